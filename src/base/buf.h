@@ -1,0 +1,81 @@
+/* buf.h - a growing run of bytes, and the varint codec used on disk.
+ *
+ * init: zero it. release: buf_release. Out of memory: the buffer keeps what it has, `failed` is set and every later append
+ * does nothing, so that a caller checks once at the end. */
+#ifndef STEMMA_BASE_BUF_H
+#define STEMMA_BASE_BUF_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct buf {
+	char *p;
+	size_t n, cap;
+	bool failed;
+};
+
+void buf_release(struct buf *b);
+/* Makes room for n more bytes; false if there is none. */
+bool buf_room(struct buf *b, size_t n);
+void buf_add(struct buf *b, const void *p, size_t n);
+void buf_str(struct buf *b, struct str s);
+void buf_char(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* NUL-terminates (not counted in n) and returns the bytes; "" when empty or failed. */
+const char *buf_cstr(struct buf *b);
+static inline void buf_reset(struct buf *b)
+{
+	b->n = 0;
+	b->failed = false;
+}
+static inline struct str buf_view(const struct buf *b)
+{
+	return str_n(b->p, b->n);
+}
+
+/* LEB128, at most 10 bytes. */
+#define VARINT_MAX 10
+static inline size_t varint_put(unsigned char *p, uint64_t v)
+{
+	size_t n = 0;
+	while (v >= 0x80) {
+		p[n++] = (unsigned char)(v | 0x80);
+		v >>= 7;
+	}
+	p[n++] = (unsigned char)v;
+	return n;
+}
+/* Reads one from [*p, end); false if it does not end there or is longer than 64 bits. *p moves past it on success. */
+static inline bool varint_get(const unsigned char **p, const unsigned char *end, uint64_t *ret_v)
+{
+	const unsigned char *q = *p;
+	uint64_t v = 0;
+	for (unsigned shift = 0; q < end && shift < 64; shift += 7) {
+		unsigned char c = *q++;
+		if (shift == 63 && c > 1)
+			return false;
+		v |= (uint64_t)(c & 0x7f) << shift;
+		if (!(c & 0x80)) {
+			*p = q;
+			*ret_v = v;
+			return true;
+		}
+	}
+	return false;
+}
+static inline uint64_t zigzag(int64_t v)
+{
+	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+}
+static inline int64_t unzigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+void buf_varint(struct buf *b, uint64_t v);
+static inline void buf_zigzag(struct buf *b, int64_t v)
+{
+	buf_varint(b, zigzag(v));
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* str.h - a run of bytes somebody else owns. Not NUL-terminated, any byte may occur. */
+#ifndef STEMMA_BASE_STR_H
+#define STEMMA_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct str {
+	const char *p;
+	size_t n;
+};
+
+static inline struct str str_of(const char *s)
+{
+	return (struct str){s, s ? strlen(s) : 0};
+}
+
+static inline struct str str_n(const char *p, size_t n)
+{
+	return (struct str){p, n};
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_is(struct str a, const char *s)
+{
+	return str_eq(a, str_of(s));
+}
+
+static inline bool str_starts(struct str a, struct str prefix)
+{
+	return a.n >= prefix.n && memcmp(a.p, prefix.p, prefix.n) == 0;
+}
+
+static inline bool str_ends(struct str a, struct str suffix)
+{
+	return a.n >= suffix.n && memcmp(a.p + a.n - suffix.n, suffix.p, suffix.n) == 0;
+}
+
+/* Order by bytes, shorter first where one is a prefix of the other. */
+static inline int str_cmp(struct str a, struct str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int c = n ? memcmp(a.p, b.p, n) : 0;
+	return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+#endif

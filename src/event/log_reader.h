@@ -1,0 +1,43 @@
+/* log_reader.h - read a segment, whatever state it is in.
+ *
+ * Never fails on content: damage is passed over and counted. Memory: the file is read in pieces; a frame's events stay
+ * valid until the next call of log_reader_frame. */
+#ifndef STEMMA_EVENT_LOG_READER_H
+#define STEMMA_EVENT_LOG_READER_H
+
+#include "base/err.h"
+#include "event/event.h"
+
+struct log_reader;
+
+struct log_frame_info {
+	uint64_t offset; /* of the frame in the file */
+	uint64_t end; /* offset just after it */
+	uint64_t session;
+	uint32_t number;
+	uint32_t count;
+	uint64_t seq;
+	int64_t time;
+};
+
+struct log_damage {
+	uint64_t skipped; /* bytes passed over before some later whole frame */
+	uint64_t torn; /* bytes at the end that are no whole frame */
+	uint64_t newer; /* frames of a newer format version */
+	uint64_t bad_events; /* frames whose events could not all be decoded */
+};
+
+int log_reader_open(const char *path, struct err *err, struct log_reader **ret);
+int log_reader_fdopen(int fd, struct err *err, struct log_reader **ret);
+/* Bytes in memory, not copied (fuzzing). */
+int log_reader_memopen(const void *p, size_t n, struct log_reader **ret);
+/* The next whole frame must begin at or after offset. */
+void log_reader_seek(struct log_reader *r, uint64_t offset);
+/* Goes to the next whole frame. 1: there is one; 0: end; -errno: the file could not be read. */
+int log_reader_frame(struct log_reader *r, struct log_frame_info *ret);
+/* The next event of the current frame, with writer and seq filled. 1, or 0 at its end. */
+int log_reader_event(struct log_reader *r, struct event *ret);
+const struct log_damage *log_reader_damage(const struct log_reader *r);
+void log_reader_close(struct log_reader *r);
+
+#endif

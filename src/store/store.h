@@ -1,0 +1,167 @@
+/* store.h - the derived record: what the graph made of the logs, in SQLite, ready to be asked.
+ *
+ * Row ids (store_id) are this store's own and change with a rebuild; public ids (struct pubid) are functions of identities
+ * and do not. Everything returned belongs to the caller or, where it says so, to the store until the next call of the same
+ * function. Times: ns since 1970, TIME_NONE unknown, TIME_NEVER not ended. One thread at a time per struct store; any
+ * number of processes per store.
+ *
+ * Budget of the hot calls (store_gens, store_uses, store_derived, store_readers): one prepared statement, one row, no
+ * allocation but the caller's growing array; about 1 µs. */
+#ifndef STEMMA_STORE_STORE_H
+#define STEMMA_STORE_STORE_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "event/event.h"
+
+#include <stdint.h>
+
+struct store;
+typedef uint64_t store_id; /* 0: none */
+
+/* 'f' file, 'v' version, 'x' execution, and 24 hex digits: the first 96 bits of XXH3-128 of the identity, as doc/format/store.md
+ * defines. Runs are known by their ULID. */
+struct pubid {
+	char text[26];
+};
+
+enum store_flags {
+	STORE_READ = 0, /* only ask */
+	STORE_WRITE = 1, /* index, annotate; creates index.db where it is missing */
+	STORE_REBUILD = 2, /* with WRITE: start from nothing */
+};
+
+/* The store's two places (architecture, section 1): home holds logs/; the index lies beside it when home is on a local disk, else in a
+ * cache directory on local disk. `home` NULL: $STEMMA_HOME, else $XDG_DATA_HOME/stemma, else ~/.local/share/stemma.
+ * ret_home and ret_index are malloc'ed paths (either may be NULL). */
+int store_places(const char *home, struct err *err, char **ret_home, char **ret_index);
+/* home as for store_places. -ENOENT: nothing was recorded here yet (with STORE_READ); -EPROTO: made by a newer stemma;
+ * -EACCES, -EROFS, -ENOSPC, -EBUSY, -ENOTRECOVERABLE (damaged: hint says index --rebuild). */
+int store_open(const char *home, unsigned flags, struct err *err, struct store **ret);
+void store_close(struct store *s);
+const char *store_home(const struct store *s);
+const char *store_index_path(const struct store *s);
+
+/* ---- bringing it up to date ------------------------------------------------------------------------------------------- */
+
+struct store_index_stats {
+	uint64_t segments, frames, events, new_executions, new_versions;
+	uint64_t skipped_bytes, torn_bytes, newer_frames, bad_frames, unknown_refs; /* damage met */
+};
+/* Reads what the logs have gained since the last time (all of it after STORE_REBUILD), in one transaction; safe with
+ * several processes at once (the second waits, then finds nothing to do). skew in ns (B4). lps: use LPS's overlap rule. */
+struct store_index_options {
+	int64_t skew;
+	bool lps;
+	const char *only_segment; /* NULL: all under home/logs */
+};
+int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret);
+/* Checks logs and index against each other; calls say(arg, line) for each finding. Returns how many, or -errno. */
+int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err);
+
+/* ---- what there is ---------------------------------------------------------------------------------------------------- */
+
+struct run_info {
+	store_id id;
+	struct str ulid, outer, cwd, user, group, host, mode;
+	struct strlist argv, hostinfo, labels; /* decode with strlist_next */
+	int64_t start, end; /* end: TIME_NONE if it is not known */
+	uint64_t ending, code; /* term ending */
+	uint64_t inputs, outputs; /* distinct versions used that the run did not make; versions it made */
+	uint64_t executions;
+	uint64_t gaps; /* bit 1<<reason (term gap) over all its executions and itself */
+	uint64_t recorder_cpu, traps;
+};
+struct exec_info {
+	store_id id, run, parent; /* parent: the execution it was forked or exec'ed from */
+	struct pubid pub;
+	uint64_t pid, n; /* n: execution number in its process; 0 = image before any exec */
+	store_id exe, script; /* files, 0 unknown */
+	struct strlist argv, env;
+	struct str cwd, host, user, group, job, step, rank; /* job...: B11, "" if none */
+	uint64_t uid, gid;
+	int64_t start, end;
+	uint64_t ending, code;
+	uint64_t cpu, user_time, system_time, rss, rchar, wchar_, read_bytes, write_bytes; /* ns, bytes */
+	uint64_t known; /* bits as in the exit event: 1<<1 cpu, 1<<2 user, ... */
+	uint64_t gaps; /* bit 1<<reason */
+};
+struct file_info {
+	store_id id;
+	struct pubid pub;
+	uint64_t kind; /* term kind */
+	struct str path; /* the name it has, else the last it had */
+	bool named; /* it still has that name, as far as is known */
+	struct str domain;
+	uint64_t ino, gen;
+	uint64_t versions;
+	uint64_t flags; /* bit 0: its domain is a network file system */
+};
+enum origin { ORIGIN_OBSERVED, ORIGIN_UNOBSERVED, ORIGIN_EXTERNAL };
+struct version_info {
+	store_id id, file;
+	struct pubid pub;
+	uint64_t n; /* @{n}, from 1 */
+	enum origin origin;
+	bool has_size;
+	uint64_t size;
+	int64_t mtime; /* TIME_NONE unknown */
+	int64_t start, end;
+};
+
+/* 1 found, 0 not, -errno. Strings stay valid until the next call of the same function on this store. */
+int store_run(struct store *s, store_id id, struct run_info *ret);
+int store_exec(struct store *s, store_id id, struct exec_info *ret);
+int store_file(struct store *s, store_id id, struct file_info *ret);
+int store_version(struct store *s, store_id id, struct version_info *ret);
+
+/* ---- finding a place to start ----------------------------------------------------------------------------------------- */
+
+/* A file by identity. */
+int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uint64_t gen, store_id *ret);
+/* Files that have or had the name, the present holder first, then by when they last had it. Returns their number (up to max). */
+int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t max);
+/* n > 0: version n; 0: the latest. 1 found, 0 not. */
+int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret);
+/* By public id or a unique prefix of it (at least 4 characters after the letter). 1, 0, or -ENOTUNIQ. */
+int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *ret);
+/* "@", "@~2", a ULID or a unique prefix or suffix of one (at least 4). 1, 0, or -ENOTUNIQ. */
+int store_find_run(struct store *s, const char *text, store_id *ret);
+/* Executions of a run, in start order; runs, latest first. The array is malloc'ed. */
+int store_run_execs(struct store *s, store_id run, store_id **ret, size_t *ret_n);
+int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n);
+
+/* ---- edges ------------------------------------------------------------------------------------------------------------ */
+
+struct edge {
+	store_id to; /* gens, informed: execution; uses, derived: version; readers, outputs: see the call */
+	bool sure;
+	uint8_t via; /* term via */
+	uint8_t api; /* term api of the access, uses and gens only */
+	uint16_t mode; /* ACCESS_* bits, or-ed over its accesses, uses and gens only */
+	int64_t lo, hi;
+	uint64_t count; /* times */
+	uint64_t bytes;
+	bool has_bytes;
+};
+struct edges {
+	struct edge *v;
+	size_t n, cap;
+};
+void edges_release(struct edges *e);
+
+/* Each fills e anew (e->n = 0 first) and returns 0 or -errno. */
+int store_gens(struct store *s, store_id version, struct edges *e); /* executions that generated it */
+int store_uses(struct store *s, store_id exec, struct edges *e); /* versions it used */
+int store_derived(struct store *s, store_id version, struct edges *e); /* versions it was derived from */
+int store_informed(struct store *s, store_id exec, struct edges *e); /* executions that informed it */
+int store_outputs(struct store *s, store_id exec, struct edges *e); /* versions it generated */
+int store_readers(struct store *s, store_id version, struct edges *e); /* executions that used it */
+int store_derivatives(struct store *s, store_id version, struct edges *e); /* versions derived from it */
+int store_informs(struct store *s, store_id exec, struct edges *e); /* executions it informed */
+
+/* The raw handle, read-only use, for `stemma sql` and `find` over the documented views (doc/format/store.md). */
+struct sqlite3;
+struct sqlite3 *store_sqlite(struct store *s);
+
+#endif
