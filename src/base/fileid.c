@@ -1,0 +1,212 @@
+#include "base/fileid.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define DOMAINS_MAX 4096
+
+/* From linux/fs.h of 6.9; Debian 12 has older headers. */
+struct fsuuid {
+	uint8_t len;
+	uint8_t uuid[16];
+};
+#define GET_FS_UUID _IOR(0x15, 0, struct fsuuid)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fs_domain *domains[DOMAINS_MAX];
+static unsigned ndomains;
+
+static const struct fs_word {
+	const char *type;
+	bool network, pseudo, birth_changes, volatile_;
+	int64_t step;
+} words[] = {
+	{"nfs", .network = true, .step = 1000000000}, {"nfs4", .network = true, .step = 1000000000},
+	{"lustre", .network = true, .step = 1000000000}, {"gpfs", .network = true},
+	{"cifs", .network = true, .step = 1000000000}, {"smb3", .network = true, .step = 1000000000},
+	{"ceph", .network = true}, {"beegfs", .network = true}, {"fuse.sshfs", .network = true, .step = 1000000000},
+	{"afs", .network = true, .step = 1000000000}, {"9p", .network = true}, {"pvfs2", .network = true, .step = 1000000000},
+	{"panfs", .network = true, .step = 1000000000}, {"glusterfs", .network = true}, {"fuse.glusterfs", .network = true},
+	{"vfat", .step = 2000000000}, {"exfat", .step = 10000000}, {"ext3", .step = 1000000000}, {"ext2", .step = 1000000000},
+	{"overlay", .birth_changes = true},
+	{"tmpfs", .volatile_ = true}, {"ramfs", .volatile_ = true},
+	{"proc", .pseudo = true}, {"sysfs", .pseudo = true}, {"devpts", .pseudo = true}, {"cgroup", .pseudo = true},
+	{"cgroup2", .pseudo = true}, {"debugfs", .pseudo = true}, {"tracefs", .pseudo = true}, {"securityfs", .pseudo = true},
+	{"bpf", .pseudo = true}, {"configfs", .pseudo = true}, {"mqueue", .volatile_ = true}, {"hugetlbfs", .volatile_ = true},
+	{"devtmpfs", .volatile_ = true},
+};
+
+const char *host_boot_id(void)
+{
+	static char id[33];
+	pthread_mutex_lock(&lock);
+	if (!id[0]) {
+		char raw[64];
+		int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : read(fd, raw, sizeof(raw));
+		if (fd >= 0)
+			close(fd);
+		size_t k = 0;
+		for (ssize_t i = 0; i < n && k < 32; i++)
+			if (isxdigit((unsigned char)raw[i]))
+				id[k++] = (char)tolower((unsigned char)raw[i]);
+		id[k] = '\0';
+	}
+	pthread_mutex_unlock(&lock);
+	return id;
+}
+
+struct mount {
+	char type[64], source[512], point[1024];
+};
+
+/* The mount of a device as mountinfo has it. False if it is not there (another mount namespace's). */
+static bool find_mount(uint64_t dev, struct mount *ret)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	if (!f)
+		return false;
+	char *line = NULL;
+	size_t cap = 0;
+	bool found = false;
+	while (!found && getline(&line, &cap, f) > 0) {
+		unsigned maj, min;
+		if (sscanf(line, "%*d %*d %u:%u %*s %1023s", &maj, &min, ret->point) != 3 ||
+			((uint64_t)maj << 32 | min) != dev)
+			continue;
+		char *dash = strstr(line, " - ");
+		found = dash && sscanf(dash + 3, "%63s %511s", ret->type, ret->source) == 2;
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
+
+/* The file system's UUID from udev, else by the ioctl of Linux 6.9 on its mount point. */
+static bool find_uuid(const struct mount *m, uint64_t dev, char ret[40])
+{
+	char name[64], line[256];
+	snprintf(name, sizeof(name), "/run/udev/data/b%u:%u", (unsigned)(dev >> 32), (unsigned)dev);
+	FILE *f = fopen(name, "re");
+	bool found = false;
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "E:ID_FS_UUID=%39s", ret) == 1;
+	if (f)
+		fclose(f);
+	if (found)
+		return true;
+	int fd = open(m->point, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_DIRECTORY);
+	struct fsuuid u = {0};
+	if (fd >= 0 && ioctl(fd, GET_FS_UUID, &u) == 0 && u.len == 16) {
+		for (size_t i = 0; i < 16; i++)
+			snprintf(ret + 2 * i, 3, "%02x", u.uuid[i]);
+		found = true;
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const char *boot)
+{
+	struct mount m = {0};
+	bool mounted = find_mount(dev, &m);
+	const struct fs_word *w = NULL;
+	for (size_t i = 0; mounted && i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i].type, m.type))
+			w = &words[i];
+	struct statfs sf = {0};
+	int fd = openat(dirfd, path, O_PATH | O_CLOEXEC);
+	bool have = fd >= 0 && fstatfs(fd, &sf) == 0;
+	if (fd >= 0)
+		close(fd);
+	uint64_t fsid = 0;
+	memcpy(&fsid, &sf.f_fsid, sizeof(fsid));
+	bool network = (w && w->network) || (!strncmp(m.type, "fuse", 4) && strchr(m.source, ':'));
+	bool lasting = mounted && !(w && (w->volatile_ || w->pseudo));
+	char name[700], uuid[40];
+	if (network)
+		snprintf(name, sizeof(name), "net:%s#%llx", m.source, (unsigned long long)fsid);
+	else if (have && fsid && (sf.f_type == EXT4_SUPER_MAGIC || sf.f_type == BTRFS_SUPER_MAGIC))
+		/* Their fsid is the UUID, folded, on every kernel: the same name whatever else this kernel can tell. */
+		snprintf(name, sizeof(name), "uuid:%016llx", (unsigned long long)fsid);
+	else if (lasting && find_uuid(&m, dev, uuid))
+		snprintf(name, sizeof(name), "uuid:%s", uuid);
+	else
+		snprintf(name, sizeof(name), "boot:%s:%u:%u", boot, (unsigned)(dev >> 32), (unsigned)dev);
+
+	struct fs_domain *d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	*d = (struct fs_domain){.dev = dev,
+							.name = strdup(name),
+							.type = strdup(m.type),
+							.network = network,
+							.pseudo = w && w->pseudo,
+							.birth_changes = w && w->birth_changes,
+							/* Local file systems stamp from the coarse clock: a kernel tick, at worst 10 ms. */
+							.mtime_step = w && w->step ? w->step : 20000000};
+	if (d->name && d->type)
+		return d;
+	free((char *)d->name);
+	free((char *)d->type);
+	free(d);
+	return NULL;
+}
+
+const struct fs_domain *fileid_domain(int dirfd, const char *path, uint64_t dev)
+{
+	static const struct fs_domain unknown = {.name = "unknown", .type = "", .mtime_step = 2000000000};
+	const char *boot = host_boot_id();
+	const struct fs_domain *ret = NULL;
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < ndomains && !ret; i++)
+		if (domains[i]->dev == dev)
+			ret = domains[i];
+	if (!ret && ndomains < DOMAINS_MAX) {
+		struct fs_domain *d = make(dirfd, path, dev, boot);
+		if (d) {
+			d->index = ndomains + 1;
+			ret = domains[ndomains++] = d;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return ret ? ret : &unknown;
+}
+
+void fileid_of(int dirfd, const char *path, int flags, const struct statx *st, struct fileid *ret)
+{
+	union {
+		struct file_handle h;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} u = {.h = {.handle_bytes = MAX_HANDLE_SZ}};
+	int mount;
+	*ret = (struct fileid){.domain = fileid_domain(dirfd, path, fileid_dev(st)), .ino = st->stx_ino, .st = *st};
+	if (ret->domain->pseudo)
+		return;
+	int hflags = (flags & AT_SYMLINK_NOFOLLOW ? 0 : AT_SYMLINK_FOLLOW) | (flags & AT_EMPTY_PATH);
+	if (name_to_handle_at(dirfd, path, &u.h, &mount, hflags) == 0)
+		ret->gen = XXH3_64bits_withSeed(u.h.f_handle, u.h.handle_bytes, (uint64_t)u.h.handle_type);
+	else if ((st->stx_mask & STATX_BTIME) && !ret->domain->birth_changes)
+		ret->gen = (uint64_t)fileid_time(&st->stx_btime);
+}
+
+int fileid_get(int dirfd, const char *path, bool follow, struct fileid *ret)
+{
+	struct statx st;
+	int flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
+	if (statx(dirfd, path, flags, FILEID_STATX, &st) < 0)
+		return -errno;
+	fileid_of(dirfd, path, flags, &st, ret);
+	return 0;
+}

@@ -1,0 +1,30 @@
+#include "base/ulid.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/random.h>
+#include <time.h>
+
+int ulid_new(char ret[ULID_LEN + 1])
+{
+	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+	unsigned char raw[16];
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
+		return -EIO;
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	uint64_t ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	for (int i = 0; i < 6; i++)
+		raw[i] = (unsigned char)(ms >> (40 - 8 * i));
+	/* 130 bits of text for 128 of value: the first digit holds three. */
+	for (int i = 0; i < ULID_LEN; i++) {
+		unsigned v = 0;
+		for (int bit = 0; bit < 5; bit++) {
+			int k = i * 5 + bit - 2;
+			v = v << 1 | (k < 0 ? 0 : (raw[k / 8] >> (7 - k % 8)) & 1);
+		}
+		ret[i] = digits[v];
+	}
+	ret[ULID_LEN] = '\0';
+	return 0;
+}

@@ -1,0 +1,10 @@
+/* ulid.h - run ids: 48 bits of milliseconds and 80 random bits, 26 characters of Crockford's base 32 that sort by time. */
+#ifndef STEMMA_BASE_ULID_H
+#define STEMMA_BASE_ULID_H
+
+#define ULID_LEN 26
+
+/* A new id, NUL-terminated. 0, or -errno if the kernel gives no random bytes. */
+int ulid_new(char ret[ULID_LEN + 1]);
+
+#endif
