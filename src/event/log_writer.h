@@ -6,8 +6,10 @@
  * only if nobody else holds the writer.
  *
  * Budget: log_writer_add costs an encode and a copy (about 50 ns), one write and one XXH3 per 4 KiB.
- * A failed write (ENOSPC, EIO) is remembered: the frame is kept and tried again at the next flush, later events are
- * counted, and when writing works again a gap event (lost, count) is the first thing written. The caller never fails. */
+ * A failed write (ENOSPC, EIO) is remembered: events go on gathering, up to 1 MiB, and writing is tried again at the next
+ * flush and now and then by add. Events that find no room any more are lost and counted, and the next thing kept after
+ * writing works again is a gap event (lost, count). The caller never fails. A process with a file size limit ignores
+ * SIGXFSZ, which would kill it in a write. */
 #ifndef STEMMA_EVENT_LOG_WRITER_H
 #define STEMMA_EVENT_LOG_WRITER_H
 
@@ -16,15 +18,19 @@
 
 struct log_writer;
 
+/* Bytes after which a slot's next segment is begun: LOG_SEGMENT_MAX; tests lower it. */
+extern uint64_t log_writer_segment_max;
+
 /* Leases a slot in <home>/logs/<host>/<day>/ and opens its segment (creating directories 0700 and files 0600 where
- * missing). `day` is the directory's name (a UTC day or a job id; no slash). home is where the store's logs are; lock files go to local disk. Draws a random session number. O_CLOEXEC all.
+ * missing). `day` is the directory's name (a UTC day or a job id; no slash). home is where the store's logs are; lock
+ * files go to local disk. Draws a random session number. O_CLOEXEC all.
  * Errors: -EACCES, -EROFS, -ENOSPC, ... with a sentence. */
 int log_writer_open(const char *home, const char *host, const char *day, struct err *err, struct log_writer **ret);
 /* A writer on an open file, without a lease (tests, export). Takes over fd. session 0: draw one. */
 int log_writer_fdopen(int fd, uint64_t session, struct err *err, struct log_writer **ret);
 
 uint64_t log_writer_session(const struct log_writer *w);
-/* Appends ev; its seq is set by the writer and returned (0 if the event could not be kept). ev->writer and ev->seq are ignored. */
+/* Appends ev; its seq is set by the writer and returned (0 if the event could not be kept: no room, or larger than LOG_PAYLOAD_MAX). ev->writer and ev->seq are ignored. */
 uint64_t log_writer_add(struct log_writer *w, const struct event *ev);
 /* Bytes gathered and not yet written. */
 size_t log_writer_pending(const struct log_writer *w);
@@ -37,7 +43,8 @@ int log_writer_takeover(struct log_writer *w);
 uint64_t log_writer_lost(const struct log_writer *w);
 /* The segment's path, for messages. */
 const char *log_writer_path(const struct log_writer *w);
-/* Flushes, ends the lease, frees. NULL is fine. */
+/* Flushes, ends this process's hold of the lease, frees. NULL is fine. A process that only inherited w calls it, without
+ * takeover, when the writer has closed in good order: there is nothing left to flush then. */
 int log_writer_close(struct log_writer *w);
 
 #endif

@@ -1,0 +1,121 @@
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+int io_write(int fd, const void *p, size_t n, size_t *ret_done)
+{
+	size_t done = 0;
+	int r = 0;
+	while (done < n) {
+		ssize_t k = write(fd, (const char *)p + done, n - done);
+		if (k > 0) {
+			done += (size_t)k;
+		} else if (k == 0 || errno != EINTR) {
+			r = k == 0 ? -EIO : -errno; /* 0 would repeat for ever */
+			break;
+		}
+	}
+	if (ret_done)
+		*ret_done = done;
+	return r;
+}
+
+ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset)
+{
+	size_t done = 0;
+	if (offset > INT64_MAX - n)
+		return 0;
+	while (done < n) {
+		ssize_t k = pread(fd, (char *)p + done, n - done, (off_t)(offset + done));
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -errno;
+		if (k == 0)
+			break;
+		done += (size_t)k;
+	}
+	return (ssize_t)done;
+}
+
+static int make_dir(const char *path, mode_t mode)
+{
+	struct stat st;
+	if (mkdir(path, mode) == 0)
+		return 0;
+	int e = errno;
+	/* mkdir of an existing directory may also say EROFS, EACCES or EPERM */
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+	return -e;
+}
+
+int io_mkdirs(const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	size_t n = strlen(path);
+	if (n == 0)
+		return -ENOENT;
+	if (n >= sizeof(part))
+		return -ENAMETOOLONG;
+	int r = make_dir(path, mode);
+	if (r != -ENOENT)
+		return r;
+	memcpy(part, path, n + 1);
+	for (char *s = part + 1; *s; s++) {
+		if (*s != '/' || s[-1] == '/')
+			continue;
+		*s = '\0';
+		r = make_dir(part, mode);
+		*s = '/';
+		if (r < 0)
+			return r;
+	}
+	return make_dir(path, mode);
+}
+
+int io_above_std(int fd)
+{
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int e = errno;
+	close(fd);
+	return high < 0 ? -e : high;
+}
+
+bool io_is_local(int fd)
+{
+	static const uint32_t shared[] = {
+		0x6969, /* nfs */
+		0x517b, /* smb */
+		0xff534d42, /* cifs */
+		0xfe534d42, /* smb2 */
+		0x0bd00bd0, /* lustre */
+		0x47504653, /* gpfs */
+		0x5346414f, /* afs */
+		0x6b414653, /* kafs */
+		0x73757245, /* coda */
+		0x00c36400, /* ceph */
+		0x65735546, /* fuse: sshfs, glusterfs, ... */
+		0xaad7aaea, /* panfs */
+		0x19830326, /* beegfs */
+		0x01021997, /* 9p */
+		0x20030528, /* orangefs */
+		0x7461636f, /* ocfs2 */
+		0x01161970, /* gfs2 */
+	};
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
+		if ((uint32_t)fs.f_type == shared[i])
+			return false;
+	return true;
+}

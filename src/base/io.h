@@ -1,0 +1,25 @@
+/* io.h - the few file operations that everybody needs done right: whole writes, whole reads, directories. */
+#ifndef STEMMA_BASE_IO_H
+#define STEMMA_BASE_IO_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Writes n bytes, going on after short writes and signals. 0 or -errno; *ret_done (may be NULL) is set in both cases to
+ * the bytes that were written. */
+int io_write(int fd, const void *p, size_t n, size_t *ret_done);
+/* Reads up to n bytes at offset, fewer only at the end of the file. Bytes read, or -errno. */
+ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset);
+/* Makes a directory and those above it that are missing, each with mode. 0 or -errno; an existing directory is fine. */
+int io_mkdirs(const char *path, mode_t mode);
+/* The same file with a descriptor above the standard streams (fd is closed when it moved). -errno on failure. */
+int io_above_std(int fd);
+/* True unless fd is on a file system that other machines may write (network, cluster, FUSE): only on local ones are locks
+ * kept on. */
+bool io_is_local(int fd);
+
+#endif

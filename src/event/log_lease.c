@@ -1,0 +1,181 @@
+#include "event/log_lease.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOTS_MAX 100000 /* nobody runs as many at once on one host */
+#define STALE_S (7 * 24 * 3600) /* an unlocked lock file nobody leased for so long is removed */
+
+/* Is fd a directory that nobody but us can change? */
+static int check_owner(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : -EPERM;
+}
+
+/* Opens the directory `name` in `parent`, made 0700 where missing: no symbolic link, ours alone. */
+static int private_dir(int parent, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(parent, name, flags);
+	if (fd < 0 && errno == ENOENT) {
+		if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		fd = openat(parent, name, flags);
+	}
+	if (fd < 0)
+		return -errno;
+	int r = check_owner(fd);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+static int dir_in_runtime(void)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	if (!runtime || runtime[0] != '/')
+		return -ENOENT;
+	int parent = open(runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0)
+		return -errno;
+	int r = check_owner(parent);
+	if (r == 0 && !io_is_local(parent))
+		r = -EREMOTE;
+	if (r == 0)
+		r = private_dir(parent, "stemma");
+	close(parent);
+	return r;
+}
+
+static int dir_in_var_tmp(struct err *err)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "stemma-%lu", (unsigned long)geteuid());
+	int base = open("/var/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (base < 0)
+		return err_set(err, errno, "cannot open /var/tmp for lock files");
+	int own = private_dir(base, name);
+	int fd = own < 0 ? own : private_dir(own, "locks");
+	if (own >= 0)
+		close(own);
+	close(base);
+	if (fd >= 0 && !io_is_local(fd)) {
+		close(fd);
+		fd = -EREMOTE;
+	}
+	if (fd == -EPERM || fd == -ELOOP || fd == -ENOTDIR)
+		err_set(err, 0, "/var/tmp/%s is not a directory that only you can write, so lock files cannot be kept there", name);
+	else if (fd < 0)
+		err_set(err, -fd, "cannot keep lock files in /var/tmp/%s/locks", name);
+	if (fd < 0)
+		err_hint(err, "set XDG_RUNTIME_DIR to a directory of your own on a local disk");
+	return fd;
+}
+
+/* Locks fd, the file `name` in dir, without waiting: 1, 0 if it is locked or was removed meanwhile, -errno. */
+static int try_lock(int fd)
+{
+	struct stat st;
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		if (errno != EINTR)
+			return errno == EWOULDBLOCK ? 0 : -errno;
+	return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+/* Removes lock files of days long gone. What cannot be removed stays. */
+static void sweep(int dir)
+{
+	struct stat st;
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	if (!d) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	time_t now = time(NULL);
+	for (struct dirent *e; (e = readdir(d));) {
+		if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || st.st_size != 0 ||
+		    st.st_mtime > now - STALE_S)
+			continue;
+		int fd = openat(dir, e->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (try_lock(fd) == 1)
+			unlinkat(dir, e->d_name, 0);
+		close(fd);
+	}
+	closedir(d);
+}
+
+int log_lease_take(const char *home, const char *host, const char *day, struct err *err, int *ret_fd,
+                   unsigned *ret_slot)
+{
+	int dir = dir_in_runtime();
+	if (dir < 0)
+		dir = dir_in_var_tmp(err);
+	if (dir < 0)
+		return dir;
+	uint64_t which = hash_bytes(home, strlen(home) + 1);
+	which = hash_more(which, host, strlen(host) + 1);
+	which = hash_more(which, day, strlen(day) + 1);
+	int r = -EUSERS;
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++) {
+		char name[64];
+		snprintf(name, sizeof(name), "%016llx.%u", (unsigned long long)which, slot);
+		int fd, locked = 0;
+		struct stat st;
+		/* A file that was removed between our open and our lock is made again; one that is held is passed by. */
+		do {
+			bool made = false;
+			fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+			if (fd < 0 && errno == ENOENT) {
+				fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT, 0600);
+				made = fd >= 0;
+			}
+			fd = fd < 0 ? -errno : io_above_std(fd);
+			if (fd < 0)
+				break;
+			if (made && slot == 0)
+				sweep(dir);
+			locked = try_lock(fd);
+			if (locked == 1)
+				break;
+			int gone = fstat(fd, &st) == 0 && st.st_nlink == 0;
+			close(fd);
+			if (!gone)
+				break;
+		} while (true);
+		if (fd < 0 || locked < 0) {
+			r = fd < 0 ? fd : locked;
+			break;
+		}
+		if (locked == 1) {
+			futimens(fd, NULL); /* so that it does not look stale, to us or to systemd-tmpfiles */
+			*ret_fd = fd;
+			*ret_slot = slot;
+			r = 0;
+			break;
+		}
+	}
+	close(dir);
+	return r < 0 ? err_set(err, -r, "cannot lease a log slot") : 0;
+}

@@ -1,0 +1,476 @@
+#include "event/log_writer.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "event/log_frame.h"
+#include "event/log_lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GATHER 4096 /* bytes after which a frame is written */
+#define RETRY_NS 100000000 /* after a failed write log_writer_add tries again no sooner */
+#define KEEP (64 * 1024) /* bytes of memory kept after a larger event */
+
+uint64_t log_writer_segment_max = LOG_SEGMENT_MAX;
+
+/* All that changes while events are added. There are two of them in the shared memory and `which` says which one holds;
+ * the other is filled and then made to hold by one store. So a SIGKILL at any instruction leaves the state before an
+ * event or after it, never one in between. */
+struct state {
+	uint64_t seq; /* of the next event */
+	uint64_t lost; /* events, in all */
+	uint64_t unsaid; /* of them, those that no gap event tells of yet */
+	int64_t unsaid_from, unsaid_until;
+	int64_t first, last; /* times of the first and the latest event gathered */
+	uint64_t size; /* of the segment */
+	uint32_t len, count; /* gathered: bytes, events */
+	uint32_t number; /* of the next frame */
+	uint32_t roll; /* segment of the slot */
+	int error; /* errno of the last write when it failed, else 0 */
+	int why; /* of the lost: errno, or 0 for an event that is too large */
+};
+
+struct shared {
+	uint64_t session;
+	_Atomic uint32_t which;
+	struct state state[2];
+	unsigned char frame[sizeof(struct log_frame) + LOG_PAYLOAD_MAX]; /* untouched pages cost nothing */
+};
+
+struct log_writer {
+	struct shared *sh;
+	int fd; /* segment */
+	int dir; /* its directory, or -1 */
+	int lease; /* or -1 */
+	unsigned slot;
+	uint32_t roll; /* that fd is of */
+	char *dir_path, *path;
+	struct buf scratch;
+	int64_t retry_at; /* CLOCK_MONOTONIC, after a failed write */
+};
+
+static struct state *current(const struct log_writer *w)
+{
+	return &w->sh->state[atomic_load_explicit(&w->sh->which, memory_order_acquire)];
+}
+
+static void publish(struct log_writer *w, const struct state *s)
+{
+	uint32_t other = !atomic_load_explicit(&w->sh->which, memory_order_relaxed);
+	w->sh->state[other] = *s;
+	atomic_store_explicit(&w->sh->which, other, memory_order_release);
+}
+
+/* Opening. */
+
+static uint64_t draw_session(void)
+{
+	struct {
+		uint64_t number;
+		struct timespec t;
+		pid_t pid;
+	} seed = {0};
+	if (getrandom(&seed.number, sizeof(seed.number), GRND_NONBLOCK) != sizeof(seed.number)) {
+		clock_gettime(CLOCK_MONOTONIC, &seed.t);
+		seed.pid = getpid();
+		seed.number = hash_bytes(&seed, sizeof(seed));
+	}
+	return seed.number ? seed.number : 1;
+}
+
+static int writer_new(uint64_t session, struct log_writer **ret)
+{
+	struct log_writer *w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->fd = w->dir = w->lease = -1;
+	w->sh = mmap(NULL, sizeof(*w->sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (w->sh == MAP_FAILED) {
+		free(w);
+		return -ENOMEM;
+	}
+	w->sh->session = session ? session : draw_session();
+	w->sh->state[0].seq = 1;
+	*ret = w;
+	return 0;
+}
+
+static void writer_free(struct log_writer *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->dir >= 0)
+		close(w->dir);
+	if (w->lease >= 0)
+		close(w->lease);
+	munmap(w->sh, sizeof(*w->sh));
+	buf_release(&w->scratch);
+	free(w->dir_path);
+	free(w->path);
+	free(w);
+}
+
+/* Opens segment `roll` of the slot, or the first after it that has room when `room` is set, in w's place. On failure w
+ * stays as it was and *ret_path (free it) is what could not be opened. */
+static int segment_open(struct log_writer *w, uint32_t roll, bool room, uint64_t *ret_size, char **ret_path)
+{
+	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	*ret_path = NULL;
+	for (;; roll++) {
+		char name[32], *path;
+		struct stat st;
+		if (roll)
+			snprintf(name, sizeof(name), "%u.%u.stl", w->slot, roll);
+		else
+			snprintf(name, sizeof(name), "%u.stl", w->slot);
+		if (asprintf(&path, "%s/%s", w->dir_path, name) < 0)
+			return -ENOMEM;
+		/* Nearly always it is there; asked so, nothing is created on a file system where that is slow. */
+		int fd = openat(w->dir, name, flags);
+		if (fd < 0 && errno == ENOENT)
+			fd = openat(w->dir, name, flags | O_CREAT, 0600);
+		fd = fd < 0 ? -errno : io_above_std(fd);
+		int r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+		if (r == 0 && room && (uint64_t)st.st_size >= log_writer_segment_max && roll < UINT32_MAX) {
+			close(fd);
+			free(path);
+			continue;
+		}
+		if (r < 0) {
+			if (fd >= 0)
+				close(fd);
+			*ret_path = path;
+			return r;
+		}
+		if (w->fd >= 0)
+			close(w->fd);
+		free(w->path);
+		w->fd = fd;
+		w->path = path;
+		w->roll = roll;
+		*ret_size = (uint64_t)st.st_size;
+		return 0;
+	}
+}
+
+static int cannot_write(struct err *err, int errnum, const char *path)
+{
+	int r = err_set(err, errnum, "cannot write to the store: %s", path);
+	err_hint(err, errnum == ENOSPC || errnum == EDQUOT
+	                  ? "free some space, or set STEMMA_HOME to a directory that has some"
+	                  : "set STEMMA_HOME to a directory that you can write to");
+	return r;
+}
+
+/* home's real path (free it), the directory made where missing. */
+static int real_home(const char *home, struct err *err, char **ret)
+{
+	char *real = realpath(home, NULL);
+	if (!real && errno == ENOENT) {
+		int r = io_mkdirs(home, 0700);
+		if (r < 0)
+			return cannot_write(err, -r, home);
+		real = realpath(home, NULL);
+	}
+	if (!real)
+		return cannot_write(err, errno, home);
+	*ret = real;
+	return 0;
+}
+
+static bool is_component(const char *s)
+{
+	return *s && !strchr(s, '/') && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
+}
+
+static int open_dir(struct log_writer *w, struct err *err)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	w->dir = open(w->dir_path, flags);
+	if (w->dir < 0 && errno == ENOENT) {
+		int r = io_mkdirs(w->dir_path, 0700);
+		if (r < 0)
+			return cannot_write(err, -r, w->dir_path);
+		w->dir = open(w->dir_path, flags);
+	}
+	w->dir = w->dir < 0 ? -errno : io_above_std(w->dir);
+	return w->dir < 0 ? cannot_write(err, -w->dir, w->dir_path) : 0;
+}
+
+int log_writer_open(const char *home, const char *host, const char *day, struct err *err, struct log_writer **ret)
+{
+	struct log_writer *w;
+	struct state s;
+	char *real = NULL, *bad = NULL;
+	int r;
+	if (!is_component(host) || !is_component(day))
+		return err_set(err, EINVAL, "cannot make a log directory for host '%s' and day '%s'", host, day);
+	r = real_home(home, err, &real);
+	if (r < 0)
+		return r;
+	r = writer_new(0, &w);
+	if (r < 0) {
+		free(real);
+		return err_set(err, -r, "cannot start the log");
+	}
+	r = log_lease_take(real, host, day, err, &w->lease, &w->slot);
+	if (r < 0)
+		goto out;
+	if (asprintf(&w->dir_path, "%s/logs/%s/%s", real, host, day) < 0) {
+		w->dir_path = NULL;
+		r = err_set(err, ENOMEM, "cannot start the log");
+		goto out;
+	}
+	r = open_dir(w, err);
+	if (r < 0)
+		goto out;
+	s = *current(w);
+	r = segment_open(w, 0, true, &s.size, &bad);
+	if (r < 0) {
+		cannot_write(err, -r, bad ? bad : w->dir_path);
+		goto out;
+	}
+	s.roll = w->roll;
+	publish(w, &s);
+	*ret = w;
+out:
+	free(bad);
+	free(real);
+	if (r < 0)
+		writer_free(w);
+	return r;
+}
+
+int log_writer_fdopen(int fd, uint64_t session, struct err *err, struct log_writer **ret)
+{
+	struct log_writer *w;
+	int r = writer_new(session, &w);
+	if (r < 0)
+		return err_set(err, -r, "cannot start the log");
+	w->fd = fd;
+	*ret = w;
+	return 0;
+}
+
+/* Writing. */
+
+/* Takes back the n bytes of a frame that did not go out whole. What cannot be taken back readers pass over. */
+static void take_back(int fd, size_t n)
+{
+	struct stat st;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	/* Only when they are the last of the file: another host's writer could share it after all. */
+	if (n == 0 || at < (off_t)n || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size != at)
+		return;
+	if (ftruncate(fd, at - (off_t)n) == 0)
+		lseek(fd, at - (off_t)n, SEEK_SET);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool retry_due(const struct log_writer *w)
+{
+	return now_ns() >= w->retry_at;
+}
+
+/* Writes what has gathered as one frame and publishes that; s is the current state and follows. */
+static int write_frame(struct log_writer *w, struct state *s)
+{
+	struct log_frame h = {
+		.size = s->len,
+		.session = w->sh->session,
+		.number = s->number,
+		.count = s->count,
+		.seq = s->seq - s->count,
+		.time = s->first,
+	};
+	size_t done, n = log_frame_build(w->sh->frame, &h);
+	if (w->dir >= 0 && s->size > 0 && s->size + n > log_writer_segment_max) {
+		char *bad;
+		/* Without a next segment this one grows on. */
+		if (segment_open(w, w->roll + 1, true, &s->size, &bad) == 0)
+			s->roll = w->roll;
+		free(bad);
+	}
+	int r = io_write(w->fd, w->sh->frame, n, &done);
+	if (r < 0) {
+		take_back(w->fd, done);
+		s->error = -r;
+		w->retry_at = now_ns() + RETRY_NS;
+	} else {
+		s->error = 0;
+		s->size += n;
+		s->number++;
+		s->len = s->count = 0;
+	}
+	publish(w, s);
+	if (r == 0 && n > 2 * KEEP)
+		madvise((char *)w->sh + KEEP, sizeof(*w->sh) - KEEP, MADV_REMOVE);
+	return r;
+}
+
+/* Puts the encoded event in w->scratch behind those that have gathered; s is changed but not published. */
+static void gather(struct log_writer *w, struct state *s, int64_t time)
+{
+	memcpy(w->sh->frame + sizeof(struct log_frame) + s->len, w->scratch.p, w->scratch.n);
+	if (s->count == 0)
+		s->first = time;
+	s->last = time;
+	s->len += (uint32_t)w->scratch.n;
+	s->count++;
+	s->seq++;
+}
+
+/* Encodes ev into w->scratch. False if it cannot be kept, for *ret_why. May write what had gathered, to make room. */
+static bool prepare(struct log_writer *w, struct state *s, const struct event *ev, int *ret_why)
+{
+	for (;;) {
+		buf_reset(&w->scratch);
+		int r = event_encode(&w->scratch, ev, s->count ? s->last : ev->time);
+		*ret_why = -r;
+		if (r < 0 || w->scratch.n > LOG_PAYLOAD_MAX)
+			return false;
+		if (w->scratch.n <= LOG_PAYLOAD_MAX - s->len)
+			return true;
+		*ret_why = s->error;
+		if (s->error && !retry_due(w))
+			return false;
+		r = write_frame(w, s);
+		*ret_why = -r;
+		if (r < 0)
+			return false;
+	}
+}
+
+/* Puts an event in the log that tells of the lost ones. False if it cannot be kept now. */
+static bool say_lost(struct log_writer *w, struct state *s)
+{
+	struct err text = {0};
+	if (s->why)
+		err_set(&text, s->why, "the log could not be written");
+	else
+		err_set(&text, 0, "larger than an event can be");
+	struct event ev = {
+		.kind = EVENT_gap,
+		.time = s->unsaid_until,
+		.gap = {.reason = TERM_gap_lost, .count = s->unsaid, .from = s->unsaid_from, .text = str_of(text.text)},
+	};
+	int why;
+	if (!prepare(w, s, &ev, &why))
+		return false;
+	gather(w, s, ev.time);
+	s->unsaid = 0;
+	publish(w, s);
+	return true;
+}
+
+static uint64_t lose(struct log_writer *w, struct state *s, int64_t time, int why)
+{
+	if (s->unsaid == 0)
+		s->unsaid_from = s->unsaid_until = time;
+	if (time > s->unsaid_until)
+		s->unsaid_until = time;
+	s->why = why;
+	s->unsaid++;
+	s->lost++;
+	publish(w, s);
+	return 0;
+}
+
+uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
+{
+	struct state s = *current(w);
+	int why;
+	if (s.unsaid) {
+		/* First of all comes the event that tells of the loss. */
+		if (s.error && (!retry_due(w) || write_frame(w, &s) < 0))
+			return lose(w, &s, ev->time, s.error);
+		if (!say_lost(w, &s))
+			return lose(w, &s, ev->time, s.error);
+	}
+	if (!prepare(w, &s, ev, &why))
+		return lose(w, &s, ev->time, why);
+	gather(w, &s, ev->time);
+	publish(w, &s);
+	uint64_t seq = s.seq - 1;
+	if (s.len >= GATHER && (!s.error || retry_due(w)))
+		write_frame(w, &s);
+	if (w->scratch.cap > KEEP)
+		buf_release(&w->scratch);
+	return seq;
+}
+
+int log_writer_flush(struct log_writer *w)
+{
+	struct state s = *current(w);
+	int r = s.len ? write_frame(w, &s) : 0;
+	if (r == 0 && s.unsaid) {
+		if (!say_lost(w, &s))
+			return -ENOMEM;
+		r = write_frame(w, &s);
+	}
+	return r;
+}
+
+int log_writer_takeover(struct log_writer *w)
+{
+	struct state s = *current(w);
+	struct stat st;
+	/* The other process may have gone on to another segment, or been killed in a write. */
+	if (w->dir >= 0 && s.roll != w->roll) {
+		char *bad;
+		int r = segment_open(w, s.roll, false, &s.size, &bad);
+		free(bad);
+		if (r < 0)
+			return r;
+	}
+	if (fstat(w->fd, &st) == 0)
+		s.size = (uint64_t)st.st_size;
+	w->retry_at = 0;
+	publish(w, &s);
+	return 0;
+}
+
+int log_writer_close(struct log_writer *w)
+{
+	if (!w)
+		return 0;
+	int r = log_writer_flush(w);
+	writer_free(w);
+	return r;
+}
+
+uint64_t log_writer_session(const struct log_writer *w)
+{
+	return w->sh->session;
+}
+
+size_t log_writer_pending(const struct log_writer *w)
+{
+	return current(w)->len;
+}
+
+uint64_t log_writer_lost(const struct log_writer *w)
+{
+	return current(w)->lost;
+}
+
+const char *log_writer_path(const struct log_writer *w)
+{
+	return w->path ? w->path : "";
+}
