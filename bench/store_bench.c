@@ -16,7 +16,7 @@
 enum { REPEATS = 15 };
 
 struct facts {
-	char deep[512], read[512], source[512];
+	char deep[1024], read[1024], source[1024];
 };
 
 static double seconds(clockid_t clock)
