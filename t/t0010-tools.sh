@@ -1,0 +1,159 @@
+#!/bin/sh
+# t0010-tools.sh TOOLS - the house's own tools: layers, set-up, the counting of test points.
+set -u
+
+tools=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0
+bad=0
+
+check()
+{ # WHAT: the status of the command before says whether it holds
+	status=$?
+	count=$((count + 1))
+	if [ $status = 0 ]; then
+		echo "ok $count - $1"
+	else
+		echo "not ok $count - $1"
+		bad=1
+		sed 's/^/# /' "$tmp/out" 2>/dev/null
+	fi
+}
+
+says()
+{ # STATUS WORDS COMMAND...: it ends with that status and says these words
+	want=$1 words=$2
+	shift 2
+	"$@" >"$tmp/out" 2>&1 </dev/null
+	got=$?
+	[ $got = "$want" ] || { echo "status $got, not $want" >>"$tmp/out"; return 1; }
+	[ -z "$words" ] || grep -qF -e "$words" "$tmp/out"
+}
+
+# ---- check-layers
+
+tree=$tmp/tree
+mkdir -p "$tree/doc" "$tree/src/base" "$tree/src/event/deep"
+printf 'src/base/   lowest\nsrc/event/  next\n' >"$tree/doc/ARCHITECTURE.md"
+printf '#include "base/a.h"\n#include <stdio.h>\n' >"$tree/src/base/a.c"
+printf '  #  include "base/a.h"\n' >"$tree/src/event/deep/e.c"
+: >"$tree/src/base/a.h"
+: >"$tree/src/event/e.h"
+says 0 '' "$tools/check-layers" "$tree"
+check 'includes of folders above are fine'
+
+printf '#include "event/e.h"\n' >"$tree/src/base/up.c"
+says 1 'src/base/up.c:1: src/base may not include "event/e.h"' "$tools/check-layers" "$tree"
+check 'an include of a folder below is found'
+rm "$tree/src/base/up.c"
+
+printf '#include "../event/e.h"\n' >"$tree/src/base/climb.h"
+says 1 '"../event/e.h" climbs' "$tools/check-layers" "$tree"
+check 'an include that climbs out of its folder is found'
+rm "$tree/src/base/climb.h"
+
+mkdir "$tree/src/odd"
+says 1 'src/odd is not in the list' "$tools/check-layers" "$tree"
+check 'a folder that the list lacks is found'
+rmdir "$tree/src/odd"
+
+echo 'src/gone/  nothing there' >>"$tree/doc/ARCHITECTURE.md"
+says 1 'lists src/gone, which is not there' "$tools/check-layers" "$tree"
+check 'a folder of the list that is not there is found'
+
+# ---- setup: with its own list of packages, and an apt-get and id of the test's own
+
+mkdir "$tmp/bin" "$tmp/bin2"
+cat >"$tmp/packages" <<END
+# a comment
+one  cmd   sh                      shell
+one  cmd   no-such-command-here    package-a
+one  pc    no-such-module-here     package-b
+one  file  $tmp/made-by-apt        package-c
+one  file  $tmp/made-by-*          package-c
+two  cmd   sh                      shell
+END
+cat >"$tmp/bin/apt-get" <<END
+#!/bin/sh
+echo "\$@" >>"$tmp/apt.log"
+case " \$* " in
+*" update "*) : >"$tmp/updated" ;;
+*) [ -e "$tmp/updated" ] || { echo "E: Unable to locate package"; exit 100; }
+   : >"$tmp/made-by-apt"; ln -sf /bin/true "$tmp/bin/no-such-command-here" ;;
+esac
+END
+printf '#!/bin/sh\necho 1000\n' >"$tmp/bin2/id"
+printf '#!/bin/sh\necho 0\n' >"$tmp/bin/id"
+chmod +x "$tmp/bin/apt-get" "$tmp/bin/id" "$tmp/bin2/id"
+# shellcheck disable=SC2317 # called through says
+setup()
+{
+	STEMMA_PACKAGES=$tmp/packages PATH=$path:$PATH "$tools/setup" "$@"
+}
+
+path=$tmp/bin2:$tmp/bin
+says 0 '' setup two && ! [ -s "$tmp/out" ]
+check 'nothing is said where nothing is missing'
+
+says 1 'sudo apt-get install -y --no-install-recommends package-a package-b package-c' setup one
+check 'without root the exact line is printed'
+! [ -e "$tmp/apt.log" ]
+check 'and nothing is installed'
+
+sed -i '/no-such-module/d' "$tmp/packages"
+path=$tmp/bin
+says 0 'installing package-a package-c' setup one && grep -q update "$tmp/apt.log"
+check 'root installs, with new package lists where the old do not do'
+says 0 '' setup one && ! [ -s "$tmp/out" ]
+check 'and has nothing to do the second time'
+
+echo 'one pc no-such-module-here package-b' >>"$tmp/packages"
+says 1 'still cannot be found: package-b' setup one
+check 'a package that does not bring what was missing is told'
+
+# ---- run-tests: on a made record of meson's
+
+cat >"$tmp/bin/meson" <<END
+#!/bin/sh
+while [ "\$1" != -C ]; do shift; done
+cp "$tmp/record" "\$2/meson-logs/testlog.json"
+exit \$(cat "$tmp/meson-status")
+END
+chmod +x "$tmp/bin/meson"
+mkdir -p "$tmp/build/meson-logs"
+echo 0 >"$tmp/meson-status"
+# shellcheck disable=SC2317
+run_tests()
+{
+	PATH=$tmp/bin:$PATH "$tools/run-tests" "$tmp/build"
+}
+
+cat >"$tmp/record" <<'END'
+{"name": "a:s / tap", "result": "OK", "stdout": "1..3\nok 1 - x\nok 2 - y # SKIP no such thing\nok 3 z\n"}
+{"name": "a / alone", "result": "OK", "stdout": "hello\n"}
+{"name": "a / none", "result": "SKIP", "stdout": "1..0 # SKIP needs root\n"}
+END
+says 0 '3 passed, 0 failed, 2 skipped' run_tests
+check 'points are counted'
+grep -qxF 'skipped: tap: y: no such thing' "$tmp/out" && grep -qxF 'skipped: none: needs root' "$tmp/out"
+check 'reasons of skipped points are printed'
+[ "$(tail -n 1 "$tmp/out")" = '3 passed, 0 failed, 2 skipped' ]
+check 'the count is the last line, alone'
+
+echo 1 >"$tmp/meson-status"
+printf '%s\n' '{"name": "a / bad", "result": "FAIL", "stdout": "1..2\nok 1 - x\nnot ok 2 - y\n# why\n"}' >>"$tmp/record"
+says 1 '4 passed, 1 failed, 2 skipped' run_tests && grep -q '# why' "$tmp/out"
+check 'a failed point fails, and its words are shown'
+
+printf '%s\n' '{"name": "a / died", "result": "ERROR", "stdout": "1..2\nok 1 - x\n"}' >"$tmp/record"
+says 1 '1 passed, 1 failed, 0 skipped' run_tests
+check 'a program that dies after good points is a failure'
+
+: >"$tmp/record"
+echo 0 >"$tmp/meson-status"
+says 1 '0 passed, 0 failed, 0 skipped' run_tests
+check 'no tests at all is not success'
+
+echo "1..$count"
+exit $bad
