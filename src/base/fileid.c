@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -117,6 +118,15 @@ static bool find_uuid(const struct mount *m, uint64_t dev, char ret[40])
 	return found;
 }
 
+/* Local file systems stamp from the coarse clock, which moves once a kernel tick; a millisecond more for the switch. */
+static int64_t tick(void)
+{
+	struct timespec ts;
+	if (clock_getres(CLOCK_REALTIME_COARSE, &ts) < 0 || ts.tv_sec)
+		return 20000000;
+	return ts.tv_nsec + 1000000;
+}
+
 static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const char *boot)
 {
 	struct mount m = {0};
@@ -154,8 +164,7 @@ static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const c
 							.network = network,
 							.pseudo = w && w->pseudo,
 							.birth_changes = w && w->birth_changes,
-							/* Local file systems stamp from the coarse clock: a kernel tick, at worst 10 ms. */
-							.mtime_step = w && w->step ? w->step : 20000000};
+							.mtime_step = w && w->step ? w->step : tick()};
 	if (d->name && d->type)
 		return d;
 	free((char *)d->name);

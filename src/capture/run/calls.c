@@ -1,0 +1,773 @@
+/* The stopped calls, one handler each. A call is seen before it runs; where its result matters it is kept as pending and
+ * settled from what the file system shows afterwards. */
+#include "capture/run/super.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* A path that only stemma opens, to tell an outer run that a nested one begins; answered with an errno that no open gives. */
+#define MARKER "/.stemma/run/"
+#define MARKER_ANSWER EL2NSYNC
+
+static void name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path, const char *old,
+					   int64_t time)
+{
+	if (!path)
+		return;
+	struct event ev = {.name = {.op = op, .file = f->num, .path = str_of(path), .old = str_of(old)}};
+	sup_event(s, EVENT_name, time, p, &ev);
+}
+
+/* ---- pending calls ------------------------------------------------------------------------------------------------------ */
+
+static struct where *where_keep(struct where *w)
+{
+	struct where *copy = malloc(sizeof(*copy));
+	if (copy) {
+		*copy = *w;
+		w->hold = -1; /* it is the copy's now */
+	}
+	return copy;
+}
+
+static void pending_free(struct sup *s, struct pending *d)
+{
+	struct file *files[] = {d->file, d->victim};
+	for (int i = 0; i < 2; i++)
+		if (files[i] && --files[i]->pins == 0 && files[i]->gone && !files[i]->live) {
+			free(files[i]->path);
+			free(files[i]->interpreter);
+			free(files[i]);
+		}
+	if (d->a)
+		where_release(d->a);
+	if (d->b)
+		where_release(d->b);
+	free(d->a);
+	free(d->b);
+	free(d->name_a);
+	free(d->name_b);
+	free(d);
+	s->npending--;
+}
+
+static struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t, enum pending_op op,
+								   struct where *a, struct where *b)
+{
+	struct pending *d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	*d = (struct pending){.op = op, .tid = t->tid, .proc = p, .time = sup_now(s)};
+	d->name_a = where_name(s, p, a);
+	d->name_b = b ? where_name(s, p, b) : NULL;
+	d->a = where_keep(a);
+	d->b = b ? where_keep(b) : NULL;
+	d->next = s->pending;
+	s->pending = d;
+	s->npending++;
+	if (!d->a || (b && !d->b)) {
+		s->pending = d->next;
+		pending_free(s, d);
+		return NULL;
+	}
+	return d;
+}
+
+static void pin(struct file *f)
+{
+	if (f)
+		f->pins++;
+}
+
+static bool is_file(const struct where *w, const struct file *f)
+{
+	struct statx st;
+	return where_statx(w, false, &st) == 0 && st.stx_ino == f->ino && fileid_dev(&st) == f->dev;
+}
+
+/* Every known name below a renamed directory changes with it. */
+static void rename_below(struct sup *s, const char *old, const char *new)
+{
+	size_t n = strlen(old);
+	for (unsigned i = 0; i < HASH_SIZE; i++) {
+		for (struct file *f = s->files[i]; f; f = f->next)
+			if (f->path && !strncmp(f->path, old, n) && f->path[n] == '/') {
+				char *path;
+				if (asprintf(&path, "%s%s", new, f->path + n) >= 0) {
+					free(f->path);
+					f->path = path;
+				}
+			}
+		for (struct proc *p = s->procs[i]; p; p = p->next) {
+			free(p->cwd);
+			p->cwd = NULL;
+		}
+	}
+}
+
+static void created(struct sup *s, struct pending *d, const struct statx *st, bool back)
+{
+	struct file *f = file_get(s, d->a, true, st);
+	if (!f)
+		return;
+	/* While the call may still be running, the access counts as begun by its thread's stop. */
+	struct task *was = s->current;
+	s->current = back ? NULL : task_known(s, d->tid);
+	name_event(s, d->proc, TERM_nameop_create, f, f->path, NULL, d->time);
+	if (f->kind == TERM_kind_regular)
+		access_begin(s, d->proc, f, d->mode | ACCESS_CREATE, TERM_via_data, true, TERM_api_open, d->time, NULL);
+	s->current = was;
+}
+
+static void renamed(struct sup *s, struct pending *d)
+{
+	if (d->victim && d->exchange) {
+		name_event(s, d->proc, TERM_nameop_rename, d->file, d->name_b, d->name_a, d->time);
+		name_event(s, d->proc, TERM_nameop_rename, d->victim, d->name_a, d->name_b, d->time);
+		file_rename(d->file, d->name_b);
+		file_rename(d->victim, d->name_a);
+		return;
+	}
+	if (d->victim)
+		name_event(s, d->proc, TERM_nameop_replace, d->victim, d->name_b, NULL, d->time);
+	name_event(s, d->proc, TERM_nameop_rename, d->file, d->name_b, d->name_a, d->time);
+	file_rename(d->file, d->name_b);
+	if (d->file->kind == TERM_kind_directory && d->name_a && d->name_b)
+		rename_below(s, d->name_a, d->name_b);
+	if (d->victim && d->last)
+		file_gone(s, d->victim);
+}
+
+static void truncated(struct sup *s, struct pending *d)
+{
+	struct statx st;
+	if (where_statx(d->a, true, &st) < 0)
+		return;
+	struct fingerprint now = print_of(&st);
+	if (now.size == d->before.size && now.mtime == d->before.mtime && now.ctime == d->before.ctime)
+		return;
+	struct access *a =
+		access_begin(s, d->proc, d->file, d->mode, TERM_via_data, true, TERM_api_truncate, d->time, &d->before);
+	if (a && a->start == d->time)
+		access_end(s, a, sup_now(s));
+}
+
+/* Has it happened? 1: yes, and it was written down; 0: no; -1: not to be told yet. back: the call has returned. */
+static int settle(struct sup *s, struct pending *d, bool back)
+{
+	struct statx st;
+	int rc;
+	switch (d->op) {
+	case PENDING_CREATE:
+		rc = where_statx(d->a, true, &st);
+		if (rc == 0 && !S_ISDIR(st.stx_mode))
+			created(s, d, &st, back);
+		else
+			rc = -1;
+		break;
+	case PENDING_MAKE:
+		rc = where_statx(d->a, false, &st);
+		if (rc == 0) {
+			struct file *f = file_get(s, d->a, false, &st);
+			if (f)
+				name_event(s, d->proc, TERM_nameop_create, f, d->name_a, NULL, d->time);
+		}
+		break;
+	case PENDING_RENAME:
+		rc = is_file(d->b, d->file) && (!d->exchange || !d->victim || is_file(d->a, d->victim)) ? 0 : -1;
+		if (rc == 0)
+			renamed(s, d);
+		break;
+	case PENDING_LINK:
+		rc = is_file(d->b, d->file) ? 0 : -1;
+		if (rc == 0)
+			name_event(s, d->proc, TERM_nameop_link, d->file, d->name_b, NULL, d->time);
+		break;
+	case PENDING_UNLINK:
+		rc = is_file(d->a, d->file) ? -1 : 0;
+		if (rc == 0) {
+			name_event(s, d->proc, TERM_nameop_unlink, d->file, d->name_a, NULL, d->time);
+			if (d->last)
+				file_gone(s, d->file);
+		}
+		break;
+	case PENDING_TRUNCATE:
+		rc = back ? 0 : -1;
+		if (back)
+			truncated(s, d);
+		break;
+	default:
+		rc = 0;
+	}
+	return rc == 0 ? 1 : back ? 0 : -1;
+}
+
+void pending_settle(struct sup *s, pid_t tid)
+{
+	struct pending *done = NULL, **at = &s->pending;
+	/* Oldest first: the list is newest first, and a rename may follow the create of the same file. */
+	struct pending *list = NULL;
+	while (s->pending) {
+		struct pending *d = s->pending;
+		s->pending = d->next;
+		d->next = list;
+		list = d;
+	}
+	while (list) {
+		struct pending *d = list;
+		list = d->next;
+		bool back = d->tid == tid;
+		/* One that never shows (it failed, and its thread sleeps) is looked at only now and then. */
+		bool look = back || ++d->tries < 8 || d->tries % 64 == 0;
+		if (look && settle(s, d, back) >= 0) {
+			d->next = done;
+			done = d;
+		} else {
+			d->next = *at;
+			*at = d;
+		}
+	}
+	while (done) {
+		struct pending *d = done;
+		done = d->next;
+		pending_free(s, d);
+	}
+}
+
+void pending_drop(struct sup *s, struct proc *p)
+{
+	struct pending *mine = NULL, **at = &s->pending;
+	while (*at) {
+		struct pending *d = *at;
+		if (d->proc != p) {
+			at = &d->next;
+			continue;
+		}
+		*at = d->next;
+		d->next = mine;
+		mine = d;
+	}
+	while (mine) {
+		struct pending *d = mine;
+		mine = d->next;
+		settle(s, d, true);
+		pending_free(s, d);
+	}
+}
+
+/* ---- open --------------------------------------------------------------------------------------------------------------- */
+
+enum allowed { ALLOWED_NO, ALLOWED_MAYBE, ALLOWED_YES };
+
+static enum allowed may_open(struct sup *s, struct proc *p, const struct where *w, const struct statx *st, unsigned mode,
+							 bool strict)
+{
+	uint32_t uid = p->own_creds ? p->uid : s->euid, gid = p->own_creds ? p->gid : s->egid;
+	unsigned want = (mode & ACCESS_READ ? 4u : 0) | (mode & (ACCESS_WRITE | ACCESS_TRUNC) ? 2u : 0);
+	unsigned bits = uid == st->stx_uid ? st->stx_mode >> 6 : gid == st->stx_gid ? st->stx_mode >> 3 : st->stx_mode;
+	bool by_bits = uid == 0 || (bits & want) == want;
+	if (p->own_creds) {
+		if (by_bits)
+			return ALLOWED_YES;
+		return uid != st->stx_uid && ((st->stx_mode >> 3) & want) == want ? ALLOWED_MAYBE : ALLOWED_NO;
+	}
+	if (by_bits && !strict)
+		return ALLOWED_YES;
+	int amode = (want & 4 ? R_OK : 0) | (want & 2 ? W_OK : 0);
+	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
+}
+
+/* null, zero, full, terminals: nothing comes from there that could be named. */
+static bool is_void(const struct statx *st)
+{
+	if (!S_ISCHR(st->stx_mode))
+		return false;
+	unsigned maj = st->stx_rdev_major, min = st->stx_rdev_minor;
+	return (maj == 1 && (min == 3 || min == 5 || min == 7)) || maj == 4 || maj == 5 || (maj >= 136 && maj <= 143);
+}
+
+static void absent(struct sup *s, struct proc *p, const struct where *w)
+{
+	char name[8300];
+	if (w->given[0] == '/')
+		snprintf(name, sizeof(name), "%s", w->given);
+	else if (w->atfd == AT_FDCWD && !w->foreign)
+		snprintf(name, sizeof(name), "%s/%s", proc_cwd(s, p, w->tid), w->given);
+	else {
+		char *full = where_name(s, p, w);
+		if (!full)
+			return;
+		snprintf(name, sizeof(name), "%s", full);
+		free(full);
+	}
+	struct file *f = file_address(s, TERM_kind_absent, "", name);
+	if (f)
+		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, sup_now(s), NULL);
+}
+
+static void opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags, unsigned mode)
+{
+	if (is_void(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
+		return;
+	enum allowed ok = may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
+	if (ok == ALLOWED_NO)
+		return;
+	struct file *f = file_get(s, w, !(flags & O_NOFOLLOW), st);
+	if (!f || f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
+		return;
+	struct fingerprint fp = print_of(st);
+	if (f->kind == TERM_kind_pseudo) {
+		if (mode & ACCESS_READ)
+			access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, sup_now(s), NULL);
+		return;
+	}
+	if (f->live)
+		access_conflicts(s, p, f, mode);
+	access_begin(s, p, f, mode, TERM_via_data, ok == ALLOWED_YES, TERM_api_open, sup_now(s),
+				 f->kind == TERM_kind_regular ? &fp : NULL);
+}
+
+static bool nested_begins(struct sup *s, struct proc *p, const struct where *w)
+{
+	const char *id = w->given + sizeof(MARKER) - 1;
+	if (memcmp(w->given, MARKER, sizeof(MARKER) - 1) || strlen(id) != ULID_LEN)
+		return false;
+	char outer[ULID_LEN + 1];
+	memcpy(outer, p->run[0] ? p->run : s->run, sizeof(outer));
+	struct event ev = {.run = {.id = str_of(id),
+							   .outer = str_of(outer),
+							   .uid = p->uid,
+							   .gid = p->gid,
+							   .cwd = str_of(proc_cwd(s, p, w->tid))}};
+	sup_event(s, EVENT_run, sup_now(s), p, &ev);
+	memcpy(p->run, id, ULID_LEN + 1);
+	p->run_root = true;
+	return true;
+}
+
+static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags)
+{
+	struct where w;
+	if (flags & O_PATH)
+		return;
+	int rc = where_init(s, p, t->tid, dirfd, addr, &w);
+	if (rc < 0) {
+		if (rc == -EPERM && !p->unreadable_said) {
+			p->unreadable_said = true;
+			sup_gap(s, p, TERM_gap_unreadable, 0, "its memory could not be read");
+		}
+		return;
+	}
+	if (w.given[1] == '.' && nested_begins(s, p, &w)) {
+		s->refuse = MARKER_ANSWER;
+		where_release(&w);
+		return;
+	}
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		p->tmpfile = sup_now(s);
+		where_release(&w);
+		return;
+	}
+	unsigned acc = flags & O_ACCMODE;
+	unsigned mode = (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) |
+					(acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u) | (flags & O_APPEND ? ACCESS_APPEND : 0u);
+	if (flags & O_TRUNC)
+		mode |= ACCESS_TRUNC | ACCESS_WRITE;
+	struct statx st;
+	rc = where_statx(&w, !(flags & O_NOFOLLOW), &st);
+	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
+		if (!S_ISDIR(st.stx_mode))
+			opened(s, p, &w, &st, flags, mode);
+	} else if (rc == -ENOENT && (flags & O_CREAT)) {
+		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
+		if (d)
+			d->mode = mode & ~ACCESS_TRUNC;
+	} else if (rc == -ENOENT || rc == -ENOTDIR) {
+		absent(s, p, &w);
+	}
+	where_release(&w);
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------------- */
+
+static void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+					  unsigned flags)
+{
+	struct where a, b;
+	struct statx st, vt;
+	a.hold = b.hold = -1;
+	if (where_init(s, p, t->tid, d1, a1, &a) == 0 && where_init(s, p, t->tid, d2, a2, &b) == 0 &&
+		where_statx(&a, false, &st) == 0) {
+		bool victim = where_statx(&b, false, &vt) == 0;
+		struct file *f = file_get(s, &a, false, &st);
+		if (f && !(victim && (flags & RENAME_NOREPLACE))) {
+			f->pins++;
+			struct file *v = victim ? file_get(s, &b, false, &vt) : NULL;
+			f->pins--;
+			struct pending *d = v == f ? NULL : pending_add(s, p, t, PENDING_RENAME, &a, &b);
+			if (d) {
+				pin(d->file = f);
+				pin(d->victim = v);
+				d->last = victim && (vt.stx_nlink <= 1 || S_ISDIR(vt.stx_mode));
+				d->exchange = flags & RENAME_EXCHANGE;
+			}
+		}
+	}
+	where_release(&a);
+	where_release(&b);
+}
+
+static void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+					unsigned flags)
+{
+	struct where a, b;
+	struct statx st;
+	a.hold = b.hold = -1;
+	int rc = where_init(s, p, t->tid, d1, a1, &a);
+	bool by_fd = rc == -ENOENT && (flags & AT_EMPTY_PATH);
+	if (by_fd) {
+		where_fd(t->tid, d1, &a);
+		rc = 0;
+	}
+	bool follow = by_fd || (flags & AT_SYMLINK_FOLLOW);
+	if (rc == 0 && where_init(s, p, t->tid, d2, a2, &b) == 0 && where_statx(&a, follow, &st) == 0) {
+		struct file *f = file_get(s, &a, follow, &st);
+		if (f && st.stx_nlink == 0) {
+			/* A nameless file (O_TMPFILE): its open could not say what it is, its link can. */
+			bool have = false;
+			for (struct access *x = p->live; x; x = x->proc_next)
+				have |= x->file == f;
+			if (!have)
+				access_begin(s, p, f, ACCESS_WRITE | ACCESS_CREATE, TERM_via_data, true, TERM_api_open,
+							 p->tmpfile ? p->tmpfile : p->exec_start, NULL);
+		}
+		struct pending *d = f ? pending_add(s, p, t, PENDING_LINK, &a, &b) : NULL;
+		if (d) {
+			pin(d->file = f);
+			if (st.stx_nlink == 0)
+				file_rename(f, d->name_b);
+		}
+	}
+	where_release(&a);
+	where_release(&b);
+}
+
+static void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
+{
+	struct where a;
+	struct statx st;
+	a.hold = -1;
+	if (where_init(s, p, t->tid, dirfd, addr, &a) == 0 && where_statx(&a, false, &st) == 0) {
+		struct file *f = file_get(s, &a, false, &st);
+		struct pending *d = f ? pending_add(s, p, t, PENDING_UNLINK, &a, NULL) : NULL;
+		if (d) {
+			pin(d->file = f);
+			d->last = st.stx_nlink <= 1 || S_ISDIR(st.stx_mode);
+		}
+	}
+	where_release(&a);
+}
+
+static void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
+{
+	struct where a;
+	struct statx st;
+	a.hold = -1;
+	if (where_init(s, p, t->tid, dirfd, addr, &a) == 0 && where_statx(&a, false, &st) == -ENOENT)
+		pending_add(s, p, t, PENDING_MAKE, &a, NULL);
+	where_release(&a);
+}
+
+static void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct where a;
+	struct statx st;
+	a.hold = -1;
+	if (where_init(s, p, t->tid, AT_FDCWD, t->args[0], &a) == 0 && where_statx(&a, true, &st) == 0 &&
+		S_ISREG(st.stx_mode)) {
+		struct file *f = file_get(s, &a, true, &st);
+		if (f && f->live)
+			access_conflicts(s, p, f, ACCESS_WRITE);
+		struct pending *d = f ? pending_add(s, p, t, PENDING_TRUNCATE, &a, NULL) : NULL;
+		if (d) {
+			pin(d->file = f);
+			d->before = print_of(&st);
+			d->mode = ACCESS_WRITE | (t->args[1] == 0 ? ACCESS_TRUNC : 0u);
+		}
+	}
+	where_release(&a);
+}
+
+/* ---- channels and memory -------------------------------------------------------------------------------------------------- */
+
+static void do_socket(struct sup *s, struct proc *p, const struct trap *t)
+{
+	union {
+		struct sockaddr sa;
+		struct sockaddr_un un;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		char raw[sizeof(struct sockaddr_storage)];
+	} u = {0};
+	size_t n = t->args[2] < sizeof(u) ? (size_t)t->args[2] : sizeof(u);
+	ssize_t got = n >= sizeof(sa_family_t) ? remote_read(t->tid, t->args[1], &u, n) : -EINVAL;
+	if (got < (ssize_t)sizeof(sa_family_t))
+		return;
+	char text[INET6_ADDRSTRLEN], address[300], domain[100];
+	unsigned api = t->call == CALL_connect ? TERM_api_connect : TERM_api_bind;
+	struct file *f = NULL;
+	bool local = true;
+	switch (u.sa.sa_family) {
+	case AF_INET:
+		inet_ntop(AF_INET, &u.in.sin_addr, text, sizeof(text));
+		local = ntohl(u.in.sin_addr.s_addr) >> 24 == 127 || u.in.sin_addr.s_addr == INADDR_ANY;
+		snprintf(address, sizeof(address), "inet:%s:%u", local ? "127.0.0.1" : text, ntohs(u.in.sin_port));
+		break;
+	case AF_INET6:
+		inet_ntop(AF_INET6, &u.in6.sin6_addr, text, sizeof(text));
+		local = IN6_IS_ADDR_LOOPBACK(&u.in6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&u.in6.sin6_addr);
+		/* "localhost" over either family is the same listener as a rule; joining them can only add a `may`. */
+		if (local)
+			snprintf(address, sizeof(address), "inet:127.0.0.1:%u", ntohs(u.in6.sin6_port));
+		else
+			snprintf(address, sizeof(address), "inet:[%s]:%u", text, ntohs(u.in6.sin6_port));
+		break;
+	case AF_UNIX:
+		if (got <= (ssize_t)sizeof(sa_family_t))
+			return; /* unnamed */
+		if (u.un.sun_path[0]) {
+			struct where w;
+			struct statx st;
+			char path[sizeof(u.un.sun_path) + 1];
+			size_t len = (size_t)got - offsetof(struct sockaddr_un, sun_path);
+			memcpy(path, u.un.sun_path, len);
+			path[len] = '\0';
+			int rc = where_path(s, p, t->tid, AT_FDCWD, path, &w);
+			if (rc == 0 && t->call == CALL_connect) {
+				if (where_statx(&w, true, &st) < 0) {
+					where_release(&w);
+					return;
+				}
+			}
+			/* By name: the socket's inode does not exist before bind returns. */
+			char *name = rc == 0 ? where_name(s, p, &w) : NULL;
+			where_release(&w);
+			snprintf(address, sizeof(address), "unix:%.250s", name ? name : path);
+			free(name);
+		} else {
+			snprintf(address, sizeof(address), "unix:@%.*s", (int)(got - 3), u.un.sun_path + 1);
+		}
+		break;
+	default:
+		return;
+	}
+	if (local)
+		snprintf(domain, sizeof(domain), "boot:%s:net", host_boot_id());
+	else
+		snprintf(domain, sizeof(domain), "net");
+	f = file_address(s, TERM_kind_socket, domain, address);
+	if (f)
+		access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, sup_now(s), NULL);
+}
+
+static void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
+{
+	int fd = (int)t->args[4];
+	if ((t->args[3] & MAP_ANONYMOUS) || fd < 0) {
+		p->anon_shm = true;
+		return;
+	}
+	struct where w;
+	struct statx st;
+	where_fd(t->tid, fd, &w);
+	if (where_statx(&w, true, &st) < 0 || !S_ISREG(st.stx_mode))
+		return;
+	struct file *f = file_get(s, &w, true, &st);
+	if (!f || f->kind == TERM_kind_pseudo)
+		return;
+	struct fingerprint fp = print_of(&st);
+	unsigned via = f->kind == TERM_kind_regular ? TERM_via_data : TERM_via_shm;
+	if (f->live)
+		access_conflicts(s, p, f, ACCESS_WRITE);
+	access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, via, true, TERM_api_mmap, sup_now(s),
+				 f->kind == TERM_kind_regular ? &fp : NULL);
+}
+
+static void do_shmat(struct sup *s, struct proc *p, const struct trap *t)
+{
+	char address[64], domain[100];
+	snprintf(address, sizeof(address), "sysv:%d", (int)t->args[0]);
+	snprintf(domain, sizeof(domain), "boot:%s:ipc", host_boot_id());
+	struct file *f = file_address(s, TERM_kind_shm, domain, address);
+	unsigned mode = ACCESS_READ | (t->args[2] & SHM_RDONLY ? 0u : ACCESS_WRITE);
+	if (f)
+		access_begin(s, p, f, mode, TERM_via_shm, true, TERM_api_shm, sup_now(s), NULL);
+}
+
+static void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct proc *other = proc_by_pid(s, (pid_t)t->args[0]);
+	if (!other || other == p)
+		return;
+	struct event ev = {.link = {.other = other->num, .via = TERM_via_shm}};
+	sup_event(s, EVENT_link, sup_now(s), p, &ev);
+}
+
+/* ---- dispatch ------------------------------------------------------------------------------------------------------------ */
+
+static void dispatch(struct sup *s, struct proc *p, const struct trap *t)
+{
+	const uint64_t *a = t->args;
+	struct open_how how = {0};
+	switch (t->call) {
+	case CALL_execve:
+	case CALL_execveat:
+		exec_trap(s, p, t);
+		break;
+	case CALL_exit:
+		proc_exit(s, p, TERM_ending_exited, (unsigned)a[0] & 0xff);
+		break;
+	case CALL_open:
+		do_open(s, p, t, AT_FDCWD, a[0], (unsigned)a[1]);
+		break;
+	case CALL_openat:
+		do_open(s, p, t, (int)a[0], a[1], (unsigned)a[2]);
+		break;
+	case CALL_openat2:
+		if (remote_read(t->tid, a[2], &how, sizeof(how)) == sizeof(how))
+			do_open(s, p, t, (int)a[0], a[1], (unsigned)how.flags);
+		break;
+	case CALL_creat:
+		do_open(s, p, t, AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC);
+		break;
+	case CALL_open_handle:
+		sup_gap(s, p, TERM_gap_unsettled, 1, "opened a file by handle");
+		break;
+	case CALL_rename:
+		do_rename(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+		break;
+	case CALL_renameat:
+		do_rename(s, p, t, (int)a[0], a[1], (int)a[2], a[3], 0);
+		break;
+	case CALL_renameat2:
+		do_rename(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
+		break;
+	case CALL_link:
+		do_link(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+		break;
+	case CALL_linkat:
+		do_link(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
+		break;
+	case CALL_unlink:
+	case CALL_rmdir:
+		do_unlink(s, p, t, AT_FDCWD, a[0]);
+		break;
+	case CALL_unlinkat:
+		do_unlink(s, p, t, (int)a[0], a[1]);
+		break;
+	case CALL_symlink:
+		do_make(s, p, t, AT_FDCWD, a[1]);
+		break;
+	case CALL_symlinkat:
+		do_make(s, p, t, (int)a[1], a[2]);
+		break;
+	case CALL_mkdir:
+	case CALL_mknod:
+		do_make(s, p, t, AT_FDCWD, a[0]);
+		break;
+	case CALL_mkdirat:
+	case CALL_mknodat:
+		do_make(s, p, t, (int)a[0], a[1]);
+		break;
+	case CALL_truncate:
+		do_truncate(s, p, t);
+		break;
+	case CALL_chdir:
+		p->stale |= STALE_CWD;
+		break;
+	case CALL_root:
+		p->stale |= STALE_CWD | STALE_ROOT;
+		p->fs_per_thread = true;
+		break;
+	case CALL_mount:
+		sup_gap(s, p, TERM_gap_mounts, 1, "it mounted or unmounted a file system");
+		p->stale |= STALE_ROOT;
+		break;
+	case CALL_setuid:
+		p->stale |= STALE_CREDS;
+		break;
+	case CALL_connect:
+	case CALL_bind:
+		do_socket(s, p, t);
+		break;
+	case CALL_shmat:
+		do_shmat(s, p, t);
+		break;
+	case CALL_process_vm:
+		do_process_vm(s, p, t);
+		break;
+	case CALL_io_uring:
+		if (!p->uring_said)
+			sup_gap(s, p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
+		p->uring_said = true;
+		break;
+	case CALL_mmap:
+		do_mmap(s, p, t);
+		break;
+	default:
+		break;
+	}
+}
+
+int sup_trap(struct sup *s, const struct trap *t)
+{
+	s->traps++;
+	struct task *k = task_of(s, t->tid);
+	if (!k) {
+		sup_gap(s, NULL, TERM_gap_lost, 1, "a process could not be looked at");
+		return 0;
+	}
+	struct proc *p = k->proc;
+	k->stops++;
+	s->current = k;
+	if (s->pending)
+		pending_settle(s, t->tid);
+	if (p->exec)
+		exec_settle(s, p, t->tid);
+	if (p->stale) {
+		if (p->stale & STALE_CWD) {
+			free(p->cwd);
+			p->cwd = NULL;
+		}
+		if (p->stale & STALE_ROOT)
+			proc_refresh_root(s, p);
+		if (p->stale & STALE_CREDS)
+			proc_refresh_creds(s, p);
+		p->stale = 0;
+	}
+	bool exec = t->call == CALL_execve || t->call == CALL_execveat;
+	if (!p->walked) {
+		p->walked = true;
+		if (!exec && !s->tree_only) {
+			struct held *held;
+			size_t n = proc_walk(s, p, false, &held);
+			proc_hold(s, p, held, n, p->exec_start);
+			free(held);
+		}
+	}
+	s->refuse = 0;
+	dispatch(s, p, t);
+	s->current = NULL;
+	return s->refuse;
+}

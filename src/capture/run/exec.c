@@ -1,0 +1,431 @@
+/* exec: what is about to be run, and, once the process stops again, whether it was. */
+#include "capture/run/super.h"
+#include "event/env.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ARGV_MAX (256u << 10) /* bytes of arguments kept; the rest is said to be missing */
+#define STRINGS 32 /* strings read with one call */
+#define CHUNK 256
+
+
+/* ---- argument vectors --------------------------------------------------------------------------------------------------- */
+
+struct vector {
+	struct buf bytes; /* strings, each with its NUL */
+	size_t count;
+	bool cut;
+};
+
+static ssize_t read_pointers(pid_t tid, uint64_t addr, bool compat, uint64_t *ret, size_t max)
+{
+	char raw[STRINGS * 8];
+	size_t width = compat ? 4 : 8, want = max * width, page = 4096 - (addr & 4095);
+	if (want > page)
+		want = page - page % width; /* the next page may not be there */
+	if (!want)
+		want = width;
+	ssize_t got = remote_read(tid, addr, raw, want);
+	if (got <= 0)
+		return got < 0 ? got : -EFAULT;
+	for (size_t i = 0; i < (size_t)got / width; i++) {
+		uint32_t v32;
+		if (compat) {
+			memcpy(&v32, raw + i * 4, 4);
+			ret[i] = v32;
+		} else {
+			memcpy(&ret[i], raw + i * 8, 8);
+		}
+	}
+	return (ssize_t)((size_t)got / width);
+}
+
+static int one_string(pid_t tid, uint64_t addr, struct buf *out, size_t max)
+{
+	char *tmp = malloc(max + 1);
+	if (!tmp)
+		return -ENOMEM;
+	ssize_t n = remote_string(tid, addr, tmp, max);
+	bool cut = n == -ENAMETOOLONG;
+	if (cut)
+		n = (ssize_t)max;
+	if (n >= 0) {
+		buf_add(out, tmp, (size_t)n);
+		buf_char(out, '\0');
+	}
+	free(tmp);
+	return n < 0 ? (int)n : cut;
+}
+
+/* Reads a NULL-terminated vector; keep(string) says which strings are wanted. */
+static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struct str), struct vector *ret)
+{
+	uint64_t at[STRINGS];
+	char local[STRINGS][CHUNK];
+	while (addr) {
+		ssize_t n = read_pointers(tid, addr, compat, at, STRINGS);
+		if (n <= 0)
+			return n < 0 ? (int)n : -EFAULT;
+		for (ssize_t i = 0; i < n; i++) {
+			if (!at[i])
+				return 0;
+			char *text = local[i];
+			size_t page = 4096 - (at[i] & 4095), want = page < CHUNK ? page : CHUNK;
+			ssize_t got = remote_read(tid, at[i], text, want);
+			if (got <= 0)
+				return got < 0 ? (int)got : -EFAULT;
+			char *end = memchr(text, '\0', (size_t)got);
+			struct str head = str_n(text, end ? (size_t)(end - text) : (size_t)got);
+			if (keep && !keep(head))
+				continue;
+			if (ret->bytes.n > ARGV_MAX) {
+				ret->cut = true;
+				return 0;
+			}
+			if (end) {
+				buf_add(&ret->bytes, text, head.n + 1);
+			} else {
+				int rc = one_string(tid, at[i], &ret->bytes, ARGV_MAX / 2);
+				if (rc < 0)
+					return rc;
+				ret->cut |= rc > 0;
+			}
+			ret->count++;
+		}
+		addr += (uint64_t)n * (compat ? 4 : 8);
+	}
+	return 0;
+}
+
+static bool env_wanted(struct str s)
+{
+	const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
+	return eq && env_allowed(str_n(s.p, (size_t)(eq - s.p)));
+}
+
+/* Redacts a vector of NUL-terminated strings. */
+static struct buf redacted(const struct vector *v, bool env)
+{
+	struct buf out = {0};
+	struct str before = {0};
+	for (size_t at = 0; at < v->bytes.n;) {
+		struct str s = str_of(v->bytes.p + at);
+		redact_arg(&out, env ? (struct str){0} : before, s);
+		buf_char(&out, '\0');
+		before = s;
+		at += s.n + 1;
+	}
+	return out;
+}
+
+/* ---- the program -------------------------------------------------------------------------------------------------------- */
+
+/* What the first bytes of a program say, read once per file. */
+static void read_header(struct file *f, const struct where *w)
+{
+	union {
+		unsigned char raw[4096];
+		Elf64_Ehdr e64;
+		Elf32_Ehdr e32;
+	} h;
+	f->header_known = true;
+	int fd = openat(w->dirfd, w->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	ssize_t n = pread(fd, h.raw, sizeof(h) - 1, 0);
+	if (n >= (ssize_t)sizeof(h.e64) && !memcmp(h.raw, ELFMAG, SELFMAG)) {
+		f->is_elf = true;
+		f->is_elf32 = h.raw[EI_CLASS] == ELFCLASS32;
+		uint64_t phoff = f->is_elf32 ? h.e32.e_phoff : h.e64.e_phoff;
+		unsigned phnum = f->is_elf32 ? h.e32.e_phnum : h.e64.e_phnum;
+		size_t size = f->is_elf32 ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
+		for (unsigned i = 0; i < phnum && i < 64; i++) {
+			union {
+				Elf64_Phdr p64;
+				Elf32_Phdr p32;
+			} ph;
+			if (pread(fd, &ph, size, (off_t)(phoff + i * size)) != (ssize_t)size)
+				break;
+			if ((f->is_elf32 ? ph.p32.p_type : ph.p64.p_type) != PT_INTERP)
+				continue;
+			uint64_t off = f->is_elf32 ? ph.p32.p_offset : ph.p64.p_offset;
+			char name[256];
+			ssize_t k = pread(fd, name, sizeof(name) - 1, (off_t)off);
+			if (k > 0) {
+				name[k] = '\0';
+				f->interpreter = strdup(name);
+			}
+			break;
+		}
+	} else if (n > 2 && h.raw[0] == '#' && h.raw[1] == '!') {
+		h.raw[n] = '\0';
+		char *p = (char *)h.raw + 2;
+		p += strspn(p, " \t");
+		p[strcspn(p, " \t\n\r")] = '\0';
+		if (*p)
+			f->interpreter = strdup(p);
+	}
+	close(fd);
+}
+
+/* The file at w as a program; NULL if it cannot be one. */
+static struct file *program(struct sup *s, const struct where *w)
+{
+	struct statx st;
+	if (where_statx(w, true, &st) < 0 || !S_ISREG(st.stx_mode) || !(st.stx_mode & 0111))
+		return NULL;
+	struct file *f = file_get(s, w, true, &st);
+	struct fingerprint fp = print_of(&st);
+	if (f && f->header_known && f->stated.known && (f->stated.mtime != fp.mtime || f->stated.size != fp.size)) {
+		free(f->interpreter); /* it was written since */
+		f->interpreter = NULL;
+		f->header_known = f->is_elf = false;
+	}
+	if (f)
+		file_state(s, f, &fp);
+	if (f && !f->header_known)
+		read_header(f, w);
+	return f;
+}
+
+static void say_absent(struct sup *s, struct proc *p, const struct where *w)
+{
+	char *name = w->given[0] == '/' ? strdup(w->given) : where_name(s, p, w);
+	struct file *f = name ? file_address(s, TERM_kind_absent, "", name) : NULL;
+	if (f)
+		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_exec, sup_now(s), NULL);
+	free(name);
+}
+
+void exec_pending_free(struct exec_pending *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; i < e->nheld; i++)
+		e->held[i].file->pins--;
+	if (e->exe)
+		e->exe->pins--;
+	if (e->script)
+		e->script->pins--;
+	buf_release(&e->argv);
+	buf_release(&e->env);
+	free(e->cwd);
+	free(e->held);
+	free(e->jobserver_fifo);
+	free(e);
+}
+
+/* make tells its children where its tokens are: --jobserver-auth=R,W or fifo:PATH in MAKEFLAGS. Tokens are not data. */
+static void find_jobserver(struct exec_pending *e)
+{
+	e->jobserver[0] = e->jobserver[1] = -1;
+	for (size_t at = 0; at < e->env.n; at += strlen(e->env.p + at) + 1) {
+		const char *v = e->env.p + at;
+		if (strncmp(v, "MAKEFLAGS=", 10))
+			continue;
+		const char *a = strstr(v, "--jobserver-auth=");
+		if (!a)
+			a = strstr(v, "--jobserver-fds=");
+		a = a ? strchr(a, '=') + 1 : NULL;
+		if (a && !strncmp(a, "fifo:", 5))
+			e->jobserver_fifo = strndup(a + 5, strcspn(a + 5, " "));
+		else if (a)
+			sscanf(a, "%d,%d", &e->jobserver[0], &e->jobserver[1]);
+	}
+}
+
+static void read_words(struct proc *p, const struct trap *t, uint64_t argv, uint64_t envp, struct exec_pending *e)
+{
+	struct vector a = {0}, v = {0};
+	(void)p;
+	e->cut |= read_vector(t->tid, argv, t->compat, NULL, &a) < 0;
+	e->cut |= read_vector(t->tid, envp, t->compat, env_wanted, &v) < 0;
+	e->cut |= a.cut | v.cut;
+	e->argv = redacted(&a, false);
+	e->env = redacted(&v, true);
+	e->argc = a.count;
+	e->envc = v.count;
+	buf_release(&a.bytes);
+	buf_release(&v.bytes);
+	find_jobserver(e);
+}
+
+void exec_trap(struct sup *s, struct proc *p, const struct trap *t)
+{
+	bool at = t->call == CALL_execveat;
+	const uint64_t *arg = at ? t->args + 1 : t->args;
+	struct where w;
+	int rc = where_init(s, p, t->tid, at ? (int)t->args[0] : AT_FDCWD, arg[0], &w);
+	if (at && rc == -ENOENT && (t->args[4] & AT_EMPTY_PATH)) {
+		where_fd(t->tid, (int)t->args[0], &w);
+		rc = 0;
+	}
+	if (rc < 0) {
+		if (rc == -EPERM && !p->unreadable_said) {
+			p->unreadable_said = true;
+			sup_gap(s, p, TERM_gap_unreadable, 0, "its memory could not be read");
+		}
+		return;
+	}
+	struct statx st;
+	if (where_statx(&w, true, &st) == -ENOENT) {
+		if (!s->tree_only)
+			say_absent(s, p, &w);
+		where_release(&w);
+		return;
+	}
+	struct file *first = program(s, &w), *exe = first;
+	bool set_id = (st.stx_mode & S_ISUID) || ((st.stx_mode & S_ISGID) && (st.stx_mode & S_IXGRP));
+	where_release(&w);
+	struct exec_pending *e = first ? calloc(1, sizeof(*e)) : NULL;
+	if (!e)
+		return;
+	for (int depth = 0; exe && !exe->is_elf && exe->interpreter && depth < 5; depth++) {
+		struct where i;
+		char name[4096];
+		snprintf(name, sizeof(name), "%s", exe->interpreter);
+		exe->pins++;
+		struct file *next = where_path(s, p, t->tid, AT_FDCWD, name, &i) == 0 ? program(s, &i) : NULL;
+		where_release(&i);
+		exe->pins--;
+		exe = next;
+	}
+	exec_pending_free(p->exec);
+	e->time = sup_now(s);
+	e->tid = t->tid;
+	e->compat = t->compat;
+	e->set_id = set_id && s->nnp && st.stx_uid != s->euid;
+	e->exe = exe;
+	e->script = first != exe ? first : NULL;
+	if (e->exe)
+		e->exe->pins++;
+	if (e->script)
+		e->script->pins++;
+	p->exec = e;
+	char link[48];
+	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
+	if (statx(AT_FDCWD, link, 0, STATX_INO, &st) == 0) {
+		e->old_exe_ino = st.stx_ino;
+		e->old_exe_dev = fileid_dev(&st);
+	}
+	e->ambiguous = exe && exe->ino == e->old_exe_ino && exe->dev == e->old_exe_dev;
+	if (e->ambiguous)
+		e->old_stack = proc_stack(p->pid);
+	read_words(p, t, arg[1], arg[2], e);
+	e->cwd = strdup(proc_cwd(s, p, t->tid));
+	if (!s->tree_only) {
+		e->nheld = proc_walk(s, p, true, &e->held);
+		for (size_t i = 0; i < e->nheld; i++)
+			e->held[i].file->pins++;
+		e->wchar = e->nheld ? proc_wchar(p->pid) : UINT64_MAX;
+	}
+}
+
+/* Did the pending exec happen? 1 yes, 0 no, -1 not known yet. */
+static int happened(struct proc *p, struct exec_pending *e, pid_t tid)
+{
+	char link[48];
+	struct statx st;
+	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
+	if (statx(AT_FDCWD, link, 0, STATX_INO, &st) < 0)
+		return tid ? 1 : -1;
+	bool same = st.stx_ino == e->old_exe_ino && fileid_dev(&st) == e->old_exe_dev;
+	bool expected = e->exe && st.stx_ino == e->exe->ino && fileid_dev(&st) == e->exe->dev;
+	if (!same)
+		return 1; /* what was expected, or what binfmt_misc put in its place */
+	if (expected && proc_stack(p->pid) != e->old_stack)
+		return 1;
+	return !tid || tid == e->tid ? 0 : -1;
+}
+
+static struct str *split(const struct buf *b, size_t count)
+{
+	struct str *v = calloc(count ? count : 1, sizeof(*v));
+	size_t at = 0;
+	for (size_t i = 0; v && i < count && at < b->n; i++) {
+		v[i] = str_of(b->p + at);
+		at += v[i].n + 1;
+	}
+	return v;
+}
+
+static void use_program(struct sup *s, struct proc *p, struct file *f, int64_t time)
+{
+	if (f && f->kind == TERM_kind_regular && !s->tree_only)
+		access_begin(s, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, true, TERM_api_exec, time,
+					 f->stated.known ? &f->stated : NULL);
+}
+
+static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
+{
+	proc_end_accesses(s, p, e->time);
+	struct file *exe = e->exe;
+	if (!exe || exe->is_elf == false) {
+		/* Only the kernel knows what runs (binfmt_misc): ask. */
+		struct where w;
+		struct statx st;
+		char link[48];
+		snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
+		if (where_path(s, NULL, p->pid, AT_FDCWD, link, &w) == 0 && where_statx(&w, true, &st) == 0)
+			exe = file_get(s, &w, true, &st);
+	}
+	struct str *argv = split(&e->argv, e->argc), *env = split(&e->env, e->envc);
+	if (s->euid == 0 || p->own_creds)
+		p->own_creds = true;
+	struct event ev = {.exec = {.n = ++p->execn,
+								.exe = exe ? exe->num : 0,
+								.script = e->script ? e->script->num : 0,
+								.argv = {.items = argv, .count = argv ? e->argc : 0},
+								.cwd = str_of(e->cwd),
+								.env = {.items = env, .count = env ? e->envc : 0},
+								.uid = p->uid,
+								.gid = p->gid,
+								.run = str_of(p->run)}};
+	p->exec_start = e->time;
+	sup_event(s, EVENT_exec, e->time, p, &ev);
+	free(argv);
+	free(env);
+	if (!sure)
+		sup_gap(s, p, TERM_gap_unsettled, 1, "whether the exec succeeded was not seen");
+	if (e->set_id)
+		sup_gap(s, p, TERM_gap_privilege_lost, 0, "a set-id program ran without its privilege");
+	if (e->cut)
+		sup_gap(s, p, TERM_gap_limit, 1, "arguments were too long to keep whole");
+	if (e->compat || (exe && exe->is_elf32))
+		sup_gap(s, p, TERM_gap_abi32, 0, "a 32-bit program");
+	memcpy(p->jobserver, e->jobserver, sizeof(p->jobserver));
+	free(p->jobserver_fifo);
+	p->jobserver_fifo = e->jobserver_fifo;
+	e->jobserver_fifo = NULL;
+	use_program(s, p, exe, e->time);
+	use_program(s, p, e->script, e->time);
+	if (exe && exe->is_elf && exe->interpreter && !s->tree_only) {
+		struct where w;
+		char name[256];
+		snprintf(name, sizeof(name), "%s", exe->interpreter);
+		struct file *loader = where_path(s, p, p->pid, AT_FDCWD, name, &w) == 0 ? program(s, &w) : NULL;
+		where_release(&w);
+		use_program(s, p, loader, e->time);
+	}
+	p->wchar_exec = e->wchar;
+	proc_hold(s, p, e->held, e->nheld, e->time);
+}
+
+void exec_settle(struct sup *s, struct proc *p, pid_t tid)
+{
+	struct exec_pending *e = p->exec;
+	if (!e)
+		return;
+	int yes = happened(p, e, tid);
+	if (yes < 0 && tid)
+		return;
+	p->exec = NULL; /* handlers below must not come back here */
+	if (yes)
+		commit(s, p, e, yes > 0);
+	exec_pending_free(e);
+}

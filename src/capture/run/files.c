@@ -1,0 +1,476 @@
+/* Files and accesses: what is open, since when, and what shows that it was written. */
+#include "capture/run/super.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static unsigned slot_of(uint64_t dev, uint64_t ino)
+{
+	uint64_t h = (ino ^ dev << 40 ^ dev) * 0x9e3779b97f4a7c15u;
+	return (unsigned)(h >> 52) & (HASH_SIZE - 1);
+}
+
+struct fingerprint print_of(const struct statx *st)
+{
+	return (struct fingerprint){true, st->stx_size, fileid_time(&st->stx_mtime), fileid_time(&st->stx_ctime)};
+}
+
+static int64_t birth_of(const struct statx *st)
+{
+	return st->stx_mask & STATX_BTIME ? fileid_time(&st->stx_btime) : 0;
+}
+
+struct file *file_known(struct sup *s, const struct statx *st)
+{
+	uint64_t dev = fileid_dev(st);
+	for (struct file *f = s->files[slot_of(dev, st->stx_ino)]; f; f = f->next)
+		if (f->ino == st->stx_ino && f->dev == dev && (f->btime == birth_of(st) || f->domain->birth_changes))
+			return f;
+	return NULL;
+}
+
+static void file_free(struct file *f)
+{
+	free(f->path);
+	free(f->interpreter);
+	free(f);
+}
+
+static void file_unhash(struct sup *s, struct file *f)
+{
+	struct file **at = &s->files[slot_of(f->dev, f->ino)];
+	while (*at && *at != f)
+		at = &(*at)->next;
+	if (*at) {
+		*at = f->next;
+		s->nfiles--;
+	}
+	f->next = NULL;
+}
+
+/* Forgets files nobody uses, those not met since the last time first. They get a new number when they come back. */
+static void files_shrink(struct sup *s)
+{
+	for (int pass = 0; pass < 2 && s->nfiles > FILES_MAX * 3 / 4; pass++)
+		for (unsigned i = 0; i < HASH_SIZE; i++)
+			for (struct file **at = &s->files[i]; *at;) {
+				struct file *f = *at;
+				if (f->live || f->pins || (f->recent && !pass)) {
+					f->recent = false;
+					at = &f->next;
+					continue;
+				}
+				*at = f->next;
+				s->nfiles--;
+				file_free(f);
+			}
+}
+
+void file_gone(struct sup *s, struct file *f)
+{
+	if (f->gone)
+		return;
+	file_unhash(s, f);
+	f->gone = true;
+	if (!f->live && !f->pins)
+		file_free(f);
+}
+
+void file_rename(struct file *f, const char *path)
+{
+	char *copy = path ? strdup(path) : NULL;
+	if (copy) {
+		free(f->path);
+		f->path = copy;
+	}
+}
+
+static struct file *file_add(struct sup *s, struct file *f)
+{
+	if (s->nfiles >= FILES_MAX)
+		files_shrink(s);
+	unsigned i = slot_of(f->dev, f->ino);
+	f->next = s->files[i];
+	s->files[i] = f;
+	s->nfiles++;
+	f->num = ++s->next_file;
+	f->recent = true;
+	return f;
+}
+
+static uint64_t say_domain(struct sup *s, const struct fs_domain *d)
+{
+	unsigned num = d->index ? d->index : 4096;
+	if (!s->domain_said[num]) {
+		struct event ev = {.domain = {.num = num,
+									  .name = str_of(d->name),
+									  .type = str_of(d->type),
+									  .network = d->network}};
+		sup_event(s, EVENT_domain, sup_now(s), NULL, &ev);
+		s->domain_said[num] = true;
+	}
+	return num;
+}
+
+static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
+{
+	switch (st->stx_mode & S_IFMT) {
+	case S_IFDIR:
+		return TERM_kind_directory;
+	case S_IFLNK:
+		return TERM_kind_symlink;
+	case S_IFIFO:
+		return path && path[0] == '/' ? TERM_kind_fifo : TERM_kind_pipe;
+	case S_IFSOCK:
+		return TERM_kind_socket;
+	case S_IFREG:
+		if (path && (!strncmp(path, "/memfd:", 7) || !strncmp(path, "/SYSV", 5)))
+			return TERM_kind_shm;
+		return d->pseudo ? TERM_kind_pseudo : TERM_kind_regular;
+	default:
+		return TERM_kind_pseudo;
+	}
+}
+
+/* The file that X-wal, X-journal and X-shm count to (B14), if it is there. */
+static uint64_t group_of(struct sup *s, const struct where *w, const char *path)
+{
+	static const char *const tails[] = {"-wal", "-journal", "-shm"};
+	size_t n = path ? strlen(path) : 0;
+	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+		size_t k = strlen(tails[i]), m = strlen(w->path);
+		if (n <= k || strcmp(path + n - k, tails[i]) || m <= k || strcmp(w->path + m - k, tails[i]))
+			continue;
+		struct where base = *w; /* same directory; hold stays w's */
+		base.path[m - k] = '\0';
+		struct statx st;
+		if (where_statx(&base, true, &st) < 0 || !S_ISREG(st.stx_mode))
+			return 0;
+		struct file *f = file_get(s, &base, true, &st);
+		return f ? f->num : 0;
+	}
+	return 0;
+}
+
+struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st)
+{
+	struct file *f = file_known(s, st);
+	if (f) {
+		f->recent = true;
+		return f;
+	}
+	struct fileid id;
+	fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->dev = fileid_dev(st);
+	f->ino = st->stx_ino;
+	f->gen = id.gen;
+	f->btime = birth_of(st);
+	f->domain = id.domain;
+	f->path = where_real(w, follow);
+	f->kind = kind_of(st, id.domain, f->path);
+	f->hidden = w->foreign;
+	uint64_t group = f->kind == TERM_kind_regular ? group_of(s, w, f->path) : 0;
+	uint64_t domain = say_domain(s, id.domain);
+	file_add(s, f);
+	struct event ev = {.file = {.num = f->num,
+								.kind = f->kind,
+								.domain = domain,
+								.ino = f->ino,
+								.gen = f->gen,
+								.group = group,
+								.path = str_of(f->path)}};
+	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
+	return f;
+}
+
+struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address)
+{
+	/* A device number no kernel gives out, so that addresses and files share one table. */
+	uint64_t ino = XXH3_64bits(address, strlen(address));
+	uint64_t dev = ~XXH3_64bits_withSeed(domain, strlen(domain), kind);
+	for (struct file *f = s->files[slot_of(dev, ino)]; f; f = f->next)
+		if (f->ino == ino && f->dev == dev)
+			return f;
+	static const struct fs_domain nowhere = {.name = "", .type = ""};
+	struct file *f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->dev = dev;
+	f->ino = ino;
+	f->kind = kind;
+	f->domain = &nowhere;
+	f->path = strdup(address);
+	file_add(s, f);
+	struct event ev = {.file = {.num = f->num, .kind = kind, .path = str_of(f->path)}};
+	if (kind != TERM_kind_absent) {
+		/* Its domain is the address space: numbered after the file systems. */
+		uint64_t num = 5000 + f->num;
+		struct event dv = {.domain = {.num = num, .name = str_of(domain)}};
+		sup_event(s, EVENT_domain, sup_now(s), NULL, &dv);
+		ev.file.domain = num;
+		ev.file.ino = ino;
+	}
+	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
+	return f;
+}
+
+void file_state(struct sup *s, struct file *f, const struct fingerprint *fp)
+{
+	if (f->kind != TERM_kind_regular || !fp->known)
+		return;
+	if (f->stated.known && f->stated.size == fp->size && f->stated.mtime == fp->mtime)
+		return;
+	f->stated = *fp;
+	struct event ev = {.state = {.file = f->num, .size = fp->size, .mtime = fp->mtime}};
+	sup_event(s, EVENT_state, sup_now(s), NULL, &ev);
+}
+
+/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+
+static bool rival_moved(const struct access *a)
+{
+	uint64_t now = a->rival ? proc_wchar(a->rival->pid) : 0;
+	return a->rival && (now == UINT64_MAX || now != a->rival_wchar);
+}
+
+static void rival_add(struct access *a, struct proc *other)
+{
+	if (a->rival == other || a->crowded)
+		return;
+	if (a->rival && rival_moved(a)) {
+		a->crowded = true;
+		return;
+	}
+	if (a->rival) { /* a second one: whoever was first has not written yet, but may */
+		a->crowded = true;
+		return;
+	}
+	a->rival = other;
+	a->rival_num = other->num;
+	a->rival_wchar = proc_wchar(other->pid);
+}
+
+/* p's part in f is over: whoever had p as a rival learns now whether p wrote. */
+static void rivals_resolve(struct file *f, const struct proc *p)
+{
+	for (struct access *a = f->live; a; a = a->file_next)
+		if (a->rival == p) {
+			if (rival_moved(a))
+				a->crowded = true;
+			a->rival = NULL;
+		}
+}
+
+static void link_access(struct access *a)
+{
+	a->file_next = a->file->live;
+	a->file_at = &a->file->live;
+	if (a->file_next)
+		a->file_next->file_at = &a->file_next;
+	a->file->live = a;
+	a->proc_next = a->proc->live;
+	a->proc_at = &a->proc->live;
+	if (a->proc_next)
+		a->proc_next->proc_at = &a->proc_next;
+	a->proc->live = a;
+	a->proc->nlive++;
+}
+
+/* Takes it out of both lists and frees it, and its file if that was only waiting for this. */
+static void access_free(struct access *a)
+{
+	struct file *f = a->file;
+	*a->file_at = a->file_next;
+	if (a->file_next)
+		a->file_next->file_at = a->file_at;
+	*a->proc_at = a->proc_next;
+	if (a->proc_next)
+		a->proc_next->proc_at = a->proc_at;
+	a->proc->nlive--;
+	free(a);
+	if (f->gone && !f->live && !f->pins)
+		file_free(f);
+}
+
+/* The call that begins the access was let go on; has it come back? While that cannot be told, the access is live. */
+static bool begun(struct sup *s, const struct access *a)
+{
+	if (!a->tid)
+		return true;
+	struct task *t = task_known(s, a->tid);
+	if (!t || t->proc != a->proc || t->stops != a->stop)
+		return true;
+	char name[64], line[64];
+	snprintf(name, sizeof(name), "/proc/%d/syscall", a->tid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	line[n] = '\0';
+	char *end;
+	long nr = strtol(line, &end, 10);
+	/* "running" tells nothing; waiting in a call that we do not stop shows that ours is over. */
+	return end != line && nr >= 0 && trap_call_native((int)nr) == CALL_none;
+}
+
+/* The file's fingerprint now, by its last known name. Unknown if another file has that name. */
+static struct fingerprint print_now(const struct file *f)
+{
+	struct statx st;
+	if (!f->path || f->hidden || statx(AT_FDCWD, f->path, AT_SYMLINK_NOFOLLOW, FILEID_STATX, &st) < 0)
+		return (struct fingerprint){0};
+	if (st.stx_ino != f->ino || fileid_dev(&st) != f->dev)
+		return (struct fingerprint){0};
+	return print_of(&st);
+}
+
+static unsigned evidence_of(const struct access *a, const struct fingerprint *after)
+{
+	const struct file *f = a->file;
+	if (f->kind != TERM_kind_regular) {
+		uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(a->proc->pid) : UINT64_MAX;
+		return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
+	}
+	if ((a->mode & (ACCESS_CREATE | ACCESS_TRUNC)) || a->mapped)
+		return TERM_evidence_must;
+	if (!a->before.known || !after->known)
+		return TERM_evidence_may;
+	if (a->before.size != after->size || a->before.mtime != after->mtime)
+		return a->crowded || rival_moved(a) ? TERM_evidence_may : TERM_evidence_must;
+	if (a->before.ctime != after->ctime)
+		return TERM_evidence_may; /* written, and the old time put back? */
+	/* Unchanged is proof only if a write would have moved mtime by at least one step of its clock. */
+	if (a->before.mtime + f->domain->mtime_step < a->start)
+		return TERM_evidence_none;
+	uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(a->proc->pid) : UINT64_MAX;
+	return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
+}
+
+void access_end(struct sup *s, struct access *a, int64_t until)
+{
+	struct file *f = a->file;
+	struct event ev = {.access_end = {.access = a->seq, .until = until, .count = a->count > 1 ? a->count : 0}};
+	if (a->mode & ACCESS_WRITE) {
+		struct fingerprint after = f->kind == TERM_kind_regular ? print_now(f) : (struct fingerprint){0};
+		ev.access_end.evidence = evidence_of(a, &after);
+		if (after.known) {
+			file_state(s, f, &after);
+			ev.access_end.state = 1;
+			/* The last write cannot be later than mtime, by more than a step; a program that puts back an old time shows
+			 * one from before the access. */
+			int64_t bound = after.mtime + f->domain->mtime_step;
+			if (!f->domain->network && !a->mapped && bound >= a->start && bound < until)
+				ev.access_end.until = bound;
+		}
+		rivals_resolve(f, a->proc);
+	}
+	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
+	access_free(a);
+}
+
+void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode)
+{
+	struct access *next;
+	(void)p;
+	for (struct access *a = f->live; a; a = next) {
+		next = a->file_next;
+		if (!((a->mode | mode) & ACCESS_WRITE))
+			continue;
+		/* A writer that is read by itself, or a reader that writes: the same question. */
+		if (!begun(s, a) || proc_holds(a->proc, f))
+			continue;
+		access_end(s, a, sup_now(s));
+	}
+}
+
+struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
+							unsigned api, int64_t time, const struct fingerprint *before)
+{
+	bool fresh = mode & (ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED | ACCESS_PROGRAM);
+	for (struct access *a = f->live; a && !fresh; a = a->file_next)
+		if (a->proc == p && (a->mode & mode & (ACCESS_READ | ACCESS_WRITE)) == (mode & (ACCESS_READ | ACCESS_WRITE)) &&
+			(!before || (f->stated.known && before->size == f->stated.size && before->mtime == f->stated.mtime) ||
+			 (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {
+			a->count++;
+			return a;
+		}
+	struct access *a = calloc(1, sizeof(*a));
+	if (!a) {
+		sup_gap(s, p, TERM_gap_lost, 1, "out of memory");
+		return NULL;
+	}
+	if (before && before->known && f->kind == TERM_kind_regular) {
+		file_state(s, f, before);
+		a->before = *before;
+		mode |= ACCESS_STATE;
+	}
+	struct event ev = {.access = {.file = f->num, .mode = mode, .via = via, .sure = sure, .api = api}};
+	*a = (struct access){.file = f,
+						 .proc = p,
+						 .start = time,
+						 .mode = mode,
+						 .via = via,
+						 .count = 1,
+						 .before = a->before,
+						 .mapped = mode & ACCESS_MAPPED,
+						 .tid = via == TERM_via_data && s->current ? s->current->tid : 0,
+						 .stop = s->current ? s->current->stops : 0};
+	a->seq = sup_event(s, EVENT_access, time, p, &ev);
+	if ((mode & ACCESS_WRITE) && f->kind == TERM_kind_regular)
+		for (struct access *b = f->live; b; b = b->file_next)
+			if (b->proc != p && (b->mode & ACCESS_WRITE)) {
+				rival_add(a, b->proc);
+				rival_add(b, p);
+			}
+	link_access(a);
+	if (++p->nsince >= SWEEP_AT)
+		proc_sweep(s, p);
+	return a;
+}
+
+void proc_sweep(struct sup *s, struct proc *p)
+{
+	p->nsince = 0;
+	struct held *held;
+	size_t n = proc_walk(s, p, false, &held);
+	struct access *next;
+	for (struct access *a = p->live; a; a = next) {
+		next = a->proc_next;
+		bool open = false;
+		for (size_t i = 0; i < n && !open; i++)
+			open = held[i].file == a->file;
+		if (open || !begun(s, a))
+			continue;
+		if (a->file->kind == TERM_kind_pseudo || a->file->kind == TERM_kind_absent)
+			access_free(a);
+		else if (!proc_maps(p, a->file))
+			access_end(s, a, sup_now(s));
+	}
+	free(held);
+}
+
+/* Reads that were begun once and are ended by the process's own end need no event: the graph knows that end. */
+static bool ends_silently(const struct access *a)
+{
+	return !(a->mode & ACCESS_WRITE) && a->count == 1;
+}
+
+void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
+{
+	while (p->live) {
+		if (ends_silently(p->live))
+			access_free(p->live);
+		else
+			access_end(s, p->live, until);
+	}
+	p->nsince = 0;
+}

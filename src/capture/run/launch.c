@@ -1,0 +1,561 @@
+/* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that no call
+ * ever fails for want of somebody to answer it, and ends as the command ended. */
+#include "capture/run/run.h"
+#include "capture/run/worker.h"
+#include "event/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GROUP_WAIT_MS 30 /* a signal to the whole group reaches the worker within this time too */
+
+struct keeper {
+	const struct run_options *o;
+	struct control *control;
+	struct sup *sup; /* the worker's, as it was before the fork: log and names */
+	pid_t worker;
+	int worker_alive;
+	int listener;
+	int signals; /* signalfd */
+	unsigned mine[65]; /* signals this process received */
+	sigset_t before; /* the signal mask we were started with */
+};
+
+/* ---- descriptors between processes -------------------------------------------------------------------------------------- */
+
+static int send_fd(int sock, int fd, int word)
+{
+	union {
+		struct cmsghdr h;
+		char room[CMSG_SPACE(sizeof(int))];
+	} u = {0};
+	struct iovec iov = {&word, sizeof(word)};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (fd >= 0) {
+		m.msg_control = &u;
+		m.msg_controllen = sizeof(u);
+		u.h = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&u.h), &fd, sizeof(fd));
+	}
+	return sendmsg(sock, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* The descriptor, or the negative word that came instead, or -EPIPE. */
+static int recv_fd(int sock)
+{
+	union {
+		struct cmsghdr h;
+		char room[CMSG_SPACE(sizeof(int))];
+	} u = {0};
+	int word = -EPIPE;
+	struct iovec iov = {&word, sizeof(word)};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &u, .msg_controllen = sizeof(u)};
+	ssize_t n;
+	do
+		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(word))
+		return -EPIPE;
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+	if (!h || h->cmsg_type != SCM_RIGHTS)
+		return word < 0 ? word : -EPIPE;
+	int fd;
+	memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	return fd;
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, const int socks[2])
+{
+	sigprocmask(SIG_SETMASK, &k->before, NULL);
+	int fd = prog ? notify_install(prog) : -ENOSYS;
+	if (prog && fd == -EACCES) {
+		/* Without privilege a filter needs no_new_privs; with it, set-id programs keep working. */
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		fd = notify_install(prog);
+	}
+	int nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		send_fd(socks[i], fd, fd >= 0 ? nnp : fd);
+		close(socks[i]);
+	}
+	if (fd >= 0)
+		close(fd);
+	execvp(k->o->argv[0], k->o->argv);
+	int e = errno;
+	dprintf(2, "stemma: cannot run '%s': %s\n", k->o->argv[0], strerror(e));
+	_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
+}
+
+/* ---- what the record says of the machine ------------------------------------------------------------------------------- */
+
+static void line_of(const char *file, const char *key, char *ret, size_t n)
+{
+	FILE *f = fopen(file, "re");
+	char line[512];
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key))) {
+			char *v = strchr(line, ':');
+			if (v) {
+				v += 1 + strspn(v + 1, " \t");
+				v[strcspn(v, "\n")] = '\0';
+				snprintf(ret, n, "%s", v);
+			}
+			break;
+		}
+	if (f)
+		fclose(f);
+}
+
+static void add_item(struct str *items, size_t *n, char *room, size_t size, const char *key, const char *value)
+{
+	if (!*value)
+		return;
+	snprintf(room, size, "%s=%s", key, value);
+	items[(*n)++] = str_of(room);
+}
+
+static void say_run(struct sup *s, const struct run_options *o, const char *mode)
+{
+	char host[256] = "", cpu[256] = "", text[8][300], number[32];
+	struct str items[8], argv_none = {0};
+	size_t nitems = 0, nlabels = 0, argc = 0;
+	struct utsname un;
+	(void)argv_none;
+	gethostname(host, sizeof(host) - 1);
+	struct stat ns = {0};
+	stat("/proc/self/ns/pid", &ns);
+	struct event ev = {.session = {.run = str_of(s->run),
+								   .host = str_of(host),
+								   .boot = str_of(host_boot_id()),
+								   .pidns = ns.st_ino,
+								   .tool = str_of("stemma " STEMMA_VERSION),
+								   .mode = str_of(mode)}};
+	sup_event(s, EVENT_session, sup_now(s), NULL, &ev);
+
+	line_of("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
+	if (uname(&un) == 0) {
+		add_item(items, &nitems, text[0], sizeof(text[0]), "kernel", un.release);
+		add_item(items, &nitems, text[1], sizeof(text[1]), "machine", un.machine);
+	}
+	add_item(items, &nitems, text[2], sizeof(text[2]), "cpu", cpu);
+	snprintf(number, sizeof(number), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	add_item(items, &nitems, text[3], sizeof(text[3]), "cores", number);
+	struct sysinfo si;
+	if (sysinfo(&si) == 0) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)si.totalram * si.mem_unit);
+		add_item(items, &nitems, text[4], sizeof(text[4]), "memory", number);
+	}
+
+	while (o->argv[argc])
+		argc++;
+	struct buf words = {0};
+	struct str *argv = calloc(argc + 1, sizeof(*argv)), before = {0};
+	size_t *at = calloc(argc + 1, sizeof(*at));
+	for (size_t i = 0; argv && at && i < argc && words.n < (256u << 10); i++) {
+		at[i] = words.n;
+		redact_arg(&words, before, str_of(o->argv[i]));
+		before = str_of(o->argv[i]);
+		argv[i].n = words.n - at[i];
+	}
+	for (size_t i = 0; argv && at && i < argc; i++)
+		argv[i].p = words.p ? words.p + at[i] : "";
+	while (o->labels && o->labels[nlabels])
+		nlabels++;
+	struct str *labels = calloc(nlabels + 1, sizeof(*labels));
+	for (size_t i = 0; labels && i < nlabels; i++)
+		labels[i] = str_of(o->labels[i]);
+	char *cwd = getcwd(NULL, 0);
+	struct passwd *pw = getpwuid(getuid());
+	char *user = pw ? strdup(pw->pw_name) : NULL;
+	struct group *gr = getgrgid(getgid());
+	struct event rv = {.run = {.id = str_of(s->run),
+							   .argv = {.items = argv, .count = argv && at ? argc : 0},
+							   .cwd = str_of(cwd),
+							   .user = str_of(user),
+							   .group = str_of(gr ? gr->gr_name : NULL),
+							   .uid = getuid(),
+							   .gid = getgid(),
+							   .host = {.items = items, .count = nitems},
+							   .label = {.items = labels, .count = labels ? nlabels : 0}}};
+	sup_event(s, EVENT_run, sup_now(s), NULL, &rv);
+	free(cwd);
+	free(user);
+	free(argv);
+	free(at);
+	free(labels);
+	buf_release(&words);
+}
+
+/* ---- signals ------------------------------------------------------------------------------------------------------------ */
+
+/* A signal that came to this process alone is the command's; one that the whole group got, the command has already. */
+static void forward(struct keeper *k, const struct signalfd_siginfo *si)
+{
+	unsigned sig = si->ssi_signo;
+	pid_t root = k->control->root;
+	if (sig == SIGCHLD || sig > 64 || root <= 0)
+		return;
+	k->mine[sig]++;
+	if (si->ssi_code == SI_KERNEL) /* from the terminal: to the foreground group */
+		return;
+	for (int ms = 0; ms < GROUP_WAIT_MS && k->worker_alive; ms++) {
+		if (__atomic_load_n(&k->control->got[sig], __ATOMIC_ACQUIRE) >= k->mine[sig]) {
+			k->mine[sig] = k->control->got[sig];
+			return;
+		}
+		usleep(1000);
+	}
+	k->mine[sig] = k->control->got[sig];
+	if (!__atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE))
+		kill(root, (int)sig);
+}
+
+static void take_signals(struct keeper *k)
+{
+	struct signalfd_siginfo si;
+	while (read(k->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		forward(k, &si);
+}
+
+/* ---- after the worker's death ------------------------------------------------------------------------------------------- */
+
+static bool keep_on(void *arg)
+{
+	struct keeper *k = arg;
+	int status;
+	pid_t pid;
+	take_signals(k);
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != k->control->root)
+			continue;
+		if (WIFSTOPPED(status)) {
+			raise(SIGSTOP);
+		} else {
+			k->control->status = status;
+			k->control->ended = 1;
+		}
+	}
+	return !k->control->ended;
+}
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* Keeps answering for processes that outlive the command, in a process of its own that has nothing of the user's open. */
+static void keep_in_background(struct keeper *k)
+{
+	if (fork() != 0)
+		return;
+	setsid();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; null >= 0 && i < 3; i++)
+		dup2(null, i);
+	prctl(PR_SET_NAME, "stemma-keeper");
+	/* While the worker lives there is nothing to do but to hold the listener. */
+	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
+		if (kill(k->worker, 0) < 0)
+			break;
+		usleep(50000);
+	}
+	if (!__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE))
+		notify_keep(k->listener, &k->control->page, always, NULL);
+	_exit(0);
+}
+
+static void take_over(struct keeper *k)
+{
+	struct sup *s = k->sup;
+	k->worker_alive = 0;
+	log_writer_takeover(s->log);
+	sup_gap(s, NULL, TERM_gap_recorder_died, 0, "the recorder was killed; what followed was not seen");
+	log_writer_flush(s->log);
+	/* Orphans of the worker are ours now: the command among them. */
+	notify_keep(k->listener, &k->control->page, keep_on, k);
+	while (!k->control->ended) { /* nobody under the filter is left; the status may be a moment behind */
+		if (keep_on(k))
+			usleep(1000);
+		if (kill(k->control->root, 0) < 0 && errno == ESRCH)
+			break;
+	}
+	int status = k->control->status;
+	struct event ev = {.run_end = {.id = str_of(s->run),
+								   .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
+								   .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
+	sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
+	struct event end = {0};
+	sup_event(s, EVENT_session_end, sup_now(s), NULL, &end);
+	log_writer_close(s->log);
+	s->log = NULL;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+
+static void wait_for_end(struct keeper *k, int notices)
+{
+	for (;;) {
+		struct pollfd p[2] = {{.fd = k->signals, .events = POLLIN}, {.fd = notices, .events = POLLIN}};
+		poll(p, 2, 500);
+		take_signals(k);
+		char c[16];
+		if (p[1].revents & POLLIN)
+			(void)!read(notices, c, sizeof(c));
+		if (__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
+			waitpid(k->worker, NULL, 0);
+			return;
+		}
+		int status;
+		if (waitpid(k->worker, &status, WNOHANG) == k->worker) {
+			if (!__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE))
+				take_over(k);
+			return;
+		}
+		if (__atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE)) {
+			/* Give the worker a moment to close the log; what outlives the command is recorded behind our back. */
+			for (int i = 0; i < 100 && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE); i++) {
+				struct pollfd q = {.fd = notices, .events = POLLIN};
+				poll(&q, 1, 1);
+				if (q.revents & (POLLHUP | POLLERR))
+					break;
+				if (q.revents & POLLIN)
+					(void)!read(notices, c, sizeof(c));
+				if (waitpid(k->worker, &status, WNOHANG) == k->worker) {
+					k->worker = 0;
+					break;
+				}
+			}
+			if (!__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) && k->worker)
+				keep_in_background(k);
+			return;
+		}
+	}
+}
+
+/* A set-id program would lose its privilege under a filter that an ordinary user installs. */
+static bool set_id(const char *name)
+{
+	char path[4096];
+	struct stat st;
+	char value[64];
+	const char *dirs = strchr(name, '/') ? NULL : getenv("PATH");
+	snprintf(path, sizeof(path), "%s", name);
+	for (const char *d = dirs; d && *d; d += strcspn(d, ":"), d += *d == ':') {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(d, ":"), d, name);
+		if (access(path, X_OK) == 0)
+			break;
+	}
+	if (geteuid() == 0 || stat(path, &st) < 0)
+		return false;
+	return (st.st_mode & S_ISUID) || ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP)) ||
+		   getxattr(path, "security.capability", value, sizeof(value)) > 0;
+}
+
+static void day_of(char *ret, size_t n)
+{
+	/* A job's runs lie together; what is not a job's goes by day. */
+	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"};
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		const char *v = getenv(jobs[i]);
+		if (!v || !*v || strlen(v) > 64)
+			continue;
+		snprintf(ret, n, "job-%s", v);
+		for (char *p = ret; *p; p++)
+			if (*p == '/' || (unsigned char)*p < 0x21 || *p == 0x7f)
+				*p = '_';
+		return;
+	}
+	time_t t = time(NULL);
+	struct tm tm;
+	strftime(ret, n, "%Y-%m-%d", gmtime_r(&t, &tm));
+}
+
+static int run_bare(const struct run_options *o, struct err *err, int *ret_status)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		execvp(o->argv[0], o->argv);
+		int e = errno;
+		dprintf(2, "stemma: cannot run '%s': %s\n", o->argv[0], strerror(e));
+		_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
+	}
+	if (pid < 0)
+		return err_set(err, errno, "cannot start the command");
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old_int, old_quit;
+	sigaction(SIGINT, &ignore, &old_int);
+	sigaction(SIGQUIT, &ignore, &old_quit);
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &old_int, NULL);
+	sigaction(SIGQUIT, &old_quit, NULL);
+	return 0;
+}
+
+/* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step aside. */
+static void step_aside_if_nested(const struct run_options *o, const char *ulid)
+{
+	char marker[64];
+	snprintf(marker, sizeof(marker), "/.stemma/run/%s", ulid);
+	int fd = open(marker, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	else if (errno == EL2NSYNC) {
+		execvp(o->argv[0], o->argv);
+		int e = errno;
+		dprintf(2, "stemma: cannot run '%s': %s\n", o->argv[0], strerror(e));
+		_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
+	}
+}
+
+static _Noreturn void start_worker(struct keeper *k, struct worker *w, const struct sock_fprog *prog, int to_keeper)
+{
+	int pair[2];
+	prctl(PR_SET_NAME, "stemma-worker");
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		_exit(1);
+	pid_t pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_NAME, "stemma");
+		close(pair[0]);
+		command(k, prog, (int[2]){to_keeper, pair[1]});
+	}
+	close(pair[1]);
+	close(to_keeper);
+	w->control->root = pid;
+	w->sup.root = pid;
+	if (pid < 0)
+		_exit(1);
+	/* Nothing of the user's stays open here: a pipe's reader must see its end when the command lets go. */
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; null >= 0 && i < 3; i++)
+		dup2(null, i);
+	(void)!chdir("/");
+	int fd = recv_fd(pair[0]);
+	close(pair[0]);
+	if (fd < 0) {
+		/* No filter: the command runs unrecorded. Wait for it all the same. */
+		int status = 0;
+		struct sup *s = &w->sup;
+		sup_gap(s, NULL, TERM_gap_lost, 0, "no system call could be stopped here");
+		log_writer_flush(s->log);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		struct event ev = {.run_end = {.id = str_of(s->run),
+									   .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
+									   .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
+		sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
+		struct event end = {0};
+		sup_event(s, EVENT_session_end, sup_now(s), NULL, &end);
+		log_writer_close(s->log);
+		w->control->status = status;
+		w->control->ended = w->control->done = 1;
+		_exit(0);
+	}
+	w->sup.listener = fd;
+	notify_tune(fd);
+	worker_main(w);
+}
+
+int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
+{
+	static struct worker w; /* big tables: not on the stack */
+	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1};
+	struct sup *s = &w.sup;
+	struct sock_fprog prog = {0};
+	char host[256] = "localhost", day[128];
+	*ret_note = NULL;
+	if (ulid_new(s->run) < 0)
+		return run_bare(o, err, ret_status);
+	step_aside_if_nested(o, s->run);
+	gethostname(host, sizeof(host) - 1);
+	for (char *p = host; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	day_of(day, sizeof(day));
+	struct err why = {0};
+	if (log_writer_open(o->home, host, day, &why, &s->log) < 0) {
+		static char note[600];
+		snprintf(note, sizeof(note), "nothing is recorded: %s", why.text);
+		*ret_note = note;
+		fprintf(stderr, "stemma: %s\n", note);
+		return run_bare(o, err, ret_status);
+	}
+	sup_init(s);
+	bool unsafe = set_id(o->argv[0]);
+	bool off = o->mode == CAPTURE_OFF || unsafe;
+	s->tree_only = o->mode == CAPTURE_TREE;
+	say_run(s, o, off ? "off" : s->tree_only ? "tree/notify" : "complete/notify");
+	if (s->tree_only || off)
+		sup_gap(s, NULL, TERM_gap_tree_only, 0, s->tree_only ? "only processes were recorded" : "only the run itself was recorded");
+	if (unsafe)
+		sup_gap(s, NULL, TERM_gap_privilege_lost, 0, "a set-id program runs with its privilege and is not looked into");
+	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool filter = !off && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, true, &why, &prog) == 0;
+	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
+	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		log_writer_close(s->log);
+		return run_bare(o, err, ret_status);
+	}
+	w.control = k.control;
+	s->page = &k.control->page;
+	w.keeper = getpid();
+	w.notice = notices[1];
+	log_writer_flush(s->log);
+
+	sigset_t all;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigprocmask(SIG_BLOCK, &all, &k.before);
+	k.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	k.worker = fork();
+	if (k.worker == 0) {
+		close(pair[0]);
+		close(notices[0]);
+		start_worker(&k, &w, filter ? &prog : NULL, pair[1]);
+	}
+	close(pair[1]);
+	close(notices[1]);
+	free(prog.filter);
+	if (k.worker < 0) {
+		sigprocmask(SIG_SETMASK, &k.before, NULL);
+		return run_bare(o, err, ret_status);
+	}
+	k.worker_alive = 1;
+	k.listener = recv_fd(pair[0]);
+	close(pair[0]);
+	if (k.listener < 0 && !off)
+		*ret_note = "nothing could be recorded: this system lets no call be stopped";
+	/* The command's output is its own: whoever reads it must see its end when the command closes it. */
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; null >= 0 && i < 2; i++)
+		dup2(null, i);
+	wait_for_end(&k, notices[0]);
+	*ret_status = k.control->status;
+	sigprocmask(SIG_SETMASK, &k.before, NULL);
+	return 0;
+}

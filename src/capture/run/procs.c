@@ -1,0 +1,613 @@
+/* Processes: first sight, descriptor tables, end. Everything here is read from /proc while the process stands still in a stopped
+ * call, or, after its death, from what is left of it. */
+#include "capture/run/super.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct task **task_slot(struct sup *s, pid_t tid)
+{
+	return &s->tasks[(unsigned)tid & (HASH_SIZE - 1)];
+}
+
+static ssize_t slurp(const char *name, char *ret, size_t n)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	size_t have = 0;
+	ssize_t got = 0;
+	while (have < n - 1 && (got = read(fd, ret + have, n - 1 - have)) > 0)
+		have += (size_t)got;
+	close(fd);
+	ret[have] = '\0';
+	return got < 0 ? -EIO : (ssize_t)have;
+}
+
+/* What /proc/PID/stat tells. */
+struct pstat {
+	char state;
+	pid_t ppid;
+	uint64_t utime, stime, start; /* ticks */
+	uint64_t threads, stack;
+	int exit_code;
+};
+
+static bool read_stat(pid_t pid, struct pstat *ret)
+{
+	char name[48], text[1024];
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	if (slurp(name, text, sizeof(text)) <= 0)
+		return false;
+	char *p = strrchr(text, ')');
+	if (!p)
+		return false;
+	unsigned long long f[53] = {0};
+	char state = p[2];
+	p += 3;
+	for (int i = 4; i <= 52 && *p; i++)
+		f[i] = strtoull(p, &p, 10);
+	*ret = (struct pstat){.state = state,
+						  .ppid = (pid_t)f[4],
+						  .utime = f[14],
+						  .stime = f[15],
+						  .threads = f[20],
+						  .start = f[22],
+						  .stack = f[28],
+						  .exit_code = (int)f[52]};
+	return true;
+}
+
+uint64_t proc_stack(pid_t pid)
+{
+	struct pstat st;
+	return read_stat(pid, &st) ? st.stack : 0;
+}
+
+/* A figure of a "name: value" file. */
+static bool figure(const char *text, const char *name, uint64_t *ret)
+{
+	const char *at = strstr(text, name);
+	if (!at)
+		return false;
+	*ret = strtoull(at + strlen(name), NULL, 10);
+	return true;
+}
+
+/* /proc/PID/io counts reaped children too; a single thread's own file does not. */
+static bool read_io(pid_t pid, char *text, size_t n)
+{
+	char name[64];
+	struct stat st;
+	snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	if (stat(name, &st) == 0 && st.st_nlink == 3)
+		snprintf(name, sizeof(name), "/proc/%d/task/%d/io", pid, pid);
+	else
+		snprintf(name, sizeof(name), "/proc/%d/io", pid);
+	return slurp(name, text, n) > 0;
+}
+
+uint64_t proc_wchar(pid_t pid)
+{
+	char text[512];
+	uint64_t v;
+	return read_io(pid, text, sizeof(text)) && figure(text, "wchar: ", &v) ? v : UINT64_MAX;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------------- */
+
+struct proc *proc_by_pid(struct sup *s, pid_t pid)
+{
+	for (struct proc *p = s->procs[(unsigned)pid & (HASH_SIZE - 1)]; p; p = p->next)
+		if (p->pid == pid)
+			return p;
+	return NULL;
+}
+
+struct task *task_known(struct sup *s, pid_t tid)
+{
+	for (struct task *t = *task_slot(s, tid); t; t = t->next)
+		if (t->tid == tid)
+			return t;
+	return NULL;
+}
+
+static void task_forget(struct sup *s, struct task *t)
+{
+	struct task **at = task_slot(s, t->tid);
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	if (s->current == t)
+		s->current = NULL;
+	free(t);
+}
+
+static pid_t tgid_of(pid_t tid)
+{
+	char name[48], text[1024];
+	snprintf(name, sizeof(name), "/proc/%d/status", tid);
+	uint64_t tgid;
+	return slurp(name, text, sizeof(text)) > 0 && figure(text, "\nTgid:", &tgid) ? (pid_t)tgid : -1;
+}
+
+struct task *task_of(struct sup *s, pid_t tid)
+{
+	struct task *t = task_known(s, tid);
+	if (t && t->proc->pid != tid && syscall(SYS_tgkill, t->proc->pid, tid, 0) < 0) {
+		task_forget(s, t); /* the thread ended and its number went to another process */
+		t = NULL;
+	}
+	if (t)
+		return t;
+	struct proc *p = proc_by_pid(s, tid);
+	if (!p) {
+		pid_t tgid = tgid_of(tid);
+		if (tgid < 0)
+			return NULL;
+		p = proc_by_pid(s, tgid);
+		if (!p)
+			p = proc_first_sight(s, tgid, false);
+	}
+	t = p ? calloc(1, sizeof(*t)) : NULL;
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	t->proc = p;
+	t->next = *task_slot(s, tid);
+	*task_slot(s, tid) = t;
+	return t;
+}
+
+/* ---- roots and credentials --------------------------------------------------------------------------------------------- */
+
+void proc_refresh_root(struct sup *s, struct proc *p)
+{
+	char name[48];
+	struct stat st;
+	bool foreign = false;
+	snprintf(name, sizeof(name), "/proc/%d/root", p->pid);
+	struct statx sx;
+	if (statx(AT_FDCWD, name, 0, STATX_INO, &sx) == 0)
+		foreign = sx.stx_ino != s->root_ino || fileid_dev(&sx) != s->root_dev;
+	snprintf(name, sizeof(name), "/proc/%d/ns/mnt", p->pid);
+	bool other = stat(name, &st) == 0 && st.st_ino != s->mnt_ns;
+	p->foreign = foreign || other;
+	if (other && !p->foreign_said) {
+		p->foreign_said = true;
+		sup_gap(s, p, TERM_gap_namespace, 0, "paths of another mount namespace");
+	}
+}
+
+const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid)
+{
+	(void)s;
+	char name[48], path[4096];
+	if (p->cwd && !p->fs_per_thread)
+		return p->cwd;
+	snprintf(name, sizeof(name), "/proc/%d/cwd", tid);
+	ssize_t n = readlink(name, path, sizeof(path) - 1);
+	if (n < 0)
+		return "";
+	path[n] = '\0';
+	free(p->cwd);
+	p->cwd = strdup(path);
+	return p->cwd ? p->cwd : "";
+}
+
+static void read_creds(struct proc *p)
+{
+	char name[48], text[2048];
+	snprintf(name, sizeof(name), "/proc/%d/status", p->pid);
+	unsigned u[4], g[4];
+	if (slurp(name, text, sizeof(text)) <= 0)
+		return;
+	char *at = strstr(text, "\nUid:");
+	if (at && sscanf(at, "\nUid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) == 4)
+		p->uid = u[3]; /* the file-system uid decides */
+	at = strstr(text, "\nGid:");
+	if (at && sscanf(at, "\nGid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]) == 4)
+		p->gid = g[3];
+}
+
+void proc_refresh_creds(struct sup *s, struct proc *p)
+{
+	read_creds(p);
+	p->own_creds = p->uid != s->euid;
+}
+
+/* ---- first sight ------------------------------------------------------------------------------------------------------- */
+
+static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth);
+
+static struct proc *parent_of(struct sup *s, pid_t ppid, unsigned depth)
+{
+	if (ppid <= 1 || ppid == getpid() || depth > 256)
+		return NULL;
+	struct proc *p = proc_by_pid(s, ppid);
+	return p ? p : first_sight(s, ppid, false, depth + 1);
+}
+
+static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth)
+{
+	struct pstat st;
+	int64_t now = sup_now(s);
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0 || !read_stat(pid, &st)) {
+		if (pidfd >= 0)
+			close(pidfd);
+		return NULL;
+	}
+	struct proc *parent = pid == s->root ? NULL : parent_of(s, st.ppid, depth);
+	if (depth && !parent && pid != s->root) { /* an ancestor outside the run */
+		close(pidfd);
+		return NULL;
+	}
+	struct proc *p = calloc(1, sizeof(*p));
+	if (!p) {
+		close(pidfd);
+		return NULL;
+	}
+	p->pid = pid;
+	p->pidfd = pidfd;
+	p->num = ++s->next_proc;
+	p->started = (int64_t)(st.start * (1000000000u / (unsigned)s->hz));
+	p->seen = now;
+	p->ppid = parent ? parent->pid : 0;
+	p->parent_num = parent ? parent->num : 0;
+	p->wchar_exec = UINT64_MAX;
+	p->uid = s->euid;
+	p->gid = s->egid;
+	p->jobserver[0] = p->jobserver[1] = -1;
+	if (parent) {
+		memcpy(p->run, parent->run, sizeof(p->run));
+		p->wchar_exec = 0; /* a new process begins at 0 */
+		memcpy(p->jobserver, parent->jobserver, sizeof(p->jobserver));
+		p->jobserver_fifo = parent->jobserver_fifo ? strdup(parent->jobserver_fifo) : NULL;
+	}
+	int64_t forked = s->clock_offset + p->started;
+	if (parent && forked < parent->seen)
+		forked = parent->seen;
+	if (forked > now)
+		forked = now;
+	p->exec_start = forked;
+	p->next = s->procs[(unsigned)pid & (HASH_SIZE - 1)];
+	s->procs[(unsigned)pid & (HASH_SIZE - 1)] = p;
+	s->nprocs++;
+	struct epoll_event ee = {.events = EPOLLIN, .data.u64 = (uint64_t)pid};
+	epoll_ctl(s->epoll, EPOLL_CTL_ADD, pidfd, &ee);
+	struct event ev = {
+		.process = {.pid = (uint64_t)pid, .started = p->started, .parent = p->parent_num, .forked = forked}};
+	sup_event(s, EVENT_process, now, p, &ev);
+	if (parent && parent->anon_shm) {
+		p->anon_shm = true;
+		struct event lv = {.link = {.other = parent->num, .via = TERM_via_shm}};
+		sup_event(s, EVENT_link, now, p, &lv);
+	}
+	if (!parent && pid != s->root)
+		sup_gap(s, p, TERM_gap_parent_unseen, 1, "its parent had ended before it was seen");
+	proc_refresh_root(s, p);
+	if (s->euid == 0)
+		proc_refresh_creds(s, p);
+	if (walk || depth) {
+		p->walked = true;
+		struct held *held;
+		size_t n = proc_walk(s, p, false, &held);
+		proc_hold(s, p, held, n, depth ? now : p->exec_start);
+		free(held);
+	}
+	return p;
+}
+
+struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk)
+{
+	return first_sight(s, pid, walk, 0);
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------------------------------- */
+
+static bool is_cloexec(int dir, const char *name)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "../fdinfo/%.20s", name);
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	char *at = strstr(text, "flags:");
+	return at && (strtoul(at + 6, NULL, 8) & O_CLOEXEC);
+}
+
+size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret)
+{
+	char name[64];
+	*ret = NULL;
+	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
+	DIR *d = opendir(name);
+	if (!d)
+		return 0;
+	int dir = dirfd(d);
+	size_t n = 0, cap = 0;
+	struct held *v = NULL;
+	for (struct dirent *e; (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		struct statx st;
+		if (statx(dir, e->d_name, 0, FILEID_STATX, &st) < 0)
+			continue;
+		unsigned type = st.stx_mode & S_IFMT;
+		if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK)
+			continue;
+		int fd = atoi(e->d_name);
+		if (skip_cloexec && fd > 2 && is_cloexec(dir, e->d_name))
+			continue;
+		struct stat link;
+		if (fstatat(dir, e->d_name, &link, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		unsigned mode = (link.st_mode & S_IRUSR ? ACCESS_READ : 0u) | (link.st_mode & S_IWUSR ? ACCESS_WRITE : 0u);
+		if (!mode) /* O_PATH */
+			continue;
+		struct where w;
+		where_fd(p->pid, fd, &w);
+		struct file *f = file_get(s, &w, true, &st);
+		if (!f || f->kind == TERM_kind_pseudo)
+			continue;
+		if (n == cap) {
+			cap = cap ? 2 * cap : 8;
+			struct held *more = realloc(v, cap * sizeof(*v));
+			if (!more)
+				break;
+			v = more;
+		}
+		f->pins++; /* until proc_hold or the caller lets go */
+		v[n++] = (struct held){f, mode, fd, f->kind == TERM_kind_regular ? print_of(&st) : (struct fingerprint){0}};
+	}
+	closedir(d);
+	for (size_t i = 0; i < n; i++)
+		v[i].file->pins--;
+	*ret = v;
+	return n;
+}
+
+static bool is_stream(const struct file *f)
+{
+	return f->kind != TERM_kind_regular;
+}
+
+static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_t time)
+{
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->file == h->file && (a->mode & h->mode) == h->mode)
+			return;
+	bool sync = (h->file->kind == TERM_kind_pipe && (h->fd == p->jobserver[0] || h->fd == p->jobserver[1])) ||
+				(p->jobserver_fifo && h->file->path && !strcmp(h->file->path, p->jobserver_fifo));
+	unsigned via = sync ? TERM_via_sync : h->file->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
+	/* A read-write descriptor is two accesses, so that each can be proved or dropped by itself. */
+	for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
+		if (h->mode & bit)
+			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, h->print.known ? &h->print : NULL);
+}
+
+void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool stream = is_stream(h[i].file) && !h[i].file->live;
+		hold_one(s, p, &h[i], time);
+		if (!stream)
+			continue;
+		/* A channel met for the first time: whoever made it is an ancestor, and may hold the other end without ever being
+		 * stopped again (x=$(cat f) in a shell). */
+		pid_t pid = p->ppid;
+		uint64_t num = p->parent_num;
+		for (unsigned up = 0; num && up < 64; up++) {
+			struct proc *q = proc_by_pid(s, pid);
+			if (!q || q->num != num)
+				break;
+			struct held *theirs;
+			size_t m = proc_walk(s, q, false, &theirs);
+			for (size_t k = 0; k < m; k++)
+				if (is_stream(theirs[k].file))
+					hold_one(s, q, &theirs[k], sup_now(s));
+			free(theirs);
+			pid = q->ppid;
+			num = q->parent_num;
+		}
+	}
+}
+
+bool proc_maps(struct proc *p, const struct file *f)
+{
+	char name[48], want[64];
+	snprintf(name, sizeof(name), "/proc/%d/maps", p->pid);
+	FILE *maps = fopen(name, "re");
+	if (!maps)
+		return errno != ENOENT && errno != ESRCH;
+	snprintf(want, sizeof(want), " %02x:%02x %llu ", (unsigned)(f->dev >> 32), (unsigned)f->dev,
+			 (unsigned long long)f->ino);
+	char *line = NULL;
+	size_t cap = 0;
+	bool found = false;
+	while (!found && getline(&line, &cap, maps) > 0)
+		found = strstr(line, want) != NULL;
+	free(line);
+	fclose(maps);
+	return found;
+}
+
+bool proc_holds(struct proc *p, const struct file *f)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
+	DIR *d = opendir(name);
+	if (!d)
+		return errno != ENOENT && errno != ESRCH;
+	bool found = false;
+	for (struct dirent *e; !found && (e = readdir(d));) {
+		struct statx st;
+		found = e->d_name[0] != '.' && statx(dirfd(d), e->d_name, 0, STATX_INO, &st) == 0 && st.stx_ino == f->ino &&
+				fileid_dev(&st) == f->dev;
+	}
+	closedir(d);
+	return found || proc_maps(p, f);
+}
+
+/* ---- end --------------------------------------------------------------------------------------------------------------- */
+
+static void read_figures(struct proc *p, long hz, struct event_exit *ret)
+{
+	char name[48], text[2048];
+	struct pstat st;
+	struct timespec ts;
+	clockid_t clock = (clockid_t)((~(unsigned)p->pid << 3) | 2); /* the process's CPU clock, as clock_getcpuclockid makes it */
+	if (clock_gettime(clock, &ts) == 0) {
+		ret->cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+		ret->known |= 1u << 1;
+	}
+	if (read_stat(p->pid, &st)) {
+		uint64_t tick = 1000000000u / (unsigned)hz;
+		ret->user = st.utime * tick;
+		ret->system = st.stime * tick;
+		ret->known |= 1u << 2 | 1u << 3;
+	}
+	snprintf(name, sizeof(name), "/proc/%d/status", p->pid);
+	if (slurp(name, text, sizeof(text)) > 0 && figure(text, "VmHWM:", &ret->rss)) {
+		ret->rss *= 1024;
+		ret->known |= 1u << 4;
+	}
+	if (read_io(p->pid, text, sizeof(text))) {
+		bool all = figure(text, "rchar: ", &ret->rchar) & figure(text, "wchar: ", &ret->wchar) &
+				   figure(text, "\nread_bytes: ", &ret->read_bytes) & figure(text, "\nwrite_bytes: ", &ret->write_bytes);
+		if (all)
+			ret->known |= 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
+	}
+}
+
+/* Children that have not been stopped yet would lose their parent with it. */
+static void see_children(struct sup *s, struct proc *p)
+{
+	char name[64], text[4096];
+	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
+	DIR *d = opendir(name);
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "/proc/%d/task/%.12s/children", p->pid, e->d_name);
+		if (slurp(name, text, sizeof(text)) <= 0)
+			continue;
+		for (char *at = text, *end; *at; at = end) {
+			pid_t pid = (pid_t)strtol(at, &end, 10);
+			if (end == at)
+				break;
+			struct pstat st;
+			if (!proc_by_pid(s, pid) && read_stat(pid, &st) && st.state != 'Z')
+				proc_first_sight(s, pid, true);
+		}
+	}
+	closedir(d);
+}
+
+static void run_ended(struct sup *s, struct proc *p, unsigned ending, unsigned code)
+{
+	if (!p->run_root)
+		return;
+	struct event ev = {.run_end = {.id = str_of(p->run), .ending = ending, .code = code}};
+	sup_event(s, EVENT_run_end, sup_now(s), p, &ev);
+	p->run_root = false;
+}
+
+void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
+{
+	if (p->exit_seen)
+		return;
+	p->exit_seen = true;
+	int64_t now = sup_now(s);
+	exec_settle(s, p, 0);
+	if (!s->tree_only) {
+		struct held *held;
+		size_t n = proc_walk(s, p, false, &held);
+		proc_hold(s, p, held, n, p->exec_start);
+		free(held);
+	}
+	see_children(s, p);
+	struct event ev = {.exit = {.ending = ending, .code = code}};
+	read_figures(p, s->hz, &ev.exit);
+	proc_end_accesses(s, p, now);
+	sup_event(s, EVENT_exit, now, p, &ev);
+	run_ended(s, p, ending, code);
+}
+
+/* From Linux 6.15's pidfd.h: how a reaped process ended. */
+struct pidfd_exit_info {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+	int32_t exit_code;
+};
+#define PIDFD_GET_EXIT _IOWR(0xFF, 11, struct pidfd_exit_info)
+#define PIDFD_EXIT_KNOWN (1u << 3)
+
+static bool how_ended(struct proc *p, int *ret_status)
+{
+	struct pstat st;
+	if (read_stat(p->pid, &st) && st.state == 'Z') {
+		*ret_status = st.exit_code;
+		return true;
+	}
+	struct pidfd_exit_info info = {.mask = PIDFD_EXIT_KNOWN};
+	if (ioctl(p->pidfd, PIDFD_GET_EXIT, &info) == 0 && (info.mask & PIDFD_EXIT_KNOWN)) {
+		*ret_status = info.exit_code;
+		return true;
+	}
+	return false;
+}
+
+void proc_status(struct sup *s, struct proc *p, int status)
+{
+	if ((status & 0x7f) == 0)
+		proc_exit(s, p, TERM_ending_exited, (unsigned)(status >> 8) & 0xff);
+	else
+		proc_exit(s, p, TERM_ending_signaled, (unsigned)status & 0x7f);
+}
+
+void proc_dead(struct sup *s, struct proc *p)
+{
+	int status;
+	pending_drop(s, p);
+	if (!p->exit_seen) {
+		if (how_ended(p, &status)) {
+			proc_status(s, p, status);
+		} else {
+			sup_gap(s, p, TERM_gap_exit_unseen, 1, "how it ended could not be seen");
+			proc_exit(s, p, TERM_ending_unknown, 0);
+		}
+	}
+	proc_end_accesses(s, p, sup_now(s));
+	struct proc **at = &s->procs[(unsigned)p->pid & (HASH_SIZE - 1)];
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	s->nprocs--;
+	for (unsigned i = 0; i < HASH_SIZE; i++)
+		for (struct task *t = s->tasks[i], *next; t; t = next) {
+			next = t->next;
+			if (t->proc == p)
+				task_forget(s, t);
+		}
+	close(p->pidfd);
+	exec_pending_free(p->exec);
+	free(p->cwd);
+	free(p->jobserver_fifo);
+	free(p);
+}

@@ -1,0 +1,231 @@
+#include "capture/run/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FLUSH_MS 20 /* what was gathered is written at the latest then */
+#define STACK (512u << 10)
+
+static int64_t clock_ns(clockid_t c)
+{
+	struct timespec ts;
+	clock_gettime(c, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+/* Time that never steps, on the scale of the wall clock as it was at the start. */
+int64_t sup_now(const struct sup *s)
+{
+	return clock_ns(CLOCK_BOOTTIME) + s->clock_offset;
+}
+
+uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev)
+{
+	ev->kind = kind;
+	ev->time = time;
+	ev->proc = p ? p->num : 0;
+	return log_writer_add(s->log, ev);
+}
+
+void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text)
+{
+	struct event ev = {.gap = {.reason = reason, .count = count, .from = TIME_NONE, .text = str_of(text)}};
+	sup_event(s, EVENT_gap, sup_now(s), p, &ev);
+}
+
+void sup_init(struct sup *s)
+{
+	pthread_mutex_init(&s->lock, NULL);
+	s->clock_offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	s->hz = sysconf(_SC_CLK_TCK);
+	s->euid = geteuid();
+	s->egid = getegid();
+	struct statx st;
+	if (statx(AT_FDCWD, "/proc/self/root", 0, STATX_INO, &st) == 0) {
+		s->root_ino = st.stx_ino;
+		s->root_dev = fileid_dev(&st);
+	}
+	struct stat ns;
+	if (stat("/proc/self/ns/mnt", &ns) == 0)
+		s->mnt_ns = ns.st_ino;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+}
+
+struct server {
+	struct worker *w;
+	int slot;
+};
+
+static void *serve(void *arg)
+{
+	struct server *me = arg;
+	struct worker *w = me->w;
+	struct sup *s = &w->sup;
+	struct notify_slot *slot = &w->control->page.slot[me->slot];
+	for (unsigned idle = 0;;) {
+		struct trap t;
+		int rc = notify_recv(s->listener, slot, &t);
+		if (rc < 0) {
+			/* The caller was killed meanwhile; or nobody is left, and the other thread will see that. */
+			if (rc == -ENOENT && ++idle > 16)
+				usleep(2000);
+			continue;
+		}
+		idle = 0;
+		pthread_mutex_lock(&s->lock);
+		int refuse = sup_trap(s, &t);
+		pthread_mutex_unlock(&s->lock);
+		if (refuse)
+			notify_refuse(s->listener, slot, refuse);
+		else
+			notify_continue(s->listener, slot);
+	}
+	return NULL;
+}
+
+static void notice(struct worker *w)
+{
+	char c = '!';
+	(void)!write(w->notice, &c, 1);
+}
+
+static uint64_t own_cpu(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void command_ended(struct worker *w, int status)
+{
+	struct sup *s = &w->sup;
+	struct proc *p = proc_by_pid(s, s->root);
+	if (p)
+		proc_status(s, p, status);
+	struct event ev = {.run_end = {.id = str_of(s->run), .cpu = own_cpu(), .traps = s->traps}};
+	ev.run_end.ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited;
+	ev.run_end.code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	sup_event(s, EVENT_run_end, sup_now(s), p, &ev);
+	log_writer_flush(s->log);
+	w->control->status = status;
+	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
+}
+
+/* Children of this process: the command, and orphans that came to us. */
+static void reap(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	siginfo_t si;
+	for (;;) {
+		si.si_pid = 0;
+		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 || !si.si_pid)
+			return;
+		int status = 0;
+		struct proc *p = proc_by_pid(s, si.si_pid);
+		bool over = si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED;
+		if (over && p && si.si_pid != s->root) {
+			/* Its last figures are there until it is reaped. */
+			status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 : si.si_status & 0x7f;
+			pending_drop(s, p);
+			proc_status(s, p, status);
+		}
+		if (over && p && si.si_pid == s->root) {
+			pending_drop(s, p);
+			status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 : si.si_status & 0x7f;
+			proc_status(s, p, status);
+		}
+		if (waitpid(si.si_pid, &status, WUNTRACED | WNOHANG) != si.si_pid)
+			return;
+		if (si.si_pid != s->root)
+			continue;
+		if (WIFSTOPPED(status)) {
+			kill(w->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
+		} else {
+			command_ended(w, status);
+			notice(w);
+		}
+	}
+}
+
+static void finish(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	for (unsigned i = 0; i < HASH_SIZE; i++)
+		while (s->procs[i])
+			proc_dead(s, s->procs[i]);
+	struct event ev = {0};
+	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
+	log_writer_close(s->log);
+	w->control->traps = s->traps;
+	__atomic_store_n(&w->control->done, 1, __ATOMIC_RELEASE);
+	notice(w);
+	_exit(0);
+}
+
+void worker_main(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	int sfd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	struct epoll_event ee = {.events = EPOLLIN, .data.u64 = UINT64_MAX};
+	epoll_ctl(s->epoll, EPOLL_CTL_ADD, sfd, &ee);
+	/* Only the hang-up matters here: nobody is left under the filter. The stops themselves go to the servers. */
+	ee = (struct epoll_event){.events = 0, .data.u64 = UINT64_MAX - 1};
+	epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->listener, &ee);
+	struct rlimit rl;
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+		rl.rlim_cur = rl.rlim_max; /* a pidfd a process */
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	static struct server servers[NOTIFY_WORKERS];
+	for (int i = 0; i < NOTIFY_WORKERS; i++) {
+		pthread_t t;
+		servers[i] = (struct server){w, i};
+		if (pthread_create(&t, &attr, serve, &servers[i]) != 0 && i == 0)
+			_exit(1); /* the keeper takes over */
+	}
+	for (bool over = false;;) {
+		struct epoll_event got[32];
+		int n = epoll_wait(s->epoll, got, 32, FLUSH_MS * (log_writer_pending(s->log) ? 1 : 50));
+		pthread_mutex_lock(&s->lock);
+		for (int i = 0; i < n; i++) {
+			if (got[i].data.u64 == UINT64_MAX) {
+				struct signalfd_siginfo si;
+				while (read(sfd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+					if (si.ssi_signo <= 64)
+						__atomic_add_fetch(&w->control->got[si.ssi_signo], 1, __ATOMIC_RELEASE);
+			} else if (got[i].data.u64 == UINT64_MAX - 1) {
+				over = true;
+			}
+		}
+		reap(w);
+		for (int i = 0; i < n; i++)
+			if (got[i].data.u64 < UINT64_MAX - 1) {
+				struct proc *p = proc_by_pid(s, (pid_t)got[i].data.u64);
+				struct pollfd pf = {.fd = p ? p->pidfd : -1, .events = POLLIN};
+				if (p && poll(&pf, 1, 0) == 1)
+					proc_dead(s, p);
+			}
+		if (log_writer_pending(s->log))
+			log_writer_flush(s->log);
+		if (over && __atomic_load_n(&w->control->ended, __ATOMIC_ACQUIRE))
+			finish(w);
+		if (over)
+			usleep(500); /* the command's own end is about to arrive */
+		pthread_mutex_unlock(&s->lock);
+	}
+}

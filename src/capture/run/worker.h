@@ -1,0 +1,33 @@
+/* worker.h - the worker process of a run, and what it shares with the keeper. Internal to capture/run. */
+#ifndef STEMMA_CAPTURE_RUN_WORKER_H
+#define STEMMA_CAPTURE_RUN_WORKER_H
+
+#include "capture/run/super.h"
+
+#include <signal.h>
+
+/* In memory shared by keeper and worker. Written by the worker, but where it says otherwise. */
+struct control {
+	struct notify_page page;
+	pid_t root;
+	int status; /* wait status of the command, valid when ended */
+	unsigned ended; /* the command ended */
+	unsigned done; /* log closed, nobody left */
+	unsigned left; /* processes that outlive the command are being recorded */
+	unsigned got[65]; /* signals the worker received: those sent to the whole group */
+	uint64_t traps;
+};
+
+struct worker {
+	struct sup sup;
+	struct control *control;
+	pid_t keeper;
+	int notice; /* written to whenever control changes */
+};
+
+/* Records until nobody is left. The caller has set up sup.log, sup.run, sup.listener, sup.root and the flags. Never returns. */
+_Noreturn void worker_main(struct worker *w);
+/* Fills in what is the same for every process: clock, namespaces, credentials. */
+void sup_init(struct sup *s);
+
+#endif
