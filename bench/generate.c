@@ -4,8 +4,10 @@
  * accesses and 167,000 versions written, beside 6,000 that were there before. Four projects are 1000 executions deep:
  * 900 steps of 16 programs, then 100 steps of 250, each reading from 4 programs of the step before. The last file of a
  * project has about 39,000 ancestors, most of them within 100 steps. The rest are short: one program on files that were
- * there. Every tenth file is written over an older one, every tenth write lasts into the time in which its readers
- * read, and every tenth program is recorded in a second log that comes late: its events lie between those of the first.
+ * there. Every tenth file is written over an older one. Every eighth write lasts into the time in which its readers
+ * read, so that a tenth of all accesses overlap another. Every tenth program is recorded in a second log that comes
+ * late: its events lie between those of the first. Every process has an image before its exec, as real ones have, which
+ * is an execution too.
  *
  * Writes DIR/main and DIR/late (each as a store's home; copy late's logs over main's to make them arrive) and
  * DIR/facts, a file of key=value lines with the paths to ask about. The same seed gives the same bytes. SCALE divides
@@ -148,7 +150,7 @@ static void make_unit(struct world *w, uint32_t number, uint32_t project, uint32
 	u->start = EPOCH + step * STEP + (int64_t)draw(w, SECOND / 2);
 	u->write_from = u->start + SECOND;
 	u->write_until = u->write_from + (int64_t)draw(w, 3 * SECOND);
-	if (draw(w, 10) == 0) /* it is still being written when the next step reads it */
+	if (draw(w, 8) == 0) /* it is still being written when the next step reads it */
 		u->write_until = EPOCH + (step + 1) * STEP + 2 * SECOND + (int64_t)draw(w, SECOND);
 	u->before = number;
 	/* Far enough back that nobody still reads what is written over. */
