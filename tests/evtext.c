@@ -192,6 +192,17 @@ static bool get_number(const json_t *v, bool sign, uint64_t *ret)
 	return !*end && !errno;
 }
 
+static uint64_t get_session(const json_t *v)
+{
+	const char *s = json_string_value(v);
+	uint64_t number = 0;
+	if (s && strlen(s) <= 16 && strspn(s, "0123456789abcdef") == strlen(s))
+		number = strtoull(s, NULL, 16);
+	if (!number)
+		bad("session must be 16 hex digits, not all 0", NULL);
+	return number;
+}
+
 static uint64_t field_u64(json_t *line, const char *name)
 {
 	uint64_t v = 0;
@@ -247,7 +258,7 @@ static bool is_field(uint64_t kind, const char *key)
 		uint64_t kind;
 		const char *name;
 	} fields[] = {
-		{0, "session"}, {0, "seq"}, {0, "t"}, {0, "k"}, {0, "p"},
+	    {0, "session"}, {0, "seq"}, {0, "t"}, {0, "k"}, {0, "p"},
 #define EVENT(number, name, meaning)
 #define FIELD(event, type, name, meaning) {EVENT_##event, #name},
 #define END(event)
@@ -378,10 +389,8 @@ static int make(const char *path)
 		struct event ev;
 		parse_event(j, &ev);
 		/* Without a session the one of the line before goes on, without a seq the next one comes. */
-		const char *id = json_string_value(json_object_get(j, "session"));
-		uint64_t number = id ? strtoull(id, NULL, 16) : current ? current->id : 1;
-		if (!number)
-			bad("session must be 16 hex digits, not all 0", NULL);
+		json_t *id = json_object_get(j, "session");
+		uint64_t number = id ? get_session(id) : current ? current->id : 1;
 		struct session *s = session_of(number);
 		uint64_t seq = json_object_get(j, "seq") ? field_u64(j, "seq") : s->next;
 		if (!seq || seq == UINT64_MAX)

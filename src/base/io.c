@@ -93,23 +93,23 @@ int io_above_std(int fd)
 bool io_is_local(int fd)
 {
 	static const uint32_t shared[] = {
-		0x6969, /* nfs */
-		0x517b, /* smb */
-		0xff534d42, /* cifs */
-		0xfe534d42, /* smb2 */
-		0x0bd00bd0, /* lustre */
-		0x47504653, /* gpfs */
-		0x5346414f, /* afs */
-		0x6b414653, /* kafs */
-		0x73757245, /* coda */
-		0x00c36400, /* ceph */
-		0x65735546, /* fuse: sshfs, glusterfs, ... */
-		0xaad7aaea, /* panfs */
-		0x19830326, /* beegfs */
-		0x01021997, /* 9p */
-		0x20030528, /* orangefs */
-		0x7461636f, /* ocfs2 */
-		0x01161970, /* gfs2 */
+	    0x6969,     /* nfs */
+	    0x517b,     /* smb */
+	    0xff534d42, /* cifs */
+	    0xfe534d42, /* smb2 */
+	    0x0bd00bd0, /* lustre */
+	    0x47504653, /* gpfs */
+	    0x5346414f, /* afs */
+	    0x6b414653, /* kafs */
+	    0x73757245, /* coda */
+	    0x00c36400, /* ceph */
+	    0x65735546, /* fuse: sshfs, glusterfs, ... */
+	    0xaad7aaea, /* panfs */
+	    0x19830326, /* beegfs */
+	    0x01021997, /* 9p */
+	    0x20030528, /* orangefs */
+	    0x7461636f, /* ocfs2 */
+	    0x01161970, /* gfs2 */
 	};
 	struct statfs fs;
 	if (fstatfs(fd, &fs) < 0)

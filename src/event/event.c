@@ -58,7 +58,7 @@ static int64_t time_plus(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* One put_ and one get_ for each type of events.def. get_ at the end of the event gives the value of a missing field. */
+/* One put_ and one get_ for each type of events.def. At the end of the event get_ gives what a missing field is. */
 
 static inline void put_u64(struct buf *out, uint64_t v, int64_t now)
 {

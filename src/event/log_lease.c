@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLOTS_MAX 100000 /* nobody runs as many at once on one host */
+#define SLOTS_MAX 100000        /* nobody runs as many at once on one host */
 #define STALE_S (7 * 24 * 3600) /* an unlocked lock file nobody leased for so long is removed */
 
 /* Is fd a directory that nobody but us can change? */
@@ -82,7 +82,8 @@ static int dir_in_var_tmp(struct err *err)
 		fd = -EREMOTE;
 	}
 	if (fd == -EPERM || fd == -ELOOP || fd == -ENOTDIR)
-		err_set(err, 0, "/var/tmp/%s is not a directory that only you can write, so lock files cannot be kept there", name);
+		err_set(err, 0, "/var/tmp/%s is not a directory that only you can write, so lock files cannot be kept there",
+		        name);
 	else if (fd < 0)
 		err_set(err, -fd, "cannot keep lock files in /var/tmp/%s/locks", name);
 	if (fd < 0)

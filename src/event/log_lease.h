@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* home: the store's real path; host and day: names of directories below it. *ret_fd is the lease: close it to end it. */
+/* home: the store's real path; host and day: names of directories below it. Closing *ret_fd ends the lease. */
 int log_lease_take(const char *home, const char *host, const char *day, struct err *err, int *ret_fd,
                    unsigned *ret_slot);
 

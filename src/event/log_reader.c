@@ -15,8 +15,8 @@
 #define MAGIC_LEN 3 /* without the version digit */
 
 struct log_reader {
-	int fd; /* -1: memory */
-	char *piece; /* of PIECE bytes; NULL: memory */
+	int fd;           /* -1: memory */
+	char *piece;      /* of PIECE bytes; NULL: memory */
 	const char *data; /* what is at hand: n bytes of the file from offset `base` */
 	uint64_t base;
 	size_t n;
@@ -24,7 +24,7 @@ struct log_reader {
 	struct log_damage damage;
 	/* the current frame */
 	const unsigned char *p, *end; /* events not yet given */
-	uint32_t left; /* how many of them */
+	uint32_t left;                /* how many of them */
 	uint64_t session, seq;
 	int64_t time; /* of the event before */
 };
@@ -230,13 +230,13 @@ int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
 	r->seq = h.seq;
 	r->time = h.time;
 	*ret = (struct log_frame_info){
-		.offset = at,
-		.end = r->pos,
-		.session = h.session,
-		.number = h.number,
-		.count = h.count,
-		.seq = h.seq,
-		.time = h.time,
+	    .offset = at,
+	    .end = r->pos,
+	    .session = h.session,
+	    .number = h.number,
+	    .count = h.count,
+	    .seq = h.seq,
+	    .time = h.time,
 	};
 	return 1;
 }

@@ -12,7 +12,7 @@ struct log_reader;
 
 struct log_frame_info {
 	uint64_t offset; /* of the frame in the file */
-	uint64_t end; /* offset just after it */
+	uint64_t end;    /* offset just after it */
 	uint64_t session;
 	uint32_t number;
 	uint32_t count;
@@ -21,9 +21,9 @@ struct log_frame_info {
 };
 
 struct log_damage {
-	uint64_t skipped; /* bytes passed over before some later whole frame */
-	uint64_t torn; /* bytes at the end that are no whole frame */
-	uint64_t newer; /* frames of a newer format version */
+	uint64_t skipped;    /* bytes passed over before some later whole frame */
+	uint64_t torn;       /* bytes at the end that are no whole frame */
+	uint64_t newer;      /* frames of a newer format version */
 	uint64_t bad_events; /* frames whose events could not all be decoded */
 };
 

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GATHER 4096 /* bytes after which a frame is written */
+#define GATHER 4096        /* bytes after which a frame is written */
 #define RETRY_NS 100000000 /* after a failed write log_writer_add tries again no sooner */
-#define KEEP (64 * 1024) /* bytes of memory kept after a larger event */
+#define KEEP (64 * 1024)   /* bytes of memory kept after a larger event */
 
 uint64_t log_writer_segment_max = LOG_SEGMENT_MAX;
 
@@ -27,17 +27,17 @@ uint64_t log_writer_segment_max = LOG_SEGMENT_MAX;
  * the other is filled and then made to hold by one store. So a SIGKILL at any instruction leaves the state before an
  * event or after it, never one in between. */
 struct state {
-	uint64_t seq; /* of the next event */
-	uint64_t lost; /* events, in all */
+	uint64_t seq;    /* of the next event */
+	uint64_t lost;   /* events, in all */
 	uint64_t unsaid; /* of them, those that no gap event tells of yet */
 	int64_t unsaid_from, unsaid_until;
 	int64_t first, last; /* times of the first and the latest event gathered */
-	uint64_t size; /* of the segment */
+	uint64_t size;       /* of the segment */
 	uint32_t len, count; /* gathered: bytes, events */
-	uint32_t number; /* of the next frame */
-	uint32_t roll; /* segment of the slot */
-	int error; /* errno of the last write when it failed, else 0 */
-	int why; /* of the lost: errno, or 0 for an event that is too large */
+	uint32_t number;     /* of the next frame */
+	uint32_t roll;       /* segment of the slot */
+	int error;           /* errno of the last write when it failed, else 0 */
+	int why;             /* of the lost: errno, or 0 for an event that is too large */
 };
 
 struct shared {
@@ -49,8 +49,8 @@ struct shared {
 
 struct log_writer {
 	struct shared *sh;
-	int fd; /* segment */
-	int dir; /* its directory, or -1 */
+	int fd;    /* segment */
+	int dir;   /* its directory, or -1 */
 	int lease; /* or -1 */
 	unsigned slot;
 	uint32_t roll; /* that fd is of */
@@ -292,12 +292,12 @@ static bool retry_due(const struct log_writer *w)
 static int write_frame(struct log_writer *w, struct state *s)
 {
 	struct log_frame h = {
-		.size = s->len,
-		.session = w->sh->session,
-		.number = s->number,
-		.count = s->count,
-		.seq = s->seq - s->count,
-		.time = s->first,
+	    .size = s->len,
+	    .session = w->sh->session,
+	    .number = s->number,
+	    .count = s->count,
+	    .seq = s->seq - s->count,
+	    .time = s->first,
 	};
 	size_t done, n = log_frame_build(w->sh->frame, &h);
 	if (w->dir >= 0 && s->size > 0 && s->size + n > log_writer_segment_max) {
@@ -366,9 +366,9 @@ static bool say_lost(struct log_writer *w, struct state *s)
 	else
 		err_set(&text, 0, "larger than an event can be");
 	struct event ev = {
-		.kind = EVENT_gap,
-		.time = s->unsaid_until,
-		.gap = {.reason = TERM_gap_lost, .count = s->unsaid, .from = s->unsaid_from, .text = str_of(text.text)},
+	    .kind = EVENT_gap,
+	    .time = s->unsaid_until,
+	    .gap = {.reason = TERM_gap_lost, .count = s->unsaid, .from = s->unsaid_from, .text = str_of(text.text)},
 	};
 	int why;
 	if (!prepare(w, s, &ev, &why))

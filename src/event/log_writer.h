@@ -1,15 +1,15 @@
 /* log_writer.h - append events to a segment.
  *
- * One writer per session, one thread at a time. Events gather in a buffer that lies in memory shared with child and parent
- * processes (MAP_SHARED, made at open), so that a keeper process can flush what a killed writer had gathered; a frame is written
- * when 4 KiB have gathered, and on log_writer_flush. What the caller gave before a SIGKILL of this process is therefore lost
- * only if nobody else holds the writer.
+ * One writer per session, one thread at a time. Events gather in a buffer that lies in memory shared with child and
+ * parent processes (MAP_SHARED, made at open), so that a keeper process can flush what a killed writer had gathered; a
+ * frame is written when 4 KiB have gathered, and on log_writer_flush. What the caller gave before a SIGKILL of this
+ * process is therefore lost only if nobody else holds the writer.
  *
  * Budget: log_writer_add costs an encode and a copy (about 50 ns), one write and one XXH3 per 4 KiB.
- * A failed write (ENOSPC, EIO) is remembered: events go on gathering, up to 1 MiB, and writing is tried again at the next
- * flush and now and then by add. Events that find no room any more are lost and counted, and the next thing kept after
- * writing works again is a gap event (lost, count). The caller never fails. A process with a file size limit ignores
- * SIGXFSZ, which would kill it in a write. */
+ * A failed write (ENOSPC, EIO) is remembered: events go on gathering, up to 1 MiB, and writing is tried again at the
+ * next flush and now and then by add. Events that find no room any more are lost and counted, and the next thing kept
+ * after writing works again is a gap event (lost, count). The caller never fails. A process with a file size limit
+ * ignores SIGXFSZ, which would kill it in a write. */
 #ifndef STEMMA_EVENT_LOG_WRITER_H
 #define STEMMA_EVENT_LOG_WRITER_H
 
@@ -30,21 +30,22 @@ int log_writer_open(const char *home, const char *host, const char *day, struct 
 int log_writer_fdopen(int fd, uint64_t session, struct err *err, struct log_writer **ret);
 
 uint64_t log_writer_session(const struct log_writer *w);
-/* Appends ev; its seq is set by the writer and returned (0 if the event could not be kept: no room, or larger than LOG_PAYLOAD_MAX). ev->writer and ev->seq are ignored. */
+/* Appends ev; its seq is set by the writer and returned (0 if the event could not be kept: no room, or larger than
+ * LOG_PAYLOAD_MAX). ev->writer and ev->seq are ignored. */
 uint64_t log_writer_add(struct log_writer *w, const struct event *ev);
 /* Bytes gathered and not yet written. */
 size_t log_writer_pending(const struct log_writer *w);
 /* Writes a frame with what has gathered. 0, or -errno if it could not be written now (it is kept). */
 int log_writer_flush(struct log_writer *w);
-/* Called in another process that inherited w (fork) after the writing process has died: makes what had gathered consistent
- * (whole events only) and lets this process go on as the session's writer. */
+/* Called in another process that inherited w (fork) after the writing process has died: makes what had gathered
+ * consistent (whole events only) and lets this process go on as the session's writer. */
 int log_writer_takeover(struct log_writer *w);
 /* Events lost so far to failed writes. */
 uint64_t log_writer_lost(const struct log_writer *w);
 /* The segment's path, for messages. */
 const char *log_writer_path(const struct log_writer *w);
-/* Flushes, ends this process's hold of the lease, frees. NULL is fine. A process that only inherited w calls it, without
- * takeover, when the writer has closed in good order: there is nothing left to flush then. */
+/* Flushes, ends this process's hold of the lease, frees. NULL is fine. A process that only inherited w calls it,
+ * without takeover, when the writer has closed in good order: there is nothing left to flush then. */
 int log_writer_close(struct log_writer *w);
 
 #endif
