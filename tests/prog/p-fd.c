@@ -1,0 +1,319 @@
+/* p-fd.c - descriptors that reach their user by another way than open: dup, fork, exec, sockets. */
+#include "truth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+static int create(const char *name)
+{
+	int fd = (int)must(open(in_dir(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+	truth_fd("create", in_dir(name), fd);
+	truth_fd("write", in_dir(name), fd);
+	return fd;
+}
+
+CASE(c_dup)
+{
+	int fd = (int)must(open(in_dir("in"), O_WRONLY));
+	int two = (int)must(dup(fd));
+	close(fd);
+	put(two, "a");
+	int three = (int)must(dup2(two, 50));
+	close(two);
+	put(three, "b");
+	int four = (int)must(fcntl(three, F_DUPFD, 100));
+	close(three);
+	put(four, "c");
+	int five = (int)must(fcntl(four, F_DUPFD_CLOEXEC, 200));
+	close(four);
+	put(five, "d");
+	int six = (int)must(dup3(five, 7, O_CLOEXEC));
+	close(five);
+	put(six, "e");
+	truth_fd("write", in_dir("in"), six);
+}
+
+/* Written only through a copy, after the number it was opened under went to another file. */
+CASE(c_dup_reused)
+{
+	int fd = (int)must(open(in_dir("in"), O_WRONLY));
+	int copy = (int)must(dup(fd));
+	close(fd);
+	check(open(in_dir("in2"), O_RDONLY) == fd);
+	get(fd);
+	truth_fd("read", in_dir("in2"), fd);
+	put(copy, "late");
+	truth_fd("write", in_dir("in"), copy);
+	truth("not-written", in_dir("in2"));
+}
+
+CASE(c_fork_child_writes)
+{
+	int fd = (int)must(open(in_dir("in"), O_WRONLY | O_APPEND));
+	pid_t pid = spawn();
+	if (pid == 0) {
+		put(fd, "from the child\n");
+		truth_fd("may-write", in_dir("in"), fd);
+		leave(0);
+	}
+	check(await(pid) == 0);
+	truth_fd("may-write", in_dir("in"), fd);
+}
+
+/* exec: `+writer FD` of the same program, which writes to a number it was only told. */
+static void start(const char *what, int fd)
+{
+	must(fcntl(fd, F_SETFD, 0));
+	pid_t pid = spawn();
+	if (pid == 0)
+		become(what, num(fd));
+	check(await(pid) == 0);
+}
+
+static const char *name_of(int fd)
+{
+	static char path[4097];
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = must(readlink(link, path, sizeof(path) - 1));
+	path[n] = 0;
+	return path;
+}
+
+CASE(c_writer)
+{
+	int fd = atoi(argv[0]);
+	put(fd, "written\n");
+	truth_fd("write", name_of(fd), fd);
+}
+
+CASE(c_idler)
+{
+	int fd = atoi(argv[0]);
+	check(fcntl(fd, F_GETFD) >= 0);
+	truth("no-write", name_of(fd));
+}
+
+CASE(c_reader)
+{
+	int fd = atoi(argv[0]);
+	get(fd);
+	truth_fd("may-read", name_of(fd), fd);
+	truth("no-write", name_of(fd));
+}
+
+CASE(c_closed)
+{
+	int fd = atoi(argv[0]);
+	check(fcntl(fd, F_GETFD) < 0 && errno == EBADF);
+	truth("no-access", in_dir("out"));
+}
+
+CASE(c_exec_writes)
+{
+	int fd = create("out");
+	start("+writer", fd);
+	truth("not-read", in_dir("out"));
+}
+
+/* Inherited, held, never used: the commonest descriptor of all. */
+CASE(c_exec_idles)
+{
+	start("+idler", (int)must(open(in_dir("in"), O_WRONLY | O_APPEND)));
+	truth("no-write", in_dir("in"));
+}
+
+CASE(c_exec_reads)
+{
+	int fd = (int)must(open(in_dir("in"), O_RDONLY));
+	truth_fd("read", in_dir("in"), fd);
+	start("+reader", fd);
+}
+
+CASE(c_cloexec)
+{
+	int fd = create("out");
+	pid_t pid = spawn();
+	if (pid == 0)
+		become("+closed", num(fd));
+	check(await(pid) == 0);
+}
+
+/* The writer is two execs away; those between only hold the descriptor. */
+CASE(c_hand_on)
+{
+	int fd = atoi(argv[0]);
+	truth("not-written", name_of(fd));
+	become("+writer", argv[0]);
+}
+
+CASE(c_exec_twice)
+{
+	start("+hand-on", create("out"));
+}
+
+/* Two children take turns on one descriptor, as in { a; b; } > y. */
+CASE(c_turns)
+{
+	int fd = (int)must(open(in_dir("in"), O_WRONLY | O_APPEND));
+	truth_fd("may-write", in_dir("in"), fd);
+	start("+writer", fd);
+	start("+idler", fd);
+	start("+writer", fd);
+}
+
+/* ---- passed through a socket ------------------------------------------------------------------------------------------ */
+
+static void send_fd(int s, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {0}, byte = 'x';
+	struct iovec iov = {&byte, 1};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	must(sendmsg(s, &m, 0));
+}
+
+static int receive_fd(int s)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {0}, byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	must(recvmsg(s, &m, 0));
+	int fd;
+	check(CMSG_FIRSTHDR(&m) != NULL);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
+	return fd;
+}
+
+static void passed(const char *file, int flags, bool sender_stays)
+{
+	int s[2];
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+	pid_t receiver = spawn();
+	if (receiver == 0) {
+		close(s[0]);
+		int fd = receive_fd(s[1]);
+		if (!sender_stays)
+			usleep(100 * 1000); /* the sender has gone by now */
+		if (flags == O_RDONLY) {
+			get(fd);
+			truth_fd("may-read", in_dir(file), fd);
+		} else {
+			put(fd, "passed\n");
+			truth_fd("may-write", in_dir(file), fd);
+		}
+		leave(0);
+	}
+	close(s[1]);
+	pid_t sender = spawn();
+	if (sender == 0) {
+		int fd = (int)must(open(in_dir(file), flags, 0644));
+		if (flags == O_RDONLY)
+			truth_fd("read", in_dir(file), fd);
+		else
+			truth_fd("may-write", in_dir(file), fd);
+		if (flags & O_CREAT)
+			truth_fd("create", in_dir(file), fd);
+		send_fd(s[0], fd);
+		close(fd);
+		if (sender_stays)
+			get(s[0]); /* until the receiver has ended */
+		leave(0);
+	}
+	close(s[0]);
+	check(await(receiver) == 0);
+	check(await(sender) == 0);
+}
+
+CASE(c_passed_write)
+{
+	passed("out", O_WRONLY | O_CREAT, true);
+}
+
+CASE(c_passed_read)
+{
+	passed("in", O_RDONLY, true);
+}
+
+CASE(c_passed_sender_gone)
+{
+	passed("out", O_WRONLY | O_CREAT, false);
+}
+
+CASE(c_passed_existing)
+{
+	passed("in", O_WRONLY, true);
+}
+
+CASE(c_getfd)
+{
+	int up[2];
+	must(pipe(up));
+	pid_t pid = spawn();
+	if (pid == 0) {
+		int fd = create("out");
+		char byte = (char)fd;
+		check(write(up[1], &byte, 1) == 1);
+		for (;;)
+			pause();
+	}
+	char byte;
+	check(read(up[0], &byte, 1) == 1);
+	int p = (int)syscall(SYS_pidfd_open, pid, 0);
+	int fd = p < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, p, byte, 0);
+	int e = errno;
+	if (fd >= 0) {
+		put(fd, "taken\n");
+		truth_fd("may-write", in_dir("out"), fd);
+	}
+	must(kill(pid, SIGKILL));
+	await(pid);
+	truth_of(pid, "signal", "9");
+	if (fd < 0 && (e == EPERM || e == ENOSYS))
+		skip("pidfd_getfd is not allowed");
+	check(fd >= 0);
+}
+
+const struct tcase cases[] = {
+	{"dup", c_dup},
+	{"dup-reused", c_dup_reused},
+	{"fork-child-writes", c_fork_child_writes},
+	{"exec-writes", c_exec_writes},
+	{"exec-idles", c_exec_idles},
+	{"exec-reads", c_exec_reads},
+	{"cloexec", c_cloexec},
+	{"exec-twice", c_exec_twice},
+	{"turns", c_turns},
+	{"passed-write", c_passed_write},
+	{"passed-read", c_passed_read},
+	{"passed-sender-gone", c_passed_sender_gone},
+	{"passed-existing", c_passed_existing},
+	{"getfd", c_getfd},
+	{"+writer", c_writer},
+	{"+idler", c_idler},
+	{"+reader", c_reader},
+	{"+closed", c_closed},
+	{"+hand-on", c_hand_on},
+	{0},
+};
