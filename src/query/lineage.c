@@ -1,0 +1,584 @@
+#include "query/lineage.h"
+
+#include "base/hash.h"
+#include "query/idmap.h"
+#include "query/system.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const char *const lineage_omit_name[OMIT_COUNT] = {
+    [OMIT_system] = "system", [OMIT_absent] = "absent", [OMIT_cache] = "cache",         [OMIT_fork] = "fork",
+    [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain",
+};
+
+enum kind_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT };
+
+/* A moment that bounds what is followed, by the clock of a host; host 0: by any clock, skew already allowed for. */
+struct bound {
+	int64_t t;
+	uint32_t host;
+};
+
+/* What the walk knows of a node besides the result. */
+struct state {
+	struct bound pending; /* best it was reached with; what it was expanded with, once it was */
+	uint32_t host;        /* executions, once asked for; 0: not yet */
+	bool queued;
+	bool reached; /* false: only folded, so not in the result */
+	bool expanded;
+	enum kind_class class; /* versions, once classified */
+	bool observed;
+	store_id file;
+	uint32_t omitted[OMIT_COUNT]; /* edges left out at the last expansion */
+};
+
+struct queue {
+	uint32_t *v;
+	size_t n, cap;
+};
+
+struct walk {
+	struct store *s;
+	const struct lineage_options *o;
+	struct idmap map;
+	struct lineage_node *nodes;
+	struct state *states;
+	size_t n_nodes, cap_nodes;
+	struct lineage_edge *edges;
+	size_t n_edges, cap_edges;
+	struct queue now, next, execs; /* versions of this level and the next one, executions of this level */
+	struct edges got;
+	uint32_t depth;
+	bool cut;
+	struct idmap hosts; /* hash of the name -> number from 1; used with a skew only */
+};
+
+static int push(struct queue *q, uint32_t i)
+{
+	if (q->n == q->cap) {
+		size_t cap = q->cap ? q->cap * 2 : 256;
+		uint32_t *v = realloc(q->v, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		q->v = v;
+		q->cap = cap;
+	}
+	q->v[q->n++] = i;
+	return 0;
+}
+
+/* ---- time ---- */
+
+static int64_t later(int64_t t, int64_t by)
+{
+	int64_t sum;
+	return __builtin_add_overflow(t, by, &sum) ? (by < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
+/* By how much a bound moves, towards allowing more, at a host with another clock. */
+static int64_t widening(const struct walk *w)
+{
+	int64_t twice = w->o->skew > INT64_MAX / 2 ? INT64_MAX : 2 * w->o->skew;
+	return w->o->direction == LINEAGE_UP ? twice : -twice;
+}
+
+/* Of two times, does the first allow more? */
+static bool better(const struct walk *w, int64_t a, int64_t b)
+{
+	return w->o->direction == LINEAGE_UP ? a > b : a < b;
+}
+
+/* The time that allows least: nothing is worse. */
+static int64_t worst(const struct walk *w)
+{
+	return w->o->direction == LINEAGE_UP ? INT64_MIN : INT64_MAX;
+}
+
+/* The bound as the clock of a host shows it. */
+static int64_t at_host(const struct walk *w, struct bound b, uint32_t host)
+{
+	return !b.host || b.host == host ? b.t : later(b.t, widening(w));
+}
+
+/* Betters *b by `by`; false if that already allows as much. Moments of two clocks within the skew cannot be ordered:
+ * then both give way to one that allows what either does, so that nothing true is missed. */
+static bool improve(const struct walk *w, struct bound *b, struct bound by)
+{
+	if (!w->o->skew || b->host == by.host) {
+		if (!better(w, by.t, b->t))
+			return false;
+		*b = by;
+		return true;
+	}
+	int64_t mine = b->host ? later(b->t, widening(w)) : b->t;
+	int64_t its = by.host ? later(by.t, widening(w)) : by.t;
+	if (!better(w, its, b->t))
+		return false;
+	*b = !better(w, mine, by.t) ? by : (struct bound){better(w, its, mine) ? its : mine, 0};
+	return true;
+}
+
+/* May the walk follow an edge that holds over [lo, hi] at an execution of `host`, and with which bound does it go on?
+ * Up: the later thing's end bounds what it can have taken in. Down is the same relation reversed: what began bounds
+ * where it can have ended up. */
+static bool passes(const struct walk *w, struct bound b, uint32_t host, int64_t lo, int64_t hi, struct bound *ret)
+{
+	if (hi == TIME_NONE)
+		hi = TIME_NEVER;
+	int64_t t = at_host(w, b, host), limit = w->o->direction == LINEAGE_UP ? hi : lo;
+	if (w->o->direction == LINEAGE_UP ? lo > t : hi < t)
+		return false;
+	*ret = better(w, t, limit) ? (struct bound){limit, host} : b;
+	return true;
+}
+
+/* The number of an execution's host; 0 where clocks are taken as one. */
+static int host_of(struct walk *w, store_id exec, uint32_t *ret)
+{
+	struct exec_info x;
+	*ret = 0;
+	int r = w->o->skew ? store_exec(w->s, exec, &x) : 0;
+	if (r <= 0)
+		return r;
+	bool is_new;
+	uint32_t *at = idmap_add(&w->hosts, hash_str(x.host) | 1, (uint32_t)w->hosts.n + 1, &is_new);
+	if (!at)
+		return -ENOMEM;
+	*ret = *at;
+	return 0;
+}
+
+/* ---- nodes ---- */
+
+static int node_of(struct walk *w, store_id id, bool exec, uint32_t *ret)
+{
+	bool is_new;
+	uint32_t *at = idmap_add(&w->map, id << 1 | exec, (uint32_t)w->n_nodes, &is_new);
+	if (!at)
+		return -ENOMEM;
+	if (!is_new) {
+		*ret = *at;
+		return 0;
+	}
+	if (w->n_nodes == UINT32_MAX)
+		return -E2BIG;
+	if (w->n_nodes == w->cap_nodes) {
+		size_t cap = w->cap_nodes ? w->cap_nodes * 2 : 256;
+		struct lineage_node *nodes = realloc(w->nodes, cap * sizeof(*nodes));
+		if (!nodes)
+			return -ENOMEM;
+		w->nodes = nodes;
+		struct state *states = realloc(w->states, cap * sizeof(*states));
+		if (!states)
+			return -ENOMEM;
+		w->states = states;
+		w->cap_nodes = cap;
+	}
+	w->nodes[w->n_nodes] = (struct lineage_node){.id = id, .exec = exec};
+	w->states[w->n_nodes] = (struct state){.pending = {worst(w), 0}};
+	*ret = (uint32_t)w->n_nodes++;
+	return 0;
+}
+
+/* ---- what a version is ---- */
+
+/* A cache of Python's is passed through to the source it was made from (B14), so it is not folded where it stands among
+ * somebody's own files. */
+static bool is_bytecode(struct str path)
+{
+	return memmem(path.p, path.n, "/__pycache__/", 13) != NULL;
+}
+
+static int classify(struct walk *w, uint32_t i)
+{
+	if (w->nodes[i].classified)
+		return 0;
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(w->s, w->nodes[i].id, &v);
+	if (r > 0)
+		r = store_file(w->s, v.file, &f);
+	if (r < 0)
+		return r;
+	struct state *st = &w->states[i];
+	w->nodes[i].classified = true;
+	st->class = CLASS_DATA;
+	if (r == 0)
+		return 0;
+	st->file = f.id;
+	st->observed = v.origin == ORIGIN_OBSERVED;
+	w->nodes[i].stream = f.kind >= TERM_kind_fifo && f.kind <= TERM_kind_terminal;
+	if (f.kind == TERM_kind_absent) {
+		st->class = CLASS_ABSENT;
+	} else if (f.kind == TERM_kind_pseudo) {
+		st->class = CLASS_SYSTEM;
+	} else if (f.kind == TERM_kind_regular) {
+		enum system_class c = system_path(f.path, w->o->system_extra);
+		if (c == SYSTEM_YES)
+			st->class = CLASS_SYSTEM;
+		else if (c == SYSTEM_UNLESS_NAMED)
+			st->class = is_bytecode(f.path) ? CLASS_SYSTEM : CLASS_NAMED;
+	}
+	return 0;
+}
+
+/* Was the execution given the version's path as, or within, an argument? */
+static int named_in_argv(struct walk *w, store_id exec, store_id file, bool *ret)
+{
+	struct exec_info x;
+	struct file_info f;
+	*ret = false;
+	int r = store_file(w->s, file, &f);
+	if (r > 0)
+		r = store_exec(w->s, exec, &x);
+	if (r <= 0)
+		return r;
+	struct str arg;
+	for (size_t pos = 0; !*ret && strlist_next(&x.argv, &pos, &arg);)
+		*ret = memmem(arg.p, arg.n, f.path.p, f.path.n) != NULL;
+	return 0;
+}
+
+/* Is the file what the user calls the program: the script, where there is one? */
+static int is_script(struct walk *w, store_id exec, store_id file, bool *ret)
+{
+	struct exec_info x;
+	int r = store_exec(w->s, exec, &x);
+	*ret = r > 0 && x.script == file;
+	return r < 0 ? r : 0;
+}
+
+/* Is version node i, which the walk comes to by e from or to execution `exec` (0: by derivation), to be folded?
+ * *ret_omit says why, or is OMIT_COUNT. */
+static int folded(struct walk *w, uint32_t i, const struct edge *e, store_id exec, enum lineage_omit *ret_omit)
+{
+	*ret_omit = OMIT_COUNT;
+	if (w->o->all)
+		return w->o->depth ? classify(w, i) : 0;
+	int r = classify(w, i);
+	if (r < 0)
+		return r;
+	const struct state *st = &w->states[i];
+	bool yes;
+	switch (st->class) {
+	case CLASS_ABSENT:
+		*ret_omit = OMIT_absent;
+		return 0;
+	case CLASS_SYSTEM:
+		*ret_omit = OMIT_system;
+		return 0;
+	case CLASS_NAMED:
+		yes = false;
+		r = exec ? named_in_argv(w, exec, st->file, &yes) : 0;
+		if (!yes)
+			*ret_omit = OMIT_system;
+		return r;
+	case CLASS_DATA:
+		break;
+	}
+	if (exec && e->mode & ACCESS_PROGRAM && !st->observed && w->o->direction == LINEAGE_UP) {
+		r = is_script(w, exec, st->file, &yes);
+		if (!yes)
+			*ret_omit = OMIT_system;
+	}
+	return r;
+}
+
+/* ---- the walk ---- */
+
+/* Why an edge of any type is not followed, or OMIT_COUNT. */
+static enum lineage_omit edge_omitted(const struct walk *w, const struct edge *e)
+{
+	if (e->via == TERM_via_sync && !w->o->all)
+		return OMIT_sync;
+	if (!e->sure && !w->o->fork) {
+		if (e->via == TERM_via_fork)
+			return OMIT_fork;
+		if (e->via == TERM_via_shm)
+			return OMIT_shm;
+	}
+	if (!e->sure && w->o->certain)
+		return OMIT_uncertain;
+	return OMIT_COUNT;
+}
+
+static int add_edge(struct walk *w, enum lineage_edge_type type, uint32_t node, uint32_t other, const struct edge *e)
+{
+	if (w->n_edges == w->cap_edges) {
+		if (w->n_edges >= UINT32_MAX / 2)
+			return -E2BIG;
+		size_t cap = w->cap_edges ? w->cap_edges * 2 : 1024;
+		struct lineage_edge *v = realloc(w->edges, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		w->edges = v;
+		w->cap_edges = cap;
+	}
+	bool up = w->o->direction == LINEAGE_UP;
+	w->edges[w->n_edges++] =
+	    (struct lineage_edge){.from = up ? node : other, .to = up ? other : node, .type = type, .e = *e};
+	w->nodes[node].n++;
+	return 0;
+}
+
+static void reach(struct walk *w, uint32_t i)
+{
+	if (!w->states[i].reached) {
+		w->states[i].reached = true;
+		w->nodes[i].depth = w->depth;
+	}
+}
+
+static int arrive_exec(struct walk *w, uint32_t i, struct bound bound)
+{
+	struct state *st = &w->states[i];
+	if (!improve(w, &st->pending, bound) && (st->expanded || st->queued))
+		return 0;
+	if (st->queued)
+		return 0;
+	st->queued = true;
+	return push(&w->execs, i);
+}
+
+/* A stream is passed through: what lies behind it is as near as the stream is. */
+static int arrive_version(struct walk *w, uint32_t i, struct bound bound)
+{
+	struct state *st = &w->states[i];
+	bool first = !st->reached;
+	bool through = w->o->depth && w->nodes[i].stream;
+	if (first) {
+		st->reached = true;
+		w->nodes[i].depth = w->depth + !through;
+	}
+	if ((!improve(w, &st->pending, bound) && !first) || st->queued)
+		return 0;
+	st->queued = true;
+	return push(through ? &w->now : &w->next, i);
+}
+
+/* Goes along one edge from `node` to the version `to`; exec is the execution at one of its ends, or 0. */
+static int to_version(struct walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e, store_id exec,
+                      struct bound bound)
+{
+	uint32_t i;
+	enum lineage_omit why = edge_omitted(w, e);
+	if (why != OMIT_COUNT) {
+		w->states[node].omitted[why]++;
+		return 0;
+	}
+	int r = node_of(w, e->to, false, &i);
+	if (r == 0)
+		r = folded(w, i, e, exec, &why);
+	if (r < 0)
+		return r;
+	if (why != OMIT_COUNT)
+		return 0; /* counted once a version, at the end */
+	r = add_edge(w, type, node, i, e);
+	return r < 0 ? r : arrive_version(w, i, bound);
+}
+
+static int to_exec(struct walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e, struct bound bound)
+{
+	uint32_t i;
+	enum lineage_omit why = edge_omitted(w, e);
+	if (why != OMIT_COUNT) {
+		w->states[node].omitted[why]++;
+		return 0;
+	}
+	int r = node_of(w, e->to, true, &i);
+	if (r == 0)
+		r = add_edge(w, type, node, i, e);
+	if (r < 0)
+		return r;
+	reach(w, i);
+	/* What wrote a cache's entry took the rest of its inputs for itself (B14). */
+	if (type == LINEAGE_GENERATED && e->via == TERM_via_cache && !w->o->all) {
+		w->states[node].omitted[OMIT_cache]++;
+		return 0;
+	}
+	return arrive_exec(w, i, bound);
+}
+
+static void begin(struct walk *w, uint32_t i)
+{
+	struct state *st = &w->states[i];
+	st->queued = false;
+	st->expanded = true;
+	memset(st->omitted, 0, sizeof(st->omitted));
+	w->nodes[i].first = (uint32_t)w->n_edges;
+	w->nodes[i].n = 0;
+}
+
+static int expand_version(struct walk *w, uint32_t i)
+{
+	bool up = w->o->direction == LINEAGE_UP;
+	store_id id = w->nodes[i].id;
+	begin(w, i);
+	struct bound bound = w->states[i].pending, then = bound;
+	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
+	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
+		const struct edge *e = &w->got.v[k];
+		uint32_t host;
+		r = host_of(w, e->to, &host);
+		if (r == 0 && passes(w, bound, host, e->lo, up ? e->hi : INT64_MAX, &then))
+			r = to_exec(w, up ? LINEAGE_GENERATED : LINEAGE_USED, i, e, then);
+	}
+	if (r == 0)
+		r = up ? store_derived(w->s, id, &w->got) : store_derivatives(w->s, id, &w->got);
+	for (size_t k = 0; r == 0 && k < w->got.n; k++)
+		r = to_version(w, LINEAGE_DERIVED, i, &w->got.v[k], 0, bound);
+	return r;
+}
+
+static int expand_exec(struct walk *w, uint32_t i)
+{
+	bool up = w->o->direction == LINEAGE_UP;
+	store_id id = w->nodes[i].id;
+	begin(w, i);
+	struct bound bound = w->states[i].pending, then = bound;
+	uint32_t host;
+	int r = host_of(w, id, &host);
+	if (r == 0)
+		r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
+	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
+		const struct edge *e = &w->got.v[k];
+		if (!passes(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
+			continue;
+		if (!up && e->via == TERM_via_cache && !w->o->all) {
+			w->states[i].omitted[OMIT_cache]++;
+			continue;
+		}
+		r = to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, e, id, then);
+	}
+	if (r == 0)
+		r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
+	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
+		const struct edge *e = &w->got.v[k];
+		if (passes(w, bound, host, e->lo, e->hi, &then))
+			r = to_exec(w, LINEAGE_INFORMED, i, e, then);
+	}
+	return r;
+}
+
+/* Is there anything beyond a version at the depth limit? */
+static int look_beyond(struct walk *w, uint32_t i)
+{
+	bool up = w->o->direction == LINEAGE_UP;
+	store_id id = w->nodes[i].id;
+	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
+	if (r == 0 && !w->got.n)
+		r = up ? store_derived(w->s, id, &w->got) : store_derivatives(w->s, id, &w->got);
+	w->cut |= r == 0 && w->got.n;
+	return r;
+}
+
+static int run_levels(struct walk *w)
+{
+	int r = 0;
+	for (; r == 0 && w->next.n; w->depth++) {
+		struct queue t = w->now;
+		w->now = w->next;
+		w->next = t;
+		w->next.n = 0;
+		bool limit = w->o->depth && w->depth >= w->o->depth;
+		/* Streams met on the way join `now`, and their writers `execs`. */
+		for (size_t v = 0, x = 0; r == 0 && (v < w->now.n || x < w->execs.n);) {
+			if (v < w->now.n) {
+				uint32_t i = w->now.v[v++];
+				w->states[i].queued = false;
+				if (!limit)
+					r = expand_version(w, i);
+				else if (!w->cut)
+					r = look_beyond(w, i);
+			} else {
+				r = expand_exec(w, w->execs.v[x++]);
+			}
+		}
+		w->execs.n = 0;
+	}
+	return r;
+}
+
+/* Leaves only what was reached, each edge once, and the edges of a node side by side in the order of the nodes. */
+static int finish(struct walk *w, struct lineage *ret)
+{
+	uint32_t *renumber = malloc((w->n_nodes + 1) * sizeof(*renumber));
+	struct lineage_edge *edges = malloc((w->n_edges + 1) * sizeof(*edges));
+	if (!renumber || !edges) {
+		free(renumber);
+		free(edges);
+		return -ENOMEM;
+	}
+	struct lineage l = {.edges = edges, .cut = w->cut};
+	for (size_t i = 0; i < w->n_nodes; i++) {
+		const struct state *st = &w->states[i];
+		renumber[i] = (uint32_t)l.n_nodes;
+		if (st->reached)
+			l.n_nodes++;
+		else
+			l.omitted[st->class == CLASS_ABSENT ? OMIT_absent : OMIT_system]++;
+		for (int k = 0; st->reached && k < OMIT_COUNT; k++)
+			l.omitted[k] += st->omitted[k];
+	}
+	for (size_t i = 0; i < w->n_nodes; i++) {
+		if (!w->states[i].reached)
+			continue;
+		struct lineage_node n = w->nodes[i];
+		uint32_t first = (uint32_t)l.n_edges;
+		for (uint32_t k = 0; k < n.n; k++) {
+			struct lineage_edge e = w->edges[n.first + k];
+			e.from = renumber[e.from];
+			e.to = renumber[e.to];
+			edges[l.n_edges++] = e;
+		}
+		n.first = first;
+		w->nodes[renumber[i]] = n;
+	}
+	l.nodes = w->nodes;
+	w->nodes = NULL;
+	free(renumber);
+	*ret = l;
+	return 0;
+}
+
+int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct lineage_options *o, struct err *err,
+                 struct lineage *ret)
+{
+	struct walk w = {.s = s, .o = o};
+	int64_t widest = o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;
+	int r = 0;
+	for (size_t k = 0; r == 0 && k < n; k++) {
+		uint32_t i;
+		r = node_of(&w, roots[k], false, &i);
+		if (r == 0 && !w.states[i].reached) {
+			reach(&w, i);
+			w.states[i].pending.t = widest;
+			w.states[i].queued = true;
+			r = push(&w.next, i);
+		}
+	}
+	if (r == 0)
+		r = run_levels(&w);
+	if (r == 0)
+		r = finish(&w, ret);
+	if (r < 0)
+		err_set(err, -r, "cannot walk the graph");
+	free(w.nodes);
+	free(w.states);
+	free(w.edges);
+	free(w.now.v);
+	free(w.next.v);
+	free(w.execs.v);
+	edges_release(&w.got);
+	idmap_release(&w.map);
+	idmap_release(&w.hosts);
+	return r;
+}
+
+void lineage_release(struct lineage *l)
+{
+	free(l->nodes);
+	free(l->edges);
+	*l = (struct lineage){0};
+}
