@@ -66,8 +66,8 @@ tsan:
 	@$(CLEAN_ENV) tools/run-tests build-tsan --no-suite slow --timeout-multiplier 5
 
 fuzz:
-	@tools/setup build fuzz
-	@CC=clang $(CLEAN_ENV) tools/build build-fuzz -- -Dtests=false -Dfuzz=true
+	@tools/setup build test fuzz
+	@CC=clang $(CLEAN_ENV) tools/build build-fuzz -- -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
 	@$(CLEAN_ENV) tools/fuzz build-fuzz $(FUZZ_SECONDS)
 
 lint:
