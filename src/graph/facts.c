@@ -1,0 +1,492 @@
+#include "graph/facts.h"
+
+/* Executions of one process that the store's row numbers can hold; a later one is dropped and counted. */
+#define EXEC_MAX ((1u << 20) - 1)
+
+void facts_begin(struct facts *f, struct graph *g, uint64_t session)
+{
+	f->g = g;
+	f->session = graph_session(g, session);
+	f->seq = 0;
+	map_clear(&f->domains);
+	map_clear(&f->files);
+	map_clear(&f->procs);
+	map_clear(&f->accesses);
+	f->pnums.n = 0;
+}
+
+void facts_end(struct facts *f)
+{
+	f->session = VEC_NONE;
+}
+
+void facts_release(struct facts *f)
+{
+	map_release(&f->domains);
+	map_release(&f->files);
+	map_release(&f->procs);
+	map_release(&f->accesses);
+	vec_release(&f->pnums);
+	buf_release(&f->scratch);
+	*f = (struct facts){0};
+}
+
+static uint32_t word(struct facts *f, struct str s)
+{
+	uint32_t id = words_add(&f->g->words, s);
+	if (id == VEC_NONE) {
+		f->g->failed = true;
+		return 0;
+	}
+	return id;
+}
+
+/* A list as a word: count and strings, as the event had them. */
+static uint32_t list_word(struct facts *f, const struct strlist *l)
+{
+	if (!l->count)
+		return 0;
+	buf_reset(&f->scratch);
+	buf_varint(&f->scratch, l->count);
+	buf_str(&f->scratch, l->raw);
+	if (f->scratch.failed) {
+		f->g->failed = true;
+		return 0;
+	}
+	return word(f, buf_view(&f->scratch));
+}
+
+static struct gkey key_of(const struct facts *f, const struct event *ev)
+{
+	return (struct gkey){ev->time, f->g->sessions.v[f->session].number, ev->seq};
+}
+
+static void set(struct facts *f, struct map *m, uint64_t key, uint32_t val)
+{
+	if (val == VEC_NONE || !map_set(m, key, val))
+		f->g->failed = true;
+}
+
+static uint32_t file_of(struct facts *f, uint64_t number)
+{
+	uint32_t i = map_get(&f->files, number);
+	if (i == VEC_NONE)
+		f->g->unknown_refs++;
+	return i;
+}
+
+static struct facts_proc *proc_of(struct facts *f, uint64_t number)
+{
+	uint32_t i = map_get(&f->procs, number);
+	if (i == VEC_NONE) {
+		f->g->unknown_refs++;
+		return NULL;
+	}
+	return &f->pnums.v[i];
+}
+
+/* For fields where 0 is none. */
+static uint32_t file_or_none(struct facts *f, uint64_t number)
+{
+	return number ? file_of(f, number) : VEC_NONE;
+}
+
+static void take_session(struct facts *f, const struct event *ev)
+{
+	struct gsession *s = &f->g->sessions.v[f->session];
+	if (s->described) /* the first one holds */
+		return;
+	uint32_t host = graph_host(f->g, word(f, ev->session.host), word(f, ev->session.boot));
+	if (host == VEC_NONE)
+		return;
+	s->host = host;
+	s->run = word(f, ev->session.run);
+	s->tool = word(f, ev->session.tool);
+	s->mode = word(f, ev->session.mode);
+	s->pidns = ev->session.pidns;
+	s->described = true;
+}
+
+static void take_run(struct facts *f, const struct event *ev)
+{
+	struct grun *r = vec_add(&f->g->runs);
+	if (!r) {
+		f->g->failed = true;
+		return;
+	}
+	*r = (struct grun){.session = f->session,
+					   .key = key_of(f, ev),
+					   .id = word(f, ev->run.id),
+					   .outer = word(f, ev->run.outer),
+					   .argv = list_word(f, &ev->run.argv),
+					   .cwd = word(f, ev->run.cwd),
+					   .user = word(f, ev->run.user),
+					   .group = word(f, ev->run.group),
+					   .hostinfo = list_word(f, &ev->run.host),
+					   .labels = list_word(f, &ev->run.label),
+					   .uid = ev->run.uid,
+					   .gid = ev->run.gid};
+}
+
+static void take_run_end(struct facts *f, const struct event *ev)
+{
+	uint32_t i = ev->proc ? map_get(&f->procs, ev->proc) : VEC_NONE;
+	struct grun_end *r = vec_add(&f->g->run_ends);
+	if (!r) {
+		f->g->failed = true;
+		return;
+	}
+	*r = (struct grun_end){.session = f->session,
+						   .key = key_of(f, ev),
+						   .id = word(f, ev->run_end.id),
+						   .exec = i == VEC_NONE ? VEC_NONE : f->pnums.v[i].exec,
+						   .ending = ev->run_end.ending,
+						   .code = ev->run_end.code,
+						   .cpu = ev->run_end.cpu,
+						   .traps = ev->run_end.traps};
+}
+
+static void take_domain(struct facts *f, const struct event *ev)
+{
+	uint32_t d = graph_domain(f->g, word(f, ev->domain.name));
+	set(f, &f->domains, ev->domain.num, d);
+	if (d == VEC_NONE)
+		return;
+	f->g->domains.v[d].network |= ev->domain.network != 0;
+	if (!f->g->domains.v[d].type)
+		f->g->domains.v[d].type = word(f, ev->domain.type);
+}
+
+static void name_event(struct facts *f, const struct event *ev, unsigned op, uint32_t file, struct str path, struct str old)
+{
+	struct graph *g = f->g;
+	uint32_t to = paths_add(&g->paths, &g->words, path);
+	uint32_t from = old.n ? paths_add(&g->paths, &g->words, old) : VEC_NONE;
+	struct gname_event *e = vec_add(&g->name_events);
+	if (!e || to == VEC_NONE || (old.n && from == VEC_NONE)) {
+		g->failed = true;
+		if (e)
+			g->name_events.n--;
+		return;
+	}
+	*e = (struct gname_event){.key = key_of(f, ev), .session = f->session, .file = file, .path = to, .old = from, .op = (uint8_t)op};
+}
+
+static void take_file(struct facts *f, const struct event *ev)
+{
+	struct graph *g = f->g;
+	uint32_t domain = VEC_NONE, path = VEC_NONE, group = VEC_NONE;
+	bool absent = ev->file.kind == TERM_kind_absent;
+	if (!absent) {
+		domain = map_get(&f->domains, ev->file.domain);
+		if (domain == VEC_NONE && ev->file.domain == 0)
+			domain = graph_domain(g, 0);
+		if (domain == VEC_NONE) {
+			g->unknown_refs++;
+			return;
+		}
+	}
+	if (ev->file.group && (group = file_of(f, ev->file.group)) == VEC_NONE)
+		return;
+	if ((absent || ev->file.path.n) && (path = paths_add(&g->paths, &g->words, ev->file.path)) == VEC_NONE) {
+		g->failed = true;
+		return;
+	}
+	uint32_t id = graph_file(g, domain, ev->file.ino, ev->file.gen, absent ? path : VEC_NONE, NULL);
+	if (id == VEC_NONE)
+		return;
+	struct gfile *file = &g->files.v[id];
+	struct gkey key = key_of(f, ev);
+	unsigned kind = ev->file.kind <= TERM_kind_symlink ? (unsigned)ev->file.kind : 0;
+	if (file->kind_key.time != INT64_MAX && file->kind != kind)
+		file->flags |= GFILE_MIXED;
+	if (gkey_cmp(&key, &file->kind_key) < 0) {
+		file->kind_key = key;
+		file->kind = (uint8_t)kind;
+	}
+	if (!absent && path != VEC_NONE && gkey_cmp(&key, &file->path_key) >= 0) {
+		file->path_key = key;
+		file->path = path;
+	}
+	if (group != VEC_NONE && group != id && gkey_cmp(&key, &file->group_key) < 0) {
+		file->group_key = key;
+		file->group = group;
+	}
+	set(f, &f->files, ev->file.num, id);
+	if (ev->file.path.n && gkind_has_names(kind))
+		name_event(f, ev, TERM_nameop_seen, id, ev->file.path, (struct str){0});
+}
+
+static void take_state(struct facts *f, const struct event *ev)
+{
+	uint32_t file = file_of(f, ev->state.file);
+	if (file == VEC_NONE)
+		return;
+	struct gfp *fp = vec_add(&f->g->fps);
+	if (!fp) {
+		f->g->failed = true;
+		return;
+	}
+	*fp = (struct gfp){ev->state.size, ev->state.mtime};
+	f->g->files.v[file].state_session = f->session;
+	f->g->files.v[file].state_fp = (uint32_t)(f->g->fps.n - 1);
+}
+
+/* The file's last state in this session. */
+static uint32_t state_of(const struct facts *f, const struct gfile *file)
+{
+	return file->state_session == f->session ? file->state_fp : VEC_NONE;
+}
+
+static void take_process(struct facts *f, const struct event *ev)
+{
+	struct graph *g = f->g;
+	const struct gsession *s = &g->sessions.v[f->session];
+	const struct facts_proc *parent = ev->process.parent ? proc_of(f, ev->process.parent) : NULL;
+	uint32_t up = parent ? parent->proc : VEC_NONE, run = parent ? parent->run : s->run;
+	uint32_t id = graph_proc(g, g->hosts.v[s->host].boot, s->pidns, ev->process.pid, ev->process.started, NULL);
+	struct gpfact *p = id == VEC_NONE ? NULL : vec_add(&g->pfacts);
+	struct facts_proc *num = p ? vec_add(&f->pnums) : NULL;
+	if (!num) {
+		g->failed = true;
+		return;
+	}
+	*p = (struct gpfact){
+		.proc = id, .session = f->session, .key = key_of(f, ev), .parent = up, .forked = ev->process.forked, .run = run};
+	*num = (struct facts_proc){id, g->procs.v[id].first_exec, run};
+	set(f, &f->procs, ev->proc, (uint32_t)(f->pnums.n - 1));
+}
+
+static void take_exec(struct facts *f, const struct event *ev)
+{
+	struct graph *g = f->g;
+	struct facts_proc *p = proc_of(f, ev->proc);
+	if (!p)
+		return;
+	if (ev->exec.n == 0 || ev->exec.n > EXEC_MAX) {
+		g->unknown_refs++;
+		return;
+	}
+	uint32_t id = graph_exec(g, p->proc, (uint32_t)ev->exec.n);
+	struct gxfact *x = id == VEC_NONE ? NULL : vec_add(&g->xfacts);
+	if (!x) {
+		g->failed = true;
+		return;
+	}
+	p->exec = id;
+	p->run = ev->exec.run.n ? word(f, ev->exec.run) : g->sessions.v[f->session].run;
+	*x = (struct gxfact){.exec = id,
+						 .session = f->session,
+						 .key = key_of(f, ev),
+						 .exe = file_or_none(f, ev->exec.exe),
+						 .script = file_or_none(f, ev->exec.script),
+						 .argv = list_word(f, &ev->exec.argv),
+						 .cwd = word(f, ev->exec.cwd),
+						 .env = list_word(f, &ev->exec.env),
+						 .run = p->run,
+						 .uid = ev->exec.uid,
+						 .gid = ev->exec.gid};
+}
+
+static void take_exit(struct facts *f, const struct event *ev)
+{
+	const struct facts_proc *p = proc_of(f, ev->proc);
+	if (!p)
+		return;
+	struct gexit *e = vec_add(&f->g->exits);
+	if (!e) {
+		f->g->failed = true;
+		return;
+	}
+	*e = (struct gexit){.proc = p->proc,
+						.session = f->session,
+						.key = key_of(f, ev),
+						.ending = ev->exit.ending,
+						.code = ev->exit.code,
+						.known = ev->exit.known,
+						.figure = {ev->exit.cpu, ev->exit.user, ev->exit.system, ev->exit.rss, ev->exit.rchar, ev->exit.wchar,
+								   ev->exit.read_bytes, ev->exit.write_bytes}};
+}
+
+static void take_access(struct facts *f, const struct event *ev)
+{
+	struct graph *g = f->g;
+	uint32_t file = file_of(f, ev->access.file);
+	const struct facts_proc *p = proc_of(f, ev->proc);
+	if (file == VEC_NONE || !p)
+		return;
+	struct gaccess *a = vec_add(&g->accesses);
+	if (!a) {
+		g->failed = true;
+		return;
+	}
+	*a = (struct gaccess){.seq = ev->seq,
+						  .start = ev->time,
+						  .session = f->session,
+						  .exec = p->exec,
+						  .self = file,
+						  .file = file,
+						  .fps = VEC_NONE,
+						  .fpe = VEC_NONE,
+						  .count = 1,
+						  .mode = (uint16_t)ev->access.mode & 0xff,
+						  .via = ev->access.via <= TERM_via_sync ? (uint8_t)ev->access.via : TERM_via_data,
+						  .api = ev->access.api <= TERM_api_uring ? (uint8_t)ev->access.api : TERM_api_other,
+						  .sure = ev->access.sure != 0};
+	if (a->mode & ACCESS_STATE)
+		a->fps = state_of(f, &g->files.v[file]);
+	set(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));
+}
+
+static void take_access_end(struct facts *f, const struct event *ev)
+{
+	struct graph *g = f->g;
+	uint32_t i = map_get(&f->accesses, ev->access_end.access);
+	if (i == VEC_NONE) {
+		g->unknown_refs++;
+		return;
+	}
+	struct gaccess *a = &g->accesses.v[i];
+	if (ev->access_end.until != TIME_NONE) {
+		a->end = ev->access_end.until;
+		a->flags |= GACCESS_UNTIL;
+	}
+	a->evidence = ev->access_end.evidence <= TERM_evidence_must ? (uint8_t)ev->access_end.evidence : TERM_evidence_may;
+	a->flags |= GACCESS_ENDED;
+	if (ev->access_end.state) {
+		uint32_t fp = state_of(f, &g->files.v[a->self]);
+		if (fp != VEC_NONE)
+			a->fpe = fp;
+	}
+	if (ev->access_end.count)
+		a->count = ev->access_end.count < UINT32_MAX ? (uint32_t)ev->access_end.count : UINT32_MAX;
+	if (ev->access_end.known & 1) {
+		a->bytes_read = ev->access_end.bytes_read;
+		a->flags |= GACCESS_READ_BYTES;
+	}
+	if (ev->access_end.known & 2) {
+		a->bytes_written = ev->access_end.bytes_written;
+		a->flags |= GACCESS_WRITTEN_BYTES;
+	}
+}
+
+static void take_name(struct facts *f, const struct event *ev)
+{
+	uint32_t file = file_of(f, ev->name.file);
+	if (file == VEC_NONE || ev->name.op < TERM_nameop_create || ev->name.op > TERM_nameop_seen)
+		return;
+	bool rename = ev->name.op == TERM_nameop_rename;
+	if (ev->name.path.n || (rename && ev->name.old.n))
+		name_event(f, ev, (unsigned)ev->name.op, file, ev->name.path, rename ? ev->name.old : (struct str){0});
+}
+
+static void take_link(struct facts *f, const struct event *ev)
+{
+	const struct facts_proc *p = proc_of(f, ev->proc), *o = proc_of(f, ev->link.other);
+	if (!p || !o || p->exec == o->exec)
+		return;
+	struct glink *l = vec_add(&f->g->links);
+	if (!l) {
+		f->g->failed = true;
+		return;
+	}
+	*l = (struct glink){.from = p->exec,
+						.to = o->exec,
+						.session = f->session,
+						.key = key_of(f, ev),
+						.via = ev->link.via <= TERM_via_sync ? (uint8_t)ev->link.via : TERM_via_data,
+						.sure = ev->link.sure != 0};
+}
+
+static void take_gap(struct facts *f, const struct event *ev)
+{
+	const struct facts_proc *p = ev->proc ? proc_of(f, ev->proc) : NULL;
+	struct ggap *g = vec_add(&f->g->gaps);
+	if (!g) {
+		f->g->failed = true;
+		return;
+	}
+	*g = (struct ggap){.session = f->session,
+					   .exec = p ? p->exec : VEC_NONE,
+					   .key = key_of(f, ev),
+					   .reason = ev->gap.reason,
+					   .count = ev->gap.count,
+					   .from = ev->gap.from,
+					   .text = word(f, ev->gap.text)};
+}
+
+static void take_note(struct facts *f, const struct event *ev)
+{
+	uint32_t file = file_or_none(f, ev->note.file);
+	struct gnote *n = vec_add(&f->g->notes);
+	if (!n) {
+		f->g->failed = true;
+		return;
+	}
+	*n = (struct gnote){f->session, key_of(f, ev), word(f, ev->note.run), file, word(f, ev->note.text)};
+}
+
+void facts_event(struct facts *f, const struct event *ev)
+{
+	if (f->session == VEC_NONE || f->g->failed || ev->seq <= f->seq)
+		return;
+	struct gsession *s = &f->g->sessions.v[f->session];
+	if (ev->seq != f->seq + 1)
+		s->holes = true;
+	if (s->began == TIME_NONE)
+		s->began = ev->time;
+	s->last = f->seq = ev->seq;
+	f->g->events++;
+	switch (ev->kind) {
+	case EVENT_session:
+		take_session(f, ev);
+		break;
+	case EVENT_run:
+		take_run(f, ev);
+		break;
+	case EVENT_run_end:
+		take_run_end(f, ev);
+		break;
+	case EVENT_session_end:
+		s->ended = true;
+		break;
+	case EVENT_domain:
+		take_domain(f, ev);
+		break;
+	case EVENT_file:
+		take_file(f, ev);
+		break;
+	case EVENT_state:
+		take_state(f, ev);
+		break;
+	case EVENT_process:
+		take_process(f, ev);
+		break;
+	case EVENT_exec:
+		take_exec(f, ev);
+		break;
+	case EVENT_exit:
+		take_exit(f, ev);
+		break;
+	case EVENT_access:
+		take_access(f, ev);
+		break;
+	case EVENT_access_end:
+		take_access_end(f, ev);
+		break;
+	case EVENT_name:
+		take_name(f, ev);
+		break;
+	case EVENT_link:
+		take_link(f, ev);
+		break;
+	case EVENT_gap:
+		take_gap(f, ev);
+		break;
+	case EVENT_note:
+		take_note(f, ev);
+		break;
+	default: /* from a newer writer */
+		break;
+	}
+}

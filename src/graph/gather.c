@@ -1,0 +1,167 @@
+#include "graph/gather.h"
+
+#include "graph/facts.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int add_segment(struct gather *w, struct gather_segment s, uint32_t *ret)
+{
+	struct gather_segment *slot = vec_add(&w->segments);
+	if (!slot) {
+		free(s.path);
+		return -ENOMEM;
+	}
+	*slot = s;
+	*ret = (uint32_t)(w->segments.n - 1);
+	return 0;
+}
+
+int gather_path(struct gather *w, const char *path, uint32_t *ret)
+{
+	char *copy = strdup(path);
+	return copy ? add_segment(w, (struct gather_segment){.path = copy}, ret) : -ENOMEM;
+}
+
+int gather_memory(struct gather *w, const void *p, size_t n, uint32_t *ret)
+{
+	return add_segment(w, (struct gather_segment){.p = p, .n = n}, ret);
+}
+
+static void leave(struct gather *w)
+{
+	log_reader_close(w->reader);
+	w->reader = NULL;
+}
+
+static int enter(struct gather *w, uint32_t segment, struct err *err)
+{
+	if (w->reader && w->at == segment)
+		return 0;
+	leave(w);
+	const struct gather_segment *s = &w->segments.v[segment];
+	w->at = segment;
+	return s->path ? log_reader_open(s->path, err, &w->reader) : log_reader_memopen(s->p, s->n, &w->reader);
+}
+
+int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end)
+{
+	leave(w); /* a fresh reader: its damage is this scan's */
+	int rc = enter(w, segment, err);
+	if (rc < 0)
+		return rc;
+	uint64_t end = from;
+	struct log_frame_info f;
+	log_reader_seek(w->reader, from);
+	while ((rc = log_reader_frame(w->reader, &f)) == 1 && f.offset < to) {
+		struct gather_frame *slot = vec_add(&w->frames);
+		if (!slot)
+			return -ENOMEM;
+		*slot = (struct gather_frame){f.session, f.seq, f.offset, f.end, segment, f.count};
+		end = f.end;
+	}
+	if (rc < 0)
+		return err_set(err, -rc, "cannot read '%s'", w->segments.v[segment].path ? w->segments.v[segment].path : "memory");
+	const struct log_damage *d = log_reader_damage(w->reader);
+	w->damage.skipped += d->skipped;
+	w->damage.torn += d->torn;
+	w->damage.newer += d->newer;
+	if (ret_end)
+		*ret_end = end;
+	return 0;
+}
+
+/* By session, in it by seq; the longer of two that begin alike first. */
+static int frame_cmp(const void *pa, const void *pb)
+{
+	const struct gather_frame *a = pa, *b = pb;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	return (a->count < b->count) - (a->count > b->count);
+}
+
+struct group {
+	uint32_t segment; /* of its first frame */
+	uint64_t offset;
+	size_t first, n;
+};
+
+/* Sessions in the order in which they lie in the segments: what is read together was written together. */
+static int group_cmp(const void *pa, const void *pb)
+{
+	const struct group *a = pa, *b = pb;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static int feed_session(struct gather *w, struct facts *f, const struct group *s, struct err *err)
+{
+	for (size_t i = s->first; i < s->first + s->n; i++) {
+		const struct gather_frame *frame = &w->frames.v[i];
+		if (frame->count && frame->seq + frame->count - 1 <= f->seq)
+			continue; /* met already */
+		int rc = enter(w, frame->segment, err);
+		if (rc < 0)
+			return rc;
+		struct log_frame_info info;
+		log_reader_seek(w->reader, frame->offset);
+		rc = log_reader_frame(w->reader, &info);
+		if (rc < 0)
+			return err_set(err, -rc, "cannot read '%s'", w->segments.v[frame->segment].path);
+		if (rc == 0 || info.offset != frame->offset || info.session != frame->session)
+			continue; /* the segment changed under us: what is gone is gone */
+		struct event ev;
+		while (log_reader_event(w->reader, &ev) == 1)
+			facts_event(f, &ev);
+	}
+	return 0;
+}
+
+int gather_feed(struct gather *w, struct graph *g, struct err *err)
+{
+	VEC(struct group) groups = {0};
+	struct facts facts = {0};
+	int rc = 0;
+	if (w->frames.n)
+		qsort(w->frames.v, w->frames.n, sizeof *w->frames.v, frame_cmp);
+	for (size_t i = 0; i < w->frames.n; i++) {
+		const struct gather_frame *f = &w->frames.v[i];
+		if (!i || f->session != w->frames.v[i - 1].session) {
+			struct group *slot = vec_add(&groups);
+			if (!slot) {
+				rc = -ENOMEM;
+				goto out;
+			}
+			*slot = (struct group){f->segment, f->offset, i, 0};
+		}
+		groups.v[groups.n - 1].n++;
+	}
+	if (groups.n)
+		qsort(groups.v, groups.n, sizeof *groups.v, group_cmp);
+	for (size_t i = 0; rc == 0 && i < groups.n; i++) {
+		facts_begin(&facts, g, w->frames.v[groups.v[i].first].session);
+		rc = feed_session(w, &facts, &groups.v[i], err);
+		facts_end(&facts);
+	}
+	if (rc == 0 && g->failed)
+		rc = -ENOMEM;
+out:
+	if (rc == -ENOMEM)
+		err_set(err, ENOMEM, "cannot read the logs");
+	facts_release(&facts);
+	vec_release(&groups);
+	return rc;
+}
+
+void gather_release(struct gather *w)
+{
+	leave(w);
+	for (size_t i = 0; i < w->segments.n; i++)
+		free(w->segments.v[i].path);
+	vec_release(&w->segments);
+	vec_release(&w->frames);
+	*w = (struct gather){0};
+}

@@ -1,0 +1,408 @@
+#include "graph/graph.h"
+
+#include <errno.h>
+#include <string.h>
+
+int gkey_cmp(const struct gkey *a, const struct gkey *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+bool gkind_has_names(unsigned kind)
+{
+	return kind == TERM_kind_regular || kind == TERM_kind_directory || kind == TERM_kind_symlink;
+}
+
+bool gkind_is_stream(unsigned kind)
+{
+	return kind == TERM_kind_fifo || kind == TERM_kind_pipe || kind == TERM_kind_socket || kind == TERM_kind_shm ||
+	       kind == TERM_kind_terminal;
+}
+
+void graph_release(struct graph *g)
+{
+	words_release(&g->words);
+	paths_release(&g->paths);
+	vec_release(&g->hosts);
+	vec_release(&g->sessions);
+	vec_release(&g->domains);
+	vec_release(&g->files);
+	vec_release(&g->procs);
+	vec_release(&g->execs);
+	vec_release(&g->pfacts);
+	vec_release(&g->xfacts);
+	vec_release(&g->exits);
+	vec_release(&g->links);
+	vec_release(&g->accesses);
+	vec_release(&g->fps);
+	vec_release(&g->name_events);
+	vec_release(&g->runs);
+	vec_release(&g->run_ends);
+	vec_release(&g->gaps);
+	vec_release(&g->notes);
+	free(g->by_file);
+	free(g->by_exec);
+	vec_release(&g->versions);
+	vec_release(&g->gens);
+	vec_release(&g->ders);
+	vec_release(&g->uses);
+	vec_release(&g->names);
+	vec_release(&g->caches);
+	table_release(&g->host_table);
+	table_release(&g->domain_table);
+	table_release(&g->file_table);
+	table_release(&g->proc_table);
+	table_release(&g->exec_table);
+	map_release(&g->session_map);
+	*g = (struct graph){0};
+}
+
+/* Files the last element of a vector under hash; takes it back when the table cannot grow. */
+#define FILED(g, vec, tab, hash)                                                                                       \
+	(table_add(&(g)->tab, hash, (uint32_t)((g)->vec.n - 1)) ? (uint32_t)((g)->vec.n - 1)                               \
+															: ((g)->vec.n--, (g)->failed = true, VEC_NONE))
+
+uint32_t graph_host(struct graph *g, uint32_t name, uint32_t boot)
+{
+	uint32_t id, hash = hash_fold(hash_mix(name, boot));
+	for (size_t pos = TABLE_START; (id = table_next(&g->host_table, hash, &pos)) != VEC_NONE;)
+		if (g->hosts.v[id].name == name && g->hosts.v[id].boot == boot)
+			return id;
+	struct ghost *h = vec_add(&g->hosts);
+	if (!h) {
+		g->failed = true;
+		return VEC_NONE;
+	}
+	*h = (struct ghost){name, boot};
+	return FILED(g, hosts, host_table, hash);
+}
+
+uint32_t graph_session(struct graph *g, uint64_t number)
+{
+	uint32_t id = map_get(&g->session_map, number);
+	if (id != VEC_NONE)
+		return id;
+	uint32_t empty = words_add(&g->words, str_of(""));
+	uint32_t host = graph_host(g, empty, empty);
+	struct gsession *s = vec_add(&g->sessions);
+	if (!s || !map_set(&g->session_map, number, (uint32_t)(g->sessions.n - 1))) {
+		if (s)
+			g->sessions.n--;
+		g->failed = true;
+		return VEC_NONE;
+	}
+	*s = (struct gsession){.number = number, .host = host, .began = TIME_NONE};
+	return (uint32_t)(g->sessions.n - 1);
+}
+
+uint32_t graph_domain(struct graph *g, uint32_t name)
+{
+	uint32_t id, hash = hash_fold(hash_mix(name, 1));
+	for (size_t pos = TABLE_START; (id = table_next(&g->domain_table, hash, &pos)) != VEC_NONE;)
+		if (g->domains.v[id].name == name)
+			return id;
+	struct gdomain *d = vec_add(&g->domains);
+	if (!d) {
+		g->failed = true;
+		return VEC_NONE;
+	}
+	*d = (struct gdomain){.name = name};
+	return FILED(g, domains, domain_table, hash);
+}
+
+uint32_t graph_file(struct graph *g, uint32_t domain, uint64_t ino, uint64_t gen, uint32_t path, bool *ret_new)
+{
+	if (domain == VEC_NONE) {
+		ino = path;
+		gen = 0;
+	}
+	uint32_t id, hash = hash_fold(hash_mix(hash_mix(ino, gen), domain));
+	for (size_t pos = TABLE_START; (id = table_next(&g->file_table, hash, &pos)) != VEC_NONE;) {
+		const struct gfile *f = &g->files.v[id];
+		if (f->domain == domain && (domain == VEC_NONE ? f->path == path : f->ino == ino && f->gen == gen)) {
+			if (ret_new)
+				*ret_new = false;
+			return id;
+		}
+	}
+	struct gfile *f = vec_add(&g->files);
+	if (!f) {
+		g->failed = true;
+		return VEC_NONE;
+	}
+	*f = (struct gfile){.domain = domain,
+						.ino = ino,
+						.gen = gen,
+						.path = path,
+						.kind_key = {INT64_MAX, UINT64_MAX, UINT64_MAX},
+						.group = VEC_NONE,
+						.path_key = {INT64_MIN, 0, 0},
+						.group_key = {INT64_MAX, UINT64_MAX, UINT64_MAX},
+						.state_session = VEC_NONE,
+						.state_fp = VEC_NONE};
+	if (ret_new)
+		*ret_new = true;
+	return FILED(g, files, file_table, hash);
+}
+
+uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n)
+{
+	uint32_t id, hash = hash_fold(hash_mix(proc, n));
+	for (size_t pos = TABLE_START; (id = table_next(&g->exec_table, hash, &pos)) != VEC_NONE;)
+		if (g->execs.v[id].proc == proc && g->execs.v[id].n == n)
+			return id;
+	struct gexec *x = vec_add(&g->execs);
+	if (!x) {
+		g->failed = true;
+		return VEC_NONE;
+	}
+	*x = (struct gexec){.proc = proc, .n = n, .next = VEC_NONE, .fact = VEC_NONE};
+	id = FILED(g, execs, exec_table, hash);
+	if (id == VEC_NONE)
+		return id;
+	struct gproc *p = &g->procs.v[proc];
+	if (p->first_exec == VEC_NONE) {
+		p->first_exec = p->last_exec = id;
+	} else if (g->execs.v[p->last_exec].n < n) {
+		g->execs.v[p->last_exec].next = id;
+		p->last_exec = id;
+	} else { /* an earlier one, which another session or a late frame tells of; 0 is always the first */
+		uint32_t at = p->first_exec;
+		while (g->execs.v[g->execs.v[at].next].n < n)
+			at = g->execs.v[at].next;
+		x->next = g->execs.v[at].next;
+		g->execs.v[at].next = id;
+	}
+	return id;
+}
+
+uint32_t graph_proc(struct graph *g, uint32_t boot, uint64_t pidns, uint64_t pid, int64_t started, bool *ret_new)
+{
+	uint32_t id, hash = hash_fold(hash_mix(hash_mix(pid, (uint64_t)started), hash_mix(pidns, boot)));
+	for (size_t pos = TABLE_START; (id = table_next(&g->proc_table, hash, &pos)) != VEC_NONE;) {
+		const struct gproc *p = &g->procs.v[id];
+		if (p->pid == pid && p->started == started && p->pidns == pidns && p->boot == boot) {
+			if (ret_new)
+				*ret_new = false;
+			return id;
+		}
+	}
+	struct gproc *p = vec_add(&g->procs);
+	if (!p) {
+		g->failed = true;
+		return VEC_NONE;
+	}
+	*p = (struct gproc){.boot = boot,
+						.pidns = pidns,
+						.pid = pid,
+						.started = started,
+						.first_exec = VEC_NONE,
+						.last_exec = VEC_NONE,
+						.fact = VEC_NONE,
+						.exit = VEC_NONE};
+	id = FILED(g, procs, proc_table, hash);
+	if (id == VEC_NONE || graph_exec(g, id, 0) == VEC_NONE)
+		return VEC_NONE;
+	if (ret_new)
+		*ret_new = true;
+	return id;
+}
+
+/* ---- settling ---------------------------------------------------------------------------------------------------------- */
+
+uint32_t graph_exec_at(const struct graph *g, uint32_t proc, int64_t t)
+{
+	uint32_t best = g->procs.v[proc].first_exec;
+	bool found = false;
+	for (uint32_t x = best; x != VEC_NONE; x = g->execs.v[x].next) {
+		int64_t start = g->execs.v[x].start;
+		if (start <= t && (!found || start >= g->execs.v[best].start)) {
+			best = x;
+			found = true;
+		}
+	}
+	return best;
+}
+
+static void settle_processes(struct graph *g)
+{
+	for (size_t i = 0; i < g->pfacts.n; i++) {
+		uint32_t *best = &g->procs.v[g->pfacts.v[i].proc].fact;
+		if (*best == VEC_NONE || gkey_cmp(&g->pfacts.v[i].key, &g->pfacts.v[*best].key) < 0)
+			*best = (uint32_t)i;
+	}
+	for (size_t i = 0; i < g->xfacts.n; i++) {
+		uint32_t *best = &g->execs.v[g->xfacts.v[i].exec].fact;
+		if (*best == VEC_NONE || gkey_cmp(&g->xfacts.v[i].key, &g->xfacts.v[*best].key) < 0)
+			*best = (uint32_t)i;
+	}
+	for (size_t i = 0; i < g->exits.n; i++) {
+		uint32_t *best = &g->procs.v[g->exits.v[i].proc].exit;
+		if (*best == VEC_NONE || gkey_cmp(&g->exits.v[i].key, &g->exits.v[*best].key) < 0)
+			*best = (uint32_t)i;
+	}
+	for (size_t i = 0; i < g->procs.n; i++) {
+		const struct gproc *p = &g->procs.v[i];
+		for (uint32_t x = p->first_exec; x != VEC_NONE; x = g->execs.v[x].next) {
+			struct gexec *e = &g->execs.v[x];
+			if (e->fact != VEC_NONE)
+				e->start = g->xfacts.v[e->fact].key.time;
+			else if (p->fact == VEC_NONE)
+				e->start = TIME_NONE; /* cannot happen with facts from events */
+			else if (g->pfacts.v[p->fact].forked != TIME_NONE)
+				e->start = g->pfacts.v[p->fact].forked;
+			else
+				e->start = g->pfacts.v[p->fact].key.time;
+		}
+		for (uint32_t x = p->first_exec; x != VEC_NONE; x = g->execs.v[x].next) {
+			struct gexec *e = &g->execs.v[x];
+			if (e->next != VEC_NONE)
+				e->end = g->execs.v[e->next].start;
+			else
+				e->end = p->exit != VEC_NONE ? g->exits.v[p->exit].key.time : TIME_NEVER;
+		}
+	}
+}
+
+/* Which parts of an access count, and how surely (doc/graph.md, Facts). Idempotent. */
+static void settle_access(struct gaccess *a)
+{
+	const unsigned makes = ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED;
+	bool reads = a->mode & ACCESS_READ, writes = a->mode & ACCESS_WRITE, seen = false, kept = true;
+	if (!(a->flags & GACCESS_ENDED) || a->evidence > TERM_evidence_must)
+		a->evidence = TERM_evidence_may;
+	if ((a->mode & makes) && a->via == TERM_via_data)
+		a->evidence = TERM_evidence_must;
+	if (a->via == TERM_via_descriptor) {
+		if (a->flags & GACCESS_WRITTEN_BYTES) {
+			if (a->bytes_written)
+				a->evidence = TERM_evidence_must;
+			else if (!(a->mode & ACCESS_MAPPED) && a->evidence == TERM_evidence_may)
+				a->evidence = TERM_evidence_none;
+		}
+		if (a->evidence == TERM_evidence_must)
+			a->sure = 1;
+		if (a->flags & GACCESS_READ_BYTES) {
+			seen = a->bytes_read;
+			if (seen)
+				a->sure = 1;
+			else if (reads && !(a->mode & ACCESS_MAPPED)) {
+				reads = false;
+				kept = writes;
+			}
+		}
+	}
+	if (writes && a->evidence == TERM_evidence_none) {
+		writes = false;
+		if (reads)
+			a->sure = seen;
+		else
+			kept = false;
+	}
+	a->flags &= (uint16_t)~(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS);
+	a->flags |= (reads ? GACCESS_READS : 0) | (writes ? GACCESS_WRITES : 0) | (kept ? GACCESS_KEPT : 0);
+	if (a->via == TERM_via_data && !(a->flags & GACCESS_ALIAS))
+		a->flags |= (a->mode & ACCESS_CREATE ? GACCESS_CREATES : 0) | (a->mode & ACCESS_TRUNC ? GACCESS_TRUNCS : 0);
+}
+
+struct order {
+	int64_t start;
+	uint64_t session, seq;
+	uint32_t access;
+};
+
+static int order_cmp(const void *pa, const void *pb)
+{
+	const struct order *a = pa, *b = pb;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* Logs are nearly in time order, so most files' accesses are sorted when they come. */
+static int sort_files(struct graph *g)
+{
+	VEC(struct order) o = {0};
+	for (size_t i = 0; i < g->files.n; i++) {
+		const struct gfile *f = &g->files.v[i];
+		if (f->naccess < 2)
+			continue;
+		o.n = 0;
+		if (!vec_room(&o, f->naccess)) {
+			vec_release(&o);
+			return -1;
+		}
+		bool sorted = true;
+		uint32_t *at = g->by_file + f->first_access;
+		for (size_t k = 0; k < f->naccess; k++) {
+			const struct gaccess *a = &g->accesses.v[at[k]];
+			o.v[k] = (struct order){a->start, g->sessions.v[a->session].number, a->seq, at[k]};
+			sorted = sorted && (!k || order_cmp(&o.v[k - 1], &o.v[k]) <= 0);
+		}
+		if (sorted)
+			continue;
+		qsort(o.v, f->naccess, sizeof *o.v, order_cmp);
+		for (size_t k = 0; k < f->naccess; k++)
+			at[k] = o.v[k].access;
+	}
+	vec_release(&o);
+	return 0;
+}
+
+int graph_finish(struct graph *g)
+{
+	if (g->failed)
+		return -ENOMEM;
+	settle_processes(g);
+	size_t n = g->accesses.n;
+	free(g->by_file);
+	free(g->by_exec);
+	g->by_file = malloc((n + 1) * sizeof *g->by_file);
+	g->by_exec = malloc((n + 1) * sizeof *g->by_exec);
+	if (!g->by_file || !g->by_exec)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->files.n; i++)
+		g->files.v[i].naccess = g->files.v[i].kept = 0;
+	for (size_t i = 0; i < g->execs.n; i++)
+		g->execs.v[i].naccess = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct gaccess *a = &g->accesses.v[i];
+		if (!(a->flags & GACCESS_UNTIL))
+			a->end = g->execs.v[a->exec].end;
+		if (a->end <= a->start)
+			a->end = a->start < INT64_MAX ? a->start + 1 : INT64_MAX;
+		uint32_t group = g->files.v[a->self].group;
+		a->file = group == VEC_NONE ? a->self : group;
+		a->flags = (uint16_t)((a->flags & ~GACCESS_ALIAS) | (group == VEC_NONE ? 0 : GACCESS_ALIAS));
+		settle_access(a);
+		g->files.v[a->file].naccess++;
+		g->files.v[a->file].kept += (a->flags & GACCESS_KEPT) != 0;
+		g->execs.v[a->exec].naccess++;
+	}
+	uint32_t at = 0;
+	for (size_t i = 0; i < g->files.n; i++) {
+		g->files.v[i].first_access = at;
+		at += g->files.v[i].naccess;
+		g->files.v[i].naccess = 0;
+	}
+	at = 0;
+	for (size_t i = 0; i < g->execs.n; i++) {
+		g->execs.v[i].first_access = at;
+		at += g->execs.v[i].naccess;
+		g->execs.v[i].naccess = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct gaccess *a = &g->accesses.v[i];
+		struct gfile *f = &g->files.v[a->file];
+		struct gexec *x = &g->execs.v[a->exec];
+		g->by_file[f->first_access + f->naccess++] = (uint32_t)i;
+		g->by_exec[x->first_access + x->naccess++] = (uint32_t)i;
+	}
+	return sort_files(g) < 0 ? -ENOMEM : 0;
+}

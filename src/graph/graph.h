@@ -1,0 +1,291 @@
+/* graph.h - events become files, versions, executions and edges (doc/graph.md), in memory.
+ *
+ * One struct graph is one indexing: facts are added (from events by facts.h, from an earlier indexing by the store),
+ * graph_finish settles what depends on several of them, graph_resolve computes each file's versions and edges, and
+ * names_replay the names. The results are arrays here; the store writes them, canon.h prints them.
+ *
+ * Everything is an array of structs, referred to by 32-bit index (VEC_NONE: none), and owned by the graph. Nothing
+ * fails on content: what refers to nothing is counted in unknown_refs and dropped. Out of memory sets `failed`; the
+ * functions that return int say -ENOMEM. Pure: no files, no clock, no globals. One thread per graph.
+ *
+ * Budget: about 100 bytes of memory and 1 µs per access, from event to edge. */
+#ifndef STEMMA_GRAPH_GRAPH_H
+#define STEMMA_GRAPH_GRAPH_H
+
+#include "event/event.h"
+#include "graph/vec.h"
+#include "graph/words.h"
+
+struct ghost {
+	uint32_t name, boot; /* words */
+};
+
+struct gsession {
+	uint64_t number;
+	uint32_t host;
+	uint32_t run, tool, mode; /* words */
+	uint64_t pidns;
+	uint64_t last; /* greatest seq */
+	int64_t began; /* time of its first event */
+	bool described; /* its session event was met */
+	bool ended; /* session_end was met */
+	bool holes; /* seqs are missing below last */
+};
+
+struct gdomain {
+	uint32_t name, type; /* words */
+	bool network;
+};
+
+/* A moment of the record: the order that decides between several events about one thing. */
+struct gkey {
+	int64_t time;
+	uint64_t session, seq; /* session: its number */
+};
+int gkey_cmp(const struct gkey *a, const struct gkey *b);
+
+struct gfp {
+	uint64_t size;
+	int64_t mtime; /* TIME_NONE unknown */
+};
+
+enum gfile_flags {
+	GFILE_CACHE = 1, /* ever had a name with a component __pycache__ */
+	GFILE_LOCK = 2, /* ever had a name like a lock file's */
+	GFILE_MIXED = 4, /* its events disagree on the kind */
+	GFILE_DIRTY = 8, /* to be resolved by graph_resolve */
+};
+struct gfile {
+	uint32_t domain; /* VEC_NONE: absent, the path is its identity */
+	uint64_t ino, gen;
+	uint32_t path; /* absent: identity; else the latest path seen (by path_key), VEC_NONE none */
+	uint32_t group; /* the file that accesses to it count to (B14), VEC_NONE: itself */
+	struct gkey kind_key, path_key, group_key;
+	uint8_t kind, flags;
+	uint32_t state_session, state_fp; /* while facts are read: the last state event of that session */
+	uint32_t first_access, naccess; /* in graph.by_file, sorted by (start, session, seq), after graph_finish */
+	uint32_t kept; /* of them, those that are not dropped */
+	uint32_t first_version, nversion; /* after graph_resolve */
+	uint64_t tag; /* the store's: its row */
+};
+
+struct gexec {
+	uint32_t proc, n;
+	uint32_t next; /* of the same process, by n */
+	uint32_t fact; /* in xfacts: what holds; VEC_NONE for n = 0 */
+	int64_t start, end; /* after graph_finish */
+	uint32_t first_access, naccess; /* in graph.by_exec, after graph_finish */
+	uint64_t tag;
+};
+struct gproc {
+	uint32_t boot; /* word */
+	uint64_t pidns, pid;
+	int64_t started;
+	uint32_t first_exec; /* by n; execution 0 always exists */
+	uint32_t last_exec;
+	uint32_t fact, exit; /* in pfacts, exits: what holds, after graph_finish */
+	uint64_t tag;
+};
+/* What one session said of a process. Facts are in the order in which they were added; `key` orders them. */
+struct gpfact {
+	uint32_t proc, session;
+	struct gkey key;
+	uint32_t parent; /* process, VEC_NONE */
+	int64_t forked; /* TIME_NONE unknown */
+	uint32_t run; /* word: the run its execution 0 belongs to */
+};
+struct gxfact {
+	uint32_t exec, session;
+	struct gkey key;
+	uint32_t exe, script; /* files, VEC_NONE */
+	uint32_t argv, cwd, env; /* words; lists as count and strings, encoded */
+	uint32_t run; /* word */
+	uint64_t uid, gid;
+};
+struct gexit {
+	uint32_t proc, session;
+	struct gkey key;
+	uint64_t ending, code, known;
+	uint64_t figure[8]; /* cpu user system rss rchar wchar read_bytes write_bytes */
+};
+struct glink {
+	uint32_t from, to; /* executions */
+	uint32_t session;
+	struct gkey key;
+	uint8_t via, sure;
+};
+
+enum gaccess_flags {
+	GACCESS_UNTIL = 1, /* an access_end gave its end */
+	GACCESS_READS = 2, /* a read that counts */
+	GACCESS_WRITES = 4, /* a write that counts: its evidence is may or must */
+	GACCESS_READ_BYTES = 8, /* bytes_read is known */
+	GACCESS_WRITTEN_BYTES = 16,
+	GACCESS_GEN_MUST = 32, /* result: the generation is certain */
+	GACCESS_USE_MUST = 64, /* result: the one use is certain */
+	GACCESS_ENDED = 128, /* an access_end gave evidence */
+	GACCESS_ALIAS = 256, /* made through an alias (B14): its fingerprints are not the file's */
+	GACCESS_KEPT = 512, /* not dropped */
+	GACCESS_CREATES = 1024, /* CREATE, TRUNC where they count */
+	GACCESS_TRUNCS = 2048,
+};
+struct gaccess {
+	uint64_t seq;
+	int64_t start, end;
+	uint32_t session, exec;
+	uint32_t self, file; /* what was accessed; what it counts to, after graph_finish */
+	uint32_t fps, fpe; /* in graph.fps, VEC_NONE none */
+	uint32_t count;
+	uint64_t bytes_read, bytes_written;
+	uint16_t mode, flags;
+	uint8_t via, api, sure, evidence;
+	/* Results: the version number it wrote (0 none) and the via of that edge; the versions it used. One use stands here,
+	 * several as a run in graph.uses. */
+	uint8_t gen_via, use_via;
+	uint32_t gen, nuse, use;
+};
+struct guse {
+	uint32_t version; /* number in its file */
+	uint8_t via;
+};
+
+enum gorigin { GORIGIN_OBSERVED, GORIGIN_UNOBSERVED, GORIGIN_EXTERNAL };
+struct gversion {
+	uint32_t file, n; /* from 1 */
+	uint8_t origin;
+	bool unseen; /* a U: its id is its fingerprint and k */
+	bool has_size;
+	uint32_t k;
+	uint64_t session, seq; /* id, when not unseen */
+	uint64_t size;
+	int64_t mtime, start, end;
+	uint32_t first_gen, ngen; /* in graph.gens */
+	uint32_t first_der, nder; /* in graph.ders */
+};
+struct ggen {
+	uint32_t exec;
+	uint8_t via, api;
+	bool must, has_bytes;
+	uint16_t mode;
+	int64_t lo, hi;
+	uint64_t count, bytes;
+};
+struct gder {
+	uint32_t file, n; /* the version it was derived from */
+	uint8_t via;
+	bool must;
+};
+
+/* What happened to a name; seen and the file event's path are one op. */
+struct gname_event {
+	struct gkey key;
+	uint32_t session;
+	uint32_t host; /* word: the host's name; names_replay fills it */
+	uint32_t file;
+	uint32_t path, old; /* paths; old for rename */
+	uint8_t op;
+};
+struct gname {
+	uint32_t host, path, file;
+	int64_t from, to;
+};
+
+/* The file `source` had, some time, the name of the source that a name of the file `cache` stands for (B14). */
+struct gcache {
+	uint32_t cache, source;
+};
+
+struct grun {
+	uint32_t session;
+	struct gkey key;
+	uint32_t id, outer, argv, cwd, user, group, hostinfo, labels; /* words */
+	uint64_t uid, gid;
+};
+struct grun_end {
+	uint32_t session;
+	struct gkey key;
+	uint32_t id, exec;
+	uint64_t ending, code, cpu, traps;
+};
+struct ggap {
+	uint32_t session, exec; /* exec VEC_NONE: the whole session */
+	struct gkey key;
+	uint64_t reason, count;
+	int64_t from;
+	uint32_t text;
+};
+struct gnote {
+	uint32_t session;
+	struct gkey key;
+	uint32_t run, file, text;
+};
+
+struct graph {
+	/* options */
+	int64_t skew; /* c of B4, ns */
+	bool lps; /* LPS's rule for overlaps */
+
+	struct words words;
+	struct paths paths;
+	VEC(struct ghost) hosts;
+	VEC(struct gsession) sessions;
+	VEC(struct gdomain) domains;
+	VEC(struct gfile) files;
+	VEC(struct gproc) procs;
+	VEC(struct gexec) execs;
+	VEC(struct gpfact) pfacts;
+	VEC(struct gxfact) xfacts;
+	VEC(struct gexit) exits;
+	VEC(struct glink) links;
+	VEC(struct gaccess) accesses;
+	VEC(struct gfp) fps;
+	VEC(struct gname_event) name_events;
+	VEC(struct grun) runs;
+	VEC(struct grun_end) run_ends;
+	VEC(struct ggap) gaps;
+	VEC(struct gnote) notes;
+
+	/* after graph_finish: accesses by file and by execution */
+	uint32_t *by_file, *by_exec;
+
+	/* results */
+	VEC(struct gversion) versions;
+	VEC(struct ggen) gens;
+	VEC(struct gder) ders;
+	VEC(struct guse) uses;
+	VEC(struct gname) names;
+	VEC(struct gcache) caches; /* sorted, each pair once */
+
+	struct table host_table, domain_table, file_table, proc_table, exec_table;
+	struct map session_map;
+	uint64_t events, unknown_refs;
+	bool failed;
+};
+
+void graph_release(struct graph *g);
+
+/* ---- adding: each finds what is there or adds it; VEC_NONE without memory --------------------------------------------- */
+
+uint32_t graph_host(struct graph *g, uint32_t name, uint32_t boot);
+uint32_t graph_session(struct graph *g, uint64_t number);
+uint32_t graph_domain(struct graph *g, uint32_t name);
+/* domain VEC_NONE: the absent file of path. ret_new may be NULL. */
+uint32_t graph_file(struct graph *g, uint32_t domain, uint64_t ino, uint64_t gen, uint32_t path, bool *ret_new);
+/* A new process has its execution 0. */
+uint32_t graph_proc(struct graph *g, uint32_t boot, uint64_t pidns, uint64_t pid, int64_t started, bool *ret_new);
+uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n);
+
+/* True where a file's names count (regular files, directories, symbolic links). */
+bool gkind_has_names(unsigned kind);
+/* True where its accesses make streams. */
+bool gkind_is_stream(unsigned kind);
+
+/* ---- settling ---------------------------------------------------------------------------------------------------------- */
+
+/* Once, after all facts: decides between facts, gives executions and accesses their ends, decides which accesses count,
+ * groups and sorts them. Marks no file dirty. 0 or -ENOMEM. */
+int graph_finish(struct graph *g);
+/* The one execution of proc that was current at t: the last with start <= t, else the first. */
+uint32_t graph_exec_at(const struct graph *g, uint32_t proc, int64_t t);
+
+#endif

@@ -1,0 +1,310 @@
+/* resolve.c - files that are not regular, and what is decided after all files: caches and locks (B14). */
+#include "graph/resolve_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct gversion *resolve_version(struct resolver *r)
+{
+	struct gfile *f = &r->g->files.v[r->file];
+	struct gversion *v = vec_add(&r->g->versions);
+	if (!v)
+		return NULL;
+	*v = (struct gversion){.file = r->file,
+						   .n = ++f->nversion,
+						   .mtime = TIME_NONE,
+						   .first_gen = (uint32_t)r->g->gens.n,
+						   .first_der = (uint32_t)r->g->ders.n};
+	return v;
+}
+
+static int gen_cmp(const void *pa, const void *pb)
+{
+	const struct ggen *a = pa, *b = pb;
+	return (a->exec > b->exec) - (a->exec < b->exec);
+}
+
+int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, size_t n)
+{
+	struct graph *g = r->g;
+	v->first_gen = (uint32_t)g->gens.n;
+	if (!vec_room(&g->gens, n))
+		return -ENOMEM;
+	struct ggen *out = g->gens.v + g->gens.n;
+	size_t m = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct gaccess *a = &g->accesses.v[acc[i]];
+		if (a->gen != v->n)
+			continue;
+		out[m++] = (struct ggen){.exec = a->exec,
+								 .via = a->gen_via,
+								 .api = a->api,
+								 .must = a->flags & GACCESS_GEN_MUST,
+								 .has_bytes = a->flags & GACCESS_WRITTEN_BYTES,
+								 .mode = a->mode,
+								 .lo = a->start,
+								 .hi = a->end,
+								 .count = a->count,
+								 .bytes = a->bytes_written};
+	}
+	size_t kept = 0;
+	if (m > 1)
+		qsort(out, m, sizeof *out, gen_cmp);
+	for (size_t i = 0; i < m; i++) {
+		struct ggen *to = &out[kept - (kept > 0)];
+		if (!kept || to->exec != out[i].exec) {
+			out[kept++] = out[i];
+			continue;
+		}
+		if (out[i].via < to->via) {
+			to->via = out[i].via;
+			to->api = out[i].api;
+		}
+		to->must |= out[i].must;
+		to->mode |= out[i].mode;
+		to->lo = out[i].lo < to->lo ? out[i].lo : to->lo;
+		to->hi = out[i].hi > to->hi ? out[i].hi : to->hi;
+		to->count += out[i].count;
+		to->bytes += out[i].bytes;
+		to->has_bytes |= out[i].has_bytes;
+	}
+	g->gens.n += kept;
+	v->ngen = (uint32_t)kept;
+	return 0;
+}
+
+/* Whether an execution reads, of these accesses, what no other one writes. */
+static bool peer_unseen(const struct resolver *r, size_t from, size_t to)
+{
+	uint32_t writer = VEC_NONE;
+	bool many = false;
+	for (size_t k = from; k < to; k++) {
+		const struct gaccess *a = &r->g->accesses.v[r->acc[k]];
+		if (!(a->flags & GACCESS_WRITES))
+			continue;
+		many |= writer != VEC_NONE && writer != a->exec;
+		writer = a->exec;
+	}
+	for (size_t k = from; !many && k < to; k++) {
+		const struct gaccess *a = &r->g->accesses.v[r->acc[k]];
+		if ((a->flags & GACCESS_READS) && (writer == VEC_NONE || writer == a->exec))
+			return true;
+	}
+	return false;
+}
+
+/* Pipes, sockets, shared memory, FIFOs, terminals (B8). */
+static int resolve_stream(struct resolver *r, unsigned kind)
+{
+	struct graph *g = r->g;
+	bool splits = kind == TERM_kind_fifo || kind == TERM_kind_terminal;
+	for (size_t i = 0; i < r->nacc;) {
+		struct gversion *v = NULL;
+		size_t k = i;
+		for (; k < r->nacc; k++) {
+			struct gaccess *a = &g->accesses.v[r->acc[k]];
+			if (!(a->flags & GACCESS_KEPT))
+				continue;
+			if (v && splits && a->start >= v->end)
+				break;
+			if (!v) {
+				if (!(v = resolve_version(r)))
+					return -ENOMEM;
+				v->origin = GORIGIN_EXTERNAL;
+				v->session = g->sessions.v[a->session].number;
+				v->seq = a->seq;
+				v->start = a->start;
+				v->end = a->end;
+			}
+			if (a->end > v->end)
+				v->end = a->end;
+			if (a->flags & GACCESS_WRITES)
+				v->origin = GORIGIN_OBSERVED;
+			if (kind == TERM_kind_terminal)
+				continue;
+			if (a->flags & GACCESS_WRITES) {
+				a->gen = v->n;
+				a->gen_via = a->via;
+				if (a->sure && a->evidence == TERM_evidence_must)
+					a->flags |= GACCESS_GEN_MUST;
+			}
+			if (a->flags & GACCESS_READS) {
+				a->nuse = 1;
+				a->use = v->n;
+				a->use_via = a->via;
+				if (a->sure)
+					a->flags |= GACCESS_USE_MUST;
+			}
+		}
+		int rc = v ? resolve_gens(r, v, r->acc + i, k - i) : 0;
+		if (rc < 0)
+			return rc;
+		if (v && kind == TERM_kind_socket && peer_unseen(r, i, k))
+			v->origin = GORIGIN_EXTERNAL;
+		i = k;
+	}
+	return 0;
+}
+
+/* What is outside, or is not there: one version without content. */
+static int resolve_outside(struct resolver *r, bool absent)
+{
+	struct gversion *v = NULL;
+	for (size_t k = 0; k < r->nacc; k++) {
+		struct gaccess *a = &r->g->accesses.v[r->acc[k]];
+		if (!(a->flags & GACCESS_KEPT))
+			continue;
+		if (!v) {
+			if (!(v = resolve_version(r)))
+				return -ENOMEM;
+			v->origin = GORIGIN_EXTERNAL;
+			v->unseen = true;
+			v->start = v->end = a->start;
+		}
+		if ((a->flags & GACCESS_READS) || absent) {
+			a->nuse = 1;
+			a->use = v->n;
+			a->use_via = a->via;
+			if (a->sure || absent)
+				a->flags |= GACCESS_USE_MUST;
+		}
+	}
+	return 0;
+}
+
+/* ---- after all files --------------------------------------------------------------------------------------------------- */
+
+static int der_cmp(const void *pa, const void *pb)
+{
+	const struct gder *a = pa, *b = pb;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return (a->n > b->n) - (a->n < b->n);
+}
+
+/* Adds what execution x used of file `source`, begun by `until`, to ders. */
+static int cache_sources(struct graph *g, uint32_t x, uint32_t source, int64_t until)
+{
+	const struct gexec *e = &g->execs.v[x];
+	for (uint32_t k = 0; k < e->naccess; k++) {
+		const struct gaccess *a = &g->accesses.v[g->by_exec[e->first_access + k]];
+		for (uint32_t u = 0; a->file == source && a->start <= until && u < a->nuse; u++) {
+			struct gder *d = vec_add(&g->ders);
+			if (!d)
+				return -ENOMEM;
+			*d = (struct gder){source, a->nuse == 1 ? a->use : g->uses.v[a->use + u].version, TERM_via_cache, true};
+		}
+	}
+	return 0;
+}
+
+static int resolve_cache(struct graph *g, uint32_t file)
+{
+	const struct gfile *f = &g->files.v[file];
+	for (uint32_t k = 0; k < f->naccess; k++)
+		g->accesses.v[g->by_file[f->first_access + k]].gen_via = TERM_via_cache;
+	size_t lo = 0, hi = g->caches.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (g->caches.v[mid].cache < file)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (uint32_t i = 0; i < f->nversion; i++) {
+		struct gversion *v = &g->versions.v[f->first_version + i];
+		uint32_t first = (uint32_t)g->ders.n;
+		for (uint32_t k = 0; k < v->ngen; k++) {
+			struct ggen *gen = &g->gens.v[v->first_gen + k];
+			gen->via = TERM_via_cache;
+			for (size_t c = lo; c < g->caches.n && g->caches.v[c].cache == file; c++)
+				if (g->caches.v[c].source != file && cache_sources(g, gen->exec, g->caches.v[c].source, gen->hi) < 0)
+					return -ENOMEM;
+		}
+		size_t n = g->ders.n - first, kept = n > 0;
+		if (!n)
+			continue;
+		struct gder *d = g->ders.v + first;
+		qsort(d, n, sizeof *d, der_cmp);
+		for (size_t k = 1; k < n; k++)
+			if (der_cmp(&d[k], &d[kept - 1]))
+				d[kept++] = d[k];
+		g->ders.n = first + kept;
+		v->first_der = first;
+		v->nder = (uint32_t)kept;
+	}
+	return 0;
+}
+
+static bool is_sync(const struct graph *g, const struct gfile *f, uint32_t n)
+{
+	const struct gversion *v = &g->versions.v[f->first_version + n - 1];
+	return v->has_size && v->size == 0;
+}
+
+static void resolve_lock(struct graph *g, uint32_t file)
+{
+	const struct gfile *f = &g->files.v[file];
+	for (uint32_t i = 0; i < f->nversion; i++) {
+		const struct gversion *v = &g->versions.v[f->first_version + i];
+		for (uint32_t k = 0; is_sync(g, f, i + 1) && k < v->ngen; k++)
+			g->gens.v[v->first_gen + k].via = TERM_via_sync;
+	}
+	for (uint32_t k = 0; k < f->naccess; k++) {
+		struct gaccess *a = &g->accesses.v[g->by_file[f->first_access + k]];
+		if (a->gen && is_sync(g, f, a->gen))
+			a->gen_via = TERM_via_sync;
+		if (a->nuse == 1 && is_sync(g, f, a->use))
+			a->use_via = TERM_via_sync;
+		for (uint32_t u = 0; a->nuse > 1 && u < a->nuse; u++)
+			if (is_sync(g, f, g->uses.v[a->use + u].version))
+				g->uses.v[a->use + u].via = TERM_via_sync;
+	}
+}
+
+int graph_resolve(struct graph *g)
+{
+	struct resolver r = {.g = g};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < g->files.n; i++) {
+		struct gfile *f = &g->files.v[i];
+		if (!(f->flags & GFILE_DIRTY))
+			continue;
+		f->first_version = (uint32_t)g->versions.n;
+		f->nversion = 0;
+		if (!f->kept)
+			continue;
+		r.file = (uint32_t)i;
+		r.acc = g->by_file + f->first_access;
+		r.nacc = f->naccess;
+		r.slack = f->domain != VEC_NONE && g->domains.v[f->domain].network && g->skew > 0
+					  ? (g->skew > INT64_MAX / 2 ? INT64_MAX : 2 * g->skew)
+					  : 0;
+		if (f->kind == TERM_kind_regular)
+			rc = resolve_regular(&r);
+		else if (gkind_is_stream(f->kind))
+			rc = resolve_stream(&r, f->kind);
+		else if (f->kind == TERM_kind_pseudo || f->kind == TERM_kind_absent)
+			rc = resolve_outside(&r, f->kind == TERM_kind_absent);
+	}
+	const uint8_t cache = GFILE_DIRTY | GFILE_CACHE, lock = GFILE_DIRTY | GFILE_LOCK;
+	for (size_t i = 0; rc == 0 && i < g->files.n; i++) {
+		const struct gfile *f = &g->files.v[i];
+		if (f->kind != TERM_kind_regular)
+			continue;
+		if ((f->flags & cache) == cache)
+			rc = resolve_cache(g, (uint32_t)i);
+		if ((f->flags & lock) == lock)
+			resolve_lock(g, (uint32_t)i);
+	}
+	vec_release(&r.writes);
+	vec_release(&r.unseen);
+	table_release(&r.unseen_table);
+	vec_release(&r.versions);
+	vec_release(&r.starts);
+	vec_release(&r.active);
+	vec_release(&r.found);
+	vec_release(&r.spans);
+	vec_release(&r.groups);
+	return rc;
+}

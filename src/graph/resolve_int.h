@@ -1,0 +1,81 @@
+/* resolve_int.h - what resolve.c and resolve_regular.c share. */
+#ifndef STEMMA_GRAPH_RESOLVE_INT_H
+#define STEMMA_GRAPH_RESOLVE_INT_H
+
+#include "graph/resolve.h"
+
+#define HOST_ANY UINT32_MAX /* of a moment that is compared without skew */
+
+/* A version while it is made: writes (in version order) or one unseen change. */
+struct rversion {
+	int64_t start, end; /* of all its writes */
+	uint32_t first, n; /* in resolver.writes; n = 0: unseen */
+	uint32_t unseen; /* in resolver.unseen */
+	int64_t later; /* the least start of the versions after it */
+	bool must; /* its generation is certain */
+	bool makes; /* one of its writes creates or truncates */
+};
+struct runseen {
+	int64_t t;
+	uint32_t access; /* A of rule 1 */
+	const struct gfp *fp; /* NULL none */
+	bool external;
+	uint32_t k, repeats; /* before it with the same fingerprint; after it, kept by the first */
+};
+/* Intervals of one host, by start, with the greatest end so far. */
+struct rspan {
+	int64_t start, end;
+};
+struct rspans {
+	uint32_t host, first, n;
+};
+
+struct resolver {
+	struct graph *g;
+	uint32_t file;
+	int64_t slack; /* 2c where the file's domain is a network, else 0 */
+	const uint32_t *acc; /* its accesses, sorted */
+	size_t nacc;
+	VEC(uint32_t) writes;
+	VEC(struct runseen) unseen;
+	struct table unseen_table; /* by fingerprint: the first with it */
+	VEC(struct rversion) versions;
+	VEC(uint32_t) starts, active; /* versions by start; those open at the sweep */
+	VEC(uint32_t) found; /* versions that the read at hand uses */
+	VEC(struct rspan) spans;
+	VEC(struct rspans) groups;
+};
+
+static inline uint32_t access_host(const struct graph *g, const struct gaccess *a)
+{
+	return g->sessions.v[a->session].host;
+}
+static inline int64_t time_plus(int64_t t, int64_t d)
+{
+	return t > INT64_MAX - d ? INT64_MAX : t + d;
+}
+/* before() of doc/graph.md. */
+static inline bool before(const struct resolver *r, int64_t x, uint32_t hx, int64_t y, uint32_t hy)
+{
+	if (r->slack && hx != hy && hx != HOST_ANY && hy != HOST_ANY)
+		x = time_plus(x, r->slack);
+	return x <= y;
+}
+
+/* The access's fingerprints, if they are the file's; NULL where there is none. */
+static inline const struct gfp *opening_fp(const struct graph *g, const struct gaccess *a)
+{
+	return a->fps == VEC_NONE || (a->flags & GACCESS_ALIAS) ? NULL : &g->fps.v[a->fps];
+}
+static inline const struct gfp *closing_fp(const struct graph *g, const struct gaccess *a)
+{
+	return a->fpe == VEC_NONE || (a->flags & GACCESS_ALIAS) ? NULL : &g->fps.v[a->fpe];
+}
+
+int resolve_regular(struct resolver *r);
+/* Adds the version, its number set; NULL without memory. */
+struct gversion *resolve_version(struct resolver *r);
+/* Makes the gens of version n from the given accesses (those with gen == n). */
+int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, size_t n);
+
+#endif

@@ -1,0 +1,636 @@
+/* resolve_regular.c - versions of regular files: rules 1 to 7 of doc/graph.md. */
+#include "graph/resolve_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct gaccess *acc_of(const struct resolver *r, uint32_t i)
+{
+	return &r->g->accesses.v[i];
+}
+
+static uint64_t session_of(const struct resolver *r, const struct gaccess *a)
+{
+	return r->g->sessions.v[a->session].number;
+}
+
+/* Version order of two writes: (end, start, session, seq). */
+static int write_cmp(const void *pa, const void *pb, void *arg)
+{
+	const struct resolver *r = arg;
+	const struct gaccess *a = acc_of(r, *(const uint32_t *)pa), *b = acc_of(r, *(const uint32_t *)pb);
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	uint64_t sa = session_of(r, a), sb = session_of(r, b);
+	if (sa != sb)
+		return sa < sb ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* Version order of an unseen change and a write; the change takes the place just before its A. */
+static bool unseen_first(const struct resolver *r, const struct runseen *u, const struct gaccess *w)
+{
+	const struct gaccess *a = acc_of(r, u->access);
+	if (w->end != u->t)
+		return u->t < w->end;
+	if (w->start != u->t)
+		return u->t < w->start;
+	uint64_t sa = session_of(r, a), sw = session_of(r, w);
+	if (sa != sw)
+		return sa < sw;
+	return a->seq <= w->seq;
+}
+
+/* Whether a comes before b in (start, session, seq) order. */
+static bool starts_before(const struct resolver *r, const struct gaccess *a, const struct gaccess *b)
+{
+	if (a->start != b->start)
+		return a->start < b->start;
+	uint64_t sa = session_of(r, a), sb = session_of(r, b);
+	return sa != sb ? sa < sb : a->seq < b->seq;
+}
+
+static bool fp_same(const struct gfp *a, const struct gfp *b)
+{
+	return a->size == b->size && a->mtime == b->mtime;
+}
+
+static bool fp_differ(const struct gfp *a, const struct gfp *b)
+{
+	return a->size != b->size || (a->mtime != b->mtime && a->mtime != TIME_NONE && b->mtime != TIME_NONE);
+}
+
+/* ---- rule 1 ------------------------------------------------------------------------------------------------------------ */
+
+/* The two latest ends, per host, of accesses that may be writing. */
+struct live {
+	uint32_t host;
+	int64_t end[2];
+	uint32_t access[2];
+};
+
+static int live_add(struct live *v, size_t *n, size_t cap, const struct resolver *r, uint32_t i)
+{
+	const struct gaccess *a = acc_of(r, i);
+	uint32_t host = r->slack ? access_host(r->g, a) : HOST_ANY;
+	size_t k = 0;
+	while (k < *n && v[k].host != host)
+		k++;
+	if (k == *n) {
+		if (k == cap)
+			return -1;
+		v[(*n)++] = (struct live){host, {INT64_MIN, INT64_MIN}, {VEC_NONE, VEC_NONE}};
+	}
+	if (a->end > v[k].end[0] || v[k].access[0] == VEC_NONE) {
+		v[k].end[1] = v[k].end[0];
+		v[k].access[1] = v[k].access[0];
+		v[k].end[0] = a->end;
+		v[k].access[0] = i;
+	} else if (a->end > v[k].end[1] || v[k].access[1] == VEC_NONE) {
+		v[k].end[1] = a->end;
+		v[k].access[1] = i;
+	}
+	return 0;
+}
+
+static bool live_other(const struct live *v, size_t n, const struct resolver *r, uint32_t i)
+{
+	const struct gaccess *a = acc_of(r, i);
+	uint32_t host = access_host(r->g, a);
+	for (size_t k = 0; k < n; k++) {
+		int which = v[k].access[0] == i;
+		if (v[k].access[which] != VEC_NONE && !before(r, v[k].end[which], v[k].host, a->start, host))
+			return true;
+	}
+	return false;
+}
+
+/* Whether an access of another host that may be writing starts within the skew after a; `from` is the first that starts
+ * after it. It cannot have ended before a. */
+static bool live_soon(const struct resolver *r, size_t from, const struct gaccess *a)
+{
+	for (size_t k = from; r->slack && k < r->nacc; k++) {
+		const struct gaccess *o = acc_of(r, r->acc[k]);
+		if (o->start > time_plus(a->start, r->slack))
+			break;
+		if ((o->mode & ACCESS_WRITE) && access_host(r->g, o) != access_host(r->g, a))
+			return true;
+	}
+	return false;
+}
+
+static bool unseen_add(struct resolver *r, uint32_t i, bool external)
+{
+	const struct gfp *fp = opening_fp(r->g, acc_of(r, i));
+	struct runseen *u = vec_add(&r->unseen);
+	if (!u)
+		return false;
+	*u = (struct runseen){.t = acc_of(r, i)->start, .access = i, .fp = fp, .external = external};
+	/* k: how many with this fingerprint came before; the first of them keeps count. */
+	uint32_t hash = fp ? hash_fold(hash_mix(fp->size, (uint64_t)fp->mtime)) : 0, first;
+	for (size_t pos = TABLE_START; (first = table_next(&r->unseen_table, hash, &pos)) != VEC_NONE;) {
+		const struct gfp *o = r->unseen.v[first].fp;
+		if (fp && o ? fp_same(fp, o) : fp == o) {
+			u->k = ++r->unseen.v[first].repeats;
+			return true;
+		}
+	}
+	return table_add(&r->unseen_table, hash, (uint32_t)(r->unseen.n - 1));
+}
+
+/* Walks back, in version order, over the writes that ended before access i and the unseen changes made so far: *w and *u
+ * count those not passed yet. Gives a write, or else a change (with *ret_write NULL); false at the beginning. */
+static bool step_back(const struct resolver *r, uint32_t i, size_t *w, size_t *u, const struct gaccess **ret_write,
+					  const struct runseen **ret_unseen)
+{
+	const struct gaccess *a = acc_of(r, i), *write = NULL;
+	for (; *w > 0; --*w) {
+		const struct gaccess *c = acc_of(r, r->writes.v[*w - 1]);
+		if (r->writes.v[*w - 1] != i && before(r, c->end, access_host(r->g, c), a->start, access_host(r->g, a))) {
+			write = c;
+			break;
+		}
+	}
+	const struct runseen *last = *u ? &r->unseen.v[*u - 1] : NULL;
+	if (!write && !last)
+		return false;
+	if (last && (!write || !unseen_first(r, last, write))) {
+		*ret_write = NULL;
+		*ret_unseen = last;
+		--*u;
+	} else {
+		*ret_write = write;
+		--*w;
+	}
+	return true;
+}
+
+/* What changed unseen. Writes must be sorted. */
+static int find_unseen(struct resolver *r)
+{
+	struct live few[4], *live = few;
+	size_t nlive = 0, cap = 4, opened = 0, ended = 0;
+	int rc = -ENOMEM;
+	if (r->slack && r->g->hosts.n + 1 > cap) {
+		cap = r->g->hosts.n + 1;
+		if (!(live = malloc(cap * sizeof *live)))
+			return -ENOMEM;
+	}
+	for (size_t k = 0; k < r->nacc; k++) {
+		uint32_t i = r->acc[k];
+		const struct gaccess *a = acc_of(r, i);
+		const struct gfp *is = opening_fp(r->g, a);
+		for (; opened < r->nacc && acc_of(r, r->acc[opened])->start <= a->start; opened++)
+			if ((acc_of(r, r->acc[opened])->mode & ACCESS_WRITE) && live_add(live, &nlive, cap, r, r->acc[opened]) < 0)
+				goto out;
+		if (!(a->flags & GACCESS_KEPT) || (a->flags & GACCESS_CREATES) || (!is && (a->flags & GACCESS_TRUNCS)))
+			continue;
+		if (live_other(live, nlive, r, i) || live_soon(r, opened, a))
+			continue;
+		while (ended < r->writes.n && acc_of(r, r->writes.v[ended])->end <= a->start)
+			ended++;
+		size_t w = ended, u = r->unseen.n;
+		const struct gaccess *write = NULL;
+		const struct runseen *last = NULL;
+		if (!step_back(r, i, &w, &u, &write, &last)) {
+			if (!unseen_add(r, i, true))
+				goto out;
+			continue;
+		}
+		if (!is)
+			continue;
+		bool more = true;
+		while (more && write && (write->flags & GACCESS_ALIAS))
+			more = step_back(r, i, &w, &u, &write, &last);
+		const struct gfp *was = !more ? NULL : write ? closing_fp(r->g, write) : last->fp;
+		if (was && fp_differ(was, is) && !unseen_add(r, i, false))
+			goto out;
+	}
+	rc = 0;
+out:
+	if (live != few)
+		free(live);
+	return rc;
+}
+
+/* ---- rules 2 and 3 ----------------------------------------------------------------------------------------------------- */
+
+/* The reads by host (one group where there is no skew), by start, each with the greatest end so far. */
+static int make_spans(struct resolver *r)
+{
+	r->spans.n = r->groups.n = 0;
+	for (size_t h = 0; h < r->g->hosts.n; h++) {
+		uint32_t host = r->slack ? (uint32_t)h : HOST_ANY;
+		struct rspans group = {host, (uint32_t)r->spans.n, 0};
+		int64_t end = INT64_MIN;
+		for (size_t k = 0; k < r->nacc; k++) {
+			const struct gaccess *a = acc_of(r, r->acc[k]);
+			if (!(a->flags & GACCESS_READS) || (r->slack && access_host(r->g, a) != host))
+				continue;
+			struct rspan *s = vec_add(&r->spans);
+			if (!s)
+				return -ENOMEM;
+			end = a->end > end ? a->end : end;
+			*s = (struct rspan){a->start, end};
+			group.n++;
+		}
+		if (group.n) {
+			struct rspans *slot = vec_add(&r->groups);
+			if (!slot)
+				return -ENOMEM;
+			*slot = group;
+		}
+		if (!r->slack)
+			break;
+	}
+	return 0;
+}
+
+/* Whether some read overlaps [start, end]. */
+static bool read_overlaps(const struct resolver *r, int64_t start, uint32_t host_start, int64_t end, uint32_t host_end)
+{
+	for (size_t k = 0; k < r->groups.n; k++) {
+		const struct rspans *group = &r->groups.v[k];
+		const struct rspan *v = r->spans.v + group->first;
+		size_t lo = 0, hi = group->n; /* those that start before the end */
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+			if (before(r, end, host_end, v[mid].start, group->host))
+				hi = mid;
+			else
+				lo = mid + 1;
+		}
+		if (lo && !before(r, v[lo - 1].end, group->host, start, host_start))
+			return true;
+	}
+	return false;
+}
+
+static bool same_version(struct resolver *r, const struct gaccess *w, const struct gaccess *next, bool *spans_made, int *rc)
+{
+	const struct gaccess *first = starts_before(r, next, w) ? next : w, *later = first == w ? next : w;
+	if ((later->flags & (GACCESS_CREATES | GACCESS_TRUNCS)) ||
+	    !((later->mode & ACCESS_APPEND) || later->via == TERM_via_descriptor || next->exec == w->exec))
+		return false;
+	if (!*spans_made && (*rc = make_spans(r)) < 0)
+		return false;
+	*spans_made = true;
+	if (first->start == w->start)
+		first = w;
+	return !read_overlaps(r, first->start, access_host(r->g, first), next->end, access_host(r->g, next));
+}
+
+static int make_versions(struct resolver *r)
+{
+	size_t u = 0;
+	int rc = 0;
+	bool spans_made = false;
+	struct rversion *v = NULL; /* the range that may go on */
+	for (size_t i = 0; i < r->writes.n || u < r->unseen.n;) {
+		const struct gaccess *w = i < r->writes.n ? acc_of(r, r->writes.v[i]) : NULL;
+		if (u < r->unseen.n && (!w || unseen_first(r, &r->unseen.v[u], w))) {
+			if (!(v = vec_add(&r->versions)))
+				return -ENOMEM;
+			*v = (struct rversion){.start = r->unseen.v[u].t, .end = r->unseen.v[u].t, .unseen = (uint32_t)u};
+			v = NULL;
+			u++;
+			continue;
+		}
+		bool goes_on = v && same_version(r, acc_of(r, r->writes.v[i - 1]), w, &spans_made, &rc);
+		if (rc < 0)
+			return rc;
+		if (!goes_on) {
+			if (!(v = vec_add(&r->versions)))
+				return -ENOMEM;
+			*v = (struct rversion){.start = w->start, .first = (uint32_t)i, .unseen = VEC_NONE};
+		}
+		v->n++;
+		v->start = w->start < v->start ? w->start : v->start;
+		v->end = w->end;
+		v->must |= w->evidence == TERM_evidence_must && w->sure;
+		v->makes |= (w->flags & (GACCESS_CREATES | GACCESS_TRUNCS)) != 0;
+		i++;
+	}
+	int64_t later = INT64_MAX;
+	for (size_t i = r->versions.n; i-- > 0;) {
+		r->versions.v[i].later = later;
+		if (r->versions.v[i].start < later)
+			later = r->versions.v[i].start;
+	}
+	return 0;
+}
+
+/* ---- rules 4 to 6 ------------------------------------------------------------------------------------------------------ */
+
+static bool der_add(struct resolver *r, struct gversion *v, uint32_t n, bool must, unsigned via)
+{
+	struct gder *d = vec_add(&r->g->ders);
+	if (!d)
+		return false;
+	*d = (struct gder){r->file, n, (uint8_t)via, must};
+	v->nder++;
+	return true;
+}
+
+/* Whether all writes of a version are before a moment; a U is without skew. */
+static bool version_before(const struct resolver *r, const struct rversion *v, int64_t t, uint32_t host)
+{
+	if (!r->slack || !v->n)
+		return v->end <= t;
+	for (size_t k = v->first; k < v->first + v->n; k++) {
+		const struct gaccess *w = acc_of(r, r->writes.v[k]);
+		if (!before(r, w->end, access_host(r->g, w), t, host))
+			return false;
+	}
+	return true;
+}
+
+/* Whether all writes of a are before all starts of b. */
+static bool versions_apart(const struct resolver *r, const struct rversion *a, const struct rversion *b)
+{
+	if (!r->slack || !a->n || !b->n || time_plus(a->end, r->slack) <= b->start)
+		return a->end <= b->start;
+	for (size_t k = b->first; k < b->first + b->n; k++) {
+		const struct gaccess *w = acc_of(r, r->writes.v[k]);
+		if (!version_before(r, a, w->start, access_host(r->g, w)))
+			return false;
+	}
+	return true;
+}
+
+static bool versions_overlap(const struct resolver *r, size_t i, size_t j)
+{
+	const struct rversion *a = &r->versions.v[i], *b = &r->versions.v[j];
+	return !versions_apart(r, a, b) && !versions_apart(r, b, a);
+}
+
+/* How many of the first n versions end at or before t: ends ascend. */
+static size_t versions_ended(const struct resolver *r, size_t n, int64_t t)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (r->versions.v[mid].end <= t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int derive(struct resolver *r, struct gversion *gv, size_t i)
+{
+	const struct rversion *v = &r->versions.v[i];
+	if (!v->n) {
+		if (!r->unseen.v[v->unseen].external && i && !der_add(r, gv, (uint32_t)i, false, TERM_via_data))
+			return -ENOMEM;
+		return 0;
+	}
+	size_t pred = SIZE_MAX; /* only those that end within the slack of the start, or later, can overlap */
+	for (size_t j = i; pred == SIZE_MAX && j-- > 0 && time_plus(r->versions.v[j].end, r->slack) > v->start;)
+		if (versions_overlap(r, j, i))
+			pred = j;
+	if (pred != SIZE_MAX && !der_add(r, gv, (uint32_t)pred + 1, false, TERM_via_overlap))
+		return -ENOMEM;
+	const struct gaccess *first = acc_of(r, r->writes.v[v->first]);
+	for (size_t k = v->first + 1; k < v->first + v->n; k++) {
+		const struct gaccess *w = acc_of(r, r->writes.v[k]);
+		first = starts_before(r, w, first) ? w : first;
+	}
+	if (first->flags & (GACCESS_CREATES | GACCESS_TRUNCS))
+		return 0;
+	size_t cur = versions_ended(r, i, v->start);
+	while (cur-- > 0 && !versions_apart(r, &r->versions.v[cur], v))
+		;
+	if (cur == SIZE_MAX)
+		return 0;
+	bool must = v->must && !v->makes && pred == SIZE_MAX;
+	if (must && v->later < time_plus(v->end, r->slack))
+		for (size_t j = i + 1; must && j < r->versions.n; j++)
+			must = !versions_overlap(r, i, j);
+	return der_add(r, gv, (uint32_t)cur + 1, must, TERM_via_data) ? 0 : -ENOMEM;
+}
+
+static int emit_versions(struct resolver *r)
+{
+	for (size_t i = 0; i < r->versions.n; i++) {
+		const struct rversion *v = &r->versions.v[i];
+		struct gversion *gv = resolve_version(r);
+		if (!gv)
+			return -ENOMEM;
+		gv->start = v->start;
+		gv->end = v->end;
+		const struct gfp *fp = NULL;
+		if (!v->n) {
+			const struct runseen *u = &r->unseen.v[v->unseen];
+			fp = u->fp;
+			gv->unseen = true;
+			gv->origin = u->external ? GORIGIN_EXTERNAL : GORIGIN_UNOBSERVED;
+			gv->k = u->k;
+		} else {
+			const struct gaccess *first = NULL;
+			for (size_t k = v->first; k < v->first + v->n; k++) {
+				struct gaccess *a = &r->g->accesses.v[r->writes.v[k]];
+				a->gen = gv->n;
+				a->gen_via = a->via;
+				if (a->evidence == TERM_evidence_must && a->sure)
+					a->flags |= GACCESS_GEN_MUST;
+				if (closing_fp(r->g, a))
+					fp = closing_fp(r->g, a);
+				if (!first || starts_before(r, a, first))
+					first = a;
+			}
+			gv->session = session_of(r, first);
+			gv->seq = first->seq;
+			int rc = resolve_gens(r, gv, r->writes.v + v->first, v->n);
+			if (rc < 0)
+				return rc;
+		}
+		if (fp) {
+			gv->has_size = true;
+			gv->size = fp->size;
+			gv->mtime = fp->mtime;
+		}
+		int rc = derive(r, gv, i);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- rule 7 ------------------------------------------------------------------------------------------------------------ */
+
+/* Whether read a uses version i because a write of it, not a's own execution's, overlaps a. */
+static bool overlaps_read(const struct resolver *r, const struct gaccess *a, const struct rversion *v)
+{
+	uint32_t host = access_host(r->g, a);
+	if (time_plus(v->end, r->slack) <= a->start || time_plus(a->end, r->slack) <= v->start)
+		return false;
+	if (!v->n)
+		return a->start < v->end && v->start < a->end;
+	for (size_t k = v->first; k < v->first + v->n; k++) {
+		const struct gaccess *w = acc_of(r, r->writes.v[k]);
+		uint32_t hw = access_host(r->g, w);
+		if (w->exec != a->exec && !before(r, w->end, hw, a->start, host) && !before(r, a->end, host, w->start, hw))
+			return true;
+	}
+	return false;
+}
+
+static int index_cmp(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static int start_cmp(const void *pa, const void *pb, void *arg)
+{
+	const struct resolver *r = arg;
+	int64_t a = r->versions.v[*(const uint32_t *)pa].start, b = r->versions.v[*(const uint32_t *)pb].start;
+	return (a > b) - (a < b);
+}
+
+/* The versions that overlap the read, in version order, into r->found. `started` counts the versions (by start) that
+ * began at or before the read; those still open are in r->active. */
+static int find_overlapping(struct resolver *r, const struct gaccess *a, size_t *started)
+{
+	r->found.n = 0;
+	for (; *started < r->starts.n && r->versions.v[r->starts.v[*started]].start <= a->start; (*started)++) {
+		uint32_t *p = vec_add(&r->active);
+		if (!p)
+			return -ENOMEM;
+		*p = r->starts.v[*started];
+	}
+	size_t kept = 0;
+	if (!vec_room(&r->found, r->active.n))
+		return -ENOMEM;
+	for (size_t k = 0; k < r->active.n; k++) {
+		const struct rversion *v = &r->versions.v[r->active.v[k]];
+		if (time_plus(v->end, r->slack) <= a->start)
+			continue; /* reads come by start: it never matters again */
+		if (overlaps_read(r, a, v))
+			r->found.v[r->found.n++] = r->active.v[k];
+		r->active.v[kept++] = r->active.v[k];
+	}
+	r->active.n = kept;
+	for (size_t k = *started; k < r->starts.n; k++) {
+		const struct rversion *v = &r->versions.v[r->starts.v[k]];
+		if (v->start >= time_plus(a->end, r->slack))
+			break;
+		if (overlaps_read(r, a, v)) {
+			uint32_t *p = vec_add(&r->found);
+			if (!p)
+				return -ENOMEM;
+			*p = r->starts.v[k];
+		}
+	}
+	if (r->found.n > 1)
+		qsort(r->found.v, r->found.n, sizeof *r->found.v, index_cmp);
+	return 0;
+}
+
+/* Files the uses of a: the found versions and cur (SIZE_MAX none). */
+static int emit_uses(struct resolver *r, struct gaccess *a, size_t cur)
+{
+	struct graph *g = r->g;
+	bool both = a->flags & GACCESS_WRITES;
+	if (g->lps && r->found.n) { /* LPS IV.C.2: the newest that overlaps, alone */
+		r->found.v[0] = r->found.v[r->found.n - 1];
+		r->found.n = 1;
+		cur = SIZE_MAX;
+	}
+	size_t n = r->found.n;
+	bool cur_found = false;
+	for (size_t k = 0; k < n; k++)
+		cur_found |= r->found.v[k] == cur;
+	size_t total = n + (cur != SIZE_MAX && !cur_found);
+	a->nuse = (uint32_t)total;
+	if (!total)
+		return 0;
+	if (total == 1) {
+		a->use = (uint32_t)(cur != SIZE_MAX ? cur : r->found.v[0]) + 1;
+		a->use_via = cur != SIZE_MAX ? a->via : TERM_via_overlap;
+		if (a->sure && !both)
+			a->flags |= GACCESS_USE_MUST;
+		return 0;
+	}
+	a->use = (uint32_t)g->uses.n;
+	if (!vec_room(&g->uses, total))
+		return -ENOMEM;
+	bool done = cur == SIZE_MAX;
+	for (size_t k = 0; k < n || !done;) {
+		struct guse *u = &g->uses.v[g->uses.n++];
+		if (!done && (k == n || cur <= r->found.v[k])) {
+			*u = (struct guse){(uint32_t)cur + 1, a->via};
+			k += k < n && cur == r->found.v[k];
+			done = true;
+		} else {
+			*u = (struct guse){r->found.v[k++] + 1, TERM_via_overlap};
+		}
+	}
+	return 0;
+}
+
+static int find_uses(struct resolver *r)
+{
+	size_t nv = r->versions.n, started = 0;
+	r->starts.n = r->active.n = 0;
+	if (!vec_room(&r->starts, nv))
+		return -ENOMEM;
+	for (size_t i = 0; i < nv; i++)
+		r->starts.v[i] = (uint32_t)i;
+	r->starts.n = nv;
+	for (size_t i = 1; i < nv; i++)
+		if (r->versions.v[i - 1].start > r->versions.v[i].start) {
+			qsort_r(r->starts.v, nv, sizeof *r->starts.v, start_cmp, r);
+			break;
+		}
+	for (size_t k = 0; k < r->nacc; k++) {
+		struct gaccess *a = &r->g->accesses.v[r->acc[k]];
+		if (!(a->flags & GACCESS_READS))
+			continue;
+		size_t cur = SIZE_MAX;
+		if (!(a->flags & GACCESS_WRITES) || !(a->flags & (GACCESS_CREATES | GACCESS_TRUNCS))) {
+			uint32_t host = access_host(r->g, a);
+			cur = versions_ended(r, nv, a->start);
+			while (cur-- > 0 && (cur + 1 == a->gen || !version_before(r, &r->versions.v[cur], a->start, host)))
+				;
+		}
+		int rc = find_overlapping(r, a, &started);
+		if (rc == 0)
+			rc = emit_uses(r, a, cur);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int resolve_regular(struct resolver *r)
+{
+	r->writes.n = r->unseen.n = r->versions.n = 0;
+	table_clear(&r->unseen_table);
+	for (size_t k = 0; k < r->nacc; k++) {
+		const struct gaccess *a = acc_of(r, r->acc[k]);
+		if (a->flags & GACCESS_WRITES) {
+			uint32_t *w = vec_add(&r->writes);
+			if (!w)
+				return -ENOMEM;
+			*w = r->acc[k];
+		}
+	}
+	for (size_t k = 1; k < r->writes.n; k++)
+		if (write_cmp(&r->writes.v[k - 1], &r->writes.v[k], r) > 0) {
+			qsort_r(r->writes.v, r->writes.n, sizeof *r->writes.v, write_cmp, r);
+			break;
+		}
+	int rc = find_unseen(r);
+	if (rc == 0)
+		rc = make_versions(r);
+	if (rc == 0)
+		rc = emit_versions(r);
+	if (rc == 0)
+		rc = find_uses(r);
+	return rc;
+}

@@ -1,0 +1,116 @@
+#include "graph/vec.h"
+
+#include <string.h>
+
+bool vec_grow(void **v, size_t *cap, size_t need, size_t size)
+{
+	if (need >= VEC_NONE || need > SIZE_MAX / 2 / size)
+		return false;
+	size_t n = *cap ? *cap + *cap / 2 : 16;
+	if (n < need)
+		n = need;
+	void *p = realloc(*v, n * size);
+	if (!p)
+		return false;
+	*v = p;
+	*cap = n;
+	return true;
+}
+
+static void slot_put(struct table *t, uint32_t hash, uint32_t val)
+{
+	size_t i = hash & t->mask;
+	while (t->slot[i].val != VEC_NONE)
+		i = (i + 1) & t->mask;
+	t->slot[i] = (struct table_slot){hash, val};
+}
+
+bool table_add(struct table *t, uint32_t hash, uint32_t val)
+{
+	if (!t->slot || t->n * 3 >= t->mask * 2) {
+		size_t size = t->slot ? (t->mask + 1) * 2 : 64;
+		struct table old = *t;
+		t->slot = malloc(size * sizeof *t->slot);
+		if (!t->slot) {
+			t->slot = old.slot;
+			return false;
+		}
+		memset(t->slot, 0xff, size * sizeof *t->slot);
+		t->mask = size - 1;
+		for (size_t i = 0; old.slot && i <= old.mask; i++)
+			if (old.slot[i].val != VEC_NONE)
+				slot_put(t, old.slot[i].hash, old.slot[i].val);
+		free(old.slot);
+	}
+	slot_put(t, hash, val);
+	t->n++;
+	return true;
+}
+
+void table_clear(struct table *t)
+{
+	if (t->n)
+		memset(t->slot, 0xff, (t->mask + 1) * sizeof *t->slot);
+	t->n = 0;
+}
+
+void table_release(struct table *t)
+{
+	free(t->slot);
+	*t = (struct table){0};
+}
+
+static size_t map_find(const struct map *m, uint64_t key)
+{
+	size_t i = hash_mix(key, 0) & m->mask;
+	while (m->slot[i].val != VEC_NONE && m->slot[i].key != key)
+		i = (i + 1) & m->mask;
+	return i;
+}
+
+uint32_t map_get(const struct map *m, uint64_t key)
+{
+	return m->slot ? m->slot[map_find(m, key)].val : VEC_NONE;
+}
+
+bool map_set(struct map *m, uint64_t key, uint32_t val)
+{
+	if (!m->slot || m->n * 3 >= m->mask * 2) {
+		size_t size = m->slot ? (m->mask + 1) * 2 : 64;
+		struct map old = *m;
+		m->slot = malloc(size * sizeof *m->slot);
+		if (!m->slot) {
+			m->slot = old.slot;
+			return false;
+		}
+		memset(m->slot, 0xff, size * sizeof *m->slot);
+		m->mask = size - 1;
+		for (size_t i = 0; old.slot && i <= old.mask; i++)
+			if (old.slot[i].val != VEC_NONE)
+				m->slot[map_find(m, old.slot[i].key)] = old.slot[i];
+		free(old.slot);
+	}
+	size_t i = map_find(m, key);
+	if (m->slot[i].val == VEC_NONE)
+		m->n++;
+	m->slot[i] = (struct map_slot){key, val};
+	return true;
+}
+
+void map_clear(struct map *m)
+{
+	/* A small session after a huge one should not pay for the huge one's table. */
+	if (m->mask > 4095) {
+		map_release(m);
+		return;
+	}
+	if (m->n)
+		memset(m->slot, 0xff, (m->mask + 1) * sizeof *m->slot);
+	m->n = 0;
+}
+
+void map_release(struct map *m)
+{
+	free(m->slot);
+	*m = (struct map){0};
+}

@@ -1,0 +1,180 @@
+#include "graph/words.h"
+
+#include "base/hash.h"
+
+#define CHUNK 65536
+
+static char *carve(struct words *w, size_t n)
+{
+	if (n > w->left) {
+		size_t size = n > CHUNK / 4 ? n : CHUNK;
+		void **slot = vec_add(&w->chunks);
+		if (!slot)
+			return NULL;
+		*slot = malloc(size);
+		if (!*slot) {
+			w->chunks.n--;
+			return NULL;
+		}
+		if (size != CHUNK)
+			return *slot; /* a big string has its own chunk; the current one goes on */
+		w->chunk = *slot;
+		w->left = size;
+	}
+	char *p = w->chunk;
+	w->chunk += n;
+	w->left -= n;
+	return p;
+}
+
+static uint32_t find(const struct words *w, struct str s, uint32_t h)
+{
+	size_t pos = TABLE_START;
+	uint32_t id;
+	while ((id = table_next(&w->table, h, &pos)) != VEC_NONE)
+		if (str_eq(w->list.v[id], s))
+			return id;
+	return VEC_NONE;
+}
+
+uint32_t words_find(const struct words *w, struct str s)
+{
+	return find(w, s, hash_fold(hash_str(s)));
+}
+
+static uint32_t insert(struct words *w, struct str s, uint32_t h)
+{
+	char *p = carve(w, s.n ? s.n : 1);
+	struct str *e = p ? vec_add(&w->list) : NULL;
+	if (!e)
+		return VEC_NONE;
+	if (s.n)
+		memcpy(p, s.p, s.n);
+	*e = str_n(p, s.n);
+	if (!table_add(&w->table, h, (uint32_t)(w->list.n - 1))) {
+		w->list.n--;
+		return VEC_NONE;
+	}
+	return (uint32_t)(w->list.n - 1);
+}
+
+uint32_t words_add(struct words *w, struct str s)
+{
+	if (!w->list.n) {
+		struct str empty = {"", 0};
+		if (insert(w, empty, hash_fold(hash_str(empty))) == VEC_NONE)
+			return VEC_NONE;
+	}
+	uint32_t h = hash_fold(hash_str(s));
+	uint32_t id = find(w, s, h);
+	return id != VEC_NONE ? id : insert(w, s, h);
+}
+
+void words_release(struct words *w)
+{
+	for (size_t i = 0; i < w->chunks.n; i++)
+		free(w->chunks.v[i]);
+	vec_release(&w->chunks);
+	vec_release(&w->list);
+	table_release(&w->table);
+	*w = (struct words){0};
+}
+
+static uint32_t node_hash(uint32_t parent, uint32_t base)
+{
+	return hash_fold(hash_mix(parent, base));
+}
+
+uint32_t paths_find_child(const struct paths *p, uint32_t parent, uint32_t base)
+{
+	size_t pos = TABLE_START;
+	uint32_t id, h = node_hash(parent, base);
+	while ((id = table_next(&p->table, h, &pos)) != VEC_NONE)
+		if (p->list.v[id].parent == parent && p->list.v[id].base == base)
+			return id;
+	return VEC_NONE;
+}
+
+uint32_t paths_child(struct paths *p, struct words *w, uint32_t parent, uint32_t base)
+{
+	if (base == VEC_NONE)
+		return VEC_NONE;
+	uint32_t id = paths_find_child(p, parent, base);
+	if (id != VEC_NONE)
+		return id;
+	struct path_node *n = vec_add(&p->list);
+	if (!n)
+		return VEC_NONE;
+	id = (uint32_t)(p->list.n - 1);
+	uint32_t length = (uint32_t)words_get(w, base).n;
+	if (parent != VEC_NONE)
+		length += p->list.v[parent].length + 1;
+	*n = (struct path_node){parent, base, VEC_NONE, VEC_NONE, length};
+	if (!table_add(&p->table, node_hash(parent, base), id)) {
+		p->list.n--;
+		return VEC_NONE;
+	}
+	if (parent != VEC_NONE) {
+		n->sibling = p->list.v[parent].child;
+		p->list.v[parent].child = id;
+	}
+	return id;
+}
+
+uint32_t paths_add(struct paths *p, struct words *w, struct str path)
+{
+	const char *slash = path.n <= PATH_SPLIT_MAX && path.n ? memrchr(path.p, '/', path.n) : NULL;
+	if (!slash)
+		return paths_child(p, w, VEC_NONE, words_add(w, path));
+	struct str dir = {path.p, (size_t)(slash - path.p)};
+	struct str base = {slash + 1, path.n - dir.n - 1};
+	uint32_t id;
+	if (p->last_known && p->last_n == dir.n && !memcmp(p->last, dir.p, dir.n)) {
+		id = p->last_dir;
+	} else {
+		const char *from = dir.p, *end = dir.p + dir.n;
+		id = VEC_NONE;
+		for (;;) { /* the component before each slash, the empty one before the first included */
+			const char *next = from < end ? memchr(from, '/', (size_t)(end - from)) : NULL;
+			struct str part = {from, (size_t)((next ? next : end) - from)};
+			id = paths_child(p, w, id, words_add(w, part));
+			if (id == VEC_NONE)
+				return VEC_NONE;
+			if (!next)
+				break;
+			from = next + 1;
+		}
+		memcpy(p->last, dir.p, dir.n);
+		p->last_n = dir.n;
+		p->last_dir = id;
+		p->last_known = true;
+	}
+	return paths_child(p, w, id, words_add(w, base));
+}
+
+void paths_get(const struct paths *p, const struct words *w, uint32_t id, struct buf *out)
+{
+	if (id >= p->list.n)
+		return;
+	size_t n = p->list.v[id].length;
+	if (!buf_room(out, n))
+		return;
+	char *end = out->p + out->n + n;
+	while (id != VEC_NONE) {
+		struct str base = words_get(w, p->list.v[id].base);
+		end -= base.n;
+		if (base.n)
+			memcpy(end, base.p, base.n);
+		id = p->list.v[id].parent;
+		if (id != VEC_NONE)
+			*--end = '/';
+	}
+	out->n += n;
+}
+
+void paths_release(struct paths *p)
+{
+	vec_release(&p->list);
+	table_release(&p->table);
+	*p = (struct paths){0};
+}

@@ -1,0 +1,122 @@
+/* graphdump.c - stemma-graphdump: the graph of some segments, in the canonical form of doc/graph.md.
+ *
+ *   stemma-graphdump [--skew NS] [--lps] [--memory] SEGMENT...
+ *   stemma-graphdump [--skew NS] [--lps] [--memory] --batch FILE
+ *
+ * FILE has one history a line, segment paths between blanks; the answers are separated by a line "--". With --memory the
+ * graph is computed in one go, without a store. */
+#include "graph/canon.h"
+#include "graph/gather.h"
+#include "graph/names.h"
+#include "graph/resolve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+	int64_t skew;
+	bool lps;
+};
+
+static int from_memory(const struct options *o, char **segment, size_t n, struct err *err, struct buf *out)
+{
+	struct graph g = {.skew = o->skew, .lps = o->lps};
+	struct gather w = {0};
+	struct canon c = {0};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		uint32_t at;
+		rc = gather_path(&w, segment[i], &at);
+		if (rc == 0)
+			rc = gather_scan(&w, at, 0, UINT64_MAX, err, NULL);
+	}
+	if (rc == 0)
+		rc = gather_feed(&w, &g, err);
+	if (rc == 0)
+		rc = graph_finish(&g);
+	if (rc == 0)
+		rc = names_replay(&g);
+	for (size_t i = 0; i < g.files.n; i++)
+		g.files.v[i].flags |= GFILE_DIRTY;
+	if (rc == 0)
+		rc = graph_resolve(&g);
+	if (rc == 0) {
+		canon_graph(&c, &g);
+		rc = canon_finish(&c, out);
+	}
+	canon_release(&c);
+	gather_release(&w);
+	graph_release(&g);
+	return rc;
+}
+
+static int dump(const struct options *o, char **segment, size_t n)
+{
+	struct err err = {0};
+	struct buf out = {0};
+	int rc = from_memory(o, segment, n, &err, &out);
+	if (rc < 0)
+		fprintf(stderr, "stemma-graphdump: %s\n", err.text[0] ? err.text : strerror(-rc));
+	else
+		fwrite(out.p, 1, out.n, stdout);
+	buf_release(&out);
+	return rc;
+}
+
+static int batch(const struct options *o, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	if (!f) {
+		fprintf(stderr, "stemma-graphdump: cannot open '%s': %s\n", path, strerror(errno));
+		return -errno;
+	}
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t got;
+	int rc = 0;
+	for (bool first = true; rc == 0 && (got = getline(&line, &cap, f)) >= 0; first = false) {
+		VEC(char *) segment = {0};
+		for (char *save, *word = strtok_r(line, " \t\n", &save); word && rc == 0; word = strtok_r(NULL, " \t\n", &save)) {
+			char **slot = vec_add(&segment);
+			if (slot)
+				*slot = word;
+			else
+				rc = -ENOMEM;
+		}
+		if (!first)
+			puts("--");
+		if (rc == 0)
+			rc = dump(o, segment.v, segment.n);
+		vec_release(&segment);
+	}
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {0};
+	const char *batch_path = NULL;
+	int i = 1;
+	for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
+		if (!strcmp(argv[i], "--skew") && i + 1 < argc)
+			o.skew = strtoll(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--lps"))
+			o.lps = true;
+		else if (!strcmp(argv[i], "--memory"))
+			;
+		else if (!strcmp(argv[i], "--batch") && i + 1 < argc)
+			batch_path = argv[++i];
+		else
+			break;
+	}
+	if (i < argc && !strncmp(argv[i], "--", 2)) {
+		fprintf(stderr, "usage: stemma-graphdump [--skew NS] [--lps] [--memory] SEGMENT... | --batch FILE\n");
+		return 2;
+	}
+	return (batch_path ? batch(&o, batch_path) : dump(&o, argv + i, (size_t)(argc - i))) < 0;
+}
