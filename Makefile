@@ -73,8 +73,6 @@ fuzz:
 lint:
 	@tools/setup build lint
 	@$(CLEAN_ENV) tools/build $(BUILD) -Dtests=false
-	@tools/check-layers
-	@tools/check-format
 	@tools/lint $(BUILD)
 
 clean:

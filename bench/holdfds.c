@@ -1,6 +1,7 @@
 /* holdfds.c - be many processes with many descriptors for a while: holdfds PROCESSES DESCRIPTORS SECONDS FILE
  *
- * Every process opens FILE so many times of its own, says so with a byte on standard output once all have, and sleeps. */
+ * Every process opens FILE so many times of its own, says so with a byte on standard output once all have, and sleeps.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
