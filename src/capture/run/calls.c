@@ -626,14 +626,14 @@ static void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
 
 /* ---- dispatch ------------------------------------------------------------------------------------------------------------ */
 
-static void dispatch(struct sup *s, struct proc *p, const struct trap *t)
+static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	const uint64_t *a = t->args;
 	struct open_how how = {0};
 	switch (t->call) {
 	case CALL_execve:
 	case CALL_execveat:
-		exec_trap(s, p, t);
+		exec_trap(s, p, t, first_stop);
 		break;
 	case CALL_exit:
 		proc_exit(s, p, TERM_ending_exited, (unsigned)a[0] & 0xff);
@@ -756,6 +756,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 			proc_refresh_creds(s, p);
 		p->stale = 0;
 	}
+	bool first_stop = !p->walked;
 	bool exec = t->call == CALL_execve || t->call == CALL_execveat;
 	if (!p->walked) {
 		p->walked = true;
@@ -767,7 +768,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 		}
 	}
 	s->refuse = 0;
-	dispatch(s, p, t);
+	dispatch(s, p, t, first_stop);
 	s->current = NULL;
 	return s->refuse;
 }

@@ -7,10 +7,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define ARGV_MAX (256u << 10) /* bytes of arguments kept; the rest is said to be missing */
-#define STRINGS 32 /* strings read with one call */
+#define STRINGS 64 /* strings read with one call */
 #define CHUNK 256
 
 
@@ -62,25 +63,41 @@ static int one_string(pid_t tid, uint64_t addr, struct buf *out, size_t max)
 	return n < 0 ? (int)n : cut;
 }
 
+/* The beginnings of n strings, at most CHUNK bytes and not past a page each, with one call. How many came. */
+static size_t read_heads(pid_t tid, const uint64_t *at, size_t n, char local[][CHUNK], size_t *ret_len)
+{
+	struct iovec here[STRINGS], there[STRINGS];
+	size_t done = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t page = 4096 - (at[i] & 4095), want = page < CHUNK ? page : CHUNK;
+		here[i] = (struct iovec){local[i], want};
+		there[i] = (struct iovec){(void *)(uintptr_t)at[i], want};
+		ret_len[i] = want;
+	}
+	ssize_t got = process_vm_readv(tid, here, n, there, n, 0);
+	for (size_t have = 0; got > 0 && done < n && have + ret_len[done] <= (size_t)got; done++)
+		have += ret_len[done];
+	return done;
+}
+
 /* Reads a NULL-terminated vector; keep(string) says which strings are wanted. */
 static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struct str), struct vector *ret)
 {
 	uint64_t at[STRINGS];
+	size_t len[STRINGS];
 	char local[STRINGS][CHUNK];
 	while (addr) {
 		ssize_t n = read_pointers(tid, addr, compat, at, STRINGS);
 		if (n <= 0)
 			return n < 0 ? (int)n : -EFAULT;
-		for (ssize_t i = 0; i < n; i++) {
-			if (!at[i])
-				return 0;
-			char *text = local[i];
-			size_t page = 4096 - (at[i] & 4095), want = page < CHUNK ? page : CHUNK;
-			ssize_t got = remote_read(tid, at[i], text, want);
-			if (got <= 0)
-				return got < 0 ? (int)got : -EFAULT;
-			char *end = memchr(text, '\0', (size_t)got);
-			struct str head = str_n(text, end ? (size_t)(end - text) : (size_t)got);
+		size_t count = 0;
+		while (count < (size_t)n && at[count])
+			count++;
+		if (count && read_heads(tid, at, count, local, len) < count)
+			return -EFAULT;
+		for (size_t i = 0; i < count; i++) {
+			char *text = local[i], *end = memchr(text, '\0', len[i]);
+			struct str head = str_n(text, end ? (size_t)(end - text) : len[i]);
 			if (keep && !keep(head))
 				continue;
 			if (ret->bytes.n > ARGV_MAX) {
@@ -97,6 +114,8 @@ static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struc
 			}
 			ret->count++;
 		}
+		if (count < (size_t)n)
+			return 0;
 		addr += (uint64_t)n * (compat ? 4 : 8);
 	}
 	return 0;
@@ -174,13 +193,12 @@ static void read_header(struct file *f, const struct where *w)
 }
 
 /* The file at w as a program; NULL if it cannot be one. */
-static struct file *program(struct sup *s, const struct where *w)
+static struct file *program_of(struct sup *s, const struct where *w, const struct statx *st)
 {
-	struct statx st;
-	if (where_statx(w, true, &st) < 0 || !S_ISREG(st.stx_mode) || !(st.stx_mode & 0111))
+	if (!S_ISREG(st->stx_mode) || !(st->stx_mode & 0111))
 		return NULL;
-	struct file *f = file_get(s, w, true, &st);
-	struct fingerprint fp = print_of(&st);
+	struct file *f = file_get(s, w, true, st);
+	struct fingerprint fp = print_of(st);
 	if (f && f->header_known && f->stated.known && (f->stated.mtime != fp.mtime || f->stated.size != fp.size)) {
 		free(f->interpreter); /* it was written since */
 		f->interpreter = NULL;
@@ -191,6 +209,12 @@ static struct file *program(struct sup *s, const struct where *w)
 	if (f && !f->header_known)
 		read_header(f, w);
 	return f;
+}
+
+static struct file *program(struct sup *s, const struct where *w)
+{
+	struct statx st;
+	return where_statx(w, true, &st) < 0 ? NULL : program_of(s, w, &st);
 }
 
 static void say_absent(struct sup *s, struct proc *p, const struct where *w)
@@ -255,7 +279,7 @@ static void read_words(struct proc *p, const struct trap *t, uint64_t argv, uint
 	find_jobserver(e);
 }
 
-void exec_trap(struct sup *s, struct proc *p, const struct trap *t)
+void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	bool at = t->call == CALL_execveat;
 	const uint64_t *arg = at ? t->args + 1 : t->args;
@@ -273,13 +297,14 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t)
 		return;
 	}
 	struct statx st;
-	if (where_statx(&w, true, &st) == -ENOENT) {
-		if (!s->tree_only)
+	rc = where_statx(&w, true, &st);
+	if (rc < 0) {
+		if (rc == -ENOENT && !s->tree_only)
 			say_absent(s, p, &w);
 		where_release(&w);
 		return;
 	}
-	struct file *first = program(s, &w), *exe = first;
+	struct file *first = program_of(s, &w, &st), *exe = first;
 	bool set_id = (st.stx_mode & S_ISUID) || ((st.stx_mode & S_ISGID) && (st.stx_mode & S_IXGRP));
 	where_release(&w);
 	struct exec_pending *e = first ? calloc(1, sizeof(*e)) : NULL;
@@ -322,7 +347,9 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t)
 		e->nheld = proc_walk(s, p, true, &e->held);
 		for (size_t i = 0; i < e->nheld; i++)
 			e->held[i].file->pins++;
-		e->wchar = e->nheld ? proc_wchar(p->pid) : UINT64_MAX;
+		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the proof that
+		 * the new program did not. */
+		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop ? proc_wchar(s, p) : 0;
 	}
 }
 

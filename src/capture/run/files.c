@@ -234,35 +234,31 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp)
 
 /* ---- accesses ---------------------------------------------------------------------------------------------------------- */
 
-static bool rival_moved(const struct access *a)
+static bool rival_moved(struct sup *s, const struct access *a)
 {
-	uint64_t now = a->rival ? proc_wchar(a->rival->pid) : 0;
+	uint64_t now = a->rival ? proc_wchar(s, a->rival) : 0;
 	return a->rival && (now == UINT64_MAX || now != a->rival_wchar);
 }
 
-static void rival_add(struct access *a, struct proc *other)
+static void rival_add(struct sup *s, struct access *a, struct proc *other)
 {
 	if (a->rival == other || a->crowded)
 		return;
-	if (a->rival && rival_moved(a)) {
-		a->crowded = true;
-		return;
-	}
 	if (a->rival) { /* a second one: whoever was first has not written yet, but may */
 		a->crowded = true;
 		return;
 	}
 	a->rival = other;
 	a->rival_num = other->num;
-	a->rival_wchar = proc_wchar(other->pid);
+	a->rival_wchar = proc_wchar(s, other);
 }
 
 /* p's part in f is over: whoever had p as a rival learns now whether p wrote. */
-static void rivals_resolve(struct file *f, const struct proc *p)
+static void rivals_resolve(struct sup *s, struct file *f, const struct proc *p)
 {
 	for (struct access *a = f->live; a; a = a->file_next)
 		if (a->rival == p) {
-			if (rival_moved(a))
+			if (rival_moved(s, a))
 				a->crowded = true;
 			a->rival = NULL;
 		}
@@ -333,11 +329,11 @@ static struct fingerprint print_now(const struct file *f)
 	return print_of(&st);
 }
 
-static unsigned evidence_of(const struct access *a, const struct fingerprint *after)
+static unsigned evidence_of(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	const struct file *f = a->file;
 	if (f->kind != TERM_kind_regular) {
-		uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(a->proc->pid) : UINT64_MAX;
+		uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
 		return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
 	}
 	if ((a->mode & (ACCESS_CREATE | ACCESS_TRUNC)) || a->mapped)
@@ -345,13 +341,13 @@ static unsigned evidence_of(const struct access *a, const struct fingerprint *af
 	if (!a->before.known || !after->known)
 		return TERM_evidence_may;
 	if (a->before.size != after->size || a->before.mtime != after->mtime)
-		return a->crowded || rival_moved(a) ? TERM_evidence_may : TERM_evidence_must;
+		return a->crowded || rival_moved(s, a) ? TERM_evidence_may : TERM_evidence_must;
 	if (a->before.ctime != after->ctime)
 		return TERM_evidence_may; /* written, and the old time put back? */
 	/* Unchanged is proof only if a write would have moved mtime by at least one step of its clock. */
 	if (a->before.mtime + f->domain->mtime_step < a->start)
 		return TERM_evidence_none;
-	uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(a->proc->pid) : UINT64_MAX;
+	uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
 	return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
 }
 
@@ -361,7 +357,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 	struct event ev = {.access_end = {.access = a->seq, .until = until, .count = a->count > 1 ? a->count : 0}};
 	if (a->mode & ACCESS_WRITE) {
 		struct fingerprint after = f->kind == TERM_kind_regular ? print_now(f) : (struct fingerprint){0};
-		ev.access_end.evidence = evidence_of(a, &after);
+		ev.access_end.evidence = evidence_of(s, a, &after);
 		if (after.known) {
 			file_state(s, f, &after);
 			ev.access_end.state = 1;
@@ -371,7 +367,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 			if (!f->domain->network && !a->mapped && bound >= a->start && bound < until)
 				ev.access_end.until = bound;
 		}
-		rivals_resolve(f, a->proc);
+		rivals_resolve(s, f, a->proc);
 	}
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
 	access_free(a);
@@ -428,8 +424,8 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 	if ((mode & ACCESS_WRITE) && f->kind == TERM_kind_regular)
 		for (struct access *b = f->live; b; b = b->file_next)
 			if (b->proc != p && (b->mode & ACCESS_WRITE)) {
-				rival_add(a, b->proc);
-				rival_add(b, p);
+				rival_add(s, a, b->proc);
+				rival_add(s, b, p);
 			}
 	link_access(a);
 	if (++p->nsince >= SWEEP_AT)

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -25,8 +26,11 @@ static ssize_t slurp(const char *name, char *ret, size_t n)
 		return -errno;
 	size_t have = 0;
 	ssize_t got = 0;
-	while (have < n - 1 && (got = read(fd, ret + have, n - 1 - have)) > 0)
-		have += (size_t)got;
+	/* A read that does not fill the room was the last: these files are made whole at the first read. */
+	do {
+		got = read(fd, ret + have, n - 1 - have);
+		have += got > 0 ? (size_t)got : 0;
+	} while (got > 0 && (have & 4095) == 0 && have < n - 1);
 	close(fd);
 	ret[have] = '\0';
 	return got < 0 ? -EIO : (ssize_t)have;
@@ -95,11 +99,15 @@ static bool read_io(pid_t pid, char *text, size_t n)
 	return slurp(name, text, n) > 0;
 }
 
-uint64_t proc_wchar(pid_t pid)
+uint64_t proc_wchar(struct sup *s, struct proc *p)
 {
 	char text[512];
-	uint64_t v;
-	return read_io(pid, text, sizeof(text)) && figure(text, "wchar: ", &v) ? v : UINT64_MAX;
+	if (p->wchar_stop != s->traps + 1) {
+		p->wchar_stop = s->traps + 1;
+		if (!read_io(p->pid, text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
+			p->wchar = UINT64_MAX;
+	}
+	return p->wchar;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------------- */
@@ -142,6 +150,14 @@ static pid_t tgid_of(pid_t tid)
 struct task *task_of(struct sup *s, pid_t tid)
 {
 	struct task *t = task_known(s, tid);
+	if (t && t->proc->exit_seen) {
+		/* Its end was recorded. Another thread on its way out, or another process with its number? */
+		struct pollfd pf = {.fd = t->proc->pidfd, .events = POLLIN};
+		if (poll(&pf, 1, 0) == 1) {
+			proc_dead(s, t->proc);
+			t = NULL;
+		}
+	}
 	if (t && t->proc->pid != tid && syscall(SYS_tgkill, t->proc->pid, tid, 0) < 0) {
 		task_forget(s, t); /* the thread ended and its number went to another process */
 		t = NULL;
@@ -149,9 +165,11 @@ struct task *task_of(struct sup *s, pid_t tid)
 	if (t)
 		return t;
 	struct proc *p = proc_by_pid(s, tid);
+	if (!p)
+		p = proc_first_sight(s, tid, false); /* only a process's first thread can be opened as a process */
 	if (!p) {
 		pid_t tgid = tgid_of(tid);
-		if (tgid < 0)
+		if (tgid < 0 || tgid == tid)
 			return NULL;
 		p = proc_by_pid(s, tgid);
 		if (!p)
@@ -220,6 +238,16 @@ static void read_creds(struct proc *p)
 
 void proc_refresh_creds(struct sup *s, struct proc *p)
 {
+	/* The directory belongs to its effective user: cheaper than reading status, and enough where nothing differs. */
+	char name[48];
+	struct stat st;
+	snprintf(name, sizeof(name), "/proc/%d", p->pid);
+	if (stat(name, &st) == 0 && st.st_uid == s->euid && st.st_gid == s->egid) {
+		p->uid = s->euid;
+		p->gid = s->egid;
+		p->own_creds = false;
+		return;
+	}
 	read_creds(p);
 	p->own_creds = p->uid != s->euid;
 }
@@ -294,7 +322,14 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	}
 	if (!parent && pid != s->root)
 		sup_gap(s, p, TERM_gap_parent_unseen, 1, "its parent had ended before it was seen");
-	proc_refresh_root(s, p);
+	if (parent && parent->foreign)
+		p->foreign = true;
+	/* A child may begin in a mount namespace of its own (clone); its root is its parent's until it calls chroot. */
+	char ns_name[48];
+	struct stat ns;
+	snprintf(ns_name, sizeof(ns_name), "/proc/%d/ns/mnt", pid);
+	if (!parent || p->foreign || stat(ns_name, &ns) < 0 || ns.st_ino != s->mnt_ns)
+		proc_refresh_root(s, p);
 	if (s->euid == 0)
 		proc_refresh_creds(s, p);
 	if (walk || depth) {
@@ -497,26 +532,31 @@ static void read_figures(struct proc *p, long hz, struct event_exit *ret)
 static void see_children(struct sup *s, struct proc *p)
 {
 	char name[64], text[4096];
+	struct stat st;
 	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
-	DIR *d = opendir(name);
-	if (!d)
-		return;
-	for (struct dirent *e; (e = readdir(d));) {
-		if (e->d_name[0] == '.')
+	bool single = stat(name, &st) == 0 && st.st_nlink == 3;
+	DIR *d = single ? NULL : opendir(name);
+	for (struct dirent *e; single || (d && (e = readdir(d)));) {
+		if (!single && e->d_name[0] == '.')
 			continue;
-		snprintf(name, sizeof(name), "/proc/%d/task/%.12s/children", p->pid, e->d_name);
+		if (single)
+			snprintf(name, sizeof(name), "/proc/%d/task/%d/children", p->pid, p->pid);
+		else
+			snprintf(name, sizeof(name), "/proc/%d/task/%.12s/children", p->pid, e->d_name);
+		single = false; /* once */
 		if (slurp(name, text, sizeof(text)) <= 0)
 			continue;
 		for (char *at = text, *end; *at; at = end) {
 			pid_t pid = (pid_t)strtol(at, &end, 10);
 			if (end == at)
 				break;
-			struct pstat st;
-			if (!proc_by_pid(s, pid) && read_stat(pid, &st) && st.state != 'Z')
+			struct pstat child;
+			if (!proc_by_pid(s, pid) && read_stat(pid, &child) && child.state != 'Z')
 				proc_first_sight(s, pid, true);
 		}
 	}
-	closedir(d);
+	if (d)
+		closedir(d);
 }
 
 static void run_ended(struct sup *s, struct proc *p, unsigned ending, unsigned code)

@@ -152,6 +152,7 @@ struct proc {
 	bool anon_shm; /* it has memory that its children share */
 	unsigned stale; /* enum stale bits: looked at again at its next stop */
 	int64_t tmpfile; /* when it last asked for a nameless file */
+	uint64_t wchar, wchar_stop; /* read during stop number wchar_stop - 1 */
 	uint64_t wchar_exec; /* wchar when the execution began; UINT64_MAX unknown */
 	int jobserver[2];
 	char *jobserver_fifo;
@@ -254,7 +255,8 @@ void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 /* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
 bool proc_holds(struct proc *p, const struct file *f);
 bool proc_maps(struct proc *p, const struct file *f);
-uint64_t proc_wchar(pid_t pid);
+/* Bytes it has given to writes; UINT64_MAX unknown. Read at most once a stop. */
+uint64_t proc_wchar(struct sup *s, struct proc *p);
 /* Where its stack begins: another one after each exec. */
 uint64_t proc_stack(pid_t pid);
 void proc_refresh_creds(struct sup *s, struct proc *p);
@@ -272,7 +274,7 @@ const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);
 int sup_trap(struct sup *s, const struct trap *t);
 void pending_settle(struct sup *s, pid_t tid);
 void pending_drop(struct sup *s, struct proc *p);
-void exec_trap(struct sup *s, struct proc *p, const struct trap *t);
+void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop);
 /* Finds out whether a pending exec happened. tid: who trapped now; 0: the process is ending. */
 void exec_settle(struct sup *s, struct proc *p, pid_t tid);
 void exec_pending_free(struct exec_pending *e);

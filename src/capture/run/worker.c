@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FLUSH_MS 20 /* what was gathered is written at the latest then */
+#define TICK_MS 20 /* what was gathered is written, and who died is noticed, at the latest then */
 #define STACK (512u << 10)
 
 static int64_t clock_ns(clockid_t c)
@@ -156,6 +156,22 @@ static void reap(struct worker *w)
 	}
 }
 
+/* Processes that have ended. Nobody waits for their pidfds: waking this thread at each death, on another processor, costs the
+ * job more than all its stops (measured: 1000 x /bin/true 1.85 against 1.4); looked at once a tick they cost nothing. */
+static void bury(struct sup *s)
+{
+	struct epoll_event got[64];
+	int n;
+	do {
+		n = epoll_wait(s->epoll, got, 64, 0);
+		for (int i = 0; i < n; i++) {
+			struct proc *p = proc_by_pid(s, (pid_t)got[i].data.u64);
+			if (p)
+				proc_dead(s, p);
+		}
+	} while (n == 64);
+}
+
 static void finish(struct worker *w)
 {
 	struct sup *s = &w->sup;
@@ -178,11 +194,12 @@ void worker_main(struct worker *w)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	int sfd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	struct epoll_event ee = {.events = EPOLLIN, .data.u64 = UINT64_MAX};
-	epoll_ctl(s->epoll, EPOLL_CTL_ADD, sfd, &ee);
-	/* Only the hang-up matters here: nobody is left under the filter. The stops themselves go to the servers. */
-	ee = (struct epoll_event){.events = 0, .data.u64 = UINT64_MAX - 1};
-	epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->listener, &ee);
+	int events = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ee = {.events = EPOLLIN, .data.fd = sfd};
+	epoll_ctl(events, EPOLL_CTL_ADD, sfd, &ee);
+	/* Only the hang-up matters here: nobody is left under the filter. The stops themselves go to the server. */
+	ee = (struct epoll_event){.events = 0, .data.fd = s->listener};
+	epoll_ctl(events, EPOLL_CTL_ADD, s->listener, &ee);
 	struct rlimit rl;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
 		rl.rlim_cur = rl.rlim_max; /* a pidfd a process */
@@ -198,34 +215,28 @@ void worker_main(struct worker *w)
 		if (pthread_create(&t, &attr, serve, &servers[i]) != 0 && i == 0)
 			_exit(1); /* the keeper takes over */
 	}
+	uint64_t traps = 0;
 	for (bool over = false;;) {
-		struct epoll_event got[32];
-		int n = epoll_wait(s->epoll, got, 32, FLUSH_MS * (log_writer_pending(s->log) ? 1 : 50));
+		struct epoll_event got[4];
+		bool busy = log_writer_pending(s->log) || s->traps != traps;
+		traps = s->traps;
+		int n = epoll_wait(events, got, 4, busy ? TICK_MS : 20 * TICK_MS);
 		pthread_mutex_lock(&s->lock);
 		for (int i = 0; i < n; i++) {
-			if (got[i].data.u64 == UINT64_MAX) {
-				struct signalfd_siginfo si;
-				while (read(sfd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-					if (si.ssi_signo <= 64)
-						__atomic_add_fetch(&w->control->got[si.ssi_signo], 1, __ATOMIC_RELEASE);
-			} else if (got[i].data.u64 == UINT64_MAX - 1) {
-				over = true;
-			}
+			struct signalfd_siginfo si;
+			over |= got[i].data.fd == s->listener;
+			while (got[i].data.fd == sfd && read(sfd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+				if (si.ssi_signo <= 64)
+					__atomic_add_fetch(&w->control->got[si.ssi_signo], 1, __ATOMIC_RELEASE);
 		}
 		reap(w);
-		for (int i = 0; i < n; i++)
-			if (got[i].data.u64 < UINT64_MAX - 1) {
-				struct proc *p = proc_by_pid(s, (pid_t)got[i].data.u64);
-				struct pollfd pf = {.fd = p ? p->pidfd : -1, .events = POLLIN};
-				if (p && poll(&pf, 1, 0) == 1)
-					proc_dead(s, p);
-			}
+		bury(s);
 		if (log_writer_pending(s->log))
 			log_writer_flush(s->log);
 		if (over && __atomic_load_n(&w->control->ended, __ATOMIC_ACQUIRE))
 			finish(w);
+		pthread_mutex_unlock(&s->lock);
 		if (over)
 			usleep(500); /* the command's own end is about to arrive */
-		pthread_mutex_unlock(&s->lock);
 	}
 }

@@ -77,7 +77,7 @@ void notify_tune(int listener);
 
 /* What worker and keeper share: the request a worker has received and not yet answered, per worker thread. Lies in a
  * MAP_SHARED page. */
-#define NOTIFY_WORKERS 2
+#define NOTIFY_WORKERS 1
 struct notify_slot {
 	_Alignas(64) uint64_t id; /* where the kernel puts the cookie of struct seccomp_notif */
 	uint32_t pid;
