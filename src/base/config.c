@@ -1,0 +1,345 @@
+#include "base/config.h"
+
+#include "base/buf.h"
+#include "base/io.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_MAX (64 * 1024)
+
+enum type { TYPE_path, TYPE_word, TYPE_duration, TYPE_text };
+
+static const struct {
+	const char *name, *env, *def, *values, *meaning;
+	enum type type;
+} keys[CONFIG_COUNT] = {
+#define CONFIG(key, env, type, def, values, meaning) {#key, env, def, values, meaning, TYPE_##type},
+#include "base/config.def"
+#undef CONFIG
+};
+
+const char *config_name(enum config_key key)
+{
+	return keys[key].name;
+}
+
+const char *config_env(enum config_key key)
+{
+	return keys[key].env;
+}
+
+const char *config_values(enum config_key key)
+{
+	return keys[key].values;
+}
+
+const char *config_meaning(enum config_key key)
+{
+	return keys[key].meaning;
+}
+
+int config_find(const char *name, enum config_key *ret)
+{
+	for (int k = 0; k < CONFIG_COUNT; k++)
+		if (strcmp(keys[k].name, name) == 0) {
+			*ret = (enum config_key)k;
+			return 1;
+		}
+	return 0;
+}
+
+int config_parse_duration(const char *text, int64_t *ret)
+{
+	static const struct {
+		const char *name;
+		int64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	char *end;
+	errno = 0;
+	long long n = strtoll(text, &end, 10);
+	if (errno)
+		return -EINVAL;
+	while (*end == ' ')
+		end++;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(end, units[i].name) == 0) {
+			int64_t ns;
+			if (__builtin_mul_overflow((int64_t)n, units[i].ns, &ns))
+				return -EINVAL;
+			*ret = ns;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static bool is_word_of(const char *value, const char *words)
+{
+	size_t n = strlen(value);
+	for (const char *p = words; n && !strchr(value, ' ') && (p = strstr(p, value)); p += n)
+		if ((p == words || p[-1] == ' ') && (p[n] == '\0' || p[n] == ' '))
+			return true;
+	return false;
+}
+
+int config_set(struct config *c, enum config_key key, const char *value, const char *origin, struct err *err)
+{
+	int64_t ns;
+	bool good = keys[key].type == TYPE_word       ? is_word_of(value, keys[key].values)
+	            : keys[key].type == TYPE_duration ? config_parse_duration(value, &ns) == 0
+	                                              : true;
+	if (!good) {
+		err_set(err, 0, "%s: '%.100s' is no value of '%s' (%s)", origin, value, keys[key].name, keys[key].values);
+		return -EINVAL;
+	}
+	char *v = strdup(value), *o = strdup(origin);
+	if (!v || !o) {
+		free(v);
+		free(o);
+		return err_set(err, ENOMEM, "cannot keep a setting");
+	}
+	free(c->value[key]);
+	free(c->origin[key]);
+	c->value[key] = v;
+	c->origin[key] = o;
+	return 0;
+}
+
+const char *config_get(const struct config *c, enum config_key key)
+{
+	return c->value[key] ? c->value[key] : keys[key].def;
+}
+
+const char *config_origin(const struct config *c, enum config_key key)
+{
+	return c->value[key] ? c->origin[key] : "default";
+}
+
+int64_t config_duration(const struct config *c, enum config_key key)
+{
+	int64_t ns = 0;
+	config_parse_duration(config_get(c, key), &ns);
+	return ns;
+}
+
+void config_release(struct config *c)
+{
+	for (int k = 0; k < CONFIG_COUNT; k++) {
+		free(c->value[k]);
+		free(c->origin[k]);
+	}
+	*c = (struct config){0};
+}
+
+/* ---- files ---- */
+
+struct source {
+	struct config *c;
+	const char *path, *base;
+	config_warn *warn;
+	void *arg;
+};
+
+static void complain(const struct source *s, const char *line)
+{
+	if (s->warn)
+		s->warn(s->arg, line);
+}
+
+static char *trim(char *p)
+{
+	while (isspace((unsigned char)*p))
+		p++;
+	size_t n = strlen(p);
+	while (n && isspace((unsigned char)p[n - 1]))
+		n--;
+	p[n] = '\0';
+	return p;
+}
+
+/* A path as written in a file, made absolute. */
+static int set_path(const struct source *s, enum config_key key, const char *value, const char *origin, struct err *err)
+{
+	const char *home = getenv("HOME");
+	struct buf b = {0};
+	if (strncmp(value, "~/", 2) == 0 && home)
+		buf_printf(&b, "%s%s", home, value + 1);
+	else if (*value == '/' || !*value)
+		buf_printf(&b, "%s", value);
+	else
+		buf_printf(&b, "%s/%s", s->base, value);
+	int r = b.failed ? -ENOMEM : config_set(s->c, key, buf_cstr(&b), origin, err);
+	buf_release(&b);
+	return r;
+}
+
+static int take_line(const struct source *s, char *line, unsigned number)
+{
+	char origin[4200], text[4800];
+	snprintf(origin, sizeof(origin), "%.4096s:%u", s->path, number);
+	line = trim(line);
+	if (!*line || *line == '#')
+		return 0;
+	char *eq = strchr(line, '=');
+	if (!eq) {
+		snprintf(text, sizeof(text), "%s: not 'key = value'", origin);
+		complain(s, text);
+		return 0;
+	}
+	*eq = '\0';
+	char *name = trim(line), *value = trim(eq + 1);
+	enum config_key key;
+	if (!config_find(name, &key)) {
+		snprintf(text, sizeof(text), "%s: no setting is called '%.100s'", origin, name);
+		complain(s, text);
+		return 0;
+	}
+	struct err err = {0};
+	int r = keys[key].type == TYPE_path ? set_path(s, key, value, origin, &err)
+	                                    : config_set(s->c, key, value, origin, &err);
+	if (r == -EINVAL)
+		complain(s, err.text);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int load_fd(const struct source *s, int fd)
+{
+	char *text = malloc(FILE_MAX + 1);
+	if (!text)
+		return -ENOMEM;
+	ssize_t n = io_pread(fd, text, FILE_MAX + 1, 0);
+	char line[4800];
+	int r = 0;
+	if (n < 0 || n > FILE_MAX) {
+		if (n < 0)
+			snprintf(line, sizeof(line), "cannot read '%.4096s': %s", s->path, strerror((int)-n));
+		else
+			snprintf(line, sizeof(line), "'%.4096s' is larger than 64 KiB; it is passed over", s->path);
+		complain(s, line);
+	} else {
+		text[n] = '\0';
+		for (char *p = text; p < text + n; p++)
+			*p = *p ? *p : '?'; /* so that what follows is read too, and the line is found wrong */
+		unsigned number = 1;
+		for (char *p = text, *next; r == 0 && p; p = next, number++) {
+			next = strchr(p, '\n');
+			if (next)
+				*next++ = '\0';
+			r = take_line(s, p, number);
+		}
+	}
+	free(text);
+	return r;
+}
+
+/* owned: the file must be the user's or root's. */
+static int load(const struct source *s, bool owned)
+{
+	char line[4800];
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		if (errno != ENOENT && errno != ENOTDIR) {
+			snprintf(line, sizeof(line), "cannot open '%.4096s': %s", s->path, strerror(errno));
+			complain(s, line);
+		}
+		return 0;
+	}
+	struct stat st;
+	int r = 0;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		snprintf(line, sizeof(line), "'%.4096s' is no file; it is passed over", s->path);
+		complain(s, line);
+	} else if (owned && st.st_uid != geteuid() && st.st_uid != 0) {
+		snprintf(line, sizeof(line), "'%.4096s' belongs to somebody else; it is passed over", s->path);
+		complain(s, line);
+	} else {
+		r = load_fd(s, fd);
+	}
+	close(fd);
+	return r;
+}
+
+int config_load_file(struct config *c, const char *path, const char *base, config_warn *warn, void *arg)
+{
+	return load(&(struct source){c, path, base, warn, arg}, false);
+}
+
+static int load_user(struct config *c, config_warn *warn, void *arg)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	struct buf dir = {0}, path = {0};
+	if (xdg && *xdg == '/')
+		buf_printf(&dir, "%s/stemma", xdg);
+	else if (home && *home)
+		buf_printf(&dir, "%s/.config/stemma", home);
+	int r = 0;
+	if (dir.n) {
+		buf_printf(&path, "%s/config", buf_cstr(&dir));
+		r = path.failed ? -ENOMEM : load(&(struct source){c, buf_cstr(&path), buf_cstr(&dir), warn, arg}, true);
+	}
+	buf_release(&dir);
+	buf_release(&path);
+	return r;
+}
+
+/* The nearest .stemma/config from the working directory upwards. */
+static int load_project(struct config *c, config_warn *warn, void *arg)
+{
+	char *dir = getcwd(NULL, 0);
+	if (!dir || *dir != '/') {
+		free(dir); /* the working directory is gone, or outside the root: there is no project */
+		return 0;
+	}
+	struct buf path = {0};
+	int r = 0;
+	for (;;) {
+		buf_reset(&path);
+		buf_printf(&path, "%s/.stemma/config", strcmp(dir, "/") == 0 ? "" : dir);
+		if (path.failed) {
+			r = -ENOMEM;
+			break;
+		}
+		if (access(buf_cstr(&path), F_OK) == 0) {
+			r = load(&(struct source){c, buf_cstr(&path), dir, warn, arg}, true);
+			break;
+		}
+		char *slash = strrchr(dir, '/');
+		if (slash == dir && !dir[1])
+			break;
+		slash[slash == dir] = '\0';
+	}
+	buf_release(&path);
+	free(dir);
+	return r;
+}
+
+int config_load(struct config *c, config_warn *warn, void *arg)
+{
+	int r = config_load_file(c, "/etc/stemma.conf", "/etc", warn, arg);
+	if (r == 0)
+		r = load_user(c, warn, arg);
+	if (r == 0)
+		r = load_project(c, warn, arg);
+	for (int k = 0; r == 0 && k < CONFIG_COUNT; k++) {
+		const char *v = getenv(keys[k].env);
+		struct err err = {0};
+		if (!v || !*v)
+			continue;
+		r = config_set(c, (enum config_key)k, v, keys[k].env, &err);
+		if (r == -EINVAL) {
+			if (warn)
+				warn(arg, err.text);
+			r = 0;
+		}
+	}
+	return r;
+}
