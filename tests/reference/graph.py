@@ -73,7 +73,7 @@ class Process:
     def __init__(self, identity):
         self.identity = identity  # boot, pidns, pid, started
         self.births, self.execs, self.exits = [], defaultdict(list), []  # (order, ...) each
-        self.birth = self.parent = None  # of the birth that counts
+        self.forks = []  # the births that name a parent, first the one that counts
         self.executions = {}  # n -> Execution
 
 
@@ -189,15 +189,15 @@ class Facts:
                 process = self.processes.setdefault(identity, Process(identity))
                 process.births.append((order(e), e, host, processes.get(e.get("parent", 0))))
                 processes[e["p"]] = process
-                current.setdefault(identity, 0)
+                current.setdefault(e["p"], 0)
             elif kind == "exec" and proc:
                 proc.execs[e["n"]].append((order(e), e, host))
-                current[proc.identity] = e["n"]
+                current[e["p"]] = e["n"]
             elif kind == "exit" and proc:
                 proc.exits.append((order(e), e))
             elif kind == "access" and proc and e.get("file") in files:
                 file = files[e["file"]]
-                access = accesses[e["seq"]] = Access(e, (proc, current[proc.identity]), file)
+                access = accesses[e["seq"]] = Access(e, (proc, current[e["p"]]), file)
                 if access.mode & STATE:
                     access.fps = states.get(file.identity)
                 self.accesses.append(access)
@@ -212,7 +212,7 @@ class Facts:
                 self.name_events.append((order(e), name, e["op"], files[e["file"]], e.get("path", ""), e.get("old", "")))
             elif kind == "link" and proc and e.get("other") in processes:
                 other = processes[e["other"]]
-                self.links.append((e, (proc, current[proc.identity]), (other, current[other.identity])))
+                self.links.append((e, (proc, current[e["p"]]), (other, current[e["other"]])))
 
     def read_file(self, e, host_name, domains, files):
         kind = e.get("kind", 0)
@@ -236,8 +236,8 @@ class Facts:
 
     def build_executions(self):
         for process in self.processes.values():
-            _, birth, host, process.parent = min(process.births, key=lambda b: b[0])
-            process.birth = birth
+            _, birth, host, _ = min(process.births, key=lambda b: b[0])
+            process.forks = sorted((b for b in process.births if b[3]), key=lambda b: b[0])
             process.executions[0] = Execution(process, 0, host)
             process.executions[0].start = birth["t"] if birth.get("forked") is None else birth["forked"]
             for n, execs in process.execs.items():
@@ -582,10 +582,11 @@ class Graph:
     def build_processes(self):
         """B13."""
         for process in self.facts.processes.values():
-            child, parent = process.executions[0], process.parent
-            if parent:
-                born = [n for n, x in parent.executions.items() if x.start <= process.birth["t"]]
-                self.inform(child, parent.executions[max(born, default=0)], FORK, True, child.start, process.birth["t"])
+            if process.forks:
+                _, fork, _, parent = process.forks[0]
+                born = [n for n, x in parent.executions.items() if x.start <= fork["t"]]
+                forked = fork["t"] if fork.get("forked") is None else fork["forked"]
+                self.inform(process.executions[0], parent.executions[max(born, default=0)], FORK, True, forked, fork["t"])
             numbers = sorted(process.executions)
             for n, following in zip(numbers, numbers[1:]):
                 x = process.executions[following]
