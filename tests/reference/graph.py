@@ -557,7 +557,7 @@ class Graph:
                 continue
             edge.via = CACHE
             for (user, used), use in self.used.items():
-                if user is execution and used.file.paths & sources and use.lo <= edge.hi:
+                if user is execution and used.file is not version.file and used.file.paths & sources and use.lo <= edge.hi:
                     replaced[version].add(used)
         for version, sources in replaced.items():
             for key in [k for k in self.derived if k[0] is version]:
@@ -584,9 +584,10 @@ class Graph:
         for process in self.facts.processes.values():
             if process.forks:
                 _, fork, _, parent = process.forks[0]
-                born = [n for n, x in parent.executions.items() if x.start <= fork["t"]]
+                born = [x for x in parent.executions.values() if x.start <= fork["t"]]
+                current = max(born, key=lambda x: (x.start, x.n), default=parent.executions[0])
                 forked = fork["t"] if fork.get("forked") is None else fork["forked"]
-                self.inform(process.executions[0], parent.executions[max(born, default=0)], FORK, True, forked, fork["t"])
+                self.inform(process.executions[0], current, FORK, True, forked, fork["t"])
             numbers = sorted(process.executions)
             for n, following in zip(numbers, numbers[1:]):
                 x = process.executions[following]
