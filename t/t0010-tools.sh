@@ -141,9 +141,13 @@ check 'reasons of skipped points are printed'
 [ "$(tail -n 1 "$tmp/out")" = '3 passed, 0 failed, 2 skipped' ]
 check 'the count is the last line, alone'
 
+printf '%s\n' '{"name": "a / c", "result": "OK", "stdout": "[ RUN      ] x\n[       OK ] x\n[ RUN      ] y\n# skipped: y: no disk\n[  SKIPPED ] y\n[==========] 2 test(s) run.\n[  PASSED  ] 1 test(s).\n[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] y\n"}' >>"$tmp/record"
+says 0 '4 passed, 0 failed, 3 skipped' run_tests && grep -qxF 'skipped: c: y: no disk' "$tmp/out"
+check 'cases of a cmocka program are counted, and why one was skipped'
+
 echo 1 >"$tmp/meson-status"
 printf '%s\n' '{"name": "a / bad", "result": "FAIL", "stdout": "1..2\nok 1 - x\nnot ok 2 - y\n# why\n"}' >>"$tmp/record"
-says 1 '4 passed, 1 failed, 2 skipped' run_tests && grep -q '# why' "$tmp/out"
+says 1 '5 passed, 1 failed, 3 skipped' run_tests && grep -q '# why' "$tmp/out"
 check 'a failed point fails, and its words are shown'
 
 printf '%s\n' '{"name": "a / died", "result": "ERROR", "stdout": "1..2\nok 1 - x\n"}' >"$tmp/record"
