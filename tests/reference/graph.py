@@ -73,7 +73,6 @@ class Process:
     def __init__(self, identity):
         self.identity = identity  # boot, pidns, pid, started
         self.births, self.execs, self.exits = [], defaultdict(list), []  # (order, ...) each
-        self.forks = []  # the births that name a parent, first the one that counts
         self.executions = {}  # n -> Execution
 
 
@@ -237,7 +236,6 @@ class Facts:
     def build_executions(self):
         for process in self.processes.values():
             _, birth, host, _ = min(process.births, key=lambda b: b[0])
-            process.forks = sorted((b for b in process.births if b[3]), key=lambda b: b[0])
             process.executions[0] = Execution(process, 0, host)
             process.executions[0].start = birth["t"] if birth.get("forked") is None else birth["forked"]
             for n, execs in process.execs.items():
@@ -582,8 +580,9 @@ class Graph:
     def build_processes(self):
         """B13."""
         for process in self.facts.processes.values():
-            if process.forks:
-                _, fork, _, parent = process.forks[0]
+            for _, fork, _, parent in process.births:
+                if parent is None:
+                    continue
                 born = [x for x in parent.executions.values() if x.start <= fork["t"]]
                 current = max(born, key=lambda x: (x.start, x.n), default=parent.executions[0])
                 forked = fork["t"] if fork.get("forked") is None else fork["forked"]
@@ -628,7 +627,7 @@ class Graph:
         for (t, _, _), host, op, file, path, old in sorted(self.facts.name_events, key=lambda n: n[0]):
             if file.kind not in NAMED:
                 continue
-            if op in (OP_SEEN, OP_CREATE, OP_LINK):
+            if op in (OP_SEEN, OP_CREATE, OP_LINK) or (op == OP_RENAME and path == old):
                 begin(host, path, file, t)
             elif op in (OP_UNLINK, OP_REPLACE):
                 if holds(host, path, file):
