@@ -34,6 +34,7 @@ struct keeper {
 	pid_t worker;
 	int worker_alive;
 	int listener;
+	bool trace; /* by ptrace, not by notification */
 	int signals; /* signalfd */
 	unsigned mine[65]; /* signals this process received */
 	sigset_t before; /* the signal mask we were started with */
@@ -59,7 +60,7 @@ static int send_fd(int sock, int fd, int word)
 }
 
 /* The descriptor, or the negative word that came instead, or -EPIPE. */
-static int recv_fd(int sock)
+static int recv_fd(int sock, int *ret_word)
 {
 	union {
 		struct cmsghdr h;
@@ -79,19 +80,28 @@ static int recv_fd(int sock)
 		return word < 0 ? word : -EPIPE;
 	int fd;
 	memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	*ret_word = word;
 	return fd;
 }
 
 /* ---- the command -------------------------------------------------------------------------------------------------------- */
 
+static int install(struct keeper *k, const struct sock_fprog *prog)
+{
+	return k->trace ? trace_install(prog) : notify_install(prog);
+}
+
 static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, const int socks[2])
 {
 	sigprocmask(SIG_SETMASK, &k->before, NULL);
-	int fd = prog ? notify_install(prog) : -ENOSYS;
-	if (prog && fd == -EACCES) {
-		/* Without privilege a filter needs no_new_privs; with it, set-id programs keep working. */
+	char go = 0;
+	/* With ptrace the tracer must be there before the filter is. */
+	bool wanted = prog && (!k->trace || (read(socks[1], &go, 1) == 1 && go == 'y'));
+	int fd = wanted ? install(k, prog) : -ENOSYS;
+	if (wanted && fd == -EACCES) {
+		/* Without privilege a filter needs no_new_privs; with privilege, set-id programs keep theirs. */
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		fd = notify_install(prog);
+		fd = install(k, prog);
 	}
 	int nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
 	for (int i = 0; i < 2; i++) {
@@ -452,7 +462,13 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	for (int i = 0; null >= 0 && i < 3; i++)
 		dup2(null, i);
 	(void)!chdir("/");
-	int fd = recv_fd(pair[0]);
+	bool seized = k->trace && prog && trace_seize(pid) == 0;
+	if (k->trace)
+		(void)!write(pair[0], seized ? "y" : "n", 1);
+	if (seized)
+		worker_trace(w); /* the filter's message waits for nobody */
+	int nnp = 0, fd = recv_fd(pair[0], &nnp);
+	w->sup.nnp = nnp;
 	close(pair[0]);
 	if (fd < 0) {
 		/* No filter: the command runs unrecorded. Wait for it all the same. */
@@ -481,7 +497,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
 {
 	static struct worker w; /* big tables: not on the stack */
-	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1};
+	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1, .trace = o->transport == TRANSPORT_TRACE};
 	struct sup *s = &w.sup;
 	struct sock_fprog prog = {0};
 	char host[256] = "localhost", day[128];
@@ -506,13 +522,15 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	bool unsafe = set_id(o->argv[0]);
 	bool off = o->mode == CAPTURE_OFF || unsafe;
 	s->tree_only = o->mode == CAPTURE_TREE;
-	say_run(s, o, off ? "off" : s->tree_only ? "tree/notify" : "complete/notify");
+	char mode[32];
+	snprintf(mode, sizeof(mode), "%s/%s", s->tree_only ? "tree" : "complete", k.trace ? "trace" : "notify");
+	say_run(s, o, off ? "off" : mode);
 	if (s->tree_only || off)
 		sup_gap(s, NULL, TERM_gap_tree_only, 0, s->tree_only ? "only processes were recorded" : "only the run itself was recorded");
 	if (unsafe)
 		sup_gap(s, NULL, TERM_gap_privilege_lost, 0, "a set-id program runs with its privilege and is not looked into");
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	bool filter = !off && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, true, &why, &prog) == 0;
+	bool filter = !off && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, !k.trace, &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -546,9 +564,10 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		return run_bare(o, err, ret_status);
 	}
 	k.worker_alive = 1;
-	k.listener = recv_fd(pair[0]);
+	int nnp;
+	k.listener = recv_fd(pair[0], &nnp);
 	close(pair[0]);
-	if (k.listener < 0 && !off)
+	if (k.listener < 0 && !off && !k.trace)
 		*ret_note = "nothing could be recorded: this system lets no call be stopped";
 	/* The command's output is its own: whoever reads it must see its end when the command closes it. */
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -105,7 +105,7 @@ static uint64_t own_cpu(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static void command_ended(struct worker *w, int status)
+void worker_command_ended(struct worker *w, int status)
 {
 	struct sup *s = &w->sup;
 	struct proc *p = proc_by_pid(s, s->root);
@@ -118,6 +118,7 @@ static void command_ended(struct worker *w, int status)
 	log_writer_flush(s->log);
 	w->control->status = status;
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
+	notice(w);
 }
 
 /* Children of this process: the command, and orphans that came to us. */
@@ -150,8 +151,7 @@ static void reap(struct worker *w)
 		if (WIFSTOPPED(status)) {
 			kill(w->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
 		} else {
-			command_ended(w, status);
-			notice(w);
+			worker_command_ended(w, status);
 		}
 	}
 }
@@ -172,7 +172,7 @@ static void bury(struct sup *s)
 	} while (n == 64);
 }
 
-static void finish(struct worker *w)
+void worker_finish(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	for (unsigned i = 0; i < HASH_SIZE; i++)
@@ -187,24 +187,38 @@ static void finish(struct worker *w)
 	_exit(0);
 }
 
-void worker_main(struct worker *w)
+void worker_signals(struct worker *w)
 {
-	struct sup *s = &w->sup;
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
-	int sfd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	int events = epoll_create1(EPOLL_CLOEXEC);
-	struct epoll_event ee = {.events = EPOLLIN, .data.fd = sfd};
-	epoll_ctl(events, EPOLL_CTL_ADD, sfd, &ee);
-	/* Only the hang-up matters here: nobody is left under the filter. The stops themselves go to the server. */
-	ee = (struct epoll_event){.events = 0, .data.fd = s->listener};
-	epoll_ctl(events, EPOLL_CTL_ADD, s->listener, &ee);
+	w->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct rlimit rl;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
 		rl.rlim_cur = rl.rlim_max; /* a pidfd a process */
 		setrlimit(RLIMIT_NOFILE, &rl);
 	}
+}
+
+/* Counts what was sent to the whole process group: the keeper must not pass it on again. */
+void worker_take_signals(struct worker *w)
+{
+	struct signalfd_siginfo si;
+	while (read(w->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		if (si.ssi_signo <= 64)
+			__atomic_add_fetch(&w->control->got[si.ssi_signo], 1, __ATOMIC_RELEASE);
+}
+
+void worker_main(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	worker_signals(w);
+	int events = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ee = {.events = EPOLLIN, .data.fd = w->signals};
+	epoll_ctl(events, EPOLL_CTL_ADD, w->signals, &ee);
+	/* Only the hang-up matters here: nobody is left under the filter. The stops themselves go to the server. */
+	ee = (struct epoll_event){.events = 0, .data.fd = s->listener};
+	epoll_ctl(events, EPOLL_CTL_ADD, s->listener, &ee);
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
@@ -222,19 +236,15 @@ void worker_main(struct worker *w)
 		traps = s->traps;
 		int n = epoll_wait(events, got, 4, busy ? TICK_MS : 20 * TICK_MS);
 		pthread_mutex_lock(&s->lock);
-		for (int i = 0; i < n; i++) {
-			struct signalfd_siginfo si;
+		for (int i = 0; i < n; i++)
 			over |= got[i].data.fd == s->listener;
-			while (got[i].data.fd == sfd && read(sfd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-				if (si.ssi_signo <= 64)
-					__atomic_add_fetch(&w->control->got[si.ssi_signo], 1, __ATOMIC_RELEASE);
-		}
+		worker_take_signals(w);
 		reap(w);
 		bury(s);
 		if (log_writer_pending(s->log))
 			log_writer_flush(s->log);
 		if (over && __atomic_load_n(&w->control->ended, __ATOMIC_ACQUIRE))
-			finish(w);
+			worker_finish(w);
 		pthread_mutex_unlock(&s->lock);
 		if (over)
 			usleep(500); /* the command's own end is about to arrive */

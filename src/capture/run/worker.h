@@ -23,10 +23,19 @@ struct worker {
 	struct control *control;
 	pid_t keeper;
 	int notice; /* written to whenever control changes */
+	int signals; /* signalfd */
 };
 
 /* Records until nobody is left. The caller has set up sup.log, sup.run, sup.listener, sup.root and the flags. Never returns. */
 _Noreturn void worker_main(struct worker *w);
+/* The same by ptrace (trace.c); the command has been seized. */
+int trace_seize(pid_t pid);
+_Noreturn void worker_trace(struct worker *w);
+/* Parts that both transports share. */
+void worker_signals(struct worker *w);
+void worker_take_signals(struct worker *w);
+void worker_command_ended(struct worker *w, int status);
+_Noreturn void worker_finish(struct worker *w);
 /* Fills in what is the same for every process: clock, namespaces, credentials. */
 void sup_init(struct sup *s);
 

@@ -33,6 +33,11 @@ int notify_install(const struct sock_fprog *prog)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+int trace_install(const struct sock_fprog *prog)
+{
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0UL, prog) < 0 ? -errno : 0;
+}
+
 void notify_tune(int listener)
 {
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);

@@ -67,6 +67,9 @@ int trap_filter(unsigned sets, bool notify, struct err *err, struct sock_fprog *
 enum call trap_call(uint32_t arch, int nr, bool *ret_compat);
 enum call trap_call_native(int nr);
 
+/* Installs a filter whose action is SECCOMP_RET_TRACE on the calling thread, which must have a tracer. 0 or -errno. */
+int trace_install(const struct sock_fprog *prog);
+
 /* ---- user notification (notify.c) ---- */
 
 /* Installs the filter on the calling thread and makes it a listener: the descriptor, or -errno (-EBUSY: there is one

@@ -1,0 +1,122 @@
+/* The second transport: ptrace, for systems without user notification, and only when asked for. Every stopped call stops again at its
+ * end, so that results are settled at once; the price is two stops of 12 µs, one tracer, set-id programs without their
+ * privilege, no second tracer (gdb, strace) inside the run, and calls that fail if the worker is killed. */
+#include "capture/run/worker.h"
+
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPTIONS (PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
+
+/* glibc's header and the kernel's cannot be used together, and only the kernel's has everything. */
+static long trace(long request, pid_t pid, long addr, const void *data)
+{
+	return syscall(SYS_ptrace, request, (long)pid, addr, data);
+}
+
+int trace_seize(pid_t pid)
+{
+	return trace(PTRACE_SEIZE, pid, 0, (void *)(long)OPTIONS) < 0 ? -errno : 0;
+}
+
+/* Stays on the processor of the process that stopped last: waking another one costs more than the stop (doc/spikes.md). */
+static void follow(void)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET((unsigned)sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static bool wants_result(enum call call)
+{
+	return call != CALL_exit && call != CALL_execve && call != CALL_execveat;
+}
+
+/* At the beginning of a call. Returns the request that lets it go on. */
+static int entry_stop(struct sup *s, pid_t tid)
+{
+	struct ptrace_syscall_info info;
+	struct trap t = {.tid = tid};
+	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_SECCOMP)
+		return PTRACE_CONT;
+	t.call = trap_call(info.arch, (int)info.seccomp.nr, &t.compat);
+	for (int i = 0; i < 6; i++)
+		t.args[i] = info.seccomp.args[i];
+	sup_trap(s, &t);
+	return wants_result(t.call) && s->pending ? PTRACE_SYSCALL : PTRACE_CONT;
+}
+
+static void ended(struct worker *w, pid_t pid, int status)
+{
+	struct sup *s = &w->sup;
+	struct proc *p = proc_by_pid(s, pid);
+	if (p) {
+		pending_drop(s, p);
+		proc_status(s, p, status);
+		if (pid != s->root)
+			proc_dead(s, p);
+	}
+	if (pid == s->root) {
+		worker_command_ended(w, status);
+		p = proc_by_pid(s, pid);
+		if (p)
+			proc_dead(s, p);
+	}
+}
+
+static void stopped(struct worker *w, pid_t tid, int status)
+{
+	struct sup *s = &w->sup;
+	int sig = WSTOPSIG(status), event = status >> 16, request = PTRACE_CONT;
+	long inject = 0;
+	if (event == PTRACE_EVENT_SECCOMP) {
+		request = entry_stop(s, tid);
+	} else if (sig == (SIGTRAP | 0x80)) {
+		pending_settle(s, tid);
+	} else if (event == PTRACE_EVENT_STOP) {
+		bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+		if (group) {
+			request = PTRACE_LISTEN;
+			if (tid == s->root)
+				kill(w->keeper, SIGSTOP);
+		}
+	} else if (!event) {
+		inject = sig; /* a signal on its way to the program */
+	}
+	trace(request, tid, 0, (void *)inject);
+}
+
+void worker_trace(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	worker_signals(w);
+	bool pinned = false;
+	for (;;) {
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL | (log_writer_pending(s->log) ? WNOHANG : 0));
+		if (tid == 0) {
+			log_writer_flush(s->log);
+			continue;
+		}
+		if (tid < 0) {
+			if (errno == EINTR)
+				continue;
+			break; /* nobody left */
+		}
+		if (!pinned)
+			follow();
+		pinned = true;
+		worker_take_signals(w);
+		if (WIFSTOPPED(status))
+			stopped(w, tid, status);
+		else
+			ended(w, tid, status);
+	}
+	worker_finish(w);
+}
