@@ -24,9 +24,9 @@ struct run_options {
  * (a static sentence, NULL if all is well), and the command runs. */
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note);
 
-/* What works here, for `stemma doctor`: 0 or -errno, and a sentence. Each really does the thing in a child process. */
-int capture_probe_notify(struct err *err);
-int capture_probe_trace(struct err *err);
-int capture_probe_memory(struct err *err);
+/* What works here, for `stemma doctor`: 0, and what a stop costs in ns; or -errno with a sentence. Each really does the thing in a
+ * child process, a few thousand times. */
+int capture_probe_notify(struct err *err, double *ret_ns);
+int capture_probe_trace(struct err *err, double *ret_ns);
 
 #endif

@@ -14,7 +14,7 @@
 #define OPTIONS (PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
 
 /* glibc's header and the kernel's cannot be used together, and only the kernel's has everything. */
-static long trace(long request, pid_t pid, long addr, const void *data)
+static long trace(long request, pid_t pid, long addr, void *data)
 {
 	return syscall(SYS_ptrace, request, (long)pid, addr, data);
 }
@@ -119,4 +119,19 @@ void worker_trace(struct worker *w)
 			ended(w, tid, status);
 	}
 	worker_finish(w);
+}
+
+/* For the probe: lets a seized child run to its end through its stops, reading each call as the worker would. */
+void trace_loop(pid_t pid)
+{
+	int status;
+	struct ptrace_syscall_info info;
+	follow();
+	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)) {
+		long inject = status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
+		bool entry = status >> 16 == PTRACE_EVENT_SECCOMP;
+		if (entry)
+			trace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info);
+		trace(entry ? PTRACE_SYSCALL : PTRACE_CONT, pid, 0, (void *)inject);
+	}
 }

@@ -30,6 +30,7 @@ struct worker {
 _Noreturn void worker_main(struct worker *w);
 /* The same by ptrace (trace.c); the command has been seized. */
 int trace_seize(pid_t pid);
+void trace_loop(pid_t pid);
 _Noreturn void worker_trace(struct worker *w);
 /* Parts that both transports share. */
 void worker_signals(struct worker *w);

@@ -1,0 +1,142 @@
+/* Probes for `stemma doctor`: each does the thing for real in a child process and measures it. */
+#include "capture/run/run.h"
+#include "capture/run/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TURNS 2000
+
+static double now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+static double loop(void)
+{
+	double start = now();
+	for (int i = 0; i < TURNS; i++) {
+		int fd = open("/proc/self/status", O_PATH | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+	}
+	return (now() - start) / TURNS;
+}
+
+/* The child puts itself under the filter, says how that went, opens files, and says what an open took. */
+static _Noreturn void child(int sock, const struct sock_fprog *prog, bool trace)
+{
+	char go;
+	if (trace && read(sock, &go, 1) != 1)
+		_exit(1);
+	int fd = trace ? trace_install(prog) : notify_install(prog);
+	if (fd == -EACCES) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		fd = trace ? trace_install(prog) : notify_install(prog);
+	}
+	(void)!write(sock, &fd, sizeof(fd));
+	if (fd < 0 || (!trace && read(sock, &go, 1) != 1))
+		_exit(1);
+	double ns = loop();
+	(void)!write(sock, &ns, sizeof(ns));
+	_exit(0);
+}
+
+static int answer_all(int listener, pid_t pid)
+{
+	struct notify_slot slot;
+	struct trap t;
+	int unreadable = 0;
+	for (;;) {
+		int status;
+		int rc = notify_recv(listener, &slot, &t);
+		if (rc == -EINTR)
+			continue;
+		if (rc < 0)
+			return waitpid(pid, &status, WNOHANG) == pid ? unreadable : rc;
+		char text[64];
+		if (t.call == CALL_openat && remote_string(t.tid, t.args[1], text, sizeof(text)) < 0)
+			unreadable = -EPERM;
+		bool last = t.call == CALL_exit;
+		notify_continue(listener, &slot);
+		if (last)
+			return unreadable;
+	}
+}
+
+static int probe(bool trace, struct err *err, double *ret_ns)
+{
+	struct sock_fprog prog = {0};
+	int pair[2], rc = trap_filter(TRAP_TREE | TRAP_FILE, !trace, err, &prog);
+	if (rc < 0)
+		return rc;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		free(prog.filter);
+		return err_set(err, errno, "cannot make a socket pair");
+	}
+	double bare = loop(), ns = 0;
+	pid_t pid = fork();
+	if (pid == 0)
+		child(pair[1], &prog, trace);
+	close(pair[1]);
+	free(prog.filter);
+	if (pid < 0) {
+		close(pair[0]);
+		return err_set(err, errno, "cannot start a process");
+	}
+	int fd = -1, listener = -1;
+	if (trace) {
+		rc = trace_seize(pid);
+		if (rc == 0 && write(pair[0], "y", 1) == 1)
+			trace_loop(pid);
+		else
+			kill(pid, SIGKILL);
+		if (rc == 0 && read(pair[0], &fd, sizeof(fd)) == (ssize_t)sizeof(fd) && fd < 0)
+			rc = fd;
+	} else if (read(pair[0], &fd, sizeof(fd)) != (ssize_t)sizeof(fd) || fd < 0) {
+		rc = fd < 0 ? fd : -EPIPE;
+	} else {
+		int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		listener = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+		rc = listener < 0 ? -errno : 0;
+		if (pidfd >= 0)
+			close(pidfd);
+		if (rc < 0) {
+			kill(pid, SIGKILL);
+		} else {
+			notify_tune(listener);
+			rc = write(pair[0], "y", 1) == 1 ? answer_all(listener, pid) : -EPIPE;
+		}
+	}
+	if (rc == 0 && read(pair[0], &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
+		rc = -EPIPE;
+	if (listener >= 0)
+		close(listener);
+	close(pair[0]);
+	waitpid(pid, NULL, 0);
+	if (rc < 0)
+		return err_set(err, -rc, trace ? "ptrace with a seccomp filter" : "seccomp user notification");
+	*ret_ns = ns - bare;
+	return 0;
+}
+
+int capture_probe_notify(struct err *err, double *ret_ns)
+{
+	return probe(false, err, ret_ns);
+}
+
+int capture_probe_trace(struct err *err, double *ret_ns)
+{
+	return probe(true, err, ret_ns);
+}

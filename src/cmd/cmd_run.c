@@ -1,0 +1,71 @@
+/* stemma run: run a command and record it. */
+#include "capture/run/run.h"
+#include "cmd/cmd.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static int one_of(const char *value, const char *const words[], int *ret)
+{
+	for (int i = 0; value && words[i]; i++)
+		if (!strcmp(value, words[i])) {
+			*ret = i;
+			return 0;
+		}
+	return value ? -1 : 0;
+}
+
+/* Ends as the command ended; of a signal too, but without a core file of our own beside the command's. */
+static int end_as(int status)
+{
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	struct rlimit none = {0, 0};
+	setrlimit(RLIMIT_CORE, &none);
+	struct sigaction act = {.sa_handler = SIG_DFL};
+	sigaction(WTERMSIG(status), &act, NULL);
+	sigset_t all;
+	sigemptyset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+int cmd_run(struct cmd *c, const struct opts_run *o)
+{
+	static const char *const modes[] = {"complete", "tree", "off", NULL};
+	static const char *const transports[] = {"auto", "notify", "trace", NULL};
+	struct err err = {0};
+	int mode = CAPTURE_COMPLETE, transport = TRANSPORT_AUTO, status = 0;
+	const char *note = NULL;
+	char *home = NULL;
+
+	if (c->n_operands == 0)
+		return say_usage(c, "no command to run");
+	if (one_of(o->capture, modes, &mode) < 0)
+		return say_usage(c, "capture mode '%s' is not one of complete, tree, off", o->capture);
+	if (one_of(o->transport, transports, &transport) < 0)
+		return say_usage(c, "transport '%s' is not one of auto, notify, trace", o->transport);
+	for (size_t i = 0; i < o->label.n; i++)
+		if (!strchr(o->label.v[i], '='))
+			return say_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);
+	/* A record that cannot be kept is said, but never keeps the command from running. */
+	struct err where = {0};
+	if (store_places(cmd_home(c), &where, &home, NULL) < 0)
+		home = NULL;
+	struct run_options opts = {.argv = c->operands,
+							   .home = home,
+							   .labels = (const char *const *)o->label.v,
+							   .mode = (enum capture_mode)mode,
+							   .transport = (enum capture_transport)transport};
+	int rc = capture_run(&opts, &err, &status, &note);
+	free(home);
+	if (rc < 0)
+		return say_err(&err, STATUS_SELF);
+	if (note && !o->quiet)
+		say("%s", note);
+	return end_as(status);
+}
