@@ -186,8 +186,8 @@ static void take_file(struct facts *f, const struct event *ev)
 			return;
 		}
 	}
-	if (ev->file.group && (group = file_of(f, ev->file.group)) == VEC_NONE)
-		return;
+	if (ev->file.group)
+		group = file_of(f, ev->file.group);
 	if ((absent || ev->file.path.n) && (path = paths_add(&g->paths, &g->words, ev->file.path)) == VEC_NONE) {
 		g->failed = true;
 		return;
@@ -213,7 +213,7 @@ static void take_file(struct facts *f, const struct event *ev)
 		file->group = group;
 	}
 	set(f, &f->files, ev->file.num, id);
-	if (ev->file.path.n && gkind_has_names(kind))
+	if (ev->file.path.n && !absent) /* whether its names count is known at the end */
 		name_event(f, ev, TERM_nameop_seen, id, ev->file.path, (struct str){0});
 }
 

@@ -123,7 +123,8 @@ static void replay_one(struct replay *r, const struct gname_event *e)
 		end(r, e->path, e->file, t);
 		break;
 	case TERM_nameop_rename:
-		end(r, e->old, e->file, t);
+		if (e->old != e->path)
+			end(r, e->old, e->file, t);
 		begin(r, e->path, e->file, t);
 		if (r->g->files.v[e->file].kind == TERM_kind_directory && e->old != VEC_NONE && e->old != e->path &&
 		    r->g->paths.list.v[e->path].length)
