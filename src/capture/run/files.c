@@ -437,21 +437,24 @@ void proc_sweep(struct sup *s, struct proc *p)
 {
 	p->nsince = 0;
 	struct held *held;
-	size_t n = proc_walk(s, p, false, &held);
+	size_t n = proc_walk(s, p, false, &held), nmaps;
+	struct mapped *maps;
+	bool sure = proc_maps(p, &maps, &nmaps);
 	struct access *next;
 	for (struct access *a = p->live; a; a = next) {
 		next = a->proc_next;
 		bool open = false;
+		if (a->file->kind == TERM_kind_pseudo || a->file->kind == TERM_kind_absent) {
+			access_free(a);
+			continue;
+		}
 		for (size_t i = 0; i < n && !open; i++)
 			open = held[i].file == a->file;
-		if (open || !begun(s, a))
-			continue;
-		if (a->file->kind == TERM_kind_pseudo || a->file->kind == TERM_kind_absent)
-			access_free(a);
-		else if (!proc_maps(p, a->file))
+		if (!open && sure && !mapped_has(maps, nmaps, a->file) && begun(s, a))
 			access_end(s, a, sup_now(s));
 	}
 	free(held);
+	free(maps);
 }
 
 /* Reads that were begun once and are ended by the process's own end need no event: the graph knows that end. */

@@ -254,7 +254,12 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 /* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
 bool proc_holds(struct proc *p, const struct file *f);
-bool proc_maps(struct proc *p, const struct file *f);
+/* The files it has mapped: malloc'ed. False when that cannot be told. */
+struct mapped {
+	uint64_t dev, ino;
+};
+bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n);
+bool mapped_has(const struct mapped *v, size_t n, const struct file *f);
 /* Bytes it has given to writes; UINT64_MAX unknown. Read at most once a stop. */
 uint64_t proc_wchar(struct sup *s, struct proc *p);
 /* Where its stack begins: another one after each exec. */

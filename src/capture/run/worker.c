@@ -230,10 +230,8 @@ void worker_main(struct worker *w)
 			_exit(1); /* the keeper takes over */
 	}
 	uint64_t traps = 0;
-	for (bool over = false;;) {
+	for (bool over = false, busy = true;;) {
 		struct epoll_event got[4];
-		bool busy = log_writer_pending(s->log) || s->traps != traps;
-		traps = s->traps;
 		int n = epoll_wait(events, got, 4, busy ? TICK_MS : 20 * TICK_MS);
 		pthread_mutex_lock(&s->lock);
 		for (int i = 0; i < n; i++)
@@ -243,6 +241,8 @@ void worker_main(struct worker *w)
 		bury(s);
 		if (log_writer_pending(s->log))
 			log_writer_flush(s->log);
+		busy = s->traps != traps;
+		traps = s->traps;
 		if (over && __atomic_load_n(&w->control->ended, __ATOMIC_ACQUIRE))
 			worker_finish(w);
 		pthread_mutex_unlock(&s->lock);
