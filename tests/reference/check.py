@@ -179,8 +179,9 @@ def shrink(stages, still):
         part = without(stages, set(chosen))
         return chosen if part and len(chosen) < len(keys) and still(part) else None
 
-    for merged in ([[sum(stages, [])]], [[[e for stage in stages for log in stage for e in log]]]):
-        if len(stages) > 1 and still(merged):
+    everything = [log for stage in stages for log in stage]
+    for merged in ([everything], [[[e for log in everything for e in log]]]):
+        if merged != stages and still(merged):
             stages = merged
     for session in sorted({k[0] for k in keys}):
         smaller = holds([k for k in keys if k[0] != session])

@@ -53,10 +53,11 @@ class World:
         self.now = 1000
         self.jitter = r.choice((0, 0, 0, 4))  # how far events of a session may be out of order in time
         self.step = r.choice((1, 3, 10))
+        self.appending = r.choice((0.35, 0.35, 0.9))
         self.inodes = r.choice((1, 2, 2, 4))
         self.gens = r.choice((1, 1, 2))
-        hosts = [Host(n, r, self.skew) for n in range(r.choice((1, 1, 2, 3)))]
-        self.sessions = [Session(r.getrandbits(64) or 1, r.choice(hosts)) for _ in range(r.choice((1, 1, 2, 3, 5)))]
+        hosts = [Host(n, r, self.skew) for n in range(r.choice((2, 3) if self.skew else (1, 1, 2, 3)))]
+        self.sessions = [Session(r.getrandbits(64) or 1, r.choice(hosts)) for _ in range(r.choice((2, 3) if self.skew else (1, 1, 2, 3, 5)))]
         self.kinds = {}  # (domain, ino) -> kind
         self.fuzzy_kinds = r.random() < 0.05
         self.favourite = r.choice((REGULAR, REGULAR, REGULAR, REGULAR, 0))  # of new files
@@ -140,7 +141,7 @@ class World:
             session.emit(self.time(session), "file", num=number, kind=ABSENT, path=r.choice(self.paths))
             session.files.append((number, ABSENT, None))
             return
-        domain, name = self.domain(session, r.random() < 0.5)
+        domain, name = self.domain(session, r.random() < (0.9 if self.skew else 0.5))
         if r.random() < 0.08:
             domain, name = 0, ""
         ino = r.randint(1, self.inodes)
@@ -158,7 +159,7 @@ class World:
             session.files.append((number, kind, identity))
         group = 0
         if self.groups and ino == 2 and kind == REGULAR:
-            group = next((f[0] for f in session.files if f[2] and f[2][:2] == (domain, 1)), 0)
+            group = next((f[0] for f in session.files if f[2] and f[2] == (domain, 1, r.randint(0, self.gens - 1))), 0)
         paths = DIRECTORIES if kind == DIRECTORY else self.paths
         session.emit(self.time(session), "file", num=number, kind=kind, domain=domain, ino=ino, gen=gen, group=group,
                      path=r.choice(("",) + paths + paths))
@@ -196,7 +197,7 @@ class World:
         if file[1] == PIPE and r.random() < 0.3:
             via = 7
         if mode & WRITE:
-            for bit, chance in ((CREATE, 0.15), (TRUNC, 0.2), (APPEND, 0.35), (MAPPED, 0.08)):
+            for bit, chance in ((CREATE, 0.15), (TRUNC, 0.2), (APPEND, self.appending), (MAPPED, 0.08)):
                 if r.random() < chance:
                     mode |= bit
         elif r.random() < 0.1:
