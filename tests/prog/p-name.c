@@ -282,7 +282,7 @@ CASE(c_unlinkat)
 	/* The link goes, not what it names. */
 	must(symlinkat("../in", d, "sym"));
 	must(unlinkat(d, "sym", 0));
-	truth("named-on-disk", in_dir("in"));
+	truth("not-unlinked", in_dir("in"));
 }
 
 /* A file met only by its removal. */

@@ -81,7 +81,7 @@ void truth_line(pid_t pid, const char *verb, ...)
 	size_t n = strlen(p);
 	memcpy(line, p, n);
 	line[n++] = '@';
-	n += escape(line + n, sizeof(line) - n, self_exe);
+	n += escape(line + n, sizeof(line) - n, pid ? "-" : self_exe);
 	va_list ap;
 	va_start(ap, verb);
 	for (const char *s = verb; s; s = va_arg(ap, const char *)) {
@@ -217,6 +217,10 @@ int main(int argc, char **argv)
 	/* Longer lists are the business of the test that passes them. */
 	if (at < sizeof(joined) - 16 && write(TRUTH_FD, joined, at) < 0 && errno != EBADF)
 		return 98;
+	static char cwd[PATH_MAX];
+	if (getcwd(cwd, sizeof(cwd)) && cwd[0] == '/')
+		truth("cwd", cwd);
+	truth("ids", num(geteuid()), num(getegid()));
 	for (const struct tcase *c = cases; c->name; c++)
 		if (strcmp(c->name, argv[1]) == 0) {
 			c->run(argc - 3, argv + 3);

@@ -1,0 +1,157 @@
+#!/bin/sh
+# What a program is given and gives back is the same with a recorder as without: descriptors, environment, limits, signals, arguments,
+# standard streams, status.
+# shellcheck source=tests/prog/lib.sh
+. "$(dirname "$0")/../tests/prog/lib.sh"
+
+cd "$T" || exit 1
+export STEMMA_HOME="$T/home"
+state=$PROGS/p-state
+
+# What a recorder must change: an ordinary user's new privileges are none, a variable of its own may be added.
+alike()
+{
+	grep -v -e '^env STEMMA_' -e '^env _=' -e '^TracerPid' "$1"
+}
+
+# same NAME COMMAND: the shell command with $R in front of its program empty, and `stemma run --`.
+same()
+{
+	for R in "" "$STEMMA run --"; do
+		export R
+		f=$([ -z "$R" ] && echo plain || echo recorded)
+		rm -rf "$T/d"
+		fresh "$T/d"
+		sh -c "$2" >"$T/$f.out" 2>"$T/$f.err" </dev/null
+		echo "status $?" >>"$T/$f.out"
+		alike "$T/$f.out" >"$T/$f"
+		# Which shell said that the program was killed, and where, is its own affair.
+		grep -v 'Terminated\|Killed\|Hangup' "$T/$f.err" >>"$T/$f"
+		[ ! -f "$T/d/fds" ] || cat "$T/d/fds" >>"$T/$f"
+		chmod -R u+rwx "$T/d"
+	done
+	diff "$T/plain" "$T/recorded" >"$T/why"
+	result $? "$1" "$T/why"
+}
+
+export state T
+same "all that a process is given" '$R $state all $T/d one "two words" "" "*"'
+same "an empty environment" 'env -i HOME=/nowhere STEMMA_HOME=$STEMMA_HOME $R $state all $T/d'
+same "a blocked and an ignored signal" "trap '' INT QUIT PIPE USR1; \$R \$state all \$T/d"
+same "SIGCHLD ignored" "trap '' CHLD; \$R \$state all \$T/d"
+same "limits, umask, priority" 'umask 027; ulimit -n 200; ulimit -c 0; ulimit -s 4096; nice -n 5 $R $state all $T/d'
+same "few descriptors" 'ulimit -n 24; $R $state all $T/d'
+same "many descriptors open" 'for i in 3 4 5 6 7 8; do eval "exec $i</dev/null"; done; $R $state all $T/d'
+same "standard input closed" '$R $state fds $T/d <&-'
+same "standard output closed" '$R $state fds $T/d >&-'
+same "standard error closed" '$R $state fds $T/d 2>&-'
+same "all of them closed" '$R $state fds $T/d <&- >&- 2>&-'
+same "a program that reads its input" 'printf "b\na\n" | $R sort'
+same "input left for the next" '{ $R head -c 3 >/dev/null; cat; } <$T/d/page | wc -c'
+same "output to a closed pipe" '$R yes | head -1'
+same "output to a file, appended" '$R echo one >>$T/d/in; $R echo two >>$T/d/in; cat $T/d/in'
+same "a working directory that is gone" 'mkdir $T/d/gone; cd $T/d/gone; rmdir $T/d/gone; $R $state all $T/d'
+same "a program in the background" '$R $state all $T/d & wait $!'
+same "a session of its own" 'setsid -w $R $state all $T/d'
+same "a command that is not there" '$R nosuchcommand-at-all >/dev/null 2>&1'
+same "a path that is not there" '$R $T/d/nothing >/dev/null 2>&1'
+same "a file that may not be executed" '$R $T/d/in >/dev/null 2>&1'
+same "a directory" '$R $T/d >/dev/null 2>&1'
+same "a file of unknown format" 'chmod +x $T/d/in2; echo exit 5 >$T/d/in2; $R $T/d/in2 2>/dev/null'
+same "a script without a first line, by name" 'chmod 755 $T/d/in2; echo ": exit 5" >$T/d/in2; PATH=$T/d:$PATH; sh -c in2'
+same "an option-like word" '$R echo --help -- -x'
+
+# Statuses: all of them, in one test each way.
+for i in $(seq 0 255); do
+	"$STEMMA" run -- "$PROGS/p-end" +status "$T" "$i"
+	r=$?
+	[ $r = "$i" ] || echo "status $i became $r"
+done >"$T/why" 2>&1
+[ ! -s "$T/why" ]
+result $? "statuses 0 to 255" "$T/why"
+
+# Death by signal: the recorder itself dies of it, without a core, as a parent that waits sees.
+cat >"$T/sig.py" <<'END'
+import os, subprocess, sys
+stemma, prog, d = sys.argv[1:]
+bad = 0
+for s in list(range(1, 65)):
+    if s in (17, 18, 19, 20, 21, 22, 23, 28, 32, 33):
+        continue
+    r = subprocess.call([stemma, "run", "--", prog, "+signal", d, str(s)], stderr=subprocess.DEVNULL)
+    if r != -s:
+        print("signal %d: %d" % (s, r))
+        bad = 1
+sys.exit(bad)
+END
+$PYTHON "$T/sig.py" "$STEMMA" "$PROGS/p-end" "$T" >"$T/why"
+result $? "death by every signal" "$T/why"
+[ -z "$(find "$T" -maxdepth 1 -name 'core*')" ]
+result $? "no core file of the recorder"
+
+# Signals to the recorder. sent NAME EXPECTED COMMAND: the command starts `$R $state +signals` in the background as $p, sends, waits.
+sent()
+{
+	for R in "" "$STEMMA run --"; do
+		export R
+		f=$([ -z "$R" ] && echo plain || echo recorded)
+		timeout 60 setsid -w sh -c "$2" >"$T/$f" 2>/dev/null </dev/null
+		echo "status $?" >>"$T/$f"
+	done
+	grep -q 'signal' "$T/plain" || echo "the plain run saw no signal" >>"$T/plain"
+	diff "$T/plain" "$T/recorded" >"$T/why"
+	result $? "$1" "$T/why"
+}
+ready='until grep -q ready $T/said 2>/dev/null; do sleep 0.02; done'
+sent "SIGTERM to the recorder alone is handed on once" \
+	"rm -f \$T/said; \$R \$state +signals \$T >\$T/said & p=\$!; $ready; kill -TERM \$p; wait \$p; echo \$?; cat \$T/said"
+sent "SIGUSR1 and SIGHUP too" \
+	"rm -f \$T/said; \$R \$state +signals \$T >\$T/said & p=\$!; $ready; kill -USR1 \$p; kill -HUP \$p; wait \$p; echo \$?; cat \$T/said"
+sent "a signal to the process group is not doubled" \
+	"rm -f \$T/said; trap : TERM; \$R \$state +signals \$T >\$T/said & p=\$!; $ready; kill -TERM 0; wait \$p; wait \$p; cat \$T/said"
+sent "a command that dies of SIGTERM" \
+	"rm -f \$T/said; \$R \$state +wait \$T >\$T/said & p=\$!; $ready; kill -TERM \$p; wait \$p; echo signal \$?"
+
+# Arguments.
+cat >"$T/args.py" <<'END'
+import os, resource, subprocess, sys
+stemma, prog, d, case = sys.argv[1:]
+if case == "bytes":
+    args = [bytes(range(1, 256)), b"\xff\xfe", b"", b"a\nb", b"--", "é€".encode()]
+elif case == "many":
+    args = [b"x%d" % i for i in range(30000)]
+elif case == "long":
+    args = [b"y" * 131000] * 4
+else:
+    # A little less than the kernel takes: a quarter of the stack's limit.
+    soft = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    limit = (8 << 20) // 4 if soft < 0 or soft > 8 << 20 else soft // 4
+    room = limit - sum(len(os.fsencode(k + v)) + 10 for k, v in os.environ.items()) - 40000
+    args = [b"z" * 100000] * (room // 100010)
+plain = subprocess.run([prog, b"args", d] + args, stdout=subprocess.PIPE)
+recorded = subprocess.run([stemma, b"run", b"--", prog, b"args", d] + args, stdout=subprocess.PIPE)
+print(plain.returncode, plain.stdout, recorded.returncode, recorded.stdout)
+sys.exit(plain.returncode != 0 or (plain.returncode, plain.stdout) != (recorded.returncode, recorded.stdout))
+END
+for c in bytes many long huge; do
+	rm -rf "${T:?}/home"
+	$PYTHON "$T/args.py" "$STEMMA" "$PROGS/p-state" "$T" $c >"$T/why" 2>&1 && events "$T/home" "$T/events" && grep -q session_end "$T/events"
+	result $? "arguments: $c" "$T/why"
+done
+
+# A standard stream is not held open by the recorder after the command and all that it started have ended.
+echo "ended" >"$T/expected"
+timeout 60 sh -c '"$STEMMA" run -- sh -c "echo ended" | cat' >"$T/got" 2>&1
+cmp "$T/expected" "$T/got" >"$T/why" 2>&1
+result $? "the output ends with the command" "$T/why"
+
+# A store that cannot be written harms the record, not the command.
+for place in /proc/nowhere "$T/file/x" /dev/null/x; do
+	: >"$T/file"
+	out=$(STEMMA_HOME=$place "$STEMMA" run -- sh -c 'echo out; exit 7' 2>"$T/err")
+	echo "$? $out" >"$T/got"
+	# 125: stemma's own failure, and then the command has not been started.
+	grep -q -e '^7 out$' -e '^125 $' "$T/got" && [ -s "$T/err" ]
+	result $? "a store at ${place##*/} that cannot be made" "$T/got"
+done
+finish

@@ -1,0 +1,89 @@
+#!/bin/sh
+# The recorder's worker is killed at random moments: the command ends as always, and the log can be read.
+# shellcheck source=tests/prog/lib.sh
+. "$(dirname "$0")/../tests/prog/lib.sh"
+
+times=20
+[ -z "$SLOW" ] || times=100
+D=$T/w
+cat >"$T/work.sh" <<'END'
+i=0
+while [ $i -lt 25 ]; do
+	sort x >y.tmp && mv y.tmp y$i
+	cat y$i in >>all
+	i=$((i + 1))
+done
+cat nowhere 2>/dev/null
+sort all | cksum
+exit 3
+END
+fresh "$D"
+(cd "$D" && exec sh "$T/work.sh") >"$T/expected" 2>&1
+echo "status $?" >>"$T/expected"
+
+# The processes below $1 that are workers.
+workers()
+{
+	for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != stemma-worker ] || echo "$p"
+		workers "$p"
+	done
+}
+
+killed=0
+good=0
+readable=0
+said=0
+round=0
+: >"$T/why"
+while [ $round -lt $times ]; do
+	round=$((round + 1))
+	fresh "$D"
+	rm -rf "${T:?}/home"
+	(cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run -- sh "$T/work.sh") >"$T/got" 2>"$T/err" &
+	p=$!
+	# From before the command starts to about its end.
+	sleep "0.$(printf %03d $((round * 7919 % 400)))"
+	w=$(workers $p)
+	if [ -n "$w" ]; then
+		# shellcheck disable=SC2086 # one or more numbers
+		kill -9 $w && killed=$((killed + 1))
+		hit=1
+	else
+		hit=0
+	fi
+	wait $p
+	echo "status $?" >>"$T/got"
+	if cmp -s "$T/expected" "$T/got"; then
+		good=$((good + 1))
+	else
+		echo "round $round:" >>"$T/why"
+		diff "$T/expected" "$T/got" | head -3 >>"$T/why"
+	fi
+	if events "$T/home" "$T/events" || ! grep -q -v torn "$T/events.err"; then
+		readable=$((readable + 1))
+	else
+		echo "round $round: $(head -2 "$T/events.err")" >>"$T/why"
+	fi
+	# A hole in the record is said to be one: recorder_died (7), or lost (1).
+	if [ $hit = 0 ] || grep -q '"k":"gap".*"reason":[17]\b' "$T/events" || grep -q '"k":"run_end"' "$T/events"; then
+		said=$((said + 1))
+	else
+		echo "round $round: the record does not say that the recorder died: $(tail -1 "$T/events")" >>"$T/why"
+	fi
+done
+[ $good = $times ]
+result $? "the command's result is the same, $times times" "$T/why"
+[ $readable = $times ]
+result $? "the log can be read, $times times" "$T/why"
+[ $said = $times ]
+result $? "the record says where it ends" "$T/why"
+echo "$killed of $times times a worker was killed" >"$T/killed"
+[ $killed -gt $((times / 3)) ]
+result $? "the moments were well chosen: $killed of $times hit a worker" "$T/killed"
+# A worker that waits for a command that has ended would be left for ever.
+sleep 1
+grep -l "STEMMA_HOME=$T/home" /proc/[0-9]*/environ 2>/dev/null >"$T/left"
+[ ! -s "$T/left" ]
+result $? "no process is left" "$T/left"
+finish

@@ -1,0 +1,223 @@
+# shellcheck shell=sh
+# lib.sh - the frame of the capture tests (sh; sourced by t/t02*.sh). TAP on standard output.
+#
+# The test program meson gives STEMMA (the program), STEMMA_EVTEXT and STEMMA_PROGS (the folder of p-*); without them the script
+# looks in the build folder $BUILD, or build/. As root each script runs twice: as root, and as an ordinary user.
+# Functions: case_, capture, shell_case, ok, not_ok, skip_, finish.
+
+set -u
+here=$(cd "$(dirname "$0")/.." && pwd -P)
+BUILD=${BUILD:-$here/build}
+STEMMA=${STEMMA:-$BUILD/src/cmd/stemma}
+EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext}
+PROGS=${STEMMA_PROGS:-$BUILD/tests/prog}
+CHECK=$here/tests/prog/check_capture.py
+PYTHON=/usr/bin/python3
+[ -x $PYTHON ] || PYTHON=python3
+NOBODY=65534
+SLOW=${STEMMA_SLOW:-}
+
+[ -x "$STEMMA" ] && [ -x "$EVTEXT" ] || {
+	echo "Bail out! no stemma at $STEMMA or no stemma-evtext at $EVTEXT"
+	exit 1
+}
+
+T=$(mktemp -d "${TMPDIR:-/tmp}/stemma-t.XXXXXX") || exit 1
+T=$(cd "$T" && pwd -P)
+trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap 'exit 1' INT TERM HUP
+n=${STEMMA_T_FIRST:-0}
+who=${STEMMA_T_WHO:-$(id -un)}
+failed=0
+# The environment of the runs: the same for both, and nothing of the test's own.
+unset STEMMA_EVTEXT STEMMA_PROGS STEMMA_T_FIRST STEMMA_T_WHO STEMMA_HOME STEMMA_SLOW
+
+ok()
+{
+	n=$((n + 1))
+	echo "ok $n - $who: $1"
+}
+
+# not_ok NAME [FILE]: with the lines of FILE as diagnosis.
+not_ok()
+{
+	n=$((n + 1))
+	failed=$((failed + 1))
+	echo "not ok $n - $who: $1"
+	[ -z "${2:-}" ] || sed 's/^/# /' "$2" | cut -c 1-600
+}
+
+skip_()
+{
+	n=$((n + 1))
+	echo "ok $n - $who: $1 # SKIP $2"
+}
+
+# result STATUS NAME [FILE]
+result()
+{
+	if [ "$1" = 0 ]; then ok "$2"; else not_ok "$2" "${3:-}"; fi
+}
+
+# The folder a case works in, made anew: $T/NAME/d.
+fresh()
+{
+	rm -rf "$1"
+	mkdir -p "$1/sub"
+	echo "hello in" >"$1/in"
+	echo "hello in2" >"$1/in2"
+	head -c 8192 /dev/zero | tr '\0' p >"$1/page"
+	echo "b 2
+a 1
+c 3" >"$1/x"
+}
+
+# events HOME OUT: the events of all segments under HOME.
+events()
+{
+	find "$1" -name '*.stl' -print >"$T/segments"
+	xargs "$EVTEXT" dump <"$T/segments" >"$2" 2>"$2.err" && [ ! -s "$2.err" ]
+}
+
+# capture NAME COMMAND...: runs the command in a fresh folder $D, plain and recorded, and checks that both end
+# alike and print the same, and that the record holds the truth. A word DIR in the command, and @DIR@ in a word, stand for the folder.
+# $WAIT: wait until descriptor 9 has seen the word done. $EXPECT: a file with more truth lines, DIR in them the folder.
+# $OPTIONS: options of the checker.
+capture()
+{
+	name=$1
+	shift
+	C=$T/case
+	D=$C/d
+	rm -rf "$C"
+	mkdir -p "$C"
+	# The arguments with DIR put in, kept apart from the shell's splitting.
+	for a; do
+		case $a in
+		DIR) a=$D ;;
+		*@DIR@*) a=$(printf %s "$a" | sed "s|@DIR@|$D|g") ;;
+		esac
+		set -- "$@" "$a"
+		shift
+	done
+	fresh "$D"
+	: >"$C/truth0"
+	(cd "$D" && exec "$@") 9>>"$C/truth0" >"$C/out0" 2>"$C/err0" </dev/null
+	plain=$?
+	if [ $plain = 77 ] || grep -q '@[^ ]* skip ' "$C/truth0"; then
+		chmod -R u+rwx "$D"
+		skip_ "$name" "$(sed -n 's/^skip: //p' "$C/err0" | head -1)"
+		return
+	fi
+	[ -z "${WAIT:-}" ] || wait_for_done "$C/truth0"
+	chmod -R u+rwx "$D"
+	fresh "$D"
+	: >"$C/truth"
+	(cd "$D" && export STEMMA_HOME="$C/home" && exec "$STEMMA" run -- "$@") 9>>"$C/truth" >"$C/out" 2>"$C/err" </dev/null
+	status=$?
+	: >"$C/why"
+	if [ -n "${WAIT:-}" ]; then
+		wait_for_done "$C/truth"
+		wait_for_end "$C/home"
+	fi
+	if [ $status != $plain ]; then
+		echo "status $status, plain $plain" >>"$C/why"
+		head -5 "$C/err" >>"$C/why"
+	else
+		cmp "$C/out0" "$C/out" >>"$C/why" 2>&1 || diff "$C/out0" "$C/out" | head -20 >>"$C/why"
+		cmp "$C/err0" "$C/err" >>"$C/why" 2>&1 || head -5 "$C/err" >>"$C/why"
+	fi
+	[ -z "${EXPECT:-}" ] || sed "s|DIR|$D|g" "$EXPECT" >>"$C/truth"
+	if ! events "$C/home" "$C/events"; then
+		echo "the log is not whole:" >>"$C/why"
+		head -5 "$C/events.err" >>"$C/why"
+	fi
+	if [ $status -gt 128 ] && [ -z "${NO_SIGNAL:-}" ]; then ending="--signal $((status - 128))"; else ending="--status $status"; fi
+	# shellcheck disable=SC2086 # options are words
+	$PYTHON "$CHECK" --truth "$C/truth" --dir "$D" --ignore "$C/truth" $ending ${OPTIONS:-} "$C/events" >>"$C/why" 2>&1
+	chmod -R u+rwx "$D"
+	if [ -s "$C/why" ]; then
+		not_ok "$name" "$C/why"
+		if [ -n "${KEEP:-}" ]; then
+			mkdir -p "$KEEP/$who"
+			rm -rf "${KEEP:?}/$who/$name"
+			cp -r "$C" "$KEEP/$who/$name"
+		fi
+	else
+		ok "$name"
+	fi
+}
+
+# Waits for the line `done`, for as long as a slow machine may need.
+wait_for_done()
+{
+	for _ in $(seq 600); do
+		grep -q ' done$' "$1" && return
+		sleep 0.05
+	done
+	echo "the program did not say done" >>"$C/why"
+}
+
+# Waits until the last session of HOME has its end.
+wait_for_end()
+{
+	for _ in $(seq 600); do
+		events "$1" "$C/wait" && tail -1 "$C/wait" | grep -q '"k":"session_end"' && return
+		sleep 0.05
+	done
+	echo "the record did not end" >>"$C/why"
+}
+
+# program PROG [CASE...]: a test for each of the program's cases, or for those named.
+program()
+{
+	prog=$1
+	shift
+	if [ ! -x "$PROGS/$prog" ]; then
+		skip_ "$prog" "not built: the tool chain for it is not here"
+		return
+	fi
+	for c in ${*:-$("$PROGS/$prog")}; do
+		case " ${ONLY:-$c} " in
+		*" $c "*) capture "$prog $c" "$PROGS/$prog" "$c" DIR ;;
+		esac
+	done
+}
+
+# shell_case NAME SHELL SCRIPT: the script in SHELL; the truth lines come on standard input.
+shell_case()
+{
+	cat >"$T/expect"
+	if ! command -v "$2" >/dev/null; then
+		skip_ "$1" "no $2 here"
+		return
+	fi
+	EXPECT=$T/expect capture "$1" "$(command -v "$2")" -c "$3"
+}
+
+# The end of a script: as root the same again for an ordinary user, then the plan.
+finish()
+{
+	if [ "$(id -u)" = 0 ] && [ -z "${STEMMA_T_ONCE:-}" ] && [ "$who" != nobody ]; then
+		if command -v setpriv >/dev/null && setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups test -x "$STEMMA" -a -r "$0"; then
+			mkdir "$T/user"
+			chmod 777 "$T/user"
+			chmod 755 "$T"
+			STEMMA_T_FIRST=$n STEMMA_T_WHO=nobody STEMMA="$STEMMA" STEMMA_EVTEXT="$EVTEXT" STEMMA_PROGS="$PROGS" STEMMA_SLOW="$SLOW" \
+				TMPDIR="$T/user" HOME="$T/user" XDG_RUNTIME_DIR= \
+				setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups /bin/sh "$0" >"$T/user.tap"
+			grep -v '^1\.\.' "$T/user.tap"
+			n=$(sed -n 's/^1\.\.//p' "$T/user.tap")
+			failed=$((failed + $(grep -c '^not ok' "$T/user.tap")))
+			[ -n "$n" ] || {
+				echo "Bail out! the run as an ordinary user did not end"
+				exit 1
+			}
+		else
+			skip_ "as an ordinary user" "setpriv is missing, or an ordinary user cannot reach $STEMMA"
+		fi
+	fi
+	echo "1..$n"
+	[ $failed = 0 ]
+	exit
+}
