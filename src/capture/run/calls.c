@@ -764,7 +764,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 			struct held *held;
 			size_t n = proc_walk(s, p, false, &held);
 			proc_hold(s, p, held, n, p->exec_start);
-			free(held);
+			held_free(held, n);
 		}
 	}
 	s->refuse = 0;

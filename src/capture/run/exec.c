@@ -230,8 +230,7 @@ void exec_pending_free(struct exec_pending *e)
 {
 	if (!e)
 		return;
-	for (size_t i = 0; i < e->nheld; i++)
-		e->held[i].file->pins--;
+	held_free(e->held, e->nheld);
 	if (e->exe)
 		e->exe->pins--;
 	if (e->script)
@@ -239,7 +238,6 @@ void exec_pending_free(struct exec_pending *e)
 	buf_release(&e->argv);
 	buf_release(&e->env);
 	free(e->cwd);
-	free(e->held);
 	free(e->jobserver_fifo);
 	free(e);
 }
@@ -310,6 +308,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	struct exec_pending *e = first ? calloc(1, sizeof(*e)) : NULL;
 	if (!e)
 		return;
+	first->pins++;
 	for (int depth = 0; exe && !exe->is_elf && exe->interpreter && depth < 5; depth++) {
 		struct where i;
 		char name[4096];
@@ -326,11 +325,9 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	e->compat = t->compat;
 	e->set_id = set_id && s->nnp && st.stx_uid != s->euid;
 	e->exe = exe;
-	e->script = first != exe ? first : NULL;
-	if (e->exe)
+	e->script = first != exe ? first : NULL; /* pinned above, as one or the other */
+	if (e->exe && e->script)
 		e->exe->pins++;
-	if (e->script)
-		e->script->pins++;
 	p->exec = e;
 	char link[48];
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
@@ -345,8 +342,6 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	e->cwd = strdup(proc_cwd(s, p, t->tid));
 	if (!s->tree_only) {
 		e->nheld = proc_walk(s, p, true, &e->held);
-		for (size_t i = 0; i < e->nheld; i++)
-			e->held[i].file->pins++;
 		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the proof that
 		 * the new program did not. */
 		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop ? proc_wchar(s, p) : 0;

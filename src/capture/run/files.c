@@ -399,6 +399,11 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 			a->count++;
 			return a;
 		}
+	if (++p->nsince >= SWEEP_AT) {
+		f->pins++;
+		proc_sweep(s, p);
+		f->pins--;
+	}
 	struct access *a = calloc(1, sizeof(*a));
 	if (!a) {
 		sup_gap(s, p, TERM_gap_lost, 1, "out of memory");
@@ -453,7 +458,7 @@ void proc_sweep(struct sup *s, struct proc *p)
 		if (!open && sure && !mapped_has(maps, nmaps, a->file) && begun(s, a))
 			access_end(s, a, sup_now(s));
 	}
-	free(held);
+	held_free(held, n);
 	free(maps);
 }
 

@@ -337,7 +337,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		struct held *held;
 		size_t n = proc_walk(s, p, false, &held);
 		proc_hold(s, p, held, n, depth ? now : p->exec_start);
-		free(held);
+		held_free(held, n);
 	}
 	return p;
 }
@@ -405,14 +405,19 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 				break;
 			v = more;
 		}
-		f->pins++; /* until proc_hold or the caller lets go */
+		f->pins++; /* until held_free */
 		v[n++] = (struct held){f, mode, fd, f->kind == TERM_kind_regular ? print_of(&st) : (struct fingerprint){0}};
 	}
 	closedir(d);
-	for (size_t i = 0; i < n; i++)
-		v[i].file->pins--;
 	*ret = v;
 	return n;
+}
+
+void held_free(struct held *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i].file->pins--;
+	free(v);
 }
 
 static bool is_stream(const struct file *f)
@@ -454,7 +459,7 @@ void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 			for (size_t k = 0; k < m; k++)
 				if (is_stream(theirs[k].file))
 					hold_one(s, q, &theirs[k], sup_now(s));
-			free(theirs);
+			held_free(theirs, m);
 			pid = q->ppid;
 			num = q->parent_num;
 		}
@@ -613,7 +618,7 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 		struct held *held;
 		size_t n = proc_walk(s, p, false, &held);
 		proc_hold(s, p, held, n, p->exec_start);
-		free(held);
+		held_free(held, n);
 	}
 	see_children(s, p);
 	struct event ev = {.exit = {.ending = ending, .code = code}};

@@ -249,8 +249,9 @@ struct task *task_of(struct sup *s, pid_t tid);
 struct task *task_known(struct sup *s, pid_t tid);
 struct proc *proc_by_pid(struct sup *s, pid_t pid);
 struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk);
-/* Reads the descriptor table: malloc'ed array. skip_cloexec: leave out what an exec closes. */
+/* Reads the descriptor table: malloc'ed array, its files pinned; held_free lets go. skip_cloexec: leave out what an exec closes. */
 size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret);
+void held_free(struct held *v, size_t n);
 void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 /* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
 bool proc_holds(struct proc *p, const struct file *f);
