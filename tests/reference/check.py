@@ -199,7 +199,22 @@ def shrink(stages, still):
         if size == 1 and not progress:
             break
         size = max(1, size // 2)
-    return without(stages, set(keys))
+    stages = without(stages, set(keys))
+    return drop_repeats(stages, still, until)
+
+
+def drop_repeats(stages, still, until):
+    """What stands in several logs, or several times in one, need not."""
+    places = [(s, l, e) for s, stage in enumerate(stages) for l, log in enumerate(stage) for e in range(len(log))]
+    gone = set()
+    for place in reversed(places):
+        part = [[[event for e, event in enumerate(log) if (s, l, e) not in gone | {place}] for l, log in enumerate(stage)]
+                for s, stage in enumerate(stages)]
+        part = [stage for stage in ([log for log in stage if log] for stage in part) if stage]
+        if part and time.monotonic() < until and still(part):
+            gone.add(place)
+            smallest = part
+    return smallest if gone else stages
 
 
 def report(builder, seed, way, stages, skew, lps, keep):
