@@ -3,10 +3,10 @@
 
     check.py [--evtext TOOL --graphdump TOOL] [--goldens] [-n COUNT] [--seed FIRST] [--keep DIR] [--one SEED]
 
-Without tools only the reference is tested. A random history is built several ways, which must all give the reference's graph (B12): its logs in
-order, in reverse, as one log shuffled and with repeats, and one after the other into a store that is there already (late
-logs; then the graph so far must be right after each). Where one does not, the history is made smaller as long as it still
-disagrees, and written to DIR.
+Without tools only the reference is tested. A random history is built several ways, which must all give the
+reference's graph (B12): its logs in order, in reverse, as one log shuffled and with repeats, and one after the other
+into a store that is there already (late logs; then the graph so far must be right after each). Where one does not, the
+history is made smaller as long as it still disagrees, and written to DIR.
 """
 import argparse
 import difflib
@@ -30,7 +30,7 @@ BLOCK = 50  # random histories a TAP line
 SHRINK_SECONDS = 60
 
 
-# ---- TAP --------------------------------------------------------------------------------------------------------------
+# ---- TAP -----------------------------------------------------------------------------------------------------------
 
 class Tap:
     def __init__(self):
@@ -54,7 +54,7 @@ def difference(expected, got):
     return "\n".join(lines[:60] + (["(%d more)" % (len(lines) - 60)] if len(lines) > 60 else []))
 
 
-# ---- the two sides ------------------------------------------------------------------------------------------------------
+# ---- the two sides -------------------------------------------------------------------------------------------------
 
 def reference(logs, skew, lps):
     """The reference's lines for logs (lists of events)."""
@@ -78,7 +78,8 @@ class Builder:
     def segment(self, events):
         self.made += 1
         path = os.path.join(self.folder, "%d.stl" % self.made)
-        done = subprocess.run([self.evtext, "make", path], input=random_history.text(events).encode(), capture_output=True, check=False)
+        lines = random_history.text(events).encode()
+        done = subprocess.run([self.evtext, "make", path], input=lines, capture_output=True, check=False)
         if done.returncode:
             raise RuntimeError("stemma-evtext make: %s" % done.stderr.decode("utf-8", "replace"))
         return path
@@ -92,7 +93,7 @@ class Builder:
         return done.stdout.decode("latin-1").splitlines(), complaint
 
     def batch(self, histories, options):
-        """The lines of each history (a list of segments) of a batch; those after a crash are None. And the complaint."""
+        """The lines of each history (a list of segments) of a batch, None after a crash; and the complaint."""
         path = os.path.join(self.folder, "batch")
         with open(path, "w", encoding="utf-8") as out:
             out.writelines(" ".join(segments) + "\n" for segments in histories)
@@ -120,7 +121,7 @@ def options(skew, lps):
 
 
 def differs(builder, stages, skew, lps):
-    """Builds `stages` (each a list of logs, all of a stage in one call) and compares after each. "" or what is wrong."""
+    """Builds `stages` (lists of logs, one call each) and compares after each. "" or what is wrong."""
     logs, store = [], []
     if len(stages) > 1:
         store = ["--store", tempfile.mkdtemp(dir=builder.folder)]
@@ -133,7 +134,7 @@ def differs(builder, stages, skew, lps):
     return ""
 
 
-# ---- ways to bring a history in -------------------------------------------------------------------------------------------
+# ---- ways to bring a history in ------------------------------------------------------------------------------------
 
 def shuffled(logs, r):
     """One log with all events, in pieces that are mixed and partly repeated."""
@@ -158,7 +159,7 @@ def ways(logs, r, late):
     return found
 
 
-# ---- shrinking ------------------------------------------------------------------------------------------------------------
+# ---- shrinking -----------------------------------------------------------------------------------------------------
 
 def without(stages, keys):
     """The stages with only the events of `keys`, and none that is empty."""
@@ -168,7 +169,8 @@ def without(stages, keys):
 
 
 def shrink(stages, still):
-    """The smallest part of `stages` found for which still(stages) holds. A session's first event stays as long as the session does."""
+    """The smallest part of `stages` found for which still(stages) holds. A session's first event stays as long as
+    the session does."""
     until = time.monotonic() + SHRINK_SECONDS
     events = {(e["session"], e["seq"]): e for stage in stages for log in stage for e in log}
     keys = sorted(events, key=lambda k: (events[k]["t"], k))
@@ -208,8 +210,8 @@ def drop_repeats(stages, still, until):
     places = [(s, l, e) for s, stage in enumerate(stages) for l, log in enumerate(stage) for e in range(len(log))]
     gone = set()
     for place in reversed(places):
-        part = [[[event for e, event in enumerate(log) if (s, l, e) not in gone | {place}] for l, log in enumerate(stage)]
-                for s, stage in enumerate(stages)]
+        part = [[[event for e, event in enumerate(log) if (s, l, e) not in gone | {place}]
+                 for l, log in enumerate(stage)] for s, stage in enumerate(stages)]
         part = [stage for stage in ([log for log in stage if log] for stage in part) if stage]
         if part and time.monotonic() < until and still(part):
             gone.add(place)
@@ -232,7 +234,8 @@ def report(builder, seed, way, stages, skew, lps, keep):
     folder = os.path.join(keep, "seed-%d-%s" % (seed, way.replace(" ", "-")))
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    told = ["seed %d, %s %s; smallest case in %s (stage.log.jsonl):" % (seed, way, " ".join(options(skew, lps)), folder)]
+    told = ["seed %d, %s %s; smallest case in %s (stage.log.jsonl):" % (seed, way, " ".join(options(skew, lps)),
+                                                                        folder)]
     for number, stage in enumerate(stages):
         for place, log in enumerate(stage):
             name = "%d.%d.jsonl" % (number, place)
@@ -245,7 +248,7 @@ def report(builder, seed, way, stages, skew, lps, keep):
     return "\n".join(told)
 
 
-# ---- tests ----------------------------------------------------------------------------------------------------------------
+# ---- tests ---------------------------------------------------------------------------------------------------------
 
 def lines_of(path):
     with open(path, encoding="latin-1") as f:
@@ -262,21 +265,22 @@ def golden(tap, builder, name, seed):
     if os.path.exists(os.path.join(folder, "options")):
         skew = int(lines_of(os.path.join(folder, "options"))[0].split()[1])
     for lps, wanted in ((False, "expect"), (True, "expect-lps")):
+        title = name + ": %s" + (" --lps" if lps else "")
         if not os.path.exists(os.path.join(folder, wanted)):
             continue
         expected = lines_of(os.path.join(folder, wanted))
         got = reference(logs, skew, lps)
-        tap.ok(expected == got, "%s: reference%s" % (name, " --lps" if lps else ""), difference(expected, got))
+        tap.ok(expected == got, title % "reference", difference(expected, got))
         if builder is None:
-            tap.skip("%s: builder%s" % (name, " --lps" if lps else ""), "no --evtext and --graphdump given")
+            tap.skip(title % "builder", "no --evtext and --graphdump given")
             continue
         got, complaint = builder.dump(options(skew, lps) + [builder.segment(log) for log in logs])
-        tap.ok(expected == got and not complaint, "%s: builder%s" % (name, " --lps" if lps else ""), complaint + difference(expected, got))
+        tap.ok(expected == got and not complaint, title % "builder", complaint + difference(expected, got))
         wrong = ""
         for way, stages in ways(logs, random.Random(seed), True).items():
             found = differs(builder, stages, skew, lps)
             wrong += "%s:\n%s\n" % (way, found) if found else ""
-        tap.ok(not wrong, "%s: builder%s, in any order, late and repeated" % (name, " --lps" if lps else ""), wrong)
+        tap.ok(not wrong, title % "builder, in any order, late and repeated", wrong)
         builder.clean()
     if os.path.exists(os.path.join(folder, "lineage")):
         golden_lineage(tap, name, folder, files, skew)
@@ -289,7 +293,9 @@ def golden_lineage(tap, name, folder, files, skew):
         if line.startswith("? "):
             what, *asked = line[2:].split()
             root = built.find_version(what)
-            got += [line] + (built.lineage(root, *("--" + o in asked for o in ("fork", "shm", "sync", "all"))) if root else [])
+            got.append(line)
+            if root:
+                got += built.lineage(root, *("--" + o in asked for o in ("fork", "shm", "sync", "all")))
     tap.ok(expected == got, name + ": lineage of the reference", difference(expected, got))
 
 
@@ -332,7 +338,8 @@ def main():
     parser.add_argument("--goldens", action="store_true", help="only the golden histories")
     parser.add_argument("-n", type=int, default=500, metavar="COUNT", help="random histories (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, metavar="FIRST", help="first seed (default %(default)d)")
-    parser.add_argument("--late-every", type=int, default=5, metavar="K", help="late logs for one history in K (default %(default)d)")
+    parser.add_argument("--late-every", type=int, default=5, metavar="K",
+                        help="late logs for one history in K (default %(default)d)")
     parser.add_argument("--one", type=int, metavar="SEED", help="only this random history, in all ways")
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "stemma-graph-failures"), metavar="DIR",
                         help="where smallest failing cases go (default %(default)s)")
@@ -346,13 +353,15 @@ def main():
         if arguments.one is None:
             for name in sorted(os.listdir(GOLDEN)):
                 golden(tap, builder, name, 1)
-        seeds = [arguments.one] if arguments.one is not None else list(range(arguments.seed, arguments.seed + arguments.n))
+        seeds, late_every = list(range(arguments.seed, arguments.seed + arguments.n)), arguments.late_every
+        if arguments.one is not None:
+            seeds, late_every = [arguments.one], 1
         if builder is None:
             tap.skip("random histories", "no --evtext and --graphdump given")
         elif not arguments.goldens:
             failures = 0
             for at in range(0, len(seeds), BLOCK):
-                failures += not random_block(tap, builder, seeds[at:at + BLOCK], arguments.keep, 1 if arguments.one is not None else arguments.late_every)
+                failures += not random_block(tap, builder, seeds[at:at + BLOCK], arguments.keep, late_every)
                 if failures == 3:
                     print("# three blocks failed: the rest is not tried")
                     break

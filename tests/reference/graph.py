@@ -48,7 +48,7 @@ def order(event):
     return event["t"], int(event["session"], 16), event["seq"]
 
 
-# ---- facts ----------------------------------------------------------------------------------------------------------
+# ---- facts ---------------------------------------------------------------------------------------------------------
 
 class File:
     def __init__(self, identity):
@@ -208,7 +208,8 @@ class Facts:
                 if e.get("state", 0) == 1:
                     access.fpe = states.get(access.member.identity, access.fpe)
             elif kind == "name" and e.get("file") in files:
-                self.name_events.append((order(e), name, e["op"], files[e["file"]], e.get("path", ""), e.get("old", "")))
+                self.name_events.append((order(e), name, e["op"], files[e["file"]], e.get("path", ""),
+                                         e.get("old", "")))
             elif kind == "link" and proc and e.get("other") in processes:
                 other = processes[e["other"]]
                 self.links.append((e, (proc, current[e["p"]]), (other, current[e["other"]])))
@@ -255,7 +256,7 @@ class Facts:
                     last.exit %= event.get("code", 0)
 
 
-# ---- time -----------------------------------------------------------------------------------------------------------
+# ---- time ----------------------------------------------------------------------------------------------------------
 
 class Clock:
     """B4: moments of different hosts on a network domain are certainly apart only if by more than twice the skew."""
@@ -276,7 +277,7 @@ class Clock:
         return not self.ended(a, b) and not self.ended(b, a)
 
 
-# ---- versions of regular files ----------------------------------------------------------------------------------------
+# ---- versions of regular files -------------------------------------------------------------------------------------
 
 class Unseen:
     """U: a version nobody was seen to write, found at the start of access `found_by`."""
@@ -399,7 +400,7 @@ def event_ident(accesses):
     return "%016x.%d" % (first.session, first.seq)
 
 
-# ---- the graph --------------------------------------------------------------------------------------------------------
+# ---- the graph -----------------------------------------------------------------------------------------------------
 
 class Edge:
     def __init__(self, must, via, lo, hi):
@@ -555,7 +556,8 @@ class Graph:
                 continue
             edge.via = CACHE
             for (user, used), use in self.used.items():
-                if user is execution and used.file is not version.file and used.file.paths & sources and use.lo <= edge.hi:
+                source = used.file is not version.file and used.file.paths & sources
+                if user is execution and source and use.lo <= edge.hi:
                     replaced[version].add(used)
         for version, sources in replaced.items():
             for key in [k for k in self.derived if k[0] is version]:
@@ -566,7 +568,8 @@ class Graph:
     def apply_locks(self):
         """B14: a lock file without bytes coordinates; it carries no data."""
         def is_lock(version):
-            return version.size == 0 and any(p.endswith((".lock", ".lck", "/lock", "/LOCK")) for p in version.file.paths)
+            names = (".lock", ".lck", "/lock", "/LOCK")
+            return version.size == 0 and any(p.endswith(names) for p in version.file.paths)
 
         for (version, _), edge in self.generated.items():
             if is_lock(version):
@@ -661,7 +664,8 @@ class Graph:
                 lines.add("X %s %d %s %s %s" % (x, x.n, moment(x.start), moment(x.end), x.exit))
         for v in self.versions:
             size = "-" if v.size is None else "%d" % v.size
-            lines.add("V %s %s %s %s %s %s %d" % (v, v.origin, size, moment(v.mtime), moment(v.start), moment(v.end), v.counter))
+            lines.add("V %s %s %s %s %s %s %d" % (v, v.origin, size, moment(v.mtime), moment(v.start), moment(v.end),
+                                                  v.counter))
         for (v, x), e in self.generated.items():
             lines.add("G %s %s %s %s" % (v, x, words(e), span(e)))
         for (x, v), e in self.used.items():
@@ -716,7 +720,8 @@ class Graph:
                         if e.via != CACHE or everything:
                             work.append((x, min(b, e.hi), x.host))
             else:
-                work += [(v, bound, host) for (x, v), e in self.used.items() if x is thing and asked(e) and e.lo <= bound]
+                work += [(v, bound, host) for (x, v), e in self.used.items()
+                         if x is thing and asked(e) and e.lo <= bound]
                 for (x, y, _), e in self.informed.items():
                     if x is thing and asked(e):
                         work.append((y, at(min(bound, e.hi), host, y.host), y.host))

@@ -15,8 +15,9 @@ import sys
 READ, WRITE, CREATE, TRUNC, APPEND, MAPPED, STATE, PROGRAM = 1, 2, 4, 8, 16, 32, 64, 128
 REGULAR, FIFO, PIPE, SOCKET, SHM, TERMINAL, PSEUDO, ABSENT, DIRECTORY, SYMLINK = range(1, 11)
 DIRECTORIES = ("/d", "/d/__pycache__", "/e", "/d/sub")
-PATHS = ("/d/a", "/d/a.py", "/d/b.py", "/d/b", "/d/x.lock", "/d/lock", "/d/sub/a.py", "/d/__pycache__/a.cpython-311.pyc",
-         "/d/__pycache__/b.pyc", "/d/sub/__pycache__/a.pyc", "/e/a", "/e/a.lck", "/e/odd \\\n\u00ff", "/d-a")
+PATHS = ("/d/a", "/d/a.py", "/d/b.py", "/d/b", "/d/x.lock", "/d/lock", "/d/sub/a.py",
+         "/d/__pycache__/a.cpython-311.pyc", "/d/__pycache__/b.pyc", "/d/sub/__pycache__/a.pyc", "/e/a",
+         "/e/a.lck", "/e/odd \\\n\u00ff", "/d-a")
 OP_CREATE, OP_LINK, OP_RENAME, OP_UNLINK, OP_REPLACE, OP_SEEN = range(1, 7)
 
 
@@ -57,7 +58,8 @@ class World:
         self.inodes = r.choice((1, 2, 2, 4))
         self.gens = r.choice((1, 1, 2))
         hosts = [Host(n, r, self.skew) for n in range(r.choice((2, 3) if self.skew else (1, 1, 2, 3)))]
-        self.sessions = [Session(r.getrandbits(64) or 1, r.choice(hosts)) for _ in range(r.choice((2, 3) if self.skew else (1, 1, 2, 3, 5)))]
+        count = r.choice((2, 3) if self.skew else (1, 1, 2, 3, 5))
+        self.sessions = [Session(r.getrandbits(64) or 1, r.choice(hosts)) for _ in range(count)]
         self.kinds = {}  # (domain, ino) -> kind
         self.fuzzy_kinds = r.random() < 0.05
         self.favourite = r.choice((REGULAR, REGULAR, REGULAR, REGULAR, 0))  # of new files
@@ -66,16 +68,16 @@ class World:
         self.paths = tuple(r.sample(PATHS, r.choice((3, 5, 8))))
         self.fingerprints = [(r.choice((0, 5, 9)), r.choice((None, 1, 2))) for _ in range(r.choice((1, 2, 4)))]
         for session in self.sessions:
-            session.emit(self.time(session), "session", host=session.host.name, boot=session.host.boot, pidns=r.choice((7, 7, 8)),
-                         run="R%d" % r.randint(1, 3), tool="random", mode="complete/notify")
+            session.emit(self.time(session), "session", host=session.host.name, boot=session.host.boot,
+                         pidns=r.choice((7, 7, 8)), run="R%d" % r.randint(1, 3), tool="random", mode="complete/notify")
             self.process(session)
 
     def time(self, session):
         return self.now + session.host.offset - (self.r.randint(0, self.jitter) if self.jitter else 0)
 
     def walk(self, count):
-        steps = ((self.access, 26), (self.access_end, 32), (self.file, 8), (self.state, 8), (self.process, 4), (self.exec, 5), (self.exit, 2),
-                 (self.name, 9), (self.link, 2), (self.other, 1))
+        steps = ((self.access, 26), (self.access_end, 32), (self.file, 8), (self.state, 8), (self.process, 4),
+                 (self.exec, 5), (self.exit, 2), (self.name, 9), (self.link, 2), (self.other, 1))
         calls, weights = zip(*steps)
         for _ in range(count):
             self.now += self.r.randint(0, self.step)
@@ -106,7 +108,8 @@ class World:
     def exec(self, session):
         r, process = self.r, self.alive(session)
         process[1] += r.choice((1, 1, 1, 1, 2))  # 2: an exec was lost
-        session.emit(self.time(session), "exec", process[0], n=process[1], argv=["prog"], cwd="/d", env=["SLURM_JOB_ID=1"])
+        session.emit(self.time(session), "exec", process[0], n=process[1], argv=["prog"], cwd="/d",
+                     env=["SLURM_JOB_ID=1"])
 
     def exit(self, session):
         process = self.alive(session)
@@ -122,7 +125,8 @@ class World:
     def other(self, session):
         kind = self.r.choice(("gap", "note", "run", "run_end"))
         process = self.alive(session)[0]
-        fields = {"gap": {"reason": 1, "count": 2}, "note": {"text": "a note"}, "run": {"id": "R9"}, "run_end": {"id": "R9", "ending": 1}}
+        fields = {"gap": {"reason": 1, "count": 2}, "note": {"text": "a note"}, "run": {"id": "R9"},
+                  "run_end": {"id": "R9", "ending": 1}}
         session.emit(self.time(session), kind, process, **fields[kind])
 
     # -- files
@@ -131,7 +135,8 @@ class World:
         name = "net:srv:/e#1" if network else "uuid:" + session.host.name
         if name not in session.domains:
             session.domains[name] = len(session.domains) + 1
-            session.emit(self.time(session), "domain", num=session.domains[name], name=name, type="ext4", network=int(network))
+            session.emit(self.time(session), "domain", num=session.domains[name], name=name, type="ext4",
+                         network=int(network))
         return session.domains[name], name
 
     def file(self, session):
@@ -147,7 +152,8 @@ class World:
         ino = r.randint(1, self.inodes)
         gen = r.randint(0, self.gens - 1)
         usual = self.favourite or r.choice((FIFO, PIPE, SOCKET, SHM, TERMINAL, PSEUDO, DIRECTORY, SYMLINK, REGULAR))
-        kind = self.kinds.setdefault((name, ino, gen), r.choice((usual, usual, usual, r.randint(FIFO, PSEUDO), DIRECTORY)))
+        kind = r.choice((usual, usual, usual, r.randint(FIFO, PSEUDO), DIRECTORY))
+        kind = self.kinds.setdefault((name, ino, gen), kind)
         if self.fuzzy_kinds and r.random() < 0.3:
             kind = r.choice((REGULAR, FIFO, SOCKET, PSEUDO, DIRECTORY, 42))
         identity = (domain, ino, gen)
@@ -181,7 +187,8 @@ class World:
         path, old = r.choice(paths), r.choice(paths) if op == OP_RENAME else ""
         if old and (path.startswith(old + "/") or old.startswith(path + "/")):
             path = old = "/e"  # no directory goes below itself
-        session.emit(self.time(session), "name", r.choice((0, self.alive(session)[0])), op=op, file=file[0], path=path, old=old)
+        session.emit(self.time(session), "name", r.choice((0, self.alive(session)[0])), op=op, file=file[0], path=path,
+                     old=old)
 
     # -- accesses
 
@@ -227,9 +234,11 @@ class World:
         t = self.time(session)
         evidence = r.choice((0, 1, 2, 2)) if mode & WRITE else 0
         known = r.choice((0, 0, 1, 2, 3)) & (mode & (READ | WRITE))
-        session.emit(t, "access_end", process, access=seq, until=None if goes_on else r.choice((t, t, t - r.randint(0, 9))),
-                     evidence=evidence, state=int(state), count=r.choice((0, 2)), known=known,
-                     bytes_read=r.choice((0, 7)) if known & 1 else 0, bytes_written=r.choice((0, 7)) if known & 2 else 0)
+        until = None if goes_on else r.choice((t, t, t - r.randint(0, 9)))
+        session.emit(t, "access_end", process, access=seq, until=until, evidence=evidence,
+                     state=int(state), count=r.choice((0, 2)), known=known,
+                     bytes_read=r.choice((0, 7)) if known & 1 else 0,
+                     bytes_written=r.choice((0, 7)) if known & 2 else 0)
         return None
 
 
