@@ -18,11 +18,10 @@ alike()
 same()
 {
 	for R in "" "$STEMMA run --"; do
-		export R
 		f=$([ -z "$R" ] && echo plain || echo recorded)
 		rm -rf "$T/d"
 		fresh "$T/d"
-		sh -c "$2" >"$T/$f.out" 2>"$T/$f.err" </dev/null
+		sh -c "R='$R'; $2" >"$T/$f.out" 2>"$T/$f.err" </dev/null
 		echo "status $?" >>"$T/$f.out"
 		alike "$T/$f.out" >"$T/$f"
 		# Which shell said that the program was killed, and where, is its own affair.
@@ -93,9 +92,8 @@ result $? "no core file of the recorder"
 sent()
 {
 	for R in "" "$STEMMA run --"; do
-		export R
 		f=$([ -z "$R" ] && echo plain || echo recorded)
-		timeout 60 setsid -w sh -c "$2" >"$T/$f" 2>/dev/null </dev/null
+		timeout 60 setsid -w sh -c "R='$R'; $2" >"$T/$f" 2>/dev/null </dev/null
 		echo "status $?" >>"$T/$f"
 	done
 	grep -q 'signal' "$T/plain" || echo "the plain run saw no signal" >>"$T/plain"

@@ -21,8 +21,7 @@ material()
 		ln -s ../f1 tree/a/b/sym
 		{
 			for i in 1 2 3 4 5 6 7 8; do echo "int f$i(int);"; done
-			echo '#include <stdio.h>'
-			echo 'int main(void) { printf("%d\n", f1(1) + f8(2)); return 0; }'
+			printf '%s\n' '#include <stdio.h>' 'int main(void) { printf("%d\n", f1(1) + f8(2)); return 0; }'
 		} >src/main.c
 		printf 'CFLAGS = -O1\nprog: main.o f1.o f2.o f3.o f4.o f5.o f6.o f7.o f8.o\n\t$(CC) -o $@ $^\n%%.o: %%.c\n\t$(CC) $(CFLAGS) -c -o $@ $<\n' >src/Makefile
 		find . -exec touch -h -d '2020-01-01 00:00:00' {} +
@@ -46,8 +45,7 @@ same()
 	for R in "" "$STEMMA run --"; do
 		f=$([ -z "$R" ] && echo plain || echo recorded)
 		material
-		export R
-		(cd "$T/w" && exec sh -c "$3") >"$T/$f.out" 2>"$T/$f.err" </dev/null
+		(cd "$T/w" && exec sh -c "R='$R'; $3") >"$T/$f.out" 2>"$T/$f.err" </dev/null
 		echo "status $?" >>"$T/$f.out"
 		{
 			cat "$T/$f.out" "$T/$f.err"

@@ -7,6 +7,7 @@
 
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd -P)
+script=$here/t/$(basename "$0")
 BUILD=${BUILD:-$here/build}
 STEMMA=${STEMMA:-$BUILD/src/cmd/stemma}
 EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext}
@@ -199,13 +200,13 @@ shell_case()
 finish()
 {
 	if [ "$(id -u)" = 0 ] && [ -z "${STEMMA_T_ONCE:-}" ] && [ "$who" != nobody ]; then
-		if command -v setpriv >/dev/null && setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups test -x "$STEMMA" -a -r "$0"; then
+		if command -v setpriv >/dev/null && setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups test -x "$STEMMA" -a -r "$script"; then
 			mkdir "$T/user"
 			chmod 777 "$T/user"
 			chmod 755 "$T"
 			STEMMA_T_FIRST=$n STEMMA_T_WHO=nobody STEMMA="$STEMMA" STEMMA_EVTEXT="$EVTEXT" STEMMA_PROGS="$PROGS" STEMMA_SLOW="$SLOW" \
 				TMPDIR="$T/user" HOME="$T/user" XDG_RUNTIME_DIR= \
-				setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups /bin/sh "$0" >"$T/user.tap"
+				setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups /bin/sh "$script" >"$T/user.tap"
 			grep -v '^1\.\.' "$T/user.tap"
 			n=$(sed -n 's/^1\.\.//p' "$T/user.tap")
 			failed=$((failed + $(grep -c '^not ok' "$T/user.tap")))
