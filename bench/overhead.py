@@ -7,6 +7,7 @@ quartiles. Prints Markdown, as doc/OVERHEAD.md holds it.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import platform
@@ -29,10 +30,23 @@ def run(command, cwd=None, env=None, output=subprocess.DEVNULL):
                                stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.monotonic() - begin
+    cpu = usage.ru_utime + usage.ru_stime
     process.returncode = os.waitstatus_to_exitcode(status)
+    while True:  # a recorder's helper may end after it; it comes to us (see adopt_orphans), with its time
+        try:
+            _, _, usage = os.wait4(-1, 0)
+        except ChildProcessError:
+            break
+        cpu += usage.ru_utime + usage.ru_stime
     if process.returncode:
         raise Failed(f'status {process.returncode}')
-    return wall, usage.ru_utime + usage.ru_stime
+    return wall, cpu
+
+
+def adopt_orphans():
+    """Makes this process the parent of descendants whose own parent ended first."""
+    set_child_subreaper = 36  # PR_SET_CHILD_SUBREAPER, <linux/prctl.h>
+    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
 
 
 # ---- the works ---------------------------------------------------------------------------------------------------------
@@ -193,10 +207,7 @@ def measure(work, recorders, rounds, say):
     ratios = {recorder.name: ([], []) for recorder in recorders}
     failures = {}
     work.prepare()
-    try:
-        run(work.command)  # pages and caches as they are from then on
-    except Failed as failed:
-        raise SystemExit(f'overhead: {" ".join(work.command)}: {failed}') from None
+    run(work.command)  # pages and caches as they are from then on
     for number in range(rounds):
         say(f'{work.name}: round {number + 1} of {rounds}')
         work.prepare()
@@ -230,7 +241,11 @@ def show_works(works, recorders, rounds, say):
     print('| work | untraced |', ' | '.join(recorder.name for recorder in recorders), '| target |')
     print('|---' * (len(recorders) + 3) + '|')
     for work in works:
-        plain, results = measure(work, recorders, rounds, say)
+        try:
+            plain, results = measure(work, recorders, rounds, say)
+        except Failed as failed:
+            print(f'| {work.what} | fails untraced: {failed} |' + ' |' * len(recorders) + f' {work.target} |')
+            continue
         cells = ' | '.join(cell(results[recorder.name]) for recorder in recorders)
         print(f'| {work.what} | {spread(plain)} s | {cells} | {work.target} |', flush=True)
 
@@ -359,6 +374,7 @@ def main():
         if sys.stderr.isatty():
             print(f'\r\033[K{text}', end='', file=sys.stderr, flush=True)
 
+    adopt_orphans()
     tmp = tempfile.mkdtemp(prefix='stemma-bench-')
     shm = tmp
     try:
