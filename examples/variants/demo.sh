@@ -15,7 +15,7 @@ if ! [ -x "$build/src/cmd/stemma" ]; then
 	echo "demo: $build/src/cmd/stemma is not built; run make demo" >&2
 	exit 1
 fi
-PATH=$build/src/cmd:$PATH
+PATH=$build/src/cmd:/usr/bin:/bin:$PATH # the tools are those of the packages, whatever else is installed
 
 if [ -e "$out" ]; then
 	if ! [ -e "$out/.stemma-demo" ]; then
@@ -90,6 +90,6 @@ cat <<END
     lineage.svg           what the table came from, as a graph
     record/               what stemma wrote down
 Ask more of it:
-    export PATH=$build/src/cmd:\$PATH STEMMA_HOME=$STEMMA_HOME
+    PATH=$build/src/cmd:\$PATH; export STEMMA_HOME=$STEMMA_HOME
     cd $out && stemma show results/summary.tsv
 END
