@@ -139,10 +139,10 @@ static bool get_list(const unsigned char **p, const unsigned char *end, int64_t 
 {
 	uint64_t count;
 	struct str s;
-	if (!get_u64(p, end, now, &count) || count > (size_t)(end - *p)) /* each string is a byte or more */
+	if (!get_u64(p, end, now, &count))
 		return false;
 	const unsigned char *first = *p;
-	for (uint64_t i = 0; i < count; i++)
+	for (uint64_t i = 0; i < count; i++) /* ends with the bytes: each string has one or more */
 		if (*p == end || !get_str(p, end, now, &s))
 			return false;
 	*ret = (struct strlist){.count = count, .raw = str_n((const char *)first, (size_t)(*p - first))};

@@ -120,9 +120,14 @@ static void writer_free(struct log_writer *w)
 	free(w);
 }
 
-/* Opens segment `roll` of the slot, or the first after it that has room when `room` is set, in w's place. On failure w
- * stays as it was and *ret_path (free it) is what could not be opened. */
-static int segment_open(struct log_writer *w, uint32_t roll, bool room, uint64_t *ret_size, char **ret_path)
+static bool fits(uint64_t size, size_t need)
+{
+	return size <= log_writer_segment_max && need <= log_writer_segment_max - size;
+}
+
+/* Opens segment `roll` of the slot in w's place; with need > 0 the first from there that has room for so many bytes
+ * more, or is empty. On failure w stays as it was and *ret_path (free it) is what could not be opened. */
+static int segment_open(struct log_writer *w, uint32_t roll, size_t need, uint64_t *ret_size, char **ret_path)
 {
 	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	*ret_path = NULL;
@@ -141,7 +146,7 @@ static int segment_open(struct log_writer *w, uint32_t roll, bool room, uint64_t
 			fd = openat(w->dir, name, flags | O_CREAT, 0600);
 		fd = fd < 0 ? -errno : io_above_std(fd);
 		int r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-		if (r == 0 && room && (uint64_t)st.st_size >= log_writer_segment_max && roll < UINT32_MAX) {
+		if (r == 0 && need && st.st_size > 0 && !fits((uint64_t)st.st_size, need) && roll < UINT32_MAX) {
 			close(fd);
 			free(path);
 			continue;
@@ -235,7 +240,7 @@ int log_writer_open(const char *home, const char *host, const char *day, struct 
 	if (r < 0)
 		goto out;
 	s = *current(w);
-	r = segment_open(w, 0, true, &s.size, &bad);
+	r = segment_open(w, 0, sizeof(struct log_frame) + GATHER, &s.size, &bad);
 	if (r < 0) {
 		cannot_write(err, -r, bad ? bad : w->dir_path);
 		goto out;
@@ -300,10 +305,10 @@ static int write_frame(struct log_writer *w, struct state *s)
 	    .time = s->first,
 	};
 	size_t done, n = log_frame_build(w->sh->frame, &h);
-	if (w->dir >= 0 && s->size > 0 && s->size + n > log_writer_segment_max) {
+	if (w->dir >= 0 && s->size > 0 && !fits(s->size, n)) {
 		char *bad;
 		/* Without a next segment this one grows on. */
-		if (segment_open(w, w->roll + 1, true, &s->size, &bad) == 0)
+		if (segment_open(w, w->roll + 1, n, &s->size, &bad) == 0)
 			s->roll = w->roll;
 		free(bad);
 	}
@@ -434,7 +439,7 @@ int log_writer_takeover(struct log_writer *w)
 	/* The other process may have gone on to another segment, or been killed in a write. */
 	if (w->dir >= 0 && s.roll != w->roll) {
 		char *bad;
-		int r = segment_open(w, s.roll, false, &s.size, &bad);
+		int r = segment_open(w, s.roll, 0, &s.size, &bad);
 		free(bad);
 		if (r < 0)
 			return r;

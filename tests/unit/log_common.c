@@ -4,12 +4,16 @@
 #include "base/io.h"
 #include "event/log_format.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 char dir[] = "/tmp/stemma-test-log.XXXXXX";
@@ -54,11 +58,11 @@ static void check_event(const struct event *got, uint64_t i, size_t path_len)
 	buf_release(&b);
 }
 
-struct log_writer *writer_on(const char *path)
+struct log_writer *writer_on(const char *path, int flags)
 {
 	struct log_writer *w;
 	struct err err = {0};
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | flags, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(log_writer_fdopen(fd, SESSION, &err, &w), 0);
 	return w;
@@ -140,6 +144,79 @@ void no_damage(struct log_reader *r)
 	assert_int_equal(d->torn, 0);
 	assert_int_equal(d->newer, 0);
 	assert_int_equal(d->bad_events, 0);
+}
+
+const char *rolled_path(const char *day, unsigned roll)
+{
+	static char path[PATH_MAX];
+	if (roll)
+		snprintf(path, sizeof(path), "%s/home/logs/h/%s/0.%u.stl", dir, day, roll);
+	else
+		snprintf(path, sizeof(path), "%s/home/logs/h/%s/0.stl", dir, day);
+	return path;
+}
+
+void read_dir(const char *day, struct tally *t, unsigned *ret_files)
+{
+	unsigned files = 0;
+	for (; access(rolled_path(day, files), F_OK) == 0; files++) {
+		struct log_reader *r = reader_on(rolled_path(day, files));
+		read_all(r, t);
+		assert_int_equal(log_reader_damage(r)->newer + log_reader_damage(r)->bad_events, 0);
+		log_reader_close(r);
+	}
+	*ret_files = files;
+}
+
+void in_child(void (*part)(void))
+{
+	fflush(stdout);
+	fflush(stderr);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		const struct CMUnitTest one[] = {{"in a child", (CMUnitTestFunction)(void (*)(void))part, NULL, NULL, NULL}};
+		int null = open("/dev/null", O_WRONLY);
+		dup2(null, STDOUT_FILENO); /* the parent's report is the one */
+		int failed = _cmocka_run_group_tests("child", one, 1, NULL, NULL);
+		_exit(failed ? 1 : 0);
+	}
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+const char *own_mounts(void)
+{
+	if (geteuid() != 0)
+		return "needs root";
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return strerror(errno);
+	return NULL;
+}
+
+bool can_mount(const char *test)
+{
+	int status;
+	pid_t pid = fork();
+	if (pid == 0) {
+		const char *why = own_mounts();
+		if (why)
+			print_message("# skipped: %s: %s\n", test, why);
+		fflush(stdout);
+		_exit(why != NULL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status == 0;
+}
+
+struct log_writer *lease(const char *day)
+{
+	struct log_writer *w;
+	struct err err = {0};
+	if (log_writer_open(in_dir("home"), "h", day, &err, &w) < 0)
+		fail_msg("%s", err.text);
+	return w;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)

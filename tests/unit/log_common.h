@@ -26,8 +26,8 @@ void spill(const char *path, const void *p, size_t n);
 /* The i-th event of every test: what must come back is known from its seq alone. path_len > 0: a file event with a path
  * of that length. */
 void event_of(uint64_t i, size_t path_len, struct event *ret);
-/* A writer on a new file. */
-struct log_writer *writer_on(const char *path);
+/* A writer on a new file, opened with flags besides. */
+struct log_writer *writer_on(const char *path, int flags);
 /* Adds the events of event_of, which must get these numbers. */
 void add(struct log_writer *w, uint64_t from, uint64_t to);
 
@@ -40,5 +40,19 @@ struct tally {
 };
 void read_all(struct log_reader *r, struct tally *t);
 void no_damage(struct log_reader *r);
+
+/* A writer in the store dir/home, for host h. */
+struct log_writer *lease(const char *day);
+/* The path of a segment of its slot 0. */
+const char *rolled_path(const char *day, unsigned roll);
+/* Reads all segments of slot 0. */
+void read_dir(const char *day, struct tally *t, unsigned *ret_files);
+
+/* Runs part() in a child, since it changes what cannot be changed back. Its assertions print and end it. */
+void in_child(void (*part)(void));
+/* Moves to a mount namespace of our own: NULL, or why not. */
+const char *own_mounts(void);
+/* Whether own_mounts will do; prints why a test is skipped. */
+bool can_mount(const char *test);
 
 #endif

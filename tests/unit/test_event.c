@@ -331,7 +331,7 @@ static void test_cut(void **state)
 		assert_int_equal(event_encode(&b, &ev, 0), 0);
 		for (size_t n = 0; n < b.n; n++) {
 			const unsigned char *p = (const unsigned char *)b.p;
-			uint64_t length;
+			uint64_t length = 0;
 			assert_int_equal(decode_copy(b.p, n, 0, &ev, &copy, &used), -EBADMSG);
 			assert_int_equal(used, 0);
 			free(copy);

@@ -12,21 +12,19 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static char probe_path[PATH_MAX];
-
 static void test_write_read(void **state)
 {
 	(void)state;
-	struct log_writer *w = writer_on(in_dir("a.stl"));
+	struct log_writer *w = writer_on(in_dir("a.stl"), 0);
 	assert_true(log_writer_session(w) == SESSION);
 	assert_int_equal(log_writer_pending(w), 0);
 	add(w, 1, 2);
@@ -68,7 +66,7 @@ static void test_sizes(void **state)
 	(void)state;
 	static const size_t sizes[] = {
 	    121, 127, 128, 4000, 4096, 16384, 300000, LOG_PAYLOAD_MAX - 100, LOG_PAYLOAD_MAX - 40};
-	struct log_writer *w = writer_on(in_dir("sizes.stl"));
+	struct log_writer *w = writer_on(in_dir("sizes.stl"), 0);
 	struct event ev;
 	uint64_t seq = 0, kept;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -107,7 +105,7 @@ static void test_sizes(void **state)
 static void test_lost_is_told(void **state)
 {
 	(void)state;
-	struct log_writer *w = writer_on(in_dir("lost.stl"));
+	struct log_writer *w = writer_on(in_dir("lost.stl"), 0);
 	struct event ev = {.kind = 999, .time = BASE};
 	assert_int_equal(log_writer_add(w, &ev), 0);
 	ev.time = BASE + 7;
@@ -156,26 +154,6 @@ static void nap(long us)
 	nanosleep(&t, NULL);
 }
 
-static void read_dir(const char *day, struct tally *t, unsigned *ret_files)
-{
-	unsigned files = 0;
-	for (int roll = 0;; roll++) {
-		char path[PATH_MAX];
-		if (roll)
-			snprintf(path, sizeof(path), "%s/home/logs/h/%s/0.%d.stl", dir, day, roll);
-		else
-			snprintf(path, sizeof(path), "%s/home/logs/h/%s/0.stl", dir, day);
-		if (access(path, F_OK) < 0)
-			break;
-		struct log_reader *r = reader_on(path);
-		read_all(r, t);
-		assert_int_equal(log_reader_damage(r)->newer + log_reader_damage(r)->bad_events, 0);
-		log_reader_close(r);
-		files++;
-	}
-	*ret_files = files;
-}
-
 static void test_killed(void **state)
 {
 	(void)state;
@@ -202,6 +180,13 @@ static void test_killed(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(log_writer_takeover(w), 0);
+		/* it goes on in the segment that the other one was at, or had just made */
+		unsigned made = 0, at = 0;
+		while (access(rolled_path(day, made), F_OK) == 0)
+			made++;
+		while (strcmp(log_writer_path(w), rolled_path(day, at)) != 0)
+			assert_true(++at < made);
+		assert_true(at + 2 >= made);
 		uint64_t accepted = atomic_load(&p->accepted);
 		struct event note = {.kind = EVENT_note, .time = BASE, .note.text = str_of("taken over")};
 		uint64_t next = log_writer_add(w, &note);
@@ -224,6 +209,98 @@ static void test_killed(void **state)
 	munmap(p, sizeof(*p));
 	assert_true(rolled > 0);
 	assert_true(most > 100);
+}
+
+/* The same at every instruction of an add that also writes a frame. The writer is stepped through it; what the other
+ * process would find, had it been killed there, is the shared memory and the segment's length at that moment. */
+
+#define SNAP 8192 /* bytes of the shared memory: the states and more than one small frame */
+
+struct moment {
+	off_t size;
+	char shared[SNAP];
+};
+
+static void check_moment(struct log_writer *w, uint64_t before, uint64_t *with, uint64_t *without)
+{
+	struct event note = {.kind = EVENT_note, .time = BASE, .note.text = str_of("taken over")};
+	assert_int_equal(log_writer_takeover(w), 0);
+	uint64_t next = log_writer_add(w, &note);
+	assert_in_range(next, before + 1, before + 2);
+	(*(next == before + 1 ? without : with))++;
+	assert_int_equal(log_writer_flush(w), 0);
+	struct tally t = {.max = next + 1, .seen = calloc(1, next + 1)};
+	struct log_reader *r = reader_on(log_writer_path(w));
+	read_all(r, &t);
+	no_damage(r);
+	for (uint64_t i = 1; i <= next; i++)
+		if (t.seen[i] == 0)
+			fail_msg("event %u is lost", (unsigned)i);
+	log_reader_close(r);
+	free(t.seen);
+}
+
+static void test_stepped(void **state)
+{
+	(void)state;
+	struct log_writer *w = lease("stepped");
+	char *shared = *(char **)w; /* the first member */
+	struct moment *m = NULL;
+	struct stat st;
+	uint64_t before = 0, with = 0, without = 0;
+	size_t n = 0, length;
+	int status, fd = open(log_writer_path(w), O_WRONLY);
+	assert_true(fd >= 0);
+	while (log_writer_pending(w) < 4000) {
+		add(w, before + 1, before + 2);
+		before++;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct event ev;
+		event_of(before + 1, 150, &ev);
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+			_exit(1);
+		raise(SIGSTOP);
+		log_writer_add(w, &ev);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFSTOPPED(status)) {
+		print_message("# skipped: test_stepped: ptrace is not permitted\n");
+		assert_int_equal(log_writer_close(w), 0);
+		close(fd);
+		skip();
+	}
+	do {
+		assert_int_equal(fstat(fd, &st), 0);
+		if (n == 0 || st.st_size != m[n - 1].size || memcmp(shared, m[n - 1].shared, SNAP) != 0) {
+			m = realloc(m, (n + 1) * sizeof(*m));
+			assert_non_null(m);
+			m[n].size = st.st_size;
+			memcpy(m[n++].shared, shared, SNAP);
+		}
+		assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSTOPPED(status));
+	} while (WSTOPSIG(status) == SIGTRAP);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(m[n - 1].size > m[0].size); /* the frame was written */
+	char *segment = slurp(log_writer_path(w), &length);
+	for (size_t i = 0; i < n; i++) {
+		memcpy(shared, m[i].shared, SNAP);
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(pwrite(fd, segment, (size_t)m[i].size, 0), m[i].size);
+		check_moment(w, before, &with, &without);
+	}
+	assert_in_range(with, 2, n);
+	assert_in_range(without, 2, n);
+	assert_int_equal(log_writer_close(w), 0);
+	close(fd);
+	free(segment);
+	free(m);
 }
 
 /* The disk is full. */
@@ -280,9 +357,9 @@ static void check_overfilled(const char *path, uint64_t kept, uint64_t lost)
 	free(t.seen);
 }
 
-static void fill_up_and_free(const char *path, void (*make_room)(void))
+static void fill_up_and_free(const char *path, int flags, void (*make_room)(void))
 {
-	struct log_writer *w = writer_on(path);
+	struct log_writer *w = writer_on(path, flags);
 	uint64_t kept, lost;
 	overfill(w, &kept, &lost);
 	assert_true(log_writer_pending(w) > LOG_PAYLOAD_MAX - 1000);
@@ -299,25 +376,6 @@ static void fill_up_and_free(const char *path, void (*make_room)(void))
 	check_overfilled(path, kept, lost);
 }
 
-/* Runs part() in a child, since it changes what cannot be changed back. Its assertions print and end it. */
-static void in_child(void (*part)(void))
-{
-	fflush(stdout);
-	fflush(stderr);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		const struct CMUnitTest one[] = {{"in a child", (CMUnitTestFunction)(void (*)(void))part, NULL, NULL, NULL}};
-		int null = open("/dev/null", O_WRONLY);
-		dup2(null, STDOUT_FILENO); /* the parent's report is the one */
-		int failed = _cmocka_run_group_tests("child", one, 1, NULL, NULL);
-		_exit(failed ? 1 : 0);
-	}
-	int status;
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
 static struct rlimit file_limit;
 
 static void lift_limit(void)
@@ -332,7 +390,7 @@ static void limited(void)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &file_limit), 0);
 	file_limit.rlim_cur = 100 * 1000; /* no multiple of anything, so that a frame is written in part */
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &file_limit), 0);
-	fill_up_and_free(in_dir("limit.stl"), lift_limit);
+	fill_up_and_free(in_dir("limit.stl"), 0, lift_limit);
 }
 
 static void test_file_limit(void **state)
@@ -362,32 +420,7 @@ static void on_full_disk(void)
 		assert_int_equal(io_write(fd, block, sizeof(block), NULL), 0);
 	close(fd);
 	snprintf(path, sizeof(path), "%s/a.stl", full);
-	fill_up_and_free(path, remove_ballast);
-}
-
-/* A mount namespace of our own, or why not. */
-static const char *own_mounts(void)
-{
-	if (geteuid() != 0)
-		return "needs root";
-	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return strerror(errno);
-	return NULL;
-}
-
-static bool can_mount(const char *test)
-{
-	int status;
-	pid_t pid = fork();
-	if (pid == 0) {
-		const char *why = own_mounts();
-		if (why)
-			print_message("# skipped: %s: %s\n", test, why);
-		fflush(stdout);
-		_exit(why != NULL);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return status == 0;
+	fill_up_and_free(path, O_APPEND, remove_ballast);
 }
 
 static void full_disk(void)
@@ -404,379 +437,14 @@ static void test_full_disk(void **state)
 	in_child(full_disk);
 }
 
-/* Slots. */
-
-static struct log_writer *lease(const char *day)
+int main(void)
 {
-	struct log_writer *w;
-	struct err err = {0};
-	if (log_writer_open(in_dir("home"), "h", day, &err, &w) < 0)
-		fail_msg("%s", err.text);
-	return w;
-}
-
-static const char *base_of(const struct log_writer *w)
-{
-	return strrchr(log_writer_path(w), '/') + 1;
-}
-
-static void test_slots(void **state)
-{
-	(void)state;
-	struct stat st;
-	struct log_writer *a = lease("slots"), *b = lease("slots"), *c = lease("slots"), *other = lease("other");
-	assert_string_equal(base_of(a), "0.stl");
-	assert_string_equal(base_of(b), "1.stl");
-	assert_string_equal(base_of(c), "2.stl");
-	assert_string_equal(base_of(other), "0.stl");
-	assert_true(log_writer_session(a) != log_writer_session(b));
-	assert_int_equal(log_writer_close(other), 0);
-	add(a, 1, 100);
-	add(b, 1, 100);
-	assert_int_equal(log_writer_close(b), 0);
-	b = lease("slots");
-	assert_string_equal(base_of(b), "1.stl");
-	add(b, 1, 50);
-
-	/* a process that inherited the writer keeps the lease */
-	int go[2];
-	assert_int_equal(pipe(go), 0);
-	pid_t pid = fork();
-	if (pid == 0) {
-		char x;
-		close(go[1]);
-		_exit(read(go[0], &x, 1) == 0 ? 0 : 1);
-	}
-	assert_int_equal(log_writer_close(a), 0);
-	a = lease("slots");
-	assert_string_equal(base_of(a), "3.stl");
-	close(go[0]);
-	close(go[1]);
-	waitpid(pid, NULL, 0);
-	assert_int_equal(log_writer_close(a), 0);
-	a = lease("slots");
-	assert_string_equal(base_of(a), "0.stl");
-
-	assert_int_equal(stat(log_writer_path(a), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	assert_int_equal(stat(in_dir("home/logs/h/slots"), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0700);
-	assert_int_equal(stat(in_dir("home"), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0700);
-	assert_int_equal(log_writer_close(a), 0);
-	assert_int_equal(log_writer_close(b), 0);
-	assert_int_equal(log_writer_close(c), 0);
-	assert_int_equal(log_writer_close(NULL), 0);
-
-	struct tally t = {0};
-	struct log_reader *r = reader_on(in_dir("home/logs/h/slots/1.stl"));
-	read_all(r, &t);
-	no_damage(r);
-	assert_int_equal(t.events, 99 + 49);
-	log_reader_close(r);
-}
-
-/* Other names of one home are one store. */
-static void test_home_alias(void **state)
-{
-	(void)state;
-	struct log_writer *a = lease("alias"), *b;
-	struct err err = {0};
-	assert_int_equal(symlink("home", in_dir("link")), 0);
-	assert_int_equal(log_writer_open(in_dir("link"), "h", "alias", &err, &b), 0);
-	assert_string_equal(base_of(b), "1.stl");
-	assert_int_equal(log_writer_close(a), 0);
-	assert_int_equal(log_writer_close(b), 0);
-}
-
-#define WRITERS 12
-
-/* Many at once, each several times: never two on one slot, and no more slots than writers. */
-static void test_slots_race(void **state)
-{
-	(void)state;
-	pid_t pids[WRITERS];
-	for (int i = 0; i < WRITERS; i++) {
-		pids[i] = fork();
-		if (pids[i] == 0) {
-			for (int n = 0; n < 20; n++) {
-				struct log_writer *w;
-				struct err err = {0};
-				if (log_writer_open(in_dir("home"), "h", "race", &err, &w) < 0)
-					_exit(1);
-				/* held alone: a lock of the segment itself, taken only here, says so */
-				int fd = open(log_writer_path(w), O_RDONLY);
-				if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-					_exit(2);
-				sched_yield();
-				close(fd);
-				if (log_writer_close(w) < 0)
-					_exit(3);
-			}
-			_exit(0);
-		}
-	}
-	for (int i = 0; i < WRITERS; i++) {
-		int status;
-		waitpid(pids[i], &status, 0);
-		assert_int_equal(status, 0);
-	}
-	char path[64];
-	snprintf(path, sizeof(path), "home/logs/h/race/%d.stl", WRITERS);
-	assert_int_equal(access(in_dir(path), F_OK), -1);
-}
-
-static void test_roll(void **state)
-{
-	(void)state;
-	log_writer_segment_max = 10000;
-	struct log_writer *w = lease("roll");
-	add(w, 1, 2001);
-	assert_true(strcmp(base_of(w), "0.stl") != 0);
-	assert_int_equal(log_writer_close(w), 0);
-	struct tally t = {.max = 2001, .seen = calloc(1, 2001)};
-	unsigned files, again;
-	read_dir("roll", &t, &files);
-	assert_true(files > 3);
-	for (uint64_t i = 1; i <= 2000; i++)
-		assert_int_equal(t.seen[i], 1);
-	for (unsigned i = 0; i < files; i++) {
-		char path[64];
-		struct stat st;
-		snprintf(path, sizeof(path), i ? "home/logs/h/roll/0.%u.stl" : "home/logs/h/roll/0.stl", i);
-		assert_int_equal(stat(in_dir(path), &st), 0);
-		assert_in_range(st.st_size, 1, 10000);
-	}
-	/* the next lease of the slot goes on at the end, without another file */
-	w = lease("roll");
-	add(w, 1, 2);
-	assert_int_equal(log_writer_close(w), 0);
-	t = (struct tally){.seen = t.seen};
-	read_dir("roll", &t, &again);
-	assert_int_equal(again, files);
-	assert_int_equal(t.events, 2001);
-	free(t.seen);
-	/* a frame larger than a segment is written all the same */
-	w = lease("roll-large");
-	struct event ev;
-	event_of(1, 50000, &ev);
-	assert_int_equal(log_writer_add(w, &ev), 1);
-	event_of(2, 50000, &ev);
-	assert_int_equal(log_writer_add(w, &ev), 2);
-	assert_int_equal(log_writer_close(w), 0);
-	t = (struct tally){0};
-	read_dir("roll-large", &t, &files);
-	assert_int_equal(t.events, 2);
-	assert_int_equal(files, 2);
-	log_writer_segment_max = LOG_SEGMENT_MAX;
-}
-
-/* What the user is told. */
-
-static void check_refused(const char *home, const char *host, const char *day, int want, const char *part)
-{
-	struct log_writer *w = NULL;
-	struct err err = {0};
-	int r = log_writer_open(home, host, day, &err, &w);
-	if (r != want || !strstr(err.text, part))
-		fail_msg("%s %s %s: %d, %s", home, host, day, r, err.text);
-	assert_null(w);
-}
-
-/* Without root's powers: a home without permission. */
-static void unprivileged(void)
-{
-	if (geteuid() == 0) {
-		assert_int_equal(chown(in_dir("locked"), 65534, 65534), 0);
-		assert_int_equal(chown(in_dir("run2"), 65534, 65534), 0);
-		assert_int_equal(setresgid(65534, 65534, 65534), 0);
-		assert_int_equal(setresuid(65534, 65534, 65534), 0);
-	}
-	setenv("XDG_RUNTIME_DIR", in_dir("run2"), 1);
-	struct err err = {0};
-	struct log_writer *w;
-	assert_int_equal(log_writer_open(in_dir("locked"), "h", "d", &err, &w), -EACCES);
-	assert_non_null(strstr(err.text, "locked"));
-	assert_non_null(strstr(err.text, "Permission denied"));
-	assert_non_null(strstr(err.hint, "STEMMA_HOME"));
-	/* writable once, so that the day is there; then nothing can be created any more, and nothing need be */
-	assert_int_equal(chmod(in_dir("locked"), 0700), 0);
-	assert_int_equal(log_writer_open(in_dir("locked"), "h", "d", &err, &w), 0);
-	assert_int_equal(log_writer_close(w), 0);
-	assert_int_equal(chmod(in_dir("locked/logs/h/d"), 0500), 0);
-	assert_int_equal(chmod(in_dir("locked/logs"), 0500), 0);
-	assert_int_equal(chmod(in_dir("locked"), 0500), 0);
-	assert_int_equal(log_writer_open(in_dir("locked"), "h", "d", &err, &w), 0);
-	add(w, 1, 500);
-	/* the segment itself */
-	assert_int_equal(chmod(log_writer_path(w), 0400), 0);
-	assert_int_equal(log_writer_close(w), 0);
-	err_clear(&err);
-	assert_int_equal(log_writer_open(in_dir("locked"), "h", "d", &err, &w), -EACCES);
-	assert_non_null(strstr(err.text, "0.stl"));
-	assert_int_equal(chmod(in_dir("locked"), 0700), 0);
-	assert_int_equal(chmod(in_dir("locked/logs"), 0700), 0);
-	assert_int_equal(chmod(in_dir("locked/logs/h/d"), 0700), 0);
-}
-
-static void test_refused(void **state)
-{
-	(void)state;
-	spill(in_dir("file"), "x", 1);
-	assert_int_equal(mkdir(in_dir("locked"), 0500), 0);
-	assert_int_equal(mkdir(in_dir("run2"), 0700), 0);
-	assert_int_equal(chmod(dir, 0755), 0);
-	in_child(unprivileged);
-	assert_int_equal(chmod(dir, 0700), 0);
-	check_refused(in_dir("file"), "h", "d", -ENOTDIR, "file");
-	check_refused(in_dir("file/below"), "h", "d", -ENOTDIR, "below");
-	check_refused(in_dir("home"), "h/x", "d", -EINVAL, "h/x");
-	check_refused(in_dir("home"), "h", "..", -EINVAL, "..");
-	check_refused(in_dir("home"), "", "d", -EINVAL, "host ''");
-	/* what is not a segment where one should be */
-	assert_int_equal(io_mkdirs(in_dir("home/logs/h/odd/0.stl"), 0700), 0);
-	check_refused(in_dir("home"), "h", "odd", -EISDIR, "0.stl");
-	assert_int_equal(rmdir(in_dir("home/logs/h/odd/0.stl")), 0);
-	assert_int_equal(symlink("/dev/null", in_dir("home/logs/h/odd/0.stl")), 0);
-	check_refused(in_dir("home"), "h", "odd", -ELOOP, "0.stl");
-}
-
-static void read_only(void)
-{
-	assert_null(own_mounts());
-	assert_int_equal(mkdir(in_dir("ro"), 0700), 0);
-	assert_int_equal(mount("tmpfs", in_dir("ro"), "tmpfs", 0, "size=1m"), 0);
-	struct log_writer *w;
-	struct err err = {0};
-	assert_int_equal(log_writer_open(in_dir("ro"), "h", "d", &err, &w), 0);
-	assert_int_equal(log_writer_close(w), 0);
-	assert_int_equal(mount("tmpfs", in_dir("ro"), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m"), 0);
-	check_refused(in_dir("ro"), "h", "d", -EROFS, "Read-only");
-	check_refused(in_dir("ro"), "h", "e", -EROFS, "Read-only");
-	check_refused(in_dir("ro/sub"), "h", "d", -EROFS, "Read-only");
-}
-
-static void lock_dirs(void)
-{
-	char own[64];
-	struct log_writer *w;
-	struct err err = {0};
-	snprintf(own, sizeof(own), "/var/tmp/stemma-%lu", (unsigned long)geteuid());
-	assert_null(own_mounts());
-	assert_int_equal(mount("tmpfs", "/var/tmp", "tmpfs", 0, "size=1m,mode=1777"), 0);
-	/* a runtime directory that others can write is not used */
-	assert_int_equal(mkdir(in_dir("open"), 0700), 0);
-	assert_int_equal(chmod(in_dir("open"), 0777), 0);
-	setenv("XDG_RUNTIME_DIR", in_dir("open"), 1);
-	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks", &err, &w), 0);
-	assert_int_equal(access(in_dir("open/stemma"), F_OK), -1);
-	assert_int_equal(access(own, F_OK), 0);
-	assert_int_equal(log_writer_close(w), 0);
-	/* nor one that is not there, nor a relative one */
-	setenv("XDG_RUNTIME_DIR", in_dir("nowhere"), 1);
-	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks", &err, &w), 0);
-	assert_int_equal(log_writer_close(w), 0);
-	setenv("XDG_RUNTIME_DIR", ".", 1);
-	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks", &err, &w), 0);
-	assert_int_equal(log_writer_close(w), 0);
-	unsetenv("XDG_RUNTIME_DIR");
-	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks", &err, &w), 0);
-	assert_int_equal(log_writer_close(w), 0);
-	/* lock files of days gone by are removed when a new one is made, fresh ones and other files stay */
-	char path[PATH_MAX];
-	const struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
-	snprintf(path, sizeof(path), "%s/locks/0123456789abcdef.0", own);
-	spill(path, "", 0);
-	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks-2", &err, &w), 0);
-	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(log_writer_close(w), 0);
-	/* taken by somebody else */
-	assert_int_equal(rename(own, "/var/tmp/aside"), 0);
-	assert_int_equal(symlink("aside", own), 0);
-	check_refused(in_dir("home"), "h", "locks", -ENOTDIR, own);
-	assert_int_equal(unlink(own), 0);
-	assert_int_equal(mkdir(own, 0700), 0);
-	assert_int_equal(chown(own, 65534, 65534), 0);
-	check_refused(in_dir("home"), "h", "locks", -EPERM, own);
-	assert_int_equal(chown(own, geteuid(), getegid()), 0);
-	assert_int_equal(chmod(own, 0770), 0);
-	check_refused(in_dir("home"), "h", "locks", -EPERM, own);
-	assert_int_equal(chmod(own, 0700), 0);
-	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks", &err, &w), 0);
-	assert_int_equal(log_writer_close(w), 0);
-}
-
-static void test_mounted(void **state)
-{
-	(void)state;
-	if (!can_mount("test_mounted"))
-		skip();
-	in_child(read_only);
-	in_child(lock_dirs);
-}
-
-/* A run in a warm store creates, renames and removes nothing in it: strace watches a copy of this program. */
-
-static int probe(const char *home)
-{
-	struct log_writer *w;
-	struct event ev;
-	if (log_writer_open(home, "h", "warm", NULL, &w) < 0)
-		return 1;
-	for (uint64_t i = 1; i < 1000; i++) {
-		event_of(i, 0, &ev);
-		if (log_writer_add(w, &ev) != i)
-			return 1;
-	}
-	return log_writer_close(w) < 0;
-}
-
-static void test_warm(void **state)
-{
-	(void)state;
-	char command[3 * PATH_MAX], line[2 * PATH_MAX];
-	snprintf(command, sizeof(command), "strace -o /dev/null true 2>'%s'", in_dir("strace.err"));
-	if (system(command) != 0) {
-		print_message("# skipped: test_warm: strace is not there or may not trace\n");
-		skip();
-	}
-	unsigned touched[2] = {0}, made[2] = {0};
-	for (int warm = 0; warm < 2; warm++) {
-		/* the leak checker does not work under ptrace */
-		snprintf(command, sizeof(command), "ASAN_OPTIONS=detect_leaks=0 strace -f -o '%s' '%s' probe '%s' 2>'%s'",
-		         in_dir("strace.out"), probe_path, in_dir("home"), in_dir("strace.err"));
-		assert_int_equal(system(command), 0);
-		FILE *f = fopen(in_dir("strace.out"), "r");
-		assert_non_null(f);
-		while (fgets(line, sizeof(line), f)) {
-			/* by path, or by the day's descriptor */
-			if (!strstr(line, in_dir("home")) && !strstr(line, ".stl\""))
-				continue;
-			touched[warm]++;
-			made[warm] += strstr(line, "O_CREAT") || strstr(line, "mkdir") || strstr(line, "rename") ||
-			              strstr(line, " link") || strstr(line, "symlink") || strstr(line, "O_TMPFILE") ||
-			              strstr(line, "mknod");
-		}
-		fclose(f);
-	}
-	assert_true(made[0] > 0); /* cold: so they would be seen */
-	assert_true(touched[1] > 0);
-	assert_int_equal(made[1], 0);
-}
-
-int main(int argc, char **argv)
-{
-	if (argc == 3 && strcmp(argv[1], "probe") == 0)
-		return probe(argv[2]);
-	if (readlink("/proc/self/exe", probe_path, sizeof(probe_path) - 1) < 0 || dir_make() != 0)
+	if (dir_make() != 0)
 		return 1;
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_write_read), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_lost_is_told),
-	    cmocka_unit_test(test_killed),     cmocka_unit_test(test_file_limit), cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_slots),      cmocka_unit_test(test_home_alias), cmocka_unit_test(test_slots_race),
-	    cmocka_unit_test(test_roll),       cmocka_unit_test(test_refused),    cmocka_unit_test(test_mounted),
-	    cmocka_unit_test(test_warm),
+	    cmocka_unit_test(test_write_read), cmocka_unit_test(test_sizes),   cmocka_unit_test(test_lost_is_told),
+	    cmocka_unit_test(test_killed),     cmocka_unit_test(test_stepped), cmocka_unit_test(test_file_limit),
+	    cmocka_unit_test(test_full_disk),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	dir_remove();
