@@ -28,6 +28,7 @@ struct log_damage {
 };
 
 int log_reader_open(const char *path, struct err *err, struct log_reader **ret);
+/* Takes over fd when it succeeds. */
 int log_reader_fdopen(int fd, struct err *err, struct log_reader **ret);
 /* Bytes in memory, not copied (fuzzing). */
 int log_reader_memopen(const void *p, size_t n, struct log_reader **ret);
