@@ -38,6 +38,7 @@ struct keeper {
 	int signals; /* signalfd */
 	unsigned mine[65]; /* signals this process received */
 	sigset_t before; /* the signal mask we were started with */
+	bool closed[3]; /* standard descriptors that we were started without */
 };
 
 /* ---- descriptors between processes -------------------------------------------------------------------------------------- */
@@ -110,6 +111,9 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 	}
 	if (fd >= 0)
 		close(fd);
+	for (int i = 0; i < 3; i++)
+		if (k->closed[i])
+			close(i);
 	execvp(k->o->argv[0], k->o->argv);
 	int e = errno;
 	dprintf(2, "stemma: cannot run '%s': %s\n", k->o->argv[0], strerror(e));
@@ -401,10 +405,14 @@ static void day_of(char *ret, size_t n)
 	strftime(ret, n, "%Y-%m-%d", gmtime_r(&t, &tm));
 }
 
-static int run_bare(const struct run_options *o, struct err *err, int *ret_status)
+static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 {
+	const struct run_options *o = k->o;
 	pid_t pid = fork();
 	if (pid == 0) {
+		for (int i = 0; i < 3; i++)
+			if (k->closed[i])
+				close(i);
 		execvp(o->argv[0], o->argv);
 		int e = errno;
 		dprintf(2, "stemma: cannot run '%s': %s\n", o->argv[0], strerror(e));
@@ -423,14 +431,18 @@ static int run_bare(const struct run_options *o, struct err *err, int *ret_statu
 }
 
 /* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step aside. */
-static void step_aside_if_nested(const struct run_options *o, const char *ulid)
+static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 {
+	const struct run_options *o = k->o;
 	char marker[64];
 	snprintf(marker, sizeof(marker), "/.stemma/run/%s", ulid);
 	int fd = open(marker, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	else if (errno == EL2NSYNC) {
+		for (int i = 0; i < 3; i++)
+			if (k->closed[i])
+				close(i);
 		execvp(o->argv[0], o->argv);
 		int e = errno;
 		dprintf(2, "stemma: cannot run '%s': %s\n", o->argv[0], strerror(e));
@@ -502,9 +514,15 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	struct sock_fprog prog = {0};
 	char host[256] = "localhost", day[128];
 	*ret_note = NULL;
+	/* Descriptors of ours must not take the place of standard ones that are missing. */
+	for (int fd = 0; fd < 3; fd++)
+		k.closed[fd] = fcntl(fd, F_GETFD) < 0;
+	for (int fd = 0; fd < 3; fd++)
+		if (k.closed[fd] && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			return err_set(err, EBADF, "cannot open '/dev/null'");
 	if (ulid_new(s->run) < 0)
-		return run_bare(o, err, ret_status);
-	step_aside_if_nested(o, s->run);
+		return run_bare(&k, err, ret_status);
+	step_aside_if_nested(&k, s->run);
 	gethostname(host, sizeof(host) - 1);
 	for (char *p = host; *p; p++)
 		if (*p == '/')
@@ -516,7 +534,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		snprintf(note, sizeof(note), "nothing is recorded: %s", why.text);
 		*ret_note = note;
 		fprintf(stderr, "stemma: %s\n", note);
-		return run_bare(o, err, ret_status);
+		return run_bare(&k, err, ret_status);
 	}
 	sup_init(s);
 	bool unsafe = set_id(o->argv[0]);
@@ -535,7 +553,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		log_writer_close(s->log);
-		return run_bare(o, err, ret_status);
+		return run_bare(&k, err, ret_status);
 	}
 	w.control = k.control;
 	s->page = &k.control->page;
@@ -561,7 +579,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	free(prog.filter);
 	if (k.worker < 0) {
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
-		return run_bare(o, err, ret_status);
+		return run_bare(&k, err, ret_status);
 	}
 	k.worker_alive = 1;
 	int nnp;

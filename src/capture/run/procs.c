@@ -548,7 +548,8 @@ static void read_figures(struct proc *p, long hz, struct event_exit *ret)
 		ret->cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 		ret->known |= 1u << 1;
 	}
-	if (read_stat(p->pid, &st)) {
+	/* The split comes in ticks of 10 ms: below that there is nothing to read. */
+	if ((!(ret->known & 1u << 1) || ret->cpu >= 10000000) && read_stat(p->pid, &st)) {
 		uint64_t tick = 1000000000u / (unsigned)hz;
 		ret->user = st.utime * tick;
 		ret->system = st.stime * tick;

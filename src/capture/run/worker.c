@@ -60,17 +60,11 @@ void sup_init(struct sup *s)
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 }
 
-struct server {
-	struct worker *w;
-	int slot;
-};
-
 static void *serve(void *arg)
 {
-	struct server *me = arg;
-	struct worker *w = me->w;
+	struct worker *w = arg;
 	struct sup *s = &w->sup;
-	struct notify_slot *slot = &w->control->page.slot[me->slot];
+	struct notify_slot *slot = &w->control->page.slot[SLOT_SERVER];
 	for (unsigned idle = 0;;) {
 		struct trap t;
 		int rc = notify_recv(s->listener, slot, &t);
@@ -82,7 +76,9 @@ static void *serve(void *arg)
 		}
 		idle = 0;
 		pthread_mutex_lock(&s->lock);
+		__atomic_store_n(&w->since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 		int refuse = sup_trap(s, &t);
+		__atomic_store_n(&w->since, 0, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&s->lock);
 		if (refuse)
 			notify_refuse(s->listener, slot, refuse);
@@ -90,6 +86,65 @@ static void *serve(void *arg)
 			notify_continue(s->listener, slot);
 	}
 	return NULL;
+}
+
+/* Answers in the server's place while that is held up: a path that hangs (a dead file server), or, worse, a path whose
+ * file system is served by a process of this very run, which waits to be answered itself. Nothing of what passes here is
+ * recorded but its number; the job goes on. */
+static void *stand_in(void *arg)
+{
+	struct worker *w = arg;
+	struct sup *s = &w->sup;
+	struct notify_slot *slot = &w->control->page.slot[SLOT_STAND_IN];
+	/* The very call that the server is at may be what the file system's daemon has to make. */
+	struct notify_slot held = w->control->page.slot[SLOT_SERVER];
+	notify_continue(s->listener, &held);
+	while (__atomic_load_n(&w->since, __ATOMIC_ACQUIRE)) {
+		struct pollfd p = {.fd = s->listener, .events = POLLIN};
+		struct trap t;
+		if (poll(&p, 1, 1) == 1 && (p.revents & POLLIN) && notify_recv(s->listener, slot, &t) == 0) {
+			notify_continue(s->listener, slot);
+			__atomic_add_fetch(&w->passed, 1, __ATOMIC_RELAXED);
+		}
+	}
+	__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Has the server been at one stop for too long? The first time patience is 200 ms; where it happened, it happens again. */
+static void watch_server(struct worker *w)
+{
+	int64_t since = __atomic_load_n(&w->since, __ATOMIC_ACQUIRE);
+	int64_t patience = w->held_up ? 20000000 : 200000000;
+	if (!since || clock_ns(CLOCK_MONOTONIC) - since < patience || __atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
+		return;
+	pthread_t t;
+	w->held_up++;
+	__atomic_store_n(&w->standing_in, 1, __ATOMIC_RELEASE);
+	if (pthread_create(&t, &w->attr, stand_in, w) == 0)
+		pthread_detach(t);
+	else
+		__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);
+}
+
+/* The lock, without ever waiting behind a server that is held up. */
+static bool lock_soon(struct worker *w)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += TICK_MS * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000L;
+	}
+	return pthread_mutex_timedlock(&w->sup.lock, &until) == 0;
+}
+
+static void say_passed(struct worker *w)
+{
+	uint64_t n = __atomic_exchange_n(&w->passed, 0, __ATOMIC_RELAXED);
+	if (n)
+		sup_gap(&w->sup, NULL, TERM_gap_lost, n, "calls went by unrecorded while a file system did not answer");
 }
 
 static void notice(struct worker *w)
@@ -219,24 +274,24 @@ void worker_main(struct worker *w)
 	/* Only the hang-up matters here: nobody is left under the filter. The stops themselves go to the server. */
 	ee = (struct epoll_event){.events = 0, .data.fd = s->listener};
 	epoll_ctl(events, EPOLL_CTL_ADD, s->listener, &ee);
-	pthread_attr_t attr;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	static struct server servers[NOTIFY_WORKERS];
-	for (int i = 0; i < NOTIFY_WORKERS; i++) {
-		pthread_t t;
-		servers[i] = (struct server){w, i};
-		if (pthread_create(&t, &attr, serve, &servers[i]) != 0 && i == 0)
-			_exit(1); /* the keeper takes over */
-	}
+	pthread_t server;
+	pthread_attr_init(&w->attr);
+	pthread_attr_setstacksize(&w->attr, STACK);
+	if (pthread_create(&server, &w->attr, serve, w) != 0)
+		_exit(1); /* the keeper takes over */
 	uint64_t traps = 0;
 	for (bool over = false, busy = true;;) {
 		struct epoll_event got[4];
 		int n = epoll_wait(events, got, 4, busy ? TICK_MS : 20 * TICK_MS);
-		pthread_mutex_lock(&s->lock);
 		for (int i = 0; i < n; i++)
 			over |= got[i].data.fd == s->listener;
 		worker_take_signals(w);
+		watch_server(w);
+		if (!lock_soon(w)) {
+			busy = true;
+			continue;
+		}
+		say_passed(w);
 		reap(w);
 		bury(s);
 		if (log_writer_pending(s->log))

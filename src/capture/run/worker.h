@@ -24,6 +24,11 @@ struct worker {
 	pid_t keeper;
 	int notice; /* written to whenever control changes */
 	int signals; /* signalfd */
+	pthread_attr_t attr;
+	int64_t since; /* when the server took up the stop it is at; 0: none */
+	int standing_in; /* a stand-in answers in its place */
+	unsigned held_up; /* times that happened */
+	uint64_t passed; /* calls that went by unrecorded then */
 };
 
 /* Records until nobody is left. The caller has set up sup.log, sup.run, sup.listener, sup.root and the flags. Never returns. */

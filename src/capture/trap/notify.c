@@ -81,7 +81,7 @@ bool notify_valid(int listener, const struct notify_slot *slot)
 
 void notify_keep(int listener, struct notify_page *page, bool (*more)(void *arg), void *arg)
 {
-	for (int i = 0; i < NOTIFY_WORKERS; i++)
+	for (int i = 0; i < NOTIFY_SLOTS; i++)
 		if (page->slot[i].id)
 			notify_continue(listener, &page->slot[i]);
 	struct notify_slot *slot = &page->slot[0];

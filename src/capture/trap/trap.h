@@ -78,9 +78,10 @@ int notify_install(const struct sock_fprog *prog);
 /* Asks the kernel to switch straight to the other side (6.6): saves an idle wake-up of 40 µs a stop. */
 void notify_tune(int listener);
 
-/* What worker and keeper share: the request a worker has received and not yet answered, per worker thread. Lies in a
- * MAP_SHARED page. */
-#define NOTIFY_WORKERS 1
+/* What worker and keeper share: the request that each thread of the worker has received and not yet answered. Lies in a
+ * MAP_SHARED page. One server, and one that stands in for it: a second server on the listener measured 30 % more a stop, because
+ * the kernel's direct switch then finds the wrong thread (doc/spikes.md). */
+enum { SLOT_SERVER, SLOT_STAND_IN, NOTIFY_SLOTS };
 struct notify_slot {
 	_Alignas(64) uint64_t id; /* where the kernel puts the cookie of struct seccomp_notif */
 	uint32_t pid;
@@ -93,7 +94,7 @@ struct notify_slot {
 	} data;
 };
 struct notify_page {
-	struct notify_slot slot[NOTIFY_WORKERS];
+	struct notify_slot slot[NOTIFY_SLOTS];
 };
 /* Receives one request into the slot: 0, -EINTR, -ENOENT (nobody left, or the caller was killed), ... */
 int notify_recv(int listener, struct notify_slot *slot, struct trap *ret);
