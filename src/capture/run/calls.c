@@ -5,15 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <netinet/in.h>
-#include <arpa/inet.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
-#include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* A path that only stemma opens, to tell an outer run that a nested one begins; answered with an errno that no open gives. */
@@ -45,10 +42,9 @@ static void pending_free(struct sup *s, struct pending *d)
 {
 	struct file *files[] = {d->file, d->victim};
 	for (int i = 0; i < 2; i++)
-		if (files[i] && --files[i]->pins == 0 && files[i]->gone && !files[i]->live) {
-			free(files[i]->path);
-			free(files[i]->interpreter);
-			free(files[i]);
+		if (files[i]) {
+			files[i]->pins--;
+			file_drop(s, files[i]);
 		}
 	if (d->a)
 		where_release(d->a);
@@ -69,8 +65,12 @@ static struct pending *pending_add(struct sup *s, struct proc *p, const struct t
 	if (!d)
 		return NULL;
 	*d = (struct pending){.op = op, .tid = t->tid, .proc = p, .time = sup_now(s)};
-	d->name_a = where_name(s, p, a);
-	d->name_b = b ? where_name(s, p, b) : NULL;
+	/* Before the call changes what the path means. */
+	where_pin(a);
+	if (b)
+		where_pin(b);
+	d->name_a = where_name(a);
+	d->name_b = b ? where_name(b) : NULL;
 	d->a = where_keep(a);
 	d->b = b ? where_keep(b) : NULL;
 	d->next = s->pending;
@@ -130,21 +130,31 @@ static void created(struct sup *s, struct pending *d, const struct statx *st, bo
 	s->current = was;
 }
 
+static void moved(struct sup *s, struct pending *d, struct file *f, const char *old, const char *new)
+{
+	name_event(s, d->proc, TERM_nameop_rename, f, new, old, d->time);
+	file_rename(f, new);
+	if (f->kind == TERM_kind_directory)
+		rename_below(s, old, new);
+}
+
 static void renamed(struct sup *s, struct pending *d)
 {
 	if (d->victim && d->exchange) {
-		name_event(s, d->proc, TERM_nameop_rename, d->file, d->name_b, d->name_a, d->time);
-		name_event(s, d->proc, TERM_nameop_rename, d->victim, d->name_a, d->name_b, d->time);
-		file_rename(d->file, d->name_b);
-		file_rename(d->victim, d->name_a);
+		/* Three renames by way of a name that nothing else has: two would take for one directory's names the other's. */
+		char *between;
+		if (!d->name_a || !d->name_b || asprintf(&between, "%s/.stemma-exchange", d->name_a) < 0)
+			return;
+		moved(s, d, d->file, d->name_a, between);
+		moved(s, d, d->victim, d->name_b, d->name_a);
+		moved(s, d, d->file, between, d->name_b);
+		free(between);
 		return;
 	}
 	if (d->victim)
 		name_event(s, d->proc, TERM_nameop_replace, d->victim, d->name_b, NULL, d->time);
-	name_event(s, d->proc, TERM_nameop_rename, d->file, d->name_b, d->name_a, d->time);
-	file_rename(d->file, d->name_b);
-	if (d->file->kind == TERM_kind_directory && d->name_a && d->name_b)
-		rename_below(s, d->name_a, d->name_b);
+	if (d->name_a && d->name_b)
+		moved(s, d, d->file, d->name_a, d->name_b);
 	if (d->victim && d->last)
 		file_gone(s, d->victim);
 }
@@ -191,16 +201,35 @@ static int settle(struct sup *s, struct pending *d, bool back)
 		break;
 	case PENDING_LINK:
 		rc = is_file(d->b, d->file) ? 0 : -1;
-		if (rc == 0)
+		if (rc == 0) {
 			name_event(s, d->proc, TERM_nameop_link, d->file, d->name_b, NULL, d->time);
+			if (!d->file->path) { /* it had no name */
+				d->file->gone = false;
+				file_rename(d->file, d->name_b);
+			} else if (d->name_b) {
+				free(d->file->alias);
+				d->file->alias = strdup(d->name_b);
+			}
+		}
 		break;
 	case PENDING_UNLINK:
 		rc = is_file(d->a, d->file) ? -1 : 0;
 		if (rc == 0) {
 			name_event(s, d->proc, TERM_nameop_unlink, d->file, d->name_a, NULL, d->time);
-			if (d->last)
-				file_gone(s, d->file);
+			struct file *f = d->file;
+			if (d->last) {
+				file_gone(s, f);
+			} else if (f->alias && d->name_a && f->path && !strcmp(f->path, d->name_a)) {
+				free(f->path);
+				f->path = f->alias;
+				f->alias = NULL;
+			}
 		}
+		break;
+	case PENDING_BIND:
+		rc = back ? 0 : -1;
+		if (back)
+			socket_bound(s, d->proc, d->fd, d->time);
 		break;
 	case PENDING_TRUNCATE:
 		rc = back ? 0 : -1;
@@ -213,7 +242,7 @@ static int settle(struct sup *s, struct pending *d, bool back)
 	return rc == 0 ? 1 : back ? 0 : -1;
 }
 
-void pending_settle(struct sup *s, pid_t tid)
+void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all)
 {
 	struct pending *done = NULL, **at = &s->pending;
 	/* Oldest first: the list is newest first, and a rename may follow the create of the same file. */
@@ -229,7 +258,7 @@ void pending_settle(struct sup *s, pid_t tid)
 		list = d->next;
 		bool back = d->tid == tid;
 		/* One that never shows (it failed, and its thread sleeps) is looked at only now and then. */
-		bool look = back || ++d->tries < 8 || d->tries % 64 == 0;
+		bool look = back || all || d->proc == p || ++d->tries < 8 || d->tries % 64 == 0;
 		if (look && settle(s, d, back) >= 0) {
 			d->next = done;
 			done = d;
@@ -300,12 +329,13 @@ static bool is_void(const struct statx *st)
 static void absent(struct sup *s, struct proc *p, const struct where *w)
 {
 	char name[8300];
-	if (w->given[0] == '/')
+	bool plain = !w->foreign && !strstr(w->given, "..");
+	if (plain && w->given[0] == '/')
 		snprintf(name, sizeof(name), "%s", w->given);
-	else if (w->atfd == AT_FDCWD && !w->foreign)
+	else if (plain && w->atfd == AT_FDCWD)
 		snprintf(name, sizeof(name), "%s/%s", proc_cwd(s, p, w->tid), w->given);
 	else {
-		char *full = where_name(s, p, w);
+		char *full = where_name(w);
 		if (!full)
 			return;
 		snprintf(name, sizeof(name), "%s", full);
@@ -356,12 +386,15 @@ static bool nested_begins(struct sup *s, struct proc *p, const struct where *w)
 	return true;
 }
 
-static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags)
+static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
+					uint64_t resolve)
 {
 	struct where w;
 	if (flags & O_PATH)
 		return;
-	int rc = where_init(s, p, t->tid, dirfd, addr, &w);
+	bool follow = !(flags & O_NOFOLLOW);
+	int rc = resolve & RESOLVE_IN_ROOT ? where_in_root(p, t->tid, dirfd, addr, follow, &w)
+									   : where_init(p, t->tid, dirfd, addr, follow, &w);
 	if (rc < 0) {
 		if (rc == -EPERM && !p->unreadable_said) {
 			p->unreadable_said = true;
@@ -385,9 +418,9 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 	if (flags & O_TRUNC)
 		mode |= ACCESS_TRUNC | ACCESS_WRITE;
 	struct statx st;
-	rc = where_statx(&w, !(flags & O_NOFOLLOW), &st);
+	rc = where_statx(&w, follow, &st);
 	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
-		if (!S_ISDIR(st.stx_mode))
+		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))
 			opened(s, p, &w, &st, flags, mode);
 	} else if (rc == -ENOENT && (flags & O_CREAT)) {
 		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
@@ -407,7 +440,7 @@ static void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d
 	struct where a, b;
 	struct statx st, vt;
 	a.hold = b.hold = -1;
-	if (where_init(s, p, t->tid, d1, a1, &a) == 0 && where_init(s, p, t->tid, d2, a2, &b) == 0 &&
+	if (where_init(p, t->tid, d1, a1, false, &a) == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 &&
 		where_statx(&a, false, &st) == 0) {
 		bool victim = where_statx(&b, false, &vt) == 0;
 		struct file *f = file_get(s, &a, false, &st);
@@ -434,14 +467,14 @@ static void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1,
 	struct where a, b;
 	struct statx st;
 	a.hold = b.hold = -1;
-	int rc = where_init(s, p, t->tid, d1, a1, &a);
+	int rc = where_init(p, t->tid, d1, a1, flags & AT_SYMLINK_FOLLOW, &a);
 	bool by_fd = rc == -ENOENT && (flags & AT_EMPTY_PATH);
 	if (by_fd) {
 		where_fd(t->tid, d1, &a);
 		rc = 0;
 	}
 	bool follow = by_fd || (flags & AT_SYMLINK_FOLLOW);
-	if (rc == 0 && where_init(s, p, t->tid, d2, a2, &b) == 0 && where_statx(&a, follow, &st) == 0) {
+	if (rc == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 && where_statx(&a, follow, &st) == 0) {
 		struct file *f = file_get(s, &a, follow, &st);
 		if (f && st.stx_nlink == 0) {
 			/* A nameless file (O_TMPFILE): its open could not say what it is, its link can. */
@@ -455,8 +488,6 @@ static void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1,
 		struct pending *d = f ? pending_add(s, p, t, PENDING_LINK, &a, &b) : NULL;
 		if (d) {
 			pin(d->file = f);
-			if (st.stx_nlink == 0)
-				file_rename(f, d->name_b);
 		}
 	}
 	where_release(&a);
@@ -468,7 +499,7 @@ static void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int d
 	struct where a;
 	struct statx st;
 	a.hold = -1;
-	if (where_init(s, p, t->tid, dirfd, addr, &a) == 0 && where_statx(&a, false, &st) == 0) {
+	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_statx(&a, false, &st) == 0) {
 		struct file *f = file_get(s, &a, false, &st);
 		struct pending *d = f ? pending_add(s, p, t, PENDING_UNLINK, &a, NULL) : NULL;
 		if (d) {
@@ -484,7 +515,7 @@ static void do_make(struct sup *s, struct proc *p, const struct trap *t, int dir
 	struct where a;
 	struct statx st;
 	a.hold = -1;
-	if (where_init(s, p, t->tid, dirfd, addr, &a) == 0 && where_statx(&a, false, &st) == -ENOENT)
+	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_statx(&a, false, &st) == -ENOENT)
 		pending_add(s, p, t, PENDING_MAKE, &a, NULL);
 	where_release(&a);
 }
@@ -494,7 +525,7 @@ static void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
 	struct where a;
 	struct statx st;
 	a.hold = -1;
-	if (where_init(s, p, t->tid, AT_FDCWD, t->args[0], &a) == 0 && where_statx(&a, true, &st) == 0 &&
+	if (where_init(p, t->tid, AT_FDCWD, t->args[0], true, &a) == 0 && where_statx(&a, true, &st) == 0 &&
 		S_ISREG(st.stx_mode)) {
 		struct file *f = file_get(s, &a, true, &st);
 		if (f && f->live)
@@ -511,79 +542,10 @@ static void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
 
 /* ---- channels and memory -------------------------------------------------------------------------------------------------- */
 
-static void do_socket(struct sup *s, struct proc *p, const struct trap *t)
-{
-	union {
-		struct sockaddr sa;
-		struct sockaddr_un un;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-		char raw[sizeof(struct sockaddr_storage)];
-	} u = {0};
-	size_t n = t->args[2] < sizeof(u) ? (size_t)t->args[2] : sizeof(u);
-	ssize_t got = n >= sizeof(sa_family_t) ? remote_read(t->tid, t->args[1], &u, n) : -EINVAL;
-	if (got < (ssize_t)sizeof(sa_family_t))
-		return;
-	char text[INET6_ADDRSTRLEN], address[300], domain[100];
-	unsigned api = t->call == CALL_connect ? TERM_api_connect : TERM_api_bind;
-	struct file *f = NULL;
-	bool local = true;
-	switch (u.sa.sa_family) {
-	case AF_INET:
-		inet_ntop(AF_INET, &u.in.sin_addr, text, sizeof(text));
-		local = ntohl(u.in.sin_addr.s_addr) >> 24 == 127 || u.in.sin_addr.s_addr == INADDR_ANY;
-		snprintf(address, sizeof(address), "inet:%s:%u", local ? "127.0.0.1" : text, ntohs(u.in.sin_port));
-		break;
-	case AF_INET6:
-		inet_ntop(AF_INET6, &u.in6.sin6_addr, text, sizeof(text));
-		local = IN6_IS_ADDR_LOOPBACK(&u.in6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&u.in6.sin6_addr);
-		/* "localhost" over either family is the same listener as a rule; joining them can only add a `may`. */
-		if (local)
-			snprintf(address, sizeof(address), "inet:127.0.0.1:%u", ntohs(u.in6.sin6_port));
-		else
-			snprintf(address, sizeof(address), "inet:[%s]:%u", text, ntohs(u.in6.sin6_port));
-		break;
-	case AF_UNIX:
-		if (got <= (ssize_t)sizeof(sa_family_t))
-			return; /* unnamed */
-		if (u.un.sun_path[0]) {
-			struct where w;
-			struct statx st;
-			char path[sizeof(u.un.sun_path) + 1];
-			size_t len = (size_t)got - offsetof(struct sockaddr_un, sun_path);
-			memcpy(path, u.un.sun_path, len);
-			path[len] = '\0';
-			int rc = where_path(s, p, t->tid, AT_FDCWD, path, &w);
-			if (rc == 0 && t->call == CALL_connect) {
-				if (where_statx(&w, true, &st) < 0) {
-					where_release(&w);
-					return;
-				}
-			}
-			/* By name: the socket's inode does not exist before bind returns. */
-			char *name = rc == 0 ? where_name(s, p, &w) : NULL;
-			where_release(&w);
-			snprintf(address, sizeof(address), "unix:%.250s", name ? name : path);
-			free(name);
-		} else {
-			snprintf(address, sizeof(address), "unix:@%.*s", (int)(got - 3), u.un.sun_path + 1);
-		}
-		break;
-	default:
-		return;
-	}
-	if (local)
-		snprintf(domain, sizeof(domain), "boot:%s:net", host_boot_id());
-	else
-		snprintf(domain, sizeof(domain), "net");
-	f = file_address(s, TERM_kind_socket, domain, address);
-	if (f)
-		access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, sup_now(s), NULL);
-}
-
 static void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
 {
 	int fd = (int)t->args[4];
+	struct stat link;
 	if ((t->args[3] & MAP_ANONYMOUS) || fd < 0) {
 		p->anon_shm = true;
 		return;
@@ -592,6 +554,9 @@ static void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
 	struct statx st;
 	where_fd(t->tid, fd, &w);
 	if (where_statx(&w, true, &st) < 0 || !S_ISREG(st.stx_mode))
+		return;
+	/* A descriptor that is not open for both gives no such mapping. */
+	if (fstatat(AT_FDCWD, w.path, &link, AT_SYMLINK_NOFOLLOW) < 0 || (link.st_mode & 0600) != 0600)
 		return;
 	struct file *f = file_get(s, &w, true, &st);
 	if (!f || f->kind == TERM_kind_pseudo)
@@ -639,17 +604,17 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		proc_exit(s, p, TERM_ending_exited, (unsigned)a[0] & 0xff);
 		break;
 	case CALL_open:
-		do_open(s, p, t, AT_FDCWD, a[0], (unsigned)a[1]);
+		do_open(s, p, t, AT_FDCWD, a[0], (unsigned)a[1], 0);
 		break;
 	case CALL_openat:
-		do_open(s, p, t, (int)a[0], a[1], (unsigned)a[2]);
+		do_open(s, p, t, (int)a[0], a[1], (unsigned)a[2], 0);
 		break;
 	case CALL_openat2:
 		if (remote_read(t->tid, a[2], &how, sizeof(how)) == sizeof(how))
-			do_open(s, p, t, (int)a[0], a[1], (unsigned)how.flags);
+			do_open(s, p, t, (int)a[0], a[1], (unsigned)how.flags, how.resolve);
 		break;
 	case CALL_creat:
-		do_open(s, p, t, AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC);
+		do_open(s, p, t, AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC, 0);
 		break;
 	case CALL_open_handle:
 		sup_gap(s, p, TERM_gap_unsettled, 1, "opened a file by handle");
@@ -709,7 +674,12 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		break;
 	case CALL_connect:
 	case CALL_bind:
-		do_socket(s, p, t);
+		if (socket_trap(s, p, t)) {
+			struct where none = {.hold = -1, .dirfd = AT_FDCWD, .tid = t->tid};
+			struct pending *d = pending_add(s, p, t, PENDING_BIND, &none, NULL);
+			if (d)
+				d->fd = (int)a[0];
+		}
 		break;
 	case CALL_shmat:
 		do_shmat(s, p, t);
@@ -722,12 +692,22 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 			sup_gap(s, p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
 		p->uring_said = true;
 		break;
+	case CALL_seccomp:
+		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
+			sup_gap(s, p, TERM_gap_limit, 1, "it asked for a notification listener of its own, which there cannot be");
+		break;
 	case CALL_mmap:
 		do_mmap(s, p, t);
 		break;
 	default:
 		break;
 	}
+}
+
+/* Calls that move what pending ones wait to see: everything is settled before they run. */
+static bool changes_names(enum call c)
+{
+	return (c >= CALL_rename && c <= CALL_rmdir) || c == CALL_execve || c == CALL_execveat;
 }
 
 int sup_trap(struct sup *s, const struct trap *t)
@@ -742,7 +722,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 	k->stops++;
 	s->current = k;
 	if (s->pending)
-		pending_settle(s, t->tid);
+		pending_settle(s, p, t->tid, changes_names(t->call));
 	if (p->exec)
 		exec_settle(s, p, t->tid);
 	if (p->stale) {

@@ -219,7 +219,7 @@ static struct file *program(struct sup *s, const struct where *w)
 
 static void say_absent(struct sup *s, struct proc *p, const struct where *w)
 {
-	char *name = w->given[0] == '/' ? strdup(w->given) : where_name(s, p, w);
+	char *name = w->given[0] == '/' && !w->foreign ? strdup(w->given) : where_name(w);
 	struct file *f = name ? file_address(s, TERM_kind_absent, "", name) : NULL;
 	if (f)
 		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_exec, sup_now(s), NULL);
@@ -282,7 +282,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	bool at = t->call == CALL_execveat;
 	const uint64_t *arg = at ? t->args + 1 : t->args;
 	struct where w;
-	int rc = where_init(s, p, t->tid, at ? (int)t->args[0] : AT_FDCWD, arg[0], &w);
+	int rc = where_init(p, t->tid, at ? (int)t->args[0] : AT_FDCWD, arg[0], true, &w);
 	if (at && rc == -ENOENT && (t->args[4] & AT_EMPTY_PATH)) {
 		where_fd(t->tid, (int)t->args[0], &w);
 		rc = 0;
@@ -314,7 +314,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		char name[4096];
 		snprintf(name, sizeof(name), "%s", exe->interpreter);
 		exe->pins++;
-		struct file *next = where_path(s, p, t->tid, AT_FDCWD, name, &i) == 0 ? program(s, &i) : NULL;
+		struct file *next = where_path(p, t->tid, AT_FDCWD, name, true, &i) == 0 ? program(s, &i) : NULL;
 		where_release(&i);
 		exe->pins--;
 		exe = next;
@@ -335,9 +335,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		e->old_exe_ino = st.stx_ino;
 		e->old_exe_dev = fileid_dev(&st);
 	}
-	e->ambiguous = exe && exe->ino == e->old_exe_ino && exe->dev == e->old_exe_dev;
-	if (e->ambiguous)
-		e->old_stack = proc_stack(p->pid);
+	if (exe && exe->ino == e->old_exe_ino && exe->dev == e->old_exe_dev)
+		proc_random(p->pid, e->old_random);
 	read_words(p, t, arg[1], arg[2], e);
 	e->cwd = strdup(proc_cwd(s, p, t->tid));
 	if (!s->tree_only) {
@@ -360,7 +359,8 @@ static int happened(struct proc *p, struct exec_pending *e, pid_t tid)
 	bool expected = e->exe && st.stx_ino == e->exe->ino && fileid_dev(&st) == e->exe->dev;
 	if (!same)
 		return 1; /* what was expected, or what binfmt_misc put in its place */
-	if (expected && proc_stack(p->pid) != e->old_stack)
+	unsigned char now[16];
+	if (expected && proc_random(p->pid, now) && memcmp(now, e->old_random, sizeof(now)))
 		return 1;
 	return !tid || tid == e->tid ? 0 : -1;
 }
@@ -393,7 +393,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		struct statx st;
 		char link[48];
 		snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
-		if (where_path(s, NULL, p->pid, AT_FDCWD, link, &w) == 0 && where_statx(&w, true, &st) == 0)
+		if (where_path(NULL, p->pid, AT_FDCWD, link, true, &w) == 0 && where_statx(&w, true, &st) == 0)
 			exe = file_get(s, &w, true, &st);
 	}
 	struct str *argv = split(&e->argv, e->argc), *env = split(&e->env, e->envc);
@@ -430,7 +430,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		struct where w;
 		char name[256];
 		snprintf(name, sizeof(name), "%s", exe->interpreter);
-		struct file *loader = where_path(s, p, p->pid, AT_FDCWD, name, &w) == 0 ? program(s, &w) : NULL;
+		struct file *loader = where_path(p, p->pid, AT_FDCWD, name, true, &w) == 0 ? program(s, &w) : NULL;
 		where_release(&w);
 		use_program(s, p, loader, e->time);
 	}

@@ -28,7 +28,8 @@ struct file *file_known(struct sup *s, const struct statx *st)
 {
 	uint64_t dev = fileid_dev(st);
 	for (struct file *f = s->files[slot_of(dev, st->stx_ino)]; f; f = f->next)
-		if (f->ino == st->stx_ino && f->dev == dev && (f->btime == birth_of(st) || f->domain->birth_changes))
+		if (f->ino == st->stx_ino && f->dev == dev && (f->btime == birth_of(st) || f->domain->birth_changes) &&
+			(!f->gone || st->stx_nlink == 0)) /* one that is gone and has a name is another, with its inode */
 			return f;
 	return NULL;
 }
@@ -36,6 +37,7 @@ struct file *file_known(struct sup *s, const struct statx *st)
 static void file_free(struct file *f)
 {
 	free(f->path);
+	free(f->alias);
 	free(f->interpreter);
 	free(f);
 }
@@ -72,12 +74,16 @@ static void files_shrink(struct sup *s)
 
 void file_gone(struct sup *s, struct file *f)
 {
-	if (f->gone)
+	f->gone = true;
+	file_drop(s, f);
+}
+
+void file_drop(struct sup *s, struct file *f)
+{
+	if (!f->gone || f->live || f->pins)
 		return;
 	file_unhash(s, f);
-	f->gone = true;
-	if (!f->live && !f->pins)
-		file_free(f);
+	file_free(f);
 }
 
 void file_rename(struct file *f, const char *path)
@@ -168,6 +174,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
+	uint64_t channel = st->stx_ino;
 	f->dev = fileid_dev(st);
 	f->ino = st->stx_ino;
 	f->gen = id.gen;
@@ -175,14 +182,24 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	f->domain = id.domain;
 	f->path = where_real(w, follow);
 	f->kind = kind_of(st, id.domain, f->path);
-	f->hidden = w->foreign;
+	f->hidden = w->ns != 0;
+	if (f->kind == TERM_kind_regular && st->stx_nlink == 0) {
+		free(f->path); /* the name it had is not its name any more */
+		f->path = NULL;
+		f->gone = true;
+	}
+	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/') {
+		/* The two ends of a pair are two inodes and one channel. */
+		uint64_t peer = unix_peer(f->ino);
+		channel = peer && peer < f->ino ? peer : f->ino;
+	}
 	uint64_t group = f->kind == TERM_kind_regular ? group_of(s, w, f->path) : 0;
 	uint64_t domain = say_domain(s, id.domain);
 	file_add(s, f);
 	struct event ev = {.file = {.num = f->num,
 								.kind = f->kind,
 								.domain = domain,
-								.ino = f->ino,
+								.ino = channel,
 								.gen = f->gen,
 								.group = group,
 								.path = str_of(f->path)}};
@@ -280,7 +297,7 @@ static void link_access(struct access *a)
 }
 
 /* Takes it out of both lists and frees it, and its file if that was only waiting for this. */
-static void access_free(struct access *a)
+static void access_free(struct sup *s, struct access *a)
 {
 	struct file *f = a->file;
 	*a->file_at = a->file_next;
@@ -291,8 +308,7 @@ static void access_free(struct access *a)
 		a->proc_next->proc_at = a->proc_at;
 	a->proc->nlive--;
 	free(a);
-	if (f->gone && !f->live && !f->pins)
-		file_free(f);
+	file_drop(s, f);
 }
 
 /* The call that begins the access was let go on; has it come back? While that cannot be told, the access is live. */
@@ -319,9 +335,11 @@ static bool begun(struct sup *s, const struct access *a)
 }
 
 /* The file's fingerprint now, by its last known name. Unknown if another file has that name. */
-static struct fingerprint print_now(const struct file *f)
+static struct fingerprint print_now(const struct sup *s, const struct file *f)
 {
 	struct statx st;
+	if (f->last_stop == s->traps + 1)
+		return f->last;
 	if (!f->path || f->hidden || statx(AT_FDCWD, f->path, AT_SYMLINK_NOFOLLOW, FILEID_STATX, &st) < 0)
 		return (struct fingerprint){0};
 	if (st.stx_ino != f->ino || fileid_dev(&st) != f->dev)
@@ -336,14 +354,18 @@ static unsigned evidence_of(struct sup *s, const struct access *a, const struct 
 		uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
 		return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
 	}
-	if ((a->mode & (ACCESS_CREATE | ACCESS_TRUNC)) || a->mapped)
+	if (a->mode & (ACCESS_CREATE | ACCESS_TRUNC))
 		return TERM_evidence_must;
+	if (a->mapped) /* whoever inherited the mapping may have stored through it, or not */
+		return a->via == TERM_via_data ? TERM_evidence_must : TERM_evidence_may;
 	if (!a->before.known || !after->known)
 		return TERM_evidence_may;
 	if (a->before.size != after->size || a->before.mtime != after->mtime)
 		return a->crowded || rival_moved(s, a) ? TERM_evidence_may : TERM_evidence_must;
 	if (a->before.ctime != after->ctime)
 		return TERM_evidence_may; /* written, and the old time put back? */
+	if (a->mode & ACCESS_APPEND)
+		return TERM_evidence_none; /* bytes at the end would have made it longer */
 	/* Unchanged is proof only if a write would have moved mtime by at least one step of its clock. */
 	if (a->before.mtime + f->domain->mtime_step < a->start)
 		return TERM_evidence_none;
@@ -356,7 +378,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 	struct file *f = a->file;
 	struct event ev = {.access_end = {.access = a->seq, .until = until, .count = a->count > 1 ? a->count : 0}};
 	if (a->mode & ACCESS_WRITE) {
-		struct fingerprint after = f->kind == TERM_kind_regular ? print_now(f) : (struct fingerprint){0};
+		struct fingerprint after = f->kind == TERM_kind_regular ? print_now(s, f) : (struct fingerprint){0};
 		ev.access_end.evidence = evidence_of(s, a, &after);
 		if (after.known) {
 			file_state(s, f, &after);
@@ -370,7 +392,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		rivals_resolve(s, f, a->proc);
 	}
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
-	access_free(a);
+	access_free(s, a);
 }
 
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode)
@@ -393,7 +415,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 {
 	bool fresh = mode & (ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED | ACCESS_PROGRAM);
 	for (struct access *a = f->live; a && !fresh; a = a->file_next)
-		if (a->proc == p && (a->mode & mode & (ACCESS_READ | ACCESS_WRITE)) == (mode & (ACCESS_READ | ACCESS_WRITE)) &&
+		if (a->proc == p && (a->sure || !sure) && (a->mode & mode & (ACCESS_READ | ACCESS_WRITE)) == (mode & (ACCESS_READ | ACCESS_WRITE)) &&
 			(!before || (f->stated.known && before->size == f->stated.size && before->mtime == f->stated.mtime) ||
 			 (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {
 			a->count++;
@@ -423,6 +445,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 						 .count = 1,
 						 .before = a->before,
 						 .mapped = mode & ACCESS_MAPPED,
+						 .sure = sure,
 						 .tid = via == TERM_via_data && s->current ? s->current->tid : 0,
 						 .stop = s->current ? s->current->stops : 0};
 	a->seq = sup_event(s, EVENT_access, time, p, &ev);
@@ -450,7 +473,7 @@ void proc_sweep(struct sup *s, struct proc *p)
 		next = a->proc_next;
 		bool open = false;
 		if (a->file->kind == TERM_kind_pseudo || a->file->kind == TERM_kind_absent) {
-			access_free(a);
+			access_free(s, a);
 			continue;
 		}
 		for (size_t i = 0; i < n && !open; i++)
@@ -472,7 +495,7 @@ void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
 {
 	while (p->live) {
 		if (ends_silently(p->live))
-			access_free(p->live);
+			access_free(s, p->live);
 		else
 			access_end(s, p->live, until);
 	}

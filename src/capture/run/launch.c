@@ -37,6 +37,7 @@ struct keeper {
 	bool trace; /* by ptrace, not by notification */
 	int signals; /* signalfd */
 	unsigned mine[65]; /* signals this process received */
+	struct sigaction xfsz; /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
 	sigset_t before; /* the signal mask we were started with */
 	bool closed[3]; /* standard descriptors that we were started without */
 };
@@ -94,6 +95,7 @@ static int install(struct keeper *k, const struct sock_fprog *prog)
 
 static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, const int socks[2])
 {
+	sigaction(SIGXFSZ, &k->xfsz, NULL);
 	sigprocmask(SIG_SETMASK, &k->before, NULL);
 	char go = 0;
 	/* With ptrace the tracer must be there before the filter is. */
@@ -410,6 +412,7 @@ static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 	const struct run_options *o = k->o;
 	pid_t pid = fork();
 	if (pid == 0) {
+		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		for (int i = 0; i < 3; i++)
 			if (k->closed[i])
 				close(i);
@@ -440,6 +443,7 @@ static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 	if (fd >= 0)
 		close(fd);
 	else if (errno == EL2NSYNC) {
+		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		for (int i = 0; i < 3; i++)
 			if (k->closed[i])
 				close(i);
@@ -520,6 +524,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	for (int fd = 0; fd < 3; fd++)
 		if (k.closed[fd] && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
 			return err_set(err, EBADF, "cannot open '/dev/null'");
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &k.xfsz);
 	if (ulid_new(s->run) < 0)
 		return run_bare(&k, err, ret_status);
 	step_aside_if_nested(&k, s->run);

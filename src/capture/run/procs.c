@@ -3,6 +3,7 @@
 #include "capture/run/super.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -41,7 +42,7 @@ struct pstat {
 	char state;
 	pid_t ppid;
 	uint64_t utime, stime, start; /* ticks */
-	uint64_t threads, stack;
+	uint64_t threads;
 	int exit_code;
 };
 
@@ -65,15 +66,28 @@ static bool read_stat(pid_t pid, struct pstat *ret)
 						  .stime = f[15],
 						  .threads = f[20],
 						  .start = f[22],
-						  .stack = f[28],
 						  .exit_code = (int)f[52]};
 	return true;
 }
 
-uint64_t proc_stack(pid_t pid)
+bool proc_random(pid_t pid, unsigned char ret[16])
 {
-	struct pstat st;
-	return read_stat(pid, &st) ? st.stack : 0;
+	char name[48];
+	uint64_t v[64];
+	snprintf(name, sizeof(name), "/proc/%d/auxv", pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, v, sizeof(v));
+	if (fd >= 0)
+		close(fd);
+	/* Pairs of the process's own word size; a 32-bit process's pairs are read as its own words. */
+	const uint32_t *w = (const uint32_t *)v;
+	for (ssize_t i = 0; n > 0 && i + 1 < n / 8; i += 2)
+		if (v[i] == AT_RANDOM)
+			return remote_read(pid, v[i + 1], ret, 16) == 16;
+	for (ssize_t i = 0; n > 0 && i + 1 < n / 4; i += 2)
+		if (w[i] == AT_RANDOM)
+			return remote_read(pid, w[i + 1], ret, 16) == 16;
+	return false;
 }
 
 /* A figure of a "name: value" file. */
@@ -199,6 +213,7 @@ void proc_refresh_root(struct sup *s, struct proc *p)
 	snprintf(name, sizeof(name), "/proc/%d/ns/mnt", p->pid);
 	bool other = stat(name, &st) == 0 && st.st_ino != s->mnt_ns;
 	p->foreign = foreign || other;
+	p->ns = other ? st.st_ino : 0;
 	if (other && !p->foreign_said) {
 		p->foreign_said = true;
 		sup_gap(s, p, TERM_gap_namespace, 0, "paths of another mount namespace");
@@ -264,6 +279,18 @@ static struct proc *parent_of(struct sup *s, pid_t ppid, unsigned depth)
 	return p ? p : first_sight(s, ppid, false, depth + 1);
 }
 
+/* Files that the parent has mapped to write are mapped in the child too, with no descriptor to show for it. */
+static void inherit_mappings(struct sup *s, struct proc *p, struct proc *parent)
+{
+	struct access *next;
+	for (struct access *a = parent->live; a; a = next) {
+		next = a->proc_next;
+		if (a->mapped)
+			access_begin(s, p, a->file, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, TERM_via_descriptor, false,
+						 TERM_api_mmap, p->exec_start, NULL);
+	}
+}
+
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth)
 {
 	struct pstat st;
@@ -312,6 +339,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	s->nprocs++;
 	struct epoll_event ee = {.events = EPOLLIN, .data.u64 = (uint64_t)pid};
 	epoll_ctl(s->epoll, EPOLL_CTL_ADD, pidfd, &ee);
+	if (parent && parent->exec)
+		exec_settle(s, parent, -1); /* whatever it does now, it forked before */
 	struct event ev = {
 		.process = {.pid = (uint64_t)pid, .started = p->started, .parent = p->parent_num, .forked = forked}};
 	sup_event(s, EVENT_process, now, p, &ev);
@@ -332,6 +361,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		proc_refresh_root(s, p);
 	if (s->euid == 0)
 		proc_refresh_creds(s, p);
+	if (parent)
+		inherit_mappings(s, p, parent);
 	if (walk || depth) {
 		p->walked = true;
 		struct held *held;
@@ -618,6 +649,11 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	if (!s->tree_only) {
 		struct held *held;
 		size_t n = proc_walk(s, p, false, &held);
+		for (size_t i = 0; i < n; i++)
+			if (held[i].print.known) {
+				held[i].file->last = held[i].print;
+				held[i].file->last_stop = s->traps + 1;
+			}
 		proc_hold(s, p, held, n, p->exec_start);
 		held_free(held, n);
 	}

@@ -43,7 +43,10 @@ struct file {
 	char *path; /* last known name, in the initial mount namespace */
 	struct access *live; /* accesses not known to have ended */
 	struct fingerprint stated; /* as the last state event says */
-	bool hidden; /* its path cannot be resolved from here (foreign root) */
+	char *alias; /* another name it was given, should the first one go */
+	bool hidden; /* its path cannot be resolved from here (another mount namespace) */
+	struct fingerprint last; /* read through a descriptor during stop number last_stop - 1 */
+	uint64_t last_stop;
 	bool gone; /* unlinked: out of the hash, kept while accessed */
 	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
 	bool recent; /* met since the last sweep of the table */
@@ -66,7 +69,7 @@ struct access {
 	uint64_t rival_num; /* its process number, to know it again */
 	uint64_t rival_wchar;
 	bool crowded; /* several rivals */
-	bool mapped;
+	bool mapped, sure;
 	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
 };
@@ -75,14 +78,15 @@ struct access {
 struct where {
 	int dirfd; /* AT_FDCWD, or hold */
 	int hold; /* descriptor to close, or -1 */
-	bool foreign;
+	bool foreign; /* the process has another root or mount namespace */
+	uint64_t ns; /* that mount namespace's inode if it is another, else 0 */
 	char path[4096 + 64];
 	char given[4096 + 1]; /* as the program gave it */
 	pid_t tid; /* whose cwd and root it is relative to */
 	int atfd; /* the program's dirfd */
 };
 
-enum pending_op { PENDING_CREATE, PENDING_RENAME, PENDING_LINK, PENDING_UNLINK, PENDING_MAKE, PENDING_TRUNCATE };
+enum pending_op { PENDING_CREATE, PENDING_RENAME, PENDING_LINK, PENDING_UNLINK, PENDING_MAKE, PENDING_TRUNCATE, PENDING_BIND };
 
 /* A call that was let go on and whose result has not been seen. Settled at the thread's next trap, exec or exit, or when
  * another process comes near. */
@@ -99,6 +103,7 @@ struct pending {
 	struct file *victim; /* rename: what the new path named; exchange: the other */
 	struct fingerprint before;
 	bool last; /* unlink: it was the last name */
+	int fd; /* bind: the socket */
 	struct where *a, *b; /* malloc'ed; b only for two-path calls */
 	char *name_a, *name_b; /* absolute names */
 };
@@ -115,8 +120,8 @@ struct exec_pending {
 	int64_t time;
 	pid_t tid;
 	struct file *exe, *script; /* exe: what will be mapped; script: NULL if none */
-	uint64_t old_exe_dev, old_exe_ino, old_stack;
-	bool ambiguous; /* old and new program are the same file */
+	uint64_t old_exe_dev, old_exe_ino;
+	unsigned char old_random[16]; /* of the old image, where old and new program are the same file */
 	struct buf argv, env; /* NUL-separated, already redacted */
 	size_t argc, envc;
 	char *cwd;
@@ -144,6 +149,7 @@ struct proc {
 	char *cwd; /* canonical, NULL: read it again */
 	bool fs_per_thread; /* CLONE_FS was unshared: cwd differs between threads */
 	bool foreign; /* another root or mount namespace */
+	uint64_t ns; /* its mount namespace's inode, if another than ours, else 0 */
 	bool own_creds; /* credentials differ from ours: look at them */
 	uint32_t uid, gid;
 	bool exit_seen; /* exit event written */
@@ -207,10 +213,15 @@ void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t coun
 /* Reads a NUL-terminated string of at most n bytes with its NUL. Length, or -errno (-ENAMETOOLONG, -EFAULT, -EPERM). */
 ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n);
 ssize_t remote_read(pid_t tid, uint64_t addr, void *ret, size_t n);
-/* Prepares a path argument. 0 or -errno; release with where_release. Reads the string from the process. */
-int where_init(struct sup *s, struct proc *p, pid_t tid, int atfd, uint64_t addr, struct where *w);
-/* The same for a path that is already here. */
-int where_path(struct sup *s, struct proc *p, pid_t tid, int atfd, const char *path, struct where *w);
+/* Prepares a path argument; follow: a last component that is a link is followed by the call. 0 or -errno; release with
+ * where_release. Reads the string from the process. */
+int where_init(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
+/* The same for a path that is already here. p NULL: as seen from here. */
+int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follow, struct where *w);
+/* The same with the directory atfd as root (openat2's RESOLVE_IN_ROOT). */
+int where_in_root(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
+/* Makes w independent of what its path means later: holds the directory that the last component is in. */
+void where_pin(struct where *w);
 /* The object of a descriptor of the process. */
 void where_fd(pid_t tid, int fd, struct where *w);
 void where_release(struct where *w);
@@ -218,7 +229,7 @@ int where_statx(const struct where *w, bool follow, struct statx *st);
 /* The canonical absolute name of an existing object; malloc'ed, NULL if it cannot be told. */
 char *where_real(const struct where *w, bool follow);
 /* An absolute name for an object that need not exist: real directory and last component. */
-char *where_name(struct sup *s, struct proc *p, const struct where *w);
+char *where_name(const struct where *w);
 
 /* ---- files and accesses (files.c) ---- */
 
@@ -228,7 +239,14 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 struct file *file_known(struct sup *s, const struct statx *st);
 /* A channel or absent path by address: kind, domain name, address. */
 struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address);
+/* Its last name is gone. It is kept while somebody may have it open; file_drop lets go of it then. */
 void file_gone(struct sup *s, struct file *f);
+void file_drop(struct sup *s, struct file *f);
+/* The inode of the socket that a connected Unix socket is connected to, 0 if there is none (sockets.c). */
+uint64_t unix_peer(uint64_t ino);
+/* connect and bind. True if the address is to be read once bind has returned (port 0): socket_bound does that. */
+bool socket_trap(struct sup *s, struct proc *p, const struct trap *t);
+void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time);
 void file_rename(struct file *f, const char *path);
 /* Writes a state event if what is known differs. */
 void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
@@ -263,8 +281,9 @@ bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n);
 bool mapped_has(const struct mapped *v, size_t n, const struct file *f);
 /* Bytes it has given to writes; UINT64_MAX unknown. Read at most once a stop. */
 uint64_t proc_wchar(struct sup *s, struct proc *p);
-/* Where its stack begins: another one after each exec. */
-uint64_t proc_stack(pid_t pid);
+/* The random bytes that the kernel puts on a new image's stack: other ones after each exec, even where nothing else is
+ * random. False if they cannot be read. */
+bool proc_random(pid_t pid, unsigned char ret[16]);
 void proc_refresh_creds(struct sup *s, struct proc *p);
 /* The wait status of a process that ended. */
 void proc_status(struct sup *s, struct proc *p, int status);
@@ -278,7 +297,7 @@ const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);
 
 /* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only). */
 int sup_trap(struct sup *s, const struct trap *t);
-void pending_settle(struct sup *s, pid_t tid);
+void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
 void pending_drop(struct sup *s, struct proc *p);
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop);
 /* Finds out whether a pending exec happened. tid: who trapped now; 0: the process is ending. */

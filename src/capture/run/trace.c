@@ -78,7 +78,7 @@ static void stopped(struct worker *w, pid_t tid, int status)
 	if (event == PTRACE_EVENT_SECCOMP) {
 		request = entry_stop(s, tid);
 	} else if (sig == (SIGTRAP | 0x80)) {
-		pending_settle(s, tid);
+		pending_settle(s, NULL, tid, false);
 	} else if (event == PTRACE_EVENT_STOP) {
 		bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 		if (group) {

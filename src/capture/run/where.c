@@ -37,11 +37,14 @@ ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n)
 	return -ENAMETOOLONG;
 }
 
+/* ---- paths ------------------------------------------------------------------------------------------------------------- */
+
 static void where_clear(struct where *w, pid_t tid, int atfd)
 {
 	w->dirfd = AT_FDCWD;
 	w->hold = -1;
 	w->foreign = false;
+	w->ns = 0;
 	w->tid = tid;
 	w->atfd = atfd;
 	w->path[0] = '\0';
@@ -63,43 +66,60 @@ static bool translate_self(const char *path, pid_t tid, char *ret, size_t n)
 	return false;
 }
 
-/* In another root or mount namespace: hold the parent directory, found as the process would find it. */
-static int where_foreign(struct where *w)
+/* Where a path starts. */
+static void start_of(const struct where *w, bool absolute, char *ret, size_t n)
 {
-	char dir[4096 + 1];
-	const char *given = w->given, *slash = strrchr(given, '/');
-	const char *base = slash ? slash + 1 : given;
-	size_t ndir = slash ? (size_t)(slash - given) + 1 : 0;
-	memcpy(dir, given, ndir);
-	dir[ndir] = '\0';
-	char start[64];
-	if (given[0] == '/')
-		snprintf(start, sizeof(start), "/proc/%d/root", w->tid);
+	if (absolute)
+		snprintf(ret, n, "/proc/%d/root", w->tid);
 	else if (w->atfd == AT_FDCWD)
-		snprintf(start, sizeof(start), "/proc/%d/cwd", w->tid);
+		snprintf(ret, n, "/proc/%d/cwd", w->tid);
 	else
-		snprintf(start, sizeof(start), "/proc/%d/fd/%d", w->tid, w->atfd);
-	int top = open(start, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (top < 0)
-		return -errno;
-	if (given[0] == '/' || ndir) {
-		struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-							   .resolve = given[0] == '/' ? RESOLVE_IN_ROOT : 0};
-		int fd = (int)syscall(SYS_openat2, top, ndir ? dir : "/", &how, sizeof(how));
-		int e = errno;
+		snprintf(ret, n, "/proc/%d/fd/%d", w->tid, w->atfd);
+}
+
+/* Finds the parent directory as a process with another root would, and holds it. jail: that root is the directory atfd. */
+static int where_jailed(struct where *w, bool jail, bool follow)
+{
+	char path[4096 + 1], dir[4096 + 1], target[4096];
+	memcpy(path, w->given, strlen(w->given) + 1);
+	for (int links = 0; links < 20; links++) {
+		char *slash = strrchr(path, '/');
+		const char *base = slash ? slash + 1 : path;
+		size_t ndir = slash ? (size_t)(slash - path) + 1 : 0;
+		memcpy(dir, path, ndir);
+		memcpy(dir + ndir, ".", 2);
+		char start[64];
+		bool rooted = jail || path[0] == '/';
+		start_of(w, rooted && !jail, start, sizeof(start));
+		int top = open(start, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (top < 0)
+			return -errno;
+		struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = rooted ? RESOLVE_IN_ROOT : 0};
+		int fd = (int)syscall(SYS_openat2, top, dir, &how, sizeof(how)), e = errno;
 		close(top);
 		if (fd < 0)
 			return -e;
-		top = fd;
+		ssize_t n = follow && *base ? readlinkat(fd, base, target, sizeof(target) - 1) : -1;
+		if (n <= 0) {
+			w->hold = w->dirfd = fd;
+			const char *last = *base ? base : ".";
+			memcpy(w->path, last, strlen(last) + 1);
+			return 0;
+		}
+		close(fd);
+		target[n] = '\0';
+		/* A link is followed below the same root. */
+		if (target[0] == '/')
+			ndir = 0;
+		if (ndir + (size_t)n > 4096)
+			return -ENAMETOOLONG;
+		memmove(path + ndir, target, (size_t)n + 1);
 	}
-	w->hold = w->dirfd = top;
-	snprintf(w->path, sizeof(w->path), "%s", *base ? base : ".");
-	return 0;
+	return -ELOOP;
 }
 
-int where_path(struct sup *s, struct proc *p, pid_t tid, int atfd, const char *path, struct where *w)
+int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follow, struct where *w)
 {
-	(void)s;
 	where_clear(w, tid, atfd);
 	size_t n = strlen(path);
 	if (n >= sizeof(w->given))
@@ -111,20 +131,21 @@ int where_path(struct sup *s, struct proc *p, pid_t tid, int atfd, const char *p
 		return 0;
 	if (p && p->foreign) {
 		w->foreign = true;
-		return where_foreign(w);
+		w->ns = p->ns;
+		return where_jailed(w, false, follow);
 	}
 	if (w->given[0] == '/') {
 		memcpy(w->path, w->given, n + 1);
 		return 0;
 	}
-	int k = atfd == AT_FDCWD ? snprintf(w->path, sizeof(w->path), "/proc/%d/cwd/", tid)
-							 : snprintf(w->path, sizeof(w->path), "/proc/%d/fd/%d/", tid, atfd);
-	if ((size_t)k + n < 4096) {
-		memcpy(w->path + k, w->given, n + 1);
+	start_of(w, false, w->path, sizeof(w->path));
+	size_t k = strlen(w->path);
+	if (k + 1 + n < 4096) {
+		w->path[k] = '/';
+		memcpy(w->path + k + 1, w->given, n + 1);
 		return 0;
 	}
 	/* Prefix and path together are longer than a path may be. */
-	w->path[k] = '\0';
 	w->hold = open(w->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (w->hold < 0)
 		return -errno;
@@ -133,13 +154,40 @@ int where_path(struct sup *s, struct proc *p, pid_t tid, int atfd, const char *p
 	return 0;
 }
 
-int where_init(struct sup *s, struct proc *p, pid_t tid, int atfd, uint64_t addr, struct where *w)
+int where_init(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w)
 {
 	where_clear(w, tid, atfd);
 	ssize_t n = remote_string(tid, addr, w->given, sizeof(w->given));
 	if (n < 0)
 		return (int)n;
-	return where_path(s, p, tid, atfd, w->given, w);
+	return where_path(p, tid, atfd, w->given, follow, w);
+}
+
+int where_in_root(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w)
+{
+	where_clear(w, tid, atfd);
+	ssize_t n = remote_string(tid, addr, w->given, sizeof(w->given));
+	if (n <= 0)
+		return n < 0 ? (int)n : -ENOENT;
+	w->foreign = true;
+	w->ns = p->ns;
+	return where_jailed(w, true, follow);
+}
+
+void where_pin(struct where *w)
+{
+	char dir[sizeof(w->path)];
+	char *slash = strrchr(w->path, '/');
+	if (w->hold >= 0 || !slash || !slash[1] || slash == w->path)
+		return;
+	size_t n = (size_t)(slash - w->path);
+	memcpy(dir, w->path, n);
+	dir[n] = '\0';
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	w->hold = w->dirfd = fd;
+	memmove(w->path, slash + 1, strlen(slash + 1) + 1);
 }
 
 void where_fd(pid_t tid, int fd, struct where *w)
@@ -179,6 +227,18 @@ static char *name_of(int fd)
 	return strdup(name);
 }
 
+/* A path of another mount namespace is no name here: it says whose it is, and cannot be taken for one of ours. */
+static char *in_namespace(const struct where *w, char *name)
+{
+	char *ret;
+	if (!name || !w->ns)
+		return name;
+	if (asprintf(&ret, "mnt:[%llu]:%s", (unsigned long long)w->ns, name) < 0)
+		ret = NULL;
+	free(name);
+	return ret;
+}
+
 char *where_real(const struct where *w, bool follow)
 {
 	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
@@ -186,13 +246,11 @@ char *where_real(const struct where *w, bool follow)
 		return NULL;
 	char *name = name_of(fd);
 	close(fd);
-	return name;
+	return in_namespace(w, name);
 }
 
-char *where_name(struct sup *s, struct proc *p, const struct where *w)
+char *where_name(const struct where *w)
 {
-	(void)s;
-	(void)p;
 	char dir[sizeof(w->path)];
 	size_t n = strlen(w->path);
 	memcpy(dir, w->path, n + 1);
@@ -215,22 +273,19 @@ char *where_name(struct sup *s, struct proc *p, const struct where *w)
 	if (parent) {
 		if (asprintf(&ret, "%s/%s", strcmp(parent, "/") ? parent : "", base_copy) < 0)
 			ret = NULL;
-	} else if (w->given[0] == '/') {
+	} else if (w->given[0] == '/' && !w->foreign) {
 		ret = strdup(w->given);
 	} else {
 		/* Not even the directory is there: the words as given, after the directory they start from. */
 		char start[64], top[4096];
-		if (w->atfd == AT_FDCWD)
-			snprintf(start, sizeof(start), "/proc/%d/cwd", w->tid);
-		else
-			snprintf(start, sizeof(start), "/proc/%d/fd/%d", w->tid, w->atfd);
+		start_of(w, w->given[0] == '/', start, sizeof(start));
 		ssize_t k = readlink(start, top, sizeof(top) - 1);
 		if (k > 0) {
 			top[k] = '\0';
-			if (asprintf(&ret, "%s/%s", top, w->given) < 0)
+			if (asprintf(&ret, "%s%s%s", strcmp(top, "/") ? top : "", w->given[0] == '/' ? "" : "/", w->given) < 0)
 				ret = NULL;
 		}
 	}
 	free(parent);
-	return ret;
+	return in_namespace(w, ret);
 }

@@ -44,6 +44,8 @@ enum call {
 	CALL_process_vm,
 	CALL_io_uring,
 	CALL_mmap,
+	CALL_seccomp,
+	CALL_settle,
 };
 
 struct trap {

@@ -1,0 +1,152 @@
+/* Sockets: which address a process spoke to, and which two ends belong together. */
+#include "capture/run/super.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+union address {
+	struct sockaddr sa;
+	struct sockaddr_un un;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_storage room;
+};
+
+/* The channel of an address, used by p from then on. */
+static void use_address(struct sup *s, struct proc *p, pid_t tid, const union address *u, ssize_t got, unsigned api,
+						int64_t time)
+{
+	char text[INET6_ADDRSTRLEN], address[300], domain[100];
+	struct file *f = NULL;
+	bool local = true;
+	switch (u->sa.sa_family) {
+	case AF_INET:
+		inet_ntop(AF_INET, &u->in.sin_addr, text, sizeof(text));
+		local = ntohl(u->in.sin_addr.s_addr) >> 24 == 127 || u->in.sin_addr.s_addr == INADDR_ANY;
+		snprintf(address, sizeof(address), "inet:%s:%u", local ? "127.0.0.1" : text, ntohs(u->in.sin_port));
+		break;
+	case AF_INET6:
+		inet_ntop(AF_INET6, &u->in6.sin6_addr, text, sizeof(text));
+		local = IN6_IS_ADDR_LOOPBACK(&u->in6.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&u->in6.sin6_addr);
+		/* "localhost" over either family is the same listener as a rule; joining them can only add a `may`. */
+		if (local)
+			snprintf(address, sizeof(address), "inet:127.0.0.1:%u", ntohs(u->in6.sin6_port));
+		else
+			snprintf(address, sizeof(address), "inet:[%s]:%u", text, ntohs(u->in6.sin6_port));
+		break;
+	case AF_UNIX:
+		if (got <= (ssize_t)sizeof(sa_family_t))
+			return; /* unnamed */
+		if (u->un.sun_path[0]) {
+			struct where w;
+			struct statx st;
+			char path[sizeof(u->un.sun_path) + 1];
+			size_t len = (size_t)got - offsetof(struct sockaddr_un, sun_path);
+			memcpy(path, u->un.sun_path, len);
+			path[len] = '\0';
+			int rc = where_path(p, tid, AT_FDCWD, path, true, &w);
+			if (rc == 0 && api == TERM_api_connect) {
+				if (where_statx(&w, true, &st) < 0) {
+					where_release(&w);
+					return;
+				}
+			}
+			/* By name: the socket's inode does not exist before bind returns. */
+			char *name = rc == 0 ? where_name(&w) : NULL;
+			where_release(&w);
+			snprintf(address, sizeof(address), "unix:%.250s", name ? name : path);
+			free(name);
+		} else {
+			snprintf(address, sizeof(address), "unix:@%.*s", (int)(got - 3), u->un.sun_path + 1);
+		}
+		break;
+	default:
+		return;
+	}
+	if (local)
+		snprintf(domain, sizeof(domain), "boot:%s:net", host_boot_id());
+	else
+		snprintf(domain, sizeof(domain), "net");
+	f = file_address(s, TERM_kind_socket, domain, address);
+	if (f)
+		access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, time, NULL);
+}
+
+/* The address that the kernel gave a socket bound to port 0: read through a copy of the descriptor, held for the moment. */
+void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time)
+{
+	union address u = {0};
+	socklen_t n = sizeof(u);
+	int copy = (int)syscall(SYS_pidfd_getfd, p->pidfd, fd, 0);
+	if (copy < 0)
+		return;
+	int rc = getsockname(copy, &u.sa, &n);
+	close(copy);
+	if (rc == 0)
+		use_address(s, p, p->pid, &u, (ssize_t)n, TERM_api_bind, time);
+}
+
+bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
+{
+	union address u = {0};
+	size_t n = t->args[2] < sizeof(u) ? (size_t)t->args[2] : sizeof(u);
+	ssize_t got = n >= sizeof(sa_family_t) ? remote_read(t->tid, t->args[1], &u, n) : -EINVAL;
+	if (got < (ssize_t)sizeof(sa_family_t))
+		return false;
+	/* Both families have the port at the same place. */
+	bool inet = u.sa.sa_family == AF_INET || u.sa.sa_family == AF_INET6;
+	if (t->call == CALL_bind && inet && u.in.sin_port == 0)
+		return true;
+	use_address(s, p, t->tid, &u, got, t->call == CALL_connect ? TERM_api_connect : TERM_api_bind, sup_now(s));
+	return false;
+}
+
+uint64_t unix_peer(uint64_t ino)
+{
+	struct {
+		struct nlmsghdr h;
+		struct unix_diag_req r;
+	} req = {.h = {.nlmsg_len = sizeof(req), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+			 .r = {.sdiag_family = AF_UNIX,
+				   .udiag_states = ~0u,
+				   .udiag_ino = (uint32_t)ino,
+				   .udiag_show = UDIAG_SHOW_PEER,
+				   .udiag_cookie = {~0u, ~0u}}};
+	char room[1024];
+	uint64_t peer = 0;
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	ssize_t n = fd >= 0 && send(fd, &req, sizeof(req), 0) == (ssize_t)sizeof(req)
+					? recv(fd, room, sizeof(room), MSG_DONTWAIT)
+					: -1;
+	if (fd >= 0)
+		close(fd);
+	struct nlmsghdr *h = (struct nlmsghdr *)room;
+	if (n < (ssize_t)sizeof(*h) || !NLMSG_OK(h, (size_t)n) || h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return 0;
+	/* Attributes follow the fixed part. */
+	char *at = (char *)NLMSG_DATA(h) + NLMSG_ALIGN(sizeof(struct unix_diag_msg)), *end = room + h->nlmsg_len;
+	while (at + sizeof(struct nlattr) <= end) {
+		struct nlattr *a = (struct nlattr *)at;
+		if (a->nla_len < sizeof(*a) || at + a->nla_len > end)
+			break;
+		if (a->nla_type == UNIX_DIAG_PEER && a->nla_len >= sizeof(*a) + sizeof(uint32_t)) {
+			uint32_t v;
+			memcpy(&v, at + sizeof(*a), sizeof(v));
+			peer = v;
+		}
+		at += NLA_ALIGN(a->nla_len);
+	}
+	return peer;
+}
