@@ -1,0 +1,143 @@
+#include "cmd/cmd.h"
+
+#include "cmd/fmt.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names in a message may hold anything, escape sequences of a terminal too. */
+static void talk(const char *before, const char *fmt, va_list ap)
+{
+	struct buf b = {0};
+	char *text = NULL;
+	if (vasprintf(&text, fmt, ap) < 0)
+		return;
+	fmt_name(&b, str_of(text));
+	fprintf(stderr, "%s: %s\n", before, buf_cstr(&b));
+	buf_release(&b);
+	free(text);
+}
+
+void say(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	talk("stemma", fmt, ap);
+	va_end(ap);
+}
+
+void say_hint(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	talk("hint", fmt, ap);
+	va_end(ap);
+}
+
+int say_err(const struct err *err, int status)
+{
+	say("%s", err->text[0] ? err->text : "out of memory");
+	if (err->hint[0])
+		say_hint("%s", err->hint);
+	return status;
+}
+
+int say_usage(const struct cmd *c, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	talk("stemma", fmt, ap);
+	va_end(ap);
+	say_hint("stemma %s --help", c->command->name);
+	return STATUS_USAGE;
+}
+
+/* ---- the record ---- */
+
+const char *cmd_home(const struct cmd *c)
+{
+	const char *home = config_get(&c->config, CONFIG_store);
+	return *home ? home : NULL;
+}
+
+int cmd_store_exists(const struct cmd *c)
+{
+	struct err err = {0};
+	char *home = NULL;
+	if (store_places(cmd_home(c), &err, &home, NULL) < 0)
+		return say_err(&err, STATUS_SELF);
+	struct buf logs = {0};
+	buf_printf(&logs, "%s/logs", home);
+	int status = STATUS_OK;
+	if (access(buf_cstr(&logs), F_OK) < 0 && errno != EACCES) {
+		say("nothing has been recorded in '%s' yet", home);
+		say_hint("stemma run -- COMMAND records a command");
+		status = STATUS_NOTHING;
+	} else if (access(buf_cstr(&logs), R_OK | X_OK) < 0) {
+		say("cannot open '%s': %s", buf_cstr(&logs), strerror(errno));
+		status = STATUS_SELF;
+	}
+	buf_release(&logs);
+	free(home);
+	return status;
+}
+
+static void say_damage(const struct store_index_stats *s)
+{
+	if (s->skipped_bytes || s->bad_frames)
+		say("the logs are damaged: %llu bytes and %llu blocks could not be read; the rest is used",
+		    (unsigned long long)s->skipped_bytes, (unsigned long long)s->bad_frames);
+	if (s->newer_frames)
+		say("%llu blocks of the logs come from a newer stemma and were passed over",
+		    (unsigned long long)s->newer_frames);
+	if (s->skipped_bytes || s->bad_frames || s->newer_frames)
+		say_hint("stemma fsck says where");
+}
+
+int cmd_store(struct cmd *c, bool no_index)
+{
+	struct err err = {0};
+	int status = cmd_store_exists(c);
+	if (status != STATUS_OK)
+		return status;
+
+	int r = no_index ? -ENOENT : store_open(cmd_home(c), STORE_WRITE, &err, &c->store);
+	bool cannot_write = r == -EACCES || r == -EROFS || r == -EPERM || r == -ENOSPC || r == -EDQUOT;
+	if (no_index || cannot_write) {
+		struct err why = err;
+		err_clear(&err);
+		r = store_open(cmd_home(c), STORE_READ, &err, &c->store);
+		if (cannot_write && r == 0)
+			say("what was recorded lately may be missing: %s", why.text);
+		if (r == -ENOENT && no_index) {
+			say("there is no index yet");
+			say_hint("stemma index makes it");
+			return STATUS_NOTHING;
+		}
+		if (r < 0)
+			return say_err(cannot_write ? &why : &err, STATUS_SELF);
+		return STATUS_OK;
+	}
+	if (r < 0)
+		return say_err(&err, STATUS_SELF);
+
+	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
+	struct store_index_stats stats = {0};
+	r = store_index(c->store, &o, &err, &stats);
+	if (r < 0) {
+		if (r != -ENOSPC && r != -EROFS && r != -EACCES && r != -EDQUOT && r != -EBUSY)
+			return say_err(&err, STATUS_SELF);
+		say("what was recorded lately may be missing: %s", err.text);
+		return STATUS_OK;
+	}
+	say_damage(&stats);
+	return STATUS_OK;
+}
+
+int cmd_target_status(int r)
+{
+	return r == 0 || r == -ENOENT || r == -EISDIR || r == -ENOTUNIQ ? STATUS_NOTHING : STATUS_SELF;
+}

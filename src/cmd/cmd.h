@@ -1,0 +1,69 @@
+/* cmd.h - what one invocation carries from main to a command, and how commands end.
+ *
+ * A command is `int cmd_<name>(struct cmd *c, const struct opts_<name> *o)`: it prints results to standard output and
+ * talk to standard error, and returns the exit status. main has parsed the options, read the settings, and checks at
+ * the end that standard output could be written. */
+#ifndef STEMMA_CMD_CMD_H
+#define STEMMA_CMD_CMD_H
+
+#include "base/config.h"
+#include "base/err.h"
+#include "cmd/options.h"
+#include "store/store.h"
+
+enum {
+	STATUS_OK = 0,
+	STATUS_NOTHING = 1, /* not recorded, nothing found */
+	STATUS_USAGE = 2,
+	STATUS_SELF = 125, /* stemma's own failure */
+};
+
+/* Where the output goes to. */
+struct screen {
+	bool tty, color, utf8;
+	int width; /* columns: the terminal's, $COLUMNS, or 80 */
+};
+
+struct cmd {
+	const struct command *command;
+	struct config config;
+	struct screen out;
+	char **operands; /* NULL-terminated */
+	int n_operands;
+	int n_after_dashes;  /* so many of the last ones stood behind `--`: files, never runs */
+	struct store *store; /* once cmd_store opened it; main closes it */
+};
+
+#define COMMAND(name, operands, summary) int cmd_##name(struct cmd *c, const struct opts_##name *o);
+#define OPTION(command, type, field, letter, name, arg, help)
+#define END(name)
+#include "cmd/commands.def"
+#undef COMMAND
+#undef OPTION
+#undef END
+
+/* ---- talk, on standard error ---- */
+
+/* "stemma: ..." */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "hint: ..." */
+void say_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The sentence and hint of err; `status` is returned. */
+int say_err(const struct err *err, int status);
+/* A mistake in how the command was called: the sentence, and where help is. Returns STATUS_USAGE. */
+int say_usage(const struct cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- the record ---- */
+
+/* Where the record is, by option, environment and files; NULL leaves it to the store's own default. */
+const char *cmd_home(const struct cmd *c);
+/* STATUS_OK if there is a record at all; a question must not create one. Else the status to end with (and it was said).
+ */
+int cmd_store_exists(const struct cmd *c);
+/* Opens the store and, unless told not to, brings it up to date. STATUS_OK, or the status to end with (and it was
+ * said). Where the index cannot be written, what it holds is used, and that is said. */
+int cmd_store(struct cmd *c, bool no_index);
+/* The status for what target_file and its like returned, where it is not 1. */
+int cmd_target_status(int r);
+
+#endif

@@ -1,0 +1,55 @@
+/* stemma config: the settings in force, and where each comes from. */
+#include "cmd/cmd.h"
+#include "cmd/fmt.h"
+#include "cmd/js.h"
+
+static json_t *setting_json(const struct cmd *c, enum config_key k)
+{
+	json_t *o = json_object();
+	js_text(o, "key", config_name(k));
+	js_text(o, "value", config_get(&c->config, k));
+	js_text(o, "origin", config_origin(&c->config, k));
+	js_text(o, "environment", config_env(k));
+	js_text(o, "values", config_values(k));
+	js_text(o, "meaning", config_meaning(k));
+	return o;
+}
+
+static void print_value(const struct cmd *c, enum config_key k, bool name, bool origin)
+{
+	struct buf b = {0};
+	if (origin) {
+		fmt_name(&b, str_of(config_origin(&c->config, k)));
+		buf_char(&b, '\t');
+	}
+	if (name)
+		buf_printf(&b, "%s = ", config_name(k));
+	fmt_name(&b, str_of(config_get(&c->config, k)));
+	puts(buf_cstr(&b));
+	buf_release(&b);
+}
+
+int cmd_config(struct cmd *c, const struct opts_config *o)
+{
+	enum config_key one;
+	if (c->n_operands > 1 || (c->n_operands && o->list))
+		return say_usage(c, "config takes one key, or --list");
+	if (c->n_operands && !config_find(c->operands[0], &one)) {
+		say("no setting is called '%s'", c->operands[0]);
+		say_hint("stemma config lists them");
+		return STATUS_USAGE;
+	}
+	if (o->json) {
+		json_t *all = json_object(), *settings = json_array();
+		for (int k = 0; k < CONFIG_COUNT; k++)
+			if (!c->n_operands || k == (int)one)
+				js_add(settings, setting_json(c, (enum config_key)k));
+		js_num(all, "format", 1);
+		js_put(all, "settings", settings);
+		return js_print(all, false);
+	}
+	for (int k = 0; k < CONFIG_COUNT; k++)
+		if (!c->n_operands || k == (int)one)
+			print_value(c, (enum config_key)k, !c->n_operands, o->origin);
+	return STATUS_OK;
+}

@@ -1,0 +1,49 @@
+/* stemma fsck: check the logs and the index against each other. */
+#include "cmd/cmd.h"
+#include "cmd/fmt.h"
+#include "cmd/js.h"
+
+struct report {
+	json_t *findings; /* NULL: print */
+};
+
+static void found(void *arg, const char *line)
+{
+	struct report *r = arg;
+	if (r->findings) {
+		js_add(r->findings, js_string(str_of(line)));
+		return;
+	}
+	struct buf b = {0};
+	fmt_name(&b, str_of(line));
+	puts(buf_cstr(&b));
+	buf_release(&b);
+}
+
+int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
+{
+	struct err err = {0};
+	if (c->n_operands)
+		return say_usage(c, "fsck takes no arguments");
+	int status = cmd_store(c, false);
+	if (status != STATUS_OK)
+		return status;
+	struct report r = {.findings = o->json ? json_array() : NULL};
+	int n = store_fsck(c->store, found, &r, &err);
+	if (n < 0) {
+		json_decref(r.findings);
+		return say_err(&err, STATUS_SELF);
+	}
+	if (o->json) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_put(all, "findings", r.findings);
+		status = js_print(all, false);
+		return status != STATUS_OK ? status : n ? STATUS_NOTHING : STATUS_OK;
+	}
+	if (n)
+		say("%d finding%s", n, n == 1 ? "" : "s");
+	else
+		say("nothing is wrong");
+	return n ? STATUS_NOTHING : STATUS_OK;
+}

@@ -1,0 +1,57 @@
+/* stemma index: bring the index up to date with the logs, or make it again. */
+#include "cmd/cmd.h"
+#include "cmd/fmt.h"
+#include "cmd/js.h"
+
+/* What was read and what was found damaged: one row each, for people and for JSON. */
+#define ROWS(X)                                                                                                        \
+	X(segments, "segments read")                                                                                       \
+	X(frames, "blocks read")                                                                                           \
+	X(events, "events read")                                                                                           \
+	X(new_executions, "executions new")                                                                                \
+	X(new_versions, "versions new")                                                                                    \
+	X(skipped_bytes, "bytes damaged")                                                                                  \
+	X(torn_bytes, "bytes of an unfinished block")                                                                      \
+	X(newer_frames, "blocks of a newer stemma")                                                                        \
+	X(bad_frames, "blocks damaged")                                                                                    \
+	X(unknown_refs, "references to what is not there")
+
+int cmd_index(struct cmd *c, const struct opts_index *o)
+{
+	struct err err = {0};
+	if (c->n_operands)
+		return say_usage(c, "index takes no arguments");
+	int status = cmd_store_exists(c);
+	if (status != STATUS_OK)
+		return status;
+	unsigned flags = STORE_WRITE | (o->rebuild ? STORE_REBUILD : 0);
+	if (store_open(cmd_home(c), flags, &err, &c->store) < 0)
+		return say_err(&err, STATUS_SELF);
+	struct store_index_options options = {.skew = config_duration(&c->config, CONFIG_skew), .lps = o->lps};
+	struct store_index_stats s = {0};
+	if (store_index(c->store, &options, &err, &s) < 0)
+		return say_err(&err, STATUS_SELF);
+
+	if (o->json) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_text(all, "index", store_index_path(c->store));
+#define X(field, what) js_num(all, #field, s.field);
+		ROWS(X)
+#undef X
+		return js_print(all, false);
+	}
+	static const char align[] = "rl";
+	struct table t = {.align = align, .n_columns = 2};
+#define X(field, what)                                                                                                 \
+	if (s.field || &s.field < &s.skipped_bytes) {                                                                      \
+		table_cellf(&t, "%llu", (unsigned long long)s.field);                                                          \
+		table_cell(&t, str_of(what));                                                                                  \
+	}
+	ROWS(X)
+#undef X
+	table_print(&t, &c->out, 0);
+	if (s.skipped_bytes || s.newer_frames || s.bad_frames)
+		say_hint("stemma fsck says where");
+	return STATUS_OK;
+}

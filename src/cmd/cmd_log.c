@@ -1,0 +1,80 @@
+/* stemma log: the runs. */
+#include "cmd/cmd.h"
+#include "cmd/fmt.h"
+#include "cmd/things.h"
+
+#include <stdlib.h>
+
+#define COMMAND_MAX 400 /* bytes of a command line in a table */
+
+static void add_row(struct table *t, const struct run_info *r)
+{
+	struct buf b = {0};
+	table_cell(t, fmt_run(r->ulid));
+	fmt_time(&b, r->start, true);
+	table_cell(t, buf_view(&b));
+	buf_reset(&b);
+	fmt_span(&b, r->start, r->end);
+	table_cell(t, buf_view(&b));
+	buf_reset(&b);
+	fmt_ending(&b, r->ending, r->code);
+	table_cell(t, buf_view(&b));
+	table_cellf(t, "%llu", (unsigned long long)r->inputs);
+	table_cellf(t, "%llu", (unsigned long long)r->outputs);
+	buf_reset(&b);
+	fmt_argv(&b, &r->argv, true, COMMAND_MAX);
+	table_cell(t, buf_view(&b));
+	buf_release(&b);
+}
+
+int cmd_log(struct cmd *c, const struct opts_log *o)
+{
+	if (c->n_operands)
+		return say_usage(c, "log takes no arguments");
+	int status = cmd_store(c, o->no_index);
+	if (status != STATUS_OK)
+		return status;
+	store_id *ids = NULL;
+	size_t n = 0;
+	if (store_runs(c->store, o->count ? o->count : UINT64_MAX, &ids, &n) < 0) {
+		say("cannot list the runs");
+		return STATUS_SELF;
+	}
+	static const char *const heads[] = {"RUN", "START", "TIME", "EXIT", "IN", "OUT", "COMMAND"};
+	static const char align[] = "llrlrrl";
+	struct table t = {.heads = heads, .align = align, .n_columns = 7};
+	json_t *runs = o->json ? json_array() : NULL;
+	int r = 0;
+	for (size_t i = 0; i < n && r >= 0 && status == STATUS_OK; i++) {
+		struct run_info info;
+		r = store_run(c->store, ids[i], &info);
+		if (r <= 0)
+			continue;
+		if (o->jsonl) {
+			json_t *one = run_json(&info);
+			js_num(one, "format", 1);
+			status = js_print(one, true);
+		} else if (o->json) {
+			js_add(runs, run_json(&info));
+		} else {
+			add_row(&t, &info);
+		}
+	}
+	free(ids);
+	if (r < 0) {
+		json_decref(runs);
+		say("cannot list the runs");
+		return STATUS_SELF;
+	}
+	if (o->json) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_put(all, "runs", runs);
+		status = js_print(all, false);
+	} else if (!o->jsonl && n) {
+		table_print(&t, &c->out, c->out.width);
+	}
+	if (!n)
+		say("no run is recorded");
+	return status != STATUS_OK ? status : n ? STATUS_OK : STATUS_NOTHING;
+}

@@ -1,0 +1,213 @@
+/* stemma sql: ask the record in SQL. Only reading is allowed, by SQLite's authorizer and not by looking at the text. */
+#include "cmd/cmd.h"
+#include "cmd/fmt.h"
+#include "cmd/js.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CELL_MAX 200 /* bytes of a value in a table */
+#define COLUMNS_MAX 64
+
+enum style_of { AS_TABLE, AS_JSON, AS_JSONL, AS_CSV };
+
+static int only_reading(void *arg, int action, const char *a, const char *b, const char *db, const char *trigger)
+{
+	(void)arg, (void)b, (void)db, (void)trigger;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return b && sqlite3_stricmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+	case SQLITE_PRAGMA:
+		/* Those that describe tables and views, for finding one's way. */
+		return a && (sqlite3_stricmp(a, "table_info") == 0 || sqlite3_stricmp(a, "table_list") == 0 ||
+		             sqlite3_stricmp(a, "table_xinfo") == 0)
+		           ? SQLITE_OK
+		           : SQLITE_DENY;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+static void put_value(json_t *row, const char *key, sqlite3_stmt *st, int i)
+{
+	const void *p;
+	switch (sqlite3_column_type(st, i)) {
+	case SQLITE_INTEGER:
+		js_put(row, key, json_integer(sqlite3_column_int64(st, i)));
+		break;
+	case SQLITE_FLOAT:
+		js_put(row, key, json_real(sqlite3_column_double(st, i)));
+		break;
+	case SQLITE_NULL:
+		js_put(row, key, json_null());
+		break;
+	default:
+		p = sqlite3_column_blob(st, i);
+		js_str(row, key, str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, i)));
+	}
+}
+
+/* Text and blobs as they are, numbers as SQLite writes them. */
+static struct str value_text(sqlite3_stmt *st, int i)
+{
+	int type = sqlite3_column_type(st, i);
+	const void *p = type == SQLITE_BLOB ? sqlite3_column_blob(st, i) : (const void *)sqlite3_column_text(st, i);
+	return str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, i));
+}
+
+/* RFC 4180: quoted where it holds a comma, a quote or a line end. */
+static void csv_field(struct str s)
+{
+	bool quote = false;
+	for (size_t i = 0; i < s.n; i++)
+		quote |= strchr(",\"\r\n", s.p[i]) != NULL;
+	if (quote)
+		putchar('"');
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '"')
+			putchar('"');
+		putchar(s.p[i]);
+	}
+	if (quote)
+		putchar('"');
+}
+
+static void csv_row(sqlite3_stmt *st, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (i)
+			putchar(',');
+		csv_field(value_text(st, i));
+	}
+	fputs("\r\n", stdout);
+}
+
+static void add_cells(struct table *t, sqlite3_stmt *st, int n)
+{
+	struct buf b = {0};
+	for (int i = 0; i < n; i++) {
+		struct str s = value_text(st, i);
+		buf_reset(&b);
+		fmt_name(&b, str_n(s.p, s.n < CELL_MAX ? s.n : CELL_MAX));
+		if (s.n > CELL_MAX)
+			buf_printf(&b, "...");
+		if (sqlite3_column_type(st, i) == SQLITE_NULL)
+			buf_char(&b, '-');
+		table_cell(t, buf_view(&b));
+	}
+	buf_release(&b);
+}
+
+static json_t *row_json(sqlite3_stmt *st, int n)
+{
+	json_t *row = json_object();
+	for (int i = 0; i < n; i++) {
+		const char *name = sqlite3_column_name(st, i);
+		put_value(row, name ? name : "", st, i);
+	}
+	return row;
+}
+
+/* Runs the statement to its end. The status. */
+static int print_rows(struct cmd *c, sqlite3_stmt *st, enum style_of style)
+{
+	int n = sqlite3_column_count(st), r, status = STATUS_OK;
+	const char *heads[COLUMNS_MAX];
+	char align[COLUMNS_MAX];
+	struct table t = {.heads = heads, .align = align, .n_columns = (size_t)n};
+	json_t *rows = style == AS_JSON ? json_array() : NULL;
+
+	for (int i = 0; i < n; i++) {
+		heads[i] = sqlite3_column_name(st, i);
+		align[i] = 'l';
+		if (style == AS_CSV) {
+			if (i)
+				putchar(',');
+			csv_field(str_of(heads[i]));
+		}
+	}
+	if (style == AS_CSV)
+		fputs("\r\n", stdout);
+	bool first = true;
+	while (status == STATUS_OK && (r = sqlite3_step(st)) == SQLITE_ROW) {
+		for (int i = 0; first && i < n; i++)
+			align[i] =
+			    sqlite3_column_type(st, i) == SQLITE_INTEGER || sqlite3_column_type(st, i) == SQLITE_FLOAT ? 'r' : 'l';
+		first = false;
+		switch (style) {
+		case AS_TABLE:
+			add_cells(&t, st, n);
+			break;
+		case AS_JSON:
+			js_add(rows, row_json(st, n));
+			break;
+		case AS_JSONL:
+			status = js_print(row_json(st, n), true);
+			break;
+		case AS_CSV:
+			csv_row(st, n);
+			break;
+		}
+	}
+	if (status == STATUS_OK && r != SQLITE_DONE) {
+		say("%s", sqlite3_errmsg(store_sqlite(c->store)));
+		status = STATUS_SELF;
+	}
+	if (style == AS_TABLE && !first)
+		table_print(&t, &c->out, c->out.tty ? c->out.width : 0);
+	else
+		buf_release(&t.cells);
+	if (style == AS_JSON && status == STATUS_OK) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_put(all, "rows", rows);
+		return js_print(all, false);
+	}
+	json_decref(rows);
+	return status;
+}
+
+int cmd_sql(struct cmd *c, const struct opts_sql *o)
+{
+	if (c->n_operands != 1)
+		return say_usage(c, "sql needs one query, in quotes");
+	if (o->json + o->jsonl + o->csv > 1)
+		return say_usage(c, "one of --json, --jsonl and --csv");
+	size_t len = strlen(c->operands[0]);
+	int status = cmd_store(c, o->no_index);
+	if (status != STATUS_OK)
+		return status;
+
+	sqlite3 *db = store_sqlite(c->store);
+	sqlite3_stmt *st = NULL;
+	const char *rest = NULL;
+	sqlite3_set_authorizer(db, only_reading, NULL);
+	int r = len > INT32_MAX ? SQLITE_TOOBIG : sqlite3_prepare_v2(db, c->operands[0], (int)len, &st, &rest);
+	if (r == SQLITE_AUTH) {
+		say("only reading is allowed: %s", sqlite3_errmsg(db));
+		status = STATUS_USAGE;
+	} else if (r != SQLITE_OK) {
+		say("%s", r == SQLITE_TOOBIG ? "the query is too long" : sqlite3_errmsg(db));
+		say_hint("the tables are listed by: stemma sql 'SELECT name, sql FROM sqlite_schema'");
+		status = STATUS_USAGE;
+	} else if (!st || rest[strspn(rest, " \t\r\n;")]) {
+		say(st ? "one query at a time" : "the query is empty");
+		status = STATUS_USAGE;
+	} else if (!sqlite3_stmt_readonly(st)) {
+		say("only reading is allowed");
+		status = STATUS_USAGE;
+	} else if (sqlite3_column_count(st) > COLUMNS_MAX) {
+		say("at most %d columns", COLUMNS_MAX);
+		status = STATUS_USAGE;
+	} else {
+		status = print_rows(c, st, o->json ? AS_JSON : o->jsonl ? AS_JSONL : o->csv ? AS_CSV : AS_TABLE);
+	}
+	sqlite3_finalize(st);
+	sqlite3_set_authorizer(db, NULL, NULL);
+	return status;
+}

@@ -1,0 +1,325 @@
+/* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
+#include "cmd/lineage_view.h"
+#include "cmd/things.h"
+
+#include <stdlib.h>
+
+#define ARGV_MAX 300 /* bytes of a command line where nothing cuts it to a screen */
+
+struct frame {
+	uint32_t node, next; /* next edge to print */
+};
+
+struct tree {
+	const struct lineage_view *v;
+	struct buf names, notes; /* NUL-terminated, one per node */
+	size_t *name_at, *note_at;
+	uint32_t *mentions; /* edges that lead to the node */
+	uint32_t *mark;     /* its number, once it was printed and if it is mentioned again; 0 otherwise */
+	bool *printed;
+	uint32_t marks;
+	uint32_t *order; /* edges, sorted within each node */
+	uint32_t *later; /* nodes too deep to indent, to be printed as trees of their own */
+	size_t n_later;
+	struct frame *stack;
+	size_t max_levels;
+	struct str user, host; /* shown once, at the end, if they are those of all executions */
+	bool one_user;
+	struct gaps gaps;
+};
+
+/* ---- words ---- */
+
+static int describe_version(struct tree *t, store_id id)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(t->v->s, id, &v);
+	if (r > 0)
+		r = store_file(t->v->s, v.file, &f);
+	if (r <= 0)
+		return r;
+	version_name(&t->names, &v, &f);
+	version_note(&t->notes, &v, &f, t->v->bytes);
+	return 0;
+}
+
+/* First look: is one user on one host behind all? */
+static int look_at_users(struct tree *t)
+{
+	const struct lineage *l = t->v->l;
+	bool any = false;
+	t->one_user = true;
+	for (size_t i = 0; i < l->n_nodes; i++) {
+		struct exec_info x;
+		if (!l->nodes[i].exec)
+			continue;
+		int r = store_exec(t->v->s, l->nodes[i].id, &x);
+		if (r < 0)
+			return r;
+		if (!any) {
+			t->user = (struct str){malloc(x.user.n + 1), x.user.n};
+			t->host = (struct str){malloc(x.host.n + 1), x.host.n};
+			if (!t->user.p || !t->host.p)
+				return -1;
+			memcpy((char *)t->user.p, x.user.p, x.user.n);
+			memcpy((char *)t->host.p, x.host.p, x.host.n);
+		}
+		any = true;
+		t->one_user &= str_eq(t->user, x.user) && str_eq(t->host, x.host);
+		gaps_add(&t->gaps, l->nodes[i].id, x.gaps);
+	}
+	t->one_user &= any;
+	return 0;
+}
+
+static int describe_exec(struct tree *t, store_id id)
+{
+	struct exec_info x;
+	int r = exec_name(t->v->s, id, true, ARGV_MAX, &t->names);
+	if (r >= 0)
+		r = store_exec(t->v->s, id, &x);
+	if (r <= 0)
+		return r;
+	struct buf *b = &t->notes;
+	fmt_time(b, x.start, true);
+	buf_printf(b, ", ");
+	fmt_span(b, x.start, x.end);
+	if (!t->one_user) {
+		buf_printf(b, ", ");
+		fmt_who(b, x.user, x.host);
+	}
+	if (x.ending == TERM_ending_exited && x.code)
+		buf_printf(b, ", exit %llu", (unsigned long long)x.code);
+	else if (x.ending == TERM_ending_signaled) {
+		buf_printf(b, ", ");
+		fmt_ending(b, x.ending, x.code);
+	}
+	return 0;
+}
+
+static int describe(struct tree *t)
+{
+	const struct lineage *l = t->v->l;
+	int r = look_at_users(t);
+	for (size_t i = 0; i < l->n_nodes && r >= 0; i++) {
+		t->name_at[i] = t->names.n;
+		t->note_at[i] = t->notes.n;
+		r = l->nodes[i].exec ? describe_exec(t, l->nodes[i].id) : describe_version(t, l->nodes[i].id);
+		buf_char(&t->names, '\0');
+		buf_char(&t->notes, '\0');
+	}
+	return t->names.failed || t->notes.failed ? -1 : r;
+}
+
+/* ---- order ---- */
+
+static int by_time(const void *pa, const void *pb, void *arg)
+{
+	const struct tree *t = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	const struct lineage_edge *ea = &t->v->l->edges[a], *eb = &t->v->l->edges[b];
+	if (ea->type != eb->type)
+		return ea->type < eb->type ? -1 : 1;
+	if (ea->e.lo != eb->e.lo)
+		return ea->e.lo < eb->e.lo ? -1 : 1;
+	bool up = t->v->options->direction == LINEAGE_UP;
+	int c = strcmp(t->names.p + t->name_at[up ? ea->to : ea->from], t->names.p + t->name_at[up ? eb->to : eb->from]);
+	return c ? c : (a > b) - (a < b);
+}
+
+/* ---- printing ---- */
+
+static uint32_t child_of(const struct tree *t, const struct lineage_edge *e)
+{
+	return t->v->options->direction == LINEAGE_UP ? e->to : e->from;
+}
+
+static const char *edge_words(const struct tree *t, const struct lineage_edge *e)
+{
+	bool up = t->v->options->direction == LINEAGE_UP;
+	switch (e->type) {
+	case LINEAGE_DERIVED:
+		return up ? "derived from " : "became ";
+	case LINEAGE_INFORMED:
+		return up ? "informed by " : "informed ";
+	case LINEAGE_USED:
+	case LINEAGE_GENERATED:
+		break;
+	}
+	return "";
+}
+
+/* One line: the branch, a `?` for what only may be, the name, the note. Cut to a terminal's width, the name first. */
+static void print_line(struct tree *t, const struct buf *branch, const struct lineage_edge *e, uint32_t node,
+                       bool again, bool postponed)
+{
+	const struct screen *out = t->v->out;
+	const struct lineage *l = t->v->l;
+	struct buf name = {0}, note = {0};
+	const char *text = t->notes.p + t->note_at[node];
+
+	buf_printf(&name, "%s%s%s", e && !e->e.sure ? "? " : "", e ? edge_words(t, e) : "", t->names.p + t->name_at[node]);
+	if (again)
+		buf_printf(&note, "  [%u] above", t->mark[node]);
+	else if (postponed)
+		buf_printf(&note, "  [%u] below", t->mark[node]);
+	else if (t->mark[node])
+		buf_printf(&note, "  [%u]", t->mark[node]);
+	if (!again && *text)
+		buf_printf(&note, "  (%s)", text);
+	if (e && !e->e.sure && e->e.via != TERM_via_data)
+		buf_printf(&note, "  via %s", term_name(SET_via, e->e.via));
+
+	size_t branch_columns = fmt_columns(buf_view(branch)), note_columns = fmt_columns(buf_view(&note));
+	if (out->tty) {
+		size_t room = (size_t)out->width > branch_columns ? (size_t)out->width - branch_columns : 1;
+		size_t for_name = room > note_columns + 16 ? room - note_columns : room;
+		fmt_fit(&name, 0, for_name, out->utf8);
+		size_t used = fmt_columns(buf_view(&name));
+		fmt_fit(&note, 0, room > used ? room - used : 0, out->utf8);
+	}
+	fwrite(branch->p, 1, branch->n, stdout);
+	fputs(style_on(out, l->nodes[node].exec ? STYLE_RUN : STYLE_FILE), stdout);
+	fwrite(name.p, 1, name.n, stdout);
+	fputs(style_off(out), stdout);
+	fputs(style_on(out, STYLE_DIM), stdout);
+	fwrite(note.p, 1, note.n, stdout);
+	fputs(style_off(out), stdout);
+	putchar('\n');
+	buf_release(&name);
+	buf_release(&note);
+}
+
+static void print_subtree(struct tree *t, uint32_t root)
+{
+	const struct lineage *l = t->v->l;
+	const bool utf8 = t->v->out->utf8;
+	const char *tee = utf8 ? "├─ " : "|- ", *last = utf8 ? "└─ " : "`- ", *bar = utf8 ? "│  " : "|  ";
+	struct buf branch = {0};
+	size_t depth = 1;
+
+	t->printed[root] = true;
+	print_line(t, &branch, NULL, root, false, false);
+	t->stack[0] = (struct frame){root, 0};
+	while (depth) {
+		struct frame *f = &t->stack[depth - 1];
+		const struct lineage_node *n = &l->nodes[f->node];
+		if (f->next == n->n) {
+			depth--;
+			continue;
+		}
+		const struct lineage_edge *e = &l->edges[t->order[n->first + f->next++]];
+		uint32_t child = child_of(t, e);
+		buf_reset(&branch);
+		for (size_t k = 0; k + 1 < depth; k++)
+			buf_printf(&branch, "%s", t->stack[k].next < l->nodes[t->stack[k].node].n ? bar : "   ");
+		buf_printf(&branch, "%s", f->next < n->n ? tee : last);
+		bool again = t->printed[child];
+		bool postpone = !again && depth >= t->max_levels && l->nodes[child].n;
+		if (!again && !t->mark[child] && (postpone || t->mentions[child] > 1))
+			t->mark[child] = ++t->marks;
+		t->printed[child] = true;
+		print_line(t, &branch, e, child, again, postpone);
+		if (postpone)
+			t->later[t->n_later++] = child;
+		else if (!again && l->nodes[child].n)
+			t->stack[depth++] = (struct frame){child, 0};
+	}
+	buf_release(&branch);
+}
+
+static void count_line(struct buf *b, uint64_t n, const char *one, const char *many)
+{
+	if (n)
+		buf_printf(b, "%s%llu %s", b->n ? ", " : "", (unsigned long long)n, n == 1 ? one : many);
+}
+
+static void print_rest(const struct tree *t)
+{
+	const struct lineage *l = t->v->l;
+	const uint64_t *om = l->omitted;
+	struct buf b = {0};
+	count_line(&b, om[OMIT_system], "file of the machine", "files of the machine");
+	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
+	if (b.n)
+		printf("+ %s (--all)\n", buf_cstr(&b));
+	buf_reset(&b);
+	count_line(&b, om[OMIT_cache], "edge to what the writer of a cache used", "edges to what writers of caches used");
+	count_line(&b, om[OMIT_sync], "edge of coordination", "edges of coordination");
+	if (b.n)
+		printf("left out: %s (--all)\n", buf_cstr(&b));
+	buf_reset(&b);
+	count_line(&b, om[OMIT_fork], "edge that may be through fork or exec", "edges that may be through fork or exec");
+	count_line(&b, om[OMIT_shm], "that may be through shared memory", "that may be through shared memory");
+	if (b.n)
+		printf("left out: %s (--fork)\n", buf_cstr(&b));
+	buf_reset(&b);
+	count_line(&b, om[OMIT_uncertain], "edge that only may be", "edges that only may be");
+	if (b.n)
+		printf("left out: %s (without --certain)\n", buf_cstr(&b));
+	if (l->cut)
+		printf("there is more beyond depth %u\n", t->v->options->depth);
+	if (t->one_user) {
+		buf_reset(&b);
+		fmt_name(&b, t->user);
+		buf_printf(&b, " on ");
+		fmt_name(&b, t->host);
+		printf("all by %s\n", buf_cstr(&b));
+	}
+	buf_release(&b);
+	gaps_print(t->v->s, &t->gaps);
+}
+
+int lineage_tree(const struct lineage_view *v)
+{
+	const struct lineage *l = v->l;
+	struct tree t = {.v = v};
+	int status = STATUS_SELF;
+	size_t n = l->n_nodes + 1;
+
+	t.max_levels = v->out->width > 80 ? (size_t)(v->out->width - 44) / 3 : 12;
+	t.name_at = calloc(n, sizeof(*t.name_at));
+	t.note_at = calloc(n, sizeof(*t.note_at));
+	t.mentions = calloc(n, sizeof(*t.mentions));
+	t.mark = calloc(n, sizeof(*t.mark));
+	t.printed = calloc(n, sizeof(*t.printed));
+	t.later = calloc(n, sizeof(*t.later));
+	t.order = calloc(l->n_edges + 1, sizeof(*t.order));
+	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
+	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.order || !t.stack ||
+	    describe(&t) < 0) {
+		say("cannot describe the lineage");
+		goto out;
+	}
+	for (size_t k = 0; k < l->n_edges; k++) {
+		t.order[k] = (uint32_t)k;
+		t.mentions[child_of(&t, &l->edges[k])]++;
+	}
+	for (size_t i = 0; i < l->n_nodes; i++)
+		qsort_r(t.order + l->nodes[i].first, l->nodes[i].n, sizeof(*t.order), by_time, &t);
+
+	if (t.mentions[0]) /* it comes again below */
+		t.mark[0] = ++t.marks;
+	print_subtree(&t, 0);
+	for (size_t k = 0; k < t.n_later; k++) {
+		putchar('\n');
+		print_subtree(&t, t.later[k]);
+	}
+	print_rest(&t);
+	status = STATUS_OK;
+out:
+	free(t.name_at);
+	free(t.note_at);
+	free(t.mentions);
+	free(t.mark);
+	free(t.printed);
+	free(t.later);
+	free(t.order);
+	free(t.stack);
+	free((char *)t.user.p);
+	free((char *)t.host.p);
+	buf_release(&t.names);
+	buf_release(&t.notes);
+	return status;
+}

@@ -1,0 +1,150 @@
+/* main.c - find the command, parse its options, call it. */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static void usage(FILE *out)
+{
+	fputs("usage: stemma COMMAND [OPTION...] [ARGUMENT...]\n"
+	      "Records what commands do to files, and says where any file came from.\n\n",
+	      out);
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+	fputs("\n  --store DIR    the record to use, instead of $STEMMA_HOME\n"
+	      "  --version      say which version this is\n"
+	      "  --help         this text; stemma COMMAND --help for one command\n",
+	      out);
+}
+
+static void warn(void *arg, const char *line)
+{
+	(void)arg;
+	say("%s", line);
+}
+
+static void look_at_output(struct cmd *c)
+{
+	struct screen *s = &c->out;
+	struct winsize w = {0};
+	const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *want = config_get(&c->config, CONFIG_color);
+
+	s->tty = isatty(STDOUT_FILENO);
+	s->width = 80;
+	if (columns && atoi(columns) >= 20)
+		s->width = atoi(columns);
+	else if (s->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 20)
+		s->width = w.ws_col;
+	if (s->width > 4096)
+		s->width = 4096;
+	s->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	s->color = strcmp(want, "always") == 0 || (strcmp(want, "auto") == 0 && s->tty && !(no_color && *no_color) &&
+	                                           !(term && strcmp(term, "dumb") == 0));
+}
+
+/* One call_<name> per command: its options as its own struct. */
+#define COMMAND(name, operands, summary)                                                                               \
+	static int call_##name(struct cmd *c, const void *opts)                                                            \
+	{                                                                                                                  \
+		return cmd_##name(c, opts);                                                                                    \
+	}
+#define OPTION(command, type, field, letter, name, arg, help)
+#define END(name)
+#include "cmd/commands.def"
+#undef COMMAND
+
+static int (*const calls[COMMAND_COUNT])(struct cmd *, const void *) = {
+#define COMMAND(name, operands, summary) call_##name,
+#include "cmd/commands.def"
+#undef COMMAND
+#undef OPTION
+#undef END
+};
+
+static int run_command(const struct command *command, int argc, char **argv, const char *store)
+{
+	struct cmd c = {.command = command};
+	struct err err = {0};
+	struct parsed p;
+	int status;
+	void *opts = calloc(1, command->size);
+
+	int r = opts ? options_parse(command, argc, argv, opts, &err, &p) : -ENOMEM;
+	if (r < 0) {
+		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : STATUS_SELF);
+		goto out;
+	}
+	if (p.help) {
+		options_usage(command, stdout);
+		status = STATUS_OK;
+		goto out;
+	}
+	c.operands = p.operands;
+	c.n_operands = p.n_operands;
+	c.n_after_dashes = p.n_after_dashes;
+	r = config_load(&c.config, warn, NULL);
+	if (p.store)
+		store = p.store;
+	if (r == 0 && store)
+		r = config_set(&c.config, CONFIG_store, store, "option", &err);
+	if (r < 0) {
+		status = say_err(&err, STATUS_SELF);
+		goto out;
+	}
+	look_at_output(&c);
+	status = calls[command - commands](&c, opts);
+	store_close(c.store);
+out:
+	config_release(&c.config);
+	if (opts)
+		options_release(command, opts);
+	free(opts);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_CTYPE, "");
+	const char *store = NULL;
+	int i = 1, status = -1;
+	for (; i < argc && argv[i][0] == '-' && status < 0; i++) {
+		if (strcmp(argv[i], "--store") == 0 && i + 1 < argc) {
+			store = argv[++i];
+		} else if (strncmp(argv[i], "--store=", 8) == 0) {
+			store = argv[i] + 8;
+		} else if (strcmp(argv[i], "--version") == 0) {
+			puts("stemma " STEMMA_VERSION);
+			status = STATUS_OK;
+		} else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			usage(stdout);
+			status = STATUS_OK;
+		} else {
+			say("no option %.60s before the command", argv[i]);
+			say_hint("stemma --help");
+			status = STATUS_USAGE;
+		}
+	}
+	if (status < 0 && (i == argc || strcmp(argv[i], "help") == 0)) {
+		usage(i == argc ? stderr : stdout);
+		status = i == argc ? STATUS_USAGE : STATUS_OK;
+	}
+	for (int k = 0; k < COMMAND_COUNT && status < 0; k++)
+		if (strcmp(argv[i], commands[k].name) == 0)
+			status = run_command(&commands[k], argc - i, argv + i, store);
+	if (status < 0) {
+		say("'%.60s' is no command", argv[i]);
+		say_hint("stemma --help lists them");
+		status = STATUS_USAGE;
+	}
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		say("cannot write the output: %s", strerror(errno));
+		status = status == STATUS_OK ? STATUS_SELF : status;
+	}
+	return status;
+}

@@ -1,0 +1,179 @@
+#include "cmd/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMAND(name, operands, summary) static const struct option_row rows_##name[] = {
+#define OPTION(command, type, field, letter, name, arg, help)                                                          \
+	{OPTION_##type, offsetof(struct opts_##command, field), letter, name, arg, help},
+#define END(name)                                                                                                      \
+	}                                                                                                                  \
+	;
+#include "cmd/commands.def"
+#undef COMMAND
+#undef OPTION
+#undef END
+
+const struct command commands[COMMAND_COUNT] = {
+#define COMMAND(name, operands, summary)                                                                               \
+	{#name, operands, summary, rows_##name, sizeof(rows_##name) / sizeof(rows_##name[0]), sizeof(struct opts_##name)},
+#define OPTION(command, type, field, letter, name, arg, help)
+#define END(name)
+#include "cmd/commands.def"
+#undef COMMAND
+#undef OPTION
+#undef END
+};
+
+#define MAX_OPTIONS 24
+#define BASE 1000 /* getopt's value for row i is BASE + i */
+enum { OPT_STORE = 1, OPT_HELP };
+
+static int add_text(struct texts *t, const char *value)
+{
+	const char **v = realloc(t->v, (t->n + 2) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	v[t->n++] = value;
+	v[t->n] = NULL;
+	t->v = v;
+	return 0;
+}
+
+static int store_value(const struct option_row *row, void *opts, const char *value, struct err *err)
+{
+	void *field = (char *)opts + row->offset;
+	switch (row->type) {
+	case OPTION_flag:
+		*(bool *)field = true;
+		return 0;
+	case OPTION_text:
+		*(const char **)field = value;
+		return 0;
+	case OPTION_list:
+		return add_text(field, value);
+	case OPTION_number: {
+		char *end;
+		errno = 0;
+		unsigned long long n = strtoull(value, &end, 10);
+		if (!isdigit((unsigned char)*value) || *end || errno || n > INT64_MAX) {
+			err_set(err, 0, "--%s needs a number, not '%.100s'", row->name, value);
+			return -EINVAL;
+		}
+		*(uint64_t *)field = n;
+		return 0;
+	}
+	}
+	return -EINVAL;
+}
+
+/* What getopt did not like, in our words. */
+static void complain(const struct command *c, int how, char **argv, struct err *err)
+{
+	if (how == ':')
+		err_set(err, 0, "%.60s: an argument is missing", argv[optind - 1]);
+	else if (optopt > 0 && optopt < BASE && optopt != OPT_STORE && optopt != OPT_HELP)
+		err_set(err, 0, "'%s' has no option -%c", c->name, isprint(optopt) ? optopt : '?');
+	else if (optopt)
+		err_set(err, 0, "%.60s takes no argument", argv[optind - 1]);
+	else
+		err_set(err, 0, "'%s' has no option %.60s", c->name, argv[optind - 1]);
+	err_hint(err, "stemma %s --help lists its options", c->name);
+}
+
+int options_parse(const struct command *c, int argc, char **argv, void *opts, struct err *err, struct parsed *ret)
+{
+	struct option longs[MAX_OPTIONS + 3];
+	char shorts[2 * MAX_OPTIONS + 8];
+	size_t n = 0, s = 0;
+	bool in_order = strchr(c->operands, '-') != NULL; /* operands are a command line with options of its own */
+
+	if (in_order)
+		shorts[s++] = '+';
+	shorts[s++] = ':';
+	shorts[s++] = 'h';
+	for (; n < c->n_options && n < MAX_OPTIONS; n++) {
+		const struct option_row *row = &c->options[n];
+		int has_arg = row->type == OPTION_flag ? no_argument : required_argument;
+		longs[n] = (struct option){row->name, has_arg, NULL, BASE + (int)n};
+		if (row->letter) {
+			shorts[s++] = (char)row->letter;
+			if (has_arg)
+				shorts[s++] = ':';
+		}
+	}
+	shorts[s] = '\0';
+	longs[n++] = (struct option){"store", required_argument, NULL, OPT_STORE};
+	longs[n++] = (struct option){"help", no_argument, NULL, OPT_HELP};
+	longs[n] = (struct option){0};
+
+	struct parsed p = {0};
+	for (int i = 1; i < argc && !p.n_after_dashes; i++)
+		if (strcmp(argv[i], "--") == 0)
+			p.n_after_dashes = argc - i - 1;
+
+	opterr = 0;
+	optind = 0; /* start anew, also where getopt was used before */
+	for (int o; (o = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+		const struct option_row *row = NULL;
+		if (o == '?' || o == ':') {
+			complain(c, o, argv, err);
+			return -EINVAL;
+		}
+		if (o == OPT_STORE) {
+			p.store = optarg;
+			continue;
+		}
+		if (o == OPT_HELP || o == 'h') {
+			p.help = true;
+			continue;
+		}
+		for (size_t i = 0; i < c->n_options && !row; i++)
+			if (o == BASE + (int)i || (c->options[i].letter && o == c->options[i].letter))
+				row = &c->options[i];
+		int r = row ? store_value(row, opts, optarg, err) : -EINVAL;
+		if (r < 0)
+			return r;
+	}
+	p.operands = argv + optind;
+	p.n_operands = argc - optind;
+	if (p.n_after_dashes > p.n_operands)
+		p.n_after_dashes = p.n_operands;
+	*ret = p;
+	return 0;
+}
+
+void options_release(const struct command *c, void *opts)
+{
+	for (size_t i = 0; i < c->n_options; i++)
+		if (c->options[i].type == OPTION_list)
+			free(((struct texts *)((char *)opts + c->options[i].offset))->v);
+}
+
+#define LEFT 24 /* columns of an option; a longer one has its help on the next line */
+
+static void usage_row(FILE *out, int letter, const char *name, const char *arg, const char *help)
+{
+	char left[80];
+	int n = snprintf(left, sizeof(left), "--%s%s%s", name, *arg ? " " : "", arg);
+	if (letter)
+		fprintf(out, "  -%c, %-*s", letter, LEFT, left);
+	else
+		fprintf(out, "      %-*s", LEFT, left);
+	if (n >= LEFT)
+		fprintf(out, "\n      %*s", LEFT, "");
+	fprintf(out, "%s\n", help);
+}
+
+void options_usage(const struct command *c, FILE *out)
+{
+	fprintf(out, "usage: stemma %s [OPTION...]%s%s\n%s\n\n", c->name, *c->operands ? " " : "", c->operands, c->summary);
+	for (size_t i = 0; i < c->n_options; i++)
+		usage_row(out, c->options[i].letter, c->options[i].name, c->options[i].arg, c->options[i].help);
+	usage_row(out, 0, "store", "DIR", "the record to use, instead of $STEMMA_HOME");
+	usage_row(out, 'h', "help", "", "this text");
+	fprintf(out, "\nThe manual: man stemma-%s\n", c->name);
+}

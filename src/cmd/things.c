@@ -1,0 +1,222 @@
+#include "cmd/things.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+bool kind_is_stream(uint64_t kind)
+{
+	return kind >= TERM_kind_fifo && kind <= TERM_kind_terminal;
+}
+
+json_t *run_json(const struct run_info *r)
+{
+	json_t *o = json_object();
+	js_str(o, "id", r->ulid);
+	js_list(o, "command", &r->argv);
+	js_str(o, "cwd", r->cwd);
+	js_str(o, "user", r->user);
+	js_str(o, "host", r->host);
+	js_time(o, "start", r->start);
+	js_time(o, "end", r->end);
+	js_ending(o, "exit", r->ending, r->code);
+	js_num(o, "inputs", r->inputs);
+	js_num(o, "outputs", r->outputs);
+	return o;
+}
+
+static const char *origin_name(enum origin o)
+{
+	return o == ORIGIN_OBSERVED ? "observed" : o == ORIGIN_UNOBSERVED ? "unobserved" : "external";
+}
+
+json_t *entity_json(const struct version_info *v, const struct file_info *f)
+{
+	json_t *o = json_object();
+	js_pub(o, "id", &v->pub);
+	js_str(o, "path", f->path);
+	js_num(o, "version", v->n);
+	js_text(o, "kind", term_name(SET_kind, f->kind));
+	if (v->has_size)
+		js_num(o, "size", v->size);
+	else
+		js_put(o, "size", json_null());
+	js_time(o, "time", v->end);
+	js_time(o, "mtime", v->mtime);
+	js_text(o, "origin", origin_name(v->origin));
+	js_pub(o, "file", &f->pub);
+	return o;
+}
+
+/* The path of a file, or nothing. Valid until the next store_file. */
+static int path_of(struct store *s, store_id file, struct str *ret)
+{
+	struct file_info f;
+	*ret = str_of("");
+	int r = file ? store_file(s, file, &f) : 0;
+	if (r > 0)
+		*ret = f.path;
+	return r < 0 ? r : 0;
+}
+
+int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
+{
+	json_t *o = json_object();
+	store_id parent_id = x->parent;
+	struct run_info run;
+	struct str path;
+	int r = x->run ? store_run(s, x->run, &run) : 0;
+	if (r < 0)
+		goto fail;
+	js_pub(o, "id", &x->pub);
+	if (r > 0)
+		js_str(o, "run", run.ulid);
+	else
+		js_put(o, "run", json_null());
+	js_num(o, "pid", x->pid);
+	r = path_of(s, x->exe, &path);
+	if (r < 0)
+		goto fail;
+	js_str(o, "exe", path);
+	if (x->script) {
+		r = path_of(s, x->script, &path);
+		if (r < 0)
+			goto fail;
+		js_str(o, "script", path);
+	}
+	js_list(o, "argv", &x->argv);
+	js_str(o, "cwd", x->cwd);
+	js_str(o, "user", x->user);
+	js_str(o, "group", x->group);
+	js_str(o, "host", x->host);
+	js_str_if(o, "job", x->job);
+	js_str_if(o, "step", x->step);
+	js_str_if(o, "rank", x->rank);
+	js_time(o, "start", x->start);
+	js_time(o, "end", x->end);
+	js_ending(o, "exit", x->ending, x->code);
+	js_gaps(o, "completeness", x->gaps);
+	if (parent_id) { /* last: x is the store's until the next store_exec */
+		struct exec_info parent;
+		r = store_exec(s, parent_id, &parent);
+		if (r < 0)
+			goto fail;
+		if (r > 0)
+			js_pub(o, "parent", &parent.pub);
+	}
+	*ret = o;
+	return 0;
+fail:
+	json_decref(o);
+	return r;
+}
+
+void version_name(struct buf *b, const struct version_info *v, const struct file_info *f)
+{
+	if (f->kind == TERM_kind_regular) {
+		fmt_version(b, f->path, v->n);
+	} else if (f->kind == TERM_kind_pipe || !f->path.n) {
+		buf_printf(b, "%s", term_name(SET_kind, f->kind));
+	} else {
+		buf_printf(b, "%s ", term_name(SET_kind, f->kind));
+		fmt_path(b, f->path);
+	}
+}
+
+void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes)
+{
+	if (f->kind != TERM_kind_regular)
+		return;
+	size_t from = b->n;
+	if (v->has_size) {
+		fmt_size(b, v->size, bytes);
+		if (bytes)
+			buf_printf(b, " bytes");
+	}
+	int64_t t = v->origin == ORIGIN_OBSERVED ? v->end : v->mtime;
+	if (t != TIME_NONE && t != TIME_NEVER) {
+		buf_printf(b, b->n > from ? ", " : "");
+		fmt_time(b, t, true);
+	}
+	if (v->origin != ORIGIN_OBSERVED)
+		buf_printf(b, "%s%s", b->n > from ? ", " : "",
+		           v->origin == ORIGIN_EXTERNAL ? "from outside" : "changed unseen");
+}
+
+int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b)
+{
+	struct exec_info x = {0};
+	/* A fork says what it is a fork of; 64 forks of forks are enough to follow. */
+	for (int depth = 0; depth < 64 && exec; depth++) {
+		int r = store_exec(s, exec, &x);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			break;
+		struct str first;
+		size_t pos = 0;
+		if (strlist_next(&x.argv, &pos, &first)) {
+			if (depth)
+				buf_printf(b, "fork of ");
+			fmt_argv(b, &x.argv, brief, max);
+			return 0;
+		}
+		if (x.exe) {
+			struct str path;
+			r = path_of(s, x.exe, &path);
+			if (r < 0)
+				return r;
+			fmt_name(b, path);
+			return 0;
+		}
+		exec = x.n == 0 ? x.parent : 0;
+	}
+	buf_printf(b, "process %llu", (unsigned long long)x.pid);
+	return 0;
+}
+
+void fmt_who(struct buf *b, struct str user, struct str host)
+{
+	fmt_name(b, user.n ? user : str_of("?"));
+	if (host.n) {
+		buf_char(b, '@');
+		fmt_name(b, host);
+	}
+}
+
+void gaps_add(struct gaps *g, store_id exec, uint64_t bits)
+{
+	for (unsigned i = 0; i < 64; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		if (!g->reason[i].executions++)
+			g->reason[i].first = exec;
+	}
+}
+
+int gaps_print(struct store *s, const struct gaps *g)
+{
+	struct buf b = {0};
+	int r = 0;
+	bool any = false;
+	for (unsigned i = 0; i < 64 && r >= 0; i++) {
+		uint64_t n = g->reason[i].executions;
+		if (!n)
+			continue;
+		buf_reset(&b);
+		if (!any)
+			puts("what could not be seen:");
+		any = true;
+		const char *meaning = term_meaning(SET_gap, i);
+		buf_printf(&b, "  %s (", *meaning ? meaning : "something that only a newer stemma knows");
+		if (g->reason[i].first)
+			r = exec_name(s, g->reason[i].first, true, 40, &b);
+		else
+			buf_printf(&b, "the run");
+		if (n > 1)
+			buf_printf(&b, " and %llu more", (unsigned long long)n - 1);
+		buf_char(&b, ')');
+		puts(buf_cstr(&b));
+	}
+	buf_release(&b);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,36 @@
+/* things.h - runs, executions, files and versions, in words and as JSON: the same in every command. */
+#ifndef STEMMA_CMD_THINGS_H
+#define STEMMA_CMD_THINGS_H
+
+#include "cmd/fmt.h"
+#include "cmd/js.h"
+
+/* log --json's run */
+json_t *run_json(const struct run_info *r);
+/* lineage --json's entity and execution. 0 or -errno. */
+json_t *entity_json(const struct version_info *v, const struct file_info *f);
+int exec_json(struct store *s, const struct exec_info *x, json_t **ret);
+
+/* One version as people name it: path@{n}, or what kind of stream it is. */
+void version_name(struct buf *b, const struct version_info *v, const struct file_info *f);
+/* "12 KiB, 2026-...", "from outside"; what is worth saying beside the name, without brackets; may be nothing. */
+void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes);
+/* An execution as a command line, cut to about max bytes; a fork without exec says so. 0 or -errno. */
+int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b);
+/* ann@host */
+void fmt_who(struct buf *b, struct str user, struct str host);
+
+/* What could not be seen, in words: one line per reason, "  meaning (N executions: first, ...)". Prints nothing if all
+ * was seen. */
+struct gaps {
+	struct {
+		uint64_t executions;
+		store_id first;
+	} reason[64];
+};
+void gaps_add(struct gaps *g, store_id exec, uint64_t bits);
+int gaps_print(struct store *s, const struct gaps *g);
+
+bool kind_is_stream(uint64_t kind);
+
+#endif

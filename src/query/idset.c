@@ -1,0 +1,74 @@
+#include "query/idset.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void idset_release(struct idset *s)
+{
+	free(s->v);
+	*s = (struct idset){0};
+}
+
+int idset_add(struct idset *s, store_id id)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 64;
+		store_id *v = realloc(s->v, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->v = v;
+		s->cap = cap;
+	}
+	s->v[s->n++] = id;
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	store_id x = *(const store_id *)a, y = *(const store_id *)b;
+	return (x > y) - (x < y);
+}
+
+void idset_close(struct idset *s)
+{
+	size_t n = 0;
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_id);
+	for (size_t i = 0; i < s->n; i++)
+		if (!n || s->v[n - 1] != s->v[i])
+			s->v[n++] = s->v[i];
+	s->n = n;
+}
+
+bool idset_has(const struct idset *s, store_id id)
+{
+	return s->n && bsearch(&id, s->v, s->n, sizeof(*s->v), by_id);
+}
+
+int idset_unite(struct idset *a, const struct idset *b)
+{
+	int r = 0;
+	for (size_t i = 0; i < b->n && r == 0; i++)
+		r = idset_add(a, b->v[i]);
+	idset_close(a);
+	return r;
+}
+
+static void keep(struct idset *a, const struct idset *b, bool want)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < a->n; i++)
+		if (idset_has(b, a->v[i]) == want)
+			a->v[n++] = a->v[i];
+	a->n = n;
+}
+
+void idset_meet(struct idset *a, const struct idset *b)
+{
+	keep(a, b, true);
+}
+
+void idset_take(struct idset *a, const struct idset *b)
+{
+	keep(a, b, false);
+}

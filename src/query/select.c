@@ -1,0 +1,542 @@
+#include "query/select.h"
+
+#include "query/idset.h"
+#include "query/lineage.h"
+#include "query/system.h"
+#include "query/target.h"
+#include "query/when.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct select {
+	struct store *s;
+	const struct select_options *o;
+	struct err *err;
+	enum expr_kind kind;
+};
+
+/* ---- everything there is ---- */
+
+static int all_ids(const struct select *w, const char *sql, struct idset *ret)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(store_sqlite(w->s), sql, -1, &st, NULL), r = 0;
+	while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		r = idset_add(ret, (store_id)sqlite3_column_int64(st, 0));
+		rc = SQLITE_OK;
+	}
+	if (r == 0 && rc != SQLITE_DONE)
+		r = err_set(w->err, EIO, "cannot read the index (%s)", sqlite3_errmsg(store_sqlite(w->s)));
+	sqlite3_finalize(st);
+	idset_close(ret);
+	return r;
+}
+
+static int everything(const struct select *w, enum expr_kind kind, struct idset *ret)
+{
+	return all_ids(w,
+	               kind == EXPR_RUNS    ? "SELECT id FROM run"
+	               : kind == EXPR_EXECS ? "SELECT id FROM execution"
+	                                    : "SELECT id FROM version",
+	               ret);
+}
+
+/* ---- from executions to what is looked for ---- */
+
+static int add_targets(struct idset *to, const struct edges *e)
+{
+	int r = 0;
+	for (size_t i = 0; i < e->n && r == 0; i++)
+		r = idset_add(to, e->v[i].to);
+	return r;
+}
+
+typedef int edge_call(struct store *s, store_id id, struct edges *e);
+
+/* All that `call` leads to from the ids of `from`. */
+static int follow(const struct select *w, const struct idset *from, edge_call *call, struct idset *to)
+{
+	struct edges e = {0};
+	int r = 0;
+	for (size_t i = 0; i < from->n && r == 0; i++) {
+		r = call(w->s, from->v[i], &e);
+		if (r == 0)
+			r = add_targets(to, &e);
+	}
+	edges_release(&e);
+	return r;
+}
+
+/* Turns a set of executions into what is looked for. */
+static int lift(const struct select *w, struct idset *execs, struct idset *ret)
+{
+	int r = 0;
+	idset_close(execs);
+	if (w->kind == EXPR_EXECS) {
+		r = idset_unite(ret, execs);
+	} else if (w->kind == EXPR_FILES) {
+		r = follow(w, execs, store_outputs, ret);
+	} else {
+		for (size_t i = 0; i < execs->n && r == 0; i++) {
+			struct exec_info x;
+			r = store_exec(w->s, execs->v[i], &x);
+			if (r > 0)
+				r = x.run ? idset_add(ret, x.run) : 0;
+		}
+	}
+	idset_close(ret);
+	return r;
+}
+
+/* ---- conditions about files ---- */
+
+/* The versions that FILE or FILE@{N} means. */
+static int versions_of(const struct select *w, const char *text, struct idset *ret)
+{
+	store_id *files = NULL;
+	size_t n = 0;
+	uint64_t only = 0;
+	int r = target_files(w->s, text, w->err, &files, &n, &only);
+	if (r == 0) { /* perhaps the id of a version */
+		struct err again = {0};
+		struct file_target t;
+		r = target_file(w->s, text, &again, &t);
+		if (r > 0)
+			return idset_add(ret, t.version);
+		return r < 0 ? r : -ENOENT;
+	}
+	for (size_t i = 0; i < n && r > 0; i++) {
+		struct file_info f;
+		r = store_file(w->s, files[i], &f);
+		uint64_t last = r > 0 ? f.versions : 0;
+		if (r > 0 && only > last) {
+			err_set(w->err, 0, "'%.300s': its versions are 1 to %llu", text, (unsigned long long)last);
+			r = -ENOENT;
+		}
+		for (uint64_t k = only ? only : 1; r > 0 && k <= (only ? only : last); k++) {
+			store_id v;
+			r = store_version_of(w->s, files[i], k, &v);
+			if (r > 0 && idset_add(ret, v) < 0)
+				r = -ENOMEM;
+			else if (r == 0)
+				r = 1;
+		}
+	}
+	free(files);
+	idset_close(ret);
+	return r < 0 ? r : 0;
+}
+
+static int touched(const struct select *w, const char *text, edge_call *call, struct idset *ret)
+{
+	struct idset versions = {0}, execs = {0};
+	int r = versions_of(w, text, &versions);
+	if (r == 0)
+		r = follow(w, &versions, call, &execs);
+	if (r == 0)
+		r = lift(w, &execs, ret);
+	idset_release(&versions);
+	idset_release(&execs);
+	return r;
+}
+
+static int reachable(const struct select *w, const char *text, enum lineage_direction direction, struct idset *ret)
+{
+	struct idset roots = {0}, execs = {0};
+	struct lineage l = {0};
+	struct lineage_options o = {
+	    .direction = direction, .skew = w->o->skew, .system_extra = w->o->system_extra, .all = w->o->all};
+	int r = versions_of(w, text, &roots);
+	if (r == 0)
+		r = lineage_walk(w->s, roots.v, roots.n, &o, w->err, &l);
+	for (size_t i = 0; r == 0 && i < l.n_nodes; i++) {
+		const struct lineage_node *n = &l.nodes[i];
+		if (n->exec)
+			r = idset_add(&execs, n->id);
+		else if (w->kind == EXPR_FILES && !idset_has(&roots, n->id))
+			r = idset_add(ret, n->id);
+	}
+	if (r == 0 && w->kind != EXPR_FILES)
+		r = lift(w, &execs, ret);
+	idset_close(ret);
+	lineage_release(&l);
+	idset_release(&roots);
+	idset_release(&execs);
+	return r;
+}
+
+/* The glob as it is matched: against the whole path if it has a slash (relative ones from here), else the last
+ * component. */
+static bool path_matches(const char *glob, struct str path, struct buf *tmp)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	buf_reset(tmp);
+	if (strchr(glob, '/') || !slash)
+		buf_str(tmp, path);
+	else
+		buf_str(tmp, str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)));
+	return fnmatch(glob, buf_cstr(tmp), 0) == 0;
+}
+
+static int by_path(const struct select *w, const char *glob, struct idset *ret)
+{
+	struct idset files = {0}, versions = {0}, execs = {0};
+	struct buf whole = {0}, tmp = {0};
+	if (*glob != '/' && strchr(glob, '/')) {
+		char *cwd = getcwd(NULL, 0);
+		while (glob[0] == '.' && glob[1] == '/')
+			glob += 2;
+		buf_printf(&whole, "%s/%s", cwd ? cwd : "", glob);
+		free(cwd);
+		glob = buf_cstr(&whole);
+	}
+	int r = all_ids(w, "SELECT id FROM file", &files);
+	for (size_t i = 0; i < files.n && r == 0; i++) {
+		struct file_info f;
+		r = store_file(w->s, files.v[i], &f);
+		if (r <= 0 || !path_matches(glob, f.path, &tmp))
+			r = r < 0 ? r : 0;
+		else
+			for (uint64_t n = f.versions; n > 0 && r >= 0; n--) {
+				store_id v;
+				r = store_version_of(w->s, files.v[i], n, &v);
+				if (r > 0)
+					r = idset_add(&versions, v);
+			}
+		r = r < 0 ? r : 0;
+	}
+	idset_close(&versions);
+	if (r == 0 && w->kind == EXPR_FILES)
+		r = idset_unite(ret, &versions);
+	if (r == 0 && w->kind != EXPR_FILES)
+		r = follow(w, &versions, store_readers, &execs);
+	if (r == 0 && w->kind != EXPR_FILES)
+		r = follow(w, &versions, store_gens, &execs);
+	if (r == 0 && w->kind != EXPR_FILES)
+		r = lift(w, &execs, ret);
+	idset_release(&files);
+	idset_release(&versions);
+	idset_release(&execs);
+	buf_release(&whole);
+	buf_release(&tmp);
+	return r;
+}
+
+/* ---- conditions about executions and runs ---- */
+
+struct ask {
+	enum expr_op op;
+	const char *text;
+	int64_t time;    /* since, before */
+	bool failed, ok; /* exit */
+	uint64_t ending, code;
+};
+
+static int signal_number(const char *name)
+{
+	if (strncmp(name, "SIG", 3) == 0)
+		name += 3;
+	for (int i = 1; i < 65; i++) {
+		const char *known = sigabbrev_np(i);
+		if (known && strcmp(known, name) == 0)
+			return i;
+	}
+	return 0;
+}
+
+static int prepare(const struct select *w, const struct expr *e, struct ask *ret)
+{
+	struct ask a = {.op = e->op, .text = e->value};
+	if (e->op == EXPR_since || e->op == EXPR_before) {
+		if (when_parse(e->value, w->o->now, &a.time) < 0) {
+			err_set(w->err, 0, "'%.100s' is no time", e->value);
+			err_hint(w->err, "times are like 2026-11-21, 2026-11-21T12:13, today, yesterday, 2h, 3d");
+			return -EINVAL;
+		}
+	} else if (e->op == EXPR_exit) {
+		char *end;
+		errno = 0;
+		unsigned long n = strtoul(e->value, &end, 10);
+		a.ending = TERM_ending_exited;
+		a.code = n;
+		if (strcmp(e->value, "failed") == 0) {
+			a.failed = true;
+		} else if (strcmp(e->value, "ok") == 0) {
+			a.code = 0;
+		} else if (!isdigit((unsigned char)*e->value) || *end || errno) {
+			a.ending = TERM_ending_signaled;
+			a.code = (uint64_t)signal_number(e->value);
+			if (!a.code) {
+				err_set(w->err, 0, "'%.100s' is no exit status", e->value);
+				err_hint(w->err, "exit takes a number, failed, ok or a signal such as SIGKILL");
+				return -EINVAL;
+			}
+		}
+	}
+	*ret = a;
+	return 0;
+}
+
+static bool ended(const struct ask *a, uint64_t ending, uint64_t code)
+{
+	if (a->failed)
+		return ending == TERM_ending_signaled || (ending == TERM_ending_exited && code);
+	return ending == a->ending && code == a->code;
+}
+
+static bool at_time(const struct ask *a, int64_t start, int64_t end)
+{
+	if (a->op == EXPR_before)
+		return start != TIME_NONE && start < a->time;
+	return end == TIME_NONE ? start != TIME_NONE && start >= a->time : end >= a->time;
+}
+
+static bool glob_is(const char *glob, struct str s, struct buf *tmp)
+{
+	buf_reset(tmp);
+	buf_str(tmp, s);
+	return fnmatch(glob, buf_cstr(tmp), 0) == 0;
+}
+
+/* A path named whole, by its last components, or by a pattern. */
+static bool named(const char *name, struct str path, struct buf *tmp)
+{
+	struct str n = str_of(name);
+	if (str_ends(path, n) && (path.n == n.n || *name == '/' || path.p[path.n - n.n - 1] == '/'))
+		return n.n > 0;
+	return path_matches(name, path, tmp);
+}
+
+static int is_program(const struct select *w, const char *name, const struct exec_info *x, struct buf *tmp)
+{
+	struct file_info f;
+	struct str first;
+	size_t pos = 0;
+	store_id files[] = {x->exe, x->script};
+	for (int i = 0; i < 2; i++) {
+		int r = files[i] ? store_file(w->s, files[i], &f) : 0;
+		if (r < 0 || (r > 0 && named(name, f.path, tmp)))
+			return r;
+	}
+	return strlist_next(&x->argv, &pos, &first) && named(name, first, tmp);
+}
+
+/* 1, 0 or -errno */
+static int exec_is(const struct select *w, const struct ask *a, const struct exec_info *x, struct buf *tmp)
+{
+	struct str arg;
+	switch (a->op) {
+	case EXPR_exe:
+		return is_program(w, a->text, x, tmp);
+	case EXPR_arg:
+		for (size_t pos = 0; strlist_next(&x->argv, &pos, &arg);)
+			if (memmem(arg.p, arg.n, a->text, strlen(a->text)))
+				return 1;
+		return 0;
+	case EXPR_user:
+		return str_is(x->user, a->text);
+	case EXPR_host:
+		return glob_is(a->text, x->host, tmp);
+	case EXPR_exit:
+		return ended(a, x->ending, x->code);
+	default:
+		return at_time(a, x->start, x->end);
+	}
+}
+
+static int run_is(const struct ask *a, const struct run_info *r, struct buf *tmp)
+{
+	switch (a->op) {
+	case EXPR_user:
+		return str_is(r->user, a->text);
+	case EXPR_host:
+		return glob_is(a->text, r->host, tmp);
+	case EXPR_exit:
+		return ended(a, r->ending, r->code);
+	default:
+		return at_time(a, r->start, r->end);
+	}
+}
+
+static int by_exec(const struct select *w, const struct ask *a, struct idset *ret)
+{
+	struct idset all = {0}, execs = {0};
+	struct buf tmp = {0};
+	int r = everything(w, EXPR_EXECS, &all);
+	for (size_t i = 0; i < all.n && r >= 0; i++) {
+		struct exec_info x;
+		r = store_exec(w->s, all.v[i], &x);
+		if (r > 0)
+			r = exec_is(w, a, &x, &tmp);
+		if (r > 0)
+			r = idset_add(&execs, all.v[i]);
+	}
+	if (r >= 0)
+		r = lift(w, &execs, ret);
+	idset_release(&all);
+	idset_release(&execs);
+	buf_release(&tmp);
+	return r;
+}
+
+static int by_run(const struct select *w, const struct ask *a, struct idset *ret)
+{
+	struct idset all = {0};
+	struct buf tmp = {0};
+	int r = everything(w, EXPR_RUNS, &all);
+	for (size_t i = 0; i < all.n && r >= 0; i++) {
+		struct run_info run;
+		r = store_run(w->s, all.v[i], &run);
+		if (r > 0 && run_is(a, &run, &tmp))
+			r = idset_add(ret, all.v[i]);
+	}
+	idset_close(ret);
+	idset_release(&all);
+	buf_release(&tmp);
+	return r < 0 ? r : 0;
+}
+
+static int by_version_time(const struct select *w, const struct ask *a, struct idset *ret)
+{
+	struct idset all = {0};
+	int r = everything(w, EXPR_FILES, &all);
+	for (size_t i = 0; i < all.n && r >= 0; i++) {
+		struct version_info v;
+		r = store_version(w->s, all.v[i], &v);
+		/* What was only found was written when its time of modification says. */
+		bool found = r > 0 && v.origin != ORIGIN_OBSERVED;
+		if (r > 0 && at_time(a, found ? v.mtime : v.start, found ? v.mtime : v.end))
+			r = idset_add(ret, all.v[i]);
+	}
+	idset_close(ret);
+	idset_release(&all);
+	return r < 0 ? r : 0;
+}
+
+static int of_run(const struct select *w, const char *text, struct idset *ret)
+{
+	store_id run, *ids = NULL;
+	size_t n = 0;
+	int r = store_find_run(w->s, text, &run);
+	if (r == 0 || r == -ENOTUNIQ) {
+		err_set(w->err, 0, r ? "more than one run is meant by '%.100s'" : "there is no run '%.100s'", text);
+		return r ? r : -ENOENT;
+	}
+	if (r > 0 && w->kind == EXPR_RUNS)
+		return idset_add(ret, run);
+	struct idset execs = {0};
+	if (r > 0)
+		r = store_run_execs(w->s, run, &ids, &n);
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = idset_add(&execs, ids[i]);
+	if (r >= 0)
+		r = lift(w, &execs, ret);
+	free(ids);
+	idset_release(&execs);
+	return r < 0 ? r : 0;
+}
+
+/* ---- the tree ---- */
+
+static int condition(const struct select *w, const struct expr *e, struct idset *ret)
+{
+	struct ask a;
+	switch (e->op) {
+	case EXPR_used:
+		return touched(w, e->value, store_readers, ret);
+	case EXPR_made:
+		return touched(w, e->value, store_gens, ret);
+	case EXPR_from:
+		return reachable(w, e->value, LINEAGE_DOWN, ret);
+	case EXPR_into:
+		return reachable(w, e->value, LINEAGE_UP, ret);
+	case EXPR_path:
+		return by_path(w, e->value, ret);
+	case EXPR_run:
+		return of_run(w, e->value, ret);
+	default:
+		break;
+	}
+	int r = prepare(w, e, &a);
+	if (r < 0)
+		return r;
+	bool timed = e->op == EXPR_since || e->op == EXPR_before;
+	if (w->kind == EXPR_FILES && timed)
+		return by_version_time(w, &a, ret);
+	if (w->kind == EXPR_RUNS && e->op != EXPR_exe && e->op != EXPR_arg)
+		return by_run(w, &a, ret);
+	return by_exec(w, &a, ret);
+}
+
+static int eval(const struct select *w, const struct expr *e, struct idset *ret)
+{
+	struct idset other = {0};
+	int r;
+	switch (e->op) {
+	case EXPR_NOT:
+		r = eval(w, e->a, &other);
+		if (r == 0)
+			r = everything(w, w->kind, ret);
+		if (r == 0)
+			idset_take(ret, &other);
+		break;
+	case EXPR_AND:
+	case EXPR_OR:
+		r = eval(w, e->a, ret);
+		if (r == 0)
+			r = eval(w, e->b, &other);
+		if (r == 0 && e->op == EXPR_AND)
+			idset_meet(ret, &other);
+		else if (r == 0)
+			r = idset_unite(ret, &other);
+		break;
+	default:
+		r = condition(w, e, ret);
+		idset_close(ret);
+		break;
+	}
+	idset_release(&other);
+	return r;
+}
+
+/* Leaves the versions of regular files that are somebody's work. */
+static int only_work(const struct select *w, struct idset *v)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < v->n; i++) {
+		struct version_info ver;
+		struct file_info f;
+		int r = store_version(w->s, v->v[i], &ver);
+		if (r > 0)
+			r = store_file(w->s, ver.file, &f);
+		if (r < 0)
+			return r;
+		if (r > 0 && f.kind == TERM_kind_regular && system_path(f.path, w->o->system_extra) == SYSTEM_NO)
+			v->v[n++] = v->v[i];
+	}
+	v->n = n;
+	return 0;
+}
+
+int select_eval(struct store *s, const struct expr *e, enum expr_kind kind, const struct select_options *o,
+                struct err *err, struct idset *ret)
+{
+	struct select w = {s, o, err, kind == EXPR_ANY ? EXPR_FILES : kind};
+	struct idset set = {0};
+	int r = eval(&w, e, &set);
+	if (r == 0 && w.kind == EXPR_FILES && !o->all)
+		r = only_work(&w, &set);
+	if (r < 0) {
+		err_set(err, -r, "cannot evaluate the expression");
+		idset_release(&set);
+		return r;
+	}
+	*ret = set;
+	return 0;
+}

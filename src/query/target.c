@@ -1,0 +1,378 @@
+#include "query/target.h"
+
+#include "base/fileid.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MAX_FILES 256 /* of one name; more is a name like /tmp/x in years of use, and the latest are enough */
+
+/* ---- names ---- */
+
+/* Takes the last component off b, but never the root. */
+static void drop_last(struct buf *b)
+{
+	while (b->n > 1 && b->p[b->n - 1] != '/')
+		b->n--;
+	if (b->n > 1)
+		b->n--;
+}
+
+static void append(struct buf *b, struct str rest)
+{
+	while (rest.n) {
+		const char *slash = memchr(rest.p, '/', rest.n);
+		struct str part = str_n(rest.p, slash ? (size_t)(slash - rest.p) : rest.n);
+		rest = str_n(rest.p + part.n + !!slash, rest.n - part.n - !!slash);
+		if (!part.n || str_is(part, "."))
+			continue;
+		if (str_is(part, "..")) {
+			drop_last(b);
+			continue;
+		}
+		if (b->n != 1)
+			buf_char(b, '/');
+		buf_str(b, part);
+	}
+}
+
+void target_path(const char *text, struct buf *ret)
+{
+	buf_reset(ret);
+	size_t n = strlen(text);
+	/* The longest beginning that exists, resolved; the rest as it is written. */
+	char head[PATH_MAX];
+	for (size_t cut = n; n < PATH_MAX; cut--) {
+		while (cut && cut < n && text[cut] != '/')
+			cut--;
+		if (!cut && *text == '/')
+			cut = 1;
+		memcpy(head, text, cut);
+		head[cut] = '\0';
+		char *real = realpath(cut ? head : ".", NULL);
+		if (real) {
+			buf_printf(ret, "%s", real);
+			append(ret, str_n(text + cut, n - cut));
+			free(real);
+			return;
+		}
+		if (cut <= 1)
+			break;
+	}
+	char *cwd = *text == '/' ? NULL : getcwd(NULL, 0);
+	buf_printf(ret, "%s", cwd && *cwd == '/' ? cwd : "/");
+	free(cwd);
+	append(ret, str_n(text, n));
+}
+
+size_t target_split(const char *text, uint64_t *ret_n)
+{
+	size_t n = strlen(text);
+	*ret_n = 0;
+	const char *at = n > 4 && text[n - 1] == '}' ? strrchr(text, '@') : NULL;
+	if (!at || at == text || at[1] != '{' || !isdigit((unsigned char)at[2]))
+		return n;
+	char *end;
+	errno = 0;
+	unsigned long long v = strtoull(at + 2, &end, 10);
+	if (errno || !v || end != text + n - 1)
+		return n;
+	*ret_n = v;
+	return (size_t)(at - text);
+}
+
+/* `FILE@N`, as people write it in words. */
+static size_t split_loosely(const char *text, uint64_t *ret_n)
+{
+	size_t n = strlen(text), k = n;
+	*ret_n = 0;
+	while (k && isdigit((unsigned char)text[k - 1]))
+		k--;
+	if (k < 2 || k == n || text[k - 1] != '@' || n - k > 18)
+		return n;
+	*ret_n = strtoull(text + k, NULL, 10);
+	return *ret_n ? k - 1 : n;
+}
+
+/* ---- files ---- */
+
+/* Of the files a name led to, the one that has versions comes first. */
+static int prefer(struct store *s, store_id *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct file_info f;
+		int r = store_file(s, ids[i], &f);
+		if (r < 0)
+			return r;
+		if (r > 0 && f.versions && f.kind != TERM_kind_absent) {
+			store_id first = ids[i];
+			memmove(ids + 1, ids, i * sizeof(*ids));
+			ids[0] = first;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+struct found {
+	store_id ids[MAX_FILES];
+	size_t n;
+	struct fileid now; /* what has the name on disk */
+	bool on_disk, by_identity;
+};
+
+static bool has(const struct found *f, store_id id)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->ids[i] == id)
+			return true;
+	return false;
+}
+
+/* All that the name leads to: the file that has it now first. 1, 0 or -errno. */
+static int look_up(struct store *s, const char *name, struct found *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (!*name)
+		return 0;
+	store_id id = 0;
+	int r = 0;
+	ret->on_disk = fileid_get(AT_FDCWD, name, true, &ret->now) == 0;
+	if (ret->on_disk) {
+		r = store_file_by_identity(s, str_of(ret->now.domain->name), ret->now.ino, ret->now.gen, &id);
+		if (r < 0)
+			return r;
+		if (r > 0)
+			ret->ids[ret->n++] = id;
+	}
+	store_id named[MAX_FILES];
+	struct buf path = {0};
+	target_path(name, &path);
+	r = path.failed ? -ENOMEM : store_files_by_path(s, buf_view(&path), named, MAX_FILES - 1);
+	buf_release(&path);
+	if (r < 0)
+		return r;
+	r = prefer(s, named, (size_t)r) < 0 ? -EIO : r;
+	for (int i = 0; i < r; i++)
+		if (!has(ret, named[i]) && ret->n < MAX_FILES)
+			ret->ids[ret->n++] = named[i];
+	if (r < 0)
+		return r;
+	/* A file that is known only as a name (a directory, a link) gives way to one with versions. */
+	struct file_info f;
+	ret->by_identity = id && store_file(s, id, &f) > 0 && f.versions;
+	if (!ret->by_identity && (r = prefer(s, ret->ids, ret->n)) < 0)
+		return r;
+	return ret->n > 0;
+}
+
+static int version_by_id(struct store *s, const char *text, struct file_target *ret)
+{
+	char kind;
+	store_id id;
+	struct version_info v;
+	size_t n = strlen(text);
+	if (n < 5 || n > 25 || (*text != 'v' && *text != 'f') || strspn(text + 1, "0123456789abcdef") != n - 1)
+		return 0;
+	int r = store_by_pubid(s, text, &kind, &id);
+	if (r <= 0)
+		return r == -ENOTUNIQ ? r : r < 0 ? r : 0;
+	*ret = (struct file_target){.file = id};
+	if (kind == 'v') {
+		r = store_version(s, id, &v);
+		if (r <= 0)
+			return r;
+		*ret = (struct file_target){.file = v.file, .version = id, .n = v.n};
+		return 1;
+	}
+	r = store_version_of(s, id, 0, &ret->version);
+	return r < 0 ? r : 1;
+}
+
+static int not_recorded(const char *name, const struct found *f, struct err *err)
+{
+	if (f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
+		err_set(err, 0, "'%.400s' is a directory; only files have a history", name);
+		return -EISDIR;
+	}
+	err_set(err, 0,
+	        f->on_disk ? "nothing is recorded about '%.400s'"
+	                   : "'%.400s' is not there, and nothing is recorded about it",
+	        name);
+	return 0;
+}
+
+/* Finds `text`, splitting a version off it; name is the buffer for the split name. */
+static int resolve(struct store *s, const char *text, struct err *err, struct found *ret, char **ret_name,
+                   uint64_t *ret_n)
+{
+	uint64_t n;
+	size_t len = target_split(text, &n);
+	char *name = strndup(text, len);
+	int r = name ? look_up(s, name, ret) : -ENOMEM;
+	if (r == 0 && n) { /* a file may be called like this */
+		struct found whole;
+		r = look_up(s, text, &whole);
+		if (r > 0) {
+			*ret = whole;
+			n = 0;
+		}
+	} else if (r == 0 && !ret->on_disk && (len = split_loosely(text, &n)) < strlen(text)) {
+		free(name);
+		name = strndup(text, len);
+		r = name ? look_up(s, name, ret) : -ENOMEM;
+	}
+	if (r == 0)
+		r = not_recorded(n ? name : text, ret, err);
+	else if (r < 0 && r != -EISDIR)
+		err_set(err, -r, "cannot look up '%.400s'", text);
+	if (r > 0) {
+		*ret_n = n;
+		*ret_name = name;
+	} else {
+		free(name);
+	}
+	return r;
+}
+
+static int compare_disk(struct store *s, const struct found *f, struct file_target *t)
+{
+	struct version_info v;
+	store_id latest;
+	if (!f->on_disk) {
+		t->disk = DISK_GONE;
+		return 0;
+	}
+	int r = store_version_of(s, t->file, 0, &latest);
+	if (r > 0)
+		r = store_version(s, latest, &v);
+	if (r <= 0)
+		return r;
+	bool same_size = !v.has_size || v.size == f->now.st.stx_size;
+	bool same_time = v.mtime == TIME_NONE || v.mtime == fileid_time(&f->now.st.stx_mtime);
+	if (!S_ISREG(f->now.st.stx_mode))
+		t->disk = DISK_SAME;
+	else if (!same_size || !same_time)
+		t->disk = f->by_identity ? DISK_CHANGED : DISK_REPLACED;
+	return 0;
+}
+
+int target_file(struct store *s, const char *text, struct err *err, struct file_target *ret)
+{
+	struct found *f = malloc(sizeof(*f));
+	char *name = NULL;
+	struct file_target t = {0};
+	struct err first = {0};
+	int r = f ? resolve(s, text, &first, f, &name, &t.n) : -ENOMEM;
+	if (r == 0) {
+		r = version_by_id(s, text, ret);
+		if (r == 0)
+			err_set(err, 0, "%s", first.text);
+		else if (r < 0)
+			err_set(err, 0, r == -ENOTUNIQ ? "more than one id begins with '%.100s'" : "cannot look up '%.100s'", text);
+		goto out;
+	}
+	if (r < 0) {
+		err_set(err, 0, "%s", first.text);
+		goto out;
+	}
+	t.file = f->ids[0];
+	r = store_version_of(s, t.file, t.n, &t.version);
+	if (r == 0 && t.n) {
+		struct file_info info;
+		uint64_t n = store_file(s, t.file, &info) > 0 ? info.versions : 0;
+		err_set(err, 0, "'%.300s' has no version %llu; its versions are 1 to %llu", name, (unsigned long long)t.n,
+		        (unsigned long long)n);
+		if (f->n > 1)
+			err_hint(err, "other files had the name before: stemma show lists them");
+		r = -ENOENT;
+	} else if (r == 0 && f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
+		r = not_recorded(name, f, err);
+	} else if (r >= 0) {
+		r = compare_disk(s, f, &t);
+		if (r >= 0) {
+			*ret = t;
+			r = 1;
+		}
+	}
+out:
+	free(name);
+	free(f);
+	return r;
+}
+
+int target_files(struct store *s, const char *text, struct err *err, store_id **ret, size_t *ret_count, uint64_t *ret_n)
+{
+	struct found *f = malloc(sizeof(*f));
+	char *name = NULL;
+	uint64_t n = 0;
+	int r = f ? resolve(s, text, err, f, &name, &n) : -ENOMEM;
+	if (r > 0) {
+		/* A version is one of the file that has, or last had, the name. */
+		size_t count = n ? 1 : f->n;
+		store_id *ids = malloc(count * sizeof(*ids));
+		r = ids ? 1 : -ENOMEM;
+		if (ids) {
+			memcpy(ids, f->ids, count * sizeof(*ids));
+			*ret = ids;
+			*ret_count = count;
+			*ret_n = n;
+		}
+	}
+	free(name);
+	free(f);
+	return r;
+}
+
+/* ---- any ---- */
+
+static bool looks_like_run(const char *text)
+{
+	size_t n = strlen(text);
+	if (*text == '@')
+		return true;
+	if (n < 4 || n > 26)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)text[i]))
+			return false;
+	return true;
+}
+
+int target_any(struct store *s, const char *text, bool only_file, struct err *err, struct target *ret)
+{
+	struct target t = {.kind = TARGET_FILE};
+	bool there = access(text, F_OK) == 0 || strchr(text, '/');
+	int r = 0;
+	if (!only_file && (*text == '@' || (!there && looks_like_run(text)))) {
+		r = store_find_run(s, text, &t.id);
+		t.kind = TARGET_RUN;
+		if (r == 0 && *text == '@' && access(text, F_OK) < 0) {
+			err_set(err, 0, "there is no run '%.100s'", text);
+			return 0;
+		}
+	}
+	if (r == 0 && !only_file && !there && *text == 'x' && strlen(text) >= 5 && strlen(text) <= 25) {
+		char kind = 0;
+		r = store_by_pubid(s, text, &kind, &t.id);
+		t.kind = TARGET_EXEC;
+		if (r > 0 && kind != 'x')
+			r = 0;
+	}
+	if (r == -ENOTUNIQ)
+		return err_set(err, 0, "more than one id begins or ends with '%.100s'", text), r;
+	if (r < 0)
+		return err_set(err, -r, "cannot look up '%.100s'", text);
+	if (r == 0) {
+		t.kind = TARGET_FILE;
+		t.id = 0;
+		r = target_file(s, text, err, &t.file);
+	}
+	if (r > 0)
+		*ret = t;
+	return r;
+}

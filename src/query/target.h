@@ -1,0 +1,47 @@
+/* target.h - what somebody means by a word on the command line: a file as it is called now, or was; one version of it;
+ * a run; an execution. */
+#ifndef STEMMA_QUERY_TARGET_H
+#define STEMMA_QUERY_TARGET_H
+
+#include "base/buf.h"
+#include "store/store.h"
+
+enum disk_state {
+	DISK_SAME,     /* it is there and looks as recorded, or the record does not say how it looked */
+	DISK_CHANGED,  /* size or time of modification differ from the latest version's */
+	DISK_REPLACED, /* another file has the name now */
+	DISK_GONE,     /* no file has the name now */
+};
+
+struct file_target {
+	store_id file;
+	store_id version; /* the one asked for, or the latest; 0: the file has none */
+	uint64_t n;       /* the N of FILE@{N}; 0: none was given */
+	enum disk_state disk;
+};
+
+/* Absolute and without `.`, `..` and symbolic links as far as it exists; nothing needs to exist. */
+void target_path(const char *text, struct buf *ret);
+
+/* A file: by its identity if there is one of that name now, else by the name; FILE@{N} is its version N, also FILE@N
+ * where no file of that whole name is known; fHEX and vHEX are the public ids of files and versions. Returns 1; 0 if it
+ * was not recorded, with a sentence; -ENOENT with a sentence if it is recorded and has no version N; -EISDIR; -errno of
+ * the store. */
+int target_file(struct store *s, const char *text, struct err *err, struct file_target *ret);
+/* All files that are or were known by the name; ret is malloc'ed. *ret_n as in struct file_target. For questions about
+ * the past of a path, which may have seen several files. Returns like target_file. */
+int target_files(struct store *s, const char *text, struct err *err, store_id **ret, size_t *ret_count,
+                 uint64_t *ret_n);
+/* Splits `FILE@{N}` at the end of text; the length of FILE, and N, or the whole length and 0. */
+size_t target_split(const char *text, uint64_t *ret_n);
+
+enum target_kind { TARGET_RUN, TARGET_FILE, TARGET_EXEC };
+struct target {
+	enum target_kind kind;
+	store_id id; /* run or execution */
+	struct file_target file;
+};
+/* Any of the three. only_file: it stood behind `--`. Returns like target_file, or -ENOTUNIQ. */
+int target_any(struct store *s, const char *text, bool only_file, struct err *err, struct target *ret);
+
+#endif

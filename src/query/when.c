@@ -1,0 +1,132 @@
+#include "query/when.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NS 1000000000ll
+
+/* Exactly n digits at *p. */
+static bool digits(const char **p, int n, int *ret)
+{
+	int v = 0;
+	for (int i = 0; i < n; i++) {
+		if (!isdigit((unsigned char)(*p)[i]))
+			return false;
+		v = v * 10 + ((*p)[i] - '0');
+	}
+	*p += n;
+	*ret = v;
+	return true;
+}
+
+/* Z, +hh:mm, +hhmm, +hh: minutes east. */
+static bool offset(const char **p, long *ret)
+{
+	int h = 0, m = 0;
+	if (**p == 'Z' || **p == 'z') {
+		(*p)++;
+		*ret = 0;
+		return true;
+	}
+	int sign = **p == '-' ? -1 : 1;
+	(*p)++;
+	if (!digits(p, 2, &h))
+		return false;
+	if (**p == ':')
+		(*p)++;
+	if (isdigit((unsigned char)**p) && !digits(p, 2, &m))
+		return false;
+	*ret = sign * (h * 60L + m);
+	return h < 24 && m < 60;
+}
+
+static int calendar(const char *p, int64_t *ret)
+{
+	struct tm tm = {.tm_isdst = -1};
+	int64_t ns = 0;
+	if (!digits(&p, 4, &tm.tm_year) || *p++ != '-' || !digits(&p, 2, &tm.tm_mon) || *p++ != '-' ||
+	    !digits(&p, 2, &tm.tm_mday))
+		return -EINVAL;
+	if (tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 || tm.tm_mday > 31)
+		return -EINVAL;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	if (*p == 'T' || *p == ' ') {
+		p++;
+		if (!digits(&p, 2, &tm.tm_hour) || *p++ != ':' || !digits(&p, 2, &tm.tm_min))
+			return -EINVAL;
+		if (*p == ':') {
+			p++;
+			if (!digits(&p, 2, &tm.tm_sec))
+				return -EINVAL;
+			if (*p == '.' || *p == ',') {
+				p++;
+				for (int64_t unit = NS / 10; isdigit((unsigned char)*p); p++, unit /= 10)
+					ns += unit * (*p - '0');
+			}
+		}
+		if (tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+			return -EINVAL;
+	}
+	time_t t;
+	long east;
+	if (*p == 'Z' || *p == 'z' || *p == '+' || *p == '-') {
+		if (!offset(&p, &east))
+			return -EINVAL;
+		t = timegm(&tm) - east * 60;
+	} else {
+		t = mktime(&tm);
+	}
+	if (*p || t > INT64_MAX / NS - 1 || t < INT64_MIN / NS + 1)
+		return -EINVAL;
+	*ret = (int64_t)t * NS + ns;
+	return 0;
+}
+
+static int ago(const char *text, int64_t now, int64_t *ret)
+{
+	static const struct {
+		char letter;
+		int64_t seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+	char *end;
+	errno = 0;
+	long long n = strtoll(text, &end, 10);
+	if (errno || !isdigit((unsigned char)*text))
+		return -EINVAL;
+	while (*end == ' ')
+		end++;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (*end == units[i].letter && (!end[1] || strcmp(end + 1, " ago") == 0)) {
+			int64_t ns;
+			if (__builtin_mul_overflow((int64_t)n, units[i].seconds * NS, &ns) || __builtin_sub_overflow(now, ns, ret))
+				return -EINVAL;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+int when_parse(const char *text, int64_t now, int64_t *ret)
+{
+	if (strcmp(text, "now") == 0) {
+		*ret = now;
+		return 0;
+	}
+	bool yesterday = strcmp(text, "yesterday") == 0;
+	if (yesterday || strcmp(text, "today") == 0) {
+		time_t t = (time_t)(now / NS);
+		struct tm tm;
+		if (!localtime_r(&t, &tm))
+			return -EINVAL;
+		tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+		tm.tm_mday -= yesterday;
+		tm.tm_isdst = -1;
+		*ret = (int64_t)mktime(&tm) * NS;
+		return 0;
+	}
+	return strlen(text) > 5 && text[4] == '-' ? calendar(text, ret) : ago(text, now, ret);
+}
