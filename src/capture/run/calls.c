@@ -691,10 +691,14 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		if (!p->uring_said)
 			sup_gap(s, p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
 		p->uring_said = true;
+		p->uncounted = true;
 		break;
 	case CALL_seccomp:
 		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
 			sup_gap(s, p, TERM_gap_limit, 1, "it asked for a notification listener of its own, which there cannot be");
+		break;
+	case CALL_splice:
+		p->uncounted = true;
 		break;
 	case CALL_mmap:
 		do_mmap(s, p, t);

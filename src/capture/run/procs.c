@@ -118,7 +118,7 @@ uint64_t proc_wchar(struct sup *s, struct proc *p)
 	char text[512];
 	if (p->wchar_stop != s->traps + 1) {
 		p->wchar_stop = s->traps + 1;
-		if (!read_io(p->pid, text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
+		if (p->uncounted || !read_io(p->pid, text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
 			p->wchar = UINT64_MAX;
 	}
 	return p->wchar;

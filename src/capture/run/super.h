@@ -153,6 +153,7 @@ struct proc {
 	bool own_creds; /* credentials differ from ours: look at them */
 	uint32_t uid, gid;
 	bool exit_seen; /* exit event written */
+	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
 	bool uring_said, unreadable_said, foreign_said;
 	bool walked; /* its descriptors were looked at since it was first seen */
 	bool anon_shm; /* it has memory that its children share */

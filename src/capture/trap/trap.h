@@ -46,6 +46,7 @@ enum call {
 	CALL_mmap,
 	CALL_seccomp,
 	CALL_settle,
+	CALL_splice,
 };
 
 struct trap {
