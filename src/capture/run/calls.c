@@ -317,13 +317,10 @@ static enum allowed may_open(struct sup *s, struct proc *p, const struct where *
 	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
 }
 
-/* null, zero, full, terminals: nothing comes from there that could be named. */
-static bool is_void(const struct statx *st)
+static bool is_terminal(const struct statx *st)
 {
-	if (!S_ISCHR(st->stx_mode))
-		return false;
-	unsigned maj = st->stx_rdev_major, min = st->stx_rdev_minor;
-	return (maj == 1 && (min == 3 || min == 5 || min == 7)) || maj == 4 || maj == 5 || (maj >= 136 && maj <= 143);
+	unsigned maj = st->stx_rdev_major;
+	return S_ISCHR(st->stx_mode) && (maj == 4 || maj == 5 || (maj >= 136 && maj <= 143));
 }
 
 static void absent(struct sup *s, struct proc *p, const struct where *w)
@@ -348,7 +345,7 @@ static void absent(struct sup *s, struct proc *p, const struct where *w)
 
 static void opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags, unsigned mode)
 {
-	if (is_void(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
+	if (is_terminal(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
 		return;
 	enum allowed ok = may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
 	if (ok == ALLOWED_NO)

@@ -162,6 +162,22 @@ static uint64_t group_of(struct sup *s, const struct where *w, const char *path)
 	return 0;
 }
 
+/* One number for both ends of a pair: the smaller. Who is whose peer is remembered, since the one that is seen last may have
+ * lost its peer by then. */
+static uint64_t pair_of(struct sup *s, uint64_t ino)
+{
+	for (unsigned i = 0; i < PAIRS; i++)
+		if (s->pairs[i][1] == ino)
+			return s->pairs[i][0];
+	uint64_t peer = unix_peer(ino);
+	if (!peer)
+		return ino;
+	uint64_t *slot = s->pairs[s->next_pair++ % PAIRS];
+	slot[0] = peer < ino ? peer : ino;
+	slot[1] = peer < ino ? ino : peer;
+	return slot[0];
+}
+
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st)
 {
 	struct file *f = file_known(s, st);
@@ -182,7 +198,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	f->domain = id.domain;
 	f->path = where_real(w, follow);
 	f->kind = kind_of(st, id.domain, f->path);
-	f->hidden = w->ns != 0;
+	f->hidden = !f->path || f->path[0] != '/';
 	if (f->kind == TERM_kind_regular && st->stx_nlink == 0) {
 		free(f->path); /* the name it had is not its name any more */
 		f->path = NULL;
@@ -190,8 +206,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	}
 	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/') {
 		/* The two ends of a pair are two inodes and one channel. */
-		uint64_t peer = unix_peer(f->ino);
-		channel = peer && peer < f->ino ? peer : f->ino;
+		channel = pair_of(s, f->ino);
 	}
 	uint64_t group = f->kind == TERM_kind_regular ? group_of(s, w, f->path) : 0;
 	uint64_t domain = say_domain(s, id.domain);

@@ -23,6 +23,7 @@
 #define FILES_MAX 8192
 #define SWEEP_AT 128
 #define HASH_SIZE 4096
+#define PAIRS 256
 
 struct access;
 struct proc;
@@ -201,6 +202,8 @@ struct sup {
 	size_t npending;
 	uint64_t next_file, next_proc, traps;
 	struct task *current; /* whose stop is being handled */
+	uint64_t pairs[PAIRS][2]; /* socket pairs met, smaller inode first */
+	unsigned next_pair;
 	bool domain_said[4097];
 };
 

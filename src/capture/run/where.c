@@ -227,12 +227,90 @@ static char *name_of(int fd)
 	return strdup(name);
 }
 
-/* A path of another mount namespace is no name here: it says whose it is, and cannot be taken for one of ours. */
+struct mount {
+	unsigned maj, min;
+	char root[4096], point[4096];
+};
+
+/* Calls each mount of a mountinfo file, in order, until `see` says true. Paths with blanks are escaped there: left as they are. */
+static bool each_mount(const char *file, bool (*see)(const struct mount *m, void *arg), void *arg)
+{
+	FILE *f = fopen(file, "re");
+	struct mount *m = malloc(sizeof(*m));
+	char *line = NULL;
+	size_t cap = 0;
+	bool found = false;
+	while (f && m && !found && getline(&line, &cap, f) > 0)
+		found = sscanf(line, "%*d %*d %u:%u %4095s %4095s", &m->maj, &m->min, m->root, m->point) == 4 && see(m, arg);
+	free(line);
+	free(m);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Is `path` below `top`? Then what follows it, beginning with "/" or empty. */
+static const char *below(const char *path, const char *top)
+{
+	size_t n = strlen(top);
+	if (n == 1)
+		return path;
+	return !strncmp(path, top, n) && (path[n] == '/' || !path[n]) ? path + n : NULL;
+}
+
+struct search {
+	const char *path; /* in: in the other namespace; then within the file system */
+	unsigned maj, min;
+	size_t best;
+	char inside[4096 * 2], here[4096 * 2];
+};
+
+static bool see_theirs(const struct mount *m, void *arg)
+{
+	struct search *x = arg;
+	const char *rest = below(x->path, m->point);
+	if (rest && strlen(m->point) >= x->best) { /* a later mount on the same point covers the earlier */
+		x->best = strlen(m->point);
+		x->maj = m->maj;
+		x->min = m->min;
+		snprintf(x->inside, sizeof(x->inside), "%s%s", m->root[1] ? m->root : "", strcmp(rest, "/") ? rest : "");
+	}
+	return false;
+}
+
+static bool see_ours(const struct mount *m, void *arg)
+{
+	struct search *x = arg;
+	const char *rest = m->maj == x->maj && m->min == x->min ? below(x->inside, m->root) : NULL;
+	if (rest && strlen(m->root) >= x->best) {
+		x->best = strlen(m->root);
+		snprintf(x->here, sizeof(x->here), "%s%s", m->point[1] ? m->point : "", rest);
+	}
+	return false;
+}
+
+/* A path of another mount namespace, as it is called in ours: by what the two have mounted. What only the other has mounted keeps its name
+ * there, and says whose it is, so that it is not taken for one of ours. */
 static char *in_namespace(const struct where *w, char *name)
 {
-	char *ret;
+	char *ret, file[48];
 	if (!name || !w->ns)
 		return name;
+	struct search *x = calloc(1, sizeof(*x));
+	snprintf(file, sizeof(file), "/proc/%d/mountinfo", w->tid);
+	if (x) {
+		x->path = name;
+		each_mount(file, see_theirs, x);
+		x->best = 0;
+		if (x->maj || x->min)
+			each_mount("/proc/self/mountinfo", see_ours, x);
+		char *here = x->here[0] ? strdup(x->here) : NULL;
+		free(x);
+		if (here) {
+			free(name);
+			return here;
+		}
+	}
 	if (asprintf(&ret, "mnt:[%llu]:%s", (unsigned long long)w->ns, name) < 0)
 		ret = NULL;
 	free(name);
