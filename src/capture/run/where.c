@@ -291,11 +291,16 @@ static bool see_ours(const struct mount *m, void *arg)
 
 /* A path of another mount namespace, as it is called in ours: by what the two have mounted. What only the other has mounted keeps its name
  * there, and says whose it is, so that it is not taken for one of ours. */
-static char *in_namespace(const struct where *w, char *name)
+static char *in_namespace(const struct where *w, int fd, char *name)
 {
 	char *ret, file[48];
+	struct statx here, there;
 	if (!name || !w->ns)
 		return name;
+	if (statx(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &here) == 0 &&
+		statx(fd, "", AT_EMPTY_PATH, STATX_INO, &there) == 0 && here.stx_ino == there.stx_ino &&
+		fileid_dev(&here) == fileid_dev(&there))
+		return name; /* the same in both, as most of a container's files of the user are */
 	struct search *x = calloc(1, sizeof(*x));
 	snprintf(file, sizeof(file), "/proc/%d/mountinfo", w->tid);
 	if (x) {
@@ -322,9 +327,9 @@ char *where_real(const struct where *w, bool follow)
 	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 	if (fd < 0)
 		return NULL;
-	char *name = name_of(fd);
+	char *name = in_namespace(w, fd, name_of(fd));
 	close(fd);
-	return in_namespace(w, name);
+	return name;
 }
 
 char *where_name(const struct where *w)
@@ -344,7 +349,7 @@ char *where_name(const struct where *w)
 		slash[slash == dir] = '\0';
 	int fd = slash ? openat(w->dirfd, dir, O_PATH | O_DIRECTORY | O_CLOEXEC)
 				   : (w->hold >= 0 ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3) : -1);
-	char *parent = fd < 0 ? NULL : name_of(fd);
+	char *parent = fd < 0 ? NULL : in_namespace(w, fd, name_of(fd));
 	if (fd >= 0)
 		close(fd);
 	char *ret = NULL;
@@ -365,5 +370,5 @@ char *where_name(const struct where *w)
 		}
 	}
 	free(parent);
-	return in_namespace(w, ret);
+	return ret;
 }
