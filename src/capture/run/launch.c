@@ -88,6 +88,33 @@ static int recv_fd(int sock, int *ret_word)
 
 /* ---- the command -------------------------------------------------------------------------------------------------------- */
 
+/* No program of this name in PATH, whatever execvp says: it reports a folder that may not be searched as "permission denied". */
+static bool nowhere(const char *name)
+{
+	char path[4096];
+	if (strchr(name, '/'))
+		return false;
+	for (const char *d = getenv("PATH"); d && *d; d += strcspn(d, ":"), d += *d == ':') {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(d, ":"), d, name);
+		if (access(path, F_OK) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Becomes the command; ends as a shell does if there is none. */
+static _Noreturn void become(const struct keeper *k)
+{
+	char *const *argv = k->o->argv;
+	for (int i = 0; i < 3; i++)
+		if (k->closed[i])
+			close(i);
+	execvp(argv[0], argv);
+	int e = errno == EACCES && nowhere(argv[0]) ? ENOENT : errno;
+	dprintf(2, "stemma: cannot run '%s': %s\n", argv[0], strerror(e));
+	_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
+}
+
 static int install(struct keeper *k, const struct sock_fprog *prog)
 {
 	return k->trace ? trace_install(prog) : notify_install(prog);
@@ -113,13 +140,7 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 	}
 	if (fd >= 0)
 		close(fd);
-	for (int i = 0; i < 3; i++)
-		if (k->closed[i])
-			close(i);
-	execvp(k->o->argv[0], k->o->argv);
-	int e = errno;
-	dprintf(2, "stemma: cannot run '%s': %s\n", k->o->argv[0], strerror(e));
-	_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
+	become(k);
 }
 
 /* ---- what the record says of the machine ------------------------------------------------------------------------------- */
@@ -409,17 +430,10 @@ static void day_of(char *ret, size_t n)
 
 static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 {
-	const struct run_options *o = k->o;
 	pid_t pid = fork();
 	if (pid == 0) {
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
-		for (int i = 0; i < 3; i++)
-			if (k->closed[i])
-				close(i);
-		execvp(o->argv[0], o->argv);
-		int e = errno;
-		dprintf(2, "stemma: cannot run '%s': %s\n", o->argv[0], strerror(e));
-		_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
+		become(k);
 	}
 	if (pid < 0)
 		return err_set(err, errno, "cannot start the command");
@@ -436,7 +450,6 @@ static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 /* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step aside. */
 static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 {
-	const struct run_options *o = k->o;
 	char marker[64];
 	snprintf(marker, sizeof(marker), "/.stemma/run/%s", ulid);
 	int fd = open(marker, O_RDONLY | O_CLOEXEC);
@@ -444,13 +457,7 @@ static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 		close(fd);
 	else if (errno == EL2NSYNC) {
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
-		for (int i = 0; i < 3; i++)
-			if (k->closed[i])
-				close(i);
-		execvp(o->argv[0], o->argv);
-		int e = errno;
-		dprintf(2, "stemma: cannot run '%s': %s\n", o->argv[0], strerror(e));
-		_exit(e == ENOENT || e == ENOTDIR ? 127 : 126);
+		become(k);
 	}
 }
 
