@@ -57,10 +57,11 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	if (store_places(cmd_home(c), &where, &home, NULL) < 0)
 		home = NULL;
 	struct run_options opts = {.argv = c->operands,
-							   .home = home,
-							   .labels = (const char *const *)o->label.v,
-							   .mode = (enum capture_mode)mode,
-							   .transport = (enum capture_transport)transport};
+	                           .home = home,
+	                           .no_home = where.text,
+	                           .labels = (const char *const *)o->label.v,
+	                           .mode = (enum capture_mode)mode,
+	                           .transport = (enum capture_transport)transport};
 	int rc = capture_run(&opts, &err, &status, &note);
 	free(home);
 	if (rc < 0)

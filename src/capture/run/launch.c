@@ -541,7 +541,9 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 			*p = '_';
 	day_of(day, sizeof(day));
 	struct err why = {0};
-	if (log_writer_open(o->home, host, day, &why, &s->log) < 0) {
+	if (!o->home)
+		err_set(&why, 0, "%s", o->no_home ? o->no_home : "there is no place for the record");
+	if (!o->home || log_writer_open(o->home, host, day, &why, &s->log) < 0) {
 		static char note[600];
 		snprintf(note, sizeof(note), "nothing is recorded: %s", why.text);
 		*ret_note = note;

@@ -13,7 +13,8 @@ enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE };
 
 struct run_options {
 	char *const *argv; /* NULL-terminated */
-	const char *home; /* where the store's logs are */
+	const char *home; /* where the store's logs are; NULL: nowhere, and no_home says why */
+	const char *no_home;
 	const char *const *labels; /* key=value, NULL-terminated; may be NULL */
 	enum capture_mode mode;
 	enum capture_transport transport;
