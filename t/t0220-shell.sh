@@ -150,6 +150,7 @@ done
 shell_case "bash: process substitution" bash 'sort <(cat x) <(cat in) > y; cat in2 > >(sort > z; echo closed > done); while ! [ -s done ]; do sleep 0.05; done' <<-END
 	*@cat read DIR/x
 	*@cat read DIR/in
+	*@cat read DIR/in2
 	*@cat flow pipe *@sort
 	*@sort write DIR/y
 	*@sort write DIR/z

@@ -21,7 +21,7 @@ same()
 		f=$([ -z "$R" ] && echo plain || echo recorded)
 		rm -rf "$T/d"
 		fresh "$T/d"
-		sh -c "R='$R'; $2" >"$T/$f.out" 2>"$T/$f.err" </dev/null
+		timeout 60 sh -c "R='$R'; $2" >"$T/$f.out" 2>"$T/$f.err" </dev/null
 		echo "status $?" >>"$T/$f.out"
 		alike "$T/$f.out" >"$T/$f"
 		# Which shell said that the program was killed, and where, is its own affair.
@@ -44,7 +44,7 @@ same "many descriptors open" 'for i in 3 4 5 6 7 8; do eval "exec $i</dev/null";
 same "standard input closed" '$R $state fds $T/d <&-'
 same "standard output closed" '$R $state fds $T/d >&-'
 same "standard error closed" '$R $state fds $T/d 2>&-'
-same "all of them closed" '$R $state fds $T/d <&- >&- 2>&-'
+same "all three closed" '$R $state fds $T/d <&- >&- 2>&-'
 same "a program that reads its input" 'printf "b\na\n" | $R sort'
 same "input left for the next" '{ $R head -c 3 >/dev/null; cat; } <$T/d/page | wc -c'
 same "output to a closed pipe" '$R yes | head -1'

@@ -3,7 +3,8 @@
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
-export STEMMA
+# The plain run's inner one records, too.
+export STEMMA STEMMA_HOME="$T/plain"
 shell_case "nested run" sh "\$STEMMA run -- cat in > y; echo \$? > z" <<-END
 	*@cat read DIR/in
 	*@cat write DIR/y

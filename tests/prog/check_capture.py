@@ -432,7 +432,7 @@ class Checker:
         for p in self.processes(t):
             for x in p.executions:
                 if x.script and t.path in x.script.ever and x.exe and exe in x.exe.ever:
-                    if x.argv != t.words[1:]:
+                    if x.argv != t.words[2:]:
                         self.complain(t, "arguments are %r" % x.argv)
                     elif not any(a.file is x.script and a.raw_mode & PROGRAM and a.sure_read for a in x.accesses):
                         self.complain(t, "the execution does not use the script as its program")
@@ -465,7 +465,8 @@ class Checker:
         for p in self.processes(t):
             e = p.end or {}
             if e.get("ending", 0) == ending and e.get("code", 0) == int(t.path):
-                if not e.get("known", 0) & 2:
+                # One that is killed makes no last stop at which it could be read.
+                if ending == EXITED and not e.get("known", 0) & 2:
                     self.complain(t, "the processor time is not known")
                 return
         self.complain(t, "recorded: %s" % [p.end for p in self.processes(t)])

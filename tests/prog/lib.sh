@@ -71,6 +71,8 @@ fresh()
 	echo "b 2
 a 1
 c 3" >"$1/x"
+	# File times have the grain of the kernel's tick: what is written within it could leave them as they are.
+	sleep 0.03
 }
 
 # events HOME OUT: the events of all segments under HOME.
@@ -105,7 +107,7 @@ capture()
 	: >"$C/truth0"
 	(cd "$D" && exec "$@") 9>>"$C/truth0" >"$C/out0" 2>"$C/err0" </dev/null
 	plain=$?
-	if [ $plain = 77 ] || grep -q '@[^ ]* skip ' "$C/truth0"; then
+	if grep -q '^[^ ]* skip ' "$C/truth0"; then
 		chmod -R u+rwx "$D"
 		skip_ "$name" "$(sed -n 's/^skip: //p' "$C/err0" | head -1)"
 		return

@@ -40,6 +40,8 @@ static void enter(int flags, bool user)
 	}
 	if (flags & CLONE_NEWNS)
 		must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	truth("allow-gap", "namespace");
+	truth("allow-gap", "mounts");
 }
 
 static void read_as(const char *path, const char *truly)
@@ -112,8 +114,6 @@ static void bind_mount(bool user)
 	enter(CLONE_NEWNS, user);
 	must(mkdir(in_dir("real"), 0755));
 	must(mount(in_dir("real"), in_dir("sub"), NULL, MS_BIND, NULL));
-	truth("allow-gap", "mounts");
-	truth("allow-gap", "namespace");
 	make_as(in_dir("sub/out"), in_dir("real/out"));
 	must(chdir(in_dir("sub")));
 	make_as("out2", in_dir("real/out2"));
@@ -143,8 +143,6 @@ CASE(c_private_tmpfs)
 	enter(CLONE_NEWNS, false);
 	if (mount("none", in_dir("sub"), "tmpfs", 0, NULL) < 0)
 		skip("tmpfs cannot be mounted here");
-	truth("allow-gap", "mounts");
-	truth("allow-gap", "namespace");
 	make_as(in_dir("sub/out"), "-");
 	int fd = (int)must(open(in_dir("sub/out"), O_RDONLY));
 	truth_fd("read", "-", fd);
@@ -159,8 +157,6 @@ CASE(c_pivot)
 	must(chdir(dir));
 	must(syscall(SYS_pivot_root, ".", "sub"));
 	must(chdir("/"));
-	truth("allow-gap", "mounts");
-	truth("allow-gap", "namespace");
 	read_as("/in", in_dir("in"));
 	make_as("/out", in_dir("out"));
 }
@@ -169,7 +165,6 @@ CASE(c_pivot)
 CASE(c_pid)
 {
 	enter(CLONE_NEWPID, false);
-	truth("allow-gap", "namespace");
 	int up[2];
 	must(pipe(up));
 	pid_t pid = (pid_t)must(fork());

@@ -215,6 +215,7 @@ CASE(c_creat_existing)
 	/* Created for reading. */
 	fd = (int)must(open(in_dir("out"), O_RDONLY | O_CREAT, 0644));
 	truth_fd("create", in_dir("out"), fd);
+	truth_fd("read", in_dir("out"), fd);
 }
 
 CASE(c_absent)

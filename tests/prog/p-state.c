@@ -78,7 +78,6 @@ CASE(c_all)
 	fprintf(f, "pdeathsig %d\n", v);
 	fprintf(f, "dumpable %d keepcaps %d timerslack %d\n", prctl(PR_GET_DUMPABLE), prctl(PR_GET_KEEPCAPS), prctl(PR_GET_TIMERSLACK));
 	fprintf(f, "ids %d %d %d %d\n", getuid(), geteuid(), getgid(), getegid());
-	fprintf(f, "leader %d session %d\n", getpgrp() == getpid(), getsid(0) == getpid());
 	for (int i = 0; i < 3; i++)
 		fprintf(f, "tty %d: %d %s\n", i, isatty(i), isatty(i) ? ttyname(i) : "-");
 	int tty = open("/dev/tty", O_RDWR);
