@@ -148,6 +148,10 @@ static void task_forget(struct sup *s, struct task *t)
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
+	at = &t->proc->tasks;
+	while (*at != t)
+		at = &(*at)->sibling;
+	*at = t->sibling;
 	if (s->current == t)
 		s->current = NULL;
 	free(t);
@@ -196,6 +200,8 @@ struct task *task_of(struct sup *s, pid_t tid)
 	t->proc = p;
 	t->next = *task_slot(s, tid);
 	*task_slot(s, tid) = t;
+	t->sibling = p->tasks;
+	p->tasks = t;
 	return t;
 }
 
@@ -715,12 +721,8 @@ void proc_dead(struct sup *s, struct proc *p)
 		at = &(*at)->next;
 	*at = p->next;
 	s->nprocs--;
-	for (unsigned i = 0; i < HASH_SIZE; i++)
-		for (struct task *t = s->tasks[i], *next; t; t = next) {
-			next = t->next;
-			if (t->proc == p)
-				task_forget(s, t);
-		}
+	while (p->tasks)
+		task_forget(s, p->tasks);
 	close(p->pidfd);
 	exec_pending_free(p->exec);
 	free(p->cwd);

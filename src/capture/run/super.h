@@ -144,6 +144,7 @@ struct proc {
 	int64_t started, seen;
 	uint64_t execn;
 	int64_t exec_start;
+	struct task *tasks;
 	struct access *live;
 	unsigned nlive, nsince; /* since the last sweep */
 	struct exec_pending *exec;
@@ -171,7 +172,7 @@ struct proc {
 enum stale { STALE_CREDS = 1, STALE_ROOT = 2, STALE_CWD = 4 };
 
 struct task {
-	struct task *next;
+	struct task *next, *sibling; /* in its hash chain; of the same process */
 	pid_t tid;
 	struct proc *proc;
 	uint64_t stops;
