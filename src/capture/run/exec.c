@@ -323,7 +323,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	e->time = sup_now(s);
 	e->tid = t->tid;
 	e->compat = t->compat;
-	e->set_id = set_id && s->nnp && st.stx_uid != s->euid;
+	e->set_id = set_id;
+	e->privilege_lost = set_id && s->nnp && st.stx_uid != s->euid;
 	e->exe = exe;
 	e->script = first != exe ? first : NULL; /* pinned above, as one or the other */
 	if (e->exe && e->script)
@@ -331,7 +332,9 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	p->exec = e;
 	char link[48];
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
-	if (statx(AT_FDCWD, link, 0, STATX_INO, &st) == 0) {
+	e->old_exe_ino = p->exe_ino;
+	e->old_exe_dev = p->exe_dev;
+	if (!p->exe_ino && statx(AT_FDCWD, link, 0, STATX_INO, &st) == 0) {
 		e->old_exe_ino = st.stx_ino;
 		e->old_exe_dev = fileid_dev(&st);
 	}
@@ -396,9 +399,11 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		if (where_path(NULL, p->pid, AT_FDCWD, link, true, &w) == 0 && where_statx(&w, true, &st) == 0)
 			exe = file_get(s, &w, true, &st);
 	}
+	p->exe_dev = exe ? exe->dev : 0;
+	p->exe_ino = exe ? exe->ino : 0;
+	if (e->set_id)
+		proc_refresh_creds(s, p);
 	struct str *argv = split(&e->argv, e->argc), *env = split(&e->env, e->envc);
-	if (s->euid == 0 || p->own_creds)
-		p->own_creds = true;
 	struct event ev = {.exec = {.n = ++p->execn,
 								.exe = exe ? exe->num : 0,
 								.script = e->script ? e->script->num : 0,
@@ -414,7 +419,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	free(env);
 	if (!sure)
 		sup_gap(s, p, TERM_gap_unsettled, 1, "whether the exec succeeded was not seen");
-	if (e->set_id)
+	if (e->privilege_lost)
 		sup_gap(s, p, TERM_gap_privilege_lost, 0, "a set-id program ran without its privilege");
 	if (e->cut)
 		sup_gap(s, p, TERM_gap_limit, 1, "arguments were too long to keep whole");

@@ -101,15 +101,13 @@ static bool figure(const char *text, const char *name, uint64_t *ret)
 }
 
 /* /proc/PID/io counts reaped children too; a single thread's own file does not. */
-static bool read_io(pid_t pid, char *text, size_t n)
+static bool read_io(const struct proc *p, char *text, size_t n)
 {
 	char name[64];
-	struct stat st;
-	snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	if (stat(name, &st) == 0 && st.st_nlink == 3)
-		snprintf(name, sizeof(name), "/proc/%d/task/%d/io", pid, pid);
+	if (p->forks && !p->threads)
+		snprintf(name, sizeof(name), "/proc/%d/task/%d/io", p->pid, p->pid);
 	else
-		snprintf(name, sizeof(name), "/proc/%d/io", pid);
+		snprintf(name, sizeof(name), "/proc/%d/io", p->pid);
 	return slurp(name, text, n) > 0;
 }
 
@@ -118,7 +116,7 @@ uint64_t proc_wchar(struct sup *s, struct proc *p)
 	char text[512];
 	if (p->wchar_stop != s->traps + 1) {
 		p->wchar_stop = s->traps + 1;
-		if (p->uncounted || !read_io(p->pid, text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
+		if (p->uncounted || !read_io(p, text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
 			p->wchar = UINT64_MAX;
 	}
 	return p->wchar;
@@ -329,6 +327,14 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->gid = s->egid;
 	p->jobserver[0] = p->jobserver[1] = -1;
 	if (parent) {
+		/* What it has from its parent, unless that changed meanwhile: every such change is a stop. */
+		p->uid = parent->uid;
+		p->gid = parent->gid;
+		p->own_creds = parent->own_creds;
+		p->stale = parent->stale & STALE_CREDS;
+		p->ns = parent->ns;
+		p->exe_dev = parent->exec ? 0 : parent->exe_dev;
+		p->exe_ino = parent->exec ? 0 : parent->exe_ino;
 		memcpy(p->run, parent->run, sizeof(p->run));
 		p->wchar_exec = 0; /* a new process begins at 0 */
 		memcpy(p->jobserver, parent->jobserver, sizeof(p->jobserver));
@@ -337,6 +343,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	int64_t forked = s->clock_offset + p->started;
 	if (parent && forked < parent->seen)
 		forked = parent->seen;
+	if (parent && parent->cwd && !parent->fs_per_thread && !(parent->stale & STALE_CWD) && parent->moved < forked)
+		p->cwd = strdup(parent->cwd);
 	if (forked > now)
 		forked = now;
 	p->exec_start = forked;
@@ -360,12 +368,9 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	if (parent && parent->foreign)
 		p->foreign = true;
 	/* A child may begin in a mount namespace of its own (clone); its root is its parent's until it calls chroot. */
-	char ns_name[48];
-	struct stat ns;
-	snprintf(ns_name, sizeof(ns_name), "/proc/%d/ns/mnt", pid);
-	if (!parent || p->foreign || stat(ns_name, &ns) < 0 || ns.st_ino != s->mnt_ns)
+	if (!parent || p->foreign || parent->new_ns)
 		proc_refresh_root(s, p);
-	if (s->euid == 0)
+	if (!parent && s->euid == 0)
 		proc_refresh_creds(s, p);
 	if (parent)
 		inherit_mappings(s, p, parent);
@@ -597,7 +602,7 @@ static void read_figures(struct proc *p, long hz, struct event_exit *ret)
 		ret->rss *= 1024;
 		ret->known |= 1u << 4;
 	}
-	if (read_io(p->pid, text, sizeof(text))) {
+	if (read_io(p, text, sizeof(text))) {
 		bool all = figure(text, "rchar: ", &ret->rchar) & figure(text, "wchar: ", &ret->wchar) &
 				   figure(text, "\nread_bytes: ", &ret->read_bytes) & figure(text, "\nwrite_bytes: ", &ret->write_bytes);
 		if (all)
@@ -609,9 +614,10 @@ static void read_figures(struct proc *p, long hz, struct event_exit *ret)
 static void see_children(struct sup *s, struct proc *p)
 {
 	char name[64], text[4096];
-	struct stat st;
+	bool single = !p->threads;
+	if (!p->forks)
+		return;
 	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
-	bool single = stat(name, &st) == 0 && st.st_nlink == 3;
 	DIR *d = single ? NULL : opendir(name);
 	for (struct dirent *e; single || (d && (e = readdir(d)));) {
 		if (!single && e->d_name[0] == '.')

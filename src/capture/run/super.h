@@ -129,7 +129,7 @@ struct exec_pending {
 	struct held *held;
 	size_t nheld;
 	uint64_t wchar; /* before it ran */
-	bool compat, cut, set_id;
+	bool compat, cut, set_id, privilege_lost;
 	int jobserver[2];
 	char *jobserver_fifo;
 };
@@ -157,6 +157,10 @@ struct proc {
 	bool exit_seen; /* exit event written */
 	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
 	bool uring_said, unreadable_said, foreign_said;
+	bool forks, threads; /* it has asked for processes, for threads */
+	bool new_ns; /* ... in a mount namespace of their own */
+	uint64_t exe_dev, exe_ino; /* its program; 0 unknown */
+	int64_t moved; /* when it last changed its directory */
 	bool walked; /* its descriptors were looked at since it was first seen */
 	bool anon_shm; /* it has memory that its children share */
 	unsigned stale; /* enum stale bits: looked at again at its next stop */

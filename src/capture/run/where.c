@@ -309,11 +309,11 @@ static char *in_namespace(const struct where *w, int fd, char *name)
 		x->best = 0;
 		if (x->maj || x->min)
 			each_mount("/proc/self/mountinfo", see_ours, x);
-		char *here = x->here[0] ? strdup(x->here) : NULL;
+		ret = x->here[0] ? strdup(x->here) : NULL;
 		free(x);
-		if (here) {
+		if (ret) {
 			free(name);
-			return here;
+			return ret;
 		}
 	}
 	if (asprintf(&ret, "mnt:[%llu]:%s", (unsigned long long)w->ns, name) < 0)
