@@ -6,7 +6,7 @@
 program p-spawn
 # Without the randomisation of addresses two images of a program look alike; debuggers switch it off.
 if command -v setarch >/dev/null; then
-	capture "exec-chain, addresses not randomised" setarch -R "$PROGS/p-spawn" exec-chain DIR
+	capture "exec twice, addresses not randomised" setarch -R "$PROGS/p-fd" exec-twice DIR
 	capture "fork-exec, addresses not randomised" setarch -R "$PROGS/p-spawn" fork-exec DIR
 fi
 finish

@@ -30,6 +30,12 @@ workers()
 	done
 }
 
+# How long a recorded run takes here, in ms: the moments are spread over it.
+fresh "$D"
+begin=$(date +%s%N)
+(cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run -- sh "$T/work.sh") >/dev/null 2>&1
+length=$((($(date +%s%N) - begin) / 1000000 + 1))
+
 killed=0
 good=0
 readable=0
@@ -43,7 +49,8 @@ while [ $round -lt $times ]; do
 	(cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run -- sh "$T/work.sh") >"$T/got" 2>"$T/err" &
 	p=$!
 	# From before the command starts to about its end.
-	sleep "0.$(printf %03d $((round * 7919 % 400)))"
+	moment=$((round * 7919 % length))
+	sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
 	w=$(workers $p)
 	if [ -n "$w" ]; then
 		# shellcheck disable=SC2086 # one or more numbers

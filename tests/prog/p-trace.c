@@ -225,7 +225,7 @@ CASE(c_seccomp_notify)
 	int status = await(pid);
 	check(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
 	if (WEXITSTATUS(status) == 1)
-		truth("need-gap", "limit");
+		truth_of(pid, "need-gap", "limit");
 	make_file(in_dir("out"));
 }
 
