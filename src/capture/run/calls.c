@@ -589,7 +589,7 @@ static void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
 
 /* ---- dispatch ------------------------------------------------------------------------------------------------------------ */
 
-static void do_fork(struct sup *s, struct proc *p, const struct trap *t)
+static void do_fork(struct proc *p, const struct trap *t)
 {
 	uint64_t flags = t->call == CALL_clone ? t->args[0] : 0;
 	if (t->call == CALL_clone3 && remote_read(t->tid, t->args[0], &flags, sizeof(flags)) != sizeof(flags))
@@ -715,7 +715,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	case CALL_fork:
 	case CALL_clone:
 	case CALL_clone3:
-		do_fork(s, p, t);
+		do_fork(p, t);
 		break;
 	case CALL_splice:
 		p->uncounted = true;
