@@ -14,7 +14,7 @@ from collections import defaultdict
 
 READ, WRITE, CREATE, TRUNC, APPEND, MAPPED, STATE, PROGRAM = (1 << i for i in range(8))
 KINDS = ["", "regular", "fifo", "pipe", "socket", "shm", "terminal", "pseudo", "absent", "directory", "symlink"]
-VIA_DESCRIPTOR = 2
+VIA_DESCRIPTOR, VIA_SYNC = 2, 7
 NONE, MAY, MUST = 0, 1, 2
 NAMEOPS = ["", "create", "link", "rename", "unlink", "replace", "seen"]
 EXITED, SIGNALED = 1, 2
@@ -44,6 +44,7 @@ class File:
         self.key, self.kind = key, kind
         self.ever = set()  # paths that ever named it
         self.open = set()  # paths that name it now
+        self.group = None
         self.closing = None  # (size, mtime) at the last end of a write access that says so
         self.accesses = []
 
@@ -210,6 +211,8 @@ class Session:
         f = self.record.files.setdefault(key, File(key, kind))
         f.channel_path = path
         self.files[e["num"]] = f
+        if e.get("group", 0):
+            f.group = self.file(e, "group")
         if path:
             self.begin(f, path)
 
@@ -378,7 +381,7 @@ class Checker:
         if x.exe is None:
             return False
         names = x.exe.ever | {getattr(x.exe, "channel_path", b"")}
-        return exe in names if exe.startswith(b"/") else any(n.endswith(b"/" + exe) for n in names)
+        return exe in names if exe.startswith(b"/") else any(n.endswith((b"/" + exe, b"-" + exe)) for n in names)
 
     # ---- accesses
 
@@ -618,9 +621,9 @@ class Checker:
         target = Truth("%s x" % to, 0) if "@" in to else Truth("%s@- x" % to, 0)
         for x in self.executions(t):
             for a in x.accesses:
-                if a.writes and KINDS[a.file.kind] == kind:
+                if a.writes and KINDS[a.file.kind] == kind and a.event.get("via", 0) != VIA_SYNC:
                     for y in self.executions(target):
-                        if any(b.reads and b.file is a.file for b in y.accesses):
+                        if any(b.reads and b.file is a.file and b.event.get("via", 0) != VIA_SYNC for b in y.accesses):
                             return True
             if any(q in x.process.links for q in self.processes(target)):
                 return True
@@ -635,6 +638,11 @@ class Checker:
     def do_no_flow(self, t):
         if self.flows(t):
             self.complain(t, "recorded")
+
+    def do_group(self, t):
+        found = self.record.by_path(t.path)
+        if not any(f.group and t.words[1] in f.group.ever for f in found):
+            self.complain(t, "recorded: %s" % [f.group and sorted(map(show, f.group.ever)) for f in found])
 
     def do_allow_gap(self, t):
         self.allowed.add(show(t.path))
