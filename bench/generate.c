@@ -536,7 +536,7 @@ static int write_facts(const struct world *w, const char *dir, uint64_t seed, ui
 	fprintf(f, "deep=%.*s\n", (int)s.n, s.p);
 	s = file_path(w, w->units[middle].file, middle, name, sizeof(name));
 	fprintf(f, "read=%.*s\n", (int)s.n, s.p);
-	s = file_path(w, 7, 0, name, sizeof(name));
+	s = file_path(w, version_file(w, w->units[0].input[0]), 0, name, sizeof(name));
 	fprintf(f, "source=%.*s\n", (int)s.n, s.p);
 	return fclose(f) ? -errno : 0;
 }
