@@ -546,7 +546,7 @@ int main(int argc, char **argv)
 	struct world w = {0};
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	unsigned long scale = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
-	if (argc < 2 || argc > 4 || scale < 1 || scale > 50) {
+	if (argc < 2 || argc > 4 || argv[1][0] == '-' || scale < 1 || scale > 50) {
 		fprintf(stderr, "usage: %s DIR [SEED [SCALE 1..50]]\n", argv[0]);
 		return 2;
 	}
