@@ -188,6 +188,7 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	struct idset found = {0};
 	struct row *rows = NULL;
 	struct timespec now;
+	uint64_t unseen = 0;
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		goto out;
@@ -195,7 +196,8 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	struct select_options so = {.now = now.tv_sec * 1000000000ll + now.tv_nsec,
 	                            .skew = config_duration(&c->config, CONFIG_skew),
 	                            .system_extra = config_get(&c->config, CONFIG_system),
-	                            .all = o->all};
+	                            .all = o->all,
+	                            .ret_unseen = &unseen};
 	int r = select_eval(c->store, e, kind, &so, &err, &found);
 	if (r < 0) {
 		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
@@ -226,6 +228,8 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	} else {
 		json_decref(w.list);
 	}
+	if (unseen)
+		say("the file changed later where nobody recorded it; what came from that is not counted");
 	if (status == STATUS_OK && !n) {
 		say("nothing found");
 		status = STATUS_NOTHING;

@@ -10,6 +10,7 @@
 struct show {
 	struct cmd *c;
 	const struct opts_show *o;
+	bool run; /* a run's lists: its pipes are its own affair */
 };
 
 static void field(const char *name, const struct buf *value)
@@ -83,7 +84,7 @@ static int is_shown(const struct show *w, const struct edge *e, const struct ver
 	if (f->kind == TERM_kind_absent || f->kind == TERM_kind_pseudo || e->via == TERM_via_sync)
 		return 0;
 	if (f->kind != TERM_kind_regular)
-		return 1;
+		return !w->run;
 	if (e->mode & ACCESS_PROGRAM && v->origin != ORIGIN_OBSERVED && system_path(f->path, NULL) != SYSTEM_NO)
 		return 0;
 	return system_path(f->path, config_get(&w->c->config, CONFIG_system)) == SYSTEM_NO;
@@ -155,8 +156,8 @@ static int put_items(const struct show *w, const char *title, const struct items
 	if (more)
 		printf("  and %llu more (--all)\n", (unsigned long long)more);
 	if (folded)
-		printf("%s%s%llu of the machine or absent (--all)\n", lines ? "  + " : title, lines ? "" : ": ",
-		       (unsigned long long)folded);
+		printf("%s%s%llu %s (--all)\n", lines ? "  + " : title, lines ? "" : ": ", (unsigned long long)folded,
+		       w->run ? "of the machine, absent or pipes" : "of the machine or absent");
 	return 0;
 }
 
@@ -615,7 +616,7 @@ static int show_file(const struct show *w, const char *text, const struct file_t
 
 int cmd_show(struct cmd *c, const struct opts_show *o)
 {
-	struct show w = {c, o};
+	struct show w = {.c = c, .o = o};
 	if (!c->n_operands)
 		return say_usage(c, "show needs a run, a file or an execution");
 	int status = cmd_store(c, o->no_index);
@@ -633,6 +634,7 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 		}
 		if (i && !list)
 			putchar('\n');
+		w.run = t.kind == TARGET_RUN;
 		r = t.kind == TARGET_RUN    ? show_run(&w, t.id, list)
 		    : t.kind == TARGET_EXEC ? show_exec(&w, t.id, list)
 		                            : show_file(&w, c->operands[i], &t.file, list);

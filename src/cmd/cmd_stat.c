@@ -244,7 +244,8 @@ static int print_text(struct stat_of *w, const char *title)
 	struct table t = {.heads = heads, .align = "rrrrl", .n_columns = 5};
 	struct buf b = {0};
 	fmt_name(&b, str_of(title));
-	printf("%s: %zu executions, %zu files\n\n", buf_cstr(&b), w->execs.n, w->files.n);
+	printf("%s: %zu execution%s, %zu file%s\n\n", buf_cstr(&b), w->execs.n, w->execs.n == 1 ? "" : "s", w->files.n,
+	       w->files.n == 1 ? "" : "s");
 	buf_release(&b);
 	for (unsigned k = 0; k < 64; k++)
 		if (w->api[k].reads || w->api[k].writes)

@@ -1,4 +1,5 @@
 /* stemma why: one line for a file: what made it, from what, who, when, where. */
+#include "cmd/makers.h"
 #include "cmd/things.h"
 #include "query/lineage.h"
 #include "query/target.h"
@@ -8,12 +9,17 @@
 
 #define PIPELINE_MAX 6 /* commands of a pipeline that are named */
 
+#define SHELL_MAX 24 /* columns of the shell that opened the file */
+
 /* What stands near a version in its lineage of depth 1: streams are passed through. */
 struct near {
 	struct lineage l;
-	uint32_t *makers, *inputs; /* nodes */
-	size_t n_makers, n_inputs;
-	bool maker_sure, derived; /* derived: its own earlier version is among the inputs */
+	uint32_t *makers; /* nodes: who wrote it, then who wrote to the pipe that they read, and so on backwards */
+	size_t n_makers, n_direct;
+	uint32_t opener;  /* node of the shell that opened it for them, UINT32_MAX none */
+	uint32_t *inputs; /* nodes of files: those of the makers first, each in the order of use */
+	size_t n_inputs;
+	bool sure; /* that the makers made it */
 	uint64_t gaps;
 };
 
@@ -24,8 +30,95 @@ static void near_release(struct near *n)
 	free(n->inputs);
 }
 
-/* The executions that generated it, the last writer of the pipe before the one that read it, ...: makers[0] made it.
- * The inputs: all files that these used, in the order of first use. */
+static bool holds(const uint32_t *v, size_t n, uint32_t x)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] == x)
+			return true;
+	return false;
+}
+
+/* Those who generated a node, without those who only opened it, which are returned apart. */
+static int add_makers(struct cmd *c, struct near *n, uint32_t version, bool root)
+{
+	const struct lineage_node *v = &n->l.nodes[version];
+	for (uint32_t k = 0; k < v->n; k++) {
+		const struct lineage_edge *e = &n->l.edges[v->first + k];
+		if (e->type != LINEAGE_GENERATED)
+			continue;
+		int r = maker_is_opener(c->store, &n->l, version, e);
+		if (r < 0)
+			return r;
+		if (r == 0 && !holds(n->makers, n->n_makers, e->to)) {
+			n->makers[n->n_makers++] = e->to;
+			if (root)
+				n->sure &= e->e.sure;
+		} else if (r > 0 && root) {
+			uint32_t from = maker_forked_from(c->store, &n->l, e->to);
+			n->opener = from != UINT32_MAX ? from : e->to;
+		}
+	}
+	return 0;
+}
+
+/* Upstream: who wrote to the streams that maker number i read. */
+static int add_upstream(struct cmd *c, struct near *n, size_t i)
+{
+	const struct lineage_node *x = &n->l.nodes[n->makers[i]];
+	int r = 0;
+	for (uint32_t k = 0; k < x->n && r == 0; k++) {
+		const struct lineage_edge *e = &n->l.edges[x->first + k];
+		if (e->type == LINEAGE_USED && n->l.nodes[e->to].stream)
+			r = add_makers(c, n, e->to, false);
+	}
+	return r;
+}
+
+struct input {
+	uint32_t node, rank;
+	int64_t lo;
+};
+
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct input *a = pa, *b = pb;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (a->lo != b->lo)
+		return a->lo < b->lo ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+static int add_inputs(struct near *n)
+{
+	struct input *in = calloc(n->l.n_nodes + 1, sizeof(*in));
+	uint32_t *at = calloc(n->l.n_nodes + 1, sizeof(*at)); /* place in `in`, from 1 */
+	size_t count = 0;
+	for (size_t k = 0; in && at && k < n->l.n_edges; k++) {
+		const struct lineage_edge *e = &n->l.edges[k];
+		const struct lineage_node *to = &n->l.nodes[e->to];
+		if (to->exec || to->stream || !e->to)
+			continue;
+		uint32_t rank = e->type == LINEAGE_USED && holds(n->makers, n->n_makers, e->from) ? 0 : 1;
+		struct input *i = &in[at[e->to] ? at[e->to] - 1 : count];
+		if (!at[e->to]) {
+			*i = (struct input){e->to, rank, e->e.lo};
+			at[e->to] = (uint32_t)++count;
+		}
+		i->rank = rank < i->rank ? rank : i->rank;
+		i->lo = e->e.lo < i->lo ? e->e.lo : i->lo;
+	}
+	if (count)
+		qsort(in, count, sizeof(*in), by_rank);
+	for (size_t i = 0; i < count; i++)
+		n->inputs[i] = in[i].node;
+	n->n_inputs = count;
+	int r = in && at ? 0 : -ENOMEM;
+	free(in);
+	free(at);
+	return r;
+}
+
 static int near_get(struct cmd *c, store_id version, struct near *ret)
 {
 	struct lineage_options o = {
@@ -34,35 +127,28 @@ static int near_get(struct cmd *c, store_id version, struct near *ret)
 	    .system_extra = config_get(&c->config, CONFIG_system),
 	};
 	struct err err = {0};
-	struct near n = {.maker_sure = true};
+	struct near n = {.sure = true, .opener = UINT32_MAX};
 	int r = lineage_walk(c->store, &version, 1, &o, &err, &n.l);
 	if (r < 0)
 		return r;
 	n.makers = calloc(n.l.n_nodes + 1, sizeof(*n.makers));
 	n.inputs = calloc(n.l.n_nodes + 1, sizeof(*n.inputs));
-	if (!n.makers || !n.inputs) {
+	r = n.makers && n.inputs ? add_makers(c, &n, 0, true) : -ENOMEM;
+	n.n_direct = n.n_makers;
+	for (size_t i = 0; i < n.n_makers && r == 0; i++)
+		r = add_upstream(c, &n, i);
+	if (r == 0)
+		r = add_inputs(&n);
+	for (uint32_t i = 0; i < n.l.n_nodes && r == 0; i++) {
+		struct exec_info x;
+		if (n.l.nodes[i].exec && store_exec(c->store, n.l.nodes[i].id, &x) > 0)
+			n.gaps |= x.gaps;
+	}
+	if (r < 0)
 		near_release(&n);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 1; i < n.l.n_nodes; i++) {
-		const struct lineage_node *node = &n.l.nodes[i];
-		if (node->exec) {
-			struct exec_info x;
-			n.makers[n.n_makers++] = i;
-			if (store_exec(c->store, node->id, &x) > 0)
-				n.gaps |= x.gaps;
-		} else if (!node->stream) {
-			n.inputs[n.n_inputs++] = i;
-		}
-	}
-	const struct lineage_node *root = &n.l.nodes[0];
-	for (uint32_t k = 0; k < root->n; k++) {
-		const struct lineage_edge *e = &n.l.edges[root->first + k];
-		n.maker_sure &= e->type != LINEAGE_GENERATED || e->e.sure;
-		n.derived |= e->type == LINEAGE_DERIVED;
-	}
-	*ret = n;
-	return 0;
+	else
+		*ret = n;
+	return r;
 }
 
 /* Is there a sure edge to node i? */
@@ -74,36 +160,29 @@ static bool is_sure(const struct lineage *l, uint32_t i)
 	return false;
 }
 
-/* How many executions generated the version itself: they come first among the makers. */
-static size_t direct_makers(const struct near *n)
+/* "sort x | uniq -c in fit.sh": each about max columns. */
+static int fmt_makers(struct cmd *c, const struct near *n, size_t max, bool shell, struct buf *b)
 {
-	size_t count = 0;
-	for (uint32_t k = 0; k < n->l.nodes[0].n; k++)
-		count += n->l.edges[n->l.nodes[0].first + k].type == LINEAGE_GENERATED;
-	return count;
-}
-
-/* "sort x | uniq -c": the makers as a pipeline, each about max columns. */
-static int fmt_makers(struct cmd *c, const struct near *n, size_t max, struct buf *b)
-{
-	size_t direct = direct_makers(n), shown = n->n_makers < PIPELINE_MAX ? n->n_makers : PIPELINE_MAX;
-	/* Only one that wrote the file itself: those behind it stand upstream of it, the farthest last in the walk. */
-	bool pipeline = direct == 1 && shown > 1;
+	size_t shown = n->n_makers < PIPELINE_MAX ? n->n_makers : PIPELINE_MAX;
+	bool pipeline = n->n_direct == 1; /* then each wrote for the one before it in the list */
 	int r = 0;
 	for (size_t k = 0; k < shown && r >= 0; k++) {
-		size_t i = pipeline ? shown - 1 - k : k, from = b->n;
-		if (k && pipeline)
-			buf_printf(b, " | ");
-		else if (k)
-			buf_printf(b, k < direct ? " and " : ", ");
-		from = b->n;
-		r = exec_name(c->store, n->l.nodes[n->makers[i]].id, true, max * 4, b);
+		if (k)
+			buf_printf(b, pipeline ? " | " : k + 1 < n->n_direct ? ", " : k < n->n_direct ? " and " : " after ");
+		size_t from = b->n;
+		r = exec_name(c->store, n->l.nodes[n->makers[pipeline ? shown - 1 - k : k]].id, true, max * 4, b);
 		fmt_fit(b, from, max, c->out.utf8);
 	}
 	if (n->n_makers > shown)
-		buf_printf(b, ", +%zu", n->n_makers - shown);
-	if (!n->maker_sure)
+		buf_printf(b, " and %zu more", n->n_makers - shown);
+	if (!n->sure)
 		buf_printf(b, " ?");
+	if (shell && n->opener != UINT32_MAX && r >= 0) {
+		buf_printf(b, " in ");
+		size_t from = b->n;
+		r = exec_name(c->store, n->l.nodes[n->opener].id, true, SHELL_MAX * 4, b);
+		fmt_fit(b, from, SHELL_MAX, c->out.utf8);
+	}
 	return r < 0 ? r : 0;
 }
 
@@ -149,7 +228,9 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 {
 	static const struct {
 		size_t argv, inputs;
-	} tries[] = {{400, 6}, {160, 4}, {100, 3}, {60, 3}, {40, 2}, {28, 1}, {16, 1}, {12, 0}};
+		bool brief; /* without the shell and with a shorter time */
+	} tries[] = {{400, 6, 0}, {160, 4, 0}, {100, 3, 0}, {60, 3, 0}, {40, 2, 0},
+	             {40, 2, 1},  {28, 1, 1},  {20, 1, 1},  {12, 0, 1}};
 	struct buf name = {0}, who = {0};
 	struct file_info f;
 	struct exec_info x;
@@ -159,16 +240,13 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 		version_name(&name, v, &f);
 	if (r > 0)
 		r = store_exec(c->store, n->l.nodes[n->makers[0]].id, &x);
-	if (r > 0) {
-		buf_printf(&who, " by ");
+	int64_t when = v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start;
+	if (r > 0)
 		fmt_who(&who, x.user, x.host);
-		buf_printf(&who, ", ");
-		fmt_time(&who, v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start, false);
-	}
 	for (size_t k = 0; k < sizeof(tries) / sizeof(tries[0]) && r >= 0; k++) {
 		buf_reset(line);
 		buf_printf(line, "%s: made by ", buf_cstr(&name));
-		r = fmt_makers(c, n, tries[k].argv, line);
+		r = fmt_makers(c, n, tries[k].argv, !tries[k].brief, line);
 		if (n->n_inputs) {
 			buf_printf(line, " from ");
 			if (!tries[k].inputs)
@@ -176,7 +254,11 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 			else if (r >= 0)
 				r = fmt_inputs(c, n, tries[k].inputs, line);
 		}
-		buf_printf(line, "%s%s%s", buf_cstr(&who), n->gaps ? "; part unseen" : "", disk_words(t));
+		buf_printf(line, " by %s%s", buf_cstr(&who), tries[k].brief ? " " : ", ");
+		fmt_time(line, when, tries[k].brief);
+		if (tries[k].brief && line->n > 3 && line->p[line->n - 3] == ':')
+			line->n -= 3; /* no seconds */
+		buf_printf(line, "%s%s", n->gaps ? "; part unseen" : "", disk_words(t));
 		if (fmt_columns(buf_view(line)) <= width)
 			break;
 	}
@@ -252,7 +334,7 @@ static int why_json(struct cmd *c, const struct file_target *t, const struct ver
 	}
 	if (r >= 0)
 		r = node_list_json(c, n, n->inputs, n->n_inputs, inputs);
-	js_num(o, "makers_direct", direct_makers(n));
+	js_num(o, "makers_direct", n->n_direct);
 	js_put(o, "makers", makers);
 	js_put(o, "inputs", inputs);
 	js_text(o, "disk", disk[t->disk]);
@@ -280,7 +362,7 @@ static int why(struct cmd *c, const char *text, json_t *list)
 	if (r > 0)
 		r = near_get(c, t.version, &n);
 	if (r >= 0) {
-		made = direct_makers(&n) > 0;
+		made = n.n_direct > 0;
 		if (list)
 			r = why_json(c, &t, &v, &n, list);
 		else

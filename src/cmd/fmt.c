@@ -152,7 +152,9 @@ void fmt_time(struct buf *b, int64_t ns, bool shorter)
 void fmt_duration(struct buf *b, uint64_t ns)
 {
 	uint64_t s = ns / NS;
-	if (s < 60)
+	if (ns < NS)
+		buf_printf(b, "%u ms", (unsigned)(ns / 1000000));
+	else if (s < 60)
 		buf_printf(b, "%.*f s", s < 10 ? 2 : 1, (double)ns / 1e9);
 	else if (s < 3600)
 		buf_printf(b, "%u:%02u", (unsigned)(s / 60), (unsigned)(s % 60));

@@ -22,7 +22,7 @@ void fmt_argv(struct buf *b, const struct strlist *argv, bool brief, size_t max)
 
 /* 2026-11-21T12:13:05+01:00, local time; "?" for unknown, "-" for not ended. Without the offset if `shorter`. */
 void fmt_time(struct buf *b, int64_t ns, bool shorter);
-/* 0.25 s, 3:07, 2:10:00, 3d 02:10; "?" when either end is unknown. */
+/* 250 ms, 2.50 s, 3:07, 2:10:00, 3d 02:10; "?" when either end is unknown. */
 void fmt_span(struct buf *b, int64_t from, int64_t to);
 void fmt_duration(struct buf *b, uint64_t ns);
 /* IEC: 512 B, 1.2 KiB; plain digits if `bytes`. */

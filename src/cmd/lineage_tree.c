@@ -1,5 +1,6 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
 #include "cmd/lineage_view.h"
+#include "cmd/makers.h"
 #include "cmd/things.h"
 
 #include <stdlib.h>
@@ -7,18 +8,26 @@
 #define ARGV_MAX 300 /* bytes of a command line where nothing cuts it to a screen */
 
 struct frame {
-	uint32_t node, next; /* next edge to print */
+	uint32_t node, next; /* next branch to print */
+};
+
+/* An edge as it is shown. */
+struct branch {
+	uint32_t child;
+	const char *words; /* before the child's name */
+	const struct lineage_edge *e;
 };
 
 struct tree {
 	const struct lineage_view *v;
 	struct buf names, notes; /* NUL-terminated, one per node */
 	size_t *name_at, *note_at;
-	uint32_t *mentions; /* edges that lead to the node */
+	struct branch *branches; /* those of node i are [first[i], first[i + 1]) */
+	size_t *first;
+	uint32_t *mentions; /* branches that lead to the node */
 	uint32_t *mark;     /* its number, once it was printed and if it is mentioned again; 0 otherwise */
 	bool *printed;
 	uint32_t marks;
-	uint32_t *order; /* edges, sorted within each node */
 	uint32_t *later; /* nodes too deep to indent, to be printed as trees of their own */
 	size_t n_later;
 	struct frame *stack;
@@ -112,33 +121,11 @@ static int describe(struct tree *t)
 	return t->names.failed || t->notes.failed ? -1 : r;
 }
 
-/* ---- order ---- */
+/* ---- what is shown ---- */
 
-static int by_time(const void *pa, const void *pb, void *arg)
+static const char *edge_words(bool up, enum lineage_edge_type type)
 {
-	const struct tree *t = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct lineage_edge *ea = &t->v->l->edges[a], *eb = &t->v->l->edges[b];
-	if (ea->type != eb->type)
-		return ea->type < eb->type ? -1 : 1;
-	if (ea->e.lo != eb->e.lo)
-		return ea->e.lo < eb->e.lo ? -1 : 1;
-	bool up = t->v->options->direction == LINEAGE_UP;
-	int c = strcmp(t->names.p + t->name_at[up ? ea->to : ea->from], t->names.p + t->name_at[up ? eb->to : eb->from]);
-	return c ? c : (a > b) - (a < b);
-}
-
-/* ---- printing ---- */
-
-static uint32_t child_of(const struct tree *t, const struct lineage_edge *e)
-{
-	return t->v->options->direction == LINEAGE_UP ? e->to : e->from;
-}
-
-static const char *edge_words(const struct tree *t, const struct lineage_edge *e)
-{
-	bool up = t->v->options->direction == LINEAGE_UP;
-	switch (e->type) {
+	switch (type) {
 	case LINEAGE_DERIVED:
 		return up ? "derived from " : "became ";
 	case LINEAGE_INFORMED:
@@ -150,16 +137,99 @@ static const char *edge_words(const struct tree *t, const struct lineage_edge *e
 	return "";
 }
 
-/* One line: the branch, a `?` for what only may be, the name, the note. Cut to a terminal's width, the name first. */
-static void print_line(struct tree *t, const struct buf *branch, const struct lineage_edge *e, uint32_t node,
-                       bool again, bool postponed)
+/* A shell that opens a file for a program stands as that, and not as a fork that became the program; unless all is to
+ * be shown. 1 the branch is shown, 0 not, -errno. */
+static int branch_of(const struct tree *t, uint32_t node, const struct lineage_edge *e, struct branch *ret)
 {
+	const struct lineage *l = t->v->l;
+	bool up = t->v->options->direction == LINEAGE_UP;
+	*ret = (struct branch){up ? e->to : e->from, edge_words(up, e->type), e};
+	if (t->v->options->all)
+		return 1;
+	if (!up) /* a stream that may have been written to, and that nobody read, is somebody's terminal or log */
+		return e->e.sure || !l->nodes[ret->child].stream || l->nodes[ret->child].n;
+	if (e->type == LINEAGE_USED)
+		return !use_is_repeated(t->v->s, l, e);
+	int r = e->type == LINEAGE_GENERATED ? maker_is_opener(t->v->s, l, node, e) : 0;
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	if (!e->e.sure && e->e.via == TERM_via_descriptor)
+		return 0; /* it only held the descriptor on its way to the program */
+	uint32_t from = maker_forked_from(t->v->s, l, ret->child);
+	ret->child = from != UINT32_MAX ? from : ret->child;
+	ret->words = "opened by ";
+	return 1;
+}
+
+static int by_time(const void *pa, const void *pb, void *arg)
+{
+	const struct tree *t = arg;
+	const struct branch *a = pa, *b = pb;
+	if (a->e->type != b->e->type)
+		return a->e->type < b->e->type ? -1 : 1;
+	if (*a->words != *b->words) /* who opened it comes after who wrote it */
+		return *a->words < *b->words ? -1 : 1;
+	if (a->e->e.lo != b->e->e.lo)
+		return a->e->e.lo < b->e->e.lo ? -1 : 1;
+	int c = strcmp(t->names.p + t->name_at[a->child], t->names.p + t->name_at[b->child]);
+	return c ? c : (a->child > b->child) - (a->child < b->child);
+}
+
+/* The branches of each node, in the order of time, and how often each node is mentioned among those that are shown. */
+static int arrange(struct tree *t)
+{
+	const struct lineage *l = t->v->l;
+	size_t n = 0;
+	for (uint32_t i = 0; i < l->n_nodes; i++) {
+		t->first[i] = n;
+		for (uint32_t k = 0; k < l->nodes[i].n; k++) {
+			struct branch b;
+			int r = branch_of(t, i, &l->edges[l->nodes[i].first + k], &b);
+			if (r < 0)
+				return r;
+			for (size_t j = t->first[i]; j < n && r; j++)
+				r = t->branches[j].child != b.child || strcmp(t->branches[j].words, b.words) != 0;
+			if (r)
+				t->branches[n++] = b;
+		}
+		qsort_r(t->branches + t->first[i], n - t->first[i], sizeof(*t->branches), by_time, t);
+	}
+	t->first[l->n_nodes] = n;
+	/* From the root on; `later` is the list of what was come to. */
+	size_t seen = 0;
+	t->later[seen++] = 0;
+	t->printed[0] = true;
+	for (size_t i = 0; i < seen; i++)
+		for (size_t k = t->first[t->later[i]]; k < t->first[t->later[i] + 1]; k++) {
+			uint32_t child = t->branches[k].child;
+			t->mentions[child]++;
+			if (!t->printed[child])
+				t->later[seen++] = child;
+			t->printed[child] = true;
+		}
+	memset(t->printed, 0, l->n_nodes * sizeof(*t->printed));
+	return 0;
+}
+
+/* ---- printing ---- */
+
+static void put(const struct buf *b)
+{
+	if (b->n)
+		fwrite(b->p, 1, b->n, stdout);
+}
+
+/* One line: the branch, a `?` for what only may be, the name, the note. Cut to a terminal's width, the name first. */
+static void print_line(struct tree *t, const struct buf *indent, const struct branch *br, uint32_t node, bool again,
+                       bool postponed)
+{
+	const struct lineage_edge *e = br ? br->e : NULL;
 	const struct screen *out = t->v->out;
 	const struct lineage *l = t->v->l;
 	struct buf name = {0}, note = {0};
 	const char *text = t->notes.p + t->note_at[node];
 
-	buf_printf(&name, "%s%s%s", e && !e->e.sure ? "? " : "", e ? edge_words(t, e) : "", t->names.p + t->name_at[node]);
+	buf_printf(&name, "%s%s%s", e && !e->e.sure ? "? " : "", br ? br->words : "", t->names.p + t->name_at[node]);
 	if (again)
 		buf_printf(&note, "  [%u] above", t->mark[node]);
 	else if (postponed)
@@ -171,62 +241,65 @@ static void print_line(struct tree *t, const struct buf *branch, const struct li
 	if (e && !e->e.sure && e->e.via != TERM_via_data)
 		buf_printf(&note, "  via %s", term_name(SET_via, e->e.via));
 
-	size_t branch_columns = fmt_columns(buf_view(branch)), note_columns = fmt_columns(buf_view(&note));
+	size_t indent_columns = fmt_columns(buf_view(indent)), note_columns = fmt_columns(buf_view(&note));
 	if (out->tty) {
-		size_t room = (size_t)out->width > branch_columns ? (size_t)out->width - branch_columns : 1;
+		size_t room = (size_t)out->width > indent_columns ? (size_t)out->width - indent_columns : 1;
 		size_t for_name = room > note_columns + 16 ? room - note_columns : room;
 		fmt_fit(&name, 0, for_name, out->utf8);
 		size_t used = fmt_columns(buf_view(&name));
 		fmt_fit(&note, 0, room > used ? room - used : 0, out->utf8);
 	}
-	fwrite(branch->p, 1, branch->n, stdout);
+	put(indent);
 	fputs(style_on(out, l->nodes[node].exec ? STYLE_RUN : STYLE_FILE), stdout);
-	fwrite(name.p, 1, name.n, stdout);
+	put(&name);
 	fputs(style_off(out), stdout);
 	fputs(style_on(out, STYLE_DIM), stdout);
-	fwrite(note.p, 1, note.n, stdout);
+	put(&note);
 	fputs(style_off(out), stdout);
 	putchar('\n');
 	buf_release(&name);
 	buf_release(&note);
 }
 
+static bool has_more(const struct tree *t, const struct frame *f)
+{
+	return t->first[f->node] + f->next < t->first[f->node + 1];
+}
+
 static void print_subtree(struct tree *t, uint32_t root)
 {
-	const struct lineage *l = t->v->l;
 	const bool utf8 = t->v->out->utf8;
 	const char *tee = utf8 ? "├─ " : "|- ", *last = utf8 ? "└─ " : "`- ", *bar = utf8 ? "│  " : "|  ";
-	struct buf branch = {0};
+	struct buf indent = {0};
 	size_t depth = 1;
 
 	t->printed[root] = true;
-	print_line(t, &branch, NULL, root, false, false);
+	print_line(t, &indent, NULL, root, false, false);
 	t->stack[0] = (struct frame){root, 0};
 	while (depth) {
 		struct frame *f = &t->stack[depth - 1];
-		const struct lineage_node *n = &l->nodes[f->node];
-		if (f->next == n->n) {
+		if (!has_more(t, f)) {
 			depth--;
 			continue;
 		}
-		const struct lineage_edge *e = &l->edges[t->order[n->first + f->next++]];
-		uint32_t child = child_of(t, e);
-		buf_reset(&branch);
+		const struct branch *b = &t->branches[t->first[f->node] + f->next++];
+		uint32_t child = b->child;
+		buf_reset(&indent);
 		for (size_t k = 0; k + 1 < depth; k++)
-			buf_printf(&branch, "%s", t->stack[k].next < l->nodes[t->stack[k].node].n ? bar : "   ");
-		buf_printf(&branch, "%s", f->next < n->n ? tee : last);
-		bool again = t->printed[child];
-		bool postpone = !again && depth >= t->max_levels && l->nodes[child].n;
+			buf_printf(&indent, "%s", has_more(t, &t->stack[k]) ? bar : "   ");
+		buf_printf(&indent, "%s", has_more(t, f) ? tee : last);
+		bool again = t->printed[child], leaf = t->first[child] == t->first[child + 1];
+		bool postpone = !again && depth >= t->max_levels && !leaf;
 		if (!again && !t->mark[child] && (postpone || t->mentions[child] > 1))
 			t->mark[child] = ++t->marks;
 		t->printed[child] = true;
-		print_line(t, &branch, e, child, again, postpone);
+		print_line(t, &indent, b, child, again, postpone);
 		if (postpone)
 			t->later[t->n_later++] = child;
-		else if (!again && l->nodes[child].n)
+		else if (!again && !leaf)
 			t->stack[depth++] = (struct frame){child, 0};
 	}
-	buf_release(&branch);
+	buf_release(&indent);
 }
 
 static void count_line(struct buf *b, uint64_t n, const char *one, const char *many)
@@ -285,20 +358,14 @@ int lineage_tree(const struct lineage_view *v)
 	t.mark = calloc(n, sizeof(*t.mark));
 	t.printed = calloc(n, sizeof(*t.printed));
 	t.later = calloc(n, sizeof(*t.later));
-	t.order = calloc(l->n_edges + 1, sizeof(*t.order));
+	t.branches = calloc(l->n_edges + 1, sizeof(*t.branches));
+	t.first = calloc(n + 1, sizeof(*t.first));
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
-	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.order || !t.stack ||
-	    describe(&t) < 0) {
+	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.branches || !t.first ||
+	    !t.stack || describe(&t) < 0 || arrange(&t) < 0) {
 		say("cannot describe the lineage");
 		goto out;
 	}
-	for (size_t k = 0; k < l->n_edges; k++) {
-		t.order[k] = (uint32_t)k;
-		t.mentions[child_of(&t, &l->edges[k])]++;
-	}
-	for (size_t i = 0; i < l->n_nodes; i++)
-		qsort_r(t.order + l->nodes[i].first, l->nodes[i].n, sizeof(*t.order), by_time, &t);
-
 	if (t.mentions[0]) /* it comes again below */
 		t.mark[0] = ++t.marks;
 	print_subtree(&t, 0);
@@ -315,7 +382,8 @@ out:
 	free(t.mark);
 	free(t.printed);
 	free(t.later);
-	free(t.order);
+	free(t.branches);
+	free(t.first);
 	free(t.stack);
 	free((char *)t.user.p);
 	free((char *)t.host.p);

@@ -97,6 +97,7 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		status = say_err(&err, STATUS_SELF);
 		goto out;
 	}
+	options_defaults(command, &c.config, opts);
 	look_at_output(&c);
 	status = calls[command - commands](&c, opts);
 	store_close(c.store);

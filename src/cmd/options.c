@@ -146,6 +146,16 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 	return 0;
 }
 
+void options_defaults(const struct command *c, const struct config *config, void *opts)
+{
+	for (size_t i = 0; i < c->n_options; i++) {
+		const char **field = (const char **)((char *)opts + c->options[i].offset);
+		enum config_key key;
+		if (c->options[i].type == OPTION_text && config_find(c->options[i].name, &key) && !*field)
+			*field = config_get(config, key);
+	}
+}
+
 void options_release(const struct command *c, void *opts)
 {
 	for (size_t i = 0; i < c->n_options; i++)

@@ -2,7 +2,7 @@
 #ifndef STEMMA_CMD_OPTIONS_H
 #define STEMMA_CMD_OPTIONS_H
 
-#include "base/err.h"
+#include "base/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,6 +67,8 @@ struct parsed {
 /* Parses argv[1..argc) into opts (zeroed, commands[].size bytes). Permutes argv unless the command's operands are a
  * command line. 0; -EINVAL with a sentence; -ENOMEM. */
 int options_parse(const struct command *c, int argc, char **argv, void *opts, struct err *err, struct parsed *ret);
+/* Gives options that were not given, and are called like a setting, the setting's value. */
+void options_defaults(const struct command *c, const struct config *config, void *opts);
 void options_release(const struct command *c, void *opts);
 void options_usage(const struct command *c, FILE *out);
 

@@ -44,6 +44,11 @@ json_t *entity_json(const struct version_info *v, const struct file_info *f)
 	js_time(o, "mtime", v->mtime);
 	js_text(o, "origin", origin_name(v->origin));
 	js_pub(o, "file", &f->pub);
+	if (f->kind != TERM_kind_absent) {
+		js_str(o, "domain", f->domain);
+		js_big(o, "inode", f->ino);
+		js_big(o, "generation", f->gen);
+	}
 	return o;
 }
 
@@ -73,6 +78,7 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 	else
 		js_put(o, "run", json_null());
 	js_num(o, "pid", x->pid);
+	js_num(o, "n", x->n);
 	r = path_of(s, x->exe, &path);
 	if (r < 0)
 		goto fail;

@@ -9,7 +9,7 @@
 
 const char *const lineage_omit_name[OMIT_COUNT] = {
     [OMIT_system] = "system", [OMIT_absent] = "absent", [OMIT_cache] = "cache",         [OMIT_fork] = "fork",
-    [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain",
+    [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain", [OMIT_unseen] = "unseen",
 };
 
 enum kind_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT };
@@ -426,8 +426,17 @@ static int expand_version(struct walk *w, uint32_t i)
 	}
 	if (r == 0)
 		r = up ? store_derived(w->s, id, &w->got) : store_derivatives(w->s, id, &w->got);
-	for (size_t k = 0; r == 0 && k < w->got.n; k++)
-		r = to_version(w, LINEAGE_DERIVED, i, &w->got.v[k], 0, bound);
+	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
+		const struct edge *e = &w->got.v[k];
+		struct version_info v;
+		r = w->o->seen_only ? store_version(w->s, up ? id : e->to, &v) : 0;
+		if (r > 0 && v.origin == ORIGIN_UNOBSERVED) {
+			w->states[i].omitted[OMIT_unseen]++;
+			r = 0;
+			continue;
+		}
+		r = r < 0 ? r : to_version(w, LINEAGE_DERIVED, i, e, 0, bound);
+	}
 	return r;
 }
 
@@ -455,7 +464,8 @@ static int expand_exec(struct walk *w, uint32_t i)
 		r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
-		if (passes(w, bound, host, e->lo, e->hi, &then))
+		/* What they share may have been there before it was seen: only its end bounds. */
+		if (passes(w, bound, host, INT64_MIN, e->hi, &then))
 			r = to_exec(w, LINEAGE_INFORMED, i, e, then);
 	}
 	return r;

@@ -25,6 +25,7 @@ enum lineage_omit {
 	OMIT_shm,
 	OMIT_sync,
 	OMIT_uncertain,
+	OMIT_unseen,
 	OMIT_COUNT
 };
 /* The names of the above, as in the JSON. */
@@ -36,6 +37,7 @@ struct lineage_options {
 	bool all;                 /* nothing folded: system files, absent paths, caches, coordination */
 	bool fork;                /* also what may be through fork, exec and shared memory */
 	bool certain;             /* only what is sure */
+	bool seen_only;           /* not on to a version that only may be derived, because nobody was seen writing it */
 	int64_t skew;             /* ns by which clocks of two hosts may differ (B4) */
 	const char *system_extra; /* see system_path */
 };

@@ -152,6 +152,10 @@ static int reachable(const struct select *w, const char *text, enum lineage_dire
 	struct lineage l = {0};
 	struct lineage_options o = {
 	    .direction = direction, .skew = w->o->skew, .system_extra = w->o->system_extra, .all = w->o->all};
+	uint64_t n;
+	target_split(text, &n);
+	/* Who names a version means it, and not what somebody made of it in an editor. */
+	o.seen_only = n && direction == LINEAGE_DOWN;
 	int r = versions_of(w, text, &roots);
 	if (r == 0)
 		r = lineage_walk(w->s, roots.v, roots.n, &o, w->err, &l);
@@ -164,6 +168,8 @@ static int reachable(const struct select *w, const char *text, enum lineage_dire
 	}
 	if (r == 0 && w->kind != EXPR_FILES)
 		r = lift(w, &execs, ret);
+	if (r == 0 && w->o->ret_unseen)
+		*w->o->ret_unseen += l.omitted[OMIT_unseen];
 	idset_close(ret);
 	lineage_release(&l);
 	idset_release(&roots);

@@ -24,6 +24,9 @@ struct select_options {
 	int64_t skew;
 	const char *system_extra;
 	bool all; /* versions: also streams, absent and system files */
+	/* Out, if not NULL: `from FILE@{N}` does not go on to a later version that nobody was seen writing, and counts it
+	 * here. */
+	uint64_t *ret_unseen;
 };
 
 /* kind: EXPR_FILES gives versions. 0; -EINVAL with a sentence for a value that does not make sense; -ENOENT for a file

@@ -440,7 +440,7 @@ static void every_way(store_id id, bool exec, int64_t b, unsigned left, bool v[M
 			if (S->uses[i].from == id && S->uses[i].e.lo <= b)
 				every_way(S->uses[i].to, false, b, left - 1, v, x);
 		for (size_t i = 0; i < S->n_informed; i++)
-			if (S->informed[i].from == id && S->informed[i].e.lo <= b)
+			if (S->informed[i].from == id)
 				every_way(S->informed[i].to, true, S->informed[i].e.hi < b ? S->informed[i].e.hi : b, left - 1, v, x);
 	}
 }

@@ -1,0 +1,33 @@
+#!/bin/sh
+# sql: rows in each shape, and that nothing can be changed by it.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+history <<'END'
+h = History('01AAAAAAAAAAAAAAAAAAAAAAAA', argv=['a'])
+p = h.process(); h.exec(p, ['a'], exe='/usr/bin/a'); h.write(p, h.file('/w/x'), size=1); h.exit(p); h.end(); h.save(home, evtext)
+END
+cmd 0 sql 'SELECT 1 AS one, NULL AS none, 2.5 AS half, '"'a,\"b' AS text" && is "$out" 'one  none  half  text
+  1  -      2.5  a,"b'
+check 'a table'
+cmd 0 sql --csv 'SELECT 1 AS one, NULL AS none, '"'a,\"b' AS text" && [ "$(tr -d '\r' <"$out")" = 'one,none,text
+1,,"a,""b"' ] && grep -q "$(printf '\r')" "$out"
+check 'comma-separated values'
+cmd 0 sql --json "SELECT 1 AS one, NULL AS none, x'ff41' AS bytes, 'a' AS text" && json '.format == 1 and .rows == [{"one":1,"none":null,"bytes":"\ufffdA","bytes_base64":"/0E=","text":"a"}]' &&
+	cmd 0 sql --jsonl 'SELECT 1 AS a UNION SELECT 2' && lines "$out" 2 && jq -es 'map(.a) == [1,2]' "$out" >/dev/null
+check 'JSON'
+cmd 0 sql 'SELECT count(*) AS n FROM execution' && says "$out" '2' && cmd 0 sql 'SELECT count(*) FROM run' && cmd 0 sql 'SELECT count(*) FROM file' && cmd 0 sql 'SELECT count(*) FROM version'
+check 'the views'
+cmd 0 sql 'SELECT 1 WHERE 0' && [ ! -s "$out" ] && cmd 0 sql 'SELECT 1; ' && cmd 0 sql "SELECT x'1b5b6d' AS e" && ! grep -q "$(printf '\033')" "$out"
+check 'no rows; a semicolon; control characters'
+for bad in 'DELETE FROM run' 'INSERT INTO run(id) VALUES (9)' 'UPDATE run SET id = 1' 'DROP TABLE run' 'CREATE TABLE t(a)' 'CREATE TEMP TABLE t(a)' 'CREATE VIEW v AS SELECT 1' \
+	"ATTACH '$T/other.db' AS o" 'DETACH main' 'PRAGMA journal_mode = delete' 'PRAGMA user_version = 7' 'PRAGMA writable_schema = 1' 'VACUUM' "VACUUM INTO '$T/copy.db'" 'REINDEX' 'ANALYZE' 'BEGIN' 'COMMIT' \
+	"SELECT load_extension('x')" 'WITH t AS (SELECT 1) DELETE FROM run' 'EXPLAIN DELETE FROM run' 'SELECT 1; DELETE FROM run' 'SELECT 1; SELECT 2' 'SELEC 1' 'SELECT nosuch' 'SELECT * FROM nosuch' '' ' ' ';' '-- nothing'; do
+	cmd 2 sql "$bad" && [ ! -s "$out" ] && [ -s "$err" ] || { false; break; }
+done
+check "what is not a question is refused (the last was '$bad')"
+[ ! -e "$T/other.db" ] && [ ! -e "$T/copy.db" ] && cmd 0 log && lines "$out" 2
+check 'and nothing was changed'
+cmd 2 sql --json --csv 'SELECT 1' && cmd 2 sql 'SELECT 1' 'SELECT 2'
+check 'mistakes'
+finish

@@ -1,0 +1,84 @@
+#!/bin/sh
+# index and fsck: logs that are late, torn, damaged, newer, copied; an index that is damaged, newer, read-only, or wanted by many.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+make_history()
+{
+	history <<'END'
+for i, letter in enumerate('ABC'):
+    h = History('01' + letter * 24, argv=['step', letter], start=1000 * i, host='h%d' % i)
+    h.pids += 100 * i
+    p = h.process(); h.exec(p, ['step', letter], exe='/opt/step')
+    h.read(p, h.file('/w/%d' % i, ino=100 + i)); h.write(p, h.file('/w/%d' % (i + 1), ino=101 + i), size=i); h.exit(p); h.end()
+    h.save(home, evtext, 'late' if letter == 'B' else letter)
+END
+}
+logs=$STEMMA_HOME/logs/h1/2026-01-01
+everything() { cmd 0 lineage --json /w/3 && jq -S 'del(.omitted)' "$out"; }
+make_history
+mv "$logs/late.stl" "$T/late.stl"
+cmd 0 index && says "$out" 'segments read' && cmd 0 lineage /w/3 && says_not "$out" '/w/1@'
+check 'an index is made'
+mv "$T/late.stl" "$logs/late.stl"
+cmd 0 lineage --no-index /w/3 && says_not "$out" '/w/1@' && cmd 0 lineage /w/3 && says "$out" '/w/0@{1}'
+check 'a late log joins the ends; --no-index does not look'
+everything >"$T/late.json"
+cmd 0 index --rebuild --json && json '.format == 1 and .segments == 3 and .events > 20' && everything >"$T/rebuilt.json" && cmp "$T/late.json" "$T/rebuilt.json"
+check 'and a rebuilt index says the same'
+cmd 0 index --json && json '.new_versions == 0 and .new_executions == 0'
+check 'nothing new'
+cp "$logs/A.stl" "$logs/again.stl"
+everything >"$T/again.json" && cmp "$T/late.json" "$T/again.json"
+check 'a log that is there twice changes nothing'
+rm "$logs/again.stl"
+cmd 0 fsck && says "$err" 'nothing is wrong' && [ ! -s "$out" ] && cmd 0 fsck --json && json '.findings == []'
+check 'fsck finds nothing wrong'
+
+head -c 100 "$logs/C.stl" >>"$logs/A.stl"
+cmd 0 index --rebuild && cmd 0 lineage /w/3 && says "$out" '/w/0@{1}'
+check 'a torn end: the rest is used'
+make_history
+size=$(wc -c <"$logs/late.stl")
+$PYTHON -c "
+import sys
+p = sys.argv[1]; b = bytearray(open(p, 'rb').read()); b[len(b) // 2] ^= 4; open(p, 'wb').write(b + open(sys.argv[2], 'rb').read())" "$logs/late.stl" "$logs/C.stl"
+cmd 0 index --rebuild --json && json ".skipped_bytes == $size" && cmd 0 lineage /w/3 && says "$out" '/w/2@{1}'
+check 'a flipped bit: it is said, and the rest is used'
+cmd 1 fsck && says "$out" 'late.stl' && cmd 1 fsck --json && json '(.findings | length) >= 1'
+check 'fsck says where'
+make_history
+printf 'STL7\040\0\0\0' >"$logs/newer.stl"; head -c 80 /dev/zero >>"$logs/newer.stl"; cat "$logs/A.stl" >>"$logs/newer.stl"
+: >"$logs/empty.stl"; echo 'no log at all, but long enough to hold a head of a block, at least so it seems' >"$logs/text.stl"; mkdir -p "$logs/folder.stl"; ln -s /nowhere "$logs/link.stl"
+cmd 0 index --rebuild --json && json '.newer_frames == 1' && everything >"$T/odd.json" && cmp "$T/late.json" "$T/odd.json"
+check 'newer, empty, foreign and strange files among the logs'
+rm -rf "$logs/newer.stl" "$logs/empty.stl" "$logs/text.stl" "$logs/folder.stl" "$logs/link.stl"
+rm "$logs/A.stl" && cmd 0 index --rebuild && cmd 0 lineage /w/3 && says "$out" '/w/1@{1}' && says_not "$out" '/w/0@'
+check 'a log that is gone'
+make_history
+
+index=$(cmd 0 index --json; jq -r .index "$out")
+[ -f "$index" ] && printf 'rubbish rubbish rubbish rubbish rubbish' | dd of="$index" conv=notrunc bs=1 seek=0 2>/dev/null
+cmd 125 log && says "$err" 'hint: stemma index --rebuild' && cmd 0 index --rebuild && cmd 0 log && lines "$out" 4
+check 'a damaged index: the hint mends it'
+sqlite3 "$index" 'PRAGMA user_version = 999' 2>/dev/null || $PYTHON -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version = 999'); c.commit()" "$index"
+cmd 125 log && says "$err" 'newer version of stemma' && says "$err" 'hint: '
+check 'an index of a newer stemma'
+rm -f "$index"* && cmd 1 log --no-index && says "$err" 'hint: stemma index' && cmd 0 log && lines "$out" 4
+check 'an index that is gone is made again, unless told not to look'
+cmd 1 log --no-index --store "$T/nosuch"
+check 'no record'
+rm -f "$index"*
+for i in 1 2 3 4 5 6; do "$STEMMA" log >"$T/log$i" 2>&1 & done
+wait
+for i in 2 3 4 5 6; do cmp "$T/log1" "$T/log$i" || break; done >"$out" 2>&1 && [ "$(wc -l <"$T/log1")" = 4 ]
+check 'six at once make one index'
+if [ "$(id -u)" = 0 ]; then
+	skip 'a record that cannot be written' 'root may write everything'
+else
+	chmod 500 "$STEMMA_HOME" && chmod 400 "$index"
+	cmd 0 log && lines "$out" 4 && says "$err" 'may be missing'
+	check 'a record that cannot be written'
+	chmod 700 "$STEMMA_HOME"
+fi
+finish

@@ -1,0 +1,82 @@
+#!/bin/sh
+# The manual and the completion: every command and option is in them, they are well formed, and the examples work.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+man=$here/man
+for c in run log show lineage why find stat sql index fsck config doctor; do
+	page=$man/stemma-$c.1
+	"$STEMMA" $c --help >"$out" 2>"$err" && for s in 'EXIT STATUS' 'EXAMPLES' 'DESCRIPTION' 'SEE ALSO'; do says "$page" ".Sh $s" || break; done &&
+		says "$man/stemma.1" ".Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
+	check "stemma-$c.1 has its sections"
+	missing=
+	for o in $(grep -oE '^ .*--[a-z-]+' "$out" | grep -oE -- '--[a-z-]+'); do
+		grep -qE "^\.It .*Fl Fl ${o#--}( |\$)" "$page" || missing="$missing $o"
+	done
+	for o in $(grep -oE '^ +-[a-zA-Z0-9],' "$out" | tr -d ' ,-'); do
+		grep -qE "^\.It Fl $o ," "$page" || missing="$missing -$o"
+	done
+	echo "missing:$missing" >"$out"
+	[ -z "$missing" ]
+	check "stemma-$c.1 has every option"
+done
+says "$man/stemma-run.1" '.Sh OVERHEAD' && says "$man/stemma-run.1" 'doc/OVERHEAD.md'
+check 'stemma-run.1 tells what it costs'
+if command -v mandoc >/dev/null; then
+	(cd "$man" && for page in *.1; do mandoc -Tlint "$page"; done) >"$out" 2>"$err"
+	[ ! -s "$out" ]
+	check 'mandoc finds nothing wrong'
+else
+	skip 'mandoc finds nothing wrong' 'mandoc is not installed'
+fi
+cmd 0 config --json && for k in $(jq -r '.settings[] | .key, .environment' "$out"); do says "$man/stemma-config.1" "$k" || break; done
+check 'stemma-config.1 has every setting'
+for w in used made from into exe arg user host exit since before run path; do says "$man/stemma-find.1" ".It Cm $w" || break; done
+check 'stemma-find.1 has every condition'
+
+complete=${STEMMA_COMPLETION:-$BUILD/completion/stemma}
+words()
+{ # WORD...: what is offered for the last of them
+	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stemma; printf "%s\n" "${COMPREPLY[@]}"' - "$complete" "$@" >"$out" 2>"$err"
+}
+if command -v bash >/dev/null && [ -f "$complete" ]; then
+	words stemma '' && for c in run log show lineage why find stat sql index fsck config doctor; do grep -qx $c "$out" || break; done && words stemma li && is "$out" lineage
+	check 'completion: commands'
+	bad=
+	for c in run log show lineage why find stat sql index fsck config doctor; do
+		words stemma $c --
+		for o in $("$STEMMA" $c --help | grep -oE '^ .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
+	done
+	echo "missing:$bad" >"$out"
+	[ -z "$bad" ]
+	check 'completion: every option'
+	touch 'a file' && words stemma lineage --format '' && grep -qx svg "$out" && words stemma run -c t && grep -qx tree "$out" && words stemma config '' && grep -qx skew "$out" &&
+		words stemma find us && grep -qx used "$out" && words stemma why 'a ' && grep -qx 'a file' "$out" && words stemma --store x log --js && grep -qx -- --json "$out"
+	check 'completion: words, settings, conditions, files'
+else
+	skip 'completion' "bash or $complete is not there"
+fi
+
+# The examples, page by page, in a folder where they make sense.
+printf '3,c\n1,a\n2,b\n' >measure.csv
+printf 'order=-n\n' >run.ini
+printf '#!/bin/sh\n. ./run.ini\nsort $order measure.csv >sorted.csv\ntail -n 2 sorted.csv >result.tmp\nmv result.tmp result.txt\n' >fit.sh
+chmod +x fit.sh
+if "$STEMMA" run -- ./fit.sh >"$out" 2>"$err"; then
+	printf 'order=-rn\n' >run.ini
+	"$STEMMA" run -- ./fit.sh >"$out" 2>"$err"
+	mkdir "$T/bin" && ln -s "$STEMMA" "$T/bin/stemma"
+	for page in "$man"/*.1; do
+		sed -n 's/^\.Dl \$ //p' "$page" | sed 's/\\-/-/g' >"$T/examples"
+		while IFS= read -r line; do
+			case $line in
+			*svg*) command -v dot >/dev/null || { skip "example: $line" 'Graphviz is not installed'; continue; } ;;
+			esac
+			PATH="$T/bin:$PATH" sh -c "$line" >"$out" 2>"$err" </dev/null
+			check "example of $(basename "$page"): $line"
+		done <"$T/examples"
+	done
+else
+	skip 'the examples' "nothing can be recorded here: $(head -n 1 "$err")"
+fi
+finish
