@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""overhead.py BUILD [--rounds N] [--work NAME]... - what recording costs, beside the same work untraced and beside peers.
+"""overhead.py BUILD [--rounds N] [--work NAME]... - what recording costs, beside the same work untraced and peers.
 
 Each round runs the work once untraced and once under each recorder, one after the other, so that a slow spell of the
 machine meets all of them; a ratio is made within its round. Shown is the middle of the ratios and, in brackets, their
@@ -49,7 +49,7 @@ def adopt_orphans():
     ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
 
 
-# ---- the works ---------------------------------------------------------------------------------------------------------
+# ---- the works -----------------------------------------------------------------------------------------------------
 
 
 class Work:
@@ -159,7 +159,7 @@ def make_works(root, tools, tmp):
     return works, shm, os.path.join(tmp, 'made')
 
 
-# ---- the recorders -----------------------------------------------------------------------------------------------------
+# ---- the recorders -------------------------------------------------------------------------------------------------
 
 
 class Recorder:
@@ -190,7 +190,7 @@ def make_recorders(stemma, tmp):
     return recorders, home
 
 
-# ---- measuring ---------------------------------------------------------------------------------------------------------
+# ---- measuring -----------------------------------------------------------------------------------------------------
 
 
 def spread(values):
@@ -282,7 +282,7 @@ def show_scaling(stemma, home, folder, rounds, say):
                   f'{spread(costs)} µs |', flush=True)
 
 
-# ---- memory ------------------------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------------------------
 
 
 def status_kb(pid, field):
@@ -327,7 +327,7 @@ def processes_of(program, root_pid):
 def show_memory(stemma, tools, tmp, home):
     print('\nMemory of `stemma run` while its command lives. Allowed: 8 MB + 2 KB per live process + 64 bytes per open '
           'descriptor.\n')
-    print('| live processes | descriptors each | peak resident of its processes | together, shared pages once | allowed |')
+    print('| live processes | descriptors each | peak resident of its processes | all, shared pages once | allowed |')
     print('|---|---|---|---|---|')
     program = os.path.realpath(stemma)
     for processes, descriptors in ((1, 10), (1000, 10), (10, 5000)):
@@ -344,7 +344,8 @@ def show_memory(stemma, tools, tmp, home):
         if ready != b'\n' or not peaks:
             print(f'| {processes} | {descriptors} | fails: status {process.returncode} | | {allowed:.1f} MB |')
             continue
-        print(f'| {processes} | {descriptors} | {" + ".join(f"{peak:.1f}" for peak in peaks)} MiB | {together:.1f} MiB | '
+        each = ' + '.join(f'{peak:.1f}' for peak in peaks)
+        print(f'| {processes} | {descriptors} | {each} MiB | {together:.1f} MiB | '
               f'{allowed:.1f} MB |', flush=True)
 
 
@@ -363,7 +364,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
     parser.add_argument('build')
     parser.add_argument('--rounds', type=int, default=9)
-    parser.add_argument('--work', action='append', help='only this one (dd, python, pythons, build, true, open, parallel, memory)')
+    parser.add_argument('--work', action='append',
+                        help='only this one: dd, python, pythons, build, true, open, parallel, memory')
     options = parser.parse_args()
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), '..'))
     build = os.path.realpath(options.build)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # pipeline.sh SAMPLE... - from reads to called variants, for each sample; then one table of all.
 #
-# A pipeline as people write them: pipes, a temporary file, a rename when the result is whole. It knows nothing of stemma.
+# A pipeline as people write them: pipes, a temporary file, a rename when the result is whole. It knows nothing of
+# stemma.
 set -eu
 
 mkdir -p work results
