@@ -3,7 +3,8 @@
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
-# The cases are those of the ordinary builds of the same sources.
+# The cases are those of the ordinary builds of the same sources; who runs them makes no further difference.
+STEMMA_T_ONCE=1
 program p-open-static
 program p-spawn-static
 program p-open-musl
