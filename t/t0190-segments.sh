@@ -1,6 +1,5 @@
 #!/bin/sh
-# t0190-segments.sh [RUNS [AT ONCE]] - many short runs at once leave as many segment files as ran at once, and every
-# run.
+# t0190-segments.sh [RUNS [AT ONCE]] - many short runs at once: as many segment files as ran at once, and no run lost.
 set -u
 
 here=$(cd "$(dirname "$0")/.." && pwd -P)
