@@ -1,14 +1,17 @@
 /* graphdump.c - stemma-graphdump: the graph of some segments, in the canonical form of doc/graph.md.
  *
- *   stemma-graphdump [--skew NS] [--lps] [--memory] SEGMENT...
+ *   stemma-graphdump [--skew NS] [--lps] [--memory] [--store DIR] SEGMENT...
  *   stemma-graphdump [--skew NS] [--lps] [--memory] --batch FILE
  *
- * FILE has one history a line, segment paths between blanks; the answers are separated by a line "--". With --memory the
- * graph is computed in one go, without a store. */
+ * The segments are indexed one after the other, each in a transaction of its own, into the store at DIR, else into a fresh one in
+ * memory; the store is printed. FILE has one history a line, segment paths between blanks; the answers are separated by
+ * a line "--". With --memory the graph is computed in one go, without a store. */
 #include "graph/canon.h"
 #include "graph/gather.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
+#include "store/dump.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +21,8 @@
 
 struct options {
 	int64_t skew;
-	bool lps;
+	bool lps, memory;
+	const char *store;
 };
 
 static int from_memory(const struct options *o, char **segment, size_t n, struct err *err, struct buf *out)
@@ -53,11 +57,27 @@ static int from_memory(const struct options *o, char **segment, size_t n, struct
 	return rc;
 }
 
+static int from_store(const struct options *o, char **segment, size_t n, struct err *err, struct buf *out)
+{
+	struct store *s = NULL;
+	struct canon c = {0};
+	int rc = store_open(o->store ? o->store : "/nonexistent", o->store ? STORE_WRITE : STORE_MEMORY, err, &s);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = store_index(s, &(struct store_index_options){o->skew, o->lps, segment[i]}, err, NULL);
+	if (rc == 0)
+		rc = store_canon(s, &c);
+	if (rc == 0)
+		rc = canon_finish(&c, out);
+	canon_release(&c);
+	store_close(s);
+	return rc;
+}
+
 static int dump(const struct options *o, char **segment, size_t n)
 {
 	struct err err = {0};
 	struct buf out = {0};
-	int rc = from_memory(o, segment, n, &err, &out);
+	int rc = (o->memory ? from_memory : from_store)(o, segment, n, &err, &out);
 	if (rc < 0)
 		fprintf(stderr, "stemma-graphdump: %s\n", err.text[0] ? err.text : strerror(-rc));
 	else
@@ -108,14 +128,16 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--lps"))
 			o.lps = true;
 		else if (!strcmp(argv[i], "--memory"))
-			;
+			o.memory = true;
+		else if (!strcmp(argv[i], "--store") && i + 1 < argc)
+			o.store = argv[++i];
 		else if (!strcmp(argv[i], "--batch") && i + 1 < argc)
 			batch_path = argv[++i];
 		else
 			break;
 	}
 	if (i < argc && !strncmp(argv[i], "--", 2)) {
-		fprintf(stderr, "usage: stemma-graphdump [--skew NS] [--lps] [--memory] SEGMENT... | --batch FILE\n");
+		fprintf(stderr, "usage: stemma-graphdump [--skew NS] [--lps] [--memory] [--store DIR] SEGMENT... | --batch FILE\n");
 		return 2;
 	}
 	return (batch_path ? batch(&o, batch_path) : dump(&o, argv + i, (size_t)(argc - i))) < 0;

@@ -30,6 +30,8 @@ int gather_memory(struct gather *w, const void *p, size_t n, uint32_t *ret)
 
 static void leave(struct gather *w)
 {
+	if (w->reader) /* events are decoded only once, by feed */
+		w->damage.bad_events += log_reader_damage(w->reader)->bad_events;
 	log_reader_close(w->reader);
 	w->reader = NULL;
 }
@@ -149,6 +151,7 @@ int gather_feed(struct gather *w, struct graph *g, struct err *err)
 	if (rc == 0 && g->failed)
 		rc = -ENOMEM;
 out:
+	leave(w);
 	if (rc == -ENOMEM)
 		err_set(err, ENOMEM, "cannot read the logs");
 	facts_release(&facts);

@@ -154,6 +154,7 @@ struct gversion {
 	uint32_t file, n; /* from 1 */
 	uint8_t origin;
 	bool unseen; /* a U: its id is its fingerprint and k */
+	bool range; /* of several writes */
 	bool has_size;
 	uint32_t k;
 	uint64_t session, seq; /* id, when not unseen */

@@ -241,7 +241,7 @@ out:
 	return rc;
 }
 
-int names_replay(struct graph *g)
+int names_replay_events(struct graph *g)
 {
 	struct replay r = {.g = g, .host = VEC_NONE};
 	bool sorted = true;
@@ -266,7 +266,13 @@ int names_replay(struct graph *g)
 	vec_release(&r.open);
 	vec_release(&r.stack);
 	vec_release(&r.moved);
-	for (size_t i = 0; i < g->names.n; i++)
+	return g->failed ? -ENOMEM : 0;
+}
+
+int names_replay(struct graph *g)
+{
+	int rc = names_replay_events(g);
+	for (size_t i = 0; rc == 0 && i < g->names.n; i++)
 		g->files.v[g->names.v[i].file].flags |= (uint8_t)names_flags(g, g->names.v[i].path);
-	return g->failed ? -ENOMEM : find_caches(g);
+	return rc < 0 ? rc : find_caches(g);
 }

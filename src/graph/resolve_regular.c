@@ -422,6 +422,7 @@ static int emit_versions(struct resolver *r)
 			return -ENOMEM;
 		gv->start = v->start;
 		gv->end = v->end;
+		gv->range = v->n > 1;
 		const struct gfp *fp = NULL;
 		if (!v->n) {
 			const struct runseen *u = &r->unseen.v[v->unseen];

@@ -152,6 +152,20 @@ uint32_t paths_add(struct paths *p, struct words *w, struct str path)
 	return paths_child(p, w, id, words_add(w, base));
 }
 
+uint32_t paths_find(const struct paths *p, const struct words *w, struct str path)
+{
+	const char *from = path.p, *end = path.p + path.n;
+	uint32_t id = VEC_NONE;
+	for (bool whole = path.n > PATH_SPLIT_MAX;;) {
+		const char *next = whole || from >= end ? NULL : memchr(from, '/', (size_t)(end - from));
+		uint32_t word = words_find(w, str_n(from, (size_t)((next ? next : end) - from)));
+		id = word == VEC_NONE ? VEC_NONE : paths_find_child(p, id, word);
+		if (id == VEC_NONE || !next)
+			return id;
+		from = next + 1;
+	}
+}
+
 void paths_get(const struct paths *p, const struct words *w, uint32_t id, struct buf *out)
 {
 	if (id >= p->list.n)

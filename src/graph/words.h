@@ -50,6 +50,8 @@ uint32_t paths_add(struct paths *p, struct words *w, struct str path);
 /* The path `base` in directory `parent` (VEC_NONE: a path without a slash). */
 uint32_t paths_child(struct paths *p, struct words *w, uint32_t parent, uint32_t base);
 uint32_t paths_find_child(const struct paths *p, uint32_t parent, uint32_t base);
+/* VEC_NONE where it was never added. */
+uint32_t paths_find(const struct paths *p, const struct words *w, struct str path);
 /* Appends the bytes of path id to out. */
 void paths_get(const struct paths *p, const struct words *w, uint32_t id, struct buf *out);
 void paths_release(struct paths *p);

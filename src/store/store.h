@@ -29,6 +29,7 @@ enum store_flags {
 	STORE_READ = 0, /* only ask */
 	STORE_WRITE = 1, /* index, annotate; creates index.db where it is missing */
 	STORE_REBUILD = 2, /* with WRITE: start from nothing */
+	STORE_MEMORY = 4, /* no index file: store_index makes it in memory (where nothing can be written) */
 };
 
 /* The store's two places (architecture, section 1): home holds logs/; the index lies beside it when home is on a local disk, else in a
@@ -113,6 +114,12 @@ struct version_info {
 int store_run(struct store *s, store_id id, struct run_info *ret);
 int store_exec(struct store *s, store_id id, struct exec_info *ret);
 int store_file(struct store *s, store_id id, struct file_info *ret);
+/* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
+int store_exec_script(struct store *s, store_id id, store_id *ret);
+/* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Nests not; the
+ * end is quiet where there was no beginning. */
+int store_view_begin(struct store *s);
+void store_view_end(struct store *s);
 int store_version(struct store *s, store_id id, struct version_info *ret);
 
 /* ---- finding a place to start ----------------------------------------------------------------------------------------- */

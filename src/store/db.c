@@ -1,0 +1,437 @@
+/* db.c - the SQLite file: opening, statements, and the tables that are kept in memory. */
+#include "store/schema.h"
+#include "store/store_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WORD_CACHE 4096
+
+static const char *const sql_text[] = {
+#define SQL(name, text) text,
+#include "store/sql.def"
+};
+
+static int errno_of(int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return EBUSY;
+	case SQLITE_NOMEM:
+		return ENOMEM;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return EACCES;
+	case SQLITE_FULL:
+		return ENOSPC;
+	case SQLITE_CANTOPEN:
+		return ENOENT;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return ENOTRECOVERABLE;
+	default:
+		return EIO;
+	}
+}
+
+int store_db_error(struct store *s, struct err *err, const char *what)
+{
+	int code = sqlite3_errcode(s->db), num = errno_of(code);
+	int system = sqlite3_system_errno(s->db);
+	if ((num == EIO || num == ENOENT) && system)
+		num = system;
+	if (num == ENOTRECOVERABLE) {
+		err_set(err, 0, "the index '%s' is damaged: %s", s->index, sqlite3_errmsg(s->db));
+		err_hint(err, "stemma index --rebuild makes it again from the logs");
+		return -num;
+	}
+	if (num == EBUSY)
+		err_set(err, 0, "the index '%s' is busy: another process holds it", s->index);
+	else
+		err_set(err, 0, "%s '%s': %s", what, s->index, num == ENOSPC ? strerror(ENOSPC) : sqlite3_errmsg(s->db));
+	return -num;
+}
+
+sqlite3_stmt *store_stmt(struct store *s, enum store_sql which, struct err *err)
+{
+	if (!s->stmt[which] &&
+		sqlite3_prepare_v3(s->db, sql_text[which], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL) != SQLITE_OK)
+		store_db_error(s, err, "cannot ask the index");
+	return s->stmt[which];
+}
+
+int store_step(struct store *s, sqlite3_stmt *st, struct err *err)
+{
+	int code = sqlite3_step(st);
+	if (code == SQLITE_ROW)
+		return 1;
+	if (code == SQLITE_DONE)
+		return 0;
+	return store_db_error(s, err, "cannot use the index");
+}
+
+int store_run_stmt(struct store *s, sqlite3_stmt *st, struct err *err)
+{
+	int rc = store_step(s, st, err);
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
+int store_meta_get(struct store *s, const char *key, int64_t *ret, struct err *err)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_meta_get, err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	int rc = store_step(s, st, err);
+	if (rc == 1)
+		*ret = sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return rc;
+}
+
+int store_meta_set(struct store *s, const char *key, int64_t value, struct err *err)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_meta_set, err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 2, value);
+	return store_run_stmt(s, st, err);
+}
+
+int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *err)
+{
+	sqlite3_stmt *st = store_stmt(s, which, err);
+	if (!st)
+		return -EIO;
+	int rc = store_step(s, st, err);
+	if (rc == 1)
+		*ret = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------------- */
+
+static int exec_sql(struct store *s, const char *sql, struct err *err)
+{
+	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return store_db_error(s, err, "cannot use the index");
+	return 0;
+}
+
+static int pragma_int(struct store *s, const char *sql, int64_t *ret, struct err *err)
+{
+	sqlite3_stmt *st;
+	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+		return store_db_error(s, err, "cannot read the index");
+	int rc = store_step(s, st, err);
+	if (rc == 1)
+		*ret = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return rc < 0 ? rc : 0;
+}
+
+/* The schema, or a refusal. Several processes may come here at once on an empty file. */
+static int check_schema(struct store *s, bool write, struct err *err)
+{
+	int64_t application = 0, version = 0;
+	int rc = pragma_int(s, "PRAGMA application_id", &application, err);
+	if (rc == 0)
+		rc = pragma_int(s, "PRAGMA user_version", &version, err);
+	if (rc < 0)
+		return rc;
+	if (application == 0 && version == 0 && write) {
+		rc = exec_sql(s, "BEGIN IMMEDIATE", err);
+		if (rc < 0)
+			return rc;
+		rc = pragma_int(s, "PRAGMA application_id", &application, err);
+		if (rc == 0 && application == 0) {
+			rc = exec_sql(s, store_schema, err);
+			if (rc == 0)
+				rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = 1;", err);
+		}
+		if (rc < 0) {
+			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+			return rc;
+		}
+		return exec_sql(s, "COMMIT", err);
+	}
+	if (application == 0 && version == 0) {
+		err_set(err, 0, "the index '%s' is empty", s->index);
+		return -ENOENT;
+	}
+	if (application != STORE_APPLICATION) {
+		err_set(err, 0, "'%s' is not an index of stemma", s->index);
+		err_hint(err, "stemma index --rebuild makes it again from the logs");
+		return -ENOTRECOVERABLE;
+	}
+	if (version != STORE_VERSION) {
+		err_set(err, 0, "the index '%s' was made by %s version of stemma (format %lld, this one knows %d)", s->index,
+				version > STORE_VERSION ? "a newer" : "an older", (long long)version, STORE_VERSION);
+		err_hint(err, "use that version, or make the index again with stemma index --rebuild");
+		return -EPROTO;
+	}
+	return 0;
+}
+
+static int read_base(struct store *s, struct err *err)
+{
+	int rc = store_meta_get(s, "base", &s->base, err);
+	s->has_base = rc == 1;
+	return rc < 0 ? rc : 0;
+}
+
+int store_db_open(struct store *s, const char *path, bool write, bool fresh, struct err *err)
+{
+	char uri[3 * 4096 + 64];
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc;
+	bool immutable = false;
+	if (!s->memory && write) {
+		/* SQLite would make it 0644; the -wal and -shm beside it take its mode. */
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
+		if (fd < 0)
+			return err_set(err, errno, "cannot open the index '%s'", path);
+		close(fd);
+	} else if (!s->memory) {
+		/* Where the directory cannot be written, SQLite could not make the files beside it that readers share. */
+		char dir[4096];
+		snprintf(dir, sizeof(dir), "%s", path);
+		char *slash = strrchr(dir, '/');
+		if (slash)
+			*slash = '\0';
+		if (access(path, R_OK) < 0)
+			return err_set(err, errno, "cannot open the index '%s'", path);
+		immutable = access(slash ? (dir[0] ? dir : "/") : ".", W_OK) < 0 || access(path, W_OK) < 0;
+	}
+	size_t n = (size_t)snprintf(uri, sizeof(uri), "file:");
+	for (const char *p = s->memory ? ":memory:" : path; *p && n + 4 < sizeof(uri); p++)
+		n += (size_t)snprintf(uri + n, sizeof(uri) - n, *p == '%' || *p == '?' || *p == '#' ? "%%%02x" : "%c", *p);
+	if (immutable)
+		snprintf(uri + n, sizeof(uri) - n, "?immutable=1");
+	flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	if (sqlite3_open_v2(uri, &s->db, flags, NULL) != SQLITE_OK) {
+		rc = s->db ? store_db_error(s, err, "cannot open the index") : -ENOMEM;
+		store_db_close(s);
+		return rc;
+	}
+	sqlite3_extended_result_codes(s->db, 1);
+	sqlite3_busy_timeout(s->db, 60000);
+	rc = exec_sql(s, "PRAGMA page_size = 8192; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
+	if (rc == 0 && write && fresh)
+		/* Nobody else sees the file before it is whole. */
+		rc = exec_sql(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;", err);
+	else if (rc == 0 && write && !s->memory)
+		rc = exec_sql(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 268435456;", err);
+	else if (rc == 0)
+		rc = exec_sql(s, "PRAGMA mmap_size = 268435456;", err);
+	if (rc == 0)
+		rc = check_schema(s, write, err);
+	if (rc == 0)
+		rc = read_base(s, err);
+	if (rc == 0 && !fresh)
+		rc = store_views(s, err);
+	struct stat st;
+	s->inode = !s->memory && stat(path, &st) == 0 ? st.st_ino : 0;
+	if (rc < 0)
+		store_db_close(s);
+	return rc;
+}
+
+void store_db_close(struct store *s)
+{
+	for (size_t i = 0; i < SQL_COUNT; i++) {
+		sqlite3_finalize(s->stmt[i]);
+		s->stmt[i] = NULL;
+	}
+	sqlite3_close_v2(s->db);
+	s->db = NULL;
+	for (size_t i = 0; i < s->domains.n; i++) {
+		free(s->domains.v[i].name);
+		free(s->domains.v[i].type);
+	}
+	for (size_t i = 0; i < s->words.n; i++)
+		free(s->words.v[i].p);
+	vec_release(&s->domains);
+	vec_release(&s->words);
+	vec_release(&s->shapes);
+	vec_release(&s->sessions);
+	map_release(&s->shape_map);
+	map_release(&s->session_map);
+	s->has_base = false;
+	s->base = 0;
+}
+
+/* ---- small tables ------------------------------------------------------------------------------------------------------- */
+
+struct str store_word(struct store *s, uint64_t id)
+{
+	struct str none = {"", 0};
+	if (!id)
+		return none;
+	if (!s->words.n) {
+		if (!vec_room(&s->words, WORD_CACHE))
+			return none;
+		memset(s->words.v, 0, WORD_CACHE * sizeof(*s->words.v));
+		s->words.n = WORD_CACHE;
+	}
+	struct word_slot *w = &s->words.v[id % WORD_CACHE];
+	if (w->id == id)
+		return str_n(w->p, w->n);
+	sqlite3_stmt *st = store_stmt(s, SQL_dict_get, NULL);
+	if (!st)
+		return none;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	if (store_step(s, st, NULL) == 1) {
+		struct str text = column_str(st, 0);
+		char *p = malloc(text.n + 1);
+		if (p) {
+			if (text.n)
+				memcpy(p, text.p, text.n);
+			free(w->p);
+			*w = (struct word_slot){id, p, text.n};
+		}
+	}
+	sqlite3_reset(st);
+	return w->id == id ? str_n(w->p, w->n) : none;
+}
+
+static void load_shapes(struct store *s)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_shape_all, NULL);
+	if (!st)
+		return;
+	sqlite3_bind_int64(st, 1, (int64_t)s->shapes.n);
+	while (store_step(s, st, NULL) == 1) {
+		uint64_t *p = vec_add(&s->shapes);
+		if (!p)
+			break;
+		*p = (uint64_t)sqlite3_column_int64(st, 0);
+		map_set(&s->shape_map, *p, (uint32_t)(s->shapes.n - 1));
+	}
+	sqlite3_reset(st);
+}
+
+uint64_t store_shape(struct store *s, uint64_t id)
+{
+	if (id >= s->shapes.n)
+		load_shapes(s); /* another process may have added some */
+	return id < s->shapes.n ? s->shapes.v[id] : 0;
+}
+
+int store_shape_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err)
+{
+	if (!s->shapes.n)
+		load_shapes(s);
+	uint32_t id = map_get(&s->shape_map, bits);
+	if (id == VEC_NONE) {
+		uint64_t *p = vec_add(&s->shapes);
+		sqlite3_stmt *st = store_stmt(s, SQL_shape_add, err);
+		if (!p || !st)
+			return -ENOMEM;
+		*p = bits;
+		id = (uint32_t)(s->shapes.n - 1);
+		if (!map_set(&s->shape_map, bits, id))
+			return -ENOMEM;
+		sqlite3_bind_int64(st, 1, id);
+		sqlite3_bind_int64(st, 2, (int64_t)bits);
+		int rc = store_run_stmt(s, st, err);
+		if (rc < 0)
+			return rc;
+	}
+	*ret = id;
+	return 0;
+}
+
+static char *dup_str(struct str t)
+{
+	char *p = malloc(t.n + 1);
+	if (p) {
+		if (t.n)
+			memcpy(p, t.p, t.n);
+		p[t.n] = '\0';
+	}
+	return p;
+}
+
+const struct sdomain *store_domain(struct store *s, uint64_t id)
+{
+	if (id > s->domains.n) {
+		sqlite3_stmt *st = store_stmt(s, SQL_domain_all, NULL);
+		if (!st)
+			return NULL;
+		sqlite3_bind_int64(st, 1, (int64_t)s->domains.n);
+		while (store_step(s, st, NULL) == 1 && (uint64_t)sqlite3_column_int64(st, 0) == s->domains.n + 1) {
+			struct sdomain *d = vec_add(&s->domains);
+			if (!d)
+				break;
+			struct str name = column_str(st, 1);
+			*d = (struct sdomain){dup_str(name), dup_str(column_str(st, 2)), name.n, sqlite3_column_int(st, 3)};
+		}
+		sqlite3_reset(st);
+	}
+	return id && id <= s->domains.n && s->domains.v[id - 1].name ? &s->domains.v[id - 1] : NULL;
+}
+
+const struct ssession *store_session(struct store *s, uint64_t id)
+{
+	uint32_t i = map_get(&s->session_map, id);
+	if (i != VEC_NONE)
+		return &s->sessions.v[i];
+	sqlite3_stmt *st = store_stmt(s, SQL_session_get, NULL);
+	if (!st)
+		return NULL;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	if (store_step(s, st, NULL) == 1) {
+		struct str info = column_str(st, 1);
+		const unsigned char *p = (const unsigned char *)info.p, *end = p + info.n;
+		struct ssession v = {.number = (uint64_t)sqlite3_column_int64(st, 0)};
+		struct ssession *slot = vec_add(&s->sessions);
+		if (slot && varint_get(&p, end, &v.host) && varint_get(&p, end, &v.boot) &&
+			varint_get(&p, end, &v.pidns) && varint_get(&p, end, &v.run) && varint_get(&p, end, &v.tool) &&
+			varint_get(&p, end, &v.mode) &&
+			map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
+			*slot = v;
+			i = (uint32_t)(s->sessions.n - 1);
+		} else if (slot) {
+			s->sessions.n--;
+		}
+	}
+	sqlite3_reset(st);
+	return i == VEC_NONE ? NULL : &s->sessions.v[i];
+}
+
+void store_path(struct store *s, uint64_t id, struct buf *out)
+{
+	/* Components come last first. */
+	size_t from = out->n;
+	for (unsigned depth = 0; id && depth <= 4096 + 1; depth++) {
+		sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+		if (!st)
+			return;
+		sqlite3_bind_int64(st, 1, (int64_t)id);
+		id = 0;
+		if (store_step(s, st, NULL) == 1) {
+			id = (uint64_t)sqlite3_column_int64(st, 0);
+			struct str base = column_str(st, 1);
+			size_t more = base.n + (id != 0), had = out->n - from;
+			if (buf_room(out, more)) {
+				memmove(out->p + from + more, out->p + from, had);
+				if (id)
+					out->p[from] = '/';
+				if (base.n)
+					memcpy(out->p + from + (id != 0), base.p, base.n);
+				out->n += more;
+			}
+		}
+		sqlite3_reset(st);
+	}
+}

@@ -1,0 +1,268 @@
+#include "store/dump.h"
+
+#include "store/read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct dump {
+	struct store *s;
+	struct canon *c;
+	struct process_view p, q;
+	struct pfile f;
+	struct pver v;
+	struct edges e;
+	struct ids named; /* files with names, by row */
+	struct buf path;
+	uint64_t file; /* whose versions are printed */
+	uint64_t path_row;
+};
+
+static void put_file(struct dump *d, const struct pfile *f)
+{
+	if (f->domain) {
+		const struct sdomain *dom = store_domain(d->s, f->domain);
+		canon_file(d->c, dom ? str_n(dom->name, dom->name_n) : str_of(""), f->ino, f->gen);
+	} else {
+		struct buf path = {0};
+		store_path(d->s, f->path, &path);
+		canon_absent(d->c, buf_view(&path));
+		buf_release(&path);
+	}
+}
+
+static void put_version(struct dump *d, const struct pfile *f, const struct pver *v)
+{
+	put_file(d, f);
+	if (v->flags >> PVER_UNSEEN & 1) {
+		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
+		canon_unseen(d->c, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : TIME_NONE, v->k);
+	} else {
+		const struct ssession *session = store_session(d->s, v->session);
+		canon_version(d->c, session ? session->number : 0, v->seq);
+	}
+}
+
+static int put_version_id(struct dump *d, uint64_t id)
+{
+	struct pfile f = {0};
+	struct pver v = {0};
+	int rc = read_version(d->s, id, &v, &f);
+	if (rc == 1)
+		put_version(d, &f, &v);
+	else
+		canon_word(d->c, "missing-version");
+	pfile_release(&f);
+	pver_release(&v);
+	return rc < 0 ? rc : 0;
+}
+
+static void put_view(struct dump *d, const struct process_view *p, uint32_t n)
+{
+	struct str w = store_word(d->s, p->p.pidns);
+	char ns[24];
+	snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
+	canon_exec(d->c, store_word(d->s, p->p.boot), strtoull(ns, NULL, 10), p->p.pid, p->p.started, n);
+}
+
+static int put_exec_id(struct dump *d, uint64_t id)
+{
+	int rc = d->q.id == exec_process(id) ? 1 : read_process(d->s, exec_process(id), &d->q);
+	if (rc == 1)
+		put_view(d, &d->q, exec_n(id));
+	else
+		canon_word(d->c, "missing-execution");
+	return rc < 0 ? rc : 0;
+}
+
+static void put_number(struct dump *d, uint64_t n)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	canon_word(d->c, text);
+}
+
+static void put_edge(struct dump *d, const struct edge *e, bool times)
+{
+	canon_word(d->c, e->sure ? "must" : "may");
+	canon_word(d->c, term_name(SET_via, e->via));
+	if (times) {
+		canon_time(d->c, e->lo);
+		canon_time(d->c, e->hi);
+	}
+	canon_end(d->c);
+}
+
+static int put_one_version(void *arg, uint32_t n, const struct pver *v)
+{
+	static const char *const origins[] = {"observed", "unobserved", "external", "?"};
+	struct dump *d = arg;
+	const struct pfp *fp = v->fp && v->fp <= d->f.fps.n ? &d->f.fps.v[v->fp - 1] : NULL;
+	int rc = 0;
+	canon_begin(d->c);
+	canon_word(d->c, "V");
+	put_version(d, &d->f, v);
+	canon_word(d->c, origins[pver_origin(v)]);
+	if (fp)
+		put_number(d, fp->size);
+	else
+		canon_word(d->c, "-");
+	canon_time(d->c, fp ? fp->mtime : TIME_NONE);
+	canon_time(d->c, v->start);
+	canon_time(d->c, v->end);
+	put_number(d, n);
+	canon_end(d->c);
+	uint64_t id = version_id(d->file, n);
+	rc = store_gens(d->s, id, &d->e);
+	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
+		canon_begin(d->c);
+		canon_word(d->c, "G");
+		put_version(d, &d->f, v);
+		rc = put_exec_id(d, d->e.v[i].to);
+		put_edge(d, &d->e.v[i], true);
+	}
+	if (rc == 0)
+		rc = store_derived(d->s, id, &d->e);
+	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
+		canon_begin(d->c);
+		canon_word(d->c, "D");
+		put_version(d, &d->f, v);
+		rc = put_version_id(d, d->e.v[i].to);
+		put_edge(d, &d->e.v[i], false);
+	}
+	return rc;
+}
+
+static int put_name(void *arg, const struct pname *n)
+{
+	struct dump *d = arg;
+	struct pfile f = {0};
+	canon_begin(d->c);
+	canon_word(d->c, "N");
+	canon_word(d->c, "");
+	canon_str(d->c, store_word(d->s, n->host));
+	canon_word(d->c, "");
+	buf_reset(&d->path);
+	store_path(d->s, d->path_row, &d->path);
+	canon_str(d->c, buf_view(&d->path));
+	int rc = read_file(d->s, n->file, &f);
+	if (rc == 1)
+		put_file(d, &f);
+	else
+		canon_word(d->c, "missing-file");
+	canon_time(d->c, n->from);
+	canon_time(d->c, n->to);
+	canon_end(d->c);
+	if (rc >= 0)
+		rc = ids_add(&d->named, n->file);
+	pfile_release(&f);
+	return rc;
+}
+
+static int put_names(struct dump *d)
+{
+	uint64_t last = 0;
+	int rc = store_max(d->s, SQL_max_path, &last, NULL);
+	for (d->path_row = 1; rc >= 0 && d->path_row <= last; d->path_row++)
+		rc = read_names(d->s, d->path_row, put_name, d);
+	ids_sort(&d->named);
+	return rc < 0 ? rc : 0;
+}
+
+static int put_files(struct dump *d)
+{
+	uint64_t last = 0;
+	int rc = store_max(d->s, SQL_max_file, &last, NULL);
+	size_t at = 0;
+	for (uint64_t id = 1; rc >= 0 && id <= last; id++) {
+		rc = read_file(d->s, id, &d->f);
+		if (rc <= 0)
+			continue;
+		while (at < d->named.n && d->named.v[at] < id)
+			at++;
+		if ((d->f.flags & PFILE_KEPT) || (at < d->named.n && d->named.v[at] == id)) {
+			canon_begin(d->c);
+			canon_word(d->c, "F");
+			put_file(d, &d->f);
+			canon_word(d->c, term_name(SET_kind, d->f.kind));
+			canon_end(d->c);
+		}
+		d->file = id;
+		rc = read_versions(d->s, id, &d->v, put_one_version, d);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int put_execution(struct dump *d, const struct view_exec *e, bool last)
+{
+	uint64_t id = exec_id(d->p.id, e->n);
+	canon_begin(d->c);
+	canon_word(d->c, "X");
+	put_view(d, &d->p, e->n);
+	put_number(d, e->n);
+	canon_time(d->c, e->start);
+	canon_time(d->c, e->end);
+	const struct pproc_exit *x = last && d->p.exited ? &d->p.exit : NULL;
+	if (!x) {
+		canon_word(d->c, "-");
+	} else if (x->ending == TERM_ending_exited || x->ending == TERM_ending_signaled) {
+		canon_word(d->c, x->ending == TERM_ending_exited ? "e" : "s");
+		buf_printf(&d->c->bytes, "%" PRIu64, x->code);
+	} else {
+		canon_word(d->c, "u");
+	}
+	canon_end(d->c);
+	uint32_t n = e->n;
+	int rc = store_uses(d->s, id, &d->e);
+	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
+		canon_begin(d->c);
+		canon_word(d->c, "U");
+		put_view(d, &d->p, n);
+		rc = put_version_id(d, d->e.v[i].to);
+		put_edge(d, &d->e.v[i], true);
+	}
+	if (rc == 0)
+		rc = store_informed(d->s, id, &d->e);
+	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
+		canon_begin(d->c);
+		canon_word(d->c, "I");
+		put_view(d, &d->p, n);
+		rc = put_exec_id(d, d->e.v[i].to);
+		put_edge(d, &d->e.v[i], true);
+	}
+	return rc;
+}
+
+static int put_processes(struct dump *d)
+{
+	uint64_t last = 0;
+	int rc = store_max(d->s, SQL_max_process, &last, NULL);
+	for (uint64_t id = 1; rc >= 0 && id <= last; id++) {
+		rc = read_process(d->s, id, &d->p);
+		for (size_t i = 0; rc == 1 && i < d->p.execs.n; i++) {
+			rc = put_execution(d, &d->p.execs.v[i], i + 1 == d->p.execs.n);
+			rc = rc < 0 ? rc : 1;
+		}
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int store_canon(struct store *s, struct canon *c)
+{
+	struct dump d = {.s = s, .c = c};
+	int rc = put_names(&d);
+	if (rc == 0)
+		rc = put_files(&d);
+	if (rc == 0)
+		rc = put_processes(&d);
+	process_view_release(&d.p);
+	process_view_release(&d.q);
+	pfile_release(&d.f);
+	pver_release(&d.v);
+	edges_release(&d.e);
+	free(d.named.v);
+	buf_release(&d.path);
+	return rc;
+}

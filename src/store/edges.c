@@ -1,0 +1,359 @@
+/* edges.c - what an execution used and made, what a version came from, and the reverse. */
+#include "store/read.h"
+
+#include "graph/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void edges_release(struct edges *e)
+{
+	free(e->v);
+	*e = (struct edges){0};
+}
+
+static struct edge *add(struct edges *e)
+{
+	struct edge *p = vec_add(e);
+	if (p)
+		*p = (struct edge){.count = 1};
+	return p;
+}
+
+static int edge_cmp(const void *pa, const void *pb)
+{
+	const struct edge *a = pa, *b = pb;
+	return (a->to > b->to) - (a->to < b->to);
+}
+
+static void join(struct edge *to, const struct edge *from)
+{
+	if (from->via < to->via) {
+		to->via = from->via;
+		to->api = from->api;
+	}
+	to->sure |= from->sure;
+	to->mode |= from->mode;
+	to->lo = from->lo < to->lo ? from->lo : to->lo;
+	to->hi = from->hi > to->hi ? from->hi : to->hi;
+	to->count += from->count;
+	to->bytes += from->bytes;
+	to->has_bytes |= from->has_bytes;
+}
+
+/* Several edges to one thing are one (doc/graph.md, rules 5 and 7). */
+static void merge(struct edges *e)
+{
+	bool sorted = true;
+	for (size_t i = 1; i < e->n; i++)
+		sorted = sorted && e->v[i - 1].to < e->v[i].to;
+	if (sorted)
+		return;
+	qsort(e->v, e->n, sizeof(*e->v), edge_cmp);
+	size_t kept = 1;
+	for (size_t i = 1; i < e->n; i++) {
+		if (e->v[i].to == e->v[kept - 1].to)
+			join(&e->v[kept - 1], &e->v[i]);
+		else
+			e->v[kept++] = e->v[i];
+	}
+	e->n = kept;
+}
+
+/* ---- accesses -------------------------------------------------------------------------------------------------------------------- */
+
+static int add_access(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
+{
+	struct edge edge = {.api = (uint8_t)shape_get(a->bits, SHAPE_API, 4),
+						.mode = (uint16_t)shape_get(a->bits, SHAPE_MODE, 8),
+						.lo = a->start,
+						.hi = a->end,
+						.count = a->count};
+	if (!uses) {
+		if (!a->gen)
+			return 0;
+		edge.to = version_id(a->file, a->gen);
+		edge.via = (uint8_t)shape_get(a->bits, SHAPE_GEN_VIA, 3);
+		edge.sure = shape_get(a->bits, SHAPE_FLAGS, 12) & GACCESS_GEN_MUST;
+		edge.bytes = a->bytes_written;
+		edge.has_bytes = shape_get(a->bits, SHAPE_WRITTEN_BYTES, 1);
+		struct edge *p = add(e);
+		if (!p)
+			return -ENOMEM;
+		*p = edge;
+		return 0;
+	}
+	edge.bytes = a->bytes_read;
+	edge.has_bytes = shape_get(a->bits, SHAPE_READ_BYTES, 1);
+	edge.via = (uint8_t)shape_get(a->bits, SHAPE_USE_VIA, 3);
+	edge.sure = a->nuse == 1 && (shape_get(a->bits, SHAPE_FLAGS, 12) & GACCESS_USE_MUST);
+	for (uint32_t k = 0; k < a->nuse; k++) {
+		struct edge *p = add(e);
+		if (!p)
+			return -ENOMEM;
+		edge.to = version_id(a->file, a->nuse == 1 ? a->use : many->v[a->use + k] >> 3);
+		if (a->nuse > 1)
+			edge.via = many->v[a->use + k] & 7;
+		*p = edge;
+	}
+	return 0;
+}
+
+static int read_accesses(struct store *s, store_id exec, struct edges *e, bool uses)
+{
+	struct reader *r = store_reader(s);
+	sqlite3_stmt *st = store_stmt(s, SQL_process_acc, NULL);
+	e->n = 0;
+	if (!r || !st)
+		return -ENOMEM;
+	sqlite3_bind_int64(st, 1, (int64_t)exec_process(exec));
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		struct cur c = cur_of(column_str(st, 0));
+		struct pacc_section sec;
+		while ((rc = pacc_section_next(&c, &sec)) == 1) {
+			if (sec.n != exec_n(exec))
+				continue;
+			struct pacc_reader reader;
+			struct pacc a;
+			r->uses.n = 0;
+			pacc_begin(&reader, s, &sec, &r->uses);
+			while ((rc = pacc_next(&reader, &a)) == 1)
+				if ((rc = add_access(e, &a, uses, &r->uses)) < 0)
+					break;
+			if (rc < 0)
+				break;
+		}
+	}
+	sqlite3_reset(st);
+	merge(e);
+	return rc;
+}
+
+int store_uses(struct store *s, store_id exec, struct edges *e)
+{
+	return read_accesses(s, exec, e, true);
+}
+
+int store_outputs(struct store *s, store_id exec, struct edges *e)
+{
+	return read_accesses(s, exec, e, false);
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------------------------- */
+
+int store_gens(struct store *s, store_id version, struct edges *e)
+{
+	struct reader *r = store_reader(s);
+	e->n = 0;
+	int rc = r ? read_version(s, version, &r->ver, NULL) : -ENOMEM;
+	for (size_t i = 0; rc == 1 && i < r->ver.gens.n; i++) {
+		const struct pgen *g = &r->ver.gens.v[i];
+		struct edge *p = add(e);
+		if (!p)
+			return -ENOMEM;
+		*p = (struct edge){g->exec, g->must, g->via, g->api, g->mode, g->lo, g->hi, g->count, g->bytes, g->has_bytes};
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* A derivation happened while the version was written. */
+static int add_derived(struct edges *e, uint64_t to, const struct pder *d, const struct pver *v)
+{
+	struct edge *p = add(e);
+	if (!p)
+		return -ENOMEM;
+	p->to = to;
+	p->sure = d->must;
+	p->via = d->via;
+	p->lo = v->start;
+	p->hi = v->end;
+	return 0;
+}
+
+int store_derived(struct store *s, store_id version, struct edges *e)
+{
+	struct reader *r = store_reader(s);
+	e->n = 0;
+	int rc = r ? read_version(s, version, &r->ver, NULL) : -ENOMEM;
+	for (size_t i = 0; rc == 1 && i < r->ver.ders.n; i++)
+		if (add_derived(e, r->ver.ders.v[i].version, &r->ver.ders.v[i], &r->ver) < 0)
+			return -ENOMEM;
+	return rc < 0 ? rc : 0;
+}
+
+struct from {
+	uint64_t of, file;
+	struct edges *e;
+};
+
+static int add_if_from(void *arg, uint32_t n, const struct pver *v)
+{
+	struct from *f = arg;
+	for (size_t i = 0; i < v->ders.n; i++)
+		if (v->ders.v[i].version == f->of && add_derived(f->e, version_id(f->file, n), &v->ders.v[i], v) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* Of its own file they are found by looking at that file's versions; of others they are listed. */
+int store_derivatives(struct store *s, store_id version, struct edges *e)
+{
+	struct reader *r = store_reader(s);
+	e->n = 0;
+	if (!r)
+		return -ENOMEM;
+	struct from f = {version, version_file(version), e};
+	int rc = read_versions(s, f.file, &r->ver, add_if_from, &f);
+	r->ids.n = 0;
+	if (rc >= 0)
+		rc = lists_get(s, list_key(LIST_DERIVED, version), &r->ids);
+	ids_sort(&r->ids);
+	for (size_t i = 0; rc >= 0 && i < r->ids.n; i++) {
+		f.file = version_file(r->ids.v[i]);
+		rc = read_version(s, r->ids.v[i], &r->ver, NULL);
+		if (rc == 1) /* the list may be older than the row */
+			rc = add_if_from(&f, version_n(r->ids.v[i]), &r->ver);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int store_readers(struct store *s, store_id version, struct edges *e)
+{
+	struct reader *r = store_reader(s);
+	struct edges one = {0};
+	e->n = 0;
+	if (!r)
+		return -ENOMEM;
+	r->ids.n = 0;
+	int rc = read_attached(s, version_file(version), version_n(version), &r->ids);
+	for (size_t i = 0; rc >= 0 && i < r->ids.n; i++) {
+		rc = store_uses(s, r->ids.v[i], &one);
+		for (size_t k = 0; rc == 0 && k < one.n; k++) {
+			if (one.v[k].to != version)
+				continue;
+			struct edge *p = add(e);
+			if (!p) {
+				rc = -ENOMEM;
+				break;
+			}
+			*p = one.v[k];
+			p->to = r->ids.v[i];
+		}
+	}
+	edges_release(&one);
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- executions ---------------------------------------------------------------------------------------------------------------------- */
+
+static int add_informed(struct edges *e, uint64_t to, bool sure, unsigned via, int64_t lo, int64_t hi)
+{
+	for (size_t i = 0; i < e->n; i++) /* several of one pair and via are one */
+		if (e->v[i].to == to && e->v[i].via == via) {
+			struct edge more = {.sure = sure, .via = (uint8_t)via, .lo = lo, .hi = hi};
+			join(&e->v[i], &more);
+			return 0;
+		}
+	struct edge *p = add(e);
+	if (!p)
+		return -ENOMEM;
+	p->to = to;
+	p->sure = sure;
+	p->via = (uint8_t)via;
+	p->lo = lo;
+	p->hi = hi;
+	return 0;
+}
+
+static int64_t forked_at(const struct pproc_fork *f)
+{
+	return f->forked != TIME_NONE ? f->forked : f->time;
+}
+
+/* Links go both ways. */
+static int add_links(struct store *s, const struct process_view *v, uint32_t n, struct process_view *other, struct edges *e)
+{
+	const struct view_exec *own = view_exec(v, n);
+	for (size_t i = 0; own && i < v->links.n; i++) {
+		const struct pproc_link *l = &v->links.v[i];
+		if (l->n != n)
+			continue;
+		int64_t hi = own->end;
+		int rc = exec_process(l->other) == v->id ? 1 : read_process(s, exec_process(l->other), other);
+		const struct view_exec *x =
+			rc == 1 ? view_exec(exec_process(l->other) == v->id ? v : other, exec_n(l->other)) : NULL;
+		if (x && x->end < hi)
+			hi = x->end;
+		if (hi < l->time)
+			hi = l->time;
+		if (rc < 0 || (rc = add_informed(e, l->other, l->sure, (unsigned)l->via, l->time, hi)) < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int store_informed(struct store *s, store_id exec, struct edges *e)
+{
+	struct reader *r = store_reader(s);
+	e->n = 0;
+	int rc = r ? read_process(s, exec_process(exec), &r->a) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	uint32_t n = exec_n(exec);
+	for (size_t i = 0; n == 0 && i < r->a.forks.n; i++) {
+		const struct pproc_fork *f = &r->a.forks.v[i].fact;
+		if (!f->parent)
+			continue;
+		bool self = f->parent == r->a.id;
+		rc = self ? 1 : read_process(s, f->parent, &r->b);
+		if (rc < 0)
+			return rc;
+		uint64_t from = rc == 1 ? exec_id(f->parent, view_exec_at(self ? &r->a : &r->b, f->time)->n) : 0;
+		if (from && from != exec && (rc = add_informed(e, from, true, TERM_via_fork, forked_at(f), f->time)) < 0)
+			return rc;
+	}
+	for (size_t i = 1; i < r->a.execs.n; i++)
+		if (r->a.execs.v[i].n == n) {
+			int64_t t = r->a.execs.v[i].start;
+			rc = add_informed(e, exec_id(r->a.id, r->a.execs.v[i - 1].n), false, TERM_via_fork, t, t);
+			if (rc < 0)
+				return rc;
+		}
+	return add_links(s, &r->a, n, &r->b, e);
+}
+
+int store_informs(struct store *s, store_id exec, struct edges *e)
+{
+	struct reader *r = store_reader(s);
+	e->n = 0;
+	int rc = r ? read_process(s, exec_process(exec), &r->a) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	uint32_t n = exec_n(exec);
+	for (size_t i = 0; i + 1 < r->a.execs.n; i++)
+		if (r->a.execs.v[i].n == n) {
+			int64_t t = r->a.execs.v[i + 1].start;
+			rc = add_informed(e, exec_id(r->a.id, r->a.execs.v[i + 1].n), false, TERM_via_fork, t, t);
+			if (rc < 0)
+				return rc;
+		}
+	rc = add_links(s, &r->a, n, &r->b, e);
+	r->ids.n = 0;
+	if (rc == 0)
+		rc = lists_get(s, list_key(LIST_CHILD, r->a.id), &r->ids);
+	ids_sort(&r->ids);
+	for (size_t i = 0; rc >= 0 && i < r->ids.n; i++) {
+		bool self = r->ids.v[i] == r->a.id;
+		rc = self ? 1 : read_process(s, r->ids.v[i], &r->b);
+		const struct process_view *child = self ? &r->a : &r->b;
+		for (size_t k = 0; rc == 1 && k < child->forks.n; k++) {
+			const struct pproc_fork *f = &child->forks.v[k].fact;
+			if (f->parent != r->a.id || view_exec_at(&r->a, f->time)->n != n || exec_id(child->id, 0) == exec)
+				continue;
+			if (add_informed(e, exec_id(child->id, 0), true, TERM_via_fork, forked_at(f), f->time) < 0)
+				rc = -ENOMEM;
+		}
+	}
+	return rc < 0 ? rc : 0;
+}

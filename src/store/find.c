@@ -1,0 +1,305 @@
+/* find.c - places to start from: identities, paths, public ids, runs. */
+#include "store/read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uint64_t gen, store_id *ret)
+{
+	struct reader *r = store_reader(s);
+	struct key_cursor c = {.from = -1};
+	size_t at, n;
+	if (!r)
+		return -ENOMEM;
+	buf_reset(&r->identity);
+	identity_file(&r->identity, domain, ino, gen);
+	int rc = keys_find(s, &c, KEY_FILE, (uint32_t)(identity_hash(&r->identity).hi >> 32), NULL, &at, &n), found = 0;
+	for (size_t i = at; rc == 0 && i < at + n && !found; i++) {
+		rc = read_file(s, c.v.v[i].id, &r->file);
+		const struct sdomain *d = rc == 1 && r->file.domain ? store_domain(s, r->file.domain) : NULL;
+		rc = rc < 0 ? rc : 0;
+		if (d && r->file.ino == ino && r->file.gen == gen && str_eq(str_n(d->name, d->name_n), domain)) {
+			*ret = c.v.v[i].id;
+			found = 1;
+		}
+	}
+	key_cursor_release(&c);
+	return rc < 0 ? rc : found;
+}
+
+struct holder {
+	uint64_t file;
+	int64_t from, to;
+};
+struct holders {
+	struct holder *v;
+	size_t n, cap;
+};
+
+static int add_holder(void *arg, const struct pname *n)
+{
+	struct holders *h = arg;
+	for (size_t i = 0; i < h->n; i++)
+		if (h->v[i].file == n->file) {
+			if (n->to > h->v[i].to || (n->to == h->v[i].to && n->from > h->v[i].from)) {
+				h->v[i].from = n->from;
+				h->v[i].to = n->to;
+			}
+			return 0;
+		}
+	struct holder *p = vec_add(h);
+	if (!p)
+		return -ENOMEM;
+	*p = (struct holder){n->file, n->from, n->to};
+	return 0;
+}
+
+static int holder_cmp(const void *pa, const void *pb)
+{
+	const struct holder *a = pa, *b = pb;
+	if (a->to != b->to)
+		return a->to > b->to ? -1 : 1;
+	if (a->from != b->from)
+		return a->from > b->from ? -1 : 1;
+	return (a->file > b->file) - (a->file < b->file);
+}
+
+/* The absent file of that path, if it was looked for. */
+static int absent_file(struct store *s, struct str path, store_id *ret)
+{
+	struct reader *r = store_reader(s);
+	struct key_cursor c = {.from = -1};
+	size_t at, n;
+	uint64_t row;
+	int rc = read_path_id(s, path, &row), found = 0;
+	if (rc <= 0)
+		return rc;
+	buf_reset(&r->identity);
+	identity_absent(&r->identity, path);
+	rc = keys_find(s, &c, KEY_FILE, (uint32_t)(identity_hash(&r->identity).hi >> 32), NULL, &at, &n);
+	for (size_t i = at; rc == 0 && i < at + n && !found; i++) {
+		rc = read_file(s, c.v.v[i].id, &r->file);
+		if (rc == 1 && !r->file.domain && r->file.path == row) {
+			*ret = c.v.v[i].id;
+			found = 1;
+		}
+		rc = rc < 0 ? rc : 0;
+	}
+	key_cursor_release(&c);
+	return rc < 0 ? rc : found;
+}
+
+int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t max)
+{
+	struct holders h = {0};
+	uint64_t row;
+	if (!store_reader(s))
+		return -ENOMEM;
+	int rc = read_path_id(s, path, &row);
+	if (rc == 1)
+		rc = read_names(s, row, add_holder, &h);
+	if (h.n)
+		qsort(h.v, h.n, sizeof(*h.v), holder_cmp);
+	int n = 0;
+	for (size_t i = 0; rc >= 0 && i < h.n && (size_t)n < max; i++)
+		ret[n++] = h.v[i].file;
+	free(h.v);
+	if (rc >= 0 && (size_t)n < max) {
+		store_id absent = 0;
+		rc = absent_file(s, path, &absent);
+		if (rc == 1)
+			ret[n++] = absent;
+	}
+	return rc < 0 ? rc : n;
+}
+
+int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_file(s, file, &r->file) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	if (!n)
+		n = r->file.nversion;
+	if (!n || n > r->file.nversion)
+		return 0;
+	*ret = version_id(file, n);
+	return 1;
+}
+
+int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *ret)
+{
+	static const char letters[] = "fxv";
+	static const enum key_kind kinds[] = {KEY_FILE, KEY_EXEC, KEY_VERSION};
+	const char *which = text[0] ? strchr(letters, text[0]) : NULL;
+	size_t n = which ? strlen(text + 1) : 0;
+	if (!which || n < 4 || n > 24 || strspn(text + 1, "0123456789abcdef") != n)
+		return 0;
+	char hex[9] = "00000000";
+	memcpy(hex, text + 1, n < 8 ? n : 8);
+	uint32_t lo = (uint32_t)strtoul(hex, NULL, 16), hi = lo;
+	if (n < 8)
+		hi |= (uint32_t)((1u << (4 * (8 - n))) - 1);
+	struct key_cursor c = {.from = -1};
+	int rc = keys_range(s, &c, kinds[which - letters], lo, hi, NULL), found = 0;
+	for (size_t i = 0; rc == 0 && i < c.v.n; i++) {
+		struct id_hash h;
+		struct pubid p;
+		uint64_t id = c.v.v[i].id;
+		rc = text[0] == 'f' ? hash_of_file(s, id, NULL, &h) : text[0] == 'x' ? hash_of_exec(s, id, &h) : hash_of_version(s, id, &h);
+		if (rc < 0)
+			break;
+		bool there = rc == 1;
+		rc = 0;
+		if (there)
+			identity_text(text[0], h, &p);
+		if (!there || strncmp(p.text, text, n + 1) || (found && *ret == id))
+			continue; /* keys may be older than the rows */
+		if (found)
+			rc = -ENOTUNIQ;
+		found = 1;
+		*ret = id;
+		*ret_kind = text[0];
+	}
+	key_cursor_release(&c);
+	return rc < 0 ? rc : found;
+}
+
+/* ---- runs ----------------------------------------------------------------------------------------------------------------------- */
+
+static int run_at(struct store *s, int64_t back, store_id *ret)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_run_latest, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, 1);
+	sqlite3_bind_int64(st, 2, back);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1)
+		*ret = (store_id)sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return rc;
+}
+
+/* The one row of a statement that gives at most two. */
+static int only_row(struct store *s, sqlite3_stmt *st, store_id *ret)
+{
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		store_id id = (store_id)sqlite3_column_int64(st, 0);
+		rc = store_step(s, st, NULL);
+		if (rc == 0)
+			*ret = id;
+		rc = rc == 0 ? 1 : rc == 1 ? -ENOTUNIQ : rc;
+	}
+	sqlite3_reset(st);
+	return rc;
+}
+
+int store_find_run(struct store *s, const char *text, store_id *ret)
+{
+	char upper[32], above[32];
+	if (text[0] == '@') {
+		char *end;
+		if (!text[1])
+			return run_at(s, 0, ret);
+		if (text[1] != '~' || text[2] < '0' || text[2] > '9')
+			return 0;
+		errno = 0;
+		long long back = strtoll(text + 2, &end, 10);
+		return *end || errno ? 0 : run_at(s, back, ret);
+	}
+	size_t n = strlen(text);
+	if (n < 4 || n > 26)
+		return 0;
+	for (size_t i = 0; i <= n; i++) /* ULIDs are upper case; people are not */
+		upper[i] = (char)(text[i] >= 'a' && text[i] <= 'z' ? text[i] - 'a' + 'A' : text[i]);
+	memcpy(above, upper, n + 1);
+	above[n] = '~'; /* above every letter */
+	above[n + 1] = '\0';
+	sqlite3_stmt *st = store_stmt(s, SQL_run_range, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_text(st, 1, upper, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, above, -1, SQLITE_STATIC);
+	int rc = only_row(s, st, ret);
+	if (rc != 0)
+		return rc;
+	st = store_stmt(s, SQL_run_suffix, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_text(st, 1, upper, -1, SQLITE_STATIC);
+	return only_row(s, st, ret);
+}
+
+int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n)
+{
+	struct ids v = {0};
+	sqlite3_stmt *st = store_stmt(s, SQL_run_latest, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, max > INT64_MAX || !max ? -1 : (int64_t)max);
+	sqlite3_bind_int64(st, 2, 0);
+	int rc;
+	while ((rc = store_step(s, st, NULL)) == 1)
+		if (ids_add(&v, (uint64_t)sqlite3_column_int64(st, 0)) < 0)
+			rc = -ENOMEM;
+	sqlite3_reset(st);
+	if (rc < 0) {
+		free(v.v);
+		return rc;
+	}
+	*ret = v.v;
+	*ret_n = v.n;
+	return 0;
+}
+
+struct started {
+	int64_t start;
+	store_id id;
+};
+
+static int started_cmp(const void *pa, const void *pb)
+{
+	const struct started *a = pa, *b = pb;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+int store_run_execs(struct store *s, store_id run, store_id **ret, size_t *ret_n)
+{
+	struct reader *r = store_reader(s);
+	struct ids processes = {0};
+	VEC(struct started) v = {0};
+	int rc = r ? lists_get(s, list_key(LIST_RUN, run), &processes) : -ENOMEM;
+	ids_sort(&processes);
+	for (size_t i = 0; rc >= 0 && i < processes.n; i++) {
+		rc = read_process(s, processes.v[i], &r->a);
+		for (size_t x = 0; rc == 1 && x < r->a.execs.n; x++) {
+			const struct view_exec *e = &r->a.execs.v[x];
+			if (view_run(&r->a, e) != run)
+				continue; /* the list may be older than the row */
+			struct started *slot = vec_add(&v);
+			if (slot)
+				*slot = (struct started){e->start, exec_id(processes.v[i], e->n)};
+			else
+				rc = -ENOMEM;
+		}
+	}
+	free(processes.v);
+	store_id *ids = rc >= 0 ? malloc((v.n + 1) * sizeof(*ids)) : NULL;
+	if (v.n)
+		qsort(v.v, v.n, sizeof(*v.v), started_cmp);
+	for (size_t i = 0; ids && i < v.n; i++)
+		ids[i] = v.v[i].id;
+	size_t n = v.n;
+	vec_release(&v);
+	if (!ids)
+		return rc < 0 ? rc : -ENOMEM;
+	*ret = ids;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,68 @@
+/* ident.c - public ids: hashes of identities (doc/format/store.md). */
+#include "store/store_int.h"
+
+#include <stdio.h>
+#include <xxhash.h>
+
+static void put64(struct buf *b, uint64_t v)
+{
+	unsigned char p[8];
+	for (int i = 0; i < 8; i++)
+		p[i] = (unsigned char)(v >> (8 * i));
+	buf_add(b, p, 8);
+}
+
+void identity_file(struct buf *b, struct str domain, uint64_t ino, uint64_t gen)
+{
+	buf_char(b, 'f');
+	put64(b, domain.n);
+	buf_str(b, domain);
+	put64(b, ino);
+	put64(b, gen);
+}
+
+void identity_absent(struct buf *b, struct str path)
+{
+	buf_char(b, 'a');
+	put64(b, path.n);
+	buf_str(b, path);
+}
+
+void identity_version(struct buf *b, uint64_t session, uint64_t seq)
+{
+	buf_char(b, 'v');
+	put64(b, session);
+	put64(b, seq);
+}
+
+void identity_unseen(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k)
+{
+	buf_char(b, has_fp ? 'u' : 'n');
+	if (has_fp) {
+		put64(b, size);
+		put64(b, (uint64_t)mtime);
+	}
+	put64(b, k);
+}
+
+void identity_exec(struct buf *b, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n)
+{
+	buf_char(b, 'x');
+	put64(b, boot.n);
+	buf_str(b, boot);
+	put64(b, pidns);
+	put64(b, pid);
+	put64(b, (uint64_t)started);
+	put64(b, n);
+}
+
+struct id_hash identity_hash(const struct buf *b)
+{
+	XXH128_hash_t h = XXH3_128bits(b->p, b->n);
+	return (struct id_hash){h.high64, h.low64};
+}
+
+void identity_text(char kind, struct id_hash h, struct pubid *ret)
+{
+	snprintf(ret->text, sizeof(ret->text), "%c%016llx%08llx", kind, (unsigned long long)h.hi, (unsigned long long)(h.lo >> 32));
+}

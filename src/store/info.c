@@ -1,0 +1,516 @@
+/* info.c - what there is: runs, executions, files, versions. */
+#include "store/read.h"
+
+#include "event/env.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Strings gather in one buffer, which may move: they are remembered as places in it, and made into strings at the end. */
+struct place {
+	size_t at, n;
+};
+static struct place put_str(struct buf *b, struct str s)
+{
+	struct place p = {b->n, s.n};
+	buf_str(b, s);
+	return p;
+}
+static struct str str_at(const struct buf *b, struct place p)
+{
+	return b->failed || !p.n ? str_of("") : str_n(b->p + p.at, p.n);
+}
+static int put_list(struct store *s, struct buf *b, struct str packed, struct place *ret, size_t *ret_count)
+{
+	size_t at = b->n;
+	int rc = plist_expand(s, packed, b, ret_count);
+	*ret = (struct place){at, b->n - at};
+	return rc;
+}
+static struct strlist list_at(const struct buf *b, struct place p, size_t count)
+{
+	return (struct strlist){.count = b->failed ? 0 : count, .raw = str_at(b, p)};
+}
+
+/* ---- runs ----------------------------------------------------------------------------------------------------------------------- */
+
+enum { RUN_IS = 1, RUN_BEGAN, RUN_ENDED };
+
+struct run_view {
+	bool began, ended;
+	struct gkey_row began_key, ended_key;
+	int64_t first;
+	uint64_t outer, cwd, user, group, uid, gid, session; /* dict; session: row of one that is the run's */
+	struct str argv, hostinfo, labels; /* packed */
+	uint64_t exec, ending, code, cpu, traps;
+	struct ids sessions;
+};
+
+static bool earlier(const struct gkey_row *a, const struct gkey_row *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time;
+	return a->session != b->session ? a->session < b->session : a->seq < b->seq;
+}
+
+static int view_of_run(struct store *s, struct str info, struct run_view *v)
+{
+	struct cur c = cur_of(info);
+	struct pproc_section sec;
+	int rc;
+	v->first = TIME_NEVER;
+	while ((rc = pproc_section_next(&c, &sec)) == 1) {
+		const struct ssession *session = store_session(s, sec.session);
+		struct cur b = cur_of(sec.body);
+		if (ids_add(&v->sessions, sec.session) < 0)
+			return -ENOMEM;
+		while (cur_more(&b)) {
+			uint64_t kind = cur_u(&b);
+			struct gkey_row key = {time_add(s->base, cur_z(&b)), session ? session->number : 0, 0};
+			if (key.time < v->first)
+				v->first = key.time;
+			if (kind == RUN_IS) {
+				v->session = sec.session;
+				continue;
+			}
+			key.seq = cur_u(&b);
+			struct run_view n = {0};
+			if (kind == RUN_BEGAN) {
+				n.outer = cur_u(&b);
+				n.cwd = cur_u(&b);
+				n.user = cur_u(&b);
+				n.group = cur_u(&b);
+				n.uid = cur_u(&b);
+				n.gid = cur_u(&b);
+				n.argv = cur_str(&b);
+				n.hostinfo = cur_str(&b);
+				n.labels = cur_str(&b);
+				if (v->began && !earlier(&key, &v->began_key))
+					continue;
+				v->began = true;
+				v->began_key = key;
+				v->outer = n.outer;
+				v->cwd = n.cwd;
+				v->user = n.user;
+				v->group = n.group;
+				v->uid = n.uid;
+				v->gid = n.gid;
+				v->argv = n.argv;
+				v->hostinfo = n.hostinfo;
+				v->labels = n.labels;
+				v->session = sec.session;
+			} else {
+				n.exec = cur_u(&b);
+				n.ending = cur_u(&b);
+				n.code = cur_u(&b);
+				n.cpu = cur_u(&b);
+				n.traps = cur_u(&b);
+				if (v->ended && !earlier(&key, &v->ended_key))
+					continue;
+				v->ended = true;
+				v->ended_key = key;
+				v->exec = n.exec;
+				v->ending = n.ending;
+				v->code = n.code;
+				v->cpu = n.cpu;
+				v->traps = n.traps;
+			}
+		}
+		if (b.bad)
+			return -ENOTRECOVERABLE;
+	}
+	return rc;
+}
+
+/* The column info of a session after what index.h's ix_session reads: gaps of the whole session, as bits. */
+static int session_gaps(struct store *s, uint64_t session, uint64_t *ret)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_session_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)session);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		struct cur c = cur_of(column_str(st, 1));
+		for (int i = 0; i < 9; i++) /* host boot pidns run tool mode last flags began */
+			cur_u(&c);
+		for (uint64_t n = cur_u(&c); n && !c.bad; n--) {
+			cur_u(&c);
+			cur_u(&c);
+			cur_u(&c);
+		}
+		for (int list = 0; list < 2; list++)
+			for (uint64_t n = cur_u(&c); n && !c.bad; n--)
+				cur_u(&c);
+		for (uint64_t n = cur_u(&c); n && !c.bad; n--) {
+			uint64_t reason = cur_u(&c);
+			*ret |= reason < 64 ? (uint64_t)1 << reason : 0;
+			cur_u(&c);
+			cur_z(&c);
+			if (cur_u(&c))
+				cur_z(&c);
+			cur_u(&c);
+		}
+		rc = c.bad ? -ENOTRECOVERABLE : 0;
+	}
+	sqlite3_reset(st);
+	return rc;
+}
+
+static uint64_t gap_bits(const struct process_view *v, uint32_t n)
+{
+	uint64_t bits = 0;
+	for (size_t i = 0; i < v->gaps.n; i++)
+		if (v->gaps.v[i].fact.n == n && v->gaps.v[i].fact.reason < 64)
+			bits |= (uint64_t)1 << v->gaps.v[i].fact.reason;
+	return bits;
+}
+
+/* Counting looks at every execution of the run, so it is done once per run and handle. */
+static int count_run(struct store *s, store_id run, struct run_counts *ret)
+{
+	struct reader *r = store_reader(s);
+	if (!r)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->counts.n; i++)
+		if (r->counts.v[i].run == run) {
+			*ret = r->counts.v[i];
+			return 0;
+		}
+	struct ids used = {0}, made = {0}, processes = {0};
+	struct edges e = {0};
+	struct run_counts n = {.run = run};
+	int rc = lists_get(s, list_key(LIST_RUN, run), &processes);
+	ids_sort(&processes);
+	for (size_t i = 0; rc >= 0 && i < processes.n; i++) {
+		rc = read_process(s, processes.v[i], &r->a);
+		for (size_t x = 0; rc == 1 && x < r->a.execs.n; x++) {
+			if (view_run(&r->a, &r->a.execs.v[x]) != run)
+				continue;
+			uint64_t id = exec_id(processes.v[i], r->a.execs.v[x].n);
+			n.executions++;
+			n.gaps |= gap_bits(&r->a, r->a.execs.v[x].n);
+			if (store_uses(s, id, &e) == 0)
+				for (size_t k = 0; rc == 1 && k < e.n; k++)
+					rc = ids_add(&used, e.v[k].to) < 0 ? -ENOMEM : 1;
+			if (store_outputs(s, id, &e) == 0)
+				for (size_t k = 0; rc == 1 && k < e.n; k++)
+					rc = ids_add(&made, e.v[k].to) < 0 ? -ENOMEM : 1;
+		}
+	}
+	ids_sort(&used);
+	ids_sort(&made);
+	for (size_t i = 0, k = 0; i < used.n; i++) {
+		while (k < made.n && made.v[k] < used.v[i])
+			k++;
+		n.inputs += k == made.n || made.v[k] != used.v[i];
+	}
+	n.outputs = made.n;
+	free(used.v);
+	free(made.v);
+	free(processes.v);
+	edges_release(&e);
+	if (rc < 0)
+		return rc;
+	struct run_counts *slot = vec_add(&r->counts);
+	if (slot)
+		*slot = n;
+	*ret = n;
+	return 0;
+}
+
+int store_run(struct store *s, store_id id, struct run_info *ret)
+{
+	struct reader *r = store_reader(s);
+	sqlite3_stmt *st = store_stmt(s, SQL_run_get, NULL);
+	if (!r || !st)
+		return -ENOMEM;
+	struct buf *text = &r->run_text, info = {0};
+	struct run_view v = {0};
+	struct place ulid = {0}, outer, cwd, user, group, host, mode, argv, hostinfo = {0}, labels = {0};
+	size_t nargv = 0, nhost = 0, nlabels = 0;
+	buf_reset(text);
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		ulid = put_str(text, column_str(st, 0));
+		buf_str(&info, column_str(st, 1));
+	}
+	sqlite3_reset(st);
+	if (rc == 1)
+		rc = view_of_run(s, buf_view(&info), &v);
+	else
+		goto out;
+	if (rc < 0)
+		goto out;
+	const struct ssession *session = store_session(s, v.session);
+	outer = put_str(text, store_word(s, v.outer));
+	cwd = put_str(text, store_word(s, v.cwd));
+	user = put_str(text, store_word(s, v.user));
+	group = put_str(text, store_word(s, v.group));
+	host = put_str(text, store_word(s, session ? session->host : 0));
+	mode = put_str(text, store_word(s, session ? session->mode : 0));
+	rc = put_list(s, text, v.argv, &argv, &nargv);
+	if (rc == 0)
+		rc = put_list(s, text, v.hostinfo, &hostinfo, &nhost);
+	if (rc == 0)
+		rc = put_list(s, text, v.labels, &labels, &nlabels);
+	struct run_counts n = {0};
+	if (rc == 0)
+		rc = count_run(s, id, &n);
+	for (size_t i = 0; rc == 0 && i < v.sessions.n; i++)
+		rc = session_gaps(s, v.sessions.v[i], &n.gaps);
+	if (rc == 0 && text->failed)
+		rc = -ENOMEM;
+	if (rc < 0)
+		goto out;
+	*ret = (struct run_info){.id = id,
+							 .ulid = str_at(text, ulid),
+							 .outer = str_at(text, outer),
+							 .cwd = str_at(text, cwd),
+							 .user = str_at(text, user),
+							 .group = str_at(text, group),
+							 .host = str_at(text, host),
+							 .mode = str_at(text, mode),
+							 .argv = list_at(text, argv, nargv),
+							 .hostinfo = list_at(text, hostinfo, nhost),
+							 .labels = list_at(text, labels, nlabels),
+							 .start = v.began ? v.began_key.time : v.first,
+							 .end = v.ended ? v.ended_key.time : TIME_NONE,
+							 .ending = v.ending,
+							 .code = v.code,
+							 .inputs = n.inputs,
+							 .outputs = n.outputs,
+							 .executions = n.executions,
+							 .gaps = n.gaps,
+							 .recorder_cpu = v.cpu,
+							 .traps = v.traps};
+	rc = 1;
+out:
+	free(v.sessions.v);
+	buf_release(&info);
+	return rc;
+}
+
+/* ---- executions ----------------------------------------------------------------------------------------------------------------- */
+
+/* The run's user and group, where the execution has the same numbers. */
+static void user_names(struct store *s, uint64_t run, const struct pproc_exec *f, struct buf *text, struct place *user, struct place *group)
+{
+	char number[24];
+	struct run_view v = {0};
+	struct buf info = {0};
+	sqlite3_stmt *st = store_stmt(s, SQL_run_get, NULL);
+	if (st) {
+		sqlite3_bind_int64(st, 1, (int64_t)run);
+		if (store_step(s, st, NULL) == 1)
+			buf_str(&info, column_str(st, 1));
+		sqlite3_reset(st);
+	}
+	bool known = view_of_run(s, buf_view(&info), &v) == 0 && v.began;
+	if (known && v.uid == f->uid && v.user) {
+		*user = put_str(text, store_word(s, v.user));
+	} else {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->uid);
+		*user = put_str(text, str_of(number));
+	}
+	if (known && v.gid == f->gid && v.group) {
+		*group = put_str(text, store_word(s, v.group));
+	} else {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)f->gid);
+		*group = put_str(text, str_of(number));
+	}
+	free(v.sessions.v);
+	buf_release(&info);
+}
+
+/* Job, step and rank from the environment (B11). */
+static void find_roles(const struct strlist *env, struct str ret[3])
+{
+	unsigned best[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+	struct str e;
+	for (size_t pos = 0; strlist_next(env, &pos, &e);) {
+		const char *eq = e.n ? memchr(e.p, '=', e.n) : NULL;
+		enum env_role role;
+		unsigned rank;
+		if (!eq || !env_role(str_n(e.p, (size_t)(eq - e.p)), &role, &rank) || rank >= best[role])
+			continue;
+		best[role] = rank;
+		ret[role] = str_n(eq + 1, e.n - (size_t)(eq + 1 - e.p));
+	}
+}
+
+static store_id parent_of(struct store *s, struct reader *r, uint32_t n)
+{
+	for (size_t i = 1; i < r->a.execs.n; i++)
+		if (r->a.execs.v[i].n == n)
+			return exec_id(r->a.id, r->a.execs.v[i - 1].n);
+	const struct view_fork *first = NULL;
+	for (size_t i = 0; i < r->a.forks.n; i++)
+		if (r->a.forks.v[i].fact.parent && (!first || earlier(&r->a.forks.v[i].key, &first->key)))
+			first = &r->a.forks.v[i];
+	if (!first)
+		return 0;
+	bool self = first->fact.parent == r->a.id;
+	if (!self && read_process(s, first->fact.parent, &r->b) != 1)
+		return 0;
+	return exec_id(first->fact.parent, view_exec_at(self ? &r->a : &r->b, first->fact.time)->n);
+}
+
+int store_exec(struct store *s, store_id id, struct exec_info *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_process(s, exec_process(id), &r->a) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	const struct view_exec *e = view_exec(&r->a, exec_n(id));
+	if (!e)
+		return 0;
+	struct buf *text = &r->exec_text;
+	struct place argv = {0}, env = {0}, cwd, host, user = {0}, group = {0};
+	size_t nargv = 0, nenv = 0;
+	buf_reset(text);
+	uint64_t run = view_run(&r->a, e);
+	const struct ssession *session = store_session(s, e->session);
+	host = put_str(text, store_word(s, session ? session->host : 0));
+	cwd = put_str(text, store_word(s, e->fact.cwd));
+	rc = put_list(s, text, e->fact.argv, &argv, &nargv);
+	if (rc == 0) {
+		struct buf packed = {0};
+		buf_str(&packed, store_word(s, e->fact.env));
+		rc = put_list(s, text, buf_view(&packed), &env, &nenv);
+		buf_release(&packed);
+	}
+	if (rc == 0 && e->told)
+		user_names(s, run, &e->fact, text, &user, &group);
+	struct id_hash h;
+	store_id parent = rc == 0 ? parent_of(s, r, e->n) : 0;
+	if (rc == 0)
+		rc = hash_of_exec(s, id, &h);
+	if (rc == 0)
+		rc = -ENOTRECOVERABLE;
+	if (rc < 0 || text->failed)
+		return rc < 0 ? rc : -ENOMEM;
+	e = view_exec(&r->a, exec_n(id));
+	*ret = (struct exec_info){.id = id,
+							  .run = run,
+							  .parent = parent,
+							  .pid = r->a.p.pid,
+							  .n = e->n,
+							  .exe = e->fact.exe,
+							  .script = e->fact.script,
+							  .argv = list_at(text, argv, nargv),
+							  .env = list_at(text, env, nenv),
+							  .cwd = str_at(text, cwd),
+							  .host = str_at(text, host),
+							  .user = str_at(text, user),
+							  .group = str_at(text, group),
+							  .job = str_of(""),
+							  .step = str_of(""),
+							  .rank = str_of(""),
+							  .uid = e->fact.uid,
+							  .gid = e->fact.gid,
+							  .start = e->start,
+							  .end = e->end,
+							  .gaps = gap_bits(&r->a, e->n)};
+	identity_text('x', h, &ret->pub);
+	struct str roles[3] = {ret->job, ret->step, ret->rank};
+	find_roles(&ret->env, roles);
+	ret->job = roles[ENV_ROLE_job];
+	ret->step = roles[ENV_ROLE_step];
+	ret->rank = roles[ENV_ROLE_rank];
+	if (r->a.exited && e->n == r->a.execs.v[r->a.execs.n - 1].n) {
+		const struct pproc_exit *x = &r->a.exit;
+		ret->ending = x->ending;
+		ret->code = x->code;
+		ret->known = x->known;
+		ret->cpu = x->figure[0];
+		ret->user_time = x->figure[1];
+		ret->system_time = x->figure[2];
+		ret->rss = x->figure[3];
+		ret->rchar = x->figure[4];
+		ret->wchar_ = x->figure[5];
+		ret->read_bytes = x->figure[6];
+		ret->write_bytes = x->figure[7];
+	}
+	return 1;
+}
+
+/* ---- files and versions ----------------------------------------------------------------------------------------------------------- */
+
+int store_file(struct store *s, store_id id, struct file_info *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_file(s, id, &r->file) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	struct buf *text = &r->file_text;
+	struct pfile *f = &r->file;
+	const struct sdomain *d = f->domain ? store_domain(s, f->domain) : NULL;
+	struct id_hash h;
+	bool named;
+	buf_reset(text);
+	struct place domain = put_str(text, d ? str_n(d->name, d->name_n) : str_of("")), path = {text->n, 0};
+	rc = read_file_path(s, id, f, text, &named);
+	path.n = text->n - path.at;
+	if (rc == 0)
+		rc = hash_of_file(s, id, f, &h);
+	if (rc < 0 || text->failed)
+		return rc < 0 ? rc : -ENOMEM;
+	*ret = (struct file_info){.id = id,
+							  .kind = f->kind,
+							  .path = str_at(text, path),
+							  .named = named,
+							  .domain = str_at(text, domain),
+							  .ino = f->ino,
+							  .gen = f->gen,
+							  .versions = f->nversion,
+							  .flags = d && d->network};
+	identity_text('f', h, &ret->pub);
+	return 1;
+}
+
+int store_version(struct store *s, store_id id, struct version_info *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_version(s, id, &r->ver, &r->file) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	const struct pver *v = &r->ver;
+	const struct pfp *fp = v->fp && v->fp <= r->file.fps.n ? &r->file.fps.v[v->fp - 1] : NULL;
+	buf_reset(&r->identity);
+	identity_of_version(s, &r->file, v, &r->identity);
+	*ret = (struct version_info){.id = id,
+								 .file = version_file(id),
+								 .n = version_n(id),
+								 .origin = pver_origin(v) == 0 ? ORIGIN_OBSERVED : pver_origin(v) == 1 ? ORIGIN_UNOBSERVED : ORIGIN_EXTERNAL,
+								 .has_size = fp != NULL,
+								 .size = fp ? fp->size : 0,
+								 .mtime = fp ? fp->mtime : TIME_NONE,
+								 .start = v->start,
+								 .end = v->end};
+	identity_text('v', identity_hash(&r->identity), &ret->pub);
+	return 1;
+}
+
+int store_exec_script(struct store *s, store_id id, store_id *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_process(s, exec_process(id), &r->a) : -ENOMEM;
+	const struct view_exec *e = rc > 0 ? view_exec(&r->a, exec_n(id)) : NULL;
+	if (e)
+		*ret = e->fact.script;
+	return rc < 0 ? rc : e != NULL;
+}
+
+int store_view_begin(struct store *s)
+{
+	return sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK ? 0 : -EBUSY;
+}
+
+void store_view_end(struct store *s)
+{
+	if (!sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+}

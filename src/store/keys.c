@@ -1,0 +1,251 @@
+/* keys.c - from a hash to the rows filed under it.
+ *
+ * A B-tree row per key would cost 13 to 17 bytes and a separate insert each; here a row holds a few hundred entries in order of
+ * (hash, row), as differences, so that many keys are added by one merge. Key of a chunk: kind << 32 | its first hash;
+ * all entries of one hash are in one chunk. */
+#include "store/store_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define CHUNK_MAX 800 /* entries; a chunk of more is split in two */
+
+static int64_t chunk_key(enum key_kind kind, uint32_t hash)
+{
+	return (int64_t)kind << 32 | hash;
+}
+
+static int entry_cmp(const void *pa, const void *pb)
+{
+	const struct key_entry *a = pa, *b = pb;
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+void key_cursor_release(struct key_cursor *c)
+{
+	vec_release(&c->v);
+	*c = (struct key_cursor){0};
+}
+
+static int decode(struct key_cursor *c, int64_t key, struct str pack)
+{
+	const unsigned char *p = (const unsigned char *)pack.p, *end = p + pack.n;
+	uint64_t hash = (uint32_t)key, dh, id;
+	c->v.n = 0;
+	while (p < end) {
+		struct key_entry *e = vec_add(&c->v);
+		if (!e)
+			return -ENOMEM;
+		if (!varint_get(&p, end, &dh) || !varint_get(&p, end, &id))
+			return -ENOTRECOVERABLE;
+		hash += dh;
+		*e = (struct key_entry){(uint32_t)hash, id};
+	}
+	return 0;
+}
+
+/* The chunk that a hash belongs to (the last that begins at or before it) into c; c->from = -1 where there is none. */
+static int load(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err)
+{
+	if (c->from >= 0 && c->kind == kind && chunk_key(kind, hash) >= c->from && hash < c->to)
+		return 0;
+	sqlite3_stmt *st = store_stmt(s, SQL_key_at, err);
+	if (!st)
+		return -EIO;
+	c->kind = kind;
+	c->from = -1;
+	c->v.n = 0;
+	c->to = 0;
+	sqlite3_bind_int64(st, 1, chunk_key(kind, hash));
+	int rc = store_step(s, st, err);
+	if (rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind) {
+		int64_t key = sqlite3_column_int64(st, 0);
+		rc = decode(c, key, column_str(st, 1));
+		if (rc == 0)
+			c->from = key;
+	}
+	sqlite3_reset(st);
+	if (rc < 0 || c->from < 0)
+		return rc < 0 ? rc : 0;
+	st = store_stmt(s, SQL_key_from, err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, c->from + 1);
+	rc = store_step(s, st, err);
+	c->to = rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind ? (uint32_t)sqlite3_column_int64(st, 0) : (uint64_t)UINT32_MAX + 1;
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
+static size_t lower(const struct key_cursor *c, uint32_t hash)
+{
+	size_t lo = 0, hi = c->v.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->v.v[mid].hash < hash)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err, size_t *ret_at, size_t *ret_n)
+{
+	*ret_at = *ret_n = 0;
+	int rc = load(s, c, kind, hash, err);
+	if (rc < 0 || c->from < 0)
+		return rc;
+	*ret_at = lower(c, hash);
+	while (*ret_at + *ret_n < c->v.n && c->v.v[*ret_at + *ret_n].hash == hash)
+		++*ret_n;
+	return 0;
+}
+
+int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t lo, uint32_t hi, struct err *err)
+{
+	VEC(struct key_entry) all = {0};
+	int rc = load(s, c, kind, lo, err);
+	uint64_t next = lo;
+	while (rc == 0 && next <= hi) {
+		if (c->from < 0) { /* nothing begins at or before it: the first that begins after */
+			sqlite3_stmt *st = store_stmt(s, SQL_key_from, err);
+			if (!st) {
+				rc = -EIO;
+				break;
+			}
+			sqlite3_bind_int64(st, 1, chunk_key(kind, (uint32_t)next));
+			rc = store_step(s, st, err);
+			int64_t key = rc == 1 ? sqlite3_column_int64(st, 0) : -1;
+			sqlite3_reset(st);
+			if (rc <= 0 || key >> 32 != kind || (uint32_t)key > hi)
+				break;
+			next = (uint32_t)key;
+			rc = load(s, c, kind, (uint32_t)next, err);
+			continue;
+		}
+		for (size_t i = 0; i < c->v.n; i++)
+			if (c->v.v[i].hash >= lo && c->v.v[i].hash <= hi) {
+				struct key_entry *e = vec_add(&all);
+				if (!e) {
+					rc = -ENOMEM;
+					break;
+				}
+				*e = c->v.v[i];
+			}
+		next = c->to;
+		if (next <= hi && rc == 0)
+			rc = load(s, c, kind, (uint32_t)next, err);
+	}
+	vec_release(&c->v);
+	c->v.v = all.v;
+	c->v.n = all.n;
+	c->v.cap = all.cap;
+	c->from = -1;
+	return rc < 0 ? rc : 0;
+}
+
+static int put_chunk(struct store *s, enum key_kind kind, const struct key_entry *v, size_t n, struct err *err)
+{
+	struct buf *b = &s->scratch;
+	buf_reset(b);
+	uint32_t hash = v[0].hash;
+	for (size_t i = 0; i < n; i++) {
+		buf_varint(b, v[i].hash - hash);
+		buf_varint(b, v[i].id);
+		hash = v[i].hash;
+	}
+	sqlite3_stmt *st = store_stmt(s, SQL_key_put, err);
+	if (!st || b->failed)
+		return -ENOMEM;
+	sqlite3_bind_int64(st, 1, chunk_key(kind, v[0].hash));
+	bind_str(st, 2, buf_view(b));
+	return store_run_stmt(s, st, err);
+}
+
+static int drop_chunk(struct store *s, int64_t key, struct err *err)
+{
+	sqlite3_stmt *st;
+	if (sqlite3_prepare_v2(s->db, "DELETE FROM key WHERE k = ?", -1, &st, NULL) != SQLITE_OK)
+		return store_db_error(s, err, "cannot write the index");
+	sqlite3_bind_int64(st, 1, key);
+	int rc = store_run_stmt(s, st, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Writes entries as chunks of at most CHUNK_MAX where hashes allow; `fill`: how full when there are many. */
+static int put_all(struct store *s, enum key_kind kind, const struct key_entry *v, size_t n, size_t fill, struct err *err)
+{
+	int rc = 0;
+	for (size_t at = 0; rc == 0 && at < n;) {
+		size_t take = n - at;
+		if (take > CHUNK_MAX) {
+			take = take < 2 * fill ? take / 2 : fill;
+			while (at + take < n && v[at + take].hash == v[at + take - 1].hash)
+				take++;
+		}
+		rc = put_chunk(s, kind, v + at, take, err);
+		at += take;
+	}
+	return rc;
+}
+
+int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err)
+{
+	struct key_cursor c = {.from = -1};
+	VEC(struct key_entry) merged = {0};
+	int rc = 0;
+	if (n)
+		qsort(v, n, sizeof(*v), entry_cmp);
+	for (size_t at = 0; rc == 0 && at < n;) {
+		rc = load(s, &c, kind, v[at].hash, err);
+		if (rc < 0)
+			break;
+		size_t to = at, i = 0;
+		uint64_t bound = c.from < 0 ? UINT32_MAX : c.to;
+		if (c.from < 0) { /* before the first chunk of the kind, if there is one */
+			sqlite3_stmt *st = store_stmt(s, SQL_key_from, err);
+			if (!st) {
+				rc = -EIO;
+				break;
+			}
+			sqlite3_bind_int64(st, 1, chunk_key(kind, v[at].hash));
+			rc = store_step(s, st, err);
+			bound = rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind ? (uint32_t)sqlite3_column_int64(st, 0)
+																		: (uint64_t)UINT32_MAX + 1;
+			sqlite3_reset(st);
+			if (rc < 0)
+				break;
+			rc = 0;
+		}
+		while (to < n && v[to].hash < bound)
+			to++;
+		merged.n = 0;
+		if (!vec_room(&merged, c.v.n + (to - at))) {
+			rc = -ENOMEM;
+			break;
+		}
+		size_t had = c.v.n;
+		while (i < c.v.n || at < to) {
+			int side = i == c.v.n ? 1 : at == to ? -1 : entry_cmp(&c.v.v[i], &v[at]);
+			const struct key_entry *e = side <= 0 ? &c.v.v[i] : &v[at];
+			if (!merged.n || entry_cmp(&merged.v[merged.n - 1], e))
+				merged.v[merged.n++] = *e;
+			i += side <= 0;
+			at += side >= 0;
+		}
+		if (merged.n != had || c.from < 0) {
+			if (c.from >= 0 && (uint32_t)c.from != merged.v[0].hash)
+				rc = drop_chunk(s, c.from, err);
+			if (rc == 0)
+				rc = put_all(s, kind, merged.v, merged.n, CHUNK_MAX * 3 / 4, err);
+		}
+		c.from = -1;
+	}
+	vec_release(&merged);
+	key_cursor_release(&c);
+	return rc;
+}

@@ -1,0 +1,688 @@
+#include "store/pack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define DAMAGED (-ENOTRECOVERABLE)
+
+/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+
+int pacc_section_next(struct cur *c, struct pacc_section *ret)
+{
+	if (!cur_more(c))
+		return c->bad ? DAMAGED : 0;
+	ret->session = cur_u(c);
+	ret->n = (uint32_t)cur_u(c);
+	ret->count = cur_u(c);
+	ret->body = cur_of(cur_str(c));
+	return c->bad ? DAMAGED : 1;
+}
+
+void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_section *sec, struct ids *uses)
+{
+	*r = (struct pacc_reader){.s = s, .body = sec->body, .start = s->base, .uses = uses};
+}
+
+int pacc_next(struct pacc_reader *r, struct pacc *ret)
+{
+	struct cur *c = &r->body;
+	if (!cur_more(c))
+		return c->bad ? DAMAGED : 0;
+	uint64_t bits = store_shape(r->s, cur_u(c));
+	struct pacc a = {.bits = bits, .count = 1, .access = VEC_NONE};
+	a.seq = r->seq += cur_u(c);
+	a.start = r->start = time_add(r->start, cur_z(c));
+	a.end = shape_get(bits, SHAPE_END, 2) == END_NEVER ? TIME_NEVER : time_add(a.start, (int64_t)cur_u(c));
+	a.self = a.file = r->self = (uint64_t)time_add((int64_t)r->self, cur_z(c));
+	if (shape_get(bits, SHAPE_OTHER, 1))
+		a.file = cur_u(c);
+	if (shape_get(bits, SHAPE_FPS, 1))
+		a.fps = (uint32_t)cur_u(c);
+	if (shape_get(bits, SHAPE_FPE, 1))
+		a.fpe = (uint32_t)cur_u(c);
+	if (shape_get(bits, SHAPE_COUNT, 1))
+		a.count = cur_u(c);
+	if (shape_get(bits, SHAPE_READ_BYTES, 1))
+		a.bytes_read = cur_u(c);
+	if (shape_get(bits, SHAPE_WRITTEN_BYTES, 1))
+		a.bytes_written = cur_u(c);
+	if (shape_get(bits, SHAPE_GEN, 1))
+		a.gen = (uint32_t)cur_u(c);
+	unsigned uses = shape_get(bits, SHAPE_USES, 2);
+	if (uses == 1) {
+		a.nuse = 1;
+		a.use = (uint32_t)cur_u(c);
+	} else if (uses) {
+		uint64_t n = cur_u(c), v = 0;
+		if (n > (uint64_t)(c->end - c->p))
+			return DAMAGED;
+		a.use = (uint32_t)r->uses->n;
+		a.nuse = (uint32_t)n;
+		while (n-- && !c->bad) {
+			uint64_t d = cur_u(c);
+			v += d >> 3;
+			if (ids_add(r->uses, v << 3 | (d & 7)) < 0)
+				return -ENOMEM;
+		}
+	}
+	*ret = a;
+	return c->bad ? DAMAGED : 1;
+}
+
+int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, const struct pacc *v, size_t count,
+			 const struct ids *uses, struct err *err)
+{
+	struct buf *b = &s->scratch2;
+	buf_reset(b);
+	int64_t start = s->base;
+	uint64_t seq = 0, self = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct pacc *a = &v[i];
+		uint64_t shape;
+		int rc = store_shape_id(s, a->bits, &shape, err);
+		if (rc < 0)
+			return rc;
+		if (!buf_room(b, 160))
+			return -ENOMEM;
+		unsigned char *p = (unsigned char *)b->p + b->n, *from = p;
+		p += varint_put(p, shape);
+		p += varint_put(p, a->seq - seq);
+		p += varint_put(p, zigzag(time_sub(a->start, start)));
+		if (shape_get(a->bits, SHAPE_END, 2) != END_NEVER)
+			p += varint_put(p, (uint64_t)time_sub(a->end, a->start));
+		p += varint_put(p, zigzag((int64_t)(a->self - self)));
+		if (shape_get(a->bits, SHAPE_OTHER, 1))
+			p += varint_put(p, a->file);
+		if (shape_get(a->bits, SHAPE_FPS, 1))
+			p += varint_put(p, a->fps);
+		if (shape_get(a->bits, SHAPE_FPE, 1))
+			p += varint_put(p, a->fpe);
+		if (shape_get(a->bits, SHAPE_COUNT, 1))
+			p += varint_put(p, a->count);
+		if (shape_get(a->bits, SHAPE_READ_BYTES, 1))
+			p += varint_put(p, a->bytes_read);
+		if (shape_get(a->bits, SHAPE_WRITTEN_BYTES, 1))
+			p += varint_put(p, a->bytes_written);
+		if (shape_get(a->bits, SHAPE_GEN, 1))
+			p += varint_put(p, a->gen);
+		unsigned many = shape_get(a->bits, SHAPE_USES, 2);
+		if (many == 1)
+			p += varint_put(p, a->use);
+		else if (many)
+			p += varint_put(p, a->nuse);
+		b->n += (size_t)(p - from);
+		uint64_t last = 0;
+		for (uint32_t k = 0; many == 2 && k < a->nuse; k++) {
+			uint64_t u = uses->v[a->use + k];
+			buf_varint(b, ((u >> 3) - last) << 3 | (u & 7));
+			last = u >> 3;
+		}
+		start = a->start;
+		seq = a->seq;
+		self = a->self;
+	}
+	buf_varint(out, session);
+	buf_varint(out, n);
+	buf_varint(out, count);
+	buf_varint(out, b->n);
+	buf_str(out, buf_view(b));
+	return b->failed || out->failed ? -ENOMEM : 0;
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------------- */
+
+static void key_get(struct cur *c, int64_t base, struct pkey *k)
+{
+	k->time = time_add(base, cur_z(c));
+	k->session = cur_u(c);
+	k->seq = cur_u(c);
+}
+
+static void key_put(struct buf *b, int64_t base, const struct pkey *k)
+{
+	buf_zigzag(b, time_sub(k->time, base));
+	buf_varint(b, k->session);
+	buf_varint(b, k->seq);
+}
+
+void pfile_release(struct pfile *f)
+{
+	vec_release(&f->paths);
+	vec_release(&f->fps);
+	*f = (struct pfile){0};
+}
+
+enum { HAS_PATH_KEY = 1, HAS_GROUP = 2 };
+
+/* gen is often a hash: 9 or 10 bytes as a varint, 8 as it is. */
+static void get_identity(struct cur *c, struct pfile *f, uint64_t *ret_has)
+{
+	uint64_t head = cur_u(c);
+	f->kind = head & 15;
+	*ret_has = head >> 4 & 3;
+	f->flags = head >> 6;
+	f->domain = cur_u(c);
+	f->ino = f->gen = f->path = 0;
+	if (!f->domain) {
+		f->path = cur_u(c);
+		return;
+	}
+	uint64_t ino = cur_u(c);
+	f->ino = ino >> 1;
+	if (ino & 1) {
+		if (c->end - c->p < 8) {
+			c->bad = true;
+			return;
+		}
+		for (unsigned i = 0; i < 8; i++)
+			f->gen |= (uint64_t)c->p[i] << (8 * i);
+		c->p += 8;
+	} else {
+		f->gen = cur_u(c);
+	}
+	if (f->ino == UINT64_MAX >> 1)
+		f->ino = cur_u(c);
+}
+
+int pfile_identity(struct str info, struct pfile *ret)
+{
+	struct cur c = cur_of(info);
+	uint64_t has;
+	get_identity(&c, ret, &has);
+	return c.bad ? DAMAGED : 0;
+}
+
+int pfile_get(struct store *s, struct str info, struct pfile *ret)
+{
+	struct cur c = cur_of(info);
+	uint64_t has;
+	get_identity(&c, ret, &has);
+	key_get(&c, s->base, &ret->kind_key);
+	ret->path_key = ret->group_key = (struct pkey){0};
+	ret->group = 0;
+	if (has & HAS_PATH_KEY) {
+		ret->path = cur_u(&c);
+		key_get(&c, s->base, &ret->path_key);
+	}
+	if (has & HAS_GROUP) {
+		ret->group = cur_u(&c);
+		key_get(&c, s->base, &ret->group_key);
+	}
+	ret->nversion = cur_u(&c);
+	ret->paths.n = ret->fps.n = 0;
+	uint64_t n = cur_u(&c), v = 0;
+	while (n-- && !c.bad) {
+		v = (uint64_t)time_add((int64_t)v, cur_z(&c));
+		if (ids_add(&ret->paths, v) < 0)
+			return -ENOMEM;
+	}
+	n = cur_u(&c);
+	int64_t t = s->base;
+	while (n-- && !c.bad) {
+		struct pfp *fp = vec_add(&ret->fps);
+		if (!fp)
+			return -ENOMEM;
+		uint64_t known = cur_u(&c);
+		fp->size = known >> 1 < INT64_MAX ? known >> 1 : cur_u(&c);
+		fp->mtime = known & 1 ? (t = time_add(t, cur_z(&c))) : TIME_NONE;
+	}
+	return c.bad ? DAMAGED : 0;
+}
+
+void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
+{
+	uint64_t has = (f->domain && f->path ? HAS_PATH_KEY : 0) | (f->group ? HAS_GROUP : 0);
+	buf_varint(out, f->kind | has << 4 | f->flags << 6);
+	buf_varint(out, f->domain);
+	if (!f->domain) {
+		buf_varint(out, f->path);
+	} else {
+		bool raw = f->gen >> 49, big = f->ino >= UINT64_MAX >> 1;
+		buf_varint(out, (big ? UINT64_MAX >> 1 : f->ino) << 1 | raw);
+		if (raw)
+			for (unsigned i = 0; i < 8; i++)
+				buf_char(out, (char)(f->gen >> (8 * i)));
+		else
+			buf_varint(out, f->gen);
+		if (big)
+			buf_varint(out, f->ino);
+	}
+	key_put(out, s->base, &f->kind_key);
+	if (has & HAS_PATH_KEY) {
+		buf_varint(out, f->path);
+		key_put(out, s->base, &f->path_key);
+	}
+	if (has & HAS_GROUP) {
+		buf_varint(out, f->group);
+		key_put(out, s->base, &f->group_key);
+	}
+	buf_varint(out, f->nversion);
+	buf_varint(out, f->paths.n);
+	uint64_t v = 0;
+	for (size_t i = 0; i < f->paths.n; i++) {
+		buf_zigzag(out, (int64_t)(f->paths.v[i] - v));
+		v = f->paths.v[i];
+	}
+	buf_varint(out, f->fps.n);
+	int64_t t = s->base;
+	for (size_t i = 0; i < f->fps.n; i++) {
+		const struct pfp *fp = &f->fps.v[i];
+		bool known = fp->mtime != TIME_NONE, big = fp->size >= INT64_MAX;
+		buf_varint(out, (big ? (uint64_t)INT64_MAX : fp->size) << 1 | known);
+		if (big)
+			buf_varint(out, fp->size);
+		if (known) {
+			buf_zigzag(out, time_sub(fp->mtime, t));
+			t = fp->mtime;
+		}
+	}
+}
+
+/* ---- versions ------------------------------------------------------------------------------------------------------------ */
+
+void pver_release(struct pver *v)
+{
+	vec_release(&v->gens);
+	vec_release(&v->ders);
+}
+
+enum { GEN_MUST = 0, GEN_VIA = 1, GEN_API = 4, GEN_MODE = 8, GEN_COUNT = 16, GEN_BYTES = 17, GEN_SPAN = 18 };
+
+int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
+{
+	if (!cur_more(c))
+		return c->bad ? DAMAGED : 0;
+	v->flags = cur_u(c);
+	v->k = v->session = v->seq = 0;
+	if (v->flags >> PVER_UNSEEN & 1) {
+		v->k = cur_u(c);
+	} else {
+		v->session = cur_u(c);
+		v->seq = cur_u(c);
+	}
+	v->fp = v->flags >> PVER_FP & 1 ? (uint32_t)cur_u(c) : 0;
+	v->start = *t = time_add(*t, cur_z(c));
+	v->end = v->flags >> PVER_NEVER & 1 ? TIME_NEVER : time_add(v->start, (int64_t)cur_u(c));
+	v->gens.n = v->ders.n = 0;
+	uint64_t n = v->flags >> PVER_GENS & 3;
+	n = n == 2 ? cur_u(c) : n;
+	for (uint64_t process = 0; n && !c->bad; n--) {
+		struct pgen *g = vec_add(&v->gens);
+		if (!g)
+			return -ENOMEM;
+		uint64_t b = cur_u(c);
+		process = (uint64_t)time_add((int64_t)process, cur_z(c));
+		*g = (struct pgen){.exec = exec_id(process, cur_u(c)),
+						   .must = b >> GEN_MUST & 1,
+						   .via = b >> GEN_VIA & 7,
+						   .api = b >> GEN_API & 15,
+						   .mode = b >> GEN_MODE & 0xff,
+						   .lo = v->start,
+						   .hi = v->end,
+						   .count = 1};
+		if (b >> GEN_COUNT & 1)
+			g->count = cur_u(c);
+		if (b >> GEN_BYTES & 1) {
+			g->bytes = cur_u(c);
+			g->has_bytes = true;
+		}
+		if (b >> GEN_SPAN & 1) {
+			g->lo = time_add(v->start, cur_z(c));
+			uint64_t d = cur_u(c);
+			g->hi = d ? time_add(g->lo, (int64_t)(d - 1)) : TIME_NEVER;
+		}
+	}
+	n = v->flags >> PVER_DERS & 3;
+	n = n == 2 ? cur_u(c) : n;
+	for (; n && !c->bad; n--) {
+		struct pder *d = vec_add(&v->ders);
+		if (!d)
+			return -ENOMEM;
+		uint64_t b = cur_u(c);
+		uint64_t from = b >> 4 & 1 ? cur_u(c) : file;
+		*d = (struct pder){version_id(from, cur_u(c)), b >> 3 & 1, b & 7};
+	}
+	return c->bad ? DAMAGED : 1;
+}
+
+void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
+{
+	const uint64_t derived = ~((uint64_t)1 << PVER_FP | (uint64_t)1 << PVER_NEVER | (uint64_t)3 << PVER_GENS |
+							   (uint64_t)3 << PVER_DERS);
+	uint64_t gens = v->gens.n > 1 ? 2 : v->gens.n, ders = v->ders.n > 1 ? 2 : v->ders.n;
+	bool never = v->end == TIME_NEVER;
+	buf_varint(out, (v->flags & derived) | (uint64_t)(v->fp != 0) << PVER_FP | (uint64_t)never << PVER_NEVER | gens << PVER_GENS |
+						ders << PVER_DERS);
+	if (v->flags >> PVER_UNSEEN & 1) {
+		buf_varint(out, v->k);
+	} else {
+		buf_varint(out, v->session);
+		buf_varint(out, v->seq);
+	}
+	if (v->fp)
+		buf_varint(out, v->fp);
+	buf_zigzag(out, time_sub(v->start, *t));
+	*t = v->start;
+	if (!never)
+		buf_varint(out, (uint64_t)time_sub(v->end, v->start));
+	if (gens == 2)
+		buf_varint(out, v->gens.n);
+	uint64_t process = 0;
+	for (size_t i = 0; i < v->gens.n; i++) {
+		const struct pgen *g = &v->gens.v[i];
+		bool span = g->lo != v->start || g->hi != v->end;
+		buf_varint(out, (uint64_t)g->must << GEN_MUST | (uint64_t)(g->via & 7) << GEN_VIA | (uint64_t)(g->api & 15) << GEN_API |
+							(uint64_t)(g->mode & 0xff) << GEN_MODE | (uint64_t)(g->count != 1) << GEN_COUNT |
+							(uint64_t)g->has_bytes << GEN_BYTES | (uint64_t)span << GEN_SPAN);
+		buf_zigzag(out, (int64_t)(exec_process(g->exec) - process));
+		process = exec_process(g->exec);
+		buf_varint(out, exec_n(g->exec));
+		if (g->count != 1)
+			buf_varint(out, g->count);
+		if (g->has_bytes)
+			buf_varint(out, g->bytes);
+		if (span) {
+			buf_zigzag(out, time_sub(g->lo, v->start));
+			buf_varint(out, g->hi == TIME_NEVER ? 0 : (uint64_t)time_sub(g->hi, g->lo) + 1);
+		}
+	}
+	if (ders == 2)
+		buf_varint(out, v->ders.n);
+	for (size_t i = 0; i < v->ders.n; i++) {
+		const struct pder *d = &v->ders.v[i];
+		bool other = version_file(d->version) != file;
+		buf_varint(out, (uint64_t)other << 4 | (uint64_t)d->must << 3 | (d->via & 7));
+		if (other)
+			buf_varint(out, version_file(d->version));
+		buf_varint(out, version_n(d->version));
+	}
+}
+
+int prd_next(struct cur *c, struct prd *last, struct prd *ret)
+{
+	if (!cur_more(c))
+		return c->bad ? DAMAGED : 0;
+	uint64_t d = cur_u(c), n = d & 3;
+	uint64_t process = (uint64_t)time_add((int64_t)exec_process(last->exec), unzigzag(d >> 2));
+	if (n == 3)
+		n += cur_u(c);
+	ret->exec = exec_id(process, n);
+	ret->n = (uint32_t)cur_u(c);
+	*last = *ret;
+	return c->bad ? DAMAGED : 1;
+}
+
+void prd_put(struct buf *out, struct prd *last, const struct prd *v)
+{
+	uint32_t n = exec_n(v->exec);
+	buf_varint(out, zigzag((int64_t)(exec_process(v->exec) - exec_process(last->exec))) << 2 | (n < 3 ? n : 3));
+	if (n >= 3)
+		buf_varint(out, n - 3);
+	buf_varint(out, v->n);
+	*last = *v;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------------------- */
+
+enum { FACT_RENAME_OLD = 7 }; /* in place of the op: this path is the old one */
+
+int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret)
+{
+	if (!cur_more(c))
+		return c->bad ? DAMAGED : 0;
+	uint64_t head = cur_u(c);
+	*ret = (struct pname_fact){.op = head & 7, .session = head >> 3};
+	ret->time = time_add(s->base, cur_z(c));
+	ret->seq = cur_u(c);
+	ret->file = cur_u(c);
+	if (ret->op == FACT_RENAME_OLD) {
+		ret->op = TERM_nameop_rename;
+		ret->is_old = true;
+	}
+	if (ret->op == TERM_nameop_rename)
+		ret->other = cur_u(c);
+	return c->bad ? DAMAGED : 1;
+}
+
+void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f)
+{
+	buf_varint(out, f->session << 3 | (f->is_old ? FACT_RENAME_OLD : f->op));
+	buf_zigzag(out, time_sub(f->time, s->base));
+	buf_varint(out, f->seq);
+	buf_varint(out, f->file);
+	if (f->op == TERM_nameop_rename)
+		buf_varint(out, f->other);
+}
+
+int pname_next(struct store *s, struct cur *c, struct pname *ret)
+{
+	if (!cur_more(c))
+		return c->bad ? DAMAGED : 0;
+	ret->host = cur_u(c);
+	ret->file = cur_u(c);
+	ret->from = time_add(s->base, cur_z(c));
+	uint64_t d = cur_u(c);
+	ret->to = d ? time_add(ret->from, (int64_t)(d - 1)) : TIME_NEVER;
+	return c->bad ? DAMAGED : 1;
+}
+
+void pname_put(struct store *s, struct buf *out, const struct pname *n)
+{
+	buf_varint(out, n->host);
+	buf_varint(out, n->file);
+	buf_zigzag(out, time_sub(n->from, s->base));
+	buf_varint(out, n->to == TIME_NEVER ? 0 : (uint64_t)time_sub(n->to, n->from) + 1);
+}
+
+int path_names(struct store *s, struct str facts, struct str names, int (*say)(void *arg, const struct pname *n), void *arg)
+{
+	struct cur c = cur_of(names);
+	struct pname n;
+	int rc;
+	while ((rc = pname_next(s, &c, &n)) == 1) {
+		int stop = say(arg, &n);
+		if (stop)
+			return stop;
+	}
+	if (rc < 0 || names.n)
+		return rc;
+	/* A plain path with one fact: the name is that fact. */
+	c = cur_of(facts);
+	uint64_t flags = cur_u(&c);
+	struct pname_fact f;
+	if (c.bad || (flags & (PPATH_PLAIN | PPATH_MUTE)) != PPATH_PLAIN || (rc = pname_fact_next(s, &c, &f)) != 1)
+		return rc;
+	const struct ssession *session = store_session(s, f.session);
+	n = (struct pname){session ? session->host : 0, f.file, f.time, TIME_NEVER};
+	return say(arg, &n);
+}
+
+/* ---- processes ------------------------------------------------------------------------------------------------------------ */
+
+int pproc_get(struct store *s, struct cur *c, struct pproc *ret)
+{
+	ret->boot = cur_u(c);
+	ret->pidns = cur_u(c);
+	ret->pid = cur_u(c);
+	ret->started = time_add(s->base, cur_z(c));
+	return c->bad ? DAMAGED : 0;
+}
+
+void pproc_put(struct store *s, struct buf *out, const struct pproc *p)
+{
+	buf_varint(out, p->boot);
+	buf_varint(out, p->pidns);
+	buf_varint(out, p->pid);
+	buf_zigzag(out, time_sub(p->started, s->base));
+}
+
+int pproc_section_next(struct cur *c, struct pproc_section *ret)
+{
+	if (!cur_more(c))
+		return c->bad ? DAMAGED : 0;
+	ret->session = cur_u(c);
+	ret->body = cur_str(c);
+	return c->bad ? DAMAGED : 1;
+}
+
+int pproc_fact_next(struct cur *c, int64_t *t, struct pproc_fact *ret)
+{
+	if (!cur_more(c))
+		return c->bad ? DAMAGED : 0;
+	uint64_t head = cur_u(c);
+	ret->kind = head & 7;
+	int64_t at = *t = time_add(*t, cur_z(c));
+	uint64_t seq = cur_u(c);
+	switch (ret->kind) {
+	case PPROC_FORK:
+		ret->fork = (struct pproc_fork){.time = at, .seq = seq, .forked = TIME_NONE};
+		ret->fork.parent = cur_u(c);
+		ret->fork.run = cur_u(c);
+		if (head >> 3 & 1)
+			ret->fork.forked = time_sub(at, cur_z(c));
+		break;
+	case PPROC_EXEC:
+		ret->exec = (struct pproc_exec){.time = at, .seq = seq, .n = head >> 3};
+		ret->exec.exe = cur_u(c);
+		ret->exec.script = cur_u(c);
+		ret->exec.cwd = cur_u(c);
+		ret->exec.env = cur_u(c);
+		ret->exec.uid = cur_u(c);
+		ret->exec.gid = cur_u(c);
+		ret->exec.run = cur_u(c);
+		ret->exec.argv = cur_str(c);
+		break;
+	case PPROC_EXIT:
+		ret->exit = (struct pproc_exit){.time = at, .seq = seq, .ending = head >> 3};
+		ret->exit.code = cur_u(c);
+		ret->exit.known = cur_u(c);
+		for (unsigned i = 0; i < 8; i++)
+			if (ret->exit.known >> (i + 1) & 1)
+				ret->exit.figure[i] = cur_u(c);
+		/* cpu is nearly always user + system: the difference is stored */
+		ret->exit.figure[0] += ret->exit.known >> 1 & 1 ? ret->exit.figure[1] + ret->exit.figure[2] : 0;
+		break;
+	case PPROC_LINK:
+		ret->link = (struct pproc_link){.time = at, .seq = seq, .sure = head >> 3 & 1, .via = head >> 4 & 7};
+		ret->link.n = cur_u(c);
+		ret->link.other = cur_u(c);
+		break;
+	case PPROC_GAP:
+		ret->gap = (struct pproc_gap){.time = at, .seq = seq, .from = TIME_NONE};
+		ret->gap.n = cur_u(c);
+		ret->gap.reason = cur_u(c);
+		ret->gap.count = cur_u(c);
+		ret->gap.text = cur_u(c);
+		if (head >> 3 & 1)
+			ret->gap.from = time_sub(at, cur_z(c));
+		break;
+	default:
+		return DAMAGED;
+	}
+	return c->bad ? DAMAGED : 1;
+}
+
+void pproc_fact_put(struct buf *out, int64_t *t, const struct pproc_fact *f)
+{
+	uint64_t head = f->kind, seq = 0;
+	int64_t at = 0;
+	switch (f->kind) {
+	case PPROC_FORK:
+		head |= (uint64_t)(f->fork.forked != TIME_NONE) << 3;
+		at = f->fork.time;
+		seq = f->fork.seq;
+		break;
+	case PPROC_EXEC:
+		head |= f->exec.n << 3;
+		at = f->exec.time;
+		seq = f->exec.seq;
+		break;
+	case PPROC_EXIT:
+		head |= f->exit.ending << 3;
+		at = f->exit.time;
+		seq = f->exit.seq;
+		break;
+	case PPROC_LINK:
+		head |= f->link.sure << 3 | f->link.via << 4;
+		at = f->link.time;
+		seq = f->link.seq;
+		break;
+	case PPROC_GAP:
+		head |= (uint64_t)(f->gap.from != TIME_NONE) << 3;
+		at = f->gap.time;
+		seq = f->gap.seq;
+		break;
+	}
+	buf_varint(out, head);
+	buf_zigzag(out, time_sub(at, *t));
+	*t = at;
+	buf_varint(out, seq);
+	switch (f->kind) {
+	case PPROC_FORK:
+		buf_varint(out, f->fork.parent);
+		buf_varint(out, f->fork.run);
+		if (f->fork.forked != TIME_NONE)
+			buf_zigzag(out, time_sub(at, f->fork.forked));
+		break;
+	case PPROC_EXEC:
+		buf_varint(out, f->exec.exe);
+		buf_varint(out, f->exec.script);
+		buf_varint(out, f->exec.cwd);
+		buf_varint(out, f->exec.env);
+		buf_varint(out, f->exec.uid);
+		buf_varint(out, f->exec.gid);
+		buf_varint(out, f->exec.run);
+		buf_varint(out, f->exec.argv.n);
+		buf_str(out, f->exec.argv);
+		break;
+	case PPROC_EXIT:
+		buf_varint(out, f->exit.code);
+		buf_varint(out, f->exit.known);
+		for (unsigned i = 0; i < 8; i++)
+			if (f->exit.known >> (i + 1) & 1)
+				buf_varint(out, i ? f->exit.figure[i] : f->exit.figure[0] - f->exit.figure[1] - f->exit.figure[2]);
+		break;
+	case PPROC_LINK:
+		buf_varint(out, f->link.n);
+		buf_varint(out, f->link.other);
+		break;
+	case PPROC_GAP:
+		buf_varint(out, f->gap.n);
+		buf_varint(out, f->gap.reason);
+		buf_varint(out, f->gap.count);
+		buf_varint(out, f->gap.text);
+		if (f->gap.from != TIME_NONE)
+			buf_zigzag(out, time_sub(at, f->gap.from));
+		break;
+	}
+}
+
+int plist_expand(struct store *s, struct str packed, struct buf *out, size_t *ret_count)
+{
+	struct cur c = cur_of(packed);
+	uint64_t n = packed.n ? cur_u(&c) : 0;
+	size_t count = 0;
+	for (; n && !c.bad; n--) {
+		uint64_t d = cur_u(&c);
+		if ((d & 3) == 0) { /* itself */
+			if (d >> 2 > (uint64_t)(c.end - c.p))
+				return DAMAGED;
+			buf_varint(out, d >> 2);
+			buf_add(out, c.p, (size_t)(d >> 2));
+			c.p += d >> 2;
+		} else if ((d & 3) == 1) {
+			struct str w = store_word(s, d >> 2);
+			buf_varint(out, w.n);
+			buf_str(out, w);
+		} else {
+			struct buf path = {0};
+			store_path(s, d >> 2, &path);
+			buf_varint(out, path.n);
+			buf_str(out, buf_view(&path));
+			buf_release(&path);
+		}
+		count++;
+	}
+	*ret_count = count;
+	return c.bad ? DAMAGED : out->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,285 @@
+/* pack.h - the packed columns, to structs and back (doc/format/store.md has the bytes).
+ *
+ * Decoders never trust: a column that does not hold what it should gives -ENOTRECOVERABLE, and the caller says that the
+ * index is damaged. Times are stored as differences to store.base or to a time before them. */
+#ifndef STEMMA_STORE_PACK_H
+#define STEMMA_STORE_PACK_H
+
+#include "store/store_int.h"
+
+struct cur {
+	const unsigned char *p, *end;
+	bool bad;
+};
+static inline struct cur cur_of(struct str s)
+{
+	return (struct cur){(const unsigned char *)s.p, (const unsigned char *)s.p + s.n, false};
+}
+static inline uint64_t cur_u(struct cur *c)
+{
+	uint64_t v = 0;
+	if (c->p < c->end && *c->p < 0x80)
+		return *c->p++;
+	if (!c->bad && !varint_get(&c->p, c->end, &v))
+		c->bad = true;
+	return v;
+}
+static inline int64_t cur_z(struct cur *c)
+{
+	return unzigzag(cur_u(c));
+}
+static inline struct str cur_str(struct cur *c)
+{
+	uint64_t n = cur_u(c);
+	if (c->bad || n > (uint64_t)(c->end - c->p)) {
+		c->bad = true;
+		return str_n("", 0);
+	}
+	struct str s = {(const char *)c->p, (size_t)n};
+	c->p += n;
+	return s;
+}
+static inline bool cur_more(const struct cur *c)
+{
+	return !c->bad && c->p < c->end;
+}
+/* Differences wrap: logs can hold any time. */
+static inline int64_t time_add(int64_t t, int64_t d)
+{
+	return (int64_t)((uint64_t)t + (uint64_t)d);
+}
+static inline int64_t time_sub(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+
+/* What most accesses have in common with many others: one number, told once in the table shape. */
+enum shape_bits {
+	SHAPE_MODE = 0, /* 8 bits */
+	SHAPE_VIA = 8, /* 3 */
+	SHAPE_API = 11, /* 4 */
+	SHAPE_EVIDENCE = 15, /* 2 */
+	SHAPE_SURE = 17,
+	SHAPE_END = 18, /* 2: enum end_kind */
+	SHAPE_FPS = 20,
+	SHAPE_FPE = 21,
+	SHAPE_COUNT = 22,
+	SHAPE_READ_BYTES = 23,
+	SHAPE_WRITTEN_BYTES = 24,
+	SHAPE_FLAGS = 25, /* 12: enum gaccess_flags */
+	SHAPE_GEN = 37,
+	SHAPE_GEN_VIA = 38, /* 3 */
+	SHAPE_USES = 41, /* 2: 0, 1, 2 = many */
+	SHAPE_USE_VIA = 43, /* 3, of the one use */
+	SHAPE_OTHER = 46, /* the file it counts to is another (an alias) */
+};
+enum end_kind { END_NEVER, END_GIVEN, END_EXEC }; /* NEVER: the execution's, which has not ended */
+static inline unsigned shape_get(uint64_t bits, unsigned at, unsigned n)
+{
+	return (unsigned)(bits >> at) & ((1u << n) - 1);
+}
+
+struct puse {
+	uint32_t n;
+	uint8_t via;
+};
+struct pacc {
+	uint64_t seq, bits, self, file;
+	int64_t start, end;
+	uint32_t fps, fpe; /* index in the file's fingerprints + 1, 0 none */
+	uint64_t count, bytes_read, bytes_written;
+	uint32_t gen, nuse, use; /* use: the version's number, or where in the uses */
+	uint32_t access; /* index in the graph while it is there, else VEC_NONE */
+};
+/* The accesses of one execution that one session told of. */
+struct pacc_section {
+	uint64_t session;
+	uint32_t n;
+	struct cur body; /* of the accesses */
+	uint64_t count;
+};
+/* Steps through the column acc. 1, 0 at its end, -ENOTRECOVERABLE. */
+int pacc_section_next(struct cur *c, struct pacc_section *ret);
+
+struct pacc_reader {
+	struct store *s;
+	struct cur body;
+	int64_t start;
+	uint64_t seq, self;
+	struct ids *uses; /* many uses are added here, n << 3 | via */
+};
+void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_section *sec, struct ids *uses);
+/* 1, 0, -ENOTRECOVERABLE. */
+int pacc_next(struct pacc_reader *r, struct pacc *ret);
+/* Appends a section. */
+int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, const struct pacc *v, size_t count,
+			 const struct ids *uses, struct err *err);
+
+/* ---- files -------------------------------------------------------------------------------------------------------------- */
+
+enum pfile_flags {
+	PFILE_CACHE = 1,
+	PFILE_LOCK = 2,
+	PFILE_MIXED = 4,
+	PFILE_WRITTEN = 8, /* some access may write */
+	PFILE_HIDDEN = 16, /* some access that may write counts as no write, or is through an alias */
+	PFILE_SPILLED = 32, /* readers are in list, too */
+	PFILE_MORE = 64, /* versions are in more, too */
+	PFILE_KEPT = 128, /* some access is not dropped */
+};
+struct pkey {
+	int64_t time;
+	uint64_t session, seq; /* session: row */
+};
+struct pfp {
+	uint64_t size;
+	int64_t mtime;
+};
+struct pfile {
+	uint64_t kind, flags;
+	uint64_t domain; /* row, 0: absent */
+	uint64_t ino, gen;
+	uint64_t path; /* row: identity of an absent file; the latest path of one whose names do not count */
+	struct pkey kind_key, path_key, group_key;
+	uint64_t group; /* row, 0 none */
+	uint64_t nversion;
+	struct ids paths; /* rows of all it was ever named by */
+	VEC(struct pfp) fps;
+};
+void pfile_release(struct pfile *f);
+int pfile_get(struct store *s, struct str info, struct pfile *ret); /* ret is cleared first, its arrays reused */
+/* Only what identifies it. */
+int pfile_identity(struct str info, struct pfile *ret);
+void pfile_put(struct store *s, struct buf *out, const struct pfile *f);
+
+/* ---- versions ------------------------------------------------------------------------------------------------------------ */
+
+#define VERSIONS_INLINE 32 /* in the file's row; the rest in rows of more, as many each */
+
+enum pver_flags {
+	PVER_ORIGIN = 0, /* 2 bits */
+	PVER_UNSEEN = 2,
+	PVER_FP = 3,
+	PVER_RANGE = 4, /* of several writes */
+	PVER_NEVER = 5, /* has not ended */
+	PVER_GENS = 6, /* 2 bits: 0, 1, 2 = many */
+	PVER_DERS = 8, /* 2 bits: 0, 1, 2 = many */
+};
+struct pgen {
+	uint64_t exec;
+	bool must, has_bytes;
+	uint8_t via, api;
+	uint16_t mode;
+	int64_t lo, hi;
+	uint64_t count, bytes;
+};
+struct pder {
+	uint64_t version; /* row */
+	bool must;
+	uint8_t via;
+};
+struct pver {
+	uint64_t flags, k, session, seq; /* session: row */
+	uint32_t fp; /* index + 1, 0 none */
+	int64_t start, end;
+	VEC(struct pgen) gens;
+	VEC(struct pder) ders;
+};
+void pver_release(struct pver *v);
+static inline unsigned pver_origin(const struct pver *v)
+{
+	return v->flags & 3;
+}
+/* The next version of a run of them; `file` is its row, *t the start of the one before (store.base at first). */
+int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *ret);
+void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v);
+
+/* Column rd: which executions have accesses that used version n (0: none). */
+struct prd {
+	uint64_t exec;
+	uint32_t n;
+};
+int prd_next(struct cur *c, struct prd *last, struct prd *ret); /* *last starts zeroed. 1, 0, -ENOTRECOVERABLE */
+void prd_put(struct buf *out, struct prd *last, const struct prd *v);
+
+/* ---- names ---------------------------------------------------------------------------------------------------------------- */
+
+enum ppath_flags {
+	PPATH_PLAIN = 1, /* one file, one host, and only beginnings: the name is the earliest of them */
+	PPATH_SPILLED = 2, /* facts are in path_fact, too */
+	PPATH_MUTE = 4, /* plain, but of a file whose names do not count: no name */
+};
+struct pname_fact {
+	uint64_t session, seq, op, file, other; /* other: of a rename, the path's row */
+	int64_t time;
+	bool is_old; /* this path is the rename's old one */
+};
+int pname_fact_next(struct store *s, struct cur *c, struct pname_fact *ret); /* 1, 0, -ENOTRECOVERABLE */
+void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f);
+struct pname {
+	uint64_t host, file; /* host: dict */
+	int64_t from, to;
+};
+int pname_next(struct store *s, struct cur *c, struct pname *ret);
+void pname_put(struct store *s, struct buf *out, const struct pname *n);
+/* All names ever of a path, from its columns facts and names: calls say for each. */
+int path_names(struct store *s, struct str facts, struct str names, int (*say)(void *arg, const struct pname *n), void *arg);
+
+/* ---- processes ------------------------------------------------------------------------------------------------------------ */
+
+/* What one session told of a process: column info is the identity, then sections. */
+struct pproc {
+	uint64_t boot, pidns, pid; /* boot: dict */
+	int64_t started;
+};
+struct pproc_section {
+	uint64_t session;
+	struct str body;
+};
+int pproc_get(struct store *s, struct cur *c, struct pproc *ret);
+void pproc_put(struct store *s, struct buf *out, const struct pproc *p);
+int pproc_section_next(struct cur *c, struct pproc_section *ret);
+
+struct pproc_fork {
+	uint64_t seq, parent, run; /* rows, 0 none */
+	int64_t time, forked;
+};
+struct pproc_exec {
+	uint64_t n, seq, exe, script, cwd, env, uid, gid, run;
+	int64_t time;
+	struct str argv; /* packed list */
+};
+struct pproc_exit {
+	uint64_t seq, ending, code, known, figure[8];
+	int64_t time;
+};
+struct pproc_link {
+	uint64_t seq, n, other, sure, via; /* n: own execution; other: the other's row */
+	int64_t time;
+};
+struct pproc_gap {
+	uint64_t seq, n, reason, count, text;
+	int64_t time, from;
+};
+enum pproc_kind { PPROC_FORK = 1, PPROC_EXEC, PPROC_EXIT, PPROC_LINK, PPROC_GAP };
+/* One fact of a section. */
+struct pproc_fact {
+	enum pproc_kind kind;
+	union {
+		struct pproc_fork fork;
+		struct pproc_exec exec;
+		struct pproc_exit exit;
+		struct pproc_link link;
+		struct pproc_gap gap;
+	};
+};
+/* Steps through a section's facts; *t starts as store.base. 1, 0, -ENOTRECOVERABLE. */
+int pproc_fact_next(struct cur *c, int64_t *t, struct pproc_fact *ret);
+void pproc_fact_put(struct buf *out, int64_t *t, const struct pproc_fact *f);
+
+/* A packed list of strings, to encoded strings (as the events have them): appended to out. */
+int plist_expand(struct store *s, struct str packed, struct buf *out, size_t *ret_count);
+
+#endif

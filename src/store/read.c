@@ -1,0 +1,512 @@
+/* read.c - rows decoded. */
+#include "store/read.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct reader *store_reader(struct store *s)
+{
+	if (!s->reader)
+		s->reader = calloc(1, sizeof(*s->reader));
+	return s->reader;
+}
+
+void process_view_release(struct process_view *v)
+{
+	buf_release(&v->info);
+	vec_release(&v->execs);
+	vec_release(&v->forks);
+	vec_release(&v->links);
+	vec_release(&v->gaps);
+}
+
+void store_reader_free(struct store *s)
+{
+	struct reader *r = s->reader;
+	if (!r)
+		return;
+	process_view_release(&r->a);
+	process_view_release(&r->b);
+	pver_release(&r->ver);
+	pfile_release(&r->file);
+	buf_release(&r->run_text);
+	buf_release(&r->run_lists);
+	buf_release(&r->exec_text);
+	buf_release(&r->exec_lists);
+	buf_release(&r->file_text);
+	buf_release(&r->identity);
+	free(r->ids.v);
+	free(r->uses.v);
+	vec_release(&r->counts);
+	free(r);
+	s->reader = NULL;
+}
+
+/* ---- processes --------------------------------------------------------------------------------------------------------------- */
+
+static int key_cmp(const struct gkey_row *a, const struct gkey_row *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* The view of execution n, added in order where it is not there. */
+static struct view_exec *exec_slot(struct process_view *v, uint32_t n)
+{
+	size_t at = v->execs.n;
+	while (at > 0 && v->execs.v[at - 1].n > n)
+		at--;
+	if (at > 0 && v->execs.v[at - 1].n == n)
+		return &v->execs.v[at - 1];
+	if (!vec_room(&v->execs, 1))
+		return NULL;
+	memmove(&v->execs.v[at + 1], &v->execs.v[at], (v->execs.n - at) * sizeof(*v->execs.v));
+	v->execs.n++;
+	v->execs.v[at] = (struct view_exec){.n = n};
+	return &v->execs.v[at];
+}
+
+static int take_fact(struct process_view *v, uint64_t session, uint64_t number, const struct pproc_fact *f)
+{
+	switch (f->kind) {
+	case PPROC_FORK: {
+		struct view_fork *p = vec_add(&v->forks);
+		if (!p)
+			return -ENOMEM;
+		*p = (struct view_fork){{f->fork.time, number, f->fork.seq}, session, f->fork};
+		return 0;
+	}
+	case PPROC_EXEC: {
+		struct gkey_row key = {f->exec.time, number, f->exec.seq};
+		struct view_exec *e = exec_slot(v, (uint32_t)f->exec.n);
+		if (!e)
+			return -ENOMEM;
+		if (!e->told || key_cmp(&key, &e->key) < 0)
+			*e = (struct view_exec){.n = e->n, .told = true, .key = key, .session = session, .fact = f->exec};
+		return 0;
+	}
+	case PPROC_EXIT: {
+		struct gkey_row key = {f->exit.time, number, f->exit.seq};
+		if (!v->exited || key_cmp(&key, &v->exit_key) < 0) {
+			v->exit = f->exit;
+			v->exit_key = key;
+			v->exited = true;
+		}
+		return 0;
+	}
+	case PPROC_LINK: {
+		struct pproc_link *p = vec_add(&v->links);
+		if (!p)
+			return -ENOMEM;
+		*p = f->link;
+		return 0;
+	}
+	case PPROC_GAP: {
+		struct view_gap *p = vec_add(&v->gaps);
+		if (!p)
+			return -ENOMEM;
+		*p = (struct view_gap){session, f->gap};
+		return 0;
+	}
+	}
+	return 0;
+}
+
+static void settle(struct process_view *v)
+{
+	const struct view_fork *first = NULL;
+	for (size_t i = 0; i < v->forks.n; i++)
+		if (!first || key_cmp(&v->forks.v[i].key, &first->key) < 0)
+			first = &v->forks.v[i];
+	for (size_t i = 0; i < v->execs.n; i++) {
+		struct view_exec *e = &v->execs.v[i];
+		if (e->told)
+			e->start = e->key.time;
+		else if (first)
+			e->start = first->fact.forked != TIME_NONE ? first->fact.forked : first->fact.time;
+		else
+			e->start = TIME_NONE;
+		if (!e->told && first)
+			e->session = first->session;
+	}
+	for (size_t i = 0; i < v->execs.n; i++)
+		v->execs.v[i].end = i + 1 < v->execs.n ? v->execs.v[i + 1].start : v->exited ? v->exit_key.time : TIME_NEVER;
+}
+
+int read_process(struct store *s, uint64_t id, struct process_view *v)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_process_get, NULL);
+	if (!st)
+		return -EIO;
+	buf_reset(&v->info);
+	v->execs.n = v->forks.n = v->links.n = v->gaps.n = 0;
+	v->exited = false;
+	v->id = id;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1)
+		buf_str(&v->info, column_str(st, 1));
+	sqlite3_reset(st);
+	if (rc <= 0)
+		return rc;
+	struct cur c = cur_of(buf_view(&v->info));
+	rc = v->info.failed ? -ENOMEM : pproc_get(s, &c, &v->p);
+	if (rc == 0 && !exec_slot(v, 0))
+		rc = -ENOMEM;
+	struct pproc_section sec;
+	while (rc == 0 && (rc = pproc_section_next(&c, &sec)) == 1) {
+		const struct ssession *session = store_session(s, sec.session);
+		struct cur body = cur_of(sec.body);
+		struct pproc_fact f;
+		int64_t t = s->base;
+		uint64_t number = session ? session->number : 0;
+		while ((rc = pproc_fact_next(&body, &t, &f)) == 1)
+			if ((rc = take_fact(v, sec.session, number, &f)) < 0)
+				break;
+	}
+	if (rc < 0)
+		return rc;
+	settle(v);
+	/* A process that no session tells of any more (its frames came whole, and told of another) is not there. */
+	return v->forks.n || v->execs.n > 1 || v->exited;
+}
+
+const struct view_exec *view_exec(const struct process_view *v, uint32_t n)
+{
+	for (size_t i = v->execs.n; i-- > 0;)
+		if (v->execs.v[i].n == n)
+			return &v->execs.v[i];
+	return NULL;
+}
+
+const struct view_exec *view_exec_at(const struct process_view *v, int64_t t)
+{
+	const struct view_exec *best = NULL;
+	for (size_t i = 0; i < v->execs.n; i++)
+		if (v->execs.v[i].start <= t && (!best || v->execs.v[i].start >= best->start))
+			best = &v->execs.v[i];
+	return best ? best : &v->execs.v[0];
+}
+
+uint64_t view_run(const struct process_view *v, const struct view_exec *e)
+{
+	if (e->told)
+		return e->fact.run;
+	const struct view_fork *first = NULL;
+	for (size_t i = 0; i < v->forks.n; i++)
+		if (!first || key_cmp(&v->forks.v[i].key, &first->key) < 0)
+			first = &v->forks.v[i];
+	return first ? first->fact.run : 0;
+}
+
+/* ---- files and versions --------------------------------------------------------------------------------------------------------- */
+
+int read_file(struct store *s, uint64_t id, struct pfile *ret)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_file_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1 && (rc = pfile_get(s, column_str(st, 0), ret)) == 0)
+		rc = 1;
+	sqlite3_reset(st);
+	return rc;
+}
+
+/* Steps to the n-th (from 1) version of a run of them. */
+static int nth(struct store *s, struct str pack, uint64_t file, uint32_t n, struct pver *ret)
+{
+	struct cur c = cur_of(pack);
+	int64_t t = s->base;
+	int rc = 1;
+	while (n-- && rc == 1)
+		rc = pver_next(&c, file, &t, ret);
+	return rc;
+}
+
+int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file)
+{
+	uint64_t file = version_file(id);
+	uint32_t n = version_n(id);
+	if (!n)
+		return 0;
+	int rc = 1;
+	if (n <= VERSIONS_INLINE || ret_file) {
+		sqlite3_stmt *st = store_stmt(s, SQL_file_get, NULL);
+		if (!st)
+			return -EIO;
+		sqlite3_bind_int64(st, 1, (int64_t)file);
+		rc = store_step(s, st, NULL);
+		if (rc == 1 && ret_file) {
+			rc = pfile_get(s, column_str(st, 0), ret_file);
+			rc = rc < 0 ? rc : 1;
+		}
+		if (rc == 1 && n <= VERSIONS_INLINE)
+			rc = nth(s, column_str(st, 1), file, n, ret);
+		sqlite3_reset(st);
+	}
+	if (rc == 1 && n > VERSIONS_INLINE) {
+		sqlite3_stmt *st = store_stmt(s, SQL_more_get, NULL);
+		if (!st)
+			return -EIO;
+		sqlite3_bind_int64(st, 1, (int64_t)id);
+		rc = store_step(s, st, NULL);
+		if (rc == 1) {
+			uint64_t first = (uint64_t)sqlite3_column_int64(st, 0);
+			rc = version_file(first) == file ? nth(s, column_str(st, 1), file, n - version_n(first) + 1, ret) : 0;
+		}
+		sqlite3_reset(st);
+	}
+	return rc;
+}
+
+static int say_run(struct store *s, struct str pack, uint64_t file, uint32_t *n, struct pver *v,
+				   int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
+{
+	struct buf copy = {0}; /* say may ask the store */
+	buf_str(&copy, pack);
+	struct cur c = cur_of(buf_view(&copy));
+	int64_t t = s->base;
+	int rc = copy.failed ? -ENOMEM : 1;
+	while (rc == 1 && (rc = pver_next(&c, file, &t, v)) == 1) {
+		int stop = say(arg, (*n)++, v);
+		if (stop)
+			rc = stop < 0 ? stop : -ECANCELED;
+	}
+	buf_release(&copy);
+	return rc == -ECANCELED ? 1 : rc;
+}
+
+int read_versions(struct store *s, uint64_t file, struct pver *v, int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_file_get, NULL);
+	if (!st)
+		return -EIO;
+	struct buf pack = {0};
+	uint32_t n = 1;
+	sqlite3_bind_int64(st, 1, (int64_t)file);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1)
+		buf_str(&pack, column_str(st, 1));
+	sqlite3_reset(st);
+	if (rc == 1)
+		rc = say_run(s, buf_view(&pack), file, &n, v, say, arg);
+	for (uint64_t from = version_id(file, VERSIONS_INLINE + 1); rc == 0 && n == version_n(from);) {
+		st = store_stmt(s, SQL_more_range, NULL);
+		if (!st) {
+			rc = -EIO;
+			break;
+		}
+		buf_reset(&pack);
+		sqlite3_bind_int64(st, 1, (int64_t)from);
+		sqlite3_bind_int64(st, 2, (int64_t)version_id(file + 1, 0));
+		rc = store_step(s, st, NULL);
+		if (rc == 1)
+			buf_str(&pack, column_str(st, 1));
+		sqlite3_reset(st);
+		if (rc != 1)
+			break;
+		rc = say_run(s, buf_view(&pack), file, &n, v, say, arg);
+		from = version_id(file, n);
+	}
+	buf_release(&pack);
+	return rc;
+}
+
+int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_file_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)file);
+	struct pfile f;
+	int rc = store_step(s, st, NULL);
+	bool spilled = false;
+	if (rc == 1) {
+		struct cur c = cur_of(column_str(st, 2));
+		struct prd last = {0}, r;
+		rc = pfile_identity(column_str(st, 0), &f);
+		spilled = rc == 0 && f.flags & PFILE_SPILLED;
+		while (rc == 0 && (rc = prd_next(&c, &last, &r)) == 1)
+			rc = r.n == n ? ids_add(out, r.exec) : 0;
+	}
+	sqlite3_reset(st);
+	if (rc == 0 && spilled)
+		rc = lists_get(s, list_key(LIST_READER, version_id(file, n)), out);
+	ids_sort(out);
+	return rc;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------------------------ */
+
+int read_path_id(struct store *s, struct str path, uint64_t *ret)
+{
+	struct key_cursor c = {.from = -1};
+	uint64_t dir = 0;
+	const char *from = path.p, *end = path.p + path.n;
+	int rc = 0;
+	*ret = 0;
+	for (bool whole = path.n > 4096;;) {
+		const char *next = whole || from >= end ? NULL : memchr(from, '/', (size_t)(end - from));
+		struct str base = {from, (size_t)((next ? next : end) - from)};
+		size_t at, n;
+		uint64_t id = 0;
+		rc = keys_find(s, &c, KEY_PATH, hash_fold(hash_mix(hash_str(base), dir)), NULL, &at, &n);
+		for (size_t i = at; rc == 0 && i < at + n && !id; i++) {
+			sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+			if (!st) {
+				rc = -EIO;
+				break;
+			}
+			sqlite3_bind_int64(st, 1, (int64_t)c.v.v[i].id);
+			rc = store_step(s, st, NULL);
+			if (rc == 1 && (uint64_t)sqlite3_column_int64(st, 0) == dir && str_eq(column_str(st, 1), base))
+				id = c.v.v[i].id;
+			sqlite3_reset(st);
+			rc = rc < 0 ? rc : 0;
+		}
+		if (rc < 0 || !id)
+			break;
+		if (!next) {
+			*ret = id;
+			break;
+		}
+		dir = id;
+		from = next + 1;
+	}
+	key_cursor_release(&c);
+	return rc < 0 ? rc : *ret != 0;
+}
+
+int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+	if (!st)
+		return -EIO;
+	struct buf facts = {0}, names = {0};
+	sqlite3_bind_int64(st, 1, (int64_t)path);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		buf_str(&facts, column_str(st, 2));
+		buf_str(&names, column_str(st, 3));
+	}
+	sqlite3_reset(st);
+	if (rc == 1)
+		rc = path_names(s, buf_view(&facts), buf_view(&names), say, arg);
+	buf_release(&facts);
+	buf_release(&names);
+	return rc;
+}
+
+struct best {
+	uint64_t file, path, at;
+	int64_t from, to;
+};
+
+static int better(void *arg, const struct pname *n)
+{
+	struct best *b = arg;
+	if (n->file == b->file && (!b->path || n->to > b->to || (n->to == b->to && n->from > b->from))) {
+		b->path = b->at;
+		b->from = n->from;
+		b->to = n->to;
+	}
+	return 0;
+}
+
+int read_file_path(struct store *s, uint64_t id, const struct pfile *f, struct buf *out, bool *ret_named)
+{
+	struct best b = {.file = id};
+	int rc = 0;
+	*ret_named = false;
+	for (size_t i = 0; rc == 0 && i < f->paths.n; i++) {
+		b.at = f->paths.v[i];
+		rc = read_names(s, b.at, better, &b);
+	}
+	if (b.path) {
+		*ret_named = b.to == TIME_NEVER;
+		store_path(s, b.path, out);
+	} else if (f->path) {
+		store_path(s, f->path, out);
+		*ret_named = f->domain != 0;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- public ids --------------------------------------------------------------------------------------------------------------------- */
+
+void identity_of(struct store *s, const struct pfile *f, struct buf *out)
+{
+	if (f->domain) {
+		const struct sdomain *d = store_domain(s, f->domain);
+		identity_file(out, d ? str_n(d->name, d->name_n) : str_of(""), f->ino, f->gen);
+	} else {
+		struct buf path = {0};
+		store_path(s, f->path, &path);
+		identity_absent(out, buf_view(&path));
+		buf_release(&path);
+	}
+}
+
+void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out)
+{
+	identity_of(s, f, out);
+	if (v->flags >> PVER_UNSEEN & 1) {
+		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
+		identity_unseen(out, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : 0, v->k);
+	} else {
+		const struct ssession *session = store_session(s, v->session);
+		identity_version(out, session ? session->number : 0, v->seq);
+	}
+}
+
+int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_hash *ret)
+{
+	struct reader *r = store_reader(s);
+	if (!r)
+		return -ENOMEM;
+	if (!f) {
+		int rc = read_file(s, id, &r->file);
+		if (rc <= 0)
+			return rc;
+		f = &r->file;
+	}
+	buf_reset(&r->identity);
+	identity_of(s, f, &r->identity);
+	*ret = identity_hash(&r->identity);
+	return 1;
+}
+
+int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_version(s, id, &r->ver, &r->file) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	buf_reset(&r->identity);
+	identity_of_version(s, &r->file, &r->ver, &r->identity);
+	*ret = identity_hash(&r->identity);
+	return 1;
+}
+
+int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_process(s, exec_process(id), &r->b) : -ENOMEM;
+	if (rc <= 0 || !view_exec(&r->b, exec_n(id)))
+		return rc < 0 ? rc : 0;
+	char ns[24];
+	struct str w = store_word(s, r->b.p.pidns);
+	snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
+	buf_reset(&r->identity);
+	identity_exec(&r->identity, store_word(s, r->b.p.boot), strtoull(ns, NULL, 10), r->b.p.pid, r->b.p.started, exec_n(id));
+	*ret = identity_hash(&r->identity);
+	return 1;
+}

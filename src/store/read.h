@@ -1,0 +1,85 @@
+/* read.h - how the calls of store.h read rows. Private to the store. */
+#ifndef STEMMA_STORE_READ_H
+#define STEMMA_STORE_READ_H
+
+#include "store/pack.h"
+
+/* An execution as its process's row tells of it. */
+struct view_exec {
+	uint32_t n;
+	bool told; /* an exec event told of it */
+	struct gkey_row {
+		int64_t time;
+		uint64_t session, seq; /* session: its number */
+	} key;
+	uint64_t session; /* row of the fact that holds */
+	int64_t start, end;
+	struct pproc_exec fact;
+};
+struct view_fork {
+	struct gkey_row key;
+	uint64_t session;
+	struct pproc_fork fact;
+};
+struct view_gap {
+	uint64_t session;
+	struct pproc_gap fact;
+};
+/* A process row, decoded and settled as doc/graph.md says. */
+struct process_view {
+	uint64_t id; /* 0: none is loaded */
+	struct buf info;
+	struct pproc p;
+	VEC(struct view_exec) execs; /* by n; 0 is always there */
+	VEC(struct view_fork) forks;
+	VEC(struct pproc_link) links;
+	VEC(struct view_gap) gaps;
+	bool exited;
+	struct gkey_row exit_key;
+	struct pproc_exit exit;
+};
+
+struct run_counts {
+	uint64_t run, inputs, outputs, executions, gaps;
+};
+
+/* What the calls keep between them. */
+struct reader {
+	struct process_view a, b;
+	struct pver ver;
+	struct pfile file;
+	struct buf run_text, run_lists, exec_text, exec_lists, file_text, identity;
+	struct ids ids, uses;
+	VEC(struct run_counts) counts;
+};
+struct reader *store_reader(struct store *s); /* NULL without memory */
+
+/* 1 found, 0 not, -errno. The view may hold that process already. */
+int read_process(struct store *s, uint64_t id, struct process_view *v);
+void process_view_release(struct process_view *v);
+const struct view_exec *view_exec(const struct process_view *v, uint32_t n); /* NULL not known */
+/* The execution that was current at t. */
+const struct view_exec *view_exec_at(const struct process_view *v, int64_t t);
+uint64_t view_run(const struct process_view *v, const struct view_exec *e); /* row */
+int read_file(struct store *s, uint64_t id, struct pfile *ret);
+/* Version n's row into ret; *ret_file (may be NULL) gets its file's. */
+int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file);
+/* Calls say for each version of a file, in order. */
+int read_versions(struct store *s, uint64_t file, struct pver *v, int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg);
+/* All executions attached to version n of a file (0: those with accesses that used none), each once, appended. */
+int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out);
+/* The row of a path; 0 found none, 1. */
+int read_path_id(struct store *s, struct str path, uint64_t *ret);
+/* Names ever of a path. */
+int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg);
+/* The path a file shows: *ret_named whether it has it still. */
+int read_file_path(struct store *s, uint64_t id, const struct pfile *f, struct buf *out, bool *ret_named);
+/* Hashes of public ids. */
+int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_hash *ret);
+int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret);
+int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret);
+/* Appends a file's identity for a hash. */
+void identity_of(struct store *s, const struct pfile *f, struct buf *out);
+void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out);
+
+#endif

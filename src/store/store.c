@@ -1,0 +1,245 @@
+/* store.c - where a store is, and opening it. */
+#include "base/hash.h"
+#include "base/io.h"
+#include "store/store_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *variable(const char *name)
+{
+	const char *v = getenv(name);
+	return v && v[0] == '/' ? v : NULL;
+}
+
+static char *join(const char *a, const char *b)
+{
+	char *p = NULL;
+	return asprintf(&p, "%s/%s", a, b) < 0 ? NULL : p;
+}
+
+static int find_home(const char *home, struct err *err, char **ret)
+{
+	const char *env = getenv("STEMMA_HOME"), *data = variable("XDG_DATA_HOME"), *user = variable("HOME");
+	char *p = NULL;
+	if (!home && env && env[0])
+		home = env;
+	if (home && home[0] == '/') {
+		p = strdup(home);
+	} else if (home) { /* relative to where we are now: it stays what it is when we go elsewhere */
+		char *cwd = getcwd(NULL, 0);
+		if (!cwd)
+			return err_set(err, errno, "cannot tell the current directory");
+		p = join(cwd, home);
+		free(cwd);
+	} else if (data) {
+		p = join(data, "stemma");
+	} else if (user) {
+		p = join(user, ".local/share/stemma");
+	} else {
+		err_set(err, 0, "no place for the record: neither STEMMA_HOME, XDG_DATA_HOME nor HOME is set");
+		return -ENOENT;
+	}
+	if (!p)
+		return err_set(err, ENOMEM, "cannot find the store");
+	size_t n = strlen(p);
+	while (n > 1 && p[n - 1] == '/')
+		p[--n] = '\0';
+	*ret = p;
+	return 0;
+}
+
+/* Can this directory, or the nearest one above it that exists, hold files that only we write? */
+static bool fit(const char *dir)
+{
+	char path[4096];
+	if (snprintf(path, sizeof(path), "%s", dir) >= (int)sizeof(path))
+		return false;
+	for (bool first = true;; first = false) {
+		int fd = open(path[0] ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0) {
+			struct stat st;
+			bool ok = io_is_local(fd) && faccessat(fd, ".", W_OK, AT_EACCESS) == 0;
+			if (first) /* the directory itself: ours */
+				ok = ok && fstat(fd, &st) == 0 && st.st_uid == geteuid();
+			close(fd);
+			return ok;
+		}
+		char *slash = strrchr(path, '/');
+		if (errno != ENOENT || !slash)
+			return false;
+		*slash = '\0';
+	}
+}
+
+int store_places(const char *home, struct err *err, char **ret_home, char **ret_index)
+{
+	char *place = NULL, *index = NULL, *dir = NULL;
+	int rc = find_home(home, err, &place);
+	if (rc < 0)
+		return rc;
+	if (fit(place)) {
+		index = join(place, "index.db");
+	} else {
+		/* A cache of each home: its name is a hash of the home's path. */
+		const char *cache = variable("XDG_CACHE_HOME"), *user = variable("HOME");
+		char *real = realpath(place, NULL);
+		uint64_t h = hash_str(str_of(real ? real : place));
+		free(real);
+		if (cache)
+			dir = join(cache, "stemma");
+		else if (user)
+			dir = join(user, ".cache/stemma");
+		if (!dir || !fit(dir)) {
+			free(dir);
+			if (asprintf(&dir, "/var/tmp/stemma-%lu/index", (unsigned long)geteuid()) < 0)
+				dir = NULL;
+		}
+		if (dir && asprintf(&index, "%s/%016llx/index.db", dir, (unsigned long long)h) < 0)
+			index = NULL;
+		free(dir);
+	}
+	if (!index) {
+		free(place);
+		return err_set(err, ENOMEM, "cannot find the index");
+	}
+	if (ret_index)
+		*ret_index = index;
+	else
+		free(index);
+	if (ret_home)
+		*ret_home = place;
+	else
+		free(place);
+	return 0;
+}
+
+/* The index's directory exists, is private and is ours. */
+static int check_dir(const char *index, bool make, struct err *err)
+{
+	char dir[4096];
+	struct stat st;
+	if (snprintf(dir, sizeof(dir), "%s", index) >= (int)sizeof(dir))
+		return err_set(err, ENAMETOOLONG, "cannot use the index '%s'", index);
+	char *slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	if (make) {
+		int rc = io_mkdirs(dir, 0700);
+		if (rc < 0)
+			return err_set(err, -rc, "cannot make the directory '%s'", dir);
+	}
+	if (stat(dir, &st) < 0)
+		return err_set(err, errno, "cannot open '%s'", dir);
+	if (st.st_uid != geteuid()) {
+		err_set(err, 0, "'%s' belongs to another user", dir);
+		err_hint(err, "set STEMMA_HOME or XDG_CACHE_HOME to a directory of your own");
+		return -EACCES;
+	}
+	return 0;
+}
+
+int store_lock(struct store *s, struct err *err)
+{
+	char path[4096];
+	if (snprintf(path, sizeof(path), "%s.lock", s->index) >= (int)sizeof(path))
+		return err_set(err, ENAMETOOLONG, "cannot lock '%s'", s->index);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(err, errno, "cannot open '%s'", path);
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR) {
+			int rc = err_set(err, errno, "cannot lock '%s'", path);
+			close(fd);
+			return rc;
+		}
+	return fd;
+}
+
+int store_open(const char *home, unsigned flags, struct err *err, struct store **ret)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_set(err, ENOMEM, "cannot open the store");
+	s->flags = flags;
+	s->memory = flags & STORE_MEMORY;
+	int rc = store_places(home, err, &s->home, &s->index);
+	struct stat st;
+	bool logs = false;
+	if (rc == 0) {
+		char *dir = join(s->home, "logs");
+		logs = dir && stat(dir, &st) == 0;
+		free(dir);
+	}
+	if (rc == 0 && s->memory) {
+		free(s->index);
+		s->index = strdup("(memory)");
+		s->flags |= STORE_WRITE;
+		rc = s->index ? store_db_open(s, s->index, true, false, err) : -ENOMEM;
+	} else if (rc == 0 && !(flags & STORE_WRITE)) {
+		if (stat(s->index, &st) < 0 && errno == ENOENT) {
+			err_set(err, 0, logs ? "nothing is indexed in '%s' yet" : "nothing was recorded in '%s' yet", s->home);
+			err_hint(err, logs ? "stemma index does it" : "stemma run -- COMMAND records");
+			rc = -ENOENT;
+		} else {
+			rc = check_dir(s->index, false, err);
+			if (rc == 0)
+				rc = store_db_open(s, s->index, false, false, err);
+		}
+	} else if (rc == 0) {
+		rc = check_dir(s->index, true, err);
+		if (rc == 0)
+			rc = store_db_open(s, s->index, true, false, err);
+		if ((flags & STORE_REBUILD) && (rc == -ENOTRECOVERABLE || rc == -EPROTO)) {
+			/* What is there is of no use: it is made anew from the logs. */
+			err_clear(err);
+			int lock = store_lock(s, err);
+			rc = lock < 0 ? lock : 0;
+			if (rc == 0 && unlink(s->index) < 0 && errno != ENOENT)
+				rc = err_set(err, errno, "cannot remove '%s'", s->index);
+			if (rc == 0)
+				rc = store_db_open(s, s->index, true, false, err);
+			if (lock >= 0)
+				close(lock);
+		}
+	}
+	if (rc < 0) {
+		store_close(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	store_db_close(s);
+	store_reader_free(s);
+	buf_release(&s->scratch);
+	buf_release(&s->scratch2);
+	free(s->home);
+	free(s->index);
+	free(s);
+}
+
+const char *store_home(const struct store *s)
+{
+	return s->home;
+}
+
+const char *store_index_path(const struct store *s)
+{
+	return s->index;
+}
+
+struct sqlite3 *store_sqlite(struct store *s)
+{
+	return s->db;
+}

@@ -1,0 +1,186 @@
+/* store_int.h - what the parts of the store share. */
+#ifndef STEMMA_STORE_INT_H
+#define STEMMA_STORE_INT_H
+
+#include "base/buf.h"
+#include "graph/vec.h"
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+#define STORE_APPLICATION 0x53544d41 /* "STMA" */
+#define STORE_VERSION 1
+
+/* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the
+ * versions of a file and the executions of a process are ranges, and neither needs a column or an index. */
+#define VERSION_BITS 24
+#define VERSION_MAX ((1u << VERSION_BITS) - 1)
+#define EXEC_BITS 20
+static inline uint64_t version_id(uint64_t file, uint64_t n)
+{
+	return file << VERSION_BITS | n;
+}
+static inline uint64_t version_file(uint64_t id)
+{
+	return id >> VERSION_BITS;
+}
+static inline uint32_t version_n(uint64_t id)
+{
+	return id & VERSION_MAX;
+}
+static inline uint64_t exec_id(uint64_t process, uint64_t n)
+{
+	return process << EXEC_BITS | n;
+}
+static inline uint64_t exec_process(uint64_t id)
+{
+	return id >> EXEC_BITS;
+}
+static inline uint32_t exec_n(uint64_t id)
+{
+	return id & ((1u << EXEC_BITS) - 1);
+}
+
+enum store_sql {
+#define SQL(name, text) SQL_##name,
+#include "store/sql.def"
+	SQL_COUNT
+};
+
+struct sdomain {
+	char *name, *type; /* name may hold any byte */
+	size_t name_n;
+	bool network;
+};
+
+/* The host of a session, for naming hosts of what it said. */
+struct ssession {
+	uint64_t number;
+	uint64_t host, boot, pidns, run, tool, mode; /* host, boot, tool, mode: dict; run: row */
+};
+
+struct word_slot {
+	uint64_t id;
+	char *p;
+	size_t n;
+};
+
+struct store {
+	char *home, *index;
+	sqlite3 *db;
+	unsigned flags;
+	bool memory;
+	uint64_t inode; /* of the database file */
+	int64_t base; /* times are stored as differences to it: that of the first event ever met */
+	bool has_base;
+	sqlite3_stmt *stmt[SQL_COUNT];
+	VEC(uint64_t) shapes;
+	struct map shape_map;
+	VEC(struct sdomain) domains; /* by row - 1 */
+	VEC(struct word_slot) words; /* cache of dict rows, by id modulo its size */
+	struct map session_map; /* row -> sessions */
+	VEC(struct ssession) sessions;
+	struct buf scratch, scratch2;
+	struct reader *reader; /* read.h */
+};
+void store_reader_free(struct store *s);
+
+/* ---- db.c -------------------------------------------------------------------------------------------------------------- */
+
+/* The statement, ready to bind; NULL sets err. */
+sqlite3_stmt *store_stmt(struct store *s, enum store_sql which, struct err *err);
+/* Sets err from SQLite's last error and returns -errno. */
+int store_db_error(struct store *s, struct err *err, const char *what);
+/* Runs a statement that gives no row (bound already) and resets it. */
+int store_run_stmt(struct store *s, sqlite3_stmt *st, struct err *err);
+/* One step: 1 row, 0 none, -errno. The caller resets after using the row. */
+int store_step(struct store *s, sqlite3_stmt *st, struct err *err);
+static inline struct str column_str(sqlite3_stmt *st, int i)
+{
+	const void *p = sqlite3_column_blob(st, i);
+	return str_n(p, (size_t)sqlite3_column_bytes(st, i));
+}
+static inline void bind_str(sqlite3_stmt *st, int i, struct str v)
+{
+	if (v.n)
+		sqlite3_bind_blob(st, i, v.p, (int)v.n, SQLITE_STATIC);
+	else
+		sqlite3_bind_zeroblob(st, i, 0);
+}
+int store_meta_get(struct store *s, const char *key, int64_t *ret, struct err *err); /* 1, 0, -errno */
+int store_meta_set(struct store *s, const char *key, int64_t value, struct err *err);
+int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *err);
+/* Opens path with the schema; fresh: for filling in one go, without a journal. */
+int store_db_open(struct store *s, const char *path, bool write, bool fresh, struct err *err);
+void store_db_close(struct store *s);
+int store_lock(struct store *s, struct err *err); /* fd of the lock on the index's directory */
+int store_views(struct store *s, struct err *err);
+
+/* ---- words and small tables ------------------------------------------------------------------------------------------- */
+
+/* The text of a dict row, kept by the store until another word takes its place: use it at once. "" for 0 or not found. */
+struct str store_word(struct store *s, uint64_t id);
+/* The bits of a shape; 0 when not known. */
+uint64_t store_shape(struct store *s, uint64_t id);
+int store_shape_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err);
+const struct sdomain *store_domain(struct store *s, uint64_t id); /* NULL when not known */
+const struct ssession *store_session(struct store *s, uint64_t id); /* NULL when not known */
+/* Appends the path with that row to out; "" when not known. */
+void store_path(struct store *s, uint64_t id, struct buf *out);
+
+/* ---- keys.c: hashes to rows, in chunks -------------------------------------------------------------------------------- */
+
+enum key_kind { KEY_WORD, KEY_PATH, KEY_FILE, KEY_EXEC, KEY_VERSION };
+struct key_entry {
+	uint32_t hash;
+	uint64_t id;
+};
+/* Remembers the chunk that was looked at last: ask in ascending order. */
+struct key_cursor {
+	VEC(struct key_entry) v;
+	enum key_kind kind;
+	int64_t from; /* key of the chunk in v, -1 none */
+	uint64_t to; /* first hash that is not in it */
+};
+/* Rows filed under hash, in v[*ret_at .. +*ret_n]. */
+int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err, size_t *ret_at, size_t *ret_n);
+/* Entries between two hashes, into c->v. */
+int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t lo, uint32_t hi, struct err *err);
+/* Adds entries (sorts them); what is there already stays once. */
+int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err);
+void key_cursor_release(struct key_cursor *c);
+
+/* ---- lists.c: sets of rows under a row, in chunks ------------------------------------------------------------------------ */
+
+enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED };
+struct ids {
+	uint64_t *v;
+	size_t n, cap;
+};
+static inline uint64_t list_key(enum list_kind kind, uint64_t row)
+{
+	return (uint64_t)kind << 56 | row;
+}
+/* Adds ascending values; an upper bound is kept: values may be there twice, or no longer hold. */
+int lists_add(struct store *s, uint64_t key, const uint64_t *v, size_t n, struct err *err);
+/* Appends all values of key to out. */
+int lists_get(struct store *s, uint64_t key, struct ids *out);
+int lists_clear(struct store *s, uint64_t from, uint64_t to, struct err *err);
+int ids_add(struct ids *v, uint64_t id);
+void ids_sort(struct ids *v); /* ascending, each once */
+
+/* ---- public ids ----------------------------------------------------------------------------------------------------------- */
+
+struct id_hash {
+	uint64_t hi, lo;
+};
+/* Of an identity's bytes, which these append. */
+void identity_file(struct buf *b, struct str domain, uint64_t ino, uint64_t gen);
+void identity_absent(struct buf *b, struct str path);
+void identity_version(struct buf *b, uint64_t session, uint64_t seq); /* after its file's */
+void identity_unseen(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k);
+void identity_exec(struct buf *b, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n);
+struct id_hash identity_hash(const struct buf *b);
+void identity_text(char kind, struct id_hash h, struct pubid *ret);
+
+#endif
