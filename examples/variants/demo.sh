@@ -80,7 +80,8 @@ show stemma lineage results/B7.vcf
 say "Which results used the targets as they were before the edit?"
 show stemma find 'used targets.bed@{1}'
 
-say "So the dash in the table says 'not looked for', not 'not there'. The whole history of the table as a picture:"
+say "EAS1.vcf there is the first day's, since replaced. B7.vcf and EAS5.vcf are those that the table is made of: their
+# dash says 'not looked for', not 'not there'. The whole history of the table as a picture:"
 printf '$ %s\n' "stemma lineage --format svg results/summary.tsv > lineage.svg"
 stemma lineage --format svg results/summary.tsv >lineage.svg
 
