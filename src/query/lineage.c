@@ -243,9 +243,9 @@ static int named_in_argv(struct walk *w, store_id exec, store_id file, bool *ret
 /* Is the file what the user calls the program: the script, where there is one? */
 static int is_script(struct walk *w, store_id exec, store_id file, bool *ret)
 {
-	struct exec_info x;
-	int r = store_exec(w->s, exec, &x);
-	*ret = r > 0 && x.script == file;
+	store_id script = 0;
+	int r = store_exec_script(w->s, exec, &script);
+	*ret = r > 0 && script == file;
 	return r < 0 ? r : 0;
 }
 
@@ -558,6 +558,7 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	struct walk w = {.s = s, .o = o};
 	int64_t widest = o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;
 	int r = 0;
+	bool viewing = store_view_begin(s) == 0;
 	for (size_t k = 0; r == 0 && k < n; k++) {
 		uint32_t i;
 		r = node_of(&w, roots[k], false, &i);
@@ -572,6 +573,8 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 		r = run_levels(&w);
 	if (r == 0)
 		r = finish(&w, ret);
+	if (viewing)
+		store_view_end(s);
 	if (r < 0)
 		err_set(err, -r, "cannot walk the graph");
 	free(w.nodes);
