@@ -1,0 +1,206 @@
+/* fsck.c - the logs and the index, held against each other.
+ *
+ * The logs: each segment is read through, and what is no whole frame is told. The index: SQLite looks at its own pages, then
+ * the graph is made again from the logs, as far as they are indexed, and compared line by line with what the rows say: every
+ * version, edge and name, so that no edge can lead nowhere unnoticed. */
+#include "graph/gather.h"
+#include "graph/names.h"
+#include "graph/resolve.h"
+#include "store/dump.h"
+#include "store/store_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Differences beyond this many are counted, not told. */
+#define TELL_MAX 20
+
+struct fsck {
+	struct store *s;
+	struct err *err;
+	void (*say)(void *arg, const char *line);
+	void *arg;
+	int findings;
+	struct gather w;
+};
+
+static void found(struct fsck *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void found(struct fsck *f, const char *fmt, ...)
+{
+	char line[8192];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	f->say(f->arg, line);
+	f->findings++;
+}
+
+static int check_pages(struct fsck *f)
+{
+	sqlite3_stmt *st;
+	if (sqlite3_prepare_v2(f->s->db, "PRAGMA integrity_check(20)", -1, &st, NULL) != SQLITE_OK)
+		return store_db_error(f->s, f->err, "cannot check the index");
+	int rc;
+	while ((rc = store_step(f->s, st, f->err)) == 1) {
+		const char *line = (const char *)sqlite3_column_text(st, 0);
+		if (line && strcmp(line, "ok"))
+			found(f, "index: %s", line);
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+static void tell_damage(struct fsck *f, const char *path, const struct log_damage *d)
+{
+	if (d->skipped)
+		found(f, "%s: %" PRIu64 " bytes are damaged", path, d->skipped);
+	if (d->torn)
+		found(f, "%s: the last %" PRIu64 " bytes are no whole frame: a writer died or is writing", path, d->torn);
+	if (d->newer)
+		found(f, "%s: %" PRIu64 " frames are of a newer stemma", path, d->newer);
+}
+
+struct segment {
+	char *path;
+	uint64_t done;
+};
+
+/* Scans the segments: whole for their damage, as far as indexed for the graph. */
+static int check_logs(struct fsck *f)
+{
+	VEC(struct segment) v = {0};
+	sqlite3_stmt *st = store_stmt(f->s, SQL_segment_all, f->err);
+	if (!st)
+		return -EIO;
+	int rc;
+	while ((rc = store_step(f->s, st, f->err)) == 1) {
+		struct str path = column_str(st, 1);
+		struct segment *s = vec_add(&v);
+		if (!s)
+			break;
+		*s = (struct segment){NULL, (uint64_t)sqlite3_column_int64(st, 2)};
+		bool absolute = path.n && path.p[0] == '/';
+		if (asprintf(&s->path, "%s%s%.*s", absolute ? "" : f->s->home, absolute ? "" : "/logs/", (int)path.n, path.p) < 0)
+			s->path = NULL;
+	}
+	sqlite3_reset(st);
+	rc = rc == 1 ? -ENOMEM : rc;
+	for (size_t i = 0; rc == 0 && i < v.n; i++) {
+		uint32_t at;
+		struct err err = {0};
+		if (!v.v[i].path || gather_path(&f->w, v.v[i].path, &at) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+		struct gather whole = {0};
+		uint32_t alone;
+		rc = gather_path(&whole, v.v[i].path, &alone);
+		if (rc == 0)
+			rc = gather_scan(&whole, alone, 0, UINT64_MAX, &err, NULL);
+		if (rc == 0) {
+			tell_damage(f, v.v[i].path, &whole.damage);
+			rc = gather_scan(&f->w, at, 0, v.v[i].done, &err, NULL);
+		}
+		gather_release(&whole);
+		if (rc < 0 && rc != -ENOMEM) {
+			found(f, "%s", err.text);
+			rc = 0;
+		}
+	}
+	for (size_t i = 0; i < v.n; i++)
+		free(v.v[i].path);
+	vec_release(&v);
+	return rc;
+}
+
+static int from_logs(struct fsck *f, struct buf *out)
+{
+	struct graph g = {0};
+	struct canon c = {0};
+	int64_t lps = 0;
+	int rc = store_meta_get(f->s, "skew", &g.skew, f->err);
+	if (rc >= 0)
+		rc = store_meta_get(f->s, "lps", &lps, f->err);
+	g.lps = lps;
+	if (rc >= 0)
+		rc = gather_feed(&f->w, &g, f->err);
+	if (f->w.damage.bad_events)
+		found(f, "%" PRIu64 " frames of the logs hold events that cannot be read", f->w.damage.bad_events);
+	if (rc == 0)
+		rc = graph_finish(&g);
+	if (rc == 0)
+		rc = names_replay(&g);
+	for (size_t i = 0; i < g.files.n; i++)
+		g.files.v[i].flags |= GFILE_DIRTY;
+	if (rc == 0)
+		rc = graph_resolve(&g);
+	if (rc == 0) {
+		canon_graph(&c, &g);
+		rc = canon_finish(&c, out);
+	}
+	canon_release(&c);
+	graph_release(&g);
+	return rc;
+}
+
+static struct str line_of(const struct buf *b, size_t *at)
+{
+	struct str rest = {b->p + *at, b->n - *at};
+	const char *end = rest.n ? memchr(rest.p, '\n', rest.n) : NULL;
+	struct str line = {rest.p, end ? (size_t)(end - rest.p) : rest.n};
+	*at += line.n + (end != NULL);
+	return line;
+}
+
+static void compare(struct fsck *f, const struct buf *logs, const struct buf *index)
+{
+	size_t a = 0, b = 0;
+	uint64_t wrong = 0;
+	while (a < logs->n || b < index->n) {
+		size_t na = a, nb = b;
+		struct str la = a < logs->n ? line_of(logs, &na) : str_of(""), lb = b < index->n ? line_of(index, &nb) : str_of("");
+		int side = a >= logs->n ? 1 : b >= index->n ? -1 : str_cmp(la, lb);
+		struct str line = side <= 0 ? la : lb;
+		if (side && wrong++ < TELL_MAX)
+			found(f, "%s: %.*s", side < 0 ? "the index lacks" : "the logs do not say", (int)(line.n < 4096 ? line.n : 4096), line.p);
+		a = side <= 0 ? na : a;
+		b = side >= 0 ? nb : b;
+	}
+	if (wrong > TELL_MAX)
+		found(f, "and %" PRIu64 " more differences", wrong - TELL_MAX);
+	if (wrong)
+		f->say(f->arg, "stemma index --rebuild makes the index again from the logs");
+}
+
+int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err)
+{
+	struct fsck f = {.s = s, .err = err, .say = say, .arg = arg};
+	struct buf logs = {0}, index = {0};
+	struct canon c = {0};
+	int rc = check_pages(&f);
+	if (rc == 0)
+		rc = check_logs(&f);
+	if (rc == 0)
+		rc = from_logs(&f, &logs);
+	if (rc == 0) {
+		rc = store_canon(s, &c);
+		if (rc == -ENOTRECOVERABLE || rc == -EIO) {
+			found(&f, "the index cannot be read through: some row is damaged");
+			rc = 0;
+		} else if (rc == 0) {
+			rc = canon_finish(&c, &index);
+			if (rc == 0)
+				compare(&f, &logs, &index);
+		}
+	}
+	if (rc < 0)
+		err_set(err, -rc, "cannot check the store");
+	canon_release(&c);
+	buf_release(&logs);
+	buf_release(&index);
+	gather_release(&f.w);
+	return rc < 0 ? rc : f.findings;
+}
