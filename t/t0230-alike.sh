@@ -33,12 +33,21 @@ same()
 	result $? "$1" "$T/why"
 }
 
-export state T
+export state T PYTHON
 same "all that a process is given" '$R $state all $T/d one "two words" "" "*"'
 same "an empty environment" 'env -i HOME=/nowhere STEMMA_HOME=$STEMMA_HOME $R $state all $T/d'
 same "a blocked and an ignored signal" "trap '' INT QUIT PIPE USR1; \$R \$state all \$T/d"
 same "SIGCHLD ignored" "trap '' CHLD; \$R \$state all \$T/d"
 same "limits, umask, priority" 'umask 027; ulimit -n 200; ulimit -c 0; ulimit -s 4096; nice -n 5 $R $state all $T/d'
+same "hardly any descriptors" 'ulimit -n 10; $R sort $T/d/x'
+same "a thousand descriptors open" 'bash -c "ulimit -n 2000; for i in {10..1100}; do eval \"exec \$i</dev/null\"; done; \$0 sort $T/d/x" "$R" 2>&1'
+same "little address space" 'ulimit -v 200000; $R sort $T/d/x'
+same "no file may grow" 'ulimit -f 0; $R sort $T/d/x; $R sh -c ": >$T/d/y; echo x >$T/d/y; true" 2>/dev/null'
+same "files may grow a little" 'ulimit -f 8; $R sh -c "i=0; while [ \$i -lt 150 ]; do cat $T/d/x >$T/d/y\$i; i=\$((i + 1)); done; cat $T/d/y* | cksum"'
+same "a second of processor time" 'ulimit -t 1; $R sh -c "while :; do :; done"; echo $?'
+same "all signals blocked" '$PYTHON -c "import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65)); os.execvp(sys.argv[1], sys.argv[1:])" $R $state all $T/d'
+same "no home, no store" 'unset STEMMA_HOME HOME XDG_DATA_HOME; $R sort $T/d/x 2>/dev/null'
 same "few descriptors" 'ulimit -n 24; $R $state all $T/d'
 same "many descriptors open" 'for i in 3 4 5 6 7 8; do eval "exec $i</dev/null"; done; $R $state all $T/d'
 same "standard input closed" '$R $state fds $T/d <&-'
@@ -143,13 +152,4 @@ timeout 60 sh -c '"$STEMMA" run -- sh -c "echo ended" | cat' >"$T/got" 2>&1
 cmp "$T/expected" "$T/got" >"$T/why" 2>&1
 result $? "the output ends with the command" "$T/why"
 
-# A store that cannot be written harms the record, not the command.
-for place in /proc/nowhere "$T/file/x" /dev/null/x; do
-	: >"$T/file"
-	out=$(STEMMA_HOME=$place "$STEMMA" run -- sh -c 'echo out; exit 7' 2>"$T/err")
-	echo "$? $out" >"$T/got"
-	# 125: stemma's own failure, and then the command has not been started.
-	grep -q -e '^7 out$' -e '^125 $' "$T/got" && [ -s "$T/err" ]
-	result $? "a store at ${place##*/} that cannot be made" "$T/got"
-done
 finish

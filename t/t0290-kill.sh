@@ -88,6 +88,43 @@ result $? "the record says where it ends" "$T/why"
 echo "$killed of $times times a worker was killed" >"$T/killed"
 [ $killed -gt $((times / 3)) ]
 result $? "the moments were well chosen: $killed of $times hit a worker" "$T/killed"
+# The one that the user started is killed: the command goes on to its end, and so does its record.
+fresh "$D"
+rm -rf "${T:?}/home"
+(cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run -- sh -c 'sh "$1"; echo "$?" >ended' - "$T/work.sh") >"$T/got" 2>"$T/err" &
+p=$!
+sleep 0.1
+kill -9 $p
+wait $p 2>/dev/null
+i=0
+while [ ! -s "$D/ended" ] && [ $i -lt 200 ]; do
+	i=$((i + 1))
+	sleep 0.1
+done
+echo "status $(cat "$D/ended" 2>/dev/null)" >>"$T/got"
+diff "$T/expected" "$T/got" >"$T/why"
+result $? "the keeper is killed: the command ends as always" "$T/why"
+i=0
+while ! { events "$T/home" "$T/events" && grep -q '"k":"session_end"' "$T/events"; } && [ $i -lt 200 ]; do
+	i=$((i + 1))
+	sleep 0.1
+done
+grep -q '"k":"session_end"' "$T/events" && [ "$(grep -c '"k":"exec"' "$T/events")" -gt 75 ]
+result $? "the keeper is killed: the record goes on" "$T/events.err"
+
+# A command that kills its own process group, with all that belongs to it.
+rm -rf "${T:?}/home"
+STEMMA_HOME=$T/home setsid -w "$STEMMA" run -- sh -c 'cat /dev/null; kill -9 0; sleep 5' >"$T/got" 2>&1
+echo "status $?" >"$T/status"
+i=0
+while ! { events "$T/home" "$T/events" && grep -q '"k":"exit"' "$T/events"; } && [ $i -lt 100 ]; do
+	i=$((i + 1))
+	sleep 0.1
+done
+grep -c '"k":"exec"' "$T/events" >>"$T/status"
+[ "$(paste -sd, "$T/status")" = "status 137,2" ]
+result $? "a command that kills its process group" "$T/status"
+
 # A worker that waits for a command that has ended would be left for ever.
 sleep 1
 grep -l "STEMMA_HOME=$T/home" /proc/[0-9]*/environ 2>/dev/null >"$T/left"

@@ -1,0 +1,76 @@
+#!/bin/sh
+# A record that cannot be kept harms the record, not the command; and nothing already recorded.
+# shellcheck source=tests/prog/lib.sh
+. "$(dirname "$0")/../tests/prog/lib.sh"
+
+for place in /proc/nowhere "$T/file/x" /dev/null/x; do
+	: >"$T/file"
+	out=$(STEMMA_HOME=$place "$STEMMA" run -- sh -c 'echo out; exit 7' 2>"$T/err")
+	echo "$? $out" >"$T/got"
+	# 125: stemma's own failure, and then the command has not been started.
+	grep -q -e '^7 out$' -e '^125 $' "$T/got" && [ -s "$T/err" ]
+	result $? "a store at ${place##*/} that cannot be made" "$T/got"
+done
+
+# Only this user may look into a record.
+(umask 0 && STEMMA_HOME=$T/private "$STEMMA" run -- true)
+find "$T/private" -perm /077 >"$T/why"
+[ ! -s "$T/why" ]
+result $? "a record is private, whatever the umask" "$T/why"
+(umask 0777 && STEMMA_HOME=$T/strict "$STEMMA" run -- true && STEMMA_HOME=$T/strict "$STEMMA" run -- true) 2>"$T/why"
+[ ! -s "$T/why" ] && events "$T/strict" "$T/events" && [ "$(grep -c '"k":"session_end"' "$T/events")" = 2 ]
+result $? "a umask that takes all rights away" "$T/why"
+
+# A store that was written, and cannot be now.
+STEMMA_HOME=$T/ro "$STEMMA" run -- true
+events "$T/ro" "$T/events"
+was=$(wc -l <"$T/events")
+if [ "$(id -u)" != 0 ]; then
+	chmod -R a-w "$T/ro"
+	out=$(STEMMA_HOME=$T/ro "$STEMMA" run -- sh -c 'echo out; exit 7' 2>"$T/err")
+	echo "$? $out" >"$T/got"
+	chmod -R u+w "$T/ro"
+	events "$T/ro" "$T/events"
+	[ "$(cat "$T/got")" = "7 out" ] && [ -s "$T/err" ] && [ "$(wc -l <"$T/events")" = "$was" ]
+	result $? "a store that is read-only" "$T/got"
+elif unshare -m true 2>/dev/null; then
+	unshare -m sh -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && STEMMA_HOME=$1 "$2" run -- sh -c "echo out; exit 7"' \
+		- "$T/ro" "$STEMMA" >"$T/got" 2>"$T/err"
+	echo "$?" >>"$T/got"
+	events "$T/ro" "$T/events"
+	[ "$(paste -sd, "$T/got")" = "out,7" ] && [ -s "$T/err" ] && [ "$(wc -l <"$T/events")" = "$was" ]
+	result $? "a store on a file system that is read-only" "$T/got"
+
+	# A disk that is full from the start, and one that fills up. The record holds what had room, and can be read.
+	for size in 4k 64k 200k; do
+		unshare -m sh -c 'mkdir -p "$1" && mount -t tmpfs -o size=$4 none "$1" || exit 77
+			STEMMA_HOME=$1 "$2" run -- sh -c "i=0; while [ \$i -lt 400 ]; do i=\$((i + 1)); cat /dev/null >/dev/null; done; echo out; exit 7"
+			echo $? && cp -r "$1" "$3"' - "$T/small" "$STEMMA" "$T/full.$size" $size >"$T/got" 2>"$T/err"
+		if [ $? = 77 ]; then
+			skip_ "a store on a disk of $size" "tmpfs cannot be mounted here"
+			continue
+		fi
+		{
+			[ "$(paste -sd, "$T/got")" = "out,7" ] || cat "$T/got"
+			[ -z "$(find "$T/full.$size" -name '*.stl')" ] || events "$T/full.$size" "$T/events" || grep -v torn "$T/events.err"
+		} >"$T/why"
+		[ ! -s "$T/why" ]
+		result $? "a store on a disk of $size" "$T/why"
+	done
+	# The room comes back while the command runs: the record goes on, whole or saying how much is missing.
+	unshare -m sh -c 'mkdir -p "$1" && mount -t tmpfs -o size=200k none "$1" || exit 77
+		head -c 190k /dev/zero >"$1/ballast"
+		STEMMA_HOME=$1 "$2" run -- sh -c "i=0; while [ \$i -lt 200 ]; do i=\$((i + 1)); cat /dev/null >/dev/null; done
+			rm $1/ballast; cat /dev/null >/dev/null; exit 7"
+		echo $? && cp -r "$1" "$3"' - "$T/small" "$STEMMA" "$T/again" >"$T/got" 2>"$T/err"
+	if [ $? = 77 ]; then
+		skip_ "a disk that has room again" "tmpfs cannot be mounted here"
+	else
+		[ "$(cat "$T/got")" = 7 ] && events "$T/again" "$T/events" && grep -q '"k":"run_end"' "$T/events" &&
+			{ grep -q '"k":"gap".*"reason":1\b' "$T/events" || tail -1 "$T/events" | grep -q "\"seq\":$(wc -l <"$T/events"),"; }
+		result $? "a disk that has room again" "$T/err"
+	fi
+else
+	skip_ "a store that is read-only" "root is kept from nothing, and mount namespaces are not allowed here"
+fi
+finish
