@@ -117,7 +117,7 @@ static void rename_below(struct sup *s, const char *old, const char *new)
 	}
 }
 
-static void created(struct sup *s, struct pending *d, const struct statx *st, bool back)
+static void created(struct sup *s, struct pending *d, const struct statx *st, bool back, bool sure)
 {
 	struct file *f = file_get(s, d->a, true, st);
 	if (!f)
@@ -127,7 +127,7 @@ static void created(struct sup *s, struct pending *d, const struct statx *st, bo
 	s->current = back ? NULL : task_known(s, d->tid);
 	name_event(s, d->proc, TERM_nameop_create, f, f->path, NULL, d->time);
 	if (f->kind == TERM_kind_regular)
-		access_begin(s, d->proc, f, d->mode | ACCESS_CREATE, TERM_via_data, true, TERM_api_open, d->time, NULL);
+		access_begin(s, d->proc, f, d->mode | ACCESS_CREATE, TERM_via_data, sure, TERM_api_open, d->time, NULL);
 	s->current = was;
 }
 
@@ -174,6 +174,13 @@ static void truncated(struct sup *s, struct pending *d)
 		access_end(s, a, sup_now(s));
 }
 
+/* Of several who create one path with O_EXCL, one succeeds. Who has the file is it; who has not may have closed it again. */
+static bool holds(struct sup *s, struct pending *d, const struct statx *st)
+{
+	struct file *f = file_get(s, d->a, true, st);
+	return f && proc_holds(d->proc, f);
+}
+
 /* Has it happened? 1: yes, and it was written down; 0: no; -1: not to be told yet. back: the call has returned. */
 static int settle(struct sup *s, struct pending *d, bool back)
 {
@@ -182,10 +189,10 @@ static int settle(struct sup *s, struct pending *d, bool back)
 	switch (d->op) {
 	case PENDING_CREATE:
 		rc = where_statx(d->a, true, &st);
-		if (rc == 0 && !S_ISDIR(st.stx_mode))
-			created(s, d, &st, back);
-		else
+		if (rc < 0 || S_ISDIR(st.stx_mode) || (d->contested && !back))
 			rc = -1;
+		else
+			created(s, d, &st, back, !d->contested || !d->excl || holds(s, d, &st));
 		break;
 	case PENDING_MAKE:
 		rc = where_statx(d->a, false, &st);
@@ -197,6 +204,9 @@ static int settle(struct sup *s, struct pending *d, bool back)
 		break;
 	case PENDING_RENAME:
 		rc = is_file(d->b, d->file) && (!d->exchange || !d->victim || is_file(d->a, d->victim)) ? 0 : -1;
+		/* Another may have been renamed over it since: that the old name is not its name any more is effect enough. */
+		if (rc < 0 && back && !d->exchange && !is_file(d->a, d->file))
+			rc = 0;
 		if (rc == 0)
 			renamed(s, d);
 		break;
@@ -422,8 +432,13 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 			opened(s, p, &w, &st, flags, mode);
 	} else if (rc == -ENOENT && (flags & O_CREAT)) {
 		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
-		if (d)
+		if (d) {
 			d->mode = mode & ~ACCESS_TRUNC;
+			d->excl = flags & O_EXCL;
+			for (struct pending *o = d->next; o; o = o->next)
+				if (o->op == PENDING_CREATE && o->name_a && d->name_a && !strcmp(o->name_a, d->name_a))
+					o->contested = d->contested = true;
+		}
 	} else if (rc == -ENOENT || rc == -ENOTDIR) {
 		absent(s, p, &w);
 	}

@@ -266,34 +266,46 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp)
 
 /* ---- accesses ---------------------------------------------------------------------------------------------------------- */
 
-static bool rival_moved(struct sup *s, const struct access *a)
+static bool wrote(struct sup *s, struct proc *p, uint64_t before)
 {
-	uint64_t now = a->rival ? proc_wchar(s, a->rival) : 0;
-	return a->rival && (now == UINT64_MAX || now != a->rival_wchar);
+	uint64_t now = proc_wchar(s, p);
+	return now == UINT64_MAX || now != before;
+}
+
+static bool rivals_moved(struct sup *s, const struct access *a)
+{
+	for (int i = 0; i < RIVALS; i++)
+		if (a->rival[i].proc && wrote(s, a->rival[i].proc, a->rival[i].wchar))
+			return true;
+	return false;
 }
 
 static void rival_add(struct sup *s, struct access *a, struct proc *other)
 {
-	if (a->rival == other || a->crowded)
-		return;
-	if (a->rival) { /* a second one: whoever was first has not written yet, but may */
+	int free = -1;
+	for (int i = 0; i < RIVALS; i++) {
+		if (a->rival[i].proc == other)
+			return;
+		if (!a->rival[i].proc && free < 0)
+			free = i;
+	}
+	if (free < 0 || a->crowded) {
 		a->crowded = true;
 		return;
 	}
-	a->rival = other;
-	a->rival_num = other->num;
-	a->rival_wchar = proc_wchar(s, other);
+	a->rival[free].proc = other;
+	a->rival[free].wchar = proc_wchar(s, other);
 }
 
 /* p's part in f is over: whoever had p as a rival learns now whether p wrote. */
-static void rivals_resolve(struct sup *s, struct file *f, const struct proc *p)
+static void rivals_resolve(struct sup *s, struct file *f, struct proc *p)
 {
 	for (struct access *a = f->live; a; a = a->file_next)
-		if (a->rival == p) {
-			if (rival_moved(s, a))
-				a->crowded = true;
-			a->rival = NULL;
-		}
+		for (int i = 0; i < RIVALS; i++)
+			if (a->rival[i].proc == p) {
+				a->crowded |= wrote(s, p, a->rival[i].wchar);
+				a->rival[i].proc = NULL;
+			}
 }
 
 static void link_access(struct access *a)
@@ -376,7 +388,7 @@ static unsigned evidence_of(struct sup *s, const struct access *a, const struct 
 	if (!a->before.known || !after->known)
 		return TERM_evidence_may;
 	if (a->before.size != after->size || a->before.mtime != after->mtime)
-		return a->crowded || rival_moved(s, a) ? TERM_evidence_may : TERM_evidence_must;
+		return a->crowded || rivals_moved(s, a) ? TERM_evidence_may : TERM_evidence_must;
 	if (a->before.ctime != after->ctime)
 		return TERM_evidence_may; /* written, and the old time put back? */
 	if (a->mode & ACCESS_APPEND)

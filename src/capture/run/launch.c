@@ -135,10 +135,10 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 	}
 	int nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
 	for (int i = 0; i < 2; i++) {
-		send_fd(socks[i], fd, fd >= 0 ? nnp : fd);
+		send_fd(socks[i], k->trace ? -1 : fd, fd >= 0 ? nnp : fd);
 		close(socks[i]);
 	}
-	if (fd >= 0)
+	if (fd >= 0 && !k->trace)
 		close(fd);
 	become(k);
 }
@@ -497,7 +497,8 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 		/* No filter: the command runs unrecorded. Wait for it all the same. */
 		int status = 0;
 		struct sup *s = &w->sup;
-		sup_gap(s, NULL, TERM_gap_lost, 0, "no system call could be stopped here");
+		if (prog)
+			sup_gap(s, NULL, TERM_gap_lost, 0, "no system call could be stopped here");
 		log_writer_flush(s->log);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;

@@ -24,6 +24,7 @@
 #define SWEEP_AT 128
 #define HASH_SIZE 4096
 #define PAIRS 256
+#define RIVALS 4
 
 struct access;
 struct proc;
@@ -65,11 +66,12 @@ struct access {
 	unsigned mode, via;
 	uint64_t count;
 	struct fingerprint before;
-	/* Another execution that could write the file at the same time (B7): excluded if its wchar does not move. */
-	struct proc *rival;
-	uint64_t rival_num; /* its process number, to know it again */
-	uint64_t rival_wchar;
-	bool crowded; /* several rivals */
+	/* Others that could write the file at the same time (B7): each is excluded if its wchar does not move. */
+	struct {
+		struct proc *proc; /* NULL: none, or it is over and did not write */
+		uint64_t wchar; /* when it was met */
+	} rival[RIVALS];
+	bool crowded; /* more than that, or one that wrote */
 	bool mapped, sure;
 	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
@@ -104,6 +106,7 @@ struct pending {
 	struct file *victim; /* rename: what the new path named; exchange: the other */
 	struct fingerprint before;
 	bool last; /* unlink: it was the last name */
+	bool excl, contested; /* create: with O_EXCL; another has the same path pending */
 	int fd; /* bind: the socket */
 	struct where *a, *b; /* malloc'ed; b only for two-path calls */
 	char *name_a, *name_b; /* absolute names */
