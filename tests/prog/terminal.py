@@ -81,7 +81,7 @@ class Terminal:
         return os.waitpid(self.pid, 0)[1]
 
 
-def both(name, argv, talk=lambda t: None, filter_=lambda b: b):
+def both(name, argv, talk=lambda t: None):
     """The same conversation without and with the recorder; what is seen, and the status, must be alike."""
     got = []
     for prefix in ([], [stemma, "run", "--"]):
@@ -95,7 +95,8 @@ def both(name, argv, talk=lambda t: None, filter_=lambda b: b):
         status = t.end()
         lines = [l for l in t.seen.replace(b"\r", b"").split(b"\n")
                  if not l.startswith((b"env STEMMA_", b"env _=", b"TracerPid", b"tty "))]
-        got.append((filter_(b"\n".join(lines)), status))
+        # Whether the terminal's echo of the key comes before the end is a race without the recorder, too.
+        got.append((b"\n".join(l for l in lines if l not in (b"^C", b"^\\", b"")), status))
     plain, recorded = ((seen + b"\nwait status %d" % status).decode("utf-8", "replace").split("\n") for seen, status in got)
     ok(plain == recorded, name, "\n".join(difflib.unified_diff(plain, recorded, "plain", "recorded", lineterm="", n=1)))
 
