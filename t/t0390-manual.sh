@@ -7,7 +7,7 @@ man=$here/man
 for c in run log show lineage why find stat sql index fsck config doctor; do
 	page=$man/stemma-$c.1
 	"$STEMMA" $c --help >"$out" 2>"$err" && for s in 'EXIT STATUS' 'EXAMPLES' 'DESCRIPTION' 'SEE ALSO'; do says "$page" ".Sh $s" || break; done &&
-		says "$man/stemma.1" ".Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
+		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
 	check "stemma-$c.1 has its sections"
 	missing=
 	for o in $(grep -oE '^ .*--[a-z-]+' "$out" | grep -oE -- '--[a-z-]+'); do

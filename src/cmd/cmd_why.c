@@ -17,7 +17,8 @@ struct near {
 	uint32_t *makers; /* nodes: who wrote it, then who wrote to the pipe that they read, and so on backwards */
 	size_t n_makers, n_direct;
 	uint32_t opener;  /* node of the shell that opened it for them, UINT32_MAX none */
-	uint32_t *inputs; /* nodes of files: those of the makers first, each in the order of use */
+	uint32_t *inputs; /* nodes of files: what who wrote it used, then those upstream, then the opener; each in the order
+	                     of use */
 	size_t n_inputs;
 	bool sure; /* that the makers made it */
 	uint64_t gaps;
@@ -39,14 +40,14 @@ static bool holds(const uint32_t *v, size_t n, uint32_t x)
 }
 
 /* Those who generated a node, without those who only opened it, which are returned apart. */
-static int add_makers(struct cmd *c, struct near *n, uint32_t version, bool root)
+static int add_makers(struct makers *m, struct near *n, uint32_t version, bool root)
 {
 	const struct lineage_node *v = &n->l.nodes[version];
 	for (uint32_t k = 0; k < v->n; k++) {
 		const struct lineage_edge *e = &n->l.edges[v->first + k];
 		if (e->type != LINEAGE_GENERATED)
 			continue;
-		int r = maker_is_opener(c->store, &n->l, version, e);
+		int r = maker_is_opener(m, version, e);
 		if (r < 0)
 			return r;
 		if (r == 0 && !holds(n->makers, n->n_makers, e->to)) {
@@ -54,7 +55,7 @@ static int add_makers(struct cmd *c, struct near *n, uint32_t version, bool root
 			if (root)
 				n->sure &= e->e.sure;
 		} else if (r > 0 && root) {
-			uint32_t from = maker_forked_from(c->store, &n->l, e->to);
+			uint32_t from = maker_forked_from(m, e->to);
 			n->opener = from != UINT32_MAX ? from : e->to;
 		}
 	}
@@ -62,14 +63,14 @@ static int add_makers(struct cmd *c, struct near *n, uint32_t version, bool root
 }
 
 /* Upstream: who wrote to the streams that maker number i read. */
-static int add_upstream(struct cmd *c, struct near *n, size_t i)
+static int add_upstream(struct makers *m, struct near *n, size_t i)
 {
 	const struct lineage_node *x = &n->l.nodes[n->makers[i]];
 	int r = 0;
 	for (uint32_t k = 0; k < x->n && r == 0; k++) {
 		const struct lineage_edge *e = &n->l.edges[x->first + k];
 		if (e->type == LINEAGE_USED && n->l.nodes[e->to].stream)
-			r = add_makers(c, n, e->to, false);
+			r = add_makers(m, n, e->to, false);
 	}
 	return r;
 }
@@ -89,17 +90,22 @@ static int by_rank(const void *pa, const void *pb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-static int add_inputs(struct near *n)
+static int add_inputs(struct makers *m, struct near *n)
 {
 	struct input *in = calloc(n->l.n_nodes + 1, sizeof(*in));
 	uint32_t *at = calloc(n->l.n_nodes + 1, sizeof(*at)); /* place in `in`, from 1 */
 	size_t count = 0;
-	for (size_t k = 0; in && at && k < n->l.n_edges; k++) {
+	int r = in && at ? 0 : -ENOMEM;
+	for (size_t k = 0; r >= 0 && k < n->l.n_edges; k++) {
 		const struct lineage_edge *e = &n->l.edges[k];
 		const struct lineage_node *to = &n->l.nodes[e->to];
-		if (to->exec || to->stream || !e->to)
+		bool of_maker = e->type == LINEAGE_USED && holds(n->makers, n->n_makers, e->from);
+		if (to->exec || to->stream || !e->to || !(of_maker || e->from == n->opener || e->from == 0))
 			continue;
-		uint32_t rank = e->type == LINEAGE_USED && holds(n->makers, n->n_makers, e->from) ? 0 : 1;
+		r = maker_own(m, e);
+		if (r)
+			continue;
+		uint32_t rank = !of_maker ? 2 : holds(n->makers, n->n_direct, e->from) ? 0 : 1;
 		struct input *i = &in[at[e->to] ? at[e->to] - 1 : count];
 		if (!at[e->to]) {
 			*i = (struct input){e->to, rank, e->e.lo};
@@ -113,10 +119,9 @@ static int add_inputs(struct near *n)
 	for (size_t i = 0; i < count; i++)
 		n->inputs[i] = in[i].node;
 	n->n_inputs = count;
-	int r = in && at ? 0 : -ENOMEM;
 	free(in);
 	free(at);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 static int near_get(struct cmd *c, store_id version, struct near *ret)
@@ -128,17 +133,21 @@ static int near_get(struct cmd *c, store_id version, struct near *ret)
 	};
 	struct err err = {0};
 	struct near n = {.sure = true, .opener = UINT32_MAX};
+	struct makers m = {0};
 	int r = lineage_walk(c->store, &version, 1, &o, &err, &n.l);
 	if (r < 0)
 		return r;
 	n.makers = calloc(n.l.n_nodes + 1, sizeof(*n.makers));
 	n.inputs = calloc(n.l.n_nodes + 1, sizeof(*n.inputs));
-	r = n.makers && n.inputs ? add_makers(c, &n, 0, true) : -ENOMEM;
+	r = n.makers && n.inputs ? makers_init(&m, c->store, &n.l) : -ENOMEM;
+	if (r == 0)
+		r = add_makers(&m, &n, 0, true);
 	n.n_direct = n.n_makers;
 	for (size_t i = 0; i < n.n_makers && r == 0; i++)
-		r = add_upstream(c, &n, i);
+		r = add_upstream(&m, &n, i);
 	if (r == 0)
-		r = add_inputs(&n);
+		r = add_inputs(&m, &n);
+	makers_release(&m);
 	for (uint32_t i = 0; i < n.l.n_nodes && r == 0; i++) {
 		struct exec_info x;
 		if (n.l.nodes[i].exec && store_exec(c->store, n.l.nodes[i].id, &x) > 0)
@@ -229,8 +238,8 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 	static const struct {
 		size_t argv, inputs;
 		bool brief; /* without the shell and with a shorter time */
-	} tries[] = {{400, 6, 0}, {160, 4, 0}, {100, 3, 0}, {60, 3, 0}, {40, 2, 0},
-	             {40, 2, 1},  {28, 1, 1},  {20, 1, 1},  {12, 0, 1}};
+	} tries[] = {{400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 3, 0}, {28, 3, 0},
+	             {40, 2, 1},  {28, 2, 1},  {20, 2, 1},  {20, 1, 1}, {12, 1, 1}, {12, 0, 1}};
 	struct buf name = {0}, who = {0};
 	struct file_info f;
 	struct exec_info x;

@@ -63,29 +63,41 @@ static int put_node(const struct lineage_view *v, uint32_t i, FILE *to)
 	return r < 0 ? r : 0;
 }
 
+/* From the earlier thing to the later one, as data flowed. */
+static void put_branch(const struct lineage_view *v, uint32_t node, const struct branch *b, FILE *to)
+{
+	bool up = v->options->direction == LINEAGE_UP;
+	fprintf(to, "\tn%u -> n%u [style=%s", up ? b->child : node, up ? node : b->child,
+	        b->e->e.sure ? "solid" : "dashed");
+	const char *blank = strchr(b->words, ' '); /* only the verb */
+	if (*b->words || !b->e->e.sure)
+		fprintf(to, " label=\"%.*s%s\"", (int)(blank ? blank - b->words : 0), b->words, b->e->e.sure ? "" : "?");
+	fputs("]\n", to);
+}
+
 int lineage_dot(const struct lineage_view *v, FILE *to)
 {
-	static const char *const words[] = {"", "", "derived", "informed"};
 	const struct lineage *l = v->l;
-	fputs("digraph lineage {\n"
-	      "\tgraph [rankdir=TB fontname=\"Helvetica\"]\n"
-	      "\tnode [fontname=\"Helvetica\" fontsize=10]\n"
-	      "\tedge [fontname=\"Helvetica\" fontsize=8]\n",
-	      to);
-	for (uint32_t i = 0; i < l->n_nodes; i++)
-		if (put_node(v, i, to) < 0) {
-			say("cannot describe the lineage");
-			return STATUS_SELF;
-		}
-	/* From the earlier thing to the later one, as data flowed. */
-	for (size_t k = 0; k < l->n_edges; k++) {
-		const struct lineage_edge *e = &l->edges[k];
-		fprintf(to, "\tn%u -> n%u [style=%s", e->to, e->from, e->e.sure ? "solid" : "dashed");
-		if (*words[e->type] || !e->e.sure)
-			fprintf(to, " label=\"%s%s\"", words[e->type], e->e.sure ? "" : "?");
-		fputs("]\n", to);
+	struct shape shape = {0};
+	int r = shape_make(v, &shape);
+	if (r == 0)
+		fputs("digraph lineage {\n"
+		      "\tgraph [rankdir=TB fontname=\"Helvetica\"]\n"
+		      "\tnode [fontname=\"Helvetica\" fontsize=10]\n"
+		      "\tedge [fontname=\"Helvetica\" fontsize=8]\n",
+		      to);
+	for (uint32_t i = 0; i < l->n_nodes && r == 0; i++)
+		r = shape.shown[i] ? put_node(v, i, to) : 0;
+	if (r < 0) {
+		shape_release(&shape);
+		say("cannot describe the lineage");
+		return STATUS_SELF;
 	}
+	for (uint32_t i = 0; i < l->n_nodes; i++)
+		for (size_t k = shape.first[i]; shape.shown[i] && k < shape.first[i + 1]; k++)
+			put_branch(v, i, &shape.branches[k], to);
 	fputs("}\n", to);
+	shape_release(&shape);
 	return STATUS_OK;
 }
 

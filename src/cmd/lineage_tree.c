@@ -1,6 +1,5 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
 #include "cmd/lineage_view.h"
-#include "cmd/makers.h"
 #include "cmd/things.h"
 
 #include <stdlib.h>
@@ -11,19 +10,11 @@ struct frame {
 	uint32_t node, next; /* next branch to print */
 };
 
-/* An edge as it is shown. */
-struct branch {
-	uint32_t child;
-	const char *words; /* before the child's name */
-	const struct lineage_edge *e;
-};
-
 struct tree {
 	const struct lineage_view *v;
 	struct buf names, notes; /* NUL-terminated, one per node */
 	size_t *name_at, *note_at;
-	struct branch *branches; /* those of node i are [first[i], first[i + 1]) */
-	size_t *first;
+	struct shape shape;
 	uint32_t *mentions; /* branches that lead to the node */
 	uint32_t *mark;     /* its number, once it was printed and if it is mentioned again; 0 otherwise */
 	bool *printed;
@@ -66,6 +57,9 @@ static int look_at_users(struct tree *t)
 		int r = store_exec(t->v->s, l->nodes[i].id, &x);
 		if (r < 0)
 			return r;
+		gaps_add(&t->gaps, l->nodes[i].id, x.gaps);
+		if (!x.user.n) /* a fork that came to nothing else */
+			continue;
 		if (!any) {
 			t->user = (struct str){malloc(x.user.n + 1), x.user.n};
 			t->host = (struct str){malloc(x.host.n + 1), x.host.n};
@@ -76,7 +70,6 @@ static int look_at_users(struct tree *t)
 		}
 		any = true;
 		t->one_user &= str_eq(t->user, x.user) && str_eq(t->host, x.host);
-		gaps_add(&t->gaps, l->nodes[i].id, x.gaps);
 	}
 	t->one_user &= any;
 	return 0;
@@ -121,45 +114,7 @@ static int describe(struct tree *t)
 	return t->names.failed || t->notes.failed ? -1 : r;
 }
 
-/* ---- what is shown ---- */
-
-static const char *edge_words(bool up, enum lineage_edge_type type)
-{
-	switch (type) {
-	case LINEAGE_DERIVED:
-		return up ? "derived from " : "became ";
-	case LINEAGE_INFORMED:
-		return up ? "informed by " : "informed ";
-	case LINEAGE_USED:
-	case LINEAGE_GENERATED:
-		break;
-	}
-	return "";
-}
-
-/* A shell that opens a file for a program stands as that, and not as a fork that became the program; unless all is to
- * be shown. 1 the branch is shown, 0 not, -errno. */
-static int branch_of(const struct tree *t, uint32_t node, const struct lineage_edge *e, struct branch *ret)
-{
-	const struct lineage *l = t->v->l;
-	bool up = t->v->options->direction == LINEAGE_UP;
-	*ret = (struct branch){up ? e->to : e->from, edge_words(up, e->type), e};
-	if (t->v->options->all)
-		return 1;
-	if (!up) /* a stream that may have been written to, and that nobody read, is somebody's terminal or log */
-		return e->e.sure || !l->nodes[ret->child].stream || l->nodes[ret->child].n;
-	if (e->type == LINEAGE_USED)
-		return !use_is_repeated(t->v->s, l, e);
-	int r = e->type == LINEAGE_GENERATED ? maker_is_opener(t->v->s, l, node, e) : 0;
-	if (r <= 0)
-		return r < 0 ? r : 1;
-	if (!e->e.sure && e->e.via == TERM_via_descriptor)
-		return 0; /* it only held the descriptor on its way to the program */
-	uint32_t from = maker_forked_from(t->v->s, l, ret->child);
-	ret->child = from != UINT32_MAX ? from : ret->child;
-	ret->words = "opened by ";
-	return 1;
-}
+/* ---- order ---- */
 
 static int by_time(const void *pa, const void *pb, void *arg)
 {
@@ -175,40 +130,16 @@ static int by_time(const void *pa, const void *pb, void *arg)
 	return c ? c : (a->child > b->child) - (a->child < b->child);
 }
 
-/* The branches of each node, in the order of time, and how often each node is mentioned among those that are shown. */
 static int arrange(struct tree *t)
 {
-	const struct lineage *l = t->v->l;
-	size_t n = 0;
-	for (uint32_t i = 0; i < l->n_nodes; i++) {
-		t->first[i] = n;
-		for (uint32_t k = 0; k < l->nodes[i].n; k++) {
-			struct branch b;
-			int r = branch_of(t, i, &l->edges[l->nodes[i].first + k], &b);
-			if (r < 0)
-				return r;
-			for (size_t j = t->first[i]; j < n && r; j++)
-				r = t->branches[j].child != b.child || strcmp(t->branches[j].words, b.words) != 0;
-			if (r)
-				t->branches[n++] = b;
-		}
-		qsort_r(t->branches + t->first[i], n - t->first[i], sizeof(*t->branches), by_time, t);
+	struct shape *sh = &t->shape;
+	int r = shape_make(t->v, sh);
+	for (size_t i = 0; r == 0 && i < t->v->l->n_nodes; i++) {
+		qsort_r(sh->branches + sh->first[i], sh->first[i + 1] - sh->first[i], sizeof(*sh->branches), by_time, t);
+		for (size_t k = sh->first[i]; sh->shown[i] && k < sh->first[i + 1]; k++)
+			t->mentions[sh->branches[k].child]++;
 	}
-	t->first[l->n_nodes] = n;
-	/* From the root on; `later` is the list of what was come to. */
-	size_t seen = 0;
-	t->later[seen++] = 0;
-	t->printed[0] = true;
-	for (size_t i = 0; i < seen; i++)
-		for (size_t k = t->first[t->later[i]]; k < t->first[t->later[i] + 1]; k++) {
-			uint32_t child = t->branches[k].child;
-			t->mentions[child]++;
-			if (!t->printed[child])
-				t->later[seen++] = child;
-			t->printed[child] = true;
-		}
-	memset(t->printed, 0, l->n_nodes * sizeof(*t->printed));
-	return 0;
+	return r;
 }
 
 /* ---- printing ---- */
@@ -263,7 +194,7 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 
 static bool has_more(const struct tree *t, const struct frame *f)
 {
-	return t->first[f->node] + f->next < t->first[f->node + 1];
+	return t->shape.first[f->node] + f->next < t->shape.first[f->node + 1];
 }
 
 static void print_subtree(struct tree *t, uint32_t root)
@@ -282,13 +213,13 @@ static void print_subtree(struct tree *t, uint32_t root)
 			depth--;
 			continue;
 		}
-		const struct branch *b = &t->branches[t->first[f->node] + f->next++];
+		const struct branch *b = &t->shape.branches[t->shape.first[f->node] + f->next++];
 		uint32_t child = b->child;
 		buf_reset(&indent);
 		for (size_t k = 0; k + 1 < depth; k++)
 			buf_printf(&indent, "%s", has_more(t, &t->stack[k]) ? bar : "   ");
 		buf_printf(&indent, "%s", has_more(t, f) ? tee : last);
-		bool again = t->printed[child], leaf = t->first[child] == t->first[child + 1];
+		bool again = t->printed[child], leaf = t->shape.first[child] == t->shape.first[child + 1];
 		bool postpone = !again && depth >= t->max_levels && !leaf;
 		if (!again && !t->mark[child] && (postpone || t->mentions[child] > 1))
 			t->mark[child] = ++t->marks;
@@ -320,6 +251,8 @@ static void print_rest(const struct tree *t)
 	buf_reset(&b);
 	count_line(&b, om[OMIT_cache], "edge to what the writer of a cache used", "edges to what writers of caches used");
 	count_line(&b, om[OMIT_sync], "edge of coordination", "edges of coordination");
+	count_line(&b, t->shape.held, "stream that a shell may only have held for its programs",
+	           "streams that shells may only have held for their programs");
 	if (b.n)
 		printf("left out: %s (--all)\n", buf_cstr(&b));
 	buf_reset(&b);
@@ -351,18 +284,16 @@ int lineage_tree(const struct lineage_view *v)
 	int status = STATUS_SELF;
 	size_t n = l->n_nodes + 1;
 
-	t.max_levels = v->out->width > 80 ? (size_t)(v->out->width - 44) / 3 : 12;
+	t.max_levels = !v->out->tty ? 30 : v->out->width > 80 ? (size_t)(v->out->width - 44) / 3 : 12;
 	t.name_at = calloc(n, sizeof(*t.name_at));
 	t.note_at = calloc(n, sizeof(*t.note_at));
 	t.mentions = calloc(n, sizeof(*t.mentions));
 	t.mark = calloc(n, sizeof(*t.mark));
 	t.printed = calloc(n, sizeof(*t.printed));
 	t.later = calloc(n, sizeof(*t.later));
-	t.branches = calloc(l->n_edges + 1, sizeof(*t.branches));
-	t.first = calloc(n + 1, sizeof(*t.first));
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
-	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.branches || !t.first ||
-	    !t.stack || describe(&t) < 0 || arrange(&t) < 0) {
+	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack || describe(&t) < 0 ||
+	    arrange(&t) < 0) {
 		say("cannot describe the lineage");
 		goto out;
 	}
@@ -382,8 +313,7 @@ out:
 	free(t.mark);
 	free(t.printed);
 	free(t.later);
-	free(t.branches);
-	free(t.first);
+	shape_release(&t.shape);
 	free(t.stack);
 	free((char *)t.user.p);
 	free((char *)t.host.p);

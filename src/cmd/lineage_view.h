@@ -14,6 +14,25 @@ struct lineage_view {
 	bool bytes;
 };
 
+/* An edge as the tree and the picture show it. */
+struct branch {
+	uint32_t child;    /* farther from the root */
+	const char *words; /* before the child's name, a blank at the end; "" for the plain used and generated */
+	const struct lineage_edge *e;
+};
+/* The lineage as it is shown: a shell that opens a file for a program stands as that and not as a fork that became the
+ * program, and streams that a shell held for its programs are not shown as its own. With --all everything is as it is.
+ */
+struct shape {
+	struct branch *branches; /* of node i: [first[i], first[i + 1]) */
+	size_t *first;
+	bool *shown;   /* nodes: come to from the root by branches */
+	uint64_t held; /* edges left out */
+};
+/* 0 or -errno. */
+int shape_make(const struct lineage_view *v, struct shape *ret);
+void shape_release(struct shape *s);
+
 int lineage_tree(const struct lineage_view *v);
 int lineage_json(const struct lineage_view *v);
 int lineage_dot(const struct lineage_view *v, FILE *to);

@@ -1,18 +1,33 @@
 /* makers.h - who made a version, as people would say it: `sort x > y` was made by sort, and the shell only opened y for
- * it. */
+ * it; of `sort x | uniq` the pipe belongs to sort and uniq, though the shell held it for a moment. For lineages
+ * upwards.
+ *
+ * All return 1 or 0, or -errno of the store. */
 #ifndef STEMMA_CMD_MAKERS_H
 #define STEMMA_CMD_MAKERS_H
 
 #include "query/lineage.h"
 
+struct makers {
+	struct store *s;
+	const struct lineage *l;
+	struct edges got;
+	uint32_t *users, *first; /* of node i, the edges by which it was used: users[first[i] .. first[i + 1]) */
+};
+
+int makers_init(struct makers *m, struct store *s, const struct lineage *l);
+void makers_release(struct makers *m);
+
 /* Is the execution at the end of e, an edge by which node `version` was generated, one that opened the file for a
- * program which it then became or started, and which wrote through that descriptor? 1, 0, -errno. A lineage upwards. */
-int maker_is_opener(struct store *s, const struct lineage *l, uint32_t version, const struct lineage_edge *e);
+ * program which it then became or started, and which wrote through that descriptor? */
+int maker_is_opener(struct makers *m, uint32_t version, const struct lineage_edge *e);
 /* Of an opener that is a fork and did nothing else that lasts: the node of the program it is a fork of. UINT32_MAX: not
  * so. */
-uint32_t maker_forked_from(struct store *s, const struct lineage *l, uint32_t exec);
-/* An edge by which a process, before it became another program, may have used a stream that the other program may have
- * used too. */
-bool use_is_repeated(struct store *s, const struct lineage *l, const struct lineage_edge *e);
+uint32_t maker_forked_from(struct makers *m, uint32_t exec);
+/* Is e an edge by which an execution may have used a stream, through a descriptor that a program it became or started
+ * may have used as well? */
+int maker_held(struct makers *m, const struct lineage_edge *e);
+/* Is e an edge by which an execution used what only it itself had made, from nothing? */
+int maker_own(struct makers *m, const struct lineage_edge *e);
 
 #endif

@@ -23,19 +23,31 @@ struct bound {
 /* What the walk knows of a node besides the result. */
 struct state {
 	struct bound pending; /* best it was reached with; what it was expanded with, once it was */
-	uint32_t host;        /* executions, once asked for; 0: not yet */
-	bool queued;
-	bool reached; /* false: only folded, so not in the result */
+	uint8_t queued;       /* in which queues, enum place */
+	bool reached;         /* false: only folded, so not in the result */
 	bool expanded;
+	bool root;
 	enum kind_class class; /* versions, once classified */
 	bool observed;
 	store_id file;
+	uint32_t arrivals;            /* list in walk.arrivals, until it is classified */
 	uint32_t omitted[OMIT_COUNT]; /* edges left out at the last expansion */
 };
+
+/* A version is classified when it is expanded, where its row is at hand anyway, and not when it is come to: until then
+ * it is not known which of the edges that lead to it count. */
+struct arrival {
+	uint32_t edge, next;   /* next: 0 at the end */
+	store_id exec, script; /* from which; its script, if the edge is to a program */
+	struct bound bound;
+};
+
+enum place { IN_NEAR = 1, IN_FAR = 2 }; /* a version is in one queue at a time: one bit does for both of theirs */
 
 struct queue {
 	uint32_t *v;
 	size_t n, cap;
+	enum place place;
 };
 
 struct walk {
@@ -45,9 +57,14 @@ struct walk {
 	struct lineage_node *nodes;
 	struct state *states;
 	size_t n_nodes, cap_nodes;
-	struct lineage_edge *edges;
+	struct lineage_edge *edges; /* from UINT32_MAX: it does not count */
 	size_t n_edges, cap_edges;
-	struct queue now, next, execs; /* versions of this level and the next one, executions of this level */
+	struct arrival *arrivals; /* from 1 on */
+	size_t n_arrivals, cap_arrivals;
+	struct queue now, next; /* versions of this level and the next one */
+	struct queue near,
+	    far; /* executions: those behind a stream of this level, which lead to this level, and the rest */
+	struct queue *versions, *execs; /* where what is come to goes: now and near, or next and far */
 	struct edges got;
 	uint32_t depth;
 	bool cut;
@@ -240,27 +257,17 @@ static int named_in_argv(struct walk *w, store_id exec, store_id file, bool *ret
 	return 0;
 }
 
-/* Is the file what the user calls the program: the script, where there is one? */
-static int is_script(struct walk *w, store_id exec, store_id file, bool *ret)
+/* Is version node i, classified, to be folded where the walk comes to it by e from or to execution `exec` (0: by
+ * derivation), whose script is `script`? *ret_omit says why, or is OMIT_COUNT. */
+static int judge(struct walk *w, uint32_t i, const struct edge *e, store_id exec, store_id script,
+                 enum lineage_omit *ret_omit)
 {
-	store_id script = 0;
-	int r = store_exec_script(w->s, exec, &script);
-	*ret = r > 0 && script == file;
-	return r < 0 ? r : 0;
-}
-
-/* Is version node i, which the walk comes to by e from or to execution `exec` (0: by derivation), to be folded?
- * *ret_omit says why, or is OMIT_COUNT. */
-static int folded(struct walk *w, uint32_t i, const struct edge *e, store_id exec, enum lineage_omit *ret_omit)
-{
-	*ret_omit = OMIT_COUNT;
-	if (w->o->all)
-		return w->o->depth ? classify(w, i) : 0;
-	int r = classify(w, i);
-	if (r < 0)
-		return r;
 	const struct state *st = &w->states[i];
-	bool yes;
+	bool yes = false;
+	int r = 0;
+	*ret_omit = OMIT_COUNT;
+	if (w->o->all || st->root)
+		return 0;
 	switch (st->class) {
 	case CLASS_ABSENT:
 		*ret_omit = OMIT_absent;
@@ -269,7 +276,6 @@ static int folded(struct walk *w, uint32_t i, const struct edge *e, store_id exe
 		*ret_omit = OMIT_system;
 		return 0;
 	case CLASS_NAMED:
-		yes = false;
 		r = exec ? named_in_argv(w, exec, st->file, &yes) : 0;
 		if (!yes)
 			*ret_omit = OMIT_system;
@@ -277,12 +283,16 @@ static int folded(struct walk *w, uint32_t i, const struct edge *e, store_id exe
 	case CLASS_DATA:
 		break;
 	}
-	if (exec && e->mode & ACCESS_PROGRAM && !st->observed && w->o->direction == LINEAGE_UP) {
-		r = is_script(w, exec, st->file, &yes);
-		if (!yes)
-			*ret_omit = OMIT_system;
-	}
-	return r;
+	/* The script is what the user calls the program, and the interpreter is not. */
+	if (exec && e->mode & ACCESS_PROGRAM && !st->observed && script != st->file && w->o->direction == LINEAGE_UP)
+		*ret_omit = OMIT_system;
+	return 0;
+}
+
+/* Are versions classified at all? */
+static bool classifies(const struct walk *w)
+{
+	return !w->o->all || w->o->depth;
 }
 
 /* ---- the walk ---- */
@@ -322,39 +332,73 @@ static int add_edge(struct walk *w, enum lineage_edge_type type, uint32_t node, 
 	return 0;
 }
 
-static void reach(struct walk *w, uint32_t i)
+static void reach(struct walk *w, uint32_t i, uint32_t depth)
 {
 	if (!w->states[i].reached) {
 		w->states[i].reached = true;
-		w->nodes[i].depth = w->depth;
+		w->nodes[i].depth = depth;
 	}
 }
 
-static int arrive_exec(struct walk *w, uint32_t i, struct bound bound)
+/* With a limit, a stream is as near as what led to it. */
+static uint32_t depth_of(const struct walk *w, uint32_t i, uint32_t level)
 {
-	struct state *st = &w->states[i];
-	if (!improve(w, &st->pending, bound) && (st->expanded || st->queued))
-		return 0;
-	if (st->queued)
-		return 0;
-	st->queued = true;
-	return push(&w->execs, i);
+	return level - (w->o->depth && w->nodes[i].stream && level);
 }
 
-/* A stream is passed through: what lies behind it is as near as the stream is. */
-static int arrive_version(struct walk *w, uint32_t i, struct bound bound)
+static int enqueue(struct walk *w, struct queue *q, uint32_t i)
+{
+	if (w->states[i].queued & q->place)
+		return 0;
+	w->states[i].queued |= (uint8_t)q->place;
+	return push(q, i);
+}
+
+static int arrive(struct walk *w, struct queue *q, uint32_t i, struct bound bound)
 {
 	struct state *st = &w->states[i];
-	bool first = !st->reached;
-	bool through = w->o->depth && w->nodes[i].stream;
-	if (first) {
-		st->reached = true;
-		w->nodes[i].depth = w->depth + !through;
+	return improve(w, &st->pending, bound) || !st->expanded ? enqueue(w, q, i) : 0;
+}
+
+/* Comes to a version of which it is not known yet whether it counts. */
+static int arrive_untold(struct walk *w, uint32_t i, store_id exec, store_id script, struct bound bound)
+{
+	if (w->n_arrivals + 1 >= w->cap_arrivals) {
+		size_t cap = w->cap_arrivals ? w->cap_arrivals * 2 : 1024;
+		struct arrival *v = realloc(w->arrivals, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		w->arrivals = v;
+		w->cap_arrivals = cap;
 	}
-	if ((!improve(w, &st->pending, bound) && !first) || st->queued)
+	w->arrivals[++w->n_arrivals] = (struct arrival){.edge = (uint32_t)w->n_edges - 1,
+	                                                .next = w->states[i].arrivals,
+	                                                .exec = exec,
+	                                                .script = script,
+	                                                .bound = bound};
+	w->states[i].arrivals = (uint32_t)w->n_arrivals;
+	return enqueue(w, w->versions, i);
+}
+
+/* Classifies a version that is about to be expanded, and takes back the edges to it that do not count. */
+static int settle(struct walk *w, uint32_t i)
+{
+	if (!classifies(w) || w->nodes[i].classified)
 		return 0;
-	st->queued = true;
-	return push(through ? &w->now : &w->next, i);
+	int r = classify(w, i);
+	for (uint32_t k = w->states[i].arrivals; k && r == 0; k = w->arrivals[k].next) {
+		const struct arrival *a = &w->arrivals[k];
+		enum lineage_omit why;
+		r = judge(w, i, &w->edges[a->edge].e, a->exec, a->script, &why);
+		if (r == 0 && why == OMIT_COUNT) {
+			improve(w, &w->states[i].pending, a->bound);
+			reach(w, i, depth_of(w, i, w->depth));
+		} else if (r == 0) {
+			w->edges[a->edge].from = UINT32_MAX;
+		}
+	}
+	w->states[i].arrivals = 0;
+	return r;
 }
 
 /* Goes along one edge from `node` to the version `to`; exec is the execution at one of its ends, or 0. */
@@ -362,20 +406,29 @@ static int to_version(struct walk *w, enum lineage_edge_type type, uint32_t node
                       struct bound bound)
 {
 	uint32_t i;
+	store_id script = 0;
 	enum lineage_omit why = edge_omitted(w, e);
 	if (why != OMIT_COUNT) {
 		w->states[node].omitted[why]++;
 		return 0;
 	}
 	int r = node_of(w, e->to, false, &i);
-	if (r == 0)
-		r = folded(w, i, e, exec, &why);
+	if (r == 0 && exec && !w->o->all && e->mode & ACCESS_PROGRAM)
+		r = store_exec_script(w->s, exec, &script);
 	if (r < 0)
 		return r;
-	if (why != OMIT_COUNT)
-		return 0; /* counted once a version, at the end */
+	if (classifies(w) && !w->nodes[i].classified) {
+		r = add_edge(w, type, node, i, e);
+		return r < 0 ? r : arrive_untold(w, i, exec, script, bound);
+	}
+	r = judge(w, i, e, exec, script, &why);
+	if (r < 0 || why != OMIT_COUNT)
+		return r; /* folded versions are counted once, at the end */
 	r = add_edge(w, type, node, i, e);
-	return r < 0 ? r : arrive_version(w, i, bound);
+	if (r < 0)
+		return r;
+	reach(w, i, depth_of(w, i, w->depth + (w->versions == &w->next)));
+	return arrive(w, w->versions, i, bound);
 }
 
 static int to_exec(struct walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e, struct bound bound)
@@ -391,19 +444,18 @@ static int to_exec(struct walk *w, enum lineage_edge_type type, uint32_t node, c
 		r = add_edge(w, type, node, i, e);
 	if (r < 0)
 		return r;
-	reach(w, i);
+	reach(w, i, w->depth - (w->versions == &w->now && w->depth));
 	/* What wrote a cache's entry took the rest of its inputs for itself (B14). */
 	if (type == LINEAGE_GENERATED && e->via == TERM_via_cache && !w->o->all) {
 		w->states[node].omitted[OMIT_cache]++;
 		return 0;
 	}
-	return arrive_exec(w, i, bound);
+	return arrive(w, w->execs, i, bound);
 }
 
 static void begin(struct walk *w, uint32_t i)
 {
 	struct state *st = &w->states[i];
-	st->queued = false;
 	st->expanded = true;
 	memset(st->omitted, 0, sizeof(st->omitted));
 	w->nodes[i].first = (uint32_t)w->n_edges;
@@ -483,6 +535,35 @@ static int look_beyond(struct walk *w, uint32_t i)
 	return r;
 }
 
+/* A version of this level: expands it, unless it is at the limit. With a limit, what lies behind a stream is as near as
+ * the stream is. */
+static int visit_version(struct walk *w, uint32_t i)
+{
+	w->states[i].queued = 0;
+	int r = settle(w, i);
+	if (r < 0 || !w->states[i].reached)
+		return r;
+	bool through = w->o->depth && w->nodes[i].stream && w->depth;
+	if (through) {
+		w->versions = &w->now;
+		w->execs = &w->near;
+		return expand_version(w, i);
+	}
+	w->versions = &w->next;
+	w->execs = &w->far;
+	if (!w->o->depth || w->depth < w->o->depth)
+		return expand_version(w, i);
+	return w->cut ? 0 : look_beyond(w, i);
+}
+
+static int visit_exec(struct walk *w, uint32_t i, struct queue *execs, struct queue *versions)
+{
+	w->states[i].queued &= (uint8_t)~execs->place;
+	w->execs = execs;
+	w->versions = versions;
+	return expand_exec(w, i);
+}
+
 static int run_levels(struct walk *w)
 {
 	int r = 0;
@@ -490,22 +571,11 @@ static int run_levels(struct walk *w)
 		struct queue t = w->now;
 		w->now = w->next;
 		w->next = t;
-		w->next.n = 0;
-		bool limit = w->o->depth && w->depth >= w->o->depth;
-		/* Streams met on the way join `now`, and their writers `execs`. */
-		for (size_t v = 0, x = 0; r == 0 && (v < w->now.n || x < w->execs.n);) {
-			if (v < w->now.n) {
-				uint32_t i = w->now.v[v++];
-				w->states[i].queued = false;
-				if (!limit)
-					r = expand_version(w, i);
-				else if (!w->cut)
-					r = look_beyond(w, i);
-			} else {
-				r = expand_exec(w, w->execs.v[x++]);
-			}
-		}
-		w->execs.n = 0;
+		w->next.n = w->near.n = w->far.n = 0;
+		for (size_t v = 0, x = 0; r == 0 && (v < w->now.n || x < w->near.n);)
+			r = v < w->now.n ? visit_version(w, w->now.v[v++]) : visit_exec(w, w->near.v[x++], &w->near, &w->now);
+		for (size_t x = 0; r == 0 && x < w->far.n; x++)
+			r = visit_exec(w, w->far.v[x], &w->far, &w->next);
 	}
 	return r;
 }
@@ -538,11 +608,14 @@ static int finish(struct walk *w, struct lineage *ret)
 		uint32_t first = (uint32_t)l.n_edges;
 		for (uint32_t k = 0; k < n.n; k++) {
 			struct lineage_edge e = w->edges[n.first + k];
+			if (e.from == UINT32_MAX)
+				continue;
 			e.from = renumber[e.from];
 			e.to = renumber[e.to];
 			edges[l.n_edges++] = e;
 		}
 		n.first = first;
+		n.n = (uint32_t)l.n_edges - first;
 		w->nodes[renumber[i]] = n;
 	}
 	l.nodes = w->nodes;
@@ -555,7 +628,8 @@ static int finish(struct walk *w, struct lineage *ret)
 int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct lineage_options *o, struct err *err,
                  struct lineage *ret)
 {
-	struct walk w = {.s = s, .o = o};
+	struct walk w = {
+	    .s = s, .o = o, .near.place = IN_NEAR, .far.place = IN_FAR, .now.place = IN_NEAR, .next.place = IN_NEAR};
 	int64_t widest = o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;
 	int r = 0;
 	bool viewing = store_view_begin(s) == 0;
@@ -563,10 +637,10 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 		uint32_t i;
 		r = node_of(&w, roots[k], false, &i);
 		if (r == 0 && !w.states[i].reached) {
-			reach(&w, i);
+			reach(&w, i, 0);
 			w.states[i].pending.t = widest;
-			w.states[i].queued = true;
-			r = push(&w.next, i);
+			w.states[i].root = true;
+			r = enqueue(&w, &w.next, i);
 		}
 	}
 	if (r == 0)
@@ -580,9 +654,11 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	free(w.nodes);
 	free(w.states);
 	free(w.edges);
+	free(w.arrivals);
 	free(w.now.v);
 	free(w.next.v);
-	free(w.execs.v);
+	free(w.near.v);
+	free(w.far.v);
 	edges_release(&w.got);
 	idmap_release(&w.map);
 	idmap_release(&w.hosts);
