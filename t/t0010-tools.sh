@@ -73,6 +73,7 @@ one  pc    no-such-module-here     package-b
 one  file  $tmp/made-by-apt        package-c
 one  file  $tmp/made-by-*          package-c
 two  cmd   sh                      shell
+six? cmd   no-such-wish-here       package-w
 END
 cat >"$tmp/bin/apt-get" <<END
 #!/bin/sh
@@ -89,7 +90,7 @@ chmod +x "$tmp/bin/apt-get" "$tmp/bin/id" "$tmp/bin2/id"
 # shellcheck disable=SC2317 # called through says
 setup()
 {
-	STEMMA_PACKAGES=$tmp/packages PATH=$path:$PATH "$tools/setup" "$@"
+	STEMMA_PACKAGES=$tmp/packages STEMMA_SETUP_TRIED=$tmp/tried PATH=$path:$PATH "$tools/setup" "$@"
 }
 
 path=$tmp/bin2:$tmp/bin
@@ -111,6 +112,17 @@ check 'and has nothing to do the second time'
 echo 'one pc no-such-module-here package-b' >>"$tmp/packages"
 says 1 'still cannot be found: package-b' setup one
 check 'a package that does not bring what was missing is told'
+
+says 0 'goes on without package-w' setup six
+check 'what may be missing does not stop'
+cp "$tmp/apt.log" "$tmp/apt.log.1"
+says 0 'goes on without package-w' setup six && cmp -s "$tmp/apt.log" "$tmp/apt.log.1"
+check 'nor is it asked for each time'
+path=$tmp/bin2:$tmp/bin
+says 0 'goes on without package-w' setup six
+check 'nor without root'
+grep -q -e '--no-remove .*package-w' "$tmp/apt.log" && ! grep ' install ' "$tmp/apt.log" | grep -qv -e --no-remove
+check 'nothing is ever removed for it'
 
 # ---- run-tests: on a made record of meson's
 
