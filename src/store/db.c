@@ -248,6 +248,8 @@ int store_db_open(struct store *s, const char *path, bool write, bool fresh, str
 
 void store_db_close(struct store *s)
 {
+	store_reader_free(s);
+	s->viewing = false;
 	for (size_t i = 0; i < SQL_COUNT; i++) {
 		sqlite3_finalize(s->stmt[i]);
 		s->stmt[i] = NULL;
@@ -407,31 +409,4 @@ const struct ssession *store_session(struct store *s, uint64_t id)
 	}
 	sqlite3_reset(st);
 	return i == VEC_NONE ? NULL : &s->sessions.v[i];
-}
-
-void store_path(struct store *s, uint64_t id, struct buf *out)
-{
-	/* Components come last first. */
-	size_t from = out->n;
-	for (unsigned depth = 0; id && depth <= 4096 + 1; depth++) {
-		sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
-		if (!st)
-			return;
-		sqlite3_bind_int64(st, 1, (int64_t)id);
-		id = 0;
-		if (store_step(s, st, NULL) == 1) {
-			id = (uint64_t)sqlite3_column_int64(st, 0);
-			struct str base = column_str(st, 1);
-			size_t more = base.n + (id != 0), had = out->n - from;
-			if (buf_room(out, more)) {
-				memmove(out->p + from + more, out->p + from, had);
-				if (id)
-					out->p[from] = '/';
-				if (base.n)
-					memcpy(out->p + from + (id != 0), base.p, base.n);
-				out->n += more;
-			}
-		}
-		sqlite3_reset(st);
-	}
 }

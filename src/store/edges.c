@@ -49,6 +49,20 @@ static void merge(struct edges *e)
 		sorted = sorted && e->v[i - 1].to < e->v[i].to;
 	if (sorted)
 		return;
+	if (e->n <= 24) { /* few, and seldom the same: sorting would cost more than looking */
+		size_t kept = 1;
+		for (size_t i = 1; i < e->n; i++) {
+			size_t k = 0;
+			while (k < kept && e->v[k].to != e->v[i].to)
+				k++;
+			if (k < kept)
+				join(&e->v[k], &e->v[i]);
+			else if (kept++ != i)
+				e->v[k] = e->v[i];
+		}
+		e->n = kept;
+		return;
+	}
 	qsort(e->v, e->n, sizeof(*e->v), edge_cmp);
 	size_t kept = 1;
 	for (size_t i = 1; i < e->n; i++) {
@@ -102,30 +116,26 @@ static int add_access(struct edges *e, const struct pacc *a, bool uses, const st
 static int read_accesses(struct store *s, store_id exec, struct edges *e, bool uses)
 {
 	struct reader *r = store_reader(s);
-	sqlite3_stmt *st = store_stmt(s, SQL_process_acc, NULL);
+	struct str row[PROCESS_PARTS];
 	e->n = 0;
-	if (!r || !st)
-		return -ENOMEM;
-	sqlite3_bind_int64(st, 1, (int64_t)exec_process(exec));
-	int rc = store_step(s, st, NULL);
-	if (rc == 1) {
-		struct cur c = cur_of(column_str(st, 0));
-		struct pacc_section sec;
-		while ((rc = pacc_section_next(&c, &sec)) == 1) {
-			if (sec.n != exec_n(exec))
-				continue;
-			struct pacc_reader reader;
-			struct pacc a;
-			r->uses.n = 0;
-			pacc_begin(&reader, s, &sec, &r->uses);
-			while ((rc = pacc_next(&reader, &a)) == 1)
-				if ((rc = add_access(e, &a, uses, &r->uses)) < 0)
-					break;
-			if (rc < 0)
+	int rc = r ? read_process_row(s, exec_process(exec), row) : -ENOMEM;
+	if (rc <= 0)
+		return rc;
+	struct cur c = cur_of(row[PROCESS_ACC]);
+	struct pacc_section sec;
+	while ((rc = pacc_section_next(&c, &sec)) == 1) {
+		if (sec.n != exec_n(exec))
+			continue;
+		struct pacc_reader reader;
+		struct pacc a;
+		r->uses.n = 0;
+		pacc_begin(&reader, s, &sec, &r->uses);
+		while ((rc = pacc_next(&reader, &a)) == 1)
+			if ((rc = add_access(e, &a, uses, &r->uses)) < 0)
 				break;
-		}
+		if (rc < 0)
+			break;
 	}
-	sqlite3_reset(st);
 	merge(e);
 	return rc;
 }

@@ -1,7 +1,6 @@
 /* ident.c - public ids: hashes of identities (doc/format/store.md). */
 #include "store/store_int.h"
 
-#include <stdio.h>
 #include <xxhash.h>
 
 static void put64(struct buf *b, uint64_t v)
@@ -64,5 +63,11 @@ struct id_hash identity_hash(const struct buf *b)
 
 void identity_text(char kind, struct id_hash h, struct pubid *ret)
 {
-	snprintf(ret->text, sizeof(ret->text), "%c%016llx%08llx", kind, (unsigned long long)h.hi, (unsigned long long)(h.lo >> 32));
+	static const char digit[] = "0123456789abcdef";
+	ret->text[0] = kind;
+	for (unsigned i = 0; i < 16; i++)
+		ret->text[1 + i] = digit[h.hi >> (60 - 4 * i) & 15];
+	for (unsigned i = 0; i < 8; i++)
+		ret->text[17 + i] = digit[h.lo >> (60 - 4 * i) & 15];
+	ret->text[25] = '\0';
 }

@@ -452,7 +452,7 @@ int store_file(struct store *s, store_id id, struct file_info *ret)
 	bool named;
 	buf_reset(text);
 	struct place domain = put_str(text, d ? str_n(d->name, d->name_n) : str_of("")), path = {text->n, 0};
-	rc = read_file_path(s, id, f, text, &named);
+	rc = read_file_path(s, f, text, &named);
 	path.n = text->n - path.at;
 	if (rc == 0)
 		rc = hash_of_file(s, id, f, &h);
@@ -502,15 +502,4 @@ int store_exec_script(struct store *s, store_id id, store_id *ret)
 	if (e)
 		*ret = e->fact.script;
 	return rc < 0 ? rc : e != NULL;
-}
-
-int store_view_begin(struct store *s)
-{
-	return sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK ? 0 : -EBUSY;
-}
-
-void store_view_end(struct store *s)
-{
-	if (!sqlite3_get_autocommit(s->db))
-		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 }

@@ -358,6 +358,7 @@ static int lose(void *arg, const struct pname *n)
 	if (rc < 0)
 		return rc;
 	uint32_t node = l->p->node;
+	x->files.v[file].named = true; /* the name it shows may be another */
 	if ((names_flags(&x->g, node) & GFILE_CACHE) || str_ends(words_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py")))
 		x->files.v[file].slow = true;
 	uint8_t flags = 0;

@@ -405,9 +405,12 @@ static int load_row(struct ix *x, uint32_t file, uint64_t id)
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	int rc = store_step(x->s, st, x->err);
 	if (rc == 1) {
-		rc = pfile_get(x->s, column_str(st, 0), &r->f);
-		buf_str(&r->ver, column_str(st, 1));
-		buf_str(&r->rd, column_str(st, 2));
+		struct str part[FILE_PARTS];
+		rc = pack_split(column_str(st, 0), FILE_PARTS, part) ? pfile_get(x->s, part[FILE_INFO], &r->f) : -ENOTRECOVERABLE;
+		if (rc == 0) {
+			buf_str(&r->ver, part[FILE_VER]);
+			buf_str(&r->rd, part[FILE_RD]);
+		}
 		if (rc == 0 && (r->ver.failed || r->rd.failed))
 			rc = ix_oom(x);
 	} else if (rc == 0) {
@@ -434,7 +437,10 @@ static int match_file(struct ix *x, uint32_t file, uint64_t id, bool *ret)
 	*ret = false;
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	int rc = store_step(x->s, st, x->err);
-	if (rc == 1 && (rc = pfile_identity(column_str(st, 0), &p)) == 0) {
+	struct str part[FILE_PARTS];
+	if (rc == 1)
+		rc = pack_split(column_str(st, 0), FILE_PARTS, part) ? 1 : -ENOTRECOVERABLE;
+	if (rc == 1 && (rc = pfile_identity(part[FILE_INFO], &p)) == 0) {
 		if (f->domain == VEC_NONE)
 			*ret = !p.domain && p.path == x->nodes.v[f->path].id;
 		else
@@ -576,8 +582,11 @@ static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 	snprintf(ns, sizeof(ns), "%llu", (unsigned long long)p->pidns);
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	rc = store_step(x->s, st, x->err);
+	struct str part[PROCESS_PARTS];
+	if (rc == 1)
+		rc = pack_split(column_str(st, 0), PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
 	if (rc == 1) {
-		struct cur c = cur_of(column_str(st, 1));
+		struct cur c = cur_of(part[PROCESS_INFO]);
 		rc = pproc_get(x->s, &c, &was);
 		*ret = rc == 0 && was.boot == boot && was.pid == p->pid && was.started == p->started &&
 			   str_is(store_word(x->s, was.pidns), ns);

@@ -107,9 +107,12 @@ static int load_process(struct ix *x, uint64_t id, bool touched, uint32_t *ret)
 	buf_reset(&x->b1);
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	int rc = store_step(x->s, st, x->err);
+	struct str part[PROCESS_PARTS];
+	if (rc == 1)
+		rc = pack_split(column_str(st, 0), PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
 	if (rc == 1) {
-		buf_str(&l->info, column_str(st, 1));
-		buf_str(&x->b1, column_str(st, 0));
+		buf_str(&l->info, part[PROCESS_INFO]);
+		buf_str(&x->b1, part[PROCESS_ACC]);
 		rc = l->info.failed || x->b1.failed ? ix_oom(x) : 0;
 	} else if (rc == 0) {
 		rc = -ENOTRECOVERABLE;

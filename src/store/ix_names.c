@@ -380,7 +380,8 @@ static int close_over_moves(struct ix *x, struct ix_nodes *queue)
 
 /* ---- results ---------------------------------------------------------------------------------------------------------------- */
 
-static int name_found(struct ix *x, uint32_t at, const struct gname *n)
+/* `changed`: the store does not have the name so. */
+static int name_found(struct ix *x, uint32_t at, const struct gname *n, bool changed)
 {
 	struct gname *slot = vec_add(&x->path_names);
 	if (!slot)
@@ -388,11 +389,40 @@ static int name_found(struct ix *x, uint32_t at, const struct gname *n)
 	*slot = *n;
 	x->paths.v[at].nname++;
 	uint64_t row = x->nodes.v[x->paths.v[at].node].id;
-	int rc = ix_pairs_add(x, &x->named, n->file, row);
-	if (rc == 0)
-		rc = ix_pairs_add(x, &x->named_paths, row, n->file);
+	int rc = ix_pairs_add(x, &x->named_paths, row, n->file);
+	if (rc == 0 && changed)
+		rc = ix_pairs_add(x, &x->named, n->file, row);
 	x->g.files.v[n->file].flags |= (uint8_t)names_flags(&x->g, n->path);
-	x->files.v[n->file].named = true;
+	x->files.v[n->file].named |= changed;
+	return rc;
+}
+
+struct had {
+	struct ix *x;
+	const struct gname *n;
+	bool found;
+};
+
+static int is_same(void *arg, const struct pname *n)
+{
+	struct had *h = arg;
+	h->found |= n->file == h->x->files.v[h->n->file].id && n->from == h->n->from && n->to == h->n->to;
+	return 0;
+}
+
+/* Has the path's row this name already? */
+static int had_name(struct ix *x, const struct ix_loaded_path *p, const struct gname *n, bool *ret)
+{
+	struct had h = {x, n, false};
+	struct buf facts = {0};
+	int rc = 0;
+	if (!x->nodes.v[p->node].is_new) {
+		buf_varint(&facts, p->flags);
+		buf_str(&facts, buf_view(&p->facts));
+		rc = facts.failed ? ix_oom(x) : path_names(x->s, buf_view(&facts), buf_view(&p->names), is_same, &h);
+	}
+	buf_release(&facts);
+	*ret = h.found;
 	return rc;
 }
 
@@ -441,8 +471,12 @@ static int replay(struct ix *x, struct ix_nodes *queue)
 		if (wanted)
 			x->paths.v[at].first_name = x->path_names.n;
 		for (k = i; rc == 0 && k < x->g.names.n && x->g.names.v[k].path == x->g.names.v[i].path; k++)
-			if (wanted)
-				rc = name_found(x, at, &x->g.names.v[k]);
+			if (wanted) {
+				bool had;
+				rc = had_name(x, &x->paths.v[at], &x->g.names.v[k], &had);
+				if (rc == 0)
+					rc = name_found(x, at, &x->g.names.v[k], !had);
+			}
 	}
 	return rc;
 }
@@ -540,12 +574,14 @@ int ix_names(struct ix *x)
 			rc = make_dirty(x, v.v[i]->path, &queue);
 		} else if (rc == 0) {
 			struct gname n = {name.host, v.v[i]->path, name.file, name.from, TIME_NEVER};
+			bool had;
+			rc = had_name(x, &x->paths.v[at], &n, &had);
 			x->paths.v[at].flags |= PPATH_PLAIN;
 			x->paths.v[at].first_name = x->path_names.n;
-			if (gkind_has_names(x->g.files.v[name.file].kind))
-				rc = name_found(x, at, &n);
-			else
+			if (!gkind_has_names(x->g.files.v[name.file].kind))
 				x->paths.v[at].flags |= PPATH_MUTE;
+			else if (rc == 0)
+				rc = name_found(x, at, &n, !had);
 		}
 	}
 	/* The plain ones' events need no replay. */

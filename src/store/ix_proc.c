@@ -420,11 +420,13 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 	if (rc < 0)
 		return rc;
 	sqlite3_stmt *st = store_stmt(x->s, l ? SQL_process_set : SQL_process_add, x->err);
-	if (!st || w->info.failed || w->acc.failed)
+	const struct str part[PROCESS_PARTS] = {buf_view(&w->acc), buf_view(&w->info)};
+	buf_reset(&w->body);
+	pack_join(&w->body, part, PROCESS_PARTS);
+	if (!st || w->info.failed || w->acc.failed || w->body.failed)
 		return ix_oom(x);
 	sqlite3_bind_int64(st, 1, (int64_t)x->procs.v[proc]);
-	bind_str(st, 2, buf_view(&w->acc));
-	bind_str(st, 3, buf_view(&w->info));
+	bind_str(st, 2, buf_view(&w->body));
 	return store_run_stmt(x->s, st, x->err);
 }
 

@@ -1,5 +1,6 @@
 /* ix_write.c - the rows of files: versions, readers, fingerprints. */
 #include "store/index.h"
+#include "store/read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -267,6 +268,54 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 	return rc;
 }
 
+/* Looks for the name to show: one that is open, else the one that ended last. */
+struct shown {
+	struct ix *x;
+	uint64_t file, at, path; /* rows */
+	int64_t from, to;
+};
+
+static int better(void *arg, const struct pname *n)
+{
+	struct shown *b = arg;
+	if (n->file == b->file && (!b->path || n->to > b->to || (n->to == b->to && n->from > b->from))) {
+		b->path = b->at;
+		b->from = n->from;
+		b->to = n->to;
+	}
+	return 0;
+}
+
+static int find_shown(struct file_writer *w, uint32_t file)
+{
+	struct ix *x = w->x;
+	struct shown b = {.x = x, .file = x->files.v[file].id};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < w->f.paths.n; i++) {
+		b.at = w->f.paths.v[i];
+		uint32_t node = map_get(&x->node_rows, b.at), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
+		const struct ix_loaded_path *p = at == VEC_NONE ? NULL : &x->paths.v[at];
+		if (!p || !(p->dirty || p->nname)) {
+			rc = node != VEC_NONE && x->nodes.v[node].is_new ? 0 : read_names(x->s, b.at, better, &b);
+			continue;
+		}
+		for (size_t k = 0; k < p->nname; k++) {
+			const struct gname *n = &x->path_names.v[p->first_name + k];
+			better(&b, &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to});
+		}
+	}
+	w->f.shown_dir = 0;
+	w->f.named = b.path && b.to == TIME_NEVER;
+	buf_reset(&w->f.shown);
+	uint32_t node;
+	if (rc == 0 && b.path && (rc = ix_node_of(x, b.path, &node)) == 0) {
+		uint32_t up = x->g.paths.list.v[node].parent;
+		w->f.shown_dir = up == VEC_NONE ? 0 : x->nodes.v[up].id;
+		buf_str(&w->f.shown, words_get(&x->g.words, x->g.paths.list.v[node].base));
+	}
+	return rc;
+}
+
 static int write_file(struct file_writer *w, uint32_t file)
 {
 	struct ix *x = w->x;
@@ -274,6 +323,14 @@ static int write_file(struct file_writer *w, uint32_t file)
 	struct ix_row *row = f->row == VEC_NONE ? NULL : &x->rows.v[f->row];
 	bool whole = !row || f->slow;
 	int rc = fill_file(w, file, row, whole);
+	if (rc == 0 && (!row || f->named)) {
+		rc = find_shown(w, file);
+	} else if (rc == 0) {
+		w->f.shown_dir = row->f.shown_dir;
+		w->f.named = row->f.named;
+		buf_reset(&w->f.shown);
+		buf_str(&w->f.shown, buf_view(&row->f.shown));
+	}
 	if (rc == 0 && row && whole)
 		rc = clear_rest(x, f->id, row->f.flags);
 	w->readers.n = 0;
@@ -300,13 +357,14 @@ static int write_file(struct file_writer *w, uint32_t file)
 		return rc;
 	buf_reset(&w->info);
 	pfile_put(x->s, &w->info, &w->f);
+	const struct str part[FILE_PARTS] = {buf_view(&w->info), buf_view(&w->ver), buf_view(&w->rd)};
+	buf_reset(&w->one);
+	pack_join(&w->one, part, FILE_PARTS);
 	sqlite3_stmt *st = store_stmt(x->s, row ? SQL_file_set : SQL_file_add, x->err);
-	if (!st || w->info.failed || w->ver.failed)
+	if (!st || w->info.failed || w->ver.failed || w->one.failed)
 		return ix_oom(x);
 	sqlite3_bind_int64(st, 1, (int64_t)f->id);
-	bind_str(st, 2, buf_view(&w->info));
-	bind_str(st, 3, buf_view(&w->ver));
-	bind_str(st, 4, buf_view(&w->rd));
+	bind_str(st, 2, buf_view(&w->one));
 	return store_run_stmt(x->s, st, x->err);
 }
 

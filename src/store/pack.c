@@ -5,6 +5,14 @@
 
 #define DAMAGED (-ENOTRECOVERABLE)
 
+void pack_join(struct buf *out, const struct str *part, unsigned parts)
+{
+	for (unsigned i = 0; i + 1 < parts; i++)
+		buf_varint(out, part[i].n);
+	for (unsigned i = 0; i < parts; i++)
+		buf_str(out, part[i]);
+}
+
 /* ---- accesses ---------------------------------------------------------------------------------------------------------- */
 
 int pacc_section_next(struct cur *c, struct pacc_section *ret)
@@ -149,18 +157,19 @@ void pfile_release(struct pfile *f)
 {
 	vec_release(&f->paths);
 	vec_release(&f->fps);
+	buf_release(&f->shown);
 	*f = (struct pfile){0};
 }
 
-enum { HAS_PATH_KEY = 1, HAS_GROUP = 2 };
+enum { HAS_PATH_KEY = 1, HAS_GROUP = 2, HAS_SHOWN = 4, HAS_NAME = 8 };
 
 /* gen is often a hash: 9 or 10 bytes as a varint, 8 as it is. */
 static void get_identity(struct cur *c, struct pfile *f, uint64_t *ret_has)
 {
 	uint64_t head = cur_u(c);
 	f->kind = head & 15;
-	*ret_has = head >> 4 & 3;
-	f->flags = head >> 6;
+	*ret_has = head >> 4 & 15;
+	f->flags = head >> 8;
 	f->domain = cur_u(c);
 	f->ino = f->gen = f->path = 0;
 	if (!f->domain) {
@@ -208,6 +217,13 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret)
 		ret->group = cur_u(&c);
 		key_get(&c, s->base, &ret->group_key);
 	}
+	ret->shown_dir = 0;
+	buf_reset(&ret->shown);
+	ret->named = has & HAS_NAME;
+	if (has & HAS_SHOWN) {
+		ret->shown_dir = cur_u(&c);
+		buf_str(&ret->shown, cur_str(&c));
+	}
 	ret->nversion = cur_u(&c);
 	ret->paths.n = ret->fps.n = 0;
 	uint64_t n = cur_u(&c), v = 0;
@@ -231,8 +247,10 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret)
 
 void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 {
-	uint64_t has = (f->domain && f->path ? HAS_PATH_KEY : 0) | (f->group ? HAS_GROUP : 0);
-	buf_varint(out, f->kind | has << 4 | f->flags << 6);
+	bool shows = f->shown.n || f->shown_dir;
+	uint64_t has = (f->domain && f->path ? HAS_PATH_KEY : 0) | (f->group ? HAS_GROUP : 0) | (shows ? HAS_SHOWN : 0) |
+				   (f->named ? HAS_NAME : 0);
+	buf_varint(out, f->kind | has << 4 | f->flags << 8);
 	buf_varint(out, f->domain);
 	if (!f->domain) {
 		buf_varint(out, f->path);
@@ -255,6 +273,11 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 	if (has & HAS_GROUP) {
 		buf_varint(out, f->group);
 		key_put(out, s->base, &f->group_key);
+	}
+	if (shows) {
+		buf_varint(out, f->shown_dir);
+		buf_varint(out, f->shown.n);
+		buf_str(out, buf_view(&f->shown));
 	}
 	buf_varint(out, f->nversion);
 	buf_varint(out, f->paths.n);

@@ -17,9 +17,26 @@ static inline struct cur cur_of(struct str s)
 }
 static inline uint64_t cur_u(struct cur *c)
 {
+	const unsigned char *p = c->p;
 	uint64_t v = 0;
-	if (c->p < c->end && *c->p < 0x80)
-		return *c->p++;
+	if (c->end - p >= 4) { /* nearly all are of 1 to 4 bytes: no loop, no test of the end */
+		if (p[0] < 0x80) {
+			c->p = p + 1;
+			return p[0];
+		}
+		if (p[1] < 0x80) {
+			c->p = p + 2;
+			return (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
+		}
+		if (p[2] < 0x80) {
+			c->p = p + 3;
+			return (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (uint64_t)p[2] << 14;
+		}
+		if (p[3] < 0x80) {
+			c->p = p + 4;
+			return (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (p[2] & 0x7fu) << 14 | (uint64_t)p[3] << 21;
+		}
+	}
 	if (!c->bad && !varint_get(&c->p, c->end, &v))
 		c->bad = true;
 	return v;
@@ -43,6 +60,25 @@ static inline bool cur_more(const struct cur *c)
 {
 	return !c->bad && c->p < c->end;
 }
+/* The pack of a file is its info, versions and readers; that of a process its accesses and info: the lengths of all parts but the
+ * last, then the parts. One column, so that a row is one read. */
+enum { FILE_INFO, FILE_VER, FILE_RD, FILE_PARTS };
+enum { PROCESS_ACC, PROCESS_INFO, PROCESS_PARTS };
+static inline bool pack_split(struct str pack, unsigned parts, struct str *ret)
+{
+	struct cur c = cur_of(pack);
+	for (unsigned i = 0; i + 1 < parts; i++)
+		ret[i].n = cur_u(&c);
+	for (unsigned i = 0; i + 1 < parts; i++) {
+		if (c.bad || ret[i].n > (size_t)(c.end - c.p))
+			return false;
+		ret[i].p = (const char *)c.p;
+		c.p += ret[i].n;
+	}
+	ret[parts - 1] = str_n((const char *)c.p, (size_t)(c.end - c.p));
+	return !c.bad;
+}
+void pack_join(struct buf *out, const struct str *part, unsigned parts);
 /* Differences wrap: logs can hold any time. */
 static inline int64_t time_add(int64_t t, int64_t d)
 {
@@ -145,6 +181,10 @@ struct pfile {
 	struct pkey kind_key, path_key, group_key;
 	uint64_t group; /* row, 0 none */
 	uint64_t nversion;
+	/* The name it shows: that which it has, else which it had last. */
+	uint64_t shown_dir; /* row of the directory, 0 none */
+	struct buf shown; /* the last component */
+	bool named; /* it has it still */
 	struct ids paths; /* rows of all it was ever named by */
 	VEC(struct pfp) fps;
 };

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Texts of directories beyond this many bytes are forgotten. */
+#define DIRS_MAX (16u << 20)
+
 struct reader *store_reader(struct store *s)
 {
 	if (!s->reader)
@@ -23,11 +26,33 @@ void process_view_release(struct process_view *v)
 	vec_release(&v->gaps);
 }
 
+static void free_slots(struct row_slot *slots)
+{
+	for (size_t i = 0; slots && i < ROW_CACHE; i++)
+		free(slots[i].mem);
+	free(slots);
+}
+
+static void close_blobs(struct store *s)
+{
+	if (!s->reader)
+		return;
+	sqlite3_blob_close(s->reader->file_blob);
+	sqlite3_blob_close(s->reader->process_blob);
+	s->reader->file_blob = s->reader->process_blob = NULL;
+}
+
 void store_reader_free(struct store *s)
 {
 	struct reader *r = s->reader;
 	if (!r)
 		return;
+	close_blobs(s);
+	free_slots(r->files);
+	free_slots(r->processes);
+	map_release(&r->dir_map);
+	vec_release(&r->dir_list);
+	buf_release(&r->dirs);
 	process_view_release(&r->a);
 	process_view_release(&r->b);
 	pver_release(&r->ver);
@@ -43,6 +68,182 @@ void store_reader_free(struct store *s)
 	vec_release(&r->counts);
 	free(r);
 	s->reader = NULL;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+
+static bool slot_room(struct row_slot *slot, size_t n)
+{
+	if (n > slot->cap) {
+		char *p = realloc(slot->mem, n * 2);
+		if (!p)
+			return false;
+		slot->mem = p;
+		slot->cap = n * 2;
+	}
+	slot->n = n;
+	return true;
+}
+
+/* By the statement: outside a view, where a row may change between two calls. */
+static int fetch(struct store *s, enum store_sql which, uint64_t id, struct row_slot *slot)
+{
+	sqlite3_stmt *st = store_stmt(s, which, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		struct str v = column_str(st, 0);
+		if (!slot_room(slot, v.n))
+			rc = -ENOMEM;
+		else if (v.n)
+			memcpy(slot->mem, v.p, v.n);
+	}
+	sqlite3_reset(st);
+	return rc;
+}
+
+/* By a blob handle that goes from row to row: a third of a statement's cost. */
+static int fetch_blob(struct store *s, const char *table, sqlite3_blob **blob, uint64_t id, struct row_slot *slot)
+{
+	int code = *blob ? sqlite3_blob_reopen(*blob, (int64_t)id)
+					 : sqlite3_blob_open(s->db, "main", table, "pack", (int64_t)id, 0, blob);
+	if (code == SQLITE_OK) {
+		size_t n = (size_t)sqlite3_blob_bytes(*blob);
+		if (!slot_room(slot, n))
+			return -ENOMEM;
+		return sqlite3_blob_read(*blob, slot->mem, (int)n, 0) == SQLITE_OK ? 1 : -EIO;
+	}
+	sqlite3_blob_close(*blob); /* one that failed is of no more use */
+	*blob = NULL;
+	return (code & 0xff) == SQLITE_ERROR ? 0 : -EIO; /* SQLITE_ERROR: there is no such row */
+}
+
+int read_file_row(struct store *s, uint64_t id, struct str ret[FILE_PARTS])
+{
+	struct reader *r = store_reader(s);
+	if (!r || (!r->files && !(r->files = calloc(ROW_CACHE, sizeof(*r->files)))))
+		return -ENOMEM;
+	struct row_slot *slot = &r->files[id % ROW_CACHE];
+	if (!s->viewing || slot->id != id) {
+		slot->id = 0;
+		int rc = s->viewing ? fetch_blob(s, "files", &r->file_blob, id, slot) : fetch(s, SQL_file_get, id, slot);
+		if (rc <= 0)
+			return rc;
+		slot->id = id;
+	}
+	return pack_split(str_n(slot->mem, slot->n), FILE_PARTS, ret) ? 1 : -ENOTRECOVERABLE;
+}
+
+int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS])
+{
+	struct reader *r = store_reader(s);
+	if (!r || (!r->processes && !(r->processes = calloc(ROW_CACHE, sizeof(*r->processes)))))
+		return -ENOMEM;
+	struct row_slot *slot = &r->processes[id % ROW_CACHE];
+	if (!s->viewing || slot->id != id) {
+		slot->id = 0;
+		int rc = s->viewing ? fetch_blob(s, "process", &r->process_blob, id, slot) : fetch(s, SQL_process_get, id, slot);
+		if (rc <= 0)
+			return rc;
+		slot->id = id;
+	}
+	return pack_split(str_n(slot->mem, slot->n), PROCESS_PARTS, ret) ? 1 : -ENOTRECOVERABLE;
+}
+
+int store_view_begin(struct store *s)
+{
+	if (!sqlite3_get_autocommit(s->db))
+		return -EBUSY;
+	if (sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+		return -EBUSY;
+	for (size_t i = 0; s->reader && s->reader->files && i < ROW_CACHE; i++)
+		s->reader->files[i].id = 0;
+	for (size_t i = 0; s->reader && s->reader->processes && i < ROW_CACHE; i++)
+		s->reader->processes[i].id = 0;
+	if (s->reader)
+		s->reader->a.id = s->reader->b.id = s->reader->ver_id = 0;
+	s->viewing = true;
+	return 0;
+}
+
+void store_view_end(struct store *s)
+{
+	close_blobs(s);
+	if (s->viewing)
+		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	s->viewing = false;
+}
+
+/* ---- paths ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Reads the row of a path: its directory's row, and its last component at the end of out. 1, 0, -errno. */
+static int path_row(struct store *s, uint64_t id, uint64_t *ret_dir, struct buf *out)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_path_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1) {
+		*ret_dir = (uint64_t)sqlite3_column_int64(st, 0);
+		buf_str(out, column_str(st, 1));
+	}
+	sqlite3_reset(st);
+	return rc;
+}
+
+/* The whole path of a directory, in s->reader->dirs. */
+static bool dir_text(struct store *s, uint64_t id, unsigned depth, struct dir_text *ret)
+{
+	struct reader *r = s->reader;
+	uint32_t at = map_get(&r->dir_map, id);
+	if (at != VEC_NONE) {
+		*ret = r->dir_list.v[at];
+		return true;
+	}
+	struct buf base = {0};
+	uint64_t up = 0;
+	struct dir_text above = {0};
+	bool ok = path_row(s, id, &up, &base) == 1 && !base.failed && depth < 5000 && (!up || dir_text(s, up, depth + 1, &above));
+	struct dir_text *slot = ok ? vec_add(&r->dir_list) : NULL;
+	if (slot && map_set(&r->dir_map, id, (uint32_t)(r->dir_list.n - 1))) {
+		*slot = (struct dir_text){id, (uint32_t)r->dirs.n, (uint32_t)(above.n + (up != 0) + base.n)};
+		if (buf_room(&r->dirs, slot->n)) {
+			buf_add(&r->dirs, r->dirs.p + above.at, up ? above.n : 0);
+			if (up)
+				buf_char(&r->dirs, '/');
+			buf_str(&r->dirs, buf_view(&base));
+		}
+		*ret = *slot;
+	} else {
+		ok = false;
+	}
+	buf_release(&base);
+	return ok && !r->dirs.failed;
+}
+
+void store_path(struct store *s, uint64_t id, struct buf *out)
+{
+	uint64_t dir = 0;
+	struct dir_text text;
+	if (!id || !store_reader(s))
+		return;
+	if (s->reader->dirs.n > DIRS_MAX) {
+		buf_reset(&s->reader->dirs);
+		s->reader->dir_list.n = 0;
+		map_clear(&s->reader->dir_map);
+	}
+	/* The directory goes in front of the component, which comes with its number. */
+	size_t at = out->n;
+	if (path_row(s, id, &dir, out) != 1 || !dir || !dir_text(s, dir, 0, &text) || !buf_room(out, text.n + 1))
+		return;
+	memmove(out->p + at + text.n + 1, out->p + at, out->n - at);
+	if (text.n)
+		memcpy(out->p + at, s->reader->dirs.p + text.at, text.n);
+	out->p[at + text.n] = '/';
+	out->n += text.n + 1;
 }
 
 /* ---- processes --------------------------------------------------------------------------------------------------------------- */
@@ -141,20 +342,17 @@ static void settle(struct process_view *v)
 
 int read_process(struct store *s, uint64_t id, struct process_view *v)
 {
-	sqlite3_stmt *st = store_stmt(s, SQL_process_get, NULL);
-	if (!st)
-		return -EIO;
+	struct str row[PROCESS_PARTS];
+	if (s->viewing && v->id == id)
+		return 1; /* it is there already */
 	buf_reset(&v->info);
 	v->execs.n = v->forks.n = v->links.n = v->gaps.n = 0;
 	v->exited = false;
-	v->id = id;
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	int rc = store_step(s, st, NULL);
-	if (rc == 1)
-		buf_str(&v->info, column_str(st, 1));
-	sqlite3_reset(st);
+	v->id = 0;
+	int rc = read_process_row(s, id, row);
 	if (rc <= 0)
 		return rc;
+	buf_str(&v->info, row[PROCESS_INFO]);
 	struct cur c = cur_of(buf_view(&v->info));
 	rc = v->info.failed ? -ENOMEM : pproc_get(s, &c, &v->p);
 	if (rc == 0 && !exec_slot(v, 0))
@@ -173,8 +371,9 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 	if (rc < 0)
 		return rc;
 	settle(v);
+	v->id = v->forks.n || v->execs.n > 1 || v->exited ? id : 0;
 	/* A process that no session tells of any more (its frames came whole, and told of another) is not there. */
-	return v->forks.n || v->execs.n > 1 || v->exited;
+	return v->id != 0;
 }
 
 const struct view_exec *view_exec(const struct process_view *v, uint32_t n)
@@ -209,14 +408,10 @@ uint64_t view_run(const struct process_view *v, const struct view_exec *e)
 
 int read_file(struct store *s, uint64_t id, struct pfile *ret)
 {
-	sqlite3_stmt *st = store_stmt(s, SQL_file_get, NULL);
-	if (!st)
-		return -EIO;
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	int rc = store_step(s, st, NULL);
-	if (rc == 1 && (rc = pfile_get(s, column_str(st, 0), ret)) == 0)
+	struct str row[FILE_PARTS];
+	int rc = read_file_row(s, id, row);
+	if (rc == 1 && (rc = pfile_get(s, row[FILE_INFO], ret)) == 0)
 		rc = 1;
-	sqlite3_reset(st);
 	return rc;
 }
 
@@ -237,20 +432,24 @@ int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *r
 	uint32_t n = version_n(id);
 	if (!n)
 		return 0;
+	struct reader *r = store_reader(s);
+	if (!r)
+		return -ENOMEM;
+	/* Asked again of the same: what made it, what it came from. */
+	if (s->viewing && ret == &r->ver && r->ver_id == id && !ret_file)
+		return 1;
+	if (ret == &r->ver)
+		r->ver_id = 0;
 	int rc = 1;
 	if (n <= VERSIONS_INLINE || ret_file) {
-		sqlite3_stmt *st = store_stmt(s, SQL_file_get, NULL);
-		if (!st)
-			return -EIO;
-		sqlite3_bind_int64(st, 1, (int64_t)file);
-		rc = store_step(s, st, NULL);
+		struct str row[FILE_PARTS];
+		rc = read_file_row(s, file, row);
 		if (rc == 1 && ret_file) {
-			rc = pfile_get(s, column_str(st, 0), ret_file);
+			rc = pfile_get(s, row[FILE_INFO], ret_file);
 			rc = rc < 0 ? rc : 1;
 		}
 		if (rc == 1 && n <= VERSIONS_INLINE)
-			rc = nth(s, column_str(st, 1), file, n, ret);
-		sqlite3_reset(st);
+			rc = nth(s, row[FILE_VER], file, n, ret);
 	}
 	if (rc == 1 && n > VERSIONS_INLINE) {
 		sqlite3_stmt *st = store_stmt(s, SQL_more_get, NULL);
@@ -264,6 +463,8 @@ int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *r
 		}
 		sqlite3_reset(st);
 	}
+	if (rc == 1 && ret == &r->ver)
+		r->ver_id = id;
 	return rc;
 }
 
@@ -286,18 +487,15 @@ static int say_run(struct store *s, struct str pack, uint64_t file, uint32_t *n,
 
 int read_versions(struct store *s, uint64_t file, struct pver *v, int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
 {
-	sqlite3_stmt *st = store_stmt(s, SQL_file_get, NULL);
-	if (!st)
-		return -EIO;
+	struct str row[FILE_PARTS];
 	struct buf pack = {0};
+	sqlite3_stmt *st;
 	uint32_t n = 1;
-	sqlite3_bind_int64(st, 1, (int64_t)file);
-	int rc = store_step(s, st, NULL);
+	int rc = read_file_row(s, file, row);
+	if (s->reader && v == &s->reader->ver)
+		s->reader->ver_id = 0;
 	if (rc == 1)
-		buf_str(&pack, column_str(st, 1));
-	sqlite3_reset(st);
-	if (rc == 1)
-		rc = say_run(s, buf_view(&pack), file, &n, v, say, arg);
+		rc = say_run(s, row[FILE_VER], file, &n, v, say, arg);
 	for (uint64_t from = version_id(file, VERSIONS_INLINE + 1); rc == 0 && n == version_n(from);) {
 		st = store_stmt(s, SQL_more_range, NULL);
 		if (!st) {
@@ -322,22 +520,18 @@ int read_versions(struct store *s, uint64_t file, struct pver *v, int (*say)(voi
 
 int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out)
 {
-	sqlite3_stmt *st = store_stmt(s, SQL_file_get, NULL);
-	if (!st)
-		return -EIO;
-	sqlite3_bind_int64(st, 1, (int64_t)file);
+	struct str row[FILE_PARTS];
 	struct pfile f;
-	int rc = store_step(s, st, NULL);
+	int rc = read_file_row(s, file, row);
 	bool spilled = false;
 	if (rc == 1) {
-		struct cur c = cur_of(column_str(st, 2));
+		struct cur c = cur_of(row[FILE_RD]);
 		struct prd last = {0}, r;
-		rc = pfile_identity(column_str(st, 0), &f);
+		rc = pfile_identity(row[FILE_INFO], &f);
 		spilled = rc == 0 && f.flags & PFILE_SPILLED;
 		while (rc == 0 && (rc = prd_next(&c, &last, &r)) == 1)
 			rc = r.n == n ? ids_add(out, r.exec) : 0;
 	}
-	sqlite3_reset(st);
 	if (rc == 0 && spilled)
 		rc = lists_get(s, list_key(LIST_READER, version_id(file, n)), out);
 	ids_sort(out);
@@ -405,39 +599,21 @@ int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struc
 	return rc;
 }
 
-struct best {
-	uint64_t file, path, at;
-	int64_t from, to;
-};
-
-static int better(void *arg, const struct pname *n)
+int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named)
 {
-	struct best *b = arg;
-	if (n->file == b->file && (!b->path || n->to > b->to || (n->to == b->to && n->from > b->from))) {
-		b->path = b->at;
-		b->from = n->from;
-		b->to = n->to;
-	}
-	return 0;
-}
-
-int read_file_path(struct store *s, uint64_t id, const struct pfile *f, struct buf *out, bool *ret_named)
-{
-	struct best b = {.file = id};
-	int rc = 0;
-	*ret_named = false;
-	for (size_t i = 0; rc == 0 && i < f->paths.n; i++) {
-		b.at = f->paths.v[i];
-		rc = read_names(s, b.at, better, &b);
-	}
-	if (b.path) {
-		*ret_named = b.to == TIME_NEVER;
-		store_path(s, b.path, out);
-	} else if (f->path) {
+	struct dir_text text;
+	*ret_named = f->named;
+	if (!f->shown.n && !f->shown_dir) { /* its names do not count, or there is none */
 		store_path(s, f->path, out);
-		*ret_named = f->domain != 0;
+		*ret_named = f->path && f->domain;
+	} else {
+		if (f->shown_dir && store_reader(s) && dir_text(s, f->shown_dir, 0, &text)) {
+			buf_add(out, s->reader->dirs.p + text.at, text.n);
+			buf_char(out, '/');
+		}
+		buf_str(out, buf_view(&f->shown));
 	}
-	return rc < 0 ? rc : 0;
+	return out->failed ? -ENOMEM : 0;
 }
 
 /* ---- public ids --------------------------------------------------------------------------------------------------------------------- */

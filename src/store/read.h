@@ -43,10 +43,29 @@ struct run_counts {
 	uint64_t run, inputs, outputs, executions, gaps;
 };
 
+/* Rows met in a view are kept, by row modulo ROW_CACHE: a walk asks several things of one row. */
+#define ROW_CACHE 4096
+struct row_slot {
+	uint64_t id;
+	char *mem;
+	size_t n, cap;
+};
+/* A directory's whole path; it never changes. */
+struct dir_text {
+	uint64_t id;
+	uint32_t at, n; /* in reader.dirs */
+};
+
 /* What the calls keep between them. */
 struct reader {
+	struct row_slot *files, *processes; /* ROW_CACHE each */
+	struct sqlite3_blob *file_blob, *process_blob; /* in a view: a row is found without a statement */
+	struct map dir_map; /* row -> dir_list */
+	VEC(struct dir_text) dir_list;
+	struct buf dirs;
 	struct process_view a, b;
 	struct pver ver;
+	uint64_t ver_id; /* which version ver is, 0 not known */
 	struct pfile file;
 	struct buf run_text, run_lists, exec_text, exec_lists, file_text, identity;
 	struct ids ids, uses;
@@ -54,6 +73,10 @@ struct reader {
 };
 struct reader *store_reader(struct store *s); /* NULL without memory */
 
+/* The parts of a row's pack. They stay until another row takes the slot: do not keep them while asking for others.
+ * 1, 0, -errno. */
+int read_file_row(struct store *s, uint64_t id, struct str ret[FILE_PARTS]);
+int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS]);
 /* 1 found, 0 not, -errno. The view may hold that process already. */
 int read_process(struct store *s, uint64_t id, struct process_view *v);
 void process_view_release(struct process_view *v);
@@ -73,7 +96,7 @@ int read_path_id(struct store *s, struct str path, uint64_t *ret);
 /* Names ever of a path. */
 int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg);
 /* The path a file shows: *ret_named whether it has it still. */
-int read_file_path(struct store *s, uint64_t id, const struct pfile *f, struct buf *out, bool *ret_named);
+int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named);
 /* Hashes of public ids. */
 int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_hash *ret);
 int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret);

@@ -82,6 +82,7 @@ struct store {
 	VEC(struct ssession) sessions;
 	struct buf scratch, scratch2;
 	struct reader *reader; /* read.h */
+	bool viewing; /* between store_view_begin and _end: rows do not change */
 };
 void store_reader_free(struct store *s);
 
