@@ -115,7 +115,7 @@ int lineage_svg(const struct lineage_view *v)
 	posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
 	posix_spawn_file_actions_addclose(&actions, ends[0]);
 	posix_spawn_file_actions_addclose(&actions, ends[1]);
-	char *argv[] = {"dot", "-Tsvg", NULL};
+	char program[] = "dot", format[] = "-Tsvg", *argv[] = {program, format, NULL};
 	pid_t pid;
 	fflush(stdout);
 	int r = posix_spawnp(&pid, "dot", &actions, NULL, argv, environ);
@@ -144,6 +144,8 @@ int lineage_svg(const struct lineage_view *v)
 	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
 		;
 	signal(SIGPIPE, old);
+	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGPIPE)
+		return STATUS_SELF; /* whoever read the picture went away */
 	if (status == STATUS_OK && (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status))) {
 		say("'dot' failed");
 		status = STATUS_SELF;

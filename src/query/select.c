@@ -96,8 +96,8 @@ static int lift(const struct select *w, struct idset *execs, struct idset *ret)
 
 /* ---- conditions about files ---- */
 
-/* The versions that FILE or FILE@{N} means. */
-static int versions_of(const struct select *w, const char *text, struct idset *ret)
+/* The versions that FILE or FILE@{N} means; ret_one (may be NULL): it is a certain one. */
+static int versions_of(const struct select *w, const char *text, struct idset *ret, bool *ret_one)
 {
 	store_id *files = NULL;
 	size_t n = 0;
@@ -107,10 +107,14 @@ static int versions_of(const struct select *w, const char *text, struct idset *r
 		struct err again = {0};
 		struct file_target t;
 		r = target_file(w->s, text, &again, &t);
+		if (r > 0 && ret_one)
+			*ret_one = true;
 		if (r > 0)
 			return idset_add(ret, t.version);
 		return r < 0 ? r : -ENOENT;
 	}
+	if (ret_one)
+		*ret_one = only > 0;
 	for (size_t i = 0; i < n && r > 0; i++) {
 		struct file_info f;
 		r = store_file(w->s, files[i], &f);
@@ -136,7 +140,7 @@ static int versions_of(const struct select *w, const char *text, struct idset *r
 static int touched(const struct select *w, const char *text, edge_call *call, struct idset *ret)
 {
 	struct idset versions = {0}, execs = {0};
-	int r = versions_of(w, text, &versions);
+	int r = versions_of(w, text, &versions, NULL);
 	if (r == 0)
 		r = follow(w, &versions, call, &execs);
 	if (r == 0)
@@ -152,11 +156,10 @@ static int reachable(const struct select *w, const char *text, enum lineage_dire
 	struct lineage l = {0};
 	struct lineage_options o = {
 	    .direction = direction, .skew = w->o->skew, .system_extra = w->o->system_extra, .all = w->o->all};
-	uint64_t n;
-	target_split(text, &n);
+	bool one = false;
+	int r = versions_of(w, text, &roots, &one);
 	/* Who names a version means it, and not what somebody made of it in an editor. */
-	o.seen_only = n && direction == LINEAGE_DOWN;
-	int r = versions_of(w, text, &roots);
+	o.seen_only = one && direction == LINEAGE_DOWN;
 	if (r == 0)
 		r = lineage_walk(w->s, roots.v, roots.n, &o, w->err, &l);
 	for (size_t i = 0; r == 0 && i < l.n_nodes; i++) {
