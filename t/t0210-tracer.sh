@@ -6,7 +6,7 @@
 program p-trace
 program p-uring
 
-# tracer NAME PATTERN COMMAND...: a tracer of p-open works as without a recorder: its status, and the line it must print (its
+# tracer NAME PATTERN COMMAND...: a tracer of p-spawn works as without a recorder: its status, the line it must print (its
 # other output holds addresses and process numbers), and the file is made.
 tracer()
 {

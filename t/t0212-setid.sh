@@ -1,6 +1,6 @@
 #!/bin/sh
-# Set-id programs. Root's runs leave them alone; an ordinary user's run takes their privilege, and says so, but when it is
-# itself the command.
+# Set-id programs. Root's runs leave them alone; an ordinary user's run takes their privilege, and says so, but when one
+# is itself the command.
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 

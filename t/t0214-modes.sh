@@ -1,5 +1,6 @@
 #!/bin/sh
-# The other ways to record: --transport=trace sees the same; --capture=tree sees programs only, off nothing, and both say so.
+# The other ways to record: --transport=trace sees the same; --capture=tree sees programs only, off nothing, and both
+# say so.
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 

@@ -142,7 +142,8 @@ sys.exit(plain.returncode != 0 or (plain.returncode, plain.stdout) != (recorded.
 END
 for c in bytes many long huge; do
 	rm -rf "${T:?}/home"
-	$PYTHON "$T/args.py" "$STEMMA" "$PROGS/p-state" "$T" $c >"$T/why" 2>&1 && events "$T/home" "$T/events" && grep -q session_end "$T/events"
+	$PYTHON "$T/args.py" "$STEMMA" "$PROGS/p-state" "$T" $c >"$T/why" 2>&1 && events "$T/home" "$T/events" &&
+		grep -q session_end "$T/events"
 	result $? "arguments: $c" "$T/why"
 done
 

@@ -386,7 +386,7 @@ class Checker:
     # ---- accesses
 
     def accesses(self, t, path=None, ino=None):
-        files = {id(f) for f in self.record.by_path(path if path is not None else t.path, ino if ino is not None else t.ino)}
+        files = {id(f) for f in self.record.by_path(t.path if path is None else path, t.ino if ino is None else ino)}
         return [a for x in self.executions(t) for a in x.accesses if id(a.file) in files]
 
     def some(self, t, test):
@@ -419,7 +419,7 @@ class Checker:
     def is_told(self, a, what):
         pid = a.execution.process.pid
         for p, w, path, ino in self.told:
-            if w == what and p in (pid, None) and (ino is None or ino == a.file.ino) and (path == b"-" or path in a.file.ever):
+            if w == what and p in (pid, None) and ino in (None, a.file.ino) and (path == b"-" or path in a.file.ever):
                 return True
         return False
 
@@ -515,7 +515,7 @@ class Checker:
     def do_create(self, t):
         self.tell(t, "w")
         if not any(a.raw_mode & CREATE for a in self.accesses(t)) and \
-                not any(op == "create" and path == t.path for p in self.processes(t) for op, f, path, old, q in p.names):
+                not any(n[0] == "create" and n[2] == t.path for p in self.processes(t) for n in p.names):
             self.some(t, lambda a: False)
 
     def do_trunc(self, t):
@@ -554,15 +554,16 @@ class Checker:
 
     def do_absent(self, t):
         if not any(a.file.key == ("absent", t.path) for x in self.executions(t) for a in x.accesses):
-            have = sorted({show(a.file.key[1]) for x in self.executions(t) for a in x.accesses if a.file.key[0] == "absent"
-                           and a.file.key[1].startswith(self.dir)})
+            have = sorted({show(a.file.key[1]) for x in self.executions(t) for a in x.accesses
+                           if a.file.key[0] == "absent" and a.file.key[1].startswith(self.dir)})
             self.complain(t, "not recorded (%s)" % ", ".join(have))
 
     def do_pseudo(self, t):
         self.some(t, lambda a: KINDS[a.file.kind] == "pseudo")
 
     def named(self, t, ops, path, old=None):
-        have = [n for p in self.processes(t) for n in p.names if n[0] in ops and n[2] == path and (old is None or n[3] == old)]
+        have = [n for p in self.processes(t) for n in p.names
+                if n[0] in ops and n[2] == path and (old is None or n[3] == old)]
         if not have:
             all_ = ["%s %s %s" % (n[0], show(n[3]), show(n[2])) for p in self.processes(t) for n in p.names]
             self.complain(t, "not recorded (%s)" % "; ".join(all_[-6:]))
@@ -739,7 +740,8 @@ class Checker:
                 if n not in on_disk:
                     self.record.problem("the record's name %s is not on the disk", show(n))
                 elif on_disk[n].st_ino != f.ino:
-                    self.record.problem("%s is inode %d in the record, %d on the disk", show(n), f.ino, on_disk[n].st_ino)
+                    self.record.problem("%s is inode %d in the record, %d on the disk", show(n), f.ino,
+                                        on_disk[n].st_ino)
         for path, st in on_disk.items():
             if st.st_ino in known and not any(path in f.open for f in known[st.st_ino]) and len(path) < 4000:
                 self.record.problem("%s (inode %d) is on the disk; the record has %s for it", show(path), st.st_ino,
@@ -755,8 +757,8 @@ class Checker:
             if f.closing is None:
                 self.record.problem("%s was written, and no fingerprint of its end is recorded", show(paths[0]))
             elif f.closing[0] != st.st_size or f.closing[1] not in (None, st.st_mtime_ns):
-                self.record.problem("%s ended with size %s, time %s; on the disk it has %d, %d", show(paths[0]), f.closing[0],
-                                    f.closing[1], st.st_size, st.st_mtime_ns)
+                self.record.problem("%s ended with size %s, time %s; on the disk it has %d, %d", show(paths[0]),
+                                    f.closing[0], f.closing[1], st.st_size, st.st_mtime_ns)
 
 
 def main():
@@ -766,7 +768,8 @@ def main():
     parser.add_argument("--ignore", action="append", default=[])
     parser.add_argument("--status", type=int)
     parser.add_argument("--signal", type=int)
-    parser.add_argument("--open", dest="closed", action="store_false", help="accesses that no line tells of are no fault")
+    parser.add_argument("--open", dest="closed", action="store_false",
+                        help="accesses that no line tells of are no fault")
     parser.add_argument("--or-gap", metavar="REASON", help="the truth need not be recorded where this gap is")
     parser.add_argument("events")
     options = parser.parse_args()

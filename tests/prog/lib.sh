@@ -1,8 +1,8 @@
 # shellcheck shell=sh
 # lib.sh - the frame of the capture tests (sh; sourced by t/t02*.sh). TAP on standard output.
 #
-# The test program meson gives STEMMA (the program), STEMMA_EVTEXT and STEMMA_PROGS (the folder of p-*); without them the script
-# looks in the build folder $BUILD, or build/. As root each script runs twice: as root, and as an ordinary user.
+# meson gives STEMMA (the program), STEMMA_EVTEXT and STEMMA_PROGS (the folder of p-*); without them the script looks in the
+# build folder $BUILD, or build/. As root each script runs twice: as root, and as an ordinary user.
 # Functions: case_, capture, shell_case, ok, not_ok, skip_, finish.
 
 set -u
@@ -83,7 +83,8 @@ events()
 }
 
 # capture NAME COMMAND...: runs the command in a fresh folder $D, plain and recorded, and checks that both end
-# alike and print the same, and that the record holds the truth. A word DIR in the command, and @DIR@ in a word, stand for the folder.
+# alike and print the same, and that the record holds the truth. A word DIR in the command, and @DIR@ in a word, stand for the
+# folder.
 # $WAIT: wait until descriptor 9 has seen the word done. $EXPECT: a file with more truth lines, DIR in them the folder.
 # $OPTIONS: options of the checker.
 capture()
@@ -142,7 +143,8 @@ capture()
 		echo "the log is not whole:" >>"$C/why"
 		head -5 "$C/events.err" >>"$C/why"
 	fi
-	if [ $status -gt 128 ] && [ -z "${NO_SIGNAL:-}" ]; then ending="--signal $((status - 128))"; else ending="--status $status"; fi
+	ending="--status $status"
+	[ $status -le 128 ] || [ -n "${NO_SIGNAL:-}" ] || ending="--signal $((status - 128))"
 	# shellcheck disable=SC2086 # options are words
 	$PYTHON "$CHECK" --truth "$C/truth" --dir "$D" --ignore "$C/truth" $ending ${OPTIONS:-} "$C/events" >>"$C/why" 2>&1
 	chmod -R u+rwx "$D"
@@ -209,13 +211,13 @@ shell_case()
 finish()
 {
 	if [ "$(id -u)" = 0 ] && [ -z "${STEMMA_T_ONCE:-}" ] && [ "$who" != nobody ]; then
-		if command -v setpriv >/dev/null && setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups test -x "$STEMMA" -a -r "$script"; then
+		as_user="setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups"
+		if command -v setpriv >/dev/null && $as_user test -x "$STEMMA" -a -r "$script"; then
 			mkdir "$T/user"
 			chmod 777 "$T/user"
 			chmod 755 "$T"
-			STEMMA_T_FIRST=$n STEMMA_T_WHO=nobody STEMMA="$STEMMA" STEMMA_EVTEXT="$EVTEXT" STEMMA_PROGS="$PROGS" STEMMA_SLOW="$SLOW" \
-				TMPDIR="$T/user" HOME="$T/user" XDG_RUNTIME_DIR= \
-				setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups /bin/sh "$script" >"$T/user.tap"
+			STEMMA_T_FIRST=$n STEMMA_T_WHO=nobody STEMMA="$STEMMA" STEMMA_EVTEXT="$EVTEXT" STEMMA_PROGS="$PROGS" \
+				STEMMA_SLOW="$SLOW" TMPDIR="$T/user" HOME="$T/user" XDG_RUNTIME_DIR= $as_user /bin/sh "$script" >"$T/user.tap"
 			grep -v '^1\.\.' "$T/user.tap"
 			n=$(sed -n 's/^1\.\.//p' "$T/user.tap")
 			failed=$((failed + $(grep -c '^not ok' "$T/user.tap")))

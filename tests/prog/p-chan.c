@@ -174,7 +174,7 @@ CASE(c_socketpair)
 	flow(b, "socket", a);
 }
 
-/* ---- addresses -------------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------------------------- */
 
 /* One process binds and answers, the other connects and asks. */
 static void server_client(int family, int type, const struct sockaddr *addr, socklen_t len)
@@ -247,7 +247,8 @@ CASE(c_unix_abstract)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "stemma-test-%d", getpid());
-	server_client(AF_UNIX, SOCK_STREAM, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
+	server_client(AF_UNIX, SOCK_STREAM, (struct sockaddr *)&a,
+	              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
 }
 
 CASE(c_tcp)
@@ -286,7 +287,7 @@ CASE(c_refused)
 	check(connect(c, (struct sockaddr *)&u, sizeof(u)) < 0 && errno == ENOENT);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 CASE(c_sysv)
 {
@@ -356,7 +357,7 @@ CASE(c_memfd)
 	flow(w, "shm", r);
 }
 
-/* ---- terminals and the rest ------------------------------------------------------------------------------------------- */
+/* ---- terminals and the rest ------------------------------------------------------------------------------------ */
 
 /* Terminals give no edges; what runs on one works. */
 CASE(c_pty)
@@ -392,24 +393,24 @@ CASE(c_eventfd)
 }
 
 const struct tcase cases[] = {
-	{"pipe", c_pipe},
-	{"pipe-exec", c_pipe_exec},
-	{"fifo", c_fifo},
-	{"fifo-interrupted", c_fifo_interrupted},
-	{"fifo-nonblock", c_fifo_nonblock},
-	{"socketpair", c_socketpair},
-	{"unix-stream", c_unix_stream},
-	{"unix-datagram", c_unix_datagram},
-	{"unix-abstract", c_unix_abstract},
-	{"tcp", c_tcp},
-	{"tcp6", c_tcp6},
-	{"udp", c_udp},
-	{"refused", c_refused},
-	{"sysv", c_sysv},
-	{"posix-shm", c_posix_shm},
-	{"memfd", c_memfd},
-	{"pty", c_pty},
-	{"eventfd", c_eventfd},
-	{"+end", c_end},
-	{0},
+    {"pipe", c_pipe},
+    {"pipe-exec", c_pipe_exec},
+    {"fifo", c_fifo},
+    {"fifo-interrupted", c_fifo_interrupted},
+    {"fifo-nonblock", c_fifo_nonblock},
+    {"socketpair", c_socketpair},
+    {"unix-stream", c_unix_stream},
+    {"unix-datagram", c_unix_datagram},
+    {"unix-abstract", c_unix_abstract},
+    {"tcp", c_tcp},
+    {"tcp6", c_tcp6},
+    {"udp", c_udp},
+    {"refused", c_refused},
+    {"sysv", c_sysv},
+    {"posix-shm", c_posix_shm},
+    {"memfd", c_memfd},
+    {"pty", c_pty},
+    {"eventfd", c_eventfd},
+    {"+end", c_end},
+    {0},
 };

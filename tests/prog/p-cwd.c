@@ -79,7 +79,7 @@ CASE(c_after_deleted)
 	must(chdir(".."));
 }
 
-/* ---- threads with a directory of their own ---------------------------------------------------------------------------- */
+/* ---- threads with a directory of their own --------------------------------------------------------------------- */
 
 static void *own_dir(void *arg)
 {
@@ -153,13 +153,13 @@ CASE(c_fork)
 }
 
 const struct tcase cases[] = {
-	{"chdir", c_chdir},
-	{"fchdir", c_fchdir},
-	{"renamed", c_renamed},
-	{"deleted", c_deleted},
-	{"+after-deleted", c_after_deleted},
-	{"unshare-threads", c_unshare_threads},
-	{"shared-process", c_shared_process},
-	{"fork", c_fork},
-	{0},
+    {"chdir", c_chdir},
+    {"fchdir", c_fchdir},
+    {"renamed", c_renamed},
+    {"deleted", c_deleted},
+    {"+after-deleted", c_after_deleted},
+    {"unshare-threads", c_unshare_threads},
+    {"shared-process", c_shared_process},
+    {"fork", c_fork},
+    {0},
 };

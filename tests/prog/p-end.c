@@ -60,7 +60,7 @@ CASE(c_signals)
 	for (int sig = 1; sig <= 64; sig++) {
 		/* Those that do not end a process, and the two that the C library keeps for itself. */
 		if (sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH || sig == SIGSTOP || sig == SIGTSTP ||
-			sig == SIGTTIN || sig == SIGTTOU || sig == 32 || sig == 33)
+		    sig == SIGTTIN || sig == SIGTTOU || sig == 32 || sig == 33)
 			continue;
 		pid_t pid = spawn();
 		if (pid == 0) {
@@ -236,7 +236,7 @@ CASE(c_pdeathsig)
 		;
 }
 
-/* ---- those that outlive their parent ---------------------------------------------------------------------------------- */
+/* ---- those that outlive their parent --------------------------------------------------------------------------- */
 
 /* Goes to the background as daemons do, and writes a file when the command has long ended. */
 CASE(c_daemon)
@@ -266,21 +266,21 @@ CASE(c_daemon)
 }
 
 const struct tcase cases[] = {
-	{"+status", c_status},
-	{"+signal", c_signal},
-	{"statuses", c_statuses},
-	{"signals", c_signals},
-	{"segv", c_segv},
-	{"abort", c_abort},
-	{"kill-after-open", c_kill_after_open},
-	{"exit-after-open", c_exit_after_open},
-	{"last-thread", c_last_thread},
-	{"exit-in-thread", c_exit_in_thread},
-	{"exec-without-first", c_exec_without_first},
-	{"kill-child", c_kill_child},
-	{"killed-by-child", c_killed_by_child},
-	{"pdeathsig", c_pdeathsig},
-	{"+daemon", c_daemon},
-	{"+made", c_made},
-	{0},
+    {"+status", c_status},
+    {"+signal", c_signal},
+    {"statuses", c_statuses},
+    {"signals", c_signals},
+    {"segv", c_segv},
+    {"abort", c_abort},
+    {"kill-after-open", c_kill_after_open},
+    {"exit-after-open", c_exit_after_open},
+    {"last-thread", c_last_thread},
+    {"exit-in-thread", c_exit_in_thread},
+    {"exec-without-first", c_exec_without_first},
+    {"kill-child", c_kill_child},
+    {"killed-by-child", c_killed_by_child},
+    {"pdeathsig", c_pdeathsig},
+    {"+daemon", c_daemon},
+    {"+made", c_made},
+    {0},
 };

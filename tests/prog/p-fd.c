@@ -181,7 +181,7 @@ CASE(c_turns)
 	start("+writer", fd);
 }
 
-/* ---- passed through a socket ------------------------------------------------------------------------------------------ */
+/* ---- passed through a socket ----------------------------------------------------------------------------------- */
 
 static void send_fd(int s, int fd)
 {
@@ -298,24 +298,24 @@ CASE(c_getfd)
 }
 
 const struct tcase cases[] = {
-	{"dup", c_dup},
-	{"dup-reused", c_dup_reused},
-	{"fork-child-writes", c_fork_child_writes},
-	{"exec-writes", c_exec_writes},
-	{"exec-idles", c_exec_idles},
-	{"exec-reads", c_exec_reads},
-	{"cloexec", c_cloexec},
-	{"exec-twice", c_exec_twice},
-	{"turns", c_turns},
-	{"passed-write", c_passed_write},
-	{"passed-read", c_passed_read},
-	{"passed-sender-gone", c_passed_sender_gone},
-	{"passed-existing", c_passed_existing},
-	{"getfd", c_getfd},
-	{"+writer", c_writer},
-	{"+idler", c_idler},
-	{"+reader", c_reader},
-	{"+closed", c_closed},
-	{"+hand-on", c_hand_on},
-	{0},
+    {"dup", c_dup},
+    {"dup-reused", c_dup_reused},
+    {"fork-child-writes", c_fork_child_writes},
+    {"exec-writes", c_exec_writes},
+    {"exec-idles", c_exec_idles},
+    {"exec-reads", c_exec_reads},
+    {"cloexec", c_cloexec},
+    {"exec-twice", c_exec_twice},
+    {"turns", c_turns},
+    {"passed-write", c_passed_write},
+    {"passed-read", c_passed_read},
+    {"passed-sender-gone", c_passed_sender_gone},
+    {"passed-existing", c_passed_existing},
+    {"getfd", c_getfd},
+    {"+writer", c_writer},
+    {"+idler", c_idler},
+    {"+reader", c_reader},
+    {"+closed", c_closed},
+    {"+hand-on", c_hand_on},
+    {0},
 };

@@ -39,7 +39,8 @@ CASE(c_shared)
 	strcpy(p, "stored");
 }
 
-/* An existing file, its size unchanged, the descriptor closed and its number given to another before the first store. */
+/* An existing file, its size unchanged, the descriptor closed and its number given to another before the first store.
+ */
 CASE(c_shared_existing)
 {
 	int fd = (int)must(open(in_dir("page"), O_RDWR));
@@ -123,7 +124,7 @@ CASE(c_shared_failing)
 	truth("not-written", in_dir("page"));
 }
 
-/* ---- copies in the kernel --------------------------------------------------------------------------------------------- */
+/* ---- copies in the kernel -------------------------------------------------------------------------------------- */
 
 static int in, out;
 
@@ -177,18 +178,18 @@ CASE(c_ficlone)
 }
 
 const struct tcase cases[] = {
-	{"shared", c_shared},
-	{"shared-existing", c_shared_existing},
-	{"private", c_private},
-	{"read-only", c_read_only},
-	{"mprotect", c_mprotect},
-	{"shared-child", c_shared_child},
-	{"fixed-and-moved", c_fixed_and_moved},
-	{"shared-failing", c_shared_failing},
-	{"sendfile", c_sendfile},
-	{"splice", c_splice},
-	{"copy-file-range", c_copy_file_range},
-	{"copy-existing", c_copy_existing},
-	{"ficlone", c_ficlone},
-	{0},
+    {"shared", c_shared},
+    {"shared-existing", c_shared_existing},
+    {"private", c_private},
+    {"read-only", c_read_only},
+    {"mprotect", c_mprotect},
+    {"shared-child", c_shared_child},
+    {"fixed-and-moved", c_fixed_and_moved},
+    {"shared-failing", c_shared_failing},
+    {"sendfile", c_sendfile},
+    {"splice", c_splice},
+    {"copy-file-range", c_copy_file_range},
+    {"copy-existing", c_copy_existing},
+    {"ficlone", c_ficlone},
+    {0},
 };

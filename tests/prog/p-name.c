@@ -39,7 +39,7 @@ static void read_file(const char *path)
 	close(fd);
 }
 
-/* ---- rename ----------------------------------------------------------------------------------------------------------- */
+/* ---- rename ---------------------------------------------------------------------------------------------------- */
 
 CASE(c_rename)
 {
@@ -202,7 +202,7 @@ CASE(c_rename_failing)
 	truth("named", in_dir("a"), a);
 }
 
-/* ---- link, unlink ----------------------------------------------------------------------------------------------------- */
+/* ---- link, unlink ---------------------------------------------------------------------------------------------- */
 
 CASE(c_link)
 {
@@ -323,7 +323,7 @@ CASE(c_mknod)
 	truth("create", in_dir("sym"));
 }
 
-/* ---- O_TMPFILE -------------------------------------------------------------------------------------------------------- */
+/* ---- O_TMPFILE ------------------------------------------------------------------------------------------------- */
 
 static int tmpfile_in_dir(int flags)
 {
@@ -362,7 +362,7 @@ CASE(c_tmpfile_unnamed)
 	truth("unnamed", ino_of(fd));
 }
 
-/* ---- truncate --------------------------------------------------------------------------------------------------------- */
+/* ---- truncate -------------------------------------------------------------------------------------------------- */
 
 CASE(c_truncate)
 {
@@ -392,29 +392,29 @@ CASE(c_ftruncate)
 }
 
 const struct tcase cases[] = {
-	{"rename", c_rename},
-	{"rename-unknown", c_rename_unknown},
-	{"renameat", c_renameat},
-	{"rename-over", c_rename_over},
-	{"rename-over-open", c_rename_over_open},
-	{"rename-noreplace", c_rename_noreplace},
-	{"exchange", c_exchange},
-	{"exchange-dirs", c_exchange_dirs},
-	{"rename-dir", c_rename_dir},
-	{"rename-symlink", c_rename_symlink},
-	{"rename-failing", c_rename_failing},
-	{"link", c_link},
-	{"linkat", c_linkat},
-	{"unlink-open", c_unlink_open},
-	{"inode-reuse", c_inode_reuse},
-	{"unlinkat", c_unlinkat},
-	{"unlink-unknown", c_unlink_unknown},
-	{"dirs", c_dirs},
-	{"mknod", c_mknod},
-	{"tmpfile-proc", c_tmpfile_proc},
-	{"tmpfile-empty", c_tmpfile_empty},
-	{"tmpfile-unnamed", c_tmpfile_unnamed},
-	{"truncate", c_truncate},
-	{"ftruncate", c_ftruncate},
-	{0},
+    {"rename", c_rename},
+    {"rename-unknown", c_rename_unknown},
+    {"renameat", c_renameat},
+    {"rename-over", c_rename_over},
+    {"rename-over-open", c_rename_over_open},
+    {"rename-noreplace", c_rename_noreplace},
+    {"exchange", c_exchange},
+    {"exchange-dirs", c_exchange_dirs},
+    {"rename-dir", c_rename_dir},
+    {"rename-symlink", c_rename_symlink},
+    {"rename-failing", c_rename_failing},
+    {"link", c_link},
+    {"linkat", c_linkat},
+    {"unlink-open", c_unlink_open},
+    {"inode-reuse", c_inode_reuse},
+    {"unlinkat", c_unlinkat},
+    {"unlink-unknown", c_unlink_unknown},
+    {"dirs", c_dirs},
+    {"mknod", c_mknod},
+    {"tmpfile-proc", c_tmpfile_proc},
+    {"tmpfile-empty", c_tmpfile_empty},
+    {"tmpfile-unnamed", c_tmpfile_unnamed},
+    {"truncate", c_truncate},
+    {"ftruncate", c_ftruncate},
+    {0},
 };

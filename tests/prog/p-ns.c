@@ -189,13 +189,13 @@ CASE(c_pid)
 }
 
 const struct tcase cases[] = {
-	{"chroot", c_chroot},
-	{"chroot-user", c_chroot_user},
-	{"chroot-outside", c_chroot_outside},
-	{"bind", c_bind},
-	{"bind-user", c_bind_user},
-	{"private-tmpfs", c_private_tmpfs},
-	{"pivot", c_pivot},
-	{"pid", c_pid},
-	{0},
+    {"chroot", c_chroot},
+    {"chroot-user", c_chroot_user},
+    {"chroot-outside", c_chroot_outside},
+    {"bind", c_bind},
+    {"bind-user", c_bind_user},
+    {"private-tmpfs", c_private_tmpfs},
+    {"pivot", c_pivot},
+    {"pid", c_pid},
+    {0},
 };

@@ -296,7 +296,7 @@ CASE(c_delete_self)
 	check(await(pid) == 0);
 }
 
-/* ---- threads ---------------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------------------------- */
 
 static void *exec_thread(void *arg)
 {
@@ -363,7 +363,7 @@ CASE(c_open_threads)
 		pthread_join(t[i], NULL);
 }
 
-/* ---- many ------------------------------------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------------------------ */
 
 CASE(c_many)
 {
@@ -437,7 +437,7 @@ CASE(c_subreaper)
 	check(wait(&status) < 0 && errno == ECHILD);
 }
 
-/* ---- scripts ---------------------------------------------------------------------------------------------------------- */
+/* ---- scripts --------------------------------------------------------------------------------------------------- */
 
 static void script(const char *name, const char *first, const char *rest)
 {
@@ -513,35 +513,35 @@ CASE(c_script_bare)
 }
 
 const struct tcase cases[] = {
-	{"fork", c_fork},
-	{"fork-exec", c_fork_exec},
-	{"vfork", c_vfork},
-	{"clone3", c_clone3},
-	{"posix-spawn", c_posix_spawn},
-	{"system", c_system},
-	{"clone-parent", c_clone_parent},
-	{"clone-vm", c_clone_vm},
-	{"clone-no-signal", c_clone_no_signal},
-	{"exec-chain", c_exec_chain},
-	{"exec-empty-env", c_exec_empty_env},
-	{"exec-failing", c_exec_failing},
-	{"exec-relative", c_exec_relative},
-	{"execveat", c_execveat},
-	{"fexecve", c_fexecve},
-	{"fexecve-memfd", c_fexecve_memfd},
-	{"exec-deleted", c_exec_deleted},
-	{"exec-thread", c_exec_thread},
-	{"fork-threads", c_fork_threads},
-	{"open-threads", c_open_threads},
-	{"many", c_many},
-	{"deep", c_deep},
-	{"orphans", c_orphans},
-	{"subreaper", c_subreaper},
-	{"script", c_script},
-	{"script-env", c_script_env},
-	{"script-nested", c_script_nested},
-	{"script-bare", c_script_bare},
-	{"+make", c_make},
-	{"+delete-self", c_delete_self},
-	{0},
+    {"fork", c_fork},
+    {"fork-exec", c_fork_exec},
+    {"vfork", c_vfork},
+    {"clone3", c_clone3},
+    {"posix-spawn", c_posix_spawn},
+    {"system", c_system},
+    {"clone-parent", c_clone_parent},
+    {"clone-vm", c_clone_vm},
+    {"clone-no-signal", c_clone_no_signal},
+    {"exec-chain", c_exec_chain},
+    {"exec-empty-env", c_exec_empty_env},
+    {"exec-failing", c_exec_failing},
+    {"exec-relative", c_exec_relative},
+    {"execveat", c_execveat},
+    {"fexecve", c_fexecve},
+    {"fexecve-memfd", c_fexecve_memfd},
+    {"exec-deleted", c_exec_deleted},
+    {"exec-thread", c_exec_thread},
+    {"fork-threads", c_fork_threads},
+    {"open-threads", c_open_threads},
+    {"many", c_many},
+    {"deep", c_deep},
+    {"orphans", c_orphans},
+    {"subreaper", c_subreaper},
+    {"script", c_script},
+    {"script-env", c_script_env},
+    {"script-nested", c_script_nested},
+    {"script-bare", c_script_bare},
+    {"+make", c_make},
+    {"+delete-self", c_delete_self},
+    {0},
 };

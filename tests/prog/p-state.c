@@ -28,7 +28,7 @@ static void descriptors(FILE *f)
 		if (flags < 0 || fstat(fd, &st) < 0 || fd == TRUTH_FD || fd == fileno(f))
 			continue;
 		fprintf(f, "fd %d: type %o cloexec %d flags %o pos %lld\n", fd, st.st_mode & S_IFMT, flags, fcntl(fd, F_GETFL),
-				(long long)lseek(fd, 0, SEEK_CUR));
+		        (long long)lseek(fd, 0, SEEK_CUR));
 	}
 }
 
@@ -76,7 +76,8 @@ CASE(c_all)
 	fprintf(f, "subreaper %d\n", v);
 	prctl(PR_GET_PDEATHSIG, &v);
 	fprintf(f, "pdeathsig %d\n", v);
-	fprintf(f, "dumpable %d keepcaps %d timerslack %d\n", prctl(PR_GET_DUMPABLE), prctl(PR_GET_KEEPCAPS), prctl(PR_GET_TIMERSLACK));
+	fprintf(f, "dumpable %d keepcaps %d timerslack %d\n", prctl(PR_GET_DUMPABLE), prctl(PR_GET_KEEPCAPS),
+	        prctl(PR_GET_TIMERSLACK));
 	fprintf(f, "ids %d %d %d %d\n", getuid(), geteuid(), getgid(), getegid());
 	for (int i = 0; i < 3; i++)
 		fprintf(f, "tty %d: %d %s\n", i, isatty(i), isatty(i) ? ttyname(i) : "-");
@@ -124,7 +125,7 @@ CASE(c_args)
 	fflush(stdout);
 }
 
-/* ---- signals ---------------------------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t seen[65];
 
@@ -192,11 +193,11 @@ CASE(c_tick)
 }
 
 const struct tcase cases[] = {
-	{"all", c_all},
-	{"fds", c_fds},
-	{"args", c_args},
-	{"+signals", c_signals},
-	{"+wait", c_wait},
-	{"+tick", c_tick},
-	{0},
+    {"all", c_all},
+    {"fds", c_fds},
+    {"args", c_args},
+    {"+signals", c_signals},
+    {"+wait", c_wait},
+    {"+tick", c_tick},
+    {0},
 };

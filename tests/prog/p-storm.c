@@ -21,8 +21,9 @@ static void on_alarm(int sig)
 	alarms++;
 }
 
-/* A call that a signal may interrupt, until it was not. Without a recorder none of these is interrupted on a local file system; with
- * one a signal that comes just as the call is stopped does it, where the handler does not ask for a restart (doc/capture.md). */
+/* A call that a signal may interrupt, until it was not. Without a recorder none of these is interrupted on a local file
+ * system; with one a signal that comes just as the call is stopped does it, where the handler does not ask for a
+ * restart (doc/capture.md). */
 static int again(int (*call)(void))
 {
 	int r;
@@ -244,15 +245,15 @@ CASE(c_shared_table)
 }
 
 const struct tcase cases[] = {
-	{"signals", c_signals},
-	{"signals-restart", c_signals_restart},
-	{"handler-opens", c_handler_opens},
-	{"signals-spawn", c_signals_spawn},
-	{"threads", c_threads},
-	{"name-race", c_name_race},
-	{"link-race", c_link_race},
-	{"create-race", c_create_race},
-	{"shared-table", c_shared_table},
-	{"+small", c_small},
-	{0},
+    {"signals", c_signals},
+    {"signals-restart", c_signals_restart},
+    {"handler-opens", c_handler_opens},
+    {"signals-spawn", c_signals_spawn},
+    {"threads", c_threads},
+    {"name-race", c_name_race},
+    {"link-race", c_link_race},
+    {"create-race", c_create_race},
+    {"shared-table", c_shared_table},
+    {"+small", c_small},
+    {0},
 };

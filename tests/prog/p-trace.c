@@ -1,4 +1,5 @@
-/* p-trace.c - programs that do themselves what a recorder does: ptrace, seccomp filters; and what a recorder cannot follow. */
+/* p-trace.c - programs that do themselves what a recorder does: ptrace, seccomp filters; and what a recorder cannot
+ * follow. */
 #include "truth.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- ptrace ----------------------------------------------------------------------------------------------------------- */
+/* ---- ptrace ---------------------------------------------------------------------------------------------------- */
 
 CASE(c_work)
 {
@@ -40,7 +41,8 @@ static int follow(pid_t pid, int *ret_status)
 			break;
 		stops++;
 		int sig = WSTOPSIG(status);
-		must(ptrace(PTRACE_SYSCALL, pid, NULL, (long)(sig == SIGTRAP || sig == (SIGTRAP | 0x80) || sig == SIGSTOP ? 0 : sig)));
+		must(ptrace(PTRACE_SYSCALL, pid, NULL,
+		            (long)(sig == SIGTRAP || sig == (SIGTRAP | 0x80) || sig == SIGSTOP ? 0 : sig)));
 	}
 	*ret_status = status;
 	return stops;
@@ -126,15 +128,15 @@ CASE(c_ptrace_detach)
 	check(await(pid) == 0);
 }
 
-/* ---- filters of its own ----------------------------------------------------------------------------------------------- */
+/* ---- filters of its own ---------------------------------------------------------------------------------------- */
 
 static int filter(unsigned flags, int call, uint32_t action)
 {
 	struct sock_filter f[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, action),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, action),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog prog = {sizeof(f) / sizeof(f[0]), f};
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
@@ -202,8 +204,8 @@ CASE(c_seccomp_tsync)
 	truth("no-access", in_dir("in"));
 }
 
-/* A supervisor of its own: container managers do this. The kernel takes one listener in a chain of filters, so it is refused or works;
- * it must not hang, and what it says must be no other than the kernel's own answer. */
+/* A supervisor of its own: container managers do this. The kernel takes one listener in a chain of filters, so it is
+ * refused or works; it must not hang, and what it says must be no other than the kernel's own answer. */
 CASE(c_seccomp_notify)
 {
 	pid_t pid = spawn();
@@ -229,7 +231,7 @@ CASE(c_seccomp_notify)
 	make_file(in_dir("out"));
 }
 
-/* ---- what cannot be followed must be said ----------------------------------------------------------------------------- */
+/* ---- what cannot be followed must be said ---------------------------------------------------------------------- */
 
 /* System calls by the 32-bit door of a 64-bit program. */
 CASE(c_int80)
@@ -240,7 +242,10 @@ CASE(c_int80)
 	const char *path = in_dir("in");
 	strcpy(low, path);
 	long fd;
-	__asm__ volatile("int $0x80" : "=a"(fd) : "a"(5L), "b"(low), "c"((long)O_RDONLY), "d"(0L) : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80"
+	                 : "=a"(fd)
+	                 : "a"(5L), "b"(low), "c"((long)O_RDONLY), "d"(0L)
+	                 : "memory", "r8", "r9", "r10", "r11");
 	if (fd == -ENOSYS)
 		skip("the kernel has no 32-bit calls");
 	must(fd);
@@ -277,18 +282,18 @@ CASE(c_undumpable)
 }
 
 const struct tcase cases[] = {
-	{"ptrace-traceme", c_ptrace_traceme},
-	{"ptrace-attach", c_ptrace_attach},
-	{"ptrace-seize", c_ptrace_seize},
-	{"ptrace-detach", c_ptrace_detach},
-	{"seccomp-errno", c_seccomp_errno},
-	{"seccomp-kill", c_seccomp_kill},
-	{"seccomp-trap", c_seccomp_trap},
-	{"seccomp-tsync", c_seccomp_tsync},
-	{"seccomp-notify", c_seccomp_notify},
-	{"int80", c_int80},
-	{"x32", c_x32},
-	{"undumpable", c_undumpable},
-	{"+work", c_work},
-	{0},
+    {"ptrace-traceme", c_ptrace_traceme},
+    {"ptrace-attach", c_ptrace_attach},
+    {"ptrace-seize", c_ptrace_seize},
+    {"ptrace-detach", c_ptrace_detach},
+    {"seccomp-errno", c_seccomp_errno},
+    {"seccomp-kill", c_seccomp_kill},
+    {"seccomp-trap", c_seccomp_trap},
+    {"seccomp-tsync", c_seccomp_tsync},
+    {"seccomp-notify", c_seccomp_notify},
+    {"int80", c_int80},
+    {"x32", c_x32},
+    {"undumpable", c_undumpable},
+    {"+work", c_work},
+    {0},
 };

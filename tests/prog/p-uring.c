@@ -72,6 +72,6 @@ CASE(c_open_write)
 }
 
 const struct tcase cases[] = {
-	{"open-write", c_open_write},
-	{0},
+    {"open-write", c_open_write},
+    {0},
 };

@@ -97,13 +97,14 @@ def both(name, argv, talk=lambda t: None):
                  if not l.startswith((b"env STEMMA_", b"env _=", b"TracerPid", b"tty "))]
         # Whether the terminal's echo of the key comes before the end is a race without the recorder, too.
         got.append((b"\n".join(l for l in lines if l not in (b"^C", b"^\\", b"")), status))
-    plain, recorded = ((seen + b"\nwait status %d" % status).decode("utf-8", "replace").split("\n") for seen, status in got)
+    plain, recorded = ((seen + b"\nwait status %d" % status).decode("utf-8", "replace").split("\n")
+                       for seen, status in got)
     ok(plain == recorded, name, "\n".join(difflib.unified_diff(plain, recorded, "plain", "recorded", lineterm="", n=1)))
 
 
 both("what a program sees of its terminal", [state, "all", where])
-both("an interactive shell", ["sh", "-i"], lambda t: (t.wait_for(b"$ "), t.send(b"echo a$((1+1))b\n"), t.wait_for(b"a2b\r\n$ "),
-                                                      t.send(b"exit 5\n")))
+both("an interactive shell", ["sh", "-i"],
+     lambda t: (t.wait_for(b"$ "), t.send(b"echo a$((1+1))b\n"), t.wait_for(b"a2b\r\n$ "), t.send(b"exit 5\n")))
 both("terminal modes: stty", ["stty", "-a"])
 
 
@@ -163,7 +164,8 @@ def job_control(prefix):
 plain = job_control("")
 if plain:
     number += 1
-    print("ok %d - %s: job control # SKIP it does not work here without the recorder: %s" % (number, who, str(plain)[:100].replace("\n", " ")))
+    print("ok %d - %s: job control # SKIP it does not work here without the recorder: %s"
+          % (number, who, str(plain)[:100].replace("\n", " ")))
 else:
     why = job_control("%s run --" % stemma)
     ok(why is None, "job control: Ctrl-Z, fg, bg", why)

@@ -9,7 +9,8 @@ import sys
 import tempfile
 from types import SimpleNamespace
 
-spec = importlib.util.spec_from_file_location("check_capture", os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_capture.py"))
+here = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location("check_capture", os.path.join(here, "check_capture.py"))
 check_capture = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(check_capture)
 number = failed = 0
@@ -39,8 +40,8 @@ def problems(events, truth, where):
 
 
 def story(where):
-    """Process 100 starts p, which makes `new`, reads `in`, renames `new` to `out` and forks 101, which dies of signal 9 after it wrote
-    to a pipe that 100 reads."""
+    """Process 100 starts p, which makes `new`, reads `in`, renames `new` to `out` and forks 101, which dies of signal 9
+    after it wrote to a pipe that 100 reads."""
     for name in ("in", "out", "map"):
         with open(os.path.join(where, name), "w") as f:
             f.write("text\n")
@@ -102,7 +103,8 @@ def story(where):
 101@- no-access DIR/in
 100@EXE exit 3
 *@prog anyone-read DIR/in
-""".replace("EXE", EXE).replace("DIR", d).replace("#IN", "#%d" % st["in"].st_ino).replace("#OUT", "#%d" % st["out"].st_ino)
+""".replace("EXE", EXE).replace("DIR", d)
+    truth = truth.replace("#IN", "#%d" % st["in"].st_ino).replace("#OUT", "#%d" % st["out"].st_ino)
     return events, truth.splitlines()
 
 
@@ -123,11 +125,12 @@ def main():
         hole = [e for e in events if e["seq"] != 8]
         ok(any("hole" in p for p in problems(hole, truth, where)), "a hole is found")
         changes = [
-            (4, "parent", 9), (6, "argv", ["prog"]), (6, "n", 2), (6, "cwd", "/"), (6, "uid", 0), (7, "mode", 1), (8, "ino", 1),
-            (9, "sure", 0), (9, "mode", 3), (9, "p", 2), (11, "mode", 0x2), (12, "old", where + "/x"),
-            (12, "path", where + "/x"), (12, "p", 2), (14, "p", 2), (16, "parent", 2), (17, "mode", 1), (18, "mode", 2),
-            (19, "code", 15), (19, "ending", 1), (21, "mode", 3), (22, "reason", 1), (23, "size", 4),
-            (23, "mtime", 1), (24, "access", 12), (24, "until", 1), (25, "code", 4), (25, "known", 0), (26, "code", 0),
+            (4, "parent", 9), (6, "argv", ["prog"]), (6, "n", 2), (6, "cwd", "/"), (6, "uid", 0), (7, "mode", 1),
+            (8, "ino", 1), (9, "sure", 0), (9, "mode", 3), (9, "p", 2), (11, "mode", 0x2), (12, "old", where + "/x"),
+            (12, "path", where + "/x"), (12, "p", 2), (14, "p", 2), (16, "parent", 2), (17, "mode", 1),
+            (18, "mode", 2), (19, "code", 15), (19, "ending", 1), (21, "mode", 3), (22, "reason", 1),
+            (23, "size", 4), (23, "mtime", 1), (24, "access", 12), (24, "until", 1), (25, "code", 4),
+            (25, "known", 0), (26, "code", 0),
         ]
         for seq, field, value in changes:
             other = copy.deepcopy(events)
@@ -135,16 +138,19 @@ def main():
             # A read-write access of what was only read: both a write nobody did, and no sure read.
             ok(bool(problems(other, truth, where)), "event %d with %s = %r is found" % (seq, field, value))
         lies = [
-            "100@%s read DIR/out", "100@%s write DIR/in", "100@%s may-write DIR/in", "100@%s may-read DIR/none", "100@%s create DIR/in",
-            "100@%s append DIR/out", "100@%s trunc DIR/in", "100@%s mapped DIR/in", "100@%s program DIR/in", "100@%s not-read DIR/in",
-            "100@%s not-written DIR/new", "100@%s no-write DIR/map", "100@%s no-access DIR/in", "100@%s no-access DIR/none",
-            "100@%s not-create DIR/new", "100@%s absent DIR/in", "100@%s pseudo DIR/in", "100@%s rename DIR/out DIR/new",
-            "100@%s exchange DIR/in DIR/out", "100@%s link DIR/in DIR/out", "100@%s unlink DIR/new", "100@%s named DIR/out #1",
-            "100@%s not-named DIR/out #OUT", "100@%s no-name DIR/in", "100@%s unnamed #OUT", "100@%s distinct #OUT #1",
-            "100@%s two-files DIR/out #OUT", "100@%s flow fifo 101", "100@%s flow pipe 101", "101@%s no-flow pipe 100",
-            "100@%s need-gap lost", "100@%s read-or-gap DIR/out lost", "100@%s exit 0", "100@%s signal 3", "101@%s exit 9",
-            "100@%s fork 100", "100@%s script DIR/in /bin/sh", "100@%s exec-number 2", "102@%s read DIR/in", "101@%s read DIR/in",
-            "*@nothing read DIR/in", "100@%s no-such-verb x",
+            "100@%s read DIR/out", "100@%s write DIR/in", "100@%s may-write DIR/in", "100@%s may-read DIR/none",
+            "100@%s create DIR/in", "100@%s append DIR/out", "100@%s trunc DIR/in", "100@%s mapped DIR/in",
+            "100@%s program DIR/in", "100@%s not-read DIR/in", "100@%s not-written DIR/new",
+            "100@%s no-write DIR/map", "100@%s no-access DIR/in", "100@%s no-access DIR/none",
+            "100@%s not-create DIR/new", "100@%s absent DIR/in", "100@%s pseudo DIR/in",
+            "100@%s rename DIR/out DIR/new", "100@%s exchange DIR/in DIR/out", "100@%s link DIR/in DIR/out",
+            "100@%s unlink DIR/new", "100@%s named DIR/out #1", "100@%s not-named DIR/out #OUT",
+            "100@%s no-name DIR/in", "100@%s unnamed #OUT", "100@%s distinct #OUT #1",
+            "100@%s two-files DIR/out #OUT", "100@%s flow fifo 101", "100@%s flow pipe 101",
+            "101@%s no-flow pipe 100", "100@%s need-gap lost", "100@%s read-or-gap DIR/out lost", "100@%s exit 0",
+            "100@%s signal 3", "101@%s exit 9", "100@%s fork 100", "100@%s script DIR/in /bin/sh",
+            "100@%s exec-number 2", "102@%s read DIR/in", "101@%s read DIR/in", "*@nothing read DIR/in",
+            "100@%s no-such-verb x",
         ]
         for lie in lies:
             line = lie.replace("%s", EXE).replace("DIR", where).replace("#OUT", "#%d" % os.stat(where + "/out").st_ino)

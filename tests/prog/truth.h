@@ -1,8 +1,9 @@
 /* truth.h - what a test program says it did.
  *
- * A program is a table of cases; `prog CASE DIR [ARG...]` runs one of them in the directory DIR (absolute, canonical). Each case performs
- * system calls and writes, for each that a recorder must have seen, one line to descriptor 9 (tests/prog/README.md). The line is
- * one write of an appended file, so that lines of several processes never mix. Without descriptor 9 nothing is written.
+ * A program is a table of cases; `prog CASE DIR [ARG...]` runs one of them in the directory DIR (absolute, canonical).
+ * Each case performs system calls and writes, for each that a recorder must have seen, one line to descriptor 9
+ * (tests/prog/README.md). The line is one write of an appended file, so that lines of several processes never mix.
+ * Without descriptor 9 nothing is written.
  *
  * Everything here may be used between vfork and exec, in any thread and in signal handlers: no allocation, no stdio. */
 #ifndef STEMMA_TESTS_PROG_TRUTH_H
@@ -14,7 +15,7 @@
 #define TRUTH_FD 9
 
 struct tcase {
-	const char *name; /* with '+' in front: a part of another case, which starts it by become() */
+	const char *name;                   /* with '+' in front: a part of another case, which starts it by become() */
 	void (*run)(int argc, char **argv); /* argv[0] is the first argument after DIR */
 };
 extern const struct tcase cases[]; /* ends with {0} */
@@ -22,7 +23,7 @@ extern const struct tcase cases[]; /* ends with {0} */
 
 /* The absolute path of NAME in DIR, in one of 16 buffers of the calling thread, used in turn. */
 const char *in_dir(const char *name);
-extern char dir[]; /* DIR */
+extern char dir[];      /* DIR */
 extern char self_exe[]; /* /proc/self/exe as it was when the program began */
 
 /* truth("rename", old, new): one line of this process. The list ends with NULL, which the macro adds. */
