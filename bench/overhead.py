@@ -254,8 +254,8 @@ def last_run(stemma, home):
     """(recorder's CPU seconds, calls stopped) of the latest run."""
     answer = subprocess.run([stemma, 'show', '@', '--json'], env={**os.environ, 'STEMMA_HOME': home},
                             stdout=subprocess.PIPE, check=True).stdout
-    recorder = json.loads(answer)['recorder']
-    return float(recorder['cpu']), int(recorder['traps'])
+    shown = json.loads(answer)['things'][0]
+    return int(shown['recorder_cpu']) / 1e9, int(shown['calls_stopped'])
 
 
 def show_scaling(stemma, home, folder, rounds, say):
