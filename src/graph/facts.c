@@ -8,10 +8,10 @@ void facts_begin(struct facts *f, struct graph *g, uint64_t session)
 	f->g = g;
 	f->session = graph_session(g, session);
 	f->seq = 0;
-	map_clear(&f->domains);
-	map_clear(&f->files);
-	map_clear(&f->procs);
-	map_clear(&f->accesses);
+	dense_clear(&f->domains);
+	dense_clear(&f->files);
+	dense_clear(&f->procs);
+	dense_clear(&f->accesses);
 	f->pnums.n = 0;
 }
 
@@ -22,10 +22,10 @@ void facts_end(struct facts *f)
 
 void facts_release(struct facts *f)
 {
-	map_release(&f->domains);
-	map_release(&f->files);
-	map_release(&f->procs);
-	map_release(&f->accesses);
+	dense_release(&f->domains);
+	dense_release(&f->files);
+	dense_release(&f->procs);
+	dense_release(&f->accesses);
 	vec_release(&f->pnums);
 	buf_release(&f->scratch);
 	*f = (struct facts){0};
@@ -61,15 +61,15 @@ static struct gkey key_of(const struct facts *f, const struct event *ev)
 	return (struct gkey){ev->time, f->g->sessions.v[f->session].number, ev->seq};
 }
 
-static void set(struct facts *f, struct map *m, uint64_t key, uint32_t val)
+static void set(struct facts *f, struct dense *m, uint64_t key, uint32_t val)
 {
-	if (val == VEC_NONE || !map_set(m, key, val))
+	if (val == VEC_NONE || !dense_set(m, key, val))
 		f->g->failed = true;
 }
 
 static uint32_t file_of(struct facts *f, uint64_t number)
 {
-	uint32_t i = map_get(&f->files, number);
+	uint32_t i = dense_get(&f->files, number);
 	if (i == VEC_NONE)
 		f->g->unknown_refs++;
 	return i;
@@ -77,7 +77,7 @@ static uint32_t file_of(struct facts *f, uint64_t number)
 
 static struct facts_proc *proc_of(struct facts *f, uint64_t number)
 {
-	uint32_t i = map_get(&f->procs, number);
+	uint32_t i = dense_get(&f->procs, number);
 	if (i == VEC_NONE) {
 		f->g->unknown_refs++;
 		return NULL;
@@ -130,7 +130,7 @@ static void take_run(struct facts *f, const struct event *ev)
 
 static void take_run_end(struct facts *f, const struct event *ev)
 {
-	uint32_t i = ev->proc ? map_get(&f->procs, ev->proc) : VEC_NONE;
+	uint32_t i = ev->proc ? dense_get(&f->procs, ev->proc) : VEC_NONE;
 	struct grun_end *r = vec_add(&f->g->run_ends);
 	if (!r) {
 		f->g->failed = true;
@@ -178,7 +178,7 @@ static void take_file(struct facts *f, const struct event *ev)
 	uint32_t domain = VEC_NONE, path = VEC_NONE, group = VEC_NONE;
 	bool absent = ev->file.kind == TERM_kind_absent;
 	if (!absent) {
-		domain = map_get(&f->domains, ev->file.domain);
+		domain = dense_get(&f->domains, ev->file.domain);
 		if (domain == VEC_NONE && ev->file.domain == 0)
 			domain = graph_domain(g, 0);
 		if (domain == VEC_NONE) {
@@ -341,7 +341,7 @@ static void take_access(struct facts *f, const struct event *ev)
 static void take_access_end(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
-	uint32_t i = map_get(&f->accesses, ev->access_end.access);
+	uint32_t i = dense_get(&f->accesses, ev->access_end.access);
 	if (i == VEC_NONE) {
 		g->unknown_refs++;
 		return;

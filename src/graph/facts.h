@@ -11,7 +11,7 @@ struct facts {
 	struct graph *g;
 	uint32_t session; /* index in g, VEC_NONE between sessions */
 	uint64_t seq; /* of the last event */
-	struct map domains, files, procs, accesses; /* number -> domain; file; pnums; access */
+	struct dense domains, files, procs, accesses; /* number -> domain; file; pnums; access */
 	VEC(struct facts_proc) pnums;
 	struct buf scratch;
 };

@@ -122,6 +122,17 @@ static int feed_session(struct gather *w, struct facts *f, const struct group *s
 	return 0;
 }
 
+/* How many events the frames can hold: an event is at least 4 bytes, whatever a frame says. */
+static uint64_t expected_events(const struct gather *w)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < w->frames.n; i++) {
+		uint64_t most = (w->frames.v[i].end - w->frames.v[i].offset) / 4;
+		n += w->frames.v[i].count < most ? w->frames.v[i].count : most;
+	}
+	return n;
+}
+
 int gather_feed(struct gather *w, struct graph *g, struct err *err)
 {
 	VEC(struct group) groups = {0};
@@ -129,6 +140,7 @@ int gather_feed(struct gather *w, struct graph *g, struct err *err)
 	int rc = 0;
 	if (w->frames.n)
 		qsort(w->frames.v, w->frames.n, sizeof *w->frames.v, frame_cmp);
+	graph_expect(g, expected_events(w));
 	for (size_t i = 0; i < w->frames.n; i++) {
 		const struct gather_frame *f = &w->frames.v[i];
 		if (!i || f->session != w->frames.v[i - 1].session) {

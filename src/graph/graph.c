@@ -61,6 +61,16 @@ void graph_release(struct graph *g)
 	*g = (struct graph){0};
 }
 
+void graph_expect(struct graph *g, uint64_t events)
+{
+	if (events < 4096 || events > VEC_NONE / 2)
+		return;
+	/* Memory that is not used is not touched, and costs nothing. */
+	(void)(vec_room(&g->accesses, events / 2) && vec_room(&g->fps, events / 4) && vec_room(&g->name_events, events / 8) &&
+		   vec_room(&g->files, events / 8) && vec_room(&g->pfacts, events / 12) && vec_room(&g->xfacts, events / 12) &&
+		   vec_room(&g->exits, events / 12) && vec_room(&g->procs, events / 12) && vec_room(&g->execs, events / 6));
+}
+
 /* Files the last element of a vector under hash; takes it back when the table cannot grow. */
 #define FILED(g, vec, tab, hash)                                                                                       \
 	(table_add(&(g)->tab, hash, (uint32_t)((g)->vec.n - 1)) ? (uint32_t)((g)->vec.n - 1)                               \

@@ -264,6 +264,8 @@ struct graph {
 };
 
 void graph_release(struct graph *g);
+/* Makes room for what that many events usually are, so that large arrays need not move. A hint. */
+void graph_expect(struct graph *g, uint64_t events);
 
 /* ---- adding: each finds what is there or adds it; VEC_NONE without memory --------------------------------------------- */
 

@@ -114,3 +114,32 @@ void map_release(struct map *m)
 	free(m->slot);
 	*m = (struct map){0};
 }
+
+bool dense_set(struct dense *d, uint64_t key, uint32_t val)
+{
+	/* An array of at most 4 places per key, so that hostile numbers cannot make it large. */
+	if (key >= d->n && key / 4 > d->used + 1024)
+		return map_set(&d->rest, key, val);
+	if (key >= d->n) {
+		if (key >= d->cap && !vec_grow((void **)&d->v, &d->cap, (size_t)key + 1, sizeof(*d->v)))
+			return false;
+		memset(d->v + d->n, 0xff, ((size_t)key + 1 - d->n) * sizeof(*d->v));
+		d->n = (size_t)key + 1;
+	}
+	d->used++;
+	d->v[key] = val;
+	return true;
+}
+
+void dense_clear(struct dense *d)
+{
+	d->n = d->used = 0;
+	map_clear(&d->rest);
+}
+
+void dense_release(struct dense *d)
+{
+	free(d->v);
+	map_release(&d->rest);
+	*d = (struct dense){0};
+}

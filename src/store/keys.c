@@ -193,13 +193,47 @@ static int put_all(struct store *s, enum key_kind kind, const struct key_entry *
 	return rc;
 }
 
+/* By hash in three passes of 11 bits, then what has one hash by row: hashes are random, and a sort by comparisons would cost more
+ * than all the rest. */
+static int sort_entries(struct key_entry *v, size_t n)
+{
+	if (n < 2048) {
+		if (n)
+			qsort(v, n, sizeof(*v), entry_cmp);
+		return 0;
+	}
+	struct key_entry *tmp = malloc(n * sizeof(*tmp)), *from = v, *to = tmp;
+	if (!tmp)
+		return -ENOMEM;
+	for (unsigned shift = 0; shift < 33; shift += 11) {
+		size_t count[2049] = {0};
+		for (size_t i = 0; i < n; i++)
+			count[((uint64_t)from[i].hash >> shift & 2047) + 1]++;
+		for (size_t i = 1; i < 2048; i++)
+			count[i] += count[i - 1];
+		for (size_t i = 0; i < n; i++)
+			to[count[(uint64_t)from[i].hash >> shift & 2047]++] = from[i];
+		struct key_entry *swap = from;
+		from = to;
+		to = swap;
+	}
+	memcpy(v, from, n * sizeof(*v)); /* three passes: it lies in tmp */
+	free(tmp);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && v[k].hash == v[i].hash; k++)
+			;
+		if (k - i > 1)
+			qsort(v + i, k - i, sizeof(*v), entry_cmp);
+	}
+	return 0;
+}
+
 int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err)
 {
 	struct key_cursor c = {.from = -1};
 	VEC(struct key_entry) merged = {0};
 	int rc = 0;
-	if (n)
-		qsort(v, n, sizeof(*v), entry_cmp);
+	rc = sort_entries(v, n);
 	for (size_t at = 0; rc == 0 && at < n;) {
 		rc = load(s, &c, kind, v[at].hash, err);
 		if (rc < 0)
