@@ -20,10 +20,10 @@ EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext}
 PYTHON=/usr/bin/python3
 [ -x $PYTHON ] || PYTHON=python3
 
-[ -x "$STEMMA" ] && [ -x "$EVTEXT" ] || {
+if ! [ -x "$STEMMA" ] || ! [ -x "$EVTEXT" ]; then
 	echo "Bail out! no stemma at $STEMMA or no stemma-evtext at $EVTEXT"
 	exit 1
-}
+fi
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/stemma-t.XXXXXX") || exit 1
 T=$(cd "$T" && pwd -P)

@@ -52,6 +52,7 @@ json '.executions[] | select(.argv[0] == "join") | .exit == {"status":3} and .co
 check 'an execution'
 json '.entities[] | select(.path == "/w/in.csv") | .size == 2048 and .origin == "external" and .mtime == "2025-12-31T23:59:59.000000000Z" and (.inode | type) == "string"'
 check 'an entity'
+# shellcheck disable=SC2016 # jq's variable
 json '. as $all | [.edges[] | select(.type == "used" and .certainty == "may")] | length == 1 and .[0].via == "descriptor" and
 	(.[0].from | startswith("x")) and (.[0].to as $to | $all.entities[] | select(.id == $to) | .path) == "/w/mid"'
 check 'from is the later thing, to the earlier'

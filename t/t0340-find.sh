@@ -93,7 +93,10 @@ check 'nothing found is an empty list'
 
 for bad in '' ' ' '(' ')' '()' 'and' 'user' 'used' 'user ann and' 'user ann or' 'not' 'user ann)' '(user ann' 'nonsense x' 'user ann ann' '"user' "'user" 'user "ann' \
 	'exit x' 'exit -1' 'exit 1x' 'since x' 'since 2026' 'since 2026-13-01' 'since 2026-01-01T25:00' 'since 2026-01-01T' 'before 9999999999999999999d' 'since 1y' 'files' 'files that' 'and and' 'or'; do
-	cmd 2 find "$bad" && lines "$err" 2 && [ ! -s "$out" ] || { false; break; }
+	if ! cmd 2 find "$bad" || ! lines "$err" 2 || [ -s "$out" ]; then
+		false
+		break
+	fi
 done
 check "expressions that are none are refused (the last was '$bad')"
 deep=$($PYTHON -c "print('(' * 3000 + 'user ann' + ')' * 3000)") nots=$($PYTHON -c "print('not ' * 3000 + 'user ann')")

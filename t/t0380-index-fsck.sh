@@ -76,9 +76,17 @@ check 'six at once make one index'
 if [ "$(id -u)" = 0 ]; then
 	skip 'a record that cannot be written' 'root may write everything'
 else
-	chmod 500 "$STEMMA_HOME" && chmod 400 "$index"
-	cmd 0 log && lines "$out" 4 && says "$err" 'may be missing'
-	check 'a record that cannot be written'
+	history <<'END'
+h = History('01DDDDDDDDDDDDDDDDDDDDDDDD', argv=['later'], start=9000)
+p = h.process(); h.exec(p, ['later'], exe='/opt/later'); h.exit(p); h.end(); h.save(home, evtext)
+END
+	chmod 500 "$STEMMA_HOME" && chmod 400 "$index"*
+	cmd 0 log && lines "$out" 5 && [ "$(find "$HOME/.cache/stemma" -name index.db | wc -l)" = 1 ]
+	check 'a record that cannot be written: the index is in the cache'
+	chmod a-w "$HOME/.cache/stemma/"*/* "$HOME/.cache/stemma/"*
+	cmd 0 log && lines "$out" 5 && says "$err" 'the index cannot be kept'
+	check 'where that cannot be written either, it is made each time'
+	chmod -R u+w "$HOME/.cache"
 	chmod 700 "$STEMMA_HOME"
 fi
 finish

@@ -10,6 +10,7 @@ for c in run log show lineage why find stat sql index fsck config doctor; do
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
 	check "stemma-$c.1 has its sections"
 	missing=
+	# shellcheck disable=SC2013 # options are words
 	for o in $(grep -oE '^ .*--[a-z-]+' "$out" | grep -oE -- '--[a-z-]+'); do
 		grep -qE "^\.It .*Fl Fl ${o#--}( |\$)" "$page" || missing="$missing $o"
 	done
@@ -60,6 +61,7 @@ fi
 # The examples, page by page, in a folder where they make sense.
 printf '3,c\n1,a\n2,b\n' >measure.csv
 printf 'order=-n\n' >run.ini
+# shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\n. ./run.ini\nsort $order measure.csv >sorted.csv\ntail -n 2 sorted.csv >result.tmp\nmv result.tmp result.txt\n' >fit.sh
 chmod +x fit.sh
 if "$STEMMA" run -- ./fit.sh >"$out" 2>"$err"; then

@@ -97,44 +97,45 @@ static void say_damage(const struct store_index_stats *s)
 		say_hint("stemma fsck says where");
 }
 
+/* Is it that nothing can be written there, rather than that something is wrong? */
+static bool cannot_write(int r)
+{
+	return r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOSPC || r == -EDQUOT;
+}
+
+static int open_and_index(struct cmd *c, unsigned flags, struct err *err)
+{
+	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
+	struct store_index_stats stats = {0};
+	int r = store_open(cmd_home(c), flags, err, &c->store);
+	if (r == 0)
+		r = store_index(c->store, &o, err, &stats);
+	if (r == 0) {
+		say_damage(&stats);
+		return 0;
+	}
+	store_close(c->store);
+	c->store = NULL;
+	return r;
+}
+
 int cmd_store(struct cmd *c, bool no_index)
 {
-	struct err err = {0};
+	struct err err = {0}, again = {0};
 	int status = cmd_store_exists(c);
 	if (status != STATUS_OK)
 		return status;
-
-	int r = no_index ? -ENOENT : store_open(cmd_home(c), STORE_WRITE, &err, &c->store);
-	bool cannot_write = r == -EACCES || r == -EROFS || r == -EPERM || r == -ENOSPC || r == -EDQUOT;
-	if (no_index || cannot_write) {
-		struct err why = err;
-		err_clear(&err);
-		r = store_open(cmd_home(c), STORE_READ, &err, &c->store);
-		if (cannot_write && r == 0)
-			say("what was recorded lately may be missing: %s", why.text);
-		if (r == -ENOENT && no_index) {
-			say("there is no index yet");
-			say_hint("stemma index makes it");
-			return STATUS_NOTHING;
-		}
-		if (r < 0)
-			return say_err(cannot_write ? &why : &err, STATUS_SELF);
-		return STATUS_OK;
+	if (no_index) {
+		int r = store_open(cmd_home(c), STORE_READ, &err, &c->store);
+		return r == 0 ? STATUS_OK : say_err(&err, r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	}
-	if (r < 0)
-		return say_err(&err, STATUS_SELF);
-
-	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
-	struct store_index_stats stats = {0};
-	r = store_index(c->store, &o, &err, &stats);
-	if (r < 0) {
-		if (r != -ENOSPC && r != -EROFS && r != -EACCES && r != -EDQUOT && r != -EBUSY)
-			return say_err(&err, STATUS_SELF);
-		say("what was recorded lately may be missing: %s", err.text);
-		return STATUS_OK;
+	int r = open_and_index(c, STORE_WRITE, &err);
+	if (r < 0 && cannot_write(r)) {
+		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again);
+		if (r == 0)
+			say("the index cannot be kept, so each question makes it anew: %s", err.text);
 	}
-	say_damage(&stats);
-	return STATUS_OK;
+	return r == 0 ? STATUS_OK : say_err(&err, STATUS_SELF);
 }
 
 int cmd_target_status(int r)

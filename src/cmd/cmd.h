@@ -61,7 +61,7 @@ const char *cmd_home(const struct cmd *c);
  */
 int cmd_store_exists(const struct cmd *c);
 /* Opens the store and, unless told not to, brings it up to date. STATUS_OK, or the status to end with (and it was
- * said). Where the index cannot be written, what it holds is used, and that is said. */
+ * said). Where no index can be written, one is made in memory, and that is said. */
 int cmd_store(struct cmd *c, bool no_index);
 /* The status for what target_file and its like returned, where it is not 1. */
 int cmd_target_status(int r);

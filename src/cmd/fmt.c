@@ -294,6 +294,8 @@ void table_print(struct table *t, const struct screen *out, int cut)
 	size_t width[MAX_COLUMNS] = {0}, n = t->n_columns < MAX_COLUMNS ? t->n_columns : MAX_COLUMNS;
 	const char *cells[MAX_COLUMNS];
 	struct buf line = {0};
+	if (!n)
+		return;
 	for (size_t k = 0; t->heads && k < n; k++)
 		width[k] = fmt_columns(str_of(t->heads[k]));
 	const char *p = t->cells.p;

@@ -206,7 +206,7 @@ static int parse_not(struct parser *p, struct expr **ret)
 	p->depth++;
 	int r;
 	if (is(p, "not") || is(p, "!")) {
-		struct expr *a;
+		struct expr *a = NULL;
 		p->at++;
 		r = parse_not(p, &a);
 		if (r == 0)
@@ -228,10 +228,10 @@ static int parse_not(struct parser *p, struct expr **ret)
 
 static int parse_and(struct parser *p, struct expr **ret)
 {
-	struct expr *a;
+	struct expr *a = NULL;
 	int r = parse_not(p, &a);
 	while (r == 0 && p->at < p->n && !is(p, "or") && !is(p, ")")) {
-		struct expr *b;
+		struct expr *b = NULL;
 		if (is(p, "and"))
 			p->at++;
 		r = parse_not(p, &b);
@@ -247,10 +247,10 @@ static int parse_and(struct parser *p, struct expr **ret)
 
 static int parse_or(struct parser *p, struct expr **ret)
 {
-	struct expr *a;
+	struct expr *a = NULL;
 	int r = parse_and(p, &a);
 	while (r == 0 && is(p, "or")) {
-		struct expr *b;
+		struct expr *b = NULL;
 		p->at++;
 		r = parse_and(p, &b);
 		if (r < 0)
