@@ -485,6 +485,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	for (int i = 0; null >= 0 && i < 3; i++)
 		dup2(null, i);
 	(void)!chdir("/");
+	umask(077);
 	bool seized = k->trace && prog && trace_seize(pid) == 0;
 	if (k->trace)
 		(void)!write(pair[0], seized ? "y" : "n", 1);
@@ -544,7 +545,11 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	struct err why = {0};
 	if (!o->home)
 		err_set(&why, 0, "%s", o->no_home ? o->no_home : "there is no place for the record");
-	if (!o->home || log_writer_open(o->home, host, day, &why, &s->log) < 0) {
+	/* The record's modes are its own, whatever the command's umask is. */
+	mode_t mask = umask(077);
+	int opened = o->home ? log_writer_open(o->home, host, day, &why, &s->log) : -ENOENT;
+	umask(mask);
+	if (opened < 0) {
 		static char note[600];
 		snprintf(note, sizeof(note), "nothing is recorded: %s", why.text);
 		*ret_note = note;
