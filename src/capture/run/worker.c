@@ -78,6 +78,9 @@ static void *serve(void *arg)
 		pthread_mutex_lock(&s->lock);
 		__atomic_store_n(&w->since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 		int refuse = sup_trap(s, &t);
+		/* A process's record is written before it ends: what comes next may be a kill of everybody. */
+		if (t.call == CALL_exit)
+			log_writer_flush(s->log);
 		__atomic_store_n(&w->since, 0, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&s->lock);
 		if (refuse)
