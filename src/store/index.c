@@ -24,20 +24,8 @@ static void ix_release(struct ix *x)
 		free(x->sessions.v[i].paths.v);
 		vec_release(&x->sessions.v[i].places);
 	}
-	for (size_t i = 0; i < x->rows.n; i++) {
-		pfile_release(&x->rows.v[i].f);
-		buf_release(&x->rows.v[i].ver);
-		buf_release(&x->rows.v[i].rd);
-	}
-	for (size_t i = 0; i < x->loaded.n; i++) {
-		buf_release(&x->loaded.v[i].info);
-		vec_release(&x->loaded.v[i].sections);
-	}
-	for (size_t i = 0; i < x->paths.n; i++) {
-		buf_release(&x->paths.v[i].facts);
-		buf_release(&x->paths.v[i].names);
-		buf_release(&x->paths.v[i].new_facts);
-	}
+	arena_release(&x->arena);
+	vec_release(&x->sections_read);
 	for (size_t i = 0; i <= KEY_VERSION; i++)
 		vec_release(&x->new_keys[i]);
 	vec_release(&x->segments);

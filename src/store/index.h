@@ -15,7 +15,7 @@
 
 /* A file row that was there. */
 struct ix_row {
-	struct pfile f;
+	struct pfile f; /* its arrays are in the arena, and so are these */
 	struct buf ver, rd;
 	uint32_t first_fp; /* its fingerprints in the graph, VEC_NONE not yet */
 	bool gathered; /* its executions are loaded */
@@ -41,8 +41,11 @@ struct ix_section {
 struct ix_loaded {
 	uint64_t id;
 	uint32_t proc; /* in the graph */
-	struct buf info;
-	VEC(struct ix_section) sections;
+	struct buf info; /* in the arena */
+	struct {
+		struct ix_section *v;
+		size_t n;
+	} sections; /* in the arena */
 	bool touched; /* the new sessions, or the replaced ones, tell of it */
 	bool linked; /* its accesses are in the graph as far as wanted */
 	bool changed;
@@ -73,7 +76,7 @@ struct ix_path {
 };
 struct ix_loaded_path {
 	uint32_t node;
-	struct buf facts, names;
+	struct buf facts, names; /* in the arena, like new_facts */
 	uint64_t flags; /* enum ppath_flags, as they were */
 	bool dirty, taken; /* to be replayed; its old facts are in the graph */
 	bool write;
@@ -143,6 +146,8 @@ struct ix {
 	struct ix_pairs attached; /* (execution, version) known of the touched processes */
 	struct ix_pairs told_paths; /* (new session, path row) */
 	size_t event_files; /* g.files up to here were spoken of by the new sessions */
+	struct arena arena; /* rows as they were */
+	VEC(struct ix_section) sections_read;
 	struct buf b1, b2, b3;
 };
 
@@ -210,6 +215,32 @@ void ix_pairs_sort(struct ix_pairs *v); /* each once */
 static inline int ix_oom(struct ix *x)
 {
 	return err_set(x->err, 12, "cannot index");
+}
+/* A copy in the arena, as a buf that is not to grow or be released; failed without memory. */
+static inline struct buf ix_keep(struct ix *x, struct str s)
+{
+	char *p = s.n ? arena_take(&x->arena, s.n) : NULL;
+	if (p)
+		memcpy(p, s.p, s.n);
+	return (struct buf){p, p ? s.n : 0, p ? s.n : 0, s.n && !p};
+}
+/* Grows such a buf. */
+static inline bool ix_append(struct ix *x, struct buf *b, struct str s)
+{
+	if (b->n + s.n > b->cap) {
+		size_t cap = (b->n + s.n) * (b->cap ? 2 : 1);
+		char *p = arena_take(&x->arena, cap);
+		if (!p)
+			return false;
+		if (b->n)
+			memcpy(p, b->p, b->n);
+		b->p = p;
+		b->cap = cap;
+	}
+	if (s.n)
+		memcpy(b->p + b->n, s.p, s.n);
+	b->n += s.n;
+	return true;
 }
 
 #endif

@@ -123,39 +123,53 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 	return rc;
 }
 
-/* The column info of a session after what index.h's ix_session reads: gaps of the whole session, as bits. */
-static int session_gaps(struct store *s, uint64_t session, uint64_t *ret)
+int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g), void *arg)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_session_get, NULL);
 	if (!st)
 		return -EIO;
+	struct buf info = {0};
 	sqlite3_bind_int64(st, 1, (int64_t)session);
 	int rc = store_step(s, st, NULL);
+	if (rc == 1)
+		buf_str(&info, column_str(st, 1));
+	sqlite3_reset(st);
+	struct cur c = cur_of(buf_view(&info));
 	if (rc == 1) {
-		struct cur c = cur_of(column_str(st, 1));
-		for (int i = 0; i < 9; i++) /* host boot pidns run tool mode last flags began */
+		for (int i = 0; i < 3; i++) /* host boot pidns */
 			cur_u(&c);
-		for (uint64_t n = cur_u(&c); n && !c.bad; n--) {
+		uint64_t run = cur_u(&c);
+		for (int i = 0; i < 5; i++) /* tool mode last flags began */
+			cur_u(&c);
+		for (uint64_t n = cur_u(&c); n && !c.bad; n--) { /* places */
 			cur_u(&c);
 			cur_u(&c);
 			cur_u(&c);
 		}
-		for (int list = 0; list < 2; list++)
+		for (int list = 0; list < 2; list++) /* processes, paths */
 			for (uint64_t n = cur_u(&c); n && !c.bad; n--)
 				cur_u(&c);
-		for (uint64_t n = cur_u(&c); n && !c.bad; n--) {
-			uint64_t reason = cur_u(&c);
-			*ret |= reason < 64 ? (uint64_t)1 << reason : 0;
-			cur_u(&c);
-			cur_z(&c);
+		rc = 0;
+		for (uint64_t n = cur_u(&c); rc == 0 && n && !c.bad; n--) {
+			struct pproc_gap g = {.reason = cur_u(&c), .from = TIME_NONE};
+			g.count = cur_u(&c);
+			g.time = time_add(s->base, cur_z(&c));
 			if (cur_u(&c))
-				cur_z(&c);
-			cur_u(&c);
+				g.from = time_sub(g.time, cur_z(&c));
+			g.text = cur_u(&c);
+			rc = say(arg, run, &g);
 		}
-		rc = c.bad ? -ENOTRECOVERABLE : 0;
+		rc = c.bad ? -ENOTRECOVERABLE : rc;
 	}
-	sqlite3_reset(st);
+	buf_release(&info);
 	return rc;
+}
+
+static int add_reason(void *arg, uint64_t run, const struct pproc_gap *g)
+{
+	(void)run;
+	*(uint64_t *)arg |= g->reason < 64 ? (uint64_t)1 << g->reason : 0;
+	return 0;
 }
 
 static uint64_t gap_bits(const struct process_view *v, uint32_t n)
@@ -222,6 +236,11 @@ static int count_run(struct store *s, store_id run, struct run_counts *ret)
 
 int store_run(struct store *s, store_id id, struct run_info *ret)
 {
+	return store_run_info(s, id, true, ret);
+}
+
+int store_run_info(struct store *s, store_id id, bool counts, struct run_info *ret)
+{
 	struct reader *r = store_reader(s);
 	sqlite3_stmt *st = store_stmt(s, SQL_run_get, NULL);
 	if (!r || !st)
@@ -257,10 +276,10 @@ int store_run(struct store *s, store_id id, struct run_info *ret)
 	if (rc == 0)
 		rc = put_list(s, text, v.labels, &labels, &nlabels);
 	struct run_counts n = {0};
-	if (rc == 0)
+	if (rc == 0 && counts)
 		rc = count_run(s, id, &n);
 	for (size_t i = 0; rc == 0 && i < v.sessions.n; i++)
-		rc = session_gaps(s, v.sessions.v[i], &n.gaps);
+		rc = read_session_gaps(s, v.sessions.v[i], add_reason, &n.gaps);
 	if (rc == 0 && text->failed)
 		rc = -ENOMEM;
 	if (rc < 0)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int merge_group(struct ix *x, uint32_t i)
 {
@@ -91,7 +92,7 @@ struct versions {
 
 static void versions_release(struct versions *v)
 {
-	for (size_t i = 0; i < v->v.n; i++)
+	for (size_t i = 0; i < v->v.cap; i++)
 		pver_release(&v->v.v[i]);
 	vec_release(&v->v);
 }
@@ -101,16 +102,16 @@ static int versions_get(struct ix *x, const struct ix_row *row, uint64_t id, str
 	struct cur c = cur_of(buf_view(&row->ver));
 	int64_t t = x->s->base;
 	int rc = 1;
+	ret->v.n = 0; /* elements up to cap keep their arrays, to be used again */
 	while (rc == 1) {
+		size_t cap = ret->v.cap;
 		struct pver *v = vec_add(&ret->v);
 		if (!v)
 			return ix_oom(x);
-		*v = (struct pver){0};
+		if (ret->v.cap != cap)
+			memset(ret->v.v + cap, 0, (ret->v.cap - cap) * sizeof(*v));
 		rc = pver_next(&c, id, &t, v);
-		if (rc != 1) {
-			pver_release(v);
-			ret->v.n--;
-		}
+		ret->v.n -= rc != 1;
 	}
 	return rc;
 }
@@ -119,10 +120,11 @@ static int versions_get(struct ix *x, const struct ix_row *row, uint64_t id, str
 static int versions_put(struct ix *x, struct ix_row *row, uint64_t id, const struct versions *v)
 {
 	int64_t t = x->s->base;
-	buf_reset(&row->ver);
+	buf_reset(&x->b2);
 	for (size_t i = 0; i < v->v.n; i++)
-		pver_put(&row->ver, id, &t, &v->v.v[i]);
-	return row->ver.failed ? ix_oom(x) : 0;
+		pver_put(&x->b2, id, &t, &v->v.v[i]);
+	row->ver = ix_keep(x, buf_view(&x->b2));
+	return x->b2.failed || row->ver.failed ? ix_oom(x) : 0;
 }
 
 static const struct pfp *fp_of(const struct ix_row *row, uint32_t index)
@@ -244,7 +246,7 @@ static void undo(struct ix *x, uint32_t file)
 }
 
 /* 1: the file stays as it is, and its new accesses have their uses; 0: it must be resolved. */
-static int try_fast(struct ix *x, uint32_t file)
+static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 {
 	const struct gfile *g = &x->g.files.v[file];
 	struct ix_file *f = &x->files.v[file];
@@ -258,24 +260,22 @@ static int try_fast(struct ix *x, uint32_t file)
 		return 0;
 	if (outside && row->f.nversion != 1)
 		return 0;
-	struct versions v = {0};
 	bool changed = false;
-	int rc = versions_get(x, row, f->id, &v);
+	int rc = versions_get(x, row, f->id, v);
 	size_t had_uses = x->g.uses.n;
 	rc = rc < 0 ? rc : 1;
 	for (uint32_t k = 0; rc == 1 && k < g->naccess; k++) {
 		struct gaccess *a = &x->g.accesses.v[x->g.by_file[g->first_access + k]];
-		rc = outside ? fast_outside(&v, a, g->kind == TERM_kind_absent, &changed) : fast_read(x, row, &v, a, &changed);
+		rc = outside ? fast_outside(v, a, g->kind == TERM_kind_absent, &changed) : fast_read(x, row, v, a, &changed);
 	}
 	if (rc == 0) {
 		undo(x, file);
 		x->g.uses.n = had_uses;
 	}
-	if (rc == 1 && changed && versions_put(x, row, f->id, &v) < 0)
+	if (rc == 1 && changed && versions_put(x, row, f->id, v) < 0)
 		rc = -ENOMEM;
 	if (rc == 1)
 		f->version_changed = changed;
-	versions_release(&v);
 	return rc;
 }
 
@@ -408,6 +408,7 @@ int ix_choose(struct ix *x)
 	if (lost < 0)
 		return lost;
 	check_dropped(x);
+	struct versions versions = {0};
 	for (uint32_t i = 0; i < x->files.n; i++) {
 		struct ix_file *f = &x->files.v[i];
 		const struct gfile *g = &x->g.files.v[i];
@@ -419,12 +420,15 @@ int ix_choose(struct ix *x)
 			continue;
 		if (f->slow)
 			continue;
-		int rc = try_fast(x, i);
-		if (rc < 0)
+		int rc = try_fast(x, i, &versions);
+		if (rc < 0) {
+			versions_release(&versions);
 			return rc;
+		}
 		x->files.v[i].fast = rc == 1;
 		x->files.v[i].slow = rc == 0;
 	}
+	versions_release(&versions);
 	/* A name that makes it a source, or a name of a cache, can change derivations. */
 	for (size_t i = 0; i < x->named.n; i++) {
 		struct ix_file *f = &x->files.v[x->named.v[i].a];

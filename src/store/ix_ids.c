@@ -406,10 +406,10 @@ static int load_row(struct ix *x, uint32_t file, uint64_t id)
 	int rc = store_step(x->s, st, x->err);
 	if (rc == 1) {
 		struct str part[FILE_PARTS];
-		rc = pack_split(column_str(st, 0), FILE_PARTS, part) ? pfile_get(x->s, part[FILE_INFO], &r->f) : -ENOTRECOVERABLE;
+		rc = pack_split(column_str(st, 0), FILE_PARTS, part) ? pfile_get(x->s, part[FILE_INFO], &r->f, &x->arena) : -ENOTRECOVERABLE;
 		if (rc == 0) {
-			buf_str(&r->ver, part[FILE_VER]);
-			buf_str(&r->rd, part[FILE_RD]);
+			r->ver = ix_keep(x, part[FILE_VER]);
+			r->rd = ix_keep(x, part[FILE_RD]);
 		}
 		if (rc == 0 && (r->ver.failed || r->rd.failed))
 			rc = ix_oom(x);

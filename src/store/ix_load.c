@@ -63,8 +63,9 @@ static int old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 	struct cur c = cur_of(acc);
 	struct pacc_section sec;
 	int rc;
+	x->sections_read.n = 0;
 	while ((rc = pacc_section_next(&c, &sec)) == 1) {
-		struct ix_section *slot = vec_add(&l->sections);
+		struct ix_section *slot = vec_add(&x->sections_read);
 		if (!slot)
 			return ix_oom(x);
 		*slot = (struct ix_section){
@@ -86,6 +87,14 @@ static int old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 			return rc;
 		if (!slot->replaced && graph_exec(&x->g, l->proc, sec.n) == VEC_NONE)
 			return ix_oom(x);
+	}
+	size_t bytes = x->sections_read.n * sizeof(*x->sections_read.v);
+	if (rc == 0 && bytes) {
+		l->sections.v = arena_take(&x->arena, bytes);
+		if (!l->sections.v)
+			return ix_oom(x);
+		memcpy(l->sections.v, x->sections_read.v, bytes);
+		l->sections.n = x->sections_read.n;
 	}
 	return rc;
 }
@@ -111,7 +120,7 @@ static int load_process(struct ix *x, uint64_t id, bool touched, uint32_t *ret)
 	if (rc == 1)
 		rc = pack_split(column_str(st, 0), PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
 	if (rc == 1) {
-		buf_str(&l->info, part[PROCESS_INFO]);
+		l->info = ix_keep(x, part[PROCESS_INFO]);
 		buf_str(&x->b1, part[PROCESS_ACC]);
 		rc = l->info.failed || x->b1.failed ? ix_oom(x) : 0;
 	} else if (rc == 0) {

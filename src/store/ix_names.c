@@ -64,8 +64,8 @@ static int load_path(struct ix *x, uint32_t node, uint32_t *ret)
 	if (rc == 1) {
 		struct cur c = cur_of(column_str(st, 2));
 		p->flags = c.p < c.end ? cur_u(&c) : 0;
-		buf_add(&p->facts, c.p, (size_t)(c.end - c.p));
-		buf_str(&p->names, column_str(st, 3));
+		p->facts = ix_keep(x, str_n((const char *)c.p, (size_t)(c.end - c.p)));
+		p->names = ix_keep(x, column_str(st, 3));
 		rc = p->facts.failed || p->names.failed ? ix_oom(x) : 0;
 	}
 	sqlite3_reset(st);
@@ -148,9 +148,10 @@ static int new_fact(struct ix *x, uint32_t node, const struct gname_event *e, bo
 						   .is_old = is_old};
 	if (e->op == TERM_nameop_rename)
 		f.other = is_old ? x->nodes.v[e->path].id : e->old == VEC_NONE ? 0 : x->nodes.v[e->old].id;
-	pname_fact_put(x->s, &x->paths.v[at].new_facts, &f);
+	buf_reset(&x->b1);
+	pname_fact_put(x->s, &x->b1, &f);
 	x->paths.v[at].write = true;
-	if (x->paths.v[at].new_facts.failed)
+	if (x->b1.failed || !ix_append(x, &x->paths.v[at].new_facts, buf_view(&x->b1)))
 		return ix_oom(x);
 	if (!gkind_has_names(x->g.files.v[e->file].kind)) { /* should its kind change, its paths must be found */
 		rc = ix_pairs_add(x, &x->named, e->file, x->nodes.v[node].id);
@@ -414,14 +415,14 @@ static int is_same(void *arg, const struct pname *n)
 static int had_name(struct ix *x, const struct ix_loaded_path *p, const struct gname *n, bool *ret)
 {
 	struct had h = {x, n, false};
-	struct buf facts = {0};
+	struct buf *facts = &x->b2;
 	int rc = 0;
 	if (!x->nodes.v[p->node].is_new) {
-		buf_varint(&facts, p->flags);
-		buf_str(&facts, buf_view(&p->facts));
-		rc = facts.failed ? ix_oom(x) : path_names(x->s, buf_view(&facts), buf_view(&p->names), is_same, &h);
+		buf_reset(facts);
+		buf_varint(facts, p->flags);
+		buf_str(facts, buf_view(&p->facts));
+		rc = facts->failed ? ix_oom(x) : path_names(x->s, buf_view(facts), buf_view(&p->names), is_same, &h);
 	}
-	buf_release(&facts);
 	*ret = h.found;
 	return rc;
 }
@@ -669,8 +670,11 @@ static int spill(struct ix *x, uint64_t path, const struct buf *facts)
 static int write_path(struct ix *x, struct ix_loaded_path *p)
 {
 	const struct ix_path *node = &x->nodes.v[p->node];
-	struct buf facts = {0}, names = {0};
+	struct buf facts = x->b1, names = x->b2, old = x->b3; /* their memory, used again */
 	int rc = 0;
+	buf_reset(&facts);
+	buf_reset(&names);
+	buf_reset(&old);
 	bool plain = (p->flags & PPATH_PLAIN) && !p->dirty;
 	uint64_t flags = p->flags & PPATH_SPILLED;
 	if (plain)
@@ -686,7 +690,6 @@ static int write_path(struct ix *x, struct ix_loaded_path *p)
 			sqlite3_bind_int64(st, 2, (int64_t)x->sessions.v[i].id);
 			rc = store_run_stmt(x->s, st, x->err);
 		}
-	struct buf old = {0};
 	if (rc == 0)
 		rc = kept_facts(x, &p->facts, &old);
 	bool spills = old.n + p->new_facts.n > FACTS_INLINE && p->new_facts.n && old.n;
@@ -698,7 +701,6 @@ static int write_path(struct ix *x, struct ix_loaded_path *p)
 	buf_str(&facts, buf_view(&old));
 	if (!spills)
 		buf_str(&facts, buf_view(&p->new_facts));
-	buf_release(&old);
 	/* The one name of a plain path with one fact is that fact. */
 	bool same = plain && !(flags & PPATH_MUTE) && p->nname == 1 && !(flags & PPATH_SPILLED) && !p->facts.n;
 	if (same) {
@@ -731,8 +733,9 @@ static int write_path(struct ix *x, struct ix_loaded_path *p)
 		bind_str(st, i, buf_view(&names));
 		rc = store_run_stmt(x->s, st, x->err);
 	}
-	buf_release(&facts);
-	buf_release(&names);
+	x->b1 = facts;
+	x->b2 = names;
+	x->b3 = old;
 	return rc;
 }
 

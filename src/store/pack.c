@@ -201,7 +201,22 @@ int pfile_identity(struct str info, struct pfile *ret)
 	return c.bad ? DAMAGED : 0;
 }
 
-int pfile_get(struct store *s, struct str info, struct pfile *ret)
+/* Room for n elements in an array, from the arena if there is one. */
+static bool room_for(struct arena *arena, void *pv, size_t *cap, uint64_t n, size_t size)
+{
+	if (n <= *cap)
+		return true;
+	if (!arena)
+		return vec_grow(pv, cap, n, size);
+	void *p = arena_take(arena, n * size);
+	if (p) {
+		memcpy(pv, &p, sizeof(p));
+		*cap = n;
+	}
+	return p != NULL;
+}
+
+int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena *arena)
 {
 	struct cur c = cur_of(info);
 	uint64_t has;
@@ -222,22 +237,30 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret)
 	ret->named = has & HAS_NAME;
 	if (has & HAS_SHOWN) {
 		ret->shown_dir = cur_u(&c);
-		buf_str(&ret->shown, cur_str(&c));
+		struct str shown = cur_str(&c);
+		if (!room_for(arena, &ret->shown.p, &ret->shown.cap, shown.n, 1))
+			return -ENOMEM;
+		if (shown.n)
+			memcpy(ret->shown.p, shown.p, shown.n);
+		ret->shown.n = shown.n;
 	}
 	ret->nversion = cur_u(&c);
 	ret->paths.n = ret->fps.n = 0;
 	uint64_t n = cur_u(&c), v = 0;
-	while (n-- && !c.bad) {
-		v = (uint64_t)time_add((int64_t)v, cur_z(&c));
-		if (ids_add(&ret->paths, v) < 0)
-			return -ENOMEM;
-	}
+	if (n > (uint64_t)(c.end - c.p))
+		return DAMAGED; /* each takes a byte or more */
+	if (!room_for(arena, &ret->paths.v, &ret->paths.cap, n, sizeof(*ret->paths.v)))
+		return -ENOMEM;
+	while (n-- && !c.bad)
+		ret->paths.v[ret->paths.n++] = v = (uint64_t)time_add((int64_t)v, cur_z(&c));
 	n = cur_u(&c);
+	if (n > (uint64_t)(c.end - c.p))
+		return DAMAGED;
+	if (!room_for(arena, &ret->fps.v, &ret->fps.cap, n, sizeof(*ret->fps.v)))
+		return -ENOMEM;
 	int64_t t = s->base;
 	while (n-- && !c.bad) {
-		struct pfp *fp = vec_add(&ret->fps);
-		if (!fp)
-			return -ENOMEM;
+		struct pfp *fp = &ret->fps.v[ret->fps.n++];
 		uint64_t known = cur_u(&c);
 		fp->size = known >> 1 < INT64_MAX ? known >> 1 : cur_u(&c);
 		fp->mtime = known & 1 ? (t = time_add(t, cur_z(&c))) : TIME_NONE;

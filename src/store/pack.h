@@ -189,7 +189,8 @@ struct pfile {
 	VEC(struct pfp) fps;
 };
 void pfile_release(struct pfile *f);
-int pfile_get(struct store *s, struct str info, struct pfile *ret); /* ret is cleared first, its arrays reused */
+/* ret's arrays are used again; with an arena, they are made there, to stay as they are. */
+int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena *arena);
 /* Only what identifies it. */
 int pfile_identity(struct str info, struct pfile *ret);
 void pfile_put(struct store *s, struct buf *out, const struct pfile *f);

@@ -410,7 +410,7 @@ int read_file(struct store *s, uint64_t id, struct pfile *ret)
 {
 	struct str row[FILE_PARTS];
 	int rc = read_file_row(s, id, row);
-	if (rc == 1 && (rc = pfile_get(s, row[FILE_INFO], ret)) == 0)
+	if (rc == 1 && (rc = pfile_get(s, row[FILE_INFO], ret, NULL)) == 0)
 		rc = 1;
 	return rc;
 }
@@ -445,7 +445,7 @@ int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *r
 		struct str row[FILE_PARTS];
 		rc = read_file_row(s, file, row);
 		if (rc == 1 && ret_file) {
-			rc = pfile_get(s, row[FILE_INFO], ret_file);
+			rc = pfile_get(s, row[FILE_INFO], ret_file, NULL);
 			rc = rc < 0 ? rc : 1;
 		}
 		if (rc == 1 && n <= VERSIONS_INLINE)

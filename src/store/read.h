@@ -93,6 +93,10 @@ int read_versions(struct store *s, uint64_t file, struct pver *v, int (*say)(voi
 int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out);
 /* The row of a path; 0 found none, 1. */
 int read_path_id(struct store *s, struct str path, uint64_t *ret);
+/* A run, with its counts only if asked: they look at all its executions. */
+int store_run_info(struct store *s, store_id id, bool counts, struct run_info *ret);
+/* The gaps of a whole session. */
+int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g), void *arg);
 /* Names ever of a path. */
 int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg);
 /* The path a file shows: *ret_named whether it has it still. */

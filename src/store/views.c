@@ -1,636 +1,874 @@
-/* views.c - the record as tables for SQL: run, execution, file, version, access, edge, attribute, gap (doc/format/store.md).
+/* views.c - the documented tables: virtual ones that unpack rows while they are read.
  *
- * The store's rows are packed, so the views are virtual tables that unpack them through the calls of store.h. Each streams: a
- * cursor holds one row and the edges of one thing. `id = ?` is answered directly; everything else is a scan. */
+ * A cursor steps through rows of the store (its units: runs, processes, files, paths, sessions), and makes all lines of one unit at
+ * a time. Where a column that leads to few units is compared with = (the table `keys`), only those are looked at. Each cursor has a reader of its own: strings that the caller has from the calls of store.h
+ * stay as they are. */
 #include "store/read.h"
-#include "store/store_int.h"
 
-#include <sqlite3.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum view_kind { T_RUN, T_EXECUTION, T_FILE, T_VERSION, T_ACCESS, T_EDGE, T_ATTRIBUTE, T_GAP, TABLES };
+enum view_id {
+#define VIEW(name) VIEW_##name,
+#define COLUMN(view, name, type)
+#define END_VIEW(name)
+#include "store/views.def"
+	VIEW_COUNT
+};
+/* C_run_id = 0, C_run_ulid, ...: the columns of each view. */
+#define VIEW(view) enum columns_of_##view {
+#define COLUMN(view, name, type) C_##view##_##name,
+#define END_VIEW(view)                                                                                                 \
+	}                                                                                                                  \
+	;
+#include "store/views.def"
 
-static const struct {
-	const char *name, *columns;
-} tables[TABLES] = {
-	{"run", "id INTEGER, ulid TEXT, outer_run TEXT, command TEXT, cwd TEXT, user TEXT, \"group\" TEXT, host TEXT, mode TEXT, "
-			"start INTEGER, \"end\" INTEGER, ending TEXT, code INTEGER, inputs INTEGER, outputs INTEGER, executions INTEGER"},
-	{"execution", "id INTEGER, pub TEXT, run INTEGER, parent INTEGER, pid INTEGER, n INTEGER, exe INTEGER, script INTEGER, argv TEXT, "
-				  "cwd TEXT, host TEXT, user TEXT, \"group\" TEXT, job TEXT, step TEXT, rank TEXT, uid INTEGER, gid INTEGER, "
-				  "start INTEGER, \"end\" INTEGER, ending TEXT, code INTEGER, cpu INTEGER, user_time INTEGER, "
-				  "system_time INTEGER, rss INTEGER, rchar INTEGER, wchar INTEGER, read_bytes INTEGER, write_bytes INTEGER"},
-	{"file", "id INTEGER, pub TEXT, kind TEXT, path TEXT, named INTEGER, domain TEXT, ino TEXT, gen TEXT, versions INTEGER"},
-	{"version", "id INTEGER, pub TEXT, file INTEGER, n INTEGER, origin TEXT, size INTEGER, mtime INTEGER, start INTEGER, \"end\" INTEGER"},
-	{"access", "execution INTEGER, version INTEGER, type TEXT, sure INTEGER, via TEXT, api TEXT, mode INTEGER, lo INTEGER, hi INTEGER, "
-			   "count INTEGER, bytes INTEGER"},
-	{"edge", "type TEXT, \"from\" INTEGER, \"to\" INTEGER, sure INTEGER, via TEXT, lo INTEGER, hi INTEGER"},
-	{"attribute", "execution INTEGER, name TEXT, value TEXT"},
-	{"gap", "execution INTEGER, reason TEXT, meaning TEXT"},
+static const struct view {
+	const char *name, *sql;
+} views[] = {
+#define VIEW(view) {#view, "CREATE TABLE " #view "("
+#define COLUMN(view, name, type) #name " " #type ","
+#define END_VIEW(view) "unit HIDDEN)"},
+#include "store/views.def"
 };
 
-/* Whose information the calls of store.h returned last: their strings are valid until the next call. */
-struct views {
-	struct store *s;
-	const void *run_of, *exec_of, *file_of;
+struct cell {
+	enum { CELL_NULL, CELL_INT, CELL_TEXT } type;
+	int64_t i; /* or where the text is */
+	size_t n;
+};
+#define COLUMNS_MAX 32
+struct line {
+	struct cell v[COLUMNS_MAX];
 };
 
-struct view_table {
+struct table_of {
 	sqlite3_vtab base;
-	struct views *views;
-	enum view_kind table;
+	struct store *s;
+	enum view_id view;
 };
-
 struct cursor {
 	sqlite3_vtab_cursor base;
-	enum view_kind table;
-	bool by_id, over;
-	uint64_t row; /* counts rows */
-	store_id *runs; /* T_RUN: all of them */
-	size_t n_runs, at_run;
-	uint64_t outer, last; /* process or file, and the greatest */
-	uint64_t inner, inners; /* execution of the process, version of the file */
-	uint32_t *numbers; /* execution numbers of the process */
-	store_id id; /* execution, file or version that this row is about */
+	struct store *s;
+	enum view_id view;
+	uint64_t wanted; /* bit per column */
+	uint64_t unit, last; /* the unit at hand; the last one */
+	unsigned phase; /* of views that have several kinds of units */
+	bool looked_up; /* only the units found, for each phase */
+	struct ids found[2];
+	size_t found_at;
+	uint64_t to; /* of edges looked up by where they go to: that, 0 not so */
+	VEC(struct line) lines;
+	size_t at;
+	uint64_t rowid;
+	struct buf text;
+	struct reader *reader;
 	struct edges edges;
-	size_t at_edge;
-	unsigned stage; /* which list of edges */
-	size_t pos, at_item; /* attribute */
-	struct run_info run;
-	struct exec_info exec;
-	struct file_info file;
-	struct version_info version;
-	store_id have_version;
+	bool failed;
 };
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **err)
+/* ---- lines ------------------------------------------------------------------------------------------------------------------------ */
+
+static struct line *add_line(struct cursor *c)
 {
-	(void)argc;
-	(void)err;
-	struct view_table *t = sqlite3_malloc(sizeof(*t));
+	struct line *l = vec_add(&c->lines);
+	if (l)
+		memset(l, 0, sizeof(*l));
+	else
+		c->failed = true;
+	return l;
+}
+static void put_int(struct line *l, unsigned column, int64_t v)
+{
+	l->v[column] = (struct cell){CELL_INT, v, 0};
+}
+static void put_id(struct line *l, unsigned column, uint64_t v)
+{
+	if (v)
+		put_int(l, column, (int64_t)v);
+}
+static void put_time(struct line *l, unsigned column, int64_t t)
+{
+	if (t != TIME_NONE && t != TIME_NEVER)
+		put_int(l, column, t);
+}
+static void put_text(struct cursor *c, struct line *l, unsigned column, struct str s)
+{
+	l->v[column] = (struct cell){CELL_TEXT, (int64_t)c->text.n, s.n};
+	buf_str(&c->text, s);
+}
+static void put_word(struct cursor *c, struct line *l, unsigned column, const char *s)
+{
+	put_text(c, l, column, str_of(s));
+}
+/* The strings of a list with blanks between them. */
+static void put_list(struct cursor *c, struct line *l, unsigned column, const struct strlist *list)
+{
+	size_t at = c->text.n;
+	struct str s;
+	for (size_t pos = 0; strlist_next(list, &pos, &s);) {
+		if (c->text.n != at)
+			buf_char(&c->text, ' ');
+		buf_str(&c->text, s);
+	}
+	l->v[column] = (struct cell){CELL_TEXT, (int64_t)at, c->text.n - at};
+}
+static void put_ending(struct cursor *c, struct line *l, unsigned ending, unsigned code, uint64_t e, uint64_t n)
+{
+	put_word(c, l, ending, term_name(SET_ending, e));
+	if (e != TERM_ending_unknown)
+		put_int(l, code, (int64_t)n);
+}
+
+static void runs(struct cursor *c)
+{
+	struct run_info r;
+	struct line *l = add_line(c);
+	if (!l)
+		return;
+	put_id(l, C_run_id, c->unit);
+	const uint64_t counts = 1u << C_run_executions | 1u << C_run_inputs | 1u << C_run_outputs;
+	if (!(c->wanted & ~(uint64_t)1))
+		return;
+	int rc = store_run_info(c->s, c->unit, c->wanted & counts, &r);
+	if (rc <= 0) {
+		c->failed |= rc < 0;
+		c->lines.n--;
+		return;
+	}
+	put_text(c, l, C_run_ulid, r.ulid);
+	if (r.outer.n)
+		put_text(c, l, C_run_outer_run, r.outer);
+	put_list(c, l, C_run_argv, &r.argv);
+	put_text(c, l, C_run_cwd, r.cwd);
+	put_text(c, l, C_run_user, r.user);
+	put_text(c, l, C_run_user_group, r.group);
+	put_text(c, l, C_run_host, r.host);
+	put_text(c, l, C_run_mode, r.mode);
+	put_time(l, C_run_began, r.start);
+	put_time(l, C_run_ended, r.end);
+	put_ending(c, l, C_run_ending, C_run_code, r.ending, r.code);
+	put_int(l, C_run_executions, (int64_t)r.executions);
+	put_int(l, C_run_inputs, (int64_t)r.inputs);
+	put_int(l, C_run_outputs, (int64_t)r.outputs);
+	put_int(l, C_run_recorder_cpu, (int64_t)r.recorder_cpu);
+	put_int(l, C_run_traps, (int64_t)r.traps);
+}
+
+static void fill_execution(struct cursor *c, struct line *l, uint64_t id)
+{
+	struct exec_info x;
+	if (store_exec(c->s, id, &x) != 1)
+		return;
+	put_word(c, l, C_execution_pub, x.pub.text);
+	put_id(l, C_execution_run, x.run);
+	put_id(l, C_execution_parent, x.parent);
+	put_int(l, C_execution_pid, (int64_t)x.pid);
+	put_int(l, C_execution_n, (int64_t)x.n);
+	put_id(l, C_execution_exe, x.exe);
+	put_id(l, C_execution_script, x.script);
+	put_list(c, l, C_execution_argv, &x.argv);
+	put_text(c, l, C_execution_cwd, x.cwd);
+	put_text(c, l, C_execution_host, x.host);
+	put_text(c, l, C_execution_user, x.user);
+	put_text(c, l, C_execution_user_group, x.group);
+	const struct str roles[] = {x.job, x.step, x.rank};
+	for (unsigned i = 0; i < 3; i++)
+		if (roles[i].n)
+			put_text(c, l, C_execution_job + i, roles[i]);
+	put_time(l, C_execution_began, x.start);
+	put_time(l, C_execution_ended, x.end);
+	put_ending(c, l, C_execution_ending, C_execution_code, x.ending, x.code);
+	const uint64_t figures[] = {x.cpu, x.user_time, x.system_time, x.rss, x.rchar, x.wchar_, x.read_bytes, x.write_bytes};
+	for (unsigned i = 0; i < 8; i++)
+		if (x.known >> (i + 1) & 1)
+			put_int(l, C_execution_cpu + i, (int64_t)figures[i]);
+}
+
+/* The executions of the process at hand, into c->reader->ids. */
+static bool process_execs(struct cursor *c)
+{
+	struct reader *r = c->reader;
+	r->ids.n = 0;
+	int rc = read_process(c->s, c->unit, &r->a);
+	for (size_t i = 0; rc == 1 && i < r->a.execs.n; i++)
+		if (ids_add(&r->ids, exec_id(c->unit, r->a.execs.v[i].n)) < 0)
+			rc = -ENOMEM;
+	c->failed |= rc < 0;
+	return rc == 1;
+}
+
+static void executions(struct cursor *c)
+{
+	if (!process_execs(c))
+		return;
+	for (size_t i = 0; i < c->reader->ids.n; i++) {
+		struct line *l = add_line(c);
+		if (!l)
+			return;
+		put_id(l, C_execution_id, c->reader->ids.v[i]);
+		if (c->wanted & ~(uint64_t)1)
+			fill_execution(c, l, c->reader->ids.v[i]);
+	}
+}
+
+static void files(struct cursor *c)
+{
+	struct file_info f;
+	int rc = store_file(c->s, c->unit, &f);
+	struct line *l = rc == 1 ? add_line(c) : NULL;
+	c->failed |= rc < 0;
+	if (!l)
+		return;
+	put_id(l, C_file_id, c->unit);
+	put_word(c, l, C_file_pub, f.pub.text);
+	put_word(c, l, C_file_kind, term_name(SET_kind, f.kind));
+	if (f.path.n)
+		put_text(c, l, C_file_path, f.path);
+	put_int(l, C_file_named, f.named);
+	put_text(c, l, C_file_domain, f.domain);
+	put_int(l, C_file_ino, (int64_t)f.ino);
+	put_int(l, C_file_gen, (int64_t)f.gen);
+	put_int(l, C_file_versions, (int64_t)f.versions);
+	put_int(l, C_file_network, f.flags & 1);
+}
+
+static void versions(struct cursor *c)
+{
+	static const char *const origins[] = {"observed", "unobserved", "external"};
+	struct reader *r = c->reader;
+	int rc = read_file(c->s, c->unit, &r->file);
+	uint64_t n = rc == 1 ? r->file.nversion : 0;
+	c->failed |= rc < 0;
+	for (uint64_t k = 1; k <= n; k++) {
+		struct version_info v;
+		struct line *l = add_line(c);
+		if (!l)
+			return;
+		put_id(l, C_version_id, version_id(c->unit, k));
+		if (!(c->wanted & ~(uint64_t)1))
+			continue;
+		if (store_version(c->s, version_id(c->unit, k), &v) != 1) {
+			c->failed = true;
+			return;
+		}
+		put_word(c, l, C_version_pub, v.pub.text);
+		put_id(l, C_version_file, v.file);
+		put_int(l, C_version_n, (int64_t)v.n);
+		put_word(c, l, C_version_origin, origins[v.origin]);
+		if (v.has_size)
+			put_int(l, C_version_size, (int64_t)v.size);
+		put_time(l, C_version_mtime, v.mtime);
+		put_time(l, C_version_began, v.start);
+		put_time(l, C_version_ended, v.end);
+	}
+}
+
+static void fill_access(struct cursor *c, struct line *l, const struct pacc_section *sec, const struct pacc *a)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} modes[] = {{ACCESS_READ, "read"},		{ACCESS_WRITE, "write"},   {ACCESS_CREATE, "create"}, {ACCESS_TRUNC, "trunc"},
+				 {ACCESS_APPEND, "append"}, {ACCESS_MAPPED, "mapped"}, {ACCESS_STATE, "state"},	  {ACCESS_PROGRAM, "program"}};
+	char text[80];
+	const struct ssession *session = store_session(c->s, sec->session);
+	put_id(l, C_access_execution, exec_id(c->unit, sec->n));
+	snprintf(text, sizeof(text), "%016" PRIx64, session ? session->number : 0);
+	put_word(c, l, C_access_session, text);
+	put_int(l, C_access_seq, (int64_t)a->seq);
+	put_id(l, C_access_file, a->self);
+	size_t n = 0;
+	unsigned mode = shape_get(a->bits, SHAPE_MODE, 8);
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (mode & modes[i].bit)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", modes[i].name);
+	put_word(c, l, C_access_mode, text);
+	put_word(c, l, C_access_api, term_name(SET_api, shape_get(a->bits, SHAPE_API, 4)));
+	put_word(c, l, C_access_via, term_name(SET_via, shape_get(a->bits, SHAPE_VIA, 3)));
+	put_int(l, C_access_sure, shape_get(a->bits, SHAPE_SURE, 1));
+	if (mode & ACCESS_WRITE)
+		put_word(c, l, C_access_evidence, term_name(SET_evidence, shape_get(a->bits, SHAPE_EVIDENCE, 2)));
+	put_time(l, C_access_began, a->start);
+	put_time(l, C_access_ended, a->end);
+	put_int(l, C_access_count, (int64_t)a->count);
+	if (shape_get(a->bits, SHAPE_READ_BYTES, 1))
+		put_int(l, C_access_bytes_read, (int64_t)a->bytes_read);
+	if (shape_get(a->bits, SHAPE_WRITTEN_BYTES, 1))
+		put_int(l, C_access_bytes_written, (int64_t)a->bytes_written);
+	if (a->gen)
+		put_id(l, C_access_generated, version_id(a->file, a->gen));
+	put_int(l, C_access_uses, a->nuse);
+	if (a->nuse == 1)
+		put_id(l, C_access_used, version_id(a->file, a->use));
+}
+
+static void accesses(struct cursor *c)
+{
+	struct str row[PROCESS_PARTS];
+	struct buf copy = {0};
+	int rc = read_process_row(c->s, c->unit, row);
+	if (rc == 1)
+		buf_str(&copy, row[PROCESS_ACC]);
+	struct cur cur = cur_of(buf_view(&copy));
+	struct pacc_section sec;
+	while (rc == 1 && (rc = pacc_section_next(&cur, &sec)) == 1) {
+		struct pacc_reader p;
+		struct pacc a;
+		c->reader->uses.n = 0;
+		pacc_begin(&p, c->s, &sec, &c->reader->uses);
+		while ((rc = pacc_next(&p, &a)) == 1) {
+			struct line *l = add_line(c);
+			if (!l)
+				break;
+			fill_access(c, l, &sec, &a);
+		}
+		rc = rc < 0 ? rc : 1;
+	}
+	c->failed |= rc < 0 || copy.failed;
+	buf_release(&copy);
+}
+
+static void add_edges(struct cursor *c, uint64_t from, const char *type, bool accessed)
+{
+	for (size_t i = 0; i < c->edges.n; i++) {
+		const struct edge *e = &c->edges.v[i];
+		struct line *l = add_line(c);
+		if (!l)
+			return;
+		put_id(l, C_edge_from_id, from);
+		put_word(c, l, C_edge_type, type);
+		put_id(l, C_edge_to_id, e->to);
+		put_word(c, l, C_edge_certainty, e->sure ? "must" : "may");
+		put_word(c, l, C_edge_via, term_name(SET_via, e->via));
+		put_time(l, C_edge_lo, e->lo);
+		put_time(l, C_edge_hi, e->hi);
+		if (accessed) {
+			put_int(l, C_edge_count, (int64_t)e->count);
+			put_word(c, l, C_edge_api, term_name(SET_api, e->api));
+		}
+		if (e->has_bytes)
+			put_int(l, C_edge_bytes, (int64_t)e->bytes);
+	}
+}
+
+/* The edges that lead to a thing: the id may be a version's or an execution's. */
+static void edges_to(struct cursor *c)
+{
+	static const struct {
+		int (*ask)(struct store *s, store_id id, struct edges *e);
+		const char *type;
+		bool accessed;
+	} ways[] = {{store_readers, "used", true},
+				{store_derivatives, "wasDerivedFrom", false},
+				{store_outputs, "wasGeneratedBy", true},
+				{store_informs, "wasInformedBy", false}};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		size_t at = c->lines.n;
+		c->failed |= ways[i].ask(c->s, c->to, &c->edges) < 0;
+		add_edges(c, c->to, ways[i].type, ways[i].accessed);
+		for (; at < c->lines.n; at++) { /* told from the other end */
+			struct cell from = c->lines.v[at].v[C_edge_from_id];
+			c->lines.v[at].v[C_edge_from_id] = c->lines.v[at].v[C_edge_to_id];
+			c->lines.v[at].v[C_edge_to_id] = from;
+		}
+	}
+}
+
+/* First those of executions, by process, then those of versions, by file. */
+static void edges(struct cursor *c)
+{
+	if (c->to) {
+		edges_to(c);
+		return;
+	}
+	if (c->phase == 0) {
+		struct ids execs = {0};
+		if (process_execs(c))
+			for (size_t i = 0; i < c->reader->ids.n; i++)
+				c->failed |= ids_add(&execs, c->reader->ids.v[i]) < 0;
+		for (size_t i = 0; i < execs.n && !c->failed; i++) {
+			c->failed |= store_uses(c->s, execs.v[i], &c->edges) < 0;
+			add_edges(c, execs.v[i], "used", true);
+			c->failed |= store_informed(c->s, execs.v[i], &c->edges) < 0;
+			add_edges(c, execs.v[i], "wasInformedBy", false);
+		}
+		free(execs.v);
+		return;
+	}
+	int rc = read_file(c->s, c->unit, &c->reader->file);
+	uint64_t n = rc == 1 ? c->reader->file.nversion : 0;
+	for (uint64_t k = 1; k <= n && !c->failed; k++) {
+		uint64_t id = version_id(c->unit, k);
+		c->failed |= store_gens(c->s, id, &c->edges) < 0;
+		add_edges(c, id, "wasGeneratedBy", true);
+		c->failed |= store_derived(c->s, id, &c->edges) < 0;
+		add_edges(c, id, "wasDerivedFrom", false);
+	}
+}
+
+static void add_attribute(struct cursor *c, uint64_t id, const char *kind, const char *source, struct str name, struct str value)
+{
+	struct line *l = add_line(c);
+	if (!l)
+		return;
+	put_id(l, C_attribute_id, id);
+	put_word(c, l, C_attribute_kind, kind);
+	put_word(c, l, C_attribute_source, source);
+	put_text(c, l, C_attribute_name, name);
+	put_text(c, l, C_attribute_value, value);
+}
+
+/* name=value strings. */
+static void add_pairs(struct cursor *c, uint64_t id, const char *kind, const char *source, const struct strlist *list)
+{
+	struct str s;
+	for (size_t pos = 0; strlist_next(list, &pos, &s);) {
+		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
+		size_t n = eq ? (size_t)(eq - s.p) : s.n;
+		add_attribute(c, id, kind, source, str_n(s.p, n), eq ? str_n(eq + 1, s.n - n - 1) : str_of(""));
+	}
+}
+
+/* First those of runs, then those of executions. */
+static void attributes(struct cursor *c)
+{
+	if (c->phase == 0) {
+		struct run_info r;
+		int rc = store_run_info(c->s, c->unit, false, &r);
+		c->failed |= rc < 0;
+		if (rc == 1) {
+			add_pairs(c, c->unit, "run", "label", &r.labels);
+			add_pairs(c, c->unit, "run", "host", &r.hostinfo);
+		}
+		return;
+	}
+	struct ids execs = {0};
+	if (process_execs(c))
+		for (size_t i = 0; i < c->reader->ids.n; i++)
+			c->failed |= ids_add(&execs, c->reader->ids.v[i]) < 0;
+	for (size_t i = 0; i < execs.n; i++) {
+		struct exec_info x;
+		if (store_exec(c->s, execs.v[i], &x) == 1)
+			add_pairs(c, execs.v[i], "execution", "environment", &x.env);
+	}
+	free(execs.v);
+}
+
+struct naming {
+	struct cursor *c;
+	struct buf path;
+};
+
+static int add_name(void *arg, const struct pname *n)
+{
+	struct naming *w = arg;
+	struct line *l = add_line(w->c);
+	if (!l)
+		return -ENOMEM;
+	put_text(w->c, l, C_name_path, buf_view(&w->path));
+	put_id(l, C_name_file, n->file);
+	put_text(w->c, l, C_name_host, store_word(w->c->s, n->host));
+	put_time(l, C_name_began, n->from);
+	put_time(l, C_name_ended, n->to);
+	return 0;
+}
+
+static void names(struct cursor *c)
+{
+	struct naming w = {.c = c};
+	store_path(c->s, c->unit, &w.path);
+	c->failed |= read_names(c->s, c->unit, add_name, &w) < 0;
+	buf_release(&w.path);
+}
+
+static void add_gap(struct cursor *c, uint64_t exec, uint64_t run, const struct pproc_gap *g)
+{
+	struct line *l = add_line(c);
+	if (!l)
+		return;
+	put_id(l, C_gap_execution, exec);
+	put_id(l, C_gap_run, run);
+	put_word(c, l, C_gap_reason, term_name(SET_gap, g->reason));
+	if (g->count)
+		put_int(l, C_gap_count, (int64_t)g->count);
+	put_time(l, C_gap_began, g->from);
+	put_time(l, C_gap_ended, g->time);
+	put_text(c, l, C_gap_text, store_word(c->s, g->text));
+}
+
+static int session_gap(void *arg, uint64_t run, const struct pproc_gap *g)
+{
+	add_gap(arg, 0, run, g);
+	return 0;
+}
+
+/* First those of executions, then those of whole sessions. */
+static void gaps(struct cursor *c)
+{
+	if (c->phase == 1) {
+		c->failed |= read_session_gaps(c->s, c->unit, session_gap, c) < 0;
+		return;
+	}
+	struct process_view *v = &c->reader->a;
+	int rc = read_process(c->s, c->unit, v);
+	c->failed |= rc < 0;
+	for (size_t i = 0; rc == 1 && i < v->gaps.n; i++) {
+		const struct view_exec *e = view_exec(v, (uint32_t)v->gaps.v[i].fact.n);
+		add_gap(c, exec_id(c->unit, v->gaps.v[i].fact.n), e ? view_run(v, e) : 0, &v->gaps.v[i].fact);
+	}
+}
+
+/* ---- units ------------------------------------------------------------------------------------------------------------------------ */
+
+static const struct kind {
+	void (*make)(struct cursor *c);
+	enum store_sql last[2]; /* greatest unit of each phase; SQL_COUNT none */
+} kinds[] = {
+	[VIEW_run] = {runs, {SQL_max_run, SQL_COUNT}},
+	[VIEW_execution] = {executions, {SQL_max_process, SQL_COUNT}},
+	[VIEW_file] = {files, {SQL_max_file, SQL_COUNT}},
+	[VIEW_version] = {versions, {SQL_max_file, SQL_COUNT}},
+	[VIEW_access] = {accesses, {SQL_max_process, SQL_COUNT}},
+	[VIEW_edge] = {edges, {SQL_max_process, SQL_max_file}},
+	[VIEW_attribute] = {attributes, {SQL_max_run, SQL_max_process}},
+	[VIEW_name] = {names, {SQL_max_path, SQL_COUNT}},
+	[VIEW_gap] = {gaps, {SQL_max_process, SQL_max_session}},
+};
+
+static int unit_of_process(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	return ids_add(&c->found[0], exec_process(id));
+}
+static int unit_of_file(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	return ids_add(&c->found[0], version_file(id));
+}
+static int unit_itself(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	return ids_add(&c->found[0], id);
+}
+static int units_of_edge(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	return ids_add(&c->found[0], exec_process(id)) < 0 || ids_add(&c->found[1], version_file(id)) < 0 ? -ENOMEM : 0;
+}
+static int units_to_edge(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	c->to = id;
+	return id ? ids_add(&c->found[0], 1) : 0; /* one unit, whose lines are all that lead there */
+}
+static int units_of_attribute(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	return ids_add(&c->found[0], id) < 0 || ids_add(&c->found[1], exec_process(id)) < 0 ? -ENOMEM : 0;
+}
+static int units_of_run(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	return lists_get(c->s, list_key(LIST_RUN, id), &c->found[0]);
+}
+static int unit_of_path(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)id;
+	uint64_t row;
+	int rc = read_path_id(c->s, text, &row);
+	return rc == 1 ? ids_add(&c->found[0], row) : rc;
+}
+static int add_named(void *arg, const struct pname *n)
+{
+	struct cursor *c = arg;
+	return ids_add(&c->found[0], n->file);
+}
+static int units_by_path(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)id;
+	uint64_t row;
+	int rc = read_path_id(c->s, text, &row);
+	store_id absent;
+	if (rc == 1)
+		rc = read_names(c->s, row, add_named, c);
+	if (rc >= 0 && store_files_by_path(c->s, text, &absent, 1) == 1)
+		rc = ids_add(&c->found[0], absent);
+	return rc;
+}
+static int units_by_name(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	int rc = read_file(c->s, id, &c->reader->file);
+	for (size_t i = 0; rc == 1 && i < c->reader->file.paths.n; i++)
+		if (ids_add(&c->found[0], c->reader->file.paths.v[i]) < 0)
+			rc = -ENOMEM;
+	return rc;
+}
+/* The processes with accesses to a file. */
+static int units_by_access(struct cursor *c, uint64_t id, struct str text)
+{
+	(void)text;
+	struct ids execs = {0};
+	int rc = read_file(c->s, id, &c->reader->file);
+	uint64_t last = rc == 1 ? c->reader->file.nversion : 0, to = rc == 1 && c->reader->file.group ? c->reader->file.group : id;
+	if (rc == 1 && to != id) { /* an alias: its accesses are filed with its group's file */
+		rc = read_file(c->s, to, &c->reader->file);
+		last = rc == 1 ? c->reader->file.nversion : 0;
+	}
+	for (uint64_t n = 0; rc >= 0 && n <= last; n++)
+		rc = read_attached(c->s, to, n, &execs);
+	for (size_t i = 0; rc >= 0 && i < execs.n; i++)
+		rc = ids_add(&c->found[0], exec_process(execs.v[i]));
+	free(execs.v);
+	return rc;
+}
+
+/* Columns that lead to few units, the better first. */
+static const struct view_key {
+	enum view_id view;
+	int column;
+	int (*find)(struct cursor *c, uint64_t id, struct str text);
+	double cost;
+} keys[] = {
+	{VIEW_run, C_run_id, unit_itself, 5},
+	{VIEW_execution, C_execution_id, unit_of_process, 5},
+	{VIEW_execution, C_execution_run, units_of_run, 1e4},
+	{VIEW_file, C_file_id, unit_itself, 5},
+	{VIEW_file, C_file_path, units_by_path, 10},
+	{VIEW_version, C_version_id, unit_of_file, 5},
+	{VIEW_version, C_version_file, unit_itself, 10},
+	{VIEW_access, C_access_execution, unit_of_process, 10},
+	{VIEW_access, C_access_file, units_by_access, 100},
+	{VIEW_edge, C_edge_from_id, units_of_edge, 10},
+	{VIEW_edge, C_edge_to_id, units_to_edge, 20},
+	{VIEW_attribute, C_attribute_id, units_of_attribute, 10},
+	{VIEW_name, C_name_path, unit_of_path, 5},
+	{VIEW_name, C_name_file, units_by_name, 10},
+	{VIEW_gap, C_gap_execution, unit_of_process, 10},
+};
+
+/* The next unit; false at the end. */
+static bool next_unit(struct cursor *c)
+{
+	for (;;) {
+		if (c->looked_up && c->found_at < c->found[c->phase].n) {
+			c->unit = c->found[c->phase].v[c->found_at++];
+			return true;
+		}
+		if (!c->looked_up && c->unit < c->last) {
+			c->unit++;
+			return true;
+		}
+		if (c->phase == 1 || kinds[c->view].last[1] == SQL_COUNT || c->failed)
+			return false;
+		c->phase = 1;
+		c->unit = c->last = c->found_at = 0;
+		if (!c->looked_up)
+			c->failed |= store_max(c->s, kinds[c->view].last[1], &c->last, NULL) < 0;
+	}
+}
+
+/* What the cursor does to the store, it does with its own reader. */
+struct own {
+	struct reader *reader;
+	bool viewing;
+};
+static struct own own_begin(struct cursor *c)
+{
+	struct own o = {c->s->reader, c->s->viewing};
+	c->s->reader = c->reader;
+	c->s->viewing = false; /* rows that the caller's view keeps are not ours */
+	return o;
+}
+static void own_end(struct cursor *c, struct own o)
+{
+	c->reader = c->s->reader;
+	c->s->reader = o.reader;
+	c->s->viewing = o.viewing;
+}
+
+/* Makes lines of units until there are some, or no more units. */
+static void fill(struct cursor *c)
+{
+	struct own o = own_begin(c);
+	c->at = c->lines.n = 0;
+	buf_reset(&c->text);
+	while (!c->lines.n && !c->failed && next_unit(c))
+		kinds[c->view].make(c);
+	c->failed |= c->text.failed;
+	own_end(c, o);
+}
+
+/* ---- SQLite's side ---------------------------------------------------------------------------------------------------------------- */
+
+struct module {
+	struct store *s;
+	enum view_id view;
+};
+
+static int x_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **err)
+{
+	(void)argc, (void)argv, (void)err;
+	const struct module *m = aux;
+	int code = sqlite3_declare_vtab(db, views[m->view].sql);
+	if (code != SQLITE_OK)
+		return code;
+	struct table_of *t = calloc(1, sizeof(*t));
 	if (!t)
 		return SQLITE_NOMEM;
-	*t = (struct view_table){.views = aux};
-	while (strcmp(tables[t->table].name, argv[0]))
-		t->table++;
-	char sql[1500];
-	snprintf(sql, sizeof(sql), "CREATE TABLE x(%s)", tables[t->table].columns);
-	int rc = sqlite3_declare_vtab(db, sql);
-	if (rc != SQLITE_OK) {
-		sqlite3_free(t);
-		return rc;
-	}
+	t->s = m->s;
+	t->view = m->view;
 	*ret = &t->base;
 	return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *t)
+static int x_disconnect(sqlite3_vtab *v)
 {
-	sqlite3_free(t);
+	free(v);
 	return SQLITE_OK;
 }
 
-static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+/* idxStr: the columns asked for, in hex; idxNum: 1 + which of keys is compared with =, 0 none. */
+static int x_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
-	struct view_table *t = (struct view_table *)base;
-	info->estimatedCost = 1e6;
+	const struct table_of *t = (const struct table_of *)v;
+	info->estimatedCost = 1e7;
 	info->estimatedRows = 1000000;
-	for (int i = 0; t->table <= T_VERSION && i < info->nConstraint; i++)
-		if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == 0 &&
-			info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
+	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys) && !info->idxNum; k++)
+		for (int i = 0; keys[k].view == t->view && i < info->nConstraint; i++) {
+			const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+			if (!c->usable || c->iColumn != keys[k].column || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+				continue;
 			info->aConstraintUsage[i].argvIndex = 1;
-			info->aConstraintUsage[i].omit = 1;
-			info->idxNum = 1;
-			info->estimatedCost = 1;
-			info->estimatedRows = 1;
+			info->idxNum = (int)k + 1;
+			info->estimatedCost = keys[k].cost;
+			info->estimatedRows = (sqlite3_int64)keys[k].cost;
 			break;
 		}
-	return SQLITE_OK;
+	info->idxStr = sqlite3_mprintf("%llx", (unsigned long long)info->colUsed);
+	info->needToFreeIdxStr = 1;
+	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static int open_cursor(sqlite3_vtab *t, sqlite3_vtab_cursor **ret)
+static int x_open(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 {
+	const struct table_of *t = (const struct table_of *)v;
 	struct cursor *c = calloc(1, sizeof(*c));
-	if (!c)
+	if (c)
+		c->reader = calloc(1, sizeof(*c->reader));
+	if (!c || !c->reader) {
+		free(c);
 		return SQLITE_NOMEM;
-	c->table = ((struct view_table *)t)->table;
+	}
+	c->s = t->s;
+	c->view = t->view;
 	*ret = &c->base;
 	return SQLITE_OK;
 }
 
-static struct views *views_of(struct cursor *c)
+static int x_close(sqlite3_vtab_cursor *v)
 {
-	return ((struct view_table *)c->base.pVtab)->views;
-}
-
-static int close_cursor(sqlite3_vtab_cursor *base)
-{
-	struct cursor *c = (struct cursor *)base;
-	struct views *v = views_of(c);
-	v->run_of = v->run_of == c ? NULL : v->run_of;
-	v->exec_of = v->exec_of == c ? NULL : v->exec_of;
-	v->file_of = v->file_of == c ? NULL : v->file_of;
-	free(c->runs);
-	free(c->numbers);
+	struct cursor *c = (struct cursor *)v;
+	struct reader *callers = c->s->reader;
+	c->s->reader = c->reader;
+	store_reader_free(c->s);
+	c->s->reader = callers;
+	vec_release(&c->lines);
+	buf_release(&c->text);
 	edges_release(&c->edges);
+	free(c->found[0].v);
+	free(c->found[1].v);
 	free(c);
 	return SQLITE_OK;
 }
 
-static bool over_files(enum view_kind t)
+static int x_filter(sqlite3_vtab_cursor *v, int num, const char *str, int argc, sqlite3_value **argv)
 {
-	return t == T_FILE || t == T_VERSION;
-}
-
-/* The next execution; its id in c->id. False at the end. */
-static bool next_exec(struct cursor *c, struct store *s)
-{
-	while (c->inner >= c->inners) {
-		if (++c->outer > c->last)
-			return false;
-		struct process_view p = {0};
-		c->inner = c->inners = 0;
-		if (read_process(s, c->outer, &p) == 1) {
-			uint32_t *more = realloc(c->numbers, (p.execs.n + 1) * sizeof(*more));
-			if (more) {
-				c->numbers = more;
-				for (size_t i = 0; i < p.execs.n; i++)
-					more[c->inners++] = p.execs.v[i].n;
-			}
-		}
-		process_view_release(&p);
+	struct cursor *c = (struct cursor *)v;
+	c->wanted = strtoull(str, NULL, 16);
+	c->phase = 0;
+	c->unit = c->last = c->rowid = c->to = 0;
+	c->found[0].n = c->found[1].n = c->found_at = 0;
+	c->failed = false;
+	c->looked_up = num > 0 && argc == 1;
+	struct own o = own_begin(c);
+	if (c->looked_up && sqlite3_value_type(argv[0]) != SQLITE_NULL) {
+		const void *p = sqlite3_value_type(argv[0]) == SQLITE_INTEGER ? NULL : sqlite3_value_blob(argv[0]);
+		struct str text = str_n(p ? p : "", p ? (size_t)sqlite3_value_bytes(argv[0]) : 0);
+		c->failed = store_reader(c->s) == NULL || keys[num - 1].find(c, (uint64_t)sqlite3_value_int64(argv[0]), text) < 0;
+		ids_sort(&c->found[0]);
+		ids_sort(&c->found[1]);
+	} else if (!c->looked_up) {
+		c->failed = store_max(c->s, kinds[c->view].last[0], &c->last, NULL) < 0;
 	}
-	c->id = exec_id(c->outer, c->numbers[c->inner++]);
-	return true;
+	own_end(c, o);
+	if (!c->failed)
+		fill(c);
+	return c->failed ? SQLITE_ERROR : SQLITE_OK;
 }
 
-static bool next_version(struct cursor *c, struct store *s)
+static int x_next(sqlite3_vtab_cursor *v)
 {
-	while (c->inner >= c->inners) {
-		struct file_info f;
-		if (++c->outer > c->last)
-			return false;
-		c->inner = 0;
-		views_of(c)->file_of = NULL;
-		c->inners = store_file(s, c->outer, &f) == 1 ? f.versions : 0;
-	}
-	c->id = version_id(c->outer, ++c->inner);
-	return true;
+	struct cursor *c = (struct cursor *)v;
+	c->rowid++;
+	if (++c->at >= c->lines.n)
+		fill(c);
+	return c->failed ? SQLITE_ERROR : SQLITE_OK;
 }
 
-/* The next edge of the lists of c->id's kind; fetches the next thing's lists as they run out. */
-static bool next_edge(struct cursor *c, struct store *s)
+static int x_eof(sqlite3_vtab_cursor *v)
 {
-	while (++c->at_edge >= c->edges.n) {
-		int rc = 0;
-		c->at_edge = SIZE_MAX;
-		if (c->table == T_ACCESS) {
-			/* 0: what it used; 1: what it generated */
-			if (c->stage == 1 && !next_exec(c, s))
-				return false;
-			c->stage = !c->stage;
-			rc = c->stage == 0 ? store_uses(s, c->id, &c->edges) : store_outputs(s, c->id, &c->edges);
-		} else if (c->stage == 0) {
-			if (next_version(c, s)) {
-				rc = store_derived(s, c->id, &c->edges);
-			} else {
-				/* from versions' derivations to executions' information */
-				c->stage = 1;
-				c->outer = c->inner = c->inners = 0;
-				store_max(s, SQL_max_process, &c->last, NULL);
-				continue;
-			}
-		} else if (next_exec(c, s)) {
-			rc = store_informed(s, c->id, &c->edges);
-		} else {
-			return false;
-		}
-		if (rc < 0)
-			return false;
-	}
-	return true;
+	const struct cursor *c = (const struct cursor *)v;
+	return c->at >= c->lines.n;
 }
 
-static bool load_exec(struct cursor *c)
+static int x_column(sqlite3_vtab_cursor *v, sqlite3_context *out, int column)
 {
-	struct views *v = views_of(c);
-	if (v->exec_of == c && c->exec.id == c->id)
-		return true;
-	v->exec_of = c;
-	return store_exec(v->s, c->id, &c->exec) == 1;
-}
-
-static bool load_file(struct cursor *c)
-{
-	struct views *v = views_of(c);
-	if (v->file_of == c && c->file.id == c->id)
-		return true;
-	v->file_of = c;
-	return store_file(v->s, c->id, &c->file) == 1;
-}
-
-static bool load_run(struct cursor *c)
-{
-	struct views *v = views_of(c);
-	if (v->run_of == c && c->run.id == c->id)
-		return true;
-	v->run_of = c;
-	return store_run(v->s, c->id, &c->run) == 1;
-}
-
-static bool load_version(struct cursor *c)
-{
-	return c->have_version == c->id || (store_version(views_of(c)->s, c->id, &c->version) == 1 && (c->have_version = c->id));
-}
-
-static bool step(struct cursor *c)
-{
-	struct store *s = views_of(c)->s;
-	struct str item;
-	switch (c->table) {
-	case T_RUN:
-		while (c->at_run < c->n_runs) {
-			c->id = c->runs[c->at_run++];
-			if (load_run(c))
-				return true;
-		}
-		return false;
-	case T_EXECUTION:
-		while (next_exec(c, s))
-			if (load_exec(c))
-				return true;
-		return false;
-	case T_FILE:
-		while (++c->outer <= c->last) {
-			c->id = c->outer;
-			if (load_file(c))
-				return true;
-		}
-		return false;
-	case T_VERSION:
-		while (next_version(c, s))
-			if (load_version(c))
-				return true;
-		return false;
-	case T_ACCESS:
-	case T_EDGE:
-		return next_edge(c, s);
-	case T_ATTRIBUTE:
-		for (;;) {
-			size_t pos = c->pos;
-			if (c->id && load_exec(c) && strlist_next(&c->exec.env, &pos, &item)) {
-				c->at_item = c->pos;
-				c->pos = pos;
-				return true;
-			}
-			c->pos = 0;
-			if (!next_exec(c, s))
-				return false;
-		}
-	case T_GAP:
-		for (;;) {
-			while (c->id && ++c->pos < 64)
-				if (load_exec(c) && c->exec.gaps >> c->pos & 1)
-					return true;
-			c->pos = 0;
-			if (!next_exec(c, s))
-				return false;
-		}
-	default:
-		return false;
-	}
-}
-
-static int next(sqlite3_vtab_cursor *base)
-{
-	struct cursor *c = (struct cursor *)base;
-	c->row++;
-	c->over = c->by_id || !step(c);
-	return SQLITE_OK;
-}
-
-static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc, sqlite3_value **argv)
-{
-	struct cursor *c = (struct cursor *)base;
-	struct store *s = views_of(c)->s;
-	(void)text;
-	c->row = 0;
-	c->outer = c->inner = c->inners = c->at_run = c->pos = 0;
-	c->id = c->have_version = 0;
-	c->at_edge = SIZE_MAX;
-	c->edges.n = 0;
-	c->stage = c->table == T_ACCESS;
-	c->by_id = number == 1 && argc == 1;
-	if (c->by_id) {
-		c->id = (store_id)sqlite3_value_int64(argv[0]);
-		c->over = !(c->table == T_RUN ? load_run(c) : c->table == T_EXECUTION ? load_exec(c) :
-					c->table == T_FILE ? load_file(c) : load_version(c));
-		return SQLITE_OK;
-	}
-	int rc = 0;
-	if (c->table == T_RUN) {
-		free(c->runs);
-		c->runs = NULL;
-		c->n_runs = 0;
-		rc = store_runs(s, UINT64_MAX, &c->runs, &c->n_runs);
-	} else {
-		bool files = over_files(c->table) || c->table == T_EDGE;
-		rc = store_max(s, files ? SQL_max_file : SQL_max_process, &c->last, NULL);
-	}
-	c->over = rc < 0 || !step(c);
-	return SQLITE_OK;
-}
-
-static int eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct cursor *)base)->over;
-}
-
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
-{
-	*ret = (sqlite3_int64)((struct cursor *)base)->row;
-	return SQLITE_OK;
-}
-
-/* ---- columns ------------------------------------------------------------------------------------------------------------ */
-
-static void put_str(sqlite3_context *x, struct str v)
-{
-	sqlite3_result_text(x, v.n ? v.p : "", (int)v.n, SQLITE_TRANSIENT);
-}
-
-static void put_int(sqlite3_context *x, uint64_t v)
-{
-	sqlite3_result_int64(x, (sqlite3_int64)v);
-}
-
-static void put_id(sqlite3_context *x, store_id v)
-{
-	if (v)
-		put_int(x, v);
-}
-
-static void put_known(sqlite3_context *x, const struct exec_info *e, unsigned bit, uint64_t v)
-{
-	if (e->known >> bit & 1)
-		put_int(x, v);
-}
-
-static void put_time(sqlite3_context *x, int64_t t)
-{
-	if (t != TIME_NONE && t != TIME_NEVER)
-		sqlite3_result_int64(x, t);
-}
-
-static void put_hex(sqlite3_context *x, uint64_t v)
-{
-	char text[24];
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
-	sqlite3_result_text(x, text, -1, SQLITE_TRANSIENT);
-}
-
-static void put_words(sqlite3_context *x, const struct strlist *l)
-{
-	struct buf b = {0};
-	struct str v;
-	for (size_t pos = 0; strlist_next(l, &pos, &v);) {
-		if (b.n)
-			buf_char(&b, ' ');
-		buf_str(&b, v);
-	}
-	put_str(x, buf_view(&b));
-	buf_release(&b);
-}
-
-static void run_column(sqlite3_context *x, const struct run_info *r, int i)
-{
-	const struct str texts[] = {r->ulid, r->outer, {0}, r->cwd, r->user, r->group, r->host, r->mode};
-	if (i == 0)
-		put_int(x, r->id);
-	else if (i == 3)
-		put_words(x, &r->argv);
-	else if (i <= 8)
-		put_str(x, texts[i - 1]);
-	else if (i <= 10)
-		put_time(x, i == 9 ? r->start : r->end);
-	else if (i == 11)
-		sqlite3_result_text(x, term_name(SET_ending, r->ending), -1, SQLITE_STATIC);
+	const struct cursor *c = (const struct cursor *)v;
+	const struct cell *cell = column < COLUMNS_MAX ? &c->lines.v[c->at].v[column] : NULL;
+	if (!cell || cell->type == CELL_NULL)
+		sqlite3_result_null(out);
+	else if (cell->type == CELL_INT)
+		sqlite3_result_int64(out, cell->i);
 	else
-		put_int(x, i == 12 ? r->code : i == 13 ? r->inputs : i == 14 ? r->outputs : r->executions);
-}
-
-static void exec_column(sqlite3_context *x, const struct exec_info *e, int i)
-{
-	const struct str texts[] = {e->cwd, e->host, e->user, e->group, e->job, e->step, e->rank};
-	const uint64_t figures[] = {e->cpu, e->user_time, e->system_time, e->rss, e->rchar, e->wchar_, e->read_bytes, e->write_bytes};
-	const store_id ids[] = {e->run, e->parent};
-	if (i == 0)
-		put_int(x, e->id);
-	else if (i == 1)
-		sqlite3_result_text(x, e->pub.text, -1, SQLITE_TRANSIENT);
-	else if (i <= 3)
-		put_id(x, ids[i - 2]);
-	else if (i <= 5)
-		put_int(x, i == 4 ? e->pid : e->n);
-	else if (i <= 7)
-		put_id(x, i == 6 ? e->exe : e->script);
-	else if (i == 8)
-		put_words(x, &e->argv);
-	else if (i <= 15)
-		put_str(x, texts[i - 9]);
-	else if (i <= 17)
-		put_int(x, i == 16 ? e->uid : e->gid);
-	else if (i <= 19)
-		put_time(x, i == 18 ? e->start : e->end);
-	else if (i == 20)
-		sqlite3_result_text(x, term_name(SET_ending, e->ending), -1, SQLITE_STATIC);
-	else if (i == 21)
-		put_int(x, e->code);
-	else
-		put_known(x, e, (unsigned)i - 21, figures[i - 22]);
-}
-
-static void file_column(sqlite3_context *x, const struct file_info *f, int i)
-{
-	switch (i) {
-	case 0:
-		put_int(x, f->id);
-		break;
-	case 1:
-		sqlite3_result_text(x, f->pub.text, -1, SQLITE_TRANSIENT);
-		break;
-	case 2:
-		sqlite3_result_text(x, term_name(SET_kind, f->kind), -1, SQLITE_STATIC);
-		break;
-	case 3:
-		put_str(x, f->path);
-		break;
-	case 4:
-		sqlite3_result_int(x, f->named);
-		break;
-	case 5:
-		put_str(x, f->domain);
-		break;
-	case 8:
-		put_int(x, f->versions);
-		break;
-	default:
-		put_hex(x, i == 6 ? f->ino : f->gen);
-	}
-}
-
-static void version_column(sqlite3_context *x, const struct version_info *v, int i)
-{
-	static const char *const origins[] = {"observed", "unobserved", "external"};
-	if (i == 1)
-		sqlite3_result_text(x, v->pub.text, -1, SQLITE_TRANSIENT);
-	else if (i < 4)
-		put_int(x, i == 0 ? v->id : i == 2 ? v->file : v->n);
-	else if (i == 4)
-		sqlite3_result_text(x, origins[v->origin], -1, SQLITE_STATIC);
-	else if (i == 5 && v->has_size)
-		put_int(x, v->size);
-	else if (i > 5)
-		put_time(x, i == 6 ? v->mtime : i == 7 ? v->start : v->end);
-}
-
-static void access_column(sqlite3_context *x, const struct cursor *c, int i)
-{
-	const struct edge *e = &c->edges.v[c->at_edge];
-	switch (i) {
-	case 0:
-		put_int(x, c->id);
-		break;
-	case 1:
-		put_int(x, e->to);
-		break;
-	case 2:
-		sqlite3_result_text(x, c->stage == 0 ? "used" : "generated", -1, SQLITE_STATIC);
-		break;
-	case 3:
-		sqlite3_result_int(x, e->sure);
-		break;
-	case 4:
-		sqlite3_result_text(x, term_name(SET_via, e->via), -1, SQLITE_STATIC);
-		break;
-	case 5:
-		sqlite3_result_text(x, term_name(SET_api, e->api), -1, SQLITE_STATIC);
-		break;
-	case 6:
-		sqlite3_result_int(x, e->mode);
-		break;
-	case 9:
-		put_int(x, e->count);
-		break;
-	case 10:
-		if (e->has_bytes)
-			put_int(x, e->bytes);
-		break;
-	default:
-		put_time(x, i == 7 ? e->lo : e->hi);
-	}
-}
-
-static void edge_column(sqlite3_context *x, const struct cursor *c, int i)
-{
-	const struct edge *e = &c->edges.v[c->at_edge];
-	if (i == 0)
-		sqlite3_result_text(x, c->stage ? "wasInformedBy" : "wasDerivedFrom", -1, SQLITE_STATIC);
-	else if (i < 3)
-		put_int(x, i == 1 ? c->id : e->to);
-	else if (i == 3)
-		sqlite3_result_int(x, e->sure);
-	else if (i == 4)
-		sqlite3_result_text(x, term_name(SET_via, e->via), -1, SQLITE_STATIC);
-	else if (c->stage) /* derivations have no time of their own */
-		put_time(x, i == 5 ? e->lo : e->hi);
-}
-
-static void attribute_column(sqlite3_context *x, const struct cursor *c, int i)
-{
-	struct str item;
-	size_t pos = c->at_item;
-	if (i == 0) {
-		put_int(x, c->id);
-	} else if (strlist_next(&c->exec.env, &pos, &item)) {
-		const char *eq = item.n ? memchr(item.p, '=', item.n) : NULL;
-		size_t n = eq ? (size_t)(eq - item.p) : item.n;
-		put_str(x, i == 1 ? str_n(item.p, n) : eq ? str_n(eq + 1, item.n - n - 1) : (struct str){0});
-	}
-}
-
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *x, int i)
-{
-	struct cursor *c = (struct cursor *)base;
-	switch (c->table) {
-	case T_RUN:
-		if (load_run(c))
-			run_column(x, &c->run, i);
-		break;
-	case T_EXECUTION:
-		if (load_exec(c))
-			exec_column(x, &c->exec, i);
-		break;
-	case T_FILE:
-		if (load_file(c))
-			file_column(x, &c->file, i);
-		break;
-	case T_VERSION:
-		version_column(x, &c->version, i);
-		break;
-	case T_ACCESS:
-		access_column(x, c, i);
-		break;
-	case T_EDGE:
-		edge_column(x, c, i);
-		break;
-	case T_ATTRIBUTE:
-		if (load_exec(c))
-			attribute_column(x, c, i);
-		break;
-	default:
-		if (i == 0)
-			put_int(x, c->id);
-		else
-			sqlite3_result_text(x, i == 1 ? term_name(SET_gap, c->pos) : term_meaning(SET_gap, c->pos), -1, SQLITE_STATIC);
-	}
+		sqlite3_result_text(out, cell->n ? c->text.p + cell->i : "", (int)cell->n, SQLITE_TRANSIENT);
 	return SQLITE_OK;
 }
+
+static int x_rowid(sqlite3_vtab_cursor *v, sqlite3_int64 *ret)
+{
+	*ret = (sqlite3_int64)((const struct cursor *)v)->rowid;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.xConnect = x_connect,
+	.xDisconnect = x_disconnect,
+	.xBestIndex = x_best_index,
+	.xOpen = x_open,
+	.xClose = x_close,
+	.xFilter = x_filter,
+	.xNext = x_next,
+	.xEof = x_eof,
+	.xColumn = x_column,
+	.xRowid = x_rowid,
+};
 
 int store_views(struct store *s, struct err *err)
 {
-	static const sqlite3_module module = {
-		.xConnect = connect,
-		.xBestIndex = best_index,
-		.xDisconnect = disconnect,
-		.xOpen = open_cursor,
-		.xClose = close_cursor,
-		.xFilter = filter,
-		.xNext = next,
-		.xEof = eof,
-		.xColumn = column,
-		.xRowid = rowid,
-	};
-	struct views *v = calloc(1, sizeof(*v));
-	if (!v)
-		return err_set(err, 12, "cannot open the index");
-	v->s = s;
-	for (int i = 0; i < TABLES; i++) {
-		/* The last one owns v: it is let go with the connection. */
-		int rc = sqlite3_create_module_v2(s->db, tables[i].name, &module, v, i == TABLES - 1 ? free : NULL);
-		if (rc != SQLITE_OK)
-			return err_set(err, 0, "cannot open the index: %s", sqlite3_errmsg(s->db));
-	}
-	/* Made known now: `stemma sql` lets nothing be made later, not even these. */
-	for (int i = 0; i < TABLES; i++) {
-		char sql[64];
-		sqlite3_stmt *st = NULL;
-		snprintf(sql, sizeof(sql), "SELECT * FROM \"%s\" LIMIT 0", tables[i].name);
-		int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-		sqlite3_finalize(st);
-		if (rc != SQLITE_OK)
-			return err_set(err, 0, "cannot open the index: %s", sqlite3_errmsg(s->db));
+	for (unsigned i = 0; i < VIEW_COUNT; i++) {
+		struct module *m = malloc(sizeof(*m));
+		if (!m)
+			return err_set(err, ENOMEM, "cannot open the index");
+		*m = (struct module){s, (enum view_id)i};
+		/* Without xCreate it is there under its own name, as if it were a table. */
+		if (sqlite3_create_module_v2(s->db, views[i].name, &module, m, free) != SQLITE_OK)
+			return store_db_error(s, err, "cannot open the index");
 	}
 	return 0;
 }
