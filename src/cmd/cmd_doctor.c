@@ -21,7 +21,7 @@ struct report {
 enum verdict { GOOD, LIMITED, MISSING };
 
 static void check(struct report *r, const char *name, enum verdict v, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+    __attribute__((format(printf, 4, 5)));
 
 static void check(struct report *r, const char *name, enum verdict v, const char *fmt, ...)
 {
@@ -32,8 +32,7 @@ static void check(struct report *r, const char *name, enum verdict v, const char
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (r->json)
-		json_array_append_new(r->checks,
-							  json_pack("{s:s, s:s, s:s}", "name", name, "state", words[v], "text", text));
+		json_array_append_new(r->checks, json_pack("{s:s, s:s, s:s}", "name", name, "state", words[v], "text", text));
 	else
 		printf("%-18s %-8s %s\n", name, words[v], text);
 }
@@ -79,8 +78,8 @@ static void check_identity(struct report *r, const char *home)
 		return;
 	}
 	check(r, "file identity", id.gen ? GOOD : LIMITED, "%s on %s%s", id.domain->name,
-		  *id.domain->type ? id.domain->type : "an unknown file system",
-		  id.gen ? "" : ": no generation numbers, inode numbers alone");
+	      *id.domain->type ? id.domain->type : "an unknown file system",
+	      id.gen ? "" : ": no generation numbers, inode numbers alone");
 }
 
 static void check_store(struct report *r, struct cmd *c)
@@ -100,7 +99,7 @@ static void check_store(struct report *r, struct cmd *c)
 		r->bad = true;
 	} else
 		check(r, "store", st.st_uid == geteuid() ? GOOD : LIMITED, "%s%s", home,
-			  st.st_uid == geteuid() ? "" : " belongs to another user");
+		      st.st_uid == geteuid() ? "" : " belongs to another user");
 	check(r, "index", GOOD, "%s", index);
 	check_identity(r, home);
 	free(home);
@@ -131,7 +130,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check_memory(&r);
 	check_store(&r, c);
 	check(&r, "graphviz", in_path("dot") ? GOOD : LIMITED,
-		  in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");
+	      in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");
 	check(&r, "bytes per file", LIMITED, "totals per process only");
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);

@@ -26,6 +26,15 @@ bool vec_grow(void **v, size_t *cap, size_t need, size_t size);
 #define vec_add(vec) (vec_room(vec, 1) ? &(vec)->v[(vec)->n++] : NULL)
 #define vec_release(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 
+/* Memory that is given back all at once: small things by the hundred thousand. */
+struct arena {
+	char *p;
+	size_t left;
+	VEC(void *) chunks;
+};
+void *arena_take(struct arena *a, size_t n); /* aligned for anything; NULL without memory */
+void arena_release(struct arena *a);
+
 /* Maps hashes to 32-bit values; the caller compares keys. Linear probing, at most 2/3 full. */
 struct table {
 	struct table_slot {

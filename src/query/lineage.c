@@ -30,8 +30,13 @@ struct state {
 	enum kind_class class; /* versions, once classified */
 	bool observed;
 	store_id file;
-	uint32_t arrivals;            /* list in walk.arrivals, until it is classified */
-	uint32_t omitted[OMIT_COUNT]; /* edges left out at the last expansion */
+	uint32_t arrivals; /* list in walk.arrivals, until it is classified */
+	uint32_t omitted;  /* place in walk.omitted, 0 none */
+};
+
+/* Edges that a node left out at its last expansion. Few nodes do. */
+struct omitted {
+	uint32_t count[OMIT_COUNT];
 };
 
 /* A version is classified when it is expanded, where its row is at hand anyway, and not when it is come to: until then
@@ -61,6 +66,8 @@ struct walk {
 	size_t n_edges, cap_edges;
 	struct arrival *arrivals; /* from 1 on */
 	size_t n_arrivals, cap_arrivals;
+	struct omitted *omitted; /* from 1 on */
+	size_t n_omitted, cap_omitted;
 	struct queue now, next; /* versions of this level and the next one */
 	struct queue near,
 	    far; /* executions: those behind a stream of this level, which lead to this level, and the rest */
@@ -313,6 +320,25 @@ static enum lineage_omit edge_omitted(const struct walk *w, const struct edge *e
 	return OMIT_COUNT;
 }
 
+static int omit(struct walk *w, uint32_t node, enum lineage_omit why)
+{
+	struct state *st = &w->states[node];
+	if (!st->omitted) {
+		if (w->n_omitted + 1 >= w->cap_omitted) {
+			size_t cap = w->cap_omitted ? w->cap_omitted * 2 : 64;
+			struct omitted *v = realloc(w->omitted, cap * sizeof(*v));
+			if (!v)
+				return -ENOMEM;
+			w->omitted = v;
+			w->cap_omitted = cap;
+		}
+		w->omitted[++w->n_omitted] = (struct omitted){{0}};
+		st->omitted = (uint32_t)w->n_omitted;
+	}
+	w->omitted[st->omitted].count[why]++;
+	return 0;
+}
+
 static int add_edge(struct walk *w, enum lineage_edge_type type, uint32_t node, uint32_t other, const struct edge *e)
 {
 	if (w->n_edges == w->cap_edges) {
@@ -408,10 +434,8 @@ static int to_version(struct walk *w, enum lineage_edge_type type, uint32_t node
 	uint32_t i;
 	store_id script = 0;
 	enum lineage_omit why = edge_omitted(w, e);
-	if (why != OMIT_COUNT) {
-		w->states[node].omitted[why]++;
-		return 0;
-	}
+	if (why != OMIT_COUNT)
+		return omit(w, node, why);
 	int r = node_of(w, e->to, false, &i);
 	if (r == 0 && exec && !w->o->all && e->mode & ACCESS_PROGRAM)
 		r = store_exec_script(w->s, exec, &script);
@@ -435,10 +459,8 @@ static int to_exec(struct walk *w, enum lineage_edge_type type, uint32_t node, c
 {
 	uint32_t i;
 	enum lineage_omit why = edge_omitted(w, e);
-	if (why != OMIT_COUNT) {
-		w->states[node].omitted[why]++;
-		return 0;
-	}
+	if (why != OMIT_COUNT)
+		return omit(w, node, why);
 	int r = node_of(w, e->to, true, &i);
 	if (r == 0)
 		r = add_edge(w, type, node, i, e);
@@ -446,20 +468,23 @@ static int to_exec(struct walk *w, enum lineage_edge_type type, uint32_t node, c
 		return r;
 	reach(w, i, w->depth - (w->versions == &w->now && w->depth));
 	/* What wrote a cache's entry took the rest of its inputs for itself (B14). */
-	if (type == LINEAGE_GENERATED && e->via == TERM_via_cache && !w->o->all) {
-		w->states[node].omitted[OMIT_cache]++;
-		return 0;
-	}
+	if (type == LINEAGE_GENERATED && e->via == TERM_via_cache && !w->o->all)
+		return omit(w, node, OMIT_cache);
 	return arrive(w, w->execs, i, bound);
 }
 
 static void begin(struct walk *w, uint32_t i)
 {
 	struct state *st = &w->states[i];
+	struct lineage_node *n = &w->nodes[i];
+	/* What an earlier expansion found comes again. */
+	for (uint32_t k = 0; k < n->n; k++)
+		w->edges[n->first + k].from = UINT32_MAX;
+	if (st->omitted)
+		w->omitted[st->omitted] = (struct omitted){{0}};
 	st->expanded = true;
-	memset(st->omitted, 0, sizeof(st->omitted));
-	w->nodes[i].first = (uint32_t)w->n_edges;
-	w->nodes[i].n = 0;
+	n->first = (uint32_t)w->n_edges;
+	n->n = 0;
 }
 
 static int expand_version(struct walk *w, uint32_t i)
@@ -483,8 +508,7 @@ static int expand_version(struct walk *w, uint32_t i)
 		struct version_info v;
 		r = w->o->seen_only ? store_version(w->s, up ? id : e->to, &v) : 0;
 		if (r > 0 && v.origin == ORIGIN_UNOBSERVED) {
-			w->states[i].omitted[OMIT_unseen]++;
-			r = 0;
+			r = omit(w, i, OMIT_unseen);
 			continue;
 		}
 		r = r < 0 ? r : to_version(w, LINEAGE_DERIVED, i, e, 0, bound);
@@ -507,7 +531,7 @@ static int expand_exec(struct walk *w, uint32_t i)
 		if (!passes(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
 			continue;
 		if (!up && e->via == TERM_via_cache && !w->o->all) {
-			w->states[i].omitted[OMIT_cache]++;
+			r = omit(w, i, OMIT_cache);
 			continue;
 		}
 		r = to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, e, id, then);
@@ -580,46 +604,41 @@ static int run_levels(struct walk *w)
 	return r;
 }
 
-/* Leaves only what was reached, each edge once, and the edges of a node side by side in the order of the nodes. */
+/* Leaves only what was reached, and each edge once; in place. */
 static int finish(struct walk *w, struct lineage *ret)
 {
+	bool up = w->o->direction == LINEAGE_UP;
 	uint32_t *renumber = malloc((w->n_nodes + 1) * sizeof(*renumber));
-	struct lineage_edge *edges = malloc((w->n_edges + 1) * sizeof(*edges));
-	if (!renumber || !edges) {
-		free(renumber);
-		free(edges);
+	if (!renumber)
 		return -ENOMEM;
-	}
-	struct lineage l = {.edges = edges, .cut = w->cut};
+	struct lineage l = {.nodes = w->nodes, .edges = w->edges, .cut = w->cut};
 	for (size_t i = 0; i < w->n_nodes; i++) {
 		const struct state *st = &w->states[i];
 		renumber[i] = (uint32_t)l.n_nodes;
-		if (st->reached)
-			l.n_nodes++;
-		else
+		if (!st->reached) {
 			l.omitted[st->class == CLASS_ABSENT ? OMIT_absent : OMIT_system]++;
-		for (int k = 0; st->reached && k < OMIT_COUNT; k++)
-			l.omitted[k] += st->omitted[k];
-	}
-	for (size_t i = 0; i < w->n_nodes; i++) {
-		if (!w->states[i].reached)
 			continue;
-		struct lineage_node n = w->nodes[i];
-		uint32_t first = (uint32_t)l.n_edges;
-		for (uint32_t k = 0; k < n.n; k++) {
-			struct lineage_edge e = w->edges[n.first + k];
-			if (e.from == UINT32_MAX)
-				continue;
-			e.from = renumber[e.from];
-			e.to = renumber[e.to];
-			edges[l.n_edges++] = e;
 		}
-		n.first = first;
-		n.n = (uint32_t)l.n_edges - first;
-		w->nodes[renumber[i]] = n;
+		for (int k = 0; st->omitted && k < OMIT_COUNT; k++)
+			l.omitted[k] += w->omitted[st->omitted].count[k];
+		l.nodes[l.n_nodes] = w->nodes[i];
+		l.nodes[l.n_nodes].first = l.nodes[l.n_nodes].n = 0;
+		l.n_nodes++;
 	}
-	l.nodes = w->nodes;
+	/* The edges of a node stand side by side: each expansion added its own in one go. */
+	for (size_t k = 0; k < w->n_edges; k++) {
+		struct lineage_edge e = w->edges[k];
+		if (e.from == UINT32_MAX)
+			continue;
+		e.from = renumber[e.from];
+		e.to = renumber[e.to];
+		struct lineage_node *owner = &l.nodes[up ? e.from : e.to];
+		if (!owner->n++)
+			owner->first = (uint32_t)l.n_edges;
+		l.edges[l.n_edges++] = e;
+	}
 	w->nodes = NULL;
+	w->edges = NULL;
 	free(renumber);
 	*ret = l;
 	return 0;
@@ -655,6 +674,7 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	free(w.states);
 	free(w.edges);
 	free(w.arrivals);
+	free(w.omitted);
 	free(w.now.v);
 	free(w.next.v);
 	free(w.near.v);

@@ -19,10 +19,20 @@ static bool matches(struct str path, enum how how, struct str text)
 	case HOW_under:
 	case HOW_named:
 		return str_starts(path, text);
-	case HOW_within:
-		return memmem(path.p, path.n, text.p, text.n) != NULL;
 	case HOW_suffix:
 		return str_ends(path, text);
+	case HOW_within:
+		break;
+	}
+	if (*text.p != '/')
+		return memmem(path.p, path.n, text.p, text.n) != NULL;
+	/* Most begin with a slash, of which a path has few. This is asked of each file of a lineage: a search for each text
+	 * costs four times as much. */
+	const char *end = path.p + path.n, *p = path.p;
+	while (p && (size_t)(end - p) >= text.n) {
+		if (p[1] == text.p[1] && memcmp(p, text.p, text.n) == 0)
+			return true;
+		p = memchr(p + 1, '/', (size_t)(end - p - 1));
 	}
 	return false;
 }
