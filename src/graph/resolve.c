@@ -304,6 +304,7 @@ int graph_resolve(struct graph *g)
 	vec_release(&r.starts);
 	vec_release(&r.active);
 	vec_release(&r.found);
+	vec_release(&r.emptied);
 	vec_release(&r.spans);
 	vec_release(&r.groups);
 	return rc;

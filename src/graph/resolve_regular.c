@@ -268,11 +268,36 @@ static bool read_overlaps(const struct resolver *r, int64_t start, uint32_t host
 	return false;
 }
 
+/* Whether the file was emptied between two writes: nothing of the first is in the second. */
+static bool emptied_between(const struct resolver *r, const struct gaccess *first, const struct gaccess *second)
+{
+	size_t lo = 0, hi = r->emptied.n; /* those that start before the end of the first */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (acc_of(r, r->emptied.v[mid])->start < first->end)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < r->emptied.n; lo++) {
+		const struct gaccess *t = acc_of(r, r->emptied.v[lo]);
+		if (t->start > second->start)
+			return false;
+		uint32_t host = access_host(r->g, t);
+		if (before(r, first->end, access_host(r->g, first), t->start, host) &&
+		    before(r, t->start, host, second->start, access_host(r->g, second)))
+			return true;
+	}
+	return false;
+}
+
 static bool same_version(struct resolver *r, const struct gaccess *w, const struct gaccess *next, bool *spans_made, int *rc)
 {
 	const struct gaccess *first = starts_before(r, next, w) ? next : w, *later = first == w ? next : w;
 	if ((later->flags & (GACCESS_CREATES | GACCESS_TRUNCS)) ||
 	    !((later->mode & ACCESS_APPEND) || later->via == TERM_via_descriptor || next->exec == w->exec))
+		return false;
+	if (emptied_between(r, w, next))
 		return false;
 	if (!*spans_made && (*rc = make_spans(r)) < 0)
 		return false;
@@ -610,13 +635,16 @@ static int find_uses(struct resolver *r)
 
 int resolve_regular(struct resolver *r)
 {
-	r->writes.n = r->unseen.n = r->versions.n = 0;
+	r->writes.n = r->emptied.n = r->unseen.n = r->versions.n = 0;
 	table_clear(&r->unseen_table);
 	for (size_t k = 0; k < r->nacc; k++) {
 		const struct gaccess *a = acc_of(r, r->acc[k]);
 		if (a->flags & GACCESS_WRITES) {
 			uint32_t *w = vec_add(&r->writes);
 			if (!w)
+				return -ENOMEM;
+			*w = r->acc[k];
+			if (a->flags & (GACCESS_CREATES | GACCESS_TRUNCS) && !(w = vec_add(&r->emptied)))
 				return -ENOMEM;
 			*w = r->acc[k];
 		}

@@ -346,7 +346,7 @@ def unseen_changes(file, clock):
     return found
 
 
-def one_range(first, second, reads, clock):
+def one_range(first, second, reads, emptied, clock):
     """B1, rule 3: do two writes, neighbours in version order, make one version?"""
     if isinstance(first, Unseen) or isinstance(second, Unseen):
         return False
@@ -354,6 +354,8 @@ def one_range(first, second, reads, clock):
     if later.destroys:
         return False
     if not (later.mode & APPEND or later.via == DESCRIPTOR or later.execution is earlier.execution):
+        return False
+    if any(clock.ended(first, t) and clock.before(t.start, t.host, second.start, second.host) for t in emptied):
         return False
     opening = min((first, second), key=lambda a: a.start)  # first, where they start together
     for r in reads:
@@ -369,10 +371,11 @@ def regular_versions(file, clock):
     found = unseen_changes(file, clock)
     kept = [a for a in file.accesses if a.kept]
     reads = [a for a in kept if a.reads]
+    emptied = [a for a in kept if a.writes and a.destroys]
     ordered = sorted([a for a in kept if a.writes] + found, key=version_order)
     ranges = []
     for w in ordered:
-        if ranges and one_range(ranges[-1][-1], w, reads, clock):
+        if ranges and one_range(ranges[-1][-1], w, reads, emptied, clock):
             ranges[-1].append(w)
         else:
             ranges.append([w])
