@@ -172,6 +172,24 @@ static int print_rows(struct cmd *c, sqlite3_stmt *st, enum style_of style)
 	return status;
 }
 
+/* The tables are made known to SQLite when a query first names one, by a statement that writes; so all are named before
+ * only reading is allowed. Modules that are no tables refuse to be, and nothing comes of it. */
+static void name_tables(sqlite3 *db)
+{
+	sqlite3_stmt *all = NULL, *one = NULL;
+	if (sqlite3_prepare_v2(db, "SELECT name FROM pragma_module_list", -1, &all, NULL) != SQLITE_OK)
+		return;
+	while (sqlite3_step(all) == SQLITE_ROW) {
+		char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\"", (const char *)sqlite3_column_text(all, 0));
+		if (sql)
+			sqlite3_prepare_v2(db, sql, -1, &one, NULL);
+		sqlite3_finalize(one);
+		sqlite3_free(sql);
+		one = NULL;
+	}
+	sqlite3_finalize(all);
+}
+
 int cmd_sql(struct cmd *c, const struct opts_sql *o)
 {
 	if (c->n_operands != 1)
@@ -186,6 +204,7 @@ int cmd_sql(struct cmd *c, const struct opts_sql *o)
 	sqlite3 *db = store_sqlite(c->store);
 	sqlite3_stmt *st = NULL;
 	const char *rest = NULL;
+	name_tables(db);
 	sqlite3_set_authorizer(db, only_reading, NULL);
 	int r = len > INT32_MAX ? SQLITE_TOOBIG : sqlite3_prepare_v2(db, c->operands[0], (int)len, &st, &rest);
 	if (r == SQLITE_AUTH) {
@@ -193,7 +212,8 @@ int cmd_sql(struct cmd *c, const struct opts_sql *o)
 		status = STATUS_USAGE;
 	} else if (r != SQLITE_OK) {
 		say("%s", r == SQLITE_TOOBIG ? "the query is too long" : sqlite3_errmsg(db));
-		say_hint("the tables are listed by: stemma sql 'SELECT name, sql FROM sqlite_schema'");
+		say_hint("the tables: run, execution, file, version, access, edge, attribute, name, gap; "
+		         "'PRAGMA table_info(run)' lists the columns of one");
 		status = STATUS_USAGE;
 	} else if (!st || rest[strspn(rest, " \t\r\n;")]) {
 		say(st ? "one query at a time" : "the query is empty");
