@@ -30,7 +30,7 @@ h.read(f, h.file('/w/in', size=10)); h.write(f, h.file('/w/last'), size=1)
 h.add('gap', p=f, reason=1, count=2); h.exit(f); h.exit(e)
 h.exit(sh); h.end(); h.save(home, evtext)
 END
-cmd 0 why /w/out && is "$out" '/w/out@{1}: made by sort in | uniq -c in sh ./all.sh from /w/in@{1}, /w/all.sh@{1} by ann@h1, 2026-01-01T00:00:38Z'
+cmd 0 why /w/out && is "$out" '/w/out@{1}: made by sort in | uniq -c in sh ./all.sh from /w/in@{1} by ann@h1, 2026-01-01T00:00:38Z'
 check 'a pipeline, and the shell that opened the file for it'
 cmd 0 why /w/merged && lines "$out" 1 && says "$out" '/w/merged@{1}: made by merge input-number-0.dat' && says "$out" '+3' && says_not "$out" 'libm'
 check 'of many inputs some, and how many more'
@@ -59,6 +59,6 @@ check 'several files: those that are known are answered'
 cmd 1 why pipe:[1] && cmd 1 why -- --no-such-option
 check 'things that are no files'
 cmd 0 why --json /w/out && json '.format == 1 and (.answers | length) == 1' &&
-	json '.answers[0] | .entity.path == "/w/out" and .disk == "gone" and ([.makers[].argv[0]] == ["uniq", "/usr/bin/sort"]) and ([.inputs[].path] == ["/w/in", "/w/all.sh"])'
+	json '.answers[0] | .entity.path == "/w/out" and .disk == "gone" and ([.makers[].argv[0]] == ["uniq", "/usr/bin/sort"]) and ([.inputs[].path] == ["/w/in"]) and ([.opener_inputs[].path] == ["/w/all.sh"]) and .openers[0].argv[1] == "./all.sh"'
 check 'the JSON'
 finish

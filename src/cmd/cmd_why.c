@@ -16,10 +16,14 @@ struct near {
 	struct lineage l;
 	uint32_t *makers; /* nodes: who wrote it, then who wrote to the pipe that they read, and so on backwards */
 	size_t n_makers, n_direct;
-	uint32_t opener;  /* node of the shell that opened it for them, UINT32_MAX none */
-	uint32_t *inputs; /* nodes of files: what who wrote it used, then those upstream, then the opener; each in the order
-	                     of use */
-	size_t n_inputs;
+	uint32_t opener;    /* node of the shell that opened it for them, UINT32_MAX none */
+	uint32_t *doubtful; /* nodes of openers that may have written too */
+	size_t n_doubtful;
+	uint32_t *inputs; /* nodes of files: what who wrote it used, then those upstream, then what it was before, then the
+	                     doubtful; each in the order of use */
+	size_t n_inputs, n_seen; /* inputs[n_seen..) are those of the doubtful only */
+	uint32_t *opener_inputs; /* what the opener used, where it only opened */
+	size_t n_opener_inputs;
 	bool sure; /* that the makers made it */
 	uint64_t gaps;
 };
@@ -29,6 +33,8 @@ static void near_release(struct near *n)
 	lineage_release(&n->l);
 	free(n->makers);
 	free(n->inputs);
+	free(n->opener_inputs);
+	free(n->doubtful);
 }
 
 static bool holds(const uint32_t *v, size_t n, uint32_t x)
@@ -47,16 +53,18 @@ static int add_makers(struct makers *m, struct near *n, uint32_t version, bool r
 		const struct lineage_edge *e = &n->l.edges[v->first + k];
 		if (e->type != LINEAGE_GENERATED)
 			continue;
-		int r = maker_is_opener(m, version, e);
-		if (r < 0)
-			return r;
-		if (r == 0 && !holds(n->makers, n->n_makers, e->to)) {
+		int role = maker_role(m, version, e);
+		if (role < 0)
+			return role;
+		if (role == MAKER_WRITER && !holds(n->makers, n->n_makers, e->to)) {
 			n->makers[n->n_makers++] = e->to;
 			if (root)
 				n->sure &= e->e.sure;
-		} else if (r > 0 && root) {
+		} else if (role != MAKER_WRITER && root) {
 			uint32_t from = maker_forked_from(m, e->to);
 			n->opener = from != UINT32_MAX ? from : e->to;
+			if (role == MAKER_BOTH && !holds(n->doubtful, n->n_doubtful, n->opener))
+				n->doubtful[n->n_doubtful++] = n->opener;
 		}
 	}
 	return 0;
@@ -74,6 +82,9 @@ static int add_upstream(struct makers *m, struct near *n, size_t i)
 	}
 	return r;
 }
+
+/* Inputs of who wrote it come first, then those upstream. */
+enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
 
 struct input {
 	uint32_t node, rank;
@@ -100,12 +111,16 @@ static int add_inputs(struct makers *m, struct near *n)
 		const struct lineage_edge *e = &n->l.edges[k];
 		const struct lineage_node *to = &n->l.nodes[e->to];
 		bool of_maker = e->type == LINEAGE_USED && holds(n->makers, n->n_makers, e->from);
-		if (to->exec || to->stream || !e->to || !(of_maker || e->from == n->opener || e->from == 0))
+		bool doubtful = holds(n->doubtful, n->n_doubtful, e->from);
+		if (to->exec || to->stream || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
 			continue;
 		r = maker_own(m, e);
 		if (r)
 			continue;
-		uint32_t rank = !of_maker ? 2 : holds(n->makers, n->n_direct, e->from) ? 0 : 1;
+		uint32_t rank = of_maker       ? !holds(n->makers, n->n_direct, e->from)
+		                : e->from == 0 ? RANK_BEFORE
+		                : doubtful     ? RANK_DOUBTFUL
+		                               : RANK_OPENER;
 		struct input *i = &in[at[e->to] ? at[e->to] - 1 : count];
 		if (!at[e->to]) {
 			*i = (struct input){e->to, rank, e->e.lo};
@@ -116,9 +131,13 @@ static int add_inputs(struct makers *m, struct near *n)
 	}
 	if (count)
 		qsort(in, count, sizeof(*in), by_rank);
-	for (size_t i = 0; i < count; i++)
-		n->inputs[i] = in[i].node;
-	n->n_inputs = count;
+	for (size_t i = 0; i < count; i++) {
+		if (in[i].rank == RANK_OPENER)
+			n->opener_inputs[n->n_opener_inputs++] = in[i].node;
+		else
+			n->inputs[n->n_inputs++] = in[i].node;
+		n->n_seen += in[i].rank < RANK_DOUBTFUL;
+	}
 	free(in);
 	free(at);
 	return r < 0 ? r : 0;
@@ -139,7 +158,9 @@ static int near_get(struct cmd *c, store_id version, struct near *ret)
 		return r;
 	n.makers = calloc(n.l.n_nodes + 1, sizeof(*n.makers));
 	n.inputs = calloc(n.l.n_nodes + 1, sizeof(*n.inputs));
-	r = n.makers && n.inputs ? makers_init(&m, c->store, &n.l) : -ENOMEM;
+	n.opener_inputs = calloc(n.l.n_nodes + 1, sizeof(*n.opener_inputs));
+	n.doubtful = calloc(n.l.n_nodes + 1, sizeof(*n.doubtful));
+	r = n.makers && n.inputs && n.opener_inputs && n.doubtful ? makers_init(&m, c->store, &n.l) : -ENOMEM;
 	if (r == 0)
 		r = add_makers(&m, &n, 0, true);
 	n.n_direct = n.n_makers;
@@ -207,7 +228,7 @@ static int fmt_inputs(struct cmd *c, const struct near *n, size_t max, struct bu
 			return r;
 		buf_printf(b, i ? ", " : "");
 		version_name(b, &v, &f);
-		if (!is_sure(&n->l, n->inputs[i]))
+		if (i >= n->n_seen || !is_sure(&n->l, n->inputs[i]))
 			buf_char(b, '?');
 	}
 	if (n->n_inputs > max)
@@ -302,7 +323,9 @@ static int found_line(struct cmd *c, const struct file_target *t, const struct v
 	return r < 0 ? r : 0;
 }
 
-static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *nodes, size_t count, json_t *list)
+/* n_seen: of how many of them it holds that an edge says how sure they are; the others may be. */
+static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *nodes, size_t count, size_t n_seen,
+                          json_t *list)
 {
 	for (size_t i = 0; i < count; i++) {
 		json_t *one = NULL;
@@ -324,7 +347,7 @@ static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *n
 		}
 		if (r < 0)
 			return r;
-		js_text(one, "certainty", is_sure(&n->l, nodes[i]) ? "must" : "may");
+		js_text(one, "certainty", i < n_seen && is_sure(&n->l, nodes[i]) ? "must" : "may");
 		js_add(list, one);
 	}
 	return 0;
@@ -335,17 +358,24 @@ static int why_json(struct cmd *c, const struct file_target *t, const struct ver
 {
 	static const char *const disk[] = {"same", "changed", "replaced", "gone"};
 	struct file_info f;
-	json_t *o = json_object(), *makers = json_array(), *inputs = json_array();
+	json_t *o = json_object(), *makers = json_array(), *inputs = json_array(), *openers = json_array(),
+	       *before = json_array();
 	int r = store_file(c->store, v->file, &f);
 	if (r > 0) {
 		js_put(o, "entity", entity_json(v, &f));
-		r = node_list_json(c, n, n->makers, n->n_makers, makers);
+		r = node_list_json(c, n, n->makers, n->n_makers, n->n_makers, makers);
 	}
 	if (r >= 0)
-		r = node_list_json(c, n, n->inputs, n->n_inputs, inputs);
+		r = node_list_json(c, n, n->inputs, n->n_inputs, n->n_seen, inputs);
+	if (r >= 0 && n->opener != UINT32_MAX)
+		r = node_list_json(c, n, &n->opener, 1, 1, openers);
+	if (r >= 0)
+		r = node_list_json(c, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, before);
 	js_num(o, "makers_direct", n->n_direct);
 	js_put(o, "makers", makers);
 	js_put(o, "inputs", inputs);
+	js_put(o, "openers", openers);
+	js_put(o, "opener_inputs", before);
 	js_text(o, "disk", disk[t->disk]);
 	js_add(list, o);
 	return r;

@@ -38,8 +38,8 @@ static int branch_of(const struct lineage_view *v, struct makers *m, uint32_t no
 			r = maker_held(m, e);
 		return r < 0 ? r : !r;
 	}
-	int r = e->type == LINEAGE_GENERATED ? maker_is_opener(m, node, e) : 0;
-	if (r <= 0)
+	int r = e->type == LINEAGE_GENERATED ? maker_role(m, node, e) : MAKER_WRITER;
+	if (r == MAKER_WRITER || r < 0)
 		return r < 0 ? r : 1;
 	if (!e->e.sure && e->e.via == TERM_via_descriptor)
 		return 0; /* it only held the descriptor on its way to the program */
