@@ -65,7 +65,7 @@ cmd 0 find --execs 'arg "a b"' && lines "$out" 4 && cmd 0 find --execs arg 'a b'
 check 'arguments with blanks, in quotes or by themselves'
 found '/w/res ult 0@{1}' 'made "/w/res ult 0"' && found '/w/res ult 0@{1}' made '/w/res ult 0' && runs 0 made '/w/res ult 0'
 check 'made'
-found '/w/data.csv@{1}
+found '/w/data.csv@{1}  (replaced since)
 /w/run.ini@{1}
 /w/sorted@{1}' into '/w/res ult 0'
 check 'into'
@@ -77,7 +77,7 @@ found '' 'path libc*' && found '/usr/lib/libc.so.6@{1}' --all 'path libc*'
 check 'files of the machine only with --all'
 runs 12 'since 2026-01-01T02:00Z' && runs 0 'before 2026-01-01T02:00' && runs 1 'since 2026-01-01T02:00 before 2026-01-01T05:00+00:00' && runs '' 'since 2027-01-01' && runs 012 'since 2025-12-31 before now' && runs '' 'since 1h'
 check 'times'
-found '/w/data.csv@{1}' 'path data.csv before 2026-01-01' && found '/w/res ult 2@{1}' 'path "res*" since 2026-01-01T05:00'
+found '/w/data.csv@{1}  (replaced since)' 'path data.csv before 2026-01-01' && found '/w/res ult 2@{1}' 'path "res*" since 2026-01-01T05:00'
 check 'times of files'
 runs 1 'run AAA1' && runs 2 'run @' && cmd 1 find 'run ZZZZ' && says "$err" "no run 'ZZZZ'" && cmd 0 find --execs 'run @~2' && lines "$out" 7
 check 'runs by their ids'

@@ -72,7 +72,7 @@ static int put_file(const struct find *w, const struct row *row)
 {
 	struct version_info v;
 	struct file_info f;
-	struct buf b = {0};
+	struct buf b = {0}, since = {0};
 	int r = store_version(w->c->store, row->id, &v), status = STATUS_OK;
 	if (r > 0)
 		r = store_file(w->c->store, v.file, &f);
@@ -86,8 +86,13 @@ static int put_file(const struct find *w, const struct row *row)
 		return STATUS_OK;
 	}
 	version_name(&b, &v, &f);
+	if (version_since(w->c->store, &v, &f, &since) < 0)
+		status = STATUS_SELF;
+	if (since.n)
+		buf_printf(&b, "  (%s)", buf_cstr(&since));
 	puts(buf_cstr(&b));
 	buf_release(&b);
+	buf_release(&since);
 	return status;
 }
 

@@ -93,11 +93,15 @@ static int is_shown(const struct show *w, const struct edge *e, const struct ver
 static void item_line(const struct show *w, const struct edge *e, const struct version_info *v,
                       const struct file_info *f, bool used)
 {
-	struct buf b = {0}, note = {0};
+	struct buf b = {0}, note = {0}, since = {0};
 	version_name(&b, v, f);
 	if (!e->sure)
 		buf_printf(&b, " ?");
 	version_note(&note, v, f, w->o->bytes);
+	if (version_since(w->c->store, v, f, &since) < 0)
+		buf_reset(&since);
+	if (since.n)
+		buf_printf(&note, "%s%s", note.n ? ", " : "", buf_cstr(&since));
 	if (note.n)
 		buf_printf(&b, "  (%s)", buf_cstr(&note));
 	if (e->count > 1)
@@ -111,6 +115,7 @@ static void item_line(const struct show *w, const struct edge *e, const struct v
 	printf("  %s\n", buf_cstr(&b));
 	buf_release(&b);
 	buf_release(&note);
+	buf_release(&since);
 }
 
 /* Prints, or appends to json. */

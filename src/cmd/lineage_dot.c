@@ -27,7 +27,7 @@ static void quote(FILE *to, const char *text)
 static int put_node(const struct lineage_view *v, uint32_t i, FILE *to)
 {
 	const struct lineage_node *n = &v->l->nodes[i];
-	struct buf name = {0}, note = {0};
+	struct buf name = {0}, note = {0}, since = {0};
 	const char *shape = "box";
 	int r;
 	if (n->exec) {
@@ -50,6 +50,10 @@ static int put_node(const struct lineage_view *v, uint32_t i, FILE *to)
 			version_name(&name, &ver, &f);
 			version_note(&note, &ver, &f, v->bytes);
 			shape = kind_is_stream(f.kind) ? "cds" : "note";
+			if (v->options->direction == LINEAGE_DOWN) {
+				r = version_since(v->s, &ver, &f, &since);
+				buf_printf(&note, "%s%s", note.n && since.n ? ", " : "", buf_cstr(&since));
+			}
 		}
 	}
 	fmt_fit(&name, 0, LABEL_MAX, true);
@@ -60,6 +64,7 @@ static int put_node(const struct lineage_view *v, uint32_t i, FILE *to)
 	fprintf(to, "\"%s]\n", n->exec ? " style=\"filled,rounded\" fillcolor=\"#e8f0fe\"" : "");
 	buf_release(&name);
 	buf_release(&note);
+	buf_release(&since);
 	return r < 0 ? r : 0;
 }
 

@@ -40,8 +40,16 @@ static int describe_version(struct tree *t, store_id id)
 	if (r <= 0)
 		return r;
 	version_name(&t->names, &v, &f);
+	size_t from = t->notes.n;
 	version_note(&t->notes, &v, &f, t->v->bytes);
-	return 0;
+	if (t->v->options->direction != LINEAGE_DOWN)
+		return 0;
+	struct buf since = {0};
+	r = version_since(t->v->s, &v, &f, &since);
+	if (since.n)
+		buf_printf(&t->notes, "%s%s", t->notes.n > from ? ", " : "", buf_cstr(&since));
+	buf_release(&since);
+	return r;
 }
 
 /* First look: is one user on one host behind all? */

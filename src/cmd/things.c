@@ -43,6 +43,8 @@ json_t *entity_json(const struct version_info *v, const struct file_info *f)
 	js_time(o, "time", v->end);
 	js_time(o, "mtime", v->mtime);
 	js_text(o, "origin", origin_name(v->origin));
+	if (f->kind == TERM_kind_regular)
+		js_bool(o, "current", version_is_current(v, f));
 	js_pub(o, "file", &f->pub);
 	if (f->kind != TERM_kind_absent) {
 		js_str(o, "domain", f->domain);
@@ -146,6 +148,26 @@ void version_note(struct buf *b, const struct version_info *v, const struct file
 	if (v->origin != ORIGIN_OBSERVED)
 		buf_printf(b, "%s%s", b->n > from ? ", " : "",
 		           v->origin == ORIGIN_EXTERNAL ? "from outside" : "changed unseen");
+}
+
+bool version_is_current(const struct version_info *v, const struct file_info *f)
+{
+	return f->named && v->n == f->versions;
+}
+
+int version_since(struct store *s, const struct version_info *v, const struct file_info *f, struct buf *b)
+{
+	store_id holder;
+	struct file_info now = {0};
+	if (f->kind != TERM_kind_regular || version_is_current(v, f))
+		return 0;
+	bool named = f->named;
+	int r = named || !f->path.n ? 0 : store_files_by_path(s, f->path, &holder, 1);
+	if (r > 0)
+		r = store_file(s, holder, &now);
+	if (r >= 0)
+		buf_printf(b, named || (r > 0 && now.named) ? "replaced since" : "removed since");
+	return r < 0 ? r : 0;
 }
 
 int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b)

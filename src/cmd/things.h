@@ -15,6 +15,11 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret);
 void version_name(struct buf *b, const struct version_info *v, const struct file_info *f);
 /* "12 KiB, 2026-...", "from outside"; what is worth saying beside the name, without brackets; may be nothing. */
 void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes);
+/* Is it the last version of the file that its name names now, as far as the record goes? For regular files. */
+bool version_is_current(const struct version_info *v, const struct file_info *f);
+/* "replaced since", "removed since"; nothing for what is current and for what is no regular file. Asks for other files:
+ * what store_file returned before may be gone. 0 or -errno. */
+int version_since(struct store *s, const struct version_info *v, const struct file_info *f, struct buf *b);
 /* An execution as a command line, cut to about max bytes; a fork without exec says so. 0 or -errno. */
 int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b);
 /* ann@host */
