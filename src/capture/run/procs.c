@@ -603,9 +603,8 @@ static void read_figures(struct proc *p, long hz, struct event_exit *ret)
 		ret->known |= 1u << 4;
 	}
 	if (read_io(p, text, sizeof(text))) {
-		bool all = figure(text, "rchar: ", &ret->rchar) & figure(text, "wchar: ", &ret->wchar) &
-				   figure(text, "\nread_bytes: ", &ret->read_bytes) & figure(text, "\nwrite_bytes: ", &ret->write_bytes);
-		if (all)
+		if (figure(text, "rchar: ", &ret->rchar) && figure(text, "wchar: ", &ret->wchar) &&
+			figure(text, "\nread_bytes: ", &ret->read_bytes) && figure(text, "\nwrite_bytes: ", &ret->write_bytes))
 			ret->known |= 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
 	}
 }
