@@ -1,7 +1,9 @@
 /* stemma why: one line for a file: what made it, from what, who, when, where. */
 #include "cmd/makers.h"
+#include "cmd/peers.h"
 #include "cmd/things.h"
 #include "query/lineage.h"
+#include "query/system.h"
 #include "query/target.h"
 
 #include <errno.h>
@@ -51,7 +53,7 @@ static int add_makers(struct makers *m, struct near *n, uint32_t version, bool r
 	const struct lineage_node *v = &n->l.nodes[version];
 	for (uint32_t k = 0; k < v->n; k++) {
 		const struct lineage_edge *e = &n->l.edges[v->first + k];
-		if (e->type != LINEAGE_GENERATED)
+		if (e->type != LINEAGE_GENERATED || (!root && peer_is_client(&e->e)))
 			continue;
 		int role = maker_role(m, version, e);
 		if (role < 0)
@@ -101,7 +103,24 @@ static int by_rank(const void *pa, const void *pb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-static int add_inputs(struct makers *m, struct near *n)
+/* Is a stream an input by itself, because what wrote to it was not seen? Not those of the machine's own services. */
+static int is_outside(struct cmd *c, store_id version)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(c->store, version, &v);
+	if (r > 0)
+		r = store_file(c->store, v.file, &f);
+	if (r <= 0)
+		return r;
+	struct str unix_name = str_of("unix:");
+	if (str_starts(f.path, unix_name) && system_path(str_n(f.path.p + unix_name.n, f.path.n - unix_name.n),
+	                                                 config_get(&c->config, CONFIG_system)) == SYSTEM_YES)
+		return 0;
+	return peer_unseen(c->store, &v, &f);
+}
+
+static int add_inputs(struct cmd *c, struct makers *m, struct near *n)
 {
 	struct input *in = calloc(n->l.n_nodes + 1, sizeof(*in));
 	uint32_t *at = calloc(n->l.n_nodes + 1, sizeof(*at)); /* place in `in`, from 1 */
@@ -112,10 +131,10 @@ static int add_inputs(struct makers *m, struct near *n)
 		const struct lineage_node *to = &n->l.nodes[e->to];
 		bool of_maker = e->type == LINEAGE_USED && holds(n->makers, n->n_makers, e->from);
 		bool doubtful = holds(n->doubtful, n->n_doubtful, e->from);
-		if (to->exec || to->stream || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
+		if (to->exec || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
 			continue;
-		r = maker_own(m, e);
-		if (r)
+		r = to->stream ? is_outside(c, to->id) : maker_own(m, e);
+		if (r < 0 || !r == to->stream)
 			continue;
 		uint32_t rank = of_maker       ? !holds(n->makers, n->n_direct, e->from)
 		                : e->from == 0 ? RANK_BEFORE
@@ -167,7 +186,7 @@ static int near_get(struct cmd *c, store_id version, struct near *ret)
 	for (size_t i = 0; i < n.n_makers && r == 0; i++)
 		r = add_upstream(&m, &n, i);
 	if (r == 0)
-		r = add_inputs(&m, &n);
+		r = add_inputs(c, &m, &n);
 	makers_release(&m);
 	for (uint32_t i = 0; i < n.l.n_nodes && r == 0; i++) {
 		struct exec_info x;
@@ -228,6 +247,8 @@ static int fmt_inputs(struct cmd *c, const struct near *n, size_t max, struct bu
 			return r;
 		buf_printf(b, i ? ", " : "");
 		version_name(b, &v, &f);
+		if (f.kind == TERM_kind_socket)
+			buf_printf(b, " (not observed)");
 		if (i >= n->n_seen || !is_sure(&n->l, n->inputs[i]))
 			buf_char(b, '?');
 	}
@@ -280,7 +301,7 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 		if (n->n_inputs) {
 			buf_printf(line, " from ");
 			if (!tries[k].inputs)
-				buf_printf(line, "%zu file%s", n->n_inputs, n->n_inputs == 1 ? "" : "s");
+				buf_printf(line, "%zu input%s", n->n_inputs, n->n_inputs == 1 ? "" : "s");
 			else if (r >= 0)
 				r = fmt_inputs(c, n, tries[k].inputs, line);
 		}
@@ -342,8 +363,10 @@ static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *n
 			r = store_version(c->store, id, &v);
 			if (r > 0)
 				r = store_file(c->store, v.file, &f);
-			if (r > 0)
+			if (r > 0) {
 				one = entity_json(&v, &f);
+				r = peer_json(c->store, &v, &f, one);
+			}
 		}
 		if (r < 0)
 			return r;

@@ -1,5 +1,6 @@
 /* lineage_dot.c - a lineage as a graph for Graphviz, and drawn by it. Time runs downwards. */
 #include "cmd/lineage_view.h"
+#include "cmd/peers.h"
 #include "cmd/things.h"
 
 #include <errno.h>
@@ -50,7 +51,10 @@ static int put_node(const struct lineage_view *v, uint32_t i, FILE *to)
 			version_name(&name, &ver, &f);
 			version_note(&note, &ver, &f, v->bytes);
 			shape = kind_is_stream(f.kind) ? "cds" : "note";
-			if (v->options->direction == LINEAGE_DOWN) {
+			r = peer_unseen(v->s, &ver, &f);
+			buf_printf(&note, r > 0 ? "the other end was not observed" : "");
+			r = r < 0 ? r : 1;
+			if (r > 0 && v->options->direction == LINEAGE_DOWN) {
 				r = version_since(v->s, &ver, &f, &since);
 				buf_printf(&note, "%s%s", note.n && since.n ? ", " : "", buf_cstr(&since));
 			}

@@ -1,5 +1,6 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
 #include "cmd/lineage_view.h"
+#include "cmd/peers.h"
 #include "cmd/things.h"
 
 #include <stdlib.h>
@@ -42,6 +43,12 @@ static int describe_version(struct tree *t, store_id id)
 	version_name(&t->names, &v, &f);
 	size_t from = t->notes.n;
 	version_note(&t->notes, &v, &f, t->v->bytes);
+	r = peer_unseen(t->v->s, &v, &f);
+	if (r > 0)
+		buf_printf(&t->notes, "%sthe other end was not observed",
+		           t->v->options->direction == LINEAGE_UP ? "from outside: " : "");
+	if (r < 0)
+		return r;
 	if (t->v->options->direction != LINEAGE_DOWN)
 		return 0;
 	struct buf since = {0};
@@ -141,12 +148,21 @@ static int by_time(const void *pa, const void *pb, void *arg)
 static int arrange(struct tree *t)
 {
 	struct shape *sh = &t->shape;
-	int r = shape_make(t->v, sh);
-	for (size_t i = 0; r == 0 && i < t->v->l->n_nodes; i++) {
+	size_t n = t->v->l->n_nodes;
+	uint32_t *parent = calloc(n + 1, sizeof(*parent)); /* one of those that mention a node */
+	int r = parent ? shape_make(t->v, sh) : -1;
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		qsort_r(sh->branches + sh->first[i], sh->first[i + 1] - sh->first[i], sizeof(*sh->branches), by_time, t);
-		for (size_t k = sh->first[i]; sh->shown[i] && k < sh->first[i + 1]; k++)
+		for (size_t k = sh->first[i]; sh->shown[i] && k < sh->first[i + 1]; k++) {
 			t->mentions[sh->branches[k].child]++;
+			parent[sh->branches[k].child] = (uint32_t)i;
+		}
 	}
+	/* What has_more passes over is no mention. */
+	for (size_t i = 0; r == 0 && i < n; i++)
+		for (size_t k = sh->first[i]; t->v->l->nodes[i].stream && t->mentions[i] == 1 && k < sh->first[i + 1]; k++)
+			t->mentions[parent[i]] -= sh->branches[k].child == parent[i];
+	free(parent);
 	return r;
 }
 
@@ -200,9 +216,16 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 	buf_release(&note);
 }
 
-static bool has_more(const struct tree *t, const struct frame *f)
+/* Is there another branch below the frame? Passes over what leads from a stream straight back to where it is shown: who
+ * speaks and listens on one socket. */
+static bool has_more(const struct tree *t, struct frame *f)
 {
-	return t->shape.first[f->node] + f->next < t->shape.first[f->node + 1];
+	const struct shape *s = &t->shape;
+	bool stream = t->v->l->nodes[f->node].stream && f > t->stack;
+	while (stream && s->first[f->node] + f->next < s->first[f->node + 1] &&
+	       s->branches[s->first[f->node] + f->next].child == f[-1].node)
+		f->next++;
+	return s->first[f->node] + f->next < s->first[f->node + 1];
 }
 
 static void print_subtree(struct tree *t, uint32_t root)

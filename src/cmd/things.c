@@ -125,8 +125,10 @@ void version_name(struct buf *b, const struct version_info *v, const struct file
 	} else if (f->kind == TERM_kind_pipe || !f->path.n) {
 		buf_printf(b, "%s", term_name(SET_kind, f->kind));
 	} else {
+		struct str inet = str_of("inet:");
+		bool address = f->kind == TERM_kind_socket && str_starts(f->path, inet);
 		buf_printf(b, "%s ", term_name(SET_kind, f->kind));
-		fmt_path(b, f->path);
+		fmt_path(b, address ? str_n(f->path.p + inet.n, f->path.n - inet.n) : f->path);
 	}
 }
 
