@@ -455,7 +455,7 @@ static int find_files(struct ix *x)
 		buf_reset(&b);
 		ask.v[ask.n++] = (struct asked){(uint32_t)(ix_file_hash(x, i, &b).hi >> 32), i};
 	}
-	if (!x->fresh) {
+	if (!x->fresh && ask.n) {
 		qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
 		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
 			size_t at, n;
