@@ -155,7 +155,10 @@ int lineage_json(const struct lineage_view *v)
 			r = store_exec(v->s, l->nodes[i].id, &x);
 			if (r > 0) {
 				ids[i] = x.pub;
-				r = add_agents(&o, &x) < 0 || exec_json(v->s, &x, &one) < 0 ? -1 : 1;
+				r = add_agents(&o, &x) < 0 || exec_json(v->s, &x, &one) < 0 ||
+				            representative_json(v->s, l->nodes[i].id, one) < 0
+				        ? -1
+				        : 1;
 				js_add(executions, one);
 			}
 		} else {

@@ -90,9 +90,10 @@ static int look_at_users(struct tree *t)
 	return 0;
 }
 
-static int describe_exec(struct tree *t, store_id id)
+static int describe_exec(struct tree *t, uint32_t node)
 {
 	struct exec_info x;
+	store_id id = t->shape.rep[node] ? t->shape.rep[node] : t->v->l->nodes[node].id;
 	int r = exec_name(t->v->s, id, true, ARGV_MAX, &t->names);
 	if (r >= 0)
 		r = store_exec(t->v->s, id, &x);
@@ -112,6 +113,8 @@ static int describe_exec(struct tree *t, store_id id)
 		buf_printf(b, ", ");
 		fmt_ending(b, x.ending, x.code);
 	}
+	if (t->shape.rep[node])
+		buf_printf(b, ", %u program%s", t->shape.members[node], t->shape.members[node] == 1 ? "" : "s");
 	return 0;
 }
 
@@ -122,7 +125,7 @@ static int describe(struct tree *t)
 	for (size_t i = 0; i < l->n_nodes && r >= 0; i++) {
 		t->name_at[i] = t->names.n;
 		t->note_at[i] = t->notes.n;
-		r = l->nodes[i].exec ? describe_exec(t, l->nodes[i].id) : describe_version(t, l->nodes[i].id);
+		r = l->nodes[i].exec ? describe_exec(t, (uint32_t)i) : describe_version(t, l->nodes[i].id);
 		buf_char(&t->names, '\0');
 		buf_char(&t->notes, '\0');
 	}
@@ -150,7 +153,7 @@ static int arrange(struct tree *t)
 	struct shape *sh = &t->shape;
 	size_t n = t->v->l->n_nodes;
 	uint32_t *parent = calloc(n + 1, sizeof(*parent)); /* one of those that mention a node */
-	int r = parent ? shape_make(t->v, sh) : -1;
+	int r = parent ? 0 : -1;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		qsort_r(sh->branches + sh->first[i], sh->first[i + 1] - sh->first[i], sizeof(*sh->branches), by_time, t);
 		for (size_t k = sh->first[i]; sh->shown[i] && k < sh->first[i + 1]; k++) {
@@ -277,6 +280,8 @@ static void print_rest(const struct tree *t)
 	struct buf b = {0};
 	count_line(&b, om[OMIT_system], "file of the machine", "files of the machine");
 	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
+	count_line(&b, t->shape.folded, "program or shell that counts to another program",
+	           "programs and shells that count to others");
 	if (b.n)
 		printf("+ %s (--all)\n", buf_cstr(&b));
 	buf_reset(&b);
@@ -323,8 +328,8 @@ int lineage_tree(const struct lineage_view *v)
 	t.printed = calloc(n, sizeof(*t.printed));
 	t.later = calloc(n, sizeof(*t.later));
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
-	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack || describe(&t) < 0 ||
-	    arrange(&t) < 0) {
+	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
+	    shape_make(v, &t.shape) < 0 || describe(&t) < 0 || arrange(&t) < 0) {
 		say("cannot describe the lineage");
 		goto out;
 	}

@@ -1,5 +1,7 @@
 #include "cmd/things.h"
 
+#include "query/fold.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -116,6 +118,19 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 fail:
 	json_decref(o);
 	return r;
+}
+
+int representative_json(struct store *s, store_id exec, json_t *one)
+{
+	store_id rep;
+	struct exec_info x;
+	int r = fold_representative(s, exec, &rep);
+	if (r > 0 && rep != exec) {
+		r = store_exec(s, rep, &x);
+		if (r > 0)
+			js_pub(one, "representative", &x.pub);
+	}
+	return r < 0 ? r : 0;
 }
 
 void version_name(struct buf *b, const struct version_info *v, const struct file_info *f)
