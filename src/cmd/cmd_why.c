@@ -126,6 +126,8 @@ static int is_outside(struct cmd *c, store_id version)
 		r = store_file(c->store, v.file, &f);
 	if (r <= 0)
 		return r;
+	if (f.kind == TERM_kind_terminal)
+		return v.origin == ORIGIN_EXTERNAL;
 	struct str unix_name = str_of("unix:");
 	if (str_starts(f.path, unix_name) && system_path(str_n(f.path.p + unix_name.n, f.path.n - unix_name.n),
 	                                                 config_get(&c->config, CONFIG_system)) == SYSTEM_YES)
@@ -151,6 +153,9 @@ static int add_inputs(struct cmd *c, struct makers *m, struct near *n)
 			continue;
 		r = to->stream ? is_outside(c, to->id) : maker_own(m, e);
 		if (r < 0 || !r == to->stream)
+			continue;
+		r = peer_idle(c->store, &n->l, e->from, e);
+		if (r)
 			continue;
 		uint32_t rank = of_maker       ? !holds(n->makers, n->n_direct, e->from)
 		                : e->from == 0 ? RANK_BEFORE
@@ -376,8 +381,8 @@ static int fmt_inputs(struct cmd *c, const struct near *n, size_t max, struct bu
 			return r;
 		buf_printf(b, i ? ", " : "");
 		version_name(b, &v, &f);
-		if (f.kind == TERM_kind_socket)
-			buf_printf(b, " (not observed)");
+		if (f.kind == TERM_kind_socket || f.kind == TERM_kind_terminal)
+			buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");
 		if (i >= n->n_seen || !is_sure(&n->l, n->inputs[i]))
 			buf_char(b, '?');
 	}

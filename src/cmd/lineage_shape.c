@@ -1,5 +1,6 @@
 #include "cmd/lineage_view.h"
 #include "cmd/makers.h"
+#include "cmd/peers.h"
 #include "query/fold.h"
 #include "query/idmap.h"
 
@@ -38,6 +39,8 @@ static int branch_of(const struct lineage_view *v, struct makers *m, uint32_t no
 		*ret_held = r == 0;
 		if (r == 0)
 			r = maker_held(m, e);
+		if (r == 0)
+			r = peer_idle(v->s, l, node, e);
 		return r < 0 ? r : !r;
 	}
 	int r = e->type == LINEAGE_GENERATED ? maker_role(m, node, e) : MAKER_WRITER;

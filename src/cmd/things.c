@@ -149,6 +149,8 @@ void version_name(struct buf *b, const struct version_info *v, const struct file
 
 void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes)
 {
+	if (f->kind == TERM_kind_terminal && v->origin == ORIGIN_EXTERNAL)
+		buf_printf(b, "typed");
 	if (f->kind != TERM_kind_regular)
 		return;
 	size_t from = b->n;
