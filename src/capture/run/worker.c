@@ -23,9 +23,42 @@ static int64_t clock_ns(clockid_t c)
 }
 
 /* Time that never steps, on the scale of the wall clock as it was at the start. */
-int64_t sup_now(const struct sup *s)
+int64_t sup_now(struct sup *s)
 {
-	return clock_ns(CLOCK_BOOTTIME) + s->clock_offset;
+	/* The coarse clock first: what it shows was so at the moment that is returned, or before. */
+	int64_t stamp = clock_ns(CLOCK_REALTIME_COARSE), now = clock_ns(CLOCK_BOOTTIME) + s->clock_offset;
+	int64_t last = s->nsteps ? s->steps[(s->nsteps - 1) % CLOCK_STEPS].stamp : INT64_MIN;
+	if (stamp < last)
+		s->nsteps = 0; /* the clock was set back: nothing from before can be compared */
+	if (stamp != last)
+		s->steps[s->nsteps++ % CLOCK_STEPS] = (struct clock_step){stamp, now};
+	return now;
+}
+
+static const struct clock_step *step_at(const struct sup *s, uint64_t i)
+{
+	return &s->steps[i % CLOCK_STEPS];
+}
+
+int64_t sup_stamp(const struct sup *s, int64_t t)
+{
+	uint64_t lo = s->nsteps > CLOCK_STEPS ? s->nsteps - CLOCK_STEPS : 0, i = s->nsteps;
+	while (i > lo && step_at(s, i - 1)->at > t)
+		i--;
+	return i > lo ? step_at(s, i - 1)->stamp : INT64_MIN;
+}
+
+int64_t sup_passed(const struct sup *s, int64_t stamp)
+{
+	uint64_t lo = s->nsteps > CLOCK_STEPS ? s->nsteps - CLOCK_STEPS : 0, hi = s->nsteps;
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+		if (step_at(s, mid)->stamp > stamp)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < s->nsteps ? step_at(s, lo)->at : INT64_MAX;
 }
 
 uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev)
