@@ -208,6 +208,7 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
 		goto out;
 	}
+	bool viewing = store_view_begin(c->store) == 0; /* many small questions */
 	rows = calloc(found.n + 1, sizeof(*rows));
 	size_t n = 0;
 	for (size_t i = 0; rows && i < found.n && r >= 0; i++) {
@@ -223,6 +224,8 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	} else {
 		status = STATUS_SELF;
 	}
+	if (viewing)
+		store_view_end(c->store);
 	if (status == STATUS_SELF)
 		say("cannot list what was found");
 	if (o->json && status == STATUS_OK) {
