@@ -39,7 +39,7 @@ same "an empty environment" 'env -i HOME=/nowhere STEMMA_HOME=$STEMMA_HOME $R $s
 same "a blocked and an ignored signal" "trap '' INT QUIT PIPE USR1; \$R \$state all \$T/d"
 same "SIGCHLD ignored" "trap '' CHLD; \$R \$state all \$T/d"
 same "limits, umask, priority" 'umask 027; ulimit -n 200; ulimit -c 0; ulimit -s 4096; nice -n 5 $R $state all $T/d'
-same "hardly any descriptors" 'ulimit -n 10; $R sort $T/d/x'
+same "hardly any descriptors" 'ulimit -n 10; $R sort $T/d/x 2>/dev/null'
 same "a thousand descriptors open" 'bash -c "ulimit -n 2000; for i in {10..1100}; do eval \"exec \$i</dev/null\"; done; \$0 sort $T/d/x" "$R" 2>&1'
 same "little address space" 'ulimit -v 200000; $R sort $T/d/x'
 same "no file may grow" 'ulimit -f 0; $R sort $T/d/x; $R sh -c ": >$T/d/y; echo x >$T/d/y; true" 2>/dev/null'
@@ -153,4 +153,25 @@ timeout 60 sh -c '"$STEMMA" run -- sh -c "echo ended" | cat' >"$T/got" 2>&1
 cmp "$T/expected" "$T/got" >"$T/why" 2>&1
 result $? "the output ends with the command" "$T/why"
 
+
+# With too few descriptors the recorder does without, or gives up and says so; it neither spins nor outlives the command.
+few='11 12 13 14 15 16 18'
+for i in $few; do
+	(ulimit -n "$i" && STEMMA_HOME=$T/few$i exec "$STEMMA" run -- sleep 1) 2>"$T/few$i.err" &
+done
+wait
+C=$T
+: >"$T/why"
+for i in $few; do
+	[ -s "$T/few$i.err" ] || wait_for_end "$T/few$i"
+	if events "$T/few$i" "$T/events"; then
+		grep -q '"k":"gap"' "$T/events" || [ ! -s "$T/few$i.err" ] || echo "$i: it gave up, and the record says nothing" >>"$T/why"
+		cpu=$(sed -n 's/.*"k":"run_end".*"cpu":\([0-9]*\).*/\1/p' "$T/events")
+		[ "${cpu:-0}" -lt 100000000 ] || echo "$i: $cpu ns of work in a second's run" >>"$T/why"
+	else
+		echo "$i: the log is not whole" >>"$T/why"
+	fi
+done
+[ ! -s "$T/why" ]
+result $? "11 to 18 descriptors" "$T/why"
 finish

@@ -674,7 +674,10 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		*ret_note = "nothing could be recorded: the recorder could not be started";
+		sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
 		log_writer_close(s->log);
+		free(prog.filter);
 		return run_bare(&k, err, ret_status);
 	}
 	w.control = k.control;

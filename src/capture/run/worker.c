@@ -314,21 +314,15 @@ void worker_main(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	worker_signals(w);
-	int events = epoll_create1(EPOLL_CLOEXEC);
-	struct epoll_event ee = {.events = EPOLLIN, .data.fd = w->signals};
-	epoll_ctl(events, EPOLL_CTL_ADD, w->signals, &ee);
-	/* Only the hang-up matters here: nobody is left under the filter. The stops themselves go to the server. */
-	ee = (struct epoll_event){.events = 0, .data.fd = s->listener};
-	epoll_ctl(events, EPOLL_CTL_ADD, s->listener, &ee);
+	/* Of the listener only the hang-up matters here: nobody is left under the filter. The stops themselves go to the server. */
+	struct pollfd wait[2] = {{.fd = w->signals, .events = POLLIN}, {.fd = s->listener}};
 	uint64_t traps = 0;
 	for (bool over = false, busy = true;;) {
-		struct epoll_event got[4];
-		int n = epoll_wait(events, got, 4, busy ? TICK_MS : 20 * TICK_MS);
-		for (int i = 0; i < n; i++)
-			if (got[i].data.fd == s->listener) {
-				over = true; /* the command's own end is about to be told, if it has not been */
-				epoll_ctl(events, EPOLL_CTL_DEL, s->listener, NULL);
-			}
+		poll(wait, 2, busy ? TICK_MS : 20 * TICK_MS);
+		if (wait[1].revents) {
+			over = true; /* the command's own end is about to be told, if it has not been */
+			wait[1].fd = -1;
+		}
 		worker_take_signals(w);
 		watch_server(w);
 		if (!lock_soon(w)) {
