@@ -1,0 +1,158 @@
+/* Histories of any events: the graph made in one go is the graph in the store, in whatever order the logs are indexed.
+ *
+ * An input is a list of chunks: session (1 byte), size (2, little-endian), time (8), then so many bytes of events. A
+ * chunk becomes a frame with a right checksum; odd sessions lie in one segment, even ones in another. */
+#include "event/log_frame.h"
+#include "event/log_reader.h"
+#include "graph/canon.h"
+#include "graph/gather.h"
+#include "graph/names.h"
+#include "graph/resolve.h"
+#include "store/dump.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHUNK 11
+#define SESSIONS 4
+
+struct segment {
+	struct buf bytes;
+	char path[64];
+};
+
+static void must(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+/* How many whole events there are, and how many bytes they take. */
+static uint32_t count_events(const uint8_t *p, size_t n, int64_t before, size_t *ret_size)
+{
+	const unsigned char *at = p, *end = p + n;
+	struct event ev;
+	uint32_t count = 0;
+	*ret_size = 0;
+	while (at < end && event_decode(&at, end, before, &ev) == 0) {
+		before = ev.time;
+		*ret_size = (size_t)(at - p);
+		count++;
+	}
+	return count;
+}
+
+static void cut(const uint8_t *data, size_t size, struct segment *out)
+{
+	uint64_t seq[SESSIONS] = {0};
+	uint32_t number[SESSIONS] = {0};
+	while (size >= CHUNK) {
+		unsigned session = data[0] % SESSIONS;
+		size_t n = data[1] | (size_t)data[2] << 8, whole;
+		int64_t time;
+		memcpy(&time, data + 3, sizeof(time));
+		data += CHUNK;
+		size -= CHUNK;
+		if (n > size)
+			n = size;
+		uint32_t count = count_events(data, n, time, &whole);
+		if (count) {
+			char *frame = malloc(sizeof(struct log_frame) + whole);
+			must(frame);
+			memcpy(frame + sizeof(struct log_frame), data, whole);
+			size_t length = log_frame_build(frame, &(struct log_frame){.size = (uint32_t)whole,
+			                                                           .session = 1 + session,
+			                                                           .number = number[session]++,
+			                                                           .count = count,
+			                                                           .seq = 1 + seq[session],
+			                                                           .time = time});
+			seq[session] += count;
+			buf_add(&out[session & 1].bytes, frame, length);
+			free(frame);
+		}
+		data += n;
+		size -= n;
+	}
+}
+
+static void in_one_go(const struct segment *in, struct buf *out)
+{
+	struct graph g = {0};
+	struct gather w = {0};
+	struct canon c = {0};
+	for (int i = 0; i < 2; i++) {
+		uint32_t at;
+		must(gather_memory(&w, in[i].bytes.p, in[i].bytes.n, &at) == 0);
+		must(gather_scan(&w, at, 0, UINT64_MAX, NULL, NULL) == 0);
+	}
+	must(gather_feed(&w, &g, NULL) == 0);
+	must(graph_finish(&g) == 0);
+	must(names_replay(&g) == 0);
+	for (size_t i = 0; i < g.files.n; i++)
+		g.files.v[i].flags |= GFILE_DIRTY;
+	must(graph_resolve(&g) == 0);
+	canon_graph(&c, &g);
+	must(canon_finish(&c, out) == 0);
+	canon_release(&c);
+	gather_release(&w);
+	graph_release(&g);
+}
+
+static void one_by_one(const struct segment *first, const struct segment *second, struct buf *out)
+{
+	struct store *s;
+	struct canon c = {0};
+	struct err err = {0};
+	const struct segment *order[2] = {first, second};
+	if (store_open("/nonexistent", STORE_MEMORY, &err, &s) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		abort();
+	}
+	for (int i = 0; i < 2; i++)
+		if (store_index(s, &(struct store_index_options){.only_segment = order[i]->path}, &err, NULL) < 0) {
+			fprintf(stderr, "%s\n", err.text);
+			abort();
+		}
+	must(store_canon(s, &c) == 0);
+	must(canon_finish(&c, out) == 0);
+	canon_release(&c);
+	store_close(s);
+}
+
+static void compare(const struct buf *a, const struct buf *b, const char *what)
+{
+	if (str_eq(buf_view(a), buf_view(b)))
+		return;
+	fprintf(stderr, "in one go:\n%.*s\n%s:\n%.*s\n", (int)a->n, a->p, what, (int)b->n, b->p);
+	abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct segment in[2] = {0};
+	struct buf whole = {0}, a = {0}, b = {0};
+	cut(data, size, in);
+	for (int i = 0; i < 2; i++) {
+		strcpy(in[i].path, "/dev/shm/stemma-fuzz.XXXXXX");
+		int fd = mkstemp(in[i].path);
+		must(fd >= 0 && write(fd, in[i].bytes.p, in[i].bytes.n) == (ssize_t)in[i].bytes.n);
+		close(fd);
+	}
+	in_one_go(in, &whole);
+	one_by_one(&in[0], &in[1], &a);
+	one_by_one(&in[1], &in[0], &b);
+	for (int i = 0; i < 2; i++)
+		unlink(in[i].path);
+	compare(&whole, &a, "first, second");
+	compare(&whole, &b, "second, first");
+	buf_release(&whole);
+	buf_release(&a);
+	buf_release(&b);
+	buf_release(&in[0].bytes);
+	buf_release(&in[1].bytes);
+	return 0;
+}
