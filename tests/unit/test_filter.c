@@ -115,7 +115,7 @@ static void check(unsigned sets, bool notify)
 			}
 			assert_int_equal(run(&p, FOREIGN, nr, PROT_WRITE, MAP_SHARED), SECCOMP_RET_ALLOW);
 		}
-	assert_true(stopped > 10);
+	assert_true(stopped >= 6); /* the set tree has three, and there are two architectures */
 	/* The other ABI of x86-64 has its numbers above this bit; it is not recorded and not stopped. */
 	assert_int_equal(run(&p, NATIVE, 0x40000000 | 2, 0, 0), SECCOMP_RET_ALLOW);
 	free(p.filter);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -604,21 +603,6 @@ static void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
 
 /* ---- dispatch ------------------------------------------------------------------------------------------------------------ */
 
-static void do_fork(struct proc *p, const struct trap *t)
-{
-	uint64_t flags = t->call == CALL_clone ? t->args[0] : 0;
-	if (t->call == CALL_clone3 && remote_read(t->tid, t->args[0], &flags, sizeof(flags)) != sizeof(flags))
-		flags = CLONE_NEWNS; /* not known: look */
-	if (flags & CLONE_THREAD) {
-		p->threads = true;
-		return;
-	}
-	p->forks = true;
-	p->new_ns |= (flags & (CLONE_NEWNS | CLONE_NEWUSER)) != 0;
-	/* A task that shares its maker's memory and runs beside it is as good as a thread here. */
-	p->threads |= (flags & (CLONE_VM | CLONE_VFORK)) == CLONE_VM;
-}
-
 static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	const uint64_t *a = t->args;
@@ -726,11 +710,6 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	case CALL_seccomp:
 		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
 			sup_gap(s, p, TERM_gap_limit, 1, "it asked for a notification listener of its own, which there cannot be");
-		break;
-	case CALL_fork:
-	case CALL_clone:
-	case CALL_clone3:
-		do_fork(p, t);
 		break;
 	case CALL_splice:
 		p->uncounted = true;

@@ -100,11 +100,30 @@ static bool figure(const char *text, const char *name, uint64_t *ret)
 	return true;
 }
 
-/* /proc/PID/io counts reaped children too; a single thread's own file does not. */
-static bool read_io(const struct proc *p, char *text, size_t n)
+/* Has no thread but the first ever run in it? Then the processor time of the process is that of this thread, to the
+ * nanosecond. The two cannot be read at once: while it runs, a few tries. */
+static bool single(struct proc *p)
+{
+	char name[64], text[128];
+	clockid_t clock = (clockid_t)((~(unsigned)p->pid << 3) | 2); /* as clock_getcpuclockid makes it */
+	for (int i = 0; i < 4 && !p->threads; i++) {
+		struct timespec ts;
+		snprintf(name, sizeof(name), "/proc/%d/task/%d/schedstat", p->pid, p->pid);
+		if (clock_gettime(clock, &ts) < 0 || slurp(name, text, sizeof(text)) <= 0)
+			return false;
+		uint64_t all = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, own = strtoull(text, NULL, 10);
+		if (own == all)
+			return true;
+		p->threads = own < all; /* though the thread was asked later */
+	}
+	return false;
+}
+
+/* /proc/PID/io counts reaped children and threads that ended, too; a thread's own file does not. */
+static bool read_io(const struct proc *p, bool first_thread, char *text, size_t n)
 {
 	char name[64];
-	if (p->forks && !p->threads)
+	if (first_thread)
 		snprintf(name, sizeof(name), "/proc/%d/task/%d/io", p->pid, p->pid);
 	else
 		snprintf(name, sizeof(name), "/proc/%d/io", p->pid);
@@ -116,7 +135,8 @@ uint64_t proc_wchar(struct sup *s, struct proc *p)
 	char text[512];
 	if (p->wchar_stop != s->traps + 1) {
 		p->wchar_stop = s->traps + 1;
-		if (p->uncounted || !read_io(p, text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
+		/* Of its first thread, and later perhaps of the process: that is not less, so where they are equal nobody wrote. */
+		if (p->uncounted || !read_io(p, single(p), text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
 			p->wchar = UINT64_MAX;
 	}
 	return p->wchar;
@@ -194,6 +214,7 @@ struct task *task_of(struct sup *s, pid_t tid)
 	t = p ? calloc(1, sizeof(*t)) : NULL;
 	if (!t)
 		return NULL;
+	p->threads |= tid != p->pid;
 	t->tid = tid;
 	t->proc = p;
 	t->next = *task_slot(s, tid);
@@ -205,19 +226,27 @@ struct task *task_of(struct sup *s, pid_t tid)
 
 /* ---- roots and credentials --------------------------------------------------------------------------------------------- */
 
-void proc_refresh_root(struct sup *s, struct proc *p)
+/* The inode of its mount namespace; where that cannot be told, as if it were ours. */
+static uint64_t mount_ns(const struct sup *s, pid_t pid)
 {
 	char name[48];
 	struct stat st;
+	snprintf(name, sizeof(name), "/proc/%d/ns/mnt", pid);
+	return stat(name, &st) == 0 ? st.st_ino : s->mnt_ns;
+}
+
+void proc_refresh_root(struct sup *s, struct proc *p)
+{
+	char name[48];
 	bool foreign = false;
 	snprintf(name, sizeof(name), "/proc/%d/root", p->pid);
 	struct statx sx;
 	if (statx(AT_FDCWD, name, 0, STATX_INO, &sx) == 0)
 		foreign = sx.stx_ino != s->root_ino || fileid_dev(&sx) != s->root_dev;
-	snprintf(name, sizeof(name), "/proc/%d/ns/mnt", p->pid);
-	bool other = stat(name, &st) == 0 && st.st_ino != s->mnt_ns;
+	uint64_t ns = mount_ns(s, p->pid);
+	bool other = ns != s->mnt_ns;
 	p->foreign = foreign || other;
-	p->ns = other ? st.st_ino : 0;
+	p->ns = other ? ns : 0;
 	if (other && !p->foreign_said) {
 		p->foreign_said = true;
 		sup_gap(s, p, TERM_gap_namespace, 0, "paths of another mount namespace");
@@ -326,21 +355,23 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->uid = s->euid;
 	p->gid = s->egid;
 	p->jobserver[0] = p->jobserver[1] = -1;
+	int64_t forked = s->clock_offset + p->started; /* or up to a tick later */
 	if (parent) {
+		parent->forks = true;
 		/* What it has from its parent, unless that changed meanwhile: every such change is a stop. */
 		p->uid = parent->uid;
 		p->gid = parent->gid;
 		p->own_creds = parent->own_creds;
-		p->stale = parent->stale & STALE_CREDS;
+		p->stale = parent->stale;
 		p->ns = parent->ns;
-		p->exe_dev = parent->exec ? 0 : parent->exe_dev;
-		p->exe_ino = parent->exec ? 0 : parent->exe_ino;
+		bool later = parent->exec || forked < parent->exec_start; /* its parent has another program by now */
+		p->exe_dev = later ? 0 : parent->exe_dev;
+		p->exe_ino = later ? 0 : parent->exe_ino;
 		memcpy(p->run, parent->run, sizeof(p->run));
 		p->wchar_exec = 0; /* a new process begins at 0 */
 		memcpy(p->jobserver, parent->jobserver, sizeof(p->jobserver));
 		p->jobserver_fifo = parent->jobserver_fifo ? strdup(parent->jobserver_fifo) : NULL;
 	}
-	int64_t forked = s->clock_offset + p->started;
 	if (parent && forked < parent->seen)
 		forked = parent->seen;
 	if (parent && parent->cwd && !parent->fs_per_thread && !(parent->stale & STALE_CWD) && parent->moved < forked)
@@ -368,7 +399,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	if (parent && parent->foreign)
 		p->foreign = true;
 	/* A child may begin in a mount namespace of its own (clone); its root is its parent's until it calls chroot. */
-	if (!parent || p->foreign || parent->new_ns)
+	if (!parent || p->foreign || mount_ns(s, pid) != (p->ns ? p->ns : s->mnt_ns))
 		proc_refresh_root(s, p);
 	if (!parent && s->euid == 0)
 		proc_refresh_creds(s, p);
@@ -580,9 +611,11 @@ bool proc_holds(struct proc *p, const struct file *f)
 
 /* ---- end --------------------------------------------------------------------------------------------------------------- */
 
-static void read_figures(struct sup *s, struct proc *p, struct event_exit *ret)
+/* Returns the number of its threads, 0 if it cannot be told. */
+static uint64_t read_figures(struct sup *s, struct proc *p, struct event_exit *ret)
 {
 	char name[48], text[2048];
+	uint64_t threads = 0;
 	struct pstat st;
 	struct timespec ts;
 	clockid_t clock = (clockid_t)((~(unsigned)p->pid << 3) | 2); /* the process's CPU clock, as clock_getcpuclockid makes it */
@@ -598,11 +631,16 @@ static void read_figures(struct sup *s, struct proc *p, struct event_exit *ret)
 		ret->known |= 1u << 2 | 1u << 3;
 	}
 	snprintf(name, sizeof(name), "/proc/%d/status", p->pid);
-	if (slurp(name, text, sizeof(text)) > 0 && figure(text, "VmHWM:", &ret->rss)) {
-		ret->rss *= 1024;
-		ret->known |= 1u << 4;
+	if (slurp(name, text, sizeof(text)) > 0) {
+		figure(text, "\nThreads:", &threads);
+		if (figure(text, "VmHWM:", &ret->rss)) {
+			ret->rss *= 1024;
+			ret->known |= 1u << 4;
+		}
 	}
-	if (read_io(p, text, sizeof(text))) {
+	/* Its own bytes, without its children's: not known where it had threads as well. */
+	bool lone = p->forks && single(p);
+	if ((lone || !p->forks) && read_io(p, lone, text, sizeof(text))) {
 		if (figure(text, "rchar: ", &ret->rchar) && figure(text, "wchar: ", &ret->wchar) &&
 			figure(text, "\nread_bytes: ", &ret->read_bytes) && figure(text, "\nwrite_bytes: ", &ret->write_bytes))
 			ret->known |= 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
@@ -611,25 +649,23 @@ static void read_figures(struct sup *s, struct proc *p, struct event_exit *ret)
 			p->wchar_stop = s->traps + 1;
 		}
 	}
+	return threads;
 }
 
 /* Children that have not been stopped yet would lose their parent with it. */
-static void see_children(struct sup *s, struct proc *p)
+static void see_children(struct sup *s, struct proc *p, bool one)
 {
-	char name[64], text[4096];
-	bool single = !p->threads;
-	if (!p->forks)
-		return;
+	char name[64], text[16384];
 	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
-	DIR *d = single ? NULL : opendir(name);
-	for (struct dirent *e; single || (d && (e = readdir(d)));) {
-		if (!single && e->d_name[0] == '.')
+	DIR *d = one ? NULL : opendir(name);
+	for (struct dirent *e; one || (d && (e = readdir(d)));) {
+		if (!one && e->d_name[0] == '.')
 			continue;
-		if (single)
+		if (one)
 			snprintf(name, sizeof(name), "/proc/%d/task/%d/children", p->pid, p->pid);
 		else
 			snprintf(name, sizeof(name), "/proc/%d/task/%.12s/children", p->pid, e->d_name);
-		single = false; /* once */
+		one = false; /* once */
 		if (slurp(name, text, sizeof(text)) <= 0)
 			continue;
 		for (char *at = text, *end; *at; at = end) {
@@ -672,9 +708,8 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 		proc_hold(s, p, held, n, p->exec_start);
 		held_free(held, n);
 	}
-	see_children(s, p);
 	struct event ev = {.exit = {.ending = ending, .code = code}};
-	read_figures(s, p, &ev.exit);
+	see_children(s, p, read_figures(s, p, &ev.exit) == 1);
 	proc_end_accesses(s, p, now);
 	sup_event(s, EVENT_exit, now, p, &ev);
 	run_ended(s, p, ending, code);

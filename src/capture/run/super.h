@@ -162,8 +162,8 @@ struct proc {
 	bool exit_seen; /* exit event written */
 	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
 	bool uring_said, unreadable_said, foreign_said;
-	bool forks, threads; /* it has asked for processes, for threads */
-	bool new_ns; /* ... in a mount namespace of their own */
+	bool forks; /* a child of it was seen */
+	bool threads; /* another thread than the first has run in it, or that cannot be told */
 	uint64_t exe_dev, exe_ino; /* its program; 0 unknown */
 	int64_t moved; /* when it last changed its directory */
 	bool walked; /* its descriptors were looked at since it was first seen */

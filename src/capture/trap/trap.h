@@ -47,9 +47,6 @@ enum call {
 	CALL_seccomp,
 	CALL_settle,
 	CALL_splice,
-	CALL_fork,
-	CALL_clone,
-	CALL_clone3,
 };
 
 struct trap {

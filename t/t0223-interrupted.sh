@@ -1,0 +1,32 @@
+#!/bin/sh
+# Signals that come while a call is stopped: what the program gets from it is what it gets without a recorder.
+# shellcheck source=tests/prog/lib.sh
+. "$(dirname "$0")/../tests/prog/lib.sh"
+
+cd "$T" || exit 1
+export STEMMA_HOME="$T/home"
+
+# steady NAME TIMES COMMAND: the shell command, recorded so often, says nothing and succeeds. dash, Debian's sh, has a handler for
+# SIGCHLD without SA_RESTART: a fork of its own that is interrupted by a child's death is an error to it.
+steady()
+{
+	if ! command -v dash >/dev/null; then
+		skip_ "$1" "no dash here"
+		return
+	fi
+	: >"$T/why"
+	for i in $(seq "$2"); do
+		timeout 60 "$STEMMA" run ${MODE:-} -- dash -c "$3" >>"$T/why" 2>&1 || echo "run $i: status $?" >>"$T/why"
+	done
+	[ ! -s "$T/why" ]
+	result $? "$1" "$T/why"
+}
+
+for MODE in "" "-c tree"; do
+	steady "children die while others are forked ${MODE:+($MODE)}" 20 \
+		'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do /bin/true & done; wait'
+	steady "a long pipeline ${MODE:+($MODE)}" 20 'true | true | true | true | true | true | true | cat'
+	steady "many pipelines ${MODE:+($MODE)}" 1 'i=0; while [ $i -lt 200 ]; do i=$((i+1)); true | true | true | cat; done'
+done
+
+finish
