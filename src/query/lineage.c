@@ -1,6 +1,7 @@
 #include "query/lineage.h"
 
 #include "base/hash.h"
+#include "graph/vec.h"
 #include "query/idmap.h"
 #include "query/system.h"
 
@@ -12,7 +13,7 @@ const char *const lineage_omit_name[OMIT_COUNT] = {
     [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain", [OMIT_unseen] = "unseen",
 };
 
-enum kind_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT };
+enum kind_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT }; /* in 8 bits */
 
 /* A moment that bounds what is followed, by the clock of a host; host 0: by any clock, skew already allowed for. */
 struct bound {
@@ -27,9 +28,9 @@ struct state {
 	bool reached;         /* false: only folded, so not in the result */
 	bool expanded;
 	bool root;
-	enum kind_class class; /* versions, once classified */
+	uint8_t class; /* enum kind_class, of versions, once classified */
 	bool observed;
-	store_id file;
+	bool no_script;    /* an execution, known to have run none */
 	uint32_t arrivals; /* list in walk.arrivals, until it is classified */
 	uint32_t omitted;  /* place in walk.omitted, 0 none */
 };
@@ -42,10 +43,11 @@ struct omitted {
 /* A version is classified when it is expanded, where its row is at hand anyway, and not when it is come to: until then
  * it is not known which of the edges that lead to it count. */
 struct arrival {
-	uint32_t edge, next;   /* next: 0 at the end */
-	store_id exec, script; /* from which; its script, if the edge is to a program */
+	uint32_t edge, next; /* next: 0 at the end */
 	struct bound bound;
 };
+
+#define GONE ((enum lineage_edge_type)UINT8_MAX)
 
 enum place { IN_NEAR = 1, IN_FAR = 2 }; /* a version is in one queue at a time: one bit does for both of theirs */
 
@@ -58,14 +60,15 @@ struct queue {
 struct walk {
 	struct store *s;
 	const struct lineage_options *o;
-	struct idmap map;
+	struct table seen; /* nodes by id */
 	struct lineage_node *nodes;
 	struct state *states;
 	size_t n_nodes, cap_nodes;
-	struct lineage_edge *edges; /* from UINT32_MAX: it does not count */
+	struct lineage_edge *edges; /* of type GONE: it does not count */
 	size_t n_edges, cap_edges;
 	struct arrival *arrivals; /* from 1 on */
 	size_t n_arrivals, cap_arrivals;
+	uint32_t free_arrivals;  /* list of those that are done with */
 	struct omitted *omitted; /* from 1 on */
 	size_t n_omitted, cap_omitted;
 	struct queue now, next; /* versions of this level and the next one */
@@ -175,17 +178,27 @@ static int host_of(struct walk *w, store_id exec, uint32_t *ret)
 
 /* ---- nodes ---- */
 
+static uint32_t hash_of(store_id id, bool exec)
+{
+	return (uint32_t)hash_mix(id << 1 | exec, 0);
+}
+
+/* The nodes that edges lead to are looked up one after the other; what each look-up waits for comes meanwhile. */
+static void expect(const struct walk *w, const struct edges *e, bool exec)
+{
+	for (size_t k = 0; w->seen.slot && k < e->n; k++)
+		__builtin_prefetch(&w->seen.slot[hash_of(e->v[k].to, exec) & w->seen.mask]);
+}
+
 static int node_of(struct walk *w, store_id id, bool exec, uint32_t *ret)
 {
-	bool is_new;
-	uint32_t *at = idmap_add(&w->map, id << 1 | exec, (uint32_t)w->n_nodes, &is_new);
-	if (!at)
-		return -ENOMEM;
-	if (!is_new) {
-		*ret = *at;
-		return 0;
-	}
-	if (w->n_nodes == UINT32_MAX)
+	uint32_t hash = hash_of(id, exec), at;
+	for (size_t pos = TABLE_START; (at = table_next(&w->seen, hash, &pos)) != VEC_NONE;)
+		if (w->nodes[at].id == id && w->nodes[at].exec == exec) {
+			*ret = at;
+			return 0;
+		}
+	if (w->n_nodes == VEC_NONE)
 		return -E2BIG;
 	if (w->n_nodes == w->cap_nodes) {
 		size_t cap = w->cap_nodes ? w->cap_nodes * 2 : 256;
@@ -201,6 +214,8 @@ static int node_of(struct walk *w, store_id id, bool exec, uint32_t *ret)
 	}
 	w->nodes[w->n_nodes] = (struct lineage_node){.id = id, .exec = exec};
 	w->states[w->n_nodes] = (struct state){.pending = {worst(w), 0}};
+	if (!table_add(&w->seen, hash, (uint32_t)w->n_nodes))
+		return -ENOMEM;
 	*ret = (uint32_t)w->n_nodes++;
 	return 0;
 }
@@ -218,11 +233,8 @@ static int classify(struct walk *w, uint32_t i)
 {
 	if (w->nodes[i].classified)
 		return 0;
-	struct version_info v;
-	struct file_info f;
-	int r = store_version(w->s, w->nodes[i].id, &v);
-	if (r > 0)
-		r = store_file(w->s, v.file, &f);
+	struct version_sort v;
+	int r = store_version_sort(w->s, w->nodes[i].id, &v);
 	if (r < 0)
 		return r;
 	struct state *st = &w->states[i];
@@ -230,52 +242,65 @@ static int classify(struct walk *w, uint32_t i)
 	st->class = CLASS_DATA;
 	if (r == 0)
 		return 0;
-	st->file = f.id;
 	st->observed = v.origin == ORIGIN_OBSERVED;
-	w->nodes[i].stream = f.kind >= TERM_kind_fifo && f.kind <= TERM_kind_terminal;
-	if (f.kind == TERM_kind_absent) {
+	w->nodes[i].stream = v.kind >= TERM_kind_fifo && v.kind <= TERM_kind_terminal;
+	if (v.kind == TERM_kind_absent) {
 		st->class = CLASS_ABSENT;
-	} else if (f.kind == TERM_kind_pseudo) {
+	} else if (v.kind == TERM_kind_pseudo) {
 		st->class = CLASS_SYSTEM;
-	} else if (f.kind == TERM_kind_regular) {
-		enum system_class c = system_path(f.path, w->o->system_extra);
+	} else if (v.kind == TERM_kind_regular) {
+		enum system_class c = system_path(v.path, w->o->system_extra);
 		if (c == SYSTEM_YES)
 			st->class = CLASS_SYSTEM;
 		else if (c == SYSTEM_UNLESS_NAMED)
-			st->class = is_bytecode(f.path) ? CLASS_SYSTEM : CLASS_NAMED;
+			st->class = is_bytecode(v.path) ? CLASS_SYSTEM : CLASS_NAMED;
 	}
 	return 0;
 }
 
 /* Was the execution given the version's path as, or within, an argument? */
-static int named_in_argv(struct walk *w, store_id exec, store_id file, bool *ret)
+static int named_in_argv(struct walk *w, store_id exec, store_id version, bool *ret)
 {
 	struct exec_info x;
-	struct file_info f;
+	struct version_sort v;
 	*ret = false;
-	int r = store_file(w->s, file, &f);
+	int r = store_version_sort(w->s, version, &v);
 	if (r > 0)
 		r = store_exec(w->s, exec, &x);
 	if (r <= 0)
 		return r;
 	struct str arg;
 	for (size_t pos = 0; !*ret && strlist_next(&x.argv, &pos, &arg);)
-		*ret = memmem(arg.p, arg.n, f.path.p, f.path.n) != NULL;
+		*ret = memmem(arg.p, arg.n, v.path.p, v.path.n) != NULL;
 	return 0;
 }
 
-/* Is version node i, classified, to be folded where the walk comes to it by e from or to execution `exec` (0: by
- * derivation), whose script is `script`? *ret_omit says why, or is OMIT_COUNT. */
-static int judge(struct walk *w, uint32_t i, const struct edge *e, store_id exec, store_id script,
-                 enum lineage_omit *ret_omit)
+/* Is the version the script that the execution ran? */
+static int is_script(struct walk *w, store_id version, store_id exec, bool *ret)
 {
-	const struct state *st = &w->states[i];
+	store_id script = 0;
+	struct version_sort v;
+	*ret = false;
+	int r = store_exec_script(w->s, exec, &script);
+	if (r < 0 || !script)
+		return r;
+	r = store_version_sort(w->s, version, &v);
+	*ret = r > 0 && v.file == script;
+	return r;
+}
+
+/* Is version node i, classified, to be folded where the walk comes to it by e from node `other`, an execution or, by
+ * derivation, a version? *ret_omit says why, or is OMIT_COUNT. */
+static int judge(struct walk *w, uint32_t i, const struct edge *e, uint32_t other, enum lineage_omit *ret_omit)
+{
+	const struct state *st = &w->states[i], *from = &w->states[other];
+	store_id exec = w->nodes[other].exec ? w->nodes[other].id : 0;
 	bool yes = false;
 	int r = 0;
 	*ret_omit = OMIT_COUNT;
 	if (w->o->all || st->root)
 		return 0;
-	switch (st->class) {
+	switch ((enum kind_class)st->class) {
 	case CLASS_ABSENT:
 		*ret_omit = OMIT_absent;
 		return 0;
@@ -283,7 +308,7 @@ static int judge(struct walk *w, uint32_t i, const struct edge *e, store_id exec
 		*ret_omit = OMIT_system;
 		return 0;
 	case CLASS_NAMED:
-		r = exec ? named_in_argv(w, exec, st->file, &yes) : 0;
+		r = exec ? named_in_argv(w, exec, w->nodes[i].id, &yes) : 0;
 		if (!yes)
 			*ret_omit = OMIT_system;
 		return r;
@@ -291,9 +316,12 @@ static int judge(struct walk *w, uint32_t i, const struct edge *e, store_id exec
 		break;
 	}
 	/* The script is what the user calls the program, and the interpreter is not. */
-	if (exec && e->mode & ACCESS_PROGRAM && !st->observed && script != st->file && w->o->direction == LINEAGE_UP)
-		*ret_omit = OMIT_system;
-	return 0;
+	if (exec && e->mode & ACCESS_PROGRAM && !st->observed && w->o->direction == LINEAGE_UP) {
+		r = from->no_script ? 0 : is_script(w, w->nodes[i].id, exec, &yes);
+		if (!yes)
+			*ret_omit = OMIT_system;
+	}
+	return r < 0 ? r : 0;
 }
 
 /* Are versions classified at all? */
@@ -387,9 +415,12 @@ static int arrive(struct walk *w, struct queue *q, uint32_t i, struct bound boun
 }
 
 /* Comes to a version of which it is not known yet whether it counts. */
-static int arrive_untold(struct walk *w, uint32_t i, store_id exec, store_id script, struct bound bound)
+static int arrive_untold(struct walk *w, uint32_t i, struct bound bound)
 {
-	if (w->n_arrivals + 1 >= w->cap_arrivals) {
+	uint32_t at = w->free_arrivals;
+	if (at)
+		w->free_arrivals = w->arrivals[at].next;
+	if (!at && w->n_arrivals + 1 >= w->cap_arrivals) {
 		size_t cap = w->cap_arrivals ? w->cap_arrivals * 2 : 1024;
 		struct arrival *v = realloc(w->arrivals, cap * sizeof(*v));
 		if (!v)
@@ -397,12 +428,10 @@ static int arrive_untold(struct walk *w, uint32_t i, store_id exec, store_id scr
 		w->arrivals = v;
 		w->cap_arrivals = cap;
 	}
-	w->arrivals[++w->n_arrivals] = (struct arrival){.edge = (uint32_t)w->n_edges - 1,
-	                                                .next = w->states[i].arrivals,
-	                                                .exec = exec,
-	                                                .script = script,
-	                                                .bound = bound};
-	w->states[i].arrivals = (uint32_t)w->n_arrivals;
+	if (!at)
+		at = (uint32_t)++w->n_arrivals;
+	w->arrivals[at] = (struct arrival){(uint32_t)w->n_edges - 1, w->states[i].arrivals, bound};
+	w->states[i].arrivals = at;
 	return enqueue(w, w->versions, i);
 }
 
@@ -412,40 +441,41 @@ static int settle(struct walk *w, uint32_t i)
 	if (!classifies(w) || w->nodes[i].classified)
 		return 0;
 	int r = classify(w, i);
-	for (uint32_t k = w->states[i].arrivals; k && r == 0; k = w->arrivals[k].next) {
-		const struct arrival *a = &w->arrivals[k];
+	for (uint32_t k = w->states[i].arrivals, next; k && r == 0; k = next) {
+		struct arrival *a = &w->arrivals[k];
+		struct lineage_edge *e = &w->edges[a->edge];
 		enum lineage_omit why;
-		r = judge(w, i, &w->edges[a->edge].e, a->exec, a->script, &why);
+		next = a->next;
+		r = judge(w, i, &e->e, lineage_other(e, i), &why);
 		if (r == 0 && why == OMIT_COUNT) {
 			improve(w, &w->states[i].pending, a->bound);
 			reach(w, i, depth_of(w, i, w->depth));
 		} else if (r == 0) {
-			w->edges[a->edge].from = UINT32_MAX;
+			e->type = GONE;
 		}
+		a->next = w->free_arrivals;
+		w->free_arrivals = k;
 	}
 	w->states[i].arrivals = 0;
 	return r;
 }
 
-/* Goes along one edge from `node` to the version `to`; exec is the execution at one of its ends, or 0. */
-static int to_version(struct walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e, store_id exec,
+/* Goes along one edge from `node` to the version `to`. */
+static int to_version(struct walk *w, enum lineage_edge_type type, uint32_t node, const struct edge *e,
                       struct bound bound)
 {
 	uint32_t i;
-	store_id script = 0;
 	enum lineage_omit why = edge_omitted(w, e);
 	if (why != OMIT_COUNT)
 		return omit(w, node, why);
 	int r = node_of(w, e->to, false, &i);
-	if (r == 0 && exec && !w->o->all && e->mode & ACCESS_PROGRAM)
-		r = store_exec_script(w->s, exec, &script);
 	if (r < 0)
 		return r;
 	if (classifies(w) && !w->nodes[i].classified) {
 		r = add_edge(w, type, node, i, e);
-		return r < 0 ? r : arrive_untold(w, i, exec, script, bound);
+		return r < 0 ? r : arrive_untold(w, i, bound);
 	}
-	r = judge(w, i, e, exec, script, &why);
+	r = judge(w, i, e, node, &why);
 	if (r < 0 || why != OMIT_COUNT)
 		return r; /* folded versions are counted once, at the end */
 	r = add_edge(w, type, node, i, e);
@@ -479,7 +509,7 @@ static void begin(struct walk *w, uint32_t i)
 	struct lineage_node *n = &w->nodes[i];
 	/* What an earlier expansion found comes again. */
 	for (uint32_t k = 0; k < n->n; k++)
-		w->edges[n->first + k].from = UINT32_MAX;
+		w->edges[n->first + k].type = GONE;
 	if (st->omitted)
 		w->omitted[st->omitted] = (struct omitted){{0}};
 	st->expanded = true;
@@ -511,7 +541,7 @@ static int expand_version(struct walk *w, uint32_t i)
 			r = omit(w, i, OMIT_unseen);
 			continue;
 		}
-		r = r < 0 ? r : to_version(w, LINEAGE_DERIVED, i, e, 0, bound);
+		r = r < 0 ? r : to_version(w, LINEAGE_DERIVED, i, e, bound);
 	}
 	return r;
 }
@@ -526,6 +556,7 @@ static int expand_exec(struct walk *w, uint32_t i)
 	int r = host_of(w, id, &host);
 	if (r == 0)
 		r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
+	expect(w, &w->got, false);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
 		if (!passes(w, bound, host, e->lo, up ? INT64_MAX : e->hi, &then))
@@ -534,7 +565,7 @@ static int expand_exec(struct walk *w, uint32_t i)
 			r = omit(w, i, OMIT_cache);
 			continue;
 		}
-		r = to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, e, id, then);
+		r = to_version(w, up ? LINEAGE_USED : LINEAGE_GENERATED, i, e, then);
 	}
 	if (r == 0)
 		r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
@@ -544,7 +575,11 @@ static int expand_exec(struct walk *w, uint32_t i)
 		if (passes(w, bound, host, INT64_MIN, e->hi, &then))
 			r = to_exec(w, LINEAGE_INFORMED, i, e, then);
 	}
-	return r;
+	store_id script = 0;
+	if (r == 0 && up && !w->o->all) /* its row is at hand still */
+		r = store_exec_script(w->s, id, &script);
+	w->states[i].no_script = r > 0 && !script;
+	return r < 0 ? r : 0;
 }
 
 /* Is there anything beyond a version at the depth limit? */
@@ -588,6 +623,15 @@ static int visit_exec(struct walk *w, uint32_t i, struct queue *execs, struct qu
 	return expand_exec(w, i);
 }
 
+/* What is known of a node that comes after place `at` is on its way meanwhile. */
+static void soon(const struct walk *w, const struct queue *q, size_t at)
+{
+	if (at + 2 >= q->n)
+		return;
+	__builtin_prefetch(&w->nodes[q->v[at + 2]]);
+	__builtin_prefetch(&w->states[q->v[at + 2]]);
+}
+
 static int run_levels(struct walk *w)
 {
 	int r = 0;
@@ -596,10 +640,14 @@ static int run_levels(struct walk *w)
 		w->now = w->next;
 		w->next = t;
 		w->next.n = w->near.n = w->far.n = 0;
-		for (size_t v = 0, x = 0; r == 0 && (v < w->now.n || x < w->near.n);)
+		for (size_t v = 0, x = 0; r == 0 && (v < w->now.n || x < w->near.n);) {
+			soon(w, &w->now, v);
 			r = v < w->now.n ? visit_version(w, w->now.v[v++]) : visit_exec(w, w->near.v[x++], &w->near, &w->now);
-		for (size_t x = 0; r == 0 && x < w->far.n; x++)
+		}
+		for (size_t x = 0; r == 0 && x < w->far.n; x++) {
+			soon(w, &w->far, x);
 			r = visit_exec(w, w->far.v[x], &w->far, &w->next);
+		}
 	}
 	return r;
 }
@@ -628,7 +676,7 @@ static int finish(struct walk *w, struct lineage *ret)
 	/* The edges of a node stand side by side: each expansion added its own in one go. */
 	for (size_t k = 0; k < w->n_edges; k++) {
 		struct lineage_edge e = w->edges[k];
-		if (e.from == UINT32_MAX)
+		if (e.type == GONE)
 			continue;
 		e.from = renumber[e.from];
 		e.to = renumber[e.to];
@@ -680,7 +728,7 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	free(w.near.v);
 	free(w.far.v);
 	edges_release(&w.got);
-	idmap_release(&w.map);
+	table_release(&w.seen);
 	idmap_release(&w.hosts);
 	return r;
 }

@@ -12,28 +12,21 @@ static const struct {
 #undef SYSTEM
 };
 
-static bool matches(struct str path, enum how how, struct str text)
+/* This is asked of each file of a lineage: what cannot be is passed over by one character. */
+static bool begins(struct str path, size_t i)
 {
-	switch (how) {
-	case HOW_keep:
-	case HOW_under:
-	case HOW_named:
-		return str_starts(path, text);
-	case HOW_suffix:
-		return str_ends(path, text);
-	case HOW_within:
-		break;
-	}
-	if (*text.p != '/')
-		return memmem(path.p, path.n, text.p, text.n) != NULL;
-	/* Most begin with a slash, of which a path has few. This is asked of each file of a lineage: a search for each text
-	 * costs four times as much. */
-	const char *end = path.p + path.n, *p = path.p;
-	while (p && (size_t)(end - p) >= text.n) {
-		if (p[1] == text.p[1] && memcmp(p, text.p, text.n) == 0)
-			return true;
-		p = memchr(p + 1, '/', (size_t)(end - p - 1));
-	}
+	return path.n >= table[i].n && path.p[1] == table[i].text[1] && memcmp(path.p, table[i].text, table[i].n) == 0;
+}
+
+/* Has the path one of the texts `within`, each of which begins with `first`? */
+static bool has_within(struct str path, char first)
+{
+	const char *end = path.p + path.n, *p = memchr(path.p, first, path.n);
+	for (; p; p = memchr(p + 1, first, (size_t)(end - p - 1)))
+		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+			if (table[i].how == HOW_within && (size_t)(end - p) >= table[i].n && p[1] == table[i].text[1] &&
+			    memcmp(p, table[i].text, table[i].n) == 0)
+				return true;
 	return false;
 }
 
@@ -64,11 +57,20 @@ enum system_class system_path(struct str path, const char *extra)
 	if (mine >= 0)
 		return (enum system_class)mine;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (!matches(path, table[i].how, str_n(table[i].text, table[i].n)))
+		if (table[i].how == HOW_within ||
+		    !(table[i].how == HOW_suffix ? str_ends(path, str_n(table[i].text, table[i].n)) : begins(path, i)))
 			continue;
 		if (table[i].how == HOW_keep)
 			return SYSTEM_NO;
 		return table[i].how == HOW_named ? SYSTEM_UNLESS_NAMED : SYSTEM_YES;
+	}
+	char first = '\0';
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (table[i].how != HOW_within || *table[i].text == first)
+			continue;
+		first = *table[i].text;
+		if (has_within(path, first))
+			return SYSTEM_YES;
 	}
 	return SYSTEM_NO;
 }

@@ -162,7 +162,16 @@ int store_gens(struct store *s, store_id version, struct edges *e)
 		struct edge *p = add(e);
 		if (!p)
 			return -ENOMEM;
-		*p = (struct edge){g->exec, g->must, g->via, g->api, g->mode, g->lo, g->hi, g->count, g->bytes, g->has_bytes};
+		*p = (struct edge){.to = g->exec,
+						   .sure = g->must,
+						   .has_bytes = g->has_bytes,
+						   .via = g->via,
+						   .api = g->api,
+						   .mode = g->mode,
+						   .lo = g->lo,
+						   .hi = g->hi,
+						   .count = g->count,
+						   .bytes = g->bytes};
 	}
 	return rc < 0 ? rc : 0;
 }

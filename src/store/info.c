@@ -490,6 +490,11 @@ int store_file(struct store *s, store_id id, struct file_info *ret)
 	return 1;
 }
 
+static enum origin origin_of(const struct pver *v)
+{
+	return pver_origin(v) == 0 ? ORIGIN_OBSERVED : pver_origin(v) == 1 ? ORIGIN_UNOBSERVED : ORIGIN_EXTERNAL;
+}
+
 int store_version(struct store *s, store_id id, struct version_info *ret)
 {
 	struct reader *r = store_reader(s);
@@ -503,13 +508,33 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	*ret = (struct version_info){.id = id,
 								 .file = version_file(id),
 								 .n = version_n(id),
-								 .origin = pver_origin(v) == 0 ? ORIGIN_OBSERVED : pver_origin(v) == 1 ? ORIGIN_UNOBSERVED : ORIGIN_EXTERNAL,
+								 .origin = origin_of(v),
 								 .has_size = fp != NULL,
 								 .size = fp ? fp->size : 0,
 								 .mtime = fp ? fp->mtime : TIME_NONE,
 								 .start = v->start,
 								 .end = v->end};
 	identity_text('v', identity_hash(&r->identity), &ret->pub);
+	return 1;
+}
+
+int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
+{
+	struct reader *r = store_reader(s);
+	struct str row[FILE_PARTS];
+	struct pfile_brief f;
+	int rc = r ? read_version(s, id, &r->ver, NULL) : -ENOMEM;
+	if (rc == 1)
+		rc = read_file_row(s, version_file(id), row);
+	if (rc <= 0)
+		return rc;
+	rc = pfile_brief(row[FILE_INFO], &f);
+	buf_reset(&r->sort_text);
+	if (rc == 0)
+		rc = read_brief_path(s, &f, &r->sort_text);
+	if (rc < 0)
+		return rc;
+	*ret = (struct version_sort){version_file(id), origin_of(&r->ver), f.kind, buf_view(&r->sort_text)};
 	return 1;
 }
 

@@ -201,6 +201,28 @@ int pfile_identity(struct str info, struct pfile *ret)
 	return c.bad ? DAMAGED : 0;
 }
 
+int pfile_brief(struct str info, struct pfile_brief *ret)
+{
+	struct cur c = cur_of(info);
+	struct pfile f;
+	uint64_t has;
+	get_identity(&c, &f, &has);
+	/* Over the keys: three numbers each. */
+	cur_u(&c), cur_u(&c), cur_u(&c);
+	if (has & HAS_PATH_KEY) {
+		f.path = cur_u(&c);
+		cur_u(&c), cur_u(&c), cur_u(&c);
+	}
+	if (has & HAS_GROUP)
+		cur_u(&c), cur_u(&c), cur_u(&c), cur_u(&c);
+	*ret = (struct pfile_brief){.kind = f.kind, .path = f.path};
+	if (has & HAS_SHOWN) {
+		ret->shown_dir = cur_u(&c);
+		ret->shown = cur_str(&c);
+	}
+	return c.bad ? DAMAGED : 0;
+}
+
 /* Room for n elements in an array, from the arena if there is one. */
 static bool room_for(struct arena *arena, void *pv, size_t *cap, uint64_t n, size_t size)
 {

@@ -193,6 +193,12 @@ void pfile_release(struct pfile *f);
 int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena *arena);
 /* Only what identifies it. */
 int pfile_identity(struct str info, struct pfile *ret);
+/* Only what it is and what it is called. */
+struct pfile_brief {
+	uint64_t kind, path, shown_dir; /* as in pfile */
+	struct str shown; /* in info */
+};
+int pfile_brief(struct str info, struct pfile_brief *ret);
 void pfile_put(struct store *s, struct buf *out, const struct pfile *f);
 
 /* ---- versions ------------------------------------------------------------------------------------------------------------ */

@@ -63,6 +63,7 @@ void store_reader_free(struct store *s)
 	buf_release(&r->exec_text);
 	buf_release(&r->exec_lists);
 	buf_release(&r->file_text);
+	buf_release(&r->sort_text);
 	buf_release(&r->identity);
 	free(r->ids.v);
 	free(r->uses.v);
@@ -629,21 +630,27 @@ int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struc
 	return rc;
 }
 
-int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named)
+int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *out)
 {
 	struct dir_text text;
-	*ret_named = f->named;
 	if (!f->shown.n && !f->shown_dir) { /* its names do not count, or there is none */
 		store_path(s, f->path, out);
-		*ret_named = f->path && f->domain;
 	} else {
 		if (f->shown_dir && store_reader(s) && dir_text(s, f->shown_dir, 0, &text)) {
 			buf_add(out, s->reader->dirs.p + text.at, text.n);
 			buf_char(out, '/');
 		}
-		buf_str(out, buf_view(&f->shown));
+		buf_str(out, f->shown);
 	}
 	return out->failed ? -ENOMEM : 0;
+}
+
+int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named)
+{
+	const struct pfile_brief brief = {f->kind, f->path, f->shown_dir, buf_view(&f->shown)};
+	bool counts = f->shown.n || f->shown_dir;
+	*ret_named = counts ? f->named : f->path && f->domain;
+	return read_brief_path(s, &brief, out);
 }
 
 /* ---- public ids --------------------------------------------------------------------------------------------------------------------- */

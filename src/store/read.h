@@ -75,7 +75,7 @@ struct reader {
 	struct pver ver;
 	uint64_t ver_id; /* which version ver is, 0 not known */
 	struct pfile file;
-	struct buf run_text, run_lists, exec_text, exec_lists, file_text, identity;
+	struct buf run_text, run_lists, exec_text, exec_lists, file_text, sort_text, identity;
 	struct ids ids, uses;
 	VEC(struct run_counts) counts;
 };
@@ -109,6 +109,8 @@ int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, u
 int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg);
 /* The path a file shows: *ret_named whether it has it still. */
 int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named);
+/* The same from the brief form. */
+int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *out);
 /* Hashes of public ids. */
 int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_hash *ret);
 int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret);

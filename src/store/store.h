@@ -122,6 +122,14 @@ int store_exec_script(struct store *s, store_id id, store_id *ret);
 int store_view_begin(struct store *s);
 void store_view_end(struct store *s);
 int store_version(struct store *s, store_id id, struct version_info *ret);
+/* What a walk asks of each version, without the rest of what store_version and store_file make. 1, 0, -errno. */
+struct version_sort {
+	store_id file;
+	enum origin origin;
+	uint64_t kind; /* term kind */
+	struct str path; /* as in file_info */
+};
+int store_version_sort(struct store *s, store_id id, struct version_sort *ret);
 
 /* ---- finding a place to start ----------------------------------------------------------------------------------------- */
 
@@ -143,14 +151,13 @@ int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n);
 
 struct edge {
 	store_id to; /* gens, informed: execution; uses, derived: version; readers, outputs: see the call */
-	bool sure;
+	bool sure, has_bytes;
 	uint8_t via; /* term via */
 	uint8_t api; /* term api of the access, uses and gens only */
 	uint16_t mode; /* ACCESS_* bits, or-ed over its accesses, uses and gens only */
 	int64_t lo, hi;
 	uint64_t count; /* times */
 	uint64_t bytes;
-	bool has_bytes;
 };
 struct edges {
 	struct edge *v;

@@ -89,6 +89,14 @@ int store_file(struct store *s, store_id id, struct file_info *ret)
 	return 1;
 }
 
+int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
+{
+	struct file_info f;
+	store_file(s, id, &f);
+	*ret = (struct version_sort){.file = id, .origin = s->origin[id], .kind = f.kind, .path = f.path};
+	return 1;
+}
+
 int store_exec_script(struct store *s, store_id id, store_id *ret)
 {
 	struct exec_info x;
