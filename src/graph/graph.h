@@ -54,6 +54,8 @@ enum gfile_flags {
 	GFILE_LOCK = 2, /* ever had a name like a lock file's */
 	GFILE_MIXED = 4, /* its events disagree on the kind */
 	GFILE_DIRTY = 8, /* to be resolved by graph_resolve */
+	GFILE_SEMAPHORE = 256, /* ever had a name of a POSIX semaphore */
+	GFILE_BY_NAME = GFILE_CACHE | GFILE_LOCK | GFILE_SEMAPHORE,
 };
 struct gfile {
 	uint32_t domain; /* VEC_NONE: absent, the path is its identity */
@@ -61,7 +63,8 @@ struct gfile {
 	uint32_t path; /* absent: identity; else the latest path seen (by path_key), VEC_NONE none */
 	uint32_t group; /* the file that accesses to it count to (B14), VEC_NONE: itself */
 	struct gkey kind_key, path_key, group_key;
-	uint8_t kind, flags;
+	uint8_t kind;
+	uint16_t flags;
 	uint32_t state_session, state_fp; /* while facts are read: the last state event of that session */
 	uint32_t first_access, naccess; /* in graph.by_file, sorted by (start, session, seq), after graph_finish */
 	uint32_t kept; /* of them, those that are not dropped */

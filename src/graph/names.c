@@ -143,6 +143,17 @@ static int event_cmp(const void *pa, const void *pb)
 	return gkey_cmp(&a->key, &b->key);
 }
 
+/* Is it /dev/shm, where the C library keeps semaphores? */
+static bool is_shm(const struct graph *g, uint32_t path)
+{
+	struct buf b = {0};
+	if (path != VEC_NONE)
+		paths_get(&g->paths, &g->words, path, &b);
+	bool yes = str_is(buf_view(&b), "/dev/shm");
+	buf_release(&b);
+	return yes;
+}
+
 unsigned names_flags(const struct graph *g, uint32_t path)
 {
 	const struct path_node *n = &g->paths.list.v[path];
@@ -151,6 +162,8 @@ unsigned names_flags(const struct graph *g, uint32_t path)
 	if (str_ends(base, str_of(".lock")) || str_ends(base, str_of(".lck")) ||
 	    (n->parent != VEC_NONE && (str_is(base, "lock") || str_is(base, "LOCK"))))
 		flags |= GFILE_LOCK;
+	if (str_starts(base, str_of("sem.")) && is_shm(g, n->parent))
+		flags |= GFILE_SEMAPHORE;
 	uint32_t cache = words_find(&g->words, str_of("__pycache__"));
 	for (uint32_t p = path; cache != VEC_NONE && p != VEC_NONE; p = g->paths.list.v[p].parent)
 		if (g->paths.list.v[p].base == cache)
@@ -273,6 +286,6 @@ int names_replay(struct graph *g)
 {
 	int rc = names_replay_events(g);
 	for (size_t i = 0; rc == 0 && i < g->names.n; i++)
-		g->files.v[g->names.v[i].file].flags |= (uint8_t)names_flags(g, g->names.v[i].path);
+		g->files.v[g->names.v[i].file].flags |= (uint16_t)names_flags(g, g->names.v[i].path);
 	return rc < 0 ? rc : find_caches(g);
 }

@@ -126,16 +126,20 @@ static int resolve_stream(struct resolver *r, unsigned kind)
 {
 	struct graph *g = r->g;
 	bool terminal = kind == TERM_kind_terminal, splits = kind == TERM_kind_fifo || terminal;
+	bool socket = kind == TERM_kind_socket;
 	int rc = terminal ? resolve_outside(r, kind) : 0;
 	for (size_t i = 0; i < r->nacc && rc == 0;) {
 		struct gversion *v = NULL;
+		bool served = false; /* somebody bound the address: it is not the next server's */
 		size_t k = i;
 		for (; k < r->nacc; k++) {
 			struct gaccess *a = &g->accesses.v[r->acc[k]];
 			if (!(a->flags & GACCESS_KEPT) || (terminal && !(a->flags & GACCESS_WRITES)))
 				continue;
-			if (v && splits && a->start >= v->end)
+			bool binds = socket && a->api == TERM_api_bind;
+			if (v && (splits || served || binds) && a->start >= v->end)
 				break;
+			served |= binds;
 			if (!v) {
 				if (!(v = resolve_version(r)))
 					return -ENOMEM;
@@ -238,7 +242,7 @@ static int resolve_cache(struct graph *g, uint32_t file)
 static bool is_sync(const struct graph *g, const struct gfile *f, uint32_t n)
 {
 	const struct gversion *v = &g->versions.v[f->first_version + n - 1];
-	return v->has_size && v->size == 0;
+	return f->flags & GFILE_SEMAPHORE || (v->has_size && v->size == 0);
 }
 
 static void resolve_lock(struct graph *g, uint32_t file)
@@ -286,14 +290,14 @@ int graph_resolve(struct graph *g)
 		else if (f->kind == TERM_kind_pseudo || f->kind == TERM_kind_absent)
 			rc = resolve_outside(&r, f->kind);
 	}
-	const uint8_t cache = GFILE_DIRTY | GFILE_CACHE, lock = GFILE_DIRTY | GFILE_LOCK;
+	const unsigned cache = GFILE_DIRTY | GFILE_CACHE, lock = GFILE_LOCK | GFILE_SEMAPHORE;
 	for (size_t i = 0; rc == 0 && i < g->files.n; i++) {
 		const struct gfile *f = &g->files.v[i];
 		if (f->kind != TERM_kind_regular)
 			continue;
 		if ((f->flags & cache) == cache)
 			rc = resolve_cache(g, (uint32_t)i);
-		if ((f->flags & lock) == lock)
+		if (f->flags & GFILE_DIRTY && f->flags & lock)
 			resolve_lock(g, (uint32_t)i);
 	}
 	vec_release(&r.writes);

@@ -70,7 +70,7 @@ int ix_merge_files(struct ix *x)
 			g->path_key = path_key;
 			g->path = path;
 		}
-		g->flags |= (uint8_t)(p->flags & (PFILE_CACHE | PFILE_LOCK | PFILE_MIXED));
+		g->flags |= (uint16_t)(p->flags & (GFILE_BY_NAME | PFILE_MIXED));
 		x->files.v[i].kind_changed = g->kind != p->kind;
 		x->files.v[i].slow |= g->kind != p->kind;
 		rc = merge_group(x, i);
@@ -255,7 +255,7 @@ static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 	bool only_read = !(row->f.flags & PFILE_WRITTEN) && row->f.nversion == 1;
 	if (row->f.nversion == 0 || (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED)) || (!outside && !regular))
 		return 0;
-	if (regular && ((g->flags & (GFILE_CACHE | GFILE_LOCK)) || x->g.lps || (f->old_touched && !only_read) ||
+	if (regular && ((g->flags & GFILE_BY_NAME) || x->g.lps || (f->old_touched && !only_read) ||
 					(x->g.skew && x->g.domains.v[g->domain].network)))
 		return 0;
 	if (outside && row->f.nversion != 1)
@@ -361,7 +361,7 @@ static int lose(void *arg, const struct pname *n)
 	x->files.v[file].named = true; /* the name it shows may be another */
 	if ((names_flags(&x->g, node) & GFILE_CACHE) || str_ends(words_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py")))
 		x->files.v[file].slow = true;
-	uint8_t flags = 0;
+	unsigned flags = 0;
 	const struct ix_row *row = x->files.v[file].row == VEC_NONE ? NULL : &x->rows.v[x->files.v[file].row];
 	size_t known = row ? row->f.paths.n : 0, first = ix_pairs_from(x->named.v, x->named.n, file);
 	for (size_t i = 0;; i++) {
@@ -374,11 +374,11 @@ static int lose(void *arg, const struct pname *n)
 			rc = ix_names_file(x, at, file, &named);
 		if (rc < 0)
 			return rc;
-		flags |= named ? (uint8_t)names_flags(&x->g, at) : 0;
+		flags |= named ? names_flags(&x->g, at) : 0;
 	}
-	uint8_t *had = &x->g.files.v[file].flags;
-	x->files.v[file].slow |= (*had & (GFILE_CACHE | GFILE_LOCK)) != flags;
-	*had = (uint8_t)((*had & ~(GFILE_CACHE | GFILE_LOCK)) | flags);
+	uint16_t *had = &x->g.files.v[file].flags;
+	x->files.v[file].slow |= (*had & GFILE_BY_NAME) != flags;
+	*had = (uint16_t)((*had & ~GFILE_BY_NAME) | flags);
 	return 0;
 }
 
@@ -414,8 +414,8 @@ int ix_choose(struct ix *x)
 		const struct gfile *g = &x->g.files.v[i];
 		if (f->row == VEC_NONE)
 			continue;
-		uint8_t was = (uint8_t)(x->rows.v[f->row].f.flags & (PFILE_CACHE | PFILE_LOCK));
-		f->slow |= (g->flags & (GFILE_CACHE | GFILE_LOCK) & ~was) != 0;
+		uint64_t was = x->rows.v[f->row].f.flags & GFILE_BY_NAME;
+		f->slow |= (g->flags & GFILE_BY_NAME & ~was) != 0;
 		if (g->naccess == 0 && !f->old_touched)
 			continue;
 		if (f->slow)

@@ -531,7 +531,7 @@ int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret)
 	struct gfile *g = &x->g.files.v[*ret];
 	p = &x->rows.v[at].f;
 	g->kind = (uint8_t)p->kind;
-	g->flags |= (uint8_t)(p->flags & (PFILE_CACHE | PFILE_LOCK | PFILE_MIXED));
+	g->flags |= (uint16_t)(p->flags & (GFILE_BY_NAME | PFILE_MIXED));
 	rc = ix_gkey(x, &p->kind_key, &g->kind_key);
 	p = &x->rows.v[at].f;
 	if (rc == 0 && domain != VEC_NONE && path != VEC_NONE) {

@@ -393,7 +393,7 @@ static int name_found(struct ix *x, uint32_t at, const struct gname *n, bool cha
 	int rc = ix_pairs_add(x, &x->named_paths, row, n->file);
 	if (rc == 0 && changed)
 		rc = ix_pairs_add(x, &x->named, n->file, row);
-	x->g.files.v[n->file].flags |= (uint8_t)names_flags(&x->g, n->path);
+	x->g.files.v[n->file].flags |= (uint16_t)names_flags(&x->g, n->path);
 	x->files.v[n->file].named |= changed;
 	return rc;
 }

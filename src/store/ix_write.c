@@ -239,7 +239,8 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 	const struct gfile *g = &x->g.files.v[file];
 	struct pfile *f = &w->f;
 	f->kind = g->kind;
-	f->flags = (g->flags & (GFILE_CACHE | GFILE_LOCK | GFILE_MIXED)) | (row && !whole ? row->f.flags & ~(uint64_t)7 : 0);
+	f->flags = (g->flags & (GFILE_BY_NAME | GFILE_MIXED)) |
+			   (row && !whole ? row->f.flags & ~(uint64_t)(GFILE_BY_NAME | GFILE_MIXED) : 0);
 	f->domain = g->domain == VEC_NONE ? 0 : x->domains.v[g->domain];
 	f->ino = g->ino;
 	f->gen = g->gen;

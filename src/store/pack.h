@@ -164,6 +164,7 @@ enum pfile_flags {
 	PFILE_SPILLED = 32, /* readers are in list, too */
 	PFILE_MORE = 64, /* versions are in more, too */
 	PFILE_KEPT = 128, /* some access is not dropped */
+	PFILE_SEMAPHORE = 256,
 };
 struct pkey {
 	int64_t time;

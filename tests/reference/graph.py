@@ -23,6 +23,7 @@ STREAMS = ("fifo", "pipe", "socket", "shm", "terminal")
 NAMED = ("regular", "directory", "symlink")
 DATA, OVERLAP, DESCRIPTOR, FORK, SHM, SOCKET, CACHE, SYNC = range(8)
 VIAS = ("data", "overlap", "descriptor", "fork", "shm", "socket", "cache", "sync")
+BIND = 7  # api
 OP_CREATE, OP_LINK, OP_RENAME, OP_UNLINK, OP_REPLACE, OP_SEEN = range(1, 7)
 
 
@@ -96,6 +97,7 @@ class Access:
         self.member = member  # the file before aliasing
         self.mode, self.via = event.get("mode", 0), event.get("via", DATA)
         self.sure = bool(event.get("sure", 0))
+        self.api = event.get("api", 0)
         self.start, self.until = event["t"], None
         self.ends = []  # access_end events in seq order
         self.fps = self.fpe = None  # fingerprints: (size, mtime)
@@ -516,6 +518,8 @@ class Graph:
             if not a.kept or (file.kind == "terminal" and not a.writes):
                 continue
             splits = file.kind in ("fifo", "terminal")
+            if file.kind == "socket" and components:
+                splits = any(b.api == BIND for b in components[-1] + [a])
             if components and not (splits and a.start >= max(b.end for b in components[-1])):
                 components[-1].append(a)
             else:
@@ -580,9 +584,11 @@ class Graph:
                 self.derived[version, source] = Edge(True, CACHE, 0, 0)
 
     def apply_locks(self):
-        """B14: a lock file without bytes coordinates; it carries no data."""
+        """B14: a lock file without bytes coordinates, as a semaphore does; neither carries data."""
         def is_lock(version):
             names = (".lock", ".lck", "/lock", "/LOCK")
+            if any(p.startswith("/dev/shm/sem.") and p.count("/") == 3 for p in version.file.paths):
+                return True
             return version.size == 0 and any(p.endswith(names) for p in version.file.paths)
 
         for (version, _), edge in self.generated.items():

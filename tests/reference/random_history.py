@@ -17,7 +17,7 @@ REGULAR, FIFO, PIPE, SOCKET, SHM, TERMINAL, PSEUDO, ABSENT, DIRECTORY, SYMLINK =
 DIRECTORIES = ("/d", "/d/__pycache__", "/e", "/d/sub")
 PATHS = ("/d/a", "/d/a.py", "/d/b.py", "/d/b", "/d/x.lock", "/d/lock", "/d/sub/a.py",
          "/d/__pycache__/a.cpython-311.pyc", "/d/__pycache__/b.pyc", "/d/sub/__pycache__/a.pyc", "/e/a",
-         "/e/a.lck", "/e/odd \\\n\u00ff", "/d-a")
+         "/e/a.lck", "/dev/shm/sem.a", "/e/odd \\\n\u00ff", "/d-a")
 OP_CREATE, OP_LINK, OP_RENAME, OP_UNLINK, OP_REPLACE, OP_SEEN = range(1, 7)
 
 
@@ -215,7 +215,7 @@ class World:
                 self.state(session, file)
         process = self.alive(session)[0]
         seq = session.emit(self.time(session), "access", process, file=file[0], mode=mode, via=via,
-                           sure=1 if via == 0 and r.random() < 0.9 else 0, api=r.randint(0, 5))
+                           sure=1 if via == 0 and r.random() < 0.9 else 0, api=r.choice((0, 1, 2, 3, 4, 5, 7)))
         session.open.append((seq, file, mode, process))
         return None
 
