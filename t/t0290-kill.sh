@@ -21,12 +21,15 @@ fresh "$D"
 (cd "$D" && exec sh "$T/work.sh") >"$T/expected" 2>&1
 echo "status $?" >>"$T/expected"
 
-# The processes below $1 that are workers.
+# The processes below $1 that are workers. What is below a worker has its name, too, until it has become the command.
 workers()
 {
 	for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
-		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != stemma-worker ] || echo "$p"
-		workers "$p"
+		if [ "$(cat "/proc/$p/comm" 2>/dev/null)" = stemma-worker ]; then
+			echo "$p"
+		else
+			workers "$p"
+		fi
 	done
 }
 

@@ -80,7 +80,7 @@ static int dump(const struct options *o, char **segment, size_t n)
 	int rc = (o->memory ? from_memory : from_store)(o, segment, n, &err, &out);
 	if (rc < 0)
 		fprintf(stderr, "stemma-graphdump: %s\n", err.text[0] ? err.text : strerror(-rc));
-	else
+	else if (out.n)
 		fwrite(out.p, 1, out.n, stdout);
 	buf_release(&out);
 	return rc;
