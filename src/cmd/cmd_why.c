@@ -36,7 +36,8 @@ struct near {
 	size_t n_inputs, n_seen; /* inputs[n_seen..) are those of the doubtful only */
 	uint32_t *opener_inputs; /* what the opener used, where it only opened */
 	size_t n_opener_inputs;
-	bool sure; /* that the makers made it */
+	bool sure;     /* that the makers made it */
+	bool *certain; /* of each node: a way to it is sure all along */
 	uint64_t gaps;
 };
 
@@ -50,6 +51,7 @@ static void near_release(struct near *n)
 	free(n->inputs);
 	free(n->opener_inputs);
 	free(n->doubtful);
+	free(n->certain);
 }
 
 static bool holds(const uint32_t *v, size_t n, uint32_t x)
@@ -85,30 +87,67 @@ static int add_makers(struct makers *m, struct near *n, uint32_t version, bool r
 	return 0;
 }
 
-/* Upstream: who wrote to the streams that maker number i read. */
-static int add_upstream(struct makers *m, struct near *n, size_t i)
+/* Is `to` a fork's parent, and both one program? */
+static int is_one_program(struct cmd *c, store_id fork, store_id to)
+{
+	store_id a, b;
+	int r = fold_representative(c->store, fork, &a);
+	if (r > 0 && a != fork)
+		r = fold_representative(c->store, to, &b);
+	return r > 0 && a != fork ? a == b : r < 0 ? r : 0;
+}
+
+/* Upstream: who wrote to the streams that maker number i read, and what it is a fork of. */
+static int add_upstream(struct cmd *c, struct makers *m, struct near *n, size_t i, bool all)
 {
 	const struct lineage_node *x = &n->l.nodes[n->makers[i]];
 	int r = 0;
-	for (uint32_t k = 0; k < x->n && r == 0; k++) {
+	for (uint32_t k = 0; k < x->n && r >= 0; k++) {
 		const struct lineage_edge *e = &n->l.edges[x->first + k];
 		if (e->type == LINEAGE_USED && n->l.nodes[e->to].stream)
 			r = add_makers(m, n, e->to, false);
+		if (e->type != LINEAGE_INFORMED || !e->e.sure || all || holds(n->makers, n->n_makers, e->to))
+			continue;
+		r = is_one_program(c, x->id, n->l.nodes[e->to].id);
+		if (r > 0)
+			n->makers[n->n_makers++] = e->to;
 	}
-	return r;
+	return r < 0 ? r : 0;
 }
 
-/* Inputs of who wrote it come first, then those upstream. */
+/* Follows what is sure from the root, as a lineage of what is certain does. */
+static void find_certain(struct near *n)
+{
+	const struct lineage *l = &n->l;
+	bool more = true;
+	n->certain[0] = true;
+	while (more) { /* as many times as the longest way has steps, where they stand in no good order */
+		more = false;
+		for (size_t k = 0; k < l->n_edges; k++) {
+			const struct lineage_edge *e = &l->edges[k];
+			if (e->e.sure && n->certain[e->from] && !n->certain[e->to])
+				n->certain[e->to] = more = true;
+		}
+	}
+}
+
+/* What is certain comes first; in that the inputs of who wrote it, then those upstream. */
 enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
 
 struct input {
 	uint32_t node, rank;
+	bool possible;
 	int64_t lo;
 };
 
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct input *a = pa, *b = pb;
+	bool last_a = a->rank >= RANK_DOUBTFUL, last_b = b->rank >= RANK_DOUBTFUL;
+	if (last_a != last_b)
+		return last_a - last_b;
+	if (a->possible != b->possible)
+		return a->possible - b->possible;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
 	if (a->lo != b->lo)
@@ -163,7 +202,7 @@ static int add_inputs(struct cmd *c, struct makers *m, struct near *n)
 		                               : RANK_OPENER;
 		struct input *i = &in[at[e->to] ? at[e->to] - 1 : count];
 		if (!at[e->to]) {
-			*i = (struct input){e->to, rank, e->e.lo};
+			*i = (struct input){e->to, rank, !n->certain[e->to], e->e.lo};
 			at[e->to] = (uint32_t)++count;
 		}
 		i->rank = rank < i->rank ? rank : i->rank;
@@ -285,14 +324,15 @@ static int near_walk(struct cmd *c, store_id version, unsigned depth, bool all, 
 	n.inputs = calloc(n.l.n_nodes + 1, sizeof(*n.inputs));
 	n.opener_inputs = calloc(n.l.n_nodes + 1, sizeof(*n.opener_inputs));
 	n.doubtful = calloc(n.l.n_nodes + 1, sizeof(*n.doubtful));
-	r = n.makers && n.helpers && n.private && n.reps && n.inputs && n.opener_inputs && n.doubtful
+	n.certain = calloc(n.l.n_nodes + 1, sizeof(*n.certain));
+	r = n.makers && n.helpers && n.private && n.reps && n.inputs && n.opener_inputs && n.doubtful && n.certain
 	        ? makers_init(&m, c->store, &n.l)
 	        : -ENOMEM;
 	if (r == 0)
 		r = add_makers(&m, &n, 0, true);
 	n.n_direct = n.n_makers;
 	for (size_t i = 0; i < n.n_makers && r == 0; i++)
-		r = add_upstream(&m, &n, i);
+		r = add_upstream(c, &m, &n, i, all);
 	bool any = false;
 	if (r == 0)
 		r = find_reps(c, &n, all, &any);
@@ -304,8 +344,10 @@ static int near_walk(struct cmd *c, store_id version, unsigned depth, bool all, 
 			for (; from < n.n_helpers && r == 0; from++)
 				r = add_helpers(c, &n, n.helpers[from], n.reps[i]);
 		}
-	if (r == 0)
+	if (r == 0) {
+		find_certain(&n);
 		r = add_inputs(c, &m, &n);
+	}
 	if (r == 0)
 		r = find_within(c, &n, all);
 	if (r == 0 && !all)
@@ -383,7 +425,7 @@ static int fmt_inputs(struct cmd *c, const struct near *n, size_t max, struct bu
 		version_name(b, &v, &f);
 		if (f.kind == TERM_kind_socket || f.kind == TERM_kind_terminal)
 			buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");
-		if (i >= n->n_seen || !is_sure(&n->l, n->inputs[i]))
+		if (i >= n->n_seen || !n->certain[n->inputs[i]])
 			buf_char(b, '?');
 	}
 	if (n->n_inputs > max)
@@ -418,16 +460,13 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 	             {40, 2, 1},  {28, 2, 1},  {20, 2, 1},  {20, 1, 1}, {12, 1, 1}, {12, 0, 1}};
 	struct buf name = {0}, who = {0};
 	struct file_info f;
-	struct exec_info x;
 	size_t width = c->out.tty || getenv("COLUMNS") ? (size_t)c->out.width : 200;
 	int r = store_file(c->store, v->file, &f);
 	if (r > 0)
 		version_name(&name, v, &f);
 	if (r > 0)
-		r = store_exec(c->store, n->l.nodes[n->makers[0]].id, &x);
+		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &who);
 	int64_t when = v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start;
-	if (r > 0)
-		fmt_who(&who, x.user, x.host);
 	for (size_t k = 0; k < sizeof(tries) / sizeof(tries[0]) && r >= 0; k++) {
 		buf_reset(line);
 		buf_printf(line, "%s: made by ", buf_cstr(&name));
@@ -478,9 +517,9 @@ static int found_line(struct cmd *c, const struct file_target *t, const struct v
 	return r < 0 ? r : 0;
 }
 
-/* n_seen: of how many of them it holds that an edge says how sure they are; the others may be. */
+/* n_seen: how many of them may be certain; of openers an edge says so, of the rest the whole way to them. */
 static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *nodes, size_t count, size_t n_seen,
-                          json_t *list)
+                          bool openers, json_t *list)
 {
 	for (size_t i = 0; i < count; i++) {
 		json_t *one = NULL;
@@ -506,7 +545,8 @@ static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *n
 		}
 		if (r < 0)
 			return r;
-		js_text(one, "certainty", i < n_seen && is_sure(&n->l, nodes[i]) ? "must" : "may");
+		bool certain = openers ? is_sure(&n->l, nodes[i]) : n->certain[nodes[i]];
+		js_text(one, "certainty", i < n_seen && certain ? "must" : "may");
 		js_add(list, one);
 	}
 	return 0;
@@ -522,14 +562,14 @@ static int why_json(struct cmd *c, const struct file_target *t, const struct ver
 	int r = store_file(c->store, v->file, &f);
 	if (r > 0) {
 		js_put(o, "entity", entity_json(v, &f));
-		r = node_list_json(c, n, n->makers, n->n_makers, n->n_makers, makers);
+		r = node_list_json(c, n, n->makers, n->n_makers, n->n_makers, false, makers);
 	}
 	if (r >= 0)
-		r = node_list_json(c, n, n->inputs, n->n_inputs, n->n_seen, inputs);
+		r = node_list_json(c, n, n->inputs, n->n_inputs, n->n_seen, false, inputs);
 	if (r >= 0 && n->opener != UINT32_MAX)
-		r = node_list_json(c, n, &n->opener, 1, 1, openers);
+		r = node_list_json(c, n, &n->opener, 1, 1, true, openers);
 	if (r >= 0)
-		r = node_list_json(c, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, before);
+		r = node_list_json(c, n, n->opener_inputs, n->n_opener_inputs, n->n_opener_inputs, true, before);
 	js_num(o, "makers_direct", n->n_direct);
 	js_put(o, "makers", makers);
 	js_put(o, "inputs", inputs);

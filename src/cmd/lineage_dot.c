@@ -40,7 +40,7 @@ static int put_node(const struct lineage_view *v, const struct shape *shape_of, 
 		if (r > 0) {
 			fmt_time(&note, x.start, true);
 			buf_printf(&note, ", ");
-			fmt_who(&note, x.user, x.host);
+			r = exec_who(v->s, id, &note) < 0 ? -1 : 1;
 		}
 	} else {
 		struct version_info ver;
@@ -77,11 +77,10 @@ static int put_node(const struct lineage_view *v, const struct shape *shape_of, 
 static void put_branch(const struct lineage_view *v, uint32_t node, const struct branch *b, FILE *to)
 {
 	bool up = v->options->direction == LINEAGE_UP;
-	fprintf(to, "\tn%u -> n%u [style=%s", up ? b->child : node, up ? node : b->child,
-	        b->e->e.sure ? "solid" : "dashed");
+	fprintf(to, "\tn%u -> n%u [style=%s", up ? b->child : node, up ? node : b->child, b->sure ? "solid" : "dashed");
 	const char *blank = strchr(b->words, ' '); /* only the verb */
-	if (*b->words || !b->e->e.sure)
-		fprintf(to, " label=\"%.*s%s\"", (int)(blank ? blank - b->words : 0), b->words, b->e->e.sure ? "" : "?");
+	if (*b->words || !b->sure)
+		fprintf(to, " label=\"%.*s%s\"", (int)(blank ? blank - b->words : 0), b->words, b->sure ? "" : "?");
 	fputs("]\n", to);
 }
 

@@ -29,7 +29,7 @@ static int branch_of(const struct lineage_view *v, struct makers *m, uint32_t no
 	const struct lineage *l = v->l;
 	bool up = v->options->direction == LINEAGE_UP;
 	*ret_held = false;
-	*ret = (struct branch){up ? e->to : e->from, edge_words(up, e->type), e};
+	*ret = (struct branch){up ? e->to : e->from, edge_words(up, e->type), e, e->e.sure};
 	if (v->options->all)
 		return 1;
 	if (!up) /* a stream that may have been written to, and that nobody read, is somebody's terminal or log */
@@ -54,24 +54,38 @@ static int branch_of(const struct lineage_view *v, struct makers *m, uint32_t no
 	return 1;
 }
 
-/* Follows the branches from the root. */
-static int mark_shown(const struct lineage *l, struct shape *s)
+/* Follows the branches, or those that are sure, from the root. */
+static int mark(const struct lineage *l, const struct shape *s, bool sure, bool *ret)
 {
 	uint32_t *queue = malloc((l->n_nodes + 1) * sizeof(*queue));
 	size_t n = 0;
 	if (!queue)
 		return -ENOMEM;
 	queue[n++] = 0;
-	s->shown[0] = true;
+	ret[0] = true;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = s->first[queue[i]]; k < s->first[queue[i] + 1]; k++) {
 			uint32_t child = s->branches[k].child;
-			if (!s->shown[child])
-				queue[n++] = child;
-			s->shown[child] = true;
+			if (ret[child] || (sure && !s->branches[k].sure))
+				continue;
+			queue[n++] = child;
+			ret[child] = true;
 		}
 	free(queue);
 	return 0;
+}
+
+/* Is there such a branch among the n? Of the two the sure one stays. */
+static bool join(struct branch *branches, size_t n, const struct branch *b)
+{
+	for (size_t k = 0; k < n; k++) {
+		if (branches[k].child != b->child || strcmp(branches[k].words, b->words) != 0)
+			continue;
+		if (b->sure && !branches[k].sure)
+			branches[k] = *b;
+		return true;
+	}
+	return false;
 }
 
 /* ---- folding ---- */
@@ -82,6 +96,7 @@ struct folding {
 	const struct shape *from;
 	uint32_t *leader; /* of each node: the node it is shown as; UINT32_MAX: as none */
 	uint32_t *next;   /* of each node: the next one of those with the same leader, 0 the last */
+	bool *sure;       /* of each node: come to from the root by what is sure */
 };
 
 /* The nodes of one representative get one leader. */
@@ -148,14 +163,24 @@ static int is_bare(const struct folding *f, const struct branch *b)
 static int fold(const struct lineage_view *v, const struct shape *from, struct shape *to)
 {
 	size_t n = 0, nodes = v->l->n_nodes;
-	struct folding f = {v->s, v->l, from, calloc(nodes + 1, sizeof(*f.leader)), calloc(nodes + 1, sizeof(*f.next))};
-	int r = f.leader && f.next ? group(&f, to) : -ENOMEM;
+	struct folding f = {v->s,
+	                    v->l,
+	                    from,
+	                    calloc(nodes + 1, sizeof(*f.leader)),
+	                    calloc(nodes + 1, sizeof(*f.next)),
+	                    calloc(nodes + 1, sizeof(*f.sure))};
+	int r = f.leader && f.next && f.sure ? group(&f, to) : -ENOMEM;
+	if (r == 0)
+		r = mark(v->l, from, true, f.sure);
 	if (r == 0)
 		r = hide_private(&f, to);
 	for (uint32_t i = 0; i < nodes && r >= 0; i++) {
 		to->first[i] = n;
 		if (f.leader[i] != i)
 			continue;
+		bool any = f.sure[i];
+		for (uint32_t j = i; f.next[j]; j = f.next[j])
+			any |= f.sure[f.next[j]];
 		for (uint32_t j = i; r >= 0; j = f.next[j]) {
 			for (size_t k = from->first[j]; k < from->first[j + 1] && r >= 0; k++) {
 				struct branch b = from->branches[k];
@@ -164,10 +189,8 @@ static int fold(const struct lineage_view *v, const struct shape *from, struct s
 				to->folded += r > 0;
 				if (r || b.child == UINT32_MAX || b.child == i)
 					continue;
-				bool again = false;
-				for (size_t m = to->first[i]; m < n && !again; m++)
-					again = to->branches[m].child == b.child && strcmp(to->branches[m].words, b.words) == 0;
-				if (!again)
+				b.sure &= f.sure[j] || !any;
+				if (!join(to->branches + to->first[i], n - to->first[i], &b))
 					to->branches[n++] = b;
 			}
 			if (!f.next[j])
@@ -178,6 +201,7 @@ static int fold(const struct lineage_view *v, const struct shape *from, struct s
 	to->first[nodes] = n;
 	free(f.leader);
 	free(f.next);
+	free(f.sure);
 	return r < 0 ? r : 0;
 }
 
@@ -208,15 +232,13 @@ static int unfolded(const struct lineage_view *v, struct shape *s)
 			bool held;
 			r = branch_of(v, &m, i, e, &b, &held);
 			s->held += r == 0 && held;
-			for (size_t j = s->first[i]; j < n && r > 0; j++)
-				r = s->branches[j].child != b.child || strcmp(s->branches[j].words, b.words) != 0;
-			if (r > 0)
+			if (r > 0 && !join(s->branches + s->first[i], n - s->first[i], &b))
 				s->branches[n++] = b;
 		}
 	}
 	s->first[l->n_nodes] = n;
 	makers_release(&m);
-	return r < 0 ? r : mark_shown(l, s);
+	return r < 0 ? r : mark(l, s, false, s->shown);
 }
 
 int shape_make(const struct lineage_view *v, struct shape *ret)
@@ -233,7 +255,7 @@ int shape_make(const struct lineage_view *v, struct shape *ret)
 		shape_release(&s);
 		s = folded;
 		if (r == 0)
-			r = mark_shown(v->l, &s);
+			r = mark(v->l, &s, false, s.shown);
 	}
 	if (r < 0)
 		shape_release(&s);

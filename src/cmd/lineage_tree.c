@@ -2,6 +2,7 @@
 #include "cmd/lineage_view.h"
 #include "cmd/peers.h"
 #include "cmd/things.h"
+#include "query/fold.h"
 
 #include <stdlib.h>
 
@@ -105,7 +106,9 @@ static int describe_exec(struct tree *t, uint32_t node)
 	fmt_span(b, x.start, x.end);
 	if (!t->one_user) {
 		buf_printf(b, ", ");
-		fmt_who(b, x.user, x.host);
+		r = exec_who(t->v->s, id, b);
+		if (r < 0)
+			return r;
 	}
 	if (x.ending == TERM_ending_exited && x.code)
 		buf_printf(b, ", exit %llu", (unsigned long long)x.code);
@@ -113,9 +116,14 @@ static int describe_exec(struct tree *t, uint32_t node)
 		buf_printf(b, ", ");
 		fmt_ending(b, x.ending, x.code);
 	}
-	if (t->shape.rep[node])
-		buf_printf(b, ", %u program%s", t->shape.members[node], t->shape.members[node] == 1 ? "" : "s");
-	return 0;
+	if (t->shape.rep[node]) {
+		enum fold_class class = FOLD_program;
+		r = fold_class(t->v->s, id, &class);
+		bool one = t->shape.members[node] == 1;
+		buf_printf(b, ", %u %s", t->shape.members[node],
+		           class == FOLD_driver ? (one ? "program" : "programs") : (one ? "process" : "processes"));
+	}
+	return r < 0 ? r : 0;
 }
 
 static int describe(struct tree *t)
@@ -187,7 +195,7 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 	struct buf name = {0}, note = {0};
 	const char *text = t->notes.p + t->note_at[node];
 
-	buf_printf(&name, "%s%s%s", e && !e->e.sure ? "? " : "", br ? br->words : "", t->names.p + t->name_at[node]);
+	buf_printf(&name, "%s%s%s", br && !br->sure ? "? " : "", br ? br->words : "", t->names.p + t->name_at[node]);
 	if (again)
 		buf_printf(&note, "  [%u] above", t->mark[node]);
 	else if (postponed)

@@ -67,6 +67,19 @@ static int path_of(struct store *s, store_id file, struct str *ret)
 	return r < 0 ? r : 0;
 }
 
+/* The execution that tells whose a fork is: the program above it. 1 (then *ret is store_exec's), 0, -errno. */
+static int whose(struct store *s, store_id exec, struct exec_info *ret)
+{
+	int r = 0;
+	for (int depth = 0; depth < 64 && exec; depth++) {
+		r = store_exec(s, exec, ret);
+		if (r <= 0 || ret->user.n)
+			return r;
+		exec = ret->n ? 0 : ret->parent;
+	}
+	return 0;
+}
+
 int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 {
 	json_t *o = json_object();
@@ -95,8 +108,12 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 	}
 	js_list(o, "argv", &x->argv);
 	js_str(o, "cwd", x->cwd);
-	js_str(o, "user", x->user);
-	js_str(o, "group", x->group);
+	bool told = x->user.n > 0;
+	store_id id = x->id;
+	if (told) {
+		js_str(o, "user", x->user);
+		js_str(o, "group", x->group);
+	}
 	js_str(o, "host", x->host);
 	js_str_if(o, "job", x->job);
 	js_str_if(o, "step", x->step);
@@ -105,7 +122,15 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 	js_time(o, "end", x->end);
 	js_ending(o, "exit", x->ending, x->code);
 	js_gaps(o, "completeness", x->gaps);
-	if (parent_id) { /* last: x is the store's until the next store_exec */
+	if (!told) { /* these last: x is the store's until the next store_exec */
+		struct exec_info above = {0};
+		r = whose(s, id, &above);
+		if (r < 0)
+			goto fail;
+		js_str(o, "user", r > 0 ? above.user : str_of(""));
+		js_str(o, "group", r > 0 ? above.group : str_of(""));
+	}
+	if (parent_id) {
 		struct exec_info parent;
 		r = store_exec(s, parent_id, &parent);
 		if (r < 0)
@@ -228,6 +253,23 @@ void fmt_who(struct buf *b, struct str user, struct str host)
 		buf_char(b, '@');
 		fmt_name(b, host);
 	}
+}
+
+int exec_who(struct store *s, store_id exec, struct buf *b)
+{
+	struct exec_info x, above;
+	struct run_info run;
+	int r = whose(s, exec, &above);
+	if (r > 0)
+		fmt_who(b, above.user, above.host);
+	if (r == 0 && (r = store_exec(s, exec, &x)) > 0) {
+		struct str user = str_of("");
+		r = x.run ? store_run(s, x.run, &run) : 0;
+		if (r > 0)
+			user = run.user;
+		fmt_who(b, user, x.host);
+	}
+	return r < 0 ? r : 0;
 }
 
 void gaps_add(struct gaps *g, store_id exec, uint64_t bits)

@@ -26,6 +26,8 @@ int version_since(struct store *s, const struct version_info *v, const struct fi
 int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b);
 /* ann@host */
 void fmt_who(struct buf *b, struct str user, struct str host);
+/* Who ran an execution: of a fork, who ran what it is a fork of; else whose run it is. 0 or -errno. */
+int exec_who(struct store *s, store_id exec, struct buf *b);
 
 /* What could not be seen, in words: one line per reason, "  meaning (N executions: first, ...)". Prints nothing if all
  * was seen. */

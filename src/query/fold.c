@@ -102,6 +102,7 @@ int fold_class(struct store *s, store_id exec, enum fold_class *ret)
 int fold_representative(struct store *s, store_id exec, store_id *ret)
 {
 	store_id rep = 0, at = exec;
+	bool fork = true; /* no exec was met yet */
 	for (int i = 0; i < ABOVE && at; i++) {
 		struct exec_info x;
 		enum fold_class c = FOLD_program;
@@ -111,10 +112,11 @@ int fold_representative(struct store *s, store_id exec, store_id *ret)
 			r = class_of(s, &x, &c);
 		if (r < 0 || (r == 0 && at == exec))
 			return r;
-		if (c == FOLD_driver)
+		if (c == FOLD_driver || (c == FOLD_program && fork && x.n))
 			rep = at;
 		else if (c != FOLD_program)
 			break; /* what a shell starts is on its own, also below a driver that runs one */
+		fork &= !x.n;
 		at = parent;
 	}
 	*ret = rep ? rep : exec;
@@ -129,8 +131,11 @@ int fold_private(struct store *s, store_id version, store_id rep)
 	int r = store_version(s, version, &v);
 	if (r > 0)
 		r = store_file(s, v.file, &f);
-	if (r <= 0 || f.kind != TERM_kind_regular || f.named || v.origin != ORIGIN_OBSERVED)
+	if (r <= 0 || v.origin != ORIGIN_OBSERVED)
 		return r < 0 ? r : 0;
+	bool address = str_starts(f.path, str_of("inet:")) || str_starts(f.path, str_of("unix:"));
+	if (f.kind != TERM_kind_pipe && (f.kind != TERM_kind_socket || address) && (f.kind != TERM_kind_regular || f.named))
+		return 0;
 	for (int side = 0; side < 2 && r > 0; side++) {
 		r = side ? store_readers(s, version, &e) : store_gens(s, version, &e);
 		r = r < 0 ? r : 1;

@@ -18,11 +18,11 @@ enum fold_class {
 
 /* 1, 0 (there is no such execution), -errno. */
 int fold_class(struct store *s, store_id exec, enum fold_class *ret);
-/* The execution to which it counts: the highest driver above it, or itself. A fork without exec is as what it is a fork
- * of. 1, 0, -errno. */
+/* The execution to which it counts: the highest driver above it; else, of a fork of a program that is not in fold.def,
+ * the program; else itself. 1, 0, -errno. */
 int fold_representative(struct store *s, store_id exec, store_id *ret);
-/* Is a version of no interest but to those that count to `rep`: a file that has no name any more, made and used by none
- * but them? 1, 0, -errno. */
+/* Is a version of no interest but to those that count to `rep`: a pipe, or a file that has no name any more, made and
+ * used by none but them? 1, 0, -errno. */
 int fold_private(struct store *s, store_id version, store_id rep);
 
 #endif

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Programs that fork and go on as themselves: one program to people, with what each process read told apart. Semaphores
+# only coordinate. Real programs, recorded.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+rec()
+{ # COMMAND...: recorded; its own output is of no interest
+	"$STEMMA" run -q -- "$@" >/dev/null 2>"$err" </dev/null
+}
+me=$(id -un)
+for i in 0 1; do
+	echo $i >in$i
+done
+cat >pool.py <<'END2'
+import multiprocessing
+def work(i):
+    with open('in%d' % i) as f, open('out%d' % i, 'w') as to:
+        to.write(f.read())
+if __name__ == '__main__':
+    with multiprocessing.get_context('fork').Pool(2) as pool:
+        pool.map(work, [0, 1], 1)
+END2
+cat >fork.py <<'END2'
+import os
+text = open('in0').read()
+if os.fork() == 0:
+    with open('in1') as f, open('forked', 'w') as to:
+        to.write(text + f.read())
+    os._exit(0)
+os.wait()
+END2
+if $PYTHON -c 'import multiprocessing; multiprocessing.Lock()' 2>/dev/null; then
+	rec $PYTHON -I pool.py && cmd 0 why out0 out1 && lines "$out" 2 && says_not "$out" '/dev/shm' && says_not "$out" ' | ' &&
+		says "$out" "out0@{1}: made by python3 -I pool.py from in0@{1}, " && says "$out" "out1@{1}: made by python3 -I pool.py from in1@{1}, " &&
+		says "$out" " by $me@" && says_not "$out" 'by ?@'
+	check "a pool: one program, its file's own input first, the user's name"
+	cmd 0 why out0 && says_not "$out" 'in1@{1},' && says_not "$out" 'in1@{1} '
+	check "what another process of the pool read is possible at most"
+	cmd 0 lineage out0 && says_not "$out" '/dev/shm' && says_not "$out" 'pipe' && says_not "$out" 'fork of' && says "$out" "└─ python3 -I pool.py" &&
+		says "$out" '─ in0@{1}' && says_not "$out" '─ in1@{1}' && says "$out" 'edges of coordination' && says "$out" ' processes)' && [ "$(wc -l <"$out")" -lt 12 ]
+	check "its lineage can be read"
+	cmd 0 lineage --json out0 && json '[.entities[].path | select(contains("sem."))] | length == 0' && json '.omitted.sync > 0' &&
+		json '[.executions[].user] | unique == ["'"$me"'"]' && cmd 0 lineage --all out0 && says "$out" 'fork of'
+	check "the JSON has every process, and whose it is; --all shows them"
+else
+	skip 'a pool of processes' 'Python cannot make semaphores here'
+fi
+rec $PYTHON -I fork.py && cmd 0 why forked && says "$out" "forked@{1}: made by python3 -I fork.py from " && says "$out" 'in0@{1}' && says "$out" 'in1@{1}' && says_not "$out" '@{1}?' && says "$out" " by $me@"
+check 'a child made it of what its parent had read'
+rec sh -c 'cat in0 | cat - in1 >piped' && cmd 0 why piped && says "$out" 'from in1@{1}, in0@{1}? by' && cmd 0 lineage piped && says "$out" '? pipe  via descriptor' &&
+	cmd 0 why --json piped && json '[.answers[0].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in1", "must"], ["in0", "may"]]' &&
+	json '[.answers[0].makers[].certainty] == ["must", "may"]'
+check 'what came through a pipe is as possible in why as in lineage, and stands after what is certain'
+cmd 0 lineage --certain piped && says "$out" 'in1@{1}' && says_not "$out" 'in0@{1}' && says "$out" 'left out: '
+check '--certain leaves it out, and says so'
+finish
