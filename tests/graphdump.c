@@ -3,9 +3,9 @@
  *   stemma-graphdump [--skew NS] [--lps] [--memory] [--store DIR] SEGMENT...
  *   stemma-graphdump [--skew NS] [--lps] [--memory] --batch FILE
  *
- * The segments are indexed one after the other, each in a transaction of its own, into the store at DIR, else into a fresh one in
- * memory; the store is printed. FILE has one history a line, segment paths between blanks; the answers are separated by
- * a line "--". With --memory the graph is computed in one go, without a store. */
+ * The segments are indexed one after the other, each in a transaction of its own, into the store at DIR, else into a
+ * fresh one in memory; the store is printed. FILE has one history a line, segment paths between blanks; the answers are
+ * separated by a line "--". With --memory the graph is computed in one go, without a store. */
 #include "graph/canon.h"
 #include "graph/gather.h"
 #include "graph/names.h"
@@ -99,7 +99,8 @@ static int batch(const struct options *o, const char *path)
 	int rc = 0;
 	for (bool first = true; rc == 0 && (got = getline(&line, &cap, f)) >= 0; first = false) {
 		VEC(char *) segment = {0};
-		for (char *save, *word = strtok_r(line, " \t\n", &save); word && rc == 0; word = strtok_r(NULL, " \t\n", &save)) {
+		for (char *save, *word = strtok_r(line, " \t\n", &save); word && rc == 0;
+		     word = strtok_r(NULL, " \t\n", &save)) {
 			char **slot = vec_add(&segment);
 			if (slot)
 				*slot = word;
@@ -137,7 +138,8 @@ int main(int argc, char **argv)
 			break;
 	}
 	if (i < argc && !strncmp(argv[i], "--", 2)) {
-		fprintf(stderr, "usage: stemma-graphdump [--skew NS] [--lps] [--memory] [--store DIR] SEGMENT... | --batch FILE\n");
+		fprintf(stderr,
+		        "usage: stemma-graphdump [--skew NS] [--lps] [--memory] [--store DIR] SEGMENT... | --batch FILE\n");
 		return 2;
 	}
 	return (batch_path ? batch(&o, batch_path) : dump(&o, argv + i, (size_t)(argc - i))) < 0;

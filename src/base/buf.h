@@ -1,7 +1,7 @@
 /* buf.h - a growing run of bytes, and the varint codec used on disk.
  *
- * init: zero it. release: buf_release. Out of memory: the buffer keeps what it has, `failed` is set and every later append
- * does nothing, so that a caller checks once at the end. */
+ * init: zero it. release: buf_release. Out of memory: the buffer keeps what it has, `failed` is set and every later
+ * append does nothing, so that a caller checks once at the end. */
 #ifndef STEMMA_BASE_BUF_H
 #define STEMMA_BASE_BUF_H
 

@@ -1,7 +1,7 @@
 /* err.h - the one human sentence of a failure.
  *
- * Functions return 0 or -errno (or a count); the sentence is set once, at the deepest place that knows it, and printed by
- * cmd/ as "stemma: <sentence>". A struct err belongs to its caller, needs no release, and may be NULL everywhere. */
+ * Functions return 0 or -errno (or a count); the sentence is set once, at the deepest place that knows it, and printed
+ * by cmd/ as "stemma: <sentence>". A struct err belongs to its caller, needs no release, and may be NULL everywhere. */
 #ifndef STEMMA_BASE_ERR_H
 #define STEMMA_BASE_ERR_H
 

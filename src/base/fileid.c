@@ -32,19 +32,41 @@ static const struct fs_word {
 	bool network, pseudo, birth_changes, volatile_;
 	int64_t step;
 } words[] = {
-	{"nfs", .network = true, .step = 1000000000}, {"nfs4", .network = true, .step = 1000000000},
-	{"lustre", .network = true, .step = 1000000000}, {"gpfs", .network = true},
-	{"cifs", .network = true, .step = 1000000000}, {"smb3", .network = true, .step = 1000000000},
-	{"ceph", .network = true}, {"beegfs", .network = true}, {"fuse.sshfs", .network = true, .step = 1000000000},
-	{"afs", .network = true, .step = 1000000000}, {"9p", .network = true}, {"pvfs2", .network = true, .step = 1000000000},
-	{"panfs", .network = true, .step = 1000000000}, {"glusterfs", .network = true}, {"fuse.glusterfs", .network = true},
-	{"vfat", .step = 2000000000}, {"exfat", .step = 10000000}, {"ext3", .step = 1000000000}, {"ext2", .step = 1000000000},
-	{"overlay", .birth_changes = true},
-	{"tmpfs", .volatile_ = true}, {"ramfs", .volatile_ = true},
-	{"proc", .pseudo = true}, {"sysfs", .pseudo = true}, {"devpts", .pseudo = true}, {"cgroup", .pseudo = true},
-	{"cgroup2", .pseudo = true}, {"debugfs", .pseudo = true}, {"tracefs", .pseudo = true}, {"securityfs", .pseudo = true},
-	{"bpf", .pseudo = true}, {"configfs", .pseudo = true}, {"mqueue", .volatile_ = true}, {"hugetlbfs", .volatile_ = true},
-	{"devtmpfs", .volatile_ = true},
+    {"nfs", .network = true, .step = 1000000000},
+    {"nfs4", .network = true, .step = 1000000000},
+    {"lustre", .network = true, .step = 1000000000},
+    {"gpfs", .network = true},
+    {"cifs", .network = true, .step = 1000000000},
+    {"smb3", .network = true, .step = 1000000000},
+    {"ceph", .network = true},
+    {"beegfs", .network = true},
+    {"fuse.sshfs", .network = true, .step = 1000000000},
+    {"afs", .network = true, .step = 1000000000},
+    {"9p", .network = true},
+    {"pvfs2", .network = true, .step = 1000000000},
+    {"panfs", .network = true, .step = 1000000000},
+    {"glusterfs", .network = true},
+    {"fuse.glusterfs", .network = true},
+    {"vfat", .step = 2000000000},
+    {"exfat", .step = 10000000},
+    {"ext3", .step = 1000000000},
+    {"ext2", .step = 1000000000},
+    {"overlay", .birth_changes = true},
+    {"tmpfs", .volatile_ = true},
+    {"ramfs", .volatile_ = true},
+    {"proc", .pseudo = true},
+    {"sysfs", .pseudo = true},
+    {"devpts", .pseudo = true},
+    {"cgroup", .pseudo = true},
+    {"cgroup2", .pseudo = true},
+    {"debugfs", .pseudo = true},
+    {"tracefs", .pseudo = true},
+    {"securityfs", .pseudo = true},
+    {"bpf", .pseudo = true},
+    {"configfs", .pseudo = true},
+    {"mqueue", .volatile_ = true},
+    {"hugetlbfs", .volatile_ = true},
+    {"devtmpfs", .volatile_ = true},
 };
 
 const char *host_boot_id(void)
@@ -82,8 +104,7 @@ static bool find_mount(uint64_t dev, struct mount *ret)
 	bool found = false;
 	while (!found && getline(&line, &cap, f) > 0) {
 		unsigned maj, min;
-		if (sscanf(line, "%*d %*d %u:%u %*s %1023s", &maj, &min, ret->point) != 3 ||
-			((uint64_t)maj << 32 | min) != dev)
+		if (sscanf(line, "%*d %*d %u:%u %*s %1023s", &maj, &min, ret->point) != 3 || ((uint64_t)maj << 32 | min) != dev)
 			continue;
 		char *dash = strstr(line, " - ");
 		found = dash && sscanf(dash + 3, "%63s %511s", ret->type, ret->source) == 2;
@@ -159,12 +180,12 @@ static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const c
 	if (!d)
 		return NULL;
 	*d = (struct fs_domain){.dev = dev,
-							.name = strdup(name),
-							.type = strdup(m.type),
-							.network = network,
-							.pseudo = w && w->pseudo,
-							.birth_changes = w && w->birth_changes,
-							.mtime_step = w && w->step ? w->step : tick()};
+	                        .name = strdup(name),
+	                        .type = strdup(m.type),
+	                        .network = network,
+	                        .pseudo = w && w->pseudo,
+	                        .birth_changes = w && w->birth_changes,
+	                        .mtime_step = w && w->step ? w->step : tick()};
 	if (d->name && d->type)
 		return d;
 	free((char *)d->name);

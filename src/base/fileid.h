@@ -1,9 +1,10 @@
 /* fileid.h - what a file is, whatever it is called: file system, inode, generation.
  *
- * domain: "uuid:<file-system uuid>", "net:<server>:/<export>#<fsid>", or "boot:<boot id>:<device>" for file systems that do
- * not outlive the boot (tmpfs) or do not say who they are. gen: XXH3 of the file handle, which holds the inode's generation; else the birth
- * time in ns (not on overlayfs, where a copy-up changes it); else 0. ext4 gives an inode number away again at once, so the number alone is not
- * identity. Capture and queries both come here, so that they agree.
+ * domain: "uuid:<file-system uuid>", "net:<server>:/<export>#<fsid>", or "boot:<boot id>:<device>" for file systems
+ * that do not outlive the boot (tmpfs) or do not say who they are. gen: XXH3 of the file handle, which holds the
+ * inode's generation; else the birth time in ns (not on overlayfs, where a copy-up changes it); else 0. ext4 gives an
+ * inode number away again at once, so the number alone is not identity. Capture and queries both come here, so that
+ * they agree.
  *
  * Domains are found once per device and kept for the life of the process, behind a lock: safe for threads. */
 #ifndef STEMMA_BASE_FILEID_H
@@ -15,14 +16,14 @@
 #include <sys/stat.h>
 
 struct fs_domain {
-	uint64_t dev; /* major << 32 | minor */
-	const char *name; /* lives as long as the process */
-	const char *type; /* file-system type: ext4, nfs4, tmpfs, ... */
-	bool network; /* written by other hosts; mtime is a server's */
+	uint64_t dev;       /* major << 32 | minor */
+	const char *name;   /* lives as long as the process */
+	const char *type;   /* file-system type: ext4, nfs4, tmpfs, ... */
+	bool network;       /* written by other hosts; mtime is a server's */
 	bool birth_changes; /* overlayfs */
-	bool pseudo; /* proc, sysfs, devpts, cgroup, ...: nothing there has versions */
+	bool pseudo;        /* proc, sysfs, devpts, cgroup, ...: nothing there has versions */
 	int64_t mtime_step; /* ns by which two modifications may share an mtime */
-	unsigned index; /* 1, 2, ... in order of discovery; 0: the domain is unknown */
+	unsigned index;     /* 1, 2, ... in order of discovery; 0: the domain is unknown */
 };
 
 struct fileid {

@@ -1,4 +1,5 @@
-/* ulid.h - run ids: 48 bits of milliseconds and 80 random bits, 26 characters of Crockford's base 32 that sort by time. */
+/* ulid.h - run ids: 48 bits of milliseconds and 80 random bits, 26 characters of Crockford's base 32 that sort by time.
+ */
 #ifndef STEMMA_BASE_ULID_H
 #define STEMMA_BASE_ULID_H
 

@@ -1,4 +1,5 @@
-/* env.h - which environment variables a record may hold: the rows of env.def. Everything else stays out (contract: private by default). */
+/* env.h - which environment variables a record may hold: the rows of env.def. Everything else stays out (contract:
+ * private by default). */
 #ifndef STEMMA_EVENT_ENV_H
 #define STEMMA_EVENT_ENV_H
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define TIME_NONE INT64_MIN /* not known */
+#define TIME_NONE INT64_MIN  /* not known */
 #define TIME_NEVER INT64_MAX /* not yet, or never */
 
 enum access_mode {
@@ -73,7 +73,7 @@ enum event_kind {
 struct event {
 	uint64_t writer; /* the session's random number; with seq the event's identity */
 	uint64_t seq;
-	int64_t time; /* ns since 1970 */
+	int64_t time;  /* ns since 1970 */
 	uint64_t proc; /* process number in the session, 0 none */
 	uint64_t kind; /* enum event_kind; decoders may also give kinds they do not know, with no fields */
 	union {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOG_MAGIC 0x314c5453u /* "STL1" */
+#define LOG_MAGIC 0x314c5453u      /* "STL1" */
 #define LOG_MAGIC_MASK 0x00ffffffu /* without the version digit */
 #define LOG_PAYLOAD_MAX (1u << 20)
 #define LOG_SEGMENT_MAX (64u << 20) /* a slot rolls here */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lines ------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
 void canon_begin(struct canon *c)
 {
@@ -127,7 +127,7 @@ void canon_release(struct canon *c)
 	*c = (struct canon){0};
 }
 
-/* ---- the graph in memory ------------------------------------------------------------------------------------------------ */
+/* ---- the graph in memory ---- */
 
 static struct str path_of(const struct graph *g, uint32_t path, struct buf *scratch)
 {
@@ -272,8 +272,12 @@ static void put_uses(struct canon *c, const struct graph *g)
 					c->failed = true;
 					goto out;
 				}
-				*slot = (struct used){a->file, many ? many->version : a->use, a->nuse == 1 && (a->flags & GACCESS_USE_MUST),
-									  many ? many->via : a->use_via, a->start, a->end};
+				*slot = (struct used){a->file,
+				                      many ? many->version : a->use,
+				                      a->nuse == 1 && (a->flags & GACCESS_USE_MUST),
+				                      many ? many->via : a->use_via,
+				                      a->start,
+				                      a->end};
 			}
 		}
 		if (u.n > 1)
@@ -325,16 +329,17 @@ static void put_informed(struct canon *c, const struct graph *g)
 		const struct gpfact *p = &g->pfacts.v[i];
 		if (p->parent != VEC_NONE)
 			v.v[v.n++] = (struct informed){g->procs.v[p->proc].first_exec,
-										   graph_exec_at(g, p->parent, p->key.time),
-										   true,
-										   TERM_via_fork,
-										   p->forked != TIME_NONE ? p->forked : p->key.time,
-										   p->key.time};
+			                               graph_exec_at(g, p->parent, p->key.time),
+			                               true,
+			                               TERM_via_fork,
+			                               p->forked != TIME_NONE ? p->forked : p->key.time,
+			                               p->key.time};
 	}
 	for (size_t i = 0; i < g->execs.n; i++) {
 		uint32_t next = g->execs.v[i].next;
 		if (next != VEC_NONE)
-			v.v[v.n++] = (struct informed){next, (uint32_t)i, false, TERM_via_fork, g->execs.v[next].start, g->execs.v[next].start};
+			v.v[v.n++] = (struct informed){
+			    next, (uint32_t)i, false, TERM_via_fork, g->execs.v[next].start, g->execs.v[next].start};
 	}
 	for (size_t i = 0; i < g->links.n; i++) {
 		const struct glink *l = &g->links.v[i];

@@ -8,7 +8,7 @@
 
 /* Lines, to be sorted by bytes and printed once each. */
 struct canon {
-	struct buf bytes; /* each line ends in '\0' */
+	struct buf bytes;  /* each line ends in '\0' */
 	VEC(size_t) lines; /* offsets */
 	bool failed;
 };
@@ -16,8 +16,8 @@ struct canon {
 void canon_begin(struct canon *c); /* a new line */
 void canon_end(struct canon *c);
 void canon_word(struct canon *c, const char *s); /* as it is, after a blank where the line has something */
-void canon_str(struct canon *c, struct str s); /* escaped, directly after what stands there */
-void canon_time(struct canon *c, int64_t t); /* a word; '-' for none and never */
+void canon_str(struct canon *c, struct str s);   /* escaped, directly after what stands there */
+void canon_time(struct canon *c, int64_t t);     /* a word; '-' for none and never */
 void canon_file(struct canon *c, struct str domain, uint64_t ino, uint64_t gen);
 void canon_absent(struct canon *c, struct str path);
 /* Directly after a file. */

@@ -115,17 +115,17 @@ static void take_run(struct facts *f, const struct event *ev)
 		return;
 	}
 	*r = (struct grun){.session = f->session,
-					   .key = key_of(f, ev),
-					   .id = word(f, ev->run.id),
-					   .outer = word(f, ev->run.outer),
-					   .argv = list_word(f, &ev->run.argv),
-					   .cwd = word(f, ev->run.cwd),
-					   .user = word(f, ev->run.user),
-					   .group = word(f, ev->run.group),
-					   .hostinfo = list_word(f, &ev->run.host),
-					   .labels = list_word(f, &ev->run.label),
-					   .uid = ev->run.uid,
-					   .gid = ev->run.gid};
+	                   .key = key_of(f, ev),
+	                   .id = word(f, ev->run.id),
+	                   .outer = word(f, ev->run.outer),
+	                   .argv = list_word(f, &ev->run.argv),
+	                   .cwd = word(f, ev->run.cwd),
+	                   .user = word(f, ev->run.user),
+	                   .group = word(f, ev->run.group),
+	                   .hostinfo = list_word(f, &ev->run.host),
+	                   .labels = list_word(f, &ev->run.label),
+	                   .uid = ev->run.uid,
+	                   .gid = ev->run.gid};
 }
 
 static void take_run_end(struct facts *f, const struct event *ev)
@@ -137,13 +137,13 @@ static void take_run_end(struct facts *f, const struct event *ev)
 		return;
 	}
 	*r = (struct grun_end){.session = f->session,
-						   .key = key_of(f, ev),
-						   .id = word(f, ev->run_end.id),
-						   .exec = i == VEC_NONE ? VEC_NONE : f->pnums.v[i].exec,
-						   .ending = ev->run_end.ending,
-						   .code = ev->run_end.code,
-						   .cpu = ev->run_end.cpu,
-						   .traps = ev->run_end.traps};
+	                       .key = key_of(f, ev),
+	                       .id = word(f, ev->run_end.id),
+	                       .exec = i == VEC_NONE ? VEC_NONE : f->pnums.v[i].exec,
+	                       .ending = ev->run_end.ending,
+	                       .code = ev->run_end.code,
+	                       .cpu = ev->run_end.cpu,
+	                       .traps = ev->run_end.traps};
 }
 
 static void take_domain(struct facts *f, const struct event *ev)
@@ -157,7 +157,8 @@ static void take_domain(struct facts *f, const struct event *ev)
 		f->g->domains.v[d].type = word(f, ev->domain.type);
 }
 
-static void name_event(struct facts *f, const struct event *ev, unsigned op, uint32_t file, struct str path, struct str old)
+static void name_event(struct facts *f, const struct event *ev, unsigned op, uint32_t file, struct str path,
+                       struct str old)
 {
 	struct graph *g = f->g;
 	uint32_t to = paths_add(&g->paths, &g->words, path);
@@ -169,7 +170,8 @@ static void name_event(struct facts *f, const struct event *ev, unsigned op, uin
 			g->name_events.n--;
 		return;
 	}
-	*e = (struct gname_event){.key = key_of(f, ev), .session = f->session, .file = file, .path = to, .old = from, .op = (uint8_t)op};
+	*e = (struct gname_event){
+	    .key = key_of(f, ev), .session = f->session, .file = file, .path = to, .old = from, .op = (uint8_t)op};
 }
 
 static void take_file(struct facts *f, const struct event *ev)
@@ -251,8 +253,12 @@ static void take_process(struct facts *f, const struct event *ev)
 		g->failed = true;
 		return;
 	}
-	*p = (struct gpfact){
-		.proc = id, .session = f->session, .key = key_of(f, ev), .parent = up, .forked = ev->process.forked, .run = run};
+	*p = (struct gpfact){.proc = id,
+	                     .session = f->session,
+	                     .key = key_of(f, ev),
+	                     .parent = up,
+	                     .forked = ev->process.forked,
+	                     .run = run};
 	*num = (struct facts_proc){id, g->procs.v[id].first_exec, run};
 	set(f, &f->procs, ev->proc, (uint32_t)(f->pnums.n - 1));
 }
@@ -276,16 +282,16 @@ static void take_exec(struct facts *f, const struct event *ev)
 	p->exec = id;
 	p->run = ev->exec.run.n ? word(f, ev->exec.run) : g->sessions.v[f->session].run;
 	*x = (struct gxfact){.exec = id,
-						 .session = f->session,
-						 .key = key_of(f, ev),
-						 .exe = file_or_none(f, ev->exec.exe),
-						 .script = file_or_none(f, ev->exec.script),
-						 .argv = list_word(f, &ev->exec.argv),
-						 .cwd = word(f, ev->exec.cwd),
-						 .env = list_word(f, &ev->exec.env),
-						 .run = p->run,
-						 .uid = ev->exec.uid,
-						 .gid = ev->exec.gid};
+	                     .session = f->session,
+	                     .key = key_of(f, ev),
+	                     .exe = file_or_none(f, ev->exec.exe),
+	                     .script = file_or_none(f, ev->exec.script),
+	                     .argv = list_word(f, &ev->exec.argv),
+	                     .cwd = word(f, ev->exec.cwd),
+	                     .env = list_word(f, &ev->exec.env),
+	                     .run = p->run,
+	                     .uid = ev->exec.uid,
+	                     .gid = ev->exec.gid};
 }
 
 static void take_exit(struct facts *f, const struct event *ev)
@@ -299,13 +305,13 @@ static void take_exit(struct facts *f, const struct event *ev)
 		return;
 	}
 	*e = (struct gexit){.proc = p->proc,
-						.session = f->session,
-						.key = key_of(f, ev),
-						.ending = ev->exit.ending,
-						.code = ev->exit.code,
-						.known = ev->exit.known,
-						.figure = {ev->exit.cpu, ev->exit.user, ev->exit.system, ev->exit.rss, ev->exit.rchar, ev->exit.wchar,
-								   ev->exit.read_bytes, ev->exit.write_bytes}};
+	                    .session = f->session,
+	                    .key = key_of(f, ev),
+	                    .ending = ev->exit.ending,
+	                    .code = ev->exit.code,
+	                    .known = ev->exit.known,
+	                    .figure = {ev->exit.cpu, ev->exit.user, ev->exit.system, ev->exit.rss, ev->exit.rchar,
+	                               ev->exit.wchar, ev->exit.read_bytes, ev->exit.write_bytes}};
 }
 
 static void take_access(struct facts *f, const struct event *ev)
@@ -321,18 +327,18 @@ static void take_access(struct facts *f, const struct event *ev)
 		return;
 	}
 	*a = (struct gaccess){.seq = ev->seq,
-						  .start = ev->time,
-						  .session = f->session,
-						  .exec = p->exec,
-						  .self = file,
-						  .file = file,
-						  .fps = VEC_NONE,
-						  .fpe = VEC_NONE,
-						  .count = 1,
-						  .mode = (uint16_t)ev->access.mode & 0xff,
-						  .via = ev->access.via <= TERM_via_sync ? (uint8_t)ev->access.via : TERM_via_data,
-						  .api = ev->access.api <= TERM_api_uring ? (uint8_t)ev->access.api : TERM_api_other,
-						  .sure = ev->access.sure != 0};
+	                      .start = ev->time,
+	                      .session = f->session,
+	                      .exec = p->exec,
+	                      .self = file,
+	                      .file = file,
+	                      .fps = VEC_NONE,
+	                      .fpe = VEC_NONE,
+	                      .count = 1,
+	                      .mode = (uint16_t)ev->access.mode & 0xff,
+	                      .via = ev->access.via <= TERM_via_sync ? (uint8_t)ev->access.via : TERM_via_data,
+	                      .api = ev->access.api <= TERM_api_uring ? (uint8_t)ev->access.api : TERM_api_other,
+	                      .sure = ev->access.sure != 0};
 	if (a->mode & ACCESS_STATE)
 		a->fps = state_of(f, &g->files.v[file]);
 	set(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));
@@ -391,11 +397,11 @@ static void take_link(struct facts *f, const struct event *ev)
 		return;
 	}
 	*l = (struct glink){.from = p->exec,
-						.to = o->exec,
-						.session = f->session,
-						.key = key_of(f, ev),
-						.via = ev->link.via <= TERM_via_sync ? (uint8_t)ev->link.via : TERM_via_data,
-						.sure = ev->link.sure != 0};
+	                    .to = o->exec,
+	                    .session = f->session,
+	                    .key = key_of(f, ev),
+	                    .via = ev->link.via <= TERM_via_sync ? (uint8_t)ev->link.via : TERM_via_data,
+	                    .sure = ev->link.sure != 0};
 }
 
 static void take_gap(struct facts *f, const struct event *ev)
@@ -407,12 +413,12 @@ static void take_gap(struct facts *f, const struct event *ev)
 		return;
 	}
 	*g = (struct ggap){.session = f->session,
-					   .exec = p ? p->exec : VEC_NONE,
-					   .key = key_of(f, ev),
-					   .reason = ev->gap.reason,
-					   .count = ev->gap.count,
-					   .from = ev->gap.from,
-					   .text = word(f, ev->gap.text)};
+	                   .exec = p ? p->exec : VEC_NONE,
+	                   .key = key_of(f, ev),
+	                   .reason = ev->gap.reason,
+	                   .count = ev->gap.count,
+	                   .from = ev->gap.from,
+	                   .text = word(f, ev->gap.text)};
 }
 
 static void take_note(struct facts *f, const struct event *ev)

@@ -9,15 +9,15 @@
 
 struct facts {
 	struct graph *g;
-	uint32_t session; /* index in g, VEC_NONE between sessions */
-	uint64_t seq; /* of the last event */
+	uint32_t session;                             /* index in g, VEC_NONE between sessions */
+	uint64_t seq;                                 /* of the last event */
 	struct dense domains, files, procs, accesses; /* number -> domain; file; pnums; access */
 	VEC(struct facts_proc) pnums;
 	struct buf scratch;
 };
 struct facts_proc {
 	uint32_t proc, exec; /* the execution that is current in the session's view */
-	uint32_t run; /* word */
+	uint32_t run;        /* word */
 };
 
 void facts_begin(struct facts *f, struct graph *g, uint64_t session);

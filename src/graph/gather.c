@@ -63,7 +63,8 @@ int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, 
 		end = f.end;
 	}
 	if (rc < 0)
-		return err_set(err, -rc, "cannot read '%s'", w->segments.v[segment].path ? w->segments.v[segment].path : "memory");
+		return err_set(err, -rc, "cannot read '%s'",
+		               w->segments.v[segment].path ? w->segments.v[segment].path : "memory");
 	const struct log_damage *d = log_reader_damage(w->reader);
 	w->damage.skipped += d->skipped;
 	w->damage.torn += d->torn;

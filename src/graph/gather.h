@@ -1,5 +1,5 @@
-/* gather.h - from segments to facts: finds the frames of each session, wherever they lie, and reads each session's events
- * once and in order (facts.h).
+/* gather.h - from segments to facts: finds the frames of each session, wherever they lie, and reads each session's
+ * events once and in order (facts.h).
  *
  * Segments are scanned frame by frame first (only checksums), then each session is decoded: frames of a session may lie
  * in several segments, be there twice, or be missing. One segment is open at a time. Damage is counted, never fatal. */
@@ -21,7 +21,7 @@ struct gather_segment {
 struct gather {
 	VEC(struct gather_segment) segments;
 	VEC(struct gather_frame) frames;
-	struct log_damage damage; /* sum over what was scanned */
+	struct log_damage damage;  /* sum over what was scanned */
 	struct log_reader *reader; /* of segment `at` */
 	uint32_t at;
 };
@@ -29,8 +29,8 @@ struct gather {
 /* Names a segment; its index in *ret. 0 or -ENOMEM. */
 int gather_path(struct gather *w, const char *path, uint32_t *ret);
 int gather_memory(struct gather *w, const void *p, size_t n, uint32_t *ret);
-/* Adds the whole frames that begin in [from, to) of a segment. *ret_end (may be NULL): where the last whole frame ended,
- * or from. 0 or -errno. */
+/* Adds the whole frames that begin in [from, to) of a segment. *ret_end (may be NULL): where the last whole frame
+ * ended, or from. 0 or -errno. */
 int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end);
 /* Reads all frames into g, session by session. 0 or -errno. */
 int gather_feed(struct gather *w, struct graph *g, struct err *err);

@@ -66,15 +66,16 @@ void graph_expect(struct graph *g, uint64_t events)
 	if (events < 4096 || events > VEC_NONE / 2)
 		return;
 	/* Memory that is not used is not touched, and costs nothing. */
-	(void)(vec_room(&g->accesses, events / 2) && vec_room(&g->fps, events / 4) && vec_room(&g->name_events, events / 8) &&
-		   vec_room(&g->files, events / 8) && vec_room(&g->pfacts, events / 12) && vec_room(&g->xfacts, events / 12) &&
-		   vec_room(&g->exits, events / 12) && vec_room(&g->procs, events / 12) && vec_room(&g->execs, events / 6));
+	(void)(vec_room(&g->accesses, events / 2) && vec_room(&g->fps, events / 4) &&
+	       vec_room(&g->name_events, events / 8) && vec_room(&g->files, events / 8) &&
+	       vec_room(&g->pfacts, events / 12) && vec_room(&g->xfacts, events / 12) && vec_room(&g->exits, events / 12) &&
+	       vec_room(&g->procs, events / 12) && vec_room(&g->execs, events / 6));
 }
 
 /* Files the last element of a vector under hash; takes it back when the table cannot grow. */
 #define FILED(g, vec, tab, hash)                                                                                       \
 	(table_add(&(g)->tab, hash, (uint32_t)((g)->vec.n - 1)) ? (uint32_t)((g)->vec.n - 1)                               \
-															: ((g)->vec.n--, (g)->failed = true, VEC_NONE))
+	                                                        : ((g)->vec.n--, (g)->failed = true, VEC_NONE))
 
 uint32_t graph_host(struct graph *g, uint32_t name, uint32_t boot)
 {
@@ -145,15 +146,15 @@ uint32_t graph_file(struct graph *g, uint32_t domain, uint64_t ino, uint64_t gen
 		return VEC_NONE;
 	}
 	*f = (struct gfile){.domain = domain,
-						.ino = ino,
-						.gen = gen,
-						.path = path,
-						.kind_key = {INT64_MAX, UINT64_MAX, UINT64_MAX},
-						.group = VEC_NONE,
-						.path_key = {INT64_MIN, 0, 0},
-						.group_key = {INT64_MAX, UINT64_MAX, UINT64_MAX},
-						.state_session = VEC_NONE,
-						.state_fp = VEC_NONE};
+	                    .ino = ino,
+	                    .gen = gen,
+	                    .path = path,
+	                    .kind_key = {INT64_MAX, UINT64_MAX, UINT64_MAX},
+	                    .group = VEC_NONE,
+	                    .path_key = {INT64_MIN, 0, 0},
+	                    .group_key = {INT64_MAX, UINT64_MAX, UINT64_MAX},
+	                    .state_session = VEC_NONE,
+	                    .state_fp = VEC_NONE};
 	if (ret_new)
 		*ret_new = true;
 	return FILED(g, files, file_table, hash);
@@ -207,13 +208,13 @@ uint32_t graph_proc(struct graph *g, uint32_t boot, uint64_t pidns, uint64_t pid
 		return VEC_NONE;
 	}
 	*p = (struct gproc){.boot = boot,
-						.pidns = pidns,
-						.pid = pid,
-						.started = started,
-						.first_exec = VEC_NONE,
-						.last_exec = VEC_NONE,
-						.fact = VEC_NONE,
-						.exit = VEC_NONE};
+	                    .pidns = pidns,
+	                    .pid = pid,
+	                    .started = started,
+	                    .first_exec = VEC_NONE,
+	                    .last_exec = VEC_NONE,
+	                    .fact = VEC_NONE,
+	                    .exit = VEC_NONE};
 	id = FILED(g, procs, proc_table, hash);
 	if (id == VEC_NONE || graph_exec(g, id, 0) == VEC_NONE)
 		return VEC_NONE;
@@ -222,7 +223,7 @@ uint32_t graph_proc(struct graph *g, uint32_t boot, uint64_t pidns, uint64_t pid
 	return id;
 }
 
-/* ---- settling ---------------------------------------------------------------------------------------------------------- */
+/* ---- settling ---- */
 
 uint32_t graph_exec_at(const struct graph *g, uint32_t proc, int64_t t)
 {
@@ -313,7 +314,7 @@ static void settle_access(struct gaccess *a)
 		else
 			kept = false;
 	}
-	a->flags &= (uint16_t)~(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS);
+	a->flags &= (uint16_t) ~(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS);
 	a->flags |= (reads ? GACCESS_READS : 0) | (writes ? GACCESS_WRITES : 0) | (kept ? GACCESS_KEPT : 0);
 	if (a->via == TERM_via_data && !(a->flags & GACCESS_ALIAS))
 		a->flags |= (a->mode & ACCESS_CREATE ? GACCESS_CREATES : 0) | (a->mode & ACCESS_TRUNC ? GACCESS_TRUNCS : 0);

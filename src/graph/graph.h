@@ -25,11 +25,11 @@ struct gsession {
 	uint32_t host;
 	uint32_t run, tool, mode; /* words */
 	uint64_t pidns;
-	uint64_t last; /* greatest seq */
-	int64_t began; /* time of its first event */
+	uint64_t last;  /* greatest seq */
+	int64_t began;  /* time of its first event */
 	bool described; /* its session event was met */
-	bool ended; /* session_end was met */
-	bool holes; /* seqs are missing below last */
+	bool ended;     /* session_end was met */
+	bool holes;     /* seqs are missing below last */
 };
 
 struct gdomain {
@@ -50,33 +50,33 @@ struct gfp {
 };
 
 enum gfile_flags {
-	GFILE_CACHE = 1, /* ever had a name with a component __pycache__ */
-	GFILE_LOCK = 2, /* ever had a name like a lock file's */
-	GFILE_MIXED = 4, /* its events disagree on the kind */
-	GFILE_DIRTY = 8, /* to be resolved by graph_resolve */
+	GFILE_CACHE = 1,       /* ever had a name with a component __pycache__ */
+	GFILE_LOCK = 2,        /* ever had a name like a lock file's */
+	GFILE_MIXED = 4,       /* its events disagree on the kind */
+	GFILE_DIRTY = 8,       /* to be resolved by graph_resolve */
 	GFILE_SEMAPHORE = 256, /* ever had a name of a POSIX semaphore */
 	GFILE_BY_NAME = GFILE_CACHE | GFILE_LOCK | GFILE_SEMAPHORE,
 };
 struct gfile {
 	uint32_t domain; /* VEC_NONE: absent, the path is its identity */
 	uint64_t ino, gen;
-	uint32_t path; /* absent: identity; else the latest path seen (by path_key), VEC_NONE none */
+	uint32_t path;  /* absent: identity; else the latest path seen (by path_key), VEC_NONE none */
 	uint32_t group; /* the file that accesses to it count to (B14), VEC_NONE: itself */
 	struct gkey kind_key, path_key, group_key;
 	uint8_t kind;
 	uint16_t flags;
 	uint32_t state_session, state_fp; /* while facts are read: the last state event of that session */
-	uint32_t first_access, naccess; /* in graph.by_file, sorted by (start, session, seq), after graph_finish */
-	uint32_t kept; /* of them, those that are not dropped */
+	uint32_t first_access, naccess;   /* in graph.by_file, sorted by (start, session, seq), after graph_finish */
+	uint32_t kept;                    /* of them, those that are not dropped */
 	uint32_t first_version, nversion; /* after graph_resolve */
-	uint64_t tag; /* the store's: its row */
+	uint64_t tag;                     /* the store's: its row */
 };
 
 struct gexec {
 	uint32_t proc, n;
-	uint32_t next; /* of the same process, by n */
-	uint32_t fact; /* in xfacts: what holds; VEC_NONE for n = 0 */
-	int64_t start, end; /* after graph_finish */
+	uint32_t next;                  /* of the same process, by n */
+	uint32_t fact;                  /* in xfacts: what holds; VEC_NONE for n = 0 */
+	int64_t start, end;             /* after graph_finish */
 	uint32_t first_access, naccess; /* in graph.by_exec, after graph_finish */
 	uint64_t tag;
 };
@@ -94,15 +94,15 @@ struct gpfact {
 	uint32_t proc, session;
 	struct gkey key;
 	uint32_t parent; /* process, VEC_NONE */
-	int64_t forked; /* TIME_NONE unknown */
-	uint32_t run; /* word: the run its execution 0 belongs to */
+	int64_t forked;  /* TIME_NONE unknown */
+	uint32_t run;    /* word: the run its execution 0 belongs to */
 };
 struct gxfact {
 	uint32_t exec, session;
 	struct gkey key;
-	uint32_t exe, script; /* files, VEC_NONE */
+	uint32_t exe, script;    /* files, VEC_NONE */
 	uint32_t argv, cwd, env; /* words; lists as count and strings, encoded */
-	uint32_t run; /* word */
+	uint32_t run;            /* word */
 	uint64_t uid, gid;
 };
 struct gexit {
@@ -119,16 +119,16 @@ struct glink {
 };
 
 enum gaccess_flags {
-	GACCESS_UNTIL = 1, /* an access_end gave its end */
-	GACCESS_READS = 2, /* a read that counts */
-	GACCESS_WRITES = 4, /* a write that counts: its evidence is may or must */
+	GACCESS_UNTIL = 1,      /* an access_end gave its end */
+	GACCESS_READS = 2,      /* a read that counts */
+	GACCESS_WRITES = 4,     /* a write that counts: its evidence is may or must */
 	GACCESS_READ_BYTES = 8, /* bytes_read is known */
 	GACCESS_WRITTEN_BYTES = 16,
-	GACCESS_GEN_MUST = 32, /* result: the generation is certain */
-	GACCESS_USE_MUST = 64, /* result: the one use is certain */
-	GACCESS_ENDED = 128, /* an access_end gave evidence */
-	GACCESS_ALIAS = 256, /* made through an alias (B14): its fingerprints are not the file's */
-	GACCESS_KEPT = 512, /* not dropped */
+	GACCESS_GEN_MUST = 32,  /* result: the generation is certain */
+	GACCESS_USE_MUST = 64,  /* result: the one use is certain */
+	GACCESS_ENDED = 128,    /* an access_end gave evidence */
+	GACCESS_ALIAS = 256,    /* made through an alias (B14): its fingerprints are not the file's */
+	GACCESS_KEPT = 512,     /* not dropped */
 	GACCESS_CREATES = 1024, /* CREATE, TRUNC where they count */
 	GACCESS_TRUNCS = 2048,
 };
@@ -137,13 +137,13 @@ struct gaccess {
 	int64_t start, end;
 	uint32_t session, exec;
 	uint32_t self, file; /* what was accessed; what it counts to, after graph_finish */
-	uint32_t fps, fpe; /* in graph.fps, VEC_NONE none */
+	uint32_t fps, fpe;   /* in graph.fps, VEC_NONE none */
 	uint32_t count;
 	uint64_t bytes_read, bytes_written;
 	uint16_t mode, flags;
 	uint8_t via, api, sure, evidence;
-	/* Results: the version number it wrote (0 none) and the via of that edge; the versions it used. One use stands here,
-	 * several as a run in graph.uses. */
+	/* Results: the version number it wrote (0 none) and the via of that edge; the versions it used. One use stands
+	 * here, several as a run in graph.uses. */
 	uint8_t gen_via, use_via;
 	uint32_t gen, nuse, use;
 };
@@ -157,7 +157,7 @@ struct gversion {
 	uint32_t file, n; /* from 1 */
 	uint8_t origin;
 	bool unseen; /* a U: its id is its fingerprint and k */
-	bool range; /* of several writes */
+	bool range;  /* of several writes */
 	bool has_size;
 	uint32_t k;
 	uint64_t session, seq; /* id, when not unseen */
@@ -227,7 +227,7 @@ struct gnote {
 struct graph {
 	/* options */
 	int64_t skew; /* c of B4, ns */
-	bool lps; /* LPS's rule for overlaps */
+	bool lps;     /* LPS's rule for overlaps */
 
 	struct words words;
 	struct paths paths;
@@ -270,7 +270,7 @@ void graph_release(struct graph *g);
 /* Makes room for what that many events usually are, so that large arrays need not move. A hint. */
 void graph_expect(struct graph *g, uint64_t events);
 
-/* ---- adding: each finds what is there or adds it; VEC_NONE without memory --------------------------------------------- */
+/* ---- adding: each finds what is there or adds it; VEC_NONE without memory ---- */
 
 uint32_t graph_host(struct graph *g, uint32_t name, uint32_t boot);
 uint32_t graph_session(struct graph *g, uint64_t number);
@@ -286,7 +286,7 @@ bool gkind_has_names(unsigned kind);
 /* True where its accesses make streams. */
 bool gkind_is_stream(unsigned kind);
 
-/* ---- settling ---------------------------------------------------------------------------------------------------------- */
+/* ---- settling ---- */
 
 /* Once, after all facts: decides between facts, gives executions and accesses their ends, decides which accesses count,
  * groups and sorts them. Marks no file dirty. 0 or -ENOMEM. */

@@ -11,10 +11,10 @@ struct gversion *resolve_version(struct resolver *r)
 	if (!v)
 		return NULL;
 	*v = (struct gversion){.file = r->file,
-						   .n = ++f->nversion,
-						   .mtime = TIME_NONE,
-						   .first_gen = (uint32_t)r->g->gens.n,
-						   .first_der = (uint32_t)r->g->ders.n};
+	                       .n = ++f->nversion,
+	                       .mtime = TIME_NONE,
+	                       .first_gen = (uint32_t)r->g->gens.n,
+	                       .first_der = (uint32_t)r->g->ders.n};
 	return v;
 }
 
@@ -37,15 +37,15 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 		if (a->gen != v->n)
 			continue;
 		out[m++] = (struct ggen){.exec = a->exec,
-								 .via = a->gen_via,
-								 .api = a->api,
-								 .must = a->flags & GACCESS_GEN_MUST,
-								 .has_bytes = a->flags & GACCESS_WRITTEN_BYTES,
-								 .mode = a->mode,
-								 .lo = a->start,
-								 .hi = a->end,
-								 .count = a->count,
-								 .bytes = a->bytes_written};
+		                         .via = a->gen_via,
+		                         .api = a->api,
+		                         .must = a->flags & GACCESS_GEN_MUST,
+		                         .has_bytes = a->flags & GACCESS_WRITTEN_BYTES,
+		                         .mode = a->mode,
+		                         .lo = a->start,
+		                         .hi = a->end,
+		                         .count = a->count,
+		                         .bytes = a->bytes_written};
 	}
 	size_t kept = 0;
 	if (m > 1)
@@ -120,8 +120,8 @@ static int resolve_outside(struct resolver *r, unsigned kind)
 	return 0;
 }
 
-/* Pipes, sockets, shared memory, FIFOs, terminals (B8). What is shown on a terminal is not what is typed there: its reads
- * do not see its writes. */
+/* Pipes, sockets, shared memory, FIFOs, terminals (B8). What is shown on a terminal is not what is typed there: its
+ * reads do not see its writes. */
 static int resolve_stream(struct resolver *r, unsigned kind)
 {
 	struct graph *g = r->g;
@@ -175,7 +175,7 @@ static int resolve_stream(struct resolver *r, unsigned kind)
 	return rc;
 }
 
-/* ---- after all files --------------------------------------------------------------------------------------------------- */
+/* ---- after all files ---- */
 
 static int der_cmp(const void *pa, const void *pb)
 {
@@ -281,8 +281,8 @@ int graph_resolve(struct graph *g)
 		r.acc = g->by_file + f->first_access;
 		r.nacc = f->naccess;
 		r.slack = f->domain != VEC_NONE && g->domains.v[f->domain].network && g->skew > 0
-					  ? (g->skew > INT64_MAX / 2 ? INT64_MAX : 2 * g->skew)
-					  : 0;
+		              ? (g->skew > INT64_MAX / 2 ? INT64_MAX : 2 * g->skew)
+		              : 0;
 		if (f->kind == TERM_kind_regular)
 			rc = resolve_regular(&r);
 		else if (gkind_is_stream(f->kind))

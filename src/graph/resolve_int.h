@@ -9,15 +9,15 @@
 /* A version while it is made: writes (in version order) or one unseen change. */
 struct rversion {
 	int64_t start, end; /* of all its writes */
-	uint32_t first, n; /* in resolver.writes; n = 0: unseen */
-	uint32_t unseen; /* in resolver.unseen */
-	int64_t later; /* the least start of the versions after it */
-	bool must; /* its generation is certain */
-	bool makes; /* one of its writes creates or truncates */
+	uint32_t first, n;  /* in resolver.writes; n = 0: unseen */
+	uint32_t unseen;    /* in resolver.unseen */
+	int64_t later;      /* the least start of the versions after it */
+	bool must;          /* its generation is certain */
+	bool makes;         /* one of its writes creates or truncates */
 };
 struct runseen {
 	int64_t t;
-	uint32_t access; /* A of rule 1 */
+	uint32_t access;      /* A of rule 1 */
 	const struct gfp *fp; /* NULL none */
 	bool external;
 	uint32_t k, repeats; /* before it with the same fingerprint; after it, kept by the first */
@@ -33,7 +33,7 @@ struct rspans {
 struct resolver {
 	struct graph *g;
 	uint32_t file;
-	int64_t slack; /* 2c where the file's domain is a network, else 0 */
+	int64_t slack;       /* 2c where the file's domain is a network, else 0 */
 	const uint32_t *acc; /* its accesses, sorted */
 	size_t nacc;
 	VEC(uint32_t) writes;
@@ -42,7 +42,7 @@ struct resolver {
 	struct table unseen_table; /* by fingerprint: the first with it */
 	VEC(struct rversion) versions;
 	VEC(uint32_t) starts, active; /* versions by start; those open at the sweep */
-	VEC(uint32_t) found; /* versions that the read at hand uses */
+	VEC(uint32_t) found;          /* versions that the read at hand uses */
 	VEC(struct rspan) spans;
 	VEC(struct rspans) groups;
 };

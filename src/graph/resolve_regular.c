@@ -62,7 +62,7 @@ static bool fp_differ(const struct gfp *a, const struct gfp *b)
 	return a->size != b->size || (a->mtime != b->mtime && a->mtime != TIME_NONE && b->mtime != TIME_NONE);
 }
 
-/* ---- rule 1 ------------------------------------------------------------------------------------------------------------ */
+/* ---- rule 1 ---- */
 
 /* The two latest ends, per host, of accesses that may be writing. */
 struct live {
@@ -140,10 +140,10 @@ static bool unseen_add(struct resolver *r, uint32_t i, bool external)
 	return table_add(&r->unseen_table, hash, (uint32_t)(r->unseen.n - 1));
 }
 
-/* Walks back, in version order, over the writes that ended before access i and the unseen changes made so far: *w and *u
- * count those not passed yet. Gives a write, or else a change (with *ret_write NULL); false at the beginning. */
+/* Walks back, in version order, over the writes that ended before access i and the unseen changes made so far: *w and
+ * *u count those not passed yet. Gives a write, or else a change (with *ret_write NULL); false at the beginning. */
 static bool step_back(const struct resolver *r, uint32_t i, size_t *w, size_t *u, const struct gaccess **ret_write,
-					  const struct runseen **ret_unseen)
+                      const struct runseen **ret_unseen)
 {
 	const struct gaccess *a = acc_of(r, i), *write = NULL;
 	for (; *w > 0; --*w) {
@@ -215,7 +215,7 @@ out:
 	return rc;
 }
 
-/* ---- rules 2 and 3 ----------------------------------------------------------------------------------------------------- */
+/* ---- rules 2 and 3 ---- */
 
 /* The reads by host (one group where there is no skew), by start, each with the greatest end so far. */
 static int make_spans(struct resolver *r)
@@ -291,7 +291,8 @@ static bool emptied_between(const struct resolver *r, const struct gaccess *firs
 	return false;
 }
 
-static bool same_version(struct resolver *r, const struct gaccess *w, const struct gaccess *next, bool *spans_made, int *rc)
+static bool same_version(struct resolver *r, const struct gaccess *w, const struct gaccess *next, bool *spans_made,
+                         int *rc)
 {
 	const struct gaccess *first = starts_before(r, next, w) ? next : w, *later = first == w ? next : w;
 	if ((later->flags & (GACCESS_CREATES | GACCESS_TRUNCS)) ||
@@ -347,7 +348,7 @@ static int make_versions(struct resolver *r)
 	return 0;
 }
 
-/* ---- rules 4 to 6 ------------------------------------------------------------------------------------------------------ */
+/* ---- rules 4 to 6 ---- */
 
 static bool der_add(struct resolver *r, struct gversion *v, uint32_t n, bool must, unsigned via)
 {
@@ -486,7 +487,7 @@ static int emit_versions(struct resolver *r)
 	return 0;
 }
 
-/* ---- rule 7 ------------------------------------------------------------------------------------------------------------ */
+/* ---- rule 7 ---- */
 
 /* Whether read a uses version i because a write of it, not a's own execution's, overlaps a. */
 static bool overlaps_read(const struct resolver *r, const struct gaccess *a, const struct rversion *v)

@@ -39,7 +39,7 @@ void arena_release(struct arena *a);
 struct table {
 	struct table_slot {
 		uint32_t hash, val;
-	} *slot;
+	} * slot;
 	size_t mask, n;
 };
 
@@ -79,7 +79,7 @@ struct map {
 	struct map_slot {
 		uint64_t key;
 		uint32_t val;
-	} *slot;
+	} * slot;
 	size_t mask, n;
 };
 /* VEC_NONE where the key is not in it. */

@@ -22,10 +22,10 @@ struct words {
 };
 
 struct path_node {
-	uint32_t parent; /* VEC_NONE: none */
-	uint32_t base; /* word */
+	uint32_t parent;         /* VEC_NONE: none */
+	uint32_t base;           /* word */
 	uint32_t child, sibling; /* first child; next child of the same parent */
-	uint32_t length; /* of the whole path */
+	uint32_t length;         /* of the whole path */
 };
 struct paths {
 	VEC(struct path_node) list;

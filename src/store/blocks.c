@@ -91,8 +91,7 @@ int block_last(struct store *s, enum block_table table, uint64_t *ret, struct er
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void end_row(struct block_writer *w)
 {

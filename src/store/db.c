@@ -62,7 +62,7 @@ int store_db_error(struct store *s, struct err *err, const char *what)
 sqlite3_stmt *store_stmt(struct store *s, enum store_sql which, struct err *err)
 {
 	if (!s->stmt[which] &&
-		sqlite3_prepare_v3(s->db, sql_text[which], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL) != SQLITE_OK)
+	    sqlite3_prepare_v3(s->db, sql_text[which], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL) != SQLITE_OK)
 		store_db_error(s, err, "cannot ask the index");
 	return s->stmt[which];
 }
@@ -121,7 +121,7 @@ int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int exec_sql(struct store *s, const char *sql, struct err *err)
 {
@@ -178,7 +178,7 @@ static int check_schema(struct store *s, bool write, struct err *err)
 	}
 	if (version != STORE_VERSION) {
 		err_set(err, 0, "the index '%s' was made by %s version of stemma (format %lld, this one knows %d)", s->index,
-				version > STORE_VERSION ? "a newer" : "an older", (long long)version, STORE_VERSION);
+		        version > STORE_VERSION ? "a newer" : "an older", (long long)version, STORE_VERSION);
 		err_hint(err, "use that version, or make the index again with stemma index --rebuild");
 		return version > STORE_VERSION ? -EPROTO : -ESTALE;
 	}
@@ -274,7 +274,7 @@ void store_db_close(struct store *s)
 	s->base = 0;
 }
 
-/* ---- small tables ------------------------------------------------------------------------------------------------------- */
+/* ---- small tables ---- */
 
 struct str store_word(struct store *s, uint64_t id)
 {
@@ -399,10 +399,9 @@ const struct ssession *store_session(struct store *s, uint64_t id)
 		const unsigned char *p = (const unsigned char *)info.p, *end = p + info.n;
 		struct ssession v = {.number = (uint64_t)sqlite3_column_int64(st, 0)};
 		struct ssession *slot = vec_add(&s->sessions);
-		if (slot && varint_get(&p, end, &v.host) && varint_get(&p, end, &v.boot) &&
-			varint_get(&p, end, &v.pidns) && varint_get(&p, end, &v.run) && varint_get(&p, end, &v.tool) &&
-			varint_get(&p, end, &v.mode) &&
-			map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
+		if (slot && varint_get(&p, end, &v.host) && varint_get(&p, end, &v.boot) && varint_get(&p, end, &v.pidns) &&
+		    varint_get(&p, end, &v.run) && varint_get(&p, end, &v.tool) && varint_get(&p, end, &v.mode) &&
+		    map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
 			*slot = v;
 			i = (uint32_t)(s->sessions.n - 1);
 		} else if (slot) {

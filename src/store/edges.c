@@ -74,15 +74,15 @@ static void merge(struct edges *e)
 	e->n = kept;
 }
 
-/* ---- accesses -------------------------------------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 static int add_access(struct edges *e, const struct pacc *a, bool uses, const struct ids *many)
 {
 	struct edge edge = {.api = (uint8_t)shape_get(a->bits, SHAPE_API, 4),
-						.mode = (uint16_t)shape_get(a->bits, SHAPE_MODE, 8),
-						.lo = a->start,
-						.hi = a->end,
-						.count = a->count};
+	                    .mode = (uint16_t)shape_get(a->bits, SHAPE_MODE, 8),
+	                    .lo = a->start,
+	                    .hi = a->end,
+	                    .count = a->count};
 	if (!uses) {
 		if (!a->gen)
 			return 0;
@@ -150,7 +150,7 @@ int store_outputs(struct store *s, store_id exec, struct edges *e)
 	return read_accesses(s, exec, e, false);
 }
 
-/* ---- versions ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- versions ---- */
 
 int store_gens(struct store *s, store_id version, struct edges *e)
 {
@@ -163,15 +163,15 @@ int store_gens(struct store *s, store_id version, struct edges *e)
 		if (!p)
 			return -ENOMEM;
 		*p = (struct edge){.to = g->exec,
-						   .sure = g->must,
-						   .has_bytes = g->has_bytes,
-						   .via = g->via,
-						   .api = g->api,
-						   .mode = g->mode,
-						   .lo = g->lo,
-						   .hi = g->hi,
-						   .count = g->count,
-						   .bytes = g->bytes};
+		                   .sure = g->must,
+		                   .has_bytes = g->has_bytes,
+		                   .via = g->via,
+		                   .api = g->api,
+		                   .mode = g->mode,
+		                   .lo = g->lo,
+		                   .hi = g->hi,
+		                   .count = g->count,
+		                   .bytes = g->bytes};
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -264,7 +264,7 @@ int store_readers(struct store *s, store_id version, struct edges *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- executions ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- executions ---- */
 
 static int add_informed(struct edges *e, uint64_t to, bool sure, unsigned via, int64_t lo, int64_t hi)
 {
@@ -291,7 +291,8 @@ static int64_t forked_at(const struct pproc_fork *f)
 }
 
 /* Links go both ways. */
-static int add_links(struct store *s, const struct process_view *v, uint32_t n, struct process_view *other, struct edges *e)
+static int add_links(struct store *s, const struct process_view *v, uint32_t n, struct process_view *other,
+                     struct edges *e)
 {
 	const struct view_exec *own = view_exec(v, n);
 	for (size_t i = 0; own && i < v->links.n; i++) {
@@ -301,7 +302,7 @@ static int add_links(struct store *s, const struct process_view *v, uint32_t n, 
 		int64_t hi = own->end;
 		int rc = exec_process(l->other) == v->id ? 1 : read_process(s, exec_process(l->other), other);
 		const struct view_exec *x =
-			rc == 1 ? view_exec(exec_process(l->other) == v->id ? v : other, exec_n(l->other)) : NULL;
+		    rc == 1 ? view_exec(exec_process(l->other) == v->id ? v : other, exec_n(l->other)) : NULL;
 		if (x && x->end < hi)
 			hi = x->end;
 		if (hi < l->time)

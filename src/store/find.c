@@ -148,7 +148,9 @@ int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *
 		struct id_hash h;
 		struct pubid p;
 		uint64_t id = c.v.v[i].id;
-		rc = text[0] == 'f' ? hash_of_file(s, id, NULL, &h) : text[0] == 'x' ? hash_of_exec(s, id, &h) : hash_of_version(s, id, &h);
+		rc = text[0] == 'f'   ? hash_of_file(s, id, NULL, &h)
+		     : text[0] == 'x' ? hash_of_exec(s, id, &h)
+		                      : hash_of_version(s, id, &h);
 		if (rc < 0)
 			break;
 		bool there = rc == 1;
@@ -167,7 +169,7 @@ int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *
 	return rc < 0 ? rc : found;
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 static int run_at(struct store *s, int64_t back, store_id *ret)
 {

@@ -1,8 +1,8 @@
 /* fsck.c - the logs and the index, held against each other.
  *
- * The logs: each segment is read through, and what is no whole frame is told. The index: SQLite looks at its own pages, then
- * the graph is made again from the logs, as far as they are indexed, and compared line by line with what the rows say: every
- * version, edge and name, so that no edge can lead nowhere unnoticed. */
+ * The logs: each segment is read through, and what is no whole frame is told. The index: SQLite looks at its own pages,
+ * then the graph is made again from the logs, as far as they are indexed, and compared line by line with what the rows
+ * say: every version, edge and name, so that no edge can lead nowhere unnoticed. */
 #include "graph/gather.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
@@ -83,7 +83,8 @@ static int check_logs(struct fsck *f)
 			break;
 		*s = (struct segment){NULL, (uint64_t)sqlite3_column_int64(st, 2)};
 		bool absolute = path.n && path.p[0] == '/';
-		if (asprintf(&s->path, "%s%s%.*s", absolute ? "" : f->s->home, absolute ? "" : "/logs/", (int)path.n, path.p) < 0)
+		if (asprintf(&s->path, "%s%s%.*s", absolute ? "" : f->s->home, absolute ? "" : "/logs/", (int)path.n, path.p) <
+		    0)
 			s->path = NULL;
 	}
 	sqlite3_reset(st);
@@ -161,11 +162,13 @@ static void compare(struct fsck *f, const struct buf *logs, const struct buf *in
 	uint64_t wrong = 0;
 	while (a < logs->n || b < index->n) {
 		size_t na = a, nb = b;
-		struct str la = a < logs->n ? line_of(logs, &na) : str_of(""), lb = b < index->n ? line_of(index, &nb) : str_of("");
+		struct str la = a < logs->n ? line_of(logs, &na) : str_of(""),
+		           lb = b < index->n ? line_of(index, &nb) : str_of("");
 		int side = a >= logs->n ? 1 : b >= index->n ? -1 : str_cmp(la, lb);
 		struct str line = side <= 0 ? la : lb;
 		if (side && wrong++ < TELL_MAX)
-			found(f, "%s: %.*s", side < 0 ? "the index lacks" : "the logs do not say", (int)(line.n < 4096 ? line.n : 4096), line.p);
+			found(f, "%s: %.*s", side < 0 ? "the index lacks" : "the logs do not say",
+			      (int)(line.n < 4096 ? line.n : 4096), line.p);
 		a = side <= 0 ? na : a;
 		b = side >= 0 ? nb : b;
 	}

@@ -74,10 +74,10 @@ static void ix_release(struct ix *x)
 
 static int next_rows(struct ix *x)
 {
-	static const enum store_sql which[] = {SQL_max_session, SQL_max_run,  SQL_file_last,   SQL_max_path,
-										   SQL_process_last, SQL_max_dict, SQL_max_segment};
+	static const enum store_sql which[] = {SQL_max_session,  SQL_max_run,  SQL_file_last,  SQL_max_path,
+	                                       SQL_process_last, SQL_max_dict, SQL_max_segment};
 	uint64_t *const to[] = {&x->next_session, &x->next_run,  &x->next_file,   &x->next_path,
-							&x->next_process, &x->next_dict, &x->next_segment};
+	                        &x->next_process, &x->next_dict, &x->next_segment};
 	for (size_t i = 0; i < sizeof(which) / sizeof(*which); i++) {
 		int rc = store_max(x->s, which[i], to[i], x->err);
 		if (rc < 0)
@@ -163,10 +163,10 @@ static int set_options(struct ix *x)
 }
 
 /* One transaction on the database that is open. */
-static int index_now(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
+static int index_now(struct store *s, const struct store_index_options *o, struct err *err,
+                     struct store_index_stats *ret)
 {
-	struct ix x = {
-		.s = s, .err = err, .o = o, .file_blocks.table = BLOCK_FILE, .process_blocks.table = BLOCK_PROCESS};
+	struct ix x = {.s = s, .err = err, .o = o, .file_blocks.table = BLOCK_FILE, .process_blocks.table = BLOCK_PROCESS};
 	int rc = transaction(s, SQL_begin, err);
 	if (rc < 0)
 		return rc;
@@ -207,7 +207,8 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 	return rc;
 }
 
-/* Is the index made with other rules than asked for? Then every file would have to be resolved again: it is made anew. */
+/* Is the index made with other rules than asked for? Then every file would have to be resolved again: it is made anew.
+ */
 static int other_options(struct store *s, const struct store_index_options *o, struct err *err)
 {
 	int64_t skew = o->skew, lps = o->lps;
@@ -218,7 +219,8 @@ static int other_options(struct store *s, const struct store_index_options *o, s
 }
 
 /* Makes a new file beside the index and puts it in its place. */
-static int index_fresh(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
+static int index_fresh(struct store *s, const struct store_index_options *o, struct err *err,
+                       struct store_index_stats *ret)
 {
 	char path[4096];
 	int n = snprintf(path, sizeof(path), "%s.%ld.new", s->index, (long)getpid());

@@ -2,8 +2,8 @@
  *
  * The new sessions' facts go into a graph; what they touch is found in the store; files whose versions the new accesses
  * could change (`slow`) get all their old accesses loaded into the graph, too, and are resolved again; files that can
- * only gain uses (`fast`) are not. Then the rows are written. A session is always read whole: what the store knew of it is
- * replaced, so that a session that has grown, or whose missing frames have come, gives what one reading would. */
+ * only gain uses (`fast`) are not. Then the rows are written. A session is always read whole: what the store knew of it
+ * is replaced, so that a session that has grown, or whose missing frames have come, gives what one reading would. */
 #ifndef STEMMA_STORE_INDEX_H
 #define STEMMA_STORE_INDEX_H
 
@@ -18,36 +18,36 @@ struct ix_row {
 	struct pfile f; /* its arrays are in the arena, and so are these */
 	struct buf ver, rd;
 	uint32_t first_fp; /* its fingerprints in the graph, VEC_NONE not yet */
-	bool gathered; /* its executions are loaded */
+	bool gathered;     /* its executions are loaded */
 };
 /* Beside each file of the graph. */
 struct ix_file {
 	uint64_t id;
-	uint32_t row; /* in ix.rows, VEC_NONE: new */
+	uint32_t row;            /* in ix.rows, VEC_NONE: new */
 	bool slow, fast, source; /* source: its old accesses are wanted for a cache (B14) */
-	bool old_touched; /* an old access to it is replaced, or its end may change */
+	bool old_touched;        /* an old access to it is replaced, or its end may change */
 	bool kind_changed;
-	bool dirty_row; /* to be written */
-	bool named; /* gained a name */
+	bool dirty_row;       /* to be written */
+	bool named;           /* gained a name */
 	bool version_changed; /* the rows of its versions are to be written though it is fast */
 };
 
 struct ix_section {
 	uint64_t session;
 	uint32_t n, first, count; /* in ix.paccs */
-	bool replaced; /* its session was read again */
+	bool replaced;            /* its session was read again */
 };
 /* A process row that was there and is loaded. */
 struct ix_loaded {
 	uint64_t id;
-	uint32_t proc; /* in the graph */
+	uint32_t proc;   /* in the graph */
 	struct buf info; /* in the arena */
 	struct {
 		struct ix_section *v;
 		size_t n;
-	} sections; /* in the arena */
+	} sections;   /* in the arena */
 	bool touched; /* the new sessions, or the replaced ones, tell of it */
-	bool linked; /* its accesses are in the graph as far as wanted */
+	bool linked;  /* its accesses are in the graph as far as wanted */
 	bool changed;
 };
 
@@ -64,7 +64,7 @@ struct ix_place {
 struct ix_session {
 	uint64_t id; /* row */
 	bool old, reloaded;
-	bool holes; /* when last read, events were missing before others: what those said may change */
+	bool holes;                  /* when last read, events were missing before others: what those said may change */
 	struct ids processes, paths; /* rows it told of, when last read */
 	VEC(struct ix_place) places;
 };
@@ -77,8 +77,8 @@ struct ix_path {
 struct ix_loaded_path {
 	uint32_t node;
 	struct buf facts, names; /* in the arena, like new_facts */
-	uint64_t flags; /* enum ppath_flags, as they were */
-	bool dirty, taken; /* to be replayed; its old facts are in the graph */
+	uint64_t flags;          /* enum ppath_flags, as they were */
+	bool dirty, taken;       /* to be replayed; its old facts are in the graph */
 	bool write;
 	struct buf new_facts;
 	size_t first_name, nname; /* result, in ix.path_names */
@@ -111,23 +111,23 @@ struct ix {
 	VEC(struct ix_segment) segments;
 	VEC(struct ix_session) sessions; /* beside g.sessions; the first n_new are read now */
 	size_t n_new;
-	struct map session_rows; /* row -> g session */
+	struct map session_rows;   /* row -> g session */
 	VEC(struct ix_file) files; /* beside g.files */
 	VEC(struct ix_row) rows;
-	struct map file_rows; /* row -> g file */
-	VEC(uint64_t) procs; /* beside g.procs: rows */
+	struct map file_rows;    /* row -> g file */
+	VEC(uint64_t) procs;     /* beside g.procs: rows */
 	VEC(uint32_t) loaded_of; /* beside g.procs: in ix.loaded, VEC_NONE */
 	VEC(struct ix_loaded) loaded;
 	struct map loaded_rows; /* process row -> ix.loaded */
 	VEC(struct pacc) paccs;
 	struct ids old_uses;
-	VEC(uint64_t) domains; /* beside g.domains: rows */
-	VEC(uint64_t) words; /* beside g.words: dict rows, 0 unknown */
+	VEC(uint64_t) domains;     /* beside g.domains: rows */
+	VEC(uint64_t) words;       /* beside g.words: dict rows, 0 unknown */
 	VEC(struct ix_path) nodes; /* beside g.paths */
-	struct map node_rows; /* path row -> node */
+	struct map node_rows;      /* path row -> node */
 	VEC(struct ix_loaded_path) paths;
 	VEC(struct ix_move) moves;
-	VEC(bool) move_end; /* by node: some move ends here */
+	VEC(bool) move_end;                 /* by node: some move ends here */
 	struct ix_pairs named, named_paths; /* (g file, path row) of names found now; the other way round; both sorted */
 	VEC(struct gname) path_names;
 	VEC(struct key_entry) new_keys[KEY_VERSION + 1];
@@ -135,19 +135,20 @@ struct ix {
 	struct block_cursor file_blocks, process_blocks;
 	uint64_t next_session, next_run, next_file, next_path, next_process, next_dict, next_segment;
 	uint64_t first_new_process; /* rows from here on are new */
-	size_t new_pfacts, new_xfacts, new_exits, new_links, new_gaps; /* the graph's facts up to here are the new sessions' */
-	struct map run_words; /* word -> run row */
+	size_t new_pfacts, new_xfacts, new_exits, new_links,
+	    new_gaps;                                       /* the graph's facts up to here are the new sessions' */
+	struct map run_words;                               /* word -> run row */
 	struct ix_pairs run_list, child_list, derived_list; /* to be added to the lists */
-	VEC(uint32_t) word_uses; /* how often a word is an element of a list */
-	VEC(uint32_t) fp_index; /* beside g.fps: index in its file's list + 1, 0 not given yet */
-	struct table fp_table; /* (file, size, mtime) -> the fp that has an index */
-	VEC(uint32_t) fp_count; /* beside g.files: how many its list has */
+	VEC(uint32_t) word_uses;                            /* how often a word is an element of a list */
+	VEC(uint32_t) fp_index;                   /* beside g.fps: index in its file's list + 1, 0 not given yet */
+	struct table fp_table;                    /* (file, size, mtime) -> the fp that has an index */
+	VEC(uint32_t) fp_count;                   /* beside g.files: how many its list has */
 	VEC(uint32_t) fp_next, fp_first, fp_last; /* the lists, in order */
-	VEC(uint32_t) fp_file; /* beside g.fps: whose list it is in */
-	struct ix_pairs attached; /* (execution, version) known of the touched processes */
-	struct ix_pairs told_paths; /* (new session, path row) */
-	size_t event_files; /* g.files up to here were spoken of by the new sessions */
-	struct arena arena; /* rows as they were */
+	VEC(uint32_t) fp_file;                    /* beside g.fps: whose list it is in */
+	struct ix_pairs attached;                 /* (execution, version) known of the touched processes */
+	struct ix_pairs told_paths;               /* (new session, path row) */
+	size_t event_files;                       /* g.files up to here were spoken of by the new sessions */
+	struct arena arena;                       /* rows as they were */
 	VEC(struct ix_section) sections_read;
 	struct buf b1, b2, b3;
 };
@@ -159,12 +160,12 @@ int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix
 /* ix_ids.c */
 int ix_ids(struct ix *x);
 int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret); /* brings a session of the store into the graph */
-int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret); /* a file, with its row loaded */
-int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret); /* a path */
+int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a file, with its row loaded */
+int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a path */
 int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret); /* VEC_NONE: not known */
 int ix_word(struct ix *x, uint32_t word, uint64_t *ret);
 int ix_new_nodes(struct ix *x); /* rows for paths that have none yet */
-int ix_sync(struct ix *x); /* makes the arrays beside the graph's as long as those */
+int ix_sync(struct ix *x);      /* makes the arrays beside the graph's as long as those */
 struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b);
 struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b);
 uint64_t ix_session_row(const struct ix *x, uint64_t number);

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Strings gather in one buffer, which may move: they are remembered as places in it, and made into strings at the end. */
+/* Strings gather in one buffer, which may move: they are remembered as places in it, and made into strings at the end.
+ */
 struct place {
 	size_t at, n;
 };
@@ -33,7 +34,7 @@ static struct strlist list_at(const struct buf *b, struct place p, size_t count)
 	return (struct strlist){.count = b->failed ? 0 : count, .raw = str_at(b, p)};
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 enum { RUN_IS = 1, RUN_BEGAN, RUN_ENDED };
 
@@ -42,7 +43,7 @@ struct run_view {
 	struct gkey_row began_key, ended_key;
 	int64_t first;
 	uint64_t outer, cwd, user, group, uid, gid, session; /* dict; session: row of one that is the run's */
-	struct str argv, hostinfo, labels; /* packed */
+	struct str argv, hostinfo, labels;                   /* packed */
 	uint64_t exec, ending, code, cpu, traps;
 	struct ids sessions;
 };
@@ -123,7 +124,8 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 	return rc;
 }
 
-int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g), void *arg)
+int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
+                      void *arg)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_session_get, NULL);
 	if (!st)
@@ -285,26 +287,26 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 	if (rc < 0)
 		goto out;
 	*ret = (struct run_info){.id = id,
-							 .ulid = str_at(text, ulid),
-							 .outer = str_at(text, outer),
-							 .cwd = str_at(text, cwd),
-							 .user = str_at(text, user),
-							 .group = str_at(text, group),
-							 .host = str_at(text, host),
-							 .mode = str_at(text, mode),
-							 .argv = list_at(text, argv, nargv),
-							 .hostinfo = list_at(text, hostinfo, nhost),
-							 .labels = list_at(text, labels, nlabels),
-							 .start = v.began ? v.began_key.time : v.first,
-							 .end = v.ended ? v.ended_key.time : TIME_NONE,
-							 .ending = v.ending,
-							 .code = v.code,
-							 .inputs = n.inputs,
-							 .outputs = n.outputs,
-							 .executions = n.executions,
-							 .gaps = n.gaps,
-							 .recorder_cpu = v.cpu,
-							 .traps = v.traps};
+	                         .ulid = str_at(text, ulid),
+	                         .outer = str_at(text, outer),
+	                         .cwd = str_at(text, cwd),
+	                         .user = str_at(text, user),
+	                         .group = str_at(text, group),
+	                         .host = str_at(text, host),
+	                         .mode = str_at(text, mode),
+	                         .argv = list_at(text, argv, nargv),
+	                         .hostinfo = list_at(text, hostinfo, nhost),
+	                         .labels = list_at(text, labels, nlabels),
+	                         .start = v.began ? v.began_key.time : v.first,
+	                         .end = v.ended ? v.ended_key.time : TIME_NONE,
+	                         .ending = v.ending,
+	                         .code = v.code,
+	                         .inputs = n.inputs,
+	                         .outputs = n.outputs,
+	                         .executions = n.executions,
+	                         .gaps = n.gaps,
+	                         .recorder_cpu = v.cpu,
+	                         .traps = v.traps};
 	rc = 1;
 out:
 	free(v.sessions.v);
@@ -312,10 +314,11 @@ out:
 	return rc;
 }
 
-/* ---- executions ----------------------------------------------------------------------------------------------------------------- */
+/* ---- executions ---- */
 
 /* The run's user and group, where the execution has the same numbers. */
-static void user_names(struct store *s, uint64_t run, const struct pproc_exec *f, struct buf *text, struct place *user, struct place *group)
+static void user_names(struct store *s, uint64_t run, const struct pproc_exec *f, struct buf *text, struct place *user,
+                       struct place *group)
 {
 	char number[24];
 	struct run_view v = {0};
@@ -413,26 +416,26 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 		return rc < 0 ? rc : -ENOMEM;
 	e = view_exec(&r->a, exec_n(id));
 	*ret = (struct exec_info){.id = id,
-							  .run = run,
-							  .parent = parent,
-							  .pid = r->a.p.pid,
-							  .n = e->n,
-							  .exe = e->fact.exe,
-							  .script = e->fact.script,
-							  .argv = list_at(text, argv, nargv),
-							  .env = list_at(text, env, nenv),
-							  .cwd = str_at(text, cwd),
-							  .host = str_at(text, host),
-							  .user = str_at(text, user),
-							  .group = str_at(text, group),
-							  .job = str_of(""),
-							  .step = str_of(""),
-							  .rank = str_of(""),
-							  .uid = e->fact.uid,
-							  .gid = e->fact.gid,
-							  .start = e->start,
-							  .end = e->end,
-							  .gaps = gap_bits(&r->a, e->n)};
+	                          .run = run,
+	                          .parent = parent,
+	                          .pid = r->a.p.pid,
+	                          .n = e->n,
+	                          .exe = e->fact.exe,
+	                          .script = e->fact.script,
+	                          .argv = list_at(text, argv, nargv),
+	                          .env = list_at(text, env, nenv),
+	                          .cwd = str_at(text, cwd),
+	                          .host = str_at(text, host),
+	                          .user = str_at(text, user),
+	                          .group = str_at(text, group),
+	                          .job = str_of(""),
+	                          .step = str_of(""),
+	                          .rank = str_of(""),
+	                          .uid = e->fact.uid,
+	                          .gid = e->fact.gid,
+	                          .start = e->start,
+	                          .end = e->end,
+	                          .gaps = gap_bits(&r->a, e->n)};
 	identity_text('x', h, &ret->pub);
 	struct str roles[3] = {ret->job, ret->step, ret->rank};
 	find_roles(&ret->env, roles);
@@ -456,7 +459,7 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	return 1;
 }
 
-/* ---- files and versions ----------------------------------------------------------------------------------------------------------- */
+/* ---- files and versions ---- */
 
 int store_file(struct store *s, store_id id, struct file_info *ret)
 {
@@ -478,14 +481,14 @@ int store_file(struct store *s, store_id id, struct file_info *ret)
 	if (rc < 0 || text->failed)
 		return rc < 0 ? rc : -ENOMEM;
 	*ret = (struct file_info){.id = id,
-							  .kind = f->kind,
-							  .path = str_at(text, path),
-							  .named = named,
-							  .domain = str_at(text, domain),
-							  .ino = f->ino,
-							  .gen = f->gen,
-							  .versions = f->nversion,
-							  .flags = d && d->network};
+	                          .kind = f->kind,
+	                          .path = str_at(text, path),
+	                          .named = named,
+	                          .domain = str_at(text, domain),
+	                          .ino = f->ino,
+	                          .gen = f->gen,
+	                          .versions = f->nversion,
+	                          .flags = d && d->network};
 	identity_text('f', h, &ret->pub);
 	return 1;
 }
@@ -506,14 +509,14 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	buf_reset(&r->identity);
 	identity_of_version(s, &r->file, v, &r->identity);
 	*ret = (struct version_info){.id = id,
-								 .file = version_file(id),
-								 .n = version_n(id),
-								 .origin = origin_of(v),
-								 .has_size = fp != NULL,
-								 .size = fp ? fp->size : 0,
-								 .mtime = fp ? fp->mtime : TIME_NONE,
-								 .start = v->start,
-								 .end = v->end};
+	                             .file = version_file(id),
+	                             .n = version_n(id),
+	                             .origin = origin_of(v),
+	                             .has_size = fp != NULL,
+	                             .size = fp ? fp->size : 0,
+	                             .mtime = fp ? fp->mtime : TIME_NONE,
+	                             .start = v->start,
+	                             .end = v->end};
 	identity_text('v', identity_hash(&r->identity), &ret->pub);
 	return 1;
 }

@@ -1,8 +1,8 @@
 /* ix_files.c - what is known of a file, joined with what is new; and which files the new accesses leave as they are.
  *
- * Most files of a run were read before (libraries, programs, inputs) and gain only readers: those are `fast`, their versions stand,
- * and the new reads' uses follow from the versions' rows. All others are `slow`: all their accesses are loaded and
- * resolved again. */
+ * Most files of a run were read before (libraries, programs, inputs) and gain only readers: those are `fast`, their
+ * versions stand, and the new reads' uses follow from the versions' rows. All others are `slow`: all their accesses are
+ * loaded and resolved again. */
 #include "graph/names.h"
 #include "store/index.h"
 #include "store/read.h"
@@ -84,7 +84,7 @@ int ix_merge_files(struct ix *x)
 	return 0;
 }
 
-/* ---- fast files ------------------------------------------------------------------------------------------------------------- */
+/* ---- fast files ---- */
 
 struct versions {
 	VEC(struct pver) v;
@@ -187,7 +187,8 @@ static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v,
 			cur = i;
 	}
 	/* At the moment of an unseen change it could be the one that showed it: fine if it shows the same. */
-	const struct pver *tie = cur != SIZE_MAX && is_unseen(&v->v.v[cur]) && v->v.v[cur].start == a->start ? &v->v.v[cur] : NULL;
+	const struct pver *tie =
+	    cur != SIZE_MAX && is_unseen(&v->v.v[cur]) && v->v.v[cur].start == a->start ? &v->v.v[cur] : NULL;
 	const struct pfp *shown = tie ? fp_of(row, tie->fp) : NULL;
 	if (tie && ((shown != NULL) != (is != NULL) || (shown && (shown->size != is->size || shown->mtime != is->mtime))))
 		return 0;
@@ -206,8 +207,8 @@ static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v,
 		const struct pfp *was = fp_of(row, v->v.v[cur].fp);
 		if (v->v.v[cur].flags >> PVER_RANGE & 1)
 			return 0; /* the last write's own fingerprint is not in its row */
-		if (was && (was->size != is->size ||
-					(was->mtime != is->mtime && was->mtime != TIME_NONE && is->mtime != TIME_NONE)))
+		if (was &&
+		    (was->size != is->size || (was->mtime != is->mtime && was->mtime != TIME_NONE && is->mtime != TIME_NONE)))
 			return 0;
 	}
 	return !(a->flags & GACCESS_READS) || use_versions(x, a, v, cur);
@@ -256,7 +257,7 @@ static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 	if (row->f.nversion == 0 || (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED)) || (!outside && !regular))
 		return 0;
 	if (regular && ((g->flags & GFILE_BY_NAME) || x->g.lps || (f->old_touched && !only_read) ||
-					(x->g.skew && x->g.domains.v[g->domain].network)))
+	                (x->g.skew && x->g.domains.v[g->domain].network)))
 		return 0;
 	if (outside && row->f.nversion != 1)
 		return 0;
@@ -294,7 +295,8 @@ static const struct gaccess *find_access(const struct ix *x, uint32_t session, u
 	return a && a->session == session && a->seq == seq ? a : NULL;
 }
 
-/* An access that counted, and does not any more, now that its session is known further, takes with it what followed from it. */
+/* An access that counted, and does not any more, now that its session is known further, takes with it what followed
+ * from it. */
 static void check_dropped(struct ix *x)
 {
 	for (size_t i = 0; i < x->loaded.n; i++)
@@ -312,7 +314,7 @@ static void check_dropped(struct ix *x)
 		}
 }
 
-/* ---- names that are gone ------------------------------------------------------------------------------------------------------ */
+/* ---- names that are gone ---- */
 
 struct lost {
 	struct ix *x;
@@ -359,7 +361,8 @@ static int lose(void *arg, const struct pname *n)
 		return rc;
 	uint32_t node = l->p->node;
 	x->files.v[file].named = true; /* the name it shows may be another */
-	if ((names_flags(&x->g, node) & GFILE_CACHE) || str_ends(words_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py")))
+	if ((names_flags(&x->g, node) & GFILE_CACHE) ||
+	    str_ends(words_get(&x->g.words, x->g.paths.list.v[node].base), str_of(".py")))
 		x->files.v[file].slow = true;
 	unsigned flags = 0;
 	const struct ix_row *row = x->files.v[file].row == VEC_NONE ? NULL : &x->rows.v[x->files.v[file].row];
@@ -369,7 +372,8 @@ static int lose(void *arg, const struct pname *n)
 		bool named = false;
 		if (i >= known && (first + i - known >= x->named.n || x->named.v[first + i - known].a != file))
 			break;
-		rc = ix_node_of(x, i < known ? x->rows.v[x->files.v[file].row].f.paths.v[i] : x->named.v[first + i - known].b, &at);
+		rc = ix_node_of(x, i < known ? x->rows.v[x->files.v[file].row].f.paths.v[i] : x->named.v[first + i - known].b,
+		                &at);
 		if (rc == 0)
 			rc = ix_names_file(x, at, file, &named);
 		if (rc < 0)

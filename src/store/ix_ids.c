@@ -22,7 +22,7 @@ static int asked_cmp(const void *pa, const void *pb)
 int ix_sync(struct ix *x)
 {
 #define GROW(to, from, init)                                                                                           \
-	if (!vec_room(&x->to, x->g.from.n - (x->to.n < x->g.from.n ? x->to.n : x->g.from.n)))                               \
+	if (!vec_room(&x->to, x->g.from.n - (x->to.n < x->g.from.n ? x->to.n : x->g.from.n)))                              \
 		return ix_oom(x);                                                                                              \
 	while (x->to.n < x->g.from.n)                                                                                      \
 	x->to.v[x->to.n++] = init
@@ -46,7 +46,7 @@ static int add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id)
 	return 0;
 }
 
-/* ---- words -------------------------------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 int ix_word(struct ix *x, uint32_t word, uint64_t *ret)
 {
@@ -87,7 +87,7 @@ int ix_word(struct ix *x, uint32_t word, uint64_t *ret)
 	return 0;
 }
 
-/* ---- sessions ------------------------------------------------------------------------------------------------------------ */
+/* ---- sessions ---- */
 
 uint64_t ix_session_row(const struct ix *x, uint64_t number)
 {
@@ -177,7 +177,7 @@ static int find_sessions(struct ix *x)
 	return 0;
 }
 
-/* ---- domains -------------------------------------------------------------------------------------------------------------- */
+/* ---- domains ---- */
 
 static int put_domain(struct ix *x, uint64_t id, const struct gdomain *d)
 {
@@ -223,7 +223,7 @@ static int find_domains(struct ix *x, size_t from)
 	return 0;
 }
 
-/* ---- paths ---------------------------------------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 static uint32_t path_hash(uint64_t dir, struct str base)
 {
@@ -231,7 +231,8 @@ static uint32_t path_hash(uint64_t dir, struct str base)
 }
 
 /* Of the rows with that hash, the one that is (dir, base); 0 none. */
-static int match_path(struct ix *x, const struct key_cursor *c, size_t at, size_t n, uint64_t dir, struct str base, uint64_t *ret)
+static int match_path(struct ix *x, const struct key_cursor *c, size_t at, size_t n, uint64_t dir, struct str base,
+                      uint64_t *ret)
 {
 	*ret = 0;
 	for (size_t i = at; i < at + n && !*ret; i++) {
@@ -270,7 +271,8 @@ static uint64_t dir_row(const struct ix *x, uint32_t node)
 	return up == VEC_NONE ? 0 : x->nodes.v[up].id;
 }
 
-/* Level by level, for a path is looked up by its directory's row; each level in order of hashes, which is that of the keys. */
+/* Level by level, for a path is looked up by its directory's row; each level in order of hashes, which is that of the
+ * keys. */
 int ix_new_nodes(struct ix *x)
 {
 	int rc = ix_sync(x);
@@ -379,7 +381,7 @@ int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret)
 	return rc == 0 && id ? ix_node_of(x, id, ret) : rc;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------------ */
+/* ---- files ---- */
 
 struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b)
 {
@@ -552,7 +554,7 @@ int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret)
 	return rc;
 }
 
-/* ---- processes --------------------------------------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b)
 {
@@ -581,7 +583,7 @@ static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 		struct cur c = cur_of(part[PROCESS_INFO]);
 		rc = pproc_get(x->s, &c, &was);
 		*ret = rc == 0 && was.boot == boot && was.pid == p->pid && was.started == p->started &&
-			   str_is(store_word(x->s, was.pidns), ns);
+		       str_is(store_word(x->s, was.pidns), ns);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -11,7 +11,7 @@ static bool is_reloaded(struct ix *x, uint64_t session)
 	return i != VEC_NONE && i < x->n_new;
 }
 
-/* ---- processes ----------------------------------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 /* The facts that decide when its executions began and ended, from the sessions that were not read again. */
 static int old_facts(struct ix *x, struct ix_loaded *l, struct cur *c)
@@ -35,10 +35,10 @@ static int old_facts(struct ix *x, struct ix_loaded *l, struct cur *c)
 				if (!p)
 					return ix_oom(x);
 				*p = (struct gpfact){.proc = l->proc,
-									 .session = session,
-									 .key = {f.fork.time, number, f.fork.seq},
-									 .parent = VEC_NONE,
-									 .forked = f.fork.forked};
+				                     .session = session,
+				                     .key = {f.fork.time, number, f.fork.seq},
+				                     .parent = VEC_NONE,
+				                     .forked = f.fork.forked};
 			} else if (f.kind == PPROC_EXEC) {
 				uint32_t exec = graph_exec(&x->g, l->proc, (uint32_t)f.exec.n);
 				struct gxfact *p = exec == VEC_NONE ? NULL : vec_add(&x->g.xfacts);
@@ -69,7 +69,7 @@ static int old_accesses(struct ix *x, struct ix_loaded *l, struct str acc)
 		if (!slot)
 			return ix_oom(x);
 		*slot = (struct ix_section){
-			.session = sec.session, .n = sec.n, .first = (uint32_t)x->paccs.n, .replaced = is_reloaded(x, sec.session)};
+		    .session = sec.session, .n = sec.n, .first = (uint32_t)x->paccs.n, .replaced = is_reloaded(x, sec.session)};
 		struct pacc_reader r;
 		pacc_begin(&r, x->s, &sec, &x->old_uses);
 		for (;;) {
@@ -178,7 +178,7 @@ int ix_load_touched(struct ix *x)
 	return rc;
 }
 
-/* ---- slow files ------------------------------------------------------------------------------------------------------------ */
+/* ---- slow files ---- */
 
 static int gather_file(struct ix *x, uint32_t file)
 {
@@ -222,7 +222,8 @@ static int is_source(struct ix *x, uint32_t file, bool *ret)
 			return rc;
 		*ret = ends_py(x, node);
 	}
-	for (size_t i = ix_pairs_from(x->named.v, x->named.n, file); i < x->named.n && x->named.v[i].a == file && !*ret; i++)
+	for (size_t i = ix_pairs_from(x->named.v, x->named.n, file); i < x->named.n && x->named.v[i].a == file && !*ret;
+	     i++)
 		*ret = ends_py(x, map_get(&x->node_rows, x->named.v[i].b));
 	return 0;
 }
@@ -295,7 +296,8 @@ static int row_fps(struct ix *x, uint32_t file, uint32_t index, uint32_t *ret)
 }
 
 /* Puts an old access into the graph. */
-static int link_access(struct ix *x, const struct ix_loaded *l, const struct ix_section *sec, struct pacc *p, bool resolved)
+static int link_access(struct ix *x, const struct ix_loaded *l, const struct ix_section *sec, struct pacc *p,
+                       bool resolved)
 {
 	uint32_t session, self, fps, fpe;
 	int rc = ix_session_of(x, sec->session, &session);
@@ -313,28 +315,28 @@ static int link_access(struct ix *x, const struct ix_loaded *l, const struct ix_
 		return ix_oom(x);
 	uint64_t bits = p->bits;
 	*a = (struct gaccess){.seq = p->seq,
-						  .start = p->start,
-						  .end = p->end,
-						  .session = session,
-						  .exec = exec,
-						  .self = self,
-						  .file = self,
-						  .fps = fps,
-						  .fpe = fpe,
-						  .count = p->count < UINT32_MAX ? (uint32_t)p->count : UINT32_MAX,
-						  .bytes_read = p->bytes_read,
-						  .bytes_written = p->bytes_written,
-						  .mode = (uint16_t)shape_get(bits, SHAPE_MODE, 8),
-						  .flags = (uint16_t)((shape_get(bits, SHAPE_FLAGS, 12) & ~GACCESS_UNTIL) | GACCESS_OLD),
-						  .via = (uint8_t)shape_get(bits, SHAPE_VIA, 3),
-						  .api = (uint8_t)shape_get(bits, SHAPE_API, 4),
-						  .sure = (uint8_t)shape_get(bits, SHAPE_SURE, 1),
-						  .evidence = (uint8_t)shape_get(bits, SHAPE_EVIDENCE, 2)};
+	                      .start = p->start,
+	                      .end = p->end,
+	                      .session = session,
+	                      .exec = exec,
+	                      .self = self,
+	                      .file = self,
+	                      .fps = fps,
+	                      .fpe = fpe,
+	                      .count = p->count < UINT32_MAX ? (uint32_t)p->count : UINT32_MAX,
+	                      .bytes_read = p->bytes_read,
+	                      .bytes_written = p->bytes_written,
+	                      .mode = (uint16_t)shape_get(bits, SHAPE_MODE, 8),
+	                      .flags = (uint16_t)((shape_get(bits, SHAPE_FLAGS, 12) & ~GACCESS_UNTIL) | GACCESS_OLD),
+	                      .via = (uint8_t)shape_get(bits, SHAPE_VIA, 3),
+	                      .api = (uint8_t)shape_get(bits, SHAPE_API, 4),
+	                      .sure = (uint8_t)shape_get(bits, SHAPE_SURE, 1),
+	                      .evidence = (uint8_t)shape_get(bits, SHAPE_EVIDENCE, 2)};
 	a->flags |= GACCESS_ENDED;
 	if (!l->touched || shape_get(bits, SHAPE_END, 2) == END_GIVEN)
 		a->flags |= GACCESS_UNTIL; /* else its execution's end may be another now */
 	if (!resolved) {
-		a->flags &= (uint16_t)~(GACCESS_GEN_MUST | GACCESS_USE_MUST);
+		a->flags &= (uint16_t) ~(GACCESS_GEN_MUST | GACCESS_USE_MUST);
 	} else {
 		a->gen = p->gen;
 		a->gen_via = (uint8_t)shape_get(bits, SHAPE_GEN_VIA, 3);
@@ -362,7 +364,8 @@ static int link_all(struct ix *x)
 		for (size_t k = 0; k < x->loaded.v[i].sections.n; k++) {
 			struct ix_section sec = x->loaded.v[i].sections.v[k];
 			for (uint32_t a = sec.first; !sec.replaced && a < sec.first + sec.count; a++) {
-				uint32_t file = map_get(&x->file_rows, x->paccs.v[a].file), self = map_get(&x->file_rows, x->paccs.v[a].self);
+				uint32_t file = map_get(&x->file_rows, x->paccs.v[a].file),
+				         self = map_get(&x->file_rows, x->paccs.v[a].self);
 				bool slow = (file != VEC_NONE && x->files.v[file].slow) || (self != VEC_NONE && x->files.v[self].slow);
 				if (x->paccs.v[a].access != VEC_NONE || (!slow && (file == VEC_NONE || !x->files.v[file].source)))
 					continue;
@@ -394,7 +397,7 @@ int ix_load_slow(struct ix *x)
 	return rc < 0 ? rc : link_all(x);
 }
 
-/* ---- caches (B14) ------------------------------------------------------------------------------------------------------------ */
+/* ---- caches (B14) ---- */
 
 struct sources {
 	struct ix *x;
@@ -478,7 +481,8 @@ int ix_add_caches(struct ix *x)
 	for (uint32_t i = 0; rc == 0 && i < x->files.n; i++) {
 		if (!(x->g.files.v[i].flags & GFILE_CACHE) || (x->files.v[i].row != VEC_NONE && !x->files.v[i].slow))
 			continue;
-		for (size_t k = 0; rc == 0 && x->files.v[i].row != VEC_NONE && k < x->rows.v[x->files.v[i].row].f.paths.n; k++) {
+		for (size_t k = 0; rc == 0 && x->files.v[i].row != VEC_NONE && k < x->rows.v[x->files.v[i].row].f.paths.n;
+		     k++) {
 			uint32_t node;
 			bool named = false;
 			rc = ix_node_of(x, x->rows.v[x->files.v[i].row].f.paths.v[k], &node);
@@ -487,7 +491,8 @@ int ix_add_caches(struct ix *x)
 			if (rc == 0 && named)
 				rc = add_sources(x, i, node);
 		}
-		for (size_t k = ix_pairs_from(x->named.v, x->named.n, i); rc == 0 && k < x->named.n && x->named.v[k].a == i; k++)
+		for (size_t k = ix_pairs_from(x->named.v, x->named.n, i); rc == 0 && k < x->named.n && x->named.v[k].a == i;
+		     k++)
 			rc = add_sources(x, i, map_get(&x->node_rows, x->named.v[k].b));
 	}
 	if (rc == 0 && x->g.caches.n) {

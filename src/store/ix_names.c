@@ -1,5 +1,5 @@
-/* ix_names.c - names of files (B6): the paths that new facts speak of, and those that renamed directories drag along, are
- * replayed from all their facts; a path of which only one file was ever seen needs no replay. */
+/* ix_names.c - names of files (B6): the paths that new facts speak of, and those that renamed directories drag along,
+ * are replayed from all their facts; a path of which only one file was ever seen needs no replay. */
 #include "graph/names.h"
 #include "store/index.h"
 
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Facts of a path beyond this many bytes go to rows of their own, one per session: what every run sees again (libraries)
- * must not make its row grow. */
+/* Facts of a path beyond this many bytes go to rows of their own, one per session: what every run sees again
+ * (libraries) must not make its row grow. */
 #define FACTS_INLINE 256
 
 static int pair_cmp(const void *pa, const void *pb)
@@ -72,10 +72,11 @@ static int load_path(struct ix *x, uint32_t node, uint32_t *ret)
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- facts --------------------------------------------------------------------------------------------------------------- */
+/* ---- facts ---- */
 
 /* Calls say for every fact of the path but those of sessions that were read again. */
-static int old_facts(struct ix *x, const struct ix_loaded_path *p, int (*say)(struct ix *, uint32_t node, const struct pname_fact *))
+static int old_facts(struct ix *x, const struct ix_loaded_path *p,
+                     int (*say)(struct ix *, uint32_t node, const struct pname_fact *))
 {
 	uint32_t node = p->node;
 	struct cur c = cur_of(buf_view(&p->facts));
@@ -125,11 +126,13 @@ static int take_fact(struct ix *x, uint32_t node, const struct pname_fact *f)
 	if (!e)
 		return ix_oom(x);
 	*e = (struct gname_event){.key = {f->time, x->g.sessions.v[session].number, f->seq},
-							  .session = session,
-							  .file = file,
-							  .path = f->is_old ? other : node,
-							  .old = f->op != TERM_nameop_rename ? VEC_NONE : f->is_old ? node : other,
-							  .op = (uint8_t)f->op};
+	                          .session = session,
+	                          .file = file,
+	                          .path = f->is_old ? other : node,
+	                          .old = f->op != TERM_nameop_rename ? VEC_NONE
+	                                 : f->is_old                 ? node
+	                                                             : other,
+	                          .op = (uint8_t)f->op};
 	return 0;
 }
 
@@ -141,11 +144,11 @@ static int new_fact(struct ix *x, uint32_t node, const struct gname_event *e, bo
 	if (rc < 0)
 		return rc;
 	struct pname_fact f = {.session = x->sessions.v[e->session].id,
-						   .seq = e->key.seq,
-						   .time = e->key.time,
-						   .op = e->op,
-						   .file = x->files.v[e->file].id,
-						   .is_old = is_old};
+	                       .seq = e->key.seq,
+	                       .time = e->key.time,
+	                       .op = e->op,
+	                       .file = x->files.v[e->file].id,
+	                       .is_old = is_old};
 	if (e->op == TERM_nameop_rename)
 		f.other = is_old ? x->nodes.v[e->path].id : e->old == VEC_NONE ? 0 : x->nodes.v[e->old].id;
 	buf_reset(&x->b1);
@@ -161,7 +164,7 @@ static int new_fact(struct ix *x, uint32_t node, const struct gname_event *e, bo
 	return ix_pairs_add(x, &x->told_paths, e->session, x->nodes.v[node].id);
 }
 
-/* ---- which paths must be replayed ------------------------------------------------------------------------------------------ */
+/* ---- which paths must be replayed ---- */
 
 static bool begins(unsigned op)
 {
@@ -180,8 +183,8 @@ static uint32_t host_of(const struct ix *x, uint32_t session)
 }
 
 /* Can the path stay plain with the new events v[0..n)? Then its name is *ret. */
-static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struct gname_event *const *v, size_t n, bool *ret,
-					   struct plain *ret_name)
+static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struct gname_event *const *v, size_t n,
+                       bool *ret, struct plain *ret_name)
 {
 	bool is_new = x->nodes.v[p->node].is_new, known = false;
 	struct plain name = {0};
@@ -322,7 +325,8 @@ static int dirty_below(struct ix *x, uint32_t node, struct ix_nodes *queue)
 		*p = node;
 	while (rc == 0 && p && stack.n) {
 		uint32_t dir = stack.v[--stack.n];
-		for (uint32_t c = x->g.paths.list.v[dir].child; rc == 0 && p && c != VEC_NONE; c = x->g.paths.list.v[c].sibling) {
+		for (uint32_t c = x->g.paths.list.v[dir].child; rc == 0 && p && c != VEC_NONE;
+		     c = x->g.paths.list.v[c].sibling) {
 			rc = make_dirty(x, c, queue);
 			if ((p = vec_add(&stack)))
 				*p = c;
@@ -379,7 +383,7 @@ static int close_over_moves(struct ix *x, struct ix_nodes *queue)
 	return rc;
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 /* `changed`: the store does not have the name so. */
 static int name_found(struct ix *x, uint32_t at, const struct gname *n, bool changed)
@@ -500,7 +504,8 @@ static int dirty_reloaded(struct ix *x, struct ix_nodes *queue)
 			rc = ix_node_of(x, x->sessions.v[i].paths.v[k], &node);
 			if (rc == 0)
 				rc = load_path(x, node, &at);
-			/* Plain stays plain: what began still does, for a session only gains events at its end, unless it had holes. */
+			/* Plain stays plain: what began still does, for a session only gains events at its end, unless it had
+			 * holes. */
 			if (rc == 0 && (x->sessions.v[i].holes || !(x->paths.v[at].flags & PPATH_PLAIN)))
 				rc = make_dirty(x, node, queue);
 			if (rc == 0)
@@ -522,7 +527,7 @@ int ix_names(struct ix *x)
 		if (rc == 0 && e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path)
 			rc = new_fact(x, e->old, e, true);
 		if (rc == 0 && e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path &&
-			x->g.files.v[e->file].kind == TERM_kind_directory) {
+		    x->g.files.v[e->file].kind == TERM_kind_directory) {
 			moves = true;
 			rc = note_move(x, e);
 			uint32_t at;
@@ -542,7 +547,8 @@ int ix_names(struct ix *x)
 		}
 	for (size_t i = 0; rc == 0 && moves && i < kept; i++) {
 		struct gname_event e = x->g.name_events.v[i];
-		if (e.op != TERM_nameop_rename || e.old == VEC_NONE || e.old == e.path || x->g.files.v[e.file].kind != TERM_kind_directory)
+		if (e.op != TERM_nameop_rename || e.old == VEC_NONE || e.old == e.path ||
+		    x->g.files.v[e.file].kind != TERM_kind_directory)
 			continue;
 		rc = dirty_below(x, e.old, &queue);
 		if (rc == 0)
@@ -610,9 +616,10 @@ int ix_names(struct ix *x)
 	return rc;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
-/* Splits packed facts into those that are kept beside new ones of the same session: in place, those of sessions read again go. */
+/* Splits packed facts into those that are kept beside new ones of the same session: in place, those of sessions read
+ * again go. */
 static int kept_facts(struct ix *x, const struct buf *facts, struct buf *out)
 {
 	struct cur c = cur_of(buf_view(facts));

@@ -9,7 +9,7 @@
 struct told {
 	uint32_t session;
 	uint8_t kind; /* enum pproc_kind */
-	bool to; /* of a link: this is the other side */
+	bool to;      /* of a link: this is the other side */
 	uint64_t seq;
 	uint32_t index;
 };
@@ -30,7 +30,7 @@ static uint64_t exec_row(const struct ix *x, uint32_t exec)
 	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------------------------------- */
+/* ---- facts ---- */
 
 static uint32_t owner(const struct ix *x, unsigned kind, uint32_t i)
 {
@@ -107,12 +107,12 @@ static int fill_exec(struct proc_writer *w, const struct gxfact *f, struct pproc
 {
 	struct ix *x = w->x;
 	*ret = (struct pproc_exec){.n = x->g.execs.v[f->exec].n,
-							   .seq = f->key.seq,
-							   .time = f->key.time,
-							   .exe = f->exe == VEC_NONE ? 0 : x->files.v[f->exe].id,
-							   .script = f->script == VEC_NONE ? 0 : x->files.v[f->script].id,
-							   .uid = f->uid,
-							   .gid = f->gid};
+	                           .seq = f->key.seq,
+	                           .time = f->key.time,
+	                           .exe = f->exe == VEC_NONE ? 0 : x->files.v[f->exe].id,
+	                           .script = f->script == VEC_NONE ? 0 : x->files.v[f->script].id,
+	                           .uid = f->uid,
+	                           .gid = f->gid};
 	buf_reset(&w->list);
 	int rc = ix_word(x, f->cwd, &ret->cwd);
 	if (rc == 0 && f->env) {
@@ -133,8 +133,10 @@ static int fill_exec(struct proc_writer *w, const struct gxfact *f, struct pproc
 
 static int fill_fork(struct ix *x, const struct gpfact *f, struct pproc_fork *ret)
 {
-	*ret = (struct pproc_fork){
-		.seq = f->key.seq, .time = f->key.time, .forked = f->forked, .parent = f->parent == VEC_NONE ? 0 : x->procs.v[f->parent]};
+	*ret = (struct pproc_fork){.seq = f->key.seq,
+	                           .time = f->key.time,
+	                           .forked = f->forked,
+	                           .parent = f->parent == VEC_NONE ? 0 : x->procs.v[f->parent]};
 	int rc = ix_run_row(x, f->run, &ret->run);
 	if (rc == 0 && ret->run)
 		rc = ix_pairs_add(x, &x->run_list, ret->run, x->procs.v[f->proc]);
@@ -155,10 +157,10 @@ static int fill_fact(struct proc_writer *w, const struct told *t, struct pproc_f
 	case PPROC_EXIT: {
 		const struct gexit *f = &x->g.exits.v[t->index];
 		ret->exit = (struct pproc_exit){.seq = f->key.seq,
-										.time = f->key.time,
-										.ending = f->ending <= TERM_ending_signaled ? f->ending : TERM_ending_unknown,
-										.code = f->code,
-										.known = f->known & 0x1fe};
+		                                .time = f->key.time,
+		                                .ending = f->ending <= TERM_ending_signaled ? f->ending : TERM_ending_unknown,
+		                                .code = f->code,
+		                                .known = f->known & 0x1fe};
 		for (unsigned i = 0; i < 8; i++)
 			ret->exit.figure[i] = f->known >> (i + 1) & 1 ? f->figure[i] : 0;
 		return 0;
@@ -166,21 +168,21 @@ static int fill_fact(struct proc_writer *w, const struct told *t, struct pproc_f
 	case PPROC_LINK: {
 		const struct glink *f = &x->g.links.v[t->index];
 		ret->link = (struct pproc_link){.seq = f->key.seq,
-										.time = f->key.time,
-										.n = x->g.execs.v[t->to ? f->to : f->from].n,
-										.other = exec_row(x, t->to ? f->from : f->to),
-										.sure = f->sure,
-										.via = f->via};
+		                                .time = f->key.time,
+		                                .n = x->g.execs.v[t->to ? f->to : f->from].n,
+		                                .other = exec_row(x, t->to ? f->from : f->to),
+		                                .sure = f->sure,
+		                                .via = f->via};
 		return 0;
 	}
 	default: {
 		const struct ggap *f = &x->g.gaps.v[t->index];
 		ret->gap = (struct pproc_gap){.seq = f->key.seq,
-									  .time = f->key.time,
-									  .n = x->g.execs.v[f->exec].n,
-									  .reason = f->reason,
-									  .count = f->count,
-									  .from = f->from};
+		                              .time = f->key.time,
+		                              .n = x->g.execs.v[f->exec].n,
+		                              .reason = f->reason,
+		                              .count = f->count,
+		                              .from = f->from};
 		return ix_word(x, f->text, &ret->gap.text);
 	}
 	}
@@ -222,7 +224,7 @@ static int new_sections(struct proc_writer *w, uint32_t proc)
 	return 0;
 }
 
-/* ---- accesses -------------------------------------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 /* What the graph has found for an access, packed; `bits` keeps how its end was known. */
 static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned end, struct pacc *p)
@@ -242,20 +244,20 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	bits |= (uint64_t)uses << SHAPE_USES | (uint64_t)(uses == 1 ? v->use_via : 0) << SHAPE_USE_VIA;
 	bits |= (uint64_t)(v->file != v->self) << SHAPE_OTHER;
 	*p = (struct pacc){.seq = v->seq,
-					   .bits = bits,
-					   .self = x->files.v[v->self].id,
-					   .file = x->files.v[v->file].id,
-					   .start = v->start,
-					   .end = v->end,
-					   .fps = v->fps == VEC_NONE ? 0 : x->fp_index.v[v->fps],
-					   .fpe = v->fpe == VEC_NONE ? 0 : x->fp_index.v[v->fpe],
-					   .count = v->count,
-					   .bytes_read = v->bytes_read,
-					   .bytes_written = v->bytes_written,
-					   .gen = v->gen,
-					   .nuse = v->nuse,
-					   .use = v->use,
-					   .access = VEC_NONE};
+	                   .bits = bits,
+	                   .self = x->files.v[v->self].id,
+	                   .file = x->files.v[v->file].id,
+	                   .start = v->start,
+	                   .end = v->end,
+	                   .fps = v->fps == VEC_NONE ? 0 : x->fp_index.v[v->fps],
+	                   .fpe = v->fpe == VEC_NONE ? 0 : x->fp_index.v[v->fpe],
+	                   .count = v->count,
+	                   .bytes_read = v->bytes_read,
+	                   .bytes_written = v->bytes_written,
+	                   .gen = v->gen,
+	                   .nuse = v->nuse,
+	                   .use = v->use,
+	                   .access = VEC_NONE};
 	if (uses == 2) {
 		p->use = (uint32_t)w->uses.n;
 		for (uint32_t k = 0; k < v->nuse; k++) {
@@ -349,7 +351,7 @@ static int old_accesses(struct proc_writer *w, struct ix_loaded *l)
 	return 0;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static int head(struct proc_writer *w, uint32_t proc)
 {

@@ -4,17 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
-/* A run's column info is sections like a process's: session, then facts: RUN_IS (the session belongs to it), RUN_BEGAN, RUN_ENDED. */
+/* A run's column info is sections like a process's: session, then facts: RUN_IS (the session belongs to it), RUN_BEGAN,
+ * RUN_ENDED. */
 enum { RUN_IS = 1, RUN_BEGAN, RUN_ENDED };
 
 struct run_row {
 	uint64_t id;
 	uint32_t word;
 	bool is_new;
-	struct buf old; /* sections of sessions that were not read again */
-	int64_t began; /* TIME_NEVER not known */
+	struct buf old;           /* sections of sessions that were not read again */
+	int64_t began;            /* TIME_NEVER not known */
 	VEC(struct buf) sections; /* beside the new sessions that speak of it */
 };
 
@@ -174,9 +175,9 @@ static int write_run(struct ix *x, const struct run_fact *v, size_t n)
 		buf_varint(&info, body.n);
 		buf_str(&info, buf_view(&body));
 		for (size_t j = i; j < k; j++) {
-			int64_t t = v[j].kind == RUN_IS ? x->g.sessions.v[v[j].session].began
-						: v[j].kind == RUN_BEGAN ? x->g.runs.v[v[j].index].key.time
-												 : x->g.run_ends.v[v[j].index].key.time;
+			int64_t t = v[j].kind == RUN_IS      ? x->g.sessions.v[v[j].session].began
+			            : v[j].kind == RUN_BEGAN ? x->g.runs.v[v[j].index].key.time
+			                                     : x->g.run_ends.v[v[j].index].key.time;
 			began = t < began ? t : began;
 		}
 	}
@@ -206,7 +207,8 @@ int ix_write_runs(struct ix *x)
 	for (size_t i = 0; i < x->g.runs.n; i++)
 		v.v[v.n++] = (struct run_fact){x->g.runs.v[i].session, x->g.runs.v[i].id, RUN_BEGAN, x->g.runs.v[i].key.seq, i};
 	for (size_t i = 0; i < x->g.run_ends.n; i++)
-		v.v[v.n++] = (struct run_fact){x->g.run_ends.v[i].session, x->g.run_ends.v[i].id, RUN_ENDED, x->g.run_ends.v[i].key.seq, i};
+		v.v[v.n++] = (struct run_fact){x->g.run_ends.v[i].session, x->g.run_ends.v[i].id, RUN_ENDED,
+		                               x->g.run_ends.v[i].key.seq, i};
 	if (v.n)
 		qsort(v.v, v.n, sizeof(*v.v), fact_cmp);
 	int rc = 0;
@@ -220,7 +222,7 @@ int ix_write_runs(struct ix *x)
 	return rc;
 }
 
-/* ---- sessions -------------------------------------------------------------------------------------------------------------------- */
+/* ---- sessions ---- */
 
 static int put_ids(struct buf *out, struct ids *v)
 {
@@ -394,7 +396,7 @@ static int write_segments(struct ix *x)
 	return rc;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static int write_lists(struct ix *x, struct ix_pairs *v, enum list_kind kind)
 {

@@ -21,7 +21,8 @@ static int load_segments(struct ix *x)
 			break;
 		}
 		uint64_t done = (uint64_t)sqlite3_column_int64(st, 2);
-		*s = (struct ix_segment){.id = (uint64_t)sqlite3_column_int64(st, 0), .path = strndup(path.p, path.n), .done = done, .from = done};
+		*s = (struct ix_segment){
+		    .id = (uint64_t)sqlite3_column_int64(st, 0), .path = strndup(path.p, path.n), .done = done, .from = done};
 		if (!s->path)
 			rc = ix_oom(x);
 	}
@@ -80,7 +81,7 @@ static int walk(struct ix *x, const char *below, unsigned depth, size_t known)
 		if (e->d_name[0] == '.')
 			continue;
 		if (snprintf(path, sizeof(path), "%s%s%s", below, below[0] ? "/" : "", e->d_name) >= (int)sizeof(path) ||
-			full_path(x, path, full, sizeof(full)) < 0)
+		    full_path(x, path, full, sizeof(full)) < 0)
 			continue;
 		size_t n = strlen(e->d_name);
 		struct stat st;

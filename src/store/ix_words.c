@@ -1,5 +1,5 @@
-/* ix_words.c - lists of strings, packed: elements that are paths or come often are numbers. And fingerprints, which every file
- * counts for itself. */
+/* ix_words.c - lists of strings, packed: elements that are paths or come often are numbers. And fingerprints, which
+ * every file counts for itself. */
 #include "store/index.h"
 
 #include <errno.h>
@@ -83,12 +83,12 @@ int ix_list(struct ix *x, uint32_t word, struct buf *out)
 	return out->failed ? ix_oom(x) : 0;
 }
 
-/* ---- fingerprints ------------------------------------------------------------------------------------------------------------ */
+/* ---- fingerprints ---- */
 
 static int room_for(struct ix *x)
 {
 #define GROW(to, want, init)                                                                                           \
-	if (x->to.n < (want) && !vec_room(&x->to, (want) - x->to.n))                                                        \
+	if (x->to.n < (want) && !vec_room(&x->to, (want)-x->to.n))                                                         \
 		return ix_oom(x);                                                                                              \
 	while (x->to.n < (want))                                                                                           \
 	x->to.v[x->to.n++] = init

@@ -1,8 +1,8 @@
 /* keys.c - from a hash to the rows filed under it.
  *
- * A B-tree row per key would cost 13 to 17 bytes and a separate insert each; here a row holds a few hundred entries in order of
- * (hash, row), as differences, so that many keys are added by one merge. Key of a chunk: kind << 32 | its first hash;
- * all entries of one hash are in one chunk. */
+ * A B-tree row per key would cost 13 to 17 bytes and a separate insert each; here a row holds a few hundred entries in
+ * order of (hash, row), as differences, so that many keys are added by one merge. Key of a chunk: kind << 32 | its
+ * first hash; all entries of one hash are in one chunk. */
 #include "store/store_int.h"
 
 #include <errno.h>
@@ -74,7 +74,8 @@ static int load(struct store *s, struct key_cursor *c, enum key_kind kind, uint3
 		return -EIO;
 	sqlite3_bind_int64(st, 1, c->from + 1);
 	rc = store_step(s, st, err);
-	c->to = rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind ? (uint32_t)sqlite3_column_int64(st, 0) : (uint64_t)UINT32_MAX + 1;
+	c->to = rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind ? (uint32_t)sqlite3_column_int64(st, 0)
+	                                                             : (uint64_t)UINT32_MAX + 1;
 	sqlite3_reset(st);
 	return rc < 0 ? rc : 0;
 }
@@ -92,7 +93,8 @@ static size_t lower(const struct key_cursor *c, uint32_t hash)
 	return lo;
 }
 
-int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err, size_t *ret_at, size_t *ret_n)
+int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err, size_t *ret_at,
+              size_t *ret_n)
 {
 	*ret_at = *ret_n = 0;
 	int rc = load(s, c, kind, hash, err);
@@ -177,7 +179,8 @@ static int drop_chunk(struct store *s, int64_t key, struct err *err)
 }
 
 /* Writes entries as chunks of at most CHUNK_MAX where hashes allow; `fill`: how full when there are many. */
-static int put_all(struct store *s, enum key_kind kind, const struct key_entry *v, size_t n, size_t fill, struct err *err)
+static int put_all(struct store *s, enum key_kind kind, const struct key_entry *v, size_t n, size_t fill,
+                   struct err *err)
 {
 	int rc = 0;
 	for (size_t at = 0; rc == 0 && at < n;) {
@@ -193,8 +196,8 @@ static int put_all(struct store *s, enum key_kind kind, const struct key_entry *
 	return rc;
 }
 
-/* By hash in three passes of 11 bits, then what has one hash by row: hashes are random, and a sort by comparisons would cost more
- * than all the rest. */
+/* By hash in three passes of 11 bits, then what has one hash by row: hashes are random, and a sort by comparisons would
+ * cost more than all the rest. */
 static int sort_entries(struct key_entry *v, size_t n)
 {
 	if (n < 2048) {
@@ -249,7 +252,7 @@ int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n,
 			sqlite3_bind_int64(st, 1, chunk_key(kind, v[at].hash));
 			rc = store_step(s, st, err);
 			bound = rc == 1 && sqlite3_column_int64(st, 0) >> 32 == kind ? (uint32_t)sqlite3_column_int64(st, 0)
-																		: (uint64_t)UINT32_MAX + 1;
+			                                                             : (uint64_t)UINT32_MAX + 1;
 			sqlite3_reset(st);
 			if (rc < 0)
 				break;

@@ -13,7 +13,7 @@ void pack_join(struct buf *out, const struct str *part, unsigned parts)
 		buf_str(out, part[i]);
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 int pacc_section_next(struct cur *c, struct pacc_section *ret)
 {
@@ -78,7 +78,7 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 }
 
 int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, const struct pacc *v, size_t count,
-			 const struct ids *uses, struct err *err)
+             const struct ids *uses, struct err *err)
 {
 	struct buf *b = &s->scratch2;
 	buf_reset(b);
@@ -137,7 +137,7 @@ int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, con
 	return b->failed || out->failed ? -ENOMEM : 0;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static void key_get(struct cur *c, int64_t base, struct pkey *k)
 {
@@ -294,7 +294,7 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 {
 	bool shows = f->shown.n || f->shown_dir;
 	uint64_t has = (f->domain && f->path ? HAS_PATH_KEY : 0) | (f->group ? HAS_GROUP : 0) | (shows ? HAS_SHOWN : 0) |
-				   (f->named ? HAS_NAME : 0);
+	               (f->named ? HAS_NAME : 0);
 	buf_varint(out, f->kind | has << 4 | f->flags << 8);
 	buf_varint(out, f->domain);
 	if (!f->domain) {
@@ -346,7 +346,7 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 	}
 }
 
-/* ---- versions ------------------------------------------------------------------------------------------------------------ */
+/* ---- versions ---- */
 
 void pver_release(struct pver *v)
 {
@@ -381,13 +381,13 @@ int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
 		uint64_t b = cur_u(c);
 		process = (uint64_t)time_add((int64_t)process, cur_z(c));
 		*g = (struct pgen){.exec = exec_id(process, cur_u(c)),
-						   .must = b >> GEN_MUST & 1,
-						   .via = b >> GEN_VIA & 7,
-						   .api = b >> GEN_API & 15,
-						   .mode = b >> GEN_MODE & 0xff,
-						   .lo = v->start,
-						   .hi = v->end,
-						   .count = 1};
+		                   .must = b >> GEN_MUST & 1,
+		                   .via = b >> GEN_VIA & 7,
+		                   .api = b >> GEN_API & 15,
+		                   .mode = b >> GEN_MODE & 0xff,
+		                   .lo = v->start,
+		                   .hi = v->end,
+		                   .count = 1};
 		if (b >> GEN_COUNT & 1)
 			g->count = cur_u(c);
 		if (b >> GEN_BYTES & 1) {
@@ -415,12 +415,12 @@ int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *v)
 
 void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
 {
-	const uint64_t derived = ~((uint64_t)1 << PVER_FP | (uint64_t)1 << PVER_NEVER | (uint64_t)3 << PVER_GENS |
-							   (uint64_t)3 << PVER_DERS);
+	const uint64_t derived =
+	    ~((uint64_t)1 << PVER_FP | (uint64_t)1 << PVER_NEVER | (uint64_t)3 << PVER_GENS | (uint64_t)3 << PVER_DERS);
 	uint64_t gens = v->gens.n > 1 ? 2 : v->gens.n, ders = v->ders.n > 1 ? 2 : v->ders.n;
 	bool never = v->end == TIME_NEVER;
-	buf_varint(out, (v->flags & derived) | (uint64_t)(v->fp != 0) << PVER_FP | (uint64_t)never << PVER_NEVER | gens << PVER_GENS |
-						ders << PVER_DERS);
+	buf_varint(out, (v->flags & derived) | (uint64_t)(v->fp != 0) << PVER_FP | (uint64_t)never << PVER_NEVER |
+	                    gens << PVER_GENS | ders << PVER_DERS);
 	if (v->flags >> PVER_UNSEEN & 1) {
 		buf_varint(out, v->k);
 	} else {
@@ -439,9 +439,10 @@ void pver_put(struct buf *out, uint64_t file, int64_t *t, const struct pver *v)
 	for (size_t i = 0; i < v->gens.n; i++) {
 		const struct pgen *g = &v->gens.v[i];
 		bool span = g->lo != v->start || g->hi != v->end;
-		buf_varint(out, (uint64_t)g->must << GEN_MUST | (uint64_t)(g->via & 7) << GEN_VIA | (uint64_t)(g->api & 15) << GEN_API |
-							(uint64_t)(g->mode & 0xff) << GEN_MODE | (uint64_t)(g->count != 1) << GEN_COUNT |
-							(uint64_t)g->has_bytes << GEN_BYTES | (uint64_t)span << GEN_SPAN);
+		buf_varint(out, (uint64_t)g->must << GEN_MUST | (uint64_t)(g->via & 7) << GEN_VIA |
+		                    (uint64_t)(g->api & 15) << GEN_API | (uint64_t)(g->mode & 0xff) << GEN_MODE |
+		                    (uint64_t)(g->count != 1) << GEN_COUNT | (uint64_t)g->has_bytes << GEN_BYTES |
+		                    (uint64_t)span << GEN_SPAN);
 		buf_zigzag(out, (int64_t)(exec_process(g->exec) - process));
 		process = exec_process(g->exec);
 		buf_varint(out, exec_n(g->exec));
@@ -490,7 +491,7 @@ void prd_put(struct buf *out, struct prd *last, const struct prd *v)
 	*last = *v;
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 enum { FACT_RENAME_OLD = 7 }; /* in place of the op: this path is the old one */
 
@@ -542,7 +543,8 @@ void pname_put(struct store *s, struct buf *out, const struct pname *n)
 	buf_varint(out, n->to == TIME_NEVER ? 0 : (uint64_t)time_sub(n->to, n->from) + 1);
 }
 
-int path_names(struct store *s, struct str facts, struct str names, int (*say)(void *arg, const struct pname *n), void *arg)
+int path_names(struct store *s, struct str facts, struct str names, int (*say)(void *arg, const struct pname *n),
+               void *arg)
 {
 	struct cur c = cur_of(names);
 	struct pname n;
@@ -565,7 +567,7 @@ int path_names(struct store *s, struct str facts, struct str names, int (*say)(v
 	return say(arg, &n);
 }
 
-/* ---- processes ------------------------------------------------------------------------------------------------------------ */
+/* ---- processes ---- */
 
 int pproc_get(struct store *s, struct cur *c, struct pproc *ret)
 {

@@ -60,8 +60,8 @@ static inline bool cur_more(const struct cur *c)
 {
 	return !c->bad && c->p < c->end;
 }
-/* The pack of a file is its info, versions and readers; that of a process its accesses and info: the lengths of all parts but the
- * last, then the parts. One column, so that a row is one read. */
+/* The pack of a file is its info, versions and readers; that of a process its accesses and info: the lengths of all
+ * parts but the last, then the parts. One column, so that a row is one read. */
 enum { FILE_INFO, FILE_VER, FILE_RD, FILE_PARTS };
 enum { PROCESS_ACC, PROCESS_INFO, PROCESS_PARTS };
 static inline bool pack_split(struct str pack, unsigned parts, struct str *ret)
@@ -89,13 +89,13 @@ static inline int64_t time_sub(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 /* What most accesses have in common with many others: one number, told once in the table shape. */
 enum shape_bits {
-	SHAPE_MODE = 0, /* 8 bits */
-	SHAPE_VIA = 8, /* 3 */
-	SHAPE_API = 11, /* 4 */
+	SHAPE_MODE = 0,      /* 8 bits */
+	SHAPE_VIA = 8,       /* 3 */
+	SHAPE_API = 11,      /* 4 */
 	SHAPE_EVIDENCE = 15, /* 2 */
 	SHAPE_SURE = 17,
 	SHAPE_END = 18, /* 2: enum end_kind */
@@ -107,9 +107,9 @@ enum shape_bits {
 	SHAPE_FLAGS = 25, /* 12: enum gaccess_flags */
 	SHAPE_GEN = 37,
 	SHAPE_GEN_VIA = 38, /* 3 */
-	SHAPE_USES = 41, /* 2: 0, 1, 2 = many */
+	SHAPE_USES = 41,    /* 2: 0, 1, 2 = many */
 	SHAPE_USE_VIA = 43, /* 3, of the one use */
-	SHAPE_OTHER = 46, /* the file it counts to is another (an alias) */
+	SHAPE_OTHER = 46,   /* the file it counts to is another (an alias) */
 };
 enum end_kind { END_NEVER, END_GIVEN, END_EXEC }; /* NEVER: the execution's, which has not ended */
 static inline unsigned shape_get(uint64_t bits, unsigned at, unsigned n)
@@ -127,7 +127,7 @@ struct pacc {
 	uint32_t fps, fpe; /* index in the file's fingerprints + 1, 0 none */
 	uint64_t count, bytes_read, bytes_written;
 	uint32_t gen, nuse, use; /* use: the version's number, or where in the uses */
-	uint32_t access; /* index in the graph while it is there, else VEC_NONE */
+	uint32_t access;         /* index in the graph while it is there, else VEC_NONE */
 };
 /* The accesses of one execution that one session told of. */
 struct pacc_section {
@@ -151,19 +151,19 @@ void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_sectio
 int pacc_next(struct pacc_reader *r, struct pacc *ret);
 /* Appends a section. */
 int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, const struct pacc *v, size_t count,
-			 const struct ids *uses, struct err *err);
+             const struct ids *uses, struct err *err);
 
-/* ---- files -------------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 enum pfile_flags {
 	PFILE_CACHE = 1,
 	PFILE_LOCK = 2,
 	PFILE_MIXED = 4,
-	PFILE_WRITTEN = 8, /* some access may write */
-	PFILE_HIDDEN = 16, /* some access that may write counts as no write, or is through an alias */
+	PFILE_WRITTEN = 8,  /* some access may write */
+	PFILE_HIDDEN = 16,  /* some access that may write counts as no write, or is through an alias */
 	PFILE_SPILLED = 32, /* readers are in list, too */
-	PFILE_MORE = 64, /* versions are in more, too */
-	PFILE_KEPT = 128, /* some access is not dropped */
+	PFILE_MORE = 64,    /* versions are in more, too */
+	PFILE_KEPT = 128,   /* some access is not dropped */
 	PFILE_SEMAPHORE = 256,
 };
 struct pkey {
@@ -184,9 +184,9 @@ struct pfile {
 	uint64_t nversion;
 	/* The name it shows: that which it has, else which it had last. */
 	uint64_t shown_dir; /* row of the directory, 0 none */
-	struct buf shown; /* the last component */
-	bool named; /* it has it still */
-	struct ids paths; /* rows of all it was ever named by */
+	struct buf shown;   /* the last component */
+	bool named;         /* it has it still */
+	struct ids paths;   /* rows of all it was ever named by */
 	VEC(struct pfp) fps;
 };
 void pfile_release(struct pfile *f);
@@ -197,12 +197,12 @@ int pfile_identity(struct str info, struct pfile *ret);
 /* Only what it is and what it is called. */
 struct pfile_brief {
 	uint64_t kind, path, shown_dir; /* as in pfile */
-	struct str shown; /* in info */
+	struct str shown;               /* in info */
 };
 int pfile_brief(struct str info, struct pfile_brief *ret);
 void pfile_put(struct store *s, struct buf *out, const struct pfile *f);
 
-/* ---- versions ------------------------------------------------------------------------------------------------------------ */
+/* ---- versions ---- */
 
 #define VERSIONS_INLINE 32 /* in the file's row; the rest in rows of more, as many each */
 
@@ -212,8 +212,8 @@ enum pver_flags {
 	PVER_FP = 3,
 	PVER_RANGE = 4, /* of several writes */
 	PVER_NEVER = 5, /* has not ended */
-	PVER_GENS = 6, /* 2 bits: 0, 1, 2 = many */
-	PVER_DERS = 8, /* 2 bits: 0, 1, 2 = many */
+	PVER_GENS = 6,  /* 2 bits: 0, 1, 2 = many */
+	PVER_DERS = 8,  /* 2 bits: 0, 1, 2 = many */
 };
 struct pgen {
 	uint64_t exec;
@@ -230,7 +230,7 @@ struct pder {
 };
 struct pver {
 	uint64_t flags, k, session, seq; /* session: row */
-	uint32_t fp; /* index + 1, 0 none */
+	uint32_t fp;                     /* index + 1, 0 none */
 	int64_t start, end;
 	VEC(struct pgen) gens;
 	VEC(struct pder) ders;
@@ -252,12 +252,12 @@ struct prd {
 int prd_next(struct cur *c, struct prd *last, struct prd *ret); /* *last starts zeroed. 1, 0, -ENOTRECOVERABLE */
 void prd_put(struct buf *out, struct prd *last, const struct prd *v);
 
-/* ---- names ---------------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 enum ppath_flags {
-	PPATH_PLAIN = 1, /* one file, one host, and only beginnings: the name is the earliest of them */
+	PPATH_PLAIN = 1,   /* one file, one host, and only beginnings: the name is the earliest of them */
 	PPATH_SPILLED = 2, /* facts are in path_fact, too */
-	PPATH_MUTE = 4, /* plain, but of a file whose names do not count: no name */
+	PPATH_MUTE = 4,    /* plain, but of a file whose names do not count: no name */
 };
 struct pname_fact {
 	uint64_t session, seq, op, file, other; /* other: of a rename, the path's row */
@@ -273,9 +273,10 @@ struct pname {
 int pname_next(struct store *s, struct cur *c, struct pname *ret);
 void pname_put(struct store *s, struct buf *out, const struct pname *n);
 /* All names ever of a path, from its columns facts and names: calls say for each. */
-int path_names(struct store *s, struct str facts, struct str names, int (*say)(void *arg, const struct pname *n), void *arg);
+int path_names(struct store *s, struct str facts, struct str names, int (*say)(void *arg, const struct pname *n),
+               void *arg);
 
-/* ---- processes ------------------------------------------------------------------------------------------------------------ */
+/* ---- processes ---- */
 
 /* What one session told of a process: column info is the identity, then sections. */
 struct pproc {

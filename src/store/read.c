@@ -72,7 +72,7 @@ void store_reader_free(struct store *s)
 	s->reader = NULL;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
 /* Outside a view, where a row may change between two calls. */
 static int read_outside(struct store *s, enum block_table table, struct row_reader *r, uint64_t id, struct str *ret)
@@ -110,12 +110,13 @@ static int read_alone(struct row_reader *r, uint64_t id, size_t n, struct str *r
 }
 
 /* By a blob handle that goes from block to block: a third of a statement's cost. */
-static int fetch_block(struct store *s, enum block_table table, struct row_reader *r, uint64_t id, struct block_slot *slot, struct str *ret)
+static int fetch_block(struct store *s, enum block_table table, struct row_reader *r, uint64_t id,
+                       struct block_slot *slot, struct str *ret)
 {
 	static const char *const name[] = {[BLOCK_FILE] = "files", [BLOCK_PROCESS] = "process"};
 	sqlite3_int64 block = (sqlite3_int64)(id >> BLOCK_BITS);
 	int code = r->blob ? sqlite3_blob_reopen(r->blob, block)
-					   : sqlite3_blob_open(s->db, "main", name[table], "pack", block, 0, &r->blob);
+	                   : sqlite3_blob_open(s->db, "main", name[table], "pack", block, 0, &r->blob);
 	slot->block = 0;
 	if (code != SQLITE_OK) {
 		sqlite3_blob_close(r->blob); /* one that failed is of no more use */
@@ -207,7 +208,7 @@ void store_view_end(struct store *s)
 	s->viewing = false;
 }
 
-/* ---- paths ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 /* Reads the row of a path: its directory's row, and its last component at the end of out. 1, 0, -errno. */
 static int path_row(struct store *s, uint64_t id, uint64_t *ret_dir, struct buf *out)
@@ -237,7 +238,8 @@ static bool dir_text(struct store *s, uint64_t id, unsigned depth, struct dir_te
 	struct buf base = {0};
 	uint64_t up = 0;
 	struct dir_text above = {0};
-	bool ok = path_row(s, id, &up, &base) == 1 && !base.failed && depth < 5000 && (!up || dir_text(s, up, depth + 1, &above));
+	bool ok =
+	    path_row(s, id, &up, &base) == 1 && !base.failed && depth < 5000 && (!up || dir_text(s, up, depth + 1, &above));
 	struct dir_text *slot = ok ? vec_add(&r->dir_list) : NULL;
 	if (slot && map_set(&r->dir_map, id, (uint32_t)(r->dir_list.n - 1))) {
 		*slot = (struct dir_text){id, (uint32_t)r->dirs.n, (uint32_t)(above.n + (up != 0) + base.n)};
@@ -277,7 +279,7 @@ void store_path(struct store *s, uint64_t id, struct buf *out)
 	out->n += text.n + 1;
 }
 
-/* ---- processes --------------------------------------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 static int key_cmp(const struct gkey_row *a, const struct gkey_row *b)
 {
@@ -435,7 +437,7 @@ uint64_t view_run(const struct process_view *v, const struct view_exec *e)
 	return first ? first->fact.run : 0;
 }
 
-/* ---- files and versions --------------------------------------------------------------------------------------------------------- */
+/* ---- files and versions ---- */
 
 int read_file(struct store *s, uint64_t id, struct pfile *ret)
 {
@@ -500,7 +502,7 @@ int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *r
 }
 
 static int say_run(struct store *s, struct str pack, uint64_t file, uint32_t *n, struct pver *v,
-				   int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
+                   int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
 {
 	struct buf copy = {0}; /* say may ask the store */
 	buf_str(&copy, pack);
@@ -516,7 +518,8 @@ static int say_run(struct store *s, struct str pack, uint64_t file, uint32_t *n,
 	return rc == -ECANCELED ? 1 : rc;
 }
 
-int read_versions(struct store *s, uint64_t file, struct pver *v, int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
+int read_versions(struct store *s, uint64_t file, struct pver *v,
+                  int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg)
 {
 	struct str row[FILE_PARTS];
 	struct buf pack = {0};
@@ -569,7 +572,7 @@ int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out)
 	return rc;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- names ---- */
 
 int read_path_id(struct store *s, struct str path, uint64_t *ret)
 {
@@ -653,7 +656,7 @@ int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool
 	return read_brief_path(s, &brief, out);
 }
 
-/* ---- public ids --------------------------------------------------------------------------------------------------------------------- */
+/* ---- public ids ---- */
 
 void identity_of(struct store *s, const struct pfile *f, struct buf *out)
 {
@@ -719,7 +722,8 @@ int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret)
 	struct str w = store_word(s, r->b.p.pidns);
 	snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
 	buf_reset(&r->identity);
-	identity_exec(&r->identity, store_word(s, r->b.p.boot), strtoull(ns, NULL, 10), r->b.p.pid, r->b.p.started, exec_n(id));
+	identity_exec(&r->identity, store_word(s, r->b.p.boot), strtoull(ns, NULL, 10), r->b.p.pid, r->b.p.started,
+	              exec_n(id));
 	*ret = identity_hash(&r->identity);
 	return 1;
 }

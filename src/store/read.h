@@ -43,8 +43,8 @@ struct run_counts {
 	uint64_t run, inputs, outputs, executions, gaps;
 };
 
-/* Blocks met in a view are kept, by block modulo BLOCK_CACHE: a walk asks several things of a row, and meets its neighbours. Those of
- * more than BLOCK_WHOLE bytes are not: of them the row is read alone. */
+/* Blocks met in a view are kept, by block modulo BLOCK_CACHE: a walk asks several things of a row, and meets its
+ * neighbours. Those of more than BLOCK_WHOLE bytes are not: of them the row is read alone. */
 #define BLOCK_CACHE 8192
 #define BLOCK_WHOLE 32768
 struct block_slot {
@@ -54,10 +54,10 @@ struct block_slot {
 	uint16_t at[BLOCK_ROWS + 1];
 };
 struct row_reader {
-	struct block_slot *slots; /* BLOCK_CACHE of them, while there is a view */
-	struct sqlite3_blob *blob; /* in a view: a block is found without a statement */
+	struct block_slot *slots;    /* BLOCK_CACHE of them, while there is a view */
+	struct sqlite3_blob *blob;   /* in a view: a block is found without a statement */
 	struct block_cursor outside; /* without a view, and for what is not kept */
-	uint64_t alone; /* the row that is in it, 0 none */
+	uint64_t alone;              /* the row that is in it, 0 none */
 };
 /* A directory's whole path; it never changes. */
 struct dir_text {
@@ -96,7 +96,8 @@ int read_file(struct store *s, uint64_t id, struct pfile *ret);
 /* Version n's row into ret; *ret_file (may be NULL) gets its file's. */
 int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file);
 /* Calls say for each version of a file, in order. */
-int read_versions(struct store *s, uint64_t file, struct pver *v, int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg);
+int read_versions(struct store *s, uint64_t file, struct pver *v,
+                  int (*say)(void *arg, uint32_t n, const struct pver *v), void *arg);
 /* All executions attached to version n of a file (0: those with accesses that used none), each once, appended. */
 int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out);
 /* The row of a path; 0 found none, 1. */
@@ -104,7 +105,8 @@ int read_path_id(struct store *s, struct str path, uint64_t *ret);
 /* A run, with its counts only if asked: they look at all its executions. */
 int store_run_info(struct store *s, store_id id, bool counts, struct run_info *ret);
 /* The gaps of a whole session. */
-int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g), void *arg);
+int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
+                      void *arg);
 /* Names ever of a path. */
 int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struct pname *n), void *arg);
 /* The path a file shows: *ret_named whether it has it still. */

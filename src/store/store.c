@@ -161,7 +161,8 @@ int store_lock(struct store *s, struct err *err)
 	return fd;
 }
 
-/* What is there is of no use, or (old) of an older version of stemma: an empty index takes its place, to be filled from the logs. */
+/* What is there is of no use, or (old) of an older version of stemma: an empty index takes its place, to be filled from
+ * the logs. */
 static int remake(struct store *s, bool old, struct err *err)
 {
 	err_clear(err);

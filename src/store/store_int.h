@@ -71,22 +71,22 @@ struct store {
 	unsigned flags;
 	bool memory;
 	uint64_t inode; /* of the database file */
-	int64_t base; /* times are stored as differences to it: that of the first event ever met */
+	int64_t base;   /* times are stored as differences to it: that of the first event ever met */
 	bool has_base;
 	sqlite3_stmt *stmt[SQL_COUNT];
 	VEC(uint64_t) shapes;
 	struct map shape_map;
 	VEC(struct sdomain) domains; /* by row - 1 */
 	VEC(struct word_slot) words; /* cache of dict rows, by id modulo its size */
-	struct map session_map; /* row -> sessions */
+	struct map session_map;      /* row -> sessions */
 	VEC(struct ssession) sessions;
 	struct buf scratch, scratch2;
 	struct reader *reader; /* read.h */
-	bool viewing; /* between store_view_begin and _end: rows do not change */
+	bool viewing;          /* between store_view_begin and _end: rows do not change */
 };
 void store_reader_free(struct store *s);
 
-/* ---- db.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- db.c ---- */
 
 /* The statement, ready to bind; NULL sets err. */
 sqlite3_stmt *store_stmt(struct store *s, enum store_sql which, struct err *err);
@@ -117,19 +117,20 @@ void store_db_close(struct store *s);
 int store_lock(struct store *s, struct err *err); /* fd of the lock on the index's directory */
 int store_views(struct store *s, struct err *err);
 
-/* ---- words and small tables ------------------------------------------------------------------------------------------- */
+/* ---- words and small tables ---- */
 
-/* The text of a dict row, kept by the store until another word takes its place: use it at once. "" for 0 or not found. */
+/* The text of a dict row, kept by the store until another word takes its place: use it at once. "" for 0 or not found.
+ */
 struct str store_word(struct store *s, uint64_t id);
 /* The bits of a shape; 0 when not known. */
 uint64_t store_shape(struct store *s, uint64_t id);
 int store_shape_id(struct store *s, uint64_t bits, uint64_t *ret, struct err *err);
-const struct sdomain *store_domain(struct store *s, uint64_t id); /* NULL when not known */
+const struct sdomain *store_domain(struct store *s, uint64_t id);   /* NULL when not known */
 const struct ssession *store_session(struct store *s, uint64_t id); /* NULL when not known */
 /* Appends the path with that row to out; "" when not known. */
 void store_path(struct store *s, uint64_t id, struct buf *out);
 
-/* ---- keys.c: hashes to rows, in chunks -------------------------------------------------------------------------------- */
+/* ---- keys.c: hashes to rows, in chunks ---- */
 
 enum key_kind { KEY_WORD, KEY_PATH, KEY_FILE, KEY_EXEC, KEY_VERSION };
 struct key_entry {
@@ -141,26 +142,28 @@ struct key_cursor {
 	VEC(struct key_entry) v;
 	enum key_kind kind;
 	int64_t from; /* key of the chunk in v, -1 none */
-	uint64_t to; /* first hash that is not in it */
+	uint64_t to;  /* first hash that is not in it */
 };
 /* Rows filed under hash, in v[*ret_at .. +*ret_n]. */
-int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err, size_t *ret_at, size_t *ret_n);
+int keys_find(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t hash, struct err *err, size_t *ret_at,
+              size_t *ret_n);
 /* Entries between two hashes, into c->v. */
 int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32_t lo, uint32_t hi, struct err *err);
 /* Adds entries (sorts them); what is there already stays once. */
 int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err);
 void key_cursor_release(struct key_cursor *c);
 
-/* ---- blocks.c: rows of files and processes, several in one row of the database ------------------------------------------ */
+/* ---- blocks.c: rows of files and processes, several in one row of the database ---- */
 
 #define BLOCK_BITS 4
 #define BLOCK_ROWS (1u << BLOCK_BITS) /* row id is number id % BLOCK_ROWS of block id >> BLOCK_BITS */
 enum block_table { BLOCK_FILE, BLOCK_PROCESS, BLOCK_TABLES };
-/* Where its rows begin, and the last one ends; a row that is not there has no length. The end may lie beyond what is given, which may
- * be the block's beginning only. 0, -ENOTRECOVERABLE. */
+/* Where its rows begin, and the last one ends; a row that is not there has no length. The end may lie beyond what is
+ * given, which may be the block's beginning only. 0, -ENOTRECOVERABLE. */
 int block_places(struct str block, uint32_t ret[BLOCK_ROWS + 1]);
 /* A whole block into ret. 1, 0, -errno. */
-int block_get(struct store *s, enum block_table table, uint64_t block, struct buf *ret, uint32_t ret_at[BLOCK_ROWS + 1], struct err *err);
+int block_get(struct store *s, enum block_table table, uint64_t block, struct buf *ret, uint32_t ret_at[BLOCK_ROWS + 1],
+              struct err *err);
 /* The highest row, 0 none. */
 int block_last(struct store *s, enum block_table table, uint64_t *ret, struct err *err);
 
@@ -185,7 +188,7 @@ struct block_writer {
 	uint64_t block;
 	unsigned row, given; /* being added to, BLOCK_ROWS none; bits of those that are new */
 	struct buf was, now, out;
-	uint32_t at[BLOCK_ROWS + 1]; /* in was */
+	uint32_t at[BLOCK_ROWS + 1];            /* in was */
 	size_t from[BLOCK_ROWS], n[BLOCK_ROWS]; /* in now */
 };
 /* The caller appends the row's bytes to *ret, before the next call. 0, -errno. */
@@ -193,7 +196,7 @@ int block_put(struct block_writer *w, uint64_t id, struct err *err, struct buf *
 int block_flush(struct block_writer *w, struct err *err);
 void block_writer_release(struct block_writer *w);
 
-/* ---- lists.c: sets of rows under a row, in chunks ------------------------------------------------------------------------ */
+/* ---- lists.c: sets of rows under a row, in chunks ---- */
 
 enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED };
 struct ids {
@@ -212,7 +215,7 @@ int lists_clear(struct store *s, uint64_t from, uint64_t to, struct err *err);
 int ids_add(struct ids *v, uint64_t id);
 void ids_sort(struct ids *v); /* ascending, each once */
 
-/* ---- public ids ----------------------------------------------------------------------------------------------------------- */
+/* ---- public ids ---- */
 
 struct id_hash {
 	uint64_t hi, lo;

@@ -1,8 +1,9 @@
 /* views.c - the documented tables: virtual ones that unpack rows while they are read.
  *
- * A cursor steps through rows of the store (its units: runs, processes, files, paths, sessions), and makes all lines of one unit at
- * a time. Where a column that leads to few units is compared with = (the table `keys`), only those are looked at. Each cursor has a reader of its own: strings that the caller has from the calls of store.h
- * stay as they are. */
+ * A cursor steps through rows of the store (its units: runs, processes, files, paths, sessions), and makes all lines of
+ * one unit at a time. Where a column that leads to few units is compared with = (the table `keys`), only those are
+ * looked at. Each cursor has a reader of its own: strings that the caller has from the calls of store.h stay as they
+ * are. */
 #include "store/read.h"
 
 #include <errno.h>
@@ -19,7 +20,9 @@ enum view_id {
 	VIEW_COUNT
 };
 /* C_run_id = 0, C_run_ulid, ...: the columns of each view. */
-#define VIEW(view) enum columns_of_##view {
+#define VIEW(view)                                                                                                     \
+	enum columns_of_##view                                                                                             \
+	{
 #define COLUMN(view, name, type) C_##view##_##name,
 #define END_VIEW(view)                                                                                                 \
 	}                                                                                                                  \
@@ -29,9 +32,14 @@ enum view_id {
 static const struct view {
 	const char *name, *sql;
 } views[] = {
-#define VIEW(view) {#view, "CREATE TABLE " #view "("
+#define VIEW(view)                                                                                                     \
+	{                                                                                                                  \
+#view, "CREATE TABLE " #view "("
 #define COLUMN(view, name, type) #name " " #type ","
-#define END_VIEW(view) "unit HIDDEN)"},
+#define END_VIEW(view)                                                                                                 \
+	"unit HIDDEN)"                                                                                                     \
+	}                                                                                                                  \
+	,
 #include "store/views.def"
 };
 
@@ -54,10 +62,10 @@ struct cursor {
 	sqlite3_vtab_cursor base;
 	struct store *s;
 	enum view_id view;
-	uint64_t wanted; /* bit per column */
+	uint64_t wanted;     /* bit per column */
 	uint64_t unit, last; /* the unit at hand; the last one */
-	unsigned phase; /* of views that have several kinds of units */
-	bool looked_up; /* only the units found, for each phase */
+	unsigned phase;      /* of views that have several kinds of units */
+	bool looked_up;      /* only the units found, for each phase */
 	struct ids found[2];
 	size_t found_at;
 	uint64_t to; /* of edges looked up by where they go to: that, 0 not so */
@@ -70,7 +78,7 @@ struct cursor {
 	bool failed;
 };
 
-/* ---- lines ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- lines ---- */
 
 static struct line *add_line(struct cursor *c)
 {
@@ -182,7 +190,8 @@ static void fill_execution(struct cursor *c, struct line *l, uint64_t id)
 	put_time(l, C_execution_began, x.start);
 	put_time(l, C_execution_ended, x.end);
 	put_ending(c, l, C_execution_ending, C_execution_code, x.ending, x.code);
-	const uint64_t figures[] = {x.cpu, x.user_time, x.system_time, x.rss, x.rchar, x.wchar_, x.read_bytes, x.write_bytes};
+	const uint64_t figures[] = {x.cpu,   x.user_time, x.system_time, x.rss,
+	                            x.rchar, x.wchar_,    x.read_bytes,  x.write_bytes};
 	for (unsigned i = 0; i < 8; i++)
 		if (x.known >> (i + 1) & 1)
 			put_int(l, C_execution_cpu + i, (int64_t)figures[i]);
@@ -272,8 +281,9 @@ static void fill_access(struct cursor *c, struct line *l, const struct pacc_sect
 	static const struct {
 		unsigned bit;
 		const char *name;
-	} modes[] = {{ACCESS_READ, "read"},		{ACCESS_WRITE, "write"},   {ACCESS_CREATE, "create"}, {ACCESS_TRUNC, "trunc"},
-				 {ACCESS_APPEND, "append"}, {ACCESS_MAPPED, "mapped"}, {ACCESS_STATE, "state"},	  {ACCESS_PROGRAM, "program"}};
+	} modes[] = {{ACCESS_READ, "read"},   {ACCESS_WRITE, "write"},    {ACCESS_CREATE, "create"},
+	             {ACCESS_TRUNC, "trunc"}, {ACCESS_APPEND, "append"},  {ACCESS_MAPPED, "mapped"},
+	             {ACCESS_STATE, "state"}, {ACCESS_PROGRAM, "program"}};
 	char text[80];
 	const struct ssession *session = store_session(c->s, sec->session);
 	put_id(l, C_access_execution, exec_id(c->unit, sec->n));
@@ -364,9 +374,9 @@ static void edges_to(struct cursor *c)
 		const char *type;
 		bool accessed;
 	} ways[] = {{store_readers, "used", true},
-				{store_derivatives, "wasDerivedFrom", false},
-				{store_outputs, "wasGeneratedBy", true},
-				{store_informs, "wasInformedBy", false}};
+	            {store_derivatives, "wasDerivedFrom", false},
+	            {store_outputs, "wasGeneratedBy", true},
+	            {store_informs, "wasInformedBy", false}};
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		size_t at = c->lines.n;
 		c->failed |= ways[i].ask(c->s, c->to, &c->edges) < 0;
@@ -411,7 +421,8 @@ static void edges(struct cursor *c)
 	}
 }
 
-static void add_attribute(struct cursor *c, uint64_t id, const char *kind, const char *source, struct str name, struct str value)
+static void add_attribute(struct cursor *c, uint64_t id, const char *kind, const char *source, struct str name,
+                          struct str value)
 {
 	struct line *l = add_line(c);
 	if (!l)
@@ -523,21 +534,21 @@ static void gaps(struct cursor *c)
 	}
 }
 
-/* ---- units ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- units ---- */
 
 static const struct kind {
 	void (*make)(struct cursor *c);
 	enum store_sql last[2]; /* greatest unit of each phase; SQL_COUNT none */
 } kinds[] = {
-	[VIEW_run] = {runs, {SQL_max_run, SQL_COUNT}},
-	[VIEW_execution] = {executions, {SQL_process_last, SQL_COUNT}},
-	[VIEW_file] = {files, {SQL_file_last, SQL_COUNT}},
-	[VIEW_version] = {versions, {SQL_file_last, SQL_COUNT}},
-	[VIEW_access] = {accesses, {SQL_process_last, SQL_COUNT}},
-	[VIEW_edge] = {edges, {SQL_process_last, SQL_file_last}},
-	[VIEW_attribute] = {attributes, {SQL_max_run, SQL_process_last}},
-	[VIEW_name] = {names, {SQL_max_path, SQL_COUNT}},
-	[VIEW_gap] = {gaps, {SQL_process_last, SQL_max_session}},
+    [VIEW_run] = {runs, {SQL_max_run, SQL_COUNT}},
+    [VIEW_execution] = {executions, {SQL_process_last, SQL_COUNT}},
+    [VIEW_file] = {files, {SQL_file_last, SQL_COUNT}},
+    [VIEW_version] = {versions, {SQL_file_last, SQL_COUNT}},
+    [VIEW_access] = {accesses, {SQL_process_last, SQL_COUNT}},
+    [VIEW_edge] = {edges, {SQL_process_last, SQL_file_last}},
+    [VIEW_attribute] = {attributes, {SQL_max_run, SQL_process_last}},
+    [VIEW_name] = {names, {SQL_max_path, SQL_COUNT}},
+    [VIEW_gap] = {gaps, {SQL_process_last, SQL_max_session}},
 };
 
 static int unit_of_process(struct cursor *c, uint64_t id, struct str text)
@@ -615,7 +626,8 @@ static int units_by_access(struct cursor *c, uint64_t id, struct str text)
 	(void)text;
 	struct ids execs = {0};
 	int rc = read_file(c->s, id, &c->reader->file);
-	uint64_t last = rc == 1 ? c->reader->file.nversion : 0, to = rc == 1 && c->reader->file.group ? c->reader->file.group : id;
+	uint64_t last = rc == 1 ? c->reader->file.nversion : 0,
+	         to = rc == 1 && c->reader->file.group ? c->reader->file.group : id;
 	if (rc == 1 && to != id) { /* an alias: its accesses are filed with its group's file */
 		rc = read_file(c->s, to, &c->reader->file);
 		last = rc == 1 ? c->reader->file.nversion : 0;
@@ -635,21 +647,21 @@ static const struct view_key {
 	int (*find)(struct cursor *c, uint64_t id, struct str text);
 	double cost;
 } keys[] = {
-	{VIEW_run, C_run_id, unit_itself, 5},
-	{VIEW_execution, C_execution_id, unit_of_process, 5},
-	{VIEW_execution, C_execution_run, units_of_run, 1e4},
-	{VIEW_file, C_file_id, unit_itself, 5},
-	{VIEW_file, C_file_path, units_by_path, 10},
-	{VIEW_version, C_version_id, unit_of_file, 5},
-	{VIEW_version, C_version_file, unit_itself, 10},
-	{VIEW_access, C_access_execution, unit_of_process, 10},
-	{VIEW_access, C_access_file, units_by_access, 100},
-	{VIEW_edge, C_edge_from_id, units_of_edge, 10},
-	{VIEW_edge, C_edge_to_id, units_to_edge, 20},
-	{VIEW_attribute, C_attribute_id, units_of_attribute, 10},
-	{VIEW_name, C_name_path, unit_of_path, 5},
-	{VIEW_name, C_name_file, units_by_name, 10},
-	{VIEW_gap, C_gap_execution, unit_of_process, 10},
+    {VIEW_run, C_run_id, unit_itself, 5},
+    {VIEW_execution, C_execution_id, unit_of_process, 5},
+    {VIEW_execution, C_execution_run, units_of_run, 1e4},
+    {VIEW_file, C_file_id, unit_itself, 5},
+    {VIEW_file, C_file_path, units_by_path, 10},
+    {VIEW_version, C_version_id, unit_of_file, 5},
+    {VIEW_version, C_version_file, unit_itself, 10},
+    {VIEW_access, C_access_execution, unit_of_process, 10},
+    {VIEW_access, C_access_file, units_by_access, 100},
+    {VIEW_edge, C_edge_from_id, units_of_edge, 10},
+    {VIEW_edge, C_edge_to_id, units_to_edge, 20},
+    {VIEW_attribute, C_attribute_id, units_of_attribute, 10},
+    {VIEW_name, C_name_path, unit_of_path, 5},
+    {VIEW_name, C_name_file, units_by_name, 10},
+    {VIEW_gap, C_gap_execution, unit_of_process, 10},
 };
 
 /* The next unit; false at the end. */
@@ -704,7 +716,7 @@ static void fill(struct cursor *c)
 	own_end(c, o);
 }
 
-/* ---- SQLite's side ---------------------------------------------------------------------------------------------------------------- */
+/* ---- SQLite's side ---- */
 
 struct module {
 	struct store *s;
@@ -800,7 +812,8 @@ static int x_filter(sqlite3_vtab_cursor *v, int num, const char *str, int argc, 
 	if (c->looked_up && sqlite3_value_type(argv[0]) != SQLITE_NULL) {
 		const void *p = sqlite3_value_type(argv[0]) == SQLITE_INTEGER ? NULL : sqlite3_value_blob(argv[0]);
 		struct str text = str_n(p ? p : "", p ? (size_t)sqlite3_value_bytes(argv[0]) : 0);
-		c->failed = store_reader(c->s) == NULL || keys[num - 1].find(c, (uint64_t)sqlite3_value_int64(argv[0]), text) < 0;
+		c->failed =
+		    store_reader(c->s) == NULL || keys[num - 1].find(c, (uint64_t)sqlite3_value_int64(argv[0]), text) < 0;
 		ids_sort(&c->found[0]);
 		ids_sort(&c->found[1]);
 	} else if (!c->looked_up) {
@@ -847,16 +860,16 @@ static int x_rowid(sqlite3_vtab_cursor *v, sqlite3_int64 *ret)
 }
 
 static const sqlite3_module module = {
-	.xConnect = x_connect,
-	.xDisconnect = x_disconnect,
-	.xBestIndex = x_best_index,
-	.xOpen = x_open,
-	.xClose = x_close,
-	.xFilter = x_filter,
-	.xNext = x_next,
-	.xEof = x_eof,
-	.xColumn = x_column,
-	.xRowid = x_rowid,
+    .xConnect = x_connect,
+    .xDisconnect = x_disconnect,
+    .xBestIndex = x_best_index,
+    .xOpen = x_open,
+    .xClose = x_close,
+    .xFilter = x_filter,
+    .xNext = x_next,
+    .xEof = x_eof,
+    .xColumn = x_column,
+    .xRowid = x_rowid,
 };
 
 int store_views(struct store *s, struct err *err)

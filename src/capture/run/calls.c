@@ -1,5 +1,5 @@
-/* The stopped calls, one handler each. A call is seen before it runs; where its result matters it is kept as pending and
- * settled from what the file system shows afterwards. */
+/* The stopped calls, one handler each. A call is seen before it runs; where its result matters it is kept as pending
+ * and settled from what the file system shows afterwards. */
 #include "capture/run/super.h"
 
 #include <errno.h>
@@ -13,12 +13,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* A path that only stemma opens, to tell an outer run that a nested one begins; answered with an errno that no open gives. */
+/* A path that only stemma opens, to tell an outer run that a nested one begins; answered with an errno that no open
+ * gives. */
 #define MARKER "/.stemma/run/"
 #define MARKER_ANSWER EL2NSYNC
 
 static void name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path, const char *old,
-					   int64_t time)
+                       int64_t time)
 {
 	if (!path)
 		return;
@@ -26,7 +27,7 @@ static void name_event(struct sup *s, struct proc *p, unsigned op, struct file *
 	sup_event(s, EVENT_name, time, p, &ev);
 }
 
-/* ---- pending calls ------------------------------------------------------------------------------------------------------ */
+/* ---- pending calls ---- */
 
 static struct where *where_keep(struct where *w)
 {
@@ -59,7 +60,7 @@ static void pending_free(struct sup *s, struct pending *d)
 }
 
 static struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t, enum pending_op op,
-								   struct where *a, struct where *b)
+                                   struct where *a, struct where *b)
 {
 	struct pending *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -141,7 +142,8 @@ static void moved(struct sup *s, struct pending *d, struct file *f, const char *
 static void renamed(struct sup *s, struct pending *d)
 {
 	if (d->victim && d->exchange) {
-		/* Three renames by way of a name that nothing else has: two would take for one directory's names the other's. */
+		/* Three renames by way of a name that nothing else has: two would take for one directory's names the other's.
+		 */
 		char *between;
 		if (!d->name_a || !d->name_b || asprintf(&between, "%s/.stemma-exchange", d->name_a) < 0)
 			return;
@@ -168,12 +170,13 @@ static void truncated(struct sup *s, struct pending *d)
 	if (now.size == d->before.size && now.mtime == d->before.mtime && now.ctime == d->before.ctime)
 		return;
 	struct access *a =
-		access_begin(s, d->proc, d->file, d->mode, TERM_via_data, true, TERM_api_truncate, d->time, &d->before);
+	    access_begin(s, d->proc, d->file, d->mode, TERM_via_data, true, TERM_api_truncate, d->time, &d->before);
 	if (a && a->start == d->time)
 		access_end(s, a, sup_now(s));
 }
 
-/* Of several who create one path with O_EXCL, one succeeds. Who has the file is it; who has not may have closed it again. */
+/* Of several who create one path with O_EXCL, one succeeds. Who has the file is it; who has not may have closed it
+ * again. */
 static bool holds(struct sup *s, struct pending *d, const struct statx *st)
 {
 	struct file *f = file_get(s, d->a, true, st);
@@ -305,12 +308,12 @@ void pending_drop(struct sup *s, struct proc *p)
 	}
 }
 
-/* ---- open --------------------------------------------------------------------------------------------------------------- */
+/* ---- open ---- */
 
 enum allowed { ALLOWED_NO, ALLOWED_MAYBE, ALLOWED_YES };
 
-static enum allowed may_open(struct sup *s, struct proc *p, const struct where *w, const struct statx *st, unsigned mode,
-							 bool strict)
+static enum allowed may_open(struct sup *s, struct proc *p, const struct where *w, const struct statx *st,
+                             unsigned mode, bool strict)
 {
 	uint32_t uid = p->own_creds ? p->uid : s->euid, gid = p->own_creds ? p->gid : s->egid;
 	unsigned want = (mode & ACCESS_READ ? 4u : 0) | (mode & (ACCESS_WRITE | ACCESS_TRUNC) ? 2u : 0);
@@ -353,7 +356,8 @@ static void absent(struct sup *s, struct proc *p, const struct where *w)
 		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, sup_now(s), NULL);
 }
 
-static void opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags, unsigned mode)
+static void opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
+                   unsigned mode)
 {
 	if (is_terminal(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
 		return;
@@ -372,7 +376,7 @@ static void opened(struct sup *s, struct proc *p, struct where *w, const struct 
 	if (f->live)
 		access_conflicts(s, p, f, mode);
 	access_begin(s, p, f, mode, TERM_via_data, ok == ALLOWED_YES, TERM_api_open, sup_now(s),
-				 f->kind == TERM_kind_regular ? &fp : NULL);
+	             f->kind == TERM_kind_regular ? &fp : NULL);
 }
 
 static bool nested_begins(struct sup *s, struct proc *p, const struct where *w)
@@ -383,10 +387,10 @@ static bool nested_begins(struct sup *s, struct proc *p, const struct where *w)
 	char outer[ULID_LEN + 1];
 	memcpy(outer, p->run[0] ? p->run : s->run, sizeof(outer));
 	struct event ev = {.run = {.id = str_of(id),
-							   .outer = str_of(outer),
-							   .uid = p->uid,
-							   .gid = p->gid,
-							   .cwd = str_of(proc_cwd(s, p, w->tid))}};
+	                           .outer = str_of(outer),
+	                           .uid = p->uid,
+	                           .gid = p->gid,
+	                           .cwd = str_of(proc_cwd(s, p, w->tid))}};
 	sup_event(s, EVENT_run, sup_now(s), p, &ev);
 	memcpy(p->run, id, ULID_LEN + 1);
 	p->run_root = true;
@@ -394,14 +398,14 @@ static bool nested_begins(struct sup *s, struct proc *p, const struct where *w)
 }
 
 static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
-					uint64_t resolve)
+                    uint64_t resolve)
 {
 	struct where w;
 	if (flags & O_PATH)
 		return;
 	bool follow = !(flags & O_NOFOLLOW);
 	int rc = resolve & RESOLVE_IN_ROOT ? where_in_root(p, t->tid, dirfd, addr, follow, &w)
-									   : where_init(p, t->tid, dirfd, addr, follow, &w);
+	                                   : where_init(p, t->tid, dirfd, addr, follow, &w);
 	if (rc < 0) {
 		if (rc == -EPERM && !p->unreadable_said) {
 			p->unreadable_said = true;
@@ -421,7 +425,7 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 	}
 	unsigned acc = flags & O_ACCMODE;
 	unsigned mode = (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) |
-					(acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u) | (flags & O_APPEND ? ACCESS_APPEND : 0u);
+	                (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u) | (flags & O_APPEND ? ACCESS_APPEND : 0u);
 	if (flags & O_TRUNC)
 		mode |= ACCESS_TRUNC | ACCESS_WRITE;
 	struct statx st;
@@ -444,16 +448,16 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 	where_release(&w);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
-					  unsigned flags)
+                      unsigned flags)
 {
 	struct where a, b;
 	struct statx st, vt;
 	a.hold = b.hold = -1;
 	if (where_init(p, t->tid, d1, a1, false, &a) == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 &&
-		where_statx(&a, false, &st) == 0) {
+	    where_statx(&a, false, &st) == 0) {
 		bool victim = where_statx(&b, false, &vt) == 0;
 		struct file *f = file_get(s, &a, false, &st);
 		if (f && !(victim && (flags & RENAME_NOREPLACE))) {
@@ -474,7 +478,7 @@ static void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d
 }
 
 static void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
-					unsigned flags)
+                    unsigned flags)
 {
 	struct where a, b;
 	struct statx st;
@@ -495,7 +499,7 @@ static void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1,
 				have |= x->file == f;
 			if (!have)
 				access_begin(s, p, f, ACCESS_WRITE | ACCESS_CREATE, TERM_via_data, true, TERM_api_open,
-							 p->tmpfile ? p->tmpfile : p->exec_start, NULL);
+				             p->tmpfile ? p->tmpfile : p->exec_start, NULL);
 		}
 		struct pending *d = f ? pending_add(s, p, t, PENDING_LINK, &a, &b) : NULL;
 		if (d) {
@@ -538,7 +542,7 @@ static void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
 	struct statx st;
 	a.hold = -1;
 	if (where_init(p, t->tid, AT_FDCWD, t->args[0], true, &a) == 0 && where_statx(&a, true, &st) == 0 &&
-		S_ISREG(st.stx_mode)) {
+	    S_ISREG(st.stx_mode)) {
 		struct file *f = file_get(s, &a, true, &st);
 		if (f && f->live)
 			access_conflicts(s, p, f, ACCESS_WRITE);
@@ -552,7 +556,7 @@ static void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
 	where_release(&a);
 }
 
-/* ---- channels and memory -------------------------------------------------------------------------------------------------- */
+/* ---- channels and memory ---- */
 
 static void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
 {
@@ -578,7 +582,7 @@ static void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
 	if (f->live)
 		access_conflicts(s, p, f, ACCESS_WRITE);
 	access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, via, true, TERM_api_mmap, sup_now(s),
-				 f->kind == TERM_kind_regular ? &fp : NULL);
+	             f->kind == TERM_kind_regular ? &fp : NULL);
 }
 
 static void do_shmat(struct sup *s, struct proc *p, const struct trap *t)
@@ -601,7 +605,7 @@ static void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
 	sup_event(s, EVENT_link, sup_now(s), p, &ev);
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------------------------------ */
+/* ---- dispatch ---- */
 
 static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {

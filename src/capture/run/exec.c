@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #define ARGV_MAX (256u << 10) /* bytes of arguments kept; the rest is said to be missing */
-#define STRINGS 64 /* strings read with one call */
+#define STRINGS 64            /* strings read with one call */
 #define CHUNK 256
 
-
-/* ---- argument vectors --------------------------------------------------------------------------------------------------- */
+/* ---- argument vectors ---- */
 
 struct vector {
 	struct buf bytes; /* strings, each with its NUL */
@@ -70,8 +69,8 @@ struct heads {
 	size_t len[STRINGS];
 };
 
-/* At least CHUNK bytes of each of n strings, but never past a page that a string begins in. Strings that lie one behind the other,
- * as a new program's environment does, are read as one piece: what costs is each piece. How many came. */
+/* At least CHUNK bytes of each of n strings, but never past a page that a string begins in. Strings that lie one behind
+ * the other, as a new program's environment does, are read as one piece: what costs is each piece. How many came. */
 static size_t read_heads(pid_t tid, const uint64_t *at, size_t n, struct heads *ret)
 {
 	struct iovec here[STRINGS], there[STRINGS];
@@ -160,7 +159,7 @@ static struct buf redacted(const struct vector *v, bool env)
 	return out;
 }
 
-/* ---- the program -------------------------------------------------------------------------------------------------------- */
+/* ---- the program ---- */
 
 /* What the first bytes of a program say, read once per file. */
 static void read_header(struct file *f, const struct where *w)
@@ -365,8 +364,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	e->cwd = strdup(proc_cwd(s, p, t->tid));
 	if (!s->tree_only) {
 		e->nheld = proc_walk(s, p, true, &e->held);
-		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the proof that
-		 * the new program did not. */
+		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the
+		 * proof that the new program did not. */
 		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop ? proc_wchar(s, p) : 0;
 	}
 }
@@ -404,7 +403,7 @@ static void use_program(struct sup *s, struct proc *p, struct file *f, int64_t t
 {
 	if (f && f->kind == TERM_kind_regular && !s->tree_only)
 		access_begin(s, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, true, TERM_api_exec, time,
-					 f->stated.known ? &f->stated : NULL);
+		             f->stated.known ? &f->stated : NULL);
 }
 
 static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
@@ -426,14 +425,14 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		proc_refresh_creds(s, p);
 	struct str *argv = split(&e->argv, e->argc), *env = split(&e->env, e->envc);
 	struct event ev = {.exec = {.n = ++p->execn,
-								.exe = exe ? exe->num : 0,
-								.script = e->script ? e->script->num : 0,
-								.argv = {.items = argv, .count = argv ? e->argc : 0},
-								.cwd = str_of(e->cwd),
-								.env = {.items = env, .count = env ? e->envc : 0},
-								.uid = p->uid,
-								.gid = p->gid,
-								.run = str_of(p->run)}};
+	                            .exe = exe ? exe->num : 0,
+	                            .script = e->script ? e->script->num : 0,
+	                            .argv = {.items = argv, .count = argv ? e->argc : 0},
+	                            .cwd = str_of(e->cwd),
+	                            .env = {.items = env, .count = env ? e->envc : 0},
+	                            .uid = p->uid,
+	                            .gid = p->gid,
+	                            .run = str_of(p->run)}};
 	p->exec_start = e->time;
 	sup_event(s, EVENT_exec, e->time, p, &ev);
 	free(argv);

@@ -29,7 +29,7 @@ struct file *file_known(struct sup *s, const struct statx *st)
 	uint64_t dev = fileid_dev(st);
 	for (struct file *f = s->files[slot_of(dev, st->stx_ino)]; f; f = f->next)
 		if (f->ino == st->stx_ino && f->dev == dev && (f->btime == birth_of(st) || f->domain->birth_changes) &&
-			(!f->gone || st->stx_nlink == 0)) /* one that is gone and has a name is another, with its inode */
+		    (!f->gone || st->stx_nlink == 0)) /* one that is gone and has a name is another, with its inode */
 			return f;
 	return NULL;
 }
@@ -112,10 +112,8 @@ static uint64_t say_domain(struct sup *s, const struct fs_domain *d)
 {
 	unsigned num = d->index ? d->index : 4096;
 	if (!s->domain_said[num]) {
-		struct event ev = {.domain = {.num = num,
-									  .name = str_of(d->name),
-									  .type = str_of(d->type),
-									  .network = d->network}};
+		struct event ev = {
+		    .domain = {.num = num, .name = str_of(d->name), .type = str_of(d->type), .network = d->network}};
 		sup_event(s, EVENT_domain, sup_now(s), NULL, &ev);
 		s->domain_said[num] = true;
 	}
@@ -162,8 +160,8 @@ static uint64_t group_of(struct sup *s, const struct where *w, const char *path)
 	return 0;
 }
 
-/* One number for both ends of a pair: the smaller. Who is whose peer is remembered, since the one that is seen last may have
- * lost its peer by then. */
+/* One number for both ends of a pair: the smaller. Who is whose peer is remembered, since the one that is seen last may
+ * have lost its peer by then. */
 static uint64_t pair_of(struct sup *s, uint64_t ino)
 {
 	for (unsigned i = 0; i < PAIRS; i++)
@@ -212,12 +210,12 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	uint64_t domain = say_domain(s, id.domain);
 	file_add(s, f);
 	struct event ev = {.file = {.num = f->num,
-								.kind = f->kind,
-								.domain = domain,
-								.ino = channel,
-								.gen = f->gen,
-								.group = group,
-								.path = str_of(f->path)}};
+	                            .kind = f->kind,
+	                            .domain = domain,
+	                            .ino = channel,
+	                            .gen = f->gen,
+	                            .group = group,
+	                            .path = str_of(f->path)}};
 	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
 	return f;
 }
@@ -264,7 +262,7 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp)
 	sup_event(s, EVENT_state, sup_now(s), NULL, &ev);
 }
 
-/* ---- accesses ---------------------------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 static bool wrote(struct sup *s, struct proc *p, uint64_t before)
 {
@@ -406,7 +404,8 @@ static unsigned evidence_of(struct sup *s, const struct access *a, const struct 
 		return TERM_evidence_may; /* written, and the old time put back? */
 	if (a->mode & ACCESS_APPEND)
 		return TERM_evidence_none; /* bytes at the end would have made it longer */
-	/* Unchanged is proof only if a write would have got a later time: the clock of file times had passed the old one. */
+	/* Unchanged is proof only if a write would have got a later time: the clock of file times had passed the old one.
+	 */
 	if (a->before.ctime + time_slack(f) < a->stamp)
 		return TERM_evidence_none;
 	uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
@@ -450,13 +449,14 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 }
 
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
-							unsigned api, int64_t time, const struct fingerprint *before)
+                            unsigned api, int64_t time, const struct fingerprint *before)
 {
 	bool fresh = mode & (ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED | ACCESS_PROGRAM);
 	for (struct access *a = f->live; a && !fresh; a = a->file_next)
-		if (a->proc == p && (a->sure || !sure) && (a->mode & mode & (ACCESS_READ | ACCESS_WRITE)) == (mode & (ACCESS_READ | ACCESS_WRITE)) &&
-			(!before || (f->stated.known && before->size == f->stated.size && before->mtime == f->stated.mtime) ||
-			 (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {
+		if (a->proc == p && (a->sure || !sure) &&
+		    (a->mode & mode & (ACCESS_READ | ACCESS_WRITE)) == (mode & (ACCESS_READ | ACCESS_WRITE)) &&
+		    (!before || (f->stated.known && before->size == f->stated.size && before->mtime == f->stated.mtime) ||
+		     (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {
 			a->count++;
 			return a;
 		}
@@ -477,17 +477,17 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 	}
 	struct event ev = {.access = {.file = f->num, .mode = mode, .via = via, .sure = sure, .api = api}};
 	*a = (struct access){.file = f,
-						 .proc = p,
-						 .start = time,
-						 .stamp = sup_stamp(s, time),
-						 .mode = mode,
-						 .via = via,
-						 .count = 1,
-						 .before = a->before,
-						 .mapped = mode & ACCESS_MAPPED,
-						 .sure = sure,
-						 .tid = via == TERM_via_data && s->current ? s->current->tid : 0,
-						 .stop = s->current ? s->current->stops : 0};
+	                     .proc = p,
+	                     .start = time,
+	                     .stamp = sup_stamp(s, time),
+	                     .mode = mode,
+	                     .via = via,
+	                     .count = 1,
+	                     .before = a->before,
+	                     .mapped = mode & ACCESS_MAPPED,
+	                     .sure = sure,
+	                     .tid = via == TERM_via_data && s->current ? s->current->tid : 0,
+	                     .stop = s->current ? s->current->stops : 0};
 	a->seq = sup_event(s, EVENT_access, time, p, &ev);
 	if ((mode & ACCESS_WRITE) && f->kind == TERM_kind_regular)
 		for (struct access *b = f->live; b; b = b->file_next)

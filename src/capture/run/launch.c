@@ -1,5 +1,5 @@
-/* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that no call
- * ever fails for want of somebody to answer it, and ends as the command ended. */
+/* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
+ * no call ever fails for want of somebody to answer it, and ends as the command ended. */
 #include "capture/run/run.h"
 #include "capture/run/worker.h"
 #include "event/env.h"
@@ -35,17 +35,17 @@ struct keeper {
 	struct sup *sup; /* the worker's, as it was before the fork: log and names */
 	pid_t worker;
 	int worker_alive;
-	int listener; /* -1: not fetched yet, or none */
-	int from_command; /* where it comes from; -1: fetched */
-	bool trace; /* by ptrace, not by notification */
-	int signals; /* signalfd */
-	unsigned mine[65]; /* signals this process received */
+	int listener;          /* -1: not fetched yet, or none */
+	int from_command;      /* where it comes from; -1: fetched */
+	bool trace;            /* by ptrace, not by notification */
+	int signals;           /* signalfd */
+	unsigned mine[65];     /* signals this process received */
 	struct sigaction xfsz; /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
-	sigset_t before; /* the signal mask we were started with */
-	bool closed[3]; /* standard descriptors that we were started without */
+	sigset_t before;       /* the signal mask we were started with */
+	bool closed[3];        /* standard descriptors that we were started without */
 };
 
-/* ---- descriptors between processes -------------------------------------------------------------------------------------- */
+/* ---- descriptors between processes ---- */
 
 static int send_fd(int sock, int fd, int word)
 {
@@ -89,9 +89,10 @@ static int recv_fd(int sock, int *ret_word)
 	return fd;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
-/* No program of this name in PATH, whatever execvp says: it reports a folder that may not be searched as "permission denied". */
+/* No program of this name in PATH, whatever execvp says: it reports a folder that may not be searched as "permission
+ * denied". */
 static bool nowhere(const char *name)
 {
 	char path[4096];
@@ -141,14 +142,15 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 		send_fd(socks[i], k->trace ? -1 : fd, fd >= 0 ? nnp : fd);
 		close(socks[i]);
 	}
-	/* What an exec closes is ours: whoever started us could not hand it on. Not there at all, it is not looked at when the exec stops. */
+	/* What an exec closes is ours: whoever started us could not hand it on. Not there at all, it is not looked at when
+	 * the exec stops. */
 	for (int i = 3; i <= fd; i++)
 		if (fcntl(i, F_GETFD) == FD_CLOEXEC)
 			close(i);
 	become(k);
 }
 
-/* ---- what the record says of the machine ------------------------------------------------------------------------------- */
+/* ---- what the record says of the machine ---- */
 
 static void line_of(const char *file, const char *key, char *ret, size_t n)
 {
@@ -168,8 +170,8 @@ static void line_of(const char *file, const char *key, char *ret, size_t n)
 		fclose(f);
 }
 
-/* The names of this user and group. Read from the files first: the name service starts with a socket to a daemon, twice each, and
- * a file of its own (measured: 0.15 ms for both). What the files do not have it is asked for. */
+/* The names of this user and group. Read from the files first: the name service starts with a socket to a daemon, twice
+ * each, and a file of its own (measured: 0.15 ms for both). What the files do not have it is asked for. */
 static char *user_name(uid_t uid)
 {
 	struct passwd *pw = NULL;
@@ -217,11 +219,11 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 	struct stat ns = {0};
 	stat("/proc/self/ns/pid", &ns);
 	struct event ev = {.session = {.run = str_of(s->run),
-								   .host = str_of(host),
-								   .boot = str_of(host_boot_id()),
-								   .pidns = ns.st_ino,
-								   .tool = str_of("stemma " STEMMA_VERSION),
-								   .mode = str_of(mode)}};
+	                               .host = str_of(host),
+	                               .boot = str_of(host_boot_id()),
+	                               .pidns = ns.st_ino,
+	                               .tool = str_of("stemma " STEMMA_VERSION),
+	                               .mode = str_of(mode)}};
 	sup_event(s, EVENT_session, sup_now(s), NULL, &ev);
 
 	line_of("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
@@ -259,14 +261,14 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 	char *cwd = getcwd(NULL, 0);
 	char *user = user_name(getuid()), *group = group_name(getgid());
 	struct event rv = {.run = {.id = str_of(s->run),
-							   .argv = {.items = argv, .count = argv && at ? argc : 0},
-							   .cwd = str_of(cwd),
-							   .user = str_of(user),
-							   .group = str_of(group),
-							   .uid = getuid(),
-							   .gid = getgid(),
-							   .host = {.items = items, .count = nitems},
-							   .label = {.items = labels, .count = labels ? nlabels : 0}}};
+	                           .argv = {.items = argv, .count = argv && at ? argc : 0},
+	                           .cwd = str_of(cwd),
+	                           .user = str_of(user),
+	                           .group = str_of(group),
+	                           .uid = getuid(),
+	                           .gid = getgid(),
+	                           .host = {.items = items, .count = nitems},
+	                           .label = {.items = labels, .count = labels ? nlabels : 0}}};
 	sup_event(s, EVENT_run, sup_now(s), NULL, &rv);
 	free(cwd);
 	free(user);
@@ -277,7 +279,7 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 	buf_release(&words);
 }
 
-/* ---- signals ------------------------------------------------------------------------------------------------------------ */
+/* ---- signals ---- */
 
 /* A signal that came to this process alone is the command's; one that the whole group got, the command has already. */
 static void forward(struct keeper *k, const struct signalfd_siginfo *si)
@@ -308,7 +310,7 @@ static void take_signals(struct keeper *k)
 		forward(k, &si);
 }
 
-/* ---- after the worker's death ------------------------------------------------------------------------------------------- */
+/* ---- after the worker's death ---- */
 
 static bool keep_on(void *arg)
 {
@@ -346,7 +348,8 @@ static void fetch_listener(struct keeper *k)
 	k->from_command = -1;
 }
 
-/* Keeps answering for processes that outlive the command, in a process of its own that has nothing of the user's open. */
+/* Keeps answering for processes that outlive the command, in a process of its own that has nothing of the user's open.
+ */
 static void keep_in_background(struct keeper *k)
 {
 	fetch_listener(k);
@@ -387,8 +390,8 @@ static void take_over(struct keeper *k)
 	}
 	int status = k->control->status;
 	struct event ev = {.run_end = {.id = str_of(s->run),
-								   .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
-								   .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
+	                               .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
+	                               .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
 	if (!said)
 		sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
 	struct event end = {0};
@@ -400,7 +403,7 @@ static void take_over(struct keeper *k)
 		keep_in_background(k);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* Is the command stopped? Before it is its program the worker waits for just that and cannot tell. */
 static bool stopped_at_start(const struct keeper *k)
@@ -447,8 +450,8 @@ static void wait_for_end(struct keeper *k, int notices)
 				take_over(k);
 			return;
 		}
-		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that has nobody left
-		 * to wait for is waited for, unless it hangs: at a file server that does not answer. */
+		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
+		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. */
 		waited += n == 0 && (left || ended) ? timeout : 0;
 		if (waited >= (left ? 100 : 2000)) {
 			keep_in_background(k);
@@ -473,7 +476,7 @@ static bool set_id(const char *name)
 	if (geteuid() == 0 || stat(path, &st) < 0)
 		return false;
 	return (st.st_mode & S_ISUID) || ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP)) ||
-		   getxattr(path, "security.capability", value, sizeof(value)) > 0;
+	       getxattr(path, "security.capability", value, sizeof(value)) > 0;
 }
 
 static void day_of(char *ret, size_t n)
@@ -514,7 +517,8 @@ static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 	return 0;
 }
 
-/* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step aside. */
+/* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step
+ * aside. */
 static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 {
 	char marker[64];
@@ -531,7 +535,7 @@ static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 struct start {
 	struct worker *w;
 	int from_command; /* where the listener comes from */
-	sem_t got; /* it came, or none will */
+	sem_t got;        /* it came, or none will */
 };
 
 /* The server's thread, from before there is anything to serve. */
@@ -563,8 +567,8 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	while (waitpid(s->root, &status, 0) < 0 && errno == EINTR)
 		;
 	struct event ev = {.run_end = {.id = str_of(s->run),
-								   .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
-								   .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
+	                               .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
+	                               .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
 	sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
 	struct event end = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &end);
@@ -586,8 +590,8 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 		_exit(1);
 	st.from_command = pair[0];
 	sem_init(&st.got, 0, 0);
-	/* The command's first exec is stopped already, so the server must be there before it. Then the command need not be a copy of this
-	 * process: with vfork this thread waits until it has become its program (measured: 0.4 ms a run). */
+	/* The command's first exec is stopped already, so the server must be there before it. Then the command need not be
+	 * a copy of this process: with vfork this thread waits until it has become its program (measured: 0.4 ms a run). */
 	bool serving = prog && !k->trace && worker_thread(w, server, &st, &t) == 0;
 	pid_t pid = serving ? vfork() : fork();
 	if (pid == 0) {
@@ -624,7 +628,8 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
 {
 	static struct worker w; /* big tables: not on the stack */
-	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1, .from_command = -1, .trace = o->transport == TRANSPORT_TRACE};
+	struct keeper k = {
+	    .o = o, .sup = &w.sup, .listener = -1, .from_command = -1, .trace = o->transport == TRANSPORT_TRACE};
 	struct sup *s = &w.sup;
 	struct sock_fprog prog = {0};
 	char host[256] = "localhost", day[128];
@@ -666,14 +671,15 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	snprintf(mode, sizeof(mode), "%s/%s", s->tree_only ? "tree" : "complete", k.trace ? "trace" : "notify");
 	say_run(s, o, off ? "off" : mode);
 	if (s->tree_only || off)
-		sup_gap(s, NULL, TERM_gap_tree_only, 0, s->tree_only ? "only processes were recorded" : "only the run itself was recorded");
+		sup_gap(s, NULL, TERM_gap_tree_only, 0,
+		        s->tree_only ? "only processes were recorded" : "only the run itself was recorded");
 	if (unsafe)
 		sup_gap(s, NULL, TERM_gap_privilege_lost, 0, "a set-id program runs with its privilege and is not looked into");
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool filter = !off && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, !k.trace, &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
-		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		*ret_note = "nothing could be recorded: the recorder could not be started";
 		sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
 		log_writer_close(s->log);
@@ -699,7 +705,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		close(notices[0]);
 		start_worker(&k, &w, filter ? &prog : NULL, pair[1]);
 	}
-	close(pair[1]); /* but not notices[1]: the pipe's hang-up would wake us a moment before the worker can be waited for */
+	close(pair[1]); /* but not notices[1]: the pipe's hang-up would wake us a moment before the worker can be waited for
+	                 */
 	free(prog.filter);
 	if (k.worker < 0) {
 		sigprocmask(SIG_SETMASK, &k.before, NULL);

@@ -1,5 +1,5 @@
-/* Processes: first sight, descriptor tables, end. Everything here is read from /proc while the process stands still in a stopped
- * call, or, after its death, from what is left of it. */
+/* Processes: first sight, descriptor tables, end. Everything here is read from /proc while the process stands still in
+ * a stopped call, or, after its death, from what is left of it. */
 #include "capture/run/super.h"
 
 #include <dirent.h>
@@ -61,12 +61,12 @@ static bool read_stat(pid_t pid, struct pstat *ret)
 	for (int i = 4; i <= 52 && *p; i++)
 		f[i] = strtoull(p, &p, 10);
 	*ret = (struct pstat){.state = state,
-						  .ppid = (pid_t)f[4],
-						  .utime = f[14],
-						  .stime = f[15],
-						  .threads = f[20],
-						  .start = f[22],
-						  .exit_code = (int)f[52]};
+	                      .ppid = (pid_t)f[4],
+	                      .utime = f[14],
+	                      .stime = f[15],
+	                      .threads = f[20],
+	                      .start = f[22],
+	                      .exit_code = (int)f[52]};
 	return true;
 }
 
@@ -135,14 +135,15 @@ uint64_t proc_wchar(struct sup *s, struct proc *p)
 	char text[512];
 	if (p->wchar_stop != s->traps + 1) {
 		p->wchar_stop = s->traps + 1;
-		/* Of its first thread, and later perhaps of the process: that is not less, so where they are equal nobody wrote. */
+		/* Of its first thread, and later perhaps of the process: that is not less, so where they are equal nobody
+		 * wrote. */
 		if (p->uncounted || !read_io(p, single(p), text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
 			p->wchar = UINT64_MAX;
 	}
 	return p->wchar;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 struct proc *proc_by_pid(struct sup *s, pid_t pid)
 {
@@ -224,7 +225,7 @@ struct task *task_of(struct sup *s, pid_t tid)
 	return t;
 }
 
-/* ---- roots and credentials --------------------------------------------------------------------------------------------- */
+/* ---- roots and credentials ---- */
 
 /* The inode of its mount namespace; where that cannot be told, as if it were ours. */
 static uint64_t mount_ns(const struct sup *s, pid_t pid)
@@ -300,7 +301,7 @@ void proc_refresh_creds(struct sup *s, struct proc *p)
 	p->own_creds = p->uid != s->euid;
 }
 
-/* ---- first sight ------------------------------------------------------------------------------------------------------- */
+/* ---- first sight ---- */
 
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth);
 
@@ -320,7 +321,7 @@ static void inherit_mappings(struct sup *s, struct proc *p, struct proc *parent)
 		next = a->proc_next;
 		if (a->mapped)
 			access_begin(s, p, a->file, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, TERM_via_descriptor, false,
-						 TERM_api_mmap, p->exec_start, NULL);
+			             TERM_api_mmap, p->exec_start, NULL);
 	}
 }
 
@@ -387,7 +388,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	if (parent && parent->exec)
 		exec_settle(s, parent, -1); /* whatever it does now, it forked before */
 	struct event ev = {
-		.process = {.pid = (uint64_t)pid, .started = p->started, .parent = p->parent_num, .forked = forked}};
+	    .process = {.pid = (uint64_t)pid, .started = p->started, .parent = p->parent_num, .forked = forked}};
 	sup_event(s, EVENT_process, now, p, &ev);
 	if (parent && parent->anon_shm) {
 		p->anon_shm = true;
@@ -420,7 +421,7 @@ struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk)
 	return first_sight(s, pid, walk, 0);
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------------------------------- */
+/* ---- descriptors ---- */
 
 static bool is_cloexec(int dir, const char *name)
 {
@@ -504,7 +505,7 @@ static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_
 		if (a->file == h->file && (a->mode & h->mode) == h->mode)
 			return;
 	bool sync = (h->file->kind == TERM_kind_pipe && (h->fd == p->jobserver[0] || h->fd == p->jobserver[1])) ||
-				(p->jobserver_fifo && h->file->path && !strcmp(h->file->path, p->jobserver_fifo));
+	            (p->jobserver_fifo && h->file->path && !strcmp(h->file->path, p->jobserver_fifo));
 	unsigned via = sync ? TERM_via_sync : h->file->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
 	/* A read-write descriptor is two accesses, so that each can be proved or dropped by itself. */
 	for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
@@ -519,8 +520,8 @@ void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 		hold_one(s, p, &h[i], time);
 		if (!stream)
 			continue;
-		/* A channel met for the first time: whoever made it is an ancestor, and may hold the other end without ever being
-		 * stopped again (x=$(cat f) in a shell). */
+		/* A channel met for the first time: whoever made it is an ancestor, and may hold the other end without ever
+		 * being stopped again (x=$(cat f) in a shell). */
 		pid_t pid = p->ppid;
 		uint64_t num = p->parent_num;
 		for (unsigned up = 0; num && up < 64; up++) {
@@ -597,7 +598,7 @@ bool proc_holds(struct proc *p, const struct file *f)
 	for (struct dirent *e; !found && (e = readdir(d));) {
 		struct statx st;
 		found = e->d_name[0] != '.' && statx(dirfd(d), e->d_name, 0, STATX_INO, &st) == 0 && st.stx_ino == f->ino &&
-				fileid_dev(&st) == f->dev;
+		        fileid_dev(&st) == f->dev;
 	}
 	closedir(d);
 	if (found)
@@ -609,7 +610,7 @@ bool proc_holds(struct proc *p, const struct file *f)
 	return found;
 }
 
-/* ---- end --------------------------------------------------------------------------------------------------------------- */
+/* ---- end ---- */
 
 /* Returns the number of its threads, 0 if it cannot be told. */
 static uint64_t read_figures(struct sup *s, struct proc *p, struct event_exit *ret)
@@ -618,7 +619,8 @@ static uint64_t read_figures(struct sup *s, struct proc *p, struct event_exit *r
 	uint64_t threads = 0;
 	struct pstat st;
 	struct timespec ts;
-	clockid_t clock = (clockid_t)((~(unsigned)p->pid << 3) | 2); /* the process's CPU clock, as clock_getcpuclockid makes it */
+	clockid_t clock =
+	    (clockid_t)((~(unsigned)p->pid << 3) | 2); /* the process's CPU clock, as clock_getcpuclockid makes it */
 	if (clock_gettime(clock, &ts) == 0) {
 		ret->cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 		ret->known |= 1u << 1;
@@ -642,7 +644,7 @@ static uint64_t read_figures(struct sup *s, struct proc *p, struct event_exit *r
 	bool lone = p->forks && single(p);
 	if ((lone || !p->forks) && read_io(p, lone, text, sizeof(text))) {
 		if (figure(text, "rchar: ", &ret->rchar) && figure(text, "wchar: ", &ret->wchar) &&
-			figure(text, "\nread_bytes: ", &ret->read_bytes) && figure(text, "\nwrite_bytes: ", &ret->write_bytes))
+		    figure(text, "\nread_bytes: ", &ret->read_bytes) && figure(text, "\nwrite_bytes: ", &ret->write_bytes))
 			ret->known |= 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
 		if (!p->uncounted && (ret->known & 1u << 6)) {
 			p->wchar = ret->wchar; /* as proc_wchar would read it again, for the ends of its accesses */

@@ -1,16 +1,18 @@
-/* Secrets do not go into the record. What looks like one is replaced before anything is written; the option's name stays, so that a
- * reader sees that there was one. */
+/* Secrets do not go into the record. What looks like one is replaced before anything is written; the option's name
+ * stays, so that a reader sees that there was one. */
 #include "capture/run/super.h"
 
 #include <ctype.h>
 #include <strings.h>
 
 /* Words in a name that make its value a secret. */
-static const char *const words[] = {"passw", "passphrase", "secret", "token", "apikey", "api-key", "api_key",
-									"credential", "private-key", "private_key", "access-key", "access_key", "bearer", "authorization"};
+static const char *const words[] = {"passw",      "passphrase", "secret",     "token",        "apikey",
+                                    "api-key",    "api_key",    "credential", "private-key",  "private_key",
+                                    "access-key", "access_key", "bearer",     "authorization"};
 /* What well-known tokens begin with. */
-static const char *const heads[] = {"ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "AKIA", "ASIA", "xoxb-", "xoxp-",
-									"sk-", "hf_", "npm_", "pypi-", "AIza", "eyJhbGciOi", "-----BEGIN"};
+static const char *const heads[] = {"ghp_",  "gho_",  "ghs_",       "github_pat_", "glpat-", "AKIA",
+                                    "ASIA",  "xoxb-", "xoxp-",      "sk-",         "hf_",    "npm_",
+                                    "pypi-", "AIza",  "eyJhbGciOi", "-----BEGIN"};
 
 static bool has_word(struct str name)
 {

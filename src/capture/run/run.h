@@ -1,8 +1,8 @@
 /* run.h - run a command and record it (`stemma run`), without privileges.
  *
- * Three processes besides the command's own: the one the user started (keeper: it holds the listener too, forwards signals,
- * returns the status), its child the worker (handles the stops and writes the log), and the worker's child, the command.
- * Either of the first two may be killed at any moment without the command noticing. */
+ * Three processes besides the command's own: the one the user started (keeper: it holds the listener too, forwards
+ * signals, returns the status), its child the worker (handles the stops and writes the log), and the worker's child,
+ * the command. Either of the first two may be killed at any moment without the command noticing. */
 #ifndef STEMMA_CAPTURE_RUN_H
 #define STEMMA_CAPTURE_RUN_H
 
@@ -13,20 +13,20 @@ enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE };
 
 struct run_options {
 	char *const *argv; /* NULL-terminated */
-	const char *home; /* where the store's logs are; NULL: nowhere, and no_home says why */
+	const char *home;  /* where the store's logs are; NULL: nowhere, and no_home says why */
 	const char *no_home;
 	const char *const *labels; /* key=value, NULL-terminated; may be NULL */
 	enum capture_mode mode;
 	enum capture_transport transport;
 };
 
-/* Runs the command to its end. Returns the wait status (as from waitpid) in *ret_status and 0; or -errno if the command could not
- * be started at all, with a sentence. A failure to record is no failure: it is said on standard error once, noted in *ret_note
- * (a static sentence, NULL if all is well), and the command runs. */
+/* Runs the command to its end. Returns the wait status (as from waitpid) in *ret_status and 0; or -errno if the command
+ * could not be started at all, with a sentence. A failure to record is no failure: it is said on standard error once,
+ * noted in *ret_note (a static sentence, NULL if all is well), and the command runs. */
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note);
 
-/* What works here, for `stemma doctor`: 0, and what a stop costs in ns; or -errno with a sentence. Each really does the thing in a
- * child process, a few thousand times. */
+/* What works here, for `stemma doctor`: 0, and what a stop costs in ns; or -errno with a sentence. Each really does the
+ * thing in a child process, a few thousand times. */
 int capture_probe_notify(struct err *err, double *ret_ns);
 int capture_probe_trace(struct err *err, double *ret_ns);
 

@@ -26,7 +26,7 @@ union address {
 
 /* The channel of an address, used by p from then on. */
 static void use_address(struct sup *s, struct proc *p, pid_t tid, const union address *u, ssize_t got, unsigned api,
-						int64_t time)
+                        int64_t time)
 {
 	char text[INET6_ADDRSTRLEN], address[300], domain[100];
 	struct file *f = NULL;
@@ -84,7 +84,8 @@ static void use_address(struct sup *s, struct proc *p, pid_t tid, const union ad
 		access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, time, NULL);
 }
 
-/* The address that the kernel gave a socket bound to port 0: read through a copy of the descriptor, held for the moment. */
+/* The address that the kernel gave a socket bound to port 0: read through a copy of the descriptor, held for the
+ * moment. */
 void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time)
 {
 	union address u = {0};
@@ -119,17 +120,17 @@ uint64_t unix_peer(uint64_t ino)
 		struct nlmsghdr h;
 		struct unix_diag_req r;
 	} req = {.h = {.nlmsg_len = sizeof(req), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
-			 .r = {.sdiag_family = AF_UNIX,
-				   .udiag_states = ~0u,
-				   .udiag_ino = (uint32_t)ino,
-				   .udiag_show = UDIAG_SHOW_PEER,
-				   .udiag_cookie = {~0u, ~0u}}};
+	         .r = {.sdiag_family = AF_UNIX,
+	               .udiag_states = ~0u,
+	               .udiag_ino = (uint32_t)ino,
+	               .udiag_show = UDIAG_SHOW_PEER,
+	               .udiag_cookie = {~0u, ~0u}}};
 	char room[1024];
 	uint64_t peer = 0;
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	ssize_t n = fd >= 0 && send(fd, &req, sizeof(req), 0) == (ssize_t)sizeof(req)
-					? recv(fd, room, sizeof(room), MSG_DONTWAIT)
-					: -1;
+	                ? recv(fd, room, sizeof(room), MSG_DONTWAIT)
+	                : -1;
 	if (fd >= 0)
 		close(fd);
 	struct nlmsghdr *h = (struct nlmsghdr *)room;

@@ -1,11 +1,11 @@
 /* super.h - what the supervisor of one run knows: processes, files, live accesses, calls whose result is not yet seen.
  * Internal to capture/run.
  *
- * One big lock (sup->lock) guards all of it; worker threads take it from the receipt of a trap to just before the answer.
- * Budget per stopped open of a known file: process_vm_readv, statx, one hash lookup, no allocation, 6-12 bytes of log; about
- * 2 µs on top of the transport's 9 µs.
- * Memory: struct file about 200 bytes with its path, at most FILES_MAX kept without a live access; struct access 112 bytes,
- * swept when a process has gathered SWEEP_AT; struct proc about 300 bytes. */
+ * One big lock (sup->lock) guards all of it; worker threads take it from the receipt of a trap to just before the
+ * answer. Budget per stopped open of a known file: process_vm_readv, statx, one hash lookup, no allocation, 6-12 bytes
+ * of log; about 2 µs on top of the transport's 9 µs. Memory: struct file about 200 bytes with its path, at most
+ * FILES_MAX kept without a live access; struct access 112 bytes, swept when a process has gathered SWEEP_AT; struct
+ * proc about 300 bytes. */
 #ifndef STEMMA_CAPTURE_RUN_SUPER_H
 #define STEMMA_CAPTURE_RUN_SUPER_H
 
@@ -38,21 +38,21 @@ struct fingerprint {
 
 struct file {
 	struct file *next; /* in its hash chain */
-	uint64_t num; /* number in the log */
+	uint64_t num;      /* number in the log */
 	uint64_t dev, ino, gen;
 	int64_t btime;
 	unsigned kind; /* term kind */
 	const struct fs_domain *domain;
-	char *path; /* last known name, in the initial mount namespace */
-	struct access *live; /* accesses not known to have ended */
+	char *path;                /* last known name, in the initial mount namespace */
+	struct access *live;       /* accesses not known to have ended */
 	struct fingerprint stated; /* as the last state event says */
-	char *alias; /* another name it was given, should the first one go */
-	bool hidden; /* its path cannot be resolved from here (another mount namespace) */
-	struct fingerprint last; /* read through a descriptor during stop number last_stop - 1 */
+	char *alias;               /* another name it was given, should the first one go */
+	bool hidden;               /* its path cannot be resolved from here (another mount namespace) */
+	struct fingerprint last;   /* read through a descriptor during stop number last_stop - 1 */
 	uint64_t last_stop;
-	bool gone; /* unlinked: out of the hash, kept while accessed */
+	bool gone;     /* unlinked: out of the hash, kept while accessed */
 	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
-	bool recent; /* met since the last sweep of the table */
+	bool recent;   /* met since the last sweep of the table */
 	/* What an exec needs to know of it, read once. */
 	bool header_known, is_elf, is_elf32;
 	char *interpreter; /* of "#!", or the ELF PT_INTERP */
@@ -71,7 +71,7 @@ struct access {
 	/* Others that could write the file at the same time (B7): each is excluded if its wchar does not move. */
 	struct {
 		struct proc *proc; /* NULL: none, or it is over and did not write */
-		uint64_t wchar; /* when it was met */
+		uint64_t wchar;    /* when it was met */
 	} rival[RIVALS];
 	bool crowded; /* more than that, or one that wrote */
 	bool mapped, sure;
@@ -81,20 +81,28 @@ struct access {
 
 /* Result of a path argument: (dirfd, path) that this process can use, and how to name it. */
 struct where {
-	int dirfd; /* AT_FDCWD, or hold */
-	int hold; /* descriptor to close, or -1 */
+	int dirfd;    /* AT_FDCWD, or hold */
+	int hold;     /* descriptor to close, or -1 */
 	bool foreign; /* the process has another root or mount namespace */
-	uint64_t ns; /* that mount namespace's inode if it is another, else 0 */
+	uint64_t ns;  /* that mount namespace's inode if it is another, else 0 */
 	char path[4096 + 64];
 	char given[4096 + 1]; /* as the program gave it */
-	pid_t tid; /* whose cwd and root it is relative to */
-	int atfd; /* the program's dirfd */
+	pid_t tid;            /* whose cwd and root it is relative to */
+	int atfd;             /* the program's dirfd */
 };
 
-enum pending_op { PENDING_CREATE, PENDING_RENAME, PENDING_LINK, PENDING_UNLINK, PENDING_MAKE, PENDING_TRUNCATE, PENDING_BIND };
+enum pending_op {
+	PENDING_CREATE,
+	PENDING_RENAME,
+	PENDING_LINK,
+	PENDING_UNLINK,
+	PENDING_MAKE,
+	PENDING_TRUNCATE,
+	PENDING_BIND
+};
 
-/* A call that was let go on and whose result has not been seen. Settled at the thread's next trap, exec or exit, or when
- * another process comes near. */
+/* A call that was let go on and whose result has not been seen. Settled at the thread's next trap, exec or exit, or
+ * when another process comes near. */
 struct pending {
 	struct pending *next;
 	enum pending_op op;
@@ -104,13 +112,13 @@ struct pending {
 	unsigned mode; /* for create: access mode */
 	unsigned tries;
 	bool exchange;
-	struct file *file; /* rename, link, unlink, truncate: what the old path named */
+	struct file *file;   /* rename, link, unlink, truncate: what the old path named */
 	struct file *victim; /* rename: what the new path named; exchange: the other */
 	struct fingerprint before;
-	bool last; /* unlink: it was the last name */
-	bool excl, contested; /* create: with O_EXCL; another has the same path pending */
-	int fd; /* bind: the socket */
-	struct where *a, *b; /* malloc'ed; b only for two-path calls */
+	bool last;             /* unlink: it was the last name */
+	bool excl, contested;  /* create: with O_EXCL; another has the same path pending */
+	int fd;                /* bind: the socket */
+	struct where *a, *b;   /* malloc'ed; b only for two-path calls */
 	char *name_a, *name_b; /* absolute names */
 };
 
@@ -128,7 +136,7 @@ struct exec_pending {
 	struct file *exe, *script; /* exe: what will be mapped; script: NULL if none */
 	uint64_t old_exe_dev, old_exe_ino;
 	unsigned char old_random[16]; /* of the old image, where old and new program are the same file */
-	struct buf argv, env; /* NUL-separated, already redacted */
+	struct buf argv, env;         /* NUL-separated, already redacted */
 	size_t argc, envc;
 	char *cwd;
 	struct held *held;
@@ -153,29 +161,29 @@ struct proc {
 	struct access *live;
 	unsigned nlive, nsince; /* since the last sweep */
 	struct exec_pending *exec;
-	char *cwd; /* canonical, NULL: read it again */
+	char *cwd;          /* canonical, NULL: read it again */
 	bool fs_per_thread; /* CLONE_FS was unshared: cwd differs between threads */
-	bool foreign; /* another root or mount namespace */
-	uint64_t ns; /* its mount namespace's inode, if another than ours, else 0 */
-	bool own_creds; /* credentials differ from ours: look at them */
+	bool foreign;       /* another root or mount namespace */
+	uint64_t ns;        /* its mount namespace's inode, if another than ours, else 0 */
+	bool own_creds;     /* credentials differ from ours: look at them */
 	uint32_t uid, gid;
 	bool exit_seen; /* exit event written */
 	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
 	bool uring_said, unreadable_said, foreign_said;
-	bool forks; /* a child of it was seen */
-	bool threads; /* another thread than the first has run in it, or that cannot be told */
-	uint64_t exe_dev, exe_ino; /* its program; 0 unknown */
-	int64_t moved; /* when it last changed its directory */
-	bool walked; /* its descriptors were looked at since it was first seen */
-	bool anon_shm; /* it has memory that its children share */
-	unsigned stale; /* enum stale bits: looked at again at its next stop */
-	int64_t tmpfile; /* when it last asked for a nameless file */
+	bool forks;                 /* a child of it was seen */
+	bool threads;               /* another thread than the first has run in it, or that cannot be told */
+	uint64_t exe_dev, exe_ino;  /* its program; 0 unknown */
+	int64_t moved;              /* when it last changed its directory */
+	bool walked;                /* its descriptors were looked at since it was first seen */
+	bool anon_shm;              /* it has memory that its children share */
+	unsigned stale;             /* enum stale bits: looked at again at its next stop */
+	int64_t tmpfile;            /* when it last asked for a nameless file */
 	uint64_t wchar, wchar_stop; /* read during stop number wchar_stop - 1 */
-	uint64_t wchar_exec; /* wchar when the execution began; UINT64_MAX unknown */
+	uint64_t wchar_exec;        /* wchar when the execution began; UINT64_MAX unknown */
 	int jobserver[2];
 	char *jobserver_fifo;
 	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
-	bool run_root; /* the nested run ends with it */
+	bool run_root;          /* the nested run ends with it */
 };
 
 enum stale { STALE_CREDS = 1, STALE_ROOT = 2, STALE_CWD = 4 };
@@ -196,16 +204,16 @@ struct sup {
 	pid_t root; /* the command */
 	char run[ULID_LEN + 1];
 	int64_t clock_offset; /* realtime - boottime */
-	struct clock_step { /* the coarse clock's values, as a ring, and when each was seen first */
+	struct clock_step {   /* the coarse clock's values, as a ring, and when each was seen first */
 		int64_t stamp, at;
 	} steps[CLOCK_STEPS];
 	uint64_t nsteps; /* ever */
-	int64_t tick; /* ns of the kernel's coarse clock */
+	int64_t tick;    /* ns of the kernel's coarse clock */
 	long hz;
 	uint32_t euid, egid;
 	uint64_t root_dev, root_ino, mnt_ns;
 	bool tree_only;
-	bool nnp; /* no_new_privs was set: set-id programs lose their privilege */
+	bool nnp;   /* no_new_privs was set: set-id programs lose their privilege */
 	int refuse; /* errno for the stop being handled, 0: it goes on */
 	struct file *files[HASH_SIZE];
 	size_t nfiles;
@@ -215,17 +223,17 @@ struct sup {
 	struct pending *pending;
 	size_t npending;
 	uint64_t next_file, next_proc, traps;
-	struct task *current; /* whose stop is being handled */
+	struct task *current;     /* whose stop is being handled */
 	uint64_t pairs[PAIRS][2]; /* socket pairs met, smaller inode first */
 	unsigned next_pair;
 	bool domain_said[4097];
 };
 
 int64_t sup_now(struct sup *s);
-/* The clock of file times is coarse, and stands still for longer than its step where the machine is busy: what it showed
- * is remembered with the moments at which it was looked at (each sup_now does). sup_stamp: what it showed at t or before,
- * INT64_MIN not known. sup_passed: a moment by which it had passed a file time, so that what has that time was over;
- * INT64_MAX not known. */
+/* The clock of file times is coarse, and stands still for longer than its step where the machine is busy: what it
+ * showed is remembered with the moments at which it was looked at (each sup_now does). sup_stamp: what it showed at t
+ * or before, INT64_MIN not known. sup_passed: a moment by which it had passed a file time, so that what has that time
+ * was over; INT64_MAX not known. */
 int64_t sup_stamp(const struct sup *s, int64_t t);
 int64_t sup_passed(const struct sup *s, int64_t stamp);
 /* Writes an event about proc (NULL: none). */
@@ -258,7 +266,8 @@ char *where_name(const struct where *w);
 /* ---- files and accesses (files.c) ---- */
 
 struct fingerprint print_of(const struct statx *st);
-/* The file at w, st already taken; made and written to the log when new. NULL: not one that is recorded, or no memory. */
+/* The file at w, st already taken; made and written to the log when new. NULL: not one that is recorded, or no memory.
+ */
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
 struct file *file_known(struct sup *s, const struct statx *st);
 /* A channel or absent path by address: kind, domain name, address. */
@@ -276,7 +285,7 @@ void file_rename(struct file *f, const char *path);
 void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 /* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
-							unsigned api, int64_t time, const struct fingerprint *before);
+                            unsigned api, int64_t time, const struct fingerprint *before);
 /* Ends what live accesses of f, by anyone, are over though nobody saw the close, before p opens it with `mode` (B2). */
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode);
 /* Ends it: for writers, with what shows that they wrote. Frees it. */
@@ -291,7 +300,8 @@ struct task *task_of(struct sup *s, pid_t tid);
 struct task *task_known(struct sup *s, pid_t tid);
 struct proc *proc_by_pid(struct sup *s, pid_t pid);
 struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk);
-/* Reads the descriptor table: malloc'ed array, its files pinned; held_free lets go. skip_cloexec: leave out what an exec closes. */
+/* Reads the descriptor table: malloc'ed array, its files pinned; held_free lets go. skip_cloexec: leave out what an
+ * exec closes. */
 size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret);
 void held_free(struct held *v, size_t n);
 void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);

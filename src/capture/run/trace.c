@@ -1,6 +1,7 @@
-/* The second transport: ptrace, for systems without user notification, and only when asked for. Every stopped call stops again at its
- * end, so that results are settled at once; the price is two stops of 12 µs, one tracer, set-id programs without their
- * privilege, no second tracer (gdb, strace) inside the run, and calls that fail if the worker is killed. */
+/* The second transport: ptrace, for systems without user notification, and only when asked for. Every stopped call
+ * stops again at its end, so that results are settled at once; the price is two stops of 12 µs, one tracer, set-id
+ * programs without their privilege, no second tracer (gdb, strace) inside the run, and calls that fail if the worker is
+ * killed. */
 #include "capture/run/worker.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OPTIONS (PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
+#define OPTIONS                                                                                                        \
+	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
 
 /* glibc's header and the kernel's cannot be used together, and only the kernel's has everything. */
 static long trace(long request, pid_t pid, long addr, void *data)
@@ -24,7 +26,8 @@ int trace_seize(pid_t pid)
 	return trace(PTRACE_SEIZE, pid, 0, (void *)(long)OPTIONS) < 0 ? -errno : 0;
 }
 
-/* Stays on the processor of the process that stopped last: waking another one costs more than the stop (doc/spikes.md). */
+/* Stays on the processor of the process that stopped last: waking another one costs more than the stop (doc/spikes.md).
+ */
 static void follow(void)
 {
 	cpu_set_t set;

@@ -37,7 +37,7 @@ ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n)
 	return -ENAMETOOLONG;
 }
 
-/* ---- paths ------------------------------------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 static void where_clear(struct where *w, pid_t tid, int atfd)
 {
@@ -54,7 +54,9 @@ static void where_clear(struct where *w, pid_t tid, int atfd)
 static bool translate_self(const char *path, pid_t tid, char *ret, size_t n)
 {
 	static const char *const heads[][2] = {
-		{"/proc/self/", ""}, {"/proc/thread-self/", ""}, {"/dev/fd/", "fd/"},
+	    {"/proc/self/", ""},
+	    {"/proc/thread-self/", ""},
+	    {"/dev/fd/", "fd/"},
 	};
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		if (!strncmp(path, heads[i][0], strlen(heads[i][0])))
@@ -77,7 +79,8 @@ static void start_of(const struct where *w, bool absolute, char *ret, size_t n)
 		snprintf(ret, n, "/proc/%d/fd/%d", w->tid, w->atfd);
 }
 
-/* Finds the parent directory as a process with another root would, and holds it. jail: that root is the directory atfd. */
+/* Finds the parent directory as a process with another root would, and holds it. jail: that root is the directory atfd.
+ */
 static int where_jailed(struct where *w, bool jail, bool follow)
 {
 	char path[4096 + 1], dir[4096 + 1], target[4096];
@@ -232,7 +235,8 @@ struct mount {
 	char root[4096], point[4096];
 };
 
-/* Calls each mount of a mountinfo file, in order, until `see` says true. Paths with blanks are escaped there: left as they are. */
+/* Calls each mount of a mountinfo file, in order, until `see` says true. Paths with blanks are escaped there: left as
+ * they are. */
 static bool each_mount(const char *file, bool (*see)(const struct mount *m, void *arg), void *arg)
 {
 	FILE *f = fopen(file, "re");
@@ -289,8 +293,8 @@ static bool see_ours(const struct mount *m, void *arg)
 	return false;
 }
 
-/* A path of another mount namespace, as it is called in ours: by what the two have mounted. What only the other has mounted keeps its name
- * there, and says whose it is, so that it is not taken for one of ours. */
+/* A path of another mount namespace, as it is called in ours: by what the two have mounted. What only the other has
+ * mounted keeps its name there, and says whose it is, so that it is not taken for one of ours. */
 static char *in_namespace(const struct where *w, int fd, char *name)
 {
 	char *ret, file[48];
@@ -298,8 +302,8 @@ static char *in_namespace(const struct where *w, int fd, char *name)
 	if (!name || !w->ns)
 		return name;
 	if (statx(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &here) == 0 &&
-		statx(fd, "", AT_EMPTY_PATH, STATX_INO, &there) == 0 && here.stx_ino == there.stx_ino &&
-		fileid_dev(&here) == fileid_dev(&there))
+	    statx(fd, "", AT_EMPTY_PATH, STATX_INO, &there) == 0 && here.stx_ino == there.stx_ino &&
+	    fileid_dev(&here) == fileid_dev(&there))
 		return name; /* the same in both, as most of a container's files of the user are */
 	struct search *x = calloc(1, sizeof(*x));
 	snprintf(file, sizeof(file), "/proc/%d/mountinfo", w->tid);
@@ -348,7 +352,7 @@ char *where_name(const struct where *w)
 	if (slash)
 		slash[slash == dir] = '\0';
 	int fd = slash ? openat(w->dirfd, dir, O_PATH | O_DIRECTORY | O_CLOEXEC)
-				   : (w->hold >= 0 ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3) : -1);
+	               : (w->hold >= 0 ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3) : -1);
 	char *parent = fd < 0 ? NULL : in_namespace(w, fd, name_of(fd));
 	if (fd >= 0)
 		close(fd);

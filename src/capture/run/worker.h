@@ -10,11 +10,11 @@
 struct control {
 	struct notify_page page;
 	pid_t root;
-	int status; /* wait status of the command, valid when ended */
+	int status;       /* wait status of the command, valid when ended */
 	unsigned started; /* the command runs its program, or will without more from us */
-	unsigned ended; /* the command ended */
-	unsigned done; /* log closed, nobody left */
-	unsigned left; /* the command has ended, and processes that outlive it are being recorded */
+	unsigned ended;   /* the command ended */
+	unsigned done;    /* log closed, nobody left */
+	unsigned left;    /* the command has ended, and processes that outlive it are being recorded */
 	unsigned got[65]; /* signals the worker received: those sent to the whole group */
 	uint64_t traps;
 };
@@ -27,16 +27,16 @@ struct worker {
 	bool told;
 	int signals; /* signalfd */
 	pthread_attr_t attr;
-	int64_t since; /* when the server took up the stop it is at; 0: none */
-	int standing_in; /* a stand-in answers in its place */
+	int64_t since;    /* when the server took up the stop it is at; 0: none */
+	int standing_in;  /* a stand-in answers in its place */
 	unsigned held_up; /* times that happened */
-	uint64_t passed; /* calls that went by unrecorded then */
+	uint64_t passed;  /* calls that went by unrecorded then */
 };
 
 /* Starts a thread of the worker. 0 or -errno. */
 int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread_t *ret);
-/* What the server's thread does: takes the stops, one after the other. The caller has set up sup.log, sup.run, sup.listener,
- * sup.root and the flags. Returns when nobody is left. */
+/* What the server's thread does: takes the stops, one after the other. The caller has set up sup.log, sup.run,
+ * sup.listener, sup.root and the flags. Returns when nobody is left. */
 void worker_serve(struct worker *w);
 /* Everything else, beside the server, until nobody is left. */
 _Noreturn void worker_main(struct worker *w);

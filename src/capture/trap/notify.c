@@ -65,7 +65,7 @@ static int answer(int listener, struct notify_slot *slot, struct seccomp_notif_r
 int notify_continue(int listener, struct notify_slot *slot)
 {
 	return answer(listener, slot,
-				  (struct seccomp_notif_resp){.id = slot->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
+	              (struct seccomp_notif_resp){.id = slot->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
 }
 
 int notify_refuse(int listener, struct notify_slot *slot, int error)

@@ -82,8 +82,8 @@ int notify_install(const struct sock_fprog *prog);
 void notify_tune(int listener);
 
 /* What worker and keeper share: the request that each thread of the worker has received and not yet answered. Lies in a
- * MAP_SHARED page. One server, and one that stands in for it: a second server on the listener measured 30 % more a stop, because
- * the kernel's direct switch then finds the wrong thread (doc/spikes.md). */
+ * MAP_SHARED page. One server, and one that stands in for it: a second server on the listener measured 30 % more a
+ * stop, because the kernel's direct switch then finds the wrong thread (doc/spikes.md). */
 enum { SLOT_SERVER, SLOT_STAND_IN, NOTIFY_SLOTS };
 struct notify_slot {
 	_Alignas(64) uint64_t id; /* where the kernel puts the cookie of struct seccomp_notif */
