@@ -30,7 +30,7 @@ h.read(f, h.file('/w/in', size=10)); h.write(f, h.file('/w/last'), size=1)
 h.add('gap', p=f, reason=1, count=2); h.exit(f); h.exit(e)
 h.exit(sh); h.end(); h.save(home, evtext)
 END
-cmd 0 why /w/out && is "$out" '/w/out@{1}: made by sort in | uniq -c in sh ./all.sh from /w/in@{1} by ann@h1, 2026-01-01T00:00:38Z'
+cmd 0 why /w/out && is "$out" '/w/out@{1}: made by sort in | uniq -c in sh ./all.sh from /w/in@{1} by ann@h1, 2026-01-01T00:00:38Z; GONE'
 check 'a pipeline, and the shell that opened the file for it'
 cmd 0 why /w/merged && lines "$out" 1 && says "$out" '/w/merged@{1}: made by merge input-number-0.dat' && says "$out" '+3' && says_not "$out" 'libm'
 check 'of many inputs some, and how many more'
@@ -45,7 +45,7 @@ cmd 0 why /w/maybe && says "$out" 'made by right ? ' && says "$out" 'part unseen
 check 'what only may be is marked, and a gap said'
 cmd 0 why /w/both && says "$out" 'made by left and right ?' && says "$out" '/w/in@{1}?'
 check 'two makers, and an input that only may be'
-cmd 1 why /w/input-number-3.dat && is "$out" "/w/input-number-3.dat@{1}: not made under stemma; first seen $(sed -n 's/.*first seen \([^,]*\),.*/\1/p' "$out"), used by 1 execution"
+cmd 1 why /w/input-number-3.dat && is "$out" "/w/input-number-3.dat@{1}: not made under stemma; first seen $(sed -n 's/.*first seen \([^,]*\),.*/\1/p' "$out"), used by 1 execution; GONE"
 check 'what was there before'
 cmd 1 why /w/in && says "$out" '/w/in@{2}: changed where nobody recorded it, before 2026-'
 check 'what changed unseen'
@@ -61,4 +61,29 @@ check 'things that are no files'
 cmd 0 why --json /w/out && json '.format == 1 and (.answers | length) == 1' &&
 	json '.answers[0] | .entity.path == "/w/out" and .disk == "gone" and ([.makers[].argv[0]] == ["uniq", "/usr/bin/sort"]) and ([.inputs[].path] == ["/w/in"]) and ([.opener_inputs[].path] == ["/w/all.sh"]) and .openers[0].argv[1] == "./all.sh"'
 check 'the JSON'
+
+# names: what is recorded of them, and what is not
+rec()
+{ # COMMAND...: recorded; its own output is of no interest
+	"$STEMMA" run -q -- "$@" >/dev/null 2>"$err" </dev/null
+}
+echo a >a
+rec sh -c 'cat a >b; ln b later; cat b >c; ln b latest; mv latest last'
+cmd 0 why b && says "$out" 'b@{1}: made by cat a' && cmd 0 why c && says "$out" ' from b@{1} by' && cmd 0 lineage c && says "$out" '─ b@{1}  ' && says_not "$out" 'last' && says_not "$out" 'later'
+check 'a file goes by the oldest name it has'
+cmd 0 why later && says "$out" 'later@{1}: made by cat a' && cmd 0 why last && says "$out" 'last@{1}: made by cat a'
+check 'and by the one it is asked for by'
+rec rm b
+cmd 0 why c && says "$out" ' from later@{1} by' && rec rm later last && cmd 0 why c && says "$out" 'from last@{1} by' && cmd 0 why later && says "$out" 'last@{1} (was later): made by cat a' && says "$out" '; GONE'
+check 'when that is gone by the next one, and at the end by the one it had last'
+rec sh -c 'cat a >d; cat a >e; cat a >f'
+mv d d2
+cmd 0 why d2 && says "$out" 'd2@{1} (recorded as d): made by cat a' && says_not "$out" 'GONE' && cmd 0 why d && says "$out" 'd@{1}: made by cat a' && says "$out" '; GONE'
+check 'a file that was moved unseen'
+rec mv e e2
+cmd 0 why e && says "$out" 'e2@{1} (was e): made by cat a' && says_not "$out" 'GONE' && cmd 0 why e2 && says "$out" 'e2@{1}: made by cat a'
+check 'one that was seen moved'
+rm f e2
+cmd 0 why f && says "$out" 'f@{1}: made by cat a' && says "$out" '; GONE' && cmd 0 why e && says "$out" 'e2@{1} (was e): made by cat a' && says "$out" '; GONE' && cmd 0 why f@{1} && says_not "$out" 'GONE'
+check 'files that are gone; of a version it is not said'
 finish

@@ -433,6 +433,33 @@ static int fmt_inputs(struct cmd *c, const struct near *n, size_t max, struct bu
 	return 0;
 }
 
+/* The version, by the name that was asked for where it has that; and by which other one it is recorded. */
+static int fmt_asked(const char *text, const struct file_target *t, const struct version_info *v,
+                     const struct file_info *f, struct buf *b)
+{
+	struct buf path = {0};
+	char *name = t->name == NAME_SHOWN ? NULL : strndup(text, t->name_n);
+	if (name)
+		target_path(name, &path);
+	if (t->name != NAME_SHOWN && (!name || path.failed)) {
+		free(name);
+		buf_release(&path);
+		return -ENOMEM;
+	}
+	if (t->name == NAME_KNOWN || t->name == NAME_NEW)
+		fmt_version(b, buf_view(&path), v->n);
+	else
+		version_name(b, v, f);
+	if (t->name == NAME_NEW || t->name == NAME_OLD) {
+		buf_printf(b, t->name == NAME_NEW ? " (recorded as " : " (was ");
+		fmt_path(b, t->name == NAME_NEW ? f->path : buf_view(&path));
+		buf_char(b, ')');
+	}
+	free(name);
+	buf_release(&path);
+	return 0;
+}
+
 static const char *disk_words(const struct file_target *t)
 {
 	if (t->n)
@@ -443,6 +470,7 @@ static const char *disk_words(const struct file_target *t)
 	case DISK_REPLACED:
 		return "; ANOTHER file has the name now";
 	case DISK_GONE:
+		return "; GONE";
 	case DISK_SAME:
 		break;
 	}
@@ -450,20 +478,20 @@ static const char *disk_words(const struct file_target *t)
 }
 
 /* The line of a version that somebody was seen making: as much of the command and the inputs as the width takes. */
-static int made_line(struct cmd *c, const struct file_target *t, const struct version_info *v, const struct near *n,
-                     struct buf *line)
+static int made_line(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
+                     const struct near *n, struct buf *line)
 {
 	static const struct {
 		size_t argv, inputs;
-		bool brief; /* without the shell and with a shorter time */
-	} tries[] = {{400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 3, 0}, {28, 3, 0},
-	             {40, 2, 1},  {28, 2, 1},  {20, 2, 1},  {20, 1, 1}, {12, 1, 1}, {12, 0, 1}};
+		int brief; /* 1: without the shell and the seconds; 2: without the time of day */
+	} tries[] = {{400, 6, 0}, {160, 5, 0}, {100, 4, 0}, {60, 4, 0}, {40, 3, 0}, {28, 3, 0}, {40, 2, 1},
+	             {28, 2, 1},  {20, 2, 1},  {20, 1, 1},  {12, 1, 1}, {12, 0, 1}, {12, 0, 2}};
 	struct buf name = {0}, who = {0};
 	struct file_info f;
 	size_t width = c->out.tty || getenv("COLUMNS") ? (size_t)c->out.width : 200;
 	int r = store_file(c->store, v->file, &f);
 	if (r > 0)
-		version_name(&name, v, &f);
+		r = fmt_asked(text, t, v, &f, &name) < 0 ? -ENOMEM : r;
 	if (r > 0)
 		r = exec_who(c->store, n->l.nodes[n->makers[0]].id, &who);
 	int64_t when = v->end != TIME_NEVER && v->end != TIME_NONE ? v->end : v->start;
@@ -481,7 +509,7 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 		buf_printf(line, " by %s%s", buf_cstr(&who), tries[k].brief ? " " : ", ");
 		fmt_time(line, when, tries[k].brief);
 		if (tries[k].brief && line->n > 3 && line->p[line->n - 3] == ':')
-			line->n -= 3; /* no seconds */
+			line->n -= tries[k].brief == 1 ? 3 : 9; /* no seconds, no time of day */
 		buf_printf(line, "%s%s", n->gaps ? "; part unseen" : "", disk_words(t));
 		if (fmt_columns(buf_view(line)) <= width)
 			break;
@@ -492,13 +520,16 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 }
 
 /* The line of a version that nobody was seen making. */
-static int found_line(struct cmd *c, const struct file_target *t, const struct version_info *v, struct buf *line)
+static int found_line(struct cmd *c, const char *text, const struct file_target *t, const struct version_info *v,
+                      struct buf *line)
 {
 	struct file_info f;
 	int r = store_file(c->store, v->file, &f);
 	if (r <= 0)
 		return r;
-	version_name(line, v, &f);
+	r = fmt_asked(text, t, v, &f, line);
+	if (r < 0)
+		return r;
 	if (v->origin == ORIGIN_OBSERVED) {
 		buf_printf(line, ": what made it was not seen");
 	} else if (v->origin == ORIGIN_UNOBSERVED) {
@@ -604,7 +635,7 @@ static int why(struct cmd *c, const char *text, bool all, json_t *list)
 		if (list)
 			r = why_json(c, &t, &v, &n, list);
 		else
-			r = made ? made_line(c, &t, &v, &n, &line) : found_line(c, &t, &v, &line);
+			r = made ? made_line(c, text, &t, &v, &n, &line) : found_line(c, text, &t, &v, &line);
 	}
 	if (r < 0)
 		say("cannot say why '%s' is there", text);

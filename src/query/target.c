@@ -261,6 +261,36 @@ static int compare_disk(struct store *s, const struct found *f, struct file_targ
 	return 0;
 }
 
+/* How the name stands to the path that the file shows. */
+static int compare_name(struct store *s, const struct found *f, const char *name, struct file_target *t)
+{
+	struct file_info info;
+	struct buf path = {0};
+	store_id named[MAX_FILES];
+	target_path(name, &path);
+	t->name_n = strlen(name);
+	int r = path.failed ? -ENOMEM : store_file(s, t->file, &info);
+	if (r > 0 && !str_eq(info.path, buf_view(&path))) {
+		t->name = f->by_identity ? NAME_NEW : NAME_OLD;
+		int n = f->by_identity ? store_files_by_path(s, buf_view(&path), named, MAX_FILES) : 0;
+		for (int i = 0; i < n; i++)
+			if (named[i] == t->file)
+				t->name = NAME_KNOWN;
+		r = n < 0 ? n : r;
+	}
+	if (r > 0 && t->disk == DISK_GONE && t->name == NAME_OLD && info.path.n < PATH_MAX) {
+		/* It went to the other name: is it there? */
+		struct fileid now;
+		char other[PATH_MAX];
+		memcpy(other, info.path.p, info.path.n);
+		other[info.path.n] = '\0';
+		if (fileid_get(AT_FDCWD, other, true, &now) == 0 && now.ino == info.ino && now.gen == info.gen)
+			t->disk = DISK_SAME;
+	}
+	buf_release(&path);
+	return r < 0 ? r : 0;
+}
+
 int target_file(struct store *s, const char *text, struct err *err, struct file_target *ret)
 {
 	struct found *f = malloc(sizeof(*f));
@@ -294,6 +324,8 @@ int target_file(struct store *s, const char *text, struct err *err, struct file_
 		r = not_recorded(name, f, err);
 	} else if (r >= 0) {
 		r = compare_disk(s, f, &t);
+		if (r >= 0)
+			r = compare_name(s, f, name, &t);
 		if (r >= 0) {
 			*ret = t;
 			r = 1;

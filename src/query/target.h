@@ -13,11 +13,21 @@ enum disk_state {
 	DISK_GONE,     /* no file has the name now */
 };
 
+/* How the word that was asked for stands to the path that store_file gives. */
+enum name_state {
+	NAME_SHOWN, /* it is that, or no path at all */
+	NAME_KNOWN, /* the file has this name too, as is recorded */
+	NAME_NEW,   /* it has the name now, and nobody recorded that it got it */
+	NAME_OLD,   /* it had the name, and has the other one since */
+};
+
 struct file_target {
 	store_id file;
 	store_id version; /* the one asked for, or the latest; 0: the file has none */
 	uint64_t n;       /* the N of FILE@{N}; 0: none was given */
 	enum disk_state disk;
+	enum name_state name;
+	size_t name_n; /* bytes of the word that are the name, without a version; 0: it was an id */
 };
 
 /* Absolute and without `.`, `..` and symbolic links as far as it exists; nothing needs to exist. */

@@ -270,7 +270,8 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 	return rc;
 }
 
-/* Looks for the name to show: one that is open, else the one that ended last. */
+/* Looks for the name to show: of those that are open the one that began first, which links made since do not change; else
+ * the one that ended last. */
 struct shown {
 	struct ix *x;
 	uint64_t file, at, path; /* rows */
@@ -280,7 +281,8 @@ struct shown {
 static int better(void *arg, const struct pname *n)
 {
 	struct shown *b = arg;
-	if (n->file == b->file && (!b->path || n->to > b->to || (n->to == b->to && n->from > b->from))) {
+	bool open = n->to == TIME_NEVER, first = n->from < b->from;
+	if (n->file == b->file && (!b->path || n->to > b->to || (n->to == b->to && n->from != b->from && first == open))) {
 		b->path = b->at;
 		b->from = n->from;
 		b->to = n->to;
