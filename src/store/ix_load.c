@@ -191,8 +191,10 @@ static int gather_file(struct ix *x, uint32_t file)
 	struct prd last = {0}, r;
 	int rc;
 	while ((rc = prd_next(&c, &last, &r)) == 1)
-		if (ids_add(&execs, r.exec) < 0)
+		if (ids_add(&execs, r.exec) < 0) {
 			rc = ix_oom(x);
+			break;
+		}
 	if (rc == 0 && (row->f.flags & PFILE_SPILLED))
 		for (uint64_t n = 0; rc == 0 && n <= row->f.nversion; n++)
 			rc = lists_get(x->s, list_key(LIST_READER, version_id(x->files.v[file].id, n)), &execs);

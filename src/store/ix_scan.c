@@ -23,8 +23,10 @@ static int load_segments(struct ix *x)
 		uint64_t done = (uint64_t)sqlite3_column_int64(st, 2);
 		*s = (struct ix_segment){
 		    .id = (uint64_t)sqlite3_column_int64(st, 0), .path = strndup(path.p, path.n), .done = done, .from = done};
-		if (!s->path)
+		if (!s->path) {
 			rc = ix_oom(x);
+			break;
+		}
 	}
 	sqlite3_reset(st);
 	return rc < 0 ? rc : 0;
