@@ -21,9 +21,12 @@ mv "$logs/late.stl" "$T/late.stl"
 cmd 0 index && says "$out" 'segments read' && cmd 0 lineage /w/3 && says_not "$out" '/w/1@'
 check 'an index is made'
 mv "$T/late.stl" "$logs/late.stl"
-cmd 0 lineage --no-index /w/3 && says_not "$out" '/w/1@' && cmd 0 lineage /w/3 && says "$out" '/w/0@{1}'
+cmd 0 lineage --no-index /w/3 && says_not "$out" '/w/1@' && cmd 0 index --json && cp "$out" "$T/late-index.json" && cmd 0 lineage /w/3 && says "$out" '/w/0@{1}'
 check 'a late log joins the ends; --no-index does not look'
 everything >"$T/late.json"
+# The late log's program and what it wrote; /w/2 had a version from nowhere, in whose place that is. All others were there.
+cp "$T/late-index.json" "$out" && json '.new_versions == 2'
+check 'a version is new if it was not there, however many its file had'
 cmd 0 index --rebuild --json && json '.format == 1 and .segments == 3 and .events > 20' && everything >"$T/rebuilt.json" && cmp "$T/late.json" "$T/rebuilt.json"
 check 'and a rebuilt index says the same'
 cmd 0 index --json && json '.new_versions == 0 and .new_executions == 0'
@@ -76,6 +79,18 @@ for i in 1 2 3 4 5 6; do "$STEMMA" log >"$T/log$i" 2>&1 & done
 wait
 for i in 2 3 4 5 6; do cmp "$T/log1" "$T/log$i" || break; done >"$out" 2>&1 && [ "$(wc -l <"$T/log1")" = 4 ]
 check 'six at once make one index'
+history <<'END'
+h = History('01EEEEEEEEEEEEEEEEEEEEEEEE', argv=['many'], start=8000)
+small = h.process(); h.exec(small, ['small'], exe='/opt/small'); h.write(small, h.file('/w/small'), size=1); h.exit(small)
+p = h.process(); h.exec(p, ['many'], exe='/opt/many')
+for i in range(4000):
+    h.read(p, h.file('/w/many/%d' % i), bytes_read=1000000 + i)
+h.write(p, h.file('/w/sum'), size=1); h.exit(p); h.end(); h.save(home, evtext, 'many')
+END
+cmd 0 lineage --json /w/sum && json '[.edges[] | select(.type == "used") | .bytes] | sort == [range(1000000; 1004000)]' &&
+	cmd 0 lineage --json /w/small && json '[.executions[] | .argv[0]] == ["small"]' && cmd 0 fsck && says "$err" 'nothing is wrong'
+check 'a process that read more than a block of rows is kept for, and its neighbour'
+rm "$logs/many.stl" && cmd 0 index --rebuild
 if [ "$(id -u)" = 0 ]; then
 	skip 'a record that cannot be written' 'root may write everything'
 else

@@ -8,12 +8,20 @@
 /* A file's readers beyond this many bytes move to list: a library that every run reads must not have a growing row. */
 #define READERS_INLINE 512
 
+/* What a version is known by, as doc/graph.md has it: its first event, or what was found. */
+struct known {
+	bool unseen, has_fp;
+	uint64_t a, b; /* session row and seq, or how many before it were alike, and the size */
+	int64_t mtime;
+};
+
 struct file_writer {
 	struct ix *x;
 	struct pfile f;
 	struct pver v;
 	struct buf info, ver, rd, one;
 	VEC(struct prd) readers;
+	VEC(struct known) known; /* the versions that the file had, sorted */
 	struct ids spill;
 	struct block_writer rows;
 };
@@ -170,6 +178,71 @@ static int version_key(struct file_writer *w, uint32_t file, const struct gversi
 	return 0;
 }
 
+static struct known known_of(const struct pver *v, const struct pfp *fp)
+{
+	struct known k = {.unseen = v->flags >> PVER_UNSEEN & 1};
+	if (!k.unseen) {
+		k.a = v->session;
+		k.b = v->seq;
+		return k;
+	}
+	k.a = v->k;
+	k.has_fp = fp != NULL;
+	k.b = fp ? fp->size : 0;
+	k.mtime = fp ? fp->mtime : 0;
+	return k;
+}
+
+static int known_cmp(const void *pa, const void *pb)
+{
+	const struct known *a = pa, *b = pb;
+	if (a->unseen != b->unseen)
+		return a->unseen - b->unseen;
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	if (a->has_fp != b->has_fp)
+		return a->has_fp - b->has_fp;
+	if (a->b != b->b)
+		return a->b < b->b ? -1 : 1;
+	return (a->mtime > b->mtime) - (a->mtime < b->mtime);
+}
+
+static int know(struct file_writer *w, const struct ix_row *row, uint64_t id, struct str pack)
+{
+	struct cur c = cur_of(pack);
+	int64_t t = w->x->s->base;
+	int rc;
+	while ((rc = pver_next(&c, id, &t, &w->v)) == 1) {
+		struct known *k = vec_add(&w->known);
+		if (!k)
+			return ix_oom(w->x);
+		*k = known_of(&w->v, w->v.fp && w->v.fp <= row->f.fps.n ? &row->f.fps.v[w->v.fp - 1] : NULL);
+	}
+	return rc;
+}
+
+/* Which versions the file had: those that are resolved again are not new. */
+static int known_versions(struct file_writer *w, const struct ix_row *row, uint64_t id)
+{
+	w->known.n = 0;
+	if (!row)
+		return 0;
+	int rc = know(w, row, id, buf_view(&row->ver));
+	if (rc == 0 && row->f.flags & PFILE_MORE) {
+		sqlite3_stmt *st = store_stmt(w->x->s, SQL_more_range, w->x->err);
+		if (!st)
+			return -EIO;
+		sqlite3_bind_int64(st, 1, (int64_t)version_id(id, 0));
+		sqlite3_bind_int64(st, 2, (int64_t)version_id(id + 1, 0));
+		while (rc == 0 && (rc = store_step(w->x->s, st, w->x->err)) == 1)
+			rc = know(w, row, id, column_str(st, 1));
+		sqlite3_reset(st);
+	}
+	if (rc == 0 && w->known.n > 1)
+		qsort(w->known.v, w->known.n, sizeof(*w->known.v), known_cmp);
+	return rc;
+}
+
 /* The first versions into w->ver, further ones to rows of more. */
 static int put_versions(struct file_writer *w, uint32_t file)
 {
@@ -186,6 +259,9 @@ static int put_versions(struct file_writer *w, uint32_t file)
 		rc = fill_version(w, file, v);
 		if (rc == 0)
 			rc = version_key(w, file, v);
+		struct known k = known_of(&w->v, v->has_size ? &(struct pfp){v->size, v->mtime} : NULL);
+		if (!w->known.n || !bsearch(&k, w->known.v, w->known.n, sizeof(k), known_cmp))
+			x->stats.new_versions++;
 		if (rc == 0 && i >= VERSIONS_INLINE && i % VERSIONS_INLINE == 0) {
 			buf_reset(&w->info);
 			t = x->s->base;
@@ -335,6 +411,8 @@ static int write_file(struct file_writer *w, uint32_t file)
 		buf_reset(&w->f.shown);
 		buf_str(&w->f.shown, buf_view(&row->f.shown));
 	}
+	if (rc == 0 && whole)
+		rc = known_versions(w, row, f->id);
 	if (rc == 0 && row && whole)
 		rc = clear_rest(x, f->id, row->f.flags);
 	w->readers.n = 0;
@@ -350,9 +428,7 @@ static int write_file(struct file_writer *w, uint32_t file)
 	if (rc == 0)
 		rc = put_readers(w, file);
 	if (rc == 0 && whole) {
-		uint64_t had = row ? row->f.nversion : 0;
 		rc = put_versions(w, file);
-		x->stats.new_versions += w->f.nversion > had ? w->f.nversion - had : 0;
 	} else if (rc == 0) {
 		buf_reset(&w->ver);
 		buf_str(&w->ver, buf_view(&row->ver));
@@ -393,6 +469,7 @@ int ix_write_files(struct ix *x)
 	buf_release(&w.rd);
 	buf_release(&w.one);
 	vec_release(&w.readers);
+	vec_release(&w.known);
 	free(w.spill.v);
 	return rc;
 }

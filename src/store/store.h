@@ -47,7 +47,8 @@ const char *store_index_path(const struct store *s);
 /* ---- bringing it up to date ------------------------------------------------------------------------------------------- */
 
 struct store_index_stats {
-	uint64_t segments, frames, events, new_executions, new_versions;
+	uint64_t segments, frames, events, new_executions;
+	uint64_t new_versions; /* that were not there before, by what they are known by; some that were may be there no more */
 	uint64_t skipped_bytes, torn_bytes, newer_frames, bad_frames, unknown_refs; /* damage met */
 };
 /* Reads what the logs have gained since the last time (all of it after STORE_REBUILD), in one transaction; safe with
