@@ -17,7 +17,7 @@ cmd 0 sql --json "SELECT 1 AS one, NULL AS none, x'ff41' AS bytes, 'a' AS text" 
 	cmd 0 sql --jsonl 'SELECT 1 AS a UNION SELECT 2' && lines "$out" 2 && jq -es 'map(.a) == [1,2]' "$out" >/dev/null
 check 'JSON'
 cmd 0 sql 'SELECT count(*) AS n FROM execution' && says "$out" '2' && cmd 0 sql 'SELECT count(*) FROM run' && cmd 0 sql 'SELECT count(*) FROM file' && cmd 0 sql 'SELECT count(*) FROM version'
-check 'the views'
+check 'the tables'
 cmd 0 sql 'SELECT 1 WHERE 0' && [ ! -s "$out" ] && cmd 0 sql 'SELECT 1; ' && cmd 0 sql "SELECT x'1b5b6d' AS e" && ! grep -q "$(printf '\033')" "$out"
 check 'no rows; a semicolon; control characters'
 for bad in 'DELETE FROM run' 'INSERT INTO run(id) VALUES (9)' 'UPDATE run SET id = 1' 'DROP TABLE run' 'CREATE TABLE t(a)' 'CREATE TEMP TABLE t(a)' 'CREATE VIEW v AS SELECT 1' \
@@ -33,4 +33,32 @@ check "what is not a question is refused (the last was '$bad')"
 check 'and nothing was changed'
 cmd 2 sql --json --csv 'SELECT 1' && cmd 2 sql 'SELECT 1' 'SELECT 2'
 check 'mistakes'
+
+# the page of the format
+page=$here/doc/format/store.md
+sed -n 's/^VIEW(\(.*\))$/\1:/p; s/^COLUMN(\([a-z]*\), \([a-z_]*\), .*/\1 \2/p' "$here/src/store/views.def" | awk '/:$/ { if (line) print line; line = $0; next } { line = line " " $2 } END { print line }' >"$T/tables"
+sed -n '/^## Tables/,/^## Layout/s/^| `\(.*\)` | \(.*\) |$/\1: \2/p' "$page" | tr -d '*,' >"$out"
+[ "$(wc -l <"$T/tables")" -gt 5 ] && diff "$T/tables" "$out" >"$err"
+check 'the page tells the tables and their columns as they are'
+ok=true
+while read -r table columns; do
+	for column in $columns; do
+		cmd 0 sql "SELECT $column FROM ${table%:} LIMIT 1" || ok=false
+	done
+done <"$T/tables"
+$ok
+check 'and they can be asked for'
+rm -rf "$STEMMA_HOME"
+history <<'END'
+h = History('01BBBBBBBBBBBBBBBBBBBBBBBB', argv=['a'], labels=['sample=B7', 'kind=a test'])
+w = h.process(); h.exec(w, ['edit'], exe='/usr/bin/edit'); r = h.process(); h.exec(r, ['early', 'reader'], exe='/usr/bin/r')
+h.write(w, h.file('/w/run.ini'), size=1); h.read(r, h.file('/w/run.ini')); h.exit(r)
+h.write(w, h.file('/w/run.ini'), size=2); r = h.process(); h.exec(r, ['late', 'reader'], exe='/usr/bin/r')
+h.read(r, h.file('/w/run.ini')); h.exit(r); h.exit(w); h.end(); h.save(home, evtext)
+END
+example=$(sed -n '/^    stemma sql "/,/"$/p' "$page") && eval "$(printf '%s\n' "$example" | sed 's/^ *stemma sql/cmd 0 sql --csv/')" && [ "$(tr -d '\r' <"$out")" = "argv
+late reader" ]
+check "the page's example"
+cmd 0 sql --jsonl 'SELECT labels FROM run' && json '.labels == "sample=B7 kind=a test"' && cmd 0 sql --jsonl "SELECT value FROM attribute WHERE kind = 'run' AND source = 'label' AND name = 'kind'" && json '.value == "a test"'
+check 'labels'
 finish

@@ -164,6 +164,7 @@ static void runs(struct cursor *c)
 	put_int(l, C_run_outputs, (int64_t)r.outputs);
 	put_int(l, C_run_recorder_cpu, (int64_t)r.recorder_cpu);
 	put_int(l, C_run_traps, (int64_t)r.traps);
+	put_list(c, l, C_run_labels, &r.labels);
 }
 
 static void fill_execution(struct cursor *c, struct line *l, uint64_t id)
