@@ -68,7 +68,12 @@ elif unshare -m true 2>/dev/null; then
 	else
 		[ "$(cat "$T/got")" = 7 ] && events "$T/again" "$T/events" && grep -q '"k":"run_end"' "$T/events" &&
 			{ grep -q '"k":"gap".*"reason":1\b' "$T/events" || tail -1 "$T/events" | grep -q "\"seq\":$(wc -l <"$T/events"),"; }
-		result $? "a disk that has room again" "$T/err"
+		status=$?
+		{
+			echo "status $(cat "$T/got"), $(wc -l <"$T/events") events, the last: $(tail -n 1 "$T/events")"
+			cat "$T/events.err"
+		} >>"$T/err"
+		result $status "a disk that has room again" "$T/err"
 	fi
 else
 	skip_ "a store that is read-only" "root is kept from nothing, and mount namespaces are not allowed here"
