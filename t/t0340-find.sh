@@ -113,4 +113,12 @@ for _ in range(150):
     assert done.returncode in (0, 1, 2), (args, done)
 END
 check 'words in any order never do harm'
+
+"$STEMMA" run -q -l sample=B7 -l 'lab=north wing' -- sh -c 'echo 1 >b7' && "$STEMMA" run -q -l sample=B8 -- sh -c 'echo 1 >b8' && "$STEMMA" run -q -- sh -c 'echo 1 >none'
+cmd 0 find --runs 'label sample=B7' && lines "$out" 2 && says "$out" 'b7' && cmd 0 find --runs label sample && lines "$out" 3 && cmd 0 find --runs "label 'sample=B[78]'" && lines "$out" 3 && cmd 0 find --runs "label 'lab=north wing'" && lines "$out" 2
+check 'runs by a label: whole, by its key, by a pattern'
+cmd 0 find 'label sample=B8' && is "$out" 'b8@{1}' && cmd 0 find --execs 'label sample=B8 and exe sh' && lines "$out" 2 && cmd 1 find --runs 'label sample=B' && cmd 1 find --runs 'label B7' && cmd 0 find --runs 'label sample and not label sample=B7' && lines "$out" 2 && says "$out" 'b8'
+check 'files and executions of such runs'
+cmd 2 find 'lable sample' && says "$err" 'conditions are: used made from into exe arg user host exit since before label run path'
+check 'the conditions there are'
 finish

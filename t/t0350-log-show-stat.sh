@@ -24,10 +24,15 @@ check 'log: a line per run, in 80 columns'
 check 'log: the latest first; what is not known is a question mark'
 cmd 0 log -n 1 && lines "$out" 2 && says "$out" 'CCCCCCCC' && cmd 0 log -n 99 && lines "$out" 4
 check 'log -n'
+cmd 2 log -n 0 && says "$err" 'needs a number from 1 on' && cmd 2 stat -n 0 @ && cmd 2 lineage --depth 0 /w/out
+check 'no number of lines'
 cmd 0 log --json && json '.format == 1 and (.runs | length) == 3 and ([.runs[] | has("id","command","cwd","user","host","start","end","exit","inputs","outputs")] | all)' &&
 	json '.runs[2] | .id == "01AAAAAAAAAAAAAAAAAAAAAAAA" and .command[0] == "./first.sh" and .exit == {"status":0} and .user == "ann" and .host == "h1" and .outputs == 2' &&
 	json '.runs[0].end == null and .runs[0].exit == null and .runs[1].exit == {"status":1}'
 check 'log --json'
+cmd 0 log --json && json '.runs[2] | .inputs == 2 and .outputs == 2 and .labels == {"sample":"B7","odd":""}' && json '.runs[0].labels == {}' && cmd 0 log && grep -q '^AAAAAAAA .* ok *2 *2  first.sh ' "$out" &&
+	cmd 0 show --json @~2 && json '.things[0] | .inputs == ([.used[] | select(.kind == "regular")] | length) and .outputs == (.generated | length) and .labels.sample == "B7"'
+check 'log counts data, as show lists it: no absent path, no file of the machine'
 cmd 0 log --jsonl -n 2 && lines "$out" 2 && jq -es 'all(.format == 1)' "$out" >/dev/null
 check 'log --jsonl'
 

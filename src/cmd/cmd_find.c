@@ -101,8 +101,10 @@ static int put_run(const struct find *w, const struct row *row, struct table *t)
 	struct run_info run;
 	if (store_run(w->c->store, row->id, &run) <= 0)
 		return STATUS_SELF;
-	if (w->o->json || w->o->jsonl)
-		return put_json(w, run_json(&run));
+	if (w->o->json || w->o->jsonl) {
+		json_t *one = run_json(w->c, &run);
+		return one ? put_json(w, one) : STATUS_SELF;
+	}
 	if (w->o->null) {
 		fwrite(run.ulid.p, 1, run.ulid.n, stdout);
 		putchar('\0');

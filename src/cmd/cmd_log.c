@@ -1,15 +1,21 @@
 /* stemma log: the runs. */
 #include "cmd/cmd.h"
 #include "cmd/fmt.h"
+#include "cmd/items.h"
 #include "cmd/things.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define COMMAND_MAX 400 /* bytes of a command line in a table */
 
-static void add_row(struct table *t, const struct run_info *r)
+static int add_row(struct cmd *c, struct table *t, const struct run_info *r)
 {
 	struct buf b = {0};
+	uint64_t used, made;
+	int rc = items_count(c, r->id, &used, &made);
+	if (rc < 0)
+		return rc;
 	table_cell(t, fmt_run(r->ulid));
 	fmt_time(&b, r->start, true);
 	table_cell(t, buf_view(&b));
@@ -19,12 +25,13 @@ static void add_row(struct table *t, const struct run_info *r)
 	buf_reset(&b);
 	fmt_ending(&b, r->ending, r->code);
 	table_cell(t, buf_view(&b));
-	table_cellf(t, "%llu", (unsigned long long)r->inputs);
-	table_cellf(t, "%llu", (unsigned long long)r->outputs);
+	table_cellf(t, "%llu", (unsigned long long)used);
+	table_cellf(t, "%llu", (unsigned long long)made);
 	buf_reset(&b);
 	fmt_argv(&b, &r->argv, true, COMMAND_MAX);
 	table_cell(t, buf_view(&b));
 	buf_release(&b);
+	return 0;
 }
 
 int cmd_log(struct cmd *c, const struct opts_log *o)
@@ -50,14 +57,16 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 		r = store_run(c->store, ids[i], &info);
 		if (r <= 0)
 			continue;
-		if (o->jsonl) {
-			json_t *one = run_json(&info);
+		json_t *one = o->jsonl || o->json ? run_json(c, &info) : NULL;
+		if ((o->jsonl || o->json) && !one) {
+			r = -EIO;
+		} else if (o->jsonl) {
 			js_num(one, "format", 1);
 			status = js_print(one, true);
 		} else if (o->json) {
-			js_add(runs, run_json(&info));
+			js_add(runs, one);
 		} else {
-			add_row(&t, &info);
+			r = add_row(c, &t, &info);
 		}
 	}
 	free(ids);

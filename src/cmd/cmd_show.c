@@ -1,4 +1,5 @@
 /* stemma show: all that is known of one run, file or execution. */
+#include "cmd/items.h"
 #include "cmd/things.h"
 #include "query/fold.h"
 #include "query/system.h"
@@ -51,44 +52,12 @@ static void field_argv(const char *name, const struct strlist *l)
 	buf_release(&b);
 }
 
-/* ---- lists of versions that an execution or run used or made ---- */
-
-struct item {
-	store_id version;
-	struct edge e;
-};
-struct items {
-	struct item *v;
-	size_t n, cap;
-	uint64_t folded;
-};
-
-static int items_add(struct items *l, store_id version, const struct edge *e)
-{
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct item *v = realloc(l->v, cap * sizeof(*v));
-		if (!v)
-			return -1;
-		l->v = v;
-		l->cap = cap;
-	}
-	l->v[l->n++] = (struct item){version, *e};
-	return 0;
-}
-
 /* Is it worth a line without --all? */
-static int is_shown(const struct show *w, const struct edge *e, const struct version_info *v, const struct file_info *f)
+static bool is_shown(const struct show *w, const struct edge *e, const struct version_info *v,
+                     const struct file_info *f)
 {
-	if (w->o->all)
-		return 1;
-	if (f->kind == TERM_kind_absent || f->kind == TERM_kind_pseudo || e->via == TERM_via_sync)
-		return 0;
-	if (f->kind != TERM_kind_regular)
-		return !w->run;
-	if (e->mode & ACCESS_PROGRAM && v->origin != ORIGIN_OBSERVED && system_path(f->path, NULL) != SYSTEM_NO)
-		return 0;
-	return system_path(f->path, config_get(&w->c->config, CONFIG_system)) == SYSTEM_NO;
+	return w->o->all || (f->kind == TERM_kind_regular ? item_is_data(w->c, e, v, f)
+	                                                  : !w->run && kind_is_stream(f->kind) && e->via != TERM_via_sync);
 }
 
 static void item_line(const struct show *w, const struct edge *e, const struct version_info *v,
@@ -169,14 +138,6 @@ static int put_items(const struct show *w, const char *title, const struct items
 
 /* ---- execution ---- */
 
-static int edges_to_items(const struct edges *e, struct items *l)
-{
-	int r = 0;
-	for (size_t i = 0; i < e->n && r == 0; i++)
-		r = items_add(l, e->v[i].to, &e->v[i]);
-	return r;
-}
-
 static void exec_figures(const struct show *w, const struct exec_info *x)
 {
 	static const char *const names[] = {"", "cpu", "user time", "system time", "peak memory",
@@ -251,11 +212,11 @@ static int show_exec(const struct show *w, store_id id, json_t *list)
 	struct items used = {0}, made = {0};
 	int r = store_uses(s, id, &e);
 	if (r >= 0)
-		r = edges_to_items(&e, &used);
+		r = items_add(&e, &used);
 	if (r >= 0)
 		r = store_outputs(s, id, &e);
 	if (r >= 0)
-		r = edges_to_items(&e, &made);
+		r = items_add(&e, &made);
 	edges_release(&e);
 	if (r >= 0 && list) {
 		struct exec_info x;
@@ -280,66 +241,12 @@ static int show_exec(const struct show *w, store_id id, json_t *list)
 		if (r >= 0)
 			r = put_items(w, "made", &made, false, NULL);
 	}
-	free(used.v);
-	free(made.v);
+	items_release(&used);
+	items_release(&made);
 	return r;
 }
 
 /* ---- run ---- */
-
-static int by_version(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-	return (x->version > y->version) - (x->version < y->version);
-}
-
-/* Each version once, with the strongest of its edges. */
-static void merge(struct items *l)
-{
-	size_t n = 0;
-	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), by_version);
-	for (size_t i = 0; i < l->n; i++) {
-		if (n && l->v[n - 1].version == l->v[i].version) {
-			struct edge *e = &l->v[n - 1].e;
-			const struct edge *f = &l->v[i].e;
-			e->sure |= f->sure;
-			e->count += f->count;
-			e->has_bytes &= f->has_bytes;
-			e->bytes += f->bytes;
-			e->mode &= f->mode; /* a program to all of them */
-			e->via = f->via < e->via ? f->via : e->via;
-		} else {
-			l->v[n++] = l->v[i];
-		}
-	}
-	l->n = n;
-}
-
-/* What the run used and did not make, and what it made. */
-static int run_items(struct store *s, const store_id *execs, size_t n, struct items *used, struct items *made)
-{
-	struct edges e = {0};
-	int r = 0;
-	for (size_t i = 0; i < n && r >= 0; i++) {
-		r = store_outputs(s, execs[i], &e);
-		if (r >= 0)
-			r = edges_to_items(&e, made);
-		if (r >= 0)
-			r = store_uses(s, execs[i], &e);
-		if (r >= 0)
-			r = edges_to_items(&e, used);
-	}
-	edges_release(&e);
-	merge(made);
-	merge(used);
-	size_t kept = 0;
-	for (size_t i = 0; i < used->n; i++)
-		if (!made->n || !bsearch(&used->v[i], made->v, made->n, sizeof(*made->v), by_version))
-			used->v[kept++] = used->v[i];
-	used->n = kept;
-	return r;
-}
 
 static void run_text(const struct run_info *run)
 {
@@ -395,15 +302,14 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 	struct gaps gaps = {0};
 	int r = store_run_execs(s, id, &execs, &n);
 	if (r >= 0)
-		r = run_items(s, execs, n, &used, &made);
+		r = items_of_run(s, execs, n, &used, &made);
 	if (r >= 0)
 		r = store_run(s, id, &run);
 	if (r > 0 && list) {
-		json_t *o = run_json(&run), *u = json_array(), *m = json_array(), *x = json_array();
+		json_t *o = run_json(w->c, &run), *u = json_array(), *m = json_array(), *x = json_array();
 		js_text(o, "kind", "run");
 		js_str(o, "group", run.group);
 		js_str_if(o, "outer", run.outer);
-		js_pairs(o, "labels", &run.labels);
 		js_pairs(o, "machine", &run.hostinfo);
 		js_str(o, "mode", run.mode);
 		js_gaps(o, "completeness", run.gaps);
@@ -469,8 +375,8 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 			r = gaps_print(s, &gaps);
 	}
 	free(execs);
-	free(used.v);
-	free(made.v);
+	items_release(&used);
+	items_release(&made);
 	return r;
 }
 

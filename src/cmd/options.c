@@ -59,8 +59,8 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 		char *end;
 		errno = 0;
 		unsigned long long n = strtoull(value, &end, 10);
-		if (!isdigit((unsigned char)*value) || *end || errno || n > INT64_MAX) {
-			err_set(err, 0, "--%s needs a number, not '%.100s'", row->name, value);
+		if (!isdigit((unsigned char)*value) || *end || errno || n > INT64_MAX || !n) {
+			err_set(err, 0, "--%s needs a number from 1 on, not '%.100s'", row->name, value);
 			return -EINVAL;
 		}
 		*(uint64_t *)field = n;

@@ -1,5 +1,6 @@
 #include "cmd/things.h"
 
+#include "cmd/items.h"
 #include "query/fold.h"
 
 #include <errno.h>
@@ -10,8 +11,11 @@ bool kind_is_stream(uint64_t kind)
 	return kind >= TERM_kind_fifo && kind <= TERM_kind_terminal;
 }
 
-json_t *run_json(const struct run_info *r)
+json_t *run_json(struct cmd *c, const struct run_info *r)
 {
+	uint64_t used, made;
+	if (items_count(c, r->id, &used, &made) < 0)
+		return NULL;
 	json_t *o = json_object();
 	js_str(o, "id", r->ulid);
 	js_list(o, "command", &r->argv);
@@ -21,8 +25,9 @@ json_t *run_json(const struct run_info *r)
 	js_time(o, "start", r->start);
 	js_time(o, "end", r->end);
 	js_ending(o, "exit", r->ending, r->code);
-	js_num(o, "inputs", r->inputs);
-	js_num(o, "outputs", r->outputs);
+	js_num(o, "inputs", used);
+	js_num(o, "outputs", made);
+	js_pairs(o, "labels", &r->labels);
 	return o;
 }
 

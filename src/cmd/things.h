@@ -5,8 +5,9 @@
 #include "cmd/fmt.h"
 #include "cmd/js.h"
 
-/* log --json's run */
-json_t *run_json(const struct run_info *r);
+/* log --json's run. Asks for executions: what store_exec returned before may be gone. NULL: the record cannot be read.
+ */
+json_t *run_json(struct cmd *c, const struct run_info *r);
 /* lineage --json's entity and execution. 0 or -errno. */
 json_t *entity_json(const struct version_info *v, const struct file_info *f);
 int exec_json(struct store *s, const struct exec_info *x, json_t **ret);

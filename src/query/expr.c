@@ -154,7 +154,11 @@ static int unexpected(const struct parser *p, const char *what)
 		err_set(p->err, 0, "%s expected at '%.100s'", what, p->tokens[p->at].text);
 	else
 		err_set(p->err, 0, "%s expected at the end of the expression", what);
-	err_hint(p->err, "conditions are: used made from into exe arg user host exit since before run path");
+	struct buf all = {0};
+	for (int op = EXPR_NOT + 1; op < EXPR_OPS; op++)
+		buf_printf(&all, " %s", names[op]);
+	err_hint(p->err, "conditions are:%s", buf_cstr(&all));
+	buf_release(&all);
 	return -EINVAL;
 }
 

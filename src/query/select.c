@@ -428,10 +428,54 @@ static int by_version_time(const struct select *w, const struct ask *a, struct i
 	return r < 0 ? r : 0;
 }
 
+/* Adds what is looked for of one run. */
+static int add_run(const struct select *w, store_id run, struct idset *execs)
+{
+	store_id *ids = NULL;
+	size_t n = 0;
+	int r = store_run_execs(w->s, run, &ids, &n);
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = idset_add(execs, ids[i]);
+	free(ids);
+	return r;
+}
+
+/* A label by its key, or whole. */
+static bool labelled(const char *glob, const struct run_info *run, struct buf *tmp)
+{
+	struct str label;
+	for (size_t pos = 0; strlist_next(&run->labels, &pos, &label);) {
+		const char *eq = label.n ? memchr(label.p, '=', label.n) : NULL;
+		if (eq && !strchr(glob, '='))
+			label.n = (size_t)(eq - label.p);
+		if (glob_is(glob, label, tmp))
+			return true;
+	}
+	return false;
+}
+
+static int by_label(const struct select *w, const char *glob, struct idset *ret)
+{
+	struct idset all = {0}, execs = {0};
+	struct buf tmp = {0};
+	int r = everything(w, EXPR_RUNS, &all);
+	for (size_t i = 0; i < all.n && r >= 0; i++) {
+		struct run_info run;
+		r = store_run(w->s, all.v[i], &run);
+		if (r > 0 && labelled(glob, &run, &tmp))
+			r = w->kind == EXPR_RUNS ? idset_add(ret, all.v[i]) : add_run(w, all.v[i], &execs);
+	}
+	if (r >= 0 && w->kind != EXPR_RUNS)
+		r = lift(w, &execs, ret);
+	idset_release(&all);
+	idset_release(&execs);
+	buf_release(&tmp);
+	return r < 0 ? r : 0;
+}
+
 static int of_run(const struct select *w, const char *text, struct idset *ret)
 {
-	store_id run, *ids = NULL;
-	size_t n = 0;
+	store_id run;
 	int r = store_find_run(w->s, text, &run);
 	if (r == 0 || r == -ENOTUNIQ) {
 		err_set(w->err, 0, r ? "more than one run is meant by '%.100s'" : "there is no run '%.100s'", text);
@@ -441,12 +485,9 @@ static int of_run(const struct select *w, const char *text, struct idset *ret)
 		return idset_add(ret, run);
 	struct idset execs = {0};
 	if (r > 0)
-		r = store_run_execs(w->s, run, &ids, &n);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = idset_add(&execs, ids[i]);
+		r = add_run(w, run, &execs);
 	if (r >= 0)
 		r = lift(w, &execs, ret);
-	free(ids);
 	idset_release(&execs);
 	return r < 0 ? r : 0;
 }
@@ -467,6 +508,8 @@ static int condition(const struct select *w, const struct expr *e, struct idset 
 		return reachable(w, e->value, LINEAGE_UP, ret);
 	case EXPR_path:
 		return by_path(w, e->value, ret);
+	case EXPR_label:
+		return by_label(w, e->value, ret);
 	case EXPR_run:
 		return of_run(w, e->value, ret);
 	default:
