@@ -387,13 +387,14 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	if (!e)
 		return 0;
 	struct buf *text = &r->exec_text;
-	struct place argv = {0}, env = {0}, cwd, host, user = {0}, group = {0};
+	struct place argv = {0}, env = {0}, cwd, host, boot, user = {0}, group = {0};
 	size_t nargv = 0, nenv = 0;
 	buf_reset(text);
 	uint64_t run = view_run(&r->a, e);
 	const struct ssession *session = store_session(s, e->session);
 	host = put_str(text, store_word(s, session ? session->host : 0));
 	cwd = put_str(text, store_word(s, e->fact.cwd));
+	boot = put_str(text, store_word(s, r->a.p.boot));
 	rc = put_list(s, text, e->fact.argv, &argv, &nargv);
 	if (rc == 0) {
 		struct buf packed = {0};
@@ -417,6 +418,9 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 							  .parent = parent,
 							  .pid = r->a.p.pid,
 							  .n = e->n,
+							  .boot = str_at(text, boot),
+							  .pidns = r->a.p.pidns,
+							  .started = r->a.p.started,
 							  .exe = e->fact.exe,
 							  .script = e->fact.script,
 							  .argv = list_at(text, argv, nargv),
@@ -508,7 +512,14 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 								 .size = fp ? fp->size : 0,
 								 .mtime = fp ? fp->mtime : TIME_NONE,
 								 .start = v->start,
-								 .end = v->end};
+								 .end = v->end,
+								 .by_event = !(v->flags >> PVER_UNSEEN & 1),
+								 .k = v->k};
+	const struct ssession *session = ret->by_event ? store_session(s, v->session) : NULL;
+	if (session) {
+		ret->session = session->number;
+		ret->seq = v->seq;
+	}
 	identity_text('v', identity_hash(&r->identity), &ret->pub);
 	return 1;
 }

@@ -77,6 +77,9 @@ struct exec_info {
 	store_id id, run, parent; /* parent: the execution it was forked or exec'ed from */
 	struct pubid pub;
 	uint64_t pid, n; /* n: execution number in its process; 0 = image before any exec */
+	struct str boot; /* with pidns, pid and started the process's identity */
+	uint64_t pidns;
+	int64_t started;
 	store_id exe, script; /* files, 0 unknown */
 	struct strlist argv, env;
 	struct str cwd, host, user, group, job, step, rank; /* job...: B11, "" if none */
@@ -108,6 +111,10 @@ struct version_info {
 	uint64_t size;
 	int64_t mtime; /* TIME_NONE unknown */
 	int64_t start, end;
+	/* The rest of its identity: the event that began its first write, or, of what was not seen being written, how many
+	 * of the same size and mtime came before it. */
+	bool by_event;
+	uint64_t session, seq, k;
 };
 
 /* 1 found, 0 not, -errno. Strings stay valid until the next call of the same function on this store. */
@@ -128,6 +135,8 @@ int store_version(struct store *s, store_id id, struct version_info *ret);
 int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uint64_t gen, store_id *ret);
 /* Files that have or had the name, the present holder first, then by when they last had it. Returns their number (up to max). */
 int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t max);
+/* Whether the file had the name at t. 1, 0, -errno. */
+int store_named_at(struct store *s, store_id file, struct str path, int64_t t);
 /* n > 0: version n; 0: the latest. 1 found, 0 not. */
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret);
 /* By public id or a unique prefix of it (at least 4 characters after the letter). 1, 0, or -ENOTUNIQ. */
