@@ -53,6 +53,14 @@ says 1 '"../event/e.h" climbs' "$tools/check-layers" "$tree"
 check 'an include that climbs out of its folder is found'
 rm "$tree/src/base/climb.h"
 
+printf '#include "made.inc"\n' >"$tree/src/base/made.c"
+says 1 'src/base/made.c:1: "made.inc" is in no folder' "$tools/check-layers" "$tree"
+check 'an include that is nowhere is found'
+printf "custom_target(output : 'made.inc')\n" >"$tree/src/base/meson.build"
+says 0 '' "$tools/check-layers" "$tree"
+check 'unless the build makes it'
+rm "$tree/src/base/made.c" "$tree/src/base/meson.build"
+
 mkdir "$tree/src/odd"
 says 1 'src/odd is not in the list' "$tools/check-layers" "$tree"
 check 'a folder that the list lacks is found'

@@ -64,6 +64,9 @@ check 'a damaged index: the hint mends it'
 sqlite3 "$index" 'PRAGMA user_version = 999' 2>/dev/null || $PYTHON -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version = 999'); c.commit()" "$index"
 cmd 125 log && says "$err" 'newer version of stemma' && says "$err" 'hint: '
 check 'an index of a newer stemma'
+rm -f "$index"* && $PYTHON -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('CREATE TABLE files(id, pack)'); c.execute('PRAGMA application_id = 1398033729'); c.execute('PRAGMA user_version = 1'); c.commit()" "$index"
+cmd 125 log --no-index && says "$err" 'older version of stemma' && says "$err" 'hint: ' && cmd 0 log && lines "$out" 4 && cmd 0 fsck
+check 'an index of an older stemma is made again'
 rm -f "$index"* && cmd 1 log --no-index && says "$err" 'hint: stemma index' && cmd 0 log && lines "$out" 4
 check 'an index that is gone is made again, unless told not to look'
 cmd 1 log --no-index --store "$T/nosuch"

@@ -24,7 +24,8 @@ done
 says "$man/stemma-run.1" '.Sh OVERHEAD' && says "$man/stemma-run.1" 'doc/OVERHEAD.md'
 check 'stemma-run.1 tells what it costs'
 if command -v mandoc >/dev/null; then
-	(cd "$man" && for page in *.1; do mandoc -Tlint "$page"; done) >"$out" 2>"$err"
+	# Whether the manuals of others are here is not asked.
+	(cd "$man" && for page in *.1; do mandoc -Tlint "$page"; done) 2>"$err" | grep -v ': referenced manual not found: ' >"$out"
 	[ ! -s "$out" ]
 	check 'mandoc finds nothing wrong'
 else

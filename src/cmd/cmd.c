@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Names in a message may hold anything, escape sequences of a terminal too. */
-static void talk(const char *before, const char *fmt, va_list ap)
+static __attribute__((format(printf, 2, 0))) void talk(const char *before, const char *fmt, va_list ap)
 {
 	struct buf b = {0};
 	char *text = NULL;

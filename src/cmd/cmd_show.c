@@ -1,5 +1,6 @@
 /* stemma show: all that is known of one run, file or execution. */
 #include "cmd/things.h"
+#include "query/fold.h"
 #include "query/system.h"
 #include "query/target.h"
 
@@ -371,6 +372,19 @@ static void run_text(const struct run_info *run)
 	buf_release(&b);
 }
 
+/* Is an execution worth a line: not one that counts to another, nor one that only starts another? */
+static int is_listed(struct store *s, store_id exec)
+{
+	enum fold_class class;
+	store_id rep;
+	int r = fold_representative(s, exec, &rep);
+	if (r > 0 && rep != exec)
+		return 0;
+	if (r > 0)
+		r = fold_class(s, exec, &class);
+	return r <= 0 ? r : class != FOLD_command && class != FOLD_wrapper;
+}
+
 static int show_run(const struct show *w, store_id id, json_t *list)
 {
 	struct store *s = w->c->store;
@@ -402,6 +416,8 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 			r = store_exec(s, execs[i], &info);
 			if (r > 0)
 				r = exec_json(s, &info, &one);
+			if (one && r >= 0)
+				r = representative_json(s, execs[i], one);
 			if (one)
 				js_add(x, one);
 		}
@@ -414,7 +430,7 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 		js_put(o, "generated", m);
 		js_add(list, o);
 	} else if (r > 0) {
-		uint64_t bits = 0;
+		uint64_t bits = 0, lines = 0, counted = 0;
 		run_text(&run);
 		bits = run.gaps;
 		printf("%-12s %zu\n", "executions", n);
@@ -426,16 +442,24 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 				continue;
 			gaps_add(&gaps, execs[i], info.gaps);
 			bits &= ~info.gaps;
-			if ((!info.n && !w->o->all) || (i >= LIST_MAX && !w->o->all))
-				continue;
 			struct pubid pub = info.pub;
+			if (!info.n && !w->o->all)
+				continue;
+			r = w->o->all ? 1 : is_listed(s, execs[i]);
+			counted += r == 0;
+			if (r <= 0)
+				continue;
+			if (lines++ >= LIST_MAX && !w->o->all)
+				continue;
 			r = exec_name(s, execs[i], true, 200, &b);
 			fmt_fit(&b, 0, w->c->out.tty ? (size_t)w->c->out.width - 14 : 200, w->c->out.utf8);
 			printf("  %.10s  %s\n", pub.text, buf_cstr(&b));
 			buf_release(&b);
 		}
-		if (n > LIST_MAX && !w->o->all)
-			puts("  and more (--all)");
+		if (lines > LIST_MAX && !w->o->all)
+			printf("  and %llu more (--all)\n", (unsigned long long)(lines - LIST_MAX));
+		if (counted)
+			printf("  + %llu that count%s to others (--all)\n", (unsigned long long)counted, counted == 1 ? "s" : "");
 		gaps_add(&gaps, 0, bits);
 		if (r >= 0)
 			r = put_items(w, "used", &used, true, NULL);

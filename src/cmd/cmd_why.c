@@ -1,13 +1,19 @@
 /* stemma why: one line for a file: what made it, from what, who, when, where. */
 #include "cmd/makers.h"
+#include "cmd/peers.h"
 #include "cmd/things.h"
+#include "query/fold.h"
 #include "query/lineage.h"
+#include "query/system.h"
 #include "query/target.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define PIPELINE_MAX 6 /* commands of a pipeline that are named */
+#define HELPER_DEPTH 8 /* executions between a program's output and its input, all of which count to it */
+
+#define ABOVE 64 /* forks and execs from a shell up to what is named */
 
 #define SHELL_MAX 24 /* columns of the shell that opened the file */
 
@@ -16,7 +22,13 @@ struct near {
 	struct lineage l;
 	uint32_t *makers; /* nodes: who wrote it, then who wrote to the pipe that they read, and so on backwards */
 	size_t n_makers, n_direct;
+	uint32_t *helpers; /* nodes of those that count to the same execution as a maker and wrote what only they knew */
+	size_t n_helpers;
+	uint32_t *private; /* nodes of files that only they knew */
+	size_t n_private;
+	store_id *reps;     /* beside makers: to which execution each counts */
 	uint32_t opener;    /* node of the shell that opened it for them, UINT32_MAX none */
+	store_id within;    /* what is named as where it was done, 0 nothing */
 	uint32_t *doubtful; /* nodes of openers that may have written too */
 	size_t n_doubtful;
 	uint32_t *inputs; /* nodes of files: what who wrote it used, then those upstream, then what it was before, then the
@@ -32,6 +44,9 @@ static void near_release(struct near *n)
 {
 	lineage_release(&n->l);
 	free(n->makers);
+	free(n->helpers);
+	free(n->private);
+	free(n->reps);
 	free(n->inputs);
 	free(n->opener_inputs);
 	free(n->doubtful);
@@ -51,7 +66,7 @@ static int add_makers(struct makers *m, struct near *n, uint32_t version, bool r
 	const struct lineage_node *v = &n->l.nodes[version];
 	for (uint32_t k = 0; k < v->n; k++) {
 		const struct lineage_edge *e = &n->l.edges[v->first + k];
-		if (e->type != LINEAGE_GENERATED)
+		if (e->type != LINEAGE_GENERATED || (!root && peer_is_client(&e->e)))
 			continue;
 		int role = maker_role(m, version, e);
 		if (role < 0)
@@ -101,7 +116,26 @@ static int by_rank(const void *pa, const void *pb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-static int add_inputs(struct makers *m, struct near *n)
+/* Is a stream an input by itself, because what wrote to it was not seen? Not those of the machine's own services. */
+static int is_outside(struct cmd *c, store_id version)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(c->store, version, &v);
+	if (r > 0)
+		r = store_file(c->store, v.file, &f);
+	if (r <= 0)
+		return r;
+	if (f.kind == TERM_kind_terminal)
+		return v.origin == ORIGIN_EXTERNAL;
+	struct str unix_name = str_of("unix:");
+	if (str_starts(f.path, unix_name) && system_path(str_n(f.path.p + unix_name.n, f.path.n - unix_name.n),
+	                                                 config_get(&c->config, CONFIG_system)) == SYSTEM_YES)
+		return 0;
+	return peer_unseen(c->store, &v, &f);
+}
+
+static int add_inputs(struct cmd *c, struct makers *m, struct near *n)
 {
 	struct input *in = calloc(n->l.n_nodes + 1, sizeof(*in));
 	uint32_t *at = calloc(n->l.n_nodes + 1, sizeof(*at)); /* place in `in`, from 1 */
@@ -110,11 +144,17 @@ static int add_inputs(struct makers *m, struct near *n)
 	for (size_t k = 0; r >= 0 && k < n->l.n_edges; k++) {
 		const struct lineage_edge *e = &n->l.edges[k];
 		const struct lineage_node *to = &n->l.nodes[e->to];
-		bool of_maker = e->type == LINEAGE_USED && holds(n->makers, n->n_makers, e->from);
+		bool of_maker = e->type == LINEAGE_USED &&
+		                (holds(n->makers, n->n_makers, e->from) || holds(n->helpers, n->n_helpers, e->from));
 		bool doubtful = holds(n->doubtful, n->n_doubtful, e->from);
-		if (to->exec || to->stream || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
+		if (to->exec || !e->to || !(of_maker || doubtful || e->from == n->opener || e->from == 0))
 			continue;
-		r = maker_own(m, e);
+		if (holds(n->private, n->n_private, e->to))
+			continue;
+		r = to->stream ? is_outside(c, to->id) : maker_own(m, e);
+		if (r < 0 || !r == to->stream)
+			continue;
+		r = peer_idle(c->store, &n->l, e->from, e);
 		if (r)
 			continue;
 		uint32_t rank = of_maker       ? !holds(n->makers, n->n_direct, e->from)
@@ -143,10 +183,92 @@ static int add_inputs(struct makers *m, struct near *n)
 	return r < 0 ? r : 0;
 }
 
-static int near_get(struct cmd *c, store_id version, struct near *ret)
+/* Goes on, from a maker or helper, through files that only those know that count to the same execution. */
+static int add_helpers(struct cmd *c, struct near *n, uint32_t x, store_id rep)
+{
+	const struct lineage_node *node = &n->l.nodes[x];
+	int r = 0;
+	for (uint32_t k = 0; k < node->n && r >= 0; k++) {
+		const struct lineage_edge *e = &n->l.edges[node->first + k];
+		const struct lineage_node *v = &n->l.nodes[e->to];
+		if (e->type != LINEAGE_USED || v->stream || !e->to || holds(n->private, n->n_private, e->to))
+			continue;
+		r = fold_private(c->store, v->id, rep);
+		if (r <= 0)
+			continue;
+		n->private[n->n_private++] = e->to;
+		for (uint32_t j = 0; j < v->n; j++) {
+			uint32_t by = n->l.edges[v->first + j].to;
+			if (n->l.nodes[by].exec && !holds(n->helpers, n->n_helpers, by))
+				n->helpers[n->n_helpers++] = by;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Looks to whom the makers count. Any of them to another execution: *ret_any. */
+static int find_reps(struct cmd *c, struct near *n, bool all, bool *ret_any)
+{
+	*ret_any = false;
+	for (size_t i = 0; i < n->n_makers; i++) {
+		store_id id = n->l.nodes[n->makers[i]].id;
+		n->reps[i] = id;
+		int r = all ? 0 : fold_representative(c->store, id, &n->reps[i]);
+		if (r < 0)
+			return r;
+		*ret_any |= n->reps[i] != id;
+	}
+	return 0;
+}
+
+/* Of those that count to one execution the first one stands for all. */
+static void merge_makers(struct near *n)
+{
+	size_t kept = 0, direct = n->n_direct;
+	for (size_t i = 0; i < n->n_makers; i++) {
+		bool again = false;
+		for (size_t k = 0; k < kept && !again; k++)
+			again = n->reps[k] == n->reps[i];
+		if (again) {
+			n->helpers[n->n_helpers++] = n->makers[i];
+			n->n_direct -= i < direct;
+			continue;
+		}
+		n->makers[kept] = n->makers[i];
+		n->reps[kept++] = n->reps[i];
+	}
+	n->n_makers = kept;
+}
+
+/* Of wrappers and of shells that were given a command, what people mean is what started them, if that is in the record.
+ */
+static int find_within(struct cmd *c, struct near *n, bool all)
+{
+	store_id id = n->opener != UINT32_MAX ? n->l.nodes[n->opener].id : 0, at = id;
+	n->within = id;
+	for (int i = 0; i < ABOVE && at && !all; i++) {
+		struct exec_info x;
+		enum fold_class class;
+		int r = store_exec(c->store, at, &x);
+		store_id parent = r > 0 ? x.parent : 0;
+		bool is_fork = r > 0 && !x.n;
+		if (r > 0)
+			r = fold_class(c->store, at, &class);
+		if (r <= 0)
+			return r;
+		if (!is_fork || !i)
+			n->within = at;
+		if (!is_fork && class != FOLD_command && class != FOLD_wrapper)
+			break;
+		at = parent;
+	}
+	return 0;
+}
+
+static int near_walk(struct cmd *c, store_id version, unsigned depth, bool all, struct near *ret, bool *ret_again)
 {
 	struct lineage_options o = {
-	    .depth = 1,
+	    .depth = depth,
 	    .skew = config_duration(&c->config, CONFIG_skew),
 	    .system_extra = config_get(&c->config, CONFIG_system),
 	};
@@ -157,17 +279,37 @@ static int near_get(struct cmd *c, store_id version, struct near *ret)
 	if (r < 0)
 		return r;
 	n.makers = calloc(n.l.n_nodes + 1, sizeof(*n.makers));
+	n.helpers = calloc(2 * n.l.n_nodes + 1, sizeof(*n.helpers));
+	n.private = calloc(n.l.n_nodes + 1, sizeof(*n.private));
+	n.reps = calloc(n.l.n_nodes + 1, sizeof(*n.reps));
 	n.inputs = calloc(n.l.n_nodes + 1, sizeof(*n.inputs));
 	n.opener_inputs = calloc(n.l.n_nodes + 1, sizeof(*n.opener_inputs));
 	n.doubtful = calloc(n.l.n_nodes + 1, sizeof(*n.doubtful));
-	r = n.makers && n.inputs && n.opener_inputs && n.doubtful ? makers_init(&m, c->store, &n.l) : -ENOMEM;
+	r = n.makers && n.helpers && n.private && n.reps && n.inputs && n.opener_inputs && n.doubtful
+	        ? makers_init(&m, c->store, &n.l)
+	        : -ENOMEM;
 	if (r == 0)
 		r = add_makers(&m, &n, 0, true);
 	n.n_direct = n.n_makers;
 	for (size_t i = 0; i < n.n_makers && r == 0; i++)
 		r = add_upstream(&m, &n, i);
+	bool any = false;
 	if (r == 0)
-		r = add_inputs(&m, &n);
+		r = find_reps(c, &n, all, &any);
+	*ret_again = any && depth == 1;
+	for (size_t i = 0; i < n.n_makers && r == 0 && any; i++)
+		if (n.reps[i] != n.l.nodes[n.makers[i]].id) {
+			size_t from = n.n_helpers;
+			r = add_helpers(c, &n, n.makers[i], n.reps[i]);
+			for (; from < n.n_helpers && r == 0; from++)
+				r = add_helpers(c, &n, n.helpers[from], n.reps[i]);
+		}
+	if (r == 0)
+		r = add_inputs(c, &m, &n);
+	if (r == 0)
+		r = find_within(c, &n, all);
+	if (r == 0 && !all)
+		merge_makers(&n);
 	makers_release(&m);
 	for (uint32_t i = 0; i < n.l.n_nodes && r == 0; i++) {
 		struct exec_info x;
@@ -179,6 +321,17 @@ static int near_get(struct cmd *c, store_id version, struct near *ret)
 	else
 		*ret = n;
 	return r;
+}
+
+static int near_get(struct cmd *c, store_id version, bool all, struct near *ret)
+{
+	bool again;
+	int r = near_walk(c, version, 1, all, ret, &again);
+	if (r < 0 || !again)
+		return r;
+	near_release(ret);
+	*ret = (struct near){0};
+	return near_walk(c, version, HELPER_DEPTH, all, ret, &again);
 }
 
 /* Is there a sure edge to node i? */
@@ -200,17 +353,17 @@ static int fmt_makers(struct cmd *c, const struct near *n, size_t max, bool shel
 		if (k)
 			buf_printf(b, pipeline ? " | " : k + 1 < n->n_direct ? ", " : k < n->n_direct ? " and " : " after ");
 		size_t from = b->n;
-		r = exec_name(c->store, n->l.nodes[n->makers[pipeline ? shown - 1 - k : k]].id, true, max * 4, b);
+		r = exec_name(c->store, n->reps[pipeline ? shown - 1 - k : k], true, max * 4, b);
 		fmt_fit(b, from, max, c->out.utf8);
 	}
 	if (n->n_makers > shown)
 		buf_printf(b, " and %zu more", n->n_makers - shown);
 	if (!n->sure)
 		buf_printf(b, " ?");
-	if (shell && n->opener != UINT32_MAX && r >= 0) {
+	if (shell && n->within && r >= 0) {
 		buf_printf(b, " in ");
 		size_t from = b->n;
-		r = exec_name(c->store, n->l.nodes[n->opener].id, true, SHELL_MAX * 4, b);
+		r = exec_name(c->store, n->within, true, SHELL_MAX * 4, b);
 		fmt_fit(b, from, SHELL_MAX, c->out.utf8);
 	}
 	return r < 0 ? r : 0;
@@ -228,6 +381,8 @@ static int fmt_inputs(struct cmd *c, const struct near *n, size_t max, struct bu
 			return r;
 		buf_printf(b, i ? ", " : "");
 		version_name(b, &v, &f);
+		if (f.kind == TERM_kind_socket || f.kind == TERM_kind_terminal)
+			buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");
 		if (i >= n->n_seen || !is_sure(&n->l, n->inputs[i]))
 			buf_char(b, '?');
 	}
@@ -280,7 +435,7 @@ static int made_line(struct cmd *c, const struct file_target *t, const struct ve
 		if (n->n_inputs) {
 			buf_printf(line, " from ");
 			if (!tries[k].inputs)
-				buf_printf(line, "%zu file%s", n->n_inputs, n->n_inputs == 1 ? "" : "s");
+				buf_printf(line, "%zu input%s", n->n_inputs, n->n_inputs == 1 ? "" : "s");
 			else if (r >= 0)
 				r = fmt_inputs(c, n, tries[k].inputs, line);
 		}
@@ -336,14 +491,18 @@ static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *n
 			r = store_exec(c->store, id, &x);
 			if (r > 0)
 				r = exec_json(c->store, &x, &one);
+			if (r >= 0 && one)
+				r = representative_json(c->store, id, one);
 		} else {
 			struct version_info v;
 			struct file_info f;
 			r = store_version(c->store, id, &v);
 			if (r > 0)
 				r = store_file(c->store, v.file, &f);
-			if (r > 0)
+			if (r > 0) {
 				one = entity_json(&v, &f);
+				r = peer_json(c->store, &v, &f, one);
+			}
 		}
 		if (r < 0)
 			return r;
@@ -382,7 +541,7 @@ static int why_json(struct cmd *c, const struct file_target *t, const struct ver
 }
 
 /* One file. The status. */
-static int why(struct cmd *c, const char *text, json_t *list)
+static int why(struct cmd *c, const char *text, bool all, json_t *list)
 {
 	struct err err = {0};
 	struct file_target t;
@@ -399,7 +558,7 @@ static int why(struct cmd *c, const char *text, json_t *list)
 	bool made = false;
 	r = store_version(c->store, t.version, &v);
 	if (r > 0)
-		r = near_get(c, t.version, &n);
+		r = near_get(c, t.version, all || list, &n);
 	if (r >= 0) {
 		made = n.n_direct > 0;
 		if (list)
@@ -425,7 +584,7 @@ int cmd_why(struct cmd *c, const struct opts_why *o)
 		return status;
 	json_t *list = o->json ? json_array() : NULL;
 	for (int i = 0; i < c->n_operands && status != STATUS_SELF; i++) {
-		int one = why(c, c->operands[i], list);
+		int one = why(c, c->operands[i], o->all, list);
 		status = one > status ? one : status;
 	}
 	if (o->json && status != STATUS_SELF) {

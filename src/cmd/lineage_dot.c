@@ -1,5 +1,6 @@
 /* lineage_dot.c - a lineage as a graph for Graphviz, and drawn by it. Time runs downwards. */
 #include "cmd/lineage_view.h"
+#include "cmd/peers.h"
 #include "cmd/things.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static void quote(FILE *to, const char *text)
 	}
 }
 
-static int put_node(const struct lineage_view *v, uint32_t i, FILE *to)
+static int put_node(const struct lineage_view *v, const struct shape *shape_of, uint32_t i, FILE *to)
 {
 	const struct lineage_node *n = &v->l->nodes[i];
 	struct buf name = {0}, note = {0}, since = {0};
@@ -32,9 +33,10 @@ static int put_node(const struct lineage_view *v, uint32_t i, FILE *to)
 	int r;
 	if (n->exec) {
 		struct exec_info x;
-		r = exec_name(v->s, n->id, true, 200, &name);
+		store_id id = shape_of->rep[i] ? shape_of->rep[i] : n->id;
+		r = exec_name(v->s, id, true, 200, &name);
 		if (r >= 0)
-			r = store_exec(v->s, n->id, &x);
+			r = store_exec(v->s, id, &x);
 		if (r > 0) {
 			fmt_time(&note, x.start, true);
 			buf_printf(&note, ", ");
@@ -50,7 +52,10 @@ static int put_node(const struct lineage_view *v, uint32_t i, FILE *to)
 			version_name(&name, &ver, &f);
 			version_note(&note, &ver, &f, v->bytes);
 			shape = kind_is_stream(f.kind) ? "cds" : "note";
-			if (v->options->direction == LINEAGE_DOWN) {
+			r = peer_unseen(v->s, &ver, &f);
+			buf_printf(&note, r > 0 ? "the other end was not observed" : "");
+			r = r < 0 ? r : 1;
+			if (r > 0 && v->options->direction == LINEAGE_DOWN) {
 				r = version_since(v->s, &ver, &f, &since);
 				buf_printf(&note, "%s%s", note.n && since.n ? ", " : "", buf_cstr(&since));
 			}
@@ -92,7 +97,7 @@ int lineage_dot(const struct lineage_view *v, FILE *to)
 		      "\tedge [fontname=\"Helvetica\" fontsize=8]\n",
 		      to);
 	for (uint32_t i = 0; i < l->n_nodes && r == 0; i++)
-		r = shape.shown[i] ? put_node(v, i, to) : 0;
+		r = shape.shown[i] ? put_node(v, &shape, i, to) : 0;
 	if (r < 0) {
 		shape_release(&shape);
 		say("cannot describe the lineage");

@@ -1,6 +1,7 @@
 /* lineage_json.c - the public JSON of a lineage: entities, executions, agents, activities and the edges between them.
  */
 #include "cmd/lineage_view.h"
+#include "cmd/peers.h"
 #include "cmd/things.h"
 
 #include <stdlib.h>
@@ -154,7 +155,10 @@ int lineage_json(const struct lineage_view *v)
 			r = store_exec(v->s, l->nodes[i].id, &x);
 			if (r > 0) {
 				ids[i] = x.pub;
-				r = add_agents(&o, &x) < 0 || exec_json(v->s, &x, &one) < 0 ? -1 : 1;
+				r = add_agents(&o, &x) < 0 || exec_json(v->s, &x, &one) < 0 ||
+				            representative_json(v->s, l->nodes[i].id, one) < 0
+				        ? -1
+				        : 1;
 				js_add(executions, one);
 			}
 		} else {
@@ -165,7 +169,9 @@ int lineage_json(const struct lineage_view *v)
 				r = store_file(v->s, ver.file, &f);
 			if (r > 0) {
 				ids[i] = ver.pub;
-				js_add(entities, entity_json(&ver, &f));
+				json_t *one = entity_json(&ver, &f);
+				r = peer_json(v->s, &ver, &f, one);
+				js_add(entities, one);
 			}
 		}
 	}

@@ -1,5 +1,8 @@
 #include "cmd/lineage_view.h"
 #include "cmd/makers.h"
+#include "cmd/peers.h"
+#include "query/fold.h"
+#include "query/idmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,6 +39,8 @@ static int branch_of(const struct lineage_view *v, struct makers *m, uint32_t no
 		*ret_held = r == 0;
 		if (r == 0)
 			r = maker_held(m, e);
+		if (r == 0)
+			r = peer_idle(v->s, l, node, e);
 		return r < 0 ? r : !r;
 	}
 	int r = e->type == LINEAGE_GENERATED ? maker_role(m, node, e) : MAKER_WRITER;
@@ -69,41 +74,172 @@ static int mark_shown(const struct lineage *l, struct shape *s)
 	return 0;
 }
 
-int shape_make(const struct lineage_view *v, struct shape *ret)
+/* ---- folding ---- */
+
+struct folding {
+	struct store *s;
+	const struct lineage *l;
+	const struct shape *from;
+	uint32_t *leader; /* of each node: the node it is shown as; UINT32_MAX: as none */
+	uint32_t *next;   /* of each node: the next one of those with the same leader, 0 the last */
+};
+
+/* The nodes of one representative get one leader. */
+static int group(struct folding *f, struct shape *to)
+{
+	struct idmap map = {0};
+	int r = 0;
+	for (uint32_t i = 0; i < f->l->n_nodes && r >= 0; i++) {
+		store_id rep = 0;
+		bool is_new;
+		f->leader[i] = i;
+		if (!f->l->nodes[i].exec || !f->from->shown[i])
+			continue;
+		r = fold_representative(f->s, f->l->nodes[i].id, &rep);
+		if (r <= 0)
+			continue;
+		uint32_t *at = idmap_add(&map, rep, i, &is_new);
+		if (!at) {
+			r = -ENOMEM;
+			break;
+		}
+		f->leader[i] = *at;
+		to->members[*at]++;
+		if (rep != f->l->nodes[*at].id || rep != f->l->nodes[i].id)
+			to->rep[*at] = rep;
+		if (*at != i) {
+			f->next[i] = f->next[*at];
+			f->next[*at] = i;
+		}
+	}
+	idmap_release(&map);
+	return r < 0 ? r : 0;
+}
+
+/* Files that only the members of one group knew are shown as none. */
+static int hide_private(struct folding *f, const struct shape *to)
+{
+	int r = 0;
+	for (uint32_t i = 0; i < f->l->n_nodes && r >= 0; i++) {
+		for (size_t k = f->from->first[i]; k < f->from->first[i + 1] && r >= 0; k++) {
+			uint32_t child = f->from->branches[k].child, by = f->leader[i];
+			if (!f->l->nodes[i].exec || f->l->nodes[child].exec || f->leader[child] == UINT32_MAX || !child ||
+			    by == UINT32_MAX || !to->rep[by])
+				continue;
+			r = fold_private(f->s, f->l->nodes[child].id, to->rep[by]);
+			if (r > 0)
+				f->leader[child] = UINT32_MAX;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Is this where a wrapper only opened a file, or is only what another one was started by? */
+static int is_bare(const struct folding *f, const struct branch *b)
+{
+	enum fold_class c;
+	if (!*b->words || !f->l->nodes[b->child].exec || f->from->first[b->child] != f->from->first[b->child + 1])
+		return 0;
+	int r = fold_class(f->s, f->l->nodes[b->child].id, &c);
+	return r <= 0 ? r : c == FOLD_command || c == FOLD_wrapper || c == FOLD_launcher;
+}
+
+/* Puts what `from` shows, folded, into `to`, whose arrays are there. */
+static int fold(const struct lineage_view *v, const struct shape *from, struct shape *to)
+{
+	size_t n = 0, nodes = v->l->n_nodes;
+	struct folding f = {v->s, v->l, from, calloc(nodes + 1, sizeof(*f.leader)), calloc(nodes + 1, sizeof(*f.next))};
+	int r = f.leader && f.next ? group(&f, to) : -ENOMEM;
+	if (r == 0)
+		r = hide_private(&f, to);
+	for (uint32_t i = 0; i < nodes && r >= 0; i++) {
+		to->first[i] = n;
+		if (f.leader[i] != i)
+			continue;
+		for (uint32_t j = i; r >= 0; j = f.next[j]) {
+			for (size_t k = from->first[j]; k < from->first[j + 1] && r >= 0; k++) {
+				struct branch b = from->branches[k];
+				r = is_bare(&f, &b);
+				b.child = f.leader[b.child];
+				to->folded += r > 0;
+				if (r || b.child == UINT32_MAX || b.child == i)
+					continue;
+				bool again = false;
+				for (size_t m = to->first[i]; m < n && !again; m++)
+					again = to->branches[m].child == b.child && strcmp(to->branches[m].words, b.words) == 0;
+				if (!again)
+					to->branches[n++] = b;
+			}
+			if (!f.next[j])
+				break;
+		}
+		to->folded += to->members[i] ? to->members[i] - 1 : 0;
+	}
+	to->first[nodes] = n;
+	free(f.leader);
+	free(f.next);
+	return r < 0 ? r : 0;
+}
+
+static int shape_alloc(const struct lineage *l, struct shape *ret)
+{
+	*ret = (struct shape){
+	    .branches = calloc(l->n_edges + 1, sizeof(*ret->branches)),
+	    .first = calloc(l->n_nodes + 1, sizeof(*ret->first)),
+	    .shown = calloc(l->n_nodes + 1, sizeof(*ret->shown)),
+	    .rep = calloc(l->n_nodes + 1, sizeof(*ret->rep)),
+	    .members = calloc(l->n_nodes + 1, sizeof(*ret->members)),
+	};
+	return ret->branches && ret->first && ret->shown && ret->rep && ret->members ? 0 : -ENOMEM;
+}
+
+/* Every edge as a branch, but for those that are no news. */
+static int unfolded(const struct lineage_view *v, struct shape *s)
 {
 	const struct lineage *l = v->l;
-	struct shape s = {
-	    .branches = calloc(l->n_edges + 1, sizeof(*s.branches)),
-	    .first = calloc(l->n_nodes + 1, sizeof(*s.first)),
-	    .shown = calloc(l->n_nodes + 1, sizeof(*s.shown)),
-	};
 	struct makers m = {0};
-	int r = s.branches && s.first && s.shown ? makers_init(&m, v->s, l) : -ENOMEM;
+	int r = makers_init(&m, v->s, l);
 	size_t n = 0;
 	for (uint32_t i = 0; i < l->n_nodes && r >= 0; i++) {
-		s.first[i] = n;
+		s->first[i] = n;
 		for (uint32_t k = 0; k < l->nodes[i].n && r >= 0; k++) {
 			struct branch b;
 			const struct lineage_edge *e = &l->edges[l->nodes[i].first + k];
 			bool held;
 			r = branch_of(v, &m, i, e, &b, &held);
-			s.held += r == 0 && held;
-			for (size_t j = s.first[i]; j < n && r > 0; j++)
-				r = s.branches[j].child != b.child || strcmp(s.branches[j].words, b.words) != 0;
+			s->held += r == 0 && held;
+			for (size_t j = s->first[i]; j < n && r > 0; j++)
+				r = s->branches[j].child != b.child || strcmp(s->branches[j].words, b.words) != 0;
 			if (r > 0)
-				s.branches[n++] = b;
+				s->branches[n++] = b;
 		}
 	}
-	if (r >= 0) {
-		s.first[l->n_nodes] = n;
-		r = mark_shown(l, &s);
-	}
+	s->first[l->n_nodes] = n;
 	makers_release(&m);
+	return r < 0 ? r : mark_shown(l, s);
+}
+
+int shape_make(const struct lineage_view *v, struct shape *ret)
+{
+	struct shape s, folded = {0};
+	int r = shape_alloc(v->l, &s);
+	if (r == 0)
+		r = unfolded(v, &s);
+	if (r == 0 && !v->options->all) {
+		r = shape_alloc(v->l, &folded);
+		if (r == 0)
+			r = fold(v, &s, &folded);
+		folded.held = s.held;
+		shape_release(&s);
+		s = folded;
+		if (r == 0)
+			r = mark_shown(v->l, &s);
+	}
 	if (r < 0)
 		shape_release(&s);
 	else
 		*ret = s;
-	return r < 0 ? r : 0;
+	return r;
 }
 
 void shape_release(struct shape *s)
@@ -111,5 +247,7 @@ void shape_release(struct shape *s)
 	free(s->branches);
 	free(s->first);
 	free(s->shown);
+	free(s->rep);
+	free(s->members);
 	*s = (struct shape){0};
 }

@@ -1,5 +1,6 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
 #include "cmd/lineage_view.h"
+#include "cmd/peers.h"
 #include "cmd/things.h"
 
 #include <stdlib.h>
@@ -42,6 +43,12 @@ static int describe_version(struct tree *t, store_id id)
 	version_name(&t->names, &v, &f);
 	size_t from = t->notes.n;
 	version_note(&t->notes, &v, &f, t->v->bytes);
+	r = peer_unseen(t->v->s, &v, &f);
+	if (r > 0)
+		buf_printf(&t->notes, "%sthe other end was not observed",
+		           t->v->options->direction == LINEAGE_UP ? "from outside: " : "");
+	if (r < 0)
+		return r;
 	if (t->v->options->direction != LINEAGE_DOWN)
 		return 0;
 	struct buf since = {0};
@@ -83,9 +90,10 @@ static int look_at_users(struct tree *t)
 	return 0;
 }
 
-static int describe_exec(struct tree *t, store_id id)
+static int describe_exec(struct tree *t, uint32_t node)
 {
 	struct exec_info x;
+	store_id id = t->shape.rep[node] ? t->shape.rep[node] : t->v->l->nodes[node].id;
 	int r = exec_name(t->v->s, id, true, ARGV_MAX, &t->names);
 	if (r >= 0)
 		r = store_exec(t->v->s, id, &x);
@@ -105,6 +113,8 @@ static int describe_exec(struct tree *t, store_id id)
 		buf_printf(b, ", ");
 		fmt_ending(b, x.ending, x.code);
 	}
+	if (t->shape.rep[node])
+		buf_printf(b, ", %u program%s", t->shape.members[node], t->shape.members[node] == 1 ? "" : "s");
 	return 0;
 }
 
@@ -115,7 +125,7 @@ static int describe(struct tree *t)
 	for (size_t i = 0; i < l->n_nodes && r >= 0; i++) {
 		t->name_at[i] = t->names.n;
 		t->note_at[i] = t->notes.n;
-		r = l->nodes[i].exec ? describe_exec(t, l->nodes[i].id) : describe_version(t, l->nodes[i].id);
+		r = l->nodes[i].exec ? describe_exec(t, (uint32_t)i) : describe_version(t, l->nodes[i].id);
 		buf_char(&t->names, '\0');
 		buf_char(&t->notes, '\0');
 	}
@@ -141,12 +151,21 @@ static int by_time(const void *pa, const void *pb, void *arg)
 static int arrange(struct tree *t)
 {
 	struct shape *sh = &t->shape;
-	int r = shape_make(t->v, sh);
-	for (size_t i = 0; r == 0 && i < t->v->l->n_nodes; i++) {
+	size_t n = t->v->l->n_nodes;
+	uint32_t *parent = calloc(n + 1, sizeof(*parent)); /* one of those that mention a node */
+	int r = parent ? 0 : -1;
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		qsort_r(sh->branches + sh->first[i], sh->first[i + 1] - sh->first[i], sizeof(*sh->branches), by_time, t);
-		for (size_t k = sh->first[i]; sh->shown[i] && k < sh->first[i + 1]; k++)
+		for (size_t k = sh->first[i]; sh->shown[i] && k < sh->first[i + 1]; k++) {
 			t->mentions[sh->branches[k].child]++;
+			parent[sh->branches[k].child] = (uint32_t)i;
+		}
 	}
+	/* What has_more passes over is no mention. */
+	for (size_t i = 0; r == 0 && i < n; i++)
+		for (size_t k = sh->first[i]; t->v->l->nodes[i].stream && t->mentions[i] == 1 && k < sh->first[i + 1]; k++)
+			t->mentions[parent[i]] -= sh->branches[k].child == parent[i];
+	free(parent);
 	return r;
 }
 
@@ -200,9 +219,16 @@ static void print_line(struct tree *t, const struct buf *indent, const struct br
 	buf_release(&note);
 }
 
-static bool has_more(const struct tree *t, const struct frame *f)
+/* Is there another branch below the frame? Passes over what leads from a stream straight back to where it is shown: who
+ * speaks and listens on one socket. */
+static bool has_more(const struct tree *t, struct frame *f)
 {
-	return t->shape.first[f->node] + f->next < t->shape.first[f->node + 1];
+	const struct shape *s = &t->shape;
+	bool stream = t->v->l->nodes[f->node].stream && f > t->stack;
+	while (stream && s->first[f->node] + f->next < s->first[f->node + 1] &&
+	       s->branches[s->first[f->node] + f->next].child == f[-1].node)
+		f->next++;
+	return s->first[f->node] + f->next < s->first[f->node + 1];
 }
 
 static void print_subtree(struct tree *t, uint32_t root)
@@ -254,13 +280,15 @@ static void print_rest(const struct tree *t)
 	struct buf b = {0};
 	count_line(&b, om[OMIT_system], "file of the machine", "files of the machine");
 	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
+	count_line(&b, t->shape.folded, "program or shell that counts to another program",
+	           "programs and shells that count to others");
 	if (b.n)
 		printf("+ %s (--all)\n", buf_cstr(&b));
 	buf_reset(&b);
 	count_line(&b, om[OMIT_cache], "edge to what the writer of a cache used", "edges to what writers of caches used");
 	count_line(&b, om[OMIT_sync], "edge of coordination", "edges of coordination");
-	count_line(&b, t->shape.held, "stream that a shell may only have held for its programs",
-	           "streams that shells may only have held for their programs");
+	count_line(&b, t->shape.held, "stream that was there to read, and may not have been",
+	           "streams that were there to read, and may not have been");
 	if (b.n)
 		printf("left out: %s (--all)\n", buf_cstr(&b));
 	buf_reset(&b);
@@ -300,8 +328,8 @@ int lineage_tree(const struct lineage_view *v)
 	t.printed = calloc(n, sizeof(*t.printed));
 	t.later = calloc(n, sizeof(*t.later));
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
-	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack || describe(&t) < 0 ||
-	    arrange(&t) < 0) {
+	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
+	    shape_make(v, &t.shape) < 0 || describe(&t) < 0 || arrange(&t) < 0) {
 		say("cannot describe the lineage");
 		goto out;
 	}

@@ -21,13 +21,17 @@ struct branch {
 	const struct lineage_edge *e;
 };
 /* The lineage as it is shown: a shell that opens a file for a program stands as that and not as a fork that became the
- * program, and streams that a shell held for its programs are not shown as its own. With --all everything is as it is.
- */
+ * program, and streams that a shell held for its programs are not shown as its own. Programs that count to another one
+ * (query/fold.h) are one node with it, and files that only they knew are none. Wrappers that only opened a file, and
+ * have no input of their own, are left out. With --all everything is as it is. */
 struct shape {
 	struct branch *branches; /* of node i: [first[i], first[i + 1]) */
 	size_t *first;
-	bool *shown;   /* nodes: come to from the root by branches */
-	uint64_t held; /* edges left out */
+	bool *shown;       /* nodes: come to from the root by branches */
+	store_id *rep;     /* of the first node of those that count to one execution: that; 0 otherwise */
+	uint32_t *members; /* how many nodes it stands for */
+	uint64_t held;     /* edges left out */
+	uint64_t folded;   /* executions that are not nodes of their own */
 };
 /* 0 or -errno. */
 int shape_make(const struct lineage_view *v, struct shape *ret);

@@ -35,6 +35,7 @@ static void look_at_output(struct cmd *c)
 	const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 	const char *want = config_get(&c->config, CONFIG_color);
 
+	setlocale(LC_CTYPE, "");
 	s->tty = isatty(STDOUT_FILENO);
 	s->width = 80;
 	if (columns && atoi(columns) >= 20)
@@ -98,7 +99,8 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		goto out;
 	}
 	options_defaults(command, &c.config, opts);
-	look_at_output(&c);
+	if (calls[command - commands] != call_run) /* which writes nothing there, and is not to wait for a locale's files */
+		look_at_output(&c);
 	status = calls[command - commands](&c, opts);
 	store_close(c.store);
 out:
@@ -111,7 +113,6 @@ out:
 
 int main(int argc, char **argv)
 {
-	setlocale(LC_CTYPE, "");
 	const char *store = NULL;
 	int i = 1, status = -1;
 	for (; i < argc && argv[i][0] == '-' && status < 0; i++) {

@@ -243,11 +243,18 @@ uint32_t maker_forked_from(struct makers *m, uint32_t exec)
 
 int maker_own(struct makers *m, const struct lineage_edge *e)
 {
+	struct version_info v;
+	struct file_info f;
 	if (e->type != LINEAGE_USED)
 		return 0;
 	int r = store_gens(m->s, m->l->nodes[e->to].id, &m->got);
 	if (r < 0 || m->got.n != 1 || m->got.v[0].to != m->l->nodes[e->from].id)
 		return r;
+	r = store_version(m->s, m->l->nodes[e->to].id, &v);
+	if (r > 0)
+		r = store_file(m->s, v.file, &f);
+	if (r <= 0 || f.kind == TERM_kind_socket) /* somebody is at the other end, seen or not */
+		return r < 0 ? r : 0;
 	r = store_derived(m->s, m->l->nodes[e->to].id, &m->got);
 	return r < 0 ? r : !m->got.n;
 }

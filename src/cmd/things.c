@@ -1,5 +1,7 @@
 #include "cmd/things.h"
 
+#include "query/fold.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -118,6 +120,19 @@ fail:
 	return r;
 }
 
+int representative_json(struct store *s, store_id exec, json_t *one)
+{
+	store_id rep;
+	struct exec_info x;
+	int r = fold_representative(s, exec, &rep);
+	if (r > 0 && rep != exec) {
+		r = store_exec(s, rep, &x);
+		if (r > 0)
+			js_pub(one, "representative", &x.pub);
+	}
+	return r < 0 ? r : 0;
+}
+
 void version_name(struct buf *b, const struct version_info *v, const struct file_info *f)
 {
 	if (f->kind == TERM_kind_regular) {
@@ -125,13 +140,17 @@ void version_name(struct buf *b, const struct version_info *v, const struct file
 	} else if (f->kind == TERM_kind_pipe || !f->path.n) {
 		buf_printf(b, "%s", term_name(SET_kind, f->kind));
 	} else {
+		struct str inet = str_of("inet:");
+		bool address = f->kind == TERM_kind_socket && str_starts(f->path, inet);
 		buf_printf(b, "%s ", term_name(SET_kind, f->kind));
-		fmt_path(b, f->path);
+		fmt_path(b, address ? str_n(f->path.p + inet.n, f->path.n - inet.n) : f->path);
 	}
 }
 
 void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes)
 {
+	if (f->kind == TERM_kind_terminal && v->origin == ORIGIN_EXTERNAL)
+		buf_printf(b, "typed");
 	if (f->kind != TERM_kind_regular)
 		return;
 	size_t from = b->n;

@@ -10,6 +10,8 @@ json_t *run_json(const struct run_info *r);
 /* lineage --json's entity and execution. 0 or -errno. */
 json_t *entity_json(const struct version_info *v, const struct file_info *f);
 int exec_json(struct store *s, const struct exec_info *x, json_t **ret);
+/* Says to which other execution this one counts (query/fold.h), if to another. 0 or -errno. */
+int representative_json(struct store *s, store_id exec, json_t *one);
 
 /* One version as people name it: path@{n}, or what kind of stream it is. */
 void version_name(struct buf *b, const struct version_info *v, const struct file_info *f);

@@ -93,66 +93,14 @@ static bool peer_unseen(const struct resolver *r, size_t from, size_t to)
 	return false;
 }
 
-/* Pipes, sockets, shared memory, FIFOs, terminals (B8). */
-static int resolve_stream(struct resolver *r, unsigned kind)
-{
-	struct graph *g = r->g;
-	bool splits = kind == TERM_kind_fifo || kind == TERM_kind_terminal;
-	for (size_t i = 0; i < r->nacc;) {
-		struct gversion *v = NULL;
-		size_t k = i;
-		for (; k < r->nacc; k++) {
-			struct gaccess *a = &g->accesses.v[r->acc[k]];
-			if (!(a->flags & GACCESS_KEPT))
-				continue;
-			if (v && splits && a->start >= v->end)
-				break;
-			if (!v) {
-				if (!(v = resolve_version(r)))
-					return -ENOMEM;
-				v->origin = GORIGIN_EXTERNAL;
-				v->session = g->sessions.v[a->session].number;
-				v->seq = a->seq;
-				v->start = a->start;
-				v->end = a->end;
-			}
-			if (a->end > v->end)
-				v->end = a->end;
-			if (a->flags & GACCESS_WRITES)
-				v->origin = GORIGIN_OBSERVED;
-			if (kind == TERM_kind_terminal)
-				continue;
-			if (a->flags & GACCESS_WRITES) {
-				a->gen = v->n;
-				a->gen_via = a->via;
-				if (a->sure && a->evidence == TERM_evidence_must)
-					a->flags |= GACCESS_GEN_MUST;
-			}
-			if (a->flags & GACCESS_READS) {
-				a->nuse = 1;
-				a->use = v->n;
-				a->use_via = a->via;
-				if (a->sure)
-					a->flags |= GACCESS_USE_MUST;
-			}
-		}
-		int rc = v ? resolve_gens(r, v, r->acc + i, k - i) : 0;
-		if (rc < 0)
-			return rc;
-		if (v && kind == TERM_kind_socket && peer_unseen(r, i, k))
-			v->origin = GORIGIN_EXTERNAL;
-		i = k;
-	}
-	return 0;
-}
-
-/* What is outside, or is not there: one version without content. */
-static int resolve_outside(struct resolver *r, bool absent)
+/* What is outside, or is not there: one version without content. Of a terminal that is what was typed. */
+static int resolve_outside(struct resolver *r, unsigned kind)
 {
 	struct gversion *v = NULL;
+	bool absent = kind == TERM_kind_absent;
 	for (size_t k = 0; k < r->nacc; k++) {
 		struct gaccess *a = &r->g->accesses.v[r->acc[k]];
-		if (!(a->flags & GACCESS_KEPT))
+		if (!(a->flags & GACCESS_KEPT) || (kind == TERM_kind_terminal && !(a->flags & GACCESS_READS)))
 			continue;
 		if (!v) {
 			if (!(v = resolve_version(r)))
@@ -170,6 +118,57 @@ static int resolve_outside(struct resolver *r, bool absent)
 		}
 	}
 	return 0;
+}
+
+/* Pipes, sockets, shared memory, FIFOs, terminals (B8). What is shown on a terminal is not what is typed there: its reads
+ * do not see its writes. */
+static int resolve_stream(struct resolver *r, unsigned kind)
+{
+	struct graph *g = r->g;
+	bool terminal = kind == TERM_kind_terminal, splits = kind == TERM_kind_fifo || terminal;
+	int rc = terminal ? resolve_outside(r, kind) : 0;
+	for (size_t i = 0; i < r->nacc && rc == 0;) {
+		struct gversion *v = NULL;
+		size_t k = i;
+		for (; k < r->nacc; k++) {
+			struct gaccess *a = &g->accesses.v[r->acc[k]];
+			if (!(a->flags & GACCESS_KEPT) || (terminal && !(a->flags & GACCESS_WRITES)))
+				continue;
+			if (v && splits && a->start >= v->end)
+				break;
+			if (!v) {
+				if (!(v = resolve_version(r)))
+					return -ENOMEM;
+				v->origin = GORIGIN_EXTERNAL;
+				v->session = g->sessions.v[a->session].number;
+				v->seq = a->seq;
+				v->start = a->start;
+				v->end = a->end;
+			}
+			if (a->end > v->end)
+				v->end = a->end;
+			if (a->flags & GACCESS_WRITES)
+				v->origin = GORIGIN_OBSERVED;
+			if (a->flags & GACCESS_WRITES) {
+				a->gen = v->n;
+				a->gen_via = a->via;
+				if (a->sure && a->evidence == TERM_evidence_must)
+					a->flags |= GACCESS_GEN_MUST;
+			}
+			if (a->flags & GACCESS_READS && !terminal) {
+				a->nuse = 1;
+				a->use = v->n;
+				a->use_via = a->via;
+				if (a->sure)
+					a->flags |= GACCESS_USE_MUST;
+			}
+		}
+		rc = v ? resolve_gens(r, v, r->acc + i, k - i) : 0;
+		if (v && kind == TERM_kind_socket && peer_unseen(r, i, k))
+			v->origin = GORIGIN_EXTERNAL;
+		i = k;
+	}
+	return rc;
 }
 
 /* ---- after all files --------------------------------------------------------------------------------------------------- */
@@ -285,7 +284,7 @@ int graph_resolve(struct graph *g)
 		else if (gkind_is_stream(f->kind))
 			rc = resolve_stream(&r, f->kind);
 		else if (f->kind == TERM_kind_pseudo || f->kind == TERM_kind_absent)
-			rc = resolve_outside(&r, f->kind == TERM_kind_absent);
+			rc = resolve_outside(&r, f->kind);
 	}
 	const uint8_t cache = GFILE_DIRTY | GFILE_CACHE, lock = GFILE_DIRTY | GFILE_LOCK;
 	for (size_t i = 0; rc == 0 && i < g->files.n; i++) {

@@ -109,6 +109,8 @@ int store_meta_set(struct store *s, const char *key, int64_t value, struct err *
 
 int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *err)
 {
+	if (which == SQL_file_last || which == SQL_process_last)
+		return block_last(s, which == SQL_file_last ? BLOCK_FILE : BLOCK_PROCESS, ret, err);
 	sqlite3_stmt *st = store_stmt(s, which, err);
 	if (!st)
 		return -EIO;
@@ -157,7 +159,7 @@ static int check_schema(struct store *s, bool write, struct err *err)
 		if (rc == 0 && application == 0) {
 			rc = exec_sql(s, store_schema, err);
 			if (rc == 0)
-				rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = 1;", err);
+				rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = 2;", err);
 		}
 		if (rc < 0) {
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
@@ -178,7 +180,7 @@ static int check_schema(struct store *s, bool write, struct err *err)
 		err_set(err, 0, "the index '%s' was made by %s version of stemma (format %lld, this one knows %d)", s->index,
 				version > STORE_VERSION ? "a newer" : "an older", (long long)version, STORE_VERSION);
 		err_hint(err, "use that version, or make the index again with stemma index --rebuild");
-		return -EPROTO;
+		return version > STORE_VERSION ? -EPROTO : -ESTALE;
 	}
 	return 0;
 }
@@ -225,7 +227,7 @@ int store_db_open(struct store *s, const char *path, bool write, bool fresh, str
 	}
 	sqlite3_extended_result_codes(s->db, 1);
 	sqlite3_busy_timeout(s->db, 60000);
-	rc = exec_sql(s, "PRAGMA page_size = 8192; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
+	rc = exec_sql(s, "PRAGMA page_size = 16384; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
 	if (rc == 0 && write && fresh)
 		/* Nobody else sees the file before it is whole. */
 		rc = exec_sql(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;", err);

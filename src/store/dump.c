@@ -174,7 +174,7 @@ static int put_names(struct dump *d)
 static int put_files(struct dump *d)
 {
 	uint64_t last = 0;
-	int rc = store_max(d->s, SQL_max_file, &last, NULL);
+	int rc = store_max(d->s, SQL_file_last, &last, NULL);
 	size_t at = 0;
 	for (uint64_t id = 1; rc >= 0 && id <= last; id++) {
 		rc = read_file(d->s, id, &d->f);
@@ -238,7 +238,7 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 static int put_processes(struct dump *d)
 {
 	uint64_t last = 0;
-	int rc = store_max(d->s, SQL_max_process, &last, NULL);
+	int rc = store_max(d->s, SQL_process_last, &last, NULL);
 	for (uint64_t id = 1; rc >= 0 && id <= last; id++) {
 		rc = read_process(d->s, id, &d->p);
 		for (size_t i = 0; rc == 1 && i < d->p.execs.n; i++) {

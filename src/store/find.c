@@ -244,8 +244,10 @@ int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n)
 	sqlite3_bind_int64(st, 2, 0);
 	int rc;
 	while ((rc = store_step(s, st, NULL)) == 1)
-		if (ids_add(&v, (uint64_t)sqlite3_column_int64(st, 0)) < 0)
+		if (ids_add(&v, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
 			rc = -ENOMEM;
+			break;
+		}
 	sqlite3_reset(st);
 	if (rc < 0) {
 		free(v.v);

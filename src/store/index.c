@@ -53,6 +53,8 @@ static void ix_release(struct ix *x)
 	free(x->attached.v);
 	vec_release(&x->path_names);
 	key_cursor_release(&x->cursor);
+	block_cursor_release(&x->file_blocks);
+	block_cursor_release(&x->process_blocks);
 	map_release(&x->run_words);
 	free(x->run_list.v);
 	free(x->child_list.v);
@@ -72,8 +74,8 @@ static void ix_release(struct ix *x)
 
 static int next_rows(struct ix *x)
 {
-	static const enum store_sql which[] = {SQL_max_session, SQL_max_run,  SQL_max_file,   SQL_max_path,
-										   SQL_max_process, SQL_max_dict, SQL_max_segment};
+	static const enum store_sql which[] = {SQL_max_session, SQL_max_run,  SQL_file_last,   SQL_max_path,
+										   SQL_process_last, SQL_max_dict, SQL_max_segment};
 	uint64_t *const to[] = {&x->next_session, &x->next_run,  &x->next_file,   &x->next_path,
 							&x->next_process, &x->next_dict, &x->next_segment};
 	for (size_t i = 0; i < sizeof(which) / sizeof(*which); i++) {
@@ -163,7 +165,8 @@ static int set_options(struct ix *x)
 /* One transaction on the database that is open. */
 static int index_now(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
 {
-	struct ix x = {.s = s, .err = err, .o = o};
+	struct ix x = {
+		.s = s, .err = err, .o = o, .file_blocks.table = BLOCK_FILE, .process_blocks.table = BLOCK_PROCESS};
 	int rc = transaction(s, SQL_begin, err);
 	if (rc < 0)
 		return rc;

@@ -132,6 +132,7 @@ struct ix {
 	VEC(struct gname) path_names;
 	VEC(struct key_entry) new_keys[KEY_VERSION + 1];
 	struct key_cursor cursor;
+	struct block_cursor file_blocks, process_blocks;
 	uint64_t next_session, next_run, next_file, next_path, next_process, next_dict, next_segment;
 	uint64_t first_new_process; /* rows from here on are new */
 	size_t new_pfacts, new_xfacts, new_exits, new_links, new_gaps; /* the graph's facts up to here are the new sessions' */

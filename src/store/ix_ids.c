@@ -397,16 +397,15 @@ struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b)
 
 static int load_row(struct ix *x, uint32_t file, uint64_t id)
 {
-	sqlite3_stmt *st = store_stmt(x->s, SQL_file_get, x->err);
 	struct ix_row *r = vec_add(&x->rows);
-	if (!st || !r)
+	if (!r)
 		return ix_oom(x);
 	*r = (struct ix_row){.first_fp = VEC_NONE};
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	int rc = store_step(x->s, st, x->err);
+	struct str pack;
+	int rc = block_row(x->s, &x->file_blocks, id, x->err, &pack);
 	if (rc == 1) {
 		struct str part[FILE_PARTS];
-		rc = pack_split(column_str(st, 0), FILE_PARTS, part) ? pfile_get(x->s, part[FILE_INFO], &r->f, &x->arena) : -ENOTRECOVERABLE;
+		rc = pack_split(pack, FILE_PARTS, part) ? pfile_get(x->s, part[FILE_INFO], &r->f, &x->arena) : -ENOTRECOVERABLE;
 		if (rc == 0) {
 			r->ver = ix_keep(x, part[FILE_VER]);
 			r->rd = ix_keep(x, part[FILE_RD]);
@@ -416,7 +415,6 @@ static int load_row(struct ix *x, uint32_t file, uint64_t id)
 	} else if (rc == 0) {
 		rc = -ENOTRECOVERABLE;
 	}
-	sqlite3_reset(st);
 	if (rc == -ENOTRECOVERABLE)
 		err_set(x->err, 0, "the index is damaged: file %llu", (unsigned long long)id);
 	if (rc == 0 && file != VEC_NONE) {
@@ -430,29 +428,25 @@ static int load_row(struct ix *x, uint32_t file, uint64_t id)
 static int match_file(struct ix *x, uint32_t file, uint64_t id, bool *ret)
 {
 	const struct gfile *f = &x->g.files.v[file];
-	sqlite3_stmt *st = store_stmt(x->s, SQL_file_get, x->err);
-	if (!st)
-		return -EIO;
 	struct pfile p = {0};
 	*ret = false;
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	int rc = store_step(x->s, st, x->err);
-	struct str part[FILE_PARTS];
+	struct str pack, part[FILE_PARTS];
+	int rc = block_row(x->s, &x->file_blocks, id, x->err, &pack);
 	if (rc == 1)
-		rc = pack_split(column_str(st, 0), FILE_PARTS, part) ? 1 : -ENOTRECOVERABLE;
+		rc = pack_split(pack, FILE_PARTS, part) ? 1 : -ENOTRECOVERABLE;
 	if (rc == 1 && (rc = pfile_identity(part[FILE_INFO], &p)) == 0) {
 		if (f->domain == VEC_NONE)
 			*ret = !p.domain && p.path == x->nodes.v[f->path].id;
 		else
 			*ret = p.domain == x->domains.v[f->domain] && p.ino == f->ino && p.gen == f->gen;
 	}
-	sqlite3_reset(st);
 	return rc < 0 ? rc : 0;
 }
 
 static int find_files(struct ix *x)
 {
 	VEC(struct asked) ask = {0};
+	struct ix_pairs maybe = {0};
 	struct buf b = {0};
 	int rc = 0;
 	if (!vec_room(&ask, x->g.files.n))
@@ -461,20 +455,22 @@ static int find_files(struct ix *x)
 		buf_reset(&b);
 		ask.v[ask.n++] = (struct asked){(uint32_t)(ix_file_hash(x, i, &b).hi >> 32), i};
 	}
-	if (!x->fresh) {
+	if (!x->fresh && ask.n) {
 		qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
 		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
 			size_t at, n;
 			rc = keys_find(x->s, &x->cursor, KEY_FILE, ask.v[k].hash, x->err, &at, &n);
-			for (size_t c = at; rc == 0 && c < at + n; c++) {
-				bool same;
-				rc = match_file(x, ask.v[k].index, x->cursor.v.v[c].id, &same);
-				if (rc == 0 && same) {
-					rc = load_row(x, ask.v[k].index, x->cursor.v.v[c].id);
-					break;
-				}
-			}
+			for (size_t c = at; rc == 0 && c < at + n; c++)
+				rc = ix_pairs_add(x, &maybe, x->cursor.v.v[c].id, ask.v[k].index);
 		}
+		ix_pairs_sort(&maybe); /* by row: each block is read once */
+		for (size_t k = 0; rc == 0 && k < maybe.n; k++) {
+			bool same;
+			rc = match_file(x, (uint32_t)maybe.v[k].b, maybe.v[k].a, &same);
+			if (rc == 0 && same)
+				rc = load_row(x, (uint32_t)maybe.v[k].b, maybe.v[k].a);
+		}
+		free(maybe.v);
 	}
 	/* New rows in the order in which the log speaks of them: what is used together lies together. */
 	VEC(uint32_t) hash = {0};
@@ -569,9 +565,6 @@ struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b)
 static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 {
 	const struct gproc *p = &x->g.procs.v[proc];
-	sqlite3_stmt *st = store_stmt(x->s, SQL_process_get, x->err);
-	if (!st)
-		return -EIO;
 	struct pproc was;
 	uint64_t boot = 0;
 	*ret = false;
@@ -580,24 +573,23 @@ static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
 		return rc;
 	char ns[24];
 	snprintf(ns, sizeof(ns), "%llu", (unsigned long long)p->pidns);
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	rc = store_step(x->s, st, x->err);
-	struct str part[PROCESS_PARTS];
+	struct str pack, part[PROCESS_PARTS];
+	rc = block_row(x->s, &x->process_blocks, id, x->err, &pack);
 	if (rc == 1)
-		rc = pack_split(column_str(st, 0), PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
+		rc = pack_split(pack, PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
 	if (rc == 1) {
 		struct cur c = cur_of(part[PROCESS_INFO]);
 		rc = pproc_get(x->s, &c, &was);
 		*ret = rc == 0 && was.boot == boot && was.pid == p->pid && was.started == p->started &&
 			   str_is(store_word(x->s, was.pidns), ns);
 	}
-	sqlite3_reset(st);
 	return rc < 0 ? rc : 0;
 }
 
 static int find_processes(struct ix *x)
 {
 	VEC(struct asked) ask = {0};
+	struct ix_pairs maybe = {0};
 	struct buf b = {0};
 	int rc = 0;
 	if (!x->fresh) {
@@ -612,16 +604,18 @@ static int find_processes(struct ix *x)
 		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
 			size_t at, n;
 			rc = keys_find(x->s, &x->cursor, KEY_EXEC, ask.v[k].hash, x->err, &at, &n);
-			for (size_t c = at; rc == 0 && c < at + n; c++) {
-				bool same;
-				if (exec_n(x->cursor.v.v[c].id))
-					continue;
-				uint64_t id = exec_process(x->cursor.v.v[c].id);
-				rc = match_process(x, ask.v[k].index, id, &same);
-				if (rc == 0 && same)
-					x->procs.v[ask.v[k].index] = id;
-			}
+			for (size_t c = at; rc == 0 && c < at + n; c++)
+				if (!exec_n(x->cursor.v.v[c].id))
+					rc = ix_pairs_add(x, &maybe, exec_process(x->cursor.v.v[c].id), ask.v[k].index);
 		}
+		ix_pairs_sort(&maybe);
+		for (size_t k = 0; rc == 0 && k < maybe.n; k++) {
+			bool same;
+			rc = match_process(x, (uint32_t)maybe.v[k].b, maybe.v[k].a, &same);
+			if (rc == 0 && same)
+				x->procs.v[maybe.v[k].b] = maybe.v[k].a;
+		}
+		free(maybe.v);
 	}
 	x->first_new_process = x->next_process;
 	for (uint32_t i = 0; rc == 0 && i < x->g.procs.n; i++)

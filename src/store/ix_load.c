@@ -106,19 +106,17 @@ static int load_process(struct ix *x, uint64_t id, bool touched, uint32_t *ret)
 		*ret = at;
 	if (at != VEC_NONE)
 		return 0;
-	sqlite3_stmt *st = store_stmt(x->s, SQL_process_get, x->err);
 	struct ix_loaded *l = vec_add(&x->loaded);
-	if (!st || !l || !map_set(&x->loaded_rows, id, (uint32_t)(x->loaded.n - 1)))
+	if (!l || !map_set(&x->loaded_rows, id, (uint32_t)(x->loaded.n - 1)))
 		return ix_oom(x);
 	*l = (struct ix_loaded){.id = id, .touched = touched, .changed = touched};
 	if (ret)
 		*ret = (uint32_t)(x->loaded.n - 1);
 	buf_reset(&x->b1);
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	int rc = store_step(x->s, st, x->err);
-	struct str part[PROCESS_PARTS];
+	struct str row, part[PROCESS_PARTS];
+	int rc = block_row(x->s, &x->process_blocks, id, x->err, &row);
 	if (rc == 1)
-		rc = pack_split(column_str(st, 0), PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
+		rc = pack_split(row, PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
 	if (rc == 1) {
 		l->info = ix_keep(x, part[PROCESS_INFO]);
 		buf_str(&x->b1, part[PROCESS_ACC]);
@@ -126,7 +124,6 @@ static int load_process(struct ix *x, uint64_t id, bool touched, uint32_t *ret)
 	} else if (rc == 0) {
 		rc = -ENOTRECOVERABLE;
 	}
-	sqlite3_reset(st);
 	struct cur c = cur_of(buf_view(&l->info));
 	struct pproc p;
 	if (rc == 0)

@@ -22,6 +22,7 @@ struct proc_writer {
 	VEC(struct pacc) paccs;
 	struct ids uses;
 	struct buf info, acc, body, list;
+	struct block_writer rows;
 };
 
 static uint64_t exec_row(const struct ix *x, uint32_t exec)
@@ -419,20 +420,19 @@ static int write_process(struct proc_writer *w, uint32_t proc)
 	}
 	if (rc < 0)
 		return rc;
-	sqlite3_stmt *st = store_stmt(x->s, l ? SQL_process_set : SQL_process_add, x->err);
 	const struct str part[PROCESS_PARTS] = {buf_view(&w->acc), buf_view(&w->info)};
-	buf_reset(&w->body);
-	pack_join(&w->body, part, PROCESS_PARTS);
-	if (!st || w->info.failed || w->acc.failed || w->body.failed)
+	struct buf *out;
+	if (w->info.failed || w->acc.failed)
 		return ix_oom(x);
-	sqlite3_bind_int64(st, 1, (int64_t)x->procs.v[proc]);
-	bind_str(st, 2, buf_view(&w->body));
-	return store_run_stmt(x->s, st, x->err);
+	rc = block_put(&w->rows, x->procs.v[proc], x->err, &out);
+	if (rc == 0)
+		pack_join(out, part, PROCESS_PARTS);
+	return rc;
 }
 
 int ix_write_processes(struct ix *x)
 {
-	struct proc_writer w = {.x = x};
+	struct proc_writer w = {.x = x, .rows = {.s = x->s, .table = BLOCK_PROCESS, .fresh = x->fresh}};
 	struct ix_pairs order = {0};
 	int rc = chain_facts(&w);
 	for (uint32_t i = 0; rc == 0 && i < x->g.procs.n; i++) {
@@ -443,6 +443,9 @@ int ix_write_processes(struct ix *x)
 	ix_pairs_sort(&order);
 	for (size_t i = 0; rc == 0 && i < order.n; i++)
 		rc = write_process(&w, (uint32_t)order.v[i].b);
+	if (rc == 0)
+		rc = block_flush(&w.rows, x->err);
+	block_writer_release(&w.rows);
 	for (unsigned k = 0; k < 6; k++) {
 		free(w.head[k]);
 		free(w.next[k]);

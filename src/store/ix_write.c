@@ -15,6 +15,7 @@ struct file_writer {
 	struct buf info, ver, rd, one;
 	VEC(struct prd) readers;
 	struct ids spill;
+	struct block_writer rows;
 };
 
 static int prd_cmp(const void *pa, const void *pb)
@@ -358,19 +359,18 @@ static int write_file(struct file_writer *w, uint32_t file)
 	buf_reset(&w->info);
 	pfile_put(x->s, &w->info, &w->f);
 	const struct str part[FILE_PARTS] = {buf_view(&w->info), buf_view(&w->ver), buf_view(&w->rd)};
-	buf_reset(&w->one);
-	pack_join(&w->one, part, FILE_PARTS);
-	sqlite3_stmt *st = store_stmt(x->s, row ? SQL_file_set : SQL_file_add, x->err);
-	if (!st || w->info.failed || w->ver.failed || w->one.failed)
+	struct buf *out;
+	if (w->info.failed || w->ver.failed)
 		return ix_oom(x);
-	sqlite3_bind_int64(st, 1, (int64_t)f->id);
-	bind_str(st, 2, buf_view(&w->one));
-	return store_run_stmt(x->s, st, x->err);
+	rc = block_put(&w->rows, f->id, x->err, &out);
+	if (rc == 0)
+		pack_join(out, part, FILE_PARTS);
+	return rc;
 }
 
 int ix_write_files(struct ix *x)
 {
-	struct file_writer w = {.x = x};
+	struct file_writer w = {.x = x, .rows = {.s = x->s, .table = BLOCK_FILE, .fresh = x->fresh}};
 	struct ix_pairs order = {0};
 	int rc = 0;
 	for (uint32_t i = 0; rc == 0 && i < x->files.n; i++)
@@ -379,6 +379,9 @@ int ix_write_files(struct ix *x)
 	ix_pairs_sort(&order);
 	for (size_t i = 0; rc == 0 && i < order.n; i++)
 		rc = write_file(&w, (uint32_t)order.v[i].b);
+	if (rc == 0)
+		rc = block_flush(&w.rows, x->err);
+	block_writer_release(&w.rows);
 	free(order.v);
 	pfile_release(&w.f);
 	pver_release(&w.v);

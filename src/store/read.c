@@ -26,20 +26,22 @@ void process_view_release(struct process_view *v)
 	vec_release(&v->gaps);
 }
 
-static void free_slots(struct row_slot *slots)
+static void forget_rows(struct row_reader *r)
 {
-	for (size_t i = 0; slots && i < ROW_CACHE; i++)
-		free(slots[i].mem);
-	free(slots);
+	sqlite3_blob_close(r->blob);
+	r->blob = NULL;
+	r->alone = 0;
+	for (size_t i = 0; r->slots && i < BLOCK_CACHE; i++)
+		r->slots[i].block = 0;
 }
 
-static void close_blobs(struct store *s)
+static void release_rows(struct row_reader *r)
 {
-	if (!s->reader)
-		return;
-	sqlite3_blob_close(s->reader->file_blob);
-	sqlite3_blob_close(s->reader->process_blob);
-	s->reader->file_blob = s->reader->process_blob = NULL;
+	forget_rows(r);
+	for (size_t i = 0; r->slots && i < BLOCK_CACHE; i++)
+		free(r->slots[i].mem);
+	free(r->slots);
+	block_cursor_release(&r->outside);
 }
 
 void store_reader_free(struct store *s)
@@ -47,9 +49,8 @@ void store_reader_free(struct store *s)
 	struct reader *r = s->reader;
 	if (!r)
 		return;
-	close_blobs(s);
-	free_slots(r->files);
-	free_slots(r->processes);
+	for (size_t i = 0; i < BLOCK_TABLES; i++)
+		release_rows(&r->rows[i]);
 	map_release(&r->dir_map);
 	vec_release(&r->dir_list);
 	buf_release(&r->dirs);
@@ -72,84 +73,114 @@ void store_reader_free(struct store *s)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
 
-static bool slot_room(struct row_slot *slot, size_t n)
+/* Outside a view, where a row may change between two calls. */
+static int read_outside(struct store *s, enum block_table table, struct row_reader *r, uint64_t id, struct str *ret)
 {
-	if (n > slot->cap) {
-		char *p = realloc(slot->mem, n * 2);
-		if (!p)
-			return false;
-		slot->mem = p;
-		slot->cap = n * 2;
-	}
-	slot->n = n;
-	return true;
+	r->alone = 0;
+	r->outside.table = table;
+	r->outside.loaded = false;
+	return block_row(s, &r->outside, id, NULL, ret);
 }
 
-/* By the statement: outside a view, where a row may change between two calls. */
-static int fetch(struct store *s, enum store_sql which, uint64_t id, struct row_slot *slot)
+/* A row of a block that is too long to be kept, of n bytes. */
+static int read_alone(struct row_reader *r, uint64_t id, size_t n, struct str *ret)
 {
-	sqlite3_stmt *st = store_stmt(s, which, NULL);
-	if (!st)
+	char head[1 + BLOCK_ROWS * 10];
+	struct buf *b = &r->outside.bytes;
+	uint32_t *at = r->outside.at;
+	unsigned k = id % BLOCK_ROWS;
+	size_t take = n < sizeof(head) ? n : sizeof(head);
+	r->alone = 0;
+	if (sqlite3_blob_read(r->blob, head, (int)take, 0) != SQLITE_OK)
 		return -EIO;
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	int rc = store_step(s, st, NULL);
-	if (rc == 1) {
-		struct str v = column_str(st, 0);
-		if (!slot_room(slot, v.n))
-			rc = -ENOMEM;
-		else if (v.n)
-			memcpy(slot->mem, v.p, v.n);
-	}
-	sqlite3_reset(st);
-	return rc;
+	int rc = block_places(str_n(head, take), at);
+	if (rc < 0 || at[BLOCK_ROWS] > n)
+		return -ENOTRECOVERABLE;
+	buf_reset(b);
+	size_t length = at[k + 1] - at[k];
+	if (length && !buf_room(b, length))
+		return -ENOMEM;
+	if (length && sqlite3_blob_read(r->blob, b->p, (int)length, (int)at[k]) != SQLITE_OK)
+		return -EIO;
+	b->n = length;
+	r->alone = length ? id : 0;
+	*ret = buf_view(b);
+	return length != 0;
 }
 
-/* By a blob handle that goes from row to row: a third of a statement's cost. */
-static int fetch_blob(struct store *s, const char *table, sqlite3_blob **blob, uint64_t id, struct row_slot *slot)
+/* By a blob handle that goes from block to block: a third of a statement's cost. */
+static int fetch_block(struct store *s, enum block_table table, struct row_reader *r, uint64_t id, struct block_slot *slot, struct str *ret)
 {
-	int code = *blob ? sqlite3_blob_reopen(*blob, (int64_t)id)
-					 : sqlite3_blob_open(s->db, "main", table, "pack", (int64_t)id, 0, blob);
-	if (code == SQLITE_OK) {
-		size_t n = (size_t)sqlite3_blob_bytes(*blob);
-		if (!slot_room(slot, n))
-			return -ENOMEM;
-		return sqlite3_blob_read(*blob, slot->mem, (int)n, 0) == SQLITE_OK ? 1 : -EIO;
+	static const char *const name[] = {[BLOCK_FILE] = "files", [BLOCK_PROCESS] = "process"};
+	sqlite3_int64 block = (sqlite3_int64)(id >> BLOCK_BITS);
+	int code = r->blob ? sqlite3_blob_reopen(r->blob, block)
+					   : sqlite3_blob_open(s->db, "main", name[table], "pack", block, 0, &r->blob);
+	slot->block = 0;
+	if (code != SQLITE_OK) {
+		sqlite3_blob_close(r->blob); /* one that failed is of no more use */
+		r->blob = NULL;
+		return (code & 0xff) == SQLITE_ERROR ? 0 : -EIO; /* SQLITE_ERROR: there is no such row */
 	}
-	sqlite3_blob_close(*blob); /* one that failed is of no more use */
-	*blob = NULL;
-	return (code & 0xff) == SQLITE_ERROR ? 0 : -EIO; /* SQLITE_ERROR: there is no such row */
+	size_t n = (size_t)sqlite3_blob_bytes(r->blob);
+	if (n > BLOCK_WHOLE)
+		return read_alone(r, id, n, ret);
+	if (n > slot->cap) {
+		uint32_t cap = (uint32_t)(n + n / 4);
+		free(slot->mem);
+		slot->mem = malloc(cap);
+		slot->cap = slot->mem ? cap : 0;
+		if (!slot->mem)
+			return -ENOMEM;
+	}
+	uint32_t at[BLOCK_ROWS + 1];
+	if (sqlite3_blob_read(r->blob, slot->mem, (int)n, 0) != SQLITE_OK)
+		return -EIO;
+	if (block_places(str_n(slot->mem, n), at) < 0 || at[BLOCK_ROWS] > n)
+		return -ENOTRECOVERABLE;
+	for (unsigned i = 0; i <= BLOCK_ROWS; i++)
+		slot->at[i] = (uint16_t)at[i];
+	slot->block = (id >> BLOCK_BITS) + 1;
+	return 2;
+}
+
+static int read_row(struct store *s, enum block_table table, uint64_t id, struct str *ret)
+{
+	struct reader *reader = store_reader(s);
+	if (!reader)
+		return -ENOMEM;
+	struct row_reader *r = &reader->rows[table];
+	if (!s->viewing)
+		return read_outside(s, table, r, id, ret);
+	if (!r->slots && !(r->slots = calloc(BLOCK_CACHE, sizeof(*r->slots))))
+		return -ENOMEM;
+	uint64_t block = id >> BLOCK_BITS;
+	struct block_slot *slot = &r->slots[block % BLOCK_CACHE];
+	if (slot->block != block + 1) {
+		if (r->alone && r->alone == id) {
+			*ret = buf_view(&r->outside.bytes);
+			return 1;
+		}
+		int rc = fetch_block(s, table, r, id, slot, ret);
+		if (rc != 2)
+			return rc;
+	}
+	unsigned k = id % BLOCK_ROWS;
+	*ret = str_n(slot->mem + slot->at[k], slot->at[k + 1] - slot->at[k]);
+	return ret->n != 0;
 }
 
 int read_file_row(struct store *s, uint64_t id, struct str ret[FILE_PARTS])
 {
-	struct reader *r = store_reader(s);
-	if (!r || (!r->files && !(r->files = calloc(ROW_CACHE, sizeof(*r->files)))))
-		return -ENOMEM;
-	struct row_slot *slot = &r->files[id % ROW_CACHE];
-	if (!s->viewing || slot->id != id) {
-		slot->id = 0;
-		int rc = s->viewing ? fetch_blob(s, "files", &r->file_blob, id, slot) : fetch(s, SQL_file_get, id, slot);
-		if (rc <= 0)
-			return rc;
-		slot->id = id;
-	}
-	return pack_split(str_n(slot->mem, slot->n), FILE_PARTS, ret) ? 1 : -ENOTRECOVERABLE;
+	struct str row;
+	int rc = read_row(s, BLOCK_FILE, id, &row);
+	return rc <= 0 || pack_split(row, FILE_PARTS, ret) ? rc : -ENOTRECOVERABLE;
 }
 
 int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS])
 {
-	struct reader *r = store_reader(s);
-	if (!r || (!r->processes && !(r->processes = calloc(ROW_CACHE, sizeof(*r->processes)))))
-		return -ENOMEM;
-	struct row_slot *slot = &r->processes[id % ROW_CACHE];
-	if (!s->viewing || slot->id != id) {
-		slot->id = 0;
-		int rc = s->viewing ? fetch_blob(s, "process", &r->process_blob, id, slot) : fetch(s, SQL_process_get, id, slot);
-		if (rc <= 0)
-			return rc;
-		slot->id = id;
-	}
-	return pack_split(str_n(slot->mem, slot->n), PROCESS_PARTS, ret) ? 1 : -ENOTRECOVERABLE;
+	struct str row;
+	int rc = read_row(s, BLOCK_PROCESS, id, &row);
+	return rc <= 0 || pack_split(row, PROCESS_PARTS, ret) ? rc : -ENOTRECOVERABLE;
 }
 
 int store_view_begin(struct store *s)
@@ -158,10 +189,8 @@ int store_view_begin(struct store *s)
 		return -EBUSY;
 	if (sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return -EBUSY;
-	for (size_t i = 0; s->reader && s->reader->files && i < ROW_CACHE; i++)
-		s->reader->files[i].id = 0;
-	for (size_t i = 0; s->reader && s->reader->processes && i < ROW_CACHE; i++)
-		s->reader->processes[i].id = 0;
+	for (size_t i = 0; s->reader && i < BLOCK_TABLES; i++)
+		forget_rows(&s->reader->rows[i]);
 	if (s->reader)
 		s->reader->a.id = s->reader->b.id = s->reader->ver_id = 0;
 	s->viewing = true;
@@ -170,7 +199,8 @@ int store_view_begin(struct store *s)
 
 void store_view_end(struct store *s)
 {
-	close_blobs(s);
+	for (size_t i = 0; s->reader && i < BLOCK_TABLES; i++)
+		forget_rows(&s->reader->rows[i]);
 	if (s->viewing)
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	s->viewing = false;

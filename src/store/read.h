@@ -43,12 +43,21 @@ struct run_counts {
 	uint64_t run, inputs, outputs, executions, gaps;
 };
 
-/* Rows met in a view are kept, by row modulo ROW_CACHE: a walk asks several things of one row. */
-#define ROW_CACHE 4096
-struct row_slot {
-	uint64_t id;
+/* Blocks met in a view are kept, by block modulo BLOCK_CACHE: a walk asks several things of a row, and meets its neighbours. Those of
+ * more than BLOCK_WHOLE bytes are not: of them the row is read alone. */
+#define BLOCK_CACHE 8192
+#define BLOCK_WHOLE 32768
+struct block_slot {
+	uint64_t block; /* + 1; 0 none */
 	char *mem;
-	size_t n, cap;
+	uint32_t cap;
+	uint16_t at[BLOCK_ROWS + 1];
+};
+struct row_reader {
+	struct block_slot *slots; /* BLOCK_CACHE of them, while there is a view */
+	struct sqlite3_blob *blob; /* in a view: a block is found without a statement */
+	struct block_cursor outside; /* without a view, and for what is not kept */
+	uint64_t alone; /* the row that is in it, 0 none */
 };
 /* A directory's whole path; it never changes. */
 struct dir_text {
@@ -58,8 +67,7 @@ struct dir_text {
 
 /* What the calls keep between them. */
 struct reader {
-	struct row_slot *files, *processes; /* ROW_CACHE each */
-	struct sqlite3_blob *file_blob, *process_blob; /* in a view: a row is found without a statement */
+	struct row_reader rows[BLOCK_TABLES];
 	struct map dir_map; /* row -> dir_list */
 	VEC(struct dir_text) dir_list;
 	struct buf dirs;
@@ -73,7 +81,7 @@ struct reader {
 };
 struct reader *store_reader(struct store *s); /* NULL without memory */
 
-/* The parts of a row's pack. They stay until another row takes the slot: do not keep them while asking for others.
+/* The parts of a row's pack. They stay until another row of the table is asked for.
  * 1, 0, -errno. */
 int read_file_row(struct store *s, uint64_t id, struct str ret[FILE_PARTS]);
 int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS]);

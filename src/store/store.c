@@ -161,6 +161,28 @@ int store_lock(struct store *s, struct err *err)
 	return fd;
 }
 
+/* What is there is of no use, or (old) of an older version of stemma: an empty index takes its place, to be filled from the logs. */
+static int remake(struct store *s, bool old, struct err *err)
+{
+	err_clear(err);
+	int lock = store_lock(s, err), rc = lock < 0 ? lock : 0;
+	if (rc == 0 && old) { /* another process may have done so by now */
+		rc = store_db_open(s, s->index, true, false, err);
+		if (rc != -ESTALE)
+			goto out;
+		err_clear(err);
+		rc = 0;
+	}
+	if (rc == 0 && unlink(s->index) < 0 && errno != ENOENT)
+		rc = err_set(err, errno, "cannot remove '%s'", s->index);
+	if (rc == 0)
+		rc = store_db_open(s, s->index, true, false, err);
+out:
+	if (lock >= 0)
+		close(lock);
+	return rc;
+}
+
 int store_open(const char *home, unsigned flags, struct err *err, struct store **ret)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -195,18 +217,8 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 		rc = check_dir(s->index, true, err);
 		if (rc == 0)
 			rc = store_db_open(s, s->index, true, false, err);
-		if ((flags & STORE_REBUILD) && (rc == -ENOTRECOVERABLE || rc == -EPROTO)) {
-			/* What is there is of no use: it is made anew from the logs. */
-			err_clear(err);
-			int lock = store_lock(s, err);
-			rc = lock < 0 ? lock : 0;
-			if (rc == 0 && unlink(s->index) < 0 && errno != ENOENT)
-				rc = err_set(err, errno, "cannot remove '%s'", s->index);
-			if (rc == 0)
-				rc = store_db_open(s, s->index, true, false, err);
-			if (lock >= 0)
-				close(lock);
-		}
+		if (rc == -ESTALE || ((flags & STORE_REBUILD) && (rc == -ENOTRECOVERABLE || rc == -EPROTO)))
+			rc = remake(s, rc == -ESTALE, err);
 	}
 	if (rc < 0) {
 		store_close(s);

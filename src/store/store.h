@@ -36,7 +36,8 @@ enum store_flags {
  * cache directory on local disk. `home` NULL: $STEMMA_HOME, else $XDG_DATA_HOME/stemma, else ~/.local/share/stemma.
  * ret_home and ret_index are malloc'ed paths (either may be NULL). */
 int store_places(const char *home, struct err *err, char **ret_home, char **ret_index);
-/* home as for store_places. -ENOENT: nothing was recorded here yet (with STORE_READ); -EPROTO: made by a newer stemma;
+/* home as for store_places. -ENOENT: nothing was recorded here yet (with STORE_READ); -EPROTO: made by a newer stemma; -ESTALE: by an
+ * older one (with STORE_WRITE it is made anew);
  * -EACCES, -EROFS, -ENOSPC, -EBUSY, -ENOTRECOVERABLE (damaged: hint says index --rebuild). */
 int store_open(const char *home, unsigned flags, struct err *err, struct store **ret);
 void store_close(struct store *s);

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION 0x53544d41 /* "STMA" */
-#define STORE_VERSION 1
+#define STORE_VERSION 2
 
 /* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the
  * versions of a file and the executions of a process are ranges, and neither needs a column or an index. */
@@ -150,6 +150,48 @@ int keys_range(struct store *s, struct key_cursor *c, enum key_kind kind, uint32
 /* Adds entries (sorts them); what is there already stays once. */
 int keys_add(struct store *s, enum key_kind kind, struct key_entry *v, size_t n, struct err *err);
 void key_cursor_release(struct key_cursor *c);
+
+/* ---- blocks.c: rows of files and processes, several in one row of the database ------------------------------------------ */
+
+#define BLOCK_BITS 4
+#define BLOCK_ROWS (1u << BLOCK_BITS) /* row id is number id % BLOCK_ROWS of block id >> BLOCK_BITS */
+enum block_table { BLOCK_FILE, BLOCK_PROCESS, BLOCK_TABLES };
+/* Where its rows begin, and the last one ends; a row that is not there has no length. The end may lie beyond what is given, which may
+ * be the block's beginning only. 0, -ENOTRECOVERABLE. */
+int block_places(struct str block, uint32_t ret[BLOCK_ROWS + 1]);
+/* A whole block into ret. 1, 0, -errno. */
+int block_get(struct store *s, enum block_table table, uint64_t block, struct buf *ret, uint32_t ret_at[BLOCK_ROWS + 1], struct err *err);
+/* The highest row, 0 none. */
+int block_last(struct store *s, enum block_table table, uint64_t *ret, struct err *err);
+
+/* Remembers the block that was looked at last: ask in ascending order. */
+struct block_cursor {
+	enum block_table table;
+	bool loaded;
+	uint64_t block;
+	struct buf bytes;
+	uint32_t at[BLOCK_ROWS + 1];
+};
+/* A row, valid until the next call. 1, 0, -errno. */
+int block_row(struct store *s, struct block_cursor *c, uint64_t id, struct err *err, struct str *ret);
+void block_cursor_release(struct block_cursor *c);
+
+/* Writes rows, best in ascending order; what was written shows after block_flush only. */
+struct block_writer {
+	struct store *s;
+	enum block_table table;
+	bool fresh; /* no block is there before it is written */
+	bool open, had;
+	uint64_t block;
+	unsigned row, given; /* being added to, BLOCK_ROWS none; bits of those that are new */
+	struct buf was, now, out;
+	uint32_t at[BLOCK_ROWS + 1]; /* in was */
+	size_t from[BLOCK_ROWS], n[BLOCK_ROWS]; /* in now */
+};
+/* The caller appends the row's bytes to *ret, before the next call. 0, -errno. */
+int block_put(struct block_writer *w, uint64_t id, struct err *err, struct buf **ret);
+int block_flush(struct block_writer *w, struct err *err);
+void block_writer_release(struct block_writer *w);
 
 /* ---- lists.c: sets of rows under a row, in chunks ------------------------------------------------------------------------ */
 

@@ -530,14 +530,14 @@ static const struct kind {
 	enum store_sql last[2]; /* greatest unit of each phase; SQL_COUNT none */
 } kinds[] = {
 	[VIEW_run] = {runs, {SQL_max_run, SQL_COUNT}},
-	[VIEW_execution] = {executions, {SQL_max_process, SQL_COUNT}},
-	[VIEW_file] = {files, {SQL_max_file, SQL_COUNT}},
-	[VIEW_version] = {versions, {SQL_max_file, SQL_COUNT}},
-	[VIEW_access] = {accesses, {SQL_max_process, SQL_COUNT}},
-	[VIEW_edge] = {edges, {SQL_max_process, SQL_max_file}},
-	[VIEW_attribute] = {attributes, {SQL_max_run, SQL_max_process}},
+	[VIEW_execution] = {executions, {SQL_process_last, SQL_COUNT}},
+	[VIEW_file] = {files, {SQL_file_last, SQL_COUNT}},
+	[VIEW_version] = {versions, {SQL_file_last, SQL_COUNT}},
+	[VIEW_access] = {accesses, {SQL_process_last, SQL_COUNT}},
+	[VIEW_edge] = {edges, {SQL_process_last, SQL_file_last}},
+	[VIEW_attribute] = {attributes, {SQL_max_run, SQL_process_last}},
 	[VIEW_name] = {names, {SQL_max_path, SQL_COUNT}},
-	[VIEW_gap] = {gaps, {SQL_max_process, SQL_max_session}},
+	[VIEW_gap] = {gaps, {SQL_process_last, SQL_max_session}},
 };
 
 static int unit_of_process(struct cursor *c, uint64_t id, struct str text)

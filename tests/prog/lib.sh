@@ -207,12 +207,21 @@ shell_case()
 	EXPECT=$T/expect capture "$1" "$(command -v "$2")" -c "$3"
 }
 
+# Whether root can run the programs as an ordinary user, with $as_user; if not, $why.
+user_can()
+{
+	as_user="setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups"
+	why='setpriv is missing'
+	command -v setpriv >/dev/null || return 1
+	why="an ordinary user cannot reach $STEMMA"
+	$as_user test -x "$STEMMA" -a -r "$script"
+}
+
 # The end of a script: as root the same again for an ordinary user, then the plan.
 finish()
 {
 	if [ "$(id -u)" = 0 ] && [ -z "${STEMMA_T_ONCE:-}" ] && [ "$who" != nobody ]; then
-		as_user="setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups"
-		if command -v setpriv >/dev/null && $as_user test -x "$STEMMA" -a -r "$script"; then
+		if user_can; then
 			mkdir "$T/user"
 			chmod 777 "$T/user"
 			chmod 755 "$T"
@@ -226,7 +235,7 @@ finish()
 				exit 1
 			}
 		else
-			skip_ "as an ordinary user" "setpriv is missing, or an ordinary user cannot reach $STEMMA"
+			skip_ "as an ordinary user" "$why"
 		fi
 	fi
 	echo "1..$n"

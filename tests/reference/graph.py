@@ -509,16 +509,18 @@ class Graph:
 
     def build_stream(self, file):
         """B8."""
-        components = []
+        components, before = [], 0
+        if file.kind == "terminal":
+            before = self.build_typed(file, [a for a in file.accesses if a.kept and a.reads])
         for a in file.accesses:
-            if not a.kept:
+            if not a.kept or (file.kind == "terminal" and not a.writes):
                 continue
             splits = file.kind in ("fifo", "terminal")
             if components and not (splits and a.start >= max(b.end for b in components[-1])):
                 components[-1].append(a)
             else:
                 components.append([a])
-        for number, accesses in enumerate(components, 1):
+        for number, accesses in enumerate(components, before + 1):
             writers = {a.execution for a in accesses if a.writes}
             readers = {a.execution for a in accesses if a.reads}
             peerless = file.kind == "socket" and any(not writers - {r} for r in readers)
@@ -526,12 +528,21 @@ class Graph:
             version = Version(file, accesses, event_ident(accesses), origin, None, None)
             version.counter = number
             self.versions.append(version)
-            if file.kind == "terminal":
-                continue  # master or slave is not recorded
             self.generate(version, [a for a in accesses if a.writes])
             for a in accesses:
-                if a.reads:
+                if a.reads and file.kind != "terminal":
                     add(self.used, (a.execution, version), Edge(a.sure, a.via, a.start, a.end))
+
+    def build_typed(self, file, reads):
+        """B8: what was read from a terminal was typed, by somebody outside. How many versions that makes."""
+        if not reads:
+            return 0
+        version = Version(file, reads, "#none.0", "external", None, None)
+        version.counter, version.end = 1, version.start
+        self.versions.append(version)
+        for a in reads:
+            add(self.used, (a.execution, version), Edge(a.sure, a.via, a.start, a.end))
+        return 1
 
     # -- what has no versions
 

@@ -119,15 +119,20 @@ static _Noreturn void lease_often(void)
 static _Noreturn void sweep_often(void)
 {
 	DIR *d = opendir(in_dir("run/stemma"));
-	for (struct dirent *e; d; rewinddir(d))
-		while ((e = readdir(d))) {
-			int fd = openat(dirfd(d), e->d_name, O_RDWR);
-			if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-				unlinkat(dirfd(d), e->d_name, 0);
-			if (fd >= 0)
-				close(fd);
+	if (!d)
+		_exit(1);
+	for (;;) {
+		struct dirent *e = readdir(d);
+		if (!e) {
+			rewinddir(d);
+			continue;
 		}
-	_exit(1);
+		int fd = openat(dirfd(d), e->d_name, O_RDWR);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(dirfd(d), e->d_name, 0);
+		if (fd >= 0)
+			close(fd);
+	}
 }
 
 /* Many at once, each several times: never two on one slot, and no more slots than writers. */

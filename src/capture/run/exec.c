@@ -63,20 +63,39 @@ static int one_string(pid_t tid, uint64_t addr, struct buf *out, size_t max)
 	return n < 0 ? (int)n : cut;
 }
 
-/* The beginnings of n strings, at most CHUNK bytes and not past a page each, with one call. How many came. */
-static size_t read_heads(pid_t tid, const uint64_t *at, size_t n, char local[][CHUNK], size_t *ret_len)
+/* The beginnings of strings, as far as they came with one call. */
+struct heads {
+	char bytes[STRINGS * CHUNK];
+	const char *text[STRINGS];
+	size_t len[STRINGS];
+};
+
+/* At least CHUNK bytes of each of n strings, but never past a page that a string begins in. Strings that lie one behind the other,
+ * as a new program's environment does, are read as one piece: what costs is each piece. How many came. */
+static size_t read_heads(pid_t tid, const uint64_t *at, size_t n, struct heads *ret)
 {
 	struct iovec here[STRINGS], there[STRINGS];
-	size_t done = 0;
-	for (size_t i = 0; i < n; i++) {
-		size_t page = 4096 - (at[i] & 4095), want = page < CHUNK ? page : CHUNK;
-		here[i] = (struct iovec){local[i], want};
-		there[i] = (struct iovec){(void *)(uintptr_t)at[i], want};
-		ret_len[i] = want;
+	size_t npieces = 0, room = 0, last_of[STRINGS], done = 0;
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && at[next] > at[next - 1] && at[next] - at[next - 1] <= CHUNK; next++)
+			;
+		size_t page = 4096 - (at[next - 1] & 4095);
+		size_t want = at[next - 1] - at[i] + (page < CHUNK ? page : CHUNK);
+		here[npieces] = (struct iovec){ret->bytes + room, want};
+		there[npieces] = (struct iovec){(void *)(uintptr_t)at[i], want};
+		for (size_t k = i; k < next; k++) {
+			ret->text[k] = ret->bytes + room + (at[k] - at[i]);
+			ret->len[k] = want - (at[k] - at[i]);
+		}
+		last_of[npieces++] = next;
+		room += want; /* CHUNK a string at most */
 	}
-	ssize_t got = process_vm_readv(tid, here, n, there, n, 0);
-	for (size_t have = 0; got > 0 && done < n && have + ret_len[done] <= (size_t)got; done++)
-		have += ret_len[done];
+	ssize_t got = process_vm_readv(tid, here, npieces, there, npieces, 0);
+	size_t have = 0;
+	for (size_t i = 0; i < npieces && got > 0 && have + here[i].iov_len <= (size_t)got; i++) {
+		have += here[i].iov_len;
+		done = last_of[i];
+	}
 	return done;
 }
 
@@ -84,8 +103,7 @@ static size_t read_heads(pid_t tid, const uint64_t *at, size_t n, char local[][C
 static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struct str), struct vector *ret)
 {
 	uint64_t at[STRINGS];
-	size_t len[STRINGS];
-	char local[STRINGS][CHUNK];
+	struct heads heads;
 	while (addr) {
 		ssize_t n = read_pointers(tid, addr, compat, at, STRINGS);
 		if (n <= 0)
@@ -93,11 +111,11 @@ static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struc
 		size_t count = 0;
 		while (count < (size_t)n && at[count])
 			count++;
-		if (count && read_heads(tid, at, count, local, len) < count)
+		if (count && read_heads(tid, at, count, &heads) < count)
 			return -EFAULT;
 		for (size_t i = 0; i < count; i++) {
-			char *text = local[i], *end = memchr(text, '\0', len[i]);
-			struct str head = str_n(text, end ? (size_t)(end - text) : len[i]);
+			const char *text = heads.text[i], *end = memchr(text, '\0', heads.len[i]);
+			struct str head = str_n(text, end ? (size_t)(end - text) : heads.len[i]);
 			if (keep && !keep(head))
 				continue;
 			if (ret->bytes.n > ARGV_MAX) {
@@ -168,7 +186,10 @@ static void read_header(struct file *f, const struct where *w)
 				Elf64_Phdr p64;
 				Elf32_Phdr p32;
 			} ph;
-			if (pread(fd, &ph, size, (off_t)(phoff + i * size)) != (ssize_t)size)
+			uint64_t at = phoff + i * size;
+			if (at < (uint64_t)n && size <= (uint64_t)n - at)
+				memcpy(&ph, h.raw + at, size); /* nearly always: they follow the header */
+			else if (pread(fd, &ph, size, (off_t)at) != (ssize_t)size)
 				break;
 			if ((f->is_elf32 ? ph.p32.p_type : ph.p64.p_type) != PT_INTERP)
 				continue;

@@ -374,6 +374,19 @@ static struct fingerprint print_now(const struct sup *s, const struct file *f)
 	return print_of(&st);
 }
 
+/* File times are a server's there, whose clock may be another. */
+static bool foreign_clock(const struct file *f)
+{
+	return f->domain->network || strncmp(f->domain->type, "fuse", 4) == 0;
+}
+
+/* By how much a file time may be behind the clock that sup_stamp tells of. */
+static int64_t time_slack(const struct file *f)
+{
+	const int64_t tick = 20000000, minute = 60000000000;
+	return foreign_clock(f) ? minute : f->domain->mtime_step > tick ? f->domain->mtime_step : 0;
+}
+
 static unsigned evidence_of(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	const struct file *f = a->file;
@@ -393,8 +406,8 @@ static unsigned evidence_of(struct sup *s, const struct access *a, const struct 
 		return TERM_evidence_may; /* written, and the old time put back? */
 	if (a->mode & ACCESS_APPEND)
 		return TERM_evidence_none; /* bytes at the end would have made it longer */
-	/* Unchanged is proof only if a write would have moved mtime by at least one step of its clock. */
-	if (a->before.mtime + f->domain->mtime_step < a->start)
+	/* Unchanged is proof only if a write would have got a later time: the clock of file times had passed the old one. */
+	if (a->before.ctime + time_slack(f) < a->stamp)
 		return TERM_evidence_none;
 	uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
 	return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
@@ -410,10 +423,9 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		if (after.known) {
 			file_state(s, f, &after);
 			ev.access_end.state = 1;
-			/* The last write cannot be later than mtime, by more than a step; a program that puts back an old time shows
-			 * one from before the access. */
-			int64_t bound = after.mtime + f->domain->mtime_step;
-			if (!f->domain->network && !a->mapped && bound >= a->start && bound < until)
+			/* The last write was over when the clock of file times passed ctime, which no program can put back. */
+			int64_t bound = sup_passed(s, after.ctime + time_slack(f));
+			if (!foreign_clock(f) && !a->mapped && bound >= a->start && bound < until)
 				ev.access_end.until = bound;
 		}
 		rivals_resolve(s, f, a->proc);
@@ -467,6 +479,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 	*a = (struct access){.file = f,
 						 .proc = p,
 						 .start = time,
+						 .stamp = sup_stamp(s, time),
 						 .mode = mode,
 						 .via = via,
 						 .count = 1,

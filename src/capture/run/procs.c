@@ -580,7 +580,7 @@ bool proc_holds(struct proc *p, const struct file *f)
 
 /* ---- end --------------------------------------------------------------------------------------------------------------- */
 
-static void read_figures(struct proc *p, long hz, struct event_exit *ret)
+static void read_figures(struct sup *s, struct proc *p, struct event_exit *ret)
 {
 	char name[48], text[2048];
 	struct pstat st;
@@ -592,7 +592,7 @@ static void read_figures(struct proc *p, long hz, struct event_exit *ret)
 	}
 	/* The split comes in ticks of 10 ms: below that there is nothing to read. */
 	if ((!(ret->known & 1u << 1) || ret->cpu >= 10000000) && read_stat(p->pid, &st)) {
-		uint64_t tick = 1000000000u / (unsigned)hz;
+		uint64_t tick = 1000000000u / (unsigned)s->hz;
 		ret->user = st.utime * tick;
 		ret->system = st.stime * tick;
 		ret->known |= 1u << 2 | 1u << 3;
@@ -603,10 +603,13 @@ static void read_figures(struct proc *p, long hz, struct event_exit *ret)
 		ret->known |= 1u << 4;
 	}
 	if (read_io(p, text, sizeof(text))) {
-		bool all = figure(text, "rchar: ", &ret->rchar) & figure(text, "wchar: ", &ret->wchar) &
-				   figure(text, "\nread_bytes: ", &ret->read_bytes) & figure(text, "\nwrite_bytes: ", &ret->write_bytes);
-		if (all)
+		if (figure(text, "rchar: ", &ret->rchar) && figure(text, "wchar: ", &ret->wchar) &&
+			figure(text, "\nread_bytes: ", &ret->read_bytes) && figure(text, "\nwrite_bytes: ", &ret->write_bytes))
 			ret->known |= 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
+		if (!p->uncounted && (ret->known & 1u << 6)) {
+			p->wchar = ret->wchar; /* as proc_wchar would read it again, for the ends of its accesses */
+			p->wchar_stop = s->traps + 1;
+		}
 	}
 }
 
@@ -671,7 +674,7 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	}
 	see_children(s, p);
 	struct event ev = {.exit = {.ending = ending, .code = code}};
-	read_figures(p, s->hz, &ev.exit);
+	read_figures(s, p, &ev.exit);
 	proc_end_accesses(s, p, now);
 	sup_event(s, EVENT_exit, now, p, &ev);
 	run_ended(s, p, ending, code);

@@ -24,6 +24,7 @@
 #define SWEEP_AT 128
 #define HASH_SIZE 4096
 #define PAIRS 256
+#define CLOCK_STEPS 1024
 #define RIVALS 4
 
 struct access;
@@ -66,6 +67,7 @@ struct access {
 	unsigned mode, via;
 	uint64_t count;
 	struct fingerprint before;
+	int64_t stamp; /* any change from its start on has a file time of this or later; INT64_MIN not known */
 	/* Others that could write the file at the same time (B7): each is excluded if its wchar does not move. */
 	struct {
 		struct proc *proc; /* NULL: none, or it is over and did not write */
@@ -194,6 +196,10 @@ struct sup {
 	pid_t root; /* the command */
 	char run[ULID_LEN + 1];
 	int64_t clock_offset; /* realtime - boottime */
+	struct clock_step { /* the coarse clock's values, as a ring, and when each was seen first */
+		int64_t stamp, at;
+	} steps[CLOCK_STEPS];
+	uint64_t nsteps; /* ever */
 	int64_t tick; /* ns of the kernel's coarse clock */
 	long hz;
 	uint32_t euid, egid;
@@ -215,7 +221,13 @@ struct sup {
 	bool domain_said[4097];
 };
 
-int64_t sup_now(const struct sup *s);
+int64_t sup_now(struct sup *s);
+/* The clock of file times is coarse, and stands still for longer than its step where the machine is busy: what it showed
+ * is remembered with the moments at which it was looked at (each sup_now does). sup_stamp: what it showed at t or before,
+ * INT64_MIN not known. sup_passed: a moment by which it had passed a file time, so that what has that time was over;
+ * INT64_MAX not known. */
+int64_t sup_stamp(const struct sup *s, int64_t t);
+int64_t sup_passed(const struct sup *s, int64_t stamp);
 /* Writes an event about proc (NULL: none). */
 uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev);
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text);

@@ -117,6 +117,9 @@ void worker_trace(struct worker *w)
 			stopped(w, tid, status);
 		else
 			ended(w, tid, status);
+		siginfo_t si;
+		if (w->control->ended && waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0)
+			worker_tell_end(w);
 	}
 	worker_finish(w);
 }

@@ -23,9 +23,42 @@ static int64_t clock_ns(clockid_t c)
 }
 
 /* Time that never steps, on the scale of the wall clock as it was at the start. */
-int64_t sup_now(const struct sup *s)
+int64_t sup_now(struct sup *s)
 {
-	return clock_ns(CLOCK_BOOTTIME) + s->clock_offset;
+	/* The coarse clock first: what it shows was so at the moment that is returned, or before. */
+	int64_t stamp = clock_ns(CLOCK_REALTIME_COARSE), now = clock_ns(CLOCK_BOOTTIME) + s->clock_offset;
+	int64_t last = s->nsteps ? s->steps[(s->nsteps - 1) % CLOCK_STEPS].stamp : INT64_MIN;
+	if (stamp < last)
+		s->nsteps = 0; /* the clock was set back: nothing from before can be compared */
+	if (stamp != last)
+		s->steps[s->nsteps++ % CLOCK_STEPS] = (struct clock_step){stamp, now};
+	return now;
+}
+
+static const struct clock_step *step_at(const struct sup *s, uint64_t i)
+{
+	return &s->steps[i % CLOCK_STEPS];
+}
+
+int64_t sup_stamp(const struct sup *s, int64_t t)
+{
+	uint64_t lo = s->nsteps > CLOCK_STEPS ? s->nsteps - CLOCK_STEPS : 0, i = s->nsteps;
+	while (i > lo && step_at(s, i - 1)->at > t)
+		i--;
+	return i > lo ? step_at(s, i - 1)->stamp : INT64_MIN;
+}
+
+int64_t sup_passed(const struct sup *s, int64_t stamp)
+{
+	uint64_t lo = s->nsteps > CLOCK_STEPS ? s->nsteps - CLOCK_STEPS : 0, hi = s->nsteps;
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+		if (step_at(s, mid)->stamp > stamp)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < s->nsteps ? step_at(s, lo)->at : INT64_MAX;
 }
 
 uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev)
@@ -60,16 +93,25 @@ void sup_init(struct sup *s)
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 }
 
-static void *serve(void *arg)
+int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread_t *ret)
 {
-	struct worker *w = arg;
+	pthread_attr_init(&w->attr);
+	pthread_attr_setstacksize(&w->attr, STACK);
+	return -pthread_create(ret, &w->attr, body, arg);
+}
+
+void worker_serve(struct worker *w)
+{
 	struct sup *s = &w->sup;
 	struct notify_slot *slot = &w->control->page.slot[SLOT_SERVER];
 	for (unsigned idle = 0;;) {
 		struct trap t;
 		int rc = notify_recv(s->listener, slot, &t);
 		if (rc < 0) {
-			/* The caller was killed meanwhile; or nobody is left, and the other thread will see that. */
+			/* The caller was killed meanwhile; or nobody is left, and the other thread sees that too. */
+			struct pollfd p = {.fd = s->listener};
+			if (rc == -ENOENT && poll(&p, 1, 0) == 1 && (p.revents & POLLHUP))
+				return;
 			if (rc == -ENOENT && ++idle > 16)
 				usleep(2000);
 			continue;
@@ -88,7 +130,6 @@ static void *serve(void *arg)
 		else
 			notify_continue(s->listener, slot);
 	}
-	return NULL;
 }
 
 /* Answers in the server's place while that is held up: a path that hangs (a dead file server), or, worse, a path whose
@@ -150,9 +191,14 @@ static void say_passed(struct worker *w)
 		sup_gap(&w->sup, NULL, TERM_gap_lost, n, "calls went by unrecorded while a file system did not answer");
 }
 
-static void notice(struct worker *w)
+void worker_tell_end(struct worker *w)
 {
 	char c = '!';
+	if (w->told)
+		return;
+	w->told = true;
+	log_writer_flush(w->sup.log);
+	__atomic_store_n(&w->control->left, 1, __ATOMIC_RELEASE);
 	(void)!write(w->notice, &c, 1);
 }
 
@@ -173,10 +219,8 @@ void worker_command_ended(struct worker *w, int status)
 	ev.run_end.ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited;
 	ev.run_end.code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	sup_event(s, EVENT_run_end, sup_now(s), p, &ev);
-	log_writer_flush(s->log);
 	w->control->status = status;
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
-	notice(w);
 }
 
 /* Children of this process: the command, and orphans that came to us. */
@@ -241,8 +285,7 @@ void worker_finish(struct worker *w)
 	log_writer_close(s->log);
 	w->control->traps = s->traps;
 	__atomic_store_n(&w->control->done, 1, __ATOMIC_RELEASE);
-	notice(w);
-	_exit(0);
+	_exit(0); /* which wakes the keeper */
 }
 
 void worker_signals(struct worker *w)
@@ -277,17 +320,15 @@ void worker_main(struct worker *w)
 	/* Only the hang-up matters here: nobody is left under the filter. The stops themselves go to the server. */
 	ee = (struct epoll_event){.events = 0, .data.fd = s->listener};
 	epoll_ctl(events, EPOLL_CTL_ADD, s->listener, &ee);
-	pthread_t server;
-	pthread_attr_init(&w->attr);
-	pthread_attr_setstacksize(&w->attr, STACK);
-	if (pthread_create(&server, &w->attr, serve, w) != 0)
-		_exit(1); /* the keeper takes over */
 	uint64_t traps = 0;
 	for (bool over = false, busy = true;;) {
 		struct epoll_event got[4];
 		int n = epoll_wait(events, got, 4, busy ? TICK_MS : 20 * TICK_MS);
 		for (int i = 0; i < n; i++)
-			over |= got[i].data.fd == s->listener;
+			if (got[i].data.fd == s->listener) {
+				over = true; /* the command's own end is about to be told, if it has not been */
+				epoll_ctl(events, EPOLL_CTL_DEL, s->listener, NULL);
+			}
 		worker_take_signals(w);
 		watch_server(w);
 		if (!lock_soon(w)) {
@@ -297,14 +338,17 @@ void worker_main(struct worker *w)
 		say_passed(w);
 		reap(w);
 		bury(s);
+		if (__atomic_load_n(&w->control->ended, __ATOMIC_RELAXED)) {
+			/* The keeper is woken once: by our end, where nobody outlives the command. */
+			struct pollfd p = {.fd = s->listener};
+			if (over || (poll(&p, 1, 0) == 1 && (p.revents & POLLHUP)))
+				worker_finish(w);
+			worker_tell_end(w);
+		}
 		if (log_writer_pending(s->log))
 			log_writer_flush(s->log);
 		busy = s->traps != traps;
 		traps = s->traps;
-		if (over && __atomic_load_n(&w->control->ended, __ATOMIC_ACQUIRE))
-			worker_finish(w);
 		pthread_mutex_unlock(&s->lock);
-		if (over)
-			usleep(500); /* the command's own end is about to arrive */
 	}
 }

@@ -11,9 +11,10 @@ struct control {
 	struct notify_page page;
 	pid_t root;
 	int status; /* wait status of the command, valid when ended */
+	unsigned started; /* the command runs its program, or will without more from us */
 	unsigned ended; /* the command ended */
 	unsigned done; /* log closed, nobody left */
-	unsigned left; /* processes that outlive the command are being recorded */
+	unsigned left; /* the command has ended, and processes that outlive it are being recorded */
 	unsigned got[65]; /* signals the worker received: those sent to the whole group */
 	uint64_t traps;
 };
@@ -22,7 +23,8 @@ struct worker {
 	struct sup sup;
 	struct control *control;
 	pid_t keeper;
-	int notice; /* written to whenever control changes */
+	int notice; /* written to when the command has ended and others live on */
+	bool told;
 	int signals; /* signalfd */
 	pthread_attr_t attr;
 	int64_t since; /* when the server took up the stop it is at; 0: none */
@@ -31,7 +33,12 @@ struct worker {
 	uint64_t passed; /* calls that went by unrecorded then */
 };
 
-/* Records until nobody is left. The caller has set up sup.log, sup.run, sup.listener, sup.root and the flags. Never returns. */
+/* Starts a thread of the worker. 0 or -errno. */
+int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread_t *ret);
+/* What the server's thread does: takes the stops, one after the other. The caller has set up sup.log, sup.run, sup.listener,
+ * sup.root and the flags. Returns when nobody is left. */
+void worker_serve(struct worker *w);
+/* Everything else, beside the server, until nobody is left. */
 _Noreturn void worker_main(struct worker *w);
 /* The same by ptrace (trace.c); the command has been seized. */
 int trace_seize(pid_t pid);
@@ -41,6 +48,8 @@ _Noreturn void worker_trace(struct worker *w);
 void worker_signals(struct worker *w);
 void worker_take_signals(struct worker *w);
 void worker_command_ended(struct worker *w, int status);
+/* Wakes the keeper: the command has ended, and the worker lives on. */
+void worker_tell_end(struct worker *w);
 _Noreturn void worker_finish(struct worker *w);
 /* Fills in what is the same for every process: clock, namespaces, credentials. */
 void sup_init(struct sup *s);

@@ -1,0 +1,146 @@
+#include "query/fold.h"
+
+#include <ctype.h>
+
+#define ABOVE 64 /* forks and execs that are followed upwards */
+
+static const struct {
+	enum fold_class class;
+	struct str name;
+} table[] = {
+#define FOLD(class, name) {FOLD_##class, {name, sizeof(name) - 1}},
+#include "query/fold.def"
+#undef FOLD
+};
+
+static struct str last_part(struct str path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
+}
+
+/* Without the version behind a program's name: gcc-12, clang-15.0, python3.11. */
+static struct str without_version(struct str s)
+{
+	size_t n = s.n;
+	while (n && (isdigit((unsigned char)s.p[n - 1]) || s.p[n - 1] == '.'))
+		n--;
+	return n && n < s.n && s.p[n - 1] == '-' ? str_n(s.p, n - 1) : s;
+}
+
+static enum fold_class look_up(struct str name)
+{
+	struct str plain = without_version(name);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (str_eq(table[i].name, name))
+			return table[i].class;
+		if (table[i].class != FOLD_driver || !str_ends(plain, table[i].name))
+			continue;
+		if (plain.n == table[i].name.n || plain.p[plain.n - table[i].name.n - 1] == '-')
+			return FOLD_driver;
+	}
+	return FOLD_program;
+}
+
+/* Was a shell given its commands as an argument? */
+static bool has_commands(const struct strlist *argv)
+{
+	struct str arg;
+	size_t pos = 0;
+	if (!strlist_next(argv, &pos, &arg))
+		return false;
+	while (strlist_next(argv, &pos, &arg) && arg.n > 1 && (*arg.p == '-' || *arg.p == '+')) {
+		if (*arg.p == '-' && arg.p[1] != '-' && memchr(arg.p, 'c', arg.n))
+			return true;
+	}
+	return false;
+}
+
+static int class_of(struct store *s, const struct exec_info *x, enum fold_class *ret)
+{
+	struct str name = {0};
+	struct file_info f;
+	size_t pos = 0;
+	bool script = x->script != 0;
+	int r = script ? store_file(s, x->script, &f) : 0;
+	if (r > 0 && look_up(last_part(f.path)) == FOLD_driver) {
+		*ret = FOLD_driver; /* as mpicc often is */
+		return 1;
+	}
+	r = r >= 0 && x->exe ? store_file(s, x->exe, &f) : r;
+	if (r < 0)
+		return r;
+	if (r > 0)
+		name = last_part(f.path);
+	/* One program of many names goes by the name it was called by. */
+	enum fold_class c = look_up(name);
+	if (c == FOLD_program && !script && strlist_next(&x->argv, &pos, &name) && name.n) {
+		name = last_part(name);
+		if (*name.p == '-') /* a login shell */
+			name = str_n(name.p + 1, name.n - 1);
+		c = look_up(name);
+	}
+	*ret = c == FOLD_shell && !script && has_commands(&x->argv) ? FOLD_command : c;
+	return 1;
+}
+
+int fold_class(struct store *s, store_id exec, enum fold_class *ret)
+{
+	struct exec_info x;
+	int r = 1;
+	for (int i = 0; i < ABOVE; i++) {
+		r = store_exec(s, exec, &x);
+		if (r <= 0)
+			return r;
+		if (x.n || !x.parent)
+			break;
+		exec = x.parent;
+	}
+	return class_of(s, &x, ret);
+}
+
+int fold_representative(struct store *s, store_id exec, store_id *ret)
+{
+	store_id rep = 0, at = exec;
+	for (int i = 0; i < ABOVE && at; i++) {
+		struct exec_info x;
+		enum fold_class c = FOLD_program;
+		int r = store_exec(s, at, &x);
+		store_id parent = r > 0 ? x.parent : 0;
+		if (r > 0 && x.n)
+			r = class_of(s, &x, &c);
+		if (r < 0 || (r == 0 && at == exec))
+			return r;
+		if (c == FOLD_driver)
+			rep = at;
+		else if (c != FOLD_program)
+			break; /* what a shell starts is on its own, also below a driver that runs one */
+		at = parent;
+	}
+	*ret = rep ? rep : exec;
+	return 1;
+}
+
+int fold_private(struct store *s, store_id version, store_id rep)
+{
+	struct version_info v;
+	struct file_info f;
+	struct edges e = {0};
+	int r = store_version(s, version, &v);
+	if (r > 0)
+		r = store_file(s, v.file, &f);
+	if (r <= 0 || f.kind != TERM_kind_regular || f.named || v.origin != ORIGIN_OBSERVED)
+		return r < 0 ? r : 0;
+	for (int side = 0; side < 2 && r > 0; side++) {
+		r = side ? store_readers(s, version, &e) : store_gens(s, version, &e);
+		r = r < 0 ? r : 1;
+		for (size_t i = 0; i < e.n && r > 0; i++) {
+			store_id other;
+			r = fold_representative(s, e.v[i].to, &other);
+			if (r > 0)
+				r = other == rep;
+		}
+	}
+	edges_release(&e);
+	return r;
+}

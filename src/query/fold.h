@@ -1,0 +1,28 @@
+/* fold.h - to which execution another one counts, in what people read (B10; doc/graph.md, "Folding").
+ *
+ * A view and no more: the graph and its JSON have every execution. The table is fold.def. Strings that store_exec and
+ * store_file returned before do not outlive these calls. */
+#ifndef STEMMA_QUERY_FOLD_H
+#define STEMMA_QUERY_FOLD_H
+
+#include "store/store.h"
+
+enum fold_class {
+	FOLD_program,
+	FOLD_shell,   /* one that reads a script, or commands typed to it */
+	FOLD_command, /* a shell that was given its commands as an argument, -c */
+	FOLD_wrapper, /* the rest as in fold.def */
+	FOLD_launcher,
+	FOLD_driver
+};
+
+/* 1, 0 (there is no such execution), -errno. */
+int fold_class(struct store *s, store_id exec, enum fold_class *ret);
+/* The execution to which it counts: the highest driver above it, or itself. A fork without exec is as what it is a fork
+ * of. 1, 0, -errno. */
+int fold_representative(struct store *s, store_id exec, store_id *ret);
+/* Is a version of no interest but to those that count to `rep`: a file that has no name any more, made and used by none
+ * but them? 1, 0, -errno. */
+int fold_private(struct store *s, store_id version, store_id rep);
+
+#endif
