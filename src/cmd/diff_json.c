@@ -72,6 +72,7 @@ static int item_json(const struct diff_view *v, const struct diff_item *i, json_
 	r = r < 0 ? r : put_exec_id(v, o, "execution_a", i->exec_a);
 	r = r < 0 ? r : put_exec_id(v, o, "execution_b", i->exec_b);
 	if (diff_rung_words[i->rung].cause) {
+		js_bool(o, "rooted", i->rooted);
 		js_num(o, "reaches", i->reaches);
 		js_num(o, "reaches_differing", i->reaches_differing);
 	}

@@ -76,23 +76,26 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 		break;
 	case DIFF_REWRITTEN:
 		if (before.n && after.n)
-			buf_printf(b, "  %s, made anew with the same size; content not compared", buf_cstr(&after));
+			buf_printf(b, "  %s, %s; content not compared", buf_cstr(&after),
+			           i->unseen ? "changed without changing its size" : "made anew with the same size");
 		else
 			buf_str(b, str_of("  another version; its size is not known"));
 		break;
 	case DIFF_ADDED:
-		buf_printf(b, i->absent_before ? "  only in B%s%s; A looked for it in vain" : "  only in B%s%s", after.n ? ", " : "",
+		buf_printf(b, i->absent_before ? "  only in B%s%s; A looked for it in vain"
+		              : i->rung == DIFF_outputs ? "  made by B only%s%s" : "  only in B%s%s", after.n ? ", " : "",
 		           buf_cstr(&after));
 		break;
 	case DIFF_REMOVED:
-		buf_printf(b, i->absent_before ? "  only in A%s%s; B looked for it in vain" : "  only in A%s%s", before.n ? ", " : "",
+		buf_printf(b, i->absent_before ? "  only in A%s%s; B looked for it in vain"
+		              : i->rung == DIFF_outputs ? "  made by A only%s%s" : "  only in A%s%s", before.n ? ", " : "",
 		           buf_cstr(&before));
 		break;
 	}
 	if (same_file)
 		buf_printf(b, " (@{%llu} -> @{%llu})", (unsigned long long)na, (unsigned long long)nb);
 	else if (i->a && i->b)
-		buf_str(b, str_of(" (another file)"));
+		buf_str(b, str_of(" (a new file of the name)"));
 	buf_release(&before);
 	buf_release(&after);
 	return r;

@@ -136,6 +136,10 @@ static int item_cmp(const void *pa, const void *pb)
 	const struct diff_item *a = pa, *b = pb;
 	if (a->rung != b->rung)
 		return (int)a->rung - (int)b->rung;
+	if (a->rung == DIFF_outputs && a->kind != b->kind)
+		return (int)a->kind - (int)b->kind;
+	if (a->rooted != b->rooted)
+		return b->rooted - a->rooted;
 	if (a->reaches_differing != b->reaches_differing)
 		return a->reaches_differing < b->reaches_differing ? 1 : -1;
 	bool ra = a->kind == DIFF_REWRITTEN, rb = b->kind == DIFF_REWRITTEN;
@@ -158,8 +162,9 @@ static size_t first_cause(const struct diff *d, const struct items *it)
 	for (int pass = 0; pass < 4; pass++)
 		for (size_t i = 0; i < it->n; i++) {
 			const struct diff_item *x = &it->v[i];
-			bool known = x->kind != DIFF_REWRITTEN;
-			if (!diff_rung_words[x->rung].cause)
+			/* Who changes a file by hand changes what it says; a program that makes it anew may say the same again. */
+			bool known = x->kind != DIFF_REWRITTEN || x->unseen;
+			if (!diff_rung_words[x->rung].cause || !x->rooted)
 				continue;
 			if (x->rung == DIFF_machine || x->rung == DIFF_order || x->rung == DIFF_executions) {
 				if (pass < 3 || !d->side[1].outputs)

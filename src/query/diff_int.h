@@ -45,6 +45,7 @@ struct dversion {
 	uint64_t n;
 	enum origin origin;
 	bool has_size, made, absent, stream, system, named;
+	bool shared; /* an execution that has a partner used it */
 	uint64_t size;
 	int64_t mtime, start, end;
 	uint32_t path;      /* in the side's paths, NONE for streams */
@@ -57,6 +58,7 @@ struct dpath {
 	struct str key, path;
 	uint64_t hash;
 	uint32_t input, output, absent; /* versions, NONE */
+	uint32_t made; /* the last that was made, named or not */
 	uint16_t mode;
 	bool system;
 };

@@ -12,7 +12,7 @@ struct diff_item *item_add(struct items *it, enum diff_rung rung, enum diff_kind
 	if (!diff_room(it->v, it->n, it->cap))
 		return NULL;
 	it->v[it->n] = (struct diff_item){
-	    .rung = rung, .kind = kind, .subject = text_keep(it->text, subject), .when = TIME_NONE, .count = 1};
+	    .rung = rung, .kind = kind, .subject = text_keep(it->text, subject), .when = TIME_NONE, .count = 1, .rooted = true};
 	return &it->v[it->n++];
 }
 
@@ -109,6 +109,10 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	const struct dpath *any = p[1] ? p[1] : p[0];
 	if (!v[0] && !v[1])
 		return 0;
+	/* What one side made for itself the other may have found there. */
+	for (int k = 0; k < 2; k++)
+		if (!v[k] && p[k])
+			v[k] = version_of(&side[k], p[k]->made);
 	bool program = (p[0] && is_program(p[0])) || (p[1] && is_program(p[1]));
 	enum diff_rung rung = program ? DIFF_programs : is_configuration(any->path) ? DIFF_configuration : DIFF_inputs;
 	d->files_compared++;
@@ -121,13 +125,14 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	}
 	int has = v[1] != NULL, other = !has;
 	bool absent = p[other] && p[other]->absent != NONE;
-	/* What one side made for itself the other read from elsewhere: that shows among the outputs. Of the machine's
-	 * files only programs, and those the other side looked for in vain, are worth a word. */
+	/* Of the machine's files only programs, and those the other side looked for in vain, are worth a word. */
 	if (any->system && !program && !absent)
 		return 0;
 	struct diff_item *i = add_file(s, side, it, rung, has ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
-	if (i)
+	if (i) {
 		i->absent_before = absent;
+		i->rooted = absent || v[has]->shared;
+	}
 	return rc;
 }
 
@@ -158,6 +163,10 @@ static int path_cmp(const void *a, const void *b)
 int items_files(struct store *s, struct side side[2], struct items *it, struct diff *d)
 {
 	int rc = 0;
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < side[k].n_uses; i++)
+			if (side[k].execs[side[k].uses[i].exec].partner != NONE)
+				side[k].versions[side[k].uses[i].version].shared = true;
 	for (int k = 0; k < 2; k++) /* the versions' places in this array are of no more use */
 		if (side[k].n_paths)
 			qsort(side[k].paths, side[k].n_paths, sizeof(*side[k].paths), path_cmp);

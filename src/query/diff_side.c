@@ -80,6 +80,13 @@ static bool random_part(const char *p, size_t n)
 	return n >= 6 && (digit + upper + lower > 1 || (digit && n >= 4));
 }
 
+/* Does a component call itself temporary: `tmp.aB3xYz12`, `.tmpQ1w2e3`, `out.vcf.tmp.1234`? */
+static bool says_temporary(const char *p, size_t n)
+{
+	size_t dot = n && *p == '.';
+	return (n > dot + 3 && memcmp(p + dot, "tmp", 3) == 0) || memmem(p, n, ".tmp.", 5);
+}
+
 /* A component below a directory for temporary files: `tmp.aB3xYz12`, `ccq1W2e3.o`, `job-4711` become `tmp.*`, `*.o`,
  * `job-*`. */
 static void mask_component(const char *p, size_t n, struct buf *out)
@@ -101,6 +108,24 @@ static void mask_component(const char *p, size_t n, struct buf *out)
 	}
 }
 
+/* From `at` on, component by component. */
+static void mask_components(struct str path, size_t at, bool all, struct buf *out)
+{
+	while (at < path.n) {
+		const char *slash = memchr(path.p + at, '/', path.n - at);
+		size_t n = slash ? (size_t)(slash - (path.p + at)) : path.n - at;
+		if (all || says_temporary(path.p + at, n))
+			mask_component(path.p + at, n, out);
+		else
+			buf_add(out, path.p + at, n);
+		at += n;
+		if (slash) {
+			buf_char(out, '/');
+			at++;
+		}
+	}
+}
+
 void mask_path(const struct side *s, struct str path, struct buf *out)
 {
 	static const char *const temporary[] = {"/tmp", "/var/tmp", "/dev/shm"};
@@ -111,26 +136,17 @@ void mask_path(const struct side *s, struct str path, struct buf *out)
 	}
 	if (s->cwd.n > 1 && str_starts(path, s->cwd) && path.n > s->cwd.n && path.p[s->cwd.n] == '/') {
 		buf_str(out, str_of("./"));
-		buf_add(out, path.p + s->cwd.n + 1, path.n - s->cwd.n - 1);
+		mask_components(path, s->cwd.n + 1, false, out);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(temporary) / sizeof(*temporary); i++) {
 		if (!starts_in(path, temporary[i], &at))
 			continue;
 		buf_add(out, path.p, at);
-		while (at < path.n) {
-			const char *slash = memchr(path.p + at, '/', path.n - at);
-			size_t n = slash ? (size_t)(slash - (path.p + at)) : path.n - at;
-			mask_component(path.p + at, n, out);
-			at += n;
-			if (slash) {
-				buf_char(out, '/');
-				at++;
-			}
-		}
+		mask_components(path, at, true, out);
 		return;
 	}
-	buf_str(out, path);
+	mask_components(path, 0, false, out);
 }
 
 /* An argument: a path, or one behind `--x=` or a `-I`. */
@@ -139,7 +155,7 @@ static void mask_arg(const struct side *s, struct str arg, struct buf *out)
 	const char *slash = memchr(arg.p, '/', arg.n);
 	size_t before = slash ? (size_t)(slash - arg.p) : arg.n;
 	if (!slash || (before && arg.p[before - 1] != '=' && arg.p[0] != '-')) {
-		buf_str(out, arg);
+		mask_components(arg, 0, false, out);
 		return;
 	}
 	buf_add(out, arg.p, before);
@@ -191,6 +207,7 @@ static int path_of(struct loader *l, struct str path, uint32_t *ret)
 		                                        .input = NONE,
 		                                        .output = NONE,
 		                                        .absent = NONE,
+		                                        .made = NONE,
 		                                        .system = system_path(path, l->o->system_extra) == SYSTEM_YES};
 		*ret = (uint32_t)sd->n_paths++;
 		return 0;
@@ -438,6 +455,8 @@ static int choose(struct store *s, struct side *sd)
 		struct dpath *p = &sd->paths[v->path];
 		p->mode |= v->mode;
 		uint32_t *slot = v->absent ? &p->absent : v->made ? &p->output : &p->input;
+		if (v->made && (p->made == NONE || sd->versions[p->made].end <= v->end))
+			p->made = i;
 		if (v->made && (!v->named || (sd->info.what == DIFF_VERSION && v->id != sd->info.id)))
 			continue;
 		if (!v->made && v->first_user == NONE)
