@@ -43,6 +43,7 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 	if (viewing)
 		store_view_end(s);
 	free(it.concerns);
+	free(it.users);
 	ret->items = it.v;
 	ret->n_items = it.n;
 	for (int k = 0; k < 2; k++)

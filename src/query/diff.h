@@ -46,7 +46,8 @@ struct diff_item {
 	int64_t when;             /* of that change; TIME_NONE unknown */
 	uint64_t changes;         /* versions the later one is ahead of the earlier, where they are of one file */
 	bool unseen;              /* the change was found and not seen */
-	bool rooted;              /* nothing else that differs explains it: not a file that only an execution of one side read */
+	bool lonely;              /* a file that only executions without a partner read */
+	bool rooted;              /* nothing else that differs explains it */
 	uint32_t reaches;         /* outputs of its side that it leads to */
 	uint32_t reaches_differing; /* those of them that are known to differ */
 	double amount;            /* resources: how much it weighs, for the order; ns or bytes */

@@ -30,6 +30,7 @@ struct dexec {
 	uint64_t number; /* in its process; 0 a fork that has run nothing yet */
 	uint64_t key_program, key_argv, key_outputs, key_name; /* hashes; argv masked */
 	int64_t start, end;
+	int64_t begun; /* by then it had begun: the start of a fork is known to a tick only */
 	uint64_t cpu, rss, rchar, wchar_, known, gaps, ending, code;
 	uint32_t first_use, n_uses, first_gen, n_gens; /* in the side's uses, gens */
 };
@@ -99,6 +100,8 @@ struct items {
 	size_t n, cap;
 	struct concern *concerns;
 	size_t n_concerns, cap_concerns;
+	struct concern *users; /* of files that only unpaired executions read */
+	size_t n_users, cap_users;
 	struct diff_text *text;
 };
 struct diff_item *item_add(struct items *it, enum diff_rung rung, enum diff_kind kind, struct str subject);

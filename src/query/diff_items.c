@@ -131,7 +131,7 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	struct diff_item *i = add_file(s, side, it, rung, has ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
 	if (i) {
 		i->absent_before = absent;
-		i->rooted = absent || v[has]->shared;
+		i->lonely = !absent && !v[has]->shared;
 	}
 	return rc;
 }
@@ -153,6 +153,33 @@ static int compare_output(struct store *s, const struct side side[2], struct ite
 	}
 	add_file(s, side, it, DIFF_outputs, v[1] ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
 	return rc;
+}
+
+/* The executions that read files which only unpaired ones read. */
+static int find_users(const struct side side[2], struct items *it)
+{
+	for (int k = 0; k < 2; k++) {
+		struct idmap items = {0};
+		bool new;
+		int rc = 0;
+		for (uint32_t i = 0; rc == 0 && i < it->n; i++)
+			if (it->v[i].lonely && (k ? it->v[i].b : it->v[i].a) && !idmap_add(&items, k ? it->v[i].b : it->v[i].a, i, &new))
+				rc = -ENOMEM;
+		for (size_t u = 0; rc == 0 && items.n && u < side[k].n_uses; u++) {
+			const struct duse *use = &side[k].uses[u];
+			const uint32_t *item = idmap_find(&items, side[k].versions[use->version].id);
+			if (!item)
+				continue;
+			if (!diff_room(it->users, it->n_users, it->cap_users))
+				rc = -ENOMEM;
+			else
+				it->users[it->n_users++] = (struct concern){*item, {k ? NONE : use->exec, k ? use->exec : NONE}};
+		}
+		idmap_release(&items);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
 }
 
 static int path_cmp(const void *a, const void *b)
@@ -184,7 +211,7 @@ int items_files(struct store *s, struct side side[2], struct items *it, struct d
 		if (rc == 0)
 			rc = compare_output(s, side, it, p);
 	}
-	return rc;
+	return rc < 0 ? rc : find_users(side, it);
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------- */

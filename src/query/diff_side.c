@@ -477,6 +477,17 @@ static void find_parents(struct side *sd)
 		uint32_t *p = x->parent_id ? idmap_find(&sd->by_exec, x->parent_id) : NULL;
 		x->at = i;
 		x->parent = p && *p != i ? *p : NONE;
+		x->begun = x->number ? x->start : x->start + 10000000;
+	}
+}
+
+/* A fork had begun when it became a program. */
+static void bound_forks(struct side *sd)
+{
+	for (uint32_t i = 0; i < sd->n_execs; i++) {
+		const struct dexec *x = &sd->execs[i];
+		if (x->number && x->parent != NONE && !sd->execs[x->parent].number)
+			sd->execs[x->parent].begun = x->start;
 	}
 }
 
@@ -545,6 +556,7 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 		r = load_edges(&l, i, false);
 	if (r == 0) {
 		find_parents(ret);
+		bound_forks(ret);
 		r = choose(s, ret);
 		ret->info.executions = ret->n_execs;
 	}
