@@ -46,6 +46,10 @@ int out_close(struct out *o)
 void out_bytes(struct out *o, const void *p, size_t n)
 {
 	o->total += n;
+	if (o->to) {
+		buf_add(o->to, p, n);
+		return;
+	}
 	if (n > SIZE - o->n) {
 		out_flush(o);
 		if (n > SIZE) {
@@ -178,5 +182,55 @@ void out_base64(struct out *o, struct str s)
 			v |= p[i + 2];
 		char t[4] = {c[v >> 18], c[v >> 12 & 63], i + 1 < s.n ? c[v >> 6 & 63] : '=', i + 2 < s.n ? c[v & 63] : '='};
 		out_bytes(o, t, 4);
+	}
+}
+
+bool list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret)
+{
+	if (*i >= l->count || (!l->items && !strlist_next(l, at, ret)))
+		return false;
+	if (l->items)
+		*ret = l->items[*i];
+	++*i;
+	return true;
+}
+
+void out_list(struct out *o, const struct strlist *l, bool base64, bool *ret_exact)
+{
+	struct str s;
+	bool exact = true;
+	out_char(o, '[');
+	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
+		bool ok = true;
+		out_text(o, i > 1 ? ",\"" : "\"");
+		if (base64)
+			out_base64(o, s);
+		else
+			out_escaped(o, s, &ok);
+		out_char(o, '"');
+		exact &= ok;
+	}
+	out_char(o, ']');
+	if (ret_exact)
+		*ret_exact = exact;
+}
+
+struct str list_text(struct buf *b, const struct strlist *l, bool base64, bool *ret_exact)
+{
+	struct out o = out_into(b);
+	buf_reset(b);
+	out_list(&o, l, base64, ret_exact);
+	return buf_view(b);
+}
+
+void out_uri(struct out *o, struct str s)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		bool plain =
+		    (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~/", c));
+		char t[] = {'%', hex[c >> 4], hex[c & 15]};
+		out_bytes(o, plain ? (char *)&c : t, plain ? 1 : 3);
 	}
 }

@@ -1,17 +1,17 @@
 /* out.h - where a document goes: a buffer before a descriptor, and the escapes of the formats.
  *
- * An error of writing is kept and everything after it is dropped; out_close returns it. Budget: one write per 64 KiB; text
- * that needs no escape is copied whole. */
+ * An error of writing is kept and everything after it is dropped; out_close returns it. Budget: one write per 64 KiB;
+ * text that needs no escape is copied whole. */
 #ifndef STEMMA_EXPORT_OUT_H
 #define STEMMA_EXPORT_OUT_H
 
-#include "base/str.h"
-
-#include <stdint.h>
+#include "base/buf.h"
+#include "event/event.h"
 
 struct out {
 	int fd;
-	int error; /* errno of the first failure, 0 none */
+	struct buf *to; /* not NULL: into this, and none of the rest */
+	int error;      /* errno of the first failure, 0 none */
 	char *p;
 	size_t n;
 	uint64_t total;
@@ -21,6 +21,11 @@ struct out {
 int out_open(struct out *o, int fd);
 /* 0 or -errno of the first failure. */
 int out_close(struct out *o);
+/* Into a buffer, which says itself if it failed; there is nothing to close. */
+static inline struct out out_into(struct buf *b)
+{
+	return (struct out){.fd = -1, .to = b};
+}
 void out_bytes(struct out *o, const void *p, size_t n);
 void out_flush(struct out *o);
 static inline void out_str(struct out *o, struct str s)
@@ -45,5 +50,14 @@ void out_time(struct out *o, int64_t ns);
 void out_escaped(struct out *o, struct str s, bool *ret_exact);
 bool str_is_utf8(struct str s);
 void out_base64(struct out *o, struct str s);
+/* The items of a list, whether they are packed or stand in an array: for (size_t i = 0, at = 0; list_next(l, &i, &at,
+ * &s);) */
+bool list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret);
+/* A list as a JSON array; *ret_exact as above. With base64 all of it is in base64. */
+void out_list(struct out *o, const struct strlist *l, bool base64, bool *ret_exact);
+/* The same as text that stays in b (emptied first). */
+struct str list_text(struct buf *b, const struct strlist *l, bool base64, bool *ret_exact);
+/* A path or another text inside a URI: all but the unreserved characters and "/" as %XX (RFC 3986). */
+void out_uri(struct out *o, struct str s);
 
 #endif

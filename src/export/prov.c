@@ -10,14 +10,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const prov_kind_name[PROV_KINDS] = {"agent",           "entity",            "activity",         "wasGeneratedBy",
-                                                "used",            "wasDerivedFrom",    "wasInformedBy",    "wasAssociatedWith",
-                                                "actedOnBehalfOf", "specializationOf"};
+const char *const prov_kind_name[PROV_KINDS] = {
+    "agent",          "entity",        "activity",          "wasGeneratedBy",  "used",
+    "wasDerivedFrom", "wasInformedBy", "wasAssociatedWith", "actedOnBehalfOf", "specializationOf"};
 const struct attr_words attr_words[ATTR_COUNT] = {
-#define ATTR(name, type, of, meaning) {#name, TYPE_##type, of, meaning},
+#define ATTR(name, type, of, meaning) {#name, #name "Base64", TYPE_##type, of, meaning},
 #include "export/attrs.def"
 #undef ATTR
 };
+
+const struct prov_roles prov_roles[PROV_KINDS] = {
+    [PROV_wasGeneratedBy] = {"entity", "activity", NULL},
+    [PROV_used] = {"activity", "entity", NULL},
+    [PROV_wasDerivedFrom] = {"generatedEntity", "usedEntity", NULL},
+    [PROV_wasInformedBy] = {"informed", "informant", NULL},
+    [PROV_wasAssociatedWith] = {"activity", "agent", NULL},
+    [PROV_actedOnBehalfOf] = {"delegate", "responsible", "activity"},
+    [PROV_specializationOf] = {"specificEntity", "generalEntity", NULL},
+};
+
+const char *prov_agent_class(const struct prov_statement *st)
+{
+	return strcmp(st->type, "User") == 0 ? "Person" : "SoftwareAgent";
+}
 
 struct prov_source {
 	struct store *s;
@@ -39,7 +54,8 @@ struct store *prov_store(struct prov_source *p)
 	return p->s;
 }
 
-/* ---- one statement ------------------------------------------------------------------------------------------------------ */
+/* ---- one statement
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void begin(struct prov_source *p, enum prov_kind kind)
 {
@@ -49,7 +65,7 @@ static void begin(struct prov_source *p, enum prov_kind kind)
 	st->start = st->end = TIME_NONE;
 	st->type = NULL;
 	st->n = 0;
-	st->what = 0;
+	st->what = st->other = 0;
 }
 
 static struct prov_value *value(struct prov_source *p, enum prov_attr attr)
@@ -89,6 +105,8 @@ static int64_t known(int64_t t)
 
 static int say(struct prov_source *p)
 {
+	if (p->subject.failed || p->object.failed || p->third.failed || p->program.failed || p->run_name.failed)
+		return -ENOMEM;
 	return p->say(p->arg, &p->st);
 }
 
@@ -110,7 +128,8 @@ static struct str named(struct buf *b, const char *text, unsigned part)
 	return str_n(buf_cstr(b), b->n);
 }
 
-/* ---- the selection ------------------------------------------------------------------------------------------------------ */
+/* ---- the selection
+ * ------------------------------------------------------------------------------------------------------ */
 
 bool prov_has_version(struct prov_source *p, store_id id)
 {
@@ -187,8 +206,9 @@ static int add_lineage(struct prov_source *p, struct err *err)
 		const struct lineage_node *n = &l.nodes[i];
 		r = n->exec ? store_exec(p->s, n->id, &x) : store_version(p->s, n->id, &v);
 		if (r > 0)
-			r = !within(&p->o, n->exec ? x.start : v.start, n->exec ? x.end : v.end) ? 0
-			    : idset_add(n->exec ? &p->execs : &p->versions, n->id);
+			r = !within(&p->o, n->exec ? x.start : v.start, n->exec ? x.end : v.end)
+			        ? 0
+			        : idset_add(n->exec ? &p->execs : &p->versions, n->id);
 	}
 	lineage_release(&l);
 	return r;
@@ -218,8 +238,7 @@ int prov_open(struct store *s, const struct prov_select *o, struct err *err, str
 		return err_set(err, ENOMEM, "cannot export");
 	p->s = s;
 	p->o = *o;
-	p->everything =
-	    !o->n_versions && !o->n_runs && !o->n_execs && o->since == TIME_NONE && o->until == TIME_NONE;
+	p->everything = !o->n_versions && !o->n_runs && !o->n_execs && o->since == TIME_NONE && o->until == TIME_NONE;
 	int r = store_view_begin(s);
 	if (r == 0 && !p->everything) {
 		if (o->n_versions)
@@ -297,7 +316,8 @@ static int each(struct prov_source *p, const struct idset *set, const char *sql,
 	return r;
 }
 
-/* ---- runs, executions, agents -------------------------------------------------------------------------------------------- */
+/* ---- runs, executions, agents
+ * -------------------------------------------------------------------------------------------- */
 
 static int say_associated(struct prov_source *p, struct str activity, struct str agent)
 {
@@ -422,6 +442,7 @@ static int say_execution(struct prov_source *p, const struct exec_info *x, struc
 	p->st.id = name;
 	p->st.type = "Execution";
 	p->st.what = x->id;
+	p->st.other = x->run;
 	p->st.start = known(x->start);
 	p->st.end = known(x->end);
 	run_label(p, &x->argv);
@@ -459,9 +480,14 @@ static int say_execution(struct prov_source *p, const struct exec_info *x, struc
 	const struct {
 		enum prov_attr attr;
 		uint64_t value;
-	} figures[] = {{ATTR_cpuTime, x->cpu},           {ATTR_userTime, x->user_time},      {ATTR_systemTime, x->system_time},
-	               {ATTR_memoryResidentPeak, x->rss}, {ATTR_bytesRead, x->rchar},         {ATTR_bytesWritten, x->wchar_},
-	               {ATTR_storageRead, x->read_bytes}, {ATTR_storageWritten, x->write_bytes}};
+	} figures[] = {{ATTR_cpuTime, x->cpu},
+	               {ATTR_userTime, x->user_time},
+	               {ATTR_systemTime, x->system_time},
+	               {ATTR_memoryResidentPeak, x->rss},
+	               {ATTR_bytesRead, x->rchar},
+	               {ATTR_bytesWritten, x->wchar_},
+	               {ATTR_storageRead, x->read_bytes},
+	               {ATTR_storageWritten, x->write_bytes}};
 	for (unsigned i = 0; i < sizeof(figures) / sizeof(*figures); i++)
 		if (x->known >> (i + 1) & 1)
 			put_count(p, figures[i].attr, figures[i].value);
@@ -502,6 +528,12 @@ static int edge_counts(struct prov_source *p, const struct edge *e, struct versi
 	return r;
 }
 
+/* A moment of an execution, where it is one. */
+static int64_t inside(int64_t t, const struct exec_info *x)
+{
+	return t == TIME_NEVER || t < x->start || t > x->end ? TIME_NONE : t;
+}
+
 static int say_uses(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct version_info v;
@@ -513,8 +545,30 @@ static int say_uses(struct prov_source *p, const struct exec_info *x, struct str
 		begin(p, PROV_used);
 		p->st.subject = name;
 		p->st.object = named(&p->object, v.pub.text, 0);
-		p->st.start = known(e->hi < x->end ? e->hi : x->end);
+		p->st.what = x->id;
+		p->st.other = v.id;
+		p->st.start = inside(e->hi, x);
 		put_access(p, e);
+		r = say(p);
+	}
+	return r;
+}
+
+/* What it wrote, by whole versions: for formats that want an execution's outputs with it. */
+static int say_outputs(struct prov_source *p, const struct exec_info *x, struct str name)
+{
+	struct version_info v;
+	int r = store_outputs(p->s, x->id, &p->edges);
+	for (size_t i = 0; r == 0 && i < p->edges.n; i++) {
+		const struct edge *e = &p->edges.v[i];
+		if ((r = edge_counts(p, e, &v)) <= 0)
+			continue;
+		begin(p, PROV_wasGeneratedBy);
+		p->st.subject = named(&p->object, v.pub.text, 0);
+		p->st.object = name;
+		p->st.what = v.id;
+		p->st.other = x->id;
+		put_edge(p, e);
 		r = say(p);
 	}
 	return r;
@@ -534,6 +588,8 @@ static int say_informed(struct prov_source *p, store_id id, struct str name)
 		begin(p, PROV_wasInformedBy);
 		p->st.subject = name;
 		p->st.object = named(&p->object, other.pub.text, 0);
+		p->st.what = id;
+		p->st.other = other.id;
 		put_edge(p, e);
 		r = say(p);
 	}
@@ -569,12 +625,15 @@ static int one_exec(struct prov_source *p, store_id id, unsigned kinds)
 	}
 	if (r == 0 && kinds & PROV_BIT(PROV_used))
 		r = say_uses(p, &x, name);
+	if (r == 0 && kinds & PROV_OUTPUTS)
+		r = say_outputs(p, &x, name);
 	if (r == 0 && kinds & PROV_BIT(PROV_wasInformedBy))
 		r = say_informed(p, id, name);
 	return r;
 }
 
-/* ---- agents: users and programs, each once ------------------------------------------------------------------------------- */
+/* ---- agents: users and programs, each once
+ * ------------------------------------------------------------------------------- */
 
 struct seen {
 	uint64_t *v;
@@ -664,7 +723,8 @@ static int say_agents(struct prov_source *p)
 	return r;
 }
 
-/* ---- files and their versions -------------------------------------------------------------------------------------------- */
+/* ---- files and their versions
+ * -------------------------------------------------------------------------------------------- */
 
 static void put_file(struct prov_source *p, const struct file_info *f)
 {
@@ -694,7 +754,8 @@ static int gen_cmp(const void *pa, const void *pb)
 	return a->lo != b->lo ? (a->lo < b->lo ? -1 : 1) : (a->to > b->to) - (a->to < b->to);
 }
 
-static int load_version(struct prov_source *p, const struct file_info *f, uint64_t n, int64_t limit, struct one_version *o)
+static int load_version(struct prov_source *p, const struct file_info *f, uint64_t n, int64_t limit,
+                        struct one_version *o)
 {
 	store_id id = 0;
 	int r = store_version_of(p->s, f->id, n, &id);
@@ -716,11 +777,18 @@ static int load_version(struct prov_source *p, const struct file_info *f, uint64
 			o->gens.v[kept++] = o->gens.v[i];
 	o->gens.n = kept;
 	qsort(o->gens.v, kept, sizeof(*o->gens.v), gen_cmp);
-	if (kept)
-		for (size_t i = 0; i < p->more.n; i++)
-			if (p->more.v[i].hi < o->limit)
-				o->limit = p->more.v[i].hi;
-	return 0;
+	for (size_t i = 0; i < p->more.n; i++)
+		if (p->more.v[i].hi < o->limit)
+			o->limit = p->more.v[i].hi;
+	/* Within the file the limit comes down with the versions; a cache's version is another file's. */
+	r = store_derivatives(p->s, id, &p->more);
+	for (size_t i = 0; r >= 0 && i < p->more.n; i++) {
+		struct version_info derived;
+		r = store_version(p->s, p->more.v[i].to, &derived);
+		if (r > 0 && derived.file != f->id && derived.start <= o->limit)
+			o->limit = derived.start - 1;
+	}
+	return r < 0 ? r : 0;
 }
 
 /* The local name of the kth write, of n: the last is the version itself. */
@@ -745,14 +813,15 @@ static void put_ident(struct prov_source *p, const struct version_info *v, const
 
 static int say_version(struct prov_source *p, const struct one_version *o, const struct file_info *f, size_t k)
 {
-	static const char *const origins[] = {[ORIGIN_OBSERVED] = "observed", [ORIGIN_UNOBSERVED] = "unobserved",
-	                                      [ORIGIN_EXTERNAL] = "external"};
+	static const char *const origins[] = {
+	    [ORIGIN_OBSERVED] = "observed", [ORIGIN_UNOBSERVED] = "unobserved", [ORIGIN_EXTERNAL] = "external"};
 	const struct version_info *v = &o->v;
 	bool last = k + 1 >= o->gens.n;
 	begin(p, PROV_entity);
 	p->st.id = part_name(&p->subject, o, k);
 	p->st.type = f->kind == TERM_kind_regular || f->kind == TERM_kind_absent ? "Version" : "Stream";
 	p->st.what = v->id;
+	p->st.other = f->id;
 	buf_reset(&p->label);
 	if (f->path.n)
 		buf_printf(&p->label, "%.*s@{%llu}", (int)f->path.n, f->path.p, (unsigned long long)v->n);
@@ -780,6 +849,8 @@ static int say_specialization(struct prov_source *p, const struct one_version *o
 	begin(p, PROV_specializationOf);
 	p->st.subject = part_name(&p->subject, o, k);
 	p->st.object = named(&p->object, f->pub.text, 0);
+	p->st.what = o->v.id;
+	p->st.other = f->id;
 	return say(p);
 }
 
@@ -794,13 +865,15 @@ static int say_generation(struct prov_source *p, const struct one_version *o, si
 	int64_t t = e->hi < x.end ? e->hi : x.end;
 	if (*limit < t)
 		t = *limit;
-	if (t < e->lo || t == TIME_NEVER)
-		t = TIME_NONE;
-	else
-		*limit = t - 1;
+	else if (t != TIME_NEVER)
+		*limit = t;
+	--*limit; /* also where the time is not said: what this was derived from is older still */
+	t = t < e->lo ? TIME_NONE : inside(t, &x);
 	begin(p, PROV_wasGeneratedBy);
 	p->st.subject = part_name(&p->subject, o, k);
 	p->st.object = named(&p->object, x.pub.text, 0);
+	p->st.what = o->v.id;
+	p->st.other = x.id;
 	p->st.start = t;
 	put_access(p, e);
 	return say(p);
@@ -814,6 +887,7 @@ static int say_derivations(struct prov_source *p, const struct one_version *o, s
 		begin(p, PROV_wasDerivedFrom);
 		p->st.subject = part_name(&p->subject, o, k);
 		p->st.object = part_name(&p->object, o, k - 1);
+		p->st.what = p->st.other = o->v.id;
 		put_text(p, ATTR_certainty, str_of("must"));
 		put_text(p, ATTR_via, str_of("data"));
 		return say(p);
@@ -825,6 +899,8 @@ static int say_derivations(struct prov_source *p, const struct one_version *o, s
 		begin(p, PROV_wasDerivedFrom);
 		p->st.subject = part_name(&p->subject, o, 0);
 		p->st.object = named(&p->object, from.pub.text, 0);
+		p->st.what = o->v.id;
+		p->st.other = from.id;
 		put_edge(p, e);
 		r = say(p);
 	}
@@ -872,8 +948,8 @@ static int one_file(struct prov_source *p, store_id id, unsigned kinds)
 			if (r == 0 && kinds & PROV_BIT(PROV_wasDerivedFrom))
 				r = say_derivations(p, &o, k);
 		}
-		if (o.derived.n && o.gens.n)
-			limit = o.limit;
+		if (o.derived.n)
+			limit = o.gens.n ? o.limit : o.limit - 1;
 	}
 	edges_release(&o.gens);
 	edges_release(&o.derived);
@@ -887,7 +963,8 @@ int prov_walk(struct prov_source *p, unsigned kinds, int (*to)(void *arg, const 
 	const unsigned of_files = PROV_BIT(PROV_entity) | PROV_BIT(PROV_specializationOf) | PROV_BIT(PROV_wasGeneratedBy) |
 	                          PROV_BIT(PROV_wasDerivedFrom);
 	const unsigned of_runs = PROV_BIT(PROV_activity) | PROV_BIT(PROV_wasAssociatedWith);
-	const unsigned of_execs = of_runs | PROV_BIT(PROV_actedOnBehalfOf) | PROV_BIT(PROV_used) | PROV_BIT(PROV_wasInformedBy);
+	const unsigned of_execs =
+	    of_runs | PROV_BIT(PROV_actedOnBehalfOf) | PROV_BIT(PROV_used) | PROV_BIT(PROV_wasInformedBy) | PROV_OUTPUTS;
 	int r = 0;
 	p->say = to;
 	p->arg = arg;

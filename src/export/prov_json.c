@@ -1,218 +1,151 @@
 /* prov_json.c - PROV-JSON: an object of sections, one a kind of statement, each an object of identifiers. One walk a
  * section, so that nothing is held. */
 #include "export/export.h"
+#include "export/jsonw.h"
 
-struct json {
-	struct out *out;
-	bool any;        /* the section has something */
-	uint64_t number; /* relations have blank identifiers */
+struct document {
+	struct jsonw j;
+	uint64_t relations; /* they have blank identifiers */
 };
 
-static void key(struct json *j, bool *first, const char *prefix, const char *name)
+/* {"$": ..., "type": ...} around what is written between the two. */
+static void typed_open(struct jsonw *j)
 {
-	if (!*first)
-		out_text(j->out, ", ");
-	*first = false;
-	out_char(j->out, '"');
-	out_text(j->out, prefix);
-	out_text(j->out, name);
-	out_text(j->out, "\": ");
+	jsonw_open(j, '{');
+	jsonw_key(j, "", "$");
 }
 
-static void text(struct json *j, const char *prefix, struct str s, bool *ret_exact)
+static void typed_close(struct jsonw *j, const char *type)
 {
-	out_char(j->out, '"');
-	out_text(j->out, prefix);
-	out_escaped(j->out, s, ret_exact);
-	out_char(j->out, '"');
+	jsonw_word_pair(j, "type", type);
+	jsonw_close(j, '}');
 }
 
-/* {"$": ..., "type": ...} */
-static void typed_open(struct json *j)
+static void name(struct jsonw *j, const char *prefix, struct str local)
 {
-	out_text(j->out, "{\"$\": \"");
+	typed_open(j);
+	jsonw_text(j, prefix, local, NULL);
+	typed_close(j, "prov:QUALIFIED_NAME");
 }
 
-static void typed_close(struct json *j, const char *type)
-{
-	out_text(j->out, "\", \"type\": \"");
-	out_text(j->out, type);
-	out_text(j->out, "\"}");
-}
-
-/* A JSON array within a JSON string. */
-static void array(struct json *j, const struct strlist *l, bool base64, bool *ret_exact)
-{
-	struct out *o = j->out;
-	struct str s;
-	out_text(o, "\"[");
-	for (size_t i = 0, pos = 0; l->items ? i < l->count : strlist_next(l, &pos, &s); i++) {
-		if (l->items)
-			s = l->items[i];
-		out_text(o, i ? ",\\\"" : "\\\"");
-		if (base64)
-			out_base64(o, s);
-		for (size_t k = 0; !base64 && k < s.n;) {
-			size_t end = k;
-			bool ok;
-			while (end < s.n && (unsigned char)s.p[end] >= 0x20 && s.p[end] != '"' && s.p[end] != '\\' && s.p[end] != 0x7f)
-				end++;
-			out_escaped(o, str_n(s.p + k, end - k), &ok);
-			*ret_exact &= ok;
-			if (end < s.n) {
-				static const char hex[] = "0123456789abcdef";
-				char u[] = {'\\', '\\', 'u', '0', '0', hex[(unsigned char)s.p[end] >> 4], hex[s.p[end] & 15]};
-				out_bytes(o, u, sizeof(u));
-			}
-			k = end + 1;
-		}
-		out_text(o, "\\\"");
-	}
-	out_text(o, "]\"");
-}
-
-static void attribute(struct json *j, bool *first, const struct prov_value *v)
+static void attribute(struct jsonw *j, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
 	bool exact = true;
-	key(j, first, "stemma:", w->name);
+	jsonw_key(j, "stemma:", w->name);
 	switch (w->type) {
 	case TYPE_text:
-		text(j, "", v->text, &exact);
+		jsonw_text(j, "", v->text, &exact);
 		break;
 	case TYPE_list:
-		array(j, &v->list, false, &exact);
+		jsonw_list_text(j, &v->list, false, &exact);
 		break;
 	case TYPE_count:
 		typed_open(j);
-		out_count(j->out, v->count);
+		jsonw_count_text(j, v->count);
 		typed_close(j, "xsd:integer");
 		break;
 	case TYPE_time:
 		typed_open(j);
-		out_time(j->out, v->time);
+		jsonw_time(j, v->time);
 		typed_close(j, "xsd:dateTime");
 		break;
 	case TYPE_flag:
-		out_text(j->out, v->count ? "true" : "false");
+		jsonw_flag(j, v->count);
 		break;
 	case TYPE_name:
-		typed_open(j);
-		out_text(j->out, "id:");
-		out_str(j->out, v->text);
-		typed_close(j, "prov:QUALIFIED_NAME");
+		name(j, "id:", v->text);
 		break;
 	}
 	if (exact)
 		return;
-	if (!*first)
-		out_text(j->out, ", ");
-	out_text(j->out, "\"stemma:");
-	out_text(j->out, w->name);
-	out_text(j->out, "Base64\": ");
-	if (w->type == TYPE_text) {
-		out_char(j->out, '"');
-		out_base64(j->out, v->text);
-		out_char(j->out, '"');
-	} else
-		array(j, &v->list, true, &exact);
+	jsonw_key(j, "stemma:", w->base64);
+	if (w->type == TYPE_text)
+		jsonw_base64(j, v->text);
+	else
+		jsonw_list_text(j, &v->list, true, NULL);
 }
 
-static void time_key(struct json *j, bool *first, const char *name, int64_t t)
+static void time_pair(struct jsonw *j, const char *key, int64_t t)
 {
 	if (t == TIME_NONE)
 		return;
-	key(j, first, "prov:", name);
-	out_char(j->out, '"');
-	out_time(j->out, t);
-	out_char(j->out, '"');
+	jsonw_key(j, "prov:", key);
+	jsonw_time(j, t);
 }
 
-static void reference(struct json *j, bool *first, const char *name, struct str id)
+static void node(struct jsonw *j, const struct prov_statement *st)
 {
-	if (!id.n)
-		return;
-	key(j, first, "prov:", name);
-	text(j, "id:", id, NULL);
+	if (st->kind == PROV_activity) {
+		time_pair(j, "startTime", st->start);
+		time_pair(j, "endTime", st->end);
+	}
+	jsonw_key(j, "prov:", "type");
+	if (st->kind == PROV_agent) {
+		jsonw_open(j, '[');
+		name(j, "prov:", str_of(prov_agent_class(st)));
+	}
+	name(j, "stemma:", str_of(st->type));
+	if (st->kind == PROV_agent)
+		jsonw_close(j, ']');
+	if (st->label.n) {
+		jsonw_key(j, "prov:", "label");
+		jsonw_text(j, "", st->label, NULL);
+	}
+}
+
+static void relation(struct jsonw *j, const struct prov_statement *st)
+{
+	const struct prov_roles *role = &prov_roles[st->kind];
+	const struct {
+		const char *name;
+		struct str id;
+	} ends[] = {{role->subject, st->subject}, {role->object, st->object}, {role->third, st->third}};
+	for (unsigned i = 0; i < 3; i++)
+		if (ends[i].name && ends[i].id.n) {
+			jsonw_key(j, "prov:", ends[i].name);
+			jsonw_text(j, "id:", ends[i].id, NULL);
+		}
+	time_pair(j, "time", st->start);
 }
 
 static int statement(void *arg, const struct prov_statement *st)
 {
-	static const struct {
-		const char *subject, *object, *third;
-	} role[PROV_KINDS] = {
-	    [PROV_wasGeneratedBy] = {"entity", "activity", NULL},
-	    [PROV_used] = {"activity", "entity", NULL},
-	    [PROV_wasDerivedFrom] = {"generatedEntity", "usedEntity", NULL},
-	    [PROV_wasInformedBy] = {"informed", "informant", NULL},
-	    [PROV_wasAssociatedWith] = {"activity", "agent", NULL},
-	    [PROV_actedOnBehalfOf] = {"delegate", "responsible", "activity"},
-	    [PROV_specializationOf] = {"specificEntity", "generalEntity", NULL},
-	};
-	struct json *j = arg;
-	struct out *o = j->out;
-	bool first = true;
-	out_text(o, j->any ? ",\n    \"" : "\n    \"");
-	j->any = true;
+	struct document *d = arg;
+	struct jsonw *j = &d->j;
+	jsonw_line(j, 4);
 	if (st->kind <= PROV_activity) {
-		out_text(o, "id:");
-		out_str(o, st->id);
+		jsonw_text(j, "id:", st->id, NULL);
 	} else {
-		out_text(o, "_:r");
-		out_count(o, ++j->number);
+		out_text(j->out, "\"_:r");
+		out_count(j->out, ++d->relations);
+		out_char(j->out, '"');
 	}
-	out_text(o, "\": {");
-	if (st->kind <= PROV_activity) {
-		if (st->kind == PROV_activity) {
-			time_key(j, &first, "startTime", st->start);
-			time_key(j, &first, "endTime", st->end);
-		}
-		if (st->type) {
-			key(j, &first, "prov:", "type");
-			const char *agent = st->kind != PROV_agent ? NULL : strcmp(st->type, "User") == 0 ? "Person" : "SoftwareAgent";
-			if (agent) {
-				out_text(o, "[{\"$\": \"prov:");
-				out_text(o, agent);
-				out_text(o, "\", \"type\": \"prov:QUALIFIED_NAME\"}, ");
-			}
-			out_text(o, "{\"$\": \"stemma:");
-			out_text(o, st->type);
-			out_text(o, "\", \"type\": \"prov:QUALIFIED_NAME\"}");
-			if (agent)
-				out_char(o, ']');
-		}
-		if (st->label.n) {
-			key(j, &first, "prov:", "label");
-			text(j, "", st->label, NULL);
-		}
-	} else {
-		reference(j, &first, role[st->kind].subject, st->subject);
-		reference(j, &first, role[st->kind].object, st->object);
-		if (role[st->kind].third)
-			reference(j, &first, role[st->kind].third, st->third);
-		time_key(j, &first, "time", st->start);
-	}
+	out_text(j->out, ": ");
+	j->comma = false;
+	jsonw_open(j, '{');
+	(st->kind <= PROV_activity ? node : relation)(j, st);
 	for (size_t i = 0; i < st->n; i++)
-		attribute(j, &first, &st->v[i]);
-	out_char(o, '}');
-	return o->error ? -o->error : 0;
+		attribute(j, &st->v[i]);
+	jsonw_close(j, '}');
+	return jsonw_error(j);
 }
 
 int export_prov_json(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
-	struct json j = {.out = out};
+	struct document d = {.j = {.out = out}};
+	int r = 0;
 	(void)o;
 	out_text(out, "{\n  \"prefix\": {\n    \"stemma\": \"" STEMMA_NS "\",\n    \"id\": \"" STEMMA_ID "\"\n  }");
-	for (int kind = 0; kind < PROV_KINDS; kind++) {
-		out_text(out, ",\n  \"");
-		out_text(out, prov_kind_name[kind]);
-		out_text(out, "\": {");
-		j.any = false;
-		int rc = prov_walk(p, PROV_BIT(kind), statement, &j);
-		if (rc != 0)
-			return rc < 0 && !out->error ? err_set(err, -rc, "cannot read the record") : rc;
-		out_text(out, j.any ? "\n  }" : "}");
+	for (int kind = 0; r == 0 && kind < PROV_KINDS; kind++) {
+		d.j.comma = true;
+		jsonw_line(&d.j, 2);
+		jsonw_key(&d.j, "", prov_kind_name[kind]);
+		jsonw_open(&d.j, '{');
+		r = prov_walk(p, PROV_BIT(kind), statement, &d);
+		jsonw_close(&d.j, '}');
 	}
 	out_text(out, "\n}\n");
-	return 0;
+	jsonw_release(&d.j);
+	return r < 0 && !out->error ? err_set(err, -r, "cannot read the record") : r;
 }

@@ -4,10 +4,13 @@
  * stemma's attributes. One pass; nothing is kept between statements. */
 #include "export/export.h"
 
+#include <errno.h>
+
 struct rdf {
 	struct out *out;
 	bool nt;         /* N-Triples: whole IRIs, one triple a line */
 	uint64_t blanks; /* blank nodes so far */
+	struct buf list; /* of the attribute that is written */
 	bool open;       /* Turtle: a subject is open, the next triple follows a semicolon */
 };
 
@@ -128,72 +131,15 @@ static void time_triple(struct rdf *r, struct str id, const char *name, int64_t 
 	triple_end(r);
 }
 
-/* A list as a JSON array inside a string: its quotes and backslashes are escaped once more. */
-static bool list_text(struct rdf *r, const struct strlist *l)
+static void base64_triple(struct rdf *r, struct str id, const struct prov_value *v)
 {
-	struct out *o = r->out;
-	struct str s;
-	bool exact = true;
-	out_char(o, '[');
-	for (size_t i = 0, pos = 0; l->items ? i < l->count : strlist_next(l, &pos, &s); i++) {
-		if (l->items)
-			s = l->items[i];
-		out_text(o, i ? ",\\\"" : "\\\"");
-		/* Escaped twice only where something needs it: rare. */
-		bool plain = true;
-		for (size_t k = 0; plain && k < s.n; k++)
-			plain = (unsigned char)s.p[k] >= 0x20 && s.p[k] != '"' && s.p[k] != '\\' && s.p[k] != 0x7f;
-		if (plain) {
-			bool ok;
-			out_escaped(o, s, &ok);
-			exact &= ok;
-		} else
-			for (size_t k = 0; k < s.n;) {
-				size_t end = k;
-				while (end < s.n && (unsigned char)s.p[end] >= 0x20 && s.p[end] != '"' && s.p[end] != '\\' && s.p[end] != 0x7f)
-					end++;
-				bool ok;
-				out_escaped(o, str_n(s.p + k, end - k), &ok);
-				exact &= ok;
-				if (end < s.n) {
-					static const char hex[] = "0123456789abcdef";
-					char u[] = {'\\', '\\', 'u', '0', '0', hex[(unsigned char)s.p[end] >> 4], hex[s.p[end] & 15]};
-					out_bytes(o, u, sizeof(u));
-				}
-				k = end + 1;
-			}
-		out_text(o, "\\\"");
-	}
-	out_char(o, ']');
-	return exact;
-}
-
-static void base64_triple(struct rdf *r, struct str id, const char *name, const struct prov_value *v)
-{
-	struct str s;
 	predicate(r, id);
-	if (r->nt) {
-		out_text(r->out, "<" STEMMA_NS);
-		out_text(r->out, name);
-		out_text(r->out, "Base64>");
-	} else {
-		own(r, name);
-		out_text(r->out, "Base64");
-	}
+	own(r, attr_words[v->attr].base64);
 	out_text(r->out, " \"");
 	if (attr_words[v->attr].type == TYPE_text)
 		out_base64(r->out, v->text);
-	else {
-		out_char(r->out, '[');
-		for (size_t i = 0, pos = 0; v->list.items ? i < v->list.count : strlist_next(&v->list, &pos, &s); i++) {
-			if (v->list.items)
-				s = v->list.items[i];
-			out_text(r->out, i ? ",\\\"" : "\\\"");
-			out_base64(r->out, s);
-			out_text(r->out, "\\\"");
-		}
-		out_char(r->out, ']');
-	}
+	else
+		out_escaped(r->out, list_text(&r->list, &v->list, true, NULL), NULL);
 	out_char(r->out, '"');
 	triple_end(r);
 }
@@ -214,7 +160,7 @@ static void attribute(struct rdf *r, struct str id, const struct prov_value *v)
 		break;
 	case TYPE_list:
 		out_char(o, '"');
-		exact = list_text(r, &v->list);
+		out_escaped(o, list_text(&r->list, &v->list, false, &exact), NULL);
 		out_char(o, '"');
 		break;
 	case TYPE_count:
@@ -243,7 +189,7 @@ static void attribute(struct rdf *r, struct str id, const struct prov_value *v)
 	}
 	triple_end(r);
 	if (!exact)
-		base64_triple(r, id, w->name, v);
+		base64_triple(r, id, v);
 }
 
 static void label(struct rdf *r, struct str id, struct str text)
@@ -262,12 +208,11 @@ static void label(struct rdf *r, struct str id, struct str text)
 
 static void node(struct rdf *r, const struct prov_statement *st)
 {
-	static const char *const class[] = {
-	    [PROV_agent] = "Agent", [PROV_entity] = "Entity", [PROV_activity] = "Activity"};
+	static const char *const class[] = {[PROV_agent] = "Agent", [PROV_entity] = "Entity", [PROV_activity] = "Activity"};
 	subject(r, st->id);
 	a(r, st->id, class[st->kind], false);
 	if (st->kind == PROV_agent)
-		a(r, st->id, strcmp(st->type, "User") == 0 ? "Person" : "SoftwareAgent", false);
+		a(r, st->id, prov_agent_class(st), false);
 	if (st->type)
 		a(r, st->id, st->type, true);
 	label(r, st->id, st->label);
@@ -326,7 +271,7 @@ static int statement(void *arg, const struct prov_statement *st)
 		node(r, st);
 	else
 		edge(r, st);
-	return r->out->error ? -r->out->error : 0;
+	return r->list.failed ? -ENOMEM : -r->out->error;
 }
 
 static int write_rdf(struct prov_source *p, struct out *out, bool nt, struct err *err)
@@ -339,6 +284,7 @@ static int write_rdf(struct prov_source *p, struct out *out, bool nt, struct err
 		              "@prefix stemma: <" STEMMA_NS "> .\n"
 		              "@prefix id: <" STEMMA_ID "> .\n\n");
 	int rc = prov_walk(p, PROV_ALL, statement, &r);
+	buf_release(&r.list);
 	return rc < 0 && !out->error ? err_set(err, -rc, "cannot read the record") : rc;
 }
 
