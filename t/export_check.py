@@ -2,6 +2,8 @@
 
     export_check.py provjson FILE           python3-prov reads it, writes it, reads that: the same records
     export_check.py rdf TURTLE NTRIPLES     rdflib reads both to the same graph
+    export_check.py jsonld TURTLE JSONLD    rdflib reads PROV-JSONLD to the triples of Turtle, by PROV-O's rule for qualified relations
+    export_check.py provn PROVN JSON        PROV-N has the records that python3-prov finds in PROV-JSON
     export_check.py counts TURTLE SQL       SPARQL counts what the tables of `stemma sql` (a file of JSON) have
     export_check.py complete JSON SQL       every edge of the tables is in PROV-JSON, with certainty and way, and no other
     export_check.py times JSON              times obey PROV-CONSTRAINTS
@@ -96,6 +98,138 @@ def rdf(turtle, ntriples):
     if len(a) != len(b) or signature(a) != signature(b):
         fail('Turtle and N-Triples are two graphs')
     print(len(a), 'triples')
+
+
+def jsonld(turtle, document):
+    import_or_skip('rdflib')
+    import rdflib
+    a, b = graph(turtle, 'turtle'), graph(document, 'json-ld')
+    prov = rdflib.Namespace(P)
+    ext = rdflib.Namespace('https://openprovenance.org/ns/provext#')
+    for qualified, end, direct in (('Generation', 'activity', 'wasGeneratedBy'), ('Usage', 'entity', 'used'),
+                                   ('Derivation', 'entity', 'wasDerivedFrom'), ('Communication', 'activity', 'wasInformedBy'),
+                                   ('Association', 'agent', 'wasAssociatedWith'), ('Delegation', 'agent', 'actedOnBehalfOf')):
+        for s, _, q in list(b.triples((None, prov['qualified' + qualified], None))):
+            b.add((s, prov[direct], b.value(q, prov[end])))
+    for s, _, q in list(b.triples((None, ext.qualifiedSpecialization, None))):
+        b.add((s, prov.specializationOf, b.value(q, ext.generalEntity)))
+        b.remove((s, ext.qualifiedSpecialization, q))
+    for s, _, q in list(b.triples((None, prov.qualifiedAssociation, None))):  # they say nothing more
+        b.remove((s, prov.qualifiedAssociation, q))
+    if signature(a) != signature(b):
+        fail('PROV-JSONLD is another graph: %s' % sorted(set(signature(a)) ^ set(signature(b)))[:3])
+    print(len(a), 'triples')
+
+
+def import_or_skip(name):
+    try:
+        return __import__(name)
+    except ImportError:
+        sys.exit(77)
+
+
+TOKEN = re.compile(r"""\s+|(?P<long>\"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\")|(?P<text>"(?:[^"\\\n\r]|\\[tbnrf"'\\])*")|(?P<name>'[^']*')|
+(?P<time>\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d))|(?P<iri><[^>]*>)|(?P<mark>%%|[(),=\[\]-])|(?P<word>[A-Za-z][\w.:-]*)""", re.X | re.S)
+
+
+def provn_records(text):
+    """The records of a document in PROV-N, each as (kind, arguments, sorted attributes)."""
+    tokens, at = [], 0
+    while at < len(text):
+        m = TOKEN.match(text, at)
+        if not m:
+            fail('PROV-N does not go on at %r' % text[at:at + 60])
+        at = m.end()
+        if m.lastgroup:
+            tokens.append((m.lastgroup, m.group()))
+    pos = 0
+
+    def take(*want):
+        nonlocal pos
+        kind, value = tokens[pos]
+        if want and value not in want and kind not in want:
+            fail('PROV-N: %r, not %s' % (value, want))
+        pos += 1
+        return value
+
+    def literal():
+        kind, value = tokens[pos]
+        take('long', 'text', 'name')
+        if kind == 'name':
+            return ('name', value[1:-1])
+        value = value[3:-3] if kind == 'long' else value[1:-1]
+        value = re.sub(r'\\(.)', lambda m: {'t': '\t', 'b': '\b', 'n': '\n', 'r': '\r', 'f': '\f'}.get(m.group(1), m.group(1)),
+                       value, flags=re.S)
+        if tokens[pos][1] == '%%':
+            take()
+            return (take('word'), value)
+        return ('xsd:string', value)
+
+    records = []
+    take('document')
+    while tokens[pos][1] in ('prefix', 'default'):
+        if take() == 'prefix':
+            take('word')
+        take('iri')
+    while tokens[pos][1] != 'endDocument':
+        kind, arguments, attributes = take('word'), [], []
+        take('(')
+        while tokens[pos][1] not in ('[', ')'):
+            arguments.append(take('word', 'time', '-'))
+            if tokens[pos][1] == ',':
+                take()
+        if tokens[pos][1] == '[':
+            take()
+            while tokens[pos][1] != ']':
+                name = take('word')
+                take('=')
+                attributes.append((name, literal()))
+                if tokens[pos][1] == ',':
+                    take()
+            take()
+        take(')')
+        while arguments and arguments[-1] == '-':
+            arguments.pop()
+        records.append((kind, tuple(map(moment, arguments)), tuple(sorted((n, (t, moment(v))) for n, (t, v) in attributes))))
+    if pos != len(tokens) - 1:
+        fail('PROV-N goes on behind its end')
+    return sorted(records)
+
+
+def moment(text):
+    """python3-prov has times in microseconds, cut."""
+    if re.fullmatch(r'\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+]00:00)', text):
+        text = re.sub(r'(Z|[+]00:00)$', '', text)
+        return (text + '.' if '.' not in text else text).ljust(26, '0')[:26]
+    return text
+
+
+def provn(notation, document):
+    import_or_skip('prov')
+    from prov.constants import PROV_N_MAP
+    from prov.model import Literal, ProvDocument
+
+    def value(v):
+        if hasattr(v, 'localpart'):
+            return ('name', str(v))
+        if isinstance(v, Literal):
+            return (str(v.datatype), moment(v.value))
+        if isinstance(v, bool):
+            return ('xsd:boolean', str(v).lower())
+        return ('xsd:dateTime', moment(v.isoformat())) if hasattr(v, 'isoformat') else ('xsd:string', moment(v))
+
+    theirs = []
+    for r in ProvDocument.deserialize(document, format='json').get_records():
+        arguments = [str(r.identifier)] if r.is_element() else []
+        arguments += ['-' if a is None else moment(a.isoformat()) if hasattr(a, 'isoformat') else str(a) for a in r.args]
+        while arguments[-1] == '-':
+            arguments.pop()
+        theirs.append((PROV_N_MAP[r.get_type()], tuple(arguments), tuple(sorted((str(k), value(v)) for k, v in r.extra_attributes))))
+    with open(notation, encoding='utf-8', errors='strict', newline='') as f:
+        ours = provn_records(f.read())
+    if ours != sorted(theirs):
+        fail('PROV-N: %s' % sorted(set(ours) ^ set(theirs))[:2])
+    print(len(ours), 'records')
 
 
 def sparql(g, pattern):

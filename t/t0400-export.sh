@@ -30,10 +30,12 @@ tables()
 }
 export_all()
 {
-	for f in turtle ntriples prov-json; do
+	for f in $formats; do
 		cmd 0 export -f $f -o "$T/all.$f" "$@" || return 1
 	done
 }
+
+formats='turtle ntriples prov-json prov-jsonld prov-n'
 
 # An empty record, and none.
 cmd 1 export -f turtle && [ ! -s "$out" ]
@@ -41,10 +43,12 @@ check 'no record'
 history <<'END'
 h = History(''); h.add('session_end'); h.save(home, evtext)
 END
-for f in turtle ntriples prov-json; do cmd 0 export -f $f -o "$T/all.$f" || break; done && [ ! -s "$T/all.ntriples" ] && jq -e '[.entity, .used] == [{}, {}]' "$T/all.prov-json" >"$out"
+export_all && [ ! -s "$T/all.ntriples" ] && jq -e '[.entity, .used] == [{}, {}]' "$T/all.prov-json" >"$out"
 check 'an empty record'
 reads 'an empty record: PROV-JSON' provjson "$T/all.prov-json"
 reads 'an empty record: RDF' rdf "$T/all.turtle" "$T/all.ntriples"
+reads 'an empty record: PROV-JSONLD' jsonld "$T/all.turtle" "$T/all.prov-jsonld"
+reads 'an empty record: PROV-N' provn "$T/all.prov-n" "$T/all.prov-json"
 rm -rf "$STEMMA_HOME"
 
 history <<'END'
@@ -53,9 +57,11 @@ make(home, evtext)
 END
 tables
 export_all --all --fork
-check 'PROV-JSON, Turtle and N-Triples of everything'
+check 'every notation of PROV, of everything'
 reads 'everything: python3-prov' provjson "$T/all.prov-json"
 reads 'everything: rdflib' rdf "$T/all.turtle" "$T/all.ntriples"
+reads 'everything: rdflib, PROV-JSONLD' jsonld "$T/all.turtle" "$T/all.prov-jsonld"
+reads 'everything: PROV-N' provn "$T/all.prov-n" "$T/all.prov-json"
 reads 'everything: as many things as the tables have' counts "$T/all.turtle" "$T/tables.json"
 reads 'everything: every edge of the tables' complete "$T/all.prov-json" "$T/tables.json"
 reads 'everything: times obey PROV' times "$T/all.prov-json"
@@ -116,7 +122,7 @@ cmd 0 export -f prov-json --since 2031-01-01 01CCCC && json '.activity == {} and
 check '--since with a RUN'
 cmd 1 export -f prov-json /w/nosuch && cmd 2 export -f nosuch && cmd 2 export && cmd 2 export -f turtle --since never
 check 'mistakes'
-cmd 0 export --formats && for f in turtle ntriples prov-json; do grep -q "^$f " "$out" || break; done
+cmd 0 export --formats && for f in $formats; do grep -q "^$f " "$out" || break; done
 check '--formats'
 # To a file: whole or not at all.
 echo old >"$T/file" && cmd 0 export -f turtle -o "$T/file" && ! says "$T/file" old && cmd 125 export -f turtle -o "$T/no/such/file" && [ ! -e "$T/no" ] &&

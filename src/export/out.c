@@ -135,14 +135,21 @@ bool str_is_utf8(struct str s)
 	return true;
 }
 
-void out_escaped(struct out *o, struct str s, bool *ret_exact)
+static bool is_plain(unsigned char c, bool least)
+{
+	if (least)
+		return c != '"' && c != '\\' && c != '\n' && c != '\r' && c != '\t';
+	return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+}
+
+static void escape(struct out *o, struct str s, bool least, bool *ret_exact)
 {
 	static const char hex[] = "0123456789ABCDEF";
 	const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n, *run = p;
 	bool exact = true;
 	while (p < end) {
 		size_t k = utf8_length(p, (size_t)(end - p));
-		if (k > 1 || (k == 1 && *p >= 0x20 && *p != '"' && *p != '\\' && *p != 0x7f)) {
+		if (k > 1 || (k == 1 && is_plain(*p, least))) {
 			p += k;
 			continue;
 		}
@@ -183,6 +190,16 @@ void out_base64(struct out *o, struct str s)
 		char t[4] = {c[v >> 18], c[v >> 12 & 63], i + 1 < s.n ? c[v >> 6 & 63] : '=', i + 2 < s.n ? c[v & 63] : '='};
 		out_bytes(o, t, 4);
 	}
+}
+
+void out_escaped(struct out *o, struct str s, bool *ret_exact)
+{
+	escape(o, s, false, ret_exact);
+}
+
+void out_escaped_least(struct out *o, struct str s, bool *ret_exact)
+{
+	escape(o, s, true, ret_exact);
 }
 
 bool list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret)
