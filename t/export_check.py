@@ -4,6 +4,7 @@
     export_check.py rdf TURTLE NTRIPLES     rdflib reads both to the same graph
     export_check.py jsonld TURTLE JSONLD    rdflib reads PROV-JSONLD to the triples of Turtle, by PROV-O's rule for qualified relations
     export_check.py provn PROVN JSON        PROV-N has the records that python3-prov finds in PROV-JSON
+    export_check.py tables DIR EXT JSON     CSV or TSV have what PROV-JSON has; every column is of its type
     export_check.py counts TURTLE SQL       SPARQL counts what the tables of `stemma sql` (a file of JSON) have
     export_check.py complete JSON SQL       every edge of the tables is in PROV-JSON, with certainty and way, and no other
     export_check.py times JSON              times obey PROV-CONSTRAINTS
@@ -230,6 +231,79 @@ def provn(notation, document):
     if ours != sorted(theirs):
         fail('PROV-N: %s' % sorted(set(ours) ^ set(theirs))[:2])
     print(len(ours), 'records')
+
+
+def rows(path, ext):
+    import csv
+    with open(path, encoding='utf-8', errors='strict', newline='') as f:
+        if ext == 'csv':
+            text = f.read()
+            if '\n' in text.replace('\r\n', '') and '"' not in text:
+                fail('%s: a line ends without a carriage return' % path)
+            found = list(csv.reader(text.splitlines(keepends=True), strict=True))
+        else:
+            unescape = {'\\t': '\t', '\\n': '\n', '\\r': '\r', '\\\\': '\\'}
+            found = [[re.sub(r'\\.', lambda m: unescape[m.group()], x) for x in line.split('\t')] for line in f.read().split('\n')[:-1]]
+    for r in found:
+        if len(r) != len(found[0]):
+            fail('%s: %d fields, not %d: %r' % (path, len(r), len(found[0]), r[:3]))
+    return [dict(zip(found[0], r)) for r in found[1:]]
+
+
+def tables(folder, ext, document):
+    d, meta = load(document), load(folder + '/csv-metadata.json')
+    types = {t['url']: {c['name']: c['datatype'] for c in t['tableSchema']['columns']} for t in meta['tables']}
+    number = 0
+
+    def of_type(kind, value):
+        if kind == 'integer':
+            return int(value)
+        if kind == 'dateTime':
+            return ns(value)
+        if kind == 'boolean':
+            return {'true': True, 'false': False}[value]
+        return json.loads(value) if kind == 'json' else value
+
+    def attributes(row, url, skip):
+        exact = json.loads(row.get('base64') or '{}')
+        found = set()
+        for name, value in row.items():
+            of_type(types[url][name], value) if value else None
+            if name in skip or not value or name == 'base64':
+                continue
+            found.add((name, value))
+            if name in exact:
+                found.add((name + 'Base64', json.dumps(exact[name], separators=(',', ':')) if isinstance(exact[name], list) else exact[name]))
+        return found
+
+    def wanted(thing):
+        return {(k[7:], re.sub('^id:', '', str(plain(v))) if isinstance(v, dict) else str(v).lower() if isinstance(v, bool) else v)
+                for k, v in thing.items() if k.startswith('stemma:')}
+
+    for kind in ('agent', 'entity', 'activity'):
+        url = '%s.%s' % (kind, ext)
+        got = {}
+        for row in rows('%s/%s' % (folder, url), ext):
+            if list(row) != list(types[url]):
+                fail('%s: columns' % url)
+            got[row['id']] = (attributes(row, url, ('id', 'type', 'name', 'start', 'end')), row['name'], row.get('start', ''), row.get('end', ''))
+        want = {local(k): (wanted(v), v.get('prov:label', ''), v.get('prov:startTime', ''), v.get('prov:endTime', '')) for k, v in d[kind].items()}
+        if got != want:
+            k = [k for k in set(got) | set(want) if got.get(k) != want.get(k)][0]
+            fail('%s: %s: %s' % (url, k, set(map(str, got.get(k, ()))) ^ set(map(str, want.get(k, ())))))
+        number += len(got)
+    url = 'relation.' + ext
+    got = sorted((r['type'], r['subject'], r['object'], r['activity'], r['time'], tuple(sorted(attributes(r, url, ('type', 'subject', 'object',
+                                                                                                          'activity', 'time')))))
+                 for r in rows('%s/%s' % (folder, url), ext))
+    ends = {'wasGeneratedBy': ('entity', 'activity'), 'used': ('activity', 'entity'), 'wasDerivedFrom': ('generatedEntity', 'usedEntity'),
+            'wasInformedBy': ('informed', 'informant'), 'wasAssociatedWith': ('activity', 'agent'),
+            'actedOnBehalfOf': ('delegate', 'responsible', 'activity'), 'specializationOf': ('specificEntity', 'generalEntity')}
+    want = sorted((kind, *[local(r['prov:' + e]) for e in names], *([''] * (3 - len(names))), r.get('prov:time', ''), tuple(sorted(wanted(r))))
+                  for kind, names in ends.items() for r in d[kind].values())
+    if got != want:
+        fail('%s: %s' % (url, sorted(set(got) ^ set(want))[:2]))
+    print(number + len(got), 'rows')
 
 
 def sparql(g, pattern):

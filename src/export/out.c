@@ -135,6 +135,14 @@ bool str_is_utf8(struct str s)
 	return true;
 }
 
+void out_utf8(struct out *o, struct str s)
+{
+	for (size_t i = 0, k; i < s.n; i += k ? k : 1) {
+		k = utf8_length((const unsigned char *)s.p + i, s.n - i);
+		out_bytes(o, k ? s.p + i : "\xef\xbf\xbd", k ? k : 3);
+	}
+}
+
 static bool is_plain(unsigned char c, bool least)
 {
 	if (least)

@@ -50,6 +50,8 @@ void out_time(struct out *o, int64_t ns);
 void out_escaped(struct out *o, struct str s, bool *ret_exact);
 /* The same where control characters stand for themselves, but for tabs and ends of lines. */
 void out_escaped_least(struct out *o, struct str s, bool *ret_exact);
+/* The text alone, with U+FFFD for bytes that are not UTF-8. */
+void out_utf8(struct out *o, struct str s);
 bool str_is_utf8(struct str s);
 void out_base64(struct out *o, struct str s);
 /* The items of a list, whether they are packed or stand in an array: for (size_t i = 0, at = 0; list_next(l, &i, &at,
