@@ -1,5 +1,6 @@
 /* stemma export: the record, or a part of it, in another system's format. */
 #include "cmd/cmd.h"
+#include "cmd/export_check.h"
 #include "export/export.h"
 #include "query/target.h"
 #include "query/when.h"
@@ -173,14 +174,16 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 	                                      .certain = o->certain}};
 	if (o->formats)
 		return list_formats();
-	if (!o->format)
+	if (o->check && c->n_operands)
+		return export_check_documents(c);
+	if (!o->format && !o->check)
 		return say_usage(c, "--format is needed; --formats lists them");
-	const struct export_format *f = export_format(o->format);
-	if (!f)
+	const struct export_format *f = o->check ? NULL : export_format(o->format);
+	if (!f && !o->check)
 		return say_usage(c, "format '%s' is not known; --formats lists them", o->format);
 	if (o->depth > UINT_MAX)
 		return say_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
-	if (f->target == TARGET_DIRECTORY && !o->output)
+	if (f && f->target == TARGET_DIRECTORY && !o->output)
 		return say_usage(c, "format '%s' makes a directory: --output is needed", o->format);
 	clock_gettime(CLOCK_REALTIME, &now);
 	int64_t ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -207,7 +210,9 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 		if (prov_open(c->store, &sel, &err, &p) < 0)
 			status = say_err(&err, STATUS_SELF);
 	}
-	if (status == STATUS_OK) {
+	if (status == STATUS_OK && o->check) {
+		status = export_check_source(p);
+	} else if (status == STATUS_OK) {
 		struct export_options eo = {.target = o->output,
 		                            .with_files = o->files,
 		                            .highlight = s.highlight.v,

@@ -92,4 +92,10 @@ bool doc_has_rdf(void);
 /* One of them, by what the bytes begin with. */
 int doc_read(struct doc *d, const char *name, const void *p, size_t n, struct err *err);
 
+/* The document in a file, or on standard input ("-"); its bytes are left in ret, which the caller releases. */
+int doc_load(struct doc *d, const char *path, struct buf *ret, struct err *err);
+/* What an export of the source would say, without attributes. */
+struct prov_source;
+int doc_from_source(struct doc *d, struct prov_source *p, struct err *err);
+
 #endif
