@@ -137,7 +137,7 @@ struct ix {
 	uint64_t first_new_process; /* rows from here on are new */
 	size_t new_pfacts, new_xfacts, new_exits, new_links, new_gaps; /* the graph's facts up to here are the new sessions' */
 	struct map run_words; /* word -> run row */
-	struct ix_pairs run_list, child_list, derived_list; /* to be added to the lists */
+	struct ix_pairs run_list, child_list, derived_list, note_list; /* to be added to the lists */
 	VEC(uint32_t) word_uses; /* how often a word is an element of a list */
 	VEC(uint32_t) fp_index; /* beside g.fps: index in its file's list + 1, 0 not given yet */
 	struct table fp_table; /* (file, size, mtime) -> the fp that has an index */

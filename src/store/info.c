@@ -123,40 +123,60 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 	return rc;
 }
 
-int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g), void *arg)
+int read_session_rest(struct store *s, uint64_t session, struct buf *info, struct cur *ret, uint64_t *ret_run)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_session_get, NULL);
 	if (!st)
 		return -EIO;
-	struct buf info = {0};
+	buf_reset(info);
 	sqlite3_bind_int64(st, 1, (int64_t)session);
 	int rc = store_step(s, st, NULL);
 	if (rc == 1)
-		buf_str(&info, column_str(st, 1));
+		buf_str(info, column_str(st, 1));
 	sqlite3_reset(st);
-	struct cur c = cur_of(buf_view(&info));
+	if (rc != 1)
+		return rc;
+	if (info->failed)
+		return -ENOMEM;
+	struct cur c = cur_of(buf_view(info));
+	for (int i = 0; i < 3; i++) /* host boot pidns */
+		cur_u(&c);
+	*ret_run = cur_u(&c);
+	for (int i = 0; i < 5; i++) /* tool mode last flags began */
+		cur_u(&c);
+	for (uint64_t n = cur_u(&c); n && !c.bad; n--) { /* places */
+		cur_u(&c);
+		cur_u(&c);
+		cur_u(&c);
+	}
+	for (int list = 0; list < 2; list++) /* processes, paths */
+		for (uint64_t n = cur_u(&c); n && !c.bad; n--)
+			cur_u(&c);
+	*ret = c;
+	return c.bad ? -ENOTRECOVERABLE : 1;
+}
+
+struct pproc_gap read_session_gap(struct store *s, struct cur *c)
+{
+	struct pproc_gap g = {.reason = cur_u(c), .from = TIME_NONE};
+	g.count = cur_u(c);
+	g.time = time_add(s->base, cur_z(c));
+	if (cur_u(c))
+		g.from = time_sub(g.time, cur_z(c));
+	g.text = cur_u(c);
+	return g;
+}
+
+int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g), void *arg)
+{
+	struct buf info = {0};
+	struct cur c;
+	uint64_t run;
+	int rc = read_session_rest(s, session, &info, &c, &run);
 	if (rc == 1) {
-		for (int i = 0; i < 3; i++) /* host boot pidns */
-			cur_u(&c);
-		uint64_t run = cur_u(&c);
-		for (int i = 0; i < 5; i++) /* tool mode last flags began */
-			cur_u(&c);
-		for (uint64_t n = cur_u(&c); n && !c.bad; n--) { /* places */
-			cur_u(&c);
-			cur_u(&c);
-			cur_u(&c);
-		}
-		for (int list = 0; list < 2; list++) /* processes, paths */
-			for (uint64_t n = cur_u(&c); n && !c.bad; n--)
-				cur_u(&c);
 		rc = 0;
 		for (uint64_t n = cur_u(&c); rc == 0 && n && !c.bad; n--) {
-			struct pproc_gap g = {.reason = cur_u(&c), .from = TIME_NONE};
-			g.count = cur_u(&c);
-			g.time = time_add(s->base, cur_z(&c));
-			if (cur_u(&c))
-				g.from = time_sub(g.time, cur_z(&c));
-			g.text = cur_u(&c);
+			struct pproc_gap g = read_session_gap(s, &c);
 			rc = say(arg, run, &g);
 		}
 		rc = c.bad ? -ENOTRECOVERABLE : rc;

@@ -148,6 +148,25 @@ int store_find_run(struct store *s, const char *text, store_id *ret);
 int store_run_execs(struct store *s, store_id run, store_id **ret, size_t *ret_n);
 int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n);
 
+/* ---- notes ------------------------------------------------------------------------------------------------------------- */
+
+enum notes_of { NOTES_ALL, NOTES_RUN, NOTES_FILE };
+struct note_info {
+	int64_t time;
+	store_id run, file; /* one of them */
+	uint64_t version; /* n of the version of the file that is meant; 0: not known any more */
+	struct str text, user, host;
+};
+struct notes {
+	struct note_info *v; /* in order of time */
+	size_t n;
+	char *text; /* the strings' */
+};
+/* All notes, those on a run, or those on a file. Release ret in any case. 0 or -errno. Where there are none at all it costs one
+ * statement. */
+int store_notes(struct store *s, enum notes_of of, store_id id, struct notes *ret);
+void notes_release(struct notes *n);
+
 /* ---- edges ------------------------------------------------------------------------------------------------------------ */
 
 struct edge {
