@@ -54,8 +54,12 @@ struct store *prov_store(struct prov_source *p)
 	return p->s;
 }
 
-/* ---- one statement
- * ------------------------------------------------------------------------------------------------------ */
+const struct prov_select *prov_selection(const struct prov_source *p)
+{
+	return &p->o;
+}
+
+/* ---- one statement ---- */
 
 static void begin(struct prov_source *p, enum prov_kind kind)
 {
@@ -128,8 +132,7 @@ static struct str named(struct buf *b, const char *text, unsigned part)
 	return str_n(buf_cstr(b), b->n);
 }
 
-/* ---- the selection
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the selection ---- */
 
 bool prov_has_version(struct prov_source *p, store_id id)
 {
@@ -316,8 +319,7 @@ static int each(struct prov_source *p, const struct idset *set, const char *sql,
 	return r;
 }
 
-/* ---- runs, executions, agents
- * -------------------------------------------------------------------------------------------- */
+/* ---- runs, executions, agents ---- */
 
 static int say_associated(struct prov_source *p, struct str activity, struct str agent)
 {
@@ -632,8 +634,7 @@ static int one_exec(struct prov_source *p, store_id id, unsigned kinds)
 	return r;
 }
 
-/* ---- agents: users and programs, each once
- * ------------------------------------------------------------------------------- */
+/* ---- agents: users and programs, each once ---- */
 
 struct seen {
 	uint64_t *v;
@@ -723,8 +724,7 @@ static int say_agents(struct prov_source *p)
 	return r;
 }
 
-/* ---- files and their versions
- * -------------------------------------------------------------------------------------------- */
+/* ---- files and their versions ---- */
 
 static void put_file(struct prov_source *p, const struct file_info *f)
 {

@@ -98,6 +98,7 @@ struct prov_source;
 int prov_open(struct store *s, const struct prov_select *o, struct err *err, struct prov_source **ret);
 void prov_close(struct prov_source *p);
 struct store *prov_store(struct prov_source *p);
+const struct prov_select *prov_selection(const struct prov_source *p);
 
 /* Gives all statements of the kinds (bits) to say, which returns 0 to go on. 0, what say returned, or -errno. */
 int prov_walk(struct prov_source *p, unsigned kinds, int (*say)(void *arg, const struct prov_statement *st), void *arg);
