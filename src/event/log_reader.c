@@ -237,6 +237,7 @@ int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
 	    .count = h.count,
 	    .seq = h.seq,
 	    .time = h.time,
+	    .sum = h.sum,
 	};
 	return 1;
 }

@@ -18,6 +18,7 @@ struct log_frame_info {
 	uint32_t count;
 	uint64_t seq;
 	int64_t time;
+	uint64_t sum; /* its checksum */
 };
 
 struct log_damage {

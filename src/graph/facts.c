@@ -429,7 +429,22 @@ static void take_note(struct facts *f, const struct event *ev)
 		f->g->failed = true;
 		return;
 	}
-	*n = (struct gnote){f->session, key_of(f, ev), word(f, ev->note.run), file, word(f, ev->note.text)};
+	*n = (struct gnote){.session = f->session,
+	                    .key = key_of(f, ev),
+	                    .run = word(f, ev->note.run),
+	                    .file = file,
+	                    .text = word(f, ev->note.text),
+	                    .version = word(f, ev->note.version),
+	                    .user = word(f, ev->note.user)};
+}
+
+static void take_tombstone(struct facts *f, const struct event *ev)
+{
+	struct gtomb *t = vec_add(&f->g->tombs);
+	if (t)
+		*t = (struct gtomb){f->session, ev->tombstone.dead};
+	else
+		f->g->failed = true;
 }
 
 void facts_event(struct facts *f, const struct event *ev)
@@ -491,6 +506,9 @@ void facts_event(struct facts *f, const struct event *ev)
 		break;
 	case EVENT_note:
 		take_note(f, ev);
+		break;
+	case EVENT_tombstone:
+		take_tombstone(f, ev);
 		break;
 	default: /* from a newer writer */
 		break;

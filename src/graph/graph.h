@@ -221,7 +221,12 @@ struct ggap {
 struct gnote {
 	uint32_t session;
 	struct gkey key;
-	uint32_t run, file, text;
+	uint32_t run, file, text, version, user;
+};
+/* A session that was forgotten: where its frames are met, they do not count. */
+struct gtomb {
+	uint32_t session; /* that tells of it */
+	uint64_t number;
 };
 
 struct graph {
@@ -248,6 +253,7 @@ struct graph {
 	VEC(struct grun_end) run_ends;
 	VEC(struct ggap) gaps;
 	VEC(struct gnote) notes;
+	VEC(struct gtomb) tombs; /* also those of files, with number 0 */
 
 	/* after graph_finish: accesses by file and by execution */
 	uint32_t *by_file, *by_exec;

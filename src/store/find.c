@@ -307,3 +307,22 @@ int store_run_execs(struct store *s, store_id run, store_id **ret, size_t *ret_n
 	*ret_n = n;
 	return 0;
 }
+
+struct named_at {
+	store_id file;
+	int64_t t;
+};
+
+static int named_then(void *arg, const struct pname *n)
+{
+	const struct named_at *a = arg;
+	return n->file == a->file && n->from <= a->t && a->t < n->to;
+}
+
+int store_named_at(struct store *s, store_id file, struct str path, int64_t t)
+{
+	struct named_at a = {file, t};
+	uint64_t id;
+	int r = read_path_id(s, path, &id);
+	return r > 0 ? read_names(s, id, named_then, &a) : r;
+}

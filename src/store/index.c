@@ -59,6 +59,7 @@ static void ix_release(struct ix *x)
 	free(x->run_list.v);
 	free(x->child_list.v);
 	free(x->derived_list.v);
+	free(x->note_list.v);
 	vec_release(&x->word_uses);
 	vec_release(&x->fp_index);
 	table_release(&x->fp_table);

@@ -136,10 +136,10 @@ struct ix {
 	uint64_t next_session, next_run, next_file, next_path, next_process, next_dict, next_segment;
 	uint64_t first_new_process; /* rows from here on are new */
 	size_t new_pfacts, new_xfacts, new_exits, new_links,
-	    new_gaps;                                       /* the graph's facts up to here are the new sessions' */
-	struct map run_words;                               /* word -> run row */
-	struct ix_pairs run_list, child_list, derived_list; /* to be added to the lists */
-	VEC(uint32_t) word_uses;                            /* how often a word is an element of a list */
+	    new_gaps;         /* the graph's facts up to here are the new sessions' */
+	struct map run_words; /* word -> run row */
+	struct ix_pairs run_list, child_list, derived_list, note_list; /* to be added to the lists */
+	VEC(uint32_t) word_uses;                                       /* how often a word is an element of a list */
 	VEC(uint32_t) fp_index;                   /* beside g.fps: index in its file's list + 1, 0 not given yet */
 	struct table fp_table;                    /* (file, size, mtime) -> the fp that has an index */
 	VEC(uint32_t) fp_count;                   /* beside g.files: how many its list has */

@@ -124,41 +124,61 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 	return rc;
 }
 
-int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
-                      void *arg)
+int read_session_rest(struct store *s, uint64_t session, struct buf *info, struct cur *ret, uint64_t *ret_run)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_session_get, NULL);
 	if (!st)
 		return -EIO;
-	struct buf info = {0};
+	buf_reset(info);
 	sqlite3_bind_int64(st, 1, (int64_t)session);
 	int rc = store_step(s, st, NULL);
 	if (rc == 1)
-		buf_str(&info, column_str(st, 1));
+		buf_str(info, column_str(st, 1));
 	sqlite3_reset(st);
-	struct cur c = cur_of(buf_view(&info));
+	if (rc != 1)
+		return rc;
+	if (info->failed)
+		return -ENOMEM;
+	struct cur c = cur_of(buf_view(info));
+	for (int i = 0; i < 3; i++) /* host boot pidns */
+		cur_u(&c);
+	*ret_run = cur_u(&c);
+	for (int i = 0; i < 5; i++) /* tool mode last flags began */
+		cur_u(&c);
+	for (uint64_t n = cur_u(&c); n && !c.bad; n--) { /* places */
+		cur_u(&c);
+		cur_u(&c);
+		cur_u(&c);
+	}
+	for (int list = 0; list < 2; list++) /* processes, paths */
+		for (uint64_t n = cur_u(&c); n && !c.bad; n--)
+			cur_u(&c);
+	*ret = c;
+	return c.bad ? -ENOTRECOVERABLE : 1;
+}
+
+struct pproc_gap read_session_gap(struct store *s, struct cur *c)
+{
+	struct pproc_gap g = {.reason = cur_u(c), .from = TIME_NONE};
+	g.count = cur_u(c);
+	g.time = time_add(s->base, cur_z(c));
+	if (cur_u(c))
+		g.from = time_sub(g.time, cur_z(c));
+	g.text = cur_u(c);
+	return g;
+}
+
+int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
+                      void *arg)
+{
+	struct buf info = {0};
+	struct cur c;
+	uint64_t run;
+	int rc = read_session_rest(s, session, &info, &c, &run);
 	if (rc == 1) {
-		for (int i = 0; i < 3; i++) /* host boot pidns */
-			cur_u(&c);
-		uint64_t run = cur_u(&c);
-		for (int i = 0; i < 5; i++) /* tool mode last flags began */
-			cur_u(&c);
-		for (uint64_t n = cur_u(&c); n && !c.bad; n--) { /* places */
-			cur_u(&c);
-			cur_u(&c);
-			cur_u(&c);
-		}
-		for (int list = 0; list < 2; list++) /* processes, paths */
-			for (uint64_t n = cur_u(&c); n && !c.bad; n--)
-				cur_u(&c);
 		rc = 0;
 		for (uint64_t n = cur_u(&c); rc == 0 && n && !c.bad; n--) {
-			struct pproc_gap g = {.reason = cur_u(&c), .from = TIME_NONE};
-			g.count = cur_u(&c);
-			g.time = time_add(s->base, cur_z(&c));
-			if (cur_u(&c))
-				g.from = time_sub(g.time, cur_z(&c));
-			g.text = cur_u(&c);
+			struct pproc_gap g = read_session_gap(s, &c);
 			rc = say(arg, run, &g);
 		}
 		rc = c.bad ? -ENOTRECOVERABLE : rc;
@@ -390,13 +410,14 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	if (!e)
 		return 0;
 	struct buf *text = &r->exec_text;
-	struct place argv = {0}, env = {0}, cwd, host, user = {0}, group = {0};
+	struct place argv = {0}, env = {0}, cwd, host, boot, user = {0}, group = {0};
 	size_t nargv = 0, nenv = 0;
 	buf_reset(text);
 	uint64_t run = view_run(&r->a, e);
 	const struct ssession *session = store_session(s, e->session);
 	host = put_str(text, store_word(s, session ? session->host : 0));
 	cwd = put_str(text, store_word(s, e->fact.cwd));
+	boot = put_str(text, store_word(s, r->a.p.boot));
 	rc = put_list(s, text, e->fact.argv, &argv, &nargv);
 	if (rc == 0) {
 		struct buf packed = {0};
@@ -420,6 +441,9 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	                          .parent = parent,
 	                          .pid = r->a.p.pid,
 	                          .n = e->n,
+	                          .boot = str_at(text, boot),
+	                          .pidns = r->a.p.pidns,
+	                          .started = r->a.p.started,
 	                          .exe = e->fact.exe,
 	                          .script = e->fact.script,
 	                          .argv = list_at(text, argv, nargv),
@@ -516,7 +540,14 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	                             .size = fp ? fp->size : 0,
 	                             .mtime = fp ? fp->mtime : TIME_NONE,
 	                             .start = v->start,
-	                             .end = v->end};
+	                             .end = v->end,
+	                             .by_event = !(v->flags >> PVER_UNSEEN & 1),
+	                             .k = v->k};
+	const struct ssession *session = ret->by_event ? store_session(s, v->session) : NULL;
+	if (session) {
+		ret->session = session->number;
+		ret->seq = v->seq;
+	}
 	identity_text('v', identity_hash(&r->identity), &ret->pub);
 	return 1;
 }

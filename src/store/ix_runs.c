@@ -316,11 +316,20 @@ static int put_gaps_and_notes(struct ix *x, uint32_t session, struct buf *out)
 		const struct gnote *g = &x->g.notes.v[i];
 		uint64_t run;
 		rc = ix_run_row(x, g->run, &run);
+		uint64_t file = g->file == VEC_NONE ? 0 : x->files.v[g->file].id, row = x->sessions.v[session].id;
+		const uint32_t words[] = {g->text, g->version, g->user};
 		buf_zigzag(out, time_sub(g->key.time, x->s->base));
+		buf_varint(out, g->key.seq);
 		buf_varint(out, run);
-		buf_varint(out, g->file == VEC_NONE ? 0 : x->files.v[g->file].id);
+		buf_varint(out, file);
 		if (rc == 0)
-			rc = put_words(x, out, &g->text, 1);
+			rc = put_words(x, out, words, 3);
+		if (rc == 0)
+			rc = ix_pairs_add(x, &x->note_list, NOTES_ALL, row);
+		if (rc == 0 && run)
+			rc = ix_pairs_add(x, &x->note_list, run << 2 | NOTES_RUN, row);
+		if (rc == 0 && file)
+			rc = ix_pairs_add(x, &x->note_list, file << 2 | NOTES_FILE, row);
 	}
 	return rc;
 }
@@ -463,6 +472,8 @@ int ix_write(struct ix *x)
 		rc = write_lists(x, &x->child_list, LIST_CHILD);
 	if (rc == 0)
 		rc = write_lists(x, &x->derived_list, LIST_DERIVED);
+	if (rc == 0)
+		rc = write_lists(x, &x->note_list, LIST_NOTE);
 	for (unsigned k = 0; rc == 0 && k <= KEY_VERSION; k++)
 		rc = keys_add(x->s, k, x->new_keys[k].v, x->new_keys[k].n, x->err);
 	return rc;

@@ -104,6 +104,9 @@ int read_attached(struct store *s, uint64_t file, uint64_t n, struct ids *out);
 int read_path_id(struct store *s, struct str path, uint64_t *ret);
 /* A run, with its counts only if asked: they look at all its executions. */
 int store_run_info(struct store *s, store_id id, bool counts, struct run_info *ret);
+/* A session's row into info, and a place in it: its gaps, then its notes (ix_runs.c). 1 found, 0, -errno. */
+int read_session_rest(struct store *s, uint64_t session, struct buf *info, struct cur *ret, uint64_t *ret_run);
+struct pproc_gap read_session_gap(struct store *s, struct cur *c);
 /* The gaps of a whole session. */
 int read_session_gaps(struct store *s, uint64_t session, int (*say)(void *arg, uint64_t run, const struct pproc_gap *g),
                       void *arg);

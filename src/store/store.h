@@ -1,9 +1,9 @@
 /* store.h - the derived record: what the graph made of the logs, in SQLite, ready to be asked.
  *
- * Row ids (store_id) are this store's own and change with a rebuild; public ids (struct pubid) are functions of identities
- * and do not. Everything returned belongs to the caller or, where it says so, to the store until the next call of the same
- * function. Times: ns since 1970, TIME_NONE unknown, TIME_NEVER not ended. One thread at a time per struct store; any
- * number of processes per store.
+ * Row ids (store_id) are this store's own and change with a rebuild; public ids (struct pubid) are functions of
+ * identities and do not. Everything returned belongs to the caller or, where it says so, to the store until the next
+ * call of the same function. Times: ns since 1970, TIME_NONE unknown, TIME_NEVER not ended. One thread at a time per
+ * struct store; any number of processes per store.
  *
  * Budget of the hot calls (store_gens, store_uses, store_derived, store_readers): one prepared statement, one row, no
  * allocation but the caller's growing array; about 1 µs. */
@@ -19,40 +19,43 @@
 struct store;
 typedef uint64_t store_id; /* 0: none */
 
-/* 'f' file, 'v' version, 'x' execution, and 24 hex digits: the first 96 bits of XXH3-128 of the identity, as doc/format/store.md
- * defines. Runs are known by their ULID. */
+/* 'f' file, 'v' version, 'x' execution, and 24 hex digits: the first 96 bits of XXH3-128 of the identity, as
+ * doc/format/store.md defines. Runs are known by their ULID. */
 struct pubid {
 	char text[26];
 };
 
 enum store_flags {
-	STORE_READ = 0, /* only ask */
-	STORE_WRITE = 1, /* index, annotate; creates index.db where it is missing */
+	STORE_READ = 0,    /* only ask */
+	STORE_WRITE = 1,   /* index, annotate; creates index.db where it is missing */
 	STORE_REBUILD = 2, /* with WRITE: start from nothing */
-	STORE_MEMORY = 4, /* no index file: store_index makes it in memory (where nothing can be written) */
+	STORE_MEMORY = 4,  /* no index file: store_index makes it in memory (where nothing can be written) */
 };
 
-/* The store's two places (architecture, section 1): home holds logs/; the index lies beside it when home is on a local disk, else in a
- * cache directory on local disk. `home` NULL: $STEMMA_HOME, else $XDG_DATA_HOME/stemma, else ~/.local/share/stemma.
- * ret_home and ret_index are malloc'ed paths (either may be NULL). */
+/* The store's two places (architecture, section 1): home holds logs/; the index lies beside it when home is on a local
+ * disk, else in a cache directory on local disk. `home` NULL: $STEMMA_HOME, else $XDG_DATA_HOME/stemma, else
+ * ~/.local/share/stemma. ret_home and ret_index are malloc'ed paths (either may be NULL). */
 int store_places(const char *home, struct err *err, char **ret_home, char **ret_index);
-/* home as for store_places. -ENOENT: nothing was recorded here yet (with STORE_READ); -EPROTO: made by a newer stemma; -ESTALE: by an
- * older one (with STORE_WRITE it is made anew);
- * -EACCES, -EROFS, -ENOSPC, -EBUSY, -ENOTRECOVERABLE (damaged: hint says index --rebuild). */
+/* home as for store_places. -ENOENT: nothing was recorded here yet (with STORE_READ); -EPROTO: made by a newer stemma;
+ * -ESTALE: by an older one (with STORE_WRITE it is made anew); -EACCES, -EROFS, -ENOSPC, -EBUSY, -ENOTRECOVERABLE
+ * (damaged: hint says index --rebuild). */
 int store_open(const char *home, unsigned flags, struct err *err, struct store **ret);
 void store_close(struct store *s);
 const char *store_home(const struct store *s);
 const char *store_index_path(const struct store *s);
 
-/* ---- bringing it up to date ------------------------------------------------------------------------------------------- */
+/* ---- bringing it up to date
+ * ------------------------------------------------------------------------------------------- */
 
 struct store_index_stats {
 	uint64_t segments, frames, events, new_executions;
-	uint64_t new_versions; /* that were not there before, by what they are known by; some that were may be there no more */
+	uint64_t
+	    new_versions; /* that were not there before, by what they are known by; some that were may be there no more */
 	uint64_t skipped_bytes, torn_bytes, newer_frames, bad_frames, unknown_refs; /* damage met */
 };
 /* Reads what the logs have gained since the last time (all of it after STORE_REBUILD), in one transaction; safe with
- * several processes at once (the second waits, then finds nothing to do). skew in ns (B4). lps: use LPS's overlap rule. */
+ * several processes at once (the second waits, then finds nothing to do). skew in ns (B4). lps: use LPS's overlap rule.
+ */
 struct store_index_options {
 	int64_t skew;
 	bool lps;
@@ -62,15 +65,16 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 /* Checks logs and index against each other; calls say(arg, line) for each finding. Returns how many, or -errno. */
 int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err);
 
-/* ---- what there is ---------------------------------------------------------------------------------------------------- */
+/* ---- what there is
+ * ---------------------------------------------------------------------------------------------------- */
 
 struct run_info {
 	store_id id;
 	struct str ulid, outer, cwd, user, group, host, mode;
 	struct strlist argv, hostinfo, labels; /* decode with strlist_next */
-	int64_t start, end; /* end: TIME_NONE if it is not known */
-	uint64_t ending, code; /* term ending */
-	uint64_t inputs, outputs; /* distinct versions used that the run did not make; versions it made */
+	int64_t start, end;                    /* end: TIME_NONE if it is not known */
+	uint64_t ending, code;                 /* term ending */
+	uint64_t inputs, outputs;              /* distinct versions used that the run did not make; versions it made */
 	uint64_t executions;
 	uint64_t gaps; /* bit 1<<reason (term gap) over all its executions and itself */
 	uint64_t recorder_cpu, traps;
@@ -79,6 +83,9 @@ struct exec_info {
 	store_id id, run, parent; /* parent: the execution it was forked or exec'ed from */
 	struct pubid pub;
 	uint64_t pid, n; /* n: execution number in its process; 0 = image before any exec */
+	struct str boot; /* with pidns, pid and started the process's identity */
+	uint64_t pidns;
+	int64_t started;
 	store_id exe, script; /* files, 0 unknown */
 	struct strlist argv, env;
 	struct str cwd, host, user, group, job, step, rank; /* job...: B11, "" if none */
@@ -87,14 +94,14 @@ struct exec_info {
 	uint64_t ending, code;
 	uint64_t cpu, user_time, system_time, rss, rchar, wchar_, read_bytes, write_bytes; /* ns, bytes */
 	uint64_t known; /* bits as in the exit event: 1<<1 cpu, 1<<2 user, ... */
-	uint64_t gaps; /* bit 1<<reason */
+	uint64_t gaps;  /* bit 1<<reason */
 };
 struct file_info {
 	store_id id;
 	struct pubid pub;
-	uint64_t kind; /* term kind */
+	uint64_t kind;   /* term kind */
 	struct str path; /* the name it has, else the last it had */
-	bool named; /* it still has that name, as far as is known */
+	bool named;      /* it still has that name, as far as is known */
 	struct str domain;
 	uint64_t ino, gen;
 	uint64_t versions;
@@ -110,6 +117,10 @@ struct version_info {
 	uint64_t size;
 	int64_t mtime; /* TIME_NONE unknown */
 	int64_t start, end;
+	/* The rest of its identity: the event that began its first write, or, of what was not seen being written, how many
+	 * of the same size and mtime came before it. */
+	bool by_event;
+	uint64_t session, seq, k;
 };
 
 /* 1 found, 0 not, -errno. Strings stay valid until the next call of the same function on this store. */
@@ -118,8 +129,8 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret);
 int store_file(struct store *s, store_id id, struct file_info *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
 int store_exec_script(struct store *s, store_id id, store_id *ret);
-/* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Nests not; the
- * end is quiet where there was no beginning. */
+/* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Nests
+ * not; the end is quiet where there was no beginning. */
 int store_view_begin(struct store *s);
 void store_view_end(struct store *s);
 int store_version(struct store *s, store_id id, struct version_info *ret);
@@ -127,17 +138,21 @@ int store_version(struct store *s, store_id id, struct version_info *ret);
 struct version_sort {
 	store_id file;
 	enum origin origin;
-	uint64_t kind; /* term kind */
+	uint64_t kind;   /* term kind */
 	struct str path; /* as in file_info */
 };
 int store_version_sort(struct store *s, store_id id, struct version_sort *ret);
 
-/* ---- finding a place to start ----------------------------------------------------------------------------------------- */
+/* ---- finding a place to start
+ * ----------------------------------------------------------------------------------------- */
 
 /* A file by identity. */
 int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uint64_t gen, store_id *ret);
-/* Files that have or had the name, the present holder first, then by when they last had it. Returns their number (up to max). */
+/* Files that have or had the name, the present holder first, then by when they last had it. Returns their number (up to
+ * max). */
 int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t max);
+/* Whether the file had the name at t. 1, 0, -errno. */
+int store_named_at(struct store *s, store_id file, struct str path, int64_t t);
 /* n > 0: version n; 0: the latest. 1 found, 0 not. */
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret);
 /* By public id or a unique prefix of it (at least 4 characters after the letter). 1, 0, or -ENOTUNIQ. */
@@ -148,13 +163,34 @@ int store_find_run(struct store *s, const char *text, store_id *ret);
 int store_run_execs(struct store *s, store_id run, store_id **ret, size_t *ret_n);
 int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n);
 
-/* ---- edges ------------------------------------------------------------------------------------------------------------ */
+/* ---- notes
+ * ------------------------------------------------------------------------------------------------------------- */
+
+enum notes_of { NOTES_ALL, NOTES_RUN, NOTES_FILE };
+struct note_info {
+	int64_t time;
+	store_id run, file; /* one of them */
+	uint64_t version;   /* n of the version of the file that is meant; 0: not known any more */
+	struct str text, user, host;
+};
+struct notes {
+	struct note_info *v; /* in order of time */
+	size_t n;
+	char *text; /* the strings' */
+};
+/* All notes, those on a run, or those on a file. Release ret in any case. 0 or -errno. Where there are none at all it
+ * costs one statement. */
+int store_notes(struct store *s, enum notes_of of, store_id id, struct notes *ret);
+void notes_release(struct notes *n);
+
+/* ---- edges
+ * ------------------------------------------------------------------------------------------------------------ */
 
 struct edge {
 	store_id to; /* gens, informed: execution; uses, derived: version; readers, outputs: see the call */
 	bool sure, has_bytes;
-	uint8_t via; /* term via */
-	uint8_t api; /* term api of the access, uses and gens only */
+	uint8_t via;   /* term via */
+	uint8_t api;   /* term api of the access, uses and gens only */
 	uint16_t mode; /* ACCESS_* bits, or-ed over its accesses, uses and gens only */
 	int64_t lo, hi;
 	uint64_t count; /* times */
@@ -167,14 +203,14 @@ struct edges {
 void edges_release(struct edges *e);
 
 /* Each fills e anew (e->n = 0 first) and returns 0 or -errno. */
-int store_gens(struct store *s, store_id version, struct edges *e); /* executions that generated it */
-int store_uses(struct store *s, store_id exec, struct edges *e); /* versions it used */
-int store_derived(struct store *s, store_id version, struct edges *e); /* versions it was derived from */
-int store_informed(struct store *s, store_id exec, struct edges *e); /* executions that informed it */
-int store_outputs(struct store *s, store_id exec, struct edges *e); /* versions it generated */
-int store_readers(struct store *s, store_id version, struct edges *e); /* executions that used it */
+int store_gens(struct store *s, store_id version, struct edges *e);        /* executions that generated it */
+int store_uses(struct store *s, store_id exec, struct edges *e);           /* versions it used */
+int store_derived(struct store *s, store_id version, struct edges *e);     /* versions it was derived from */
+int store_informed(struct store *s, store_id exec, struct edges *e);       /* executions that informed it */
+int store_outputs(struct store *s, store_id exec, struct edges *e);        /* versions it generated */
+int store_readers(struct store *s, store_id version, struct edges *e);     /* executions that used it */
 int store_derivatives(struct store *s, store_id version, struct edges *e); /* versions derived from it */
-int store_informs(struct store *s, store_id exec, struct edges *e); /* executions it informed */
+int store_informs(struct store *s, store_id exec, struct edges *e);        /* executions it informed */
 
 /* The raw handle, read-only use, for `stemma sql` and `find` over the documented views (doc/format/store.md). */
 struct sqlite3;

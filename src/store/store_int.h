@@ -198,7 +198,8 @@ void block_writer_release(struct block_writer *w);
 
 /* ---- lists.c: sets of rows under a row, in chunks ---- */
 
-enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED };
+enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED, LIST_NOTE };
+/* LIST_NOTE: sessions with notes, by what they are on: run << 2 | NOTES_RUN, file << 2 | NOTES_FILE, and NOTES_ALL. */
 struct ids {
 	uint64_t *v;
 	size_t n, cap;

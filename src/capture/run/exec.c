@@ -1,4 +1,5 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
+#include "capture/run/redact.h"
 #include "capture/run/super.h"
 #include "event/env.h"
 
@@ -148,12 +149,14 @@ static bool env_wanted(struct str s)
 static struct buf redacted(const struct vector *v, bool env)
 {
 	struct buf out = {0};
-	struct str before = {0};
+	struct redact r = {0};
 	for (size_t at = 0; at < v->bytes.n;) {
 		struct str s = str_of(v->bytes.p + at);
-		redact_arg(&out, env ? (struct str){0} : before, s);
+		if (env)
+			redact_env(&out, s);
+		else
+			redact_arg(&r, &out, s);
 		buf_char(&out, '\0');
-		before = s;
 		at += s.n + 1;
 	}
 	return out;

@@ -1,4 +1,5 @@
 /* Files and accesses: what is open, since when, and what shows that it was written. */
+#include "capture/run/redact.h"
 #include "capture/run/super.h"
 
 #include <errno.h>
@@ -239,6 +240,11 @@ struct file *file_address(struct sup *s, unsigned kind, const char *domain, cons
 	f->path = strdup(address);
 	file_add(s, f);
 	struct event ev = {.file = {.num = f->num, .kind = kind, .path = str_of(f->path)}};
+	struct buf clean = {0};
+	if (kind == TERM_kind_absent && strstr(address, "://")) { /* an address that was tried as a file's name */
+		redact_text(&clean, str_of(address));
+		ev.file.path = buf_view(&clean);
+	}
 	if (kind != TERM_kind_absent) {
 		/* Its domain is the address space: numbered after the file systems. */
 		uint64_t num = 5000 + f->num;
@@ -248,6 +254,7 @@ struct file *file_address(struct sup *s, unsigned kind, const char *domain, cons
 		ev.file.ino = ino;
 	}
 	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
+	buf_release(&clean);
 	return f;
 }
 

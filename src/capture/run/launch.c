@@ -1,5 +1,6 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
+#include "capture/run/redact.h"
 #include "capture/run/run.h"
 #include "capture/run/worker.h"
 #include "event/env.h"
@@ -243,12 +244,12 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 	while (o->argv[argc])
 		argc++;
 	struct buf words = {0};
-	struct str *argv = calloc(argc + 1, sizeof(*argv)), before = {0};
+	struct redact r = {0};
+	struct str *argv = calloc(argc + 1, sizeof(*argv));
 	size_t *at = calloc(argc + 1, sizeof(*at));
 	for (size_t i = 0; argv && at && i < argc && words.n < (256u << 10); i++) {
 		at[i] = words.n;
-		redact_arg(&words, before, str_of(o->argv[i]));
-		before = str_of(o->argv[i]);
+		redact_arg(&r, &words, str_of(o->argv[i]));
 		argv[i].n = words.n - at[i];
 	}
 	for (size_t i = 0; argv && at && i < argc; i++)
@@ -256,8 +257,14 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 	while (o->labels && o->labels[nlabels])
 		nlabels++;
 	struct str *labels = calloc(nlabels + 1, sizeof(*labels));
-	for (size_t i = 0; labels && i < nlabels; i++)
-		labels[i] = str_of(o->labels[i]);
+	struct buf label_text = {0};
+	for (size_t i = 0; labels && i < nlabels; i++) {
+		size_t from = label_text.n;
+		redact_env(&label_text, str_of(o->labels[i]));
+		labels[i].n = label_text.n - from;
+	}
+	for (size_t i = 0, from = 0; labels && i < nlabels; from += labels[i++].n)
+		labels[i].p = label_text.p ? label_text.p + from : "";
 	char *cwd = getcwd(NULL, 0);
 	char *user = user_name(getuid()), *group = group_name(getgid());
 	struct event rv = {.run = {.id = str_of(s->run),
@@ -276,6 +283,7 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 	free(argv);
 	free(at);
 	free(labels);
+	buf_release(&label_text);
 	buf_release(&words);
 }
 

@@ -338,9 +338,4 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 void exec_settle(struct sup *s, struct proc *p, pid_t tid);
 void exec_pending_free(struct exec_pending *e);
 
-/* ---- redaction (redact.c) ---- */
-
-/* Appends arg to out with secrets replaced by "***"; `before` is the argument before it (its option name), or empty. */
-void redact_arg(struct buf *out, struct str before, struct str arg);
-
 #endif

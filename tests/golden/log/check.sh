@@ -21,7 +21,9 @@ for segment in *.stl; do
 		cat "$tmp/damage" >&2
 		[ ! -s "$tmp/damage" ]
 		check "$name is whole" $?
-		[ "$name" = future ] && continue
+		case $name in
+		future | kinds) continue ;; # fields have come since, which are written
+		esac
 		"$evtext" make "$tmp/made" <"$name.jsonl" && cmp "$segment" "$tmp/made" >&2
 		check "$name is made" $?
 	fi

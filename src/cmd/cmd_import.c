@@ -1,0 +1,106 @@
+/* stemma import: the record of another machine, taken into this one. */
+#include "cmd/cmd.h"
+#include "cmd/fmt.h"
+#include "cmd/js.h"
+#include "import/logs.h"
+
+#include <stdlib.h>
+
+/* What was read and added: one row each, for JSON. */
+#define ROWS(X)                                                                                                        \
+	X(segments, r->segments)                                                                                           \
+	X(blocks, r->blocks)                                                                                               \
+	X(sessions, r->sessions)                                                                                           \
+	X(new_segments, r->new_segments)                                                                                   \
+	X(new_blocks, r->new_blocks)                                                                                       \
+	X(new_bytes, r->new_bytes)                                                                                         \
+	X(skipped_bytes, r->damage.skipped)                                                                                \
+	X(torn_bytes, r->damage.torn)                                                                                      \
+	X(newer_blocks, r->damage.newer)                                                                                   \
+	X(contradicting_blocks, r->clashing)                                                                               \
+	X(passed_over, r->passed)
+
+static unsigned long long ull(uint64_t n)
+{
+	return n;
+}
+
+static const char *s_of(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* What was not taken in, whatever the output. */
+static void say_passed(const char *path, const struct import_logs_report *r)
+{
+	if (r->damage.skipped)
+		say("'%s': %llu bytes are damaged and were passed over", path, ull(r->damage.skipped));
+	if (r->damage.torn)
+		say("'%s': %llu bytes at the end are no whole block and were passed over", path, ull(r->damage.torn));
+	if (r->damage.newer)
+		say("'%s': %llu block%s of a newer stemma passed over", path, ull(r->damage.newer),
+		    r->damage.newer == 1 ? " was" : "s were");
+	if (r->clashing)
+		say("'%s': %llu block%s otherwise what is recorded here and passed over", path, ull(r->clashing),
+		    r->clashing == 1 ? " tells" : "s tell");
+	if (r->passed)
+		say("'%s': %llu link%s or deep folder%s passed over", path, ull(r->passed), s_of(r->passed), s_of(r->passed));
+}
+
+static int import_log(const char *home, const char *path, json_t *list)
+{
+	struct err err = {0};
+	struct import_logs_report report = {0}, *r = &report;
+	if (import_logs(home, path, &err, r) < 0)
+		return say_err(&err, STATUS_SELF);
+	say_passed(path, r);
+	if (!r->blocks) {
+		say("'%s' holds no event log", path);
+		return STATUS_NOTHING;
+	}
+	if (list) {
+		json_t *one = json_object();
+		js_text(one, "source", path);
+		js_text(one, "kind", "log");
+#define X(name, value) js_num(one, #name, value);
+		ROWS(X)
+#undef X
+		js_add(list, one);
+		return STATUS_OK;
+	}
+	struct buf name = {0};
+	fmt_name(&name, str_of(path));
+	if (r->new_blocks)
+		printf("%s: %llu of %llu block%s added (%llu session%s)\n", buf_cstr(&name), ull(r->new_blocks), ull(r->blocks),
+		       s_of(r->blocks), ull(r->sessions), s_of(r->sessions));
+	else
+		printf("%s: nothing new, all %llu block%s (%llu session%s) are here\n", buf_cstr(&name), ull(r->blocks),
+		       s_of(r->blocks), ull(r->sessions), s_of(r->sessions));
+	buf_release(&name);
+	return STATUS_OK;
+}
+
+int cmd_import(struct cmd *c, const struct opts_import *o)
+{
+	struct err err = {0};
+	char *home = NULL;
+	if (!c->n_operands)
+		return say_usage(c, "what is to be imported?");
+	if (store_places(cmd_home(c), &err, &home, NULL) < 0)
+		return say_err(&err, STATUS_SELF);
+	json_t *list = o->json ? json_array() : NULL;
+	int status = STATUS_OK;
+	for (int i = 0; i < c->n_operands; i++) {
+		int s = import_log(home, c->operands[i], list);
+		status = s > status ? s : status;
+	}
+	free(home);
+	if (list) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_put(all, "imports", list);
+		int s = js_print(all, false);
+		status = s > status ? s : status;
+	}
+	return status;
+}

@@ -1,0 +1,343 @@
+/* dot.c - the record as a graph for Graphviz, and drawn by it. Versions are notes, gathered by file; executions are
+ * boxes; arrows go from the earlier to the later, dashed where they only may be. Time runs downwards.
+ *
+ * With versions to highlight, their lineage within what is exported is drawn thick (as in PROV-IO, Fig. 9): memory for
+ * it grows with that lineage. The text is streamed in four walks; Graphviz itself holds it all. */
+#include "base/hash.h"
+#include "export/export.h"
+#include "query/idset.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LABEL_MAX 60 /* characters */
+
+extern char **environ;
+
+struct picture {
+	struct out *out;
+	struct prov_source *p;
+	bool highlighted; /* there is something to highlight */
+	struct idset versions, execs, edges;
+	struct buf cluster; /* the name of the file whose versions are coming */
+	struct buf node;    /* an execution that has had no edge yet */
+	struct buf text;
+};
+
+/* ---- what is thick ---- */
+
+static store_id edge_key(enum prov_kind kind, store_id from, store_id to)
+{
+	const store_id of[] = {kind, from, to};
+	return hash_more(1, of, sizeof(of));
+}
+
+static int find_highlight(struct picture *d, const struct export_options *o, struct err *err)
+{
+	static const enum prov_kind kinds[] = {[LINEAGE_USED] = PROV_used,
+	                                       [LINEAGE_GENERATED] = PROV_wasGeneratedBy,
+	                                       [LINEAGE_DERIVED] = PROV_wasDerivedFrom,
+	                                       [LINEAGE_INFORMED] = PROV_wasInformedBy};
+	struct lineage l;
+	if (!o->n_highlight)
+		return 0;
+	int r = lineage_walk(prov_store(d->p), o->highlight, o->n_highlight, &prov_selection(d->p)->lineage, err, &l);
+	if (r < 0)
+		return r;
+	d->highlighted = true;
+	for (size_t i = 0; r == 0 && i < l.n_nodes; i++)
+		r = idset_add(l.nodes[i].exec ? &d->execs : &d->versions, l.nodes[i].id);
+	for (size_t i = 0; r == 0 && i < l.n_edges; i++) {
+		const struct lineage_edge *e = &l.edges[i];
+		r = idset_add(&d->edges, edge_key(kinds[e->type], l.nodes[e->from].id, l.nodes[e->to].id));
+	}
+	lineage_release(&l);
+	idset_close(&d->versions);
+	idset_close(&d->execs);
+	idset_close(&d->edges);
+	return r < 0 ? err_set(err, -r, "cannot find the lineage to highlight") : 0;
+}
+
+/* ---- text ---- */
+
+/* A label between quotes, cut in the middle of what is too long. Graphviz knows backslashes and HTML's &...; in it. */
+static void label(struct picture *d, struct str s)
+{
+	struct out clean = out_into(&d->text);
+	buf_reset(&d->text);
+	out_utf8(&clean, s);
+	size_t n = 0, at = 0;
+	const char *p = d->text.p, *const end = p + d->text.n;
+	for (const char *q = p; q < end; q++)
+		n += (*q & 0xc0) != 0x80;
+	for (; p < end; p++) {
+		bool begins = (*p & 0xc0) != 0x80;
+		at += begins;
+		if (n > LABEL_MAX && begins && at == LABEL_MAX / 3)
+			out_text(d->out, "\xe2\x80\xa6");
+		if (n > LABEL_MAX && at >= LABEL_MAX / 3 && at < n - LABEL_MAX * 2 / 3)
+			continue;
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			out_char(d->out, '?');
+		else if (*p == '&')
+			out_text(d->out, "&amp;");
+		else {
+			if (*p == '"' || *p == '\\')
+				out_char(d->out, '\\');
+			out_char(d->out, *p);
+		}
+	}
+}
+
+static void name(struct out *o, struct str id)
+{
+	out_char(o, '"');
+	out_str(o, id);
+	out_char(o, '"');
+}
+
+static const struct prov_value *find(const struct prov_statement *st, enum prov_attr attr)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].attr == attr)
+			return &st->v[i];
+	return NULL;
+}
+
+static int done(struct picture *d)
+{
+	return d->text.failed || d->cluster.failed || d->node.failed ? -ENOMEM : -d->out->error;
+}
+
+/* Versions come behind their file. */
+static int entity(void *arg, const struct prov_statement *st)
+{
+	struct picture *d = arg;
+	struct out *o = d->out;
+	if (strcmp(st->type, "File") == 0) {
+		if (d->cluster.n)
+			out_text(o, "\t}\n");
+		buf_reset(&d->cluster);
+		const struct prov_value *kind = find(st, ATTR_fileKind);
+		if (!kind || !str_is(kind->text, "regular"))
+			return 0; /* a stream or an absent path stands alone */
+		buf_str(&d->cluster, st->id);
+		out_text(o, "\tsubgraph \"cluster_");
+		out_str(o, st->id);
+		out_text(o, "\" {\n\t\tlabel=\"");
+		label(d, st->label);
+		out_text(o, "\"\n");
+		return done(d);
+	}
+	const struct prov_value *n = find(st, ATTR_versionNumber), *size = find(st, ATTR_size), *part = find(st, ATTR_part);
+	out_text(o, d->cluster.n ? "\t\t" : "\t");
+	name(o, st->id);
+	out_text(o, strcmp(st->type, "Stream") == 0 ? " [shape=cds label=\"" : " [shape=note label=\"");
+	if (d->cluster.n && n) {
+		out_text(o, "@{");
+		out_count(o, n->count);
+		out_char(o, '}');
+	} else
+		label(d, st->label);
+	if (part) {
+		out_text(o, "\\nwrite ");
+		out_count(o, part->count);
+	}
+	if (size) {
+		out_text(o, "\\n");
+		out_count(o, size->count);
+		out_text(o, " B");
+	}
+	out_text(o, "\" style=filled fillcolor=\"#fffbd6\"");
+	if (d->highlighted && idset_has(&d->versions, st->what))
+		out_text(o, " penwidth=3");
+	out_text(o, "]\n");
+	return done(d);
+}
+
+/* An image before any exec that neither used nor wrote anything is no node. */
+static int execution(void *arg, const struct prov_statement *st)
+{
+	struct picture *d = arg;
+	struct out node = out_into(&d->node), *o = d->out;
+	if (st->kind != PROV_activity) {
+		const struct prov_value *via = find(st, ATTR_via);
+		if (st->kind == PROV_wasInformedBy && via && str_is(via->text, "fork") && !prov_selection(d->p)->lineage.fork)
+			return 0;
+		out_str(o, buf_view(&d->node));
+		buf_reset(&d->node);
+		return done(d);
+	}
+	buf_reset(&d->node);
+	if (strcmp(st->type, "Execution") != 0)
+		return 0;
+	d->out = &node;
+	const struct prov_value *pid = find(st, ATTR_pid), *user = find(st, ATTR_user), *host = find(st, ATTR_host);
+	out_char(&node, '\t');
+	name(&node, st->id);
+	out_text(&node, " [shape=box label=\"");
+	if (st->label.n)
+		label(d, st->label);
+	else {
+		out_text(&node, "process ");
+		out_count(&node, pid ? pid->count : 0);
+	}
+	out_text(&node, "\\n");
+	if (st->start != TIME_NONE) {
+		struct out moment = out_into(&d->text);
+		buf_reset(&d->text);
+		out_time(&moment, st->start);
+		out_str(&node, str_n(d->text.p, d->text.failed ? 0 : strlen("2026-11-21T12:13:05")));
+	}
+	if (user) {
+		out_char(&node, ' ');
+		label(d, user->text);
+	}
+	if (host) {
+		out_text(&node, user ? "@" : " ");
+		label(d, host->text);
+	}
+	out_text(&node, "\" style=\"filled,rounded\" fillcolor=\"#e8f0fe\"");
+	if (d->highlighted && idset_has(&d->execs, st->what))
+		out_text(&node, " penwidth=3");
+	out_text(&node, "]\n");
+	d->out = o;
+	if (st->label.n || prov_selection(d->p)->lineage.fork) { /* else it waits for an edge */
+		out_str(o, buf_view(&d->node));
+		buf_reset(&d->node);
+	}
+	return done(d);
+}
+
+static int edge(void *arg, const struct prov_statement *st)
+{
+	struct picture *d = arg;
+	struct out *o = d->out;
+	const struct prov_value *via = find(st, ATTR_via), *certainty = find(st, ATTR_certainty);
+	bool sure = !certainty || str_is(certainty->text, "must");
+	if (st->kind == PROV_wasInformedBy && via && str_is(via->text, "fork") && !prov_selection(d->p)->lineage.fork)
+		return 0;
+	out_char(o, '\t');
+	name(o, st->object);
+	out_text(o, " -> ");
+	name(o, st->subject);
+	out_text(o, sure ? " [style=solid" : " [style=dashed");
+	if (st->kind == PROV_wasDerivedFrom)
+		out_text(o, " color=gray40 arrowhead=empty");
+	if (!sure || (via && !str_is(via->text, "data"))) {
+		out_text(o, " label=\"");
+		if (via && !str_is(via->text, "data"))
+			out_str(o, via->text);
+		out_text(o, sure ? "\"" : "?\"");
+	}
+	/* The writes of a chain are one version's. */
+	bool chain = st->kind == PROV_wasDerivedFrom && st->what == st->other;
+	if (d->highlighted &&
+	    (chain ? idset_has(&d->versions, st->what) : idset_has(&d->edges, edge_key(st->kind, st->what, st->other))))
+		out_text(o, " penwidth=3");
+	out_text(o, "]\n");
+	return done(d);
+}
+
+static int write_dot(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	struct picture d = {.out = out, .p = p};
+	int r = find_highlight(&d, o, err);
+	if (r == 0) {
+		out_text(out, "digraph record {\n"
+		              "\tgraph [rankdir=TB fontname=\"Helvetica\" fontsize=10]\n"
+		              "\tnode [fontname=\"Helvetica\" fontsize=10]\n"
+		              "\tedge [fontname=\"Helvetica\" fontsize=8]\n");
+		r = prov_walk(p, PROV_BIT(PROV_entity), entity, &d);
+		if (d.cluster.n)
+			out_text(out, "\t}\n");
+		if (r == 0)
+			r = prov_walk(p,
+			              PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_BIT(PROV_wasInformedBy) | PROV_OUTPUTS,
+			              execution, &d);
+		if (r == 0)
+			r = prov_walk(p, PROV_BIT(PROV_used) | PROV_BIT(PROV_wasInformedBy), edge, &d);
+		if (r == 0)
+			r = prov_walk(p, PROV_BIT(PROV_wasGeneratedBy) | PROV_BIT(PROV_wasDerivedFrom), edge, &d);
+		out_text(out, "}\n");
+		if (r < 0 && !out->error)
+			err_set(err, -r, "cannot read the record");
+	}
+	buf_release(&d.cluster);
+	buf_release(&d.node);
+	buf_release(&d.text);
+	idset_release(&d.versions);
+	idset_release(&d.execs);
+	idset_release(&d.edges);
+	return r;
+}
+
+int export_dot(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	return write_dot(p, out, o, err);
+}
+
+/* Starts dot with its standard input from a pipe, whose other end is *ret, and its output to fd. */
+static int start_dot(int fd, pid_t *ret_pid, int *ret)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t def;
+	sigemptyset(&def);
+	sigaddset(&def, SIGPIPE);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigdefault(&attributes, &def);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
+	char program[] = "dot", format[] = "-Tsvg", *argv[] = {program, format, NULL};
+	int r = posix_spawnp(ret_pid, program, &actions, &attributes, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	close(ends[0]);
+	if (r) {
+		close(ends[1]);
+		return -r;
+	}
+	*ret = ends[1];
+	return 0;
+}
+
+int export_svg(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	struct out to;
+	pid_t pid;
+	int fd = -1, status = 0;
+	/* dot may end before it has read all: then a write fails, and its status says why. */
+	void (*old)(int) = signal(SIGPIPE, SIG_IGN);
+	int r = start_dot(out->fd, &pid, &fd);
+	if (r < 0) {
+		signal(SIGPIPE, old);
+		err_set(err, -r, "cannot draw with 'dot' of Graphviz");
+		return err_hint(err, "install the package graphviz, or export as dot"), r;
+	}
+	r = out_open(&to, fd);
+	if (r == 0) {
+		r = write_dot(p, &to, o, err);
+		if (out_close(&to) < 0)
+			r = r < 0 ? r : -EPIPE;
+	} else
+		err_set(err, -r, "cannot draw");
+	close(fd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGPIPE, old);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+		return err_set(err, EPIPE, "cannot draw"); /* whoever read the picture went away */
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || r == -EPIPE)
+		return err_set(err, EIO, "'dot' of Graphviz failed");
+	return r;
+}

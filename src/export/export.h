@@ -1,0 +1,37 @@
+/* export.h - the formats, one row of formats.def each. */
+#ifndef STEMMA_EXPORT_EXPORT_H
+#define STEMMA_EXPORT_EXPORT_H
+
+#include "export/out.h"
+#include "export/prov.h"
+
+/* What some formats want besides the selection. */
+struct export_options {
+	const char *target;      /* directory or archive, where the format makes one */
+	bool with_files;         /* copies of the files that are still as recorded */
+	const store_id *highlight; /* versions whose lineage stands out in a picture */
+	size_t n_highlight;
+};
+
+enum export_target { TARGET_STREAM, TARGET_DIRECTORY };
+struct export_format {
+	const char *name, *meaning;
+	enum export_target target;
+	/* Writes the document. out is NULL for TARGET_DIRECTORY. 0, or -errno with a sentence; an error of out is for
+	 * out_close to tell. */
+	int (*write)(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err);
+};
+extern const struct export_format export_formats[];
+extern const size_t export_n_formats;
+const struct export_format *export_format(const char *name); /* NULL: there is none of the name */
+
+/* Namespaces of the documents. */
+#define STEMMA_NS "urn:stemma:ns#" /* classes and attributes */
+#define STEMMA_ID "urn:stemma:id:" /* things */
+
+#define FORMAT(symbol, name, target, meaning)                                                                           \
+	int export_##symbol(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err);
+#include "export/formats.def"
+#undef FORMAT
+
+#endif

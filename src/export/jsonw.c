@@ -1,0 +1,124 @@
+/* jsonw.c - see jsonw.h. */
+#include "export/jsonw.h"
+
+#include <errno.h>
+
+void jsonw_release(struct jsonw *j)
+{
+	buf_release(&j->list);
+}
+
+static void next(struct jsonw *j)
+{
+	if (j->comma)
+		out_text(j->out, ", ");
+	j->comma = true;
+}
+
+void jsonw_open(struct jsonw *j, char bracket)
+{
+	next(j);
+	out_char(j->out, bracket);
+	j->comma = false;
+}
+
+void jsonw_close(struct jsonw *j, char bracket)
+{
+	out_char(j->out, bracket);
+	j->comma = true;
+}
+
+void jsonw_line(struct jsonw *j, unsigned indent)
+{
+	out_text(j->out, j->comma ? ",\n" : "\n");
+	while (indent--)
+		out_char(j->out, ' ');
+	j->comma = false;
+}
+
+void jsonw_key(struct jsonw *j, const char *prefix, const char *name)
+{
+	next(j);
+	out_char(j->out, '"');
+	out_text(j->out, prefix);
+	out_text(j->out, name);
+	out_text(j->out, "\": ");
+	j->comma = false;
+}
+
+void jsonw_text(struct jsonw *j, const char *words, struct str s, bool *ret_exact)
+{
+	next(j);
+	out_char(j->out, '"');
+	out_text(j->out, words);
+	out_escaped(j->out, s, ret_exact);
+	out_char(j->out, '"');
+}
+
+void jsonw_words(struct jsonw *j, const char *words)
+{
+	jsonw_text(j, words, str_of(""), NULL);
+}
+
+void jsonw_count(struct jsonw *j, uint64_t n)
+{
+	next(j);
+	out_count(j->out, n);
+}
+
+void jsonw_count_text(struct jsonw *j, uint64_t n)
+{
+	next(j);
+	out_char(j->out, '"');
+	out_count(j->out, n);
+	out_char(j->out, '"');
+}
+
+void jsonw_flag(struct jsonw *j, bool value)
+{
+	next(j);
+	out_text(j->out, value ? "true" : "false");
+}
+
+void jsonw_time(struct jsonw *j, int64_t t)
+{
+	next(j);
+	out_char(j->out, '"');
+	out_time(j->out, t);
+	out_char(j->out, '"');
+}
+
+void jsonw_list(struct jsonw *j, const struct strlist *l)
+{
+	next(j);
+	out_list(j->out, l, false, NULL);
+}
+
+void jsonw_list_text(struct jsonw *j, const struct strlist *l, bool base64, bool *ret_exact)
+{
+	jsonw_text(j, "", list_text(&j->list, l, base64, ret_exact), NULL);
+}
+
+void jsonw_base64(struct jsonw *j, struct str s)
+{
+	next(j);
+	out_char(j->out, '"');
+	out_base64(j->out, s);
+	out_char(j->out, '"');
+}
+
+void jsonw_pair(struct jsonw *j, const char *name, const char *words, struct str s)
+{
+	jsonw_key(j, "", name);
+	jsonw_text(j, words, s, NULL);
+}
+
+void jsonw_word_pair(struct jsonw *j, const char *name, const char *words)
+{
+	jsonw_pair(j, name, words, str_of(""));
+}
+
+int jsonw_error(const struct jsonw *j)
+{
+	return j->list.failed ? -ENOMEM : -j->out->error;
+}

@@ -1,0 +1,212 @@
+/* prov_jsonld.c - PROV-JSONLD (W3C member submission, 2024): an object a statement, under a context that makes PROV-O
+ * of it. The context stands in the document, reduced to the kinds of statement that occur, so that it is read without a
+ * network.
+ *
+ * A relation is PROV-O's qualified one; its direct triple follows from it by PROV-O's own rule and is not said again.
+ * One pass; nothing is kept between statements. */
+#include "export/export.h"
+#include "export/jsonw.h"
+
+static const struct {
+	const char *class;
+	const char *subject, *object, *third; /* properties; of the subject the one that leads to the relation */
+} mapping[PROV_KINDS] = {
+    [PROV_agent] = {"Agent", NULL, NULL, NULL},
+    [PROV_entity] = {"Entity", NULL, NULL, NULL},
+    [PROV_activity] = {"Activity", NULL, NULL, NULL},
+    [PROV_wasGeneratedBy] = {"Generation", "prov:qualifiedGeneration", "prov:activity", NULL},
+    [PROV_used] = {"Usage", "prov:qualifiedUsage", "prov:entity", NULL},
+    [PROV_wasDerivedFrom] = {"Derivation", "prov:qualifiedDerivation", "prov:entity", NULL},
+    [PROV_wasInformedBy] = {"Communication", "prov:qualifiedCommunication", "prov:activity", NULL},
+    [PROV_wasAssociatedWith] = {"Association", "prov:qualifiedAssociation", "prov:agent", NULL},
+    [PROV_actedOnBehalfOf] = {"Delegation", "prov:qualifiedDelegation", "prov:agent", "prov:hadActivity"},
+    [PROV_specializationOf] = {"Specialization", "provext:qualifiedSpecialization", "provext:generalEntity", NULL},
+};
+
+static void term(struct jsonw *j, const char *name, const char *key, const char *property, const char *type)
+{
+	jsonw_key(j, "", name);
+	jsonw_open(j, '{');
+	jsonw_word_pair(j, key, property);
+	jsonw_word_pair(j, "@type", type);
+	jsonw_close(j, '}');
+}
+
+static void context(struct jsonw *j)
+{
+	jsonw_key(j, "", "@context");
+	jsonw_open(j, '[');
+	jsonw_line(j, 2);
+	jsonw_open(j, '{');
+	jsonw_word_pair(j, "stemma", STEMMA_NS);
+	jsonw_word_pair(j, "id", STEMMA_ID);
+	jsonw_close(j, '}');
+	jsonw_line(j, 2);
+	jsonw_open(j, '{');
+	jsonw_key(j, "", "@version");
+	out_text(j->out, "1.1");
+	j->comma = true;
+	jsonw_word_pair(j, "prov", "http://www.w3.org/ns/prov#");
+	jsonw_word_pair(j, "provext", "https://openprovenance.org/ns/provext#");
+	jsonw_word_pair(j, "rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#");
+	jsonw_word_pair(j, "rdfs", "http://www.w3.org/2000/01/rdf-schema#");
+	jsonw_word_pair(j, "xsd", "http://www.w3.org/2001/XMLSchema#");
+	term(j, "type", "@id", "rdf:type", "@id");
+	jsonw_key(j, "", "label");
+	jsonw_open(j, '{');
+	jsonw_word_pair(j, "@id", "rdfs:label");
+	jsonw_close(j, '}');
+	for (int kind = 0; kind < PROV_KINDS; kind++) {
+		const struct prov_roles *role = &prov_roles[kind];
+		jsonw_line(j, 2);
+		jsonw_key(j, "", mapping[kind].class);
+		jsonw_open(j, '{');
+		jsonw_pair(j, "@id", kind == PROV_specializationOf ? "provext:" : "prov:", str_of(mapping[kind].class));
+		if (kind >= PROV_activity) {
+			jsonw_key(j, "", "@context");
+			jsonw_open(j, '{');
+			if (kind == PROV_activity) {
+				term(j, "startTime", "@id", "prov:startedAtTime", "xsd:dateTime");
+				term(j, "endTime", "@id", "prov:endedAtTime", "xsd:dateTime");
+			} else {
+				term(j, role->subject, "@reverse", mapping[kind].subject, "@id");
+				term(j, role->object, "@id", mapping[kind].object, "@id");
+				if (role->third)
+					term(j, role->third, "@id", mapping[kind].third, "@id");
+				if (kind == PROV_used || kind == PROV_wasGeneratedBy)
+					term(j, "time", "@id", "prov:atTime", "xsd:dateTime");
+			}
+			jsonw_close(j, '}');
+		}
+		jsonw_close(j, '}');
+	}
+	jsonw_close(j, '}');
+	jsonw_close(j, ']');
+}
+
+/* [{"@value": what value writes, "@type": type}]; type NULL for a plain text */
+static void value_open(struct jsonw *j, const char *name, const char *type)
+{
+	jsonw_key(j, "stemma:", name);
+	jsonw_open(j, '[');
+	jsonw_open(j, '{');
+	if (type)
+		jsonw_word_pair(j, "@type", type);
+	jsonw_key(j, "", "@value");
+}
+
+static void value_close(struct jsonw *j)
+{
+	jsonw_close(j, '}');
+	jsonw_close(j, ']');
+}
+
+static void attribute(struct jsonw *j, const struct prov_value *v)
+{
+	const struct attr_words *w = &attr_words[v->attr];
+	bool exact = true;
+	switch (w->type) {
+	case TYPE_text:
+		value_open(j, w->name, NULL);
+		jsonw_text(j, "", v->text, &exact);
+		break;
+	case TYPE_list:
+		value_open(j, w->name, NULL);
+		jsonw_list_text(j, &v->list, false, &exact);
+		break;
+	case TYPE_count:
+		value_open(j, w->name, "xsd:integer");
+		jsonw_count_text(j, v->count);
+		break;
+	case TYPE_time:
+		value_open(j, w->name, "xsd:dateTime");
+		jsonw_time(j, v->time);
+		break;
+	case TYPE_flag:
+		value_open(j, w->name, "xsd:boolean");
+		jsonw_words(j, v->count ? "true" : "false");
+		break;
+	case TYPE_name:
+		jsonw_key(j, "stemma:", w->name);
+		jsonw_open(j, '[');
+		jsonw_open(j, '{');
+		jsonw_pair(j, "@id", "id:", v->text);
+		break;
+	}
+	value_close(j);
+	if (exact)
+		return;
+	value_open(j, w->base64, NULL);
+	if (w->type == TYPE_text)
+		jsonw_base64(j, v->text);
+	else
+		jsonw_list_text(j, &v->list, true, NULL);
+	value_close(j);
+}
+
+static void time_pair(struct jsonw *j, const char *name, int64_t t)
+{
+	if (t == TIME_NONE)
+		return;
+	jsonw_key(j, "", name);
+	jsonw_time(j, t);
+}
+
+static void node(struct jsonw *j, const struct prov_statement *st)
+{
+	jsonw_pair(j, "@id", "id:", st->id);
+	time_pair(j, "startTime", st->start);
+	time_pair(j, "endTime", st->end);
+	jsonw_key(j, "", "type");
+	jsonw_open(j, '[');
+	if (st->kind == PROV_agent)
+		jsonw_text(j, "prov:", str_of(prov_agent_class(st)), NULL);
+	jsonw_text(j, "stemma:", str_of(st->type), NULL);
+	jsonw_close(j, ']');
+	if (st->label.n) {
+		jsonw_key(j, "", "label");
+		jsonw_open(j, '[');
+		jsonw_open(j, '{');
+		jsonw_pair(j, "@value", "", st->label);
+		value_close(j);
+	}
+}
+
+static int statement(void *arg, const struct prov_statement *st)
+{
+	struct jsonw *j = arg;
+	const struct prov_roles *role = &prov_roles[st->kind];
+	jsonw_line(j, 2);
+	jsonw_open(j, '{');
+	jsonw_word_pair(j, "@type", mapping[st->kind].class);
+	if (st->kind <= PROV_activity) {
+		node(j, st);
+	} else {
+		jsonw_pair(j, role->subject, "id:", st->subject);
+		jsonw_pair(j, role->object, "id:", st->object);
+		if (st->third.n)
+			jsonw_pair(j, role->third, "id:", st->third);
+		time_pair(j, "time", st->start);
+	}
+	for (size_t i = 0; i < st->n; i++)
+		attribute(j, &st->v[i]);
+	jsonw_close(j, '}');
+	return jsonw_error(j);
+}
+
+int export_prov_jsonld(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	struct jsonw j = {.out = out};
+	(void)o;
+	jsonw_open(&j, '{');
+	context(&j);
+	jsonw_line(&j, 1);
+	jsonw_key(&j, "", "@graph");
+	jsonw_open(&j, '[');
+	int r = prov_walk(p, PROV_ALL, statement, &j);
+	jsonw_close(&j, ']');
+	jsonw_close(&j, '}');
+	out_char(out, '\n');
+	jsonw_release(&j);
+	return r < 0 && !out->error ? err_set(err, -r, "cannot read the record") : r;
+}

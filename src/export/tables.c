@@ -1,0 +1,342 @@
+/* tables.c - CSV (RFC 4180) and TSV: a directory of a table each for agents, entities, activities and relations, and
+ * csv-metadata.json, which gives every column its type (W3C "CSV on the Web").
+ *
+ * An empty field is a value that is not known. In TSV a tab, a line end and a backslash are \t, \n, \r and \\. The last
+ * column, base64, is a JSON object of the exact bytes of those texts that are not UTF-8. One walk; nothing is kept. */
+#include "export/dir.h"
+#include "export/export.h"
+#include "export/jsonw.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum table { TABLE_agent, TABLE_entity, TABLE_activity, TABLE_relation, TABLES };
+
+/* Columns before the attributes, and whose attributes follow. */
+static const struct {
+	const char *name, *of;
+	const char *columns[8];
+} table[TABLES] = {
+    [TABLE_agent] = {"agent", "agent", {"id", "type", "name"}},
+    [TABLE_entity] = {"entity", "entity", {"id", "type", "name"}},
+    [TABLE_activity] = {"activity", "activity", {"id", "type", "name", "start", "end"}},
+    [TABLE_relation] = {"relation", "relation", {"type", "subject", "object", "activity", "time"}},
+};
+
+struct tables {
+	struct out out[TABLES];
+	bool tsv;
+	struct buf list, base64;
+	struct out base64_out;
+};
+
+/* Has the table a column for the attribute? Agents have those that prov.c gives them. */
+static bool has_column(enum table t, enum prov_attr attr)
+{
+	if (t == TABLE_agent)
+		return attr == ATTR_path || attr == ATTR_user || attr == ATTR_host;
+	return strcmp(attr_words[attr].of, table[t].of) == 0;
+}
+
+static void separator(struct tables *t, struct out *o)
+{
+	out_char(o, t->tsv ? '\t' : ',');
+}
+
+/* RFC 4180: quotes around what has a quote, a comma or the end of a line; or leading blanks, which some readers drop.
+ */
+static void csv_field(struct out *o, struct str s)
+{
+	bool quoted = s.n && (s.p[0] == ' ' || s.p[s.n - 1] == ' ');
+	for (size_t i = 0; !quoted && i < s.n; i++)
+		quoted = s.p[i] == '"' || s.p[i] == ',' || s.p[i] == '\n' || s.p[i] == '\r';
+	if (!quoted) {
+		out_str(o, s);
+		return;
+	}
+	out_char(o, '"');
+	for (size_t i = 0, from = 0; i <= s.n; i++)
+		if (i == s.n || s.p[i] == '"') {
+			out_bytes(o, s.p + from, i - from);
+			if (i < s.n)
+				out_text(o, "\"\"");
+			from = i + 1;
+		}
+	out_char(o, '"');
+}
+
+static void tsv_field(struct out *o, struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		switch (s.p[i]) {
+		case '\t':
+			out_text(o, "\\t");
+			break;
+		case '\n':
+			out_text(o, "\\n");
+			break;
+		case '\r':
+			out_text(o, "\\r");
+			break;
+		case '\\':
+			out_text(o, "\\\\");
+			break;
+		default:
+			out_char(o, s.p[i]);
+		}
+}
+
+static void field(struct tables *t, struct out *o, struct str s)
+{
+	(t->tsv ? tsv_field : csv_field)(o, s);
+}
+
+/* A text, made UTF-8 where it is not. Returns whether it was. */
+static bool text(struct tables *t, struct out *o, struct str s)
+{
+	bool exact = str_is_utf8(s);
+	struct out clean = out_into(&t->list);
+	if (!exact) {
+		buf_reset(&t->list);
+		out_utf8(&clean, s);
+		s = buf_view(&t->list);
+	}
+	field(t, o, s);
+	return exact;
+}
+
+static void base64(struct tables *t, const struct prov_value *v)
+{
+	struct out *b = &t->base64_out;
+	out_text(b, t->base64.n ? ", \"" : "{\"");
+	out_text(b, attr_words[v->attr].name);
+	out_text(b, "\": ");
+	if (attr_words[v->attr].type == TYPE_text) {
+		out_char(b, '"');
+		out_base64(b, v->text);
+		out_char(b, '"');
+	} else
+		out_list(b, &v->list, true, NULL);
+}
+
+static void value(struct tables *t, struct out *o, const struct prov_value *v)
+{
+	bool exact = true;
+	switch (attr_words[v->attr].type) {
+	case TYPE_text:
+		exact = text(t, o, v->text);
+		break;
+	case TYPE_list:
+		field(t, o, list_text(&t->list, &v->list, false, &exact));
+		break;
+	case TYPE_count:
+		out_count(o, v->count);
+		break;
+	case TYPE_time:
+		out_time(o, v->time);
+		break;
+	case TYPE_flag:
+		out_text(o, v->count ? "true" : "false");
+		break;
+	case TYPE_name:
+		out_str(o, v->text);
+		break;
+	}
+	if (!exact)
+		base64(t, v);
+}
+
+static void moment(struct tables *t, struct out *o, int64_t at)
+{
+	separator(t, o);
+	if (at != TIME_NONE)
+		out_time(o, at);
+}
+
+static int statement(void *arg, const struct prov_statement *st)
+{
+	struct tables *t = arg;
+	enum table which = st->kind == PROV_agent      ? TABLE_agent
+	                   : st->kind == PROV_entity   ? TABLE_entity
+	                   : st->kind == PROV_activity ? TABLE_activity
+	                                               : TABLE_relation;
+	struct out *o = &t->out[which];
+	const struct prov_value *of[ATTR_COUNT] = {NULL};
+	for (size_t i = 0; i < st->n; i++)
+		of[st->v[i].attr] = &st->v[i];
+	buf_reset(&t->base64);
+	if (which == TABLE_relation) {
+		const struct str ends[] = {st->subject, st->object, st->third};
+		out_text(o, prov_kind_name[st->kind]);
+		for (int i = 0; i < 3; i++) {
+			separator(t, o);
+			out_str(o, ends[i]);
+		}
+		moment(t, o, st->start);
+	} else {
+		out_str(o, st->id);
+		separator(t, o);
+		out_text(o, st->type);
+		separator(t, o);
+		text(t, o, st->label);
+		if (which == TABLE_activity) {
+			moment(t, o, st->start);
+			moment(t, o, st->end);
+		}
+	}
+	for (int attr = 0; attr < ATTR_COUNT; attr++)
+		if (has_column(which, attr)) {
+			separator(t, o);
+			if (of[attr])
+				value(t, o, of[attr]);
+		}
+	separator(t, o);
+	if (t->base64.n) {
+		buf_char(&t->base64, '}');
+		field(t, o, buf_view(&t->base64));
+	}
+	out_text(o, t->tsv ? "\n" : "\r\n");
+	return t->list.failed || t->base64.failed ? -ENOMEM : -o->error;
+}
+
+/* ---- the columns ---- */
+
+static void header(struct tables *t, enum table which)
+{
+	struct out *o = &t->out[which];
+	for (int i = 0; table[which].columns[i]; i++) {
+		if (i)
+			separator(t, o);
+		out_text(o, table[which].columns[i]);
+	}
+	for (int attr = 0; attr < ATTR_COUNT; attr++)
+		if (has_column(which, attr)) {
+			separator(t, o);
+			out_text(o, attr_words[attr].name);
+		}
+	separator(t, o);
+	out_text(o, t->tsv ? "base64\n" : "base64\r\n");
+}
+
+static void column(struct jsonw *j, const char *name, const char *type, const char *meaning)
+{
+	jsonw_line(j, 3);
+	jsonw_open(j, '{');
+	jsonw_word_pair(j, "name", name);
+	jsonw_word_pair(j, "titles", name);
+	jsonw_word_pair(j, "datatype", type);
+	if (*meaning)
+		jsonw_pair(j, "dc:description", "", str_of(meaning));
+	jsonw_close(j, '}');
+}
+
+static void metadata(struct tables *t, struct out *out)
+{
+	static const char *const types[] = {[TYPE_text] = "string",   [TYPE_list] = "json",    [TYPE_count] = "integer",
+	                                    [TYPE_time] = "dateTime", [TYPE_flag] = "boolean", [TYPE_name] = "string"};
+	struct jsonw j = {.out = out};
+	jsonw_open(&j, '{');
+	jsonw_word_pair(&j, "@context", "http://www.w3.org/ns/csvw");
+	if (t->tsv) {
+		jsonw_line(&j, 1);
+		jsonw_key(&j, "", "dialect");
+		jsonw_open(&j, '{');
+		jsonw_word_pair(&j, "delimiter", "\\t");
+		jsonw_key(&j, "", "quoteChar");
+		out_text(out, "null");
+		jsonw_close(&j, '}');
+	}
+	jsonw_line(&j, 1);
+	jsonw_key(&j, "", "tables");
+	jsonw_open(&j, '[');
+	for (int which = 0; which < TABLES; which++) {
+		jsonw_line(&j, 2);
+		jsonw_open(&j, '{');
+		jsonw_pair(&j, "url", table[which].name, str_of(t->tsv ? ".tsv" : ".csv"));
+		jsonw_key(&j, "", "tableSchema");
+		jsonw_open(&j, '{');
+		jsonw_key(&j, "", "columns");
+		jsonw_open(&j, '[');
+		for (int i = 0; table[which].columns[i]; i++) {
+			const char *name = table[which].columns[i];
+			bool when = strcmp(name, "time") == 0 || strcmp(name, "start") == 0 || strcmp(name, "end") == 0;
+			column(&j, name, when ? "dateTime" : "string", "");
+		}
+		for (int attr = 0; attr < ATTR_COUNT; attr++)
+			if (has_column(which, attr))
+				column(&j, attr_words[attr].name, types[attr_words[attr].type], attr_words[attr].meaning);
+		column(&j, "base64", "json", "exact bytes of texts that are not UTF-8");
+		jsonw_close(&j, ']');
+		jsonw_close(&j, '}');
+		jsonw_close(&j, '}');
+	}
+	jsonw_close(&j, ']');
+	jsonw_close(&j, '}');
+	out_char(out, '\n');
+	jsonw_release(&j);
+}
+
+/* Opens name in d. */
+static int file_open(struct export_dir *d, const char *name, struct err *err, struct out *ret)
+{
+	int fd, r = export_dir_file(d, name, err, &fd);
+	if (r < 0)
+		return r;
+	if (out_open(ret, fd) < 0) {
+		close(fd);
+		return err_set(err, ENOMEM, "cannot write '%s'", name);
+	}
+	return 0;
+}
+
+static int file_close(struct out *o, int r, struct err *err)
+{
+	if (!o->p)
+		return r;
+	int fd = o->fd, w = out_close(o);
+	if (close(fd) < 0 && w == 0)
+		w = -errno;
+	return w < 0 ? err_set(err, -w, "cannot write a table") : r;
+}
+
+static int write_tables(struct prov_source *p, const struct export_options *o, bool tsv, struct err *err)
+{
+	struct tables t = {.tsv = tsv};
+	struct out meta = {.fd = -1};
+	struct export_dir d;
+	char name[32];
+	int r = export_dir_open(o->target, err, &d);
+	t.base64_out = out_into(&t.base64);
+	for (int i = 0; r == 0 && i < TABLES; i++) {
+		snprintf(name, sizeof(name), "%s.%s", table[i].name, tsv ? "tsv" : "csv");
+		r = file_open(&d, name, err, &t.out[i]);
+		if (r == 0)
+			header(&t, i);
+	}
+	if (r == 0)
+		r = file_open(&d, "csv-metadata.json", err, &meta);
+	if (r == 0) {
+		metadata(&t, &meta);
+		int w = prov_walk(p, PROV_ALL, statement, &t);
+		r = w < 0 ? err_set(err, -w, "cannot write the tables") : 0;
+	}
+	for (int i = 0; i < TABLES; i++)
+		r = file_close(&t.out[i], r, err);
+	r = file_close(&meta, r, err);
+	buf_release(&t.list);
+	buf_release(&t.base64);
+	return export_dir_close(&d, r, err);
+}
+
+int export_csv(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	(void)out;
+	return write_tables(p, o, false, err);
+}
+
+int export_tsv(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	(void)out;
+	return write_tables(p, o, true, err);
+}

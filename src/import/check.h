@@ -1,0 +1,21 @@
+/* check.h - a document, or what would be exported, against PROV-CONSTRAINTS, as lines for people.
+ *
+ * A violation is a line with its constraint's number and name, then one with four spaces in front for each statement
+ * concerned and its place. Lines may hold any byte but a newline. */
+#ifndef STEMMA_IMPORT_CHECK_H
+#define STEMMA_IMPORT_CHECK_H
+
+#include "base/err.h"
+#include "export/prov.h"
+
+struct check_report {
+	uint64_t statements, violations, remarks;
+};
+typedef void check_line(void *arg, struct str line);
+
+/* The document in a file ("-": standard input), PROV-JSON or PROV-O. 0, or -errno with a sentence where it is no
+ * document. */
+int check_document(const char *path, check_line *say, void *arg, struct err *err, struct check_report *ret);
+int check_source(struct prov_source *p, check_line *say, void *arg, struct err *err, struct check_report *ret);
+
+#endif

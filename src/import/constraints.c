@@ -1,0 +1,262 @@
+#include "import/constraints_int.h"
+
+#include <errno.h>
+
+static const struct {
+	unsigned number;
+	const char *name;
+} names[] = {
+#define CONSTRAINT(number, name) {number, name},
+#include "import/constraints.def"
+#undef CONSTRAINT
+};
+
+const char *constraint_name(unsigned number)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i].number == number)
+			return names[i].name;
+	return "";
+}
+
+void check_tell(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about)
+{
+	struct violation v = {.number = number, .remark = remark, .statements = st, .n = n, .about = doc_str(c->d, about)};
+	c->violations += !remark;
+	c->say(c->arg, &v);
+}
+
+static void tell_two(struct check *c, unsigned number, uint32_t a, uint32_t b, uint32_t about)
+{
+	const uint32_t st[] = {a, b};
+	check_tell(c, number, false, st, 2, about);
+}
+
+/* ---- uniqueness
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* What statements that are one tell together: 0 and TIME_NONE are not told yet. */
+struct one {
+	enum doc_kind kind;
+	unsigned number;
+	uint32_t key[2];
+	uint32_t id, arg[DOC_ARGS];
+	int64_t start, end;
+	uint32_t st; /* the first */
+};
+
+struct ones {
+	struct table table;
+	VEC(struct one) v;
+};
+
+static bool word_agrees(const struct doc *d, uint32_t *have, uint32_t more)
+{
+	/* A blank name stands for something: it may be the same as another. */
+	if (!more || *have == more)
+		return true;
+	if (!*have || is_blank(d, *have)) {
+		*have = more;
+		return true;
+	}
+	return is_blank(d, more);
+}
+
+static bool time_agrees(int64_t *have, int64_t more)
+{
+	if (*have == TIME_NONE)
+		*have = more;
+	return more == TIME_NONE || *have == more;
+}
+
+static bool agrees(const struct doc *d, struct one *o, const struct doc_statement *st)
+{
+	bool same = word_agrees(d, &o->id, st->id) && time_agrees(&o->start, st->start) && time_agrees(&o->end, st->end);
+	for (unsigned i = 0; same && i < DOC_ARGS; i++)
+		same = word_agrees(d, &o->arg[i], st->arg[i]);
+	return same;
+}
+
+/* Joins a statement with those of the same key, and tells where it cannot. */
+static void join(struct check *c, struct ones *all, unsigned number, uint32_t a, uint32_t b, uint32_t at)
+{
+	const struct doc_statement *st = &c->d->st.v[at];
+	uint32_t i, hash = hash_fold(hash_mix((uint64_t)a << 32 | b, (uint64_t)st->kind << 8 | number));
+	for (size_t pos = TABLE_START; (i = table_next(&all->table, hash, &pos)) != VEC_NONE;) {
+		struct one *o = &all->v.v[i];
+		if (o->kind != st->kind || o->number != number || o->key[0] != a || o->key[1] != b)
+			continue;
+		if (!agrees(c->d, o, st))
+			tell_two(c, number, o->st, at, a);
+		return;
+	}
+	struct one *o = vec_add(&all->v);
+	if (!o || !table_add(&all->table, hash, (uint32_t)(all->v.n - 1))) {
+		c->failed = true;
+		return;
+	}
+	*o = (struct one){
+	    .kind = st->kind, .number = number, .key = {a, b}, .id = st->id, .start = st->start, .end = st->end, .st = at};
+	memcpy(o->arg, st->arg, sizeof(o->arg));
+}
+
+/* 28, 29: the moment of an activity's start is that of what started it. */
+static void check_moments(struct check *c, struct ones *all)
+{
+	for (size_t k = 0; k < c->n && !c->failed; k++) {
+		const struct doc_statement *st = &c->d->st.v[c->st[k]];
+		bool starts = st->kind == DOC_wasStartedBy;
+		if ((!starts && st->kind != DOC_wasEndedBy) || st->start == TIME_NONE)
+			continue;
+		uint32_t i, hash = hash_fold(hash_mix((uint64_t)st->arg[0] << 32, (uint64_t)DOC_activity << 8 | 22));
+		for (size_t pos = TABLE_START; (i = table_next(&all->table, hash, &pos)) != VEC_NONE;) {
+			const struct one *o = &all->v.v[i];
+			int64_t told = starts ? o->start : o->end;
+			if (o->number == 22 && o->kind == DOC_activity && o->key[0] == st->arg[0] && told != TIME_NONE &&
+			    told != st->start)
+				tell_two(c, starts ? 28 : 29, o->st, c->st[k], st->arg[0]);
+		}
+	}
+}
+
+void check_unique(struct check *c)
+{
+	struct ones all = {.v = {0}};
+	for (size_t k = 0; k < c->n && !c->failed; k++) {
+		uint32_t at = c->st[k];
+		const struct doc_statement *st = &c->d->st.v[at];
+		if (st->id)
+			join(c, &all, st->kind <= DOC_agent ? 22 : 23, st->id, 0, at);
+		bool both = st->arg[0] && st->arg[1];
+		if (st->kind == DOC_wasGeneratedBy && both)
+			join(c, &all, 24, st->arg[0], st->arg[1], at);
+		else if (st->kind == DOC_wasInvalidatedBy && both)
+			join(c, &all, 25, st->arg[0], st->arg[1], at);
+		else if (st->kind == DOC_wasStartedBy && st->arg[0] && st->arg[2])
+			join(c, &all, 26, st->arg[0], st->arg[2], at);
+		else if (st->kind == DOC_wasEndedBy && st->arg[0] && st->arg[2])
+			join(c, &all, 27, st->arg[0], st->arg[2], at);
+	}
+	check_moments(c, &all);
+	table_release(&all.table);
+	vec_release(&all.v);
+}
+
+/* ---- typing and impossibility
+ * ---------------------------------------------------------------------------------------------- */
+
+static void make(struct check *c, uint32_t word, uint8_t bit, uint32_t at)
+{
+	if (!word)
+		return;
+	if (!(c->is[word] & bit) && bit <= IS_ACTIVITY)
+		c->why[bit - 1][word] = at;
+	c->is[word] |= bit;
+}
+
+/* 50: where a name stands says what it is. */
+static void type_names(struct check *c)
+{
+	uint32_t type = words_find(&c->d->words, str_of(PROV_NS "type"));
+	uint32_t empty = words_find(&c->d->words, str_of(PROV_NS "EmptyCollection"));
+	for (size_t k = 0; k < c->n; k++) {
+		uint32_t at = c->st[k];
+		const struct doc_statement *st = &c->d->st.v[at];
+		if (st->kind == DOC_entity || st->kind == DOC_activity || st->kind == DOC_agent)
+			make(c, st->id, st->kind == DOC_entity ? IS_ENTITY : st->kind == DOC_activity ? IS_ACTIVITY : IS_AGENT, at);
+		for (uint32_t i = 0; st->kind == DOC_entity && i < st->n_attr; i++) {
+			const struct doc_attr *a = &c->d->attrs.v[st->first_attr + i];
+			if (type != VEC_NONE && a->name == type && a->value == empty)
+				make(c, st->id, IS_EMPTY, at);
+		}
+		for (unsigned i = 0; i < DOC_ARGS; i++) {
+			char t = doc_kinds[st->kind].arg[i].type;
+			uint8_t bit = t == 'e' || t == 'p' || t == 'c' ? IS_ENTITY
+			              : t == 'a'                       ? IS_ACTIVITY
+			              : t == 'g'                       ? IS_AGENT
+			                                               : 0;
+			if (bit)
+				make(c, st->arg[i], bit, at);
+		}
+	}
+}
+
+/* 53, 54: a relation's identifier is no other relation's, and no thing's. */
+static void check_overlap(struct check *c)
+{
+	struct map of = {0};
+	for (size_t k = 0; k < c->n && !c->failed; k++) {
+		const struct doc_statement *st = &c->d->st.v[c->st[k]];
+		if (!st->id || st->kind <= DOC_agent || st->kind == DOC_wasInfluencedBy || st->kind >= DOC_alternateOf)
+			continue;
+		uint32_t had = map_get(&of, st->id);
+		if (had == VEC_NONE)
+			c->failed = !map_set(&of, st->id, c->st[k]);
+		else if (c->d->st.v[had].kind != st->kind)
+			tell_two(c, 53, had, c->st[k], st->id);
+	}
+	for (size_t k = 0; k < c->n; k++) {
+		const struct doc_statement *st = &c->d->st.v[c->st[k]];
+		uint32_t had = st->kind <= DOC_agent ? map_get(&of, st->id) : VEC_NONE;
+		if (had != VEC_NONE)
+			tell_two(c, 54, c->st[k], had, st->id);
+	}
+	map_release(&of);
+}
+
+void check_types(struct check *c)
+{
+	type_names(c);
+	for (uint32_t w = 1; w < c->d->words.list.n; w++)
+		if ((c->is[w] & (IS_ENTITY | IS_ACTIVITY)) == (IS_ENTITY | IS_ACTIVITY))
+			tell_two(c, 55, c->why[0][w], c->why[1][w], w);
+	for (size_t k = 0; k < c->n; k++) {
+		const struct doc_statement *st = &c->d->st.v[c->st[k]];
+		if (st->kind == DOC_wasDerivedFrom && !st->arg[2] && (st->arg[3] || st->arg[4]))
+			check_tell(c, 51, false, &c->st[k], 1, st->arg[0]);
+		if (st->kind == DOC_hadMember && c->is[st->arg[0]] & IS_EMPTY)
+			check_tell(c, 56, false, &c->st[k], 1, st->arg[0]);
+	}
+	check_overlap(c);
+}
+
+/* ---- instances
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static int by_bundle(const void *pa, const void *pb, void *arg)
+{
+	const struct doc *d = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	if (d->st.v[a].bundle != d->st.v[b].bundle)
+		return d->st.v[a].bundle < d->st.v[b].bundle ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+long doc_check(const struct doc *d, void (*say)(void *arg, const struct violation *v), void *arg)
+{
+	size_t n = d->st.n, words = d->words.list.n;
+	uint32_t *st = malloc((n + 1) * sizeof(*st));
+	struct check c = {.d = d, .say = say, .arg = arg, .is = malloc(words)};
+	c.why[0] = malloc(words * sizeof(**c.why));
+	c.why[1] = malloc(words * sizeof(**c.why));
+	c.failed = !st || !c.is || !c.why[0] || !c.why[1];
+	for (size_t i = 0; i < n && !c.failed; i++)
+		st[i] = (uint32_t)i;
+	if (!c.failed)
+		qsort_r(st, n, sizeof(*st), by_bundle, (void *)d);
+	for (size_t i = 0, k; i < n && !c.failed; i = k) {
+		for (k = i; k < n && d->st.v[st[k]].bundle == d->st.v[st[i]].bundle;)
+			k++;
+		c.st = st + i;
+		c.n = k - i;
+		memset(c.is, 0, words);
+		check_types(&c);
+		check_unique(&c);
+		check_order(&c);
+	}
+	free(st);
+	free(c.is);
+	free(c.why[0]);
+	free(c.why[1]);
+	return c.failed ? -ENOMEM : c.violations;
+}

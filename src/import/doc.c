@@ -1,0 +1,190 @@
+#include "import/doc.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+const struct doc_kind_words doc_kinds[DOC_KINDS] = {
+#define ARG(role, property, type)                                                                                      \
+	{                                                                                                                  \
+		role, property, type                                                                                           \
+	}
+#define KIND(name, need, time, a, b, c, d, e, direct, qualified)                                                       \
+	{#name, need, time, {a, b, c, d, e}, direct, qualified},
+#include "import/kinds.def"
+#undef KIND
+#undef ARG
+};
+
+const struct doc_limits doc_limits = {.bytes = 1ull << 30, .statements = 20000000, .attributes = 100000000};
+
+void doc_init(struct doc *d)
+{
+	*d = (struct doc){.limits = doc_limits};
+	doc_word(d, str_of("")); /* word 0 */
+}
+
+void doc_release(struct doc *d)
+{
+	words_release(&d->words);
+	vec_release(&d->st);
+	vec_release(&d->attrs);
+	*d = (struct doc){.pointers = false};
+}
+
+uint32_t doc_word(struct doc *d, struct str s)
+{
+	return words_add(&d->words, s);
+}
+
+struct doc_statement *doc_add(struct doc *d, enum doc_kind kind, uint32_t place)
+{
+	if (d->st.n >= d->limits.statements)
+		return NULL;
+	struct doc_statement *st = vec_add(&d->st);
+	if (st)
+		*st = (struct doc_statement){
+		    .kind = kind, .start = TIME_NONE, .end = TIME_NONE, .place = place, .first_attr = (uint32_t)d->attrs.n};
+	return st;
+}
+
+bool doc_attr(struct doc *d, uint32_t name, uint32_t value, uint32_t type)
+{
+	if (d->attrs.n >= d->limits.attributes || name == VEC_NONE || value == VEC_NONE || type == VEC_NONE)
+		return false;
+	struct doc_attr *a = vec_add(&d->attrs);
+	if (!a)
+		return false;
+	*a = (struct doc_attr){name, value, type};
+	d->st.v[d->st.n - 1].n_attr++;
+	return true;
+}
+
+uint32_t doc_get(const struct doc *d, const struct doc_statement *st, const char *name)
+{
+	uint32_t w = words_find(&d->words, str_of(name));
+	for (uint32_t i = 0; w != VEC_NONE && i < st->n_attr; i++)
+		if (d->attrs.v[st->first_attr + i].name == w)
+			return d->attrs.v[st->first_attr + i].value;
+	return 0;
+}
+
+void doc_place(const struct doc *d, const struct doc_statement *st, struct buf *out)
+{
+	if (d->pointers)
+		buf_str(out, doc_str(d, st->place));
+	else if (st->place)
+		buf_printf(out, "line %u", st->place);
+}
+
+/* What stands behind the last separator, for people; the whole where nothing does. */
+static struct str short_name(struct str s)
+{
+	for (size_t i = s.n; i-- > 0;)
+		if ((s.p[i] == '#' || s.p[i] == '/' || s.p[i] == ':') && i + 1 < s.n)
+			return str_n(s.p + i + 1, s.n - i - 1);
+	return s;
+}
+
+void doc_print(const struct doc *d, const struct doc_statement *st, struct buf *out)
+{
+	unsigned last = 0;
+	bool any = false;
+	buf_printf(out, "%s(", doc_kinds[st->kind].name);
+	if (st->id && doc_str(d, st->id).p[0] != '_') {
+		buf_str(out, short_name(doc_str(d, st->id)));
+		any = true;
+	}
+	for (unsigned i = 0; i < DOC_ARGS; i++)
+		if (st->arg[i])
+			last = i + 1;
+	for (unsigned i = 0; i < last; i++, any = true) {
+		buf_str(out, str_of(!any ? "" : i ? ", " : "; "));
+		buf_str(out, st->arg[i] ? short_name(doc_str(d, st->arg[i])) : str_of("-"));
+	}
+	buf_char(out, ')');
+}
+
+/* ---- times
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/* So many digits at *p; it moves past them. -1 where they are not there. */
+static int digits(const char **p, const char *end, unsigned n)
+{
+	int v = 0;
+	if ((size_t)(end - *p) < n)
+		return -1;
+	for (unsigned i = 0; i < n; i++, ++*p) {
+		if (!isdigit((unsigned char)**p))
+			return -1;
+		v = v * 10 + (**p - '0');
+	}
+	return v;
+}
+
+static bool take(const char **p, const char *end, char c)
+{
+	if (*p == end || **p != c)
+		return false;
+	++*p;
+	return true;
+}
+
+/* Days since 1970 of the proleptic Gregorian calendar (Howard Hinnant, "chrono-compatible low-level date algorithms").
+ */
+static int64_t days(int64_t y, int m, int d)
+{
+	y -= m <= 2;
+	int64_t era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;
+	int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1, doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+	return era * 146097 + doe - 719468;
+}
+
+bool doc_time(struct str s, int64_t *ret)
+{
+	const char *p = s.p, *end = s.p + s.n;
+	int year = digits(&p, end, 4);
+	int month = take(&p, end, '-') ? digits(&p, end, 2) : -1;
+	int day = take(&p, end, '-') ? digits(&p, end, 2) : -1;
+	int hour = take(&p, end, 'T') ? digits(&p, end, 2) : -1;
+	int minute = take(&p, end, ':') ? digits(&p, end, 2) : -1;
+	int second = take(&p, end, ':') ? digits(&p, end, 2) : -1;
+	static const int length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool leap = year % 4 == 0 && (year % 100 || year % 400 == 0);
+	if (year < 0 || month < 1 || month > 12 || day < 1 || day > length[month - 1] + (month == 2 && leap) || hour < 0 ||
+	    hour > 24 || minute < 0 || minute > 59 || second < 0 || second > 59 || (hour == 24 && (minute || second)))
+		return false;
+	int64_t ns = 0, zone = 0;
+	if (take(&p, end, '.')) {
+		int64_t unit = 100000000;
+		if (p == end || !isdigit((unsigned char)*p))
+			return false;
+		for (; p < end && isdigit((unsigned char)*p); p++, unit /= 10)
+			ns += (*p - '0') * unit; /* what is finer than 1 ns is cut off */
+	}
+	if (p < end && (*p == '+' || *p == '-')) {
+		int sign = *p++ == '-' ? -1 : 1, h = digits(&p, end, 2), m = take(&p, end, ':') ? digits(&p, end, 2) : -1;
+		if (h < 0 || h > 14 || m < 0 || m > 59)
+			return false;
+		zone = sign * (h * 60 + m) * (int64_t)60;
+	} else
+		take(&p, end, 'Z');
+	if (p != end)
+		return false;
+	int64_t t = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second - zone;
+	return !__builtin_mul_overflow(t, (int64_t)1000000000, &t) && !__builtin_add_overflow(t, ns, ret);
+}
+
+/* ---- which format
+ * -------------------------------------------------------------------------------------------------------- */
+
+int doc_read(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
+{
+	const char *first = p, *end = first + n;
+	if (n >= 3 && memcmp(first, "\xef\xbb\xbf", 3) == 0)
+		first += 3;
+	const char *c = first;
+	while (c < end && (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n'))
+		c++;
+	size_t rest = (size_t)(end - first);
+	return c < end && *c == '{' ? doc_read_json(d, name, first, rest, err) : doc_read_rdf(d, name, first, rest, err);
+}

@@ -1,0 +1,95 @@
+/* doc_source.c - documents from elsewhere than bytes in memory: a file, or what would be exported. */
+#include "base/io.h"
+#include "export/export.h"
+#include "import/doc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE (64 * 1024)
+
+static int read_all(int fd, const char *name, uint64_t limit, struct buf *ret, struct err *err)
+{
+	for (;;) {
+		if (!buf_room(ret, PIECE))
+			return err_set(err, ENOMEM, "cannot read '%s'", name);
+		ssize_t n = read(fd, ret->p + ret->n, PIECE);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, errno, "cannot read '%s'", name);
+		if (n == 0)
+			return 0;
+		ret->n += (size_t)n;
+		if (ret->n > limit)
+			return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
+	}
+}
+
+int doc_load(struct doc *d, const char *path, struct buf *ret, struct err *err)
+{
+	bool input = strcmp(path, "-") == 0;
+	const char *name = input ? "standard input" : path;
+	struct stat st;
+	int fd = input ? STDIN_FILENO : io_above_std(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+	if (fd < 0)
+		return err_set(err, errno, "cannot open '%s'", path);
+	int rc = 0;
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		rc = err_set(err, EISDIR, "cannot read '%s'", path);
+	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= d->limits.bytes)
+		buf_room(ret, (size_t)st.st_size + PIECE); /* else it grows by pieces */
+	if (rc == 0)
+		rc = read_all(fd, name, d->limits.bytes, ret, err);
+	if (!input)
+		close(fd);
+	return rc == 0 ? doc_read(d, name, ret->p ? ret->p : "", ret->n, err) : rc;
+}
+
+struct taker {
+	struct doc *d;
+	struct buf iri;
+	bool failed;
+};
+
+static uint32_t name_of(struct taker *t, struct str local)
+{
+	if (!local.n)
+		return 0;
+	buf_reset(&t->iri);
+	buf_str(&t->iri, str_of(STEMMA_ID));
+	buf_str(&t->iri, local);
+	uint32_t w = t->iri.failed ? VEC_NONE : doc_word(t->d, buf_view(&t->iri));
+	t->failed |= w == VEC_NONE;
+	return w == VEC_NONE ? 0 : w;
+}
+
+static int take(void *arg, const struct prov_statement *st)
+{
+	struct taker *t = arg;
+	unsigned kind = 0;
+	while (kind < DOC_KINDS && strcmp(doc_kinds[kind].name, prov_kind_name[st->kind]) != 0)
+		kind++;
+	struct doc_statement *s = kind < DOC_KINDS ? doc_add(t->d, kind, 0) : NULL;
+	if (!s)
+		return -ENOMEM;
+	size_t at = t->d->st.n - 1;
+	s->id = name_of(t, st->id);
+	s->arg[0] = name_of(t, st->subject);
+	s->arg[1] = name_of(t, st->object);
+	s->arg[2] = name_of(t, st->third);
+	t->d->st.v[at].start = st->start;
+	t->d->st.v[at].end = st->end;
+	return t->failed ? -ENOMEM : 0;
+}
+
+int doc_from_source(struct doc *d, struct prov_source *p, struct err *err)
+{
+	struct taker t = {.d = d};
+	int rc = prov_walk(p, PROV_ALL, take, &t);
+	buf_release(&t.iri);
+	return rc < 0 ? err_set(err, -rc, "cannot read the record") : 0;
+}

@@ -1,0 +1,445 @@
+#include "import/logs.h"
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "event/log_frame.h"
+#include "graph/vec.h"
+#include "import/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 6 /* folders: a record, logs, host, day */
+
+struct segment {
+	char *path;
+	uint64_t hash; /* of what it adds */
+	uint64_t kept;
+	struct place place;
+};
+
+/* A whole frame of a source, or of the record. */
+struct frame {
+	uint64_t session, seq, offset, end, sum;
+	uint32_t count, segment;
+	bool own; /* of the record */
+	bool keep;
+};
+
+struct session {
+	uint64_t number;
+	struct str host; /* in import.words */
+	bool known;      /* its session event was met */
+};
+
+struct import {
+	const char *home;
+	struct err *err;
+	VEC(struct segment) segments; /* the sources, then the record's */
+	size_t n_sources;
+	VEC(struct frame) frames;
+	VEC(struct session) sessions;
+	struct map numbers; /* session -> index in sessions */
+	struct arena words;
+	struct {
+		char *p; /* room for a frame */
+		int fd;
+		uint32_t segment; /* that fd is of */
+	} bytes[2];
+	struct import_logs_report report;
+};
+
+static int oom(struct import *x)
+{
+	return err_set(x->err, ENOMEM, "cannot import");
+}
+
+/* ---- finding segments
+ * --------------------------------------------------------------------------------------------------- */
+
+static bool is_segment(const char *name)
+{
+	size_t n = strlen(name);
+	return n > 4 && strcmp(name + n - 4, ".stl") == 0;
+}
+
+static int add_segment(struct import *x, const char *path)
+{
+	struct segment *s = vec_add(&x->segments);
+	if (!s)
+		return oom(x);
+	*s = (struct segment){.path = strdup(path), .place.fd = -1};
+	return s->path ? 0 : oom(x);
+}
+
+static int name_cmp(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name); /* the same order everywhere */
+}
+
+static int is_shown(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static int walk(struct import *x, const char *dir, unsigned depth, uint64_t *passed)
+{
+	struct dirent **list;
+	int n = scandir(dir, &list, is_shown, name_cmp), r = 0;
+	if (n < 0)
+		return err_set(x->err, errno, "cannot read the folder '%s'", dir);
+	for (int i = 0; i < n; i++) {
+		char *path = NULL;
+		struct stat st;
+		if (r == 0 && asprintf(&path, "%s/%s", dir, list[i]->d_name) < 0) {
+			path = NULL;
+			r = oom(x);
+		}
+		if (r == 0 && lstat(path, &st) == 0) {
+			if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+				r = walk(x, path, depth + 1, passed);
+			else if (S_ISREG(st.st_mode) && is_segment(path))
+				r = add_segment(x, path);
+			else if (S_ISDIR(st.st_mode) || is_segment(path)) /* too deep, or a link that leads out */
+				++*passed;
+		}
+		free(path);
+		free(list[i]);
+	}
+	free(list);
+	return r;
+}
+
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static struct session *session_of(struct import *x, uint64_t number)
+{
+	uint32_t i = map_get(&x->numbers, number);
+	if (i != VEC_NONE)
+		return &x->sessions.v[i];
+	struct session *s = vec_add(&x->sessions);
+	if (!s || !map_set(&x->numbers, number, (uint32_t)(x->sessions.n - 1)))
+		return NULL;
+	*s = (struct session){.number = number};
+	return s;
+}
+
+/* A session begins with the event that names its host. */
+static int take_host(struct import *x, struct session *s, struct log_reader *r)
+{
+	struct event ev;
+	if (s->known || log_reader_event(r, &ev) != 1 || ev.kind != EVENT_session)
+		return 0;
+	s->known = true;
+	char *p = arena_take(&x->words, ev.session.host.n + 1);
+	if (!p)
+		return oom(x);
+	memcpy(p, ev.session.host.p, ev.session.host.n);
+	s->host = str_n(p, ev.session.host.n);
+	return 0;
+}
+
+static int scan(struct import *x, uint32_t at, bool own)
+{
+	struct segment *s = &x->segments.v[at];
+	struct log_reader *r;
+	struct log_frame_info f;
+	int rc = log_reader_open(s->path, x->err, &r);
+	if (rc < 0)
+		return rc;
+	size_t before = x->frames.n;
+	while (rc == 0 && (rc = log_reader_frame(r, &f)) == 1) {
+		rc = 0;
+		if (own && map_get(&x->numbers, f.session) == VEC_NONE)
+			continue;
+		struct session *of = own ? NULL : session_of(x, f.session);
+		struct frame *slot = own || of ? vec_add(&x->frames) : NULL;
+		if (!slot) {
+			rc = oom(x);
+			break;
+		}
+		*slot = (struct frame){.session = f.session,
+		                       .seq = f.seq,
+		                       .offset = f.offset,
+		                       .end = f.end,
+		                       .sum = f.sum,
+		                       .count = f.count,
+		                       .segment = at,
+		                       .own = own};
+		if (!own && f.seq == 1)
+			rc = take_host(x, of, r);
+	}
+	if (rc < 0)
+		err_set(x->err, -rc, "cannot read '%s'", s->path);
+	const struct log_damage *d = log_reader_damage(r);
+	if (!own) {
+		x->report.blocks += x->frames.n - before;
+		x->report.empty += x->frames.n == before;
+		x->report.damage.skipped += d->skipped;
+		x->report.damage.torn += d->torn;
+		x->report.damage.newer += d->newer;
+	}
+	log_reader_close(r);
+	return rc;
+}
+
+/* Reads a frame again, whole, into x->bytes[which]. Its length, or -errno. */
+static ssize_t fetch(struct import *x, const struct frame *f, int which)
+{
+	const char *path = x->segments.v[f->segment].path;
+	size_t n = (size_t)(f->end - f->offset);
+	if (!x->bytes[which].p && !(x->bytes[which].p = malloc(sizeof(struct log_frame) + LOG_PAYLOAD_MAX)))
+		return oom(x);
+	int *fd = &x->bytes[which].fd;
+	if (*fd < 0 || x->bytes[which].segment != f->segment) {
+		if (*fd >= 0)
+			close(*fd);
+		*fd = io_above_std(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+		x->bytes[which].segment = f->segment;
+	}
+	ssize_t k = *fd < 0 ? -errno : io_pread(*fd, x->bytes[which].p, n, f->offset);
+	if (k < 0)
+		return err_set(x->err, (int)-k, "cannot read '%s'", path);
+	struct log_frame h = {0};
+	if (k == (ssize_t)n)
+		h = log_frame_header(x->bytes[which].p);
+	if (h.sum != f->sum || h.size + sizeof(h) != n || !log_frame_intact(x->bytes[which].p, &h)) {
+		err_set(x->err, 0, "'%s' changed while it was read", path);
+		return -EAGAIN;
+	}
+	return k;
+}
+
+/* ---- what is new
+ * -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t last_of(const struct frame *f)
+{
+	return f->seq + (f->count ? f->count - 1 : 0);
+}
+
+static int frame_cmp(const void *pa, const void *pb)
+{
+	const struct frame *a = pa, *b = pb;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	if (a->own != b->own)
+		return a->own ? -1 : 1;
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* Do two frames that begin with the same event tell the same as far as both go? 1, 0, -errno. A frame is written again
+ * only with more events behind the same bytes. */
+static int agree(struct import *x, const struct frame *a, const struct frame *b)
+{
+	if (a->count == b->count)
+		return a->sum == b->sum;
+	ssize_t n = fetch(x, a, 0), m = n < 0 ? n : fetch(x, b, 1);
+	if (m < 0)
+		return (int)m;
+	const size_t head = sizeof(struct log_frame);
+	struct log_frame ha = log_frame_header(x->bytes[0].p), hb = log_frame_header(x->bytes[1].p);
+	return ha.time == hb.time &&
+	       memcmp(x->bytes[0].p + head, x->bytes[1].p + head, (size_t)(n < m ? n : m) - head) == 0;
+}
+
+/* Decides for each frame of the sources, in the order of their events, whether it adds something. */
+static int choose(struct import *x)
+{
+	size_t n = x->frames.n;
+	struct frame *v = x->frames.v;
+	uint64_t *after =
+	    malloc((n + 1) * sizeof(*after)); /* the next event the record has, of the session, in a frame behind */
+	if (!after)
+		return oom(x);
+	if (n)
+		qsort(v, n, sizeof(*v), frame_cmp);
+	for (size_t i = n; i-- > 0;) {
+		bool same = i + 1 < n && v[i + 1].session == v[i].session;
+		after[i] = !same ? UINT64_MAX : v[i + 1].own && v[i + 1].seq != v[i].seq ? v[i + 1].seq : after[i + 1];
+	}
+	int rc = 0;
+	uint64_t reach = 0;              /* the last event of frames that begin before the current one */
+	const struct frame *base = NULL; /* the longest so far that begins with the same event */
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		struct frame *f = &v[i];
+		if (!base || base->session != f->session) {
+			base = NULL;
+			reach = 0;
+		} else if (base->seq != f->seq) {
+			if (last_of(base) > reach)
+				reach = last_of(base);
+			base = NULL;
+		}
+		if (f->own) {
+			if (!base || f->count > base->count)
+				base = f;
+			continue;
+		}
+		bool clash = f->count && (f->seq <= reach || last_of(f) >= after[i]);
+		if (!clash && base) {
+			rc = agree(x, f, base);
+			clash = rc == 0;
+			rc = rc < 0 ? rc : 0;
+		}
+		if (rc == 0 && !clash && (!base || f->count > base->count)) {
+			f->keep = true;
+			base = f;
+		}
+		x->report.clashing += clash;
+	}
+	free(after);
+	return rc;
+}
+
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static int place_cmp(const void *pa, const void *pb)
+{
+	const struct frame *a = pa, *b = pb;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* The host that the first of the frames comes from, as its session says, wherever that stands. */
+static struct str host_of(struct import *x, const struct frame *f, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct session *s = f[i].keep ? session_of(x, f[i].session) : NULL;
+		if (s && s->known)
+			return s->host;
+	}
+	return str_of("");
+}
+
+/* What a source adds, as a file that is whole and has no name yet. */
+static int write_segment(struct import *x, const struct frame *f, size_t n)
+{
+	struct segment *s = &x->segments.v[f->segment];
+	for (size_t i = 0; i < n; i++)
+		if (f[i].keep) {
+			const uint64_t id[] = {f[i].session, f[i].seq, f[i].count, f[i].sum};
+			s->hash = hash_more(s->hash, id, sizeof(id));
+			s->kept++;
+		}
+	if (!s->kept)
+		return 0;
+	int rc = place_open(x->home, host_of(x, f, n), s->hash, x->err, &s->place);
+	if (rc <= 0)
+		return rc;
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		if (!f[i].keep)
+			continue;
+		ssize_t k = fetch(x, &f[i], 0);
+		rc = k < 0 ? (int)k : place_write(&s->place, x->bytes[0].p, (size_t)k, x->err);
+		x->report.new_bytes += rc < 0 ? 0 : (uint64_t)k;
+	}
+	x->report.new_blocks += s->kept;
+	x->report.new_segments++;
+	return rc < 0 ? rc : place_sync(&s->place, x->err);
+}
+
+static int write_all(struct import *x)
+{
+	struct frame *v = x->frames.v;
+	size_t n = x->frames.n;
+	int rc = 0;
+	if (n)
+		qsort(v, n, sizeof(*v), place_cmp);
+	for (size_t i = 0, k; rc == 0 && i < n; i = k) {
+		for (k = i; k < n && v[k].segment == v[i].segment;)
+			k++;
+		if (!v[i].own)
+			rc = write_segment(x, v + i, k - i);
+	}
+	for (size_t i = 0; rc == 0 && i < x->n_sources; i++)
+		if (x->segments.v[i].place.temporary)
+			rc = place_show(&x->segments.v[i].place, x->err);
+	return rc;
+}
+
+static void release(struct import *x)
+{
+	for (size_t i = 0; i < x->segments.n; i++) {
+		free(x->segments.v[i].path);
+		place_drop(&x->segments.v[i].place);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		if (x->bytes[i].fd >= 0)
+			close(x->bytes[i].fd);
+		free(x->bytes[i].p);
+	}
+	vec_release(&x->segments);
+	vec_release(&x->frames);
+	vec_release(&x->sessions);
+	map_release(&x->numbers);
+	arena_release(&x->words);
+}
+
+/* The record's own segments; it need not have any yet. */
+static int walk_own(struct import *x)
+{
+	char *logs = NULL;
+	struct stat st;
+	uint64_t passed = 0;
+	if (asprintf(&logs, "%s/logs", x->home) < 0)
+		return oom(x);
+	int rc = stat(logs, &st) < 0 && errno == ENOENT ? 0 : walk(x, logs, 0, &passed);
+	free(logs);
+	return rc;
+}
+
+int import_logs(const char *home, const char *path, struct err *err, struct import_logs_report *ret)
+{
+	struct import x = {.home = home, .err = err, .bytes = {{.fd = -1}, {.fd = -1}}};
+	struct stat st;
+	int rc = stat(path, &st) < 0   ? err_set(err, errno, "cannot open '%s'", path)
+	         : S_ISDIR(st.st_mode) ? walk(&x, path, 0, &x.report.passed)
+	                               : add_segment(&x, path);
+	x.n_sources = x.report.segments = x.segments.n;
+	for (size_t i = 0; rc == 0 && i < x.n_sources; i++)
+		rc = scan(&x, (uint32_t)i, false);
+	x.report.sessions = x.sessions.n;
+	if (rc == 0 && x.frames.n)
+		rc = walk_own(&x);
+	for (size_t i = x.n_sources; rc == 0 && i < x.segments.n; i++)
+		rc = scan(&x, (uint32_t)i, true);
+	if (rc == 0)
+		rc = choose(&x);
+	if (rc == 0)
+		rc = write_all(&x);
+	if (rc == 0)
+		*ret = x.report;
+	release(&x);
+	return rc;
+}
+
+int import_segment(const char *home, struct str host, uint64_t name, const void *p, size_t n, struct err *err)
+{
+	struct place place;
+	int rc = place_open(home, host, name, err, &place);
+	if (rc <= 0)
+		return rc;
+	rc = place_write(&place, p, n, err);
+	if (rc == 0)
+		rc = place_sync(&place, err);
+	if (rc == 0)
+		rc = place_show(&place, err);
+	place_drop(&place);
+	return rc < 0 ? rc : 1;
+}

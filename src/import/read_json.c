@@ -1,0 +1,376 @@
+/* read_json.c - PROV-JSON (W3C member submission, 2013) to a document.
+ *
+ * The JSON is held by jansson, which bounds its depth; names are made whole IRIs by the document's prefixes. Everything
+ * that is not as the submission has it is an error at its place: a name's JSON pointer, or line and column where it is
+ * no JSON. */
+#include "import/doc.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct scope {
+	struct scope *outer; /* of a bundle: the document's */
+	json_t *prefixes;    /* NULL none */
+	uint32_t bundle;
+};
+
+struct reader {
+	struct doc *d;
+	const char *name;
+	struct err *err;
+	struct buf path, iri;
+	uint32_t w_qualified;
+};
+
+/* ---- errors, with the place
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Goes one step down: what JSON pointers have between slashes. Returns where to go back to. */
+static size_t down(struct reader *r, const char *key)
+{
+	size_t at = r->path.n;
+	buf_char(&r->path, '/');
+	for (; *key; key++)
+		if (*key == '~' || *key == '/')
+			buf_str(&r->path, str_of(*key == '~' ? "~0" : "~1"));
+		else
+			buf_char(&r->path, *key);
+	return at;
+}
+
+static size_t down_index(struct reader *r, size_t i)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%zu", i);
+	return down(r, text);
+}
+
+static int wrong(struct reader *r, const char *what, const char *word)
+{
+	return err_set(r->err, 0, "%s: %.200s: %s%s%.100s%s", r->name, r->path.n ? buf_cstr(&r->path) : "/", what,
+	               word ? " '" : "", word ? word : "", word ? "'" : ""),
+	       -EBADMSG;
+}
+
+static int full(struct reader *r)
+{
+	const struct doc *d = r->d;
+	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
+	return err_set(r->err, limit ? 0 : ENOMEM, "%s: %.200s: %s", r->name, buf_cstr(&r->path),
+	               limit ? "the document is larger than any that is taken" : "cannot read the document"),
+	       limit ? -EFBIG : -ENOMEM;
+}
+
+/* ---- names
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static const char *namespace_of(const struct scope *s, const char *prefix, size_t n)
+{
+	for (; s; s = s->outer) {
+		json_t *ns = s->prefixes ? json_object_getn(s->prefixes, prefix, n) : NULL;
+		if (ns)
+			return json_string_value(ns);
+	}
+	return n == 4 && memcmp(prefix, "prov", 4) == 0 ? PROV_NS : n == 3 && memcmp(prefix, "xsd", 3) == 0 ? XSD_NS : NULL;
+}
+
+/* A qualified name as a whole IRI. */
+static int expand(struct reader *r, const struct scope *s, const char *name, uint32_t *ret)
+{
+	const char *colon = strchr(name, ':');
+	const char *ns = NULL, *local = name;
+	if (!*name)
+		return wrong(r, "an empty name", NULL);
+	if (colon && colon == name + 1 && *name == '_') {
+		if (!colon[1])
+			return wrong(r, "a blank name without a label", NULL);
+	} else if (colon) {
+		ns = namespace_of(s, name, (size_t)(colon - name));
+		local = colon + 1;
+		if (!ns && strncmp(local, "//", 2) != 0 && strncmp(name, "urn:", 4) != 0)
+			return wrong(r, "the prefix is not declared:", name);
+		if (!ns)
+			local = name; /* an IRI as it is */
+	} else if (!(ns = namespace_of(s, "default", 7)))
+		return wrong(r, "a name without a prefix, and no default namespace:", name);
+	buf_reset(&r->iri);
+	buf_str(&r->iri, str_of(ns ? ns : ""));
+	buf_str(&r->iri, str_of(local));
+	*ret = r->iri.failed ? VEC_NONE : doc_word(r->d, buf_view(&r->iri));
+	return *ret == VEC_NONE ? full(r) : 0;
+}
+
+static int declare(struct reader *r, json_t *prefixes)
+{
+	const char *key;
+	json_t *value;
+	if (!json_is_object(prefixes))
+		return wrong(r, "is no object", NULL);
+	json_object_foreach(prefixes, key, value) if (!json_is_string(value))
+	{
+		down(r, key);
+		return wrong(r, "is no namespace", NULL);
+	}
+	return 0;
+}
+
+/* ---- attributes
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static int add(struct reader *r, uint32_t name, struct str text, uint32_t type)
+{
+	return doc_attr(r->d, name, doc_word(r->d, text), type) ? 0 : full(r);
+}
+
+/* {"$": value, "type": name} or {"$": value, "lang": tag} */
+static int typed(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
+{
+	json_t *text = json_object_get(v, "$"), *type = json_object_get(v, "type"), *lang = json_object_get(v, "lang");
+	uint32_t t = 0, value;
+	char number[40];
+	if (json_object_size(v) > 1 + (size_t)(type != NULL) + (size_t)(lang != NULL) || (type && !json_is_string(type)))
+		return wrong(r, "is no value of PROV-JSON", NULL);
+	if (json_is_integer(text))
+		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(text));
+	else if (json_is_real(text))
+		snprintf(number, sizeof(number), "%.17g", json_real_value(text));
+	else if (json_is_boolean(text))
+		snprintf(number, sizeof(number), "%s", json_is_true(text) ? "true" : "false");
+	else if (!json_is_string(text))
+		return wrong(r, "has no value '$'", NULL);
+	if (type) {
+		int rc = expand(r, s, json_string_value(type), &t);
+		if (rc < 0)
+			return rc;
+		/* Both names are about: the submission's, and that of XML Schema. */
+		struct str iri = doc_str(r->d, t);
+		if (json_is_string(text) && (str_is(iri, PROV_NS "QUALIFIED_NAME") || str_is(iri, XSD_NS "QName"))) {
+			rc = expand(r, s, json_string_value(text), &value);
+			return rc < 0 ? rc : doc_attr(r->d, name, value, r->w_qualified) ? 0 : full(r);
+		}
+		if (str_is(iri, XSD_NS "string"))
+			t = 0;
+	}
+	if (json_is_string(text))
+		return add(r, name, str_n(json_string_value(text), json_string_length(text)), t);
+	return add(r, name, str_of(number), t);
+}
+
+static int value(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
+{
+	char number[40];
+	const char *type = NULL;
+	switch (json_typeof(v)) {
+	case JSON_STRING:
+		return add(r, name, str_n(json_string_value(v), json_string_length(v)), 0);
+	case JSON_OBJECT:
+		return typed(r, s, name, v);
+	case JSON_INTEGER:
+		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(v));
+		type = XSD_NS "integer";
+		break;
+	case JSON_REAL:
+		snprintf(number, sizeof(number), "%.17g", json_real_value(v));
+		type = XSD_NS "double";
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		snprintf(number, sizeof(number), "%s", json_is_true(v) ? "true" : "false");
+		type = XSD_NS "boolean";
+		break;
+	default:
+		return wrong(r, "is no value of PROV-JSON", NULL);
+	}
+	return add(r, name, str_of(number), doc_word(r->d, str_of(type)));
+}
+
+static int attribute(struct reader *r, const struct scope *s, const char *key, json_t *v)
+{
+	uint32_t name;
+	int rc = expand(r, s, key, &name);
+	if (rc < 0 || !json_is_array(v))
+		return rc < 0 ? rc : value(r, s, name, v);
+	for (size_t i = 0; rc == 0 && i < json_array_size(v); i++) {
+		size_t at = down_index(r, i);
+		rc = value(r, s, name, json_array_get(v, i));
+		if (rc == 0)
+			r->path.n = at;
+	}
+	return rc;
+}
+
+/* ---- statements
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static int time_of(struct reader *r, json_t *v, int64_t *ret)
+{
+	if (!json_is_string(v) || !doc_time(str_n(json_string_value(v), json_string_length(v)), ret))
+		return wrong(r, "is no time:", json_is_string(v) ? json_string_value(v) : NULL);
+	return 0;
+}
+
+/* The role that a key of a relation is, DOC_ARGS none. */
+static unsigned role_of(enum doc_kind kind, const char *key)
+{
+	unsigned i = 0;
+	if (strncmp(key, "prov:", 5) != 0)
+		return DOC_ARGS;
+	while (i < DOC_ARGS && (!doc_kinds[kind].arg[i].role || strcmp(doc_kinds[kind].arg[i].role, key + 5) != 0))
+		i++;
+	return i;
+}
+
+static int argument(struct reader *r, const struct scope *s, size_t st, unsigned role, json_t *v)
+{
+	uint32_t word;
+	if (!json_is_string(v))
+		return wrong(r, "is no name", NULL);
+	int rc = expand(r, s, json_string_value(v), &word);
+	if (rc == 0)
+		r->d->st.v[st].arg[role] = word;
+	return rc;
+}
+
+static int statement(struct reader *r, const struct scope *s, enum doc_kind kind, uint32_t id, json_t *body)
+{
+	const struct doc_kind_words *k = &doc_kinds[kind];
+	const char *key;
+	json_t *v;
+	if (!json_is_object(body))
+		return wrong(r, "is no object", NULL);
+	uint32_t place = doc_word(r->d, buf_view(&r->path));
+	if (place == VEC_NONE || !doc_add(r->d, kind, place))
+		return full(r);
+	size_t st = r->d->st.n - 1;
+	r->d->st.v[st].id = id;
+	r->d->st.v[st].bundle = s->bundle;
+	json_object_foreach(body, key, v)
+	{
+		size_t at = down(r, key);
+		unsigned role = role_of(kind, key);
+		int rc;
+		if (role < DOC_ARGS)
+			rc = argument(r, s, st, role, v);
+		else if ((k->times == 1 && strcmp(key, "prov:time") == 0) ||
+		         (k->times == 2 && strcmp(key, "prov:startTime") == 0))
+			rc = time_of(r, v, &r->d->st.v[st].start);
+		else if (k->times == 2 && strcmp(key, "prov:endTime") == 0)
+			rc = time_of(r, v, &r->d->st.v[st].end);
+		else
+			rc = attribute(r, s, key, v);
+		if (rc < 0)
+			return rc;
+		r->path.n = at;
+	}
+	for (unsigned i = 0; i < k->need; i++)
+		if (!r->d->st.v[st].arg[i])
+			return wrong(r, "lacks prov:", k->arg[i].role);
+	return 0;
+}
+
+static int section(struct reader *r, const struct scope *s, enum doc_kind kind, json_t *all)
+{
+	const char *key;
+	json_t *body;
+	if (!json_is_object(all))
+		return wrong(r, "is no object", NULL);
+	json_object_foreach(all, key, body)
+	{
+		uint32_t id;
+		size_t at = down(r, key);
+		int rc = expand(r, s, key, &id);
+		if (rc == 0 && !json_is_array(body))
+			rc = statement(r, s, kind, id, body);
+		for (size_t i = 0; rc == 0 && json_is_array(body) && i < json_array_size(body); i++) {
+			size_t here = down_index(r, i);
+			rc = statement(r, s, kind, id, json_array_get(body, i));
+			if (rc == 0)
+				r->path.n = here;
+		}
+		if (rc < 0)
+			return rc;
+		r->path.n = at;
+	}
+	return 0;
+}
+
+static int document(struct reader *r, struct scope *s, json_t *all);
+
+static int bundles(struct reader *r, struct scope *s, json_t *all)
+{
+	const char *key;
+	json_t *body;
+	if (s->outer)
+		return wrong(r, "a bundle holds no bundles", NULL);
+	if (!json_is_object(all))
+		return wrong(r, "is no object", NULL);
+	json_object_foreach(all, key, body)
+	{
+		struct scope inner = {.outer = s};
+		size_t at = down(r, key);
+		int rc = expand(r, s, key, &inner.bundle);
+		if (rc == 0)
+			rc = document(r, &inner, body);
+		if (rc < 0)
+			return rc;
+		r->path.n = at;
+	}
+	return 0;
+}
+
+static int document(struct reader *r, struct scope *s, json_t *all)
+{
+	const char *key;
+	json_t *v;
+	int rc = 0;
+	if (!json_is_object(all))
+		return wrong(r, "is no object", NULL);
+	if ((v = json_object_get(all, "prefix"))) {
+		size_t at = down(r, "prefix");
+		if ((rc = declare(r, v)) < 0)
+			return rc;
+		r->path.n = at;
+		s->prefixes = v;
+	}
+	json_object_foreach(all, key, v)
+	{
+		unsigned kind = 0;
+		if (strcmp(key, "prefix") == 0)
+			continue;
+		size_t at = down(r, key);
+		while (kind < DOC_KINDS && strcmp(doc_kinds[kind].name, key) != 0)
+			kind++;
+		if (kind < DOC_KINDS)
+			rc = section(r, s, kind, v);
+		else
+			rc = strcmp(key, "bundle") == 0 ? bundles(r, s, v) : wrong(r, "is no section of PROV-JSON", NULL);
+		if (rc < 0)
+			return rc;
+		r->path.n = at;
+	}
+	return 0;
+}
+
+int doc_read_json(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
+{
+	struct reader r = {.d = d, .name = name, .err = err};
+	json_error_t why;
+	if (n > d->limits.bytes)
+		return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
+	json_t *all = json_loadb(p, n, JSON_REJECT_DUPLICATES, &why);
+	if (!all) {
+		if (json_error_code(&why) == json_error_out_of_memory)
+			return err_set(err, ENOMEM, "%s: cannot read the document", name);
+		return err_set(err, 0, "%s:%d:%d: %s", name, why.line, why.column, why.text), -EBADMSG;
+	}
+	struct scope s = {.outer = NULL};
+	d->pointers = true;
+	r.w_qualified = doc_word(d, str_of(PROV_NS "QUALIFIED_NAME"));
+	int rc = document(&r, &s, all);
+	json_decref(all);
+	buf_release(&r.path);
+	buf_release(&r.iri);
+	return rc;
+}

@@ -1,0 +1,522 @@
+/* read_rdf.c - PROV-O in Turtle and N-Triples to a document. serd reads the syntax; here triples become statements.
+ *
+ * A relation is a direct triple (a prov:used e), a qualified node, or both of the same things: then it is the one that
+ * tells more. All triples are held, 24 bytes each and the words, for a node may be described before or after it is
+ * used. */
+#include "import/doc.h"
+
+#include <errno.h>
+
+#ifdef HAVE_SERD
+
+#include <serd/serd.h>
+#include <stdlib.h>
+
+#define RDF_NS "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+#define RDFS_NS "http://www.w3.org/2000/01/rdf-schema#"
+
+/* serd follows nested brackets by calling itself, as deep as the document says. Its C stack is measured where it asks
+ * for the next byte: 128 KiB are some hundred levels, more than any document that somebody means. */
+#define STACK_MAX (128 * 1024)
+
+struct triple {
+	uint32_t s, p, o, type;
+	uint32_t line;
+	uint32_t next; /* of the same subject */
+	bool literal;
+};
+
+/* What a property of PROV-O is. */
+enum meaning { NOTHING, DIRECT, QUALIFIED, INVERSE, CLASS, TIME };
+struct property {
+	enum meaning meaning;
+	enum doc_kind kind;
+	const char *type; /* of a subproperty: the prov:type it adds */
+	int which;        /* TIME: 0 start, 1 end, 2 generation, 3 invalidation */
+};
+
+struct reader {
+	struct doc *d;
+	const char *name;
+	struct err *err;
+	/* reading */
+	const char *p, *end;
+	const char *bottom; /* of the stack */
+	bool deep, failed;
+	uint32_t line;
+	SerdEnv *env;
+	char *why; /* serd's message */
+	unsigned why_line, why_column;
+	VEC(struct triple) t;
+	/* by word */
+	uint32_t *first, *last;
+	struct table told;  /* qualified relations, by kind and ends */
+	uint8_t *qualifier; /* it is the object of a prov:qualified...: no thing of its own */
+	uint32_t w_type, w_label, w_prov_type, w_prov_label, w_qualified, w_location, w_prov_location;
+};
+
+/* ---- reading triples
+ * ------------------------------------------------------------------------------------------------------ */
+
+static size_t next_byte(void *buf, size_t size, size_t n, void *arg)
+{
+	struct reader *r = arg;
+	const char *here = __builtin_frame_address(0);
+	(void)size;
+	if (here < r->bottom ? r->bottom - here > STACK_MAX : here - r->bottom > STACK_MAX)
+		r->deep = true;
+	if (r->p == r->end || r->deep || r->failed || !n)
+		return 0;
+	r->line += *r->p == '\n';
+	*(char *)buf = *r->p++;
+	return 1;
+}
+
+static int stream_error(void *arg)
+{
+	const struct reader *r = arg;
+	return r->deep || r->failed;
+}
+
+static SerdStatus complain(void *arg, const SerdError *e)
+{
+	struct reader *r = arg;
+	if (r->why) /* the first one counts */
+		return SERD_SUCCESS;
+	if (vasprintf(&r->why, e->fmt, *e->args) < 0)
+		r->why = NULL;
+	else
+		r->why[strcspn(r->why, "\n")] = '\0';
+	r->why_line = e->line;
+	r->why_column = e->col;
+	return SERD_SUCCESS;
+}
+
+static SerdStatus set_base(void *arg, const SerdNode *uri)
+{
+	return serd_env_set_base_uri(((struct reader *)arg)->env, uri);
+}
+
+static SerdStatus set_prefix(void *arg, const SerdNode *name, const SerdNode *uri)
+{
+	return serd_env_set_prefix(((struct reader *)arg)->env, name, uri);
+}
+
+static uint32_t node_word(struct reader *r, const SerdNode *n)
+{
+	struct buf b = {0};
+	uint32_t w;
+	if (n->type == SERD_BLANK) {
+		buf_printf(&b, "_:%s", (const char *)n->buf);
+		w = b.failed ? VEC_NONE : doc_word(r->d, buf_view(&b));
+	} else if (n->type == SERD_CURIE) {
+		SerdChunk prefix, rest;
+		if (serd_env_expand(r->env, n, &prefix, &rest) != SERD_SUCCESS) {
+			buf_release(&b);
+			if (!r->why && asprintf(&r->why, "the prefix of '%.100s' is not declared", (const char *)n->buf) < 0)
+				r->why = NULL;
+			r->why_line = r->line;
+			r->failed = true;
+			return 0;
+		}
+		buf_add(&b, prefix.buf, prefix.len);
+		buf_add(&b, rest.buf, rest.len);
+		w = b.failed ? VEC_NONE : doc_word(r->d, buf_view(&b));
+	} else if (n->type == SERD_URI && !serd_uri_string_has_scheme(n->buf)) {
+		SerdNode whole = serd_env_expand_node(r->env, n);
+		w = doc_word(r->d, whole.buf ? str_n((const char *)whole.buf, whole.n_bytes)
+		                             : str_n((const char *)n->buf, n->n_bytes));
+		serd_node_free(&whole);
+	} else
+		w = doc_word(r->d, str_n((const char *)n->buf, n->n_bytes));
+	buf_release(&b);
+	if (w == VEC_NONE)
+		r->failed = true;
+	return w;
+}
+
+static SerdStatus take(void *arg, SerdStatementFlags flags, const SerdNode *graph, const SerdNode *s, const SerdNode *p,
+                       const SerdNode *o, const SerdNode *type, const SerdNode *lang)
+{
+	struct reader *r = arg;
+	(void)flags;
+	(void)graph;
+	(void)lang;
+	struct triple *t = r->failed || r->t.n >= r->d->limits.statements ? NULL : vec_add(&r->t);
+	if (!t) {
+		r->failed = true;
+		return SERD_ERR_INTERNAL;
+	}
+	*t = (struct triple){.line = r->line, .next = VEC_NONE, .literal = o->type == SERD_LITERAL};
+	uint32_t sw = node_word(r, s), pw = node_word(r, p), ow = node_word(r, o);
+	t->s = sw;
+	t->p = pw;
+	t->o = ow;
+	t->type = type && type->buf ? node_word(r, type) : 0;
+	if (t->type && str_is(doc_str(r->d, t->type), XSD_NS "string"))
+		t->type = 0;
+	return r->failed ? SERD_ERR_INTERNAL : SERD_SUCCESS;
+}
+
+static int read_triples(struct reader *r, bool nt)
+{
+	SerdReader *reader = serd_reader_new(nt ? SERD_NTRIPLES : SERD_TURTLE, r, NULL, set_base, set_prefix, take, NULL);
+	r->env = serd_env_new(NULL);
+	if (!reader || !r->env) {
+		serd_reader_free(reader);
+		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
+	}
+	serd_reader_set_strict(reader, true);
+	serd_reader_set_error_sink(reader, complain, r);
+	r->line = 1;
+	r->bottom = __builtin_frame_address(0);
+	SerdStatus st = serd_reader_start_source_stream(reader, next_byte, stream_error, r, (const uint8_t *)r->name, 1);
+	while (st == SERD_SUCCESS && !r->failed && !r->deep && !r->why)
+		st = serd_reader_read_chunk(reader);
+	serd_reader_end_stream(reader);
+	serd_reader_free(reader);
+	if (r->deep)
+		return err_set(r->err, 0, "%s:%u: brackets are nested too deep", r->name, r->line), -EBADMSG;
+	if (r->why)
+		return err_set(r->err, 0, "%s:%u:%u: %s", r->name, r->why_line, r->why_column, r->why), -EBADMSG;
+	if (r->failed && r->t.n >= r->d->limits.statements)
+		return err_set(r->err, 0, "%s:%u: the document is larger than any that is taken", r->name, r->line), -EFBIG;
+	if (r->failed)
+		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
+	return r->p == r->end ? 0 : (err_set(r->err, 0, "%s:%u: cannot be read", r->name, r->line), -EBADMSG);
+}
+
+/* ---- what properties mean
+ * -------------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	struct property is;
+} others[] = {
+    {"hadPrimarySource", {DIRECT, DOC_wasDerivedFrom, "PrimarySource", 0}},
+    {"wasQuotedFrom", {DIRECT, DOC_wasDerivedFrom, "Quotation", 0}},
+    {"wasRevisionOf", {DIRECT, DOC_wasDerivedFrom, "Revision", 0}},
+    {"qualifiedPrimarySource", {QUALIFIED, DOC_wasDerivedFrom, "PrimarySource", 0}},
+    {"qualifiedQuotation", {QUALIFIED, DOC_wasDerivedFrom, "Quotation", 0}},
+    {"qualifiedRevision", {QUALIFIED, DOC_wasDerivedFrom, "Revision", 0}},
+    {"generated", {INVERSE, DOC_wasGeneratedBy, NULL, 0}},
+    {"invalidated", {INVERSE, DOC_wasInvalidatedBy, NULL, 0}},
+    {"influenced", {INVERSE, DOC_wasInfluencedBy, NULL, 0}},
+    {"startedAtTime", {TIME, DOC_activity, NULL, 0}},
+    {"endedAtTime", {TIME, DOC_activity, NULL, 1}},
+    {"generatedAtTime", {TIME, DOC_wasGeneratedBy, NULL, 2}},
+    {"invalidatedAtTime", {TIME, DOC_wasInvalidatedBy, NULL, 3}},
+};
+
+static struct property property_of(struct str iri)
+{
+	const size_t ns = sizeof(PROV_NS) - 1;
+	if (!str_starts(iri, str_of(PROV_NS)))
+		return (struct property){.meaning = NOTHING};
+	struct str name = {iri.p + ns, iri.n - ns};
+	for (unsigned k = 0; k < DOC_KINDS; k++) {
+		if (doc_kinds[k].direct && str_is(name, doc_kinds[k].direct))
+			return (struct property){.meaning = DIRECT, .kind = k};
+		if (doc_kinds[k].qualified && str_is(name, doc_kinds[k].qualified))
+			return (struct property){.meaning = QUALIFIED, .kind = k};
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (str_is(name, others[i].name))
+			return others[i].is;
+	return (struct property){.meaning = NOTHING};
+}
+
+/* The kind of thing that a class of PROV-O makes its members, DOC_KINDS none. *ret_base: it says nothing beyond that.
+ */
+static enum doc_kind class_of(struct str iri, bool *ret_base)
+{
+	static const struct {
+		const char *name;
+		enum doc_kind kind;
+		bool base;
+	} classes[] = {{"Entity", DOC_entity, true},       {"Plan", DOC_entity, false},
+	               {"Collection", DOC_entity, false},  {"EmptyCollection", DOC_entity, false},
+	               {"Bundle", DOC_entity, false},      {"Activity", DOC_activity, true},
+	               {"Agent", DOC_agent, true},         {"Person", DOC_agent, false},
+	               {"Organization", DOC_agent, false}, {"SoftwareAgent", DOC_agent, false}};
+	const size_t ns = sizeof(PROV_NS) - 1;
+	*ret_base = false;
+	if (str_starts(iri, str_of(PROV_NS)))
+		for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+			if (str_is(str_n(iri.p + ns, iri.n - ns), classes[i].name)) {
+				*ret_base = classes[i].base;
+				return classes[i].kind;
+			}
+	return DOC_KINDS;
+}
+
+/* ---- statements
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static int wrong(struct reader *r, const struct triple *t, const char *what)
+{
+	struct str p = doc_str(r->d, t->p), o = doc_str(r->d, t->o);
+	return err_set(r->err, 0, "%s:%u: <%.*s> '%.*s': %s", r->name, t->line, (int)(p.n < 100 ? p.n : 100), p.p,
+	               (int)(o.n < 100 ? o.n : 100), o.p, what),
+	       -EBADMSG;
+}
+
+static int full(struct reader *r, uint32_t line)
+{
+	const struct doc *d = r->d;
+	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
+	return err_set(r->err, limit ? 0 : ENOMEM, "%s:%u: %s", r->name, line,
+	               limit ? "the document is larger than any that is taken" : "cannot read the document"),
+	       limit ? -EFBIG : -ENOMEM;
+}
+
+static int take_time(struct reader *r, const struct triple *t, int64_t *ret)
+{
+	if (!t->literal || !doc_time(doc_str(r->d, t->o), ret))
+		return wrong(r, t, "is no time");
+	return 0;
+}
+
+static int add_attr(struct reader *r, const struct triple *t)
+{
+	uint32_t name = t->p == r->w_type       ? r->w_prov_type
+	                : t->p == r->w_label    ? r->w_prov_label
+	                : t->p == r->w_location ? r->w_prov_location
+	                                        : t->p;
+	return doc_attr(r->d, name, t->o, t->literal ? t->type : r->w_qualified) ? 0 : full(r, t->line);
+}
+
+static int add_type(struct reader *r, const char *type, uint32_t line)
+{
+	struct buf b = {0};
+	buf_printf(&b, PROV_NS "%s", type);
+	uint32_t w = b.failed ? VEC_NONE : doc_word(r->d, buf_view(&b));
+	buf_release(&b);
+	return doc_attr(r->d, r->w_prov_type, w, r->w_qualified) ? 0 : full(r, line);
+}
+
+/* A property of a qualified node: an argument, its time, or an attribute. */
+static int qualified_property(struct reader *r, size_t st, const struct triple *t, bool *ret_attr)
+{
+	const struct doc_kind_words *k = &doc_kinds[r->d->st.v[st].kind];
+	struct str p = doc_str(r->d, t->p);
+	*ret_attr = false;
+	if (t->p == r->w_type) {
+		/* prov:Usage and the like say what is known; others are types. */
+		*ret_attr = !str_starts(doc_str(r->d, t->o), str_of(PROV_NS));
+		return 0;
+	}
+	if (str_starts(p, str_of(PROV_NS))) {
+		const size_t ns = sizeof(PROV_NS) - 1;
+		struct str name = {p.p + ns, p.n - ns};
+		if (k->times && str_is(name, "atTime"))
+			return take_time(r, t, &r->d->st.v[st].start);
+		for (unsigned i = 1; i < DOC_ARGS; i++)
+			if (k->arg[i].property && (str_is(name, k->arg[i].property) || (i == 1 && str_is(name, "influencer")))) {
+				if (t->literal)
+					return wrong(r, t, "is a literal where a thing is wanted");
+				r->d->st.v[st].arg[i] = t->o;
+				return 0;
+			}
+	}
+	*ret_attr = true;
+	return 0;
+}
+
+static uint32_t ends_hash(enum doc_kind kind, uint32_t a, uint32_t b)
+{
+	return hash_fold(hash_mix((uint64_t)a << 32 | b, kind));
+}
+
+static int add_qualified(struct reader *r, const struct triple *t, const struct property *is)
+{
+	if (t->literal)
+		return wrong(r, t, "is a literal where a thing is wanted");
+	if (!doc_add(r->d, is->kind, t->line))
+		return full(r, t->line);
+	size_t st = r->d->st.n - 1;
+	r->d->st.v[st].id = t->o;
+	r->d->st.v[st].arg[0] = t->s;
+	int rc = is->type ? add_type(r, is->type, t->line) : 0;
+	bool attr;
+	for (uint32_t i = r->first[t->o]; rc == 0 && i != VEC_NONE; i = r->t.v[i].next) {
+		rc = qualified_property(r, st, &r->t.v[i], &attr);
+		if (rc == 0 && attr)
+			rc = add_attr(r, &r->t.v[i]);
+	}
+	for (unsigned i = 0; rc == 0 && i < doc_kinds[is->kind].need; i++)
+		if (!r->d->st.v[st].arg[i])
+			rc = wrong(r, t, "does not say what it is about");
+	const struct doc_statement *v = &r->d->st.v[st];
+	if (rc == 0 && !table_add(&r->told, ends_hash(v->kind, v->arg[0], v->arg[1]), (uint32_t)st))
+		rc = full(r, t->line);
+	return rc;
+}
+
+/* Does a qualified node of the subject tell of this direct triple? */
+static bool is_told(struct reader *r, const struct triple *t, const struct property *is)
+{
+	const struct doc_statement *v = r->d->st.v;
+	uint32_t i, hash = ends_hash(is->kind, t->s, t->o);
+	for (size_t pos = TABLE_START; (i = table_next(&r->told, hash, &pos)) != VEC_NONE;)
+		if (v[i].kind == is->kind && v[i].arg[0] == t->s && v[i].arg[1] == t->o)
+			return true;
+	return false;
+}
+
+static int add_direct(struct reader *r, const struct triple *t, const struct property *is)
+{
+	if (t->literal)
+		return wrong(r, t, "is a literal where a thing is wanted");
+	struct doc_statement *st = doc_add(r->d, is->kind, t->line);
+	if (!st)
+		return full(r, t->line);
+	st->arg[is->meaning == INVERSE] = t->s;
+	st->arg[is->meaning != INVERSE] = t->o;
+	return is->type ? add_type(r, is->type, t->line) : 0;
+}
+
+static int add_moment(struct reader *r, const struct triple *t, const struct property *is)
+{
+	int64_t at;
+	int rc = take_time(r, t, &at);
+	struct doc_statement *st = rc == 0 ? doc_add(r->d, is->kind, t->line) : NULL;
+	if (!st)
+		return rc < 0 ? rc : full(r, t->line);
+	st->arg[0] = t->s;
+	st->start = at;
+	return 0;
+}
+
+/* The statement that something is an entity, an activity or an agent, with all that is said of it. */
+static int add_thing(struct reader *r, uint32_t subject, enum doc_kind kind, uint32_t line)
+{
+	if (!doc_add(r->d, kind, line))
+		return full(r, line);
+	size_t st = r->d->st.n - 1;
+	r->d->st.v[st].id = subject;
+	int rc = 0;
+	for (uint32_t i = r->first[subject]; rc == 0 && i != VEC_NONE; i = r->t.v[i].next) {
+		const struct triple *t = &r->t.v[i];
+		bool base = false;
+		if (t->p == r->w_type)
+			class_of(doc_str(r->d, t->o), &base);
+		struct property is = property_of(doc_str(r->d, t->p));
+		if (is.meaning == TIME && is.kind == DOC_activity) {
+			int64_t *to = is.which ? &r->d->st.v[st].end : &r->d->st.v[st].start;
+			rc = kind == DOC_activity ? take_time(r, t, to) : 0;
+		} else if (is.meaning == NOTHING && !base)
+			rc = add_attr(r, t);
+	}
+	return rc;
+}
+
+static int add_subject(struct reader *r, uint32_t s)
+{
+	unsigned kinds = 0;
+	uint32_t line = r->t.v[r->first[s]].line;
+	int rc = 0;
+	for (uint32_t i = r->first[s]; i != VEC_NONE; i = r->t.v[i].next) {
+		bool base;
+		enum doc_kind k = r->t.v[i].p == r->w_type ? class_of(doc_str(r->d, r->t.v[i].o), &base) : DOC_KINDS;
+		struct property is = property_of(doc_str(r->d, r->t.v[i].p));
+		kinds |= k != DOC_KINDS ? 1u << k : 0;
+		kinds |= is.meaning == TIME && is.kind == DOC_activity ? 1u << DOC_activity : 0;
+	}
+	for (unsigned k = DOC_entity; rc == 0 && k <= DOC_agent; k++)
+		if (kinds >> k & 1)
+			rc = add_thing(r, s, k, line);
+	/* Qualified ones first: they stand together, behind what the subject is. */
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = r->first[s]; rc == 0 && i != VEC_NONE; i = r->t.v[i].next) {
+			const struct triple *t = &r->t.v[i];
+			struct property is = property_of(doc_str(r->d, t->p));
+			if ((is.meaning == QUALIFIED) != (pass == 0))
+				continue;
+			if (is.meaning == QUALIFIED)
+				rc = add_qualified(r, t, &is);
+			else if (is.meaning == INVERSE || (is.meaning == DIRECT && !is_told(r, t, &is)))
+				rc = add_direct(r, t, &is);
+			else if (is.meaning == TIME && is.kind != DOC_activity)
+				rc = add_moment(r, t, &is);
+		}
+	return rc;
+}
+
+static int link_triples(struct reader *r)
+{
+	size_t words = r->d->words.list.n;
+	r->first = malloc(words * sizeof(*r->first));
+	r->last = malloc(words * sizeof(*r->last));
+	r->qualifier = calloc(words, 1);
+	if (!r->first || !r->last || !r->qualifier)
+		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
+	for (size_t i = 0; i < words; i++)
+		r->first[i] = VEC_NONE;
+	for (uint32_t i = 0; i < r->t.n; i++) {
+		struct triple *t = &r->t.v[i];
+		if (r->first[t->s] == VEC_NONE)
+			r->first[t->s] = i;
+		else
+			r->t.v[r->last[t->s]].next = i;
+		r->last[t->s] = i;
+		if (!t->literal && property_of(doc_str(r->d, t->p)).meaning == QUALIFIED)
+			r->qualifier[t->o] = 1;
+	}
+	return 0;
+}
+
+/* N-Triples is Turtle, but for the strictness; its lines begin with whole IRIs or blank nodes and it declares no
+ * prefixes. */
+int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
+{
+	struct reader r = {.d = d, .name = name, .err = err, .p = p, .end = (const char *)p + n};
+	if (n > d->limits.bytes)
+		return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
+	r.w_type = doc_word(d, str_of(RDF_NS "type"));
+	r.w_label = doc_word(d, str_of(RDFS_NS "label"));
+	r.w_prov_type = doc_word(d, str_of(PROV_NS "type"));
+	r.w_prov_label = doc_word(d, str_of(PROV_NS "label"));
+	r.w_location = doc_word(d, str_of(PROV_NS "atLocation"));
+	r.w_prov_location = doc_word(d, str_of(PROV_NS "location"));
+	r.w_qualified = doc_word(d, str_of(PROV_NS "QUALIFIED_NAME"));
+	int rc = read_triples(&r, false);
+	if (rc == 0)
+		rc = link_triples(&r);
+	size_t words = d->words.list.n; /* statements add words; subjects are below */
+	for (uint32_t i = 0; rc == 0 && i < r.t.n; i++) {
+		uint32_t s = r.t.v[i].s;
+		if (s < words && r.first[s] == i && !r.qualifier[s])
+			rc = add_subject(&r, s);
+	}
+	serd_env_free(r.env);
+	free(r.why);
+	vec_release(&r.t);
+	table_release(&r.told);
+	free(r.first);
+	free(r.last);
+	free(r.qualifier);
+	return rc;
+}
+
+bool doc_has_rdf(void)
+{
+	return true;
+}
+
+#else
+
+int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
+{
+	(void)d;
+	(void)p;
+	(void)n;
+	return err_set(err, 0, "%s: this stemma was built without serd and cannot read Turtle or N-Triples", name), -ENOSYS;
+}
+
+bool doc_has_rdf(void)
+{
+	return false;
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* diff.c - the two sides loaded, paired, compared. */
+#include "query/diff_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const struct diff_rung_words diff_rung_words[DIFF_RUNGS] = {
+#define RUNG(name, cause, meaning) {#name, meaning, cause},
+#include "query/diff_rungs.def"
+#undef RUNG
+};
+
+int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const struct diff_options *o,
+              struct err *err, struct diff *ret)
+{
+	struct side side[2];
+	struct diff_text *text = calloc(1, sizeof(*text));
+	struct items it = {.text = text};
+	memset(side, 0, sizeof(side));
+	*ret = (struct diff){.text = text, .first = SIZE_MAX};
+	if (!text)
+		return err_set(err, ENOMEM, "cannot compare");
+	int r = store_view_begin(s);
+	bool viewing = r == 0;
+	for (int k = 0; r == 0 && k < 2; k++)
+		r = side_load(s, what, ids[k], o, text, err, &side[k]);
+	if (r == 0)
+		r = diff_pair(side, &ret->paired);
+	if (r == 0)
+		r = items_files(s, side, &it, ret);
+	if (r == 0)
+		r = items_pairs(s, side, &it);
+	if (r == 0)
+		r = items_sides(side, &it);
+	for (int k = 0; r == 0 && k < 2; k++) {
+		ret->side[k] = side[k].info;
+		ret->side[k].only = side[k].n_execs - ret->paired;
+	}
+	if (r == 0)
+		r = diff_causes(side, &it, ret);
+	if (r == 0 && text->failed)
+		r = -ENOMEM;
+	if (viewing)
+		store_view_end(s);
+	free(it.concerns);
+	free(it.users);
+	ret->items = it.v;
+	ret->n_items = it.n;
+	for (int k = 0; k < 2; k++)
+		side_release(&side[k]);
+	if (r < 0) {
+		err_set(err, -r, "cannot compare");
+		diff_release(ret);
+	}
+	return r;
+}
+
+void diff_release(struct diff *d)
+{
+	if (d->text) {
+		for (size_t i = 0; i < d->text->n; i++)
+			free(d->text->chunks[i]);
+		free(d->text->chunks);
+	}
+	free(d->text);
+	free(d->items);
+	*d = (struct diff){0};
+}

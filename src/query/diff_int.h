@@ -1,0 +1,117 @@
+/* diff_int.h - the two sides of a diff in memory. Private to diff*.c. */
+#ifndef STEMMA_QUERY_DIFF_INT_H
+#define STEMMA_QUERY_DIFF_INT_H
+
+#include "query/diff.h"
+#include "query/idmap.h"
+
+#define NONE UINT32_MAX
+
+/* Strings, given back all at once; equal ones may be stored twice. */
+struct diff_text {
+	char **chunks;
+	size_t n, left;
+	char *p;
+	bool failed;
+};
+struct str text_keep(struct diff_text *t, struct str s);
+
+/* An execution of a side. */
+struct dexec {
+	store_id id, parent_id;
+	uint32_t at;      /* its place in the side */
+	uint32_t parent;  /* its parent's, NONE */
+	uint32_t partner; /* in the other side, NONE */
+	uint32_t place;   /* among its parent's children of the same program, in start order */
+	store_id exe, script;
+	struct str program;                                    /* base name of the script, else of the program */
+	struct str cwd;                                        /* relative to the side's where it is below it */
+	struct strlist argv, env;                              /* raw is kept */
+	uint64_t number;                                       /* in its process; 0 a fork that has run nothing yet */
+	uint64_t key_program, key_argv, key_outputs, key_name; /* hashes; argv masked */
+	int64_t start, end;
+	int64_t begun; /* by then it had begun: the start of a fork is known to a tick only */
+	uint64_t cpu, rss, rchar, wchar_, known, gaps, ending, code;
+	uint32_t first_use, n_uses, first_gen, n_gens; /* in the side's uses, gens */
+};
+struct duse {
+	uint32_t exec, version;
+	uint16_t mode;
+	bool sure;
+	int64_t lo, hi;
+};
+/* A version that the side used or made. */
+struct dversion {
+	store_id id, file;
+	uint64_t n;
+	enum origin origin;
+	bool has_size, made, absent, stream, system, named;
+	bool shared; /* an execution that has a partner used it */
+	uint64_t size;
+	int64_t mtime, start, end;
+	uint32_t path;       /* in the side's paths, NONE for streams */
+	uint16_t mode;       /* of the uses, or-ed */
+	uint32_t first_user; /* execution that used it first, NONE */
+	uint64_t mask;       /* causes that reach it, 64 at a time */
+};
+/* A name within a side: the masked key, and the version that counts for it. */
+struct dpath {
+	struct str key, path;
+	uint64_t hash;
+	uint32_t input, output, absent; /* versions, NONE */
+	uint32_t made;                  /* the last that was made, named or not */
+	uint16_t mode;
+	bool system;
+};
+struct side {
+	struct diff_side_info info;
+	struct str cwd;
+	struct strlist host;
+	struct str user, hostname, ulid;
+	struct dexec *execs;
+	size_t n_execs, cap_execs;
+	struct duse *uses, *gens;
+	size_t n_uses, cap_uses, n_gens, cap_gens;
+	struct dversion *versions;
+	size_t n_versions, cap_versions;
+	struct dpath *paths; /* sorted by key once it is loaded */
+	size_t n_paths, cap_paths;
+	struct idmap by_exec, by_version, by_path;
+	uint64_t ending, code;
+};
+
+/* diff_side.c */
+int side_load(struct store *s, enum diff_what what, store_id id, const struct diff_options *o, struct diff_text *text,
+              struct err *err, struct side *ret);
+void side_release(struct side *s);
+/* What stays of a path or an argument when what is random in it is masked; and below the side's cwd, relative. */
+void mask_path(const struct side *s, struct str path, struct buf *out);
+
+/* diff_pair.c: gives the executions of both sides their partners. 0 or -ENOMEM. */
+int diff_pair(struct side side[2], size_t *ret_paired);
+
+/* diff_items.c */
+/* An execution that an item concerns. */
+struct concern {
+	uint32_t item, exec[2]; /* places in the sides, NONE */
+};
+struct items {
+	struct diff_item *v;
+	size_t n, cap;
+	struct concern *concerns;
+	size_t n_concerns, cap_concerns;
+	struct concern *users; /* of files that only unpaired executions read */
+	size_t n_users, cap_users;
+	struct diff_text *text;
+};
+struct diff_item *item_add(struct items *it, enum diff_rung rung, enum diff_kind kind, struct str subject);
+int items_files(struct store *s, struct side side[2], struct items *it, struct diff *d);
+int items_pairs(struct store *s, struct side side[2], struct items *it);
+int items_sides(struct side side[2], struct items *it);
+/* diff_cause.c: how far each item reaches, their order, and which is the first. */
+int diff_causes(struct side side[2], struct items *it, struct diff *d);
+
+#define diff_room(v, n, cap) diff_grow((void **)&(v), &(cap), (n) + 1, sizeof *(v))
+bool diff_grow(void **v, size_t *cap, size_t need, size_t size);
+
+#endif

@@ -1,0 +1,598 @@
+/* diff_items.c - the differences between two sides whose executions are paired, rung by rung. */
+#include "query/diff_int.h"
+
+#include "base/hash.h"
+#include "event/env.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct diff_item *item_add(struct items *it, enum diff_rung rung, enum diff_kind kind, struct str subject)
+{
+	if (!diff_room(it->v, it->n, it->cap))
+		return NULL;
+	it->v[it->n] = (struct diff_item){.rung = rung,
+	                                  .kind = kind,
+	                                  .subject = text_keep(it->text, subject),
+	                                  .when = TIME_NONE,
+	                                  .count = 1,
+	                                  .rooted = true};
+	return &it->v[it->n++];
+}
+
+/* ---- files
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static bool has_suffix(struct str path, const char *const *v)
+{
+	for (; *v; v++)
+		if (str_ends(path, str_of(*v)))
+			return true;
+	return false;
+}
+
+/* Whether a name looks like settings rather than data. */
+static bool is_configuration(struct str path)
+{
+	static const char *const ends[] = {".ini", ".conf", ".cfg", ".config", ".toml",       ".yaml",   ".yml",  ".json",
+	                                   ".xml", ".nml",  ".env", ".rc",     ".properties", ".params", ".opts", NULL};
+	return has_suffix(path, ends) || str_starts(path, str_of("/etc/")) || memmem(path.p, path.n, "/config/", 8) ||
+	       memmem(path.p, path.n, "/.config/", 9);
+}
+
+static bool is_program(const struct dpath *p)
+{
+	const char *so = memmem(p->path.p, p->path.n, ".so", 3);
+	return p->mode & ACCESS_PROGRAM || (so && (so + 3 == p->path.p + p->path.n || so[3] == '.'));
+}
+
+/* 0 the same, 1 differ, 2 made anew with nothing to tell them apart by. */
+static int compare(const struct dversion *a, const struct dversion *b)
+{
+	if (a->id == b->id)
+		return 0;
+	if (!a->has_size || !b->has_size)
+		return 2;
+	if (a->size != b->size)
+		return 1;
+	return a->mtime == b->mtime && a->mtime != TIME_NONE ? 0 : 2;
+}
+
+/* Who made the later of the two versions. */
+static int find_change(struct store *s, const struct dversion *a, const struct dversion *b, struct diff_item *i)
+{
+	const struct dversion *later = !a ? b : !b || a->end > b->end ? a : b;
+	struct edges e = {0};
+	i->unseen = later->origin != ORIGIN_OBSERVED;
+	i->when = later->origin == ORIGIN_EXTERNAL && later->mtime != TIME_NONE ? later->mtime : later->end;
+	if (a && b && a->file == b->file)
+		i->changes = a->n > b->n ? a->n - b->n : b->n - a->n;
+	if (i->unseen)
+		return 0;
+	int r = store_gens(s, later->id, &e);
+	for (size_t k = 0; r == 0 && k < e.n; k++)
+		if (!i->changed_by || e.v[k].via == TERM_via_data || e.v[k].via == TERM_via_descriptor)
+			i->changed_by = e.v[k].to;
+	edges_release(&e);
+	return r;
+}
+
+static store_id user_of(const struct side *s, const struct dversion *v)
+{
+	return v && v->first_user != NONE ? s->execs[v->first_user].id : 0;
+}
+
+static const struct dversion *version_of(const struct side *s, uint32_t i)
+{
+	return i == NONE ? NULL : &s->versions[i];
+}
+
+static struct diff_item *add_file(struct store *s, const struct side side[2], struct items *it, enum diff_rung rung,
+                                  enum diff_kind kind, const struct dpath *p, const struct dversion *a,
+                                  const struct dversion *b, int *rc)
+{
+	struct diff_item *i = item_add(it, rung, kind, p->path);
+	if (!i) {
+		*rc = -ENOMEM;
+		return NULL;
+	}
+	i->a = a ? a->id : 0;
+	i->b = b ? b->id : 0;
+	i->exec_a = user_of(&side[0], a);
+	i->exec_b = user_of(&side[1], b);
+	*rc = find_change(s, a, b, i);
+	return i;
+}
+
+static int compare_input(struct store *s, const struct side side[2], struct items *it, const struct dpath *p[2],
+                         struct diff *d)
+{
+	const struct dversion *v[2];
+	int rc = 0;
+	for (int k = 0; k < 2; k++)
+		v[k] = p[k] ? version_of(&side[k], p[k]->input) : NULL;
+	const struct dpath *any = p[1] ? p[1] : p[0];
+	if (!v[0] && !v[1])
+		return 0;
+	/* What one side made for itself the other may have found there. */
+	for (int k = 0; k < 2; k++)
+		if (!v[k] && p[k])
+			v[k] = version_of(&side[k], p[k]->made);
+	bool program = (p[0] && is_program(p[0])) || (p[1] && is_program(p[1]));
+	enum diff_rung rung = program ? DIFF_programs : is_configuration(any->path) ? DIFF_configuration : DIFF_inputs;
+	d->files_compared++;
+	if (v[0] && v[1]) {
+		int c = compare(v[0], v[1]);
+		d->same_files += c == 0;
+		if (c)
+			add_file(s, side, it, rung, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
+		return rc;
+	}
+	int has = v[1] != NULL, other = !has;
+	bool absent = p[other] && p[other]->absent != NONE;
+	/* Of the machine's files only programs, and those the other side looked for in vain, are worth a word. */
+	if (any->system && !program && !absent)
+		return 0;
+	struct diff_item *i = add_file(s, side, it, rung, has ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
+	if (i) {
+		i->absent_before = absent;
+		i->lonely = !absent && !v[has]->shared;
+	}
+	return rc;
+}
+
+static int compare_output(struct store *s, const struct side side[2], struct items *it, const struct dpath *p[2])
+{
+	const struct dversion *v[2];
+	int rc = 0;
+	for (int k = 0; k < 2; k++)
+		v[k] = p[k] && !p[k]->system ? version_of(&side[k], p[k]->output) : NULL;
+	const struct dpath *any = p[1] ? p[1] : p[0];
+	if (!v[0] && !v[1])
+		return 0;
+	if (v[0] && v[1]) {
+		int c = compare(v[0], v[1]);
+		if (c)
+			add_file(s, side, it, DIFF_outputs, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
+		return rc;
+	}
+	add_file(s, side, it, DIFF_outputs, v[1] ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
+	return rc;
+}
+
+/* The executions that read files which only unpaired ones read. */
+static int find_users(const struct side side[2], struct items *it)
+{
+	for (int k = 0; k < 2; k++) {
+		struct idmap items = {0};
+		bool new;
+		int rc = 0;
+		for (uint32_t i = 0; rc == 0 && i < it->n; i++)
+			if (it->v[i].lonely && (k ? it->v[i].b : it->v[i].a) &&
+			    !idmap_add(&items, k ? it->v[i].b : it->v[i].a, i, &new))
+				rc = -ENOMEM;
+		for (size_t u = 0; rc == 0 && items.n && u < side[k].n_uses; u++) {
+			const struct duse *use = &side[k].uses[u];
+			const uint32_t *item = idmap_find(&items, side[k].versions[use->version].id);
+			if (!item)
+				continue;
+			if (!diff_room(it->users, it->n_users, it->cap_users))
+				rc = -ENOMEM;
+			else
+				it->users[it->n_users++] = (struct concern){*item, {k ? NONE : use->exec, k ? use->exec : NONE}};
+		}
+		idmap_release(&items);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int path_cmp(const void *a, const void *b)
+{
+	return str_cmp(((const struct dpath *)a)->key, ((const struct dpath *)b)->key);
+}
+
+int items_files(struct store *s, struct side side[2], struct items *it, struct diff *d)
+{
+	int rc = 0;
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < side[k].n_uses; i++)
+			if (side[k].execs[side[k].uses[i].exec].partner != NONE)
+				side[k].versions[side[k].uses[i].version].shared = true;
+	for (int k = 0; k < 2; k++) /* the versions' places in this array are of no more use */
+		if (side[k].n_paths)
+			qsort(side[k].paths, side[k].n_paths, sizeof(*side[k].paths), path_cmp);
+	for (size_t i = 0, k = 0; rc == 0 && (i < side[0].n_paths || k < side[1].n_paths);) {
+		const struct dpath *p[2] = {i < side[0].n_paths ? &side[0].paths[i] : NULL,
+		                            k < side[1].n_paths ? &side[1].paths[k] : NULL};
+		int c = !p[0] ? 1 : !p[1] ? -1 : str_cmp(p[0]->key, p[1]->key);
+		if (c < 0)
+			p[1] = NULL;
+		if (c > 0)
+			p[0] = NULL;
+		i += p[0] != NULL;
+		k += p[1] != NULL;
+		rc = compare_input(s, side, it, p, d);
+		if (rc == 0)
+			rc = compare_output(s, side, it, p);
+	}
+	return rc < 0 ? rc : find_users(side, it);
+}
+
+/* ---- pairs
+ * ------------------------------------------------------------------------------------------------------------- */
+
+struct merged {
+	struct items *it;
+	struct idmap seen; /* hash of rung, subject, before, after -> item */
+	struct buf before, after;
+};
+
+/* One item for all pairs that differ in the same way. */
+static struct diff_item *merge(struct merged *m, enum diff_rung rung, enum diff_kind kind, struct str subject,
+                               const struct dexec *a, const struct dexec *b)
+{
+	uint64_t h = hash_more((uint64_t)rung * 8 + (uint64_t)kind + 1, subject.p, subject.n);
+	bool new;
+	h = hash_more(h, m->before.p, m->before.n);
+	h = hash_more(h + 1, m->after.p, m->after.n);
+	uint32_t *slot = idmap_add(&m->seen, h ? h : 1, (uint32_t)m->it->n, &new);
+	struct items *it = m->it;
+	if (!slot || m->before.failed || m->after.failed || !diff_room(it->concerns, it->n_concerns, it->cap_concerns))
+		return NULL;
+	it->concerns[it->n_concerns++] = (struct concern){*slot, {a ? a->at : NONE, b ? b->at : NONE}};
+	if (!new) {
+		m->it->v[*slot].count++;
+		return &m->it->v[*slot];
+	}
+	struct diff_item *i = item_add(m->it, rung, kind, subject);
+	if (!i)
+		return NULL;
+	i->before = text_keep(m->it->text, buf_view(&m->before));
+	i->after = text_keep(m->it->text, buf_view(&m->after));
+	i->exec_a = a ? a->id : 0;
+	i->exec_b = b ? b->id : 0;
+	return i;
+}
+
+static void add_token(struct buf *b, struct str token)
+{
+	if (b->n)
+		buf_char(b, ' ');
+	buf_str(b, token);
+}
+
+struct tokens {
+	struct str v[512];
+	uint64_t key[512];
+	size_t n;
+};
+
+static void tokens_of(const struct side *s, const struct strlist *l, struct buf *scratch, struct tokens *ret)
+{
+	size_t pos = 0;
+	ret->n = 0;
+	while (ret->n < 512 && strlist_next(l, &pos, &ret->v[ret->n])) {
+		buf_reset(scratch);
+		mask_path(s, ret->v[ret->n], scratch);
+		ret->key[ret->n] = hash_bytes(scratch->p, scratch->n);
+		ret->n++;
+	}
+}
+
+/* The tokens that are not common, by the longest common subsequence of what lies between the equal ends (W. Miller,
+ * E. W. Myers 1985 would be faster; command lines are short). An option before a changed value stands with it. */
+static int diff_tokens(const struct tokens *a, const struct tokens *b, struct buf *before, struct buf *after)
+{
+	size_t first = 0, la = a->n, lb = b->n;
+	while (first < la && first < lb && a->key[first] == b->key[first])
+		first++;
+	while (la > first && lb > first && a->key[la - 1] == b->key[lb - 1])
+		la--, lb--;
+	size_t n = la - first, m = lb - first;
+	if (first && (n || m) && a->v[first - 1].n > 1 && a->v[first - 1].p[0] == '-' && n <= 1 && m <= 1) {
+		add_token(before, a->v[first - 1]);
+		add_token(after, b->v[first - 1]);
+	}
+	uint16_t *t = calloc((n + 1) * (m + 1), sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	for (size_t i = n; i-- > 0;)
+		for (size_t k = m; k-- > 0;) {
+			uint16_t down = t[(i + 1) * (m + 1) + k], right = t[i * (m + 1) + k + 1];
+			t[i * (m + 1) + k] = a->key[first + i] == b->key[first + k] ? (uint16_t)(t[(i + 1) * (m + 1) + k + 1] + 1)
+			                     : down > right                         ? down
+			                                                            : right;
+		}
+	for (size_t i = 0, k = 0; i < n || k < m;) {
+		if (i < n && k < m && a->key[first + i] == b->key[first + k])
+			i++, k++;
+		else if (k == m || (i < n && t[(i + 1) * (m + 1) + k] >= t[i * (m + 1) + k + 1]))
+			add_token(before, a->v[first + i++]);
+		else
+			add_token(after, b->v[first + k++]);
+	}
+	free(t);
+	return 0;
+}
+
+static int pair_options(const struct side side[2], const struct dexec *a, const struct dexec *b, struct merged *m)
+{
+	struct buf scratch = {0};
+	struct tokens *t = malloc(2 * sizeof(*t));
+	int r = t ? 0 : -ENOMEM;
+	if (r == 0) {
+		tokens_of(&side[0], &a->argv, &scratch, &t[0]);
+		tokens_of(&side[1], &b->argv, &scratch, &t[1]);
+		buf_reset(&m->before);
+		buf_reset(&m->after);
+		r = diff_tokens(&t[0], &t[1], &m->before, &m->after);
+	}
+	if (r == 0 && (m->before.n || m->after.n))
+		r = merge(m, DIFF_options, DIFF_CHANGED, b->program, a, b) ? 0 : -ENOMEM;
+	buf_release(&scratch);
+	free(t);
+	return r;
+}
+
+static bool split_variable(struct str entry, struct str *ret_name, struct str *ret_value)
+{
+	const char *eq = memchr(entry.p, '=', entry.n);
+	if (!eq)
+		return false;
+	*ret_name = str_n(entry.p, (size_t)(eq - entry.p));
+	*ret_value = str_n(eq + 1, entry.n - ret_name->n - 1);
+	return true;
+}
+
+static bool find_variable(const struct strlist *l, struct str name, struct str *ret)
+{
+	struct str entry, n;
+	for (size_t pos = 0; strlist_next(l, &pos, &entry);)
+		if (split_variable(entry, &n, ret) && str_eq(n, name))
+			return true;
+	return false;
+}
+
+/* Variables of one side against the other's. Those that name a job or rank always differ; paths count masked. */
+static int pair_environment(const struct side side[2], const struct dexec *a, const struct dexec *b, struct merged *m)
+{
+	struct buf mine = {0}, other = {0};
+	int r = 0;
+	for (int k = 0; r == 0 && k < 2; k++) {
+		const struct strlist *from = k ? &b->env : &a->env, *to = k ? &a->env : &b->env;
+		struct str entry, name, value, there;
+		for (size_t pos = 0; r == 0 && strlist_next(from, &pos, &entry);) {
+			enum env_role role;
+			unsigned rank;
+			if (!split_variable(entry, &name, &value) || env_role(name, &role, &rank))
+				continue;
+			bool found = find_variable(to, name, &there);
+			if (found && k)
+				continue; /* the first turn saw it */
+			buf_reset(&mine);
+			buf_reset(&other);
+			mask_path(&side[k], value, &mine);
+			if (found)
+				mask_path(&side[!k], there, &other);
+			if (found && str_eq(buf_view(&mine), buf_view(&other)))
+				continue;
+			buf_reset(&m->before);
+			buf_reset(&m->after);
+			buf_str(k ? &m->after : &m->before, value);
+			if (found)
+				buf_str(&m->after, there);
+			enum diff_kind kind = found ? DIFF_CHANGED : k ? DIFF_ADDED : DIFF_REMOVED;
+			r = merge(m, DIFF_environment, kind, name, a, b) ? 0 : -ENOMEM;
+		}
+	}
+	buf_release(&mine);
+	buf_release(&other);
+	return r;
+}
+
+static void put_ending(struct buf *b, uint64_t ending, uint64_t code)
+{
+	buf_reset(b);
+	if (ending == TERM_ending_signaled)
+		buf_printf(b, "signal %llu", (unsigned long long)code);
+	else if (ending == TERM_ending_exited)
+		buf_printf(b, "exit %llu", (unsigned long long)code);
+	else
+		buf_str(b, str_of(term_name(SET_ending, ending)));
+}
+
+static int pair_outcome(const struct dexec *a, const struct dexec *b, struct merged *m)
+{
+	if ((a->ending == b->ending && a->code == b->code) || a->ending == TERM_ending_unknown ||
+	    b->ending == TERM_ending_unknown)
+		return 0;
+	put_ending(&m->before, a->ending, a->code);
+	put_ending(&m->after, b->ending, b->code);
+	return merge(m, DIFF_outcome, DIFF_CHANGED, b->program, a, b) ? 0 : -ENOMEM;
+}
+
+/* Time and memory, where they differ by more than what chance does to short programs. */
+static int pair_resources(const struct dexec *a, const struct dexec *b, struct items *it)
+{
+	static const struct {
+		const char *what;
+		unsigned bit;
+		size_t at;
+		double floor;
+	} figures[] = {{"cpu", 1, offsetof(struct dexec, cpu), 1e8},
+	               {"memory", 4, offsetof(struct dexec, rss), 16 << 20},
+	               {"read", 5, offsetof(struct dexec, rchar), 1 << 20},
+	               {"written", 6, offsetof(struct dexec, wchar_), 1 << 20}};
+	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+		if (!(a->known & b->known & 1u << figures[i].bit))
+			continue;
+		double x = (double)*(const uint64_t *)((const char *)a + figures[i].at);
+		double y = (double)*(const uint64_t *)((const char *)b + figures[i].at);
+		double most = x > y ? x : y, least = x > y ? y : x;
+		if (most - least < figures[i].floor || most < 1.2 * least)
+			continue;
+		struct diff_item *d = item_add(it, DIFF_resources, DIFF_CHANGED, b->program);
+		if (!d)
+			return -ENOMEM;
+		struct buf text = {0};
+		buf_printf(&text, "%s %.0f", figures[i].what, x);
+		d->before = text_keep(it->text, buf_view(&text));
+		buf_reset(&text);
+		buf_printf(&text, "%s %.0f", figures[i].what, y);
+		d->after = text_keep(it->text, buf_view(&text));
+		buf_release(&text);
+		d->exec_a = a->id;
+		d->exec_b = b->id;
+		d->amount = most / (least > 1 ? least : 1) * (most - least) / figures[i].floor;
+	}
+	return 0;
+}
+
+/* Executions without a partner, as many of a program as there are. A fork that ran nothing of its own is no news. */
+static int only_one(const struct side side[2], struct merged *m)
+{
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < side[k].n_execs; i++) {
+			const struct dexec *x = &side[k].execs[i];
+			if (x->partner != NONE || !x->argv.count)
+				continue;
+			buf_reset(&m->before);
+			buf_reset(&m->after);
+			if (!merge(m, DIFF_executions, k ? DIFF_ADDED : DIFF_REMOVED, x->program, k ? NULL : x, k ? x : NULL))
+				return -ENOMEM;
+		}
+	return 0;
+}
+
+int items_pairs(struct store *s, struct side side[2], struct items *it)
+{
+	struct merged m = {.it = it};
+	int r = 0;
+	(void)s;
+	for (size_t i = 0; r == 0 && i < side[0].n_execs; i++) {
+		const struct dexec *a = &side[0].execs[i];
+		if (a->partner == NONE)
+			continue;
+		const struct dexec *b = &side[1].execs[a->partner];
+		if (a->key_argv != b->key_argv)
+			r = pair_options(side, a, b, &m);
+		if (r == 0 && !str_eq(a->env.raw, b->env.raw))
+			r = pair_environment(side, a, b, &m);
+		if (r == 0)
+			r = pair_outcome(a, b, &m);
+		if (r == 0)
+			r = pair_resources(a, b, it);
+	}
+	if (r == 0)
+		r = only_one(side, &m);
+	buf_release(&m.before);
+	buf_release(&m.after);
+	idmap_release(&m.seen);
+	return r;
+}
+
+/* ---- the sides as a whole
+ * ---------------------------------------------------------------------------------------------- */
+
+static int one_fact(struct items *it, const char *name, struct str a, struct str b)
+{
+	if (str_eq(a, b))
+		return 0;
+	struct diff_item *i = item_add(it, DIFF_machine, DIFF_CHANGED, str_of(name));
+	if (!i)
+		return -ENOMEM;
+	i->before = text_keep(it->text, a);
+	i->after = text_keep(it->text, b);
+	return 0;
+}
+
+static int host_facts(const struct side side[2], struct items *it)
+{
+	for (int k = 0; k < 2; k++) {
+		struct str entry, name, value, there;
+		for (size_t pos = 0; strlist_next(&side[k].host, &pos, &entry);) {
+			if (!split_variable(entry, &name, &value))
+				continue;
+			bool found = find_variable(&side[!k].host, name, &there);
+			if (found && (k || str_eq(value, there)))
+				continue;
+			struct diff_item *i = item_add(it, DIFF_machine,
+			                               found ? DIFF_CHANGED
+			                               : k   ? DIFF_ADDED
+			                                     : DIFF_REMOVED,
+			                               name);
+			if (!i)
+				return -ENOMEM;
+			*(k ? &i->after : &i->before) = text_keep(it->text, value);
+			if (found)
+				i->after = text_keep(it->text, there);
+		}
+	}
+	return 0;
+}
+
+/* How many pairs would have to move for the starts to be in one order: all but the longest increasing subsequence
+ * (patience sorting; C. Schensted 1961). */
+static int order(const struct side side[2], struct items *it)
+{
+	uint32_t *top = malloc((side[0].n_execs + 1) * sizeof(*top));
+	if (!top)
+		return -ENOMEM;
+	size_t piles = 0, n = 0;
+	uint32_t moved = NONE;
+	for (uint32_t i = 0; i < side[0].n_execs; i++) {
+		const struct dexec *a = &side[0].execs[i];
+		if (a->partner == NONE || !a->argv.count)
+			continue;
+		n++;
+		size_t lo = 0, hi = piles;
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+			if (top[mid] < a->partner)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo < piles && moved == NONE)
+			moved = i;
+		top[lo] = a->partner;
+		piles += lo == piles;
+	}
+	free(top);
+	if (n == piles)
+		return 0;
+	const struct dexec *x = &side[0].execs[moved];
+	struct diff_item *i = item_add(it, DIFF_order, DIFF_CHANGED, x->program);
+	if (!i)
+		return -ENOMEM;
+	i->count = (uint32_t)(n - piles);
+	i->exec_a = x->id;
+	i->exec_b = side[1].execs[x->partner].id;
+	return 0;
+}
+
+int items_sides(struct side side[2], struct items *it)
+{
+	int r = 0;
+	if (side[0].info.what == DIFF_RUN && (side[0].ending != side[1].ending || side[0].code != side[1].code)) {
+		struct buf b = {0};
+		struct diff_item *i = item_add(it, DIFF_outcome, DIFF_CHANGED, str_of("the run"));
+		if (!i)
+			return -ENOMEM;
+		put_ending(&b, side[0].ending, side[0].code);
+		i->before = text_keep(it->text, buf_view(&b));
+		put_ending(&b, side[1].ending, side[1].code);
+		i->after = text_keep(it->text, buf_view(&b));
+		buf_release(&b);
+	}
+	r = one_fact(it, "host", side[0].hostname, side[1].hostname);
+	if (r == 0)
+		r = one_fact(it, "user", side[0].user, side[1].user);
+	if (r == 0)
+		r = one_fact(it, "directory", side[0].cwd, side[1].cwd);
+	if (r == 0)
+		r = host_facts(side, it);
+	return r == 0 ? order(side, it) : r;
+}

@@ -1,0 +1,585 @@
+/* diff_side.c - one side of a diff, read from the store: its executions, what they used and made, and under which
+ * names. */
+#include "query/diff_int.h"
+
+#include "base/hash.h"
+#include "query/lineage.h"
+#include "query/system.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+bool diff_grow(void **v, size_t *cap, size_t need, size_t size)
+{
+	if (need <= *cap)
+		return true;
+	size_t n = *cap ? *cap * 2 : 64;
+	while (n < need)
+		n *= 2;
+	void *p = realloc(*v, n * size);
+	if (!p)
+		return false;
+	*v = p;
+	*cap = n;
+	return true;
+}
+
+struct str text_keep(struct diff_text *t, struct str s)
+{
+	enum { CHUNK = 256 << 10 };
+	if (!s.n)
+		return str_of("");
+	if (s.n > t->left) {
+		size_t want = s.n > CHUNK / 4 ? s.n : CHUNK;
+		char **v = realloc(t->chunks, (t->n + 1) * sizeof(*v));
+		char *p = v ? malloc(want) : NULL;
+		if (v)
+			t->chunks = v;
+		if (!p) {
+			t->failed = true;
+			return str_of("");
+		}
+		t->chunks[t->n++] = p;
+		if (want != CHUNK) {
+			memcpy(p, s.p, s.n);
+			return str_n(p, s.n);
+		}
+		t->p = p;
+		t->left = want;
+	}
+	char *p = t->p;
+	memcpy(p, s.p, s.n);
+	t->p += s.n;
+	t->left -= s.n;
+	return str_n(p, s.n);
+}
+
+/* ---- names
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static bool starts_in(struct str path, const char *dir, size_t *ret)
+{
+	struct str d = str_of(dir);
+	while (d.n && d.p[d.n - 1] == '/')
+		d.n--;
+	if (!d.n || !str_starts(path, d) || path.n <= d.n || path.p[d.n] != '/')
+		return false;
+	*ret = d.n + 1;
+	return true;
+}
+
+/* Whether a name's part looks drawn at random: letters and digits, six or more, with both or with both cases. */
+static bool random_part(const char *p, size_t n)
+{
+	bool digit = false, upper = false, lower = false;
+	for (size_t i = 0; i < n; i++) {
+		digit |= isdigit((unsigned char)p[i]) != 0;
+		upper |= isupper((unsigned char)p[i]) != 0;
+		lower |= islower((unsigned char)p[i]) != 0;
+	}
+	return n >= 6 && (digit + upper + lower > 1 || (digit && n >= 4));
+}
+
+/* Does a component call itself temporary: `tmp.aB3xYz12`, `.tmpQ1w2e3`, `out.vcf.tmp.1234`? */
+static bool says_temporary(const char *p, size_t n)
+{
+	size_t dot = n && *p == '.';
+	return (n > dot + 3 && memcmp(p + dot, "tmp", 3) == 0) || memmem(p, n, ".tmp.", 5);
+}
+
+/* A component below a directory for temporary files: `tmp.aB3xYz12`, `ccq1W2e3.o`, `job-4711` become `tmp.*`, `*.o`,
+ * `job-*`. */
+static void mask_component(const char *p, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n;) {
+		size_t k = i;
+		while (k < n && isalnum((unsigned char)p[k]))
+			k++;
+		bool number = k > i;
+		for (size_t j = i; j < k; j++)
+			number &= isdigit((unsigned char)p[j]) != 0;
+		if (k > i && (random_part(p + i, k - i) || (number && k - i >= 2)))
+			buf_char(out, '*');
+		else
+			buf_add(out, p + i, k - i);
+		if (k < n)
+			buf_char(out, p[k]);
+		i = k + 1;
+	}
+}
+
+/* From `at` on, component by component. */
+static void mask_components(struct str path, size_t at, bool all, struct buf *out)
+{
+	while (at < path.n) {
+		const char *slash = memchr(path.p + at, '/', path.n - at);
+		size_t n = slash ? (size_t)(slash - (path.p + at)) : path.n - at;
+		if (all || says_temporary(path.p + at, n))
+			mask_component(path.p + at, n, out);
+		else
+			buf_add(out, path.p + at, n);
+		at += n;
+		if (slash) {
+			buf_char(out, '/');
+			at++;
+		}
+	}
+}
+
+void mask_path(const struct side *s, struct str path, struct buf *out)
+{
+	static const char *const temporary[] = {"/tmp", "/var/tmp", "/dev/shm"};
+	size_t at;
+	if (s->cwd.n > 1 && str_eq(path, s->cwd)) {
+		buf_char(out, '.');
+		return;
+	}
+	if (s->cwd.n > 1 && str_starts(path, s->cwd) && path.n > s->cwd.n && path.p[s->cwd.n] == '/') {
+		buf_str(out, str_of("./"));
+		mask_components(path, s->cwd.n + 1, false, out);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(temporary) / sizeof(*temporary); i++) {
+		if (!starts_in(path, temporary[i], &at))
+			continue;
+		buf_add(out, path.p, at);
+		mask_components(path, at, true, out);
+		return;
+	}
+	mask_components(path, 0, false, out);
+}
+
+/* An argument: a path, or one behind `--x=` or a `-I`. */
+static void mask_arg(const struct side *s, struct str arg, struct buf *out)
+{
+	const char *slash = memchr(arg.p, '/', arg.n);
+	size_t before = slash ? (size_t)(slash - arg.p) : arg.n;
+	if (!slash || (before && arg.p[before - 1] != '=' && arg.p[0] != '-')) {
+		mask_components(arg, 0, false, out);
+		return;
+	}
+	buf_add(out, arg.p, before);
+	mask_path(s, str_n(arg.p + before, arg.n - before), out);
+}
+
+static struct str base_name(struct str path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
+}
+
+/* ---- versions
+ * ---------------------------------------------------------------------------------------------------------- */
+
+struct loader {
+	struct store *s;
+	const struct diff_options *o;
+	struct diff_text *text;
+	struct side *side;
+	struct buf scratch;
+	struct edges edges;
+};
+
+static int path_of(struct loader *l, struct str path, uint32_t *ret)
+{
+	struct side *sd = l->side;
+	bool new;
+	buf_reset(&l->scratch);
+	mask_path(sd, path, &l->scratch);
+	if (l->scratch.failed)
+		return -ENOMEM;
+	struct str key = buf_view(&l->scratch);
+	uint64_t hash = hash_str(key);
+	for (uint64_t h = hash ? hash : 1;; h += h + 1 ? 1 : 2) { /* other names of this hash: the next free key */
+		uint32_t *slot = idmap_add(&sd->by_path, h, (uint32_t)sd->n_paths, &new);
+		if (!slot)
+			return -ENOMEM;
+		if (!new) {
+			if (!str_eq(sd->paths[*slot].key, key))
+				continue;
+			*ret = *slot;
+			return 0;
+		}
+		if (!diff_room(sd->paths, sd->n_paths, sd->cap_paths))
+			return -ENOMEM;
+		sd->paths[sd->n_paths] = (struct dpath){.key = text_keep(l->text, key),
+		                                        .path = text_keep(l->text, path),
+		                                        .hash = hash,
+		                                        .input = NONE,
+		                                        .output = NONE,
+		                                        .absent = NONE,
+		                                        .made = NONE,
+		                                        .system = system_path(path, l->o->system_extra) == SYSTEM_YES};
+		*ret = (uint32_t)sd->n_paths++;
+		return 0;
+	}
+}
+
+static int version_at(struct loader *l, store_id id, uint32_t *ret)
+{
+	struct side *sd = l->side;
+	bool new;
+	uint32_t *slot = idmap_add(&sd->by_version, id, (uint32_t)sd->n_versions, &new);
+	if (!slot)
+		return -ENOMEM;
+	*ret = *slot;
+	if (!new)
+		return 0;
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(l->s, id, &v);
+	r = r > 0 ? store_file(l->s, v.file, &f) : r;
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	if (!diff_room(sd->versions, sd->n_versions, sd->cap_versions))
+		return -ENOMEM;
+	struct dversion d = {.id = id,
+	                     .file = v.file,
+	                     .n = v.n,
+	                     .origin = v.origin,
+	                     .has_size = v.has_size,
+	                     .size = v.size,
+	                     .mtime = v.mtime,
+	                     .start = v.start,
+	                     .end = v.end,
+	                     .named = f.named,
+	                     .absent = f.kind == TERM_kind_absent,
+	                     .stream = f.kind != TERM_kind_regular && f.kind != TERM_kind_absent,
+	                     .path = NONE,
+	                     .first_user = NONE};
+	if (!d.stream && f.path.n) {
+		r = path_of(l, f.path, &d.path);
+		if (r < 0)
+			return r;
+		d.system = sd->paths[d.path].system;
+	}
+	sd->versions[sd->n_versions++] = d;
+	return 0;
+}
+
+static int load_edges(struct loader *l, uint32_t exec, bool gens)
+{
+	struct side *sd = l->side;
+	struct dexec *x = &sd->execs[exec];
+	struct duse **v = gens ? &sd->gens : &sd->uses;
+	size_t *n = gens ? &sd->n_gens : &sd->n_uses, *cap = gens ? &sd->cap_gens : &sd->cap_uses;
+	int r = gens ? store_outputs(l->s, x->id, &l->edges) : store_uses(l->s, x->id, &l->edges);
+	*(gens ? &x->first_gen : &x->first_use) = (uint32_t)*n;
+	for (size_t i = 0; r == 0 && i < l->edges.n; i++) {
+		const struct edge *e = &l->edges.v[i];
+		uint32_t version;
+		if (e->via == TERM_via_sync)
+			continue;
+		r = version_at(l, e->to, &version);
+		if (r < 0)
+			break;
+		if (!diff_grow((void **)v, cap, *n + 1, sizeof(**v)))
+			return -ENOMEM;
+		(*v)[(*n)++] = (struct duse){exec, version, e->mode, e->sure, e->lo, e->hi};
+		struct dversion *d = &sd->versions[version];
+		if (gens)
+			d->made = true;
+		else if (d->first_user == NONE)
+			d->first_user = exec;
+		if (!gens)
+			d->mode |= e->mode;
+	}
+	if (gens)
+		x->n_gens = (uint32_t)(*n - x->first_gen);
+	else
+		x->n_uses = (uint32_t)(*n - x->first_use);
+	return r;
+}
+
+/* ---- executions
+ * -------------------------------------------------------------------------------------------------------- */
+
+static int add_exec(struct side *sd, store_id id)
+{
+	bool new;
+	if (!idmap_add(&sd->by_exec, id, (uint32_t)sd->n_execs, &new))
+		return -ENOMEM;
+	if (!new)
+		return 0;
+	if (!diff_room(sd->execs, sd->n_execs, sd->cap_execs))
+		return -ENOMEM;
+	sd->execs[sd->n_execs++] = (struct dexec){.id = id, .parent = NONE, .partner = NONE};
+	return 0;
+}
+
+/* All that the executions so far started, by fork and exec: also in other runs (nested ones). */
+static int add_descendants(struct loader *l)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < l->side->n_execs; i++) {
+		r = store_informs(l->s, l->side->execs[i].id, &l->edges);
+		for (size_t k = 0; r == 0 && k < l->edges.n; k++)
+			if (l->edges.v[k].via == TERM_via_fork)
+				r = add_exec(l->side, l->edges.v[k].to);
+	}
+	return r;
+}
+
+static int find_execs(struct loader *l, enum diff_what what, store_id id, struct err *err)
+{
+	struct side *sd = l->side;
+	int r = 0;
+	if (what == DIFF_VERSION) {
+		struct lineage walked;
+		struct lineage_options o = {.direction = LINEAGE_UP, .skew = l->o->skew, .system_extra = l->o->system_extra};
+		r = lineage_walk(l->s, &id, 1, &o, err, &walked);
+		if (r < 0)
+			return r;
+		for (size_t i = 0; r == 0 && i < walked.n_nodes; i++)
+			if (walked.nodes[i].exec)
+				r = add_exec(sd, walked.nodes[i].id);
+		lineage_release(&walked);
+		return r;
+	}
+	if (what == DIFF_EXEC)
+		r = add_exec(sd, id);
+	else {
+		store_id *ids = NULL;
+		size_t n = 0;
+		r = store_run_execs(l->s, id, &ids, &n);
+		for (size_t i = 0; r == 0 && i < n; i++)
+			r = add_exec(sd, ids[i]);
+		free(ids);
+	}
+	return r == 0 ? add_descendants(l) : r;
+}
+
+static int start_cmp(const void *a, const void *b)
+{
+	const struct dexec *x = a, *y = b;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct strlist keep_list(struct diff_text *t, const struct strlist *l)
+{
+	return (struct strlist){.count = l->count, .raw = text_keep(t, l->raw)};
+}
+
+static int load_exec(struct loader *l, struct dexec *x)
+{
+	struct exec_info info;
+	struct file_info f;
+	int r = store_exec(l->s, x->id, &info);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	x->parent_id = info.parent;
+	x->exe = info.exe;
+	x->script = info.script;
+	x->argv = keep_list(l->text, &info.argv);
+	x->env = keep_list(l->text, &info.env);
+	buf_reset(&l->scratch);
+	mask_path(l->side, info.cwd, &l->scratch);
+	x->cwd = text_keep(l->text, buf_view(&l->scratch));
+	x->start = info.start;
+	x->end = info.end;
+	x->cpu = info.cpu;
+	x->rss = info.rss;
+	x->rchar = info.rchar;
+	x->wchar_ = info.wchar_;
+	x->known = info.known;
+	x->gaps = info.gaps;
+	x->ending = info.ending;
+	x->code = info.code;
+	if (!l->side->hostname.n)
+		l->side->hostname = text_keep(l->text, info.host);
+	if (!l->side->user.n)
+		l->side->user = text_keep(l->text, info.user);
+	x->number = info.n;
+	x->key_program = (info.n != 0) * 2 + (info.ending == TERM_ending_unknown);
+	for (int script = 0; script < 2; script++) {
+		store_id id = script ? x->script : x->exe;
+		r = id ? store_file(l->s, id, &f) : 0;
+		if (r < 0)
+			return r;
+		if (!r)
+			continue;
+		buf_reset(&l->scratch);
+		mask_path(l->side, f.path, &l->scratch);
+		x->key_program = hash_more(x->key_program + 1, l->scratch.p, l->scratch.n);
+		x->program = text_keep(l->text, base_name(f.path));
+	}
+	struct str arg;
+	size_t pos = 0;
+	x->key_argv = x->argv.count;
+	while (strlist_next(&x->argv, &pos, &arg)) {
+		buf_reset(&l->scratch);
+		mask_arg(l->side, arg, &l->scratch);
+		x->key_argv = hash_more(x->key_argv, l->scratch.p, l->scratch.n);
+	}
+	x->key_name = hash_str(x->program);
+	return l->scratch.failed ? -ENOMEM : 0;
+}
+
+static int u64_cmp(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* The names of what an execution made, as one key: whatever the order. */
+static void key_outputs(struct side *sd, struct dexec *x)
+{
+	uint64_t few[32], last = 0;
+	size_t n = 0;
+	for (uint32_t i = 0; i < x->n_gens && n < 32; i++) {
+		const struct dversion *v = &sd->versions[sd->gens[x->first_gen + i].version];
+		if (v->path != NONE)
+			few[n++] = sd->paths[v->path].hash;
+	}
+	qsort(few, n, sizeof(*few), u64_cmp);
+	for (size_t i = 0; i < n; i++)
+		if (!i || few[i] != last)
+			x->key_outputs = hash_more(x->key_outputs, &few[i], sizeof(few[i])), last = few[i];
+}
+
+/* Which version counts for a name: of inputs the last that was read and is nobody's of the side; of outputs the last
+ * that was made and is named. */
+static int choose(struct store *s, struct side *sd)
+{
+	bool ended = sd->info.end != TIME_NONE && sd->info.end != TIME_NEVER;
+	for (uint32_t i = 0; i < sd->n_versions; i++) {
+		struct dversion *v = &sd->versions[i];
+		if (v->path == NONE)
+			continue;
+		if (v->made && !v->named && ended) {
+			int r = store_named_at(s, v->file, sd->paths[v->path].path, sd->info.end);
+			if (r < 0)
+				return r;
+			v->named = r > 0;
+		}
+		struct dpath *p = &sd->paths[v->path];
+		p->mode |= v->mode;
+		uint32_t *slot = v->absent ? &p->absent : v->made ? &p->output : &p->input;
+		if (v->made && (p->made == NONE || sd->versions[p->made].end <= v->end))
+			p->made = i;
+		if (v->made && (!v->named || (sd->info.what == DIFF_VERSION && v->id != sd->info.id)))
+			continue;
+		if (!v->made && v->first_user == NONE)
+			continue;
+		if (*slot == NONE || sd->versions[*slot].end < v->end ||
+		    (sd->versions[*slot].end == v->end && sd->versions[*slot].n < v->n))
+			*slot = i;
+	}
+	for (size_t i = 0; i < sd->n_paths; i++)
+		sd->info.outputs += sd->paths[i].output != NONE && !sd->paths[i].system;
+	return 0;
+}
+
+static void find_parents(struct side *sd)
+{
+	for (uint32_t i = 0; i < sd->n_execs; i++) {
+		struct dexec *x = &sd->execs[i];
+		uint32_t *p = x->parent_id ? idmap_find(&sd->by_exec, x->parent_id) : NULL;
+		x->at = i;
+		x->parent = p && *p != i ? *p : NONE;
+		x->begun = x->number ? x->start : x->start + 10000000;
+	}
+}
+
+/* A fork had begun when it became a program. */
+static void bound_forks(struct side *sd)
+{
+	for (uint32_t i = 0; i < sd->n_execs; i++) {
+		const struct dexec *x = &sd->execs[i];
+		if (x->number && x->parent != NONE && !sd->execs[x->parent].number)
+			sd->execs[x->parent].begun = x->start;
+	}
+}
+
+static int load_run(struct loader *l, store_id id)
+{
+	struct run_info run;
+	int r = store_run(l->s, id, &run);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	struct side *sd = l->side;
+	sd->cwd = text_keep(l->text, run.cwd);
+	sd->host = keep_list(l->text, &run.hostinfo);
+	sd->user = text_keep(l->text, run.user);
+	sd->hostname = text_keep(l->text, run.host);
+	sd->ulid = text_keep(l->text, run.ulid);
+	sd->ending = run.ending;
+	sd->code = run.code;
+	sd->info.start = run.start;
+	sd->info.end = run.end;
+	sd->info.gaps = run.gaps;
+	return 0;
+}
+
+int side_load(struct store *s, enum diff_what what, store_id id, const struct diff_options *o, struct diff_text *text,
+              struct err *err, struct side *ret)
+{
+	struct loader l = {.s = s, .o = o, .text = text, .side = ret};
+	*ret = (struct side){.info = {.what = what, .id = id, .start = TIME_NEVER, .end = TIME_NONE}};
+	int r = find_execs(&l, what, id, err);
+	if (r == 0 && what == DIFF_RUN)
+		r = load_run(&l, id);
+	else if (r == 0 && ret->n_execs) {
+		struct exec_info x;
+		int got = store_exec(s, ret->execs[0].id, &x);
+		r = got < 0 ? got : 0;
+		if (got > 0) {
+			ret->cwd = text_keep(text, x.cwd);
+			if (x.run)
+				r = load_run(&l, x.run);
+			ret->cwd = text_keep(text, x.cwd);
+			ret->info.start = TIME_NEVER;
+			ret->info.end = TIME_NONE;
+			ret->info.gaps = 0;
+		}
+	}
+	for (size_t i = 0; r == 0 && i < ret->n_execs; i++) {
+		r = load_exec(&l, &ret->execs[i]);
+		ret->info.gaps |= ret->execs[i].gaps;
+		if (ret->execs[i].known & (1 << 1))
+			ret->info.cpu += ret->execs[i].cpu;
+		if (what != DIFF_RUN && ret->execs[i].start < ret->info.start)
+			ret->info.start = ret->execs[i].start;
+		if (what != DIFF_RUN && ret->execs[i].end > ret->info.end)
+			ret->info.end = ret->execs[i].end;
+	}
+	if (r == 0 && ret->n_execs)
+		qsort(ret->execs, ret->n_execs, sizeof(*ret->execs), start_cmp);
+	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++)
+		*idmap_find(&ret->by_exec, ret->execs[i].id) = i;
+	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++) {
+		r = load_edges(&l, i, true);
+		if (r == 0)
+			key_outputs(ret, &ret->execs[i]);
+	}
+	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++)
+		r = load_edges(&l, i, false);
+	if (r == 0) {
+		find_parents(ret);
+		bound_forks(ret);
+		r = choose(s, ret);
+		ret->info.executions = ret->n_execs;
+	}
+	if (r == 0 && text->failed)
+		r = -ENOMEM;
+	if (r < 0 && r != -EINVAL)
+		err_set(err, -r, "cannot read one side of the comparison");
+	buf_release(&l.scratch);
+	edges_release(&l.edges);
+	return r;
+}
+
+void side_release(struct side *s)
+{
+	free(s->execs);
+	free(s->uses);
+	free(s->gens);
+	free(s->versions);
+	free(s->paths);
+	idmap_release(&s->by_exec);
+	idmap_release(&s->by_version);
+	idmap_release(&s->by_path);
+}
