@@ -638,7 +638,7 @@ static int spill(struct ix *x, uint64_t path, const struct buf *facts)
 	struct cur c = cur_of(buf_view(facts));
 	struct pname_fact f;
 	int rc = 0;
-	const unsigned char *from = c.p, *start = c.p;
+	const unsigned char *from, *start = c.p;
 	uint64_t session = 0;
 	for (bool more = true; more && rc >= 0;) {
 		from = c.p;
