@@ -332,12 +332,6 @@ static enum allowed may_open(struct sup *s, struct proc *p, const struct where *
 	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
 }
 
-static bool is_terminal(const struct statx *st)
-{
-	unsigned maj = st->stx_rdev_major;
-	return S_ISCHR(st->stx_mode) && (maj == 4 || maj == 5 || (maj >= 136 && maj <= 143));
-}
-
 static void absent(struct sup *s, struct proc *p, const struct where *w)
 {
 	char name[8300];
@@ -361,7 +355,7 @@ static void absent(struct sup *s, struct proc *p, const struct where *w)
 static void opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
                    unsigned mode)
 {
-	if (is_terminal(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
+	if (is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
 		return;
 	enum allowed ok = may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
 	if (ok == ALLOWED_NO)
@@ -373,6 +367,18 @@ static void opened(struct sup *s, struct proc *p, struct where *w, const struct 
 	if (f->kind == TERM_kind_pseudo) {
 		if (mode & ACCESS_READ)
 			access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, sup_now(s), NULL);
+		return;
+	}
+	if (f->kind == TERM_kind_terminal) {
+		/* Bash opens /dev/tty whenever it begins, also where there is none. */
+		if (st->stx_rdev_major == 5 && st->stx_rdev_minor == 0 && !proc_has_terminal(p))
+			return;
+		/* Opened to read only, it is read; else perhaps only a prompt is shown there. */
+		for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
+			if (mode & bit)
+				access_begin(s, p, f, bit, TERM_via_data,
+				             bit == (mode & (ACCESS_READ | ACCESS_WRITE)) && ok == ALLOWED_YES, TERM_api_open,
+				             sup_now(s), NULL);
 		return;
 	}
 	if (f->live)

@@ -42,6 +42,7 @@ static ssize_t slurp(const char *name, char *ret, size_t n)
 struct pstat {
 	char state;
 	pid_t ppid;
+	int terminal; /* its controlling terminal, 0 none */
 	uint64_t utime, stime, start; /* ticks */
 	uint64_t threads;
 	int exit_code;
@@ -63,12 +64,19 @@ static bool read_stat(pid_t pid, struct pstat *ret)
 		f[i] = strtoull(p, &p, 10);
 	*ret = (struct pstat){.state = state,
 	                      .ppid = (pid_t)f[4],
+	                      .terminal = (int)f[7],
 	                      .utime = f[14],
 	                      .stime = f[15],
 	                      .threads = f[20],
 	                      .start = f[22],
 	                      .exit_code = (int)f[52]};
 	return true;
+}
+
+bool proc_has_terminal(const struct proc *p)
+{
+	struct pstat st;
+	return read_stat(p->pid, &st) && st.terminal;
 }
 
 bool proc_random(pid_t pid, unsigned char ret[16])
@@ -496,7 +504,7 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 		if (statx(dir, e->d_name, 0, FILEID_STATX, &st) < 0)
 			continue;
 		unsigned type = st.stx_mode & S_IFMT;
-		if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK)
+		if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !is_terminal(&st))
 			continue;
 		int fd = atoi(e->d_name);
 		if (skip_cloexec && fd > 2 && is_cloexec(dir, e->d_name))
@@ -536,11 +544,29 @@ void held_free(struct held *v, size_t n)
 
 static bool is_stream(const struct file *f)
 {
-	return f->kind != TERM_kind_regular;
+	return f->kind != TERM_kind_regular && f->kind != TERM_kind_terminal;
+}
+
+/* A terminal is three descriptors to nearly every program there is: from the first it reads, to the second it writes,
+ * and what is said on the third is no data (B14). */
+static void hold_terminal(struct sup *s, struct proc *p, const struct held *h, int64_t time)
+{
+	unsigned mode = h->fd == 0 ? h->mode & ACCESS_READ : h->fd == 1 ? h->mode & ACCESS_WRITE : h->mode;
+	unsigned via = h->fd == 2 ? TERM_via_sync : TERM_via_descriptor;
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->file == h->file && (a->via != TERM_via_sync || h->fd == 2))
+			mode &= ~a->mode;
+	for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
+		if (mode & bit)
+			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, NULL);
 }
 
 static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_t time)
 {
+	if (h->file->kind == TERM_kind_terminal) {
+		hold_terminal(s, p, h, time);
+		return;
+	}
 	for (struct access *a = p->live; a; a = a->proc_next)
 		if (a->file == h->file && (a->mode & h->mode) == h->mode)
 			return;

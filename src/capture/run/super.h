@@ -291,6 +291,9 @@ uint64_t unix_peer(uint64_t ino);
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t);
 void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time);
 void file_rename(struct file *f, const char *path);
+/* A terminal, as programs on it have it; a pseudo-terminal's other side. */
+bool is_terminal(const struct statx *st);
+bool is_master(const struct statx *st);
 /* Writes a state event if what is known differs. */
 void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 /* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */
@@ -328,6 +331,8 @@ uint64_t proc_wchar(struct sup *s, struct proc *p);
 /* The random bytes that the kernel puts on a new image's stack: other ones after each exec, even where nothing else is
  * random. False if they cannot be read. */
 bool proc_random(pid_t pid, unsigned char ret[16]);
+/* Has it a controlling terminal, which is what it gets when it opens /dev/tty? */
+bool proc_has_terminal(const struct proc *p);
 void proc_refresh_creds(struct sup *s, struct proc *p);
 /* The wait status of a process that ended. */
 void proc_status(struct sup *s, struct proc *p, int status);
