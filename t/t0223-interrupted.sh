@@ -29,4 +29,14 @@ for MODE in "" "-c tree"; do
 	steady "many pipelines ${MODE:+($MODE)}" 1 'i=0; while [ $i -lt 200 ]; do i=$((i+1)); true | true | true | cat; done'
 done
 
+# Programs whose handlers lack SA_RESTART. Where a result cannot be repaired, on other architectures, calls may be interrupted.
+if [ "$(uname -m)" = x86_64 ]; then
+	program p-signal
+	# Shells whose open and chdir do not try again.
+	steady "a shell that opens and changes its directory" 3 \
+		"cd $T; mkdir -p sub; i=0; while [ \$i -lt 200 ]; do i=\$((i+1)); /bin/true & cd sub; cd ..; echo \$i >f; done; wait"
+else
+	skip_ "p-signal" "only on x86-64"
+fi
+
 finish

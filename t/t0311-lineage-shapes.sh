@@ -73,7 +73,9 @@ PATH=/nowhere cmd 125 lineage --format svg /w/out && says "$err" "'dot' of Graph
 check 'svg without Graphviz'
 
 # A chain of 3000 and a fan of 300: what is too deep is printed as trees of their own, and nothing is recursed into.
+# Files of its own: the histories before have used the first inodes.
 history <<'END'
+import history; history._inodes[0] = 100000
 h = History('01BBBBBBBBBBBBBBBBBBBBBBBB', argv=['./deep.sh'], start=10000)
 sh = h.process(); h.exec(sh, ['deep.sh'], exe='/w/deep')
 for i in range(3000):

@@ -86,4 +86,12 @@ check 'one that was seen moved'
 rm f e2
 cmd 0 why f && says "$out" 'f@{1}: made by cat a' && says "$out" '; GONE' && cmd 0 why e && says "$out" 'e2@{1} (was e): made by cat a' && says "$out" '; GONE' && cmd 0 why f@{1} && says_not "$out" 'GONE'
 check 'files that are gone; of a version it is not said'
+
+rec sh -c 'cat a >n1' && mv n1 n2 && rec sh -c 'cat n2 >n3'
+cmd 0 why n3 && says "$out" 'from n2@{1} by' && cmd 0 why n2 && says "$out" 'n2@{1}: made by cat a'
+check 'a file that was moved unseen goes by the name it was last seen by'
+for f in c n3 d2 e last; do "$STEMMA" why $f; done >"$T/before" 2>&1
+cmd 0 index --rebuild && for f in c n3 d2 e last; do "$STEMMA" why $f; done >"$out" 2>&1
+cmp "$T/before" "$out" && [ -s "$out" ]
+check 'all names are as they were when the index is made anew'
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Terminals: what was typed comes from outside, and what one program showed is not what another one read.
+# Terminals, on made logs and recorded: what was typed comes from outside, and what one program showed is not what another one read.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -40,4 +40,47 @@ cmd 0 lineage --json /w/out && json '[.entities[] | select(.kind == "terminal") 
 check 'the JSON'
 cmd 0 lineage --down /w/secret && says_not "$out" '/w/out' && says_not "$out" '/w/count'
 check 'what was shown leads to nothing that others made'
+
+# recorded: a person is played by a program, on a terminal of its own
+cat >"$T/type.py" <<'END'
+import os, pty, signal, sys, threading
+signal.alarm(60)
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+again = threading.Event()
+def typing():
+    while True:
+        try:
+            os.write(terminal, b'hello\n\4')
+        except OSError:
+            return
+        again.wait(0.2)
+threading.Thread(target=typing, daemon=True).start()
+try:
+    while os.read(terminal, 4096):
+        pass
+except OSError:
+    pass
+os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+typed()
+{ # COMMAND...: recorded, on a terminal where somebody types
+	$PYTHON -I "$T/type.py" "$STEMMA" run -q -- "$@" >/dev/null 2>"$err" </dev/null
+}
+echo b >b
+typed sh -c 'cat >a' && grep -q hello a && cmd 0 why a && says "$out" 'a@{1}: made by cat in sh' && says "$out" 'from terminal /dev/pts/' && says "$out" '(typed)? by' &&
+	cmd 0 lineage a && says "$out" '─ ? terminal /dev/pts/' && says "$out" '(typed)  via descriptor'
+check 'what was typed into a file'
+typed sh -c 'sort b >c; cat b; cat a | tee d' && cmd 0 why c d && lines "$out" 2 && says_not "$out" 'typed' && says "$out" 'from b@{1} by' && cmd 0 lineage --all c && says "$out" 'terminal /dev/pts/'
+check 'a terminal that was only there'
+typed sh -c 'cat </dev/tty >e' && cmd 0 why e && says "$out" 'from terminal /dev/tty (typed)'
+check 'a terminal opened by name'
+typed sh -c 'sort b >f' && cmd 0 sql --csv "SELECT DISTINCT a.mode, a.via FROM access a JOIN file f ON f.id = a.file JOIN execution e ON e.id = a.execution WHERE f.kind = 'terminal' AND e.argv = 'sort b' AND a.mode = 'write'" && [ "$(tr -d '\r' <"$out")" = 'mode,via
+write,sync' ]
+check 'standard error is no data'
+cmd 0 sql --csv "SELECT count(*) AS n FROM file WHERE kind = 'terminal' AND path LIKE '%ptmx%'" && [ "$(tr -d '\r' <"$out")" = 'n
+0' ] && "$STEMMA" run -q -- $PYTHON -I "$T/type.py" sh -c 'cat >g' >/dev/null 2>"$err" </dev/null && cmd 0 sql --csv "SELECT count(*) AS n FROM file WHERE kind = 'terminal' AND path LIKE '%ptmx%'" && [ "$(tr -d '\r' <"$out")" = 'n
+0' ] && cmd 0 why g && says "$out" '(typed)? by'
+check "the other side of a pseudo-terminal is none"
 finish

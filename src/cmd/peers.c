@@ -34,7 +34,7 @@ int peer_typed(struct store *s, store_id version)
 int peer_idle(struct store *s, const struct lineage *l, uint32_t i, const struct lineage_edge *e)
 {
 	const struct lineage_node *n = &l->nodes[i];
-	if (e->type != LINEAGE_USED || e->e.sure || e->e.via != TERM_via_descriptor || !l->nodes[e->to].stream)
+	if (e->type != LINEAGE_USED || e->e.sure || !l->nodes[e->to].stream)
 		return 0;
 	int r = peer_typed(s, l->nodes[e->to].id);
 	for (uint32_t k = 0; k < n->n && r > 0; k++) {

@@ -192,6 +192,7 @@ struct gname_event {
 struct gname {
 	uint32_t host, path, file;
 	int64_t from, to;
+	bool linked; /* a link made it, or a rename of one that a link made: the file had another name */
 };
 
 /* The file `source` had, some time, the name of the source that a name of the file `cache` stands for (B14). */

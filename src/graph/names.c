@@ -7,6 +7,7 @@
 
 struct moved {
 	uint32_t path, file;
+	bool linked;
 };
 struct replay {
 	struct graph *g;
@@ -29,7 +30,7 @@ static uint32_t *open_at(struct replay *r, uint32_t path)
 	return &r->open.v[path];
 }
 
-static void begin(struct replay *r, uint32_t path, uint32_t file, int64_t t)
+static void begin(struct replay *r, uint32_t path, uint32_t file, int64_t t, bool linked)
 {
 	struct graph *g = r->g;
 	if (path == VEC_NONE || g->paths.list.v[path].length == 0 || g->paths.list.v[path].length > NAME_LENGTH_MAX)
@@ -38,8 +39,10 @@ static void begin(struct replay *r, uint32_t path, uint32_t file, int64_t t)
 	if (!o)
 		return;
 	if (*o != VEC_NONE) {
-		if (g->names.v[*o].file == file)
+		if (g->names.v[*o].file == file) {
+			g->names.v[*o].linked &= linked || g->names.v[*o].from != t;
 			return;
+		}
 		g->names.v[*o].to = t;
 	}
 	struct gname *n = vec_add(&g->names);
@@ -47,17 +50,21 @@ static void begin(struct replay *r, uint32_t path, uint32_t file, int64_t t)
 		g->failed = true;
 		return;
 	}
-	*n = (struct gname){r->host, path, file, t, TIME_NEVER};
+	*n = (struct gname){r->host, path, file, t, TIME_NEVER, linked};
 	*o = (uint32_t)(g->names.n - 1);
 }
 
-static void end(struct replay *r, uint32_t path, uint32_t file, int64_t t)
+/* Was the name that ends one that a link made? */
+static bool end(struct replay *r, uint32_t path, uint32_t file, int64_t t)
 {
 	uint32_t *o = path == VEC_NONE ? NULL : open_at(r, path);
 	if (o && *o != VEC_NONE && r->g->names.v[*o].file == file) {
-		r->g->names.v[*o].to = t;
+		struct gname *n = &r->g->names.v[*o];
+		n->to = t;
 		*o = VEC_NONE;
+		return n->linked;
 	}
+	return false;
 }
 
 /* The path below `to` that `path` is below `from`. */
@@ -92,7 +99,8 @@ static void move_below(struct replay *r, uint32_t from, uint32_t to, int64_t t)
 					g->failed = true;
 					return;
 				}
-				*m = (struct moved){c, g->names.v[r->open.v[c]].file};
+				const struct gname *n = &g->names.v[r->open.v[c]];
+				*m = (struct moved){c, n->file, n->linked};
 			}
 			if ((p = vec_add(&r->stack)))
 				*p = c;
@@ -105,18 +113,19 @@ static void move_below(struct replay *r, uint32_t from, uint32_t to, int64_t t)
 	for (size_t i = 0; i < r->moved.n; i++) {
 		struct moved m = r->moved.v[i];
 		if (g->paths.list.v[to].length + g->paths.list.v[m.path].length <= NAME_LENGTH_MAX)
-			begin(r, moved_path(r, m.path, from, to), m.file, t);
+			begin(r, moved_path(r, m.path, from, to), m.file, t, m.linked);
 	}
 }
 
 static void replay_one(struct replay *r, const struct gname_event *e)
 {
 	int64_t t = e->key.time;
+	bool linked = e->op == TERM_nameop_link;
 	switch (e->op) {
 	case TERM_nameop_create:
 	case TERM_nameop_link:
 	case TERM_nameop_seen:
-		begin(r, e->path, e->file, t);
+		begin(r, e->path, e->file, t, linked);
 		break;
 	case TERM_nameop_unlink:
 	case TERM_nameop_replace:
@@ -124,8 +133,8 @@ static void replay_one(struct replay *r, const struct gname_event *e)
 		break;
 	case TERM_nameop_rename:
 		if (e->old != e->path)
-			end(r, e->old, e->file, t);
-		begin(r, e->path, e->file, t);
+			linked = end(r, e->old, e->file, t);
+		begin(r, e->path, e->file, t, linked);
 		if (r->g->files.v[e->file].kind == TERM_kind_directory && e->old != VEC_NONE && e->old != e->path &&
 		    r->g->paths.list.v[e->path].length)
 			move_below(r, e->old, e->path, t);

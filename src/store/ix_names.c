@@ -175,6 +175,7 @@ static bool begins(unsigned op)
 struct plain {
 	uint32_t file, host;
 	int64_t from;
+	bool linked;
 };
 
 static uint32_t host_of(const struct ix *x, uint32_t session)
@@ -201,6 +202,7 @@ static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struc
 			file = was.file;
 			host = was.host;
 			name.from = was.from;
+			name.linked = was.linked;
 		} else {
 			struct pname_fact f;
 			if (pname_fact_next(x->s, &c, &f) != 1)
@@ -209,6 +211,7 @@ static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struc
 			file = f.file;
 			host = s ? s->host : 0;
 			name.from = f.time;
+			name.linked = f.op == TERM_nameop_link;
 		}
 		int rc = ix_file_of(x, file, &name.file);
 		if (rc < 0)
@@ -217,16 +220,21 @@ static int stays_plain(struct ix *x, const struct ix_loaded_path *p, const struc
 		known = true;
 	}
 	for (size_t i = 0; i < n; i++) {
+		bool linked = v[i]->op == TERM_nameop_link;
 		if (!begins(v[i]->op))
 			return 0;
 		if (!known) {
-			name = (struct plain){v[i]->file, host_of(x, v[i]->session), v[i]->key.time};
+			name = (struct plain){v[i]->file, host_of(x, v[i]->session), v[i]->key.time, linked};
 			known = true;
 		}
 		if (v[i]->file != name.file || host_of(x, v[i]->session) != name.host)
 			return 0;
-		if (v[i]->key.time < name.from)
+		if (v[i]->key.time == name.from)
+			name.linked &= linked;
+		if (v[i]->key.time < name.from) {
 			name.from = v[i]->key.time;
+			name.linked = linked;
+		}
 	}
 	*ret = known;
 	*ret_name = name;
@@ -411,7 +419,8 @@ struct had {
 static int is_same(void *arg, const struct pname *n)
 {
 	struct had *h = arg;
-	h->found |= n->file == h->x->files.v[h->n->file].id && n->from == h->n->from && n->to == h->n->to;
+	h->found |= n->file == h->x->files.v[h->n->file].id && n->from == h->n->from && n->to == h->n->to &&
+	            n->linked == h->n->linked;
 	return 0;
 }
 
@@ -580,7 +589,7 @@ int ix_names(struct ix *x)
 		if (rc == 0 && !plain) {
 			rc = make_dirty(x, v.v[i]->path, &queue);
 		} else if (rc == 0) {
-			struct gname n = {name.host, v.v[i]->path, name.file, name.from, TIME_NEVER};
+			struct gname n = {name.host, v.v[i]->path, name.file, name.from, TIME_NEVER, name.linked};
 			bool had;
 			rc = had_name(x, &x->paths.v[at], &n, &had);
 			x->paths.v[at].flags |= PPATH_PLAIN;
@@ -638,7 +647,7 @@ static int spill(struct ix *x, uint64_t path, const struct buf *facts)
 	struct cur c = cur_of(buf_view(facts));
 	struct pname_fact f;
 	int rc = 0;
-	const unsigned char *from = c.p, *start = c.p;
+	const unsigned char *from, *start = c.p;
 	uint64_t session = 0;
 	for (bool more = true; more && rc >= 0;) {
 		from = c.p;
@@ -718,7 +727,7 @@ static int write_path(struct ix *x, struct ix_loaded_path *p)
 	if (p->nname || p->dirty) {
 		for (size_t i = 0; rc == 0 && !same && i < p->nname; i++) {
 			const struct gname *n = &x->path_names.v[p->first_name + i];
-			struct pname out = {.file = x->files.v[n->file].id, .from = n->from, .to = n->to};
+			struct pname out = {.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked};
 			rc = ix_word(x, n->host, &out.host);
 			pname_put(x->s, &names, &out);
 		}

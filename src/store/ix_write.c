@@ -112,20 +112,22 @@ static int put_readers(struct file_writer *w, uint32_t file)
 		for (k = i; rc == 0 && k < w->readers.n && w->readers.v[k].n == w->readers.v[i].n; k++)
 			rc = ids_add(&w->spill, w->readers.v[k].exec);
 		if (rc == 0)
-			rc = lists_add(x->s, list_key(LIST_READER, version_id(x->files.v[file].id, w->readers.v[i].n)), w->spill.v, w->spill.n,
-						   x->err);
+			rc = lists_add(x->s, list_key(LIST_READER, version_id(x->files.v[file].id, w->readers.v[i].n)), w->spill.v,
+			               w->spill.n, x->err);
 	}
 	return rc;
 }
 
-/* ---- versions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- versions
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static int fill_version(struct file_writer *w, uint32_t file, const struct gversion *v)
 {
 	struct ix *x = w->x;
 	struct pver *p = &w->v;
 	p->gens.n = p->ders.n = 0;
-	p->flags = (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unseen << PVER_UNSEEN | (uint64_t)v->range << PVER_RANGE;
+	p->flags =
+	    (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unseen << PVER_UNSEEN | (uint64_t)v->range << PVER_RANGE;
 	p->k = v->k;
 	p->session = v->unseen ? 0 : ix_session_row(x, v->session);
 	p->seq = v->seq;
@@ -142,15 +144,15 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 	for (uint32_t i = 0; i < v->ngen; i++) {
 		const struct ggen *g = &x->g.gens.v[v->first_gen + i];
 		p->gens.v[p->gens.n++] = (struct pgen){.exec = exec_row(x, g->exec),
-											   .must = g->must,
-											   .has_bytes = g->has_bytes,
-											   .via = g->via,
-											   .api = g->api,
-											   .mode = g->mode,
-											   .lo = g->lo,
-											   .hi = g->hi,
-											   .count = g->count,
-											   .bytes = g->bytes};
+		                                       .must = g->must,
+		                                       .has_bytes = g->has_bytes,
+		                                       .via = g->via,
+		                                       .api = g->api,
+		                                       .mode = g->mode,
+		                                       .lo = g->lo,
+		                                       .hi = g->hi,
+		                                       .count = g->count,
+		                                       .bytes = g->bytes};
 	}
 	for (uint32_t i = 0; i < v->nder; i++) {
 		const struct gder *d = &x->g.ders.v[v->first_der + i];
@@ -283,13 +285,16 @@ static int put_versions(struct file_writer *w, uint32_t file)
 	return rc;
 }
 
-/* ---- the row ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the row
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
 
 static int clear_rest(struct ix *x, uint64_t id, uint64_t flags)
 {
 	int rc = 0;
 	if (flags & PFILE_SPILLED)
-		rc = lists_clear(x->s, list_key(LIST_READER, version_id(id, 0)), list_key(LIST_READER, version_id(id + 1, 0)), x->err);
+		rc = lists_clear(x->s, list_key(LIST_READER, version_id(id, 0)), list_key(LIST_READER, version_id(id + 1, 0)),
+		                 x->err);
 	if (rc == 0 && (flags & PFILE_MORE)) {
 		sqlite3_stmt *st = store_stmt(x->s, SQL_more_clear, x->err);
 		if (!st)
@@ -316,7 +321,7 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 	struct pfile *f = &w->f;
 	f->kind = g->kind;
 	f->flags = (g->flags & (GFILE_BY_NAME | GFILE_MIXED)) |
-			   (row && !whole ? row->f.flags & ~(uint64_t)(GFILE_BY_NAME | GFILE_MIXED) : 0);
+	           (row && !whole ? row->f.flags & ~(uint64_t)(GFILE_BY_NAME | GFILE_MIXED) : 0);
 	f->domain = g->domain == VEC_NONE ? 0 : x->domains.v[g->domain];
 	f->ino = g->ino;
 	f->gen = g->gen;
@@ -334,7 +339,8 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && row && i < row->f.paths.n; i++)
 		rc = ids_add(&f->paths, row->f.paths.v[i]);
-	for (size_t i = ix_pairs_from(x->named.v, x->named.n, file); rc == 0 && i < x->named.n && x->named.v[i].a == file; i++)
+	for (size_t i = ix_pairs_from(x->named.v, x->named.n, file); rc == 0 && i < x->named.n && x->named.v[i].a == file;
+	     i++)
 		rc = ids_add(&f->paths, x->named.v[i].b);
 	ids_sort(&f->paths);
 	for (uint32_t i = x->fp_first.v[file]; rc == 0 && i != VEC_NONE; i = x->fp_next.v[i]) {
@@ -346,22 +352,30 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 	return rc;
 }
 
-/* Looks for the name to show: of those that are open the one that began first, which links made since do not change; else
- * the one that ended last. */
+/* Looks for the name to show: of those that are open one that no link made, which links made since do not change, and
+ * of several the last, for nobody may have seen that the others ended; of links the first. Else the one that ended
+ * last. */
 struct shown {
 	struct ix *x;
 	uint64_t file, at, path; /* rows */
-	int64_t from, to;
+	struct pname name;
 };
+
+static bool shows_better(const struct pname *a, const struct pname *b)
+{
+	if (a->to != b->to)
+		return a->to > b->to;
+	if (a->to == TIME_NEVER && a->linked != b->linked)
+		return b->linked;
+	return a->to == TIME_NEVER && a->linked ? a->from < b->from : a->from > b->from;
+}
 
 static int better(void *arg, const struct pname *n)
 {
 	struct shown *b = arg;
-	bool open = n->to == TIME_NEVER, first = n->from < b->from;
-	if (n->file == b->file && (!b->path || n->to > b->to || (n->to == b->to && n->from != b->from && first == open))) {
+	if (n->file == b->file && (!b->path || shows_better(n, &b->name))) {
 		b->path = b->at;
-		b->from = n->from;
-		b->to = n->to;
+		b->name = *n;
 	}
 	return 0;
 }
@@ -381,11 +395,12 @@ static int find_shown(struct file_writer *w, uint32_t file)
 		}
 		for (size_t k = 0; k < p->nname; k++) {
 			const struct gname *n = &x->path_names.v[p->first_name + k];
-			better(&b, &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to});
+			better(&b,
+			       &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked});
 		}
 	}
 	w->f.shown_dir = 0;
-	w->f.named = b.path && b.to == TIME_NEVER;
+	w->f.named = b.path && b.name.to == TIME_NEVER;
 	buf_reset(&w->f.shown);
 	uint32_t node;
 	if (rc == 0 && b.path && (rc = ix_node_of(x, b.path, &node)) == 0) {

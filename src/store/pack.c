@@ -527,7 +527,9 @@ int pname_next(struct store *s, struct cur *c, struct pname *ret)
 {
 	if (!cur_more(c))
 		return c->bad ? DAMAGED : 0;
-	ret->host = cur_u(c);
+	uint64_t head = cur_u(c);
+	ret->host = head >> 1;
+	ret->linked = head & 1;
 	ret->file = cur_u(c);
 	ret->from = time_add(s->base, cur_z(c));
 	uint64_t d = cur_u(c);
@@ -537,7 +539,7 @@ int pname_next(struct store *s, struct cur *c, struct pname *ret)
 
 void pname_put(struct store *s, struct buf *out, const struct pname *n)
 {
-	buf_varint(out, n->host);
+	buf_varint(out, n->host << 1 | n->linked);
 	buf_varint(out, n->file);
 	buf_zigzag(out, time_sub(n->from, s->base));
 	buf_varint(out, n->to == TIME_NEVER ? 0 : (uint64_t)time_sub(n->to, n->from) + 1);
@@ -563,7 +565,7 @@ int path_names(struct store *s, struct str facts, struct str names, int (*say)(v
 	if (c.bad || (flags & (PPATH_PLAIN | PPATH_MUTE)) != PPATH_PLAIN || (rc = pname_fact_next(s, &c, &f)) != 1)
 		return rc;
 	const struct ssession *session = store_session(s, f.session);
-	n = (struct pname){session ? session->host : 0, f.file, f.time, TIME_NEVER};
+	n = (struct pname){session ? session->host : 0, f.file, f.time, TIME_NEVER, f.op == TERM_nameop_link};
 	return say(arg, &n);
 }
 

@@ -269,6 +269,7 @@ void pname_fact_put(struct store *s, struct buf *out, const struct pname_fact *f
 struct pname {
 	uint64_t host, file; /* host: dict */
 	int64_t from, to;
+	bool linked; /* as in struct gname */
 };
 int pname_next(struct store *s, struct cur *c, struct pname *ret);
 void pname_put(struct store *s, struct buf *out, const struct pname *n);

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +38,9 @@ static const struct {
 #undef file
 };
 
-static uint32_t run(const struct sock_fprog *p, uint32_t arch, int nr, uint64_t a2, uint64_t a3)
+static uint32_t run_with(const struct sock_fprog *p, uint32_t arch, int nr, const uint64_t args[4])
 {
-	struct seccomp_data d = {.nr = nr, .arch = arch, .args = {0, 0, a2, a3, 0, 0}};
+	struct seccomp_data d = {.nr = nr, .arch = arch, .args = {args[0], args[1], args[2], args[3], 0, 0}};
 	uint32_t acc = 0;
 	for (unsigned at = 0; at < p->len; at++) {
 		const struct sock_filter *i = &p->filter[at];
@@ -72,14 +73,20 @@ static uint32_t run(const struct sock_fprog *p, uint32_t arch, int nr, uint64_t 
 	return 0;
 }
 
-/* What libseccomp's names say of a number: 0 let go, 1 stopped, 2 stopped if shared and writable. */
+static uint32_t run(const struct sock_fprog *p, uint32_t arch, int nr, uint64_t a2, uint64_t a3)
+{
+	return run_with(p, arch, nr, (uint64_t[4]){0, 0, a2, a3});
+}
+
+/* What libseccomp's names say of a number: 0 let go, 1 stopped, 2 stopped if shared and writable, 3 by its first two
+ * arguments. */
 static int expected(uint32_t scmp, int nr, unsigned sets)
 {
 	char *name = seccomp_syscall_resolve_num_arch(scmp, nr);
 	int ret = 0;
 	for (size_t i = 0; name && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if ((rows[i].set & sets) && !strcmp(rows[i].name, name))
-			ret = !strncmp(name, "mmap", 4) ? 2 : 1;
+			ret = !strncmp(name, "mmap", 4) ? 2 : !strcmp(name, "rt_sigaction") || !strcmp(name, "ptrace") ? 3 : 1;
 	free(name);
 	return ret;
 }
@@ -130,6 +137,49 @@ static void stops_what_the_table_names(void **state)
 	check(TRAP_TREE, false);
 }
 
+/* Handlers are looked at as they are set, for the signals that come by themselves; who asks to trace another, before.
+ */
+static void stops_what_serves_the_guard(void **state)
+{
+	static const struct {
+		const char *call;
+		uint64_t arg0, arg1;
+		bool stopped;
+	} rows_[] = {
+	    {"rt_sigaction", SIGCHLD, 1, true},
+	    {"rt_sigaction", SIGCHLD, 0, false},
+	    {"rt_sigaction", SIGCHLD, 1ull << 32, true},
+	    {"rt_sigaction", SIGALRM, 0x7fff00000000, true},
+	    {"rt_sigaction", SIGUSR2, 8, true},
+	    {"rt_sigaction", SIGINT, 8, false},
+	    {"rt_sigaction", SIGSEGV, 8, false},
+	    {"rt_sigaction", 33, 8, false},
+	    {"rt_sigaction", 34, 8, true},
+	    {"rt_sigaction", 37, 8, true},
+	    {"rt_sigaction", 38, 8, false},
+	    {"ptrace", 0, 0, false},
+	    {"ptrace", 16, 77, true},
+	    {"ptrace", 0x4206, 77, true},
+	    {"ptrace", 7, 77, false},
+	};
+	(void)state;
+	for (int notify = 0; notify < 2; notify++) {
+		struct err err = {0};
+		struct sock_fprog p;
+		assert_int_equal(trap_filter(TRAP_TREE, notify, &err, &p), 0);
+		for (size_t i = 0; i < sizeof(rows_) / sizeof(rows_[0]); i++)
+			for (int sibling = 0; sibling < 2; sibling++) {
+				int nr = seccomp_syscall_resolve_name_arch(sibling ? SCMP_ARCH_X86 : SCMP_ARCH_X86_64, rows_[i].call);
+				uint32_t got =
+				    run_with(&p, sibling ? SIBLING : NATIVE, nr, (uint64_t[4]){rows_[i].arg0, rows_[i].arg1, 3, 1});
+				bool right = rows_[i].stopped && notify && !sibling && TRAP_GUARDED;
+				if (got != (right ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW))
+					fail_msg("row %zu, sibling %d, notify %d: %x", i, sibling, notify, got);
+			}
+		free(p.filter);
+	}
+}
+
 static void words_follow_the_names(void **state)
 {
 	bool compat;
@@ -149,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(stops_what_the_table_names),
+	    cmocka_unit_test(stops_what_serves_the_guard),
 	    cmocka_unit_test(words_follow_the_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,13 @@
 /* The stopped calls, one handler each. A call is seen before it runs; where its result matters it is kept as pending
  * and settled from what the file system shows afterwards. */
+#include "capture/run/guard.h"
 #include "capture/run/super.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -330,12 +332,6 @@ static enum allowed may_open(struct sup *s, struct proc *p, const struct where *
 	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
 }
 
-static bool is_terminal(const struct statx *st)
-{
-	unsigned maj = st->stx_rdev_major;
-	return S_ISCHR(st->stx_mode) && (maj == 4 || maj == 5 || (maj >= 136 && maj <= 143));
-}
-
 static void absent(struct sup *s, struct proc *p, const struct where *w)
 {
 	char name[8300];
@@ -359,7 +355,7 @@ static void absent(struct sup *s, struct proc *p, const struct where *w)
 static void opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
                    unsigned mode)
 {
-	if (is_terminal(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
+	if (is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
 		return;
 	enum allowed ok = may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
 	if (ok == ALLOWED_NO)
@@ -371,6 +367,18 @@ static void opened(struct sup *s, struct proc *p, struct where *w, const struct 
 	if (f->kind == TERM_kind_pseudo) {
 		if (mode & ACCESS_READ)
 			access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, sup_now(s), NULL);
+		return;
+	}
+	if (f->kind == TERM_kind_terminal) {
+		/* Bash opens /dev/tty whenever it begins, also where there is none. */
+		if (st->stx_rdev_major == 5 && st->stx_rdev_minor == 0 && !proc_has_terminal(p))
+			return;
+		/* Opened to read only, it is read; else perhaps only a prompt is shown there. */
+		for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
+			if (mode & bit)
+				access_begin(s, p, f, bit, TERM_via_data,
+				             bit == (mode & (ACCESS_READ | ACCESS_WRITE)) && ok == ALLOWED_YES, TERM_api_open,
+				             sup_now(s), NULL);
 		return;
 	}
 	if (f->live)
@@ -401,7 +409,8 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
                     uint64_t resolve)
 {
 	struct where w;
-	if (flags & O_PATH)
+	s->plain = flags & O_PATH;
+	if (s->plain)
 		return;
 	bool follow = !(flags & O_NOFOLLOW);
 	int rc = resolve & RESOLVE_IN_ROOT ? where_in_root(p, t->tid, dirfd, addr, follow, &w)
@@ -430,6 +439,7 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 		mode |= ACCESS_TRUNC | ACCESS_WRITE;
 	struct statx st;
 	rc = where_statx(&w, follow, &st);
+	s->plain = rc == -ENOENT || (rc == 0 && (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode)));
 	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
 		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))
 			opened(s, p, &w, &st, flags, mode);
@@ -607,6 +617,36 @@ static void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
 
 /* ---- dispatch ---- */
 
+/* The kernel's struct, without the end. */
+static void do_sigaction(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct {
+		uint64_t handler, flags;
+	} act;
+	if (remote_read(t->tid, t->args[1], &act, sizeof(act)) != sizeof(act))
+		return;
+	if (act.handler == (uint64_t)(uintptr_t)SIG_DFL || act.handler == (uint64_t)(uintptr_t)SIG_IGN ||
+	    (act.flags & SA_RESTART))
+		return;
+	if (t->args[0] == SIGCHLD)
+		p->catches_child = true;
+	else
+		p->catches = true;
+	proc_guard(s, p);
+}
+
+/* Another tracer wants it. */
+static void do_ptrace(struct sup *s, const struct trap *t)
+{
+	struct task *k = task_known(s, (pid_t)t->args[1]);
+	struct proc *p = k ? k->proc : proc_by_pid(s, (pid_t)t->args[1]);
+	if (!p || !p->guarded)
+		return;
+	guard_release(s->guard, p->pid);
+	p->guarded = false;
+	p->unguarded = true;
+}
+
 static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	const uint64_t *a = t->args;
@@ -718,6 +758,12 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	case CALL_splice:
 		p->uncounted = true;
 		break;
+	case CALL_sigaction:
+		do_sigaction(s, p, t);
+		break;
+	case CALL_ptrace:
+		do_ptrace(s, t);
+		break;
 	case CALL_mmap:
 		do_mmap(s, p, t);
 		break;
@@ -732,6 +778,12 @@ static bool changes_names(enum call c)
 	return (c >= CALL_rename && c <= CALL_rmdir) || c == CALL_execve || c == CALL_execveat;
 }
 
+/* Calls that wait for others, and that a signal is meant to end. */
+static bool can_block(enum call c)
+{
+	return (c >= CALL_open && c <= CALL_open_handle) || c == CALL_connect || c == CALL_settle || c == CALL_splice;
+}
+
 int sup_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;
@@ -742,6 +794,10 @@ int sup_trap(struct sup *s, const struct trap *t)
 	}
 	struct proc *p = k->proc;
 	k->stops++;
+	k->last = *t;
+	k->can_block = can_block(t->call);
+	if (p->guarded)
+		guard_note(s->guard, p->pid, t, k->can_block, false);
 	s->current = k;
 	if (s->pending)
 		pending_settle(s, p, t->tid, changes_names(t->call));
@@ -758,9 +814,10 @@ int sup_trap(struct sup *s, const struct trap *t)
 			proc_refresh_creds(s, p);
 		p->stale = 0;
 	}
-	bool first_stop = !p->walked;
+	/* Handlers are what a shell's child sets back before its exec: not yet a reason to look at its descriptors. */
+	bool look = !p->walked && t->call != CALL_sigaction && t->call != CALL_ptrace, first_stop = !p->walked;
 	bool exec = t->call == CALL_execve || t->call == CALL_execveat;
-	if (!p->walked) {
+	if (look) {
 		p->walked = true;
 		if (!exec && !s->tree_only) {
 			struct held *held;
@@ -770,7 +827,13 @@ int sup_trap(struct sup *s, const struct trap *t)
 		}
 	}
 	s->refuse = 0;
+	s->plain = false;
 	dispatch(s, p, t, first_stop);
+	if (s->plain && s->current == k) {
+		k->can_block = false;
+		if (p->guarded)
+			guard_note(s->guard, p->pid, t, false, false);
+	}
 	s->current = NULL;
 	return s->refuse;
 }

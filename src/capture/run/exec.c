@@ -448,6 +448,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		sup_gap(s, p, TERM_gap_limit, 1, "arguments were too long to keep whole");
 	if (e->compat || (exe && exe->is_elf32))
 		sup_gap(s, p, TERM_gap_abi32, 0, "a 32-bit program");
+	p->catches = p->catches_child = p->guarded = p->unguarded = false; /* no handler outlives an exec */
 	memcpy(p->jobserver, e->jobserver, sizeof(p->jobserver));
 	free(p->jobserver_fifo);
 	p->jobserver_fifo = e->jobserver_fifo;

@@ -121,6 +121,18 @@ static uint64_t say_domain(struct sup *s, const struct fs_domain *d)
 	return num;
 }
 
+/* Of a pseudo-terminal the side of who plays the terminal, as an emulator, tmux or expect does. */
+bool is_master(const struct statx *st)
+{
+	return S_ISCHR(st->stx_mode) && st->stx_rdev_major == 5 && st->stx_rdev_minor == 2;
+}
+
+bool is_terminal(const struct statx *st)
+{
+	unsigned maj = st->stx_rdev_major;
+	return S_ISCHR(st->stx_mode) && !is_master(st) && (maj == 4 || maj == 5 || (maj >= 136 && maj <= 143));
+}
+
 static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
 {
 	switch (st->stx_mode & S_IFMT) {
@@ -137,7 +149,7 @@ static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const
 			return TERM_kind_shm;
 		return d->pseudo ? TERM_kind_pseudo : TERM_kind_regular;
 	default:
-		return TERM_kind_pseudo;
+		return is_terminal(st) ? TERM_kind_terminal : TERM_kind_pseudo;
 	}
 }
 
@@ -460,7 +472,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 {
 	bool fresh = mode & (ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED | ACCESS_PROGRAM);
 	for (struct access *a = f->live; a && !fresh; a = a->file_next)
-		if (a->proc == p && (a->sure || !sure) &&
+		if (a->proc == p && (a->sure || !sure) && (a->via == TERM_via_sync) == (via == TERM_via_sync) &&
 		    (a->mode & mode & (ACCESS_READ | ACCESS_WRITE)) == (mode & (ACCESS_READ | ACCESS_WRITE)) &&
 		    (!before || (f->stated.known && before->size == f->stated.size && before->mtime == f->stated.mtime) ||
 		     (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {

@@ -1,5 +1,6 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
+#include "capture/run/guard.h"
 #include "capture/run/redact.h"
 #include "capture/run/run.h"
 #include "capture/run/worker.h"
@@ -597,6 +598,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		_exit(1);
 	st.from_command = pair[0];
+	w->sup.guard = k->trace ? NULL : guard_new(w->control, w->keeper);
 	sem_init(&st.got, 0, 0);
 	/* The command's first exec is stopped already, so the server must be there before it. Then the command need not be
 	 * a copy of this process: with vfork this thread waits until it has become its program (measured: 0.4 ms a run). */

@@ -1,5 +1,6 @@
 /* Processes: first sight, descriptor tables, end. Everything here is read from /proc while the process stands still in
  * a stopped call, or, after its death, from what is left of it. */
+#include "capture/run/guard.h"
 #include "capture/run/super.h"
 
 #include <dirent.h>
@@ -41,6 +42,7 @@ static ssize_t slurp(const char *name, char *ret, size_t n)
 struct pstat {
 	char state;
 	pid_t ppid;
+	int terminal;                 /* its controlling terminal, 0 none */
 	uint64_t utime, stime, start; /* ticks */
 	uint64_t threads;
 	int exit_code;
@@ -62,12 +64,19 @@ static bool read_stat(pid_t pid, struct pstat *ret)
 		f[i] = strtoull(p, &p, 10);
 	*ret = (struct pstat){.state = state,
 	                      .ppid = (pid_t)f[4],
+	                      .terminal = (int)f[7],
 	                      .utime = f[14],
 	                      .stime = f[15],
 	                      .threads = f[20],
 	                      .start = f[22],
 	                      .exit_code = (int)f[52]};
 	return true;
+}
+
+bool proc_has_terminal(const struct proc *p)
+{
+	struct pstat st;
+	return read_stat(p->pid, &st) && st.terminal;
 }
 
 bool proc_random(pid_t pid, unsigned char ret[16])
@@ -130,17 +139,42 @@ static bool read_io(const struct proc *p, bool first_thread, char *text, size_t 
 	return slurp(name, text, n) > 0;
 }
 
-uint64_t proc_wchar(struct sup *s, struct proc *p)
+static bool read_wchar(const struct proc *p, bool first_thread, uint64_t *ret)
 {
 	char text[512];
+	return read_io(p, first_thread, text, sizeof(text)) && figure(text, "wchar: ", ret);
+}
+
+uint64_t proc_wchar(struct sup *s, struct proc *p)
+{
 	if (p->wchar_stop != s->traps + 1) {
 		p->wchar_stop = s->traps + 1;
 		/* Of its first thread, and later perhaps of the process: that is not less, so where they are equal nobody
 		 * wrote. */
-		if (p->uncounted || !read_io(p, single(p), text, sizeof(text)) || !figure(text, "wchar: ", &p->wchar))
+		bool one = p->forks && single(p);
+		if (p->uncounted || !read_wchar(p, one, &p->wchar))
 			p->wchar = UINT64_MAX;
+		else if (one)
+			p->wchar += p->wchar_unseen;
 	}
 	return p->wchar;
+}
+
+/* From its first child on, its bytes are read without its children's. Until then the process's were, with those of
+ * children that never stopped: the difference goes on being added, so that what was read then can be compared. */
+static void has_children(struct proc *p)
+{
+	uint64_t before, own, after;
+	if (p->forks)
+		return;
+	p->forks = true;
+	if (!p->wchar_stop)
+		return;
+	if (single(p) && read_wchar(p, false, &before) && read_wchar(p, true, &own) && read_wchar(p, false, &after) &&
+	    before == after)
+		p->wchar_unseen = after - own;
+	else
+		p->threads = true; /* the process's then */
 }
 
 /* ---- tables ---- */
@@ -301,6 +335,17 @@ void proc_refresh_creds(struct sup *s, struct proc *p)
 	p->own_creds = p->uid != s->euid;
 }
 
+void proc_guard(struct sup *s, struct proc *p)
+{
+	if (!s->guard || p->guarded || p->unguarded || !(p->catches || (p->catches_child && p->forks)))
+		return;
+	for (struct task *k = p->tasks; k; k = k->sibling)
+		guard_note(s->guard, p->pid, &k->last, k->can_block, true);
+	p->guarded = guard_watch(s->guard, p->pid);
+	p->unguarded = !p->guarded;
+	s->guarding |= p->guarded;
+}
+
 /* ---- first sight ---- */
 
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth);
@@ -358,7 +403,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->jobserver[0] = p->jobserver[1] = -1;
 	int64_t forked = s->clock_offset + p->started; /* or up to a tick later */
 	if (parent) {
-		parent->forks = true;
+		has_children(parent);
+		proc_guard(s, parent); /* before this child's death can be signalled: its end is a stop */
 		/* What it has from its parent, unless that changed meanwhile: every such change is a stop. */
 		p->uid = parent->uid;
 		p->gid = parent->gid;
@@ -369,6 +415,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		p->exe_dev = later ? 0 : parent->exe_dev;
 		p->exe_ino = later ? 0 : parent->exe_ino;
 		memcpy(p->run, parent->run, sizeof(p->run));
+		p->catches = parent->catches;
+		p->catches_child = parent->catches_child;
 		p->wchar_exec = 0; /* a new process begins at 0 */
 		memcpy(p->jobserver, parent->jobserver, sizeof(p->jobserver));
 		p->jobserver_fifo = parent->jobserver_fifo ? strdup(parent->jobserver_fifo) : NULL;
@@ -456,7 +504,7 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 		if (statx(dir, e->d_name, 0, FILEID_STATX, &st) < 0)
 			continue;
 		unsigned type = st.stx_mode & S_IFMT;
-		if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK)
+		if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !is_terminal(&st))
 			continue;
 		int fd = atoi(e->d_name);
 		if (skip_cloexec && fd > 2 && is_cloexec(dir, e->d_name))
@@ -496,11 +544,29 @@ void held_free(struct held *v, size_t n)
 
 static bool is_stream(const struct file *f)
 {
-	return f->kind != TERM_kind_regular;
+	return f->kind != TERM_kind_regular && f->kind != TERM_kind_terminal;
+}
+
+/* A terminal is three descriptors to nearly every program there is: from the first it reads, to the second it writes,
+ * and what is said on the third is no data (B14). */
+static void hold_terminal(struct sup *s, struct proc *p, const struct held *h, int64_t time)
+{
+	unsigned mode = h->fd == 0 ? h->mode & ACCESS_READ : h->fd == 1 ? h->mode & ACCESS_WRITE : h->mode;
+	unsigned via = h->fd == 2 ? TERM_via_sync : TERM_via_descriptor;
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->file == h->file && (a->via != TERM_via_sync || h->fd == 2))
+			mode &= ~a->mode;
+	for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
+		if (mode & bit)
+			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, NULL);
 }
 
 static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_t time)
 {
+	if (h->file->kind == TERM_kind_terminal) {
+		hold_terminal(s, p, h, time);
+		return;
+	}
 	for (struct access *a = p->live; a; a = a->proc_next)
 		if (a->file == h->file && (a->mode & h->mode) == h->mode)
 			return;
@@ -647,7 +713,8 @@ static uint64_t read_figures(struct sup *s, struct proc *p, struct event_exit *r
 		    figure(text, "\nread_bytes: ", &ret->read_bytes) && figure(text, "\nwrite_bytes: ", &ret->write_bytes))
 			ret->known |= 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
 		if (!p->uncounted && (ret->known & 1u << 6)) {
-			p->wchar = ret->wchar; /* as proc_wchar would read it again, for the ends of its accesses */
+			p->wchar =
+			    ret->wchar + p->wchar_unseen; /* as proc_wchar would read it again, for the ends of its accesses */
 			p->wchar_stop = s->traps + 1;
 		}
 	}
@@ -769,6 +836,8 @@ void proc_dead(struct sup *s, struct proc *p)
 	s->nprocs--;
 	while (p->tasks)
 		task_forget(s, p->tasks);
+	if (p->guarded || p->unguarded)
+		guard_forget(s->guard, p->pid);
 	close(p->pidfd);
 	exec_pending_free(p->exec);
 	free(p->cwd);

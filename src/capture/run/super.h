@@ -28,6 +28,7 @@
 #define RIVALS 4
 
 struct access;
+struct guard;
 struct proc;
 
 struct fingerprint {
@@ -170,8 +171,11 @@ struct proc {
 	bool exit_seen; /* exit event written */
 	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
 	bool uring_said, unreadable_said, foreign_said;
-	bool forks;                 /* a child of it was seen */
-	bool threads;               /* another thread than the first has run in it, or that cannot be told */
+	bool catches_child,
+	    catches;             /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
+	bool guarded, unguarded; /* see guard.h; unguarded: it was tried, or was let go */
+	bool forks;              /* a child of it was seen */
+	bool threads;            /* another thread than the first has run in it, or that cannot be told */
 	uint64_t exe_dev, exe_ino;  /* its program; 0 unknown */
 	int64_t moved;              /* when it last changed its directory */
 	bool walked;                /* its descriptors were looked at since it was first seen */
@@ -179,6 +183,7 @@ struct proc {
 	unsigned stale;             /* enum stale bits: looked at again at its next stop */
 	int64_t tmpfile;            /* when it last asked for a nameless file */
 	uint64_t wchar, wchar_stop; /* read during stop number wchar_stop - 1 */
+	uint64_t wchar_unseen;      /* of children that were not seen; added since one was */
 	uint64_t wchar_exec;        /* wchar when the execution began; UINT64_MAX unknown */
 	int jobserver[2];
 	char *jobserver_fifo;
@@ -193,6 +198,8 @@ struct task {
 	pid_t tid;
 	struct proc *proc;
 	uint64_t stops;
+	struct trap last;
+	bool can_block; /* ... can be interrupted where it runs, too */
 };
 
 struct sup {
@@ -213,8 +220,11 @@ struct sup {
 	uint32_t euid, egid;
 	uint64_t root_dev, root_ino, mnt_ns;
 	bool tree_only;
-	bool nnp;   /* no_new_privs was set: set-id programs lose their privilege */
-	int refuse; /* errno for the stop being handled, 0: it goes on */
+	bool nnp;            /* no_new_privs was set: set-id programs lose their privilege */
+	struct guard *guard; /* NULL: none */
+	bool guarding;       /* processes are, or were, guarded */
+	bool plain;          /* the open being handled is one that never waits long */
+	int refuse;          /* errno for the stop being handled, 0: it goes on */
 	struct file *files[HASH_SIZE];
 	size_t nfiles;
 	struct proc *procs[HASH_SIZE];
@@ -281,6 +291,9 @@ uint64_t unix_peer(uint64_t ino);
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t);
 void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time);
 void file_rename(struct file *f, const char *path);
+/* A terminal, as programs on it have it; a pseudo-terminal's other side. */
+bool is_terminal(const struct statx *st);
+bool is_master(const struct statx *st);
 /* Writes a state event if what is known differs. */
 void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 /* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */
@@ -318,6 +331,8 @@ uint64_t proc_wchar(struct sup *s, struct proc *p);
 /* The random bytes that the kernel puts on a new image's stack: other ones after each exec, even where nothing else is
  * random. False if they cannot be read. */
 bool proc_random(pid_t pid, unsigned char ret[16]);
+/* Has it a controlling terminal, which is what it gets when it opens /dev/tty? */
+bool proc_has_terminal(const struct proc *p);
 void proc_refresh_creds(struct sup *s, struct proc *p);
 /* The wait status of a process that ended. */
 void proc_status(struct sup *s, struct proc *p, int status);
@@ -326,6 +341,9 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code);
 /* The pidfd says it is over. */
 void proc_dead(struct sup *s, struct proc *p);
 const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);
+
+/* Has it guarded if a signal could show in its stopped calls. */
+void proc_guard(struct sup *s, struct proc *p);
 
 /* ---- handlers (calls.c, exec.c) ---- */
 

@@ -1,4 +1,5 @@
 #include "capture/run/worker.h"
+#include "capture/run/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,6 +148,8 @@ static void *stand_in(void *arg)
 		struct pollfd p = {.fd = s->listener, .events = POLLIN};
 		struct trap t;
 		if (poll(&p, 1, 1) == 1 && (p.revents & POLLIN) && notify_recv(s->listener, slot, &t) == 0) {
+			if (s->guard)
+				guard_note(s->guard, 0, &t, true, false);
 			notify_continue(s->listener, slot);
 			__atomic_add_fetch(&w->passed, 1, __ATOMIC_RELAXED);
 		}
@@ -224,38 +227,80 @@ void worker_command_ended(struct worker *w, int status)
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
 }
 
-/* Children of this process: the command, and orphans that came to us. */
+/* The command is stopped (Ctrl-Z). */
+static void see_stop(struct worker *w)
+{
+	siginfo_t si = {0};
+	pid_t root = w->sup.root;
+	if (!(w->sup.guarding && guard_has(w->sup.guard, root)) && /* else the guard sees it */
+	    waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG | __WNOTHREAD) == 0 && si.si_pid == root)
+		kill(w->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
+}
+
+static bool is_zombie(pid_t pid)
+{
+	char name[48], text[512];
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *state = strrchr(text, ')');
+	return state && !strncmp(state, ") Z", 3);
+}
+
+static bool child_over(int idtype, pid_t pid, siginfo_t *ret)
+{
+	ret->si_pid = 0;
+	return waitid((idtype_t)idtype, (id_t)pid, ret, WEXITED | WNOHANG | WNOWAIT | __WNOTHREAD) == 0 && ret->si_pid &&
+	       (ret->si_code == CLD_EXITED || ret->si_code == CLD_KILLED || ret->si_code == CLD_DUMPED);
+}
+
+/* A child that has ended. Of those that the guard has seized, every wait here would also take the stops: they are asked
+ * about only when they are known to have ended. */
+static bool next_over(struct worker *w, siginfo_t *ret)
+{
+	char name[64], text[16384];
+	if (!w->sup.guarding)
+		return child_over(P_ALL, 0, ret);
+	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	for (char *at = text, *end; *at; at = end) {
+		pid_t pid = (pid_t)strtol(at, &end, 10);
+		if (end == at)
+			break;
+		if ((!guard_has(w->sup.guard, pid) || is_zombie(pid)) && child_over(P_PID, pid, ret))
+			return true;
+	}
+	return false;
+}
+
+/* Children of this process: the command, and orphans that came to us. Not what the guard's thread waits for. */
 static void reap(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	siginfo_t si;
-	for (;;) {
-		si.si_pid = 0;
-		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 || !si.si_pid)
-			return;
+	see_stop(w);
+	while (next_over(w, &si)) {
 		int status = 0;
 		struct proc *p = proc_by_pid(s, si.si_pid);
-		bool over = si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED;
-		if (over && p && si.si_pid != s->root) {
+		if (p) {
 			/* Its last figures are there until it is reaped. */
 			status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 : si.si_status & 0x7f;
 			pending_drop(s, p);
 			proc_status(s, p, status);
 		}
-		if (over && p && si.si_pid == s->root) {
-			pending_drop(s, p);
-			status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 : si.si_status & 0x7f;
-			proc_status(s, p, status);
-		}
-		if (waitpid(si.si_pid, &status, WUNTRACED | WNOHANG) != si.si_pid)
+		if (waitpid(si.si_pid, &status, WNOHANG | __WNOTHREAD) != si.si_pid)
 			return;
-		if (si.si_pid != s->root)
-			continue;
-		if (WIFSTOPPED(status)) {
-			kill(w->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
-		} else {
+		if (s->guarding)
+			guard_forget(s->guard, si.si_pid);
+		if (si.si_pid == s->root)
 			worker_command_ended(w, status);
-		}
 	}
 }
 
@@ -344,7 +389,7 @@ void worker_main(struct worker *w)
 		}
 		if (log_writer_pending(s->log))
 			log_writer_flush(s->log);
-		busy = s->traps != traps;
+		busy = s->traps != traps || s->guarding; /* nobody is woken by stops then */
 		traps = s->traps;
 		pthread_mutex_unlock(&s->lock);
 	}

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/ptrace.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +72,15 @@ enum call trap_call_native(int nr)
  * ranges of numbers with equal answers; the kernel's bitmap answers for the numbers that are always let go, so the tree
  * is walked for the others only. */
 
-enum answer { ALLOW, TRAP, MMAP, ANSWERS }; /* MMAP: stopped where it is shared and writable */
+/* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
+ * that programs send each other all the time. ATTACH: where another process is to be traced. */
+enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, ANSWERS };
+
+static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
+#define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
+/* glibc's SIGRTMIN, and a few more: Go has handlers for all 31 from there on, each with SA_RESTART. */
+#define RT_FIRST 34
+#define RT_LAST 37
 
 struct build {
 	struct sock_filter *code;
@@ -117,13 +127,27 @@ static unsigned load_arg(struct build *b, unsigned i)
 	return load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
+static enum answer answer_to(enum call call, bool guarded)
+{
+	switch (call) {
+	case CALL_mmap:
+		return MMAP;
+	case CALL_sigaction:
+		return guarded ? ACTION : ALLOW;
+	case CALL_ptrace:
+		return guarded ? ATTACH : ALLOW;
+	default:
+		return TRAP;
+	}
+}
+
 /* Everything for one architecture, whose call number is looked up in numbers[][a]. */
-static int part(struct build *b, unsigned sets, int a, uint32_t action)
+static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t action)
 {
 	memset(b->answer, ALLOW, sizeof(b->answer));
 	for (size_t i = 0; i < NROWS; i++)
 		if ((rows[i].set & sets) && numbers[i][a] >= 0 && numbers[i][a] < NR_MAX)
-			b->answer[numbers[i][a]] = rows[i].call == CALL_mmap ? MMAP : TRAP;
+			b->answer[numbers[i][a]] = answer_to(rows[i].call, guarded);
 	b->nranges = 0;
 	for (unsigned nr = 0; nr < NR_MAX; nr++)
 		if (!nr || b->answer[nr] != b->answer[nr - 1])
@@ -133,7 +157,26 @@ static int part(struct build *b, unsigned sets, int a, uint32_t action)
 	load(b, offsetof(struct seccomp_data, nr));
 	unsigned begin = b->n;
 	tree(b, begin - 1, 0, b->nranges);
-	unsigned end = b->n, place[ANSWERS];
+	unsigned end = b->n, place[ANSWERS] = {0};
+	if (guarded) {
+		place[ACTION] = load_arg(b, 0);
+		for (unsigned i = 0; i < NSIGNALS; i++)
+			emit(b, BPF_JMP | BPF_JEQ | BPF_K, signals[i], (unsigned)NSIGNALS - i + 2, 0);
+		emit(b, BPF_JMP | BPF_JGE | BPF_K, RT_LAST + 1, 1, 0);
+		emit(b, BPF_JMP | BPF_JGE | BPF_K, RT_FIRST, 1, 0);
+		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		load_arg(b, 1);
+		emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+		load(b, offsetof(struct seccomp_data, args) + 8 + 4);
+		emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
+		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit(b, BPF_RET | BPF_K, action, 0, 0);
+		place[ATTACH] = load_arg(b, 0);
+		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_ATTACH, 2, 0);
+		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_SEIZE, 1, 0);
+		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit(b, BPF_RET | BPF_K, action, 0, 0);
+	}
 	place[MMAP] = load_arg(b, 2);
 	emit(b, BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 3);
 	load_arg(b, 3);
@@ -156,7 +199,7 @@ int trap_filter(unsigned sets, bool notify, struct err *err, struct sock_fprog *
 	if (!words_made)
 		make_words();
 	/* Two comparisons a row at most, for two architectures, and what goes around them. */
-	struct build b = {.max = 4 * NROWS + 32};
+	struct build b = {.max = 4 * NROWS + 64};
 	uint32_t action = notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_TRACE | 1;
 	b.code = calloc(b.max, sizeof(*b.code));
 	if (!b.code)
@@ -166,10 +209,10 @@ int trap_filter(unsigned sets, bool notify, struct err *err, struct sock_fprog *
 	emit(&b, BPF_JMP | BPF_JEQ | BPF_K, SIBLING, 1, 0);
 	emit(&b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	unsigned over = emit(&b, BPF_JMP | BPF_JA, 0, 0, 0);
-	int rc = part(&b, sets, 0, action);
+	int rc = part(&b, sets, 0, notify && TRAP_GUARDED, action);
 	b.code[over].k = b.n - over - 1; /* the sibling's part follows the native one */
 	if (rc == 0)
-		rc = part(&b, sets, 1, action);
+		rc = part(&b, sets, 1, false, action);
 	if (rc < 0) {
 		free(b.code);
 		return err_set(err, -rc, "cannot build the system call filter");

@@ -50,6 +50,8 @@ int notify_recv(int listener, struct notify_slot *slot, struct trap *ret)
 		return -errno;
 	ret->id = slot->id;
 	ret->tid = (pid_t)slot->pid;
+	ret->nr = slot->data.nr;
+	ret->ip = slot->data.ip;
 	ret->call = trap_call(slot->data.arch, slot->data.nr, &ret->compat);
 	memcpy(ret->args, slot->data.args, sizeof(ret->args));
 	return 0;

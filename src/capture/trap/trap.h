@@ -47,14 +47,17 @@ enum call {
 	CALL_seccomp,
 	CALL_settle,
 	CALL_splice,
+	CALL_sigaction,
+	CALL_ptrace,
 };
 
 struct trap {
 	uint64_t id; /* the listener's cookie */
 	pid_t tid;
 	enum call call;
-	uint64_t args[6];
-	bool compat; /* the foreign (32-bit) interface of this architecture */
+	int nr;
+	uint64_t ip, args[6]; /* ip: behind the call's instruction */
+	bool compat;          /* the foreign (32-bit) interface of this architecture */
 };
 
 enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2 };
@@ -62,6 +65,13 @@ enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2 };
 /* ---- the filter (filter.c) ---- */
 
 struct sock_fprog;
+/* Whether calls that a signal interrupts can be repaired here (guard.h): the calls that only serves are stopped then.
+ */
+#if defined(__x86_64__)
+#define TRAP_GUARDED 1
+#else
+#define TRAP_GUARDED 0
+#endif
 /* Builds the filter for the sets (enum trap_set bits) with the action SECCOMP_RET_USER_NOTIF or SECCOMP_RET_TRACE. The
  * program decides on the call number first, so that the kernel's bitmap of always-allowed calls applies. Unknown
  * architectures are allowed. ret->filter is malloc'ed. 0 or -errno. */
