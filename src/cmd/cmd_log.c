@@ -50,12 +50,15 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 		r = store_run(c->store, ids[i], &info);
 		if (r <= 0)
 			continue;
-		if (o->jsonl) {
+		if (o->jsonl || o->json) {
 			json_t *one = run_json(&info);
-			js_num(one, "format", 1);
-			status = js_print(one, true);
-		} else if (o->json) {
-			js_add(runs, run_json(&info));
+			r = notes_json(c->store, one, NOTES_RUN, ids[i], 0);
+			if (o->jsonl)
+				js_num(one, "format", 1);
+			if (o->json)
+				js_add(runs, one);
+			else
+				status = js_print(one, true);
 		} else {
 			add_row(&t, &info);
 		}
