@@ -54,6 +54,7 @@ enum gfile_flags {
 	GFILE_LOCK = 2, /* ever had a name like a lock file's */
 	GFILE_MIXED = 4, /* its events disagree on the kind */
 	GFILE_DIRTY = 8, /* to be resolved by graph_resolve */
+	GFILE_TOLD = 16, /* some access was told of by another log: two of them may be one */
 };
 struct gfile {
 	uint32_t domain; /* VEC_NONE: absent, the path is its identity */
@@ -65,6 +66,7 @@ struct gfile {
 	uint32_t state_session, state_fp; /* while facts are read: the last state event of that session */
 	uint32_t first_access, naccess; /* in graph.by_file, sorted by (start, session, seq), after graph_finish */
 	uint32_t kept; /* of them, those that are not dropped */
+	uint32_t twins; /* of them, at the end, those that another one stands for */
 	uint32_t first_version, nversion; /* after graph_resolve */
 	uint64_t tag; /* the store's: its row */
 };
@@ -128,6 +130,13 @@ enum gaccess_flags {
 	GACCESS_KEPT = 512, /* not dropped */
 	GACCESS_CREATES = 1024, /* CREATE, TRUNC where they count */
 	GACCESS_TRUNCS = 2048,
+	/* 4096: the store's */
+	GACCESS_TOLD = 8192, /* its key is another log's, in graph.told */
+	GACCESS_TWIN = 16384, /* another access has its key, and stands for it */
+};
+/* Whose event an access is, where another log told of it. */
+struct gtold {
+	uint64_t session, seq; /* session: its number */
 };
 struct gaccess {
 	uint64_t seq;
@@ -136,6 +145,7 @@ struct gaccess {
 	uint32_t self, file; /* what was accessed; what it counts to, after graph_finish */
 	uint32_t fps, fpe; /* in graph.fps, VEC_NONE none */
 	uint32_t count;
+	uint32_t told; /* in graph.told, with GACCESS_TOLD */
 	uint64_t bytes_read, bytes_written;
 	uint16_t mode, flags;
 	uint8_t via, api, sure, evidence;
@@ -156,8 +166,9 @@ struct gversion {
 	bool unseen; /* a U: its id is its fingerprint and k */
 	bool range; /* of several writes */
 	bool has_size;
+	bool told; /* its id is of a session that may not be there */
 	uint32_t k;
-	uint64_t session, seq; /* id, when not unseen */
+	uint64_t session, seq; /* id, when not unseen; session: its number */
 	uint64_t size;
 	int64_t mtime, start, end;
 	uint32_t first_gen, ngen; /* in graph.gens */
@@ -244,6 +255,7 @@ struct graph {
 	VEC(struct gexit) exits;
 	VEC(struct glink) links;
 	VEC(struct gaccess) accesses;
+	VEC(struct gtold) told;
 	VEC(struct gfp) fps;
 	VEC(struct gname_event) name_events;
 	VEC(struct grun) runs;
@@ -288,6 +300,16 @@ uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n);
 bool gkind_has_names(unsigned kind);
 /* True where its accesses make streams. */
 bool gkind_is_stream(unsigned kind);
+
+/* The key of an access: the event that it is, wherever it was told. */
+static inline uint64_t gaccess_session(const struct graph *g, const struct gaccess *a)
+{
+	return a->flags & GACCESS_TOLD ? g->told.v[a->told].session : g->sessions.v[a->session].number;
+}
+static inline uint64_t gaccess_seq(const struct graph *g, const struct gaccess *a)
+{
+	return a->flags & GACCESS_TOLD ? g->told.v[a->told].seq : a->seq;
+}
 
 /* ---- settling ---------------------------------------------------------------------------------------------------------- */
 
