@@ -6,6 +6,7 @@
     export_check.py provn PROVN JSON        PROV-N has the records that python3-prov finds in PROV-JSON
     export_check.py tables DIR EXT JSON     CSV or TSV have what PROV-JSON has; every column is of its type
     export_check.py openlineage FILE JSON   events are as OpenLineage's schema wants them, and say what PROV-JSON says
+    export_check.py crate CRATE JSON        a crate (directory or zip) is one, holds what it says, and says what PROV-JSON says
     export_check.py counts TURTLE SQL       SPARQL counts what the tables of `stemma sql` (a file of JSON) have
     export_check.py complete JSON SQL       every edge of the tables is in PROV-JSON, with certainty and way, and no other
     export_check.py times JSON              times obey PROV-CONSTRAINTS
@@ -391,6 +392,96 @@ def openlineage(path, document):
     if runs:
         fail('events of what is not there: %s' % list(runs)[:3])
     print(n, 'events')
+
+
+def crate(path, document):
+    import os
+    import urllib.parse
+    import zipfile
+    if path.endswith('.zip'):
+        z = zipfile.ZipFile(path)
+        if z.testzip():
+            fail('the archive is damaged')
+        inside = {os.fsencode(n): z.read(n) for n in z.namelist()}
+        if len(inside) != len(z.namelist()):
+            fail('a name stands twice in the archive')
+    else:
+        inside = {}
+        for folder, _, names in os.walk(os.fsencode(path)):
+            for n in names:
+                with open(os.path.join(folder, n), 'rb') as f:
+                    inside[os.path.relpath(os.path.join(folder, n), os.fsencode(path))] = f.read()
+    meta = json.loads(inside.pop(b'ro-crate-metadata.json').decode('utf-8'), object_pairs_hook=no_duplicates)
+    graph = {e['@id']: e for e in meta['@graph']}
+    if len(graph) != len(meta['@graph']) or meta['@context'] != 'https://w3id.org/ro/crate/1.1/context':
+        fail('an entity stands twice')
+    descriptor, root = graph['ro-crate-metadata.json'], graph['./']
+    if descriptor['about'] != {'@id': './'} or descriptor['conformsTo'] != {'@id': 'https://w3id.org/ro/crate/1.1'} or \
+            descriptor['@type'] != 'CreativeWork' or root['@type'] != 'Dataset' or \
+            root['conformsTo'] != {'@id': 'https://w3id.org/ro/wfrun/process/0.5'} or not re.match(r'\d{4}-\d\d-\d\dT', root['datePublished']):
+        fail('descriptor or root')
+    for name in ('name', 'description', 'license', 'hasPart', 'mentions'):
+        if name not in root:
+            fail('the root has no %s' % name)
+
+    def references(thing):
+        if isinstance(thing, dict):
+            if set(thing) == {'@id'}:
+                yield thing['@id']
+            else:
+                for v in thing.values():
+                    yield from references(v)
+        elif isinstance(thing, list):
+            for v in thing:
+                yield from references(v)
+
+    for e in meta['@graph']:
+        for r in references(e):
+            if r not in graph and not r.startswith('http://schema.org/') and r != 'https://w3id.org/ro/crate/1.1':
+                fail('%s refers to %s, which is not there' % (e['@id'], r))
+    ids = lambda name: [r['@id'] for r in root[name]]
+    of_type = lambda t: {i for i, e in graph.items() if e['@type'] == t}
+    if sorted(ids('hasPart')) != sorted(of_type('File')) or sorted(ids('mentions')) != sorted(of_type('CreateAction')):
+        fail('hasPart or mentions')
+    for i in of_type('File'):
+        if not i.startswith('urn:'):
+            name = urllib.parse.unquote_to_bytes(i)
+            if name not in inside or len(inside.pop(name)) != int(graph[i]['contentSize']):
+                fail('%s is not in the crate as it says' % i)
+    if inside:
+        fail('in the crate but not told: %s' % list(inside)[:3])
+    # The same as PROV-JSON.
+    d = load(document)
+    version = lambda i: graph[i]['identifier'].split(':')[-1] if graph[i]['@type'] == 'File' else i[1:]
+    uses, makes, by = {}, {}, {}
+    for r in d['used'].values():
+        uses.setdefault(local(r['prov:activity']), set()).add(local(r['prov:entity']))
+    for r in d['wasGeneratedBy'].values():
+        makes.setdefault(local(r['prov:activity']), set()).add(local(r['prov:entity']).split('.')[0])
+    for r in d['wasAssociatedWith'].values():
+        by.setdefault(local(r['prov:activity']), set()).add('#' + local(r['prov:agent']))
+    told = set()
+    for i in of_type('CreateAction'):
+        a, x = graph[i], i[1:]
+        told.add(x)
+        thing = d['activity']['id:' + x]
+        if a.get('startTime') != thing.get('prov:startTime') or a.get('endTime') != thing.get('prov:endTime'):
+            fail('times of %s' % i)
+        if {version(r['@id']) for r in a.get('object', ())} != uses.get(x, set()) or {version(r['@id']) for r in a.get('result', ())} != makes.get(x, set()):
+            fail('object or result of %s' % i)
+        who = {a[n]['@id'] for n in ('agent', 'instrument') if n in a}
+        if 'instrument' not in a or graph[a['instrument']['@id']]['@type'] != 'SoftwareApplication' or who - {'#no-program'} - by.get(x, set()):
+            fail('agent or instrument of %s' % i)
+        failed = 'stemma:exitSignal' in thing or int(plain(thing.get('stemma:exitStatus', '0'))) != 0
+        if 'prov:endTime' in thing and (a['actionStatus']['@id'].endswith('FailedActionStatus') != failed or ('error' in a) != failed):
+            fail('status of %s' % i)
+    want = {local(k) for k, a in d['activity'].items() if k.startswith('id:x') and ('stemma:argv' in a or local(k) in uses or local(k) in makes)}
+    if told != want:
+        fail('actions: %s' % sorted(told ^ want)[:3])
+    versions = {local(k) for k, e in d['entity'].items() if plain(e['stemma:fileKind']) == 'regular' and not k.startswith('id:f') and '.' not in k}
+    if {version(i) for i in of_type('File')} != versions:
+        fail('files')
+    print(len(told), 'actions,', len(versions), 'files')
 
 
 def sparql(g, pattern):
