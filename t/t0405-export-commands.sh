@@ -91,6 +91,17 @@ cmd 0 export -f datalad-run 01BBBB && record '.cmd == "redo" and .pwd == "sub" a
 check 'datalad run: in a directory of the dataset'
 rmdir .git && mkdir sub/.datalad && cmd 0 export -f datalad-run 01BBBB && record '.pwd == "." and .inputs == [] and .outputs == ["out"]' && says "$out" "  \"$T/work/db\""
 check 'datalad run: what is outside of the dataset'
+if $PYTHON -c 'import datalad.local.rerun' 2>/dev/null; then
+	$PYTHON - "$out" "$T/run.json" 2>"$err" <<'END'
+import json, sys
+from datalad.local.rerun import get_run_info
+message, record = get_run_info(None, open(sys.argv[1]).read())
+assert message.split('\n')[0] == 'redo' and record == json.load(open(sys.argv[2])), (message, record)
+END
+	check 'datalad run: DataLad reads the same'
+else
+	skip 'datalad run: DataLad reads the same' 'python3-datalad is not installed'
+fi
 cmd 125 export -f datalad-run && says "$err" 'several' && cmd 125 export -f datalad-run --since 2031-01-01 && says "$err" 'no run' && [ ! -s "$out" ]
 check 'datalad run: of one run'
 finish
