@@ -5,6 +5,8 @@
     export_check.py jsonld TURTLE JSONLD    rdflib reads PROV-JSONLD to the triples of Turtle, by PROV-O's rule for qualified relations
     export_check.py provn PROVN JSON        PROV-N has the records that python3-prov finds in PROV-JSON
     export_check.py tables DIR EXT JSON     CSV or TSV have what PROV-JSON has; every column is of its type
+    export_check.py openlineage FILE JSON   events are as OpenLineage's schema wants them, and say what PROV-JSON says
+    export_check.py crate CRATE JSON        a crate (directory or zip) is one, holds what it says, and says what PROV-JSON says
     export_check.py counts TURTLE SQL       SPARQL counts what the tables of `stemma sql` (a file of JSON) have
     export_check.py complete JSON SQL       every edge of the tables is in PROV-JSON, with certainty and way, and no other
     export_check.py times JSON              times obey PROV-CONSTRAINTS
@@ -304,6 +306,182 @@ def tables(folder, ext, document):
     if got != want:
         fail('%s: %s' % (url, sorted(set(got) ^ set(want))[:2]))
     print(number + len(got), 'rows')
+
+
+# What OpenLineage 2-0-2 requires (its specification, "OpenLineage.json", and the facets' own), written from its documentation.
+def facet(*required, **properties):
+    return {'type': 'object', 'required': ['_producer', '_schemaURL', *required],
+            'properties': {'_producer': {'type': 'string', 'format': 'uri'}, '_schemaURL': {'type': 'string', 'format': 'uri'}, **properties}}
+
+
+TEXT = {'type': 'string'}
+RUN_ID = {'type': 'string', 'pattern': '^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'}
+DATASET = {'type': 'object', 'required': ['namespace', 'name'],
+           'properties': {'namespace': TEXT, 'name': {'type': 'string', 'minLength': 1},
+                          'facets': {'additionalProperties': facet(), 'properties': {'version': facet('datasetVersion', datasetVersion=TEXT)}},
+                          'outputFacets': {'properties': {'outputStatistics': facet(size={'type': 'integer'})}, 'additionalProperties': facet()}}}
+JOB = {'type': 'object', 'required': ['namespace', 'name'], 'properties': {
+    'namespace': TEXT, 'name': {'type': 'string', 'minLength': 1},
+    'facets': {'additionalProperties': facet(), 'properties': {'jobType': facet('processingType', 'integration', processingType=TEXT)}}}}
+EVENT = {'type': 'object', 'required': ['eventTime', 'producer', 'schemaURL', 'run', 'job'], 'properties': {
+    'eventTime': {'type': 'string', 'pattern': r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$'},
+    'producer': {'type': 'string', 'pattern': '^[a-z]+:'}, 'schemaURL': {'type': 'string', 'pattern': '^https://openlineage.io/spec/2-0-2/'},
+    'eventType': {'enum': ['START', 'RUNNING', 'COMPLETE', 'ABORT', 'FAIL', 'OTHER']}, 'job': JOB,
+    'run': {'type': 'object', 'required': ['runId'], 'properties': {'runId': RUN_ID, 'facets': {
+        'additionalProperties': facet(), 'properties': {
+            'parent': facet('run', 'job', run={'type': 'object', 'required': ['runId'], 'properties': {'runId': RUN_ID}}, job=JOB),
+            'processing_engine': facet('version', version=TEXT)}}}},
+    'inputs': {'type': 'array', 'items': DATASET}, 'outputs': {'type': 'array', 'items': DATASET}}}
+
+
+def uuid_of(local):
+    """By RFC 9562: version 8 of 96 bits, version 7 of a ULID."""
+    if local[0] == 'x':
+        v = int(local[1:], 16)
+        return '%08x-%04x-8%03x-%04x-%012x' % (v >> 64, v >> 48 & 0xffff, v >> 36 & 0xfff, 0x8000 | v >> 22 & 0x3fff, (v & 0x3fffff) << 26)
+    v = 0
+    for c in local[1:]:
+        v = v * 32 + '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.index(c)
+    v = v & ~(0xf << 76) | 7 << 76
+    v = v & ~(0b11 << 62) | 0b10 << 62
+    h = '%032x' % v
+    return '-'.join((h[:8], h[8:12], h[12:16], h[16:20], h[20:]))
+
+
+def openlineage(path, document):
+    jsonschema = import_or_skip('jsonschema')
+    d, runs = load(document), {}
+    with open(path, encoding='utf-8', errors='strict') as f:
+        events = [json.loads(line, object_pairs_hook=no_duplicates) for line in f]
+    validator = jsonschema.Draft7Validator(EVENT)
+    names = {e['run']['runId']: e['job']['name'] for e in events}
+    for e in events:
+        for problem in validator.iter_errors(e):
+            fail('%s: %s' % ('/'.join(map(str, problem.absolute_path)), problem.message))
+        runs.setdefault(e['run']['runId'], []).append(e)
+    uses, makes = {}, {}
+    for r in d['used'].values():
+        uses.setdefault(r['prov:activity'], set()).add(local(r['prov:entity']))
+    for r in d['wasGeneratedBy'].values():
+        makes.setdefault(r['prov:activity'], set()).add(local(r['prov:entity']).split('.')[0])
+    n = 0
+    for k, a in d['activity'].items():
+        is_run, events = k.startswith('id:r'), runs.pop(uuid_of(local(k)), [])
+        if not is_run and 'stemma:argv' not in a and k not in uses and k not in makes:
+            if events:
+                fail('%s has events' % k)
+            continue
+        failed = 'stemma:exitSignal' in a or int(plain(a.get('stemma:exitStatus', '0'))) != 0
+        want = ['START'] + (['FAIL' if failed else 'COMPLETE'] if 'prov:endTime' in a else [])
+        if [e['eventType'] for e in events] != want or [e['eventTime'] for e in events] != [a['prov:startTime'], a.get('prov:endTime')][:len(want)]:
+            fail('%s: %s, not %s' % (k, [(e['eventType'], e['eventTime']) for e in events], want))
+        versions = [[s['facets']['version']['datasetVersion'] for s in events[-1][side]] for side in ('inputs', 'outputs')]
+        if sorted(versions[0]) != sorted(uses.get(k, ())) or sorted(versions[1]) != (sorted(makes.get(k, ())) if len(want) == 2 else []):
+            fail('%s: datasets %s' % (k, versions))
+        for s in events[-1]['inputs'] + events[-1]['outputs']:
+            e = d['entity']['id:' + s['facets']['version']['datasetVersion']]
+            if s['name'] != e.get('stemma:path', s['name']) or s['namespace'] != 'file://' + a['stemma:host']:
+                fail('dataset %s' % s)
+        if not is_run:
+            parent = events[0]['run']['facets']['parent']
+            if parent['run']['runId'] != uuid_of(local(plain(a['stemma:run']))):
+                fail('%s has another parent' % k)
+            if parent['job']['name'] != names[parent['run']['runId']]:
+                fail('%s: the parent is called %r, not %r' % (k, parent['job']['name'], names[parent['run']['runId']]))
+        n += len(events)
+    if runs:
+        fail('events of what is not there: %s' % list(runs)[:3])
+    print(n, 'events')
+
+
+def crate(path, document):
+    import os
+    import urllib.parse
+    import zipfile
+    if path.endswith('.zip'):
+        z = zipfile.ZipFile(path)
+        if z.testzip():
+            fail('the archive is damaged')
+        inside = {os.fsencode(n): z.read(n) for n in z.namelist()}
+        if len(inside) != len(z.namelist()):
+            fail('a name stands twice in the archive')
+    else:
+        inside = {}
+        for folder, _, names in os.walk(os.fsencode(path)):
+            for n in names:
+                with open(os.path.join(folder, n), 'rb') as f:
+                    inside[os.path.relpath(os.path.join(folder, n), os.fsencode(path))] = f.read()
+    meta = json.loads(inside.pop(b'ro-crate-metadata.json').decode('utf-8'), object_pairs_hook=no_duplicates)
+    graph = {e['@id']: e for e in meta['@graph']}
+    if len(graph) != len(meta['@graph']) or meta['@context'] != 'https://w3id.org/ro/crate/1.1/context':
+        fail('an entity stands twice')
+    descriptor, root = graph['ro-crate-metadata.json'], graph['./']
+    if descriptor['about'] != {'@id': './'} or descriptor['conformsTo'] != {'@id': 'https://w3id.org/ro/crate/1.1'} or \
+            descriptor['@type'] != 'CreativeWork' or root['@type'] != 'Dataset' or \
+            root['conformsTo'] != {'@id': 'https://w3id.org/ro/wfrun/process/0.5'} or not re.match(r'\d{4}-\d\d-\d\dT', root['datePublished']):
+        fail('descriptor or root')
+    for name in ('name', 'description', 'license', 'hasPart', 'mentions'):
+        if name not in root:
+            fail('the root has no %s' % name)
+
+    def references(thing):
+        if isinstance(thing, dict):
+            if set(thing) == {'@id'}:
+                yield thing['@id']
+            else:
+                for v in thing.values():
+                    yield from references(v)
+        elif isinstance(thing, list):
+            for v in thing:
+                yield from references(v)
+
+    for e in meta['@graph']:
+        for r in references(e):
+            if r not in graph and not r.startswith('http://schema.org/') and r != 'https://w3id.org/ro/crate/1.1':
+                fail('%s refers to %s, which is not there' % (e['@id'], r))
+    ids = lambda name: [r['@id'] for r in root[name]]
+    of_type = lambda t: {i for i, e in graph.items() if e['@type'] == t}
+    if sorted(ids('hasPart')) != sorted(of_type('File')) or sorted(ids('mentions')) != sorted(of_type('CreateAction')):
+        fail('hasPart or mentions')
+    for i in of_type('File'):
+        if not i.startswith('urn:'):
+            name = urllib.parse.unquote_to_bytes(i)
+            if name not in inside or len(inside.pop(name)) != int(graph[i]['contentSize']):
+                fail('%s is not in the crate as it says' % i)
+    if inside:
+        fail('in the crate but not told: %s' % list(inside)[:3])
+    # The same as PROV-JSON.
+    d = load(document)
+    version = lambda i: graph[i]['identifier'].split(':')[-1] if graph[i]['@type'] == 'File' else i[1:]
+    uses, makes, by = {}, {}, {}
+    for r in d['used'].values():
+        uses.setdefault(local(r['prov:activity']), set()).add(local(r['prov:entity']))
+    for r in d['wasGeneratedBy'].values():
+        makes.setdefault(local(r['prov:activity']), set()).add(local(r['prov:entity']).split('.')[0])
+    for r in d['wasAssociatedWith'].values():
+        by.setdefault(local(r['prov:activity']), set()).add('#' + local(r['prov:agent']))
+    told = set()
+    for i in of_type('CreateAction'):
+        a, x = graph[i], i[1:]
+        told.add(x)
+        thing = d['activity']['id:' + x]
+        if a.get('startTime') != thing.get('prov:startTime') or a.get('endTime') != thing.get('prov:endTime'):
+            fail('times of %s' % i)
+        if {version(r['@id']) for r in a.get('object', ())} != uses.get(x, set()) or {version(r['@id']) for r in a.get('result', ())} != makes.get(x, set()):
+            fail('object or result of %s' % i)
+        who = {a[n]['@id'] for n in ('agent', 'instrument') if n in a}
+        if 'instrument' not in a or graph[a['instrument']['@id']]['@type'] != 'SoftwareApplication' or who - {'#no-program'} - by.get(x, set()):
+            fail('agent or instrument of %s' % i)
+        failed = 'stemma:exitSignal' in thing or int(plain(thing.get('stemma:exitStatus', '0'))) != 0
+        if 'prov:endTime' in thing and (a['actionStatus']['@id'].endswith('FailedActionStatus') != failed or ('error' in a) != failed):
+            fail('status of %s' % i)
+    want = {local(k) for k, a in d['activity'].items() if k.startswith('id:x') and ('stemma:argv' in a or local(k) in uses or local(k) in makes)}
+    if told != want:
+        fail('actions: %s' % sorted(told ^ want)[:3])
+    versions = {local(k) for k, e in d['entity'].items() if plain(e['stemma:fileKind']) == 'regular' and not k.startswith('id:f') and '.' not in k}
+    if {version(i) for i in of_type('File')} != versions:
+        fail('files')
+    print(len(told), 'actions,', len(versions), 'files')
 
 
 def sparql(g, pattern):

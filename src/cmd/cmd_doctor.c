@@ -2,6 +2,7 @@
 #include "base/fileid.h"
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
+#include "export/crate.h"
 #include "import/doc.h"
 
 #include <errno.h>
@@ -134,6 +135,9 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	      in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");
 	check(&r, "serd", doc_has_rdf() ? GOOD : LIMITED,
 	      doc_has_rdf() ? "Turtle and N-Triples can be read" : "built without it: Turtle and N-Triples cannot be read");
+	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,
+	      crate_can_zip() ? "export --format ro-crate makes them"
+	                      : "built without libarchive: export --format ro-crate makes directories only");
 	check(&r, "bytes per file", LIMITED, "totals per process only");
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);

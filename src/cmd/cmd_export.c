@@ -55,7 +55,7 @@ static int add_target(struct cmd *c, const char *text, bool only_file, struct se
 	}
 	if (highlight && t.kind != TARGET_FILE)
 		return say_usage(c, "--highlight takes a file");
-	struct ids *to = highlight                  ? &s->highlight
+	struct ids *to = highlight               ? &s->highlight
 	                 : t.kind == TARGET_FILE ? &s->versions
 	                 : t.kind == TARGET_RUN  ? &s->runs
 	                                         : &s->execs;
@@ -213,14 +213,19 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 	if (status == STATUS_OK && o->check) {
 		status = export_check_source(p);
 	} else if (status == STATUS_OK) {
+		uint64_t left_out = 0;
 		struct export_options eo = {.target = o->output,
 		                            .with_files = o->files,
+		                            .left_out = &left_out,
 		                            .highlight = s.highlight.v,
 		                            .n_highlight = s.highlight.n};
 		if (f->target == TARGET_STREAM)
 			status = write_document(p, f, &eo, o->output);
 		else if (f->write(p, NULL, &eo, &err) < 0)
 			status = say_err(&err, STATUS_SELF);
+		if (status == STATUS_OK && left_out)
+			say("left out, gone or not as recorded any more: %llu file%s", (unsigned long long)left_out,
+			    left_out == 1 ? "" : "s");
 	}
 	prov_close(p);
 	selection_release(&s);

@@ -60,11 +60,14 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 		json_t *one = o->jsonl || o->json ? run_json(c, &info) : NULL;
 		if ((o->jsonl || o->json) && !one) {
 			r = -EIO;
-		} else if (o->jsonl) {
-			js_num(one, "format", 1);
-			status = js_print(one, true);
-		} else if (o->json) {
-			js_add(runs, one);
+		} else if (o->jsonl || o->json) {
+			r = notes_json(c->store, one, NOTES_RUN, ids[i], 0);
+			if (o->jsonl)
+				js_num(one, "format", 1);
+			if (o->json)
+				js_add(runs, one);
+			else
+				status = js_print(one, true);
 		} else {
 			r = add_row(c, &t, &info);
 		}

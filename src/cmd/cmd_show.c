@@ -334,11 +334,14 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 		js_put(o, "executions", x);
 		js_put(o, "used", u);
 		js_put(o, "generated", m);
+		if (r >= 0)
+			r = notes_json(s, o, NOTES_RUN, id, 0);
 		js_add(list, o);
 	} else if (r > 0) {
 		uint64_t bits = 0, lines = 0, counted = 0;
 		run_text(&run);
 		bits = run.gaps;
+		r = notes_print(s, NOTES_RUN, id);
 		printf("%-12s %zu\n", "executions", n);
 		for (size_t i = 0; i < n && r >= 0; i++) {
 			struct exec_info info;
@@ -497,6 +500,7 @@ static int show_one_file(const struct show *w, store_id file, uint64_t only, jso
 		js_big(o, "inode", f.ino);
 		js_big(o, "generation", f.gen);
 		js_put(o, "versions", versions);
+		r = notes_json(s, o, NOTES_FILE, file, 0);
 		js_add(list, o);
 	} else {
 		field_str("file", f.path);
@@ -510,6 +514,7 @@ static int show_one_file(const struct show *w, store_id file, uint64_t only, jso
 			field("on", &b);
 		buf_release(&b);
 		printf("%-12s %llu\n", "versions", (unsigned long long)n);
+		r = notes_print(s, NOTES_FILE, file);
 	}
 	uint64_t from = only ? only : w->o->all || list || n <= LIST_MAX ? 1 : n - LIST_MAX + 1, to = only ? only : n;
 	if (from > 1 && !only)

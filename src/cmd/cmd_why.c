@@ -592,7 +592,9 @@ static int why_json(struct cmd *c, const struct file_target *t, const struct ver
 	       *before = json_array();
 	int r = store_file(c->store, v->file, &f);
 	if (r > 0) {
-		js_put(o, "entity", entity_json(v, &f));
+		json_t *entity = entity_json(v, &f);
+		r = notes_json(c->store, entity, NOTES_FILE, v->file, v->n);
+		js_put(o, "entity", entity);
 		r = node_list_json(c, n, n->makers, n->n_makers, n->n_makers, false, makers);
 	}
 	if (r >= 0)

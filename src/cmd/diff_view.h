@@ -7,6 +7,7 @@
 #include "query/diff.h"
 
 struct diff_view {
+	struct cmd *c;
 	struct store *s;
 	const struct screen *out;
 	const struct diff *d;

@@ -67,8 +67,8 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 	struct version_info va, vb;
 	int r = version_size(v, i->a, &na, &before);
 	r = r < 0 ? r : version_size(v, i->b, &nb, &after);
-	bool same_file = i->a && i->b && store_version(v->s, i->a, &va) > 0 && store_version(v->s, i->b, &vb) > 0 &&
-	                 va.file == vb.file;
+	bool same_file =
+	    i->a && i->b && store_version(v->s, i->a, &va) > 0 && store_version(v->s, i->b, &vb) > 0 && va.file == vb.file;
 	fmt_path(b, i->subject);
 	switch (i->kind) {
 	case DIFF_CHANGED:
@@ -82,14 +82,18 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 			buf_str(b, str_of("  another version; its size is not known"));
 		break;
 	case DIFF_ADDED:
-		buf_printf(b, i->absent_before ? "  only in B%s%s; A looked for it in vain"
-		              : i->rung == DIFF_outputs ? "  made by B only%s%s" : "  only in B%s%s", after.n ? ", " : "",
-		           buf_cstr(&after));
+		buf_printf(b,
+		           i->absent_before          ? "  only in B%s%s; A looked for it in vain"
+		           : i->rung == DIFF_outputs ? "  made by B only%s%s"
+		                                     : "  only in B%s%s",
+		           after.n ? ", " : "", buf_cstr(&after));
 		break;
 	case DIFF_REMOVED:
-		buf_printf(b, i->absent_before ? "  only in A%s%s; B looked for it in vain"
-		              : i->rung == DIFF_outputs ? "  made by A only%s%s" : "  only in A%s%s", before.n ? ", " : "",
-		           buf_cstr(&before));
+		buf_printf(b,
+		           i->absent_before          ? "  only in A%s%s; B looked for it in vain"
+		           : i->rung == DIFF_outputs ? "  made by A only%s%s"
+		                                     : "  only in A%s%s",
+		           before.n ? ", " : "", buf_cstr(&before));
 		break;
 	}
 	if (same_file)
@@ -198,8 +202,8 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 int diff_cause_text(const struct diff_view *v, struct buf *b)
 {
 	static const char *const what[DIFF_RUNGS] = {
-	    [DIFF_inputs] = "an input",     [DIFF_programs] = "a program",        [DIFF_options] = "arguments",
-	    [DIFF_machine] = "the machine", [DIFF_configuration] = "settings",    [DIFF_environment] = "the environment",
+	    [DIFF_inputs] = "an input",     [DIFF_programs] = "a program",     [DIFF_options] = "arguments",
+	    [DIFF_machine] = "the machine", [DIFF_configuration] = "settings", [DIFF_environment] = "the environment",
 	    [DIFF_order] = "the order",     [DIFF_executions] = "what was run"};
 	const struct diff *d = v->d;
 	if (d->first == SIZE_MAX) {

@@ -171,6 +171,8 @@ int lineage_json(const struct lineage_view *v)
 				ids[i] = ver.pub;
 				json_t *one = entity_json(&ver, &f);
 				r = peer_json(v->s, &ver, &f, one);
+				if (r >= 0 && notes_json(v->s, one, NOTES_FILE, ver.file, ver.n) < 0)
+					r = -1;
 				js_add(entities, one);
 			}
 		}

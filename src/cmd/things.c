@@ -277,6 +277,102 @@ int exec_who(struct store *s, store_id exec, struct buf *b)
 	return r < 0 ? r : 0;
 }
 
+/* ---- notes ---- */
+
+static int note_about(struct store *s, const struct note_info *n, struct buf *b)
+{
+	struct run_info run;
+	struct file_info f;
+	int r = n->run ? store_run(s, n->run, &run) : store_file(s, n->file, &f);
+	if (r > 0 && n->run)
+		buf_str(b, fmt_run(run.ulid));
+	else if (r > 0 && f.path.n)
+		fmt_path(b, f.path);
+	else if (r > 0)
+		buf_printf(b, "%.25s", f.pub.text);
+	return r < 0 ? r : 0;
+}
+
+int note_print(struct store *s, const struct note_info *n, bool about)
+{
+	struct buf b = {0};
+	int r = about ? note_about(s, n, &b) : 0;
+	if (n->file && n->version)
+		buf_printf(&b, "@{%llu}", (unsigned long long)n->version);
+	if (b.n)
+		buf_printf(&b, "  ");
+	fmt_time(&b, n->time, true);
+	buf_char(&b, ' ');
+	buf_char(&b, ' ');
+	fmt_who(&b, n->user, n->host);
+	/* Each line of the note safe for a terminal; the further ones below the first. */
+	for (size_t at = 0; at <= n->text.n;) {
+		const char *end = memchr(n->text.p + at, '\n', n->text.n - at);
+		size_t to = end ? (size_t)(end - n->text.p) : n->text.n;
+		if (at == 0 || to > at) {
+			buf_printf(&b, at ? "\n             " : ": ");
+			fmt_name(&b, str_n(n->text.p + at, to - at));
+		}
+		at = to + 1;
+	}
+	if (r == 0)
+		printf(about ? "%s\n" : "note         %s\n", buf_cstr(&b));
+	buf_release(&b);
+	return r;
+}
+
+int note_add(struct store *s, json_t *list, const struct note_info *n, bool about)
+{
+	json_t *o = json_object();
+	struct run_info run;
+	struct file_info f;
+	int r = 0;
+	if (about && n->run && (r = store_run(s, n->run, &run)) > 0)
+		js_str(o, "run", run.ulid);
+	if (about && n->file && (r = store_file(s, n->file, &f)) > 0) {
+		js_pub(o, "file", &f.pub);
+		js_str(o, "path", f.path);
+	}
+	if (n->file && n->version)
+		js_num(o, "version", n->version);
+	js_time(o, "time", n->time);
+	js_str(o, "user", n->user);
+	js_str(o, "host", n->host);
+	js_str(o, "text", n->text);
+	js_add(list, o);
+	return r < 0 ? r : 0;
+}
+
+int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64_t n)
+{
+	struct notes notes;
+	json_t *list = NULL;
+	int r = store_notes(s, of, id, &notes);
+	for (size_t i = 0; i < notes.n && r == 0; i++) {
+		if (n && notes.v[i].version != n)
+			continue;
+		if (!list)
+			list = json_array();
+		r = note_add(s, list, &notes.v[i], false);
+	}
+	if (list)
+		js_put(o, "notes", list);
+	notes_release(&notes);
+	return r;
+}
+
+int notes_print(struct store *s, enum notes_of of, store_id id)
+{
+	struct notes notes;
+	int r = store_notes(s, of, id, &notes);
+	for (size_t i = 0; i < notes.n && r == 0; i++)
+		r = note_print(s, &notes.v[i], false);
+	notes_release(&notes);
+	return r;
+}
+
+/* ---- what was not seen ---- */
+
 void gaps_add(struct gaps *g, store_id exec, uint64_t bits)
 {
 	for (unsigned i = 0; i < 64; i++) {

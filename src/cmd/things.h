@@ -30,6 +30,14 @@ void fmt_who(struct buf *b, struct str user, struct str host);
 /* Who ran an execution: of a fork, who ran what it is a fork of; else whose run it is. 0 or -errno. */
 int exec_who(struct store *s, store_id exec, struct buf *b);
 
+/* What people wrote about a thing. note_print: one line, or more where the note has them; about: say on what it is.
+ * note_add: appends it to a list. 0 or -errno. */
+int note_print(struct store *s, const struct note_info *n, bool about);
+int note_add(struct store *s, json_t *list, const struct note_info *n, bool about);
+/* "notes": all those on it, where there are any; of a file only those on version n if that is not 0. 0 or -errno. */
+int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64_t n);
+int notes_print(struct store *s, enum notes_of of, store_id id);
+
 /* What could not be seen, in words: one line per reason, "  meaning (N executions: first, ...)". Prints nothing if all
  * was seen. */
 struct gaps {

@@ -174,6 +174,9 @@ static int put_fields(struct buf *out, const struct event *ev)
 		const struct event_##name *e = &ev->name;                                                                      \
 		(void)e;
 #define FIELD(event, type, name, meaning) put_##type(out, e->name, ev->time);
+#define TAIL(event, type, name, when, meaning)                                                                         \
+	if (e->when)                                                                                                       \
+		put_##type(out, e->name, ev->time);
 #define END(event)                                                                                                     \
 	return 0;                                                                                                          \
 	}

@@ -7,8 +7,9 @@
 
 /* What some formats want besides the selection. */
 struct export_options {
-	const char *target;      /* directory or archive, where the format makes one */
-	bool with_files;         /* copies of the files that are still as recorded */
+	const char *target;        /* directory or archive, where the format makes one */
+	bool with_files;           /* copies of the files that are still as recorded */
+	uint64_t *left_out;        /* gets how many are not; may be NULL */
 	const store_id *highlight; /* versions whose lineage stands out in a picture */
 	size_t n_highlight;
 };
@@ -29,7 +30,7 @@ const struct export_format *export_format(const char *name); /* NULL: there is n
 #define STEMMA_NS "urn:stemma:ns#" /* classes and attributes */
 #define STEMMA_ID "urn:stemma:id:" /* things */
 
-#define FORMAT(symbol, name, target, meaning)                                                                           \
+#define FORMAT(symbol, name, target, meaning)                                                                          \
 	int export_##symbol(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err);
 #include "export/formats.def"
 #undef FORMAT

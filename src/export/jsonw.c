@@ -74,6 +74,12 @@ void jsonw_count_text(struct jsonw *j, uint64_t n)
 	out_char(j->out, '"');
 }
 
+void jsonw_null(struct jsonw *j)
+{
+	next(j);
+	out_text(j->out, "null");
+}
+
 void jsonw_flag(struct jsonw *j, bool value)
 {
 	next(j);

@@ -24,6 +24,7 @@ void jsonw_text(struct jsonw *j, const char *words, struct str s, bool *ret_exac
 void jsonw_words(struct jsonw *j, const char *words);
 void jsonw_count(struct jsonw *j, uint64_t n);
 void jsonw_count_text(struct jsonw *j, uint64_t n); /* as a string */
+void jsonw_null(struct jsonw *j);
 void jsonw_flag(struct jsonw *j, bool value);
 void jsonw_time(struct jsonw *j, int64_t t);
 /* As a JSON array; as one string that holds one. */

@@ -351,6 +351,8 @@ static int one_run(struct prov_source *p, store_id id, unsigned kinds)
 	buf_reset(&p->subject);
 	buf_printf(&p->subject, "r%.*s", (int)x.ulid.n, x.ulid.p);
 	struct str name = str_n(buf_cstr(&p->subject), p->subject.n);
+	/* Whoever is told of the run may ask for another one, which takes x's strings. */
+	struct str user = x.user.n ? hashed(&p->third, 'u', x.user, x.host) : str_of("");
 	if (kinds & PROV_BIT(PROV_activity)) {
 		begin(p, PROV_activity);
 		p->st.id = name;
@@ -380,8 +382,8 @@ static int one_run(struct prov_source *p, store_id id, unsigned kinds)
 			return r;
 	}
 	r = 0;
-	if (kinds & PROV_BIT(PROV_wasAssociatedWith) && x.user.n)
-		r = say_associated(p, name, hashed(&p->object, 'u', x.user, x.host));
+	if (kinds & PROV_BIT(PROV_wasAssociatedWith) && user.n)
+		r = say_associated(p, name, user);
 	return r;
 }
 

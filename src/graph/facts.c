@@ -339,6 +339,17 @@ static void take_access(struct facts *f, const struct event *ev)
 	                      .via = ev->access.via <= TERM_via_sync ? (uint8_t)ev->access.via : TERM_via_data,
 	                      .api = ev->access.api <= TERM_api_uring ? (uint8_t)ev->access.api : TERM_api_other,
 	                      .sure = ev->access.sure != 0};
+	if (ev->access.as_session) {
+		struct gtold *t = vec_add(&g->told);
+		if (!t) {
+			g->failed = true;
+			return;
+		}
+		*t = (struct gtold){ev->access.as_session, ev->access.as_seq};
+		a->told = (uint32_t)(g->told.n - 1);
+		a->flags |= GACCESS_TOLD;
+		g->files.v[file].flags |= GFILE_TOLD;
+	}
 	if (a->mode & ACCESS_STATE)
 		a->fps = state_of(f, &g->files.v[file]);
 	set(f, &f->accesses, ev->seq, (uint32_t)(g->accesses.n - 1));

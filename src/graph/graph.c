@@ -38,6 +38,7 @@ void graph_release(struct graph *g)
 	vec_release(&g->exits);
 	vec_release(&g->links);
 	vec_release(&g->accesses);
+	vec_release(&g->told);
 	vec_release(&g->fps);
 	vec_release(&g->name_events);
 	vec_release(&g->runs);
@@ -316,6 +317,8 @@ static void settle_access(struct gaccess *a)
 			kept = false;
 	}
 	a->flags &= (uint16_t) ~(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS);
+	if (a->flags & GACCESS_TWIN)
+		return;
 	a->flags |= (reads ? GACCESS_READS : 0) | (writes ? GACCESS_WRITES : 0) | (kept ? GACCESS_KEPT : 0);
 	if (a->via == TERM_via_data && !(a->flags & GACCESS_ALIAS))
 		a->flags |= (a->mode & ACCESS_CREATE ? GACCESS_CREATES : 0) | (a->mode & ACCESS_TRUNC ? GACCESS_TRUNCS : 0);
@@ -354,7 +357,7 @@ static int sort_files(struct graph *g)
 		uint32_t *at = g->by_file + f->first_access;
 		for (size_t k = 0; k < f->naccess; k++) {
 			const struct gaccess *a = &g->accesses.v[at[k]];
-			o.v[k] = (struct order){a->start, g->sessions.v[a->session].number, a->seq, at[k]};
+			o.v[k] = (struct order){a->start, gaccess_session(g, a), gaccess_seq(g, a), at[k]};
 			sorted = sorted && (!k || order_cmp(&o.v[k - 1], &o.v[k]) <= 0);
 		}
 		if (sorted)
@@ -364,6 +367,74 @@ static int sort_files(struct graph *g)
 			at[k] = o.v[k].access;
 	}
 	vec_release(&o);
+	return 0;
+}
+
+struct twin {
+	uint64_t session, seq; /* key */
+	bool told;
+	int64_t start;
+	uint64_t own_session, own_seq;
+	uint32_t access;
+};
+
+static int twin_cmp(const void *pa, const void *pb)
+{
+	const struct twin *a = pa, *b = pb;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	if (a->told != b->told)
+		return a->told ? 1 : -1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->own_session != b->own_session)
+		return a->own_session < b->own_session ? -1 : 1;
+	return (a->own_seq > b->own_seq) - (a->own_seq < b->own_seq);
+}
+
+/* Of a file's accesses with one key one counts: that which is not told, else the first. The others go to the end. */
+static int find_twins(struct graph *g, struct gfile *f)
+{
+	uint32_t *at = g->by_file + f->first_access, n = f->naccess;
+	VEC(struct twin) v = {0};
+	VEC(uint32_t) gone = {0};
+	if (!vec_room(&v, n) || !vec_room(&gone, n)) {
+		vec_release(&v);
+		vec_release(&gone);
+		return -1;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		const struct gaccess *a = &g->accesses.v[at[k]];
+		v.v[k] = (struct twin){.session = gaccess_session(g, a),
+		                       .seq = gaccess_seq(g, a),
+		                       .told = a->flags & GACCESS_TOLD,
+		                       .start = a->start,
+		                       .own_session = g->sessions.v[a->session].number,
+		                       .own_seq = a->seq,
+		                       .access = at[k]};
+	}
+	qsort(v.v, n, sizeof *v.v, twin_cmp);
+	for (uint32_t k = 1; k < n; k++) {
+		struct gaccess *a = &g->accesses.v[v.v[k].access];
+		if (v.v[k].session != v.v[k - 1].session || v.v[k].seq != v.v[k - 1].seq)
+			continue;
+		f->kept -= (a->flags & GACCESS_KEPT) != 0;
+		a->flags |= GACCESS_TWIN;
+		settle_access(a);
+	}
+	uint32_t kept = 0;
+	for (uint32_t k = 0; k < n; k++)
+		if (g->accesses.v[at[k]].flags & GACCESS_TWIN)
+			gone.v[gone.n++] = at[k];
+		else
+			at[kept++] = at[k];
+	for (uint32_t k = 0; k < gone.n; k++)
+		at[kept + k] = gone.v[k];
+	f->twins = (uint32_t)gone.n;
+	vec_release(&v);
+	vec_release(&gone);
 	return 0;
 }
 
@@ -379,8 +450,12 @@ int graph_finish(struct graph *g)
 	g->by_exec = malloc((n + 1) * sizeof *g->by_exec);
 	if (!g->by_file || !g->by_exec)
 		return -ENOMEM;
-	for (size_t i = 0; i < g->files.n; i++)
-		g->files.v[i].naccess = g->files.v[i].kept = 0;
+	for (size_t i = 0; i < g->files.n; i++) {
+		struct gfile *f = &g->files.v[i];
+		f->naccess = f->kept = f->twins = 0;
+		if ((f->flags & GFILE_TOLD) && f->group != VEC_NONE)
+			g->files.v[f->group].flags |= GFILE_TOLD; /* an alias's accesses are the other's */
+	}
 	for (size_t i = 0; i < g->execs.n; i++)
 		g->execs.v[i].naccess = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -392,6 +467,8 @@ int graph_finish(struct graph *g)
 		uint32_t group = g->files.v[a->self].group;
 		a->file = group == VEC_NONE ? a->self : group;
 		a->flags = (uint16_t)((a->flags & ~GACCESS_ALIAS) | (group == VEC_NONE ? 0 : GACCESS_ALIAS));
+		if (g->files.v[a->file].flags & GFILE_TOLD)
+			a->flags &= (uint16_t)~GACCESS_TWIN; /* found anew */
 		settle_access(a);
 		g->files.v[a->file].naccess++;
 		g->files.v[a->file].kept += (a->flags & GACCESS_KEPT) != 0;
@@ -416,5 +493,10 @@ int graph_finish(struct graph *g)
 		g->by_file[f->first_access + f->naccess++] = (uint32_t)i;
 		g->by_exec[x->first_access + x->naccess++] = (uint32_t)i;
 	}
-	return sort_files(g) < 0 ? -ENOMEM : 0;
+	if (sort_files(g) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->files.n; i++)
+		if ((g->files.v[i].flags & GFILE_TOLD) && g->files.v[i].naccess > 1 && find_twins(g, &g->files.v[i]) < 0)
+			return -ENOMEM;
+	return 0;
 }

@@ -56,6 +56,7 @@ enum gfile_flags {
 	GFILE_DIRTY = 8,       /* to be resolved by graph_resolve */
 	GFILE_SEMAPHORE = 256, /* ever had a name of a POSIX semaphore */
 	GFILE_BY_NAME = GFILE_CACHE | GFILE_LOCK | GFILE_SEMAPHORE,
+	GFILE_TOLD = 512, /* some access was told of by another log: two of them may be one */
 };
 struct gfile {
 	uint32_t domain; /* VEC_NONE: absent, the path is its identity */
@@ -68,6 +69,7 @@ struct gfile {
 	uint32_t state_session, state_fp; /* while facts are read: the last state event of that session */
 	uint32_t first_access, naccess;   /* in graph.by_file, sorted by (start, session, seq), after graph_finish */
 	uint32_t kept;                    /* of them, those that are not dropped */
+	uint32_t twins;                   /* of them, at the end, those that another one stands for */
 	uint32_t first_version, nversion; /* after graph_resolve */
 	uint64_t tag;                     /* the store's: its row */
 };
@@ -131,6 +133,13 @@ enum gaccess_flags {
 	GACCESS_KEPT = 512,     /* not dropped */
 	GACCESS_CREATES = 1024, /* CREATE, TRUNC where they count */
 	GACCESS_TRUNCS = 2048,
+	/* 4096: the store's */
+	GACCESS_TOLD = 8192,  /* its key is another log's, in graph.told */
+	GACCESS_TWIN = 16384, /* another access has its key, and stands for it */
+};
+/* Whose event an access is, where another log told of it. */
+struct gtold {
+	uint64_t session, seq; /* session: its number */
 };
 struct gaccess {
 	uint64_t seq;
@@ -139,6 +148,7 @@ struct gaccess {
 	uint32_t self, file; /* what was accessed; what it counts to, after graph_finish */
 	uint32_t fps, fpe;   /* in graph.fps, VEC_NONE none */
 	uint32_t count;
+	uint32_t told; /* in graph.told, with GACCESS_TOLD */
 	uint64_t bytes_read, bytes_written;
 	uint16_t mode, flags;
 	uint8_t via, api, sure, evidence;
@@ -159,8 +169,9 @@ struct gversion {
 	bool unseen; /* a U: its id is its fingerprint and k */
 	bool range;  /* of several writes */
 	bool has_size;
+	bool told; /* its id is of a session that may not be there */
 	uint32_t k;
-	uint64_t session, seq; /* id, when not unseen */
+	uint64_t session, seq; /* id, when not unseen; session: its number */
 	uint64_t size;
 	int64_t mtime, start, end;
 	uint32_t first_gen, ngen; /* in graph.gens */
@@ -248,6 +259,7 @@ struct graph {
 	VEC(struct gexit) exits;
 	VEC(struct glink) links;
 	VEC(struct gaccess) accesses;
+	VEC(struct gtold) told;
 	VEC(struct gfp) fps;
 	VEC(struct gname_event) name_events;
 	VEC(struct grun) runs;
@@ -292,6 +304,16 @@ uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n);
 bool gkind_has_names(unsigned kind);
 /* True where its accesses make streams. */
 bool gkind_is_stream(unsigned kind);
+
+/* The key of an access: the event that it is, wherever it was told. */
+static inline uint64_t gaccess_session(const struct graph *g, const struct gaccess *a)
+{
+	return a->flags & GACCESS_TOLD ? g->told.v[a->told].session : g->sessions.v[a->session].number;
+}
+static inline uint64_t gaccess_seq(const struct graph *g, const struct gaccess *a)
+{
+	return a->flags & GACCESS_TOLD ? g->told.v[a->told].seq : a->seq;
+}
 
 /* ---- settling ---- */
 

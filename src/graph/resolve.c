@@ -144,8 +144,9 @@ static int resolve_stream(struct resolver *r, unsigned kind)
 				if (!(v = resolve_version(r)))
 					return -ENOMEM;
 				v->origin = GORIGIN_EXTERNAL;
-				v->session = g->sessions.v[a->session].number;
-				v->seq = a->seq;
+				v->session = gaccess_session(g, a);
+				v->seq = gaccess_seq(g, a);
+				v->told = a->flags & GACCESS_TOLD;
 				v->start = a->start;
 				v->end = a->end;
 			}
@@ -279,7 +280,7 @@ int graph_resolve(struct graph *g)
 			continue;
 		r.file = (uint32_t)i;
 		r.acc = g->by_file + f->first_access;
-		r.nacc = f->naccess;
+		r.nacc = f->naccess - f->twins;
 		r.slack = f->domain != VEC_NONE && g->domains.v[f->domain].network && g->skew > 0
 		              ? (g->skew > INT64_MAX / 2 ? INT64_MAX : 2 * g->skew)
 		              : 0;

@@ -11,7 +11,12 @@ static const struct gaccess *acc_of(const struct resolver *r, uint32_t i)
 
 static uint64_t session_of(const struct resolver *r, const struct gaccess *a)
 {
-	return r->g->sessions.v[a->session].number;
+	return gaccess_session(r->g, a);
+}
+
+static uint64_t seq_of(const struct resolver *r, const struct gaccess *a)
+{
+	return gaccess_seq(r->g, a);
 }
 
 /* Version order of two writes: (end, start, session, seq). */
@@ -26,7 +31,8 @@ static int write_cmp(const void *pa, const void *pb, void *arg)
 	uint64_t sa = session_of(r, a), sb = session_of(r, b);
 	if (sa != sb)
 		return sa < sb ? -1 : 1;
-	return (a->seq > b->seq) - (a->seq < b->seq);
+	uint64_t qa = seq_of(r, a), qb = seq_of(r, b);
+	return (qa > qb) - (qa < qb);
 }
 
 /* Version order of an unseen change and a write; the change takes the place just before its A. */
@@ -40,7 +46,7 @@ static bool unseen_first(const struct resolver *r, const struct runseen *u, cons
 	uint64_t sa = session_of(r, a), sw = session_of(r, w);
 	if (sa != sw)
 		return sa < sw;
-	return a->seq <= w->seq;
+	return seq_of(r, a) <= seq_of(r, w);
 }
 
 /* Whether a comes before b in (start, session, seq) order. */
@@ -49,7 +55,7 @@ static bool starts_before(const struct resolver *r, const struct gaccess *a, con
 	if (a->start != b->start)
 		return a->start < b->start;
 	uint64_t sa = session_of(r, a), sb = session_of(r, b);
-	return sa != sb ? sa < sb : a->seq < b->seq;
+	return sa != sb ? sa < sb : seq_of(r, a) < seq_of(r, b);
 }
 
 static bool fp_same(const struct gfp *a, const struct gfp *b)
@@ -470,7 +476,8 @@ static int emit_versions(struct resolver *r)
 					first = a;
 			}
 			gv->session = session_of(r, first);
-			gv->seq = first->seq;
+			gv->seq = seq_of(r, first);
+			gv->told = first->flags & GACCESS_TOLD;
 			int rc = resolve_gens(r, gv, r->writes.v + v->first, v->n);
 			if (rc < 0)
 				return rc;

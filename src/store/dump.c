@@ -40,8 +40,7 @@ static void put_version(struct dump *d, const struct pfile *f, const struct pver
 		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
 		canon_unseen(d->c, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : TIME_NONE, v->k);
 	} else {
-		const struct ssession *session = store_session(d->s, v->session);
-		canon_version(d->c, session ? session->number : 0, v->seq);
+		canon_version(d->c, pver_session(d->s, v), v->seq);
 	}
 }
 

@@ -543,9 +543,8 @@ int store_version(struct store *s, store_id id, struct version_info *ret)
 	                             .end = v->end,
 	                             .by_event = !(v->flags >> PVER_UNSEEN & 1),
 	                             .k = v->k};
-	const struct ssession *session = ret->by_event ? store_session(s, v->session) : NULL;
-	if (session) {
-		ret->session = session->number;
+	if (ret->by_event) {
+		ret->session = pver_session(s, v);
 		ret->seq = v->seq;
 	}
 	identity_text('v', identity_hash(&r->identity), &ret->pub);

@@ -254,7 +254,8 @@ static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 	struct ix_row *row = &x->rows.v[f->row];
 	bool outside = g->kind == TERM_kind_pseudo || g->kind == TERM_kind_absent, regular = g->kind == TERM_kind_regular;
 	bool only_read = !(row->f.flags & PFILE_WRITTEN) && row->f.nversion == 1;
-	if (row->f.nversion == 0 || (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED)) || (!outside && !regular))
+	if (row->f.nversion == 0 || (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED | PFILE_TOLD)) ||
+	    (g->flags & GFILE_TOLD) || (!outside && !regular))
 		return 0;
 	if (regular && ((g->flags & GFILE_BY_NAME) || x->g.lps || (f->old_touched && !only_read) ||
 	                (x->g.skew && x->g.domains.v[g->domain].network)))

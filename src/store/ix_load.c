@@ -335,6 +335,18 @@ static int link_access(struct ix *x, const struct ix_loaded *l, const struct ix_
 	                      .sure = (uint8_t)shape_get(bits, SHAPE_SURE, 1),
 	                      .evidence = (uint8_t)shape_get(bits, SHAPE_EVIDENCE, 2)};
 	a->flags |= GACCESS_ENDED;
+	if (shape_get(bits, SHAPE_TOLD, 1)) {
+		struct gtold *t = vec_add(&x->g.told);
+		if (!t)
+			return ix_oom(x);
+		*t = (struct gtold){p->as_session, p->as_seq};
+		a->told = (uint32_t)(x->g.told.n - 1);
+		a->flags |= GACCESS_TOLD;
+		if (!resolved) /* else what is known of its key stands: not all with that key are here */
+			x->g.files.v[self].flags |= GFILE_TOLD;
+	}
+	if (shape_get(bits, SHAPE_TWIN, 1))
+		a->flags |= GACCESS_TWIN;
 	if (!l->touched || shape_get(bits, SHAPE_END, 2) == END_GIVEN)
 		a->flags |= GACCESS_UNTIL; /* else its execution's end may be another now */
 	if (!resolved) {

@@ -243,6 +243,8 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	bits |= (uint64_t)(v->gen != 0) << SHAPE_GEN | (uint64_t)(v->gen ? v->gen_via : 0) << SHAPE_GEN_VIA;
 	bits |= (uint64_t)uses << SHAPE_USES | (uint64_t)(uses == 1 ? v->use_via : 0) << SHAPE_USE_VIA;
 	bits |= (uint64_t)(v->file != v->self) << SHAPE_OTHER;
+	bits |= (uint64_t)((v->flags & GACCESS_TOLD) != 0) << SHAPE_TOLD;
+	bits |= (uint64_t)((v->flags & GACCESS_TWIN) != 0) << SHAPE_TWIN;
 	*p = (struct pacc){.seq = v->seq,
 	                   .bits = bits,
 	                   .self = x->files.v[v->self].id,
@@ -258,6 +260,10 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	                   .nuse = v->nuse,
 	                   .use = v->use,
 	                   .access = VEC_NONE};
+	if (v->flags & GACCESS_TOLD) {
+		p->as_session = x->g.told.v[v->told].session;
+		p->as_seq = x->g.told.v[v->told].seq;
+	}
 	if (uses == 2) {
 		p->use = (uint32_t)w->uses.n;
 		for (uint32_t k = 0; k < v->nuse; k++) {

@@ -129,7 +129,8 @@ static int fill_version(struct file_writer *w, uint32_t file, const struct gvers
 	p->flags =
 	    (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unseen << PVER_UNSEEN | (uint64_t)v->range << PVER_RANGE;
 	p->k = v->k;
-	p->session = v->unseen ? 0 : ix_session_row(x, v->session);
+	p->flags |= (uint64_t)v->told << PVER_TOLD;
+	p->session = v->unseen ? 0 : v->told ? v->session : ix_session_row(x, v->session);
 	p->seq = v->seq;
 	p->start = v->start;
 	p->end = v->end;
@@ -311,6 +312,8 @@ static uint64_t access_flags(const struct gaccess *a)
 	uint64_t flags = a->mode & ACCESS_WRITE ? PFILE_WRITTEN : 0;
 	if (((a->mode & ACCESS_WRITE) && !(a->flags & GACCESS_WRITES)) || (a->flags & GACCESS_ALIAS))
 		flags |= PFILE_HIDDEN;
+	if (a->flags & GACCESS_TOLD)
+		flags |= PFILE_TOLD;
 	return flags | (a->flags & GACCESS_KEPT ? PFILE_KEPT : 0);
 }
 

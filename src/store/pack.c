@@ -44,6 +44,10 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 	a.self = a.file = r->self = (uint64_t)time_add((int64_t)r->self, cur_z(c));
 	if (shape_get(bits, SHAPE_OTHER, 1))
 		a.file = cur_u(c);
+	if (shape_get(bits, SHAPE_TOLD, 1)) {
+		a.as_session = cur_u(c);
+		a.as_seq = cur_u(c);
+	}
 	if (shape_get(bits, SHAPE_FPS, 1))
 		a.fps = (uint32_t)cur_u(c);
 	if (shape_get(bits, SHAPE_FPE, 1))
@@ -101,6 +105,10 @@ int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, con
 		p += varint_put(p, zigzag((int64_t)(a->self - self)));
 		if (shape_get(a->bits, SHAPE_OTHER, 1))
 			p += varint_put(p, a->file);
+		if (shape_get(a->bits, SHAPE_TOLD, 1)) {
+			p += varint_put(p, a->as_session);
+			p += varint_put(p, a->as_seq);
+		}
 		if (shape_get(a->bits, SHAPE_FPS, 1))
 			p += varint_put(p, a->fps);
 		if (shape_get(a->bits, SHAPE_FPE, 1))

@@ -110,6 +110,8 @@ enum shape_bits {
 	SHAPE_USES = 41,    /* 2: 0, 1, 2 = many */
 	SHAPE_USE_VIA = 43, /* 3, of the one use */
 	SHAPE_OTHER = 46,   /* the file it counts to is another (an alias) */
+	SHAPE_TOLD = 47,    /* its key is another log's: as_session and as_seq follow */
+	SHAPE_TWIN = 48,    /* another access has its key, and stands for it */
 };
 enum end_kind { END_NEVER, END_GIVEN, END_EXEC }; /* NEVER: the execution's, which has not ended */
 static inline unsigned shape_get(uint64_t bits, unsigned at, unsigned n)
@@ -126,8 +128,9 @@ struct pacc {
 	int64_t start, end;
 	uint32_t fps, fpe; /* index in the file's fingerprints + 1, 0 none */
 	uint64_t count, bytes_read, bytes_written;
-	uint32_t gen, nuse, use; /* use: the version's number, or where in the uses */
-	uint32_t access;         /* index in the graph while it is there, else VEC_NONE */
+	uint64_t as_session, as_seq; /* as_session: its number */
+	uint32_t gen, nuse, use;     /* use: the version's number, or where in the uses */
+	uint32_t access;             /* index in the graph while it is there, else VEC_NONE */
 };
 /* The accesses of one execution that one session told of. */
 struct pacc_section {
@@ -165,6 +168,7 @@ enum pfile_flags {
 	PFILE_MORE = 64,    /* versions are in more, too */
 	PFILE_KEPT = 128,   /* some access is not dropped */
 	PFILE_SEMAPHORE = 256,
+	PFILE_TOLD = 512, /* some access was told of by another log */
 };
 struct pkey {
 	int64_t time;
@@ -214,6 +218,7 @@ enum pver_flags {
 	PVER_NEVER = 5, /* has not ended */
 	PVER_GENS = 6,  /* 2 bits: 0, 1, 2 = many */
 	PVER_DERS = 8,  /* 2 bits: 0, 1, 2 = many */
+	PVER_TOLD = 10, /* session is a number, not a row: another log told of its write */
 };
 struct pgen {
 	uint64_t exec;
@@ -229,7 +234,7 @@ struct pder {
 	uint8_t via;
 };
 struct pver {
-	uint64_t flags, k, session, seq; /* session: row */
+	uint64_t flags, k, session, seq; /* session: row; with PVER_TOLD its number */
 	uint32_t fp;                     /* index + 1, 0 none */
 	int64_t start, end;
 	VEC(struct pgen) gens;
@@ -239,6 +244,12 @@ void pver_release(struct pver *v);
 static inline unsigned pver_origin(const struct pver *v)
 {
 	return v->flags & 3;
+}
+/* The number of the session whose event began its first write. */
+static inline uint64_t pver_session(struct store *s, const struct pver *v)
+{
+	const struct ssession *session = v->flags >> PVER_TOLD & 1 ? NULL : store_session(s, v->session);
+	return v->flags >> PVER_TOLD & 1 ? v->session : session ? session->number : 0;
 }
 /* The next version of a run of them; `file` is its row, *t the start of the one before (store.base at first). */
 int pver_next(struct cur *c, uint64_t file, int64_t *t, struct pver *ret);

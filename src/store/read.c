@@ -678,8 +678,7 @@ void identity_of_version(struct store *s, const struct pfile *f, const struct pv
 		const struct pfp *fp = v->fp && v->fp <= f->fps.n ? &f->fps.v[v->fp - 1] : NULL;
 		identity_unseen(out, fp != NULL, fp ? fp->size : 0, fp ? fp->mtime : 0, v->k);
 	} else {
-		const struct ssession *session = store_session(s, v->session);
-		identity_version(out, session ? session->number : 0, v->seq);
+		identity_version(out, pver_session(s, v), v->seq);
 	}
 }
 

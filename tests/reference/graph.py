@@ -92,7 +92,10 @@ class Access:
     """One access event with its access_end events; after settle(), what the rules need of it."""
 
     def __init__(self, event, execution, member):
-        self.session, self.seq = int(event["session"], 16), event["seq"]
+        self.own = event["t"], int(event["session"], 16), event["seq"]
+        # Its key: the event that it is, wherever it was told.
+        self.told = bool(event.get("as_session", 0))
+        self.session, self.seq = self.own[1:] if not self.told else (event["as_session"], event.get("as_seq", 0))
         self.execution = execution
         self.member = member  # the file before aliasing
         self.mode, self.via = event.get("mode", 0), event.get("via", DATA)
@@ -149,6 +152,14 @@ def last_known(ends, bit, name):
     return known[-1].get(name, 0) if known else None
 
 
+def drop_twins(file):
+    """Of accesses with one key one counts: that of the log itself, else the first that was told of."""
+    holds = {}
+    for a in sorted(file.accesses, key=lambda a: (a.told, a.own)):
+        holds.setdefault((a.session, a.seq), a)
+    file.accesses = list(holds.values())
+
+
 class Facts:
     """What the events say, before any rule: files, processes, executions, accesses, links, names."""
 
@@ -166,6 +177,7 @@ class Facts:
             access.settle(target is not access.member)
             target.accesses.append(access)
         for file in self.files.values():
+            drop_twins(file)
             file.accesses.sort(key=lambda a: a.key)
             file.network = len(file.identity) == 3 and file.identity[0] in self.networks
 

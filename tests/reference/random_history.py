@@ -64,6 +64,7 @@ class World:
         self.fuzzy_kinds = r.random() < 0.05
         self.favourite = r.choice((REGULAR, REGULAR, REGULAR, REGULAR, 0))  # of new files
         self.groups = r.random() < 0.3
+        self.telling = r.choice((0, 0, 0.3, 0.9))  # how often an access is told of by another log
         self.open_at_once = r.choice((1, 2, 5, 100))  # accesses of a session
         self.paths = tuple(r.sample(PATHS, r.choice((3, 5, 8))))
         self.fingerprints = [(r.choice((0, 5, 9)), r.choice((None, 1, 2))) for _ in range(r.choice((1, 2, 4)))]
@@ -214,8 +215,14 @@ class World:
             if r.random() < 0.8:
                 self.state(session, file)
         process = self.alive(session)[0]
+        as_session = as_seq = 0
+        if r.random() < self.telling:  # of this history's sessions, or of one that is not there
+            other = r.choice(self.sessions)
+            as_session = r.choice((int(other.id, 16), int(other.id, 16), 77))
+            as_seq = r.choice((r.randint(1, len(other.events) + 5), r.randint(1, 6)))
         seq = session.emit(self.time(session), "access", process, file=file[0], mode=mode, via=via,
-                           sure=1 if via == 0 and r.random() < 0.9 else 0, api=r.choice((0, 1, 2, 3, 4, 5, 7)))
+                           sure=1 if via == 0 and r.random() < 0.9 else 0, api=r.choice((0, 1, 2, 3, 4, 5, 7)), as_session=as_session,
+                           as_seq=as_seq)
         session.open.append((seq, file, mode, process))
         return None
 

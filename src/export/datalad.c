@@ -1,0 +1,235 @@
+/* datalad.c - the record of `datalad run` for one run: the message of a commit, with the command and the files that it
+ * really used and wrote, for `git commit -F -` and later `datalad rerun`.
+ *
+ * Paths are relative to the run's directory, as DataLad has them. What lies outside of the dataset (the nearest
+ * directory above with .datalad or .git, else the run's own) is no input for DataLad; the message names it. Programs
+ * and scripts of the dataset are extra inputs. Memory grows with the run (work.h). */
+#include "export/export.h"
+#include "export/jsonw.h"
+#include "export/work.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct record {
+	struct texts_set inputs, extra, outputs, outside;
+	struct buf root, cwd;
+};
+
+/* The dataset above cwd, as it is now. */
+static void find_root(struct record *d)
+{
+	static const char *const marks[] = {".datalad", ".git"};
+	struct buf path = {0};
+	for (size_t n = d->cwd.n; n > 0; n--) {
+		if (n < d->cwd.n && d->cwd.p[n] != '/')
+			continue;
+		for (int i = 0; i < 2; i++) {
+			buf_reset(&path);
+			buf_add(&path, d->cwd.p, n);
+			buf_printf(&path, "/%s", marks[i]);
+			if (access(buf_cstr(&path), F_OK) == 0) {
+				buf_add(&d->root, d->cwd.p, n);
+				buf_release(&path);
+				return;
+			}
+		}
+	}
+	buf_str(&d->root, buf_view(&d->cwd));
+	buf_release(&path);
+}
+
+static bool below(struct str dir, struct str path)
+{
+	return path.n > dir.n && str_starts(path, dir) && path.p[dir.n] == '/';
+}
+
+/* As seen from cwd, with ../ where the path lies elsewhere in the dataset. */
+static void relative(struct str cwd, struct str path, struct buf *b)
+{
+	size_t same = 0;
+	buf_reset(b);
+	for (size_t i = 0; i <= cwd.n && i < path.n; i++) {
+		if (i == cwd.n || cwd.p[i] == '/') {
+			if (path.p[i] != '/')
+				break;
+			same = i;
+		}
+		if (i < cwd.n && cwd.p[i] != path.p[i])
+			break;
+	}
+	for (size_t i = same; i < cwd.n; i++)
+		if (cwd.p[i] == '/')
+			buf_str(b, str_of("../"));
+	buf_str(b, str_n(path.p + same + 1, path.n - same - 1));
+}
+
+static int take(struct prov_source *p, const struct work *w, const struct work_file *wf, struct record *d)
+{
+	struct version_info v;
+	struct file_info f;
+	struct store *s = prov_store(p);
+	struct edges gens = {0};
+	int r = wf->of_channel ? 0 : store_version(s, wf->version, &v);
+	r = r > 0 ? store_file(s, v.file, &f) : r;
+	if (r <= 0 || !f.path.n)
+		return r;
+	if (!wf->output) { /* what the run made itself is no input */
+		r = store_gens(s, wf->version, &gens);
+		bool own = false;
+		for (size_t i = 0; r == 0 && i < gens.n; i++)
+			own |= work_find(w, gens.v[i].to) != WORK_NONE;
+		edges_release(&gens);
+		if (r < 0 || own)
+			return r;
+	} else if (!f.named)
+		return 0;
+	if (!below(buf_view(&d->root), f.path) || !str_is_utf8(f.path))
+		return texts_set_add(&d->outside, f.path, 0, 0);
+	return texts_set_add(wf->output ? &d->outputs : wf->code ? &d->extra : &d->inputs, f.path, 0, 0);
+}
+
+static int gather(struct prov_source *p, const struct work *w, struct record *d)
+{
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < w->n_files; i++)
+		r = take(p, w, &w->files[i], d);
+	texts_set_close(&d->inputs);
+	texts_set_close(&d->extra);
+	texts_set_close(&d->outputs);
+	texts_set_close(&d->outside);
+	return r < 0 ? r : d->root.failed ? -ENOMEM : 0;
+}
+
+static void put_paths(struct jsonw *j, const char *name, const struct record *d, const struct texts_set *t,
+                      const struct texts_set *but)
+{
+	struct buf path = {0};
+	jsonw_line(j, 1);
+	jsonw_key(j, "", name);
+	jsonw_open(j, '[');
+	for (size_t i = 0; i < t->n; i++) {
+		struct str s = texts_set_at(t, i);
+		if (but && texts_set_find(but, s))
+			continue;
+		relative(buf_view(&d->cwd), s, &path);
+		jsonw_line(j, 2);
+		jsonw_text(j, "", buf_view(&path), NULL);
+	}
+	jsonw_close(j, ']');
+	buf_release(&path);
+}
+
+static void put_record(struct out *out, const struct record *d, const struct run_info *run)
+{
+	struct jsonw j = {.out = out};
+	struct buf text = {0};
+	struct str word = str_of("");
+	out_text(out, "[DATALAD RUNCMD] ");
+	shell_words(&text, &run->argv);
+	/* The subject is one line, of a length that tools show. */
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < 0x20)
+			text.p[i] = ' ';
+	size_t n = text.n;
+	if (n > 60)
+		for (n = 57; n > 0 && (text.p[n] & 0xc0) == 0x80; n--)
+			;
+	out_utf8(out, str_n(text.p, n));
+	if (n < text.n)
+		out_text(out, "...");
+	out_text(out, "\n\n");
+	for (size_t i = 0; i < d->outside.n; i++) {
+		out_text(out, i ? "  " : "Outside of the dataset:\n  ");
+		out_char(out, '"');
+		out_escaped(out, texts_set_at(&d->outside, i), NULL);
+		out_text(out, i + 1 < d->outside.n ? "\"\n" : "\"\n\n");
+	}
+	out_text(out, "=== Do not change lines below ===\n");
+	jsonw_open(&j, '{');
+	jsonw_line(&j, 1);
+	jsonw_key(&j, "", "chain");
+	jsonw_open(&j, '[');
+	jsonw_close(&j, ']');
+	jsonw_line(&j, 1);
+	jsonw_key(&j, "", "cmd");
+	size_t i = 0, at = 0;
+	if (run->argv.count == 1 && list_next(&run->argv, &i, &at, &word)) {
+		buf_reset(&text); /* alone it is a line for the shell */
+		shell_word(&text, word);
+		jsonw_text(&j, "", buf_view(&text), NULL);
+	} else
+		jsonw_list(&j, &run->argv);
+	jsonw_line(&j, 1);
+	jsonw_key(&j, "", "dsid");
+	jsonw_null(&j);
+	jsonw_line(&j, 1);
+	jsonw_key(&j, "", "exit");
+	if (run->ending == TERM_ending_exited)
+		jsonw_count(&j, run->code);
+	else if (run->ending == TERM_ending_signaled)
+		jsonw_count(&j, 128 + run->code);
+	else
+		jsonw_null(&j);
+	put_paths(&j, "extra_inputs", d, &d->extra, &d->inputs);
+	put_paths(&j, "inputs", d, &d->inputs, NULL);
+	put_paths(&j, "outputs", d, &d->outputs, NULL);
+	jsonw_line(&j, 1);
+	struct str pwd = path_from(buf_view(&d->root), buf_view(&d->cwd));
+	jsonw_pair(&j, "pwd", "", str_eq(pwd, buf_view(&d->cwd)) ? str_of(".") : pwd);
+	out_char(out, '\n');
+	jsonw_close(&j, '}');
+	out_text(out, "\n^^^ Do not change lines above ^^^\n");
+	jsonw_release(&j);
+	buf_release(&text);
+}
+
+/* The one run of what was selected. */
+static int find_run(const struct work *w, struct err *err, store_id *ret)
+{
+	*ret = 0;
+	for (size_t i = 0; i < w->n_execs; i++) {
+		if (*ret && w->execs[i].run != *ret) {
+			err_set(err, 0, "a record of DataLad is of one run, and this is of several");
+			err_hint(err, "stemma export --format datalad-run RUN; stemma log lists the runs");
+			return -EINVAL;
+		}
+		*ret = w->execs[i].run;
+	}
+	if (!*ret) {
+		err_set(err, 0, "there is no run in what was selected");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int export_datalad_run(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	struct work w;
+	struct record d = {.inputs = {.n = 0}};
+	struct run_info run;
+	store_id id;
+	(void)o;
+	int r = work_gather(p, err, &w);
+	if (r < 0)
+		return r;
+	r = find_run(&w, err, &id);
+	if (r == 0 && (r = store_run(prov_store(p), id, &run)) > 0) {
+		buf_str(&d.cwd, run.cwd);
+		find_root(&d);
+		r = gather(p, &w, &d);
+		/* Its strings are still the store's: nothing else was asked about runs. */
+		if (r == 0)
+			put_record(out, &d, &run);
+	}
+	work_release(&w);
+	texts_set_release(&d.inputs);
+	texts_set_release(&d.extra);
+	texts_set_release(&d.outputs);
+	texts_set_release(&d.outside);
+	buf_release(&d.root);
+	buf_release(&d.cwd);
+	return r < 0 && !out->error ? err_set(err, -r, "cannot read the record") : r;
+}

@@ -1,0 +1,348 @@
+/* dvc.c - dvc.yaml, the stages of DVC: a command with the files that it really used and wrote.
+ *
+ * A stage is a command that can be run again by itself. An execution that was given its files open, or had one end of a
+ * pipe, cannot; what it did is its parent's, as in `sh -c 'sort a | uniq >b'`, where the stage is the sh. What such a
+ * stage starts is part of it. An output is the last version of a file that still has its name; DVC knows a path once,
+ * so a file that was written again by a later run is that run's. What was changed in place is an output that DVC keeps
+ * (persist).
+ *
+ * Paths are relative to the run's directory where they are below it; dvc.yaml belongs into that of the first run, other
+ * runs have wdir. Memory grows with the selection (work.h); DVC itself holds the file whole. */
+#include "export/export.h"
+#include "export/out.h"
+#include "export/work.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct stages {
+	struct out *out;
+	struct work w;
+	struct store *s;
+	struct texts_set outputs; /* paths, owned by the execution that wrote them last */
+	struct member {
+		size_t stage, exec; /* the stage is an execution, WORK_NONE none */
+	} * members;            /* of each execution, then sorted by stage */
+	size_t *top;            /* the same by execution */
+	struct edges gens;
+	struct buf base, cwd, text;
+};
+
+/* ---- YAML ---- */
+
+/* A double-quoted YAML scalar: JSON's, with escapes also for what YAML 1.1 takes for ends of lines or not at all; and
+ * without DVC's own ${...}. */
+static void scalar(struct out *o, struct str s)
+{
+	out_char(o, '"');
+	for (size_t i = 0, from = 0; i <= s.n; i++) {
+		const unsigned char *p = (const unsigned char *)s.p + i;
+		size_t left = s.n - i, skip = 0;
+		const char *instead = NULL;
+		char u[8];
+		if (left >= 2 && p[0] == '$' && p[1] == '{') {
+			instead = "\\\\${";
+			skip = 2;
+		} else if (left >= 2 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
+			snprintf(u, sizeof(u), "\\u00%02x", p[1]);
+			instead = u;
+			skip = 2;
+		} else if (left >= 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9)) {
+			instead = p[2] == 0xa8 ? "\\u2028" : "\\u2029";
+			skip = 3;
+		} else if (left >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf) {
+			instead = "\\ufeff";
+			skip = 3;
+		} else if (left >= 3 && p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe && p[2] <= 0xbf) {
+			instead = p[2] == 0xbe ? "\\ufffe" : "\\uffff";
+			skip = 3;
+		}
+		if (!instead && left)
+			continue;
+		out_escaped(o, str_n(s.p + from, i - from), NULL);
+		if (instead) {
+			out_text(o, instead);
+			i += skip - 1;
+			from = i + 1;
+		}
+	}
+	out_char(o, '"');
+}
+
+/* In a comment nothing may end the line. */
+static void comment(struct out *o, const char *words, struct str s)
+{
+	out_text(o, "    # ");
+	out_text(o, words);
+	scalar(o, s);
+	out_char(o, '\n');
+}
+
+/* ---- which executions are stages ---- */
+
+static int load(struct stages *t, store_id version, struct version_info *v, struct file_info *f)
+{
+	int r = store_version(t->s, version, v);
+	return r > 0 ? store_file(t->s, v->file, f) : r;
+}
+
+/* Whose output a path is: the writer that ended last. */
+static int gather_outputs(struct stages *t)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < t->w.n_execs; i++)
+		for (size_t k = 0; r >= 0 && k < t->w.execs[i].n; k++) {
+			const struct work_file *w = &t->w.files[t->w.execs[i].first + k];
+			if (!w->output || w->of_channel)
+				continue;
+			r = load(t, w->version, &v, &f);
+			if (r > 0 && f.named && f.path.n) {
+				t->w.execs[i].mark = true;
+				r = texts_set_add(&t->outputs, f.path, w->until == TIME_NONE ? INT64_MAX : w->until, i);
+			}
+		}
+	texts_set_close(&t->outputs);
+	return r < 0 ? r : 0;
+}
+
+/* Can it be run again by itself? */
+static bool stands_alone(const struct work *w, const struct work_exec *x)
+{
+	if (!x->program)
+		return false;
+	for (size_t k = 0; k < x->n; k++) {
+		const struct work_file *f = &w->files[x->first + k];
+		if (f->stream || (f->given && !f->of_channel))
+			return false;
+	}
+	return true;
+}
+
+static int find_stages(struct stages *t)
+{
+	struct work *w = &t->w;
+	bool *stage = calloc(w->n_execs + 1, sizeof(*stage));
+	t->top = malloc((w->n_execs + 1) * sizeof(*t->top));
+	if (!stage || !t->top) {
+		free(stage);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < w->n_execs; i++) {
+		if (!w->execs[i].mark)
+			continue;
+		/* Up to the first that stands alone, else the highest that is a program at all. */
+		size_t at = i, best = WORK_NONE;
+		for (size_t steps = 0; at != WORK_NONE && steps <= w->n_execs; at = w->execs[at].parent, steps++) {
+			best = w->execs[at].program ? at : best;
+			if (stands_alone(w, &w->execs[at]))
+				break;
+		}
+		if (best != WORK_NONE)
+			stage[best] = true;
+	}
+	for (size_t i = 0; i < w->n_execs; i++) {
+		size_t at = i;
+		t->top[i] = WORK_NONE;
+		for (size_t steps = 0; at != WORK_NONE && steps <= w->n_execs; at = w->execs[at].parent, steps++)
+			if (stage[at])
+				t->top[i] = at;
+	}
+	free(stage);
+	return 0;
+}
+
+/* ---- one stage ---- */
+
+struct files {
+	struct texts_set deps, outs, persist, odd;
+};
+
+static void files_release(struct files *f)
+{
+	texts_set_release(&f->deps);
+	texts_set_release(&f->outs);
+	texts_set_release(&f->persist);
+	texts_set_release(&f->odd);
+}
+
+/* Did the stage make the version itself? */
+static int made_inside(struct stages *t, size_t stage, store_id version)
+{
+	int r = store_gens(t->s, version, &t->gens);
+	for (size_t i = 0; r == 0 && i < t->gens.n; i++) {
+		size_t by = work_find(&t->w, t->gens.v[i].to);
+		if (by != WORK_NONE && t->top[by] == stage)
+			return 1;
+	}
+	return r;
+}
+
+static int take_file(struct stages *t, size_t stage, const struct work_file *w, struct files *to)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = w->of_channel ? 0 : load(t, w->version, &v, &f);
+	if (r <= 0 || !f.path.n || !f.named)
+		return r;
+	if (!str_is_utf8(f.path))
+		return texts_set_add(&to->odd, f.path, 0, 0);
+	const struct text_at *owned = texts_set_find(&t->outputs, f.path);
+	bool out = owned && t->top[owned->owner] == stage;
+	if (w->output)
+		return out ? texts_set_add(&to->outs, f.path, 0, 0) : 0;
+	r = made_inside(t, stage, v.id);
+	if (r == 0)
+		r = texts_set_add(out ? &to->persist : &to->deps, f.path, 0, 0);
+	return r < 0 ? r : 0;
+}
+
+static void put_list(struct stages *t, const char *name, const struct texts_set *paths, const struct texts_set *persist)
+{
+	if (paths->n) {
+		out_text(t->out, "    ");
+		out_text(t->out, name);
+		out_text(t->out, ":\n");
+	}
+	for (size_t i = 0; i < paths->n; i++) {
+		struct str path = texts_set_at(paths, i);
+		out_text(t->out, "      - ");
+		scalar(t->out, path_from(buf_view(&t->cwd), path));
+		if (persist && texts_set_find(persist, path))
+			out_text(t->out, ":\n          persist: true");
+		out_char(t->out, '\n');
+	}
+}
+
+/* Letters, digits, - and _ of the program's name, and the beginning of the execution's id. */
+static void put_name(struct stages *t, const struct exec_info *x)
+{
+	struct str argv0 = str_of("");
+	size_t i = 0, at = 0;
+	list_next(&x->argv, &i, &at, &argv0);
+	for (size_t k = argv0.n; k > 0; k--)
+		if (argv0.p[k - 1] == '/') {
+			argv0 = str_n(argv0.p + k, argv0.n - k);
+			break;
+		}
+	for (size_t k = 0; k < argv0.n && k < 40; k++) {
+		char c = argv0.p[k];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+		out_char(t->out, plain ? c : '_');
+	}
+	out_char(t->out, '-');
+	out_bytes(t->out, x->pub.text + 1, 8);
+}
+
+static int put_stage(struct stages *t, size_t stage, const struct files *f)
+{
+	struct exec_info x;
+	struct run_info run;
+	const struct work_exec *we = &t->w.execs[stage];
+	int r = we->run ? store_run(t->s, we->run, &run) : 0;
+	if (r < 0)
+		return r;
+	buf_reset(&t->cwd);
+	if (r > 0)
+		buf_str(&t->cwd, run.cwd);
+	if ((r = store_exec(t->s, we->id, &x)) <= 0)
+		return r;
+	bool first = !t->base.n;
+	if (!t->cwd.n)
+		buf_str(&t->cwd, x.cwd);
+	if (first) {
+		buf_str(&t->base, buf_view(&t->cwd));
+		out_text(t->out, "# of the directory ");
+		scalar(t->out, buf_view(&t->base));
+		out_text(t->out, "\nstages:\n");
+	}
+	out_text(t->out, "  ");
+	put_name(t, &x);
+	out_text(t->out, ":\n");
+	bool given = false;
+	for (size_t k = 0; k < we->n; k++)
+		given |= t->w.files[we->first + k].given;
+	if (given)
+		out_text(t->out, "    # files that were open when it was started are not in the command\n");
+	for (size_t i = 0; i < f->odd.n; i++)
+		comment(t->out, "left out, not UTF-8: ", texts_set_at(&f->odd, i));
+	if (!str_eq(buf_view(&t->base), buf_view(&t->cwd))) {
+		out_text(t->out, "    wdir: ");
+		scalar(t->out, path_from(buf_view(&t->base), buf_view(&t->cwd)));
+		out_char(t->out, '\n');
+	}
+	buf_reset(&t->text);
+	if (x.cwd.n && !str_eq(x.cwd, buf_view(&t->cwd))) {
+		buf_str(&t->text, str_of("cd "));
+		shell_word(&t->text, path_from(buf_view(&t->cwd), x.cwd));
+		buf_str(&t->text, str_of(" && "));
+	}
+	shell_words(&t->text, &x.argv);
+	out_text(t->out, "    cmd: ");
+	scalar(t->out, buf_view(&t->text));
+	out_char(t->out, '\n');
+	put_list(t, "deps", &f->deps, NULL);
+	put_list(t, "outs", &f->outs, &f->persist);
+	return t->text.failed || t->base.failed || t->cwd.failed ? -ENOMEM : -t->out->error;
+}
+
+static int member_cmp(const void *pa, const void *pb)
+{
+	const struct member *a = pa, *b = pb;
+	return a->stage != b->stage ? (a->stage > b->stage) - (a->stage < b->stage)
+	                            : (a->exec > b->exec) - (a->exec < b->exec);
+}
+
+static int put_stages(struct stages *t)
+{
+	size_t n = t->w.n_execs;
+	int r = 0;
+	t->members = malloc((n + 1) * sizeof(*t->members));
+	if (!t->members)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		t->members[i] = (struct member){t->top[i], i};
+	qsort(t->members, n, sizeof(*t->members), member_cmp);
+	for (size_t i = 0, end; r == 0 && i < n && t->members[i].stage != WORK_NONE; i = end) {
+		size_t stage = t->members[i].stage;
+		struct files f = {.deps = {.n = 0}};
+		for (end = i; end < n && t->members[end].stage == stage; end++) {
+			const struct work_exec *x = &t->w.execs[t->members[end].exec];
+			for (size_t k = 0; r >= 0 && k < x->n; k++)
+				r = take_file(t, stage, &t->w.files[x->first + k], &f);
+		}
+		texts_set_close(&f.deps);
+		texts_set_close(&f.outs);
+		texts_set_close(&f.persist);
+		texts_set_close(&f.odd);
+		r = r < 0 ? r : f.outs.n ? put_stage(t, stage, &f) : 0;
+		files_release(&f);
+	}
+	return r;
+}
+
+int export_dvc_stage(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	struct stages t = {.out = out, .s = prov_store(p)};
+	(void)o;
+	int r = work_gather(p, err, &t.w);
+	if (r == 0)
+		r = gather_outputs(&t);
+	if (r == 0)
+		r = find_stages(&t);
+	if (r == 0)
+		r = put_stages(&t);
+	if (r == 0 && !t.base.n)
+		out_text(out, "stages: {}\n");
+	work_release(&t.w);
+	texts_set_release(&t.outputs);
+	edges_release(&t.gens);
+	free(t.members);
+	free(t.top);
+	buf_release(&t.base);
+	buf_release(&t.cwd);
+	buf_release(&t.text);
+	return r < 0 && !out->error ? err_set(err, -r, "cannot read the record") : r;
+}

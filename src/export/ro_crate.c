@@ -1,0 +1,508 @@
+/* ro_crate.c - Process Run Crate 0.5 on RO-Crate 1.1: a directory, or a zip archive, with ro-crate-metadata.json and,
+ * where asked, copies of the files that are still as recorded.
+ *
+ * An execution is a CreateAction: instrument the program, agent the user, object what it used, result what it wrote. A
+ * version of a file is a data entity: a path within the crate where it was copied, else urn:stemma:id:v...; pipes and
+ * the like are contextual entities. Images before any exec that neither used nor wrote anything are left out.
+ *
+ * Five walks; nothing is kept but, with copies, 8 bytes for each. */
+#include "export/crate.h"
+#include "export/export.h"
+#include "export/jsonw.h"
+#include "query/idset.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROFILE "https://w3id.org/ro/wfrun/process/0.5"
+#define NO_PROGRAM "#no-program"
+
+struct maker {
+	struct jsonw j;
+	struct prov_source *p;
+	struct crate *crate;
+	struct idset copied; /* versions */
+	bool with_files, zip;
+	uint64_t left_out;
+	struct err *err;
+	/* the execution that is being told */
+	struct buf head; /* what comes before its first use, until it is known to be told */
+	bool waiting, open, program;
+	enum { NOTHING, OBJECTS, RESULTS } list;
+};
+
+/* ---- files ---- */
+
+/* A path below which nothing can lead out of the crate. */
+static bool is_plain_path(struct str path)
+{
+	if (!path.n || path.p[0] != '/')
+		return false;
+	for (size_t i = 0, from = 1; i <= path.n; i++)
+		if (i == path.n || (i && path.p[i] == '/')) {
+			size_t n = i - from;
+			if (n == 0 || (n == 1 && path.p[from] == '.') || (n == 2 && path.p[from] == '.' && path.p[from + 1] == '.'))
+				return false;
+			from = i + 1;
+		}
+	return true;
+}
+
+/* Why a version cannot be copied, or NULL and *ret_fd, *ret_size. */
+static const char *open_version(const struct maker *m, const struct version_info *v, const struct file_info *f,
+                                int *ret_fd, uint64_t *ret_size)
+{
+	char path[4097];
+	struct stat st;
+	if (v->n != f->versions)
+		return "a later version took its place";
+	if (!f->named || !is_plain_path(f->path) || f->path.n >= sizeof(path))
+		return "it has no name any more";
+	if (m->zip && !str_is_utf8(f->path))
+		return "its name cannot stand in an archive";
+	if (!v->has_size || v->mtime == TIME_NONE)
+		return "its size and time were not recorded";
+	memcpy(path, f->path.p, f->path.n);
+	path[f->path.n] = '\0';
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return errno == ENOENT ? "it is not there any more" : "it cannot be read";
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != v->size ||
+	    (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != v->mtime) {
+		close(fd);
+		return "it is not as recorded any more";
+	}
+	*ret_fd = fd;
+	*ret_size = v->size;
+	return NULL;
+}
+
+static int copy_version(struct maker *m, const struct version_info *v, const struct file_info *f, const char **ret_why,
+                        struct err *err)
+{
+	int fd = -1;
+	uint64_t size = 0;
+	char name[4097 + 8];
+	struct stat st;
+	*ret_why = open_version(m, v, f, &fd, &size);
+	if (*ret_why)
+		return 0;
+	snprintf(name, sizeof(name), "files%.*s", (int)f->path.n, f->path.p);
+	int r = crate_put(m->crate, name, fd, size, err);
+	if (r == 0 && (fstat(fd, &st) < 0 || (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != v->mtime))
+		r = err_set(err, EBUSY, "'%s' changed while it was copied", name);
+	close(fd);
+	return r < 0 ? r : idset_add(&m->copied, v->id);
+}
+
+/* ---- references ---- */
+
+static bool is_data(const struct file_info *f)
+{
+	return f->kind == TERM_kind_regular;
+}
+
+static void reference_to(struct jsonw *j, const char *prefix, struct str id)
+{
+	jsonw_open(j, '{');
+	jsonw_pair(j, "@id", prefix, id);
+	jsonw_close(j, '}');
+}
+
+static void version_id(struct maker *m, const struct version_info *v, const struct file_info *f)
+{
+	struct jsonw *j = &m->j;
+	jsonw_key(j, "", "@id");
+	if (!is_data(f))
+		jsonw_text(j, "#", str_of(v->pub.text), NULL);
+	else if (!idset_has(&m->copied, v->id))
+		jsonw_text(j, STEMMA_ID, str_of(v->pub.text), NULL);
+	else {
+		out_text(j->out, "\"files");
+		out_uri(j->out, f->path);
+		out_char(j->out, '"');
+		j->comma = true;
+	}
+}
+
+static int find_version(struct maker *m, store_id id, struct version_info *v, struct file_info *f)
+{
+	int r = store_version(prov_store(m->p), id, v);
+	return r > 0 ? store_file(prov_store(m->p), v->file, f) : r;
+}
+
+/* ---- walks ---- */
+
+/* Versions, each once: not the earlier writes of a chain. */
+static bool is_version(const struct prov_statement *st)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].attr == ATTR_part)
+			return false;
+	return strcmp(st->type, "File") != 0;
+}
+
+static int copy_one(void *arg, const struct prov_statement *st)
+{
+	struct maker *m = arg;
+	struct version_info v;
+	struct file_info f;
+	const char *why;
+	if (!is_version(st))
+		return 0;
+	int r = find_version(m, st->what, &v, &f);
+	if (r <= 0 || !is_data(&f))
+		return r < 0 ? r : 0;
+	r = copy_version(m, &v, &f, &why, m->err);
+	m->left_out += r == 0 && why;
+	return r;
+}
+
+static int part(void *arg, const struct prov_statement *st)
+{
+	struct maker *m = arg;
+	struct version_info v;
+	struct file_info f;
+	int r = is_version(st) ? find_version(m, st->what, &v, &f) : 0;
+	if (r <= 0 || !is_data(&f))
+		return r < 0 ? r : 0;
+	jsonw_open(&m->j, '{');
+	version_id(m, &v, &f);
+	jsonw_close(&m->j, '}');
+	return jsonw_error(&m->j);
+}
+
+/* The executions that are told: those of a program, and others with data. */
+static int mention(void *arg, const struct prov_statement *st)
+{
+	struct maker *m = arg;
+	if (st->kind == PROV_activity) {
+		m->waiting = strcmp(st->type, "Execution") == 0;
+		buf_reset(&m->head);
+		buf_str(&m->head, st->id);
+	}
+	if (m->waiting && (st->kind != PROV_activity || st->label.n)) {
+		m->waiting = false;
+		reference_to(&m->j, "#", buf_view(&m->head));
+	}
+	return m->head.failed ? -ENOMEM : jsonw_error(&m->j);
+}
+
+static void entity_open(struct jsonw *j, const char *prefix, struct str id, const char *type)
+{
+	jsonw_line(j, 2);
+	jsonw_open(j, '{');
+	jsonw_pair(j, "@id", prefix, id);
+	jsonw_word_pair(j, "@type", type);
+}
+
+static int agent(void *arg, const struct prov_statement *st)
+{
+	struct jsonw *j = &((struct maker *)arg)->j;
+	bool user = strcmp(st->type, "User") == 0;
+	entity_open(j, "#", st->id, user ? "Person" : "SoftwareApplication");
+	struct str name = st->label;
+	for (size_t i = 0; !user && i < st->label.n; i++)
+		if (st->label.p[i] == '/' && i + 1 < st->label.n)
+			name = str_n(st->label.p + i + 1, st->label.n - i - 1);
+	jsonw_pair(j, "name", "", name);
+	if (!user)
+		jsonw_pair(j, "description", "", st->label);
+	jsonw_close(j, '}');
+	return jsonw_error(j);
+}
+
+static int data(void *arg, const struct prov_statement *st)
+{
+	struct maker *m = arg;
+	struct jsonw *j = &m->j;
+	struct version_info v;
+	struct file_info f;
+	int r = is_version(st) ? find_version(m, st->what, &v, &f) : 0;
+	if (r <= 0)
+		return r;
+	jsonw_line(j, 2);
+	jsonw_open(j, '{');
+	version_id(m, &v, &f);
+	jsonw_word_pair(j, "@type", is_data(&f) ? "File" : "Thing");
+	jsonw_pair(j, "name", "", st->label);
+	if (is_data(&f)) {
+		jsonw_pair(j, "identifier", STEMMA_ID, str_of(v.pub.text));
+		if (v.has_size) {
+			jsonw_key(j, "", "contentSize");
+			jsonw_count_text(j, v.size);
+		}
+		if (v.mtime != TIME_NONE) {
+			jsonw_key(j, "", "dateModified");
+			jsonw_time(j, v.mtime);
+		}
+		int fd = -1;
+		uint64_t size;
+		if (m->with_files && !idset_has(&m->copied, v.id)) {
+			const char *why = open_version(m, &v, &f, &fd, &size);
+			if (fd >= 0)
+				close(fd);
+			jsonw_pair(j, "description", "not in the crate: ", str_of(why ? why : "it was not as recorded"));
+		}
+	}
+	jsonw_close(j, '}');
+	return jsonw_error(j);
+}
+
+/* ---- actions ---- */
+
+static void action_head(struct maker *m, const struct prov_statement *st)
+{
+	struct out head = out_into(&m->head);
+	struct jsonw j = {.out = &head};
+	const struct prov_value *status = NULL, *signal = NULL, *argv = NULL;
+	for (size_t i = 0; i < st->n; i++) {
+		const struct prov_value *v = &st->v[i];
+		status = v->attr == ATTR_exitStatus ? v : status;
+		signal = v->attr == ATTR_exitSignal ? v : signal;
+		argv = v->attr == ATTR_argv ? v : argv;
+	}
+	buf_reset(&m->head);
+	jsonw_open(&j, '{');
+	jsonw_pair(&j, "@id", "#", st->id);
+	jsonw_word_pair(&j, "@type", "CreateAction");
+	jsonw_pair(&j, "name", "", st->label.n ? st->label : str_of("a process, without a program of its own"));
+	if (argv) {
+		jsonw_key(&j, "", "description");
+		jsonw_list_text(&j, &argv->list, false, NULL);
+	}
+	if (st->start != TIME_NONE) {
+		jsonw_key(&j, "", "startTime");
+		jsonw_time(&j, st->start);
+	}
+	if (st->end != TIME_NONE) {
+		jsonw_key(&j, "", "endTime");
+		jsonw_time(&j, st->end);
+		bool failed = signal || (status && status->count);
+		jsonw_key(&j, "", "actionStatus");
+		reference_to(&j, "http://schema.org/", str_of(failed ? "FailedActionStatus" : "CompletedActionStatus"));
+		if (failed) {
+			char text[64];
+			snprintf(text, sizeof(text), "%s %llu", signal ? "signal" : "exit status",
+			         (unsigned long long)(signal ? signal : status)->count);
+			jsonw_word_pair(&j, "error", text);
+		}
+	}
+	jsonw_release(&j);
+}
+
+static void list_end(struct maker *m)
+{
+	if (m->list != NOTHING)
+		jsonw_close(&m->j, ']');
+	m->list = NOTHING;
+}
+
+static void action_begin(struct maker *m)
+{
+	struct jsonw *j = &m->j;
+	m->waiting = false;
+	m->open = true;
+	jsonw_line(j, 2);
+	out_str(j->out, buf_view(&m->head));
+	j->comma = true;
+}
+
+static void action_end(struct maker *m)
+{
+	if (!m->open)
+		return;
+	list_end(m);
+	if (!m->program) {
+		jsonw_key(&m->j, "", "instrument");
+		reference_to(&m->j, NO_PROGRAM, str_of(""));
+	}
+	jsonw_close(&m->j, '}');
+	m->open = false;
+}
+
+static int action(void *arg, const struct prov_statement *st)
+{
+	struct maker *m = arg;
+	struct jsonw *j = &m->j;
+	if (st->kind == PROV_activity) {
+		action_end(m);
+		m->program = false;
+		m->waiting = strcmp(st->type, "Execution") == 0;
+		if (m->waiting)
+			action_head(m, st);
+		if (m->waiting && st->label.n)
+			action_begin(m);
+		return m->head.failed ? -ENOMEM : jsonw_error(j);
+	}
+	if (st->kind == PROV_wasAssociatedWith) {
+		bool program = st->object.n && st->object.p[0] == 'p';
+		/* Of a process without a program it comes before it is known whether it is told; its user is the parent's. */
+		if (m->open) {
+			jsonw_key(j, "", program ? "instrument" : "agent");
+			reference_to(j, "#", st->object);
+			m->program |= program;
+		}
+		return jsonw_error(j);
+	}
+	if (m->waiting)
+		action_begin(m);
+	if (!m->open)
+		return 0;
+	bool result = st->kind == PROV_wasGeneratedBy;
+	struct version_info v;
+	struct file_info f;
+	int r = find_version(m, result ? st->what : st->other, &v, &f);
+	if (r <= 0)
+		return r;
+	if (m->list != (result ? RESULTS : OBJECTS)) {
+		list_end(m);
+		jsonw_key(j, "", result ? "result" : "object");
+		jsonw_open(j, '[');
+		m->list = result ? RESULTS : OBJECTS;
+	}
+	jsonw_open(j, '{');
+	version_id(m, &v, &f);
+	jsonw_close(j, '}');
+	return jsonw_error(j);
+}
+
+/* ---- the document ---- */
+
+static void fixed_entities(struct jsonw *j)
+{
+	entity_open(j, "", str_of("ro-crate-metadata.json"), "CreativeWork");
+	jsonw_key(j, "", "about");
+	reference_to(j, "./", str_of(""));
+	jsonw_key(j, "", "conformsTo");
+	reference_to(j, "https://w3id.org/ro/crate/1.1", str_of(""));
+	jsonw_close(j, '}');
+	entity_open(j, PROFILE, str_of(""), "CreativeWork");
+	jsonw_word_pair(j, "name", "Process Run Crate");
+	jsonw_word_pair(j, "version", "0.5");
+	jsonw_close(j, '}');
+	entity_open(j, "#license", str_of(""), "CreativeWork");
+	jsonw_word_pair(j, "name", "No license");
+	jsonw_word_pair(j, "description", "What may be done with these files was not recorded.");
+	jsonw_close(j, '}');
+	entity_open(j, NO_PROGRAM, str_of(""), "SoftwareApplication");
+	jsonw_word_pair(j, "name", "not recorded");
+	jsonw_word_pair(j, "description",
+	                "The program that the process shares with the one it was forked from, or one that was not seen.");
+	jsonw_close(j, '}');
+}
+
+static int root(struct maker *m, int64_t now)
+{
+	struct jsonw *j = &m->j;
+	entity_open(j, "./", str_of(""), "Dataset");
+	jsonw_word_pair(j, "name", "Provenance of files");
+	jsonw_word_pair(
+	    j, "description",
+	    "Executions of programs and the versions of files that they used and wrote, as stemma recorded them.");
+	jsonw_key(j, "", "datePublished");
+	jsonw_time(j, now);
+	jsonw_key(j, "", "license");
+	reference_to(j, "#license", str_of(""));
+	jsonw_key(j, "", "conformsTo");
+	reference_to(j, PROFILE, str_of(""));
+	jsonw_key(j, "", "hasPart");
+	jsonw_open(j, '[');
+	int r = prov_walk(m->p, PROV_BIT(PROV_entity), part, m);
+	jsonw_close(j, ']');
+	jsonw_key(j, "", "mentions");
+	jsonw_open(j, '[');
+	if (r == 0)
+		r = prov_walk(m->p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_OUTPUTS, mention, m);
+	jsonw_close(j, ']');
+	jsonw_close(j, '}');
+	return r;
+}
+
+static int metadata(struct maker *m, int64_t now)
+{
+	struct jsonw *j = &m->j;
+	jsonw_open(j, '{');
+	jsonw_word_pair(j, "@context", "https://w3id.org/ro/crate/1.1/context");
+	jsonw_line(j, 1);
+	jsonw_key(j, "", "@graph");
+	jsonw_open(j, '[');
+	fixed_entities(j);
+	int r = root(m, now);
+	m->waiting = false;
+	if (r == 0)
+		r = prov_walk(m->p, PROV_BIT(PROV_agent), agent, m);
+	if (r == 0)
+		r = prov_walk(m->p, PROV_BIT(PROV_entity), data, m);
+	if (r == 0)
+		r = prov_walk(m->p,
+		              PROV_BIT(PROV_activity) | PROV_BIT(PROV_wasAssociatedWith) | PROV_BIT(PROV_used) | PROV_OUTPUTS,
+		              action, m);
+	action_end(m);
+	jsonw_close(j, ']');
+	jsonw_close(j, '}');
+	out_char(j->out, '\n');
+	return r;
+}
+
+/* A file without a name, near where the crate will be: it may be large. */
+static int scratch_file(const char *target)
+{
+	char *copy = strdup(target), *slash = copy ? strrchr(copy, '/') : NULL;
+	if (slash)
+		slash[slash == copy] = '\0';
+	int fd = copy ? open(slash ? copy : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+	free(copy);
+	if (fd < 0) {
+		FILE *f = tmpfile();
+		fd = f ? fcntl(fileno(f), F_DUPFD_CLOEXEC, 0) : -1;
+		if (f)
+			fclose(f);
+	}
+	return fd;
+}
+
+int export_ro_crate(struct prov_source *p, struct out *unused, const struct export_options *o, struct err *err)
+{
+	struct out out;
+	struct stat st;
+	struct timespec now;
+	struct maker m = {
+	    .p = p, .with_files = o->with_files, .zip = str_ends(str_of(o->target), str_of(".zip")), .err = err};
+	(void)unused;
+	clock_gettime(CLOCK_REALTIME, &now);
+	int r = crate_open(o->target, err, &m.crate);
+	if (r < 0)
+		return r;
+	int fd = scratch_file(o->target);
+	if (fd < 0 || out_open(&out, fd) < 0) {
+		r = err_set(err, errno, "cannot create '%s'", o->target);
+	} else {
+		m.j.out = &out;
+		if (o->with_files)
+			r = prov_walk(p, PROV_BIT(PROV_entity), copy_one, &m);
+		idset_close(&m.copied);
+		if (r == 0)
+			r = metadata(&m, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+		int w = out_close(&out);
+		if (r < 0 || w < 0)
+			r = err_set(err, w < 0 ? -w : -r, "cannot make '%s'", o->target);
+		if (r == 0 && fstat(fd, &st) < 0)
+			r = err_set(err, errno, "cannot make '%s'", o->target);
+		if (r == 0)
+			r = crate_put(m.crate, "ro-crate-metadata.json", fd, (uint64_t)st.st_size, err);
+	}
+	if (fd >= 0)
+		close(fd);
+	jsonw_release(&m.j);
+	buf_release(&m.head);
+	idset_release(&m.copied);
+	if (r == 0 && o->left_out)
+		*o->left_out = m.left_out;
+	return crate_close(m.crate, r, err);
+}

@@ -1,0 +1,124 @@
+#include "keep/write.h"
+
+#include "base/fileid.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *keep_user(void)
+{
+	static char text[64];
+	struct passwd *pw = getpwuid(geteuid());
+	if (pw && pw->pw_name && *pw->pw_name)
+		snprintf(text, sizeof(text), "%s", pw->pw_name);
+	else
+		snprintf(text, sizeof(text), "%lu", (unsigned long)geteuid());
+	return text;
+}
+
+void keep_host(char *ret, size_t size)
+{
+	memset(ret, 0, size);
+	gethostname(ret, size - 1);
+	for (char *p = ret; *p; p++)
+		if (*p == '/')
+			*p = '_';
+}
+
+int64_t keep_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void describe(struct log_writer *w)
+{
+	char host[256];
+	struct stat ns = {0};
+	gethostname(host, sizeof(host) - 1);
+	host[sizeof(host) - 1] = '\0';
+	stat("/proc/self/ns/pid", &ns);
+	struct event ev = {.kind = EVENT_session,
+	                   .time = keep_now(),
+	                   .session = {.host = str_of(host),
+	                               .boot = str_of(host_boot_id()),
+	                               .pidns = ns.st_ino,
+	                               .tool = str_of("stemma " STEMMA_VERSION),
+	                               .mode = str_of("keeping")}};
+	log_writer_add(w, &ev);
+}
+
+int keep_begin(const char *home, struct err *err, struct log_writer **ret)
+{
+	char host[256], day[16] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+	keep_host(host, sizeof(host));
+	if (gmtime_r(&now, &tm))
+		strftime(day, sizeof(day), "%Y-%m-%d", &tm);
+	mode_t mask = umask(077);
+	int rc = log_writer_open(home, host, day, err, ret);
+	umask(mask);
+	if (rc == 0)
+		describe(*ret);
+	return rc;
+}
+
+int keep_begin_at(int fd, struct err *err, struct log_writer **ret)
+{
+	int rc = log_writer_fdopen(fd, 0, err, ret);
+	if (rc == 0)
+		describe(*ret);
+	return rc;
+}
+
+int keep_end(struct log_writer *w, struct err *err)
+{
+	struct event ev = {.kind = EVENT_session_end, .time = keep_now()};
+	log_writer_add(w, &ev);
+	int rc = log_writer_flush(w);
+	uint64_t lost = log_writer_lost(w);
+	if (rc < 0)
+		err_set(err, -rc, "cannot write to the store: %s", log_writer_path(w));
+	else if (lost)
+		rc = err_set(err, EFBIG, "cannot write to the store");
+	log_writer_close(w);
+	return rc;
+}
+
+int keep_note(const char *home, const struct keep_note *n, struct err *err)
+{
+	struct log_writer *w;
+	int rc = keep_begin(home, err, &w);
+	if (rc < 0)
+		return rc;
+	int64_t now = keep_now();
+	if (!n->run.n) {
+		struct event domain = {.kind = EVENT_domain, .time = now, .domain = {.num = 1, .name = n->domain}};
+		/* No path: that the file has a name now is not what is said. */
+		struct event file = {.kind = EVENT_file,
+		                     .time = now,
+		                     .file = {.num = 1,
+		                              .kind = n->kind,
+		                              .domain = n->kind == TERM_kind_absent ? 0 : 1,
+		                              .ino = n->ino,
+		                              .gen = n->gen,
+		                              .path = n->path}};
+		log_writer_add(w, &domain);
+		log_writer_add(w, &file);
+	}
+	struct event note = {.kind = EVENT_note,
+	                     .time = now,
+	                     .note = {.run = n->run,
+	                              .file = n->run.n ? 0 : 1,
+	                              .text = n->text,
+	                              .version = n->version,
+	                              .user = str_of(keep_user())}};
+	log_writer_add(w, &note);
+	return keep_end(w, err);
+}
