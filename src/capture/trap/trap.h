@@ -57,7 +57,7 @@ struct trap {
 	enum call call;
 	int nr;
 	uint64_t ip, args[6]; /* ip: behind the call's instruction */
-	bool compat; /* the foreign (32-bit) interface of this architecture */
+	bool compat;          /* the foreign (32-bit) interface of this architecture */
 };
 
 enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2 };
@@ -65,7 +65,8 @@ enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2 };
 /* ---- the filter (filter.c) ---- */
 
 struct sock_fprog;
-/* Whether calls that a signal interrupts can be repaired here (guard.h): the calls that only serves are stopped then. */
+/* Whether calls that a signal interrupts can be repaired here (guard.h): the calls that only serves are stopped then.
+ */
 #if defined(__x86_64__)
 #define TRAP_GUARDED 1
 #else
