@@ -1,0 +1,143 @@
+/* notes.c - what people wrote about runs and files. A session's row holds its notes; LIST_NOTE says which sessions to look
+ * into. */
+#include "store/read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct note_row {
+	struct note_info info;
+	uint64_t session, seq;
+	size_t text, ntext, user, nuser, host, nhost; /* places */
+};
+struct note_list {
+	VEC(struct note_row) v;
+	struct buf text;
+};
+
+static size_t keep(struct note_list *l, struct str s, size_t *ret_n)
+{
+	size_t at = l->text.n;
+	buf_str(&l->text, s);
+	*ret_n = s.n;
+	return at;
+}
+
+/* n of the version with that public id, or of the one that was current at t; 0 if there is none. */
+static int version_at(struct store *s, store_id file, const char *pub, int64_t t, uint64_t *ret)
+{
+	store_id id = 0;
+	char kind = 0;
+	*ret = 0;
+	if (*pub) {
+		int rc = store_by_pubid(s, pub, &kind, &id);
+		if (rc == 1 && kind == 'v' && version_file(id) == file)
+			*ret = version_n(id);
+		return rc < 0 && rc != -ENOTUNIQ ? rc : 0;
+	}
+	int rc = store_version_of(s, file, 0, &id);
+	if (rc <= 0)
+		return rc;
+	for (uint64_t n = version_n(id); n; n--) {
+		struct version_info v;
+		rc = store_version(s, version_id(file, n), &v);
+		if (rc < 0)
+			return rc;
+		/* What was there from before has no beginning. */
+		if (rc == 1 && (v.start == TIME_NONE || v.start <= t)) {
+			*ret = n;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static int read_notes(struct store *s, uint64_t session, enum notes_of of, store_id id, struct note_list *l)
+{
+	struct buf info = {0};
+	struct cur c = {0};
+	uint64_t run;
+	int rc = read_session_rest(s, session, &info, &c, &run);
+	const struct ssession *from = rc == 1 ? store_session(s, session) : NULL;
+	uint64_t host = from ? from->host : 0, number = from ? from->number : 0;
+	if (rc == 1)
+		for (uint64_t n = cur_u(&c); n && !c.bad; n--)
+			read_session_gap(s, &c);
+	for (uint64_t n = rc == 1 ? cur_u(&c) : 0; rc >= 0 && n && !c.bad; n--) {
+		struct note_row row = {.session = number};
+		row.info.time = time_add(s->base, cur_z(&c));
+		row.seq = cur_u(&c);
+		row.info.run = cur_u(&c);
+		row.info.file = cur_u(&c);
+		uint64_t text = cur_u(&c), version = cur_u(&c), user = cur_u(&c);
+		if (c.bad || (of == NOTES_RUN && row.info.run != id) || (of == NOTES_FILE && row.info.file != id))
+			continue;
+		struct str pub = store_word(s, version);
+		char pub_text[32] = "";
+		if (pub.n < sizeof(pub_text) && pub.n)
+			memcpy(pub_text, pub.p, pub.n);
+		if (row.info.file)
+			rc = version_at(s, row.info.file, pub_text, row.info.time, &row.info.version);
+		row.text = keep(l, store_word(s, text), &row.ntext);
+		row.user = keep(l, store_word(s, user), &row.nuser);
+		row.host = keep(l, store_word(s, host), &row.nhost);
+		struct note_row *slot = vec_add(&l->v);
+		if (slot)
+			*slot = row;
+		if (!slot || l->text.failed)
+			rc = -ENOMEM;
+	}
+	if (rc >= 0 && c.bad)
+		rc = -ENOTRECOVERABLE;
+	buf_release(&info);
+	return rc < 0 ? rc : 0;
+}
+
+static int row_cmp(const void *pa, const void *pb)
+{
+	const struct note_row *a = pa, *b = pb;
+	if (a->info.time != b->info.time)
+		return a->info.time < b->info.time ? -1 : 1;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+int store_notes(struct store *s, enum notes_of of, store_id id, struct notes *ret)
+{
+	struct ids sessions = {0};
+	struct note_list l = {0};
+	*ret = (struct notes){0};
+	int rc = lists_get(s, list_key(LIST_NOTE, of == NOTES_ALL ? 0 : id << 2 | of), &sessions);
+	ids_sort(&sessions);
+	for (size_t i = 0; rc == 0 && i < sessions.n; i++)
+		rc = read_notes(s, sessions.v[i], of, id, &l);
+	if (rc == 0 && l.v.n) {
+		qsort(l.v.v, l.v.n, sizeof(*l.v.v), row_cmp);
+		ret->v = calloc(l.v.n, sizeof(*ret->v));
+		rc = ret->v ? 0 : -ENOMEM;
+		for (size_t i = 0; rc == 0 && i < l.v.n; i++) {
+			const struct note_row *r = &l.v.v[i];
+			ret->v[i] = r->info;
+			ret->v[i].text = str_n(l.text.p + r->text, r->ntext);
+			ret->v[i].user = str_n(l.text.p + r->user, r->nuser);
+			ret->v[i].host = str_n(l.text.p + r->host, r->nhost);
+		}
+		if (rc == 0) {
+			ret->n = l.v.n;
+			ret->text = l.text.p;
+			l.text = (struct buf){0};
+		}
+	}
+	free(sessions.v);
+	vec_release(&l.v);
+	buf_release(&l.text);
+	return rc;
+}
+
+void notes_release(struct notes *n)
+{
+	free(n->v);
+	free(n->text);
+	*n = (struct notes){0};
+}
