@@ -64,10 +64,10 @@ done
 LC_ALL=C grep -aoE 'XYZZY[A-Za-z0-9 -]*' "$T/said" | grep -v '^XYZZYdone' >"$out"
 [ ! -s "$out" ] && grep -q XYZZYdone "$T/said" && [ "$(wc -l <"$T/said")" -gt 200 ]
 check 'no command says one'
-cp "$T/said" "$out"
 for w in '--db-password=\*\*\*' 'ann:\*\*\*@db/base' 'page=2' 'CONDA_TOKEN=\*\*\*' 'APPTAINER_DOCKER_PASSWORD=\*\*\*' '-O2 -DAPI_KEY=\*\*\* -g' 'ann:\*\*\*' 'ordinary'; do
-	grep -q -e "$w" "$T/said" || { echo "missing: $w" >>"$err"; break; }
-done
+	grep -q -e "$w" "$T/said" || echo "missing: $w"
+done >"$out"
+[ ! -s "$out" ]
 check 'that there was one is said'
 
 "$STEMMA" run -- sh -c : prog --tokenizer bert --max-tokens 512 -o d41d8cd98f00b204e9800998ecf8427e \

@@ -137,7 +137,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	      doc_has_rdf() ? "Turtle and N-Triples can be read" : "built without it: Turtle and N-Triples cannot be read");
 	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,
 	      crate_can_zip() ? "export --format ro-crate makes them"
-	                      : "built without libarchive: export --format ro-crate makes directories only");
+	                      : "no libarchive: export --format ro-crate makes directories only");
 	check(&r, "bytes per file", LIMITED, "totals per process only");
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);

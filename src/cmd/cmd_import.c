@@ -2,9 +2,14 @@
 #include "cmd/cmd.h"
 #include "cmd/fmt.h"
 #include "cmd/js.h"
+#include "import/document.h"
 #include "import/logs.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 /* What was read and added: one row each, for JSON. */
 #define ROWS(X)                                                                                                        \
@@ -80,6 +85,62 @@ static int import_log(const char *home, const char *path, json_t *list)
 	return STATUS_OK;
 }
 
+static int import_prov(const char *home, const char *path, json_t *list)
+{
+	struct err err = {0};
+	struct import_document_report r;
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (import_document(home, path, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, &err, &r) < 0)
+		return say_err(&err, STATUS_SELF);
+	if (r.passed)
+		say("'%s': %llu statement%s no place in the record and %s passed over", path, ull(r.passed),
+		    r.passed == 1 ? " has" : "s have", r.passed == 1 ? "was" : "were");
+	if (r.future)
+		say("'%s' tells of times that are yet to come", path);
+	if (list) {
+		json_t *one = json_object();
+		js_text(one, "source", path);
+		js_text(one, "kind", "prov");
+		js_bool(one, "added", r.added);
+		js_num(one, "statements", r.statements);
+		js_num(one, "passed_over", r.passed);
+		js_num(one, "executions", r.executions);
+		js_num(one, "versions", r.versions);
+		js_num(one, "accesses", r.accesses);
+		js_add(list, one);
+		return STATUS_OK;
+	}
+	struct buf name = {0};
+	fmt_name(&name, str_of(path));
+	if (r.added)
+		printf("%s: %llu statement%s added (%llu execution%s, %llu version%s)\n", buf_cstr(&name), ull(r.statements),
+		       s_of(r.statements), ull(r.executions), s_of(r.executions), ull(r.versions), s_of(r.versions));
+	else
+		printf("%s: nothing new, it was imported before\n", buf_cstr(&name));
+	buf_release(&name);
+	return STATUS_OK;
+}
+
+/* Folders and what begins as a block does, or is called like a segment, are logs; everything else is a document. */
+static bool is_log(const char *path)
+{
+	struct stat st;
+	char magic[3] = "";
+	size_t n = strlen(path);
+	if (strcmp(path, "-") == 0)
+		return false;
+	if (stat(path, &st) < 0 || S_ISDIR(st.st_mode))
+		return true; /* the sentence about what is not there comes from there */
+	if (n > 4 && strcmp(path + n - 4, ".stl") == 0)
+		return true;
+	int fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+	bool is = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) && memcmp(magic, "STL", sizeof(magic)) == 0;
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 int cmd_import(struct cmd *c, const struct opts_import *o)
 {
 	struct err err = {0};
@@ -91,7 +152,8 @@ int cmd_import(struct cmd *c, const struct opts_import *o)
 	json_t *list = o->json ? json_array() : NULL;
 	int status = STATUS_OK;
 	for (int i = 0; i < c->n_operands; i++) {
-		int s = import_log(home, c->operands[i], list);
+		const char *path = c->operands[i];
+		int s = is_log(path) ? import_log(home, path, list) : import_prov(home, path, list);
 		status = s > status ? s : status;
 	}
 	free(home);

@@ -12,4 +12,10 @@
 int log_lease_take(const char *home, const char *host, const char *day, struct err *err, int *ret_fd,
                    unsigned *ret_slot);
 
+/* Leases one certain slot. Waits up to so many ms. 0; -EWOULDBLOCK: somebody has it; -errno. */
+int log_lease_slot(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms, int *ret_fd);
+/* The same in every place where a writer of ours may keep its lock files, whatever its environment said: for those who
+ * put another file in a segment's place. ret_fd[0] and those that are not -1 end it. */
+int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms, int ret_fd[3]);
+
 #endif

@@ -1,5 +1,5 @@
 /* crate.h - where a crate goes: a directory, or a zip archive where the name ends in .zip and stemma was built with
- * libarchive. Whole or not at all. */
+ * libarchive's header and finds it. Whole or not at all. */
 #ifndef STEMMA_EXPORT_CRATE_H
 #define STEMMA_EXPORT_CRATE_H
 

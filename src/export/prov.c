@@ -511,7 +511,8 @@ static void put_access(struct prov_source *p, const struct edge *e)
 {
 	put_edge(p, e);
 	put_text(p, ATTR_api, str_of(term_name(SET_api, e->api)));
-	put_count(p, ATTR_accessMode, e->mode);
+	put_count(p, ATTR_accessMode,
+	          e->mode & ~(unsigned)ACCESS_STATE); /* whether its state was looked at says nothing of it */
 	if (e->count > 1)
 		put_count(p, ATTR_count, e->count);
 	if (e->has_bytes)
@@ -636,6 +637,20 @@ static int one_exec(struct prov_source *p, store_id id, unsigned kinds)
 	return r;
 }
 
+/* What identifies a file, whatever its name. */
+static void put_file(struct prov_source *p, const struct file_info *f)
+{
+	put_text(p, ATTR_path, f->path);
+	put_text(p, ATTR_fileKind, str_of(term_name(SET_kind, f->kind)));
+	if (f->kind != TERM_kind_absent) {
+		put_text(p, ATTR_domain, f->domain);
+		put_count(p, ATTR_inode, f->ino);
+		put_count(p, ATTR_generation, f->gen);
+		if (f->flags & 1)
+			put_count(p, ATTR_network, 1);
+	}
+}
+
 /* ---- agents: users and programs, each once ---- */
 
 struct seen {
@@ -693,15 +708,18 @@ static int agents_of(struct prov_source *p, store_id id, struct agents *a)
 		put_text(p, ATTR_host, x.host);
 		rc = say(p);
 	}
-	store_id program = x.script ? x.script : x.exe;
-	if (rc == 0 && program && !seen_before(&a->programs, program, &rc) && (r = store_file(p->s, program, &f)) > 0) {
+	/* The program that acts, and the interpreter of a script: neither need be an entity of the document. */
+	const store_id files[] = {x.script, x.exe};
+	for (unsigned i = 0; rc == 0 && i < 2; i++) {
+		if (!files[i] || seen_before(&a->programs, files[i], &rc) || (r = store_file(p->s, files[i], &f)) <= 0)
+			continue;
 		begin(p, PROV_agent);
 		buf_reset(&p->subject);
 		buf_printf(&p->subject, "p%s", f.pub.text + 1);
 		p->st.id = str_n(buf_cstr(&p->subject), p->subject.n);
 		p->st.type = "Program";
 		p->st.label = f.path;
-		put_text(p, ATTR_path, f.path);
+		put_file(p, &f);
 		rc = say(p);
 	}
 	return r < 0 ? r : rc;
@@ -727,19 +745,6 @@ static int say_agents(struct prov_source *p)
 }
 
 /* ---- files and their versions ---- */
-
-static void put_file(struct prov_source *p, const struct file_info *f)
-{
-	put_text(p, ATTR_path, f->path);
-	put_text(p, ATTR_fileKind, str_of(term_name(SET_kind, f->kind)));
-	if (f->kind != TERM_kind_absent) {
-		put_text(p, ATTR_domain, f->domain);
-		put_count(p, ATTR_inode, f->ino);
-		put_count(p, ATTR_generation, f->gen);
-		if (f->flags & 1)
-			put_count(p, ATTR_network, 1);
-	}
-}
 
 struct one_version {
 	struct version_info v;

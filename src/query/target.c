@@ -153,6 +153,8 @@ static int look_up(struct store *s, const char *name, struct found *ret)
 	struct buf path = {0};
 	target_path(name, &path);
 	r = path.failed ? -ENOMEM : store_files_by_path(s, buf_view(&path), named, MAX_FILES - 1);
+	if (r == 0 && *name != '/') /* what was imported may be called otherwise: by an IRI, by a label */
+		r = store_files_by_path(s, str_of(name), named, MAX_FILES - 1);
 	buf_release(&path);
 	if (r < 0)
 		return r;

@@ -60,10 +60,8 @@ static int put_version_id(struct dump *d, uint64_t id)
 
 static void put_view(struct dump *d, const struct process_view *p, uint32_t n)
 {
-	struct str w = store_word(d->s, p->p.pidns);
-	char ns[24];
-	snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
-	canon_exec(d->c, store_word(d->s, p->p.boot), strtoull(ns, NULL, 10), p->p.pid, p->p.started, n);
+	uint64_t pidns = read_pidns(d->s, &p->p);
+	canon_exec(d->c, store_word(d->s, p->p.boot), pidns, p->p.pid, p->p.started, n);
 }
 
 static int put_exec_id(struct dump *d, uint64_t id)

@@ -126,6 +126,14 @@ static int from_logs(struct fsck *f, struct buf *out)
 	if (rc >= 0)
 		rc = store_meta_get(f->s, "lps", &lps, f->err);
 	g.lps = lps;
+	struct ids tombs = {0};
+	if (rc >= 0)
+		rc = tombs_get(f->s, &tombs);
+	size_t dead = tombs_filter(&tombs, &f->w);
+	free(tombs.v);
+	if (dead)
+		found(f, "%zu frames of runs that were forgotten are in the logs; to forget the runs again takes them out",
+		      dead);
 	if (rc >= 0)
 		rc = gather_feed(&f->w, &g, f->err);
 	if (f->w.damage.bad_events)

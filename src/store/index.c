@@ -103,12 +103,31 @@ static int set_base(struct ix *x)
 	return store_meta_set(x->s, "base", x->s->base, x->err);
 }
 
+/* Sessions that were forgotten. What is indexed already cannot be taken back: then all is made anew without them. */
+static int bury(struct ix *x)
+{
+	const struct graph *g = &x->g;
+	bool anew = false;
+	if (!g->tombs.n)
+		return 0;
+	for (size_t i = 0; i < g->tombs.n; i++) {
+		uint64_t dead = g->tombs.v[i].number;
+		anew |= !x->fresh || (dead && map_get(&g->session_map, dead) != VEC_NONE);
+		if (dead && tombs_add(x->tombs, dead) < 0)
+			return ix_oom(x);
+	}
+	ids_sort(x->tombs);
+	return anew ? IX_ANEW : tombs_put(x->s, x->tombs, x->err);
+}
+
 static int update(struct ix *x)
 {
 	struct graph *g = &x->g;
 	g->skew = x->o->skew;
 	g->lps = x->o->lps;
 	int rc = gather_feed(&x->w, g, x->err);
+	if (rc == 0)
+		rc = bury(x);
 	if (rc < 0)
 		return rc;
 	x->stats.events = g->events;
@@ -164,16 +183,23 @@ static int set_options(struct ix *x)
 }
 
 /* One transaction on the database that is open. */
-static int index_now(struct store *s, const struct store_index_options *o, struct err *err,
+static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombs, struct err *err,
                      struct store_index_stats *ret)
 {
-	struct ix x = {.s = s, .err = err, .o = o, .file_blocks.table = BLOCK_FILE, .process_blocks.table = BLOCK_PROCESS};
+	struct ix x = {.s = s,
+	               .err = err,
+	               .o = o,
+	               .tombs = tombs,
+	               .file_blocks.table = BLOCK_FILE,
+	               .process_blocks.table = BLOCK_PROCESS};
 	int rc = transaction(s, SQL_begin, err);
 	if (rc < 0)
 		return rc;
 	if (!s->has_base && (rc = store_meta_get(s, "base", &s->base, err)) == 1)
 		s->has_base = true;
 	rc = rc < 0 ? rc : next_rows(&x);
+	if (rc == 0 && !x.fresh)
+		rc = tombs_get(s, tombs);
 	if (rc == 0)
 		rc = ix_scan(&x);
 	bool changed = rc == 1;
@@ -220,19 +246,23 @@ static int other_options(struct store *s, const struct store_index_options *o, s
 }
 
 /* Makes a new file beside the index and puts it in its place. */
-static int index_fresh(struct store *s, const struct store_index_options *o, struct err *err,
+static int index_fresh(struct store *s, const struct store_index_options *o, struct ids *tombs, struct err *err,
                        struct store_index_stats *ret)
 {
 	char path[4096];
 	int n = snprintf(path, sizeof(path), "%s.%ld.new", s->index, (long)getpid());
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return err_set(err, ENAMETOOLONG, "cannot make the index '%s'", s->index);
-	unlink(path);
 	char *index = s->index;
-	store_db_close(s);
-	int rc = store_db_open(s, path, true, true, err);
-	if (rc == 0)
-		rc = index_now(s, o, err, ret);
+	int rc = IX_ANEW;
+	/* Again where a session was met before what says that it was forgotten. */
+	for (int i = 0; i < 3 && rc == IX_ANEW; i++) {
+		unlink(path);
+		store_db_close(s);
+		rc = store_db_open(s, path, true, true, err);
+		if (rc == 0)
+			rc = index_now(s, o, tombs, err, ret);
+	}
 	if (rc == 0 && sqlite3_exec(s->db, "PRAGMA locking_mode = NORMAL", NULL, NULL, NULL) != SQLITE_OK)
 		rc = store_db_error(s, err, "cannot make the index");
 	store_db_close(s);
@@ -271,11 +301,21 @@ static int same_file(struct store *s, struct err *err)
 int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
 {
 	static const struct store_index_options none = {0};
+	struct ids tombs = {0};
 	o = o ? o : &none;
 	if (ret)
 		*ret = (struct store_index_stats){0};
-	if (s->memory)
-		return index_now(s, o, err, ret);
+	if (s->memory) {
+		int rc = index_now(s, o, &tombs, err, ret);
+		if (rc == IX_ANEW) {
+			store_db_close(s);
+			rc = store_db_open(s, s->index, true, false, err);
+			if (rc == 0)
+				rc = index_now(s, o, &tombs, err, ret);
+		}
+		free(tombs.v);
+		return rc;
+	}
 	if (!(s->flags & STORE_WRITE))
 		return err_set(err, EROFS, "the index '%s' was opened for reading", s->index);
 	int lock = store_lock(s, err);
@@ -287,12 +327,15 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 		rc = s->flags & STORE_REBUILD ? 1 : other_options(s, o, err);
 	if (rc == 0) /* nothing in it yet: the fast way */
 		rc = (rc = store_meta_get(s, "base", &base, err)) < 0 ? rc : !rc;
-	if (rc == 1) {
-		rc = index_fresh(s, o, err, ret);
-		s->flags &= ~(unsigned)STORE_REBUILD;
-	} else if (rc == 0) {
-		rc = index_now(s, o, err, ret);
+	if (rc == 0) {
+		rc = index_now(s, o, &tombs, err, ret);
+		rc = rc == IX_ANEW ? 1 : rc;
 	}
+	if (rc == 1) {
+		rc = index_fresh(s, o, &tombs, err, ret);
+		s->flags &= ~(unsigned)STORE_REBUILD;
+	}
+	free(tombs.v);
 	close(lock);
 	return rc;
 }

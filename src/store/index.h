@@ -99,12 +99,16 @@ struct ix_move {
 	uint32_t old, to;
 };
 
+/* What is there must be made anew: something was forgotten. */
+#define IX_ANEW (-EKEYREVOKED)
+
 struct ix {
 	struct store *s;
 	struct err *err;
 	struct graph g;
 	struct gather w;
 	const struct store_index_options *o;
+	struct ids *tombs; /* sessions that do not count; what is found more is added */
 	struct store_index_stats stats;
 	bool fresh; /* the store was empty: nothing to look up */
 

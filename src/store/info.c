@@ -442,7 +442,7 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	                          .pid = r->a.p.pid,
 	                          .n = e->n,
 	                          .boot = str_at(text, boot),
-	                          .pidns = r->a.p.pidns,
+	                          .pidns = read_pidns(s, &r->a.p),
 	                          .started = r->a.p.started,
 	                          .exe = e->fact.exe,
 	                          .script = e->fact.script,

@@ -168,6 +168,7 @@ static int frame_cmp(const void *pa, const void *pb)
 static int whole_sessions(struct ix *x)
 {
 	size_t kept = 0;
+	tombs_filter(x->tombs, &x->w);
 	if (x->w.frames.n)
 		qsort(x->w.frames.v, x->w.frames.n, sizeof(*x->w.frames.v), frame_cmp);
 	size_t n = x->w.frames.n;
@@ -223,6 +224,7 @@ static int whole_sessions(struct ix *x)
 			break;
 		}
 	vec_release(&old);
+	tombs_filter(x->tombs, &x->w); /* what lies between those */
 	return rc;
 }
 

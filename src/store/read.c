@@ -711,18 +711,23 @@ int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret)
 	return 1;
 }
 
+uint64_t read_pidns(struct store *s, const struct pproc *p)
+{
+	char ns[24];
+	struct str w = store_word(s, p->pidns);
+	snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
+	return strtoull(ns, NULL, 10);
+}
+
 int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret)
 {
 	struct reader *r = store_reader(s);
 	int rc = r ? read_process(s, exec_process(id), &r->b) : -ENOMEM;
 	if (rc <= 0 || !view_exec(&r->b, exec_n(id)))
 		return rc < 0 ? rc : 0;
-	char ns[24];
-	struct str w = store_word(s, r->b.p.pidns);
-	snprintf(ns, sizeof(ns), "%.*s", (int)(w.n < 20 ? w.n : 20), w.p);
+	uint64_t pidns = read_pidns(s, &r->b.p); /* before boot: words may take each other's place */
 	buf_reset(&r->identity);
-	identity_exec(&r->identity, store_word(s, r->b.p.boot), strtoull(ns, NULL, 10), r->b.p.pid, r->b.p.started,
-	              exec_n(id));
+	identity_exec(&r->identity, store_word(s, r->b.p.boot), pidns, r->b.p.pid, r->b.p.started, exec_n(id));
 	*ret = identity_hash(&r->identity);
 	return 1;
 }

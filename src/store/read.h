@@ -120,6 +120,8 @@ int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *ou
 int hash_of_file(struct store *s, uint64_t id, const struct pfile *f, struct id_hash *ret);
 int hash_of_version(struct store *s, uint64_t id, struct id_hash *ret);
 int hash_of_exec(struct store *s, uint64_t id, struct id_hash *ret);
+/* The number of its pid namespace, which is kept as a word. */
+uint64_t read_pidns(struct store *s, const struct pproc *p);
 /* Appends a file's identity for a hash. */
 void identity_of(struct store *s, const struct pfile *f, struct buf *out);
 void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out);

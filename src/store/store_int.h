@@ -198,8 +198,9 @@ void block_writer_release(struct block_writer *w);
 
 /* ---- lists.c: sets of rows under a row, in chunks ---- */
 
-enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED, LIST_NOTE };
-/* LIST_NOTE: sessions with notes, by what they are on: run << 2 | NOTES_RUN, file << 2 | NOTES_FILE, and NOTES_ALL. */
+enum list_kind { LIST_CHILD = 1, LIST_RUN, LIST_DIR, LIST_READER, LIST_DERIVED, LIST_NOTE, LIST_TOMB };
+/* LIST_NOTE: sessions with notes, by what they are on: run << 2 | NOTES_RUN, file << 2 | NOTES_FILE, and NOTES_ALL.
+ * LIST_TOMB: of row 0, sessions that were forgotten (tombs.c). */
 struct ids {
 	uint64_t *v;
 	size_t n, cap;
@@ -215,6 +216,15 @@ int lists_get(struct store *s, uint64_t key, struct ids *out);
 int lists_clear(struct store *s, uint64_t from, uint64_t to, struct err *err);
 int ids_add(struct ids *v, uint64_t id);
 void ids_sort(struct ids *v); /* ascending, each once */
+
+/* ---- tombs.c: sessions that were forgotten ---- */
+
+struct gather;
+int tombs_get(struct store *s, struct ids *ret);
+int tombs_put(struct store *s, const struct ids *tombs, struct err *err);
+int tombs_add(struct ids *tombs, uint64_t session); /* sort with ids_sort when all are in */
+/* Takes the frames of forgotten sessions out; how many there were. */
+size_t tombs_filter(const struct ids *tombs, struct gather *w);
 
 /* ---- public ids ---- */
 

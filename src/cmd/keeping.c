@@ -1,0 +1,55 @@
+#include "cmd/keeping.h"
+
+#include "cmd/fmt.h"
+
+#include <errno.h>
+
+static int make_index(struct cmd *c)
+{
+	struct err err = {0};
+	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
+	store_close(c->store);
+	c->store = NULL;
+	int r = store_open(cmd_home(c), STORE_WRITE | STORE_REBUILD, &err, &c->store);
+	if (r == 0)
+		r = store_index(c->store, &o, &err, NULL);
+	if (r < 0) {
+		say("it is out of the logs, but the index could not be made again: %s", err.text);
+		say_hint("stemma index --rebuild does it");
+		return STATUS_SELF;
+	}
+	return STATUS_OK;
+}
+
+int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_options *o, struct keep_cut_stats *ret)
+{
+	struct err err = {0};
+	int r = keep_cut(l, o, &err, ret);
+	keep_logs_close(l);
+	if (r < 0)
+		return say_err(&err, STATUS_SELF);
+	if (ret->damaged)
+		say("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)ret->damaged);
+	if (ret->newer)
+		say("%llu blocks of a newer stemma could not be looked into and are still there",
+		    (unsigned long long)ret->newer);
+	return o->dry_run || !ret->segments ? STATUS_OK : make_index(c);
+}
+
+void keeping_print(const struct keep_cut_options *o, const struct keep_cut_stats *s)
+{
+	struct buf b = {0};
+	buf_printf(&b, "%s%llu event%s", o->dry_run ? "would take out " : "took out ", (unsigned long long)s->events,
+	           s->events == 1 ? "" : "s");
+	if (s->changed)
+		buf_printf(&b, ", changed %llu", (unsigned long long)s->changed);
+	buf_printf(&b, ", %llu segment%s %s", (unsigned long long)s->segments, s->segments == 1 ? "" : "s",
+	           o->dry_run ? "to be written anew" : "written anew");
+	if (!o->dry_run && s->before > s->after) {
+		buf_printf(&b, ", ");
+		fmt_size(&b, s->before - s->after, false);
+		buf_printf(&b, " less");
+	}
+	puts(buf_cstr(&b));
+	buf_release(&b);
+}

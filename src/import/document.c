@@ -1,0 +1,79 @@
+#include "import/document.h"
+
+#include "base/hash.h"
+#include "import/constraints.h"
+#include "import/logs.h"
+#include "import/told.h"
+
+#define DAY ((int64_t)86400 * 1000000000)
+
+static bool in_future(const struct told *t, int64_t now)
+{
+	int64_t most = INT64_MIN;
+	for (size_t i = 0; i < t->activities.n; i++) {
+		most = t->activities.v[i].start > most ? t->activities.v[i].start : most;
+		most = t->activities.v[i].end > most ? t->activities.v[i].end : most;
+	}
+	for (size_t i = 0; i < t->accesses.n; i++)
+		most = t->accesses.v[i].hi > most ? t->accesses.v[i].hi : most;
+	return now < INT64_MAX - DAY && most > now + DAY;
+}
+
+struct circle {
+	bool found;
+	uint32_t statement;
+};
+
+static void note(void *arg, const struct violation *v)
+{
+	struct circle *c = arg;
+	if (v->number != 42 || v->remark || c->found)
+		return;
+	c->found = true;
+	c->statement = v->n ? v->statements[0] : 0;
+}
+
+/* What was made of itself, in however many steps, cannot be told in any order. */
+static int check_circles(struct told *t)
+{
+	struct circle c = {.found = false};
+	long n = doc_check(t->d, note, &c);
+	if (n < 0)
+		return told_oom(t);
+	return c.found ? told_wrong(t, &t->d->st.v[c.statement], "things were made of each other, in a circle") : 0;
+}
+
+int import_document(const char *home, const char *path, int64_t now, struct err *err,
+                    struct import_document_report *ret)
+{
+	struct buf bytes = {0}, segment = {0};
+	struct doc d;
+	struct told t = {.d = &d, .name = path[0] == '-' && !path[1] ? "standard input" : path, .err = err, .now = now};
+	struct str host;
+	doc_init(&d);
+	int rc = doc_load(&d, path, &bytes, err);
+	uint64_t hash = hash_bytes(bytes.p ? bytes.p : "", bytes.n);
+	buf_release(&bytes);
+	if (rc == 0)
+		rc = check_circles(&t);
+	if (rc == 0)
+		rc = told_collect(&t);
+	if (rc == 0)
+		rc = told_events(&t, hash, &segment, &host);
+	if (rc == 0)
+		rc = import_segment(home, host, hash, segment.p, segment.n, err);
+	if (rc >= 0) {
+		*ret = (struct import_document_report){.statements = d.st.n,
+		                                       .passed = t.passed,
+		                                       .executions = t.activities.n,
+		                                       .versions = t.versions.n,
+		                                       .accesses = t.accesses.n,
+		                                       .added = rc == 1,
+		                                       .future = in_future(&t, now)};
+		rc = 0;
+	}
+	told_release(&t);
+	doc_release(&d);
+	buf_release(&segment);
+	return rc;
+}

@@ -1,0 +1,112 @@
+/* told.h - a PROV document as what the record knows: executions, files, versions and accesses (private to the import).
+ *
+ * What stemma exported says by its attributes which process, file, version or run a statement is about, so it joins
+ * what is there. What others wrote becomes things of their own: an entity a file of the domain "prov:" with one
+ * version, an activity a process of the boot "prov", each by the hash of its IRI. Strings are words of the document. */
+#ifndef STEMMA_IMPORT_TOLD_H
+#define STEMMA_IMPORT_TOLD_H
+
+#include "export/prov.h"
+#include "import/doc.h"
+
+struct told_run {
+	uint32_t st; /* statement */
+	struct str ulid;
+	bool emitted;
+};
+struct told_activity {
+	uint32_t word, st; /* its name; its statement, VEC_NONE none */
+	bool own;
+	uint32_t process; /* in processes */
+	uint64_t n;
+	int64_t start, end;   /* TIME_NONE unknown */
+	uint32_t first, last; /* in accesses */
+	uint32_t next;        /* of the process, by n */
+	struct str name;      /* what its program is called, where that is all that is known */
+};
+struct told_process {
+	struct str boot;
+	uint64_t pidns, pid;
+	int64_t started;
+	uint32_t first;        /* activity, by n */
+	uint32_t parent;       /* process */
+	int64_t forked, until; /* of the fork */
+	uint32_t session, number;
+	uint8_t state; /* while sessions are written: 1 being, 2 done */
+};
+struct told_file {
+	struct str domain, path;
+	uint64_t ino, gen;
+	unsigned kind;
+	bool network;
+	int64_t seen; /* the last that is known of it */
+};
+struct told_version {
+	uint32_t word, file;
+	bool own, by_event;
+	uint64_t session, seq; /* of its first write, by_event */
+	bool unseen_size;      /* it has a fingerprint */
+	uint64_t size;
+	int64_t mtime, start, end;
+	uint32_t writes, reads; /* how many accesses */
+};
+struct told_access {
+	uint32_t activity, version, st, next; /* next of the activity */
+	bool write, must, foreign;
+	uint8_t via, api;
+	uint16_t mode;
+	int64_t lo, hi; /* hi TIME_NONE: not ended */
+	uint64_t count, bytes;
+	bool has_bytes;
+	uint32_t state; /* the version whose fingerprint it saw when it began, VEC_NONE */
+	bool first;     /* it is the event of the version's identity */
+	bool closes;    /* of the writes, the last: its end has the version's fingerprint */
+};
+struct told_link {
+	uint32_t a, b; /* activities */
+	uint8_t via;
+	bool must;
+	int64_t at;
+};
+
+struct told {
+	const struct doc *d;
+	const char *name; /* of the document, for messages */
+	struct err *err;
+	int64_t now;                                   /* of the import: what has no times at all had happened by then */
+	uint32_t attr[ATTR_COUNT], base64[ATTR_COUNT]; /* words, VEC_NONE where the document has none */
+	uint32_t w_type, w_label, w_location;
+	struct map activity, version, file_of; /* by word */
+	struct map run;                        /* by word */
+	struct table process_table, file_table;
+	VEC(struct told_run) runs;
+	VEC(struct told_activity) activities;
+	VEC(struct told_process) processes;
+	VEC(struct told_file) files;
+	VEC(struct told_version) versions;
+	VEC(struct told_access) accesses;
+	VEC(struct told_link) links;
+	uint32_t user;     /* a person the document names, of foreign activities */
+	uint64_t passed;   /* statements that the record has no place for */
+	bool foreign;      /* some activity or entity is not stemma's own */
+	struct arena text; /* decoded base64 */
+};
+
+/* The value of an attribute, the exact bytes; "" none. */
+struct str told_text(struct told *t, const struct doc_statement *st, enum prov_attr attr);
+bool told_count(const struct told *t, const struct doc_statement *st, enum prov_attr attr, uint64_t *ret);
+bool told_time(const struct told *t, const struct doc_statement *st, enum prov_attr attr, int64_t *ret);
+/* A list, as encoded strings in ret; how many. -EBADMSG with a sentence where it is none. */
+long told_list(struct told *t, const struct doc_statement *st, enum prov_attr attr, struct buf *ret);
+int told_wrong(struct told *t, const struct doc_statement *st, const char *what);
+int told_oom(struct told *t);
+
+/* What the document tells of. 0, -errno with a sentence. */
+int told_collect(struct told *t);
+/* Times for what has none, so that what was used was made before. -EBADMSG where things go in a circle. */
+int told_order(struct told *t);
+/* The events, as frames. hash: of the document; *ret_host: where it comes from. */
+int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_host);
+void told_release(struct told *t);
+
+#endif

@@ -1,0 +1,702 @@
+/* told_events.c - the events that give, by the rules of doc/graph.md, what a document tells of.
+ *
+ * A session for each (host, boot, pid namespace, run). A process's events stand together in the order of its
+ * executions, each followed by its accesses: an access belongs to the execution before it. A parent's session declares
+ * it before its child. */
+#include "import/told.h"
+
+#include "base/hash.h"
+#include "event/log_frame.h"
+#include "export/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FRAME_BYTES (64 * 1024)
+/* Sessions of imports come last where events tell of the same at the same time: what was recorded itself holds. */
+#define IMPORT_SESSION 0xffff000000000000u
+
+struct session {
+	struct str host, boot, run, mode;
+	uint64_t pidns;
+	uint64_t number, seq;
+	uint32_t frames;
+	int64_t began;
+	struct buf events; /* of the frame at hand */
+	struct log_frame head;
+	int64_t before;
+	uint32_t procs, files, domains;
+	struct map file_number;   /* file -> number */
+	struct map domain_number; /* word hash -> number */
+	struct map shadows;       /* process of another session -> number */
+};
+
+struct writer {
+	struct told *t;
+	struct buf *out;
+	VEC(struct session) sessions;
+	struct buf list, list2, text;
+	uint32_t *named; /* by file: the session that says its name */
+	int error;
+};
+
+/* ---- frames
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static void flush(struct writer *w, struct session *s)
+{
+	if (!s->events.n)
+		return;
+	s->head.size = (uint32_t)s->events.n;
+	s->head.session = s->number;
+	s->head.number = s->frames++;
+	size_t n = sizeof(struct log_frame) + s->events.n;
+	if (s->events.failed || !buf_room(w->out, n)) {
+		w->error = -ENOMEM;
+		return;
+	}
+	char *at = w->out->p + w->out->n;
+	memcpy(at + sizeof(struct log_frame), s->events.p, s->events.n);
+	w->out->n += log_frame_build(at, &s->head);
+	buf_reset(&s->events);
+}
+
+/* Appends an event; its seq, 0 where it is too large for any log. */
+static uint64_t emit(struct writer *w, struct session *s, struct event *ev)
+{
+	size_t had = s->events.n;
+	if (!had) {
+		s->head = (struct log_frame){.seq = s->seq + 1, .time = ev->time};
+		s->before = ev->time;
+	}
+	int rc = event_encode(&s->events, ev, s->before);
+	if (rc == 0 && s->events.n > LOG_PAYLOAD_MAX && had) {
+		s->events.n = had; /* into a frame of its own */
+		flush(w, s);
+		return emit(w, s, ev);
+	}
+	if (rc < 0 || s->events.n > LOG_PAYLOAD_MAX) {
+		s->events.n = had;
+		w->error = rc < 0 ? rc : -E2BIG;
+		return 0;
+	}
+	s->before = ev->time;
+	s->head.count++;
+	s->seq++;
+	if (s->events.n >= FRAME_BYTES)
+		flush(w, s);
+	return s->seq;
+}
+
+/* ---- sessions
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static struct session *session_of(struct writer *w, struct str host, struct str boot, uint64_t pidns, struct str run)
+{
+	for (size_t i = 0; i < w->sessions.n; i++) {
+		struct session *s = &w->sessions.v[i];
+		if (s->pidns == pidns && str_eq(s->host, host) && str_eq(s->boot, boot) && str_eq(s->run, run))
+			return s;
+	}
+	struct session *s = vec_add(&w->sessions);
+	if (!s)
+		return NULL;
+	*s = (struct session){.host = host, .boot = boot, .run = run, .pidns = pidns, .began = TIME_NEVER};
+	return s;
+}
+
+static const struct doc_statement *statement(const struct told *t, const struct told_activity *a)
+{
+	return a->st == VEC_NONE ? NULL : &t->d->st.v[a->st];
+}
+
+static struct str run_of(struct told *t, const struct doc_statement *st, struct str document)
+{
+	struct str s = told_text(t, st, ATTR_run), before = str_of(STEMMA_ID "r");
+	return str_starts(s, before) ? str_n(s.p + before.n, s.n - before.n) : document;
+}
+
+static void begin(struct session *s, int64_t t)
+{
+	if (t != TIME_NONE && t < s->began)
+		s->began = t;
+}
+
+/* Puts each process into the session of its first execution that says where it was. */
+static int place_processes(struct writer *w, struct str document)
+{
+	struct told *t = w->t;
+	for (size_t i = 0; i < t->processes.n; i++) {
+		struct told_process *p = &t->processes.v[i];
+		struct str host = str_of("unknown"), run = document;
+		for (uint32_t x = p->first; x != VEC_NONE; x = t->activities.v[x].next) {
+			const struct doc_statement *st = statement(t, &t->activities.v[x]);
+			if (!st || !t->activities.v[x].own)
+				continue;
+			host = told_text(t, st, ATTR_host);
+			run = run_of(t, st, str_of(""));
+			break;
+		}
+		struct session *s = session_of(w, host, p->boot, p->pidns, run);
+		if (!s)
+			return told_oom(t);
+		p->session = (uint32_t)(s - w->sessions.v);
+		for (uint32_t x = p->first; x != VEC_NONE; x = t->activities.v[x].next) {
+			begin(s, t->activities.v[x].start);
+			for (uint32_t k = t->activities.v[x].first; k != VEC_NONE; k = t->accesses.v[k].next)
+				begin(s, t->accesses.v[k].lo);
+		}
+	}
+	return 0;
+}
+
+/* ---- files
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t domain_number(struct writer *w, struct session *s, const struct told_file *f)
+{
+	uint64_t h = hash_str(f->domain);
+	uint32_t n = map_get(&s->domain_number, h);
+	if (n != VEC_NONE)
+		return n;
+	n = ++s->domains;
+	if (!map_set(&s->domain_number, h, n))
+		w->error = -ENOMEM;
+	emit(w, s,
+	     &(struct event){
+	         .kind = EVENT_domain, .time = s->began, .domain = {.num = n, .name = f->domain, .network = f->network}});
+	return n;
+}
+
+static uint64_t file_number(struct writer *w, struct session *s, uint32_t file)
+{
+	const struct told_file *f = &w->t->files.v[file];
+	uint32_t n = map_get(&s->file_number, file), at = (uint32_t)(s - w->sessions.v);
+	if (n != VEC_NONE)
+		return n;
+	bool absent = f->kind == TERM_kind_absent;
+	uint64_t domain = absent ? 0 : domain_number(w, s, f);
+	n = ++s->files;
+	if (!map_set(&s->file_number, file, n))
+		w->error = -ENOMEM;
+	/* One session says its name: on which host a file had that name is not told. */
+	if (w->named[file] == VEC_NONE)
+		w->named[file] = at;
+	emit(w, s,
+	     &(struct event){.kind = EVENT_file,
+	                     .time = f->seen == TIME_NONE ? s->began : f->seen,
+	                     .file = {.num = n,
+	                              .kind = f->kind,
+	                              .domain = domain,
+	                              .ino = f->ino,
+	                              .gen = f->gen,
+	                              .path = absent || w->named[file] == at ? f->path : str_of("")}});
+	return n;
+}
+
+static void files_seen(struct told *t)
+{
+	for (size_t i = 0; i < t->accesses.n; i++) {
+		const struct told_access *a = &t->accesses.v[i];
+		struct told_file *f = &t->files.v[t->versions.v[a->version].file];
+		if (a->lo > f->seen)
+			f->seen = a->lo;
+	}
+}
+
+/* ---- accesses
+ * -------------------------------------------------------------------------------------------------------------- */
+
+/* A key for what has none that is known: the same whichever document tells of it. */
+static uint64_t made_key(const struct told *t, const struct told_access *a)
+{
+	const struct told_activity *x = &t->activities.v[a->activity];
+	const struct told_process *p = &t->processes.v[x->process];
+	const struct told_version *v = &t->versions.v[a->version];
+	const struct told_file *f = &t->files.v[v->file];
+	uint64_t h = hash_more(hash_str(p->boot), f->domain.p, f->domain.n);
+	h = hash_more(h, f->path.p, f->kind == TERM_kind_absent ? f->path.n : 0);
+	const uint64_t rest[] = {p->pidns,
+	                         p->pid,
+	                         (uint64_t)p->started,
+	                         x->n,
+	                         f->ino,
+	                         f->gen,
+	                         f->kind == TERM_kind_absent,
+	                         v->session,
+	                         v->seq,
+	                         v->unseen_size ? v->size : 0,
+	                         (uint64_t)v->mtime,
+	                         a->write,
+	                         v->own ? (uint64_t)v->start : 0};
+	return hash_more(h, rest, sizeof(rest));
+}
+
+static void put_state(struct writer *w, struct session *s, uint64_t file, const struct told_version *v, int64_t t)
+{
+	emit(w, s,
+	     &(struct event){.kind = EVENT_state, .time = t, .state = {.file = file, .size = v->size, .mtime = v->mtime}});
+}
+
+static void put_access(struct writer *w, struct session *s, uint64_t proc, const struct told_access *a)
+{
+	struct told *t = w->t;
+	const struct told_version *v = &t->versions.v[a->version];
+	const struct told_file *f = &t->files.v[v->file];
+	uint64_t file = file_number(w, s, v->file);
+	uint64_t mode = (a->mode & ~(unsigned)ACCESS_STATE) | (a->state != VEC_NONE ? ACCESS_STATE : 0u);
+	bool reads = f->kind == TERM_kind_absent;
+	mode |= a->write ? ACCESS_WRITE : 0u;
+	if (!a->write)
+		mode = (mode & ~(uint64_t)(ACCESS_WRITE | ACCESS_CREATE | ACCESS_TRUNC | ACCESS_APPEND)) |
+		       (reads ? 0 : ACCESS_READ);
+	if (a->state != VEC_NONE)
+		put_state(w, s, file, &t->versions.v[a->state], a->lo);
+	struct event ev = {.kind = EVENT_access,
+	                   .time = a->lo,
+	                   .proc = proc,
+	                   .access = {.file = file, .mode = mode, .via = a->via, .sure = a->must, .api = a->api}};
+	ev.access.as_session = a->first ? v->session : UINT64_MAX;
+	ev.access.as_seq = a->first ? v->seq : made_key(t, a);
+	uint64_t seq = emit(w, s, &ev);
+	if (a->closes)
+		put_state(w, s, file, v, a->hi == TIME_NONE ? a->lo : a->hi);
+	emit(w, s,
+	     &(struct event){.kind = EVENT_access_end,
+	                     .time = a->hi == TIME_NONE ? a->lo : a->hi,
+	                     .proc = proc,
+	                     .access_end = {.access = seq,
+	                                    .until = a->hi,
+	                                    .evidence = !a->write ? TERM_evidence_none
+	                                                : a->must ? TERM_evidence_must
+	                                                          : TERM_evidence_may,
+	                                    .state = a->closes,
+	                                    .count = a->count > 1 ? a->count : 0,
+	                                    .bytes_read = a->write ? 0 : a->bytes,
+	                                    .bytes_written = a->write ? a->bytes : 0,
+	                                    .known = !a->has_bytes ? 0
+	                                             : a->write    ? 2
+	                                                           : 1}});
+}
+
+/* ---- processes
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static int64_t begin_of(const struct told *t, const struct told_process *p)
+{
+	const struct told_activity *a = &t->activities.v[p->first];
+	return a->start != TIME_NONE ? a->start : 0;
+}
+
+/* The time of the event that tells of it. */
+static int64_t told_at(const struct told *t, const struct told_process *p)
+{
+	int64_t born = begin_of(t, p);
+	return p->parent != VEC_NONE && p->until != TIME_NONE && p->until > born ? p->until : born;
+}
+
+static struct strlist list_of(struct told *t, const struct doc_statement *st, enum prov_attr attr, struct buf *b,
+                              int *rc)
+{
+	buf_reset(b);
+	long n = st && *rc == 0 ? told_list(t, st, attr, b) : 0;
+	if (n < 0)
+		*rc = (int)n;
+	return (struct strlist){.count = n > 0 ? (size_t)n : 0, .raw = buf_view(b)};
+}
+
+/* The file of a program: known as an entity, else by the path of the agent that stands for it. */
+static uint64_t program(struct writer *w, struct session *s, const struct doc_statement *st, enum prov_attr attr)
+{
+	struct told *t = w->t;
+	struct str name = told_text(t, st, attr);
+	uint32_t word = name.n ? words_find(&t->d->words, name) : VEC_NONE;
+	uint32_t file = word == VEC_NONE ? VEC_NONE : map_get(&t->file_of, word);
+	return file == VEC_NONE ? 0 : file_number(w, s, file);
+}
+
+static int put_exec(struct writer *w, struct session *s, uint64_t proc, const struct told_activity *a)
+{
+	struct told *t = w->t;
+	const struct doc_statement *st = statement(t, a);
+	struct event ev = {
+	    .kind = EVENT_exec, .time = a->start != TIME_NONE ? a->start : 0, .proc = proc, .exec = {.n = a->n}};
+	int rc = 0;
+	if (st && a->own) {
+		ev.exec.exe = program(w, s, st, ATTR_program);
+		ev.exec.script = program(w, s, st, ATTR_script);
+		ev.exec.cwd = told_text(t, st, ATTR_cwd);
+		told_count(t, st, ATTR_uid, &ev.exec.uid);
+		told_count(t, st, ATTR_gid, &ev.exec.gid);
+		ev.exec.run = run_of(t, st, str_of(""));
+		if (str_eq(ev.exec.run, s->run))
+			ev.exec.run = str_of("");
+	}
+	ev.exec.argv = list_of(t, st, ATTR_argv, &w->list, &rc);
+	ev.exec.env = list_of(t, st, ATTR_environment, &w->list2, &rc);
+	if (!ev.exec.argv.count && a->name.n) {
+		buf_reset(&w->list);
+		buf_varint(&w->list, a->name.n);
+		buf_str(&w->list, a->name);
+		ev.exec.argv = (struct strlist){.count = 1, .raw = buf_view(&w->list)};
+	}
+	if (rc == 0)
+		emit(w, s, &ev);
+	return rc;
+}
+
+static int put_gaps(struct writer *w, struct session *s, uint64_t proc, const struct told_activity *a)
+{
+	const struct doc_statement *st = statement(w->t, a);
+	int rc = 0;
+	struct strlist l = list_of(w->t, a->own ? st : NULL, ATTR_completeness, &w->list, &rc);
+	struct str word;
+	for (size_t pos = 0; rc == 0 && strlist_next(&l, &pos, &word);)
+		for (unsigned i = 0; i < 64; i++)
+			if (str_is(word, term_name(SET_gap, i)))
+				emit(w, s,
+				     &(struct event){.kind = EVENT_gap,
+				                     .time = a->start != TIME_NONE ? a->start : 0,
+				                     .proc = proc,
+				                     .gap = {.reason = i, .from = TIME_NONE}});
+	return rc;
+}
+
+/* The exit stands at the last execution. Of one whose exit is not told the end is not known: it may have gone on. */
+static void put_exit(struct writer *w, struct session *s, uint64_t proc, const struct told_activity *a)
+{
+	struct told *t = w->t;
+	const struct doc_statement *st = statement(t, a);
+	struct event ev = {.kind = EVENT_exit, .time = a->end, .proc = proc};
+	uint64_t *const figures[] = {&ev.exit.cpu,   &ev.exit.user,  &ev.exit.system,     &ev.exit.rss,
+	                             &ev.exit.rchar, &ev.exit.wchar, &ev.exit.read_bytes, &ev.exit.write_bytes};
+	static const enum prov_attr attrs[] = {ATTR_cpuTime,   ATTR_userTime,     ATTR_systemTime,  ATTR_memoryResidentPeak,
+	                                       ATTR_bytesRead, ATTR_bytesWritten, ATTR_storageRead, ATTR_storageWritten};
+	if (a->end == TIME_NONE)
+		return;
+	for (unsigned i = 0; st && a->own && i < 8; i++)
+		if (told_count(t, st, attrs[i], figures[i]))
+			ev.exit.known |= (uint64_t)1 << (i + 1);
+	if (st && a->own && told_count(t, st, ATTR_exitStatus, &ev.exit.code))
+		ev.exit.ending = TERM_ending_exited;
+	else if (st && a->own && told_count(t, st, ATTR_exitSignal, &ev.exit.code))
+		ev.exit.ending = TERM_ending_signaled;
+	else if (a->own && !ev.exit.known)
+		return;
+	emit(w, s, &ev);
+}
+
+/* The number of a process in a session, declared there; a parent of another session once more, without anything else.
+ */
+static uint64_t declared(struct writer *w, struct session *s, uint32_t process)
+{
+	const struct told_process *p = &w->t->processes.v[process];
+	if (&w->sessions.v[p->session] == s)
+		return p->number;
+	const struct session *home = &w->sessions.v[p->session];
+	if (home->pidns != s->pidns || !str_eq(home->boot, s->boot))
+		return 0;
+	uint32_t n = map_get(&s->shadows, process);
+	if (n != VEC_NONE)
+		return n;
+	n = ++s->procs;
+	if (!map_set(&s->shadows, process, n))
+		w->error = -ENOMEM;
+	int64_t at = told_at(w->t, p); /* later than its own: that one holds */
+	emit(w, s,
+	     &(struct event){.kind = EVENT_process,
+	                     .time = at < INT64_MAX ? at + 1 : at,
+	                     .proc = n,
+	                     .process = {.pid = p->pid, .started = p->started, .forked = TIME_NONE}});
+	return n;
+}
+
+static int put_process(struct writer *w, uint32_t i)
+{
+	struct told *t = w->t;
+	struct told_process *p = &t->processes.v[i];
+	struct session *s = &w->sessions.v[p->session];
+	const struct told_activity *a = &t->activities.v[p->first];
+	uint64_t parent = p->parent == VEC_NONE ? 0 : declared(w, s, p->parent);
+	int64_t born = begin_of(t, p);
+	struct event ev = {.kind = EVENT_process,
+	                   .time = parent && p->until != TIME_NONE ? p->until : born,
+	                   .process = {.pid = p->pid, .started = p->started, .parent = parent, .forked = TIME_NONE}};
+	ev.process.forked = parent && p->forked != TIME_NONE ? p->forked : a->n == 0 ? born : TIME_NONE;
+	ev.proc = p->number = ++s->procs;
+	emit(w, s, &ev);
+	int rc = 0;
+	for (uint32_t x = p->first; rc == 0 && x != VEC_NONE; x = a->next) {
+		a = &t->activities.v[x];
+		if (a->n)
+			rc = put_exec(w, s, p->number, a);
+		for (uint32_t k = a->first; k != VEC_NONE; k = t->accesses.v[k].next)
+			put_access(w, s, p->number, &t->accesses.v[k]);
+		if (rc == 0)
+			rc = put_gaps(w, s, p->number, a);
+		/* What it shared with others is told while it is the current one of its process. */
+		if (a->next == VEC_NONE)
+			put_exit(w, s, p->number, a);
+	}
+	return rc ? rc : w->error;
+}
+
+/* Parents before children: those that are not there yet are put first, without calling itself. */
+static int put_processes(struct writer *w)
+{
+	struct told *t = w->t;
+	VEC(uint32_t) stack = {0};
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < t->processes.n; i++) {
+		for (uint32_t p = i; p != VEC_NONE && t->processes.v[p].state == 0; p = t->processes.v[p].parent) {
+			uint32_t *slot = vec_add(&stack);
+			if (!slot) {
+				rc = told_oom(t);
+				break;
+			}
+			*slot = p;
+			t->processes.v[p].state = 1; /* a circle of parents ends here */
+		}
+		while (rc == 0 && stack.n) {
+			uint32_t p = stack.v[--stack.n];
+			if (t->processes.v[p].parent != VEC_NONE && t->processes.v[t->processes.v[p].parent].state != 2)
+				t->processes.v[p].parent = VEC_NONE;
+			rc = put_process(w, p);
+			t->processes.v[p].state = 2;
+		}
+	}
+	vec_release(&stack);
+	return rc;
+}
+
+/* ---- links
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static int link_cmp(const void *pa, const void *pb)
+{
+	const struct told_link *a = pa, *b = pb;
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	if (a->b != b->b)
+		return a->b < b->b ? -1 : 1;
+	return (a->via > b->via) - (a->via < b->via);
+}
+
+/* A number for an execution that is current there: the process once more, with its exec as it was told. */
+static uint64_t current(struct writer *w, struct session *s, uint32_t activity, int *rc)
+{
+	struct told *t = w->t;
+	const struct told_activity *a = &t->activities.v[activity];
+	const struct told_process *p = &t->processes.v[a->process];
+	if (&w->sessions.v[p->session] != s)
+		return 0;
+	uint64_t n = ++s->procs;
+	int64_t at = told_at(t, p);
+	emit(w, s,
+	     &(struct event){.kind = EVENT_process,
+	                     .time = at < INT64_MAX ? at + 1 : at,
+	                     .proc = n,
+	                     .process = {.pid = p->pid, .started = p->started, .forked = TIME_NONE}});
+	if (a->n && *rc == 0)
+		*rc = put_exec(w, s, n, a);
+	return n;
+}
+
+static int put_links(struct writer *w)
+{
+	struct told *t = w->t;
+	int rc = 0;
+	if (t->links.n)
+		qsort(t->links.v, t->links.n, sizeof(*t->links.v), link_cmp);
+	for (size_t i = 0; rc == 0 && i < t->links.n; i++) {
+		const struct told_link *l = &t->links.v[i];
+		if (i && link_cmp(l - 1, l) == 0)
+			continue;
+		struct session *s = &w->sessions.v[t->processes.v[t->activities.v[l->a].process].session];
+		uint64_t a = current(w, s, l->a, &rc), b = current(w, s, l->b, &rc);
+		if (!a || !b || l->at == TIME_NONE) {
+			t->passed++;
+			continue;
+		}
+		emit(w, s,
+		     &(struct event){
+		         .kind = EVENT_link, .time = l->at, .proc = a, .link = {.other = b, .via = l->via, .sure = l->must}});
+	}
+	return rc;
+}
+
+/* ---- runs
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/* The run's user is told by name; by number, with its executions. */
+static void take_owner(struct told *t, struct event_run *r)
+{
+	for (size_t i = 0; i < t->activities.n; i++) {
+		const struct doc_statement *st = statement(t, &t->activities.v[i]);
+		if (!t->activities.v[i].own || !st || !str_eq(run_of(t, st, str_of("")), r->id) ||
+		    !str_eq(told_text(t, st, ATTR_user), r->user) || !str_eq(told_text(t, st, ATTR_group), r->group))
+			continue;
+		if (told_count(t, st, ATTR_uid, &r->uid) && told_count(t, st, ATTR_gid, &r->gid))
+			return;
+	}
+}
+
+static int put_run(struct writer *w, struct session *s, const struct told_run *r)
+{
+	struct told *t = w->t;
+	const struct doc_statement *st = &t->d->st.v[r->st];
+	struct str outer = told_text(t, st, ATTR_outerRun), before = str_of(STEMMA_ID "r");
+	struct event ev = {
+	    .kind = EVENT_run, .time = st->start != TIME_NONE ? st->start : s->began, .run = {.id = r->ulid}};
+	struct buf labels = {0};
+	int rc = 0;
+	ev.run.outer = str_starts(outer, before) ? str_n(outer.p + before.n, outer.n - before.n) : str_of("");
+	ev.run.argv = list_of(t, st, ATTR_argv, &w->list, &rc);
+	ev.run.host = list_of(t, st, ATTR_hostInfo, &w->list2, &rc);
+	ev.run.label = list_of(t, st, ATTR_label, &labels, &rc);
+	ev.run.cwd = told_text(t, st, ATTR_cwd);
+	ev.run.user = told_text(t, st, ATTR_user);
+	ev.run.group = told_text(t, st, ATTR_group);
+	take_owner(t, &ev.run);
+	if (rc == 0)
+		emit(w, s, &ev);
+	buf_release(&labels);
+	if (rc == 0 && st->end != TIME_NONE) {
+		struct event end = {.kind = EVENT_run_end, .time = st->end, .run_end = {.id = r->ulid}};
+		if (told_count(t, st, ATTR_exitStatus, &end.run_end.code))
+			end.run_end.ending = TERM_ending_exited;
+		else if (told_count(t, st, ATTR_exitSignal, &end.run_end.code))
+			end.run_end.ending = TERM_ending_signaled;
+		emit(w, s, &end);
+	}
+	return rc;
+}
+
+/* Each run by one session: that of its executions on its own host, else one of its own. */
+static int put_runs(struct writer *w, size_t session)
+{
+	struct told *t = w->t;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < t->runs.n; i++) {
+		struct told_run *r = &t->runs.v[i];
+		struct session *s = &w->sessions.v[session];
+		if (r->emitted || !str_eq(s->run, r->ulid) || !str_eq(s->host, told_text(t, &t->d->st.v[r->st], ATTR_host)))
+			continue;
+		r->emitted = true;
+		rc = put_run(w, s, r);
+	}
+	return rc;
+}
+
+/* What no run of stemma's made: a run of the document, so that it is seen in the log. */
+static void put_document(struct writer *w, struct session *s, struct str id)
+{
+	struct told *t = w->t;
+	int64_t end = TIME_NONE;
+	for (size_t i = 0; i < t->activities.n; i++)
+		if (!t->activities.v[i].own && t->activities.v[i].end > end)
+			end = t->activities.v[i].end;
+	const struct str argv[] = {str_of("stemma"), str_of("import"), str_of(t->name)};
+	emit(w, s,
+	     &(struct event){.kind = EVENT_run,
+	                     .time = s->began,
+	                     .run = {.id = id,
+	                             .argv = {.items = argv, .count = 3},
+	                             .user = t->user ? doc_str(t->d, t->user) : str_of("unknown")}});
+	emit(w, s,
+	     &(struct event){.kind = EVENT_run_end, .time = end == TIME_NONE ? s->began : end, .run_end = {.id = id}});
+}
+
+/* A ULID of the document's own: its time, and what it holds. */
+static void document_id(uint64_t hash, int64_t began, char ret[27])
+{
+	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+	uint64_t ms = began > 0 && began != TIME_NEVER ? (uint64_t)began / 1000000 : 0,
+	         rest[2] = {hash, hash_more(1, &hash, sizeof(hash))};
+	for (unsigned i = 10; i-- > 0; ms >>= 5)
+		ret[i] = digits[ms & 31];
+	for (unsigned i = 0; i < 16; i++)
+		ret[10 + i] = digits[rest[i / 8] >> (5 * (i % 8)) & 31];
+	ret[26] = '\0';
+}
+
+int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_host)
+{
+	struct writer w = {.t = t, .out = ret, .named = malloc((t->files.n + 1) * sizeof(uint32_t))};
+	char *id = arena_take(&t->text, 27);
+	int64_t began = TIME_NEVER;
+	if (!w.named || !id) {
+		free(w.named);
+		return told_oom(t);
+	}
+	memset(w.named, 0xff, (t->files.n + 1) * sizeof(uint32_t));
+	for (size_t i = 0; i < t->activities.n; i++)
+		if (!t->activities.v[i].own && t->activities.v[i].start != TIME_NONE && t->activities.v[i].start < began)
+			began = t->activities.v[i].start;
+	document_id(hash, began, id);
+	struct str document = str_of(id);
+	files_seen(t);
+	int rc = place_processes(&w, document);
+	for (size_t i = 0; rc == 0 && i < t->runs.n; i++) {
+		const struct doc_statement *st = &t->d->st.v[t->runs.v[i].st];
+		bool there = false;
+		for (size_t k = 0; k < w.sessions.n; k++)
+			there |= str_eq(w.sessions.v[k].run, t->runs.v[i].ulid) &&
+			         str_eq(w.sessions.v[k].host, told_text(t, st, ATTR_host));
+		struct session *s =
+		    there ? NULL : session_of(&w, told_text(t, st, ATTR_host), str_of(""), 0, t->runs.v[i].ulid);
+		if (!there && !s)
+			rc = told_oom(t);
+	}
+	for (size_t i = 0; rc == 0 && i < t->runs.n; i++)
+		for (size_t k = 0; k < w.sessions.n; k++)
+			if (str_eq(w.sessions.v[k].run, t->runs.v[i].ulid)) {
+				const struct doc_statement *st = &t->d->st.v[t->runs.v[i].st];
+				w.sessions.v[k].mode = told_text(t, st, ATTR_mode);
+				begin(&w.sessions.v[k], st->start);
+			}
+	for (size_t i = 0; rc == 0 && i < w.sessions.n; i++) {
+		struct session *s = &w.sessions.v[i];
+		const uint64_t key[] = {hash, s->pidns, hash_str(s->host), hash_str(s->boot), hash_str(s->run)};
+		s->number = IMPORT_SESSION | (hash_bytes(key, sizeof(key)) >> 16);
+		s->began = s->began == TIME_NEVER ? 0 : s->began;
+		emit(&w, s,
+		     &(struct event){.kind = EVENT_session,
+		                     .time = s->began,
+		                     .session = {.run = s->run,
+		                                 .host = s->host,
+		                                 .boot = s->boot,
+		                                 .pidns = s->pidns,
+		                                 .tool = str_of("stemma import " STEMMA_VERSION),
+		                                 .mode = str_eq(s->run, document) ? str_of("import") : s->mode}});
+		rc = put_runs(&w, i);
+		if (rc == 0 && str_eq(s->run, document))
+			put_document(&w, s, document);
+	}
+	if (rc == 0)
+		rc = put_processes(&w);
+	if (rc == 0)
+		rc = put_links(&w);
+	for (size_t i = 0; i < w.sessions.n; i++) {
+		struct session *s = &w.sessions.v[i];
+		if (rc == 0) {
+			emit(&w, s, &(struct event){.kind = EVENT_session_end, .time = s->before});
+			flush(&w, s);
+		}
+		buf_release(&s->events);
+		map_release(&s->file_number);
+		map_release(&s->domain_number);
+		map_release(&s->shadows);
+	}
+	*ret_host = w.sessions.n && w.sessions.v[0].host.n && !str_is(w.sessions.v[0].host, "unknown")
+	                ? w.sessions.v[0].host
+	                : str_of("prov");
+	vec_release(&w.sessions);
+	buf_release(&w.list);
+	buf_release(&w.list2);
+	buf_release(&w.text);
+	free(w.named);
+	if (rc == 0 && w.error == -E2BIG)
+		return err_set(t->err, 0, "%s: a statement is larger than what a log takes", t->name), -E2BIG;
+	return rc == 0 && w.error ? told_oom(t) : rc;
+}

@@ -1,0 +1,587 @@
+#include "keep/cut.h"
+
+#include "keep/rewrite.h"
+#include "keep/write.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define SEED 0x7374656d6d61u /* of the tombstones' hashes: "stemma" */
+#define OWN VEC_NONE         /* of a process: the session's run */
+
+/* A run or the files, as a tombstone will tell of it. */
+struct grave {
+	struct str run; /* empty: the files */
+	XXH3_state_t *hash;
+	uint64_t count;
+	bool already;
+};
+struct whole {
+	uint64_t session;
+	size_t grave;
+};
+
+struct cut {
+	struct keep_logs *l;
+	const struct keep_cut_options *o;
+	struct err *err;
+	struct keep_cut_stats stats;
+	VEC(struct grave) graves; /* runs as in o, then the files' */
+	VEC(struct whole) wholes;
+	struct edits edits; /* of all sessions */
+
+	/* of the session at hand */
+	uint64_t session;
+	unsigned pass;      /* 0: what stays, and what it refers to; 1: what goes */
+	uint32_t own;       /* grave of the session's run, VEC_NONE none */
+	struct map procs;   /* number -> grave of its run + 1; 0: it stays */
+	struct map gone;    /* seq of an access that went -> 1 */
+	struct map files;   /* number -> 1: forgotten */
+	struct map used;    /* number -> 1: what stays refers to it */
+	struct map domains; /* number -> index in words */
+	struct map hidden;  /* number of a process that went altogether -> 1 */
+	struct map needed;  /* number of a process that something which stays is about -> 1 */
+	VEC(struct str) words;
+	struct arena arena;
+	bool mixed; /* some of it goes and some stays */
+	uint64_t stay, go;
+	size_t last; /* grave of what went last */
+	struct buf scratch;
+	VEC(struct str) list;
+};
+
+static int oom(struct cut *c)
+{
+	return err_set(c->err, ENOMEM, "cannot forget");
+}
+
+static uint32_t grave_of(const struct cut *c, struct str run)
+{
+	for (uint32_t i = 0; run.n && i < c->o->n_runs; i++)
+		if (str_eq(c->o->runs[i], run))
+			return i;
+	return VEC_NONE;
+}
+
+static bool has(const struct map *m, uint64_t key)
+{
+	return m->n && map_get(m, key) != VEC_NONE;
+}
+
+/* ---- what an event belongs to
+ * ------------------------------------------------------------------------------------------ */
+
+static int take_domain(struct cut *c, const struct event *ev)
+{
+	char *p = arena_take(&c->arena, ev->domain.name.n + 1);
+	struct str *slot = p ? vec_add(&c->words) : NULL;
+	if (!slot)
+		return oom(c);
+	if (ev->domain.name.n)
+		memcpy(p, ev->domain.name.p, ev->domain.name.n);
+	*slot = str_n(p, ev->domain.name.n);
+	return map_set(&c->domains, ev->domain.num, (uint32_t)(c->words.n - 1)) ? 0 : oom(c);
+}
+
+static bool is_forgotten(struct cut *c, const struct event *ev)
+{
+	bool absent = ev->file.kind == TERM_kind_absent;
+	uint32_t d = absent ? VEC_NONE : map_get(&c->domains, ev->file.domain);
+	struct str domain = d == VEC_NONE ? str_of("") : c->words.v[d];
+	for (size_t i = 0; i < c->o->n_files; i++) {
+		const struct keep_file *f = &c->o->files[i];
+		if (absent ? f->absent && str_eq(f->path, ev->file.path)
+		           : !f->absent && f->ino == ev->file.ino && f->gen == ev->file.gen && str_eq(f->domain, domain))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t grave_of_proc(const struct cut *c, uint64_t proc)
+{
+	uint32_t v = proc ? map_get(&c->procs, proc) : VEC_NONE;
+	return v == VEC_NONE ? c->own : v ? v - 1 : VEC_NONE;
+}
+
+static int set_proc(struct cut *c, uint64_t proc, uint32_t grave)
+{
+	return map_set(&c->procs, proc, grave == VEC_NONE ? 0 : grave + 1) ? 0 : oom(c);
+}
+
+/* In which grave the event goes, VEC_NONE: it stays. *ret_neutral: it tells of a thing that several runs may use. */
+static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret_neutral)
+{
+	uint32_t file_grave = (uint32_t)c->o->n_runs, g = VEC_NONE;
+	int rc = 0;
+	*ret_neutral = false;
+	switch (ev->kind) {
+	case EVENT_session:
+		c->own = grave_of(c, ev->session.run);
+		*ret_neutral = true;
+		break;
+	case EVENT_session_end:
+		*ret_neutral = true;
+		break;
+	case EVENT_domain:
+		rc = take_domain(c, ev);
+		*ret_neutral = true;
+		break;
+	case EVENT_run:
+		g = grave_of(c, ev->run.id);
+		break;
+	case EVENT_run_end:
+		g = grave_of(c, ev->run_end.id);
+		break;
+	case EVENT_file:
+		if (is_forgotten(c, ev)) {
+			g = file_grave;
+			rc = map_set(&c->files, ev->file.num, 1) ? 0 : oom(c);
+		}
+		*ret_neutral = g == VEC_NONE;
+		break;
+	case EVENT_state:
+		g = has(&c->files, ev->state.file) ? file_grave : VEC_NONE;
+		*ret_neutral = g == VEC_NONE;
+		break;
+	case EVENT_process:
+		g = ev->process.parent ? grave_of_proc(c, ev->process.parent) : c->own;
+		rc = set_proc(c, ev->proc, g);
+		if (c->pass == 1 && has(&c->needed, ev->proc))
+			g = VEC_NONE; /* it became another run's later */
+		if (rc == 0 && g != VEC_NONE && !map_set(&c->hidden, ev->proc, 1))
+			rc = oom(c);
+		break;
+	case EVENT_exec:
+		if (ev->exec.run.n)
+			rc = set_proc(c, ev->proc, grave_of(c, ev->exec.run));
+		g = grave_of_proc(c, ev->proc);
+		break;
+	case EVENT_exit: /* with what its process began with, which may be of an outer run */
+		g = grave_of_proc(c, ev->proc);
+		if (g != VEC_NONE && !has(&c->hidden, ev->proc))
+			g = VEC_NONE;
+		break;
+	case EVENT_access:
+		g = has(&c->files, ev->access.file) ? file_grave : grave_of_proc(c, ev->proc);
+		if (g != VEC_NONE && !map_set(&c->gone, ev->seq, 1))
+			rc = oom(c);
+		break;
+	case EVENT_access_end:
+		g = has(&c->gone, ev->access_end.access) ? grave_of_proc(c, ev->proc) : VEC_NONE;
+		if (has(&c->gone, ev->access_end.access) && g == VEC_NONE)
+			g = file_grave;
+		break;
+	case EVENT_name:
+		g = has(&c->files, ev->name.file) ? file_grave : ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
+		*ret_neutral = g == VEC_NONE && !ev->proc;
+		break;
+	case EVENT_link:
+		g = grave_of_proc(c, ev->proc);
+		if (g == VEC_NONE && has(&c->hidden, ev->link.other))
+			g = grave_of_proc(c, ev->link.other);
+		break;
+	case EVENT_gap:
+		g = ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
+		*ret_neutral = !ev->proc;
+		break;
+	case EVENT_note:
+		g = ev->note.run.n ? grave_of(c, ev->note.run) : has(&c->files, ev->note.file) ? file_grave : VEC_NONE;
+		break;
+	default: /* tombstones; kinds of a newer stemma, which say nothing but their process */
+		g = ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
+	}
+	*ret = g;
+	return rc;
+}
+
+static int use(struct cut *c, uint64_t file)
+{
+	return !file || map_set(&c->used, file, 1) ? 0 : oom(c);
+}
+
+/* Which files what stays refers to. */
+static int note_uses(struct cut *c, const struct event *ev)
+{
+	int rc = 0;
+	if (ev->proc && ev->kind != EVENT_process && !map_set(&c->needed, ev->proc, 1))
+		return oom(c);
+	switch (ev->kind) {
+	case EVENT_file:
+		return use(c, ev->file.group);
+	case EVENT_exec:
+		rc = use(c, ev->exec.exe);
+		return rc == 0 ? use(c, ev->exec.script) : rc;
+	case EVENT_access:
+		return use(c, ev->access.file);
+	case EVENT_name:
+		return ev->proc ? use(c, ev->name.file) : 0;
+	case EVENT_note:
+		return use(c, ev->note.file);
+	default:
+		return 0;
+	}
+}
+
+/* ---- what happens to it
+ * ------------------------------------------------------------------------------------------------ */
+
+static int drop(struct cut *c, const struct event *ev, uint32_t grave)
+{
+	struct grave *g = &c->graves.v[grave];
+	buf_reset(&c->scratch);
+	event_encode(&c->scratch, ev, ev->time);
+	XXH3_128bits_update(g->hash, &ev->time, sizeof(ev->time));
+	XXH3_128bits_update(g->hash, c->scratch.p, c->scratch.n);
+	g->count++;
+	c->stats.events++;
+	c->last = grave;
+	return edits_add(&c->edits, c->session, ev->seq, NULL) < 0 ? oom(c) : 0;
+}
+
+static bool tells(const struct cut *c, struct str s)
+{
+	for (size_t i = 0; i < c->o->n_words; i++)
+		if (c->o->words[i].n && s.n >= c->o->words[i].n && memmem(s.p, s.n, c->o->words[i].p, c->o->words[i].n))
+			return true;
+	return false;
+}
+
+/* The list with *** for each item that tells of the words; variables keep their names. It begins at *ret_first of
+ * c->list, which may still move. 1 if there was one. */
+static int clean(struct cut *c, struct strlist *l, size_t *ret_first)
+{
+	struct str s;
+	bool any = false;
+	for (size_t pos = 0; c->o->n_words && !any && strlist_next(l, &pos, &s);)
+		any = tells(c, s);
+	if (!any)
+		return 0;
+	*ret_first = c->list.n;
+	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
+		struct str *slot = vec_add(&c->list);
+		if (!slot)
+			return oom(c);
+		*slot = s;
+		if (!tells(c, s))
+			continue;
+		const char *eq = memchr(s.p, '=', s.n);
+		size_t name = eq ? (size_t)(eq - s.p) + 1 : 0;
+		if (tells(c, str_n(s.p, name)))
+			name = 0;
+		char *p = arena_take(&c->arena, name + 3);
+		if (!p)
+			return oom(c);
+		if (name)
+			memcpy(p, s.p, name);
+		memcpy(p + name, "***", 3);
+		*slot = str_n(p, name + 3);
+	}
+	return 1;
+}
+
+static int change(struct cut *c, const struct event *ev)
+{
+	struct event e = *ev;
+	struct strlist *lists[2] = {NULL, NULL};
+	size_t first[2] = {0};
+	bool changed = false;
+	c->list.n = 0;
+	switch (e.kind) {
+	case EVENT_session:
+		/* Else the run would be known by it. */
+		if (c->own != VEC_NONE) {
+			e.session.run = str_of("");
+			changed = true;
+		}
+		break;
+	case EVENT_run:
+		lists[0] = &e.run.argv;
+		break;
+	case EVENT_process:
+		if (e.process.parent && has(&c->hidden, e.process.parent)) {
+			e.process.parent = 0;
+			changed = true;
+		}
+		break;
+	case EVENT_file:
+		if (e.file.group && has(&c->files, e.file.group)) {
+			e.file.group = 0;
+			changed = true;
+		}
+		break;
+	case EVENT_exec:
+		changed = has(&c->files, e.exec.exe) || has(&c->files, e.exec.script);
+		e.exec.exe = has(&c->files, e.exec.exe) ? 0 : e.exec.exe;
+		e.exec.script = has(&c->files, e.exec.script) ? 0 : e.exec.script;
+		lists[0] = &e.exec.argv;
+		lists[1] = &e.exec.env;
+		break;
+	default:
+		return 0;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		int rc = lists[i] ? clean(c, lists[i], &first[i]) : 0;
+		if (rc < 0)
+			return rc;
+		changed |= rc > 0;
+		if (rc == 0)
+			lists[i] = NULL;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (lists[i])
+			*lists[i] = (struct strlist){.items = c->list.v + first[i], .count = lists[i]->count};
+	if (!changed)
+		return 0;
+	c->stats.changed++;
+	return edits_add(&c->edits, c->session, e.seq, &e) < 0 ? oom(c) : 0;
+}
+
+static int look(void *arg, const struct event *ev)
+{
+	struct cut *c = arg;
+	uint32_t grave;
+	bool neutral;
+	int rc = judge(c, ev, &grave, &neutral);
+	if (rc < 0)
+		return rc;
+	if (ev->kind == EVENT_tombstone && c->pass == 0) {
+		uint32_t of = grave_of(c, ev->tombstone.run);
+		if (of != VEC_NONE)
+			c->graves.v[of].already = true;
+	}
+	if (c->pass == 0) {
+		c->stay += grave == VEC_NONE && !neutral;
+		c->go += grave != VEC_NONE;
+		c->mixed |= grave < c->o->n_runs;
+		if (grave != VEC_NONE)
+			c->last = grave;
+		return grave == VEC_NONE ? note_uses(c, ev) : 0;
+	}
+	if (grave != VEC_NONE)
+		return drop(c, ev, grave);
+	/* Of a run that goes, what it alone used goes too. */
+	uint64_t of = !neutral || !c->mixed     ? 0
+	              : ev->kind == EVENT_file  ? ev->file.num
+	              : ev->kind == EVENT_state ? ev->state.file
+	              : ev->kind == EVENT_name  ? ev->name.file
+	                                        : 0;
+	if (of && !has(&c->used, of))
+		return drop(c, ev, (uint32_t)c->last);
+	return change(c, ev);
+}
+
+static void clear_session(struct cut *c)
+{
+	c->own = VEC_NONE;
+	map_clear(&c->procs);
+	map_clear(&c->gone);
+	map_clear(&c->files);
+	map_clear(&c->domains);
+	map_clear(&c->hidden);
+	c->words.n = 0;
+}
+
+/* Which run's session is it whole? The one that its first event names, else what went last. */
+static size_t grave_of_session(const struct cut *c)
+{
+	return c->own != VEC_NONE ? c->own : c->last;
+}
+
+static int cut_session(struct cut *c, const struct keep_session *s)
+{
+	c->session = s->number;
+	c->stay = c->go = 0;
+	c->last = 0;
+	c->mixed = false;
+	map_clear(&c->used);
+	map_clear(&c->needed);
+	arena_release(&c->arena);
+	clear_session(c);
+	c->pass = 0;
+	int rc = keep_logs_events(c->l, s, c->err, look, c);
+	if (rc < 0 || (!c->go && !c->o->n_words))
+		return rc;
+	c->mixed &= c->stay > 0;
+	size_t first = c->edits.n;
+	clear_session(c);
+	c->pass = 1;
+	rc = keep_logs_events(c->l, s, c->err, look, c);
+	if (rc < 0 || c->stay || !c->go)
+		return rc;
+	/* Nothing is left but its beginning and end. */
+	struct whole *w = vec_add(&c->wholes);
+	if (!w)
+		return oom(c);
+	*w = (struct whole){s->number, grave_of_session(c)};
+	c->stats.sessions++;
+	edits_whole(&c->edits, first, s->number);
+	return 0;
+}
+
+/* ---- tombstones
+ * -------------------------------------------------------------------------------------------------------- */
+
+static int put_tombstones(void *arg, int fd, struct err *err)
+{
+	struct cut *c = arg;
+	struct log_writer *w;
+	int rc = keep_begin_at(fd, err, &w);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < c->graves.n; i++) {
+		const struct grave *g = &c->graves.v[i];
+		if (!g->count)
+			continue;
+		XXH128_hash_t h = XXH3_128bits_digest(g->hash);
+		struct event ev = {.kind = EVENT_tombstone,
+		                   .time = keep_now(),
+		                   .tombstone = {.what = g->run.n ? 1 : 2,
+		                                 .run = g->run,
+		                                 .count = g->count,
+		                                 .hi = h.high64,
+		                                 .lo = h.low64,
+		                                 .user = str_of(keep_user())}};
+		bool any = false;
+		for (size_t k = 0; k < c->wholes.n; k++) {
+			if (c->wholes.v[k].grave != i)
+				continue;
+			ev.tombstone.dead = c->wholes.v[k].session;
+			log_writer_add(w, &ev);
+			any = true;
+		}
+		if (!any)
+			log_writer_add(w, &ev);
+	}
+	return keep_end(w, err);
+}
+
+/* ---- all
+ * --------------------------------------------------------------------------------------------------------------- */
+
+static int prepare(struct cut *c)
+{
+	for (size_t i = 0; i <= c->o->n_runs; i++) {
+		struct grave *g = vec_add(&c->graves);
+		if (!g)
+			return oom(c);
+		*g = (struct grave){.run = i < c->o->n_runs ? c->o->runs[i] : str_of("")};
+		g->hash = XXH3_createState();
+		if (!g->hash || XXH3_128bits_reset_withSeed(g->hash, SEED) != XXH_OK)
+			return oom(c);
+	}
+	return 0;
+}
+
+static void release(struct cut *c)
+{
+	for (size_t i = 0; i < c->graves.n; i++)
+		XXH3_freeState(c->graves.v[i].hash);
+	vec_release(&c->graves);
+	vec_release(&c->wholes);
+	edits_release(&c->edits);
+	map_release(&c->procs);
+	map_release(&c->gone);
+	map_release(&c->files);
+	map_release(&c->used);
+	map_release(&c->domains);
+	map_release(&c->hidden);
+	map_release(&c->needed);
+	vec_release(&c->words);
+	vec_release(&c->list);
+	arena_release(&c->arena);
+	buf_release(&c->scratch);
+}
+
+static int rewrite_all(struct cut *c)
+{
+	struct keep_logs *l = c->l;
+	bool *touched = calloc(l->segments.n + 1, sizeof(*touched)), buried = false;
+	int rc = touched ? 0 : oom(c);
+	for (size_t i = 0; rc == 0 && i < l->w.frames.n; i++)
+		if (edits_touch(&c->edits, &l->w.frames.v[i]))
+			touched[l->w.frames.v[i].segment] = true;
+	/* All are held before the first is changed. */
+	for (size_t i = 0; rc == 0 && !c->o->dry_run && i < l->segments.n; i++)
+		if (touched[i])
+			rc = keep_logs_hold(l, &l->segments.v[i], c->err);
+	for (size_t i = 0; rc == 0 && i < l->segments.n; i++) {
+		struct rewritten r = {0};
+		if (!touched[i])
+			continue;
+		c->stats.segments++;
+		c->stats.before += l->segments.v[i].size;
+		if (c->o->dry_run)
+			continue;
+		/* The tombstones go with the first: they are there before the rest is gone. */
+		rc = rewrite_segment(&l->segments.v[i], &c->edits, buried ? NULL : put_tombstones, c, c->err, &r);
+		buried = true;
+		c->stats.after += r.size;
+		c->stats.damaged += r.damaged;
+		c->stats.newer += r.newer;
+	}
+	free(touched);
+	return rc;
+}
+
+int keep_cut(struct keep_logs *l, const struct keep_cut_options *o, struct err *err, struct keep_cut_stats *ret)
+{
+	struct cut c = {.l = l, .o = o, .err = err};
+	int rc = prepare(&c);
+	for (size_t i = 0; rc == 0 && i < l->sessions.n; i++)
+		rc = cut_session(&c, &l->sessions.v[i]);
+	if (rc == 0)
+		rc = edits_ready(&c.edits) < 0 ? oom(&c) : rewrite_all(&c);
+	for (size_t i = 0; i < o->n_runs && i < c.graves.n; i++)
+		c.stats.already += c.graves.v[i].already && !c.graves.v[i].count;
+	*ret = c.stats;
+	release(&c);
+	return rc;
+}
+
+/* ---- what was forgotten
+ * ------------------------------------------------------------------------------------------------ */
+
+struct search {
+	struct str text;
+	char *ulid;
+	int64_t *when;
+	int found;
+};
+
+static bool same_case(const char *a, const char *b, size_t n)
+{
+	return !strncasecmp(a, b, n);
+}
+
+static int match(void *arg, const struct event *ev)
+{
+	struct search *s = arg;
+	if (ev->kind != EVENT_tombstone || ev->tombstone.run.n != 26)
+		return ev->kind == EVENT_run; /* a session that records: there is none in it */
+	const char *id = ev->tombstone.run.p;
+	if (!same_case(id, s->text.p, s->text.n) && !same_case(id + 26 - s->text.n, s->text.p, s->text.n))
+		return 0;
+	if (s->found && memcmp(s->ulid, id, 26) != 0)
+		return -ENOTUNIQ;
+	memcpy(s->ulid, id, 26);
+	s->ulid[26] = '\0';
+	*s->when = ev->time;
+	s->found = 1;
+	return 0;
+}
+
+int keep_forgotten(struct keep_logs *l, struct str text, char ret_ulid[27], int64_t *ret_when, struct err *err)
+{
+	struct search s = {.text = text, .ulid = ret_ulid, .when = ret_when};
+	if (text.n < 4 || text.n > 26)
+		return 0;
+	for (size_t i = 0; i < l->sessions.n; i++) {
+		int rc = keep_logs_events(l, &l->sessions.v[i], err, match, &s);
+		if (rc < 0)
+			return rc;
+	}
+	return s.found;
+}

@@ -1,0 +1,261 @@
+#include "keep/logs.h"
+
+#include "base/io.h"
+#include "event/log_lease.h"
+#include "keep/write.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WAIT_MS 5000 /* for a run that is about to end */
+
+static int oom(struct err *err)
+{
+	return err_set(err, ENOMEM, "cannot read the logs");
+}
+
+/* N.stl or N.M.stl, in a folder host/day: a slot. */
+static bool is_slot(const char *name, unsigned *ret)
+{
+	char *end;
+	if (!isdigit((unsigned char)name[0]))
+		return false;
+	unsigned long n = strtoul(name, &end, 10);
+	if (n > 1000000)
+		return false;
+	*ret = (unsigned)n;
+	if (*end == '.' && isdigit((unsigned char)end[1]))
+		strtoul(end + 1, &end, 10);
+	return !strcmp(end, ".stl");
+}
+
+static int add(struct keep_logs *l, const char *path, const char *const parts[], unsigned depth, const char *name,
+               const struct stat *st, struct err *err)
+{
+	uint32_t at;
+	struct keep_segment *s = vec_add(&l->segments);
+	if (!s)
+		return oom(err);
+	*s = (struct keep_segment){
+	    .path = strdup(path), .size = (uint64_t)st->st_size, .inode = st->st_ino, .lease = {-1, -1, -1}};
+	if (depth == 2 && is_slot(name, &s->slot)) {
+		s->host = strdup(parts[0]);
+		s->day = strdup(parts[1]);
+	}
+	if (!s->path || (depth == 2 && !s->host != !s->day) || gather_path(&l->w, path, &at) < 0)
+		return oom(err);
+	return 0;
+}
+
+static int walk(struct keep_logs *l, const char *dir, const char *parts[], unsigned depth, struct err *err)
+{
+	DIR *d = opendir(dir);
+	if (!d)
+		return errno == ENOENT ? 0 : err_set(err, errno, "cannot read the logs in '%s'", dir);
+	int rc = 0;
+	for (struct dirent *e; rc == 0 && (e = readdir(d));) {
+		char *path;
+		struct stat st;
+		size_t n = strlen(e->d_name);
+		if (e->d_name[0] == '.')
+			continue;
+		if (asprintf(&path, "%s/%s", dir, e->d_name) < 0) {
+			rc = oom(err);
+			break;
+		}
+		if (lstat(path, &st) < 0) {
+		} else if (S_ISDIR(st.st_mode) && depth < 4) {
+			parts[depth] = e->d_name;
+			rc = walk(l, path, parts, depth + 1, err);
+		} else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl")) {
+			rc = add(l, path, parts, depth, e->d_name, &st, err);
+		} else if (S_ISREG(st.st_mode) && n > 8 && !strcmp(e->d_name + n - 8, ".stl.new") && !l->shared) {
+			unlink(path); /* a keeper was killed between two of its steps */
+		}
+		free(path);
+	}
+	closedir(d);
+	return rc;
+}
+
+static int frame_cmp(const void *pa, const void *pb)
+{
+	const struct gather_frame *a = pa, *b = pb;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	return (a->count < b->count) - (a->count > b->count);
+}
+
+/* In the order in which they were written, so that a segment is read through once. */
+static int session_cmp(const void *pa, const void *pb)
+{
+	const struct keep_session *a = pa, *b = pb;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static int find_sessions(struct keep_logs *l, struct err *err)
+{
+	const struct gather_frame *v = l->w.frames.v;
+	if (l->w.frames.n)
+		qsort(l->w.frames.v, l->w.frames.n, sizeof(*l->w.frames.v), frame_cmp);
+	for (size_t i = 0, k; i < l->w.frames.n; i = k) {
+		struct keep_session *s = vec_add(&l->sessions);
+		if (!s)
+			return oom(err);
+		*s = (struct keep_session){.number = v[i].session, .first = i, .segment = v[i].segment, .offset = v[i].offset};
+		for (k = i; k < l->w.frames.n && v[k].session == v[i].session; k++)
+			s->bytes += v[k].end - v[k].offset;
+		s->n = k - i;
+	}
+	if (l->sessions.n)
+		qsort(l->sessions.v, l->sessions.n, sizeof(*l->sessions.v), session_cmp);
+	return 0;
+}
+
+int keep_logs_open(const char *home, struct err *err, struct keep_logs **ret)
+{
+	struct keep_logs *l = calloc(1, sizeof(*l));
+	const char *parts[8] = {0};
+	char *logs = NULL;
+	int rc = 0;
+	if (!l)
+		return oom(err);
+	l->lock = -1;
+	l->home = realpath(home, NULL);
+	if (!l->home || asprintf(&logs, "%s/logs", l->home) < 0) {
+		rc = err_set(err, l->home ? ENOMEM : errno, "cannot open the record '%s'", home);
+		logs = NULL;
+		goto out;
+	}
+	int dir = open(logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0) {
+		rc = err_set(err, errno, "cannot open '%s'", logs);
+		goto out;
+	}
+	l->shared = !io_is_local(dir);
+	close(dir);
+	rc = log_lease_slot(l->home, "", "keeping", 0, WAIT_MS, &l->lock);
+	if (rc < 0) {
+		rc = err_set(err, rc == -EWOULDBLOCK ? 0 : -rc, "another stemma forget or gc is at work on '%s'", l->home);
+		rc = rc == 0 ? -EBUSY : rc;
+		goto out;
+	}
+	rc = walk(l, logs, parts, 0, err);
+	for (uint32_t i = 0; rc == 0 && i < l->segments.n; i++) {
+		uint64_t end;
+		rc = gather_scan(&l->w, i, 0, UINT64_MAX, err, &end);
+	}
+	if (rc == 0)
+		rc = find_sessions(l, err);
+out:
+	free(logs);
+	if (rc < 0)
+		keep_logs_close(l);
+	else
+		*ret = l;
+	return rc;
+}
+
+void keep_logs_close(struct keep_logs *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->segments.n; i++) {
+		struct keep_segment *s = &l->segments.v[i];
+		free(s->path);
+		free(s->host);
+		free(s->day);
+		for (unsigned k = 0; k < 3; k++)
+			if (s->lease[k] >= 0)
+				close(s->lease[k]);
+	}
+	if (l->lock >= 0)
+		close(l->lock);
+	log_reader_close(l->reader);
+	vec_release(&l->segments);
+	vec_release(&l->sessions);
+	gather_release(&l->w);
+	free(l->home);
+	free(l);
+}
+
+int keep_logs_events(struct keep_logs *l, const struct keep_session *s, struct err *err,
+                     int (*say)(void *arg, const struct event *ev), void *arg)
+{
+	uint64_t seq = 0;
+	int rc = 0;
+	for (size_t i = s->first; rc == 0 && i < s->first + s->n; i++) {
+		const struct gather_frame *f = &l->w.frames.v[i];
+		struct log_frame_info info;
+		struct event ev;
+		if (f->count && f->seq + f->count - 1 <= seq)
+			continue; /* met already */
+		if (!l->reader || l->open_at != f->segment) {
+			log_reader_close(l->reader);
+			l->reader = NULL;
+			rc = log_reader_open(l->segments.v[f->segment].path, err, &l->reader);
+			l->open_at = f->segment;
+			if (rc < 0)
+				break;
+		}
+		log_reader_seek(l->reader, f->offset);
+		rc = log_reader_frame(l->reader, &info);
+		if (rc < 0 || (rc == 0 || info.offset != f->offset || info.session != f->session)) {
+			rc = err_set(err, rc < 0 ? -rc : EBUSY, "'%s' changed while it was read", l->segments.v[f->segment].path);
+			break;
+		}
+		rc = 0;
+		while (rc == 0 && log_reader_event(l->reader, &ev) == 1)
+			if (ev.seq > seq) {
+				seq = ev.seq;
+				rc = say(arg, &ev);
+			}
+	}
+	return rc;
+}
+
+int keep_logs_hold(struct keep_logs *l, struct keep_segment *s, struct err *err)
+{
+	char host[256];
+	struct stat st;
+	if (s->host && s->lease[0] < 0) {
+		keep_host(host, sizeof(host));
+		if (l->shared && strcmp(host, s->host) != 0) {
+			err_set(err, 0, "'%s' is written on the host %s, and whether a run writes to it now can be told only there",
+			        s->path, s->host);
+			err_hint(err, "run the command on %s", s->host);
+			return -EBUSY;
+		}
+		/* Two segments of one slot have one lease. */
+		for (size_t i = 0; i < l->segments.n; i++) {
+			const struct keep_segment *o = &l->segments.v[i];
+			if (o != s && o->host && o->lease[0] >= 0 && o->slot == s->slot && !strcmp(o->host, s->host) &&
+			    !strcmp(o->day, s->day))
+				goto held;
+		}
+		int rc = log_lease_hold(l->home, s->host, s->day, s->slot, WAIT_MS, s->lease);
+		if (rc == -EWOULDBLOCK) {
+			err_set(err, 0, "a run is being recorded into '%s'", s->path);
+			err_hint(err, "try again when it, and what it left running, has ended");
+			return -EBUSY;
+		}
+		if (rc < 0)
+			return err_set(err, -rc, "cannot lease the slot of '%s'", s->path);
+	}
+held:
+	if (stat(s->path, &st) < 0 || (uint64_t)st.st_size != s->size || st.st_ino != s->inode) {
+		err_set(err, 0, "'%s' has changed since it was read", s->path);
+		return -EAGAIN;
+	}
+	return 0;
+}

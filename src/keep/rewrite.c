@@ -1,0 +1,392 @@
+#include "keep/rewrite.h"
+
+#include "base/io.h"
+#include "event/log_frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OUT_MAX (1u << 20) /* gathered before a write */
+
+/* ---- edits
+ * ------------------------------------------------------------------------------------------------------------- */
+
+int edits_add(struct edits *e, uint64_t session, uint64_t seq, const struct event *ev)
+{
+	struct edit *slot = vec_add(e);
+	if (!slot)
+		return -ENOMEM;
+	*slot = (struct edit){session, seq, e->bytes.n, 0};
+	if (ev && event_encode(&e->bytes, ev, ev->time) < 0)
+		return -ENOMEM;
+	slot->n = e->bytes.n - slot->at;
+	return 0;
+}
+
+void edits_whole(struct edits *e, size_t first, uint64_t session)
+{
+	uint64_t *slot = vec_add(&e->wholes);
+	if (slot) { /* else it goes event by event */
+		*slot = session;
+		e->n = first;
+	}
+}
+
+static int edit_cmp(const void *pa, const void *pb)
+{
+	const struct edit *a = pa, *b = pb;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+static int number_cmp(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+	return (a > b) - (a < b);
+}
+
+int edits_ready(struct edits *e)
+{
+	if (e->n)
+		qsort(e->v, e->n, sizeof(*e->v), edit_cmp);
+	if (e->wholes.n)
+		qsort(e->wholes.v, e->wholes.n, sizeof(*e->wholes.v), number_cmp);
+	return e->bytes.failed ? -ENOMEM : 0;
+}
+
+void edits_release(struct edits *e)
+{
+	vec_release(e);
+	vec_release(&e->wholes);
+	buf_release(&e->bytes);
+}
+
+/* The first edit of the session with at least that seq. */
+static size_t first_edit(const struct edits *e, uint64_t session, uint64_t seq)
+{
+	size_t lo = 0, hi = e->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct edit *m = &e->v[mid];
+		if (m->session < session || (m->session == session && m->seq < seq))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool is_whole(const struct edits *e, uint64_t session)
+{
+	return e->wholes.n && bsearch(&session, e->wholes.v, e->wholes.n, sizeof(session), number_cmp);
+}
+
+static bool touched(const struct edits *e, uint64_t session, uint64_t seq, uint32_t count)
+{
+	size_t i = first_edit(e, session, seq);
+	return i < e->n && e->v[i].session == session && e->v[i].seq < seq + count;
+}
+
+bool edits_touch(const struct edits *e, const struct gather_frame *f)
+{
+	return is_whole(e, f->session) || touched(e, f->session, f->seq, f->count);
+}
+
+/* ---- frames
+ * ------------------------------------------------------------------------------------------------------------ */
+
+struct output {
+	int fd;
+	struct buf bytes;
+	uint64_t size;
+	/* the frame being made */
+	struct buf events;
+	struct log_frame head;
+	int64_t last; /* time of the latest event in it */
+};
+
+static int flush(struct output *o)
+{
+	int rc = o->bytes.failed ? -ENOMEM : io_write(o->fd, o->bytes.p, o->bytes.n, NULL);
+	o->size += o->bytes.n;
+	o->bytes.n = 0;
+	return rc;
+}
+
+static int end_frame(struct output *o)
+{
+	if (!o->head.count)
+		return 0;
+	size_t at = o->bytes.n, n = sizeof(struct log_frame) + o->events.n;
+	o->head.size = (uint32_t)o->events.n;
+	if (o->events.failed || !buf_room(&o->bytes, n))
+		return -ENOMEM;
+	memcpy(o->bytes.p + at + sizeof(struct log_frame), o->events.p, o->events.n);
+	log_frame_build(o->bytes.p + at, &o->head);
+	o->bytes.n = at + n;
+	o->head.count = 0;
+	buf_reset(&o->events);
+	return o->bytes.n >= OUT_MAX ? flush(o) : 0;
+}
+
+/* An event as bytes: everything but its time is copied, so that fields of a newer stemma stay. */
+struct raw {
+	uint64_t kind, proc;
+	int64_t time;
+	struct str rest;
+};
+
+static bool raw_next(const unsigned char **p, const unsigned char *end, int64_t before, struct raw *ret)
+{
+	uint64_t length, delta;
+	if (!varint_get(p, end, &length) || length > (size_t)(end - *p))
+		return false;
+	const unsigned char *stop = *p + length;
+	if (!varint_get(p, stop, &ret->kind) || !varint_get(p, stop, &delta) || !varint_get(p, stop, &ret->proc))
+		return false;
+	ret->time = (int64_t)((uint64_t)before + (uint64_t)unzigzag(delta));
+	ret->rest = str_n((const char *)*p, (size_t)(stop - *p));
+	*p = stop;
+	return true;
+}
+
+static int put_raw(struct output *o, const struct log_frame *of, uint64_t seq, const struct raw *e)
+{
+	/* A frame states the seq of its first event only: after a gap another begins. */
+	if (o->head.count &&
+	    (o->head.seq + o->head.count != seq || o->events.n + e->rest.n + 4 * VARINT_MAX > LOG_PAYLOAD_MAX)) {
+		int rc = end_frame(o);
+		if (rc < 0)
+			return rc;
+	}
+	if (!o->head.count) {
+		o->head = (struct log_frame){.session = of->session, .number = of->number, .seq = seq, .time = e->time};
+		o->last = e->time;
+	}
+	unsigned char head[3 * VARINT_MAX];
+	size_t n = varint_put(head, e->kind);
+	n += varint_put(head + n, zigzag((int64_t)((uint64_t)e->time - (uint64_t)o->last)));
+	n += varint_put(head + n, e->proc);
+	buf_varint(&o->events, n + e->rest.n);
+	buf_add(&o->events, head, n);
+	buf_str(&o->events, e->rest);
+	o->head.count++;
+	o->last = e->time;
+	return o->events.failed ? -ENOMEM : 0;
+}
+
+/* A frame of which some events go or change. What of it cannot be decoded goes. */
+static int put_edited(struct output *o, const struct edits *e, const char *frame, size_t n, uint64_t *damaged)
+{
+	struct log_frame h = log_frame_header(frame);
+	const unsigned char *p = (const unsigned char *)frame + sizeof(h), *end = (const unsigned char *)frame + n;
+	size_t at = first_edit(e, h.session, h.seq);
+	int64_t time = h.time;
+	int rc = 0;
+	for (uint64_t seq = h.seq; rc == 0 && seq < h.seq + h.count; seq++) {
+		struct raw raw, other;
+		if (!raw_next(&p, end, time, &raw)) {
+			*damaged += (uint64_t)(end - p);
+			break;
+		}
+		time = raw.time;
+		while (at < e->n && e->v[at].session == h.session && e->v[at].seq < seq)
+			at++;
+		bool edited = at < e->n && e->v[at].session == h.session && e->v[at].seq == seq;
+		if (!edited) {
+			rc = put_raw(o, &h, seq, &raw);
+		} else if (e->v[at].n) {
+			const unsigned char *q = (const unsigned char *)e->bytes.p + e->v[at].at;
+			if (raw_next(&q, q + e->v[at].n, raw.time, &other))
+				rc = put_raw(o, &h, seq, &other);
+		}
+	}
+	return rc < 0 ? rc : end_frame(o);
+}
+
+static int copy(struct output *o, int from, uint64_t offset, uint64_t end, struct buf *room)
+{
+	buf_reset(room);
+	if (!buf_room(room, end - offset))
+		return -ENOMEM;
+	ssize_t k = io_pread(from, room->p, end - offset, offset);
+	if (k < 0 || (uint64_t)k != end - offset)
+		return k < 0 ? (int)k : -EAGAIN;
+	buf_add(&o->bytes, room->p, (size_t)k);
+	return o->bytes.n >= OUT_MAX ? flush(o) : 0;
+}
+
+/* Frames of a newer format between two places: their sizes lead through. */
+static int copy_newer(struct output *o, int from, uint64_t offset, uint64_t end, struct buf *room, uint64_t *damaged)
+{
+	while (offset < end) {
+		struct log_frame h;
+		char head[sizeof(h)];
+		bool newer = end - offset >= sizeof(h) && io_pread(from, head, sizeof(head), offset) == (ssize_t)sizeof(head);
+		if (newer) {
+			h = log_frame_header(head);
+			newer = (h.magic & LOG_MAGIC_MASK) == (LOG_MAGIC & LOG_MAGIC_MASK) && h.magic >> 24 > LOG_MAGIC >> 24 &&
+			        h.magic >> 24 <= '9' && sizeof(h) + h.size <= end - offset;
+		}
+		if (!newer) { /* on to where one may be */
+			(*damaged)++;
+			offset++;
+			continue;
+		}
+		int rc = copy(o, from, offset, offset + sizeof(h) + h.size, room);
+		if (rc < 0)
+			return rc;
+		offset += sizeof(h) + h.size;
+	}
+	return 0;
+}
+
+static int fill(const struct keep_segment *s, const struct edits *e, int from, struct output *o, struct rewritten *ret,
+                struct err *err)
+{
+	struct log_reader *r;
+	struct log_frame_info f;
+	struct buf room = {0};
+	uint64_t at = 0;
+	int copy_fd = fcntl(from, F_DUPFD_CLOEXEC, 3);
+	int rc = copy_fd < 0 ? -errno : log_reader_fdopen(copy_fd, err, &r);
+	if (rc < 0) {
+		if (copy_fd >= 0)
+			close(copy_fd);
+		return rc;
+	}
+	for (bool more = true; rc == 0 && more;) {
+		uint64_t newer = log_reader_damage(r)->newer;
+		rc = log_reader_frame(r, &f);
+		more = rc == 1;
+		uint64_t to = more ? f.offset : s->size;
+		if (rc < 0)
+			break;
+		rc = 0;
+		if (log_reader_damage(r)->newer != newer)
+			rc = copy_newer(o, from, at, to, &room, &ret->damaged);
+		else
+			ret->damaged += to - at;
+		if (rc < 0 || !more)
+			break;
+		at = f.end;
+		if (is_whole(e, f.session))
+			continue;
+		if (!touched(e, f.session, f.seq, f.count)) {
+			rc = copy(o, from, f.offset, f.end, &room);
+			continue;
+		}
+		buf_reset(&room);
+		if (!buf_room(&room, f.end - f.offset))
+			rc = -ENOMEM;
+		else if (io_pread(from, room.p, f.end - f.offset, f.offset) != (ssize_t)(f.end - f.offset))
+			rc = -EAGAIN;
+		else
+			rc = put_edited(o, e, room.p, f.end - f.offset, &ret->damaged);
+	}
+	ret->newer = log_reader_damage(r)->newer;
+	log_reader_close(r);
+	buf_release(&room);
+	return rc < 0 ? rc : flush(o);
+}
+
+/* ---- files
+ * ------------------------------------------------------------------------------------------------------------- */
+
+/* A file in dir that has no name yet, where the file system can do that; else *ret_named is set and it has `temporary`.
+ */
+static int open_new(int dir, const char *temporary, bool *ret_named)
+{
+	int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	*ret_named = fd < 0;
+	if (fd >= 0)
+		return io_above_std(fd);
+	unlinkat(dir, temporary, 0);
+	fd = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : io_above_std(fd);
+}
+
+static int give_name(int dir, int fd, const char *temporary)
+{
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (unlinkat(dir, temporary, 0) < 0 && errno != ENOENT)
+		return -errno;
+	return linkat(AT_FDCWD, link, dir, temporary, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+int rewrite_segment(const struct keep_segment *s, const struct edits *e,
+                    int (*more)(void *arg, int fd, struct err *err), void *arg, struct err *err, struct rewritten *ret)
+{
+	char *path = strdup(s->path), *temporary = NULL;
+	char *slash = path ? strrchr(path, '/') : NULL;
+	struct output o = {.fd = -1};
+	struct rewritten r = {0};
+	struct stat st, now;
+	bool named = false;
+	int dir = -1, from = -1, rc;
+	if (!slash || asprintf(&temporary, "%s.new", slash + 1) < 0) {
+		temporary = NULL;
+		rc = -ENOMEM;
+		goto out;
+	}
+	*slash = '\0';
+	const char *name = slash + 1;
+	dir = io_above_std(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	from = dir < 0 ? -1 : io_above_std(openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+	if (from < 0 || fstat(from, &st) < 0) {
+		rc = -errno;
+		goto out;
+	}
+	o.fd = open_new(dir, temporary, &named);
+	rc = o.fd < 0 ? o.fd : fill(s, e, from, &o, &r, err);
+	if (rc == 0 && more) {
+		int fd = fcntl(o.fd, F_DUPFD_CLOEXEC, 3);
+		rc = fd < 0 ? -errno : more(arg, fd, err);
+	}
+	if (rc == 0 && fstat(o.fd, &now) == 0)
+		r.size = (uint64_t)now.st_size;
+	/* The owner's log stays the owner's. What cannot be done is not needed: it is our own file then. */
+	if (rc == 0 && st.st_uid != geteuid() && fchown(o.fd, st.st_uid, st.st_gid) < 0)
+		rc = -errno;
+	if (rc == 0 && fsync(o.fd) < 0)
+		rc = -errno;
+	if (rc == 0 && fstat(from, &now) == 0 && (uint64_t)now.st_size != s->size)
+		rc = err_set(err, EAGAIN, "'%s' was written to meanwhile", s->path);
+	if (rc < 0)
+		goto out;
+	if (!r.size) {
+		rc = unlinkat(dir, name, 0) < 0 ? -errno : 0;
+	} else {
+		rc = named ? 0 : give_name(dir, o.fd, temporary);
+		named |= rc == 0;
+		if (rc == 0 && renameat(dir, temporary, dir, name) < 0)
+			rc = -errno;
+		named &= rc < 0;
+	}
+	if (rc == 0)
+		fsync(dir);
+	if (rc == 0)
+		*ret = r;
+out:
+	if (named && dir >= 0)
+		unlinkat(dir, temporary, 0);
+	if (rc < 0)
+		err_set(err, -rc, "cannot write '%s' anew", s->path);
+	if (o.fd >= 0)
+		close(o.fd);
+	if (from >= 0)
+		close(from);
+	if (dir >= 0)
+		close(dir);
+	buf_release(&o.bytes);
+	buf_release(&o.events);
+	free(path);
+	free(temporary);
+	return rc;
+}
