@@ -29,11 +29,11 @@ check()
 # Half of them write a file, so that there is something to lose.
 mkdir "$tmp/out"
 # shellcheck disable=SC2016 # the inner shell expands it
-seq "$runs" | xargs -P "$at_once" -I N sh -c '
-	if [ $((N % 2)) = 0 ]; then
+seq "$runs" | xargs -P "$at_once" -I %% sh -c '
+	if [ $((%% % 2)) = 0 ]; then
 		"$0" run -- true
 	else
-		"$0" run -- sh -c "echo N >$1/N"
+		"$0" run -- sh -c "echo %% >$1/%%"
 	fi' "$stemma" "$tmp/out" >"$tmp/said" 2>&1
 check "$runs runs, $at_once at once, all end well"
 ! [ -s "$tmp/said" ]
