@@ -513,7 +513,7 @@ def counts(turtle, sql):
         '?x prov:wasDerivedFrom ?y': len(set(edges['wasDerivedFrom'])) + chained,
         '?x prov:wasInformedBy ?y': len(set(edges['wasInformedBy'])),
         '?x a prov:Person': len({(e['user'], e['host']) for e in t['execution'] if e['user']}),
-        '?x a prov:SoftwareAgent': len({e['script'] or e['exe'] for e in t['execution'] if e['script'] or e['exe']}),
+        '?x a prov:SoftwareAgent': len({f for e in t['execution'] for f in (e['script'], e['exe']) if f}),
         '?x stemma:fileKind "absent" . ?x a stemma:Version': sum(k == 'absent' for k in kinds.values()),
     }
     for pattern, n in want.items():

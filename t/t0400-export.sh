@@ -31,7 +31,7 @@ tables()
 export_all()
 {
 	for f in $formats; do
-		cmd 0 export -f $f -o "$T/all.$f" "$@" || return 1
+		cmd 0 export -f "$f" -o "$T/all.$f" "$@" || return 1
 	done
 }
 
@@ -65,6 +65,7 @@ reads 'everything: PROV-N' provn "$T/all.prov-n" "$T/all.prov-json"
 reads 'everything: as many things as the tables have' counts "$T/all.turtle" "$T/tables.json"
 reads 'everything: every edge of the tables' complete "$T/all.prov-json" "$T/tables.json"
 reads 'everything: times obey PROV' times "$T/all.prov-json"
+# shellcheck disable=SC2016 # no expansion is meant
 reads 'every byte of names and arguments' texts "$T/all.prov-json" '/w/bad\xff\xfe name' '/w/two\nlines\tand a tab' '\xffx\x01\x7f\\"' '/w/"quotes" \\Back\\slash\\ <&> \x27%s\x27 {$x} #;' \
 	'PS1=\n\x1b[0m' 'two words' '--sep=\t' 'note=with "quotes"' "$($PYTHON -Bc "import sys; sys.path.insert(0, '$here/t'); from export_record import *; print(LONG)")"
 if command -v rapper >/dev/null; then

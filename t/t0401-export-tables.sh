@@ -10,7 +10,7 @@ END
 cmd 0 export -f prov-json -o "$T/all.json" --all --fork
 check 'PROV-JSON to compare with'
 for f in csv tsv; do
-	cmd 0 export -f $f -o "$T/$f" --all --fork && [ ! -s "$out" ] && [ "$(ls "$T/$f" | tr '\n' ' ')" = "activity.$f agent.$f csv-metadata.json entity.$f relation.$f " ] &&
+	cmd 0 export -f $f -o "$T/$f" --all --fork && [ ! -s "$out" ] && [ "$(cd "$T/$f" && echo *)" = "activity.$f agent.$f csv-metadata.json entity.$f relation.$f" ] &&
 		$PYTHON -B "$here/t/export_check.py" tables "$T/$f" $f "$T/all.json" >"$out" 2>"$err"
 	check "$f: every value of PROV-JSON, in columns of a type"
 done
@@ -26,6 +26,6 @@ fi
 # A directory is made whole or not at all, and nothing is written over.
 mkdir "$T/there" "$T/empty" && touch "$T/there/file" && cmd 125 export -f csv -o "$T/there" && says "$err" 'File exists' && [ "$(ls "$T/there")" = file ] && cmd 0 export -f csv -o "$T/empty" && [ -s "$T/empty/entity.csv" ]
 check 'only an empty directory gives way'
-cmd 125 export -f csv -o "$T/no/such" && cmd 2 export -f csv && cmd 125 export -f tsv -o "$T/there/file" && [ ! -e "$T/no" ] && [ "$(ls "$T" | grep -c '\.......$')" = 0 ]
+cmd 125 export -f csv -o "$T/no/such" && cmd 2 export -f csv && cmd 125 export -f tsv -o "$T/there/file" && [ ! -e "$T/no" ] && [ -z "$(find "$T/there" -name 'file.*')" ]
 check 'mistakes leave nothing'
 finish

@@ -82,7 +82,7 @@ ro-crate-metadata.json'
 	else
 		skip 'unzip finds no fault' 'unzip is not installed'
 	fi
-	cmd 125 export -f ro-crate -o "$T/no/such.zip" && [ "$(ls "$T" | grep -c 'zip\.......$')" = 0 ]
+	cmd 125 export -f ro-crate -o "$T/no/such.zip" && [ -z "$(find "$T" -name '*.zip.??????')" ]
 	check 'mistakes leave no archive'
 else
 	skip 'zip archives' 'stemma was built without libarchive'

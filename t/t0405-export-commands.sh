@@ -50,6 +50,7 @@ if $PYTHON -c 'import yaml' 2>/dev/null; then
 	check 'a stage is what can be run again by itself'
 	yaml 'd["fit"]["deps"] == ["/data/big", "fit.py", "in.csv"] and d["sh"]["deps"] == ["in.csv"]'
 	check 'deps: what was used; relative where it is below the run'
+	# shellcheck disable=SC2016 # no expansion is meant
 	yaml 'd["fit"]["outs"] == ["- \\${odd}\u0085", "model: #1"] and "tmp1" not in str(d)'
 	check 'outs: what was written and is still there'
 	yaml 'd["update"] == {"cmd": "update db", "deps": ["model: #1"], "outs": [{"db": {"persist": True}}]}'
@@ -77,7 +78,8 @@ fi
 
 record()
 { # a filter of jq says true of the record in the last output
-	sed -n '/^=== Do not change lines below ===$/,/^^^^ Do not change lines above ^^^$/p' "$out" | sed '1d;$d' >"$T/run.json" && jq -e "$1" "$T/run.json" >"$T/jq" 2>>"$err" || {
+	sed -n '/^=== Do not change lines below ===$/,/^^^^ Do not change lines above ^^^$/p' "$out" | sed '1d;$d' >"$T/run.json"
+	jq -e "$1" "$T/run.json" >"$T/jq" 2>>"$err" || {
 		echo "not so: $1" >>"$err"
 		return 1
 	}

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2016 # no expansion is meant
 # export: the document of the vocabulary and the manual have every attribute and format; what is exported is valid PROV.
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -111,6 +111,8 @@ static int open_and_index(struct cmd *c, unsigned flags, struct err *err)
 	if (r == 0)
 		r = store_index(c->store, &o, err, &stats);
 	if (r == 0) {
+		if (store_was_older(c->store))
+			say("the index was made by an older version of stemma; it was made again from the logs");
 		say_damage(&stats);
 		return 0;
 	}

@@ -32,6 +32,8 @@ int cmd_index(struct cmd *c, const struct opts_index *o)
 	if (store_index(c->store, &options, &err, &s) < 0)
 		return say_err(&err, STATUS_SELF);
 
+	if (store_was_older(c->store))
+		say("the index was made by an older version of stemma; it was made again from the logs");
 	if (o->json) {
 		json_t *all = json_object();
 		js_num(all, "format", 1);

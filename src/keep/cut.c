@@ -406,6 +406,7 @@ static int cut_session(struct cut *c, const struct keep_session *s)
 		return rc;
 	c->mixed &= c->stay > 0;
 	size_t first = c->edits.n;
+	uint64_t changed = c->stats.changed;
 	clear_session(c);
 	c->pass = 1;
 	rc = keep_logs_events(c->l, s, c->err, look, c);
@@ -417,6 +418,7 @@ static int cut_session(struct cut *c, const struct keep_session *s)
 		return oom(c);
 	*w = (struct whole){s->number, grave_of_session(c)};
 	c->stats.sessions++;
+	c->stats.changed = changed;
 	edits_whole(&c->edits, first, s->number);
 	return 0;
 }

@@ -218,8 +218,10 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 		rc = check_dir(s->index, true, err);
 		if (rc == 0)
 			rc = store_db_open(s, s->index, true, false, err);
-		if (rc == -ESTALE || ((flags & STORE_REBUILD) && (rc == -ENOTRECOVERABLE || rc == -EPROTO)))
+		if (rc == -ESTALE || ((flags & STORE_REBUILD) && (rc == -ENOTRECOVERABLE || rc == -EPROTO))) {
+			s->was_older = rc == -ESTALE;
 			rc = remake(s, rc == -ESTALE, err);
+		}
 	}
 	if (rc < 0) {
 		store_close(s);
@@ -250,6 +252,11 @@ const char *store_home(const struct store *s)
 const char *store_index_path(const struct store *s)
 {
 	return s->index;
+}
+
+bool store_was_older(const struct store *s)
+{
+	return s->was_older;
 }
 
 struct sqlite3 *store_sqlite(struct store *s)

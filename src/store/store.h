@@ -43,6 +43,8 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 void store_close(struct store *s);
 const char *store_home(const struct store *s);
 const char *store_index_path(const struct store *s);
+/* Was what store_open found there of an older stemma, so that it is made anew? */
+bool store_was_older(const struct store *s);
 
 /* ---- bringing it up to date
  * ------------------------------------------------------------------------------------------- */

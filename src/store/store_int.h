@@ -70,6 +70,7 @@ struct store {
 	sqlite3 *db;
 	unsigned flags;
 	bool memory;
+	bool was_older; /* see store_was_older */
 	uint64_t inode; /* of the database file */
 	int64_t base;   /* times are stored as differences to it: that of the first event ever met */
 	bool has_base;

@@ -1,0 +1,204 @@
+#include "keep/gc.h"
+
+#include "base/fileid.h"
+#include "keep/logs.h"
+#include "query/idset.h"
+#include "query/lineage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is still there
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Is the version its file's latest, and the file on disk as it left it? 1, 0, -errno. */
+static int is_there(struct store *s, store_id version)
+{
+	struct version_info v;
+	struct file_info f;
+	struct fileid now;
+	store_id latest = 0;
+	int r = store_version(s, version, &v);
+	if (r > 0)
+		r = store_version_of(s, v.file, 0, &latest);
+	if (r <= 0 || latest != version)
+		return r < 0 ? r : 0;
+	r = store_file(s, v.file, &f);
+	if (r <= 0 || f.kind != TERM_kind_regular || !f.path.n)
+		return r < 0 ? r : 0;
+	char *path = strndup(f.path.p, f.path.n);
+	if (!path)
+		return -ENOMEM;
+	r = fileid_get(AT_FDCWD, path, false, &now) == 0;
+	free(path);
+	return r && S_ISREG(now.st.stx_mode) && now.ino == f.ino && now.gen == f.gen &&
+	       str_is(f.domain, now.domain->name) && (!v.has_size || v.size == now.st.stx_size) &&
+	       (v.mtime == TIME_NONE || v.mtime == fileid_time(&now.st.stx_mtime));
+}
+
+/* The versions a run made that are still there, added to roots. */
+static int find_roots(struct store *s, store_id run, struct idset *roots)
+{
+	store_id *execs = NULL;
+	size_t n = 0;
+	struct edges e = {0};
+	int r = store_run_execs(s, run, &execs, &n);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		r = store_outputs(s, execs[i], &e);
+		for (size_t k = 0; r >= 0 && k < e.n; k++) {
+			r = is_there(s, e.v[k].to);
+			if (r > 0)
+				r = idset_add(roots, e.v[k].to);
+		}
+	}
+	free(execs);
+	edges_release(&e);
+	return r < 0 ? r : 0;
+}
+
+/* The runs that those versions came from. */
+static int find_needed(struct store *s, const struct idset *roots, int64_t skew, struct err *err, struct idset *needed)
+{
+	struct lineage l;
+	struct lineage_options o = {.direction = LINEAGE_UP, .skew = skew};
+	int r = roots->n ? lineage_walk(s, roots->v, roots->n, &o, err, &l) : 0;
+	if (!roots->n || r < 0)
+		return r;
+	for (size_t i = 0; r >= 0 && i < l.n_nodes; i++) {
+		struct exec_info x;
+		if (!l.nodes[i].exec)
+			continue;
+		r = store_exec(s, l.nodes[i].id, &x);
+		if (r > 0 && x.run)
+			r = idset_add(needed, x.run);
+	}
+	lineage_release(&l);
+	idset_close(needed);
+	return r < 0 ? r : 0;
+}
+
+/* ---- sizes
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+struct sizes {
+	struct store *s;
+	store_id run;    /* of the session at hand */
+	struct map rows; /* run -> index in v */
+	VEC(uint64_t) v;
+};
+
+static int take_run(void *arg, const struct event *ev)
+{
+	struct sizes *z = arg;
+	char ulid[32];
+	if (ev->kind == EVENT_session && ev->session.run.n && ev->session.run.n < sizeof(ulid)) {
+		memcpy(ulid, ev->session.run.p, ev->session.run.n);
+		ulid[ev->session.run.n] = '\0';
+		if (store_find_run(z->s, ulid, &z->run) != 1)
+			z->run = 0;
+	}
+	return 1; /* the first event says it */
+}
+
+static int measure(struct sizes *z, struct keep_logs *l, struct err *err)
+{
+	for (size_t i = 0; i < l->sessions.n; i++) {
+		z->run = 0;
+		int r = keep_logs_events(l, &l->sessions.v[i], err, take_run, z);
+		if (r < 0)
+			return r;
+		uint32_t at = z->run ? map_get(&z->rows, z->run) : 0;
+		if (z->run && at == VEC_NONE) {
+			at = (uint32_t)z->v.n;
+			uint64_t *slot = vec_add(&z->v);
+			if (!slot || !map_set(&z->rows, z->run, at))
+				return err_set(err, ENOMEM, "cannot measure the runs");
+			*slot = 0;
+		}
+		if (z->run)
+			z->v.v[at] += l->sessions.v[i].bytes;
+	}
+	return 0;
+}
+
+static uint64_t size_of(const struct sizes *z, store_id run)
+{
+	uint32_t at = map_get(&z->rows, run);
+	return at == VEC_NONE ? 0 : z->v.v[at];
+}
+
+/* ---- choosing
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static int end_cmp(const void *pa, const void *pb)
+{
+	const struct gc_run *a = pa, *b = pb;
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err, struct gc_choice *ret)
+{
+	struct idset roots = {0}, needed = {0};
+	struct sizes sizes = {.s = s};
+	store_id *ids = NULL;
+	size_t n = 0;
+	struct gc_choice c = {0};
+	int r = store_runs(s, UINT64_MAX, &ids, &n);
+	for (size_t i = 0; i < l->segments.n; i++)
+		c.bytes += l->segments.v[i].size;
+	for (size_t i = 0; r >= 0 && !o->force && i < n; i++)
+		r = find_roots(s, ids[i], &roots);
+	idset_close(&roots);
+	if (r >= 0)
+		r = find_needed(s, &roots, o->skew, err, &needed);
+	if (r >= 0)
+		r = measure(&sizes, l, err);
+	struct gc_run *all = r >= 0 ? calloc(n + 1, sizeof(*all)) : NULL;
+	if (r >= 0 && !all)
+		r = -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		struct run_info run;
+		r = store_run(s, ids[i], &run);
+		if (r > 0)
+			all[i] = (struct gc_run){ids[i], size_of(&sizes, ids[i]), run.end == TIME_NONE ? run.start : run.end};
+	}
+	if (r < 0)
+		goto out;
+	qsort(all, n, sizeof(*all), end_cmp);
+	uint64_t left = c.bytes;
+	for (size_t i = 0; i < n; i++) {
+		bool old = o->before != TIME_NONE && all[i].end < o->before;
+		if (!all[i].id || (!old && left <= o->max_bytes))
+			continue;
+		if (idset_has(&needed, all[i].id)) {
+			c.kept++;
+			continue;
+		}
+		left -= all[i].bytes < left ? all[i].bytes : left;
+		all[c.n++] = all[i];
+	}
+	c.runs = all;
+	all = NULL;
+	*ret = c;
+	r = 0;
+out:
+	if (r < 0)
+		err_set(err, -r, "cannot choose what may go");
+	free(all);
+	free(ids);
+	idset_release(&roots);
+	idset_release(&needed);
+	map_release(&sizes.rows);
+	vec_release(&sizes.v);
+	return r;
+}
+
+void gc_release(struct gc_choice *c)
+{
+	free(c->runs);
+	*c = (struct gc_choice){0};
+}
