@@ -68,7 +68,11 @@ static int tell(struct cmd *c, const struct gc_choice *choice, json_t *list, str
 		buf_str(ulids, run.ulid);
 		buf_char(ulids, '\0');
 		if (list) {
-			json_t *one = run_json(&run);
+			json_t *one = run_json(c, &run);
+			if (!one) {
+				r = -EIO;
+				break;
+			}
 			js_num(one, "bytes", choice->runs[i].bytes);
 			js_add(list, one);
 			continue;
