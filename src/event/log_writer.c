@@ -20,6 +20,7 @@
 #define GATHER 4096        /* bytes after which a frame is written */
 #define RETRY_NS 100000000 /* after a failed write log_writer_add tries again no sooner */
 #define KEEP (64 * 1024)   /* bytes of memory kept after a larger event */
+#define SPARE 256          /* bytes of a frame that holds a gap event, and some more */
 
 uint64_t log_writer_segment_max = LOG_SEGMENT_MAX;
 
@@ -57,6 +58,7 @@ struct log_writer {
 	char *dir_path, *path;
 	struct buf scratch;
 	int64_t retry_at; /* CLOCK_MONOTONIC, after a failed write */
+	bool sparing;     /* a frame is written only where a gap event fits behind it */
 };
 
 static struct state *current(const struct log_writer *w)
@@ -313,6 +315,12 @@ static int write_frame(struct log_writer *w, struct state *s)
 		free(bad);
 	}
 	int r = io_write(w->fd, w->sh->frame, n, &done);
+	if (r == 0 && w->sparing) {
+		static const unsigned char nothing[SPARE];
+		size_t tried;
+		r = io_write(w->fd, nothing, sizeof(nothing), &tried);
+		take_back(w->fd, tried);
+	}
 	if (r < 0) {
 		take_back(w->fd, done);
 		s->error = -r;
@@ -451,11 +459,89 @@ int log_writer_takeover(struct log_writer *w)
 	return 0;
 }
 
+static void lose_gathered(struct log_writer *w, struct state *s)
+{
+	if (s->unsaid == 0) {
+		s->unsaid_from = s->first;
+		s->unsaid_until = s->last;
+	}
+	s->why = s->error;
+	s->unsaid += s->count;
+	s->lost += s->count;
+	s->seq -= s->count;
+	s->len = s->count = 0;
+	publish(w, s);
+}
+
+/* Writes the first n of the gathered events as a frame of their own and leaves the others gathered; or does nothing. */
+static void write_first(struct log_writer *w, struct state *s, uint32_t n)
+{
+	unsigned char *begin = w->sh->frame + sizeof(struct log_frame);
+	const unsigned char *p = begin, *cut = begin, *end = begin + s->len;
+	struct state part = *s, rest = *s;
+	struct event ev = {.time = s->first};
+	if (n >= s->count)
+		return;
+	for (uint32_t i = 0; i <= n; i++) {
+		cut = p;
+		part.last = ev.time;
+		if (event_decode(&p, end, ev.time, &ev) < 0)
+			return;
+	}
+	/* The first of the others has its own time to count from now. That is 0 then, and never longer. */
+	buf_reset(&w->scratch);
+	if (event_encode(&w->scratch, &ev, ev.time) < 0)
+		return;
+	buf_add(&w->scratch, p, (size_t)(end - p));
+	if (w->scratch.failed)
+		return;
+	rest.first = ev.time;
+	rest.len = (uint32_t)w->scratch.n;
+	rest.count -= n;
+	/* Between here and the last publish they would be lost by a kill, which is said then. */
+	part.len = (uint32_t)(cut - begin);
+	part.count = n;
+	part.seq -= rest.count;
+	part.lost += rest.count;
+	if (part.unsaid == 0)
+		part.unsaid_from = part.unsaid_until = ev.time;
+	part.unsaid += rest.count;
+	part.why = s->error;
+	if (write_frame(w, &part) < 0) {
+		s->error = part.error;
+		publish(w, s);
+		return;
+	}
+	memcpy(begin, w->scratch.p, w->scratch.n);
+	rest.error = 0;
+	rest.size = part.size;
+	rest.roll = part.roll;
+	rest.number = part.number;
+	*s = rest;
+	publish(w, s);
+}
+
+/* It is the last time: what the disk has room for is written, and that the rest is missing. */
+static void write_what_fits(struct log_writer *w)
+{
+	struct state s = *current(w);
+	w->sparing = true;
+	for (uint32_t n = s.count / 2; n > 0; n /= 2)
+		write_first(w, &s, n);
+	if (s.len && write_frame(w, &s) < 0)
+		lose_gathered(w, &s);
+	w->sparing = false;
+	if (s.unsaid && say_lost(w, &s))
+		write_frame(w, &s);
+}
+
 int log_writer_close(struct log_writer *w)
 {
 	if (!w)
 		return 0;
 	int r = log_writer_flush(w);
+	if (r < 0)
+		write_what_fits(w);
 	writer_free(w);
 	return r;
 }

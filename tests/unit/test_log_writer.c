@@ -399,6 +399,51 @@ static void test_file_limit(void **state)
 	in_child(limited);
 }
 
+/* The room that is left at the end is not enough. */
+static void limited_at_the_end(void)
+{
+	static const rlim_t room[] = {0, 50, 5000, 100 * 1000, 500 * 1000};
+	const char *path = in_dir("end.stl");
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &file_limit), 0);
+	for (size_t i = 0; i < sizeof(room) / sizeof(room[0]); i++) {
+		struct log_writer *w = writer_on(path, O_TRUNC);
+		uint64_t kept, lost;
+		file_limit.rlim_cur = 1;
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &file_limit), 0);
+		overfill(w, &kept, &lost);
+		file_limit.rlim_cur = room[i];
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &file_limit), 0);
+		assert_true(log_writer_close(w) < 0);
+
+		struct log_reader *r = reader_on(path);
+		struct tally t = {.max = kept + lost, .seen = calloc(kept + lost + 1, 1)};
+		read_all(r, &t);
+		no_damage(r);
+		log_reader_close(r);
+		struct stat st;
+		assert_int_equal(stat(path, &st), 0);
+		assert_true((rlim_t)st.st_size <= room[i]);
+		if (room[i] < 1000) { /* less than a frame that holds something */
+			assert_int_equal(t.events, 0);
+		} else {
+			/* All but what is told of, without a hole, and not much room is left over. */
+			assert_int_equal(t.gaps, 1);
+			assert_int_equal(t.events + t.gap_lost, kept + lost);
+			for (uint64_t e = 1; e <= t.events; e++)
+				assert_int_equal(t.seen[e], 1);
+			assert_true((rlim_t)st.st_size > room[i] - 1000);
+		}
+		free(t.seen);
+	}
+}
+
+static void test_limited_at_the_end(void **state)
+{
+	(void)state;
+	in_child(limited_at_the_end);
+}
+
 static char full[PATH_MAX];
 
 static void remove_ballast(void)
@@ -442,9 +487,10 @@ int main(void)
 	if (dir_make() != 0)
 		return 1;
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_write_read), cmocka_unit_test(test_sizes),   cmocka_unit_test(test_lost_is_told),
-	    cmocka_unit_test(test_killed),     cmocka_unit_test(test_stepped), cmocka_unit_test(test_file_limit),
-	    cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_write_read),   cmocka_unit_test(test_sizes),
+	    cmocka_unit_test(test_lost_is_told), cmocka_unit_test(test_killed),
+	    cmocka_unit_test(test_stepped),      cmocka_unit_test(test_file_limit),
+	    cmocka_unit_test(test_full_disk),    cmocka_unit_test(test_limited_at_the_end),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	dir_remove();
