@@ -77,6 +77,9 @@ show stemma why results/EAS1.vcf
 show stemma why results/B7.vcf
 show stemma lineage results/B7.vcf
 
+say "Why is the table another one today? (diff ends with 1 where something differs, as diff(1) does.)"
+show stemma diff results/summary.tsv || [ $? = 1 ]
+
 say "Which results used the targets as they were before the edit?"
 show stemma find 'used targets.bed@{1}'
 

@@ -46,8 +46,8 @@ uint64_t log_writer_lost(const struct log_writer *w);
 const char *log_writer_path(const struct log_writer *w);
 /* Flushes, ends this process's hold of the lease, frees. NULL is fine. A process that only inherited w calls it,
  * without takeover, when the writer has closed in good order: there is nothing left to flush then.
- * 0, or -errno if not all could be written: then as much as there is room for was, from the first event on, and behind it
- * the gap event that counts the others. */
+ * 0, or -errno if not all could be written: then as much as there is room for was, from the first event on, and behind
+ * it the gap event that counts the others. */
 int log_writer_close(struct log_writer *w);
 
 #endif
