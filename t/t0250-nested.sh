@@ -44,8 +44,30 @@ result $? "three deep: each names its outer run" "$T/runs"
 # Nested runs with a store of their own.
 rm -rf "${T:?}/home"
 (cd "$D" && STEMMA_HOME=$T/home "$STEMMA" run -- sh -c 'STEMMA_HOME=$1 "$STEMMA" run -- cat in' - "$T/home2") >"$T/out" 2>"$T/err"
-cmp "$D/in" "$T/out" >"$T/why" 2>&1 && [ ! -s "$T/err" ]
-result $? "another store inside" "$T/err"
+cmp "$D/in" "$T/out" >"$T/why" 2>&1 && [ "$(wc -l <"$T/err")" = 1 ] && grep -q '^stemma: .*its own store$' "$T/err" &&
+	[ ! -e "$T/home2" ]
+result $? "another store inside: it is said that it is not used" "$T/err"
+(cd "$D" && STEMMA_HOME=$T/home "$STEMMA" run -- sh -c 'STEMMA_HOME=$1 "$STEMMA" run -q -- cat in; "$STEMMA" run -- cat in' - "$T/home2") \
+	>"$T/out" 2>"$T/err"
+[ ! -s "$T/err" ]
+result $? "another store inside, quietly, and the same store" "$T/err"
+
+# The inner run says what it is, as it would say by itself.
+rm -rf "${T:?}/home"
+(cd "$D/sub" && STEMMA_HOME=$T/home "$STEMMA" run -- sh -c 'cd ..; "$STEMMA" run -l kind=inner -- cat in "two words" --password=x') >"$T/out" 2>&1
+events "$T/home" "$T/events"
+$PYTHON - "$T/events" "$D" "$(id -un)" >"$T/why" 2>&1 <<'END'
+import json, sys
+runs = [e for e in map(json.loads, open(sys.argv[1])) if e["k"] == "run"]
+inner = runs[1]
+want = {"argv": ["cat", "in", "two words", "--password=***"], "cwd": sys.argv[2], "user": sys.argv[3], "label": ["kind=inner"],
+        "uid": runs[0].get("uid", 0), "group": runs[0]["group"], "outer": runs[0]["id"]}
+for k, v in want.items():
+    if inner.get(k, 0) != v:
+        print(k, inner.get(k), "is not", v)
+END
+[ ! -s "$T/why" ]
+result $? "the inner run has its command, user, directory and label" "$T/why"
 
 # Many runs at once in one store.
 rm -rf "${T:?}/home"

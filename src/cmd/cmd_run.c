@@ -34,6 +34,11 @@ static int end_as(int status)
 	return 128 + WTERMSIG(status);
 }
 
+static void say_line(const char *line)
+{
+	say("%s", line);
+}
+
 int cmd_run(struct cmd *c, const struct opts_run *o)
 {
 	static const char *const modes[] = {"complete", "tree", "off", NULL};
@@ -61,7 +66,8 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .no_home = where.text,
 	                           .labels = (const char *const *)o->label.v,
 	                           .mode = (enum capture_mode)mode,
-	                           .transport = (enum capture_transport)transport};
+	                           .transport = (enum capture_transport)transport,
+	                           .say = o->quiet ? NULL : say_line};
 	int rc = capture_run(&opts, &err, &status, &note);
 	free(home);
 	if (rc < 0)

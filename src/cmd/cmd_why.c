@@ -355,8 +355,13 @@ static int near_walk(struct cmd *c, store_id version, unsigned depth, bool all, 
 	makers_release(&m);
 	for (uint32_t i = 0; i < n.l.n_nodes && r == 0; i++) {
 		struct exec_info x;
-		if (n.l.nodes[i].exec && store_exec(c->store, n.l.nodes[i].id, &x) > 0)
-			n.gaps |= x.gaps;
+		struct run_info run;
+		if (!n.l.nodes[i].exec || store_exec(c->store, n.l.nodes[i].id, &x) <= 0)
+			continue;
+		n.gaps |= x.gaps;
+		/* A record without an end was cut off, by a full disk or a crash, or goes on. */
+		if (store_run(c->store, x.run, &run) > 0 && run.end == TIME_NONE)
+			n.gaps |= 1u << TERM_gap_lost;
 	}
 	if (r < 0)
 		near_release(&n);

@@ -391,7 +391,7 @@ static int happened(struct proc *p, struct exec_pending *e, pid_t tid)
 	return !tid || tid == e->tid ? 0 : -1;
 }
 
-static struct str *split(const struct buf *b, size_t count)
+struct str *exec_split(const struct buf *b, size_t count)
 {
 	struct str *v = calloc(count ? count : 1, sizeof(*v));
 	size_t at = 0;
@@ -426,7 +426,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	p->exe_ino = exe ? exe->ino : 0;
 	if (e->set_id)
 		proc_refresh_creds(s, p);
-	struct str *argv = split(&e->argv, e->argc), *env = split(&e->env, e->envc);
+	struct str *argv = exec_split(&e->argv, e->argc), *env = exec_split(&e->env, e->envc);
 	struct event ev = {.exec = {.n = ++p->execn,
 	                            .exe = exe ? exe->num : 0,
 	                            .script = e->script ? e->script->num : 0,
@@ -465,6 +465,35 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	}
 	p->wchar_exec = e->wchar;
 	proc_hold(s, p, e->held, e->nheld, e->time);
+}
+
+int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n)
+{
+	struct vector v = {0};
+	int r = read_vector(tid, addr, false, NULL, &v);
+	if (r == 0) {
+		*ret = redacted(&v, false);
+		*ret_n = v.count;
+	}
+	buf_release(&v.bytes);
+	return r;
+}
+
+void exec_unstarted(struct sup *s, struct proc *p)
+{
+	struct buf words = {0};
+	size_t n = redact_argv(&words, s->argv);
+	struct str *argv = exec_split(&words, n);
+	struct event ev = {.exec = {.n = ++p->execn,
+	                            .argv = {.items = argv, .count = argv ? n : 0},
+	                            .cwd = str_of(proc_cwd(s, p, p->pid)),
+	                            .uid = p->uid,
+	                            .gid = p->gid,
+	                            .run = str_of(p->run)}};
+	p->exec_start = sup_now(s);
+	sup_event(s, EVENT_exec, p->exec_start, p, &ev);
+	free(argv);
+	buf_release(&words);
 }
 
 void exec_settle(struct sup *s, struct proc *p, pid_t tid)

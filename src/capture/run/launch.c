@@ -213,10 +213,9 @@ static void add_item(struct str *items, size_t *n, char *room, size_t size, cons
 static void say_run(struct sup *s, const struct run_options *o, const char *mode)
 {
 	char host[256] = "", cpu[256] = "", text[8][300], number[32];
-	struct str items[8], argv_none = {0};
-	size_t nitems = 0, nlabels = 0, argc = 0;
+	struct str items[8];
+	size_t nitems = 0, nlabels = 0;
 	struct utsname un;
-	(void)argv_none;
 	gethostname(host, sizeof(host) - 1);
 	struct stat ns = {0};
 	stat("/proc/self/ns/pid", &ns);
@@ -242,19 +241,9 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 		add_item(items, &nitems, text[4], sizeof(text[4]), "memory", number);
 	}
 
-	while (o->argv[argc])
-		argc++;
 	struct buf words = {0};
-	struct redact r = {0};
-	struct str *argv = calloc(argc + 1, sizeof(*argv));
-	size_t *at = calloc(argc + 1, sizeof(*at));
-	for (size_t i = 0; argv && at && i < argc && words.n < (256u << 10); i++) {
-		at[i] = words.n;
-		redact_arg(&r, &words, str_of(o->argv[i]));
-		argv[i].n = words.n - at[i];
-	}
-	for (size_t i = 0; argv && at && i < argc; i++)
-		argv[i].p = words.p ? words.p + at[i] : "";
+	size_t argc = redact_argv(&words, o->argv);
+	struct str *argv = exec_split(&words, argc);
 	while (o->labels && o->labels[nlabels])
 		nlabels++;
 	struct str *labels = calloc(nlabels + 1, sizeof(*labels));
@@ -267,25 +256,40 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 	for (size_t i = 0, from = 0; labels && i < nlabels; from += labels[i++].n)
 		labels[i].p = label_text.p ? label_text.p + from : "";
 	char *cwd = getcwd(NULL, 0);
-	char *user = user_name(getuid()), *group = group_name(getgid());
+	s->user = user_name(getuid());
+	s->group = group_name(getgid());
+	s->argv = o->argv;
 	struct event rv = {.run = {.id = str_of(s->run),
-	                           .argv = {.items = argv, .count = argv && at ? argc : 0},
+	                           .argv = {.items = argv, .count = argv ? argc : 0},
 	                           .cwd = str_of(cwd),
-	                           .user = str_of(user),
-	                           .group = str_of(group),
+	                           .user = str_of(s->user),
+	                           .group = str_of(s->group),
 	                           .uid = getuid(),
 	                           .gid = getgid(),
 	                           .host = {.items = items, .count = nitems},
 	                           .label = {.items = labels, .count = labels ? nlabels : 0}}};
 	sup_event(s, EVENT_run, sup_now(s), NULL, &rv);
 	free(cwd);
-	free(user);
-	free(group);
 	free(argv);
-	free(at);
 	free(labels);
 	buf_release(&label_text);
 	buf_release(&words);
+}
+
+static void say_session_end(struct sup *s)
+{
+	struct event ev = {0};
+	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
+}
+
+/* Of a run that no worker follows to its end. */
+static void say_end(struct sup *s, int status)
+{
+	struct event ev = {.run_end = {.id = str_of(s->run),
+	                               .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
+	                               .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
+	sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
+	say_session_end(s);
 }
 
 /* ---- signals ---- */
@@ -398,13 +402,13 @@ static void take_over(struct keeper *k)
 			break;
 	}
 	int status = k->control->status;
-	struct event ev = {.run_end = {.id = str_of(s->run),
-	                               .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
-	                               .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
-	if (!said)
-		sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
-	struct event end = {0};
-	sup_event(s, EVENT_session_end, sup_now(s), NULL, &end);
+	if (said)
+		say_session_end(s);
+	else
+		say_end(s, status);
+	sup_flush(s);
+	if (log_writer_pending(s->log) || log_writer_lost(s->log))
+		k->control->log_error = s->log_error ? s->log_error : EIO;
 	log_writer_close(s->log);
 	s->log = NULL;
 	struct pollfd p = {.fd = k->listener};
@@ -526,16 +530,49 @@ static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 	return 0;
 }
 
+/* Why nothing could be. With so few descriptors it is that, wherever it failed. */
+static const char *nothing(const char *otherwise)
+{
+	struct rlimit rl;
+	bool few = getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < 24;
+	return few ? "nothing could be recorded: too few file descriptors (ulimit -n)" : otherwise;
+}
+
+/* Without a recorder. The record says so, and how the command ended. */
+static int run_alone(const struct keeper *k, struct err *err, int *ret_status, const char **ret_note)
+{
+	struct sup *s = k->sup;
+	*ret_note = nothing("nothing could be recorded: the recorder could not be started");
+	sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
+	log_writer_flush(s->log);
+	int rc = run_bare(k, err, ret_status);
+	if (rc == 0)
+		say_end(s, *ret_status);
+	log_writer_close(s->log);
+	return rc;
+}
+
+static const char *cannot_keep(int errnum)
+{
+	static char note[200];
+	snprintf(note, sizeof(note), "some of this run could not be recorded: %s", strerror(errnum));
+	return note;
+}
+
 /* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step
- * aside. */
+ * aside. What it is told is in calls.c. */
 static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 {
-	char marker[64];
-	snprintf(marker, sizeof(marker), "/.stemma/run/%s", ulid);
+	char marker[128];
+	const struct run_options *o = k->o;
+	snprintf(marker, sizeof(marker), "/.stemma/run/%s/%llx/%llx/%llx", ulid, (unsigned long long)(uintptr_t)o->argv,
+	         (unsigned long long)(uintptr_t)o->labels, (unsigned long long)(uintptr_t)o->home);
 	int fd = open(marker, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
+	if (fd >= 0) {
 		close(fd);
-	else if (errno == EL2NSYNC) {
+	} else if (errno == EL2NSYNC || errno == EL3HLT) {
+		if (errno == EL3HLT && o->say)
+			o->say("the run around this one records it, in its own store");
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		become(k);
 	}
@@ -575,12 +612,7 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	log_writer_flush(s->log);
 	while (waitpid(s->root, &status, 0) < 0 && errno == EINTR)
 		;
-	struct event ev = {.run_end = {.id = str_of(s->run),
-	                               .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
-	                               .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
-	sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
-	struct event end = {0};
-	sup_event(s, EVENT_session_end, sup_now(s), NULL, &end);
+	say_end(s, status);
 	log_writer_close(s->log);
 	w->control->status = status;
 	w->control->ended = w->control->done = 1;
@@ -667,10 +699,10 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	int opened = o->home ? log_writer_open(o->home, host, day, &why, &s->log) : -ENOENT;
 	umask(mask);
 	if (opened < 0) {
-		static char note[600];
+		char note[600];
 		snprintf(note, sizeof(note), "nothing is recorded: %s", why.text);
-		*ret_note = note;
-		fprintf(stderr, "stemma: %s\n", note);
+		if (o->say)
+			o->say(note);
 		return run_bare(&k, err, ret_status);
 	}
 	sup_init(s);
@@ -690,11 +722,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		*ret_note = "nothing could be recorded: the recorder could not be started";
-		sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
-		log_writer_close(s->log);
 		free(prog.filter);
-		return run_bare(&k, err, ret_status);
+		return run_alone(&k, err, ret_status, ret_note);
 	}
 	w.control = k.control;
 	s->page = &k.control->page;
@@ -720,7 +749,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	free(prog.filter);
 	if (k.worker < 0) {
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
-		return run_bare(&k, err, ret_status);
+		return run_alone(&k, err, ret_status, ret_note);
 	}
 	k.worker_alive = 1;
 	k.from_command = pair[0];
@@ -731,7 +760,11 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	wait_for_end(&k, notices[0]);
 	fetch_listener(&k);
 	if (k.listener < 0 && !off && !k.trace)
-		*ret_note = "nothing could be recorded: this system lets no call be stopped";
+		*ret_note = nothing("nothing could be recorded: this system lets no call be stopped");
+	else if (k.control->log_error)
+		*ret_note = cannot_keep(k.control->log_error);
+	else if (k.control->few)
+		*ret_note = "some of this run could not be recorded: too few file descriptors (ulimit -n)";
 	*ret_status = k.control->status;
 	sigprocmask(SIG_SETMASK, &k.before, NULL);
 	return 0;

@@ -376,6 +376,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	int64_t now = sup_now(s);
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0 || !read_stat(pid, &st)) {
+		s->few |= errno == EMFILE || errno == ENFILE;
 		if (pidfd >= 0)
 			close(pidfd);
 		return NULL;
@@ -492,8 +493,10 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 	*ret = NULL;
 	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
 	DIR *d = opendir(name);
-	if (!d)
+	if (!d) {
+		s->few |= errno == EMFILE || errno == ENFILE;
 		return 0;
+	}
 	int dir = dirfd(d);
 	size_t n = 0, cap = 0;
 	struct held *v = NULL;
@@ -766,6 +769,8 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	p->exit_seen = true;
 	int64_t now = sup_now(s);
 	exec_settle(s, p, 0);
+	if (p->pid == s->root && !p->execn && ending == TERM_ending_exited && (code == 126 || code == 127))
+		exec_unstarted(s, p);
 	if (!s->tree_only) {
 		struct held *held;
 		size_t n = proc_walk(s, p, false, &held);

@@ -18,11 +18,12 @@ struct run_options {
 	const char *const *labels; /* key=value, NULL-terminated; may be NULL */
 	enum capture_mode mode;
 	enum capture_transport transport;
+	void (*say)(const char *line); /* what the user should know before the command starts; NULL: nothing */
 };
 
 /* Runs the command to its end. Returns the wait status (as from waitpid) in *ret_status and 0; or -errno if the command
- * could not be started at all, with a sentence. A failure to record is no failure: it is said on standard error once,
- * noted in *ret_note (a static sentence, NULL if all is well), and the command runs. */
+ * could not be started at all, with a sentence. A failure to record is no failure: the command runs, and it is said
+ * with o->say before, or in *ret_note after it (a static sentence, NULL if there is nothing more to say). */
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note);
 
 /* What works here, for `stemma doctor`: 0, and what a stop costs in ns; or -errno with a sentence. Each really does the

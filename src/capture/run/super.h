@@ -224,6 +224,11 @@ struct sup {
 	struct guard *guard; /* NULL: none */
 	bool guarding;       /* processes are, or were, guarded */
 	bool plain;          /* the open being handled is one that never waits long */
+	char *const *argv;   /* the command's */
+	char *user, *group;  /* the names of who started it */
+	uint64_t unlooked;   /* stops of processes that could not be looked at, not yet told of */
+	bool few;            /* descriptors had run out */
+	int log_error;       /* errno of the last write that failed */
 	int refuse;          /* errno for the stop being handled, 0: it goes on */
 	struct file *files[HASH_SIZE];
 	size_t nfiles;
@@ -248,6 +253,8 @@ int64_t sup_stamp(const struct sup *s, int64_t t);
 int64_t sup_passed(const struct sup *s, int64_t stamp);
 /* Writes an event about proc (NULL: none). */
 uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev);
+/* Writes what has gathered, and remembers if that failed. */
+void sup_flush(struct sup *s);
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text);
 
 /* ---- memory and paths of the traced (where.c) ---- */
@@ -355,5 +362,12 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 /* Finds out whether a pending exec happened. tid: who trapped now; 0: the process is ending. */
 void exec_settle(struct sup *s, struct proc *p, pid_t tid);
 void exec_pending_free(struct exec_pending *e);
+/* The command could not be started: what it would have been. */
+void exec_unstarted(struct sup *s, struct proc *p);
+/* A vector of strings of a process, redacted: NUL-terminated, one behind the other. Its count in *ret_n. 0 or -errno.
+ */
+int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n);
+/* Strings one behind the other as an array; malloc'ed, NULL if there is no memory. */
+struct str *exec_split(const struct buf *b, size_t count);
 
 #endif

@@ -104,7 +104,7 @@ void worker_trace(struct worker *w)
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL | (log_writer_pending(s->log) ? WNOHANG : 0));
 		if (tid == 0) {
-			log_writer_flush(s->log);
+			sup_flush(s);
 			continue;
 		}
 		if (tid < 0) {

@@ -15,6 +15,7 @@
 
 #define TICK_MS 20 /* what was gathered is written, and who died is noticed, at the latest then */
 #define STACK (512u << 10)
+#define FILES_WANTED 65536
 
 static int64_t clock_ns(clockid_t c)
 {
@@ -70,6 +71,13 @@ uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc
 	return log_writer_add(s->log, ev);
 }
 
+void sup_flush(struct sup *s)
+{
+	int r = log_writer_flush(s->log);
+	if (r < 0)
+		s->log_error = -r;
+}
+
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text)
 {
 	struct event ev = {.gap = {.reason = reason, .count = count, .from = TIME_NONE, .text = str_of(text)}};
@@ -123,7 +131,7 @@ void worker_serve(struct worker *w)
 		int refuse = sup_trap(s, &t);
 		/* A process's record is written before it ends: what comes next may be a kill of everybody. */
 		if (t.call == CALL_exit)
-			log_writer_flush(s->log);
+			sup_flush(s);
 		__atomic_store_n(&w->since, 0, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&s->lock);
 		if (refuse)
@@ -190,6 +198,14 @@ static bool lock_soon(struct worker *w)
 
 static void say_passed(struct worker *w)
 {
+	struct sup *s = &w->sup;
+	const char *few = "too few descriptors to look at all";
+	if (s->unlooked)
+		sup_gap(s, NULL, TERM_gap_lost, s->unlooked, s->few ? few : "a process could not be looked at");
+	else if (s->few && !w->few_said)
+		sup_gap(s, NULL, TERM_gap_lost, 0, few);
+	w->few_said |= s->few;
+	s->unlooked = 0;
 	uint64_t n = __atomic_exchange_n(&w->passed, 0, __ATOMIC_RELAXED);
 	if (n)
 		sup_gap(&w->sup, NULL, TERM_gap_lost, n, "calls went by unrecorded while a file system did not answer");
@@ -201,7 +217,7 @@ void worker_tell_end(struct worker *w)
 	if (w->told)
 		return;
 	w->told = true;
-	log_writer_flush(w->sup.log);
+	sup_flush(&w->sup);
 	__atomic_store_n(&w->control->left, 1, __ATOMIC_RELEASE);
 	(void)!write(w->notice, &c, 1);
 }
@@ -327,8 +343,14 @@ void worker_finish(struct worker *w)
 	for (unsigned i = 0; i < HASH_SIZE; i++)
 		while (s->procs[i])
 			proc_dead(s, s->procs[i]);
+	say_passed(w);
 	struct event ev = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
+	sup_flush(s);
+	/* What was gathered while the disk was full may have been written since. */
+	if (log_writer_pending(s->log) || log_writer_lost(s->log))
+		w->control->log_error = s->log_error ? s->log_error : EIO;
+	w->control->few = s->few;
 	log_writer_close(s->log);
 	w->control->traps = s->traps;
 	__atomic_store_n(&w->control->done, 1, __ATOMIC_RELEASE);
@@ -345,6 +367,10 @@ void worker_signals(struct worker *w)
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
 		rl.rlim_cur = rl.rlim_max; /* a pidfd a process */
 		setrlimit(RLIMIT_NOFILE, &rl);
+		if (rl.rlim_max < FILES_WANTED) {
+			rl.rlim_cur = rl.rlim_max = FILES_WANTED; /* root may */
+			setrlimit(RLIMIT_NOFILE, &rl);
+		}
 	}
 }
 
@@ -388,7 +414,7 @@ void worker_main(struct worker *w)
 			worker_tell_end(w);
 		}
 		if (log_writer_pending(s->log))
-			log_writer_flush(s->log);
+			sup_flush(s);
 		busy = s->traps != traps || s->guarding; /* nobody is woken by stops then */
 		traps = s->traps;
 		pthread_mutex_unlock(&s->lock);

@@ -17,6 +17,8 @@ struct control {
 	unsigned left;    /* the command has ended, and processes that outlive it are being recorded */
 	unsigned got[65]; /* signals the worker received: those sent to the whole group */
 	uint64_t traps;
+	int log_error; /* errno: part of the record could not be written; 0: all was */
+	unsigned few;  /* descriptors had run out */
 };
 
 struct worker {
@@ -24,7 +26,7 @@ struct worker {
 	struct control *control;
 	pid_t keeper;
 	int notice; /* written to when the command has ended and others live on */
-	bool told;
+	bool told, few_said;
 	int signals; /* signalfd */
 	pthread_attr_t attr;
 	int64_t since;    /* when the server took up the stop it is at; 0: none */
