@@ -1,5 +1,8 @@
-/* fuzz_prov.h - what the fuzzers of PROV documents have in common. */
-#include "import/doc.h"
+/* fuzz_prov.h - what the fuzzers of PROV documents have in common: what is read can be printed, checked and told as
+ * events, and those can be read. */
+#include "event/log_reader.h"
+#include "import/constraints.h"
+#include "import/told.h"
 
 #include <stdlib.h>
 
@@ -30,6 +33,39 @@ static void use_document(const struct doc *d)
 	buf_release(&b);
 }
 
+static void note(void *arg, const struct violation *v)
+{
+	const struct doc *d = arg;
+	must(v->number >= 22 && v->number <= 56);
+	for (size_t i = 0; i < v->n; i++)
+		must(v->statements[i] < d->st.n);
+}
+
+static void tell(const struct doc *d)
+{
+	struct err err = {0};
+	struct told t = {.d = d, .name = "it", .err = &err, .now = 1000};
+	struct buf segment = {0};
+	struct str host;
+	int rc = told_collect(&t);
+	if (rc == 0)
+		rc = told_events(&t, 1, &segment, &host);
+	must(rc == 0 || err.text[0]);
+	struct log_reader *r;
+	if (rc == 0 && log_reader_memopen(segment.p ? segment.p : "", segment.n, &r) == 0) {
+		struct log_frame_info f;
+		struct event ev;
+		while (log_reader_frame(r, &f) == 1)
+			while (log_reader_event(r, &ev))
+				;
+		const struct log_damage *damage = log_reader_damage(r);
+		must(!damage->skipped && !damage->torn && !damage->newer && !damage->bad_events);
+		log_reader_close(r);
+	}
+	told_release(&t);
+	buf_release(&segment);
+}
+
 static void fuzz_prov(int (*read)(struct doc *, const char *, const void *, size_t, struct err *), const uint8_t *data,
                       size_t size)
 {
@@ -37,9 +73,12 @@ static void fuzz_prov(int (*read)(struct doc *, const char *, const void *, size
 	struct err err = {0};
 	doc_init(&d);
 	int rc = read(&d, "it", data, size, &err);
-	if (rc == 0)
+	if (rc == 0) {
 		use_document(&d);
-	else
+		must(doc_check(&d, note, &d) >= 0);
+		tell(&d);
+	} else {
 		must(err.text[0]);
+	}
 	doc_release(&d);
 }

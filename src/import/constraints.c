@@ -81,7 +81,7 @@ static bool agrees(const struct doc *d, struct one *o, const struct doc_statemen
 static void join(struct check *c, struct ones *all, unsigned number, uint32_t a, uint32_t b, uint32_t at)
 {
 	const struct doc_statement *st = &c->d->st.v[at];
-	uint32_t i, hash = hash_fold(hash_mix((uint64_t)a << 32 | b, (uint64_t)st->kind << 8 | number));
+	uint32_t i, hash = doc_hash(a, b, (uint64_t)st->kind << 8 | number);
 	for (size_t pos = TABLE_START; (i = table_next(&all->table, hash, &pos)) != VEC_NONE;) {
 		struct one *o = &all->v.v[i];
 		if (o->kind != st->kind || o->number != number || o->key[0] != a || o->key[1] != b)
@@ -108,7 +108,7 @@ static void check_moments(struct check *c, struct ones *all)
 		bool starts = st->kind == DOC_wasStartedBy;
 		if ((!starts && st->kind != DOC_wasEndedBy) || st->start == TIME_NONE)
 			continue;
-		uint32_t i, hash = hash_fold(hash_mix((uint64_t)st->arg[0] << 32, (uint64_t)DOC_activity << 8 | 22));
+		uint32_t i, hash = doc_hash(st->arg[0], 0, (uint64_t)DOC_activity << 8 | 22);
 		for (size_t pos = TABLE_START; (i = table_next(&all->table, hash, &pos)) != VEC_NONE;) {
 			const struct one *o = &all->v.v[i];
 			int64_t told = starts ? o->start : o->end;

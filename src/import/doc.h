@@ -62,6 +62,12 @@ struct doc {
 	struct doc_limits limits;
 };
 
+/* Of three numbers, for tables: all bits of each count. */
+static inline uint32_t doc_hash(uint64_t a, uint64_t b, uint64_t c)
+{
+	return (uint32_t)hash_mix(hash_mix(a, b), c);
+}
+
 void doc_init(struct doc *d);
 void doc_release(struct doc *d);
 

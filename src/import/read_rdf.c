@@ -78,6 +78,9 @@ static int stream_error(void *arg)
 	return r->deep || r->failed;
 }
 
+/* serd gives its message as a format and what goes into it. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static SerdStatus complain(void *arg, const SerdError *e)
 {
 	struct reader *r = arg;
@@ -91,6 +94,7 @@ static SerdStatus complain(void *arg, const SerdError *e)
 	r->why_column = e->col;
 	return SERD_SUCCESS;
 }
+#pragma GCC diagnostic pop
 
 static SerdStatus set_base(void *arg, const SerdNode *uri)
 {
@@ -325,7 +329,7 @@ static int qualified_property(struct reader *r, size_t st, const struct triple *
 
 static uint32_t ends_hash(enum doc_kind kind, uint32_t a, uint32_t b)
 {
-	return hash_fold(hash_mix((uint64_t)a << 32 | b, kind));
+	return doc_hash(a, b, kind);
 }
 
 static int add_qualified(struct reader *r, const struct triple *t, const struct property *is)

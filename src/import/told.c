@@ -141,7 +141,7 @@ static unsigned term_of(enum term_set set, struct str name, unsigned last, unsig
 
 static uint32_t find_process(struct told *t, struct str boot, uint64_t pidns, uint64_t pid, int64_t started)
 {
-	uint32_t i, hash = hash_fold(hash_mix(hash_mix(hash_str(boot), pidns), hash_mix(pid, (uint64_t)started)));
+	uint32_t i, hash = doc_hash(hash_mix(hash_str(boot), pidns), pid, (uint64_t)started);
 	for (size_t pos = TABLE_START; (i = table_next(&t->process_table, hash, &pos)) != VEC_NONE;) {
 		const struct told_process *p = &t->processes.v[i];
 		if (p->pid == pid && p->pidns == pidns && p->started == started && str_eq(p->boot, boot))
@@ -204,9 +204,9 @@ static uint32_t activity_of(struct told *t, uint32_t word)
 static uint32_t find_file(struct told *t, const struct told_file *like)
 {
 	bool absent = like->kind == TERM_kind_absent;
-	uint64_t h = absent ? hash_str(like->path) : hash_mix(hash_str(like->domain), hash_mix(like->ino, like->gen));
-	uint32_t i;
-	for (size_t pos = TABLE_START; (i = table_next(&t->file_table, hash_fold(h), &pos)) != VEC_NONE;) {
+	uint32_t i,
+	    h = absent ? doc_hash(hash_str(like->path), 0, 0) : doc_hash(hash_str(like->domain), like->ino, like->gen);
+	for (size_t pos = TABLE_START; (i = table_next(&t->file_table, h, &pos)) != VEC_NONE;) {
 		struct told_file *f = &t->files.v[i];
 		if ((f->kind == TERM_kind_absent) != absent)
 			continue;
@@ -217,7 +217,7 @@ static uint32_t find_file(struct told *t, const struct told_file *like)
 		}
 	}
 	struct told_file *f = vec_add(&t->files);
-	if (!f || !table_add(&t->file_table, hash_fold(h), (uint32_t)(t->files.n - 1)))
+	if (!f || !table_add(&t->file_table, h, (uint32_t)(t->files.n - 1)))
 		return VEC_NONE;
 	*f = *like;
 	f->seen = TIME_NONE;
@@ -555,7 +555,7 @@ static bool has_pair(const struct pair_set *s, uint32_t a, uint32_t b)
 {
 	uint64_t key = (uint64_t)a << 32 | b;
 	uint32_t i;
-	for (size_t pos = TABLE_START; (i = table_next(&s->table, hash_fold(hash_mix(key, 7)), &pos)) != VEC_NONE;)
+	for (size_t pos = TABLE_START; (i = table_next(&s->table, doc_hash(a, b, 7), &pos)) != VEC_NONE;)
 		if (s->v.v[i] == key)
 			return true;
 	return false;
@@ -567,7 +567,7 @@ static bool add_pair(struct pair_set *s, uint32_t a, uint32_t b)
 	if (!slot)
 		return false;
 	*slot = key;
-	return table_add(&s->table, hash_fold(hash_mix(key, 7)), (uint32_t)(s->v.n - 1));
+	return table_add(&s->table, doc_hash(a, b, 7), (uint32_t)(s->v.n - 1));
 }
 
 /* A derivation is a use and a generation by its activity (inference 11); without one, by an execution of its own. */
@@ -660,45 +660,61 @@ static int take_relation(struct told *t, uint32_t at)
 
 static uint32_t span_hash(const struct told *t, const struct told_access *a)
 {
-	uint64_t file = t->versions.v[a->version].file;
-	return hash_fold(hash_mix(hash_mix(file << 32 | a->activity, (uint64_t)a->lo), (uint64_t)a->hi));
+	return doc_hash(hash_mix(t->versions.v[a->version].file, a->activity), (uint64_t)a->lo, (uint64_t)a->hi);
 }
 
-/* An access that reads and writes is told as a generation, and as uses: those follow from it. */
+static bool same_span(const struct told *t, const struct told_access *a, const struct told_access *b)
+{
+	return a->activity == b->activity && a->lo == b->lo && a->hi == b->hi &&
+	       t->versions.v[a->version].file == t->versions.v[b->version].file;
+}
+
+/* Does a use follow from another access of the same span? That which reads and writes is told as a generation, too;
+ * that which used what overlapped it as several uses, of which the one that does not say so stands for all. */
+static bool follows(const struct told *t, const struct table *spans, uint32_t i)
+{
+	const struct told_access *a = &t->accesses.v[i];
+	uint32_t k, hash = span_hash(t, a);
+	for (size_t pos = TABLE_START; (k = table_next(spans, hash, &pos)) != VEC_NONE;) {
+		const struct told_access *b = &t->accesses.v[k];
+		if (k == i || !same_span(t, a, b))
+			continue;
+		bool plain = b->via != TERM_via_overlap;
+		if (b->write ? (b->mode & ACCESS_READ) != 0 : a->via == TERM_via_overlap ? plain || k < i : plain && k < i)
+			return true;
+	}
+	return false;
+}
+
 static bool drop_uses(struct told *t)
 {
-	struct table both = {0};
+	struct table spans = {0};
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < t->accesses.n; i++) {
 		const struct told_access *a = &t->accesses.v[i];
-		if (a->write && !a->foreign && a->mode & ACCESS_READ)
-			ok = table_add(&both, span_hash(t, a), i);
+		bool regular = t->files.v[t->versions.v[a->version].file].kind == TERM_kind_regular;
+		if (!a->foreign && regular && (!a->write || a->mode & ACCESS_READ))
+			ok = table_add(&spans, span_hash(t, a), i);
 	}
-	for (size_t x = 0; ok && both.slot && x < t->activities.n; x++) {
+	for (size_t x = 0; ok && spans.slot && x < t->activities.n; x++) {
 		uint32_t *at = &t->activities.v[x].first;
 		while (*at != VEC_NONE) {
-			const struct told_access *a = &t->accesses.v[*at];
-			uint32_t i, file = t->versions.v[a->version].file;
-			bool follows = false;
-			for (size_t pos = TABLE_START;
-			     !a->write && !a->foreign && (i = table_next(&both, span_hash(t, a), &pos)) != VEC_NONE;) {
-				const struct told_access *b = &t->accesses.v[i];
-				follows |=
-				    b->activity == x && b->lo == a->lo && b->hi == a->hi && t->versions.v[b->version].file == file;
-			}
-			if (follows)
+			struct told_access *a = &t->accesses.v[*at];
+			bool regular = t->files.v[t->versions.v[a->version].file].kind == TERM_kind_regular;
+			a->dropped = !a->foreign && !a->write && regular && follows(t, &spans, *at);
+			if (a->dropped)
 				*at = a->next;
 			else
-				at = &t->accesses.v[*at].next;
+				at = &a->next;
 		}
 	}
-	table_release(&both);
+	table_release(&spans);
 	return ok;
 }
 
 static uint32_t moment_hash(uint32_t file, int64_t at)
 {
-	return hash_fold(hash_mix(file, (uint64_t)at));
+	return doc_hash(file, (uint64_t)at, 0);
 }
 
 /* A version that nobody was seen to write was found by an access that began then: where no use of it did, by a write.
@@ -747,6 +763,8 @@ static int settle(struct told *t)
 		const struct told_version *v = &t->versions.v[a->version];
 		const struct told_file *f = &t->files.v[v->file];
 		bool regular = f->kind == TERM_kind_regular;
+		if (a->dropped)
+			continue;
 		if (a->write || !regular) {
 			uint32_t *best = &first.v[a->version];
 			const struct told_access *b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
@@ -762,6 +780,8 @@ static int settle(struct told *t)
 		/* It saw the content that it used, where nothing else could be meant. */
 		if (regular && !a->write && !a->foreign && v->own && v->unseen_size && a->via != TERM_via_overlap)
 			a->state = a->version;
+		if (regular && a->via == TERM_via_overlap)
+			a->via = TERM_via_data; /* found anew */
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (first.v[i] != VEC_NONE && t->versions.v[i].by_event)

@@ -57,10 +57,10 @@ struct told_access {
 	uint16_t mode;
 	int64_t lo, hi; /* hi TIME_NONE: not ended */
 	uint64_t count, bytes;
-	bool has_bytes;
-	uint32_t state; /* the version whose fingerprint it saw when it began, VEC_NONE */
-	bool first;     /* it is the event of the version's identity */
-	bool closes;    /* of the writes, the last: its end has the version's fingerprint */
+	bool has_bytes, dropped; /* dropped: it follows from another */
+	uint32_t state;          /* the version whose fingerprint it saw when it began, VEC_NONE */
+	bool first;              /* it is the event of the version's identity */
+	bool closes;             /* of the writes, the last: its end has the version's fingerprint */
 };
 struct told_link {
 	uint32_t a, b; /* activities */

@@ -1,7 +1,8 @@
 /* redact.h - secrets do not go into the record. What looks like one (secrets.def) is replaced by "***" before anything
  * is written; the option's or variable's name stays, so that a reader sees that there was one.
  *
- * No allocation but the output's; no globals. Costs about 15 ns per byte that is no secret (4 µs for the command line of a compiler). */
+ * No allocation but the output's; no globals. Costs about 15 ns per byte that is no secret (4 µs for the command line
+ * of a compiler). */
 #ifndef STEMMA_CAPTURE_REDACT_H
 #define STEMMA_CAPTURE_REDACT_H
 
