@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 man=$here/man
-for c in run log show lineage why find diff stat sql note forget gc index fsck config doctor export; do
+for c in run log show lineage why find diff stat sql note forget gc import index fsck config doctor export; do
 	page=$man/stemma-$c.1
 	"$STEMMA" $c --help >"$out" 2>"$err" && for s in 'EXIT STATUS' 'EXAMPLES' 'DESCRIPTION' 'SEE ALSO'; do says "$page" ".Sh $s" || break; done &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
@@ -42,10 +42,10 @@ words()
 	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stemma; printf "%s\n" "${COMPREPLY[@]}"' - "$complete" "$@" >"$out" 2>"$err"
 }
 if command -v bash >/dev/null && [ -f "$complete" ]; then
-	words stemma '' && for c in run log show lineage why find diff stat sql note forget gc index fsck config doctor export; do grep -qx $c "$out" || break; done && words stemma li && is "$out" lineage
+	words stemma '' && for c in run log show lineage why find diff stat sql note forget gc import index fsck config doctor export; do grep -qx $c "$out" || break; done && words stemma li && is "$out" lineage
 	check 'completion: commands'
 	bad=
-	for c in run log show lineage why find diff stat sql note forget gc index fsck config doctor export; do
+	for c in run log show lineage why find diff stat sql note forget gc import index fsck config doctor export; do
 		words stemma $c --
 		for o in $("$STEMMA" $c --help | grep -oE '^ .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
 	done

@@ -22,6 +22,7 @@
 	X(skipped_bytes, r->damage.skipped)                                                                                \
 	X(torn_bytes, r->damage.torn)                                                                                      \
 	X(newer_blocks, r->damage.newer)                                                                                   \
+	X(forgotten_blocks, r->forgotten)                                                                                  \
 	X(contradicting_blocks, r->clashing)                                                                               \
 	X(passed_over, r->passed)
 
@@ -48,6 +49,9 @@ static void say_passed(const char *path, const struct import_logs_report *r)
 	if (r->clashing)
 		say("'%s': %llu block%s otherwise what is recorded here and passed over", path, ull(r->clashing),
 		    r->clashing == 1 ? " tells" : "s tell");
+	if (r->forgotten)
+		say("'%s': %llu block%s of what was forgotten here and passed over", path, ull(r->forgotten),
+		    r->forgotten == 1 ? " is" : "s are");
 	if (r->passed)
 		say("'%s': %llu link%s or deep folder%s passed over", path, ull(r->passed), s_of(r->passed), s_of(r->passed));
 }
@@ -75,7 +79,9 @@ static int import_log(const char *home, const char *path, json_t *list)
 	}
 	struct buf name = {0};
 	fmt_name(&name, str_of(path));
-	if (r->new_blocks)
+	if (!r->new_blocks && (r->forgotten || r->clashing))
+		printf("%s: nothing new\n", buf_cstr(&name));
+	else if (r->new_blocks)
 		printf("%s: %llu of %llu block%s added (%llu session%s)\n", buf_cstr(&name), ull(r->new_blocks), ull(r->blocks),
 		       s_of(r->blocks), ull(r->sessions), s_of(r->sessions));
 	else

@@ -45,7 +45,8 @@ struct import {
 	size_t n_sources;
 	VEC(struct frame) frames;
 	VEC(struct session) sessions;
-	struct map numbers; /* session -> index in sessions */
+	struct map numbers;       /* session -> index in sessions */
+	struct map keepers, dead; /* sessions that may hold tombstones; those that were forgotten */
 	struct arena words;
 	struct {
 		char *p; /* room for a frame */
@@ -146,6 +147,23 @@ static int take_host(struct import *x, struct session *s, struct log_reader *r)
 	return 0;
 }
 
+/* What `stemma forget` took out must not come back: its tombstones are in sessions of their own. */
+static int take_tombstones(struct import *x, struct log_reader *r, const struct log_frame_info *f)
+{
+	struct event ev;
+	if (f->seq != 1 && map_get(&x->keepers, f->session) == VEC_NONE)
+		return 0;
+	for (bool first = f->seq == 1; log_reader_event(r, &ev) == 1; first = false) {
+		if (first && (ev.kind != EVENT_session || !str_is(ev.session.mode, "keeping")))
+			return 0;
+		if (first && !map_set(&x->keepers, f->session, 1))
+			return oom(x);
+		if (ev.kind == EVENT_tombstone && ev.tombstone.dead && !map_set(&x->dead, ev.tombstone.dead, 1))
+			return oom(x);
+	}
+	return 0;
+}
+
 static int scan(struct import *x, uint32_t at, bool own)
 {
 	struct segment *s = &x->segments.v[at];
@@ -156,8 +174,8 @@ static int scan(struct import *x, uint32_t at, bool own)
 		return rc;
 	size_t before = x->frames.n;
 	while (rc == 0 && (rc = log_reader_frame(r, &f)) == 1) {
-		rc = 0;
-		if (own && map_get(&x->numbers, f.session) == VEC_NONE)
+		rc = own ? take_tombstones(x, r, &f) : 0;
+		if (rc < 0 || (own && map_get(&x->numbers, f.session) == VEC_NONE))
 			continue;
 		struct session *of = own ? NULL : session_of(x, f.session);
 		struct frame *slot = own || of ? vec_add(&x->frames) : NULL;
@@ -289,6 +307,10 @@ static int choose(struct import *x)
 				base = f;
 			continue;
 		}
+		if (map_get(&x->dead, f->session) != VEC_NONE) {
+			x->report.forgotten++;
+			continue;
+		}
 		bool clash = f->count && (f->seq <= reach || last_of(f) >= after[i]);
 		if (!clash && base) {
 			rc = agree(x, f, base);
@@ -388,6 +410,8 @@ static void release(struct import *x)
 	vec_release(&x->frames);
 	vec_release(&x->sessions);
 	map_release(&x->numbers);
+	map_release(&x->keepers);
+	map_release(&x->dead);
 	arena_release(&x->words);
 }
 

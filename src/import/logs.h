@@ -22,6 +22,7 @@ struct import_logs_report {
 	uint64_t segments, blocks, sessions;          /* of the sources */
 	uint64_t new_segments, new_blocks, new_bytes; /* of what was added */
 	uint64_t clashing;                            /* frames that contradict what is there */
+	uint64_t forgotten;                           /* frames of sessions that were forgotten here */
 	uint64_t empty;                               /* sources without a whole frame */
 	uint64_t passed;                              /* entries of folders that are no segments: links, deeper folders */
 	struct log_damage damage;                     /* of the sources; bad_events is not looked for */
