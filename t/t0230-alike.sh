@@ -154,7 +154,7 @@ done
 # A standard stream is not held open by the recorder after the command and all that it started have ended.
 echo "ended" >"$T/expected"
 timeout 60 sh -c '"$STEMMA" run -- sh -c "echo ended" | cat' >"$T/got" 2>&1
-cmp "$T/expected" "$T/got" >"$T/why" 2>&1
+diff "$T/expected" "$T/got" >"$T/why" 2>&1
 result $? "the output ends with the command" "$T/why"
 
 

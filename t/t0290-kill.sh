@@ -139,4 +139,21 @@ sleep 1
 grep -l "STEMMA_HOME=$T/home" /proc/[0-9]*/environ 2>/dev/null >"$T/left"
 [ ! -s "$T/left" ]
 result $? "no process is left" "$T/left"
+
+# The worker dies before there is a command: the command runs all the same, with the input and output that are its own.
+rm -rf "${T:?}/home"
+if strace -o "$T/strace" true 2>/dev/null; then
+	echo abc | STEMMA_HOME=$T/home timeout -s KILL 60 strace -f -o "$T/strace" -e trace=clone3 -e inject=clone3:signal=SIGKILL:when=1 \
+		"$STEMMA" run -- sh -c 'cat; exit 5' >"$T/got" 2>"$T/err"
+	status=$?
+	if ! grep -q 'killed by SIGKILL' "$T/strace"; then
+		skip_ "killed before there is a command" "this C library starts threads by another call"
+	else
+		[ $status = 5 ] && [ "$(cat "$T/got")" = abc ] && events "$T/home" "$T/events" &&
+			grep -q '"k":"gap".*"reason":1\b' "$T/events" && grep -q '"k":"run_end".*"code":5\b' "$T/events"
+		result $? "killed before there is a command" "$T/err"
+	fi
+else
+	skip_ "killed before there is a command" "strace is missing, or may not trace"
+fi
 finish

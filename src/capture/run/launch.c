@@ -45,6 +45,7 @@ struct keeper {
 	struct sigaction xfsz; /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
 	sigset_t before;       /* the signal mask we were started with */
 	bool closed[3];        /* standard descriptors that we were started without */
+	bool let_go;           /* of standard input and output */
 };
 
 /* ---- descriptors between processes ---- */
@@ -384,28 +385,56 @@ static void keep_in_background(struct keeper *k)
 	_exit(0);
 }
 
-static void take_over(struct keeper *k)
+/* The command's output is its own: whoever reads it must see its end when the command closes it. Not before there is a
+ * command, which this process may still have to become itself. */
+static void let_go(struct keeper *k)
+{
+	if (k->let_go)
+		return;
+	k->let_go = true;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; null >= 0 && i < 2; i++)
+		dup2(null, i);
+}
+
+/* Has the worker started the command before it died? One that has just begun says its number at once. */
+static bool has_command(const struct keeper *k)
+{
+	pid_t pid = 0;
+	for (int ms = 0; ms < 100 && pid >= 0 && !__atomic_load_n(&k->control->root, __ATOMIC_ACQUIRE); ms++)
+		if ((pid = waitpid(-1, NULL, WNOHANG)) == 0)
+			usleep(1000);
+	return k->control->root != 0;
+}
+
+/* False: there is no command. */
+static bool take_over(struct keeper *k)
 {
 	struct sup *s = k->sup;
 	bool said = k->control->ended;
 	k->worker_alive = 0;
-	fetch_listener(k);
 	log_writer_takeover(s->log);
+	if (!has_command(k))
+		return false;
+	let_go(k);
+	fetch_listener(k);
 	sup_gap(s, NULL, TERM_gap_recorder_died, 0, "the recorder was killed; what followed was not seen");
 	log_writer_flush(s->log);
 	/* Orphans of the worker are ours now: the command among them. */
-	notify_keep(k->listener, &k->control->page, keep_on, k);
+	if (k->listener >= 0)
+		notify_keep(k->listener, &k->control->page, keep_on, k);
 	while (!k->control->ended) { /* nobody under the filter is left; the status may be a moment behind */
 		if (keep_on(k))
 			usleep(1000);
 		if (kill(k->control->root, 0) < 0 && errno == ESRCH)
 			break;
 	}
-	int status = k->control->status;
-	if (said)
+	if (!k->control->ended) /* how it ended, the worker knew */
+		k->control->status = 125 << 8;
+	if (said || !k->control->ended)
 		say_session_end(s);
 	else
-		say_end(s, status);
+		say_end(s, k->control->status);
 	sup_flush(s);
 	if (log_writer_pending(s->log) || log_writer_lost(s->log))
 		k->control->log_error = s->log_error ? s->log_error : EIO;
@@ -414,6 +443,7 @@ static void take_over(struct keeper *k)
 	struct pollfd p = {.fd = k->listener};
 	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
 		keep_in_background(k);
+	return true;
 }
 
 /* ---- the whole ---- */
@@ -434,8 +464,9 @@ static bool stopped_at_start(const struct keeper *k)
 	return state && !strncmp(state, ") T", 3);
 }
 
-/* Until the command has ended and its record is closed; or the command has ended, and others live on. */
-static void wait_for_end(struct keeper *k, int notices)
+/* Until the command has ended and its record is closed; or the command has ended, and others live on. False: the worker
+ * died before there was a command. */
+static bool wait_for_end(struct keeper *k, int notices)
 {
 	for (int waited = 0;;) {
 		struct pollfd p[2] = {{.fd = k->signals, .events = POLLIN}, {.fd = notices, .events = POLLIN}};
@@ -444,6 +475,8 @@ static void wait_for_end(struct keeper *k, int notices)
 		bool ended = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE);
 		int timeout = left ? 1 : ended || !started || k->from_command >= 0 ? 20 : 500;
 		int n = poll(p, 2, timeout);
+		if (started)
+			let_go(k);
 		take_signals(k);
 		if (stopped_at_start(k))
 			raise(SIGSTOP); /* as the worker has us do later */
@@ -455,20 +488,18 @@ static void wait_for_end(struct keeper *k, int notices)
 			(void)!read(notices, c, sizeof(c));
 		if (__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
 			waitpid(k->worker, NULL, 0);
-			return;
+			return true;
 		}
 		int status;
 		if (waitpid(k->worker, &status, WNOHANG) == k->worker) {
-			if (!__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE))
-				take_over(k);
-			return;
+			return __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) || take_over(k);
 		}
 		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
 		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. */
 		waited += n == 0 && (left || ended) ? timeout : 0;
 		if (waited >= (left ? 100 : 2000)) {
 			keep_in_background(k);
-			return;
+			return true;
 		}
 	}
 }
@@ -753,11 +784,11 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	}
 	k.worker_alive = 1;
 	k.from_command = pair[0];
-	/* The command's output is its own: whoever reads it must see its end when the command closes it. */
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; null >= 0 && i < 2; i++)
-		dup2(null, i);
-	wait_for_end(&k, notices[0]);
+	if (!wait_for_end(&k, notices[0])) {
+		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+		sigprocmask(SIG_SETMASK, &k.before, NULL);
+		return run_alone(&k, err, ret_status, ret_note);
+	}
 	fetch_listener(&k);
 	if (k.listener < 0 && !off && !k.trace)
 		*ret_note = nothing("nothing could be recorded: this system lets no call be stopped");
