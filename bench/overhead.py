@@ -84,16 +84,18 @@ def write_makefile(folder, sources, flags):
             file.write(f'{name}: {source}\n\tcc {flags} -O2 -c -o $@ $<\n')
 
 
-def own_sources(root, folder):
-    """A build of stemma's own C files. Returns how many."""
+def own_sources(root, build, folder):
+    """A build of stemma's own C files, those of the way from a stopped call to the graph. Returns how many."""
     sources = []
-    for where, _, files in os.walk(os.path.join(root, 'src')):
-        for file in files:
-            if file.endswith('.c'):
-                source = os.path.join(where, file)
-                name = os.path.relpath(source, os.path.join(root, 'src'))[:-2].replace('/', '-') + '.o'
-                sources.append((name, source))
-    write_makefile(folder, sorted(sources), f'-std=gnu11 -D_GNU_SOURCE -DSTEMMA_VERSION=\'"bench"\' -I{root}/src')
+    for part in ('base', 'event', 'capture', 'graph'):
+        for where, _, files in os.walk(os.path.join(root, 'src', part)):
+            for file in files:
+                if file.endswith('.c'):
+                    source = os.path.join(where, file)
+                    name = os.path.relpath(source, os.path.join(root, 'src'))[:-2].replace('/', '-') + '.o'
+                    sources.append((name, source))
+    write_makefile(folder, sorted(sources),
+                   f'-std=gnu11 -D_GNU_SOURCE -DSTEMMA_VERSION=\'"bench"\' -I{root}/src -I{build}/src/capture/trap')
     return len(sources)
 
 
@@ -135,12 +137,12 @@ def generated_sources(folder, count):
     write_makefile(folder, sources, '')
 
 
-def make_works(root, tools, tmp):
+def make_works(root, build, tools, tmp):
     """All works, by name, in the order in which they are shown."""
     shm = tempfile.mkdtemp(prefix='stemma-bench-', dir='/dev/shm') if os.access('/dev/shm', os.W_OK) else tmp
     os.mkdir(os.path.join(tmp, 'own'))
     os.mkdir(os.path.join(tmp, 'made'))
-    files = own_sources(root, os.path.join(tmp, 'own'))
+    files = own_sources(root, build, os.path.join(tmp, 'own'))
     generated_sources(os.path.join(tmp, 'made'), 24)
     with open(os.path.join(tmp, 'small'), 'w', encoding='ascii') as small:
         small.write('one line\n')
@@ -380,7 +382,7 @@ def main():
     tmp = tempfile.mkdtemp(prefix='stemma-bench-')
     shm = tmp
     try:
-        works, shm, generated = make_works(root, tools, tmp)
+        works, shm, generated = make_works(root, build, tools, tmp)
         recorders, home = make_recorders(stemma, tmp)
         chosen = [work for work in works if not options.work or work.name in options.work]
         print(machine() + '\n')
