@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -34,9 +35,11 @@ def run(command, cwd=None, env=None, output=subprocess.DEVNULL):
     process.returncode = os.waitstatus_to_exitcode(status)
     while True:  # a recorder's helper may end after it; it comes to us (see adopt_orphans), with its time
         try:
-            _, _, usage = os.wait4(-1, 0)
+            pid, ended, usage = os.wait4(-1, os.WUNTRACED)
         except ChildProcessError:
             break
+        if os.WIFSTOPPED(ended):
+            os.kill(pid, signal.SIGKILL)  # its recorder died and left it so
         cpu += usage.ru_utime + usage.ru_stime
     if process.returncode:
         raise Failed(f'status {process.returncode}')
