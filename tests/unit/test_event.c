@@ -115,6 +115,17 @@ static void fill(struct event *ev, uint64_t kind, int set)
 	}
 }
 
+/* What a field that is not there is read as. */
+static uint64_t none_u64(void)
+{
+	return 0;
+}
+
+static int64_t none_time(void)
+{
+	return TIME_NONE;
+}
+
 static void same(const struct event *a, const struct event *b)
 {
 	assert_int_equal(a->kind, b->kind);
@@ -126,6 +137,8 @@ static void same(const struct event *a, const struct event *b)
 		const struct event_##name *x = &a->name, *y = &b->name;                                                        \
 		(void)x, (void)y;
 #define FIELD(event, type, name, meaning) same_##type(#event "." #name, x->name, y->name);
+#define TAIL(event, type, name, when, meaning)                                                                         \
+	same_##type(#event "." #name, x->when ? x->name : none_##type(), y->name);
 #define END(event)                                                                                                     \
 	break;                                                                                                             \
 	}
