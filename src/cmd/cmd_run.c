@@ -43,7 +43,9 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 {
 	static const char *const modes[] = {"complete", "tree", "off", NULL};
 	static const char *const transports[] = {"auto", "notify", "trace", NULL};
+	static const char *const granularities[] = {"open", "access", NULL};
 	struct err err = {0};
+	int granularity = 0;
 	int mode = CAPTURE_COMPLETE, transport = TRANSPORT_AUTO, status = 0;
 	const char *note = NULL;
 	char *home = NULL;
@@ -54,6 +56,14 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		return say_usage(c, "capture mode '%s' is not one of complete, tree, off", o->capture);
 	if (one_of(o->transport, transports, &transport) < 0)
 		return say_usage(c, "transport '%s' is not one of auto, notify, trace", o->transport);
+	if (one_of(o->granularity, granularities, &granularity) < 0)
+		return say_usage(c, "granularity '%s' is not one of open, access", o->granularity);
+	if (o->exact && mode != CAPTURE_COMPLETE)
+		return say_usage(c, "--exact needs --capture=complete");
+	if (o->exact && transport == TRANSPORT_NOTIFY)
+		return say_usage(c, "--exact needs ptrace: not --transport=notify");
+	if (granularity && !o->exact)
+		return say_usage(c, "--granularity=access needs --exact");
 	for (size_t i = 0; i < o->label.n; i++)
 		if (!strchr(o->label.v[i], '='))
 			return say_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);
@@ -67,6 +77,8 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .labels = (const char *const *)o->label.v,
 	                           .mode = (enum capture_mode)mode,
 	                           .transport = (enum capture_transport)transport,
+	                           .exact = o->exact,
+	                           .narrow = granularity == 1,
 	                           .say = o->quiet ? NULL : say_line};
 	int rc = capture_run(&opts, &err, &status, &note);
 	free(home);

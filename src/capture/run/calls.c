@@ -780,7 +780,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		if (!p->uring_said)
 			sup_gap(s, p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
 		p->uring_said = true;
-		p->uncounted = true;
+		p->uncounted = p->io_unseen = true;
 		break;
 	case CALL_seccomp:
 		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))

@@ -351,6 +351,7 @@ static void access_free(struct sup *s, struct access *a)
 	if (a->proc_next)
 		a->proc_next->proc_at = a->proc_at;
 	a->proc->nlive--;
+	io_free(a);
 	free(a);
 	file_drop(s, f);
 }
@@ -407,7 +408,12 @@ static int64_t time_slack(const struct file *f)
 static unsigned evidence_of(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	const struct file *f = a->file;
+	struct io_known io = io_known(s, a);
+	if (io.written && io.bytes_written)
+		return TERM_evidence_must;
 	if (f->kind != TERM_kind_regular) {
+		if (io.written)
+			return TERM_evidence_none;
 		uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
 		return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
 	}
@@ -448,6 +454,22 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		}
 		rivals_resolve(s, f, a->proc);
 	}
+	struct io_known io = io_known(s, a);
+	if (io.read) {
+		ev.access_end.known |= 1;
+		ev.access_end.bytes_read = io.bytes_read;
+	}
+	if (io.written) {
+		ev.access_end.known |= 2;
+		ev.access_end.bytes_written = io.bytes_written;
+	}
+	/* All that it did was counted, so it lasted no longer than that. */
+	if (s->narrow && io.read == !!(a->mode & ACCESS_READ) && io.written == !!(a->mode & ACCESS_WRITE)) {
+		ev.access_end.exact = 1;
+		ev.access_end.first = io.first;
+		ev.access_end.last = io.last;
+	}
+	io_say(s, a);
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);
 	access_free(s, a);
 }
@@ -545,15 +567,16 @@ void proc_sweep(struct sup *s, struct proc *p)
 }
 
 /* Reads that were begun once and are ended by the process's own end need no event: the graph knows that end. */
-static bool ends_silently(const struct access *a)
+static bool ends_silently(const struct sup *s, const struct access *a)
 {
-	return !(a->mode & ACCESS_WRITE) && a->count == 1;
+	bool counted = s->exact && a->file->kind != TERM_kind_absent && a->file->kind != TERM_kind_pseudo;
+	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted;
 }
 
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
 {
 	while (p->live) {
-		if (ends_silently(p->live))
+		if (ends_silently(s, p->live))
 			access_free(s, p->live);
 		else
 			access_end(s, p->live, until);

@@ -133,8 +133,8 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 	sigprocmask(SIG_SETMASK, &k->before, NULL);
 	char go = 0;
 	/* With ptrace the tracer must be there before the filter is. */
-	bool wanted = prog && (!k->trace || (read(socks[1], &go, 1) == 1 && go == 'y'));
-	int fd = wanted ? install(k, prog) : -ENOSYS;
+	bool ready = !k->trace || (read(socks[1], &go, 1) == 1 && go == 'y'), wanted = prog && ready;
+	int fd = wanted ? install(k, prog) : ready && k->sup->exact ? 0 : -ENOSYS;
 	if (wanted && fd == -EACCES) {
 		/* Without privilege a filter needs no_new_privs; with privilege, set-id programs keep theirs. */
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -684,13 +684,13 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 		dup2(null, i);
 	(void)!chdir("/");
 	umask(077);
-	bool seized = k->trace && prog && trace_seize(pid) == 0;
+	bool seized = k->trace && (prog || k->sup->exact) && trace_seize(pid, k->sup->exact) == 0;
 	if (k->trace)
 		(void)!write(pair[0], seized ? "y" : "n", 1);
 	if (seized)
 		worker_trace(w); /* the filter's message waits for nobody */
 	if (!serving)
-		wait_unrecorded(w, prog);
+		wait_unrecorded(w, prog || k->sup->exact);
 	while (sem_wait(&st.got) < 0)
 		;
 	if (w->sup.listener < 0)
@@ -740,8 +740,14 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	bool unsafe = set_id(o->argv[0]);
 	bool off = o->mode == CAPTURE_OFF || unsafe;
 	s->tree_only = o->mode == CAPTURE_TREE;
+	s->exact = o->exact && !off && !s->tree_only;
+	s->narrow = s->exact && o->narrow;
+	k.trace |= s->exact;
 	char mode[32];
-	snprintf(mode, sizeof(mode), "%s/%s", s->tree_only ? "tree" : "complete", k.trace ? "trace" : "notify");
+	snprintf(mode, sizeof(mode), "%s/%s", s->tree_only ? "tree" : "complete",
+	         s->exact  ? "exact"
+	         : k.trace ? "trace"
+	                   : "notify");
 	say_run(s, o, off ? "off" : mode);
 	if (s->tree_only || off)
 		sup_gap(s, NULL, TERM_gap_tree_only, 0,
@@ -749,7 +755,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (unsafe)
 		sup_gap(s, NULL, TERM_gap_privilege_lost, 0, "a set-id program runs with its privilege and is not looked into");
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	bool filter = !off && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, !k.trace, &why, &prog) == 0;
+	bool filter =
+	    !off && !s->exact && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, !k.trace, &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {

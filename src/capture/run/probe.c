@@ -97,7 +97,7 @@ static int probe(bool trace, struct err *err, double *ret_ns)
 	}
 	int fd = -1, listener = -1;
 	if (trace) {
-		rc = trace_seize(pid);
+		rc = trace_seize(pid, false);
 		if (rc == 0 && write(pair[0], "y", 1) == 1)
 			trace_loop(pid);
 		else

@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 enum capture_mode { CAPTURE_COMPLETE, CAPTURE_TREE, CAPTURE_OFF };
 enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE };
 
@@ -18,6 +20,8 @@ struct run_options {
 	const char *const *labels; /* key=value, NULL-terminated; may be NULL */
 	enum capture_mode mode;
 	enum capture_transport transport;
+	bool exact;  /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
+	bool narrow; /* with exact: an access lasts from the first byte moved to the last, not from open to close */
 	void (*say)(const char *line); /* what the user should know before the command starts; NULL: nothing */
 };
 

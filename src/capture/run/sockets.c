@@ -25,8 +25,8 @@ union address {
 };
 
 /* The channel of an address, used by p from then on. */
-static void use_address(struct sup *s, struct proc *p, pid_t tid, const union address *u, ssize_t got, unsigned api,
-                        int64_t time)
+static void use_address(struct sup *s, struct proc *p, pid_t tid, int fd, const union address *u, ssize_t got,
+                        unsigned api, int64_t time)
 {
 	char text[INET6_ADDRSTRLEN], address[300], domain[100];
 	struct file *f = NULL;
@@ -80,8 +80,11 @@ static void use_address(struct sup *s, struct proc *p, pid_t tid, const union ad
 	else
 		snprintf(domain, sizeof(domain), "net");
 	f = file_address(s, TERM_kind_socket, domain, address);
-	if (f)
-		access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, time, NULL);
+	if (!f)
+		return;
+	access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, time, NULL);
+	if (s->exact)
+		io_socket(p, fd, f);
 }
 
 /* The address that the kernel gave a socket bound to port 0: read through a copy of the descriptor, held for the
@@ -96,7 +99,7 @@ void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time)
 	int rc = getsockname(copy, &u.sa, &n);
 	close(copy);
 	if (rc == 0)
-		use_address(s, p, p->pid, &u, (ssize_t)n, TERM_api_bind, time);
+		use_address(s, p, p->pid, fd, &u, (ssize_t)n, TERM_api_bind, time);
 }
 
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
@@ -110,7 +113,8 @@ bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
 	bool inet = u.sa.sa_family == AF_INET || u.sa.sa_family == AF_INET6;
 	if (t->call == CALL_bind && inet && u.in.sin_port == 0)
 		return true;
-	use_address(s, p, t->tid, &u, got, t->call == CALL_connect ? TERM_api_connect : TERM_api_bind, sup_now(s));
+	use_address(s, p, t->tid, (int)t->args[0], &u, got, t->call == CALL_connect ? TERM_api_connect : TERM_api_bind,
+	            sup_now(s));
 	return false;
 }
 

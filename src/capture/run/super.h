@@ -4,7 +4,7 @@
  * One big lock (sup->lock) guards all of it; worker threads take it from the receipt of a trap to just before the
  * answer. Budget per stopped open of a known file: process_vm_readv, statx, one hash lookup, no allocation, 6-12 bytes
  * of log; about 2 µs on top of the transport's 9 µs. Memory: struct file about 200 bytes with its path, at most
- * FILES_MAX kept without a live access; struct access 112 bytes, swept when a process has gathered SWEEP_AT; struct
+ * FILES_MAX kept without a live access; struct access 136 bytes, swept when a process has gathered SWEEP_AT; struct
  * proc about 300 bytes. */
 #ifndef STEMMA_CAPTURE_RUN_SUPER_H
 #define STEMMA_CAPTURE_RUN_SUPER_H
@@ -29,7 +29,9 @@
 
 struct access;
 struct guard;
+struct io_sum;
 struct proc;
+struct row;
 
 struct fingerprint {
 	bool known;
@@ -76,6 +78,10 @@ struct access {
 	} rival[RIVALS];
 	bool crowded; /* more than that, or one that wrote */
 	bool mapped, sure;
+	/* Under --exact: what was counted; it changed by other calls than those that move bytes; it is mapped to be read.
+	 */
+	struct io_sum *io;
+	bool altered, loaded;
 	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
 };
@@ -170,6 +176,7 @@ struct proc {
 	uint32_t uid, gid;
 	bool exit_seen; /* exit event written */
 	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
+	bool io_unseen; /* under --exact: bytes were moved by calls that are not counted */
 	bool uring_said, unreadable_said, foreign_said;
 	bool catches_child,
 	    catches;             /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
@@ -200,6 +207,10 @@ struct task {
 	uint64_t stops;
 	struct trap last;
 	bool can_block; /* ... can be interrupted where it runs, too */
+	/* Under --exact, the call it is in, if that moves bytes: accesses read from and written to, 0 none (io.c). */
+	const struct row *io;
+	uint64_t io_seq[2], io_bytes, io_args[6];
+	int64_t io_start;
 };
 
 struct sup {
@@ -220,6 +231,8 @@ struct sup {
 	uint32_t euid, egid;
 	uint64_t root_dev, root_ino, mnt_ns;
 	bool tree_only;
+	bool exact;          /* the calls that move bytes are seen, and their results */
+	bool narrow;         /* an access lasts from the first byte moved to the last */
 	bool nnp;            /* no_new_privs was set: set-id programs lose their privilege */
 	struct guard *guard; /* NULL: none */
 	bool guarding;       /* processes are, or were, guarded */
@@ -313,6 +326,24 @@ void access_end(struct sup *s, struct access *a, int64_t until);
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until);
 /* Ends the accesses of p whose descriptors and mappings are gone. */
 void proc_sweep(struct sup *s, struct proc *p);
+
+/* ---- bytes, counts and times: --exact (io.c) ---- */
+
+/* The thread enters a call, and comes back from it. Not only of those that move bytes: others are passed over. */
+void io_enter(struct sup *s, const struct trap *t);
+void io_leave(struct sup *s, pid_t tid, int64_t rval);
+/* The process's socket has the address that is f. */
+void io_socket(struct proc *p, int fd, const struct file *f);
+/* What is known of an access. */
+struct io_known {
+	bool read, written; /* the bytes are known */
+	uint64_t bytes_read, bytes_written;
+	int64_t first, last; /* TIME_NONE: no byte was moved */
+};
+struct io_known io_known(const struct sup *s, const struct access *a);
+/* Writes the io events of an access. */
+void io_say(struct sup *s, const struct access *a);
+void io_free(struct access *a);
 
 /* ---- processes (procs.c) ---- */
 

@@ -8,9 +8,13 @@
 #include <linux/ptrace.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <sys/reg.h>
+#endif
 
 #define OPTIONS                                                                                                        \
 	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
@@ -21,9 +25,12 @@ static long trace(long request, pid_t pid, long addr, void *data)
 	return syscall(SYS_ptrace, request, (long)pid, addr, data);
 }
 
-int trace_seize(pid_t pid)
+int trace_seize(pid_t pid, bool exact)
 {
-	return trace(PTRACE_SEIZE, pid, 0, (void *)(long)OPTIONS) < 0 ? -errno : 0;
+	if (trace(PTRACE_SEIZE, pid, 0, (void *)(long)OPTIONS) < 0)
+		return -errno;
+	/* Its calls stop from the next time on that it is let go. */
+	return exact && trace(PTRACE_INTERRUPT, pid, 0, NULL) < 0 ? -errno : 0;
 }
 
 /* Stays on the processor of the process that stopped last: waking another one costs more than the stop (doc/spikes.md).
@@ -39,6 +46,60 @@ static void follow(void)
 static bool wants_result(enum call call)
 {
 	return call != CALL_exit && call != CALL_execve && call != CALL_execveat;
+}
+
+/* Does the call change what a filter would stop it for? Without one, its conditions are asked here. */
+static bool concerns(const struct trap *t)
+{
+	switch (t->call) {
+	case CALL_none:
+	case CALL_sigaction:
+	case CALL_ptrace:
+		return false;
+	case CALL_mmap:
+		return (t->args[2] & PROT_WRITE) && (t->args[3] & MAP_SHARED);
+	default:
+		return true;
+	}
+}
+
+/* The call is not made, and fails. */
+static void refuse(pid_t tid, int error)
+{
+#if defined(__x86_64__)
+	trace(PTRACE_POKEUSR, tid, 8 * ORIG_RAX, (void *)-1L);
+	trace(PTRACE_POKEUSR, tid, 8 * RAX, (void *)(long)-error);
+#else
+	(void)tid, (void)error;
+#endif
+}
+
+/* Under --exact every call stops at its beginning and at its end, without a filter: the kernel then lets everything go
+ * on if this process dies. */
+static void any_stop(struct sup *s, pid_t tid)
+{
+	struct ptrace_syscall_info info;
+	struct trap t = {.tid = tid};
+	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0)
+		return;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+		io_leave(s, tid, info.exit.rval);
+		if (s->pending)
+			pending_settle(s, NULL, tid, false);
+		return;
+	}
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return;
+	t.nr = (int)info.entry.nr;
+	t.call = trap_call(info.arch, t.nr, &t.compat);
+	t.ip = info.instruction_pointer;
+	for (int i = 0; i < 6; i++)
+		t.args[i] = info.entry.args[i];
+	int error = concerns(&t) ? sup_trap(s, &t) : 0;
+	if (error)
+		refuse(tid, error);
+	else
+		io_enter(s, &t);
 }
 
 /* At the beginning of a call. Returns the request that lets it go on. */
@@ -76,12 +137,15 @@ static void ended(struct worker *w, pid_t pid, int status)
 static void stopped(struct worker *w, pid_t tid, int status)
 {
 	struct sup *s = &w->sup;
-	int sig = WSTOPSIG(status), event = status >> 16, request = PTRACE_CONT;
+	int sig = WSTOPSIG(status), event = status >> 16, request = s->exact ? PTRACE_SYSCALL : PTRACE_CONT;
 	long inject = 0;
 	if (event == PTRACE_EVENT_SECCOMP) {
 		request = entry_stop(s, tid);
 	} else if (sig == (SIGTRAP | 0x80)) {
-		pending_settle(s, NULL, tid, false);
+		if (s->exact)
+			any_stop(s, tid);
+		else
+			pending_settle(s, NULL, tid, false);
 	} else if (event == PTRACE_EVENT_STOP) {
 		bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 		if (group) {

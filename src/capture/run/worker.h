@@ -42,8 +42,8 @@ int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread
 void worker_serve(struct worker *w);
 /* Everything else, beside the server, until nobody is left. */
 _Noreturn void worker_main(struct worker *w);
-/* The same by ptrace (trace.c); the command has been seized. */
-int trace_seize(pid_t pid);
+/* The same by ptrace (trace.c); the command has been seized. exact: all of its calls stop, whatever filter it has. */
+int trace_seize(pid_t pid, bool exact);
 void trace_loop(pid_t pid);
 _Noreturn void worker_trace(struct worker *w);
 /* Parts that both transports share. */

@@ -55,6 +55,8 @@ enum call trap_call(uint32_t arch, int nr, bool *ret_compat)
 {
 	bool compat = arch == SIBLING;
 	*ret_compat = compat;
+	if (!words_made)
+		make_words();
 	if (nr < 0 || nr >= NR_MAX || (!compat && arch != NATIVE))
 		return CALL_none;
 	return (enum call)words[compat][nr];
