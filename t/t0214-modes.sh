@@ -1,11 +1,11 @@
 #!/bin/sh
-# The other ways to record: --transport=trace sees the same; --capture=tree sees programs only, off nothing, and both
+# The other ways to record: --transport=trace and --exact see the same; --capture=tree sees programs only, off nothing, and both
 # say so.
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
-if STEMMA_HOME=$T/home "$STEMMA" run --transport=trace -- true 2>"$T/err" && [ ! -s "$T/err" ]; then
-	export STEMMA_TRANSPORT=trace
+transport_cases()
+{
 	program p-open read create dirfd dirfd-moved absent high-fd symlink many
 	program p-name rename rename-over rename-dir link unlink-open tmpfile-proc truncate
 	program p-cwd chdir renamed unshare-threads
@@ -25,7 +25,18 @@ if STEMMA_HOME=$T/home "$STEMMA" run --transport=trace -- true 2>"$T/err" && [ !
 		*@* maybe-write DIR/z
 	END
 	WAIT=1 capture "daemon" "$PROGS/p-end" +daemon DIR
+}
+
+if STEMMA_HOME=$T/home "$STEMMA" run --transport=trace -- true 2>"$T/err" && [ ! -s "$T/err" ]; then
+	export STEMMA_TRANSPORT=trace
+	transport_cases
 	unset STEMMA_TRANSPORT
+	RUN_OPTIONS=--exact
+	transport_cases
+	RUN_OPTIONS="--exact --granularity=access"
+	program p-open read create many
+	program p-fd exec-writes turns
+	RUN_OPTIONS=
 else
 	skip_ "transport trace" "ptrace does not work here: $(head -1 "$T/err")"
 fi

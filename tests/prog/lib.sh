@@ -86,7 +86,7 @@ events()
 # alike and print the same, and that the record holds the truth. A word DIR in the command, and @DIR@ in a word, stand for the
 # folder.
 # $WAIT: wait until descriptor 9 has seen the word done. $EXPECT: a file with more truth lines, DIR in them the folder.
-# $OPTIONS: options of the checker.
+# $OPTIONS: options of the checker. $RUN_OPTIONS: of stemma run.
 capture()
 {
 	name=$1
@@ -124,7 +124,7 @@ capture()
 	chmod -R u+rwx "$D"
 	fresh "$D"
 	: >"$C/truth"
-	(cd "$D" && export STEMMA_HOME="$C/home" && exec "$STEMMA" run -- "$@") 9>>"$C/truth" >"$C/out" 2>"$C/err" </dev/null
+	(cd "$D" && export STEMMA_HOME="$C/home" && exec "$STEMMA" run ${RUN_OPTIONS:-} -- "$@") 9>>"$C/truth" >"$C/out" 2>"$C/err" </dev/null
 	status=$?
 	: >"$C/why"
 	if [ -n "${WAIT:-}" ]; then
