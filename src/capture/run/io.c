@@ -125,15 +125,21 @@ static struct access *access_of(struct sup *s, struct proc *p, pid_t tid, int fd
 {
 	struct where w;
 	struct access *found = NULL;
-	where_fd(tid, fd, &w);
-	if (fd < 0 || where_statx(&w, true, ret) < 0)
+	if (fd < 0)
 		return NULL;
+	where_fd(tid, fd, &w);
+	int rc = where_statx(&w, true, ret);
+	if (rc < 0) {
+		p->io_unseen |= rc != -ENOENT; /* else it is not open, and the call will say so */
+		return NULL;
+	}
 	unsigned type = ret->stx_mode & S_IFMT;
 	if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !is_terminal(ret))
 		return NULL;
 	if (type == S_IFSOCK && (found = of_socket(p, ret->stx_ino, mode)))
 		return found;
-	struct file *f = type == S_IFSOCK ? file_known(s, ret) : file_get(s, &w, true, ret);
+	struct file *f = file_get(s, &w, true, ret);
+	p->io_unseen |= !f;
 	if (!f || f->kind == TERM_kind_pseudo)
 		return NULL;
 	for (struct access *a = p->live; a; a = a->proc_next)
@@ -151,6 +157,7 @@ static struct access *access_of(struct sup *s, struct proc *p, pid_t tid, int fd
 		found = access_begin(s, p, f, mode, type == S_IFSOCK ? TERM_via_socket : TERM_via_descriptor, false,
 		                     TERM_api_inherit, sup_now(s), type == S_IFREG ? &print : NULL);
 	s->current = was;
+	p->io_unseen |= !found;
 	return found;
 }
 
