@@ -109,10 +109,13 @@ static int entry_stop(struct sup *s, pid_t tid)
 	struct trap t = {.tid = tid};
 	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_SECCOMP)
 		return PTRACE_CONT;
-	t.call = trap_call(info.arch, (int)info.seccomp.nr, &t.compat);
+	t.nr = (int)info.seccomp.nr;
+	t.call = trap_call(info.arch, t.nr, &t.compat);
 	for (int i = 0; i < 6; i++)
 		t.args[i] = info.seccomp.args[i];
-	sup_trap(s, &t);
+	int error = sup_trap(s, &t);
+	if (error)
+		refuse(tid, error);
 	return wants_result(t.call) && s->pending ? PTRACE_SYSCALL : PTRACE_CONT;
 }
 
