@@ -367,9 +367,10 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	e->cwd = strdup(proc_cwd(s, p, t->tid));
 	if (!s->tree_only) {
 		e->nheld = proc_walk(s, p, true, &e->held);
+		bool filled = proc_meet(s, p, e->held, e->nheld, e->time);
 		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the
 		 * proof that the new program did not. */
-		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop ? proc_wchar(s, p) : 0;
+		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop || filled ? proc_wchar(s, p) : 0;
 	}
 }
 

@@ -327,6 +327,7 @@ static void rivals_resolve(struct sup *s, struct file *f, struct proc *p)
 
 static void link_access(struct access *a)
 {
+	a->file->met = true;
 	a->file_next = a->file->live;
 	a->file_at = &a->file->live;
 	if (a->file_next)

@@ -582,31 +582,76 @@ static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_
 			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, h->print.known ? &h->print : NULL);
 }
 
-void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
+static struct proc *parent_seen(struct sup *s, const struct proc *p)
 {
+	struct proc *q = p->parent_num ? proc_by_pid(s, p->ppid) : NULL;
+	return q && q->num == p->parent_num ? q : NULL;
+}
+
+/* Are there bytes in a pipe, and nobody has its writing end any more? The reader stands still meanwhile, so that one
+ * more goes unnoticed. */
+static bool is_left_full(const struct proc *p, int fd)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/fd/%d", p->pid, fd);
+	struct pollfd pf = {.fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), .events = POLLIN};
+	bool full = pf.fd >= 0 && poll(&pf, 1, 0) == 1 && (pf.revents & POLLIN) && (pf.revents & POLLHUP);
+	if (pf.fd >= 0)
+		close(pf.fd);
+	return full;
+}
+
+static bool has_written(struct sup *s, struct proc *p)
+{
+	uint64_t w = proc_wchar(s, p);
+	return w == UINT64_MAX || w != p->wchar_exec;
+}
+
+/* A pipe that nobody was seen writing to, and that nobody can write to any more: a here-document. A shell writes it
+ * before it forks, or the fork does, which knows what the shell knew. */
+static bool fill(struct sup *s, struct proc *p, struct file *pipe, int64_t time)
+{
+	struct proc *q = p;
+	for (unsigned up = 0; up < 64 && q && !q->execn && !has_written(s, q); up++)
+		q = parent_seen(s, q);
+	if (q)
+		access_begin(s, q, pipe, ACCESS_WRITE, TERM_via_descriptor, false, TERM_api_inherit,
+		             q == p ? p->exec_start : time, NULL);
+	return q;
+}
+
+bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
+{
+	bool walked = false, filled = false;
 	for (size_t i = 0; i < n; i++) {
-		bool stream = is_stream(h[i].file) && !h[i].file->live;
-		hold_one(s, p, &h[i], time);
-		if (!stream)
+		struct file *f = h[i].file;
+		if (!is_stream(f) || f->live)
 			continue;
-		/* A channel met for the first time: whoever made it is an ancestor, and may hold the other end without ever
-		 * being stopped again (x=$(cat f) in a shell). */
-		pid_t pid = p->ppid;
-		uint64_t num = p->parent_num;
-		for (unsigned up = 0; num && up < 64; up++) {
-			struct proc *q = proc_by_pid(s, pid);
-			if (!q || q->num != num)
-				break;
+		bool fresh = !f->met;
+		/* Whoever made it is an ancestor, and may hold the other end without ever being stopped again (x=$(cat f) in a
+		 * shell). */
+		struct proc *q = walked ? NULL : p;
+		for (unsigned up = 0; q && (q = parent_seen(s, q)) && up < 64; up++) {
 			struct held *theirs;
 			size_t m = proc_walk(s, q, false, &theirs);
 			for (size_t k = 0; k < m; k++)
 				if (is_stream(theirs[k].file))
 					hold_one(s, q, &theirs[k], sup_now(s));
 			held_free(theirs, m);
-			pid = q->ppid;
-			num = q->parent_num;
 		}
+		walked = true;
+		if (fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && parent_seen(s, p) &&
+		    is_left_full(p, h[i].fd))
+			filled |= fill(s, p, f, time);
 	}
+	return filled;
+}
+
+void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
+{
+	proc_meet(s, p, h, n, time);
+	for (size_t i = 0; i < n; i++)
+		hold_one(s, p, &h[i], time);
 }
 
 bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n)

@@ -54,6 +54,7 @@ struct file {
 	struct fingerprint last;   /* read through a descriptor during stop number last_stop - 1 */
 	uint64_t last_stop;
 	bool gone;     /* unlinked: out of the hash, kept while accessed */
+	bool met;      /* somebody had an access to it */
 	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
 	bool recent;   /* met since the last sweep of the table */
 	/* What an exec needs to know of it, read once. */
@@ -355,6 +356,9 @@ struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk);
  * exec closes. */
 size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret);
 void held_free(struct held *v, size_t n);
+/* Of channels among them that are met for the first time: who else had them before p was given them. proc_hold does it
+ * first; before an exec it is done while those still have them. True if somebody filled a pipe and is through. */
+bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 /* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
 bool proc_holds(struct proc *p, const struct file *f);
