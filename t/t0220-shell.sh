@@ -87,6 +87,21 @@ true" <<-END
 		*@* maybe-write DIR/y
 		*@* maybe-write DIR/z
 	END
+	# shellcheck disable=SC2016 # for the shell under test
+	shell_case "$sh: here-documents hold what the shell knows" $sh 'read v < in; tee y > /dev/null <<E
+$v
+E
+sort -o z <<E
+$v
+E
+true' <<-END
+		*@$sh read DIR/in
+		*@$sh flow pipe *@tee
+		*@$sh flow pipe *@sort
+		*@tee no-flow pipe *@sort
+		*@tee write DIR/y
+		*@sort write DIR/z
+	END
 	shell_case "$sh: 2>&1 and tee" $sh '{ cat in nowhere; } 2>&1 | tee t > y; exit 0' <<-END
 		*@cat read DIR/in
 		*@cat absent DIR/nowhere

@@ -48,6 +48,16 @@ else
 fi
 rec $PYTHON -I fork.py && cmd 0 why forked && says "$out" "forked@{1}: made by python3 -I fork.py from " && says "$out" 'in0@{1}' && says "$out" 'in1@{1}' && says_not "$out" '@{1}?' && says "$out" " by $me@"
 check 'a child made it of what its parent had read'
+for sh in dash bash; do
+	# shellcheck disable=SC2016 # for the shell under test
+	rec $sh -c 'read v <in0; echo "$v" | tee told >/dev/null; tee here >/dev/null <<E
+$v
+E
+read w <in1; echo "$w" >last' && cmd 0 why told here && lines "$out" 2 && [ "$(grep -c "| tee .* from in0@{1}? by" "$out")" = 2 ] && says_not "$out" 'in1@' &&
+		says_not "$out" 'fork of' && cmd 0 why --json told here &&
+		json '[.answers[].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in0", "may"], ["in0", "may"]]'
+	check "$sh: what the shell had read may be in what it wrote to a pipe or a here-document; what it read later is not"
+done
 rec sh -c 'cat in0 | cat - in1 >piped' && cmd 0 why piped && says "$out" 'from in1@{1}, in0@{1}? by' && cmd 0 lineage piped && says "$out" '? pipe  via descriptor' &&
 	cmd 0 why --json piped && json '[.answers[0].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in1", "must"], ["in0", "may"]]' &&
 	json '[.answers[0].makers[].certainty] == ["must", "may"]'

@@ -62,6 +62,12 @@ static bool holds(const uint32_t *v, size_t n, uint32_t x)
 	return false;
 }
 
+/* An edge from a fork without exec to its parent? */
+static bool is_fork_of(const struct lineage_edge *e)
+{
+	return e->type == LINEAGE_INFORMED && e->e.sure && e->e.via == TERM_via_fork;
+}
+
 /* Those who generated a node, without those who only opened it, which are returned apart. */
 static int add_makers(struct makers *m, struct near *n, uint32_t version, bool root)
 {
@@ -87,18 +93,9 @@ static int add_makers(struct makers *m, struct near *n, uint32_t version, bool r
 	return 0;
 }
 
-/* Is `to` a fork's parent, and both one program? */
-static int is_one_program(struct cmd *c, store_id fork, store_id to)
-{
-	store_id a, b;
-	int r = fold_representative(c->store, fork, &a);
-	if (r > 0 && a != fork)
-		r = fold_representative(c->store, to, &b);
-	return r > 0 && a != fork ? a == b : r < 0 ? r : 0;
-}
-
-/* Upstream: who wrote to the streams that maker number i read, and what it is a fork of. */
-static int add_upstream(struct cmd *c, struct makers *m, struct near *n, size_t i, bool all)
+/* Upstream: who wrote to the streams that maker number i read, and what it is a fork of, for a fork knows what its
+ * parent had read. */
+static int add_upstream(struct makers *m, struct near *n, size_t i)
 {
 	const struct lineage_node *x = &n->l.nodes[n->makers[i]];
 	int r = 0;
@@ -106,10 +103,7 @@ static int add_upstream(struct cmd *c, struct makers *m, struct near *n, size_t 
 		const struct lineage_edge *e = &n->l.edges[x->first + k];
 		if (e->type == LINEAGE_USED && n->l.nodes[e->to].stream)
 			r = add_makers(m, n, e->to, false);
-		if (e->type != LINEAGE_INFORMED || !e->e.sure || all || holds(n->makers, n->n_makers, e->to))
-			continue;
-		r = is_one_program(c, x->id, n->l.nodes[e->to].id);
-		if (r > 0)
+		else if (is_fork_of(e) && !holds(n->makers, n->n_makers, e->to))
 			n->makers[n->n_makers++] = e->to;
 	}
 	return r < 0 ? r : 0;
@@ -257,6 +251,16 @@ static int find_reps(struct cmd *c, struct near *n, bool all, bool *ret_any)
 			return r;
 		*ret_any |= n->reps[i] != id;
 	}
+	/* A fork of a shell is shown as that, where the shell is a maker too; the last are the parents. */
+	for (size_t i = n->n_makers; i-- > 0 && !all;) {
+		const struct lineage_node *x = &n->l.nodes[n->makers[i]];
+		for (uint32_t k = 0; k < x->n; k++) {
+			const struct lineage_edge *e = &n->l.edges[x->first + k];
+			for (size_t p = 0; p < n->n_makers && is_fork_of(e); p++)
+				if (n->makers[p] == e->to)
+					n->reps[i] = n->reps[p];
+		}
+	}
 	return 0;
 }
 
@@ -332,7 +336,7 @@ static int near_walk(struct cmd *c, store_id version, unsigned depth, bool all, 
 		r = add_makers(&m, &n, 0, true);
 	n.n_direct = n.n_makers;
 	for (size_t i = 0; i < n.n_makers && r == 0; i++)
-		r = add_upstream(c, &m, &n, i, all);
+		r = add_upstream(&m, &n, i);
 	bool any = false;
 	if (r == 0)
 		r = find_reps(c, &n, all, &any);
