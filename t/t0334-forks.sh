@@ -58,6 +58,21 @@ read w <in1; echo "$w" >last' && cmd 0 why told here && lines "$out" 2 && [ "$(g
 		json '[.answers[].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in0", "may"], ["in0", "may"]]'
 	check "$sh: what the shell had read may be in what it wrote to a pipe or a here-document; what it read later is not"
 done
+cat >nameless.py <<'END2'
+import subprocess, tempfile
+with tempfile.TemporaryFile() as t, open('in0', 'rb') as f:
+    t.write(f.read())
+    t.seek(0)
+    subprocess.run(['tee', 'given'], stdin=t, stdout=subprocess.DEVNULL)
+with tempfile.TemporaryFile() as t:
+    subprocess.run(['cat', 'in1'], stdout=t)
+    t.seek(0)
+    with open('taken', 'wb') as f:
+        f.write(t.read())
+END2
+rec $PYTHON -I nameless.py && cmp -s given in0 && cmp -s taken in1 && cmd 0 lineage given && says "$out" 'in0@{1}' && says_not "$out" 'in1@' &&
+	says_not "$out" ' @{' && cmd 0 lineage taken && says "$out" 'in1@{1}'
+check 'through a temporary file that never had a name, both ways'
 rec sh -c 'cat in0 | cat - in1 >piped' && cmd 0 why piped && says "$out" 'from in1@{1}, in0@{1}? by' && cmd 0 lineage piped && says "$out" '? pipe  via descriptor' &&
 	cmd 0 why --json piped && json '[.answers[0].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in1", "must"], ["in0", "may"]]' &&
 	json '[.answers[0].makers[].certainty] == ["must", "may"]'

@@ -165,7 +165,9 @@ int representative_json(struct store *s, store_id exec, json_t *one)
 
 void version_name(struct buf *b, const struct version_info *v, const struct file_info *f)
 {
-	if (f->kind == TERM_kind_regular) {
+	if (f->kind == TERM_kind_regular && !f->path.n) {
+		buf_printf(b, "nameless file");
+	} else if (f->kind == TERM_kind_regular) {
 		fmt_version(b, f->path, v->n);
 	} else if (f->kind == TERM_kind_pipe || !f->path.n) {
 		buf_printf(b, "%s", term_name(SET_kind, f->kind));

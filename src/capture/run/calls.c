@@ -460,6 +460,7 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 	}
 	if ((flags & O_TMPFILE) == O_TMPFILE) {
 		p->tmpfile = sup_now(s);
+		p->tmpfile_tid = t->tid;
 		where_release(&w);
 		return;
 	}
@@ -856,6 +857,10 @@ int sup_trap(struct sup *s, const struct trap *t)
 			proc_hold(s, p, held, n, p->exec_start);
 			held_free(held, n);
 		}
+	}
+	if (p->tmpfile_tid == t->tid) {
+		proc_nameless(s, p);
+		p->tmpfile_tid = 0;
 	}
 	s->refuse = 0;
 	s->plain = false;

@@ -620,11 +620,27 @@ static bool fill(struct sup *s, struct proc *p, struct file *pipe, int64_t time)
 	return q;
 }
 
+void proc_nameless(struct sup *s, struct proc *p)
+{
+	struct held *held;
+	size_t n = proc_walk(s, p, false, &held);
+	for (size_t i = 0; i < n; i++) {
+		struct file *f = held[i].file;
+		if (f->kind == TERM_kind_regular && f->gone && !f->met && (held[i].mode & ACCESS_WRITE))
+			access_begin(s, p, f, held[i].mode | ACCESS_CREATE, TERM_via_data, true, TERM_api_open, p->tmpfile, NULL);
+	}
+	held_free(held, n);
+}
+
 bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
 {
 	bool walked = false, filled = false;
 	for (size_t i = 0; i < n; i++) {
 		struct file *f = h[i].file;
+		struct proc *maker = f->kind == TERM_kind_regular && f->gone && !f->met ? p : NULL;
+		for (unsigned up = 0; maker && (maker = parent_seen(s, maker)) && up < 64; up++)
+			if (maker->tmpfile_tid)
+				proc_nameless(s, maker);
 		if (!is_stream(f) || f->live)
 			continue;
 		bool fresh = !f->met;

@@ -190,6 +190,7 @@ struct proc {
 	bool anon_shm;              /* it has memory that its children share */
 	unsigned stale;             /* enum stale bits: looked at again at its next stop */
 	int64_t tmpfile;            /* when it last asked for a nameless file */
+	pid_t tmpfile_tid;          /* the thread that did, until it stops again; 0 none */
 	uint64_t wchar, wchar_stop; /* read during stop number wchar_stop - 1 */
 	uint64_t wchar_unseen;      /* of children that were not seen; added since one was */
 	uint64_t wchar_exec;        /* wchar when the execution began; UINT64_MAX unknown */
@@ -356,6 +357,8 @@ struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk);
  * exec closes. */
 size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret);
 void held_free(struct held *v, size_t n);
+/* The files that it has had no name for from the beginning (O_TMPFILE), which only its descriptors show. */
+void proc_nameless(struct sup *s, struct proc *p);
 /* Of channels among them that are met for the first time: who else had them before p was given them. proc_hold does it
  * first; before an exec it is done while those still have them. True if somebody filled a pipe and is through. */
 bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
