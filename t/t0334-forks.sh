@@ -58,6 +58,25 @@ read w <in1; echo "$w" >last' && cmd 0 why told here && lines "$out" 2 && [ "$(g
 		json '[.answers[].inputs[] | [(.path | sub(".*/"; "")), .certainty]] == [["in0", "may"], ["in0", "may"]]'
 	check "$sh: what the shell had read may be in what it wrote to a pipe or a here-document; what it read later is not"
 done
+cat >later.py <<'END2'
+import os
+r, w = os.pipe()
+ready, go = os.pipe()
+if os.fork() == 0:
+    os.close(w)
+    text = open('in0').read()
+    os.write(go, b'x')
+    with open('later', 'wb') as to:
+        to.write(text.encode() + os.read(r, 100))
+    os._exit(0)
+os.close(r)
+os.read(ready, 1)
+os.write(w, open('in1', 'rb').read())
+os.wait()
+END2
+rec $PYTHON -I later.py && cmd 0 why later && says "$out" 'in0@{1}, ' && says "$out" 'in1@{1}?' && cmd 0 lineage later && says "$out" '─ in0@{1}' &&
+	says "$out" '─ ? in1@{1}'
+check 'what the parent read after it forked is possible at most, though its fork is certain'
 cat >nameless.py <<'END2'
 import subprocess, tempfile
 with tempfile.TemporaryFile() as t, open('in0', 'rb') as f:

@@ -109,22 +109,6 @@ static int add_upstream(struct makers *m, struct near *n, size_t i)
 	return r < 0 ? r : 0;
 }
 
-/* Follows what is sure from the root, as a lineage of what is certain does. */
-static void find_certain(struct near *n)
-{
-	const struct lineage *l = &n->l;
-	bool more = true;
-	n->certain[0] = true;
-	while (more) { /* as many times as the longest way has steps, where they stand in no good order */
-		more = false;
-		for (size_t k = 0; k < l->n_edges; k++) {
-			const struct lineage_edge *e = &l->edges[k];
-			if (e->e.sure && n->certain[e->from] && !n->certain[e->to])
-				n->certain[e->to] = more = true;
-		}
-	}
-}
-
 /* What is certain comes first; in that the inputs of who wrote it, then those upstream. */
 enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
 
@@ -348,10 +332,10 @@ static int near_walk(struct cmd *c, store_id version, unsigned depth, bool all, 
 			for (; from < n.n_helpers && r == 0; from++)
 				r = add_helpers(c, &n, n.helpers[from], n.reps[i]);
 		}
-	if (r == 0) {
-		find_certain(&n);
+	if (r == 0)
+		r = lineage_certain(c->store, &n.l, &o, &err, n.certain);
+	if (r == 0)
 		r = add_inputs(c, &m, &n);
-	}
 	if (r == 0)
 		r = find_within(c, &n, all);
 	if (r == 0 && !all)

@@ -97,6 +97,7 @@ struct folding {
 	uint32_t *leader; /* of each node: the node it is shown as; UINT32_MAX: as none */
 	uint32_t *next;   /* of each node: the next one of those with the same leader, 0 the last */
 	bool *sure;       /* of each node: come to from the root by what is sure */
+	bool *certain;    /* and in time: what a fork's parent read later, is not */
 };
 
 /* The nodes of one representative get one leader. */
@@ -168,8 +169,15 @@ static int fold(const struct lineage_view *v, const struct shape *from, struct s
 	                    from,
 	                    calloc(nodes + 1, sizeof(*f.leader)),
 	                    calloc(nodes + 1, sizeof(*f.next)),
-	                    calloc(nodes + 1, sizeof(*f.sure))};
-	int r = f.leader && f.next && f.sure ? group(&f, to) : -ENOMEM;
+	                    calloc(nodes + 1, sizeof(*f.sure)),
+	                    calloc(nodes + 1, sizeof(*f.certain))};
+	struct err err = {0};
+	int r = f.leader && f.next && f.sure && f.certain ? group(&f, to) : -ENOMEM;
+	bool any_group = false;
+	for (uint32_t i = 0; i < nodes && r == 0; i++)
+		any_group |= f.next[i] != 0;
+	if (any_group)
+		r = lineage_certain(v->s, v->l, v->options, &err, f.certain);
 	if (r == 0)
 		r = mark(v->l, from, true, f.sure);
 	if (r == 0)
@@ -185,11 +193,12 @@ static int fold(const struct lineage_view *v, const struct shape *from, struct s
 			for (size_t k = from->first[j]; k < from->first[j + 1] && r >= 0; k++) {
 				struct branch b = from->branches[k];
 				r = is_bare(&f, &b);
-				b.child = f.leader[b.child];
+				uint32_t child = b.child;
+				b.child = f.leader[child];
 				to->folded += r > 0;
 				if (r || b.child == UINT32_MAX || b.child == i)
 					continue;
-				b.sure &= f.sure[j] || !any;
+				b.sure &= (f.sure[j] && (!f.next[i] || f.certain[child])) || !any;
 				if (!join(to->branches + to->first[i], n - to->first[i], &b))
 					to->branches[n++] = b;
 			}
@@ -202,6 +211,7 @@ static int fold(const struct lineage_view *v, const struct shape *from, struct s
 	free(f.leader);
 	free(f.next);
 	free(f.sure);
+	free(f.certain);
 	return r < 0 ? r : 0;
 }
 

@@ -733,6 +733,30 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	return r;
 }
 
+static uint64_t node_key(const struct lineage_node *n)
+{
+	return n->id << 1 | n->exec;
+}
+
+int lineage_certain(struct store *s, const struct lineage *l, const struct lineage_options *o, struct err *err,
+                    bool *ret)
+{
+	struct lineage_options only = *o;
+	struct lineage sure = {0};
+	struct idmap map = {0};
+	bool is_new;
+	only.certain = true;
+	int r = lineage_walk(s, &l->nodes[0].id, 1, &only, err, &sure);
+	for (size_t i = 0; i < sure.n_nodes && r == 0; i++)
+		if (!idmap_add(&map, node_key(&sure.nodes[i]), 1, &is_new))
+			r = -ENOMEM;
+	for (size_t i = 0; i < l->n_nodes; i++)
+		ret[i] = r == 0 && idmap_find(&map, node_key(&l->nodes[i]));
+	idmap_release(&map);
+	lineage_release(&sure);
+	return r;
+}
+
 void lineage_release(struct lineage *l)
 {
 	free(l->nodes);

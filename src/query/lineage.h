@@ -71,6 +71,10 @@ struct lineage {
 /* Walks from the versions roots[0..n). 0, or -errno of the store or -ENOMEM. */
 int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct lineage_options *o, struct err *err,
                  struct lineage *ret);
+/* Of each node of l, the walk from nodes[0] with o: is there a way to it that is sure all along, under the rule of time
+ * too? ret has room for l->n_nodes. */
+int lineage_certain(struct store *s, const struct lineage *l, const struct lineage_options *o, struct err *err,
+                    bool *ret);
 void lineage_release(struct lineage *l);
 /* The node at the far end of an edge that belongs to nodes[i]. */
 static inline uint32_t lineage_other(const struct lineage_edge *e, uint32_t i)
