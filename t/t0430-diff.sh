@@ -122,4 +122,12 @@ cmd 2 diff @~999 @
 check 'a run that is not there'
 cmd 2 diff --json --html @ @
 check 'two formats'
+run sh -c 'echo 1 >seed'
+for i in 1 2; do
+	sleep 1.1
+	run sh -c 'cat seed >grown'
+done
+"$STEMMA" diff grown >"$out" 2>"$err"
+[ "$(sed -n 's/^A  grown@{1}  //p' "$out")" != "$(sed -n 's/^B  grown@{2}  //p' "$out")" ] && says "$out" 'A  grown@{1}  2' && says "$out" 'B  grown@{2}  2'
+check 'two versions that came from one seed have their own times'
 finish

@@ -28,6 +28,7 @@ int diff_side_name(const struct diff_view *v, int side, struct buf *b)
 	const struct diff_side_info *i = &v->d->side[side];
 	struct version_info ver;
 	struct file_info f;
+	int64_t when = i->start;
 	int r = 0;
 	switch (i->what) {
 	case DIFF_RUN:
@@ -39,13 +40,15 @@ int diff_side_name(const struct diff_view *v, int side, struct buf *b)
 	case DIFF_VERSION:
 		r = store_version(v->s, i->id, &ver);
 		r = r > 0 ? store_file(v->s, ver.file, &f) : r;
-		if (r > 0)
+		if (r > 0) { /* its own time, not that of the oldest thing that it came from */
 			version_name(b, &ver, &f);
+			when = ver.end != TIME_NEVER && ver.end != TIME_NONE ? ver.end : ver.start;
+		}
 		break;
 	}
-	if (r >= 0 && i->start != TIME_NONE && i->start != TIME_NEVER) {
+	if (r >= 0 && when != TIME_NONE && when != TIME_NEVER) {
 		buf_str(b, str_of("  "));
-		fmt_time(b, i->start, true);
+		fmt_time(b, when, true);
 	}
 	return r < 0 ? r : 0;
 }
