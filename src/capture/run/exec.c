@@ -465,7 +465,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		use_program(s, p, loader, e->time);
 	}
 	p->wchar_exec = e->wchar;
-	proc_hold(s, p, e->held, e->nheld, e->time);
+	proc_hold_met(s, p, e->held, e->nheld, e->time);
 }
 
 int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n)

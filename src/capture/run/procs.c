@@ -663,11 +663,16 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 	return filled;
 }
 
+void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
+{
+	for (size_t i = 0; i < n; i++)
+		hold_one(s, p, &h[i], time);
+}
+
 void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)
 {
 	proc_meet(s, p, h, n, time);
-	for (size_t i = 0; i < n; i++)
-		hold_one(s, p, &h[i], time);
+	proc_hold_met(s, p, h, n, time);
 }
 
 bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n)

@@ -363,6 +363,8 @@ void proc_nameless(struct sup *s, struct proc *p);
  * first; before an exec it is done while those still have them. True if somebody filled a pipe and is through. */
 bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
+/* The same for what proc_meet has seen. */
+void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 /* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
 bool proc_holds(struct proc *p, const struct file *f);
 /* The files it has mapped: malloc'ed. False when that cannot be told. */
