@@ -147,4 +147,11 @@ cmd 2 diff @~999 @
 check 'a run that is not there'
 cmd 2 diff --json --html @ @
 check 'two formats'
+if [ -c /dev/full ]; then
+	"$STEMMA" diff @~1 @ >/dev/full 2>"$err"
+	[ $? = 125 ] && says "$err" 'cannot write the output'
+	check 'an answer that could not be written is none'
+else
+	skip 'an answer that could not be written is none' 'there is no /dev/full'
+fi
 finish
