@@ -129,4 +129,6 @@ check '--formats'
 echo old >"$T/file" && cmd 0 export -f turtle -o "$T/file" && ! says "$T/file" old && cmd 125 export -f turtle -o "$T/no/such/file" && [ ! -e "$T/no" ] &&
 	{ "$STEMMA" export -f turtle >/dev/full 2>"$err"; [ $? = 125 ]; } && [ -z "$(ls "$T"/file.* 2>/dev/null)" ]
 check '--output'
+(umask 027 && cmd 0 export -f turtle -o "$T/mode" && [ "$(stat -c %a "$T/mode")" = 640 ] && chmod 604 "$T/mode" && cmd 0 export -f turtle -o "$T/mode" && [ "$(stat -c %a "$T/mode")" = 604 ])
+check 'a document has the permissions that the umask or the file before it says'
 finish

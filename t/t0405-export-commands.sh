@@ -104,6 +104,28 @@ END
 else
 	skip 'datalad run: DataLad reads the same' 'python3-datalad is not installed'
 fi
+history <<'END'
+h = History('01CCCCCCCCCCCCCCCCCCCCCCCC', argv=['awk', '{print $1}', 'a[1]*?.txt'], cwd=work, start=9000)
+p = h.process(); h.exec(p, ['awk', '{print $1}', 'a[1]*?.txt'], exe='/usr/bin/awk', cwd=work)
+h.read(p, h.file(work + '/a[1]*?.txt', size=3)); h.write(p, h.file(work + '/{x}', size=3)); h.exit(p); h.end(); h.save(home, evtext, 'C')
+END
+cmd 0 export -f datalad-run 01CCCC && record '.cmd == ["awk", "{{print $1}}", "a[1]*?.txt"] and .inputs == ["a[[]1][*][?].txt"] and .outputs == ["{{x}}"]'
+check 'datalad run: what DataLad would take for its own is none'
+if $PYTHON -c 'import datalad.core.local.run' 2>/dev/null; then
+	touch 'a[1]*?.txt' 'a1xx.txt' && $PYTHON - "$T/run.json" "$T/work" >"$out" 2>"$err" <<'END'
+import json, shlex, sys
+from datalad.core.local.run import SequenceFormatter, normalize_command
+from datalad.support.globbedpaths import GlobbedPaths
+r = json.load(open(sys.argv[1]))
+f = SequenceFormatter()
+assert shlex.split(f.format(normalize_command(r['cmd']))) == ['awk', '{print $1}', 'a[1]*?.txt'], r
+assert GlobbedPaths([f.format(p) for p in r['inputs']], pwd=sys.argv[2]).expand() == ['a[1]*?.txt'], r
+assert [f.format(p) for p in r['outputs']] == ['{x}'], r
+END
+	check 'datalad run: as DataLad takes it'
+else
+	skip 'datalad run: as DataLad takes it' 'python3-datalad is not installed'
+fi
 cmd 125 export -f datalad-run && says "$err" 'several' && cmd 125 export -f datalad-run --since 2031-01-01 && says "$err" 'no run' && [ ! -s "$out" ]
 check 'datalad run: of one run'
 finish

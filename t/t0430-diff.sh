@@ -75,6 +75,31 @@ LANG=POSIX "$STEMMA" run -q -- sort a.txt -o s1
 cmd 1 diff --json && json '.first_cause | .rung == "environment" and .subject == "LANG" and .a == "C.UTF-8" and .b == "POSIX"'
 check 'a variable that changed'
 
+run sort a.txt -o s2
+run sort b.txt -o s2
+cmd 1 diff --json && json '.first_cause | .rung == "options" and .a == "a.txt" and .b == "b.txt"' && cmd 1 diff && says "$out" 'a.txt  only in A' && says "$out" 'from outside the recorded runs'
+check 'an argument that names another file, not the file, is the cause'
+mkdir old new && cp a.txt old/part && cp b.txt new/part
+LD_LIBRARY_PATH=old "$STEMMA" run -q -- sh -c 'cat "$LD_LIBRARY_PATH/part" >s3'
+LD_LIBRARY_PATH=new "$STEMMA" run -q -- sh -c 'cat "$LD_LIBRARY_PATH/part" >s3'
+cmd 1 diff --json && json '.first_cause | .rung == "environment" and .subject == "LD_LIBRARY_PATH"' && json '[.rungs[] | select(.name == "inputs").differences[] | .kind] == ["added", "removed"]'
+check 'so is a variable that names another folder'
+run sh -c 'cat old/* >s4'
+cp a.txt old/more
+run sh -c 'cat old/* >s4'
+cmd 1 diff --json && json '.first_cause | .rung == "inputs" and (.subject | endswith("/old/more")) and .kind == "added"'
+check 'arguments that a shell made of the names in a folder are not'
+many=$(seq 700)
+# shellcheck disable=SC2086 # many arguments
+run sh -c 'sort a.txt >s5' $many x && run sh -c 'sort a.txt >s5' $many y
+cmd 1 diff --json && json '[.rungs[] | select(.name == "options").differences[] | [.a, .b]] == [["x", "y"]]'
+check 'the last of many arguments'
+run sh -c 'sort a.txt >s6; printf X | dd of=s6 conv=notrunc 2>/dev/null'
+echo 999 >>a.txt
+run sh -c 'sort a.txt >s6; printf X | dd of=s6 conv=notrunc 2>/dev/null'
+cmd 1 diff --json && json '.first_cause | .rung == "inputs" and (.subject | endswith("/a.txt")) and .reaches == 1 and .reaches_differing == 1'
+check 'a file that was written on to by another program: what came before counts'
+
 mkdir one two
 for d in one two; do
 	(cd $d && cp ../a.txt . && "$STEMMA" run -q -- sh -c 'sort -n a.txt >o; cat o o >oo')
@@ -130,4 +155,11 @@ done
 "$STEMMA" diff grown >"$out" 2>"$err"
 [ "$(sed -n 's/^A  grown@{1}  //p' "$out")" != "$(sed -n 's/^B  grown@{2}  //p' "$out")" ] && says "$out" 'A  grown@{1}  2' && says "$out" 'B  grown@{2}  2'
 check 'two versions that came from one seed have their own times'
+if [ -c /dev/full ]; then
+	"$STEMMA" diff @~1 @ >/dev/full 2>"$err"
+	[ $? = 125 ] && says "$err" 'cannot write the output'
+	check 'an answer that could not be written is none'
+else
+	skip 'an answer that could not be written is none' 'there is no /dev/full'
+fi
 finish

@@ -125,6 +125,8 @@ bad()
 bad "'used':{'_:1':{'prov:activity':'x:p','prov:entity':'x:a'},'_:2':{'prov:activity':'x:q','prov:entity':'x:b'}},'wasGeneratedBy':{'_:3':{'prov:entity':'x:b','prov:activity':'x:p'},'_:4':{'prov:entity':'x:a','prov:activity':'x:q'}},
  'wasDerivedFrom':{'_:5':{'prov:generatedEntity':'x:a','prov:usedEntity':'x:a'}}" 'bad.json: /wasDerivedFrom/_:5: things were made of each other'
 check 'a circle'
+bad "'entity':{'x:a':{}},'activity':{'x:a':{}}" 'bad.json: /activity/x:a: an activity with the name of an entity'
+check 'one name for two things'
 t="'prov:type':{'\$':'stemma:Version','type':'prov:QUALIFIED_NAME'}"
 bad "'entity':{'x:v':{$t,'stemma:ident':'#none.0'}}" '/entity/x:v: a file of stemma' && bad "'entity':{'x:v':{$t,'stemma:fileKind':'regular','stemma:domain':'d','stemma:inode':1,'stemma:generation':2,'stemma:ident':'zz'}}" '/entity/x:v: a version of stemma' &&
 	bad "'activity':{'x:p':{'prov:type':{'\$':'stemma:Execution','type':'prov:QUALIFIED_NAME'},'stemma:pid':-1}}" '/activity/x:p: an execution of stemma' &&

@@ -87,6 +87,13 @@ h.read(p, h.file('/w/private2', ino=501)); h.exit(p); h.end(); h.save(home, evte
 END
 cmd 0 forget --redact-arguments /w/private2 && nowhere /w/private2 && cmd 0 show --json FFFF && json '.things[0].executions[] | select(.argv[0] == "cat") | .argv == ["cat", "***", "--in=***", "stays"]' && cmd 0 fsck
 check 'then they go, too'
+history <<'END'
+h = History('01' + 'G' * 24, argv=['sh', '-c', 'cat private3 <sub/private3.bak'], start=9700, host='h1', cwd='/w')
+p = h.process(); h.exec(p, ['cat', 'private3', './private3', '--in=../w/private3', '-oprivate3', 'private3.', 'a;private3;b', 'private3.bak', 'private3/x', 'my-private3', 'stays'], exe='/opt/cat', env=['CFLAGS=private3'])
+h.read(p, h.file('/w/private3', ino=502)); h.exit(p); h.end(); h.save(home, evtext, 'G')
+END
+cmd 0 forget --redact-arguments /w/private3 && cmd 0 show --json GGGG && json '.things[0].command == ["sh", "-c", "***"]' && json '.things[0].executions[] | select(.argv[0] == "cat") | .argv == ["cat", "***", "***", "--in=***", "***", "***", "***", "private3.bak", "private3/x", "my-private3", "stays"]' && cmd 0 show --json --all GGGG && ! grep -q CFLAGS=private3 "$out"
+check 'also where they say only the name'
 
 # Event by event, against a filter that knows only the text of the logs.
 cat >"$T/filter.py" <<'END'

@@ -33,6 +33,11 @@ check 'again: nothing more'
 size=$(cat "$STEMMA_HOME"/logs/*/*/*.stl | wc -c)
 cmd 0 gc --max-size $((size - 10)) && cmd 0 log && says "$out" 'echo newer' && says_not "$out" 'echo older' && cmd 0 gc --max-size 1 && cmd 0 log && says_not "$out" 'echo newer' && says "$out" 'cat mid'
 check 'by size: the oldest go first, until it fits'
+"$STEMMA" run -- sh -c 'echo moved >before' 2>>"$err" && "$STEMMA" run -- mv before after 2>>"$err" && "$STEMMA" run -- sh -c 'echo gone >gone; rm gone' 2>>"$err"
+cmd 0 gc --older-than now && cmd 0 gc --older-than now && says "$err" 'nothing is to go' && cmd 0 log && says "$out" 'echo moved' && says "$out" 'mv before after' && says_not "$out" 'echo gone' && cmd 0 why after && says "$out" 'echo moved'
+check 'the run that gave a file its name stays with it'
+rm after && cmd 0 gc --older-than now && cmd 0 log && says_not "$out" 'mv before after' && says_not "$out" 'echo moved'
+check 'and goes with it'
 cp final copy && mv copy final && cmd 0 gc --older-than now && cmd 1 log
 check 'another file has taken the place: its record may go'
 "$STEMMA" run -- sh -c 'echo two >other' 2>>"$err" && cmd 0 gc --older-than now && says "$err" '1 run is kept' && cmd 0 gc --force --older-than now && cmd 1 log && cmd 1 why other

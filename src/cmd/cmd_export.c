@@ -97,7 +97,8 @@ static int destination_open(const char *path, struct destination *d)
 	d->fd = STDOUT_FILENO;
 	if (!path || strcmp(path, "-") == 0)
 		return STATUS_OK;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+	bool there = stat(path, &st) == 0;
+	if (there && !S_ISREG(st.st_mode)) {
 		d->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	} else {
 		if (asprintf(&d->temporary, "%s.XXXXXX", path) < 0) {
@@ -106,6 +107,10 @@ static int destination_open(const char *path, struct destination *d)
 			return STATUS_SELF;
 		}
 		d->fd = mkostemp(d->temporary, O_CLOEXEC);
+		mode_t mask = umask(0);
+		umask(mask);
+		if (d->fd >= 0) /* as if it had been opened by its name */
+			fchmod(d->fd, there ? st.st_mode & 0777 : 0666 & ~mask);
 	}
 	if (d->fd >= 0)
 		return STATUS_OK;

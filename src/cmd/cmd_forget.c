@@ -17,7 +17,7 @@ struct forget {
 	struct str runs[OPERANDS_MAX];
 	size_t n_runs;
 	struct str *words;
-	size_t n_words;
+	size_t n_words, cap_words;
 	bool old; /* some were forgotten before */
 };
 
@@ -47,6 +47,29 @@ static int add_file(struct forget *w, struct keep_file f)
 	return 0;
 }
 
+static int add_word(struct forget *w, struct str s)
+{
+	if (w->n_words == w->cap_words) {
+		size_t cap = w->cap_words ? 2 * w->cap_words : 16;
+		struct str *v = realloc(w->words, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		w->words = v;
+		w->cap_words = cap;
+	}
+	w->words[w->n_words++] = place(w, s);
+	return 0;
+}
+
+/* What arguments call a file: its path, and the last part of it, which is what they say in its own directory. */
+static int add_names(struct forget *w, struct str path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	size_t at = slash ? (size_t)(slash - path.p) + 1 : 0;
+	int r = add_word(w, path);
+	return r == 0 && at && at < path.n ? add_word(w, str_n(path.p + at, path.n - at)) : r;
+}
+
 /* A file, and what was absent under the name it has. */
 static int take_file(struct forget *w, store_id id)
 {
@@ -59,8 +82,9 @@ static int take_file(struct forget *w, store_id id)
 	printf("file  %.25s  %llu version%s  %s\n", f.pub.text, (unsigned long long)f.versions, f.versions == 1 ? "" : "s",
 	       buf_cstr(&line));
 	buf_release(&line);
+	r = add_names(w, f.path);
 	struct str path = place(w, f.path);
-	if (f.kind != TERM_kind_absent)
+	if (r >= 0 && f.kind != TERM_kind_absent)
 		r = add_file(w, (struct keep_file){.domain = place(w, f.domain), .ino = f.ino, .gen = f.gen});
 	return r < 0 ? r : add_file(w, (struct keep_file){.absent = true, .path = path});
 }
@@ -85,9 +109,8 @@ static int take_files(struct forget *w, const char *text, const struct target *t
 		r = take_file(w, ids[i]) < 0 ? -EIO : 1;
 	struct buf path = {0};
 	target_path(text, &path);
-	struct str name = place(w, buf_view(&path));
-	if (r > 0 && w->n_words < OPERANDS_MAX)
-		w->words[w->n_words++] = name;
+	if (r > 0 && add_names(w, buf_view(&path)) < 0)
+		r = -ENOMEM;
 	buf_release(&path);
 	free(ids);
 	if (r < 0)
@@ -167,10 +190,7 @@ int cmd_forget(struct cmd *c, const struct opts_forget *o)
 	if (status != STATUS_OK)
 		return status;
 	struct forget *w = calloc(1, sizeof(*w));
-	if (w)
-		w->words = calloc(OPERANDS_MAX, sizeof(*w->words));
-	if (!w || !w->words) {
-		free(w);
+	if (!w) {
 		say("out of memory");
 		return STATUS_SELF;
 	}

@@ -176,8 +176,9 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 	struct exec_info x;
 	if (!i->a && !i->b)
 		return 0;
+	bool one = i->kind == DIFF_ADDED || i->kind == DIFF_REMOVED; /* there is nothing that it changed from */
 	if (i->changed_by) {
-		buf_str(b, str_of("changed by "));
+		buf_str(b, str_of(one ? "made by " : "changed by "));
 		int r = exec_name(v->s, i->changed_by, true, 60, b);
 		if (r < 0)
 			return r;
@@ -192,7 +193,7 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 		if (r < 0)
 			return r;
 	} else if (i->unseen)
-		buf_str(b, str_of("changed outside the recorded runs"));
+		buf_str(b, str_of(one ? "from outside the recorded runs" : "changed outside the recorded runs"));
 	else
 		return 0;
 	if (i->when != TIME_NONE && i->when != TIME_NEVER) {

@@ -146,7 +146,8 @@ int main(int argc, char **argv)
 	}
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		say("cannot write the output: %s", strerror(errno));
-		status = status == STATUS_OK ? STATUS_SELF : status;
+		/* An answer of 1 (they differ, there is none) is none when it could not be given. */
+		status = status == STATUS_OK || status == STATUS_NOTHING ? STATUS_SELF : status;
 	}
 	return status;
 }

@@ -103,10 +103,46 @@ static int gather(struct prov_source *p, const struct work *w, struct record *d)
 	return r < 0 ? r : d->root.failed ? -ENOMEM : 0;
 }
 
+/* DataLad puts its own values for {...} in commands and paths, and looks paths up as patterns. */
+static void literal(struct str s, bool path, struct buf *b)
+{
+	buf_reset(b);
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		if (c == '{' || c == '}')
+			buf_char(b, c);
+		if (path && (c == '*' || c == '?' || c == '['))
+			buf_printf(b, "[%c]", c);
+		else
+			buf_char(b, c);
+	}
+}
+
+static void put_command(struct jsonw *j, const struct run_info *run)
+{
+	struct buf text = {0}, quoted = {0};
+	struct str word = str_of("");
+	size_t i = 0, at = 0;
+	if (run->argv.count == 1 && list_next(&run->argv, &i, &at, &word)) {
+		shell_word(&quoted, word); /* alone it is a line for the shell */
+		literal(buf_view(&quoted), false, &text);
+		jsonw_text(j, "", buf_view(&text), NULL);
+	} else {
+		jsonw_open(j, '[');
+		while (list_next(&run->argv, &i, &at, &word)) {
+			literal(word, false, &text);
+			jsonw_text(j, "", buf_view(&text), NULL);
+		}
+		jsonw_close(j, ']');
+	}
+	buf_release(&text);
+	buf_release(&quoted);
+}
+
 static void put_paths(struct jsonw *j, const char *name, const struct record *d, const struct texts_set *t,
                       const struct texts_set *but)
 {
-	struct buf path = {0};
+	struct buf path = {0}, text = {0};
 	jsonw_line(j, 1);
 	jsonw_key(j, "", name);
 	jsonw_open(j, '[');
@@ -116,17 +152,18 @@ static void put_paths(struct jsonw *j, const char *name, const struct record *d,
 			continue;
 		relative(buf_view(&d->cwd), s, &path);
 		jsonw_line(j, 2);
-		jsonw_text(j, "", buf_view(&path), NULL);
+		literal(buf_view(&path), true, &text);
+		jsonw_text(j, "", buf_view(&text), NULL);
 	}
 	jsonw_close(j, ']');
 	buf_release(&path);
+	buf_release(&text);
 }
 
 static void put_record(struct out *out, const struct record *d, const struct run_info *run)
 {
 	struct jsonw j = {.out = out};
 	struct buf text = {0};
-	struct str word = str_of("");
 	out_text(out, "[DATALAD RUNCMD] ");
 	shell_words(&text, &run->argv);
 	/* The subject is one line, of a length that tools show. */
@@ -155,13 +192,7 @@ static void put_record(struct out *out, const struct record *d, const struct run
 	jsonw_close(&j, ']');
 	jsonw_line(&j, 1);
 	jsonw_key(&j, "", "cmd");
-	size_t i = 0, at = 0;
-	if (run->argv.count == 1 && list_next(&run->argv, &i, &at, &word)) {
-		buf_reset(&text); /* alone it is a line for the shell */
-		shell_word(&text, word);
-		jsonw_text(&j, "", buf_view(&text), NULL);
-	} else
-		jsonw_list(&j, &run->argv);
+	put_command(&j, run);
 	jsonw_line(&j, 1);
 	jsonw_key(&j, "", "dsid");
 	jsonw_null(&j);

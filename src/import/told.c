@@ -365,6 +365,8 @@ static int take_activity(struct told *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
 	uint32_t i = map_get(&t->activity, st->id);
+	if (map_get(&t->version, st->id) != VEC_NONE || map_get(&t->file_of, st->id) != VEC_NONE)
+		return told_wrong(t, st, "an activity with the name of an entity");
 	if (map_get(&t->run, st->id) != VEC_NONE)
 		return 0;
 	if (has_type(t, st, STEMMA_NS "Run")) {

@@ -241,10 +241,34 @@ static int drop(struct cut *c, const struct event *ev, uint32_t grave)
 	return edits_add(&c->edits, c->session, ev->seq, NULL) < 0 ? oom(c) : 0;
 }
 
+static bool in_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c & 0x80;
+}
+
+/* A path counts wherever it stands; a name alone only as a whole, or behind the letter of an option (-oNAME). */
+static bool mentions(struct str s, struct str word)
+{
+	bool path = memchr(word.p, '/', word.n) != NULL;
+	for (size_t at = 0; s.n - at >= word.n;) {
+		const char *p = memmem(s.p + at, s.n - at, word.p, word.n);
+		if (!p || path)
+			return p != NULL;
+		size_t from = (size_t)(p - s.p), to = from + word.n;
+		bool begins = !from || !(in_name(s.p[from - 1]) || s.p[from - 1] == '.') || (from == 2 && s.p[0] == '-');
+		bool ends = to == s.n ||
+		            !(in_name(s.p[to]) || s.p[to] == '/' || (s.p[to] == '.' && to + 1 < s.n && in_name(s.p[to + 1])));
+		if (begins && ends)
+			return true;
+		at = from + 1;
+	}
+	return false;
+}
+
 static bool tells(const struct cut *c, struct str s)
 {
 	for (size_t i = 0; i < c->o->n_words; i++)
-		if (c->o->words[i].n && s.n >= c->o->words[i].n && memmem(s.p, s.n, c->o->words[i].p, c->o->words[i].n))
+		if (c->o->words[i].n && s.n >= c->o->words[i].n && mentions(s, c->o->words[i]))
 			return true;
 	return false;
 }

@@ -33,7 +33,7 @@ struct keep_cut_options {
 	size_t n_runs;
 	const struct keep_file *files;
 	size_t n_files;
-	const struct str *words; /* arguments and variables that hold one become *** */
+	const struct str *words; /* arguments and variables that mention one become ***: paths, names of files */
 	size_t n_words;
 	bool dry_run;
 };

@@ -13,8 +13,11 @@
 /* ---- what is still there
  * ------------------------------------------------------------------------------------------------ */
 
-/* Is the version its file's latest, and the file on disk as it left it? 1, 0, -errno. */
-static int is_there(struct store *s, store_id version)
+typedef VEC(int64_t) moments;
+
+/* Is the version its file's latest, and the file on disk as it left it? 1, 0, -errno. If so, when it got its name goes
+ * into named: without the run that gave it the file would be looked for under another one, and not be there. */
+static int is_there(struct store *s, store_id version, moments *named)
 {
 	struct version_info v;
 	struct file_info f;
@@ -33,13 +36,19 @@ static int is_there(struct store *s, store_id version)
 		return -ENOMEM;
 	r = fileid_get(AT_FDCWD, path, false, &now) == 0;
 	free(path);
-	return r && S_ISREG(now.st.stx_mode) && now.ino == f.ino && now.gen == f.gen &&
-	       str_is(f.domain, now.domain->name) && (!v.has_size || v.size == now.st.stx_size) &&
-	       (v.mtime == TIME_NONE || v.mtime == fileid_time(&now.st.stx_mtime));
+	r = r && S_ISREG(now.st.stx_mode) && now.ino == f.ino && now.gen == f.gen && str_is(f.domain, now.domain->name) &&
+	    (!v.has_size || v.size == now.st.stx_size) &&
+	    (v.mtime == TIME_NONE || v.mtime == fileid_time(&now.st.stx_mtime));
+	int64_t since;
+	int got = r ? store_named_since(s, f.id, f.path, &since) : 0;
+	int64_t *slot = got > 0 ? vec_add(named) : NULL;
+	if (slot)
+		*slot = since;
+	return got < 0 ? got : got > 0 && !slot ? -ENOMEM : r;
 }
 
 /* The versions a run made that are still there, added to roots. */
-static int find_roots(struct store *s, store_id run, struct idset *roots)
+static int find_roots(struct store *s, store_id run, struct idset *roots, moments *named)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -48,13 +57,44 @@ static int find_roots(struct store *s, store_id run, struct idset *roots)
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		r = store_outputs(s, execs[i], &e);
 		for (size_t k = 0; r >= 0 && k < e.n; k++) {
-			r = is_there(s, e.v[k].to);
+			r = is_there(s, e.v[k].to, named);
 			if (r > 0)
 				r = idset_add(roots, e.v[k].to);
 		}
 	}
 	free(execs);
 	edges_release(&e);
+	return r < 0 ? r : 0;
+}
+
+static int moment_cmp(const void *pa, const void *pb)
+{
+	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+	return (a > b) - (a < b);
+}
+
+/* The runs that went on while one of those files got its name. */
+static int find_namers(struct store *s, const store_id *runs, size_t n, moments *named, struct idset *needed)
+{
+	int r = 0;
+	if (named->n)
+		qsort(named->v, named->n, sizeof(*named->v), moment_cmp);
+	for (size_t i = 0; r >= 0 && named->n && i < n; i++) {
+		struct run_info run;
+		r = store_run(s, runs[i], &run);
+		if (r <= 0)
+			continue;
+		size_t lo = 0, hi = named->n;
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+			if (named->v[mid] < run.start)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo < named->n && (run.end == TIME_NONE || named->v[lo] <= run.end))
+			r = idset_add(needed, runs[i]);
+	}
 	return r < 0 ? r : 0;
 }
 
@@ -143,6 +183,7 @@ static int end_cmp(const void *pa, const void *pb)
 int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err, struct gc_choice *ret)
 {
 	struct idset roots = {0}, needed = {0};
+	moments named = {0};
 	struct sizes sizes = {.s = s};
 	store_id *ids = NULL;
 	size_t n = 0;
@@ -151,8 +192,10 @@ int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, 
 	for (size_t i = 0; i < l->segments.n; i++)
 		c.bytes += l->segments.v[i].size;
 	for (size_t i = 0; r >= 0 && !o->force && i < n; i++)
-		r = find_roots(s, ids[i], &roots);
+		r = find_roots(s, ids[i], &roots, &named);
 	idset_close(&roots);
+	if (r >= 0)
+		r = find_namers(s, ids, n, &named, &needed);
 	if (r >= 0)
 		r = find_needed(s, &roots, o->skew, err, &needed);
 	if (r >= 0)
@@ -192,6 +235,7 @@ out:
 	free(ids);
 	idset_release(&roots);
 	idset_release(&needed);
+	vec_release(&named);
 	map_release(&sizes.rows);
 	vec_release(&sizes.v);
 	return r;

@@ -1,7 +1,8 @@
 /* diff_cause.c - how far differences reach, and which one is the likeliest first cause.
  *
  * A difference is carried forward along the edges of its side: a version to the executions that read it, an execution
- * to the versions whose writing ended after the reading began (B9). Sixty-four at a time, as bits of a mask, in start
+ * to the versions whose writing ended after the reading began (B9), a version to those that were made by writing on to
+ * it. Sixty-four at a time, as bits of a mask, in start
  * order until nothing changes. What reaches nothing that way is carried once more, from parents to children too: a
  * changed driver script acts through the arguments of what it starts. */
 #include "query/diff_int.h"
@@ -80,6 +81,11 @@ static void carry(struct carry *c, struct items *it, const uint32_t *which, size
 		changed = false;
 		for (uint32_t i = 0; i < s->n_execs; i++)
 			changed |= carry_exec(c, i);
+		for (size_t i = 0; i < s->n_derived; i++) {
+			uint64_t mask = s->versions[s->derived[i].from].mask, *to = &s->versions[s->derived[i].to].mask;
+			changed |= (mask & ~*to) != 0;
+			*to |= mask;
+		}
 	}
 }
 
@@ -188,6 +194,79 @@ static int reach(struct side side[2], struct items *it, int which)
 	return r;
 }
 
+/* Is it what the user ran, and no program's doing? */
+static bool is_first_program(const struct side *s, uint32_t exec)
+{
+	while ((exec = s->execs[exec].parent) != NONE)
+		if (s->execs[exec].argv.count)
+			return false;
+	return true;
+}
+
+static bool is_part(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+	       c & 0x80;
+}
+
+/* Does text speak of the file at path? Arguments by its last name; of a variable a part that the other side's does not
+ * have by that or by a folder above it, as in LD_LIBRARY_PATH. */
+static bool speaks_of(struct str text, struct str other, struct str path, bool variable)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	struct str last = slash ? str_n(slash + 1, (size_t)(path.p + path.n - slash) - 1) : path;
+	for (size_t at = 0, n; !variable && last.n && text.n - at >= last.n; at = n + 1) {
+		const char *p = memmem(text.p + at, text.n - at, last.p, last.n);
+		if (!p)
+			return false;
+		n = (size_t)(p - text.p);
+		if ((!n || !is_part(p[-1])) && (n + last.n == text.n || !is_part(p[last.n])))
+			return true;
+	}
+	for (size_t at = 0, end; variable && at < text.n; at = end + 1) {
+		for (end = at; end < text.n && text.p[end] != ':';)
+			end++;
+		struct str part = str_n(text.p + at, end - at);
+		while (part.n && part.p[part.n - 1] == '/')
+			part.n--;
+		if (!part.n || str_is(part, ".") || str_is(part, "..") ||
+		    (other.n >= part.n && memmem(other.p, other.n, part.p, part.n)))
+			continue;
+		slash = memrchr(part.p, '/', part.n);
+		struct str name = slash ? str_n(slash + 1, (size_t)(part.p + part.n - slash) - 1) : part;
+		for (size_t i = 0; i + name.n < path.n; i++)
+			if (path.p[i] == '/' && !memcmp(path.p + i + 1, name.p, name.n) &&
+			    (i + 1 + name.n == path.n || path.p[i + 1 + name.n] == '/'))
+				return true;
+	}
+	return false;
+}
+
+/* A file that one side only read is no cause where what the user wrote, arguments or variables, names it there. */
+static void explain_by_words(const struct side side[2], struct items *it)
+{
+	for (size_t f = 0; f < it->n_concerns; f++) {
+		const struct concern *x = &it->concerns[f];
+		const struct diff_item *said = &it->v[x->item];
+		bool variable = said->rung == DIFF_environment;
+		if (!variable && said->rung != DIFF_options)
+			continue;
+		for (int k = 0; k < 2; k++) {
+			if (x->exec[k] == NONE || !is_first_program(&side[k], x->exec[k]))
+				continue;
+			struct str text = k ? said->after : said->before, other = k ? said->before : said->after;
+			for (size_t i = 0; text.n && i < it->n; i++) {
+				struct diff_item *file = &it->v[i];
+				bool one = file->kind == (k ? DIFF_ADDED : DIFF_REMOVED) && !file->absent_before;
+				if (one &&
+				    (file->rung == DIFF_inputs || file->rung == DIFF_programs || file->rung == DIFF_configuration) &&
+				    speaks_of(text, other, file->subject, variable))
+					file->rooted = false;
+			}
+		}
+	}
+}
+
 static int item_cmp(const void *pa, const void *pb)
 {
 	const struct diff_item *a = pa, *b = pb;
@@ -242,6 +321,7 @@ int diff_causes(struct side side[2], struct items *it, struct diff *d)
 		r = reach(side, it, 0);
 	if (r < 0)
 		return r;
+	explain_by_words(side, it);
 	for (size_t i = 0; i < it->n; i++)
 		if (it->v[i].rung == DIFF_machine)
 			it->v[i].reaches = (uint32_t)side[1].info.outputs;

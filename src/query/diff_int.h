@@ -40,6 +40,10 @@ struct duse {
 	bool sure;
 	int64_t lo, hi;
 };
+/* A version and one made of it by writing on to it. */
+struct dderived {
+	uint32_t from, to; /* in the side's versions */
+};
 /* A version that the side used or made. */
 struct dversion {
 	store_id id, file;
@@ -72,6 +76,8 @@ struct side {
 	size_t n_execs, cap_execs;
 	struct duse *uses, *gens;
 	size_t n_uses, cap_uses, n_gens, cap_gens;
+	struct dderived *derived;
+	size_t n_derived, cap_derived;
 	struct dversion *versions;
 	size_t n_versions, cap_versions;
 	struct dpath *paths; /* sorted by key once it is loaded */

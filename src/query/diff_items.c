@@ -264,22 +264,33 @@ static void add_token(struct buf *b, struct str token)
 }
 
 struct tokens {
-	struct str v[512];
-	uint64_t key[512];
+	struct str *v;
+	uint64_t *key;
 	size_t n;
 };
 
-static void tokens_of(const struct side *s, const struct strlist *l, struct buf *scratch, struct tokens *ret)
+static int tokens_of(const struct side *s, const struct strlist *l, struct buf *scratch, struct tokens *ret)
 {
 	size_t pos = 0;
-	ret->n = 0;
-	while (ret->n < 512 && strlist_next(l, &pos, &ret->v[ret->n])) {
+	*ret = (struct tokens){.v = calloc(l->count + 1, sizeof(*ret->v)), .key = calloc(l->count + 1, sizeof(*ret->key))};
+	if (!ret->v || !ret->key)
+		return -ENOMEM;
+	while (ret->n < l->count && strlist_next(l, &pos, &ret->v[ret->n])) {
 		buf_reset(scratch);
 		mask_path(s, ret->v[ret->n], scratch);
 		ret->key[ret->n] = hash_bytes(scratch->p, scratch->n);
 		ret->n++;
 	}
+	return 0;
 }
+
+static void tokens_release(struct tokens *t)
+{
+	free(t->v);
+	free(t->key);
+}
+
+enum { MATCHED_MAX = 512 }; /* tokens of a side between the equal ends; 2 bytes for each pair */
 
 /* The tokens that are not common, by the longest common subsequence of what lies between the equal ends (W. Miller,
  * E. W. Myers 1985 would be faster; command lines are short). An option before a changed value stands with it. */
@@ -294,6 +305,13 @@ static int diff_tokens(const struct tokens *a, const struct tokens *b, struct bu
 	if (first && (n || m) && a->v[first - 1].n > 1 && a->v[first - 1].p[0] == '-' && n <= 1 && m <= 1) {
 		add_token(before, a->v[first - 1]);
 		add_token(after, b->v[first - 1]);
+	}
+	if (n > MATCHED_MAX || m > MATCHED_MAX) { /* too many to be told apart: all of them */
+		for (size_t i = 0; i < n; i++)
+			add_token(before, a->v[first + i]);
+		for (size_t k = 0; k < m; k++)
+			add_token(after, b->v[first + k]);
+		return 0;
 	}
 	uint16_t *t = calloc((n + 1) * (m + 1), sizeof(*t));
 	if (!t)
@@ -320,11 +338,11 @@ static int diff_tokens(const struct tokens *a, const struct tokens *b, struct bu
 static int pair_options(const struct side side[2], const struct dexec *a, const struct dexec *b, struct merged *m)
 {
 	struct buf scratch = {0};
-	struct tokens *t = malloc(2 * sizeof(*t));
-	int r = t ? 0 : -ENOMEM;
+	struct tokens t[2] = {{NULL}};
+	int r = tokens_of(&side[0], &a->argv, &scratch, &t[0]);
+	if (r == 0)
+		r = tokens_of(&side[1], &b->argv, &scratch, &t[1]);
 	if (r == 0) {
-		tokens_of(&side[0], &a->argv, &scratch, &t[0]);
-		tokens_of(&side[1], &b->argv, &scratch, &t[1]);
 		buf_reset(&m->before);
 		buf_reset(&m->after);
 		r = diff_tokens(&t[0], &t[1], &m->before, &m->after);
@@ -332,7 +350,8 @@ static int pair_options(const struct side side[2], const struct dexec *a, const 
 	if (r == 0 && (m->before.n || m->after.n))
 		r = merge(m, DIFF_options, DIFF_CHANGED, b->program, a, b) ? 0 : -ENOMEM;
 	buf_release(&scratch);
-	free(t);
+	tokens_release(&t[0]);
+	tokens_release(&t[1]);
 	return r;
 }
 

@@ -292,6 +292,28 @@ static int load_edges(struct loader *l, uint32_t exec, bool gens)
 	return r;
 }
 
+/* What the execution wrote on to, of what the side used or made: the versions that those it made were derived from. */
+static int load_derived(struct loader *l, uint32_t exec)
+{
+	struct side *sd = l->side;
+	int r = 0;
+	for (uint32_t g = 0; r == 0 && g < sd->execs[exec].n_gens; g++) {
+		uint32_t to = sd->gens[sd->execs[exec].first_gen + g].version;
+		if (sd->versions[to].stream)
+			continue;
+		r = store_derived(l->s, sd->versions[to].id, &l->edges);
+		for (size_t i = 0; r == 0 && i < l->edges.n; i++) {
+			const uint32_t *from = idmap_find(&sd->by_version, l->edges.v[i].to);
+			if (!from)
+				continue;
+			if (!diff_room(sd->derived, sd->n_derived, sd->cap_derived))
+				return -ENOMEM;
+			sd->derived[sd->n_derived++] = (struct dderived){*from, to};
+		}
+	}
+	return r;
+}
+
 /* ---- executions
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -557,6 +579,8 @@ int side_load(struct store *s, enum diff_what what, store_id id, const struct di
 	}
 	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++)
 		r = load_edges(&l, i, false);
+	for (uint32_t i = 0; r == 0 && i < ret->n_execs; i++)
+		r = load_derived(&l, i);
 	if (r == 0) {
 		find_parents(ret);
 		bound_forks(ret);
@@ -577,6 +601,7 @@ void side_release(struct side *s)
 	free(s->execs);
 	free(s->uses);
 	free(s->gens);
+	free(s->derived);
 	free(s->versions);
 	free(s->paths);
 	idmap_release(&s->by_exec);

@@ -326,3 +326,21 @@ int store_named_at(struct store *s, store_id file, struct str path, int64_t t)
 	int r = read_path_id(s, path, &id);
 	return r > 0 ? read_names(s, id, named_then, &a) : r;
 }
+
+static int named_since(void *arg, const struct pname *n)
+{
+	struct named_at *a = arg;
+	if (n->file == a->file && (a->t == TIME_NONE || n->from > a->t))
+		a->t = n->from;
+	return 0;
+}
+
+int store_named_since(struct store *s, store_id file, struct str path, int64_t *ret)
+{
+	struct named_at a = {file, TIME_NONE};
+	uint64_t id;
+	int r = read_path_id(s, path, &id);
+	r = r > 0 ? read_names(s, id, named_since, &a) : r;
+	*ret = a.t;
+	return r < 0 ? r : a.t != TIME_NONE;
+}

@@ -13,7 +13,14 @@ enum sort { SORT_none, SORT_strong, SORT_some, SORT_path, SORT_random, SORT_pair
 enum how { HOW_is, HOW_ends, HOW_holds };
 enum place { PLACE_first, PLACE_last, PLACE_before };
 enum charset { SET_alnum, SET_word, SET_upper, SET_dotted, SET_mixed };
-enum option { OPTION_next = 1, OPTION_glued = 2, OPTION_both = 3 };
+enum option {
+	OPTION_next = 1,
+	OPTION_glued = 2,
+	OPTION_both = 3,
+	OPTION_bundle = 4,
+	OPTION_next_short = OPTION_next | OPTION_bundle,
+	OPTION_both_short = OPTION_both | OPTION_bundle
+};
 
 static const struct name_row {
 	enum sort sort;
@@ -400,9 +407,11 @@ static bool url_secret(struct str v, size_t *ret_from, size_t *ret_to)
 
 static void text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth);
 
-/* The name that ends at `to`, with quotes around it passed by; and what stands before it. */
+/* The name that ends at `to`, with quotes and ["..."] around it passed by; and what stands before it. */
 static struct str name_before(struct str s, size_t to, size_t *ret_from)
 {
+	if (to > 1 && s.p[to - 1] == ']' && (s.p[to - 2] == '"' || s.p[to - 2] == '\''))
+		to--;
 	while (to && (s.p[to - 1] == '"' || s.p[to - 1] == '\''))
 		to--;
 	size_t from = to;
@@ -460,8 +469,8 @@ static void scan(struct buf *out, struct str s)
 				at++;
 			end = value_end(s, at);
 			struct str value = str_n(s.p + at, end - at);
-			bool quoted =
-			    s.p[i - 1] == '"' || s.p[i - 1] == '\'' || (value.n && (value.p[0] == '"' || value.p[0] == '\''));
+			bool quoted = s.p[i - 1] == '"' || s.p[i - 1] == '\'' || s.p[i - 1] == ']' ||
+			              (value.n && (value.p[0] == '"' || value.p[0] == '\''));
 			/* host:/path, remote:dir/x and C:\path are no values; name:value needs more to be one than name=value. */
 			if (c == ':' && !quoted &&
 			    (value.n < 6 || memchr(value.p, '/', value.n) || value.p[0] == '\\' || sort != SORT_strong))
@@ -517,6 +526,17 @@ static void see_program(struct redact *r, struct str s)
 		}
 }
 
+/* -sSu for -u: several options of one letter in one word, the last of them asks for the next word. */
+static bool is_bundle(struct str s, struct str option)
+{
+	if (option.n != 2 || s.n < 3 || s.n > 8 || s.p[0] != '-' || s.p[s.n - 1] != option.p[1])
+		return false;
+	for (size_t i = 1; i < s.n; i++)
+		if (!isalpha((unsigned char)s.p[i]))
+			return false;
+	return true;
+}
+
 static bool by_program(const struct redact *r, struct buf *out, struct str s)
 {
 	for (size_t i = 0; r->program && i < N(programs); i++) {
@@ -524,7 +544,8 @@ static bool by_program(const struct redact *r, struct buf *out, struct str s)
 			continue;
 		struct str option = str_of(programs[i].option);
 		size_t from;
-		if (programs[i].where & OPTION_next && str_eq(r->before, option))
+		if (programs[i].where & OPTION_next &&
+		    (str_eq(r->before, option) || (programs[i].where & OPTION_bundle && is_bundle(r->before, option))))
 			from = 0;
 		else if (programs[i].where & OPTION_glued && s.n > option.n && str_starts(s, option))
 			from = option.n;
@@ -623,6 +644,13 @@ static void word(struct redact *r, struct buf *out, struct str w, unsigned depth
 			if (sort == SORT_strong || (sort && (from || name.n < to - 1)))
 				r->pending = name.n >= 13 && !strncasecmp(name.p + name.n - 13, "authorization", 13) ? 2 : 1;
 		}
+	}
+	/* password = "x", "password" : "x", cfg["password"] = "x" */
+	if ((str_is(inner, "=") || str_is(inner, ":")) && !quoted && !r->pending && r->before.n) {
+		size_t from;
+		struct str name = name_before(r->before, r->before.n, &from);
+		if (sort_of(name) == SORT_strong && !(from && strchr("${", r->before.p[from - 1])))
+			r->pending = 1;
 	}
 	see_program(r, inner);
 	r->before = inner;
