@@ -19,14 +19,6 @@ static bool room(void **v, size_t *cap, size_t n, size_t size)
 	return true;
 }
 
-static const struct prov_value *find(const struct prov_statement *st, enum prov_attr attr)
-{
-	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].attr == attr)
-			return &st->v[i];
-	return NULL;
-}
-
 static int take_file(struct work *w, const struct prov_statement *st)
 {
 	struct version_info v;
@@ -39,7 +31,7 @@ static int take_file(struct work *w, const struct prov_statement *st)
 		return r;
 	if (!room((void **)&w->files, &w->cap_files, w->n_files, sizeof(*w->files)))
 		return -ENOMEM;
-	const struct prov_value *via = find(st, ATTR_via), *mode = find(st, ATTR_accessMode);
+	const struct prov_value *via = prov_find(st, ATTR_via), *mode = prov_find(st, ATTR_accessMode);
 	struct work_file *to = &w->files[w->n_files++];
 	*to = (struct work_file){
 	    .version = id,
@@ -50,7 +42,7 @@ static int take_file(struct work *w, const struct prov_statement *st)
 	    .stream = f.kind == TERM_kind_pipe || f.kind == TERM_kind_fifo,
 	    .of_channel = f.kind != TERM_kind_regular,
 	};
-	const struct prov_value *until = find(st, ATTR_until);
+	const struct prov_value *until = prov_find(st, ATTR_until);
 	if (until)
 		to->until = until->time;
 	w->execs[w->n_execs - 1].n++;
@@ -71,7 +63,7 @@ static int take(void *arg, const struct prov_statement *st)
 	    .run = st->other,
 	    .parent = WORK_NONE,
 	    .first = w->n_files,
-	    .program = find(st, ATTR_argv) != NULL,
+	    .program = prov_find(st, ATTR_argv) != NULL,
 	};
 	return 0;
 }
