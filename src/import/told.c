@@ -16,6 +16,12 @@ int told_oom(struct told *t)
 	return err_set(t->err, ENOMEM, "%s: cannot import", t->name);
 }
 
+struct str told_ulid(struct str name)
+{
+	struct str before = str_of(STEMMA_ID "r");
+	return str_starts(name, before) ? str_n(name.p + before.n, name.n - before.n) : str_of("");
+}
+
 int told_wrong(struct told *t, const struct doc_statement *st, const char *what)
 {
 	struct buf place = {0};
@@ -367,12 +373,17 @@ static int take_activity(struct told *t, uint32_t at)
 	uint32_t i = map_get(&t->activity, st->id);
 	if (map_get(&t->run, st->id) != VEC_NONE)
 		return 0;
-	if (has_type(t, st, STEMMA_NS "Run")) {
-		struct str id = doc_str(t->d, st->id), before = str_of(STEMMA_ID "r");
-		struct told_run *r = str_starts(id, before) && id.n > before.n ? vec_add(&t->runs) : NULL;
+	bool run = has_type(t, st, STEMMA_NS "Run");
+	struct str ulid = told_ulid(run ? doc_str(t->d, st->id) : told_text(t, st, ATTR_run));
+	if (forgotten_run(t->gone, ulid) && (run || has_type(t, st, STEMMA_NS "Execution"))) {
+		t->left_out++;
+		return map_set(&t->forgotten, st->id, 1) ? 0 : told_oom(t);
+	}
+	if (run) {
+		struct told_run *r = ulid.n ? vec_add(&t->runs) : NULL;
 		if (!r)
 			return told_wrong(t, st, "a run of stemma's whose name is none");
-		*r = (struct told_run){.st = at, .ulid = str_n(id.p + before.n, id.n - before.n)};
+		*r = (struct told_run){.st = at, .ulid = ulid};
 		return map_set(&t->run, st->id, (uint32_t)(t->runs.n - 1)) ? 0 : told_oom(t);
 	}
 	if (i == VEC_NONE && has_type(t, st, STEMMA_NS "Execution")) {
@@ -546,6 +557,15 @@ static int take_informed(struct told *t, uint32_t at)
 	return 0;
 }
 
+/* Is it about an activity that the record forgot? */
+static bool is_forgotten(const struct told *t, const struct doc_statement *st)
+{
+	for (size_t i = 0; i < DOC_ARGS; i++)
+		if (st->arg[i] && map_get(&t->forgotten, st->arg[i]) != VEC_NONE)
+			return true;
+	return false;
+}
+
 struct pair_set {
 	struct table table;
 	VEC(uint64_t) v;
@@ -621,7 +641,7 @@ static int take_derivations(struct told *t)
 			rc = told_oom(t);
 	}
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
-		if (t->d->st.v[i].kind == DOC_wasDerivedFrom)
+		if (t->d->st.v[i].kind == DOC_wasDerivedFrom && !is_forgotten(t, &t->d->st.v[i]))
 			rc = take_derivation(t, i, &used, &made, &makers);
 	table_release(&used.table);
 	table_release(&made.table);
@@ -634,6 +654,10 @@ static int take_derivations(struct told *t)
 static int take_relation(struct told *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
+	if (is_forgotten(t, st)) {
+		t->left_out++;
+		return 0;
+	}
 	switch (st->kind) {
 	case DOC_wasGeneratedBy:
 		return take_access(t, at, true);
@@ -794,6 +818,73 @@ static int settle(struct told *t)
 	return find_changes(t) ? 0 : told_oom(t);
 }
 
+/* ---- notes ---- */
+
+static struct str kept(struct told *t, struct str s)
+{
+	char *p = arena_take(&t->text, s.n + 1);
+	if (p)
+		memcpy(p, s.p, s.n);
+	return (struct str){p, s.n};
+}
+
+/* What the four attributes say of each note, in b. */
+static int split_notes(struct told *t, const struct doc_statement *st, const struct told_note *like, struct buf b[4])
+{
+	static const enum prov_attr attrs[4] = {ATTR_note, ATTR_noteTime, ATTR_noteUser, ATTR_noteHost};
+	struct strlist l[4];
+	size_t at[4] = {0};
+	for (unsigned k = 0; k < 4; k++) {
+		long n = told_list(t, st, attrs[k], &b[k]);
+		if (n < 0)
+			return (int)n;
+		l[k] = (struct strlist){.count = (size_t)n, .raw = buf_view(&b[k])};
+		if (l[k].count != l[0].count)
+			return told_wrong(t, st, "notes without their times, users and hosts");
+	}
+	for (size_t i = 0; i < l[0].count; i++) {
+		struct str s[4] = {{0}};
+		struct told_note *n = vec_add(&t->notes);
+		for (unsigned k = 0; k < 4; k++)
+			strlist_next(&l[k], &at[k], &s[k]);
+		if (!n)
+			return told_oom(t);
+		*n = *like;
+		n->text = kept(t, s[0]);
+		n->user = kept(t, s[2]);
+		n->host = kept(t, s[3]);
+		if (!n->text.p || !n->user.p || !n->host.p)
+			return told_oom(t);
+		if (!doc_time(s[1], &n->time))
+			return told_wrong(t, st, "a note whose time is none");
+	}
+	return 0;
+}
+
+static int take_notes(struct told *t, const struct doc_statement *st)
+{
+	struct told_note like = {.file = VEC_NONE};
+	struct buf b[4] = {{0}};
+	if (!st->id || !get(t, st, t->attr[ATTR_note]))
+		return 0;
+	uint32_t run = st->kind == DOC_activity ? map_get(&t->run, st->id) : VEC_NONE, version = VEC_NONE;
+	if (st->kind == DOC_entity) {
+		struct str name = doc_str(t->d, st->id), before = str_of(STEMMA_ID);
+		version = map_get(&t->version, st->id);
+		like.file = version == VEC_NONE ? map_get(&t->file_of, st->id) : t->versions.v[version].file;
+		if (version != VEC_NONE && t->versions.v[version].own && str_starts(name, before))
+			like.version = str_n(name.p + before.n, name.n - before.n);
+	}
+	if (run != VEC_NONE)
+		like.run = t->runs.v[run].ulid;
+	else if (like.file == VEC_NONE)
+		return 0; /* of what is not taken in */
+	int rc = split_notes(t, st, &like, b);
+	for (unsigned k = 0; k < 4; k++)
+		buf_release(&b[k]);
+	return rc;
+}
+
 static void find_user(struct told *t)
 {
 	for (size_t i = 0; i < t->d->st.n && !t->user; i++) {
@@ -839,6 +930,8 @@ int told_collect(struct told *t)
 		rc = told_oom(t);
 	if (rc == 0)
 		rc = settle(t);
+	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
+		rc = take_notes(t, &t->d->st.v[i]);
 	find_user(t);
 	return rc;
 }
@@ -849,6 +942,7 @@ void told_release(struct told *t)
 	map_release(&t->version);
 	map_release(&t->file_of);
 	map_release(&t->run);
+	map_release(&t->forgotten);
 	table_release(&t->process_table);
 	table_release(&t->file_table);
 	vec_release(&t->runs);
@@ -858,5 +952,6 @@ void told_release(struct told *t)
 	vec_release(&t->versions);
 	vec_release(&t->accesses);
 	vec_release(&t->links);
+	vec_release(&t->notes);
 	arena_release(&t->text);
 }

@@ -8,6 +8,7 @@
 
 #include "export/prov.h"
 #include "import/doc.h"
+#include "import/forgotten.h"
 
 struct told_run {
 	uint32_t st; /* statement */
@@ -62,6 +63,13 @@ struct told_access {
 	bool first;              /* it is the event of the version's identity */
 	bool closes;             /* of the writes, the last: its end has the version's fingerprint */
 };
+struct told_note {
+	struct str run;     /* ULID; or: */
+	uint32_t file;      /* VEC_NONE */
+	struct str version; /* public id; "": none that is known any more */
+	struct str text, user, host;
+	int64_t time;
+};
 struct told_link {
 	uint32_t a, b; /* activities */
 	uint8_t via;
@@ -78,6 +86,8 @@ struct told {
 	uint32_t w_type, w_label, w_location;
 	struct map activity, version, file_of; /* by word */
 	struct map run;                        /* by word */
+	const struct forgotten *gone;          /* what the record forgot */
+	struct map forgotten;                  /* by word: activities that are part of that */
 	struct table process_table, file_table;
 	VEC(struct told_run) runs;
 	VEC(struct told_activity) activities;
@@ -86,8 +96,10 @@ struct told {
 	VEC(struct told_version) versions;
 	VEC(struct told_access) accesses;
 	VEC(struct told_link) links;
+	VEC(struct told_note) notes;
 	uint32_t user;     /* a person the document names, of foreign activities */
 	uint64_t passed;   /* statements that the record has no place for */
+	uint64_t left_out; /* statements about what was forgotten */
 	bool foreign;      /* some activity or entity is not stemma's own */
 	struct arena text; /* decoded base64 */
 };
@@ -100,6 +112,8 @@ bool told_time(const struct told *t, const struct doc_statement *st, enum prov_a
 long told_list(struct told *t, const struct doc_statement *st, enum prov_attr attr, struct buf *ret);
 int told_wrong(struct told *t, const struct doc_statement *st, const char *what);
 int told_oom(struct told *t);
+/* What a run's name stands for; "" where it is none. */
+struct str told_ulid(struct str name);
 
 /* What the document tells of. 0, -errno with a sentence. */
 int told_collect(struct told *t);

@@ -112,8 +112,8 @@ static const struct doc_statement *statement(const struct told *t, const struct 
 
 static struct str run_of(struct told *t, const struct doc_statement *st, struct str document)
 {
-	struct str s = told_text(t, st, ATTR_run), before = str_of(STEMMA_ID "r");
-	return str_starts(s, before) ? str_n(s.p + before.n, s.n - before.n) : document;
+	struct str ulid = told_ulid(told_text(t, st, ATTR_run));
+	return ulid.n ? ulid : document;
 }
 
 static void begin(struct session *s, int64_t t)
@@ -545,12 +545,11 @@ static int put_run(struct writer *w, struct session *s, const struct told_run *r
 {
 	struct told *t = w->t;
 	const struct doc_statement *st = &t->d->st.v[r->st];
-	struct str outer = told_text(t, st, ATTR_outerRun), before = str_of(STEMMA_ID "r");
 	struct event ev = {
 	    .kind = EVENT_run, .time = st->start != TIME_NONE ? st->start : s->began, .run = {.id = r->ulid}};
 	struct buf labels = {0};
 	int rc = 0;
-	ev.run.outer = str_starts(outer, before) ? str_n(outer.p + before.n, outer.n - before.n) : str_of("");
+	ev.run.outer = told_ulid(told_text(t, st, ATTR_outerRun));
 	ev.run.argv = list_of(t, st, ATTR_argv, &w->list, &rc);
 	ev.run.host = list_of(t, st, ATTR_hostInfo, &w->list2, &rc);
 	ev.run.label = list_of(t, st, ATTR_label, &labels, &rc);
@@ -607,6 +606,38 @@ static void put_document(struct writer *w, struct session *s, struct str id)
 	     &(struct event){.kind = EVENT_run_end, .time = end == TIME_NONE ? s->began : end, .run_end = {.id = id}});
 }
 
+/* ---- notes ---- */
+
+/* Notes are in sessions of no run, of the host where they were written. */
+static struct session *note_session(struct writer *w, const struct told_note *n)
+{
+	struct session *s = session_of(w, n->host, str_of(""), 0, str_of(""));
+	if (s)
+		s->mode = str_of("keeping");
+	return s;
+}
+
+static void put_notes(struct writer *w)
+{
+	struct told *t = w->t;
+	for (size_t i = 0; i < t->notes.n; i++) {
+		const struct told_note *n = &t->notes.v[i];
+		if (n->file != VEC_NONE && w->named[n->file] == VEC_NONE) {
+			t->passed++; /* on what nothing else is told of */
+			continue;
+		}
+		struct session *s = note_session(w, n);
+		emit(w, s,
+		     &(struct event){.kind = EVENT_note,
+		                     .time = n->time,
+		                     .note = {.run = n->run,
+		                              .file = n->file == VEC_NONE ? 0 : file_number(w, s, n->file),
+		                              .text = n->text,
+		                              .version = n->version,
+		                              .user = n->user}});
+	}
+}
+
 /* A ULID of the document's own: its time, and what it holds. */
 static void document_id(uint64_t hash, int64_t began, char ret[27])
 {
@@ -655,6 +686,13 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 				w.sessions.v[k].mode = told_text(t, st, ATTR_mode);
 				begin(&w.sessions.v[k], st->start);
 			}
+	for (size_t i = 0; rc == 0 && i < t->notes.n; i++) {
+		struct session *s = note_session(&w, &t->notes.v[i]);
+		if (s)
+			begin(s, t->notes.v[i].time);
+		else
+			rc = told_oom(t);
+	}
 	for (size_t i = 0; rc == 0 && i < w.sessions.n; i++) {
 		struct session *s = &w.sessions.v[i];
 		const uint64_t key[] = {hash, s->pidns, hash_str(s->host), hash_str(s->boot), hash_str(s->run)};
@@ -677,6 +715,8 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 		rc = put_processes(&w);
 	if (rc == 0)
 		rc = put_links(&w);
+	if (rc == 0)
+		put_notes(&w);
 	for (size_t i = 0; i < w.sessions.n; i++) {
 		struct session *s = &w.sessions.v[i];
 		if (rc == 0) {
