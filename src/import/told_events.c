@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "event/log_frame.h"
 #include "export/export.h"
+#include "graph/graph.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -256,7 +257,7 @@ static void put_access(struct writer *w, struct session *s, uint64_t proc, const
 	                   .time = a->lo,
 	                   .proc = proc,
 	                   .access = {.file = file, .mode = mode, .via = a->via, .sure = a->must, .api = a->api}};
-	ev.access.as_session = a->first ? v->session : UINT64_MAX;
+	ev.access.as_session = a->first ? v->session : TOLD_WITHOUT_KEY;
 	ev.access.as_seq = a->first ? v->seq : made_key(t, a);
 	uint64_t seq = emit(w, s, &ev);
 	if (a->closes)
