@@ -137,7 +137,7 @@ int prov_open(struct store *s, const struct prov_select *o, struct err *err, str
 	p->s = s;
 	p->o = *o;
 	p->everything = !o->n_versions && !o->n_runs && !o->n_execs && o->since == TIME_NONE && o->until == TIME_NONE;
-	int r = store_view_begin(s);
+	int r = store_view_begin(s, o->n_versions ? VIEW_WALK : VIEW_PASS); /* a lineage, or one after the other */
 	if (r == 0)
 		r = find_noted(p);
 	if (r == 0 && !p->everything) {

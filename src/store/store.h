@@ -132,8 +132,13 @@ int store_file(struct store *s, store_id id, struct file_info *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
 int store_exec_script(struct store *s, store_id id, store_id *ret);
 /* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Nests
- * not; the end is quiet where there was no beginning. */
-int store_view_begin(struct store *s);
+ * not; the end is quiet where there was no beginning. blocks: how much it remembers, in blocks of 16 files or
+ * processes, about 1 KiB each; VIEW_WALK where it is asked for in any order, VIEW_PASS where nearly all come one after
+ * the other.
+ */
+#define VIEW_WALK 8192
+#define VIEW_PASS 256
+int store_view_begin(struct store *s, unsigned blocks);
 void store_view_end(struct store *s);
 int store_version(struct store *s, store_id id, struct version_info *ret);
 /* What a walk asks of each version, without the rest of what store_version and store_file make. 1, 0, -errno. */
