@@ -131,6 +131,7 @@ int keep_logs_open(const char *home, struct err *err, struct keep_logs **ret)
 	if (!l)
 		return oom(err);
 	l->lock = -1;
+	l->wait_ms = WAIT_MS;
 	l->home = realpath(home, NULL);
 	if (!l->home || asprintf(&logs, "%s/logs", l->home) < 0) {
 		rc = err_set(err, l->home ? ENOMEM : errno, "cannot open the record '%s'", home);
@@ -164,6 +165,11 @@ out:
 	else
 		*ret = l;
 	return rc;
+}
+
+void keep_logs_patience(struct keep_logs *l, unsigned ms)
+{
+	l->wait_ms = ms;
 }
 
 void keep_logs_close(struct keep_logs *l)
@@ -243,7 +249,7 @@ int keep_logs_hold(struct keep_logs *l, struct keep_segment *s, struct err *err)
 			    !strcmp(o->day, s->day))
 				goto held;
 		}
-		int rc = log_lease_hold(l->home, s->host, s->day, s->slot, WAIT_MS, s->lease);
+		int rc = log_lease_hold(l->home, s->host, s->day, s->slot, l->wait_ms, s->lease);
 		if (rc == -EWOULDBLOCK) {
 			err_set(err, 0, "a run is being recorded into '%s'", s->path);
 			err_hint(err, "try again when it, and what it left running, has ended");
