@@ -70,8 +70,7 @@ static int add_segment(void *arg, const char *path)
 	return s->path ? 0 : oom(x);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 static struct session *session_of(struct import *x, uint64_t number)
 {
@@ -171,8 +170,7 @@ static ssize_t fetch(struct import *x, const struct frame *f, int which)
 	return k;
 }
 
-/* ---- what is new
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- what is new ---- */
 
 static uint64_t last_of(const struct frame *f)
 {
@@ -263,8 +261,7 @@ static int choose(struct import *x)
 	return rc;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
 static int place_cmp(const void *pa, const void *pb)
 {

@@ -31,8 +31,7 @@ int told_wrong(struct told *t, const struct doc_statement *st, const char *what)
 	return -EBADMSG;
 }
 
-/* ---- attributes
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- attributes ---- */
 
 static uint32_t get(const struct told *t, const struct doc_statement *st, uint32_t name)
 {
@@ -142,8 +141,7 @@ static unsigned term_of(enum term_set set, struct str name, unsigned last, unsig
 	return none;
 }
 
-/* ---- things
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- things ---- */
 
 static uint32_t find_process(struct told *t, struct str boot, uint64_t pidns, uint64_t pid, int64_t started)
 {
@@ -256,8 +254,7 @@ static uint32_t version_of(struct told *t, uint32_t word)
 	return i != VEC_NONE ? i : foreign_version(t, word, str_of(""));
 }
 
-/* ---- stemma's own things, by their attributes
- * ------------------------------------------------------------------------------ */
+/* ---- stemma's own things, by their attributes ---- */
 
 /* The file that a File, Version or Stream is of; *ret VEC_NONE where its attributes do not say. */
 static int own_file(struct told *t, const struct doc_statement *st, uint32_t *ret)
@@ -411,8 +408,7 @@ static int take_activity(struct told *t, uint32_t at)
 	return 0;
 }
 
-/* ---- relations
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- relations ---- */
 
 /* The version that a name stands for; a write of a chain is of the version without its number. VEC_NONE: it is none. */
 static int find_version(struct told *t, uint32_t word, uint32_t *ret)

@@ -41,8 +41,7 @@ struct writer {
 	int error;
 };
 
-/* ---- frames
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- frames ---- */
 
 static void flush(struct writer *w, struct session *s)
 {
@@ -89,8 +88,7 @@ static uint64_t emit(struct writer *w, struct session *s, struct event *ev)
 	return s->seq;
 }
 
-/* ---- sessions
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- sessions ---- */
 
 static struct session *session_of(struct writer *w, struct str host, struct str boot, uint64_t pidns, struct str run)
 {
@@ -151,8 +149,7 @@ static int place_processes(struct writer *w, struct str document)
 	return 0;
 }
 
-/* ---- files
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static uint64_t domain_number(struct writer *w, struct session *s, const struct told_file *f)
 {
@@ -205,8 +202,7 @@ static void files_seen(struct told *t)
 	}
 }
 
-/* ---- accesses
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 /* A key for what has none that is known: the same whichever document tells of it. */
 static uint64_t made_key(const struct told *t, const struct told_access *a)
@@ -280,8 +276,7 @@ static void put_access(struct writer *w, struct session *s, uint64_t proc, const
 	                                                           : 1}});
 }
 
-/* ---- processes
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 static int64_t begin_of(const struct told *t, const struct told_process *p)
 {
@@ -470,8 +465,7 @@ static int put_processes(struct writer *w)
 	return rc;
 }
 
-/* ---- links
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- links ---- */
 
 static int link_cmp(const void *pa, const void *pb)
 {
@@ -526,8 +520,7 @@ static int put_links(struct writer *w)
 	return rc;
 }
 
-/* ---- runs
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- runs ---- */
 
 /* The run's user is told by name; by number, with its executions. */
 static void take_owner(struct told *t, struct event_run *r)

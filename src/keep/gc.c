@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is still there
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what is still there ---- */
 
 /* Is the version its file's latest, and the file on disk as it left it? 1, 0, -errno. */
 static int is_there(struct store *s, store_id version)
@@ -79,8 +78,7 @@ static int find_needed(struct store *s, const struct idset *roots, int64_t skew,
 	return r < 0 ? r : 0;
 }
 
-/* ---- sizes
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 struct sizes {
 	struct store *s;
@@ -129,8 +127,7 @@ static uint64_t size_of(const struct sizes *z, store_id run)
 	return at == VEC_NONE ? 0 : z->v.v[at];
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 static int end_cmp(const void *pa, const void *pb)
 {

@@ -55,8 +55,7 @@ struct str text_keep(struct diff_text *t, struct str s)
 	return str_n(p, s.n);
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static bool starts_in(struct str path, const char *dir, size_t *ret)
 {
@@ -169,8 +168,7 @@ static struct str base_name(struct str path)
 	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
 }
 
-/* ---- versions
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- versions ---- */
 
 struct loader {
 	struct store *s;
@@ -292,8 +290,7 @@ static int load_edges(struct loader *l, uint32_t exec, bool gens)
 	return r;
 }
 
-/* ---- executions
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- executions ---- */
 
 static int add_exec(struct side *sd, store_id id)
 {
