@@ -203,9 +203,8 @@ void prov_put_notes(struct prov_source *p, uint64_t version)
 
 /* ---- the walk ---- */
 
-/* Calls do_one for each of a set, or for each row of a table. */
-static int each(struct prov_source *p, const struct idset *set, const char *sql,
-                int (*do_one)(struct prov_source *p, store_id id, unsigned kinds), unsigned kinds)
+int prov_each(struct prov_source *p, const struct idset *set, const char *sql,
+              int (*do_one)(struct prov_source *p, store_id id, unsigned kinds), unsigned kinds)
 {
 	int r = 0;
 	if (!p->everything) {
@@ -238,10 +237,10 @@ int prov_walk(struct prov_source *p, unsigned kinds, int (*to)(void *arg, const 
 	if (kinds & PROV_BIT(PROV_agent))
 		r = prov_say_agents(p);
 	if (r == 0 && kinds & of_runs)
-		r = each(p, &p->runs, "SELECT id FROM run", prov_one_run, kinds);
+		r = prov_each(p, &p->runs, "SELECT id FROM run", prov_one_run, kinds);
 	if (r == 0 && kinds & of_execs)
-		r = each(p, &p->execs, "SELECT id FROM execution", prov_one_exec, kinds);
+		r = prov_each(p, &p->execs, "SELECT id FROM execution", prov_one_exec, kinds);
 	if (r == 0 && kinds & of_files)
-		r = each(p, &p->files, "SELECT id FROM file", prov_one_file, kinds);
+		r = prov_each(p, &p->files, "SELECT id FROM file", prov_one_file, kinds);
 	return r;
 }

@@ -4,8 +4,6 @@
 #include "base/hash.h"
 
 #include <errno.h>
-#include <sqlite3.h>
-#include <stdlib.h>
 
 /* ---- runs and executions ---- */
 
@@ -290,51 +288,24 @@ int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds)
 
 /* ---- agents: users and programs, each once ---- */
 
-struct seen {
-	uint64_t *v;
-	size_t n, cap;
-};
-
-static bool seen_before(struct seen *s, uint64_t h, int *rc)
+/* 1: it is new, 0, -ENOMEM. */
+static int first_time(struct map *m, uint64_t key)
 {
-	size_t lo = 0, hi = s->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->v[mid] < h)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < s->n && s->v[lo] == h)
-		return true;
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		uint64_t *v = realloc(s->v, cap * sizeof(*v));
-		if (!v) {
-			*rc = -ENOMEM;
-			return true;
-		}
-		s->v = v;
-		s->cap = cap;
-	}
-	memmove(s->v + lo + 1, s->v + lo, (s->n - lo) * sizeof(*s->v));
-	s->v[lo] = h;
-	s->n++;
-	return false;
+	if (map_get(m, key) != VEC_NONE)
+		return 0;
+	return map_set(m, key, 1) ? 1 : -ENOMEM;
 }
 
-struct agents {
-	struct seen users, programs;
-};
-
-static int agents_of(struct prov_source *p, store_id id, struct agents *a)
+static int agents_of(struct prov_source *p, store_id id, unsigned kinds)
 {
 	struct exec_info x;
 	struct file_info f;
-	int rc = 0, r = store_exec(p->s, id, &x);
+	(void)kinds;
+	int r = store_exec(p->s, id, &x);
 	if (r <= 0)
 		return r;
-	if (x.user.n && !seen_before(&a->users, hash_more(hash_str(x.user), x.host.p, x.host.n), &rc)) {
+	r = x.user.n ? first_time(&p->users, hash_more(hash_str(x.user), x.host.p, x.host.n)) : 0;
+	if (r > 0) {
 		prov_begin(p, PROV_agent);
 		p->st.id = prov_hashed(&p->subject, 'u', x.user, x.host);
 		p->st.type = "User";
@@ -343,12 +314,13 @@ static int agents_of(struct prov_source *p, store_id id, struct agents *a)
 		p->st.label = buf_view(&p->label);
 		prov_put_text(p, ATTR_user, x.user);
 		prov_put_text(p, ATTR_host, x.host);
-		rc = prov_say(p);
+		r = prov_say(p);
 	}
 	/* The program that acts, and the interpreter of a script: neither need be an entity of the document. */
 	const store_id files[] = {x.script, x.exe};
-	for (unsigned i = 0; rc == 0 && i < 2; i++) {
-		if (!files[i] || seen_before(&a->programs, files[i], &rc) || (r = store_file(p->s, files[i], &f)) <= 0)
+	for (unsigned i = 0; r == 0 && i < 2; i++) {
+		r = files[i] ? first_time(&p->programs, files[i]) : 0;
+		if (r <= 0 || (r = store_file(p->s, files[i], &f)) <= 0)
 			continue;
 		prov_begin(p, PROV_agent);
 		buf_reset(&p->subject);
@@ -357,26 +329,14 @@ static int agents_of(struct prov_source *p, store_id id, struct agents *a)
 		p->st.type = "Program";
 		p->st.label = f.path;
 		prov_put_file(p, &f);
-		rc = prov_say(p);
+		r = prov_say(p);
 	}
-	return r < 0 ? r : rc;
+	return r;
 }
 
 int prov_say_agents(struct prov_source *p)
 {
-	struct agents a = {{0}, {0}};
-	int r = 0;
-	if (!p->everything) {
-		for (size_t i = 0; r == 0 && i < p->execs.n; i++)
-			r = agents_of(p, p->execs.v[i], &a);
-	} else {
-		sqlite3_stmt *st = NULL;
-		r = sqlite3_prepare_v2(store_sqlite(p->s), "SELECT id FROM execution", -1, &st, NULL) == SQLITE_OK ? 0 : -EIO;
-		while (r == 0 && sqlite3_step(st) == SQLITE_ROW)
-			r = agents_of(p, (store_id)sqlite3_column_int64(st, 0), &a);
-		sqlite3_finalize(st);
-	}
-	free(a.users.v);
-	free(a.programs.v);
-	return r;
+	map_clear(&p->users);
+	map_clear(&p->programs);
+	return prov_each(p, &p->execs, "SELECT id FROM execution", agents_of, 0);
 }

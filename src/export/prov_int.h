@@ -4,6 +4,7 @@
 #define STEMMA_EXPORT_PROV_INT_H
 
 #include "export/prov.h"
+#include "graph/vec.h"
 #include "query/idset.h"
 
 #define NOTE_PARTS 4 /* of a note: its words, when, who, on which host */
@@ -22,6 +23,7 @@ struct prov_source {
 	struct buf note[NOTE_PARTS];
 	store_id named_run; /* whose name stands in run_name: executions of a run stand together */
 	struct buf run_name;
+	struct map users, programs; /* by hash, by file: the agents that were said */
 	int (*say)(void *arg, const struct prov_statement *st);
 	void *arg;
 };
@@ -42,6 +44,9 @@ void prov_put_list(struct prov_source *p, enum prov_attr attr, const struct strl
 void prov_put_count(struct prov_source *p, enum prov_attr attr, uint64_t n);
 void prov_put_time(struct prov_source *p, enum prov_attr attr, int64_t t);
 int prov_say(struct prov_source *p);
+/* Calls do_one for each of a set, or, of the whole record, for each row that sql gives; until one returns not 0. */
+int prov_each(struct prov_source *p, const struct idset *set, const char *sql,
+              int (*do_one)(struct prov_source *p, store_id id, unsigned kinds), unsigned kinds);
 /* Of a time that may be in the future of all times: none. */
 int64_t prov_known(int64_t t);
 /* A moment of an execution, where it is one. */

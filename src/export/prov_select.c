@@ -186,6 +186,8 @@ void prov_close(struct prov_source *p)
 	idset_release(&p->noted_files);
 	idset_release(&p->noted_runs);
 	notes_release(&p->notes);
+	map_release(&p->users);
+	map_release(&p->programs);
 	for (size_t i = 0; i < NOTE_PARTS; i++)
 		buf_release(&p->note[i]);
 	buf_release(&p->subject);

@@ -84,16 +84,6 @@ static int walk(struct keep_logs *l, const char *dir, const char *parts[], unsig
 	return rc;
 }
 
-static int frame_cmp(const void *pa, const void *pb)
-{
-	const struct gather_frame *a = pa, *b = pb;
-	if (a->session != b->session)
-		return a->session < b->session ? -1 : 1;
-	if (a->seq != b->seq)
-		return a->seq < b->seq ? -1 : 1;
-	return (a->count < b->count) - (a->count > b->count);
-}
-
 /* In the order in which they were written, so that a segment is read through once. */
 static int session_cmp(const void *pa, const void *pb)
 {
@@ -107,7 +97,7 @@ static int find_sessions(struct keep_logs *l, struct err *err)
 {
 	const struct gather_frame *v = l->w.frames.v;
 	if (l->w.frames.n)
-		qsort(l->w.frames.v, l->w.frames.n, sizeof(*l->w.frames.v), frame_cmp);
+		qsort(l->w.frames.v, l->w.frames.n, sizeof(*l->w.frames.v), gather_frame_cmp);
 	for (size_t i = 0, k; i < l->w.frames.n; i = k) {
 		struct keep_session *s = vec_add(&l->sessions);
 		if (!s)

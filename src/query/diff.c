@@ -57,11 +57,8 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 
 void diff_release(struct diff *d)
 {
-	if (d->text) {
-		for (size_t i = 0; i < d->text->n; i++)
-			free(d->text->chunks[i]);
-		free(d->text->chunks);
-	}
+	if (d->text)
+		arena_release(&d->text->bytes);
 	free(d->text);
 	free(d->items);
 	*d = (struct diff){0};
