@@ -100,8 +100,7 @@ static void *room(size_t n, size_t size)
 	return p;
 }
 
-/* ---- the world
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the world ---- */
 
 static uint32_t step_width(const struct world *w, uint32_t step)
 {
@@ -192,8 +191,7 @@ static uint32_t version_file(const struct world *w, uint32_t version)
 	return version < w->n_units ? w->units[version].file : version - w->n_units;
 }
 
-/* ---- its course in time
- * ----------------------------------------------------------------------------------------------- */
+/* ---- its course in time ---- */
 
 static void add_moment(struct world *w, int64_t time, uint32_t unit, enum what what, unsigned slot)
 {
@@ -237,8 +235,7 @@ static void make_moments(struct world *w)
 	qsort(w->moments, w->n_moments, sizeof(*w->moments), by_time);
 }
 
-/* ---- writing it down
- * -------------------------------------------------------------------------------------------------- */
+/* ---- writing it down ---- */
 
 static uint64_t emit(struct session *s, struct event *ev)
 {

@@ -44,7 +44,8 @@ static void note(void *arg, const struct violation *v)
 static void tell(const struct doc *d)
 {
 	struct err err = {0};
-	struct told t = {.d = d, .name = "it", .err = &err, .now = 1000};
+	const struct forgotten none = {.keepers = {0}};
+	struct told t = {.d = d, .name = "it", .err = &err, .now = 1000, .gone = &none};
 	struct buf segment = {0};
 	struct str host;
 	int rc = told_collect(&t);

@@ -44,4 +44,30 @@ check 'another file has taken the place: its record may go'
 check '--force takes it'
 [ "$(find "$STEMMA_HOME/logs" -type f ! -name '*.stl' | wc -l)" = 0 ] && cmd 0 fsck
 check 'nothing lies about'
+
+# By itself.
+gone() { "$STEMMA" run -- sh -c "echo $1 >tmp; rm tmp" 2>>"$err"; }
+auto() { STEMMA_GC_AUTO=daily STEMMA_GC_OLDER_THAN=now cmd "$@"; }
+rm -rf "$STEMMA_HOME"
+gone word-one && "$STEMMA" run -- sh -c 'echo stays >kept' && cmd 0 config gc_auto && is "$out" off && STEMMA_GC_OLDER_THAN=now cmd 0 log && lines "$out" 3 && STEMMA_GC_AUTO=daily cmd 0 log && lines "$out" 3 && [ ! -e "$STEMMA_HOME/gc" ] && cmd 0 log && lines "$out" 3
+check 'not where it is off, and not without a budget'
+auto 0 log --no-index && auto 0 config && auto 0 gc -n && cmd 0 log && lines "$out" 3 && [ ! -e "$STEMMA_HOME/gc" ]
+check 'nor by commands that do not index, nor by gc'
+"$STEMMA" run -- env STEMMA_GC_AUTO=daily STEMMA_GC_OLDER_THAN=now "$STEMMA" log >"$out" 2>>"$err" && says "$out" word-one && "$STEMMA" --store "$T/other" run -- env STEMMA_GC_AUTO=daily STEMMA_GC_OLDER_THAN=now "$STEMMA" --store "$STEMMA_HOME" log >"$out" 2>>"$err" && says "$out" word-one && [ ! -e "$STEMMA_HOME/gc" ] && cmd 0 forget @ && cmd 0 log && lines "$out" 3 && says "$out" word-one
+check 'nor inside a run'
+auto 0 log && says "$out" word-one && says "$err" 'stemma: gc: 1 run was forgotten' && cmd 0 log && lines "$out" 2 && says "$out" stays && ! LC_ALL=C grep -rqaF word-one "$STEMMA_HOME" && [ "$(stat -c %a "$STEMMA_HOME/gc")" = 600 ] && cmd 0 fsck
+check 'a command that indexes: it answers, then what is old goes'
+gone second && auto 0 log && says "$out" second && [ ! -s "$err" ] && auto 0 log && says "$out" second && auto 0 index && [ ! -s "$err" ]
+check 'once a day'
+touch -d '25 hours ago' "$STEMMA_HOME/gc" && auto 0 index && says "$err" '1 run was forgotten' && cmd 0 log && lines "$out" 2 && [ -n "$(find "$STEMMA_HOME/gc" -mmin -10)" ]
+check 'the next day again'
+gone third && touch -d '25 hours ago' "$STEMMA_HOME/gc" && mkfifo "$T/fifo" && { "$STEMMA" run -- sh -c "echo >$T/begun; read x <$T/fifo" 2>>"$err" & } && pid=$! && while [ ! -e "$T/begun" ]; do sleep 0.05; done
+auto 0 log && says "$out" third && [ ! -s "$err" ] && auto 0 log && says "$out" third
+good=$?
+echo >"$T/fifo"
+wait "$pid"
+cmd 0 log && says "$out" third && [ $good = 0 ] && [ -z "$(find "$STEMMA_HOME/gc" -mmin -600)" ]
+check 'while something is being recorded there it waits, and says nothing'
+touch -d '25 hours ago' "$STEMMA_HOME/gc" && STEMMA_GC_AUTO=daily STEMMA_GC_MAX_SIZE=much cmd 0 log && says "$err" "gc_auto: 'much' is no size" && says "$out" third
+check 'a budget that makes no sense is said'
 finish

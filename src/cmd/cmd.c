@@ -132,6 +132,7 @@ int cmd_store(struct cmd *c, bool no_index)
 		return r == 0 ? STATUS_OK : say_err(&err, r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	}
 	int r = open_and_index(c, STORE_WRITE, &err);
+	c->indexed = r == 0;
 	if (r < 0 && cannot_write(r)) {
 		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again);
 		if (r == 0)

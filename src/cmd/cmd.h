@@ -32,6 +32,7 @@ struct cmd {
 	int n_operands;
 	int n_after_dashes;  /* so many of the last ones stood behind `--`: files, never runs */
 	struct store *store; /* once cmd_store opened it; main closes it */
+	bool indexed;        /* and the index on disk was brought up to date */
 };
 
 #define COMMAND(name, operands, summary) int cmd_##name(struct cmd *c, const struct opts_##name *o);

@@ -210,7 +210,7 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
 		goto out;
 	}
-	bool viewing = store_view_begin(c->store) == 0; /* many small questions */
+	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
 	rows = calloc(found.n + 1, sizeof(*rows));
 	size_t n = 0;
 	for (size_t i = 0; rows && i < found.n && r >= 0; i++) {

@@ -36,25 +36,33 @@ static int parse_size(const char *text, uint64_t *ret)
 	return 0;
 }
 
+int gc_budget(const char *age, const char *size, struct gc_options *ret, struct err *err)
+{
+	if (!*age && !*size)
+		err_set(err, 0, "gc needs to know what may go: --older-than TIME or --max-size SIZE");
+	else if (*age && when_parse(age, keep_now(), &ret->before) < 0)
+		err_set(err, 0, "'%s' is no time: 90d, 12w, 2026-01-31", age);
+	else if (*size && parse_size(size, &ret->max_bytes) < 0)
+		err_set(err, 0, "'%s' is no size: 500M, 2G, a number of bytes", size);
+	else
+		return 0;
+	return -EINVAL;
+}
+
 static int read_options(struct cmd *c, const struct opts_gc *o, struct gc_options *ret)
 {
 	const char *age = o->older_than ? o->older_than : config_get(&c->config, CONFIG_gc_older_than);
 	const char *size = o->max_size ? o->max_size : config_get(&c->config, CONFIG_gc_max_size);
+	struct err err = {0};
 	*ret = (struct gc_options){.before = TIME_NONE,
 	                           .max_bytes = UINT64_MAX,
 	                           .force = o->force,
 	                           .skew = config_duration(&c->config, CONFIG_skew)};
-	if (!*age && !*size)
-		return say_usage(c, "gc needs to know what may go: --older-than TIME or --max-size SIZE");
-	if (*age && when_parse(age, keep_now(), &ret->before) < 0)
-		return say_usage(c, "'%s' is no time: 90d, 12w, 2026-01-31", age);
-	if (*size && parse_size(size, &ret->max_bytes) < 0)
-		return say_usage(c, "'%s' is no size: 500M, 2G, a number of bytes", size);
-	return STATUS_OK;
+	return gc_budget(age, size, ret, &err) < 0 ? say_usage(c, "%s", err.text) : STATUS_OK;
 }
 
-/* The runs that go, in words or as JSON; their ids into cut. */
-static int tell(struct cmd *c, const struct gc_choice *choice, json_t *list, struct buf *ulids)
+/* The runs that go, in words or as JSON. */
+static int tell(struct cmd *c, const struct gc_choice *choice, json_t *list)
 {
 	static const char *const heads[] = {"RUN", "START", "SIZE", "COMMAND"};
 	struct table t = {.heads = heads, .align = "llrl", .n_columns = 4};
@@ -65,8 +73,6 @@ static int tell(struct cmd *c, const struct gc_choice *choice, json_t *list, str
 		r = store_run(c->store, choice->runs[i].id, &run);
 		if (r <= 0)
 			continue;
-		buf_str(ulids, run.ulid);
-		buf_char(ulids, '\0');
 		if (list) {
 			json_t *one = run_json(c, &run);
 			if (!one) {
@@ -100,7 +106,7 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 	struct keep_logs *logs = NULL;
 	struct keep_cut_stats stats = {0};
 	struct err err = {0};
-	struct buf ulids = {0};
+	struct buf text = {0};
 	struct str *runs = NULL;
 	if (c->n_operands)
 		return say_usage(c, "gc takes no arguments");
@@ -113,19 +119,16 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 	int r = keep_logs_open(store_home(c->store), &err, &logs);
 	if (r == 0)
 		r = gc_choose(c->store, logs, &options, &err, &choice);
-	if (r == 0 && tell(c, &choice, list, &ulids) < 0)
+	if (r == 0 && tell(c, &choice, list) < 0)
 		r = err_set(&err, EIO, "cannot describe the runs");
-	if (r == 0 && choice.n && (ulids.failed || !(runs = calloc(choice.n, sizeof(*runs)))))
-		r = err_set(&err, ENOMEM, "cannot forget");
+	if (r == 0)
+		r = keeping_names(c->store, &choice, &text, &runs, &err);
 	if (r < 0) {
 		status = say_err(&err, STATUS_SELF);
 		goto out;
 	}
-	size_t n = 0;
-	for (size_t at = 0; at < ulids.n; at += runs[n - 1].n + 1)
-		runs[n++] = str_of(ulids.p + at);
-	struct keep_cut_options cut = {.runs = runs, .n_runs = n, .dry_run = o->dry_run};
-	if (n) {
+	struct keep_cut_options cut = {.runs = runs, .n_runs = choice.n, .dry_run = o->dry_run};
+	if (choice.n) {
 		status = keeping_cut(c, logs, &cut, &stats);
 		logs = NULL;
 	}
@@ -142,10 +145,10 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 		js_num(all, "events", stats.events);
 		js_num(all, "segments", stats.segments);
 		status = js_print(all, false);
-	} else if (n) {
+	} else if (choice.n) {
 		keeping_print(&cut, &stats);
 	}
-	if (!n)
+	if (!choice.n)
 		say("nothing is to go");
 	if (choice.kept)
 		say("%llu run%s kept: files that are still there came from %s (--force)", (unsigned long long)choice.kept,
@@ -154,7 +157,7 @@ out:
 	json_decref(list);
 	keep_logs_close(logs);
 	gc_release(&choice);
-	buf_release(&ulids);
+	buf_release(&text);
 	free(runs);
 	return status;
 }

@@ -102,6 +102,9 @@ static int import_prov(const char *home, const char *path, json_t *list)
 	if (r.passed)
 		say("'%s': %llu statement%s no place in the record and %s passed over", path, ull(r.passed),
 		    r.passed == 1 ? " has" : "s have", r.passed == 1 ? "was" : "were");
+	if (r.forgotten)
+		say("'%s': %llu statement%s of what was forgotten here and passed over", path, ull(r.forgotten),
+		    r.forgotten == 1 ? " is" : "s are");
 	if (r.future)
 		say("'%s' tells of times that are yet to come", path);
 	if (list) {
@@ -111,6 +114,7 @@ static int import_prov(const char *home, const char *path, json_t *list)
 		js_bool(one, "added", r.added);
 		js_num(one, "statements", r.statements);
 		js_num(one, "passed_over", r.passed);
+		js_num(one, "forgotten", r.forgotten);
 		js_num(one, "executions", r.executions);
 		js_num(one, "versions", r.versions);
 		js_num(one, "accesses", r.accesses);
@@ -123,7 +127,7 @@ static int import_prov(const char *home, const char *path, json_t *list)
 		printf("%s: %llu statement%s added (%llu execution%s, %llu version%s)\n", buf_cstr(&name), ull(r.statements),
 		       s_of(r.statements), ull(r.executions), s_of(r.executions), ull(r.versions), s_of(r.versions));
 	else
-		printf("%s: nothing new, it was imported before\n", buf_cstr(&name));
+		printf("%s: nothing new%s\n", buf_cstr(&name), r.forgotten ? "" : ", it was imported before");
 	buf_release(&name);
 	return STATUS_OK;
 }

@@ -31,6 +31,7 @@ int cmd_index(struct cmd *c, const struct opts_index *o)
 	struct store_index_stats s = {0};
 	if (store_index(c->store, &options, &err, &s) < 0)
 		return say_err(&err, STATUS_SELF);
+	c->indexed = true;
 
 	if (store_was_older(c->store))
 		say("the index was made by an older version of stemma; it was made again from the logs");

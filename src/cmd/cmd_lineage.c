@@ -60,7 +60,7 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	else if (!t.n && t.disk == DISK_REPLACED)
 		say("'%s' is another file now than the one recorded", c->operands[0]);
 	struct lineage_view v = {.s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes};
-	bool viewing = store_view_begin(c->store) == 0; /* many small questions */
+	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
 	switch (format) {
 	case FORMAT_tree:
 	case FORMAT_none:

@@ -111,7 +111,7 @@ int items_count(struct cmd *c, store_id run, uint64_t *ret_used, uint64_t *ret_m
 	store_id *execs = NULL;
 	size_t n = 0;
 	struct items used = {0}, made = {0};
-	bool viewing = store_view_begin(c->store) == 0;
+	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0;
 	int64_t got = store_run_execs(c->store, run, &execs, &n);
 	if (got >= 0)
 		got = items_of_run(c->store, execs, n, &used, &made);

@@ -3,8 +3,9 @@
 #include "cmd/fmt.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-static int make_index(struct cmd *c)
+int keeping_index(struct cmd *c)
 {
 	struct err err = {0};
 	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
@@ -21,6 +22,31 @@ static int make_index(struct cmd *c)
 	return STATUS_OK;
 }
 
+int keeping_names(struct store *s, const struct gc_choice *choice, struct buf *text, struct str **ret, struct err *err)
+{
+	struct str *v = calloc(choice->n + 1, sizeof(*v));
+	size_t *at = calloc(choice->n + 1, sizeof(*at));
+	int r = v && at ? 1 : -ENOMEM;
+	for (size_t i = 0; r > 0 && i < choice->n; i++) {
+		struct run_info run;
+		at[i] = text->n;
+		r = store_run(s, choice->runs[i].id, &run);
+		if (r > 0) {
+			v[i].n = run.ulid.n;
+			buf_str(text, run.ulid);
+		}
+	}
+	for (size_t i = 0; r > 0 && i < choice->n; i++)
+		v[i].p = text->p + at[i];
+	free(at);
+	if (r <= 0 || text->failed) {
+		free(v);
+		return err_set(err, r < 0 ? -r : text->failed ? ENOMEM : EIO, "cannot describe the runs");
+	}
+	*ret = v;
+	return 0;
+}
+
 int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_options *o, struct keep_cut_stats *ret)
 {
 	struct err err = {0};
@@ -33,7 +59,7 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	if (ret->newer)
 		say("%llu blocks of a newer stemma could not be looked into and are still there",
 		    (unsigned long long)ret->newer);
-	return o->dry_run || !ret->segments ? STATUS_OK : make_index(c);
+	return o->dry_run || !ret->segments ? STATUS_OK : keeping_index(c);
 }
 
 void keeping_print(const struct keep_cut_options *o, const struct keep_cut_stats *s)

@@ -1,5 +1,6 @@
 /* main.c - find the command, parse its options, call it. */
 #include "cmd/cmd.h"
+#include "cmd/keeping.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -102,6 +103,8 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	if (calls[command - commands] != call_run) /* which writes nothing there, and is not to wait for a locale's files */
 		look_at_output(&c);
 	status = calls[command - commands](&c, opts);
+	if (c.indexed)
+		gc_auto(&c); /* the answer comes first */
 	store_close(c.store);
 out:
 	config_release(&c.config);

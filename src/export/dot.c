@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LABEL_MAX 60 /* characters */
+#define LABEL_MAX 60     /* characters */
+#define TOOLTIP_MAX 1000 /* of each note */
 
 extern char **environ;
 
@@ -64,8 +65,10 @@ static int find_highlight(struct picture *d, const struct export_options *o, str
 
 /* ---- text ---- */
 
-/* A label between quotes, cut in the middle of what is too long. Graphviz knows backslashes and HTML's &...; in it. */
-static void label(struct picture *d, struct str s)
+/* A text between quotes, cut in the middle where it has more than `max` characters. Graphviz knows backslashes and
+ * HTML's
+ * &...; in it. */
+static void quoted(struct picture *d, struct str s, size_t max, const char *newline)
 {
 	struct out clean = out_into(&d->text);
 	buf_reset(&d->text);
@@ -77,11 +80,13 @@ static void label(struct picture *d, struct str s)
 	for (; p < end; p++) {
 		bool begins = (*p & 0xc0) != 0x80;
 		at += begins;
-		if (n > LABEL_MAX && begins && at == LABEL_MAX / 3)
+		if (n > max && begins && at == max / 3)
 			out_text(d->out, "\xe2\x80\xa6");
-		if (n > LABEL_MAX && at >= LABEL_MAX / 3 && at < n - LABEL_MAX * 2 / 3)
+		if (n > max && at >= max / 3 && at < n - max * 2 / 3)
 			continue;
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+		if (*p == '\n')
+			out_text(d->out, newline);
+		else if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			out_char(d->out, '?');
 		else if (*p == '&')
 			out_text(d->out, "&amp;");
@@ -93,19 +98,32 @@ static void label(struct picture *d, struct str s)
 	}
 }
 
+static void label(struct picture *d, struct str s)
+{
+	quoted(d, s, LABEL_MAX, "?");
+}
+
+/* What people wrote is shown where somebody points at it. */
+static void tooltip(struct picture *d, const struct prov_statement *st, const char *before, const char *after)
+{
+	const struct prov_value *notes = prov_find(st, ATTR_note);
+	struct str s;
+	if (!notes)
+		return;
+	out_text(d->out, before);
+	for (size_t i = 0, at = 0; list_next(&notes->list, &i, &at, &s);) {
+		if (i > 1)
+			out_text(d->out, "\\n");
+		quoted(d, s, TOOLTIP_MAX, "\\n");
+	}
+	out_text(d->out, after);
+}
+
 static void name(struct out *o, struct str id)
 {
 	out_char(o, '"');
 	out_str(o, id);
 	out_char(o, '"');
-}
-
-static const struct prov_value *find(const struct prov_statement *st, enum prov_attr attr)
-{
-	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].attr == attr)
-			return &st->v[i];
-	return NULL;
 }
 
 static int done(struct picture *d)
@@ -122,7 +140,7 @@ static int entity(void *arg, const struct prov_statement *st)
 		if (d->cluster.n)
 			out_text(o, "\t}\n");
 		buf_reset(&d->cluster);
-		const struct prov_value *kind = find(st, ATTR_fileKind);
+		const struct prov_value *kind = prov_find(st, ATTR_fileKind);
 		if (!kind || !str_is(kind->text, "regular"))
 			return 0; /* a stream or an absent path stands alone */
 		buf_str(&d->cluster, st->id);
@@ -131,9 +149,11 @@ static int entity(void *arg, const struct prov_statement *st)
 		out_text(o, "\" {\n\t\tlabel=\"");
 		label(d, st->label);
 		out_text(o, "\"\n");
+		tooltip(d, st, "\t\ttooltip=\"", "\"\n");
 		return done(d);
 	}
-	const struct prov_value *n = find(st, ATTR_versionNumber), *size = find(st, ATTR_size), *part = find(st, ATTR_part);
+	const struct prov_value *n = prov_find(st, ATTR_versionNumber), *size = prov_find(st, ATTR_size),
+	                        *part = prov_find(st, ATTR_part);
 	out_text(o, d->cluster.n ? "\t\t" : "\t");
 	name(o, st->id);
 	out_text(o, strcmp(st->type, "Stream") == 0 ? " [shape=cds label=\"" : " [shape=note label=\"");
@@ -153,6 +173,7 @@ static int entity(void *arg, const struct prov_statement *st)
 		out_text(o, " B");
 	}
 	out_text(o, "\" style=filled fillcolor=\"#fffbd6\"");
+	tooltip(d, st, " tooltip=\"", "\"");
 	if (d->highlighted && idset_has(&d->versions, st->what))
 		out_text(o, " penwidth=3");
 	out_text(o, "]\n");
@@ -165,7 +186,7 @@ static int execution(void *arg, const struct prov_statement *st)
 	struct picture *d = arg;
 	struct out node = out_into(&d->node), *o = d->out;
 	if (st->kind != PROV_activity) {
-		const struct prov_value *via = find(st, ATTR_via);
+		const struct prov_value *via = prov_find(st, ATTR_via);
 		if (st->kind == PROV_wasInformedBy && via && str_is(via->text, "fork") && !prov_selection(d->p)->lineage.fork)
 			return 0;
 		out_str(o, buf_view(&d->node));
@@ -176,7 +197,8 @@ static int execution(void *arg, const struct prov_statement *st)
 	if (strcmp(st->type, "Execution") != 0)
 		return 0;
 	d->out = &node;
-	const struct prov_value *pid = find(st, ATTR_pid), *user = find(st, ATTR_user), *host = find(st, ATTR_host);
+	const struct prov_value *pid = prov_find(st, ATTR_pid), *user = prov_find(st, ATTR_user),
+	                        *host = prov_find(st, ATTR_host);
 	out_char(&node, '\t');
 	name(&node, st->id);
 	out_text(&node, " [shape=box label=\"");
@@ -217,7 +239,7 @@ static int edge(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
 	struct out *o = d->out;
-	const struct prov_value *via = find(st, ATTR_via), *certainty = find(st, ATTR_certainty);
+	const struct prov_value *via = prov_find(st, ATTR_via), *certainty = prov_find(st, ATTR_certainty);
 	bool sure = !certainty || str_is(certainty->text, "must");
 	if (st->kind == PROV_wasInformedBy && via && str_is(via->text, "fork") && !prov_selection(d->p)->lineage.fork)
 		return 0;

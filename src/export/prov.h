@@ -2,7 +2,7 @@
  *
  * A source walks what was selected, as often as a format asks and in whatever parts, always in the same order. Nothing
  * of a statement lives longer than the call that gives it. Memory: the selection (8 bytes a thing; nothing when it is
- * the whole record) and one file's versions. Cost: the store's own calls, about 2 us a statement.
+ * the whole record), one file's versions and its notes. Cost: the store's own calls, about 2 us a statement.
  *
  * Local names: f, v, x and hex digits as in doc/format/store.md for files, versions, executions; r and the ULID for
  * runs; u... users, p... programs; v....N the Nth write of a chain of appends (the last is v... itself).
@@ -48,7 +48,7 @@ enum attr_type { TYPE_text, TYPE_list, TYPE_count, TYPE_time, TYPE_flag, TYPE_na
 extern const struct attr_words {
 	const char *name, *base64; /* base64: the attribute that has the exact bytes */
 	enum attr_type type;
-	const char *of, *meaning;
+	const char *of, *meaning; /* of: which kinds of statement have it */
 } attr_words[ATTR_COUNT];
 
 struct prov_value {
@@ -92,6 +92,8 @@ struct prov_roles {
 };
 extern const struct prov_roles prov_roles[PROV_KINDS];
 const char *prov_agent_class(const struct prov_statement *st);
+/* A value of a statement; NULL where it has none. */
+const struct prov_value *prov_find(const struct prov_statement *st, enum prov_attr attr);
 
 struct prov_source;
 /* With nothing named: the whole record. 0, -errno with a sentence. */

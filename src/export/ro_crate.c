@@ -5,7 +5,7 @@
  * version of a file is a data entity: a path within the crate where it was copied, else urn:stemma:id:v...; pipes and
  * the like are contextual entities. Images before any exec that neither used nor wrote anything are left out.
  *
- * Five walks; nothing is kept but, with copies, 8 bytes for each. */
+ * Six walks; nothing is kept but, with copies, 8 bytes for each. */
 #include "export/crate.h"
 #include "export/export.h"
 #include "export/jsonw.h"
@@ -32,6 +32,7 @@ struct maker {
 	struct err *err;
 	/* the execution that is being told */
 	struct buf head; /* what comes before its first use, until it is known to be told */
+	struct buf description;
 	bool waiting, open, program;
 	enum { NOTHING, OBJECTS, RESULTS } list;
 };
@@ -136,6 +137,18 @@ static int find_version(struct maker *m, store_id id, struct version_info *v, st
 	return r > 0 ? store_file(prov_store(m->p), v->file, f) : r;
 }
 
+/* The notes of a statement, a line each, behind what is there. */
+static void add_notes(const struct prov_statement *st, struct buf *b)
+{
+	const struct prov_value *notes = prov_find(st, ATTR_note);
+	struct str s;
+	for (size_t i = 0, at = 0; notes && list_next(&notes->list, &i, &at, &s);) {
+		if (b->n)
+			buf_char(b, '\n');
+		buf_str(b, s);
+	}
+}
+
 /* ---- walks ---- */
 
 /* Versions, each once: not the earlier writes of a chain. */
@@ -226,6 +239,7 @@ static int data(void *arg, const struct prov_statement *st)
 	int r = is_version(st) ? find_version(m, st->what, &v, &f) : 0;
 	if (r <= 0)
 		return r;
+	buf_reset(&m->description);
 	jsonw_line(j, 2);
 	jsonw_open(j, '{');
 	version_id(m, &v, &f);
@@ -247,11 +261,14 @@ static int data(void *arg, const struct prov_statement *st)
 			const char *why = open_version(m, &v, &f, &fd, &size);
 			if (fd >= 0)
 				close(fd);
-			jsonw_pair(j, "description", "not in the crate: ", str_of(why ? why : "it was not as recorded"));
+			buf_printf(&m->description, "not in the crate: %s", why ? why : "it was not as recorded");
 		}
 	}
+	add_notes(st, &m->description);
+	if (m->description.n)
+		jsonw_pair(j, "description", "", buf_view(&m->description));
 	jsonw_close(j, '}');
-	return jsonw_error(j);
+	return m->description.failed ? -ENOMEM : jsonw_error(j);
 }
 
 /* ---- actions ---- */
@@ -397,14 +414,25 @@ static void fixed_entities(struct jsonw *j)
 	jsonw_close(j, '}');
 }
 
+/* A run is no entity of a Process Run Crate: what was written about runs is said of the whole. */
+static int describe(void *arg, const struct prov_statement *st)
+{
+	struct maker *m = arg;
+	if (strcmp(st->type, "Run") == 0)
+		add_notes(st, &m->description);
+	return m->description.failed ? -ENOMEM : 0;
+}
+
 static int root(struct maker *m, int64_t now)
 {
 	struct jsonw *j = &m->j;
+	buf_reset(&m->description);
+	buf_printf(&m->description,
+	           "Executions of programs and the versions of files that they used and wrote, as stemma recorded them.");
+	int r = prov_walk(m->p, PROV_BIT(PROV_activity), describe, m);
 	entity_open(j, "./", str_of(""), "Dataset");
 	jsonw_word_pair(j, "name", "Provenance of files");
-	jsonw_word_pair(
-	    j, "description",
-	    "Executions of programs and the versions of files that they used and wrote, as stemma recorded them.");
+	jsonw_pair(j, "description", "", buf_view(&m->description));
 	jsonw_key(j, "", "datePublished");
 	jsonw_time(j, now);
 	jsonw_key(j, "", "license");
@@ -413,7 +441,8 @@ static int root(struct maker *m, int64_t now)
 	reference_to(j, PROFILE, str_of(""));
 	jsonw_key(j, "", "hasPart");
 	jsonw_open(j, '[');
-	int r = prov_walk(m->p, PROV_BIT(PROV_entity), part, m);
+	if (r == 0)
+		r = prov_walk(m->p, PROV_BIT(PROV_entity), part, m);
 	jsonw_close(j, ']');
 	jsonw_key(j, "", "mentions");
 	jsonw_open(j, '[');
@@ -501,6 +530,7 @@ int export_ro_crate(struct prov_source *p, struct out *unused, const struct expo
 		close(fd);
 	jsonw_release(&m.j);
 	buf_release(&m.head);
+	buf_release(&m.description);
 	idset_release(&m.copied);
 	if (r == 0 && o->left_out)
 		*o->left_out = m.left_out;

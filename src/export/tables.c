@@ -37,7 +37,7 @@ static bool has_column(enum table t, enum prov_attr attr)
 	if (t == TABLE_agent)
 		return attr == ATTR_path || attr == ATTR_user || attr == ATTR_host || attr == ATTR_fileKind ||
 		       attr == ATTR_domain || attr == ATTR_inode || attr == ATTR_generation || attr == ATTR_network;
-	return strcmp(attr_words[attr].of, table[t].of) == 0;
+	return strstr(attr_words[attr].of, table[t].of) != NULL; /* one or several */
 }
 
 static void separator(struct tables *t, struct out *o)

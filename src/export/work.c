@@ -2,30 +2,10 @@
 #include "export/work.h"
 
 #include "export/out.h"
+#include "graph/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-static bool room(void **v, size_t *cap, size_t n, size_t size)
-{
-	if (n < *cap)
-		return true;
-	size_t to = *cap ? *cap * 2 : 64;
-	void *p = realloc(*v, to * size);
-	if (!p)
-		return false;
-	*v = p;
-	*cap = to;
-	return true;
-}
-
-static const struct prov_value *find(const struct prov_statement *st, enum prov_attr attr)
-{
-	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].attr == attr)
-			return &st->v[i];
-	return NULL;
-}
 
 static int take_file(struct work *w, const struct prov_statement *st)
 {
@@ -37,9 +17,9 @@ static int take_file(struct work *w, const struct prov_statement *st)
 	r = r > 0 ? store_file(prov_store(w->p), v.file, &f) : r;
 	if (r <= 0)
 		return r;
-	if (!room((void **)&w->files, &w->cap_files, w->n_files, sizeof(*w->files)))
+	if (w->n_files == w->cap_files && !vec_grow((void **)&w->files, &w->cap_files, w->n_files + 1, sizeof(*w->files)))
 		return -ENOMEM;
-	const struct prov_value *via = find(st, ATTR_via), *mode = find(st, ATTR_accessMode);
+	const struct prov_value *via = prov_find(st, ATTR_via), *mode = prov_find(st, ATTR_accessMode);
 	struct work_file *to = &w->files[w->n_files++];
 	*to = (struct work_file){
 	    .version = id,
@@ -50,7 +30,7 @@ static int take_file(struct work *w, const struct prov_statement *st)
 	    .stream = f.kind == TERM_kind_pipe || f.kind == TERM_kind_fifo,
 	    .of_channel = f.kind != TERM_kind_regular,
 	};
-	const struct prov_value *until = find(st, ATTR_until);
+	const struct prov_value *until = prov_find(st, ATTR_until);
 	if (until)
 		to->until = until->time;
 	w->execs[w->n_execs - 1].n++;
@@ -64,14 +44,14 @@ static int take(void *arg, const struct prov_statement *st)
 		return w->n_execs ? take_file(w, st) : 0;
 	if (strcmp(st->type, "Execution") != 0)
 		return 0;
-	if (!room((void **)&w->execs, &w->cap_execs, w->n_execs, sizeof(*w->execs)))
+	if (w->n_execs == w->cap_execs && !vec_grow((void **)&w->execs, &w->cap_execs, w->n_execs + 1, sizeof(*w->execs)))
 		return -ENOMEM;
 	w->execs[w->n_execs++] = (struct work_exec){
 	    .id = st->what,
 	    .run = st->other,
 	    .parent = WORK_NONE,
 	    .first = w->n_files,
-	    .program = find(st, ATTR_argv) != NULL,
+	    .program = prov_find(st, ATTR_argv) != NULL,
 	};
 	return 0;
 }
@@ -117,7 +97,7 @@ void work_release(struct work *w)
 
 int texts_set_add(struct texts_set *t, struct str s, int64_t tag, size_t owner)
 {
-	if (!room((void **)&t->v, &t->cap, t->n, sizeof(*t->v)))
+	if (t->n == t->cap && !vec_grow((void **)&t->v, &t->cap, t->n + 1, sizeof(*t->v)))
 		return -ENOMEM;
 	t->v[t->n++] = (struct text_at){t->bytes.n, s.n, owner, tag};
 	buf_str(&t->bytes, s);

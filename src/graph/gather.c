@@ -74,8 +74,7 @@ int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, 
 	return 0;
 }
 
-/* By session, in it by seq; the longer of two that begin alike first. */
-static int frame_cmp(const void *pa, const void *pb)
+int gather_frame_cmp(const void *pa, const void *pb)
 {
 	const struct gather_frame *a = pa, *b = pb;
 	if (a->session != b->session)
@@ -140,7 +139,7 @@ int gather_feed(struct gather *w, struct graph *g, struct err *err)
 	struct facts facts = {0};
 	int rc = 0;
 	if (w->frames.n)
-		qsort(w->frames.v, w->frames.n, sizeof *w->frames.v, frame_cmp);
+		qsort(w->frames.v, w->frames.n, sizeof *w->frames.v, gather_frame_cmp);
 	graph_expect(g, expected_events(w));
 	for (size_t i = 0; i < w->frames.n; i++) {
 		const struct gather_frame *f = &w->frames.v[i];

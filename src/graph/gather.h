@@ -13,6 +13,8 @@ struct gather_frame {
 	uint64_t session, seq, offset, end;
 	uint32_t segment, count;
 };
+/* For qsort: by session, in it by seq; the longer of two that begin alike first. */
+int gather_frame_cmp(const void *a, const void *b);
 struct gather_segment {
 	char *path; /* NULL: memory */
 	const void *p;

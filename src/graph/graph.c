@@ -394,7 +394,28 @@ static int twin_cmp(const void *pa, const void *pb)
 	return (a->own_seq > b->own_seq) - (a->own_seq < b->own_seq);
 }
 
-/* Of a file's accesses with one key one counts: that which is not told, else the first. The others go to the end. */
+/* Is an access that was told without a key one of those that the record itself has? at: n accesses by start. */
+static bool is_there(const struct graph *g, const uint32_t *at, uint32_t n, const struct gaccess *a)
+{
+	uint32_t lo = 0, hi = n;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (g->accesses.v[at[mid]].start < a->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < n && g->accesses.v[at[lo]].start == a->start; lo++) {
+		const struct gaccess *own = &g->accesses.v[at[lo]];
+		unsigned does = a->mode & (a->mode & ACCESS_WRITE ? ACCESS_WRITE : ACCESS_READ);
+		if (!(own->flags & GACCESS_TOLD) && own->exec == a->exec && (own->mode & does) == does)
+			return true;
+	}
+	return false;
+}
+
+/* Of a file's accesses with one key one counts: that which is not told, else the first. Of what was told without a key
+ * none counts that the record itself has. The others go to the end. */
 static int find_twins(struct graph *g, struct gfile *f)
 {
 	uint32_t *at = g->by_file + f->first_access, n = f->naccess;
@@ -416,9 +437,10 @@ static int find_twins(struct graph *g, struct gfile *f)
 		                       .access = at[k]};
 	}
 	qsort(v.v, n, sizeof *v.v, twin_cmp);
-	for (uint32_t k = 1; k < n; k++) {
+	for (uint32_t k = 0; k < n; k++) {
 		struct gaccess *a = &g->accesses.v[v.v[k].access];
-		if (v.v[k].session != v.v[k - 1].session || v.v[k].seq != v.v[k - 1].seq)
+		bool again = k && v.v[k].session == v.v[k - 1].session && v.v[k].seq == v.v[k - 1].seq;
+		if (!again && !(v.v[k].told && v.v[k].session == TOLD_WITHOUT_KEY && is_there(g, at, n, a)))
 			continue;
 		f->kept -= (a->flags & GACCESS_KEPT) != 0;
 		a->flags |= GACCESS_TWIN;

@@ -138,6 +138,7 @@ enum gaccess_flags {
 	GACCESS_TWIN = 16384, /* another access has its key, and stands for it */
 };
 /* Whose event an access is, where another log told of it. */
+#define TOLD_WITHOUT_KEY UINT64_MAX /* as session: which event it is was not told; seq is a hash of what it is */
 struct gtold {
 	uint64_t session, seq; /* session: its number */
 };

@@ -32,8 +32,7 @@ static void tell_two(struct check *c, unsigned number, uint32_t a, uint32_t b, u
 	check_tell(c, number, false, st, 2, about);
 }
 
-/* ---- uniqueness
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- uniqueness ---- */
 
 /* What statements that are one tell together: 0 and TIME_NONE are not told yet. */
 struct one {
@@ -142,8 +141,7 @@ void check_unique(struct check *c)
 	vec_release(&all.v);
 }
 
-/* ---- typing and impossibility
- * ---------------------------------------------------------------------------------------------- */
+/* ---- typing and impossibility ---- */
 
 static void make(struct check *c, uint32_t word, uint8_t bit, uint32_t at)
 {
@@ -220,8 +218,7 @@ void check_types(struct check *c)
 	check_overlap(c);
 }
 
-/* ---- instances
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- instances ---- */
 
 static int by_bundle(const void *pa, const void *pb, void *arg)
 {

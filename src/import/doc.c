@@ -104,8 +104,7 @@ void doc_print(const struct doc *d, const struct doc_statement *st, struct buf *
 	buf_char(out, ')');
 }
 
-/* ---- times
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- times ---- */
 
 /* So many digits at *p; it moves past them. -1 where they are not there. */
 static int digits(const char **p, const char *end, unsigned n)
@@ -174,8 +173,7 @@ bool doc_time(struct str s, int64_t *ret)
 	return !__builtin_mul_overflow(t, (int64_t)1000000000, &t) && !__builtin_add_overflow(t, ns, ret);
 }
 
-/* ---- which format
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- which format ---- */
 
 int doc_read(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
 {

@@ -48,7 +48,9 @@ int import_document(const char *home, const char *path, int64_t now, struct err 
 {
 	struct buf bytes = {0}, segment = {0};
 	struct doc d;
-	struct told t = {.d = &d, .name = path[0] == '-' && !path[1] ? "standard input" : path, .err = err, .now = now};
+	struct forgotten gone = {.keepers = {0}};
+	struct told t = {
+	    .d = &d, .name = path[0] == '-' && !path[1] ? "standard input" : path, .err = err, .now = now, .gone = &gone};
 	struct str host;
 	doc_init(&d);
 	int rc = doc_load(&d, path, &bytes, err);
@@ -57,10 +59,12 @@ int import_document(const char *home, const char *path, int64_t now, struct err 
 	if (rc == 0)
 		rc = check_circles(&t);
 	if (rc == 0)
+		rc = forgotten_read(&gone, home, err);
+	if (rc == 0)
 		rc = told_collect(&t);
 	if (rc == 0)
 		rc = told_events(&t, hash, &segment, &host);
-	if (rc == 0)
+	if (rc == 0 && (segment.n || !t.left_out)) /* else all of it was forgotten */
 		rc = import_segment(home, host, hash, segment.p, segment.n, err);
 	if (rc >= 0) {
 		*ret = (struct import_document_report){.statements = d.st.n,
@@ -68,11 +72,13 @@ int import_document(const char *home, const char *path, int64_t now, struct err 
 		                                       .executions = t.activities.n,
 		                                       .versions = t.versions.n,
 		                                       .accesses = t.accesses.n,
+		                                       .forgotten = t.left_out,
 		                                       .added = rc == 1,
 		                                       .future = in_future(&t, now)};
 		rc = 0;
 	}
 	told_release(&t);
+	forgotten_release(&gone);
 	doc_release(&d);
 	buf_release(&segment);
 	return rc;

@@ -4,7 +4,7 @@
  * origin>/import/<hash>.stl (place.h). They are ordinary events, which give what the document says by the rules of
  * doc/graph.md; accesses have the keys of the originals where they are known. So an export that is imported elsewhere
  * gives the same versions with the same ids, and adds nothing to what it came from; the same document again is found
- * and adds nothing. */
+ * and adds nothing. Runs that were forgotten here do not come back. */
 #ifndef STEMMA_IMPORT_DOCUMENT_H
 #define STEMMA_IMPORT_DOCUMENT_H
 
@@ -16,8 +16,9 @@
 struct import_document_report {
 	uint64_t statements, passed; /* passed: the record has no place for them */
 	uint64_t executions, versions, accesses;
-	bool added;  /* false: it is there already */
-	bool future; /* it tells of times that are yet to come */
+	uint64_t forgotten; /* statements about what was forgotten here: they are passed over */
+	bool added;         /* false: it is there already */
+	bool future;        /* it tells of times that are yet to come */
 };
 
 /* path: a file, or "-". 0, or -errno with a sentence that names the place, and then nothing was added. */

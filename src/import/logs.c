@@ -5,17 +5,16 @@
 #include "base/io.h"
 #include "event/log_frame.h"
 #include "graph/vec.h"
+#include "import/forgotten.h"
 #include "import/place.h"
+#include "import/segments.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define DEPTH_MAX 6 /* folders: a record, logs, host, day */
 
 struct segment {
 	char *path;
@@ -45,8 +44,8 @@ struct import {
 	size_t n_sources;
 	VEC(struct frame) frames;
 	VEC(struct session) sessions;
-	struct map numbers;       /* session -> index in sessions */
-	struct map keepers, dead; /* sessions that may hold tombstones; those that were forgotten */
+	struct map numbers; /* session -> index in sessions */
+	struct forgotten gone;
 	struct arena words;
 	struct {
 		char *p; /* room for a frame */
@@ -61,17 +60,9 @@ static int oom(struct import *x)
 	return err_set(x->err, ENOMEM, "cannot import");
 }
 
-/* ---- finding segments
- * --------------------------------------------------------------------------------------------------- */
-
-static bool is_segment(const char *name)
+static int add_segment(void *arg, const char *path)
 {
-	size_t n = strlen(name);
-	return n > 4 && strcmp(name + n - 4, ".stl") == 0;
-}
-
-static int add_segment(struct import *x, const char *path)
-{
+	struct import *x = arg;
 	struct segment *s = vec_add(&x->segments);
 	if (!s)
 		return oom(x);
@@ -79,46 +70,7 @@ static int add_segment(struct import *x, const char *path)
 	return s->path ? 0 : oom(x);
 }
 
-static int name_cmp(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name); /* the same order everywhere */
-}
-
-static int is_shown(const struct dirent *e)
-{
-	return e->d_name[0] != '.';
-}
-
-static int walk(struct import *x, const char *dir, unsigned depth, uint64_t *passed)
-{
-	struct dirent **list;
-	int n = scandir(dir, &list, is_shown, name_cmp), r = 0;
-	if (n < 0)
-		return err_set(x->err, errno, "cannot read the folder '%s'", dir);
-	for (int i = 0; i < n; i++) {
-		char *path = NULL;
-		struct stat st;
-		if (r == 0 && asprintf(&path, "%s/%s", dir, list[i]->d_name) < 0) {
-			path = NULL;
-			r = oom(x);
-		}
-		if (r == 0 && lstat(path, &st) == 0) {
-			if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-				r = walk(x, path, depth + 1, passed);
-			else if (S_ISREG(st.st_mode) && is_segment(path))
-				r = add_segment(x, path);
-			else if (S_ISDIR(st.st_mode) || is_segment(path)) /* too deep, or a link that leads out */
-				++*passed;
-		}
-		free(path);
-		free(list[i]);
-	}
-	free(list);
-	return r;
-}
-
-/* ---- reading
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ---- */
 
 static struct session *session_of(struct import *x, uint64_t number)
 {
@@ -147,23 +99,6 @@ static int take_host(struct import *x, struct session *s, struct log_reader *r)
 	return 0;
 }
 
-/* What `stemma forget` took out must not come back: its tombstones are in sessions of their own. */
-static int take_tombstones(struct import *x, struct log_reader *r, const struct log_frame_info *f)
-{
-	struct event ev;
-	if (f->seq != 1 && map_get(&x->keepers, f->session) == VEC_NONE)
-		return 0;
-	for (bool first = f->seq == 1; log_reader_event(r, &ev) == 1; first = false) {
-		if (first && (ev.kind != EVENT_session || !str_is(ev.session.mode, "keeping")))
-			return 0;
-		if (first && !map_set(&x->keepers, f->session, 1))
-			return oom(x);
-		if (ev.kind == EVENT_tombstone && ev.tombstone.dead && !map_set(&x->dead, ev.tombstone.dead, 1))
-			return oom(x);
-	}
-	return 0;
-}
-
 static int scan(struct import *x, uint32_t at, bool own)
 {
 	struct segment *s = &x->segments.v[at];
@@ -174,7 +109,7 @@ static int scan(struct import *x, uint32_t at, bool own)
 		return rc;
 	size_t before = x->frames.n;
 	while (rc == 0 && (rc = log_reader_frame(r, &f)) == 1) {
-		rc = own ? take_tombstones(x, r, &f) : 0;
+		rc = own ? forgotten_take(&x->gone, r, &f) : 0;
 		if (rc < 0 || (own && map_get(&x->numbers, f.session) == VEC_NONE))
 			continue;
 		struct session *of = own ? NULL : session_of(x, f.session);
@@ -235,8 +170,7 @@ static ssize_t fetch(struct import *x, const struct frame *f, int which)
 	return k;
 }
 
-/* ---- what is new
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- what is new ---- */
 
 static uint64_t last_of(const struct frame *f)
 {
@@ -307,7 +241,7 @@ static int choose(struct import *x)
 				base = f;
 			continue;
 		}
-		if (map_get(&x->dead, f->session) != VEC_NONE) {
+		if (forgotten_session(&x->gone, f->session)) {
 			x->report.forgotten++;
 			continue;
 		}
@@ -327,8 +261,7 @@ static int choose(struct import *x)
 	return rc;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
 static int place_cmp(const void *pa, const void *pb)
 {
@@ -410,8 +343,7 @@ static void release(struct import *x)
 	vec_release(&x->frames);
 	vec_release(&x->sessions);
 	map_release(&x->numbers);
-	map_release(&x->keepers);
-	map_release(&x->dead);
+	forgotten_release(&x->gone);
 	arena_release(&x->words);
 }
 
@@ -423,7 +355,7 @@ static int walk_own(struct import *x)
 	uint64_t passed = 0;
 	if (asprintf(&logs, "%s/logs", x->home) < 0)
 		return oom(x);
-	int rc = stat(logs, &st) < 0 && errno == ENOENT ? 0 : walk(x, logs, 0, &passed);
+	int rc = stat(logs, &st) < 0 && errno == ENOENT ? 0 : segments_walk(logs, add_segment, x, &passed, x->err);
 	free(logs);
 	return rc;
 }
@@ -433,7 +365,7 @@ int import_logs(const char *home, const char *path, struct err *err, struct impo
 	struct import x = {.home = home, .err = err, .bytes = {{.fd = -1}, {.fd = -1}}};
 	struct stat st;
 	int rc = stat(path, &st) < 0   ? err_set(err, errno, "cannot open '%s'", path)
-	         : S_ISDIR(st.st_mode) ? walk(&x, path, 0, &x.report.passed)
+	         : S_ISDIR(st.st_mode) ? segments_walk(path, add_segment, &x, &x.report.passed, err)
 	                               : add_segment(&x, path);
 	x.n_sources = x.report.segments = x.segments.n;
 	for (size_t i = 0; rc == 0 && i < x.n_sources; i++)

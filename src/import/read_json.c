@@ -24,8 +24,7 @@ struct reader {
 	uint32_t w_qualified;
 };
 
-/* ---- errors, with the place
- * ---------------------------------------------------------------------------------------------- */
+/* ---- errors, with the place ---- */
 
 /* Goes one step down: what JSON pointers have between slashes. Returns where to go back to. */
 static size_t down(struct reader *r, const char *key)
@@ -63,8 +62,7 @@ static int full(struct reader *r)
 	       limit ? -EFBIG : -ENOMEM;
 }
 
-/* ---- names
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static const char *namespace_of(const struct scope *s, const char *prefix, size_t n)
 {
@@ -116,8 +114,7 @@ static int declare(struct reader *r, json_t *prefixes)
 	return 0;
 }
 
-/* ---- attributes
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- attributes ---- */
 
 static int add(struct reader *r, uint32_t name, struct str text, uint32_t type)
 {
@@ -201,8 +198,7 @@ static int attribute(struct reader *r, const struct scope *s, const char *key, j
 	return rc;
 }
 
-/* ---- statements
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- statements ---- */
 
 static int time_of(struct reader *r, json_t *v, int64_t *ret)
 {

@@ -55,8 +55,7 @@ struct reader {
 	uint32_t w_type, w_label, w_prov_type, w_prov_label, w_qualified, w_location, w_prov_location;
 };
 
-/* ---- reading triples
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- reading triples ---- */
 
 static size_t next_byte(void *buf, size_t size, size_t n, void *arg)
 {
@@ -190,8 +189,7 @@ static int read_triples(struct reader *r, bool nt)
 	return r->p == r->end ? 0 : (err_set(r->err, 0, "%s:%u: cannot be read", r->name, r->line), -EBADMSG);
 }
 
-/* ---- what properties mean
- * -------------------------------------------------------------------------------------------------- */
+/* ---- what properties mean ---- */
 
 static const struct {
 	const char *name;
@@ -254,8 +252,7 @@ static enum doc_kind class_of(struct str iri, bool *ret_base)
 	return DOC_KINDS;
 }
 
-/* ---- statements
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- statements ---- */
 
 static int wrong(struct reader *r, const struct triple *t, const char *what)
 {

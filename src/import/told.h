@@ -8,6 +8,7 @@
 
 #include "export/prov.h"
 #include "import/doc.h"
+#include "import/forgotten.h"
 
 struct told_run {
 	uint32_t st; /* statement */
@@ -62,6 +63,13 @@ struct told_access {
 	bool first;              /* it is the event of the version's identity */
 	bool closes;             /* of the writes, the last: its end has the version's fingerprint */
 };
+struct told_note {
+	struct str run;     /* ULID; or: */
+	uint32_t file;      /* VEC_NONE */
+	struct str version; /* public id; "": none that is known any more */
+	struct str text, user, host;
+	int64_t time;
+};
 struct told_link {
 	uint32_t a, b; /* activities */
 	uint8_t via;
@@ -78,6 +86,8 @@ struct told {
 	uint32_t w_type, w_label, w_location;
 	struct map activity, version, file_of; /* by word */
 	struct map run;                        /* by word */
+	const struct forgotten *gone;          /* what the record forgot */
+	struct map forgotten;                  /* by word: activities that are part of that */
 	struct table process_table, file_table;
 	VEC(struct told_run) runs;
 	VEC(struct told_activity) activities;
@@ -86,20 +96,58 @@ struct told {
 	VEC(struct told_version) versions;
 	VEC(struct told_access) accesses;
 	VEC(struct told_link) links;
+	VEC(struct told_note) notes;
 	uint32_t user;     /* a person the document names, of foreign activities */
 	uint64_t passed;   /* statements that the record has no place for */
+	uint64_t left_out; /* statements about what was forgotten */
 	bool foreign;      /* some activity or entity is not stemma's own */
 	struct arena text; /* decoded base64 */
 };
 
+#define FOREIGN_DOMAIN "prov:"
+
+/* ---- told_attrs.c: what a statement says ---- */
+
+/* The value of an attribute, by word (VEC_NONE: no statement has it); 0 none. */
+uint32_t told_get(const struct told *t, const struct doc_statement *st, uint32_t name);
 /* The value of an attribute, the exact bytes; "" none. */
 struct str told_text(struct told *t, const struct doc_statement *st, enum prov_attr attr);
 bool told_count(const struct told *t, const struct doc_statement *st, enum prov_attr attr, uint64_t *ret);
 bool told_time(const struct told *t, const struct doc_statement *st, enum prov_attr attr, int64_t *ret);
 /* A list, as encoded strings in ret; how many. -EBADMSG with a sentence where it is none. */
 long told_list(struct told *t, const struct doc_statement *st, enum prov_attr attr, struct buf *ret);
+/* Has it this prov:type? */
+bool told_is(const struct told *t, const struct doc_statement *st, const char *type);
+/* The number of a name in a set, from 0 to last; none where it is not in it. */
+unsigned told_term(enum term_set set, struct str name, unsigned last, unsigned none);
+/* What a run's name stands for; "" where it is none. */
+struct str told_ulid(struct str name);
 int told_wrong(struct told *t, const struct doc_statement *st, const char *what);
 int told_oom(struct told *t);
+
+/* ---- told_things.c: statement `at` into what it is about; the things of names, made where they are not there ---- */
+
+int told_take_entity(struct told *t, uint32_t at);
+int told_take_program(struct told *t, uint32_t at);
+int told_take_activity(struct told *t, uint32_t at);
+uint32_t told_activity_of(struct told *t, uint32_t word); /* VEC_NONE without memory; so the others */
+uint32_t told_foreign(struct told *t, uint32_t word, struct str iri);
+uint32_t told_version_of(struct told *t, uint32_t word);
+uint32_t told_find_file(struct told *t, const struct told_file *like);
+
+/* ---- told_relations.c: after all things ---- */
+
+int told_take_relation(struct told *t, uint32_t at);
+/* Derivations, when all other relations are taken. */
+int told_take_derivations(struct told *t);
+
+/* ---- told_settle.c: after told_order ---- */
+
+/* Drops uses that follow from other accesses. */
+bool told_drop_uses(struct told *t);
+int told_settle(struct told *t);
+
+/* ---- the whole ---- */
 
 /* What the document tells of. 0, -errno with a sentence. */
 int told_collect(struct told *t);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "event/log_frame.h"
 #include "export/export.h"
+#include "graph/graph.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,8 +41,7 @@ struct writer {
 	int error;
 };
 
-/* ---- frames
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- frames ---- */
 
 static void flush(struct writer *w, struct session *s)
 {
@@ -88,8 +88,7 @@ static uint64_t emit(struct writer *w, struct session *s, struct event *ev)
 	return s->seq;
 }
 
-/* ---- sessions
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- sessions ---- */
 
 static struct session *session_of(struct writer *w, struct str host, struct str boot, uint64_t pidns, struct str run)
 {
@@ -112,8 +111,8 @@ static const struct doc_statement *statement(const struct told *t, const struct 
 
 static struct str run_of(struct told *t, const struct doc_statement *st, struct str document)
 {
-	struct str s = told_text(t, st, ATTR_run), before = str_of(STEMMA_ID "r");
-	return str_starts(s, before) ? str_n(s.p + before.n, s.n - before.n) : document;
+	struct str ulid = told_ulid(told_text(t, st, ATTR_run));
+	return ulid.n ? ulid : document;
 }
 
 static void begin(struct session *s, int64_t t)
@@ -150,8 +149,7 @@ static int place_processes(struct writer *w, struct str document)
 	return 0;
 }
 
-/* ---- files
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static uint64_t domain_number(struct writer *w, struct session *s, const struct told_file *f)
 {
@@ -204,8 +202,7 @@ static void files_seen(struct told *t)
 	}
 }
 
-/* ---- accesses
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 /* A key for what has none that is known: the same whichever document tells of it. */
 static uint64_t made_key(const struct told *t, const struct told_access *a)
@@ -256,7 +253,7 @@ static void put_access(struct writer *w, struct session *s, uint64_t proc, const
 	                   .time = a->lo,
 	                   .proc = proc,
 	                   .access = {.file = file, .mode = mode, .via = a->via, .sure = a->must, .api = a->api}};
-	ev.access.as_session = a->first ? v->session : UINT64_MAX;
+	ev.access.as_session = a->first ? v->session : TOLD_WITHOUT_KEY;
 	ev.access.as_seq = a->first ? v->seq : made_key(t, a);
 	uint64_t seq = emit(w, s, &ev);
 	if (a->closes)
@@ -279,8 +276,7 @@ static void put_access(struct writer *w, struct session *s, uint64_t proc, const
 	                                                           : 1}});
 }
 
-/* ---- processes
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 static int64_t begin_of(const struct told *t, const struct told_process *p)
 {
@@ -469,8 +465,7 @@ static int put_processes(struct writer *w)
 	return rc;
 }
 
-/* ---- links
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- links ---- */
 
 static int link_cmp(const void *pa, const void *pb)
 {
@@ -525,8 +520,7 @@ static int put_links(struct writer *w)
 	return rc;
 }
 
-/* ---- runs
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- runs ---- */
 
 /* The run's user is told by name; by number, with its executions. */
 static void take_owner(struct told *t, struct event_run *r)
@@ -545,12 +539,11 @@ static int put_run(struct writer *w, struct session *s, const struct told_run *r
 {
 	struct told *t = w->t;
 	const struct doc_statement *st = &t->d->st.v[r->st];
-	struct str outer = told_text(t, st, ATTR_outerRun), before = str_of(STEMMA_ID "r");
 	struct event ev = {
 	    .kind = EVENT_run, .time = st->start != TIME_NONE ? st->start : s->began, .run = {.id = r->ulid}};
 	struct buf labels = {0};
 	int rc = 0;
-	ev.run.outer = str_starts(outer, before) ? str_n(outer.p + before.n, outer.n - before.n) : str_of("");
+	ev.run.outer = told_ulid(told_text(t, st, ATTR_outerRun));
 	ev.run.argv = list_of(t, st, ATTR_argv, &w->list, &rc);
 	ev.run.host = list_of(t, st, ATTR_hostInfo, &w->list2, &rc);
 	ev.run.label = list_of(t, st, ATTR_label, &labels, &rc);
@@ -607,6 +600,38 @@ static void put_document(struct writer *w, struct session *s, struct str id)
 	     &(struct event){.kind = EVENT_run_end, .time = end == TIME_NONE ? s->began : end, .run_end = {.id = id}});
 }
 
+/* ---- notes ---- */
+
+/* Notes are in sessions of no run, of the host where they were written. */
+static struct session *note_session(struct writer *w, const struct told_note *n)
+{
+	struct session *s = session_of(w, n->host, str_of(""), 0, str_of(""));
+	if (s)
+		s->mode = str_of("keeping");
+	return s;
+}
+
+static void put_notes(struct writer *w)
+{
+	struct told *t = w->t;
+	for (size_t i = 0; i < t->notes.n; i++) {
+		const struct told_note *n = &t->notes.v[i];
+		if (n->file != VEC_NONE && w->named[n->file] == VEC_NONE) {
+			t->passed++; /* on what nothing else is told of */
+			continue;
+		}
+		struct session *s = note_session(w, n);
+		emit(w, s,
+		     &(struct event){.kind = EVENT_note,
+		                     .time = n->time,
+		                     .note = {.run = n->run,
+		                              .file = n->file == VEC_NONE ? 0 : file_number(w, s, n->file),
+		                              .text = n->text,
+		                              .version = n->version,
+		                              .user = n->user}});
+	}
+}
+
 /* A ULID of the document's own: its time, and what it holds. */
 static void document_id(uint64_t hash, int64_t began, char ret[27])
 {
@@ -655,6 +680,13 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 				w.sessions.v[k].mode = told_text(t, st, ATTR_mode);
 				begin(&w.sessions.v[k], st->start);
 			}
+	for (size_t i = 0; rc == 0 && i < t->notes.n; i++) {
+		struct session *s = note_session(&w, &t->notes.v[i]);
+		if (s)
+			begin(s, t->notes.v[i].time);
+		else
+			rc = told_oom(t);
+	}
 	for (size_t i = 0; rc == 0 && i < w.sessions.n; i++) {
 		struct session *s = &w.sessions.v[i];
 		const uint64_t key[] = {hash, s->pidns, hash_str(s->host), hash_str(s->boot), hash_str(s->run)};
@@ -677,6 +709,8 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 		rc = put_processes(&w);
 	if (rc == 0)
 		rc = put_links(&w);
+	if (rc == 0)
+		put_notes(&w);
 	for (size_t i = 0; i < w.sessions.n; i++) {
 		struct session *s = &w.sessions.v[i];
 		if (rc == 0) {

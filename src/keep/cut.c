@@ -71,8 +71,7 @@ static bool has(const struct map *m, uint64_t key)
 	return m->n && map_get(m, key) != VEC_NONE;
 }
 
-/* ---- what an event belongs to
- * ------------------------------------------------------------------------------------------ */
+/* ---- what an event belongs to ---- */
 
 static int take_domain(struct cut *c, const struct event *ev)
 {
@@ -225,8 +224,7 @@ static int note_uses(struct cut *c, const struct event *ev)
 	}
 }
 
-/* ---- what happens to it
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what happens to it ---- */
 
 static int drop(struct cut *c, const struct event *ev, uint32_t grave)
 {
@@ -447,8 +445,7 @@ static int cut_session(struct cut *c, const struct keep_session *s)
 	return 0;
 }
 
-/* ---- tombstones
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tombstones ---- */
 
 static int put_tombstones(void *arg, int fd, struct err *err)
 {
@@ -484,8 +481,7 @@ static int put_tombstones(void *arg, int fd, struct err *err)
 	return keep_end(w, err);
 }
 
-/* ---- all
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 static int prepare(struct cut *c)
 {
@@ -567,8 +563,7 @@ int keep_cut(struct keep_logs *l, const struct keep_cut_options *o, struct err *
 	return rc;
 }
 
-/* ---- what was forgotten
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what was forgotten ---- */
 
 struct search {
 	struct str text;

@@ -22,6 +22,8 @@ struct keep_logs;
 /* Reads all segments of home through. While they are open no other keeper of this host changes them. 0 or -errno. */
 int keep_logs_open(const char *home, struct err *err, struct keep_logs **ret);
 void keep_logs_close(struct keep_logs *l); /* NULL is fine */
+/* How long to wait where a run is being recorded, before -EBUSY: 5000 ms unless it is said. */
+void keep_logs_patience(struct keep_logs *l, unsigned ms);
 
 struct keep_file {
 	struct str domain, path; /* path: of what was absent, which has no other identity */

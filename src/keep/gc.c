@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is still there
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what is still there ---- */
 
 typedef VEC(int64_t) moments;
 
@@ -119,8 +118,7 @@ static int find_needed(struct store *s, const struct idset *roots, int64_t skew,
 	return r < 0 ? r : 0;
 }
 
-/* ---- sizes
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 struct sizes {
 	struct store *s;
@@ -169,8 +167,7 @@ static uint64_t size_of(const struct sizes *z, store_id run)
 	return at == VEC_NONE ? 0 : z->v.v[at];
 }
 
-/* ---- choosing
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 static int end_cmp(const void *pa, const void *pb)
 {

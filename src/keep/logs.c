@@ -84,16 +84,6 @@ static int walk(struct keep_logs *l, const char *dir, const char *parts[], unsig
 	return rc;
 }
 
-static int frame_cmp(const void *pa, const void *pb)
-{
-	const struct gather_frame *a = pa, *b = pb;
-	if (a->session != b->session)
-		return a->session < b->session ? -1 : 1;
-	if (a->seq != b->seq)
-		return a->seq < b->seq ? -1 : 1;
-	return (a->count < b->count) - (a->count > b->count);
-}
-
 /* In the order in which they were written, so that a segment is read through once. */
 static int session_cmp(const void *pa, const void *pb)
 {
@@ -107,7 +97,7 @@ static int find_sessions(struct keep_logs *l, struct err *err)
 {
 	const struct gather_frame *v = l->w.frames.v;
 	if (l->w.frames.n)
-		qsort(l->w.frames.v, l->w.frames.n, sizeof(*l->w.frames.v), frame_cmp);
+		qsort(l->w.frames.v, l->w.frames.n, sizeof(*l->w.frames.v), gather_frame_cmp);
 	for (size_t i = 0, k; i < l->w.frames.n; i = k) {
 		struct keep_session *s = vec_add(&l->sessions);
 		if (!s)
@@ -131,6 +121,7 @@ int keep_logs_open(const char *home, struct err *err, struct keep_logs **ret)
 	if (!l)
 		return oom(err);
 	l->lock = -1;
+	l->wait_ms = WAIT_MS;
 	l->home = realpath(home, NULL);
 	if (!l->home || asprintf(&logs, "%s/logs", l->home) < 0) {
 		rc = err_set(err, l->home ? ENOMEM : errno, "cannot open the record '%s'", home);
@@ -164,6 +155,11 @@ out:
 	else
 		*ret = l;
 	return rc;
+}
+
+void keep_logs_patience(struct keep_logs *l, unsigned ms)
+{
+	l->wait_ms = ms;
 }
 
 void keep_logs_close(struct keep_logs *l)
@@ -243,7 +239,7 @@ int keep_logs_hold(struct keep_logs *l, struct keep_segment *s, struct err *err)
 			    !strcmp(o->day, s->day))
 				goto held;
 		}
-		int rc = log_lease_hold(l->home, s->host, s->day, s->slot, WAIT_MS, s->lease);
+		int rc = log_lease_hold(l->home, s->host, s->day, s->slot, l->wait_ms, s->lease);
 		if (rc == -EWOULDBLOCK) {
 			err_set(err, 0, "a run is being recorded into '%s'", s->path);
 			err_hint(err, "try again when it, and what it left running, has ended");

@@ -32,6 +32,7 @@ struct keep_logs {
 	struct log_reader *reader;         /* of segment open_at */
 	uint32_t open_at;
 	int lock;
+	unsigned wait_ms;
 	bool shared; /* other machines may write there, too */
 };
 

@@ -12,8 +12,7 @@
 
 #define OUT_MAX (1u << 20) /* gathered before a write */
 
-/* ---- edits
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- edits ---- */
 
 int edits_add(struct edits *e, uint64_t session, uint64_t seq, const struct event *ev)
 {
@@ -97,8 +96,7 @@ bool edits_touch(const struct edits *e, const struct gather_frame *f)
 	return is_whole(e, f->session) || touched(e, f->session, f->seq, f->count);
 }
 
-/* ---- frames
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- frames ---- */
 
 struct output {
 	int fd;
@@ -295,8 +293,7 @@ static int fill(const struct keep_segment *s, const struct edits *e, int from, s
 	return rc < 0 ? rc : flush(o);
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* A file in dir that has no name yet, where the file system can do that; else *ret_named is set and it has `temporary`.
  */

@@ -20,7 +20,7 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 	*ret = (struct diff){.text = text, .first = SIZE_MAX};
 	if (!text)
 		return err_set(err, ENOMEM, "cannot compare");
-	int r = store_view_begin(s);
+	int r = store_view_begin(s, VIEW_WALK);
 	bool viewing = r == 0;
 	for (int k = 0; r == 0 && k < 2; k++)
 		r = side_load(s, what, ids[k], o, text, err, &side[k]);
@@ -57,11 +57,8 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 
 void diff_release(struct diff *d)
 {
-	if (d->text) {
-		for (size_t i = 0; i < d->text->n; i++)
-			free(d->text->chunks[i]);
-		free(d->text->chunks);
-	}
+	if (d->text)
+		arena_release(&d->text->bytes);
 	free(d->text);
 	free(d->items);
 	*d = (struct diff){0};

@@ -2,6 +2,7 @@
 #ifndef STEMMA_QUERY_DIFF_INT_H
 #define STEMMA_QUERY_DIFF_INT_H
 
+#include "graph/vec.h"
 #include "query/diff.h"
 #include "query/idmap.h"
 
@@ -9,9 +10,7 @@
 
 /* Strings, given back all at once; equal ones may be stored twice. */
 struct diff_text {
-	char **chunks;
-	size_t n, left;
-	char *p;
+	struct arena bytes;
 	bool failed;
 };
 struct str text_keep(struct diff_text *t, struct str s);
@@ -117,7 +116,6 @@ int items_sides(struct side side[2], struct items *it);
 /* diff_cause.c: how far each item reaches, their order, and which is the first. */
 int diff_causes(struct side side[2], struct items *it, struct diff *d);
 
-#define diff_room(v, n, cap) diff_grow((void **)&(v), &(cap), (n) + 1, sizeof *(v))
-bool diff_grow(void **v, size_t *cap, size_t need, size_t size);
+#define diff_room(v, n, cap) ((n) < (cap) || vec_grow((void **)&(v), &(cap), (n) + 1, sizeof *(v)))
 
 #endif

@@ -20,8 +20,7 @@ struct diff_item *item_add(struct items *it, enum diff_rung rung, enum diff_kind
 	return &it->v[it->n++];
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static bool has_suffix(struct str path, const char *const *v)
 {
@@ -220,8 +219,7 @@ int items_files(struct store *s, struct side side[2], struct items *it, struct d
 	return rc < 0 ? rc : find_users(side, it);
 }
 
-/* ---- pairs
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 struct merged {
 	struct items *it;
@@ -512,8 +510,7 @@ int items_pairs(struct store *s, struct side side[2], struct items *it)
 	return r;
 }
 
-/* ---- the sides as a whole
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the sides as a whole ---- */
 
 static int one_fact(struct items *it, const char *name, struct str a, struct str b)
 {

@@ -10,53 +10,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-bool diff_grow(void **v, size_t *cap, size_t need, size_t size)
-{
-	if (need <= *cap)
-		return true;
-	size_t n = *cap ? *cap * 2 : 64;
-	while (n < need)
-		n *= 2;
-	void *p = realloc(*v, n * size);
-	if (!p)
-		return false;
-	*v = p;
-	*cap = n;
-	return true;
-}
-
 struct str text_keep(struct diff_text *t, struct str s)
 {
-	enum { CHUNK = 256 << 10 };
-	if (!s.n)
+	char *p = s.n ? arena_take(&t->bytes, s.n) : NULL;
+	if (!p) {
+		t->failed |= s.n != 0;
 		return str_of("");
-	if (s.n > t->left) {
-		size_t want = s.n > CHUNK / 4 ? s.n : CHUNK;
-		char **v = realloc(t->chunks, (t->n + 1) * sizeof(*v));
-		char *p = v ? malloc(want) : NULL;
-		if (v)
-			t->chunks = v;
-		if (!p) {
-			t->failed = true;
-			return str_of("");
-		}
-		t->chunks[t->n++] = p;
-		if (want != CHUNK) {
-			memcpy(p, s.p, s.n);
-			return str_n(p, s.n);
-		}
-		t->p = p;
-		t->left = want;
 	}
-	char *p = t->p;
 	memcpy(p, s.p, s.n);
-	t->p += s.n;
-	t->left -= s.n;
 	return str_n(p, s.n);
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static bool starts_in(struct str path, const char *dir, size_t *ret)
 {
@@ -169,8 +134,7 @@ static struct str base_name(struct str path)
 	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
 }
 
-/* ---- versions
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- versions ---- */
 
 struct loader {
 	struct store *s;
@@ -274,7 +238,7 @@ static int load_edges(struct loader *l, uint32_t exec, bool gens)
 		r = version_at(l, e->to, &version);
 		if (r < 0)
 			break;
-		if (!diff_grow((void **)v, cap, *n + 1, sizeof(**v)))
+		if (!diff_room(*v, *n, *cap))
 			return -ENOMEM;
 		(*v)[(*n)++] = (struct duse){exec, version, e->mode, e->sure, e->lo, e->hi};
 		struct dversion *d = &sd->versions[version];
@@ -314,8 +278,7 @@ static int load_derived(struct loader *l, uint32_t exec)
 	return r;
 }
 
-/* ---- executions
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- executions ---- */
 
 static int add_exec(struct side *sd, store_id id)
 {

@@ -699,7 +699,7 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	    .s = s, .o = o, .near.place = IN_NEAR, .far.place = IN_FAR, .now.place = IN_NEAR, .next.place = IN_NEAR};
 	int64_t widest = o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;
 	int r = 0;
-	bool viewing = store_view_begin(s) == 0;
+	bool viewing = store_view_begin(s, VIEW_WALK) == 0;
 	for (size_t k = 0; r == 0 && k < n; k++) {
 		uint32_t i;
 		r = node_of(&w, roots[k], false, &i);

@@ -191,7 +191,7 @@ int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *
 	struct fsck f = {.s = s, .err = err, .say = say, .arg = arg};
 	struct buf logs = {0}, index = {0};
 	struct canon c = {0};
-	bool viewing = store_view_begin(s) == 0; /* one state of the index, whoever writes */
+	bool viewing = store_view_begin(s, VIEW_PASS) == 0; /* one state of the index, whoever writes */
 	int rc = check_pages(&f);
 	if (rc == 0)
 		rc = check_logs(&f);

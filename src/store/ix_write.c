@@ -118,8 +118,7 @@ static int put_readers(struct file_writer *w, uint32_t file)
 	return rc;
 }
 
-/* ---- versions
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- versions ---- */
 
 static int fill_version(struct file_writer *w, uint32_t file, const struct gversion *v)
 {
@@ -286,9 +285,7 @@ static int put_versions(struct file_writer *w, uint32_t file)
 	return rc;
 }
 
-/* ---- the row
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the row ---- */
 
 static int clear_rest(struct ix *x, uint64_t id, uint64_t flags)
 {

@@ -103,6 +103,30 @@ static int row_cmp(const void *pa, const void *pb)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
+/* A note that an import told of once more is one note: the same words of the same person at the same moment. v is in
+ * order of time. */
+static bool is_same(const struct note_list *l, const struct note_row *a, const struct note_row *b)
+{
+	const char *p = l->text.p;
+	return a->info.run == b->info.run && a->info.file == b->info.file && a->info.version == b->info.version &&
+	       str_eq(str_n(p + a->text, a->ntext), str_n(p + b->text, b->ntext)) &&
+	       str_eq(str_n(p + a->user, a->nuser), str_n(p + b->user, b->nuser)) &&
+	       str_eq(str_n(p + a->host, a->nhost), str_n(p + b->host, b->nhost));
+}
+
+static void drop_repeated(struct note_list *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->v.n; i++) {
+		bool told = false;
+		for (size_t k = n; k > 0 && !told && l->v.v[k - 1].info.time == l->v.v[i].info.time; k--)
+			told = is_same(l, &l->v.v[k - 1], &l->v.v[i]);
+		if (!told)
+			l->v.v[n++] = l->v.v[i];
+	}
+	l->v.n = n;
+}
+
 int store_notes(struct store *s, enum notes_of of, store_id id, struct notes *ret)
 {
 	struct ids sessions = {0};
@@ -114,6 +138,7 @@ int store_notes(struct store *s, enum notes_of of, store_id id, struct notes *re
 		rc = read_notes(s, sessions.v[i], of, id, &l);
 	if (rc == 0 && l.v.n) {
 		qsort(l.v.v, l.v.n, sizeof(*l.v.v), row_cmp);
+		drop_repeated(&l);
 		ret->v = calloc(l.v.n, sizeof(*ret->v));
 		rc = ret->v ? 0 : -ENOMEM;
 		for (size_t i = 0; rc == 0 && i < l.v.n; i++) {

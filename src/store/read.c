@@ -31,16 +31,23 @@ static void forget_rows(struct row_reader *r)
 	sqlite3_blob_close(r->blob);
 	r->blob = NULL;
 	r->alone = 0;
-	for (size_t i = 0; r->slots && i < BLOCK_CACHE; i++)
+	for (size_t i = 0; i < r->n_slots; i++)
 		r->slots[i].block = 0;
+}
+
+static void release_slots(struct row_reader *r)
+{
+	for (size_t i = 0; i < r->n_slots; i++)
+		free(r->slots[i].mem);
+	free(r->slots);
+	r->slots = NULL;
+	r->n_slots = 0;
 }
 
 static void release_rows(struct row_reader *r)
 {
 	forget_rows(r);
-	for (size_t i = 0; r->slots && i < BLOCK_CACHE; i++)
-		free(r->slots[i].mem);
-	free(r->slots);
+	release_slots(r);
 	block_cursor_release(&r->outside);
 }
 
@@ -153,10 +160,13 @@ static int read_row(struct store *s, enum block_table table, uint64_t id, struct
 	struct row_reader *r = &reader->rows[table];
 	if (!s->viewing)
 		return read_outside(s, table, r, id, ret);
-	if (!r->slots && !(r->slots = calloc(BLOCK_CACHE, sizeof(*r->slots))))
-		return -ENOMEM;
+	if (!r->slots) {
+		if (!(r->slots = calloc(s->view_blocks, sizeof(*r->slots))))
+			return -ENOMEM;
+		r->n_slots = s->view_blocks;
+	}
 	uint64_t block = id >> BLOCK_BITS;
-	struct block_slot *slot = &r->slots[block % BLOCK_CACHE];
+	struct block_slot *slot = &r->slots[block % r->n_slots];
 	if (slot->block != block + 1) {
 		if (r->alone && r->alone == id) {
 			*ret = buf_view(&r->outside.bytes);
@@ -185,14 +195,18 @@ int read_process_row(struct store *s, uint64_t id, struct str ret[PROCESS_PARTS]
 	return rc <= 0 || pack_split(row, PROCESS_PARTS, ret) ? rc : -ENOTRECOVERABLE;
 }
 
-int store_view_begin(struct store *s)
+int store_view_begin(struct store *s, unsigned blocks)
 {
 	if (!sqlite3_get_autocommit(s->db))
 		return -EBUSY;
 	if (sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return -EBUSY;
-	for (size_t i = 0; s->reader && i < BLOCK_TABLES; i++)
+	for (size_t i = 0; s->reader && i < BLOCK_TABLES; i++) {
 		forget_rows(&s->reader->rows[i]);
+		if (s->reader->rows[i].n_slots != blocks)
+			release_slots(&s->reader->rows[i]);
+	}
+	s->view_blocks = blocks;
 	if (s->reader)
 		s->reader->a.id = s->reader->b.id = s->reader->ver_id = 0;
 	s->viewing = true;

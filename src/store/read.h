@@ -43,9 +43,8 @@ struct run_counts {
 	uint64_t run, inputs, outputs, executions, gaps;
 };
 
-/* Blocks met in a view are kept, by block modulo BLOCK_CACHE: a walk asks several things of a row, and meets its
+/* Blocks met in a view are kept, by block modulo their number: a walk asks several things of a row, and meets its
  * neighbours. Those of more than BLOCK_WHOLE bytes are not: of them the row is read alone. */
-#define BLOCK_CACHE 8192
 #define BLOCK_WHOLE 32768
 struct block_slot {
 	uint64_t block; /* + 1; 0 none */
@@ -54,7 +53,8 @@ struct block_slot {
 	uint16_t at[BLOCK_ROWS + 1];
 };
 struct row_reader {
-	struct block_slot *slots;    /* BLOCK_CACHE of them, while there is a view */
+	struct block_slot *slots;    /* while there is a view */
+	size_t n_slots;              /* store.view_blocks, or 0 */
 	struct sqlite3_blob *blob;   /* in a view: a block is found without a statement */
 	struct block_cursor outside; /* without a view, and for what is not kept */
 	uint64_t alone;              /* the row that is in it, 0 none */

@@ -46,8 +46,7 @@ const char *store_index_path(const struct store *s);
 /* Was what store_open found there of an older stemma, so that it is made anew? */
 bool store_was_older(const struct store *s);
 
-/* ---- bringing it up to date
- * ------------------------------------------------------------------------------------------- */
+/* ---- bringing it up to date ---- */
 
 struct store_index_stats {
 	uint64_t segments, frames, events, new_executions;
@@ -67,8 +66,7 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 /* Checks logs and index against each other; calls say(arg, line) for each finding. Returns how many, or -errno. */
 int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err);
 
-/* ---- what there is
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what there is ---- */
 
 struct run_info {
 	store_id id;
@@ -132,8 +130,13 @@ int store_file(struct store *s, store_id id, struct file_info *ret);
 /* The script an execution ran (0: none), without the rest of what store_exec makes. 1, 0, -errno. */
 int store_exec_script(struct store *s, store_id id, store_id *ret);
 /* One view of the record for many calls: nothing that others index in between shows, and each call costs a tenth. Nests
- * not; the end is quiet where there was no beginning. */
-int store_view_begin(struct store *s);
+ * not; the end is quiet where there was no beginning. blocks: how much it remembers, in blocks of 16 files or
+ * processes, about 1 KiB each; VIEW_WALK where it is asked for in any order, VIEW_PASS where nearly all come one after
+ * the other.
+ */
+#define VIEW_WALK 8192
+#define VIEW_PASS 256
+int store_view_begin(struct store *s, unsigned blocks);
 void store_view_end(struct store *s);
 int store_version(struct store *s, store_id id, struct version_info *ret);
 /* What a walk asks of each version, without the rest of what store_version and store_file make. 1, 0, -errno. */
@@ -145,8 +148,7 @@ struct version_sort {
 };
 int store_version_sort(struct store *s, store_id id, struct version_sort *ret);
 
-/* ---- finding a place to start
- * ----------------------------------------------------------------------------------------- */
+/* ---- finding a place to start ---- */
 
 /* A file by identity. */
 int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uint64_t gen, store_id *ret);
@@ -167,8 +169,7 @@ int store_find_run(struct store *s, const char *text, store_id *ret);
 int store_run_execs(struct store *s, store_id run, store_id **ret, size_t *ret_n);
 int store_runs(struct store *s, uint64_t max, store_id **ret, size_t *ret_n);
 
-/* ---- notes
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- notes ---- */
 
 enum notes_of { NOTES_ALL, NOTES_RUN, NOTES_FILE };
 struct note_info {
@@ -187,8 +188,7 @@ struct notes {
 int store_notes(struct store *s, enum notes_of of, store_id id, struct notes *ret);
 void notes_release(struct notes *n);
 
-/* ---- edges
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- edges ---- */
 
 struct edge {
 	store_id to; /* gens, informed: execution; uses, derived: version; readers, outputs: see the call */

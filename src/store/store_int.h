@@ -84,6 +84,7 @@ struct store {
 	struct buf scratch, scratch2;
 	struct reader *reader; /* read.h */
 	bool viewing;          /* between store_view_begin and _end: rows do not change */
+	unsigned view_blocks;  /* of each table, that the view keeps */
 };
 void store_reader_free(struct store *s);
 

@@ -88,6 +88,9 @@ class Execution:
         return "%s/%d/%d/%s/%d" % (escape(boot), pidns, pid, moment(started), self.n)
 
 
+WITHOUT_KEY = 2**64 - 1  # the session of a key that was not told
+
+
 class Access:
     """One access event with its access_end events; after settle(), what the rules need of it."""
 
@@ -99,6 +102,8 @@ class Access:
         self.execution = execution
         self.member = member  # the file before aliasing
         self.mode, self.via = event.get("mode", 0), event.get("via", DATA)
+        self.told_mode = self.mode
+        self.does = WRITE if self.mode & WRITE else self.mode & READ
         self.sure = bool(event.get("sure", 0))
         self.api = event.get("api", 0)
         self.start, self.until = event["t"], None
@@ -153,11 +158,18 @@ def last_known(ends, bit, name):
 
 
 def drop_twins(file):
-    """Of accesses with one key one counts: that of the log itself, else the first that was told of."""
+    """Of accesses with one key one counts: that of the log itself, else the first that was told of. Of those told without
+    a key none counts where the log itself has an access of that execution that began then and does as much."""
     holds = {}
     for a in sorted(file.accesses, key=lambda a: (a.told, a.own)):
         holds.setdefault((a.session, a.seq), a)
-    file.accesses = list(holds.values())
+    own = {}
+    for a in file.accesses:
+        if not a.told:
+            own.setdefault((id(a.execution), a.start), []).append(a.told_mode)
+    file.accesses = [a for a in holds.values() if not (
+        a.told and a.session == WITHOUT_KEY and
+        any(mode & a.does == a.does for mode in own.get((id(a.execution), a.start), ())))]
 
 
 class Facts:

@@ -34,6 +34,7 @@ class Session:
         self.events = []
         self.processes = []  # [number, n of its last exec, alive]
         self.files = []  # (number, kind)
+        self.begun = []  # (time, file, process) of accesses
         self.open = []  # [seq of access, file, writes, reads, process]
         self.domains = {}  # name -> number
 
@@ -214,13 +215,17 @@ class World:
             mode |= STATE
             if r.random() < 0.8:
                 self.state(session, file)
-        process = self.alive(session)[0]
+        process, t = self.alive(session)[0], self.time(session)
         as_session = as_seq = 0
-        if r.random() < self.telling:  # of this history's sessions, or of one that is not there
+        if session.begun and r.random() < self.telling / 3:  # what is there, told of without a key
+            t, file, process = r.choice(session.begun[-6:])
+            as_session, as_seq = 2**64 - 1, r.randint(1, 9)
+        elif r.random() < self.telling:  # of this history's sessions, or of one that is not there
             other = r.choice(self.sessions)
             as_session = r.choice((int(other.id, 16), int(other.id, 16), 77))
             as_seq = r.choice((r.randint(1, len(other.events) + 5), r.randint(1, 6)))
-        seq = session.emit(self.time(session), "access", process, file=file[0], mode=mode, via=via,
+        session.begun.append((t, file, process))
+        seq = session.emit(t, "access", process, file=file[0], mode=mode, via=via,
                            sure=1 if via == 0 and r.random() < 0.9 else 0, api=r.choice((0, 1, 2, 3, 4, 5, 7)), as_session=as_session,
                            as_seq=as_seq)
         session.open.append((seq, file, mode, process))

@@ -106,9 +106,9 @@ int store_exec_script(struct store *s, store_id id, store_id *ret)
 	return r;
 }
 
-int store_view_begin(struct store *s)
+int store_view_begin(struct store *s, unsigned blocks)
 {
-	(void)s;
+	(void)s, (void)blocks;
 	return 0;
 }
 

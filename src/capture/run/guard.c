@@ -59,8 +59,7 @@ static long trace(long request, pid_t tid, long addr, long data)
 	return syscall(SYS_ptrace, request, (long)tid, addr, data);
 }
 
-/* ---- wards
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- wards ---- */
 
 static struct ward **slot(struct guard *g, pid_t tid)
 {
@@ -138,8 +137,7 @@ void guard_forget(struct guard *g, pid_t pid)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* ---- seizing and letting go
- * --------------------------------------------------------------------------------------------- */
+/* ---- seizing and letting go ---- */
 
 /* Seizing waits for an exec of the process to be over, and an exec for its other threads to be reaped: by us, if they
  * are seized already. So it is given up after a while, by way of the signal that the asking thread sends each
@@ -224,8 +222,7 @@ static bool seize_all(struct guard *g, pid_t pid)
 	return true;
 }
 
-/* ---- stops
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- stops ---- */
 
 /* The call that a signal has interrupted is run again if it was not received. */
 static void repair(struct guard *g, pid_t tid)
@@ -367,8 +364,7 @@ static void take_others(struct guard *g)
 	usleep(1000);
 }
 
-/* ---- the thread
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the thread ---- */
 
 static struct control *counted;
 

@@ -150,8 +150,7 @@ static bool is_name(char c)
 	return is(c, IN_NAME);
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- names ---- */
 
 struct words {
 	char text[NAME_MAX_ + WORDS + 1];
@@ -312,8 +311,7 @@ static bool is_secret(enum sort sort, struct str value)
 	return false;
 }
 
-/* ---- tokens and addresses
- * --------------------------------------------------------------------------------------------- */
+/* ---- tokens and addresses ---- */
 
 static bool in_set(enum charset set, char c)
 {
@@ -402,8 +400,7 @@ static bool url_secret(struct str v, size_t *ret_from, size_t *ret_to)
 	return at > colon + 1;
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- words ---- */
 
 static void text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth);
 
@@ -746,8 +743,7 @@ static void text(struct redact *r, struct buf *out, struct str s, bool script, u
 	}
 }
 
-/* ---- what callers see
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what callers see ---- */
 
 /* -c, -lc, -ec: what follows is a script. */
 static bool is_script_option(struct str s)

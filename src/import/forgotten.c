@@ -1,0 +1,80 @@
+#include "import/forgotten.h"
+
+#include "import/segments.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+int forgotten_take(struct forgotten *f, struct log_reader *r, const struct log_frame_info *frame)
+{
+	struct event ev;
+	if (frame->seq != 1 && map_get(&f->keepers, frame->session) == VEC_NONE)
+		return 0;
+	for (bool first = frame->seq == 1; log_reader_event(r, &ev) == 1; first = false) {
+		if (first && (ev.kind != EVENT_session || !str_is(ev.session.mode, "keeping")))
+			return 0;
+		if (first && !map_set(&f->keepers, frame->session, 1))
+			return -ENOMEM;
+		if (ev.kind != EVENT_tombstone)
+			continue;
+		if (ev.tombstone.dead && !map_set(&f->dead, ev.tombstone.dead, 1))
+			return -ENOMEM;
+		if (ev.tombstone.run.n && words_add(&f->runs, ev.tombstone.run) == VEC_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+struct reading {
+	struct forgotten *f;
+	struct err *err;
+};
+
+static int read_segment(void *arg, const char *path)
+{
+	const struct reading *x = arg;
+	struct log_reader *r;
+	struct log_frame_info frame;
+	int rc = log_reader_open(path, x->err, &r);
+	if (rc < 0)
+		return rc;
+	while ((rc = log_reader_frame(r, &frame)) == 1)
+		if ((rc = forgotten_take(x->f, r, &frame)) < 0)
+			break;
+	if (rc < 0)
+		err_set(x->err, -rc, "cannot read '%s'", path);
+	log_reader_close(r);
+	return rc;
+}
+
+int forgotten_read(struct forgotten *f, const char *home, struct err *err)
+{
+	struct reading x = {f, err};
+	struct stat st;
+	char *logs = NULL;
+	uint64_t passed = 0;
+	if (asprintf(&logs, "%s/logs", home) < 0)
+		return err_set(err, ENOMEM, "cannot import");
+	int rc = stat(logs, &st) < 0 && errno == ENOENT ? 0 : segments_walk(logs, read_segment, &x, &passed, err);
+	free(logs);
+	return rc;
+}
+
+bool forgotten_session(const struct forgotten *f, uint64_t session)
+{
+	return map_get(&f->dead, session) != VEC_NONE;
+}
+
+bool forgotten_run(const struct forgotten *f, struct str ulid)
+{
+	return ulid.n && words_find(&f->runs, ulid) != VEC_NONE;
+}
+
+void forgotten_release(struct forgotten *f)
+{
+	map_release(&f->keepers);
+	map_release(&f->dead);
+	words_release(&f->runs);
+}

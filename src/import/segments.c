@@ -1,0 +1,69 @@
+#include "import/segments.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEPTH_MAX 6 /* folders: a record, logs, host, day */
+
+struct finding {
+	int (*say)(void *arg, const char *path);
+	void *arg;
+	uint64_t *passed;
+	struct err *err;
+};
+
+static bool is_segment(const char *name)
+{
+	size_t n = strlen(name);
+	return n > 4 && strcmp(name + n - 4, ".stl") == 0;
+}
+
+static int name_cmp(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_shown(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static int walk(const struct finding *f, const char *dir, unsigned depth)
+{
+	struct dirent **list;
+	int n = scandir(dir, &list, is_shown, name_cmp), r = 0;
+	if (n < 0)
+		return err_set(f->err, errno, "cannot read the folder '%s'", dir);
+	for (int i = 0; i < n; i++) {
+		char *path = NULL;
+		struct stat st;
+		if (r == 0 && asprintf(&path, "%s/%s", dir, list[i]->d_name) < 0) {
+			path = NULL;
+			r = err_set(f->err, ENOMEM, "cannot read the folder '%s'", dir);
+		}
+		if (r == 0 && lstat(path, &st) == 0) {
+			if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+				r = walk(f, path, depth + 1);
+			else if (S_ISREG(st.st_mode) && is_segment(path))
+				r = f->say(f->arg, path);
+			else if (S_ISDIR(st.st_mode) || is_segment(path)) /* too deep, or a link that leads out */
+				++*f->passed;
+		}
+		free(path);
+		free(list[i]);
+	}
+	free(list);
+	return r;
+}
+
+int segments_walk(const char *dir, int (*say)(void *arg, const char *path), void *arg, uint64_t *passed,
+                  struct err *err)
+{
+	const struct finding f = {say, arg, passed, err};
+	return walk(&f, dir, 0);
+}

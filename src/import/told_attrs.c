@@ -1,0 +1,135 @@
+/* told_attrs.c - what a statement's attributes say. */
+#include "import/told.h"
+
+#include "export/export.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+int told_oom(struct told *t)
+{
+	return err_set(t->err, ENOMEM, "%s: cannot import", t->name);
+}
+
+struct str told_ulid(struct str name)
+{
+	struct str before = str_of(STEMMA_ID "r");
+	return str_starts(name, before) ? str_n(name.p + before.n, name.n - before.n) : str_of("");
+}
+
+int told_wrong(struct told *t, const struct doc_statement *st, const char *what)
+{
+	struct buf place = {0};
+	doc_place(t->d, st, &place);
+	err_set(t->err, 0, "%s: %.200s: %s", t->name, buf_cstr(&place), what);
+	buf_release(&place);
+	return -EBADMSG;
+}
+
+uint32_t told_get(const struct told *t, const struct doc_statement *st, uint32_t name)
+{
+	for (uint32_t i = 0; name != VEC_NONE && i < st->n_attr; i++)
+		if (t->d->attrs.v[st->first_attr + i].name == name)
+			return t->d->attrs.v[st->first_attr + i].value;
+	return 0;
+}
+
+static int base64_digit(char c)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *p = c ? strchr(digits, c) : NULL;
+	return p ? (int)(p - digits) : -1;
+}
+
+/* What base64 stands for, kept by t; NULL p where it is none. */
+static struct str unbase64(struct told *t, struct str s)
+{
+	char *out = arena_take(&t->text, s.n + 1);
+	size_t n = 0;
+	unsigned bits = 0, have = 0;
+	while (s.n && s.p[s.n - 1] == '=')
+		s.n--;
+	for (size_t i = 0; out && i < s.n; i++) {
+		int d = base64_digit(s.p[i]);
+		if (d < 0)
+			return (struct str){NULL, 0};
+		bits = bits << 6 | (unsigned)d;
+		have += 6;
+		if (have >= 8) {
+			have -= 8;
+			out[n++] = (char)(bits >> have);
+		}
+	}
+	return (struct str){out, n};
+}
+
+struct str told_text(struct told *t, const struct doc_statement *st, enum prov_attr attr)
+{
+	uint32_t exact = told_get(t, st, t->base64[attr]);
+	struct str s = exact ? unbase64(t, doc_str(t->d, exact)) : (struct str){NULL, 0};
+	return s.p ? s : doc_str(t->d, told_get(t, st, t->attr[attr]));
+}
+
+bool told_count(const struct told *t, const struct doc_statement *st, enum prov_attr attr, uint64_t *ret)
+{
+	uint32_t w = told_get(t, st, t->attr[attr]);
+	struct str s = doc_str(t->d, w);
+	uint64_t n = 0;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9' || __builtin_mul_overflow(n, (uint64_t)10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(s.p[i] - '0'), &n))
+			return false;
+	if (s.n)
+		*ret = n;
+	return s.n != 0;
+}
+
+bool told_time(const struct told *t, const struct doc_statement *st, enum prov_attr attr, int64_t *ret)
+{
+	uint32_t w = told_get(t, st, t->attr[attr]);
+	return w && doc_time(doc_str(t->d, w), ret);
+}
+
+long told_list(struct told *t, const struct doc_statement *st, enum prov_attr attr, struct buf *ret)
+{
+	uint32_t exact = told_get(t, st, t->base64[attr]), w = exact ? exact : told_get(t, st, t->attr[attr]);
+	struct str s = doc_str(t->d, w);
+	json_error_t why;
+	if (!w)
+		return 0;
+	json_t *list = json_loadb(s.p, s.n, JSON_DECODE_ANY, &why);
+	long n = json_is_array(list) ? (long)json_array_size(list) : -1;
+	for (long i = 0; i < n; i++) {
+		json_t *v = json_array_get(list, (size_t)i);
+		struct str item = {json_string_value(v), json_string_length(v)};
+		if (item.p && exact)
+			item = unbase64(t, item);
+		if (!item.p) {
+			n = -1;
+			break;
+		}
+		buf_varint(ret, item.n);
+		buf_str(ret, item);
+	}
+	json_decref(list);
+	return n < 0 ? told_wrong(t, st, "a list that is no JSON array of strings") : n;
+}
+
+bool told_is(const struct told *t, const struct doc_statement *st, const char *type)
+{
+	uint32_t w = words_find(&t->d->words, str_of(type));
+	for (uint32_t i = 0; w != VEC_NONE && i < st->n_attr; i++) {
+		const struct doc_attr *a = &t->d->attrs.v[st->first_attr + i];
+		if (a->name == t->w_type && a->value == w)
+			return true;
+	}
+	return false;
+}
+
+unsigned told_term(enum term_set set, struct str name, unsigned last, unsigned none)
+{
+	for (unsigned i = 0; name.n && i <= last; i++)
+		if (str_is(name, term_name(set, i)))
+			return i;
+	return none;
+}
