@@ -49,7 +49,8 @@ struct str text_keep(struct diff_text *t, struct str s)
 		t->left = want;
 	}
 	char *p = t->p;
-	memcpy(p, s.p, s.n);
+	if (s.n)
+		memcpy(p, s.p, s.n);
 	t->p += s.n;
 	t->left -= s.n;
 	return str_n(p, s.n);
