@@ -63,9 +63,11 @@ $(CLEAN_ENV) $(2) tools/run-tests $(1) --no-suite slow --timeout-multiplier 5 ||
 ! cat $(1)/found/* 2>/dev/null && exit $$status
 endef
 
+# Beside libasan the shared libubsan takes no log_path: what it said of a process without standard error would be lost.
 sanitize:
 	@tools/setup build test
-	@$(CLEAN_ENV) tools/build build-asan -- -Dtests=true -Db_sanitize=address,undefined -Db_lundef=false
+	@$(CLEAN_ENV) tools/build build-asan -- -Dtests=true -Db_sanitize=address,undefined -Db_lundef=false \
+		$(if $(findstring clang,$(CC)),,-Dc_link_args=-static-libubsan)
 	@$(call found,build-asan,ASAN_OPTIONS=log_path=$$PWD/build-asan/found/asan \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:log_path=$$PWD/build-asan/found/ubsan)
 

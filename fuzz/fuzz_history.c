@@ -1,7 +1,8 @@
 /* Histories of any events: the graph made in one go is the graph in the store, in whatever order the logs are indexed.
  *
  * An input is a list of chunks: session (1 byte), size (2, little-endian), time (8), then so many bytes of events. A
- * chunk becomes a frame with a right checksum; odd sessions lie in one segment, even ones in another. */
+ * chunk becomes a frame with a right checksum; sessions 2 and 6 lie in one segment, 4 and 8 in the other. What a
+ * tombstone names does not count, by a plain rule here. */
 #include "event/log_frame.h"
 #include "event/log_reader.h"
 #include "graph/canon.h"
@@ -65,7 +66,7 @@ static void cut(const uint8_t *data, size_t size, struct segment *out)
 			must(frame);
 			memcpy(frame + sizeof(struct log_frame), data, whole);
 			size_t length = log_frame_build(frame, &(struct log_frame){.size = (uint32_t)whole,
-			                                                           .session = 1 + session,
+			                                                           .session = 2 + 2 * session,
 			                                                           .number = number[session]++,
 			                                                           .count = count,
 			                                                           .seq = 1 + seq[session],
@@ -79,9 +80,19 @@ static void cut(const uint8_t *data, size_t size, struct segment *out)
 	}
 }
 
-static void in_one_go(const struct segment *in, struct buf *out)
+static bool is_dead(const struct graph *g, uint64_t session)
 {
-	struct graph g = {0};
+	for (size_t i = 0; i < g->tombs.n; i++)
+		if (g->tombs.v[i].number && g->tombs.v[i].number >> 1 == session >> 1)
+			return true;
+	return false;
+}
+
+/* False: a forgotten session forgets others. Whether that counts depends on who is read first; `stemma forget` writes
+ * its tombstones into sessions that are nobody's run. */
+static bool in_one_go(const struct segment *in, struct buf *out)
+{
+	struct graph g = {0}, all = {0};
 	struct gather w = {0};
 	struct canon c = {0};
 	for (int i = 0; i < 2; i++) {
@@ -89,6 +100,16 @@ static void in_one_go(const struct segment *in, struct buf *out)
 		must(gather_memory(&w, in[i].bytes.p, in[i].bytes.n, &at) == 0);
 		must(gather_scan(&w, at, 0, UINT64_MAX, NULL, NULL) == 0);
 	}
+	must(gather_feed(&w, &all, NULL) == 0);
+	bool sane = true;
+	for (size_t i = 0; i < all.tombs.n; i++)
+		sane = sane && !is_dead(&all, all.sessions.v[all.tombs.v[i].session].number);
+	size_t kept = 0;
+	for (size_t i = 0; i < w.frames.n; i++)
+		if (!is_dead(&all, w.frames.v[i].session))
+			w.frames.v[kept++] = w.frames.v[i];
+	w.frames.n = kept;
+	graph_release(&all);
 	must(gather_feed(&w, &g, NULL) == 0);
 	must(graph_finish(&g) == 0);
 	must(names_replay(&g) == 0);
@@ -100,6 +121,7 @@ static void in_one_go(const struct segment *in, struct buf *out)
 	canon_release(&c);
 	gather_release(&w);
 	graph_release(&g);
+	return sane;
 }
 
 static void one_by_one(const struct segment *first, const struct segment *second, struct buf *out)
@@ -112,8 +134,9 @@ static void one_by_one(const struct segment *first, const struct segment *second
 		fprintf(stderr, "%s\n", err.text);
 		abort();
 	}
-	for (int i = 0; i < 2; i++)
-		if (store_index(s, &(struct store_index_options){.only_segment = order[i]->path}, &err, NULL) < 0) {
+	/* Twice: where the second forgets what the first told, the index is made anew, of what it was asked for. */
+	for (int i = 0; i < 4; i++)
+		if (store_index(s, &(struct store_index_options){.only_segment = order[i & 1]->path}, &err, NULL) < 0) {
 			fprintf(stderr, "%s\n", err.text);
 			abort();
 		}
@@ -142,13 +165,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(fd >= 0 && write(fd, in[i].bytes.p, in[i].bytes.n) == (ssize_t)in[i].bytes.n);
 		close(fd);
 	}
-	in_one_go(in, &whole);
+	bool sane = in_one_go(in, &whole);
 	one_by_one(&in[0], &in[1], &a);
 	one_by_one(&in[1], &in[0], &b);
 	for (int i = 0; i < 2; i++)
 		unlink(in[i].path);
-	compare(&whole, &a, "first, second");
-	compare(&whole, &b, "second, first");
+	if (sane) {
+		compare(&whole, &a, "first, second");
+		compare(&whole, &b, "second, first");
+	}
 	buf_release(&whole);
 	buf_release(&a);
 	buf_release(&b);

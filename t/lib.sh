@@ -8,7 +8,8 @@
 #   cmd STATUS ARG...   stemma with these arguments ends with that status; its output is in out and err
 #   history             Python on standard input that builds logs with t/history.py, which it has imported
 #   check WHAT          says whether the command before held
-#   says FILE WORDS     the file has a line with these words; says_not; is FILE TEXT: it is this text
+#   says FILE WORDS...  the file has a line with these words, and one with the next ones; says_not FILE WORDS: it has none
+#   is FILE TEXT        it is this text
 #   lines FILE N        it has so many lines
 #   finish              the plan and the status; the last line of each script
 
@@ -89,10 +90,18 @@ skip()
 
 says()
 {
-	grep -qF -e "$2" "$1" || {
-		echo "missing in ${1##*/}: $2" >>"$err"
+	said=$1
+	shift
+	[ $# -gt 0 ] || {
+		echo "no words to look for in ${said##*/}" >>"$err"
 		return 1
 	}
+	for words; do
+		grep -qF -e "$words" "$said" || {
+			echo "missing in ${said##*/}: $words" >>"$err"
+			return 1
+		}
+	done
 }
 
 says_not()

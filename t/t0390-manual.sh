@@ -1,12 +1,13 @@
 #!/bin/sh
 # The manual and the completion: every command and option is in them, they are well formed, and the examples work.
+complete=${STEMMA_COMPLETION:-} # lib.sh takes such names out of the environment
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 man=$here/man
 for c in run log show lineage why find diff stat sql note forget gc import index fsck config doctor export; do
 	page=$man/stemma-$c.1
-	"$STEMMA" $c --help >"$out" 2>"$err" && for s in 'EXIT STATUS' 'EXAMPLES' 'DESCRIPTION' 'SEE ALSO'; do says "$page" ".Sh $s" || break; done &&
+	"$STEMMA" $c --help >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
 	check "stemma-$c.1 has its sections"
 	missing=
@@ -31,18 +32,25 @@ if command -v mandoc >/dev/null; then
 else
 	skip 'mandoc finds nothing wrong' 'mandoc is not installed'
 fi
-cmd 0 config --json && for k in $(jq -r '.settings[] | .key, .environment' "$out"); do says "$man/stemma-config.1" "$k" || break; done
+# shellcheck disable=SC2046 # words
+cmd 0 config --json && says "$man/stemma-config.1" $(jq -r '.settings[] | .key, .environment' "$out")
 check 'stemma-config.1 has every setting'
-for w in used made from into exe arg user host exit since before run path; do says "$man/stemma-find.1" ".It Cm $w" || break; done
+missing=
+for w in used made from into exe arg user host exit since before run path; do says "$man/stemma-find.1" ".It Cm $w" || missing="$missing $w"; done
+[ -z "$missing" ]
 check 'stemma-find.1 has every condition'
 
-complete=${STEMMA_COMPLETION:-$BUILD/completion/stemma}
+complete=${complete:-$BUILD/completion/stemma}
 words()
 { # WORD...: what is offered for the last of them
 	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stemma; printf "%s\n" "${COMPREPLY[@]}"' - "$complete" "$@" >"$out" 2>"$err"
 }
 if command -v bash >/dev/null && [ -f "$complete" ]; then
-	words stemma '' && for c in run log show lineage why find diff stat sql note forget gc import index fsck config doctor export; do grep -qx $c "$out" || break; done && words stemma li && is "$out" lineage
+	missing=
+	words stemma ''
+	for c in run log show lineage why find diff stat sql note forget gc import index fsck config doctor export; do grep -qx $c "$out" || missing="$missing $c"; done
+	echo "missing:$missing" >>"$err"
+	[ -z "$missing" ] && words stemma li && is "$out" lineage
 	check 'completion: commands'
 	bad=
 	for c in run log show lineage why find diff stat sql note forget gc import index fsck config doctor export; do

@@ -123,7 +123,10 @@ cmd 0 export -f prov-json --since 2031-01-01 01CCCC && json '.activity == {} and
 check '--since with a RUN'
 cmd 1 export -f prov-json /w/nosuch && cmd 2 export -f nosuch && cmd 2 export && cmd 2 export -f turtle --since never
 check 'mistakes'
-cmd 0 export --formats && for f in $formats; do grep -q "^$f " "$out" || break; done
+cmd 0 export --formats
+missing=$?
+for f in $formats; do grep -q "^$f " "$out" || missing="$missing $f"; done
+[ "$missing" = 0 ]
 check '--formats'
 # To a file: whole or not at all.
 echo old >"$T/file" && cmd 0 export -f turtle -o "$T/file" && ! says "$T/file" old && cmd 125 export -f turtle -o "$T/no/such/file" && [ ! -e "$T/no" ] &&

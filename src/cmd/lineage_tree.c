@@ -81,8 +81,10 @@ static int look_at_users(struct tree *t)
 			t->host = (struct str){malloc(x.host.n + 1), x.host.n};
 			if (!t->user.p || !t->host.p)
 				return -1;
-			memcpy((char *)t->user.p, x.user.p, x.user.n);
-			memcpy((char *)t->host.p, x.host.p, x.host.n);
+			if (x.user.n)
+				memcpy((char *)t->user.p, x.user.p, x.user.n);
+			if (x.host.n)
+				memcpy((char *)t->host.p, x.host.p, x.host.n);
 		}
 		any = true;
 		t->one_user &= str_eq(t->user, x.user) && str_eq(t->host, x.host);

@@ -57,7 +57,8 @@ void out_bytes(struct out *o, const void *p, size_t n)
 			return;
 		}
 	}
-	memcpy(o->p + o->n, p, n);
+	if (n)
+		memcpy(o->p + o->n, p, n);
 	o->n += n;
 }
 

@@ -94,7 +94,8 @@ static int take_host(struct import *x, struct session *s, struct log_reader *r)
 	char *p = arena_take(&x->words, ev.session.host.n + 1);
 	if (!p)
 		return oom(x);
-	memcpy(p, ev.session.host.p, ev.session.host.n);
+	if (ev.session.host.n)
+		memcpy(p, ev.session.host.p, ev.session.host.n);
 	s->host = str_n(p, ev.session.host.n);
 	return 0;
 }

@@ -86,6 +86,7 @@ static int split(struct parser *p, const char *s)
 				}
 				if (!*s) {
 					err_set(p->err, 0, "a quote is not closed in the expression");
+					err_hint(p->err, "a quote that belongs to a name has a backslash before it");
 					r = -EINVAL;
 				} else {
 					s++;

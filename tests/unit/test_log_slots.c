@@ -162,11 +162,12 @@ static void test_slots_race(void **state)
 			assert_true(WIFSIGNALED(status));
 		}
 		assert_int_equal(failed, 0);
+		/* Who passes a slot by leaves one writer behind for good. A sweeper's lock looks like a writer's, and its next
+		 * one may be met again further up: rarely, so there are by far not twice as many. */
+		char path[64];
+		snprintf(path, sizeof(path), "home/logs/h/race/%d.stl", sweep ? 2 * WRITERS : WRITERS);
+		assert_int_equal(access(in_dir(path), F_OK), -1);
 	}
-	char path[64];
-	/* a sweeper's own lock looks like a writer's, once */
-	snprintf(path, sizeof(path), "home/logs/h/race/%d.stl", WRITERS + 1);
-	assert_int_equal(access(in_dir(path), F_OK), -1);
 }
 
 static void test_roll(void **state)

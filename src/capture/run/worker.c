@@ -285,6 +285,8 @@ static bool next_over(struct worker *w, siginfo_t *ret)
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
 		close(fd);
+	if (fd < 0) /* no descriptor left: the command's end at least must not be missed */
+		return child_over(P_PID, w->sup.root, ret);
 	text[n > 0 ? n : 0] = '\0';
 	for (char *at = text, *end; *at; at = end) {
 		pid_t pid = (pid_t)strtol(at, &end, 10);
