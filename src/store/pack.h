@@ -131,7 +131,7 @@ struct pacc {
 	int64_t start, end;  /* as recorded */
 	int64_t from, to;    /* when it took place, gaccess_span */
 	int64_t first, last; /* with SHAPE_EXACT */
-	uint32_t fps, fpe; /* index in the file's fingerprints + 1, 0 none */
+	uint32_t fps, fpe;   /* index in the file's fingerprints + 1, 0 none */
 	uint64_t count, bytes_read, bytes_written;
 	uint64_t as_session, as_seq; /* as_session: its number */
 	uint32_t gen, nuse, use;     /* use: the version's number, or where in the uses */

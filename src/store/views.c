@@ -75,6 +75,7 @@ struct cursor {
 	struct buf text;
 	struct reader *reader;
 	struct edges edges;
+	struct ios ios;
 	bool failed;
 };
 
@@ -318,6 +319,38 @@ static void fill_access(struct cursor *c, struct line *l, const struct pacc_sect
 		put_id(l, C_access_used, version_id(a->file, a->use));
 }
 
+static void add_calls(struct cursor *c, const struct pacc_section *sec, const struct pacc *a)
+{
+	char text[24];
+	c->ios.n = 0;
+	c->failed |= read_calls(c->s, c->unit, sec, a, &c->ios) < 0;
+	for (size_t i = 0; i < c->ios.n; i++) {
+		const struct io_info *io = &c->ios.v[i];
+		struct line *l = add_line(c);
+		if (!l)
+			return;
+		put_id(l, C_io_execution, io->exec);
+		snprintf(text, sizeof(text), "%016" PRIx64, io->session);
+		put_word(c, l, C_io_session, text);
+		put_int(l, C_io_seq, (int64_t)io->seq);
+		put_id(l, C_io_file, io->file);
+		put_id(l, C_io_generated, io->generated);
+		put_id(l, C_io_used, io->used);
+		put_word(c, l, C_io_api, term_name(SET_ioapi, io->api));
+		put_word(c, l, C_io_direction, io->write ? "write" : "read");
+		put_int(l, C_io_calls, (int64_t)io->calls);
+		put_int(l, C_io_failed, (int64_t)io->failed);
+		put_int(l, C_io_bytes, (int64_t)io->bytes);
+		put_int(l, C_io_largest, (int64_t)io->largest);
+		put_int(l, C_io_spent, (int64_t)io->spent);
+		put_time(l, C_io_first, io->first);
+		put_time(l, C_io_last, io->last);
+		for (unsigned k = 0; k < IO_SIZES; k++)
+			put_int(l, C_io_size0 + k, (int64_t)io->size[k]);
+	}
+}
+
+/* Of the views access and io. */
 static void accesses(struct cursor *c)
 {
 	struct str row[PROCESS_PARTS];
@@ -333,6 +366,10 @@ static void accesses(struct cursor *c)
 		c->reader->uses.n = 0;
 		pacc_begin(&p, c->s, &sec, &c->reader->uses);
 		while ((rc = pacc_next(&p, &a)) == 1) {
+			if (c->view == VIEW_io) {
+				add_calls(c, &sec, &a);
+				continue;
+			}
 			struct line *l = add_line(c);
 			if (!l)
 				break;
@@ -546,6 +583,7 @@ static const struct kind {
     [VIEW_file] = {files, {SQL_file_last, SQL_COUNT}},
     [VIEW_version] = {versions, {SQL_file_last, SQL_COUNT}},
     [VIEW_access] = {accesses, {SQL_process_last, SQL_COUNT}},
+    [VIEW_io] = {accesses, {SQL_process_last, SQL_COUNT}},
     [VIEW_edge] = {edges, {SQL_process_last, SQL_file_last}},
     [VIEW_attribute] = {attributes, {SQL_max_run, SQL_process_last}},
     [VIEW_name] = {names, {SQL_max_path, SQL_COUNT}},
@@ -657,6 +695,8 @@ static const struct view_key {
     {VIEW_version, C_version_file, unit_itself, 10},
     {VIEW_access, C_access_execution, unit_of_process, 10},
     {VIEW_access, C_access_file, units_by_access, 100},
+    {VIEW_io, C_io_execution, unit_of_process, 10},
+    {VIEW_io, C_io_file, units_by_access, 100},
     {VIEW_edge, C_edge_from_id, units_of_edge, 10},
     {VIEW_edge, C_edge_to_id, units_to_edge, 20},
     {VIEW_attribute, C_attribute_id, units_of_attribute, 10},
@@ -794,6 +834,7 @@ static int x_close(sqlite3_vtab_cursor *v)
 	vec_release(&c->lines);
 	buf_release(&c->text);
 	edges_release(&c->edges);
+	ios_release(&c->ios);
 	free(c->found[0].v);
 	free(c->found[1].v);
 	free(c);
