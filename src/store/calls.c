@@ -39,6 +39,7 @@ int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec
 			figure[i] = (uint64_t)sqlite3_column_int64(st, 3 + i);
 		*io = (struct io_info){.exec = exec_id(process, sec->n),
 		                       .file = a->self,
+		                       .target = a->file,
 		                       .generated = a->gen ? version_id(a->file, a->gen) : 0,
 		                       .used = a->nuse == 1 ? version_id(a->file, a->use) : 0,
 		                       .session = session ? session->number : 0,

@@ -221,6 +221,7 @@ int store_informs(struct store *s, store_id exec, struct edges *e);        /* ex
 /* By one kind of call, one way, in one access; there only where a run counted them. */
 struct io_info {
 	store_id exec, file;      /* file: what was accessed */
+	store_id target;          /* the file that this counts to, mostly the same */
 	store_id generated, used; /* the version that the access made; the one it used: 0 none, or several */
 	uint64_t session, seq;    /* the access: session's number, and seq */
 	unsigned api;             /* term ioapi */
