@@ -108,12 +108,14 @@ copy /w/in /w/out /usr/lib/libc.so.6 read read 1 0 77 77 9 1 1
 copy /w/in /w/out /w/in read pread 2 0 10000 9900 1000000 1 2
 copy /w/in /w/out /w/in read read 3 1 2150 2000 3000000 1 3
 copy /w/in /w/out /w/out write read 2 0 12150 12000 250000000 1 2
-copy /w/in /w/out /usr/bin/copy read ? ? ? ? ? ? 1 0
-look /w/in /usr/bin/look read ? ? ? ? ? ? 1 0
 look /w/in /w/in read mmap 1 0 12150 12150 10 1 1
 END
 sort "$T/got" >"$T/a" && sort "$err" | cmp -s - "$T/a"
+check 'stat --tsv'
+cmd 0 stat --tsv @ && awk -F '\t' -v OFS=' ' '{ print $2, $4, $5, $6, $7, $9, $11, $12, $23 }' "$out" >"$T/got" && printf '%s\n' 'command path direction api calls bytes spent_ns first size9' 'cat /w/out /w/out read ? ? ? ? ? ?' | cmp -s - "$T/got"
 check 'stat --tsv: what is not known is a question mark'
+cmd 0 stat --json --all @~1 && json '.total.calls_complete and .total.calls.read.calls == 6 and (.files[] | select(.path == "/usr/bin/copy") | .calls.read == null and .calls_complete)'
+check 'stat --all: what an exec loads is no call'
 cmd 0 stat --sizes --times @~1 && row '^  3   -    2     -   -   -    -     -   -     -  r /w/in$' && row '^  -   -    -     1   -   -    -     -   -     -  mmap$' &&
 	row '^seconds since 2026-01-01T00:00:09Z$' && row '^  0.000000   1.000001     2.000000    3.000000  copy /w/in /w/out$' && row '^         -          -     2.000000    3.000000  /w/out$'
 check 'stat --sizes, --times'
@@ -139,6 +141,8 @@ h.exit(p); h.end(); h.save(home, evtext, 'big')
 END
 cmd 0 stat --sizes --times @ && ! grep -q '^.\{81\}' "$out" && says "$out" '123P' && cmd 0 stat --bytes --sizes @ && says "$out" 123456789012345678
 check 'large numbers fit into 80 columns, unless they are asked for'
+cmd 0 export --format prov-json /w/out && json '[.wasGeneratedBy[] | .["stemma:bytes"]? | select(. != null)] | map(if type == "object" then .["$"] else . end | tonumber) | index(12150) != null'
+check 'exports have the bytes of an edge'
 
 # ---- however the logs come
 rm -rf "$STEMMA_HOME"

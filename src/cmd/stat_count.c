@@ -100,7 +100,8 @@ static bool is_counted(const struct ios *l, store_id file, unsigned way)
 	return false;
 }
 
-static void add_access(struct sum *s, const struct edge *e, unsigned way, bool counted)
+/* called: it was begun by a call that could be counted, not by an exec, which loads without one. */
+static void add_access(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called)
 {
 	struct way *to = &s->way[way];
 	to->whole = (to->accesses ? to->whole : true) && e->has_bytes;
@@ -108,7 +109,7 @@ static void add_access(struct sum *s, const struct edge *e, unsigned way, bool c
 	to->known |= e->has_bytes;
 	to->bytes += e->has_bytes ? e->bytes : 0;
 	to->counted |= counted;
-	to->uncounted |= !counted;
+	to->uncounted |= called && !counted;
 }
 
 static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
@@ -122,15 +123,16 @@ static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, un
 		return r;
 	/* Where nothing moved there is no call to count. */
 	bool counted = is_counted(&w->ios, v.file, way) || (e->has_bytes && !e->bytes);
+	bool called = e->api != TERM_api_exec;
 	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, v.file);
 	if (!x || !f)
 		return -ENOMEM;
-	add_access(x, e, way, counted);
-	add_access(f, e, way, counted);
+	add_access(x, e, way, counted, called);
+	add_access(f, e, way, counted, called);
 	f->edges++;
-	add_access(&w->total, e, way, counted);
-	add_access(&w->api[e->api < 64 ? e->api : 0], e, way, counted);
-	if (counted || !w->say)
+	add_access(&w->total, e, way, counted, called);
+	add_access(&w->api[e->api < 64 ? e->api : 0], e, way, counted, called);
+	if (counted || !called || !w->say)
 		return 0;
 	struct stat_row row = {.exec = exec, .file = v.file, .api = -1, .write = way, .bytes_known = e->has_bytes};
 	row.io.bytes = e->bytes;

@@ -66,10 +66,8 @@ static void number_cell(struct table *t, uint64_t n, bool plain)
 static void calls_cells(struct table *t, const struct way *w, bool plain)
 {
 	struct buf b = {0};
-	bool any = w->accesses || w->io.any;
-	const char *none = !any ? "-" : "?";
-	if (!any || !w->counted) {
-		table_cell(t, str_of(none));
+	if (!w->counted) {
+		table_cell(t, str_of(w->uncounted ? "?" : "-"));
 		return;
 	}
 	buf_printf(&b, w->uncounted ? ">=" : "");
@@ -84,7 +82,7 @@ static void spent_cell(struct table *t, const struct way *w)
 {
 	struct buf b = {0};
 	if (!w->counted)
-		buf_char(&b, w->accesses ? '?' : '-');
+		buf_char(&b, w->uncounted ? '?' : '-');
 	else if (!w->io.any)
 		buf_char(&b, '-');
 	else
@@ -295,8 +293,8 @@ static int times(const struct stat_sums *w, const struct opts_stat *o, const cha
 				moment_cell(&t, v->io.last, since);
 				continue;
 			}
-			table_cell(&t, str_of(v->accesses && !v->counted ? "?" : "-"));
-			table_cell(&t, str_of(v->accesses && !v->counted ? "?" : "-"));
+			table_cell(&t, str_of(v->uncounted && !v->counted ? "?" : "-"));
+			table_cell(&t, str_of(v->uncounted && !v->counted ? "?" : "-"));
 		}
 		table_cell(&t, buf_view(&b));
 	}
