@@ -118,6 +118,14 @@ class History:
         self.add('access_end', p=p, at=self.now, access=a, until=until or self.now, known=known, bytes_read=bytes_read,
                  bytes_written=bytes_written, **more)
 
+    def io(self, p, a, api, write=0, sizes=(), failed=0, first=None, last=None, spent=0):
+        """What calls of one kind moved in access a, one way: sizes has the bytes of each."""
+        limits = (100, 10**3, 10**4, 10**5, 10**6, 4 * 10**6, 10**7, 10**8, 10**9)
+        places = [sum(n > limit for limit in limits) for n in sizes]
+        self.add('io', p=p, access=a, api=api, write=write, calls=len(sizes), failed=failed, bytes=sum(sizes),
+                 largest=max(sizes, default=0), spent=spent, first=first, last=last,
+                 **{'size%d' % k: places.count(k) for k in range(10)})
+
     def exit(self, p, code=0, ending=1):
         self.add('exit', p=p, ending=ending, code=code, cpu=5000000, known=2)
 

@@ -267,6 +267,7 @@ static void put_uses(struct canon *c, const struct graph *g)
 			const struct gaccess *a = &g->accesses.v[g->by_exec[g->execs.v[x].first_access + k]];
 			for (uint32_t i = 0; i < a->nuse; i++) {
 				const struct guse *many = a->nuse > 1 ? &g->uses.v[a->use + i] : NULL;
+				struct gspan span = gaccess_span(g, a);
 				struct used *slot = vec_add(&u);
 				if (!slot) {
 					c->failed = true;
@@ -276,8 +277,8 @@ static void put_uses(struct canon *c, const struct graph *g)
 				                      many ? many->version : a->use,
 				                      a->nuse == 1 && (a->flags & GACCESS_USE_MUST),
 				                      many ? many->via : a->use_via,
-				                      a->start,
-				                      a->end};
+				                      span.from,
+				                      span.to};
 			}
 		}
 		if (u.n > 1)

@@ -314,6 +314,20 @@ static void take_exit(struct facts *f, const struct event *ev)
 	                               ev->exit.wchar, ev->exit.read_bytes, ev->exit.write_bytes}};
 }
 
+static struct gmore *more_of(struct graph *g, struct gaccess *a)
+{
+	if (a->more == VEC_NONE) {
+		struct gmore *m = vec_add(&g->more);
+		if (!m) {
+			g->failed = true;
+			return NULL;
+		}
+		*m = (struct gmore){.first = TIME_NONE, .last = TIME_NONE};
+		a->more = (uint32_t)(g->more.n - 1);
+	}
+	return &g->more.v[a->more];
+}
+
 static void take_access(struct facts *f, const struct event *ev)
 {
 	struct graph *g = f->g;
@@ -335,18 +349,17 @@ static void take_access(struct facts *f, const struct event *ev)
 	                      .fps = VEC_NONE,
 	                      .fpe = VEC_NONE,
 	                      .count = 1,
+	                      .more = VEC_NONE,
 	                      .mode = (uint16_t)ev->access.mode & 0xff,
 	                      .via = ev->access.via <= TERM_via_sync ? (uint8_t)ev->access.via : TERM_via_data,
 	                      .api = ev->access.api <= TERM_api_uring ? (uint8_t)ev->access.api : TERM_api_other,
 	                      .sure = ev->access.sure != 0};
 	if (ev->access.as_session) {
-		struct gtold *t = vec_add(&g->told);
-		if (!t) {
-			g->failed = true;
+		struct gmore *m = more_of(g, a);
+		if (!m)
 			return;
-		}
-		*t = (struct gtold){ev->access.as_session, ev->access.as_seq};
-		a->told = (uint32_t)(g->told.n - 1);
+		m->session = ev->access.as_session;
+		m->seq = ev->access.as_seq;
 		a->flags |= GACCESS_TOLD;
 		g->files.v[file].flags |= GFILE_TOLD;
 	}
@@ -385,6 +398,40 @@ static void take_access_end(struct facts *f, const struct event *ev)
 		a->bytes_written = ev->access_end.bytes_written;
 		a->flags |= GACCESS_WRITTEN_BYTES;
 	}
+	a->flags &= ~(uint32_t)GACCESS_EXACT;
+	if (ev->access_end.exact && ev->access_end.until != TIME_NONE) {
+		struct gmore *m = more_of(g, a);
+		if (!m)
+			return;
+		m->first = ev->access_end.first;
+		m->last = ev->access_end.last;
+		a->flags |= GACCESS_EXACT;
+	}
+}
+
+static void take_io(struct facts *f, const struct event *ev)
+{
+	struct graph *g = f->g;
+	const struct event_io *e = &ev->io;
+	uint32_t i = dense_get(&f->accesses, e->access);
+	if (i == VEC_NONE) {
+		g->unknown_refs++;
+		return;
+	}
+	struct gio *io = vec_add(&g->ios);
+	if (!io) {
+		g->failed = true;
+		return;
+	}
+	*io = (struct gio){.session = f->session,
+	                   .access = e->access,
+	                   .api = e->api <= TERM_ioapi_mmap ? (uint32_t)e->api : TERM_ioapi_other,
+	                   .write = e->write != 0,
+	                   .figure = {e->calls, e->failed, e->bytes, e->largest, e->spent, e->size0, e->size1, e->size2,
+	                              e->size3, e->size4, e->size5, e->size6, e->size7, e->size8, e->size9},
+	                   .first = e->first,
+	                   .last = e->last};
+	g->accesses.v[i].flags |= GACCESS_IO;
 }
 
 static void take_name(struct facts *f, const struct event *ev)
@@ -505,6 +552,9 @@ void facts_event(struct facts *f, const struct event *ev)
 		break;
 	case EVENT_access_end:
 		take_access_end(f, ev);
+		break;
+	case EVENT_io:
+		take_io(f, ev);
 		break;
 	case EVENT_name:
 		take_name(f, ev);

@@ -38,7 +38,8 @@ void graph_release(struct graph *g)
 	vec_release(&g->exits);
 	vec_release(&g->links);
 	vec_release(&g->accesses);
-	vec_release(&g->told);
+	vec_release(&g->more);
+	vec_release(&g->ios);
 	vec_release(&g->fps);
 	vec_release(&g->name_events);
 	vec_release(&g->runs);
@@ -281,11 +282,35 @@ static void settle_processes(struct graph *g)
 	}
 }
 
+/* Whether an access's own bytes say when it took place: what is mapped is read and written without a call. */
+static bool is_exact(const struct graph *g, const struct gaccess *a)
+{
+	return a->flags & GACCESS_EXACT && g->files.v[a->file].kind == TERM_kind_regular &&
+	       !(a->mode & (ACCESS_MAPPED | ACCESS_PROGRAM));
+}
+
+struct gspan gaccess_span_exact(const struct graph *g, const struct gaccess *a)
+{
+	struct gspan s = {a->start, a->end};
+	int64_t first = is_exact(g, a) ? g->more.v[a->more].first : TIME_NONE;
+	if (first == TIME_NONE)
+		return s;
+	int64_t last = g->more.v[a->more].last;
+	bool from_open =
+	    a->flags & GACCESS_WRITES && (a->mode & ACCESS_APPEND || a->flags & (GACCESS_CREATES | GACCESS_TRUNCS));
+	if (!from_open && first > s.from)
+		s.from = first < s.to ? first : s.to - 1;
+	if (last != TIME_NONE && last < s.to)
+		s.to = last > s.from ? last : s.from + 1;
+	return s;
+}
+
 /* Which parts of an access count, and how surely (doc/graph.md, Facts). Idempotent. */
-static void settle_access(struct gaccess *a)
+static void settle_access(const struct graph *g, struct gaccess *a)
 {
 	const unsigned makes = ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED;
 	bool reads = a->mode & ACCESS_READ, writes = a->mode & ACCESS_WRITE, seen = false, kept = true;
+	bool idle = is_exact(g, a) && g->more.v[a->more].first == TIME_NONE; /* it moved nothing */
 	if (!(a->flags & GACCESS_ENDED) || a->evidence > TERM_evidence_must)
 		a->evidence = TERM_evidence_may;
 	if ((a->mode & makes) && a->via == TERM_via_data)
@@ -309,14 +334,18 @@ static void settle_access(struct gaccess *a)
 			}
 		}
 	}
-	if (writes && a->evidence == TERM_evidence_none) {
+	if (idle) {
+		reads = false;
+		kept = writes;
+	}
+	if (writes && (a->evidence == TERM_evidence_none || (idle && a->evidence == TERM_evidence_may))) {
 		writes = false;
 		if (reads)
 			a->sure = seen;
 		else
 			kept = false;
 	}
-	a->flags &= (uint16_t) ~(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS);
+	a->flags &= ~(uint32_t)(GACCESS_READS | GACCESS_WRITES | GACCESS_KEPT | GACCESS_CREATES | GACCESS_TRUNCS);
 	if (a->flags & GACCESS_TWIN)
 		return;
 	a->flags |= (reads ? GACCESS_READS : 0) | (writes ? GACCESS_WRITES : 0) | (kept ? GACCESS_KEPT : 0);
@@ -444,7 +473,7 @@ static int find_twins(struct graph *g, struct gfile *f)
 			continue;
 		f->kept -= (a->flags & GACCESS_KEPT) != 0;
 		a->flags |= GACCESS_TWIN;
-		settle_access(a);
+		settle_access(g, a);
 	}
 	uint32_t kept = 0;
 	for (uint32_t k = 0; k < n; k++)
@@ -488,10 +517,10 @@ int graph_finish(struct graph *g)
 			a->end = a->start < INT64_MAX ? a->start + 1 : INT64_MAX;
 		uint32_t group = g->files.v[a->self].group;
 		a->file = group == VEC_NONE ? a->self : group;
-		a->flags = (uint16_t)((a->flags & ~GACCESS_ALIAS) | (group == VEC_NONE ? 0 : GACCESS_ALIAS));
+		a->flags = (a->flags & ~(uint32_t)GACCESS_ALIAS) | (group == VEC_NONE ? 0 : GACCESS_ALIAS);
 		if (g->files.v[a->file].flags & GFILE_TOLD)
-			a->flags &= (uint16_t)~GACCESS_TWIN; /* found anew */
-		settle_access(a);
+			a->flags &= ~(uint32_t)GACCESS_TWIN; /* found anew */
+		settle_access(g, a);
 		g->files.v[a->file].naccess++;
 		g->files.v[a->file].kept += (a->flags & GACCESS_KEPT) != 0;
 		g->execs.v[a->exec].naccess++;

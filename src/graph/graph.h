@@ -134,24 +134,29 @@ enum gaccess_flags {
 	GACCESS_CREATES = 1024, /* CREATE, TRUNC where they count */
 	GACCESS_TRUNCS = 2048,
 	/* 4096: the store's */
-	GACCESS_TOLD = 8192,  /* its key is another log's, in graph.told */
-	GACCESS_TWIN = 16384, /* another access has its key, and stands for it */
+	GACCESS_TOLD = 8192,   /* its key is another log's, in graph.more */
+	GACCESS_TWIN = 16384,  /* another access has its key, and stands for it */
+	GACCESS_EXACT = 32768, /* it is known when its bytes moved, in graph.more */
+	GACCESS_IO = 65536,    /* io events tell of its calls */
 };
-/* Whose event an access is, where another log told of it. */
 #define TOLD_WITHOUT_KEY UINT64_MAX /* as session: which event it is was not told; seq is a hash of what it is */
-struct gtold {
+/* What few accesses have: whose event it is, where another log told of it; when the first of its bytes moved and the
+ * last (TIME_NONE: none did). */
+struct gmore {
 	uint64_t session, seq; /* session: its number */
+	int64_t first, last;
 };
 struct gaccess {
 	uint64_t seq;
-	int64_t start, end;
+	int64_t start, end; /* as recorded; when its bytes moved, gaccess_span says */
 	uint32_t session, exec;
 	uint32_t self, file; /* what was accessed; what it counts to, after graph_finish */
 	uint32_t fps, fpe;   /* in graph.fps, VEC_NONE none */
 	uint32_t count;
-	uint32_t told; /* in graph.told, with GACCESS_TOLD */
+	uint32_t more; /* in graph.more, VEC_NONE none */
 	uint64_t bytes_read, bytes_written;
-	uint16_t mode, flags;
+	uint32_t flags;
+	uint16_t mode;
 	uint8_t via, api, sure, evidence;
 	/* Results: the version number it wrote (0 none) and the via of that edge; the versions it used. One use stands
 	 * here, several as a run in graph.uses. */
@@ -161,6 +166,16 @@ struct gaccess {
 struct guse {
 	uint32_t version; /* number in its file */
 	uint8_t via;
+};
+/* What one io event says. Of several of one access, api and direction the last holds. */
+#define GIO_FIGURES 15
+struct gio {
+	uint32_t session;
+	uint64_t access; /* its seq */
+	uint32_t api;
+	bool write;
+	uint64_t figure[GIO_FIGURES]; /* calls failed bytes largest spent size0 ... size9 */
+	int64_t first, last;
 };
 
 enum gorigin { GORIGIN_OBSERVED, GORIGIN_UNOBSERVED, GORIGIN_EXTERNAL };
@@ -260,7 +275,8 @@ struct graph {
 	VEC(struct gexit) exits;
 	VEC(struct glink) links;
 	VEC(struct gaccess) accesses;
-	VEC(struct gtold) told;
+	VEC(struct gmore) more;
+	VEC(struct gio) ios; /* session by session, in seq order */
 	VEC(struct gfp) fps;
 	VEC(struct gname_event) name_events;
 	VEC(struct grun) runs;
@@ -309,11 +325,22 @@ bool gkind_is_stream(unsigned kind);
 /* The key of an access: the event that it is, wherever it was told. */
 static inline uint64_t gaccess_session(const struct graph *g, const struct gaccess *a)
 {
-	return a->flags & GACCESS_TOLD ? g->told.v[a->told].session : g->sessions.v[a->session].number;
+	return a->flags & GACCESS_TOLD ? g->more.v[a->more].session : g->sessions.v[a->session].number;
 }
 static inline uint64_t gaccess_seq(const struct graph *g, const struct gaccess *a)
 {
-	return a->flags & GACCESS_TOLD ? g->told.v[a->told].seq : a->seq;
+	return a->flags & GACCESS_TOLD ? g->more.v[a->more].seq : a->seq;
+}
+
+/* When an access took place: of one whose bytes were counted, of a regular file, from the first to the last of them.
+ * Only after graph_finish. */
+struct gspan {
+	int64_t from, to;
+};
+struct gspan gaccess_span_exact(const struct graph *g, const struct gaccess *a);
+static inline struct gspan gaccess_span(const struct graph *g, const struct gaccess *a)
+{
+	return a->flags & GACCESS_EXACT ? gaccess_span_exact(g, a) : (struct gspan){a->start, a->end};
 }
 
 /* ---- settling ---- */

@@ -36,14 +36,15 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 		const struct gaccess *a = &g->accesses.v[acc[i]];
 		if (a->gen != v->n)
 			continue;
+		struct gspan span = gaccess_span(g, a);
 		out[m++] = (struct ggen){.exec = a->exec,
 		                         .via = a->gen_via,
 		                         .api = a->api,
 		                         .must = a->flags & GACCESS_GEN_MUST,
 		                         .has_bytes = a->flags & GACCESS_WRITTEN_BYTES,
 		                         .mode = a->mode,
-		                         .lo = a->start,
-		                         .hi = a->end,
+		                         .lo = span.from,
+		                         .hi = span.to,
 		                         .count = a->count,
 		                         .bytes = a->bytes_written};
 	}
@@ -192,7 +193,7 @@ static int cache_sources(struct graph *g, uint32_t x, uint32_t source, int64_t u
 	const struct gexec *e = &g->execs.v[x];
 	for (uint32_t k = 0; k < e->naccess; k++) {
 		const struct gaccess *a = &g->accesses.v[g->by_exec[e->first_access + k]];
-		for (uint32_t u = 0; a->file == source && a->start <= until && u < a->nuse; u++) {
+		for (uint32_t u = 0; a->file == source && gaccess_span(g, a).from <= until && u < a->nuse; u++) {
 			struct gder *d = vec_add(&g->ders);
 			if (!d)
 				return -ENOMEM;
@@ -302,6 +303,7 @@ int graph_resolve(struct graph *g)
 			resolve_lock(g, (uint32_t)i);
 	}
 	vec_release(&r.writes);
+	vec_release(&r.reads);
 	vec_release(&r.unseen);
 	table_release(&r.unseen_table);
 	vec_release(&r.versions);

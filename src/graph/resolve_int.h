@@ -37,6 +37,7 @@ struct resolver {
 	const uint32_t *acc; /* its accesses, sorted */
 	size_t nacc;
 	VEC(uint32_t) writes;
+	VEC(uint32_t) reads;   /* by the beginning of their spans */
 	VEC(uint32_t) emptied; /* those of the writes that create or truncate, by start */
 	VEC(struct runseen) unseen;
 	struct table unseen_table; /* by fingerprint: the first with it */

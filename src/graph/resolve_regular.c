@@ -19,15 +19,28 @@ static uint64_t seq_of(const struct resolver *r, const struct gaccess *a)
 	return gaccess_seq(r->g, a);
 }
 
-/* Version order of two writes: (end, start, session, seq). */
-static int write_cmp(const void *pa, const void *pb, void *arg)
+static struct gspan span_of(const struct resolver *r, const struct gaccess *a)
 {
-	const struct resolver *r = arg;
-	const struct gaccess *a = acc_of(r, *(const uint32_t *)pa), *b = acc_of(r, *(const uint32_t *)pb);
-	if (a->end != b->end)
-		return a->end < b->end ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
+	return gaccess_span(r->g, a);
+}
+
+/* As it was recorded: when its fingerprints were taken. */
+static struct gspan recorded(const struct resolver *r, const struct gaccess *a)
+{
+	(void)r;
+	return (struct gspan){a->start, a->end};
+}
+typedef struct gspan (*span_fn)(const struct resolver *r, const struct gaccess *a);
+
+/* (end, start, session, seq): with their spans, version order; with their recorded times, that of rule 1. */
+static int by_end(const struct resolver *r, uint32_t i, uint32_t k, span_fn span)
+{
+	const struct gaccess *a = acc_of(r, i), *b = acc_of(r, k);
+	struct gspan at = span(r, a), bt = span(r, b);
+	if (at.to != bt.to)
+		return at.to < bt.to ? -1 : 1;
+	if (at.from != bt.from)
+		return at.from < bt.from ? -1 : 1;
 	uint64_t sa = session_of(r, a), sb = session_of(r, b);
 	if (sa != sb)
 		return sa < sb ? -1 : 1;
@@ -35,14 +48,41 @@ static int write_cmp(const void *pa, const void *pb, void *arg)
 	return (qa > qb) - (qa < qb);
 }
 
-/* Version order of an unseen change and a write; the change takes the place just before its A. */
-static bool unseen_first(const struct resolver *r, const struct runseen *u, const struct gaccess *w)
+static int recorded_cmp(const void *a, const void *b, void *r)
+{
+	return by_end(r, *(const uint32_t *)a, *(const uint32_t *)b, recorded);
+}
+
+static int write_cmp(const void *a, const void *b, void *r)
+{
+	return by_end(r, *(const uint32_t *)a, *(const uint32_t *)b, span_of);
+}
+
+static int read_cmp(const void *a, const void *b, void *r)
+{
+	int64_t x = span_of(r, acc_of(r, *(const uint32_t *)a)).from, y = span_of(r, acc_of(r, *(const uint32_t *)b)).from;
+	return (x > y) - (x < y);
+}
+
+/* Mostly they are sorted. */
+static void sort_accesses(struct resolver *r, uint32_t *v, size_t n, int (*cmp)(const void *, const void *, void *))
+{
+	for (size_t k = 1; k < n; k++)
+		if (cmp(&v[k - 1], &v[k], r) > 0) {
+			qsort_r(v, n, sizeof *v, cmp, r);
+			break;
+		}
+}
+
+/* The order of an unseen change and a write; the change takes the place just before its A. */
+static bool unseen_first(const struct resolver *r, const struct runseen *u, const struct gaccess *w, span_fn span)
 {
 	const struct gaccess *a = acc_of(r, u->access);
-	if (w->end != u->t)
-		return u->t < w->end;
-	if (w->start != u->t)
-		return u->t < w->start;
+	struct gspan wt = span(r, w);
+	if (wt.to != u->t)
+		return u->t < wt.to;
+	if (wt.from != u->t)
+		return u->t < wt.from;
 	uint64_t sa = session_of(r, a), sw = session_of(r, w);
 	if (sa != sw)
 		return sa < sw;
@@ -146,7 +186,7 @@ static bool unseen_add(struct resolver *r, uint32_t i, bool external)
 	return table_add(&r->unseen_table, hash, (uint32_t)(r->unseen.n - 1));
 }
 
-/* Walks back, in version order, over the writes that ended before access i and the unseen changes made so far: *w and
+/* Walks back, by recorded ends, over the writes that ended before access i and the unseen changes made so far: *w and
  * *u count those not passed yet. Gives a write, or else a change (with *ret_write NULL); false at the beginning. */
 static bool step_back(const struct resolver *r, uint32_t i, size_t *w, size_t *u, const struct gaccess **ret_write,
                       const struct runseen **ret_unseen)
@@ -162,7 +202,7 @@ static bool step_back(const struct resolver *r, uint32_t i, size_t *w, size_t *u
 	const struct runseen *last = *u ? &r->unseen.v[*u - 1] : NULL;
 	if (!write && !last)
 		return false;
-	if (last && (!write || !unseen_first(r, last, write))) {
+	if (last && (!write || !unseen_first(r, last, write, recorded))) {
 		*ret_write = NULL;
 		*ret_unseen = last;
 		--*u;
@@ -173,7 +213,7 @@ static bool step_back(const struct resolver *r, uint32_t i, size_t *w, size_t *u
 	return true;
 }
 
-/* What changed unseen. Writes must be sorted. */
+/* What changed unseen. Writes must be sorted by their recorded ends. */
 static int find_unseen(struct resolver *r)
 {
 	struct live few[4], *live = few;
@@ -231,15 +271,16 @@ static int make_spans(struct resolver *r)
 		uint32_t host = r->slack ? (uint32_t)h : HOST_ANY;
 		struct rspans group = {host, (uint32_t)r->spans.n, 0};
 		int64_t end = INT64_MIN;
-		for (size_t k = 0; k < r->nacc; k++) {
-			const struct gaccess *a = acc_of(r, r->acc[k]);
-			if (!(a->flags & GACCESS_READS) || (r->slack && access_host(r->g, a) != host))
+		for (size_t k = 0; k < r->reads.n; k++) {
+			const struct gaccess *a = acc_of(r, r->reads.v[k]);
+			struct gspan span = span_of(r, a);
+			if (r->slack && access_host(r->g, a) != host)
 				continue;
 			struct rspan *s = vec_add(&r->spans);
 			if (!s)
 				return -ENOMEM;
-			end = a->end > end ? a->end : end;
-			*s = (struct rspan){a->start, end};
+			end = span.to > end ? span.to : end;
+			*s = (struct rspan){span.from, end};
 			group.n++;
 		}
 		if (group.n) {
@@ -278,20 +319,21 @@ static bool read_overlaps(const struct resolver *r, int64_t start, uint32_t host
 static bool emptied_between(const struct resolver *r, const struct gaccess *first, const struct gaccess *second)
 {
 	size_t lo = 0, hi = r->emptied.n; /* those that start before the end of the first */
+	int64_t from = span_of(r, first).to, to = span_of(r, second).from;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (acc_of(r, r->emptied.v[mid])->start < first->end)
+		if (acc_of(r, r->emptied.v[mid])->start < from)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	for (; lo < r->emptied.n; lo++) {
 		const struct gaccess *t = acc_of(r, r->emptied.v[lo]);
-		if (t->start > second->start)
+		if (t->start > to)
 			return false;
 		uint32_t host = access_host(r->g, t);
-		if (before(r, first->end, access_host(r->g, first), t->start, host) &&
-		    before(r, t->start, host, second->start, access_host(r->g, second)))
+		if (before(r, from, access_host(r->g, first), t->start, host) &&
+		    before(r, t->start, host, to, access_host(r->g, second)))
 			return true;
 	}
 	return false;
@@ -300,7 +342,7 @@ static bool emptied_between(const struct resolver *r, const struct gaccess *firs
 static bool same_version(struct resolver *r, const struct gaccess *w, const struct gaccess *next, bool *spans_made,
                          int *rc)
 {
-	const struct gaccess *first = starts_before(r, next, w) ? next : w, *later = first == w ? next : w;
+	const struct gaccess *first, *later = starts_before(r, next, w) ? w : next;
 	if ((later->flags & (GACCESS_CREATES | GACCESS_TRUNCS)) ||
 	    !((later->mode & ACCESS_APPEND) || later->via == TERM_via_descriptor || next->exec == w->exec))
 		return false;
@@ -309,9 +351,10 @@ static bool same_version(struct resolver *r, const struct gaccess *w, const stru
 	if (!*spans_made && (*rc = make_spans(r)) < 0)
 		return false;
 	*spans_made = true;
-	if (first->start == w->start)
-		first = w;
-	return !read_overlaps(r, first->start, access_host(r->g, first), next->end, access_host(r->g, next));
+	struct gspan a = span_of(r, w), b = span_of(r, next);
+	first = a.from <= b.from ? w : next;
+	return !read_overlaps(r, a.from <= b.from ? a.from : b.from, access_host(r->g, first), b.to,
+	                      access_host(r->g, next));
 }
 
 static int make_versions(struct resolver *r)
@@ -322,7 +365,7 @@ static int make_versions(struct resolver *r)
 	struct rversion *v = NULL; /* the range that may go on */
 	for (size_t i = 0; i < r->writes.n || u < r->unseen.n;) {
 		const struct gaccess *w = i < r->writes.n ? acc_of(r, r->writes.v[i]) : NULL;
-		if (u < r->unseen.n && (!w || unseen_first(r, &r->unseen.v[u], w))) {
+		if (u < r->unseen.n && (!w || unseen_first(r, &r->unseen.v[u], w, span_of))) {
 			if (!(v = vec_add(&r->versions)))
 				return -ENOMEM;
 			*v = (struct rversion){.start = r->unseen.v[u].t, .end = r->unseen.v[u].t, .unseen = (uint32_t)u};
@@ -336,11 +379,12 @@ static int make_versions(struct resolver *r)
 		if (!goes_on) {
 			if (!(v = vec_add(&r->versions)))
 				return -ENOMEM;
-			*v = (struct rversion){.start = w->start, .first = (uint32_t)i, .unseen = VEC_NONE};
+			*v = (struct rversion){.start = INT64_MAX, .first = (uint32_t)i, .unseen = VEC_NONE};
 		}
+		struct gspan span = span_of(r, w);
 		v->n++;
-		v->start = w->start < v->start ? w->start : v->start;
-		v->end = w->end;
+		v->start = span.from < v->start ? span.from : v->start;
+		v->end = span.to;
 		v->must |= w->evidence == TERM_evidence_must && w->sure;
 		v->makes |= (w->flags & (GACCESS_CREATES | GACCESS_TRUNCS)) != 0;
 		i++;
@@ -373,7 +417,7 @@ static bool version_before(const struct resolver *r, const struct rversion *v, i
 		return v->end <= t;
 	for (size_t k = v->first; k < v->first + v->n; k++) {
 		const struct gaccess *w = acc_of(r, r->writes.v[k]);
-		if (!before(r, w->end, access_host(r->g, w), t, host))
+		if (!before(r, span_of(r, w).to, access_host(r->g, w), t, host))
 			return false;
 	}
 	return true;
@@ -386,7 +430,7 @@ static bool versions_apart(const struct resolver *r, const struct rversion *a, c
 		return a->end <= b->start;
 	for (size_t k = b->first; k < b->first + b->n; k++) {
 		const struct gaccess *w = acc_of(r, r->writes.v[k]);
-		if (!version_before(r, a, w->start, access_host(r->g, w)))
+		if (!version_before(r, a, span_of(r, w).from, access_host(r->g, w)))
 			return false;
 	}
 	return true;
@@ -470,7 +514,8 @@ static int emit_versions(struct resolver *r)
 				a->gen_via = a->via;
 				if (a->evidence == TERM_evidence_must && a->sure)
 					a->flags |= GACCESS_GEN_MUST;
-				if (closing_fp(r->g, a))
+				/* Taken at the end as it was recorded: later versions may be in it. */
+				if (closing_fp(r->g, a) && (v->later >= a->end || span_of(r, a).to == a->end))
 					fp = closing_fp(r->g, a);
 				if (!first || starts_before(r, a, first))
 					first = a;
@@ -500,14 +545,16 @@ static int emit_versions(struct resolver *r)
 static bool overlaps_read(const struct resolver *r, const struct gaccess *a, const struct rversion *v)
 {
 	uint32_t host = access_host(r->g, a);
-	if (time_plus(v->end, r->slack) <= a->start || time_plus(a->end, r->slack) <= v->start)
+	struct gspan at = span_of(r, a);
+	if (time_plus(v->end, r->slack) <= at.from || time_plus(at.to, r->slack) <= v->start)
 		return false;
 	if (!v->n)
-		return a->start < v->end && v->start < a->end;
+		return at.from < v->end && v->start < at.to;
 	for (size_t k = v->first; k < v->first + v->n; k++) {
 		const struct gaccess *w = acc_of(r, r->writes.v[k]);
 		uint32_t hw = access_host(r->g, w);
-		if (w->exec != a->exec && !before(r, w->end, hw, a->start, host) && !before(r, a->end, host, w->start, hw))
+		struct gspan wt = span_of(r, w);
+		if (w->exec != a->exec && !before(r, wt.to, hw, at.from, host) && !before(r, at.to, host, wt.from, hw))
 			return true;
 	}
 	return false;
@@ -530,8 +577,9 @@ static int start_cmp(const void *pa, const void *pb, void *arg)
  * began at or before the read; those still open are in r->active. */
 static int find_overlapping(struct resolver *r, const struct gaccess *a, size_t *started)
 {
+	struct gspan at = span_of(r, a);
 	r->found.n = 0;
-	for (; *started < r->starts.n && r->versions.v[r->starts.v[*started]].start <= a->start; (*started)++) {
+	for (; *started < r->starts.n && r->versions.v[r->starts.v[*started]].start <= at.from; (*started)++) {
 		uint32_t *p = vec_add(&r->active);
 		if (!p)
 			return -ENOMEM;
@@ -542,7 +590,7 @@ static int find_overlapping(struct resolver *r, const struct gaccess *a, size_t 
 		return -ENOMEM;
 	for (size_t k = 0; k < r->active.n; k++) {
 		const struct rversion *v = &r->versions.v[r->active.v[k]];
-		if (time_plus(v->end, r->slack) <= a->start)
+		if (time_plus(v->end, r->slack) <= at.from)
 			continue; /* reads come by start: it never matters again */
 		if (overlaps_read(r, a, v))
 			r->found.v[r->found.n++] = r->active.v[k];
@@ -551,7 +599,7 @@ static int find_overlapping(struct resolver *r, const struct gaccess *a, size_t 
 	r->active.n = kept;
 	for (size_t k = *started; k < r->starts.n; k++) {
 		const struct rversion *v = &r->versions.v[r->starts.v[k]];
-		if (v->start >= time_plus(a->end, r->slack))
+		if (v->start >= time_plus(at.to, r->slack))
 			break;
 		if (overlaps_read(r, a, v)) {
 			uint32_t *p = vec_add(&r->found);
@@ -621,15 +669,14 @@ static int find_uses(struct resolver *r)
 			qsort_r(r->starts.v, nv, sizeof *r->starts.v, start_cmp, r);
 			break;
 		}
-	for (size_t k = 0; k < r->nacc; k++) {
-		struct gaccess *a = &r->g->accesses.v[r->acc[k]];
-		if (!(a->flags & GACCESS_READS))
-			continue;
+	for (size_t k = 0; k < r->reads.n; k++) {
+		struct gaccess *a = &r->g->accesses.v[r->reads.v[k]];
 		size_t cur = SIZE_MAX;
 		if (!(a->flags & GACCESS_WRITES) || !(a->flags & (GACCESS_CREATES | GACCESS_TRUNCS))) {
 			uint32_t host = access_host(r->g, a);
-			cur = versions_ended(r, nv, a->start);
-			while (cur-- > 0 && (cur + 1 == a->gen || !version_before(r, &r->versions.v[cur], a->start, host)))
+			int64_t from = span_of(r, a).from;
+			cur = versions_ended(r, nv, from);
+			while (cur-- > 0 && (cur + 1 == a->gen || !version_before(r, &r->versions.v[cur], from, host)))
 				;
 		}
 		int rc = find_overlapping(r, a, &started);
@@ -643,13 +690,20 @@ static int find_uses(struct resolver *r)
 
 int resolve_regular(struct resolver *r)
 {
-	r->writes.n = r->emptied.n = r->unseen.n = r->versions.n = 0;
+	r->writes.n = r->reads.n = r->emptied.n = r->unseen.n = r->versions.n = 0;
 	table_clear(&r->unseen_table);
+	bool exact = false;
 	for (size_t k = 0; k < r->nacc; k++) {
 		const struct gaccess *a = acc_of(r, r->acc[k]);
+		exact |= (a->flags & GACCESS_EXACT) != 0;
+		uint32_t *w = NULL;
+		if (a->flags & GACCESS_READS) {
+			if (!(w = vec_add(&r->reads)))
+				return -ENOMEM;
+			*w = r->acc[k];
+		}
 		if (a->flags & GACCESS_WRITES) {
-			uint32_t *w = vec_add(&r->writes);
-			if (!w)
+			if (!(w = vec_add(&r->writes)))
 				return -ENOMEM;
 			*w = r->acc[k];
 			if (a->flags & (GACCESS_CREATES | GACCESS_TRUNCS) && !(w = vec_add(&r->emptied)))
@@ -657,12 +711,12 @@ int resolve_regular(struct resolver *r)
 			*w = r->acc[k];
 		}
 	}
-	for (size_t k = 1; k < r->writes.n; k++)
-		if (write_cmp(&r->writes.v[k - 1], &r->writes.v[k], r) > 0) {
-			qsort_r(r->writes.v, r->writes.n, sizeof *r->writes.v, write_cmp, r);
-			break;
-		}
+	sort_accesses(r, r->writes.v, r->writes.n, recorded_cmp);
 	int rc = find_unseen(r);
+	if (exact) { /* from here on they took place when their bytes moved */
+		sort_accesses(r, r->writes.v, r->writes.n, write_cmp);
+		sort_accesses(r, r->reads.v, r->reads.n, read_cmp);
+	}
 	if (rc == 0)
 		rc = make_versions(r);
 	if (rc == 0)

@@ -169,10 +169,13 @@ static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret
 			rc = oom(c);
 		break;
 	case EVENT_access_end:
-		g = has(&c->gone, ev->access_end.access) ? grave_of_proc(c, ev->proc) : VEC_NONE;
-		if (has(&c->gone, ev->access_end.access) && g == VEC_NONE)
+	case EVENT_io: {
+		bool gone = has(&c->gone, ev->kind == EVENT_io ? ev->io.access : ev->access_end.access);
+		g = gone ? grave_of_proc(c, ev->proc) : VEC_NONE;
+		if (gone && g == VEC_NONE)
 			g = file_grave;
 		break;
+	}
 	case EVENT_name:
 		g = has(&c->files, ev->name.file) ? file_grave : ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
 		*ret_neutral = g == VEC_NONE && !ev->proc;

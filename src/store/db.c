@@ -159,7 +159,7 @@ static int check_schema(struct store *s, bool write, struct err *err)
 		if (rc == 0 && application == 0) {
 			rc = exec_sql(s, store_schema, err);
 			if (rc == 0)
-				rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = 5;", err);
+				rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = 6;", err);
 		}
 		if (rc < 0) {
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);

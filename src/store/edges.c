@@ -80,8 +80,8 @@ static int add_access(struct edges *e, const struct pacc *a, bool uses, const st
 {
 	struct edge edge = {.api = (uint8_t)shape_get(a->bits, SHAPE_API, 4),
 	                    .mode = (uint16_t)shape_get(a->bits, SHAPE_MODE, 8),
-	                    .lo = a->start,
-	                    .hi = a->end,
+	                    .lo = a->from,
+	                    .hi = a->to,
 	                    .count = a->count};
 	if (!uses) {
 		if (!a->gen)

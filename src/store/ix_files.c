@@ -173,7 +173,7 @@ static bool use_versions(struct ix *x, struct gaccess *a, const struct versions 
 /* One new read. 1: done; 0: the file must be resolved. */
 static int fast_read(struct ix *x, const struct ix_row *row, struct versions *v, struct gaccess *a, bool *changed)
 {
-	if ((a->mode & ACCESS_WRITE) || (a->flags & (GACCESS_ALIAS | GACCESS_CREATES | GACCESS_TRUNCS)))
+	if ((a->mode & ACCESS_WRITE) || (a->flags & (GACCESS_ALIAS | GACCESS_CREATES | GACCESS_TRUNCS | GACCESS_EXACT)))
 		return 0;
 	if (!(a->flags & GACCESS_KEPT))
 		return 1;
@@ -242,7 +242,7 @@ static void undo(struct ix *x, uint32_t file)
 	for (uint32_t k = 0; k < g->naccess; k++) {
 		struct gaccess *a = &x->g.accesses.v[x->g.by_file[g->first_access + k]];
 		a->nuse = a->use = 0;
-		a->flags &= (uint16_t)~GACCESS_USE_MUST;
+		a->flags &= ~(uint32_t)GACCESS_USE_MUST;
 	}
 }
 
@@ -254,7 +254,7 @@ static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 	struct ix_row *row = &x->rows.v[f->row];
 	bool outside = g->kind == TERM_kind_pseudo || g->kind == TERM_kind_absent, regular = g->kind == TERM_kind_regular;
 	bool only_read = !(row->f.flags & PFILE_WRITTEN) && row->f.nversion == 1;
-	if (row->f.nversion == 0 || (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED | PFILE_TOLD)) ||
+	if (row->f.nversion == 0 || (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED | PFILE_TOLD | PFILE_EXACT)) ||
 	    (g->flags & GFILE_TOLD) || (!outside && !regular))
 		return 0;
 	if (regular && ((g->flags & GFILE_BY_NAME) || x->g.lps || (f->old_touched && !only_read) ||

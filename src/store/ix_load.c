@@ -325,32 +325,36 @@ static int link_access(struct ix *x, const struct ix_loaded *l, const struct ix_
 	                      .file = self,
 	                      .fps = fps,
 	                      .fpe = fpe,
+	                      .more = VEC_NONE,
 	                      .count = p->count < UINT32_MAX ? (uint32_t)p->count : UINT32_MAX,
 	                      .bytes_read = p->bytes_read,
 	                      .bytes_written = p->bytes_written,
 	                      .mode = (uint16_t)shape_get(bits, SHAPE_MODE, 8),
-	                      .flags = (uint16_t)((shape_get(bits, SHAPE_FLAGS, 12) & ~GACCESS_UNTIL) | GACCESS_OLD),
+	                      .flags = (shape_get(bits, SHAPE_FLAGS, 12) & ~(uint32_t)GACCESS_UNTIL) | GACCESS_OLD,
 	                      .via = (uint8_t)shape_get(bits, SHAPE_VIA, 3),
 	                      .api = (uint8_t)shape_get(bits, SHAPE_API, 4),
 	                      .sure = (uint8_t)shape_get(bits, SHAPE_SURE, 1),
 	                      .evidence = (uint8_t)shape_get(bits, SHAPE_EVIDENCE, 2)};
 	a->flags |= GACCESS_ENDED;
-	if (shape_get(bits, SHAPE_TOLD, 1)) {
-		struct gtold *t = vec_add(&x->g.told);
-		if (!t)
+	bool told = shape_get(bits, SHAPE_TOLD, 1), exact = shape_get(bits, SHAPE_EXACT, 1);
+	if (told || exact) {
+		struct gmore *m = vec_add(&x->g.more);
+		if (!m)
 			return ix_oom(x);
-		*t = (struct gtold){p->as_session, p->as_seq};
-		a->told = (uint32_t)(x->g.told.n - 1);
-		a->flags |= GACCESS_TOLD;
-		if (!resolved) /* else what is known of its key stands: not all with that key are here */
+		*m = (struct gmore){p->as_session, p->as_seq, p->first, p->last};
+		a->more = (uint32_t)(x->g.more.n - 1);
+		a->flags |= (told ? GACCESS_TOLD : 0) | (exact ? GACCESS_EXACT : 0);
+		if (told && !resolved) /* else what is known of its key stands: not all with that key are here */
 			x->g.files.v[self].flags |= GFILE_TOLD;
 	}
+	if (shape_get(bits, SHAPE_IO, 1))
+		a->flags |= GACCESS_IO;
 	if (shape_get(bits, SHAPE_TWIN, 1))
 		a->flags |= GACCESS_TWIN;
 	if (!l->touched || shape_get(bits, SHAPE_END, 2) == END_GIVEN)
 		a->flags |= GACCESS_UNTIL; /* else its execution's end may be another now */
 	if (!resolved) {
-		a->flags &= (uint16_t) ~(GACCESS_GEN_MUST | GACCESS_USE_MUST);
+		a->flags &= ~(uint32_t)(GACCESS_GEN_MUST | GACCESS_USE_MUST);
 	} else {
 		a->gen = p->gen;
 		a->gen_via = (uint8_t)shape_get(bits, SHAPE_GEN_VIA, 3);

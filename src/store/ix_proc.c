@@ -245,12 +245,18 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	bits |= (uint64_t)(v->file != v->self) << SHAPE_OTHER;
 	bits |= (uint64_t)((v->flags & GACCESS_TOLD) != 0) << SHAPE_TOLD;
 	bits |= (uint64_t)((v->flags & GACCESS_TWIN) != 0) << SHAPE_TWIN;
+	struct gspan span = gaccess_span(&x->g, v);
+	bits |= (uint64_t)((v->flags & GACCESS_EXACT) != 0) << SHAPE_EXACT;
+	bits |= (uint64_t)(span.from != v->start || span.to != v->end) << SHAPE_SPAN;
+	bits |= (uint64_t)((v->flags & GACCESS_IO) != 0) << SHAPE_IO;
 	*p = (struct pacc){.seq = v->seq,
 	                   .bits = bits,
 	                   .self = x->files.v[v->self].id,
 	                   .file = x->files.v[v->file].id,
 	                   .start = v->start,
 	                   .end = v->end,
+	                   .from = span.from,
+	                   .to = span.to,
 	                   .fps = v->fps == VEC_NONE ? 0 : x->fp_index.v[v->fps],
 	                   .fpe = v->fpe == VEC_NONE ? 0 : x->fp_index.v[v->fpe],
 	                   .count = v->count,
@@ -261,8 +267,12 @@ static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned 
 	                   .use = v->use,
 	                   .access = VEC_NONE};
 	if (v->flags & GACCESS_TOLD) {
-		p->as_session = x->g.told.v[v->told].session;
-		p->as_seq = x->g.told.v[v->told].seq;
+		p->as_session = x->g.more.v[v->more].session;
+		p->as_seq = x->g.more.v[v->more].seq;
+	}
+	if (v->flags & GACCESS_EXACT) {
+		p->first = x->g.more.v[v->more].first;
+		p->last = x->g.more.v[v->more].last;
 	}
 	if (uses == 2) {
 		p->use = (uint32_t)w->uses.n;
@@ -338,6 +348,7 @@ static int old_accesses(struct proc_writer *w, struct ix_loaded *l)
 					p->end = x->g.execs.v[exec].end;
 					if (p->end <= p->start)
 						p->end = time_add(p->start, p->start < INT64_MAX);
+					p->to = p->end; /* what has a span of its own has an end of its own */
 					end = p->end == TIME_NEVER ? END_NEVER : END_EXEC;
 					p->bits = (p->bits & ~((uint64_t)3 << SHAPE_END)) | (uint64_t)end << SHAPE_END;
 				}

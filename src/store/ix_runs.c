@@ -465,6 +465,8 @@ int ix_write(struct ix *x)
 	for (uint32_t i = 0; rc == 0 && i < x->n_new; i++)
 		rc = write_session(x, i);
 	if (rc == 0)
+		rc = ix_write_calls(x);
+	if (rc == 0)
 		rc = write_segments(x);
 	if (rc == 0)
 		rc = write_lists(x, &x->run_list, LIST_RUN);

@@ -311,6 +311,8 @@ static uint64_t access_flags(const struct gaccess *a)
 		flags |= PFILE_HIDDEN;
 	if (a->flags & GACCESS_TOLD)
 		flags |= PFILE_TOLD;
+	if (a->flags & GACCESS_EXACT && a->mode & ACCESS_WRITE)
+		flags |= PFILE_EXACT;
 	return flags | (a->flags & GACCESS_KEPT ? PFILE_KEPT : 0);
 }
 

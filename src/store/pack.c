@@ -31,6 +31,20 @@ void pacc_begin(struct pacc_reader *r, struct store *s, const struct pacc_sectio
 	*r = (struct pacc_reader){.s = s, .body = sec->body, .start = s->base, .uses = uses};
 }
 
+/* A moment near another, or none. */
+static int64_t near_get(struct cur *c, int64_t start)
+{
+	uint64_t v = cur_u(c);
+	return v ? time_add(start, unzigzag(v - 1)) : TIME_NONE;
+}
+
+static unsigned char *near_put(unsigned char *p, int64_t t, int64_t start)
+{
+	uint64_t d = zigzag(time_sub(t, start));
+	/* UINT64_MAX would be none: a difference that no clock gives */
+	return p + varint_put(p, t == TIME_NONE || d == UINT64_MAX ? 0 : d + 1);
+}
+
 int pacc_next(struct pacc_reader *r, struct pacc *ret)
 {
 	struct cur *c = &r->body;
@@ -47,6 +61,16 @@ int pacc_next(struct pacc_reader *r, struct pacc *ret)
 	if (shape_get(bits, SHAPE_TOLD, 1)) {
 		a.as_session = cur_u(c);
 		a.as_seq = cur_u(c);
+	}
+	a.from = a.start;
+	a.to = a.end;
+	if (shape_get(bits, SHAPE_EXACT, 1)) {
+		a.first = near_get(c, a.start);
+		a.last = near_get(c, a.start);
+	}
+	if (shape_get(bits, SHAPE_SPAN, 1)) {
+		a.from = time_add(a.start, (int64_t)cur_u(c));
+		a.to = time_add(a.from, (int64_t)cur_u(c));
 	}
 	if (shape_get(bits, SHAPE_FPS, 1))
 		a.fps = (uint32_t)cur_u(c);
@@ -94,7 +118,7 @@ int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, con
 		int rc = store_shape_id(s, a->bits, &shape, err);
 		if (rc < 0)
 			return rc;
-		if (!buf_room(b, 160))
+		if (!buf_room(b, 200))
 			return -ENOMEM;
 		unsigned char *p = (unsigned char *)b->p + b->n, *from = p;
 		p += varint_put(p, shape);
@@ -108,6 +132,14 @@ int pacc_put(struct store *s, struct buf *out, uint64_t session, uint32_t n, con
 		if (shape_get(a->bits, SHAPE_TOLD, 1)) {
 			p += varint_put(p, a->as_session);
 			p += varint_put(p, a->as_seq);
+		}
+		if (shape_get(a->bits, SHAPE_EXACT, 1)) {
+			p = near_put(p, a->first, a->start);
+			p = near_put(p, a->last, a->start);
+		}
+		if (shape_get(a->bits, SHAPE_SPAN, 1)) {
+			p += varint_put(p, (uint64_t)time_sub(a->from, a->start));
+			p += varint_put(p, (uint64_t)time_sub(a->to, a->from));
 		}
 		if (shape_get(a->bits, SHAPE_FPS, 1))
 			p += varint_put(p, a->fps);

@@ -112,6 +112,9 @@ enum shape_bits {
 	SHAPE_OTHER = 46,   /* the file it counts to is another (an alias) */
 	SHAPE_TOLD = 47,    /* its key is another log's: as_session and as_seq follow */
 	SHAPE_TWIN = 48,    /* another access has its key, and stands for it */
+	SHAPE_EXACT = 49,   /* when its bytes moved follows: first and last, 0 for none, else 1 + zigzag to its start */
+	SHAPE_SPAN = 50,    /* it took place from then to then: offsets follow */
+	SHAPE_IO = 51,      /* its calls are in the table io */
 };
 enum end_kind { END_NEVER, END_GIVEN, END_EXEC }; /* NEVER: the execution's, which has not ended */
 static inline unsigned shape_get(uint64_t bits, unsigned at, unsigned n)
@@ -125,8 +128,10 @@ struct puse {
 };
 struct pacc {
 	uint64_t seq, bits, self, file;
-	int64_t start, end;
-	uint32_t fps, fpe; /* index in the file's fingerprints + 1, 0 none */
+	int64_t start, end;  /* as recorded */
+	int64_t from, to;    /* when it took place, gaccess_span */
+	int64_t first, last; /* with SHAPE_EXACT */
+	uint32_t fps, fpe;   /* index in the file's fingerprints + 1, 0 none */
 	uint64_t count, bytes_read, bytes_written;
 	uint64_t as_session, as_seq; /* as_session: its number */
 	uint32_t gen, nuse, use;     /* use: the version's number, or where in the uses */
@@ -168,7 +173,8 @@ enum pfile_flags {
 	PFILE_MORE = 64,    /* versions are in more, too */
 	PFILE_KEPT = 128,   /* some access is not dropped */
 	PFILE_SEMAPHORE = 256,
-	PFILE_TOLD = 512, /* some access was told of by another log */
+	PFILE_TOLD = 512,   /* some access was told of by another log */
+	PFILE_EXACT = 1024, /* of some access that may write it is known when its bytes moved */
 };
 struct pkey {
 	int64_t time;

@@ -92,6 +92,9 @@ const struct view_exec *view_exec(const struct process_view *v, uint32_t n); /* 
 /* The execution that was current at t. */
 const struct view_exec *view_exec_at(const struct process_view *v, int64_t t);
 uint64_t view_run(const struct process_view *v, const struct view_exec *e); /* row */
+/* Appends how an access of the process moved its bytes. 0 or -errno. */
+int read_calls(struct store *s, uint64_t process, const struct pacc_section *sec, const struct pacc *a,
+               struct ios *ret);
 int read_file(struct store *s, uint64_t id, struct pfile *ret);
 /* Version n's row into ret; *ret_file (may be NULL) gets its file's. */
 int read_version(struct store *s, uint64_t id, struct pver *ret, struct pfile *ret_file);

@@ -21,6 +21,10 @@ static const char store_schema[] =
     "CREATE TABLE path_fact(path INTEGER NOT NULL, session INTEGER NOT NULL, pack BLOB NOT NULL,"
     " PRIMARY KEY(path, session)) WITHOUT ROWID;"
     "CREATE TABLE move(old INTEGER NOT NULL, new INTEGER NOT NULL, PRIMARY KEY(old, new)) WITHOUT ROWID;"
-    "CREATE TABLE process(id INTEGER PRIMARY KEY, pack BLOB NOT NULL);";
+    "CREATE TABLE process(id INTEGER PRIMARY KEY, pack BLOB NOT NULL);"
+    "CREATE TABLE calls(session INTEGER NOT NULL, access INTEGER NOT NULL, kind INTEGER NOT NULL, first INTEGER,"
+    " last INTEGER, calls INTEGER, failed INTEGER, bytes INTEGER, largest INTEGER, spent INTEGER, size0 INTEGER,"
+    " size1 INTEGER, size2 INTEGER, size3 INTEGER, size4 INTEGER, size5 INTEGER, size6 INTEGER, size7 INTEGER,"
+    " size8 INTEGER, size9 INTEGER, PRIMARY KEY(session, access, kind)) WITHOUT ROWID;";
 
 #endif

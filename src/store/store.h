@@ -216,6 +216,30 @@ int store_readers(struct store *s, store_id version, struct edges *e);     /* ex
 int store_derivatives(struct store *s, store_id version, struct edges *e); /* versions derived from it */
 int store_informs(struct store *s, store_id exec, struct edges *e);        /* executions it informed */
 
+/* ---- bytes, calls and times
+ * ---------------------------------------------------------------------------------------------- */
+
+#define IO_SIZES 10 /* calls of up to 100 bytes, 1 KB, 10 KB, 100 KB, 1 MB, 4 MB, 10 MB, 100 MB, 1 GB, more */
+/* By one kind of call, one way, in one access; there only where a run counted them. */
+struct io_info {
+	store_id exec, file;      /* file: what was accessed */
+	store_id target;          /* the file that this counts to, mostly the same */
+	store_id generated, used; /* the version that the access made; the one it used: 0 none, or several */
+	uint64_t session, seq;    /* the access: session's number, and seq */
+	unsigned api;             /* term ioapi */
+	bool write;
+	uint64_t calls, failed, bytes, largest, spent; /* largest: most bytes of a call; spent: ns */
+	uint64_t size[IO_SIZES];
+	int64_t first, last; /* TIME_NONE: not known */
+};
+struct ios {
+	struct io_info *v;
+	size_t n, cap;
+};
+void ios_release(struct ios *l);
+/* What an execution moved, anew (ret->n = 0 first). 0 or -errno. */
+int store_io(struct store *s, store_id exec, struct ios *ret);
+
 /* The raw handle, read-only use, for `stemma sql` and `find` over the documented views (doc/format/store.md). */
 struct sqlite3;
 struct sqlite3 *store_sqlite(struct store *s);

@@ -40,6 +40,7 @@ static const struct kind {
     [VIEW_file] = {views_files, {SQL_file_last, SQL_COUNT}},
     [VIEW_version] = {views_versions, {SQL_file_last, SQL_COUNT}},
     [VIEW_access] = {views_accesses, {SQL_process_last, SQL_COUNT}},
+    [VIEW_io] = {views_accesses, {SQL_process_last, SQL_COUNT}},
     [VIEW_edge] = {views_edges, {SQL_process_last, SQL_file_last}},
     [VIEW_attribute] = {views_attributes, {SQL_max_run, SQL_process_last}},
     [VIEW_name] = {views_names, {SQL_max_path, SQL_COUNT}},
@@ -151,6 +152,8 @@ static const struct view_key {
     {VIEW_version, C_version_file, unit_itself, 10},
     {VIEW_access, C_access_execution, unit_of_process, 10},
     {VIEW_access, C_access_file, units_by_access, 100},
+    {VIEW_io, C_io_execution, unit_of_process, 10},
+    {VIEW_io, C_io_file, units_by_access, 100},
     {VIEW_edge, C_edge_from_id, units_of_edge, 10},
     {VIEW_edge, C_edge_to_id, units_to_edge, 20},
     {VIEW_attribute, C_attribute_id, units_of_attribute, 10},
@@ -288,6 +291,7 @@ static int x_close(sqlite3_vtab_cursor *v)
 	vec_release(&c->lines);
 	buf_release(&c->text);
 	edges_release(&c->edges);
+	ios_release(&c->ios);
 	free(c->found[0].v);
 	free(c->found[1].v);
 	free(c);

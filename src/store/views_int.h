@@ -48,6 +48,7 @@ struct cursor {
 	struct buf text;
 	struct reader *reader;
 	struct edges edges;
+	struct ios ios;
 	bool failed;
 };
 

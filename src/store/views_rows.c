@@ -246,6 +246,38 @@ static void fill_access(struct cursor *c, struct line *l, const struct pacc_sect
 		put_id(l, C_access_used, version_id(a->file, a->use));
 }
 
+static void add_calls(struct cursor *c, const struct pacc_section *sec, const struct pacc *a)
+{
+	char text[24];
+	c->ios.n = 0;
+	c->failed |= read_calls(c->s, c->unit, sec, a, &c->ios) < 0;
+	for (size_t i = 0; i < c->ios.n; i++) {
+		const struct io_info *io = &c->ios.v[i];
+		struct line *l = add_line(c);
+		if (!l)
+			return;
+		put_id(l, C_io_execution, io->exec);
+		snprintf(text, sizeof(text), "%016" PRIx64, io->session);
+		put_word(c, l, C_io_session, text);
+		put_int(l, C_io_seq, (int64_t)io->seq);
+		put_id(l, C_io_file, io->file);
+		put_id(l, C_io_generated, io->generated);
+		put_id(l, C_io_used, io->used);
+		put_word(c, l, C_io_api, term_name(SET_ioapi, io->api));
+		put_word(c, l, C_io_direction, io->write ? "write" : "read");
+		put_int(l, C_io_calls, (int64_t)io->calls);
+		put_int(l, C_io_failed, (int64_t)io->failed);
+		put_int(l, C_io_bytes, (int64_t)io->bytes);
+		put_int(l, C_io_largest, (int64_t)io->largest);
+		put_int(l, C_io_spent, (int64_t)io->spent);
+		put_time(l, C_io_first, io->first);
+		put_time(l, C_io_last, io->last);
+		for (unsigned k = 0; k < IO_SIZES; k++)
+			put_int(l, C_io_size0 + k, (int64_t)io->size[k]);
+	}
+}
+
+/* Of the views access and io. */
 void views_accesses(struct cursor *c)
 {
 	struct str row[PROCESS_PARTS];
@@ -261,6 +293,10 @@ void views_accesses(struct cursor *c)
 		c->reader->uses.n = 0;
 		pacc_begin(&p, c->s, &sec, &c->reader->uses);
 		while ((rc = pacc_next(&p, &a)) == 1) {
+			if (c->view == VIEW_io) {
+				add_calls(c, &sec, &a);
+				continue;
+			}
 			struct line *l = add_line(c);
 			if (!l)
 				break;

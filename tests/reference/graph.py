@@ -14,7 +14,7 @@ from collections import defaultdict
 
 NEVER = 2**63 - 1  # later than all times
 
-READ, WRITE, CREATE, TRUNC, APPEND, MAPPED, STATE = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40
+READ, WRITE, CREATE, TRUNC, APPEND, MAPPED, STATE, PROGRAM = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80
 NONE, MAY, MUST = 0, 1, 2  # term evidence
 
 KINDS = {1: "regular", 2: "fifo", 3: "pipe", 4: "socket", 5: "shm", 6: "terminal", 7: "pseudo", 8: "absent",
@@ -106,7 +106,7 @@ class Access:
         self.does = WRITE if self.mode & WRITE else self.mode & READ
         self.sure = bool(event.get("sure", 0))
         self.api = event.get("api", 0)
-        self.start, self.until = event["t"], None
+        self.began, self.until = event["t"], None
         self.ends = []  # access_end events in seq order
         self.fps = self.fpe = None  # fingerprints: (size, mtime)
         self.kept = True  # False: dropped
@@ -116,11 +116,13 @@ class Access:
     reads = property(lambda self: bool(self.mode & READ))
     writes = property(lambda self: bool(self.mode & WRITE))
     destroys = property(lambda self: bool(self.mode & (CREATE | TRUNC)))
-    key = property(lambda self: (self.start, self.session, self.seq))
+    key = property(lambda self: (self.began, self.session, self.seq))
 
-    def settle(self, through_alias):
-        """B1, B2, B7: end, evidence, certainty; whether it is an access at all."""
-        self.end = max(self.execution.end if self.until is None else self.until, self.start + 1)
+    def settle(self, through_alias, regular):
+        """B1, B2, B7: end, evidence, certainty; whether it is an access at all, and when it took place."""
+        self.closed = max(self.execution.end if self.until is None else self.until, self.began + 1)
+        exact = regular and self.is_exact()
+        first, last = (self.ends[-1].get("first"), self.ends[-1].get("last")) if exact else (None, None)
         if self.via != DATA:
             self.mode &= ~(CREATE | TRUNC)
         evidence = self.ends[-1].get("evidence", NONE) if self.ends else MAY
@@ -144,11 +146,25 @@ class Access:
                     self.mode &= ~READ
                 elif read:
                     self.sure = True
+        if exact and first is None:
+            self.mode &= ~READ
+            evidence = NONE if evidence == MAY else evidence
         if self.writes and evidence == NONE:
             self.mode &= ~WRITE
             self.sure = self.via == DESCRIPTOR and bool(read)
         self.evidence = evidence
         self.kept = self.reads or self.writes
+        self.start, self.end = self.began, self.closed
+        if first is not None:
+            if not (self.writes and self.mode & (CREATE | TRUNC | APPEND)):
+                self.start = max(self.began, min(first, self.closed - 1))
+            if last is not None:
+                self.end = min(self.closed, max(last, self.start + 1))
+
+    def is_exact(self):
+        """Do its bytes say when it took place?"""
+        said = bool(self.ends) and self.ends[-1].get("exact", 0) != 0 and self.ends[-1].get("until") is not None
+        return said and not self.mode & (MAPPED | PROGRAM)
 
 
 def last_known(ends, bit, name):
@@ -186,7 +202,7 @@ class Facts:
             process, n = access.execution
             access.execution = process.executions[n]
             target = self.target(access.member)
-            access.settle(target is not access.member)
+            access.settle(target is not access.member, target.kind == "regular")
             target.accesses.append(access)
         for file in self.files.values():
             drop_twins(file)
@@ -312,7 +328,7 @@ class Unseen:
 
     def __init__(self, found_by, origin, fingerprint):
         self.found_by, self.origin, self.fingerprint = found_by, origin, fingerprint
-        self.start = self.end = found_by.start
+        self.start = self.end = self.began = self.closed = found_by.began
         self.session, self.seq = found_by.session, found_by.seq
         self.through_alias = False
 
@@ -334,6 +350,11 @@ def version_order(w):
     return w.end, w.start, w.session, w.seq, 0 if isinstance(w, Unseen) else 1
 
 
+def recorded_order(w):
+    """The same, as rule 1 has it: fingerprints were taken when the file was opened and closed."""
+    return w.closed, w.began, w.session, w.seq, 0 if isinstance(w, Unseen) else 1
+
+
 def differ(a, b):
     return a[0] != b[0] or (a[1] is not None and b[1] is not None and a[1] != b[1])
 
@@ -344,10 +365,13 @@ def unseen_changes(file, clock):
     writes = [a for a in kept if a.writes]
     found = []
 
+    def closed_before(w, a):
+        return clock.before(w.closed, w.host, a.began, a.host)
+
     def live(a):
         for w in file.accesses:
             reach = 2 * clock.skew if clock.network and w.host != a.host else 0
-            if w is not a and w.recorded_write and w.start <= a.start + reach and not clock.ended(w, a):
+            if w is not a and w.recorded_write and w.began <= a.began + reach and not closed_before(w, a):
                 return True
         return False
 
@@ -361,7 +385,7 @@ def unseen_changes(file, clock):
         opening = a.fps if a.member is file else None
         if a.mode & CREATE or (a.mode & TRUNC and opening is None) or live(a):
             continue
-        past = sorted((w for w in writes + found if w is not a and clock.ended(w, a)), key=version_order)
+        past = sorted((w for w in writes + found if w is not a and closed_before(w, a)), key=recorded_order)
         if not past:
             found.append(Unseen(a, "external", opening))
         elif opening is not None:
@@ -406,7 +430,7 @@ def regular_versions(file, clock):
         else:
             ranges.append([w])
     versions, seen = [], defaultdict(int)
-    for writes in ranges:
+    for place, writes in enumerate(ranges):
         if isinstance(writes[0], Unseen):
             u = writes[0]
             ident = "#none.%d" % seen[None] if u.fingerprint is None else \
@@ -415,7 +439,9 @@ def regular_versions(file, clock):
             size, mtime = u.fingerprint or (None, None)
             version = Version(file, writes, ident, u.origin, size, mtime)
         else:
-            ends = [w.fpe for w in writes if w.fpe is not None and w.member is file]
+            behind = ranges[place + 1:]
+            ends = [w.fpe for w in writes if w.fpe is not None and w.member is file and
+                    (w.end == w.closed or all(o.start >= w.closed for later in behind for o in later))]
             size, mtime = ends[-1] if ends else (None, None)
             version = Version(file, writes, event_ident(writes), "observed", size, mtime)
         versions.append(version)

@@ -66,6 +66,7 @@ class World:
         self.favourite = r.choice((REGULAR, REGULAR, REGULAR, REGULAR, 0))  # of new files
         self.groups = r.random() < 0.3
         self.telling = r.choice((0, 0, 0.3, 0.9))  # how often an access is told of by another log
+        self.counting = r.choice((0, 0, 0.3, 1))  # how often an access's end says when its bytes moved
         self.open_at_once = r.choice((1, 2, 5, 100))  # accesses of a session
         self.paths = tuple(r.sample(PATHS, r.choice((3, 5, 8))))
         self.fingerprints = [(r.choice((0, 5, 9)), r.choice((None, 1, 2))) for _ in range(r.choice((1, 2, 4)))]
@@ -228,7 +229,7 @@ class World:
         seq = session.emit(t, "access", process, file=file[0], mode=mode, via=via,
                            sure=1 if via == 0 and r.random() < 0.9 else 0, api=r.choice((0, 1, 2, 3, 4, 5, 7)), as_session=as_session,
                            as_seq=as_seq)
-        session.open.append((seq, file, mode, process))
+        session.open.append((seq, file, mode, process, self.events_time(session, seq)))
         return None
 
     def access_end(self, session):
@@ -236,7 +237,7 @@ class World:
         if not session.open:
             return self.access(session)
         i = r.randrange(len(session.open))
-        seq, file, mode, process = session.open[i]
+        seq, file, mode, process, began = session.open[i]
         goes_on = r.random() < 0.15
         if not goes_on and r.random() < 0.95:
             del session.open[i]
@@ -247,11 +248,21 @@ class World:
         evidence = r.choice((0, 1, 2, 2)) if mode & WRITE else 0
         known = r.choice((0, 0, 1, 2, 3)) & (mode & (READ | WRITE))
         until = None if goes_on else r.choice((t, t, t - r.randint(0, 9)))
+        exact, first, last = 0, None, None
+        if r.random() < self.counting:
+            exact = 1
+            if r.random() < 0.8:  # seldom outside of the access
+                first, last = sorted(r.choice((r.randint(began, max(t, began)), began - 2, t + 2)) for _ in range(2))
+                last = last if r.random() < 0.95 else None
         session.emit(t, "access_end", process, access=seq, until=until, evidence=evidence,
                      state=int(state), count=r.choice((0, 2)), known=known,
                      bytes_read=r.choice((0, 7)) if known & 1 else 0,
-                     bytes_written=r.choice((0, 7)) if known & 2 else 0)
+                     bytes_written=r.choice((0, 7)) if known & 2 else 0, exact=exact, first=first, last=last)
         return None
+
+    @staticmethod
+    def events_time(session, seq):
+        return session.events[seq - 1]["t"]
 
 
 def generate(seed):

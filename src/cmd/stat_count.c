@@ -1,0 +1,274 @@
+#include "cmd/stat.h"
+#include "query/system.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a == TIME_NONE || (b != TIME_NONE && b < a) ? b : a;
+}
+
+static void add_moved(struct moved *to, const struct moved *from)
+{
+	if (!from->any)
+		return;
+	to->first = to->any ? earlier(to->first, from->first) : from->first;
+	to->last = to->any && to->last > from->last ? to->last : from->last; /* TIME_NONE is the least */
+	to->any = true;
+	to->calls += from->calls;
+	to->failed += from->failed;
+	to->bytes += from->bytes;
+	to->largest = from->largest > to->largest ? from->largest : to->largest;
+	to->spent += from->spent;
+	for (unsigned i = 0; i < IO_SIZES; i++)
+		to->size[i] += from->size[i];
+}
+
+static struct moved moved_of(const struct io_info *io)
+{
+	struct moved m = {.calls = io->calls,
+	                  .failed = io->failed,
+	                  .bytes = io->bytes,
+	                  .largest = io->largest,
+	                  .spent = io->spent,
+	                  .first = io->first,
+	                  .last = io->last,
+	                  .any = true};
+	memcpy(m.size, io->size, sizeof(m.size));
+	return m;
+}
+
+static struct sum *sum_of(struct sums *l, store_id id)
+{
+	bool is_new = false;
+	uint32_t *at = idmap_add(&l->at, id, (uint32_t)l->n, &is_new);
+	if (!at)
+		return NULL;
+	if (!is_new)
+		return &l->v[*at];
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 64;
+		struct sum *v = realloc(l->v, cap * sizeof(*v));
+		if (!v)
+			return NULL;
+		l->v = v;
+		l->cap = cap;
+	}
+	l->v[l->n] = (struct sum){.id = id};
+	return &l->v[l->n++];
+}
+
+/* Does the file count? Those of the machine and absent paths do only with --all. 1, 0 or -errno. */
+static int wanted(const struct stat_sums *w, store_id file)
+{
+	struct file_info f;
+	if (w->file || w->all)
+		return !w->file || file == w->file;
+	int r = store_file(w->c->store, file, &f);
+	if (r <= 0)
+		return r;
+	if (f.kind == TERM_kind_absent || f.kind == TERM_kind_pseudo)
+		return 0;
+	return f.kind != TERM_kind_regular || system_path(f.path, config_get(&w->c->config, CONFIG_system)) == SYSTEM_NO;
+}
+
+static int io_cmp(const void *pa, const void *pb)
+{
+	const struct io_info *a = pa, *b = pb;
+	if (a->target != b->target)
+		return a->target < b->target ? -1 : 1;
+	if (a->write != b->write)
+		return a->write - b->write;
+	return (a->api > b->api) - (a->api < b->api);
+}
+
+/* Whether calls on the file were counted, one way; what was mapped was counted with them. */
+static bool is_counted(const struct ios *l, store_id file, unsigned way)
+{
+	size_t lo = 0, hi = l->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (l->v[mid].target < file)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < l->n && l->v[lo].target == file; lo++)
+		if (l->v[lo].write == (way == STAT_WRITE) || l->v[lo].api == TERM_ioapi_mmap)
+			return true;
+	return false;
+}
+
+/* called: it was begun by a call that could be counted, not by an exec, which loads without one. */
+static void add_access(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called)
+{
+	struct way *to = &s->way[way];
+	to->whole = (to->accesses ? to->whole : true) && e->has_bytes;
+	to->accesses += e->count ? e->count : 1;
+	to->known |= e->has_bytes;
+	to->bytes += e->has_bytes ? e->bytes : 0;
+	to->counted |= counted;
+	to->uncounted |= called && !counted;
+}
+
+static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
+{
+	struct version_info v;
+	int r = store_version(w->c->store, e->to, &v);
+	if (r <= 0 || (w->version && e->to != w->version))
+		return r < 0 ? r : 0;
+	r = wanted(w, v.file);
+	if (r <= 0)
+		return r;
+	/* Where nothing moved there is no call to count. */
+	bool counted = is_counted(&w->ios, v.file, way) || (e->has_bytes && !e->bytes);
+	bool called = e->api != TERM_api_exec;
+	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, v.file);
+	if (!x || !f)
+		return -ENOMEM;
+	add_access(x, e, way, counted, called);
+	add_access(f, e, way, counted, called);
+	f->edges++;
+	add_access(&w->total, e, way, counted, called);
+	add_access(&w->api[e->api < 64 ? e->api : 0], e, way, counted, called);
+	if (counted || !called || !w->say)
+		return 0;
+	struct stat_row row = {.exec = exec, .file = v.file, .api = -1, .write = way, .bytes_known = e->has_bytes};
+	row.io.bytes = e->bytes;
+	return w->say(w->arg, &row);
+}
+
+/* One file, way and call of an execution. */
+static int add_calls(struct stat_sums *w, store_id exec, const struct io_info *like, const struct moved *m)
+{
+	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, like->target);
+	if (!x || !f)
+		return -ENOMEM;
+	struct sum *const to[] = {x, f, &w->total};
+	for (unsigned i = 0; i < 3; i++)
+		if (like->api == TERM_ioapi_mmap) {
+			add_moved(&to[i]->mapped, m);
+		} else {
+			add_moved(&to[i]->way[like->write].io, m);
+			to[i]->way[like->write].counted = true;
+		}
+	add_moved(&w->io_api[like->api < STAT_APIS ? like->api : 0][like->write], m);
+	if (!w->say)
+		return 0;
+	struct stat_row row = {
+	    .exec = exec, .file = like->target, .api = (int)like->api, .write = like->write, .bytes_known = true, .io = *m};
+	return w->say(w->arg, &row);
+}
+
+int stat_count(struct stat_sums *w, store_id exec)
+{
+	struct ios *l = &w->ios;
+	int r = store_io(w->c->store, exec, l);
+	if (r < 0)
+		return r;
+	size_t kept = 0;
+	for (size_t i = 0; i < l->n; i++)
+		if (!w->version || l->v[i].generated == w->version || l->v[i].used == w->version)
+			l->v[kept++] = l->v[i];
+	l->n = kept;
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), io_cmp);
+	for (size_t i = 0, k; r >= 0 && i < l->n; i = k) {
+		struct moved m = {0};
+		for (k = i; k < l->n && !io_cmp(&l->v[i], &l->v[k]); k++) {
+			struct moved one = moved_of(&l->v[k]);
+			add_moved(&m, &one);
+		}
+		r = wanted(w, l->v[i].target);
+		if (r > 0)
+			r = add_calls(w, exec, &l->v[i], &m);
+	}
+	if (r >= 0)
+		r = store_uses(w->c->store, exec, &w->edges);
+	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
+		r = add_edge(w, exec, &w->edges.v[i], STAT_READ);
+	if (r >= 0)
+		r = store_outputs(w->c->store, exec, &w->edges);
+	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
+		r = add_edge(w, exec, &w->edges.v[i], STAT_WRITE);
+	return r < 0 ? r : 0;
+}
+
+/* The most used first: by bytes where known, then by accesses. */
+static int by_use(const void *pa, const void *pb)
+{
+	const struct sum *a = pa, *b = pb;
+	uint64_t x = 0, y = 0, n = 0, m = 0;
+	for (unsigned i = 0; i < STAT_WAYS; i++) {
+		x += a->way[i].bytes > a->way[i].io.bytes ? a->way[i].bytes : a->way[i].io.bytes;
+		y += b->way[i].bytes > b->way[i].io.bytes ? b->way[i].bytes : b->way[i].io.bytes;
+		n += a->way[i].accesses;
+		m += b->way[i].accesses;
+	}
+	if (x != y)
+		return x < y ? 1 : -1;
+	if (n != m)
+		return n < m ? 1 : -1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+void stat_finish(struct stat_sums *w)
+{
+	if (w->execs.n)
+		qsort(w->execs.v, w->execs.n, sizeof(*w->execs.v), by_use);
+	if (w->files.n)
+		qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_use);
+}
+
+void stat_release(struct stat_sums *w)
+{
+	free(w->execs.v);
+	free(w->files.v);
+	idmap_release(&w->execs.at);
+	idmap_release(&w->files.at);
+	ios_release(&w->ios);
+	edges_release(&w->edges);
+}
+
+struct stat_bytes stat_bytes(const struct way *w)
+{
+	struct stat_bytes b = {.n = w->bytes, .any = w->accesses || w->io.any, .known = w->known || w->io.any};
+	/* A read of one of several versions is an access of each, but its bytes moved once. */
+	if (w->io.any && (!w->uncounted || w->io.bytes > w->bytes))
+		b.n = w->io.bytes;
+	b.whole = w->accesses ? w->whole : b.known;
+	return b;
+}
+
+const char *stat_call(unsigned api, bool write)
+{
+	static const char *const names[STAT_APIS][STAT_WAYS] = {
+	    [TERM_ioapi_other] = {"other, reading", "other, writing"},
+	    [TERM_ioapi_read] = {"read", "write"},
+	    [TERM_ioapi_pread] = {"pread", "pwrite"},
+	    [TERM_ioapi_readv] = {"readv", "writev"},
+	    [TERM_ioapi_preadv] = {"preadv", "pwritev"},
+	    [TERM_ioapi_recv] = {"recv", "send"},
+	    [TERM_ioapi_sendfile] = {"sendfile, from", "sendfile, to"},
+	    [TERM_ioapi_splice] = {"splice, from", "splice, to"},
+	    [TERM_ioapi_copy] = {"copy_file_range, from", "copy_file_range, to"},
+	    [TERM_ioapi_clone] = {"clone, from", "clone, to"},
+	    [TERM_ioapi_mmap] = {"mmap", "mmap, to write"},
+	};
+	return names[api < STAT_APIS ? api : 0][write];
+}
+
+int stat_name(struct store *s, store_id id, bool exec, struct buf *b)
+{
+	struct file_info f;
+	buf_reset(b);
+	if (exec)
+		return exec_name(s, id, true, 200, b);
+	int r = store_file(s, id, &f);
+	if (r > 0 && f.kind == TERM_kind_pipe)
+		buf_printf(b, "pipe");
+	else if (r > 0)
+		fmt_path(b, f.path);
+	return r;
+}

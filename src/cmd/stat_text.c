@@ -1,0 +1,358 @@
+#include "cmd/stat.h"
+
+#include <stdio.h>
+
+#define DEFAULT_LINES 10
+#define MS 1000000
+#define SECOND 1000000000
+
+/* A figure of 5 characters at most. */
+static void put_count(struct buf *b, uint64_t n)
+{
+	static const char units[] = "kMGTPE";
+	unsigned u = 0;
+	if (n < 100000) {
+		buf_printf(b, "%u", (unsigned)n);
+		return;
+	}
+	for (n /= 1000; n >= 10000 && units[u + 1]; u++)
+		n /= 1000;
+	buf_printf(b, "%u%c", (unsigned)n, units[u]);
+}
+
+/* Calls are often of microseconds. */
+static void put_spent(struct buf *b, uint64_t ns)
+{
+	if (ns < 1000)
+		buf_printf(b, "%u ns", (unsigned)ns);
+	else if (ns < MS)
+		buf_printf(b, "%u us", (unsigned)(ns / 1000));
+	else
+		fmt_duration(b, ns);
+}
+
+static void cell(struct table *t, struct buf *b)
+{
+	table_cell(t, buf_view(b));
+	buf_release(b);
+}
+
+static void size_cell(struct table *t, const struct way *w, bool bytes)
+{
+	struct buf b = {0};
+	struct stat_bytes n = stat_bytes(w);
+	if (!n.any) {
+		buf_char(&b, '-');
+	} else if (!n.known) {
+		buf_char(&b, '?');
+	} else {
+		buf_printf(&b, n.whole ? "" : ">=");
+		fmt_size(&b, n.n, bytes);
+	}
+	cell(t, &b);
+}
+
+static void number_cell(struct table *t, uint64_t n, bool plain)
+{
+	struct buf b = {0};
+	if (plain)
+		buf_printf(&b, "%llu", (unsigned long long)n);
+	else
+		put_count(&b, n);
+	cell(t, &b);
+}
+
+/* How many calls, and the time they took. */
+static void calls_cells(struct table *t, const struct way *w, bool plain)
+{
+	struct buf b = {0};
+	if (!w->counted) {
+		table_cell(t, str_of(w->uncounted ? "?" : "-"));
+		return;
+	}
+	buf_printf(&b, w->uncounted ? ">=" : "");
+	if (plain)
+		buf_printf(&b, "%llu", (unsigned long long)w->io.calls);
+	else
+		put_count(&b, w->io.calls);
+	cell(t, &b);
+}
+
+static void spent_cell(struct table *t, const struct way *w)
+{
+	struct buf b = {0};
+	if (!w->counted)
+		buf_char(&b, w->uncounted ? '?' : '-');
+	else if (!w->io.any)
+		buf_char(&b, '-');
+	else
+		put_spent(&b, w->io.spent);
+	cell(t, &b);
+}
+
+static size_t lines_of(const struct opts_stat *o, const struct sums *l)
+{
+	uint64_t max = o->count ? o->count : DEFAULT_LINES;
+	return l->n > max ? (size_t)max : l->n;
+}
+
+static void title(const struct opts_stat *o, const char *what, const struct sums *l)
+{
+	printf("\n%s%s\n", what, lines_of(o, l) < l->n ? ", the most used" : "");
+}
+
+/* ---- by call ---- */
+
+static void moved_row(struct table *t, const struct moved *m, const struct opts_stat *o, struct str name, bool more)
+{
+	struct buf b = {0};
+	number_cell(t, m->calls, o->bytes);
+	number_cell(t, m->failed, o->bytes);
+	buf_printf(&b, more ? ">=" : "");
+	fmt_size(&b, m->bytes, o->bytes);
+	cell(t, &b);
+	const uint64_t sizes[] = {m->calls ? m->bytes / m->calls : 0, m->largest};
+	for (unsigned i = 0; i < 2; i++) {
+		if (m->calls)
+			fmt_size(&b, sizes[i], o->bytes);
+		else
+			buf_char(&b, '-');
+		cell(t, &b);
+	}
+	put_spent(&b, m->spent);
+	cell(t, &b);
+	table_cell(t, name);
+}
+
+static void calls(const struct stat_sums *w, const struct opts_stat *o)
+{
+	static const char *const heads[] = {"CALLS", "FAILED", "BYTES", "MEAN", "LARGEST", "TIME", "CALL"};
+	static const char *const all[] = {"all that read", "all that wrote"};
+	struct table t = {.heads = heads, .align = "rrrrrrl", .n_columns = 7};
+	for (unsigned api = 0; api < STAT_APIS; api++)
+		for (unsigned k = 0; k < STAT_WAYS; k++)
+			if (w->io_api[api][k].any)
+				moved_row(&t, &w->io_api[api][k], o, str_of(stat_call(api, k)), false);
+	for (unsigned k = 0; k < STAT_WAYS; k++)
+		if (w->total.way[k].io.any)
+			moved_row(&t, &w->total.way[k].io, o, str_of(all[k]), w->total.way[k].uncounted);
+	table_print(&t, &w->c->out, w->c->out.width);
+}
+
+static void access_cells(struct table *t, const struct opts_stat *o, const struct sum *s)
+{
+	for (unsigned k = 0; k < STAT_WAYS; k++) {
+		table_cellf(t, "%llu", (unsigned long long)s->way[k].accesses);
+		size_cell(t, &s->way[k], o->bytes);
+	}
+}
+
+static void access_row(struct table *t, const struct opts_stat *o, const struct sum *s, const char *name)
+{
+	access_cells(t, o, s);
+	table_cell(t, str_of(name));
+}
+
+/* Where no calls were counted: the accesses, by the call they began with. */
+static void accesses(const struct stat_sums *w, const struct opts_stat *o)
+{
+	static const char *const heads[] = {"READS", "BYTES", "WRITES", "BYTES", "CALL"};
+	struct table t = {.heads = heads, .align = "rrrrl", .n_columns = 5};
+	for (unsigned k = 0; k < 64; k++)
+		if (w->api[k].way[STAT_READ].accesses || w->api[k].way[STAT_WRITE].accesses)
+			access_row(&t, o, &w->api[k], term_name(SET_api, k));
+	access_row(&t, o, &w->total, "all");
+	table_print(&t, &w->c->out, w->c->out.width);
+}
+
+/* ---- by execution, by file ---- */
+
+/* What the kernel says of the process: all that it read and wrote, of every file, since it began. */
+static int process_cells(struct table *t, struct store *s, store_id exec, bool bytes)
+{
+	struct exec_info x;
+	struct buf b = {0};
+	int r = store_exec(s, exec, &x);
+	for (unsigned i = 0; i < 2 && r >= 0; i++) {
+		if (r > 0 && x.known >> (5 + i) & 1)
+			fmt_size(&b, i ? x.wchar_ : x.rchar, bytes);
+		else
+			buf_char(&b, '?');
+		cell(t, &b);
+	}
+	return r;
+}
+
+static int section(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
+                   bool exec, bool counted)
+{
+	static const char *const few[] = {"READS", "BYTES", "WRITES", "BYTES", ""};
+	static const char *const process[] = {"READS", "BYTES", "WRITES", "BYTES", "IN", "OUT", ""};
+	static const char *const many[] = {"CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME", ""};
+	bool wide = counted || exec;
+	struct table t = {.heads = counted ? many
+	                           : exec  ? process
+	                                   : few,
+	                  .align = wide ? "rrrrrrl" : "rrrrl",
+	                  .n_columns = wide ? 7 : 5};
+	struct buf b = {0};
+	int r = 0;
+	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
+		r = stat_name(w->c->store, l->v[i].id, exec, &b);
+		if (!counted) {
+			access_cells(&t, o, &l->v[i]);
+			if (exec && r >= 0)
+				r = process_cells(&t, w->c->store, l->v[i].id, o->bytes);
+			table_cell(&t, buf_view(&b));
+			continue;
+		}
+		for (unsigned k = 0; k < STAT_WAYS; k++) {
+			calls_cells(&t, &l->v[i].way[k], o->bytes);
+			size_cell(&t, &l->v[i].way[k], o->bytes);
+			spent_cell(&t, &l->v[i].way[k]);
+		}
+		table_cell(&t, buf_view(&b));
+	}
+	buf_release(&b);
+	title(o, what, l);
+	table_print(&t, &w->c->out, w->c->out.width);
+	return r;
+}
+
+/* ---- sizes ---- */
+
+static const char *const size_heads[] = {"100", "1k", "10k", "100k", "1M", "4M", "10M", "100M", "1G", "more", ""};
+static const struct table sizes_table = {.heads = size_heads, .align = "rrrrrrrrrrl", .n_columns = IO_SIZES + 1};
+
+static void sizes_row(struct table *t, const struct moved *m, const struct opts_stat *o, const char *how,
+                      struct str name)
+{
+	struct buf b = {0};
+	for (unsigned i = 0; i < IO_SIZES; i++)
+		if (m->size[i])
+			number_cell(t, m->size[i], o->bytes);
+		else
+			table_cell(t, str_of("-"));
+	buf_printf(&b, "%s", how);
+	buf_str(&b, name);
+	cell(t, &b);
+}
+
+static int sizes(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
+                 bool exec)
+{
+	struct table t = sizes_table;
+	struct buf b = {0};
+	int r = 0;
+	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
+		r = stat_name(w->c->store, l->v[i].id, exec, &b);
+		for (unsigned k = 0; k < STAT_WAYS; k++)
+			if (l->v[i].way[k].io.any)
+				sizes_row(&t, &l->v[i].way[k].io, o, k == STAT_READ ? "r " : "w ", buf_view(&b));
+	}
+	buf_release(&b);
+	title(o, what, l);
+	table_print(&t, &w->c->out, w->c->out.width);
+	return r;
+}
+
+static void sizes_by_call(const struct stat_sums *w, const struct opts_stat *o)
+{
+	struct table t = sizes_table;
+	for (unsigned api = 0; api < STAT_APIS; api++)
+		for (unsigned k = 0; k < STAT_WAYS; k++)
+			if (w->io_api[api][k].any)
+				sizes_row(&t, &w->io_api[api][k], o, "", str_of(stat_call(api, k)));
+	puts("\ncalls that moved up to so many bytes");
+	table_print(&t, &w->c->out, w->c->out.width);
+}
+
+/* ---- times ---- */
+
+static void moment_cell(struct table *t, int64_t ns, int64_t since)
+{
+	if (ns == TIME_NONE)
+		table_cell(t, str_of("?"));
+	else
+		table_cellf(t, "%.6f", (double)(ns - since) / SECOND);
+}
+
+static int times(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
+                 bool exec, int64_t since)
+{
+	static const char *const heads[] = {"FIRST READ", "LAST READ", "FIRST WRITE", "LAST WRITE", ""};
+	struct table t = {.heads = heads, .align = "rrrrl", .n_columns = 5};
+	struct buf b = {0};
+	int r = 0;
+	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
+		r = stat_name(w->c->store, l->v[i].id, exec, &b);
+		for (unsigned k = 0; k < STAT_WAYS; k++) {
+			const struct way *v = &l->v[i].way[k];
+			if (v->io.any) {
+				moment_cell(&t, v->io.first, since);
+				moment_cell(&t, v->io.last, since);
+				continue;
+			}
+			table_cell(&t, str_of(v->uncounted && !v->counted ? "?" : "-"));
+			table_cell(&t, str_of(v->uncounted && !v->counted ? "?" : "-"));
+		}
+		table_cell(&t, buf_view(&b));
+	}
+	buf_release(&b);
+	title(o, what, l);
+	table_print(&t, &w->c->out, w->c->out.width);
+	return r;
+}
+
+/* The second in which the first call began, which moments are told from. */
+static int64_t beginning(const struct stat_sums *w)
+{
+	int64_t first = TIME_NONE;
+	for (unsigned k = 0; k < STAT_WAYS; k++) {
+		const struct moved *m = &w->total.way[k].io;
+		if (m->any && m->first != TIME_NONE && (first == TIME_NONE || m->first < first))
+			first = m->first;
+	}
+	return first == TIME_NONE ? 0 : first - first % SECOND;
+}
+
+int stat_text(const struct stat_sums *w, const struct opts_stat *o, const char *of)
+{
+	struct buf b = {0};
+	bool counted = false, uncounted = false;
+	for (unsigned k = 0; k < STAT_WAYS; k++) {
+		counted |= w->total.way[k].io.any || w->total.mapped.any;
+		uncounted |= w->total.way[k].uncounted;
+	}
+	fmt_name(&b, str_of(of));
+	printf("%s: %zu execution%s, %zu file%s\n\n", buf_cstr(&b), w->execs.n, w->execs.n == 1 ? "" : "s", w->files.n,
+	       w->files.n == 1 ? "" : "s");
+	if (counted)
+		calls(w, o);
+	else
+		accesses(w, o);
+	int r = section(w, o, counted ? "executions" : "executions (IN, OUT: all that the process read and wrote)",
+	                &w->execs, true, counted);
+	if (r >= 0)
+		r = section(w, o, "files", &w->files, false, counted);
+	if (r >= 0 && counted && o->sizes) {
+		sizes_by_call(w, o);
+		r = sizes(w, o, "sizes, executions", &w->execs, true);
+		if (r >= 0)
+			r = sizes(w, o, "sizes, files", &w->files, false);
+	}
+	if (r >= 0 && counted && o->times) {
+		int64_t since = beginning(w);
+		buf_reset(&b);
+		fmt_time(&b, since, false);
+		printf("\nseconds since %s\n", buf_cstr(&b));
+		r = times(w, o, "times, executions", &w->execs, true, since);
+		if (r >= 0)
+			r = times(w, o, "times, files", &w->files, false, since);
+	}
+	if (r >= 0 && uncounted)
+		printf("\n%s: stemma run --exact counts them\n",
+		       counted ? "not all calls are known" : "calls, sizes and times are not known");
+	buf_release(&b);
+	return r;
+}
