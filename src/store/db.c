@@ -192,6 +192,19 @@ static int read_base(struct store *s, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* While others begin to use a new file, SQLite gives up this change at once, whatever the busy timeout is. */
+static int use_wal(struct store *s, struct err *err)
+{
+	enum { PATIENCE_MS = 60000 };
+	int code = SQLITE_BUSY;
+	for (int ms = 0; code == SQLITE_BUSY && ms < PATIENCE_MS; ms += 5) {
+		if (ms)
+			sqlite3_sleep(5);
+		code = sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL) & 0xff;
+	}
+	return code == SQLITE_OK ? 0 : store_db_error(s, err, "cannot use the index");
+}
+
 int store_db_open(struct store *s, const char *path, bool write, bool fresh, struct err *err)
 {
 	char uri[3 * 4096 + 64];
@@ -232,8 +245,10 @@ int store_db_open(struct store *s, const char *path, bool write, bool fresh, str
 		/* Nobody else sees the file before it is whole. */
 		rc = exec_sql(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;", err);
 	else if (rc == 0 && write && !s->memory)
-		rc = exec_sql(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 268435456;", err);
-	else if (rc == 0)
+		rc = use_wal(s, err);
+	if (rc == 0 && write && !fresh && !s->memory)
+		rc = exec_sql(s, "PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 268435456;", err);
+	else if (rc == 0 && !(write && fresh))
 		rc = exec_sql(s, "PRAGMA mmap_size = 268435456;", err);
 	if (rc == 0)
 		rc = check_schema(s, write, err);

@@ -335,12 +335,32 @@ static int named_since(void *arg, const struct pname *n)
 	return 0;
 }
 
+static int named_before(void *arg, const struct pname *n)
+{
+	const struct named_at *a = arg;
+	return n->file == a->file && n->from < a->t;
+}
+
 int store_named_since(struct store *s, store_id file, struct str path, int64_t *ret)
 {
 	struct named_at a = {file, TIME_NONE};
+	struct reader *reader = store_reader(s);
+	struct ids paths = {0};
 	uint64_t id;
-	int r = read_path_id(s, path, &id);
+	int r = reader ? read_path_id(s, path, &id) : -ENOMEM;
 	r = r > 0 ? read_names(s, id, named_since, &a) : r;
+	if (r >= 0 && a.t != TIME_NONE)
+		r = read_file(s, file, &reader->file);
+	for (size_t i = 0; r == 1 && i < reader->file.paths.n; i++)
+		if (ids_add(&paths, reader->file.paths.v[i]) < 0)
+			r = -ENOMEM;
+	bool before = false;
+	for (size_t i = 0; r >= 0 && !before && i < paths.n; i++) {
+		int found = paths.v[i] == id ? 0 : read_names(s, paths.v[i], named_before, &a);
+		r = found < 0 ? found : r;
+		before = found > 0;
+	}
+	free(paths.v);
 	*ret = a.t;
-	return r < 0 ? r : a.t != TIME_NONE;
+	return r < 0 ? r : before;
 }

@@ -157,7 +157,7 @@ int store_file_by_identity(struct store *s, struct str domain, uint64_t ino, uin
 int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t max);
 /* Whether the file had the name at t. 1, 0, -errno. */
 int store_named_at(struct store *s, store_id file, struct str path, int64_t t);
-/* When it last got the name. 1, 0 it never had it, -errno. */
+/* When it last got the name, in place of another that the record has. 1, 0 (it never had it, or no other), -errno. */
 int store_named_since(struct store *s, store_id file, struct str path, int64_t *ret);
 /* n > 0: version n; 0: the latest. 1 found, 0 not. */
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret);

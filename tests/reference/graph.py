@@ -182,10 +182,10 @@ def drop_twins(file):
     own = {}
     for a in file.accesses:
         if not a.told:
-            own.setdefault((id(a.execution), a.start), []).append(a.told_mode)
+            own.setdefault((id(a.execution), a.began), []).append(a.told_mode)
     file.accesses = [a for a in holds.values() if not (
         a.told and a.session == WITHOUT_KEY and
-        any(mode & a.does == a.does for mode in own.get((id(a.execution), a.start), ())))]
+        any(mode & a.does == a.does for mode in own.get((id(a.execution), a.began), ())))]
 
 
 class Facts:
