@@ -205,7 +205,7 @@ static int use_wal(struct store *s, struct err *err)
 	return code == SQLITE_OK ? 0 : store_db_error(s, err, "cannot use the index");
 }
 
-int store_db_open(struct store *s, const char *path, bool write, bool fresh, struct err *err)
+static int open_db(struct store *s, const char *path, bool write, bool fresh, struct err *err)
 {
 	char uri[3 * 4096 + 64];
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc;
@@ -260,6 +260,16 @@ int store_db_open(struct store *s, const char *path, bool write, bool fresh, str
 	s->inode = !s->memory && stat(path, &st) == 0 ? st.st_ino : 0;
 	if (rc < 0)
 		store_db_close(s);
+	return rc;
+}
+
+int store_db_open(struct store *s, const char *path, bool write, bool fresh, struct err *err)
+{
+	/* Nobody may put another file there until this one's log is: SQLite finds the log by the name alone. */
+	int turn = fresh ? -1 : store_turn(s, false);
+	int rc = open_db(s, path, write, fresh, err);
+	if (turn >= 0)
+		close(turn);
 	return rc;
 }
 

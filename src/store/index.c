@@ -253,7 +253,6 @@ static int index_fresh(struct store *s, const struct store_index_options *o, str
 	int n = snprintf(path, sizeof(path), "%s.%ld.new", s->index, (long)getpid());
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return err_set(err, ENAMETOOLONG, "cannot make the index '%s'", s->index);
-	char *index = s->index;
 	int rc = IX_ANEW;
 	/* Again where a session was met before what says that it was forgotten. */
 	for (int i = 0; i < 3 && rc == IX_ANEW; i++) {
@@ -268,23 +267,15 @@ static int index_fresh(struct store *s, const struct store_index_options *o, str
 	store_db_close(s);
 	int fd = rc == 0 ? open(path, O_RDWR | O_CLOEXEC) : -1;
 	if (rc == 0 && (fd < 0 || fsync(fd) < 0))
-		rc = err_set(err, errno, "cannot make the index '%s'", index);
+		rc = err_set(err, errno, "cannot make the index '%s'", s->index);
 	if (fd >= 0)
 		close(fd);
-	if (rc == 0) {
-		/* What the old one had not folded in yet must not be taken for the new one's. */
-		char wal[4200];
-		snprintf(wal, sizeof(wal), "%s-wal", index);
-		unlink(wal);
-		snprintf(wal, sizeof(wal), "%s-shm", index);
-		unlink(wal);
-		if (rename(path, index) < 0)
-			rc = err_set(err, errno, "cannot put the index '%s' in its place", index);
-	}
+	if (rc == 0)
+		rc = store_replace(s, path, err);
 	if (rc < 0)
 		unlink(path);
 	struct err again = {0};
-	int opened = store_db_open(s, index, true, false, rc < 0 ? &again : err);
+	int opened = store_db_open(s, s->index, true, false, rc < 0 ? &again : err);
 	return rc < 0 ? rc : opened;
 }
 

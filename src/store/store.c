@@ -161,6 +161,40 @@ int store_lock(struct store *s, struct err *err)
 	return fd;
 }
 
+int store_turn(struct store *s, bool replace)
+{
+	char path[4096];
+	struct flock lock = {.l_type = replace ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	if (s->memory || snprintf(path, sizeof(path), "%s.lock", s->index) >= (int)sizeof(path))
+		return -1;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fcntl(fd, F_OFD_SETLKW, &lock) < 0)
+		if (errno != EINTR)
+			break; /* it is then as without */
+	return fd;
+}
+
+int store_replace(struct store *s, const char *by, struct err *err)
+{
+	static const char *const tails[] = {"-wal", "-shm"};
+	int turn = store_turn(s, true), rc = 0;
+	/* What the old one had not folded in yet must not be taken for the new one's. */
+	for (int i = 0; i < 2; i++) {
+		char beside[4200];
+		snprintf(beside, sizeof(beside), "%s%s", s->index, tails[i]);
+		unlink(beside);
+	}
+	if (by && rename(by, s->index) < 0)
+		rc = err_set(err, errno, "cannot put the index '%s' in its place", s->index);
+	else if (!by && unlink(s->index) < 0 && errno != ENOENT)
+		rc = err_set(err, errno, "cannot remove '%s'", s->index);
+	if (turn >= 0)
+		close(turn);
+	return rc;
+}
+
 /* What is there is of no use, or (old) of an older version of stemma: an empty index takes its place, to be filled from
  * the logs. */
 static int remake(struct store *s, bool old, struct err *err)
@@ -174,8 +208,8 @@ static int remake(struct store *s, bool old, struct err *err)
 		err_clear(err);
 		rc = 0;
 	}
-	if (rc == 0 && unlink(s->index) < 0 && errno != ENOENT)
-		rc = err_set(err, errno, "cannot remove '%s'", s->index);
+	if (rc == 0)
+		rc = store_replace(s, NULL, err);
 	if (rc == 0)
 		rc = store_db_open(s, s->index, true, false, err);
 out:

@@ -117,6 +117,11 @@ int store_max(struct store *s, enum store_sql which, uint64_t *ret, struct err *
 int store_db_open(struct store *s, const char *path, bool write, bool fresh, struct err *err);
 void store_db_close(struct store *s);
 int store_lock(struct store *s, struct err *err); /* fd of the lock on the index's directory */
+/* Many may open the index at a time, while nobody puts another in its place; replace: this one does, while nobody opens
+ * it. A descriptor to close when that is done, or -1: there is no lock to be had. */
+int store_turn(struct store *s, bool replace);
+/* Puts the file `by` in the index's place, or (NULL) takes the index away. */
+int store_replace(struct store *s, const char *by, struct err *err);
 int store_views(struct store *s, struct err *err);
 
 /* ---- words and small tables ---- */
