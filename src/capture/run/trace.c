@@ -200,11 +200,17 @@ void trace_loop(pid_t pid)
 	int status;
 	struct ptrace_syscall_info info;
 	follow();
-	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)) {
+	/* Threads that a library may have started come with it; it is not over before they are. */
+	for (pid_t tid; (tid = waitpid(-1, &status, __WALL)) > 0;) {
+		if (!WIFSTOPPED(status)) {
+			if (tid == pid)
+				break;
+			continue;
+		}
 		long inject = status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
 		bool entry = status >> 16 == PTRACE_EVENT_SECCOMP;
 		if (entry)
-			trace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info);
-		trace(entry ? PTRACE_SYSCALL : PTRACE_CONT, pid, 0, (void *)inject);
+			trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info);
+		trace(entry ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, (void *)inject);
 	}
 }
