@@ -397,11 +397,13 @@ static void let_go(struct keeper *k)
 		dup2(null, i);
 }
 
-/* Has the worker started the command before it died? One that has just begun says its number at once. */
+/* Has the worker started the command before it died? One that has just begun says its number at once, but on a busy
+ * machine it may be long before it gets to that; and to start it a second time is worse than to wait. */
 static bool has_command(const struct keeper *k)
 {
+	enum { PATIENCE_MS = 60000 };
 	pid_t pid = 0;
-	for (int ms = 0; ms < 100 && pid >= 0 && !__atomic_load_n(&k->control->root, __ATOMIC_ACQUIRE); ms++)
+	for (int ms = 0; ms < PATIENCE_MS && pid >= 0 && !__atomic_load_n(&k->control->root, __ATOMIC_ACQUIRE); ms++)
 		if ((pid = waitpid(-1, NULL, WNOHANG)) == 0)
 			usleep(1000);
 	return k->control->root != 0;
