@@ -783,7 +783,8 @@ static int load_version(struct prov_source *p, const struct file_info *f, uint64
 		if (follows(p, &o->gens.v[i]) && prov_has_exec(p, o->gens.v[i].to))
 			o->gens.v[kept++] = o->gens.v[i];
 	o->gens.n = kept;
-	qsort(o->gens.v, kept, sizeof(*o->gens.v), gen_cmp);
+	if (kept)
+		qsort(o->gens.v, kept, sizeof(*o->gens.v), gen_cmp);
 	for (size_t i = 0; i < p->more.n; i++)
 		if (p->more.v[i].hi < o->limit)
 			o->limit = p->more.v[i].hi;
