@@ -63,12 +63,15 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	struct stat_sums w = {.c = c, .all = o->all, .say = o->tsv ? stat_tsv_row : NULL, .arg = c};
 	if (o->tsv)
 		stat_tsv_head();
-	r = t.kind == TARGET_RUN    ? count_run(&w, t.id)
+	r = store_view_begin(c->store);
+	r = r < 0                   ? r
+	    : t.kind == TARGET_RUN  ? count_run(&w, t.id)
 	    : t.kind == TARGET_EXEC ? stat_count(&w, t.id)
 	                            : count_file(&w, &t.file);
 	stat_finish(&w);
 	if (r >= 0 && !o->tsv)
 		r = o->json ? stat_json(&w, o, &status) : stat_text(&w, o, c->operands[0]);
+	store_view_end(c->store);
 	if (r < 0) {
 		say("cannot count");
 		status = STATUS_SELF;

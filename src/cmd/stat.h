@@ -22,7 +22,7 @@ enum { STAT_READ, STAT_WRITE, STAT_WAYS };
 /* The accesses of one call, execution or file, one way: repeats counted. */
 struct way {
 	uint64_t accesses, bytes;
-	bool known, whole;       /* the bytes of some, of all are known */
+	bool known, partial;     /* the bytes of some are known; of some not */
 	bool counted, uncounted; /* the calls of some were counted; of some not */
 	struct moved io;
 };

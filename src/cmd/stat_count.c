@@ -104,7 +104,7 @@ static bool is_counted(const struct ios *l, store_id file, unsigned way)
 static void add_access(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called)
 {
 	struct way *to = &s->way[way];
-	to->whole = (to->accesses ? to->whole : true) && e->has_bytes;
+	to->partial |= called && !e->has_bytes;
 	to->accesses += e->count ? e->count : 1;
 	to->known |= e->has_bytes;
 	to->bytes += e->has_bytes ? e->bytes : 0;
@@ -237,7 +237,7 @@ struct stat_bytes stat_bytes(const struct way *w)
 	/* A read of one of several versions is an access of each, but its bytes moved once. */
 	if (w->io.any && (!w->uncounted || w->io.bytes > w->bytes))
 		b.n = w->io.bytes;
-	b.whole = w->accesses ? w->whole : b.known;
+	b.whole = b.known && !w->partial;
 	return b;
 }
 

@@ -43,7 +43,7 @@ static void size_cell(struct table *t, const struct way *w, bool bytes)
 	struct stat_bytes n = stat_bytes(w);
 	if (!n.any) {
 		buf_char(&b, '-');
-	} else if (!n.known) {
+	} else if (!n.known || (!n.whole && !n.n)) {
 		buf_char(&b, '?');
 	} else {
 		buf_printf(&b, n.whole ? "" : ">=");

@@ -98,6 +98,19 @@ void canon_exec(struct canon *c, struct str boot, uint64_t pidns, uint64_t pid, 
 	buf_printf(&c->bytes, "/%" PRIu64, n);
 }
 
+void canon_io(struct canon *c, uint64_t session, uint64_t seq, unsigned api, bool write, int64_t first, int64_t last,
+              const uint64_t *figures)
+{
+	canon_begin(c);
+	canon_word(c, "M");
+	buf_printf(&c->bytes, " %016" PRIx64 ".%" PRIu64 " %u %s", session, seq, api, write ? "write" : "read");
+	canon_time(c, first);
+	canon_time(c, last);
+	for (unsigned i = 0; i < GIO_FIGURES; i++)
+		buf_printf(&c->bytes, " %" PRIu64, figures[i]);
+	canon_end(c);
+}
+
 static int line_cmp(const void *pa, const void *pb, void *arg)
 {
 	const char *p = arg;
@@ -370,6 +383,39 @@ static void put_informed(struct canon *c, const struct graph *g)
 	vec_release(&v);
 }
 
+static int io_cmp(const void *pa, const void *pb)
+{
+	const struct gio *a = *(const struct gio *const *)pa, *b = *(const struct gio *const *)pb;
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	if (a->api != b->api)
+		return a->api < b->api ? -1 : 1;
+	if (a->write != b->write)
+		return a->write - b->write;
+	return (a > b) - (a < b); /* as they came */
+}
+
+static void put_ios(struct canon *c, const struct graph *g)
+{
+	VEC(const struct gio *) v = {0};
+	if (!vec_room(&v, g->ios.n)) {
+		c->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < g->ios.n; i++)
+		if (!(g->accesses.v[g->ios.v[i].at].flags & GACCESS_TWIN))
+			v.v[v.n++] = &g->ios.v[i];
+	if (v.n)
+		qsort(v.v, v.n, sizeof *v.v, io_cmp);
+	for (size_t i = 0; i < v.n; i++) {
+		const struct gio *io = v.v[i], *next = i + 1 < v.n ? v.v[i + 1] : NULL;
+		if (!next || next->at != io->at || next->api != io->api || next->write != io->write)
+			canon_io(c, g->sessions.v[io->session].number, io->access, io->api, io->write, io->first, io->last,
+			         io->figure);
+	}
+	vec_release(&v);
+}
+
 void canon_graph(struct canon *c, const struct graph *g)
 {
 	struct buf path = {0};
@@ -407,4 +453,5 @@ void canon_graph(struct canon *c, const struct graph *g)
 	put_versions(c, g);
 	put_uses(c, g);
 	put_informed(c, g);
+	put_ios(c, g);
 }

@@ -24,6 +24,9 @@ void canon_absent(struct canon *c, struct str path);
 void canon_version(struct canon *c, uint64_t session, uint64_t seq);
 void canon_unseen(struct canon *c, bool has_size, uint64_t size, int64_t mtime, uint64_t k);
 void canon_exec(struct canon *c, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n);
+/* A whole line: how an access moved bytes. figures: as in struct gio. */
+void canon_io(struct canon *c, uint64_t session, uint64_t seq, unsigned api, bool write, int64_t first, int64_t last,
+              const uint64_t *figures);
 
 /* Sorts and gives all lines, each with a newline. 0 or -ENOMEM. */
 int canon_finish(struct canon *c, struct buf *out);

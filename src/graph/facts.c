@@ -424,6 +424,7 @@ static void take_io(struct facts *f, const struct event *ev)
 		return;
 	}
 	*io = (struct gio){.session = f->session,
+	                   .at = i,
 	                   .access = e->access,
 	                   .api = e->api <= TERM_ioapi_mmap ? (uint32_t)e->api : TERM_ioapi_other,
 	                   .write = e->write != 0,

@@ -171,6 +171,7 @@ struct guse {
 #define GIO_FIGURES 15
 struct gio {
 	uint32_t session;
+	uint32_t at;     /* in graph.accesses */
 	uint64_t access; /* its seq */
 	uint32_t api;
 	bool write;

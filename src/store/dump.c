@@ -14,6 +14,7 @@ struct dump {
 	struct pfile f;
 	struct pver v;
 	struct edges e;
+	struct ios ios;
 	struct ids named; /* files with names, by row */
 	struct buf path;
 	uint64_t file; /* whose versions are printed */
@@ -221,6 +222,14 @@ static int put_execution(struct dump *d, const struct view_exec *e, bool last)
 		put_edge(d, &d->e.v[i], true);
 	}
 	if (rc == 0)
+		rc = store_io(d->s, id, &d->ios);
+	for (size_t i = 0; rc == 0 && i < d->ios.n; i++) {
+		const struct io_info *io = &d->ios.v[i];
+		uint64_t figures[GIO_FIGURES] = {io->calls, io->failed, io->bytes, io->largest, io->spent};
+		memcpy(figures + 5, io->size, sizeof(io->size));
+		canon_io(d->c, io->session, io->seq, io->api, io->write, io->first, io->last, figures);
+	}
+	if (rc == 0)
 		rc = store_informed(d->s, id, &d->e);
 	for (size_t i = 0; rc == 0 && i < d->e.n; i++) {
 		canon_begin(d->c);
@@ -259,6 +268,7 @@ int store_canon(struct store *s, struct canon *c)
 	pfile_release(&d.f);
 	pver_release(&d.v);
 	edges_release(&d.e);
+	ios_release(&d.ios);
 	free(d.named.v);
 	buf_release(&d.path);
 	return rc;

@@ -24,6 +24,8 @@ NAMED = ("regular", "directory", "symlink")
 DATA, OVERLAP, DESCRIPTOR, FORK, SHM, SOCKET, CACHE, SYNC = range(8)
 VIAS = ("data", "overlap", "descriptor", "fork", "shm", "socket", "cache", "sync")
 BIND = 7  # api
+IO_APIS = range(11)
+IO_FIGURES = ["calls", "failed", "bytes", "largest", "spent"] + ["size%d" % k for k in range(10)]
 OP_CREATE, OP_LINK, OP_RENAME, OP_UNLINK, OP_REPLACE, OP_SEEN = range(1, 7)
 
 
@@ -108,6 +110,7 @@ class Access:
         self.api = event.get("api", 0)
         self.began, self.until = event["t"], None
         self.ends = []  # access_end events in seq order
+        self.moved = {}  # (api, writes) -> the last io event
         self.fps = self.fpe = None  # fingerprints: (size, mtime)
         self.kept = True  # False: dropped
         self.recorded_write = False  # WRITE in its mode before any dropping (for `live`)
@@ -249,6 +252,9 @@ class Facts:
                     access.until = e["until"]
                 if e.get("state", 0) == 1:
                     access.fpe = states.get(access.member.identity, access.fpe)
+            elif kind == "io" and e.get("access") in accesses:
+                api = e.get("api", 0)
+                accesses[e["access"]].moved[api if api in IO_APIS else 0, e.get("write", 0) != 0] = e
             elif kind == "name" and e.get("file") in files:
                 self.name_events.append((order(e), name, e["op"], files[e["file"]], e.get("path", ""),
                                          e.get("old", "")))
@@ -729,6 +735,11 @@ class Graph:
         for file in self.facts.files.values():
             if file in named or any(a.kept for a in file.accesses):
                 lines.add("F %s %s" % (file, file.kind))
+            for a in file.accesses:
+                for (api, writes), e in a.moved.items():
+                    figures = " ".join("%d" % e.get(f, 0) for f in IO_FIGURES)
+                    lines.add("M %016x.%d %d %s %s %s %s" % (a.own[1], a.own[2], api, "write" if writes else "read",
+                                                            moment(e.get("first")), moment(e.get("last")), figures))
         for process in self.facts.processes.values():
             for x in process.executions.values():
                 lines.add("X %s %d %s %s %s" % (x, x.n, moment(x.start), moment(x.end), x.exit))

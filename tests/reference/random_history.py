@@ -80,7 +80,7 @@ class World:
 
     def walk(self, count):
         steps = ((self.access, 26), (self.access_end, 32), (self.file, 8), (self.state, 8), (self.process, 4),
-                 (self.exec, 5), (self.exit, 2), (self.name, 9), (self.link, 2), (self.other, 1))
+                 (self.exec, 5), (self.exit, 2), (self.name, 9), (self.link, 2), (self.other, 1), (self.io, 6))
         calls, weights = zip(*steps)
         for _ in range(count):
             self.now += self.r.randint(0, self.step)
@@ -259,6 +259,15 @@ class World:
                      bytes_read=r.choice((0, 7)) if known & 1 else 0,
                      bytes_written=r.choice((0, 7)) if known & 2 else 0, exact=exact, first=first, last=last)
         return None
+
+    def io(self, session):
+        r = self.r
+        if not session.open or not self.counting:
+            return
+        seq, _, _, process, began = r.choice(session.open)
+        figures = {name: r.choice((0, 1, 7)) for name in ("calls", "failed", "bytes", "largest", "spent", "size0", "size9")}
+        session.emit(self.time(session), "io", process, access=r.choice((seq, seq, seq, seq + 1)), api=r.choice((1, 1, 2, 10, 42)),
+                     write=r.choice((0, 1, 2)), first=r.choice((None, began)), last=r.choice((None, began + 3)), **figures)
 
     @staticmethod
     def events_time(session, seq):
