@@ -54,8 +54,12 @@ exact()
 	D=$T/exact/d
 	rm -rf "$T/exact"
 	mkdir -p "$D"
-	(cd "$D" && STEMMA_HOME=$T/exact/home exec "$STEMMA" run --exact ${MODE:-} -- "$2" "$1") 9>"$T/exact/truth" >"$T/exact/out" 2>&1
+	seq 1000 >"$D/given"
+	exec 3<"$D/given"
+	[ "$1" = stdin ] || exec 3</dev/null
+	(cd "$D" && STEMMA_HOME=$T/exact/home exec "$STEMMA" run --exact ${MODE:-} -- "$2" "$1") 9>"$T/exact/truth" >"$T/exact/out" 2>&1 <&3
 	status=$?
+	exec 3<&-
 	want=0
 	[ "$1" != killed ] || want=137
 	: >"$T/why"
@@ -72,7 +76,7 @@ for c in $("$PROGS/p-io"); do
 done
 for kind in static musl; do
 	if [ -x "$PROGS/p-io-$kind" ]; then
-		for c in plain placed copies threads inherited; do
+		for c in plain placed copies threads inherited stdin; do
 			exact $c "$PROGS/p-io-$kind" "$kind: "
 		done
 	else

@@ -219,6 +219,16 @@ static void inherited(void)
 	tell("in", r, 6000);
 }
 
+/* Before any other call of its own. */
+static void standard_input(void)
+{
+	long r = 0;
+	ssize_t n;
+	while ((n = read(0, data, 1000)) > 0)
+		r += n;
+	tell("given", r, 0);
+}
+
 static void raw(void)
 {
 	int fd = make("in", 6000);
@@ -292,19 +302,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = {{"plain", plain},
-	             {"placed", placed},
-	             {"kernel", kernel},
-	             {"clone", clone_range},
-	             {"copies", copies},
-	             {"threads", threads},
-	             {"mapped", mapped},
-	             {"passed", passed},
-	             {"inherited", inherited},
-	             {"raw", raw},
-	             {"sockets", socket_pair},
-	             {"killed", killed},
-	             {"interrupted", interrupted}};
+	} cases[] = {{"plain", plain},       {"placed", placed},          {"kernel", kernel},
+	             {"clone", clone_range}, {"copies", copies},          {"threads", threads},
+	             {"mapped", mapped},     {"passed", passed},          {"inherited", inherited},
+	             {"raw", raw},           {"stdin", standard_input},   {"sockets", socket_pair},
+	             {"killed", killed},     {"interrupted", interrupted}};
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (!strcmp(argv[1], cases[i].name)) {
 			name = argv[1];

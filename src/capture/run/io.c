@@ -203,6 +203,10 @@ void io_enter(struct sup *s, const struct trap *t)
 		return;
 	struct proc *p = k->proc;
 	k->io = NULL;
+	if (p->exec)
+		exec_settle(s, p, t->tid); /* a static program may read before it does anything that concerns names */
+	if (p->pid == s->root && !p->execn)
+		return; /* not the command yet: what this process says to the recorder */
 	if (t->compat || t->nr == SYS_io_submit) {
 		p->io_unseen = true;
 		return;
