@@ -63,7 +63,7 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	struct stat_sums w = {.c = c, .all = o->all, .say = o->tsv ? stat_tsv_row : NULL, .arg = c};
 	if (o->tsv)
 		stat_tsv_head();
-	r = store_view_begin(c->store);
+	r = store_view_begin(c->store, VIEW_PASS);
 	r = r < 0                   ? r
 	    : t.kind == TARGET_RUN  ? count_run(&w, t.id)
 	    : t.kind == TARGET_EXEC ? stat_count(&w, t.id)
