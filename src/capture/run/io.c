@@ -203,10 +203,6 @@ void io_enter(struct sup *s, const struct trap *t)
 		return;
 	struct proc *p = k->proc;
 	k->io = NULL;
-	if (p->exec)
-		exec_settle(s, p, t->tid); /* a static program may read before it does anything that concerns names */
-	if (p->pid == s->root && !p->execn)
-		return; /* not the command yet: what this process says to the recorder */
 	if (t->compat || t->nr == SYS_io_submit) {
 		p->io_unseen = true;
 		return;
@@ -218,6 +214,10 @@ void io_enter(struct sup *s, const struct trap *t)
 	const struct row *r = row_of(t->nr);
 	if (!r)
 		return;
+	if (p->exec)
+		exec_settle(s, p, t->tid); /* a static program may read before it does anything that concerns names */
+	if (p->pid == s->root && !p->execn)
+		return; /* not the command yet: what this process says to the recorder */
 	int from = r->from >= 0 ? (int)t->args[r->from] : -1, to = r->to >= 0 ? (int)t->args[r->to] : -1;
 	struct statx st = {0};
 	uint64_t bytes = 0;
