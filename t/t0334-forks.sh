@@ -98,4 +98,8 @@ rec sh -c 'cat in0 | cat - in1 >piped' && cmd 0 why piped && says "$out" 'from i
 check 'what came through a pipe is as possible in why as in lineage, and stands after what is certain'
 cmd 0 lineage --certain piped && says "$out" 'in1@{1}' && says_not "$out" 'in0@{1}' && says "$out" 'left out: '
 check '--certain leaves it out, and says so'
+rec sh -c 'cat in0 | sort >sorted; cp in0 copied; cp in1 other' && cmd 0 find 'from in0 and path *ed' && says "$out" 'sorted@{1}?' && says "$out" 'copied@{1}' && says_not "$out" 'copied@{1}?' &&
+	cmd 0 find 'path sorted and not from in1' && is "$out" 'sorted@{1}' && cmd 0 find --json 'from in0 and path sorted' && json '[.entities[].certainty] == ["may"]' &&
+	cmd 0 find --json 'from in0 and path copied' && json '[.entities[].certainty] == ["must"]'
+check 'find: what is only possible has a question mark'
 finish

@@ -1,5 +1,6 @@
 /* stemma find: files, runs or executions that an expression describes. */
 #include "cmd/things.h"
+#include "query/idset.h"
 #include "query/select.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@ struct find {
 
 struct row {
 	store_id id;
+	bool sure; /* else it is only possible */
 	char *key; /* what it is sorted by, and for files printed */
 	int64_t time;
 	uint64_t n;
@@ -58,8 +60,9 @@ static int prepare(struct store *s, enum expr_kind kind, struct row *row)
 	return r;
 }
 
-static int put_json(const struct find *w, json_t *one)
+static int put_json(const struct find *w, const struct row *row, json_t *one)
 {
+	js_str(one, "certainty", str_of(row->sure ? "must" : "may"));
 	if (w->list) {
 		js_add(w->list, one);
 		return STATUS_OK;
@@ -79,13 +82,15 @@ static int put_file(const struct find *w, const struct row *row)
 	if (r <= 0)
 		return STATUS_SELF;
 	if (w->o->json || w->o->jsonl)
-		return put_json(w, entity_json(&v, &f));
+		return put_json(w, row, entity_json(&v, &f));
 	if (w->o->null) {
 		fwrite(f.path.p, 1, f.path.n, stdout);
 		putchar('\0');
 		return STATUS_OK;
 	}
 	version_name(&b, &v, &f);
+	if (!row->sure)
+		buf_char(&b, '?');
 	if (version_since(w->c->store, &v, &f, &since) < 0)
 		status = STATUS_SELF;
 	if (since.n)
@@ -103,7 +108,7 @@ static int put_run(const struct find *w, const struct row *row, struct table *t)
 		return STATUS_SELF;
 	if (w->o->json || w->o->jsonl) {
 		json_t *one = run_json(w->c, &run);
-		return one ? put_json(w, one) : STATUS_SELF;
+		return one ? put_json(w, row, one) : STATUS_SELF;
 	}
 	if (w->o->null) {
 		fwrite(run.ulid.p, 1, run.ulid.n, stdout);
@@ -118,6 +123,7 @@ static int put_run(const struct find *w, const struct row *row, struct table *t)
 	fmt_ending(&b, run.ending, run.code);
 	table_cell(t, buf_view(&b));
 	buf_reset(&b);
+	buf_printf(&b, "%s", row->sure ? "" : "? ");
 	fmt_argv(&b, &run.argv, true, 400);
 	table_cell(t, buf_view(&b));
 	buf_release(&b);
@@ -134,7 +140,7 @@ static int put_exec(const struct find *w, const struct row *row, struct table *t
 		json_t *one = NULL;
 		if (exec_json(w->c->store, &x, &one) < 0)
 			return STATUS_SELF;
-		return put_json(w, one);
+		return put_json(w, row, one);
 	}
 	struct pubid pub = x.pub;
 	struct str id = str_n(pub.text, strnlen(pub.text, sizeof(pub.text)));
@@ -150,6 +156,7 @@ static int put_exec(const struct find *w, const struct row *row, struct table *t
 	fmt_ending(&b, x.ending, x.code);
 	table_cell(t, buf_view(&b));
 	buf_reset(&b);
+	buf_printf(&b, "%s", row->sure ? "" : "? ");
 	int r = exec_name(w->c->store, row->id, true, 400, &b);
 	table_cell(t, buf_view(&b));
 	buf_release(&b);
@@ -192,7 +199,7 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	}
 	kind = kind != EXPR_ANY ? kind : said != EXPR_ANY ? said : EXPR_FILES;
 
-	struct idset found = {0};
+	struct idset found = {0}, sure = {0};
 	struct row *rows = NULL;
 	struct timespec now;
 	uint64_t unseen = 0;
@@ -210,11 +217,17 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
 		goto out;
 	}
+	so.sure = true;
+	if (found.n && (r = select_eval(c->store, e, kind, &so, &err, &sure)) < 0) {
+		status = say_err(&err, STATUS_SELF);
+		goto out;
+	}
 	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
 	rows = calloc(found.n + 1, sizeof(*rows));
 	size_t n = 0;
 	for (size_t i = 0; rows && i < found.n && r >= 0; i++) {
 		rows[n].id = found.v[i];
+		rows[n].sure = idset_has(&sure, found.v[i]);
 		r = prepare(c->store, kind, &rows[n]);
 		n += r > 0;
 	}
@@ -249,6 +262,7 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 out:
 	free(rows);
 	idset_release(&found);
+	idset_release(&sure);
 	expr_free(e);
 	return status;
 }

@@ -19,6 +19,7 @@ struct select {
 	const struct select_options *o;
 	struct err *err;
 	enum expr_kind kind;
+	bool sure; /* follow sure edges only */
 };
 
 /* ---- everything there is ---- */
@@ -49,11 +50,12 @@ static int everything(const struct select *w, enum expr_kind kind, struct idset 
 
 /* ---- from executions to what is looked for ---- */
 
-static int add_targets(struct idset *to, const struct edges *e)
+static int add_targets(const struct select *w, struct idset *to, const struct edges *e)
 {
 	int r = 0;
 	for (size_t i = 0; i < e->n && r == 0; i++)
-		r = idset_add(to, e->v[i].to);
+		if (e->v[i].sure || !w->sure)
+			r = idset_add(to, e->v[i].to);
 	return r;
 }
 
@@ -67,7 +69,7 @@ static int follow(const struct select *w, const struct idset *from, edge_call *c
 	for (size_t i = 0; i < from->n && r == 0; i++) {
 		r = call(w->s, from->v[i], &e);
 		if (r == 0)
-			r = add_targets(to, &e);
+			r = add_targets(w, to, &e);
 	}
 	edges_release(&e);
 	return r;
@@ -154,8 +156,11 @@ static int reachable(const struct select *w, const char *text, enum lineage_dire
 {
 	struct idset roots = {0}, execs = {0};
 	struct lineage l = {0};
-	struct lineage_options o = {
-	    .direction = direction, .skew = w->o->skew, .system_extra = w->o->system_extra, .all = w->o->all};
+	struct lineage_options o = {.direction = direction,
+	                            .skew = w->o->skew,
+	                            .system_extra = w->o->system_extra,
+	                            .all = w->o->all,
+	                            .certain = w->sure};
 	bool one = false;
 	int r = versions_of(w, text, &roots, &one);
 	/* Who names a version means it, and not what somebody made of it in an editor. */
@@ -171,7 +176,7 @@ static int reachable(const struct select *w, const char *text, enum lineage_dire
 	}
 	if (r == 0 && w->kind != EXPR_FILES)
 		r = lift(w, &execs, ret);
-	if (r == 0 && w->o->ret_unseen)
+	if (r == 0 && w->o->ret_unseen && !w->sure)
 		*w->o->ret_unseen += l.omitted[OMIT_unseen];
 	idset_close(ret);
 	lineage_release(&l);
@@ -529,10 +534,12 @@ static int condition(const struct select *w, const struct expr *e, struct idset 
 static int eval(const struct select *w, const struct expr *e, struct idset *ret)
 {
 	struct idset other = {0};
+	struct select not = *w;
 	int r;
 	switch (e->op) {
 	case EXPR_NOT:
-		r = eval(w, e->a, &other);
+		not .sure = !w->sure && w->o->sure;
+		r = eval(&not, e->a, &other);
 		if (r == 0)
 			r = everything(w, w->kind, ret);
 		if (r == 0)
@@ -579,7 +586,7 @@ static int only_work(const struct select *w, struct idset *v)
 int select_eval(struct store *s, const struct expr *e, enum expr_kind kind, const struct select_options *o,
                 struct err *err, struct idset *ret)
 {
-	struct select w = {s, o, err, kind == EXPR_ANY ? EXPR_FILES : kind};
+	struct select w = {s, o, err, kind == EXPR_ANY ? EXPR_FILES : kind, o->sure};
 	struct idset set = {0};
 	int r = eval(&w, e, &set);
 	if (r == 0 && w.kind == EXPR_FILES && !o->all)
