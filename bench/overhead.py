@@ -182,6 +182,7 @@ def make_recorders(stemma, tmp):
     recorders = [
         Recorder('stemma', [stemma, 'run', '--'], env),
         Recorder('stemma, trace', [stemma, 'run', '--transport=trace', '--'], env),
+        Recorder('stemma, exact', [stemma, 'run', '--exact', '--'], env, rounds=3),
     ]
     if shutil.which('strace'):
         recorders.append(Recorder(

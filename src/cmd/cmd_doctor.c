@@ -56,6 +56,16 @@ static void check_transports(struct report *r)
 		check(r, "ptrace", MISSING, "%s", err.text);
 }
 
+static void check_bytes(struct report *r)
+{
+	struct err err = {0};
+	double ns = 0;
+	if (capture_probe_exact(&err, &ns) == 0)
+		check(r, "bytes per file", GOOD, "run --exact counts them; a read or write costs %.1f us more", ns / 1000);
+	else
+		check(r, "bytes per file", LIMITED, "totals per process only: %s", err.text);
+}
+
 static void check_memory(struct report *r)
 {
 	char text[16] = "0";
@@ -138,7 +148,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");
-	check(&r, "bytes per file", LIMITED, "totals per process only");
+	check_bytes(&r);
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);
 		json_dumpf(all, stdout, JSON_INDENT(1));

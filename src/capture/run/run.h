@@ -34,5 +34,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
  * thing in a child process, a few thousand times. */
 int capture_probe_notify(struct err *err, double *ret_ns);
 int capture_probe_trace(struct err *err, double *ret_ns);
+/* Of a call that moves bytes, under --exact. */
+int capture_probe_exact(struct err *err, double *ret_ns);
 
 #endif

@@ -194,8 +194,8 @@ void worker_trace(struct worker *w)
 	worker_finish(w);
 }
 
-/* For the probe: lets a seized child run to its end through its stops, reading each call as the worker would. */
-void trace_loop(pid_t pid)
+/* For the probes: lets a seized child run to its end through its stops, reading each call as the worker would. */
+void trace_loop(pid_t pid, bool exact)
 {
 	int status;
 	struct ptrace_syscall_info info;
@@ -208,9 +208,14 @@ void trace_loop(pid_t pid)
 			continue;
 		}
 		long inject = status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
-		bool entry = status >> 16 == PTRACE_EVENT_SECCOMP;
-		if (entry)
-			trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info);
-		trace(entry ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, (void *)inject);
+		bool entry = exact ? WSTOPSIG(status) == (SIGTRAP | 0x80) : status >> 16 == PTRACE_EVENT_SECCOMP;
+		struct where w;
+		struct statx st;
+		if (entry && trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0 && exact &&
+		    info.op == PTRACE_SYSCALL_INFO_ENTRY) { /* whose bytes? */
+			where_fd(tid, 0, &w);
+			where_statx(&w, true, &st);
+		}
+		trace(entry || exact ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, (void *)inject);
 	}
 }

@@ -44,7 +44,7 @@ void worker_serve(struct worker *w);
 _Noreturn void worker_main(struct worker *w);
 /* The same by ptrace (trace.c); the command has been seized. exact: all of its calls stop, whatever filter it has. */
 int trace_seize(pid_t pid, bool exact);
-void trace_loop(pid_t pid);
+void trace_loop(pid_t pid, bool exact);
 _Noreturn void worker_trace(struct worker *w);
 /* Parts that both transports share. */
 void worker_signals(struct worker *w);
