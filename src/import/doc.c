@@ -175,12 +175,36 @@ bool doc_time(struct str s, int64_t *ret)
 
 /* ---- which format ---- */
 
+/* What no reader takes, said before one of them stumbles over its first character. NULL: it may be one of theirs. */
+static const char *stranger(const char *first, const char *end)
+{
+	static const size_t look = 4096;
+	size_t n = (size_t)(end - first);
+	const char *c = first;
+	while (c < end && (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n'))
+		c++;
+	if (c == end)
+		return "is empty";
+	if (memchr(first, '\0', n < look ? n : look))
+		return "is no text";
+	/* A bracket begins a node without a name in Turtle, too: what follows tells. */
+	if (*c != '[')
+		return NULL;
+	for (c++; c < end && (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n');)
+		c++;
+	return c < end && (*c == '{' || *c == '"' || *c == '[') ? "is a JSON array" : NULL;
+}
+
 int doc_read(struct doc *d, const char *name, const void *p, size_t n, struct err *err)
 {
 	const char *first = p, *end = first + n;
 	if (n >= 3 && memcmp(first, "\xef\xbb\xbf", 3) == 0)
 		first += 3;
-	const char *c = first;
+	const char *c = first, *odd = stranger(first, end);
+	if (odd) {
+		err_set(err, 0, "%s %s: neither an event log nor PROV-JSON, Turtle or N-Triples", name, odd);
+		return -EINVAL;
+	}
 	while (c < end && (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n'))
 		c++;
 	size_t rest = (size_t)(end - first);
