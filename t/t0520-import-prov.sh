@@ -142,7 +142,7 @@ check 'times in the future are said, and kept'
 cmd 125 --store none import nosuch.json late.json && says "$err" "cannot open 'nosuch.json'" && printf 'x' | "$STEMMA" --store none import - >"$out" 2>"$err"
 [ $? = 125 ] && says "$err" 'standard input'
 check 'what cannot be read'
-printf '[{"a":1}]' >array.json && : >nothing.json && printf 'PK\003\004\000\000' >crate.zip && cmd 125 --store none import array.json && says "$err" 'array.json is a JSON array: neither' && cmd 125 --store none import nothing.json && says "$err" 'nothing.json is empty: neither' && cmd 125 --store none import crate.zip && says "$err" 'crate.zip is no text: neither' && [ ! -e none ]
+printf '[{"a":1}]' >array.json && : >nothing.json && printf 'PK\003\004\000\000' >crate.zip && cmd 125 --store never import array.json && says "$err" 'array.json is a JSON array: neither' && cmd 125 --store never import nothing.json && says "$err" 'nothing.json is empty: neither' && cmd 125 --store never import crate.zip && says "$err" 'crate.zip is no text: neither' && [ ! -d never/logs ]
 check 'what is no document of these kinds is said to be none'
 if "$STEMMA" doctor | grep -q '^serd  *ok'; then
 	printf '@prefix prov: <http://www.w3.org/ns/prov#> .\n<http://e/b> a prov:Entity ; prov:wasDerivedFrom <http://e/a> ; prov:wasGeneratedBy <http://e/p> .\n<http://e/p> prov:used <http://e/a> .\n' | "$STEMMA" --store t import - >"$out" 2>"$err" &&
