@@ -384,6 +384,11 @@ static void opened(struct sup *s, struct proc *p, struct where *w, const struct 
 	}
 	if (f->live)
 		access_conflicts(s, p, f, mode);
+	if (mode & ACCESS_READ) {
+		f->pins++;
+		proc_end_closed(s, p);
+		f->pins--;
+	}
 	access_begin(s, p, f, mode, TERM_via_data, ok == ALLOWED_YES, TERM_api_open, sup_now(s),
 	             f->kind == TERM_kind_regular ? &fp : NULL);
 }

@@ -358,7 +358,7 @@ static void access_free(struct sup *s, struct access *a)
 }
 
 /* The call that begins the access was let go on; has it come back? While that cannot be told, the access is live. */
-static bool begun(struct sup *s, const struct access *a)
+bool access_begun(struct sup *s, const struct access *a)
 {
 	if (!a->tid)
 		return true;
@@ -484,7 +484,7 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 		if (!((a->mode | mode) & ACCESS_WRITE))
 			continue;
 		/* A writer that is read by itself, or a reader that writes: the same question. */
-		if (!begun(s, a) || proc_holds(a->proc, f))
+		if (!access_begun(s, a) || proc_holds(a->proc, f))
 			continue;
 		access_end(s, a, sup_now(s));
 	}
@@ -560,7 +560,7 @@ void proc_sweep(struct sup *s, struct proc *p)
 		}
 		for (size_t i = 0; i < n && !open; i++)
 			open = held[i].file == a->file;
-		if (!open && sure && !mapped_has(maps, nmaps, a->file) && begun(s, a))
+		if (!open && sure && !mapped_has(maps, nmaps, a->file) && access_begun(s, a))
 			access_end(s, a, sup_now(s));
 	}
 	held_free(held, n);

@@ -722,13 +722,15 @@ bool mapped_has(const struct mapped *v, size_t n, const struct file *f)
 	return false;
 }
 
-bool proc_holds(struct proc *p, const struct file *f)
+/* By a descriptor. */
+static bool has_open(const struct proc *p, const struct file *f, bool *ret_known)
 {
 	char name[48];
 	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
 	DIR *d = opendir(name);
+	*ret_known = d || errno == ENOENT || errno == ESRCH;
 	if (!d)
-		return errno != ENOENT && errno != ESRCH;
+		return false;
 	bool found = false;
 	for (struct dirent *e; !found && (e = readdir(d));) {
 		struct statx st;
@@ -736,13 +738,33 @@ bool proc_holds(struct proc *p, const struct file *f)
 		        fileid_dev(&st) == f->dev;
 	}
 	closedir(d);
-	if (found)
-		return true;
+	return found;
+}
+
+bool proc_holds(struct proc *p, const struct file *f)
+{
 	struct mapped *v;
 	size_t n;
+	bool known, found = has_open(p, f, &known);
+	if (found || !known)
+		return true;
 	found = !proc_maps(p, &v, &n) || mapped_has(v, n, f);
 	free(v);
 	return found;
+}
+
+void proc_end_closed(struct sup *s, struct proc *p)
+{
+	struct access *next;
+	for (struct access *a = p->live; a; a = next) {
+		bool known;
+		next = a->proc_next;
+		if (!(a->mode & ACCESS_WRITE) || a->mapped || a->via != TERM_via_data || a->file->kind != TERM_kind_regular)
+			continue;
+		unsigned n = ++a->looks;
+		if ((n & (n - 1)) == 0 && access_begun(s, a) && !has_open(p, a->file, &known) && known)
+			access_end(s, a, sup_now(s));
+	}
 }
 
 /* ---- end ---- */

@@ -83,7 +83,8 @@ struct access {
 	 */
 	struct io_sum *io;
 	bool altered, loaded;
-	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
+	unsigned looks; /* times that proc_end_closed came by */
+	pid_t tid;      /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
 };
 
@@ -326,6 +327,12 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 /* Ends it: for writers, with what shows that they wrote. Frees it. */
 void access_end(struct sup *s, struct access *a, int64_t until);
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until);
+/* The call that begins it was let go on; has it come back? While that cannot be told, the access is live. */
+bool access_begun(struct sup *s, const struct access *a);
+/* Ends what p wrote and has closed, before it reads something that would else seem to be an input of that: a loop over
+ * files is faster than the clock of file times. Each access is looked at the first, second, fourth, ... time only, 10
+ * us each, so that what stays open costs little. */
+void proc_end_closed(struct sup *s, struct proc *p);
 /* Ends the accesses of p whose descriptors and mappings are gone. */
 void proc_sweep(struct sup *s, struct proc *p);
 
