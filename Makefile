@@ -41,7 +41,7 @@ test:
 	@$(CLEAN_ENV) tools/run-tests $(BUILD) --no-suite slow
 
 test-slow:
-	@tools/setup build test
+	@tools/setup build test slow
 	@$(CLEAN_ENV) tools/build $(BUILD) -- -Dtests=true
 	@$(CLEAN_ENV) tools/run-tests $(BUILD) --suite slow
 

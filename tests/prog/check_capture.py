@@ -468,8 +468,8 @@ class Checker:
         for p in self.processes(t):
             e = p.end or {}
             if e.get("ending", 0) == ending and e.get("code", 0) == int(t.path):
-                # One that is killed makes no last stop at which it could be read.
-                if ending == EXITED and not e.get("known", 0) & 2:
+                # One that is killed, or let go of, makes no last stop at which it could be read.
+                if ending == EXITED and "traced" not in p.gaps and not e.get("known", 0) & 2:
                     self.complain(t, "the processor time is not known")
                 return
         self.complain(t, "recorded: %s" % [p.end for p in self.processes(t)])
@@ -784,6 +784,9 @@ def main():
     checker = Checker(record, truths, options)
     if options.or_gap and any(g == options.or_gap for g, _, _ in record.gaps):
         checker.allowed.add(options.or_gap)
+        for t in truths:
+            if t.verb == "allow-gap":
+                checker.do_allow_gap(t)
         checker.check_runs()
         checker.check_gaps()
     else:

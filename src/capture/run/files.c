@@ -465,7 +465,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		ev.access_end.bytes_written = io.bytes_written;
 	}
 	/* All that it did was counted, so it lasted no longer than that. */
-	if (s->narrow && io.read == !!(a->mode & ACCESS_READ) && io.written == !!(a->mode & ACCESS_WRITE)) {
+	if (s->narrow && !a->altered && io.read == !!(a->mode & ACCESS_READ) && io.written == !!(a->mode & ACCESS_WRITE)) {
 		ev.access_end.exact = 1;
 		ev.access_end.first = io.first;
 		ev.access_end.last = io.last;

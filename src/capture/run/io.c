@@ -354,7 +354,6 @@ struct io_known io_known(const struct sup *s, const struct access *a)
 	if (!s->exact || a->proc->io_unseen || (a->mode & ACCESS_PROGRAM))
 		return k;
 	k.read = (a->mode & ACCESS_READ) && !a->loaded && !a->mapped;
-	k.written = (a->mode & ACCESS_WRITE) && !a->altered && !a->mapped;
 	for (const struct io_sum *sum = a->io; sum; sum = sum->next) {
 		if (sum->api == TERM_ioapi_mmap)
 			continue;
@@ -367,6 +366,9 @@ struct io_known io_known(const struct sup *s, const struct access *a)
 		else
 			k.bytes_read += sum->bytes;
 	}
+	/* Altered in its length (ftruncate, as sort -o and split do): no bytes are no proof then that nothing was changed.
+	 */
+	k.written = (a->mode & ACCESS_WRITE) && !a->mapped && (!a->altered || k.bytes_written);
 	return k;
 }
 

@@ -498,11 +498,14 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 		return 0;
 	}
 	int dir = dirfd(d);
-	size_t n = 0, cap = 0;
+	size_t n = 0, cap = 0, looked = 0;
 	struct held *v = NULL;
 	for (struct dirent *e; (e = readdir(d));) {
 		if (e->d_name[0] == '.')
 			continue;
+		/* Thousands of descriptors take a while (20 µs each), and are no file system that hangs. */
+		if (++looked % 64 == 0)
+			sup_goes_on(s);
 		struct statx st;
 		if (statx(dir, e->d_name, 0, FILEID_STATX, &st) < 0)
 			continue;

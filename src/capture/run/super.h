@@ -254,6 +254,7 @@ struct sup {
 	struct pending *pending;
 	size_t npending;
 	uint64_t next_file, next_proc, traps;
+	int64_t since;            /* when the server took up the stop it is at, or last got on with it; 0: none */
 	struct task *current;     /* whose stop is being handled */
 	uint64_t pairs[PAIRS][2]; /* socket pairs met, smaller inode first */
 	unsigned next_pair;
@@ -271,6 +272,8 @@ int64_t sup_passed(const struct sup *s, int64_t stamp);
 uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev);
 /* Writes what has gathered, and remembers if that failed. */
 void sup_flush(struct sup *s);
+/* What is being done for a stop takes long, and goes on. */
+void sup_goes_on(struct sup *s);
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text);
 
 /* ---- memory and paths of the traced (where.c) ---- */

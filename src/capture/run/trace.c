@@ -4,11 +4,17 @@
  * killed. */
 #include "capture/run/worker.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/ptrace.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,6 +80,54 @@ static void refuse(pid_t tid, int error)
 #endif
 }
 
+/* Is `tracer` a child of pid's that was made so that no tracer gets it (CLONE_UNTRACED)? Others are let to trace as
+ * well, by programs that want their memory read (MPI's do): no reason to leave them. */
+static bool is_hidden_child(pid_t tracer, pid_t pid)
+{
+	char name[48], text[2048], *at;
+	snprintf(name, sizeof(name), "/proc/%d/status", tracer);
+	int fd = tracer > 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return (at = strstr(text, "\nPPid:")) && atoi(at + 6) == pid && (at = strstr(text, "\nTracerPid:")) &&
+	       atoi(at + 11) == 0;
+}
+
+/* The process of thread `tid`, which is in a stop, is about to be traced by another of the run: so the address
+ * sanitizer looks for leaks at a program's end, and takes it for an error if it cannot. It is let go of, and the record
+ * says that what it does from then on was not seen. */
+static bool let_go(struct sup *s, pid_t tid, pid_t tracer)
+{
+	enum { TRIES = 200, PAUSE_US = 500 }; /* a first thread that ended before the others never stops */
+	struct task *k = task_known(s, tid);
+	char name[48];
+	if (!k || !is_hidden_child(tracer, k->proc->pid))
+		return false;
+	snprintf(name, sizeof(name), "/proc/%d/task", k->proc->pid);
+	DIR *d = opendir(name);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		pid_t other = atoi(e->d_name);
+		int status;
+		if (other <= 0 || other == tid || trace(PTRACE_INTERRUPT, other, 0, NULL) < 0)
+			continue;
+		pid_t got = 0;
+		for (int i = 0; i < TRIES && (got = waitpid(other, &status, __WALL | WNOHANG)) == 0; i++)
+			usleep(PAUSE_US);
+		if (got != other || !WIFSTOPPED(status))
+			continue;
+		bool signal = !(status >> 16) && WSTOPSIG(status) != (SIGTRAP | 0x80);
+		trace(PTRACE_DETACH, other, 0, (void *)(long)(signal ? WSTOPSIG(status) : 0));
+	}
+	if (d)
+		closedir(d);
+	k->proc->io_unseen = true;
+	sup_gap(s, k->proc, TERM_gap_traced, 0, "it was let go of, for a tracer of its own");
+	trace(PTRACE_DETACH, tid, 0, NULL);
+	return true;
+}
+
 /* Under --exact every call stops at its beginning and at its end, without a filter: the kernel then lets everything go
  * on if this process dies. */
 static void any_stop(struct sup *s, pid_t tid)
@@ -95,6 +149,8 @@ static void any_stop(struct sup *s, pid_t tid)
 	t.ip = info.instruction_pointer;
 	for (int i = 0; i < 6; i++)
 		t.args[i] = info.entry.args[i];
+	if (t.nr == SYS_prctl && !t.compat && t.args[0] == PR_SET_PTRACER && let_go(s, tid, (pid_t)t.args[1]))
+		return;
 	int error = concerns(&t) ? sup_trap(s, &t) : 0;
 	if (error)
 		refuse(tid, error);

@@ -127,12 +127,12 @@ void worker_serve(struct worker *w)
 		}
 		idle = 0;
 		pthread_mutex_lock(&s->lock);
-		__atomic_store_n(&w->since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
+		__atomic_store_n(&w->sup.since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 		int refuse = sup_trap(s, &t);
 		/* A process's record is written before it ends: what comes next may be a kill of everybody. */
 		if (t.call == CALL_exit)
 			sup_flush(s);
-		__atomic_store_n(&w->since, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&w->sup.since, 0, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&s->lock);
 		if (refuse)
 			notify_refuse(s->listener, slot, refuse);
@@ -152,7 +152,7 @@ static void *stand_in(void *arg)
 	/* The very call that the server is at may be what the file system's daemon has to make. */
 	struct notify_slot held = w->control->page.slot[SLOT_SERVER];
 	notify_continue(s->listener, &held);
-	while (__atomic_load_n(&w->since, __ATOMIC_ACQUIRE)) {
+	while (__atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE)) {
 		struct pollfd p = {.fd = s->listener, .events = POLLIN};
 		struct trap t;
 		if (poll(&p, 1, 1) == 1 && (p.revents & POLLIN) && notify_recv(s->listener, slot, &t) == 0) {
@@ -166,11 +166,12 @@ static void *stand_in(void *arg)
 	return NULL;
 }
 
-/* Has the server been at one stop for too long? The first time patience is 200 ms; where it happened, it happens again.
+/* Has the server stood still at one stop for too long? The first time patience is 200 ms; where it happened, it happens
+ * again.
  */
 static void watch_server(struct worker *w)
 {
-	int64_t since = __atomic_load_n(&w->since, __ATOMIC_ACQUIRE);
+	int64_t since = __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE);
 	int64_t patience = w->held_up ? 20000000 : 200000000;
 	if (!since || clock_ns(CLOCK_MONOTONIC) - since < patience || __atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
 		return;
@@ -194,6 +195,12 @@ static bool lock_soon(struct worker *w)
 		until.tv_nsec -= 1000000000L;
 	}
 	return pthread_mutex_timedlock(&w->sup.lock, &until) == 0;
+}
+
+void sup_goes_on(struct sup *s)
+{
+	if (__atomic_load_n(&s->since, __ATOMIC_RELAXED))
+		__atomic_store_n(&s->since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 }
 
 static void say_passed(struct worker *w)

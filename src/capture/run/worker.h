@@ -29,7 +29,6 @@ struct worker {
 	bool told, few_said;
 	int signals; /* signalfd */
 	pthread_attr_t attr;
-	int64_t since;    /* when the server took up the stop it is at; 0: none */
 	int standing_in;  /* a stand-in answers in its place */
 	unsigned held_up; /* times that happened */
 	uint64_t passed;  /* calls that went by unrecorded then */
