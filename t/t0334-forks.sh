@@ -102,4 +102,13 @@ rec sh -c 'cat in0 | sort >sorted; cp in0 copied; cp in1 other' && cmd 0 find 'f
 	cmd 0 find 'path sorted and not from in1' && is "$out" 'sorted@{1}' && cmd 0 find --json 'from in0 and path sorted' && json '[.entities[].certainty] == ["may"]' &&
 	cmd 0 find --json 'from in0 and path copied' && json '[.entities[].certainty] == ["must"]'
 check 'find: what is only possible has a question mark'
+cat >memory.py <<'END2'
+import os, subprocess
+fd = os.memfd_create('x')
+os.write(fd, open('in0', 'rb').read())
+os.lseek(fd, 0, 0)
+subprocess.run(['cat'], stdin=fd, stdout=open('through', 'w'), check=True)
+END2
+rec $PYTHON memory.py && cmd 0 why --json through && json '[.answers[0].inputs[].path | sub(".*/"; "")] | index("in0") != null' && cmd 0 lineage through && says "$out" 'in0@{1}'
+check 'memory that a parent filled for a child'
 finish

@@ -176,6 +176,16 @@ static int also_wrote(struct makers *m, uint32_t version, const struct lineage_e
 	return e->e.count > 1 ? 1 : used_since(m, e->to, writer, e->e.lo);
 }
 
+/* Memory with a descriptor (memfd) is filled by who made it, and not only handed on as a pipe is. 1, 0, -errno. */
+static int is_memory(struct makers *m, store_id version)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(m->s, version, &v);
+	r = r > 0 ? store_file(m->s, v.file, &f) : r;
+	return r > 0 ? f.kind == TERM_kind_shm : r;
+}
+
 int maker_role(struct makers *m, uint32_t version, const struct lineage_edge *e)
 {
 	const struct lineage *l = m->l;
@@ -189,8 +199,10 @@ int maker_role(struct makers *m, uint32_t version, const struct lineage_edge *e)
 		if (other == e || !is_handed(other))
 			continue;
 		int r = descends(m->s, l->nodes[other->to].id, x, &became);
-		if (r > 0 && v->stream)
-			return MAKER_OPENER;
+		if (r > 0 && v->stream) {
+			r = is_memory(m, v->id);
+			return r < 0 ? r : r ? MAKER_WRITER : MAKER_OPENER;
+		}
 		if (r > 0 && is_handed(e))
 			return role_of_holder(m, version, e);
 		if (r > 0) {
