@@ -88,4 +88,13 @@ elif unshare -m true 2>/dev/null; then
 else
 	skip_ "a store that is read-only" "root is kept from nothing, and mount namespaces are not allowed here"
 fi
+# Root of a user namespace is the user that it is outside, whose folder for locks it shares.
+if [ "$(id -u)" != 0 ] && unshare -Ur true 2>/dev/null; then
+	env -u XDG_RUNTIME_DIR STEMMA_HOME="$T/space" unshare -Ur "$STEMMA" run -- sh -c 'echo in; exit 3' >"$T/got" 2>"$T/err"
+	status=$?
+	[ $status = 3 ] && [ "$(cat "$T/got")" = in ] && [ ! -s "$T/err" ] && events "$T/space" "$T/events" && grep -q '"k":"run_end"' "$T/events"
+	result $? "root of a user namespace" "$T/err"
+else
+	skip_ "root of a user namespace" "we are root, or user namespaces are not allowed here"
+fi
 finish

@@ -18,6 +18,9 @@ ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset);
 int io_mkdirs(const char *path, mode_t mode);
 /* The same file with a descriptor above the standard streams (fd is closed when it moved). -errno on failure. */
 int io_above_std(int fd);
+/* The user's number outside the user namespace that this process may be in: what its files belong to, seen from there,
+ * and what a place that all users share is to be named by. */
+unsigned long io_outer_uid(void);
 /* True unless fd is on a file system that other machines may write (network, cluster, FUSE): only on local ones are
  * locks kept on. */
 bool io_is_local(int fd);

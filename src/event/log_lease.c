@@ -73,7 +73,7 @@ static int dir_in_runtime(void)
 static int dir_in_var_tmp(struct err *err)
 {
 	char name[64];
-	snprintf(name, sizeof(name), "stemma-%lu", (unsigned long)geteuid());
+	snprintf(name, sizeof(name), "stemma-%lu", io_outer_uid());
 	int base = open("/var/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0)
 		return err_set(err, errno, "cannot open /var/tmp for lock files");

@@ -97,7 +97,7 @@ int store_places(const char *home, struct err *err, char **ret_home, char **ret_
 			dir = join(user, ".cache/stemma");
 		if (!dir || !fit(dir)) {
 			free(dir);
-			if (asprintf(&dir, "/var/tmp/stemma-%lu/index", (unsigned long)geteuid()) < 0)
+			if (asprintf(&dir, "/var/tmp/stemma-%lu/index", io_outer_uid()) < 0)
 				dir = NULL;
 		}
 		if (dir && asprintf(&index, "%s/%016llx/index.db", dir, (unsigned long long)h) < 0)

@@ -203,19 +203,17 @@ void io_enter(struct sup *s, const struct trap *t)
 		return;
 	struct proc *p = k->proc;
 	k->io = NULL;
-	if (t->compat || t->nr == SYS_io_submit) {
-		p->io_unseen = true;
+	bool length = t->nr == SYS_ftruncate || t->nr == SYS_fallocate, uncounted = t->compat || t->nr == SYS_io_submit;
+	const struct row *r = uncounted || length ? NULL : row_of(t->nr);
+	if (!r && !length && !uncounted)
 		return;
-	}
-	if (t->nr == SYS_ftruncate || t->nr == SYS_fallocate) {
+	if (p->exec && t->call != CALL_execve && t->call != CALL_execveat)
+		exec_settle(s, p, t->tid); /* a static program may read before it does anything that concerns names */
+	p->io_unseen |= uncounted;
+	if (length)
 		altered(s, p, k, (int)t->args[0]);
-		return;
-	}
-	const struct row *r = row_of(t->nr);
 	if (!r)
 		return;
-	if (p->exec)
-		exec_settle(s, p, t->tid); /* a static program may read before it does anything that concerns names */
 	if (p->pid == s->root && !p->execn)
 		return; /* not the command yet: what this process says to the recorder */
 	int from = r->from >= 0 ? (int)t->args[r->from] : -1, to = r->to >= 0 ? (int)t->args[r->to] : -1;
