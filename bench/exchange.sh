@@ -16,7 +16,7 @@ timed()
 	to=$1
 	shift
 	: >"$dir/times"
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		/usr/bin/python3 - "$to" "$@" >>"$dir/times" <<'END'
 import os, resource, subprocess, sys
 with open(sys.argv[1], "wb") as out:

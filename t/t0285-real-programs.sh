@@ -59,7 +59,7 @@ same()
 	*) return ;;
 	esac
 	for m in plain $modes; do
-		rm -rf "${T:?}/w" "$T/home"
+		rm -rf "${T:?}/w" "${T:?}/home"
 		mkdir "$T/w"
 		[ ! -d "$T/material/${M:-none}" ] || cp -a "$T/material/$M" "$T/w/m"
 		# shellcheck disable=SC2046 # options are words
@@ -316,7 +316,7 @@ moved()
 	"$1 "*' exact '*) ;;
 	*) return ;;
 	esac
-	rm -rf "${T:?}/w" "$T/home"
+	rm -rf "${T:?}/w" "${T:?}/home"
 	mkdir "$T/w"
 	cp -a "$T/material/tree" "$T/w/m"
 	(cd "$T/w" && exec "$STEMMA" run --exact -- /bin/sh -c "$3") >"$T/why" 2>&1 </dev/null || echo "status $?" >>"$T/why"

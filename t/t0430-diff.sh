@@ -148,7 +148,7 @@ check 'a run that is not there'
 cmd 2 diff --json --html @ @
 check 'two formats'
 run sh -c 'echo 1 >seed'
-for i in 1 2; do
+for _ in 1 2; do
 	sleep 1.1
 	run sh -c 'cat seed >grown'
 done

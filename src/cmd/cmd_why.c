@@ -588,7 +588,8 @@ static int why_json(struct cmd *c, const struct file_target *t, const struct ver
 		json_t *entity = entity_json(v, &f);
 		r = notes_json(c->store, entity, NOTES_FILE, v->file, v->n);
 		js_put(o, "entity", entity);
-		r = node_list_json(c, n, n->makers, n->n_makers, n->n_makers, false, makers);
+		if (r >= 0)
+			r = node_list_json(c, n, n->makers, n->n_makers, n->n_makers, false, makers);
 	}
 	if (r >= 0)
 		r = node_list_json(c, n, n->inputs, n->n_inputs, n->n_seen, false, inputs);

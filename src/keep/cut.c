@@ -299,9 +299,8 @@ static int clean(struct cut *c, struct strlist *l, size_t *ret_first)
 		char *p = arena_take(&c->arena, name + 3);
 		if (!p)
 			return oom(c);
-		if (name)
-			memcpy(p, s.p, name);
-		memcpy(p + name, "***", 3);
+		for (size_t k = 0; k < name + 3; k++)
+			p[k] = k < name ? s.p[k] : '*';
 		*slot = str_n(p, name + 3);
 	}
 	return 1;
