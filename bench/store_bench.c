@@ -200,8 +200,9 @@ int main(int argc, char **argv)
 	printf("| indexing, the late log after the other | %.2f + %.2f = %.2f s CPU | ≤ 3 s | %llu events |\n", cpu,
 	       cpu_late, cpu + cpu_late, (unsigned long long)(first.events + late.events));
 	/* What the late log explains is not there any more: new versions do not add up to those that there are. */
-	printf("| size of the index | %.1f MB | ≤ 75 MB | %llu executions; the late log brings %llu versions |\n", megabytes,
-	       (unsigned long long)(first.new_executions + late.new_executions), (unsigned long long)late.new_versions);
+	printf("| size of the index | %.1f MB | ≤ 75 MB | %llu executions; the late log brings %llu versions |\n",
+	       megabytes, (unsigned long long)(first.new_executions + late.new_executions),
+	       (unsigned long long)late.new_versions);
 	ask(home, &f);
 	double cpu_again = index_once(home, STORE_REBUILD, &again);
 	printf("| rebuilding from both logs | %.2f s CPU | | %llu executions, %llu versions |\n", cpu_again,
