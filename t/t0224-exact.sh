@@ -134,6 +134,26 @@ for g in open access; do
 	result $? "granularity $g in the log" "$T/why"
 done
 
+# A write that its program's death cut short moved bytes all the same.
+cat >"$D/cut.py" <<'PY'
+import os, signal, time
+r, w = os.pipe()
+pid = os.fork()
+if pid == 0:
+    data = open('in', 'rb').read()
+    os.write(w, data * 10)  # more than a pipe holds
+    os._exit(0)
+time.sleep(0.5)
+os.kill(pid, signal.SIGKILL)
+os.waitpid(pid, 0)
+os.close(w)
+open('cut', 'wb').write(os.read(r, 10000))
+PY
+(cd "$D" && STEMMA_HOME=$D/cut-home "$STEMMA" run --exact -- $PYTHON cut.py) >"$T/why" 2>&1
+STEMMA_HOME=$D/cut-home "$STEMMA" lineage --json "$D/cut" >>"$T/why" 2>&1
+grep -q '/in"' "$T/why"
+result $? "a write cut short by a kill" "$T/why"
+
 # Killed, the recorder leaves the command alone.
 cat >"$D/long.sh" <<'SH'
 i=0

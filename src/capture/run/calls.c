@@ -824,6 +824,7 @@ static bool can_block(enum call c)
 int sup_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;
+	s->moment++;
 	struct task *k = task_of(s, t->tid);
 	if (!k) {
 		s->unlooked++;

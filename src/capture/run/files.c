@@ -384,7 +384,7 @@ bool access_begun(struct sup *s, const struct access *a)
 static struct fingerprint print_now(const struct sup *s, const struct file *f)
 {
 	struct statx st;
-	if (f->last_stop == s->traps + 1)
+	if (f->last_stop == s->moment + 1)
 		return f->last;
 	if (!f->path || f->hidden || statx(AT_FDCWD, f->path, AT_SYMLINK_NOFOLLOW, FILEID_STATX, &st) < 0)
 		return (struct fingerprint){0};

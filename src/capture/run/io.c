@@ -203,7 +203,9 @@ void io_enter(struct sup *s, const struct trap *t)
 		return;
 	struct proc *p = k->proc;
 	k->io = NULL;
-	bool length = t->nr == SYS_ftruncate || t->nr == SYS_fallocate, uncounted = t->compat || t->nr == SYS_io_submit;
+	s->moment++;
+	bool length = t->nr == SYS_ftruncate || t->nr == SYS_fallocate,
+	     uncounted = t->compat || t->nr == SYS_io_submit || t->nr == SYS_io_uring_enter;
 	const struct row *r = uncounted || length ? NULL : row_of(t->nr);
 	if (!r && !length && !uncounted)
 		return;
@@ -228,8 +230,13 @@ void io_enter(struct sup *s, const struct trap *t)
 		if (t->args[3] & MAP_ANONYMOUS)
 			return;
 		bytes = t->args[1];
-		if (!((t->args[3] & MAP_SHARED) && (t->args[2] & PROT_WRITE)))
+		if (!(t->args[3] & MAP_SHARED))
 			to = -1;
+		if (to >= 0 && !(t->args[2] & PROT_WRITE)) { /* mprotect may make it writable */
+			if (is_writable(k->tid, to))
+				altered(s, p, k, to);
+			to = -1;
+		}
 		break;
 	case TERM_ioapi_splice:
 		if (t->nr == SYS_vmsplice) {
@@ -256,14 +263,16 @@ void io_enter(struct sup *s, const struct trap *t)
 }
 
 /* Bytes of all messages of an array of struct mmsghdr. */
-static uint64_t messages(pid_t tid, uint64_t addr, uint64_t n)
+static uint64_t messages(struct proc *p, pid_t tid, uint64_t addr, uint64_t n)
 {
 	enum { HEADER = 56, STRIDE = 64 };
 	uint64_t sum = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		uint32_t length;
-		if (remote_read(tid, addr + i * STRIDE + HEADER, &length, sizeof(length)) != sizeof(length))
+		if (remote_read(tid, addr + i * STRIDE + HEADER, &length, sizeof(length)) != sizeof(length)) {
+			p->io_unseen = true;
 			break;
+		}
 		sum += length;
 	}
 	return sum;
@@ -328,7 +337,7 @@ void io_leave(struct sup *s, pid_t tid, int64_t rval)
 	}
 	uint64_t bytes = r->result == SUCCESS ? k->io_bytes
 	                 : r->result == BYTES ? (uint64_t)rval
-	                 : ok                 ? messages(tid, k->io_args[1], (uint64_t)rval)
+	                 : ok                 ? messages(k->proc, tid, k->io_args[1], (uint64_t)rval)
 	                                      : 0;
 	for (int i = 0; i < 2; i++)
 		if (k->io_seq[i])
@@ -346,10 +355,19 @@ void io_free(struct access *a)
 	}
 }
 
+/* A thread is in a call on it that has not returned, and never will if it was killed there: half of it may be done. */
+static bool is_cut_short(const struct access *a)
+{
+	for (const struct task *k = a->proc->tasks; k; k = k->sibling)
+		if (k->io && (k->io_seq[0] == a->seq || k->io_seq[1] == a->seq))
+			return true;
+	return false;
+}
+
 struct io_known io_known(const struct sup *s, const struct access *a)
 {
 	struct io_known k = {.first = TIME_NONE, .last = TIME_NONE};
-	if (!s->exact || a->proc->io_unseen || (a->mode & ACCESS_PROGRAM))
+	if (!s->exact || a->proc->io_unseen || (a->mode & ACCESS_PROGRAM) || is_cut_short(a))
 		return k;
 	k.read = (a->mode & ACCESS_READ) && !a->loaded && !a->mapped;
 	for (const struct io_sum *sum = a->io; sum; sum = sum->next) {

@@ -147,8 +147,8 @@ static bool read_wchar(const struct proc *p, bool first_thread, uint64_t *ret)
 
 uint64_t proc_wchar(struct sup *s, struct proc *p)
 {
-	if (p->wchar_stop != s->traps + 1) {
-		p->wchar_stop = s->traps + 1;
+	if (p->wchar_stop != s->moment + 1) {
+		p->wchar_stop = s->moment + 1;
 		/* Of its first thread, and later perhaps of the process: that is not less, so where they are equal nobody
 		 * wrote. */
 		bool one = p->forks && single(p);
@@ -725,15 +725,13 @@ bool mapped_has(const struct mapped *v, size_t n, const struct file *f)
 	return false;
 }
 
-/* By a descriptor. */
-static bool has_open(const struct proc *p, const struct file *f, bool *ret_known)
+bool proc_holds(struct proc *p, const struct file *f)
 {
 	char name[48];
 	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
 	DIR *d = opendir(name);
-	*ret_known = d || errno == ENOENT || errno == ESRCH;
 	if (!d)
-		return false;
+		return errno != ENOENT && errno != ESRCH;
 	bool found = false;
 	for (struct dirent *e; !found && (e = readdir(d));) {
 		struct statx st;
@@ -741,33 +739,97 @@ static bool has_open(const struct proc *p, const struct file *f, bool *ret_known
 		        fileid_dev(&st) == f->dev;
 	}
 	closedir(d);
-	return found;
-}
-
-bool proc_holds(struct proc *p, const struct file *f)
-{
+	if (found)
+		return true;
 	struct mapped *v;
 	size_t n;
-	bool known, found = has_open(p, f, &known);
-	if (found || !known)
-		return true;
 	found = !proc_maps(p, &v, &n) || mapped_has(v, n, f);
 	free(v);
 	return found;
 }
 
+static int mapped_cmp(const void *pa, const void *pb)
+{
+	const struct mapped *a = pa, *b = pb;
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	return (a->ino > b->ino) - (a->ino < b->ino);
+}
+
+/* The files behind its descriptors, in order: malloc'ed. False when that cannot be told. */
+static bool descriptors(struct sup *s, const struct proc *p, struct mapped **ret, size_t *ret_n)
+{
+	char name[48];
+	size_t n = 0, cap = 0;
+	struct mapped *v = NULL;
+	*ret = NULL;
+	*ret_n = 0;
+	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
+	DIR *d = opendir(name);
+	if (!d)
+		return false;
+	bool ok = true;
+	for (struct dirent *e; ok && (e = readdir(d));) {
+		struct statx st;
+		if (e->d_name[0] == '.' || statx(dirfd(d), e->d_name, 0, STATX_INO, &st) < 0)
+			continue;
+		if (n % 64 == 0)
+			sup_goes_on(s);
+		if (n == cap) {
+			cap = cap ? 2 * cap : 32;
+			struct mapped *more = realloc(v, cap * sizeof(*v));
+			ok = more != NULL;
+			v = ok ? more : v;
+		}
+		if (ok)
+			v[n++] = (struct mapped){fileid_dev(&st), st.stx_ino};
+	}
+	closedir(d);
+	if (ok && n)
+		qsort(v, n, sizeof(*v), mapped_cmp);
+	*ret = v;
+	*ret_n = n;
+	return ok;
+}
+
+static bool descriptors_have(const struct mapped *v, size_t n, const struct file *f)
+{
+	const struct mapped key = {f->dev, f->ino};
+	return n && bsearch(&key, v, n, sizeof(*v), mapped_cmp);
+}
+
+/* Written by p itself through a descriptor that it may have closed by now. */
+static bool may_be_closed(struct sup *s, const struct access *a)
+{
+	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular &&
+	       access_begun(s, a);
+}
+
 void proc_end_closed(struct sup *s, struct proc *p)
 {
+	enum { SHARE = 32 }; /* descriptors looked at for each file opened, on average */
+	bool due = false;
+	if (++p->opens < p->ndescs / SHARE)
+		return;
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->mode & ACCESS_WRITE) {
+			unsigned n = ++a->looks;
+			due |= (n & (n - 1)) == 0;
+		}
+	if (!due)
+		return;
+	struct mapped *v;
+	size_t n;
 	struct access *next;
-	for (struct access *a = p->live; a; a = next) {
-		bool known;
+	bool known = descriptors(s, p, &v, &n);
+	p->opens = 0;
+	p->ndescs = n;
+	for (struct access *a = known ? p->live : NULL; a; a = next) {
 		next = a->proc_next;
-		if (!(a->mode & ACCESS_WRITE) || a->mapped || a->via != TERM_via_data || a->file->kind != TERM_kind_regular)
-			continue;
-		unsigned n = ++a->looks;
-		if ((n & (n - 1)) == 0 && access_begun(s, a) && !has_open(p, a->file, &known) && known)
+		if (may_be_closed(s, a) && !descriptors_have(v, n, a->file))
 			access_end(s, a, sup_now(s));
 	}
+	free(v);
 }
 
 /* ---- end ---- */
@@ -809,7 +871,7 @@ static uint64_t read_figures(struct sup *s, struct proc *p, struct event_exit *r
 		if (!p->uncounted && (ret->known & 1u << 6)) {
 			p->wchar =
 			    ret->wchar + p->wchar_unseen; /* as proc_wchar would read it again, for the ends of its accesses */
-			p->wchar_stop = s->traps + 1;
+			p->wchar_stop = s->moment + 1;
 		}
 	}
 	return threads;
@@ -868,7 +930,7 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 		for (size_t i = 0; i < n; i++)
 			if (held[i].print.known) {
 				held[i].file->last = held[i].print;
-				held[i].file->last_stop = s->traps + 1;
+				held[i].file->last_stop = s->moment + 1;
 			}
 		proc_hold(s, p, held, n, p->exec_start);
 		held_free(held, n);
@@ -906,6 +968,7 @@ static bool how_ended(struct proc *p, int *ret_status)
 
 void proc_status(struct sup *s, struct proc *p, int status)
 {
+	s->moment++; /* since the last stop it has gone on */
 	if ((status & 0x7f) == 0)
 		proc_exit(s, p, TERM_ending_exited, (unsigned)(status >> 8) & 0xff);
 	else
@@ -915,6 +978,7 @@ void proc_status(struct sup *s, struct proc *p, int status)
 void proc_dead(struct sup *s, struct proc *p)
 {
 	int status;
+	s->moment++;
 	pending_drop(s, p);
 	if (!p->exit_seen) {
 		if (how_ended(p, &status)) {
