@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define SIZES 10
-#define SOCKETS 1024
 
 /* <linux/fs.h> cannot be used beside <sys/mount.h>'s relatives on every system. */
 #define CLONE_WHOLE 0x40049409u
@@ -31,14 +30,14 @@ struct io_sum {
  * and the bytes are known from its arguments; a connection. */
 enum result { BYTES, MESSAGES, SUCCESS, DESCRIPTOR };
 
-struct row {
+struct io_row {
 	long nr;
 	unsigned api;
 	int from, to; /* arguments that are descriptors: read from, written to; -1 none */
 	enum result result;
 };
 
-static const struct row rows[] = {
+static const struct io_row rows[] = {
     {SYS_read, TERM_ioapi_read, 0, -1, BYTES},
     {SYS_write, TERM_ioapi_read, -1, 0, BYTES},
     {SYS_pread64, TERM_ioapi_pread, 0, -1, BYTES},
@@ -66,7 +65,7 @@ static const struct row rows[] = {
     {SYS_accept4, TERM_ioapi_other, -1, -1, DESCRIPTOR},
 };
 
-static const struct row *row_of(int nr)
+static const struct io_row *row_of(int nr)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].nr == nr)
@@ -77,23 +76,20 @@ static const struct row *row_of(int nr)
 /* ---- which access a descriptor is ---- */
 
 /* A socket that was given an address counts to it, whatever its inode is. A full table forgets its oldest. */
-static uint64_t sockets[SOCKETS][2]; /* inode, file number */
-static unsigned next_socket;
-
-void io_socket(struct proc *p, int fd, const struct file *f)
+void io_socket(struct sup *s, struct proc *p, int fd, const struct file *f)
 {
 	char name[48];
 	struct stat st;
 	snprintf(name, sizeof(name), "/proc/%d/fd/%d", p->pid, fd);
 	if (stat(name, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return;
-	uint64_t *slot = sockets[next_socket++ % SOCKETS];
+	uint64_t *slot = s->sockets[s->next_socket++ % SOCKETS];
 	slot[0] = st.st_ino;
 	slot[1] = f->num;
 }
 
 /* A connection that was accepted is of the address that was listened at. */
-static void accepted(struct proc *p, int listening, int fd)
+static void accepted(struct sup *s, struct proc *p, int listening, int fd)
 {
 	char name[48];
 	struct stat st;
@@ -101,20 +97,20 @@ static void accepted(struct proc *p, int listening, int fd)
 	if (stat(name, &st) < 0)
 		return;
 	for (unsigned i = 0; i < SOCKETS; i++)
-		if (sockets[i][0] == st.st_ino)
+		if (s->sockets[i][0] == st.st_ino)
 			for (struct access *a = p->live; a; a = a->proc_next)
-				if (a->file->num == sockets[i][1]) {
-					io_socket(p, fd, a->file);
+				if (a->file->num == s->sockets[i][1]) {
+					io_socket(s, p, fd, a->file);
 					return;
 				}
 }
 
-static struct access *of_socket(struct proc *p, uint64_t ino, unsigned mode)
+static struct access *of_socket(const struct sup *s, struct proc *p, uint64_t ino, unsigned mode)
 {
 	for (unsigned i = 0; i < SOCKETS; i++)
-		if (sockets[i][0] == ino)
+		if (s->sockets[i][0] == ino)
 			for (struct access *a = p->live; a; a = a->proc_next)
-				if (a->file->num == sockets[i][1] && (a->mode & mode))
+				if (a->file->num == s->sockets[i][1] && (a->mode & mode))
 					return a;
 	return NULL;
 }
@@ -136,7 +132,7 @@ static struct access *access_of(struct sup *s, struct proc *p, pid_t tid, int fd
 	unsigned type = ret->stx_mode & S_IFMT;
 	if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !is_terminal(ret))
 		return NULL;
-	if (type == S_IFSOCK && (found = of_socket(p, ret->stx_ino, mode)))
+	if (type == S_IFSOCK && (found = of_socket(s, p, ret->stx_ino, mode)))
 		return found;
 	struct file *f = file_get(s, &w, true, ret);
 	p->io_unseen |= !f;
@@ -206,7 +202,7 @@ void io_enter(struct sup *s, const struct trap *t)
 	s->moment++;
 	bool length = t->nr == SYS_ftruncate || t->nr == SYS_fallocate,
 	     uncounted = t->compat || t->nr == SYS_io_submit || t->nr == SYS_io_uring_enter;
-	const struct row *r = uncounted || length ? NULL : row_of(t->nr);
+	const struct io_row *r = uncounted || length ? NULL : row_of(t->nr);
 	if (!r && !length && !uncounted)
 		return;
 	if (p->exec && t->call != CALL_execve && t->call != CALL_execveat)
@@ -323,7 +319,7 @@ void io_leave(struct sup *s, pid_t tid, int64_t rval)
 {
 	enum { RESTART_FIRST = 512, RESTART_LAST = 516, ERRNO_LAST = 4095 };
 	struct task *k = task_known(s, tid);
-	const struct row *r = k ? k->io : NULL;
+	const struct io_row *r = k ? k->io : NULL;
 	if (!r)
 		return;
 	k->io = NULL;
@@ -332,7 +328,7 @@ void io_leave(struct sup *s, pid_t tid, int64_t rval)
 	bool ok = rval >= 0 || rval < -ERRNO_LAST;
 	if (r->result == DESCRIPTOR) {
 		if (ok)
-			accepted(k->proc, (int)k->io_args[0], (int)rval);
+			accepted(s, k->proc, (int)k->io_args[0], (int)rval);
 		return;
 	}
 	uint64_t bytes = r->result == SUCCESS ? k->io_bytes

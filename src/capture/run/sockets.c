@@ -84,7 +84,7 @@ static void use_address(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 		return;
 	access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, time, NULL);
 	if (s->exact)
-		io_socket(p, fd, f);
+		io_socket(s, p, fd, f);
 }
 
 /* The address that the kernel gave a socket bound to port 0: read through a copy of the descriptor, held for the

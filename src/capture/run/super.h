@@ -26,12 +26,13 @@
 #define PAIRS 256
 #define CLOCK_STEPS 1024
 #define RIVALS 4
+#define SOCKETS 1024
 
 struct access;
 struct guard;
+struct io_row;
 struct io_sum;
 struct proc;
-struct row;
 
 struct fingerprint {
 	bool known;
@@ -212,7 +213,7 @@ struct task {
 	struct trap last;
 	bool can_block; /* ... can be interrupted where it runs, too */
 	/* Under --exact, the call it is in, if that moves bytes: accesses read from and written to, 0 none (io.c). */
-	const struct row *io;
+	const struct io_row *io;
 	uint64_t io_seq[2], io_bytes, io_args[6];
 	int64_t io_start;
 };
@@ -260,6 +261,8 @@ struct sup {
 	struct task *current; /* whose stop is being handled */
 	uint64_t pairs[PAIRS][2]; /* socket pairs met, smaller inode first */
 	unsigned next_pair;
+	uint64_t sockets[SOCKETS][2]; /* under --exact: inodes of sockets with an address, and its file's number */
+	unsigned next_socket;
 	bool domain_said[4097];
 };
 
@@ -348,7 +351,7 @@ void proc_sweep(struct sup *s, struct proc *p);
 void io_enter(struct sup *s, const struct trap *t);
 void io_leave(struct sup *s, pid_t tid, int64_t rval);
 /* The process's socket has the address that is f. */
-void io_socket(struct proc *p, int fd, const struct file *f);
+void io_socket(struct sup *s, struct proc *p, int fd, const struct file *f);
 /* What is known of an access. */
 struct io_known {
 	bool read, written; /* the bytes are known */
