@@ -745,6 +745,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	s->exact = o->exact && !off && !s->tree_only;
 	s->narrow = s->exact && o->narrow;
 	k.trace |= s->exact;
+	s->counting = o->count && !off && !s->tree_only && !k.trace;
 	char mode[32];
 	snprintf(mode, sizeof(mode), "%s/%s", s->tree_only ? "tree" : "complete",
 	         s->exact  ? "exact"

@@ -43,6 +43,7 @@ enum call {
 	CALL_shmat,
 	CALL_process_vm,
 	CALL_io_uring,
+	CALL_aio,
 	CALL_mmap,
 	CALL_seccomp,
 	CALL_settle,
