@@ -230,6 +230,21 @@ static bool find_gadget(const struct image *im, struct sites *s)
 	return at;
 }
 
+static void find_start(const struct image *im, struct sites *s)
+{
+	static const struct wanted w = {"", 302, SITE_OPEN, SITE_NONE, SITE_NONE, 0};
+	static const char *const names[] = {"getrlimit64", "getrlimit", "__getrlimit"};
+	struct sites one = {0};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !one.n; i++) {
+		uint64_t addr, size;
+		size_t n;
+		const unsigned char *code = symbol(im, names[i], &addr, &size) ? code_at(im, addr, &n) : NULL;
+		if (code)
+			find(code, size < n ? size : n, &w, addr, &one);
+	}
+	s->start = one.n ? one.site[0].offset : 0;
+}
+
 static bool find_sigreturn(const struct image *im, struct sites *s)
 {
 	static const unsigned char body[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -277,6 +292,7 @@ int sites_read(int fd, struct sites *ret)
 	if (rc == 0 && (essential < sizeof(needed) / sizeof(needed[0]) || !find_clone3(&im, &s) || !find_gadget(&im, &s) ||
 	                !find_sigreturn(&im, &s)))
 		rc = -ENOEXEC;
+	find_start(&im, &s);
 	/* Sites apart from each other: one's bytes are not another's. */
 	for (size_t i = 0; rc == 0 && i < s.n; i++)
 		for (size_t k = 0; k < i; k++)

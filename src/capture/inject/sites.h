@@ -43,6 +43,7 @@ struct site {
 struct sites {
 	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler. */
 	uint64_t gadget, sigreturn;
+	uint64_t start; /* of the call that it makes when it has been loaded: prlimit; 0 not known */
 	size_t n;
 	struct site site[SITES_MAX];
 };

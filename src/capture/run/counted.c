@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -318,14 +319,18 @@ static bool is_other(uint64_t ip)
 /* The library whose open is at ip, and where it is loaded. The low 12 bits say it; the bytes are compared later. */
 static const struct sites *library_at(uint64_t ip, uint64_t *ret_base)
 {
-	for (size_t i = 0; i < libs.n; i++)
-		for (size_t k = 0; k < libs.sites[i].n; k++) {
-			const struct site *t = &libs.sites[i].site[k];
-			if (t->kind == SITE_OPEN && ip > t->offset + 2 && ((ip - 2 - t->offset) & 0xfff) == 0) {
-				*ret_base = ip - 2 - t->offset;
-				return &libs.sites[i];
+	for (size_t i = 0; i < libs.n; i++) {
+		const struct sites *l = &libs.sites[i];
+		for (size_t k = 0; k <= l->n; k++) {
+			if (k < l->n && l->site[k].kind != SITE_OPEN)
+				continue;
+			uint64_t offset = k < l->n ? l->site[k].offset : l->start;
+			if (offset && ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0) {
+				*ret_base = ip - 2 - offset;
+				return l;
 			}
 		}
+	}
 	return NULL;
 }
 
@@ -363,6 +368,12 @@ static void meet_library(const struct proc *p, uint64_t ip)
 		if (libs.nothers < OTHERS)
 			libs.nothers++;
 	}
+}
+
+/* getrlimit(RLIMIT_STACK), which a C library asks for when it and all that the program is linked with has been loaded. */
+static bool is_start(const struct trap *t)
+{
+	return t->call == CALL_start && t->args[0] == 0 && t->args[1] == RLIMIT_STACK && t->args[2] == 0;
 }
 
 static bool is_open(enum call c)
@@ -481,7 +492,7 @@ void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 	struct counted *c = p->counted;
 	if (c && (t->call == CALL_execve || t->call == CALL_execveat))
 		c->frozen = p->exec != NULL;
-	if (c || !s->counting || !is_open(t->call) || t->compat || !p->execn || p->threads || p->graft_tries > 1 ||
+	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads || p->graft_tries > 1 ||
 	    s->refuse || is_other(t->ip))
 		return;
 	uint64_t base;
@@ -501,9 +512,11 @@ void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 
 /* What was begun before may have moved bytes before; but nothing was written since the execution began, if the kernel
  * says so. */
-static void mark_partial(struct proc *p, const struct task *k, uint64_t wchar)
+static void mark_partial(struct proc *p, const struct task *k, unsigned tries, uint64_t wchar)
 {
 	unsigned all = ACCESS_READ | ACCESS_WRITE;
+	if (k->last.call == CALL_start && tries == 1)
+		return; /* nothing of the program has run */
 	if (!p->forks && p->wchar_exec != UINT64_MAX && wchar == p->wchar_exec)
 		all = ACCESS_READ;
 	for (struct access *a = p->live; a; a = a->proc_next)
@@ -529,6 +542,7 @@ void counted_graft(struct sup *s, void (*go)(void *arg), void *arg)
 	s->graft_time += (uint64_t)(sup_now(s) - begin);
 	if (rc < 0)
 		return;
+	unsigned tries = p->graft_tries;
 	p->graft_tries = 2;
 	p->counted = counted_new(g.code, g.table);
 	if (!p->counted)
@@ -536,7 +550,7 @@ void counted_graft(struct sup *s, void (*go)(void *arg), void *arg)
 	struct counted *c = p->counted;
 	c->base_read = g.rchar;
 	c->base_written = g.wchar;
-	mark_partial(p, k, g.wchar);
+	mark_partial(p, k, tries, g.wchar);
 	pending_settle(s, p, k->tid, false); /* its call has come back: what it created is there */
 	/* Its descriptors are those of then; what it opens from here on is in the log. */
 	for (size_t i = 0; i < g.nheld; i++) {

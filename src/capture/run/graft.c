@@ -199,7 +199,7 @@ static bool write_all(int mem, uint64_t at, const void *p, size_t n)
 	return pwrite(mem, p, n, (off_t)at) == (ssize_t)n;
 }
 
-/* Everything but the last registers. in: the open that the process has just come back from; ret_on: where it goes on. */
+/* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it goes on. */
 static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, int *signal, struct stubs *stubs,
                struct regs *ret_on)
 {
@@ -235,10 +235,11 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 		rc = remote_call(pid, g, was, frame, protect, &none, signal);
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, wipe, &none, signal);
-	/* The process stands among the bytes that are about to change: from here on it goes on in its stub. That call is not
+	/* Behind an open the process stands among the bytes that are about to change: from here on it goes on in its stub. That call is not
 	 * counted: its descriptor is in the list. */
 	struct regs on = *was;
-	on.ip = at + stubs->after[in];
+	if (in < g->sites->n)
+		on.ip = at + stubs->after[in];
 	if (rc == 0 && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
 		rc = -ESRCH;
 	size_t done = 0;
@@ -304,8 +305,9 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	while (in < g->sites->n &&
 	       (g->sites->site[in].kind != SITE_OPEN || was.ip != g->base + g->sites->site[in].offset + 2))
 		in++;
-	/* Right behind the open, and the kernel is not about to make it again. */
-	bool behind = in < g->sites->n && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
+	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
+	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
+	bool behind = (in < g->sites->n || begins) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
 	int rc = !behind || was.cs != CODE_64 || !is_plain(pid) || !same_bytes(pid, g) ? -ENOTSUP : 0;
 	if (rc == 0) {
 		struct regs on = was;

@@ -397,7 +397,7 @@ static void woken(int sig, siginfo_t *si, void *context)
 /* Stops the process where it runs, and has the code put in. It may be seized already, and stays so then. */
 static int stop_and_graft(struct guard *g, pid_t pid)
 {
-	enum { PATIENCE_NS = 5000000 };
+	enum { PATIENCE_NS = 20000000 };
 	bool had = guard_has(g, pid);
 	int64_t begin = now_ns();
 	bool seized = had || seize(g, pid, pid) == 0;
@@ -430,9 +430,9 @@ static int stop_and_graft(struct guard *g, pid_t pid)
 			continue;
 		}
 		int rc = graft(pid, g->graft, &sig);
-		if (rc != -ESRCH && !had)
+		if (!had) /* gone or not: what is stopped must not stay so */
 			let_go(g, pid, sig);
-		else if (rc != -ESRCH)
+		else
 			trace(PTRACE_CONT, pid, 0, sig);
 		return rc;
 	}

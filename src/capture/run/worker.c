@@ -271,7 +271,7 @@ static void see_stop(struct worker *w)
 {
 	siginfo_t si = {0};
 	pid_t root = w->sup.root;
-	if (!(w->sup.guarding && guard_has(w->sup.guard, root)) && /* else the guard sees it */
+	if (!(w->sup.guard && guard_has(w->sup.guard, root)) && /* else the guard sees it */
 	    waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG | __WNOTHREAD) == 0 && si.si_pid == root)
 		kill(w->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
 }
