@@ -7,11 +7,45 @@
 #define STEMMA_CAPTURE_RUN_H
 
 #include "base/err.h"
+#include "base/procfs.h"
 
 #include <stdbool.h>
+#include <sys/resource.h>
 
 enum capture_mode { CAPTURE_COMPLETE, CAPTURE_TREE, CAPTURE_OFF };
 enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE };
+
+/* Watches what the command's processes use (src/monitor). All is called in the worker (where there is none, in this
+ * process), by any of its threads, while the record stands still: nothing here may wait long. Members may be NULL.
+ * Times are ns since 1970 on the clock of the record. */
+struct run_observer {
+	void *arg;
+	/* Before the command's process is made. */
+	void (*prepare)(void *arg);
+	/* In the command's process before its program, perhaps in memory that is not its own (vfork): system calls only. */
+	void (*enter)(void *arg);
+	/* The command's process is there. */
+	void (*started)(void *arg, pid_t root, int64_t now);
+	/* A process was met; it was forked between `from` and `until`. parent 0: not known. */
+	void (*born)(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until);
+	/* It is about to become another program; it has become `exe` (NULL: not known). */
+	void (*leaving)(void *arg, pid_t pid);
+	void (*exec)(void *arg, pid_t pid, const char *exe);
+	/* It is about to end, or has, and /proc still has it: what was read there. Once for each process that was met, but
+	 * for one that was gone before anybody looked (last: NULL). */
+	void (*exiting)(void *arg, pid_t pid, const struct procfs *last, int64_t now);
+	/* A child of this process has ended and is about to be waited for: the command, or one whose parent had ended. */
+	void (*dying)(void *arg, pid_t pid);
+	/* It was waited for; used: with all that it had waited for itself. */
+	void (*over)(void *arg, pid_t pid, int status, const struct rusage *used, int64_t now);
+	/* The command has ended; last: so has everybody. Called once or, where processes outlive it, twice. Returns the
+	 * summary for the record, which stays the observer's; NULL: none. */
+	const char *(*ended)(void *arg, int status, bool last, int64_t now, size_t *ret_n);
+};
+
+/* What becomes of processes that outlive the command: they are recorded to their end behind its back; they are waited
+ * for; they are killed. */
+enum run_orphans { ORPHANS_DETACH, ORPHANS_WAIT, ORPHANS_KILL };
 
 struct run_options {
 	char *const *argv; /* NULL-terminated */
@@ -22,6 +56,8 @@ struct run_options {
 	enum capture_transport transport;
 	bool exact;  /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
 	bool narrow; /* with exact: an access lasts from the first byte moved to the last, not from open to close */
+	const struct run_observer *observer; /* NULL: nobody watches */
+	enum run_orphans orphans;
 	void (*say)(const char *line); /* what the user should know before the command starts; NULL: nothing */
 };
 
