@@ -34,9 +34,8 @@ struct run_observer {
 	/* It is about to end, or has, and /proc still has it: what was read there. Once for each process that was met, but
 	 * for one that was gone before anybody looked (last: NULL). */
 	void (*exiting)(void *arg, pid_t pid, const struct procfs *last, int64_t now);
-	/* A child of this process has ended and is about to be waited for: the command, or one whose parent had ended. */
-	void (*dying)(void *arg, pid_t pid);
-	/* It was waited for; used: with all that it had waited for itself. */
+	/* It was waited for, by this process (its child: the command, or one whose parent had ended) or under its eyes
+	 * (ptrace). used: with all that it had waited for itself. */
 	void (*over)(void *arg, pid_t pid, int status, const struct rusage *used, int64_t now);
 	/* The command has ended; last: so has everybody. Called once or, where processes outlive it, twice. Returns the
 	 * summary for the record, which stays the observer's; NULL: none. */
