@@ -573,7 +573,7 @@ static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 	sigaction(SIGINT, &ignore, &old_int);
 	sigaction(SIGQUIT, &ignore, &old_quit);
 	if (o && o->started)
-		o->started(o->arg, pid, clock_now());
+		o->started(o->arg, pid, false, NULL, NULL, clock_now());
 	while (wait4(pid, ret_status, 0, &used) < 0 && errno == EINTR)
 		;
 	if (o && o->over)
@@ -633,11 +633,11 @@ static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 	}
 }
 
-static void observe_start(struct sup *s)
+static void observe_start(struct sup *s, bool told)
 {
 	const struct run_observer *o = s->observer;
 	if (o && o->started)
-		o->started(o->arg, s->root, sup_now(s));
+		o->started(o->arg, s->root, told, s->run, s->user, sup_now(s));
 }
 
 struct start {
@@ -655,7 +655,7 @@ static void *server(void *arg)
 	close(st->from_command);
 	w->sup.root = w->control->root;
 	if (fd >= 0)
-		observe_start(&w->sup);
+		observe_start(&w->sup, true);
 	w->sup.nnp = nnp;
 	w->sup.listener = fd;
 	sem_post(&st->got); /* st is gone from here on */
@@ -674,7 +674,7 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	if (wanted)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no system call could be stopped here");
 	log_writer_flush(s->log);
-	observe_start(s);
+	observe_start(s, false);
 	/* Orphans come to this process; without anybody to tell of them they are left to others. */
 	for (siginfo_t si = {0}; !w->control->ended || s->observer || s->orphans != ORPHANS_DETACH; si.si_pid = 0) {
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOWAIT) < 0 && errno != EINTR)
@@ -729,7 +729,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	if (k->trace)
 		(void)!write(pair[0], seized ? "y" : "n", 1);
 	if (seized) {
-		observe_start(&w->sup);
+		observe_start(&w->sup, true);
 		worker_trace(w); /* the filter's message waits for nobody */
 	}
 	if (!serving)
