@@ -133,8 +133,9 @@ static void say_memory(struct ends *e)
 	} else {
 		uint64_t high = peak[SET_RESIDENT] > largest ? peak[SET_RESIDENT] : largest;
 		uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
+		value -= t->doubtful < value ? t->doubtful : value;
 		if (m->shares.resident)
-			value = (uint64_t)((double)high * ((double)m->shares.pss / (double)m->shares.resident));
+			value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
 		value = value < low ? low : value > high ? high : value;
 		bool one = high == largest;
 		set_bounds(e, FIGURE_memory_resident_peak, i64(value), i64(low > slack ? low - slack : 0), i64(high + slack),

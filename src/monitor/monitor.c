@@ -58,8 +58,9 @@ static void *sampler(void *arg)
 		pthread_mutex_unlock(&m->lock);
 		int64_t wish = m->o.watcher ? m->o.watcher(m->o.watcher_arg, &now) : 0;
 		pthread_mutex_lock(&m->lock);
-		int64_t cost = thread_cpu() - before, pause = monitor_pause(m, cost);
-		m->spent += cost;
+		int64_t cost = thread_cpu() - before,
+		        pause = monitor_pause(m, cost - m->shares_cost); /* shares have a budget of their own */
+		m->spent += m->shares_cost;
 		if (wish && wish < pause)
 			pause = wish > SHORTEST ? wish : SHORTEST;
 		m->next = monotonic() + pause;
@@ -209,9 +210,9 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 	struct monitor *m = arg;
 	struct summary s;
 	struct buf whole = {0};
-	if (last)
-		stop_sampler(m);
+	/* It is not waited for: what a thread that ended has read would count as its process's children's. */
 	pthread_mutex_lock(&m->lock);
+	m->stop |= last;
 	if (!m->root_over) {
 		m->root_over = true;
 		m->status = status;
@@ -229,6 +230,8 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 		hand_over(m, &whole, last);
 	__atomic_store_n(&m->handover->limited, s.exit_type == EXIT_TYPE_LIMIT, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&m->lock);
+	if (last)
+		stop_sampler(m);
 	if (rc == 0 && last)
 		publish_late(m, &s);
 	summary_release(&s);

@@ -50,10 +50,12 @@ struct monitor {
 	/* The sampler's. */
 	uint64_t samples;
 	int64_t sampled, next; /* when; when again */
+	int64_t shares_cost;   /* CPU time that shares took at the last look */
 	int64_t spent;         /* its own CPU time */
 	int64_t cpu_before, wall_before;
 	struct monitor_now now;
 	struct shares shares;                            /* of the largest set that was looked at */
+	bool shares_due;                                 /* ... and has changed since, or did while it was looked at */
 	uint64_t pss_peak;                               /* largest sound sum of shares */
 	uint64_t anonymous_peak, file_peak, shared_peak; /* largest sums seen, for what they are worth */
 	bool children_unknown;                           /* the kernel does not tell children */

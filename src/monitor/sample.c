@@ -215,12 +215,13 @@ int monitor_living(struct monitor *m, pid_t **ret, size_t *ret_n)
 /* ---- shares ---- */
 
 /* The sum of the shares is a lower bound only of what stood still while it was taken: where a process ended, was born
- * or gave memory back meanwhile, a page may have been counted twice. */
+ * or gave memory back meanwhile, a page may have been counted by too large a share. A page that one of them came to
+ * share meanwhile is counted too much by less than itself, so what they have grown by is taken off. */
 static void look_at_shares(struct monitor *m, uint64_t resident)
 {
 	struct tree *t = &m->tree;
-	uint64_t sum = 0, born = t->next_id, left = t->ended, slack = procfs_resident_slack();
-	bool sound = true;
+	uint64_t sum = 0, after = 0, born = t->next_id, left = t->ended, slack = procfs_resident_slack() / 4;
+	m->shares_due = true;
 	for (size_t i = 0; i < t->nalive; i++) {
 		uint64_t pss, anonymous;
 		if (procfs_pss(t->alive[i]->pid, &pss, &anonymous) < 0)
@@ -228,24 +229,32 @@ static void look_at_shares(struct monitor *m, uint64_t resident)
 		sum += pss;
 	}
 	monitor_discover(m);
-	for (size_t i = 0; sound && i < t->nalive; i++) {
+	if (born != t->next_id || left != t->ended)
+		return;
+	for (size_t i = 0; i < t->nalive; i++) {
 		struct procfs f;
 		procfs_clear(&f);
-		sound = procfs_stat(t->alive[i]->pid, &f) == 0 && f.state != 'Z' &&
-		        f.resident + slack / 4 + f.resident / 100 >= t->alive[i]->last.resident;
+		uint64_t before = t->alive[i]->last.resident;
+		if (procfs_stat(t->alive[i]->pid, &f) < 0 || f.state == 'Z' || f.resident + slack + f.resident / 100 < before)
+			return;
+		after += f.resident > before ? f.resident : before;
 	}
-	sound &= born == t->next_id && left == t->ended;
-	if (sound && sum > m->pss_peak)
+	uint64_t grown = after > resident ? after - resident : 0;
+	m->shares_due = grown > resident / 50; /* they have not come to rest */
+	sum = sum > grown ? sum - grown : 0;
+	if (sum > m->pss_peak)
 		m->pss_peak = sum;
-	if (sound && resident > m->shares.resident)
+	if (resident > m->shares.resident - m->shares.resident / 50)
 		m->shares = (struct shares){.pss = sum, .resident = resident};
 }
 
 /* Are the bounds so far apart that it is worth it, and can it be afforded? */
 static bool wants_shares(const struct monitor *m, uint64_t resident, uint64_t largest)
 {
-	if (m->tree.nalive < 2 || resident < SHARES_FROM || resident - largest < largest / 20 ||
-	    resident < m->shares.resident + m->shares.resident / 50)
+	uint64_t seen = m->shares.resident;
+	if (m->tree.nalive < 2 || resident < SHARES_FROM || resident - largest < largest / 20)
+		return false;
+	if (m->shares_due ? resident < seen - seen / 50 : resident < seen + seen / 50)
 		return false;
 	int64_t cost = (int64_t)((double)resident * PSS_NS_PER_BYTE);
 	return m->spent + cost < CREDIT_NS + (monitor_clock(m) - m->start) / 100;
@@ -369,8 +378,12 @@ void monitor_sample(struct monitor *m)
 	for (size_t i = 0; i < m->tree.nalive;)
 		if (look(m, m->tree.alive[i], deep, &s))
 			i++;
-	if (wants_shares(m, s.resident, s.largest))
+	m->shares_cost = 0;
+	if (wants_shares(m, s.resident, s.largest)) {
+		int64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		look_at_shares(m, s.resident);
+		m->shares_cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+	}
 	struct waited waited;
 	waited_now(&waited);
 	w->living = m->tree.nalive;

@@ -335,6 +335,8 @@ void tree_over(struct tree *t, pid_t pid, int status, const struct rusage *used,
 		/* Of its children too, which it has waited for: the largest of them. */
 		if (tells || m->resident_peak == 0)
 			f.resident_peak = peak;
+		if (tells && t->total > 1 && peak > m->resident_peak)
+			t->doubtful = peak - m->resident_peak;
 		tree_looked(t, m, &f);
 		f.resident_peak = m->resident_peak;
 		tree_exiting(t, pid, &f, status, now);

@@ -54,6 +54,7 @@ struct tree {
 	uint64_t threads_peak;  /* of one process */
 	uint64_t ended_user, ended_system;
 	uint64_t ended_cpu;  /* own CPU time of all that ended, as far as it was seen: never more than the truth */
+	uint64_t doubtful;   /* bytes by which the command may have been taken for one of its children */
 	bool blind;          /* an end was not seen: a peak may be missing */
 	uint64_t unmeasured; /* ... whose peak is only as the sampler saw it */
 	struct tree_record *record;

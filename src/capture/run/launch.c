@@ -663,6 +663,9 @@ static void *server(void *arg)
 		notify_tune(fd);
 		worker_serve(w);
 	}
+	/* What it has read and written is told apart from what children did only while it lives. */
+	while (fd >= 0)
+		pause();
 	return NULL;
 }
 
