@@ -241,9 +241,8 @@ static void look_at_shares(struct monitor *m, uint64_t resident)
 	}
 	uint64_t grown = after > resident ? after - resident : 0;
 	m->shares_due = grown > resident / 50; /* they have not come to rest */
-	sum = sum > grown ? sum - grown : 0;
-	if (sum > m->pss_peak)
-		m->pss_peak = sum;
+	if (sum > grown && sum - grown > m->pss_peak)
+		m->pss_peak = sum - grown;
 	if (resident > m->shares.resident - m->shares.resident / 50)
 		m->shares = (struct shares){.pss = sum, .resident = resident};
 }
@@ -254,10 +253,13 @@ static bool wants_shares(const struct monitor *m, uint64_t resident, uint64_t la
 	uint64_t seen = m->shares.resident;
 	if (m->tree.nalive < 2 || resident < SHARES_FROM || resident - largest < largest / 20)
 		return false;
-	if (m->shares_due ? resident < seen - seen / 50 : resident < seen + seen / 50)
+	/* Where pages were shared they may be copied since, and nothing else shows it. */
+	bool again = m->shares_due || seen > m->shares.pss + m->shares.pss / 10;
+	if (again ? resident < seen - seen / 50 : resident < seen + seen / 50)
 		return false;
-	int64_t cost = (int64_t)((double)resident * PSS_NS_PER_BYTE);
-	return m->spent + cost < CREDIT_NS + (monitor_clock(m) - m->start) / 100;
+	int64_t cost = (int64_t)((double)resident * PSS_NS_PER_BYTE), passed = monitor_clock(m) - m->start;
+	int64_t credit = passed / 20 < CREDIT_NS ? passed / 20 : CREDIT_NS;
+	return m->spent + cost < credit + passed / 100;
 }
 
 /* ---- a look at everybody ---- */
