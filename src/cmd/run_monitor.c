@@ -45,9 +45,16 @@ static int check_writable(const char *path, const char *given, struct err *err)
 		if (!S_ISREG(st.st_mode))
 			return 0;
 	}
-	char *copy = strdup(path);
-	int rc = copy && access(dirname(copy), W_OK | X_OK) < 0 ? err_set(err, errno, "cannot write '%s'", given) : 0;
-	free(copy);
+	/* What rights, quotas and file systems make of it is known when it is done. */
+	char *temporary;
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	int fd = mkostemp(temporary, O_CLOEXEC), rc = fd < 0 ? err_set(err, errno, "cannot write '%s'", given) : 0;
+	if (fd >= 0) {
+		close(fd);
+		unlink(temporary);
+	}
+	free(temporary);
 	return rc;
 }
 

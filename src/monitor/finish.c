@@ -341,6 +341,10 @@ static void say_escaped(struct ends *e)
 			add_sentence(e, line);
 		}
 	}
+	if (m->orphans > m->nescaped) {
+		snprintf(line, sizeof(line), "%zu more processes outlived the command", m->orphans - m->nescaped);
+		add_sentence(e, line);
+	}
 	if (m->tree.left_out) {
 		snprintf(line, sizeof(line), "the records of %llu more processes were left out",
 		         (unsigned long long)m->tree.left_out);

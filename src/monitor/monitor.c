@@ -152,10 +152,53 @@ static void on_exec(void *arg, pid_t pid, const char *exe)
 	pthread_mutex_unlock(&m->lock);
 }
 
+static int note_escaped(struct monitor *m, const char *sentence)
+{
+	char **more = realloc(m->escaped, (m->nescaped + 1) * sizeof(*more)), *copy = strdup(sentence);
+	int rc = more && copy ? 0 : -ENOMEM;
+	if (more)
+		m->escaped = more;
+	if (rc == 0)
+		more[m->nescaped++] = copy;
+	else
+		free(copy);
+	return rc;
+}
+
+/* Who is alive now outlives the command. Not who has ended and whose end is about to be told. */
+static void mark_orphans(struct monitor *m)
+{
+	for (size_t i = 0; i < m->tree.nalive; i++) {
+		struct procfs f;
+		procfs_clear(&f);
+		m->tree.alive[i]->orphan = procfs_stat(m->tree.alive[i]->pid, &f) == 0 && f.state != 'Z' && f.state != 'X';
+	}
+}
+
+static void say_orphan(struct monitor *m, const struct member *p, int status, int64_t now)
+{
+	enum { MOST = 20 };
+	char line[600];
+	if (!p || !p->orphan || ++m->orphans > MOST)
+		return;
+	bool killed = m->o.orphans == ORPHANS_KILL && status == SIGKILL;
+	snprintf(line, sizeof(line),
+	         killed ? "%s (pid %d) outlived the command, and was killed"
+	                : "%s (pid %d) ended %.3f s later than the command",
+	         p->exe ? p->exe : "a process", p->pid, (double)(now - m->end) / SECOND);
+	note_escaped(m, line);
+}
+
+void monitor_orphan_ended(struct monitor *m, const struct member *p, int status)
+{
+	say_orphan(m, p, status, monitor_clock(m));
+}
+
 static void on_exiting(void *arg, pid_t pid, const struct procfs *last, int status, int64_t now)
 {
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
+	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
 	tree_exiting(&m->tree, pid, last, status, now);
 	pthread_mutex_unlock(&m->lock);
 }
@@ -164,11 +207,15 @@ static void on_over(void *arg, pid_t pid, int status, const struct rusage *used,
 {
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
+	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
 	tree_over(&m->tree, pid, status, used, now);
 	if (pid == m->root) {
 		m->root_over = true;
 		m->status = status;
 		m->end = now;
+		if (m->blind)
+			monitor_discover(m);
+		mark_orphans(m);
 	}
 	pthread_mutex_unlock(&m->lock);
 }
@@ -370,14 +417,7 @@ void monitor_oom(struct monitor *m)
 int monitor_escaped(struct monitor *m, const char *sentence)
 {
 	pthread_mutex_lock(&m->lock);
-	char **more = realloc(m->escaped, (m->nescaped + 1) * sizeof(*more)), *copy = strdup(sentence);
-	int rc = more && copy ? 0 : -ENOMEM;
-	if (more)
-		m->escaped = more;
-	if (rc == 0)
-		more[m->nescaped++] = copy;
-	else
-		free(copy);
+	int rc = note_escaped(m, sentence);
 	pthread_mutex_unlock(&m->lock);
 	return rc;
 }

@@ -62,7 +62,7 @@ struct monitor {
 	struct summary_pair *host;
 	size_t nhost;
 	char **escaped;
-	size_t nescaped;
+	size_t nescaped, orphans;
 	struct summary_limit *limit, *exceeded;
 	size_t nlimit, nexceeded;
 	bool oom;
@@ -73,6 +73,8 @@ int64_t monitor_clock(const struct monitor *m);
 void monitor_sample(struct monitor *m);
 /* Looks for processes that were not told. */
 void monitor_discover(struct monitor *m);
+/* The end of a process that outlived the command was found. */
+void monitor_orphan_ended(struct monitor *m, const struct member *p, int status);
 /* How long until the next look, after one that cost `cost`. */
 int64_t monitor_pause(const struct monitor *m, int64_t cost);
 

@@ -288,6 +288,18 @@ static void add(uint64_t *to, uint64_t v)
 		*to += v;
 }
 
+/* Nobody told of its exec. */
+static void look_at_program(struct monitor *m, const struct member *p)
+{
+	char name[48], path[4096];
+	snprintf(name, sizeof(name), "/proc/%d/exe", p->pid);
+	ssize_t n = readlink(name, path, sizeof(path) - 1);
+	if (n > 0) {
+		path[n] = '\0';
+		tree_exec(&m->tree, p->pid, path);
+	}
+}
+
 /* False: it has ended. */
 static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 {
@@ -298,6 +310,7 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 		if (p->found) { /* nobody else will tell */
 			if (rc == 0)
 				procfs_cpu(p->pid, &f);
+			monitor_orphan_ended(m, p, rc == 0 ? f.exit_code : -1);
 			tree_exiting(&m->tree, p->pid, rc == 0 ? &f : NULL, rc == 0 ? f.exit_code : -1, monitor_clock(m));
 			return false;
 		}
@@ -312,6 +325,8 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 		procfs_status(p->pid, &f);
 	if (deep)
 		procfs_io(p->pid, false, &f);
+	if (deep && (m->blind || p->found))
+		look_at_program(m, p);
 	tree_looked(&m->tree, p, &f);
 	const struct procfs *l = &p->last;
 	add(&s->resident, l->resident);

@@ -29,6 +29,7 @@ struct member {
 	struct procfs last;           /* the last look at it; peaks never go down, but for those of another program */
 	uint64_t height[SET_HEIGHTS]; /* of its present program */
 	uint64_t resident_peak, virtual_peak, threads_peak; /* of all its programs */
+	bool orphan;                                        /* alive when the command ended */
 	bool found;                                         /* by the sampler, not told by the recorder */
 	bool looked;                                        /* its end was told; it is not alive any more */
 	unsigned children_ended;
