@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SHORTEST 1000000 /* ns between samples */
+
 struct run_monitor {
 	struct monitor *monitor;
 	char *summary; /* absolute path; NULL: not wanted */
@@ -122,7 +124,10 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	if (policy == 3)
 		return say_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
 	run->orphans = (enum run_orphans)policy;
-	if (!o->summary && !o->report)
+	int64_t interval = 0;
+	if (o->interval && (config_parse_duration(o->interval, &interval) < 0 || interval < SHORTEST))
+		return say_usage(c, "--interval needs a time like 500ms or 2s, not less than 1ms");
+	if (!o->summary && !o->report && !o->series && !o->watch.n)
 		return STATUS_OK;
 	struct run_monitor *r = calloc(1, sizeof(*r));
 	if (!r)
@@ -139,6 +144,10 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	}
 	struct monitor_options m = {.processes = o->summary,
 	                            .thorough = true,
+	                            .interval = interval,
+	                            .series = o->series,
+	                            .footprint = true,
+	                            .watch = o->watch.v,
 	                            .orphans = run->orphans,
 	                            .publish = publish,
 	                            .publish_arg = r,
@@ -146,9 +155,8 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	                            .labels = (const char *const *)o->label.v,
 	                            .nlabels = o->label.n};
 	if (monitor_new(&m, &err, &r->monitor) < 0) {
-		say_err(&err, STATUS_SELF); /* what the command does is worth more than its figures */
 		run_monitor_close(r);
-		return STATUS_OK;
+		return say_err(&err, STATUS_SELF);
 	}
 	run->observer = monitor_observer(r->monitor);
 	*ret = r;

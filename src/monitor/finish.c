@@ -235,6 +235,34 @@ static void say_events(struct ends *e)
 			set(e, names[i], i64(values[i]), method, complete);
 }
 
+static void say_footprint(struct ends *e)
+{
+	static const enum figure_name names[] = {FIGURE_disk_footprint_peak, FIGURE_files_peak, FIGURE_directories_peak};
+	const struct monitor *m = e->m;
+	struct footprint_sum now, peak;
+	const char *why = "only --summary, --report and --watch ask for it";
+	bool known = m->footprint && footprint_now(m->footprint, &now, &peak, &why);
+	for (size_t i = 0; i < 3; i++)
+		if (known)
+			set(e, names[i], i64(i == 0 ? peak.bytes : i == 1 ? peak.files : peak.directories), "walks", false);
+		else
+			absent(e, names[i], why ? why : "the command was too short for a walk");
+}
+
+static void say_counters(struct ends *e)
+{
+	const struct counters *c = &e->m->counters;
+	uint64_t cycles, instructions;
+	if (counters_read(c, &cycles, &instructions)) {
+		const char *method = c->user_only ? "perf_event, user mode" : "perf_event";
+		set(e, FIGURE_cycles, i64(cycles), method, true);
+		set(e, FIGURE_instructions, i64(instructions), method, true);
+		return;
+	}
+	absent(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
+	absent(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
+}
+
 /* ---- who it was ---- */
 
 static char *copy(const char *s)
@@ -403,6 +431,8 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	say_processes(&e);
 	say_io(&e);
 	say_events(&e);
+	say_footprint(&e);
+	say_counters(&e);
 	absent(&e, FIGURE_bytes_received, "the kernel does not count them for a process");
 	absent(&e, FIGURE_bytes_sent, "the kernel does not count them for a process");
 	say_records(&e);

@@ -14,6 +14,7 @@
 #define STACK (256u << 10)
 #define LARGE (16u << 20) /* a child of a process of that size is looked at soon: their pages are shared, or were */
 #define SOON_NS 3000000
+#define LAST_WALK_MS 300 /* the end of the run waits so long at most */
 
 static int64_t thread_cpu(void)
 {
@@ -56,6 +57,8 @@ static void *sampler(void *arg)
 		monitor_sample(m);
 		struct monitor_now now = m->now;
 		pthread_mutex_unlock(&m->lock);
+		if (m->series)
+			series_add(m->series, &now);
 		int64_t wish = m->o.watcher ? m->o.watcher(m->o.watcher_arg, &now) : 0;
 		pthread_mutex_lock(&m->lock);
 		int64_t cost = thread_cpu() - before,
@@ -104,6 +107,11 @@ void monitor_wake(struct monitor *m)
 
 /* ---- the observer ---- */
 
+static int living(void *arg, pid_t **ret, size_t *ret_n)
+{
+	return monitor_living(arg, ret, ret_n);
+}
+
 static void on_started(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now)
 {
 	struct monitor *m = arg;
@@ -119,6 +127,10 @@ static void on_started(void *arg, pid_t root, bool told, const char *run, const 
 	m->user = user ? strdup(user) : NULL;
 	if (m->blind)
 		tree_born(&m->tree, root, 0, now, now, false);
+	if (m->o.thorough)
+		counters_open(&m->counters, root);
+	if (m->footprint)
+		footprint_start(m->footprint, living, m);
 	start_sampler(m);
 	pthread_mutex_unlock(&m->lock);
 }
@@ -257,6 +269,9 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 	struct monitor *m = arg;
 	struct summary s;
 	struct buf whole = {0};
+	/* While nobody is left there is time for a last look at the disk. */
+	if (last && m->footprint)
+		footprint_last(m->footprint, LAST_WALK_MS);
 	/* It is not waited for: what a thread that ended has read would count as its process's children's. */
 	pthread_mutex_lock(&m->lock);
 	m->stop |= last;
@@ -308,6 +323,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 		return -ENOMEM;
 	m->o = *o;
 	m->status = -1;
+	m->counters = (struct counters){.cycles = -1, .instructions = -1, .why = "only --summary and --report ask for it"};
 	m->tree.keep_records = o->processes;
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_condattr_init(&ca);
@@ -339,8 +355,14 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 		return rc;
 	}
 	host_describe(&m->host, &m->nhost);
-	*ret = m;
-	return 0;
+	int rc = o->series ? series_open(o->series, err, &m->series) : 0;
+	if (rc == 0 && (o->footprint || o->watch))
+		rc = footprint_new(m->cwd, o->watch, err, &m->footprint);
+	if (rc < 0)
+		monitor_free(m);
+	else
+		*ret = m;
+	return rc;
 }
 
 static void free_limits(struct summary_limit *v, size_t n)
@@ -355,6 +377,8 @@ void monitor_free(struct monitor *m)
 	if (!m)
 		return;
 	tree_release(&m->tree);
+	series_close(m->series);
+	footprint_free(m->footprint);
 	for (int i = 0; i < 2; i++)
 		if (m->text_fd[i] >= 0)
 			close(m->text_fd[i]);

@@ -37,9 +37,8 @@ struct monitor_options {
 	bool thorough;            /* the figures are wanted now, not only for the archive: look at more, and oftener */
 	int64_t interval;         /* ns between samples, fixed; 0: as the budget allows */
 	const char *series;       /* file for a line per sample; NULL none */
-	const char *cwd;          /* measured as a watched folder too; NULL: not */
+	bool footprint;           /* measure the folder it is started in, where that is cheap, or rather: */
 	const char *const *watch; /* folders and files; NULL-terminated; may be NULL */
-	bool footprint;           /* measure cwd and watch */
 	enum run_orphans orphans;
 	/* Called in the command's process before its program; see run_observer.enter. May be NULL. */
 	void (*enter)(void *arg);

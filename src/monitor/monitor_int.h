@@ -3,7 +3,10 @@
 #define STEMMA_MONITOR_MONITOR_INT_H
 
 #include "base/buf.h"
+#include "monitor/counters.h"
+#include "monitor/footprint.h"
 #include "monitor/monitor.h"
+#include "monitor/series.h"
 #include "monitor/tree.h"
 
 #include <pthread.h>
@@ -59,6 +62,9 @@ struct monitor {
 	uint64_t pss_peak;                               /* largest sound sum of shares */
 	uint64_t anonymous_peak, file_peak, shared_peak; /* largest sums seen, for what they are worth */
 	bool children_unknown;                           /* the kernel does not tell children */
+	struct series *series;                           /* NULL none */
+	struct footprint *footprint;                     /* NULL none */
+	struct counters counters;
 	struct summary_pair *host;
 	size_t nhost;
 	char **escaped;

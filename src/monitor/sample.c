@@ -430,6 +430,13 @@ void monitor_sample(struct monitor *m)
 		show_total(w, FIGURE_storage_read, waited.io.read_bytes + s.io.read_bytes + m->tree.lost_io.read_bytes);
 		show_total(w, FIGURE_storage_written, waited.io.write_bytes + s.io.write_bytes + m->tree.lost_io.write_bytes);
 	}
+	struct footprint_sum now, peak;
+	const char *why;
+	if (m->footprint && footprint_now(m->footprint, &now, &peak, &why)) {
+		show(w, FIGURE_disk_footprint_peak, now.bytes);
+		show(w, FIGURE_files_peak, now.files);
+		show(w, FIGURE_directories_peak, now.directories);
+	}
 	m->samples++;
 	m->sampled = w->time;
 }
