@@ -183,6 +183,30 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 }
 
+int run_monitor_attach(struct cmd *c, const struct opts_run *o)
+{
+	struct run_options run = {0};
+	struct run_monitor *r;
+	struct err err = {0};
+	if (c->n_operands)
+		return say_usage(c, "--pid measures a process that is there: no command to run");
+	if (o->exact || o->orphans)
+		return say_usage(c, "--pid only looks: it goes with --summary, --report, --series, --interval and --watch");
+	if (!o->summary && !o->report && !o->series)
+		return say_usage(c, "--pid needs --summary, --report or --series");
+	if (o->pid > INT32_MAX)
+		return say_usage(c, "no process has the number %llu", (unsigned long long)o->pid);
+	int rc = run_monitor_open(c, o, &run, &r);
+	if (rc != STATUS_OK)
+		return rc;
+	if (monitor_attach(r->monitor, (pid_t)o->pid, &err) < 0)
+		rc = say_err(&err, STATUS_SELF);
+	else
+		run_monitor_finish(r, 0);
+	run_monitor_close(r);
+	return rc;
+}
+
 void run_monitor_close(struct run_monitor *r)
 {
 	if (!r)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* Of a process that nobody waits for, what it uses after its last look is not seen: its end, and giving its memory
  * back.
@@ -75,6 +76,8 @@ static void say_times(struct ends *e)
 	if (seen > value)
 		value = seen;
 	int64_t more = (int64_t)t->lost * TAIL_NS + (int64_t)((double)t->lost_resident * TAIL_NS_PER_BYTE);
+	if (m->attached) /* as much as all processors can do since the last look */
+		more = (m->end - m->seen_alive) * sysconf(_SC_NPROCESSORS_ONLN);
 	if (e->l.waited)
 		more += (int64_t)(2 * TICK_NS * e->l.n);
 	const char *method = m->attached

@@ -116,17 +116,23 @@ static void on_started(void *arg, pid_t root, bool told, const char *run, const 
 {
 	struct monitor *m = arg;
 	struct timespec ts;
-	pthread_mutex_lock(&m->lock);
 	clock_gettime(CLOCK_BOOTTIME, &ts);
 	m->offset = now - (ts.tv_sec * SECOND + ts.tv_nsec);
+	m->run = run && *run ? strdup(run) : NULL;
+	m->user = user ? strdup(user) : NULL;
+	monitor_begin(m, root, told, now);
+}
+
+void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
+{
+	pthread_mutex_lock(&m->lock);
 	m->self = getpid();
 	m->blind = !told;
 	m->root = root;
-	m->start = m->wall_before = now;
-	m->run = run && *run ? strdup(run) : NULL;
-	m->user = user ? strdup(user) : NULL;
+	m->start = start;
+	m->wall_before = monitor_clock(m);
 	if (m->blind)
-		tree_born(&m->tree, root, 0, now, now, false);
+		tree_born(&m->tree, root, 0, start, start, m->attached);
 	if (m->o.thorough)
 		counters_open(&m->counters, root);
 	if (m->footprint)

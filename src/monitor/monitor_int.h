@@ -47,8 +47,9 @@ struct monitor {
 	int64_t start, end;
 	int status;
 	bool root_over, all_over;
-	bool blind;    /* nobody tells of processes: the sampler has to find them */
-	bool attached; /* to a process that was there before */
+	bool blind;         /* nobody tells of processes: the sampler has to find them */
+	int64_t seen_alive; /* the last sample that the process was in that is watched */
+	bool attached;      /* to a process that was there before */
 
 	/* The sampler's. */
 	uint64_t samples;
@@ -74,6 +75,8 @@ struct monitor {
 	bool oom;
 };
 
+/* Begins to watch: root has been started then. */
+void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start);
 int64_t monitor_clock(const struct monitor *m);
 /* One look at everybody alive. */
 void monitor_sample(struct monitor *m);
