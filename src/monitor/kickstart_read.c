@@ -252,8 +252,8 @@ static void top(struct kickstart_reader *r, struct str key, struct str value)
 		r->s->user = string(r, value);
 	else if (str_is(key, "cwd") && !r->s->cwd)
 		r->s->cwd = string(r, value);
-	else if (str_is(key, "hostname") && !summary_host(r->s, "hostname"))
-		pair(r, &r->s->host, &r->s->nhost, "hostname", string(r, value));
+	else if (str_is(key, "hostname") && !summary_host(r->s, "name"))
+		pair(r, &r->s->host, &r->s->nhost, "name", string(r, value));
 }
 
 static void told(struct kickstart_reader *r, struct str value)

@@ -200,6 +200,8 @@ static void machine(struct buf *b, const struct summary *s)
 	size_t empty = b->n;
 	buf_str(b, str_of("  machine:\n"));
 	size_t at = b->n;
+	if (summary_host(s, "kernel"))
+		buf_str(b, str_of("    uname_system: linux\n"));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *value = summary_host(s, rows[i].host);
 		int64_t v;
@@ -219,6 +221,21 @@ static void machine(struct buf *b, const struct summary *s)
 		b->n = empty;
 }
 
+/* The batch system's number of the job. */
+static void job(struct buf *b, const struct summary *s)
+{
+	static const struct {
+		const char *prefix, *type;
+	} systems[] = {{"SLURM_", "slurm"}, {"PBS_", "pbs"}, {"LSB_", "lsf"}, {"COBALT_", "cobalt"}, {"JOB_ID", "sge"}};
+	const char *told = summary_host(s, "job"), *value = told ? strchr(told, '=') : NULL;
+	for (size_t i = 0; value && i < sizeof(systems) / sizeof(systems[0]); i++)
+		if (str_starts(str_of(told), str_of(systems[i].prefix))) {
+			buf_printf(b, "  jobids:\n    lrmtype: %s\n", systems[i].type);
+			text(b, "    lrm: ", value + 1);
+			return;
+		}
+}
+
 int kickstart_write(const struct summary *s, struct buf *ret)
 {
 	static const char *const labels[] = {"transformation", "derivation", "resource", "wf-label", "wf-stamp"};
@@ -236,9 +253,10 @@ int kickstart_write(const struct summary *s, struct buf *ret)
 			text(ret, ": ", value);
 		}
 	}
-	text(ret, "  hostname: ", summary_host(s, "hostname"));
+	text(ret, "  hostname: ", summary_host(s, "name"));
 	text(ret, "  user: ", s->user);
 	mainjob(ret, s);
+	job(ret, s);
 	text(ret, "  cwd: ", s->cwd);
 	machine(ret, s);
 	buf_str(ret, str_of("  files: {}\n")); /* its readers want one */

@@ -147,7 +147,7 @@ static int meta(struct summary *s, struct str name, struct str text, struct err 
 		return 0;
 	}
 	if (str_is(name, "host"))
-		return pair(&s->host, &s->nhost, str_of("hostname"), text, err);
+		return pair(&s->host, &s->nhost, str_of("name"), text, err);
 	return is_meta(name) ? 0 : pair(&s->label, &s->nlabel, name, text, err);
 }
 
@@ -216,6 +216,8 @@ static int all(json_t *value, struct summary *s, struct err *err)
 		if (f && json_is_array(v))
 			rc = json_array_size(v) ? figure(s, f, text_of(json_array_get(v, 0)), text_of(json_array_get(v, 1)), err)
 			                        : 0;
+		else if (strcmp(key, "machine_cpus") == 0)
+			rc = pair(&s->host, &s->nhost, str_of("cores"), text_of(json_array_get(v, 0)), err);
 		else if (f && json_is_string(v))
 			rc = figure(s, f, text_of(v), str_of(""), err);
 		else if (strcmp(key, "limits_exceeded") == 0)
@@ -423,7 +425,7 @@ int resource_monitor_write(const struct summary *s, struct buf *ret)
 		}
 	jout_line(&j, 1);
 	jout_string_pair(&j, "monitor_version", "stemma " STEMMA_VERSION);
-	const char *host = summary_host(s, "hostname");
+	const char *host = summary_host(s, "name");
 	if (host) {
 		jout_line(&j, 1);
 		jout_key(&j, "host");
@@ -444,6 +446,10 @@ int resource_monitor_write(const struct summary *s, struct buf *ret)
 		else if (v->known && v->value >= 0)
 			told(&j, fields[i].name, fields[i].unit, fields[i].figure, v->value);
 	}
+	const char *cores = summary_host(s, "cores");
+	int64_t n;
+	if (cores && decimal_read(str_of(cores), 3, &n) == 0 && n > 0)
+		number(&j, "machine_cpus", "cores", n, 3);
 	sum(&j, s, "context_switches", "switches", FIGURE_context_switches_voluntary, FIGURE_context_switches_involuntary);
 	j.comma = false;
 	jout_line(&j, 0);

@@ -114,11 +114,11 @@ static void test_kickstart(void **state)
 	says(s->label, s->nlabel, "transformation", "findrange");
 	says(s->label, s->nlabel, "derivation", "ID0000003");
 	says(s->label, s->nlabel, "wf-stamp", "2026-03-04T01:00:54-08:00");
-	says(s->host, s->nhost, "hostname", "node7.example.org");
+	says(s->host, s->nhost, "name", "node7.example.org");
 	says(s->host, s->nhost, "memory", "67229417472");
-	says(s->host, s->nhost, "cpus", "24");
-	says(s->host, s->nhost, "cpu_model", "Some(R) CPU: model @ 2.00GHz");
-	says(s->host, s->nhost, "load_1m", "0.61");
+	says(s->host, s->nhost, "cores", "24");
+	says(s->host, s->nhost, "cpu", "Some(R) CPU: model @ 2.00GHz");
+	says(s->host, s->nhost, "load", "0.61");
 	assert_int_equal(s->nprocess, 3);
 	assert_int_equal(s->process[1].ppid, 4001);
 	assert_string_equal(s->process[1].exe, "/usr/bin/part: one");
@@ -163,7 +163,7 @@ static void test_kickstart_broken(void **state)
 	between(s, FIGURE_bytes_read, 5000, 5000, 9096);
 	between(s, FIGURE_bytes_written, 4100, 4100, 8196);
 	assert_string_equal(s->cwd, "/scratch");
-	says(s->host, s->nhost, "system", "linux");
+	says(s->host, s->nhost, "machine", "x86_64");
 	summary_list_release(&l);
 }
 
@@ -202,7 +202,7 @@ static void test_resource_monitor(void **state)
 	ARGV(s, "sh", "-c", "work", "x");
 	says(s->label, s->nlabel, "category", "big");
 	says(s->label, s->nlabel, "taskid", "17");
-	says(s->host, s->nhost, "hostname", "node7");
+	says(s->host, s->nhost, "name", "node7");
 
 	s = &l.v[1].summary;
 	is(s, FIGURE_start, 1424716800000000000, true);
@@ -342,7 +342,7 @@ static void one_of_ours(struct summary *s)
 	    "\"bytes_written\":{\"value\":1,\"unit\":\"B\",\"complete\":true},"
 	    "\"cores\":{\"value\":0.263,\"unit\":\"cores\",\"complete\":true},"
 	    "\"page_faults_minor\":{\"value\":55,\"unit\":\"faults\",\"complete\":true},"
-	    "\"host\":{\"hostname\":\"n1\",\"memory\":\"1073741824\",\"cpus\":\"8\"},"
+	    "\"host\":{\"name\":\"n1\",\"memory\":\"1073741824\",\"cores\":\"8\"},"
 	    "\"label\":{\"transformation\":\"sort\",\"memory\":\"not a figure\"},"
 	    "\"processes\":[{\"pid\":7,\"ppid\":1,\"exe\":\"/bin/da sh\",\"start\":1795294285.137360123,"
 	    "\"end\":1795294297.5,\"user_time\":1.5,\"system_time\":0.5,\"memory_resident_peak\":1234944,"
@@ -384,7 +384,7 @@ static void test_as_resource_monitor(void **state)
 	is_absent(s, FIGURE_swap_peak);
 	assert_int_equal(s->signal, 9);
 	says(s->label, s->nlabel, "transformation", "sort");
-	says(s->host, s->nhost, "hostname", "n1");
+	says(s->host, s->nhost, "name", "n1");
 	summary_list_release(&l);
 	buf_release(&b);
 }
