@@ -186,10 +186,10 @@ static void machine(struct kickstart_reader *r, struct str key, struct str value
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!str_is(key, rows[i].key) || summary_host(r->s, rows[i].host))
 			continue;
-		int64_t v = rows[i].unit ? size(value, rows[i].unit) : 0;
+		int64_t v = rows[i].unit > 0 ? size(value, rows[i].unit) : 0;
 		snprintf(text, sizeof(text), "%lld", (long long)v);
 		if (v >= 0)
-			pair(r, &r->s->host, &r->s->nhost, rows[i].host, string(r, rows[i].unit ? str_of(text) : value));
+			pair(r, &r->s->host, &r->s->nhost, rows[i].host, string(r, rows[i].unit > 0 ? str_of(text) : value));
 	}
 }
 

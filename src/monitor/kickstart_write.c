@@ -160,19 +160,30 @@ static void process(struct buf *b, const struct summary_process *p)
 	known(b, "        wchar: ", p->bytes_written);
 }
 
+/* The command is the process that started first. */
+static const struct summary_process *root(const struct summary *s)
+{
+	const struct summary_process *first = s->nprocess ? &s->process[0] : NULL;
+	for (size_t i = 1; i < s->nprocess; i++)
+		if (s->process[i].start >= 0 && (first->start < 0 || s->process[i].start < first->start))
+			first = &s->process[i];
+	return first;
+}
+
 static void mainjob(struct buf *b, const struct summary *s)
 {
+	const struct summary_process *command = root(s);
 	const struct figure *start = figure(s, FIGURE_start), *wall = figure(s, FIGURE_wall_time);
 	buf_str(b, str_of("  mainjob:\n"));
 	if (start)
 		date(b, "    start: ", start->value);
 	if (wall)
 		seconds(b, "    duration: ", wall->value);
-	if (s->nprocess)
-		known(b, "    pid: ", s->process[0].pid);
+	if (command)
+		known(b, "    pid: ", command->pid);
 	usage(b, s);
 	status(b, s);
-	const char *program = s->nprocess && s->process[0].exe ? s->process[0].exe : s->argv ? s->argv[0] : NULL;
+	const char *program = command && command->exe ? command->exe : s->argv ? s->argv[0] : NULL;
 	if (program) {
 		buf_str(b, str_of("    executable:\n"));
 		text(b, "      file_name: ", program);
@@ -207,12 +218,12 @@ static void machine(struct buf *b, const struct summary *s)
 		int64_t v;
 		if (!value)
 			continue;
-		bool number = decimal_read(str_of(value), rows[i].unit ? 0 : 2, &v) == 0;
-		if (rows[i].unit && !number)
+		unsigned decimals = rows[i].unit < 0 ? 2 : 0;
+		if (rows[i].unit && decimal_read(str_of(value), decimals, &v) < 0)
 			continue;
 		buf_printf(b, "    %s: ", rows[i].key);
-		if (number)
-			decimal_add(b, rows[i].unit ? v / rows[i].unit : v, rows[i].unit ? 0 : 2);
+		if (rows[i].unit)
+			decimal_add(b, rows[i].unit < 0 ? v : v / rows[i].unit, decimals);
 		else
 			quoted(b, value);
 		buf_char(b, '\n');

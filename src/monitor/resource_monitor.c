@@ -441,6 +441,8 @@ int resource_monitor_write(const struct summary *s, struct buf *ret)
 	ending(&j, s);
 	for (size_t i = 0; i < NFIELDS; i++) {
 		const struct figure *v = &s->figure[fields[i].figure];
+		if (fields[i].figure == FIGURE_cores_peak && !v->known) /* as theirs of a task of one sample */
+			v = &s->figure[FIGURE_cores];
 		if (fields[i].figure == FIGURE_files_peak) /* theirs counts folders, too */
 			sum(&j, s, fields[i].name, fields[i].unit, FIGURE_files_peak, FIGURE_directories_peak);
 		else if (v->known && v->value >= 0)
