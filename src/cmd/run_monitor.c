@@ -1,5 +1,6 @@
 #include "cmd/run_monitor.h"
 #include "base/io.h"
+#include "monitor/read_any.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 
 struct run_monitor {
 	struct monitor *monitor;
+	enum summary_form form;
 	char *summary; /* absolute path; NULL: not wanted */
 	bool report, quiet;
 	mode_t mode; /* of a file that is made */
@@ -93,9 +95,7 @@ static int write_file(const char *path, mode_t mode, const struct buf *text, str
 static int write_summary(const struct run_monitor *r, const struct summary *s, struct err *err)
 {
 	struct buf text = {0};
-	int rc = summary_json(s, true, true, &text);
-	if (rc == 0)
-		buf_char(&text, '\n');
+	int rc = summary_write_as(r->form, s, true, &text);
 	if (rc < 0 || text.failed)
 		rc = err_set(err, ENOMEM, "cannot write '%s'", r->summary);
 	else
@@ -124,6 +124,11 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	if (policy == 3)
 		return say_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
 	run->orphans = (enum run_orphans)policy;
+	int form = o->summary_format ? summary_form_by_word(o->summary_format) : SUMMARY_STEMMA;
+	if (form < 0)
+		return say_usage(c, "summary format '%s' is not one of stemma, resource-monitor, kickstart", o->summary_format);
+	if (o->summary_format && !o->summary)
+		return say_usage(c, "--summary-format needs --summary");
 	int64_t interval = 0;
 	if (o->interval && (config_parse_duration(o->interval, &interval) < 0 || interval < SHORTEST))
 		return say_usage(c, "--interval needs a time like 500ms or 2s, not less than 1ms");
@@ -133,6 +138,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	if (!r)
 		return STATUS_SELF;
 	r->report = o->report;
+	r->form = (enum summary_form)form;
 	r->quiet = o->quiet;
 	mode_t mask = umask(0);
 	umask(mask);
