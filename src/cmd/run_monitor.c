@@ -132,7 +132,9 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	int64_t interval = 0;
 	if (o->interval && (config_parse_duration(o->interval, &interval) < 0 || interval < SHORTEST))
 		return say_usage(c, "--interval needs a time like 500ms or 2s, not less than 1ms");
-	if (!o->summary && !o->report && !o->series && !o->watch.n)
+	run->stay = o->summary || o->report || o->series || o->watch.n;
+	if (!run->stay &&
+	    (run->mode == CAPTURE_OFF || !run->home || !strcmp(config_get(&c->config, CONFIG_measure), "off")))
 		return STATUS_OK;
 	struct run_monitor *r = calloc(1, sizeof(*r));
 	if (!r)
@@ -149,10 +151,10 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 		return say_err(&err, STATUS_SELF);
 	}
 	struct monitor_options m = {.processes = o->summary,
-	                            .thorough = true,
+	                            .thorough = run->stay,
 	                            .interval = interval,
 	                            .series = o->series,
-	                            .footprint = true,
+	                            .footprint = run->stay,
 	                            .watch = o->watch.v,
 	                            .orphans = run->orphans,
 	                            .publish = publish,
@@ -162,7 +164,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	                            .nlabels = o->label.n};
 	if (monitor_new(&m, &err, &r->monitor) < 0) {
 		run_monitor_close(r);
-		return say_err(&err, STATUS_SELF);
+		return run->stay ? say_err(&err, STATUS_SELF) : STATUS_OK;
 	}
 	run->observer = monitor_observer(r->monitor);
 	*ret = r;
@@ -175,6 +177,8 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	struct err err = {0};
 	if (!r)
 		return status;
+	if (!r->summary && !r->report)
+		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	if (monitor_summary(r->monitor, &err, &s) < 0) {
 		if (!r->quiet)
 			say_err(&err, STATUS_SELF);

@@ -95,7 +95,7 @@ struct waited {
 	struct tree_io io;
 	bool io_known;
 };
-void waited_now(struct waited *ret);
+void waited_now(struct waited *ret, bool io);
 /* ... and what the living have used, with what they have waited for. */
 struct living {
 	uint64_t cpu, user, system, minor, major, voluntary, involuntary;

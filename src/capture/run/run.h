@@ -57,6 +57,7 @@ struct run_options {
 	bool exact;  /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
 	bool narrow; /* with exact: an access lasts from the first byte moved to the last, not from open to close */
 	const struct run_observer *observer; /* NULL: nobody watches */
+	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
 	enum run_orphans orphans;
 	void (*say)(const char *line); /* what the user should know before the command starts; NULL: nothing */
 };
