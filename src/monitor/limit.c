@@ -143,10 +143,10 @@ static int quantity(const char **at, const struct unit *units, int64_t bare, boo
 	return 0;
 }
 
-/* [days-]hours:minutes:seconds, or minutes:seconds. */
+/* minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]], as Slurm has them. */
 static int clock_time(const char *text, int64_t *ret)
 {
-	int64_t v[3], days = 0;
+	int64_t v[3] = {0}, days = 0;
 	int n = 0;
 	char *end;
 	const char *at = text, *dash = strchr(text, '-');
@@ -167,12 +167,21 @@ static int clock_time(const char *text, int64_t *ret)
 		if (*at++ != ':')
 			return -EINVAL;
 	}
-	if (n < 2)
+	if (!dash && n < 2)
 		return -EINVAL;
-	int64_t h = n == 3 ? v[0] : 0, m = v[n - 2], s = v[n - 1];
-	if (s > 59 || ((n == 3 || dash) && m > 59))
+	if (!dash && n == 2) {
+		v[2] = v[1];
+		v[1] = v[0];
+		v[0] = 0;
+		if (v[2] > 59)
+			return -EINVAL;
+	} else if (v[1] > 59 || v[2] > 59) {
 		return -EINVAL;
-	*ret = (((days * 24 + h) * 60 + m) * 60 + s) * NS;
+	}
+	int64_t seconds = ((days * 24 + v[0]) * 60 + v[1]) * 60 + v[2]; /* of six digits each: far from the brim */
+	if (seconds > INT64_MAX / NS)
+		return -ERANGE;
+	*ret = seconds * NS;
 	return 0;
 }
 
@@ -181,7 +190,7 @@ static int value_parse(enum kind kind, const char *text, const char *unit, int64
 {
 	const char *at = text;
 	int64_t sum = 0, last = INT64_MAX, bare_factor = kind == TIME ? NS : kind == THOUSANDTHS ? 1000 : 1;
-	if (kind == TIME && strchr(text, ':'))
+	if (kind == TIME && strpbrk(text, ":-"))
 		return clock_time(text, ret);
 	for (const struct unit *u = units_of(kind); unit && *unit && u->word; u++)
 		if (!strcmp(u->word, unit))
@@ -269,12 +278,12 @@ static int unknown_name(const char *name, struct err *err)
 	size_t n = 0;
 	for (int i = 0; i < LIMITS && n < sizeof(list); i++)
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", rows[i].word);
-	int rc = err_set(err, 0, "no limit is called '%.40s'", name);
+	err_set(err, 0, "no limit is called '%.40s'", name);
 	if (best)
 		err_hint(err, "did you mean '%s'?", best);
 	else
 		err_hint(err, "limits are %s", list);
-	return rc ? rc : -EINVAL;
+	return -EINVAL;
 }
 
 static int limit_by_word(const char *word)
@@ -290,7 +299,7 @@ static int put(struct limits *limits, enum limit_name l, const char *value, cons
 	const struct row *r = &rows[l];
 	int64_t v = 0;
 	if (!*value)
-		return err_set(err, EINVAL, "the limit '%s' has no value", r->word), -EINVAL;
+		return err_set(err, 0, "the limit '%s' has no value", r->word), -EINVAL;
 	int rc = strlen(value) > VALUE_MAX ? -EINVAL : value_parse(r->kind, value, unit, &v);
 	if (rc == -ERANGE) {
 		err_set(err, 0, "the limit %s=%.64s is too large", r->word, value);
