@@ -66,7 +66,9 @@ int procfs_parse_stat(const char *text, struct procfs *p)
 	p->ppid = (pid_t)f[4];
 	p->terminal = (int)f[7];
 	p->minor = f[10];
+	p->waited_minor = f[11];
 	p->major = f[12];
+	p->waited_major = f[13];
 	p->user = f[14] * tick;
 	p->system = f[15] * tick;
 	p->waited_cpu = (f[16] + f[17]) * tick;

@@ -17,14 +17,15 @@ struct procfs {
 	/* stat */
 	char state; /* R S D Z T ...; 0 unknown */
 	pid_t ppid;
-	int terminal;               /* its controlling terminal, 0 none */
-	int exit_code;              /* wait status, of a zombie */
-	uint64_t started;           /* since boot, in ns, of the clock tick's resolution */
-	uint64_t user, system;      /* ... of the tick's resolution; their sum is exact but for that */
-	uint64_t waited_cpu;        /* CPU time of children that it waited for, and of theirs; likewise */
-	uint64_t minor, major;      /* page faults */
-	uint64_t threads;           /* now */
-	uint64_t virtual, resident; /* now; resident may be off by procfs_resident_slack */
+	int terminal;                        /* its controlling terminal, 0 none */
+	int exit_code;                       /* wait status, of a zombie */
+	uint64_t started;                    /* since boot, in ns, of the clock tick's resolution */
+	uint64_t user, system;               /* ... of the tick's resolution; their sum is exact but for that */
+	uint64_t waited_cpu;                 /* CPU time of children that it waited for, and of theirs; likewise */
+	uint64_t minor, major;               /* page faults */
+	uint64_t waited_minor, waited_major; /* ... of children that it waited for */
+	uint64_t threads;                    /* now */
+	uint64_t virtual, resident;          /* now; resident may be off by procfs_resident_slack */
 	/* the CPU clock */
 	uint64_t cpu; /* exact */
 	/* status */

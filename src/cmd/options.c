@@ -28,7 +28,7 @@ const struct command commands[COMMAND_COUNT] = {
 #undef END
 };
 
-#define MAX_OPTIONS 24
+#define MAX_OPTIONS 48
 #define BASE 1000 /* getopt's value for row i is BASE + i */
 enum { OPT_STORE = 1, OPT_HELP };
 

@@ -41,12 +41,18 @@ struct monitor_options {
 	const char *const *watch; /* folders and files; NULL-terminated; may be NULL */
 	bool footprint;           /* measure cwd and watch */
 	enum run_orphans orphans;
-	const char *level; /* how the processes are seen, for the methods: "off", "tree", "complete", ... */
-	/* A cgroup of its own for the command was made: its folders, by controller; NULL: none (monitor/cgroup.h). */
-	struct cgroup *cgroup;
+	/* Called in the command's process before its program; see run_observer.enter. May be NULL. */
+	void (*enter)(void *arg);
+	void *enter_arg;
+	/* Called in the worker with the last summary, where the first one has been given out already: processes outlived
+	 * the command. May be NULL. */
+	void (*publish)(void *arg, const struct summary *s);
+	void *publish_arg;
 	monitor_watch *watcher;
 	void *watcher_arg;
-	char *const *argv; /* the command's */
+	char *const *argv;         /* the command's */
+	const char *const *labels; /* KEY=VALUE */
+	size_t nlabels;
 };
 
 /* 0 or -errno with a sentence. What the options point to must live as long as the monitor. */
@@ -73,6 +79,8 @@ int monitor_escaped(struct monitor *m, const char *sentence);
 
 /* The summary as the worker left it. 0; -ENOENT: there is none (the recorder was killed). Released by the caller. */
 int monitor_summary(struct monitor *m, struct err *err, struct summary *ret);
+/* It has been written where the user wants it: a later one may take its place. */
+void monitor_published(struct monitor *m);
 /* A limit was exceeded and the task ended for it. */
 bool monitor_was_limited(const struct monitor *m);
 /* Processes outlive the command, and a second summary will follow. */

@@ -553,11 +553,29 @@ static int64_t clock_now(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
+/* After the end of the command, where somebody watches: what outlives it, by its policy. False: somebody still does. */
+static bool orphans_over(const struct run_options *o, struct rusage *used)
+{
+	if (o->orphans == ORPHANS_DETACH)
+		return waitpid(-1, NULL, WNOHANG) < 0;
+	for (pid_t pid = 1; pid > 0;) {
+		int status;
+		if (o->orphans == ORPHANS_KILL)
+			procfs_children(getpid(), false, worker_kill_child, NULL);
+		pid = wait4(-1, &status, 0, used);
+		if (pid > 0 && o->observer && o->observer->over)
+			o->observer->over(o->observer->arg, pid, status, used, clock_now());
+	}
+	return true;
+}
+
 static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 {
 	const struct run_observer *o = k->o->observer;
 	struct rusage used;
 	size_t n;
+	if (o || k->o->orphans != ORPHANS_DETACH)
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (o && o->prepare)
 		o->prepare(o->arg);
 	pid_t pid = fork();
@@ -573,13 +591,23 @@ static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 	sigaction(SIGINT, &ignore, &old_int);
 	sigaction(SIGQUIT, &ignore, &old_quit);
 	if (o && o->started)
-		o->started(o->arg, pid, clock_now());
-	while (wait4(pid, ret_status, 0, &used) < 0 && errno == EINTR)
-		;
-	if (o && o->over)
-		o->over(o->arg, pid, *ret_status, &used, clock_now());
+		o->started(o->arg, pid, false, NULL, NULL, clock_now());
+	/* Orphans that end before it come here too. */
+	for (pid_t got = 0; got != pid;) {
+		int status;
+		if ((got = wait4(-1, &status, 0, &used)) < 0) {
+			if (errno != EINTR)
+				break;
+			continue;
+		}
+		if (got == pid)
+			*ret_status = status;
+		if (o && o->over)
+			o->over(o->arg, got, status, &used, clock_now());
+	}
+	bool last = orphans_over(k->o, &used);
 	if (o && o->ended)
-		o->ended(o->arg, *ret_status, true, clock_now(), &n);
+		o->ended(o->arg, *ret_status, last, clock_now(), &n);
 	sigaction(SIGINT, &old_int, NULL);
 	sigaction(SIGQUIT, &old_quit, NULL);
 	return 0;
@@ -615,8 +643,8 @@ static const char *cannot_keep(int errnum)
 }
 
 /* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step
- * aside. What it is told is in calls.c. */
-static void step_aside_if_nested(const struct keeper *k, const char *ulid)
+ * aside. What it is told is in calls.c. True: the command is to be run without a recorder of its own. */
+static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
 {
 	char marker[128];
 	const struct run_options *o = k->o;
@@ -628,16 +656,19 @@ static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 	} else if (errno == EL2NSYNC || errno == EL3HLT) {
 		if (errno == EL3HLT && o->say)
 			o->say("the run around this one records it, in its own store");
+		if (o->observer || o->orphans != ORPHANS_DETACH)
+			return true; /* it has to be stayed with */
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		become(k);
 	}
+	return false;
 }
 
-static void observe_start(struct sup *s)
+static void observe_start(struct sup *s, bool told)
 {
 	const struct run_observer *o = s->observer;
 	if (o && o->started)
-		o->started(o->arg, s->root, sup_now(s));
+		o->started(o->arg, s->root, told, s->run, s->user, sup_now(s));
 }
 
 struct start {
@@ -655,7 +686,7 @@ static void *server(void *arg)
 	close(st->from_command);
 	w->sup.root = w->control->root;
 	if (fd >= 0)
-		observe_start(&w->sup);
+		observe_start(&w->sup, true);
 	w->sup.nnp = nnp;
 	w->sup.listener = fd;
 	sem_post(&st->got); /* st is gone from here on */
@@ -663,6 +694,9 @@ static void *server(void *arg)
 		notify_tune(fd);
 		worker_serve(w);
 	}
+	/* What it has read and written is told apart from what children did only while it lives. */
+	while (fd >= 0)
+		pause();
 	return NULL;
 }
 
@@ -674,7 +708,7 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	if (wanted)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no system call could be stopped here");
 	log_writer_flush(s->log);
-	observe_start(s);
+	observe_start(s, false);
 	/* Orphans come to this process; without anybody to tell of them they are left to others. */
 	for (siginfo_t si = {0}; !w->control->ended || s->observer || s->orphans != ORPHANS_DETACH; si.si_pid = 0) {
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOWAIT) < 0 && errno != EINTR)
@@ -729,7 +763,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	if (k->trace)
 		(void)!write(pair[0], seized ? "y" : "n", 1);
 	if (seized) {
-		observe_start(&w->sup);
+		observe_start(&w->sup, true);
 		worker_trace(w); /* the filter's message waits for nobody */
 	}
 	if (!serving)
@@ -759,7 +793,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &k.xfsz);
 	if (ulid_new(s->run) < 0)
 		return run_bare(&k, err, ret_status);
-	step_aside_if_nested(&k, s->run);
+	if (step_aside_if_nested(&k, s->run))
+		return run_bare(&k, err, ret_status);
 	gethostname(host, sizeof(host) - 1);
 	for (char *p = host; *p; p++)
 		if (*p == '/')

@@ -891,8 +891,10 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	procfs_clear(&last);
 	read_figures(s, p, &last, &ev.exit);
 	see_children(s, p, last.threads == 1);
-	if (s->observer && s->observer->exiting)
-		s->observer->exiting(s->observer->arg, p->pid, ev.exit.known ? &last : NULL, now);
+	if (s->observer && s->observer->exiting) {
+		int status = ending == TERM_ending_exited ? (int)(code << 8) : ending == TERM_ending_signaled ? (int)code : -1;
+		s->observer->exiting(s->observer->arg, p->pid, ev.exit.known ? &last : NULL, status, now);
+	}
 	proc_end_accesses(s, p, now);
 	sup_event(s, EVENT_exit, now, p, &ev);
 	run_ended(s, p, ending, code);

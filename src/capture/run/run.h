@@ -24,16 +24,17 @@ struct run_observer {
 	void (*prepare)(void *arg);
 	/* In the command's process before its program, perhaps in memory that is not its own (vfork): system calls only. */
 	void (*enter)(void *arg);
-	/* The command's process is there. */
-	void (*started)(void *arg, pid_t root, int64_t now);
+	/* The command's process is there. told: its processes will be told, below; else only those that are waited for. run
+	 * and user: NULL where nothing is recorded. */
+	void (*started)(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now);
 	/* A process was met; it was forked between `from` and `until`. parent 0: not known. */
 	void (*born)(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until);
 	/* It is about to become another program; it has become `exe` (NULL: not known). */
 	void (*leaving)(void *arg, pid_t pid);
 	void (*exec)(void *arg, pid_t pid, const char *exe);
 	/* It is about to end, or has, and /proc still has it: what was read there. Once for each process that was met, but
-	 * for one that was gone before anybody looked (last: NULL). */
-	void (*exiting)(void *arg, pid_t pid, const struct procfs *last, int64_t now);
+	 * for one that was gone before anybody looked (last: NULL). status: -1 not known. */
+	void (*exiting)(void *arg, pid_t pid, const struct procfs *last, int status, int64_t now);
 	/* It was waited for, by this process (its child: the command, or one whose parent had ended) or under its eyes
 	 * (ptrace). used: with all that it had waited for itself. */
 	void (*over)(void *arg, pid_t pid, int status, const struct rusage *used, int64_t now);

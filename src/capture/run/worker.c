@@ -246,13 +246,13 @@ bool worker_reap(struct worker *w, pid_t pid, int flags, int *ret_status)
 	return true;
 }
 
-static void kill_child(void *arg, pid_t pid)
+void worker_kill_child(void *arg, pid_t pid)
 {
 	struct procfs f;
 	(void)arg;
 	if (procfs_stat(pid, &f) == 0 && f.state != 'Z') {
 		/* Its children first: they would be ours a moment later, and are found again then. */
-		procfs_children(pid, false, kill_child, arg);
+		procfs_children(pid, false, worker_kill_child, arg);
 		kill(pid, SIGKILL);
 	}
 }
@@ -268,7 +268,7 @@ static bool kill_orphans(struct worker *w)
 		w->killing = now;
 	if (now - w->killing > PATIENCE_S * 1000000000LL)
 		return false;
-	procfs_children(getpid(), false, kill_child, w);
+	procfs_children(getpid(), false, worker_kill_child, w);
 	for (unsigned i = 0; i < HASH_SIZE; i++)
 		for (struct proc *p = s->procs[i]; p; p = p->next)
 			syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
@@ -406,9 +406,26 @@ static void bury(struct sup *s)
 	} while (n == 64);
 }
 
+/* The filter goes a moment before its last process has: how that ended is known then. */
+static void await_ends(struct worker *w)
+{
+	enum { PATIENCE_MS = 500 };
+	struct sup *s = &w->sup;
+	int64_t until = clock_ns(CLOCK_MONOTONIC) + PATIENCE_MS * 1000000LL;
+	for (unsigned i = 0; i < HASH_SIZE; i++)
+		for (struct proc *p = s->procs[i]; p; p = p->next) {
+			struct pollfd pf = {.fd = p->pidfd, .events = POLLIN};
+			int64_t left = until - clock_ns(CLOCK_MONOTONIC);
+			poll(&pf, 1, left > 0 ? (int)(left / 1000000) : 0);
+		}
+	if (s->nprocs)
+		reap(w);
+}
+
 void worker_finish(struct worker *w)
 {
 	struct sup *s = &w->sup;
+	await_ends(w);
 	for (unsigned i = 0; i < HASH_SIZE; i++)
 		while (s->procs[i])
 			proc_dead(s, s->procs[i]);

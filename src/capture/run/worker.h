@@ -57,6 +57,8 @@ void worker_tell_end(struct worker *w);
 void worker_summary(struct worker *w, bool last);
 /* Waits for a child of this process, and tells the observer. flags: for wait4. False: it has not ended. */
 bool worker_reap(struct worker *w, pid_t pid, int flags, int *ret_status);
+/* Kills a process and its children, for procfs_children. */
+void worker_kill_child(void *arg, pid_t pid);
 _Noreturn void worker_finish(struct worker *w);
 /* Fills in what is the same for every process: clock, namespaces, credentials. */
 void sup_init(struct sup *s);

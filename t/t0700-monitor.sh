@@ -1,0 +1,149 @@
+#!/bin/sh
+# What a task used: every figure of --summary is held against what the program says of itself (tests/prog/p-use.c), in each
+# mode of capture, as root and as an ordinary user. Memory lies between its bounds; CPU time is never less than the truth, and
+# more only by what a process uses when it starts and ends.
+# shellcheck source=tests/prog/lib.sh
+. "$(dirname "$0")/../tests/prog/lib.sh"
+
+USE=$PROGS/p-use
+export STEMMA_HOME="$T/record"
+cd "$T" || exit 1
+
+# used NAME COMMAND...: runs it with $OPTIONS, the summary in used.json and its output in truth.
+used()
+{
+	name=$1
+	shift
+	rm -f used.json
+	# shellcheck disable=SC2086
+	"$STEMMA" run $OPTIONS --summary used.json -- "$@" >truth 2>err </dev/null
+	status=$?
+}
+
+# claims CLAIM...: of the last run.
+claims()
+{
+	$PYTHON -B "$here/t/figures.py" used.json truth "$@" >why 2>&1
+	result $? "$name ($mode)" why
+}
+
+peak="max(T['memory'], T.get('largest', 0))"
+for mode in notify trace exact tree off; do
+	case $mode in
+	notify) OPTIONS= ;;
+	trace) OPTIONS=--transport=trace ;;
+	exact) OPTIONS=--exact ;;
+	tree) OPTIONS=--capture=tree ;;
+	off) OPTIONS=--capture=off ;;
+	esac
+	used "a CPU loop" "$USE" cpu 300
+	claims "near('cpu_time', s('cpu'), 0, .02)" "complete('cpu_time')" "D['exit_type'] == 'normal' and D['exit_status'] == 0" \
+		"v('user_time') + v('system_time') == v('cpu_time')" "v('end') - v('start') == v('wall_time')" \
+		"v('wall_time') >= s('cpu')" "v('cores') <= 1.01"
+	used "4 threads" "$USE" threads 4 150
+	claims "near('cpu_time', s('cpu'), 0, .02)"
+	used "children, one after the other" "$USE" children 60 5
+	claims "near('cpu_time', s('cpu'), 0, .15)"
+	used "posix_spawn" "$USE" spawn 5 40
+	claims "near('cpu_time', s('cpu'), 0, .15)"
+	used "a session of its own" "$USE" session 200
+	claims "near('cpu_time', s('cpu'), 0, .03)"
+	used "a static program's memory" "$USE-static" memory 100
+	claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak'))"
+	used "a spike of memory" "$USE" spike 64 5
+	claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak'))"
+	used "memory that an exec gives back" "$USE" exec 64
+	claims "holds('memory_resident_peak', $peak)"
+	used "a file that is mapped" "$USE" map "$USE-static"
+	claims "holds('memory_resident_peak', $peak)" "v('bytes_read') < T['mapped']"
+	used "killed" "$USE" killed 64 100
+	claims "holds('memory_resident_peak', $peak)" "near('cpu_time', s('cpu'), 0, .15)" \
+		"D['exit_type'] == 'signal' and D['signal'] == 9 and D['exit_status'] is None"
+	[ $status = 137 ] # as the command ended
+	result $? "the status of what was killed ($mode)" err
+	used "a killed child" "$USE" childkilled 64 100
+	claims "low('memory_resident_peak') <= $peak" "near('cpu_time', s('cpu'), 0, .15)" "near('memory_resident_peak', $peak, .05, .05)"
+
+	# Nothing read and written but what the program counts itself: against the same with an empty file.
+	used "empty" "$USE-static" io file 0 4096
+	cp used.json empty.json
+	for buffer in 4096 100000; do
+		used "bytes of reads and writes of $buffer" "$USE-static" io file 8 $buffer
+		claims "v('bytes_read') - E('bytes_read') == T['read']" "v('bytes_written') == T['written']" \
+			"v('read_calls') - E('read_calls') == T['reads'] - 1" "complete('bytes_read')"
+	done
+
+	case $mode in
+	off)
+		used "children that nobody waits for" "$USE" ignored 10 20
+		claims "complete('cpu_time') is False or near('cpu_time', s('cpu'), 0, .1)"
+		used "three large children" "$USE" three 40
+		claims "low('memory_resident_peak') <= $peak * 1.01" "not complete('memory_resident_peak')"
+		;;
+	*)
+		used "how many there were" "$USE" children 30 2
+		claims "v('processes_total') == T['processes']" "v('processes_concurrent_peak') == 2" "complete('processes_total')" \
+			"len(D['processes']) == T['processes']"
+		used "children that nobody waits for" "$USE" ignored 10 20
+		claims "low('cpu_time') <= s('cpu') * 101 / 100 and s('cpu') <= high('cpu_time')" "near('cpu_time', s('cpu'), .005, .03)"
+		used "the same, by SA_NOCLDWAIT" "$USE" nowait 10 20
+		claims "near('cpu_time', s('cpu'), .005, .03)"
+		used "three large children" "$USE" three 40
+		claims "holds('memory_resident_peak', $peak)" "v('processes_concurrent_peak') == 4"
+		used "a spike in a child" "$USE" childspike 64 5
+		claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak'))"
+		used "memory copied on write" "$USE" cow 60 4
+		claims "holds('memory_resident_peak', $peak)"
+		used "shared memory" "$USE" shm 60 5
+		claims "holds('memory_resident_peak', $peak)"
+		;;
+	esac
+done
+OPTIONS=
+mode=notify
+
+# ---- who outlives the command
+used "a daemon, as it is when the command ends" env P_USE_TRUTH="$T/daemon" "$USE" daemon 200 50
+claims "len(D['escaped']) == 1 and 'p-use' in D['escaped'][0]" "v('cpu_time') >= s('cpu')"
+for _ in $(seq 200); do
+	[ -s daemon ] && ! grep -q 'figures up to' used.json && break
+	sleep 0.1
+done
+cat daemon >>truth
+name="a daemon, when it has ended"
+claims "near('cpu_time', s('cpu'), 0, .1)" "holds('memory_resident_peak', T['memory']) or v('memory_resident_peak') > T['memory']" \
+	"'later' in D['escaped'][0]"
+rm -f daemon
+OPTIONS=--orphans=wait
+used "a daemon that is waited for" env P_USE_TRUTH="$T/daemon" "$USE" daemon 200 50
+cat daemon >>truth
+claims "near('cpu_time', s('cpu'), 0, .1)" "'later' in D['escaped'][0]"
+rm -f daemon
+OPTIONS=--orphans=kill
+used "a daemon that is killed" env P_USE_TRUTH="$T/daemon" "$USE" daemon 100000 10
+[ ! -e daemon ] && claims "v('cpu_time') >= s('cpu')" "'killed' in D['escaped'][0]"
+OPTIONS=
+
+# ---- where the summary goes
+for where in missing/used.json /proc/used.json .; do
+	"$STEMMA" run --summary $where -- touch started >out 2>err
+	[ $? = 125 ] && [ ! -e started ] && grep -q "cannot write '$where'" err
+	result $? "a summary that cannot be written to $where is found out before the command starts" err
+done
+(umask 027 && "$STEMMA" run --summary made.json -- true) && [ "$(stat -c %a made.json)" = 640 ]
+result $? "the summary's mode is the user's"
+chmod 600 made.json && "$STEMMA" run --summary made.json -- true && [ "$(stat -c %a made.json)" = 600 ] && [ "$(ls -A | grep -c made)" = 1 ]
+result $? "it takes the place of the file, and its mode"
+STEMMA_HOME=/proc/nowhere "$STEMMA" run --summary used.json -- sh -c 'echo cpu 1; exit 3' >truth 2>err
+[ $? = 3 ] && name="no record can be kept" && claims "v('cpu_time') > 0" "D['exit_status'] == 3" "D['run'] is None"
+"$STEMMA" run -- "$STEMMA" run --summary used.json -- sh -c 'echo cpu 1; exit 4' >truth 2>err
+[ $? = 4 ] && name="a run inside a run" && claims "v('cpu_time') > 0" "D['exit_status'] == 4"
+"$STEMMA" run --report -- sh -c 'exit 5' >out 2>err
+[ $? = 5 ] && [ ! -s out ] && grep -q '^  cpu time ' err && grep -q 'exit status 5' err
+result $? "a report, on standard error, after the command" err
+"$STEMMA" run --summary used.json -- /nowhere/to/be/found 2>err
+[ $? = 127 ] && : >truth && name="a command that is not there" && claims "D['exit_status'] == 127"
+"$STEMMA" run --orphans=keep -- true 2>err
+[ $? = 2 ] && grep -q 'detach, wait, kill' err
+result $? "an unknown policy" err
+finish
