@@ -124,6 +124,65 @@ used "a daemon that is killed" env P_USE_TRUTH="$T/daemon" "$USE" daemon 100000 
 [ ! -e daemon ] && claims "v('cpu_time') >= s('cpu')" "'killed' in D['escaped'][0]"
 OPTIONS=
 
+# ---- a process that is there already
+"$USE" cpu 700 >truth &
+"$STEMMA" run --pid $! --summary used.json 2>err
+[ $? = 0 ] && wait && name="a process that was there" && mode=pid && claims "holds('cpu_time', s('cpu'))" "v('cpu_time') > 0" "not complete('cpu_time')" \
+	"D['exit_status'] == 0" "v('memory_resident_peak') > 0"
+"$STEMMA" run --pid 4194305 --report 2>err
+[ $? = 125 ] && grep -q 'cannot watch process 4194305: No such process' err
+result $? "a process that is not there" err
+if [ "$(id -u)" != 0 ]; then
+	"$STEMMA" run --pid 1 --report 2>err
+	[ $? = 125 ] && grep -q 'cannot watch process 1: Operation not permitted' err
+	result $? "a process of somebody else's" err
+fi
+"$STEMMA" run --pid 1 2>err
+[ $? = 2 ] && "$STEMMA" run --pid 1 --report true 2>err
+[ $? = 2 ]
+result $? "--pid is used wrongly" err
+mode=notify
+
+# ---- the disk: hard links count once, holes not at all, what is deleted and open as long as it is
+mkdir disk
+cat >disk.sh <<'END'
+head -c 3000000 /dev/urandom >disk/a
+ln disk/a disk/b
+truncate -s 1G disk/hole
+exec 5>disk/gone
+head -c 1000000 /dev/urandom >&5
+rm disk/gone
+echo bytes $(($(stat -c %b disk/a) * 512 + $(stat -Lc %b /proc/$$/fd/5) * 512 + $(stat -c %b disk) * 512))
+sleep 0.4
+END
+used "disk space" true
+OPTIONS="--watch disk --watch disk"
+used "disk space" sh disk.sh
+claims "v('disk_footprint_peak') == T['bytes']" "v('files_peak') == 3" "v('directories_peak') == 1"
+OPTIONS=
+"$STEMMA" run --watch not-there -- touch started2 2>err
+[ $? = 125 ] && [ ! -e started2 ] && grep -q "cannot watch 'not-there'" err
+result $? "a folder that is not there is said before the command starts" err
+
+# ---- the series
+"$STEMMA" run --series s.tsv --interval 20ms -- "$USE" memory 30 >truth 2>err
+"$STEMMA" run --series s.jsonl --interval 20ms --summary used.json -- "$USE" cpu 300 >truth 2>err
+awk -F '\t' 'NR == 1 { n = NF; if ($1 != "time" || $3 != "cpu_time") exit 1 } NF != n { exit 1 }' s.tsv &&
+	$PYTHON - s.jsonl <<'END' >why 2>&1
+import json, sys
+lines = [json.loads(l) for l in open(sys.argv[1])]
+assert len(lines) >= 5, len(lines)
+for a, b in zip(lines, lines[1:]):
+    assert a['time'] < b['time'] and a['cpu_time'] <= b['cpu_time'], (a, b)
+    assert b['since'] - a['since'] > 0.019, (a, b)
+assert max(l['processes'] for l in lines) == 1 and max(l['memory_resident'] for l in lines) > 500000, lines
+END
+result $? "series, as TSV and as JSON lines" why
+"$STEMMA" run --series missing/s.tsv -- touch started3 2>err
+[ $? = 125 ] && [ ! -e started3 ] && "$STEMMA" run --series s.tsv --interval 0s -- true 2>err
+[ $? = 2 ]
+result $? "a series that cannot be" err
+
 # ---- where the summary goes
 for where in missing/used.json /proc/used.json .; do
 	"$STEMMA" run --summary $where -- touch started >out 2>err

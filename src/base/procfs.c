@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -180,6 +181,26 @@ int procfs_pss(pid_t pid, uint64_t *ret_pss, uint64_t *ret_anonymous)
 		anonymous = PROCFS_UNKNOWN;
 	*ret_pss = pss;
 	*ret_anonymous = anonymous;
+	return 0;
+}
+
+/* From Linux 6.15's pidfd.h: how a reaped process ended. */
+struct pidfd_exit_info {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+	int32_t exit_code;
+};
+#define PIDFD_GET_EXIT _IOWR(0xFF, 11, struct pidfd_exit_info)
+#define PIDFD_EXIT_KNOWN (1u << 3)
+
+int procfs_ended(int pidfd, int *ret_status)
+{
+	struct pidfd_exit_info info = {.mask = PIDFD_EXIT_KNOWN};
+	if (ioctl(pidfd, PIDFD_GET_EXIT, &info) < 0)
+		return -errno;
+	if (!(info.mask & PIDFD_EXIT_KNOWN))
+		return -ENODATA;
+	*ret_status = info.exit_code;
 	return 0;
 }
 

@@ -48,6 +48,9 @@ int procfs_parse_stat(const char *text, struct procfs *p);
 void procfs_parse_status(const char *text, struct procfs *p);
 void procfs_parse_io(const char *text, struct procfs *p);
 
+/* The wait status of a process that has been waited for (Linux 6.15). 0 or -errno. */
+int procfs_ended(int pidfd, int *ret_status);
+
 /* What its pages weigh where a shared page counts to each holder by its share; anonymous ones among them. Takes 14 ms a
  * GB. 0 or -errno. */
 int procfs_pss(pid_t pid, uint64_t *ret_pss, uint64_t *ret_anonymous);

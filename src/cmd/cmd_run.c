@@ -51,6 +51,8 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	const char *note = NULL;
 	char *home = NULL;
 
+	if (o->pid)
+		return run_monitor_attach(c, o);
 	if (c->n_operands == 0)
 		return say_usage(c, "no command to run");
 	if (one_of(o->capture, modes, &mode) < 0)

@@ -1,5 +1,6 @@
 #include "cmd/run_monitor.h"
 #include "base/io.h"
+#include "cmd/run_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SHORTEST 1000000 /* ns between samples */
+
 struct run_monitor {
 	struct monitor *monitor;
+	struct run_limits *limits; /* NULL none */
 	char *summary; /* absolute path; NULL: not wanted */
 	bool report, quiet;
 	mode_t mode; /* of a file that is made */
@@ -122,11 +126,21 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	if (policy == 3)
 		return say_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
 	run->orphans = (enum run_orphans)policy;
-	if (!o->summary && !o->report)
+	int64_t interval = 0;
+	if (o->interval && (config_parse_duration(o->interval, &interval) < 0 || interval < SHORTEST))
+		return say_usage(c, "--interval needs a time like 500ms or 2s, not less than 1ms");
+	struct run_limits *limits;
+	int status = run_limits_open(c, o, &limits);
+	if (status != STATUS_OK)
+		return status;
+	if (!o->summary && !o->report && !o->series && !o->watch.n && !limits)
 		return STATUS_OK;
 	struct run_monitor *r = calloc(1, sizeof(*r));
-	if (!r)
+	if (!r) {
+		run_limits_close(limits);
 		return STATUS_SELF;
+	}
+	r->limits = limits;
 	r->report = o->report;
 	r->quiet = o->quiet;
 	mode_t mask = umask(0);
@@ -139,17 +153,26 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	}
 	struct monitor_options m = {.processes = o->summary,
 	                            .thorough = true,
+	                            .interval = interval,
+	                            .series = o->series,
+	                            .footprint = true,
+	                            .watch = o->watch.v,
 	                            .orphans = run->orphans,
 	                            .publish = publish,
 	                            .publish_arg = r,
 	                            .argv = c->operands,
 	                            .labels = (const char *const *)o->label.v,
 	                            .nlabels = o->label.n};
-	if (monitor_new(&m, &err, &r->monitor) < 0) {
-		say_err(&err, STATUS_SELF); /* what the command does is worth more than its figures */
+	if (limits && (status = run_limits_prepare(limits, &m)) != STATUS_OK) {
 		run_monitor_close(r);
-		return STATUS_OK;
+		return status;
 	}
+	if (monitor_new(&m, &err, &r->monitor) < 0) {
+		run_monitor_close(r);
+		return say_err(&err, STATUS_SELF);
+	}
+	if (limits)
+		run_limits_attach(limits, r->monitor);
 	run->observer = monitor_observer(r->monitor);
 	*ret = r;
 	return STATUS_OK;
@@ -164,15 +187,43 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	if (monitor_summary(r->monitor, &err, &s) < 0) {
 		if (!r->quiet)
 			say_err(&err, STATUS_SELF);
+		if (r->limits)
+			run_limits_lost();
 		return status;
 	}
 	if (r->summary && write_summary(r, &s, &err) < 0)
 		say_err(&err, STATUS_SELF);
 	monitor_published(r->monitor);
+	if (r->limits)
+		run_limits_say(&s);
 	if (r->report)
 		run_report(&s, stderr);
 	summary_release(&s);
 	return monitor_was_limited(r->monitor) ? 124 << 8 : status;
+}
+
+int run_monitor_attach(struct cmd *c, const struct opts_run *o)
+{
+	struct run_options run = {0};
+	struct run_monitor *r;
+	struct err err = {0};
+	if (c->n_operands)
+		return say_usage(c, "--pid measures a process that is there: no command to run");
+	if (o->exact || o->orphans)
+		return say_usage(c, "--pid only looks: it goes with --summary, --report, --series, --interval and --watch");
+	if (!o->summary && !o->report && !o->series)
+		return say_usage(c, "--pid needs --summary, --report or --series");
+	if (o->pid > INT32_MAX)
+		return say_usage(c, "no process has the number %llu", (unsigned long long)o->pid);
+	int rc = run_monitor_open(c, o, &run, &r);
+	if (rc != STATUS_OK)
+		return rc;
+	if (monitor_attach(r->monitor, (pid_t)o->pid, &err) < 0)
+		rc = say_err(&err, STATUS_SELF);
+	else
+		run_monitor_finish(r, 0);
+	run_monitor_close(r);
+	return rc;
 }
 
 void run_monitor_close(struct run_monitor *r)
@@ -180,6 +231,7 @@ void run_monitor_close(struct run_monitor *r)
 	if (!r)
 		return;
 	monitor_free(r->monitor);
+	run_limits_close(r->limits);
 	free(r->summary);
 	free(r);
 }

@@ -15,6 +15,9 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 int run_monitor_finish(struct run_monitor *r, int status);
 void run_monitor_close(struct run_monitor *r);
 
+/* `run --pid`: the whole of it. Returns the exit status. */
+int run_monitor_attach(struct cmd *c, const struct opts_run *o);
+
 /* The table of --report (run_report.c). */
 void run_report(const struct summary *s, FILE *out);
 

@@ -47,8 +47,10 @@ void run_report(const struct summary *s, FILE *out)
 		fprintf(out, "stemma: killed by signal %d%s\n", s->signal, s->oom ? " (out of memory)" : "");
 	else if (s->exit_type == EXIT_TYPE_LIMIT)
 		fprintf(out, "stemma: ended by a limit\n");
-	else
+	else if (s->exit_type == EXIT_TYPE_NORMAL)
 		fprintf(out, "stemma: exit status %d\n", s->exit_status);
+	else
+		fprintf(out, "stemma: how it ended is not known\n");
 	for (size_t i = 0; i < s->nexceeded; i++)
 		fprintf(out, "  over its limit: %s\n", s->exceeded[i].name);
 	for (int i = 0; i < FIGURES; i++) {

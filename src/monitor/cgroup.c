@@ -480,6 +480,7 @@ int cgroup_probe(struct err *err, unsigned *ret_parts)
 		return rc;
 	*ret_parts = c->parts;
 	cgroup_remove(c);
+	cgroup_close(c);
 	return 0;
 }
 
@@ -745,6 +746,5 @@ int cgroup_remove(struct cgroup *c)
 		if (unlinkat(h->parent_dir, h->name, AT_REMOVEDIR) < 0 && errno != ENOENT && rc == 0)
 			rc = -errno;
 	}
-	cgroup_close(c);
 	return rc;
 }

@@ -85,7 +85,7 @@ int cgroup_kill(const struct cgroup *c, int patience);
 
 /* Lets go of it; the group stays. */
 void cgroup_close(struct cgroup *c);
-/* Takes it away, and lets go of it. -EBUSY: somebody is still inside; it is then left for the last to close it. */
+/* Takes it away; it is still to be closed. 0 also where that has been done; -EBUSY: somebody is still inside. */
 int cgroup_remove(struct cgroup *c);
 
 #endif

@@ -1,10 +1,12 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
+#include "monitor/limit.h"
 #include "monitor/monitor_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* Of a process that nobody waits for, what it uses after its last look is not seen: its end, and giving its memory
  * back.
@@ -75,6 +77,8 @@ static void say_times(struct ends *e)
 	if (seen > value)
 		value = seen;
 	int64_t more = (int64_t)t->lost * TAIL_NS + (int64_t)((double)t->lost_resident * TAIL_NS_PER_BYTE);
+	if (m->attached) /* as much as all processors can do since the last look */
+		more = (m->end - m->seen_alive) * sysconf(_SC_NPROCESSORS_ONLN);
 	if (e->l.waited)
 		more += (int64_t)(2 * TICK_NS * e->l.n);
 	const char *method = m->attached
@@ -235,6 +239,34 @@ static void say_events(struct ends *e)
 			set(e, names[i], i64(values[i]), method, complete);
 }
 
+static void say_footprint(struct ends *e)
+{
+	static const enum figure_name names[] = {FIGURE_disk_footprint_peak, FIGURE_files_peak, FIGURE_directories_peak};
+	const struct monitor *m = e->m;
+	struct footprint_sum now, peak;
+	const char *why = "only --summary, --report and --watch ask for it";
+	bool known = m->footprint && footprint_now(m->footprint, &now, &peak, &why);
+	for (size_t i = 0; i < 3; i++)
+		if (known)
+			set(e, names[i], i64(i == 0 ? peak.bytes : i == 1 ? peak.files : peak.directories), "walks", false);
+		else
+			absent(e, names[i], why ? why : "the command was too short for a walk");
+}
+
+static void say_counters(struct ends *e)
+{
+	const struct counters *c = &e->m->counters;
+	uint64_t cycles, instructions;
+	if (counters_read(c, &cycles, &instructions)) {
+		const char *method = c->user_only ? "perf_event, user mode" : "perf_event";
+		set(e, FIGURE_cycles, i64(cycles), method, true);
+		set(e, FIGURE_instructions, i64(instructions), method, true);
+		return;
+	}
+	absent(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
+	absent(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
+}
+
 /* ---- who it was ---- */
 
 static char *copy(const char *s)
@@ -352,6 +384,15 @@ static void say_escaped(struct ends *e)
 	}
 }
 
+/* How far it came to a limit, or over it, by what is known now. */
+static void limit_peak(const struct summary *s, struct summary_limit *l)
+{
+	int name = limit_by_name(l->name);
+	const struct figure *f = name < 0 ? NULL : &s->figure[limit_figure((enum limit_name)name)];
+	if (f && f->known && f->value > l->peak)
+		l->peak = f->value;
+}
+
 static void say_task(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -372,11 +413,10 @@ static void say_task(struct ends *e)
 	if (copy_limits(m->limit, m->nlimit, &s->limit, &s->nlimit) < 0 ||
 	    copy_limits(m->exceeded, m->nexceeded, &s->exceeded, &s->nexceeded) < 0)
 		e->rc = -1;
-	for (size_t i = 0; i < s->nlimit; i++) {
-		int f = figure_by_name(s->limit[i].name);
-		if (s->limit[i].peak < 0 && f >= 0 && s->figure[f].known)
-			s->limit[i].peak = s->figure[f].value;
-	}
+	for (size_t i = 0; i < s->nlimit; i++)
+		limit_peak(s, &s->limit[i]);
+	for (size_t i = 0; i < s->nexceeded; i++)
+		limit_peak(s, &s->exceeded[i]);
 	s->host = calloc(m->nhost + 1, sizeof(*s->host));
 	for (size_t i = 0; s->host && i < m->nhost; i++) {
 		s->host[i] = (struct summary_pair){copy(m->host[i].key), copy(m->host[i].value)};
@@ -403,6 +443,8 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	say_processes(&e);
 	say_io(&e);
 	say_events(&e);
+	say_footprint(&e);
+	say_counters(&e);
 	absent(&e, FIGURE_bytes_received, "the kernel does not count them for a process");
 	absent(&e, FIGURE_bytes_sent, "the kernel does not count them for a process");
 	say_records(&e);

@@ -286,10 +286,10 @@ static int unknown_name(const char *name, struct err *err)
 	return -EINVAL;
 }
 
-static int limit_by_word(const char *word)
+int limit_by_name(const char *name)
 {
 	for (int i = 0; i < LIMITS; i++)
-		if (!strcmp(rows[i].word, word))
+		if (!strcmp(rows[i].word, name))
 			return i;
 	return -ENOENT;
 }
@@ -335,7 +335,7 @@ static int put(struct limits *limits, enum limit_name l, const char *value, cons
 
 int limits_set(struct limits *limits, const char *name, const char *value, struct err *err)
 {
-	int l = limit_by_word(name);
+	int l = limit_by_name(name);
 	return l < 0 ? unknown_name(name, err) : put(limits, (enum limit_name)l, value, NULL, err);
 }
 
@@ -397,7 +397,7 @@ static int parse_line(struct limits *limits, const char *line, size_t n, struct 
 		return -EINVAL;
 	}
 	/* Our names with our units behind "="; resource_monitor's with its units, and behind ":" they come first. */
-	int l = line[mark] == '=' ? limit_by_word(name) : -ENOENT;
+	int l = line[mark] == '=' ? limit_by_name(name) : -ENOENT;
 	for (size_t i = 0; l < 0 && i < ALIASES; i++)
 		if (!strcmp(aliases[i].word, name))
 			return put(limits, aliases[i].limit, value, aliases[i].unit, err);

@@ -14,6 +14,7 @@
 #define STACK (256u << 10)
 #define LARGE (16u << 20) /* a child of a process of that size is looked at soon: their pages are shared, or were */
 #define SOON_NS 3000000
+#define LAST_WALK_MS 300 /* the end of the run waits so long at most */
 
 static int64_t thread_cpu(void)
 {
@@ -56,6 +57,8 @@ static void *sampler(void *arg)
 		monitor_sample(m);
 		struct monitor_now now = m->now;
 		pthread_mutex_unlock(&m->lock);
+		if (m->series)
+			series_add(m->series, &now);
 		int64_t wish = m->o.watcher ? m->o.watcher(m->o.watcher_arg, &now) : 0;
 		pthread_mutex_lock(&m->lock);
 		int64_t cost = thread_cpu() - before,
@@ -104,21 +107,36 @@ void monitor_wake(struct monitor *m)
 
 /* ---- the observer ---- */
 
+static int living(void *arg, pid_t **ret, size_t *ret_n)
+{
+	return monitor_living(arg, ret, ret_n);
+}
+
 static void on_started(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now)
 {
 	struct monitor *m = arg;
 	struct timespec ts;
-	pthread_mutex_lock(&m->lock);
 	clock_gettime(CLOCK_BOOTTIME, &ts);
 	m->offset = now - (ts.tv_sec * SECOND + ts.tv_nsec);
+	m->run = run && *run ? strdup(run) : NULL;
+	m->user = user ? strdup(user) : NULL;
+	monitor_begin(m, root, told, now);
+}
+
+void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
+{
+	pthread_mutex_lock(&m->lock);
 	m->self = getpid();
 	m->blind = !told;
 	m->root = root;
-	m->start = m->wall_before = now;
-	m->run = run && *run ? strdup(run) : NULL;
-	m->user = user ? strdup(user) : NULL;
+	m->start = start;
+	m->wall_before = monitor_clock(m);
 	if (m->blind)
-		tree_born(&m->tree, root, 0, now, now, false);
+		tree_born(&m->tree, root, 0, start, start, m->attached);
+	if (m->o.thorough)
+		counters_open(&m->counters, root);
+	if (m->footprint)
+		footprint_start(m->footprint, living, m);
 	start_sampler(m);
 	pthread_mutex_unlock(&m->lock);
 }
@@ -257,6 +275,11 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 	struct monitor *m = arg;
 	struct summary s;
 	struct buf whole = {0};
+	/* While nobody is left there is time for a last look at the disk. */
+	if (last && m->footprint)
+		footprint_last(m->footprint, LAST_WALK_MS);
+	if (m->o.over)
+		m->o.over(m->o.watcher_arg, status, last);
 	/* It is not waited for: what a thread that ended has read would count as its process's children's. */
 	pthread_mutex_lock(&m->lock);
 	m->stop |= last;
@@ -294,6 +317,12 @@ const struct run_observer *monitor_observer(struct monitor *m)
 	return &m->observer;
 }
 
+static bool stay(void *arg)
+{
+	struct monitor *m = arg;
+	return m->o.stay(m->o.watcher_arg);
+}
+
 static void enter(void *arg)
 {
 	struct monitor *m = arg;
@@ -308,6 +337,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 		return -ENOMEM;
 	m->o = *o;
 	m->status = -1;
+	m->counters = (struct counters){.cycles = -1, .instructions = -1, .why = "only --summary and --report ask for it"};
 	m->tree.keep_records = o->processes;
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_condattr_init(&ca);
@@ -326,7 +356,8 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	                                    .exec = on_exec,
 	                                    .exiting = on_exiting,
 	                                    .over = on_over,
-	                                    .ended = on_ended};
+	                                    .ended = on_ended,
+	                                    .stay = o->stay ? stay : NULL};
 	struct buf words = {0};
 	m->argc = redact_argv(&words, o->argv);
 	buf_cstr(&words);
@@ -339,8 +370,14 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 		return rc;
 	}
 	host_describe(&m->host, &m->nhost);
-	*ret = m;
-	return 0;
+	int rc = o->series ? series_open(o->series, err, &m->series) : 0;
+	if (rc == 0 && (o->footprint || o->watch))
+		rc = footprint_new(m->cwd, o->watch, err, &m->footprint);
+	if (rc < 0)
+		monitor_free(m);
+	else
+		*ret = m;
+	return rc;
 }
 
 static void free_limits(struct summary_limit *v, size_t n)
@@ -355,6 +392,8 @@ void monitor_free(struct monitor *m)
 	if (!m)
 		return;
 	tree_release(&m->tree);
+	series_close(m->series);
+	footprint_free(m->footprint);
 	for (int i = 0; i < 2; i++)
 		if (m->text_fd[i] >= 0)
 			close(m->text_fd[i]);
@@ -384,6 +423,12 @@ static int note_limit(struct monitor *m, struct summary_limit **v, size_t *n, co
                       int64_t limit)
 {
 	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp((*v)[i].name, name)) {
+			(*v)[i].peak = peak;
+			pthread_mutex_unlock(&m->lock);
+			return 0;
+		}
 	struct summary_limit *more = realloc(*v, (*n + 1) * sizeof(*more));
 	char *copy = strdup(name);
 	int rc = more && copy ? 0 : -ENOMEM;

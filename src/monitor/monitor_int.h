@@ -3,7 +3,10 @@
 #define STEMMA_MONITOR_MONITOR_INT_H
 
 #include "base/buf.h"
+#include "monitor/counters.h"
+#include "monitor/footprint.h"
 #include "monitor/monitor.h"
+#include "monitor/series.h"
 #include "monitor/tree.h"
 
 #include <pthread.h>
@@ -44,8 +47,9 @@ struct monitor {
 	int64_t start, end;
 	int status;
 	bool root_over, all_over;
-	bool blind;    /* nobody tells of processes: the sampler has to find them */
-	bool attached; /* to a process that was there before */
+	bool blind;         /* nobody tells of processes: the sampler has to find them */
+	int64_t seen_alive; /* the last sample that the process was in that is watched */
+	bool attached;      /* to a process that was there before */
 
 	/* The sampler's. */
 	uint64_t samples;
@@ -59,6 +63,9 @@ struct monitor {
 	uint64_t pss_peak;                               /* largest sound sum of shares */
 	uint64_t anonymous_peak, file_peak, shared_peak; /* largest sums seen, for what they are worth */
 	bool children_unknown;                           /* the kernel does not tell children */
+	struct series *series;                           /* NULL none */
+	struct footprint *footprint;                     /* NULL none */
+	struct counters counters;
 	struct summary_pair *host;
 	size_t nhost;
 	char **escaped;
@@ -68,6 +75,8 @@ struct monitor {
 	bool oom;
 };
 
+/* Begins to watch: root has been started then. */
+void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start);
 int64_t monitor_clock(const struct monitor *m);
 /* One look at everybody alive. */
 void monitor_sample(struct monitor *m);

@@ -288,6 +288,16 @@ static void add(uint64_t *to, uint64_t v)
 		*to += v;
 }
 
+static void add_io(struct tree_io *to, const struct procfs *f)
+{
+	add(&to->rchar, f->rchar);
+	add(&to->wchar, f->wchar);
+	add(&to->syscr, f->syscr);
+	add(&to->syscw, f->syscw);
+	add(&to->read_bytes, f->read_bytes);
+	add(&to->write_bytes, f->write_bytes);
+}
+
 /* Nobody told of its exec. */
 static void look_at_program(struct monitor *m, const struct member *p)
 {
@@ -310,6 +320,12 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 		if (p->found) { /* nobody else will tell */
 			if (rc == 0)
 				procfs_cpu(p->pid, &f);
+			if (rc == 0 && m->attached) { /* nobody here waits for it */
+				add(&s->cpu, f.cpu);
+				add(&s->cpu, f.waited_cpu);
+				if (procfs_io(p->pid, false, &f) == 0)
+					add_io(&s->io, &f);
+			}
 			monitor_orphan_ended(m, p, rc == 0 ? f.exit_code : -1);
 			tree_exiting(&m->tree, p->pid, rc == 0 ? &f : NULL, rc == 0 ? f.exit_code : -1, monitor_clock(m));
 			return false;
@@ -340,12 +356,7 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 	add(&s->shared, l->shared);
 	add(&s->cpu, l->cpu);
 	add(&s->cpu, l->waited_cpu);
-	add(&s->io.rchar, l->rchar);
-	add(&s->io.wchar, l->wchar);
-	add(&s->io.syscr, l->syscr);
-	add(&s->io.syscw, l->syscw);
-	add(&s->io.read_bytes, l->read_bytes);
-	add(&s->io.write_bytes, l->write_bytes);
+	add_io(&s->io, l);
 	char name[48];
 	struct stat st;
 	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
@@ -396,6 +407,8 @@ void monitor_sample(struct monitor *m)
 		if (look(m, m->tree.alive[i], deep, &s))
 			i++;
 	m->shares_cost = 0;
+	if (m->attached && tree_by_pid(&m->tree, m->root))
+		m->seen_alive = w->time;
 	if (wants_shares(m, s.resident, s.largest)) {
 		int64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		look_at_shares(m, s.resident);
@@ -429,6 +442,13 @@ void monitor_sample(struct monitor *m)
 		show_total(w, FIGURE_write_calls, waited.io.syscw + s.io.syscw + m->tree.lost_io.syscw);
 		show_total(w, FIGURE_storage_read, waited.io.read_bytes + s.io.read_bytes + m->tree.lost_io.read_bytes);
 		show_total(w, FIGURE_storage_written, waited.io.write_bytes + s.io.write_bytes + m->tree.lost_io.write_bytes);
+	}
+	struct footprint_sum now, peak;
+	const char *why;
+	if (m->footprint && footprint_now(m->footprint, &now, &peak, &why)) {
+		show(w, FIGURE_disk_footprint_peak, now.bytes);
+		show(w, FIGURE_files_peak, now.files);
+		show(w, FIGURE_directories_peak, now.directories);
 	}
 	m->samples++;
 	m->sampled = w->time;

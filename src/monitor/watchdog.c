@@ -3,6 +3,7 @@
 #include "monitor/stop.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct pace {
 
 struct watchdog {
 	struct watchdog_options o;
+	pthread_mutex_t lock; /* the sampler's thread calls, and whoever ends the run */
 	struct monitor *monitor;
 	enum state state;
 	int64_t terminated; /* when SIGTERM was sent */
@@ -71,6 +73,7 @@ int watchdog_new(const struct watchdog_options *o, struct err *err, struct watch
 	if (!w)
 		return err_set(err, ENOMEM, "cannot watch limits");
 	w->o = *o;
+	pthread_mutex_init(&w->lock, NULL);
 	w->processors = sysconf(_SC_NPROCESSORS_ONLN);
 	w->memory_backstop = -1;
 	for (int i = 0; i < LIMITS; i++)
@@ -332,9 +335,8 @@ static void look_behind(struct watchdog *w)
 		tell(w, LIMIT_threads, tenth_more(w->o.limits.value[LIMIT_threads]));
 }
 
-int64_t watchdog_watch(void *arg, const struct monitor_now *now)
+static int64_t watch(struct watchdog *w, const struct monitor_now *now)
 {
-	struct watchdog *w = arg;
 	int64_t next = NS, cost = thread_cpu() - w->cost;
 	bool grows = false, stop = false, hard = false;
 	if (w->state == OVER || !w->monitor)
@@ -392,11 +394,29 @@ int64_t watchdog_watch(void *arg, const struct monitor_now *now)
 	return next > least ? next : least;
 }
 
-void watchdog_over(struct watchdog *w, int status)
+int64_t watchdog_watch(void *arg, const struct monitor_now *now)
 {
+	struct watchdog *w = arg;
+	pthread_mutex_lock(&w->lock);
+	int64_t ret = watch(w, now);
+	pthread_mutex_unlock(&w->lock);
+	return ret;
+}
+
+bool watchdog_stay(void *arg)
+{
+	struct watchdog *w = arg;
+	pthread_mutex_lock(&w->lock);
+	bool ret = w->state == TERMINATING || w->state == KILLING;
+	pthread_mutex_unlock(&w->lock);
+	return ret;
+}
+
+void watchdog_over(void *arg, int status, bool last)
+{
+	struct watchdog *w = arg;
 	char text[200];
-	if (!w->monitor)
-		return;
+	pthread_mutex_lock(&w->lock);
 	look_behind(w);
 	/* A shell says of its last command what it died of. */
 	bool killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
@@ -407,8 +427,16 @@ void watchdog_over(struct watchdog *w, int status)
 	}
 	for (int i = 0; i < LIMITS; i++)
 		if (w->unknown[i] >= UNKNOWN_AFTER) {
+			w->unknown[i] = 0;
 			snprintf(text, sizeof(text), "the limit '%s' was not held: what is used cannot be told here",
 			         limit_word((enum limit_name)i));
 			monitor_escaped(w->monitor, text);
 		}
+	if (last) {
+		w->state = OVER;
+		if (w->o.cgroup)
+			cgroup_remove(w->o.cgroup);
+		w->o.cgroup = NULL;
+	}
+	pthread_mutex_unlock(&w->lock);
 }

@@ -32,13 +32,12 @@ int watchdog_new(const struct watchdog_options *o, struct err *err, struct watch
 void watchdog_free(struct watchdog *w);
 /* Why memory is not held by the kernel too: a sentence, or NULL. */
 const char *watchdog_weak(const struct watchdog *w);
-/* For monitor_options (watcher, watcher_arg). The monitor is there later: it must be given before the command starts.
- */
+/* For monitor_options: watcher, over, stay; watcher_arg is the watchdog. The monitor is made with these, and then given
+ * to it, before the command starts. */
 monitor_watch watchdog_watch;
+void watchdog_over(void *arg, int status, bool last);
+bool watchdog_stay(void *arg);
 void watchdog_attach(struct watchdog *w, struct monitor *m);
 /* In the command's process before its program, perhaps by vfork: its own limits, with --rlimit. System calls only. */
 void watchdog_enter(const struct watchdog *w);
-/* Before the summary is made, when the command has ended: what the kernel did in the meantime. status: how it ended. */
-void watchdog_over(struct watchdog *w, int status);
-
 #endif

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -900,15 +899,6 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	run_ended(s, p, ending, code);
 }
 
-/* From Linux 6.15's pidfd.h: how a reaped process ended. */
-struct pidfd_exit_info {
-	uint64_t mask, cgroup;
-	uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
-	int32_t exit_code;
-};
-#define PIDFD_GET_EXIT _IOWR(0xFF, 11, struct pidfd_exit_info)
-#define PIDFD_EXIT_KNOWN (1u << 3)
-
 static bool how_ended(struct proc *p, int *ret_status)
 {
 	struct procfs st;
@@ -916,12 +906,7 @@ static bool how_ended(struct proc *p, int *ret_status)
 		*ret_status = st.exit_code;
 		return true;
 	}
-	struct pidfd_exit_info info = {.mask = PIDFD_EXIT_KNOWN};
-	if (ioctl(p->pidfd, PIDFD_GET_EXIT, &info) == 0 && (info.mask & PIDFD_EXIT_KNOWN)) {
-		*ret_status = info.exit_code;
-		return true;
-	}
-	return false;
+	return procfs_ended(p->pidfd, ret_status) == 0;
 }
 
 void proc_status(struct sup *s, struct proc *p, int status)
