@@ -45,6 +45,8 @@ struct summary_limit {
 	int64_t peak, limit; /* in the limit's own unit: ns, bytes, count */
 };
 
+/* Of the machine: hostname, system ("Linux"), kernel, machine ("x86_64"), cpu_model, cpu_vendor, cpus, memory and swap
+ * (bytes), load_1m, load_5m, load_15m, and what else is known. */
 struct summary_pair {
 	char *key, *value;
 };
