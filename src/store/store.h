@@ -255,6 +255,7 @@ struct summary_info {
 	uint64_t hash;         /* of its text */
 	struct str ulid;       /* the run as the event says, "" none */
 	struct str source, set, user, cwd;
+	struct str node; /* the host whose recorder measured it, "" it was told by another */
 	struct strlist argv;           /* count 0: not known */
 	struct strlist host, labels;   /* key=value */
 	struct strlist limits, beyond; /* name=limit, name=peak/limit of those exceeded, in the limit's own unit */

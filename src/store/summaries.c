@@ -48,8 +48,8 @@ static int give(struct store *s, sqlite3_stmt *st, struct buf *words,
 	    .id = (uint64_t)sqlite3_column_int64(st, 0), .run = (uint64_t)sqlite3_column_int64(st, 2), .figure = figure};
 	struct cur c = cur_of(column_str(st, 3));
 	const struct ssession *session = store_session(s, (uint64_t)sqlite3_column_int64(st, 1));
-	struct str *const text[] = {&m.source, &m.set, &m.user, &m.cwd, &m.host.raw};
-	size_t at[5];
+	struct str *const text[] = {&m.source, &m.set, &m.user, &m.cwd, &m.host.raw, &m.node};
+	size_t at[6];
 	m.session = session ? session->number : 0;
 	m.seq = cur_u(&c);
 	m.time = cur_z(&c);
@@ -66,7 +66,8 @@ static int give(struct store *s, sqlite3_stmt *st, struct buf *words,
 			m.host.count = cur_u(&c);
 		text[i]->n = keep_word(s, cur_u(&c), words, &at[i]).n;
 	}
-	for (unsigned i = 0; i < 5; i++)
+	text[5]->n = keep_word(s, session && m.ulid.n && !m.source.n && !m.set.n ? session->host : 0, words, &at[5]).n;
+	for (unsigned i = 0; i < 6; i++)
 		text[i]->p = words->p ? words->p + at[i] : "";
 	m.labels = cur_list(&c);
 	m.limits = cur_list(&c);
