@@ -58,15 +58,29 @@ static void put_texts(struct ix *x, struct buf *out, char *const *v, size_t n)
 	list_end(x, out, n);
 }
 
-static void gather_pairs(struct ix *x, const struct summary_pair *v, size_t n)
+/* Of a host, what differs from task to task. */
+static bool varies(const struct summary_pair *p)
 {
+	return strcmp(p->key, "load") == 0 || strcmp(p->key, "job") == 0;
+}
+
+enum which { ALL, LASTING, VARYING };
+
+/* How many there are. */
+static size_t gather_pairs(struct ix *x, const struct summary_pair *v, size_t n, enum which which)
+{
+	size_t found = 0;
 	list_begin(x);
 	for (size_t i = 0; i < n; i++) {
+		if (which != ALL && varies(&v[i]) != (which == VARYING))
+			continue;
+		found++;
 		buf_reset(&x->b3);
 		buf_printf(&x->b3, "%s=%s", v[i].key, v[i].value);
 		x->b2.failed |= x->b3.failed;
 		put_str(&x->b2, buf_view(&x->b3));
 	}
+	return found;
 }
 
 static void put_limits(struct ix *x, struct buf *out, const struct summary_limit *v, size_t n, bool peak)
@@ -133,12 +147,13 @@ static int put(struct ix *x, const struct gsummary *g)
 	put_word(x, &out, words_get(&x->g.words, g->set));
 	put_word(x, &out, str_of(m.user ? m.user : ""));
 	put_word(x, &out, str_of(m.cwd ? m.cwd : ""));
-	/* Of one host all is the same: one word. */
-	gather_pairs(x, m.host, m.nhost);
-	buf_varint(&out, m.nhost);
+	/* Of one host nearly all is the same: one word. */
+	buf_varint(&out, gather_pairs(x, m.host, m.nhost, LASTING));
 	put_word(x, &out, buf_view(&x->b2));
-	gather_pairs(x, m.label, m.nlabel);
-	list_end(x, &out, m.nlabel);
+	size_t n = gather_pairs(x, m.host, m.nhost, VARYING);
+	list_end(x, &out, n);
+	n = gather_pairs(x, m.label, m.nlabel, ALL);
+	list_end(x, &out, n);
 	put_limits(x, &out, m.limit, m.nlimit, false);
 	put_limits(x, &out, m.exceeded, m.nexceeded, true);
 	put_texts(x, &out, m.escaped, m.nescaped);

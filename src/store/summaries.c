@@ -66,6 +66,10 @@ static int give(struct store *s, sqlite3_stmt *st, struct buf *words,
 			m.host.count = cur_u(&c);
 		text[i]->n = keep_word(s, cur_u(&c), words, &at[i]).n;
 	}
+	struct strlist varying = cur_list(&c);
+	m.host.count += varying.count;
+	m.host.raw.n += varying.raw.n;
+	buf_str(words, varying.raw);
 	text[5]->n = keep_word(s, session && m.ulid.n && !m.source.n && !m.set.n ? session->host : 0, words, &at[5]).n;
 	for (unsigned i = 0; i < 6; i++)
 		text[i]->p = words->p ? words->p + at[i] : "";
