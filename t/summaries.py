@@ -32,7 +32,7 @@ def figure(name, value):
 def task(command, start, wall, user='ann', cwd='/w', host=None, label=None, exit_status=0, signal=None, oom=False,
          exceeded=(), run=None, **figures):
     start = round(T0 + start, 9)
-    end = {'exit_type': 'normal', 'exit_status': exit_status}
+    end = {'exit_type': 'normal', 'exit_status': int(exit_status)}
     if exceeded:
         end = {'exit_type': 'limit', 'exit_status': 124}
     elif signal:

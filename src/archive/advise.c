@@ -217,8 +217,10 @@ static int get_command(struct store *s, store_id run, struct buf *raw, struct st
 {
 	struct run_info r;
 	int rc = store_run(s, run, &r);
-	if (rc == 1 && !r.argv.count)
-		return err_set(err, 0, "the run's command is not recorded");
+	if (rc == 1 && !r.argv.count) {
+		err_set(err, 0, "the run's command is not recorded");
+		return 0;
+	}
 	if (rc != 1)
 		return rc < 0 ? err_set(err, -rc, "cannot read the run") : err_set(err, ENOENT, "cannot read the run");
 	buf_str(raw, r.argv.raw);

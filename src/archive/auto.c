@@ -38,8 +38,11 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 	struct advice a;
 	*ret_n = 0;
 	int rc = open_store(home, true, err, &s);
-	if (rc == -ENOENT)
-		return err_set(err, 0, "nothing was recorded here yet");
+	if (rc == -ENOENT) {
+		err_clear(err);
+		err_set(err, 0, "nothing was recorded here yet");
+		return 0;
+	}
 	if (rc < 0)
 		return rc;
 	rc = advise(s, &o, argv, 0, err, &a);
@@ -49,7 +52,8 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 	*ret_n = a.tasks;
 	if (a.tasks < ADVICE_FEW) {
 		advice_release(&a);
-		return err_set(err, 0, "only %zu tasks like it are known, and limits need %d", *ret_n, ADVICE_FEW);
+		err_set(err, 0, "only %zu tasks like it are known, and limits need %d", *ret_n, ADVICE_FEW);
+		return 0;
 	}
 	for (int r = 0; r < ADVICE_RESOURCES; r++) {
 		struct advised *of = &a.of[r];

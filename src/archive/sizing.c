@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MARGIN 1.2  /* of the method maximum */
-#define GROWTH 32 /* a back-test fits anew where the history grew by one part in so many */
+#define GROWTH 32   /* a back-test fits anew where the history grew by one part in so many */
 #define ATTEMPTS 64 /* doubling reaches any need before */
 
 struct residual {

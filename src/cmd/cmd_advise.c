@@ -64,17 +64,17 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 	buf_reset(&b);
 	if (of->censored || of->bounded || of->absent) {
 		const char *comma = "";
-		buf_printf(&b, "  of %zu tasks ", a->tasks);
+		buf_printf(&b, "  of %zu: ", a->tasks);
 		if (of->absent) {
 			buf_printf(&b, "%zu not known", of->absent);
 			comma = ", ";
 		}
 		if (of->bounded) {
-			buf_printf(&b, "%s%zu by an upper bound", comma, of->bounded);
+			buf_printf(&b, "%s%zu upper bounds", comma, of->bounded);
 			comma = ", ";
 		}
 		if (of->censored)
-			buf_printf(&b, "%s%zu needed at least what they had", comma, of->censored);
+			buf_printf(&b, "%s%zu at least what they had", comma, of->censored);
 		puts(buf_cstr(&b));
 		buf_reset(&b);
 	}
