@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define TEXT_MAX (64 * 1024)
 #define DEPTH_MAX 64
@@ -82,10 +83,11 @@ int where_value(struct str text, const char *unit, int decimals, int64_t *ret)
 		factor = 1;
 	for (size_t i = 0; !factor && strcmp(unit, "s") == 0 && i < sizeof(spans) / sizeof(*spans); i++)
 		factor = str_is(rest, spans[i].name) ? spans[i].factor : 0;
-	if (strcmp(unit, "B") == 0 && rest.n == 3 && rest.p[1] == 'i' && rest.p[2] == 'B')
+	if (strcmp(unit, "B") == 0 && rest.n == 3 && rest.p[1] == 'i' && (rest.p[2] | 0x20) == 'b')
 		rest.n = 1;
 	for (size_t i = 0; !factor && strcmp(unit, "B") == 0 && i < sizeof(sizes) / sizeof(*sizes); i++)
-		factor = str_is(rest, sizes[i].name) ? sizes[i].factor : 0;
+		factor =
+		    rest.n == strlen(sizes[i].name) && strncasecmp(rest.p, sizes[i].name, rest.n) == 0 ? sizes[i].factor : 0;
 	for (; decimals > 0; decimals--)
 		v *= 10;
 	v = round(v * factor);
