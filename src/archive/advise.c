@@ -98,7 +98,7 @@ static enum column column_of(const struct history *h, enum advice_resource r)
 	static const enum column choice[ADVICE_RESOURCES][2] = {[ADVICE_memory] = {COL_memory, COL_memory},
 	                                                        [ADVICE_wall] = {COL_wall, COL_wall},
 	                                                        [ADVICE_disk] = {COL_disk, COL_written},
-	                                                        [ADVICE_cores] = {COL_cores_peak, COL_cores}};
+	                                                        [ADVICE_cores] = {COL_cores, COL_cores}};
 	size_t n = 0;
 	for (size_t i = 0; i < h->n; i++)
 		n += h->v[i].figure[choice[r][0]].known;
@@ -147,6 +147,8 @@ static size_t gather(const struct history *h, enum advice_resource r, enum colum
 	for (size_t i = 0; i < h->n; i++) {
 		const struct task *t = &h->v[i];
 		const struct history_figure *f = &t->figure[c], *wall = &t->figure[COL_wall];
+		/* Between two samples there may have been more than over the whole time; a short task has no two. */
+		const struct history_figure *peak = &t->figure[r == ADVICE_cores ? COL_cores_peak : c];
 		if (!f->known) {
 			ret->absent++;
 			continue;
@@ -154,7 +156,7 @@ static size_t gather(const struct history *h, enum advice_resource r, enum colum
 		ret->bounded += f->bounded;
 		bool censored = t->end == TASK_CUT || (t->end == TASK_FAILED && !failed_count) || !f->complete;
 		double time = wall->known && wall->value > 0 ? (double)wall->value / 1e9 : 1e-9;
-		v[n] = (struct sizing_task){.need = (double)f->high,
+		v[n] = (struct sizing_task){.need = (double)(peak->known && peak->high > f->high ? peak->high : f->high),
 		                            .time = r == ADVICE_wall ? 1 : time,
 		                            .input = t->input >= 0 ? t->input : SIZING_NO_INPUT,
 		                            .censored = censored};
@@ -281,7 +283,7 @@ int advise(struct store *s, const struct advice_options *o, char *const *argv, s
 		goto out;
 	if (rc == 0 && !h.n) {
 		err_set(err, 0, "there is no summary of a task like '%s'", ret->like);
-		err_hint(err, "stemma run measures each command; stemma archive --submit takes summaries in");
+		err_hint(err, "stemma run --summary FILE measures a command; stemma archive --submit takes summaries in");
 		goto out;
 	}
 	if (rc == 0 && (rc = find_input(s, o, argv, run, &h, &ret->input)) < 0)
