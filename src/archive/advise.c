@@ -92,7 +92,7 @@ int advise_history(struct store *s, const struct strlist *argv, const struct adv
 
 /* ---- one resource ---- */
 
-/* The first column that at least half of the tasks have. */
+/* The first column that at least half of the tasks have whole, the second if neither. */
 static enum column column_of(const struct history *h, enum advice_resource r)
 {
 	static const enum column choice[ADVICE_RESOURCES][2] = {[ADVICE_memory] = {COL_memory, COL_memory},
@@ -101,7 +101,7 @@ static enum column column_of(const struct history *h, enum advice_resource r)
 	                                                        [ADVICE_cores] = {COL_cores, COL_cores}};
 	size_t n = 0;
 	for (size_t i = 0; i < h->n; i++)
-		n += h->v[i].figure[choice[r][0]].known;
+		n += h->v[i].figure[choice[r][0]].known && h->v[i].figure[choice[r][0]].complete;
 	return choice[r][2 * n < h->n];
 }
 
