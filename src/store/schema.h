@@ -26,7 +26,8 @@ static const char store_schema[] =
     " last INTEGER, calls INTEGER, failed INTEGER, bytes INTEGER, largest INTEGER, spent INTEGER, size0 INTEGER,"
     " size1 INTEGER, size2 INTEGER, size3 INTEGER, size4 INTEGER, size5 INTEGER, size6 INTEGER, size7 INTEGER,"
     " size8 INTEGER, size9 INTEGER, PRIMARY KEY(session, access, kind)) WITHOUT ROWID;"
-    "CREATE TABLE summaries(id INTEGER PRIMARY KEY, session INTEGER NOT NULL, run INTEGER NOT NULL, pack BLOB NOT NULL);"
+    "CREATE TABLE summaries(id INTEGER PRIMARY KEY, session INTEGER NOT NULL, run INTEGER NOT NULL, pack BLOB NOT "
+    "NULL);"
     "CREATE INDEX summary_session ON summaries(session);"
     "CREATE INDEX summary_run ON summaries(run) WHERE run;";
 

@@ -243,7 +243,8 @@ int store_io(struct store *s, store_id exec, struct ios *ret);
 /* ---- what tasks used ---- */
 
 struct summary_figure {
-	bool known, bounded, complete; /* as in struct figure (monitor/summary.h); low and high are value where not bounded */
+	bool known, bounded,
+	    complete; /* as in struct figure (monitor/summary.h); low and high are value where not bounded */
 	int64_t value, low, high;
 	uint64_t note; /* for store_summary_note: the method, or why it is absent; 0 nothing was said */
 };
@@ -255,7 +256,7 @@ struct summary_info {
 	uint64_t hash;         /* of its text */
 	struct str ulid;       /* the run as the event says, "" none */
 	struct str source, set, user, cwd;
-	struct str node; /* the host whose recorder measured it, "" it was told by another */
+	struct str node;               /* the host whose recorder measured it, "" it was told by another */
 	struct strlist argv;           /* count 0: not known */
 	struct strlist host, labels;   /* key=value */
 	struct strlist limits, beyond; /* name=limit, name=peak/limit of those exceeded, in the limit's own unit */
