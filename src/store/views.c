@@ -18,7 +18,7 @@ static const struct view {
 #view, "CREATE TABLE " #view "("
 #define COLUMN(view, name, type) #name " " #type ","
 #define END_VIEW(view)                                                                                                 \
-	"lines_of HIDDEN)", COLUMNS_##view                                                                                     \
+	"lines_of HIDDEN)", COLUMNS_##view                                                                                 \
 	}                                                                                                                  \
 	,
 #include "store/views.def"
