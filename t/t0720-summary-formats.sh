@@ -54,6 +54,15 @@ cat >"$T/made.json" <<'END'
  "label": {"transformation": "a: \"b\"", "wf-label": "1.5", "memory": "512", "command": "no"}, "processes": []}
 END
 
+# Straight from the run.
+for form in resource-monitor kickstart stemma; do
+	cmd 3 run --summary "$T/straight" --summary-format $form --label transformation=t -- sh -c 'exit 3' && as stemma "$T/straight" "$T/back" &&
+		jq -e '.exit_status == 3 and .label.transformation == "t" and .wall_time.value > 0 and .memory_resident_peak.value > 100000 and .command[1] == "-c"' "$T/back" >"$out"
+	check "run --summary-format $form"
+done
+cmd 2 run --summary "$T/x" --summary-format yaml -- true && says "$err" "summary format 'yaml' is not one of" && cmd 2 run --summary-format kickstart -- true && says "$err" 'needs --summary'
+check 'a form that there is not, and a form of nothing'
+
 if $PYTHON -c 'import yaml, jsonschema' 2>"$err"; then
 	for name in plain status signal words made; do
 		alike kickstart $name

@@ -186,5 +186,10 @@ int summary_write_as(enum summary_form f, const struct summary *s, bool with_pro
 {
 	if (f == SUMMARY_RESOURCE_MONITOR)
 		return resource_monitor_write(s, ret);
-	return f == SUMMARY_KICKSTART ? kickstart_write(s, ret) : summary_json(s, with_processes, true, ret);
+	if (f == SUMMARY_KICKSTART)
+		return kickstart_write(s, ret);
+	int rc = summary_json(s, with_processes, true, ret);
+	if (rc == 0)
+		buf_char(ret, '\n');
+	return rc == 0 && ret->failed ? -ENOMEM : rc;
 }
