@@ -1,6 +1,7 @@
 /* stemma run: run a command and record it. */
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
+#include "cmd/run_monitor.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -50,6 +51,8 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	const char *note = NULL;
 	char *home = NULL;
 
+	if (o->pid)
+		return run_monitor_attach(c, o);
 	if (c->n_operands == 0)
 		return say_usage(c, "no command to run");
 	if (one_of(o->capture, modes, &mode) < 0)
@@ -81,11 +84,20 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .exact = o->exact,
 	                           .narrow = granularity == 1,
 	                           .say = o->quiet ? NULL : say_line};
-	int rc = capture_run(&opts, &err, &status, &note);
+	struct run_monitor *monitor;
+	int rc = run_monitor_open(c, o, &opts, &monitor);
+	if (rc != STATUS_OK)
+		goto out;
+	rc = capture_run(&opts, &err, &status, &note);
+	if (rc < 0) {
+		rc = say_err(&err, STATUS_SELF);
+	} else {
+		if (note && !o->quiet)
+			say("%s", note);
+		status = run_monitor_finish(monitor, status);
+	}
+	run_monitor_close(monitor);
+out:
 	free(home);
-	if (rc < 0)
-		return say_err(&err, STATUS_SELF);
-	if (note && !o->quiet)
-		say("%s", note);
-	return end_as(status);
+	return rc ? rc : end_as(status);
 }

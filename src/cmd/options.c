@@ -28,7 +28,7 @@ const struct command commands[COMMAND_COUNT] = {
 #undef END
 };
 
-#define MAX_OPTIONS 24
+#define MAX_OPTIONS 48
 #define BASE 1000 /* getopt's value for row i is BASE + i */
 enum { OPT_STORE = 1, OPT_HELP };
 
@@ -89,7 +89,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 	struct option longs[MAX_OPTIONS + 3];
 	char shorts[2 * MAX_OPTIONS + 8];
 	size_t n = 0, s = 0;
-	bool in_order = strchr(c->operands, '-') != NULL; /* operands are a command line with options of its own */
+	bool in_order = strstr(c->operands, "[--]") != NULL; /* operands are a command line with options of its own */
 
 	if (in_order)
 		shorts[s++] = '+';

@@ -45,9 +45,13 @@ struct summary_limit {
 	int64_t peak, limit; /* in the limit's own unit: ns, bytes, count */
 };
 
+/* Of the machine: name, kernel, machine ("x86_64"), cpu (its model), cores, memory (bytes), load, container, job
+ * (NAME=value of the scheduler's variable), and what else is known. */
 struct summary_pair {
 	char *key, *value;
 };
+
+#define SUMMARY_FORMAT 1 /* of the JSON */
 
 enum exit_type { EXIT_TYPE_UNKNOWN, EXIT_TYPE_NORMAL, EXIT_TYPE_SIGNAL, EXIT_TYPE_LIMIT };
 
@@ -85,12 +89,22 @@ const char *figure_unit(enum figure_name f); /* "s" */
 int figure_decimals(enum figure_name f);
 /* The figure of that name, or -ENOENT. */
 int figure_by_name(const char *name);
+const char *exit_type_word(enum exit_type t); /* "normal"; NULL unknown */
+
+/* In which unit the limit of that name stands in the JSON: times in s and cores with their decimals, sizes in B, all
+ * else is counted ("", 0). Never NULL. */
+struct limit_unit {
+	const char *unit;
+	unsigned decimals;
+};
+const struct limit_unit *limit_unit_of(const char *name);
 
 /* Appends the summary as JSON (the contract in doc/ARCHITECTURE.md; format 1). with_processes: also the record of each
  * process. What is not UTF-8 stands lossy in its field and exactly in ..._base64. 0 or -ENOMEM. */
 int summary_json(const struct summary *s, bool with_processes, bool indent, struct buf *ret);
-/* Reads one. Fields it does not know are passed over; a newer `format` is an error. 0 or -errno with a sentence. *ret
- * is to be released by the caller on success only. */
+/* Reads one. Fields it does not know are passed over; a newer `format` is an error. Numbers are read exactly; what has
+ * more decimals than its figure is rounded. 0 or -errno with a sentence. *ret is to be released by the caller on
+ * success only. */
 int summary_read(const char *text, size_t n, struct err *err, struct summary *ret);
 
 #endif

@@ -331,6 +331,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	struct exec_pending *e = first ? calloc(1, sizeof(*e)) : NULL;
 	if (!e)
 		return;
+	if (s->observer && s->observer->leaving)
+		s->observer->leaving(s->observer->arg, p->pid);
 	first->pins++;
 	for (int depth = 0; exe && !exe->is_elf && exe->interpreter && depth < 5; depth++) {
 		struct where i;
@@ -440,6 +442,8 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	                            .run = str_of(p->run)}};
 	p->exec_start = e->time;
 	sup_event(s, EVENT_exec, e->time, p, &ev);
+	if (s->observer && s->observer->exec)
+		s->observer->exec(s->observer->arg, p->pid, exe ? exe->path : NULL);
 	free(argv);
 	free(env);
 	if (!sure)

@@ -133,7 +133,7 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 	sigprocmask(SIG_SETMASK, &k->before, NULL);
 	char go = 0;
 	/* With ptrace the tracer must be there before the filter is. */
-	bool ready = !k->trace || (read(socks[1], &go, 1) == 1 && go == 'y'), wanted = prog && ready;
+	bool ready = !k->trace || (recv(socks[1], &go, 1, 0) == 1 && go == 'y'), wanted = prog && ready;
 	int fd = wanted ? install(k, prog) : ready && k->sup->exact ? 0 : -ENOSYS;
 	if (wanted && fd == -EACCES) {
 		/* Without privilege a filter needs no_new_privs; with privilege, set-id programs keep theirs. */
@@ -150,6 +150,8 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 	for (int i = 3; i <= fd; i++)
 		if (fcntl(i, F_GETFD) == FD_CLOEXEC)
 			close(i);
+	if (k->sup->observer && k->sup->observer->enter)
+		k->sup->observer->enter(k->sup->observer->arg);
 	become(k);
 }
 
@@ -498,7 +500,7 @@ static bool wait_for_end(struct keeper *k, int notices)
 		}
 		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
 		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. */
-		waited += n == 0 && (left || ended) ? timeout : 0;
+		waited += n == 0 && (left || (ended && k->o->orphans == ORPHANS_DETACH)) ? timeout : 0;
 		if (waited >= (left ? 100 : 2000)) {
 			keep_in_background(k);
 			return true;
@@ -544,11 +546,44 @@ static void day_of(char *ret, size_t n)
 	strftime(ret, n, "%Y-%m-%d", gmtime_r(&t, &tm));
 }
 
+static int64_t clock_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+/* After the end of the command, where somebody watches: what outlives it, by its policy. False: somebody still does. */
+static bool orphans_over(const struct run_options *o, struct rusage *used)
+{
+	const struct run_observer *ob = o->observer;
+	for (pid_t pid = 1; pid > 0;) {
+		if (o->orphans == ORPHANS_DETACH && !(ob && ob->stay && ob->stay(ob->arg)))
+			return waitpid(-1, NULL, WNOHANG) < 0;
+		int status;
+		if (o->orphans == ORPHANS_KILL)
+			procfs_children(getpid(), false, worker_kill_child, NULL);
+		pid = wait4(-1, &status, 0, used);
+		if (pid > 0 && o->observer && o->observer->over)
+			o->observer->over(o->observer->arg, pid, status, used, clock_now());
+	}
+	return true;
+}
+
 static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 {
+	const struct run_observer *o = k->o->stay ? k->o->observer : NULL;
+	struct rusage used;
+	size_t n;
+	if (o || k->o->orphans != ORPHANS_DETACH)
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (o && o->prepare)
+		o->prepare(o->arg);
 	pid_t pid = fork();
 	if (pid == 0) {
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
+		if (o && o->enter)
+			o->enter(o->arg);
 		become(k);
 	}
 	if (pid < 0)
@@ -556,8 +591,24 @@ static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, old_int, old_quit;
 	sigaction(SIGINT, &ignore, &old_int);
 	sigaction(SIGQUIT, &ignore, &old_quit);
-	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
-		;
+	if (o && o->started)
+		o->started(o->arg, pid, false, NULL, NULL, clock_now());
+	/* Orphans that end before it come here too. */
+	for (pid_t got = 0; got != pid;) {
+		int status;
+		if ((got = wait4(-1, &status, 0, &used)) < 0) {
+			if (errno != EINTR)
+				break;
+			continue;
+		}
+		if (got == pid)
+			*ret_status = status;
+		if (o && o->over)
+			o->over(o->arg, got, status, &used, clock_now());
+	}
+	bool last = orphans_over(k->o, &used);
+	if (o && o->ended)
+		o->ended(o->arg, *ret_status, last, clock_now(), &n);
 	sigaction(SIGINT, &old_int, NULL);
 	sigaction(SIGQUIT, &old_quit, NULL);
 	return 0;
@@ -593,8 +644,8 @@ static const char *cannot_keep(int errnum)
 }
 
 /* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step
- * aside. What it is told is in calls.c. */
-static void step_aside_if_nested(const struct keeper *k, const char *ulid)
+ * aside. What it is told is in calls.c. True: the command is to be run without a recorder of its own. */
+static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
 {
 	char marker[128];
 	const struct run_options *o = k->o;
@@ -606,9 +657,19 @@ static void step_aside_if_nested(const struct keeper *k, const char *ulid)
 	} else if (errno == EL2NSYNC || errno == EL3HLT) {
 		if (errno == EL3HLT && o->say)
 			o->say("the run around this one records it, in its own store");
+		if (o->stay || o->orphans != ORPHANS_DETACH)
+			return true; /* it has to be stayed with */
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		become(k);
 	}
+	return false;
+}
+
+static void observe_start(struct sup *s, bool told)
+{
+	const struct run_observer *o = s->observer;
+	if (o && o->started)
+		o->started(o->arg, s->root, told, s->run, s->user, sup_now(s));
 }
 
 struct start {
@@ -625,6 +686,8 @@ static void *server(void *arg)
 	int nnp = 0, fd = recv_fd(st->from_command, &nnp);
 	close(st->from_command);
 	w->sup.root = w->control->root;
+	if (fd >= 0)
+		observe_start(&w->sup, true);
 	w->sup.nnp = nnp;
 	w->sup.listener = fd;
 	sem_post(&st->got); /* st is gone from here on */
@@ -632,6 +695,9 @@ static void *server(void *arg)
 		notify_tune(fd);
 		worker_serve(w);
 	}
+	/* What it has read and written is told apart from what children did only while it lives. */
+	while (fd >= 0)
+		pause();
 	return NULL;
 }
 
@@ -643,13 +709,19 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	if (wanted)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no system call could be stopped here");
 	log_writer_flush(s->log);
-	while (waitpid(s->root, &status, 0) < 0 && errno == EINTR)
-		;
-	say_end(s, status);
-	log_writer_close(s->log);
-	w->control->status = status;
-	w->control->ended = w->control->done = 1;
-	_exit(0);
+	observe_start(s, false);
+	/* Orphans come to this process; without anybody to tell of them they are left to others. */
+	for (siginfo_t si = {0}; !w->control->ended || s->observer || s->orphans != ORPHANS_DETACH; si.si_pid = 0) {
+		if (waitid(P_ALL, 0, &si, WEXITED | WNOWAIT) < 0 && errno != EINTR)
+			break; /* nobody is left */
+		if (si.si_pid && worker_reap(w, si.si_pid, 0, &status) && si.si_pid == s->root) {
+			worker_command_ended(w, status);
+			sup_flush(s);
+		}
+		if (w->control->ended && waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0)
+			worker_tell_end(w);
+	}
+	worker_finish(w);
 }
 
 static _Noreturn void start_worker(struct keeper *k, struct worker *w, const struct sock_fprog *prog, int to_keeper)
@@ -664,6 +736,8 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 		_exit(1);
 	st.from_command = pair[0];
 	w->sup.guard = k->trace ? NULL : guard_new(w->control, w->keeper);
+	if (w->sup.observer && w->sup.observer->prepare)
+		w->sup.observer->prepare(w->sup.observer->arg);
 	sem_init(&st.got, 0, 0);
 	/* The command's first exec is stopped already, so the server must be there before it. Then the command need not be
 	 * a copy of this process: with vfork this thread waits until it has become its program (measured: 0.4 ms a run). */
@@ -686,11 +760,13 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 		dup2(null, i);
 	(void)!chdir("/");
 	umask(077);
-	bool seized = k->trace && (prog || k->sup->exact) && trace_seize(pid, k->sup->exact) == 0;
+	bool seized = k->trace && (prog || k->sup->exact) && trace_seize(pid, k->sup->exact, k->o->stay) == 0;
 	if (k->trace)
 		(void)!write(pair[0], seized ? "y" : "n", 1);
-	if (seized)
+	if (seized) {
+		observe_start(&w->sup, true);
 		worker_trace(w); /* the filter's message waits for nobody */
+	}
 	if (!serving)
 		wait_unrecorded(w, prog || k->sup->exact);
 	while (sem_wait(&st.got) < 0)
@@ -718,7 +794,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &k.xfsz);
 	if (ulid_new(s->run) < 0)
 		return run_bare(&k, err, ret_status);
-	step_aside_if_nested(&k, s->run);
+	if (step_aside_if_nested(&k, s->run))
+		return run_bare(&k, err, ret_status);
 	gethostname(host, sizeof(host) - 1);
 	for (char *p = host; *p; p++)
 		if (*p == '/')
@@ -739,6 +816,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		return run_bare(&k, err, ret_status);
 	}
 	sup_init(s);
+	s->observer = o->observer;
+	s->orphans = o->orphans;
 	bool unsafe = set_id(o->argv[0]);
 	bool off = o->mode == CAPTURE_OFF || unsafe;
 	s->tree_only = o->mode == CAPTURE_TREE;

@@ -97,7 +97,7 @@ static int probe(bool trace, struct err *err, double *ret_ns)
 	}
 	int fd = -1, listener = -1;
 	if (trace) {
-		rc = trace_seize(pid, false);
+		rc = trace_seize(pid, false, false);
 		if (rc == 0 && write(pair[0], "y", 1) == 1)
 			trace_loop(pid, false);
 		else
@@ -160,7 +160,7 @@ int capture_probe_exact(struct err *err, double *ret_ns)
 		_exit(write(pair[1], &ns, sizeof(ns)) != (ssize_t)sizeof(ns));
 	}
 	close(pair[1]);
-	int rc = pid < 0 ? -errno : trace_seize(pid, true);
+	int rc = pid < 0 ? -errno : trace_seize(pid, true, false);
 	if (rc == 0 && write(pair[0], &go, 1) == 1)
 		trace_loop(pid, true);
 	else if (pid > 0)

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,45 +37,10 @@ static ssize_t slurp(const char *name, char *ret, size_t n)
 	return got < 0 ? -EIO : (ssize_t)have;
 }
 
-/* What /proc/PID/stat tells. */
-struct pstat {
-	char state;
-	pid_t ppid;
-	int terminal;                 /* its controlling terminal, 0 none */
-	uint64_t utime, stime, start; /* ticks */
-	uint64_t threads;
-	int exit_code;
-};
-
-static bool read_stat(pid_t pid, struct pstat *ret)
-{
-	char name[48], text[1024];
-	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	if (slurp(name, text, sizeof(text)) <= 0)
-		return false;
-	char *p = strrchr(text, ')');
-	if (!p)
-		return false;
-	unsigned long long f[53] = {0};
-	char state = p[2];
-	p += 3;
-	for (int i = 4; i <= 52 && *p; i++)
-		f[i] = strtoull(p, &p, 10);
-	*ret = (struct pstat){.state = state,
-	                      .ppid = (pid_t)f[4],
-	                      .terminal = (int)f[7],
-	                      .utime = f[14],
-	                      .stime = f[15],
-	                      .threads = f[20],
-	                      .start = f[22],
-	                      .exit_code = (int)f[52]};
-	return true;
-}
-
 bool proc_has_terminal(const struct proc *p)
 {
-	struct pstat st;
-	return read_stat(p->pid, &st) && st.terminal;
+	struct procfs st;
+	return procfs_stat(p->pid, &st) == 0 && st.terminal;
 }
 
 bool proc_random(pid_t pid, unsigned char ret[16])
@@ -372,10 +336,10 @@ static void inherit_mappings(struct sup *s, struct proc *p, struct proc *parent)
 
 static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned depth)
 {
-	struct pstat st;
+	struct procfs st;
 	int64_t now = sup_now(s);
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd < 0 || !read_stat(pid, &st)) {
+	if (pidfd < 0 || procfs_stat(pid, &st) < 0) {
 		s->few |= errno == EMFILE || errno == ENFILE;
 		if (pidfd >= 0)
 			close(pidfd);
@@ -394,7 +358,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->pid = pid;
 	p->pidfd = pidfd;
 	p->num = ++s->next_proc;
-	p->started = (int64_t)(st.start * (1000000000u / (unsigned)s->hz));
+	p->started = (int64_t)st.started;
 	p->seen = now;
 	p->ppid = parent ? parent->pid : 0;
 	p->parent_num = parent ? parent->num : 0;
@@ -439,6 +403,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	struct event ev = {
 	    .process = {.pid = (uint64_t)pid, .started = p->started, .parent = p->parent_num, .forked = forked}};
 	sup_event(s, EVENT_process, now, p, &ev);
+	if (s->observer && s->observer->born)
+		s->observer->born(s->observer->arg, pid, p->ppid, forked, now);
 	if (parent && parent->anon_shm) {
 		p->anon_shm = true;
 		struct event lv = {.link = {.other = parent->num, .via = TERM_via_shm}};
@@ -834,47 +800,31 @@ void proc_end_closed(struct sup *s, struct proc *p)
 
 /* ---- end ---- */
 
-/* Returns the number of its threads, 0 if it cannot be told. */
-static uint64_t read_figures(struct sup *s, struct proc *p, struct event_exit *ret)
+/* What /proc has of it at its end. */
+static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct event_exit *ret)
 {
-	char name[48], text[2048];
-	uint64_t threads = 0;
-	struct pstat st;
-	struct timespec ts;
-	clockid_t clock =
-	    (clockid_t)((~(unsigned)p->pid << 3) | 2); /* the process's CPU clock, as clock_getcpuclockid makes it */
-	if (clock_gettime(clock, &ts) == 0) {
-		ret->cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-		ret->known |= 1u << 1;
-	}
+	bool cpu = procfs_cpu(p->pid, f) == 0;
 	/* The split comes in ticks of 10 ms: below that there is nothing to read. */
-	if ((!(ret->known & 1u << 1) || ret->cpu >= 10000000) && read_stat(p->pid, &st)) {
-		uint64_t tick = 1000000000u / (unsigned)s->hz;
-		ret->user = st.utime * tick;
-		ret->system = st.stime * tick;
-		ret->known |= 1u << 2 | 1u << 3;
-	}
-	snprintf(name, sizeof(name), "/proc/%d/status", p->pid);
-	if (slurp(name, text, sizeof(text)) > 0) {
-		figure(text, "\nThreads:", &threads);
-		if (figure(text, "VmHWM:", &ret->rss)) {
-			ret->rss *= 1024;
-			ret->known |= 1u << 4;
-		}
-	}
+	if (!cpu || f->cpu >= 10000000)
+		procfs_stat(p->pid, f);
+	procfs_status(p->pid, f);
 	/* Its own bytes, without its children's: not known where it had threads as well. */
 	bool lone = p->forks && single(p);
-	if ((lone || !p->forks) && read_io(p, lone, text, sizeof(text))) {
-		if (figure(text, "rchar: ", &ret->rchar) && figure(text, "wchar: ", &ret->wchar) &&
-		    figure(text, "\nread_bytes: ", &ret->read_bytes) && figure(text, "\nwrite_bytes: ", &ret->write_bytes))
-			ret->known |= 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
-		if (!p->uncounted && (ret->known & 1u << 6)) {
-			p->wchar =
-			    ret->wchar + p->wchar_unseen; /* as proc_wchar would read it again, for the ends of its accesses */
-			p->wchar_stop = s->moment + 1;
+	if (lone || !p->forks)
+		procfs_io(p->pid, lone, f);
+	const uint64_t from[] = {f->cpu,   f->user,  f->system,     f->resident_peak,
+	                         f->rchar, f->wchar, f->read_bytes, f->write_bytes};
+	uint64_t *const to[] = {&ret->cpu,   &ret->user,  &ret->system,     &ret->rss,
+	                        &ret->rchar, &ret->wchar, &ret->read_bytes, &ret->write_bytes};
+	for (unsigned i = 0; i < sizeof(to) / sizeof(to[0]); i++)
+		if (from[i] != PROCFS_UNKNOWN) {
+			*to[i] = from[i];
+			ret->known |= 2u << i;
 		}
+	if (!p->uncounted && f->wchar != PROCFS_UNKNOWN) {
+		p->wchar = f->wchar + p->wchar_unseen; /* as proc_wchar would read it again, for the ends of its accesses */
+		p->wchar_stop = s->moment + 1;
 	}
-	return threads;
 }
 
 /* Children that have not been stopped yet would lose their parent with it. */
@@ -897,8 +847,8 @@ static void see_children(struct sup *s, struct proc *p, bool one)
 			pid_t pid = (pid_t)strtol(at, &end, 10);
 			if (end == at)
 				break;
-			struct pstat child;
-			if (!proc_by_pid(s, pid) && read_stat(pid, &child) && child.state != 'Z')
+			struct procfs child;
+			if (!proc_by_pid(s, pid) && procfs_stat(pid, &child) == 0 && child.state != 'Z')
 				proc_first_sight(s, pid, true);
 		}
 	}
@@ -936,34 +886,27 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 		held_free(held, n);
 	}
 	struct event ev = {.exit = {.ending = ending, .code = code}};
-	see_children(s, p, read_figures(s, p, &ev.exit) == 1);
+	struct procfs last;
+	procfs_clear(&last);
+	read_figures(s, p, &last, &ev.exit);
+	see_children(s, p, last.threads == 1);
+	if (s->observer && s->observer->exiting) {
+		int status = ending == TERM_ending_exited ? (int)(code << 8) : ending == TERM_ending_signaled ? (int)code : -1;
+		s->observer->exiting(s->observer->arg, p->pid, ev.exit.known ? &last : NULL, status, now);
+	}
 	proc_end_accesses(s, p, now);
 	sup_event(s, EVENT_exit, now, p, &ev);
 	run_ended(s, p, ending, code);
 }
 
-/* From Linux 6.15's pidfd.h: how a reaped process ended. */
-struct pidfd_exit_info {
-	uint64_t mask, cgroup;
-	uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
-	int32_t exit_code;
-};
-#define PIDFD_GET_EXIT _IOWR(0xFF, 11, struct pidfd_exit_info)
-#define PIDFD_EXIT_KNOWN (1u << 3)
-
 static bool how_ended(struct proc *p, int *ret_status)
 {
-	struct pstat st;
-	if (read_stat(p->pid, &st) && st.state == 'Z') {
+	struct procfs st;
+	if (procfs_stat(p->pid, &st) == 0 && st.state == 'Z') {
 		*ret_status = st.exit_code;
 		return true;
 	}
-	struct pidfd_exit_info info = {.mask = PIDFD_EXIT_KNOWN};
-	if (ioctl(p->pidfd, PIDFD_GET_EXIT, &info) == 0 && (info.mask & PIDFD_EXIT_KNOWN)) {
-		*ret_status = info.exit_code;
-		return true;
-	}
-	return false;
+	return procfs_ended(p->pidfd, ret_status) == 0;
 }
 
 void proc_status(struct sup *s, struct proc *p, int status)

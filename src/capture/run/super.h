@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/fileid.h"
 #include "base/ulid.h"
+#include "capture/run/run.h"
 #include "capture/trap/trap.h"
 #include "event/event.h"
 #include "event/log_writer.h"
@@ -242,18 +243,20 @@ struct sup {
 	uint32_t euid, egid;
 	uint64_t root_dev, root_ino, mnt_ns;
 	bool tree_only;
-	bool exact;          /* the calls that move bytes are seen, and their results */
-	bool narrow;         /* an access lasts from the first byte moved to the last */
-	bool nnp;            /* no_new_privs was set: set-id programs lose their privilege */
-	struct guard *guard; /* NULL: none */
-	bool guarding;       /* processes are, or were, guarded */
-	bool plain;          /* the open being handled is one that never waits long */
-	char *const *argv;   /* the command's */
-	char *user, *group;  /* the names of who started it */
-	uint64_t unlooked;   /* stops of processes that could not be looked at, not yet told of */
-	bool few;            /* descriptors had run out */
-	int log_error;       /* errno of the last write that failed */
-	int refuse;          /* errno for the stop being handled, 0: it goes on */
+	bool exact;                          /* the calls that move bytes are seen, and their results */
+	bool narrow;                         /* an access lasts from the first byte moved to the last */
+	bool nnp;                            /* no_new_privs was set: set-id programs lose their privilege */
+	struct guard *guard;                 /* NULL: none */
+	const struct run_observer *observer; /* NULL: none */
+	enum run_orphans orphans;
+	bool guarding;      /* processes are, or were, guarded */
+	bool plain;         /* the open being handled is one that never waits long */
+	char *const *argv;  /* the command's */
+	char *user, *group; /* the names of who started it */
+	uint64_t unlooked;  /* stops of processes that could not be looked at, not yet told of */
+	bool few;           /* descriptors had run out */
+	int log_error;      /* errno of the last write that failed */
+	int refuse;         /* errno for the stop being handled, 0: it goes on */
 	struct file *files[HASH_SIZE];
 	size_t nfiles;
 	struct proc *procs[HASH_SIZE];

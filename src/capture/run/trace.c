@@ -31,9 +31,9 @@ static long trace(long request, pid_t pid, long addr, void *data)
 	return syscall(SYS_ptrace, request, (long)pid, addr, data);
 }
 
-int trace_seize(pid_t pid, bool exact)
+int trace_seize(pid_t pid, bool exact, bool exits)
 {
-	if (trace(PTRACE_SEIZE, pid, 0, (void *)(long)OPTIONS) < 0)
+	if (trace(PTRACE_SEIZE, pid, 0, (void *)(long)(OPTIONS | (exits ? PTRACE_O_TRACEEXIT : 0))) < 0)
 		return -errno;
 	/* Its calls stop from the next time on that it is let go. */
 	return exact && trace(PTRACE_INTERRUPT, pid, 0, NULL) < 0 ? -errno : 0;
@@ -175,22 +175,32 @@ static int entry_stop(struct sup *s, pid_t tid)
 	return wants_result(t.call) && s->pending ? PTRACE_SYSCALL : PTRACE_CONT;
 }
 
-static void ended(struct worker *w, pid_t pid, int status)
+static void ended(struct worker *w, pid_t pid, int status, const struct rusage *used)
 {
 	struct sup *s = &w->sup;
 	struct proc *p = proc_by_pid(s, pid);
 	if (p) {
 		pending_drop(s, p);
 		proc_status(s, p, status);
-		if (pid != s->root)
-			proc_dead(s, p);
 	}
-	if (pid == s->root) {
+	if (p && s->observer && s->observer->over)
+		s->observer->over(s->observer->arg, pid, status, used, sup_now(s));
+	if (pid == s->root)
 		worker_command_ended(w, status);
-		p = proc_by_pid(s, pid);
-		if (p)
-			proc_dead(s, p);
-	}
+	if (p)
+		proc_dead(s, p);
+}
+
+/* A thread is about to end, by its own will or killed: where the whole process was killed it is the last look at it. */
+static void exit_stop(struct sup *s, pid_t tid)
+{
+	struct proc *p = proc_by_pid(s, tid);
+	unsigned long status;
+	if (!p)
+		return;
+	/* By a signal all threads end; else others may go on. */
+	if (!p->exit_seen && trace(PTRACE_GETEVENTMSG, tid, 0, &status) == 0 && (status & 0x7f))
+		proc_status(s, p, (int)status);
 }
 
 static void stopped(struct worker *w, pid_t tid, int status)
@@ -205,6 +215,8 @@ static void stopped(struct worker *w, pid_t tid, int status)
 			any_stop(s, tid);
 		else
 			pending_settle(s, NULL, tid, false);
+	} else if (event == PTRACE_EVENT_EXIT) {
+		exit_stop(s, tid);
 	} else if (event == PTRACE_EVENT_STOP) {
 		bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 		if (group) {
@@ -225,7 +237,8 @@ void worker_trace(struct worker *w)
 	bool pinned = false;
 	for (;;) {
 		int status;
-		pid_t tid = waitpid(-1, &status, __WALL | (log_writer_pending(s->log) ? WNOHANG : 0));
+		struct rusage used;
+		pid_t tid = wait4(-1, &status, __WALL | (log_writer_pending(s->log) ? WNOHANG : 0), &used);
 		if (tid == 0) {
 			sup_flush(s);
 			continue;
@@ -242,7 +255,7 @@ void worker_trace(struct worker *w)
 		if (WIFSTOPPED(status))
 			stopped(w, tid, status);
 		else
-			ended(w, tid, status);
+			ended(w, tid, status, &used);
 		siginfo_t si;
 		if (w->control->ended && waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0)
 			worker_tell_end(w);

@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -234,12 +235,68 @@ static void say_passed(struct worker *w)
 		sup_gap(&w->sup, NULL, TERM_gap_lost, n, "calls went by unrecorded while a file system did not answer");
 }
 
+void worker_summary(struct worker *w, bool last)
+{
+	struct sup *s = &w->sup;
+	size_t n = 0;
+	const struct run_observer *o = s->observer;
+	const char *text = o && o->ended ? o->ended(o->arg, w->control->status, last, sup_now(s), &n) : NULL;
+	if (!text)
+		return;
+	struct event ev = {.summary = {.run = str_of(s->run), .text = str_n(text, n)}};
+	sup_event(s, EVENT_summary, sup_now(s), NULL, &ev);
+}
+
+bool worker_reap(struct worker *w, pid_t pid, int flags, int *ret_status)
+{
+	const struct run_observer *o = w->sup.observer;
+	struct rusage used;
+	if (wait4(pid, ret_status, flags, &used) != pid)
+		return false;
+	if (o && o->over)
+		o->over(o->arg, pid, *ret_status, &used, sup_now(&w->sup));
+	return true;
+}
+
+void worker_kill_child(void *arg, pid_t pid)
+{
+	struct procfs f;
+	(void)arg;
+	if (procfs_stat(pid, &f) == 0 && f.state != 'Z') {
+		/* Its children first: they would be ours a moment later, and are found again then. */
+		procfs_children(pid, false, worker_kill_child, arg);
+		kill(pid, SIGKILL);
+	}
+}
+
+/* Kills what has outlived the command; again and again, for what was being born meanwhile. False: whoever is still
+ * there cannot be killed (it hangs in the kernel). */
+static bool kill_orphans(struct worker *w)
+{
+	enum { PATIENCE_S = 10 };
+	struct sup *s = &w->sup;
+	int64_t now = clock_ns(CLOCK_MONOTONIC);
+	if (!w->killing)
+		w->killing = now;
+	if (now - w->killing > PATIENCE_S * 1000000000LL)
+		return false;
+	procfs_children(getpid(), false, worker_kill_child, w);
+	for (unsigned i = 0; i < HASH_SIZE; i++)
+		for (struct proc *p = s->procs[i]; p; p = p->next)
+			syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
+	return true;
+}
+
 void worker_tell_end(struct worker *w)
 {
 	char c = '!';
-	if (w->told)
+	const struct run_observer *o = w->sup.observer;
+	if (w->told || (o && o->stay && o->stay(o->arg)))
 		return;
+	if (w->sup.orphans == ORPHANS_WAIT || (w->sup.orphans == ORPHANS_KILL && kill_orphans(w)))
+		return; /* it is not over before they are */
 	w->told = true;
+	worker_summary(w, false);
 	sup_flush(&w->sup);
 	__atomic_store_n(&w->control->left, 1, __ATOMIC_RELEASE);
 	(void)!write(w->notice, &c, 1);
@@ -336,7 +393,7 @@ static void reap(struct worker *w)
 			pending_drop(s, p);
 			proc_status(s, p, status);
 		}
-		if (waitpid(si.si_pid, &status, WNOHANG | __WNOTHREAD) != si.si_pid)
+		if (!worker_reap(w, si.si_pid, WNOHANG | __WNOTHREAD, &status))
 			return;
 		if (s->guarding)
 			guard_forget(s->guard, si.si_pid);
@@ -362,13 +419,31 @@ static void bury(struct sup *s)
 	} while (n == 64);
 }
 
+/* The filter goes a moment before its last process has: how that ended is known then. */
+static void await_ends(struct worker *w)
+{
+	enum { PATIENCE_MS = 500 };
+	struct sup *s = &w->sup;
+	int64_t until = clock_ns(CLOCK_MONOTONIC) + PATIENCE_MS * 1000000LL;
+	for (unsigned i = 0; i < HASH_SIZE; i++)
+		for (struct proc *p = s->procs[i]; p; p = p->next) {
+			struct pollfd pf = {.fd = p->pidfd, .events = POLLIN};
+			int64_t left = until - clock_ns(CLOCK_MONOTONIC);
+			poll(&pf, 1, left > 0 ? (int)(left / 1000000) : 0);
+		}
+	if (s->nprocs)
+		reap(w);
+}
+
 void worker_finish(struct worker *w)
 {
 	struct sup *s = &w->sup;
+	await_ends(w);
 	for (unsigned i = 0; i < HASH_SIZE; i++)
 		while (s->procs[i])
 			proc_dead(s, s->procs[i]);
 	say_passed(w);
+	worker_summary(w, true);
 	struct event ev = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
 	sup_flush(s);

@@ -27,7 +27,8 @@ struct worker {
 	pid_t keeper;
 	int notice; /* written to when the command has ended and others live on */
 	bool told, few_said;
-	int signals; /* signalfd */
+	int signals;     /* signalfd */
+	int64_t killing; /* since when what outlives the command is being killed; 0: it is not */
 	pthread_attr_t attr;
 	int standing_in;  /* a stand-in answers in its place */
 	unsigned held_up; /* times that happened */
@@ -41,8 +42,9 @@ int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread
 void worker_serve(struct worker *w);
 /* Everything else, beside the server, until nobody is left. */
 _Noreturn void worker_main(struct worker *w);
-/* The same by ptrace (trace.c); the command has been seized. exact: all of its calls stop, whatever filter it has. */
-int trace_seize(pid_t pid, bool exact);
+/* The same by ptrace (trace.c); the command has been seized. exact: all of its calls stop, whatever filter it has.
+ * exits: its threads stop once more when they end. */
+int trace_seize(pid_t pid, bool exact, bool exits);
 void trace_loop(pid_t pid, bool exact);
 _Noreturn void worker_trace(struct worker *w);
 /* Parts that both transports share. */
@@ -51,6 +53,12 @@ void worker_take_signals(struct worker *w);
 void worker_command_ended(struct worker *w, int status);
 /* Wakes the keeper: the command has ended, and the worker lives on. */
 void worker_tell_end(struct worker *w);
+/* What the observer has to say at the end of the command, or of everybody. */
+void worker_summary(struct worker *w, bool last);
+/* Waits for a child of this process, and tells the observer. flags: for wait4. False: it has not ended. */
+bool worker_reap(struct worker *w, pid_t pid, int flags, int *ret_status);
+/* Kills a process and its children, for procfs_children. */
+void worker_kill_child(void *arg, pid_t pid);
 _Noreturn void worker_finish(struct worker *w);
 /* Fills in what is the same for every process: clock, namespaces, credentials. */
 void sup_init(struct sup *s);

@@ -1,0 +1,294 @@
+#include "base/procfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+void procfs_clear(struct procfs *p)
+{
+	memset(p, 0xff, sizeof(*p)); /* every figure PROCFS_UNKNOWN */
+	p->state = 0;
+	p->ppid = 0;
+	p->terminal = 0;
+	p->exit_code = 0;
+	p->ignores_children = false;
+	p->io_whole = false;
+}
+
+static ssize_t slurp(const char *name, char *ret, size_t n)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	size_t have = 0;
+	ssize_t got;
+	/* A read that does not fill the room was the last: these files are made whole at the first read. */
+	do {
+		got = read(fd, ret + have, n - 1 - have);
+		have += got > 0 ? (size_t)got : 0;
+	} while (got > 0 && (have & 4095) == 0 && have < n - 1);
+	int e = errno;
+	close(fd);
+	ret[have] = '\0';
+	return got < 0 ? -e : have ? (ssize_t)have : -ESRCH;
+}
+
+static uint64_t tick_ns(void)
+{
+	static uint64_t tick; /* the same for whoever comes first */
+	uint64_t t = __atomic_load_n(&tick, __ATOMIC_RELAXED);
+	if (!t) {
+		long hz = sysconf(_SC_CLK_TCK);
+		t = 1000000000u / (hz > 0 ? (unsigned long)hz : 100u);
+		__atomic_store_n(&tick, t, __ATOMIC_RELAXED);
+	}
+	return t;
+}
+
+int procfs_parse_stat(const char *text, struct procfs *p)
+{
+	/* The name may hold anything, parentheses too; behind its last one there are numbers only. */
+	const char *at = strrchr(text, ')');
+	if (!at || at[1] != ' ' || !at[2])
+		return -EINVAL;
+	unsigned long long f[53] = {0};
+	char state = at[2];
+	char *end = (char *)at + 3;
+	for (int i = 4; i <= 52 && *end; i++)
+		f[i] = strtoull(end, &end, 10); /* negative ones wrap, and the casts below turn them back */
+	uint64_t tick = tick_ns();
+	p->state = state;
+	p->ppid = (pid_t)f[4];
+	p->terminal = (int)f[7];
+	p->minor = f[10];
+	p->waited_minor = f[11];
+	p->major = f[12];
+	p->waited_major = f[13];
+	p->user = f[14] * tick;
+	p->system = f[15] * tick;
+	p->waited_cpu = (f[16] + f[17]) * tick;
+	p->threads = f[20];
+	p->started = f[22] * tick;
+	p->virtual = f[23];
+	p->resident = f[24] * (uint64_t)sysconf(_SC_PAGESIZE);
+	p->exit_code = (int)f[52];
+	return 0;
+}
+
+/* A figure of a "name: value" file. */
+static bool figure(const char *text, const char *name, unsigned unit, uint64_t *ret)
+{
+	const char *at = strstr(text, name);
+	if (!at)
+		return false;
+	*ret = strtoull(at + strlen(name), NULL, 10) * unit;
+	return true;
+}
+
+void procfs_parse_status(const char *text, struct procfs *p)
+{
+	enum { CHILD_BIT = 16 }; /* SIGCHLD is 17 */
+	figure(text, "\nThreads:", 1, &p->threads);
+	figure(text, "\nVmPeak:", 1024, &p->virtual_peak);
+	figure(text, "\nVmHWM:", 1024, &p->resident_peak);
+	figure(text, "\nRssAnon:", 1024, &p->anonymous);
+	figure(text, "\nRssFile:", 1024, &p->file);
+	figure(text, "\nRssShmem:", 1024, &p->shared);
+	figure(text, "\nVmSwap:", 1024, &p->swap);
+	const char *at = strstr(text, "\nSigIgn:");
+	if (at)
+		p->ignores_children = strtoull(at + 8, NULL, 16) >> CHILD_BIT & 1;
+}
+
+void procfs_parse_io(const char *text, struct procfs *p)
+{
+	struct procfs q;
+	procfs_clear(&q);
+	/* All or nothing: they are compared with each other. */
+	if (figure(text, "rchar: ", 1, &q.rchar) && figure(text, "\nwchar: ", 1, &q.wchar) &&
+	    figure(text, "\nsyscr: ", 1, &q.syscr) && figure(text, "\nsyscw: ", 1, &q.syscw) &&
+	    figure(text, "\nread_bytes: ", 1, &q.read_bytes) && figure(text, "\nwrite_bytes: ", 1, &q.write_bytes)) {
+		p->rchar = q.rchar;
+		p->wchar = q.wchar;
+		p->syscr = q.syscr;
+		p->syscw = q.syscw;
+		p->read_bytes = q.read_bytes;
+		p->write_bytes = q.write_bytes;
+	}
+}
+
+int procfs_stat(pid_t pid, struct procfs *p)
+{
+	char name[48], text[1024];
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	ssize_t n = slurp(name, text, sizeof(text));
+	return n < 0 ? (int)n : procfs_parse_stat(text, p);
+}
+
+int procfs_status(pid_t pid, struct procfs *p)
+{
+	char name[48], text[4096];
+	snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	ssize_t n = slurp(name, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	procfs_parse_status(text, p);
+	return 0;
+}
+
+int procfs_cpu(pid_t pid, struct procfs *p)
+{
+	struct timespec ts;
+	clockid_t clock = (clockid_t)((~(unsigned)pid << 3) | 2); /* as clock_getcpuclockid makes it */
+	if (clock_gettime(clock, &ts) < 0)
+		return -errno;
+	p->cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return 0;
+}
+
+int procfs_io(pid_t pid, bool first_thread, struct procfs *p)
+{
+	char name[64], text[512];
+	if (first_thread)
+		snprintf(name, sizeof(name), "/proc/%d/task/%d/io", pid, pid);
+	else
+		snprintf(name, sizeof(name), "/proc/%d/io", pid);
+	ssize_t n = slurp(name, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	procfs_parse_io(text, p);
+	p->io_whole = !first_thread;
+	return 0;
+}
+
+int procfs_pss(pid_t pid, uint64_t *ret_pss, uint64_t *ret_anonymous)
+{
+	char name[48], text[2048];
+	uint64_t pss, anonymous;
+	snprintf(name, sizeof(name), "/proc/%d/smaps_rollup", pid);
+	ssize_t n = slurp(name, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	if (!figure(text, "\nPss:", 1024, &pss))
+		return -ENODATA;
+	if (!figure(text, "\nPss_Anon:", 1024, &anonymous)) /* before Linux 5.9 */
+		anonymous = PROCFS_UNKNOWN;
+	*ret_pss = pss;
+	*ret_anonymous = anonymous;
+	return 0;
+}
+
+/* From Linux 6.15's pidfd.h: how a reaped process ended. */
+struct pidfd_exit_info {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+	int32_t exit_code;
+};
+#define PIDFD_GET_EXIT _IOWR(0xFF, 11, struct pidfd_exit_info)
+#define PIDFD_EXIT_KNOWN (1u << 3)
+
+int procfs_ended(int pidfd, int *ret_status)
+{
+	struct pidfd_exit_info info = {.mask = PIDFD_EXIT_KNOWN};
+	if (ioctl(pidfd, PIDFD_GET_EXIT, &info) < 0)
+		return -errno;
+	if (!(info.mask & PIDFD_EXIT_KNOWN))
+		return -ENODATA;
+	*ret_status = info.exit_code;
+	return 0;
+}
+
+/* The numbers that a folder of /proc has as names: calls each for every one. */
+static int numbers(const char *folder, int (*each)(void *arg, pid_t n), void *arg)
+{
+	DIR *d = opendir(folder);
+	if (!d)
+		return -errno;
+	for (struct dirent *e; (e = readdir(d));)
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+			each(arg, (pid_t)atoi(e->d_name));
+	closedir(d);
+	return 0;
+}
+
+struct switches {
+	pid_t pid;
+	uint64_t voluntary, involuntary;
+};
+
+static int add_switches(void *arg, pid_t tid)
+{
+	struct switches *s = arg;
+	char name[64], text[4096];
+	uint64_t v, n;
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/status", s->pid, tid);
+	if (slurp(name, text, sizeof(text)) > 0 && figure(text, "\nvoluntary_ctxt_switches:", 1, &v) &&
+	    figure(text, "\nnonvoluntary_ctxt_switches:", 1, &n)) {
+		s->voluntary += v;
+		s->involuntary += n;
+	}
+	return 0;
+}
+
+int procfs_switches(pid_t pid, uint64_t *ret_voluntary, uint64_t *ret_involuntary)
+{
+	struct switches s = {.pid = pid};
+	char folder[48];
+	snprintf(folder, sizeof(folder), "/proc/%d/task", pid);
+	int rc = numbers(folder, add_switches, &s);
+	if (rc == 0) {
+		*ret_voluntary = s.voluntary;
+		*ret_involuntary = s.involuntary;
+	}
+	return rc;
+}
+
+struct children {
+	pid_t pid;
+	void (*each)(void *arg, pid_t child);
+	void *arg;
+	int rc;
+};
+
+static int children_of_thread(void *arg, pid_t tid)
+{
+	struct children *c = arg;
+	char name[64], text[16384];
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/children", c->pid, tid);
+	ssize_t n = slurp(name, text, sizeof(text));
+	if (n < 0 && n != -ESRCH) /* an empty file is no failure */
+		c->rc = (int)n;
+	for (char *at = text, *end; n > 0 && *at; at = end) {
+		pid_t pid = (pid_t)strtol(at, &end, 10);
+		if (end == at)
+			break;
+		c->each(c->arg, pid);
+	}
+	return 0;
+}
+
+int procfs_children(pid_t pid, bool one_thread, void (*each)(void *arg, pid_t child), void *arg)
+{
+	struct children c = {.pid = pid, .each = each, .arg = arg};
+	char folder[48];
+	if (one_thread) {
+		children_of_thread(&c, pid);
+		return c.rc;
+	}
+	snprintf(folder, sizeof(folder), "/proc/%d/task", pid);
+	int rc = numbers(folder, children_of_thread, &c);
+	return rc < 0 ? rc : c.rc;
+}
+
+uint64_t procfs_resident_slack(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN), page = sysconf(_SC_PAGESIZE);
+	uint64_t cores = n > 0 ? (uint64_t)n : 1, batch = 2 * cores > 32 ? 2 * cores : 32;
+	return 3 * cores * batch * (page > 0 ? (uint64_t)page : 4096);
+}

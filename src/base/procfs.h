@@ -1,0 +1,66 @@
+/* procfs.h - what /proc tells of one process: the figures of its stat, status and io files and of its CPU clock.
+ *
+ * A figure that was not read is PROCFS_UNKNOWN, never 0. Times are ns, sizes bytes. No allocation, no state: safe for
+ * threads. Costs 20 to 45 us a file. Figures are of the whole process with all its threads, and of nobody else, but
+ * where it is said. */
+#ifndef STEMMA_BASE_PROCFS_H
+#define STEMMA_BASE_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROCFS_UNKNOWN UINT64_MAX
+
+struct procfs {
+	/* stat */
+	char state; /* R S D Z T ...; 0 unknown */
+	pid_t ppid;
+	int terminal;                        /* its controlling terminal, 0 none */
+	int exit_code;                       /* wait status, of a zombie */
+	uint64_t started;                    /* since boot, in ns, of the clock tick's resolution */
+	uint64_t user, system;               /* ... of the tick's resolution; their sum is exact but for that */
+	uint64_t waited_cpu;                 /* CPU time of children that it waited for, and of theirs; likewise */
+	uint64_t minor, major;               /* page faults */
+	uint64_t waited_minor, waited_major; /* ... of children that it waited for */
+	uint64_t threads;                    /* now */
+	uint64_t virtual, resident;          /* now; resident may be off by procfs_resident_slack */
+	/* the CPU clock */
+	uint64_t cpu; /* exact */
+	/* status */
+	uint64_t resident_peak, virtual_peak;   /* since its last exec */
+	uint64_t anonymous, file, shared, swap; /* now */
+	bool ignores_children;                  /* SIGCHLD is ignored: its children are waited for by nobody */
+	/* io: with children that it waited for, and theirs, where io_whole; else of its first thread alone */
+	bool io_whole;
+	uint64_t rchar, wchar, syscr, syscw, read_bytes, write_bytes;
+};
+
+void procfs_clear(struct procfs *p); /* all unknown */
+/* Each reads one source into *p and leaves the rest as it is. 0 or -errno. */
+int procfs_stat(pid_t pid, struct procfs *p);
+int procfs_status(pid_t pid, struct procfs *p);
+int procfs_cpu(pid_t pid, struct procfs *p);
+int procfs_io(pid_t pid, bool first_thread, struct procfs *p);
+/* The same from texts that are here already. */
+int procfs_parse_stat(const char *text, struct procfs *p);
+void procfs_parse_status(const char *text, struct procfs *p);
+void procfs_parse_io(const char *text, struct procfs *p);
+
+/* The wait status of a process that has been waited for (Linux 6.15). 0 or -errno. */
+int procfs_ended(int pidfd, int *ret_status);
+
+/* What its pages weigh where a shared page counts to each holder by its share; anonymous ones among them. Takes 14 ms a
+ * GB. 0 or -errno. */
+int procfs_pss(pid_t pid, uint64_t *ret_pss, uint64_t *ret_anonymous);
+/* Context switches of all threads that are alive. 0 or -errno. */
+int procfs_switches(pid_t pid, uint64_t *ret_voluntary, uint64_t *ret_involuntary);
+/* Calls each(arg, child) for every child of the process, whichever of its threads made it; one_thread: only the first
+ * is asked. 0 or -errno (-ENOENT also where the kernel does not tell). */
+int procfs_children(pid_t pid, bool one_thread, void (*each)(void *arg, pid_t child), void *arg);
+/* How far resident and resident_peak may be off, either way: since Linux 6.2 each processor keeps some pages of each of
+ * the three kinds to itself before it adds them to the sum; before that each thread did. */
+uint64_t procfs_resident_slack(void);
+
+#endif

@@ -1,0 +1,482 @@
+/* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
+#include "monitor/limit.h"
+#include "monitor/monitor_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Of a process that nobody waits for, what it uses after its last look is not seen: its end, and giving its memory
+ * back.
+ */
+#define TAIL_NS 1000000
+#define TAIL_NS_PER_BYTE 0.5
+#define TICK_NS 10000000
+
+struct ends {
+	struct monitor *m;
+	struct summary *s;
+	struct waited w;
+	struct living l;
+	bool each; /* process has told its bytes */
+	int rc;
+};
+
+static void set(struct ends *e, enum figure_name f, int64_t value, const char *method, bool complete)
+{
+	if (e->rc == 0)
+		e->rc = summary_set(e->s, f, value, method, complete);
+}
+
+static void set_bounds(struct ends *e, enum figure_name f, int64_t value, int64_t low, int64_t high, const char *method,
+                       bool complete)
+{
+	if (value < low)
+		value = low;
+	if (high < value)
+		high = value;
+	if (e->rc != 0)
+		return;
+	if (low == high)
+		set(e, f, value, method, complete);
+	else
+		e->rc = summary_set_bounds(e->s, f, value, low, high, method, complete);
+}
+
+static void absent(struct ends *e, enum figure_name f, const char *why)
+{
+	if (e->rc == 0)
+		e->rc = summary_absent(e->s, f, why);
+}
+
+/* ---- time ---- */
+
+static const char *method_of(const struct ends *e, const char *plain, const char *lost, const char *living,
+                             const char *both)
+{
+	bool l = e->m->tree.lost > 0, a = e->l.n > 0;
+	return l && a ? both : l ? lost : a ? living : plain;
+}
+
+static void say_times(struct ends *e)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	set(e, FIGURE_start, m->start, "clock", true);
+	set(e, FIGURE_end, m->end, m->root_over ? "clock" : "clock, not yet ended", m->root_over);
+	set(e, FIGURE_wall_time, m->end - m->start, "clock", m->root_over);
+
+	bool complete = e->l.unread == 0 && !(t->lost && m->blind) && !t->failed && !m->attached;
+	int64_t value = e->w.user + e->w.system + (int64_t)(t->lost_cpu + e->l.cpu);
+	int64_t seen = (int64_t)(t->ended_cpu + e->l.cpu - e->l.waited);
+	if (m->attached) {
+		/* Nobody waits for it here: what it had when it was looked at last. */
+		value = m->now.value[FIGURE_cpu_time] > seen ? m->now.value[FIGURE_cpu_time] : seen;
+	}
+	if (seen > value)
+		value = seen;
+	int64_t more = (int64_t)t->lost * TAIL_NS + (int64_t)((double)t->lost_resident * TAIL_NS_PER_BYTE);
+	if (m->attached) /* as much as all processors can do since the last look */
+		more = (m->end - m->seen_alive) * sysconf(_SC_NPROCESSORS_ONLN);
+	if (e->l.waited)
+		more += (int64_t)(2 * TICK_NS * e->l.n);
+	const char *method = m->attached
+	                         ? "samples"
+	                         : method_of(e, "wait4", "wait4, last look", "wait4, living", "wait4, last look, living");
+	set_bounds(e, FIGURE_cpu_time, value, value, value + more, method, complete);
+	/* The kernel's split is an estimate, the sum is not. Where part of it comes in ticks, what is left over is shared
+	 * out alike. */
+	int64_t user = e->w.user + (int64_t)(t->lost_user + e->l.user);
+	int64_t system = e->w.system + (int64_t)(t->lost_system + e->l.system), rest = value - user - system;
+	if (m->attached) {
+		user = (int64_t)(t->ended_user + e->l.user);
+		system = (int64_t)(t->ended_system + e->l.system);
+		rest = value - user - system;
+	}
+	if (rest > 0 && user + system > 0) {
+		int64_t share = (int64_t)((double)rest * ((double)user / (double)(user + system)));
+		user += share;
+		system += rest - share;
+	} else if (rest > 0) {
+		user += rest;
+	}
+	set(e, FIGURE_user_time, user, method, complete);
+	set(e, FIGURE_system_time, system, method, complete);
+	if (m->end > m->start)
+		set(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(m->end - m->start) + 0.5), method, complete);
+	int64_t cores = m->now.peak[FIGURE_cores_peak];
+	if (cores >= 0)
+		set(e, FIGURE_cores_peak, cores, "samples", false);
+	else
+		absent(e, FIGURE_cores_peak, "the command was too short for two samples");
+}
+
+/* ---- memory ---- */
+
+static int64_t i64(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+static void say_memory(struct ends *e)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	uint64_t peak[SET_HEIGHTS], largest = t->largest;
+	struct rusage own;
+	sets_peak(&t->sets, peak);
+	if (getrusage(RUSAGE_SELF, &own) == 0 && e->w.resident_peak > (uint64_t)own.ru_maxrss * 1024 &&
+	    e->w.resident_peak > largest)
+		largest = e->w.resident_peak;
+	bool complete = !t->failed && t->unmeasured == 0 && (!m->blind || t->total == 1) && !m->attached;
+	if (largest == 0 && peak[SET_RESIDENT] == 0) {
+		static const char why[] = "the command had ended before anybody could look";
+		absent(e, FIGURE_memory_resident_peak, why);
+		absent(e, FIGURE_memory_virtual_peak, why);
+	} else {
+		uint64_t high = peak[SET_RESIDENT] > largest ? peak[SET_RESIDENT] : largest;
+		uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
+		value -= t->doubtful < value ? t->doubtful : value;
+		if (m->shares.resident)
+			value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
+		value = value < low ? low : value > high ? high : value;
+		bool one = high == largest;
+		set_bounds(e, FIGURE_memory_resident_peak, i64(value), i64(low > slack ? low - slack : 0), i64(high + slack),
+		           one                  ? "high-water mark"
+		           : m->shares.resident ? "high-water marks of processes alive together, sampled shares"
+		                                : "high-water marks of processes alive together",
+		           complete);
+		if (peak[SET_VIRTUAL])
+			set(e, FIGURE_memory_virtual_peak, i64(peak[SET_VIRTUAL]), "peaks of processes alive together", complete);
+		else
+			absent(e, FIGURE_memory_virtual_peak, "killed before anybody could look");
+	}
+	static const struct {
+		enum figure_name figure;
+		const char *why;
+	} sampled[] = {
+	    {FIGURE_memory_anonymous_peak, "the command was too short for a sample"},
+	    {FIGURE_memory_file_peak, "the command was too short for a sample"},
+	    {FIGURE_memory_shared_peak, "the command was too short for a sample"},
+	    {FIGURE_swap_peak, "the command was too short for a sample"},
+	};
+	for (size_t i = 0; i < sizeof(sampled) / sizeof(sampled[0]); i++) {
+		int64_t v = m->now.peak[sampled[i].figure];
+		if (v >= 0)
+			set(e, sampled[i].figure, v, "samples", false);
+		else
+			absent(e, sampled[i].figure, sampled[i].why);
+	}
+}
+
+/* ---- counts ---- */
+
+static void say_processes(struct ends *e)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	uint64_t peak[SET_HEIGHTS];
+	const char *method = m->blind ? "samples" : "process events";
+	sets_peak(&t->sets, peak);
+	set(e, FIGURE_processes_total, i64(t->total), method, !m->blind && !t->failed);
+	set(e, FIGURE_processes_concurrent_peak, i64(peak[SET_COUNT]), method, !m->blind && !t->failed);
+	int64_t threads = m->now.peak[FIGURE_threads_peak];
+	if (threads < i64(t->threads_peak))
+		threads = i64(t->threads_peak);
+	if (threads >= 1)
+		set(e, FIGURE_threads_peak, threads, "samples", false);
+	else
+		absent(e, FIGURE_threads_peak, "the command was too short for a sample");
+	if (m->now.peak[FIGURE_open_files_peak] >= 0)
+		set(e, FIGURE_open_files_peak, m->now.peak[FIGURE_open_files_peak], "samples", false);
+	else
+		absent(e, FIGURE_open_files_peak, "no sample told it (Linux 6.2 does)");
+}
+
+static void say_io(struct ends *e)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	static const char why[] = "the kernel does not tell (/proc/PID/io)";
+	static const enum figure_name names[] = {FIGURE_bytes_read,  FIGURE_bytes_written, FIGURE_read_calls,
+	                                         FIGURE_write_calls, FIGURE_storage_read,  FIGURE_storage_written};
+	const struct tree_io *w = &e->w.io, *l = &t->lost_io, *a = &e->l.io;
+	const uint64_t values[] = {w->rchar + l->rchar + a->rchar,
+	                           w->wchar + l->wchar + a->wchar,
+	                           w->syscr + l->syscr + a->syscr,
+	                           w->syscw + l->syscw + a->syscw,
+	                           w->read_bytes + l->read_bytes + a->read_bytes,
+	                           w->write_bytes + l->write_bytes + a->write_bytes};
+	const char *method = method_of(e, "io of what was waited for", "io of what was waited for, last look",
+	                               "io of what was waited for, living", "io of what was waited for, last look, living");
+	bool complete = e->l.io_unread == 0 && !t->blind && !(t->lost && m->blind) && !m->attached;
+	const struct tree_io *s = &t->ended_io;
+	const uint64_t sums[] = {s->rchar, s->wchar, s->syscr, s->syscw, s->read_bytes, s->write_bytes};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int64_t v = i64(e->each ? sums[i] : values[i]);
+		if (e->each) {
+			set(e, names[i], v, "last looks", true);
+			continue;
+		}
+		if (m->attached)
+			v = m->now.peak[names[i]];
+		if (m->attached ? v >= 0 : e->w.io_known)
+			set(e, names[i], v, m->attached ? "samples" : method, complete);
+		else
+			absent(e, names[i], why);
+	}
+}
+
+static void say_events(struct ends *e)
+{
+	const struct monitor *m = e->m;
+	const struct tree *t = &m->tree;
+	bool complete = e->l.unread == 0 && t->lost == 0;
+	const char *method = e->l.n ? "wait4, living" : "wait4";
+	static const enum figure_name names[] = {FIGURE_page_faults_minor, FIGURE_page_faults_major,
+	                                         FIGURE_context_switches_voluntary, FIGURE_context_switches_involuntary};
+	const uint64_t values[] = {e->w.minor + e->l.minor + t->lost_minor, e->w.major + e->l.major + t->lost_major,
+	                           e->w.voluntary + e->l.voluntary, e->w.involuntary + e->l.involuntary};
+	for (size_t i = 0; i < 4; i++)
+		if (m->attached)
+			absent(e, names[i], "nobody here waits for the process");
+		else
+			set(e, names[i], i64(values[i]), method, complete);
+}
+
+static void say_footprint(struct ends *e)
+{
+	static const enum figure_name names[] = {FIGURE_disk_footprint_peak, FIGURE_files_peak, FIGURE_directories_peak};
+	const struct monitor *m = e->m;
+	struct footprint_sum now, peak;
+	const char *why = "only --summary, --report and --watch ask for it";
+	bool known = m->footprint && footprint_now(m->footprint, &now, &peak, &why);
+	for (size_t i = 0; i < 3; i++)
+		if (known)
+			set(e, names[i], i64(i == 0 ? peak.bytes : i == 1 ? peak.files : peak.directories), "walks", false);
+		else
+			absent(e, names[i], why ? why : "the command was too short for a walk");
+}
+
+static void say_counters(struct ends *e)
+{
+	const struct counters *c = &e->m->counters;
+	uint64_t cycles, instructions;
+	if (counters_read(c, &cycles, &instructions)) {
+		const char *method = c->user_only ? "perf_event, user mode" : "perf_event";
+		set(e, FIGURE_cycles, i64(cycles), method, true);
+		set(e, FIGURE_instructions, i64(instructions), method, true);
+		return;
+	}
+	absent(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
+	absent(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
+}
+
+static void say_gpu(struct ends *e)
+{
+	const struct gpu_figures *g = &e->m->gpu_figures;
+	const char *why = !e->m->gpu ? "there is no NVIDIA driver" : g->absent;
+	if (why) {
+		absent(e, FIGURE_gpus, why);
+		absent(e, FIGURE_gpu_time, why);
+		absent(e, FIGURE_gpu_memory_peak, why);
+		return;
+	}
+	const char *method = g->accounts ? "NVML, looks and accounts" : "NVML, looks";
+	set(e, FIGURE_gpus, i64(g->devices), method, g->accounts);
+	set(e, FIGURE_gpu_memory_peak, i64(g->memory_peak), method, g->accounts);
+	if (g->busy_known || g->devices == 0)
+		set(e, FIGURE_gpu_time, i64(g->busy), method, g->accounts);
+	else
+		absent(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
+}
+
+/* ---- who it was ---- */
+
+static char *copy(const char *s)
+{
+	return s ? strdup(s) : NULL;
+}
+
+static int copy_limits(const struct summary_limit *from, size_t n, struct summary_limit **ret, size_t *ret_n)
+{
+	*ret = calloc(n + 1, sizeof(**ret));
+	for (size_t i = 0; *ret && i < n; i++) {
+		(*ret)[i] = from[i];
+		(*ret)[i].name = strdup(from[i].name);
+	}
+	*ret_n = *ret ? n : 0;
+	return *ret ? 0 : -1;
+}
+
+static void say_process(const struct tree_record *r, struct summary_process *ret)
+{
+	const struct procfs *l = &r->last;
+	int64_t cpu = l->cpu == PROCFS_UNKNOWN ? -1 : (int64_t)l->cpu, user = -1, system = -1;
+	if (l->user != PROCFS_UNKNOWN && l->system != PROCFS_UNKNOWN) {
+		/* The split is in clock ticks, the sum exact. */
+		double sum = (double)(l->user + l->system);
+		user = cpu < 0 || sum == 0 ? (int64_t)l->user : (int64_t)((double)cpu * ((double)l->user / sum));
+		system = cpu < 0 || sum == 0 ? (int64_t)l->system : cpu - user;
+		if (cpu > 0 && sum == 0)
+			user = cpu;
+	} else if (cpu >= 0) { /* less than a tick: there is no split to read */
+		user = cpu;
+		system = 0;
+	}
+	*ret = (struct summary_process){
+	    .pid = r->pid,
+	    .ppid = r->ppid,
+	    .exe = copy(r->exe),
+	    .start = r->start,
+	    .end = r->end,
+	    .user_time = user,
+	    .system_time = system,
+	    .resident_peak = r->resident_peak ? i64(r->resident_peak) : -1,
+	    .virtual_peak = r->virtual_peak ? i64(r->virtual_peak) : -1,
+	    .bytes_read = l->rchar == PROCFS_UNKNOWN ? -1 : i64(l->rchar),
+	    .bytes_written = l->wchar == PROCFS_UNKNOWN ? -1 : i64(l->wchar),
+	    .threads_peak = r->threads_peak ? i64(r->threads_peak) : -1,
+	    .status = r->status,
+	};
+}
+
+static void say_records(struct ends *e)
+{
+	const struct tree *t = &e->m->tree;
+	struct summary *s = e->s;
+	size_t n = t->nrecord + (t->keep_records ? t->nalive : 0);
+	s->process = calloc(n + 1, sizeof(*s->process));
+	if (!s->process)
+		return;
+	for (size_t i = 0; i < t->nrecord; i++)
+		say_process(&t->record[i], &s->process[s->nprocess++]);
+	for (size_t i = 0; t->keep_records && i < t->nalive; i++) {
+		const struct member *p = t->alive[i];
+		const struct tree_record r = {.pid = p->pid,
+		                              .ppid = p->ppid,
+		                              .exe = p->exe,
+		                              .start = p->start,
+		                              .end = -1,
+		                              .last = p->last,
+		                              .resident_peak = p->resident_peak,
+		                              .virtual_peak = p->virtual_peak,
+		                              .threads_peak = p->threads_peak,
+		                              .status = -1};
+		say_process(&r, &s->process[s->nprocess++]);
+	}
+}
+
+static void add_sentence(struct ends *e, const char *text)
+{
+	struct summary *s = e->s;
+	char **more = realloc(s->escaped, (s->nescaped + 1) * sizeof(*more));
+	if (more) {
+		s->escaped = more;
+		if ((more[s->nescaped] = strdup(text)))
+			s->nescaped++;
+	}
+}
+
+static void say_escaped(struct ends *e)
+{
+	enum { MOST = 20 };
+	const struct monitor *m = e->m;
+	char line[600];
+	for (size_t i = 0; i < m->nescaped; i++)
+		add_sentence(e, m->escaped[i]);
+	if (m->root_over && !m->all_over) {
+		for (size_t i = 0; i < m->tree.nalive && i < MOST; i++) {
+			const struct member *p = m->tree.alive[i];
+			snprintf(line, sizeof(line), "%s (pid %d) outlives the command: its figures up to the command's end",
+			         p->exe ? p->exe : "a process", p->pid);
+			add_sentence(e, line);
+		}
+		if (m->tree.nalive > MOST) {
+			snprintf(line, sizeof(line), "%zu more processes outlive the command", m->tree.nalive - MOST);
+			add_sentence(e, line);
+		}
+	}
+	if (m->orphans > m->nescaped) {
+		snprintf(line, sizeof(line), "%zu more processes outlived the command", m->orphans - m->nescaped);
+		add_sentence(e, line);
+	}
+	if (m->tree.left_out) {
+		snprintf(line, sizeof(line), "the records of %llu more processes were left out",
+		         (unsigned long long)m->tree.left_out);
+		add_sentence(e, line);
+	}
+}
+
+/* How far it came to a limit, or over it, by what is known now. */
+static void limit_peak(const struct summary *s, struct summary_limit *l)
+{
+	int name = limit_by_name(l->name);
+	const struct figure *f = name < 0 ? NULL : &s->figure[limit_figure((enum limit_name)name)];
+	if (f && f->known && f->value > l->peak)
+		l->peak = f->value;
+}
+
+static void say_task(struct ends *e)
+{
+	const struct monitor *m = e->m;
+	struct summary *s = e->s;
+	s->run = copy(m->run);
+	s->cwd = copy(m->cwd);
+	s->user = copy(m->user);
+	s->argv = calloc(m->argc + 1, sizeof(*s->argv));
+	const char *at = m->argv;
+	for (size_t i = 0; s->argv && i < m->argc; i++, at += strlen(at) + 1)
+		s->argv[i] = strdup(at);
+	s->exit_type = m->status < 0 ? EXIT_TYPE_UNKNOWN : WIFSIGNALED(m->status) ? EXIT_TYPE_SIGNAL : EXIT_TYPE_NORMAL;
+	s->exit_status = m->status >= 0 && !WIFSIGNALED(m->status) ? WEXITSTATUS(m->status) : -1;
+	s->signal = m->status >= 0 && WIFSIGNALED(m->status) ? WTERMSIG(m->status) : -1;
+	if (m->nexceeded)
+		s->exit_type = EXIT_TYPE_LIMIT;
+	s->oom = m->oom;
+	if (copy_limits(m->limit, m->nlimit, &s->limit, &s->nlimit) < 0 ||
+	    copy_limits(m->exceeded, m->nexceeded, &s->exceeded, &s->nexceeded) < 0)
+		e->rc = -1;
+	for (size_t i = 0; i < s->nlimit; i++)
+		limit_peak(s, &s->limit[i]);
+	for (size_t i = 0; i < s->nexceeded; i++)
+		limit_peak(s, &s->exceeded[i]);
+	s->host = calloc(m->nhost + 1, sizeof(*s->host));
+	for (size_t i = 0; s->host && i < m->nhost; i++) {
+		s->host[i] = (struct summary_pair){copy(m->host[i].key), copy(m->host[i].value)};
+		s->nhost++;
+	}
+	s->label = calloc(m->o.nlabels + 1, sizeof(*s->label));
+	for (size_t i = 0; s->label && i < m->o.nlabels; i++) {
+		const char *eq = strchr(m->o.labels[i], '=');
+		if (!eq)
+			continue;
+		s->label[s->nlabel].key = strndup(m->o.labels[i], (size_t)(eq - m->o.labels[i]));
+		s->label[s->nlabel++].value = strdup(eq + 1);
+	}
+}
+
+int monitor_summarise(struct monitor *m, struct summary *ret)
+{
+	struct ends e = {.m = m, .s = ret};
+	summary_init(ret);
+	living_now(m, &e.l);
+	e.each = !m->blind && m->tree.io_unknown == 0 && e.l.n == 0;
+	waited_now(&e.w, !e.each);
+	say_times(&e);
+	say_memory(&e);
+	say_processes(&e);
+	say_io(&e);
+	say_events(&e);
+	say_footprint(&e);
+	say_counters(&e);
+	say_gpu(&e);
+	absent(&e, FIGURE_bytes_received, "the kernel does not count them for a process");
+	absent(&e, FIGURE_bytes_sent, "the kernel does not count them for a process");
+	say_records(&e);
+	say_escaped(&e);
+	say_task(&e);
+	return e.rc;
+}

@@ -1,0 +1,525 @@
+#include "capture/run/redact.h"
+#include "monitor/monitor_int.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK                                                                                                          \
+	(2u << 20) /* 64 generations of processes are looked through one below the other, 18 KiB each; what is not used    \
+	              costs nothing */
+#define LARGE (16u << 20) /* a child of a process of that size is looked at soon: their pages are shared, or were */
+#define SOON_NS 3000000
+#define LAST_WALK_MS 300 /* the end of the run waits so long at most */
+
+static int64_t thread_cpu(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+static int64_t monotonic(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+/* ---- the sampler ---- */
+
+static void wait_until(struct monitor *m)
+{
+	m->woken = false;
+	while (!m->stop && !m->woken) {
+		int64_t next = m->next;
+		if (monotonic() >= next)
+			break;
+		struct timespec ts = {.tv_sec = next / SECOND, .tv_nsec = next % SECOND};
+		pthread_cond_timedwait(&m->wake, &m->lock, &ts);
+	}
+}
+
+static void *sampler(void *arg)
+{
+	enum { SHORTEST = 1000000 };
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	while (!m->stop) {
+		wait_until(m);
+		if (m->stop)
+			break;
+		int64_t before = thread_cpu();
+		monitor_sample(m);
+		struct monitor_now now = m->now;
+		pthread_mutex_unlock(&m->lock);
+		if (m->series)
+			series_add(m->series, &now);
+		int64_t wish = m->o.watcher ? m->o.watcher(m->o.watcher_arg, &now) : 0;
+		pthread_mutex_lock(&m->lock);
+		int64_t cost = thread_cpu() - before,
+		        pause = monitor_pause(m, cost - m->shares_cost); /* shares have a budget of their own */
+		m->spent += m->shares_cost;
+		if (wish && wish < pause)
+			pause = wish > SHORTEST ? wish : SHORTEST;
+		m->next = monotonic() + pause;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return NULL;
+}
+
+static void start_sampler(struct monitor *m)
+{
+	pthread_attr_t a;
+	sigset_t all, before;
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	m->next = monotonic() + monitor_pause(m, 0);
+	m->sampling = pthread_create(&m->sampler, &a, sampler, m) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&a);
+}
+
+static void stop_sampler(struct monitor *m)
+{
+	pthread_mutex_lock(&m->lock);
+	m->stop = true;
+	pthread_cond_signal(&m->wake);
+	pthread_mutex_unlock(&m->lock);
+	if (m->sampling)
+		pthread_join(m->sampler, NULL);
+	m->sampling = false;
+}
+
+void monitor_wake(struct monitor *m)
+{
+	pthread_mutex_lock(&m->lock);
+	m->woken = true;
+	pthread_cond_signal(&m->wake);
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- the observer ---- */
+
+static int living(void *arg, pid_t **ret, size_t *ret_n)
+{
+	return monitor_living(arg, ret, ret_n);
+}
+
+static void on_started(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now)
+{
+	struct monitor *m = arg;
+	struct timespec ts;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	m->offset = now - (ts.tv_sec * SECOND + ts.tv_nsec);
+	m->run = run && *run ? strdup(run) : NULL;
+	m->user = user ? strdup(user) : NULL;
+	monitor_begin(m, root, told, now);
+}
+
+static bool belongs(void *arg, pid_t pid)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	bool is = tree_by_pid(&m->tree, pid) != NULL;
+	for (size_t i = m->tree.nrecord; !is && i > 0; i--)
+		is = m->tree.record[i - 1].pid == pid;
+	pthread_mutex_unlock(&m->lock);
+	return is;
+}
+
+void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
+{
+	pthread_mutex_lock(&m->lock);
+	m->self = getpid();
+	m->blind = !told;
+	m->root = root;
+	m->start = start;
+	m->wall_before = monitor_clock(m);
+	if (m->blind)
+		tree_born(&m->tree, root, 0, start, start, m->attached);
+	if (m->o.thorough)
+		counters_open(&m->counters, root);
+	if (m->footprint)
+		footprint_start(m->footprint, living, m);
+	if (gpu_here())
+		m->gpu = gpu_new(GPU_LIBRARY, belongs, m);
+	start_sampler(m);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_born(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	tree_born(&m->tree, pid, parent, from, until, false);
+	struct member *p = tree_by_pid(&m->tree, parent);
+	if (p && p->height[SET_RESIDENT] >= LARGE && m->next > monotonic() + SOON_NS) {
+		m->next = monotonic() + SOON_NS;
+		pthread_cond_signal(&m->wake);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_leaving(void *arg, pid_t pid)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	tree_leaving(&m->tree, pid, monitor_clock(m));
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_exec(void *arg, pid_t pid, const char *exe)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	tree_exec(&m->tree, pid, exe);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static int note_escaped(struct monitor *m, const char *sentence)
+{
+	char **more = realloc(m->escaped, (m->nescaped + 1) * sizeof(*more)), *copy = strdup(sentence);
+	int rc = more && copy ? 0 : -ENOMEM;
+	if (more)
+		m->escaped = more;
+	if (rc == 0)
+		more[m->nescaped++] = copy;
+	else
+		free(copy);
+	return rc;
+}
+
+/* Who is alive now outlives the command. Not who has ended and whose end is about to be told. */
+static void mark_orphans(struct monitor *m)
+{
+	for (size_t i = 0; i < m->tree.nalive; i++) {
+		struct procfs f;
+		procfs_clear(&f);
+		m->tree.alive[i]->orphan = procfs_stat(m->tree.alive[i]->pid, &f) == 0 && f.state != 'Z' && f.state != 'X';
+	}
+}
+
+static void say_orphan(struct monitor *m, const struct member *p, int status, int64_t now)
+{
+	enum { MOST = 20 };
+	char line[600];
+	if (!p || !p->orphan || ++m->orphans > MOST)
+		return;
+	bool killed = m->o.orphans == ORPHANS_KILL && status == SIGKILL;
+	snprintf(line, sizeof(line),
+	         killed ? "%s (pid %d) outlived the command, and was killed"
+	                : "%s (pid %d) ended %.3f s later than the command",
+	         p->exe ? p->exe : "a process", p->pid, (double)(now - m->end) / SECOND);
+	note_escaped(m, line);
+}
+
+void monitor_orphan_ended(struct monitor *m, const struct member *p, int status)
+{
+	say_orphan(m, p, status, monitor_clock(m));
+}
+
+static void on_exiting(void *arg, pid_t pid, const struct procfs *last, int status, int64_t now)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
+	tree_exiting(&m->tree, pid, last, status, now);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_over(void *arg, pid_t pid, int status, const struct rusage *used, int64_t now)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
+	tree_over(&m->tree, pid, status, used, now);
+	if (pid == m->root) {
+		m->root_over = true;
+		m->status = status;
+		m->end = now;
+		if (m->blind)
+			monitor_discover(m);
+		mark_orphans(m);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- the summary's way back ---- */
+
+static void hand_over(struct monitor *m, const struct buf *text, bool last)
+{
+	struct handover *h = m->handover;
+	int which = last ? 1 : 0, fd = m->text_fd[which];
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, text->p, text->n, 0) != (ssize_t)text->n)
+		return;
+	__atomic_store_n(&h->length[which], text->n, __ATOMIC_RELEASE);
+	int state = HANDED_NONE;
+	if (!last)
+		__atomic_compare_exchange_n(&h->state, &state, HANDED_FIRST, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	else
+		do
+			state = __atomic_load_n(&h->state, __ATOMIC_ACQUIRE);
+		while ((state == HANDED_NONE || state == HANDED_FIRST) &&
+		       !__atomic_compare_exchange_n(&h->state, &state, HANDED_LAST, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
+/* The first one has been taken: the user's file is written by us, when whoever took it is through with it. */
+static void publish_late(struct monitor *m, const struct summary *s)
+{
+	enum { PATIENCE_MS = 5000 };
+	struct handover *h = m->handover;
+	int state = __atomic_load_n(&h->state, __ATOMIC_ACQUIRE);
+	if (!m->o.publish || (state != HANDED_TAKEN && state != HANDED_WRITTEN))
+		return;
+	for (int ms = 0; ms < PATIENCE_MS && __atomic_load_n(&h->state, __ATOMIC_ACQUIRE) != HANDED_WRITTEN; ms++)
+		usleep(1000);
+	m->o.publish(m->o.publish_arg, s);
+}
+
+static const char *on_ended(void *arg, int status, bool last, int64_t now, size_t *ret_n)
+{
+	struct monitor *m = arg;
+	struct summary s;
+	struct buf whole = {0};
+	/* While nobody is left there is time for a last look at the disk. */
+	if (last && m->footprint)
+		footprint_last(m->footprint, LAST_WALK_MS);
+	if (m->gpu)
+		gpu_last(m->gpu, &m->gpu_figures);
+	if (m->o.over)
+		m->o.over(m->o.watcher_arg, status, last);
+	/* It is not waited for: what a thread that ended has read would count as its process's children's. */
+	pthread_mutex_lock(&m->lock);
+	m->stop |= last;
+	if (!m->root_over) {
+		m->root_over = true;
+		m->status = status;
+		m->end = now;
+	}
+	m->all_over = last;
+	__atomic_store_n(&m->handover->goes_on, !last, __ATOMIC_RELEASE);
+	buf_reset(&m->text);
+	int rc = monitor_summarise(m, &s);
+	if (rc == 0)
+		rc = summary_json(&s, false, false, &m->text);
+	if (rc == 0)
+		rc = summary_json(&s, true, true, &whole);
+	if (rc == 0)
+		hand_over(m, &whole, last);
+	__atomic_store_n(&m->handover->limited, s.exit_type == EXIT_TYPE_LIMIT, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&m->lock);
+	if (last)
+		stop_sampler(m);
+	if (rc == 0 && last)
+		publish_late(m, &s);
+	summary_release(&s);
+	buf_release(&whole);
+	*ret_n = m->text.n;
+	return rc == 0 ? m->text.p : NULL;
+}
+
+/* ---- making one ---- */
+
+const struct run_observer *monitor_observer(struct monitor *m)
+{
+	return &m->observer;
+}
+
+static bool stay(void *arg)
+{
+	struct monitor *m = arg;
+	return m->o.stay(m->o.watcher_arg);
+}
+
+static void enter(void *arg)
+{
+	struct monitor *m = arg;
+	m->o.enter(m->o.enter_arg);
+}
+
+int monitor_new(const struct monitor_options *o, struct err *err, struct monitor **ret)
+{
+	struct monitor *m = calloc(1, sizeof(*m));
+	pthread_condattr_t ca;
+	if (!m)
+		return -ENOMEM;
+	m->o = *o;
+	m->status = -1;
+	m->counters = (struct counters){.cycles = -1, .instructions = -1, .why = "only --summary and --report ask for it"};
+	m->tree.keep_records = o->processes;
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&m->wake, &ca);
+	for (int i = 0; i < FIGURES; i++)
+		m->now.value[i] = m->now.peak[i] = -1;
+	m->handover = mmap(NULL, sizeof(*m->handover), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 2; i++)
+		m->text_fd[i] = memfd_create("stemma-summary", MFD_CLOEXEC);
+	m->observer = (struct run_observer){.arg = m,
+	                                    .enter = o->enter ? enter : NULL,
+	                                    .started = on_started,
+	                                    .born = on_born,
+	                                    .leaving = on_leaving,
+	                                    .exec = on_exec,
+	                                    .exiting = on_exiting,
+	                                    .over = on_over,
+	                                    .ended = on_ended,
+	                                    .stay = o->stay ? stay : NULL};
+	struct buf words = {0};
+	m->argc = redact_argv(&words, o->argv);
+	buf_cstr(&words);
+	m->argv = words.p;
+	m->cwd = getcwd(NULL, 0);
+	if (m->handover == MAP_FAILED || m->text_fd[0] < 0 || m->text_fd[1] < 0 || words.failed) {
+		int rc = err_set(err, errno ? errno : ENOMEM, "cannot measure the command");
+		m->handover = m->handover == MAP_FAILED ? NULL : m->handover;
+		monitor_free(m);
+		return rc;
+	}
+	host_describe(&m->host, &m->nhost);
+	int rc = o->series ? series_open(o->series, err, &m->series) : 0;
+	if (rc == 0 && (o->footprint || o->watch))
+		rc = footprint_new(m->cwd, o->watch, err, &m->footprint);
+	if (rc < 0)
+		monitor_free(m);
+	else
+		*ret = m;
+	return rc;
+}
+
+static void free_limits(struct summary_limit *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i].name);
+	free(v);
+}
+
+void monitor_free(struct monitor *m)
+{
+	if (!m)
+		return;
+	tree_release(&m->tree);
+	series_close(m->series);
+	footprint_free(m->footprint);
+	gpu_free(m->gpu);
+	for (int i = 0; i < 2; i++)
+		if (m->text_fd[i] >= 0)
+			close(m->text_fd[i]);
+	if (m->handover)
+		munmap(m->handover, sizeof(*m->handover));
+	for (size_t i = 0; i < m->nhost; i++) {
+		free(m->host[i].key);
+		free(m->host[i].value);
+	}
+	for (size_t i = 0; i < m->nescaped; i++)
+		free(m->escaped[i]);
+	free_limits(m->limit, m->nlimit);
+	free_limits(m->exceeded, m->nexceeded);
+	free(m->host);
+	free(m->escaped);
+	free(m->argv);
+	free(m->cwd);
+	free(m->run);
+	free(m->user);
+	buf_release(&m->text);
+	free(m);
+}
+
+/* ---- notes of who watches ---- */
+
+static int note_limit(struct monitor *m, struct summary_limit **v, size_t *n, const char *name, int64_t peak,
+                      int64_t limit)
+{
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp((*v)[i].name, name)) {
+			(*v)[i].peak = peak;
+			pthread_mutex_unlock(&m->lock);
+			return 0;
+		}
+	struct summary_limit *more = realloc(*v, (*n + 1) * sizeof(*more));
+	char *copy = strdup(name);
+	int rc = more && copy ? 0 : -ENOMEM;
+	if (more)
+		*v = more;
+	if (rc == 0)
+		more[(*n)++] = (struct summary_limit){copy, peak, limit};
+	else
+		free(copy);
+	pthread_mutex_unlock(&m->lock);
+	return rc;
+}
+
+int monitor_limit(struct monitor *m, const char *name, int64_t limit)
+{
+	return note_limit(m, &m->limit, &m->nlimit, name, -1, limit);
+}
+
+int monitor_exceeded(struct monitor *m, const char *name, int64_t peak, int64_t limit)
+{
+	return note_limit(m, &m->exceeded, &m->nexceeded, name, peak, limit);
+}
+
+void monitor_oom(struct monitor *m)
+{
+	pthread_mutex_lock(&m->lock);
+	m->oom = true;
+	pthread_mutex_unlock(&m->lock);
+}
+
+int monitor_escaped(struct monitor *m, const char *sentence)
+{
+	pthread_mutex_lock(&m->lock);
+	int rc = note_escaped(m, sentence);
+	pthread_mutex_unlock(&m->lock);
+	return rc;
+}
+
+/* ---- back in the first process ---- */
+
+int monitor_summary(struct monitor *m, struct err *err, struct summary *ret)
+{
+	struct handover *h = m->handover;
+	int state = HANDED_FIRST;
+	if (!__atomic_compare_exchange_n(&h->state, &state, HANDED_TAKEN, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
+	    state == HANDED_NONE) {
+		err_set(err, 0, "the recorder did not live to sum up what was used");
+		return -ENOENT;
+	}
+	int which = state == HANDED_LAST;
+	size_t n = __atomic_load_n(&h->length[which], __ATOMIC_ACQUIRE);
+	char *text = malloc(n + 1);
+	int rc = text ? 0 : -ENOMEM;
+	if (rc == 0 && pread(m->text_fd[which], text, n, 0) != (ssize_t)n)
+		rc = err_set(err, EIO, "cannot read the summary back");
+	if (rc == 0)
+		rc = summary_read(text, n, err, ret);
+	free(text);
+	return rc;
+}
+
+void monitor_published(struct monitor *m)
+{
+	int state = HANDED_TAKEN;
+	__atomic_compare_exchange_n(&m->handover->state, &state, HANDED_WRITTEN, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+bool monitor_was_limited(const struct monitor *m)
+{
+	return __atomic_load_n(&m->handover->limited, __ATOMIC_ACQUIRE);
+}
+
+bool monitor_goes_on(const struct monitor *m)
+{
+	return __atomic_load_n(&m->handover->goes_on, __ATOMIC_ACQUIRE);
+}

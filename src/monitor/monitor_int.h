@@ -1,0 +1,116 @@
+/* monitor_int.h - a monitor from inside. Internal to monitor. */
+#ifndef STEMMA_MONITOR_MONITOR_INT_H
+#define STEMMA_MONITOR_MONITOR_INT_H
+
+#include "base/buf.h"
+#include "monitor/counters.h"
+#include "monitor/footprint.h"
+#include "monitor/gpu.h"
+#include "monitor/monitor.h"
+#include "monitor/series.h"
+#include "monitor/tree.h"
+
+#include <pthread.h>
+
+#define SECOND 1000000000LL
+
+/* In memory that the worker and the first process share. A summary lies in a file in memory; there are two of them, for
+ * the end of the command and of everybody. */
+enum handed { HANDED_NONE, HANDED_FIRST, HANDED_LAST, HANDED_TAKEN, HANDED_WRITTEN };
+struct handover {
+	int state; /* enum handed; changed by compare-and-swap only */
+	int limited, goes_on;
+	uint64_t length[2];
+};
+
+/* A sum of shares (PSS), and what the same processes seemed to have. */
+struct shares {
+	uint64_t pss, resident;
+};
+
+struct monitor {
+	struct monitor_options o;
+	struct run_observer observer;
+	struct handover *handover;
+	int text_fd[2];
+	struct buf text; /* the summary as handed to the record */
+
+	pthread_mutex_t lock; /* over all below */
+	pthread_cond_t wake;
+	pthread_t sampler;
+	bool sampling, stop, woken;
+	struct tree tree;
+	pid_t root, self;
+	char *run, *user, *cwd;
+	char *argv; /* redacted, NUL-separated */
+	size_t argc;
+	int64_t offset; /* from CLOCK_BOOTTIME to the record's clock */
+	int64_t start, end;
+	int status;
+	bool root_over, all_over;
+	bool blind;         /* nobody tells of processes: the sampler has to find them */
+	int64_t seen_alive; /* the last sample that the process was in that is watched */
+	bool attached;      /* to a process that was there before */
+
+	/* The sampler's. */
+	uint64_t samples;
+	int64_t sampled, next; /* when; when again */
+	int64_t shares_cost;   /* CPU time that shares took at the last look */
+	int64_t spent;         /* its own CPU time */
+	int64_t cpu_before, wall_before;
+	struct monitor_now now;
+	struct shares shares;                            /* of the largest set that was looked at */
+	bool shares_due;                                 /* ... and has changed since, or did while it was looked at */
+	uint64_t pss_peak;                               /* largest sound sum of shares */
+	uint64_t anonymous_peak, file_peak, shared_peak; /* largest sums seen, for what they are worth */
+	bool children_unknown;                           /* the kernel does not tell children */
+	struct series *series;                           /* NULL none */
+	struct footprint *footprint;                     /* NULL none */
+	struct counters counters;
+	struct gpu *gpu; /* NULL none */
+	struct gpu_figures gpu_figures;
+	struct summary_pair *host;
+	size_t nhost;
+	char **escaped;
+	size_t nescaped, orphans;
+	struct summary_limit *limit, *exceeded;
+	size_t nlimit, nexceeded;
+	bool oom;
+};
+
+/* Begins to watch: root has been started then. */
+void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start);
+int64_t monitor_clock(const struct monitor *m);
+/* One look at everybody alive. */
+void monitor_sample(struct monitor *m);
+/* Looks for processes that were not told. */
+void monitor_discover(struct monitor *m);
+/* The end of a process that outlived the command was found. */
+void monitor_orphan_ended(struct monitor *m, const struct member *p, int status);
+/* How long until the next look, after one that cost `cost`. */
+int64_t monitor_pause(const struct monitor *m, int64_t cost);
+
+/* What the kernel has added up of processes that this one waited for. */
+struct waited {
+	int64_t user, system; /* ns */
+	uint64_t minor, major, voluntary, involuntary;
+	uint64_t resident_peak; /* of one process */
+	struct tree_io io;
+	bool io_known;
+};
+void waited_now(struct waited *ret, bool io);
+/* ... and what the living have used, with what they have waited for. */
+struct living {
+	uint64_t cpu, user, system, minor, major, voluntary, involuntary;
+	uint64_t waited; /* of cpu, what comes in clock ticks */
+	struct tree_io io;
+	size_t n, unread, io_unread; /* how many; of how many it could not be told */
+};
+void living_now(struct monitor *m, struct living *ret);
+
+/* The figures as they are now, as a summary. 0 or -ENOMEM. */
+int monitor_summarise(struct monitor *m, struct summary *ret);
+/* A description of the machine. */
+int host_describe(struct summary_pair **ret, size_t *ret_n);
+
+#endif

@@ -1,0 +1,454 @@
+/* Looking at who is alive. Everything here is called with the monitor's lock. */
+#include "monitor/monitor_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PSS_NS_PER_BYTE 0.014 /* what a look at the shares costs: 14 ms a GB (measured) */
+#define SHARES_FROM (8 << 20) /* bytes that must be in question */
+#define CREDIT_NS                                                                                                      \
+	20000000 /* CPU time that the sampler may spend on shares at once; then 1 % of the time that passes                \
+	          */
+
+static int64_t clock_ns(clockid_t c)
+{
+	struct timespec ts;
+	clock_gettime(c, &ts);
+	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+int64_t monitor_clock(const struct monitor *m)
+{
+	return clock_ns(CLOCK_BOOTTIME) + m->offset;
+}
+
+/* ---- sums of the kernel ---- */
+
+static bool own_io(pid_t tid, struct tree_io *io, bool add, size_t *ret_n)
+{
+	char name[64], text[512];
+	struct procfs f;
+	procfs_clear(&f);
+	if (tid)
+		snprintf(name, sizeof(name), "/proc/self/task/%d/io", tid);
+	else
+		snprintf(name, sizeof(name), "/proc/self/io");
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	procfs_parse_io(text, &f);
+	if (f.rchar == PROCFS_UNKNOWN)
+		return false;
+	const uint64_t sign = add ? 1 : UINT64_MAX; /* wraps to minus */
+	io->rchar += sign * f.rchar;
+	io->wchar += sign * f.wchar;
+	io->syscr += sign * f.syscr;
+	io->syscw += sign * f.syscw;
+	io->read_bytes += sign * f.read_bytes;
+	io->write_bytes += sign * f.write_bytes;
+	*ret_n = (size_t)n;
+	return true;
+}
+
+struct threads {
+	pid_t me;
+	struct tree_io *io;
+	bool ok;
+};
+
+static void subtract_thread(struct threads *t, pid_t tid)
+{
+	size_t n;
+	if (tid != t->me)
+		t->ok &= own_io(tid, t->io, false, &n) || errno == ENOENT || errno == ESRCH;
+}
+
+/* The bytes of a process hold those of the children that it waited for; its threads' do not. The difference is what the
+ * children used, exactly, if no other thread of ours does anything meanwhile. */
+static bool waited_io(struct tree_io *ret)
+{
+	struct threads t = {.me = (pid_t)syscall(SYS_gettid), .io = ret, .ok = true};
+	size_t n = 0, unused;
+	memset(ret, 0, sizeof(*ret));
+	DIR *d = opendir("/proc/self/task");
+	if (!d)
+		return false;
+	for (struct dirent *e; (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			subtract_thread(&t, (pid_t)atoi(e->d_name));
+	closedir(d);
+	if (!t.ok || !own_io(t.me, ret, false, &n) || !own_io(0, ret, true, &unused))
+		return false;
+	ret->rchar -= n; /* of the read before the last */
+	ret->syscr--;
+	return true;
+}
+
+static int64_t timeval_ns(const struct timeval *t)
+{
+	return t->tv_sec * SECOND + t->tv_usec * 1000LL;
+}
+
+void waited_now(struct waited *ret, bool io)
+{
+	struct rusage u;
+	*ret = (struct waited){0};
+	getrusage(RUSAGE_CHILDREN, &u);
+	ret->user = timeval_ns(&u.ru_utime);
+	ret->system = timeval_ns(&u.ru_stime);
+	ret->minor = (uint64_t)u.ru_minflt;
+	ret->major = (uint64_t)u.ru_majflt;
+	ret->voluntary = (uint64_t)u.ru_nvcsw;
+	ret->involuntary = (uint64_t)u.ru_nivcsw;
+	ret->resident_peak = (uint64_t)u.ru_maxrss * 1024;
+	ret->io_known = io && waited_io(&ret->io);
+}
+
+void living_now(struct monitor *m, struct living *ret)
+{
+	*ret = (struct living){0};
+	for (size_t i = 0; i < m->tree.nalive; i++) {
+		struct procfs f;
+		uint64_t voluntary = 0, involuntary = 0;
+		pid_t pid = m->tree.alive[i]->pid;
+		procfs_clear(&f);
+		ret->n++;
+		if (procfs_stat(pid, &f) < 0 || procfs_cpu(pid, &f) < 0) {
+			ret->unread++;
+			continue;
+		}
+		ret->cpu += f.cpu + f.waited_cpu;
+		ret->user += f.user;
+		ret->system += f.system;
+		ret->waited += f.waited_cpu;
+		ret->minor += f.minor + f.waited_minor;
+		ret->major += f.major + f.waited_major;
+		if (procfs_switches(pid, &voluntary, &involuntary) == 0) {
+			ret->voluntary += voluntary;
+			ret->involuntary += involuntary;
+		}
+		if (procfs_io(pid, false, &f) < 0 || f.rchar == PROCFS_UNKNOWN) {
+			ret->io_unread++;
+			continue;
+		}
+		tree_add_io(&ret->io, &f);
+	}
+}
+
+/* ---- who is there ---- */
+
+struct discovery {
+	struct monitor *m;
+	pid_t parent;
+	unsigned depth;
+};
+
+static void discovered(void *arg, pid_t pid)
+{
+	struct discovery *d = arg;
+	struct monitor *m = d->m;
+	if (!tree_by_pid(&m->tree, pid)) {
+		struct procfs f;
+		procfs_clear(&f);
+		if (procfs_stat(pid, &f) < 0 || f.state == 'Z' || f.state == 'X')
+			return;
+		int64_t now = monitor_clock(m), from = (int64_t)f.started + m->offset;
+		if (tree_is_ending(&m->tree, pid, from))
+			return;
+		struct member *p = tree_born(&m->tree, pid, d->parent, from < now ? from : now, now, true);
+		if (p)
+			p->started = f.started;
+	}
+	if (d->depth < 64) {
+		struct discovery below = {m, pid, d->depth + 1};
+		procfs_children(pid, false, discovered, &below);
+	}
+}
+
+void monitor_discover(struct monitor *m)
+{
+	struct discovery d = {m, 0, 0};
+	if (m->attached)
+		discovered(&d, m->root);
+	else /* the command, and who became ours when his parent ended */
+		m->children_unknown |= procfs_children(m->self, false, discovered, &d) == -ENOENT;
+	/* What has left the tree that begins there, but was known. */
+	for (size_t i = 0; m->attached && i < m->tree.nalive; i++) {
+		struct discovery below = {m, m->tree.alive[i]->pid, 1};
+		procfs_children(below.parent, false, discovered, &below);
+	}
+}
+
+int monitor_living(struct monitor *m, pid_t **ret, size_t *ret_n)
+{
+	pthread_mutex_lock(&m->lock);
+	monitor_discover(m);
+	size_t n = m->tree.nalive;
+	pid_t *v = malloc((n + 1) * sizeof(*v));
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = m->tree.alive[i]->pid;
+	pthread_mutex_unlock(&m->lock);
+	if (!v)
+		return -ENOMEM;
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+/* ---- shares ---- */
+
+/* The sum of the shares is a lower bound only of what stood still while it was taken: where a process ended, was born
+ * or gave memory back meanwhile, a page may have been counted by too large a share. A page that one of them came to
+ * share meanwhile is counted too much by less than itself, so what they have grown by is taken off. */
+static void look_at_shares(struct monitor *m, uint64_t resident)
+{
+	struct tree *t = &m->tree;
+	uint64_t sum = 0, after = 0, born = t->next_id, left = t->ended, slack = procfs_resident_slack() / 4;
+	m->shares_due = true;
+	for (size_t i = 0; i < t->nalive; i++) {
+		uint64_t pss, anonymous;
+		if (procfs_pss(t->alive[i]->pid, &pss, &anonymous) < 0)
+			return;
+		sum += pss;
+	}
+	monitor_discover(m);
+	if (born != t->next_id || left != t->ended)
+		return;
+	for (size_t i = 0; i < t->nalive; i++) {
+		struct procfs f;
+		procfs_clear(&f);
+		uint64_t before = t->alive[i]->last.resident;
+		if (procfs_stat(t->alive[i]->pid, &f) < 0 || f.state == 'Z' || f.resident + slack + f.resident / 100 < before)
+			return;
+		after += f.resident > before ? f.resident : before;
+	}
+	uint64_t grown = after > resident ? after - resident : 0;
+	m->shares_due = grown > resident / 50; /* they have not come to rest */
+	if (sum > grown && sum - grown > m->pss_peak)
+		m->pss_peak = sum - grown;
+	if (resident > m->shares.resident - m->shares.resident / 50)
+		m->shares = (struct shares){.pss = sum, .resident = resident};
+}
+
+/* Are the bounds so far apart that it is worth it, and can it be afforded? */
+static bool wants_shares(const struct monitor *m, uint64_t resident, uint64_t largest)
+{
+	uint64_t seen = m->shares.resident;
+	if (m->tree.nalive < 2 || resident < SHARES_FROM || resident - largest < largest / 20)
+		return false;
+	/* Where pages were shared they may be copied since, and nothing else shows it. */
+	bool again = m->shares_due || seen > m->shares.pss + m->shares.pss / 10;
+	if (again ? resident < seen - seen / 50 : resident < seen + seen / 50)
+		return false;
+	int64_t cost = (int64_t)((double)resident * PSS_NS_PER_BYTE), passed = monitor_clock(m) - m->start;
+	int64_t credit = passed / 20 < CREDIT_NS ? passed / 20 : CREDIT_NS;
+	return m->spent + cost < credit + passed / 100;
+}
+
+/* ---- a look at everybody ---- */
+
+static bool is_over(const struct member *p, const struct procfs *f)
+{
+	return f->state == 'Z' || f->state == 'X' || (p->started && f->started != p->started);
+}
+
+static void show(struct monitor_now *w, enum figure_name f, uint64_t value)
+{
+	w->value[f] = (int64_t)value;
+	if (w->value[f] > w->peak[f])
+		w->peak[f] = w->value[f];
+}
+
+struct sums {
+	uint64_t resident, largest, virtual, swap, threads, descriptors, anonymous, file, shared, cpu;
+	struct tree_io io;
+	bool descriptors_known;
+};
+
+static void add(uint64_t *to, uint64_t v)
+{
+	if (v != PROCFS_UNKNOWN)
+		*to += v;
+}
+
+/* Nobody told of its exec. */
+static void look_at_program(struct monitor *m, const struct member *p)
+{
+	char name[48], path[4096];
+	snprintf(name, sizeof(name), "/proc/%d/exe", p->pid);
+	ssize_t n = readlink(name, path, sizeof(path) - 1);
+	if (n > 0) {
+		path[n] = '\0';
+		tree_exec(&m->tree, p->pid, path);
+	}
+}
+
+/* False: it has ended. */
+static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
+{
+	struct procfs f;
+	procfs_clear(&f);
+	int rc = procfs_stat(p->pid, &f);
+	if (rc < 0 || is_over(p, &f)) {
+		if (p->found) { /* nobody else will tell */
+			if (rc == 0)
+				procfs_cpu(p->pid, &f);
+			if (rc == 0 && m->attached) { /* nobody here waits for it */
+				add(&s->cpu, f.cpu);
+				add(&s->cpu, f.waited_cpu);
+				if (procfs_io(p->pid, false, &f) == 0)
+					tree_add_io(&s->io, &f);
+			}
+			monitor_orphan_ended(m, p, rc == 0 ? f.exit_code : -1);
+			tree_exiting(&m->tree, p->pid, rc == 0 ? &f : NULL, rc == 0 ? f.exit_code : -1, monitor_clock(m));
+			return false;
+		}
+		return true;
+	}
+	if (!p->started)
+		p->started = f.started;
+	procfs_cpu(p->pid, &f);
+	/* Its high-water mark and what it has swapped out: where much has changed, and now and then. */
+	bool grown = p->last.resident == PROCFS_UNKNOWN || f.resident > p->last.resident + p->last.resident / 16;
+	if (deep || grown)
+		procfs_status(p->pid, &f);
+	if (deep)
+		procfs_io(p->pid, false, &f);
+	if (deep && (m->blind || p->found))
+		look_at_program(m, p);
+	tree_looked(&m->tree, p, &f);
+	const struct procfs *l = &p->last;
+	add(&s->resident, l->resident);
+	if (l->resident != PROCFS_UNKNOWN && l->resident > s->largest)
+		s->largest = l->resident;
+	add(&s->virtual, l->virtual);
+	add(&s->swap, l->swap);
+	add(&s->threads, l->threads);
+	add(&s->anonymous, l->anonymous);
+	add(&s->file, l->file);
+	add(&s->shared, l->shared);
+	add(&s->cpu, l->cpu);
+	add(&s->cpu, l->waited_cpu);
+	tree_add_io(&s->io, l);
+	char name[48];
+	struct stat st;
+	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
+	if (deep && stat(name, &st) == 0 && st.st_size > 0) { /* their number, since Linux 6.2 */
+		s->descriptors += (uint64_t)st.st_size;
+		s->descriptors_known = true;
+	}
+	return true;
+}
+
+static void show_cpu(struct monitor *m, int64_t cpu)
+{
+	enum { LEAST = 50000000 }; /* a rate over less time is of the clock's steps */
+	struct monitor_now *w = &m->now;
+	int64_t passed = w->time - m->wall_before;
+	if (cpu > w->value[FIGURE_cpu_time]) /* who ended a moment ago may not have been waited for */
+		show(w, FIGURE_cpu_time, (uint64_t)cpu);
+	cpu = w->value[FIGURE_cpu_time];
+	if (w->since > 0)
+		show(w, FIGURE_cores, (uint64_t)(cpu / (w->since / 1000 + 1)));
+	if (passed >= LEAST) {
+		show(w, FIGURE_cores_peak, (uint64_t)((cpu - m->cpu_before) / (passed / 1000)));
+		m->cpu_before = cpu;
+		m->wall_before = w->time;
+	}
+}
+
+static void show_total(struct monitor_now *w, enum figure_name f, uint64_t v)
+{
+	if ((int64_t)v > w->value[f])
+		show(w, f, v);
+}
+
+void monitor_sample(struct monitor *m)
+{
+	enum { DEEP_EVERY = 4 };
+	struct monitor_now *w = &m->now;
+	struct sums s = {0};
+	bool deep = m->o.thorough || m->o.interval || m->o.watcher || m->samples % DEEP_EVERY == 0;
+	/* Their sum is wanted while they run; it costs the end of the run more than the reading (the kernel clears away
+	 * what it kept of /proc/self/task: 1 ms). */
+	bool with_io = m->o.watcher || m->o.series || m->attached;
+	if (m->blind || deep)
+		monitor_discover(m);
+	w->time = monitor_clock(m);
+	w->since = w->time - m->start;
+	w->root = m->root_over ? 0 : m->root;
+	w->ended = m->root_over;
+	w->starting = m->samples == 0;
+	for (size_t i = 0; i < m->tree.nalive;)
+		if (look(m, m->tree.alive[i], deep, &s))
+			i++;
+	m->shares_cost = 0;
+	if (m->attached && tree_by_pid(&m->tree, m->root))
+		m->seen_alive = w->time;
+	if (wants_shares(m, s.resident, s.largest)) {
+		int64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		look_at_shares(m, s.resident);
+		m->shares_cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+	}
+	struct waited waited;
+	waited_now(&waited, deep && with_io);
+	w->living = m->tree.nalive;
+	uint64_t resident = s.resident;
+	if (m->tree.nalive > 1 && m->shares.resident)
+		resident = (uint64_t)((double)resident * ((double)m->shares.pss / (double)m->shares.resident));
+	show(w, FIGURE_memory_resident_peak, resident > s.largest ? resident : s.largest);
+	if ((int64_t)m->tree.largest > w->peak[FIGURE_memory_resident_peak])
+		w->peak[FIGURE_memory_resident_peak] = (int64_t)m->tree.largest;
+	show(w, FIGURE_memory_virtual_peak, s.virtual);
+	show(w, FIGURE_swap_peak, s.swap);
+	show(w, FIGURE_memory_anonymous_peak, s.anonymous);
+	show(w, FIGURE_memory_file_peak, s.file);
+	show(w, FIGURE_memory_shared_peak, s.shared);
+	show(w, FIGURE_threads_peak, s.threads);
+	show(w, FIGURE_processes_concurrent_peak, m->tree.nalive);
+	show(w, FIGURE_processes_total, m->tree.total);
+	show(w, FIGURE_wall_time, (uint64_t)w->since);
+	if (s.descriptors_known)
+		show(w, FIGURE_open_files_peak, s.descriptors);
+	show_cpu(m, waited.user + waited.system + (int64_t)(s.cpu + m->tree.lost_cpu));
+	if (deep && waited.io_known) {
+		show_total(w, FIGURE_bytes_read, waited.io.rchar + s.io.rchar + m->tree.lost_io.rchar);
+		show_total(w, FIGURE_bytes_written, waited.io.wchar + s.io.wchar + m->tree.lost_io.wchar);
+		show_total(w, FIGURE_read_calls, waited.io.syscr + s.io.syscr + m->tree.lost_io.syscr);
+		show_total(w, FIGURE_write_calls, waited.io.syscw + s.io.syscw + m->tree.lost_io.syscw);
+		show_total(w, FIGURE_storage_read, waited.io.read_bytes + s.io.read_bytes + m->tree.lost_io.read_bytes);
+		show_total(w, FIGURE_storage_written, waited.io.write_bytes + s.io.write_bytes + m->tree.lost_io.write_bytes);
+	}
+	struct footprint_sum now, peak;
+	const char *why;
+	if (m->footprint && footprint_now(m->footprint, &now, &peak, &why)) {
+		show(w, FIGURE_disk_footprint_peak, now.bytes);
+		show(w, FIGURE_files_peak, now.files);
+		show(w, FIGURE_directories_peak, now.directories);
+	}
+	if (m->gpu)
+		show(w, FIGURE_gpu_memory_peak, gpu_memory(m->gpu));
+	m->samples++;
+	m->sampled = w->time;
+}
+
+int64_t monitor_pause(const struct monitor *m, int64_t cost)
+{
+	enum { FIRST_NS = 10000000, SHARE = 100 };
+	if (m->o.interval)
+		return m->o.interval;
+	int64_t pause = m->samples < 7 ? (int64_t)FIRST_NS << m->samples : SECOND;
+	return pause > SHARE * cost ? pause : SHARE * cost;
+}

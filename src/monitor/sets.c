@@ -1,0 +1,92 @@
+#include "monitor/sets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sets_release(struct sets *s)
+{
+	free(s->member);
+	memset(s, 0, sizeof(*s));
+}
+
+static void most(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
+{
+	for (int k = 0; k < SET_HEIGHTS; k++)
+		if (of[k] > into[k])
+			into[k] = of[k];
+}
+
+static void add(uint64_t into[SET_HEIGHTS], const uint64_t of[SET_HEIGHTS])
+{
+	for (int k = 0; k < SET_HEIGHTS; k++)
+		into[k] += of[k];
+}
+
+int sets_begin(struct sets *s, uint64_t id, int64_t start)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 16;
+		struct sets_member *v = realloc(s->member, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->member = v;
+		s->cap = cap;
+	}
+	size_t at = s->n;
+	while (at > 0 && s->member[at - 1].start > start)
+		at--;
+	struct sets_member *m = &s->member[at];
+	memmove(m + 1, m, (s->n - at) * sizeof(*m));
+	s->n++;
+	*m = (struct sets_member){.id = id, .start = start};
+	/* It cuts a stretch in two; where in it the most of those that ended was is not known. */
+	if (start < s->last_end)
+		memcpy(m->ended, at ? m[-1].ended : s->before, sizeof(m->ended));
+	return 0;
+}
+
+static struct sets_member *find(const struct sets *s, uint64_t id)
+{
+	for (size_t i = s->n; i-- > 0;)
+		if (s->member[i].id == id)
+			return &s->member[i];
+	return NULL;
+}
+
+void sets_raise(struct sets *s, uint64_t id, const uint64_t height[SET_HEIGHTS])
+{
+	struct sets_member *m = find(s, id);
+	if (m)
+		most(m->height, height);
+}
+
+void sets_end(struct sets *s, uint64_t id, int64_t end)
+{
+	struct sets_member *m = find(s, id);
+	if (!m)
+		return;
+	if (end > s->last_end)
+		s->last_end = end;
+	size_t at = (size_t)(m - s->member);
+	uint64_t height[SET_HEIGHTS], ended[SET_HEIGHTS];
+	memcpy(height, m->height, sizeof(height));
+	for (size_t i = at; i < s->n; i++)
+		add(s->member[i].ended, height);
+	memcpy(ended, m->ended, sizeof(ended));
+	most(at ? m[-1].ended : s->before, ended);
+	memmove(m, m + 1, (s->n - at - 1) * sizeof(*m));
+	s->n--;
+}
+
+void sets_peak(const struct sets *s, uint64_t ret[SET_HEIGHTS])
+{
+	uint64_t alive[SET_HEIGHTS] = {0}, sum[SET_HEIGHTS];
+	memcpy(ret, s->before, sizeof(s->before));
+	for (size_t i = 0; i < s->n; i++) {
+		add(alive, s->member[i].height);
+		memcpy(sum, alive, sizeof(sum));
+		add(sum, s->member[i].ended);
+		most(ret, sum);
+	}
+}

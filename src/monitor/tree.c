@@ -1,0 +1,360 @@
+#include "monitor/tree.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAST_FORK_NS 20000000 /* a process that lived so long before its exec may have touched memory of its own */
+
+void tree_release(struct tree *t)
+{
+	for (size_t i = 0; i < t->nalive; i++) {
+		free(t->alive[i]->exe);
+		free(t->alive[i]);
+	}
+	free(t->alive);
+	for (size_t i = 0; i < t->nrecord; i++)
+		free(t->record[i].exe);
+	free(t->record);
+	sets_release(&t->sets);
+	memset(t, 0, sizeof(*t));
+}
+
+static struct member **slot(struct tree *t, pid_t pid)
+{
+	return &t->hash[(unsigned)pid % TREE_HASH];
+}
+
+struct member *tree_by_pid(const struct tree *t, pid_t pid)
+{
+	for (struct member *m = t->hash[(unsigned)pid % TREE_HASH]; m; m = m->next)
+		if (m->pid == pid)
+			return m;
+	return NULL;
+}
+
+struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, int64_t until, bool found)
+{
+	enum { TICK_NS = 10000000 };
+	struct member *m = tree_by_pid(t, pid), *p = tree_by_pid(t, parent);
+	if (m && !found && m->found) { /* the sampler was first */
+		m->found = false;
+		return m;
+	}
+	if (m)
+		tree_exiting(t, pid, NULL, -1, until); /* its end went by unseen, and its number was given again */
+	if (t->nalive == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 16;
+		struct member **v = realloc(t->alive, cap * sizeof(struct member *));
+		if (!v) {
+			t->failed = true;
+			return NULL;
+		}
+		t->alive = v;
+		t->cap = cap;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m) {
+		t->failed = true;
+		return NULL;
+	}
+	m->id = ++t->next_id;
+	m->pid = pid;
+	m->ppid = parent;
+	m->parent = p ? p->id : 0;
+	m->found = found;
+	/* The kernel tells births to the clock tick. Two that followed each other within one did not live together. */
+	m->born = m->start = until - from <= 2 * TICK_NS ? until : from + TICK_NS;
+	m->height[SET_COUNT] = m->height[SET_THREADS] = m->threads_peak = 1;
+	m->exe = p && p->exe ? strdup(p->exe) : NULL;
+	m->ignores_children = p && p->ignores_children;
+	procfs_clear(&m->last);
+	m->next = *slot(t, pid);
+	*slot(t, pid) = m;
+	t->alive[t->nalive++] = m;
+	t->total++;
+	t->failed |= sets_begin(&t->sets, m->id, m->start) < 0;
+	sets_raise(&t->sets, m->id, m->height);
+	return m;
+}
+
+static void raise_to(uint64_t *to, uint64_t v)
+{
+	if (v != PROCFS_UNKNOWN && v > *to)
+		*to = v;
+}
+
+static void take(uint64_t *to, uint64_t v)
+{
+	if (v != PROCFS_UNKNOWN)
+		*to = v;
+}
+
+void tree_looked(struct tree *t, struct member *m, const struct procfs *f)
+{
+	struct procfs *l = &m->last;
+	if (f->state)
+		l->state = f->state;
+	if (f->ppid)
+		l->ppid = f->ppid;
+	const uint64_t *from = &f->user;
+	static_assert(offsetof(struct procfs, user) < offsetof(struct procfs, swap), "figures lie together");
+	uint64_t *to = &l->user;
+	for (size_t i = 0; i <= (offsetof(struct procfs, swap) - offsetof(struct procfs, user)) / sizeof(uint64_t); i++)
+		take(&to[i], from[i]);
+	if (f->rchar != PROCFS_UNKNOWN) {
+		l->io_whole = f->io_whole;
+		memcpy(&l->rchar, &f->rchar, 6 * sizeof(uint64_t));
+	}
+	m->ignores_children |= f->ignores_children;
+	raise_to(&m->height[SET_RESIDENT], f->resident);
+	raise_to(&m->height[SET_RESIDENT], f->resident_peak);
+	raise_to(&m->height[SET_VIRTUAL], f->virtual);
+	raise_to(&m->height[SET_VIRTUAL], f->virtual_peak);
+	raise_to(&m->height[SET_SWAP], f->swap);
+	raise_to(&m->height[SET_THREADS], f->threads);
+	raise_to(&m->resident_peak, m->height[SET_RESIDENT]);
+	raise_to(&m->virtual_peak, m->height[SET_VIRTUAL]);
+	raise_to(&m->threads_peak, m->height[SET_THREADS]);
+	raise_to(&t->threads_peak, m->threads_peak);
+	raise_to(&t->largest, m->resident_peak);
+	t->largest_known |= m->resident_peak > 0;
+	sets_raise(&t->sets, m->id, m->height);
+}
+
+void tree_leaving(struct tree *t, pid_t pid, int64_t now)
+{
+	struct member *m = tree_by_pid(t, pid);
+	if (!m || m->looked || now - m->born < PAST_FORK_NS)
+		return;
+	struct procfs f;
+	procfs_clear(&f);
+	if (procfs_status(pid, &f) < 0)
+		return;
+	f.ignores_children = false;
+	tree_looked(t, m, &f);
+	/* The exec may yet fail; then it is counted from here on as if it had begun anew, which is not too much. */
+	sets_end(&t->sets, m->id, now);
+	memset(m->height, 0, sizeof(m->height));
+	m->height[SET_COUNT] = m->height[SET_THREADS] = 1;
+	m->born = now;
+	t->failed |= sets_begin(&t->sets, m->id, now) < 0;
+	sets_raise(&t->sets, m->id, m->height);
+}
+
+void tree_exec(struct tree *t, pid_t pid, const char *exe)
+{
+	struct member *m = tree_by_pid(t, pid);
+	if (!m)
+		return;
+	free(m->exe);
+	m->exe = exe ? strdup(exe) : NULL;
+}
+
+/* ---- ends ---- */
+
+static void add(uint64_t *to, uint64_t v)
+{
+	if (v != PROCFS_UNKNOWN)
+		*to += v;
+}
+
+void tree_add_io(struct tree_io *to, const struct procfs *f)
+{
+	add(&to->rchar, f->rchar);
+	add(&to->wchar, f->wchar);
+	add(&to->syscr, f->syscr);
+	add(&to->syscw, f->syscw);
+	add(&to->read_bytes, f->read_bytes);
+	add(&to->write_bytes, f->write_bytes);
+}
+
+static void lose(struct tree *t, const struct member *m)
+{
+	const struct procfs *l = &m->last;
+	t->lost++;
+	add(&t->lost_cpu, l->cpu);
+	t->lost_cpu += m->ignores_children ? 0 : m->kids_cpu;
+	t->lost_resident += m->resident_peak;
+	add(&t->lost_user, l->user);
+	add(&t->lost_system, l->system);
+	add(&t->lost_minor, l->minor);
+	add(&t->lost_major, l->major);
+	tree_add_io(&t->lost_io, l);
+}
+
+/* Does the parent leave its children to nobody? That is read anew at its 1st, 2nd, 4th, ... child's end, for it costs
+ * as much as all else that is done for a process. */
+static bool is_lost(struct tree *t, struct member *parent)
+{
+	struct procfs f;
+	unsigned n = ++parent->children_ended;
+	if (parent->looked)
+		return false;
+	if ((n & (n - 1)) == 0) {
+		procfs_clear(&f);
+		if (procfs_status(parent->pid, &f) == 0)
+			parent->ignores_children = f.ignores_children;
+	}
+	(void)t;
+	return parent->ignores_children;
+}
+
+static void record(struct tree *t, const struct member *m, int status, int64_t end)
+{
+	if (!t->keep_records)
+		return;
+	if (t->nrecord == TREE_RECORDS) {
+		t->left_out++;
+		return;
+	}
+	if (t->nrecord == t->cap_record) {
+		size_t cap = t->cap_record ? 2 * t->cap_record : 16;
+		struct tree_record *v = realloc(t->record, cap * sizeof(*v));
+		if (!v) {
+			t->left_out++;
+			return;
+		}
+		t->record = v;
+		t->cap_record = cap;
+	}
+	t->record[t->nrecord++] = (struct tree_record){.pid = m->pid,
+	                                               .ppid = m->ppid,
+	                                               .exe = m->exe ? strdup(m->exe) : NULL,
+	                                               .start = m->start,
+	                                               .end = end,
+	                                               .last = m->last,
+	                                               .resident_peak = m->resident_peak,
+	                                               .virtual_peak = m->virtual_peak,
+	                                               .threads_peak = m->threads_peak,
+	                                               .status = status};
+}
+
+static void forget(struct tree *t, struct member *m)
+{
+	struct member **at = slot(t, m->pid);
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	for (size_t i = t->nalive; i-- > 0;)
+		if (t->alive[i] == m) {
+			memmove(&t->alive[i], &t->alive[i + 1], (t->nalive - i - 1) * sizeof(t->alive[0]));
+			t->nalive--;
+			break;
+		}
+	free(m->exe);
+	free(m);
+}
+
+bool tree_is_ending(const struct tree *t, pid_t pid, int64_t start)
+{
+	for (size_t i = 0; i < TREE_ENDING; i++)
+		if (t->ending[i].pid == pid && start <= t->ending[i].end)
+			return true;
+	return false;
+}
+
+/* Has it waited for those children, before it ignored their ends? Told in clock ticks, one for each half. */
+static bool has_waited(pid_t pid, struct member *m)
+{
+	enum { TICKS_NS = 20000000 };
+	if (m->last.waited_cpu == PROCFS_UNKNOWN)
+		procfs_stat(pid, &m->last);
+	return m->last.waited_cpu != PROCFS_UNKNOWN && m->last.waited_cpu + TICKS_NS >= m->kids_cpu;
+}
+
+/* Killed, it has no memory to look at any more. Of a child of ours the kernel tells the peak (that of those that it has
+ * waited for too, where that is more), before it is waited for. */
+static void peak_of_zombie(struct tree *t, struct member *m)
+{
+	siginfo_t si = {0};
+	struct rusage used, own;
+	if (syscall(SYS_waitid, P_PID, m->pid, &si, WEXITED | WNOHANG | WNOWAIT, &used) == 0 && si.si_pid == m->pid &&
+	    getrusage(RUSAGE_SELF, &own) == 0 && used.ru_maxrss > own.ru_maxrss) {
+		struct procfs f;
+		procfs_clear(&f);
+		f.resident_peak = (uint64_t)used.ru_maxrss * 1024;
+		tree_looked(t, m, &f);
+	} else {
+		t->unmeasured++;
+	}
+}
+
+void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int status, int64_t now)
+{
+	struct member *m = tree_by_pid(t, pid);
+	if (!m)
+		return;
+	if (last)
+		tree_looked(t, m, last);
+	if (!last || last->resident_peak == PROCFS_UNKNOWN)
+		peak_of_zombie(t, m);
+	struct member *p = tree_by_pid(t, m->ppid);
+	if (p && p->id != m->parent)
+		p = NULL;
+	if (p && is_lost(t, p)) {
+		if (!m->last.io_whole && procfs_io(pid, false, &m->last) < 0)
+			t->blind = true;
+		if (m->last.user == PROCFS_UNKNOWN)
+			procfs_stat(pid, &m->last);
+		lose(t, m);
+	} else if (p) {
+		add(&p->kids_cpu, m->last.cpu);
+		p->kids_cpu += m->ignores_children ? 0 : m->kids_cpu;
+	}
+	if (m->ignores_children && m->kids_cpu && !has_waited(pid, m)) {
+		/* It was found out late: those before are lost too. */
+		t->lost++;
+		t->lost_cpu += m->kids_cpu;
+	}
+	t->ending[t->next_ending].pid = pid;
+	t->ending[t->next_ending].end = now;
+	t->next_ending = (t->next_ending + 1) % TREE_ENDING;
+	if (last && last->rchar != PROCFS_UNKNOWN)
+		tree_add_io(&t->ended_io, last);
+	else
+		t->io_unknown++;
+	add(&t->ended_cpu, m->last.cpu);
+	add(&t->ended_user, m->last.user);
+	add(&t->ended_system, m->last.system);
+	t->ended++;
+	sets_end(&t->sets, m->id, now);
+	record(t, m, status, now);
+	forget(t, m);
+}
+
+void tree_over(struct tree *t, pid_t pid, int status, const struct rusage *used, int64_t now)
+{
+	struct member *m = tree_by_pid(t, pid);
+	struct rusage own;
+	uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
+	/* Made by vfork or fork it began with this process's memory, which counts in its figure: only more than that tells.
+	 */
+	bool tells = getrusage(RUSAGE_SELF, &own) == 0 && used->ru_maxrss > own.ru_maxrss;
+	if (tells)
+		raise_to(&t->largest, peak);
+	t->largest_known |= tells;
+	if (m) { /* nobody told of its end */
+		struct procfs f;
+		procfs_clear(&f);
+		/* Of its children too, which it has waited for: the largest of them. */
+		if (tells || m->resident_peak == 0)
+			f.resident_peak = peak;
+		if (tells && t->total > 1 && peak > m->resident_peak)
+			t->doubtful = peak - m->resident_peak;
+		tree_looked(t, m, &f);
+		f.resident_peak = m->resident_peak;
+		tree_exiting(t, pid, &f, status, now);
+		return;
+	}
+	/* A number may have been given again: the last one that ended is meant. */
+	for (size_t i = t->nrecord; i-- > 0 && i + 256 > t->nrecord;)
+		if (t->record[i].pid == pid) {
+			t->record[i].status = status;
+			break;
+		}
+}
