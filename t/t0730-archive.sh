@@ -221,4 +221,19 @@ write([task(['fit', 'D'], 0, 2, run='01DDDDDDDDDDDDDDDDDDDDDDDD')], sys.stdout)
 END
 cmd 0 archive --submit "$T/back.json" && says "$out" '0 of 1 summary added, 1 is of what was forgotten here' && cmd 0 archive --json wall_time && json '.tasks == 2'
 check 'and it does not come back'
+
+# A file that is forgotten goes out of the commands of summaries, too, where that is asked for.
+py "$T/secret" "$EVTEXT" 2>"$err" <<'END'
+from history import *
+top, evtext = sys.argv[1:3]
+run = '01EEEEEEEEEEEEEEEEEEEEEEEE'
+h = History(run, argv=['fit', '--in=/w/patient7.csv', 'x'])
+p = h.process(); h.exec(p, ['fit', '--in=/w/patient7.csv', 'x'], exe='/usr/bin/fit'); h.read(p, h.file('/w/patient7.csv', size=5)); h.exit(p)
+t = task(['fit', '--in=/w/patient7.csv', 'x'], 0, 3, run=run, memory_resident_peak=77, label={'of': '/w/patient7.csv', 'kind': 'a'})
+h.add('summary', run=run, text=json.dumps(t), set='of /w/patient7.csv'); h.end(); h.save(top, evtext)
+END
+STEMMA_HOME=$T/secret
+cmd 0 forget --redact-arguments /w/patient7.csv && ! grep -rqa patient7 "$STEMMA_HOME" && cmd 0 sql --csv 'SELECT argv, labels, submitted, wall_time, memory_resident_peak FROM summary' &&
+	[ "$(tr -d '\r' <"$out" | tail -n 1)" = 'fit --in=*** x,of=*** kind=a,***,3000000000,77' ]
+check 'forgetting a file takes it out of summaries, and leaves their figures'
 finish
