@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 enum capture_mode { CAPTURE_COMPLETE, CAPTURE_TREE, CAPTURE_OFF };
-enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE };
+enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE, TRANSPORT_PROC };
 
 struct run_options {
 	char *const *argv; /* NULL-terminated */
@@ -29,6 +29,9 @@ struct run_options {
  * could not be started at all, with a sentence. A failure to record is no failure: the command runs, and it is said
  * with o->say before, or in *ret_note after it (a static sentence, NULL if there is nothing more to say). */
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note);
+
+/* Yama's ptrace_scope, 0 where there is none. */
+int capture_yama(void);
 
 /* What works here, for `stemma doctor`: 0, and what a stop costs in ns; or -errno with a sentence. Each really does the
  * thing in a child process, a few thousand times. */

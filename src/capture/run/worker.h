@@ -19,6 +19,7 @@ struct control {
 	uint64_t traps;
 	int log_error; /* errno: part of the record could not be written; 0: all was */
 	unsigned few;  /* descriptors had run out */
+	unsigned gaps; /* 1 << reason of what was not seen, up to the command's end */
 };
 
 struct worker {
@@ -32,6 +33,7 @@ struct worker {
 	int standing_in;  /* a stand-in answers in its place */
 	unsigned held_up; /* times that happened */
 	uint64_t passed;  /* calls that went by unrecorded then */
+	int scan_ms;      /* until the next look, where sup.scans */
 };
 
 /* Starts a thread of the worker. 0 or -errno. */
@@ -43,6 +45,9 @@ void worker_serve(struct worker *w);
 _Noreturn void worker_main(struct worker *w);
 /* The same by ptrace (trace.c); the command has been seized. exact: all of its calls stop, whatever filter it has. */
 int trace_seize(pid_t pid, bool exact);
+/* Can a child that just waits be seized, and its calls be read? For exact, their ends too. 0 or -errno (-ENOTSUP: the
+ * kernel is too old). It is left stopped. */
+int trace_try(pid_t pid, bool exact);
 void trace_loop(pid_t pid, bool exact);
 _Noreturn void worker_trace(struct worker *w);
 /* Parts that both transports share. */
@@ -52,6 +57,8 @@ void worker_command_ended(struct worker *w, int status);
 /* Wakes the keeper: the command has ended, and the worker lives on. */
 void worker_tell_end(struct worker *w);
 _Noreturn void worker_finish(struct worker *w);
+/* Looks for processes that are new, have become other programs or have ended. False: none is left. (scan.c) */
+bool worker_scan(struct worker *w);
 /* Fills in what is the same for every process: clock, namespaces, credentials. */
 void sup_init(struct sup *s);
 
