@@ -240,6 +240,69 @@ else
 	skip_ "in a user namespace" "none can be made here"
 fi
 
+# ---- the recorder is killed ----
+
+# Under ptrace too the command goes on: the keeper takes the tracer's place. The command stands in an open meanwhile.
+rm -rf "${T:?}/less"
+fresh "$T/less"
+mkfifo "$T/less/fifo" "$T/less/fifo2"
+(cd "$T/less" && STEMMA_HOME=$T/less/home exec "$STEMMA" run --transport=trace -- sh -c '
+	(read line <fifo2; sort x >late; echo late) >after & read line <fifo; sort x >y; cat y; exit 5') >"$T/out" 2>"$T/err" &
+keeper=$!
+# The tracers of the processes that have this test's folder, one line for each process.
+each_tracer()
+{
+	for p in /proc/[0-9]*; do
+		[ "$(readlink "$p/cwd" 2>/dev/null)" = "$T/less" ] && sed -n 's/^TracerPid:\t\([1-9]\)/\1/p' "$p/status" 2>/dev/null
+	done
+}
+tracers()
+{
+	each_tracer | sort -u
+}
+i=0
+while [ "$(each_tracer | wc -l)" -lt 2 ] && [ $i -lt 200 ]; do
+	i=$((i + 1))
+	sleep 0.05
+done
+sleep 0.2 # to get from there to the FIFOs
+worker=$(tracers)
+if [ -n "$worker" ] && kill -9 "$worker" 2>/dev/null; then
+	i=0
+	while [ "$(tracers)" != $keeper ] && [ $i -lt 200 ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	echo go >"$T/less/fifo"
+	wait $keeper
+	status=$?
+	# What outlives the command is traced by another from then on, which must find it first.
+	i=0
+	while [ -z "$(tracers)" ] && [ $i -lt 40 ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	echo go >"$T/less/fifo2"
+	i=0
+	while [ ! -s "$T/less/after" ] && [ $i -lt 200 ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	events "$T/less/home" "$T/events"
+	{
+		[ $status = 5 ] || echo "status $status"
+		cmp "$T/less/y" "$T/out"
+		[ ! -s "$T/err" ] || cat "$T/err"
+		[ "$(cat "$T/less/late" 2>&1)" = "$(cat "$T/less/y")" ] || echo "what outlives the command fails"
+		grep -q '"k":"gap".*"reason":7\b' "$T/events" || echo "no gap recorder_died"
+	} >"$T/why" 2>&1
+	[ ! -s "$T/why" ]
+	result $? "the tracer is killed: its place is taken" "$T/why"
+else
+	skip_ "the tracer is killed" "its number is not to be had: '$worker'"
+	kill $keeper
+fi
+
 # ---- a run inside a run, each in its own way ----
 
 for outer in '' --transport=trace --exact --capture=tree '--capture=tree --transport=trace' --transport=proc; do

@@ -364,6 +364,16 @@ static void fetch_listener(struct keeper *k)
 	k->from_command = -1;
 }
 
+/* In a process of its own that has nothing of the user's open. */
+static void leave_behind(void)
+{
+	setsid();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; null >= 0 && i < 3; i++)
+		dup2(null, i);
+	prctl(PR_SET_NAME, "stemma-keeper");
+}
+
 /* Keeps answering for processes that outlive the command, in a process of its own that has nothing of the user's open.
  */
 static void keep_in_background(struct keeper *k)
@@ -371,11 +381,7 @@ static void keep_in_background(struct keeper *k)
 	fetch_listener(k);
 	if (fork() != 0)
 		return;
-	setsid();
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; null >= 0 && i < 3; i++)
-		dup2(null, i);
-	prctl(PR_SET_NAME, "stemma-keeper");
+	leave_behind();
 	/* While the worker lives there is nothing to do but to hold the listener. */
 	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
 		if (kill(k->worker, 0) < 0)
@@ -385,6 +391,35 @@ static void keep_in_background(struct keeper *k)
 	if (k->listener >= 0 && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE))
 		notify_keep(k->listener, &k->control->page, always, NULL);
 	_exit(0);
+}
+
+/* The same where ptrace stops the calls: in the worker's place, and from a process of its own for what outlives the
+ * command. */
+static void command_ended(void *arg, pid_t pid, int status)
+{
+	struct keeper *k = arg;
+	if (pid == k->control->root) {
+		k->control->status = status;
+		k->control->ended = 1;
+	}
+}
+
+static void keep_tracing(struct keeper *k, struct traced *t)
+{
+	while (traced_serve(t, command_ended, k) && !k->control->ended) {
+		struct pollfd p = {.fd = k->signals, .events = POLLIN}; /* stops are told by SIGCHLD */
+		poll(&p, 1, 100);
+		take_signals(k);
+	}
+	if (t->n && k->control->ended && fork() == 0) {
+		leave_behind();
+		traced_seize_again(t);
+		while (traced_serve(t, command_ended, k))
+			usleep(1000);
+		_exit(0);
+	}
+	free(t->v);
+	*t = (struct traced){0};
 }
 
 /* The command's output is its own: whoever reads it must see its end when the command closes it. Not before there is a
@@ -415,8 +450,11 @@ static bool has_command(const struct keeper *k)
 static bool take_over(struct keeper *k)
 {
 	struct sup *s = k->sup;
+	struct traced traced = {0};
 	bool said = k->control->ended;
 	k->worker_alive = 0;
+	if (k->choice.way == WAY_TRACE)
+		traced_seize(&traced); /* before anything else: until then calls fail */
 	log_writer_takeover(s->log);
 	if (!has_command(k))
 		return false;
@@ -425,6 +463,8 @@ static bool take_over(struct keeper *k)
 	sup_gap(s, NULL, TERM_gap_recorder_died, 0, "the recorder was killed; what followed was not seen");
 	log_writer_flush(s->log);
 	/* Orphans of the worker are ours now: the command among them. */
+	if (k->choice.way == WAY_TRACE)
+		keep_tracing(k, &traced);
 	if (k->listener >= 0)
 		notify_keep(k->listener, &k->control->page, keep_on, k);
 	while (!k->control->ended) { /* nobody under the filter is left; the status may be a moment behind */

@@ -50,6 +50,16 @@ int trace_seize(pid_t pid, bool exact);
 int trace_try(pid_t pid, bool exact);
 void trace_loop(pid_t pid, bool exact);
 _Noreturn void worker_trace(struct worker *w);
+/* A tracer that takes the worker's place (retrace.c): seizes all processes below this one; those that another process
+ * of the same memory traced, once that has ended; lets go on what has stopped. Release v with free. */
+struct traced {
+	pid_t *v;
+	size_t n, cap;
+};
+void traced_seize(struct traced *t);
+void traced_seize_again(struct traced *t);
+/* False: nobody is left. */
+bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int status), void *arg);
 /* Parts that both transports share. */
 void worker_signals(struct worker *w);
 void worker_take_signals(struct worker *w);
