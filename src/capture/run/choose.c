@@ -216,16 +216,18 @@ enum { FOR_EXACT = 1, FOR_COMPLETE = 2, FOR_TREE = 4 };
 /* In the order in which they are tried. Another mechanism is another row. */
 static const struct row {
 	enum way way;
-	const char *name;
+	const char *name, *title, *options;
 	enum capture_transport transport; /* that asks for it; TRANSPORT_AUTO: none does */
 	unsigned serves;
 	bool no_new_privs, tracer; /* what it takes from set-id programs: unless privileged itself */
 	int (*works)(struct reason *r, bool *ret_outranked);
 } rows[] = {
-    {WAY_EXACT, "exact", TRANSPORT_AUTO, FOR_EXACT, false, true, exact_works},
-    {WAY_NOTIFY, "notify", TRANSPORT_NOTIFY, FOR_COMPLETE | FOR_TREE, true, false, notify_works},
-    {WAY_TRACE, "trace", TRANSPORT_TRACE, FOR_COMPLETE | FOR_TREE, true, true, trace_works},
-    {WAY_PROC, "proc", TRANSPORT_PROC, FOR_TREE, false, false, proc_works},
+    {WAY_EXACT, "exact", "bytes per file", "--exact", TRANSPORT_AUTO, FOR_EXACT, false, true, exact_works},
+    {WAY_NOTIFY, "notify", "user notification", "--transport=notify", TRANSPORT_NOTIFY, FOR_COMPLETE | FOR_TREE, true,
+     false, notify_works},
+    {WAY_TRACE, "trace", "ptrace", "--transport=trace", TRANSPORT_TRACE, FOR_COMPLETE | FOR_TREE, true, true,
+     trace_works},
+    {WAY_PROC, "proc", "processes", "--transport=proc", TRANSPORT_PROC, FOR_TREE, false, false, proc_works},
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -316,4 +318,25 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 		snprintf(ret->line, sizeof(ret->line), "%s: %s", less[2], ret->why);
 	if (ret->way != WAY_TRACE)
 		ret->outranked = false;
+}
+
+int choose_row(unsigned i, struct way_state *ret)
+{
+	struct reason r = {""};
+	bool outranked = false;
+	if (i >= NROWS)
+		return -1;
+	*ret = (struct way_state){.title = rows[i].title, .options = rows[i].options, .call = -1, .program = -1};
+	ret->works = rows[i].works(&r, &outranked) == 0;
+	snprintf(ret->why, sizeof(ret->why), "%s", r.text);
+	return (int)rows[i].way;
+}
+
+void capture_would(char mode[32], char why[256])
+{
+	static char name[] = "true";
+	struct choice c;
+	capture_choose(&(struct run_options){.argv = (char *[]){name, NULL}}, &c);
+	memcpy(mode, c.mode, sizeof(c.mode));
+	memcpy(why, c.why, sizeof(c.why));
 }

@@ -27,6 +27,10 @@ struct choice {
 
 void capture_choose(const struct run_options *o, struct choice *ret);
 
+/* Row i of the table: whether it works here. The way it is, -1 after the last. */
+struct way_state;
+int choose_row(unsigned i, struct way_state *ret);
+
 /* Does the command, or what it is a wrapper for (env, nice, timeout ...), have a privilege that this process has not
  * (set-id, file capabilities)? Its name in *ret. */
 bool privileged_program(char *const *argv, char *ret, size_t n);

@@ -302,9 +302,12 @@ void trace_loop(pid_t pid, bool exact)
 {
 	int status;
 	struct ptrace_syscall_info info;
-	follow();
+	bool pinned = false;
 	/* Threads that a library may have started come with it; it is not over before they are. */
 	for (pid_t tid; (tid = waitpid(-1, &status, __WALL)) > 0;) {
+		if (!pinned)
+			follow();
+		pinned = true;
 		if (!WIFSTOPPED(status)) {
 			if (tid == pid)
 				break;
