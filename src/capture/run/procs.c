@@ -731,11 +731,10 @@ static bool descriptors_have(const struct mapped *v, size_t n, const struct file
 	return n && bsearch(&key, v, n, sizeof(*v), mapped_cmp);
 }
 
-/* Written by p itself through a descriptor that it may have closed by now. */
-static bool may_be_closed(struct sup *s, const struct access *a)
+/* Written by p itself through a descriptor: by one that it was given, others may write too. */
+static bool is_own_writing(const struct access *a)
 {
-	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular &&
-	       access_begun(s, a);
+	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
 }
 
 void proc_end_closed(struct sup *s, struct proc *p)
@@ -745,7 +744,7 @@ void proc_end_closed(struct sup *s, struct proc *p)
 	if (++p->opens < p->ndescs / SHARE)
 		return;
 	for (struct access *a = p->live; a; a = a->proc_next)
-		if (a->mode & ACCESS_WRITE) {
+		if (is_own_writing(a)) {
 			unsigned n = ++a->looks;
 			due |= (n & (n - 1)) == 0;
 		}
@@ -759,7 +758,7 @@ void proc_end_closed(struct sup *s, struct proc *p)
 	p->ndescs = n;
 	for (struct access *a = known ? p->live : NULL; a; a = next) {
 		next = a->proc_next;
-		if (may_be_closed(s, a) && !descriptors_have(v, n, a->file))
+		if (is_own_writing(a) && access_begun(s, a) && !descriptors_have(v, n, a->file))
 			access_end(s, a, sup_now(s));
 	}
 	free(v);
