@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -22,10 +24,11 @@ struct report {
 
 enum verdict { GOOD, LIMITED, MISSING };
 
-static void check(struct report *r, const char *name, enum verdict v, const char *fmt, ...)
+static json_t *check(struct report *r, const char *name, enum verdict v, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-static void check(struct report *r, const char *name, enum verdict v, const char *fmt, ...)
+/* Prints it, or adds it to the JSON: borrowed, for more members. */
+static json_t *check(struct report *r, const char *name, enum verdict v, const char *fmt, ...)
 {
 	static const char *const words[] = {"ok", "limited", "missing"};
 	char text[768];
@@ -33,49 +36,130 @@ static void check(struct report *r, const char *name, enum verdict v, const char
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (r->json)
-		json_array_append_new(r->checks, json_pack("{s:s, s:s, s:s}", "name", name, "state", words[v], "text", text));
-	else
+	if (!r->json) {
 		printf("%-18s %-8s %s\n", name, words[v], text);
-}
-
-static void check_transports(struct report *r)
-{
-	struct err err = {0};
-	double ns = 0;
-	if (capture_probe_notify(&err, &ns) == 0) {
-		check(r, "user notification", GOOD, "complete recording; a stopped call costs %.1f us", ns / 1000);
-	} else {
-		check(r, "user notification", MISSING, "%s", err.text);
-		r->bad = true;
+		fflush(stdout); /* what follows may take a second */
+		return NULL;
 	}
-	err_clear(&err);
-	if (capture_probe_trace(&err, &ns) == 0)
-		check(r, "ptrace", GOOD, "run --transport trace; a stopped call costs %.1f us", ns / 1000);
-	else
-		check(r, "ptrace", MISSING, "%s", err.text);
+	json_t *one = json_pack("{s:s, s:s, s:s}", "name", name, "state", words[v], "text", text);
+	json_array_append_new(r->checks, one);
+	return one;
 }
 
-static void check_bytes(struct report *r)
+/* Of each mechanism whether it works, and what it costs. */
+static void check_ways(struct report *r, bool measure)
 {
-	struct err err = {0};
-	double ns = 0;
-	if (capture_probe_exact(&err, &ns) == 0)
-		check(r, "bytes per file", GOOD, "run --exact counts them; a read or write costs %.1f us more", ns / 1000);
-	else
-		check(r, "bytes per file", LIMITED, "totals per process only: %s", err.text);
+	struct way_state w;
+	for (unsigned i = 0; capture_way(i, measure, &w); i++) {
+		char cost[128] = "";
+		if (!w.works) {
+			check(r, w.title, MISSING, "%s: %s", w.options, w.why);
+			continue;
+		}
+		size_t n = 0;
+		if (w.call > 0)
+			n = (size_t)snprintf(cost, sizeof(cost), "%.1f us a stopped call", w.call / 1000);
+		else if (w.call == 0)
+			n = (size_t)snprintf(cost, sizeof(cost), "stops no call");
+		if (w.program >= 0)
+			snprintf(cost + n, sizeof(cost) - n, "%s%.2f ms a program", n ? ", " : "", w.program / 1e6);
+		json_t *one = check(r, w.title, GOOD, "%s%s%s", w.options, *cost ? ": " : "", cost);
+		if (one && w.call >= 0)
+			json_object_set_new(one, "call_us", json_real(w.call / 1000));
+		if (one && w.program >= 0)
+			json_object_set_new(one, "program_us", json_real(w.program / 1000));
+	}
+	char mode[32], why[256];
+	capture_would(mode, why);
+	bool whole = !strncmp(mode, "complete/", 9);
+	check(r, "run",
+	      whole && !*why             ? GOOD
+	      : strcmp(mode, "off") != 0 ? LIMITED
+	                                 : MISSING,
+	      "records %s%s%s", strcmp(mode, "off") == 0 ? "nothing but itself" : mode, *why ? ": " : "", why);
+	r->bad |= strcmp(mode, "off") == 0;
+}
+
+/* A line of a file, without its end; "" if it cannot be read. */
+static const char *line_in(const char *file, char *ret, size_t size)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, ret, size - 1);
+	if (fd >= 0)
+		close(fd);
+	ret[n > 0 ? n : 0] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+	return ret;
+}
+
+/* What is around us that takes something away. */
+static void check_container(struct report *r)
+{
+	static const struct {
+		const char *file, *variable, *name;
+	} hints[] = {
+	    {"/.dockerenv", NULL, "Docker"},       {"/run/.containerenv", NULL, "Podman"},
+	    {NULL, "APPTAINER_NAME", "Apptainer"}, {NULL, "SINGULARITY_NAME", "Singularity"},
+	    {NULL, "container", "a container"},
+	};
+	char text[256], map[64];
+	const char *in = NULL;
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]) && !in; i++)
+		if (hints[i].file ? access(hints[i].file, F_OK) == 0 : getenv(hints[i].variable) != NULL)
+			in = hints[i].name;
+	unsigned long long first = 0, outside = 0, count = 0;
+	bool user_ns =
+	    sscanf(line_in("/proc/self/uid_map", map, sizeof(map)), "%llu %llu %llu", &first, &outside, &count) == 3 &&
+	    count < 4294967295ull;
+	int filters = prctl(PR_GET_SECCOMP), nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+	snprintf(text, sizeof(text), "%s%s%s%s", in ? in : "none that shows", user_ns ? ", a user namespace" : "",
+	         filters > 0 ? ", system call filters" : "", nnp > 0 ? ", no_new_privs" : "");
+	check(r, "container", GOOD, "%s", text);
+}
+
+/* The control group that this process is in, of version 2; "" none. */
+static void own_group(char *ret, size_t size)
+{
+	char line[4000];
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	*ret = '\0';
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "0::", 3)) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(ret, size, "/sys/fs/cgroup%s", line + 3);
+		}
+	if (f)
+		fclose(f);
+}
+
+static void check_groups(struct report *r)
+{
+	char path[4096], procs[4200], controllers[128];
+	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) < 0) {
+		bool first = access("/sys/fs/cgroup", F_OK) == 0;
+		check(r, "control groups", LIMITED, first ? "version 1, or none mounted" : "none mounted");
+		return;
+	}
+	own_group(path, sizeof(path));
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+	bool ours = *path && access(path, W_OK) == 0 && access(procs, W_OK) == 0;
+	snprintf(procs, sizeof(procs), "%s/cgroup.controllers", path);
+	line_in(procs, controllers, sizeof(controllers));
+	check(r, "control groups", ours ? GOOD : LIMITED, "version 2, %s%s%s",
+	      ours ? "may be made here" : "none may be made here", *controllers ? ": " : "", controllers);
+}
+
+static void check_events(struct report *r)
+{
+	char text[32];
+	line_in("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text));
+	bool may = *text && (atoi(text) <= 2 || geteuid() == 0);
+	check(r, "perf events", may ? GOOD : LIMITED, *text ? "perf_event_paranoid is %s" : "none%s", text);
 }
 
 static void check_memory(struct report *r)
 {
-	char text[16] = "0";
-	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		ssize_t n = read(fd, text, sizeof(text) - 1);
-		text[n > 0 ? n : 0] = '\0';
-		close(fd);
-	}
-	int scope = atoi(text);
+	int scope = capture_yama();
 	if (scope >= 2)
 		check(r, "process memory", MISSING, "Yama ptrace_scope is %d: paths cannot be read", scope);
 	else
@@ -138,8 +222,11 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 		return say_usage(c, "doctor takes no arguments");
 	uname(&un);
 	check(&r, "kernel", GOOD, "%s %s %s", un.sysname, un.release, un.machine);
-	check_transports(&r);
+	check_container(&r);
+	check_ways(&r, !o->quick);
 	check_memory(&r);
+	check_groups(&r);
+	check_events(&r);
 	check_store(&r, c);
 	check(&r, "graphviz", in_path("dot") ? GOOD : LIMITED,
 	      in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");
@@ -148,7 +235,6 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");
-	check_bytes(&r);
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);
 		json_dumpf(all, stdout, JSON_INDENT(1));

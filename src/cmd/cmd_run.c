@@ -43,10 +43,11 @@ static void say_line(const char *line)
 int cmd_run(struct cmd *c, const struct opts_run *o)
 {
 	static const char *const modes[] = {"complete", "tree", "off", NULL};
-	static const char *const transports[] = {"auto", "notify", "trace", NULL};
+	static const char *const transports[] = {"auto", "notify", "trace", "proc", NULL};
+	static const char *const levels[] = {"1", "2", "3", NULL};
 	static const char *const granularities[] = {"open", "access", NULL};
 	struct err err = {0};
-	int granularity = 0;
+	int granularity = 0, level = 0;
 	int mode = CAPTURE_COMPLETE, transport = TRANSPORT_AUTO, status = 0;
 	const char *note = NULL;
 	char *home = NULL;
@@ -57,15 +58,25 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		return say_usage(c, "no command to run");
 	if (one_of(o->capture, modes, &mode) < 0)
 		return say_usage(c, "capture mode '%s' is not one of complete, tree, off", o->capture);
+	bool exact = o->exact;
+	if (o->level) {
+		/* A setting is no more than a default; an option beside it is another wish. */
+		if (o->capture != config_get(&c->config, CONFIG_capture) || o->exact)
+			return say_usage(c, "--level says what --capture and --exact say: not both");
+		if (one_of(o->level, levels, &level) < 0)
+			return say_usage(c, "level '%s' is not one of 1, 2, 3", o->level);
+		mode = level == 0 ? CAPTURE_OFF : level == 1 ? CAPTURE_TREE : CAPTURE_COMPLETE;
+		exact = level == 2;
+	}
 	if (one_of(o->transport, transports, &transport) < 0)
-		return say_usage(c, "transport '%s' is not one of auto, notify, trace", o->transport);
+		return say_usage(c, "transport '%s' is not one of auto, notify, trace, proc", o->transport);
 	if (one_of(o->granularity, granularities, &granularity) < 0)
 		return say_usage(c, "granularity '%s' is not one of open, access", o->granularity);
-	if (o->exact && mode != CAPTURE_COMPLETE)
+	if (exact && mode != CAPTURE_COMPLETE)
 		return say_usage(c, "--exact needs --capture=complete");
-	if (o->exact && transport == TRANSPORT_NOTIFY)
-		return say_usage(c, "--exact needs ptrace: not --transport=notify");
-	if (granularity && !o->exact)
+	if (exact && (transport == TRANSPORT_NOTIFY || transport == TRANSPORT_PROC))
+		return say_usage(c, "--exact needs ptrace: not --transport=%s", o->transport);
+	if (granularity && !exact)
 		return say_usage(c, "--granularity=access needs --exact");
 	for (size_t i = 0; i < o->label.n; i++)
 		if (!strchr(o->label.v[i], '='))
@@ -81,7 +92,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .mode = (enum capture_mode)mode,
 	                           .transport = (enum capture_transport)transport,
 	                           .count = o->count,
-	                           .exact = o->exact,
+	                           .exact = exact,
 	                           .narrow = granularity == 1,
 	                           .say = o->quiet ? NULL : say_line};
 	struct run_monitor *monitor;

@@ -446,6 +446,20 @@ static int nested_begins(struct sup *s, struct proc *p, const struct where *w)
 	return elsewhere ? MARKER_ELSEWHERE : MARKER_ANSWER;
 }
 
+/* Where only programs are recorded, the marker comes as a program to exec. */
+static bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct where w;
+	char head[sizeof(MARKER) - 1];
+	if (!s->tree_only || t->call != CALL_execve ||
+	    remote_read(t->tid, t->args[0], head, sizeof(head)) != (ssize_t)sizeof(head) ||
+	    memcmp(head, MARKER, sizeof(head)) || where_init(p, t->tid, AT_FDCWD, t->args[0], true, &w) < 0)
+		return false;
+	s->refuse = nested_begins(s, p, &w);
+	where_release(&w);
+	return s->refuse != 0;
+}
+
 static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
                     uint64_t resolve)
 {
@@ -698,7 +712,8 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	switch (t->call) {
 	case CALL_execve:
 	case CALL_execveat:
-		exec_trap(s, p, t, first_stop);
+		if (!nested_by_exec(s, p, t))
+			exec_trap(s, p, t, first_stop);
 		break;
 	case CALL_exit:
 		proc_exit(s, p, TERM_ending_exited, (unsigned)a[0] & 0xff);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define ARGV_MAX (256u << 10) /* bytes of arguments kept; the rest is said to be missing */
@@ -90,7 +91,7 @@ static size_t read_heads(pid_t tid, const uint64_t *at, size_t n, struct heads *
 		last_of[npieces++] = next;
 		room += want; /* CHUNK a string at most */
 	}
-	ssize_t got = process_vm_readv(tid, here, npieces, there, npieces, 0);
+	ssize_t got = remote_readv(tid, here, there, npieces);
 	size_t have = 0;
 	for (size_t i = 0; i < npieces && got > 0 && have + here[i].iov_len <= (size_t)got; i++) {
 		have += here[i].iov_len;
@@ -177,6 +178,7 @@ static void read_header(struct file *f, const struct where *w)
 	if (fd < 0)
 		return;
 	ssize_t n = pread(fd, h.raw, sizeof(h) - 1, 0);
+	f->has_caps = fgetxattr(fd, "security.capability", NULL, 0) > 0;
 	if (n >= (ssize_t)sizeof(h.e64) && !memcmp(h.raw, ELFMAG, SELFMAG)) {
 		f->is_elf = true;
 		f->is_elf32 = h.raw[EI_CLASS] == ELFCLASS32;
@@ -349,7 +351,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	e->tid = t->tid;
 	e->compat = t->compat;
 	e->set_id = set_id;
-	e->privilege_lost = set_id && s->nnp && st.stx_uid != s->euid;
+	e->privilege_lost = s->nnp && ((set_id && st.stx_uid != s->euid) || (first->has_caps && s->euid != 0));
 	e->exe = exe;
 	e->script = first != exe ? first : NULL; /* pinned above, as one or the other */
 	if (e->exe && e->script)

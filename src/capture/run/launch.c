@@ -1,5 +1,6 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
+#include "capture/run/choose.h"
 #include "capture/run/guard.h"
 #include "capture/run/redact.h"
 #include "capture/run/run.h"
@@ -25,7 +26,6 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,8 +37,9 @@ struct keeper {
 	struct sup *sup; /* the worker's, as it was before the fork: log and names */
 	pid_t worker;
 	int worker_alive;
-	int listener;          /* -1: not fetched yet, or none */
-	int from_command;      /* where it comes from; -1: fetched */
+	int listener;     /* -1: not fetched yet, or none */
+	int from_command; /* where it comes from; -1: fetched */
+	struct choice choice;
 	bool trace;            /* by ptrace, not by notification */
 	int signals;           /* signalfd */
 	unsigned mine[65];     /* signals this process received */
@@ -213,7 +214,7 @@ static void add_item(struct str *items, size_t *n, char *room, size_t size, cons
 	items[(*n)++] = str_of(room);
 }
 
-static void say_run(struct sup *s, const struct run_options *o, const char *mode)
+static void say_run(struct sup *s, const struct run_options *o, const struct choice *choice)
 {
 	char host[256] = "", cpu[256] = "", text[8][300], number[32];
 	struct str items[8];
@@ -227,7 +228,7 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 	                               .boot = str_of(host_boot_id()),
 	                               .pidns = ns.st_ino,
 	                               .tool = str_of("stemma " STEMMA_VERSION),
-	                               .mode = str_of(mode)}};
+	                               .mode = str_of(choice->mode)}};
 	sup_event(s, EVENT_session, sup_now(s), NULL, &ev);
 
 	line_of("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
@@ -243,6 +244,7 @@ static void say_run(struct sup *s, const struct run_options *o, const char *mode
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)si.totalram * si.mem_unit);
 		add_item(items, &nitems, text[4], sizeof(text[4]), "memory", number);
 	}
+	add_item(items, &nitems, text[5], sizeof(text[5]), "capture", choice->why);
 
 	struct buf words = {0};
 	size_t argc = redact_argv(&words, o->argv);
@@ -364,6 +366,16 @@ static void fetch_listener(struct keeper *k)
 	k->from_command = -1;
 }
 
+/* In a process of its own that has nothing of the user's open. */
+static void leave_behind(void)
+{
+	setsid();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; null >= 0 && i < 3; i++)
+		dup2(null, i);
+	prctl(PR_SET_NAME, "stemma-keeper");
+}
+
 /* Keeps answering for processes that outlive the command, in a process of its own that has nothing of the user's open.
  */
 static void keep_in_background(struct keeper *k)
@@ -371,11 +383,7 @@ static void keep_in_background(struct keeper *k)
 	fetch_listener(k);
 	if (fork() != 0)
 		return;
-	setsid();
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; null >= 0 && i < 3; i++)
-		dup2(null, i);
-	prctl(PR_SET_NAME, "stemma-keeper");
+	leave_behind();
 	/* While the worker lives there is nothing to do but to hold the listener. */
 	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
 		if (kill(k->worker, 0) < 0)
@@ -385,6 +393,35 @@ static void keep_in_background(struct keeper *k)
 	if (k->listener >= 0 && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE))
 		notify_keep(k->listener, &k->control->page, always, NULL);
 	_exit(0);
+}
+
+/* The same where ptrace stops the calls: in the worker's place, and from a process of its own for what outlives the
+ * command. */
+static void command_ended(void *arg, pid_t pid, int status)
+{
+	struct keeper *k = arg;
+	if (pid == k->control->root) {
+		k->control->status = status;
+		k->control->ended = 1;
+	}
+}
+
+static void keep_tracing(struct keeper *k, struct traced *t)
+{
+	while (traced_serve(t, command_ended, k) && !k->control->ended) {
+		struct pollfd p = {.fd = k->signals, .events = POLLIN}; /* stops are told by SIGCHLD */
+		poll(&p, 1, 100);
+		take_signals(k);
+	}
+	if (t->n && k->control->ended && fork() == 0) {
+		leave_behind();
+		traced_seize_again(t);
+		while (traced_serve(t, command_ended, k))
+			usleep(1000);
+		_exit(0);
+	}
+	free(t->v);
+	*t = (struct traced){0};
 }
 
 /* The command's output is its own: whoever reads it must see its end when the command closes it. Not before there is a
@@ -415,8 +452,11 @@ static bool has_command(const struct keeper *k)
 static bool take_over(struct keeper *k)
 {
 	struct sup *s = k->sup;
+	struct traced traced = {0};
 	bool said = k->control->ended;
 	k->worker_alive = 0;
+	if (k->choice.way == WAY_TRACE)
+		traced_seize(&traced); /* before anything else: until then calls fail */
 	log_writer_takeover(s->log);
 	if (!has_command(k))
 		return false;
@@ -425,6 +465,8 @@ static bool take_over(struct keeper *k)
 	sup_gap(s, NULL, TERM_gap_recorder_died, 0, "the recorder was killed; what followed was not seen");
 	log_writer_flush(s->log);
 	/* Orphans of the worker are ours now: the command among them. */
+	if (k->choice.way == WAY_TRACE)
+		keep_tracing(k, &traced);
 	if (k->listener >= 0)
 		notify_keep(k->listener, &k->control->page, keep_on, k);
 	while (!k->control->ended) { /* nobody under the filter is left; the status may be a moment behind */
@@ -508,25 +550,6 @@ static bool wait_for_end(struct keeper *k, int notices)
 	}
 }
 
-/* A set-id program would lose its privilege under a filter that an ordinary user installs. */
-static bool set_id(const char *name)
-{
-	char path[4096];
-	struct stat st;
-	char value[64];
-	const char *dirs = strchr(name, '/') ? NULL : getenv("PATH");
-	snprintf(path, sizeof(path), "%s", name);
-	for (const char *d = dirs; d && *d; d += strcspn(d, ":"), d += *d == ':') {
-		snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(d, ":"), d, name);
-		if (access(path, X_OK) == 0)
-			break;
-	}
-	if (geteuid() == 0 || stat(path, &st) < 0)
-		return false;
-	return (st.st_mode & S_ISUID) || ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP)) ||
-	       getxattr(path, "security.capability", value, sizeof(value)) > 0;
-}
-
 static void day_of(char *ret, size_t n)
 {
 	/* A job's runs lie together; what is not a job's goes by day. */
@@ -570,7 +593,7 @@ static bool orphans_over(const struct run_options *o, struct rusage *used)
 	return true;
 }
 
-static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
+static int run_bare(const struct keeper *k, int *ret_status)
 {
 	const struct run_observer *o = k->o->stay ? k->o->observer : NULL;
 	struct rusage used;
@@ -586,8 +609,12 @@ static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 			o->enter(o->arg);
 		become(k);
 	}
-	if (pid < 0)
-		return err_set(err, errno, "cannot start the command");
+	if (pid < 0) { /* no process to be had: the command gets this one, and its record has no end */
+		if (k->o->say)
+			k->o->say("nothing could be recorded: no process could be started for it");
+		sigaction(SIGXFSZ, &k->xfsz, NULL);
+		become(k);
+	}
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, old_int, old_quit;
 	sigaction(SIGINT, &ignore, &old_int);
 	sigaction(SIGQUIT, &ignore, &old_quit);
@@ -623,13 +650,13 @@ static const char *nothing(const char *otherwise)
 }
 
 /* Without a recorder. The record says so, and how the command ended. */
-static int run_alone(const struct keeper *k, struct err *err, int *ret_status, const char **ret_note)
+static int run_alone(const struct keeper *k, int *ret_status, const char **ret_note)
 {
 	struct sup *s = k->sup;
 	*ret_note = nothing("nothing could be recorded: the recorder could not be started");
 	sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
 	log_writer_flush(s->log);
-	int rc = run_bare(k, err, ret_status);
+	int rc = run_bare(k, ret_status);
 	if (rc == 0)
 		say_end(s, *ret_status);
 	log_writer_close(s->log);
@@ -649,9 +676,13 @@ static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
 {
 	char marker[128];
 	const struct run_options *o = k->o;
+	char *const none[] = {NULL};
 	snprintf(marker, sizeof(marker), "/.stemma/run/%s/%llx/%llx/%llx", ulid, (unsigned long long)(uintptr_t)o->argv,
 	         (unsigned long long)(uintptr_t)o->labels, (unsigned long long)(uintptr_t)o->home);
 	int fd = open(marker, O_RDONLY | O_CLOEXEC);
+	/* Where only programs are recorded no open is stopped, but an exec is. */
+	if (fd < 0 && errno == ENOENT && prctl(PR_GET_SECCOMP) > 0)
+		execve(marker, none, none);
 	if (fd >= 0) {
 		close(fd);
 	} else if (errno == EL2NSYNC || errno == EL3HLT) {
@@ -767,6 +798,10 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 		observe_start(&w->sup, true);
 		worker_trace(w); /* the filter's message waits for nobody */
 	}
+	if (k->sup->scans) {
+		observe_start(&w->sup, false);
+		worker_main(w);
+	}
 	if (!serving)
 		wait_unrecorded(w, prog || k->sup->exact);
 	while (sem_wait(&st.got) < 0)
@@ -776,11 +811,36 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	worker_main(w);
 }
 
+/* What was chosen, to whom it concerns: the recorder, the record and the user. */
+static void take_choice(struct keeper *k)
+{
+	struct sup *s = k->sup;
+	const struct choice *c = &k->choice;
+	s->tree_only = c->tree_only;
+	s->exact = c->way == WAY_EXACT;
+	s->narrow = s->exact && k->o->narrow;
+	s->scans = c->way == WAY_PROC;
+	s->nnp = c->loses;
+	s->counting = k->o->count && c->way == WAY_NOTIFY && !c->tree_only;
+	k->trace = c->way == WAY_TRACE || c->way == WAY_EXACT;
+	say_run(s, k->o, c);
+	if (c->tree_only || c->way == WAY_NONE)
+		sup_gap(s, NULL, TERM_gap_tree_only, 0,
+		        c->tree_only ? "only processes were recorded" : "only the run itself was recorded");
+	if (s->scans)
+		sup_gap(s, NULL, TERM_gap_lost, 0, "processes that lived for some milliseconds only may not have been seen");
+	if (c->privileged)
+		sup_gap(s, NULL, TERM_gap_privilege_lost, 0, "a set-id program runs with its privilege and is not looked into");
+	if (c->outranked)
+		sup_gap(s, NULL, TERM_gap_lost, 0, "calls that a supervisor around the run answers were not seen");
+	if (*c->line && k->o->say)
+		k->o->say(c->line);
+}
+
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
 {
 	static struct worker w; /* big tables: not on the stack */
-	struct keeper k = {
-	    .o = o, .sup = &w.sup, .listener = -1, .from_command = -1, .trace = o->transport == TRANSPORT_TRACE};
+	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1, .from_command = -1};
 	struct sup *s = &w.sup;
 	struct sock_fprog prog = {0};
 	char host[256] = "localhost", day[128];
@@ -793,9 +853,9 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 			return err_set(err, EBADF, "cannot open '/dev/null'");
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &k.xfsz);
 	if (ulid_new(s->run) < 0)
-		return run_bare(&k, err, ret_status);
+		return run_bare(&k, ret_status);
 	if (step_aside_if_nested(&k, s->run))
-		return run_bare(&k, err, ret_status);
+		return run_bare(&k, ret_status);
 	gethostname(host, sizeof(host) - 1);
 	for (char *p = host; *p; p++)
 		if (*p == '/')
@@ -813,38 +873,23 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		snprintf(note, sizeof(note), "nothing is recorded: %s", why.text);
 		if (o->say)
 			o->say(note);
-		return run_bare(&k, err, ret_status);
+		return run_bare(&k, ret_status);
 	}
 	sup_init(s);
 	s->observer = o->observer;
 	s->orphans = o->orphans;
-	bool unsafe = set_id(o->argv[0]);
-	bool off = o->mode == CAPTURE_OFF || unsafe;
-	s->tree_only = o->mode == CAPTURE_TREE;
-	s->exact = o->exact && !off && !s->tree_only;
-	s->narrow = s->exact && o->narrow;
-	k.trace |= s->exact;
-	s->counting = o->count && !off && !s->tree_only && !k.trace;
-	char mode[32];
-	snprintf(mode, sizeof(mode), "%s/%s", s->tree_only ? "tree" : "complete",
-	         s->exact  ? "exact"
-	         : k.trace ? "trace"
-	                   : "notify");
-	say_run(s, o, off ? "off" : mode);
-	if (s->tree_only || off)
-		sup_gap(s, NULL, TERM_gap_tree_only, 0,
-		        s->tree_only ? "only processes were recorded" : "only the run itself was recorded");
-	if (unsafe)
-		sup_gap(s, NULL, TERM_gap_privilege_lost, 0, "a set-id program runs with its privilege and is not looked into");
+	capture_choose(o, &k.choice);
+	const struct choice *c = &k.choice;
+	take_choice(&k);
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	bool filter =
-	    !off && !s->exact && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u),
-	                                                   !k.trace, &why, &prog) == 0;
+	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
+	              trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u), !k.trace,
+	                          &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		free(prog.filter);
-		return run_alone(&k, err, ret_status, ret_note);
+		return run_alone(&k, ret_status, ret_note);
 	}
 	w.control = k.control;
 	s->page = &k.control->page;
@@ -869,23 +914,28 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	                 */
 	free(prog.filter);
 	if (k.worker < 0) {
+		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
-		return run_alone(&k, err, ret_status, ret_note);
+		return run_alone(&k, ret_status, ret_note);
 	}
 	k.worker_alive = 1;
 	k.from_command = pair[0];
 	if (!wait_for_end(&k, notices[0])) {
 		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
-		return run_alone(&k, err, ret_status, ret_note);
+		return run_alone(&k, ret_status, ret_note);
 	}
 	fetch_listener(&k);
-	if (k.listener < 0 && !off && !k.trace)
+	if (k.listener < 0 && c->way == WAY_NOTIFY)
 		*ret_note = nothing("nothing could be recorded: this system lets no call be stopped");
 	else if (k.control->log_error)
 		*ret_note = cannot_keep(k.control->log_error);
 	else if (k.control->few)
 		*ret_note = "some of this run could not be recorded: too few file descriptors (ulimit -n)";
+	else if (c->loses && (k.control->gaps & 1u << TERM_gap_privilege_lost))
+		*ret_note =
+		    "a set-id program ran without its privilege; with --transport=proc it has it, and only processes are "
+		    "recorded";
 	*ret_status = k.control->status;
 	sigprocmask(SIG_SETMASK, &k.before, NULL);
 	return 0;

@@ -187,8 +187,7 @@ struct task *task_of(struct sup *s, pid_t tid)
 	struct task *t = task_known(s, tid);
 	if (t && t->proc->exit_seen) {
 		/* Its end was recorded. Another thread on its way out, or another process with its number? */
-		struct pollfd pf = {.fd = t->proc->pidfd, .events = POLLIN};
-		if (poll(&pf, 1, 0) == 1) {
+		if (proc_over(t->proc)) {
 			proc_dead(s, t->proc);
 			t = NULL;
 		}
@@ -339,7 +338,11 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	struct procfs st;
 	int64_t now = sup_now(s);
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd < 0 || procfs_stat(pid, &st) < 0) {
+	bool none = pidfd < 0 && (errno == ENOSYS || errno == EPERM); /* before Linux 5.3, or refused */
+	if (none && tgid_of(pid) != pid)
+		return NULL; /* a thread: the kernel would have said so */
+	s->no_pidfd |= none;
+	if ((pidfd < 0 && !none) || procfs_stat(pid, &st) < 0) {
 		s->few |= errno == EMFILE || errno == ENFILE;
 		if (pidfd >= 0)
 			close(pidfd);
@@ -644,76 +647,6 @@ void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 	proc_hold_met(s, p, h, n, time);
 }
 
-bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n)
-{
-	char name[48];
-	*ret = NULL;
-	*ret_n = 0;
-	snprintf(name, sizeof(name), "/proc/%d/maps", p->pid);
-	FILE *maps = fopen(name, "re");
-	if (!maps)
-		return errno == ENOENT || errno == ESRCH;
-	char *line = NULL;
-	size_t room = 0, cap = 0, n = 0;
-	struct mapped *v = NULL;
-	bool ok = true;
-	while (ok && getline(&line, &room, maps) > 0) {
-		unsigned maj, min;
-		unsigned long long ino;
-		if (sscanf(line, "%*s %*s %*s %x:%x %llu", &maj, &min, &ino) != 3 || !ino)
-			continue;
-		uint64_t dev = (uint64_t)maj << 32 | min;
-		if (n && v[n - 1].ino == ino && v[n - 1].dev == dev)
-			continue; /* the next segment of the same file */
-		if (n == cap) {
-			cap = cap ? 2 * cap : 32;
-			struct mapped *more = realloc(v, cap * sizeof(*v));
-			if (!more) {
-				ok = false;
-				break;
-			}
-			v = more;
-		}
-		v[n++] = (struct mapped){dev, ino};
-	}
-	free(line);
-	fclose(maps);
-	*ret = v;
-	*ret_n = n;
-	return ok;
-}
-
-bool mapped_has(const struct mapped *v, size_t n, const struct file *f)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i].ino == f->ino && v[i].dev == f->dev)
-			return true;
-	return false;
-}
-
-bool proc_holds(struct proc *p, const struct file *f)
-{
-	char name[48];
-	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
-	DIR *d = opendir(name);
-	if (!d)
-		return errno != ENOENT && errno != ESRCH;
-	bool found = false;
-	for (struct dirent *e; !found && (e = readdir(d));) {
-		struct statx st;
-		found = e->d_name[0] != '.' && statx(dirfd(d), e->d_name, 0, STATX_INO, &st) == 0 && st.stx_ino == f->ino &&
-		        fileid_dev(&st) == f->dev;
-	}
-	closedir(d);
-	if (found)
-		return true;
-	struct mapped *v;
-	size_t n;
-	found = !proc_maps(p, &v, &n) || mapped_has(v, n, f);
-	free(v);
-	return found;
-}
-
 static int mapped_cmp(const void *pa, const void *pb)
 {
 	const struct mapped *a = pa, *b = pb;
@@ -764,11 +697,10 @@ static bool descriptors_have(const struct mapped *v, size_t n, const struct file
 	return n && bsearch(&key, v, n, sizeof(*v), mapped_cmp);
 }
 
-/* Written by p itself through a descriptor that it may have closed by now. */
-static bool may_be_closed(struct sup *s, const struct access *a)
+/* Written by p itself through a descriptor: by one that it was given, others may write too. */
+static bool is_own_writing(const struct access *a)
 {
-	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular &&
-	       access_begun(s, a);
+	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
 }
 
 void proc_end_closed(struct sup *s, struct proc *p)
@@ -778,7 +710,7 @@ void proc_end_closed(struct sup *s, struct proc *p)
 	if (++p->opens < p->ndescs / SHARE)
 		return;
 	for (struct access *a = p->live; a; a = a->proc_next)
-		if (a->mode & ACCESS_WRITE) {
+		if (is_own_writing(a)) {
 			unsigned n = ++a->looks;
 			due |= (n & (n - 1)) == 0;
 		}
@@ -792,7 +724,7 @@ void proc_end_closed(struct sup *s, struct proc *p)
 	p->ndescs = n;
 	for (struct access *a = known ? p->live : NULL; a; a = next) {
 		next = a->proc_next;
-		if (may_be_closed(s, a) && !descriptors_have(v, n, a->file))
+		if (is_own_writing(a) && access_begun(s, a) && !descriptors_have(v, n, a->file))
 			access_end(s, a, sup_now(s));
 	}
 	free(v);
@@ -872,7 +804,7 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	p->exit_seen = true;
 	int64_t now = sup_now(s);
 	exec_settle(s, p, 0);
-	if (p->pid == s->root && !p->execn && ending == TERM_ending_exited && (code == 126 || code == 127))
+	if (p->pid == s->root && !p->execn && (s->scans || (ending == TERM_ending_exited && (code == 126 || code == 127))))
 		exec_unstarted(s, p);
 	if (!s->tree_only) {
 		struct held *held;
@@ -918,6 +850,16 @@ void proc_status(struct sup *s, struct proc *p, int status)
 		proc_exit(s, p, TERM_ending_signaled, (unsigned)status & 0x7f);
 }
 
+bool proc_over(const struct proc *p)
+{
+	struct procfs st;
+	struct pollfd pf = {.fd = p->pidfd, .events = POLLIN};
+	if (p->pidfd >= 0)
+		return poll(&pf, 1, 0) == 1;
+	return procfs_stat(p->pid, &st) < 0 || st.state == 'Z' ||
+	       p->started != (int64_t)st.started;
+}
+
 void proc_dead(struct sup *s, struct proc *p)
 {
 	int status;
@@ -941,7 +883,8 @@ void proc_dead(struct sup *s, struct proc *p)
 		task_forget(s, p->tasks);
 	if (p->guarded || p->unguarded)
 		guard_forget(s->guard, p->pid);
-	close(p->pidfd);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
 	exec_pending_free(p->exec);
 	counted_free(p);
 	free(p->cwd);

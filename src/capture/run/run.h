@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 
 enum capture_mode { CAPTURE_COMPLETE, CAPTURE_TREE, CAPTURE_OFF };
-enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE };
+enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE, TRANSPORT_PROC };
 
 /* Watches what the command's processes use (src/monitor). All is called in the worker (where there is none, in this
  * process), by any of its threads, while the record stands still: nothing here may wait long. Members may be NULL.
@@ -70,11 +70,24 @@ struct run_options {
  * with o->say before, or in *ret_note after it (a static sentence, NULL if there is nothing more to say). */
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note);
 
-/* What works here, for `stemma doctor`: 0, and what a stop costs in ns; or -errno with a sentence. Each really does the
- * thing in a child process, a few thousand times. */
-int capture_probe_notify(struct err *err, double *ret_ns);
-int capture_probe_trace(struct err *err, double *ret_ns);
-/* Of a call that moves bytes, under --exact. */
-int capture_probe_exact(struct err *err, double *ret_ns);
+/* Yama's ptrace_scope, 0 where there is none. */
+int capture_yama(void);
+
+/* ---- what works here, for `stemma doctor` ---- */
+
+struct way_state {
+	const char *title;   /* what it is called */
+	const char *options; /* of `stemma run`, that ask for it */
+	bool works;
+	char why[160]; /* not */
+	/* What it costs, in ns, by doing it in child processes; negative: not known. Of a call: that opens a file or, where
+	 * every call stops, that moves bytes. Of a program: its start and end. */
+	double call, program;
+};
+/* The mechanisms in the order in which they are tried: 1, or 0 after the last. measure: about 0.5 s each; without it
+ * the costs are not known. */
+int capture_way(unsigned i, bool measure, struct way_state *ret);
+/* What `stemma run` would do here: the session's mode, and why no better one; "" there is none. */
+void capture_would(char mode[32], char why[256]);
 
 #endif

@@ -62,7 +62,7 @@ struct file {
 	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
 	bool recent;   /* met since the last sweep of the table */
 	/* What an exec needs to know of it, read once. */
-	bool header_known, is_elf, is_elf32;
+	bool header_known, is_elf, is_elf32, has_caps;
 	char *interpreter; /* of "#!", or the ELF PT_INTERP */
 };
 
@@ -195,6 +195,7 @@ struct proc {
 	int64_t moved;              /* when it last changed its directory */
 	size_t opens, ndescs;       /* files opened to be read since proc_end_closed looked; descriptors there were then */
 	bool walked;                /* its descriptors were looked at since it was first seen */
+	uint64_t image;             /* what is seen in /proc of the program it runs, where nothing is stopped (scan.c) */
 	bool anon_shm;              /* it has memory that its children share */
 	unsigned stale;             /* enum stale bits: looked at again at its next stop */
 	int64_t tmpfile;            /* when it last asked for a nameless file */
@@ -243,6 +244,7 @@ struct sup {
 	uint32_t euid, egid;
 	uint64_t root_dev, root_ino, mnt_ns;
 	bool tree_only;
+	bool scans;                          /* nothing is stopped: processes are looked for in /proc (scan.c) */
 	bool exact;                          /* the calls that move bytes are seen, and their results */
 	bool narrow;                         /* an access lasts from the first byte moved to the last */
 	bool nnp;                            /* no_new_privs was set: set-id programs lose their privilege */
@@ -255,6 +257,8 @@ struct sup {
 	char *user, *group; /* the names of who started it */
 	uint64_t unlooked;  /* stops of processes that could not be looked at, not yet told of */
 	bool few;           /* descriptors had run out */
+	bool no_pidfd;      /* there are none here: the dead are looked for */
+	unsigned gaps;      /* 1 << reason of those that were said */
 	int log_error;      /* errno of the last write that failed */
 	int refuse;         /* errno for the stop being handled, 0: it goes on */
 	struct file *files[HASH_SIZE];
@@ -300,6 +304,9 @@ void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t coun
 /* Reads a NUL-terminated string of at most n bytes with its NUL. Length, or -errno (-ENAMETOOLONG, -EFAULT, -EPERM). */
 ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n);
 ssize_t remote_read(pid_t tid, uint64_t addr, void *ret, size_t n);
+/* Several pieces at once, as process_vm_readv; -errno. */
+struct iovec;
+ssize_t remote_readv(pid_t tid, const struct iovec *here, const struct iovec *there, size_t n);
 /* Prepares a path argument; follow: a last component that is a link is followed by the call. 0 or -errno; release with
  * where_release. Reads the string from the process. */
 int where_init(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
@@ -419,6 +426,8 @@ void proc_refresh_creds(struct sup *s, struct proc *p);
 void proc_status(struct sup *s, struct proc *p, int status);
 void proc_refresh_root(struct sup *s, struct proc *p);
 void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code);
+/* Is it over? Of processes without a pidfd; how it ended may still be there to be read. */
+bool proc_over(const struct proc *p);
 /* The pidfd says it is over. */
 void proc_dead(struct sup *s, struct proc *p);
 const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);

@@ -1,12 +1,13 @@
-/* The second transport: ptrace, for systems without user notification, and only when asked for. Every stopped call
+/* The second transport: ptrace, for systems without user notification. Every stopped call
  * stops again at its end, so that results are settled at once; the price is two stops of 12 µs, one tracer, set-id
- * programs without their privilege, no second tracer (gdb, strace) inside the run, and calls that fail if the worker is
- * killed. */
+ * programs without their privilege, no second tracer (gdb, strace) inside the run, and calls that fail for a moment
+ * if the worker is killed (retrace.c). */
 #include "capture/run/worker.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/ptrace.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <sys/reg.h>
+#include <sys/user.h>
 #endif
 
 #define OPTIONS                                                                                                        \
@@ -37,6 +39,47 @@ int trace_seize(pid_t pid, bool exact, bool exits)
 		return -errno;
 	/* Its calls stop from the next time on that it is let go. */
 	return exact && trace(PTRACE_INTERRUPT, pid, 0, NULL) < 0 ? -errno : 0;
+}
+
+#if defined(__x86_64__)
+#define CODE_32 0x23 /* the segment of 32-bit code */
+
+/* The call at which the thread stands, from its registers: before Linux 5.3 there is no better way to ask. */
+static bool call_from_registers(pid_t tid, struct trap *t)
+{
+	struct user_regs_struct r;
+	if (trace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		return false;
+	t->nr = (int)r.orig_rax;
+	t->call = trap_call(r.cs == CODE_32 ? AUDIT_ARCH_I386 : AUDIT_ARCH_X86_64, t->nr, &t->compat);
+	const uint64_t wide[] = {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9};
+	const uint64_t narrow[] = {r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rbp};
+	for (int i = 0; i < 6; i++)
+		t->args[i] = t->compat ? (uint32_t)narrow[i] : wide[i];
+	return true;
+}
+#else
+static bool call_from_registers(pid_t tid, struct trap *t)
+{
+	(void)tid, (void)t;
+	return false;
+}
+#endif
+
+int trace_try(pid_t pid, bool exact)
+{
+	struct ptrace_syscall_info info;
+	struct trap t;
+	int status, rc = trace_seize(pid, true, false);
+	while (rc == 0 && waitpid(pid, &status, __WALL) < 0)
+		rc = errno == EINTR ? 0 : -errno;
+	if (rc < 0)
+		return rc;
+	if (!WIFSTOPPED(status))
+		return -ESRCH;
+	if (trace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0 || (!exact && call_from_registers(pid, &t)))
+		return 0;
+	return -ENOTSUP;
 }
 
 /* Stays on the processor of the process that stopped last: waking another one costs more than the stop (doc/spikes.md).
@@ -163,12 +206,16 @@ static int entry_stop(struct sup *s, pid_t tid)
 {
 	struct ptrace_syscall_info info;
 	struct trap t = {.tid = tid};
-	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_SECCOMP)
+	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0) {
+		if (info.op != PTRACE_SYSCALL_INFO_SECCOMP)
+			return PTRACE_CONT;
+		t.nr = (int)info.seccomp.nr;
+		t.call = trap_call(info.arch, t.nr, &t.compat);
+		for (int i = 0; i < 6; i++)
+			t.args[i] = info.seccomp.args[i];
+	} else if (!call_from_registers(tid, &t)) {
 		return PTRACE_CONT;
-	t.nr = (int)info.seccomp.nr;
-	t.call = trap_call(info.arch, t.nr, &t.compat);
-	for (int i = 0; i < 6; i++)
-		t.args[i] = info.seccomp.args[i];
+	}
 	int error = sup_trap(s, &t);
 	if (error)
 		refuse(tid, error);
@@ -268,9 +315,12 @@ void trace_loop(pid_t pid, bool exact)
 {
 	int status;
 	struct ptrace_syscall_info info;
-	follow();
+	bool pinned = false;
 	/* Threads that a library may have started come with it; it is not over before they are. */
 	for (pid_t tid; (tid = waitpid(-1, &status, __WALL)) > 0;) {
+		if (!pinned)
+			follow();
+		pinned = true;
 		if (!WIFSTOPPED(status)) {
 			if (tid == pid)
 				break;

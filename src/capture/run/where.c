@@ -9,11 +9,40 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* By the file, where a filter around the run refuses the call: three calls for one. */
+static ssize_t read_mem(pid_t tid, const struct iovec *here, const struct iovec *there, size_t n)
+{
+	char name[48];
+	ssize_t have = 0;
+	snprintf(name, sizeof(name), "/proc/%d/mem", tid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES ? -EPERM : -errno;
+	for (size_t i = 0; i < n; i++) {
+		ssize_t got = pread(fd, here[i].iov_base, here[i].iov_len, (off_t)(uintptr_t)there[i].iov_base);
+		if (got < 0 && !have)
+			have = errno == EIO ? -EFAULT : -errno;
+		if (got > 0)
+			have += got;
+		if (got != (ssize_t)here[i].iov_len)
+			break;
+	}
+	close(fd);
+	return have;
+}
+
+ssize_t remote_readv(pid_t tid, const struct iovec *here, const struct iovec *there, size_t n)
+{
+	ssize_t got = process_vm_readv(tid, here, n, there, n, 0);
+	if (got >= 0)
+		return got;
+	return errno == EPERM || errno == ENOSYS ? read_mem(tid, here, there, n) : -errno;
+}
+
 ssize_t remote_read(pid_t tid, uint64_t addr, void *ret, size_t n)
 {
 	struct iovec here = {ret, n}, there = {(void *)(uintptr_t)addr, n};
-	ssize_t got = process_vm_readv(tid, &here, 1, &there, 1, 0);
-	return got < 0 ? -errno : got;
+	return remote_readv(tid, &here, &there, 1);
 }
 
 ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n)

@@ -87,6 +87,7 @@ void sup_flush(struct sup *s)
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text)
 {
 	struct event ev = {.gap = {.reason = reason, .count = count, .from = TIME_NONE, .text = str_of(text)}};
+	s->gaps |= 1u << reason;
 	sup_event(s, EVENT_gap, sup_now(s), p, &ev);
 }
 
@@ -320,6 +321,7 @@ void worker_command_ended(struct worker *w, int status)
 	ev.run_end.code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	sup_event(s, EVENT_run_end, sup_now(s), p, &ev);
 	w->control->status = status;
+	w->control->gaps = s->gaps;
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
 }
 
@@ -417,6 +419,12 @@ static void bury(struct sup *s)
 				proc_dead(s, p);
 		}
 	} while (n == 64);
+	for (unsigned i = 0; s->no_pidfd && i < HASH_SIZE; i++)
+		for (struct proc *p = s->procs[i], *next; p; p = next) {
+			next = p->next;
+			if (p->pidfd < 0 && proc_over(p))
+				proc_dead(s, p);
+		}
 }
 
 /* The filter goes a moment before its last process has: how that ended is known then. */
@@ -451,6 +459,7 @@ void worker_finish(struct worker *w)
 	if (log_writer_pending(s->log) || log_writer_lost(s->log))
 		w->control->log_error = s->log_error ? s->log_error : EIO;
 	w->control->few = s->few;
+	w->control->gaps = s->gaps;
 	log_writer_close(s->log);
 	w->control->traps = s->traps;
 	__atomic_store_n(&w->control->done, 1, __ATOMIC_RELEASE);
@@ -492,7 +501,7 @@ void worker_main(struct worker *w)
 	struct pollfd wait[2] = {{.fd = w->signals, .events = POLLIN}, {.fd = s->listener}};
 	uint64_t traps = 0;
 	for (bool over = false, busy = true;;) {
-		poll(wait, 2, busy ? TICK_MS : 20 * TICK_MS);
+		poll(wait, 2, s->scans ? w->scan_ms : busy ? TICK_MS : 20 * TICK_MS);
 		if (wait[1].revents) {
 			over = true; /* the command's own end is about to be told, if it has not been */
 			wait[1].fd = -1;
@@ -504,6 +513,8 @@ void worker_main(struct worker *w)
 			continue;
 		}
 		say_passed(w);
+		if (s->scans)
+			over = !worker_scan(w);
 		reap(w);
 		bury(s);
 		if (__atomic_load_n(&w->control->ended, __ATOMIC_RELAXED)) {

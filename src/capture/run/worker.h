@@ -19,6 +19,7 @@ struct control {
 	uint64_t traps;
 	int log_error; /* errno: part of the record could not be written; 0: all was */
 	unsigned few;  /* descriptors had run out */
+	unsigned gaps; /* 1 << reason of what was not seen, up to the command's end */
 };
 
 struct worker {
@@ -33,6 +34,7 @@ struct worker {
 	int standing_in;  /* a stand-in answers in its place */
 	unsigned held_up; /* times that happened */
 	uint64_t passed;  /* calls that went by unrecorded then */
+	int scan_ms;      /* until the next look, where sup.scans */
 };
 
 /* Starts a thread of the worker. 0 or -errno. */
@@ -45,8 +47,21 @@ _Noreturn void worker_main(struct worker *w);
 /* The same by ptrace (trace.c); the command has been seized. exact: all of its calls stop, whatever filter it has.
  * exits: its threads stop once more when they end. */
 int trace_seize(pid_t pid, bool exact, bool exits);
+/* Can a child that just waits be seized, and its calls be read? For exact, their ends too. 0 or -errno (-ENOTSUP: the
+ * kernel is too old). It is left stopped. */
+int trace_try(pid_t pid, bool exact);
 void trace_loop(pid_t pid, bool exact);
 _Noreturn void worker_trace(struct worker *w);
+/* A tracer that takes the worker's place (retrace.c): seizes all processes below this one; those that another process
+ * of the same memory traced, once that has ended; lets go on what has stopped. Release v with free. */
+struct traced {
+	pid_t *v;
+	size_t n, cap;
+};
+void traced_seize(struct traced *t);
+void traced_seize_again(struct traced *t);
+/* False: nobody is left. */
+bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int status), void *arg);
 /* Parts that both transports share. */
 void worker_signals(struct worker *w);
 void worker_take_signals(struct worker *w);
@@ -60,6 +75,8 @@ bool worker_reap(struct worker *w, pid_t pid, int flags, int *ret_status);
 /* Kills a process and its children, for procfs_children. */
 void worker_kill_child(void *arg, pid_t pid);
 _Noreturn void worker_finish(struct worker *w);
+/* Looks for processes that are new, have become other programs or have ended. False: none is left. (scan.c) */
+bool worker_scan(struct worker *w);
 /* Fills in what is the same for every process: clock, namespaces, credentials. */
 void sup_init(struct sup *s);
 

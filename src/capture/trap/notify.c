@@ -35,12 +35,22 @@ int notify_install(const struct sock_fprog *prog)
 
 int trace_install(const struct sock_fprog *prog)
 {
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0UL, prog) < 0 ? -errno : 0;
+	long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0UL, prog);
+	if (rc < 0 && (errno == ENOSYS || errno == EPERM)) /* older than 3.17, or refused: there is another way */
+		rc = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, prog);
+	return rc < 0 ? -errno : 0;
 }
 
 void notify_tune(int listener)
 {
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
+
+bool notify_can_continue(int listener)
+{
+	/* Of no request: a kernel that knows the flag looks for the request first. */
+	struct seccomp_notif_resp r = {.id = UINT64_MAX, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r) < 0 && errno == ENOENT;
 }
 
 int notify_recv(int listener, struct notify_slot *slot, struct trap *ret)

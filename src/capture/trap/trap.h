@@ -90,6 +90,8 @@ int trace_install(const struct sock_fprog *prog);
 /* Installs the filter on the calling thread and makes it a listener: the descriptor, or -errno (-EBUSY: there is one
  * already). Tries the wait-killable flag first (5.19). */
 int notify_install(const struct sock_fprog *prog);
+/* Can a stopped call be let go on? (5.5) */
+bool notify_can_continue(int listener);
 /* Asks the kernel to switch straight to the other side (6.6): saves an idle wake-up of 40 µs a stop. */
 void notify_tune(int listener);
 
