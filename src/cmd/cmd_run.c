@@ -41,7 +41,7 @@ static void say_line(const char *line)
 
 int cmd_run(struct cmd *c, const struct opts_run *o)
 {
-	static const char *const modes[] = {"complete", "tree", "off", NULL};
+	static const char *const modes[] = {"complete", "safe", "tree", "off", NULL};
 	static const char *const transports[] = {"auto", "notify", "trace", NULL};
 	static const char *const granularities[] = {"open", "access", NULL};
 	struct err err = {0};
@@ -53,7 +53,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	if (c->n_operands == 0)
 		return say_usage(c, "no command to run");
 	if (one_of(o->capture, modes, &mode) < 0)
-		return say_usage(c, "capture mode '%s' is not one of complete, tree, off", o->capture);
+		return say_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
 	if (one_of(o->transport, transports, &transport) < 0)
 		return say_usage(c, "transport '%s' is not one of auto, notify, trace", o->transport);
 	if (one_of(o->granularity, granularities, &granularity) < 0)

@@ -951,7 +951,7 @@ struct pidfd_exit_info {
 #define PIDFD_GET_EXIT _IOWR(0xFF, 11, struct pidfd_exit_info)
 #define PIDFD_EXIT_KNOWN (1u << 3)
 
-static bool how_ended(struct proc *p, int *ret_status)
+bool proc_how_ended(struct proc *p, int *ret_status)
 {
 	struct pstat st;
 	if (read_stat(p->pid, &st) && st.state == 'Z') {
@@ -981,7 +981,7 @@ void proc_dead(struct sup *s, struct proc *p)
 	s->moment++;
 	pending_drop(s, p);
 	if (!p->exit_seen) {
-		if (how_ended(p, &status)) {
+		if (proc_how_ended(p, &status)) {
 			proc_status(s, p, status);
 		} else {
 			sup_gap(s, p, TERM_gap_exit_unseen, 1, "how it ended could not be seen");

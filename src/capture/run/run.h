@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum capture_mode { CAPTURE_COMPLETE, CAPTURE_TREE, CAPTURE_OFF };
+enum capture_mode { CAPTURE_COMPLETE, CAPTURE_SAFE, CAPTURE_TREE, CAPTURE_OFF };
 enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE };
 
 struct run_options {
@@ -34,6 +34,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
  * thing in a child process, a few thousand times. */
 int capture_probe_notify(struct err *err, double *ret_ns);
 int capture_probe_trace(struct err *err, double *ret_ns);
+/* Is there what --capture=safe needs? 0, or -errno with a sentence. */
+int capture_probe_safe(struct err *err);
 /* Of a call that moves bytes, under --exact. */
 int capture_probe_exact(struct err *err, double *ret_ns);
 

@@ -1,0 +1,114 @@
+/* The calls that change names. What a name means is looked at before the call, and told once it has succeeded. */
+#include "capture/inject/safe.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct naming {
+	struct safe_out o;
+	char a[4200], b[4200];
+};
+
+static bool look(int dirfd, const char *path, int flags, struct safe_stat *ret)
+{
+	bool there = stat_path(dirfd, path, flags, ret);
+	if (there)
+		stat_gen(dirfd, path, flags, ret);
+	return there;
+}
+
+/* False: there is nothing to tell. */
+static bool naming_begin(struct naming *n, enum safe_name what, int d1, const char *p1, int f1, int d2, const char *p2)
+{
+	int keep = errno;
+	bool there = safe_on() && p1;
+	if (there) {
+		safe_begin(&n->o, SAFE_NAME);
+		n->o.e.a = what;
+		n->o.e.nstat = 2;
+		n->o.stat[1] = (struct safe_stat){.flags = SAFE_HAS_NOT};
+		n->a[0] = n->b[0] = '\0';
+		there = look(d1, p1, f1, &n->o.stat[0]) != (what == SAFE_MAKE);
+		if (there && (f1 & AT_EMPTY_PATH) && !*p1)
+			path_of_fd(d1, n->a, sizeof(n->a));
+		else if (there)
+			path_of(d1, p1, n->a, sizeof(n->a));
+		if (there && p2) {
+			look(d2, p2, AT_SYMLINK_NOFOLLOW, &n->o.stat[1]);
+			path_of(d2, p2, n->b, sizeof(n->b));
+		}
+	}
+	errno = keep;
+	return there;
+}
+
+static void naming_end(struct naming *n)
+{
+	int keep = errno;
+	safe_string(&n->o, n->a);
+	safe_string(&n->o, n->b);
+	n->o.e.time = safe_now();
+	safe_emit(&n->o);
+	errno = keep;
+}
+
+#define NAMES(name, what, d1, p1, f1, d2, p2, args, call)                                                              \
+	REAL_OF(name);                                                                                          \
+	EXPORT int name args                                                                                               \
+	{                                                                                                                  \
+		struct naming n;                                                                                               \
+		bool tell = naming_begin(&n, what, d1, p1, f1, d2, p2);                                                        \
+		int r = REAL(name) call;                                                                                       \
+		if (r == 0 && tell)                                                                                            \
+			naming_end(&n);                                                                                            \
+		return r;                                                                                                      \
+	}
+
+#define KIND_OF(flags) ((flags) & RENAME_EXCHANGE ? SAFE_EXCHANGE : SAFE_RENAME)
+#define FOLLOW(flags) (((flags) & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) | ((flags) & AT_EMPTY_PATH))
+
+NAMES(rename, SAFE_RENAME, AT_FDCWD, old, AT_SYMLINK_NOFOLLOW, AT_FDCWD, new, (const char *old, const char *new),
+      (old, new))
+NAMES(renameat, SAFE_RENAME, d1, old, AT_SYMLINK_NOFOLLOW, d2, new, (int d1, const char *old, int d2, const char *new),
+      (d1, old, d2, new))
+NAMES(renameat2, KIND_OF(flags), d1, old, AT_SYMLINK_NOFOLLOW, d2, new,
+      (int d1, const char *old, int d2, const char *new, unsigned flags), (d1, old, d2, new, flags))
+NAMES(link, SAFE_LINK, AT_FDCWD, old, AT_SYMLINK_NOFOLLOW, AT_FDCWD, new, (const char *old, const char *new), (old, new))
+NAMES(linkat, SAFE_LINK, d1, old, FOLLOW(flags), d2, new,
+      (int d1, const char *old, int d2, const char *new, int flags), (d1, old, d2, new, flags))
+NAMES(unlink, SAFE_UNLINK, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *path), (path))
+NAMES(unlinkat, SAFE_UNLINK, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, const char *path, int flags),
+      (dir, path, flags))
+NAMES(remove, SAFE_UNLINK, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *path), (path))
+NAMES(symlink, SAFE_MAKE, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *target, const char *path),
+      (target, path))
+NAMES(symlinkat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *target, int dir, const char *path),
+      (target, dir, path))
+
+#define TRUNCATES(name, type)                                                                                          \
+	REAL_OF(name);                                                                                          \
+	EXPORT int name(const char *path, type length)                                                                     \
+	{                                                                                                                  \
+		struct safe_out o;                                                                                             \
+		char full[4096];                                                                                               \
+		int keep = errno;                                                                                              \
+		bool on = safe_on() && stat_path(AT_FDCWD, path, 0, &o.stat[1]);                                               \
+		errno = keep;                                                                                                  \
+		int r = REAL(name)(path, length);                                                                              \
+		if (r != 0 || !on || !stat_path(AT_FDCWD, path, 0, &o.stat[0]))                                                \
+			return r;                                                                                                  \
+		safe_begin(&o, SAFE_TRUNCATE);                                                                                 \
+		o.e.nstat = 2;                                                                                                 \
+		o.e.a = (uint64_t)length;                                                                                      \
+		stat_gen(AT_FDCWD, path, 0, &o.stat[0]);                                                                       \
+		path_of(AT_FDCWD, path, full, sizeof(full));                                                                   \
+		safe_string(&o, full);                                                                                         \
+		safe_emit(&o);                                                                                                 \
+		errno = keep;                                                                                                  \
+		return r;                                                                                                      \
+	}
+
+TRUNCATES(truncate, off_t)
+TRUNCATES(truncate64, off64_t)
