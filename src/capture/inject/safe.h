@@ -1,9 +1,9 @@
 /* safe.h - the library of --capture=safe (libstemma-safe.so): code inside user programs. Internal to it.
  *
  * The dynamic linker loads it first. It stands before functions of the C library, calls the real one, and writes down
- * what came of it. Rules: no malloc, no stdio, no lock, no descriptor kept; errno and results stay the program's; it may
- * be called in signal handlers, after fork and vfork, and before its own constructor. Nothing that goes wrong here is
- * ever shown to the program: what cannot be written is dropped and counted.
+ * what came of it. Rules: no malloc, no stdio, no lock, no descriptor kept; errno and results stay the program's; it
+ * may be called in signal handlers, after fork and vfork, and before its own constructor. Nothing that goes wrong here
+ * is ever shown to the program: what cannot be written is dropped and counted.
  *
  * It needs no library by name and only functions that every C library has, so that it does no harm where another one
  * than glibc loads it. */
@@ -113,7 +113,7 @@ bool stat_path(int dirfd, const char *path, int flags, struct safe_stat *ret);
 void stat_gen(int dirfd, const char *path, int flags, struct safe_stat *st);
 /* Absolute path of an open file; empty if it cannot be told. */
 size_t path_of_fd(int fd, char *ret, size_t n);
-size_t realpath_of(const char *path, char *ret, size_t n);
+size_t realpath_of(int dirfd, const char *path, char *ret, size_t n);
 /* Absolute path whose last component need not exist or is not followed. */
 size_t path_of(int dirfd, const char *path, char *ret, size_t n);
 

@@ -30,8 +30,7 @@ enum fits {
 static long read_at(int fd, void *to, size_t n, uint64_t at)
 {
 	long got = raw6(SYS_pread64, fd, (long)to, (long)n, (long)at, 0, 0);
-	if (got > 0 && !safe_vforked)
-	{ /* the kernel counts it as the program's */
+	if (got > 0 && !safe_vforked) { /* the kernel counts it as the program's */
 		safe_self->base[0] += (uint64_t)got;
 		safe_self->opened[0] += (uint64_t)got;
 	}
@@ -90,7 +89,8 @@ static enum fits elf_fits(int fd, const unsigned char *head, long n)
 	if (n < (long)sizeof(e) || e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != MACHINE)
 		return FITS_NOT;
 	unsigned nph = e.e_phnum < 24 ? e.e_phnum : 24;
-	if (e.e_phentsize != sizeof(ph[0]) || read_at(fd, ph, nph * sizeof(ph[0]), e.e_phoff) != (long)(nph * sizeof(ph[0])))
+	if (e.e_phentsize != sizeof(ph[0]) ||
+	    read_at(fd, ph, nph * sizeof(ph[0]), e.e_phoff) != (long)(nph * sizeof(ph[0])))
 		return FITS_STATIC;
 	for (unsigned i = 0; i < nph; i++)
 		interpreted |= ph[i].p_type == PT_INTERP;
@@ -381,7 +381,7 @@ static void *big_room(size_t n)
 		size_t n = env_room(&look);                                                                                    \
 		void *room = look.n < ENV_STACK && n < 65536 ? __builtin_alloca(n) : big_room(n);                              \
 		if (room)                                                                                                      \
-			env = env_make(env, &look, g.fit, room);                                                                     \
+			env = env_make(env, &look, g.fit, room);                                                                   \
 		before_exec(&g, argv);                                                                                         \
 		errno = keep;                                                                                                  \
 		int r = call;                                                                                                  \
@@ -439,7 +439,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 	argv[0] = (char *)arg;                                                                                             \
 	va_start(ap, arg);                                                                                                 \
 	for (size_t i = 1; i <= count; i++)                                                                                \
-		argv[i] = va_arg(ap, char *)
+	argv[i] = va_arg(ap, char *)
 
 EXPORT int execl(const char *path, const char *arg, ...)
 {
@@ -464,7 +464,7 @@ EXPORT int execle(const char *path, const char *arg, ...)
 }
 
 #define SPAWNS(name, found)                                                                                            \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT int name(pid_t *restrict pid, const char *restrict file,                                                    \
 	                const posix_spawn_file_actions_t *restrict actions, const posix_spawnattr_t *restrict attr,        \
 	                char *const argv[restrict], char *const envp[restrict])                                            \
@@ -483,14 +483,14 @@ EXPORT int execle(const char *path, const char *arg, ...)
 		bool big = look.n >= ENV_STACK || n >= 65536;                                                                  \
 		void *room = big ? big_room(n) : __builtin_alloca(n);                                                          \
 		if (room && env)                                                                                               \
-			env = env_make(env, &look, g.fit, room);                                                                     \
+			env = env_make(env, &look, g.fit, room);                                                                   \
 		errno = keep;                                                                                                  \
 		int r = REAL(name)(&own, file, actions, attr, argv, env);                                                      \
 		if (r == 0 && pid)                                                                                             \
 			*pid = own;                                                                                                \
 		keep = errno;                                                                                                  \
 		if (r == 0 && g.alone)                                                                                         \
-			going_tell(&g, SAFE_SPAWN, own, argv, 0);                                                              \
+			going_tell(&g, SAFE_SPAWN, own, argv, 0);                                                                  \
 		if (big && room)                                                                                               \
 			raw3(SYS_munmap, (long)room, (long)n, 0);                                                                  \
 		errno = keep;                                                                                                  \

@@ -1,5 +1,6 @@
-/* safe_format.h - what the library of --capture=safe and the worker of `stemma run` share: one file in memory, mapped by
- * both. The library writes, the worker reads; a process may be killed at any instruction, and may scribble on all of it.
+/* safe_format.h - what the library of --capture=safe and the worker of `stemma run` share: one file in memory, mapped
+ * by both. The library writes, the worker reads; a process may be killed at any instruction, and may scribble on all of
+ * it.
  *
  * Behind a header of one page lie chunks of one page. A process claims a chunk by putting its number into `owner`, and
  * appends events: it reserves room by adding to `head`, fills it, and writes the event's size last. The worker reads
@@ -22,8 +23,9 @@
 #define SAFE_CHUNKS_MAX 16384
 #define SAFE_SIZES 10
 #define SAFE_HANDLES 18
-#define SAFE_END UINT32_MAX /* instead of an event's size: the rest of the chunk stays empty */
-#define SAFE_STRING_MAX 3000
+#define SAFE_END UINT32_MAX  /* instead of an event's size: the rest of the chunk stays empty */
+#define SAFE_STRING_MAX 3000 /* of a piece of text */
+#define SAFE_PATH_MAX 4200
 
 struct safe_region {
 	uint64_t magic;
@@ -48,12 +50,13 @@ struct safe_chunk {
 
 enum safe_kind {
 	SAFE_BORN = 1, /* a process began by fork; a: its parent, b: the parent's image, fd: 1 by vfork, when: before it */
-	SAFE_IMAGE,    /* a program began; a: parent, b: start in ticks; two strings: its path, its directory; stats: it, root */
-	SAFE_TEXT,     /* a piece of a list; a: enum safe_list, b: 1 last piece of its string */
-	SAFE_READY,    /* all that a program found when it began has been said */
-	SAFE_OPEN,     /* a: flags, b: SAFE_WAS_*; fd, oid; stats: after, before */
-	SAFE_ABSENT,   /* a path was not there; a: 1 asked for by an exec */
-	SAFE_HELD,     /* a descriptor that was found; a: flags of the open file */
+	SAFE_IMAGE,  /* a program began; a: parent, b: start in ticks; two strings: its path, its directory; stats: it, root
+	              */
+	SAFE_TEXT,   /* a piece of a list; a: enum safe_list, b: 1 last piece of its string */
+	SAFE_READY,  /* all that a program found when it began has been said */
+	SAFE_OPEN,   /* a: flags, b: SAFE_WAS_*; fd, oid; stats: after, before */
+	SAFE_ABSENT, /* a path was not there; a: 1 asked for by an exec */
+	SAFE_HELD,   /* a descriptor that was found; a: flags of the open file */
 	SAFE_LIBRARY,  /* a file that the dynamic linker mapped */
 	SAFE_DUP,      /* fd is now what oid is */
 	SAFE_CLOSE,    /* fd is closed; a: enum safe_close; stat: the file then, where it could be written */
@@ -64,7 +67,8 @@ enum safe_kind {
 	SAFE_TRUNCATE, /* a path; a: length; stats: after, before */
 	SAFE_SOCKET,   /* a: 0 connect, 1 bind, 2 accept; string: the address as the kernel has it */
 	SAFE_SHM,      /* a: id, b: flags of shmat */
-	SAFE_EXEC,     /* about to exec: string: path; a: 1 the library does not go along; b: SAFE_PROVED_*; its texts came before */
+	SAFE_EXEC,     /* about to exec: string: path; a: 1 the library does not go along; b: SAFE_PROVED_*; its texts came
+	                  before */
 	SAFE_EXEC_NOT, /* which failed */
 	SAFE_SPAWN,    /* a: the new process; else as SAFE_EXEC */
 	SAFE_NOTE,     /* a: enum safe_note */
@@ -72,17 +76,19 @@ enum safe_kind {
 	SAFE_KINDS
 };
 
-enum safe_list { SAFE_ARG, SAFE_VAR, SAFE_EXEC_ARG };
+/* HEAD and HEAD2: the beginning of the next event's first or second string, which has the rest. */
+enum safe_list { SAFE_ARG, SAFE_VAR, SAFE_EXEC_ARG, SAFE_HEAD, SAFE_HEAD2, SAFE_LISTS };
 enum safe_name { SAFE_RENAME, SAFE_EXCHANGE, SAFE_LINK, SAFE_UNLINK, SAFE_MAKE };
-/* SNAPSHOT: only looked at, before an exec or the end; FLUSHES: so much is certain to be written yet; MAY_FLUSH: perhaps. */
+/* SNAPSHOT: only looked at, before an exec or the end; FLUSHES: so much is certain to be written yet; MAY_FLUSH:
+ * perhaps. */
 enum safe_close { SAFE_CLOSED, SAFE_SNAPSHOT, SAFE_FLUSHES, SAFE_MAY_FLUSH };
 enum safe_note { SAFE_NOTE_URING, SAFE_NOTE_SPLICE, SAFE_NOTE_HANDLE };
 /* Of an open: the file was not there before; whether it was is not known. */
 #define SAFE_CREATED 1u
 #define SAFE_TMPFILE 2u
 
-/* The kernel's totals are what was counted here: of bytes read, of bytes written, of bytes read since the first file was
- * opened (the C library reads files of its own before that). */
+/* The kernel's totals are what was counted here: of bytes read, of bytes written, of bytes read since the first file
+ * was opened (the C library reads files of its own before that). */
 #define SAFE_PROVED_READ 1u
 #define SAFE_PROVED_WRITE 2u
 #define SAFE_PROVED_OPENED 4u
@@ -131,7 +137,7 @@ static_assert(sizeof(struct safe_handle) == 208 && sizeof(struct safe_handle) * 
 
 /* With SAFE_EXIT. */
 struct safe_figures {
-	uint64_t user, system, rss;            /* ns, ns, bytes */
+	uint64_t user, system, rss;                     /* ns, ns, bytes */
 	uint64_t rchar, wchar, read_bytes, write_bytes; /* of /proc/PID/io; UINT64_MAX not known */
 };
 

@@ -26,7 +26,7 @@ ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t size, int flags, stru
 
 /* name(args) moves bytes through fd, one way. */
 #define MOVES(name, way, kind, total, args, call)                                                                      \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT ssize_t name args                                                                                           \
 	{                                                                                                                  \
 		if (!safe_on())                                                                                                \
@@ -53,10 +53,12 @@ MOVES(preadv, false, preadv, true, (int fd, const struct iovec *v, int n, off_t 
 MOVES(preadv64, false, preadv, true, (int fd, const struct iovec *v, int n, off64_t off), (fd, v, n, off))
 MOVES(pwritev, true, preadv, true, (int fd, const struct iovec *v, int n, off_t off), (fd, v, n, off))
 MOVES(pwritev64, true, preadv, true, (int fd, const struct iovec *v, int n, off64_t off), (fd, v, n, off))
-MOVES(preadv2, false, preadv, true, (int fd, const struct iovec *v, int n, off_t off, int flags), (fd, v, n, off, flags))
+MOVES(preadv2, false, preadv, true, (int fd, const struct iovec *v, int n, off_t off, int flags),
+      (fd, v, n, off, flags))
 MOVES(preadv64v2, false, preadv, true, (int fd, const struct iovec *v, int n, off64_t off, int flags),
       (fd, v, n, off, flags))
-MOVES(pwritev2, true, preadv, true, (int fd, const struct iovec *v, int n, off_t off, int flags), (fd, v, n, off, flags))
+MOVES(pwritev2, true, preadv, true, (int fd, const struct iovec *v, int n, off_t off, int flags),
+      (fd, v, n, off, flags))
 MOVES(pwritev64v2, true, preadv, true, (int fd, const struct iovec *v, int n, off64_t off, int flags),
       (fd, v, n, off, flags))
 /* The kernel's totals do not have what goes through these. */
@@ -107,7 +109,7 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, int flags)
 
 /* From one to the other. */
 #define COPIES(name, kind, total, from, to, args, call)                                                                \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT ssize_t name args                                                                                           \
 	{                                                                                                                  \
 		if (!safe_on())                                                                                                \
@@ -181,8 +183,8 @@ static void mapped(int fd, size_t length, int prot, int flags, int64_t t0)
 	struct entry *e = (flags & MAP_ANONYMOUS) || fd < 0 || safe_vforked ? NULL : entry_learn(fd);
 	if (e && !(e->flags & ENTRY_OTHER)) {
 		struct safe_out o;
-		/* Descriptors that may not be written give no mapping that could. What is mapped to be read may be made writable
-		 * later (mprotect): it counts as if it were, since nobody would see that. */
+		/* Descriptors that may not be written give no mapping that could. What is mapped to be read may be made
+		 * writable later (mprotect): it counts as if it were, since nobody would see that. */
 		bool writes = shared && (e->flags & ENTRY_WRITE) && (raw3(SYS_fcntl, fd, F_GETFL, 0) & O_ACCMODE) == O_RDWR;
 		safe_begin(&o, SAFE_MAP);
 		o.e.time = t0;
@@ -202,7 +204,8 @@ REAL_OF(mmap);
 EXPORT void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 {
 	if ((flags & MAP_ANONYMOUS) || !safe_on())
-		return real_mmap.f || safe_self ? REAL(mmap)(at, n, prot, flags, fd, off) : safe_early_mmap(at, n, prot, flags, fd, off);
+		return real_mmap.f || safe_self ? REAL(mmap)(at, n, prot, flags, fd, off)
+		                                : safe_early_mmap(at, n, prot, flags, fd, off);
 	int64_t t0 = safe_now();
 	void *r = REAL(mmap)(at, n, prot, flags, fd, off);
 	if (r != MAP_FAILED)
@@ -215,7 +218,7 @@ EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t off
 {
 	if ((flags & MAP_ANONYMOUS) || !safe_on())
 		return real_mmap64.f || safe_self ? REAL(mmap64)(at, n, prot, flags, fd, off)
-		                                : safe_early_mmap(at, n, prot, flags, fd, off);
+		                                  : safe_early_mmap(at, n, prot, flags, fd, off);
 	int64_t t0 = safe_now();
 	void *r = REAL(mmap64)(at, n, prot, flags, fd, off);
 	if (r != MAP_FAILED)
@@ -254,7 +257,7 @@ static void alters(int fd, int r)
 }
 
 #define ALTERS(name, args, call)                                                                                       \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT int name args                                                                                               \
 	{                                                                                                                  \
 		int r = REAL(name) call;                                                                                       \
@@ -271,7 +274,7 @@ ALTERS(posix_fallocate64, (int fd, off64_t at, off64_t n), (fd, at, n))
 
 /* The C library writes for these: the descriptor is to be known; the bytes will be missed from the totals. */
 #define TOUCHES(name, args, call, file)                                                                                \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT int name args                                                                                               \
 	{                                                                                                                  \
 		int r = REAL(name) call, keep = errno;                                                                         \
@@ -281,11 +284,22 @@ ALTERS(posix_fallocate64, (int fd, off64_t at, off64_t n), (fd, at, n))
 		return r;                                                                                                      \
 	}
 
-TOUCHES(vdprintf, (int fd, const char *restrict format, va_list ap), (fd, format, ap), fd)
 TOUCHES(aio_read, (struct aiocb * a), (a), a->aio_fildes)
 TOUCHES(aio_read64, (struct aiocb64 * a), (a), a->aio_fildes)
 TOUCHES(aio_write, (struct aiocb * a), (a), a->aio_fildes)
 TOUCHES(aio_write64, (struct aiocb64 * a), (a), a->aio_fildes)
+
+/* Nothing of it stays in a buffer. */
+REAL_OF(vdprintf);
+EXPORT int vdprintf(int fd, const char *restrict format, va_list ap)
+{
+	bool on = safe_on();
+	int64_t t0 = on ? safe_now() : 0;
+	int r = REAL(vdprintf)(fd, format, ap);
+	if (on)
+		entry_count(fd, true, TERM_ioapi_read, t0, r, true);
+	return r;
+}
 
 EXPORT int dprintf(int fd, const char *restrict format, ...)
 {

@@ -33,6 +33,8 @@ static bool naming_begin(struct naming *n, enum safe_name what, int d1, const ch
 		there = look(d1, p1, f1, &n->o.stat[0]) != (what == SAFE_MAKE);
 		if (there && (f1 & AT_EMPTY_PATH) && !*p1)
 			path_of_fd(d1, n->a, sizeof(n->a));
+		else if (there && what == SAFE_LINK && !(f1 & AT_SYMLINK_NOFOLLOW))
+			realpath_of(d1, p1, n->a, sizeof(n->a));
 		else if (there)
 			path_of(d1, p1, n->a, sizeof(n->a));
 		if (there && p2) {
@@ -44,9 +46,11 @@ static bool naming_begin(struct naming *n, enum safe_name what, int d1, const ch
 	return there;
 }
 
-static void naming_end(struct naming *n)
+static void naming_end(struct naming *n, int dirfd, const char *path)
 {
 	int keep = errno;
+	if (n->o.e.a == SAFE_MAKE)
+		look(dirfd, path, AT_SYMLINK_NOFOLLOW, &n->o.stat[0]);
 	safe_string(&n->o, n->a);
 	safe_string(&n->o, n->b);
 	n->o.e.time = safe_now();
@@ -55,19 +59,19 @@ static void naming_end(struct naming *n)
 }
 
 #define NAMES(name, what, d1, p1, f1, d2, p2, args, call)                                                              \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT int name args                                                                                               \
 	{                                                                                                                  \
 		struct naming n;                                                                                               \
 		bool tell = naming_begin(&n, what, d1, p1, f1, d2, p2);                                                        \
 		int r = REAL(name) call;                                                                                       \
 		if (r == 0 && tell)                                                                                            \
-			naming_end(&n);                                                                                            \
+			naming_end(&n, d1, p1);                                                                                    \
 		return r;                                                                                                      \
 	}
 
-#define KIND_OF(flags) ((flags) & RENAME_EXCHANGE ? SAFE_EXCHANGE : SAFE_RENAME)
-#define FOLLOW(flags) (((flags) & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) | ((flags) & AT_EMPTY_PATH))
+#define KIND_OF(flags) ((flags)&RENAME_EXCHANGE ? SAFE_EXCHANGE : SAFE_RENAME)
+#define FOLLOW(flags) (((flags)&AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) | ((flags)&AT_EMPTY_PATH))
 
 NAMES(rename, SAFE_RENAME, AT_FDCWD, old, AT_SYMLINK_NOFOLLOW, AT_FDCWD, new, (const char *old, const char *new),
       (old, new))
@@ -75,9 +79,10 @@ NAMES(renameat, SAFE_RENAME, d1, old, AT_SYMLINK_NOFOLLOW, d2, new, (int d1, con
       (d1, old, d2, new))
 NAMES(renameat2, KIND_OF(flags), d1, old, AT_SYMLINK_NOFOLLOW, d2, new,
       (int d1, const char *old, int d2, const char *new, unsigned flags), (d1, old, d2, new, flags))
-NAMES(link, SAFE_LINK, AT_FDCWD, old, AT_SYMLINK_NOFOLLOW, AT_FDCWD, new, (const char *old, const char *new), (old, new))
-NAMES(linkat, SAFE_LINK, d1, old, FOLLOW(flags), d2, new,
-      (int d1, const char *old, int d2, const char *new, int flags), (d1, old, d2, new, flags))
+NAMES(link, SAFE_LINK, AT_FDCWD, old, AT_SYMLINK_NOFOLLOW, AT_FDCWD, new, (const char *old, const char *new),
+      (old, new))
+NAMES(linkat, SAFE_LINK, d1, old, FOLLOW(flags), d2, new, (int d1, const char *old, int d2, const char *new, int flags),
+      (d1, old, d2, new, flags))
 NAMES(unlink, SAFE_UNLINK, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *path), (path))
 NAMES(unlinkat, SAFE_UNLINK, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, const char *path, int flags),
       (dir, path, flags))
@@ -87,8 +92,20 @@ NAMES(symlink, SAFE_MAKE, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const 
 NAMES(symlinkat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *target, int dir, const char *path),
       (target, dir, path))
 
+NAMES(mkdir, SAFE_MAKE, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *path, mode_t mode), (path, mode))
+NAMES(mkdirat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, const char *path, mode_t mode),
+      (dir, path, mode))
+NAMES(rmdir, SAFE_UNLINK, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *path), (path))
+NAMES(mkfifo, SAFE_MAKE, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *path, mode_t mode), (path, mode))
+NAMES(mkfifoat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, const char *path, mode_t mode),
+      (dir, path, mode))
+NAMES(mknod, SAFE_MAKE, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (const char *path, mode_t mode, dev_t dev),
+      (path, mode, dev))
+NAMES(mknodat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, const char *path, mode_t mode, dev_t dev),
+      (dir, path, mode, dev))
+
 #define TRUNCATES(name, type)                                                                                          \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT int name(const char *path, type length)                                                                     \
 	{                                                                                                                  \
 		struct safe_out o;                                                                                             \

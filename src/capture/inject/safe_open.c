@@ -40,7 +40,10 @@ static void say_absent(int dirfd, const char *path)
 	struct safe_out o;
 	char full[4200];
 	safe_begin(&o, SAFE_ABSENT);
-	if (path_of(dirfd, path, full, sizeof(full))) {
+	size_t n = path_of(dirfd, path, full, sizeof(full) - 1);
+	if (n) {
+		if (path[strlen(path) - 1] == '/' && n > 1) /* asked for as a folder, which is another question */
+			memcpy(full + n, "/", 2);
 		safe_string(&o, full);
 		safe_emit(&o);
 	}
@@ -53,7 +56,8 @@ static void after_open(int dirfd, const char *path, int flags, int fd, const str
 	struct safe_out o;
 	char name[4096];
 	if (fd < 0) {
-		if ((keep == ENOENT || keep == ENOTDIR) && path && *path && !(flags & O_CREAT))
+		bool folder = flags & (O_PATH | O_DIRECTORY);
+		if ((keep == ENOENT || (keep == ENOTDIR && !folder)) && path && *path && !(flags & (O_CREAT | O_PATH)))
 			say_absent(dirfd, path);
 		errno = keep;
 		return;
@@ -90,11 +94,11 @@ static void after_open(int dirfd, const char *path, int flags, int fd, const str
 	errno = keep;
 }
 
-#define TAKES_MODE(flags) (((flags) & O_CREAT) || ((flags) & O_TMPFILE) == O_TMPFILE)
+#define TAKES_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
 
 /* One definition for each name that open has. */
 #define OPENS(name, dirfd, args, call, with_mode)                                                                      \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT int name args                                                                                               \
 	{                                                                                                                  \
 		with_mode;                                                                                                     \
@@ -131,7 +135,7 @@ OPENS(creat64, AT_FDCWD, (const char *path, mode_t mode), (path, mode), CREATS)
 
 /* Names that the call itself chooses. */
 #define MAKES(name, args, call)                                                                                        \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT int name args                                                                                               \
 	{                                                                                                                  \
 		int fd = REAL(name) call;                                                                                      \
@@ -210,7 +214,7 @@ EXPORT int dup3(int from, int to, int flags)
 }
 
 #define CONTROLS(name)                                                                                                 \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT int name(int fd, int op, ...)                                                                               \
 	{                                                                                                                  \
 		va_list ap;                                                                                                    \
@@ -270,7 +274,7 @@ static void streams(int n)
 }
 
 #define FOPENS(name)                                                                                                   \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT FILE *name(const char *restrict path, const char *restrict mode)                                            \
 	{                                                                                                                  \
 		if (!safe_on())                                                                                                \
@@ -317,7 +321,7 @@ static void stream_closed(const struct closing *c)
 }
 
 #define FREOPENS(name)                                                                                                 \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT FILE *name(const char *restrict path, const char *restrict mode, FILE *restrict f)                          \
 	{                                                                                                                  \
 		struct safe_stat before;                                                                                       \
@@ -395,7 +399,7 @@ EXPORT int pclose(FILE *f)
 }
 
 #define TMPFILES(name)                                                                                                 \
-	REAL_OF(name);                                                                                          \
+	REAL_OF(name);                                                                                                     \
 	EXPORT FILE *name(void)                                                                                            \
 	{                                                                                                                  \
 		FILE *f = REAL(name)();                                                                                        \
@@ -504,17 +508,17 @@ HIDDEN long safe_syscall(long nr, ...);
 void *safe_real_syscall;
 const unsigned char safe_wanted_calls[512] = {
 #ifdef SYS_open
-    [SYS_open] = 1,         [SYS_creat] = 1,      [SYS_dup2] = 1,
-    [SYS_rename] = 1,       [SYS_unlink] = 1,     [SYS_link] = 1,
+    [SYS_open] = 1,      [SYS_creat] = 1,          [SYS_dup2] = 1,
+    [SYS_rename] = 1,    [SYS_unlink] = 1,         [SYS_link] = 1,
 #endif
-    [SYS_openat] = 1,       [SYS_close] = 1,      [SYS_dup] = 1,
-    [SYS_dup3] = 1,         [SYS_fcntl] = 1,      [SYS_close_range] = 1,
-    [SYS_read] = 1,         [SYS_write] = 1,      [SYS_pread64] = 1,
-    [SYS_pwrite64] = 1,     [SYS_sendfile] = 1,   [SYS_copy_file_range] = 1,
-    [SYS_renameat2] = 1,    [SYS_renameat] = 1,   [SYS_unlinkat] = 1,
-    [SYS_linkat] = 1,       [SYS_preadv2] = 1,    [SYS_pwritev2] = 1,
-    [SYS_execve] = 1,       [SYS_execveat] = 1,   [SYS_exit_group] = 1,
-    [SYS_openat2] = 1,      [SYS_io_uring_setup] = 1, [SYS_open_by_handle_at] = 1,
+    [SYS_openat] = 1,    [SYS_close] = 1,          [SYS_dup] = 1,
+    [SYS_dup3] = 1,      [SYS_fcntl] = 1,          [SYS_close_range] = 1,
+    [SYS_read] = 1,      [SYS_write] = 1,          [SYS_pread64] = 1,
+    [SYS_pwrite64] = 1,  [SYS_sendfile] = 1,       [SYS_copy_file_range] = 1,
+    [SYS_renameat2] = 1, [SYS_renameat] = 1,       [SYS_unlinkat] = 1,
+    [SYS_linkat] = 1,    [SYS_preadv2] = 1,        [SYS_pwritev2] = 1,
+    [SYS_execve] = 1,    [SYS_execveat] = 1,       [SYS_exit_group] = 1,
+    [SYS_openat2] = 1,   [SYS_io_uring_setup] = 1, [SYS_open_by_handle_at] = 1,
 };
 
 long safe_syscall(long nr, ...)
@@ -592,9 +596,18 @@ long safe_syscall(long nr, ...)
 		struct safe_stat before = {0};
 		bool sound = how && (size_t)a[3] >= sizeof(*how);
 		int flags = sound ? (int)how->flags : 0;
-		/* Where the path is taken to begin elsewhere, what was there before cannot be looked at by it. */
-		if (sound && !(how->resolve & RESOLVE_IN_ROOT))
+		/* Below a root of its own the path is looked up as the call will do it. */
+		if (sound && (how->resolve & RESOLVE_IN_ROOT)) {
+			struct open_how look = {.flags = O_PATH | O_CLOEXEC, .resolve = how->resolve};
+			long there = raw6(SYS_openat2, a[0], a[1], (long)&look, sizeof(look), 0, 0);
+			before.flags = there == -ENOENT ? SAFE_HAS_NOT : 0;
+			if (there >= 0) {
+				stat_path((int)there, "", AT_EMPTY_PATH, &before);
+				raw1(SYS_close, there);
+			}
+		} else if (sound) {
 			before_open((int)a[0], (const char *)a[1], flags, &before);
+		}
 		long fd = call(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 		if (sound && fd >= 0)
 			after_open((int)a[0], (const char *)a[1], flags, (int)fd, &before, 0);

@@ -153,7 +153,7 @@ void safe_string(struct safe_out *o, const char *text)
 	if (o->e.nstr >= 2)
 		return;
 	o->str[o->e.nstr] = text ? text : "";
-	o->len[o->e.nstr] = text ? text_len(text, SAFE_STRING_MAX) : 0;
+	o->len[o->e.nstr] = text ? text_len(text, SAFE_PATH_MAX) : 0;
 	o->e.nstr++;
 }
 
@@ -163,13 +163,27 @@ static unsigned char *put(unsigned char *p, const void *from, size_t n)
 	return p + n;
 }
 
+/* Of a string that is too long for one event the beginning goes ahead. */
+static void emit_head(struct safe_out *o, int i, size_t most)
+{
+	struct safe_out head = {.e = o->e, .len = {o->len[i] - most}, .str = {o->str[i]}};
+	head.e.kind = SAFE_TEXT;
+	head.e.nstat = 0;
+	head.e.nstr = 1;
+	head.e.a = SAFE_HEAD + (unsigned)i;
+	head.e.b = 0;
+	o->str[i] += head.len[0];
+	o->len[i] = most;
+	safe_emit(&head);
+}
+
 void safe_emit(struct safe_out *o)
 {
 	size_t fixed = sizeof(o->e) + o->e.nstat * sizeof(o->stat[0]) + o->nmore, n = fixed;
 	for (int i = 0; i < o->e.nstr; i++) {
-		size_t most = (SAFE_ROOM - fixed - 8) / o->e.nstr - 2; /* of what is too long for a chunk the end is left out */
+		size_t most = (SAFE_ROOM - fixed - 8) / o->e.nstr - 2;
 		if (o->len[i] > most)
-			o->len[i] = most;
+			emit_head(o, i, most);
 		n += 2 + o->len[i];
 	}
 	n = (n + 7) & ~(size_t)7;

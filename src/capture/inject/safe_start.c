@@ -188,7 +188,8 @@ __asm__(".text\n"
         "	.cfi_endproc\n"
         ".size vfork, .-vfork\n");
 
-/* syscall(2) may be asked for a vfork as well: what is not looked at goes on to the real one without a frame of ours. */
+/* syscall(2) may be asked for a vfork as well: what is not looked at goes on to the real one without a frame of ours.
+ */
 __asm__(".text\n"
         ".globl syscall\n"
         ".type syscall, @function\n"
@@ -404,7 +405,7 @@ static int library(struct dl_phdr_info *info, size_t size, void *arg)
 	stat_gen(AT_FDCWD, info->dlpi_name, 0, &o.stat[0]);
 	o.e.nstat = 1;
 	char name[4096];
-	if (!realpath_of(info->dlpi_name, name, sizeof(name)))
+	if (!realpath_of(AT_FDCWD, info->dlpi_name, name, sizeof(name)))
 		return 0;
 	safe_string(&o, name);
 	safe_emit(&o);
@@ -488,7 +489,7 @@ static void tell_image(int argc, char **argv)
 		char path[4096];
 		safe_begin(&s, SAFE_LIBRARY);
 		s.e.a = 1; /* the script */
-		if (stat_path(AT_FDCWD, given, 0, &s.stat[0]) && realpath_of(given, path, sizeof(path))) {
+		if (stat_path(AT_FDCWD, given, 0, &s.stat[0]) && realpath_of(AT_FDCWD, given, path, sizeof(path))) {
 			stat_gen(AT_FDCWD, given, 0, &s.stat[0]);
 			s.e.nstat = 1;
 			safe_string(&s, path);

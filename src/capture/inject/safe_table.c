@@ -134,9 +134,9 @@ size_t path_of_fd(int fd, char *ret, size_t n)
 	return got > 0 ? (size_t)got : 0;
 }
 
-size_t realpath_of(const char *path, char *ret, size_t n)
+size_t realpath_of(int dirfd, const char *path, char *ret, size_t n)
 {
-	long fd = raw6(SYS_openat, AT_FDCWD, (long)path, O_PATH | O_CLOEXEC, 0, 0, 0);
+	long fd = raw6(SYS_openat, dirfd, (long)path, O_PATH | O_CLOEXEC, 0, 0, 0);
 	ret[0] = '\0';
 	if (fd < 0)
 		return 0;

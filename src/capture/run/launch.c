@@ -38,15 +38,15 @@ struct keeper {
 	struct sup *sup; /* the worker's, as it was before the fork: log and names */
 	pid_t worker;
 	int worker_alive;
-	int listener;          /* -1: not fetched yet, or none */
-	int from_command;      /* where it comes from; -1: fetched */
-	bool trace;            /* by ptrace, not by notification */
-	int signals;           /* signalfd */
-	unsigned mine[65];     /* signals this process received */
-	struct sigaction xfsz; /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
-	sigset_t before;       /* the signal mask we were started with */
-	bool closed[3];        /* standard descriptors that we were started without */
-	bool let_go;           /* of standard input and output */
+	int listener;            /* -1: not fetched yet, or none */
+	int from_command;        /* where it comes from; -1: fetched */
+	bool trace;              /* by ptrace, not by notification */
+	int signals;             /* signalfd */
+	unsigned mine[65];       /* signals this process received */
+	struct sigaction xfsz;   /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
+	sigset_t before;         /* the signal mask we were started with */
+	bool closed[3];          /* standard descriptors that we were started without */
+	bool let_go;             /* of standard input and output */
 	struct safe_place *safe; /* --capture=safe: what it has instead of a listener; NULL: another mode */
 };
 
@@ -783,7 +783,10 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	s->narrow = s->exact && o->narrow;
 	k.trace |= s->exact;
 	char mode[32];
-	snprintf(mode, sizeof(mode), "%s/%s", safe ? "safe" : s->tree_only ? "tree" : "complete",
+	snprintf(mode, sizeof(mode), "%s/%s",
+	         safe           ? "safe"
+	         : s->tree_only ? "tree"
+	                        : "complete",
 	         safe       ? "preload"
 	         : s->exact ? "exact"
 	         : k.trace  ? "trace"
@@ -801,8 +804,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 			sup_gap(s, NULL, TERM_gap_lost, 0, why.text);
 	}
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	bool filter =
-	    !off && !safe && !s->exact && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, !k.trace, &why, &prog) == 0;
+	bool filter = !off && !safe && !s->exact &&
+	              trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, !k.trace, &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {

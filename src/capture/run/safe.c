@@ -38,7 +38,8 @@ static void *ringer(void *arg)
 	struct ringer *r = arg;
 	for (;;) {
 		uint32_t was = __atomic_load_n(&r->region->bell, __ATOMIC_ACQUIRE);
-		if (syscall(SYS_futex, &r->region->bell, FUTEX_WAIT, was, NULL, NULL, 0) < 0 && errno != EAGAIN && errno != EINTR)
+		if (syscall(SYS_futex, &r->region->bell, FUTEX_WAIT, was, NULL, NULL, 0) < 0 && errno != EAGAIN &&
+		    errno != EINTR)
 			return NULL;
 		eventfd_write(r->wake, 1);
 		usleep(500); /* programs that ring without end cost no more than that */

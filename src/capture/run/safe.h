@@ -2,9 +2,9 @@
  * (capture/inject), and this side turns that into the same events as the other transports. Neither ptrace nor seccomp:
  * nothing here can stop or fail the job, and set-id programs keep their privilege.
  *
- * Internal to capture/run. One lock (sup->lock) as everywhere. Memory: the region (counted in the job's cgroup), a struct proc
- * and about 100 bytes an open file for each process that lives, 64 bytes for each of up to DONE_MAX closed files of a
- * process, whose bytes are claimed only once its end has proved them. */
+ * Internal to capture/run. One lock (sup->lock) as everywhere. Memory: the region (counted in the job's cgroup), a
+ * struct proc and about 100 bytes an open file for each process that lives, 64 bytes for each of up to DONE_MAX closed
+ * files of a process, whose bytes are claimed only once its end has proved them. */
 #ifndef STEMMA_CAPTURE_RUN_SAFE_H
 #define STEMMA_CAPTURE_RUN_SAFE_H
 

@@ -213,7 +213,8 @@ unsigned safe_reader_end(struct safe_reader *r, uint32_t pid, uint32_t image,
 	unsigned cut = 0;
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct safe_chunk *c = chunk_at(r, i);
-		if (__atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) != pid || __atomic_load_n(&c->image, __ATOMIC_RELAXED) != image)
+		if (__atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) != pid ||
+		    __atomic_load_n(&c->image, __ATOMIC_RELAXED) != image)
 			continue;
 		if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) == SAFE_COUNTERS) {
 			for (int k = 0; k < SAFE_HANDLES; k++) {
@@ -238,7 +239,8 @@ void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, void *
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct safe_chunk *c = chunk_at(r, i);
-		uint32_t owner = __atomic_load_n(&c->owner, __ATOMIC_ACQUIRE), head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
+		uint32_t owner = __atomic_load_n(&c->owner, __ATOMIC_ACQUIRE),
+		         head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
 		if (!owner || alive(owner, arg))
 			continue;
 		uint32_t at = r->at[i], next = at < SAFE_ROOM ? *(uint32_t *)(void *)(c->room + at) : SAFE_END;

@@ -1,8 +1,8 @@
 /* safe_read.h - the worker's side of the region that libstemma-safe.so writes to (capture/inject/safe_format.h).
  *
- * What lies there is whatever the job's processes put there: each event is copied out first and then checked, nothing is
- * believed, no length or index of theirs is used unchecked. Memory: 2 bytes a chunk, and what was gathered and not yet
- * taken, at most READ_MAX events. One thread. */
+ * What lies there is whatever the job's processes put there: each event is copied out first and then checked, nothing
+ * is believed, no length or index of theirs is used unchecked. Memory: 2 bytes a chunk, and what was gathered and not
+ * yet taken, at most READ_MAX events. One thread. */
 #ifndef STEMMA_CAPTURE_RUN_SAFE_READ_H
 #define STEMMA_CAPTURE_RUN_SAFE_READ_H
 

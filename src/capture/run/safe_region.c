@@ -29,7 +29,8 @@ bool safe_library_path(char *ret, size_t n)
 	if (slash)
 		*slash = '\0';
 	/* Of the tree that this program was built in or installed to, before that which the build was meant for. */
-	static const char *const tails[] = {"../capture/inject/libstemma-safe.so", "../" STEMMA_LIBDIR "/stemma/libstemma-safe.so"};
+	static const char *const tails[] = {"../capture/inject/libstemma-safe.so",
+	                                    "../" STEMMA_LIBDIR "/stemma/libstemma-safe.so"};
 	for (size_t i = 0; slash && i < sizeof(tails) / sizeof(tails[0]); i++) {
 		char *real, path[4096 + 64];
 		snprintf(path, sizeof(path), "%s/%s", exe, tails[i]);
@@ -62,7 +63,8 @@ static void clean(const char *top)
 	snprintf(own, sizeof(own), NAME "%u-", (unsigned)geteuid());
 	DIR *d = opendir(top);
 	for (struct dirent *e; d && (e = readdir(d));) {
-		if (strncmp(e->d_name, own, strlen(own)) || snprintf(path, sizeof(path), "%s/%s", top, e->d_name) >= (int)sizeof(path))
+		if (strncmp(e->d_name, own, strlen(own)) ||
+		    snprintf(path, sizeof(path), "%s/%s", top, e->d_name) >= (int)sizeof(path))
 			continue;
 		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -83,7 +85,8 @@ static int make_in(struct safe_place *p, const char *top, size_t size)
 	if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word))
 		return -EIO;
 	clean(top);
-	if (snprintf(dir, sizeof(dir), "%s/" NAME "%u-%016llx", top, (unsigned)geteuid(), (unsigned long long)word[0]) >= 200)
+	if (snprintf(dir, sizeof(dir), "%s/" NAME "%u-%016llx", top, (unsigned)geteuid(), (unsigned long long)word[0]) >=
+	    200)
 		return -ENAMETOOLONG;
 	if (mkdir(dir, 0711) < 0)
 		return -errno;

@@ -1,6 +1,6 @@
-/* Events of the library, told as events of the log: processes, programs, accesses, names. What comes here is what the job's
- * processes put into their memory, so no number of theirs is an index, and no process is believed about another one but
- * its own children. */
+/* Events of the library, told as events of the log: processes, programs, accesses, names. What comes here is what the
+ * job's processes put into their memory, so no number of theirs is an index, and no process is believed about another
+ * one but its own children. */
 #include "capture/run/redact.h"
 #include "capture/run/safe.h"
 
@@ -15,8 +15,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define DONE_MAX 4096    /* closed files a process whose bytes may yet be proved */
-#define IDS 64           /* hash of a process's open files */
+#define DONE_MAX 4096       /* closed files a process whose bytes may yet be proved */
+#define IDS 64              /* hash of a process's open files */
 #define OPEN_MAX_TOLD 65536 /* open files a process; more are a program that makes them up */
 #define TEXT_KEPT 262144
 #define REMEMBER 5000000000 /* ns that an ended process is known, for children that come late */
@@ -33,8 +33,8 @@ struct use {
 	struct use *next;
 	struct access *a;
 	unsigned refs;
-	bool mapped, altered;
-	bool shot; /* print is the file as the program saw it last */
+	bool loaded, mapped, altered; /* mapped to be read; shared, and to be written */
+	bool shot;                    /* print is the file as the program saw it last */
 	bool flushes, may_flush;
 	struct fingerprint print;
 	struct sum *sums;
@@ -43,8 +43,8 @@ struct use {
 struct ident {
 	struct ident *next;
 	uint32_t oid;
-	unsigned refs;         /* descriptors */
-	struct use *use[2];    /* read, written; they may be one */
+	unsigned refs;      /* descriptors */
+	struct use *use[2]; /* read, written; they may be one */
 	struct fingerprint print;
 };
 
@@ -52,7 +52,12 @@ struct ident {
 struct done {
 	uint64_t seq, bytes[2], count;
 	unsigned mode;
-	bool mapped, altered, socket, held;
+	bool loaded, mapped, altered, socket, held;
+	/* A descriptor that came from elsewhere: used only perhaps, but for the bytes. */
+	bool unsure;
+	uint64_t file;
+	unsigned via;
+	int64_t start, until;
 };
 
 struct text {
@@ -87,7 +92,7 @@ struct sproc {
 	struct done *done;
 	size_t ndone;
 	bool done_full;
-	struct text list[3];
+	struct text list[SAFE_LISTS];
 	struct intent intent;
 	/* A program that began, of which not all has been told. */
 	struct {
@@ -136,7 +141,7 @@ static struct statx statx_of(const struct safe_stat *t)
 
 static struct file *file_seen(struct safe *f, const struct sproc *p, const struct safe_stat *t, struct str path)
 {
-	char name[SAFE_ROOM + 64], told[SAFE_ROOM];
+	char name[2 * SAFE_ROOM + 64], told[2 * SAFE_ROOM];
 	if (t->flags & SAFE_HAS_NOT)
 		return NULL;
 	struct statx st = statx_of(t);
@@ -186,16 +191,16 @@ static bool read_start(uint32_t pid, uint64_t *ret_ticks, uint32_t *ret_ppid)
 	char *at = strrchr(text, ')'), state;
 	unsigned long long start = 0;
 	unsigned ppid = 0;
-	if (!at || sscanf(at + 1, " %c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, &ppid,
-	                  &start) != 3)
+	if (!at || sscanf(at + 1, " %c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
+	                  &ppid, &start) != 3)
 		return false;
 	*ret_ticks = start;
 	*ret_ppid = ppid;
 	return true;
 }
 
-static struct sproc *add(struct safe *f, uint32_t pid, uint32_t image, struct sproc *parent, int64_t time, int64_t forked,
-                         uint64_t ticks)
+static struct sproc *add(struct safe *f, uint32_t pid, uint32_t image, struct sproc *parent, int64_t time,
+                         int64_t forked, uint64_t ticks)
 {
 	struct sup *s = f->s;
 	struct sproc *n = calloc(1, sizeof(*n));
@@ -248,7 +253,8 @@ static struct sproc *add(struct safe *f, uint32_t pid, uint32_t image, struct sp
 	f->procs[pid & (HASH_SIZE - 1)] = n;
 	s->nprocs++;
 	struct event ev = {
-	    .process = {.pid = pid, .started = p->started, .parent = p->parent_num, .forked = forked < time ? forked : time}};
+	    .process = {
+	        .pid = pid, .started = p->started, .parent = p->parent_num, .forked = forked < time ? forked : time}};
 	sup_event(s, EVENT_process, time, p, &ev);
 	if (!parent && p->pid != s->root)
 		sup_gap(s, p, TERM_gap_parent_unseen, 1, "its parent was not seen");
@@ -407,24 +413,30 @@ static void use_free(struct sproc *p, struct use *u)
 	free(u);
 }
 
-static void figures_say(struct safe *f, struct sproc *p, const struct done *d, uint64_t proved)
+static unsigned known_of(const struct done *d, uint64_t proved)
 {
 	unsigned known = 0;
-	bool wrote = (d->mode & ACCESS_WRITE) && d->bytes[1], write = d->mode & ACCESS_WRITE;
-	bool create = d->mode & (ACCESS_CREATE | ACCESS_TRUNC);
-	if ((proved & (d->held ? SAFE_PROVED_READ : SAFE_PROVED_READ | SAFE_PROVED_OPENED)) && (d->mode & ACCESS_READ) && !d->mapped && (!d->socket || d->bytes[0]))
+	uint64_t reads = d->held ? SAFE_PROVED_READ : SAFE_PROVED_READ | SAFE_PROVED_OPENED;
+	if ((proved & reads) && (d->mode & ACCESS_READ) && !d->loaded && (!d->socket || d->bytes[0]))
 		known |= 1;
-	if ((proved & SAFE_PROVED_WRITE) && write && !d->mapped && (!d->altered || d->bytes[1]) && (!d->socket || d->bytes[1]))
+	if ((proved & SAFE_PROVED_WRITE) && (d->mode & ACCESS_WRITE) && !d->mapped && (!d->altered || d->bytes[1]) &&
+	    (!d->socket || d->bytes[1]))
 		known |= 2;
-	if (!known && !wrote)
+	return known;
+}
+
+static void figures_say(struct safe *f, struct sproc *p, const struct done *d, uint64_t proved)
+{
+	unsigned known = known_of(d, proved);
+	bool write = d->mode & ACCESS_WRITE, wrote = write && d->bytes[1];
+	bool create = d->mode & (ACCESS_CREATE | ACCESS_TRUNC);
+	/* What the end said of a write holds, where no more is known of it. */
+	if ((!known && !wrote) || (write && !wrote && !create && !(known & 2)))
 		return;
 	/* Bytes that were seen going there are evidence, whatever else is not known. */
 	struct event ev = {.access_end = {.access = d->seq,
 	                                  .until = TIME_NONE,
-	                                  .evidence = !write                              ? TERM_evidence_none
-	                                              : wrote || create                   ? TERM_evidence_must
-	                                              : known & 2 && !d->altered          ? TERM_evidence_none
-	                                                                                  : TERM_evidence_may,
+	                                  .evidence = wrote || create ? TERM_evidence_must : TERM_evidence_none,
 	                                  .count = d->count > 1 ? d->count : 0,
 	                                  .bytes_read = known & 1 ? d->bytes[0] : 0,
 	                                  .bytes_written = known & 2 ? d->bytes[1] : 0,
@@ -432,6 +444,24 @@ static void figures_say(struct safe *f, struct sproc *p, const struct done *d, u
 	if (d->mapped && write)
 		return;
 	sup_event(f->s, EVENT_access_end, sup_now(f->s), p->p, &ev);
+}
+
+/* A descriptor that came from elsewhere may have been used; bytes show that it was, though not that they were all. */
+static void used_say(struct safe *f, struct sproc *p, const struct done *d, uint64_t proved)
+{
+	unsigned known = known_of(d, proved), mode = 0;
+	if (!d->unsure || d->via == TERM_via_sync)
+		return;
+	mode |= d->bytes[0] && !(known & 1) ? ACCESS_READ : 0;
+	mode |= d->bytes[1] && !(known & 2) ? d->mode & (ACCESS_WRITE | ACCESS_APPEND) : 0;
+	if (!mode)
+		return;
+	struct event ev = {.access = {.file = d->file, .mode = mode, .via = d->via, .sure = 1, .api = TERM_api_inherit}};
+	uint64_t seq = sup_event(f->s, EVENT_access, d->start, p->p, &ev);
+	struct event end = {
+	    .access_end = {.access = seq, .until = d->until, .evidence = d->bytes[1] ? TERM_evidence_must : 0}};
+	if (seq)
+		sup_event(f->s, EVENT_access_end, sup_now(f->s), p->p, &end);
 }
 
 /* The last open file that led to the access is closed, or the program is over. */
@@ -444,17 +474,16 @@ static void use_end(struct safe *f, struct sproc *p, struct use *u, int64_t time
 	                 .bytes = {sums_bytes(u, false), sums_bytes(u, true)},
 	                 .count = a->count,
 	                 .mode = a->mode,
+	                 .loaded = u->loaded || a->mapped,
 	                 .mapped = u->mapped || a->mapped,
 	                 .altered = u->altered,
 	                 .socket = file->kind == TERM_kind_socket,
-	                 .held = a->via != TERM_via_data};
-	bool unsure = !a->sure && (d.bytes[0] || d.bytes[1]);
-	struct event more = {.access = {.file = file->num,
-	                                .mode = a->mode & (ACCESS_READ | ACCESS_WRITE | ACCESS_APPEND),
-	                                .via = a->via,
-	                                .sure = 1,
-	                                .api = TERM_api_inherit}};
-	int64_t start = a->start;
+	                 .held = a->via != TERM_via_data,
+	                 .unsure = !a->sure,
+	                 .file = file->num,
+	                 .via = a->via,
+	                 .start = a->start,
+	                 .until = time};
 	sums_say(f, p, u, a->seq);
 	if (a->mode & ACCESS_WRITE) {
 		file->last_stop = 0;
@@ -471,23 +500,13 @@ static void use_end(struct safe *f, struct sproc *p, struct use *u, int64_t time
 	file->pins++;
 	access_end(s, a, time);
 	u->a = NULL;
-	if (unsure) {
-		/* A descriptor that came from elsewhere may have been used; bytes show that it was. */
-		uint64_t seq = sup_event(s, EVENT_access, start, p->p, &more);
-		struct event ev = {.access_end = {.access = seq, .until = time, .evidence = d.bytes[1] ? TERM_evidence_must : 0}};
-		if (more.access.via == TERM_via_sync)
-			ev.access_end.evidence = TERM_evidence_may;
-		if (!d.bytes[1])
-			more.access.mode &= ~ACCESS_WRITE;
-		if (seq)
-			sup_event(s, EVENT_access_end, sup_now(s), p->p, &ev);
-	}
 	file->pins--;
 	file_drop(s, file);
 	if (d.bytes[1])
 		figures_say(f, p, &d, 0);
 	if (p->ndone >= DONE_MAX) {
 		p->done_full = true;
+		used_say(f, p, &d, 0);
 	} else {
 		if (!(p->ndone & (p->ndone - 1))) {
 			struct done *v = realloc(p->done, (p->ndone ? 2 * p->ndone : 1) * sizeof(*v));
@@ -512,7 +531,7 @@ static void id_end(struct safe *f, struct sproc *p, struct ident *i, int64_t tim
 	bool both = i->use[0] == i->use[1];
 	for (int k = 0; k < (both ? 1 : 2); k++) {
 		struct use *u = i->use[k];
-		if (u && --u->refs == 0 && !u->mapped)
+		if (u && --u->refs == 0)
 			use_end(f, p, u, time);
 	}
 	free(i);
@@ -552,9 +571,12 @@ static void image_end(struct safe *f, struct sproc *p, int64_t time, uint64_t pr
 	for (struct access *a = p->p->live; a; a = a->proc_next)
 		a->file->last_stop = 0;
 	proc_end_accesses(s, p->p, time);
-	if (!f->lost)
-		for (size_t k = 0; k < p->ndone; k++)
+	proved = f->lost ? 0 : proved;
+	for (size_t k = 0; k < p->ndone; k++) {
+		used_say(f, p, &p->done[k], proved);
+		if (proved)
 			figures_say(f, p, &p->done[k], proved);
+	}
 	bool moved_any = false;
 	for (size_t k = 0; k < p->ndone; k++)
 		moved_any |= p->done[k].bytes[0] || p->done[k].bytes[1];
@@ -688,7 +710,7 @@ static void begins_commit(struct safe *f, struct sproc *p)
 			files[i]->pins--;
 	buf_release(&argv);
 	buf_release(&env);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < SAFE_LISTS; i++)
 		text_reset(&p->list[i]);
 }
 
@@ -741,8 +763,8 @@ static void intent_commit(struct safe *f, struct sproc *p)
 
 /* ---- ends ---- */
 
-static void end(struct safe *f, struct sproc *p, int64_t time, unsigned ending, unsigned code, const struct safe_figures *x,
-                uint64_t proved)
+static void end(struct safe *f, struct sproc *p, int64_t time, unsigned ending, unsigned code,
+                const struct safe_figures *x, uint64_t proved)
 {
 	if (p->ended)
 		return;
@@ -788,7 +810,7 @@ static void forget(struct safe *f, struct sproc *p)
 	*at = p->next;
 	if (p->p->pidfd >= 0)
 		close(p->p->pidfd);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < SAFE_LISTS; i++)
 		buf_release(&p->list[i].bytes);
 	intent_drop(p);
 	free(p->begins.cwd);
@@ -854,13 +876,14 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 {
 	struct sup *s = f->s;
 	uint64_t more[4];
-	char room[SAFE_ROOM];
+	char room[2 * SAFE_ROOM];
 	memcpy(more, x->more, sizeof(more));
 	bool ours = !more[0] || more[0] == f->pidns;
 	struct sproc *p = by_pid(f, x->e.pid);
 	int64_t per = 1000000000 / s->hz, started = (int64_t)x->e.b * per;
 	/* The start of a process that was met by its fork is known to a tick. */
-	if (p && (!p->alive || !ours || (x->e.b && (started - p->p->started > 2 * per || p->p->started - started > 2 * per)))) {
+	if (p &&
+	    (!p->alive || !ours || (x->e.b && (started - p->p->started > 2 * per || p->p->started - started > 2 * per)))) {
 		if (p->alive && ours)
 			dead(f, p);
 		p = NULL;
@@ -904,12 +927,12 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	p->begins.cwd = strdup(copy(x->str[1], room, sizeof(room)));
 	p->begins.uid = (uint32_t)more[2];
 	p->begins.gid = (uint32_t)more[3];
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < SAFE_LISTS; i++)
 		text_reset(&p->list[i]);
 }
 
-static void name_say(struct safe *f, struct sproc *p, unsigned op, const struct file *file, const char *path, const char *old,
-                     int64_t time)
+static void name_say(struct safe *f, struct sproc *p, unsigned op, const struct file *file, const char *path,
+                     const char *old, int64_t time)
 {
 	if (!path || !*path)
 		return;
@@ -920,7 +943,8 @@ static void name_say(struct safe *f, struct sproc *p, unsigned op, const struct 
 static unsigned mode_of(uint64_t flags)
 {
 	unsigned acc = (unsigned)flags & O_ACCMODE;
-	return (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) | (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u);
+	return (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) |
+	       (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u);
 }
 
 static struct access *begin(struct safe *f, struct sproc *p, struct file *file, unsigned mode, unsigned via, bool sure,
@@ -1020,11 +1044,12 @@ static void do_map(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	struct safe_row row = {
 	    .api = TERM_ioapi_mmap, .calls = 1, .bytes = x->e.b, .largest = x->e.b, .first = at, .last = at};
 	if (r && r->a) {
-		r->mapped = true;
+		r->loaded = true;
 		sum_add(r, &row);
 	}
 	if (!x->e.a || !i || !i->use[1] || !i->use[1]->a)
 		return;
+	i->use[1]->mapped = true;
 	struct file *file = i->use[1]->a->file;
 	struct fingerprint fp = print_seen(&x->stat[0]);
 	unsigned via = file->kind == TERM_kind_regular ? TERM_via_data : TERM_via_shm;
@@ -1056,25 +1081,18 @@ static void moved(struct safe *f, struct sproc *p, struct file *file, const char
 
 static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
-	char a[SAFE_ROOM], b[SAFE_ROOM];
+	char a[2 * SAFE_ROOM], b[2 * SAFE_ROOM];
 	int64_t time = x->e.time;
 	copy(x->str[0], a, sizeof(a));
 	copy(x->str[1], b, sizeof(b));
 	struct safe_stat st = x->stat[0];
-	if (x->e.a == SAFE_MAKE) { /* it was not there before; what is there now is looked at from here */
-		struct where w;
-		struct statx sx;
-		if (where_path(NULL, getpid(), AT_FDCWD, a, false, &w) == 0) {
-			struct file *made = where_statx(&w, false, &sx) == 0 ? file_get(f->s, &w, false, &sx) : NULL;
-			if (made)
-				name_say(f, p, TERM_nameop_create, made, a, NULL, time);
-			where_release(&w);
-		}
-		return;
-	}
 	struct file *file = file_seen(f, p, &st, x->str[0]);
 	if (!file || !a[0])
 		return;
+	if (x->e.a == SAFE_MAKE) {
+		name_say(f, p, TERM_nameop_create, file, a, NULL, time);
+		return;
+	}
 	file->pins++;
 	struct file *victim = file_seen(f, p, &x->stat[1], x->str[1]);
 	if (victim)
@@ -1082,7 +1100,7 @@ static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	if (victim == file && x->e.a != SAFE_UNLINK) {
 		/* Two names of one file: nothing is done. */
 	} else if (x->e.a == SAFE_EXCHANGE && victim) {
-		char between[SAFE_ROOM + 32];
+		char between[2 * SAFE_ROOM + 32];
 		snprintf(between, sizeof(between), "%s/.stemma-exchange", a);
 		moved(f, p, file, a, between, time);
 		moved(f, p, victim, b, a, time);
@@ -1109,8 +1127,8 @@ static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		}
 	}
 	bool last = x->e.a == SAFE_UNLINK && (st.nlink <= 1 || S_ISDIR(st.mode));
-	bool last_victim = victim && victim != file && x->e.a == SAFE_RENAME &&
-	                   (x->stat[1].nlink <= 1 || S_ISDIR(x->stat[1].mode));
+	bool last_victim =
+	    victim && victim != file && x->e.a == SAFE_RENAME && (x->stat[1].nlink <= 1 || S_ISDIR(x->stat[1].mode));
 	file->pins--;
 	if (last)
 		file_gone(f->s, file);
@@ -1175,7 +1193,7 @@ static void do_shm(struct safe *f, struct sproc *p, const struct safe_seen *x)
 
 static void do_absent(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
-	char path[SAFE_ROOM];
+	char path[2 * SAFE_ROOM];
 	copy(x->str[0], path, sizeof(path));
 	if (path[0] != '/' || !strncmp(path, "/.stemma/", 9))
 		return;
@@ -1201,7 +1219,7 @@ static void do_library(struct safe *f, struct sproc *p, const struct safe_seen *
 
 static void take_intent(struct sproc *p, const struct safe_seen *x)
 {
-	char path[SAFE_ROOM];
+	char path[2 * SAFE_ROOM];
 	intent_drop(p);
 	p->intent.set = true;
 	p->intent.alone = x->e.a;
@@ -1245,32 +1263,8 @@ static void do_note(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	}
 }
 
-void safe_tell(struct safe *f, const struct safe_seen *seen)
+static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
-	struct safe_seen copied = *seen, *x = &copied;
-	struct sup *s = f->s;
-	x->e.time += s->clock_offset;
-	s->moment++;
-	s->traps++;
-	s->current = NULL;
-	if (x->e.kind == SAFE_BORN) {
-		do_born(f, x);
-		return;
-	}
-	if (x->e.kind == SAFE_IMAGE) {
-		do_image(f, x);
-		return;
-	}
-	struct sproc *p = whose(f, &x->e);
-	if (!p || (p->ended && x->e.kind != SAFE_EXEC))
-		return;
-	if (x->e.kind == SAFE_TEXT) {
-		if (x->e.a <= SAFE_EXEC_ARG)
-			text_add(&p->list[x->e.a], x->str[0], x->e.b);
-		return;
-	}
-	if (!(x->e.kind == SAFE_LIBRARY && x->e.a == 1))
-		begins_commit(f, p);
 	struct ident *i;
 	switch (x->e.kind) {
 	case SAFE_OPEN:
@@ -1345,6 +1339,46 @@ void safe_tell(struct safe *f, const struct safe_seen *seen)
 	}
 }
 
+void safe_tell(struct safe *f, const struct safe_seen *seen)
+{
+	struct safe_seen copied = *seen, *x = &copied;
+	struct sup *s = f->s;
+	x->e.time += s->clock_offset;
+	s->moment++;
+	s->traps++;
+	s->current = NULL;
+	if (x->e.kind == SAFE_BORN) {
+		do_born(f, x);
+		return;
+	}
+	if (x->e.kind == SAFE_IMAGE) {
+		do_image(f, x);
+		return;
+	}
+	struct sproc *p = whose(f, &x->e);
+	if (!p || (p->ended && x->e.kind != SAFE_EXEC))
+		return;
+	if (x->e.kind == SAFE_TEXT) {
+		if (x->e.a < SAFE_LISTS)
+			text_add(&p->list[x->e.a], x->str[0], x->e.b);
+		return;
+	}
+	struct buf whole[2] = {{0}};
+	for (int k = 0; k < 2; k++) {
+		struct text *head = &p->list[SAFE_HEAD + k];
+		if (!head->bytes.n)
+			continue;
+		buf_str(&whole[k], buf_view(&head->bytes));
+		buf_str(&whole[k], x->str[k]);
+		x->str[k] = buf_view(&whole[k]);
+		text_reset(head);
+	}
+	if (!(x->e.kind == SAFE_LIBRARY && x->e.a == 1))
+		begins_commit(f, p);
+	tell(f, p, x);
+	buf_release(&whole[0]);
+	buf_release(&whole[1]);
+}
 /* ---- what the kernel knows ---- */
 
 void safe_tell_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd)

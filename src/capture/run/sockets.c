@@ -107,7 +107,7 @@ bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
 	if (t->call == CALL_bind && inet && u.in.sin_port == 0)
 		return true;
 	socket_use(s, p, t->tid, (int)t->args[0], &u, got, t->call == CALL_connect ? TERM_api_connect : TERM_api_bind,
-	            sup_now(s));
+	           sup_now(s));
 	return false;
 }
 
