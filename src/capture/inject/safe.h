@@ -103,7 +103,8 @@ void entry_say_close(const struct entry *e, int fd, int look, enum safe_close ho
 void entry_snapshots(bool ending, int pending);
 void entry_close_range(unsigned first, unsigned last);
 /* Adds what is not said yet of the file behind fd: its generation, and its path (in `path`) as the event's string. */
-void entry_identify(struct safe_out *o, int fd, char *path, size_t n);
+struct words;
+void entry_identify(struct safe_out *o, int fd, struct words *path);
 /* All descriptors there are, as SAFE_HELD. */
 void entry_walk(void);
 /* r bytes, or a failure, of a call that began at t0. */
@@ -111,11 +112,21 @@ void entry_count(int fd, bool write, unsigned api, int64_t t0, int64_t r, bool t
 
 bool stat_path(int dirfd, const char *path, int flags, struct safe_stat *ret);
 void stat_gen(int dirfd, const char *path, int flags, struct safe_stat *st);
-/* Absolute path of an open file; empty if it cannot be told. */
-size_t path_of_fd(int fd, char *ret, size_t n);
-size_t realpath_of(int dirfd, const char *path, char *ret, size_t n);
-/* Absolute path whose last component need not exist or is not followed. */
-size_t path_of(int dirfd, const char *path, char *ret, size_t n);
+/* A path. Signal handlers and threads have small stacks: what is long goes into memory of its own until words_end. */
+struct words {
+	char small[480];
+	char *p; /* NUL-terminated; empty if it cannot be told */
+	size_t n, room;
+};
+void words_begin(struct words *w);
+void words_end(struct words *w);
+/* Absolute path of an open file; of what a path leads to; and of a path whose last component need not exist or is not
+ * followed. */
+void words_of_fd(struct words *w, int fd);
+void words_real(struct words *w, int dirfd, const char *path);
+void words_of(struct words *w, int dirfd, const char *path);
+/* Memory of its own; NULL: there is none. */
+void *raw_map(size_t n);
 
 /* ---- programs (safe_exec.c, safe_start.c) ---- */
 
@@ -124,6 +135,8 @@ void safe_figures(struct safe_figures *ret, uint64_t *ret_proved);
 void safe_opening(void);
 /* The process ends with this status. */
 void safe_exit(int status);
+/* What an exec in a vfork's child has taken. */
+void safe_exec_room_free(void);
 /* Libraries that were loaded since. */
 void safe_libraries(void);
 void safe_born(uint32_t parent, uint32_t image, bool vforked, int64_t when);
@@ -133,6 +146,9 @@ long raw0(long nr);
 long raw1(long nr, long a);
 long raw3(long nr, long a, long b, long c);
 long raw6(long nr, long a, long b, long c, long d, long e, long f);
+
+/* Reads memory of this process that may not be there. False: it is not. Where that cannot be asked, true. */
+bool safe_peek(const void *from, void *to, size_t n);
 
 static inline size_t text_len(const char *s, size_t max)
 {

@@ -15,7 +15,6 @@ extern char **environ;
 #define PRELOAD "LD_PRELOAD="
 #define ASAN "ASAN_OPTIONS="
 #define ASAN_OFF "verify_asan_link_order=0"
-#define ENV_STACK 4096 /* variables; more of them are put into memory of their own */
 #define ARGS_MAX 65536 /* bytes of arguments that are told */
 
 enum fits {
@@ -24,6 +23,52 @@ enum fits {
 	FITS_NOT,    /* the dynamic linker would complain */
 	FITS_ASAN,   /* it wants to be told that another library may come first */
 };
+
+/* All that an exec needs, in memory of its own: the stack may be a small one. A vfork's child cannot give it back when
+ * it has become a program; its parent does, whose memory it is. */
+struct going {
+	size_t size;
+	struct words path;
+	enum fits fit;
+	bool alone;  /* without us */
+	bool script; /* what it was called with is not what it will be told */
+	char found[4200];
+	unsigned char head[256];
+	char interpreter[256];
+	Elf64_Phdr ph[24];
+	Elf64_Dyn dyn[128];
+	char name[64];
+	char env[];
+};
+
+static __thread struct going *left_behind __attribute__((tls_model("initial-exec")));
+
+static struct going *going_new(size_t env)
+{
+	size_t size = sizeof(struct going) + env;
+	struct going *g = raw_map(size);
+	if (!g)
+		return NULL;
+	g->size = size;
+	words_begin(&g->path);
+	if (safe_vforked)
+		left_behind = g;
+	return g;
+}
+
+static void going_free(struct going *g)
+{
+	if (left_behind == g)
+		left_behind = NULL;
+	words_end(&g->path);
+	raw3(SYS_munmap, (long)g, (long)g->size, 0);
+}
+
+void safe_exec_room_free(void)
+{
+	if (left_behind)
+		going_free(left_behind);
+}
 
 /* ---- what a program is ---- */
 
@@ -53,15 +98,16 @@ static bool has_word(const char *s, const char *word)
 }
 
 /* Does it need a library that must come first? */
-static bool needs_asan(int fd, const Elf64_Phdr *ph, unsigned nph)
+static bool needs_asan(int fd, struct going *g, unsigned nph)
 {
-	Elf64_Dyn dyn[128];
+	const Elf64_Phdr *ph = g->ph;
+	Elf64_Dyn *dyn = g->dyn;
 	const Elf64_Phdr *dynamic = NULL;
 	uint64_t strings = 0, at = 0;
 	for (unsigned i = 0; i < nph; i++)
 		if (ph[i].p_type == PT_DYNAMIC)
 			dynamic = &ph[i];
-	long n = dynamic ? read_at(fd, dyn, sizeof(dyn), dynamic->p_offset) : 0;
+	long n = dynamic ? read_at(fd, dyn, sizeof(g->dyn), dynamic->p_offset) : 0;
 	for (long i = 0; i < n / (long)sizeof(dyn[0]); i++)
 		if (dyn[i].d_tag == DT_STRTAB)
 			strings = dyn[i].d_un.d_ptr;
@@ -69,10 +115,10 @@ static bool needs_asan(int fd, const Elf64_Phdr *ph, unsigned nph)
 		if (ph[i].p_type == PT_LOAD && strings >= ph[i].p_vaddr && strings - ph[i].p_vaddr < ph[i].p_filesz)
 			at = strings - ph[i].p_vaddr + ph[i].p_offset;
 	for (long i = 0; at && i < n / (long)sizeof(dyn[0]) && dyn[i].d_tag != DT_NULL; i++) {
-		char name[64];
+		char *name = g->name;
 		if (dyn[i].d_tag != DT_NEEDED)
 			continue;
-		long got = read_at(fd, name, sizeof(name) - 1, at + dyn[i].d_un.d_val);
+		long got = read_at(fd, name, sizeof(g->name) - 1, at + dyn[i].d_un.d_val);
 		name[got > 0 ? got : 0] = '\0';
 		if (has_word(name, "libasan.so") || has_word(name, "libclang_rt.asan"))
 			return true;
@@ -80,12 +126,12 @@ static bool needs_asan(int fd, const Elf64_Phdr *ph, unsigned nph)
 	return false;
 }
 
-static enum fits elf_fits(int fd, const unsigned char *head, long n)
+static enum fits elf_fits(int fd, struct going *g, long n)
 {
 	Elf64_Ehdr e;
-	Elf64_Phdr ph[24];
+	Elf64_Phdr *ph = g->ph;
 	bool interpreted = false;
-	memcpy(&e, head, sizeof(e));
+	memcpy(&e, g->head, sizeof(e));
 	if (n < (long)sizeof(e) || e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != MACHINE)
 		return FITS_NOT;
 	unsigned nph = e.e_phnum < 24 ? e.e_phnum : 24;
@@ -94,14 +140,14 @@ static enum fits elf_fits(int fd, const unsigned char *head, long n)
 		return FITS_STATIC;
 	for (unsigned i = 0; i < nph; i++)
 		interpreted |= ph[i].p_type == PT_INTERP;
-	return !interpreted ? FITS_STATIC : needs_asan(fd, ph, nph) ? FITS_ASAN : FITS;
+	return !interpreted ? FITS_STATIC : needs_asan(fd, g, nph) ? FITS_ASAN : FITS;
 }
 
 /* Of the program at this path; *ret_privileged: it is set-id, and the dynamic linker will leave us out by itself. */
-static enum fits fits(int dirfd, const char *path, int flags, bool *ret_privileged)
+static enum fits fits(struct going *g, int dirfd, const char *path, int flags, bool *ret_privileged)
 {
-	unsigned char head[256];
-	char script[256];
+	unsigned char *head = g->head;
+	char *script = g->interpreter;
 	*ret_privileged = false;
 	if (raw6(SYS_faccessat, AT_FDCWD, (long)safe_library, R_OK, 0, 0, 0) < 0)
 		return FITS_NOT; /* another root */
@@ -114,11 +160,11 @@ static enum fits fits(int dirfd, const char *path, int flags, bool *ret_privileg
 			return stat_path(dirfd, path, 0, &st) && (st.mode & S_ISUID) ? (*ret_privileged = true, FITS) : FITS;
 		if (stat_path((int)fd, "", AT_EMPTY_PATH, &st) && depth == 0)
 			*ret_privileged = (st.mode & S_ISUID) || ((st.mode & S_ISGID) && (st.mode & S_IXGRP));
-		long n = S_ISREG(st.mode) ? read_at((int)fd, head, sizeof(head) - 1, 0) : 0;
+		long n = S_ISREG(st.mode) ? read_at((int)fd, head, sizeof(g->head) - 1, 0) : 0;
 		enum fits f = FITS;
 		bool elf = n >= 4 && !memcmp(head, ELFMAG, SELFMAG);
 		if (elf)
-			f = elf_fits((int)fd, head, n);
+			f = elf_fits((int)fd, g, n);
 		raw1(SYS_close, fd);
 		if (elf || n < 3 || head[0] != '#' || head[1] != '!')
 			return f;
@@ -127,11 +173,12 @@ static enum fits fits(int dirfd, const char *path, int flags, bool *ret_privileg
 		while (*p == ' ' || *p == '\t')
 			p++;
 		size_t k = 0;
-		while (p[k] && p[k] != ' ' && p[k] != '\t' && p[k] != '\n' && k < sizeof(script) - 1)
+		while (p[k] && p[k] != ' ' && p[k] != '\t' && p[k] != '\n' && k < sizeof(g->interpreter) - 1)
 			k++;
 		memcpy(script, p, k);
 		script[k] = '\0';
 		path = script;
+		g->script = true;
 		dirfd = AT_FDCWD;
 		flags = 0;
 	}
@@ -282,6 +329,27 @@ static char *const *env_make(char *const *v, const struct env *e, enum fits f, v
 
 /* ---- what is told of it ---- */
 
+/* Can the kernel read them? An exec with pointers that lead nowhere fails, and is not to end here. */
+static bool is_vector(char *const *v)
+{
+	char byte, *p;
+	for (; v; v++) {
+		if (!safe_peek(v, &p, sizeof(p)))
+			return false;
+		if (!p)
+			break;
+		if (!safe_peek(p, &byte, 1))
+			return false;
+	}
+	return true;
+}
+
+static bool is_text(const char *s)
+{
+	char byte;
+	return safe_peek(s, &byte, 1);
+}
+
 static void tell_args(char *const *argv)
 {
 	size_t sum = 0;
@@ -305,32 +373,26 @@ static void tell_args(char *const *argv)
 	}
 }
 
-struct going {
-	enum fits fit;
-	bool alone; /* without us */
-	char path[4200];
-};
-
 static void going_look(struct going *g, int dirfd, const char *path, int flags)
 {
 	bool privileged;
-	g->fit = fits(dirfd, path, flags, &privileged);
+	g->fit = fits(g, dirfd, path, flags, &privileged);
 	g->alone = privileged || g->fit == FITS_STATIC || g->fit == FITS_NOT;
 	if ((flags & AT_EMPTY_PATH) && !*path)
-		path_of_fd(dirfd, g->path, sizeof(g->path));
+		words_of_fd(&g->path, dirfd);
 	else
-		path_of(dirfd, path, g->path, sizeof(g->path));
+		words_of(&g->path, dirfd, path);
 }
 
 static void going_tell(const struct going *g, enum safe_kind kind, pid_t pid, char *const *argv, uint64_t proved)
 {
 	struct safe_out o;
-	if (g->alone)
+	if (g->alone || g->script)
 		tell_args(argv);
 	safe_begin(&o, kind);
 	o.e.a = kind == SAFE_SPAWN ? (uint64_t)(unsigned)pid : g->alone;
 	o.e.b = proved;
-	safe_string(&o, g->path);
+	safe_string(&o, g->path.p);
 	safe_emit(&o);
 }
 
@@ -362,32 +424,27 @@ static void exec_failed(const char *path)
 	errno = keep;
 }
 
-static void *big_room(size_t n)
-{
-	long at = raw6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return at < 0 && at > -4096 ? NULL : (void *)at;
-}
-
-/* One exec, whichever way it is asked for; call: with the environment `env`. */
+/* One exec, whichever way it is asked for; call: with the environment `env`; program may use g. */
 #define EXECS(at, program, flags, argv, envp, call)                                                                    \
 	do {                                                                                                               \
 		char *const *env = (envp);                                                                                     \
-		if (!safe_on())                                                                                                \
+		if (!safe_on() || !is_vector(argv) || !is_vector(env))                                                         \
 			return call;                                                                                               \
 		int keep = errno;                                                                                              \
-		struct going g;                                                                                                \
-		going_look(&g, at, program, flags);                                                                            \
 		struct env look = env_look(env);                                                                               \
-		size_t n = env_room(&look);                                                                                    \
-		void *room = look.n < ENV_STACK && n < 65536 ? __builtin_alloca(n) : big_room(n);                              \
-		if (room)                                                                                                      \
-			env = env_make(env, &look, g.fit, room);                                                                   \
-		before_exec(&g, argv);                                                                                         \
+		struct going *g = going_new(env_room(&look));                                                                  \
+		errno = keep;                                                                                                  \
+		if (!g)                                                                                                        \
+			return call;                                                                                               \
+		going_look(g, at, program, flags);                                                                             \
+		env = env_make(env, &look, g->fit, g->env);                                                                    \
+		before_exec(g, argv);                                                                                          \
 		errno = keep;                                                                                                  \
 		int r = call;                                                                                                  \
-		exec_failed(g.path);                                                                                           \
-		if (room && !(look.n < ENV_STACK && n < 65536))                                                                \
-			raw3(SYS_munmap, (long)room, (long)n, 0);                                                                  \
+		exec_failed(g->path.p);                                                                                        \
+		keep = errno;                                                                                                  \
+		going_free(g);                                                                                                 \
+		errno = keep;                                                                                                  \
 		return r;                                                                                                      \
 	} while (0)
 
@@ -398,18 +455,23 @@ REAL_OF(execveat);
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
+	if (!is_text(path))
+		return REAL(execve)(path, argv, envp);
 	EXECS(AT_FDCWD, path, 0, argv, envp, REAL(execve)(path, argv, env));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
+	if (!is_text(path))
+		return REAL(execve)(path, argv, environ);
 	EXECS(AT_FDCWD, path, 0, argv, environ, REAL(execve)(path, argv, env));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	char found[4200];
-	EXECS(AT_FDCWD, search(file, found, sizeof(found)), 0, argv, envp, REAL(execvpe)(file, argv, env));
+	if (!is_text(file))
+		return REAL(execvpe)(file, argv, envp);
+	EXECS(AT_FDCWD, search(file, g->found, sizeof(g->found)), 0, argv, envp, REAL(execvpe)(file, argv, env));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
@@ -424,6 +486,8 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 
 EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
+	if (!is_text(path))
+		return REAL(execveat)(fd, path, argv, envp, flags);
 	EXECS(fd, path, flags, argv, envp, REAL(execveat)(fd, path, argv, env, flags));
 }
 
@@ -463,39 +527,38 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	return execve(path, argv, envp);
 }
 
-#define SPAWNS(name, found)                                                                                            \
+#define SPAWNS(name, program)                                                                                          \
 	REAL_OF(name);                                                                                                     \
 	EXPORT int name(pid_t *restrict pid, const char *restrict file,                                                    \
 	                const posix_spawn_file_actions_t *restrict actions, const posix_spawnattr_t *restrict attr,        \
 	                char *const argv[restrict], char *const envp[restrict])                                            \
 	{                                                                                                                  \
 		char *const *env = envp;                                                                                       \
-		char room_found[4200];                                                                                         \
 		pid_t own;                                                                                                     \
-		(void)room_found;                                                                                              \
-		if (!safe_on())                                                                                                \
-			return REAL(name)(pid, file, actions, attr, argv, envp);                                                   \
 		int keep = errno;                                                                                              \
-		struct going g;                                                                                                \
-		going_look(&g, AT_FDCWD, found, 0);                                                                            \
-		struct env look = env_look(env ? env : environ);                                                               \
-		size_t n = env_room(&look);                                                                                    \
-		bool big = look.n >= ENV_STACK || n >= 65536;                                                                  \
-		void *room = big ? big_room(n) : __builtin_alloca(n);                                                          \
-		if (room && env)                                                                                               \
-			env = env_make(env, &look, g.fit, room);                                                                   \
+		struct env look = {0};                                                                                         \
+		struct going *g = NULL;                                                                                        \
+		if (safe_on() && is_text(file) && is_vector(argv) && is_vector(env)) {                                         \
+			look = env_look(env ? env : environ);                                                                      \
+			g = going_new(env_room(&look));                                                                            \
+		}                                                                                                              \
+		if (!g) {                                                                                                      \
+			errno = keep;                                                                                              \
+			return REAL(name)(pid, file, actions, attr, argv, envp);                                                   \
+		}                                                                                                              \
+		going_look(g, AT_FDCWD, program, 0);                                                                           \
+		env = env_make(env ? env : environ, &look, g->fit, g->env);                                                    \
 		errno = keep;                                                                                                  \
 		int r = REAL(name)(&own, file, actions, attr, argv, env);                                                      \
+		keep = errno;                                                                                                  \
 		if (r == 0 && pid)                                                                                             \
 			*pid = own;                                                                                                \
-		keep = errno;                                                                                                  \
-		if (r == 0 && g.alone)                                                                                         \
-			going_tell(&g, SAFE_SPAWN, own, argv, 0);                                                                  \
-		if (big && room)                                                                                               \
-			raw3(SYS_munmap, (long)room, (long)n, 0);                                                                  \
+		if (r == 0 && g->alone)                                                                                        \
+			going_tell(g, SAFE_SPAWN, own, argv, 0);                                                                   \
+		going_free(g);                                                                                                 \
 		errno = keep;                                                                                                  \
 		return r;                                                                                                      \
 	}
 
 SPAWNS(posix_spawn, file)
-SPAWNS(posix_spawnp, search(file, room_found, sizeof(room_found)))
+SPAWNS(posix_spawnp, search(file, g->found, sizeof(g->found)))

@@ -66,6 +66,7 @@ enum safe_kind {
 	SAFE_NAME,     /* a: enum safe_name; strings: old or only path, new path; stats: the file, what was there before */
 	SAFE_TRUNCATE, /* a path; a: length; stats: after, before */
 	SAFE_SOCKET,   /* a: 0 connect, 1 bind, 2 accept; string: the address as the kernel has it */
+	SAFE_PAIR,     /* sockets with these inodes are the ends of one pair */
 	SAFE_SHM,      /* a: id, b: flags of shmat */
 	SAFE_EXEC,     /* about to exec: string: path; a: 1 the library does not go along; b: SAFE_PROVED_*; its texts came
 	                  before */
@@ -73,6 +74,7 @@ enum safe_kind {
 	SAFE_SPAWN,    /* a: the new process; else as SAFE_EXEC */
 	SAFE_NOTE,     /* a: enum safe_note */
 	SAFE_EXIT,     /* a: status, b: SAFE_PROVED_* bits; figures follow */
+	SAFE_WAITED,   /* process a, a child, had ended with wait status b */
 	SAFE_KINDS
 };
 

@@ -8,7 +8,7 @@
 
 struct naming {
 	struct safe_out o;
-	char a[4200], b[4200];
+	struct words a, b;
 };
 
 static bool look(int dirfd, const char *path, int flags, struct safe_stat *ret)
@@ -24,22 +24,23 @@ static bool naming_begin(struct naming *n, enum safe_name what, int d1, const ch
 {
 	int keep = errno;
 	bool there = safe_on() && p1;
+	words_begin(&n->a);
+	words_begin(&n->b);
 	if (there) {
 		safe_begin(&n->o, SAFE_NAME);
 		n->o.e.a = what;
 		n->o.e.nstat = 2;
 		n->o.stat[1] = (struct safe_stat){.flags = SAFE_HAS_NOT};
-		n->a[0] = n->b[0] = '\0';
 		there = look(d1, p1, f1, &n->o.stat[0]) != (what == SAFE_MAKE);
 		if (there && (f1 & AT_EMPTY_PATH) && !*p1)
-			path_of_fd(d1, n->a, sizeof(n->a));
+			words_of_fd(&n->a, d1);
 		else if (there && what == SAFE_LINK && !(f1 & AT_SYMLINK_NOFOLLOW))
-			realpath_of(d1, p1, n->a, sizeof(n->a));
+			words_real(&n->a, d1, p1);
 		else if (there)
-			path_of(d1, p1, n->a, sizeof(n->a));
+			words_of(&n->a, d1, p1);
 		if (there && p2) {
 			look(d2, p2, AT_SYMLINK_NOFOLLOW, &n->o.stat[1]);
-			path_of(d2, p2, n->b, sizeof(n->b));
+			words_of(&n->b, d2, p2);
 		}
 	}
 	errno = keep;
@@ -51,10 +52,18 @@ static void naming_end(struct naming *n, int dirfd, const char *path)
 	int keep = errno;
 	if (n->o.e.a == SAFE_MAKE)
 		look(dirfd, path, AT_SYMLINK_NOFOLLOW, &n->o.stat[0]);
-	safe_string(&n->o, n->a);
-	safe_string(&n->o, n->b);
+	safe_string(&n->o, n->a.p);
+	safe_string(&n->o, n->b.p);
 	n->o.e.time = safe_now();
 	safe_emit(&n->o);
+	errno = keep;
+}
+
+static void naming_free(struct naming *n)
+{
+	int keep = errno;
+	words_end(&n->a);
+	words_end(&n->b);
 	errno = keep;
 }
 
@@ -67,6 +76,7 @@ static void naming_end(struct naming *n, int dirfd, const char *path)
 		int r = REAL(name) call;                                                                                       \
 		if (r == 0 && tell)                                                                                            \
 			naming_end(&n, d1, p1);                                                                                    \
+		naming_free(&n);                                                                                               \
 		return r;                                                                                                      \
 	}
 
@@ -109,7 +119,7 @@ NAMES(mknodat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, co
 	EXPORT int name(const char *path, type length)                                                                     \
 	{                                                                                                                  \
 		struct safe_out o;                                                                                             \
-		char full[4096];                                                                                               \
+		struct words full;                                                                                             \
 		int keep = errno;                                                                                              \
 		bool on = safe_on() && stat_path(AT_FDCWD, path, 0, &o.stat[1]);                                               \
 		errno = keep;                                                                                                  \
@@ -120,9 +130,11 @@ NAMES(mknodat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, co
 		o.e.nstat = 2;                                                                                                 \
 		o.e.a = (uint64_t)length;                                                                                      \
 		stat_gen(AT_FDCWD, path, 0, &o.stat[0]);                                                                       \
-		path_of(AT_FDCWD, path, full, sizeof(full));                                                                   \
-		safe_string(&o, full);                                                                                         \
+		words_begin(&full);                                                                                            \
+		words_of(&full, AT_FDCWD, path);                                                                               \
+		safe_string(&o, full.p);                                                                                       \
 		safe_emit(&o);                                                                                                 \
+		words_end(&full);                                                                                              \
 		errno = keep;                                                                                                  \
 		return r;                                                                                                      \
 	}

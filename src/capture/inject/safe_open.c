@@ -38,15 +38,17 @@ static void before_open(int dirfd, const char *path, int flags, struct safe_stat
 static void say_absent(int dirfd, const char *path)
 {
 	struct safe_out o;
-	char full[4200];
+	struct words w;
+	words_begin(&w);
 	safe_begin(&o, SAFE_ABSENT);
-	size_t n = path_of(dirfd, path, full, sizeof(full) - 1);
-	if (n) {
-		if (path[strlen(path) - 1] == '/' && n > 1) /* asked for as a folder, which is another question */
-			memcpy(full + n, "/", 2);
-		safe_string(&o, full);
+	words_of(&w, dirfd, path);
+	if (w.n) {
+		if (path[strlen(path) - 1] == '/' && w.n > 1 && w.n + 1 < w.room) /* as a folder, which is another question */
+			memcpy(w.p + w.n, "/", 2);
+		safe_string(&o, w.p);
 		safe_emit(&o);
 	}
+	words_end(&w);
 }
 
 /* path NULL: only the descriptor names it. */
@@ -54,7 +56,7 @@ static void after_open(int dirfd, const char *path, int flags, int fd, const str
 {
 	int keep = errno;
 	struct safe_out o;
-	char name[4096];
+	struct words name;
 	if (fd < 0) {
 		bool folder = flags & (O_PATH | O_DIRECTORY);
 		if ((keep == ENOENT || (keep == ENOTDIR && !folder)) && path && *path && !(flags & (O_CREAT | O_PATH)))
@@ -87,10 +89,12 @@ static void after_open(int dirfd, const char *path, int flags, int fd, const str
 		o.stat[1] = *before;
 		o.e.nstat = 2;
 	}
-	entry_identify(&o, fd, name, sizeof(name));
+	words_begin(&name);
+	entry_identify(&o, fd, &name);
 	bool recorded = S_ISREG(o.stat[0].mode) || S_ISFIFO(o.stat[0].mode) || S_ISCHR(o.stat[0].mode);
 	o.e.oid = entry_put(fd, recorded ? entry : ENTRY_OTHER);
 	safe_emit(&o);
+	words_end(&name);
 	errno = keep;
 }
 
@@ -437,16 +441,19 @@ static void say_socket(unsigned what, int fd, const void *addr, size_t n)
 	o.len[0] = n;
 	o.e.nstr = 1;
 	/* Of a Unix socket the address is a path, perhaps a relative one. */
-	char full[4096], path[120];
+	char path[120];
+	struct words full;
 	const struct sockaddr *sa = addr;
 	size_t head = sizeof(sa_family_t);
+	words_begin(&full);
 	if (sa->sa_family == AF_UNIX && n > head && n - head < sizeof(path) && ((const char *)addr)[head]) {
 		memcpy(path, (const char *)addr + head, n - head);
 		path[n - head] = '\0';
-		path_of(AT_FDCWD, path, full, sizeof(full));
-		safe_string(&o, full);
+		words_of(&full, AT_FDCWD, path);
+		safe_string(&o, full.p);
 	}
 	safe_emit(&o);
+	words_end(&full);
 	errno = keep;
 }
 
@@ -454,9 +461,9 @@ REAL_OF(connect);
 EXPORT int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t n)
 {
 	const struct sockaddr *sa = addr.__sockaddr__;
-	bool on = sa && n >= sizeof(sa_family_t) && sa->sa_family != AF_UNSPEC && safe_on();
 	int r = REAL(connect)(fd, addr, n);
-	if (on && (r == 0 || errno == EINPROGRESS || errno == EINTR))
+	bool begun = r == 0 || errno == EINPROGRESS || errno == EINTR;
+	if (begun && n >= sizeof(sa_family_t) && sa->sa_family != AF_UNSPEC && safe_on())
 		say_socket(0, fd, sa, n);
 	return r;
 }
@@ -485,6 +492,22 @@ EXPORT int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *restrict n, int flags
 	int r = REAL(accept4)(fd, addr, n, flags);
 	if (r >= 0 && safe_on())
 		say_socket(2, r, NULL, 0);
+	return r;
+}
+
+/* Which two ends belong together, no one can tell when both are closed. */
+REAL_OF(socketpair);
+EXPORT int socketpair(int domain, int type, int protocol, int fds[2])
+{
+	int r = REAL(socketpair)(domain, type, protocol, fds);
+	struct safe_out o;
+	struct safe_stat a, b;
+	if (r == 0 && safe_on() && stat_path(fds[0], "", AT_EMPTY_PATH, &a) && stat_path(fds[1], "", AT_EMPTY_PATH, &b)) {
+		safe_begin(&o, SAFE_PAIR);
+		o.e.a = a.ino;
+		o.e.b = b.ino;
+		safe_emit(&o);
+	}
 	return r;
 }
 
@@ -592,13 +615,13 @@ long safe_syscall(long nr, ...)
 	case SYS_exit_group:
 		_exit((int)a[0]);
 	case SYS_openat2: {
-		const struct open_how *how = (const struct open_how *)a[2];
+		struct open_how how = {0};
 		struct safe_stat before = {0};
-		bool sound = how && (size_t)a[3] >= sizeof(*how);
-		int flags = sound ? (int)how->flags : 0;
+		bool sound = (size_t)a[3] >= sizeof(how) && safe_peek((const void *)a[2], &how, sizeof(how));
+		int flags = sound ? (int)how.flags : 0;
 		/* Below a root of its own the path is looked up as the call will do it. */
-		if (sound && (how->resolve & RESOLVE_IN_ROOT)) {
-			struct open_how look = {.flags = O_PATH | O_CLOEXEC, .resolve = how->resolve};
+		if (sound && (how.resolve & RESOLVE_IN_ROOT)) {
+			struct open_how look = {.flags = O_PATH | O_CLOEXEC, .resolve = how.resolve};
 			long there = raw6(SYS_openat2, a[0], a[1], (long)&look, sizeof(look), 0, 0);
 			before.flags = there == -ENOENT ? SAFE_HAS_NOT : 0;
 			if (there >= 0) {

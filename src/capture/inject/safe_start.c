@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
@@ -145,6 +146,7 @@ void safe_vfork_parent(void)
 		return;
 	uint32_t pid = (uint32_t)raw0(SYS_getpid);
 	safe_vforked = pid == safe_self->pid ? 0 : pid;
+	safe_exec_room_free(); /* the child's, which cannot give it back once it has become a program */
 }
 
 #if defined(__x86_64__)
@@ -209,6 +211,38 @@ __asm__(".text\n"
         ".size syscall, .-syscall\n");
 #endif
 
+/* ---- waiting: how a child ended that was killed before anybody looked ---- */
+
+static void waited(pid_t pid, int status)
+{
+	int keep = errno;
+	struct safe_out o;
+	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)) && safe_on()) {
+		safe_begin(&o, SAFE_WAITED);
+		o.e.a = (uint64_t)pid;
+		o.e.b = (uint64_t)(unsigned)status;
+		safe_emit(&o);
+	}
+	errno = keep;
+}
+
+#define WAITS(name, args, call)                                                                                        \
+	REAL_OF(name);                                                                                                     \
+	EXPORT pid_t name args                                                                                             \
+	{                                                                                                                  \
+		int own = 0;                                                                                                   \
+		pid_t pid = REAL(name) call;                                                                                   \
+		if (pid > 0 && status)                                                                                         \
+			*status = own;                                                                                             \
+		waited(pid, own);                                                                                              \
+		return pid;                                                                                                    \
+	}
+
+WAITS(wait, (int *status), (&own))
+WAITS(waitpid, (pid_t which, int *status, int flags), (which, &own, flags))
+WAITS(wait3, (int *status, int flags, struct rusage *ru), (&own, flags, ru))
+WAITS(wait4, (pid_t which, int *status, int flags, struct rusage *ru), (which, &own, flags, ru))
+
 /* ---- figures ---- */
 
 static uint64_t figure(const char *text, const char *name)
@@ -259,6 +293,17 @@ static bool stdio_clean(void)
 	return &__fbufsize && __fbufsize(stdout) == 0 && &__fpending && __fpending(stderr) == 0;
 }
 
+static void read_usage(struct safe_figures *ret)
+{
+	struct rusage ru;
+	ret->user = ret->system = ret->rss = UINT64_MAX;
+	if (raw3(SYS_getrusage, RUSAGE_SELF, (long)&ru, 0) == 0) {
+		ret->user = (uint64_t)ru.ru_utime.tv_sec * 1000000000u + (uint64_t)ru.ru_utime.tv_usec * 1000u;
+		ret->system = (uint64_t)ru.ru_stime.tv_sec * 1000000000u + (uint64_t)ru.ru_stime.tv_usec * 1000u;
+		ret->rss = (uint64_t)ru.ru_maxrss * 1024;
+	}
+}
+
 void safe_opening(void)
 {
 	char text[512];
@@ -278,7 +323,6 @@ void safe_opening(void)
 void safe_figures(struct safe_figures *ret, uint64_t *ret_proved)
 {
 	char text[512];
-	struct rusage ru;
 	struct self *s = safe_self;
 	long n = read_io(text, sizeof(text));
 	ret->rchar = figure(text, "rchar: ");
@@ -296,12 +340,7 @@ void safe_figures(struct safe_figures *ret, uint64_t *ret_proved)
 		s->opened[0] += (uint64_t)n;
 	if (s->base[0] != UINT64_MAX)
 		s->base[0] += (uint64_t)n;
-	ret->user = ret->system = ret->rss = UINT64_MAX;
-	if (raw3(SYS_getrusage, RUSAGE_SELF, (long)&ru, 0) == 0) {
-		ret->user = (uint64_t)ru.ru_utime.tv_sec * 1000000000u + (uint64_t)ru.ru_utime.tv_usec * 1000u;
-		ret->system = (uint64_t)ru.ru_stime.tv_sec * 1000000000u + (uint64_t)ru.ru_stime.tv_usec * 1000u;
-		ret->rss = (uint64_t)ru.ru_maxrss * 1024;
-	}
+	read_usage(ret);
 }
 
 void safe_exit(int status)
@@ -312,9 +351,12 @@ void safe_exit(int status)
 	if (!safe_on() || (ended && !safe_vforked))
 		return;
 	if (safe_vforked) {
+		read_usage(&f);
+		f.rchar = f.wchar = f.read_bytes = f.write_bytes = UINT64_MAX;
 		safe_begin(&o, SAFE_EXIT);
 		o.e.a = (uint64_t)status & 0xff;
-		o.e.fd = 1; /* no figures */
+		o.more = &f;
+		o.nmore = sizeof(f);
 		safe_emit(&o);
 		return;
 	}
@@ -404,11 +446,13 @@ static int library(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	stat_gen(AT_FDCWD, info->dlpi_name, 0, &o.stat[0]);
 	o.e.nstat = 1;
-	char name[4096];
-	if (!realpath_of(AT_FDCWD, info->dlpi_name, name, sizeof(name)))
-		return 0;
-	safe_string(&o, name);
-	safe_emit(&o);
+	struct words name;
+	words_begin(&name);
+	words_real(&name, AT_FDCWD, info->dlpi_name);
+	safe_string(&o, name.p);
+	if (name.n)
+		safe_emit(&o);
+	words_end(&name);
 	return 0;
 }
 
@@ -481,20 +525,23 @@ static void tell_image(int argc, char **argv)
 	const char *given = (const char *)getauxval(AT_EXECFN);
 	int first = 0;
 	if (given)
-		for (int i = 1; i <= 2 && i < argc; i++)
+		for (int i = 1; i <= 10 && i < argc && !first; i++)
 			if (!strcmp(argv[i], given))
 				first = i;
 	if (first) {
 		struct safe_out s;
-		char path[4096];
+		struct words path;
 		safe_begin(&s, SAFE_LIBRARY);
 		s.e.a = 1; /* the script */
-		if (stat_path(AT_FDCWD, given, 0, &s.stat[0]) && realpath_of(AT_FDCWD, given, path, sizeof(path))) {
+		s.e.nstat = 1;
+		words_begin(&path);
+		words_real(&path, AT_FDCWD, given);
+		if (path.n && stat_path(AT_FDCWD, given, 0, &s.stat[0])) {
 			stat_gen(AT_FDCWD, given, 0, &s.stat[0]);
-			s.e.nstat = 1;
-			safe_string(&s, path);
+			safe_string(&s, path.p);
 			safe_emit(&s);
 		}
+		words_end(&path);
 	}
 	size_t sum = 0;
 	for (int i = first; i < argc && sum < TEXT_MAX; sum += strlen(argv[i++]) + 1)

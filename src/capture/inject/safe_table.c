@@ -13,6 +13,7 @@
 #define FIRST 1024 /* descriptors that have their entries from the beginning */
 #define PAGES 64   /* more of them, FIRST each */
 #define RECENT 64
+#define WORDS_BIG 8704 /* two paths and a little */
 
 static struct entry first[FIRST];
 static struct entry *pages[PAGES];
@@ -37,12 +38,10 @@ struct entry *entry_of(int fd, bool make)
 		return NULL;
 	struct entry *page = __atomic_load_n(&pages[i], __ATOMIC_ACQUIRE), *none = NULL;
 	if (!page && make) {
-		long at = raw6(SYS_mmap, 0, FIRST * sizeof(*page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (at < 0 && at > -4096)
+		if (!(page = raw_map(FIRST * sizeof(*page))))
 			return NULL;
-		page = (struct entry *)at;
 		if (!__atomic_compare_exchange_n(&pages[i], &none, page, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			raw3(SYS_munmap, at, FIRST * sizeof(*page), 0);
+			raw3(SYS_munmap, (long)page, FIRST * sizeof(*page), 0);
 			page = none;
 		}
 	}
@@ -125,63 +124,100 @@ static char *number(char *p, unsigned n)
 	return p;
 }
 
-size_t path_of_fd(int fd, char *ret, size_t n)
+void *raw_map(size_t n)
 {
-	char name[40] = "/proc/self/fd/";
-	number(name + 14, (unsigned)fd);
-	long got = raw6(SYS_readlinkat, AT_FDCWD, (long)name, (long)ret, (long)n - 1, 0, 0);
-	ret[got > 0 ? got : 0] = '\0';
-	return got > 0 ? (size_t)got : 0;
+	long at = raw6(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
-size_t realpath_of(int dirfd, const char *path, char *ret, size_t n)
+void words_begin(struct words *w)
+{
+	w->p = w->small;
+	w->room = sizeof(w->small);
+	w->n = 0;
+	w->small[0] = '\0';
+}
+
+void words_end(struct words *w)
+{
+	if (w->p != w->small)
+		raw3(SYS_munmap, (long)w->p, (long)w->room, 0);
+	words_begin(w);
+}
+
+static bool words_grow(struct words *w)
+{
+	char *p = w->p == w->small ? raw_map(WORDS_BIG) : NULL;
+	if (!p)
+		return false;
+	memcpy(p, w->p, w->n + 1);
+	w->p = p;
+	w->room = WORDS_BIG;
+	return true;
+}
+
+static void words_add(struct words *w, const char *from, size_t n)
+{
+	if (w->n + n + 1 > w->room && (!words_grow(w) || w->n + n + 1 > w->room))
+		return;
+	memcpy(w->p + w->n, from, n);
+	w->n += n;
+	w->p[w->n] = '\0';
+}
+
+void words_of_fd(struct words *w, int fd)
+{
+	char name[48] = "/proc/thread-self/fd/"; /* the first thread may have ended */
+	number(name + 21, (unsigned)fd);
+	for (int i = 0; i < 2; i++) {
+		long got = raw6(SYS_readlinkat, AT_FDCWD, (long)name, (long)w->p, (long)w->room - 1, 0, 0);
+		w->n = got > 0 ? (size_t)got : 0;
+		w->p[w->n] = '\0';
+		if (w->n + 1 < w->room || !words_grow(w))
+			return;
+	}
+}
+
+void words_real(struct words *w, int dirfd, const char *path)
 {
 	long fd = raw6(SYS_openat, dirfd, (long)path, O_PATH | O_CLOEXEC, 0, 0, 0);
-	ret[0] = '\0';
 	if (fd < 0)
-		return 0;
-	size_t have = path_of_fd((int)fd, ret, n);
+		return;
+	words_of_fd(w, (int)fd);
 	raw1(SYS_close, fd);
-	return have;
 }
 
-size_t path_of(int dirfd, const char *path, char *ret, size_t n)
+void words_of(struct words *w, int dirfd, const char *path)
 {
 	/* The directory is opened for the moment, so that the kernel says its whole name. */
-	char dir[4096];
-	size_t len = text_len(path, sizeof(dir) - 2), cut = len;
-	while (cut > 1 && path[cut - 1] == '/')
-		cut--;
-	size_t end = cut;
-	while (cut > 0 && path[cut - 1] != '/')
-		cut--;
-	memcpy(dir, path, cut);
-	memcpy(dir + cut, ".", 2);
-	long fd = raw6(SYS_openat, dirfd, (long)dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
-	ret[0] = '\0';
-	size_t have = fd >= 0 ? path_of_fd((int)fd, ret, n) : 0;
-	if (fd >= 0)
+	if (raw6(SYS_faccessat, dirfd, (long)path, 0, 0, 0, 0) == -EFAULT)
+		return;
+	size_t end = text_len(path, 4096), cut;
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	for (cut = end; cut > 0 && path[cut - 1] != '/'; cut--)
+		;
+	words_add(w, path, cut);
+	words_add(w, ".", 1);
+	long fd = raw6(SYS_openat, dirfd, (long)w->p, O_PATH | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
+	w->n = 0;
+	w->p[0] = '\0';
+	if (fd >= 0) {
+		words_of_fd(w, (int)fd);
 		raw1(SYS_close, fd);
-	if (!have) {
-		if (path[0] != '/')
-			return 0;
-		have = 0;
-		cut = 0; /* not even the directory: the words as given */
 	}
-	if (have == 1 && ret[0] == '/')
-		have = 0;
-	if (have + 1 + (end - cut) >= n)
-		return 0;
-	if (cut || path[0] != '/')
-		ret[have++] = '/';
-	memcpy(ret + have, path + cut, end - cut);
-	have += end - cut;
-	ret[have] = '\0';
-	return have;
+	if (!w->n) { /* not even the directory: the words as given */
+		if (path[0] == '/')
+			words_add(w, path, end);
+		return;
+	}
+	if (w->n > 1)
+		words_add(w, "/", 1);
+	words_add(w, path + cut, end - cut);
 }
 
 /* Adds what is not said yet of the file behind fd: its generation, and its path as the event's string. */
-void entry_identify(struct safe_out *o, int fd, char *path, size_t n)
+void entry_identify(struct safe_out *o, int fd, struct words *path)
 {
 	struct safe_stat *st = &o->stat[0];
 	struct recent *r = recent_of(st);
@@ -193,8 +229,8 @@ void entry_identify(struct safe_out *o, int fd, char *path, size_t n)
 		return;
 	}
 	stat_gen(fd, "", AT_EMPTY_PATH, st);
-	path_of_fd(fd, path, n);
-	safe_string(o, path);
+	words_of_fd(path, fd);
+	safe_string(o, path->p);
 	if (regular && st->nlink && !safe_vforked)
 		*r = (struct recent){st->ino, st->gen, st->btime, st->major, st->minor, st->flags, 1};
 }
@@ -232,7 +268,7 @@ static bool is_recorded(const struct safe_stat *st)
 static uint32_t hold(int fd, uint32_t flags, bool *ret_other)
 {
 	struct safe_out o;
-	char path[4096];
+	struct words path;
 	*ret_other = false;
 	if (!stat_path(fd, "", AT_EMPTY_PATH, &o.stat[0]))
 		return 0;
@@ -247,9 +283,11 @@ static uint32_t hold(int fd, uint32_t flags, bool *ret_other)
 	o.e.nstat = 1;
 	o.e.fd = fd;
 	o.e.a = (uint64_t)how;
-	entry_identify(&o, fd, path, sizeof(path));
+	words_begin(&path);
+	entry_identify(&o, fd, &path);
 	o.e.oid = entry_put(fd, flags);
 	safe_emit(&o);
+	words_end(&path);
 	return o.e.oid;
 }
 
@@ -377,9 +415,9 @@ void entry_close_range(unsigned from, unsigned to)
 
 void entry_walk(void)
 {
-	char room[2048] __attribute__((aligned(8)));
+	char room[512] __attribute__((aligned(8)));
 	bool other;
-	long dir = raw6(SYS_openat, AT_FDCWD, (long)"/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
+	long dir = raw6(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
 	if (dir < 0)
 		return;
 	for (long n; (n = raw3(SYS_getdents64, dir, (long)room, sizeof(room))) > 0;)

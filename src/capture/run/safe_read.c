@@ -174,9 +174,6 @@ static bool parse(const struct safe_event *e, struct safe_seen *ret)
 	memcpy(ret->stat, p, e->nstat * sizeof(ret->stat[0]));
 	p += e->nstat * sizeof(ret->stat[0]);
 	size_t more = more_of(e->kind);
-	/* Some ends have no figures. */
-	if (e->kind == SAFE_EXIT && e->fd == 1)
-		more = 0;
 	if ((size_t)(end - p) < more)
 		return false;
 	ret->more = more ? p : NULL;

@@ -18,6 +18,7 @@
 #define DONE_MAX 4096       /* closed files a process whose bytes may yet be proved */
 #define IDS 64              /* hash of a process's open files */
 #define OPEN_MAX_TOLD 65536 /* open files a process; more are a program that makes them up */
+#define SOON 50000000       /* ns after which a new program has said something if it ever will */
 #define TEXT_KEPT 262144
 #define REMEMBER 5000000000 /* ns that an ended process is known, for children that come late */
 
@@ -94,6 +95,9 @@ struct sproc {
 	bool done_full;
 	struct text list[SAFE_LISTS];
 	struct intent intent;
+	struct buf given; /* what a script was asked for with, before the kernel put its interpreter there */
+	size_t ngiven;
+	int status; /* of wait, as its parent was told; -1 not known */
 	/* A program that began, of which not all has been told. */
 	struct {
 		bool set;
@@ -209,7 +213,7 @@ static struct sproc *add(struct safe *f, uint32_t pid, uint32_t image, struct sp
 		free(n);
 		return NULL;
 	}
-	*n = (struct sproc){.p = p, .pid = pid, .image = image, .ours = true, .alive = true, .met = time};
+	*n = (struct sproc){.p = p, .pid = pid, .image = image, .ours = true, .alive = true, .met = time, .status = -1};
 	p->pid = (pid_t)pid;
 	p->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	uint64_t now_ticks = 0;
@@ -692,15 +696,17 @@ static void begins_commit(struct safe *f, struct sproc *p)
 	if (!p->begins.set)
 		return;
 	p->begins.set = false;
-	struct buf argv = redacted(&p->list[SAFE_ARG].bytes, false), env = redacted(&p->list[SAFE_VAR].bytes, true);
+	bool given = p->begins.script && p->ngiven;
+	struct buf argv = redacted(given ? &p->given : &p->list[SAFE_ARG].bytes, false),
+	           env = redacted(&p->list[SAFE_VAR].bytes, true);
 	free(p->p->cwd);
 	p->p->cwd = p->begins.cwd;
 	p->begins.cwd = NULL;
 	p->p->uid = p->begins.uid;
 	p->p->gid = p->begins.gid;
 	find_jobserver(p->p, &env);
-	exec_say(f, p, p->begins.time, p->begins.exe, p->begins.script, &argv, p->list[SAFE_ARG].count, &env,
-	         p->list[SAFE_VAR].count);
+	exec_say(f, p, p->begins.time, p->begins.exe, p->begins.script, &argv, given ? p->ngiven : p->list[SAFE_ARG].count,
+	         &env, p->list[SAFE_VAR].count);
 	sup_gap(f->s, p->p, TERM_gap_by_library, 0, NULL);
 	if (p->list[SAFE_ARG].cut)
 		sup_gap(f->s, p->p, TERM_gap_limit, 1, "arguments were too long to keep whole");
@@ -710,6 +716,8 @@ static void begins_commit(struct safe *f, struct sproc *p)
 			files[i]->pins--;
 	buf_release(&argv);
 	buf_release(&env);
+	buf_reset(&p->given);
+	p->ngiven = 0;
 	for (int i = 0; i < SAFE_LISTS; i++)
 		text_reset(&p->list[i]);
 }
@@ -812,6 +820,7 @@ static void forget(struct safe *f, struct sproc *p)
 		close(p->p->pidfd);
 	for (int i = 0; i < SAFE_LISTS; i++)
 		buf_release(&p->list[i].bytes);
+	buf_release(&p->given);
 	intent_drop(p);
 	free(p->begins.cwd);
 	free(p->done);
@@ -830,7 +839,8 @@ static void dead(struct safe *f, struct sproc *p)
 	p->p->uncounted = true; /* its totals cannot be read any more */
 	if (p->ended) {
 		safe_reader_end(f->reader, p->pid, p->image, take_handle, &(struct harvest){p});
-	} else if (p->p->pidfd >= 0 && proc_how_ended(p->p, &status)) {
+	} else if (p->status >= 0 || (p->p->pidfd >= 0 && proc_how_ended(p->p, &status))) {
+		status = p->status >= 0 ? p->status : status;
 		bool signaled = status & 0x7f;
 		end(f, p, now, signaled ? TERM_ending_signaled : TERM_ending_exited,
 		    signaled ? (unsigned)status & 0x7f : (unsigned)(status >> 8) & 0xff, NULL, 0);
@@ -868,8 +878,18 @@ static void do_born(struct safe *f, const struct safe_seen *x)
 	if (old && old->alive)
 		dead(f, old);
 	struct sproc *p = add(f, x->e.pid, x->e.image, parent, x->e.time, forked, 0);
-	if (p && !parent)
-		p->root_foreign = false;
+	if (!p || !parent || x->e.fd == 1)
+		return;
+	/* What the parent has mapped to write is mapped in the child too, with no descriptor to show for it. */
+	struct access *next;
+	for (struct access *a = parent->p->live; a; a = next) {
+		next = a->proc_next;
+		if (a->mapped) {
+			p->p->nsince = 0;
+			access_begin(f->s, p->p, a->file, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, TERM_via_descriptor, false,
+			             TERM_api_mmap, forked, NULL);
+		}
+	}
 }
 
 static void do_image(struct safe *f, const struct safe_seen *x)
@@ -901,6 +921,12 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	} else {
 		p->ended = false; /* it was about to end, and did not */
 		s->nprocs++;
+	}
+	buf_reset(&p->given);
+	p->ngiven = 0;
+	if (p->intent.set) {
+		buf_str(&p->given, buf_view(&p->intent.argv));
+		p->ngiven = p->intent.argc;
 	}
 	intent_drop(p);
 	p->image = x->e.image;
@@ -1323,6 +1349,20 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	case SAFE_SPAWN:
 		do_spawn(f, p, x);
 		break;
+	case SAFE_PAIR: {
+		uint64_t *slot = f->s->pairs[f->s->next_pair++ % PAIRS];
+		slot[0] = x->e.a < x->e.b ? x->e.a : x->e.b;
+		slot[1] = x->e.a < x->e.b ? x->e.b : x->e.a;
+		break;
+	}
+	case SAFE_WAITED: {
+		struct sproc *child = by_pid(f, (uint32_t)x->e.a);
+		if (child && !child->ended && child->p->parent_num == p->p->num) {
+			child->status = (int)(x->e.b & 0xffff);
+			dead(f, child);
+		}
+		break;
+	}
 	case SAFE_NOTE:
 		do_note(f, p, x);
 		break;
@@ -1381,13 +1421,53 @@ void safe_tell(struct safe *f, const struct safe_seen *seen)
 }
 /* ---- what the kernel knows ---- */
 
+/* Where execvp found it. */
+static void find_command(const char *name, const char *cwd, char *ret, size_t n)
+{
+	ret[0] = '\0';
+	if (strchr(name, '/')) {
+		snprintf(ret, n, "%s%s%s", name[0] == '/' ? "" : cwd, name[0] == '/' ? "" : "/", name);
+		return;
+	}
+	for (const char *d = getenv("PATH"); d && *d; d += strcspn(d, ":"), d += *d == ':') {
+		bool here = d[0] != '/';
+		snprintf(ret, n, "%s%s%.*s/%s", here ? cwd : "", here ? "/" : "", (int)strcspn(d, ":"), d, name);
+		if (access(ret, X_OK) == 0)
+			return;
+	}
+	ret[0] = '\0';
+}
+
 void safe_tell_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd)
 {
 	struct sproc *p = add(f, (uint32_t)pid, 0, NULL, forked, forked, 0);
-	if (p) {
-		p->lone = true;
-		p->p->cwd = cwd ? strdup(cwd) : NULL;
+	char path[2 * SAFE_ROOM];
+	if (!p)
+		return;
+	p->lone = true;
+	p->p->cwd = strdup(cwd);
+	/* If it never says anything, this is what it was. */
+	find_command(f->s->argv[0], cwd, path, sizeof(path));
+	struct safe_seen x = {.e = {.time = forked}, .str = {str_of(path)}};
+	take_intent(p, &x);
+	for (char *const *v = f->s->argv; *v; v++, p->intent.argc++)
+		buf_add(&p->intent.argv, *v, strlen(*v) + 1);
+}
+
+/* Is the library in it? True where that cannot be told. */
+static bool carries(const struct sproc *p)
+{
+	char name[48], line[4096];
+	snprintf(name, sizeof(name), "/proc/%u/maps", p->pid);
+	FILE *maps = fopen(name, "re");
+	bool any = false, found = false;
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		any = true;
+		found = strstr(line, "libstemma-safe.so");
 	}
+	if (maps)
+		fclose(maps);
+	return found || !any;
 }
 
 const struct proc *safe_proc(const struct safe *f, pid_t pid)
@@ -1430,7 +1510,9 @@ void safe_tell_deaths(struct safe *f, const struct safe_dead *d)
 		for (struct sproc *p = f->procs[k], *next; p; p = next) {
 			next = p->next;
 			/* A program that does not say anything a while after the exec never will. */
-			if (p->intent.set && p->intent.alone && !p->ended && now - p->intent.time > 50000000)
+			int64_t since = now - p->intent.time;
+			if (p->intent.set && !p->ended && since > SOON &&
+			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p))))
 				intent_commit(f, p);
 			if (!p->alive && p->ended && now - p->end > REMEMBER)
 				forget(f, p);
