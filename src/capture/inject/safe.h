@@ -102,9 +102,10 @@ void entry_say_close(const struct entry *e, int fd, int look, enum safe_close ho
 /* The files that may be written, as they are now; ending: stdio's buffer of the descriptor `pending` holds bytes. */
 void entry_snapshots(bool ending, int pending);
 void entry_close_range(unsigned first, unsigned last);
-/* Adds what is not said yet of the file behind fd: its generation, and its path (in `path`) as the event's string. */
+/* Adds what is not said yet of the file behind fd: its generation, and its path (in `path`) as the event's string; given:
+ * what was opened, relative to dirfd, NULL not known. */
 struct words;
-void entry_identify(struct safe_out *o, int fd, struct words *path);
+void entry_identify(struct safe_out *o, int fd, int dirfd, const char *given, struct words *path);
 /* All descriptors there are, as SAFE_HELD. */
 void entry_walk(void);
 /* r bytes, or a failure, of a call that began at t0. */

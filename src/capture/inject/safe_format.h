@@ -49,7 +49,8 @@ struct safe_chunk {
 };
 
 enum safe_kind {
-	SAFE_BORN = 1, /* a process began by fork; a: its parent, b: the parent's image, fd: 1 by vfork, when: before it */
+	SAFE_BORN =
+	    1,       /* a process began by fork; a: its parent, b: the parent's image, fd: 1 by vfork; struct safe_birth */
 	SAFE_IMAGE,  /* a program began; a: parent, b: start in ticks; two strings: its path, its directory; stats: it, root
 	              */
 	SAFE_TEXT,   /* a piece of a list; a: enum safe_list, b: 1 last piece of its string */
@@ -84,7 +85,9 @@ enum safe_name { SAFE_RENAME, SAFE_EXCHANGE, SAFE_LINK, SAFE_UNLINK, SAFE_MAKE }
 /* SNAPSHOT: only looked at, before an exec or the end; FLUSHES: so much is certain to be written yet; MAY_FLUSH:
  * perhaps. */
 enum safe_close { SAFE_CLOSED, SAFE_SNAPSHOT, SAFE_FLUSHES, SAFE_MAY_FLUSH };
-enum safe_note { SAFE_NOTE_URING, SAFE_NOTE_SPLICE, SAFE_NOTE_HANDLE };
+/* ROOT: its paths begin at another place, the string; MOUNTS: it is in the mount namespace b, or has changed what is
+ * mounted. */
+enum safe_note { SAFE_NOTE_URING, SAFE_NOTE_HANDLE, SAFE_NOTE_ROOT, SAFE_NOTE_MOUNTS };
 /* Of an open: the file was not there before; whether it was is not known. */
 #define SAFE_CREATED 1u
 #define SAFE_TMPFILE 2u
@@ -136,6 +139,12 @@ struct safe_handle {
 	struct safe_row row[2]; /* read, written */
 };
 static_assert(sizeof(struct safe_handle) == 208 && sizeof(struct safe_handle) * SAFE_HANDLES <= SAFE_ROOM, "layout");
+
+/* With SAFE_BORN. */
+struct safe_birth {
+	int64_t since; /* the fork began */
+	uint64_t pidns;
+};
 
 /* With SAFE_EXIT. */
 struct safe_figures {

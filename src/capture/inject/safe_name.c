@@ -2,8 +2,9 @@
 #include "capture/inject/safe.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 struct naming {
@@ -141,3 +142,60 @@ NAMES(mknodat, SAFE_MAKE, dir, path, AT_SYMLINK_NOFOLLOW, -1, NULL, (int dir, co
 
 TRUNCATES(truncate, off_t)
 TRUNCATES(truncate64, off64_t)
+
+/* ---- what paths mean ---- */
+
+static void say_mounts(void)
+{
+	int keep = errno;
+	struct safe_out o;
+	struct safe_stat ns;
+	if (safe_on()) {
+		safe_begin(&o, SAFE_NOTE);
+		o.e.a = SAFE_NOTE_MOUNTS;
+		o.e.b = stat_path(AT_FDCWD, "/proc/thread-self/ns/mnt", 0, &ns) ? ns.ino : 0;
+		safe_emit(&o);
+	}
+	errno = keep;
+}
+
+REAL_OF(chroot);
+EXPORT int chroot(const char *path)
+{
+	struct words w;
+	int keep = errno;
+	bool on = safe_on();
+	words_begin(&w);
+	if (on)
+		words_real(&w, AT_FDCWD, path);
+	errno = keep;
+	int r = REAL(chroot)(path);
+	keep = errno;
+	if (r == 0 && on) {
+		struct safe_out o;
+		safe_begin(&o, SAFE_NOTE);
+		o.e.a = SAFE_NOTE_ROOT;
+		safe_string(&o, w.p);
+		safe_emit(&o);
+	}
+	words_end(&w);
+	errno = keep;
+	return r;
+}
+
+#define MOUNTS(name, args, call)                                                                                       \
+	REAL_OF(name);                                                                                                     \
+	EXPORT int name args                                                                                               \
+	{                                                                                                                  \
+		int r = REAL(name) call;                                                                                       \
+		if (r == 0)                                                                                                    \
+			say_mounts();                                                                                              \
+		return r;                                                                                                      \
+	}
+
+MOUNTS(unshare, (int flags), (flags))
+MOUNTS(setns, (int fd, int what), (fd, what))
+MOUNTS(mount, (const char *from, const char *to, const char *type, unsigned long flags, const void *data),
+       (from, to, type, flags, data))
+MOUNTS(umount, (const char *path), (path))
+MOUNTS(umount2, (const char *path, int flags), (path, flags))

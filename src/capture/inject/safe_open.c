@@ -90,7 +90,7 @@ static void after_open(int dirfd, const char *path, int flags, int fd, const str
 		o.e.nstat = 2;
 	}
 	words_begin(&name);
-	entry_identify(&o, fd, &name);
+	entry_identify(&o, fd, dirfd, path, &name);
 	bool recorded = S_ISREG(o.stat[0].mode) || S_ISFIFO(o.stat[0].mode) || S_ISCHR(o.stat[0].mode);
 	o.e.oid = entry_put(fd, recorded ? entry : ENTRY_OTHER);
 	safe_emit(&o);
@@ -531,17 +531,38 @@ HIDDEN long safe_syscall(long nr, ...);
 void *safe_real_syscall;
 const unsigned char safe_wanted_calls[512] = {
 #ifdef SYS_open
-    [SYS_open] = 1,      [SYS_creat] = 1,          [SYS_dup2] = 1,
-    [SYS_rename] = 1,    [SYS_unlink] = 1,         [SYS_link] = 1,
+    [SYS_open] = 1,
+    [SYS_creat] = 1,
+    [SYS_dup2] = 1,
+    [SYS_rename] = 1,
+    [SYS_unlink] = 1,
+    [SYS_link] = 1,
 #endif
-    [SYS_openat] = 1,    [SYS_close] = 1,          [SYS_dup] = 1,
-    [SYS_dup3] = 1,      [SYS_fcntl] = 1,          [SYS_close_range] = 1,
-    [SYS_read] = 1,      [SYS_write] = 1,          [SYS_pread64] = 1,
-    [SYS_pwrite64] = 1,  [SYS_sendfile] = 1,       [SYS_copy_file_range] = 1,
-    [SYS_renameat2] = 1, [SYS_renameat] = 1,       [SYS_unlinkat] = 1,
-    [SYS_linkat] = 1,    [SYS_preadv2] = 1,        [SYS_pwritev2] = 1,
-    [SYS_execve] = 1,    [SYS_execveat] = 1,       [SYS_exit_group] = 1,
-    [SYS_openat2] = 1,   [SYS_io_uring_setup] = 1, [SYS_open_by_handle_at] = 1,
+    [SYS_openat] = 1,
+    [SYS_close] = 1,
+    [SYS_dup] = 1,
+    [SYS_dup3] = 1,
+    [SYS_fcntl] = 1,
+    [SYS_close_range] = 1,
+    [SYS_read] = 1,
+    [SYS_write] = 1,
+    [SYS_pread64] = 1,
+    [SYS_pwrite64] = 1,
+    [SYS_sendfile] = 1,
+    [SYS_copy_file_range] = 1,
+    [SYS_renameat2] = 1,
+    [SYS_renameat] = 1,
+    [SYS_unlinkat] = 1,
+    [SYS_linkat] = 1,
+    [SYS_preadv2] = 1,
+    [SYS_pwritev2] = 1,
+    [SYS_execve] = 1,
+    [SYS_execveat] = 1,
+    [SYS_exit_group] = 1,
+    [SYS_openat2] = 1,
+    [SYS_pivot_root] = 1,
+    [SYS_io_uring_setup] = 1,
+    [SYS_open_by_handle_at] = 1,
 };
 
 long safe_syscall(long nr, ...)
@@ -635,6 +656,14 @@ long safe_syscall(long nr, ...)
 		if (sound && fd >= 0)
 			after_open((int)a[0], (const char *)a[1], flags, (int)fd, &before, 0);
 		return fd;
+	}
+	case SYS_pivot_root: {
+		long r = call(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		int keep = errno;
+		if (r == 0)
+			note(SAFE_NOTE_ROOT);
+		errno = keep;
+		return r;
 	}
 	case SYS_io_uring_setup:
 		note(SAFE_NOTE_URING);

@@ -88,9 +88,12 @@ void safe_born(uint32_t parent, uint32_t image, bool vforked, int64_t when)
 	o.e.a = parent;
 	o.e.b = image;
 	o.e.fd = vforked;
-	int64_t begun = when ? when : o.e.time;
-	o.more = &begun;
-	o.nmore = sizeof(begun);
+	struct safe_birth birth = {.since = when ? when : o.e.time};
+	struct safe_stat ns;
+	if (stat_path(AT_FDCWD, "/proc/thread-self/ns/pid", 0, &ns))
+		birth.pidns = ns.ino;
+	o.more = &birth;
+	o.nmore = sizeof(birth);
 	safe_emit(&o);
 }
 

@@ -187,6 +187,27 @@ void words_real(struct words *w, int dirfd, const char *path)
 	raw1(SYS_close, fd);
 }
 
+/* Where /proc is not there, as in a bare root: the words as they were given, behind the directory. */
+static void words_given(struct words *w, int dirfd, const char *path)
+{
+	size_t end = text_len(path, 4096);
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	w->n = 0;
+	w->p[0] = '\0';
+	if (path[0] != '/') {
+		long n = dirfd == AT_FDCWD ? raw3(SYS_getcwd, (long)w->p, (long)w->room, 0) : 0;
+		if (n <= 1 || w->p[0] != '/') {
+			w->p[0] = '\0';
+			return;
+		}
+		w->n = (size_t)n - 1;
+		if (w->n > 1)
+			words_add(w, "/", 1);
+	}
+	words_add(w, path, end);
+}
+
 void words_of(struct words *w, int dirfd, const char *path)
 {
 	/* The directory is opened for the moment, so that the kernel says its whole name. */
@@ -206,9 +227,8 @@ void words_of(struct words *w, int dirfd, const char *path)
 		words_of_fd(w, (int)fd);
 		raw1(SYS_close, fd);
 	}
-	if (!w->n) { /* not even the directory: the words as given */
-		if (path[0] == '/')
-			words_add(w, path, end);
+	if (!w->n) { /* not even the directory */
+		words_given(w, dirfd, path);
 		return;
 	}
 	if (w->n > 1)
@@ -217,7 +237,7 @@ void words_of(struct words *w, int dirfd, const char *path)
 }
 
 /* Adds what is not said yet of the file behind fd: its generation, and its path as the event's string. */
-void entry_identify(struct safe_out *o, int fd, struct words *path)
+void entry_identify(struct safe_out *o, int fd, int dirfd, const char *given, struct words *path)
 {
 	struct safe_stat *st = &o->stat[0];
 	struct recent *r = recent_of(st);
@@ -230,6 +250,8 @@ void entry_identify(struct safe_out *o, int fd, struct words *path)
 	}
 	stat_gen(fd, "", AT_EMPTY_PATH, st);
 	words_of_fd(path, fd);
+	if (!path->n && given)
+		words_given(path, dirfd, given);
 	safe_string(o, path->p);
 	if (regular && st->nlink && !safe_vforked)
 		*r = (struct recent){st->ino, st->gen, st->btime, st->major, st->minor, st->flags, 1};
@@ -284,7 +306,7 @@ static uint32_t hold(int fd, uint32_t flags, bool *ret_other)
 	o.e.fd = fd;
 	o.e.a = (uint64_t)how;
 	words_begin(&path);
-	entry_identify(&o, fd, &path);
+	entry_identify(&o, fd, AT_FDCWD, NULL, &path);
 	o.e.oid = entry_put(fd, flags);
 	safe_emit(&o);
 	words_end(&path);

@@ -46,10 +46,10 @@ static void *ringer(void *arg)
 	}
 }
 
-static bool alive(uint32_t pid, void *arg)
+static bool alive(uint32_t pid, uint32_t image, void *arg)
 {
-	(void)arg;
-	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+	/* A number of another pid namespace says nothing here. */
+	return safe_lives(arg, pid, image) || kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
 /* Everything up to `until`. Returns how many events that was. */
@@ -144,7 +144,7 @@ _Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t f
 			scanned = now;
 			safe_tell_children(&f);
 			if (f.reader)
-				safe_reader_sweep(f.reader, alive, NULL);
+				safe_reader_sweep(f.reader, alive, &f);
 		}
 		if (w->control->ended && nobody_left())
 			break;

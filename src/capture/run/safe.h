@@ -60,6 +60,7 @@ void safe_tell_children(struct safe *f);
 void safe_tell_end(struct safe *f);
 /* The latest process of that number; NULL: none. */
 const struct proc *safe_proc(const struct safe *f, pid_t pid);
+bool safe_lives(const struct safe *f, uint32_t pid, uint32_t image);
 /* Something is to be looked at again soon. */
 bool safe_busy(const struct safe *f);
 

@@ -152,7 +152,7 @@ static size_t more_of(unsigned kind)
 	case SAFE_IO:
 		return sizeof(struct safe_row);
 	case SAFE_BORN:
-		return sizeof(int64_t);
+		return sizeof(struct safe_birth);
 	case SAFE_IMAGE:
 		return 4 * sizeof(uint64_t);
 	case SAFE_EXIT:
@@ -232,13 +232,13 @@ unsigned safe_reader_end(struct safe_reader *r, uint32_t pid, uint32_t image,
 	return cut;
 }
 
-void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, void *arg), void *arg)
+void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, uint32_t image, void *arg), void *arg)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		struct safe_chunk *c = chunk_at(r, i);
 		uint32_t owner = __atomic_load_n(&c->owner, __ATOMIC_ACQUIRE),
 		         head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
-		if (!owner || alive(owner, arg))
+		if (!owner || alive(owner, __atomic_load_n(&c->image, __ATOMIC_RELAXED), arg))
 			continue;
 		uint32_t at = r->at[i], next = at < SAFE_ROOM ? *(uint32_t *)(void *)(c->room + at) : SAFE_END;
 		if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) == SAFE_EVENTS && head > at && next && next != SAFE_END)

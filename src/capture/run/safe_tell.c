@@ -80,11 +80,13 @@ struct sproc {
 	struct sproc *next;
 	struct proc *p;
 	uint32_t pid, image;
-	bool ours;  /* its pid is of our namespace */
-	bool alive; /* as far as is known */
-	bool ended; /* its exit is written */
-	bool lone;  /* does not carry the library, or has not said anything yet */
-	bool root_foreign;
+	bool ours;   /* its pid is of our namespace */
+	bool alive;  /* as far as is known */
+	bool ended;  /* its exit is written */
+	bool lone;   /* does not carry the library, or has not said anything yet */
+	char *root;  /* where its paths begin; NULL: as ours */
+	uint64_t ns; /* its mount namespace; 0 ours */
+	uint64_t pidns;
 	int64_t end, met;
 	unsigned scans;
 	struct ident *ids[IDS];
@@ -143,18 +145,30 @@ static struct statx statx_of(const struct safe_stat *t)
 	return st;
 }
 
+/* The name that a path of the process has here. In another mount namespace most paths are the same; what is not says
+ * whose it is, so that it is not taken for one of ours. st NULL: there is nothing at the path. */
+static void here(const struct sproc *p, struct str told, const struct statx *st, char *ret, size_t n)
+{
+	struct statx sx;
+	char name[2 * SAFE_ROOM];
+	snprintf(name, sizeof(name), "%s%.*s", p && p->root && told.n && told.p[0] == '/' ? p->root : "", (int)told.n,
+	         told.p);
+	bool same = !p || !p->ns || name[0] != '/';
+	if (!same && statx(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &sx) == 0 && st)
+		same = sx.stx_ino == st->stx_ino && fileid_dev(&sx) == fileid_dev(st);
+	if (same)
+		snprintf(ret, n, "%s", name);
+	else
+		snprintf(ret, n, "mnt:[%llu]:%s", (unsigned long long)p->ns, name);
+}
+
 static struct file *file_seen(struct safe *f, const struct sproc *p, const struct safe_stat *t, struct str path)
 {
-	char name[2 * SAFE_ROOM + 64], told[2 * SAFE_ROOM];
+	char name[2 * SAFE_ROOM + 64];
 	if (t->flags & SAFE_HAS_NOT)
 		return NULL;
 	struct statx st = statx_of(t);
-	copy(path, told, sizeof(told));
-	/* Below another root its paths are not ours. */
-	if (p && p->root_foreign && told[0] == '/')
-		snprintf(name, sizeof(name), "root:[%u]:%s", p->pid, told);
-	else
-		snprintf(name, sizeof(name), "%s", told);
+	here(p, path, &st, name, sizeof(name));
 	return file_told(f->s, &st, t->flags & SAFE_HAS_GEN, t->gen, name);
 }
 
@@ -168,9 +182,17 @@ static struct fingerprint print_seen(const struct safe_stat *t)
 static struct sproc *by_pid(const struct safe *f, uint32_t pid)
 {
 	for (struct sproc *p = f->procs[pid & (HASH_SIZE - 1)]; p; p = p->next)
-		if (p->pid == pid)
+		if (p->pid == pid && p->ours)
 			return p;
 	return NULL; /* the latest stands first */
+}
+
+static struct sproc *by_pid_of(const struct safe *f, uint32_t pid, uint64_t pidns)
+{
+	for (struct sproc *p = f->procs[pid & (HASH_SIZE - 1)]; p; p = p->next)
+		if (p->pid == pid && p->pidns == pidns)
+			return p;
+	return NULL;
 }
 
 static struct sproc *by_image(const struct safe *f, uint32_t pid, uint32_t image)
@@ -204,7 +226,7 @@ static bool read_start(uint32_t pid, uint64_t *ret_ticks, uint32_t *ret_ppid)
 }
 
 static struct sproc *add(struct safe *f, uint32_t pid, uint32_t image, struct sproc *parent, int64_t time,
-                         int64_t forked, uint64_t ticks)
+                         int64_t forked, uint64_t ticks, uint64_t pidns)
 {
 	struct sup *s = f->s;
 	struct sproc *n = calloc(1, sizeof(*n));
@@ -213,9 +235,17 @@ static struct sproc *add(struct safe *f, uint32_t pid, uint32_t image, struct sp
 		free(n);
 		return NULL;
 	}
-	*n = (struct sproc){.p = p, .pid = pid, .image = image, .ours = true, .alive = true, .met = time, .status = -1};
+	bool ours = !pidns || pidns == f->pidns;
+	*n = (struct sproc){.p = p,
+	                    .pid = pid,
+	                    .image = image,
+	                    .ours = ours,
+	                    .pidns = ours ? f->pidns : pidns,
+	                    .alive = true,
+	                    .met = time,
+	                    .status = -1};
 	p->pid = (pid_t)pid;
-	p->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	p->pidfd = ours ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
 	uint64_t now_ticks = 0;
 	uint32_t ppid;
 	if (p->pidfd >= 0 && read_start(pid, &now_ticks, &ppid)) {
@@ -227,7 +257,7 @@ static struct sproc *add(struct safe *f, uint32_t pid, uint32_t image, struct sp
 			ticks = now_ticks;
 		}
 	}
-	s->few |= p->pidfd < 0 && (errno == EMFILE || errno == ENFILE);
+	s->few |= ours && p->pidfd < 0 && (errno == EMFILE || errno == ENFILE);
 	uint64_t per = 1000000000u / (unsigned)s->hz;
 	p->num = ++s->next_proc;
 	p->started = ticks ? (int64_t)(ticks * per) : (forked - s->clock_offset) / (int64_t)per * (int64_t)per;
@@ -247,7 +277,8 @@ static struct sproc *add(struct safe *f, uint32_t pid, uint32_t image, struct sp
 		memcpy(p->jobserver, parent->p->jobserver, sizeof(p->jobserver));
 		p->jobserver_fifo = parent->p->jobserver_fifo ? strdup(parent->p->jobserver_fifo) : NULL;
 		p->cwd = parent->p->cwd ? strdup(parent->p->cwd) : NULL;
-		n->root_foreign = parent->root_foreign;
+		n->root = parent->root ? strdup(parent->root) : NULL;
+		n->ns = parent->ns;
 	}
 	if (p->pidfd >= 0) {
 		struct epoll_event ee = {.events = EPOLLIN, .data.ptr = n};
@@ -822,6 +853,7 @@ static void forget(struct safe *f, struct sproc *p)
 		buf_release(&p->list[i].bytes);
 	buf_release(&p->given);
 	intent_drop(p);
+	free(p->root);
 	free(p->begins.cwd);
 	free(p->done);
 	free(p->p->cwd);
@@ -861,7 +893,7 @@ static struct sproc *whose(struct safe *f, const struct safe_event *e)
 	struct sproc *p = by_image(f, e->pid, e->image);
 	if (p || e->kind == SAFE_IMAGE || e->kind == SAFE_BORN)
 		return p;
-	p = add(f, e->pid, e->image, NULL, e->time, e->time, 0);
+	p = add(f, e->pid, e->image, NULL, e->time, e->time, 0, 0);
 	if (p)
 		sup_gap(f->s, p->p, TERM_gap_lost, 0, "how it began was lost");
 	return p;
@@ -869,15 +901,17 @@ static struct sproc *whose(struct safe *f, const struct safe_event *e)
 
 static void do_born(struct safe *f, const struct safe_seen *x)
 {
-	int64_t forked;
-	memcpy(&forked, x->more, sizeof(forked));
-	forked += f->s->clock_offset;
+	struct safe_birth birth;
+	memcpy(&birth, x->more, sizeof(birth));
+	bool ours = !birth.pidns || birth.pidns == f->pidns;
+	int64_t forked = birth.since + f->s->clock_offset;
 	if (forked > x->e.time || forked < x->e.time - 60000000000)
 		forked = x->e.time;
-	struct sproc *old = by_pid(f, x->e.pid), *parent = by_image(f, (uint32_t)x->e.a, (uint32_t)x->e.b);
+	struct sproc *old = by_pid_of(f, x->e.pid, ours ? f->pidns : birth.pidns),
+	             *parent = by_image(f, (uint32_t)x->e.a, (uint32_t)x->e.b);
 	if (old && old->alive)
 		dead(f, old);
-	struct sproc *p = add(f, x->e.pid, x->e.image, parent, x->e.time, forked, 0);
+	struct sproc *p = add(f, x->e.pid, x->e.image, parent, x->e.time, forked, 0, birth.pidns);
 	if (!p || !parent || x->e.fd == 1)
 		return;
 	/* What the parent has mapped to write is mapped in the child too, with no descriptor to show for it. */
@@ -899,22 +933,22 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	char room[2 * SAFE_ROOM];
 	memcpy(more, x->more, sizeof(more));
 	bool ours = !more[0] || more[0] == f->pidns;
-	struct sproc *p = by_pid(f, x->e.pid);
+	struct sproc *p = by_pid_of(f, x->e.pid, ours ? f->pidns : more[0]);
 	int64_t per = 1000000000 / s->hz, started = (int64_t)x->e.b * per;
 	/* The start of a process that was met by its fork is known to a tick. */
 	if (p &&
-	    (!p->alive || !ours || (x->e.b && (started - p->p->started > 2 * per || p->p->started - started > 2 * per)))) {
-		if (p->alive && ours)
+	    (!p->alive || (x->e.b && (started - p->p->started > 2 * per || p->p->started - started > 2 * per)))) {
+		if (p->alive)
 			dead(f, p);
 		p = NULL;
 	}
 	int64_t time = p && p->intent.set ? p->intent.time : x->e.time;
 	if (!p) {
 		struct sproc *parent = ours ? by_pid(f, (uint32_t)x->e.a) : NULL;
-		p = add(f, x->e.pid, x->e.image, parent, x->e.time, x->e.b ? started + s->clock_offset : x->e.time, x->e.b);
+		p = add(f, x->e.pid, x->e.image, parent, x->e.time, x->e.b ? started + s->clock_offset : x->e.time, x->e.b,
+		        more[0]);
 		if (!p)
 			return;
-		p->ours = ours;
 	} else if (!p->ended) {
 		begins_commit(f, p);
 		image_end(f, p, time, p->intent.proved);
@@ -931,15 +965,16 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	intent_drop(p);
 	p->image = x->e.image;
 	p->lone = false;
-	if (x->stat[1].ino != s->root_ino || ((uint64_t)x->stat[1].major << 32 | x->stat[1].minor) != s->root_dev ||
-	    (more[1] && more[1] != s->mnt_ns)) {
-		if (!p->root_foreign || !p->p->execn)
-			sup_gap(s, p->p, TERM_gap_namespace, 0, "paths of another root or mount namespace");
-		/* Where only the namespace is another one most paths are the same. */
-		p->root_foreign = x->stat[1].ino != s->root_ino;
-	} else {
-		p->root_foreign = false;
+	p->ns = more[1] && more[1] != s->mnt_ns ? more[1] : 0;
+	bool other = x->stat[1].ino != s->root_ino || ((uint64_t)x->stat[1].major << 32 | x->stat[1].minor) != s->root_dev;
+	if (!other || p->ns) {
+		free(p->root);
+		p->root = NULL;
+	} else if (!p->root) {
+		p->root = strdup("root:[?]:"); /* it was changed where nobody saw it */
 	}
+	if (other || p->ns || !p->ours)
+		sup_gap(s, p->p, TERM_gap_namespace, 0, "paths or numbers of another namespace");
 	p->begins.set = true;
 	p->begins.time = time;
 	p->begins.exe = file_seen(f, p, &x->stat[0], x->str[0]);
@@ -1109,9 +1144,11 @@ static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	char a[2 * SAFE_ROOM], b[2 * SAFE_ROOM];
 	int64_t time = x->e.time;
-	copy(x->str[0], a, sizeof(a));
-	copy(x->str[1], b, sizeof(b));
 	struct safe_stat st = x->stat[0];
+	/* Where they are two names of one file, after the call the second is there; before it, the first was. */
+	struct statx now = statx_of(&st);
+	here(p, x->str[0], NULL, a, sizeof(a));
+	here(p, x->str[1], x->str[1].n ? &now : NULL, b, sizeof(b));
 	struct file *file = file_seen(f, p, &st, x->str[0]);
 	if (!file || !a[0])
 		return;
@@ -1220,7 +1257,7 @@ static void do_shm(struct safe *f, struct sproc *p, const struct safe_seen *x)
 static void do_absent(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	char path[2 * SAFE_ROOM];
-	copy(x->str[0], path, sizeof(path));
+	here(p, x->str[0], NULL, path, sizeof(path));
 	if (path[0] != '/' || !strncmp(path, "/.stemma/", 9))
 		return;
 	struct file *file = file_address(f->s, TERM_kind_absent, "", path);
@@ -1270,7 +1307,7 @@ static void do_spawn(struct safe *f, struct sproc *parent, const struct safe_see
 		return; /* it has spoken for itself */
 	}
 	if (!p || !p->alive)
-		p = add(f, pid, 0, parent, x->e.time, x->e.time, 0);
+		p = add(f, pid, 0, parent, x->e.time, x->e.time, 0, 0);
 	if (!p)
 		return;
 	take_intent(p, x);
@@ -1284,6 +1321,21 @@ static void do_note(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	if (x->e.a == SAFE_NOTE_URING && !p->p->uring_said) {
 		p->p->uring_said = true;
 		sup_gap(f->s, p->p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
+	} else if (x->e.a == SAFE_NOTE_ROOT) {
+		char *root = NULL;
+		if (x->str[0].n && asprintf(&root, "%s%.*s", p->root ? p->root : "", (int)x->str[0].n, x->str[0].p) < 0)
+			root = NULL;
+		free(p->root);
+		p->root = root && strcmp(root, "/") ? root : strdup(x->str[0].n ? "" : "root:[?]:");
+		if (p->root != root)
+			free(root);
+	} else if (x->e.a == SAFE_NOTE_MOUNTS) {
+		if (x->e.b && x->e.b != f->s->mnt_ns && p->ns != x->e.b) {
+			p->ns = x->e.b;
+			sup_gap(f->s, p->p, TERM_gap_namespace, 0, "paths of another mount namespace");
+		} else {
+			sup_gap(f->s, p->p, TERM_gap_mounts, 1, "it mounted or unmounted a file system");
+		}
 	} else if (x->e.a == SAFE_NOTE_HANDLE) {
 		sup_gap(f->s, p->p, TERM_gap_unsettled, 1, "opened a file by handle");
 	}
@@ -1440,7 +1492,7 @@ static void find_command(const char *name, const char *cwd, char *ret, size_t n)
 
 void safe_tell_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd)
 {
-	struct sproc *p = add(f, (uint32_t)pid, 0, NULL, forked, forked, 0);
+	struct sproc *p = add(f, (uint32_t)pid, 0, NULL, forked, forked, 0, 0);
 	char path[2 * SAFE_ROOM];
 	if (!p)
 		return;
@@ -1474,6 +1526,12 @@ const struct proc *safe_proc(const struct safe *f, pid_t pid)
 {
 	const struct sproc *p = by_pid(f, (uint32_t)pid);
 	return p ? p->p : NULL;
+}
+
+bool safe_lives(const struct safe *f, uint32_t pid, uint32_t image)
+{
+	const struct sproc *p = by_image(f, pid, image);
+	return p && !p->ended && !p->ours;
 }
 
 bool safe_busy(const struct safe *f)
@@ -1536,7 +1594,7 @@ static void met(struct safe *f, struct sproc *parent, uint32_t pid)
 	struct sup *s = f->s;
 	char name[64], path[4096], text[16384];
 	int64_t now = sup_now(s);
-	struct sproc *p = add(f, pid, 0, parent, now, parent ? parent->p->seen : now, 0);
+	struct sproc *p = add(f, pid, 0, parent, now, parent ? parent->p->seen : now, 0, 0);
 	if (!p)
 		return;
 	p->lone = true;
