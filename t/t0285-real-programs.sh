@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
 # A new way to record is a word here and a row in options_of().
-MODES='complete trace exact tree'
+MODES='complete trace exact safe tree'
 export STEMMA_HOME="$T/home"
 
 options_of()
@@ -14,6 +14,7 @@ options_of()
 	complete) echo ;;
 	trace) echo --transport=trace ;;
 	exact) echo --exact ;;
+	safe) echo --capture=safe ;;
 	tree) echo --capture=tree ;;
 	esac
 }

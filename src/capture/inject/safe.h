@@ -49,6 +49,8 @@ struct self {
 };
 
 extern struct self *safe_self;
+/* The program has a filter of its own for system calls, or a child of it: none is made that is not its own any more. */
+extern bool safe_quiet;
 extern char safe_library[1024]; /* its own path */
 extern __thread uint32_t safe_vforked __attribute__((tls_model("initial-exec")));
 
@@ -102,8 +104,8 @@ void entry_say_close(const struct entry *e, int fd, int look, enum safe_close ho
 /* The files that may be written, as they are now; ending: stdio's buffer of the descriptor `pending` holds bytes. */
 void entry_snapshots(bool ending, int pending);
 void entry_close_range(unsigned first, unsigned last);
-/* Adds what is not said yet of the file behind fd: its generation, and its path (in `path`) as the event's string; given:
- * what was opened, relative to dirfd, NULL not known. */
+/* Adds what is not said yet of the file behind fd: its generation, and its path (in `path`) as the event's string;
+ * given: what was opened, relative to dirfd, NULL not known. */
 struct words;
 void entry_identify(struct safe_out *o, int fd, int dirfd, const char *given, struct words *path);
 /* All descriptors there are, as SAFE_HELD. */
@@ -136,6 +138,10 @@ void safe_figures(struct safe_figures *ret, uint64_t *ret_proved);
 void safe_opening(void);
 /* The process ends with this status. */
 void safe_exit(int status);
+/* A filter for system calls is about to be set. True: safe_quiet was set for it. */
+bool safe_filter_begins(void);
+/* Takes the region out of the program's environment. */
+void safe_env_leave(void);
 /* What an exec in a vfork's child has taken. */
 void safe_exec_room_free(void);
 /* Libraries that were loaded since. */

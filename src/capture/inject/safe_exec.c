@@ -139,7 +139,13 @@ static enum fits elf_fits(int fd, struct going *g, long n)
 	    read_at(fd, ph, nph * sizeof(ph[0]), e.e_phoff) != (long)(nph * sizeof(ph[0])))
 		return FITS_STATIC;
 	for (unsigned i = 0; i < nph; i++)
-		interpreted |= ph[i].p_type == PT_INTERP;
+		if (ph[i].p_type == PT_INTERP) {
+			long k = read_at(fd, g->name, sizeof(g->name) - 1, ph[i].p_offset);
+			g->name[k > 0 ? k : 0] = '\0';
+			if (has_word(g->name, "musl")) /* another C library */
+				return FITS_NOT;
+			interpreted = true;
+		}
 	return !interpreted ? FITS_STATIC : needs_asan(fd, g, nph) ? FITS_ASAN : FITS;
 }
 
@@ -327,6 +333,23 @@ static char *const *env_make(char *const *v, const struct env *e, enum fits f, v
 	return out;
 }
 
+/* Behind a filter the next program is not to ask the kernel for anything on our behalf: without the region it does not.
+ */
+static void env_without(char *const *v, char **out)
+{
+	size_t n = 0;
+	for (; v && *v; v++)
+		if (!begins(*v, SAFE_ENV "="))
+			out[n++] = *v;
+	out[n] = NULL;
+}
+
+void safe_env_leave(void)
+{
+	if (environ)
+		env_without(environ, environ);
+}
+
 /* ---- what is told of it ---- */
 
 /* Can the kernel read them? An exec with pointers that lead nowhere fails, and is not to end here. */
@@ -428,6 +451,11 @@ static void exec_failed(const char *path)
 #define EXECS(at, program, flags, argv, envp, call)                                                                    \
 	do {                                                                                                               \
 		char *const *env = (envp);                                                                                     \
+		if (safe_quiet && env) {                                                                                       \
+			char **less = __builtin_alloca((env_look(env).n + 1) * sizeof(*less));                                     \
+			env_without(env, less);                                                                                    \
+			env = less;                                                                                                \
+		}                                                                                                              \
 		if (!safe_on() || !is_vector(argv) || !is_vector(env))                                                         \
 			return call;                                                                                               \
 		int keep = errno;                                                                                              \

@@ -87,7 +87,7 @@ enum safe_name { SAFE_RENAME, SAFE_EXCHANGE, SAFE_LINK, SAFE_UNLINK, SAFE_MAKE }
 enum safe_close { SAFE_CLOSED, SAFE_SNAPSHOT, SAFE_FLUSHES, SAFE_MAY_FLUSH };
 /* ROOT: its paths begin at another place, the string; MOUNTS: it is in the mount namespace b, or has changed what is
  * mounted. */
-enum safe_note { SAFE_NOTE_URING, SAFE_NOTE_HANDLE, SAFE_NOTE_ROOT, SAFE_NOTE_MOUNTS };
+enum safe_note { SAFE_NOTE_URING, SAFE_NOTE_HANDLE, SAFE_NOTE_ROOT, SAFE_NOTE_MOUNTS, SAFE_NOTE_FILTER };
 /* Of an open: the file was not there before; whether it was is not known. */
 #define SAFE_CREATED 1u
 #define SAFE_TMPFILE 2u

@@ -166,8 +166,11 @@ EXPORT int chroot(const char *path)
 	int keep = errno;
 	bool on = safe_on();
 	words_begin(&w);
-	if (on)
+	if (on) {
 		words_real(&w, AT_FDCWD, path);
+		if (!w.n)
+			words_of(&w, AT_FDCWD, path);
+	}
 	errno = keep;
 	int r = REAL(chroot)(path);
 	keep = errno;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -531,38 +532,18 @@ HIDDEN long safe_syscall(long nr, ...);
 void *safe_real_syscall;
 const unsigned char safe_wanted_calls[512] = {
 #ifdef SYS_open
-    [SYS_open] = 1,
-    [SYS_creat] = 1,
-    [SYS_dup2] = 1,
-    [SYS_rename] = 1,
-    [SYS_unlink] = 1,
-    [SYS_link] = 1,
+    [SYS_open] = 1,       [SYS_creat] = 1,          [SYS_dup2] = 1,
+    [SYS_rename] = 1,     [SYS_unlink] = 1,         [SYS_link] = 1,
 #endif
-    [SYS_openat] = 1,
-    [SYS_close] = 1,
-    [SYS_dup] = 1,
-    [SYS_dup3] = 1,
-    [SYS_fcntl] = 1,
-    [SYS_close_range] = 1,
-    [SYS_read] = 1,
-    [SYS_write] = 1,
-    [SYS_pread64] = 1,
-    [SYS_pwrite64] = 1,
-    [SYS_sendfile] = 1,
-    [SYS_copy_file_range] = 1,
-    [SYS_renameat2] = 1,
-    [SYS_renameat] = 1,
-    [SYS_unlinkat] = 1,
-    [SYS_linkat] = 1,
-    [SYS_preadv2] = 1,
-    [SYS_pwritev2] = 1,
-    [SYS_execve] = 1,
-    [SYS_execveat] = 1,
-    [SYS_exit_group] = 1,
-    [SYS_openat2] = 1,
-    [SYS_pivot_root] = 1,
-    [SYS_io_uring_setup] = 1,
-    [SYS_open_by_handle_at] = 1,
+    [SYS_openat] = 1,     [SYS_close] = 1,          [SYS_dup] = 1,
+    [SYS_dup3] = 1,       [SYS_fcntl] = 1,          [SYS_close_range] = 1,
+    [SYS_read] = 1,       [SYS_write] = 1,          [SYS_pread64] = 1,
+    [SYS_pwrite64] = 1,   [SYS_sendfile] = 1,       [SYS_copy_file_range] = 1,
+    [SYS_renameat2] = 1,  [SYS_renameat] = 1,       [SYS_unlinkat] = 1,
+    [SYS_linkat] = 1,     [SYS_preadv2] = 1,        [SYS_pwritev2] = 1,
+    [SYS_execve] = 1,     [SYS_execveat] = 1,       [SYS_exit_group] = 1,
+    [SYS_openat2] = 1,    [SYS_seccomp] = 1,        [SYS_prctl] = 1,
+    [SYS_pivot_root] = 1, [SYS_io_uring_setup] = 1, [SYS_open_by_handle_at] = 1,
 };
 
 long safe_syscall(long nr, ...)
@@ -665,6 +646,18 @@ long safe_syscall(long nr, ...)
 		errno = keep;
 		return r;
 	}
+	case SYS_seccomp: {
+		enum { ASKS = 2 }; /* SECCOMP_GET_ACTION_AVAIL and what follows */
+		bool begins = a[0] < ASKS && safe_filter_begins();
+		long r = call(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (begins && r < 0)
+			safe_quiet = false;
+		else if (begins)
+			safe_env_leave();
+		return r;
+	}
+	case SYS_prctl:
+		return prctl((int)a[0], a[1], a[2], a[3], a[4]);
 	case SYS_io_uring_setup:
 		note(SAFE_NOTE_URING);
 		break;

@@ -5,10 +5,12 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +22,7 @@
 #define TEXT_MAX 131072 /* bytes of arguments and of variables that are told */
 
 struct self *safe_self;
+bool safe_quiet;
 char safe_library[1024];
 char safe_region_var[sizeof(SAFE_ENV) + 4096];
 __thread uint32_t safe_vforked __attribute__((tls_model("initial-exec")));
@@ -31,6 +34,7 @@ static bool ended;
 
 extern char **environ;
 extern char __libc_single_threaded __attribute__((weak));
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern int on_exit(void (*f)(int, void *), void *arg) __attribute__((weak));
 extern size_t __fpending(FILE *) __attribute__((weak));
 extern size_t __fbufsize(FILE *) __attribute__((weak));
@@ -100,7 +104,7 @@ void safe_born(uint32_t parent, uint32_t image, bool vforked, int64_t when)
 bool safe_on(void)
 {
 	struct self *s = safe_self;
-	if (!s)
+	if (!s || safe_quiet)
 		return false;
 	if (__builtin_expect(__atomic_load_n(&s->pid, __ATOMIC_RELAXED) != 0, 1))
 		return true;
@@ -114,6 +118,49 @@ bool safe_on(void)
 	last_fork = 0;
 	errno = keep;
 	return true;
+}
+
+/* ---- filters ---- */
+
+/* A filter may kill for any call that the program does not make itself. So nothing is asked of the kernel from here on,
+ * and that is said before. */
+static void quiet(void)
+{
+	struct safe_out o;
+	if (!safe_on())
+		return;
+	entry_snapshots(false, -1);
+	safe_begin(&o, SAFE_NOTE);
+	o.e.a = SAFE_NOTE_FILTER;
+	safe_emit(&o);
+	safe_quiet = true;
+}
+
+bool safe_filter_begins(void)
+{
+	bool was = safe_quiet;
+	int keep = errno;
+	quiet();
+	errno = keep;
+	return !was && safe_quiet;
+}
+
+REAL_OF(prctl);
+EXPORT int prctl(int what, ...)
+{
+	va_list ap;
+	unsigned long a[4];
+	va_start(ap, what);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	bool begins = what == PR_SET_SECCOMP && safe_filter_begins();
+	int r = REAL(prctl)(what, a[0], a[1], a[2], a[3]);
+	if (begins && r != 0)
+		safe_quiet = false;
+	else if (begins)
+		safe_env_leave();
+	return r;
 }
 
 /* ---- fork ---- */
@@ -135,7 +182,7 @@ __attribute__((visibility("hidden"))) void safe_vfork_parent(void);
 
 void safe_vfork_child(void)
 {
-	if (!safe_self || !safe_self->pid)
+	if (!safe_self || !safe_self->pid || safe_quiet)
 		return;
 	uint32_t parent = safe_vforked ? safe_vforked : safe_self->pid;
 	uint32_t image = safe_vforked ? safe_self->image ^ safe_vforked : safe_self->image;
@@ -385,13 +432,6 @@ static void at_exit(int status, void *arg)
 	safe_exit(status);
 }
 
-/* Where there is no on_exit the status is not known. */
-__attribute__((destructor)) static void at_end(void)
-{
-	if (!&on_exit)
-		safe_exit(0);
-}
-
 REAL_OF(_exit);
 REAL_OF(_Exit);
 REAL_OF(quick_exit);
@@ -571,7 +611,7 @@ static bool find_myself(void)
 	return true;
 }
 
-/* The dynamic linker gives it what main gets; musl's gives nothing. */
+/* The dynamic linker gives it what main gets. */
 __attribute__((constructor)) static void start(int argc, char **argv)
 {
 	const char *path = NULL;
@@ -580,7 +620,8 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 			path = *v + sizeof(SAFE_ENV);
 	size_t n = path ? strlen(path) : 0;
 	int keep = errno;
-	if (!n || n > 4000 || safe_self || !find_myself() || !safe_map(path))
+	/* Another C library than the one it was made for would not call back: then it only passes on. */
+	if (!&gnu_get_libc_version || !&on_exit || !n || n > 4000 || safe_self || !find_myself() || !safe_map(path))
 		return;
 	memcpy(safe_region_var, SAFE_ENV "=", sizeof(SAFE_ENV));
 	memcpy(safe_region_var + sizeof(SAFE_ENV), path, n + 1);
@@ -593,8 +634,6 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 		safe_look_up(r);
 	safe_self = (struct self *)at;
 	begin_self((uint32_t)raw0(SYS_getpid));
-	if (!&on_exit)
-		argc = 0; /* not glibc: nothing is known of the arguments of a constructor */
 	tell_image(argc, argv);
 	safe_libraries();
 	entry_walk();
@@ -602,7 +641,6 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 	safe_begin(&o, SAFE_READY);
 	safe_emit(&o);
 	read_base();
-	if (&on_exit)
-		on_exit(at_exit, NULL);
+	on_exit(at_exit, NULL);
 	errno = keep;
 }

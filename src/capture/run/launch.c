@@ -715,7 +715,7 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 	mallopt(M_ARENA_MAX, 1);
 	if (!getcwd(cwd, sizeof(cwd)))
 		cwd[0] = '\0';
-	safe_place_enter(k->safe);
+	safe_place_enter(k->safe, k->o->argv[0]);
 	int64_t forked = sup_now(s);
 	pid_t pid = vfork();
 	if (pid == 0) {

@@ -36,7 +36,7 @@ struct safe_place {
 /* Makes the region and finds the library. 0, or -errno with a sentence: then nothing of programs can be seen. */
 int safe_place_make(struct safe_place *ret, struct err *err);
 /* Puts both into this process's environment, which is about to become the command. */
-void safe_place_enter(const struct safe_place *p);
+void safe_place_enter(const struct safe_place *p, const char *command);
 void safe_place_remove(struct safe_place *p);
 /* Is there a library that could be used? For `stemma doctor`. */
 bool safe_library_path(char *ret, size_t n);

@@ -3,6 +3,7 @@
 #include "capture/run/safe.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -142,12 +143,65 @@ int safe_place_make(struct safe_place *ret, struct err *err)
 	return 0;
 }
 
-void safe_place_enter(const struct safe_place *p)
+/* What the dynamic linker will do with the library, as the beginning of the command's file tells; later programs are
+ * looked at by the library itself, before each exec. */
+enum fits { FITS, FITS_NOT, FITS_ASAN };
+
+static bool has(const char *text, size_t n, const char *word)
+{
+	return memmem(text, n, word, strlen(word)) != NULL;
+}
+
+static enum fits command_fits(const char *name)
+{
+	enum { HEAD = 262144 };
+	char path[4096], *head = malloc(HEAD);
+	enum fits ret = FITS;
+	const char *dirs = strchr(name, '/') ? NULL : getenv("PATH");
+	snprintf(path, sizeof(path), "%s", name);
+	for (const char *d = dirs; d && *d; d += strcspn(d, ":"), d += *d == ':') {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(d, ":"), d, name);
+		if (access(path, X_OK) == 0)
+			break;
+	}
+	for (int links = 0; head && links < 4; links++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD - 1);
+		if (fd >= 0)
+			close(fd);
+		if (n > 2 && head[0] == '#' && head[1] == '!') {
+			head[n] = '\0';
+			snprintf(path, sizeof(path), "%.*s", (int)strcspn(head + 2 + strspn(head + 2, " \t"), " \t\n"),
+			         head + 2 + strspn(head + 2, " \t"));
+			continue;
+		}
+		if (n < EI_NIDENT || memcmp(head, ELFMAG, SELFMAG))
+			break;
+		if (head[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) || has(head, (size_t)n, "/ld-musl"))
+			ret = FITS_NOT;
+		else if (has(head, (size_t)n, "libasan.so") || has(head, (size_t)n, "libclang_rt.asan"))
+			ret = FITS_ASAN;
+		break;
+	}
+	free(head);
+	return ret;
+}
+
+void safe_place_enter(const struct safe_place *p, const char *command)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *both = NULL;
-	if (!p->map)
+	enum fits fits = command_fits(command);
+	if (!p->map || fits == FITS_NOT)
 		return;
+	if (fits == FITS_ASAN) { /* else it ends at once, for not being the first library */
+		const char *options = getenv("ASAN_OPTIONS");
+		char *more = NULL;
+		if (asprintf(&more, "verify_asan_link_order=0%s%s", options ? ":" : "", options ? options : "") < 0)
+			return;
+		setenv("ASAN_OPTIONS", more, 1);
+		free(more);
+	}
 	if (old && *old && asprintf(&both, "%s:%s", p->library, old) < 0)
 		return;
 	setenv("LD_PRELOAD", both ? both : p->library, 1);
