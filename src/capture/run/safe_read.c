@@ -103,7 +103,7 @@ static bool read_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t
 {
 	struct safe_chunk *c = chunk_at(r, i);
 	uint32_t head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
-	if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) != SAFE_EVENTS || !head)
+	if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) == SAFE_COUNTERS || !head)
 		return true;
 	uint32_t at = r->at[i];
 	bool spent = false;
@@ -241,7 +241,7 @@ void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, uint32
 		if (!owner || alive(owner, __atomic_load_n(&c->image, __ATOMIC_RELAXED), arg))
 			continue;
 		uint32_t at = r->at[i], next = at < SAFE_ROOM ? *(uint32_t *)(void *)(c->room + at) : SAFE_END;
-		if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) == SAFE_EVENTS && head > at && next && next != SAFE_END)
+		if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) != SAFE_COUNTERS && head > at && next && next != SAFE_END)
 			continue;
 		release(r, i);
 	}
