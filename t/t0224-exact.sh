@@ -8,46 +8,6 @@ if ! "$STEMMA" run --help >/dev/null 2>&1; then
 	exit 1
 fi
 
-# Sums of what the log says: PATH PROCESS READ WRITTEN for regular files in the folder, "?" where not known. Read from the events,
-# not from the store.
-cat >"$T/sums.py" <<'PY'
-import json, os, sys
-folder = sys.argv[2]
-files, procs, accesses = {}, {}, {}
-for line in open(sys.argv[1]):
-    e = json.loads(line)
-    k = e['k']
-    if k == 'file' and e['kind'] == 1:
-        files.setdefault(e['num'], e.get('path', ''))
-    elif k == 'access':
-        accesses[e['seq']] = [e['p'], e['file'], e['mode'], 0, 0, None]
-    elif k == 'access_end':
-        a = accesses[e['access']]
-        a[3:] = [e.get('bytes_read', 0), e.get('bytes_written', 0), e.get('known', 0)]
-sums = {}
-for p, f, mode, r, w, known in accesses.values():
-    path = files.get(f)
-    if path is None or os.path.dirname(path) != folder:
-        continue
-    s = sums.setdefault((os.path.basename(path), p), [0, 0])
-    if mode & 1:
-        s[0] = None if s[0] is None or not (known or 0) & 1 else s[0] + r
-    if mode & 2:
-        s[1] = None if s[1] is None or not (known or 0) & 2 else s[1] + w
-first = min((p for _, p in sums), default=0)
-truth = {}
-for line in open(sys.argv[3]):
-    case, path, r, w = line.split()
-    truth[path, case.endswith('-child')] = [None if x == '?' else int(x) for x in (r, w)]
-seen = {}
-for (path, p), s in sums.items():
-    if s != [0, 0]:
-        seen[path, p != first] = s
-want = {k: v for k, v in truth.items() if v != [0, 0]}
-if seen != want:
-    sys.exit(f'the log says {seen},\nbut it was    {want}')
-PY
-
 # exact CASE PROGRAM: the program in an empty folder, recorded.
 exact()
 {
@@ -66,7 +26,7 @@ exact()
 	[ $status = $want ] || { echo "status $status"; cat "$T/exact/out"; } >>"$T/why"
 	[ -s "$T/exact/truth" ] || echo "the program said nothing" >>"$T/why"
 	events "$T/exact/home" "$T/events" || cat "$T/events.err" >>"$T/why"
-	$PYTHON "$T/sums.py" "$T/events" "$D" "$T/exact/truth" >>"$T/why" 2>&1
+	$PYTHON "$here/tests/prog/check_bytes.py" "$T/events" "$D" "$T/exact/truth" >>"$T/why" 2>&1
 	[ ! -s "$T/why" ]
 	result $? "$3$1" "$T/why"
 }

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
 # A new way to record is a word here and a row in options_of().
-MODES=${MODES:-complete count trace exact tree}
+MODES=${MODES:-complete count trace exact safe tree}
 export STEMMA_HOME="$T/home"
 
 options_of()
@@ -15,6 +15,7 @@ options_of()
 	trace) echo --transport=trace ;;
 	count) echo --count ;;
 	exact) echo --exact ;;
+	safe) echo --capture=safe ;;
 	tree) echo --capture=tree ;;
 	esac
 }

@@ -42,7 +42,7 @@ static void say_line(const char *line)
 
 int cmd_run(struct cmd *c, const struct opts_run *o)
 {
-	static const char *const modes[] = {"complete", "tree", "off", NULL};
+	static const char *const modes[] = {"complete", "safe", "tree", "off", NULL};
 	static const char *const transports[] = {"auto", "notify", "trace", "proc", NULL};
 	static const char *const levels[] = {"1", "2", "3", NULL};
 	static const char *const granularities[] = {"open", "access", NULL};
@@ -57,7 +57,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	if (c->n_operands == 0)
 		return say_usage(c, "no command to run");
 	if (one_of(o->capture, modes, &mode) < 0)
-		return say_usage(c, "capture mode '%s' is not one of complete, tree, off", o->capture);
+		return say_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
 	bool exact = o->exact;
 	if (o->level) {
 		/* A setting is no more than a default; an option beside it is another wish. */

@@ -19,7 +19,8 @@ NONE, MAY, MUST = 0, 1, 2
 NAMEOPS = ["", "create", "link", "rename", "unlink", "replace", "seen"]
 EXITED, SIGNALED = 1, 2
 GAPS = ["", "lost", "io_uring", "privilege_lost", "unreadable", "traced", "detached", "recorder_died", "exit_unseen",
-        "tree_only", "abi32", "no_bytes", "unsettled", "namespace", "mounts", "parent_unseen", "limit"]
+        "tree_only", "abi32", "no_bytes", "unsettled", "namespace", "mounts", "parent_unseen", "limit",
+        "by_library", "without_library"]
 
 
 def raw(text):
@@ -90,27 +91,28 @@ class Access:
         known, bytes_read, bytes_written = 0, 0, 0
         for end in self.ends:
             evidence = end.get("evidence", 0)
+            if end.get("known", 0) & 1:
+                known, bytes_read = known | 1, end.get("bytes_read", 0)
             if end.get("known", 0) & 2:
-                known, bytes_read = known | 2, end.get("bytes_read", 0)
-            if end.get("known", 0) & 4:
-                known, bytes_written = known | 4, end.get("bytes_written", 0)
+                known, bytes_written = known | 2, end.get("bytes_written", 0)
         if inherited:
             mode &= ~(CREATE | TRUNC)
-            if known & 4 and bytes_written == 0 and evidence == MAY and not mode & MAPPED:
+            if known & 2 and bytes_written == 0 and evidence == MAY and not mode & MAPPED:
                 evidence = NONE
-            if known & 4 and bytes_written > 0:
+            if known & 2 and bytes_written > 0:
                 evidence = MUST
             if evidence == MUST and mode & WRITE:
                 sure = True
-            if known & 2 and bytes_read == 0 and not mode & MAPPED:
+            if known & 1 and bytes_read == 0 and not mode & MAPPED:
                 mode &= ~READ
-            elif known & 2 and bytes_read > 0:
+            elif known & 1 and bytes_read > 0:
                 sure = True
         elif mode & (CREATE | TRUNC | MAPPED):
             evidence = MUST
         if mode & WRITE and evidence == NONE:
             mode &= ~WRITE
-            sure = sure if not mode & READ else inherited and bool(known & 2 and bytes_read > 0)
+            sure = sure if not mode & READ else inherited and bool(known & 1 and bytes_read > 0)
+        self.proved_idle = bool(self.raw_mode & WRITE and evidence == NONE and known & 2 and bytes_written == 0)
         self.mode, self.sure, self.evidence = mode, sure, evidence
         self.reads = bool(mode & READ)
         self.writes = bool(mode & WRITE)
@@ -507,7 +509,7 @@ class Checker:
 
     def do_may_write(self, t):
         self.tell(t, "w")
-        self.some(t, lambda a: a.writes)
+        self.some(t, lambda a: a.writes or a.proved_idle)
 
     def do_maybe_write(self, t):
         self.tell(t, "w")
@@ -771,6 +773,8 @@ def main():
     parser.add_argument("--open", dest="closed", action="store_false",
                         help="accesses that no line tells of are no fault")
     parser.add_argument("--or-gap", metavar="REASON", help="the truth need not be recorded where this gap is")
+    parser.add_argument("--allow-gap", metavar="REASON", action="append", default=[],
+                        help="this gap may be there, and nothing is the less true for it")
     parser.add_argument("events")
     options = parser.parse_args()
     options.dir = os.fsencode(os.path.realpath(options.dir))
@@ -782,6 +786,7 @@ def main():
         with open(name, encoding="utf-8") as f:
             truths += [Truth(line, i + 1) for i, line in enumerate(f) if line.strip() and not line.startswith("#")]
     checker = Checker(record, truths, options)
+    checker.allowed.update(options.allow_gap)
     if options.or_gap and any(g == options.or_gap for g, _, _ in record.gaps):
         checker.allowed.add(options.or_gap)
         for t in truths:

@@ -25,7 +25,7 @@ static int no(struct reason *r, int errnum, const char *text)
 	if (errnum > 0)
 		snprintf(r->text, sizeof(r->text), "%s: %s", text, strerror(errnum));
 	else
-		snprintf(r->text, sizeof(r->text), "%s", text);
+		snprintf(r->text, sizeof(r->text), "%.159s", text);
 	return -1;
 }
 
@@ -201,6 +201,13 @@ static int trace_works(struct reason *r, bool *ret_outranked)
 	return rc == -EFAULT ? 0 : no(r, -rc, "seccomp filters");
 }
 
+static int safe_works(struct reason *r, bool *ret_outranked)
+{
+	(void)ret_outranked;
+	struct err err = {0};
+	return capture_probe_safe(&err) == 0 ? 0 : no(r, 0, err.text);
+}
+
 static int proc_works(struct reason *r, bool *ret_outranked)
 {
 	(void)ret_outranked;
@@ -211,7 +218,7 @@ static int proc_works(struct reason *r, bool *ret_outranked)
 
 /* ---- the choice ---- */
 
-enum { FOR_EXACT = 1, FOR_COMPLETE = 2, FOR_TREE = 4 };
+enum { FOR_EXACT = 1, FOR_COMPLETE = 2, FOR_SAFE = 4, FOR_TREE = 8 };
 
 /* In the order in which they are tried. Another mechanism is another row. */
 static const struct row {
@@ -227,6 +234,7 @@ static const struct row {
      false, notify_works},
     {WAY_TRACE, "trace", "ptrace", "--transport=trace", TRANSPORT_TRACE, FOR_COMPLETE | FOR_TREE, true, true,
      trace_works},
+    {WAY_SAFE, "preload", "library", "--capture=safe", TRANSPORT_AUTO, FOR_SAFE, false, false, safe_works},
     {WAY_PROC, "proc", "processes", "--transport=proc", TRANSPORT_PROC, FOR_TREE, false, false, proc_works},
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
@@ -273,11 +281,12 @@ static const struct row *find(struct search *s, unsigned wanted, enum capture_tr
 
 void capture_choose(const struct run_options *o, struct choice *ret)
 {
-	static const char *const less[] = {"bytes per file are not counted", "only processes are recorded",
-	                                   "only the run itself is recorded"};
+	static const char *const less[] = {"bytes per file are not counted", "only what goes through the C library is recorded",
+	                                   "only processes are recorded", "only the run itself is recorded"};
 	*ret = (struct choice){.way = WAY_NONE, .mode = "off"};
 	struct search s = {.o = o, .c = ret};
 	unsigned wanted = o->mode == CAPTURE_TREE || o->transport == TRANSPORT_PROC ? FOR_TREE
+	                  : o->mode == CAPTURE_SAFE                                 ? FOR_SAFE
 	                  : o->exact                                                ? FOR_EXACT
 	                                                                            : FOR_COMPLETE;
 	if (o->mode == CAPTURE_OFF)
@@ -295,7 +304,8 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 		for (; !row && want <= FOR_TREE; want <<= 1)
 			if ((row = find(&s, want, TRANSPORT_AUTO)))
 				break;
-		if (row && ret->privileged && row->way == WAY_PROC && o->transport != TRANSPORT_PROC) {
+		bool meek = row && (row->way == WAY_PROC || row->way == WAY_SAFE); /* takes nothing from anybody */
+		if (meek && ret->privileged && o->transport != TRANSPORT_PROC && wanted != FOR_SAFE) {
 			char text[128];
 			snprintf(text, sizeof(text), "'%s' would lose its privilege", s.program);
 			add_why(&s, text);
@@ -304,18 +314,22 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 			ret->way = row->way;
 			ret->tree_only = want == FOR_TREE;
 			ret->loses = takes_privilege(row);
-			snprintf(ret->mode, sizeof(ret->mode), "%s/%s", ret->tree_only ? "tree" : "complete", row->name);
-			ret->privileged &= row->way == WAY_PROC;
+			snprintf(ret->mode, sizeof(ret->mode), "%s/%s",
+			         ret->tree_only         ? "tree"
+			         : row->way == WAY_SAFE ? "safe"
+			                                : "complete",
+			         row->name);
+			ret->privileged &= meek;
 			/* Every call by ptrace needs no filter; what it costs is for the user to say. */
 			bool exact = ret->way == WAY_PROC && wanted == FOR_COMPLETE && !ret->privileged && !s.tried[0] &&
 			             rows[0].works(&(struct reason){""}, &ret->outranked) == 0;
 			if (want > wanted)
-				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE], ret->why,
+				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE ? 2 : want == FOR_SAFE], ret->why,
 				         exact ? "; --exact would record files, slowly" : "");
 		}
 	}
 	if (!row)
-		snprintf(ret->line, sizeof(ret->line), "%s: %s", less[2], ret->why);
+		snprintf(ret->line, sizeof(ret->line), "%s: %s", less[3], ret->why);
 	if (ret->way != WAY_TRACE)
 		ret->outranked = false;
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* The mechanisms, the best first. */
-enum way { WAY_EXACT, WAY_NOTIFY, WAY_TRACE, WAY_PROC, WAY_NONE };
+enum way { WAY_EXACT, WAY_NOTIFY, WAY_TRACE, WAY_SAFE, WAY_PROC, WAY_NONE };
 
 struct choice {
 	enum way way;

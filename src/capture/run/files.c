@@ -233,6 +233,67 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	return f;
 }
 
+/* The domain of a device, asked for by a path that may have gone: the nearest folder above it that is still there. */
+static const struct fs_domain *told_domain(const struct statx *st, const char *path)
+{
+	char at[4096 + 1];
+	snprintf(at, sizeof(at), "%s", path && path[0] == '/' ? path : "");
+	while (at[0]) {
+		struct statx there;
+		if (statx(AT_FDCWD, at, AT_SYMLINK_NOFOLLOW, STATX_INO, &there) == 0 && fileid_dev(&there) == fileid_dev(st))
+			break;
+		char *slash = strrchr(at, '/');
+		if (slash == at && at[1])
+			at[1] = '\0';
+		else
+			*slash = '\0';
+	}
+	return fileid_domain(AT_FDCWD, at, fileid_dev(st));
+}
+
+struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path)
+{
+	struct file *f = file_known(s, st);
+	if (f) {
+		f->recent = true;
+		if (f->kind == TERM_kind_regular && !f->path && st->stx_nlink && path && path[0] == '/')
+			file_rename(f, path);
+		return f;
+	}
+	if (!(f = calloc(1, sizeof(*f))))
+		return NULL;
+	uint64_t channel = st->stx_ino, group = 0;
+	f->dev = fileid_dev(st);
+	f->ino = st->stx_ino;
+	f->btime = birth_of(st);
+	f->domain = told_domain(st, path);
+	f->gen = f->domain->pseudo ? 0 : has_gen ? gen : f->domain->birth_changes ? 0 : (uint64_t)f->btime;
+	f->path = path && *path ? strdup(path) : NULL;
+	f->kind = kind_of(st, f->domain, f->path);
+	f->hidden = !f->path || f->path[0] != '/';
+	if (f->kind == TERM_kind_regular && st->stx_nlink == 0) {
+		free(f->path);
+		f->path = NULL;
+		f->gone = true;
+	}
+	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/')
+		channel = pair_of(s, f->ino);
+	struct where w;
+	if (f->kind == TERM_kind_regular && f->path && where_path(NULL, getpid(), AT_FDCWD, f->path, true, &w) == 0)
+		group = group_of(s, &w, f->path);
+	uint64_t domain = say_domain(s, f->domain);
+	file_add(s, f);
+	struct event ev = {.file = {.num = f->num,
+	                            .kind = f->kind,
+	                            .domain = domain,
+	                            .ino = channel,
+	                            .gen = f->gen,
+	                            .group = group,
+	                            .path = str_of(f->path)}};
+	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
+	return f;
+}
+
 struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address)
 {
 	/* A device number no kernel gives out, so that addresses and files share one table. */

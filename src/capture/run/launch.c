@@ -4,6 +4,7 @@
 #include "capture/run/guard.h"
 #include "capture/run/redact.h"
 #include "capture/run/run.h"
+#include "capture/run/safe.h"
 #include "capture/run/worker.h"
 #include "event/env.h"
 
@@ -47,6 +48,7 @@ struct keeper {
 	sigset_t before;       /* the signal mask we were started with */
 	bool closed[3];        /* standard descriptors that we were started without */
 	bool let_go;           /* of standard input and output */
+	struct safe_place *safe; /* --capture=safe: what it has instead of a listener; NULL: another mode */
 };
 
 /* ---- descriptors between processes ---- */
@@ -486,6 +488,9 @@ static bool take_over(struct keeper *k)
 		k->control->log_error = s->log_error ? s->log_error : EIO;
 	log_writer_close(s->log);
 	s->log = NULL;
+	/* Of those that live on each new program would look for it. */
+	if (k->safe && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
+		safe_place_remove(k->safe);
 	struct pollfd p = {.fd = k->listener};
 	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
 		keep_in_background(k);
@@ -837,6 +842,43 @@ static void take_choice(struct keeper *k)
 		k->o->say(c->line);
 }
 
+/* The same without anything that could stop the command: a library goes along with it. */
+static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keeper)
+{
+	struct sup *s = &w->sup;
+	char cwd[4096];
+	prctl(PR_SET_NAME, "stemma-worker");
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	mallopt(M_ARENA_MAX, 1);
+	if (!getcwd(cwd, sizeof(cwd)))
+		cwd[0] = '\0';
+	if (s->observer && s->observer->prepare)
+		s->observer->prepare(s->observer->arg);
+	safe_place_enter(k->safe, k->o->argv[0]);
+	int64_t forked = sup_now(s);
+	pid_t pid = vfork();
+	if (pid == 0) {
+		k->control->root = getpid();
+		sigaction(SIGXFSZ, &k->xfsz, NULL);
+		sigprocmask(SIG_SETMASK, &k->before, NULL);
+		if (s->observer && s->observer->enter)
+			s->observer->enter(s->observer->arg);
+		become(k);
+	}
+	close(to_keeper);
+	if (pid < 0)
+		_exit(1);
+	w->control->root = s->root = pid;
+	__atomic_store_n(&w->control->started, 1, __ATOMIC_RELEASE);
+	observe_start(s, false);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int i = 0; null >= 0 && i < 3; i++)
+		dup2(null, i);
+	(void)!chdir("/");
+	umask(077);
+	worker_safe(w, k->safe, forked, cwd);
+}
+
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
 {
 	static struct worker w; /* big tables: not on the stack */
@@ -880,7 +922,14 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	s->orphans = o->orphans;
 	capture_choose(o, &k.choice);
 	const struct choice *c = &k.choice;
+	bool safe = c->way == WAY_SAFE;
+	struct safe_place place = {0};
 	take_choice(&k);
+	if (safe) {
+		k.safe = &place;
+		if (safe_place_make(&place, &why) < 0)
+			sup_gap(s, NULL, TERM_gap_lost, 0, why.text);
+	}
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
 	              trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u), !k.trace,
@@ -889,6 +938,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		free(prog.filter);
+		if (safe)
+			safe_place_remove(&place);
 		return run_alone(&k, ret_status, ret_note);
 	}
 	w.control = k.control;
@@ -908,6 +959,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (k.worker == 0) {
 		close(pair[0]);
 		close(notices[0]);
+		if (safe)
+			start_safe(&k, &w, pair[1]);
 		start_worker(&k, &w, filter ? &prog : NULL, pair[1]);
 	}
 	close(pair[1]); /* but not notices[1]: the pipe's hang-up would wake us a moment before the worker can be waited for
@@ -916,6 +969,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (k.worker < 0) {
 		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
+		if (safe)
+			safe_place_remove(&place);
 		return run_alone(&k, ret_status, ret_note);
 	}
 	k.worker_alive = 1;
@@ -923,6 +978,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (!wait_for_end(&k, notices[0])) {
 		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
+		if (safe)
+			safe_place_remove(&place);
 		return run_alone(&k, ret_status, ret_note);
 	}
 	fetch_listener(&k);

@@ -267,11 +267,13 @@ int capture_way(unsigned i, bool measure, struct way_state *ret)
 	if (!measure || !ret->works)
 		return 1;
 	o.exact = way == WAY_EXACT;
+	if (way == WAY_SAFE)
+		o.mode = CAPTURE_SAFE;
 	o.transport = way == WAY_NOTIFY  ? TRANSPORT_NOTIFY
 	              : way == WAY_TRACE ? TRANSPORT_TRACE
 	              : way == WAY_PROC  ? TRANSPORT_PROC
 	                                 : TRANSPORT_AUTO;
-	ret->call = way == WAY_PROC ? 0 : call_cost(way);
+	ret->call = way == WAY_PROC ? 0 : way == WAY_SAFE ? -1 : call_cost(way);
 	ret->program = program_cost(&o);
 	return 1;
 }

@@ -831,7 +831,7 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	run_ended(s, p, ending, code);
 }
 
-static bool how_ended(struct proc *p, int *ret_status)
+bool proc_how_ended(struct proc *p, int *ret_status)
 {
 	struct procfs st;
 	if (procfs_stat(p->pid, &st) == 0 && st.state == 'Z') {
@@ -866,7 +866,7 @@ void proc_dead(struct sup *s, struct proc *p)
 	s->moment++;
 	pending_drop(s, p);
 	if (!p->exit_seen) {
-		if (how_ended(p, &status)) {
+		if (proc_how_ended(p, &status)) {
 			proc_status(s, p, status);
 		} else {
 			sup_gap(s, p, TERM_gap_exit_unseen, 1, "how it ended could not be seen");

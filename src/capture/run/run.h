@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
-enum capture_mode { CAPTURE_COMPLETE, CAPTURE_TREE, CAPTURE_OFF };
+enum capture_mode { CAPTURE_COMPLETE, CAPTURE_SAFE, CAPTURE_TREE, CAPTURE_OFF };
 enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE, TRANSPORT_PROC };
 
 /* Watches what the command's processes use (src/monitor). All is called in the worker (where there is none, in this
@@ -89,5 +89,7 @@ struct way_state {
 int capture_way(unsigned i, bool measure, struct way_state *ret);
 /* What `stemma run` would do here: the session's mode, and why no better one; "" there is none. */
 void capture_would(char mode[32], char why[256]);
+/* Is there what --capture=safe needs? 0, or -errno with a sentence. */
+int capture_probe_safe(struct err *err);
 
 #endif

@@ -16,16 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-union address {
-	struct sockaddr sa;
-	struct sockaddr_un un;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-	struct sockaddr_storage room;
-};
-
 /* The channel of an address, used by p from then on. */
-static void use_address(struct sup *s, struct proc *p, pid_t tid, int fd, const union address *u, ssize_t got,
+struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const union address *u, ssize_t got,
                         unsigned api, int64_t time)
 {
 	char text[INET6_ADDRSTRLEN], address[300], domain[100];
@@ -48,7 +40,7 @@ static void use_address(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 		break;
 	case AF_UNIX:
 		if (got <= (ssize_t)sizeof(sa_family_t))
-			return; /* unnamed */
+			return NULL; /* unnamed */
 		if (u->un.sun_path[0]) {
 			struct where w;
 			struct statx st;
@@ -60,7 +52,7 @@ static void use_address(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 			if (rc == 0 && api == TERM_api_connect) {
 				if (where_statx(&w, true, &st) < 0) {
 					where_release(&w);
-					return;
+					return NULL;
 				}
 			}
 			/* By name: the socket's inode does not exist before bind returns. */
@@ -73,7 +65,7 @@ static void use_address(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 		}
 		break;
 	default:
-		return;
+		return NULL;
 	}
 	if (local)
 		snprintf(domain, sizeof(domain), "boot:%s:net", host_boot_id());
@@ -81,10 +73,11 @@ static void use_address(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 		snprintf(domain, sizeof(domain), "net");
 	f = file_address(s, TERM_kind_socket, domain, address);
 	if (!f)
-		return;
+		return NULL;
 	access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE, TERM_via_socket, false, api, time, NULL);
 	if (s->exact)
 		io_socket(s, p, fd, f);
+	return f;
 }
 
 /* The address that the kernel gave a socket bound to port 0: read through a copy of the descriptor, held for the
@@ -99,7 +92,7 @@ void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time)
 	int rc = getsockname(copy, &u.sa, &n);
 	close(copy);
 	if (rc == 0)
-		use_address(s, p, p->pid, fd, &u, (ssize_t)n, TERM_api_bind, time);
+		socket_use(s, p, p->pid, fd, &u, (ssize_t)n, TERM_api_bind, time);
 }
 
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
@@ -113,8 +106,8 @@ bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
 	bool inet = u.sa.sa_family == AF_INET || u.sa.sa_family == AF_INET6;
 	if (t->call == CALL_bind && inet && u.in.sin_port == 0)
 		return true;
-	use_address(s, p, t->tid, (int)t->args[0], &u, got, t->call == CALL_connect ? TERM_api_connect : TERM_api_bind,
-	            sup_now(s));
+	socket_use(s, p, t->tid, (int)t->args[0], &u, got, t->call == CALL_connect ? TERM_api_connect : TERM_api_bind,
+	           sup_now(s));
 	return false;
 }
 

@@ -17,9 +17,12 @@
 #include "event/event.h"
 #include "event/log_writer.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #define FILES_MAX 8192
 #define SWEEP_AT 128
@@ -332,6 +335,8 @@ struct fingerprint print_of(const struct statx *st);
  */
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
 struct file *file_known(struct sup *s, const struct statx *st);
+/* The same from what was told of it, for a file that may have gone: gen is the hash of its handle if has_gen. */
+struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path);
 /* A channel or absent path by address: kind, domain name, address. */
 struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address);
 /* Its last name is gone. It is kept while somebody may have it open; file_drop lets go of it then. */
@@ -342,6 +347,16 @@ uint64_t unix_peer(uint64_t ino);
 /* connect and bind. True if the address is to be read once bind has returned (port 0): socket_bound does that. */
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t);
 void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time);
+union address {
+	struct sockaddr sa;
+	struct sockaddr_un un;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_storage room;
+};
+/* The channel of an address of `got` bytes, used by p from then on; NULL: none that is recorded. */
+struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const union address *u, ssize_t got,
+                        unsigned api, int64_t time);
 void file_rename(struct file *f, const char *path);
 /* A terminal, as programs on it have it; a pseudo-terminal's other side. */
 bool is_terminal(const struct statx *st);
@@ -426,6 +441,8 @@ void proc_refresh_creds(struct sup *s, struct proc *p);
 void proc_status(struct sup *s, struct proc *p, int status);
 void proc_refresh_root(struct sup *s, struct proc *p);
 void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code);
+/* Its wait status, from its zombie or, from Linux 6.15 on, from its pidfd. */
+bool proc_how_ended(struct proc *p, int *ret_status);
 /* Is it over? Of processes without a pidfd; how it ended may still be there to be read. */
 bool proc_over(const struct proc *p);
 /* The pidfd says it is over. */

@@ -316,6 +316,12 @@ void worker_command_ended(struct worker *w, int status)
 	struct proc *p = proc_by_pid(s, s->root);
 	if (p)
 		proc_status(s, p, status);
+	worker_run_end(w, p, status);
+}
+
+void worker_run_end(struct worker *w, const struct proc *p, int status)
+{
+	struct sup *s = &w->sup;
 	struct event ev = {.run_end = {.id = str_of(s->run), .cpu = own_cpu(), .traps = s->traps}};
 	ev.run_end.ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited;
 	ev.run_end.code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));

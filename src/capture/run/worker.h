@@ -66,6 +66,8 @@ bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int stat
 void worker_signals(struct worker *w);
 void worker_take_signals(struct worker *w);
 void worker_command_ended(struct worker *w, int status);
+/* The second half of it: the run's end, of which the command was process p. */
+void worker_run_end(struct worker *w, const struct proc *p, int status);
 /* Wakes the keeper: the command has ended, and the worker lives on. */
 void worker_tell_end(struct worker *w);
 /* What the observer has to say at the end of the command, or of everybody. */

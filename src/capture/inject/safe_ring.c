@@ -1,0 +1,215 @@
+/* The region: chunks are claimed, events put into them. */
+#include "capture/inject/safe.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+static struct safe_region *region;
+static uint32_t nchunks;
+
+#if defined(__x86_64__)
+long raw6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+	long ret;
+	__asm__ volatile("syscall"
+	                 : "=a"(ret)
+	                 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+	                 : "rcx", "r11", "memory");
+	return ret;
+}
+#elif defined(__aarch64__)
+long raw6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = nr, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return x0;
+}
+#else
+#error "how are system calls made here?"
+#endif
+
+long raw0(long nr)
+{
+	return raw6(nr, 0, 0, 0, 0, 0, 0);
+}
+
+long raw1(long nr, long a)
+{
+	return raw6(nr, a, 0, 0, 0, 0, 0);
+}
+
+long raw3(long nr, long a, long b, long c)
+{
+	return raw6(nr, a, b, c, 0, 0, 0);
+}
+
+bool safe_peek(const void *from, void *to, size_t n)
+{
+	struct iovec here = {to, n}, there = {(void *)(uintptr_t)from, n};
+	long got = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&here, 1, (long)&there, 1, 0);
+	if (got == -ENOSYS || got == -EPERM) {
+		memcpy(to, from, n);
+		return true;
+	}
+	return got == (long)n;
+}
+
+int64_t safe_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+bool safe_map(const char *path)
+{
+	struct stat st;
+	long fd = raw6(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	if (fd < 0)
+		return false;
+	void *m = MAP_FAILED;
+	if (raw3(SYS_fstat, fd, (long)&st, 0) == 0 && S_ISREG(st.st_mode) && st.st_size >= 2 * SAFE_PAGE &&
+	    st.st_size <= (long)(SAFE_CHUNKS_MAX + 1) * SAFE_PAGE) {
+		long at = raw6(SYS_mmap, 0, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		m = at < 0 && at > -4096 ? MAP_FAILED : (void *)at;
+	}
+	raw1(SYS_close, fd);
+	if (m == MAP_FAILED)
+		return false;
+	region = m;
+	nchunks = (uint32_t)(st.st_size / SAFE_PAGE) - 1;
+	if (region->magic == SAFE_MAGIC && region->nchunks == nchunks)
+		return true;
+	raw3(SYS_munmap, (long)m, st.st_size, 0);
+	region = NULL;
+	return false;
+}
+
+static struct safe_chunk *chunk_at(uint32_t i)
+{
+	return (struct safe_chunk *)((unsigned char *)region + SAFE_PAGE) + i;
+}
+
+struct safe_chunk *safe_claim(uint32_t kind)
+{
+	uint32_t from = __atomic_load_n(&region->hint, __ATOMIC_RELAXED) % nchunks;
+	for (uint32_t n = 0; n < nchunks; n++) {
+		uint32_t i = from + n < nchunks ? from + n : from + n - nchunks, none = 0;
+		struct safe_chunk *c = chunk_at(i);
+		if (__atomic_load_n(&c->owner, __ATOMIC_RELAXED) ||
+		    !__atomic_compare_exchange_n(&c->owner, &none, safe_self->pid, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		if (kind == SAFE_COUNTERS && __atomic_load_n(&c->head, __ATOMIC_RELAXED)) {
+			/* Somebody slow has put an event there since it was given back: it stays one of events. */
+			__atomic_store_n(&c->owner, 0, __ATOMIC_RELEASE);
+			continue;
+		}
+		__atomic_store_n(&c->image, safe_self->image, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->kind, kind, __ATOMIC_RELEASE);
+		__atomic_store_n(&region->hint, i + 1, __ATOMIC_RELAXED);
+		if (n > nchunks / 8) { /* they get few: the worker is to come before its time */
+			__atomic_add_fetch(&region->bell, 1, __ATOMIC_RELEASE);
+			raw3(SYS_futex, (long)&region->bell, FUTEX_WAKE, 1);
+		}
+		return c;
+	}
+	return NULL;
+}
+
+/* Room for n bytes. Safe against signals, other threads and a kill: what is reserved and never filled ends what can be
+ * read of this one chunk. */
+static unsigned char *reserve(uint32_t n)
+{
+	struct self *s = safe_self;
+	for (int tries = 0; tries < 64; tries++) {
+		struct safe_chunk *c = __atomic_load_n(&s->current, __ATOMIC_ACQUIRE);
+		if (c) {
+			uint32_t at = __atomic_load_n(&c->head, __ATOMIC_RELAXED);
+			if (at < SAFE_ROOM)
+				at = __atomic_fetch_add(&c->head, n, __ATOMIC_ACQ_REL);
+			if (at < SAFE_ROOM && n <= SAFE_ROOM - at)
+				return c->room + at;
+			if (at < SAFE_ROOM)
+				__atomic_store_n((uint32_t *)(void *)(c->room + at), SAFE_END, __ATOMIC_RELEASE);
+		}
+		struct safe_chunk *fresh = safe_claim(SAFE_EVENTS);
+		if (!fresh)
+			break;
+		if (!__atomic_compare_exchange_n(&s->current, &c, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			__atomic_store_n(&fresh->owner, 0, __ATOMIC_RELEASE);
+	}
+	__atomic_add_fetch(&region->dropped, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+void safe_begin(struct safe_out *o, enum safe_kind kind)
+{
+	o->e = (struct safe_event){.kind = (uint16_t)kind, .pid = safe_self->pid, .image = safe_self->image, .fd = -1};
+	if (safe_vforked) { /* on its parent's memory, with descriptors of its own */
+		o->e.pid = safe_vforked;
+		o->e.image = safe_self->image ^ safe_vforked;
+	}
+	o->e.time = safe_now();
+	o->more = NULL;
+	o->nmore = 0;
+}
+
+void safe_string(struct safe_out *o, const char *text)
+{
+	if (o->e.nstr >= 2)
+		return;
+	o->str[o->e.nstr] = text ? text : "";
+	o->len[o->e.nstr] = text ? text_len(text, SAFE_PATH_MAX) : 0;
+	o->e.nstr++;
+}
+
+static unsigned char *put(unsigned char *p, const void *from, size_t n)
+{
+	memcpy(p, from, n);
+	return p + n;
+}
+
+/* Of a string that is too long for one event the beginning goes ahead. */
+static void emit_head(struct safe_out *o, int i, size_t most)
+{
+	struct safe_out head = {.e = o->e, .len = {o->len[i] - most}, .str = {o->str[i]}};
+	head.e.kind = SAFE_TEXT;
+	head.e.nstat = 0;
+	head.e.nstr = 1;
+	head.e.a = SAFE_HEAD + (unsigned)i;
+	head.e.b = 0;
+	o->str[i] += head.len[0];
+	o->len[i] = most;
+	safe_emit(&head);
+}
+
+void safe_emit(struct safe_out *o)
+{
+	size_t fixed = sizeof(o->e) + o->e.nstat * sizeof(o->stat[0]) + o->nmore, n = fixed;
+	for (int i = 0; i < o->e.nstr; i++) {
+		size_t most = (SAFE_ROOM - fixed - 8) / o->e.nstr - 2;
+		if (o->len[i] > most)
+			emit_head(o, i, most);
+		n += 2 + o->len[i];
+	}
+	n = (n + 7) & ~(size_t)7;
+	unsigned char *at = n <= SAFE_ROOM ? reserve((uint32_t)n) : NULL;
+	if (!at)
+		return;
+	o->e.size = 0;
+	unsigned char *p = put(at, &o->e, sizeof(o->e));
+	p = put(p, o->stat, o->e.nstat * sizeof(o->stat[0]));
+	p = put(p, o->more, o->nmore);
+	for (int i = 0; i < o->e.nstr; i++) {
+		uint16_t len = (uint16_t)o->len[i];
+		p = put(p, &len, sizeof(len));
+		p = put(p, o->str[i], len);
+	}
+	__atomic_store_n((uint32_t *)(void *)at, (uint32_t)n, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,216 @@
+/* What only the kernel can tell of the job under --capture=safe: who has ended, and who runs without saying anything.
+ */
+#include "capture/run/redact.h"
+#include "capture/run/safe_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- what the kernel knows ---- */
+
+/* Where execvp found it. */
+static void find_command(const char *name, const char *cwd, char *ret, size_t n)
+{
+	ret[0] = '\0';
+	if (strchr(name, '/')) {
+		snprintf(ret, n, "%s%s%s", name[0] == '/' ? "" : cwd, name[0] == '/' ? "" : "/", name);
+		return;
+	}
+	for (const char *d = getenv("PATH"); d && *d; d += strcspn(d, ":"), d += *d == ':') {
+		bool here = d[0] != '/';
+		snprintf(ret, n, "%s%s%.*s/%s", here ? cwd : "", here ? "/" : "", (int)strcspn(d, ":"), d, name);
+		if (access(ret, X_OK) == 0)
+			return;
+	}
+	ret[0] = '\0';
+}
+
+void safe_tell_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd)
+{
+	struct sproc *p = sproc_add(f, (uint32_t)pid, 0, NULL, forked, forked, 0, 0);
+	char path[2 * SAFE_ROOM];
+	if (!p)
+		return;
+	p->lone = true;
+	p->p->cwd = strdup(cwd);
+	/* If it never says anything, this is what it was. */
+	find_command(f->s->argv[0], cwd, path, sizeof(path));
+	struct safe_seen x = {.e = {.time = forked}, .str = {str_of(path)}};
+	sproc_intent(p, &x);
+	for (char *const *v = f->s->argv; *v; v++, p->intent.argc++)
+		buf_add(&p->intent.argv, *v, strlen(*v) + 1);
+}
+
+/* Is the library in it? True where that cannot be told. */
+static bool carries(const struct sproc *p)
+{
+	char name[48], line[4096];
+	snprintf(name, sizeof(name), "/proc/%u/maps", p->pid);
+	FILE *maps = fopen(name, "re");
+	bool any = false, found = false, other = false;
+	while (maps && fgets(line, sizeof(line), maps)) {
+		any = true;
+		found |= strstr(line, "libstemma-safe.so") != NULL;
+		other |= strstr(line, "/ld-musl") || strstr(line, "musl/"); /* there it only passes on */
+	}
+	if (maps)
+		fclose(maps);
+	return (found && !other) || !any;
+}
+
+const struct proc *safe_proc(const struct safe *f, pid_t pid)
+{
+	const struct sproc *p = sproc_by_pid(f, (uint32_t)pid);
+	return p ? p->p : NULL;
+}
+
+bool safe_lives(const struct safe *f, uint32_t pid, uint32_t image)
+{
+	const struct sproc *p = sproc_by_image(f, pid, image);
+	return p && !p->ended && !p->ours;
+}
+
+bool safe_busy(const struct safe *f)
+{
+	for (unsigned k = 0; k < HASH_SIZE; k++)
+		for (const struct sproc *p = f->procs[k]; p; p = p->next)
+			if (p->intent.set && p->alive)
+				return true;
+	return false;
+}
+
+void safe_find_dead(struct safe *f, struct safe_dead *ret)
+{
+	struct epoll_event got[64];
+	int n = epoll_wait(f->epoll, got, 64, 0);
+	ret->n = n > 0 ? n : 0;
+	for (int i = 0; i < ret->n; i++)
+		ret->v[i] = got[i].data.ptr;
+	for (unsigned k = 0; k < HASH_SIZE; k++)
+		for (struct sproc *p = f->procs[k]; p && ret->n < 64; p = p->next)
+			if (p->alive && p->ours && p->p->pidfd < 0 && kill(p->p->pid, 0) < 0 && errno == ESRCH)
+				ret->v[ret->n++] = p;
+}
+
+void safe_tell_deaths(struct safe *f, const struct safe_dead *d)
+{
+	int64_t now = sup_now(f->s);
+	for (int i = 0; i < d->n; i++) {
+		f->s->moment++;
+		if (d->v[i]->alive)
+			sproc_dead(f, d->v[i]);
+	}
+	for (unsigned k = 0; k < HASH_SIZE; k++)
+		for (struct sproc *p = f->procs[k], *next; p; p = next) {
+			next = p->next;
+			/* A program that does not say anything a while after the exec never will. */
+			int64_t since = now - p->intent.time;
+			if (p->intent.set && !p->ended && since > SOON &&
+			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p))))
+				sproc_intent_commit(f, p);
+			if (!p->alive && p->ended && now - p->end > REMEMBER)
+				sproc_forget(f, p);
+		}
+}
+
+void safe_tell_status(struct safe *f, pid_t pid, int status)
+{
+	struct sproc *p = sproc_by_pid(f, (uint32_t)pid);
+	if (!p || p->ended)
+		return;
+	bool signaled = status & 0x7f;
+	f->s->moment++;
+	sproc_end(f, p, sup_now(f->s), signaled ? TERM_ending_signaled : TERM_ending_exited,
+	          signaled ? (unsigned)status & 0x7f : (unsigned)(status >> 8) & 0xff, NULL, 0);
+}
+
+/* A process that was found and has said nothing. */
+static void met(struct safe *f, struct sproc *parent, uint32_t pid)
+{
+	struct sup *s = f->s;
+	char name[64], path[4096], text[16384];
+	int64_t now = sup_now(s);
+	struct sproc *p = sproc_add(f, pid, 0, parent, now, parent ? parent->p->seen : now, 0, 0);
+	if (!p)
+		return;
+	p->lone = true;
+	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
+	ssize_t n = readlink(name, path, sizeof(path) - 1);
+	if (n <= 0)
+		return;
+	path[n] = '\0';
+	struct safe_seen x = {.e = {.a = 1, .time = now}, .str = {str_of(path)}};
+	sproc_intent(p, &x);
+	snprintf(name, sizeof(name), "/proc/%u/cmdline", pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n > 0) {
+		text[n - 1] = '\0';
+		buf_add(&p->intent.argv, text, (size_t)n);
+		for (ssize_t i = 0; i < n; i++)
+			p->intent.argc += !text[i];
+	}
+	sproc_intent_commit(f, p);
+}
+
+/* Those that have been there at two looks. */
+static void scan_children(struct safe *f, struct sproc *parent, uint32_t of, uint32_t (*waiting)[2], size_t n)
+{
+	char name[64], text[8192];
+	snprintf(name, sizeof(name), "/proc/%u/task/%u/children", of, of);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t k = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[k > 0 ? k : 0] = '\0';
+	for (char *at = text, *next; *at; at = next) {
+		uint32_t pid = (uint32_t)strtoul(at, &next, 10);
+		if (next == at)
+			break;
+		struct sproc *p = sproc_by_pid(f, pid);
+		if (p && p->alive)
+			continue;
+		uint32_t *slot = waiting[pid % n];
+		if (slot[0] != pid) {
+			slot[0] = pid;
+			slot[1] = 1;
+		} else {
+			slot[0] = 0;
+			met(f, parent, pid);
+		}
+	}
+}
+
+void safe_tell_children(struct safe *f)
+{
+	static uint32_t waiting[1024][2];
+	scan_children(f, NULL, (uint32_t)getpid(), waiting, 1024);
+	for (unsigned k = 0; k < HASH_SIZE; k++)
+		for (struct sproc *p = f->procs[k], *next; p; p = next) {
+			next = p->next;
+			if (p->alive && p->ours && p->p->pidfd >= 0)
+				scan_children(f, p, p->pid, waiting, 1024);
+		}
+}
+
+void safe_tell_end(struct safe *f)
+{
+	for (unsigned k = 0; k < HASH_SIZE; k++)
+		while (f->procs[k]) {
+			struct sproc *p = f->procs[k];
+			f->s->moment++;
+			if (p->alive && !p->ended && p->ours)
+				sproc_dead(f, p);
+			else if (!p->ended)
+				sproc_end(f, p, sup_now(f->s), TERM_ending_unknown, 0, NULL, 0);
+			sproc_forget(f, p);
+		}
+}

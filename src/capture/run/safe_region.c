@@ -1,0 +1,232 @@
+/* Where the region lies, and where the library is. */
+#include "capture/run/run.h"
+#include "capture/run/safe.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define NAME "stemma-safe-"
+#define CORES_MAX 16 /* 1 MiB for each */
+
+static bool usable(const char *path)
+{
+	return !path[strcspn(path, ": ")] && access(path, R_OK) == 0;
+}
+
+bool safe_library_path(char *ret, size_t n)
+{
+	char exe[4096];
+	ssize_t k = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[k > 0 ? k : 0] = '\0';
+	char *slash = strrchr(exe, '/');
+	if (slash)
+		*slash = '\0';
+	/* Of the tree that this program was built in or installed to, before that which the build was meant for. */
+	static const char *const tails[] = {"../capture/inject/libstemma-safe.so",
+	                                    "../" STEMMA_LIBDIR "/stemma/libstemma-safe.so"};
+	for (size_t i = 0; slash && i < sizeof(tails) / sizeof(tails[0]); i++) {
+		char *real, path[4096 + 64];
+		snprintf(path, sizeof(path), "%s/%s", exe, tails[i]);
+		real = realpath(path, NULL);
+		bool found = real && usable(real) && snprintf(ret, n, "%s", real) < (int)n;
+		free(real);
+		if (found)
+			return true;
+	}
+	return usable(STEMMA_PREFIX "/" STEMMA_LIBDIR "/stemma/libstemma-safe.so") &&
+	       snprintf(ret, n, "%s", STEMMA_PREFIX "/" STEMMA_LIBDIR "/stemma/libstemma-safe.so") < (int)n;
+}
+
+static void remove_at(const char *dir)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
+/* Those of runs whose keeper and worker were both killed: nobody holds their lock any more. */
+static void clean(const char *top)
+{
+	char own[64], path[4096 + 300];
+	struct stat st;
+	snprintf(own, sizeof(own), NAME "%u-", (unsigned)geteuid());
+	DIR *d = opendir(top);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (strncmp(e->d_name, own, strlen(own)) ||
+		    snprintf(path, sizeof(path), "%s/%s", top, e->d_name) >= (int)sizeof(path))
+			continue;
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			remove_at(path);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
+static int make_in(struct safe_place *p, const char *top, size_t size)
+{
+	uint64_t word[2];
+	char dir[280];
+	if (access(top, W_OK | X_OK) < 0)
+		return -errno;
+	if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word))
+		return -EIO;
+	clean(top);
+	if (snprintf(dir, sizeof(dir), "%s/" NAME "%u-%016llx", top, (unsigned)geteuid(), (unsigned long long)word[0]) >=
+	    200)
+		return -ENAMETOOLONG;
+	if (mkdir(dir, 0711) < 0)
+		return -errno;
+	p->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->lock >= 0) {
+		flock(p->lock, LOCK_EX | LOCK_NB);
+		fchmod(p->lock, 0711);
+	}
+	/* Whoever knows the name may write: of root's run programs may be another user's. Only they are told it. */
+	snprintf(p->path, sizeof(p->path), "%s/%016llx", dir, (unsigned long long)word[1]);
+	int fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc = fd < 0 ? -errno : 0;
+	if (fd >= 0 && geteuid() == 0)
+		fchmod(fd, 0666);
+	/* All of its room now: a program must never meet a page that there is no room for. */
+	if (rc == 0)
+		rc = -posix_fallocate(fd, 0, (off_t)size);
+	if (rc == 0) {
+		p->map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		rc = p->map == MAP_FAILED ? -errno : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (rc < 0) {
+		remove_at(dir);
+		if (p->lock >= 0)
+			close(p->lock);
+		p->lock = -1;
+		p->path[0] = '\0';
+		p->map = NULL;
+		return rc;
+	}
+	p->size = size;
+	return 0;
+}
+
+int safe_place_make(struct safe_place *ret, struct err *err)
+{
+	static const char *const tops[] = {"/dev/shm", "/tmp", "/var/tmp"};
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t size = (size_t)(cores < 1 ? 1 : cores > CORES_MAX ? CORES_MAX : cores) << 20;
+	*ret = (struct safe_place){.lock = -1};
+	if (!safe_library_path(ret->library, sizeof(ret->library)))
+		return err_set(err, ENOENT, "the library of --capture=safe was not found");
+	int rc = -ENOENT;
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]) && rc < 0; i++)
+		rc = make_in(ret, tops[i], size);
+	if (rc < 0)
+		return err_set(err, -rc, "no room for what programs have to say");
+	struct safe_region *r = ret->map;
+	r->nchunks = (uint32_t)(size / SAFE_PAGE) - 1;
+	r->pid = (uint32_t)getpid();
+	r->magic = SAFE_MAGIC;
+	return 0;
+}
+
+/* What the dynamic linker will do with the library, as the beginning of the command's file tells; later programs are
+ * looked at by the library itself, before each exec. */
+enum fits { FITS, FITS_NOT, FITS_ASAN };
+
+static bool has(const char *text, size_t n, const char *word)
+{
+	return memmem(text, n, word, strlen(word)) != NULL;
+}
+
+static enum fits command_fits(const char *name)
+{
+	enum { HEAD = 262144 };
+	char path[4096], *head = malloc(HEAD);
+	enum fits ret = FITS;
+	const char *dirs = strchr(name, '/') ? NULL : getenv("PATH");
+	snprintf(path, sizeof(path), "%s", name);
+	for (const char *d = dirs; d && *d; d += strcspn(d, ":"), d += *d == ':') {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(d, ":"), d, name);
+		if (access(path, X_OK) == 0)
+			break;
+	}
+	for (int links = 0; head && links < 4; links++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD - 1);
+		if (fd >= 0)
+			close(fd);
+		if (n > 2 && head[0] == '#' && head[1] == '!') {
+			head[n] = '\0';
+			snprintf(path, sizeof(path), "%.*s", (int)strcspn(head + 2 + strspn(head + 2, " \t"), " \t\n"),
+			         head + 2 + strspn(head + 2, " \t"));
+			continue;
+		}
+		if (n < EI_NIDENT || memcmp(head, ELFMAG, SELFMAG))
+			break;
+		if (head[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) || has(head, (size_t)n, "/ld-musl"))
+			ret = FITS_NOT;
+		else if (has(head, (size_t)n, "libasan.so") || has(head, (size_t)n, "libclang_rt.asan"))
+			ret = FITS_ASAN;
+		break;
+	}
+	free(head);
+	return ret;
+}
+
+void safe_place_enter(const struct safe_place *p, const char *command)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *both = NULL;
+	enum fits fits = command_fits(command);
+	if (!p->map || fits == FITS_NOT)
+		return;
+	if (fits == FITS_ASAN) { /* else it ends at once, for not being the first library */
+		const char *options = getenv("ASAN_OPTIONS");
+		char *more = NULL;
+		if (asprintf(&more, "verify_asan_link_order=0%s%s", options ? ":" : "", options ? options : "") < 0)
+			return;
+		setenv("ASAN_OPTIONS", more, 1);
+		free(more);
+	}
+	if (old && *old && asprintf(&both, "%s:%s", p->library, old) < 0)
+		return;
+	setenv("LD_PRELOAD", both ? both : p->library, 1);
+	setenv(SAFE_ENV, p->path, 1);
+	free(both);
+}
+
+void safe_place_remove(struct safe_place *p)
+{
+	if (!p->path[0])
+		return;
+	char *slash = strrchr(p->path, '/');
+	*slash = '\0';
+	remove_at(p->path);
+	p->path[0] = '\0';
+}
+
+int capture_probe_safe(struct err *err)
+{
+	struct safe_place p;
+	int rc = safe_place_make(&p, err);
+	if (rc < 0)
+		return rc;
+	munmap(p.map, p.size);
+	safe_place_remove(&p);
+	close(p.lock);
+	return 0;
+}
