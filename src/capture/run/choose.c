@@ -68,7 +68,10 @@ static bool traced(void)
 /* A child that no SIGCHLD tells of, so that it is ours to wait for whatever is done with that signal here. */
 static pid_t quiet_fork(void)
 {
-	return (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+	pid_t pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
 }
 
 static void be_over(pid_t pid)

@@ -31,13 +31,14 @@ static const struct wrapper {
 
 static bool find_program(const char *name, char *ret, size_t n)
 {
-	const char *dirs = strchr(name, '/') ? NULL : getenv("PATH");
+	const char *path = getenv("PATH"), *dirs = path ? path : "/bin:/usr/bin"; /* as execvp has it */
 	snprintf(ret, n, "%s", name);
-	if (!dirs)
+	if (strchr(name, '/'))
 		return access(ret, X_OK) == 0;
-	for (const char *d = dirs; *d; d += strcspn(d, ":"), d += *d == ':') {
-		int len = snprintf(ret, n, "%.*s/%s", (int)strcspn(d, ":"), d, name);
-		if (len > 0 && (size_t)len < n && access(ret, X_OK) == 0)
+	for (const char *d = dirs; d && *d; d += strcspn(d, ":"), d += *d == ':') {
+		size_t len = strcspn(d, ":");
+		int m = snprintf(ret, n, "%.*s/%s", (int)len, d, name);
+		if (m > 0 && (size_t)m < n && access(ret, X_OK) == 0)
 			return true;
 	}
 	return false;

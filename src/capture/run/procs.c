@@ -424,7 +424,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		proc_refresh_creds(s, p);
 	if (parent)
 		inherit_mappings(s, p, parent);
-	if (walk || depth) {
+	if ((walk || depth) && !s->tree_only) {
 		p->walked = true;
 		struct held *held;
 		size_t n = proc_walk(s, p, false, &held);

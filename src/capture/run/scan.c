@@ -16,7 +16,7 @@
 
 #define SCAN_MIN_MS 1  /* at the beginning, which many programs do not outlive by much */
 #define SCAN_MAX_MS 10 /* measured: 0.3 % of a processor for ten processes */
-#define SHARE 20       /* a look takes at most this part of the time: with a thousand processes they become rarer */
+#define SHARE 20       /* looks take at most this part of a processor: with a thousand processes they become rarer */
 #define WORDS_MAX (256u << 10)
 
 static ssize_t slurp_at(pid_t pid, const char *file, char *ret, size_t n)
@@ -140,10 +140,9 @@ static void look_at(struct sup *s, pid_t pid, const struct proc *parent)
 		proc_dead(s, p);
 		p = NULL;
 	}
-	if (!p) {
-		p = proc_first_sight(s, pid, false);
-		if (!p)
-			return;
+	if (!p && !(p = proc_first_sight(s, pid, false)))
+		return;
+	if (!p->image) {
 		/* A fork has its parent's image until it becomes something else; so has an orphan, as far as can be told. */
 		p->image = parent ? parent->image : image;
 		if (!parent)
@@ -199,10 +198,10 @@ static void push_children(struct sup *s, struct stack *k, pid_t pid, bool ours)
 		closedir(d);
 }
 
-static int64_t now_ns(void)
+static int64_t used_ns(void)
 {
 	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
@@ -210,7 +209,7 @@ bool worker_scan(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	struct stack k = {0};
-	int64_t start = now_ns();
+	int64_t start = used_ns();
 	s->moment++;
 	struct proc *root = proc_by_pid(s, s->root);
 	if (!root && !w->control->ended && (root = proc_first_sight(s, s->root, false)))
@@ -224,7 +223,7 @@ bool worker_scan(struct worker *w)
 	while (k.n)
 		push_children(s, &k, k.v[--k.n], false);
 	free(k.v);
-	int64_t ms = (now_ns() - start) * SHARE / 1000000;
+	int64_t ms = (used_ns() - start) * SHARE / 1000000;
 	w->scan_ms = w->scan_ms < SCAN_MIN_MS ? SCAN_MIN_MS : w->scan_ms + 1;
 	if (w->scan_ms > SCAN_MAX_MS)
 		w->scan_ms = SCAN_MAX_MS;
