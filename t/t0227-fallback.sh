@@ -126,13 +126,13 @@ less()
 
 job='sort x >y; echo one; sleep 0.3; echo two >&2; exit 5'
 lacking seccomp=EPERM prctl-seccomp=EPERM ptrace=EPERM
-less 'only processes are recorded: ' tree/proc 'user notification: Operation not permitted; ptrace: Operation not permitted' 9
+less 'only what goes through the C library is recorded: ' safe/preload 'user notification: Operation not permitted; ptrace: Operation not permitted' 17
 grep -q '"k":"exec".*"argv":\["sleep","0.3"\]' "$T/events" && [ "$(grep -c '"k":"exit"' "$T/events")" -ge 2 ]
 result $? "the processes that lasted are recorded, and their ends" "$T/events"
 lacking seccomp=EPERM prctl-seccomp=EPERM
-less 'only processes are recorded: .*--exact' tree/proc 'seccomp filters: Operation not permitted' 9
+less 'only what goes through the C library is recorded: .*--exact' safe/preload 'seccomp filters: Operation not permitted' 17
 lacking listener=EPERM ptrace=EPERM
-less 'only processes are recorded: ' tree/proc 'ptrace: Operation not permitted' 9
+less 'only what goes through the C library is recorded: ' safe/preload 'ptrace: Operation not permitted' 17
 
 RUN_OPTIONS=--exact
 lacking ptrace=EPERM
@@ -140,7 +140,7 @@ less 'bytes per file are not counted: ptrace: Operation not permitted' complete/
 lacking syscall-info=EIO
 less 'bytes per file are not counted: ptrace is older' complete/notify 'ptrace is older than Linux 5.3' ''
 lacking ptrace=EPERM seccomp=ENOSYS prctl-seccomp=EINVAL
-less 'only processes are recorded: ' tree/proc ptrace 9
+less 'only what goes through the C library is recorded: ' safe/preload ptrace 17
 RUN_OPTIONS=--capture=tree
 lacking listener=EPERM
 less '' tree/trace 'user notification' 9
@@ -362,8 +362,8 @@ if [ "$(id -u)" = 0 ] && [ "$who" != nobody ]; then
 			"timeout -k 5 20 setid all $T/bin" "env -i nice timeout --signal KILL 20 $T/bin/setid all $T/bin" "stdbuf -o L setid all $T/bin" \
 			"nohup setsid -w setid all $T/bin" "sh -c 'setid all $T/bin; exit 0'"; do
 			eval "run_user -- $line"
-			[ "$(euid)" = 0 ] && grep -q "^stemma: only processes are recorded: 'setid' would lose its privilege" "$T/err" &&
-				grep -q '"k":"gap".*"reason":3\b' "$T/events" && recorded "$T/events" tree/proc "'setid' would lose its privilege"
+			[ "$(euid)" = 0 ] && grep -q "^stemma: only what goes through the C library is recorded: 'setid' would lose its privilege" "$T/err" &&
+				grep -q '"k":"gap".*"reason":3\b' "$T/events" && recorded "$T/events" safe/preload "'setid' would lose its privilege"
 			result $? "$line" "$T/err"
 		done
 		# Met later: said at the end, with the way out of it; and that works.
@@ -381,7 +381,7 @@ if [ "$(id -u)" = 0 ] && [ "$who" != nobody ]; then
 	fi
 	if command -v setcap >/dev/null && cp "$PROGS/p-state" "$T/bin/capable" && setcap cap_net_raw+ep "$T/bin/capable" 2>/dev/null; then
 		run_user -- capable all "$T/bin"
-		grep -q "^stemma: only processes are recorded: 'capable'" "$T/err" && recorded "$T/events" tree/proc "'capable'"
+		grep -q "^stemma: only what goes through the C library is recorded: 'capable'" "$T/err" && recorded "$T/events" safe/preload "'capable'"
 		result $? "a program with file capabilities" "$T/err"
 		run_user -- sh -c ":; capable all $T/bin"
 		grep -q '"k":"gap".*"reason":3\b' "$T/events"

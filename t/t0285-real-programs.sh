@@ -87,7 +87,10 @@ same()
 		# The record is whole, and it saw the program.
 		"$STEMMA" log >"$T/log" 2>&1 || cat "$T/log" >>"$T/why"
 		"$STEMMA" fsck >"$T/log" 2>&1 || cat "$T/log" >>"$T/why"
-		if [ $m != tree ] && [ -n "${WRITTEN:-}" ]; then
+		if [ $m = safe ] && [ -n "${ALONE:-}" ]; then # it carries no library, and that is said
+			"$STEMMA" sql "SELECT 1 FROM gap WHERE reason = 'without_library'" >"$T/log" 2>&1
+			grep -q 1 "$T/log" || cat "$T/log" >>"$T/why"
+		elif [ $m != tree ] && [ -n "${WRITTEN:-}" ]; then
 			"$STEMMA" why "$T/w/$WRITTEN" >"$T/log" 2>&1
 			grep -q "made by.*${BY:-}" "$T/log" || cat "$T/log" >>"$T/why"
 		fi
@@ -255,7 +258,7 @@ public class Job {
 }
 JAVA
 	javac -J-Xshare:off -J-XX:TieredStopAtLevel=1 Job.java && java -XX:TieredStopAtLevel=1 Job"
-M='' WRITTEN=out BY=job same "go" go "
+ALONE=1 M='' WRITTEN=out BY=job same "go" go "
 	export GOCACHE=\$PWD/cache GO111MODULE=off GOFLAGS=-trimpath CGO_ENABLED=0
 	cat >job.go <<'GO'
 package main

@@ -156,6 +156,9 @@ long raw6(long nr, long a, long b, long c, long d, long e, long f);
 
 /* Reads memory of this process that may not be there. False: it is not. Where that cannot be asked, true. */
 bool safe_peek(const void *from, void *to, size_t n);
+struct iovec;
+/* The same of n pieces, as the kernel answers: bytes, or -errno. */
+long safe_peeks(const struct iovec *here, const struct iovec *there, long n);
 
 static inline size_t text_len(const char *s, size_t max)
 {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -352,17 +353,33 @@ void safe_env_leave(void)
 
 /* ---- what is told of it ---- */
 
-/* Can the kernel read them? An exec with pointers that lead nowhere fails, and is not to end here. */
+/* Can the kernel read them? An exec with pointers that lead nowhere fails, and is not to end here. Asked for many at
+ * once; true where that cannot be asked. */
 static bool is_vector(char *const *v)
 {
-	char byte, *p;
-	for (; v; v++) {
-		if (!safe_peek(v, &p, sizeof(p)))
+	enum { MANY = 32 };
+	char *p[MANY], bytes[MANY];
+	struct iovec here, there, each[MANY];
+	while (v) {
+		here = (struct iovec){p, sizeof(p)};
+		there = (struct iovec){(void *)(uintptr_t)v, sizeof(p)};
+		size_t page = SAFE_PAGE - ((uintptr_t)v & (SAFE_PAGE - 1));
+		if (page < sizeof(p) && page >= sizeof(p[0])) /* the next one may not be there */
+			here.iov_len = there.iov_len = page & ~(sizeof(p[0]) - 1);
+		long got = safe_peeks(&here, &there, 1);
+		if (got == -ENOSYS || got == -EPERM)
+			return true;
+		if (got < (long)sizeof(p[0]))
 			return false;
-		if (!p)
-			break;
-		if (!safe_peek(p, &byte, 1))
+		size_t n = 0, most = (size_t)got / sizeof(p[0]);
+		for (; n < most && p[n]; n++)
+			each[n] = (struct iovec){p[n], 1};
+		here = (struct iovec){bytes, n};
+		if (n && safe_peeks(&here, each, (long)n) != (long)n)
 			return false;
+		if (n < most)
+			return true;
+		v += n;
 	}
 	return true;
 }

@@ -324,7 +324,7 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 			         row->name);
 			ret->privileged &= meek;
 			/* Every call by ptrace needs no filter; what it costs is for the user to say. */
-			bool exact = ret->way == WAY_PROC && wanted == FOR_COMPLETE && !ret->privileged && !s.tried[0] &&
+			bool exact = meek && wanted == FOR_COMPLETE && !ret->privileged && !s.tried[0] &&
 			             rows[0].works(&(struct reason){""}, &ret->outranked) == 0;
 			if (want > wanted)
 				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE ? 2 : want == FOR_SAFE], ret->why,
