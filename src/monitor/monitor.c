@@ -11,9 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STACK                                                                                                          \
-	(2u << 20) /* 64 generations of processes are looked through one below the other, 18 KiB each; what is not used    \
-	              costs nothing */
+#define STACK (256u << 10)
 #define LARGE (16u << 20) /* a child of a process of that size is looked at soon: their pages are shared, or were */
 #define SOON_NS 3000000
 #define LAST_WALK_MS 300 /* the end of the run waits so long at most */
