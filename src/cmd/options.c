@@ -89,7 +89,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 	struct option longs[MAX_OPTIONS + 3];
 	char shorts[2 * MAX_OPTIONS + 8];
 	size_t n = 0, s = 0;
-	bool in_order = strchr(c->operands, '-') != NULL; /* operands are a command line with options of its own */
+	bool in_order = strstr(c->operands, "[--]") != NULL; /* operands are a command line with options of its own */
 
 	if (in_order)
 		shorts[s++] = '+';

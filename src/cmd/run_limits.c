@@ -62,6 +62,10 @@ int run_limits_prepare(struct run_limits *l, struct monitor_options *m)
 		cgroup_make(name, parts, &why, &l->o.cgroup);
 	if (watchdog_new(&l->o, &err, &l->watchdog) < 0)
 		return say_err(&err, STATUS_SELF);
+	/* A working folder of any size then, not only a small one. */
+	static const char *const here[] = {".", NULL};
+	if (!m->watch && (l->o.limits.given[LIMIT_footprint] || l->o.limits.given[LIMIT_files]))
+		m->watch = here;
 	m->watcher = watchdog_watch;
 	m->over = watchdog_over;
 	m->stay = watchdog_stay;

@@ -1,6 +1,8 @@
 #include "cmd/run_monitor.h"
 #include "base/io.h"
+#include "cmd/fmt.h"
 #include "cmd/run_limits.h"
+#include "monitor/read_any.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +17,10 @@
 struct run_monitor {
 	struct monitor *monitor;
 	struct run_limits *limits; /* NULL none */
+	enum summary_form form;
 	char *summary; /* absolute path; NULL: not wanted */
 	bool report, quiet;
+	bool shown;  /* a line of --progress is on the terminal */
 	mode_t mode; /* of a file that is made */
 };
 
@@ -95,9 +99,7 @@ static int write_file(const char *path, mode_t mode, const struct buf *text, str
 static int write_summary(const struct run_monitor *r, const struct summary *s, struct err *err)
 {
 	struct buf text = {0};
-	int rc = summary_json(s, true, true, &text);
-	if (rc == 0)
-		buf_char(&text, '\n');
+	int rc = summary_write_as(r->form, s, true, &text);
 	if (rc < 0 || text.failed)
 		rc = err_set(err, ENOMEM, "cannot write '%s'", r->summary);
 	else
@@ -115,6 +117,35 @@ static void publish(void *arg, const struct summary *s)
 		write_summary(r, s, NULL);
 }
 
+/* The line of --progress. It is taken away before anything else is written by us; what the command writes comes behind
+ * it. */
+static void show_progress(void *arg)
+{
+	struct run_monitor *r = arg;
+	int64_t now[FIGURES];
+	struct buf b = {0};
+	if (!monitor_glance(r->monitor, now))
+		return;
+	buf_str(&b, str_of("\r\033[Kstemma: "));
+	fmt_duration(&b, (uint64_t)now[FIGURE_wall_time]);
+	buf_str(&b, str_of(", CPU "));
+	fmt_duration(&b, now[FIGURE_cpu_time] > 0 ? (uint64_t)now[FIGURE_cpu_time] : 0);
+	buf_str(&b, str_of(", memory "));
+	fmt_size(&b, now[FIGURE_memory_resident_peak] > 0 ? (uint64_t)now[FIGURE_memory_resident_peak] : 0, false);
+	buf_printf(&b, ", processes %lld", (long long)now[FIGURE_processes_concurrent_peak]);
+	if (!b.failed)
+		io_write(2, b.p, b.n, NULL);
+	r->shown = true;
+	buf_release(&b);
+}
+
+static void clear_progress(struct run_monitor *r)
+{
+	if (r->shown)
+		io_write(2, "\r\033[K", 4, NULL);
+	r->shown = false;
+}
+
 int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options *run, struct run_monitor **ret)
 {
 	static const char *const policies[] = {"detach", "wait", "kill"};
@@ -126,6 +157,11 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	if (policy == 3)
 		return say_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
 	run->orphans = (enum run_orphans)policy;
+	int form = o->summary_format ? summary_form_by_word(o->summary_format) : SUMMARY_STEMMA;
+	if (form < 0)
+		return say_usage(c, "summary format '%s' is not one of stemma, resource-monitor, kickstart", o->summary_format);
+	if (o->summary_format && !o->summary)
+		return say_usage(c, "--summary-format needs --summary");
 	int64_t interval = 0;
 	if (o->interval && (config_parse_duration(o->interval, &interval) < 0 || interval < SHORTEST))
 		return say_usage(c, "--interval needs a time like 500ms or 2s, not less than 1ms");
@@ -133,7 +169,10 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	int status = run_limits_open(c, o, &limits);
 	if (status != STATUS_OK)
 		return status;
-	if (!o->summary && !o->report && !o->series && !o->watch.n && !limits)
+	bool progress = o->progress && isatty(2);
+	run->stay = o->summary || o->report || progress || o->series || o->watch.n || limits;
+	if (!run->stay &&
+	    (run->mode == CAPTURE_OFF || !run->home || !strcmp(config_get(&c->config, CONFIG_measure), "off")))
 		return STATUS_OK;
 	struct run_monitor *r = calloc(1, sizeof(*r));
 	if (!r) {
@@ -142,6 +181,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	}
 	r->limits = limits;
 	r->report = o->report;
+	r->form = (enum summary_form)form;
 	r->quiet = o->quiet;
 	mode_t mask = umask(0);
 	umask(mask);
@@ -152,12 +192,14 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 		return say_err(&err, STATUS_SELF);
 	}
 	struct monitor_options m = {.processes = o->summary,
-	                            .thorough = true,
+	                            .thorough = run->stay,
 	                            .interval = interval,
 	                            .series = o->series,
-	                            .footprint = true,
+	                            .footprint = run->stay,
 	                            .watch = o->watch.v,
 	                            .orphans = run->orphans,
+	                            .waiting = progress ? show_progress : NULL,
+	                            .waiting_arg = r,
 	                            .publish = publish,
 	                            .publish_arg = r,
 	                            .argv = c->operands,
@@ -169,7 +211,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	}
 	if (monitor_new(&m, &err, &r->monitor) < 0) {
 		run_monitor_close(r);
-		return say_err(&err, STATUS_SELF);
+		return run->stay ? say_err(&err, STATUS_SELF) : STATUS_OK;
 	}
 	if (limits)
 		run_limits_attach(limits, r->monitor);
@@ -184,6 +226,9 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	struct err err = {0};
 	if (!r)
 		return status;
+	clear_progress(r);
+	if (!r->summary && !r->report && !r->limits)
+		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	if (monitor_summary(r->monitor, &err, &s) < 0) {
 		if (!r->quiet)
 			say_err(&err, STATUS_SELF);

@@ -497,6 +497,21 @@ static void take_note(struct facts *f, const struct event *ev)
 	                    .user = word(f, ev->note.user)};
 }
 
+static void take_summary(struct facts *f, const struct event *ev)
+{
+	struct gsummary *s = vec_add(&f->g->summaries);
+	if (!s) {
+		f->g->failed = true;
+		return;
+	}
+	*s = (struct gsummary){.session = f->session,
+	                       .key = key_of(f, ev),
+	                       .run = word(f, ev->summary.run),
+	                       .text = word(f, ev->summary.text),
+	                       .source = word(f, ev->summary.source),
+	                       .set = word(f, ev->summary.set)};
+}
+
 static void take_tombstone(struct facts *f, const struct event *ev)
 {
 	struct gtomb *t = vec_add(&f->g->tombs);
@@ -568,6 +583,9 @@ void facts_event(struct facts *f, const struct event *ev)
 		break;
 	case EVENT_note:
 		take_note(f, ev);
+		break;
+	case EVENT_summary:
+		take_summary(f, ev);
 		break;
 	case EVENT_tombstone:
 		take_tombstone(f, ev);

@@ -46,6 +46,7 @@ void graph_release(struct graph *g)
 	vec_release(&g->run_ends);
 	vec_release(&g->gaps);
 	vec_release(&g->notes);
+	vec_release(&g->summaries);
 	vec_release(&g->tombs);
 	free(g->by_file);
 	free(g->by_exec);

@@ -252,6 +252,12 @@ struct gnote {
 	struct gkey key;
 	uint32_t run, file, text, version, user;
 };
+/* What a task used, as JSON. */
+struct gsummary {
+	uint32_t session;
+	struct gkey key;
+	uint32_t run, text, source, set; /* words */
+};
 /* A session that was forgotten: where its frames are met, they do not count. */
 struct gtomb {
 	uint32_t session; /* that tells of it */
@@ -284,6 +290,7 @@ struct graph {
 	VEC(struct grun_end) run_ends;
 	VEC(struct ggap) gaps;
 	VEC(struct gnote) notes;
+	VEC(struct gsummary) summaries;
 	VEC(struct gtomb) tombs; /* also those of files, with number 0 */
 
 	/* after graph_finish: accesses by file and by execution */

@@ -2,10 +2,12 @@
 
 #include "keep/rewrite.h"
 #include "keep/write.h"
+#include "monitor/summary.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -192,6 +194,9 @@ static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret
 	case EVENT_note:
 		g = ev->note.run.n ? grave_of(c, ev->note.run) : has(&c->files, ev->note.file) ? file_grave : VEC_NONE;
 		break;
+	case EVENT_summary:
+		g = ev->summary.run.n ? grave_of(c, ev->summary.run) : VEC_NONE;
+		break;
 	default: /* tombstones; kinds of a newer stemma, which say nothing but their process */
 		g = ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
 	}
@@ -306,6 +311,59 @@ static int clean(struct cut *c, struct strlist *l, size_t *ret_first)
 	return 1;
 }
 
+/* Puts *** in place of a text that tells of the words; what stands before a `=` in it stays. */
+static int clean_text(const struct cut *c, char **text)
+{
+	if (!*text || !tells(c, str_of(*text)))
+		return 0;
+	const char *eq = strchr(*text, '=');
+	size_t name = eq ? (size_t)(eq - *text) + 1 : 0;
+	char *p = malloc(name + 4);
+	if (!p)
+		return -ENOMEM;
+	memcpy(p, *text, name);
+	memcpy(p + name, "***", 4);
+	if (tells(c, str_n(p, name)))
+		memcpy(p, "***", 4);
+	free(*text);
+	*text = p;
+	return 1;
+}
+
+/* A summary without what tells of the words. 1 where something was taken out; one that is no summary goes whole. */
+static int clean_summary(struct cut *c, struct event_summary *e)
+{
+	struct summary m;
+	struct buf out = {0};
+	int rc = 0;
+	if (!c->o->n_words || !(tells(c, e->text) || tells(c, e->set)))
+		return 0;
+	if (tells(c, e->set))
+		e->set = str_of("***");
+	if (summary_read(e->text.p, e->text.n, NULL, &m) < 0) {
+		e->text = str_of("");
+		return 1;
+	}
+	for (size_t i = 0; rc >= 0 && m.argv && m.argv[i]; i++)
+		rc = clean_text(c, &m.argv[i]);
+	for (size_t i = 0; rc >= 0 && i < m.nlabel; i++)
+		rc = clean_text(c, &m.label[i].value);
+	for (size_t i = 0; rc >= 0 && i < m.nescaped; i++)
+		rc = clean_text(c, &m.escaped[i]);
+	if (rc >= 0)
+		rc = clean_text(c, &m.cwd);
+	if (rc >= 0)
+		rc = summary_json(&m, false, false, &out);
+	char *p = rc >= 0 && !out.failed ? arena_take(&c->arena, out.n + 1) : NULL;
+	if (p) {
+		memcpy(p, out.p, out.n);
+		e->text = str_n(p, out.n);
+	}
+	summary_release(&m);
+	buf_release(&out);
+	return p ? 1 : oom(c);
+}
+
 static int change(struct cut *c, const struct event *ev)
 {
 	struct event e = *ev;
@@ -343,6 +401,13 @@ static int change(struct cut *c, const struct event *ev)
 		lists[0] = &e.exec.argv;
 		lists[1] = &e.exec.env;
 		break;
+	case EVENT_summary: {
+		int rc = clean_summary(c, &e.summary);
+		if (rc < 0)
+			return rc;
+		changed = rc > 0;
+		break;
+	}
 	default:
 		return 0;
 	}

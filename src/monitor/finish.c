@@ -20,6 +20,7 @@ struct ends {
 	struct summary *s;
 	struct waited w;
 	struct living l;
+	bool each; /* process has told its bytes */
 	int rc;
 };
 
@@ -211,8 +212,14 @@ static void say_io(struct ends *e)
 	const char *method = method_of(e, "io of what was waited for", "io of what was waited for, last look",
 	                               "io of what was waited for, living", "io of what was waited for, last look, living");
 	bool complete = e->l.io_unread == 0 && !t->blind && !(t->lost && m->blind) && !m->attached;
+	const struct tree_io *s = &t->ended_io;
+	const uint64_t sums[] = {s->rchar, s->wchar, s->syscr, s->syscw, s->read_bytes, s->write_bytes};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		int64_t v = i64(values[i]);
+		int64_t v = i64(e->each ? sums[i] : values[i]);
+		if (e->each) {
+			set(e, names[i], v, "last looks", true);
+			continue;
+		}
 		if (m->attached)
 			v = m->now.peak[names[i]];
 		if (m->attached ? v >= 0 : e->w.io_known)
@@ -436,8 +443,9 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 {
 	struct ends e = {.m = m, .s = ret};
 	summary_init(ret);
-	waited_now(&e.w);
 	living_now(m, &e.l);
+	e.each = !m->blind && m->tree.io_unknown == 0 && e.l.n == 0;
+	waited_now(&e.w, !e.each);
 	say_times(&e);
 	say_memory(&e);
 	say_processes(&e);

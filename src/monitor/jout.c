@@ -117,6 +117,13 @@ void jout_null(struct jout *j)
 	j->comma = true;
 }
 
+void jout_decimal(struct jout *j, int64_t value, unsigned decimals)
+{
+	before(j);
+	decimal_add(j->b, value, decimals);
+	j->comma = true;
+}
+
 void jout_bool(struct jout *j, const char *name, bool value)
 {
 	jout_key(j, name);
@@ -127,8 +134,7 @@ void jout_bool(struct jout *j, const char *name, bool value)
 void jout_number(struct jout *j, const char *name, int64_t value, unsigned decimals)
 {
 	jout_key(j, name);
-	decimal_add(j->b, value, decimals);
-	j->comma = true;
+	jout_decimal(j, value, decimals);
 }
 
 void jout_string_pair(struct jout *j, const char *name, const char *text)

@@ -19,6 +19,7 @@ void jout_line(struct jout *j, unsigned depth);
 void jout_key(struct jout *j, const char *name);
 void jout_text(struct jout *j, struct str s);   /* a value of its own */
 void jout_base64(struct jout *j, struct str s); /* likewise */
+void jout_decimal(struct jout *j, int64_t value, unsigned decimals);
 void jout_null(struct jout *j);
 void jout_bool(struct jout *j, const char *name, bool value);
 void jout_number(struct jout *j, const char *name, int64_t value, unsigned decimals);

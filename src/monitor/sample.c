@@ -101,7 +101,7 @@ static int64_t timeval_ns(const struct timeval *t)
 	return t->tv_sec * SECOND + t->tv_usec * 1000LL;
 }
 
-void waited_now(struct waited *ret)
+void waited_now(struct waited *ret, bool io)
 {
 	struct rusage u;
 	*ret = (struct waited){0};
@@ -113,7 +113,7 @@ void waited_now(struct waited *ret)
 	ret->voluntary = (uint64_t)u.ru_nvcsw;
 	ret->involuntary = (uint64_t)u.ru_nivcsw;
 	ret->resident_peak = (uint64_t)u.ru_maxrss * 1024;
-	ret->io_known = waited_io(&ret->io);
+	ret->io_known = io && waited_io(&ret->io);
 }
 
 void living_now(struct monitor *m, struct living *ret)
@@ -143,12 +143,7 @@ void living_now(struct monitor *m, struct living *ret)
 			ret->io_unread++;
 			continue;
 		}
-		ret->io.rchar += f.rchar;
-		ret->io.wchar += f.wchar;
-		ret->io.syscr += f.syscr;
-		ret->io.syscw += f.syscw;
-		ret->io.read_bytes += f.read_bytes;
-		ret->io.write_bytes += f.write_bytes;
+		tree_add_io(&ret->io, &f);
 	}
 }
 
@@ -288,16 +283,6 @@ static void add(uint64_t *to, uint64_t v)
 		*to += v;
 }
 
-static void add_io(struct tree_io *to, const struct procfs *f)
-{
-	add(&to->rchar, f->rchar);
-	add(&to->wchar, f->wchar);
-	add(&to->syscr, f->syscr);
-	add(&to->syscw, f->syscw);
-	add(&to->read_bytes, f->read_bytes);
-	add(&to->write_bytes, f->write_bytes);
-}
-
 /* Nobody told of its exec. */
 static void look_at_program(struct monitor *m, const struct member *p)
 {
@@ -324,7 +309,7 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 				add(&s->cpu, f.cpu);
 				add(&s->cpu, f.waited_cpu);
 				if (procfs_io(p->pid, false, &f) == 0)
-					add_io(&s->io, &f);
+					tree_add_io(&s->io, &f);
 			}
 			monitor_orphan_ended(m, p, rc == 0 ? f.exit_code : -1);
 			tree_exiting(&m->tree, p->pid, rc == 0 ? &f : NULL, rc == 0 ? f.exit_code : -1, monitor_clock(m));
@@ -356,7 +341,7 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 	add(&s->shared, l->shared);
 	add(&s->cpu, l->cpu);
 	add(&s->cpu, l->waited_cpu);
-	add_io(&s->io, l);
+	tree_add_io(&s->io, l);
 	char name[48];
 	struct stat st;
 	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
@@ -396,6 +381,9 @@ void monitor_sample(struct monitor *m)
 	struct monitor_now *w = &m->now;
 	struct sums s = {0};
 	bool deep = m->o.thorough || m->o.interval || m->o.watcher || m->samples % DEEP_EVERY == 0;
+	/* Their sum is wanted while they run; it costs the end of the run more than the reading (the kernel clears away
+	 * what it kept of /proc/self/task: 1 ms). */
+	bool with_io = m->o.watcher || m->o.series || m->attached;
 	if (m->blind || deep)
 		monitor_discover(m);
 	w->time = monitor_clock(m);
@@ -415,7 +403,7 @@ void monitor_sample(struct monitor *m)
 		m->shares_cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 	}
 	struct waited waited;
-	waited_now(&waited);
+	waited_now(&waited, deep && with_io);
 	w->living = m->tree.nalive;
 	uint64_t resident = s.resident;
 	if (m->tree.nalive > 1 && m->shares.resident)

@@ -45,6 +45,8 @@ struct summary_limit {
 	int64_t peak, limit; /* in the limit's own unit: ns, bytes, count */
 };
 
+/* Of the machine: name, kernel, machine ("x86_64"), cpu (its model), cores, memory (bytes), load, container, job
+ * (NAME=value of the scheduler's variable), and what else is known. */
 struct summary_pair {
 	char *key, *value;
 };

@@ -204,8 +204,6 @@ int summary_json(const struct summary *s, bool with_processes, bool indent, stru
 	j.comma = false;
 	jout_line(&j, 0);
 	jout_close(&j, '}');
-	if (indent)
-		buf_char(ret, '\n');
 	if (!ret->failed)
 		return 0;
 	ret->n = at;

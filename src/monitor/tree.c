@@ -163,6 +163,16 @@ static void add(uint64_t *to, uint64_t v)
 		*to += v;
 }
 
+void tree_add_io(struct tree_io *to, const struct procfs *f)
+{
+	add(&to->rchar, f->rchar);
+	add(&to->wchar, f->wchar);
+	add(&to->syscr, f->syscr);
+	add(&to->syscw, f->syscw);
+	add(&to->read_bytes, f->read_bytes);
+	add(&to->write_bytes, f->write_bytes);
+}
+
 static void lose(struct tree *t, const struct member *m)
 {
 	const struct procfs *l = &m->last;
@@ -174,12 +184,7 @@ static void lose(struct tree *t, const struct member *m)
 	add(&t->lost_system, l->system);
 	add(&t->lost_minor, l->minor);
 	add(&t->lost_major, l->major);
-	add(&t->lost_io.rchar, l->rchar);
-	add(&t->lost_io.wchar, l->wchar);
-	add(&t->lost_io.syscr, l->syscr);
-	add(&t->lost_io.syscw, l->syscw);
-	add(&t->lost_io.read_bytes, l->read_bytes);
-	add(&t->lost_io.write_bytes, l->write_bytes);
+	tree_add_io(&t->lost_io, l);
 }
 
 /* Does the parent leave its children to nobody? That is read anew at its 1st, 2nd, 4th, ... child's end, for it costs
@@ -309,6 +314,10 @@ void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int stat
 	t->ending[t->next_ending].pid = pid;
 	t->ending[t->next_ending].end = now;
 	t->next_ending = (t->next_ending + 1) % TREE_ENDING;
+	if (last && last->rchar != PROCFS_UNKNOWN)
+		tree_add_io(&t->ended_io, last);
+	else
+		t->io_unknown++;
 	add(&t->ended_cpu, m->last.cpu);
 	add(&t->ended_user, m->last.user);
 	add(&t->ended_system, m->last.system);

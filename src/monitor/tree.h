@@ -51,6 +51,8 @@ struct tree {
 	/* Of processes that nobody waits for: they are missing in what the kernel adds up. */
 	uint64_t lost, lost_cpu, lost_user, lost_system, lost_minor, lost_major;
 	struct tree_io lost_io;
+	struct tree_io ended_io; /* own ones, of all that ended; but of so many they are not known: */
+	uint64_t io_unknown;
 	uint64_t lost_resident; /* what they had at most, one with the other */
 	uint64_t threads_peak;  /* of one process */
 	uint64_t ended_user, ended_system;
@@ -87,6 +89,7 @@ struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, 
 /* It is about to become another program: what the old one had is looked at if that may have been much. */
 void tree_leaving(struct tree *t, pid_t pid, int64_t now);
 void tree_exec(struct tree *t, pid_t pid, const char *exe);
+void tree_add_io(struct tree_io *to, const struct procfs *f);
 /* Was the end of this process told, which began then? */
 bool tree_is_ending(const struct tree *t, pid_t pid, int64_t start);
 /* A look at it: what is known of f is taken over. */

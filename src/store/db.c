@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #define WORD_CACHE 4096
+#define STRING_OF(x) #x
+#define STRING(x) STRING_OF(x)
 
 static const char *const sql_text[] = {
 #define SQL(name, text) text,
@@ -159,7 +161,8 @@ static int check_schema(struct store *s, bool write, struct err *err)
 		if (rc == 0 && application == 0) {
 			rc = exec_sql(s, store_schema, err);
 			if (rc == 0)
-				rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = 6;", err);
+				rc = exec_sql(s, "PRAGMA application_id = 1398033729; PRAGMA user_version = " STRING(STORE_VERSION) ";",
+				              err);
 		}
 		if (rc < 0) {
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);

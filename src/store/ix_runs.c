@@ -467,6 +467,8 @@ int ix_write(struct ix *x)
 	if (rc == 0)
 		rc = ix_write_calls(x);
 	if (rc == 0)
+		rc = ix_write_summaries(x);
+	if (rc == 0)
 		rc = write_segments(x);
 	if (rc == 0)
 		rc = write_lists(x, &x->run_list, LIST_RUN);

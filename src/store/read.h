@@ -129,4 +129,9 @@ uint64_t read_pidns(struct store *s, const struct pproc *p);
 void identity_of(struct store *s, const struct pfile *f, struct buf *out);
 void identity_of_version(struct store *s, const struct pfile *f, const struct pver *v, struct buf *out);
 
+/* ---- summaries.c ---- */
+
+/* The summary of that row, if there is one: what each returned, 0 or -errno. */
+int read_summary(struct store *s, uint64_t id, int (*each)(void *arg, const struct summary_info *), void *arg);
+
 #endif

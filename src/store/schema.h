@@ -25,6 +25,10 @@ static const char store_schema[] =
     "CREATE TABLE calls(session INTEGER NOT NULL, access INTEGER NOT NULL, kind INTEGER NOT NULL, first INTEGER,"
     " last INTEGER, calls INTEGER, failed INTEGER, bytes INTEGER, largest INTEGER, spent INTEGER, size0 INTEGER,"
     " size1 INTEGER, size2 INTEGER, size3 INTEGER, size4 INTEGER, size5 INTEGER, size6 INTEGER, size7 INTEGER,"
-    " size8 INTEGER, size9 INTEGER, PRIMARY KEY(session, access, kind)) WITHOUT ROWID;";
+    " size8 INTEGER, size9 INTEGER, PRIMARY KEY(session, access, kind)) WITHOUT ROWID;"
+    "CREATE TABLE summaries(id INTEGER PRIMARY KEY, session INTEGER NOT NULL, run INTEGER NOT NULL, pack BLOB NOT "
+    "NULL);"
+    "CREATE INDEX summary_session ON summaries(session);"
+    "CREATE INDEX summary_run ON summaries(run) WHERE run;";
 
 #endif

@@ -240,6 +240,38 @@ void ios_release(struct ios *l);
 /* What an execution moved, anew (ret->n = 0 first). 0 or -errno. */
 int store_io(struct store *s, store_id exec, struct ios *ret);
 
+/* ---- what tasks used ---- */
+
+struct summary_figure {
+	bool known, bounded,
+	    complete; /* as in struct figure (monitor/summary.h); low and high are value where not bounded */
+	int64_t value, low, high;
+	uint64_t note; /* for store_summary_note: the method, or why it is absent; 0 nothing was said */
+};
+/* One summary event. Strings are valid until the callback returns. */
+struct summary_info {
+	store_id id, run;      /* run: 0 it is of no run of this record */
+	uint64_t session, seq; /* session's number: with seq its identity */
+	int64_t time;          /* of the event */
+	uint64_t hash;         /* of its text */
+	struct str ulid;       /* the run as the event says, "" none */
+	struct str source, set, user, cwd;
+	struct str node;               /* the host whose recorder measured it, "" it was told by another */
+	struct strlist argv;           /* count 0: not known */
+	struct strlist host, labels;   /* key=value */
+	struct strlist limits, beyond; /* name=limit, name=peak/limit of those exceeded, in the limit's own unit */
+	struct strlist escaped;
+	unsigned exit_type; /* enum exit_type */
+	int status, signal; /* -1: none */
+	bool oom;
+	const struct summary_figure *figure; /* by enum figure_name */
+};
+/* Gives each summary (run 0), or those of one run, to each; stops where that does not return 0, and returns what it
+ * did. each may not call it again. About 2 µs a summary. */
+int store_summaries(struct store *s, store_id run, int (*each)(void *arg, const struct summary_info *), void *arg);
+/* Valid until the next call that reads a word. */
+struct str store_summary_note(struct store *s, uint64_t note);
+
 /* The raw handle, read-only use, for `stemma sql` and `find` over the documented views (doc/format/store.md). */
 struct sqlite3;
 struct sqlite3 *store_sqlite(struct store *s);

@@ -11,13 +11,14 @@
 
 static const struct view {
 	const char *name, *sql;
+	unsigned columns;
 } views[] = {
 #define VIEW(view)                                                                                                     \
 	{                                                                                                                  \
 #view, "CREATE TABLE " #view "("
 #define COLUMN(view, name, type) #name " " #type ","
 #define END_VIEW(view)                                                                                                 \
-	"unit HIDDEN)"                                                                                                     \
+	"lines_of HIDDEN)", COLUMNS_##view                                                                                 \
 	}                                                                                                                  \
 	,
 #include "store/views.def"
@@ -45,6 +46,8 @@ static const struct kind {
     [VIEW_attribute] = {views_attributes, {SQL_max_run, SQL_process_last}},
     [VIEW_name] = {views_names, {SQL_max_path, SQL_COUNT}},
     [VIEW_gap] = {views_gaps, {SQL_process_last, SQL_max_session}},
+    [VIEW_summary] = {views_summaries, {SQL_max_summary, SQL_COUNT}},
+    [VIEW_figure] = {views_figures, {SQL_max_summary, SQL_COUNT}},
 };
 
 static int unit_of_process(struct cursor *c, uint64_t id, struct str text)
@@ -160,6 +163,8 @@ static const struct view_key {
     {VIEW_name, C_name_path, unit_of_path, 5},
     {VIEW_name, C_name_file, units_by_name, 10},
     {VIEW_gap, C_gap_execution, unit_of_process, 10},
+    {VIEW_summary, C_summary_id, unit_itself, 5},
+    {VIEW_figure, C_figure_summary, unit_itself, 10},
 };
 
 /* The next unit; false at the end. */
@@ -206,9 +211,9 @@ static void own_end(struct cursor *c, struct own o)
 static void fill(struct cursor *c)
 {
 	struct own o = own_begin(c);
-	c->at = c->lines.n = 0;
+	c->at = c->n_lines = c->cells.n = 0;
 	buf_reset(&c->text);
-	while (!c->lines.n && !c->failed && next_unit(c))
+	while (!c->n_lines && !c->failed && next_unit(c))
 		kinds[c->view].make(c);
 	c->failed |= c->text.failed;
 	own_end(c, o);
@@ -277,6 +282,7 @@ static int x_open(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 	}
 	c->s = t->s;
 	c->view = t->view;
+	c->columns = views[t->view].columns;
 	*ret = &c->base;
 	return SQLITE_OK;
 }
@@ -288,7 +294,7 @@ static int x_close(sqlite3_vtab_cursor *v)
 	c->s->reader = c->reader;
 	store_reader_free(c->s);
 	c->s->reader = callers;
-	vec_release(&c->lines);
+	vec_release(&c->cells);
 	buf_release(&c->text);
 	edges_release(&c->edges);
 	ios_release(&c->ios);
@@ -328,7 +334,7 @@ static int x_next(sqlite3_vtab_cursor *v)
 {
 	struct cursor *c = (struct cursor *)v;
 	c->rowid++;
-	if (++c->at >= c->lines.n)
+	if (++c->at >= c->n_lines)
 		fill(c);
 	return c->failed ? SQLITE_ERROR : SQLITE_OK;
 }
@@ -336,13 +342,13 @@ static int x_next(sqlite3_vtab_cursor *v)
 static int x_eof(sqlite3_vtab_cursor *v)
 {
 	const struct cursor *c = (const struct cursor *)v;
-	return c->at >= c->lines.n;
+	return c->at >= c->n_lines;
 }
 
 static int x_column(sqlite3_vtab_cursor *v, sqlite3_context *out, int column)
 {
 	const struct cursor *c = (const struct cursor *)v;
-	const struct cell *cell = column < COLUMNS_MAX ? &c->lines.v[c->at].v[column] : NULL;
+	const struct cell *cell = column < (int)c->columns ? &line_at(c, c->at)->v[column] : NULL;
 	if (!cell || cell->type == CELL_NULL)
 		sqlite3_result_null(out);
 	else if (cell->type == CELL_INT)

@@ -17,6 +17,7 @@ enum view_id {
 	{
 #define COLUMN(view, name, type) C_##view##_##name,
 #define END_VIEW(view)                                                                                                 \
+	COLUMNS_##view                                                                                                     \
 	}                                                                                                                  \
 	;
 #include "store/views.def"
@@ -26,7 +27,8 @@ struct cell {
 	int64_t i; /* or where the text is */
 	size_t n;
 };
-#define COLUMNS_MAX 32
+/* As many of them as the view has columns stand one after the other. */
+#define COLUMNS_MAX 63 /* SQLite's mask of columns asked for has a bit for each */
 struct line {
 	struct cell v[COLUMNS_MAX];
 };
@@ -42,7 +44,8 @@ struct cursor {
 	struct ids found[2];
 	size_t found_at;
 	uint64_t to; /* of edges looked up by where they go to: that, 0 not so */
-	VEC(struct line) lines;
+	VEC(struct cell) cells;
+	size_t n_lines, columns;
 	size_t at;
 	uint64_t rowid;
 	struct buf text;
@@ -63,5 +66,12 @@ void views_edges(struct cursor *c);
 void views_attributes(struct cursor *c);
 void views_names(struct cursor *c);
 void views_gaps(struct cursor *c);
+void views_summaries(struct cursor *c);
+void views_figures(struct cursor *c);
+
+static inline struct line *line_at(const struct cursor *c, size_t i)
+{
+	return (struct line *)(c->cells.v + i * c->columns);
+}
 
 #endif

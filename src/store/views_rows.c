@@ -1,6 +1,8 @@
 /* views_rows.c - the lines of the documented tables, unit by unit. */
 #include "store/views_int.h"
 
+#include "monitor/summary.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,12 +12,18 @@
 
 static struct line *add_line(struct cursor *c)
 {
-	struct line *l = vec_add(&c->lines);
-	if (l)
-		memset(l, 0, sizeof(*l));
-	else
+	if (!vec_room(&c->cells, c->columns)) {
 		c->failed = true;
-	return l;
+		return NULL;
+	}
+	memset(c->cells.v + c->cells.n, 0, c->columns * sizeof(*c->cells.v));
+	c->cells.n += c->columns;
+	return line_at(c, c->n_lines++);
+}
+static void drop_line(struct cursor *c)
+{
+	c->n_lines--;
+	c->cells.n -= c->columns;
 }
 static void put_int(struct line *l, unsigned column, int64_t v)
 {
@@ -72,7 +80,11 @@ void views_runs(struct cursor *c)
 	int rc = store_run_info(c->s, c->unit, c->wanted & counts, &r);
 	if (rc <= 0) {
 		c->failed |= rc < 0;
-		c->lines.n--;
+		drop_line(c);
+		return;
+	}
+	if (r.start == TIME_NEVER) { /* a note or a summary tells of it, and no log */
+		drop_line(c);
 		return;
 	}
 	put_text(c, l, C_run_ulid, r.ulid);
@@ -343,13 +355,14 @@ static void edges_to(struct cursor *c)
 	            {store_outputs, "wasGeneratedBy", true},
 	            {store_informs, "wasInformedBy", false}};
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		size_t at = c->lines.n;
+		size_t at = c->n_lines;
 		c->failed |= ways[i].ask(c->s, c->to, &c->edges) < 0;
 		add_edges(c, c->to, ways[i].type, ways[i].accessed);
-		for (; at < c->lines.n; at++) { /* told from the other end */
-			struct cell from = c->lines.v[at].v[C_edge_from_id];
-			c->lines.v[at].v[C_edge_from_id] = c->lines.v[at].v[C_edge_to_id];
-			c->lines.v[at].v[C_edge_to_id] = from;
+		for (; at < c->n_lines; at++) { /* told from the other end */
+			struct line *l = line_at(c, at);
+			struct cell from = l->v[C_edge_from_id];
+			l->v[C_edge_from_id] = l->v[C_edge_to_id];
+			l->v[C_edge_to_id] = from;
 		}
 	}
 }
@@ -497,4 +510,88 @@ void views_gaps(struct cursor *c)
 		const struct view_exec *e = view_exec(v, (uint32_t)v->gaps.v[i].fact.n);
 		add_gap(c, exec_id(c->unit, v->gaps.v[i].fact.n), e ? view_run(v, e) : 0, &v->gaps.v[i].fact);
 	}
+}
+
+static void put_text_if(struct cursor *c, struct line *l, unsigned column, struct str s)
+{
+	if (s.n)
+		put_text(c, l, column, s);
+}
+
+static int summary_line(void *arg, const struct summary_info *m)
+{
+	static const char *const types[] = {NULL, "normal", "signal", "limit"};
+	struct cursor *c = arg;
+	struct line *l = add_line(c);
+	char session[20];
+	if (!l)
+		return -ENOMEM;
+	snprintf(session, sizeof(session), "%016" PRIx64, m->session);
+	put_id(l, C_summary_id, m->id);
+	put_id(l, C_summary_run, m->run);
+	put_text_if(c, l, C_summary_ulid, m->ulid);
+	put_word(c, l, C_summary_session, session);
+	put_int(l, C_summary_seq, (int64_t)m->seq);
+	put_text_if(c, l, C_summary_source, m->source);
+	put_text_if(c, l, C_summary_submitted, m->set);
+	put_text_if(c, l, C_summary_user, m->user);
+	put_text_if(c, l, C_summary_cwd, m->cwd);
+	if (m->argv.count)
+		put_list(c, l, C_summary_argv, &m->argv);
+	put_list(c, l, C_summary_host, &m->host);
+	put_list(c, l, C_summary_labels, &m->labels);
+	if (m->exit_type && m->exit_type < sizeof(types) / sizeof(*types))
+		put_word(c, l, C_summary_exit_type, types[m->exit_type]);
+	if (m->status >= 0)
+		put_int(l, C_summary_exit_status, m->status);
+	if (m->signal >= 0)
+		put_int(l, C_summary_signal, m->signal);
+	put_int(l, C_summary_oom, m->oom);
+	put_list(c, l, C_summary_exceeded, &m->beyond);
+	for (unsigned i = 0; i < FIGURES; i++)
+		if (m->figure[i].known)
+			put_int(l, C_summary_exceeded + 1 + i, m->figure[i].value);
+	return 0;
+}
+
+void views_summaries(struct cursor *c)
+{
+	c->failed |= read_summary(c->s, c->unit, summary_line, c) < 0;
+}
+
+static int figure_lines(void *arg, const struct summary_info *m)
+{
+	static const char *const name[FIGURES] = {
+#define FIGURE(word, unit, decimals, meaning) #word,
+#include "monitor/figures.def"
+	};
+	static const char *const units[FIGURES] = {
+#define FIGURE(word, unit, decimals, meaning) unit,
+#include "monitor/figures.def"
+	};
+	struct cursor *c = arg;
+	for (unsigned i = 0; i < FIGURES; i++) {
+		const struct summary_figure *f = &m->figure[i];
+		struct line *l = f->known || f->note ? add_line(c) : NULL;
+		if (!l && (f->known || f->note))
+			return -ENOMEM;
+		if (!l)
+			continue;
+		put_id(l, C_figure_summary, m->id);
+		put_word(c, l, C_figure_name, name[i]);
+		put_word(c, l, C_figure_unit, units[i]);
+		put_text_if(c, l, f->known ? C_figure_method : C_figure_absent, store_summary_note(c->s, f->note));
+		if (!f->known)
+			continue;
+		put_int(l, C_figure_value, f->value);
+		put_int(l, C_figure_complete, f->complete);
+		put_int(l, C_figure_low, f->low);
+		put_int(l, C_figure_high, f->high);
+	}
+	return 0;
+}
+
+void views_figures(struct cursor *c)
+{
+	c->failed |= read_summary(c->s, c->unit, figure_lines, c) < 0;
 }

@@ -485,8 +485,11 @@ static bool wait_for_end(struct keeper *k, int notices)
 		if (stopped_at_start(k))
 			raise(SIGSTOP); /* as the worker has us do later */
 		/* Descriptors on their way are counted against the user's limit: of a run that lasts, it is fetched. */
-		if (n == 0 && started)
+		if (n == 0 && started) {
 			fetch_listener(k);
+			if (k->o->observer && k->o->observer->waiting && !ended)
+				k->o->observer->waiting(k->o->observer->arg);
+		}
 		char c[16];
 		if (p[1].revents & POLLIN)
 			(void)!read(notices, c, sizeof(c));
@@ -573,7 +576,7 @@ static bool orphans_over(const struct run_options *o, struct rusage *used)
 
 static int run_bare(const struct keeper *k, struct err *err, int *ret_status)
 {
-	const struct run_observer *o = k->o->observer;
+	const struct run_observer *o = k->o->stay ? k->o->observer : NULL;
 	struct rusage used;
 	size_t n;
 	if (o || k->o->orphans != ORPHANS_DETACH)
@@ -658,7 +661,7 @@ static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
 	} else if (errno == EL2NSYNC || errno == EL3HLT) {
 		if (errno == EL3HLT && o->say)
 			o->say("the run around this one records it, in its own store");
-		if (o->observer || o->orphans != ORPHANS_DETACH)
+		if (o->stay || o->orphans != ORPHANS_DETACH)
 			return true; /* it has to be stayed with */
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		become(k);
@@ -761,7 +764,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 		dup2(null, i);
 	(void)!chdir("/");
 	umask(077);
-	bool seized = k->trace && (prog || k->sup->exact) && trace_seize(pid, k->sup->exact, k->sup->observer != NULL) == 0;
+	bool seized = k->trace && (prog || k->sup->exact) && trace_seize(pid, k->sup->exact, k->o->stay) == 0;
 	if (k->trace)
 		(void)!write(pair[0], seized ? "y" : "n", 1);
 	if (seized) {

@@ -27,6 +27,8 @@ struct run_observer {
 	/* The command's process is there. told: its processes will be told, below; else only those that are waited for. run
 	 * and user: NULL where nothing is recorded. */
 	void (*started)(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now);
+	/* In the process that started stemma, about twice a second while the command runs. */
+	void (*waiting)(void *arg);
 	/* A process was met; it was forked between `from` and `until`. parent 0: not known. */
 	void (*born)(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until);
 	/* It is about to become another program; it has become `exe` (NULL: not known). */
@@ -59,6 +61,7 @@ struct run_options {
 	bool exact;  /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
 	bool narrow; /* with exact: an access lasts from the first byte moved to the last, not from open to close */
 	const struct run_observer *observer; /* NULL: nobody watches */
+	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
 	enum run_orphans orphans;
 	void (*say)(const char *line); /* what the user should know before the command starts; NULL: nothing */
 };

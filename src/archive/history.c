@@ -1,0 +1,285 @@
+#include "archive/history.h"
+
+#include "archive/inputs.h"
+#include "base/hash.h"
+#include "graph/vec.h"
+#include "monitor/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of each summary met, whether it counts or not. */
+struct met {
+	uint64_t id; /* of what it tells: hash of the run's id, or of the text */
+	bool own;    /* its run's recorder said it */
+	int64_t time;
+	uint64_t session, seq;
+	uint32_t task; /* VEC_NONE: it was not taken */
+};
+
+struct loading {
+	struct store *s;
+	const struct history_options *o;
+	VEC(struct task) tasks;
+	VEC(struct history_figure) figures;
+	VEC(struct met) met;
+	struct table table, group_table;
+	VEC(char *) groups;
+	VEC(uint64_t) group_hash;
+	struct buf key;
+	size_t repeated;
+};
+
+/* ---- each once ---- */
+
+static bool before(const struct met *a, const struct met *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time;
+	return a->session != b->session ? a->session < b->session : a->seq < b->seq;
+}
+
+/* Does a hold, of two that tell of the same? */
+static bool holds(const struct met *a, const struct met *b)
+{
+	if (a->own != b->own)
+		return a->own;
+	return a->own ? before(b, a) : before(a, b);
+}
+
+/* The place for what the summary tells of; NULL: another one holds. */
+static int meet(struct loading *l, const struct summary_info *m, struct met **ret)
+{
+	struct met new = {.id = m->ulid.n ? hash_str(m->ulid) : m->hash,
+	                  .own = m->ulid.n && !m->source.n && !m->set.n,
+	                  .time = m->time,
+	                  .session = m->session,
+	                  .seq = m->seq,
+	                  .task = VEC_NONE};
+	uint32_t at;
+	*ret = NULL;
+	for (size_t pos = TABLE_START; (at = table_next(&l->table, hash_fold(new.id), &pos)) != VEC_NONE;) {
+		struct met *old = &l->met.v[at];
+		if (old->id != new.id)
+			continue;
+		l->repeated++;
+		if (!holds(&new, old))
+			return 0;
+		if (old->task != VEC_NONE)
+			l->tasks.v[old->task].group = VEC_NONE; /* it goes */
+		*old = new;
+		*ret = old;
+		return 0;
+	}
+	struct met *slot = vec_add(&l->met);
+	if (!slot || !table_add(&l->table, hash_fold(new.id), (uint32_t)(l->met.n - 1)))
+		return -ENOMEM;
+	*slot = new;
+	*ret = slot;
+	return 0;
+}
+
+/* ---- groups ---- */
+
+static int find_group(struct loading *l, const struct summary_info *m, uint32_t *ret)
+{
+	struct buf *b = &l->key;
+	buf_reset(b);
+	for (size_t i = 0; i < l->o->n_by; i++) {
+		size_t from = b->n;
+		int rc = task_value(l->s, m, &l->o->by[i], b);
+		if (rc < 0)
+			return rc;
+		for (size_t k = from; k < b->n; k++) /* it ends a value */
+			b->p[k] = b->p[k] ? b->p[k] : '?';
+		buf_char(b, '\0');
+	}
+	uint64_t hash = hash_bytes(b->p, b->n);
+	uint32_t at;
+	for (size_t pos = TABLE_START; (at = table_next(&l->group_table, hash_fold(hash), &pos)) != VEC_NONE;)
+		if (l->group_hash.v[at] == hash) {
+			*ret = at;
+			return 0;
+		}
+	char *copy = malloc(b->n + 1);
+	char **slot = copy ? vec_add(&l->groups) : NULL;
+	uint64_t *h = slot ? vec_add(&l->group_hash) : NULL;
+	if (!h || b->failed) {
+		if (slot)
+			l->groups.n--;
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, b->p ? b->p : "", b->n);
+	copy[b->n] = '\0';
+	*slot = copy;
+	*h = hash;
+	*ret = (uint32_t)(l->groups.n - 1);
+	return table_add(&l->group_table, hash_fold(hash), *ret) ? 0 : -ENOMEM;
+}
+
+/* ---- reading ---- */
+
+static double label_input(const struct summary_info *m)
+{
+	int64_t v;
+	struct str label = task_pair(&m->labels, "input_bytes");
+	return label.n && where_value(label, "B", 0, &v) == 0 && v >= 0 ? (double)v : -1;
+}
+
+static int take(void *arg, const struct summary_info *m)
+{
+	struct loading *l = arg;
+	struct met *met;
+	uint32_t group = 0;
+	int rc = meet(l, m, &met);
+	if (rc < 0 || !met)
+		return rc;
+	rc = l->o->only ? l->o->only(l->o->arg, m) : 1;
+	if (rc > 0)
+		rc = where_holds(l->o->where, l->s, m);
+	if (rc <= 0)
+		return rc;
+	if (l->o->n_by && (rc = find_group(l, m, &group)) < 0)
+		return rc;
+	struct task *t = vec_add(&l->tasks);
+	if (!t || !vec_room(&l->figures, l->o->n_figures))
+		return -ENOMEM;
+	const struct summary_figure *start = &m->figure[FIGURE_start];
+	*t = (struct task){.start = start->known ? start->value : m->time,
+	                   .session = m->session,
+	                   .seq = m->seq,
+	                   .run = m->run,
+	                   .input = l->o->input ? label_input(m) : -1,
+	                   .named = -1,
+	                   .group = group,
+	                   .end = task_end(m)};
+	t->named = t->input;
+	met->task = (uint32_t)(l->tasks.n - 1);
+	for (size_t i = 0; i < l->o->n_figures; i++) {
+		const struct summary_figure *f = &m->figure[l->o->figures[i]];
+		l->figures.v[l->figures.n++] =
+		    (struct history_figure){f->value, f->low, f->high, f->known, f->bounded, f->complete};
+	}
+	return 0;
+}
+
+static int task_cmp(const void *pa, const void *pb)
+{
+	const struct task *a = pa, *b = pb;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+static size_t group_bytes(const char *group, size_t n_by)
+{
+	size_t n = 0;
+	for (; n_by; n_by--)
+		n += strlen(group + n) + 1;
+	return n;
+}
+
+struct order {
+	const char *group;
+	size_t n;
+	uint32_t was;
+};
+
+static int order_cmp(const void *pa, const void *pb)
+{
+	const struct order *a = pa, *b = pb;
+	return str_cmp(str_n(a->group, a->n), str_n(b->group, b->n));
+}
+
+/* Drops the groups that lost their tasks, and sorts the others. */
+static int settle_groups(struct loading *l, struct history *h)
+{
+	size_t n = l->o->n_by ? l->groups.n : 1, kept = 0;
+	struct order *v = calloc(n + 1, sizeof(*v));
+	uint32_t *now = malloc((n + 1) * sizeof(*now));
+	char **group = calloc(n + 1, sizeof(*group));
+	if (!v || !now || !group) {
+		free(v);
+		free(now);
+		free(group);
+		return -ENOMEM;
+	}
+	memset(now, 0xff, (n + 1) * sizeof(*now));
+	for (size_t i = 0; i < h->n; i++)
+		now[h->v[i].group] = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (now[i] == 0)
+			v[kept++] = (struct order){l->o->n_by ? l->groups.v[i] : "",
+			                           l->o->n_by ? group_bytes(l->groups.v[i], l->o->n_by) : 0, i};
+	qsort(v, kept, sizeof(*v), order_cmp);
+	for (uint32_t i = 0; i < kept; i++) {
+		now[v[i].was] = i;
+		group[i] = l->o->n_by ? l->groups.v[v[i].was] : NULL;
+		if (l->o->n_by)
+			l->groups.v[v[i].was] = NULL;
+	}
+	for (size_t i = 0; i < h->n; i++)
+		h->v[i].group = now[h->v[i].group];
+	h->group = group;
+	h->n_groups = kept;
+	free(v);
+	free(now);
+	return 0;
+}
+
+static int find_inputs(struct loading *l, struct history *h)
+{
+	struct input_cache *c = input_cache_new(l->o->system_extra);
+	int rc = c ? 0 : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < h->n; i++)
+		if (h->v[i].input < 0 && h->v[i].run)
+			rc = input_of_run(l->s, c, h->v[i].run, &h->v[i].input, &h->v[i].named);
+	input_cache_free(c);
+	return rc;
+}
+
+int history_load(struct store *s, const struct history_options *o, struct err *err, struct history *ret)
+{
+	struct loading l = {.s = s, .o = o};
+	*ret = (struct history){0};
+	int rc = store_summaries(s, 0, take, &l);
+	ret->figures = l.figures.v;
+	ret->v = l.tasks.v;
+	for (size_t i = 0; i < l.tasks.n; i++)
+		if (l.tasks.v[i].group != VEC_NONE) {
+			struct task t = l.tasks.v[i];
+			t.figure = l.figures.v + i * o->n_figures;
+			ret->v[ret->n++] = t;
+		}
+	ret->repeated = l.repeated;
+	if (rc == 0 && ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), task_cmp);
+	if (rc == 0)
+		rc = settle_groups(&l, ret);
+	if (rc == 0 && o->input)
+		rc = find_inputs(&l, ret);
+	for (size_t i = 0; i < l.groups.n; i++)
+		free(l.groups.v[i]);
+	vec_release(&l.groups);
+	vec_release(&l.group_hash);
+	vec_release(&l.met);
+	table_release(&l.table);
+	table_release(&l.group_table);
+	buf_release(&l.key);
+	return rc < 0 ? err_set(err, -rc, "cannot read the summaries") : 0;
+}
+
+void history_release(struct history *h)
+{
+	for (size_t i = 0; i < h->n_groups; i++)
+		free(h->group[i]);
+	free(h->group);
+	free(h->v);
+	free(h->figures);
+	*h = (struct history){0};
+}

@@ -1,0 +1,175 @@
+#include "archive/requests.h"
+
+#include "monitor/summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define MIB 1048576.0
+
+typedef unsigned long long ull;
+
+int request_by_name(const char *name)
+{
+	static const char *const names[REQUESTS] = {
+#define REQUEST(name, meaning) #name,
+#include "archive/requests.def"
+	};
+	for (int i = 0; i < REQUESTS; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+static uint64_t up(double v, double unit)
+{
+	double n = ceil(v / unit - 1e-9), most = 9e18 / unit;
+	return n < 1 ? 1 : (uint64_t)(n < most ? n : most);
+}
+
+struct amounts advice_amounts(const struct advice *a)
+{
+	const struct advised *of = a->of;
+	struct amounts n = {0};
+	if (of[ADVICE_memory].known)
+		n.memory = up(of[ADVICE_memory].value, MIB) << 20;
+	if (of[ADVICE_disk].known)
+		n.disk = up(of[ADVICE_disk].value, MIB) << 20;
+	if (of[ADVICE_wall].known)
+		n.wall = up(of[ADVICE_wall].value, 1e9);
+	if (of[ADVICE_cores].known)
+		n.cores = up(of[ADVICE_cores].value - 100, 1000);
+	return n;
+}
+
+static ull minutes(uint64_t s)
+{
+	return (s + 59) / 60;
+}
+
+static ull mib(uint64_t bytes)
+{
+	return bytes >> 20;
+}
+
+static void slurm(const struct amounts *n, struct buf *b)
+{
+	if (n->memory)
+		buf_printf(b, "#SBATCH --mem=%lluM\n", mib(n->memory));
+	if (n->cores)
+		buf_printf(b, "#SBATCH --cpus-per-task=%llu\n", (ull)n->cores);
+	if (n->wall) /* it counts in minutes */
+		buf_printf(b, "#SBATCH --time=%llu:%02llu:00\n", minutes(n->wall) / 60, minutes(n->wall) % 60);
+	if (n->disk)
+		buf_printf(b, "#SBATCH --tmp=%lluM\n", mib(n->disk));
+}
+
+/* Scratch space has no name there that all sites share. */
+static void pbs(const struct amounts *n, struct buf *b)
+{
+	if (n->memory || n->cores) {
+		buf_printf(b, "#PBS -l select=1");
+		if (n->cores)
+			buf_printf(b, ":ncpus=%llu", (ull)n->cores);
+		if (n->memory)
+			buf_printf(b, ":mem=%llumb", mib(n->memory));
+		buf_char(b, '\n');
+	}
+	if (n->wall)
+		buf_printf(b, "#PBS -l walltime=%llu:%02llu:%02llu\n", (ull)n->wall / 3600, (ull)n->wall / 60 % 60,
+		           (ull)n->wall % 60);
+}
+
+static void htcondor(const struct amounts *n, struct buf *b)
+{
+	if (n->memory)
+		buf_printf(b, "request_memory = %lluMB\n", mib(n->memory));
+	if (n->cores)
+		buf_printf(b, "request_cpus = %llu\n", (ull)n->cores);
+	if (n->disk)
+		buf_printf(b, "request_disk = %lluMB\n", mib(n->disk));
+	if (n->wall)
+		buf_printf(b, "allowed_execute_duration = %llu\n", (ull)n->wall);
+}
+
+static void nextflow(const struct amounts *n, struct buf *b)
+{
+	if (n->memory)
+		buf_printf(b, "memory '%llu MB'\n", mib(n->memory));
+	if (n->cores)
+		buf_printf(b, "cpus %llu\n", (ull)n->cores);
+	if (n->wall)
+		buf_printf(b, "time '%llus'\n", (ull)n->wall);
+	if (n->disk)
+		buf_printf(b, "disk '%llu MB'\n", mib(n->disk));
+}
+
+/* mem_mb and disk_mb are of 10^6 bytes there, runtime is in minutes. */
+static void snakemake(const struct amounts *n, struct buf *b)
+{
+	const char *comma = "";
+	if (n->cores)
+		buf_printf(b, "threads: %llu\n", (ull)n->cores);
+	if (!n->memory && !n->wall && !n->disk)
+		return;
+	buf_printf(b, "resources:\n");
+	if (n->memory) {
+		buf_printf(b, "    mem_mb=%llu", (ull)up((double)n->memory, 1e6));
+		comma = ",\n";
+	}
+	if (n->wall) {
+		buf_printf(b, "%s    runtime=%llu", comma, minutes(n->wall));
+		comma = ",\n";
+	}
+	if (n->disk)
+		buf_printf(b, "%s    disk_mb=%llu", comma, (ull)up((double)n->disk, 1e6));
+	buf_char(b, '\n');
+}
+
+static void options(const struct advice *a, const struct amounts *n, struct buf *b)
+{
+	const char *comma = "--limit ";
+	/* Bytes written are no footprint: a file may be written twice. */
+	bool footprint = n->disk && a->of[ADVICE_disk].figure == FIGURE_disk_footprint_peak;
+	if (n->memory) {
+		buf_printf(b, "%smemory=%lluM", comma, mib(n->memory));
+		comma = ",";
+	}
+	if (n->wall) {
+		buf_printf(b, "%swall=%llus", comma, (ull)n->wall);
+		comma = ",";
+	}
+	if (footprint)
+		buf_printf(b, "%sfootprint=%lluM", comma, mib(n->disk));
+	if (n->memory || n->wall || footprint)
+		buf_char(b, '\n');
+}
+
+int request_write(enum request r, const struct advice *a, struct buf *ret)
+{
+	struct amounts n = advice_amounts(a);
+	switch (r) {
+	case REQUEST_slurm:
+		slurm(&n, ret);
+		break;
+	case REQUEST_pbs:
+		pbs(&n, ret);
+		break;
+	case REQUEST_htcondor:
+		htcondor(&n, ret);
+		break;
+	case REQUEST_nextflow:
+		nextflow(&n, ret);
+		break;
+	case REQUEST_snakemake:
+		snakemake(&n, ret);
+		break;
+	case REQUEST_stemma:
+		options(a, &n, ret);
+		break;
+	case REQUESTS:
+		break;
+	}
+	return ret->failed ? -ENOMEM : 0;
+}
