@@ -566,9 +566,7 @@ static void read_memory(const struct hier *h, struct cgroup_usage *u)
 	} else {
 		if (read_file(h->dir, "memory.oom_control", small, sizeof(small)))
 			u->oom_kills = value_of(small, "oom_kill");
-		/* Where memory and swap together are limited, that limit is met first. */
-		int64_t alone = read_number(h->dir, "memory.failcnt"), both = read_number(h->dir, "memory.memsw.failcnt");
-		u->memory_hits = both > 0 ? (alone > 0 ? alone : 0) + both : alone;
+		u->memory_hits = read_number(h->dir, "memory.failcnt");
 	}
 }
 

@@ -337,7 +337,9 @@ static void look_behind(struct watchdog *w)
 		w->oom_told = true;
 		monitor_oom(w->monitor);
 	}
-	if (u.oom_kills > 0 && u.memory_hits > 0 && w->memory_backstop >= 0 && !w->exceeded[LIMIT_memory])
+	/* For our limit, or for one further up? */
+	bool ours = w->memory_backstop >= 0 && (u.memory_hits > 0 || u.charged_peak >= w->memory_backstop / 100 * 99);
+	if (u.oom_kills > 0 && ours && !w->exceeded[LIMIT_memory])
 		tell(w, LIMIT_memory, u.charged_peak < 0 ? w->memory_backstop : u.charged_peak);
 	if (u.task_hits > 0 && w->o.limits.given[LIMIT_threads] && !w->exceeded[LIMIT_threads])
 		tell(w, LIMIT_threads, tenth_more(w->o.limits.value[LIMIT_threads]));
