@@ -11,7 +11,6 @@
 #include "archive/sizing.h"
 
 #define ADVICE_FEW 10 /* from so many tasks on, a back-test and other methods than maximum */
-#define ADVICE_FIGURES 7
 
 enum advice_resource {
 	ADVICE_memory,
