@@ -127,7 +127,7 @@ check '--by input_size'
 STEMMA_HOME=$T/record
 
 bad=
-for e in 'wall_time' 'wall_time>' 'nothing=1' 'user>ann' 'wall_time>5parsecs' '(user=ann' 'user="ann' 'user=ann)' 'memory_resident_peak>1x' 'start>yesterdayish'; do
+for e in 'wall_time' 'wall_time>' 'nothing=1' 'user>ann' 'wall_time>5parsecs' '(user=ann' 'not (user=ann' 'user="ann' 'user=ann)' 'memory_resident_peak>1x' 'start>yesterdayish'; do
 	cmd 2 archive --where "$e" && [ -s "$err" ] && [ ! -s "$out" ] || bad="$bad [$e]"
 done
 for o in '--by nothing' nothing '--json --csv' '--describe x' '--submit --by user x' --submit; do
