@@ -117,9 +117,17 @@ where "$slow" 'wall_time > 1500ms' && where "$both" 'wall_time>1.5 user=bob' && 
 check '--where'
 cmd 0 archive wall_time --json --by shape,label:sample && json '.groups | length == 4 and .[0].key["label:sample"] == "s0"' && json '[.groups[].key.shape] | unique == ["python3 fit.py *", "sort -n -o *"]'
 check '--by'
+py >"$T/sizes.jsonl" <<'END'
+sizes = [0, 3, 4, 1000, 1024, 5000, 1 << 20, (4 << 20) - 1, 4 << 20, 70 << 30]
+write([task(['a', str(n)], n / 1e9, 1, label={'input_bytes': str(n)}) for n in sizes] + [task(['b'], 0, 2)], sys.stdout)
+END
+STEMMA_HOME=$T/sizes
+cmd 0 archive --submit "$T/sizes.jsonl" && cmd 0 archive --json --by input-size wall_time && json '[.groups[] | .key.input_size, .tasks] == ["", 1, "0B", 1, "1B-4B", 1, "4B-16B", 1, "256B-1KiB", 1, "1KiB-4KiB", 1, "4KiB-16KiB", 1, "1MiB-4MiB", 2, "4MiB-16MiB", 1, "64GiB-256GiB", 1]'
+check '--by input_size'
+STEMMA_HOME=$T/record
 
 bad=
-for e in 'wall_time' 'wall_time>' 'nothing=1' 'user>ann' 'wall_time>5parsecs' '(user=ann' 'user="ann' 'user=ann)' 'memory_resident_peak>1x' 'start>yesterdayish'; do
+for e in 'wall_time' 'wall_time>' 'nothing=1' 'user>ann' 'wall_time>5parsecs' '(user=ann' 'not (user=ann' 'user="ann' 'user=ann)' 'memory_resident_peak>1x' 'start>yesterdayish'; do
 	cmd 2 archive --where "$e" && [ -s "$err" ] && [ ! -s "$out" ] || bad="$bad [$e]"
 done
 for o in '--by nothing' nothing '--json --csv' '--describe x' '--submit --by user x' --submit; do
@@ -160,6 +168,8 @@ top, evtext = sys.argv[1:3]
 def own(run, wall, more=()):
     t = task(['fit', run[-1]], 0, wall, run=run, memory_resident_peak=wall * 1000)
     return json.dumps(t)
+def look(segment, home):
+    os.system('%s sql --store %s --csv "SELECT count(*) FROM summary" >/dev/null' % (os.environ['STEMMA'], home))
 def build(home, names):
     for name in names:
         if name == 'A':
@@ -175,9 +185,10 @@ def build(home, names):
         elif name == 'C':
             h = History('01DDDDDDDDDDDDDDDDDDDDDDDD', argv=['fit', 'D'], start=90)
             h.add('summary', run='01DDDDDDDDDDDDDDDDDDDDDDDD', text=own('01DDDDDDDDDDDDDDDDDDDDDDDD', 1))
+            look(h.save(home, evtext), home)
+            h.lines = []  # the rest of the session comes later, in another segment
             h.add('summary', run='01DDDDDDDDDDDDDDDDDDDDDDDD', text=own('01DDDDDDDDDDDDDDDDDDDDDDDD', 2)); h.end()
-        h.save(home, evtext)
-        os.system('%s sql --store %s --csv "SELECT count(*) FROM summary" >/dev/null' % (os.environ['STEMMA'], home))
+        look(h.save(home, evtext), home)
 for i, names in enumerate(('ABC', 'CBA', 'BCA', 'BAC')):
     build('%s/late%d' % (top, i), names)
 END
@@ -210,4 +221,19 @@ write([task(['fit', 'D'], 0, 2, run='01DDDDDDDDDDDDDDDDDDDDDDDD')], sys.stdout)
 END
 cmd 0 archive --submit "$T/back.json" && says "$out" '0 of 1 summary added, 1 is of what was forgotten here' && cmd 0 archive --json wall_time && json '.tasks == 2'
 check 'and it does not come back'
+
+# A file that is forgotten goes out of the commands of summaries, too, where that is asked for.
+py "$T/secret" "$EVTEXT" 2>"$err" <<'END'
+from history import *
+top, evtext = sys.argv[1:3]
+run = '01EEEEEEEEEEEEEEEEEEEEEEEE'
+h = History(run, argv=['fit', '--in=/w/patient7.csv', 'x'])
+p = h.process(); h.exec(p, ['fit', '--in=/w/patient7.csv', 'x'], exe='/usr/bin/fit'); h.read(p, h.file('/w/patient7.csv', size=5)); h.exit(p)
+t = task(['fit', '--in=/w/patient7.csv', 'x'], 0, 3, run=run, memory_resident_peak=77, label={'of': '/w/patient7.csv', 'kind': 'a'})
+h.add('summary', run=run, text=json.dumps(t), set='of /w/patient7.csv'); h.end(); h.save(top, evtext)
+END
+STEMMA_HOME=$T/secret
+cmd 0 forget --redact-arguments /w/patient7.csv && ! grep -rqa patient7 "$STEMMA_HOME" && cmd 0 sql --csv 'SELECT argv, labels, submitted, wall_time, memory_resident_peak FROM summary' &&
+	[ "$(tr -d '\r' <"$out" | tail -n 1)" = 'fit --in=*** x,of=*** kind=a,***,3000000000,77' ]
+check 'forgetting a file takes it out of summaries, and leaves their figures'
 finish

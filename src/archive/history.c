@@ -122,13 +122,6 @@ static int find_group(struct loading *l, const struct summary_info *m, uint32_t 
 
 /* ---- reading ---- */
 
-static double label_input(const struct summary_info *m)
-{
-	int64_t v;
-	struct str label = task_pair(&m->labels, "input_bytes");
-	return label.n && where_value(label, "B", 0, &v) == 0 && v >= 0 ? (double)v : -1;
-}
-
 static int take(void *arg, const struct summary_info *m)
 {
 	struct loading *l = arg;
@@ -152,7 +145,7 @@ static int take(void *arg, const struct summary_info *m)
 	                   .session = m->session,
 	                   .seq = m->seq,
 	                   .run = m->run,
-	                   .input = l->o->input ? label_input(m) : -1,
+	                   .input = l->o->input ? task_label_input(m) : -1,
 	                   .named = -1,
 	                   .group = group,
 	                   .end = task_end(m)};
@@ -176,24 +169,32 @@ static int task_cmp(const void *pa, const void *pb)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-static size_t group_bytes(const char *group, size_t n_by)
-{
-	size_t n = 0;
-	for (; n_by; n_by--)
-		n += strlen(group + n) + 1;
-	return n;
-}
-
 struct order {
 	const char *group;
-	size_t n;
 	uint32_t was;
 };
 
-static int order_cmp(const void *pa, const void *pb)
+static int64_t size_of(const char *text)
 {
-	const struct order *a = pa, *b = pb;
-	return str_cmp(str_n(a->group, a->n), str_n(b->group, b->n));
+	int64_t v;
+	return where_value(str_n(text, strcspn(text, "-")), "B", 0, &v) == 0 ? v : -1;
+}
+
+/* Value by value; sizes as sizes. */
+static int order_cmp(const void *pa, const void *pb, void *arg)
+{
+	const struct history_options *o = arg;
+	const char *a = ((const struct order *)pa)->group, *b = ((const struct order *)pb)->group;
+	for (size_t i = 0; i < o->n_by; i++) {
+		int64_t x = o->by[i].key == TASK_input_size ? size_of(a) : 0;
+		int64_t y = o->by[i].key == TASK_input_size ? size_of(b) : 0;
+		int c = x != y ? (x > y) - (x < y) : strcmp(a, b);
+		if (c)
+			return c;
+		a += strlen(a) + 1;
+		b += strlen(b) + 1;
+	}
+	return 0;
 }
 
 /* Drops the groups that lost their tasks, and sorts the others. */
@@ -214,9 +215,8 @@ static int settle_groups(struct loading *l, struct history *h)
 		now[h->v[i].group] = 0;
 	for (uint32_t i = 0; i < n; i++)
 		if (now[i] == 0)
-			v[kept++] = (struct order){l->o->n_by ? l->groups.v[i] : "",
-			                           l->o->n_by ? group_bytes(l->groups.v[i], l->o->n_by) : 0, i};
-	qsort(v, kept, sizeof(*v), order_cmp);
+			v[kept++] = (struct order){l->o->n_by ? l->groups.v[i] : "", i};
+	qsort_r(v, kept, sizeof(*v), order_cmp, (void *)l->o);
 	for (uint32_t i = 0; i < kept; i++) {
 		now[v[i].was] = i;
 		group[i] = l->o->n_by ? l->groups.v[v[i].was] : NULL;
@@ -235,10 +235,13 @@ static int settle_groups(struct loading *l, struct history *h)
 static int find_inputs(struct loading *l, struct history *h)
 {
 	struct input_cache *c = input_cache_new(l->o->system_extra);
-	int rc = c ? 0 : -ENOMEM;
+	int rc = c ? store_view_begin(l->s, VIEW_WALK) : -ENOMEM;
+	bool viewing = rc == 0;
 	for (size_t i = 0; rc == 0 && i < h->n; i++)
 		if (h->v[i].input < 0 && h->v[i].run)
 			rc = input_of_run(l->s, c, h->v[i].run, &h->v[i].input, &h->v[i].named);
+	if (viewing)
+		store_view_end(l->s);
 	input_cache_free(c);
 	return rc;
 }

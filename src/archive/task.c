@@ -1,5 +1,7 @@
 #include "archive/task.h"
 
+#include "archive/inputs.h"
+#include "archive/where.h"
 #include "monitor/summary.h"
 
 #include <ctype.h>
@@ -240,6 +242,38 @@ static int role(struct store *s, const struct summary_info *m, bool step, struct
 	return rc < 0 ? rc : 0;
 }
 
+double task_label_input(const struct summary_info *m)
+{
+	int64_t v;
+	struct str label = task_pair(&m->labels, "input_bytes");
+	return label.n && where_value(label, "B", 0, &v) == 0 && v >= 0 ? (double)v : -1;
+}
+
+/* "256KiB-1MiB": from a power of four on, below the next. */
+static int input_size(struct store *s, const struct summary_info *m, struct buf *ret)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	double input = task_label_input(m), named;
+	int rc = 0;
+	if (input < 0 && m->run) {
+		struct input_cache *c = input_cache_new(NULL);
+		rc = c ? input_of_run(s, c, m->run, &input, &named) : -ENOMEM;
+		input_cache_free(c);
+	}
+	if (rc < 0 || input < 0)
+		return rc;
+	if (input < 1) {
+		buf_printf(ret, "0B");
+		return 0;
+	}
+	unsigned step = 0;
+	for (double v = input; v >= 4 && step < 24; v /= 4)
+		step++;
+	for (unsigned k = step; k <= step + 1; k++)
+		buf_printf(ret, "%s%u%s", k > step ? "-" : "", 1u << (2 * k) % 10, units[2 * k / 10]);
+	return 0;
+}
+
 int task_value(struct store *s, const struct summary_info *m, const struct key *k, struct buf *ret)
 {
 	int rc = 0;
@@ -285,6 +319,9 @@ int task_value(struct store *s, const struct summary_info *m, const struct key *
 		break;
 	case TASK_run:
 		buf_str(ret, m->ulid);
+		break;
+	case TASK_input_size:
+		rc = input_size(s, m, ret);
 		break;
 	case TASK_KEYS:
 		buf_str(ret, task_pair(&m->labels, k->label));

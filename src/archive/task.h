@@ -30,6 +30,9 @@ int task_value(struct store *s, const struct summary_info *m, const struct key *
 /* The value of the first of the pairs key=value with that key; "" none. */
 struct str task_pair(const struct strlist *pairs, const char *key);
 
+/* The label input_bytes, which tells what the record does not know; negative: there is none. */
+double task_label_input(const struct summary_info *m);
+
 /* How it ended, as far as what it needed is concerned. */
 enum task_end {
 	TASK_WHOLE,  /* it ended by itself, with status 0 */

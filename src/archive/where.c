@@ -231,13 +231,15 @@ static int parse_not(struct parser *p, struct where **ret)
 	int rc;
 	blanks(p);
 	if (*p->p == '(') {
+		struct where *inner;
 		p->p++;
-		rc = parse_or(p, ret);
+		rc = parse_or(p, &inner);
 		blanks(p);
 		if (rc == 0 && *p->p != ')') {
-			where_free(*ret);
+			where_free(inner);
 			rc = wrong(p, "')'");
 		} else if (rc == 0) {
+			*ret = inner;
 			p->p++;
 		}
 	} else {

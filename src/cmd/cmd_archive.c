@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #define KEYS_MAX 8
-#define TEXT_MAX (1u << 30) /* of one submitted file */
+#define DESCRIPTION_MAX 4096 /* bytes; it goes with each summary of the set */
+#define TEXT_MAX (1u << 30)  /* of one submitted file */
 
 /* ---- submitting ---- */
 
@@ -268,6 +269,8 @@ int cmd_archive(struct cmd *c, const struct opts_archive *o)
 	struct history_options ho = {.figures = figures, .by = by};
 	if (o->describe && !o->submit)
 		return say_usage(c, "--describe goes with --submit");
+	if (o->describe && strlen(o->describe) > DESCRIPTION_MAX)
+		return say_usage(c, "a description has at most %d bytes: name the file that says more", DESCRIPTION_MAX);
 	if (o->submit && (o->where || o->by || o->csv))
 		return say_usage(c, "--submit takes no --where, --by and --csv");
 	if (o->json && o->csv)
