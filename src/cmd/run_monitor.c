@@ -1,5 +1,6 @@
 #include "cmd/run_monitor.h"
 #include "base/io.h"
+#include "cmd/run_limits.h"
 #include "monitor/read_any.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 
 struct run_monitor {
 	struct monitor *monitor;
+	struct run_limits *limits; /* NULL none */
 	enum summary_form form;
 	char *summary; /* absolute path; NULL: not wanted */
 	bool report, quiet;
@@ -132,13 +134,20 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	int64_t interval = 0;
 	if (o->interval && (config_parse_duration(o->interval, &interval) < 0 || interval < SHORTEST))
 		return say_usage(c, "--interval needs a time like 500ms or 2s, not less than 1ms");
-	run->stay = o->summary || o->report || o->series || o->watch.n;
+	struct run_limits *limits;
+	int status = run_limits_open(c, o, &limits);
+	if (status != STATUS_OK)
+		return status;
+	run->stay = o->summary || o->report || o->series || o->watch.n || limits;
 	if (!run->stay &&
 	    (run->mode == CAPTURE_OFF || !run->home || !strcmp(config_get(&c->config, CONFIG_measure), "off")))
 		return STATUS_OK;
 	struct run_monitor *r = calloc(1, sizeof(*r));
-	if (!r)
+	if (!r) {
+		run_limits_close(limits);
 		return STATUS_SELF;
+	}
+	r->limits = limits;
 	r->report = o->report;
 	r->form = (enum summary_form)form;
 	r->quiet = o->quiet;
@@ -162,10 +171,16 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	                            .argv = c->operands,
 	                            .labels = (const char *const *)o->label.v,
 	                            .nlabels = o->label.n};
+	if (limits && (status = run_limits_prepare(limits, &m)) != STATUS_OK) {
+		run_monitor_close(r);
+		return status;
+	}
 	if (monitor_new(&m, &err, &r->monitor) < 0) {
 		run_monitor_close(r);
 		return run->stay ? say_err(&err, STATUS_SELF) : STATUS_OK;
 	}
+	if (limits)
+		run_limits_attach(limits, r->monitor);
 	run->observer = monitor_observer(r->monitor);
 	*ret = r;
 	return STATUS_OK;
@@ -177,16 +192,20 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	struct err err = {0};
 	if (!r)
 		return status;
-	if (!r->summary && !r->report)
+	if (!r->summary && !r->report && !r->limits)
 		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	if (monitor_summary(r->monitor, &err, &s) < 0) {
 		if (!r->quiet)
 			say_err(&err, STATUS_SELF);
+		if (r->limits)
+			run_limits_lost();
 		return status;
 	}
 	if (r->summary && write_summary(r, &s, &err) < 0)
 		say_err(&err, STATUS_SELF);
 	monitor_published(r->monitor);
+	if (r->limits)
+		run_limits_say(&s);
 	if (r->report)
 		run_report(&s, stderr);
 	summary_release(&s);
@@ -222,6 +241,7 @@ void run_monitor_close(struct run_monitor *r)
 	if (!r)
 		return;
 	monitor_free(r->monitor);
+	run_limits_close(r->limits);
 	free(r->summary);
 	free(r);
 }

@@ -1,4 +1,5 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
+#include "monitor/limit.h"
 #include "monitor/monitor_int.h"
 
 #include <stdio.h>
@@ -390,6 +391,15 @@ static void say_escaped(struct ends *e)
 	}
 }
 
+/* How far it came to a limit, or over it, by what is known now. */
+static void limit_peak(const struct summary *s, struct summary_limit *l)
+{
+	int name = limit_by_name(l->name);
+	const struct figure *f = name < 0 ? NULL : &s->figure[limit_figure((enum limit_name)name)];
+	if (f && f->known && f->value > l->peak)
+		l->peak = f->value;
+}
+
 static void say_task(struct ends *e)
 {
 	const struct monitor *m = e->m;
@@ -410,11 +420,10 @@ static void say_task(struct ends *e)
 	if (copy_limits(m->limit, m->nlimit, &s->limit, &s->nlimit) < 0 ||
 	    copy_limits(m->exceeded, m->nexceeded, &s->exceeded, &s->nexceeded) < 0)
 		e->rc = -1;
-	for (size_t i = 0; i < s->nlimit; i++) {
-		int f = figure_by_name(s->limit[i].name);
-		if (s->limit[i].peak < 0 && f >= 0 && s->figure[f].known)
-			s->limit[i].peak = s->figure[f].value;
-	}
+	for (size_t i = 0; i < s->nlimit; i++)
+		limit_peak(s, &s->limit[i]);
+	for (size_t i = 0; i < s->nexceeded; i++)
+		limit_peak(s, &s->exceeded[i]);
 	s->host = calloc(m->nhost + 1, sizeof(*s->host));
 	for (size_t i = 0; s->host && i < m->nhost; i++) {
 		s->host[i] = (struct summary_pair){copy(m->host[i].key), copy(m->host[i].value)};

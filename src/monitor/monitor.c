@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STACK (256u << 10)
+#define STACK                                                                                                          \
+	(2u << 20) /* 64 generations of processes are looked through one below the other, 18 KiB each; what is not used    \
+	              costs nothing */
 #define LARGE (16u << 20) /* a child of a process of that size is looked at soon: their pages are shared, or were */
 #define SOON_NS 3000000
 #define LAST_WALK_MS 300 /* the end of the run waits so long at most */
@@ -278,6 +280,8 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 	/* While nobody is left there is time for a last look at the disk. */
 	if (last && m->footprint)
 		footprint_last(m->footprint, LAST_WALK_MS);
+	if (m->o.over)
+		m->o.over(m->o.watcher_arg, status, last);
 	/* It is not waited for: what a thread that ended has read would count as its process's children's. */
 	pthread_mutex_lock(&m->lock);
 	m->stop |= last;
@@ -315,6 +319,12 @@ const struct run_observer *monitor_observer(struct monitor *m)
 	return &m->observer;
 }
 
+static bool stay(void *arg)
+{
+	struct monitor *m = arg;
+	return m->o.stay(m->o.watcher_arg);
+}
+
 static void enter(void *arg)
 {
 	struct monitor *m = arg;
@@ -348,7 +358,8 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	                                    .exec = on_exec,
 	                                    .exiting = on_exiting,
 	                                    .over = on_over,
-	                                    .ended = on_ended};
+	                                    .ended = on_ended,
+	                                    .stay = o->stay ? stay : NULL};
 	struct buf words = {0};
 	m->argc = redact_argv(&words, o->argv);
 	buf_cstr(&words);
@@ -414,6 +425,12 @@ static int note_limit(struct monitor *m, struct summary_limit **v, size_t *n, co
                       int64_t limit)
 {
 	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp((*v)[i].name, name)) {
+			(*v)[i].peak = peak;
+			pthread_mutex_unlock(&m->lock);
+			return 0;
+		}
 	struct summary_limit *more = realloc(*v, (*n + 1) * sizeof(*more));
 	char *copy = strdup(name);
 	int rc = more && copy ? 0 : -ENOMEM;

@@ -47,7 +47,12 @@ struct monitor_options {
 	 * the command. May be NULL. */
 	void (*publish)(void *arg, const struct summary *s);
 	void *publish_arg;
+	/* Holds the task to limits: called after each sample; before each summary is made (last: nobody is left); asked
+	 * whether those that outlived the command are to be waited for, because it is about to end them. Any may be NULL.
+	 */
 	monitor_watch *watcher;
+	void (*over)(void *watcher_arg, int status, bool last);
+	bool (*stay)(void *watcher_arg);
 	void *watcher_arg;
 	char *const *argv;         /* the command's */
 	const char *const *labels; /* KEY=VALUE */
@@ -67,8 +72,8 @@ const struct run_observer *monitor_observer(struct monitor *m);
 int monitor_living(struct monitor *m, pid_t **ret, size_t *ret_n);
 /* Makes the sampler look now. */
 void monitor_wake(struct monitor *m);
-/* Notes for the summary: a limit that the task was held to, one that it came over, that the kernel killed it for want
- * of memory, a sentence on what escaped. Strings are copied. 0 or -ENOMEM. */
+/* Notes for the summary: a limit that the task was held to, one that it came over (again, with what it came to since),
+ * that the kernel killed it for want of memory, a sentence on what escaped. Strings are copied. 0 or -ENOMEM. */
 int monitor_limit(struct monitor *m, const char *name, int64_t limit);
 int monitor_exceeded(struct monitor *m, const char *name, int64_t peak, int64_t limit);
 void monitor_oom(struct monitor *m);

@@ -556,9 +556,10 @@ static int64_t clock_now(void)
 /* After the end of the command, where somebody watches: what outlives it, by its policy. False: somebody still does. */
 static bool orphans_over(const struct run_options *o, struct rusage *used)
 {
-	if (o->orphans == ORPHANS_DETACH)
-		return waitpid(-1, NULL, WNOHANG) < 0;
+	const struct run_observer *ob = o->observer;
 	for (pid_t pid = 1; pid > 0;) {
+		if (o->orphans == ORPHANS_DETACH && !(ob && ob->stay && ob->stay(ob->arg)))
+			return waitpid(-1, NULL, WNOHANG) < 0;
 		int status;
 		if (o->orphans == ORPHANS_KILL)
 			procfs_children(getpid(), false, worker_kill_child, NULL);

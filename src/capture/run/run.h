@@ -41,6 +41,8 @@ struct run_observer {
 	/* The command has ended; last: so has everybody. Called once or, where processes outlive it, twice. Returns the
 	 * summary for the record, which stays the observer's; NULL: none. */
 	const char *(*ended)(void *arg, int status, bool last, int64_t now, size_t *ret_n);
+	/* The command has ended, and others live on: are they about to be ended too, and to be waited for? */
+	bool (*stay)(void *arg);
 };
 
 /* What becomes of processes that outlive the command: they are recorded to their end behind its back; they are waited

@@ -278,7 +278,8 @@ static bool kill_orphans(struct worker *w)
 void worker_tell_end(struct worker *w)
 {
 	char c = '!';
-	if (w->told)
+	const struct run_observer *o = w->sup.observer;
+	if (w->told || (o && o->stay && o->stay(o->arg)))
 		return;
 	if (w->sup.orphans == ORPHANS_WAIT || (w->sup.orphans == ORPHANS_KILL && kill_orphans(w)))
 		return; /* it is not over before they are */

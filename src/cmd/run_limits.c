@@ -1,0 +1,119 @@
+#include "cmd/run_limits.h"
+#include "base/ulid.h"
+#include "monitor/watchdog.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GRACE_NS 10000000000LL
+
+struct run_limits {
+	struct watchdog_options o;
+	struct watchdog *watchdog;
+	bool quiet;
+};
+
+int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits **ret)
+{
+	struct limits limits = {0}, given = {0};
+	struct err err = {0};
+	int64_t grace = GRACE_NS;
+	*ret = NULL;
+	if (o->limits_file && limits_read_file(&limits, o->limits_file, &err) < 0)
+		return say_err(&err, STATUS_USAGE);
+	for (size_t i = 0; i < o->limit.n; i++)
+		if (limits_parse(&given, o->limit.v[i], &err) < 0)
+			return say_err(&err, STATUS_USAGE);
+	if (o->grace && limits_parse_time(o->grace, &err, &grace) < 0)
+		return say_err(&err, STATUS_USAGE);
+	limits_override(&limits, &given);
+	if (!limits_any(&limits)) {
+		if (o->grace || o->rlimit)
+			return say_usage(c, "%s needs --limit", o->grace ? "--grace" : "--rlimit");
+		return STATUS_OK;
+	}
+	if (o->pid)
+		return say_usage(c, "--limit is for a command, not for --pid: what others started is not ended");
+	struct run_limits *l = calloc(1, sizeof(*l));
+	if (!l)
+		return STATUS_SELF;
+	l->o = (struct watchdog_options){.limits = limits, .grace = grace, .each_process = o->rlimit};
+	l->quiet = o->quiet;
+	*ret = l;
+	return STATUS_OK;
+}
+
+/* In the command's process. */
+static void enter(void *arg)
+{
+	const struct run_limits *l = arg;
+	if (l->o.cgroup)
+		cgroup_enter(l->o.cgroup);
+	watchdog_enter(l->watchdog);
+}
+
+int run_limits_prepare(struct run_limits *l, struct monitor_options *m)
+{
+	struct err err = {0}, why = {0};
+	unsigned parts = watchdog_wants(&l->o.limits);
+	char name[ULID_LEN + 1];
+	if (parts && ulid_new(name) == 0)
+		cgroup_make(name, parts, &why, &l->o.cgroup);
+	if (watchdog_new(&l->o, &err, &l->watchdog) < 0)
+		return say_err(&err, STATUS_SELF);
+	/* A working folder of any size then, not only a small one. */
+	static const char *const here[] = {".", NULL};
+	if (!m->watch && (l->o.limits.given[LIMIT_footprint] || l->o.limits.given[LIMIT_files]))
+		m->watch = here;
+	m->watcher = watchdog_watch;
+	m->over = watchdog_over;
+	m->stay = watchdog_stay;
+	m->watcher_arg = l->watchdog;
+	m->enter = enter;
+	m->enter_arg = l;
+	return STATUS_OK;
+}
+
+void run_limits_attach(struct run_limits *l, struct monitor *m)
+{
+	watchdog_attach(l->watchdog, m);
+}
+
+void run_limits_say(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nexceeded; i++) {
+		struct buf peak = {0}, limit = {0};
+		int name = limit_by_name(s->exceeded[i].name);
+		if (name < 0)
+			continue;
+		limit_show(&peak, (enum limit_name)name, s->exceeded[i].peak);
+		limit_show(&limit, (enum limit_name)name, s->exceeded[i].limit);
+		say("the command was stopped: %s came to %s, its limit is %s", s->exceeded[i].name, buf_cstr(&peak),
+		    buf_cstr(&limit));
+		buf_release(&peak);
+		buf_release(&limit);
+	}
+	if (s->oom && !s->nexceeded)
+		say("the kernel killed a process of the command for want of memory");
+	for (size_t i = 0; i < s->nescaped; i++)
+		if (!strncmp(s->escaped[i], "the limit '", 11) || strstr(s->escaped[i], "could not be stopped"))
+			say("%s", s->escaped[i]);
+}
+
+void run_limits_lost(void)
+{
+	say("the recorder was killed: from then on the command was held to no limit but the kernel's");
+}
+
+void run_limits_close(struct run_limits *l)
+{
+	if (!l)
+		return;
+	watchdog_free(l->watchdog);
+	/* Where processes outlive the command the worker does it, or the next run. */
+	if (l->o.cgroup)
+		cgroup_remove(l->o.cgroup);
+	cgroup_close(l->o.cgroup);
+	free(l);
+}

@@ -1,0 +1,49 @@
+#include "monitor/oom.h"
+#include "monitor/cgroup_where.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The number behind "key " in a file; -1: none. */
+static int64_t value_in(const char *file, const char *key)
+{
+	char line[256];
+	long long ret = -1;
+	size_t n = strlen(key);
+	FILE *f = fopen(file, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, n) && line[n] == ' ') {
+			if (sscanf(line + n, " %lld", &ret) != 1 || ret < 0)
+				ret = -1;
+			break;
+		}
+	if (f)
+		fclose(f);
+	return ret;
+}
+
+void oom_begin(struct oom *o)
+{
+	struct cgroup_where where[CGROUP_PLACES];
+	char file[4200];
+	*o = (struct oom){-1, value_in("/proc/vmstat", "oom_kill")};
+	if (cgroup_where(where) < 0)
+		return;
+	if (where[PLACE_MEMORY].dir) {
+		snprintf(file, sizeof(file), "%s/memory.oom_control", where[PLACE_MEMORY].dir);
+		o->group = value_in(file, "oom_kill");
+	} else if (where[PLACE_UNIFIED].dir) {
+		snprintf(file, sizeof(file), "%s/memory.events", where[PLACE_UNIFIED].dir);
+		o->group = value_in(file, "oom_kill");
+	}
+	cgroup_where_release(where);
+}
+
+bool oom_rose(const struct oom *o)
+{
+	struct oom now;
+	oom_begin(&now);
+	if (o->group >= 0 && now.group >= 0)
+		return now.group > o->group;
+	return o->machine >= 0 && now.machine > o->machine;
+}

@@ -1,0 +1,196 @@
+#include "monitor/stop.h"
+#include "base/procfs.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GENERATIONS 64 /* that are looked up to see whose descendant one is */
+#define PAUSE_US 1000
+
+struct relation {
+	pid_t pid, parent;
+};
+
+struct queue {
+	struct relation *v;
+	size_t n, cap;
+	pid_t parent; /* of those that are added */
+	bool failed;
+};
+
+static void add(void *arg, pid_t child)
+{
+	struct queue *q = arg;
+	if (q->n == q->cap) {
+		size_t cap = q->cap ? 2 * q->cap : 128;
+		struct relation *v = realloc(q->v, cap * sizeof(*v));
+		if (!v) {
+			q->failed = true;
+			return;
+		}
+		q->v = v;
+		q->cap = cap;
+	}
+	q->v[q->n++] = (struct relation){child, q->parent};
+}
+
+static int children(struct queue *q, pid_t pid)
+{
+	q->parent = pid;
+	return procfs_children(pid, false, add, q);
+}
+
+/* Does the chain of parents lead to top? */
+static bool below(pid_t pid, pid_t top)
+{
+	for (int i = 0; i < GENERATIONS && pid > 1; i++) {
+		struct procfs p;
+		procfs_clear(&p);
+		if (procfs_stat(pid, &p) < 0)
+			return false;
+		if (p.ppid == top)
+			return true;
+		pid = p.ppid;
+	}
+	return false;
+}
+
+/* Who was met, in order: a pass that meets nobody new has everybody. */
+struct met {
+	pid_t *v;
+	size_t n, cap;
+};
+
+static void meet(struct met *m, pid_t pid)
+{
+	if (m->n == m->cap) {
+		size_t cap = m->cap ? 2 * m->cap : 128;
+		pid_t *v = realloc(m->v, cap * sizeof(*v));
+		if (!v)
+			return;
+		m->v = v;
+		m->cap = cap;
+	}
+	m->v[m->n++] = pid;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+	return (x > y) - (x < y);
+}
+
+static bool was_met(const struct met *m, pid_t pid)
+{
+	return m->n && bsearch(&pid, m->v, m->n, sizeof(pid), by_pid);
+}
+
+static bool one(const struct relation *r, pid_t top, int sig, struct stop_count *count)
+{
+	struct procfs p;
+	bool alive = false;
+	int fd = (int)syscall(SYS_pidfd_open, r->pid, 0); /* before it is looked at: from here on it is the same one */
+	procfs_clear(&p);
+	if (fd < 0 && errno == ESRCH)
+		return false;
+	if (procfs_stat(r->pid, &p) == 0 && (p.ppid == r->parent || p.ppid == top || below(r->pid, top))) {
+		/* The first thread may have ended before the others. */
+		alive = (p.state != 'Z' && p.state != 'X') || (p.threads != PROCFS_UNKNOWN && p.threads > 1);
+		/* A child of top's may be the command: its stop would be taken for the user's Ctrl-Z. */
+		if (sig == SIGSTOP && p.ppid == top)
+			sig = SIGKILL;
+		count->alive += alive;
+		int rc = !alive || !sig || (sig == SIGSTOP && p.state == 'T') ? 0
+		         : fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0)
+		                   : kill(r->pid, sig);
+		if (rc < 0 && errno == EPERM) {
+			count->refused++;
+			count->one_refused = r->pid;
+		} else if (rc == 0 && alive && sig == SIGTERM && p.state == 'T') {
+			kill(r->pid, SIGCONT);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return alive;
+}
+
+/* ret_met: who is alive, sorted; *ret_new counts those who are not in `before`. Both may be NULL. */
+static int pass(pid_t top, int sig, struct stop_count *ret, const struct met *before, struct met *ret_met,
+                size_t *ret_new)
+{
+	struct queue q = {0};
+	*ret = (struct stop_count){0};
+	int rc = children(&q, top);
+	for (size_t i = 0; i < q.n; i++) {
+		struct relation r = q.v[i]; /* the queue may move */
+		children(&q, r.pid);
+		if (one(&r, top, sig, ret) && ret_met) {
+			meet(ret_met, r.pid);
+			*ret_new += !was_met(before, r.pid);
+		}
+	}
+	free(q.v);
+	if (ret_met && ret_met->n)
+		qsort(ret_met->v, ret_met->n, sizeof(pid_t), by_pid);
+	return rc < 0 ? rc : q.failed ? -ENOMEM : 0;
+}
+
+int stop_signal(pid_t top, int sig, struct stop_count *ret)
+{
+	return pass(top, sig, ret, NULL, NULL, NULL);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+/* Stops everybody first: who is stopped makes no others, and keeps the place that others could take where the number of
+ * processes is limited. */
+static void hold(pid_t top, int64_t until)
+{
+	struct met met[2] = {0};
+	struct stop_count n;
+	size_t fresh = 1;
+	for (int i = 0; fresh && (i < 2 || now_ms() < until); i++) {
+		met[i % 2].n = 0;
+		fresh = 0;
+		if (pass(top, SIGSTOP, &n, &met[(i + 1) % 2], &met[i % 2], &fresh) < 0)
+			break;
+	}
+	free(met[0].v);
+	free(met[1].v);
+}
+
+int stop_kill(pid_t top, int patience, struct stop_count *ret)
+{
+	/* Among hundreds that want to run, one that has to catch up with them must come first, if it may. */
+	struct sched_param first = {.sched_priority = 1}, usual = {0};
+	bool raised =
+	    sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0;
+	int rc;
+	hold(top, now_ms() + patience);
+	for (int64_t until = now_ms() + patience;;) {
+		rc = stop_signal(top, SIGKILL, ret);
+		if (rc < 0 || ret->alive == ret->refused)
+			break;
+		if (now_ms() >= until) {
+			rc = -EAGAIN;
+			break;
+		}
+		usleep(PAUSE_US);
+	}
+	if (raised)
+		sched_setscheduler(0, SCHED_OTHER, &usual);
+	return rc;
+}

@@ -1,0 +1,442 @@
+#include "monitor/watchdog.h"
+#include "monitor/oom.h"
+#include "monitor/stop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS 1000000000LL
+#define MS 1000000LL
+#define SHORTEST MS      /* between two looks, while something grows */
+#define QUIET (5 * MS)   /* ... while nothing does */
+#define QUIET_COST 50    /* 2 % of a processor, while nothing grows */
+#define GROWTH_COST 4    /* a quarter of one, for the short time that something does */
+#define CORES_WINDOW NS  /* over which processors in use are counted */
+#define CORES_SLACK 20   /* a twentieth: the clock of one sample is not that of the next */
+#define UNKNOWN_AFTER 3  /* samples without a figure: there is none */
+#define KILL_PATIENCE 20 /* ms in one call; the next one goes on */
+#define KILL_AGAIN (2 * MS)
+#define GIVE_UP 2000 /* calls: a process that does not die of SIGKILL stands in the kernel */
+
+enum state { WATCHING, TERMINATING, KILLING, OVER };
+
+struct pace {
+	int64_t last, time; /* value at the sample before, -1 none */
+	bool grows;
+};
+
+struct watchdog {
+	struct watchdog_options o;
+	pthread_mutex_t lock; /* the sampler's thread calls, and whoever ends the run */
+	struct monitor *monitor;
+	enum state state;
+	int64_t terminated; /* when SIGTERM was sent */
+	int64_t cost;       /* CPU time that the thread used at the call before: a sample, and this */
+	struct pace pace[LIMITS];
+	bool exceeded[LIMITS];
+	int64_t exceeded_peak[LIMITS];
+	unsigned samples, unknown[LIMITS], kills;
+	int64_t cores_since, cores_cpu; /* where the window began */
+	struct oom oom;
+	bool oom_told, group_checked;
+	long processors;
+	int64_t memory_backstop;
+	char weak[600];
+};
+
+unsigned watchdog_wants(const struct limits *limits)
+{
+	unsigned parts = 0;
+	if (limits->given[LIMIT_memory] || limits->given[LIMIT_swap])
+		parts |= CGROUP_MEMORY;
+	if (limits->given[LIMIT_threads])
+		parts |= CGROUP_TASKS;
+	return parts ? parts | CGROUP_KILL : 0;
+}
+
+static int64_t tenth_more(int64_t v)
+{
+	return v > INT64_MAX - v / 10 - 1 ? INT64_MAX : v + v / 10 + 1;
+}
+
+int watchdog_new(const struct watchdog_options *o, struct err *err, struct watchdog **ret)
+{
+	struct watchdog *w = calloc(1, sizeof(*w));
+	if (!w)
+		return err_set(err, ENOMEM, "cannot watch limits");
+	w->o = *o;
+	pthread_mutex_init(&w->lock, NULL);
+	w->processors = sysconf(_SC_NPROCESSORS_ONLN);
+	w->memory_backstop = -1;
+	for (int i = 0; i < LIMITS; i++)
+		w->pace[i].last = -1;
+	const struct limits *l = &w->o.limits;
+	unsigned parts = o->cgroup ? cgroup_parts(o->cgroup) : 0;
+	if (parts) {
+		struct err why = {0};
+		int64_t memory = l->given[LIMIT_memory] ? tenth_more(l->value[LIMIT_memory]) : -1;
+		int64_t swap = l->given[LIMIT_swap] ? tenth_more(l->value[LIMIT_swap]) : -1;
+		int64_t tasks = l->given[LIMIT_threads] ? tenth_more(l->value[LIMIT_threads]) : -1;
+		if (!(parts & CGROUP_MEMORY))
+			memory = swap = -1;
+		if (!(parts & CGROUP_TASKS))
+			tasks = -1;
+		if (cgroup_backstop(o->cgroup, memory, swap, tasks, &why) < 0)
+			snprintf(w->weak, sizeof(w->weak), "%s", why.text);
+		else
+			w->memory_backstop = memory;
+		const char *lack = cgroup_lacks(o->cgroup, CGROUP_MEMORY);
+		if (l->given[LIMIT_memory] && lack && !w->weak[0])
+			snprintf(w->weak, sizeof(w->weak), "%s", lack);
+	}
+	*ret = w;
+	return 0;
+}
+
+void watchdog_free(struct watchdog *w)
+{
+	free(w);
+}
+
+const char *watchdog_weak(const struct watchdog *w)
+{
+	return w->weak[0] ? w->weak : NULL;
+}
+
+void watchdog_attach(struct watchdog *w, struct monitor *m)
+{
+	w->monitor = m;
+	for (int i = 0; i < LIMITS; i++)
+		if (w->o.limits.given[i])
+			monitor_limit(m, limit_word((enum limit_name)i), w->o.limits.value[i]);
+	oom_begin(&w->oom);
+}
+
+static void lower(int resource, int64_t to)
+{
+	struct rlimit now;
+	rlim_t v = (rlim_t)to;
+	if (getrlimit((__rlimit_resource_t)resource, &now) < 0)
+		return;
+	if (now.rlim_max == RLIM_INFINITY || now.rlim_max > v)
+		now.rlim_max = v;
+	if (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > v)
+		now.rlim_cur = v;
+	setrlimit((__rlimit_resource_t)resource, &now);
+}
+
+void watchdog_enter(const struct watchdog *w)
+{
+	const struct limits *l = &w->o.limits;
+	if (!w->o.each_process)
+		return;
+	if (l->given[LIMIT_cpu])
+		lower(RLIMIT_CPU, l->value[LIMIT_cpu] / NS + (l->value[LIMIT_cpu] % NS != 0));
+	if (l->given[LIMIT_virtual])
+		lower(RLIMIT_AS, l->value[LIMIT_virtual]);
+	if (l->given[LIMIT_open_files])
+		lower(RLIMIT_NOFILE, l->value[LIMIT_open_files]);
+}
+
+/* ---- what is used ---- */
+
+/* Memory that cannot be given back, of everybody in the group; -1: ask the monitor. What is charged is never less, and
+ * is had for a microsecond. */
+static int64_t group_memory(const struct watchdog *w)
+{
+	int64_t charged = w->memory_backstop < 0 ? -1 : cgroup_charged(w->o.cgroup);
+	if (charged < 0)
+		return -1;
+	if (charged <= w->o.limits.value[LIMIT_memory])
+		return charged;
+	struct cgroup_usage u;
+	cgroup_read(w->o.cgroup, CGROUP_MEMORY, &u);
+	return u.anonymous < 0 || u.shared < 0 ? charged : u.anonymous + u.shared;
+}
+
+/* Processors in use over the last second or more, in thousandths; -1: not yet known. */
+static int64_t cores(struct watchdog *w, const struct monitor_now *now)
+{
+	int64_t cpu = now->value[FIGURE_cpu_time], wall = now->time - w->cores_since;
+	if (cpu < 0)
+		return -1;
+	if (!w->cores_since || wall < 0) {
+		w->cores_since = now->time;
+		w->cores_cpu = cpu;
+		return 0;
+	}
+	if (wall < CORES_WINDOW)
+		return 0;
+	int64_t ret = (cpu - w->cores_cpu) / (wall / 1000);
+	w->cores_since = now->time;
+	w->cores_cpu = cpu;
+	return ret;
+}
+
+static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limit_name l)
+{
+	int64_t v = -1;
+	switch (l) {
+	case LIMIT_wall:
+		return now->since;
+	case LIMIT_cores:
+		return cores(w, now);
+	case LIMIT_memory:
+		v = group_memory(w);
+		break;
+	default:
+		break;
+	}
+	return v >= 0 ? v : now->value[limit_figure(l)];
+}
+
+static bool is_over(enum limit_name l, int64_t v, int64_t limit)
+{
+	return v > (l == LIMIT_cores ? limit + limit / CORES_SLACK : limit);
+}
+
+/* ---- how soon it could be exceeded ---- */
+
+/* The most that it can grow in a second, as far as machines of today go. */
+static int64_t fastest(const struct watchdog *w, const struct monitor_now *now, enum limit_name l)
+{
+	int64_t threads = now->value[FIGURE_threads_peak];
+	switch (l) {
+	case LIMIT_wall:
+		return NS;
+	case LIMIT_cpu:
+		return NS * (threads > 0 && threads < w->processors ? threads : w->processors);
+	case LIMIT_swap:
+		return 500LL << 20;
+	case LIMIT_read:
+	case LIMIT_written:
+		return 4LL << 30;
+	case LIMIT_virtual:
+		return 16LL << 30;
+	case LIMIT_processes:
+	case LIMIT_threads:
+	case LIMIT_files:
+		return 5000;
+	case LIMIT_open_files:
+		return 50000;
+	default:
+		return 1LL << 30;
+	}
+}
+
+static int64_t soon(struct watchdog *w, const struct monitor_now *now, enum limit_name l, int64_t v, bool *ret_grows)
+{
+	struct pace *p = &w->pace[l];
+	int64_t limit = w->o.limits.value[l], rest = limit > v ? limit - v : 0, most = fastest(w, now, l);
+	if (l == LIMIT_gpus)
+		return NS;
+	if (l == LIMIT_cores)
+		return CORES_WINDOW / 4;
+	if (p->last >= 0 && now->time > p->time) {
+		double rate = (double)(v - p->last) * 1e9 / (double)(now->time - p->time);
+		p->grows = rate > 0;
+		if (rate > (double)most)
+			most = rate > 9e18 ? INT64_MAX : (int64_t)rate;
+		/* Half of what is left at this rate: growth is seldom even. */
+		if (p->grows && (double)rest / rate < 2 * (double)QUIET / 1e9)
+			*ret_grows = true;
+	}
+	p->last = v;
+	p->time = now->time;
+	double t = (double)rest / (double)most * 1e9;
+	return t > (double)NS ? NS : (int64_t)t;
+}
+
+static int64_t thread_cpu(void)
+{
+	struct timespec ts;
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) < 0 ? 0 : ts.tv_sec * NS + ts.tv_nsec;
+}
+
+/* ---- the end ---- */
+
+static void tell(struct watchdog *w, enum limit_name l, int64_t peak)
+{
+	/* It is told again when it has come further. */
+	if (w->exceeded[l] && peak <= w->exceeded_peak[l])
+		return;
+	w->exceeded[l] = true;
+	w->exceeded_peak[l] = peak;
+	monitor_exceeded(w->monitor, limit_word(l), peak, w->o.limits.value[l]);
+}
+
+static void refused(struct watchdog *w, const struct stop_count *n)
+{
+	char text[160];
+	snprintf(text, sizeof(text), "%zu process%s of another user could not be stopped, %d among them", n->refused,
+	         n->refused == 1 ? "" : "es", n->one_refused);
+	monitor_escaped(w->monitor, text);
+}
+
+static void terminate(struct watchdog *w, int64_t now)
+{
+	struct stop_count n;
+	w->state = w->o.grace > 0 ? TERMINATING : KILLING;
+	w->terminated = now;
+	if (w->o.grace > 0)
+		stop_signal(getpid(), SIGTERM, &n);
+}
+
+static void slay(struct watchdog *w)
+{
+	struct stop_count n = {0};
+	/* At one stroke, and then whoever had gone from the group. */
+	if (w->o.cgroup)
+		cgroup_kill(w->o.cgroup, KILL_PATIENCE);
+	int rc = stop_kill(getpid(), KILL_PATIENCE, &n);
+	w->kills++;
+	if (rc == 0 || w->kills > GIVE_UP || rc == -ENOENT)
+		w->state = OVER;
+	if (w->state == OVER && n.refused)
+		refused(w, &n);
+	else if (w->state == OVER && rc == -EAGAIN)
+		monitor_escaped(w->monitor, "processes that the kernel does not let die");
+}
+
+/* The command was put into the group before its program; where that failed, the group holds nobody. */
+static void check_group(struct watchdog *w, const struct monitor_now *now)
+{
+	if (w->group_checked || now->root <= 0)
+		return;
+	w->group_checked = true;
+	if (w->o.cgroup && cgroup_empty(w->o.cgroup) && kill(now->root, 0) == 0 && !now->ended) {
+		w->o.cgroup = NULL;
+		w->memory_backstop = -1;
+	}
+}
+
+/* The kernel's backstop came first: memory grew from below the limit to 10 % over it between two samples. */
+static void look_behind(struct watchdog *w)
+{
+	struct cgroup_usage u;
+	if (!w->o.cgroup)
+		return;
+	cgroup_read(w->o.cgroup, CGROUP_MEMORY | CGROUP_TASKS, &u);
+	if (u.oom_kills > 0 && !w->oom_told) {
+		w->oom_told = true;
+		monitor_oom(w->monitor);
+	}
+	if (u.oom_kills > 0 && u.memory_hits > 0 && w->memory_backstop >= 0 && !w->exceeded[LIMIT_memory])
+		tell(w, LIMIT_memory, u.charged_peak < 0 ? w->memory_backstop : u.charged_peak);
+	if (u.task_hits > 0 && w->o.limits.given[LIMIT_threads] && !w->exceeded[LIMIT_threads])
+		tell(w, LIMIT_threads, tenth_more(w->o.limits.value[LIMIT_threads]));
+}
+
+static int64_t watch(struct watchdog *w, const struct monitor_now *now)
+{
+	int64_t next = NS, cost = thread_cpu() - w->cost;
+	bool grows = false, stop = false, hard = false;
+	if (w->state == OVER || !w->monitor)
+		return 0;
+	if (w->samples++ == 0)
+		cost = 0;
+	check_group(w, now);
+	look_behind(w);
+	for (int i = 0; i < LIMITS; i++) {
+		enum limit_name l = (enum limit_name)i;
+		if (!w->o.limits.given[l])
+			continue;
+		int64_t v = used(w, now, l), limit = w->o.limits.value[l];
+		if (v < 0) {
+			w->unknown[l]++;
+			continue;
+		}
+		w->unknown[l] = 0;
+		if (is_over(l, v, limit)) {
+			int64_t peak = l == LIMIT_memory ? v : now->peak[limit_figure(l)];
+			tell(w, l, peak > v ? peak : v);
+			/* CPU and wall time run on through the grace; so do bytes. What the machine may lack does not. */
+			hard |= v >= tenth_more(limit) && (l == LIMIT_memory || l == LIMIT_swap || l == LIMIT_processes ||
+			                                   l == LIMIT_threads || l == LIMIT_footprint || l == LIMIT_files);
+		}
+		stop |= w->exceeded[l];
+		int64_t t = soon(w, now, l, v, &grows);
+		next = t < next ? t : next;
+	}
+	if (stop && w->state == WATCHING)
+		terminate(w, now->time);
+	if (w->state == TERMINATING) {
+		int64_t left = w->o.grace - (now->time - w->terminated);
+		if (left <= 0 || hard)
+			w->state = KILLING;
+		else
+			next = left < next ? left : next;
+	}
+	if (w->state == KILLING) {
+		slay(w);
+		w->cost = thread_cpu();
+		return w->state == OVER ? 0 : KILL_AGAIN;
+	}
+	int64_t least = cost * (grows ? GROWTH_COST : QUIET_COST);
+	if (least < (grows ? SHORTEST : QUIET))
+		least = grows ? SHORTEST : QUIET;
+	if (least > NS)
+		least = NS;
+	/* A time is known beforehand. */
+	if (w->o.limits.given[LIMIT_wall] && w->state == WATCHING) {
+		int64_t rest = w->o.limits.value[LIMIT_wall] - now->since + SHORTEST;
+		least = rest > SHORTEST && rest < least ? rest : least;
+	}
+	w->cost = thread_cpu();
+	return next > least ? next : least;
+}
+
+int64_t watchdog_watch(void *arg, const struct monitor_now *now)
+{
+	struct watchdog *w = arg;
+	pthread_mutex_lock(&w->lock);
+	int64_t ret = watch(w, now);
+	pthread_mutex_unlock(&w->lock);
+	return ret;
+}
+
+bool watchdog_stay(void *arg)
+{
+	struct watchdog *w = arg;
+	pthread_mutex_lock(&w->lock);
+	bool ret = w->state == TERMINATING || w->state == KILLING;
+	pthread_mutex_unlock(&w->lock);
+	return ret;
+}
+
+void watchdog_over(void *arg, int status, bool last)
+{
+	struct watchdog *w = arg;
+	char text[200];
+	pthread_mutex_lock(&w->lock);
+	look_behind(w);
+	/* A shell says of its last command what it died of. */
+	bool killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+	              (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL);
+	if (killed && w->state == WATCHING && !w->oom_told && !w->o.cgroup && oom_rose(&w->oom)) {
+		w->oom_told = true;
+		monitor_oom(w->monitor);
+	}
+	for (int i = 0; i < LIMITS; i++)
+		if (w->unknown[i] >= UNKNOWN_AFTER) {
+			w->unknown[i] = 0;
+			snprintf(text, sizeof(text), "the limit '%s' was not held: what is used cannot be told here",
+			         limit_word((enum limit_name)i));
+			monitor_escaped(w->monitor, text);
+		}
+	if (last) {
+		w->state = OVER;
+		if (w->o.cgroup)
+			cgroup_remove(w->o.cgroup);
+		w->o.cgroup = NULL;
+	}
+	pthread_mutex_unlock(&w->lock);
+}
