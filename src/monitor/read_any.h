@@ -32,8 +32,8 @@ int summary_each(const char *text, size_t n, summary_taker *take, void *arg, str
 int summary_read_any(const char *text, size_t n, struct err *err, struct summary_list *ret);
 void summary_list_release(struct summary_list *l);
 
-/* Appends s in that form, with the end of a line behind it. processes: not of resource_monitor's. What the form cannot say is left out; what it must say and is not known
- * stands as the form's writers put it. 0 or -ENOMEM. */
+/* Appends s in that form, with the end of a line behind it. processes: not of resource_monitor's. What the form cannot
+ * say is left out; what it must say and is not known stands as the form's writers put it. 0 or -ENOMEM. */
 int summary_write_as(enum summary_form f, const struct summary *s, bool with_processes, struct buf *ret);
 
 #endif
