@@ -259,17 +259,42 @@ struct children {
 static int children_of_thread(void *arg, pid_t tid)
 {
 	struct children *c = arg;
-	char name[64], text[16384];
+	char name[64], *text = NULL;
+	size_t n = 0, size = 0;
+	ssize_t got = -1;
 	snprintf(name, sizeof(name), "/proc/%d/task/%d/children", c->pid, tid);
-	ssize_t n = slurp(name, text, sizeof(text));
-	if (n < 0 && n != -ESRCH) /* an empty file is no failure */
-		c->rc = (int)n;
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		c->rc = -errno;
+	/* Not on the stack: who walks a tree is here once a generation. To its end, piece by piece: a process may have
+	 * thousands. */
+	while (fd >= 0) {
+		if (size - n < 2048) {
+			char *more = realloc(text, size = size ? 4 * size : 4096);
+			if (!more) {
+				c->rc = -ENOMEM;
+				break;
+			}
+			text = more;
+		}
+		got = read(fd, text + n, size - n - 1);
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	if (fd >= 0 && got < 0 && c->rc == 0 && errno != ESRCH)
+		c->rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (text)
+		text[n] = '\0';
 	for (char *at = text, *end; n > 0 && *at; at = end) {
 		pid_t pid = (pid_t)strtol(at, &end, 10);
 		if (end == at)
 			break;
 		c->each(c->arg, pid);
 	}
+	free(text);
 	return 0;
 }
 

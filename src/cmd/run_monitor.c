@@ -1,5 +1,6 @@
 #include "cmd/run_monitor.h"
 #include "base/io.h"
+#include "cmd/fmt.h"
 #include "cmd/run_limits.h"
 #include "monitor/read_any.h"
 
@@ -19,6 +20,7 @@ struct run_monitor {
 	enum summary_form form;
 	char *summary; /* absolute path; NULL: not wanted */
 	bool report, quiet;
+	bool shown;  /* a line of --progress is on the terminal */
 	mode_t mode; /* of a file that is made */
 };
 
@@ -115,6 +117,35 @@ static void publish(void *arg, const struct summary *s)
 		write_summary(r, s, NULL);
 }
 
+/* The line of --progress. It is taken away before anything else is written by us; what the command writes comes behind
+ * it. */
+static void show_progress(void *arg)
+{
+	struct run_monitor *r = arg;
+	int64_t now[FIGURES];
+	struct buf b = {0};
+	if (!monitor_glance(r->monitor, now))
+		return;
+	buf_str(&b, str_of("\r\033[Kstemma: "));
+	fmt_duration(&b, (uint64_t)now[FIGURE_wall_time]);
+	buf_str(&b, str_of(", CPU "));
+	fmt_duration(&b, now[FIGURE_cpu_time] > 0 ? (uint64_t)now[FIGURE_cpu_time] : 0);
+	buf_str(&b, str_of(", memory "));
+	fmt_size(&b, now[FIGURE_memory_resident_peak] > 0 ? (uint64_t)now[FIGURE_memory_resident_peak] : 0, false);
+	buf_printf(&b, ", processes %lld", (long long)now[FIGURE_processes_concurrent_peak]);
+	if (!b.failed)
+		io_write(2, b.p, b.n, NULL);
+	r->shown = true;
+	buf_release(&b);
+}
+
+static void clear_progress(struct run_monitor *r)
+{
+	if (r->shown)
+		io_write(2, "\r\033[K", 4, NULL);
+	r->shown = false;
+}
+
 int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options *run, struct run_monitor **ret)
 {
 	static const char *const policies[] = {"detach", "wait", "kill"};
@@ -138,7 +169,8 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	int status = run_limits_open(c, o, &limits);
 	if (status != STATUS_OK)
 		return status;
-	run->stay = o->summary || o->report || o->series || o->watch.n || limits;
+	bool progress = o->progress && isatty(2);
+	run->stay = o->summary || o->report || progress || o->series || o->watch.n || limits;
 	if (!run->stay &&
 	    (run->mode == CAPTURE_OFF || !run->home || !strcmp(config_get(&c->config, CONFIG_measure), "off")))
 		return STATUS_OK;
@@ -166,6 +198,8 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	                            .footprint = run->stay,
 	                            .watch = o->watch.v,
 	                            .orphans = run->orphans,
+	                            .waiting = progress ? show_progress : NULL,
+	                            .waiting_arg = r,
 	                            .publish = publish,
 	                            .publish_arg = r,
 	                            .argv = c->operands,
@@ -192,6 +226,7 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	struct err err = {0};
 	if (!r)
 		return status;
+	clear_progress(r);
 	if (!r->summary && !r->report && !r->limits)
 		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	if (monitor_summary(r->monitor, &err, &s) < 0) {

@@ -16,7 +16,7 @@
 #define SECOND 1000000000LL
 #define DEEPEST 200
 #define PAUSE_TIMES 200
-#define STACK (512u << 10)
+#define STACK (2u << 20) /* monitor_living looks through generations; what is not used costs nothing */
 
 struct inode {
 	uint64_t dev, ino;

@@ -11,9 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STACK                                                                                                          \
-	(2u << 20) /* 64 generations of processes are looked through one below the other, 18 KiB each; what is not used    \
-	              costs nothing */
+#define STACK (256u << 10)
 #define LARGE (16u << 20) /* a child of a process of that size is looked at soon: their pages are shared, or were */
 #define SOON_NS 3000000
 #define LAST_WALK_MS 300 /* the end of the run waits so long at most */
@@ -59,6 +57,8 @@ static void *sampler(void *arg)
 		monitor_sample(m);
 		struct monitor_now now = m->now;
 		pthread_mutex_unlock(&m->lock);
+		memcpy(m->handover->now, now.value, sizeof(now.value)); /* torn at worst, and only to look at */
+		__atomic_store_n(&m->handover->sampled, 1, __ATOMIC_RELEASE);
 		if (m->series)
 			series_add(m->series, &now);
 		int64_t wish = m->o.watcher ? m->o.watcher(m->o.watcher_arg, &now) : 0;
@@ -325,6 +325,12 @@ static bool stay(void *arg)
 	return m->o.stay(m->o.watcher_arg);
 }
 
+static void waiting(void *arg)
+{
+	struct monitor *m = arg;
+	m->o.waiting(m->o.waiting_arg);
+}
+
 static void enter(void *arg)
 {
 	struct monitor *m = arg;
@@ -352,6 +358,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 		m->text_fd[i] = memfd_create("stemma-summary", MFD_CLOEXEC);
 	m->observer = (struct run_observer){.arg = m,
 	                                    .enter = o->enter ? enter : NULL,
+	                                    .waiting = o->waiting ? waiting : NULL,
 	                                    .started = on_started,
 	                                    .born = on_born,
 	                                    .leaving = on_leaving,
@@ -490,6 +497,14 @@ int monitor_summary(struct monitor *m, struct err *err, struct summary *ret)
 		rc = summary_read(text, n, err, ret);
 	free(text);
 	return rc;
+}
+
+bool monitor_glance(const struct monitor *m, int64_t ret[FIGURES])
+{
+	if (!__atomic_load_n(&m->handover->sampled, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(ret, m->handover->now, sizeof(m->handover->now));
+	return true;
 }
 
 void monitor_published(struct monitor *m)

@@ -43,6 +43,9 @@ struct monitor_options {
 	/* Called in the command's process before its program; see run_observer.enter. May be NULL. */
 	void (*enter)(void *arg);
 	void *enter_arg;
+	/* Called in the process that made the monitor, about twice a second while the command runs. May be NULL. */
+	void (*waiting)(void *arg);
+	void *waiting_arg;
 	/* Called in the worker with the last summary, where the first one has been given out already: processes outlived
 	 * the command. May be NULL. */
 	void (*publish)(void *arg, const struct summary *s);
@@ -83,6 +86,8 @@ int monitor_escaped(struct monitor *m, const char *sentence);
 
 /* The summary as the worker left it. 0; -ENOENT: there is none (the recorder was killed). Released by the caller. */
 int monitor_summary(struct monitor *m, struct err *err, struct summary *ret);
+/* What was used at the last look (as in monitor_now.value), while the command runs. False: there was none yet. */
+bool monitor_glance(const struct monitor *m, int64_t ret[FIGURES]);
 /* It has been written where the user wants it: a later one may take its place. */
 void monitor_published(struct monitor *m);
 /* A limit was exceeded and the task ended for it. */

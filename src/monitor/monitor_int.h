@@ -19,6 +19,8 @@ enum handed { HANDED_NONE, HANDED_FIRST, HANDED_LAST, HANDED_TAKEN, HANDED_WRITT
 struct handover {
 	int state; /* enum handed; changed by compare-and-swap only */
 	int limited, goes_on;
+	int64_t now[FIGURES]; /* as sampled last, for who shows it; -1 not known */
+	int sampled;
 	uint64_t length[2];
 };
 

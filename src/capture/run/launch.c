@@ -485,8 +485,11 @@ static bool wait_for_end(struct keeper *k, int notices)
 		if (stopped_at_start(k))
 			raise(SIGSTOP); /* as the worker has us do later */
 		/* Descriptors on their way are counted against the user's limit: of a run that lasts, it is fetched. */
-		if (n == 0 && started)
+		if (n == 0 && started) {
 			fetch_listener(k);
+			if (k->o->observer && k->o->observer->waiting && !ended)
+				k->o->observer->waiting(k->o->observer->arg);
+		}
 		char c[16];
 		if (p[1].revents & POLLIN)
 			(void)!read(notices, c, sizeof(c));

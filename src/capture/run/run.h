@@ -27,6 +27,8 @@ struct run_observer {
 	/* The command's process is there. told: its processes will be told, below; else only those that are waited for. run
 	 * and user: NULL where nothing is recorded. */
 	void (*started)(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now);
+	/* In the process that started stemma, about twice a second while the command runs. */
+	void (*waiting)(void *arg);
 	/* A process was met; it was forked between `from` and `until`. parent 0: not known. */
 	void (*born)(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until);
 	/* It is about to become another program; it has become `exe` (NULL: not known). */
