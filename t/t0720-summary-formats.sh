@@ -60,6 +60,21 @@ for form in resource-monitor kickstart stemma; do
 		jq -e '.exit_status == 3 and .label.transformation == "t" and .wall_time.value > 0 and .memory_resident_peak.value > 100000 and .command[1] == "-c"' "$T/back" >"$out"
 	check "run --summary-format $form"
 done
+# From the record: the same but for the processes, which the record does not have.
+id=$(jq -r .run "$T/plain.json")
+{ # not by jq, which makes doubles of the numbers
+	sed '/^  "processes"/,$d' "$T/plain.json"
+	echo '  "processes": []}'
+} >"$T/lean.json"
+for form in resource-monitor kickstart; do
+	cmd 0 export -f $form "$id" && cp "$out" "$T/kept" && as $form "$T/lean.json" "$T/direct" &&
+		if [ $form = kickstart ]; then sed -i '/^      file_name:/d' "$T/kept" "$T/direct"; fi && cmp "$T/kept" "$T/direct" >"$err"
+	check "export -f $form of one run"
+	cmd 0 export -f $form && as stemma "$out" "$T/all" && [ "$(jq -s length "$T/all")" = "$("$STEMMA" log --json | jq '.runs | length')" ]
+	check "export -f $form of all"
+done
+cmd 0 run --label none=x -- true && cmd 0 export -f kickstart && cmd 125 export -f kickstart --since 2031-01-01 && says "$err" 'was measured'
+check 'export of nothing'
 cmd 2 run --summary "$T/x" --summary-format yaml -- true && says "$err" "summary format 'yaml' is not one of" && cmd 2 run --summary-format kickstart -- true && says "$err" 'needs --summary'
 check 'a form that there is not, and a form of nothing'
 

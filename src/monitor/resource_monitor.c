@@ -2,6 +2,7 @@
 
 #include "monitor/decimal.h"
 #include "monitor/jout.h"
+#include "monitor/limit.h"
 #include "monitor/units.h"
 
 #include <errno.h>
@@ -11,12 +12,20 @@
 static const struct field {
 	const char *name, *old, *unit;
 	enum figure_name figure;
-	const char *limit;
 } fields[] = {
-#define FIELD(name, old, unit, figure, limit) {#name, old, unit, FIGURE_##figure, limit},
+#define FIELD(name, old, unit, figure) {#name, old, unit, FIGURE_##figure},
 #include "monitor/resource_monitor.def"
 };
 #define NFIELDS (sizeof(fields) / sizeof(fields[0]))
+
+/* Our limit on that figure, LIMITS none. */
+static unsigned limit_on(enum figure_name f)
+{
+	unsigned l = 0;
+	while (l < LIMITS && limit_figure((enum limit_name)l) != f)
+		l++;
+	return l;
+}
 
 static const struct field *field_of(struct str name)
 {
@@ -74,13 +83,14 @@ static int figure(struct summary *s, const struct field *f, struct str number, s
 static int exceeded(struct summary *s, const struct field *f, struct str number, struct str unit, struct err *err)
 {
 	int64_t v;
-	if (!*f->limit || units_read(f->figure, number, unit.n ? unit : str_of(f->unit), &v) < 0 || v < 0)
+	unsigned l = limit_on(f->figure);
+	if (l == LIMITS || units_read(f->figure, number, unit.n ? unit : str_of(f->unit), &v) < 0 || v < 0)
 		return 0;
 	struct summary_limit *more = realloc(s->exceeded, (s->nexceeded + 1) * sizeof(*more));
 	if (!more)
 		return no_memory(err);
 	s->exceeded = more;
-	if (!(more[s->nexceeded].name = strdup(f->limit)))
+	if (!(more[s->nexceeded].name = strdup(limit_word((enum limit_name)l))))
 		return no_memory(err);
 	more[s->nexceeded].peak = -1;
 	more[s->nexceeded++].limit = v;
@@ -155,10 +165,11 @@ static int meta(struct summary *s, struct str name, struct str text, struct err 
  * the shell's way of saying so. */
 static void settle(struct summary *s)
 {
-	for (size_t i = 0; i < s->nexceeded; i++)
-		for (size_t k = 0; k < NFIELDS; k++)
-			if (strcmp(fields[k].limit, s->exceeded[i].name) == 0 && s->figure[fields[k].figure].known)
-				s->exceeded[i].peak = s->figure[fields[k].figure].value;
+	for (size_t i = 0; i < s->nexceeded; i++) {
+		const struct figure *v = &s->figure[limit_figure((enum limit_name)limit_by_name(s->exceeded[i].name))];
+		if (v->known)
+			s->exceeded[i].peak = v->value;
+	}
 	if (s->exit_type == EXIT_TYPE_SIGNAL)
 		s->exit_status = -1;
 	else
@@ -402,10 +413,12 @@ static void ending(struct jout *j, const struct summary *s)
 	jout_key(j, "limits_exceeded");
 	struct jout flat = {.b = j->b}; /* on one line */
 	jout_open(&flat, '{');
-	for (size_t i = 0; i < s->nexceeded; i++)
-		for (size_t k = 0; k < NFIELDS; k++)
-			if (strcmp(fields[k].limit, s->exceeded[i].name) == 0)
+	for (size_t i = 0; i < s->nexceeded; i++) {
+		int l = limit_by_name(s->exceeded[i].name);
+		for (size_t k = 0; l >= 0 && k < NFIELDS; k++)
+			if (fields[k].figure == limit_figure((enum limit_name)l))
 				told(&flat, fields[k].name, fields[k].unit, fields[k].figure, s->exceeded[i].limit);
+	}
 	jout_close(&flat, '}');
 	j->comma = true;
 }

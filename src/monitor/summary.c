@@ -43,19 +43,20 @@ const char *exit_type_word(enum exit_type t)
 
 const struct limit_unit *limit_unit_of(const char *name)
 {
-	static const struct limit_unit second = {"s", 9}, core = {"cores", 3}, byte = {"B", 0}, count = {"", 0};
+	static const struct limit_unit units[] = {{"s", 9}, {"cores", 3}, {"B", 0}, {"", 0}};
+	enum { TIME, THOUSANDTHS, SIZE, COUNT };
 	static const struct {
-		const char *name;
-		const struct limit_unit *unit;
+		const char *word;
+		unsigned kind;
 	} limits[] = {
-	    {"cpu", &second},     {"wall", &second},   {"cores", &core}, {"memory", &byte},
-	    {"virtual", &byte},   {"swap", &byte},     {"read", &byte},  {"written", &byte},
-	    {"footprint", &byte}, {"received", &byte}, {"sent", &byte},
+#define LIMIT(id, word, kind, figure, least, meaning) {word, kind},
+#define ALIAS(word, id, unit)
+#include "monitor/limit.def"
 	};
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		if (strcmp(limits[i].name, name) == 0)
-			return limits[i].unit;
-	return &count;
+		if (strcmp(limits[i].word, name) == 0)
+			return &units[limits[i].kind];
+	return &units[COUNT];
 }
 
 void summary_init(struct summary *s)

@@ -1,0 +1,264 @@
+/* used.c - what runs used, as resource_monitor and kickstart tell it (src/monitor/read_any.h): one summary for each run
+ * of the selection that was measured, in the order of their ends. Of the whole record then also those of tasks that
+ * were not recorded here.
+ *
+ * A run whose processes outlived it has two: the later one counts. Memory: 24 bytes a run. */
+#include "export/export.h"
+#include "export/work.h"
+#include "monitor/read_any.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct chosen {
+	store_id run, id;
+	int64_t time;
+};
+
+struct used {
+	struct chosen *v;
+	size_t n, cap;
+	const store_id *runs; /* only of these; NULL: of all */
+	size_t n_runs;
+	bool others; /* there are tasks of no run */
+	enum summary_form form;
+	struct store *s;
+	struct out *out;
+	struct buf text;
+};
+
+/* ---- which ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	const store_id *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+static int by_run(const void *a, const void *b)
+{
+	const struct chosen *x = a, *y = b;
+	int c = by_id(&x->run, &y->run);
+	return c ? c : x->time != y->time ? (x->time < y->time ? -1 : 1) : by_id(&x->id, &y->id);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct chosen *x = a, *y = b;
+	return x->time != y->time ? (x->time < y->time ? -1 : 1) : by_id(&x->id, &y->id);
+}
+
+static int note(void *arg, const struct summary_info *m)
+{
+	struct used *u = arg;
+	if (!m->run) {
+		u->others = !u->runs;
+		return 0;
+	}
+	if (u->runs && !bsearch(&m->run, u->runs, u->n_runs, sizeof(*u->runs), by_id))
+		return 0;
+	if (u->n == u->cap) {
+		size_t cap = u->cap ? 2 * u->cap : 16;
+		struct chosen *v = realloc(u->v, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		u->v = v;
+		u->cap = cap;
+	}
+	u->v[u->n++] = (struct chosen){m->run, m->id, m->time};
+	return 0;
+}
+
+static int choose(struct used *u)
+{
+	int rc = store_summaries(u->s, 0, note, u);
+	if (rc < 0)
+		return rc;
+	qsort(u->v, u->n, sizeof(*u->v), by_run);
+	size_t kept = 0;
+	for (size_t i = 0; i < u->n; i++)
+		if (i + 1 == u->n || u->v[i + 1].run != u->v[i].run)
+			u->v[kept++] = u->v[i];
+	u->n = kept;
+	qsort(u->v, u->n, sizeof(*u->v), by_time);
+	return 0;
+}
+
+/* ---- one, as others take it ---- */
+
+static char *copy(struct str s)
+{
+	return strndup(s.p ? s.p : "", s.n);
+}
+
+/* "key=value" each. */
+static bool pairs(const struct strlist *l, struct summary_pair **ret, size_t *ret_n)
+{
+	struct str s;
+	struct summary_pair *v = calloc(l->count + 1, sizeof(*v));
+	if (!v)
+		return false;
+	*ret = v;
+	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
+		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
+		size_t n = eq ? (size_t)(eq - s.p) : s.n;
+		v[*ret_n] = (struct summary_pair){copy(str_n(s.p, n)), copy(eq ? str_n(eq + 1, s.n - n - 1) : str_of(""))};
+		(*ret_n)++;
+		if (!v[*ret_n - 1].key || !v[*ret_n - 1].value)
+			return false;
+	}
+	return true;
+}
+
+/* "name=peak/limit" each. */
+static bool beyond(const struct strlist *l, struct summary *to)
+{
+	struct str s;
+	to->exceeded = calloc(l->count + 1, sizeof(*to->exceeded));
+	if (!to->exceeded)
+		return false;
+	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
+		char *text = copy(s), *eq = text ? strchr(text, '=') : NULL;
+		struct summary_limit *e = &to->exceeded[to->nexceeded];
+		if (eq && sscanf(eq + 1, "%" SCNd64 "/%" SCNd64, &e->peak, &e->limit) == 2) {
+			*eq = '\0';
+			e->name = text;
+			to->nexceeded++;
+		} else {
+			free(text);
+			if (!text)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool fill(struct summary *to, const struct summary_info *m)
+{
+	struct str s;
+	bool ok = true;
+	if (m->argv.count) {
+		size_t n = 0;
+		if (!(to->argv = calloc(m->argv.count + 1, sizeof(*to->argv))))
+			return false;
+		for (size_t i = 0, at = 0; list_next(&m->argv, &i, &at, &s);)
+			ok = (to->argv[n++] = copy(s)) && ok;
+	}
+	to->user = m->user.n ? copy(m->user) : NULL;
+	to->cwd = m->cwd.n ? copy(m->cwd) : NULL;
+	to->exit_type = (enum exit_type)m->exit_type;
+	to->exit_status = m->status;
+	to->signal = m->signal;
+	to->oom = m->oom;
+	for (int f = 0; f < FIGURES; f++) {
+		const struct summary_figure *v = &m->figure[f];
+		if (v->known)
+			ok = summary_set(to, (enum figure_name)f, v->value, NULL, v->complete) == 0 && ok;
+	}
+	return ok && (to->user || !m->user.n) && (to->cwd || !m->cwd.n) && beyond(&m->beyond, to) &&
+	       pairs(&m->host, &to->host, &to->nhost) && pairs(&m->labels, &to->label, &to->nlabel);
+}
+
+static int put(struct used *u, const struct summary_info *m)
+{
+	struct summary s;
+	summary_init(&s);
+	buf_reset(&u->text);
+	int rc = fill(&s, m) ? summary_write_as(u->form, &s, false, &u->text) : -ENOMEM;
+	if (rc == 0)
+		out_str(u->out, buf_view(&u->text));
+	summary_release(&s);
+	return rc;
+}
+
+struct wanted {
+	struct used *u;
+	store_id id;
+};
+
+static int put_wanted(void *arg, const struct summary_info *m)
+{
+	const struct wanted *w = arg;
+	return m->id == w->id ? put(w->u, m) : 0;
+}
+
+static int put_other(void *arg, const struct summary_info *m)
+{
+	return m->run ? 0 : put(arg, m);
+}
+
+static int put_all(struct used *u)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < u->n; i++) {
+		struct wanted w = {.u = u, .id = u->v[i].id};
+		rc = store_summaries(u->s, u->v[i].run, put_wanted, &w);
+	}
+	return rc == 0 && u->others ? store_summaries(u->s, 0, put_other, u) : rc;
+}
+
+/* ---- the formats ---- */
+
+/* The runs that were selected, and those of the executions that were, sorted. */
+static int runs_of(struct prov_source *p, struct err *err, store_id **ret, size_t *ret_n)
+{
+	const struct prov_select *sel = prov_selection(p);
+	struct work w;
+	int rc = work_gather(p, err, &w);
+	if (rc < 0)
+		return rc;
+	store_id *v = calloc(w.n_execs + sel->n_runs + 1, sizeof(*v));
+	size_t n = 0;
+	for (size_t i = 0; v && i < w.n_execs; i++)
+		v[n++] = w.execs[i].run;
+	for (size_t i = 0; v && i < sel->n_runs; i++)
+		v[n++] = sel->runs[i];
+	work_release(&w);
+	if (!v)
+		return -ENOMEM;
+	qsort(v, n, sizeof(*v), by_id);
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+static int used(struct prov_source *p, struct out *out, enum summary_form form, struct err *err)
+{
+	const struct prov_select *sel = prov_selection(p);
+	struct used u = {.form = form, .s = prov_store(p), .out = out};
+	store_id *runs = NULL;
+	int rc = 0;
+	bool all = !sel->n_versions && !sel->n_runs && !sel->n_execs && sel->since == TIME_NONE && sel->until == TIME_NONE;
+	if (!all) {
+		rc = runs_of(p, err, &runs, &u.n_runs);
+		u.runs = runs;
+	}
+	if (rc == 0)
+		rc = choose(&u);
+	if (rc == 0 && !u.n && !u.others) {
+		err_set(err, 0, "no run of what was selected was measured");
+		rc = -EINVAL;
+	}
+	if (rc == 0)
+		rc = put_all(&u);
+	if (rc == -ENOMEM)
+		err_set(err, ENOMEM, "cannot export what was used");
+	free(runs);
+	free(u.v);
+	buf_release(&u.text);
+	return rc;
+}
+
+int export_resource_monitor(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	(void)o;
+	return used(p, out, SUMMARY_RESOURCE_MONITOR, err);
+}
+
+int export_kickstart(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	(void)o;
+	return used(p, out, SUMMARY_KICKSTART, err);
+}
