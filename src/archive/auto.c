@@ -17,7 +17,7 @@
 static int open_store(const char *home, bool index, struct err *err, struct store **ret)
 {
 	int rc = store_open(home, STORE_READ, err, ret);
-	if (rc == -ENOENT || (rc == 0 && !index))
+	if (!index || (rc < 0 && rc != -ENOENT)) /* logs without an index are asked for the first time */
 		return rc;
 	if (rc == 0)
 		store_close(*ret);

@@ -1,4 +1,5 @@
 #include "cmd/run_limits.h"
+#include "archive/auto.h"
 #include "base/ulid.h"
 #include "monitor/watchdog.h"
 
@@ -12,7 +13,25 @@ struct run_limits {
 	struct watchdog_options o;
 	struct watchdog *watchdog;
 	bool quiet;
+	char *home; /* whose history they came from (--limit auto); NULL: they were given */
+	bool automatic;
 };
+
+/* --limit auto: what the history of the command says. None, where it says nothing: that keeps no command from running. */
+static void from_history(struct cmd *c, const struct opts_run *o, struct limits *limits)
+{
+	struct err err = {0};
+	struct buf text = {0};
+	size_t n = 0;
+	int rc = archive_limits(cmd_home(c), c->operands, config_get(&c->config, CONFIG_system), &err, &text, &n);
+	if (rc > 0 && limits_parse(limits, buf_cstr(&text), &err) == 0) {
+		if (!o->quiet)
+			say("limits of %zu tasks like it: %s", n, buf_cstr(&text));
+	} else if (!o->quiet) {
+		say("no limits from the history: %s", err.text);
+	}
+	buf_release(&text);
+}
 
 int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits **ret)
 {
@@ -22,13 +41,18 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 	*ret = NULL;
 	if (o->limits_file && limits_read_file(&limits, o->limits_file, &err) < 0)
 		return say_err(&err, STATUS_USAGE);
+	bool automatic = false;
 	for (size_t i = 0; i < o->limit.n; i++)
-		if (limits_parse(&given, o->limit.v[i], &err) < 0)
+		automatic |= !strcmp(o->limit.v[i], "auto");
+	if (automatic && !o->pid && c->n_operands)
+		from_history(c, o, &limits);
+	for (size_t i = 0; i < o->limit.n; i++)
+		if (strcmp(o->limit.v[i], "auto") && limits_parse(&given, o->limit.v[i], &err) < 0)
 			return say_err(&err, STATUS_USAGE);
 	if (o->grace && limits_parse_time(o->grace, &err, &grace) < 0)
 		return say_err(&err, STATUS_USAGE);
 	limits_override(&limits, &given);
-	if (!limits_any(&limits)) {
+	if (!limits_any(&limits) && !automatic) {
 		if (o->grace || o->rlimit)
 			return say_usage(c, "%s needs --limit", o->grace ? "--grace" : "--rlimit");
 		return STATUS_OK;
@@ -40,6 +64,8 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 		return STATUS_SELF;
 	l->o = (struct watchdog_options){.limits = limits, .grace = grace, .each_process = o->rlimit};
 	l->quiet = o->quiet;
+	l->automatic = automatic;
+	l->home = cmd_home(c) ? strdup(cmd_home(c)) : NULL;
 	*ret = l;
 	return STATUS_OK;
 }
@@ -108,6 +134,20 @@ void run_limits_say(const struct summary *s)
 			say("%s", s->escaped[i]);
 }
 
+void run_limits_unlike(const struct run_limits *l, const struct summary *s)
+{
+	struct buf text = {0};
+	if (!l->automatic || l->quiet || archive_unlike(l->home, s, &text) <= 0) {
+		buf_release(&text);
+		return;
+	}
+	char *at = (char *)(uintptr_t)buf_cstr(&text);
+	for (char *line, *rest = at; (line = strsep(&rest, "\n"));)
+		if (*line)
+			say("%s", line);
+	buf_release(&text);
+}
+
 void run_limits_lost(void)
 {
 	say("the recorder was killed: from then on the command was held to no limit but the kernel's");
@@ -118,6 +158,7 @@ void run_limits_close(struct run_limits *l)
 	if (!l)
 		return;
 	watchdog_free(l->watchdog);
+	free(l->home);
 	/* Where processes outlive the command the worker does it, or the next run. */
 	if (l->o.cgroup)
 		cgroup_remove(l->o.cgroup);

@@ -18,6 +18,8 @@ void run_limits_attach(struct run_limits *l, struct monitor *m);
 /* What the summary says of limits, as sentences: that the command was stopped, or would have been. */
 void run_limits_say(const struct summary *s);
 /* The recorder did not live to the end. */
+/* With --limit auto: what of the task is unlike its history. */
+void run_limits_unlike(const struct run_limits *l, const struct summary *s);
 void run_limits_lost(void);
 void run_limits_close(struct run_limits *l);
 

@@ -241,6 +241,8 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	monitor_published(r->monitor);
 	if (r->limits)
 		run_limits_say(&s);
+	if (r->limits)
+		run_limits_unlike(r->limits, &s);
 	if (r->report)
 		run_report(&s, stderr);
 	summary_release(&s);
