@@ -145,6 +145,7 @@ def make_works(root, build, tools, tmp):
     shm = tempfile.mkdtemp(prefix='stemma-bench-', dir='/dev/shm') if os.access('/dev/shm', os.W_OK) else tmp
     os.mkdir(os.path.join(tmp, 'own'))
     os.mkdir(os.path.join(tmp, 'made'))
+    os.mkdir(os.path.join(tmp, 'many'))
     files = own_sources(root, build, os.path.join(tmp, 'own'))
     generated_sources(os.path.join(tmp, 'made'), 24)
     with open(os.path.join(tmp, 'small'), 'w', encoding='ascii') as small:
@@ -154,12 +155,16 @@ def make_works(root, build, tools, tmp):
     works = [
         Work('dd', 'dd, 1 GB in 4 KiB blocks on tmpfs',
              ['dd', 'if=/dev/zero', f'of={shm}/dd', 'bs=4096', 'count=262144'], '≤ 1.06'),
+        Work('bytes', 'dd, 1,000,000 blocks of 1 byte, /dev/zero to /dev/null',
+             ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', 'count=1000000'], '≤ 1.35'),
         Work('python', 'one python3 start', ['python3', '-c', 'pass'], '≤ 1.15'),
         Work('pythons', '10 python3 starts in one run', ['dash', '-c', start_loop], '≤ 1.15'),
         Build('build', f'C build of {files} files, one at a time', os.path.join(tmp, 'own'), 1, '≤ 1.20'),
         Work('true', '1000 × /bin/true from dash', ['dash', '-c', true_loop], '≤ 1.5'),
         Work('open', '100,000 × open, read, close', [tools['openloop'], os.path.join(tmp, 'small'), '100000'],
              'notify ≤ 4.5, trace ≤ 8'),
+        Work('files', '20,000 × fopen, fgets, fclose of 1000 small files', [tools['smallfiles'], os.path.join(tmp, 'many'), '20000'],
+             '≤ 1.20'),
     ]
     return works, shm, os.path.join(tmp, 'made')
 
@@ -181,6 +186,7 @@ def make_recorders(stemma, tmp):
     env = {'STEMMA_HOME': home}
     recorders = [
         Recorder('stemma', [stemma, 'run', '--'], env),
+        Recorder('stemma, count', [stemma, 'run', '--count', '--'], env),
         Recorder('stemma, trace', [stemma, 'run', '--transport=trace', '--'], env),
         Recorder('stemma, exact', [stemma, 'run', '--exact', '--'], env, rounds=3),
     ]
@@ -376,7 +382,7 @@ def main():
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), '..'))
     build = os.path.realpath(options.build)
     stemma = os.path.join(build, 'src', 'cmd', 'stemma')
-    tools = {name: os.path.join(build, 'bench', name) for name in ('openloop', 'holdfds')}
+    tools = {name: os.path.join(build, 'bench', name) for name in ('openloop', 'smallfiles', 'holdfds')}
 
     def say(text):
         if sys.stderr.isatty():

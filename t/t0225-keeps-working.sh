@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
 # A new way to record is a word here and a row in mode().
-MODES='complete trace exact tree'
+MODES=${MODES:-complete count trace exact tree}
 
 # mode NAME: the options of stemma run, and what may be missing from its record.
 mode()
@@ -14,6 +14,7 @@ mode()
 	case $1 in
 	complete) RUN_OPTIONS= ;;
 	trace) RUN_OPTIONS=--transport=trace ;;
+	count) RUN_OPTIONS=--count ;;
 	exact) RUN_OPTIONS=--exact ;;
 	tree) RUN_OPTIONS=--capture=tree OPTIONS='--or-gap tree_only' ;;
 	esac

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
 # A new way to record is a word here and a row in options_of().
-MODES='complete trace exact tree'
+MODES=${MODES:-complete count trace exact tree}
 export STEMMA_HOME="$T/home"
 
 options_of()
@@ -13,6 +13,7 @@ options_of()
 	case $1 in
 	complete) echo ;;
 	trace) echo --transport=trace ;;
+	count) echo --count ;;
 	exact) echo --exact ;;
 	tree) echo --capture=tree ;;
 	esac

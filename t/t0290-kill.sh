@@ -39,60 +39,69 @@ begin=$(date +%s%N)
 (cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run -- sh "$T/work.sh") >/dev/null 2>&1
 length=$((($(date +%s%N) - begin) / 1000000 + 1))
 
-killed=0
-good=0
-readable=0
-said=0
-round=0
-: >"$T/why"
-while [ $round -lt $times ]; do
-	round=$((round + 1))
-	fresh "$D"
-	rm -rf "${T:?}/home"
-	(cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run -- sh "$T/work.sh") >"$T/got" 2>"$T/err" &
-	p=$!
-	# From before the command starts to about its end.
-	moment=$((round * 7919 % length))
-	sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
-	w=$(workers $p)
-	if [ -n "$w" ]; then
-		# shellcheck disable=SC2086 # one or more numbers
-		kill -9 $w && killed=$((killed + 1))
-		hit=1
-	else
-		hit=0
-	fi
-	wait $p
-	echo "status $?" >>"$T/got"
-	# Missed, and not for being early: it was over, so a run is shorter now. How busy the machine is changes.
-	[ $hit = 1 ] || [ $((moment * 4)) -lt $length ] || length=$((moment * 3 / 4 + 1))
-	if cmp -s "$T/expected" "$T/got"; then
-		good=$((good + 1))
-	else
-		echo "round $round:" >>"$T/why"
-		diff "$T/expected" "$T/got" | head -3 >>"$T/why"
-	fi
-	if events "$T/home" "$T/events" || ! grep -q -v torn "$T/events.err"; then
-		readable=$((readable + 1))
-	else
-		echo "round $round: $(head -2 "$T/events.err")" >>"$T/why"
-	fi
-	# A hole in the record is said to be one: recorder_died (7), or lost (1).
-	if [ $hit = 0 ] || grep -q '"k":"gap".*"reason":[17]\b' "$T/events" || grep -q '"k":"run_end"' "$T/events"; then
-		said=$((said + 1))
-	else
-		echo "round $round: the record does not say that the recorder died: $(tail -1 "$T/events")" >>"$T/why"
-	fi
-done
-[ $good = $times ]
-result $? "the command's result is the same, $times times" "$T/why"
-[ $readable = $times ]
-result $? "the log can be read, $times times" "$T/why"
-[ $said = $times ]
-result $? "the record says where it ends" "$T/why"
-echo "$killed of $times times a worker was killed" >"$T/killed"
-[ $killed -gt $((times / 3)) ]
-result $? "the moments were well chosen: $killed of $times hit a worker" "$T/killed"
+# rounds OPTION
+# shellcheck disable=SC2086 # none, or one
+rounds()
+{
+	killed=0
+	good=0
+	readable=0
+	said=0
+	round=0
+	: >"$T/why"
+	while [ $round -lt $times ]; do
+		round=$((round + 1))
+		fresh "$D"
+		rm -rf "${T:?}/home"
+		(cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run $1 -- sh "$T/work.sh") >"$T/got" 2>"$T/err" &
+		p=$!
+		# From before the command starts to about its end.
+		moment=$((round * 7919 % length))
+		sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
+		w=$(workers $p)
+		if [ -n "$w" ]; then
+			# shellcheck disable=SC2086 # one or more numbers
+			kill -9 $w && killed=$((killed + 1))
+			hit=1
+		else
+			hit=0
+		fi
+		wait $p
+		echo "status $?" >>"$T/got"
+		# Missed, and not for being early: it was over, so a run is shorter now. How busy the machine is changes.
+		[ $hit = 1 ] || [ $((moment * 4)) -lt $length ] || length=$((moment * 3 / 4 + 1))
+		if cmp -s "$T/expected" "$T/got"; then
+			good=$((good + 1))
+		else
+			echo "round $round:" >>"$T/why"
+			diff "$T/expected" "$T/got" | head -3 >>"$T/why"
+		fi
+		if events "$T/home" "$T/events" || ! grep -q -v torn "$T/events.err"; then
+			readable=$((readable + 1))
+		else
+			echo "round $round: $(head -2 "$T/events.err")" >>"$T/why"
+		fi
+		# A hole in the record is said to be one: recorder_died (7), or lost (1).
+		if [ $hit = 0 ] || grep -q '"k":"gap".*"reason":[17]\b' "$T/events" || grep -q '"k":"run_end"' "$T/events"; then
+			said=$((said + 1))
+		else
+			echo "round $round: the record does not say that the recorder died: $(tail -1 "$T/events")" >>"$T/why"
+		fi
+	done
+	[ $good = $times ]
+	result $? "${1:-complete}: the command's result is the same, $times times" "$T/why"
+	[ $readable = $times ]
+	result $? "${1:-complete}: the log can be read, $times times" "$T/why"
+	[ $said = $times ]
+	result $? "${1:-complete}: the record says where it ends" "$T/why"
+	echo "$killed of $times times a worker was killed" >"$T/killed"
+	[ $killed -gt $((times / 3)) ]
+	result $? "${1:-complete}: the moments were well chosen: $killed of $times hit a worker" "$T/killed"
+}
+
+rounds ""
+rounds --count
+
 # The one that the user started is killed: the command goes on to its end, and so does its record.
 fresh "$D"
 rm -rf "${T:?}/home"

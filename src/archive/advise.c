@@ -116,7 +116,7 @@ static int choose(const struct advice_options *o, struct advised *a)
 	int chosen = METHOD_maximum;
 	for (int m = 0; m < METHODS; m++) {
 		const struct backtest *b = &a->test[m];
-		if (!a->answered[m] || !b->tasks || 2 * b->tasks < most || !(b->allocated > 0) ||
+		if (!a->answered[m] || b->tasks < ADVICE_FEW || 2 * b->tasks < most || !(b->allocated > 0) ||
 		    (double)b->failed > retries * (double)b->tasks)
 			continue;
 		if (b->used / b->allocated > best) {

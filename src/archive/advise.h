@@ -10,8 +10,8 @@
 #include "archive/history.h"
 #include "archive/sizing.h"
 
-#define ADVICE_FEW 10 /* from so many tasks on, a back-test and other methods than maximum */
-#define ADVICE_FIGURES 7
+/* So many tasks are known before one is judged, and so many are judged before a method is chosen. */
+#define ADVICE_FEW 10
 
 enum advice_resource {
 	ADVICE_memory,

@@ -10,8 +10,6 @@
 #include "archive/task.h"
 #include "archive/where.h"
 
-#define HISTORY_FIGURES 40
-
 struct history_options {
 	const unsigned char *figures; /* enum figure_name, those wanted */
 	size_t n_figures;

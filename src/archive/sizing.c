@@ -34,19 +34,10 @@ static const char *const names[METHODS] = {
 #define METHOD(name, meaning) #name,
 #include "archive/methods.def"
 };
-static const char *const meanings[METHODS] = {
-#define METHOD(name, meaning) meaning,
-#include "archive/methods.def"
-};
 
 const char *method_name(enum method m)
 {
 	return names[m];
-}
-
-const char *method_meaning(enum method m)
-{
-	return meanings[m];
 }
 
 int method_by_name(const char *name)

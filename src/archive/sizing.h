@@ -32,7 +32,6 @@ enum method {
 	METHODS
 };
 const char *method_name(enum method m);
-const char *method_meaning(enum method m);
 /* The method of that name, or -1. */
 int method_by_name(const char *name);
 

@@ -14,19 +14,10 @@ static const char *const names[TASK_KEYS] = {
 #define KEY(name, meaning) #name,
 #include "archive/keys.def"
 };
-static const char *const meanings[TASK_KEYS] = {
-#define KEY(name, meaning) meaning,
-#include "archive/keys.def"
-};
 
 const char *task_key_name(enum task_key k)
 {
 	return names[k];
-}
-
-const char *task_key_meaning(enum task_key k)
-{
-	return meanings[k];
 }
 
 int task_key_parse(struct str name, struct key *ret)

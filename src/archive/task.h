@@ -16,7 +16,6 @@ struct key {
 	char label[128];   /* of this name */
 };
 const char *task_key_name(enum task_key k);
-const char *task_key_meaning(enum task_key k);
 /* 0, or -ENOENT. Takes host-class for host_class. */
 int task_key_parse(struct str name, struct key *ret);
 

@@ -151,9 +151,9 @@ static int print_text(const struct cmd *c, const struct advice *a)
 	const struct backtest *line = &m->test[METHOD_regression], *chosen = &m->test[m->method];
 	if (a->input < 0 && m->known && line->tasks && line->used * chosen->allocated > chosen->used * line->allocated)
 		say_hint("by its input a task is asked for better: --input SIZE, or name its files as they are");
-	if (a->tasks <= ADVICE_FEW)
-		say_hint("so few tasks say little: with %d or more, methods are compared by what they would have given",
-		         ADVICE_FEW + 1);
+	if (a->tasks < 2 * ADVICE_FEW)
+		say_hint("so few tasks say little: with %d or more, that is taken which would have wasted least",
+		         2 * ADVICE_FEW);
 	return STATUS_OK;
 }
 

@@ -80,6 +80,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .labels = (const char *const *)o->label.v,
 	                           .mode = (enum capture_mode)mode,
 	                           .transport = (enum capture_transport)transport,
+	                           .count = o->count,
 	                           .exact = o->exact,
 	                           .narrow = granularity == 1,
 	                           .say = o->quiet ? NULL : say_line};

@@ -16,7 +16,8 @@
 struct moved {
 	uint64_t calls, failed, bytes, largest, spent, size[IO_SIZES];
 	int64_t first, last;
-	bool any; /* there are figures */
+	bool any;  /* there are figures */
+	bool bare; /* calls and bytes only: run --count does not time them */
 };
 enum { STAT_READ, STAT_WRITE, STAT_WAYS };
 /* The accesses of one call, execution or file, one way: repeats counted. */

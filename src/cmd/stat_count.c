@@ -16,6 +16,7 @@ static void add_moved(struct moved *to, const struct moved *from)
 	to->first = to->any ? earlier(to->first, from->first) : from->first;
 	to->last = to->any && to->last > from->last ? to->last : from->last; /* TIME_NONE is the least */
 	to->any = true;
+	to->bare |= from->bare;
 	to->calls += from->calls;
 	to->failed += from->failed;
 	to->bytes += from->bytes;
@@ -34,7 +35,8 @@ static struct moved moved_of(const struct io_info *io)
 	                  .spent = io->spent,
 	                  .first = io->first,
 	                  .last = io->last,
-	                  .any = true};
+	                  .any = true,
+	                  .bare = io->calls && io->first == TIME_NONE};
 	memcpy(m.size, io->size, sizeof(m.size));
 	return m;
 }

@@ -9,8 +9,15 @@ static void moved_json(json_t *o, const struct moved *m)
 {
 	json_t *sizes = json_array();
 	js_num(o, "calls", m->calls);
-	js_num(o, "failed", m->failed);
 	js_num(o, "bytes", m->bytes);
+	if (m->bare) {
+		static const char *const unknown[] = {"failed", "largest", "spent_ns", "first", "last", "sizes"};
+		for (unsigned i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+			js_put(o, unknown[i], json_null());
+		json_decref(sizes);
+		return;
+	}
+	js_num(o, "failed", m->failed);
 	js_num(o, "largest", m->largest);
 	js_big(o, "spent_ns", m->spent);
 	js_time(o, "first", m->first);
@@ -167,14 +174,15 @@ int stat_tsv_row(void *cmd, const struct stat_row *row)
 		printf("%s\t%s\t%s\t%s\t%s\t%s", exec.text, b.n ? buf_cstr(&b) : "", f.pub.text, path.n ? buf_cstr(&path) : "",
 		       row->write ? "write" : "read", counted ? term_name(SET_ioapi, (unsigned)row->api) : "?");
 		number(row->io.calls, counted);
-		number(row->io.failed, counted);
+		bool timed = counted && !row->io.bare;
+		number(row->io.failed, timed);
 		number(row->io.bytes, row->bytes_known);
-		number(row->io.largest, counted);
-		number(row->io.spent, counted);
+		number(row->io.largest, timed);
+		number(row->io.spent, timed);
 		moment(counted ? row->io.first : TIME_NONE);
 		moment(counted ? row->io.last : TIME_NONE);
 		for (unsigned i = 0; i < IO_SIZES; i++)
-			number(row->io.size[i], counted);
+			number(row->io.size[i], timed);
 		putchar('\n');
 	}
 	buf_release(&b);

@@ -85,6 +85,8 @@ static void spent_cell(struct table *t, const struct way *w)
 		buf_char(&b, w->uncounted ? '?' : '-');
 	else if (!w->io.any)
 		buf_char(&b, '-');
+	else if (w->io.bare)
+		buf_char(&b, '?');
 	else
 		put_spent(&b, w->io.spent);
 	cell(t, &b);
@@ -107,19 +109,27 @@ static void moved_row(struct table *t, const struct moved *m, const struct opts_
 {
 	struct buf b = {0};
 	number_cell(t, m->calls, o->bytes);
-	number_cell(t, m->failed, o->bytes);
+	if (m->bare)
+		table_cell(t, str_of("?"));
+	else
+		number_cell(t, m->failed, o->bytes);
 	buf_printf(&b, more ? ">=" : "");
 	fmt_size(&b, m->bytes, o->bytes);
 	cell(t, &b);
 	const uint64_t sizes[] = {m->calls ? m->bytes / m->calls : 0, m->largest};
 	for (unsigned i = 0; i < 2; i++) {
-		if (m->calls)
+		if (i && m->bare)
+			buf_char(&b, '?');
+		else if (m->calls)
 			fmt_size(&b, sizes[i], o->bytes);
 		else
 			buf_char(&b, '-');
 		cell(t, &b);
 	}
-	put_spent(&b, m->spent);
+	if (m->bare)
+		buf_char(&b, '?');
+	else
+		put_spent(&b, m->spent);
 	cell(t, &b);
 	table_cell(t, name);
 }

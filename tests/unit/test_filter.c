@@ -31,11 +31,13 @@ static const struct {
 } rows[] = {
 #define tree TRAP_TREE
 #define file TRAP_FILE
+#define count TRAP_COUNT
 #define CALL(name, word, set) {#name, set},
 #include "capture/trap/calls.def"
 #undef CALL
 #undef tree
 #undef file
+#undef count
 };
 
 static uint32_t run_with(const struct sock_fprog *p, uint32_t arch, int nr, const uint64_t args[4])
@@ -132,6 +134,7 @@ static void stops_what_the_table_names(void **state)
 {
 	(void)state;
 	check(TRAP_TREE | TRAP_FILE, true);
+	check(TRAP_TREE | TRAP_FILE | TRAP_COUNT, true);
 	check(TRAP_TREE | TRAP_FILE, false);
 	check(TRAP_TREE, true);
 	check(TRAP_TREE, false);

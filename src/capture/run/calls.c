@@ -1,7 +1,7 @@
 /* The stopped calls, one handler each. A call is seen before it runs; where its result matters it is kept as pending
  * and settled from what the file system shows afterwards. */
+#include "capture/run/counted.h"
 #include "capture/run/guard.h"
-#include "capture/run/super.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,6 +125,7 @@ static void created(struct sup *s, struct pending *d, const struct statx *st, bo
 	struct file *f = file_get(s, d->a, true, st);
 	if (!f)
 		return;
+	counted_created(d->proc, d->open, f);
 	/* While the call may still be running, the access counts as begun by its thread's stop. */
 	struct task *was = s->current;
 	s->current = back ? NULL : task_known(s, d->tid);
@@ -356,6 +357,7 @@ static void absent(struct sup *s, struct proc *p, const struct where *w)
 static void opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
                    unsigned mode)
 {
+	counted_opens(p, NULL, true);
 	if (is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
 		return;
 	enum allowed ok = may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
@@ -365,6 +367,8 @@ static void opened(struct sup *s, struct proc *p, struct where *w, const struct 
 	if (!f || f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
 		return;
 	struct fingerprint fp = print_of(st);
+	if (f->kind != TERM_kind_pseudo)
+		counted_opens(p, f, true);
 	if (f->kind == TERM_kind_pseudo) {
 		if (mode & ACCESS_READ)
 			access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, sup_now(s), NULL);
@@ -480,10 +484,13 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
 		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))
 			opened(s, p, &w, &st, flags, mode);
+		else
+			counted_opens(p, NULL, true);
 	} else if (rc == -ENOENT && (flags & O_CREAT)) {
 		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
 		if (d) {
 			d->mode = mode & ~ACCESS_TRUNC;
+			d->open = counted_open(p);
 			d->excl = flags & O_EXCL;
 			for (struct pending *o = d->next; o; o = o->next)
 				if (o->op == PENDING_CREATE && o->name_a && d->name_a && !strcmp(o->name_a, d->name_a))
@@ -788,6 +795,9 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		p->uring_said = true;
 		p->uncounted = p->io_unseen = true;
 		break;
+	case CALL_aio:
+		p->uncounted = p->io_unseen = true;
+		break;
 	case CALL_seccomp:
 		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
 			sup_gap(s, p, TERM_gap_limit, 1, "it asked for a notification listener of its own, which there cannot be");
@@ -870,7 +880,9 @@ int sup_trap(struct sup *s, const struct trap *t)
 	}
 	s->refuse = 0;
 	s->plain = false;
+	counted_before(s, p, t);
 	dispatch(s, p, t, first_stop);
+	counted_after(s, p, t);
 	if (s->plain && s->current == k) {
 		k->can_block = false;
 		if (p->guarded)

@@ -1,6 +1,6 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "capture/run/redact.h"
-#include "capture/run/super.h"
+#include "capture/run/counted.h"
 #include "event/env.h"
 
 #include <elf.h>
@@ -415,6 +415,7 @@ static void use_program(struct sup *s, struct proc *p, struct file *f, int64_t t
 static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
 {
 	proc_end_accesses(s, p, e->time);
+	counted_free(p);
 	struct file *exe = e->exe;
 	if (!exe || exe->is_elf == false) {
 		/* Only the kernel knows what runs (binfmt_misc): ask. */

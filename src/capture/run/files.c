@@ -1,6 +1,6 @@
 /* Files and accesses: what is open, since when, and what shows that it was written. */
 #include "capture/run/redact.h"
-#include "capture/run/super.h"
+#include "capture/run/counted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -441,6 +441,7 @@ static unsigned evidence_of(struct sup *s, const struct access *a, const struct 
 void access_end(struct sup *s, struct access *a, int64_t until)
 {
 	struct file *f = a->file;
+	counted_update(s, a->proc);
 	struct event ev = {.access_end = {.access = a->seq, .until = until, .count = a->count > 1 ? a->count : 0}};
 	if (a->mode & ACCESS_WRITE) {
 		struct fingerprint after = f->kind == TERM_kind_regular ? print_now(s, f) : (struct fingerprint){0};
@@ -571,11 +572,12 @@ void proc_sweep(struct sup *s, struct proc *p)
 static bool ends_silently(const struct sup *s, const struct access *a)
 {
 	bool counted = s->exact && a->file->kind != TERM_kind_absent && a->file->kind != TERM_kind_pseudo;
-	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted;
+	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted && !a->io;
 }
 
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
 {
+	counted_update(s, p);
 	while (p->live) {
 		if (ends_silently(s, p->live))
 			access_free(s, p->live);

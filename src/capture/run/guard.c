@@ -1,10 +1,12 @@
 #include "capture/run/guard.h"
+#include "capture/run/graft.h"
 #include "capture/run/worker.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <linux/ptrace.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -45,7 +47,7 @@ struct ward {
 	uint64_t ip, args[6];
 };
 
-enum request { REQUEST_NONE, REQUEST_WATCH, REQUEST_RELEASE };
+enum request { REQUEST_NONE, REQUEST_WATCH, REQUEST_RELEASE, REQUEST_GRAFT };
 
 struct guard {
 	pthread_mutex_t lock; /* guards the wards */
@@ -58,7 +60,9 @@ struct guard {
 	int request;
 	pid_t pid;
 	bool done_well;
-	sem_t asked, done;
+	struct graft *graft;
+	int graft_result;
+	sem_t asked, done, ready, gone;
 };
 
 static long trace(long request, pid_t tid, long addr, long data)
@@ -167,7 +171,9 @@ static long try_to_seize(pid_t tid)
 		return -1;
 	}
 	seizing = now_ns();
-	long rc = trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC);
+	/* TRACESYSGOOD: were we killed at a stop of a call that nobody has waited for, the kernel would deliver its SIGTRAP;
+	 * with it that is no signal there is. */
+	long rc = trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD);
 	seizing = 0;
 	return rc;
 }
@@ -388,6 +394,53 @@ static void woken(int sig, siginfo_t *si, void *context)
 		siglongjmp(give_up, 1);
 }
 
+/* Stops the process where it runs, and has the code put in. It may be seized already, and stays so then. */
+static int stop_and_graft(struct guard *g, pid_t pid)
+{
+	enum { PATIENCE_NS = 20000000 };
+	bool had = guard_has(g, pid);
+	int64_t begin = now_ns();
+	bool seized = had || seize(g, pid, pid) == 0;
+	if (seized)
+		trace(PTRACE_INTERRUPT, pid, 0, 0);
+	/* Received, a call cannot be interrupted where it waits for the answer: it stops on its way out. */
+	sem_post(&g->ready);
+	while (sem_wait(&g->gone) < 0)
+		;
+	if (!seized)
+		return -EPERM;
+	while (now_ns() - begin < PATIENCE_NS) {
+		siginfo_t si = {0};
+		int status, sig;
+		if (waitid(P_PID, (id_t)pid, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) < 0)
+			return -ESRCH;
+		if (!si.si_pid) {
+			sched_yield();
+			continue;
+		}
+		if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
+			return -ESRCH; /* the guard's own loop takes it */
+		if (waitpid(pid, &status, __WALL | __WNOTHREAD | WNOHANG) != pid)
+			return -ESRCH;
+		if (!WIFSTOPPED(status) || status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
+			if (WIFSTOPPED(status))
+				stopped(g, pid, status);
+			if (!guard_has(g, pid))
+				return -ESRCH;
+			continue;
+		}
+		int rc = graft(pid, g->graft, &sig);
+		if (!had) /* gone or not: what is stopped must not stay so */
+			let_go(g, pid, sig);
+		else
+			trace(PTRACE_CONT, pid, 0, sig);
+		return rc;
+	}
+	if (!had)
+		ask_to_stop(g, pid); /* let go of when it does stop */
+	return -EBUSY;
+}
+
 static void answer_request(struct guard *g)
 {
 	int request = __atomic_exchange_n(&g->request, REQUEST_NONE, __ATOMIC_ACQ_REL);
@@ -396,6 +449,9 @@ static void answer_request(struct guard *g)
 		sem_post(&g->done);
 	} else if (request == REQUEST_RELEASE) {
 		ask_to_stop(g, g->pid);
+		sem_post(&g->done);
+	} else if (request == REQUEST_GRAFT) {
+		g->graft_result = stop_and_graft(g, g->pid);
 		sem_post(&g->done);
 	}
 }
@@ -439,13 +495,15 @@ struct guard *guard_new(struct control *control, pid_t keeper)
 	pthread_mutex_init(&g->lock, NULL);
 	sem_init(&g->asked, 0, 0);
 	sem_init(&g->done, 0, 0);
+	sem_init(&g->ready, 0, 0);
+	sem_init(&g->gone, 0, 0);
 	g->control = control;
 	g->keeper = keeper;
 	return g;
 }
 
 /* Asks the thread. It may be about to wait just when it is woken: woken again then. */
-static bool ask(struct guard *g, enum request request, pid_t pid)
+static bool ask(struct guard *g, enum request request, pid_t pid, sem_t *answer)
 {
 	g->pid = pid;
 	g->done_well = false;
@@ -460,7 +518,7 @@ static bool ask(struct guard *g, enum request request, pid_t pid)
 			until.tv_sec++;
 			until.tv_nsec -= 1000000000;
 		}
-		if (sem_timedwait(&g->done, &until) == 0)
+		if (sem_timedwait(answer, &until) == 0)
 			return true;
 		/* Not taken up yet, it is taken back; else it is at it, and ends soon. */
 		int is = (int)request;
@@ -470,7 +528,7 @@ static bool ask(struct guard *g, enum request request, pid_t pid)
 	}
 }
 
-bool guard_watch(struct guard *g, pid_t pid)
+static bool start(struct guard *g)
 {
 	if (!g->started) {
 		pthread_attr_t attr;
@@ -482,12 +540,30 @@ bool guard_watch(struct guard *g, pid_t pid)
 		g->started = pthread_create(&g->thread, &attr, body, g) == 0;
 		pthread_attr_destroy(&attr);
 	}
-	return g->started && ask(g, REQUEST_WATCH, pid) && g->done_well;
+	return g->started;
+}
+
+bool guard_watch(struct guard *g, pid_t pid)
+{
+	return start(g) && ask(g, REQUEST_WATCH, pid, &g->done) && g->done_well;
+}
+
+int guard_graft(struct guard *g, pid_t pid, struct graft *graft, void (*go)(void *arg), void *arg)
+{
+	g->graft = graft;
+	bool ready = start(g) && ask(g, REQUEST_GRAFT, pid, &g->ready);
+	go(arg); /* by this thread: the other has no descriptors */
+	if (!ready)
+		return -EBUSY;
+	sem_post(&g->gone);
+	while (sem_wait(&g->done) < 0)
+		;
+	return g->graft_result;
 }
 
 void guard_release(struct guard *g, pid_t pid)
 {
-	if (!g->started || !ask(g, REQUEST_RELEASE, pid))
+	if (!g->started || !ask(g, REQUEST_RELEASE, pid, &g->done))
 		return;
 	for (int ms = 0; ms < PATIENCE_MS; ms++) {
 		pthread_mutex_lock(&g->lock);
@@ -511,6 +587,13 @@ bool guard_watch(struct guard *g, pid_t pid)
 {
 	(void)g, (void)pid;
 	return false;
+}
+
+int guard_graft(struct guard *g, pid_t pid, struct graft *graft, void (*go)(void *arg), void *arg)
+{
+	(void)g, (void)pid, (void)graft;
+	go(arg);
+	return -ENOTSUP;
 }
 
 void guard_release(struct guard *g, pid_t pid)

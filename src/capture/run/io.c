@@ -1,7 +1,7 @@
 /* Bytes, counts and times of each access, under --exact: every call that moves bytes is seen at its beginning, where
  * its descriptor is looked up, and at its end, where its result is. Budget: beside the two stops (25 µs) a statx a
  * descriptor and a walk over the process's live accesses; 200 bytes an access and kind of call. See doc/io.md. */
-#include "capture/run/super.h"
+#include "capture/run/counted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -315,6 +315,23 @@ static void count(struct sup *s, struct proc *p, uint64_t seq, unsigned api, boo
 	sum->size[size_class(bytes)]++;
 }
 
+bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_t calls, uint64_t bytes)
+{
+	(void)s;
+	struct io_sum *sum = a->io;
+	while (sum && (sum->api != api || sum->write != write))
+		sum = sum->next;
+	if (!sum && (sum = calloc(1, sizeof(*sum)))) {
+		*sum = (struct io_sum){.next = a->io, .api = api, .write = write, .first = TIME_NONE, .last = TIME_NONE};
+		a->io = sum;
+	}
+	if (!sum)
+		return false;
+	sum->calls += calls;
+	sum->bytes += bytes;
+	return true;
+}
+
 void io_leave(struct sup *s, pid_t tid, int64_t rval)
 {
 	enum { RESTART_FIRST = 512, RESTART_LAST = 516, ERRNO_LAST = 4095 };
@@ -360,18 +377,21 @@ static bool is_cut_short(const struct access *a)
 	return false;
 }
 
-struct io_known io_known(const struct sup *s, const struct access *a)
+struct io_known io_known(struct sup *s, const struct access *a)
 {
 	struct io_known k = {.first = TIME_NONE, .last = TIME_NONE};
-	if (!s->exact || a->proc->io_unseen || (a->mode & ACCESS_PROGRAM) || is_cut_short(a))
+	if (a->proc->io_unseen || (a->mode & ACCESS_PROGRAM) || is_cut_short(a))
+		return k;
+	if (!s->exact && (!a->io || !counted_all(s, a->proc)))
 		return k;
 	k.read = (a->mode & ACCESS_READ) && !a->loaded && !a->mapped;
 	for (const struct io_sum *sum = a->io; sum; sum = sum->next) {
 		if (sum->api == TERM_ioapi_mmap)
 			continue;
-		if (sum->calls && (k.first == TIME_NONE || sum->first < k.first))
+		bool timed = sum->calls && sum->first != TIME_NONE;
+		if (timed && (k.first == TIME_NONE || sum->first < k.first))
 			k.first = sum->first;
-		if (sum->calls && (k.last == TIME_NONE || sum->last > k.last))
+		if (timed && (k.last == TIME_NONE || sum->last > k.last))
 			k.last = sum->last;
 		if (sum->write)
 			k.bytes_written += sum->bytes;
@@ -381,11 +401,17 @@ struct io_known io_known(const struct sup *s, const struct access *a)
 	/* Altered in its length (ftruncate, as sort -o and split do): no bytes are no proof then that nothing was changed.
 	 */
 	k.written = (a->mode & ACCESS_WRITE) && !a->mapped && (!a->altered || k.bytes_written);
+	if (!s->exact) { /* that there was none is known only where every call was seen */
+		k.read &= k.bytes_read > 0 && !(a->partial & ACCESS_READ);
+		k.written &= k.bytes_written > 0 && !(a->partial & ACCESS_WRITE);
+	}
 	return k;
 }
 
 void io_say(struct sup *s, const struct access *a)
 {
+	if (!s->exact && a->io && !counted_all(s, a->proc))
+		return;
 	for (const struct io_sum *i = a->io; i; i = i->next) {
 		struct event ev = {.io = {.access = a->seq,
 		                          .api = i->api,

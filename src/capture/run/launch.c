@@ -827,6 +827,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	s->exact = o->exact && !off && !s->tree_only;
 	s->narrow = s->exact && o->narrow;
 	k.trace |= s->exact;
+	s->counting = o->count && !off && !s->tree_only && !k.trace;
 	char mode[32];
 	snprintf(mode, sizeof(mode), "%s/%s", s->tree_only ? "tree" : "complete",
 	         s->exact  ? "exact"
@@ -840,7 +841,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		sup_gap(s, NULL, TERM_gap_privilege_lost, 0, "a set-id program runs with its privilege and is not looked into");
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool filter =
-	    !off && !s->exact && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE, !k.trace, &why, &prog) == 0;
+	    !off && !s->exact && trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u),
+	                                                   !k.trace, &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {

@@ -1,7 +1,7 @@
 /* Processes: first sight, descriptor tables, end. Everything here is read from /proc while the process stands still in
  * a stopped call, or, after its death, from what is left of it. */
+#include "capture/run/counted.h"
 #include "capture/run/guard.h"
-#include "capture/run/super.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -551,7 +551,7 @@ static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_
 			access_begin(s, p, h->file, bit, via, false, TERM_api_inherit, time, h->print.known ? &h->print : NULL);
 }
 
-static struct proc *parent_seen(struct sup *s, const struct proc *p)
+struct proc *proc_parent(struct sup *s, const struct proc *p)
 {
 	struct proc *q = p->parent_num ? proc_by_pid(s, p->ppid) : NULL;
 	return q && q->num == p->parent_num ? q : NULL;
@@ -582,7 +582,7 @@ static bool fill(struct sup *s, struct proc *p, struct file *pipe, int64_t time)
 {
 	struct proc *q = p;
 	for (unsigned up = 0; up < 64 && q && !q->execn && !has_written(s, q); up++)
-		q = parent_seen(s, q);
+		q = proc_parent(s, q);
 	if (q)
 		access_begin(s, q, pipe, ACCESS_WRITE, TERM_via_descriptor, false, TERM_api_inherit,
 		             q == p ? p->exec_start : time, NULL);
@@ -607,7 +607,7 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 	for (size_t i = 0; i < n; i++) {
 		struct file *f = h[i].file;
 		struct proc *maker = f->kind == TERM_kind_regular && f->gone && !f->met ? p : NULL;
-		for (unsigned up = 0; maker && (maker = parent_seen(s, maker)) && up < 64; up++)
+		for (unsigned up = 0; maker && (maker = proc_parent(s, maker)) && up < 64; up++)
 			if (maker->tmpfile_tid)
 				proc_nameless(s, maker);
 		if (!is_stream(f) || f->live)
@@ -616,7 +616,7 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 		/* Whoever made it is an ancestor, and may hold the other end without ever being stopped again (x=$(cat f) in a
 		 * shell). */
 		struct proc *q = walked ? NULL : p;
-		for (unsigned up = 0; q && (q = parent_seen(s, q)) && up < 64; up++) {
+		for (unsigned up = 0; q && (q = proc_parent(s, q)) && up < 64; up++) {
 			struct held *theirs;
 			size_t m = proc_walk(s, q, false, &theirs);
 			for (size_t k = 0; k < m; k++)
@@ -625,7 +625,7 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 			held_free(theirs, m);
 		}
 		walked = true;
-		if (fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && parent_seen(s, p) &&
+		if (fresh && f->kind == TERM_kind_pipe && (h[i].mode & ACCESS_READ) && proc_parent(s, p) &&
 		    is_left_full(p, h[i].fd))
 			filled |= fill(s, p, f, time);
 	}
@@ -943,6 +943,7 @@ void proc_dead(struct sup *s, struct proc *p)
 		guard_forget(s->guard, p->pid);
 	close(p->pidfd);
 	exec_pending_free(p->exec);
+	counted_free(p);
 	free(p->cwd);
 	free(p->jobserver_fifo);
 	free(p);

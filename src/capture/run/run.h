@@ -58,6 +58,7 @@ struct run_options {
 	const char *const *labels; /* key=value, NULL-terminated; may be NULL */
 	enum capture_mode mode;
 	enum capture_transport transport;
+	bool count;  /* have the programs count their bytes themselves (doc/io.md); not with exact */
 	bool exact;  /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
 	bool narrow; /* with exact: an access lasts from the first byte moved to the last, not from open to close */
 	const struct run_observer *observer; /* NULL: nobody watches */

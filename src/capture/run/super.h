@@ -30,10 +30,12 @@
 #define SOCKETS 1024
 
 struct access;
+struct counted;
 struct guard;
 struct io_row;
 struct io_sum;
 struct proc;
+struct sites;
 
 struct fingerprint {
 	bool known;
@@ -85,6 +87,7 @@ struct access {
 	 */
 	struct io_sum *io;
 	bool altered, loaded;
+	unsigned partial; /* directions of which bytes may have moved before they were counted (counted.h) */
 	unsigned looks; /* times that proc_end_closed came by */
 	pid_t tid;      /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
@@ -129,6 +132,7 @@ struct pending {
 	bool last;             /* unlink: it was the last name */
 	bool excl, contested;  /* create: with O_EXCL; another has the same path pending */
 	int fd;                /* bind: the socket */
+	uint64_t open;         /* create: its number, where the injected code makes it */
 	struct where *a, *b;   /* malloc'ed; b only for two-path calls */
 	char *name_a, *name_b; /* absolute names */
 };
@@ -198,6 +202,8 @@ struct proc {
 	uint64_t wchar, wchar_stop; /* read at moment number wchar_stop - 1 */
 	uint64_t wchar_unseen;      /* of children that were not seen; added since one was */
 	uint64_t wchar_exec;        /* wchar when the execution began; UINT64_MAX unknown */
+	struct counted *counted; /* what the injected code tells of it; NULL: it has none */
+	unsigned graft_tries;
 	int jobserver[2];
 	char *jobserver_fifo;
 	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
@@ -267,6 +273,11 @@ struct sup {
 	uint64_t sockets[SOCKETS][2]; /* under --exact: inodes of sockets with an address, and its file's number */
 	unsigned next_socket;
 	bool domain_said[4097];
+	bool counting;   /* processes are to count their bytes themselves (counted.h) */
+	pid_t graft_pid, graft_tid; /* one that is to begin when it goes on; 0 none */
+	uint64_t graft_base;
+	const struct sites *graft_sites;
+	uint64_t grafts, graft_time; /* how many have, and what it took, ns */
 };
 
 int64_t sup_now(struct sup *s);
@@ -355,13 +366,15 @@ void io_enter(struct sup *s, const struct trap *t);
 void io_leave(struct sup *s, pid_t tid, int64_t rval);
 /* The process's socket has the address that is f. */
 void io_socket(struct sup *s, struct proc *p, int fd, const struct file *f);
+/* Adds what was counted elsewhere. False: no memory. */
+bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_t calls, uint64_t bytes);
 /* What is known of an access. */
 struct io_known {
 	bool read, written; /* the bytes are known */
 	uint64_t bytes_read, bytes_written;
 	int64_t first, last; /* TIME_NONE: no byte was moved */
 };
-struct io_known io_known(const struct sup *s, const struct access *a);
+struct io_known io_known(struct sup *s, const struct access *a);
 /* Writes the io events of an access. */
 void io_say(struct sup *s, const struct access *a);
 void io_free(struct access *a);
@@ -371,6 +384,8 @@ void io_free(struct access *a);
 struct task *task_of(struct sup *s, pid_t tid);
 struct task *task_known(struct sup *s, pid_t tid);
 struct proc *proc_by_pid(struct sup *s, pid_t pid);
+/* Its recorded parent, if that is still there. */
+struct proc *proc_parent(struct sup *s, const struct proc *p);
 struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk);
 /* Reads the descriptor table: malloc'ed array, its files pinned; held_free lets go. skip_cloexec: leave out what an
  * exec closes. */

@@ -1,4 +1,5 @@
 #include "capture/run/worker.h"
+#include "capture/run/counted.h"
 #include "capture/run/guard.h"
 
 #include <errno.h>
@@ -114,6 +115,12 @@ int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread
 	return -pthread_create(ret, &w->attr, body, arg);
 }
 
+static void go_on(void *arg)
+{
+	struct worker *w = arg;
+	notify_continue(w->sup.listener, &w->control->page.slot[SLOT_SERVER]);
+}
+
 void worker_serve(struct worker *w)
 {
 	struct sup *s = &w->sup;
@@ -139,10 +146,15 @@ void worker_serve(struct worker *w)
 			sup_flush(s);
 		__atomic_store_n(&w->sup.since, 0, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&s->lock);
-		if (refuse)
+		if (refuse) {
 			notify_refuse(s->listener, slot, refuse);
-		else
+		} else if (s->graft_pid) {
+			pthread_mutex_lock(&s->lock);
+			counted_graft(s, go_on, w);
+			pthread_mutex_unlock(&s->lock);
+		} else {
 			notify_continue(s->listener, slot);
+		}
 	}
 }
 
@@ -316,7 +328,7 @@ static void see_stop(struct worker *w)
 {
 	siginfo_t si = {0};
 	pid_t root = w->sup.root;
-	if (!(w->sup.guarding && guard_has(w->sup.guard, root)) && /* else the guard sees it */
+	if (!(w->sup.guard && guard_has(w->sup.guard, root)) && /* else the guard sees it */
 	    waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG | __WNOTHREAD) == 0 && si.si_pid == root)
 		kill(w->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
 }

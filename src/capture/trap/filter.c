@@ -17,11 +17,13 @@ static const struct row {
 } rows[] = {
 #define tree TRAP_TREE
 #define file TRAP_FILE
+#define count TRAP_COUNT
 #define CALL(name, word, set) {CALL_##word, set},
 #include "capture/trap/calls.def"
 #undef CALL
 #undef tree
 #undef file
+#undef count
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 

@@ -43,12 +43,14 @@ enum call {
 	CALL_shmat,
 	CALL_process_vm,
 	CALL_io_uring,
+	CALL_aio,
 	CALL_mmap,
 	CALL_seccomp,
 	CALL_settle,
 	CALL_splice,
 	CALL_sigaction,
 	CALL_ptrace,
+	CALL_start,
 };
 
 struct trap {
@@ -60,7 +62,7 @@ struct trap {
 	bool compat;          /* the foreign (32-bit) interface of this architecture */
 };
 
-enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2 };
+enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4 };
 
 /* ---- the filter (filter.c) ---- */
 

@@ -1,0 +1,305 @@
+#include "capture/inject/sites.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_MAX (64u << 20)
+
+enum { RDX = 2, RSI = 6, RDI = 7 };
+
+/* What is looked for: a function, the call that it makes. One function may be known by several names. */
+static const struct wanted {
+	const char *name;
+	int nr;
+	enum site_kind kind;
+	uint8_t from, to, positional;
+} wanted[] = {
+    {"read", 0, SITE_MOVE, RDI, SITE_NONE, 0},
+    {"__read_nocancel", 0, SITE_MOVE, RDI, SITE_NONE, 0},
+    {"write", 1, SITE_MOVE, SITE_NONE, RDI, 0},
+    {"__write_nocancel", 1, SITE_MOVE, SITE_NONE, RDI, 0},
+    {"pread64", 17, SITE_MOVE, RDI, SITE_NONE, 1},
+    {"__pread64_nocancel", 17, SITE_MOVE, RDI, SITE_NONE, 1},
+    {"pwrite64", 18, SITE_MOVE, SITE_NONE, RDI, 1},
+    {"readv", 19, SITE_MOVE, RDI, SITE_NONE, 1},
+    {"writev", 20, SITE_MOVE, SITE_NONE, RDI, 1},
+    {"preadv", 295, SITE_MOVE, RDI, SITE_NONE, 1},
+    {"preadv64", 295, SITE_MOVE, RDI, SITE_NONE, 1},
+    {"pwritev", 296, SITE_MOVE, SITE_NONE, RDI, 1},
+    {"pwritev64", 296, SITE_MOVE, SITE_NONE, RDI, 1},
+    {"preadv2", 327, SITE_MOVE, RDI, SITE_NONE, 1},
+    {"preadv64v2", 327, SITE_MOVE, RDI, SITE_NONE, 1},
+    {"pwritev2", 328, SITE_MOVE, SITE_NONE, RDI, 1},
+    {"pwritev64v2", 328, SITE_MOVE, SITE_NONE, RDI, 1},
+    {"sendfile", 40, SITE_MOVE, RSI, RDI, 1},
+    {"sendfile64", 40, SITE_MOVE, RSI, RDI, 1},
+    {"copy_file_range", 326, SITE_MOVE, RDI, RDX, 1},
+    {"open", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"open64", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"openat", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"openat64", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"__open_nocancel", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"__open64_nocancel", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"__openat_nocancel", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"__openat64_nocancel", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"creat", 85, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"creat64", 85, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
+    {"close", 3, SITE_CLOSE, SITE_NONE, SITE_NONE, 0},
+    {"__close_nocancel", 3, SITE_CLOSE, SITE_NONE, SITE_NONE, 0},
+    {"dup", 32, SITE_DUP, SITE_NONE, SITE_NONE, 0},
+    {"dup2", 33, SITE_DUP2, SITE_NONE, SITE_NONE, 0},
+    {"dup3", 292, SITE_DUP2, SITE_NONE, SITE_NONE, 0},
+    {"close_range", 436, SITE_RANGE, SITE_NONE, SITE_NONE, 0},
+    {"mmap", 9, SITE_MAP, SITE_NONE, SITE_NONE, 0},
+    {"mmap64", 9, SITE_MAP, SITE_NONE, SITE_NONE, 0},
+    {"vfork", 58, SITE_MARK, SITE_NONE, SITE_NONE, 0},
+    {"clone", 56, SITE_MARK, SITE_NONE, SITE_NONE, 0},
+};
+#define NWANTED (sizeof(wanted) / sizeof(wanted[0]))
+/* Without these nothing can be counted. */
+static const char *const needed[] = {"read", "write", "open64", "close", "dup2", "vfork"};
+
+struct image {
+	unsigned char *p;
+	size_t n;
+	const Elf64_Shdr *sh;
+	size_t nsh;
+	const Elf64_Phdr *ph;
+	size_t nph;
+};
+
+static bool inside(const struct image *im, uint64_t off, uint64_t n)
+{
+	return off <= im->n && n <= im->n - off;
+}
+
+static bool parse(struct image *im)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)im->p;
+	if (im->n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64 || h->e_type != ET_DYN)
+		return false;
+	if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_phentsize != sizeof(Elf64_Phdr) || h->e_shoff % 8 ||
+	    h->e_phoff % 8 || !inside(im, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)) ||
+	    !inside(im, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr)))
+		return false;
+	im->sh = (const Elf64_Shdr *)(im->p + h->e_shoff);
+	im->nsh = h->e_shnum;
+	im->ph = (const Elf64_Phdr *)(im->p + h->e_phoff);
+	im->nph = h->e_phnum;
+	return true;
+}
+
+/* The code at an address, and how much there is of it; NULL: none. */
+static const unsigned char *code_at(const struct image *im, uint64_t addr, size_t *ret_n)
+{
+	for (size_t i = 0; i < im->nph; i++) {
+		const Elf64_Phdr *p = &im->ph[i];
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz) ||
+		    addr < p->p_vaddr || addr - p->p_vaddr >= p->p_filesz)
+			continue;
+		*ret_n = p->p_filesz - (addr - p->p_vaddr);
+		return im->p + p->p_offset + (addr - p->p_vaddr);
+	}
+	return NULL;
+}
+
+/* Is the number put into eax shortly before `at`? */
+static bool loads(const unsigned char *code, size_t at, int nr)
+{
+	unsigned char mov[5] = {0xb8, (unsigned char)nr, (unsigned char)(nr >> 8), 0, 0};
+	for (size_t back = 2; back <= 20 && back <= at; back++) {
+		if (nr == 0 && code[at - back] == 0x31 && code[at - back + 1] == 0xc0)
+			return true;
+		if (back >= 5 && !memcmp(code + at - back, mov, 5))
+			return true;
+	}
+	return false;
+}
+
+static bool has_call(const unsigned char *code, size_t n)
+{
+	/* A call instruction's target lies in the library: its displacement is small. */
+	for (size_t i = 0; i + 5 <= n; i++)
+		if (code[i] == 0xe8 && (code[i + 4] == 0 || code[i + 4] == 0xff) && (code[i + 3] < 0x20 || code[i + 3] > 0xdf))
+			return true;
+	return false;
+}
+
+static void add(struct sites *s, const struct wanted *w, uint64_t offset, unsigned taken, const unsigned char *code)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->site[i].offset == offset)
+			return;
+	if (s->n == SITES_MAX)
+		return;
+	struct site *t = &s->site[s->n++];
+	*t = (struct site){.offset = offset,
+	                   .nr = w->nr,
+	                   .kind = (uint8_t)w->kind,
+	                   .from = w->from,
+	                   .to = w->to,
+	                   .positional = w->positional,
+	                   .taken = (uint8_t)taken};
+	memcpy(t->bytes, code, taken);
+}
+
+/* The first call in the function that is what is looked for. What stands behind a call instruction is the way of a
+ * program with threads. */
+static bool find(const unsigned char *code, size_t n, const struct wanted *w, uint64_t addr, struct sites *s)
+{
+	if (w->kind == SITE_MARK) {
+		const unsigned char pre[7] = {0xb8, (unsigned char)w->nr, (unsigned char)(w->nr >> 8), 0, 0, 0x0f, 0x05};
+		for (size_t i = 0; i + sizeof(pre) <= n; i++)
+			if (!memcmp(code + i, pre, sizeof(pre))) {
+				add(s, w, addr + i, 5, code + i);
+				return true;
+			}
+		return false;
+	}
+	for (size_t i = 0; i + SITE_BYTES <= n; i++) {
+		const unsigned char *c = code + i;
+		if (c[0] != 0x0f || c[1] != 0x05)
+			continue;
+		bool fits = c[2] == 0x48 && c[3] == 0x3d && c[4] <= 1 && c[5] == 0xf0 && c[6] == 0xff && c[7] == 0xff;
+		if (!fits || !loads(code, i, w->nr) || has_call(code, i))
+			return false;
+		add(s, w, addr + i, SITE_BYTES, c);
+		return true;
+	}
+	return false;
+}
+
+static bool symbol(const struct image *im, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
+{
+	for (size_t i = 0; i < im->nsh; i++) {
+		const Elf64_Shdr *h = &im->sh[i];
+		if (h->sh_type != SHT_DYNSYM || h->sh_entsize != sizeof(Elf64_Sym) || h->sh_offset % 8 ||
+		    !inside(im, h->sh_offset, h->sh_size) || h->sh_link >= im->nsh)
+			continue;
+		const Elf64_Shdr *t = &im->sh[h->sh_link];
+		if (!inside(im, t->sh_offset, t->sh_size))
+			continue;
+		const Elf64_Sym *sym = (const Elf64_Sym *)(im->p + h->sh_offset);
+		size_t len = strlen(name) + 1;
+		for (size_t k = 0; k < h->sh_size / sizeof(*sym); k++)
+			if (ELF64_ST_TYPE(sym[k].st_info) == STT_FUNC && sym[k].st_shndx != SHN_UNDEF && sym[k].st_size &&
+			    sym[k].st_name < t->sh_size && len <= t->sh_size - sym[k].st_name &&
+			    !memcmp(im->p + t->sh_offset + sym[k].st_name, name, len)) {
+				*ret_addr = sym[k].st_value;
+				*ret_size = sym[k].st_size;
+				return true;
+			}
+	}
+	return false;
+}
+
+/* clone3 has no name outside the library. Exactly one place makes it, or nothing is done. */
+static bool find_clone3(const struct image *im, struct sites *s)
+{
+	static const struct wanted w = {"", 435, SITE_MARK, SITE_NONE, SITE_NONE, 0};
+	static const unsigned char pre[7] = {0xb8, 0xb3, 0x01, 0, 0, 0x0f, 0x05};
+	unsigned found = 0;
+	for (size_t i = 0; i < im->nph; i++) {
+		const Elf64_Phdr *p = &im->ph[i];
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+			continue;
+		const unsigned char *code = im->p + p->p_offset, *at = code;
+		while (at && (at = memmem(at, p->p_filesz - (size_t)(at - code), pre, sizeof(pre)))) {
+			if (found++ == 0)
+				add(s, &w, p->p_vaddr + (uint64_t)(at - code), 5, at);
+			at++;
+		}
+	}
+	return found <= 1;
+}
+
+/* A call that returns at once, in a function that is no site. */
+static bool find_gadget(const struct image *im, struct sites *s)
+{
+	static const unsigned char tail[] = {0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0x73, 0x01, 0xc3};
+	uint64_t addr, size;
+	size_t n;
+	const unsigned char *code = symbol(im, "pipe2", &addr, &size) ? code_at(im, addr, &n) : NULL;
+	const unsigned char *at = code ? memmem(code, size < n ? size : n, tail, sizeof(tail)) : NULL;
+	s->gadget = at ? addr + (uint64_t)(at - code) : 0;
+	return at;
+}
+
+static void find_start(const struct image *im, struct sites *s)
+{
+	static const struct wanted w = {"", 302, SITE_OPEN, SITE_NONE, SITE_NONE, 0};
+	static const char *const names[] = {"getrlimit64", "getrlimit", "__getrlimit"};
+	struct sites one = {0};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !one.n; i++) {
+		uint64_t addr, size;
+		size_t n;
+		const unsigned char *code = symbol(im, names[i], &addr, &size) ? code_at(im, addr, &n) : NULL;
+		if (code)
+			find(code, size < n ? size : n, &w, addr, &one);
+	}
+	s->start = one.n ? one.site[0].offset : 0;
+}
+
+static bool find_sigreturn(const struct image *im, struct sites *s)
+{
+	static const unsigned char body[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	for (size_t i = 0; i < im->nph; i++) {
+		const Elf64_Phdr *p = &im->ph[i];
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+			continue;
+		const unsigned char *code = im->p + p->p_offset, *at = memmem(code, p->p_filesz, body, sizeof(body));
+		if (at) {
+			s->sigreturn = p->p_vaddr + (uint64_t)(at - code);
+			return true;
+		}
+	}
+	return false;
+}
+
+int sites_read(int fd, struct sites *ret)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size < 64 || st.st_size > FILE_MAX)
+		return -ENOEXEC;
+	struct image im = {.n = (size_t)st.st_size, .p = malloc((size_t)st.st_size)};
+	if (!im.p)
+		return -ENOMEM;
+	size_t have = 0;
+	for (ssize_t got; have < im.n && (got = pread(fd, im.p + have, im.n - have, (off_t)have)) > 0;)
+		have += (size_t)got;
+	im.n = have;
+	struct sites s = {0};
+	size_t essential = 0;
+	int rc = parse(&im) ? 0 : -ENOEXEC;
+	for (size_t i = 0; rc == 0 && i < NWANTED; i++) {
+		uint64_t addr, size;
+		size_t n;
+		if (!symbol(&im, wanted[i].name, &addr, &size))
+			continue;
+		const unsigned char *code = code_at(&im, addr, &n);
+		if (!code || !find(code, size < n ? size : n, &wanted[i], addr, &s))
+			continue;
+		for (size_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
+			essential += !strcmp(needed[k], wanted[i].name);
+	}
+	if (rc == 0 && (essential < sizeof(needed) / sizeof(needed[0]) || !find_clone3(&im, &s) || !find_gadget(&im, &s) ||
+	                !find_sigreturn(&im, &s)))
+		rc = -ENOEXEC;
+	find_start(&im, &s);
+	/* Sites apart from each other: one's bytes are not another's. */
+	for (size_t i = 0; rc == 0 && i < s.n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (s.site[i].offset < s.site[k].offset + SITE_BYTES && s.site[k].offset < s.site[i].offset + SITE_BYTES)
+				rc = -ENOEXEC;
+	free(im.p);
+	if (rc == 0)
+		*ret = s;
+	return rc;
+}

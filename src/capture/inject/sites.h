@@ -1,0 +1,99 @@
+/* sites.h - where the C library makes the calls that move bytes or change descriptors, and the code that is put there.
+ *
+ * A site is the eight bytes `syscall; cmp $-4096,%rax` of a call wrapper (or the five of `mov $NR,%eax` before a call
+ * that makes a process). They have room for a jump to a stub, which makes the call, counts its result by descriptor and
+ * jumps back. Only the sites that a program without threads passes by are taken: nobody is between the bytes when they
+ * change, and cancellation never begins inside a stub. A wrapper that looks otherwise is left alone.
+ *
+ * A stub is 30 to 130 bytes, uses the registers that a call destroys anyway (rcx, r11), the result's where that is known,
+ * no stack and no lock, and makes no call of its own: 2 ns. x86-64 only. */
+#ifndef STEMMA_CAPTURE_INJECT_SITES_H
+#define STEMMA_CAPTURE_INJECT_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SITES_MAX 64
+#define SITE_BYTES 8
+
+enum site_kind {
+	SITE_MOVE,  /* moves bytes */
+	SITE_OPEN,  /* gives a descriptor for a path */
+	SITE_CLOSE,
+	SITE_DUP2,  /* the new descriptor is given */
+	SITE_DUP,   /* it is the result */
+	SITE_RANGE, /* closes many */
+	SITE_MAP,
+	SITE_MARK   /* before a child that may share the memory */
+};
+
+struct site {
+	uint64_t offset; /* from where the library is loaded: of the first byte that changes */
+	int nr;
+	uint8_t kind;
+	uint8_t from, to;   /* of MOVE: number of the register with the descriptor; SITE_NONE */
+	uint8_t positional; /* of MOVE: counted apart from read and write */
+	uint8_t taken;      /* bytes that change: 8, or 5 of a mark */
+	unsigned char bytes[SITE_BYTES];
+};
+#define SITE_NONE 0xff
+
+struct sites {
+	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler. */
+	uint64_t gadget, sigreturn;
+	uint64_t start; /* of the call that it makes when it has been loaded: prlimit; 0 not known */
+	size_t n;
+	struct site site[SITES_MAX];
+};
+
+/* Reads the sites of an x86-64 ELF library. Nothing it says is trusted. 0; -ENOEXEC: it has none, or not enough of them
+ * to count by; or -errno. Reads the whole file (0.4 ms for a C library of 2 MB). */
+int sites_read(int fd, struct sites *ret);
+
+/* ---- the injected code and its table ---- */
+
+#define COUNTED_FDS 1024 /* descriptors with counts of their own; those above share one row */
+#define COUNTED_LOG 512  /* entries, a ring */
+
+/* Counts of one descriptor, ever. */
+struct counted_row {
+	uint64_t read_calls, read_bytes, write_calls, write_bytes; /* read and write */
+	uint64_t other_read_calls, other_read_bytes, other_write_calls, other_write_bytes;
+};
+
+struct counted_entry {
+	uint32_t seq; /* its number + 1, written last; anything else: it is not whole */
+	uint32_t scratch;
+	uint32_t kind; /* enum site_kind */
+	int32_t fd;    /* CLOSE: which; DUP: the old one; MAP: of what */
+	int64_t value; /* OPEN, DUP: the result; MAP: bytes */
+	struct counted_row row; /* then: CLOSE, DUP2: of the descriptor that is closed; OPEN: of the new one */
+	unsigned char room[40];
+};
+
+struct counted_table {
+	uint32_t owner; /* pid whose table it is; 0: of a child that began with a copy of the code and an empty table */
+	uint32_t pos;   /* entries ever */
+	unsigned char room[56];
+	struct counted_row row[COUNTED_FDS + 1];
+	unsigned char fill[64];
+	struct counted_entry entry[COUNTED_LOG];
+};
+
+#define STUBS_SIZE 8192
+
+struct stubs {
+	unsigned char code[STUBS_SIZE];
+	size_t n;
+	uint16_t at[SITES_MAX]; /* where each site's stub begins; its call is its first instruction but in a mark */
+	uint16_t after[SITES_MAX]; /* where what it counts has been counted; 0 in a mark */
+};
+
+/* Makes the code for a library loaded at base, to lie at code with its table at table. 0, or -ERANGE: too far apart. */
+int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret);
+/* The bytes that replace the site's. */
+void stubs_jump(const struct site *site, uint64_t base, uint64_t code, uint16_t at, unsigned char ret[SITE_BYTES]);
+
+#endif

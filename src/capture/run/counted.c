@@ -1,0 +1,563 @@
+#include "capture/run/counted.h"
+#include "capture/inject/sites.h"
+#include "capture/run/graft.h"
+#include "capture/run/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+
+#define OPENED 64     /* opens whose files are remembered */
+#define DRAIN_AT 24   /* opens after which the log is read: each may come with a dup, a map and a close */
+#define NOT_A_FILE UINT64_MAX
+#define LIBRARIES 8
+#define OTHERS 64
+
+struct counted {
+	uint64_t code, table;
+	uint32_t read;   /* entries taken */
+	uint32_t resume; /* up to here they are a child's that shared the memory */
+	bool resumes;
+	struct counted_row last[COUNTED_FDS + 1]; /* as attributed */
+	uint64_t file[COUNTED_FDS];               /* number of the file behind it; 0 not known */
+	unsigned high;                            /* highest descriptor met */
+	uint64_t opens, seen;                     /* stopped; found in the log */
+	uint64_t opened[OPENED];
+	bool opening;
+	uint64_t base_read, base_written, sum_read, sum_written;
+	uint64_t moment, judged; /* numbers of the moment + 1 when the log was read, the sums were compared */
+	bool lost, frozen, proved;
+};
+
+/* C libraries met, and where opens come from that are none's. */
+static struct {
+	struct sites sites[LIBRARIES];
+	size_t n;
+	uint16_t other[OTHERS]; /* low bits of addresses */
+	size_t nothers;
+	unsigned looks;
+} libs;
+
+/* ---- reading ---- */
+
+static bool remote(pid_t pid, uint64_t at, void *p, size_t n)
+{
+	return remote_read(pid, at, p, n) == (ssize_t)n;
+}
+
+static struct access *live(struct proc *p, uint64_t file, unsigned mode)
+{
+	struct access *found = NULL;
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->file->num == file && (a->mode & mode) && !(a->mode & ACCESS_PROGRAM) &&
+		    (!found || found->via == TERM_via_sync))
+			found = a;
+	return found;
+}
+
+static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
+                 uint64_t calls, uint64_t bytes)
+{
+	if (!calls && !bytes)
+		return;
+	if (write)
+		c->sum_written += bytes;
+	else
+		c->sum_read += bytes;
+	if (file == NOT_A_FILE)
+		return;
+	struct access *a = file ? live(p, file, write ? ACCESS_WRITE : ACCESS_READ) : NULL;
+	if (!a || !io_count(s, a, api, write, calls, bytes))
+		c->lost |= !file || bytes;
+}
+
+/* What has been counted of a descriptor since. */
+static void attribute(struct sup *s, struct counted *c, struct proc *p, unsigned fd, const struct counted_row *now)
+{
+	struct counted_row *was = &c->last[fd];
+	if (!memcmp(was, now, sizeof(*now)))
+		return;
+	uint64_t file = fd < COUNTED_FDS ? c->file[fd] : 0;
+	give(s, c, p, file, false, TERM_ioapi_read, now->read_calls - was->read_calls, now->read_bytes - was->read_bytes);
+	give(s, c, p, file, true, TERM_ioapi_read, now->write_calls - was->write_calls,
+	     now->write_bytes - was->write_bytes);
+	give(s, c, p, file, false, TERM_ioapi_other, now->other_read_calls - was->other_read_calls,
+	     now->other_read_bytes - was->other_read_bytes);
+	give(s, c, p, file, true, TERM_ioapi_other, now->other_write_calls - was->other_write_calls,
+	     now->other_write_bytes - was->other_write_bytes);
+	*was = *now;
+}
+
+static uint64_t what_is(struct sup *s, struct proc *p, const struct statx *st)
+{
+	unsigned type = st->stx_mode & S_IFMT;
+	if (type != S_IFREG && type != S_IFIFO && !is_terminal(st))
+		return NOT_A_FILE;
+	struct file *f = file_known(s, st);
+	return f && live(p, f->num, ACCESS_READ | ACCESS_WRITE) ? f->num : NOT_A_FILE;
+}
+
+/* What a descriptor is, of a process that stands still. */
+static uint64_t look_up(struct sup *s, struct proc *p, unsigned fd)
+{
+	struct where w;
+	struct statx st;
+	where_fd(p->pid, (int)fd, &w);
+	return where_statx(&w, true, &st) < 0 ? 0 : what_is(s, p, &st);
+}
+
+static bool in_range(int64_t fd)
+{
+	return fd >= 0 && fd < COUNTED_FDS;
+}
+
+static void raise_high(struct counted *c, int64_t fd)
+{
+	if (in_range(fd) && (unsigned)fd > c->high)
+		c->high = (unsigned)fd;
+}
+
+/* One entry. False: the log does not fit what was seen. */
+static bool take(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
+{
+	struct access *a;
+	raise_high(c, e->fd);
+	switch (e->kind) {
+	case SITE_OPEN: {
+		uint64_t number = c->seen++;
+		if (number >= c->opens || c->opens - number > OPENED)
+			return false;
+		if (e->value < 0 || !in_range(e->value))
+			return true;
+		raise_high(c, e->value);
+		/* It was closed by a way that was not seen, and perhaps was something else in between. */
+		if (c->file[e->value] || memcmp(&c->last[e->value], &e->row, sizeof(e->row)))
+			return false;
+		c->file[e->value] = c->opened[number % OPENED];
+		return true;
+	}
+	case SITE_CLOSE:
+		if (!in_range(e->fd))
+			return false;
+		attribute(s, c, p, (unsigned)e->fd, &e->row);
+		c->file[e->fd] = 0;
+		return true;
+	case SITE_DUP2:
+	case SITE_DUP:
+		if (!in_range(e->value))
+			return false;
+		raise_high(c, e->value);
+		if (e->fd == e->value)
+			return true;
+		if (e->kind == SITE_DUP2)
+			attribute(s, c, p, (unsigned)e->value, &e->row);
+		else if (c->file[e->value])
+			return false;
+		c->file[e->value] = in_range(e->fd) ? c->file[e->fd] : 0;
+		return true;
+	case SITE_MAP:
+		if (!in_range(e->fd))
+			return true;
+		a = c->file[e->fd] && c->file[e->fd] != NOT_A_FILE ? live(p, c->file[e->fd], ACCESS_READ) : NULL;
+		if (a) {
+			a->loaded = true;
+			io_count(s, a, TERM_ioapi_mmap, false, 1, (uint64_t)e->value);
+		}
+		return true;
+	default: /* many were closed, or it is no entry */
+		return false;
+	}
+}
+
+static struct counted_entry entries[COUNTED_LOG]; /* under the big lock, as the rows are */
+static struct counted_row rows[COUNTED_FDS + 1];
+
+/* standing: the process is at a stop of its own. False: not now, or never (lost). */
+static bool drain(struct sup *s, struct proc *p, bool standing)
+{
+	struct counted *c = p->counted;
+	uint32_t head[2], again[2];
+	if (c->lost || c->frozen)
+		return !c->lost;
+	if (c->moment == s->moment + 1)
+		return true;
+	if (p->threads || p->io_unseen || p->uncounted || !remote(p->pid, c->table, head, sizeof(head)) || head[0] != (uint32_t)p->pid)
+		goto lost;
+	uint32_t n = head[1] - c->read;
+	if (n > COUNTED_LOG)
+		goto lost;
+	uint64_t log = c->table + offsetof(struct counted_table, entry);
+	for (uint32_t done = 0; done < n;) {
+		uint32_t at = (c->read + done) % COUNTED_LOG;
+		uint32_t run = COUNTED_LOG - at < n - done ? COUNTED_LOG - at : n - done;
+		if (!remote(p->pid, log + at * sizeof(entries[0]), entries + done, run * sizeof(entries[0])))
+			goto lost;
+		done += run;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (entries[i].seq != c->read + i + 1) {
+			if (standing)
+				goto lost;
+			return false;
+		}
+		if (in_range(entries[i].value) && entries[i].kind != SITE_MAP)
+			raise_high(c, entries[i].value);
+		raise_high(c, entries[i].fd);
+	}
+	uint64_t at = c->table + offsetof(struct counted_table, row);
+	if (!remote(p->pid, at, rows, (c->high + 1) * sizeof(rows[0])) ||
+	    !remote(p->pid, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
+		goto lost;
+	if (!standing && (!remote(p->pid, c->table, again, sizeof(again)) || again[1] != head[1]))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (entries[i].kind == SITE_MARK) {
+			/* What follows is the child's, to where it was when it became another program or ended. */
+			uint32_t here = c->read + i + 1;
+			if (!c->resumes || (int32_t)(c->resume - here) < 0 || (int32_t)(c->resume - head[1]) > 0) {
+				if (standing)
+					goto lost;
+				c->read += i;
+				return false;
+			}
+			i += c->resume - here;
+			continue;
+		}
+		if (!take(s, c, p, &entries[i])) {
+			goto lost;
+		}
+	}
+	c->read = head[1];
+	for (unsigned fd = 0; fd <= c->high; fd++) {
+		if (!memcmp(&rows[fd], &c->last[fd], sizeof(rows[fd])))
+			continue;
+		if (!c->file[fd]) {
+			if (!standing)
+				return false;
+			c->file[fd] = look_up(s, p, fd);
+		}
+		attribute(s, c, p, fd, &rows[fd]);
+	}
+	attribute(s, c, p, COUNTED_FDS, &rows[COUNTED_FDS]);
+	if (c->lost)
+		return false;
+	c->moment = s->moment + 1;
+	return true;
+lost:
+	c->lost = true;
+	return false;
+}
+
+static bool prove(const struct proc *p)
+{
+	const struct counted *c = p->counted;
+	char name[64], text[512];
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/io", p->pid, p->pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	const char *r = strstr(text, "rchar: "), *w = strstr(text, "wchar: ");
+	return r && w && strtoull(r + 7, NULL, 10) - c->base_read == c->sum_read &&
+	       strtoull(w + 7, NULL, 10) - c->base_written == c->sum_written;
+}
+
+static bool is_standing(const struct sup *s, const struct proc *p)
+{
+	return s->current && s->current->proc == p;
+}
+
+void counted_update(struct sup *s, struct proc *p)
+{
+	if (p->counted)
+		drain(s, p, is_standing(s, p));
+}
+
+bool counted_all(struct sup *s, struct proc *p)
+{
+	struct counted *c = p->counted;
+	if (!c || c->lost)
+		return false;
+	if (c->frozen)
+		return c->proved;
+	if (c->judged == s->moment + 1)
+		return c->proved; /* nothing was added since */
+	if (!drain(s, p, is_standing(s, p)))
+		return false;
+	c->judged = s->moment + 1;
+	c->proved = prove(p);
+	return c->proved;
+}
+
+void counted_free(struct proc *p)
+{
+	free(p->counted);
+	p->counted = NULL;
+	p->graft_tries = 0;
+}
+
+/* ---- where opens come from ---- */
+
+static bool is_other(uint64_t ip)
+{
+	for (size_t i = 0; i < libs.nothers; i++)
+		if (libs.other[i] == (uint16_t)ip)
+			return true;
+	return false;
+}
+
+/* The library whose open is at ip, and where it is loaded. The low 12 bits say it; the bytes are compared later. */
+static const struct sites *library_at(uint64_t ip, uint64_t *ret_base)
+{
+	for (size_t i = 0; i < libs.n; i++) {
+		const struct sites *l = &libs.sites[i];
+		for (size_t k = 0; k <= l->n; k++) {
+			if (k < l->n && l->site[k].kind != SITE_OPEN)
+				continue;
+			uint64_t offset = k < l->n ? l->site[k].offset : l->start;
+			if (offset && ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0) {
+				*ret_base = ip - 2 - offset;
+				return l;
+			}
+		}
+	}
+	return NULL;
+}
+
+/* Reads the file that ip is in. */
+static void meet_library(const struct proc *p, uint64_t ip)
+{
+	char name[48], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	snprintf(name, sizeof(name), "/proc/%d/maps", p->pid);
+	FILE *maps = fopen(name, "re");
+	while (maps && !found && getline(&line, &room, maps) > 0) {
+		unsigned long long from, to, ino;
+		int path = 0;
+		if (sscanf(line, "%llx-%llx %*s %*s %*s %llu %n", &from, &to, &ino, &path) < 3 || ip < from || ip >= to)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		int fd = ino && path ? open(line + path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+		struct stat st;
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino && libs.n < LIBRARIES &&
+		    sites_read(fd, &libs.sites[libs.n]) == 0) {
+			libs.n++;
+			found = true;
+		}
+		if (fd >= 0)
+			close(fd);
+		break;
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	uint64_t base;
+	if (!found || !library_at(ip, &base)) {
+		libs.other[libs.nothers % OTHERS] = (uint16_t)ip;
+		if (libs.nothers < OTHERS)
+			libs.nothers++;
+	}
+}
+
+/* getrlimit(RLIMIT_STACK), which a C library asks for when it and all that the program is linked with has been loaded. */
+static bool is_start(const struct trap *t)
+{
+	return t->call == CALL_start && t->args[0] == 0 && t->args[1] == RLIMIT_STACK && t->args[2] == 0;
+}
+
+static bool is_open(enum call c)
+{
+	return c == CALL_open || c == CALL_openat || c == CALL_creat;
+}
+
+/* ---- stops ---- */
+
+static struct counted *counted_new(uint64_t code, uint64_t table)
+{
+	struct counted *c = calloc(1, sizeof(*c));
+	if (c) {
+		c->code = code;
+		c->table = table;
+	}
+	return c;
+}
+
+/* What its descriptors are to begin with. */
+static void learn(struct sup *s, struct proc *p)
+{
+	struct counted *c = p->counted;
+	struct held *held;
+	size_t n = proc_walk(s, p, false, &held);
+	for (size_t i = 0; i < n; i++)
+		if (in_range(held[i].fd)) {
+			raise_high(c, held[i].fd);
+			c->file[held[i].fd] = live(p, held[i].file->num, ACCESS_READ | ACCESS_WRITE) ? held[i].file->num : 0;
+		}
+	held_free(held, n);
+}
+
+/* A child without an exec has its parent's code. If the memory is its own its table is empty. */
+static void inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves)
+{
+	struct counted *c = parent->counted;
+	uint32_t head[2];
+	uint64_t constants[2];
+	if (!remote(p->pid, c->table, head, sizeof(head)) || !remote(p->pid, c->code, constants, sizeof(constants)) ||
+	    constants[0] != c->table + offsetof(struct counted_table, row))
+		return;
+	if (head[0] == (uint32_t)parent->pid) { /* it shares the memory */
+		if (leaves) {
+			c->resume = head[1];
+			c->resumes = true;
+		}
+		return;
+	}
+	if (head[0] || head[1] || leaves || p->counted)
+		return;
+	uint32_t owner = (uint32_t)p->pid;
+	struct iovec here = {&owner, sizeof(owner)}, there = {(void *)(uintptr_t)c->table, sizeof(owner)};
+	if (process_vm_writev(p->pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(owner))
+		return;
+	struct counted_row all[16];
+	bool clean = remote(p->pid, c->table + offsetof(struct counted_table, row), all, sizeof(all));
+	p->counted = clean ? counted_new(c->code, c->table) : NULL;
+	if (!p->counted)
+		return;
+	learn(s, p);
+}
+
+void counted_before(struct sup *s, struct proc *p, const struct trap *t)
+{
+	bool leaves = t->call == CALL_execve || t->call == CALL_execveat || t->call == CALL_exit;
+	struct proc *parent = p->execn ? NULL : proc_parent(s, p);
+	if (parent && parent->counted && !parent->counted->lost && (leaves || !p->graft_tries)) {
+		p->graft_tries = 1;
+		inherit(s, p, parent, leaves);
+	}
+	struct counted *c = p->counted;
+	if (!c)
+		return;
+	c->opening = false;
+	if (!p->exec)
+		c->frozen = false; /* the exec that was about to be has failed */
+	if (c->lost || c->frozen)
+		return;
+	bool ours = is_open(t->call) && !t->compat && t->ip >= c->code && t->ip < c->code + STUBS_SIZE;
+	if (leaves || (ours && c->opens - c->seen >= DRAIN_AT)) {
+		drain(s, p, true);
+		if (c->opens != c->seen)
+			c->lost = true; /* the recorder was passed by, or a call was made twice */
+	}
+	if (leaves)
+		counted_all(s, p);
+	if (ours && !c->lost) {
+		c->opening = true;
+		c->opened[c->opens++ % OPENED] = 0;
+	}
+}
+
+uint64_t counted_open(const struct proc *p)
+{
+	return p->counted && p->counted->opening ? p->counted->opens : 0;
+}
+
+void counted_opens(struct proc *p, const struct file *f, bool told)
+{
+	struct counted *c = p->counted;
+	if (c && c->opening)
+		c->opened[(c->opens - 1) % OPENED] = f ? f->num : told ? NOT_A_FILE : 0;
+}
+
+void counted_created(struct proc *p, uint64_t open, const struct file *f)
+{
+	struct counted *c = p->counted;
+	if (c && open && open <= c->opens && c->opens - open < OPENED && open > c->seen)
+		c->opened[(open - 1) % OPENED] = f->num;
+}
+
+void counted_after(struct sup *s, struct proc *p, const struct trap *t)
+{
+	enum { LOOKS = 64 };
+	struct counted *c = p->counted;
+	if (c && (t->call == CALL_execve || t->call == CALL_execveat))
+		c->frozen = p->exec != NULL;
+	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads || p->graft_tries > 1 ||
+	    s->refuse || is_other(t->ip))
+		return;
+	uint64_t base;
+	const struct sites *l = library_at(t->ip, &base);
+	if (!l && libs.looks < LOOKS) {
+		libs.looks++;
+		meet_library(p, t->ip);
+		l = library_at(t->ip, &base);
+	}
+	if (!l)
+		return;
+	s->graft_pid = p->pid;
+	s->graft_tid = t->tid;
+	s->graft_base = base;
+	s->graft_sites = l;
+}
+
+/* What was begun before may have moved bytes before; but nothing was written since the execution began, if the kernel
+ * says so. */
+static void mark_partial(struct proc *p, const struct task *k, unsigned tries, uint64_t wchar)
+{
+	unsigned all = ACCESS_READ | ACCESS_WRITE;
+	if (k->last.call == CALL_start && tries == 1)
+		return; /* nothing of the program has run */
+	if (!p->forks && p->wchar_exec != UINT64_MAX && wchar == p->wchar_exec)
+		all = ACCESS_READ;
+	for (struct access *a = p->live; a; a = a->proc_next)
+		if (a->tid != k->tid || a->stop != k->stops)
+			a->partial |= all;
+}
+
+void counted_graft(struct sup *s, void (*go)(void *arg), void *arg)
+{
+	struct proc *p = proc_by_pid(s, s->graft_pid);
+	s->graft_pid = 0;
+	struct task *k = task_known(s, s->graft_tid);
+	if (!p || p->counted || !k) {
+		go(arg);
+		return;
+	}
+	static struct graft g; /* large, and one at a time */
+	g = (struct graft){.sites = s->graft_sites, .base = s->graft_base};
+	p->graft_tries++;
+	int64_t begin = sup_now(s);
+	int rc = guard_graft(s->guard, p->pid, &g, go, arg);
+	s->grafts += rc == 0;
+	s->graft_time += (uint64_t)(sup_now(s) - begin);
+	if (rc < 0)
+		return;
+	unsigned tries = p->graft_tries;
+	p->graft_tries = 2;
+	p->counted = counted_new(g.code, g.table);
+	if (!p->counted)
+		return;
+	struct counted *c = p->counted;
+	c->base_read = g.rchar;
+	c->base_written = g.wchar;
+	mark_partial(p, k, tries, g.wchar);
+	pending_settle(s, p, k->tid, false); /* its call has come back: what it created is there */
+	/* Its descriptors are those of then; what it opens from here on is in the log. */
+	for (size_t i = 0; i < g.nheld; i++) {
+		const struct graft_held *h = &g.held[i];
+		uint64_t file = what_is(s, p, &h->st);
+		raise_high(c, h->fd);
+		if (in_range(h->fd))
+			c->file[h->fd] = file;
+	}
+}

@@ -1,0 +1,344 @@
+#include "capture/run/graft.h"
+#include "base/fileid.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ptrace.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+
+#define CODE_64 0x33
+#define RESTARTS 512 /* from -512 on down: results of a call that the kernel makes again */
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define TABLE_SIZE ((sizeof(struct counted_table) + 4095) & ~4095ul)
+
+struct regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss,
+	    fs_base, gs_base, ds, es, fs, gs;
+};
+
+static long trace(long request, pid_t tid, long addr, void *data)
+{
+	return syscall(SYS_ptrace, request, (long)tid, addr, data);
+}
+
+static bool slurp(pid_t pid, const char *what, char *text, size_t n)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "/proc/%d/%s", pid, what);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, text, n - 1);
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got > 0;
+}
+
+static long field(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+	return at ? strtol(at + strlen(name), NULL, 10) : -1;
+}
+
+/* One thread, and no filter but the recorder's. */
+static bool is_plain(pid_t pid)
+{
+	char text[4096];
+	if (!slurp(pid, "status", text, sizeof(text)))
+		return false;
+	long filters = field(text, "\nSeccomp_filters:");
+	return field(text, "\nThreads:") == 1 && filters == 1;
+}
+
+/* The sites as they are supposed to be, read at once. */
+static bool same_bytes(pid_t pid, const struct graft *g)
+{
+	struct iovec here[SITES_MAX], there[SITES_MAX];
+	unsigned char got[SITES_MAX][SITE_BYTES];
+	size_t want = 0;
+	for (size_t i = 0; i < g->sites->n; i++) {
+		const struct site *t = &g->sites->site[i];
+		here[i] = (struct iovec){got[i], t->taken};
+		there[i] = (struct iovec){(void *)(uintptr_t)(g->base + t->offset), t->taken};
+		want += t->taken;
+	}
+	if (process_vm_readv(pid, here, g->sites->n, there, g->sites->n, 0) != (ssize_t)want)
+		return false;
+	for (size_t i = 0; i < g->sites->n; i++)
+		if (memcmp(got[i], g->sites->site[i].bytes, g->sites->site[i].taken))
+			return false;
+	return true;
+}
+
+/* What the kernel leaves on the stack for a signal's handler to return by. */
+struct frame {
+	uint64_t pretcode;
+	uint64_t uc_flags, uc_link, stack_sp, stack_flags, stack_size;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
+	uint64_t mask;
+};
+#define UC_SIGCONTEXT_SS 2
+#define UC_STRICT_RESTORE_SS 4
+#define RED_ZONE 128
+#define PTRACE_GET_MASK 0x420a /* PTRACE_GETSIGMASK, which not every header has */
+
+/* While calls are made in its name the process must get back to where it was also without us, should the recorder be
+ * killed just then and the kernel let go of it. So the call is one that is followed by `ret`, and below its stack there is
+ * what a return from a signal's handler restores everything by. Floating-point state is the one thing that this sets
+ * back: nothing of it outlives the call of a function, but the control words, which are looked at. */
+static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, int mem, uint64_t *ret_at)
+{
+	struct {
+		uint16_t cwd, swd, twd, fop;
+		uint64_t rip, rdp;
+		uint32_t mxcsr, mask;
+		unsigned char rest[480];
+	} fp;
+	struct frame f = {.pretcode = g->base + g->sites->sigreturn,
+	                  .uc_flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS,
+	                  .stack_flags = 0x7fffffff, /* refused, so that the alternate stack stays what it is */
+	                  .r8 = on->r8,
+	                  .r9 = on->r9,
+	                  .r10 = on->r10,
+	                  .r11 = on->r11,
+	                  .r12 = on->r12,
+	                  .r13 = on->r13,
+	                  .r14 = on->r14,
+	                  .r15 = on->r15,
+	                  .di = on->di,
+	                  .si = on->si,
+	                  .bp = on->bp,
+	                  .bx = on->bx,
+	                  .dx = on->dx,
+	                  .ax = on->ax,
+	                  .cx = on->cx,
+	                  .sp = on->sp,
+	                  .ip = on->ip,
+	                  .flags = on->flags,
+	                  .cs = (uint16_t)on->cs,
+	                  .ss = (uint16_t)on->ss};
+	if (trace(PTRACE_GETFPREGS, pid, 0, &fp) < 0 || trace(PTRACE_GET_MASK, pid, sizeof(f.mask), &f.mask) < 0)
+		return -ESRCH;
+	if (fp.mxcsr != 0x1f80 || fp.cwd != 0x37f)
+		return -ENOTSUP;
+	*ret_at = (on->sp - RED_ZONE - sizeof(f)) & ~(uint64_t)15;
+	return pwrite(mem, &f, sizeof(f), (off_t)*ret_at) == (ssize_t)sizeof(f) ? 0 : -EFAULT;
+}
+
+/* Makes a call in its name. 0 or the call's -errno; the result in *ret. -ESRCH: it is gone. */
+static int remote_call(pid_t pid, const struct graft *g, const struct regs *was, uint64_t frame,
+                       const unsigned long v[7], unsigned long *ret, int *signal)
+{
+	struct regs r = *was;
+	r.ip = g->base + g->sites->gadget;
+	r.sp = frame;
+	r.ax = v[0];
+	r.orig_ax = (unsigned long)-1;
+	r.di = v[1];
+	r.si = v[2];
+	r.dx = v[3];
+	r.r10 = v[4];
+	r.r8 = v[5];
+	r.r9 = v[6];
+	unsigned long begin = r.ip;
+	bool inside = false;
+	if (trace(PTRACE_SETREGS, pid, 0, &r) < 0)
+		return -ESRCH;
+	/* Stopped at its beginning and its end. Not by single steps: were we killed, the trap flag would stay, and with it
+	 * come a SIGTRAP that nobody takes. */
+	for (int tries = 0; tries < 16; tries++) {
+		int status;
+		struct regs now;
+		if (trace(PTRACE_SYSCALL, pid, 0, NULL) < 0)
+			return -ESRCH;
+		/* Its end is not ours to take. */
+		siginfo_t si = {0};
+		while (waitid(P_PID, (id_t)pid, &si, WEXITED | WSTOPPED | WNOWAIT | __WALL | __WNOTHREAD) < 0)
+			if (errno != EINTR)
+				return -ESRCH;
+		if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
+			return -ESRCH;
+		if (waitpid(pid, &status, __WALL | __WNOTHREAD | WNOHANG) != pid || !WIFSTOPPED(status))
+			return -ESRCH;
+		if (trace(PTRACE_GETREGS, pid, 0, &now) < 0)
+			return -ESRCH;
+		if (status >> 16 == 0 && WSTOPSIG(status) == (SIGTRAP | 0x80) && now.ip == begin + 2) {
+			if (inside) {
+				*ret = now.ax;
+				return (long)now.ax < 0 && (long)now.ax > -4096 ? (int)(long)now.ax : 0;
+			}
+			inside = true;
+		} else if (status >> 16 == 0 && WSTOPSIG(status) < SIGRTMAX + 1) {
+			/* A signal: kept for later. */
+			if (*signal)
+				return -EBUSY;
+			*signal = WSTOPSIG(status);
+		}
+	}
+	return -EBUSY;
+}
+
+static bool write_all(int mem, uint64_t at, const void *p, size_t n)
+{
+	return pwrite(mem, p, n, (off_t)at) == (ssize_t)n;
+}
+
+/* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it goes on. */
+static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, int *signal, struct stubs *stubs,
+               struct regs *ret_on)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
+	int mem = open(name, O_RDWR | O_CLOEXEC);
+	if (mem < 0)
+		return -errno;
+	unsigned long at = 0, none;
+	uint64_t frame;
+	const unsigned long map[7] = {SYS_mmap,
+	                              0,
+	                              STUBS_SIZE + TABLE_SIZE,
+	                              PROT_READ | PROT_WRITE,
+	                              MAP_PRIVATE | MAP_ANONYMOUS,
+	                              (unsigned long)-1};
+	int rc = make_frame(pid, g, was, mem, &frame);
+	if (rc == 0)
+		rc = remote_call(pid, g, was, frame, map, &at, signal);
+	if (rc < 0) {
+		close(mem);
+		return rc;
+	}
+	const unsigned long unmap[7] = {SYS_munmap, at, STUBS_SIZE + TABLE_SIZE};
+	const unsigned long protect[7] = {SYS_mprotect, at, STUBS_SIZE, PROT_READ | PROT_EXEC};
+	const unsigned long wipe[7] = {SYS_madvise, at + STUBS_SIZE, TABLE_SIZE, MADV_WIPEONFORK};
+	uint32_t owner = (uint32_t)pid;
+	rc = stubs_make(g->sites, g->base, at, at + STUBS_SIZE, stubs);
+	if (rc == 0 && (!write_all(mem, at, stubs->code, stubs->n) ||
+	                !write_all(mem, at + STUBS_SIZE + offsetof(struct counted_table, owner), &owner, sizeof(owner))))
+		rc = -EIO;
+	if (rc == 0)
+		rc = remote_call(pid, g, was, frame, protect, &none, signal);
+	if (rc == 0)
+		rc = remote_call(pid, g, was, frame, wipe, &none, signal);
+	/* Behind an open the process stands among the bytes that are about to change: from here on it goes on in its stub. That call is not
+	 * counted: its descriptor is in the list. */
+	struct regs on = *was;
+	if (in < g->sites->n)
+		on.ip = at + stubs->after[in];
+	if (rc == 0 && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
+		rc = -ESRCH;
+	size_t done = 0;
+	for (; rc == 0 && done < g->sites->n; done++) {
+		const struct site *t = &g->sites->site[done];
+		unsigned char jump[SITE_BYTES];
+		stubs_jump(t, g->base, at, stubs->at[done], jump);
+		if (!write_all(mem, g->base + t->offset, jump, t->taken))
+			rc = -EIO;
+	}
+	if (rc == 0) {
+		*ret_on = on;
+	} else if (rc != -ESRCH) {
+		/* What has been changed stays, with its stubs: that does no harm, and nobody is sure to be elsewhere. */
+		*ret_on = done ? on : *was;
+		if (!done)
+			remote_call(pid, g, was, frame, unmap, &none, signal);
+	}
+	close(mem);
+	g->code = at;
+	g->table = at + STUBS_SIZE;
+	return rc;
+}
+
+/* Its descriptors. More than there is room for: it is left without counts. */
+static int list(pid_t pid, struct graft *g)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+	DIR *d = opendir(name);
+	if (!d)
+		return -errno;
+	int rc = 0;
+	g->nheld = 0;
+	for (struct dirent *e; rc == 0 && (e = readdir(d));) {
+		struct graft_held *h = &g->held[g->nheld];
+		if (e->d_name[0] == '.')
+			continue;
+		if (g->nheld == GRAFT_HELD)
+			rc = -E2BIG;
+		else if (statx(dirfd(d), e->d_name, 0, FILEID_STATX, &h->st) == 0) {
+			h->fd = atoi(e->d_name);
+			g->nheld++;
+		}
+	}
+	closedir(d);
+	return rc;
+}
+
+int graft(pid_t pid, struct graft *g, int *ret_signal)
+{
+	struct regs was;
+	char text[512];
+	struct stubs *stubs = malloc(sizeof(*stubs));
+	*ret_signal = 0;
+	if (!stubs)
+		return -ENOMEM;
+	if (trace(PTRACE_GETREGS, pid, 0, &was) < 0) {
+		free(stubs);
+		return -ESRCH;
+	}
+	size_t in = 0;
+	while (in < g->sites->n &&
+	       (g->sites->site[in].kind != SITE_OPEN || was.ip != g->base + g->sites->site[in].offset + 2))
+		in++;
+	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
+	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
+	bool behind = (in < g->sites->n || begins) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
+	int rc = !behind || was.cs != CODE_64 || !is_plain(pid) || !same_bytes(pid, g) ? -ENOTSUP : 0;
+	if (rc == 0) {
+		struct regs on = was;
+		rc = put(pid, g, &was, in, ret_signal, stubs, &on);
+		on.orig_ax = (unsigned long)-1;
+		if (rc != -ESRCH && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
+			rc = -ESRCH;
+	}
+	if (rc == 0) {
+		char what[48];
+		snprintf(what, sizeof(what), "task/%d/io", pid);
+		rc = list(pid, g);
+		long r = -1, w = -1;
+		if (slurp(pid, what, text, sizeof(text))) {
+			r = field(text, "rchar:");
+			w = field(text, "wchar:");
+		}
+		g->rchar = (uint64_t)r;
+		g->wchar = (uint64_t)w;
+	}
+	free(stubs);
+	return rc;
+}
+
+#else
+
+int graft(pid_t pid, struct graft *g, int *ret_signal)
+{
+	(void)pid, (void)g;
+	*ret_signal = 0;
+	return -ENOTSUP;
+}
+
+#endif

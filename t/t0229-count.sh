@@ -1,0 +1,152 @@
+#!/bin/sh
+# --count: the programs count their bytes themselves. What the log says of a file is what the calls returned to the program; what
+# they could not count is not said. Nobody notices.
+# shellcheck source=tests/prog/lib.sh
+. "$(dirname "$0")/../tests/prog/lib.sh"
+
+case $(uname -m) in
+x86_64) ;;
+*)
+	echo "1..0 # SKIP there is no code to put into programs of this machine ($(uname -m))"
+	exit 0
+	;;
+esac
+if ! "$STEMMA" run --count -- true >/dev/null 2>&1; then
+	echo "Bail out! stemma does not run"
+	exit 1
+fi
+
+# For each regular file in the folder: PATH CHILD read|written BYTES, "?" where the log does not know.
+cat >"$T/sums.py" <<'PY'
+import json, os, sys
+folder = sys.argv[2]
+files, procs, accesses = {}, [], {}
+for line in open(sys.argv[1]):
+    e = json.loads(line)
+    k = e['k']
+    if k == 'file' and e['kind'] == 1:
+        files.setdefault(e['num'], e.get('path', ''))
+    elif k == 'access':
+        accesses[e['seq']] = [e['p'], e['file'], e['mode'], 0, 0, 0]
+    elif k == 'access_end':
+        accesses[e['access']][3:] = [e.get('bytes_read', 0), e.get('bytes_written', 0), e.get('known', 0)]
+sums = {}
+for p, f, mode, r, w, known in accesses.values():
+    path = files.get(f)
+    if path is None or os.path.dirname(path) != folder:
+        continue
+    for bit, n, way in ((1, r, 'read'), (2, w, 'written')):
+        if mode & bit:
+            key = (os.path.basename(path), p, way)
+            old = sums.get(key, 0)
+            sums[key] = None if old is None or not known & bit else old + n
+first = min((p for _, p, _ in sums), default=0)
+seen = {(path, p != first, way): n for (path, p, way), n in sums.items()}
+truth = {}
+for line in open(sys.argv[3]):
+    case, path, r, w = line.split()
+    for n, way in ((r, 'read'), (w, 'written')):
+        truth[path, case.endswith('-child'), way] = None if n == '?' else int(n)
+bad = 0
+for key, n in seen.items():
+    want = truth.get(key, 0)
+    if n is not None and n != want:
+        bad = 1
+        print(f'{key}: the log says {n}, it was {want}')
+for must in sys.argv[4:]:
+    path, way = must.split(':')
+    if seen.get((path, False, way)) is None:
+        bad = 1
+        print(f'{path} {way}: the log does not know it, it was {truth[path, False, way]}')
+sys.exit(bad)
+PY
+
+# counted PROGRAM CASE [PATH:WAY...]: what is said is true; of these at least it is said.
+counted()
+{
+	D=$T/count/d
+	prog=$1
+	c=$2
+	shift 2
+	rm -rf "$T/count"
+	mkdir -p "$D"
+	seq 1000 >"$D/given"
+	exec 3<"$D/given"
+	[ "$c" = stdin ] || exec 3</dev/null
+	(cd "$D" && STEMMA_HOME=$T/count/home exec "$STEMMA" run --count -- "$PROGS/$prog" "$c") 9>"$T/count/truth" >"$T/count/out" 2>&1 <&3
+	status=$?
+	exec 3<&-
+	want=0
+	[ "$c" != killed ] || want=137
+	: >"$T/why"
+	[ $status = $want ] || { echo "status $status"; cat "$T/count/out"; } >>"$T/why"
+	[ -s "$T/count/truth" ] || echo "the program said nothing" >>"$T/why"
+	events "$T/count/home" "$T/events" || cat "$T/events.err" >>"$T/why"
+	$PYTHON "$T/sums.py" "$T/events" "$D" "$T/count/truth" "$@" >>"$T/why" 2>&1
+	[ ! -s "$T/why" ]
+	result $? "$prog $c: ${*:-nothing false is said}" "$T/why"
+}
+
+for c in $("$PROGS/p-io"); do
+	case $c in
+	plain) counted p-io "$c" in:read in:written out:written ;;
+	copies) counted p-io "$c" in:read in:written other:written ;;
+	clone) counted p-io "$c" in:written ;;
+	inherited | interrupted) counted p-io "$c" in:written ;;
+	*) counted p-io "$c" ;;
+	esac
+done
+for kind in static musl; do
+	if [ -x "$PROGS/p-io-$kind" ]; then
+		for c in plain placed copies threads inherited stdin; do
+			counted "p-io-$kind" $c
+		done
+	else
+		skip_ "p-io-$kind" "not built: the tool chain for it is not here"
+	fi
+done
+
+# A script of real programs, whose bytes are known from the files that they leave.
+D=$T/pipe
+mkdir -p "$D"
+seq 20000 >"$D/in"
+cat >"$D/job.sh" <<'SH'
+cat in >copy
+sort -r copy >sorted
+dd if=sorted of=part bs=100 count=7 2>/dev/null
+head -c 500 part >begin
+while read -r line; do echo "$line"; done <begin >lines
+SH
+(cd "$D" && STEMMA_HOME=$D/home "$STEMMA" run --count -- sh job.sh) >"$T/why" 2>&1
+result $? "a script runs" "$T/why"
+STEMMA_HOME=$D/home "$STEMMA" stat --tsv @ >"$T/tsv" 2>"$T/why"
+: >"$T/why"
+# PROGRAM PATH WAY BYTES
+while read -r program path way bytes; do
+	got=$(awk -F'\t' -v p="$program" -v f="/$path" -v w="$way" \
+		'index($2, p) == 1 && substr($4, length($4) - length(f) + 1) == f && $5 == w && $6 != "mmap" { if ($9 == "?") bad = 1; n += $9 } END { print bad ? "?" : n + 0 }' "$T/tsv")
+	[ "$got" = "$bytes" ] || echo "$program $path $way: $got, it was $bytes" >>"$T/why"
+done <<END
+cat in read $(wc -c <"$D/in")
+cat copy write $(wc -c <"$D/copy")
+sort copy read $(wc -c <"$D/copy")
+sort sorted write $(wc -c <"$D/sorted")
+dd sorted read 700
+dd part write 700
+head part read 500
+head begin write 500
+END
+[ ! -s "$T/why" ]
+result $? "what each program read and wrote" "$T/why"
+
+# As under the other ways to record.
+RUN_OPTIONS=--count
+program p-open read create dirfd absent high-fd symlink many
+program p-name rename rename-over link unlink-open tmpfile-proc truncate
+program p-fd exec-writes exec-idles cloexec turns passed-write
+program p-map shared shared-existing copy-file-range
+program p-spawn fork vfork clone3 posix-spawn exec-thread fork-threads execveat script-nested many orphans
+program p-end statuses signals segv last-thread exec-without-first kill-child killed-by-child
+program p-chan pipe-exec fifo fifo-interrupted socketpair unix-stream tcp
+program p-storm signals signals-restart threads
+finish
