@@ -302,15 +302,15 @@ static void add(uint64_t *to, uint64_t v)
 }
 
 /* Nobody told of its exec. */
-static void look_at_program(struct monitor *m, const struct member *p)
+static void look_at_program(struct member *p)
 {
 	char name[48], path[4096];
 	snprintf(name, sizeof(name), "/proc/%d/exe", p->pid);
 	ssize_t n = readlink(name, path, sizeof(path) - 1);
 	if (n > 0) {
 		path[n] = '\0';
-		if (!p->exe || strcmp(p->exe, path)) /* else it is a fork, or the same again */
-			tree_exec(&m->tree, p->pid, path);
+		free(p->exe); /* whether it has become that, or its parent had, is not known */
+		p->exe = strdup(path);
 	}
 }
 
@@ -349,7 +349,7 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 	if (deep)
 		procfs_io(p->pid, false, &f);
 	if (deep && (m->blind || p->found))
-		look_at_program(m, p);
+		look_at_program(p);
 	tree_looked(&m->tree, p, &f);
 	const struct procfs *l = &p->last;
 	add(&s->resident, l->resident);
