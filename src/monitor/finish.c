@@ -127,11 +127,17 @@ static void say_memory(struct ends *e)
 	uint64_t peak[SET_HEIGHTS], largest = t->largest;
 	struct rusage own;
 	sets_peak(&t->sets, peak);
-	if (getrusage(RUSAGE_SELF, &own) == 0 && e->w.resident_peak > (uint64_t)own.ru_maxrss * 1024 &&
+	/* What began with this process's memory tells only by what is clearly more (as in tree.c). */
+	if (getrusage(RUSAGE_SELF, &own) == 0 && e->w.resident_peak > (uint64_t)own.ru_maxrss * 1152 + (1 << 20) &&
 	    e->w.resident_peak > largest)
 		largest = e->w.resident_peak;
 	bool complete = !t->failed && t->unmeasured == 0 && (!m->blind || t->total == 1) && !m->attached;
-	if (largest == 0 && peak[SET_RESIDENT] == 0) {
+	if (largest == 0 && peak[SET_RESIDENT] == 0 && t->at_most) {
+		/* It began with the recorder's memory, and nobody looked at it before it ended. */
+		set_bounds(e, FIGURE_memory_resident_peak, i64(t->at_most), 0, i64(t->at_most + procfs_resident_slack()),
+		           "wait4", complete);
+		absent(e, FIGURE_memory_virtual_peak, "the command had ended before anybody could look");
+	} else if (largest == 0 && peak[SET_RESIDENT] == 0) {
 		static const char why[] = "the command had ended before anybody could look";
 		absent(e, FIGURE_memory_resident_peak, why);
 		absent(e, FIGURE_memory_virtual_peak, why);

@@ -62,6 +62,7 @@ struct monitor {
 	int64_t cpu_before, wall_before;
 	struct monitor_now now;
 	struct shares shares;                            /* of the largest set that was looked at */
+	struct shares shares_now;                        /* of the last look at them */
 	bool shares_due;                                 /* ... and has changed since, or did while it was looked at */
 	uint64_t pss_peak;                               /* largest sound sum of shares */
 	uint64_t anonymous_peak, file_peak, shared_peak; /* largest sums seen, for what they are worth */

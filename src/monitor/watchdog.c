@@ -184,6 +184,7 @@ static int64_t cores(struct watchdog *w, const struct monitor_now *now)
 
 static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limit_name l)
 {
+	enum { TRIES = 3 }; /* processes come and go while they are looked at */
 	int64_t v = -1;
 	switch (l) {
 	case LIMIT_wall:
@@ -192,6 +193,11 @@ static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limi
 		return cores(w, now);
 	case LIMIT_memory:
 		v = group_memory(w);
+		/* Pages that processes share count in each of them: looked at closely before anybody is ended for it. */
+		for (int i = 0; i < TRIES && v < 0 && now->living > 1 &&
+		                now->value[FIGURE_memory_resident_peak] > w->o.limits.value[LIMIT_memory];
+		     i++)
+			v = monitor_memory(w->monitor);
 		break;
 	default:
 		break;
