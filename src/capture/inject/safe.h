@@ -41,6 +41,7 @@ struct self {
 	bool born;                 /* by fork: its descriptors have not been looked at */
 	bool uncounted;            /* bytes were moved that have no row */
 	uint64_t moved[2];         /* bytes that the kernel's totals have, too */
+	uint64_t rows[2];          /* bytes in rows */
 	uint64_t base[2];          /* those totals when the program began; UINT64_MAX not known */
 	uint64_t opened[2];        /* bytes read by the kernel's total and by ours when the first file was opened */
 	bool opening;              /* that was noted */

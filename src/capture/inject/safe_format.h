@@ -73,6 +73,7 @@ enum safe_kind {
 	                  before */
 	SAFE_EXEC_NOT, /* which failed */
 	SAFE_SPAWN,    /* a: the new process; else as SAFE_EXEC */
+	SAFE_SUMS,     /* bytes in all rows of this program, a: read, b: written: what is to have come before its end */
 	SAFE_NOTE,     /* a: enum safe_note */
 	SAFE_EXIT,     /* a: status, b: SAFE_PROVED_* bits; figures follow */
 	SAFE_WAITED,   /* process a, a child, had ended with wait status b */

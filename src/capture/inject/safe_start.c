@@ -388,6 +388,11 @@ void safe_figures(struct safe_figures *ret, uint64_t *ret_proved)
 	}
 	if (s->opening)
 		s->opened[0] += (uint64_t)n;
+	struct safe_out o;
+	safe_begin(&o, SAFE_SUMS);
+	o.e.a = s->rows[0];
+	o.e.b = s->rows[1];
+	safe_emit(&o);
 	if (s->base[0] != UINT64_MAX)
 		s->base[0] += (uint64_t)n;
 	read_usage(ret);

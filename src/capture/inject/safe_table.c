@@ -518,6 +518,8 @@ static void row_add(struct safe_row *row, int64_t t0, int64_t r)
 	}
 	ADD(row->calls, 1);
 	ADD(row->bytes, (uint64_t)r);
+	if (!safe_vforked)
+		ADD(safe_self->rows[row->write], (uint64_t)r);
 	if ((uint64_t)r > row->largest)
 		row->largest = (uint64_t)r;
 	ADD(row->sizes[size_class((uint64_t)r)], 1);

@@ -363,8 +363,10 @@ static void take_handle(const struct safe_handle *h, void *arg)
 	struct sproc *p = arg;
 	struct ident *i = ident_of(p, h->oid);
 	for (int k = 0; i && k < 2; k++)
-		if (i->use[k] && (h->row[k].calls || h->row[k].failed))
+		if (i->use[k] && (h->row[k].calls || h->row[k].failed)) {
 			use_add(i->use[k], &h->row[k]);
+			p->summed[h->row[k].write != 0] += h->row[k].bytes;
+		}
 }
 
 unsigned sproc_chunks_back(struct safe *f, struct sproc *p)
@@ -392,7 +394,16 @@ void sproc_image_end(struct safe *f, struct sproc *p, int64_t time, uint64_t pro
 	for (struct access *a = p->p->live; a; a = a->proc_next)
 		a->file->last_stop = 0;
 	proc_end_accesses(s, p->p, time);
-	proved = f->lost ? 0 : proved;
+	/* Nothing is claimed where something was lost on the way. */
+	if (f->lost || !p->told)
+		proved = 0;
+	if (p->summed[0] != p->rows[0])
+		proved &= ~(uint64_t)(SAFE_PROVED_READ | SAFE_PROVED_OPENED);
+	if (p->summed[1] != p->rows[1])
+		proved &= ~(uint64_t)SAFE_PROVED_WRITE;
+	p->told = false;
+	memset(p->summed, 0, sizeof(p->summed));
+	memset(p->rows, 0, sizeof(p->rows));
 	for (size_t k = 0; k < p->ndone; k++) {
 		used_say(f, p, &p->done[k], proved);
 		if (proved)

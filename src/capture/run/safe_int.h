@@ -87,6 +87,9 @@ struct sproc {
 	struct use *uses;
 	struct done *done;
 	size_t ndone;
+	/* Bytes in the rows that came, and in those that the program says there were; told: it has said so. */
+	uint64_t summed[2], rows[2];
+	bool told;
 	bool done_full;
 	struct text list[SAFE_LISTS];
 	struct intent intent;

@@ -73,7 +73,7 @@ const struct proc *safe_proc(const struct safe *f, pid_t pid)
 bool safe_lives(const struct safe *f, uint32_t pid, uint32_t image)
 {
 	const struct sproc *p = sproc_by_image(f, pid, image);
-	return p && !p->ended && !p->ours;
+	return p && !p->ended;
 }
 
 bool safe_busy(const struct safe *f)

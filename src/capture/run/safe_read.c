@@ -14,7 +14,8 @@ struct waiting {
 struct safe_reader {
 	struct safe_region *region;
 	uint32_t n;
-	uint16_t *at; /* of each chunk, how far it was read */
+	uint16_t *at;  /* of each chunk, how far it was read */
+	uint8_t *over; /* ... its owner was gone at the last sweep: what it said may still wait */
 	struct waiting *v;
 	size_t nv, cap, next, sorted;
 	uint64_t order, dropped, bad;
@@ -36,7 +37,10 @@ struct safe_reader *safe_reader_new(void *map, size_t size)
 	r->region = map;
 	r->n = (uint32_t)(size / SAFE_PAGE) - 1;
 	r->at = calloc(r->n, sizeof(*r->at));
-	if (!r->at) {
+	r->over = calloc(r->n, sizeof(*r->over));
+	if (!r->at || !r->over) {
+		free(r->at);
+		free(r->over);
 		free(r);
 		return NULL;
 	}
@@ -52,6 +56,7 @@ void safe_reader_free(struct safe_reader *r)
 	free(r->out);
 	free(r->v);
 	free(r->at);
+	free(r->over);
 	free(r);
 }
 
@@ -61,6 +66,7 @@ static void release(struct safe_reader *r, uint32_t i)
 	struct safe_chunk *c = chunk_at(r, i);
 	memset(c->room, 0, sizeof(c->room));
 	r->at[i] = 0;
+	r->over[i] = 0;
 	__atomic_store_n(&c->image, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->kind, SAFE_EVENTS, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->head, 0, __ATOMIC_RELEASE);
@@ -238,7 +244,11 @@ void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, uint32
 		struct safe_chunk *c = chunk_at(r, i);
 		uint32_t owner = __atomic_load_n(&c->owner, __ATOMIC_ACQUIRE),
 		         head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
-		if (!owner || alive(owner, __atomic_load_n(&c->image, __ATOMIC_RELAXED), arg))
+		if (!owner || alive(owner, __atomic_load_n(&c->image, __ATOMIC_RELAXED), arg)) {
+			r->over[i] = 0;
+			continue;
+		}
+		if (!r->over[i]++)
 			continue;
 		uint32_t at = r->at[i], next = at < SAFE_ROOM ? *(uint32_t *)(void *)(c->room + at) : SAFE_END;
 		if (__atomic_load_n(&c->kind, __ATOMIC_ACQUIRE) != SAFE_COUNTERS && head > at && next && next != SAFE_END)

@@ -34,7 +34,7 @@ bool safe_reader_next(struct safe_reader *r, int64_t until, struct safe_seen *re
  * it was killed in the middle of writing something down. */
 unsigned safe_reader_end(struct safe_reader *r, uint32_t pid, uint32_t image,
                          void (*see)(const struct safe_handle *h, void *arg), void *arg);
-/* Chunks of events whose owners do not live any more, as `alive` tells. */
+/* Chunks whose owners did not live any more at two sweeps, as `alive` tells. */
 void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, uint32_t image, void *arg), void *arg);
 /* Events that found no room, and those that were no events, since the last time. */
 uint64_t safe_reader_lost(struct safe_reader *r);

@@ -480,8 +480,10 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		if ((i = ident_of(p, x->e.oid))) {
 			struct safe_row row;
 			memcpy(&row, x->more, sizeof(row));
-			if (i->use[row.write != 0])
+			if (i->use[row.write != 0]) {
 				use_add(i->use[row.write != 0], &row);
+				p->summed[row.write != 0] += row.bytes;
+			}
 		}
 		break;
 	case SAFE_MAP:
@@ -527,6 +529,11 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		}
 		break;
 	}
+	case SAFE_SUMS:
+		p->rows[0] = x->e.a;
+		p->rows[1] = x->e.b;
+		p->told = true;
+		break;
 	case SAFE_NOTE:
 		do_note(f, p, x);
 		break;
