@@ -1,4 +1,5 @@
 #include "monitor/watchdog.h"
+#include "base/procfs.h"
 #include "monitor/oom.h"
 #include "monitor/stop.h"
 
@@ -314,15 +315,22 @@ static void slay(struct watchdog *w)
 		monitor_escaped(w->monitor, "processes that the kernel does not let die");
 }
 
-/* The command was put into the group before its program; where that failed, the group holds nobody. */
+/* The command goes into the group before its program, for which the kernel may take its time; where that failed, the
+ * group holds nobody. */
 static void check_group(struct watchdog *w, const struct monitor_now *now)
 {
-	if (w->group_checked || now->root <= 0)
+	struct procfs p;
+	if (!w->o.cgroup || w->group_checked || now->root <= 0 || now->since < NS / 2)
+		return;
+	procfs_clear(&p);
+	if (procfs_stat(now->root, &p) < 0 || p.state == 'Z' || p.state == 'X')
 		return;
 	w->group_checked = true;
-	if (w->o.cgroup && cgroup_empty(w->o.cgroup) && kill(now->root, 0) == 0 && !now->ended) {
+	if (cgroup_empty(w->o.cgroup) && w->state == WATCHING) {
 		w->o.cgroup = NULL;
 		w->memory_backstop = -1;
+		monitor_escaped(w->monitor,
+		                "the command is not in a control group of its own: the kernel holds no limit of it");
 	}
 }
 
