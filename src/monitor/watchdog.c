@@ -192,7 +192,10 @@ static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limi
 	case LIMIT_cores:
 		return cores(w, now);
 	case LIMIT_memory:
+		/* The group does not count the pages of files that are mapped, nor the monitor what ended between two looks. */
 		v = group_memory(w);
+		if (v < now->value[FIGURE_memory_resident_peak])
+			v = now->value[FIGURE_memory_resident_peak];
 		break;
 	default:
 		break;
