@@ -253,7 +253,7 @@ refuses 2 "--rlimit needs --limit" --rlimit
 refuses 2 "cannot read the limits in 'nowhere'" --limits-file nowhere
 printf 'wall = 1h\nmemory 1G\n' >bad.limits
 refuses 2 "bad.limits, line 2: 'memory 1G' is not NAME = VALUE" --limits-file bad.limits
-"$STEMMA" run --limit wall=1s --pid $$ 2>err
+"$STEMMA" run --limit wall=1s --report --pid $$ 2>err
 [ $? = 2 ] && grep -q 'not for --pid' err
 result $? "not of a process that somebody else started" err
 finish

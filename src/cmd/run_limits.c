@@ -80,20 +80,27 @@ void run_limits_attach(struct run_limits *l, struct monitor *m)
 	watchdog_attach(l->watchdog, m);
 }
 
+static void say_exceeded(const char *what, const struct summary_limit *l)
+{
+	struct buf peak = {0}, limit = {0};
+	int name = limit_by_name(l->name);
+	if (name < 0)
+		return;
+	limit_show(&peak, (enum limit_name)name, l->peak);
+	limit_show(&limit, (enum limit_name)name, l->limit);
+	say("%s: %s came to %s, its limit is %s", what, l->name, buf_cstr(&peak), buf_cstr(&limit));
+	buf_release(&peak);
+	buf_release(&limit);
+}
+
 void run_limits_say(const struct summary *s)
 {
-	for (size_t i = 0; i < s->nexceeded; i++) {
-		struct buf peak = {0}, limit = {0};
-		int name = limit_by_name(s->exceeded[i].name);
-		if (name < 0)
-			continue;
-		limit_show(&peak, (enum limit_name)name, s->exceeded[i].peak);
-		limit_show(&limit, (enum limit_name)name, s->exceeded[i].limit);
-		say("the command was stopped: %s came to %s, its limit is %s", s->exceeded[i].name, buf_cstr(&peak),
-		    buf_cstr(&limit));
-		buf_release(&peak);
-		buf_release(&limit);
-	}
+	for (size_t i = 0; i < s->nexceeded; i++)
+		say_exceeded("the command was stopped", &s->exceeded[i]);
+	/* Found at its end only. */
+	for (size_t i = 0; i < s->nlimit && !s->nexceeded; i++)
+		if (s->limit[i].peak > s->limit[i].limit)
+			say_exceeded("the command ended before it could be stopped", &s->limit[i]);
 	if (s->oom && !s->nexceeded)
 		say("the kernel killed a process of the command for want of memory");
 	for (size_t i = 0; i < s->nescaped; i++)

@@ -92,7 +92,21 @@ static bool was_met(const struct met *m, pid_t pid)
 	return m->n && bsearch(&pid, m->v, m->n, sizeof(pid), by_pid);
 }
 
-static bool one(const struct relation *r, pid_t top, int sig, struct stop_count *count)
+/* A session that began below top has nobody in it but such as are below top: its groups are killed at one stroke, where
+ * one after the other they might be born faster than they die. */
+static void whole_group(const struct relation *r, pid_t top, int fd, pid_t *last)
+{
+	pid_t session = getsid(r->pid), group = getpgid(r->pid);
+	if (fd < 0 || session <= 0 || group <= 1 || group == *last)
+		return;
+	if (session == getsid(top) || session == getsid(0) || group == getpgid(top) || group == getpgrp())
+		return;
+	/* Still the same process, so these were its. */
+	if (syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) == 0 && kill(-group, SIGKILL) == 0)
+		*last = group;
+}
+
+static bool one(const struct relation *r, pid_t top, int sig, struct stop_count *count, pid_t *group)
 {
 	struct procfs p;
 	bool alive = false;
@@ -107,6 +121,8 @@ static bool one(const struct relation *r, pid_t top, int sig, struct stop_count 
 		if (sig == SIGSTOP && p.ppid == top)
 			sig = SIGKILL;
 		count->alive += alive;
+		if (alive && (sig == SIGKILL || sig == SIGSTOP))
+			whole_group(r, top, fd, group);
 		int rc = !alive || !sig || (sig == SIGSTOP && p.state == 'T') ? 0
 		         : fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0)
 		                   : kill(r->pid, sig);
@@ -127,12 +143,13 @@ static int pass(pid_t top, int sig, struct stop_count *ret, const struct met *be
                 size_t *ret_new)
 {
 	struct queue q = {0};
+	pid_t group = 0;
 	*ret = (struct stop_count){0};
 	int rc = children(&q, top);
 	for (size_t i = 0; i < q.n; i++) {
 		struct relation r = q.v[i]; /* the queue may move */
 		children(&q, r.pid);
-		if (one(&r, top, sig, ret) && ret_met) {
+		if (one(&r, top, sig, ret, &group) && ret_met) {
 			meet(ret_met, r.pid);
 			*ret_new += !was_met(before, r.pid);
 		}

@@ -15,16 +15,17 @@
 
 #define NS 1000000000LL
 #define MS 1000000LL
-#define SHORTEST MS      /* between two looks, while something grows */
-#define QUIET (5 * MS)   /* ... while nothing does */
-#define QUIET_COST 50    /* 2 % of a processor, while nothing grows */
-#define GROWTH_COST 4    /* a quarter of one, for the short time that something does */
-#define CORES_WINDOW NS  /* over which processors in use are counted */
-#define CORES_SLACK 20   /* a twentieth: the clock of one sample is not that of the next */
-#define UNKNOWN_AFTER 3  /* samples without a figure: there is none */
-#define KILL_PATIENCE 20 /* ms in one call; the next one goes on */
+#define SHORTEST MS       /* between two looks, while something grows */
+#define QUIET (5 * MS)    /* ... while nothing does */
+#define QUIET_COST 50     /* 2 % of a processor, while nothing grows */
+#define GROWTH_COST 4     /* a quarter of one, for the short time that something does */
+#define CORES_WINDOW NS   /* over which processors in use are counted */
+#define CORES_SLACK 20    /* a twentieth: the clock of one sample is not that of the next */
+#define UNKNOWN_AFTER 3   /* samples without a figure: there is none */
+#define KILL_PATIENCE 500 /* ms in one call: who makes others is not to be given time for it; the next one goes on */
+#define NICE (-10)
 #define KILL_AGAIN (2 * MS)
-#define GIVE_UP 2000 /* calls: a process that does not die of SIGKILL stands in the kernel */
+#define GIVE_UP 100 /* calls: a process that does not die of SIGKILL stands in the kernel */
 
 enum state { WATCHING, TERMINATING, KILLING, OVER };
 
@@ -287,12 +288,19 @@ static void refused(struct watchdog *w, const struct stop_count *n)
 	monitor_escaped(w->monitor, text);
 }
 
-static void terminate(struct watchdog *w, int64_t now)
+static void enter_state(struct watchdog *w, enum state state)
+{
+	__atomic_store_n(&w->state, state, __ATOMIC_RELEASE);
+}
+
+/* hard: it is so far over already that there is no time for a grace. */
+static void terminate(struct watchdog *w, int64_t now, bool hard)
 {
 	struct stop_count n;
-	w->state = w->o.grace > 0 ? TERMINATING : KILLING;
+	bool grace = w->o.grace > 0 && !hard;
+	enter_state(w, grace ? TERMINATING : KILLING);
 	w->terminated = now;
-	if (w->o.grace > 0)
+	if (grace)
 		stop_signal(getpid(), SIGTERM, &n);
 }
 
@@ -305,7 +313,7 @@ static void slay(struct watchdog *w)
 	int rc = stop_kill(getpid(), KILL_PATIENCE, &n);
 	w->kills++;
 	if (rc == 0 || w->kills > GIVE_UP || rc == -ENOENT)
-		w->state = OVER;
+		enter_state(w, OVER);
 	if (w->state == OVER && n.refused)
 		refused(w, &n);
 	else if (w->state == OVER && rc == -EAGAIN)
@@ -335,7 +343,9 @@ static void look_behind(struct watchdog *w)
 		w->oom_told = true;
 		monitor_oom(w->monitor);
 	}
-	if (u.oom_kills > 0 && u.memory_hits > 0 && w->memory_backstop >= 0 && !w->exceeded[LIMIT_memory])
+	/* For our limit, or for one further up? */
+	bool ours = w->memory_backstop >= 0 && (u.memory_hits > 0 || u.charged_peak >= w->memory_backstop / 100 * 99);
+	if (u.oom_kills > 0 && ours && !w->exceeded[LIMIT_memory])
 		tell(w, LIMIT_memory, u.charged_peak < 0 ? w->memory_backstop : u.charged_peak);
 	if (u.task_hits > 0 && w->o.limits.given[LIMIT_threads] && !w->exceeded[LIMIT_threads])
 		tell(w, LIMIT_threads, tenth_more(w->o.limits.value[LIMIT_threads]));
@@ -347,8 +357,11 @@ static int64_t watch(struct watchdog *w, const struct monitor_now *now)
 	bool grows = false, stop = false, hard = false;
 	if (w->state == OVER || !w->monitor)
 		return 0;
-	if (w->samples++ == 0)
+	if (w->samples++ == 0) {
 		cost = 0;
+		/* This thread only: where hundreds want to run it must not be one of them. Root may. */
+		setpriority(PRIO_PROCESS, 0, NICE);
+	}
 	check_group(w, now);
 	look_behind(w);
 	for (int i = 0; i < LIMITS; i++) {
@@ -373,11 +386,11 @@ static int64_t watch(struct watchdog *w, const struct monitor_now *now)
 		next = t < next ? t : next;
 	}
 	if (stop && w->state == WATCHING)
-		terminate(w, now->time);
+		terminate(w, now->time, hard);
 	if (w->state == TERMINATING) {
 		int64_t left = w->o.grace - (now->time - w->terminated);
 		if (left <= 0 || hard)
-			w->state = KILLING;
+			enter_state(w, KILLING);
 		else
 			next = left < next ? left : next;
 	}
@@ -409,13 +422,12 @@ int64_t watchdog_watch(void *arg, const struct monitor_now *now)
 	return ret;
 }
 
+/* Asked while stops wait to be answered: it must not wait for a kill that is going on. */
 bool watchdog_stay(void *arg)
 {
-	struct watchdog *w = arg;
-	pthread_mutex_lock(&w->lock);
-	bool ret = w->state == TERMINATING || w->state == KILLING;
-	pthread_mutex_unlock(&w->lock);
-	return ret;
+	const struct watchdog *w = arg;
+	enum state state = __atomic_load_n(&w->state, __ATOMIC_ACQUIRE);
+	return state == TERMINATING || state == KILLING;
 }
 
 void watchdog_over(void *arg, int status, bool last)
@@ -439,7 +451,7 @@ void watchdog_over(void *arg, int status, bool last)
 			monitor_escaped(w->monitor, text);
 		}
 	if (last) {
-		w->state = OVER;
+		enter_state(w, OVER);
 		if (w->o.cgroup)
 			cgroup_remove(w->o.cgroup);
 		w->o.cgroup = NULL;

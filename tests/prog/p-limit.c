@@ -133,16 +133,22 @@ static void bomb(unsigned n)
 {
 	uint64_t end = now_ms() + 20000;
 	setsid();
-	for (unsigned seed = (unsigned)getpid(); now_ms() < end;) {
+	truth->done = 1; /* alive together */
+	for (unsigned seed = (unsigned)getpid(); now_ms() < end; nap(3)) {
 		if (__atomic_load_n(&truth->born, __ATOMIC_RELAXED) < 20000 &&
-		    __atomic_add_fetch(&truth->done, 1, __ATOMIC_RELAXED) < n && fork() == 0) {
-			add(&truth->born, 1);
-			seed = (unsigned)getpid();
-			continue;
+		    __atomic_load_n(&truth->done, __ATOMIC_RELAXED) < n) {
+			add(&truth->done, 1);
+			pid_t pid = fork();
+			if (pid == 0) {
+				add(&truth->born, 1);
+				seed = (unsigned)getpid();
+				continue;
+			}
+			if (pid < 0)
+				add(&truth->done, UINT64_MAX);
 		}
-		nap(3);
-		if (rand_r(&seed) % 4 == 0) {
-			__atomic_sub_fetch(&truth->done, 1, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&truth->done, __ATOMIC_RELAXED) > n / 2 && rand_r(&seed) % 4 == 0) {
+			add(&truth->done, UINT64_MAX);
 			_exit(0);
 		}
 		while (waitpid(-1, NULL, WNOHANG) > 0)

@@ -503,7 +503,8 @@ static bool wait_for_end(struct keeper *k, int notices)
 		}
 		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
 		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. */
-		waited += n == 0 && (left || (ended && k->o->orphans == ORPHANS_DETACH)) ? timeout : 0;
+		bool stays = k->o->orphans != ORPHANS_DETACH || __atomic_load_n(&k->control->stays, __ATOMIC_ACQUIRE);
+		waited += n == 0 && (left || (ended && !stays)) ? timeout : 0;
 		if (waited >= (left ? 100 : 2000)) {
 			keep_in_background(k);
 			return true;

@@ -279,7 +279,9 @@ void worker_tell_end(struct worker *w)
 {
 	char c = '!';
 	const struct run_observer *o = w->sup.observer;
-	if (w->told || (o && o->stay && o->stay(o->arg)))
+	bool stays = !w->told && o && o->stay && o->stay(o->arg);
+	__atomic_store_n(&w->control->stays, stays, __ATOMIC_RELEASE);
+	if (w->told || stays)
 		return;
 	if (w->sup.orphans == ORPHANS_WAIT || (w->sup.orphans == ORPHANS_KILL && kill_orphans(w)))
 		return; /* it is not over before they are */

@@ -15,6 +15,7 @@ struct control {
 	unsigned ended;   /* the command ended */
 	unsigned done;    /* log closed, nobody left */
 	unsigned left;    /* the command has ended, and processes that outlive it are being recorded */
+	unsigned stays;   /* ... and are about to be ended, which is waited for */
 	unsigned got[65]; /* signals the worker received: those sent to the whole group */
 	uint64_t traps;
 	int log_error; /* errno: part of the record could not be written; 0: all was */
