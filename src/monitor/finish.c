@@ -280,6 +280,25 @@ static void say_counters(struct ends *e)
 	absent(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
 }
 
+static void say_gpu(struct ends *e)
+{
+	const struct gpu_figures *g = &e->m->gpu_figures;
+	const char *why = !e->m->gpu ? "there is no NVIDIA driver" : g->absent;
+	if (why) {
+		absent(e, FIGURE_gpus, why);
+		absent(e, FIGURE_gpu_time, why);
+		absent(e, FIGURE_gpu_memory_peak, why);
+		return;
+	}
+	const char *method = g->accounts ? "NVML, looks and accounts" : "NVML, looks";
+	set(e, FIGURE_gpus, i64(g->devices), method, g->accounts);
+	set(e, FIGURE_gpu_memory_peak, i64(g->memory_peak), method, g->accounts);
+	if (g->busy_known || g->devices == 0)
+		set(e, FIGURE_gpu_time, i64(g->busy), method, g->accounts);
+	else
+		absent(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
+}
+
 /* ---- who it was ---- */
 
 static char *copy(const char *s)
@@ -459,6 +478,7 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	say_events(&e);
 	say_footprint(&e);
 	say_counters(&e);
+	say_gpu(&e);
 	absent(&e, FIGURE_bytes_received, "the kernel does not count them for a process");
 	absent(&e, FIGURE_bytes_sent, "the kernel does not count them for a process");
 	say_records(&e);

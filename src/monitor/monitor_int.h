@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "monitor/counters.h"
 #include "monitor/footprint.h"
+#include "monitor/gpu.h"
 #include "monitor/monitor.h"
 #include "monitor/series.h"
 #include "monitor/tree.h"
@@ -69,6 +70,8 @@ struct monitor {
 	struct series *series;                           /* NULL none */
 	struct footprint *footprint;                     /* NULL none */
 	struct counters counters;
+	struct gpu *gpu; /* NULL none */
+	struct gpu_figures gpu_figures;
 	struct summary_pair *host;
 	size_t nhost;
 	char **escaped;

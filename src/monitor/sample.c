@@ -460,6 +460,8 @@ void monitor_sample(struct monitor *m)
 		show(w, FIGURE_files_peak, now.files);
 		show(w, FIGURE_directories_peak, now.directories);
 	}
+	if (m->gpu)
+		show(w, FIGURE_gpu_memory_peak, gpu_memory(m->gpu));
 	m->samples++;
 	m->sampled = w->time;
 }
