@@ -54,6 +54,8 @@ for mode in notify trace exact tree off; do
 	claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak'))"
 	used "memory that an exec gives back" "$USE" exec 64
 	claims "holds('memory_resident_peak', $peak)"
+	used "a child that has its parent's memory until its exec" "$USE" vfork 64
+	claims "low('memory_resident_peak') <= $peak" "near('memory_resident_peak', $peak, .01, .06)"
 	used "a file that is mapped" "$USE" map "$USE-static"
 	claims "holds('memory_resident_peak', $peak)" "v('bytes_read') < T['mapped']"
 	used "killed" "$USE" killed 64 100

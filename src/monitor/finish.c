@@ -127,11 +127,17 @@ static void say_memory(struct ends *e)
 	uint64_t peak[SET_HEIGHTS], largest = t->largest;
 	struct rusage own;
 	sets_peak(&t->sets, peak);
-	if (getrusage(RUSAGE_SELF, &own) == 0 && e->w.resident_peak > (uint64_t)own.ru_maxrss * 1024 &&
+	/* What began with this process's memory tells only by what is clearly more (as in tree.c). */
+	if (getrusage(RUSAGE_SELF, &own) == 0 && e->w.resident_peak > (uint64_t)own.ru_maxrss * 1152 + (1 << 20) &&
 	    e->w.resident_peak > largest)
 		largest = e->w.resident_peak;
 	bool complete = !t->failed && t->unmeasured == 0 && (!m->blind || t->total == 1) && !m->attached;
-	if (largest == 0 && peak[SET_RESIDENT] == 0) {
+	if (largest == 0 && peak[SET_RESIDENT] == 0 && t->at_most) {
+		/* It began with the recorder's memory, and nobody looked at it before it ended. */
+		set_bounds(e, FIGURE_memory_resident_peak, i64(t->at_most), 0, i64(t->at_most + procfs_resident_slack()),
+		           "wait4", complete);
+		absent(e, FIGURE_memory_virtual_peak, "the command had ended before anybody could look");
+	} else if (largest == 0 && peak[SET_RESIDENT] == 0) {
 		static const char why[] = "the command had ended before anybody could look";
 		absent(e, FIGURE_memory_resident_peak, why);
 		absent(e, FIGURE_memory_virtual_peak, why);
@@ -272,6 +278,25 @@ static void say_counters(struct ends *e)
 	}
 	absent(e, FIGURE_cycles, c->why ? c->why : "the kernel does not tell");
 	absent(e, FIGURE_instructions, c->why ? c->why : "the kernel does not tell");
+}
+
+static void say_gpu(struct ends *e)
+{
+	const struct gpu_figures *g = &e->m->gpu_figures;
+	const char *why = !e->m->gpu ? "there is no NVIDIA driver" : g->absent;
+	if (why) {
+		absent(e, FIGURE_gpus, why);
+		absent(e, FIGURE_gpu_time, why);
+		absent(e, FIGURE_gpu_memory_peak, why);
+		return;
+	}
+	const char *method = g->accounts ? "NVML, looks and accounts" : "NVML, looks";
+	set(e, FIGURE_gpus, i64(g->devices), method, g->accounts);
+	set(e, FIGURE_gpu_memory_peak, i64(g->memory_peak), method, g->accounts);
+	if (g->busy_known || g->devices == 0)
+		set(e, FIGURE_gpu_time, i64(g->busy), method, g->accounts);
+	else
+		absent(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
 }
 
 /* ---- who it was ---- */
@@ -453,6 +478,7 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	say_events(&e);
 	say_footprint(&e);
 	say_counters(&e);
+	say_gpu(&e);
 	absent(&e, FIGURE_bytes_received, "the kernel does not count them for a process");
 	absent(&e, FIGURE_bytes_sent, "the kernel does not count them for a process");
 	say_records(&e);

@@ -125,6 +125,17 @@ static void on_started(void *arg, pid_t root, bool told, const char *run, const 
 	monitor_begin(m, root, told, now);
 }
 
+static bool belongs(void *arg, pid_t pid)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	bool is = tree_by_pid(&m->tree, pid) != NULL;
+	for (size_t i = m->tree.nrecord; !is && i > 0; i--)
+		is = m->tree.record[i - 1].pid == pid;
+	pthread_mutex_unlock(&m->lock);
+	return is;
+}
+
 void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
 {
 	pthread_mutex_lock(&m->lock);
@@ -139,6 +150,8 @@ void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
 		counters_open(&m->counters, root);
 	if (m->footprint)
 		footprint_start(m->footprint, living, m);
+	if (gpu_here())
+		m->gpu = gpu_new(GPU_LIBRARY, belongs, m);
 	start_sampler(m);
 	pthread_mutex_unlock(&m->lock);
 }
@@ -280,6 +293,8 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 	/* While nobody is left there is time for a last look at the disk. */
 	if (last && m->footprint)
 		footprint_last(m->footprint, LAST_WALK_MS);
+	if (m->gpu)
+		gpu_last(m->gpu, &m->gpu_figures);
 	if (m->o.over)
 		m->o.over(m->o.watcher_arg, status, last);
 	/* It is not waited for: what a thread that ended has read would count as its process's children's. */
@@ -403,6 +418,7 @@ void monitor_free(struct monitor *m)
 	tree_release(&m->tree);
 	series_close(m->series);
 	footprint_free(m->footprint);
+	gpu_free(m->gpu);
 	for (int i = 0; i < 2; i++)
 		if (m->text_fd[i] >= 0)
 			close(m->text_fd[i]);

@@ -73,6 +73,9 @@ const struct run_observer *monitor_observer(struct monitor *m);
 /* The living processes: malloc'ed, the command first, then in the order of their births. Children that have not been
  * seen yet are looked for first. 0 or -ENOMEM. */
 int monitor_living(struct monitor *m, pid_t **ret, size_t *ret_n);
+/* Resident memory of all living processes, shared pages once, at this moment; never more than the truth. Takes 14 ms a
+ * GB: for who is about to act on a sum in which they may count several times. -1: not known. */
+int64_t monitor_memory(struct monitor *m);
 /* Makes the sampler look now. */
 void monitor_wake(struct monitor *m);
 /* Notes for the summary: a limit that the task was held to, one that it came over (again, with what it came to since),

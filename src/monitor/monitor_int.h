@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "monitor/counters.h"
 #include "monitor/footprint.h"
+#include "monitor/gpu.h"
 #include "monitor/monitor.h"
 #include "monitor/series.h"
 #include "monitor/tree.h"
@@ -61,6 +62,7 @@ struct monitor {
 	int64_t cpu_before, wall_before;
 	struct monitor_now now;
 	struct shares shares;                            /* of the largest set that was looked at */
+	struct shares shares_now;                        /* of the last look at them */
 	bool shares_due;                                 /* ... and has changed since, or did while it was looked at */
 	uint64_t pss_peak;                               /* largest sound sum of shares */
 	uint64_t anonymous_peak, file_peak, shared_peak; /* largest sums seen, for what they are worth */
@@ -68,6 +70,8 @@ struct monitor {
 	struct series *series;                           /* NULL none */
 	struct footprint *footprint;                     /* NULL none */
 	struct counters counters;
+	struct gpu *gpu; /* NULL none */
+	struct gpu_figures gpu_figures;
 	struct summary_pair *host;
 	size_t nhost;
 	char **escaped;

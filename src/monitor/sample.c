@@ -14,9 +14,7 @@
 
 #define PSS_NS_PER_BYTE 0.014 /* what a look at the shares costs: 14 ms a GB (measured) */
 #define SHARES_FROM (8 << 20) /* bytes that must be in question */
-#define CREDIT_NS                                                                                                      \
-	20000000 /* CPU time that the sampler may spend on shares at once; then 1 % of the time that passes                \
-	          */
+#define CREDIT_NS 30000000    /* CPU time for shares: a twentieth of the first 600 ms, then 1 % */
 
 static int64_t clock_ns(clockid_t c)
 {
@@ -211,35 +209,55 @@ int monitor_living(struct monitor *m, pid_t **ret, size_t *ret_n)
 
 /* The sum of the shares is a lower bound only of what stood still while it was taken: where a process ended, was born
  * or gave memory back meanwhile, a page may have been counted by too large a share. A page that one of them came to
- * share meanwhile is counted too much by less than itself, so what they have grown by is taken off. */
-static void look_at_shares(struct monitor *m, uint64_t resident)
+ * share meanwhile is counted too much by less than itself, so what they have grown by is taken off. resident: what they
+ * seemed to have when they were looked at a moment ago. Returns the sum, 0: there is none. */
+static uint64_t look_at_shares(struct monitor *m, uint64_t resident)
 {
 	struct tree *t = &m->tree;
 	uint64_t sum = 0, after = 0, born = t->next_id, left = t->ended, slack = procfs_resident_slack() / 4;
 	m->shares_due = true;
 	for (size_t i = 0; i < t->nalive; i++) {
 		uint64_t pss, anonymous;
+		if (tree_is_guest(t, t->alive[i]))
+			continue;
 		if (procfs_pss(t->alive[i]->pid, &pss, &anonymous) < 0)
-			return;
+			return 0;
 		sum += pss;
 	}
 	monitor_discover(m);
 	if (born != t->next_id || left != t->ended)
-		return;
+		return 0;
 	for (size_t i = 0; i < t->nalive; i++) {
 		struct procfs f;
 		procfs_clear(&f);
 		uint64_t before = t->alive[i]->last.resident;
+		if (before == PROCFS_UNKNOWN || tree_is_guest(t, t->alive[i]))
+			continue;
 		if (procfs_stat(t->alive[i]->pid, &f) < 0 || f.state == 'Z' || f.resident + slack + f.resident / 100 < before)
-			return;
+			return 0;
 		after += f.resident > before ? f.resident : before;
 	}
 	uint64_t grown = after > resident ? after - resident : 0;
 	m->shares_due = grown > resident / 50; /* they have not come to rest */
-	if (sum > grown && sum - grown > m->pss_peak)
-		m->pss_peak = sum - grown;
+	uint64_t low = sum > grown ? sum - grown : 0;
+	if (low > m->pss_peak)
+		m->pss_peak = low;
 	if (resident > m->shares.resident - m->shares.resident / 50)
 		m->shares = (struct shares){.pss = sum, .resident = resident};
+	m->shares_now = (struct shares){.pss = sum, .resident = resident};
+	return low;
+}
+
+int64_t monitor_memory(struct monitor *m)
+{
+	pthread_mutex_lock(&m->lock);
+	uint64_t resident = 0;
+	for (size_t i = 0; i < m->tree.nalive; i++)
+		if (m->tree.alive[i]->last.resident != PROCFS_UNKNOWN && !tree_is_guest(&m->tree, m->tree.alive[i]))
+			resident += m->tree.alive[i]->last.resident;
+	uint64_t low = look_at_shares(m, resident);
+	pthread_mutex_unlock(&m->lock);
+	return low ? (int64_t)low : -1;
 }
 
 /* Are the bounds so far apart that it is worth it, and can it be afforded? */
@@ -253,7 +271,7 @@ static bool wants_shares(const struct monitor *m, uint64_t resident, uint64_t la
 	if (again ? resident < seen - seen / 50 : resident < seen + seen / 50)
 		return false;
 	int64_t cost = (int64_t)((double)resident * PSS_NS_PER_BYTE), passed = monitor_clock(m) - m->start;
-	int64_t credit = passed / 20 < CREDIT_NS ? passed / 20 : CREDIT_NS;
+	int64_t credit = !m->o.thorough ? 0 : passed / 20 < CREDIT_NS ? passed / 20 : CREDIT_NS;
 	return m->spent + cost < credit + passed / 100;
 }
 
@@ -284,14 +302,15 @@ static void add(uint64_t *to, uint64_t v)
 }
 
 /* Nobody told of its exec. */
-static void look_at_program(struct monitor *m, const struct member *p)
+static void look_at_program(struct member *p)
 {
 	char name[48], path[4096];
 	snprintf(name, sizeof(name), "/proc/%d/exe", p->pid);
 	ssize_t n = readlink(name, path, sizeof(path) - 1);
 	if (n > 0) {
 		path[n] = '\0';
-		tree_exec(&m->tree, p->pid, path);
+		free(p->exe); /* whether it has become that, or its parent had, is not known */
+		p->exe = strdup(path);
 	}
 }
 
@@ -300,6 +319,7 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 {
 	struct procfs f;
 	procfs_clear(&f);
+	bool guest = tree_is_guest(&m->tree, p); /* asked before and after: an exec may come between */
 	int rc = procfs_stat(p->pid, &f);
 	if (rc < 0 || is_over(p, &f)) {
 		if (p->found) { /* nobody else will tell */
@@ -324,10 +344,12 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 	bool grown = p->last.resident == PROCFS_UNKNOWN || f.resident > p->last.resident + p->last.resident / 16;
 	if (deep || grown)
 		procfs_status(p->pid, &f);
+	if (guest || tree_is_guest(&m->tree, p))
+		tree_without_memory(&f);
 	if (deep)
 		procfs_io(p->pid, false, &f);
 	if (deep && (m->blind || p->found))
-		look_at_program(m, p);
+		look_at_program(p);
 	tree_looked(&m->tree, p, &f);
 	const struct procfs *l = &p->last;
 	add(&s->resident, l->resident);
@@ -406,8 +428,8 @@ void monitor_sample(struct monitor *m)
 	waited_now(&waited, deep && with_io);
 	w->living = m->tree.nalive;
 	uint64_t resident = s.resident;
-	if (m->tree.nalive > 1 && m->shares.resident)
-		resident = (uint64_t)((double)resident * ((double)m->shares.pss / (double)m->shares.resident));
+	if (m->tree.nalive > 1 && m->shares_now.resident)
+		resident = (uint64_t)((double)resident * ((double)m->shares_now.pss / (double)m->shares_now.resident));
 	show(w, FIGURE_memory_resident_peak, resident > s.largest ? resident : s.largest);
 	if ((int64_t)m->tree.largest > w->peak[FIGURE_memory_resident_peak])
 		w->peak[FIGURE_memory_resident_peak] = (int64_t)m->tree.largest;
@@ -438,6 +460,8 @@ void monitor_sample(struct monitor *m)
 		show(w, FIGURE_files_peak, now.files);
 		show(w, FIGURE_directories_peak, now.directories);
 	}
+	if (m->gpu)
+		show(w, FIGURE_gpu_memory_peak, gpu_memory(m->gpu));
 	m->samples++;
 	m->sampled = w->time;
 }

@@ -126,17 +126,34 @@ void tree_looked(struct tree *t, struct member *m, const struct procfs *f)
 	sets_raise(&t->sets, m->id, m->height);
 }
 
+bool tree_is_guest(const struct tree *t, const struct member *m)
+{
+	enum { SAME_MEMORY = 1 }; /* KCMP_VM */
+	const struct member *p = m->execed ? NULL : tree_by_pid(t, m->ppid);
+	return p && p->id == m->parent && syscall(SYS_kcmp, m->pid, p->pid, SAME_MEMORY, 0, 0) == 0;
+}
+
+void tree_without_memory(struct procfs *f)
+{
+	f->resident = f->resident_peak = f->anonymous = f->file = f->shared = f->swap = 0;
+	f->virtual = f->virtual_peak = 0;
+}
+
 void tree_leaving(struct tree *t, pid_t pid, int64_t now)
 {
 	struct member *m = tree_by_pid(t, pid);
-	if (!m || m->looked || now - m->born < PAST_FORK_NS)
-		return;
 	struct procfs f;
-	procfs_clear(&f);
-	if (procfs_status(pid, &f) < 0)
+	if (!m || m->looked)
 		return;
-	f.ignores_children = false;
-	tree_looked(t, m, &f);
+	procfs_clear(&f);
+	if (now - m->born >= PAST_FORK_NS && !tree_is_guest(t, m)) {
+		if (procfs_status(pid, &f) < 0)
+			return;
+		f.ignores_children = false;
+		tree_looked(t, m, &f);
+	} else if (!m->resident_peak) {
+		return; /* nobody looked at it: it begins when it becomes its program */
+	}
 	/* The exec may yet fail; then it is counted from here on as if it had begun anew, which is not too much. */
 	sets_end(&t->sets, m->id, now);
 	memset(m->height, 0, sizeof(m->height));
@@ -153,6 +170,7 @@ void tree_exec(struct tree *t, pid_t pid, const char *exe)
 		return;
 	free(m->exe);
 	m->exe = exe ? strdup(exe) : NULL;
+	m->execed = true;
 }
 
 /* ---- ends ---- */
@@ -267,6 +285,14 @@ static bool has_waited(pid_t pid, struct member *m)
 	return m->last.waited_cpu != PROCFS_UNKNOWN && m->last.waited_cpu + TICKS_NS >= m->kids_cpu;
 }
 
+/* Made by vfork or fork a process began with this one's memory, which counts in its figure: only more than that tells.
+ */
+static bool is_more(const struct rusage *used, struct rusage *own)
+{
+	enum { MARGIN_KB = 1024 };
+	return getrusage(RUSAGE_SELF, own) == 0 && used->ru_maxrss > own->ru_maxrss + own->ru_maxrss / 8 + MARGIN_KB;
+}
+
 /* Killed, it has no memory to look at any more. Of a child of ours the kernel tells the peak (that of those that it has
  * waited for too, where that is more), before it is waited for. */
 static void peak_of_zombie(struct tree *t, struct member *m)
@@ -274,7 +300,7 @@ static void peak_of_zombie(struct tree *t, struct member *m)
 	siginfo_t si = {0};
 	struct rusage used, own;
 	if (syscall(SYS_waitid, P_PID, m->pid, &si, WEXITED | WNOHANG | WNOWAIT, &used) == 0 && si.si_pid == m->pid &&
-	    getrusage(RUSAGE_SELF, &own) == 0 && used.ru_maxrss > own.ru_maxrss) {
+	    is_more(&used, &own)) {
 		struct procfs f;
 		procfs_clear(&f);
 		f.resident_peak = (uint64_t)used.ru_maxrss * 1024;
@@ -289,8 +315,13 @@ void tree_exiting(struct tree *t, pid_t pid, const struct procfs *last, int stat
 	struct member *m = tree_by_pid(t, pid);
 	if (!m)
 		return;
-	if (last)
-		tree_looked(t, m, last);
+	struct procfs own;
+	if (last) {
+		own = *last;
+		if (tree_is_guest(t, m))
+			tree_without_memory(&own);
+		tree_looked(t, m, &own);
+	}
 	if (!last || last->resident_peak == PROCFS_UNKNOWN)
 		peak_of_zombie(t, m);
 	struct member *p = tree_by_pid(t, m->ppid);
@@ -332,9 +363,7 @@ void tree_over(struct tree *t, pid_t pid, int status, const struct rusage *used,
 	struct member *m = tree_by_pid(t, pid);
 	struct rusage own;
 	uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
-	/* Made by vfork or fork it began with this process's memory, which counts in its figure: only more than that tells.
-	 */
-	bool tells = getrusage(RUSAGE_SELF, &own) == 0 && used->ru_maxrss > own.ru_maxrss;
+	bool tells = is_more(used, &own);
 	if (tells)
 		raise_to(&t->largest, peak);
 	t->largest_known |= tells;
@@ -342,12 +371,17 @@ void tree_over(struct tree *t, pid_t pid, int status, const struct rusage *used,
 		struct procfs f;
 		procfs_clear(&f);
 		/* Of its children too, which it has waited for: the largest of them. */
-		if (tells || m->resident_peak == 0)
+		if (tells)
 			f.resident_peak = peak;
+		else if (m->resident_peak == 0 && peak > t->at_most)
+			t->at_most = peak;
 		if (tells && t->total > 1 && peak > m->resident_peak)
 			t->doubtful = peak - m->resident_peak;
 		tree_looked(t, m, &f);
-		f.resident_peak = m->resident_peak;
+		if (m->resident_peak)
+			f.resident_peak = m->resident_peak;
+		if (t->at_most)
+			f.resident_peak = 0; /* it is told as that */
 		tree_exiting(t, pid, &f, status, now);
 		return;
 	}

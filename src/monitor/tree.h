@@ -29,6 +29,7 @@ struct member {
 	struct procfs last;           /* the last look at it; peaks never go down, but for those of another program */
 	uint64_t height[SET_HEIGHTS]; /* of its present program */
 	uint64_t resident_peak, virtual_peak, threads_peak; /* of all its programs */
+	bool execed;                                        /* it has become a program since its birth */
 	bool orphan;                                        /* alive when the command ended */
 	bool found;                                         /* by the sampler, not told by the recorder */
 	bool looked;                                        /* its end was told; it is not alive any more */
@@ -57,6 +58,7 @@ struct tree {
 	uint64_t threads_peak;  /* of one process */
 	uint64_t ended_user, ended_system;
 	uint64_t ended_cpu;  /* own CPU time of all that ended, as far as it was seen: never more than the truth */
+	uint64_t at_most;    /* resident peak of a process of which no more is known; 0 none */
 	uint64_t doubtful;   /* bytes by which the command may have been taken for one of its children */
 	bool blind;          /* an end was not seen: a peak may be missing */
 	uint64_t unmeasured; /* ... whose peak is only as the sampler saw it */
@@ -89,6 +91,9 @@ struct member *tree_born(struct tree *t, pid_t pid, pid_t parent, int64_t from, 
 /* It is about to become another program: what the old one had is looked at if that may have been much. */
 void tree_leaving(struct tree *t, pid_t pid, int64_t now);
 void tree_exec(struct tree *t, pid_t pid, const char *exe);
+/* Between vfork and exec a child runs in its parent's memory: it has none of its own. */
+bool tree_is_guest(const struct tree *t, const struct member *m);
+void tree_without_memory(struct procfs *f);
 void tree_add_io(struct tree_io *to, const struct procfs *f);
 /* Was the end of this process told, which began then? */
 bool tree_is_ending(const struct tree *t, pid_t pid, int64_t start);

@@ -185,22 +185,27 @@ static int64_t cores(struct watchdog *w, const struct monitor_now *now)
 
 static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limit_name l)
 {
-	int64_t v = -1;
+	enum { TRIES = 3 }; /* processes come and go while they are looked at */
+	int64_t v, group;
 	switch (l) {
 	case LIMIT_wall:
 		return now->since;
 	case LIMIT_cores:
 		return cores(w, now);
 	case LIMIT_memory:
-		/* The group does not count the pages of files that are mapped, nor the monitor what ended between two looks. */
-		v = group_memory(w);
-		if (v < now->value[FIGURE_memory_resident_peak])
-			v = now->value[FIGURE_memory_resident_peak];
-		break;
+		v = now->value[FIGURE_memory_resident_peak];
+		/* Pages that processes share count in each of them: looked at closely before anybody is ended for it. */
+		for (int i = 0; i < TRIES && now->living > 1 && v > w->o.limits.value[LIMIT_memory]; i++) {
+			int64_t close = monitor_memory(w->monitor);
+			v = close >= 0 ? close : v;
+			i = close >= 0 ? TRIES : i;
+		}
+		/* The group does not count pages of files that are mapped, nor the monitor what came between two looks. */
+		group = group_memory(w);
+		return group > v ? group : v;
 	default:
-		break;
+		return now->value[limit_figure(l)];
 	}
-	return v >= 0 ? v : now->value[limit_figure(l)];
 }
 
 static bool is_over(enum limit_name l, int64_t v, int64_t limit)

@@ -16,6 +16,7 @@
  *   three MB             three children fill memory at once
  *   cow MB N             fills memory and forks N children that read it all and write a tenth
  *   shm MB N             N processes share memory that all have touched
+ *   vfork MB             fills memory, and by vfork starts a program, which takes a while
  *   exec MB              fills memory, then becomes /bin/true
  *   io FILE MB BUFFER    writes the file and reads it again, with a buffer of so many bytes
  *   map FILE             reads a file through a mapping
@@ -363,6 +364,18 @@ int main(int argc, char **argv)
 			die("mmap");
 		memset(p, 1, a << 20);
 		group((unsigned)b - 1, a, work_touch, p);
+	} else if (!strcmp(what, "vfork")) {
+		fill(a);
+		say("memory", rollup(getpid(), "Rss:"));
+		for (int i = 0; i < 3; i++) {
+			pid_t pid = vfork();
+			if (pid == 0) {
+				nap(60);
+				execl("/bin/true", "true", NULL);
+				_exit(9);
+			}
+			waitpid(pid, NULL, 0);
+		}
 	} else if (!strcmp(what, "exec")) {
 		fill(a);
 		say("memory", rollup(getpid(), "Rss:"));
