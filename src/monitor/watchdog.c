@@ -193,15 +193,17 @@ static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limi
 	case LIMIT_cores:
 		return cores(w, now);
 	case LIMIT_memory:
+		/* The group does not count pages of files that are mapped, nor the monitor what came between two looks. */
+		group = group_memory(w);
 		v = now->value[FIGURE_memory_resident_peak];
+		if (group > w->o.limits.value[LIMIT_memory])
+			return group > v ? group : v;
 		/* Pages that processes share count in each of them: looked at closely before anybody is ended for it. */
 		for (int i = 0; i < TRIES && now->living > 1 && v > w->o.limits.value[LIMIT_memory]; i++) {
 			int64_t close = monitor_memory(w->monitor);
 			v = close >= 0 ? close : v;
 			i = close >= 0 ? TRIES : i;
 		}
-		/* The group does not count pages of files that are mapped, nor the monitor what came between two looks. */
-		group = group_memory(w);
 		return group > v ? group : v;
 	default:
 		return now->value[limit_figure(l)];
