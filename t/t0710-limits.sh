@@ -23,7 +23,8 @@ limited()
 {
 	limits=$1
 	shift
-	rm -f used.json truth
+	rm -f used.json
+	head -c 48 /dev/zero >truth
 	# shellcheck disable=SC2086
 	(cd w && exec "$STEMMA" run --limit "$limits" $OPTIONS --summary ../used.json -- "$@") >out 2>err </dev/null
 	status=$?
