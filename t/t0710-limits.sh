@@ -23,7 +23,8 @@ limited()
 {
 	limits=$1
 	shift
-	rm -f used.json truth
+	rm -f used.json
+	head -c 48 /dev/zero >truth
 	# shellcheck disable=SC2086
 	(cd w && exec "$STEMMA" run --limit "$limits" $OPTIONS --summary ../used.json -- "$@") >out 2>err </dev/null
 	status=$?
@@ -72,7 +73,7 @@ for mode in notify trace exact tree off; do
 	tree) how=--capture=tree ;;
 	off) how=--capture=off ;;
 	esac
-	OPTIONS="--grace 1s $how"
+	OPTIONS="--grace 0.3s $how"
 	# The peak is the truth's, within what the recorder sees less of it: 5 %.
 	limited memory=100M "$P" grow 3000 500
 	stopped "memory that grows" memory "X['memory']['peak'] >= .95 * T['filled']"
@@ -95,9 +96,16 @@ for mode in notify trace exact tree off; do
 done
 
 mode=notify
-OPTIONS="--grace 1s"
+OPTIONS="--grace 0.3s"
 if [ "$(id -u)" = 0 ] && [ -n "$MEMORY" ]; then
 	before=$(ls -d "$MEMORY"/stemma-* 2>/dev/null)
+	for how in --capture=complete --transport=trace --exact --capture=off; do
+		OPTIONS=$how
+		limited memory=1G cat /proc/self/cgroup
+		[ $status = 0 ] && grep -q ':memory:.*/stemma-[0-9A-Z]*$' out && [ ! -s err ]
+		result $? "a control group of its own ($how)" out
+	done
+	OPTIONS="--grace 0.3s"
 	for rate in 0 1000 200; do
 		limited memory=200M "$P" grow 3000 $rate
 		stopped "the kernel holds memory 10 % above the limit (${rate} MB/s)" memory "T['filled'] <= 220 * MiB + 8192"

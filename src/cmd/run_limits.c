@@ -130,7 +130,8 @@ void run_limits_say(const struct summary *s)
 	if (s->oom && !s->nexceeded)
 		say("the kernel killed a process of the command for want of memory");
 	for (size_t i = 0; i < s->nescaped; i++)
-		if (!strncmp(s->escaped[i], "the limit '", 11) || strstr(s->escaped[i], "could not be stopped"))
+		if (!strncmp(s->escaped[i], "the limit '", 11) || strstr(s->escaped[i], "not in a control group") ||
+		    strstr(s->escaped[i], "could not be stopped"))
 			say("%s", s->escaped[i]);
 }
 

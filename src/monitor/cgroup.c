@@ -230,11 +230,11 @@ static void hier_release(struct hier *h)
 static int make_locked(int parent, const char *name)
 {
 	for (int i = 0; i < TRIES; i++) {
-		if (mkdirat(parent, name, 0755) < 0)
+		if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST) /* nobody else has this name */
 			return -errno;
 		int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		struct stat st, now;
-		if (dir >= 0 && flock(dir, LOCK_SH | LOCK_NB) == 0 && fstat(dir, &st) == 0 &&
+		if (dir >= 0 && flock(dir, LOCK_SH) == 0 && fstat(dir, &st) == 0 &&
 		    fstatat(parent, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == now.st_ino)
 			return dir;
 		int e = errno;

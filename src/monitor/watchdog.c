@@ -1,4 +1,5 @@
 #include "monitor/watchdog.h"
+#include "base/procfs.h"
 #include "monitor/oom.h"
 #include "monitor/stop.h"
 
@@ -185,24 +186,28 @@ static int64_t cores(struct watchdog *w, const struct monitor_now *now)
 static int64_t used(struct watchdog *w, const struct monitor_now *now, enum limit_name l)
 {
 	enum { TRIES = 3 }; /* processes come and go while they are looked at */
-	int64_t v = -1;
+	int64_t v, group;
 	switch (l) {
 	case LIMIT_wall:
 		return now->since;
 	case LIMIT_cores:
 		return cores(w, now);
 	case LIMIT_memory:
-		v = group_memory(w);
+		/* The group does not count pages of files that are mapped, nor the monitor what came between two looks. */
+		group = group_memory(w);
+		v = now->value[FIGURE_memory_resident_peak];
+		if (group > w->o.limits.value[LIMIT_memory])
+			return group > v ? group : v;
 		/* Pages that processes share count in each of them: looked at closely before anybody is ended for it. */
-		for (int i = 0; i < TRIES && v < 0 && now->living > 1 &&
-		                now->value[FIGURE_memory_resident_peak] > w->o.limits.value[LIMIT_memory];
-		     i++)
-			v = monitor_memory(w->monitor);
-		break;
+		for (int i = 0; i < TRIES && now->living > 1 && v > w->o.limits.value[LIMIT_memory]; i++) {
+			int64_t close = monitor_memory(w->monitor);
+			v = close >= 0 ? close : v;
+			i = close >= 0 ? TRIES : i;
+		}
+		return group > v ? group : v;
 	default:
-		break;
+		return now->value[limit_figure(l)];
 	}
-	return v >= 0 ? v : now->value[limit_figure(l)];
 }
 
 static bool is_over(enum limit_name l, int64_t v, int64_t limit)
@@ -320,15 +325,22 @@ static void slay(struct watchdog *w)
 		monitor_escaped(w->monitor, "processes that the kernel does not let die");
 }
 
-/* The command was put into the group before its program; where that failed, the group holds nobody. */
+/* The command goes into the group before its program, for which the kernel may take its time; where that failed, the
+ * group holds nobody. */
 static void check_group(struct watchdog *w, const struct monitor_now *now)
 {
-	if (w->group_checked || now->root <= 0)
+	struct procfs p;
+	if (!w->o.cgroup || w->group_checked || now->root <= 0 || now->since < NS / 2)
+		return;
+	procfs_clear(&p);
+	if (procfs_stat(now->root, &p) < 0 || p.state == 'Z' || p.state == 'X')
 		return;
 	w->group_checked = true;
-	if (w->o.cgroup && cgroup_empty(w->o.cgroup) && kill(now->root, 0) == 0 && !now->ended) {
+	if (cgroup_empty(w->o.cgroup) && w->state == WATCHING) {
 		w->o.cgroup = NULL;
 		w->memory_backstop = -1;
+		monitor_escaped(w->monitor,
+		                "the command is not in a control group of its own: the kernel holds no limit of it");
 	}
 }
 

@@ -148,13 +148,13 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 		send_fd(socks[i], k->trace ? -1 : fd, fd >= 0 ? nnp : fd);
 		close(socks[i]);
 	}
+	if (k->sup->observer && k->sup->observer->enter)
+		k->sup->observer->enter(k->sup->observer->arg);
 	/* What an exec closes is ours: whoever started us could not hand it on. Not there at all, it is not looked at when
 	 * the exec stops. */
 	for (int i = 3; i <= fd; i++)
 		if (fcntl(i, F_GETFD) == FD_CLOEXEC)
 			close(i);
-	if (k->sup->observer && k->sup->observer->enter)
-		k->sup->observer->enter(k->sup->observer->arg);
 	become(k);
 }
 
