@@ -206,7 +206,15 @@ static int64_t monotonic(clockid_t c)
 static void *walker(void *arg)
 {
 	struct footprint *f = arg;
-	enum { FIRST_NS = 50000000 };
+	enum { FIRST_NS = 50000000, BEFORE_NS = 20000000 };
+	/* What is shorter has one walk, at its end. */
+	int64_t first = monotonic(CLOCK_MONOTONIC) + BEFORE_NS;
+	struct timespec soon = {first / SECOND, first % SECOND};
+	pthread_mutex_lock(&f->lock);
+	while (!f->stop && !f->wanted && pthread_cond_timedwait(&f->changed, &f->lock, &soon) == 0)
+		;
+	f->wanted = false;
+	pthread_mutex_unlock(&f->lock);
 	for (int64_t pause = FIRST_NS; !stopped(f);) {
 		int64_t cpu = monotonic(CLOCK_THREAD_CPUTIME_ID), began = monotonic(CLOCK_MONOTONIC);
 		pthread_mutex_lock(&f->lock);

@@ -21,7 +21,7 @@ struct footprint_sum {
 
 /* cwd: measured if that is cheap (FOOTPRINT_CHEAP, and not on another machine's disk); watch: in any case. Both are
  * made absolute. 0 or -errno with a sentence: one of watch is not there. */
-#define FOOTPRINT_CHEAP 2000 /* files: 5 ms */
+#define FOOTPRINT_CHEAP 1000 /* files: 2 ms */
 int footprint_new(const char *cwd, const char *const *watch, struct err *err, struct footprint **ret);
 void footprint_free(struct footprint *f);
 /* Starts the thread. living: asked for the processes whose open files are looked at; the result is freed. */
