@@ -1,8 +1,8 @@
 /* procfs.h - what /proc tells of one process: the figures of its stat, status and io files and of its CPU clock.
  *
  * A figure that was not read is PROCFS_UNKNOWN, never 0. Times are ns, sizes bytes. No state: safe for threads; no
- * allocation but in procfs_children. Costs 20 to 45 us a file. Figures are of the whole process with all its threads, and of nobody else, but
- * where it is said. */
+ * allocation but in procfs_children. Costs 20 to 45 us a file. Figures are of the whole process with all its threads,
+ * and of nobody else, but where it is said. */
 #ifndef STEMMA_BASE_PROCFS_H
 #define STEMMA_BASE_PROCFS_H
 

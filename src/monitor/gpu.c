@@ -22,11 +22,11 @@ struct nvml_process {
 };
 struct nvml_utilization {
 	unsigned pid;
-	unsigned long long time; /* us since 1970 */
+	unsigned long long time;               /* us since 1970 */
 	unsigned sm, memory, encoder, decoder; /* percent */
 };
 struct nvml_account {
-	unsigned gpu, memory; /* percent */
+	unsigned gpu, memory;                 /* percent */
 	unsigned long long peak, time, start; /* bytes, ms, us */
 	unsigned running, reserved[5];
 };

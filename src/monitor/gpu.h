@@ -1,10 +1,11 @@
 /* gpu.h - what a task does on NVIDIA's GPUs, as their management library tells it. Internal to monitor.
  *
- * The library is loaded when it is needed, by a thread of its own: its initialisation takes up to a second, and the task
- * waits for nothing of it. Where there is no GPU nothing is loaded. What is read, every half second: which processes have
- * a context on which device and how much memory each holds; how busy each kept it since (the driver's own samples). A
- * process that ended between two looks is asked about once more where the driver keeps accounts ("accounting mode").
- * Where it is off, what such a process did last is missed: the figures are lower bounds and not complete. */
+ * The library is loaded when it is needed, by a thread of its own: its initialisation takes up to a second, and the
+ * task waits for nothing of it. Where there is no GPU nothing is loaded. What is read, every half second: which
+ * processes have a context on which device and how much memory each holds; how busy each kept it since (the driver's
+ * own samples). A process that ended between two looks is asked about once more where the driver keeps accounts
+ * ("accounting mode"). Where it is off, what such a process did last is missed: the figures are lower bounds and not
+ * complete. */
 #ifndef STEMMA_MONITOR_GPU_H
 #define STEMMA_MONITOR_GPU_H
 
