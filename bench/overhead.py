@@ -187,6 +187,7 @@ def make_recorders(stemma, tmp):
     recorders = [
         Recorder('stemma', [stemma, 'run', '--'], env),
         Recorder('stemma, count', [stemma, 'run', '--count', '--'], env),
+        Recorder('stemma, safe', [stemma, 'run', '--capture=safe', '--'], env),
         Recorder('stemma, trace', [stemma, 'run', '--transport=trace', '--'], env),
         Recorder('stemma, exact', [stemma, 'run', '--exact', '--'], env, rounds=3),
     ]

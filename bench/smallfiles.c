@@ -1,4 +1,5 @@
-/* smallfiles.c - fopen, fgets and fclose of many small files: smallfiles FOLDER TIMES. Makes 1000 of them the first time. */
+/* smallfiles.c - fopen, fgets and fclose of many small files: smallfiles FOLDER TIMES. Makes 1000 of them the first
+ * time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* The C library that a traced program has loaded is read for its call sites. The code that is made for what was found must stay
- * within its room. */
+/* The C library that a traced program has loaded is read for its call sites. The code that is made for what was found
+ * must stay within its room. */
 #include "capture/inject/sites.h"
 
 #include <stdlib.h>

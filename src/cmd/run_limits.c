@@ -17,7 +17,8 @@ struct run_limits {
 	bool automatic;
 };
 
-/* --limit auto: what the history of the command says. None, where it says nothing: that keeps no command from running. */
+/* --limit auto: what the history of the command says. None, where it says nothing: that keeps no command from running.
+ */
 static void from_history(struct cmd *c, const struct opts_run *o, struct limits *limits)
 {
 	struct err err = {0};

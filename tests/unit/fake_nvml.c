@@ -1,5 +1,5 @@
-/* fake_nvml.c - a management library with two devices, for test_gpu: what is to be told stands in variables that the test
- * sets. */
+/* fake_nvml.c - a management library with two devices, for test_gpu: what is to be told stands in variables that the
+ * test sets. */
 #include <stddef.h>
 #include <string.h>
 

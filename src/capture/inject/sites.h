@@ -5,8 +5,8 @@
  * jumps back. Only the sites that a program without threads passes by are taken: nobody is between the bytes when they
  * change, and cancellation never begins inside a stub. A wrapper that looks otherwise is left alone.
  *
- * A stub is 30 to 130 bytes, uses the registers that a call destroys anyway (rcx, r11), the result's where that is known,
- * no stack and no lock, and makes no call of its own: 2 ns. x86-64 only. */
+ * A stub is 30 to 130 bytes, uses the registers that a call destroys anyway (rcx, r11), the result's where that is
+ * known, no stack and no lock, and makes no call of its own: 2 ns. x86-64 only. */
 #ifndef STEMMA_CAPTURE_INJECT_SITES_H
 #define STEMMA_CAPTURE_INJECT_SITES_H
 
@@ -19,14 +19,14 @@
 #define SITE_BYTES 8
 
 enum site_kind {
-	SITE_MOVE,  /* moves bytes */
-	SITE_OPEN,  /* gives a descriptor for a path */
+	SITE_MOVE, /* moves bytes */
+	SITE_OPEN, /* gives a descriptor for a path */
 	SITE_CLOSE,
 	SITE_DUP2,  /* the new descriptor is given */
 	SITE_DUP,   /* it is the result */
 	SITE_RANGE, /* closes many */
 	SITE_MAP,
-	SITE_MARK   /* before a child that may share the memory */
+	SITE_MARK /* before a child that may share the memory */
 };
 
 struct site {
@@ -41,7 +41,8 @@ struct site {
 #define SITE_NONE 0xff
 
 struct sites {
-	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler. */
+	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler.
+	 */
 	uint64_t gadget, sigreturn;
 	uint64_t start; /* of the call that it makes when it has been loaded: prlimit; 0 not known */
 	size_t n;
@@ -66,9 +67,9 @@ struct counted_row {
 struct counted_entry {
 	uint32_t seq; /* its number + 1, written last; anything else: it is not whole */
 	uint32_t scratch;
-	uint32_t kind; /* enum site_kind */
-	int32_t fd;    /* CLOSE: which; DUP: the old one; MAP: of what */
-	int64_t value; /* OPEN, DUP: the result; MAP: bytes */
+	uint32_t kind;          /* enum site_kind */
+	int32_t fd;             /* CLOSE: which; DUP: the old one; MAP: of what */
+	int64_t value;          /* OPEN, DUP: the result; MAP: bytes */
 	struct counted_row row; /* then: CLOSE, DUP2: of the descriptor that is closed; OPEN: of the new one */
 	unsigned char room[40];
 };
@@ -87,7 +88,7 @@ struct counted_table {
 struct stubs {
 	unsigned char code[STUBS_SIZE];
 	size_t n;
-	uint16_t at[SITES_MAX]; /* where each site's stub begins; its call is its first instruction but in a mark */
+	uint16_t at[SITES_MAX];    /* where each site's stub begins; its call is its first instruction but in a mark */
 	uint16_t after[SITES_MAX]; /* where what it counts has been counted; 0 in a mark */
 };
 

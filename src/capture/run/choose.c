@@ -284,7 +284,8 @@ static const struct row *find(struct search *s, unsigned wanted, enum capture_tr
 
 void capture_choose(const struct run_options *o, struct choice *ret)
 {
-	static const char *const less[] = {"bytes per file are not counted", "only what goes through the C library is recorded",
+	static const char *const less[] = {"bytes per file are not counted",
+	                                   "only what goes through the C library is recorded",
 	                                   "only processes are recorded", "only the run itself is recorded"};
 	*ret = (struct choice){.way = WAY_NONE, .mode = "off"};
 	struct search s = {.o = o, .c = ret};
@@ -327,8 +328,8 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 			bool exact = meek && wanted == FOR_COMPLETE && !ret->privileged && !s.tried[0] &&
 			             rows[0].works(&(struct reason){""}, &ret->outranked) == 0;
 			if (want > wanted)
-				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE ? 2 : want == FOR_SAFE], ret->why,
-				         exact ? "; --exact would record files, slowly" : "");
+				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE ? 2 : want == FOR_SAFE],
+				         ret->why, exact ? "; --exact would record files, slowly" : "");
 		}
 	}
 	if (!row)

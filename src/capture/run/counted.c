@@ -13,9 +13,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-
-#define OPENED 64     /* opens whose files are remembered */
-#define DRAIN_AT 24   /* opens after which the log is read: each may come with a dup, a map and a close */
+#define OPENED 64   /* opens whose files are remembered */
+#define DRAIN_AT 24 /* opens after which the log is read: each may come with a dup, a map and a close */
 #define NOT_A_FILE UINT64_MAX
 #define LIBRARIES 8
 #define OTHERS 64
@@ -188,7 +187,8 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 		return !c->lost;
 	if (c->moment == s->moment + 1)
 		return true;
-	if (p->threads || p->io_unseen || p->uncounted || !remote(p->pid, c->table, head, sizeof(head)) || head[0] != (uint32_t)p->pid)
+	if (p->threads || p->io_unseen || p->uncounted || !remote(p->pid, c->table, head, sizeof(head)) ||
+	    head[0] != (uint32_t)p->pid)
 		goto lost;
 	uint32_t n = head[1] - c->read;
 	if (n > COUNTED_LOG)
@@ -370,7 +370,8 @@ static void meet_library(const struct proc *p, uint64_t ip)
 	}
 }
 
-/* getrlimit(RLIMIT_STACK), which a C library asks for when it and all that the program is linked with has been loaded. */
+/* getrlimit(RLIMIT_STACK), which a C library asks for when it and all that the program is linked with has been loaded.
+ */
 static bool is_start(const struct trap *t)
 {
 	return t->call == CALL_start && t->args[0] == 0 && t->args[1] == RLIMIT_STACK && t->args[2] == 0;
@@ -492,8 +493,8 @@ void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 	struct counted *c = p->counted;
 	if (c && (t->call == CALL_execve || t->call == CALL_execveat))
 		c->frozen = p->exec != NULL;
-	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads || p->graft_tries > 1 ||
-	    s->refuse || is_other(t->ip))
+	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads ||
+	    p->graft_tries > 1 || s->refuse || is_other(t->ip))
 		return;
 	uint64_t base;
 	const struct sites *l = library_at(t->ip, &base);

@@ -1,6 +1,6 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
-#include "capture/run/redact.h"
 #include "capture/run/counted.h"
+#include "capture/run/redact.h"
 #include "event/env.h"
 
 #include <elf.h>

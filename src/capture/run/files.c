@@ -1,6 +1,6 @@
 /* Files and accesses: what is open, since when, and what shows that it was written. */
-#include "capture/run/redact.h"
 #include "capture/run/counted.h"
+#include "capture/run/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>

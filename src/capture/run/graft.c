@@ -99,8 +99,8 @@ struct frame {
 #define PTRACE_GET_MASK 0x420a /* PTRACE_GETSIGMASK, which not every header has */
 
 /* While calls are made in its name the process must get back to where it was also without us, should the recorder be
- * killed just then and the kernel let go of it. So the call is one that is followed by `ret`, and below its stack there is
- * what a return from a signal's handler restores everything by. Floating-point state is the one thing that this sets
+ * killed just then and the kernel let go of it. So the call is one that is followed by `ret`, and below its stack there
+ * is what a return from a signal's handler restores everything by. Floating-point state is the one thing that this sets
  * back: nothing of it outlives the call of a function, but the control words, which are looked at. */
 static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, int mem, uint64_t *ret_at)
 {
@@ -199,7 +199,8 @@ static bool write_all(int mem, uint64_t at, const void *p, size_t n)
 	return pwrite(mem, p, n, (off_t)at) == (ssize_t)n;
 }
 
-/* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it goes on. */
+/* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it
+ * goes on. */
 static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, int *signal, struct stubs *stubs,
                struct regs *ret_on)
 {
@@ -210,12 +211,8 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 		return -errno;
 	unsigned long at = 0, none;
 	uint64_t frame;
-	const unsigned long map[7] = {SYS_mmap,
-	                              0,
-	                              STUBS_SIZE + TABLE_SIZE,
-	                              PROT_READ | PROT_WRITE,
-	                              MAP_PRIVATE | MAP_ANONYMOUS,
-	                              (unsigned long)-1};
+	const unsigned long map[7] = {
+	    SYS_mmap, 0, STUBS_SIZE + TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1};
 	int rc = make_frame(pid, g, was, mem, &frame);
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, map, &at, signal);
@@ -235,8 +232,8 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 		rc = remote_call(pid, g, was, frame, protect, &none, signal);
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, wipe, &none, signal);
-	/* Behind an open the process stands among the bytes that are about to change: from here on it goes on in its stub. That call is not
-	 * counted: its descriptor is in the list. */
+	/* Behind an open the process stands among the bytes that are about to change: from here on it goes on in its stub.
+	 * That call is not counted: its descriptor is in the list. */
 	struct regs on = *was;
 	if (in < g->sites->n)
 		on.ip = at + stubs->after[in];

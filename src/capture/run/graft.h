@@ -15,8 +15,8 @@ struct graft {
 	const struct sites *sites;
 	uint64_t base; /* where the library is loaded, as supposed: its bytes are compared */
 	/* Found out: */
-	uint64_t code, table;      /* addresses in the process */
-	uint64_t rchar, wchar;     /* of its first thread, before it goes on */
+	uint64_t code, table;  /* addresses in the process */
+	uint64_t rchar, wchar; /* of its first thread, before it goes on */
 	struct graft_held {
 		int fd;
 		struct statx st;

@@ -171,8 +171,8 @@ static long try_to_seize(pid_t tid)
 		return -1;
 	}
 	seizing = now_ns();
-	/* TRACESYSGOOD: were we killed at a stop of a call that nobody has waited for, the kernel would deliver its SIGTRAP;
-	 * with it that is no signal there is. */
+	/* TRACESYSGOOD: were we killed at a stop of a call that nobody has waited for, the kernel would deliver its
+	 * SIGTRAP; with it that is no signal there is. */
 	long rc = trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD);
 	seizing = 0;
 	return rc;

@@ -41,13 +41,13 @@ struct keeper {
 	int listener;     /* -1: not fetched yet, or none */
 	int from_command; /* where it comes from; -1: fetched */
 	struct choice choice;
-	bool trace;            /* by ptrace, not by notification */
-	int signals;           /* signalfd */
-	unsigned mine[65];     /* signals this process received */
-	struct sigaction xfsz; /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
-	sigset_t before;       /* the signal mask we were started with */
-	bool closed[3];        /* standard descriptors that we were started without */
-	bool let_go;           /* of standard input and output */
+	bool trace;              /* by ptrace, not by notification */
+	int signals;             /* signalfd */
+	unsigned mine[65];       /* signals this process received */
+	struct sigaction xfsz;   /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
+	sigset_t before;         /* the signal mask we were started with */
+	bool closed[3];          /* standard descriptors that we were started without */
+	bool let_go;             /* of standard input and output */
 	struct safe_place *safe; /* --capture=safe: what it has instead of a listener; NULL: another mode */
 };
 
@@ -936,8 +936,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	}
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
-	              trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u), !k.trace,
-	                          &why, &prog) == 0;
+	              trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u),
+	                          !k.trace, &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {

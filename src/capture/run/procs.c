@@ -856,8 +856,7 @@ bool proc_over(const struct proc *p)
 	struct pollfd pf = {.fd = p->pidfd, .events = POLLIN};
 	if (p->pidfd >= 0)
 		return poll(&pf, 1, 0) == 1;
-	return procfs_stat(p->pid, &st) < 0 || st.state == 'Z' ||
-	       p->started != (int64_t)st.started;
+	return procfs_stat(p->pid, &st) < 0 || st.state == 'Z' || p->started != (int64_t)st.started;
 }
 
 void proc_dead(struct sup *s, struct proc *p)

@@ -91,8 +91,8 @@ struct access {
 	struct io_sum *io;
 	bool altered, loaded;
 	unsigned partial; /* directions of which bytes may have moved before they were counted (counted.h) */
-	unsigned looks; /* times that proc_end_closed came by */
-	pid_t tid;      /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
+	unsigned looks;   /* times that proc_end_closed came by */
+	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
 };
 
@@ -206,7 +206,7 @@ struct proc {
 	uint64_t wchar, wchar_stop; /* read at moment number wchar_stop - 1 */
 	uint64_t wchar_unseen;      /* of children that were not seen; added since one was */
 	uint64_t wchar_exec;        /* wchar when the execution began; UINT64_MAX unknown */
-	struct counted *counted; /* what the injected code tells of it; NULL: it has none */
+	struct counted *counted;    /* what the injected code tells of it; NULL: it has none */
 	unsigned graft_tries;
 	int jobserver[2];
 	char *jobserver_fifo;
@@ -280,7 +280,7 @@ struct sup {
 	uint64_t sockets[SOCKETS][2]; /* under --exact: inodes of sockets with an address, and its file's number */
 	unsigned next_socket;
 	bool domain_said[4097];
-	bool counting;   /* processes are to count their bytes themselves (counted.h) */
+	bool counting;              /* processes are to count their bytes themselves (counted.h) */
 	pid_t graft_pid, graft_tid; /* one that is to begin when it goes on; 0 none */
 	uint64_t graft_base;
 	const struct sites *graft_sites;
