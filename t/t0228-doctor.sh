@@ -78,7 +78,7 @@ if "$PROGS/p-deny" kcmp=EPERM -- true 2>"$T/err"; then
 	result $? "an old kernel" "$T/out"
 	under="$PROGS/p-deny seccomp=EPERM prctl-seccomp=EPERM ptrace=EACCES --"
 	doctor 0 && the 'user notification' | grep -q 'Operation not permitted' && the ptrace | grep -q '^missing .*Permission denied' &&
-		the run | grep -q '^limited records tree/proc: ' && the container | grep -q 'filters'
+		the run | grep -q '^limited records safe/preload: ' && the container | grep -q 'filters'
 	result $? "neither filters nor ptrace" "$T/out"
 else
 	skip_ "where something is lacking" "no seccomp filter can be installed here"

@@ -1,4 +1,5 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
+#include "capture/run/redact.h"
 #include "monitor/limit.h"
 #include "monitor/monitor_int.h"
 
@@ -456,11 +457,14 @@ static void say_task(struct ends *e)
 	}
 	s->label = calloc(m->o.nlabels + 1, sizeof(*s->label));
 	for (size_t i = 0; s->label && i < m->o.nlabels; i++) {
-		const char *eq = strchr(m->o.labels[i], '=');
-		if (!eq)
-			continue;
-		s->label[s->nlabel].key = strndup(m->o.labels[i], (size_t)(eq - m->o.labels[i]));
-		s->label[s->nlabel++].value = strdup(eq + 1);
+		struct buf clean = {0};
+		redact_env(&clean, str_of(m->o.labels[i])); /* as the record has it */
+		const char *text = buf_cstr(&clean), *eq = strchr(text, '=');
+		if (eq) {
+			s->label[s->nlabel].key = strndup(text, (size_t)(eq - text));
+			s->label[s->nlabel++].value = strdup(eq + 1);
+		}
+		buf_release(&clean);
 	}
 }
 
