@@ -24,6 +24,7 @@ unsigned fake_nprocesses[2];
 struct sample fake_samples[2][4];
 unsigned fake_nsamples[2];
 struct account fake_account;
+static char devices[2];
 unsigned fake_account_pid, fake_accounting, fake_broken;
 
 int nvmlInit_v2(void);
@@ -48,13 +49,13 @@ int nvmlDeviceGetCount_v2(unsigned *n)
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d);
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d)
 {
-	*d = (char *)NULL + i + 1;
+	*d = &devices[i];
 	return 0;
 }
 
 static size_t number(void *d)
 {
-	return (size_t)((char *)d - (char *)NULL) - 1;
+	return (size_t)((char *)d - devices);
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct process *p);

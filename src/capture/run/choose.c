@@ -225,20 +225,20 @@ enum { FOR_EXACT = 1, FOR_COMPLETE = 2, FOR_SAFE = 4, FOR_TREE = 8 };
 
 /* In the order in which they are tried. Another mechanism is another row. */
 static const struct row {
-	enum way way;
 	const char *name, *title, *options;
+	int (*works)(struct reason *r, bool *ret_outranked);
+	enum way way;
 	enum capture_transport transport; /* that asks for it; TRANSPORT_AUTO: none does */
 	unsigned serves;
 	bool no_new_privs, tracer; /* what it takes from set-id programs: unless privileged itself */
-	int (*works)(struct reason *r, bool *ret_outranked);
 } rows[] = {
-    {WAY_EXACT, "exact", "bytes per file", "--exact", TRANSPORT_AUTO, FOR_EXACT, false, true, exact_works},
-    {WAY_NOTIFY, "notify", "user notification", "--transport=notify", TRANSPORT_NOTIFY, FOR_COMPLETE | FOR_TREE, true,
-     false, notify_works},
-    {WAY_TRACE, "trace", "ptrace", "--transport=trace", TRANSPORT_TRACE, FOR_COMPLETE | FOR_TREE, true, true,
-     trace_works},
-    {WAY_SAFE, "preload", "library", "--capture=safe", TRANSPORT_AUTO, FOR_SAFE, false, false, safe_works},
-    {WAY_PROC, "proc", "processes", "--transport=proc", TRANSPORT_PROC, FOR_TREE, false, false, proc_works},
+    {"exact", "bytes per file", "--exact", exact_works, WAY_EXACT, TRANSPORT_AUTO, FOR_EXACT, false, true},
+    {"notify", "user notification", "--transport=notify", notify_works, WAY_NOTIFY, TRANSPORT_NOTIFY,
+     FOR_COMPLETE | FOR_TREE, true, false},
+    {"trace", "ptrace", "--transport=trace", trace_works, WAY_TRACE, TRANSPORT_TRACE, FOR_COMPLETE | FOR_TREE, true,
+     true},
+    {"preload", "library", "--capture=safe", safe_works, WAY_SAFE, TRANSPORT_AUTO, FOR_SAFE, false, false},
+    {"proc", "processes", "--transport=proc", proc_works, WAY_PROC, TRANSPORT_PROC, FOR_TREE, false, false},
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 

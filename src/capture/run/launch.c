@@ -736,8 +736,9 @@ static void *server(void *arg)
 		worker_serve(w);
 	}
 	/* What it has read and written is told apart from what children did only while it lives. */
-	while (fd >= 0)
-		pause();
+	if (fd >= 0)
+		for (;;)
+			pause();
 	return NULL;
 }
 

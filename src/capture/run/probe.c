@@ -239,6 +239,7 @@ static double program_cost(struct run_options *o)
 		return -1;
 	o->home = home;
 	double plain = one_program(NULL), recorded = one_program(o);
+	o->home = NULL;
 	nftw(home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	if (plain < 0 || recorded < 0)
 		return -1;
