@@ -144,6 +144,21 @@ check 'large numbers fit into 80 columns, unless they are asked for'
 cmd 0 export --format prov-json /w/out && json '[.wasGeneratedBy[] | .["stemma:bytes"]? | select(. != null)] | map(if type == "object" then .["$"] else . end | tonumber) | index(12150) != null'
 check 'exports have the bytes of an edge'
 
+# ---- one access of a file was counted, another was not (a library that saw part of the calls)
+rm -rf "$STEMMA_HOME"
+history <<'END'
+h = History('01CCCCCCCCCCCCCCCCCCCCCCCC', argv=['half', '/w/in'])
+p = h.process()
+h.exec(p, ['half', '/w/in'], exe='/usr/bin/half')
+f = h.file('/w/in', size=624)
+r = h.read(p, f)
+h.io(p, r, 1, 0, [22, 624], 0, h.now, h.now + 9, 9)
+h.exit(p); h.end(); h.save(home, evtext, 'half')
+END
+cmd 0 stat @ && row '>=646 B .* all that read' && row '>=2  *>=646 B .* half' && cmd 0 stat --json @ && json '.total.calls_complete == false' &&
+	cmd 0 stat --tsv @ && [ "$(cut -f 4-9 "$out" | grep -c /w/in)" = 2 ] && cut -f 5-9 "$out" | grep -qx "$(printf 'read\t?\t?\t?\t?')"
+check 'calls are not all known where the bytes of an access are not'
+
 # ---- however the logs come
 rm -rf "$STEMMA_HOME"
 history <<END

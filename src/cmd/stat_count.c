@@ -85,9 +85,10 @@ static int io_cmp(const void *pa, const void *pb)
 	return (a->api > b->api) - (a->api < b->api);
 }
 
-/* Whether calls on the file were counted, one way; what was mapped was counted with them. */
-static bool is_counted(const struct ios *l, store_id file, unsigned way)
+/* Whether calls on the file were counted, one way; what was mapped was counted with them, and leaves bytes unknown. */
+static bool is_counted(const struct ios *l, store_id file, unsigned way, bool *ret_mapped)
 {
+	bool found = false;
 	size_t lo = 0, hi = l->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -96,10 +97,13 @@ static bool is_counted(const struct ios *l, store_id file, unsigned way)
 		else
 			hi = mid;
 	}
-	for (; lo < l->n && l->v[lo].target == file; lo++)
-		if (l->v[lo].write == (way == STAT_WRITE) || l->v[lo].api == TERM_ioapi_mmap)
-			return true;
-	return false;
+	*ret_mapped = false;
+	for (; lo < l->n && l->v[lo].target == file; lo++) {
+		bool mapped = l->v[lo].api == TERM_ioapi_mmap;
+		*ret_mapped |= mapped;
+		found |= mapped || l->v[lo].write == (way == STAT_WRITE);
+	}
+	return found;
 }
 
 /* called: it was begun by a call that could be counted, not by an exec, which loads without one. */
@@ -123,8 +127,9 @@ static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, un
 	r = wanted(w, v.file);
 	if (r <= 0)
 		return r;
-	/* Where nothing moved there is no call to count. */
-	bool counted = is_counted(&w->ios, v.file, way) || (e->has_bytes && !e->bytes);
+	/* Where nothing moved there is no call to count; where bytes are unknown for no mapping, calls were not seen. */
+	bool mapped, any = is_counted(&w->ios, v.file, way, &mapped);
+	bool counted = e->has_bytes ? any || !e->bytes : any && mapped;
 	bool called = e->api != TERM_api_exec;
 	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, v.file);
 	if (!x || !f)

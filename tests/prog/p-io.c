@@ -113,7 +113,7 @@ static void clone_range(void)
 
 static void copies(void)
 {
-	int a = make("in", 9000), b = dup(a), c = fcntl(a, F_DUPFD, 50);
+	int a = make("in", 9000), b = dup(a), c = fcntl(a, F_DUPFD, 200); /* a number that no other call names */
 	long r = 0;
 	r = sum(r, read(a, data, 1000), "read");
 	r = sum(r, read(b, data, 1000), "read");

@@ -18,6 +18,8 @@
 #define NOT_A_FILE UINT64_MAX
 #define LIBRARIES 8
 #define OTHERS 64
+/* Looked at always, whether or not the log names them (fcntl duplicates past it): what the table's first page holds. */
+#define FIRST_FDS ((4096 - offsetof(struct counted_table, row)) / sizeof(struct counted_row))
 
 struct counted {
 	uint64_t code, table;
@@ -26,7 +28,7 @@ struct counted {
 	bool resumes;
 	struct counted_row last[COUNTED_FDS + 1]; /* as attributed */
 	uint64_t file[COUNTED_FDS];               /* number of the file behind it; 0 not known */
-	unsigned high;                            /* highest descriptor met */
+	unsigned high;                            /* highest descriptor looked at */
 	uint64_t opens, seen;                     /* stopped; found in the log */
 	uint64_t opened[OPENED];
 	bool opening;
@@ -294,8 +296,15 @@ bool counted_all(struct sup *s, struct proc *p)
 		return c->proved; /* nothing was added since */
 	if (!drain(s, p, is_standing(s, p)))
 		return false;
-	c->judged = s->moment + 1;
 	c->proved = prove(p);
+	if (!c->proved && c->high < COUNTED_FDS - 1) {
+		c->high = COUNTED_FDS - 1; /* or by a descriptor that the log does not name */
+		c->moment = 0;
+		if (!drain(s, p, is_standing(s, p)))
+			return false;
+		c->proved = prove(p);
+	}
+	c->judged = s->moment + 1;
 	return c->proved;
 }
 
@@ -390,6 +399,7 @@ static struct counted *counted_new(uint64_t code, uint64_t table)
 	if (c) {
 		c->code = code;
 		c->table = table;
+		c->high = FIRST_FDS - 1;
 	}
 	return c;
 }
