@@ -244,6 +244,8 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 			if (!standing)
 				return false;
 			c->file[fd] = look_up(s, p, fd);
+		} else if (standing && look_up(s, p, fd) != c->file[fd]) {
+			goto lost; /* changed by a call that the log knows nothing of */
 		}
 		attribute(s, c, p, fd, &rows[fd]);
 	}
