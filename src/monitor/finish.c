@@ -104,8 +104,9 @@ static void say_times(struct ends *e)
 	}
 	set(e, FIGURE_user_time, user, method, complete);
 	set(e, FIGURE_system_time, system, method, complete);
-	if (m->end > m->start)
-		set(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(m->end - m->start) + 0.5), method, complete);
+	int64_t over = m->over > m->end ? m->over : m->end; /* the CPU time is of those too that outlived the command */
+	if (over > m->start)
+		set(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(over - m->start) + 0.5), method, complete);
 	int64_t cores = m->now.peak[FIGURE_cores_peak];
 	if (cores >= 0)
 		set(e, FIGURE_cores_peak, cores, "samples", false);

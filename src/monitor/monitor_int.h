@@ -50,6 +50,7 @@ struct monitor {
 	int64_t start, end;
 	int status;
 	bool root_over, all_over;
+	int64_t over; /* when the last one had ended, if that was after the command */
 	bool blind;         /* nobody tells of processes: the sampler has to find them */
 	int64_t seen_alive; /* the last sample that the process was in that is watched */
 	bool attached;      /* to a process that was there before */
