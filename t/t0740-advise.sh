@@ -102,6 +102,8 @@ cmd 0 advise --json --quantile 50 --method quantile treat -x && json '.resources
 	cmd 0 advise --json --quantile 55 --method quantile treat -x && json '.resources.memory.value == 23 * 1048576' &&
 	cmd 0 advise --json --quantile 56 --method quantile treat -x && json '.resources.memory.value == 70 * 1048576 and .resources.memory.beyond_history == true and .ask.memory == 70 * 1048576'
 check 'tasks that were killed: an example with a known answer'
+cmd 0 advise --json --method maximum treat -x && json '.resources.memory.value == 42 * 1048576 and .resources.memory.beyond_history == true'
+check 'who had the most was killed there: to ask for a fifth more is a guess, and that is said'
 
 # Nine tasks in ten need 10 MiB, one 100 MiB: to ask all for 100 wastes 81 parts; to ask for 10 first wastes 10 in one of ten.
 submit two <<'END'

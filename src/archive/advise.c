@@ -166,6 +166,16 @@ static size_t gather(const struct history *h, enum advice_resource r, enum colum
 	return n;
 }
 
+static bool most_was_cut(const struct sizing_task *v, size_t n)
+{
+	double most = 0, enough = 0;
+	for (size_t i = 0; i < n; i++) {
+		most = v[i].need > most ? v[i].need : most;
+		enough = !v[i].censored && v[i].need > enough ? v[i].need : enough;
+	}
+	return enough < most;
+}
+
 static int ask(const struct advice_options *o, struct sizing *s, double input, struct advised *ret)
 {
 	int rc = sizing_fit(s);
@@ -206,6 +216,9 @@ static int advise_one(const struct history *h, enum advice_resource r, const str
 	if (rc == 0 && ret->tasks) {
 		ret->median = median_of(needs, ret->tasks);
 		rc = ask(&own, s, input, ret);
+		/* Where who had the most was stopped there, a fifth more was never seen to be enough either. */
+		if (ret->method == METHOD_maximum && most_was_cut(v, ret->tasks))
+			ret->open = true;
 	}
 	sizing_free(s);
 	free(needs);

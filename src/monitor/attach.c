@@ -72,6 +72,10 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	pthread_mutex_unlock(&m->lock);
 	size_t n;
 	m->observer.ended(m, status, true, m->end, &n);
+	/* What interrupted is taken, or it would kill before anything is said. */
+	struct signalfd_siginfo taken;
+	while (read(signals, &taken, sizeof(taken)) > 0)
+		;
 	close(signals);
 	close(pidfd);
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -105,8 +105,9 @@ static void say_times(struct ends *e)
 	}
 	set(e, FIGURE_user_time, user, method, complete);
 	set(e, FIGURE_system_time, system, method, complete);
-	if (m->end > m->start)
-		set(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(m->end - m->start) + 0.5), method, complete);
+	int64_t over = m->over > m->end ? m->over : m->end; /* the CPU time is of those too that outlived the command */
+	if (over > m->start)
+		set(e, FIGURE_cores, (int64_t)((double)value * 1000 / (double)(over - m->start) + 0.5), method, complete);
 	int64_t cores = m->now.peak[FIGURE_cores_peak];
 	if (cores >= 0)
 		set(e, FIGURE_cores_peak, cores, "samples", false);
@@ -160,22 +161,26 @@ static void say_memory(struct ends *e)
 		else
 			absent(e, FIGURE_memory_virtual_peak, "killed before anybody could look");
 	}
-	static const struct {
+	static const char why[] = "the command was too short for a sample";
+	/* The kernel tells them of each process: in the sum a page that several share counts for each of them. */
+	const struct {
 		enum figure_name figure;
-		const char *why;
-	} sampled[] = {
-	    {FIGURE_memory_anonymous_peak, "the command was too short for a sample"},
-	    {FIGURE_memory_file_peak, "the command was too short for a sample"},
-	    {FIGURE_memory_shared_peak, "the command was too short for a sample"},
-	    {FIGURE_swap_peak, "the command was too short for a sample"},
-	};
-	for (size_t i = 0; i < sizeof(sampled) / sizeof(sampled[0]); i++) {
-		int64_t v = m->now.peak[sampled[i].figure];
-		if (v >= 0)
-			set(e, sampled[i].figure, v, "samples", false);
+		uint64_t alone;
+	} parts[] = {{FIGURE_memory_anonymous_peak, m->alone.anonymous},
+	             {FIGURE_memory_file_peak, m->alone.file},
+	             {FIGURE_memory_shared_peak, m->alone.shared}};
+	double once = m->shares.resident ? (double)m->shares.pss / (double)m->shares.resident : 1;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		int64_t sum = m->now.peak[parts[i].figure];
+		if (sum >= 0)
+			set_bounds(e, parts[i].figure, (int64_t)((double)sum * once), i64(parts[i].alone), sum, "samples", false);
 		else
-			absent(e, sampled[i].figure, sampled[i].why);
+			absent(e, parts[i].figure, why);
 	}
+	if (m->now.peak[FIGURE_swap_peak] >= 0)
+		set(e, FIGURE_swap_peak, m->now.peak[FIGURE_swap_peak], "samples", false);
+	else
+		absent(e, FIGURE_swap_peak, why);
 }
 
 /* ---- counts ---- */

@@ -315,6 +315,8 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 		m->end = now;
 	}
 	m->all_over = last;
+	if (last && m->orphans > 0)
+		m->over = now;
 	__atomic_store_n(&m->handover->goes_on, !last, __ATOMIC_RELEASE);
 	buf_reset(&m->text);
 	int rc = monitor_summarise(m, &s);

@@ -49,7 +49,11 @@ struct monitor {
 	int64_t offset; /* from CLOCK_BOOTTIME to the record's clock */
 	int64_t start, end;
 	int status;
+	struct {
+		uint64_t anonymous, file, shared;
+	} alone; /* the most that was seen of one process */
 	bool root_over, all_over;
+	int64_t over;       /* when the last one had ended, if that was after the command */
 	bool blind;         /* nobody tells of processes: the sampler has to find them */
 	int64_t seen_alive; /* the last sample that the process was in that is watched */
 	bool attached;      /* to a process that was there before */

@@ -301,6 +301,12 @@ static void add(uint64_t *to, uint64_t v)
 		*to += v;
 }
 
+static void see_most(uint64_t *most, uint64_t v)
+{
+	if (v != PROCFS_UNKNOWN && v > *most)
+		*most = v;
+}
+
 /* Nobody told of its exec. */
 static void look_at_program(struct member *p)
 {
@@ -361,6 +367,9 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 	add(&s->anonymous, l->anonymous);
 	add(&s->file, l->file);
 	add(&s->shared, l->shared);
+	see_most(&m->alone.anonymous, l->anonymous);
+	see_most(&m->alone.file, l->file);
+	see_most(&m->alone.shared, l->shared);
 	add(&s->cpu, l->cpu);
 	add(&s->cpu, l->waited_cpu);
 	tree_add_io(&s->io, l);
