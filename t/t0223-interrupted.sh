@@ -29,6 +29,23 @@ for MODE in "" "-c tree"; do
 	steady "many pipelines ${MODE:+($MODE)}" 1 'i=0; while [ $i -lt 200 ]; do i=$((i+1)); true | true | true | cat; done'
 done
 
+# Stopped, and continued by somebody who knows nothing of stemma: so is what stands before it.
+for MODE in "" --count --capture=safe --transport=trace; do
+	rm -f "$T/number"
+	# shellcheck disable=SC2086,SC2016 # none or one word
+	timeout -k 1 60 "$STEMMA" run $MODE -- sh -c 'echo $$ >"$1"; kill -STOP $$; exit 3' - "$T/number" >"$T/why" 2>&1 &
+	p=$!
+	i=0
+	while ! grep -q '^State:.*[Tt]' "/proc/$(cat "$T/number" 2>/dev/null)/status" 2>/dev/null && [ $i -lt 200 ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	kill -CONT "$(cat "$T/number")"
+	wait $p
+	[ $? = 3 ]
+	result $? "stopped and continued ${MODE:+($MODE)}" "$T/why"
+done
+
 # Programs whose handlers lack SA_RESTART. Where a result cannot be repaired, on other architectures, calls may be interrupted.
 if [ "$(uname -m)" = x86_64 ]; then
 	program p-signal

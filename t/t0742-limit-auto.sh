@@ -9,6 +9,8 @@ seq 2000 >in
 "$STEMMA" run --limit auto -- sort in >out 2>err
 [ $? = 0 ] && grep -q '^stemma: no limits from the history: ' err && [ -s out ]
 result $? "nothing is known yet: it runs, and that is said" err
+mkfifo fifo
+exec 7<>fifo
 i=0
 bad=0
 while [ $i -lt 21 ]; do
@@ -20,9 +22,9 @@ result $bad "a history is made" err
 [ $? = 0 ] && grep -q '^stemma: limits of 2[0-9] tasks like it: memory=64M,wall=60s$' err
 result $? "limits from the history" err
 # A task that goes astray: the same program and shape of arguments, and a hundred times the memory.
-"$STEMMA" run --limit auto,memory=1T -- true >out 2>err
-[ $? = 2 ]
-result $? "auto stands alone" err
+"$STEMMA" run --limit auto,wall=0.2s --grace 0.1s -- sort in /dev/stdin >out 2>err <"$T/fifo"
+[ $? = 124 ] && grep -q '^stemma: the command was stopped: wall ' err
+result $? "others may stand beside it" err
 $PYTHON - >big <<'PY'
 import random
 random.seed(1)

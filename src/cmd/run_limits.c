@@ -17,6 +17,17 @@ struct run_limits {
 	bool automatic;
 };
 
+static bool is_auto(const char *limits)
+{
+	return !strncmp(limits, "auto", 4) && (!limits[4] || limits[4] == ',');
+}
+
+/* What is given beside it: auto,wall=1h. */
+static const char *behind_auto(const char *limits)
+{
+	return !is_auto(limits) ? limits : limits[4] ? limits + 5 : "";
+}
+
 /* --limit auto: what the history of the command says. None, where it says nothing: that keeps no command from running.
  */
 static void from_history(struct cmd *c, const struct opts_run *o, struct limits *limits)
@@ -44,11 +55,11 @@ int run_limits_open(struct cmd *c, const struct opts_run *o, struct run_limits *
 		return say_err(&err, STATUS_USAGE);
 	bool automatic = false;
 	for (size_t i = 0; i < o->limit.n; i++)
-		automatic |= !strcmp(o->limit.v[i], "auto");
+		automatic |= is_auto(o->limit.v[i]);
 	if (automatic && !o->pid && c->n_operands)
 		from_history(c, o, &limits);
 	for (size_t i = 0; i < o->limit.n; i++)
-		if (strcmp(o->limit.v[i], "auto") && limits_parse(&given, o->limit.v[i], &err) < 0)
+		if (*behind_auto(o->limit.v[i]) && limits_parse(&given, behind_auto(o->limit.v[i]), &err) < 0)
 			return say_err(&err, STATUS_USAGE);
 	if (o->grace && limits_parse_time(o->grace, &err, &grace) < 0)
 		return say_err(&err, STATUS_USAGE);

@@ -307,7 +307,7 @@ static void stopped(struct guard *g, pid_t tid, int status)
 		repair(g, tid);
 	}
 	if (group && tid == g->control->root)
-		kill(g->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
+		worker_stop(g->control, g->keeper);
 	if (event == PTRACE_EVENT_EXEC && w)
 		guard_forget(g, process_of(tid));      /* its other threads are gone */
 	if (leaving || event == PTRACE_EVENT_EXEC) /* an exec takes the handlers away */

@@ -308,6 +308,8 @@ static void forward(struct keeper *k, const struct signalfd_siginfo *si)
 	pid_t root = k->control->root;
 	if (sig == SIGCHLD || sig > 64 || root <= 0)
 		return;
+	if (sig == SIGCONT && si->ssi_pid == (uint32_t)k->worker) /* the command goes on already */
+		return;
 	k->mine[sig]++;
 	if (si->ssi_code == SI_KERNEL) /* from the terminal: to the foreground group */
 		return;

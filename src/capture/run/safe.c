@@ -82,7 +82,7 @@ static void reap(struct worker *w, struct safe *f, int64_t since)
 	struct sup *s = f->s;
 	siginfo_t si = {0};
 	if (waitid(P_PID, (id_t)s->root, &si, WSTOPPED | WNOHANG) == 0 && si.si_pid == s->root)
-		kill(w->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
+		worker_stop(w->control, w->keeper);
 	for (bool first = true; over(&si); first = false) {
 		int status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 : si.si_status & 0x7f;
 		if (first)
@@ -140,6 +140,7 @@ _Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t f
 		size_t n = f.reader ? take(&f, since, dead.n ? now : now - GRACE) : 0;
 		safe_tell_deaths(&f, &dead);
 		reap(w, &f, since);
+		worker_continue(w->control, w->keeper);
 		if (now - scanned > SCAN) {
 			scanned = now;
 			safe_tell_children(&f);

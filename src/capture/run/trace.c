@@ -269,7 +269,9 @@ static void stopped(struct worker *w, pid_t tid, int status)
 		if (group) {
 			request = PTRACE_LISTEN;
 			if (tid == s->root)
-				kill(w->keeper, SIGSTOP);
+				worker_stop(w->control, w->keeper);
+		} else if (tid == s->root && __atomic_exchange_n(&w->control->stopped, 0, __ATOMIC_ACQ_REL)) {
+			kill(w->keeper, SIGCONT);
 		}
 	} else if (!event) {
 		inject = sig; /* a signal on its way to the program */

@@ -333,6 +333,23 @@ void worker_run_end(struct worker *w, const struct proc *p, int status)
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
 }
 
+void worker_stop(struct control *c, pid_t keeper)
+{
+	__atomic_store_n(&c->stopped, 1, __ATOMIC_RELEASE);
+	kill(keeper, SIGSTOP);
+}
+
+void worker_continue(struct control *c, pid_t keeper)
+{
+	struct procfs f;
+	if (!__atomic_load_n(&c->stopped, __ATOMIC_ACQUIRE) ||
+	    (!__atomic_load_n(&c->ended, __ATOMIC_ACQUIRE) && procfs_stat(c->root, &f) == 0 &&
+	     (f.state == 'T' || f.state == 't')))
+		return;
+	if (__atomic_exchange_n(&c->stopped, 0, __ATOMIC_ACQ_REL))
+		kill(keeper, SIGCONT);
+}
+
 /* The command is stopped (Ctrl-Z). */
 static void see_stop(struct worker *w)
 {
@@ -340,7 +357,7 @@ static void see_stop(struct worker *w)
 	pid_t root = w->sup.root;
 	if (!(w->sup.guard && guard_has(w->sup.guard, root)) && /* else the guard sees it */
 	    waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG | __WNOTHREAD) == 0 && si.si_pid == root)
-		kill(w->keeper, SIGSTOP); /* the shell that waits for the keeper takes the terminal back */
+		worker_stop(w->control, w->keeper);
 }
 
 static bool is_zombie(pid_t pid)
@@ -524,6 +541,7 @@ void worker_main(struct worker *w)
 		if (s->scans)
 			over = !worker_scan(w);
 		reap(w);
+		worker_continue(w->control, w->keeper);
 		bury(s);
 		if (__atomic_load_n(&w->control->ended, __ATOMIC_RELAXED)) {
 			/* The keeper is woken once: by our end, where nobody outlives the command. */

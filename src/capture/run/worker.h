@@ -13,6 +13,7 @@ struct control {
 	int status;       /* wait status of the command, valid when ended */
 	unsigned started; /* the command runs its program, or will without more from us */
 	unsigned ended;   /* the command ended */
+	unsigned stopped; /* the keeper was stopped because the command is */
 	unsigned done;    /* log closed, nobody left */
 	unsigned left;    /* the command has ended, and processes that outlive it are being recorded */
 	unsigned stays;   /* ... and are about to be ended, which is waited for */
@@ -69,6 +70,10 @@ void worker_take_signals(struct worker *w);
 void worker_command_ended(struct worker *w, int status);
 /* The second half of it: the run's end, of which the command was process p. */
 void worker_run_end(struct worker *w, const struct proc *p, int status);
+/* The command is stopped (Ctrl-Z): so is the keeper, for the shell that waits for it to take the terminal back.
+ * Somebody may continue the command alone: worker_continue, now and then, has the keeper go on too. */
+void worker_stop(struct control *c, pid_t keeper);
+void worker_continue(struct control *c, pid_t keeper);
 /* Wakes the keeper: the command has ended, and the worker lives on. */
 void worker_tell_end(struct worker *w);
 /* What the observer has to say at the end of the command, or of everybody. */
