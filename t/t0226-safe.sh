@@ -178,4 +178,12 @@ if [ "$(id -u)" = 0 ] && user_can; then
 else
 	skip_ "a set-id program has its privilege" "only root can make one"
 fi
+# The library stays in programs whose record is gone (a cleared environment): they run as if it were not there.
+library=$(find "${STEMMA%/src/cmd/stemma}/src/capture/inject" -name libstemma-safe.so 2>/dev/null | head -n 1)
+if [ -n "$library" ]; then
+	[ "$(LD_PRELOAD=$library env sh -c 'env echo a; exec echo b' 2>&1 | paste -sd,)" = a,b ]
+	result $? "the library without a record"
+else
+	skip_ "the library without a record" "it is not in the build folder"
+fi
 finish

@@ -387,7 +387,7 @@ static bool is_vector(char *const *v)
 static bool is_text(const char *s)
 {
 	char byte;
-	return safe_peek(s, &byte, 1);
+	return safe_self && safe_peek(s, &byte, 1); /* without a record there is nothing to be told: the exec goes by */
 }
 
 static void tell_args(char *const *argv)
