@@ -13,8 +13,9 @@ for i in 0 1; do
 	echo $i >in$i
 done
 cat >pool.py <<'END2'
-import multiprocessing
+import multiprocessing, time
 def work(i):
+    time.sleep(0.3)  # so that each of the two takes one
     with open('in%d' % i) as f, open('out%d' % i, 'w') as to:
         to.write(f.read())
 if __name__ == '__main__':
