@@ -284,7 +284,6 @@ struct sup {
 	pid_t graft_pid, graft_tid; /* one that is to begin when it goes on; 0 none */
 	uint64_t graft_base;
 	const struct sites *graft_sites;
-	uint64_t grafts, graft_time; /* how many have, and what it took, ns */
 };
 
 int64_t sup_now(struct sup *s);

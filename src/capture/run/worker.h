@@ -39,6 +39,9 @@ struct worker {
 	int scan_ms;      /* until the next look, where sup.scans */
 };
 
+/* Writes the session and the run into the log (describe.c). */
+struct choice;
+void run_describe(struct sup *s, const struct run_options *o, const struct choice *choice);
 /* Starts a thread of the worker. 0 or -errno. */
 int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread_t *ret);
 /* What the server's thread does: takes the stops, one after the other. The caller has set up sup.log, sup.run,
