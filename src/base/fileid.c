@@ -157,9 +157,9 @@ static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const c
 		if (!strcmp(words[i].type, m.type))
 			w = &words[i];
 	struct statfs sf = {0};
-	int fd = openat(dirfd, path, O_PATH | O_CLOEXEC);
+	int fd = *path ? openat(dirfd, path, O_PATH | O_CLOEXEC) : dirfd; /* an open file itself (AT_EMPTY_PATH) */
 	bool have = fd >= 0 && fstatfs(fd, &sf) == 0;
-	if (fd >= 0)
+	if (fd >= 0 && *path)
 		close(fd);
 	uint64_t fsid = 0;
 	memcpy(&fsid, &sf.f_fsid, sizeof(fsid));

@@ -25,7 +25,20 @@ enum access_mode {
 };
 
 /* TERM_kind_regular = 1, TERM_via_data = 0, ...: one constant per row of terms.def. */
-enum term_set { SET_kind, SET_via, SET_evidence, SET_api, SET_ioapi, SET_nameop, SET_ending, SET_gap };
+enum term_set {
+	SET_kind,
+	SET_via,
+	SET_evidence,
+	SET_api,
+	SET_ioapi,
+	SET_nameop,
+	SET_ending,
+	SET_gap,
+	SET_role,
+	SET_tree,
+	SET_moment,
+	SET_usage
+};
 enum term {
 #define TERM(set, number, name, meaning) TERM_##set##_##name = number,
 #include "event/terms.def"

@@ -512,6 +512,36 @@ static void take_summary(struct facts *f, const struct event *ev)
 	                       .set = word(f, ev->summary.set)};
 }
 
+static void take_told(struct facts *f, const struct event *ev, struct str run, uint64_t by)
+{
+	struct gtold *t = vec_add(&f->g->tolds);
+	struct buf b = {0};
+	if (t && event_encode(&b, ev, 0) == 0)
+		*t = (struct gtold){.session = f->session,
+		                    .key = key_of(f, ev),
+		                    .kind = ev->kind,
+		                    .by = by,
+		                    .run = word(f, run),
+		                    .bytes = word(f, buf_view(&b))};
+	else
+		f->g->failed = true;
+	buf_release(&b);
+}
+
+static void take_build(struct facts *f, const struct event *ev)
+{
+	struct gbuild *b = vec_add(&f->g->builds);
+	struct buf bytes = {0};
+	if (!b || event_encode(&bytes, ev, 0) < 0 || bytes.failed)
+		f->g->failed = true;
+	else
+		*b = (struct gbuild){.session = f->session,
+		                     .key = key_of(f, ev),
+		                     .bytes = word(f, buf_view(&bytes)),
+		                     .file = ev->kind == EVENT_build_file};
+	buf_release(&bytes);
+}
+
 static void take_tombstone(struct facts *f, const struct event *ev)
 {
 	struct gtomb *t = vec_add(&f->g->tombs);
@@ -586,6 +616,22 @@ void facts_event(struct facts *f, const struct event *ev)
 		break;
 	case EVENT_summary:
 		take_summary(f, ev);
+		break;
+	case EVENT_machine:
+		take_told(f, ev, ev->machine.run, 0);
+		break;
+	case EVENT_result:
+		take_told(f, ev, ev->result.run, 0);
+		break;
+	case EVENT_seal:
+		take_told(f, ev, str_of(""), 0);
+		break;
+	case EVENT_digest:
+		take_told(f, ev, ev->digest.run, told_digest_key(&ev->digest));
+		break;
+	case EVENT_build:
+	case EVENT_build_file:
+		take_build(f, ev);
 		break;
 	case EVENT_tombstone:
 		take_tombstone(f, ev);

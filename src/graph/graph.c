@@ -1,5 +1,7 @@
 #include "graph/graph.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -47,6 +49,8 @@ void graph_release(struct graph *g)
 	vec_release(&g->gaps);
 	vec_release(&g->notes);
 	vec_release(&g->summaries);
+	vec_release(&g->tolds);
+	vec_release(&g->builds);
 	vec_release(&g->tombs);
 	free(g->by_file);
 	free(g->by_exec);
@@ -551,4 +555,11 @@ int graph_finish(struct graph *g)
 		if ((g->files.v[i].flags & GFILE_TOLD) && g->files.v[i].naccess > 1 && find_twins(g, &g->files.v[i]) < 0)
 			return -ENOMEM;
 	return 0;
+}
+
+uint64_t told_digest_key(const struct event_digest *d)
+{
+	const uint64_t numbers[4] = {d->ino, d->gen, d->size, (uint64_t)d->mtime};
+	uint64_t h = hash_more(hash_bytes(d->domain.p, d->domain.n), numbers, sizeof(numbers));
+	return h ? h : 1;
 }

@@ -258,6 +258,22 @@ struct gsummary {
 	struct gkey key;
 	uint32_t run, text, source, set; /* words */
 };
+/* An event that is kept as it is, for who asks for its kind (machine, result, seal, digest). */
+struct gtold {
+	uint32_t session;
+	struct gkey key;
+	uint64_t kind, by;   /* by: hash of what else it is looked for by, 0 none */
+	uint32_t run, bytes; /* words; the bytes are the event as event_encode makes them, its time relative to 0 */
+};
+/* What a digest is looked for by: identity and fingerprint of the file. Never 0. */
+uint64_t told_digest_key(const struct event_digest *d);
+/* A compiler's command, or a file of it: the event as it is encoded, its time relative to 0. */
+struct gbuild {
+	uint32_t session;
+	struct gkey key;
+	uint32_t bytes; /* word */
+	bool file;      /* of the build before it */
+};
 /* A session that was forgotten: where its frames are met, they do not count. */
 struct gtomb {
 	uint32_t session; /* that tells of it */
@@ -291,7 +307,9 @@ struct graph {
 	VEC(struct ggap) gaps;
 	VEC(struct gnote) notes;
 	VEC(struct gsummary) summaries;
-	VEC(struct gtomb) tombs; /* also those of files, with number 0 */
+	VEC(struct gtold) tolds;
+	VEC(struct gbuild) builds; /* of a session in order of seq */
+	VEC(struct gtomb) tombs;   /* also those of files, with number 0 */
 
 	/* after graph_finish: accesses by file and by execution */
 	uint32_t *by_file, *by_exec;

@@ -55,6 +55,37 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 	return r;
 }
 
+struct diff_item *diff_add(struct diff *d, const struct diff_item *like)
+{
+	struct diff_item *v = realloc(d->items, (d->n_items + 1) * sizeof(*v));
+	size_t at = 0;
+	if (!v)
+		return NULL;
+	d->items = v;
+	while (at < d->n_items && v[at].rung <= like->rung)
+		at++;
+	struct diff_item x = *like;
+	struct str *const text[] = {&x.subject, &x.part, &x.name, &x.before, &x.after};
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+		*text[i] = text_keep(d->text, *text[i]);
+	if (d->text->failed)
+		return NULL;
+	memmove(&v[at + 1], &v[at], (d->n_items - at) * sizeof(*v));
+	v[at] = x;
+	d->n_items++;
+	if (d->first != SIZE_MAX && d->first >= at)
+		d->first++;
+	return &v[at];
+}
+
+void diff_content_known(struct diff *d, size_t item, enum diff_content content)
+{
+	d->items[item].content = content;
+	if (content == CONTENT_SAME)
+		d->items[item].rooted = false;
+	d->first = diff_first_cause(d, d->items, d->n_items);
+}
+
 void diff_release(struct diff *d)
 {
 	if (d->text)

@@ -32,13 +32,18 @@ enum diff_kind {
 	DIFF_REMOVED,   /* on side A only */
 };
 
+/* Of two versions; the store itself does not know. */
+enum diff_content { CONTENT_UNKNOWN, CONTENT_SAME, CONTENT_DIFFERS };
+
 /* One difference. Strings belong to the struct diff. */
 struct diff_item {
 	enum diff_rung rung;
 	enum diff_kind kind;
 	struct str subject;         /* a path, a variable, a program, a key of the machine's description */
+	struct str part, name;      /* build: what of it (flags, source, ...) and which of them; else empty */
 	struct str before, after;   /* tokens, values; empty for files */
 	store_id a, b;              /* versions of a file; 0 none */
+	enum diff_content content;  /* of files; see diff_content_known */
 	bool absent_before;         /* ADDED: side A looked for it and it was not there; REMOVED: side B did */
 	store_id exec_a, exec_b;    /* the first executions concerned, 0 none */
 	uint32_t count;             /* how many pairs, or executions */
@@ -83,6 +88,12 @@ struct diff_options {
 /* Compares the two; sides are of one kind. 0; -EINVAL with a sentence; -errno. */
 int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const struct diff_options *o,
               struct err *err, struct diff *ret);
+/* Adds a copy of the item, strings and all, behind those of its rung: for who knows more than the store. NULL without
+ * memory. What it gave before is no longer valid. */
+struct diff_item *diff_add(struct diff *d, const struct diff_item *like);
+/* What the content of both versions of an item is, from digests of others; the first cause is picked anew: what is the
+ * same leads nowhere. */
+void diff_content_known(struct diff *d, size_t item, enum diff_content content);
 void diff_release(struct diff *d);
 
 #endif

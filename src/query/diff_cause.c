@@ -107,7 +107,7 @@ static void count_outputs(struct side *s, struct items *it, const uint32_t *whic
  * anew may say the same again. */
 static bool is_known(const struct diff_item *i)
 {
-	return i->kind != DIFF_REWRITTEN || i->unseen;
+	return i->kind != DIFF_REWRITTEN || i->unseen || i->content == CONTENT_DIFFERS;
 }
 
 enum { CARRIED_MAX = 512 }; /* items; more differences than that are no longer causes but another program */
@@ -293,13 +293,14 @@ static int item_cmp(const void *pa, const void *pb)
 
 /* What is known to differ and reaches an output that is known to differ; else what reaches any; else what was made
  * anew. Of each kind the first rung's, the farthest reaching first: they are sorted so. */
-static size_t first_cause(const struct diff *d, const struct items *it)
+size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t n)
 {
 	for (int pass = 0; pass < 4; pass++)
-		for (size_t i = 0; i < it->n; i++) {
-			const struct diff_item *x = &it->v[i];
+		for (size_t i = 0; i < n; i++) {
+			const struct diff_item *x = &v[i];
 			bool known = is_known(x);
-			if (!diff_rung_words[x->rung].cause || !x->rooted)
+			/* How a program was built tells of the program, which is the cause. */
+			if (!diff_rung_words[x->rung].cause || !x->rooted || x->rung == DIFF_build)
 				continue;
 			if (x->rung == DIFF_machine || x->rung == DIFF_order || x->rung == DIFF_executions) {
 				if (pass < 3 || !d->side[1].outputs)
@@ -327,6 +328,6 @@ int diff_causes(struct side side[2], struct items *it, struct diff *d)
 			it->v[i].reaches = (uint32_t)side[1].info.outputs;
 	if (it->n)
 		qsort(it->v, it->n, sizeof(*it->v), item_cmp);
-	d->first = first_cause(d, it);
+	d->first = diff_first_cause(d, it->v, it->n);
 	return 0;
 }

@@ -115,6 +115,8 @@ int items_pairs(struct store *s, struct side side[2], struct items *it);
 int items_sides(struct side side[2], struct items *it);
 /* diff_cause.c: how far each item reaches, their order, and which is the first. */
 int diff_causes(struct side side[2], struct items *it, struct diff *d);
+/* Of items in their order. SIZE_MAX none. */
+size_t diff_first_cause(const struct diff *d, const struct diff_item *v, size_t n);
 
 #define diff_room(v, n, cap) ((n) < (cap) || vec_grow((void **)&(v), &(cap), (n) + 1, sizeof *(v)))
 

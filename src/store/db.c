@@ -219,7 +219,7 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 		if (fd < 0)
 			return err_set(err, errno, "cannot open the index '%s'", path);
 		close(fd);
-	} else if (!s->memory) {
+	} else if (!s->memory && !s->handed) {
 		/* Where the directory cannot be written, SQLite could not make the files beside it that readers share. */
 		char dir[4096];
 		snprintf(dir, sizeof(dir), "%s", path);
@@ -231,13 +231,19 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 		immutable = access(slash ? (dir[0] ? dir : "/") : ".", W_OK) < 0 || access(path, W_OK) < 0;
 	}
 	size_t n = (size_t)snprintf(uri, sizeof(uri), "file:");
-	for (const char *p = s->memory ? ":memory:" : path; *p && n + 4 < sizeof(uri); p++)
+	for (const char *p = s->memory || s->handed ? ":memory:" : path; *p && n + 4 < sizeof(uri); p++)
 		n += (size_t)snprintf(uri + n, sizeof(uri) - n, *p == '%' || *p == '?' || *p == '#' ? "%%%02x" : "%c", *p);
 	if (immutable)
 		snprintf(uri + n, sizeof(uri) - n, "?immutable=1");
 	flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
 	if (sqlite3_open_v2(uri, &s->db, flags, NULL) != SQLITE_OK) {
 		rc = s->db ? store_db_error(s, err, "cannot open the index") : -ENOMEM;
+		store_db_close(s);
+		return rc;
+	}
+	if (s->handed && sqlite3_deserialize(s->db, "main", s->handed, (sqlite3_int64)s->handed_size,
+	                                     (sqlite3_int64)s->handed_size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
+		rc = store_db_error(s, err, "cannot open the index");
 		store_db_close(s);
 		return rc;
 	}

@@ -55,6 +55,13 @@ void identity_exec(struct buf *b, struct str boot, uint64_t pidns, uint64_t pid,
 	put64(b, n);
 }
 
+void identity_build(struct buf *b, uint64_t session, uint64_t seq)
+{
+	buf_char(b, 'b');
+	put64(b, session);
+	put64(b, seq);
+}
+
 struct id_hash identity_hash(const struct buf *b)
 {
 	XXH128_hash_t h = XXH3_128bits(b->p, b->n);

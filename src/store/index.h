@@ -197,6 +197,11 @@ int ix_write_files(struct ix *x);
 int ix_write_processes(struct ix *x);
 int ix_write_calls(struct ix *x);
 int ix_write_summaries(struct ix *x);
+
+/* ---- ix_told.c ---- */
+
+int ix_write_told(struct ix *x);
+int ix_write_builds(struct ix *x);
 int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret); /* 0 for the empty word */
 int ix_write_runs(struct ix *x);
 int ix_list(struct ix *x, uint32_t word, struct buf *out); /* a list's packed form */

@@ -469,6 +469,10 @@ int ix_write(struct ix *x)
 	if (rc == 0)
 		rc = ix_write_summaries(x);
 	if (rc == 0)
+		rc = ix_write_builds(x);
+	if (rc == 0)
+		rc = ix_write_told(x);
+	if (rc == 0)
 		rc = write_segments(x);
 	if (rc == 0)
 		rc = write_lists(x, &x->run_list, LIST_RUN);

@@ -134,4 +134,15 @@ void identity_of_version(struct store *s, const struct pfile *f, const struct pv
 /* The summary of that row, if there is one: what each returned, 0 or -errno. */
 int read_summary(struct store *s, uint64_t id, int (*each)(void *arg, const struct summary_info *), void *arg);
 
+/* ---- told.c ---- */
+
+/* The event of that row, if there is one. */
+int read_told(struct store *s, uint64_t id, struct told_list *ret);
+/* ---- builds.c ---- */
+
+/* Under which what a build made is filed: 'd' digest, 'i' build-id, 'n' note. */
+uint64_t build_key(char kind, struct str s);
+/* What a build_key of kind m is of. */
+struct str build_stamp(uint64_t room[2], uint64_t size, int64_t mtime);
+
 #endif

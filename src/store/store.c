@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -165,7 +166,7 @@ int store_turn(struct store *s, bool replace)
 {
 	char path[4096];
 	struct flock lock = {.l_type = replace ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
-	if (s->memory || snprintf(path, sizeof(path), "%s.lock", s->index) >= (int)sizeof(path))
+	if (s->memory || s->handed || snprintf(path, sizeof(path), "%s.lock", s->index) >= (int)sizeof(path))
 		return -1;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -270,6 +271,8 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	store_db_close(s);
+	if (s->handed)
+		munmap(s->handed, s->handed_size);
 	store_reader_free(s);
 	buf_release(&s->scratch);
 	buf_release(&s->scratch2);

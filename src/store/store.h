@@ -40,6 +40,8 @@ int store_places(const char *home, struct err *err, char **ret_home, char **ret_
  * -ESTALE: by an older one (with STORE_WRITE it is made anew); -EACCES, -EROFS, -ENOSPC, -EBUSY, -ENOTRECOVERABLE
  * (damaged: hint says index --rebuild). */
 int store_open(const char *home, unsigned flags, struct err *err, struct store **ret);
+/* A store somebody handed over as an open file, which nobody writes any more. Takes over fd; only to be asked. */
+int store_open_fd(int fd, struct err *err, struct store **ret);
 void store_close(struct store *s);
 const char *store_home(const struct store *s);
 const char *store_index_path(const struct store *s);
@@ -271,6 +273,57 @@ struct summary_info {
 int store_summaries(struct store *s, store_id run, int (*each)(void *arg, const struct summary_info *), void *arg);
 /* Valid until the next call that reads a word. */
 struct str store_summary_note(struct store *s, uint64_t note);
+
+/* ---- what was told of runs: properties, results, digests, seals ---- */
+
+struct told_event {
+	uint64_t session; /* its number: with the event's seq its identity */
+	store_id run;     /* 0: of no run of this record */
+	struct event ev;  /* its strings are told_list's */
+};
+struct told_list {
+	struct told_event *v; /* in order of time, then of session and seq: whatever log came first */
+	size_t n;
+	char *bytes;
+};
+/* Events of one kind: of one run, or (run 0) all. 0 or -errno. Release ret in any case. About 2 us an event. */
+int store_told(struct store *s, store_id run, uint64_t kind, struct told_list *ret);
+/* Digest events with that identity and fingerprint. */
+int store_digests(struct store *s, const struct event_digest *like, struct told_list *ret);
+void told_list_release(struct told_list *l);
+/* ---- compilers' commands ---- */
+
+struct store_build_file {
+	unsigned role; /* term role */
+	uint64_t size;
+	int64_t mtime;
+	struct str path, digest, build_id, detail; /* digest: SHA-256, 32 bytes, or empty; build_id: bytes */
+};
+struct store_build {
+	store_id id;
+	struct pubid pub;      /* b and 24 hex digits */
+	struct pubid exec;     /* the execution of stemma cc, where a run recorded it; "" not known */
+	uint64_t session, seq; /* session's number: with seq its identity */
+	int64_t time, began;   /* it ended; it began */
+	uint64_t pid, started, uid, ending, code, tree; /* terms ending, tree */
+	uint64_t expected;                    /* so many files were to follow; more than nfiles: the log ends before */
+	struct str note;                      /* what its ELF note holds, "" none */
+	struct strlist argv, args, gaps, env; /* args: count 0, as argv */
+	struct str cwd, compiler, version, target, user, host, commit;
+	const struct store_build_file *files;
+	size_t nfiles;
+};
+/* Gives the build to each, whose strings are valid until that returns; what it returned, 0 where there is no such
+ * build, or -errno. About 1 us a file. */
+int store_build(struct store *s, store_id id, int (*each)(void *arg, const struct store_build *), void *arg);
+/* Those that made a file with this digest (32 bytes), this build-id or this note, each may be empty; in order of row.
+ * Different bytes may be among them, by accident of a hash: look. The array is malloc'ed. */
+int store_builds_of(struct store *s, struct str digest, struct str build_id, struct str note, store_id **ret,
+                    size_t *ret_n);
+/* The same for those that made a file of this size that was last written then: for versions that are gone. */
+int store_builds_stamped(struct store *s, uint64_t size, int64_t mtime, store_id **ret, size_t *ret_n);
+/* By public id or a unique prefix of it. 1, 0, -ENOTUNIQ, -errno. */
+int store_build_by_pubid(struct store *s, const char *text, store_id *ret);
 
 /* The raw handle, read-only use, for `stemma sql` and `find` over the documented views (doc/format/store.md). */
 struct sqlite3;

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION 0x53544d41 /* "STMA" */
-#define STORE_VERSION 7
+#define STORE_VERSION 9
 
 /* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the
  * versions of a file and the executions of a process are ranges, and neither needs a column or an index. */
@@ -70,6 +70,8 @@ struct store {
 	sqlite3 *db;
 	unsigned flags;
 	bool memory;
+	unsigned char *handed; /* the file, where it came as a descriptor; mapped */
+	size_t handed_size;
 	bool was_older; /* see store_was_older */
 	uint64_t inode; /* of the database file */
 	int64_t base;   /* times are stored as differences to it: that of the first event ever met */
@@ -244,6 +246,7 @@ void identity_absent(struct buf *b, struct str path);
 void identity_version(struct buf *b, uint64_t session, uint64_t seq); /* after its file's */
 void identity_unseen(struct buf *b, bool has_fp, uint64_t size, int64_t mtime, uint64_t k);
 void identity_exec(struct buf *b, struct str boot, uint64_t pidns, uint64_t pid, int64_t started, uint64_t n);
+void identity_build(struct buf *b, uint64_t session, uint64_t seq);
 struct id_hash identity_hash(const struct buf *b);
 void identity_text(char kind, struct id_hash h, struct pubid *ret);
 

@@ -6,6 +6,8 @@
  * are. */
 #include "store/views_int.h"
 
+#include "base/digest.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -46,8 +48,13 @@ static const struct kind {
     [VIEW_attribute] = {views_attributes, {SQL_max_run, SQL_process_last}},
     [VIEW_name] = {views_names, {SQL_max_path, SQL_COUNT}},
     [VIEW_gap] = {views_gaps, {SQL_process_last, SQL_max_session}},
+    [VIEW_property] = {views_properties, {SQL_max_told, SQL_COUNT}},
+    [VIEW_result] = {views_results, {SQL_max_told, SQL_COUNT}},
     [VIEW_summary] = {views_summaries, {SQL_max_summary, SQL_COUNT}},
     [VIEW_figure] = {views_figures, {SQL_max_summary, SQL_COUNT}},
+    [VIEW_build] = {views_builds, {SQL_max_build, SQL_COUNT}},
+    [VIEW_build_input] = {views_build_inputs, {SQL_max_build, SQL_COUNT}},
+    [VIEW_build_output] = {views_build_outputs, {SQL_max_build, SQL_COUNT}},
 };
 
 static int unit_of_process(struct cursor *c, uint64_t id, struct str text)
@@ -139,6 +146,30 @@ static int units_by_access(struct cursor *c, uint64_t id, struct str text)
 	return rc;
 }
 
+static int unit_of_build(struct cursor *c, uint64_t id, struct str text)
+{
+	char name[26] = "";
+	(void)id;
+	if (text.n == 25)
+		memcpy(name, text.p, 25);
+	int rc = store_build_by_pubid(c->s, name, &id);
+	return rc == 1 ? ids_add(&c->found[0], id) : rc;
+}
+static int units_of_digest(struct cursor *c, uint64_t id, struct str text)
+{
+	struct digest d;
+	store_id *v = NULL;
+	size_t n = 0;
+	(void)id;
+	if (!digest_parse(text, &d))
+		return 0;
+	int rc = store_builds_of(c->s, str_n((const char *)d.b, DIGEST_BYTES), str_n("", 0), str_n("", 0), &v, &n);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = ids_add(&c->found[0], v[i]);
+	free(v);
+	return rc;
+}
+
 /* Columns that lead to few units, the better first. */
 static const struct view_key {
 	enum view_id view;
@@ -165,6 +196,11 @@ static const struct view_key {
     {VIEW_gap, C_gap_execution, unit_of_process, 10},
     {VIEW_summary, C_summary_id, unit_itself, 5},
     {VIEW_figure, C_figure_summary, unit_itself, 10},
+    {VIEW_build, C_build_id, unit_itself, 5},
+    {VIEW_build, C_build_pub, unit_of_build, 5},
+    {VIEW_build_input, C_build_input_build, unit_itself, 10},
+    {VIEW_build_output, C_build_output_build, unit_itself, 10},
+    {VIEW_build_output, C_build_output_digest, units_of_digest, 20},
 };
 
 /* The next unit; false at the end. */

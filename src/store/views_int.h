@@ -66,8 +66,13 @@ void views_edges(struct cursor *c);
 void views_attributes(struct cursor *c);
 void views_names(struct cursor *c);
 void views_gaps(struct cursor *c);
+void views_properties(struct cursor *c);
+void views_results(struct cursor *c);
 void views_summaries(struct cursor *c);
 void views_figures(struct cursor *c);
+void views_builds(struct cursor *c);
+void views_build_inputs(struct cursor *c);
+void views_build_outputs(struct cursor *c);
 
 static inline struct line *line_at(const struct cursor *c, size_t i)
 {

@@ -2,64 +2,13 @@
 #include "store/views_int.h"
 
 #include "monitor/summary.h"
+#include "store/views_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- lines ---- */
-
-static struct line *add_line(struct cursor *c)
-{
-	if (!vec_room(&c->cells, c->columns)) {
-		c->failed = true;
-		return NULL;
-	}
-	memset(c->cells.v + c->cells.n, 0, c->columns * sizeof(*c->cells.v));
-	c->cells.n += c->columns;
-	return line_at(c, c->n_lines++);
-}
-static void drop_line(struct cursor *c)
-{
-	c->n_lines--;
-	c->cells.n -= c->columns;
-}
-static void put_int(struct line *l, unsigned column, int64_t v)
-{
-	l->v[column] = (struct cell){CELL_INT, v, 0};
-}
-static void put_id(struct line *l, unsigned column, uint64_t v)
-{
-	if (v)
-		put_int(l, column, (int64_t)v);
-}
-static void put_time(struct line *l, unsigned column, int64_t t)
-{
-	if (t != TIME_NONE && t != TIME_NEVER)
-		put_int(l, column, t);
-}
-static void put_text(struct cursor *c, struct line *l, unsigned column, struct str s)
-{
-	l->v[column] = (struct cell){CELL_TEXT, (int64_t)c->text.n, s.n};
-	buf_str(&c->text, s);
-}
-static void put_word(struct cursor *c, struct line *l, unsigned column, const char *s)
-{
-	put_text(c, l, column, str_of(s));
-}
-/* The strings of a list with blanks between them. */
-static void put_list(struct cursor *c, struct line *l, unsigned column, const struct strlist *list)
-{
-	size_t at = c->text.n;
-	struct str s;
-	for (size_t pos = 0; strlist_next(list, &pos, &s);) {
-		if (c->text.n != at)
-			buf_char(&c->text, ' ');
-		buf_str(&c->text, s);
-	}
-	l->v[column] = (struct cell){CELL_TEXT, (int64_t)at, c->text.n - at};
-}
 static void put_ending(struct cursor *c, struct line *l, unsigned ending, unsigned code, uint64_t e, uint64_t n)
 {
 	put_word(c, l, ending, term_name(SET_ending, e));
@@ -512,20 +461,116 @@ void views_gaps(struct cursor *c)
 	}
 }
 
-static void put_text_if(struct cursor *c, struct line *l, unsigned column, struct str s)
+/* Of several summaries of one run the archive counts one (src/archive/history.c), and so do these views: what its own
+ * recorder said last, else what was told of it first. */
+struct rival {
+	const struct summary_info *m;
+	bool beaten;
+};
+
+static bool is_own(const struct summary_info *m)
 {
-	if (s.n)
-		put_text(c, l, column, s);
+	return m->ulid.n && !m->source.n && !m->set.n;
+}
+
+static bool is_before(const struct summary_info *a, const struct summary_info *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time;
+	return a->session != b->session ? a->session < b->session : a->seq < b->seq;
+}
+
+static int meet_rival(void *arg, const struct summary_info *other)
+{
+	struct rival *r = arg;
+	if (other->id == r->m->id)
+		return 0;
+	if (is_own(other) != is_own(r->m))
+		r->beaten |= is_own(other);
+	else
+		r->beaten |= is_own(other) ? is_before(r->m, other) : is_before(other, r->m);
+	return 0;
+}
+
+static bool is_beaten(struct cursor *c, const struct summary_info *m)
+{
+	struct rival r = {.m = m};
+	if (m->run)
+		c->failed |= store_summaries(c->s, m->run, meet_rival, &r) < 0;
+	return r.beaten;
+}
+
+/* A line for each of name=value; `name` is the column of the name, the next one that of the value. */
+static void put_pairs(struct cursor *c, const struct told_event *t, const struct strlist *l, struct str ulid,
+                      unsigned name, unsigned value,
+                      void (*more)(struct cursor *c, struct line *l, const struct told_event *t, bool first),
+                      bool first)
+{
+	struct str s;
+	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
+		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
+		size_t n = eq ? (size_t)(eq - s.p) : s.n;
+		struct line *line = add_line(c);
+		if (!line)
+			return;
+		put_id(line, 0, t->run);
+		put_text(c, line, 1, ulid);
+		put_text(c, line, name, str_n(s.p, n));
+		put_text(c, line, value, eq ? str_n(eq + 1, s.n - n - 1) : str_of(""));
+		more(c, line, t, first);
+	}
+}
+
+static void property_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
+{
+	put_word(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
+	put_word(c, l, C_property_type, first ? "invariant" : "variant");
+}
+static void parameter_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
+{
+	(void)first;
+	put_word(c, l, C_property_moment, term_name(SET_moment, t->ev.machine.moment));
+	put_word(c, l, C_property_type, "parameter");
+}
+static void result_more(struct cursor *c, struct line *l, const struct told_event *t, bool first)
+{
+	(void)first;
+	put_text(c, l, C_result_source, t->ev.result.source);
+}
+
+void views_properties(struct cursor *c)
+{
+	struct told_list told;
+	c->failed |= read_told(c->s, c->unit, &told) < 0;
+	if (told.n && told.v[0].ev.kind == EVENT_machine) {
+		const struct event_machine *m = &told.v[0].ev.machine;
+		put_pairs(c, told.v, &m->invariant, m->run, C_property_name, C_property_value, property_more, true);
+		put_pairs(c, told.v, &m->variant, m->run, C_property_name, C_property_value, property_more, false);
+		put_pairs(c, told.v, &m->parameter, m->run, C_property_name, C_property_value, parameter_more, false);
+	}
+	told_list_release(&told);
+}
+
+void views_results(struct cursor *c)
+{
+	struct told_list told;
+	c->failed |= read_told(c->s, c->unit, &told) < 0;
+	if (told.n && told.v[0].ev.kind == EVENT_result) {
+		const struct event_result *r = &told.v[0].ev.result;
+		put_pairs(c, told.v, &r->value, r->run, C_result_name, C_result_value, result_more, false);
+		put_pairs(c, told.v, &r->missing, r->run, C_result_name, C_result_missing, result_more, false);
+	}
+	told_list_release(&told);
 }
 
 static int summary_line(void *arg, const struct summary_info *m)
 {
 	static const char *const types[] = {NULL, "normal", "signal", "limit"};
 	struct cursor *c = arg;
-	struct line *l = add_line(c);
+	struct line *l = is_beaten(c, m) ? NULL : add_line(c);
 	char session[20];
 	if (!l)
-		return -ENOMEM;
+		return c->failed ? -ENOMEM : 0;
 	snprintf(session, sizeof(session), "%016" PRIx64, m->session);
 	put_id(l, C_summary_id, m->id);
 	put_id(l, C_summary_run, m->run);
@@ -570,7 +615,7 @@ static int figure_lines(void *arg, const struct summary_info *m)
 #include "monitor/figures.def"
 	};
 	struct cursor *c = arg;
-	for (unsigned i = 0; i < FIGURES; i++) {
+	for (unsigned i = 0; i < FIGURES && !is_beaten(c, m); i++) {
 		const struct summary_figure *f = &m->figure[i];
 		struct line *l = f->known || f->note ? add_line(c) : NULL;
 		if (!l && (f->known || f->note))

@@ -1,0 +1,359 @@
+#define OPENSSL_SUPPRESS_DEPRECATED /* these few functions are 20 KiB and start at once; what replaced them is not */
+#include "base/digest.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/sha.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIECE (256u << 10) /* stays in the second-level cache from the kernel's copy to the sum */
+#define LARGE (1u << 20)   /* is mapped */
+#define WINDOW (4u << 20)  /* 98 % of the library's speed on 256 MiB; 64 MiB would be 99 */
+#define WAYS 4
+#define BUCKETS 8192
+#define SETTLED_NS 100000000LL /* local file systems keep time by the tick, 10 ms at most */
+#define COARSE_NS 3000000000LL /* others by the second or two, or by another machine's clock */
+
+_Static_assert(sizeof(SHA256_CTX) <= sizeof(struct digest_sum), "room");
+
+void digest_begin(struct digest_sum *s)
+{
+	SHA256_Init((SHA256_CTX *)(void *)s);
+}
+
+void digest_add(struct digest_sum *s, const void *p, size_t n)
+{
+	SHA256_Update((SHA256_CTX *)(void *)s, p, n);
+}
+
+void digest_end(struct digest_sum *s, struct digest *ret)
+{
+	SHA256_Final(ret->b, (SHA256_CTX *)(void *)s);
+}
+
+void digest_bytes(const void *p, size_t n, struct digest *ret)
+{
+	struct digest_sum s;
+	digest_begin(&s);
+	digest_add(&s, p, n);
+	digest_end(&s, ret);
+}
+
+/* ---- text ---- */
+
+void digest_text(const struct digest *d, char ret[DIGEST_TEXT])
+{
+	static const char hex[] = "0123456789abcdef";
+	char *p = ret + 7;
+	memcpy(ret, "sha256:", 7);
+	for (unsigned i = 0; i < DIGEST_BYTES; i++) {
+		*p++ = hex[d->b[i] >> 4];
+		*p++ = hex[d->b[i] & 15];
+	}
+	*p = '\0';
+}
+
+static int nibble(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+	                              : -1;
+}
+
+bool digest_parse(struct str text, struct digest *ret)
+{
+	struct digest d;
+	if (text.n != DIGEST_TEXT - 1 || memcmp(text.p, "sha256:", 7) != 0)
+		return false;
+	for (unsigned i = 0; i < DIGEST_BYTES; i++) {
+		int a = nibble(text.p[7 + 2 * i]), b = nibble(text.p[8 + 2 * i]);
+		if (a < 0 || b < 0)
+			return false;
+		d.b[i] = (unsigned char)(a << 4 | b);
+	}
+	*ret = d;
+	return true;
+}
+
+/* ---- files ---- */
+
+/* A large file is mapped, a window at a time: the kernel's copy of it would take an eighth of the time. If it shrinks
+ * meanwhile the processor says so by SIGBUS, which is caught for as long as anybody maps, and for our windows only. */
+struct window {
+	char *from;
+	size_t n;
+	sigjmp_buf back;
+};
+
+static __thread struct window *mapped;
+static pthread_mutex_t bus_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned bus_users;
+static struct sigaction bus_before;
+
+static void on_bus(int sig, siginfo_t *si, void *context)
+{
+	struct window *w = mapped;
+	const char *at = si->si_addr;
+	(void)context;
+	if (w && at >= w->from && at < w->from + w->n)
+		siglongjmp(w->back, 1);
+	sigaction(sig, &bus_before, NULL); /* it comes again, to whom it belongs */
+}
+
+static void bus_begin(void)
+{
+	pthread_mutex_lock(&bus_lock);
+	if (bus_users++ == 0) {
+		struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+		sigaction(SIGBUS, &sa, &bus_before);
+	}
+	pthread_mutex_unlock(&bus_lock);
+}
+
+static void bus_end(void)
+{
+	pthread_mutex_lock(&bus_lock);
+	if (--bus_users == 0)
+		sigaction(SIGBUS, &bus_before, NULL);
+	pthread_mutex_unlock(&bus_lock);
+}
+
+static int sum_window(int fd, uint64_t at, size_t n, struct digest_sum *s)
+{
+	struct window w = {.n = n};
+	int rc = 0;
+	w.from = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, (off_t)at);
+	if (w.from == MAP_FAILED)
+		return -EAGAIN;
+	mapped = &w;
+	if (sigsetjmp(w.back, 1) == 0)
+		digest_add(s, w.from, n);
+	else
+		rc = -ESTALE;
+	mapped = NULL;
+	munmap(w.from, w.n);
+	return rc;
+}
+
+/* -EAGAIN: it cannot be mapped. */
+static int sum_mapped(int fd, uint64_t size, struct digest_sum *s)
+{
+	int rc = 0;
+	bus_begin();
+	for (uint64_t at = 0; rc == 0 && at < size; at += WINDOW)
+		rc = sum_window(fd, at, size - at < WINDOW ? (size_t)(size - at) : WINDOW, s);
+	bus_end();
+	return rc;
+}
+
+static int sum_here(int fd, uint64_t size, struct digest_sum *s)
+{
+	size_t most = size < PIECE ? (size_t)size : PIECE;
+	char small[16384], *room = most <= sizeof(small) ? small : malloc(most);
+	int rc = room ? 0 : -ENOMEM;
+	for (uint64_t at = 0; rc == 0 && at < size;) {
+		uint64_t left = size - at;
+		ssize_t n = io_pread(fd, room, left < most ? (size_t)left : most, at);
+		if (n <= 0) {
+			rc = n < 0 ? (int)n : -ESTALE;
+			break;
+		}
+		digest_add(s, room, (size_t)n);
+		at += (uint64_t)n;
+	}
+	if (room != small)
+		free(room);
+	return rc;
+}
+
+static int sum_fd(int fd, uint64_t size, struct digest *ret)
+{
+	struct digest_sum s;
+	digest_begin(&s);
+	int rc = size >= LARGE ? sum_mapped(fd, size, &s) : -EAGAIN;
+	if (rc == -EAGAIN) {
+		digest_begin(&s);
+		rc = sum_here(fd, size, &s);
+	}
+	if (rc == 0)
+		digest_end(&s, ret);
+	return rc;
+}
+
+/* ---- the cache ---- */
+
+struct entry {
+	uint64_t dev, ino, size;
+	int64_t mtime, ctime;
+	struct digest digest;
+	uint64_t check; /* of all that stands before */
+};
+
+struct bucket {
+	struct entry way[WAYS];
+};
+_Static_assert(sizeof(struct entry) == 80, "on disk");
+
+struct digest_cache {
+	int fd;
+};
+
+struct digest_cache *digest_cache_open(const char *dir)
+{
+	char path[4096];
+	if (snprintf(path, sizeof(path), "%s/digests-1", dir) >= (int)sizeof(path))
+		return NULL;
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	int fd = open(path, flags);
+	if (fd < 0 && errno == ENOENT && io_mkdirs(dir, 0700) == 0)
+		fd = open(path, flags | O_CREAT, 0600);
+	fd = fd < 0 ? fd : io_above_std(fd);
+	struct stat st;
+	struct digest_cache *c = NULL;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+		c = malloc(sizeof(*c));
+	if (c)
+		c->fd = fd;
+	else if (fd >= 0)
+		close(fd);
+	return c;
+}
+
+void digest_cache_close(struct digest_cache *c)
+{
+	if (!c)
+		return;
+	close(c->fd);
+	free(c);
+}
+
+static int64_t ns_of(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static struct entry entry_of(const struct stat *st)
+{
+	return (struct entry){.dev = st->st_dev,
+	                      .ino = st->st_ino,
+	                      .size = (uint64_t)st->st_size,
+	                      .mtime = ns_of(&st->st_mtim),
+	                      .ctime = ns_of(&st->st_ctim)};
+}
+
+static uint64_t check_of(const struct entry *e)
+{
+	return hash_bytes(e, offsetof(struct entry, check)) | 1; /* an empty entry has 0 */
+}
+
+static bool same_file(const struct entry *a, const struct entry *b)
+{
+	return memcmp(a, b, offsetof(struct entry, digest)) == 0;
+}
+
+static uint64_t place_of(const struct entry *e)
+{
+	uint64_t key[2] = {e->dev, e->ino};
+	return hash_bytes(key, sizeof(key)) % BUCKETS * sizeof(struct bucket);
+}
+
+static bool look_up(struct digest_cache *c, const struct entry *want, struct digest *ret)
+{
+	struct bucket b;
+	ssize_t n = io_pread(c->fd, &b, sizeof(b), place_of(want));
+	for (ssize_t i = 0; i < n / (ssize_t)sizeof(b.way[0]); i++)
+		if (same_file(&b.way[i], want) && b.way[i].check == check_of(&b.way[i])) {
+			*ret = b.way[i].digest;
+			return true;
+		}
+	return false;
+}
+
+/* In the place of an older state of the file, else of what is none, else of any. */
+static void keep(struct digest_cache *c, struct entry *e)
+{
+	struct bucket b = {0};
+	uint64_t at = place_of(e);
+	unsigned to = (unsigned)(e->ctime >> 8) % WAYS;
+	if (io_pread(c->fd, &b, sizeof(b), at) < 0)
+		return;
+	for (unsigned i = WAYS; i-- > 0;)
+		if (!b.way[i].check)
+			to = i;
+	for (unsigned i = 0; i < WAYS; i++)
+		if (b.way[i].check && b.way[i].dev == e->dev && b.way[i].ino == e->ino)
+			to = i;
+	e->check = check_of(e);
+	ssize_t done = pwrite(c->fd, e, sizeof(*e), (off_t)(at + to * sizeof(*e)));
+	(void)done; /* half an entry fails its check */
+}
+
+/* Would a change from now on show? */
+static bool settled(int fd, const struct stat *st)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	int64_t latest = ns_of(&st->st_ctim) > ns_of(&st->st_mtim) ? ns_of(&st->st_ctim) : ns_of(&st->st_mtim);
+	int64_t age = ns_of(&now) - latest;
+	if (age > COARSE_NS)
+		return true;
+	return age > SETTLED_NS && st->st_ctim.tv_nsec && io_is_local(fd);
+}
+
+int digest_fd(struct digest_cache *c, int fd, struct digest *ret, struct stat *st)
+{
+	struct stat before, after;
+	struct digest d;
+	if (fstat(fd, &before) < 0)
+		return -errno;
+	if (!S_ISREG(before.st_mode))
+		return -EINVAL;
+	if (st)
+		*st = before;
+	struct entry e = entry_of(&before);
+	if (c && look_up(c, &e, ret))
+		return 0;
+	bool keeps = c && settled(fd, &before);
+	int rc = sum_fd(fd, (uint64_t)before.st_size, &d);
+	if (rc < 0)
+		return rc;
+	if (keeps && fstat(fd, &after) == 0) {
+		struct entry now = entry_of(&after);
+		e.digest = d;
+		if (same_file(&now, &e))
+			keep(c, &e);
+	}
+	*ret = d;
+	return 0;
+}
+
+int digest_file(struct digest_cache *c, int dirfd, const char *path, struct digest *ret, struct stat *st)
+{
+	struct stat before;
+	/* What is kept needs no open. */
+	if (c && fstatat(dirfd, path, &before, 0) == 0 && S_ISREG(before.st_mode)) {
+		struct entry e = entry_of(&before);
+		if (look_up(c, &e, ret)) {
+			if (st)
+				*st = before;
+			return 0;
+		}
+	}
+	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	int rc = digest_fd(c, fd, ret, st);
+	close(fd);
+	return rc;
+}

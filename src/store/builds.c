@@ -1,0 +1,238 @@
+/* builds.c - compilers' commands: the rows that ix_builds.c writes. */
+#include "store/read.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+uint64_t build_key(char kind, struct str s)
+{
+	return hash_more((unsigned char)kind, s.p, s.n);
+}
+
+struct str build_stamp(uint64_t room[2], uint64_t size, int64_t mtime)
+{
+	room[0] = size;
+	room[1] = (uint64_t)mtime;
+	return str_n((const char *)room, 2 * sizeof(*room));
+}
+
+static struct strlist cur_list(struct cur *c)
+{
+	struct strlist l = {.count = cur_u(c)};
+	l.raw = cur_str(c);
+	return l;
+}
+
+/* Words are copied: the cache of words may give their room to others. Until all are there a copy is known by its
+ * place. */
+struct words {
+	struct buf bytes;
+};
+
+static void word(struct store *s, struct words *w, uint64_t id, struct str *ret)
+{
+	struct str text = id ? store_word(s, id) : str_n("", 0);
+	*ret = str_n((const char *)w->bytes.n, text.n);
+	buf_str(&w->bytes, text);
+}
+
+static void settle(const struct words *w, struct str *s)
+{
+	s->p = s->n ? w->bytes.p + (size_t)s->p : "";
+}
+
+struct given {
+	struct buf pack; /* a copy of the row: the statement is over before anybody looks */
+	struct words words;
+	VEC(struct store_build_file) files;
+};
+
+static int get(struct store *s, sqlite3_stmt *st, struct given *g, struct store_build *ret)
+{
+	buf_reset(&g->pack);
+	buf_str(&g->pack, column_str(st, 2));
+	struct cur c = cur_of(buf_view(&g->pack));
+	const struct ssession *session = store_session(s, (uint64_t)sqlite3_column_int64(st, 1));
+	struct store_build b = {.id = (uint64_t)sqlite3_column_int64(st, 0), .session = session ? session->number : 0};
+	struct str *const text[] = {&b.cwd, &b.compiler, &b.version, &b.target, &b.user, &b.commit};
+	struct buf id = {0};
+	g->words.bytes.n = g->files.n = 0;
+	b.seq = cur_u(&c);
+	b.time = cur_z(&c);
+	b.pid = cur_u(&c);
+	b.started = cur_u(&c);
+	b.argv = cur_list(&c);
+	b.args = cur_list(&c);
+	b.gaps = cur_list(&c);
+	b.uid = cur_u(&c);
+	b.began = cur_z(&c);
+	b.ending = cur_u(&c);
+	b.code = cur_u(&c);
+	b.tree = cur_u(&c);
+	b.expected = cur_u(&c);
+	b.note = cur_str(&c);
+	for (unsigned i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+		word(s, &g->words, cur_u(&c), text[i]);
+	b.env.count = cur_u(&c);
+	word(s, &g->words, cur_u(&c), &b.env.raw);
+	word(s, &g->words, session ? session->host : 0, &b.host);
+	for (uint64_t n = cur_u(&c); n && !c.bad; n--) {
+		struct store_build_file *f = vec_add(&g->files);
+		if (!f)
+			return -ENOMEM;
+		*f = (struct store_build_file){.role = (unsigned)cur_u(&c)};
+		f->size = cur_u(&c);
+		f->mtime = cur_z(&c);
+		word(s, &g->words, cur_u(&c), &f->path);
+		word(s, &g->words, cur_u(&c), &f->digest);
+		word(s, &g->words, cur_u(&c), &f->build_id);
+		word(s, &g->words, cur_u(&c), &f->detail);
+	}
+	if (c.bad || g->words.bytes.failed || g->pack.failed)
+		return c.bad && !g->pack.failed ? -ENOTRECOVERABLE : -ENOMEM;
+	for (unsigned i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+		settle(&g->words, text[i]);
+	settle(&g->words, &b.env.raw);
+	settle(&g->words, &b.host);
+	for (size_t i = 0; i < g->files.n; i++) {
+		struct store_build_file *f = &g->files.v[i];
+		settle(&g->words, &f->path);
+		settle(&g->words, &f->digest);
+		settle(&g->words, &f->build_id);
+		settle(&g->words, &f->detail);
+	}
+	b.files = g->files.v;
+	b.nfiles = g->files.n;
+	identity_build(&id, b.session, b.seq);
+	identity_text('b', identity_hash(&id), &b.pub);
+	if (session && b.pid) {
+		char room[64];
+		struct str boot = store_word(s, session->boot);
+		size_t n = boot.n < sizeof(room) ? boot.n : sizeof(room);
+		memcpy(room, boot.p, n);
+		buf_reset(&id);
+		/* A wrapper is the first program of its process after the fork that made it. */
+		identity_exec(&id, str_n(room, n), session->pidns, b.pid, (int64_t)b.started, 1);
+		identity_text('x', identity_hash(&id), &b.exec);
+	}
+	buf_release(&id);
+	*ret = b;
+	return 0;
+}
+
+static void given_release(struct given *g)
+{
+	buf_release(&g->pack);
+	buf_release(&g->words.bytes);
+	vec_release(&g->files);
+}
+
+int store_build(struct store *s, store_id id, int (*each)(void *arg, const struct store_build *), void *arg)
+{
+	struct given g = {0};
+	struct store_build b;
+	sqlite3_stmt *st = store_stmt(s, SQL_build_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	int rc = store_step(s, st, NULL);
+	if (rc == 1)
+		rc = get(s, st, &g, &b);
+	else if (rc == 0)
+		rc = -ENOENT;
+	sqlite3_reset(st); /* each may ask for others */
+	if (rc == 0)
+		rc = each(arg, &b);
+	given_release(&g);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int find_by_key(struct store *s, char kind, struct str what, struct ids *out)
+{
+	sqlite3_stmt *st = store_stmt(s, SQL_build_by_key, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)build_key(kind, what));
+	int rc;
+	while ((rc = store_step(s, st, NULL)) == 1)
+		if (ids_add(out, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+	sqlite3_reset(st);
+	return rc;
+}
+
+int store_builds_of(struct store *s, struct str digest, struct str build_id, struct str note, store_id **ret,
+                    size_t *ret_n)
+{
+	struct ids found = {0};
+	int rc = build_id.n ? find_by_key(s, 'i', build_id, &found) : 0;
+	if (rc == 0 && digest.n)
+		rc = find_by_key(s, 'd', digest, &found);
+	if (rc == 0 && note.n)
+		rc = find_by_key(s, 'n', note, &found);
+	if (rc < 0) {
+		free(found.v);
+		return rc;
+	}
+	ids_sort(&found);
+	*ret = found.v;
+	*ret_n = found.n;
+	return 0;
+}
+
+int store_builds_stamped(struct store *s, uint64_t size, int64_t mtime, store_id **ret, size_t *ret_n)
+{
+	struct ids found = {0};
+	uint64_t stamp[2];
+	int rc = find_by_key(s, 'm', build_stamp(stamp, size, mtime), &found);
+	if (rc < 0) {
+		free(found.v);
+		return rc;
+	}
+	ids_sort(&found);
+	*ret = found.v;
+	*ret_n = found.n;
+	return 0;
+}
+
+static int take_pub(void *arg, const struct store_build *b)
+{
+	*(struct pubid *)arg = b->pub;
+	return 0;
+}
+
+int store_build_by_pubid(struct store *s, const char *text, store_id *ret)
+{
+	size_t n = text[0] == 'b' ? strlen(text + 1) : 0;
+	if (n < 4 || n > 24 || strspn(text + 1, "0123456789abcdef") != n)
+		return 0;
+	char lo[17] = "0000000000000000", hi[17] = "ffffffffffffffff";
+	memcpy(lo, text + 1, n < 16 ? n : 16);
+	memcpy(hi, text + 1, n < 16 ? n : 16);
+	sqlite3_stmt *st = store_stmt(s, SQL_build_by_pub, NULL);
+	struct ids found = {0};
+	int rc;
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)(strtoull(lo, NULL, 16) >> 1));
+	sqlite3_bind_int64(st, 2, (int64_t)(strtoull(hi, NULL, 16) >> 1));
+	while ((rc = store_step(s, st, NULL)) == 1)
+		if (ids_add(&found, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+	sqlite3_reset(st);
+	int hits = 0;
+	for (size_t i = 0; rc == 0 && i < found.n; i++) {
+		struct pubid p;
+		rc = store_build(s, found.v[i], take_pub, &p);
+		if (rc == 0 && strncmp(p.text, text, n + 1) == 0 && hits++ == 0)
+			*ret = found.v[i];
+	}
+	free(found.v);
+	return rc < 0 ? rc : hits > 1 ? -ENOTUNIQ : hits;
+}

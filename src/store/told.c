@@ -1,0 +1,118 @@
+/* told.c - what was told of runs: the rows that ix_told.c writes. */
+#include "graph/graph.h"
+#include "store/read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct row {
+	uint64_t session, seq, run;
+	size_t at, n; /* in the bytes */
+};
+struct rows {
+	VEC(struct row) v;
+	struct buf bytes;
+};
+
+static int add(struct store *s, sqlite3_stmt *st, struct rows *rows)
+{
+	const struct ssession *session = store_session(s, (uint64_t)sqlite3_column_int64(st, 0));
+	struct str text = column_str(st, 3);
+	struct row *r = vec_add(&rows->v);
+	if (!r)
+		return -ENOMEM;
+	*r = (struct row){.session = session ? session->number : 0,
+	                  .seq = (uint64_t)sqlite3_column_int64(st, 1),
+	                  .run = (uint64_t)sqlite3_column_int64(st, 2),
+	                  .at = rows->bytes.n,
+	                  .n = text.n};
+	buf_str(&rows->bytes, text);
+	return rows->bytes.failed ? -ENOMEM : 0;
+}
+
+static int told_cmp(const void *pa, const void *pb)
+{
+	const struct told_event *a = pa, *b = pb;
+	if (a->ev.time != b->ev.time)
+		return a->ev.time < b->ev.time ? -1 : 1;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	return (a->ev.seq > b->ev.seq) - (a->ev.seq < b->ev.seq);
+}
+
+static int decode(struct rows *rows, struct told_list *ret)
+{
+	*ret = (struct told_list){.v = calloc(rows->v.n + 1, sizeof(*ret->v)), .bytes = rows->bytes.p};
+	rows->bytes = (struct buf){0};
+	if (!ret->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->v.n; i++) {
+		const struct row *r = &rows->v.v[i];
+		struct told_event *t = &ret->v[ret->n];
+		const unsigned char *p = (const unsigned char *)ret->bytes + r->at;
+		if (event_decode(&p, p + r->n, 0, &t->ev) < 0)
+			return -ENOTRECOVERABLE;
+		t->session = t->ev.writer = r->session;
+		t->ev.seq = r->seq;
+		t->run = r->run;
+		ret->n++;
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), told_cmp);
+	return 0;
+}
+
+static int gather(struct store *s, sqlite3_stmt *st, struct told_list *ret)
+{
+	struct rows rows = {0};
+	int rc;
+	while ((rc = store_step(s, st, NULL)) == 1)
+		if ((rc = add(s, st, &rows)) < 0)
+			break;
+	sqlite3_reset(st);
+	if (rc == 0)
+		rc = decode(&rows, ret);
+	vec_release(&rows.v);
+	buf_release(&rows.bytes);
+	return rc;
+}
+
+int store_told(struct store *s, store_id run, uint64_t kind, struct told_list *ret)
+{
+	*ret = (struct told_list){0};
+	sqlite3_stmt *st = store_stmt(s, run ? SQL_told_of_run : SQL_told_of_kind, NULL);
+	if (!st)
+		return -EIO;
+	if (run)
+		sqlite3_bind_int64(st, 1, (int64_t)run);
+	sqlite3_bind_int64(st, run ? 2 : 1, (int64_t)kind);
+	return gather(s, st, ret);
+}
+
+int store_digests(struct store *s, const struct event_digest *like, struct told_list *ret)
+{
+	*ret = (struct told_list){0};
+	sqlite3_stmt *st = store_stmt(s, SQL_told_found, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)told_digest_key(like));
+	sqlite3_bind_int64(st, 2, EVENT_digest);
+	return gather(s, st, ret);
+}
+
+int read_told(struct store *s, uint64_t id, struct told_list *ret)
+{
+	*ret = (struct told_list){0};
+	sqlite3_stmt *st = store_stmt(s, SQL_told_get, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	return gather(s, st, ret);
+}
+
+void told_list_release(struct told_list *l)
+{
+	free(l->v);
+	free(l->bytes);
+	*l = (struct told_list){0};
+}
