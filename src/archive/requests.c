@@ -37,7 +37,7 @@ struct amounts advice_amounts(const struct advice *a)
 	if (of[ADVICE_disk].known)
 		n.disk = up(of[ADVICE_disk].value, MIB) << 20;
 	if (of[ADVICE_wall].known)
-		n.wall = up(of[ADVICE_wall].value, 1e9);
+		n.wall = up(of[ADVICE_wall].value, 60e9) * 60;
 	if (of[ADVICE_cores].known)
 		n.cores = up(of[ADVICE_cores].value - 100, 1000);
 	return n;

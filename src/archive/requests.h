@@ -16,7 +16,7 @@ int request_by_name(const char *name);
 /* What is asked for, in whole units; 0: not known. */
 struct amounts {
 	uint64_t memory, disk; /* bytes, whole MiB */
-	uint64_t wall;         /* s */
+	uint64_t wall;         /* s, whole minutes: what starts it takes some of it, and schedulers look no oftener */
 	uint64_t cores;
 };
 /* cores: a tenth above a whole number is that number: clocks are read at slightly different moments. */

@@ -49,13 +49,24 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	m->offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 	m->attached = true;
 	int64_t now = monitor_clock(m), start = (int64_t)f.started + m->offset;
+	monitor_listen(m);
 	monitor_begin(m, pid, false, start < now ? start : now);
+	pthread_mutex_lock(&m->lock);
+	monitor_hear_from(m);
+	pthread_mutex_unlock(&m->lock);
 	struct pollfd p[2] = {{.fd = pidfd, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
 	while (poll(p, 2, -1) < 0 && errno == EINTR)
 		;
 	int status = -1;
 	pthread_mutex_lock(&m->lock);
 	monitor_sample(m); /* of a process that nobody has waited for yet the last figures are there */
+	if (p[0].revents && monitor_hears(m)) {
+		/* Its end is told a moment later than this. */
+		for (int ms = 0; ms < 100 && tree_by_pid(&m->tree, pid); ms++) {
+			usleep(1000);
+			monitor_hear(m);
+		}
+	}
 	if (p[0].revents) {
 		struct member *r = tree_by_pid(&m->tree, pid);
 		if (r)

@@ -592,13 +592,14 @@ void cgroup_read(const struct cgroup *c, unsigned parts, struct cgroup_usage *re
 {
 	const struct hier *h;
 	char text[256];
-	*ret = (struct cgroup_usage){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+	*ret = (struct cgroup_usage){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 	if ((parts & CGROUP_MEMORY) && (h = hier_of(c, CGROUP_MEMORY)))
 		read_memory(h, ret);
 	if ((parts & CGROUP_CPU) && (h = hier_of(c, CGROUP_CPU)))
 		read_cpu(h, ret);
 	if ((parts & CGROUP_TASKS) && (h = hier_of(c, CGROUP_TASKS))) {
 		ret->tasks = read_number(h->dir, "pids.current");
+		ret->tasks_peak = read_number(h->dir, "pids.peak");
 		if (read_file(h->dir, "pids.events", text, sizeof(text)))
 			ret->task_hits = value_of(text, "max");
 	}

@@ -62,6 +62,7 @@ struct cgroup_usage {
 	int64_t oom_kills;   /* processes of the group that the kernel killed for want of memory, whoever's limit it was */
 	int64_t memory_hits; /* how often the backstop made the kernel look for memory; 0 also where swap was in its way */
 	int64_t task_hits;   /* how often the backstop refused a fork */
+	int64_t tasks_peak;  /* most threads alive together (Linux 6.1) */
 };
 /* parts: only those are read. */
 void cgroup_read(const struct cgroup *c, unsigned parts, struct cgroup_usage *ret);

@@ -25,6 +25,25 @@ struct ends {
 	int rc;
 };
 
+/* Did nobody tell of each process? */
+static bool is_blind(const struct monitor *m)
+{
+	return m->blind && !monitor_hears(m);
+}
+
+/* ... or of what each had used? */
+static bool is_dim(const struct monitor *m)
+{
+	const char *why;
+	return m->blind && !(monitor_hears(m) && procevents_measures(m->events, &why));
+}
+
+/* A process that was there before: what it and its descendants have used is known from the kernel's events? */
+static bool is_heard(const struct monitor *m)
+{
+	return m->attached && m->past.known && !is_dim(m);
+}
+
 static void set(struct ends *e, enum figure_name f, int64_t value, const char *method, bool complete)
 {
 	if (e->rc == 0)
@@ -69,24 +88,32 @@ static void say_times(struct ends *e)
 	set(e, FIGURE_end, m->end, m->root_over ? "clock" : "clock, not yet ended", m->root_over);
 	set(e, FIGURE_wall_time, m->end - m->start, "clock", m->root_over);
 
-	bool complete = e->l.unread == 0 && !(t->lost && m->blind) && !t->failed && !m->attached;
+	bool heard = is_heard(m), complete = e->l.unread == 0 && !(t->lost && is_dim(m)) && !t->failed;
+	complete &= !m->attached || heard;
 	int64_t value = e->w.user + e->w.system + (int64_t)(t->lost_cpu + e->l.cpu);
 	int64_t seen = (int64_t)(t->ended_cpu + e->l.cpu - e->l.waited);
-	if (m->attached) {
+	if (heard) {
+		value = seen + (int64_t)(m->past.cpu + m->past.waited);
+	} else if (m->attached) {
 		/* Nobody waits for it here: what it had when it was looked at last. */
 		value = m->now.value[FIGURE_cpu_time] > seen ? m->now.value[FIGURE_cpu_time] : seen;
 	}
 	if (seen > value)
 		value = seen;
 	int64_t more = (int64_t)t->lost * TAIL_NS + (int64_t)((double)t->lost_resident * TAIL_NS_PER_BYTE);
-	if (m->attached) /* as much as all processors can do since the last look */
+	if (heard)
+		more = (int64_t)t->ended * TAIL_NS + (int64_t)((double)t->largest * TAIL_NS_PER_BYTE);
+	else if (m->attached) /* as much as all processors can do since the last look */
 		more = (m->end - m->seen_alive) * sysconf(_SC_NPROCESSORS_ONLN);
 	if (e->l.waited)
 		more += (int64_t)(2 * TICK_NS * e->l.n);
-	const char *method = m->attached
+	int64_t less = heard && m->past.waited ? 2 * TICK_NS : 0; /* what its children had before comes in ticks */
+	more += less;
+	const char *method = heard ? "process events"
+	                     : m->attached
 	                         ? "samples"
 	                         : method_of(e, "wait4", "wait4, last look", "wait4, living", "wait4, last look, living");
-	set_bounds(e, FIGURE_cpu_time, value, value, value + more, method, complete);
+	set_bounds(e, FIGURE_cpu_time, value, value - less, value + more, method, complete);
 	/* The kernel's split is an estimate, the sum is not. Where part of it comes in ticks, what is left over is shared
 	 * out alike. */
 	int64_t user = e->w.user + (int64_t)(t->lost_user + e->l.user);
@@ -133,7 +160,8 @@ static void say_memory(struct ends *e)
 	if (getrusage(RUSAGE_SELF, &own) == 0 && e->w.resident_peak > (uint64_t)own.ru_maxrss * 1152 + (1 << 20) &&
 	    e->w.resident_peak > largest)
 		largest = e->w.resident_peak;
-	bool complete = !t->failed && t->unmeasured == 0 && (!m->blind || t->total == 1) && !m->attached;
+	bool complete = !t->failed && t->unmeasured == 0 && (!is_blind(m) || t->total == 1);
+	complete &= !m->attached || (is_heard(m) && !m->past.children);
 	if (largest == 0 && peak[SET_RESIDENT] == 0 && t->at_most) {
 		/* It began with the recorder's memory, and nobody looked at it before it ended. */
 		set_bounds(e, FIGURE_memory_resident_peak, i64(t->at_most), 0, i64(t->at_most + procfs_resident_slack()),
@@ -146,6 +174,11 @@ static void say_memory(struct ends *e)
 	} else {
 		uint64_t high = peak[SET_RESIDENT] > largest ? peak[SET_RESIDENT] : largest;
 		uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
+		/* The group counts each page once, but to the batches of each processor. */
+		uint64_t batches = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 64 * 4096, grouped = (uint64_t)m->group.anonymous;
+		bool by_group = grouped > batches && grouped - batches > low;
+		if (by_group)
+			low = grouped - batches < high ? grouped - batches : high;
 		value -= t->doubtful < value ? t->doubtful : value;
 		if (m->shares.resident)
 			value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
@@ -153,6 +186,7 @@ static void say_memory(struct ends *e)
 		bool one = high == largest;
 		set_bounds(e, FIGURE_memory_resident_peak, i64(value), i64(low > slack ? low - slack : 0), i64(high + slack),
 		           one                  ? "high-water mark"
+		           : by_group           ? "high-water marks of processes alive together, control group"
 		           : m->shares.resident ? "high-water marks of processes alive together, sampled shares"
 		                                : "high-water marks of processes alive together",
 		           complete);
@@ -172,7 +206,11 @@ static void say_memory(struct ends *e)
 	double once = m->shares.resident ? (double)m->shares.pss / (double)m->shares.resident : 1;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		int64_t sum = m->now.peak[parts[i].figure];
-		if (sum >= 0)
+		int64_t group = parts[i].figure == FIGURE_memory_anonymous_peak ? m->group.anonymous : 0;
+		if (group > 0) /* each page once; no more than is charged altogether */
+			set_bounds(e, parts[i].figure, group, i64(parts[i].alone) < group ? i64(parts[i].alone) : group,
+			           m->group.charged > group ? m->group.charged : group, "control group when looked at", false);
+		else if (sum >= 0)
 			set_bounds(e, parts[i].figure, (int64_t)((double)sum * once), i64(parts[i].alone), sum, "samples", false);
 		else
 			absent(e, parts[i].figure, why);
@@ -190,14 +228,17 @@ static void say_processes(struct ends *e)
 	const struct monitor *m = e->m;
 	const struct tree *t = &m->tree;
 	uint64_t peak[SET_HEIGHTS];
-	const char *method = m->blind ? "samples" : "process events";
+	const char *method = is_blind(m) ? "samples" : "process events";
+	bool complete = !is_blind(m) && !t->failed && !(m->attached && (m->past.children || !m->past.known));
 	sets_peak(&t->sets, peak);
-	set(e, FIGURE_processes_total, i64(t->total), method, !m->blind && !t->failed);
-	set(e, FIGURE_processes_concurrent_peak, i64(peak[SET_COUNT]), method, !m->blind && !t->failed);
+	set(e, FIGURE_processes_total, i64(t->total), method, complete);
+	set(e, FIGURE_processes_concurrent_peak, i64(peak[SET_COUNT]), method, complete);
 	int64_t threads = m->now.peak[FIGURE_threads_peak];
 	if (threads < i64(t->threads_peak))
 		threads = i64(t->threads_peak);
-	if (threads >= 1)
+	if (m->group.tasks >= 1)
+		set(e, FIGURE_threads_peak, m->group.tasks, "control group", true);
+	else if (threads >= 1)
 		set(e, FIGURE_threads_peak, threads, "samples", false);
 	else
 		absent(e, FIGURE_threads_peak, "the command was too short for a sample");
@@ -223,19 +264,22 @@ static void say_io(struct ends *e)
 	                           w->write_bytes + l->write_bytes + a->write_bytes};
 	const char *method = method_of(e, "io of what was waited for", "io of what was waited for, last look",
 	                               "io of what was waited for, living", "io of what was waited for, last look, living");
-	bool complete = e->l.io_unread == 0 && !t->blind && !(t->lost && m->blind) && !m->attached;
+	bool complete = e->l.io_unread == 0 && !t->blind && !(t->lost && is_dim(m)) && !m->attached;
 	const struct tree_io *s = &t->ended_io;
-	const uint64_t sums[] = {s->rchar, s->wchar, s->syscr, s->syscw, s->read_bytes, s->write_bytes};
+	const struct tree_io *b = &m->past.io;
+	int64_t cut = m->blind ? (int64_t)m->cut_threads * PROCEVENTS_CUT : 0;
+	const uint64_t sums[] = {s->rchar + b->rchar, s->wchar + b->wchar,           s->syscr + b->syscr,
+	                         s->syscw + b->syscw, s->read_bytes + b->read_bytes, s->write_bytes + b->write_bytes};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		int64_t v = i64(e->each ? sums[i] : values[i]);
 		if (e->each) {
-			set(e, names[i], v, "last looks", true);
+			set_bounds(e, names[i], v, v, v + cut, m->blind ? "process events" : "last looks", true);
 			continue;
 		}
 		if (m->attached)
 			v = m->now.peak[names[i]];
 		if (m->attached ? v >= 0 : e->w.io_known)
-			set(e, names[i], v, m->attached ? "samples" : method, complete);
+			set_bounds(e, names[i], v, v, v + (t->lost ? cut : 0), m->attached ? "samples" : method, complete);
 		else
 			absent(e, names[i], why);
 	}
@@ -303,6 +347,39 @@ static void say_gpu(struct ends *e)
 		set(e, FIGURE_gpu_time, i64(g->busy), method, g->accounts);
 	else
 		absent(e, FIGURE_gpu_time, "the driver keeps no samples of processes");
+}
+
+static void add_sentence(struct ends *e, const char *text)
+{
+	struct summary *s = e->s;
+	char **more = realloc(s->escaped, (s->nescaped + 1) * sizeof(*more));
+	if (more) {
+		s->escaped = more;
+		if ((more[s->nescaped] = strdup(text)))
+			s->nescaped++;
+	}
+}
+
+static void say_net(struct ends *e)
+{
+	static const enum figure_name names[] = {FIGURE_bytes_received, FIGURE_bytes_sent};
+	struct net_figure f[2];
+	if (e->m->net)
+		net_figures(e->m->net, is_blind(e->m), &f[0], &f[1]);
+	for (size_t i = 0; i < 2; i++) {
+		if (!e->m->net)
+			absent(e, names[i], "only --summary, --report and limits ask for it");
+		else if (f[i].absent)
+			absent(e, names[i], f[i].absent);
+		else if (f[i].bounded)
+			set_bounds(e, names[i], f[i].value, f[i].low, f[i].high, f[i].method, f[i].complete);
+		else
+			set(e, names[i], f[i].value, f[i].method, f[i].complete);
+		for (size_t l = 0; e->m->net && f[i].lower && l < e->m->nlimit; l++)
+			if (!strcmp(e->m->limit[l].name, i ? "sent" : "received"))
+				add_sentence(e, i ? "the limit 'sent' was held for TCP connections that were seen, and no others"
+				                  : "the limit 'received' was held for TCP connections that were seen, and no others");
+	}
 }
 
 /* ---- who it was ---- */
@@ -378,17 +455,6 @@ static void say_records(struct ends *e)
 		                              .threads_peak = p->threads_peak,
 		                              .status = -1};
 		say_process(&r, &s->process[s->nprocess++]);
-	}
-}
-
-static void add_sentence(struct ends *e, const char *text)
-{
-	struct summary *s = e->s;
-	char **more = realloc(s->escaped, (s->nescaped + 1) * sizeof(*more));
-	if (more) {
-		s->escaped = more;
-		if ((more[s->nescaped] = strdup(text)))
-			s->nescaped++;
 	}
 }
 
@@ -478,7 +544,8 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	struct ends e = {.m = m, .s = ret};
 	summary_init(ret);
 	living_now(m, &e.l);
-	e.each = !m->blind && m->tree.io_unknown == 0 && e.l.n == 0;
+	/* Under our eyes each process's bytes are exact; the kernel's events have whole KiB. */
+	e.each = (m->attached ? is_heard(m) : !m->blind) && m->tree.io_unknown == 0 && e.l.n == 0;
 	waited_now(&e.w, !e.each);
 	say_times(&e);
 	say_memory(&e);
@@ -488,10 +555,64 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	say_footprint(&e);
 	say_counters(&e);
 	say_gpu(&e);
-	absent(&e, FIGURE_bytes_received, "the kernel does not count them for a process");
-	absent(&e, FIGURE_bytes_sent, "the kernel does not count them for a process");
+	say_net(&e);
 	say_records(&e);
+	pthread_mutex_lock(&m->files_lock);
+	if (m->opened && e.rc == 0)
+		e.rc = opened_say(m->opened, !is_blind(m), ret);
+	pthread_mutex_unlock(&m->files_lock);
 	say_escaped(&e);
 	say_task(&e);
+	return e.rc;
+}
+
+/* ---- without the worker ---- */
+
+/* What the process that started stemma has seen itself: the command's end. For all else what the last look showed,
+ * which is less than the truth. */
+int monitor_summarise_lost(const struct monitor *m, struct summary *ret)
+{
+	static const char why[] = "the recorder was killed", look[] = "last look before the recorder was killed";
+	static const char own[] = "wait4 after the recorder was killed";
+	const struct handover *h = m->handover;
+	const struct rusage *u = &m->lost_used;
+	struct ends e = {.m = (struct monitor *)(uintptr_t)m, .s = ret};
+	summary_init(ret);
+	bool looked = __atomic_load_n(&h->sampled, __ATOMIC_ACQUIRE);
+	for (int f = 0; f < FIGURES; f++)
+		if (looked && h->most[f] >= 0)
+			set(&e, (enum figure_name)f, h->most[f], look, false);
+		else
+			absent(&e, (enum figure_name)f, why);
+	set(&e, FIGURE_start, m->start, "clock", true);
+	set(&e, FIGURE_end, m->end, "clock", m->status >= 0);
+	set(&e, FIGURE_wall_time, m->end - m->start, "clock", m->status >= 0);
+	int64_t user = u->ru_utime.tv_sec * SECOND + u->ru_utime.tv_usec * 1000LL,
+	        system = u->ru_stime.tv_sec * SECOND + u->ru_stime.tv_usec * 1000LL;
+	/* Those that became orphans are not among what the command has waited for. */
+	if (m->lost_known && !(looked && h->most[FIGURE_cpu_time] > user + system)) {
+		set(&e, FIGURE_cpu_time, user + system, own, false);
+		set(&e, FIGURE_user_time, user, own, false);
+		set(&e, FIGURE_system_time, system, own, false);
+		if (m->end > m->start)
+			set(&e, FIGURE_cores, (user + system) * 1000 / (m->end - m->start), own, false);
+	}
+	if (m->lost_known) {
+		set(&e, FIGURE_page_faults_minor, u->ru_minflt, own, false);
+		set(&e, FIGURE_page_faults_major, u->ru_majflt, own, false);
+		set(&e, FIGURE_context_switches_voluntary, u->ru_nvcsw, own, false);
+		set(&e, FIGURE_context_switches_involuntary, u->ru_nivcsw, own, false);
+	}
+	/* The largest process; one that began with the recorder's memory tells nothing by less. */
+	struct rusage mine;
+	int64_t resident = (int64_t)u->ru_maxrss * 1024;
+	if (m->lost_known && getrusage(RUSAGE_SELF, &mine) == 0 && u->ru_maxrss > mine.ru_maxrss * 9 / 8 + 1024 &&
+	    !(looked && h->most[FIGURE_memory_resident_peak] > resident))
+		set(&e, FIGURE_memory_resident_peak, resident, own, false);
+	say_task(&e);
+	add_sentence(
+	    &e, "the recorder was killed: what was used after that is known only as far as the command tells at its end");
+	if (e.rc < 0)
+		summary_release(ret);
 	return e.rc;
 }

@@ -1,4 +1,5 @@
 #include "capture/run/redact.h"
+#include "event/event.h"
 #include "monitor/monitor_int.h"
 
 #include <errno.h>
@@ -58,9 +59,10 @@ static void *sampler(void *arg)
 		struct monitor_now now = m->now;
 		pthread_mutex_unlock(&m->lock);
 		memcpy(m->handover->now, now.value, sizeof(now.value)); /* torn at worst, and only to look at */
+		memcpy(m->handover->most, now.peak, sizeof(now.peak));
 		__atomic_store_n(&m->handover->sampled, 1, __ATOMIC_RELEASE);
 		if (m->series)
-			series_add(m->series, &now);
+			__atomic_store_n(&m->handover->series_failed, series_add(m->series, &now), __ATOMIC_RELEASE);
 		int64_t wish = m->o.watcher ? m->o.watcher(m->o.watcher_arg, &now) : 0;
 		pthread_mutex_lock(&m->lock);
 		int64_t cost = thread_cpu() - before,
@@ -97,6 +99,7 @@ static void stop_sampler(struct monitor *m)
 	if (m->sampling)
 		pthread_join(m->sampler, NULL);
 	m->sampling = false;
+	monitor_listen_no_more(m);
 }
 
 void monitor_wake(struct monitor *m)
@@ -123,6 +126,12 @@ static int living(void *arg, pid_t **ret, size_t *ret_n)
 	return v ? 0 : -ENOMEM;
 }
 
+static void on_prepare(void *arg, bool told)
+{
+	if (!told)
+		monitor_listen(arg);
+}
+
 static void on_started(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now)
 {
 	struct monitor *m = arg;
@@ -131,6 +140,9 @@ static void on_started(void *arg, pid_t root, bool told, const char *run, const 
 	m->offset = now - (ts.tv_sec * SECOND + ts.tv_nsec);
 	m->run = run && *run ? strdup(run) : NULL;
 	m->user = user ? strdup(user) : NULL;
+	snprintf(m->handover->run, sizeof(m->handover->run), "%s", m->run ? m->run : "");
+	snprintf(m->handover->user, sizeof(m->handover->user), "%s", user ? user : "");
+	m->handover->start = now;
 	monitor_begin(m, root, told, now);
 }
 
@@ -143,6 +155,13 @@ static bool belongs(void *arg, pid_t pid)
 		is = m->tree.record[i - 1].pid == pid;
 	pthread_mutex_unlock(&m->lock);
 	return is;
+}
+
+/* The same for who has the lock. */
+static bool is_alive(void *arg, pid_t pid)
+{
+	const struct monitor *m = arg;
+	return pid == m->root || tree_by_pid(&m->tree, pid);
 }
 
 void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
@@ -159,8 +178,11 @@ void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
 		counters_open(&m->counters, root);
 	if (m->footprint)
 		footprint_start(m->footprint, living, m);
+	if (m->o.thorough)
+		m->net = net_new(is_alive, m);
 	if (gpu_here())
 		m->gpu = gpu_new(GPU_LIBRARY, belongs, m);
+	monitor_listen_on(m);
 	start_sampler(m);
 	pthread_mutex_unlock(&m->lock);
 }
@@ -169,7 +191,9 @@ static void on_born(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t un
 {
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
-	tree_born(&m->tree, pid, parent, from, until, false);
+	monitor_hear(m);
+	if (!monitor_hears(m) || !tree_by_pid(&m->tree, pid))
+		tree_born(&m->tree, pid, parent, from, until, false);
 	struct member *p = tree_by_pid(&m->tree, parent);
 	if (p && p->height[SET_RESIDENT] >= LARGE && m->next > monotonic() + SOON_NS) {
 		m->next = monotonic() + SOON_NS;
@@ -236,12 +260,47 @@ void monitor_orphan_ended(struct monitor *m, const struct member *p, int status)
 	say_orphan(m, p, status, monitor_clock(m));
 }
 
+void monitor_ended(struct monitor *m, pid_t pid, const struct procfs *last, int status, int64_t now)
+{
+	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
+	if (m->net)
+		net_last(m->net, pid, last != NULL);
+	if (m->net && status >= 0 && WIFSIGNALED(status))
+		net_unseen(m->net); /* the call that it was in does not tell what it has moved */
+	tree_exiting(&m->tree, pid, last, status, now);
+}
+
 static void on_exiting(void *arg, pid_t pid, const struct procfs *last, int status, int64_t now)
 {
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
-	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
-	tree_exiting(&m->tree, pid, last, status, now);
+	monitor_hear(m); /* if the kernel tells, it told more */
+	monitor_ended(m, pid, last, status, now);
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* A stopped open waits for this: not for a look at everybody that goes on meanwhile. */
+static void on_file(void *arg, uint64_t number, const char *path, int64_t size, unsigned mode, bool handed)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->files_lock);
+	if (m->opened && number == 0)
+		opened_tells(m->opened, !handed);
+	else if (m->opened)
+		opened_told(m->opened, number, path, size, mode & ACCESS_READ, mode & ACCESS_WRITE, handed);
+	pthread_mutex_unlock(&m->files_lock);
+}
+
+static void on_moved(void *arg, bool sent, bool sure, uint64_t bytes)
+{
+	struct monitor *m = arg;
+	pthread_mutex_lock(&m->lock);
+	if (m->net && bytes == 0)
+		net_told(m->net);
+	else if (m->net && bytes == UINT64_MAX)
+		net_unseen(m->net);
+	else if (m->net)
+		net_moved(m->net, sent, sure, bytes);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -249,6 +308,7 @@ static void on_over(void *arg, pid_t pid, int status, const struct rusage *used,
 {
 	struct monitor *m = arg;
 	pthread_mutex_lock(&m->lock);
+	monitor_hear(m);
 	say_orphan(m, tree_by_pid(&m->tree, pid), status, now);
 	tree_over(&m->tree, pid, status, used, now);
 	if (pid == m->root) {
@@ -260,6 +320,21 @@ static void on_over(void *arg, pid_t pid, int status, const struct rusage *used,
 		mark_orphans(m);
 	}
 	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_lost(void *arg, int status, const struct rusage *used, int64_t now)
+{
+	struct monitor *m = arg;
+	m->lost = true;
+	m->lost_known = used != NULL;
+	if (used)
+		m->lost_used = *used;
+	m->status = status;
+	m->start = m->handover->start;
+	m->end = now;
+	m->root_over = m->all_over = true;
+	m->run = *m->handover->run ? strdup(m->handover->run) : NULL;
+	m->user = *m->handover->user ? strdup(m->handover->user) : NULL;
 }
 
 /* ---- the summary's way back ---- */
@@ -308,6 +383,7 @@ static const char *on_ended(void *arg, int status, bool last, int64_t now, size_
 		m->o.over(m->o.watcher_arg, status, last);
 	/* It is not waited for: what a thread that ended has read would count as its process's children's. */
 	pthread_mutex_lock(&m->lock);
+	monitor_hear(m);
 	m->stop |= last;
 	if (!m->root_over) {
 		m->root_over = true;
@@ -374,6 +450,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	m->counters = (struct counters){.cycles = -1, .instructions = -1, .why = "only --summary and --report ask for it"};
 	m->tree.keep_records = o->processes;
 	pthread_mutex_init(&m->lock, NULL);
+	pthread_mutex_init(&m->files_lock, NULL);
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
 	pthread_cond_init(&m->wake, &ca);
@@ -385,12 +462,16 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	m->observer = (struct run_observer){.arg = m,
 	                                    .enter = o->enter ? enter : NULL,
 	                                    .waiting = o->waiting ? waiting : NULL,
+	                                    .prepare = on_prepare,
 	                                    .started = on_started,
 	                                    .born = on_born,
 	                                    .leaving = on_leaving,
 	                                    .exec = on_exec,
 	                                    .exiting = on_exiting,
+	                                    .moved = on_moved,
+	                                    .file = o->processes ? on_file : NULL,
 	                                    .over = on_over,
+	                                    .lost = on_lost,
 	                                    .ended = on_ended,
 	                                    .stay = o->stay ? stay : NULL};
 	struct buf words = {0};
@@ -404,6 +485,8 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 		monitor_free(m);
 		return rc;
 	}
+	if (o->processes)
+		m->opened = opened_new();
 	host_describe(&m->host, &m->nhost);
 	int rc = o->series ? series_open(o->series, err, &m->series) : 0;
 	if (rc == 0 && (o->footprint || o->watch))
@@ -430,6 +513,9 @@ void monitor_free(struct monitor *m)
 	series_close(m->series);
 	footprint_free(m->footprint);
 	gpu_free(m->gpu);
+	net_free(m->net);
+	opened_free(m->opened);
+	procevents_close(m->events);
 	for (int i = 0; i < 2; i++)
 		if (m->text_fd[i] >= 0)
 			close(m->text_fd[i]);
@@ -488,6 +574,21 @@ int monitor_exceeded(struct monitor *m, const char *name, int64_t peak, int64_t 
 	return note_limit(m, &m->exceeded, &m->nexceeded, name, peak, limit);
 }
 
+static void raise_known(int64_t *to, int64_t v)
+{
+	if (v > *to)
+		*to = v;
+}
+
+void monitor_group(struct monitor *m, int64_t anonymous, int64_t charged_peak, int64_t tasks_peak)
+{
+	pthread_mutex_lock(&m->lock);
+	raise_known(&m->group.anonymous, anonymous);
+	raise_known(&m->group.charged, charged_peak);
+	raise_known(&m->group.tasks, tasks_peak);
+	pthread_mutex_unlock(&m->lock);
+}
+
 void monitor_oom(struct monitor *m)
 {
 	pthread_mutex_lock(&m->lock);
@@ -511,6 +612,8 @@ int monitor_summary(struct monitor *m, struct err *err, struct summary *ret)
 	int state = HANDED_FIRST;
 	if (!__atomic_compare_exchange_n(&h->state, &state, HANDED_TAKEN, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
 	    state == HANDED_NONE) {
+		if (m->lost && m->start)
+			return monitor_summarise_lost(m, ret);
 		err_set(err, 0, "the recorder did not live to sum up what was used");
 		return -ENOENT;
 	}
@@ -538,6 +641,16 @@ void monitor_published(struct monitor *m)
 {
 	int state = HANDED_TAKEN;
 	__atomic_compare_exchange_n(&m->handover->state, &state, HANDED_WRITTEN, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+int monitor_series_failed(const struct monitor *m)
+{
+	return __atomic_load_n(&m->handover->series_failed, __ATOMIC_ACQUIRE);
+}
+
+bool monitor_was_lost(const struct monitor *m)
+{
+	return m->lost;
 }
 
 bool monitor_was_limited(const struct monitor *m)

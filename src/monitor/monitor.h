@@ -34,6 +34,7 @@ typedef int64_t monitor_watch(void *arg, const struct monitor_now *now);
 
 struct monitor_options {
 	bool processes;           /* keep the record of each process for the summary */
+	bool files;               /* ... and that of the files, by looking at descriptors where nobody tells of opens */
 	bool thorough;            /* the figures are wanted now, not only for the archive: look at more, and oftener */
 	int64_t interval;         /* ns between samples, fixed; 0: as the budget allows */
 	const char *series;       /* file for a line per sample; NULL none */
@@ -76,6 +77,9 @@ int monitor_living(struct monitor *m, pid_t **ret, size_t *ret_n);
 /* Resident memory of all living processes, shared pages once, at this moment; never more than the truth. Takes 14 ms a
  * GB: for who is about to act on a sum in which they may count several times. -1: not known. */
 int64_t monitor_memory(struct monitor *m);
+/* What a control group of the task's own tells: anonymous memory now, all that is charged to it at most, threads at
+ * most; -1 not known. */
+void monitor_group(struct monitor *m, int64_t anonymous, int64_t charged_peak, int64_t tasks_peak);
 /* Makes the sampler look now. */
 void monitor_wake(struct monitor *m);
 /* Notes for the summary: a limit that the task was held to, one that it came over (again, with what it came to since),
@@ -87,12 +91,17 @@ int monitor_escaped(struct monitor *m, const char *sentence);
 
 /* ---- back in the first process, after the command ---- */
 
-/* The summary as the worker left it. 0; -ENOENT: there is none (the recorder was killed). Released by the caller. */
+/* The summary as the worker left it or, where it was killed, what is known without it. 0; -ENOENT: there is none.
+ * Released by the caller. */
 int monitor_summary(struct monitor *m, struct err *err, struct summary *ret);
 /* What was used at the last look (as in monitor_now.value), while the command runs. False: there was none yet. */
 bool monitor_glance(const struct monitor *m, int64_t ret[FIGURES]);
 /* It has been written where the user wants it: a later one may take its place. */
 void monitor_published(struct monitor *m);
+/* errno, where not all of the series could be written; 0: it could. */
+int monitor_series_failed(const struct monitor *m);
+/* The worker was killed. */
+bool monitor_was_lost(const struct monitor *m);
 /* A limit was exceeded and the task ended for it. */
 bool monitor_was_limited(const struct monitor *m);
 /* Processes outlive the command, and a second summary will follow. */

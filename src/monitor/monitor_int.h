@@ -7,6 +7,9 @@
 #include "monitor/footprint.h"
 #include "monitor/gpu.h"
 #include "monitor/monitor.h"
+#include "monitor/net.h"
+#include "monitor/opened.h"
+#include "monitor/procevents.h"
 #include "monitor/series.h"
 #include "monitor/tree.h"
 
@@ -20,14 +23,27 @@ enum handed { HANDED_NONE, HANDED_FIRST, HANDED_LAST, HANDED_TAKEN, HANDED_WRITT
 struct handover {
 	int state; /* enum handed; changed by compare-and-swap only */
 	int limited, goes_on;
-	int64_t now[FIGURES]; /* as sampled last, for who shows it; -1 not known */
-	int sampled;
+	int64_t now[FIGURES];       /* as sampled last, for who shows it; -1 not known */
+	int64_t most[FIGURES];      /* ... and the most so far */
+	int sampled, series_failed; /* errno */
+	/* For the first process, should this one be killed. */
+	int64_t start;
+	char run[32], user[64];
 	uint64_t length[2];
 };
 
 /* A sum of shares (PSS), and what the same processes seemed to have. */
 struct shares {
 	uint64_t pss, resident;
+};
+
+/* What was used before anybody listened, by whom that knows no more: threads and children that had ended then. */
+struct past {
+	bool known;
+	bool children;   /* there had been some that used something */
+	uint64_t cpu;    /* of threads */
+	uint64_t waited; /* of children, in clock ticks */
+	struct tree_io io;
 };
 
 struct monitor {
@@ -76,6 +92,19 @@ struct monitor {
 	struct counters counters;
 	struct gpu *gpu; /* NULL none */
 	struct gpu_figures gpu_figures;
+	struct net *net; /* NULL none */
+	struct {
+		int64_t anonymous, charged, tasks; /* the most of each; 0 not known */
+	} group;
+	pthread_mutex_t files_lock; /* over opened; taken after lock */
+	struct opened *opened;      /* NULL none */
+	struct procevents *events;  /* NULL: the kernel's are not listened to */
+	bool events_lost;           /* ... and some went by */
+	pthread_t listener;
+	bool listening;
+	int stop_fd;
+	uint64_t cut_threads; /* of those whose end was told with figures */
+	struct past past;     /* of a process that was there before */
 	struct summary_pair *host;
 	size_t nhost;
 	char **escaped;
@@ -83,6 +112,9 @@ struct monitor {
 	struct summary_limit *limit, *exceeded;
 	size_t nlimit, nexceeded;
 	bool oom;
+	/* In the first process: the worker was killed; what it has waited for itself then. */
+	bool lost, lost_known;
+	struct rusage lost_used;
 };
 
 /* Begins to watch: root has been started then. */
@@ -92,6 +124,21 @@ int64_t monitor_clock(const struct monitor *m);
 void monitor_sample(struct monitor *m);
 /* Looks for processes that were not told. */
 void monitor_discover(struct monitor *m);
+/* ---- process events of the kernel (listen.c); with the lock but for the first three ---- */
+
+/* Begins to listen, if that is possible here; has a thread take what comes; ends that. */
+void monitor_listen(struct monitor *m);
+void monitor_listen_on(struct monitor *m);
+void monitor_listen_no_more(struct monitor *m);
+/* Takes what has come. */
+void monitor_hear(struct monitor *m);
+/* Is every process told of, from its birth to its end? */
+bool monitor_hears(const struct monitor *m);
+/* From now on: notes what those that are there have used before. */
+void monitor_hear_from(struct monitor *m);
+
+/* Its end, with what /proc or the kernel's last word had of it (NULL: nothing). */
+void monitor_ended(struct monitor *m, pid_t pid, const struct procfs *last, int status, int64_t now);
 /* The end of a process that outlived the command was found. */
 void monitor_orphan_ended(struct monitor *m, const struct member *p, int status);
 /* How long until the next look, after one that cost `cost`. */
@@ -117,6 +164,8 @@ void living_now(struct monitor *m, struct living *ret);
 
 /* The figures as they are now, as a summary. 0 or -ENOMEM. */
 int monitor_summarise(struct monitor *m, struct summary *ret);
+/* What is known where the worker did not live to say it. 0 or -ENOMEM. */
+int monitor_summarise_lost(const struct monitor *m, struct summary *ret);
 /* A description of the machine. */
 int host_describe(struct summary_pair **ret, size_t *ret_n);
 

@@ -328,7 +328,9 @@ static bool look(struct monitor *m, struct member *p, bool deep, struct sums *s)
 	bool guest = tree_is_guest(&m->tree, p); /* asked before and after: an exec may come between */
 	int rc = procfs_stat(p->pid, &f);
 	if (rc < 0 || is_over(p, &f)) {
-		if (p->found) { /* nobody else will tell */
+		if (monitor_hears(m))
+			return true;             /* the kernel tells */
+		if (p->found || m->events) { /* nobody else will tell */
 			if (rc == 0)
 				procfs_cpu(p->pid, &f);
 			if (rc == 0 && m->attached) { /* nobody here waits for it */
@@ -406,6 +408,23 @@ static void show_total(struct monitor_now *w, enum figure_name f, uint64_t v)
 		show(w, f, v);
 }
 
+static void look_at_net(struct monitor *m)
+{
+	static const enum figure_name names[] = {FIGURE_bytes_received, FIGURE_bytes_sent};
+	struct net_figure f[2];
+	pid_t *pids = malloc((m->tree.nalive + 1) * sizeof(*pids));
+	if (!pids)
+		return;
+	for (size_t i = 0; i < m->tree.nalive; i++)
+		pids[i] = m->tree.alive[i]->pid;
+	net_look(m->net, pids, m->tree.nalive);
+	net_figures(m->net, m->blind && !monitor_hears(m), &f[0], &f[1]);
+	for (size_t i = 0; i < 2; i++)
+		if (!f[i].absent)
+			show_total(&m->now, names[i], (uint64_t)(f[i].bounded ? f[i].low : f[i].value));
+	free(pids);
+}
+
 void monitor_sample(struct monitor *m)
 {
 	enum { DEEP_EVERY = 4 };
@@ -415,7 +434,8 @@ void monitor_sample(struct monitor *m)
 	/* Their sum is wanted while they run; it costs the end of the run more than the reading (the kernel clears away
 	 * what it kept of /proc/self/task: 1 ms). */
 	bool with_io = m->o.watcher || m->o.series || m->attached;
-	if (m->blind || deep)
+	monitor_hear(m);
+	if ((m->blind && !monitor_hears(m)) || deep)
 		monitor_discover(m);
 	w->time = monitor_clock(m);
 	w->since = w->time - m->start;
@@ -469,6 +489,12 @@ void monitor_sample(struct monitor *m)
 		show(w, FIGURE_files_peak, now.files);
 		show(w, FIGURE_directories_peak, now.directories);
 	}
+	if (m->net)
+		look_at_net(m);
+	pthread_mutex_lock(&m->files_lock);
+	for (size_t i = 0; m->opened && m->o.files && i < m->tree.nalive; i++)
+		opened_look(m->opened, m->tree.alive[i]->pid);
+	pthread_mutex_unlock(&m->files_lock);
 	if (m->gpu)
 		show(w, FIGURE_gpu_memory_peak, gpu_memory(m->gpu));
 	m->samples++;

@@ -10,7 +10,7 @@
 struct series {
 	int fd;
 	bool lines; /* of JSON */
-	bool failed;
+	int failed; /* errno */
 };
 
 /* The columns: of a peak, what is used at the moment; of a total, what was used so far. */
@@ -43,8 +43,9 @@ static const struct {
 static void put(struct series *s, struct buf *b)
 {
 	/* A disk that is full is no reason to end: the summary says what there was. */
-	if (b->failed || io_write(s->fd, b->p, b->n, NULL) < 0)
-		s->failed = true;
+	int rc = b->failed ? -ENOMEM : io_write(s->fd, b->p, b->n, NULL);
+	if (rc < 0)
+		s->failed = -rc;
 	buf_release(b);
 }
 
@@ -69,6 +70,11 @@ int series_open(const char *path, struct err *err, struct series **ret)
 		buf_char(&b, '\n');
 		put(s, &b);
 	}
+	if (s->failed) {
+		int rc = err_set(err, s->failed, "cannot write '%s'", path);
+		series_close(s);
+		return rc;
+	}
 	*ret = s;
 	return 0;
 }
@@ -84,11 +90,11 @@ static void number(struct buf *b, int64_t value, int decimals)
 		buf_printf(b, "%lld", (long long)value);
 }
 
-void series_add(struct series *s, const struct monitor_now *now)
+int series_add(struct series *s, const struct monitor_now *now)
 {
 	struct buf b = {0};
 	if (s->failed)
-		return;
+		return s->failed;
 	buf_str(&b, str_of(s->lines ? "{\"time\": " : ""));
 	number(&b, now->time, 9);
 	buf_str(&b, str_of(s->lines ? ", \"since\": " : "\t"));
@@ -106,6 +112,7 @@ void series_add(struct series *s, const struct monitor_now *now)
 	}
 	buf_str(&b, str_of(s->lines ? "}\n" : "\n"));
 	put(s, &b);
+	return s->failed;
 }
 
 void series_close(struct series *s)

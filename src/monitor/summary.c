@@ -107,6 +107,11 @@ void summary_release(struct summary *s)
 	for (size_t i = 0; i < s->nprocess; i++)
 		free(s->process[i].exe);
 	free(s->process);
+	for (size_t i = 0; i < s->nfile; i++) {
+		free(s->file[i].path);
+		free(s->file[i].how);
+	}
+	free(s->file);
 	summary_init(s);
 }
 

@@ -51,6 +51,14 @@ struct summary_pair {
 	char *key, *value;
 };
 
+/* A regular file that was opened. */
+struct summary_file {
+	char *path;
+	int64_t size; /* as it was seen last; -1 not known */
+	bool read, written;
+	char *how; /* it was seen: "open"; "descriptor": it was held, by whoever opened it */
+};
+
 #define SUMMARY_FORMAT 1 /* of the JSON */
 
 enum exit_type { EXIT_TYPE_UNKNOWN, EXIT_TYPE_NORMAL, EXIT_TYPE_SIGNAL, EXIT_TYPE_LIMIT };
@@ -73,6 +81,9 @@ struct summary {
 	size_t nescaped;
 	struct summary_process *process;
 	size_t nprocess;
+	struct summary_file *file;
+	size_t nfile;
+	bool files_told, files_complete; /* there is a list of files; each that was opened is in it */
 };
 
 void summary_init(struct summary *s); /* everything unknown */

@@ -309,6 +309,34 @@ static int processes(json_t *o, struct summary *s, struct err *err)
 	return 0;
 }
 
+static int files(json_t *o, struct summary *s, struct err *err)
+{
+	json_t *list = json_object_get(o, "files");
+	if (!list || json_is_null(list))
+		return 0;
+	if (!json_is_array(list))
+		return wrong(err, "files", "is no list");
+	size_t n = json_array_size(list);
+	if (!(s->file = calloc(n + 1, sizeof(*s->file))))
+		return no_memory(err);
+	s->files_told = true;
+	int rc = flag(o, "files_complete", &s->files_complete, err);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		json_t *v = json_array_get(list, i);
+		struct summary_file *f = &s->file[i];
+		if (!json_is_object(v))
+			return wrong(err, "files", "has one that is no object");
+		s->nfile++;
+		f->size = -1;
+		if ((rc = string(v, "path", &f->path, err)) == 0 && (rc = known(v, "size", 0, &f->size, err)) == 0 &&
+		    (rc = flag(v, "read", &f->read, err)) == 0 && (rc = flag(v, "written", &f->written, err)) == 0)
+			rc = string(v, "how", &f->how, err);
+		if (rc == 0 && !f->path)
+			return wrong(err, "files", "has one without a path");
+	}
+	return rc;
+}
+
 static int ending(json_t *o, struct summary *s, struct err *err)
 {
 	json_t *v = json_object_get(o, "exit_type");
@@ -351,7 +379,8 @@ static int all(json_t *o, struct summary *s, struct err *err)
 	    (rc = pairs(o, "host", "host_base64", &s->host, &s->nhost, err)) < 0 ||
 	    (rc = pairs(o, "label", "label_base64", &s->label, &s->nlabel, err)) < 0)
 		return rc;
-	return processes(o, s, err);
+	rc = processes(o, s, err);
+	return rc < 0 ? rc : files(o, s, err);
 }
 
 int summary_from_json(json_t *value, struct err *err, struct summary *ret)

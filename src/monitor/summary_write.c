@@ -145,6 +145,31 @@ static void process(struct jout *j, const struct summary_process *p)
 	jout_close(j, '}');
 }
 
+static void files(struct jout *j, const struct summary *s)
+{
+	jout_line(j, 1);
+	jout_key(j, "files");
+	jout_open(j, '[');
+	for (size_t i = 0; i < s->nfile; i++) {
+		const struct summary_file *f = &s->file[i];
+		jout_line(j, 2);
+		jout_open(j, '{');
+		jout_string_pair(j, "path", f->path);
+		known(j, "size", f->size, 0);
+		jout_bool(j, "read", f->read);
+		jout_bool(j, "written", f->written);
+		jout_string_pair(j, "how", f->how);
+		jout_close(j, '}');
+	}
+	if (s->nfile) {
+		j->comma = false;
+		jout_line(j, 1);
+	}
+	jout_close(j, ']');
+	jout_line(j, 1);
+	jout_bool(j, "files_complete", s->files_complete);
+}
+
 int summary_json(const struct summary *s, bool with_processes, bool indent, struct buf *ret)
 {
 	struct jout j = {.b = ret, .indent = indent};
@@ -200,6 +225,8 @@ int summary_json(const struct summary *s, bool with_processes, bool indent, stru
 			jout_line(&j, 1);
 		}
 		jout_close(&j, ']');
+		if (s->files_told)
+			files(&j, s);
 	}
 	j.comma = false;
 	jout_line(&j, 0);

@@ -51,6 +51,7 @@ struct watchdog {
 	bool oom_told, group_checked;
 	long processors;
 	int64_t memory_backstop;
+	int64_t charged; /* when the group was last asked what of it is anonymous */
 	char weak[600];
 };
 
@@ -360,7 +361,20 @@ static void look_behind(struct watchdog *w)
 	if (u.oom_kills > 0 && ours && !w->exceeded[LIMIT_memory])
 		tell(w, LIMIT_memory, u.charged_peak < 0 ? w->memory_backstop : u.charged_peak);
 	if (u.task_hits > 0 && w->o.limits.given[LIMIT_threads] && !w->exceeded[LIMIT_threads])
-		tell(w, LIMIT_threads, tenth_more(w->o.limits.value[LIMIT_threads]));
+		tell(w, LIMIT_threads, u.tasks_peak > 0 ? u.tasks_peak : tenth_more(w->o.limits.value[LIMIT_threads]));
+}
+
+/* Where there is a group its figures are the summary's, too. What of the memory is anonymous is asked for when more is
+ * charged than ever (5 us, against 30). */
+static void tell_group(struct watchdog *w, bool last)
+{
+	struct cgroup_usage u;
+	int64_t charged = w->o.cgroup ? cgroup_charged(w->o.cgroup) : -1;
+	if (!w->o.cgroup || (!last && charged <= w->charged + w->charged / 50))
+		return;
+	w->charged = charged;
+	cgroup_read(w->o.cgroup, CGROUP_MEMORY | CGROUP_TASKS, &u);
+	monitor_group(w->monitor, u.anonymous, u.charged_peak, u.tasks_peak);
 }
 
 static int64_t watch(struct watchdog *w, const struct monitor_now *now)
@@ -376,6 +390,7 @@ static int64_t watch(struct watchdog *w, const struct monitor_now *now)
 	}
 	check_group(w, now);
 	look_behind(w);
+	tell_group(w, false);
 	for (int i = 0; i < LIMITS; i++) {
 		enum limit_name l = (enum limit_name)i;
 		if (!w->o.limits.given[l])
@@ -448,6 +463,7 @@ void watchdog_over(void *arg, int status, bool last)
 	char text[200];
 	pthread_mutex_lock(&w->lock);
 	look_behind(w);
+	tell_group(w, true);
 	/* A shell says of its last command what it died of. */
 	bool killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
 	              (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL);
