@@ -10,6 +10,7 @@
 #ifndef STEMMA_CAPTURE_INJECT_SAFE_H
 #define STEMMA_CAPTURE_INJECT_SAFE_H
 
+#include "capture/inject/raw.h"
 #include "capture/inject/safe_format.h"
 
 #include <errno.h>
@@ -148,12 +149,6 @@ void safe_exec_room_free(void);
 /* Libraries that were loaded since. */
 void safe_libraries(void);
 void safe_born(uint32_t parent, uint32_t image, bool vforked, int64_t when);
-
-/* Calls to the kernel that go past every other library. -errno. */
-long raw0(long nr);
-long raw1(long nr, long a);
-long raw3(long nr, long a, long b, long c);
-long raw6(long nr, long a, long b, long c, long d, long e, long f);
 
 /* Reads memory of this process that may not be there. False: it is not. Where that cannot be asked, true. */
 bool safe_peek(const void *from, void *to, size_t n);

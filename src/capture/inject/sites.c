@@ -169,6 +169,9 @@ static bool find(const unsigned char *code, size_t n, const struct wanted *w, ui
 		if (!fits || !loads(code, i, w->nr) || has_call(code, i))
 			return false;
 		add(s, w, addr + i, SITE_BYTES, c);
+		const unsigned char mov[LOAD_BYTES] = {0xb8, (unsigned char)w->nr, (unsigned char)(w->nr >> 8), 0, 0};
+		if (s->n && s->site[s->n - 1].offset == addr + i)
+			s->site[s->n - 1].loaded = i >= LOAD_BYTES && !memcmp(c - LOAD_BYTES, mov, LOAD_BYTES);
 		return true;
 	}
 	return false;

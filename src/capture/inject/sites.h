@@ -36,9 +36,11 @@ struct site {
 	uint8_t from, to;   /* of MOVE: number of the register with the descriptor; SITE_NONE */
 	uint8_t positional; /* of MOVE: counted apart from read and write */
 	uint8_t taken;      /* bytes that change: 8, or 5 of a mark */
+	uint8_t loaded;     /* the call's number is loaded (LOAD_BYTES) right before it */
 	unsigned char bytes[SITE_BYTES];
 };
 #define SITE_NONE 0xff
+#define LOAD_BYTES 5 /* mov $NR,%eax */
 
 struct sites {
 	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler.

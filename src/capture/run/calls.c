@@ -2,6 +2,7 @@
  * and settled from what the file system shows afterwards. */
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
+#include "capture/run/opens.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,8 +110,8 @@ static void rename_below(struct sup *s, const char *old, const char *new)
 			if (f->path && !strncmp(f->path, old, n) && f->path[n] == '/') {
 				char *path;
 				if (asprintf(&path, "%s%s", new, f->path + n) >= 0) {
-					free(f->path);
-					f->path = path;
+					file_rename(s, f, path);
+					free(path);
 				}
 			}
 		for (struct proc *p = s->procs[i]; p; p = p->next) {
@@ -138,7 +139,7 @@ static void created(struct sup *s, struct pending *d, const struct statx *st, bo
 static void moved(struct sup *s, struct pending *d, struct file *f, const char *old, const char *new)
 {
 	name_event(s, d->proc, TERM_nameop_rename, f, new, old, d->time);
-	file_rename(f, new);
+	file_rename(s, f, new);
 	if (f->kind == TERM_kind_directory)
 		rename_below(s, old, new);
 }
@@ -222,7 +223,7 @@ static int settle(struct sup *s, struct pending *d, bool back)
 			name_event(s, d->proc, TERM_nameop_link, d->file, d->name_b, NULL, d->time);
 			if (!d->file->path) { /* it had no name */
 				d->file->gone = false;
-				file_rename(d->file, d->name_b);
+				file_rename(s, d->file, d->name_b);
 			} else if (d->name_b) {
 				free(d->file->alias);
 				d->file->alias = strdup(d->name_b);
@@ -291,6 +292,14 @@ void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all)
 	}
 }
 
+bool pending_names(const struct sup *s)
+{
+	for (const struct pending *d = s->pending; d; d = d->next)
+		if (d->op == PENDING_RENAME || d->op == PENDING_UNLINK)
+			return true;
+	return false;
+}
+
 void pending_drop(struct sup *s, struct proc *p)
 {
 	struct pending *mine = NULL, **at = &s->pending;
@@ -334,7 +343,7 @@ static enum allowed may_open(struct sup *s, struct proc *p, const struct where *
 	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
 }
 
-static void absent(struct sup *s, struct proc *p, const struct where *w)
+static void absent(struct sup *s, struct proc *p, const struct where *w, int64_t time)
 {
 	char name[8300];
 	bool plain = !w->foreign && !strstr(w->given, "..");
@@ -351,50 +360,89 @@ static void absent(struct sup *s, struct proc *p, const struct where *w)
 	}
 	struct file *f = file_address(s, TERM_kind_absent, "", name);
 	if (f)
-		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, sup_now(s), NULL);
+		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
 }
 
-static void opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
-                   unsigned mode)
+/* What the call at a stop opens; or, where it has been made, `made` says whether for sure: then the file or NULL. */
+static struct file *opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
+                           unsigned mode, int64_t time, const enum allowed *made)
 {
 	counted_opens(p, NULL, true);
 	if (is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
-		return;
-	enum allowed ok = may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
+		return NULL;
+	enum allowed ok = made ? *made : may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
 	if (ok == ALLOWED_NO)
-		return;
+		return NULL;
 	struct file *f = file_get(s, w, !(flags & O_NOFOLLOW), st);
 	if (!f || f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
-		return;
+		return NULL;
 	struct fingerprint fp = print_of(st);
 	if (f->kind != TERM_kind_pseudo)
 		counted_opens(p, f, true);
 	if (f->kind == TERM_kind_pseudo) {
 		if (mode & ACCESS_READ)
-			access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, sup_now(s), NULL);
-		return;
+			access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
+		return f;
 	}
 	if (f->kind == TERM_kind_terminal) {
 		/* Bash opens /dev/tty whenever it begins, also where there is none. */
 		if (st->stx_rdev_major == 5 && st->stx_rdev_minor == 0 && !proc_has_terminal(p))
-			return;
+			return NULL;
 		/* Opened to read only, it is read; else perhaps only a prompt is shown there. */
 		for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
 			if (mode & bit)
 				access_begin(s, p, f, bit, TERM_via_data,
-				             bit == (mode & (ACCESS_READ | ACCESS_WRITE)) && ok == ALLOWED_YES, TERM_api_open,
-				             sup_now(s), NULL);
-		return;
+				             bit == (mode & (ACCESS_READ | ACCESS_WRITE)) && ok == ALLOWED_YES, TERM_api_open, time,
+				             NULL);
+		return f;
 	}
 	if (f->live)
 		access_conflicts(s, p, f, mode);
-	if (mode & ACCESS_READ) {
+	if ((mode & ACCESS_READ) && !made) {
 		f->pins++;
 		proc_end_closed(s, p);
 		f->pins--;
+		time = sup_now(s); /* after what has ended before it */
 	}
-	access_begin(s, p, f, mode, TERM_via_data, ok == ALLOWED_YES, TERM_api_open, sup_now(s),
+	access_begin(s, p, f, mode, TERM_via_data, ok == ALLOWED_YES, TERM_api_open, time,
 	             f->kind == TERM_kind_regular ? &fp : NULL);
+	return f;
+}
+
+int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, bool there, bool sure, int64_t time,
+                struct file **ret, struct fingerprint *ret_print)
+{
+	struct where w;
+	struct statx st;
+	bool follow = !(flags & O_NOFOLLOW);
+	*ret = NULL;
+	int rc = where_path(NULL, p->pid, AT_FDCWD, path, follow, &w);
+	if (rc == 0 && !there) {
+		absent(s, p, &w, time);
+	} else if (rc == 0) {
+		rc = where_statx(&w, follow, &st);
+		*ret_print = rc == 0 ? print_of(&st) : (struct fingerprint){0};
+		if (rc == 0 && !S_ISDIR(st.stx_mode)) {
+			struct file *known = file_known(s, &st);
+			/* Changed since, and by nobody of the run: it may be another one that has the name now. */
+			sure &= !ret_print->known || ret_print->ctime <= time || (known && file_is_written(known)) ||
+			        fileid_domain(w.dirfd, w.path, fileid_dev(&st))->network;
+			enum allowed ok = sure ? ALLOWED_YES : ALLOWED_MAYBE;
+			*ret = opened(s, p, &w, &st, flags, ACCESS_READ, time, &ok);
+		}
+	}
+	where_release(&w);
+	/* What /proc says of a process goes with it; what it leads to does not. */
+	bool said =
+	    !strncmp(path, "/proc/", 6) && !strstr(path, "/root/") && !strstr(path, "/cwd/") && !strstr(path, "/fd/");
+	return rc < 0 && said ? 0 : rc;
+}
+
+void open_again(struct sup *s, struct proc *p, struct file *f, const struct fingerprint *print, int64_t time)
+{
+	if (f->kind != TERM_kind_terminal)
+		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time,
+		             f->kind == TERM_kind_regular ? print : NULL);
 }
 
 /* Is the log in this home? */
@@ -497,7 +545,7 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 	s->plain = rc == -ENOENT || (rc == 0 && (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode)));
 	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
 		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))
-			opened(s, p, &w, &st, flags, mode);
+			opened(s, p, &w, &st, flags, mode, sup_now(s), NULL);
 		else
 			counted_opens(p, NULL, true);
 	} else if (rc == -ENOENT && (flags & O_CREAT)) {
@@ -511,7 +559,7 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 					o->contested = d->contested = true;
 		}
 	} else if (rc == -ENOENT || rc == -ENOTDIR) {
-		absent(s, p, &w);
+		absent(s, p, &w, sup_now(s));
 	}
 	where_release(&w);
 }
@@ -840,6 +888,12 @@ static bool changes_names(enum call c)
 	return (c >= CALL_rename && c <= CALL_rmdir) || c == CALL_execve || c == CALL_execveat;
 }
 
+/* Calls after which a path that was opened before may be another's. */
+static bool changes_meanings(enum call c)
+{
+	return (c >= CALL_rename && c <= CALL_renameat2) || (c >= CALL_unlink && c <= CALL_rmdir) || c == CALL_mount;
+}
+
 /* Calls that wait for others, and that a signal is meant to end. */
 static bool can_block(enum call c)
 {
@@ -849,6 +903,11 @@ static bool can_block(enum call c)
 int sup_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;
+	if (s->opens) {
+		if (changes_meanings(t->call))
+			opens_bar(s, t->tid);
+		opens_read(s);
+	}
 	s->moment++;
 	struct task *k = task_of(s, t->tid);
 	if (!k) {
@@ -898,6 +957,8 @@ int sup_trap(struct sup *s, const struct trap *t)
 	counted_before(s, p, t);
 	dispatch(s, p, t, first_stop);
 	counted_after(s, p, t);
+	opens_after(s, p, t);
+	opens_unbar(s);
 	if (s->plain && s->current == k) {
 		k->can_block = false;
 		if (p->guarded)

@@ -2,6 +2,7 @@
 #include "capture/inject/sites.h"
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
+#include "capture/run/libraries.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,6 @@
 #define OPENED 64   /* opens whose files are remembered */
 #define DRAIN_AT 24 /* opens after which the log is read: each may come with a dup, a map and a close */
 #define NOT_A_FILE UINT64_MAX
-#define LIBRARIES 8
-#define OTHERS 64
 /* Looked at always, whether or not the log names them (fcntl duplicates past it): what the table's first page holds. */
 #define FIRST_FDS ((4096 - offsetof(struct counted_table, row)) / sizeof(struct counted_row))
 
@@ -36,15 +35,6 @@ struct counted {
 	uint64_t moment, judged; /* numbers of the moment + 1 when the log was read, the sums were compared */
 	bool lost, frozen, proved;
 };
-
-/* C libraries met, and where opens come from that are none's. */
-static struct {
-	struct sites sites[LIBRARIES];
-	size_t n;
-	uint16_t other[OTHERS]; /* low bits of addresses */
-	size_t nothers;
-	unsigned looks;
-} libs;
 
 /* ---- reading ---- */
 
@@ -317,70 +307,6 @@ void counted_free(struct proc *p)
 	p->graft_tries = 0;
 }
 
-/* ---- where opens come from ---- */
-
-static bool is_other(uint64_t ip)
-{
-	for (size_t i = 0; i < libs.nothers; i++)
-		if (libs.other[i] == (uint16_t)ip)
-			return true;
-	return false;
-}
-
-/* The library whose open is at ip, and where it is loaded. The low 12 bits say it; the bytes are compared later. */
-static const struct sites *library_at(uint64_t ip, uint64_t *ret_base)
-{
-	for (size_t i = 0; i < libs.n; i++) {
-		const struct sites *l = &libs.sites[i];
-		for (size_t k = 0; k <= l->n; k++) {
-			if (k < l->n && l->site[k].kind != SITE_OPEN)
-				continue;
-			uint64_t offset = k < l->n ? l->site[k].offset : l->start;
-			if (offset && ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0) {
-				*ret_base = ip - 2 - offset;
-				return l;
-			}
-		}
-	}
-	return NULL;
-}
-
-/* Reads the file that ip is in. */
-static void meet_library(const struct proc *p, uint64_t ip)
-{
-	char name[48], *line = NULL;
-	size_t room = 0;
-	bool found = false;
-	snprintf(name, sizeof(name), "/proc/%d/maps", p->pid);
-	FILE *maps = fopen(name, "re");
-	while (maps && !found && getline(&line, &room, maps) > 0) {
-		unsigned long long from, to, ino;
-		int path = 0;
-		if (sscanf(line, "%llx-%llx %*s %*s %*s %llu %n", &from, &to, &ino, &path) < 3 || ip < from || ip >= to)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		int fd = ino && path ? open(line + path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-		struct stat st;
-		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino && libs.n < LIBRARIES &&
-		    sites_read(fd, &libs.sites[libs.n]) == 0) {
-			libs.n++;
-			found = true;
-		}
-		if (fd >= 0)
-			close(fd);
-		break;
-	}
-	free(line);
-	if (maps)
-		fclose(maps);
-	uint64_t base;
-	if (!found || !library_at(ip, &base)) {
-		libs.other[libs.nothers % OTHERS] = (uint16_t)ip;
-		if (libs.nothers < OTHERS)
-			libs.nothers++;
-	}
-}
-
 /* getrlimit(RLIMIT_STACK), which a C library asks for when it and all that the program is linked with has been loaded.
  */
 static bool is_start(const struct trap *t)
@@ -501,20 +427,14 @@ void counted_created(struct proc *p, uint64_t open, const struct file *f)
 
 void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 {
-	enum { LOOKS = 64 };
 	struct counted *c = p->counted;
 	if (c && (t->call == CALL_execve || t->call == CALL_execveat))
 		c->frozen = p->exec != NULL;
 	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads ||
-	    p->graft_tries > 1 || s->refuse || is_other(t->ip))
+	    p->graft_tries > 1 || s->refuse)
 		return;
 	uint64_t base;
-	const struct sites *l = library_at(t->ip, &base);
-	if (!l && libs.looks < LOOKS) {
-		libs.looks++;
-		meet_library(p, t->ip);
-		l = library_at(t->ip, &base);
-	}
+	const struct sites *l = library_of(s, p, t->ip, &base);
 	if (!l)
 		return;
 	s->graft_pid = p->pid;

@@ -1,5 +1,6 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "capture/run/counted.h"
+#include "capture/run/opens.h"
 #include "capture/run/redact.h"
 #include "event/env.h"
 
@@ -418,6 +419,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 {
 	proc_end_accesses(s, p, e->time);
 	counted_free(p);
+	opens_free(s, p);
 	struct file *exe = e->exe;
 	if (!exe || exe->is_elf == false) {
 		/* Only the kernel knows what runs (binfmt_misc): ask. */

@@ -79,6 +79,14 @@ void file_gone(struct sup *s, struct file *f)
 	file_drop(s, f);
 }
 
+bool file_is_written(const struct file *f)
+{
+	for (const struct access *a = f->live; a; a = a->file_next)
+		if (a->mode & ACCESS_WRITE)
+			return true;
+	return false;
+}
+
 void file_drop(struct sup *s, struct file *f)
 {
 	if (!f->gone || f->live || f->pins)
@@ -87,12 +95,19 @@ void file_drop(struct sup *s, struct file *f)
 	file_free(f);
 }
 
-void file_rename(struct file *f, const char *path)
+static void tell_file(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode, bool handed)
+{
+	if (s->observer && s->observer->file && f->kind == TERM_kind_regular)
+		s->observer->file(s->observer->arg, f->num, path, size, mode & (ACCESS_READ | ACCESS_WRITE), handed);
+}
+
+void file_rename(struct sup *s, struct file *f, const char *path)
 {
 	char *copy = path ? strdup(path) : NULL;
 	if (copy) {
 		free(f->path);
 		f->path = copy;
+		tell_file(s, f, copy, -1, 0, false);
 	}
 }
 
@@ -145,6 +160,8 @@ static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const
 	case S_IFSOCK:
 		return TERM_kind_socket;
 	case S_IFREG:
+		if (path && !strncmp(path, "/memfd:stemma-cc", 16)) /* a tape of stemma cc's, no data of theirs */
+			return TERM_kind_pseudo;
 		if (path && (!strncmp(path, "/memfd:", 7) || !strncmp(path, "/SYSV", 5)))
 			return TERM_kind_shm;
 		return d->pseudo ? TERM_kind_pseudo : TERM_kind_regular;
@@ -257,7 +274,7 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 	if (f) {
 		f->recent = true;
 		if (f->kind == TERM_kind_regular && !f->path && st->stx_nlink && path && path[0] == '/')
-			file_rename(f, path);
+			file_rename(s, f, path);
 		return f;
 	}
 	if (!(f = calloc(1, sizeof(*f))))
@@ -338,6 +355,7 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp)
 	if (f->stated.known && f->stated.size == fp->size && f->stated.mtime == fp->mtime)
 		return;
 	f->stated = *fp;
+	tell_file(s, f, NULL, (int64_t)fp->size, 0, false);
 	struct event ev = {.state = {.file = f->num, .size = fp->size, .mtime = fp->mtime}};
 	sup_event(s, EVENT_state, sup_now(s), NULL, &ev);
 }
@@ -552,6 +570,12 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 	}
 }
 
+/* Who logs its opens has many. */
+static unsigned sweep_at(const struct proc *p)
+{
+	return p->logging ? 8 * SWEEP_AT : SWEEP_AT;
+}
+
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
                             unsigned api, int64_t time, const struct fingerprint *before)
 {
@@ -564,7 +588,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 			a->count++;
 			return a;
 		}
-	if (++p->nsince >= SWEEP_AT) {
+	if (++p->nsince >= sweep_at(p)) {
 		f->pins++;
 		proc_sweep(s, p);
 		f->pins--;
@@ -593,6 +617,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 	                     .tid = via == TERM_via_data && s->current ? s->current->tid : 0,
 	                     .stop = s->current ? s->current->stops : 0};
 	a->seq = sup_event(s, EVENT_access, time, p, &ev);
+	tell_file(s, f, f->path, -1, mode, via == TERM_via_descriptor);
 	if ((mode & ACCESS_WRITE) && f->kind == TERM_kind_regular)
 		for (struct access *b = f->live; b; b = b->file_next)
 			if (b->proc != p && (b->mode & ACCESS_WRITE)) {
@@ -600,7 +625,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 				rival_add(s, b, p);
 			}
 	link_access(a);
-	if (++p->nsince >= SWEEP_AT)
+	if (++p->nsince >= sweep_at(p))
 		proc_sweep(s, p);
 	return a;
 }

@@ -1,5 +1,6 @@
 #include "capture/run/graft.h"
 #include "base/fileid.h"
+#include "capture/inject/opens.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,14 +55,18 @@ static long field(const char *text, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-/* One thread, and no filter but the recorder's. */
-static bool is_plain(pid_t pid)
+/* One thread, no filter but the recorder's, no locked memory (ours would count against its limit) and, unless handlers
+ * are told not to matter, none for a signal. */
+static bool is_plain(pid_t pid, bool handlers)
 {
 	char text[4096];
 	if (!slurp(pid, "status", text, sizeof(text)))
 		return false;
 	long filters = field(text, "\nSeccomp_filters:");
-	return field(text, "\nThreads:") == 1 && filters == 1;
+	/* A handler may have interrupted a call, and return to behind it, where the bytes are about to change. */
+	const char *caught = strstr(text, "\nSigCgt:");
+	bool none = caught && strspn(caught + 8, "\t 0") == strcspn(caught + 8, "\n");
+	return field(text, "\nThreads:") == 1 && filters == 1 && field(text, "\nVmLck:") == 0 && (handlers || none);
 }
 
 /* The sites as they are supposed to be, read at once. */
@@ -96,20 +101,19 @@ struct frame {
 #define UC_SIGCONTEXT_SS 2
 #define UC_STRICT_RESTORE_SS 4
 #define RED_ZONE 128
+#define FXSAVE 512
+#define FXSAVE_SOFTWARE 464    /* from here on the kernel says what else there is */
 #define PTRACE_GET_MASK 0x420a /* PTRACE_GETSIGMASK, which not every header has */
 
 /* While calls are made in its name the process must get back to where it was also without us, should the recorder be
  * killed just then and the kernel let go of it. So the call is one that is followed by `ret`, and below its stack there
- * is what a return from a signal's handler restores everything by. Floating-point state is the one thing that this sets
- * back: nothing of it outlives the call of a function, but the control words, which are looked at. */
+ * is what a return from a signal's handler restores everything by. Of the floating-point state that is what FXSAVE
+ * has: the control words and the flags of what has been computed, which most programs have set, and the registers. The
+ * upper halves of vector registers do not outlive the call of a function. */
 static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, int mem, uint64_t *ret_at)
 {
-	struct {
-		uint16_t cwd, swd, twd, fop;
-		uint64_t rip, rdp;
-		uint32_t mxcsr, mask;
-		unsigned char rest[480];
-	} fp;
+	unsigned char fp[FXSAVE];
+	const uint64_t fp_at = (on->sp - RED_ZONE - sizeof(fp)) & ~(uint64_t)63;
 	struct frame f = {.pretcode = g->base + g->sites->sigreturn,
 	                  .uc_flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS,
 	                  .stack_flags = 0x7fffffff, /* refused, so that the alternate stack stays what it is */
@@ -132,12 +136,14 @@ static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, i
 	                  .ip = on->ip,
 	                  .flags = on->flags,
 	                  .cs = (uint16_t)on->cs,
-	                  .ss = (uint16_t)on->ss};
-	if (trace(PTRACE_GETFPREGS, pid, 0, &fp) < 0 || trace(PTRACE_GET_MASK, pid, sizeof(f.mask), &f.mask) < 0)
+	                  .ss = (uint16_t)on->ss,
+	                  .fpstate = fp_at};
+	if (trace(PTRACE_GETFPREGS, pid, 0, fp) < 0 || trace(PTRACE_GET_MASK, pid, sizeof(f.mask), &f.mask) < 0)
 		return -ESRCH;
-	if (fp.mxcsr != 0x1f80 || fp.cwd != 0x37f)
-		return -ENOTSUP;
-	*ret_at = (on->sp - RED_ZONE - sizeof(f)) & ~(uint64_t)15;
+	memset(fp + FXSAVE_SOFTWARE, 0, sizeof(fp) - FXSAVE_SOFTWARE); /* nothing follows that XSAVE has */
+	*ret_at = (fp_at - sizeof(f)) & ~(uint64_t)15;
+	if (pwrite(mem, fp, sizeof(fp), (off_t)fp_at) != (ssize_t)sizeof(fp))
+		return -EFAULT;
 	return pwrite(mem, &f, sizeof(f), (off_t)*ret_at) == (ssize_t)sizeof(f) ? 0 : -EFAULT;
 }
 
@@ -261,6 +267,78 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 	return rc;
 }
 
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+/* The code that opens: its three places at fixed addresses, and the stubs near the library. The logs are mapped to be
+ * read first: a shared mapping that can be written would be stopped, and nobody is there to answer. */
+static int put_opens(pid_t pid, struct graft *g, const struct regs *was, int *signal, struct stubs *stubs)
+{
+	const unsigned long rw = PROT_READ | PROT_WRITE, rx = PROT_READ | PROT_EXEC, there = MAP_FIXED_NOREPLACE;
+	const unsigned long fd = (unsigned long)g->fd, nowhere = (unsigned long)-1, size = OPENS_PAGE_SIZE;
+	const unsigned long calls[][7] = {
+	    {SYS_mmap, OPENS_PAGE, size, rx, MAP_PRIVATE | there, fd, 0},
+	    {SYS_mmap, OPENS_OWN, size, rw, MAP_PRIVATE | MAP_ANONYMOUS | there, nowhere, 0},
+	    {SYS_mmap, OPENS_LOGS, OPENS_REGION, PROT_READ, MAP_SHARED | there, fd, size},
+	    {SYS_mmap, 0, STUBS_SIZE, rx, MAP_PRIVATE | MAP_ANONYMOUS, nowhere, 0},
+	    {SYS_madvise, OPENS_OWN, size, MADV_WIPEONFORK},
+	    {SYS_mprotect, OPENS_LOGS, OPENS_REGION, rw},
+	};
+	enum { MAPS = 4, NEAR = 3, CALLS = sizeof(calls) / sizeof(calls[0]) };
+	const unsigned long shut[7] = {SYS_close, fd};
+	unsigned long at[CALLS] = {0}, none;
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
+	int mem = open(name, O_RDWR | O_CLOEXEC);
+	if (mem < 0)
+		return -errno;
+	uint64_t frame;
+	int rc = make_frame(pid, g, was, mem, &frame);
+	size_t n = 0;
+	for (; rc == 0 && n < CALLS; n++) {
+		rc = remote_call(pid, g, was, frame, calls[n], &at[n], signal);
+		if (rc == 0 && n < NEAR && at[n] != calls[n][1])
+			rc = -EEXIST; /* a kernel before 4.17, and the place is taken: what it gave instead is given back */
+	}
+	uint64_t code = at[NEAR];
+	if (rc == 0)
+		rc = opens_stubs(g->sites, g->base, code, stubs);
+	if (rc == 0 && !write_all(mem, code, stubs->code, stubs->n))
+		rc = -EIO;
+	int shut_rc = rc == -ESRCH ? rc : remote_call(pid, g, was, frame, shut, &none, signal);
+	if (rc == 0)
+		rc = shut_rc;
+	bool changed = false;
+	for (size_t i = 0; rc == 0 && i < g->sites->n; i++) {
+		const struct site *t = &g->sites->site[i];
+		if (!stubs->at[i])
+			continue;
+		unsigned char is[LOAD_BYTES], jump[LOAD_BYTES] = {0xe9};
+		uint64_t from = g->base + opens_from(t);
+		uint32_t d = (uint32_t)(code + stubs->at[i] - (from + LOAD_BYTES));
+		memcpy(jump + 1, &d, sizeof(d));
+		if (pread(mem, is, sizeof(is), (off_t)from) != sizeof(is) || is[0] != 0xb8)
+			continue; /* not as in the file */
+		if (!write_all(mem, from, jump, sizeof(jump)))
+			rc = -EIO;
+		changed = true;
+	}
+	const struct opens_own own = {.slot = g->slot, .pid = (uint64_t)pid};
+	if (rc == 0 && !write_all(mem, OPENS_OWN, &own, sizeof(own)))
+		rc = -EIO;
+	if (rc < 0 && !changed && rc != -ESRCH) { /* what has been changed stays, with its stubs, which do no harm */
+		for (size_t i = 0; i < MAPS && i < n; i++) {
+			const unsigned long unmap[7] = {SYS_munmap, at[i], calls[i][2]};
+			if (at[i] && (long)at[i] > 0)
+				remote_call(pid, g, was, frame, unmap, &none, signal);
+		}
+	}
+	close(mem);
+	g->code = code;
+	return rc;
+}
+
 /* Its descriptors. More than there is room for: it is left without counts. */
 static int list(pid_t pid, struct graft *g)
 {
@@ -305,15 +383,15 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	int rc = !behind || was.cs != CODE_64 || !is_plain(pid) || !same_bytes(pid, g) ? -ENOTSUP : 0;
+	int rc = !behind || was.cs != CODE_64 || !is_plain(pid, begins || g->opens) || !same_bytes(pid, g) ? -ENOTSUP : 0;
 	if (rc == 0) {
 		struct regs on = was;
-		rc = put(pid, g, &was, in, ret_signal, stubs, &on);
+		rc = g->opens ? put_opens(pid, g, &was, ret_signal, stubs) : put(pid, g, &was, in, ret_signal, stubs, &on);
 		on.orig_ax = (unsigned long)-1;
 		if (rc != -ESRCH && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
 			rc = -ESRCH;
 	}
-	if (rc == 0) {
+	if (rc == 0 && !g->opens) {
 		char what[48];
 		snprintf(what, sizeof(what), "task/%d/io", pid);
 		rc = list(pid, g);

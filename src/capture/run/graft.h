@@ -1,10 +1,11 @@
-/* graft.h - puts the counting code into a process that is stopped, and traced by the calling thread. Internal to
+/* graft.h - puts code into a process that is stopped, and traced by the calling thread. Internal to
  * capture/run. Reads and writes nothing but /proc/PID. */
 #ifndef STEMMA_CAPTURE_RUN_GRAFT_H
 #define STEMMA_CAPTURE_RUN_GRAFT_H
 
 #include "capture/inject/sites.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -14,8 +15,12 @@
 struct graft {
 	const struct sites *sites;
 	uint64_t base; /* where the library is loaded, as supposed: its bytes are compared */
+	/* Not the counting code, but that which opens (inject/opens.h): */
+	bool opens;
+	int fd;        /* the process's descriptor of the memfd; it is closed */
+	uint64_t slot; /* address of its log */
 	/* Found out: */
-	uint64_t code, table;  /* addresses in the process */
+	uint64_t code, table;  /* addresses in the process; no table with opens */
 	uint64_t rchar, wchar; /* of its first thread, before it goes on */
 	struct graft_held {
 		int fd;
@@ -27,7 +32,7 @@ struct graft {
 /* 0; or -errno, and the process is as it was: it has threads, a filter of its own (a call made in its name might kill
  * it), another library, no room. Signals that came meanwhile are in *ret_signal, one at most, to be delivered by the
  * caller when it lets the process go on; 0 none. -ESRCH: it is gone. Three calls are made in its name (mmap, mprotect,
- * madvise); measured 0.3 to 0.5 ms. */
+ * madvise), seven with opens; measured 0.3 to 0.5 ms. */
 int graft(pid_t pid, struct graft *g, int *ret_signal);
 
 #endif

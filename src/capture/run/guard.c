@@ -1,4 +1,5 @@
 #include "capture/run/guard.h"
+#include "capture/inject/opens.h"
 #include "capture/run/graft.h"
 #include "capture/run/worker.h"
 
@@ -248,6 +249,8 @@ static void repair(struct guard *g, pid_t tid)
 		return;
 	if (trap_call_native((int)regs.orig_ax) == CALL_none)
 		return;
+	if (regs.ip - OPENS_PAGE < OPENS_PAGE_SIZE && regs.orig_ax == SYS_openat && !(regs.dx & OPENS_FLAGS_NOT))
+		return; /* the filter lets it pass: it waits for what it opens, and is to be interrupted */
 	const uint64_t args[6] = {regs.di, regs.si, regs.dx, regs.r10, regs.r8, regs.r9};
 	pthread_mutex_lock(&g->lock);
 	struct ward *w = *slot(g, tid);

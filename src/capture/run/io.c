@@ -192,6 +192,15 @@ static void altered(struct sup *s, struct proc *p, struct task *k, int fd)
 		a->altered = true;
 }
 
+/* What is only looked at is received again. */
+static bool is_peek(const struct trap *t)
+{
+	int flags = t->nr == SYS_recvmsg                             ? (int)t->args[2]
+	            : t->nr == SYS_recvfrom || t->nr == SYS_recvmmsg ? (int)t->args[3]
+	                                                             : 0;
+	return flags & MSG_PEEK;
+}
+
 void io_enter(struct sup *s, const struct trap *t)
 {
 	struct task *k = task_of(s, t->tid);
@@ -244,14 +253,22 @@ void io_enter(struct sup *s, const struct trap *t)
 	default:
 		break;
 	}
+	bool wanted = s->observer && s->observer->moved;
+	k->io_reach[0] = k->io_reach[1] = REACH_NOT;
 	struct access *a = from >= 0 ? access_of(s, p, k->tid, from, ACCESS_READ, &st) : NULL;
+	if (wanted && from >= 0 && S_ISSOCK(st.stx_mode) && !is_peek(t))
+		k->io_reach[0] = socket_reach(s, p, from, st.stx_ino);
 	k->io_bytes = bytes == UINT64_MAX ? st.stx_size : bytes;
 	k->io_seq[0] = a ? a->seq : 0;
 	if (a && r->api == TERM_ioapi_mmap)
 		a->loaded = true; /* whether the call succeeds or not: then nothing is claimed */
+	st = (struct statx){0};
 	a = to >= 0 ? access_of(s, p, k->tid, to, ACCESS_WRITE, &st) : NULL;
 	k->io_seq[1] = a ? a->seq : 0;
-	if (!k->io_seq[0] && !k->io_seq[1] && r->result != DESCRIPTOR)
+	if (wanted && to >= 0 && S_ISSOCK(st.stx_mode))
+		k->io_reach[1] = socket_reach(s, p, to, st.stx_ino);
+	bool far = k->io_reach[0] != REACH_NOT || k->io_reach[1] != REACH_NOT;
+	if (!k->io_seq[0] && !k->io_seq[1] && !far && r->result != DESCRIPTOR)
 		return;
 	k->io = r;
 	k->io_start = sup_now(s);
@@ -352,6 +369,9 @@ void io_leave(struct sup *s, pid_t tid, int64_t rval)
 	                 : r->result == BYTES ? (uint64_t)rval
 	                 : ok                 ? messages(k->proc, tid, k->io_args[1], (uint64_t)rval)
 	                                      : 0;
+	for (int i = 0; i < 2; i++)
+		if (k->io_reach[i] != REACH_NOT && ok && bytes)
+			s->observer->moved(s->observer->arg, i == 1, k->io_reach[i] == REACH_OUT, bytes);
 	for (int i = 0; i < 2; i++)
 		if (k->io_seq[i])
 			count(s, k->proc, k->io_seq[i], r->api, i == 1, k->io_start, ok ? 0 : -1, bytes);

@@ -35,13 +35,15 @@ struct keeper {
 	int listener;     /* -1: not fetched yet, or none */
 	int from_command; /* where it comes from; -1: fetched */
 	struct choice choice;
-	bool trace;              /* by ptrace, not by notification */
-	int signals;             /* signalfd */
-	unsigned mine[65];       /* signals this process received */
-	struct sigaction xfsz;   /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
-	sigset_t before;         /* the signal mask we were started with */
-	bool closed[3];          /* standard descriptors that we were started without */
-	bool let_go;             /* of standard input and output */
+	bool trace;            /* by ptrace, not by notification */
+	int signals;           /* signalfd */
+	unsigned mine[65];     /* signals this process received */
+	struct sigaction xfsz; /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
+	sigset_t before;       /* the signal mask we were started with */
+	bool closed[3];        /* standard descriptors that we were started without */
+	bool let_go;           /* of standard input and output */
+	struct rusage used;    /* by the command, where it was waited for here */
+	bool used_known;
 	struct safe_place *safe; /* --capture=safe: what it has instead of a listener; NULL: another mode */
 };
 
@@ -211,7 +213,8 @@ static bool keep_on(void *arg)
 	int status;
 	pid_t pid;
 	take_signals(k);
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+	struct rusage used;
+	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0) {
 		if (pid != k->control->root)
 			continue;
 		if (WIFSTOPPED(status)) {
@@ -219,6 +222,8 @@ static bool keep_on(void *arg)
 		} else {
 			k->control->status = status;
 			k->control->ended = 1;
+			k->used = used;
+			k->used_known = true;
 		}
 	}
 	return !k->control->ended;
@@ -323,6 +328,13 @@ static bool has_command(const struct keeper *k)
 	return k->control->root != 0;
 }
 
+static int64_t clock_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
 /* False: there is no command. */
 static bool take_over(struct keeper *k)
 {
@@ -350,6 +362,9 @@ static bool take_over(struct keeper *k)
 		if (kill(k->control->root, 0) < 0 && errno == ESRCH)
 			break;
 	}
+	const struct run_observer *o = k->o->observer;
+	if (o && o->lost)
+		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, clock_now());
 	if (!k->control->ended) /* how it ended, the worker knew */
 		k->control->status = 125 << 8;
 	if (said || !k->control->ended)
@@ -451,13 +466,6 @@ static void day_of(char *ret, size_t n)
 	strftime(ret, n, "%Y-%m-%d", gmtime_r(&t, &tm));
 }
 
-static int64_t clock_now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
 /* After the end of the command, where somebody watches: what outlives it, by its policy. False: somebody still does. */
 static bool orphans_over(const struct run_options *o, struct rusage *used)
 {
@@ -483,7 +491,7 @@ static int run_bare(const struct keeper *k, int *ret_status)
 	if (o || k->o->orphans != ORPHANS_DETACH)
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (o && o->prepare)
-		o->prepare(o->arg);
+		o->prepare(o->arg, false);
 	pid_t pid = fork();
 	if (pid == 0) {
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
@@ -561,7 +569,7 @@ static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
 	char *const none[] = {NULL};
 	snprintf(marker, sizeof(marker), "/.stemma/run/%s/%llx/%llx/%llx", ulid, (unsigned long long)(uintptr_t)o->argv,
 	         (unsigned long long)(uintptr_t)o->labels, (unsigned long long)(uintptr_t)o->home);
-	int fd = open(marker, O_RDONLY | O_CLOEXEC);
+	int fd = open(marker, O_RDWR | O_CLOEXEC); /* what only reads may be opened without a stop */
 	/* Where only programs are recorded no open is stopped, but an exec is. */
 	if (fd < 0 && errno == ENOENT && prctl(PR_GET_SECCOMP) > 0)
 		execve(marker, none, none);
@@ -583,6 +591,10 @@ static void observe_start(struct sup *s, bool told)
 	const struct run_observer *o = s->observer;
 	if (o && o->started)
 		o->started(o->arg, s->root, told, s->run, s->user, sup_now(s));
+	if (o && o->file && (told || s->preloads) && !s->tree_only)
+		o->file(o->arg, 0, NULL, -1, 0, s->preloads);
+	if (o && o->moved && told && s->exact)
+		o->moved(o->arg, false, true, 0);
 }
 
 struct start {
@@ -651,7 +663,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	st.from_command = pair[0];
 	w->sup.guard = k->trace ? NULL : guard_new(w->control, w->keeper);
 	if (w->sup.observer && w->sup.observer->prepare)
-		w->sup.observer->prepare(w->sup.observer->arg);
+		w->sup.observer->prepare(w->sup.observer->arg, (prog || w->sup.exact) && !w->sup.scans);
 	sem_init(&st.got, 0, 0);
 	/* The command's first exec is stopped already, so the server must be there before it. Then the command need not be
 	 * a copy of this process: with vfork this thread waits until it has become its program (measured: 0.4 ms a run). */
@@ -705,6 +717,8 @@ static void take_choice(struct keeper *k)
 	s->scans = c->way == WAY_PROC;
 	s->nnp = c->loses;
 	s->counting = k->o->count && c->way == WAY_NOTIFY && !c->tree_only;
+	s->injects = k->o->inject && c->way == WAY_NOTIFY && !c->tree_only && !s->counting;
+	s->inject_after = k->o->inject;
 	k->trace = c->way == WAY_TRACE || c->way == WAY_EXACT;
 	run_describe(s, k->o, c);
 	if (c->tree_only || c->way == WAY_NONE)
@@ -731,7 +745,7 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 	if (!getcwd(cwd, sizeof(cwd)))
 		cwd[0] = '\0';
 	if (s->observer && s->observer->prepare)
-		s->observer->prepare(s->observer->arg);
+		s->observer->prepare(s->observer->arg, false);
 	safe_place_enter(k->safe, k->o->argv[0]);
 	int64_t forked = sup_now(s);
 	pid_t pid = vfork();
@@ -748,6 +762,7 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 		_exit(1);
 	w->control->root = s->root = pid;
 	__atomic_store_n(&w->control->started, 1, __ATOMIC_RELEASE);
+	s->preloads = true;
 	observe_start(s, false);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; null >= 0 && i < 3; i++)
@@ -795,6 +810,13 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 			o->say(note);
 		return run_bare(&k, ret_status);
 	}
+	if (o->place) {
+		struct stat st;
+		memcpy(o->place->run, s->run, sizeof(o->place->run));
+		o->place->session = log_writer_session(s->log);
+		o->place->segment = strdup(log_writer_path(s->log));
+		o->place->from = stat(log_writer_path(s->log), &st) == 0 ? (uint64_t)st.st_size : 0;
+	}
 	sup_init(s);
 	s->observer = o->observer;
 	s->orphans = o->orphans;
@@ -810,7 +832,9 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	}
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
-	              trap_filter(s->tree_only ? TRAP_TREE : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u),
+	              trap_filter(s->tree_only ? TRAP_TREE
+	                                       : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u) |
+	                                             (s->injects ? TRAP_INJECT : 0u),
 	                          !k.trace, &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||

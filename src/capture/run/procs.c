@@ -2,6 +2,7 @@
  * a stopped call, or, after its death, from what is left of it. */
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
+#include "capture/run/opens.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -703,6 +704,14 @@ static bool is_own_writing(const struct access *a)
 	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
 }
 
+bool proc_writes_own(const struct proc *p)
+{
+	for (const struct access *a = p->live; a; a = a->proc_next)
+		if (is_own_writing(a))
+			return true;
+	return false;
+}
+
 void proc_end_closed(struct sup *s, struct proc *p)
 {
 	enum { SHARE = 32 }; /* descriptors looked at for each file opened, on average */
@@ -822,6 +831,8 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	procfs_clear(&last);
 	read_figures(s, p, &last, &ev.exit);
 	see_children(s, p, last.threads == 1);
+	if (s->observer && s->observer->moved && s->exact && p->io_unseen)
+		s->observer->moved(s->observer->arg, false, false, UINT64_MAX);
 	if (s->observer && s->observer->exiting) {
 		int status = ending == TERM_ending_exited ? (int)(code << 8) : ending == TERM_ending_signaled ? (int)code : -1;
 		s->observer->exiting(s->observer->arg, p->pid, ev.exit.known ? &last : NULL, status, now);
@@ -862,6 +873,8 @@ bool proc_over(const struct proc *p)
 void proc_dead(struct sup *s, struct proc *p)
 {
 	int status;
+	if (p->logging)
+		opens_read(s);
 	s->moment++;
 	pending_drop(s, p);
 	if (!p->exit_seen) {
@@ -886,6 +899,7 @@ void proc_dead(struct sup *s, struct proc *p)
 		close(p->pidfd);
 	exec_pending_free(p->exec);
 	counted_free(p);
+	opens_free(s, p);
 	free(p->cwd);
 	free(p->jobserver_fifo);
 	free(p);

@@ -20,8 +20,8 @@ enum capture_transport { TRANSPORT_AUTO, TRANSPORT_NOTIFY, TRANSPORT_TRACE, TRAN
  * Times are ns since 1970 on the clock of the record. */
 struct run_observer {
 	void *arg;
-	/* Before the command's process is made. */
-	void (*prepare)(void *arg);
+	/* Before the command's process is made. told: as below, as far as that is known yet. */
+	void (*prepare)(void *arg, bool told);
 	/* In the command's process before its program, perhaps in memory that is not its own (vfork): system calls only. */
 	void (*enter)(void *arg);
 	/* The command's process is there. told: its processes will be told, below; else only those that are waited for. run
@@ -37,12 +37,23 @@ struct run_observer {
 	/* It is about to end, or has, and /proc still has it: what was read there. Once for each process that was met, but
 	 * for one that was gone before anybody looked (last: NULL). status: -1 not known. */
 	void (*exiting)(void *arg, pid_t pid, const struct procfs *last, int status, int64_t now);
+	/* A regular file was opened (mode: ACCESS_READ, ACCESS_WRITE; handed: it was held from the beginning), or was given
+	 * another name (NULL: as before), or has this size (-1: as before). number: of the file; 0: from now on each is
+	 * told (handed then: but for what a library in the programs does not see). */
+	void (*file)(void *arg, uint64_t number, const char *path, int64_t size, unsigned mode, bool handed);
+	/* Only where every call is seen (--exact): bytes went over an internet socket; sure: to or from another address
+	 * than this machine's own, else that cannot be told. bytes 0: all that do will be told from here on. UINT64_MAX:
+	 * some were not seen. */
+	void (*moved)(void *arg, bool sent, bool sure, uint64_t bytes);
 	/* It was waited for, by this process (its child: the command, or one whose parent had ended) or under its eyes
 	 * (ptrace). used: with all that it had waited for itself. */
 	void (*over)(void *arg, pid_t pid, int status, const struct rusage *used, int64_t now);
 	/* The command has ended; last: so has everybody. Called once or, where processes outlive it, twice. Returns the
 	 * summary for the record, which stays the observer's; NULL: none. */
 	const char *(*ended)(void *arg, int status, bool last, int64_t now, size_t *ret_n);
+	/* In the process that started stemma: the worker was killed, and the command has ended since. status: -1 not known.
+	 * used: as above; NULL: not known. */
+	void (*lost)(void *arg, int status, const struct rusage *used, int64_t now);
 	/* The command has ended, and others live on: are they about to be ended too, and to be waited for? */
 	bool (*stay)(void *arg);
 };
@@ -51,6 +62,14 @@ struct run_observer {
  * for; they are killed. */
 enum run_orphans { ORPHANS_DETACH, ORPHANS_WAIT, ORPHANS_KILL };
 
+/* Where the record of a run is: its frames stand in this segment (or the next ones of its slot) from here on. */
+struct run_place {
+	char run[27]; /* ULID; "" nothing is recorded, or not by this run */
+	uint64_t session;
+	char *segment; /* malloc'ed */
+	uint64_t from;
+};
+
 struct run_options {
 	char *const *argv; /* NULL-terminated */
 	const char *home;  /* where the store's logs are; NULL: nowhere, and no_home says why */
@@ -58,12 +77,14 @@ struct run_options {
 	const char *const *labels; /* key=value, NULL-terminated; may be NULL */
 	enum capture_mode mode;
 	enum capture_transport transport;
-	bool count;  /* have the programs count their bytes themselves (doc/io.md); not with exact */
-	bool exact;  /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
-	bool narrow; /* with exact: an access lasts from the first byte moved to the last, not from open to close */
+	unsigned inject; /* stops to open a file after which a program opens by itself (doc/opens.md); 0: none does */
+	bool count;      /* have the programs count their bytes themselves (doc/io.md); not with exact */
+	bool exact;      /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
+	bool narrow;     /* with exact: an access lasts from the first byte moved to the last, not from open to close */
 	const struct run_observer *observer; /* NULL: nobody watches */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
 	enum run_orphans orphans;
+	struct run_place *place;       /* filled in where it is recorded; NULL: nobody asks */
 	void (*say)(const char *line); /* what the user should know before the command starts; NULL: nothing */
 };
 
@@ -93,5 +114,10 @@ int capture_way(unsigned i, bool measure, struct way_state *ret);
 void capture_would(char mode[32], char why[256]);
 /* Is there what --capture=safe needs? 0, or -errno with a sentence. */
 int capture_probe_safe(struct err *err);
+
+/* Where a library of ours for other programs is: beside this program in the tree that it was built in (`built`, a
+ * folder relative to its own), else where it is installed. False: not there, or at a path that LD_PRELOAD cannot hold.
+ */
+bool run_library_path(const char *built, const char *name, char *ret, size_t n);
 
 #endif

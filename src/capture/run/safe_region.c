@@ -21,28 +21,32 @@ static bool usable(const char *path)
 	return !path[strcspn(path, ": ")] && access(path, R_OK) == 0;
 }
 
-bool safe_library_path(char *ret, size_t n)
+bool run_library_path(const char *built, const char *name, char *ret, size_t n)
 {
-	char exe[4096];
+	char exe[4096], path[4096 + 128];
 	ssize_t k = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[k > 0 ? k : 0] = '\0';
 	char *slash = strrchr(exe, '/');
 	if (slash)
 		*slash = '\0';
 	/* Of the tree that this program was built in or installed to, before that which the build was meant for. */
-	static const char *const tails[] = {"../capture/inject/libstemma-safe.so",
-	                                    "../" STEMMA_LIBDIR "/stemma/libstemma-safe.so"};
+	const char *const tails[] = {built, "../" STEMMA_LIBDIR "/stemma"};
 	for (size_t i = 0; slash && i < sizeof(tails) / sizeof(tails[0]); i++) {
-		char *real, path[4096 + 64];
-		snprintf(path, sizeof(path), "%s/%s", exe, tails[i]);
+		char *real;
+		snprintf(path, sizeof(path), "%s/%s/%s", exe, tails[i], name);
 		real = realpath(path, NULL);
 		bool found = real && usable(real) && snprintf(ret, n, "%s", real) < (int)n;
 		free(real);
 		if (found)
 			return true;
 	}
-	return usable(STEMMA_PREFIX "/" STEMMA_LIBDIR "/stemma/libstemma-safe.so") &&
-	       snprintf(ret, n, "%s", STEMMA_PREFIX "/" STEMMA_LIBDIR "/stemma/libstemma-safe.so") < (int)n;
+	snprintf(path, sizeof(path), "%s/%s", STEMMA_PREFIX "/" STEMMA_LIBDIR "/stemma", name);
+	return usable(path) && snprintf(ret, n, "%s", path) < (int)n;
+}
+
+bool safe_library_path(char *ret, size_t n)
+{
+	return run_library_path("../capture/inject", "libstemma-safe.so", ret, n);
 }
 
 static void remove_at(const char *dir)

@@ -253,8 +253,8 @@ static void rename_below(struct safe *f, const char *old, const char *new)
 			if (g->path && !strncmp(g->path, old, n) && g->path[n] == '/') {
 				char *path;
 				if (asprintf(&path, "%s%s", new, g->path + n) >= 0) {
-					free(g->path);
-					g->path = path;
+					file_rename(f->s, g, path);
+					free(path);
 				}
 			}
 }
@@ -262,7 +262,7 @@ static void rename_below(struct safe *f, const char *old, const char *new)
 static void moved(struct safe *f, struct sproc *p, struct file *file, const char *old, const char *new, int64_t time)
 {
 	name_say(f, p, TERM_nameop_rename, file, new, old, time);
-	file_rename(file, new);
+	file_rename(f->s, file, new);
 	if (file->kind == TERM_kind_directory)
 		rename_below(f, old, new);
 }
@@ -303,7 +303,7 @@ static void do_name(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		name_say(f, p, TERM_nameop_link, file, b, NULL, time);
 		if (!file->path) {
 			file->gone = false;
-			file_rename(file, b);
+			file_rename(f->s, file, b);
 		} else {
 			free(file->alias);
 			file->alias = strdup(b);

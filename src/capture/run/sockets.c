@@ -95,6 +95,47 @@ void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time)
 		socket_use(s, p, p->pid, fd, &u, (ssize_t)n, TERM_api_bind, time);
 }
 
+static bool is_loopback(const union address *u)
+{
+	if (u->sa.sa_family == AF_INET)
+		return ntohl(u->in.sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&u->in6.sin6_addr) ||
+	       (IN6_IS_ADDR_V4MAPPED(&u->in6.sin6_addr) && u->in6.sin6_addr.s6_addr[12] == 127);
+}
+
+static bool is_same_host(const union address *a, const union address *b)
+{
+	return a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == b->in.sin_addr.s_addr
+	                                  : IN6_ARE_ADDR_EQUAL(&a->in6.sin6_addr, &b->in6.sin6_addr);
+}
+
+/* Looked at through a copy of the descriptor, held for the moment. One that has a peer keeps it; asked again after its
+ * end it would not tell. */
+enum reach socket_reach(struct sup *s, const struct proc *p, int fd, uint64_t ino)
+{
+	union address own = {0}, peer = {0};
+	socklen_t n = sizeof(own), m = sizeof(peer), size = sizeof(int);
+	int domain = 0, copy;
+	enum reach reach = REACH_UNKNOWN;
+	unsigned slot = (unsigned)(ino % SOCKETS);
+	if (s->reach[slot].ino == ino)
+		return s->reach[slot].reach;
+	if ((copy = (int)syscall(SYS_pidfd_getfd, p->pidfd, fd, 0)) < 0)
+		return REACH_UNKNOWN;
+	if (getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain != AF_INET && domain != AF_INET6)
+		reach = REACH_NOT;
+	else if (getsockname(copy, &own.sa, &n) == 0 && is_loopback(&own))
+		reach = REACH_NOT;
+	else if (getpeername(copy, &peer.sa, &m) == 0)
+		reach = is_loopback(&peer) || is_same_host(&own, &peer) ? REACH_NOT : REACH_OUT;
+	close(copy);
+	if (reach != REACH_UNKNOWN) {
+		s->reach[slot].ino = ino;
+		s->reach[slot].reach = reach;
+	}
+	return reach;
+}
+
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
 {
 	union address u = {0};

@@ -35,6 +35,9 @@
 struct access;
 struct counted;
 struct guard;
+struct libraries;
+struct logging;
+struct opens_logs;
 struct io_row;
 struct io_sum;
 struct proc;
@@ -208,6 +211,8 @@ struct proc {
 	uint64_t wchar_exec;        /* wchar when the execution began; UINT64_MAX unknown */
 	struct counted *counted;    /* what the injected code tells of it; NULL: it has none */
 	unsigned graft_tries;
+	struct logging *logging; /* it logs what it opens by itself; NULL: it does not */
+	unsigned open_stops, inject_tries;
 	int jobserver[2];
 	char *jobserver_fifo;
 	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
@@ -215,6 +220,9 @@ struct proc {
 };
 
 enum stale { STALE_CREDS = 1, STALE_ROOT = 2, STALE_CWD = 4 };
+
+/* How far a socket goes: no further than this machine, or none of the internet; to another; that cannot be told. */
+enum reach { REACH_NOT, REACH_OUT, REACH_UNKNOWN };
 
 struct task {
 	struct task *next, *sibling; /* in its hash chain; of the same process */
@@ -227,6 +235,7 @@ struct task {
 	const struct io_row *io;
 	uint64_t io_seq[2], io_bytes, io_args[6];
 	int64_t io_start;
+	enum reach io_reach[2]; /* of what it reads from and writes to, if that is a socket */
 };
 
 struct sup {
@@ -248,6 +257,7 @@ struct sup {
 	uint64_t root_dev, root_ino, mnt_ns;
 	bool tree_only;
 	bool scans;                          /* nothing is stopped: processes are looked for in /proc (scan.c) */
+	bool preloads;                       /* a library in the programs tells (--capture=safe) */
 	bool exact;                          /* the calls that move bytes are seen, and their results */
 	bool narrow;                         /* an access lasts from the first byte moved to the last */
 	bool nnp;                            /* no_new_privs was set: set-id programs lose their privilege */
@@ -279,11 +289,21 @@ struct sup {
 	unsigned next_pair;
 	uint64_t sockets[SOCKETS][2]; /* under --exact: inodes of sockets with an address, and its file's number */
 	unsigned next_socket;
+	struct { /* ... whose reach is known, by inode */
+		uint64_t ino;
+		enum reach reach;
+	} reach[SOCKETS];
 	bool domain_said[4097];
 	bool counting;              /* processes are to count their bytes themselves (counted.h) */
 	pid_t graft_pid, graft_tid; /* one that is to begin when it goes on; 0 none */
 	uint64_t graft_base;
 	const struct sites *graft_sites;
+	bool graft_opens;         /* ... to open files by itself (opens.h) */
+	bool injects;             /* programs may */
+	unsigned inject_after;    /* stops to open a file to read */
+	struct opens_logs *opens; /* NULL: none does */
+	bool reading_opens;
+	struct libraries *libraries; /* NULL: none met */
 };
 
 int64_t sup_now(struct sup *s);
@@ -334,6 +354,8 @@ struct fingerprint print_of(const struct statx *st);
  */
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
 struct file *file_known(struct sup *s, const struct statx *st);
+/* Has anybody of the run got it open to write? */
+bool file_is_written(const struct file *f);
 /* The same from what was told of it, for a file that may have gone: gen is the hash of its handle if has_gen. */
 struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path);
 /* A channel or absent path by address: kind, domain name, address. */
@@ -346,6 +368,8 @@ uint64_t unix_peer(uint64_t ino);
 /* connect and bind. True if the address is to be read once bind has returned (port 0): socket_bound does that. */
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t);
 void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time);
+/* How far the process's socket goes, which has that inode. */
+enum reach socket_reach(struct sup *s, const struct proc *p, int fd, uint64_t ino);
 union address {
 	struct sockaddr sa;
 	struct sockaddr_un un;
@@ -356,7 +380,7 @@ union address {
 /* The channel of an address of `got` bytes, used by p from then on; NULL: none that is recorded. */
 struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const union address *u, ssize_t got,
                         unsigned api, int64_t time);
-void file_rename(struct file *f, const char *path);
+void file_rename(struct sup *s, struct file *f, const char *path);
 /* A terminal, as programs on it have it; a pseudo-terminal's other side. */
 bool is_terminal(const struct statx *st);
 bool is_master(const struct statx *st);
@@ -377,6 +401,8 @@ bool access_begun(struct sup *s, const struct access *a);
  * for all that it wrote, and only when an access has been passed 1, 2, 4, ... times: what stays open costs little. Many
  * descriptors put it off, so that it is 32 of them an open on average at most, 1 us each. */
 void proc_end_closed(struct sup *s, struct proc *p);
+/* Has it a regular file open that it opened itself to write, as far as is known? */
+bool proc_writes_own(const struct proc *p);
 /* Ends the accesses of p whose descriptors and mappings are gone. */
 void proc_sweep(struct sup *s, struct proc *p);
 
@@ -456,6 +482,15 @@ void proc_guard(struct sup *s, struct proc *p);
 /* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only). */
 int sup_trap(struct sup *s, const struct trap *t);
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
+/* Is there one that takes a name from a file? */
+bool pending_names(const struct sup *s);
+/* p has opened a file to read, by an absolute path without a stop, at that time; or, not there, there was none. sure:
+ * no name has changed since. *ret: the file, NULL if it is not one that is recorded, and its fingerprint now. 0, or
+ * -errno: it cannot be found (any more). */
+int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, bool there, bool sure, int64_t time,
+                struct file **ret, struct fingerprint *ret_print);
+/* The same file again, as it was then. */
+void open_again(struct sup *s, struct proc *p, struct file *f, const struct fingerprint *print, int64_t time);
 void pending_drop(struct sup *s, struct proc *p);
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop);
 /* Finds out whether a pending exec happened. tid: who trapped now; 0: the process is ending. */

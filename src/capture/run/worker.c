@@ -1,6 +1,7 @@
 #include "capture/run/worker.h"
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
+#include "capture/run/opens.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,6 +142,13 @@ void worker_serve(struct worker *w)
 		idle = 0;
 		pthread_mutex_lock(&s->lock);
 		__atomic_store_n(&w->sup.since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
+		if (opens_full(s, &t)) {
+			notify_continue(s->listener, slot);
+			opens_read(s);
+			__atomic_store_n(&w->sup.since, 0, __ATOMIC_RELEASE);
+			pthread_mutex_unlock(&s->lock);
+			continue;
+		}
 		int refuse = sup_trap(s, &t);
 		/* A process's record is written before it ends: what comes next may be a kill of everybody. */
 		if (t.call == CALL_exit)
@@ -151,7 +159,10 @@ void worker_serve(struct worker *w)
 			notify_refuse(s->listener, slot, refuse);
 		} else if (s->graft_pid) {
 			pthread_mutex_lock(&s->lock);
-			counted_graft(s, go_on, w);
+			if (s->graft_opens)
+				opens_graft(s, slot, go_on, w);
+			else
+				counted_graft(s, go_on, w);
 			pthread_mutex_unlock(&s->lock);
 		} else {
 			notify_continue(s->listener, slot);
@@ -259,15 +270,25 @@ bool worker_reap(struct worker *w, pid_t pid, int flags, int *ret_status)
 	return true;
 }
 
+static void kill_below(void *arg, pid_t pid)
+{
+	enum { DEEPEST = 64 }; /* what is deeper comes to us when its parents are gone, and is found again then */
+	const unsigned *above = arg;
+	unsigned depth = *above + 1;
+	struct procfs f;
+	if (procfs_stat(pid, &f) < 0 || f.state == 'Z')
+		return;
+	/* Its children first, for they would be ours a moment later. */
+	if (depth < DEEPEST)
+		procfs_children(pid, false, kill_below, &depth);
+	kill(pid, SIGKILL);
+}
+
 void worker_kill_child(void *arg, pid_t pid)
 {
-	struct procfs f;
+	unsigned depth = 0;
 	(void)arg;
-	if (procfs_stat(pid, &f) == 0 && f.state != 'Z') {
-		/* Its children first: they would be ours a moment later, and are found again then. */
-		procfs_children(pid, false, worker_kill_child, arg);
-		kill(pid, SIGKILL);
-	}
+	kill_below(&depth, pid);
 }
 
 /* Kills what has outlived the command; again and again, for what was being born meanwhile. False: whoever is still
@@ -538,6 +559,12 @@ void worker_main(struct worker *w)
 			continue;
 		}
 		say_passed(w);
+		if (s->opens) {
+			opens_read(s);
+			if (s->pending)
+				pending_settle(s, NULL, 0, true);
+			opens_unbar(s);
+		}
 		if (s->scans)
 			over = !worker_scan(w);
 		reap(w);
@@ -552,7 +579,7 @@ void worker_main(struct worker *w)
 		}
 		if (log_writer_pending(s->log))
 			sup_flush(s);
-		busy = s->traps != traps || s->guarding; /* nobody is woken by stops then */
+		busy = s->traps != traps || s->guarding || s->opens; /* nobody is woken by stops then */
 		traps = s->traps;
 		pthread_mutex_unlock(&s->lock);
 	}

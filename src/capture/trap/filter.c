@@ -1,3 +1,4 @@
+#include "capture/inject/opens.h"
 #include "capture/trap/trap.h"
 
 #include <errno.h>
@@ -77,8 +78,9 @@ enum call trap_call_native(int nr)
  * is walked for the others only. */
 
 /* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
- * that programs send each other all the time. ATTACH: where another process is to be traced. */
-enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, ANSWERS };
+ * that programs send each other all the time. ATTACH: where another process is to be traced. OPEN: but for one that the
+ * injected code makes, and that only reads. */
+enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, OPEN, ANSWERS };
 
 static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -131,11 +133,13 @@ static unsigned load_arg(struct build *b, unsigned i)
 	return load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
-static enum answer answer_to(enum call call, bool guarded)
+static enum answer answer_to(enum call call, bool guarded, bool injected)
 {
 	switch (call) {
 	case CALL_mmap:
 		return MMAP;
+	case CALL_openat:
+		return injected ? OPEN : TRAP;
 	case CALL_sigaction:
 		return guarded ? ACTION : ALLOW;
 	case CALL_ptrace:
@@ -148,10 +152,11 @@ static enum answer answer_to(enum call call, bool guarded)
 /* Everything for one architecture, whose call number is looked up in numbers[][a]. */
 static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t action)
 {
+	bool injected = a == 0 && (sets & TRAP_INJECT);
 	memset(b->answer, ALLOW, sizeof(b->answer));
 	for (size_t i = 0; i < NROWS; i++)
 		if ((rows[i].set & sets) && numbers[i][a] >= 0 && numbers[i][a] < NR_MAX)
-			b->answer[numbers[i][a]] = answer_to(rows[i].call, guarded);
+			b->answer[numbers[i][a]] = answer_to(rows[i].call, guarded, injected);
 	b->nranges = 0;
 	for (unsigned nr = 0; nr < NR_MAX; nr++)
 		if (!nr || b->answer[nr] != b->answer[nr - 1])
@@ -178,6 +183,18 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 		place[ATTACH] = load_arg(b, 0);
 		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_ATTACH, 2, 0);
 		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PTRACE_SEIZE, 1, 0);
+		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit(b, BPF_RET | BPF_K, action, 0, 0);
+	}
+	if (injected) {
+		const uint64_t page = OPENS_PAGE;
+		place[OPEN] = load(b, offsetof(struct seccomp_data, instruction_pointer) + 4);
+		emit(b, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(page >> 32), 0, 6);
+		load(b, offsetof(struct seccomp_data, instruction_pointer));
+		emit(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page, 0, 4);
+		emit(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page + OPENS_PAGE_SIZE, 3, 0);
+		load_arg(b, 2);
+		emit(b, BPF_JMP | BPF_JSET | BPF_K, OPENS_FLAGS_NOT, 1, 0);
 		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		emit(b, BPF_RET | BPF_K, action, 0, 0);
 	}

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -83,6 +84,16 @@ int notify_continue(int listener, struct notify_slot *slot)
 int notify_refuse(int listener, struct notify_slot *slot, int error)
 {
 	return answer(listener, slot, (struct seccomp_notif_resp){.id = slot->id, .error = -error});
+}
+
+int notify_give(int listener, const struct notify_slot *slot, int fd, int number)
+{
+	struct seccomp_notif_addfd a = {.id = slot->id,
+	                                .flags = SECCOMP_ADDFD_FLAG_SETFD,
+	                                .srcfd = (uint32_t)fd,
+	                                .newfd = (uint32_t)number,
+	                                .newfd_flags = O_CLOEXEC};
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &a) < 0 ? -errno : 0;
 }
 
 bool notify_valid(int listener, const struct notify_slot *slot)

@@ -62,7 +62,8 @@ struct trap {
 	bool compat;          /* the foreign (32-bit) interface of this architecture */
 };
 
-enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4 };
+/* TRAP_INJECT: opens from the injected code's page go on (inject/opens.h). */
+enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4, TRAP_INJECT = 8 };
 
 /* ---- the filter (filter.c) ---- */
 
@@ -117,6 +118,9 @@ struct notify_page {
 int notify_recv(int listener, struct notify_slot *slot, struct trap *ret);
 /* Lets the call go on; it runs as if it had never been stopped. */
 int notify_continue(int listener, struct notify_slot *slot);
+/* Gives the caller a descriptor of ours, under this number and closed at an exec, while its call stands. 0 or -errno
+ * (before 5.9: -EINVAL or -ENOTTY). */
+int notify_give(int listener, const struct notify_slot *slot, int fd, int number);
 /* Makes the call fail with -error without running it (only stemma's own marker calls). */
 int notify_refuse(int listener, struct notify_slot *slot, int error);
 /* Still waiting? False once the thread is gone, and then its /proc entries may be another's. */

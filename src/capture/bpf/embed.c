@@ -1,0 +1,13 @@
+/* Writes a file as numbers, to be included in an array: used by the build. */
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	FILE *f = argc > 1 ? fopen(argv[1], "rb") : NULL;
+	int c;
+	if (!f)
+		return 1;
+	for (size_t n = 0; (c = getc(f)) != EOF; n++)
+		printf("%d,%s", c, n % 32 == 31 ? "\n" : "");
+	return ferror(f) || fclose(f);
+}

@@ -1,0 +1,248 @@
+#include "capture/bpf/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fanotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Longest event: head, two names, three handles. A buffer with less room left was not the end of the queue. */
+#define EVENT_MAX (24 + 3 * (12 + 8 + HANDLE_MAX) + 2 * 256)
+
+struct watch {
+	struct watch_options o;
+	int fd, mounts;
+	uint64_t mask;
+	bool targets;
+};
+
+static const struct {
+	uint32_t op;
+	uint64_t mask;
+} ops[] = {
+    {TRACER_OPENED, FAN_OPEN},
+    {TRACER_EXECUTED, FAN_OPEN_EXEC},
+    {TRACER_CLOSED_WRITE, FAN_CLOSE_WRITE},
+    {TRACER_CLOSED_READ, FAN_CLOSE_NOWRITE},
+    {TRACER_CREATED, FAN_CREATE},
+    {TRACER_DELETED, FAN_DELETE},
+    {TRACER_MOVED_FROM, FAN_MOVED_FROM},
+    {TRACER_MOVED_TO, FAN_MOVED_TO},
+};
+#define NOPS (sizeof(ops) / sizeof(ops[0]))
+
+uint32_t watch_ops(uint64_t mask)
+{
+	uint32_t r = 0;
+	for (size_t i = 0; i < NOPS; i++)
+		if (mask & ops[i].mask)
+			r |= ops[i].op;
+	return r;
+}
+
+static const char *why_not(int e)
+{
+	switch (e) {
+	case EPERM:
+		return "CAP_SYS_ADMIN is missing";
+	case EOPNOTSUPP:
+	case ENODEV:
+		return "its files have no identity that the kernel can tell";
+	case EXDEV:
+		return "it is a part of a file system with an identity of its own";
+	case ENOSPC:
+		return "fs.fanotify.max_user_marks is reached";
+	case ENOENT:
+	case EACCES:
+		return "it cannot be reached";
+	default:
+		return "the kernel refuses it";
+	}
+}
+
+static bool wanted(const struct watch *w, const char *mount)
+{
+	if (!w->o.mounts)
+		return true;
+	for (const char *const *m = w->o.mounts; *m; m++)
+		if (!strcmp(*m, mount))
+			return true;
+	return false;
+}
+
+/* In place: \040 and the like in mountinfo. */
+static void unescape(char *s)
+{
+	char *to = s;
+	for (; *s; s++) {
+		unsigned c;
+		if (*s == '\\' && sscanf(s + 1, "%3o", &c) == 1 && strspn(s + 1, "01234567") >= 3) {
+			*to++ = (char)c;
+			s += 3;
+		} else
+			*to++ = *s;
+	}
+	*to = '\0';
+}
+
+/* Marks the file system mounted at `mount`, seen through `at`. */
+static void mark(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev, bool alias)
+{
+	struct place *place = places_of_dev(w->o.places, dev);
+	struct statx st;
+	if (place) {
+		place->seen = true;
+		return;
+	}
+	if (statx(AT_FDCWD, at, AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0 || fileid_dev(&st) != dev || !S_ISDIR(st.stx_mode))
+		return; /* a file, or covered by another mount; another mount point may lead to it */
+	place = places_add(w->o.places, at, mount, alias);
+	if (!place) {
+		w->o.told(w->o.arg, NULL, mount, type, false, why_not(errno));
+		return;
+	}
+	place->seen = true;
+	if (place->domain->pseudo)
+		return;
+	if (place->domain->network && !w->o.network)
+		place->why = "it is over the network";
+	else if (fanotify_mark(w->fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, w->mask, AT_FDCWD, at) < 0)
+		place->why = why_not(errno);
+	else {
+		place->watched = true;
+		place->why = place->handles ? NULL : "its paths cannot be told";
+	}
+	w->o.told(w->o.arg, place, mount, type, place->watched, place->why ? place->why : "");
+}
+
+/* Goes through a mountinfo. root: what leads to that namespace, "" for this one. */
+static void walk(struct watch *w, FILE *f, const char *root)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	while (getline(&line, &cap, f) > 0) {
+		unsigned maj, min;
+		char point[2048], type[64], *at = NULL;
+		char *dash = strstr(line, " - ");
+		if (sscanf(line, "%*d %*d %u:%u %*s %2047s", &maj, &min, point) != 3 || !dash ||
+		    sscanf(dash + 3, "%63s", type) != 1)
+			continue;
+		unescape(point);
+		if (!wanted(w, point) || !strcmp(type, "autofs") || asprintf(&at, "%s%s", root, point) < 0)
+			continue;
+		mark(w, at, point, type, (uint64_t)maj << 32 | min, *root != '\0');
+		free(at);
+	}
+	free(line);
+}
+
+void watch_mounts(struct watch *w)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	if (!f)
+		return;
+	for (size_t i = 0; places_at(w->o.places, i); i++)
+		places_at(w->o.places, i)->seen = places_at(w->o.places, i)->alias;
+	walk(w, f, "");
+	fclose(f);
+	for (size_t i = 0; places_at(w->o.places, i);) {
+		struct place *p = places_at(w->o.places, i);
+		if (p->seen) {
+			i++;
+			continue;
+		}
+		if (!p->domain->pseudo)
+			w->o.told(w->o.arg, p, p->shown, p->domain->type, false, "it was unmounted");
+		places_remove(w->o.places, p);
+	}
+}
+
+bool watch_mounts_of(struct watch *w, pid_t pid)
+{
+	char path[64], root[64];
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return false;
+	walk(w, f, root);
+	fclose(f);
+	return true;
+}
+
+int watch_open(const struct watch_options *options, struct watch **ret, struct err *err)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+	if (!w)
+		return err_set(err, ENOMEM, "cannot watch files");
+	w->o = *options;
+	w->mounts = -1;
+	unsigned flags = FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK;
+	w->targets = true;
+	w->fd = fanotify_init(flags | FAN_REPORT_DFID_NAME_TARGET, O_RDONLY | O_CLOEXEC | O_LARGEFILE);
+	if (w->fd < 0 && errno == EINVAL) {
+		w->targets = false;
+		w->fd = fanotify_init(flags | FAN_REPORT_DFID_NAME | FAN_REPORT_FID, O_RDONLY | O_CLOEXEC | O_LARGEFILE);
+	}
+	if (w->fd < 0) {
+		int r = errno == EINVAL ? err_set(err, ENOTSUP, "cannot watch files: Linux 5.9 is needed")
+		                        : err_set(err, errno, "cannot watch files");
+		watch_close(w);
+		return r;
+	}
+	for (size_t i = 0; i < NOPS; i++)
+		if (!options->ops || (options->ops & ops[i].op))
+			w->mask |= ops[i].mask;
+	/* Directories too: their names are parts of paths. What opens them is passed over when it is read. */
+	w->mask |= FAN_ONDIR;
+	if (w->targets && (w->mask & (FAN_MOVED_FROM | FAN_MOVED_TO)))
+		w->mask = (w->mask & ~(uint64_t)(FAN_MOVED_FROM | FAN_MOVED_TO)) | FAN_RENAME;
+	w->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	watch_mounts(w);
+	*ret = w;
+	return 0;
+}
+
+void watch_close(struct watch *w)
+{
+	if (!w)
+		return;
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->mounts >= 0)
+		close(w->mounts);
+	free(w);
+}
+
+int watch_fd(const struct watch *w)
+{
+	return w->fd;
+}
+
+int watch_mounts_fd(const struct watch *w)
+{
+	return w->mounts;
+}
+
+bool watch_renames(const struct watch *w)
+{
+	return w->targets;
+}
+
+bool watch_targets(const struct watch *w)
+{
+	return w->targets;
+}
+
+ssize_t watch_read(struct watch *w, void *to, size_t room, bool *ret_empty)
+{
+	ssize_t n = read(w->fd, to, room);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return -errno;
+	*ret_empty = n <= 0 || (size_t)n + EVENT_MAX < room;
+	return n < 0 ? 0 : n;
+}

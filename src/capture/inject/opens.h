@@ -1,0 +1,71 @@
+/* opens.h - code that opens a file to read and writes down what it did, so that the call need not be stopped
+ * (doc/opens.md). x86-64 only.
+ *
+ * Budget of an open: 60 ns beside the call and the filter: a locked increment, a reading of the time-stamp counter, a
+ * copy of the path. No lock, no call of its own, 200 bytes of stack. */
+#ifndef STEMMA_CAPTURE_INJECT_OPENS_H
+#define STEMMA_CAPTURE_INJECT_OPENS_H
+
+#include "capture/inject/sites.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the code lies in every program that has it. The kernel gives no program an address there unasked, nor do the
+ * shadows of the sanitizers or the heaps of Go, Java and LuaJIT lie there. The filter knows it (trap/filter.c). */
+#define OPENS_PAGE 0x2f7374650000ull
+#define OPENS_PAGE_SIZE 4096
+/* Flags with which an open is not one of these: all that could change a file or make one. */
+#define OPENS_FLAGS_NOT (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | O_PATH)
+
+#define OPENS_SLOTS 16
+#define OPENS_CELLS 2048
+#define OPENS_CELL 64
+#define OPENS_PATH 4096 /* with its NUL */
+#define OPENS_ENTRY_CELLS ((24 + OPENS_PATH + OPENS_CELL - 1) / OPENS_CELL)
+
+/* Begins in a cell; the path, with its NUL, follows and may fill further ones. */
+struct opens_entry {
+	uint64_t tsc;  /* before the call */
+	int32_t value; /* the descriptor, or -errno: only those after which the path has been read */
+	uint32_t flags;
+	uint32_t length; /* of the path, with its NUL */
+	uint32_t cells;
+};
+
+struct opens_slot {
+	uint32_t pos;   /* cells ever written; the program's */
+	uint32_t taken; /* ... read; the recorder's */
+	uint32_t gate;  /* the recorder's: not 0: opens are to stop */
+	int32_t busy;   /* the program's: opens under way, one in each handler of a signal that interrupts another */
+	uint32_t lost;  /* the program's: entries for which there was no room */
+	unsigned char room[44];
+	unsigned char
+	    cell[(OPENS_CELLS + OPENS_ENTRY_CELLS) * OPENS_CELL]; /* the last entry of a round goes on behind it */
+};
+
+#define OPENS_REGION ((sizeof(struct opens_slot) * OPENS_SLOTS + 4095) & ~(size_t)4095)
+
+/* The page behind the code: the program's own, wiped in a child with memory of its own. */
+struct opens_own {
+	uint64_t slot; /* address of its log in its memory; 0: opens stop */
+	uint64_t pid;
+	uint64_t missed; /* opens that went into no log: the handler of a signal had forked in the middle of one */
+};
+#define OPENS_OWN (OPENS_PAGE + OPENS_PAGE_SIZE)
+#define OPENS_LOGS (OPENS_OWN + OPENS_PAGE_SIZE)
+#define OPENS_ALL (2 * OPENS_PAGE_SIZE + OPENS_REGION)
+
+/* The code for OPENS_PAGE, and its size; 0: there is none for this architecture. */
+size_t opens_code(const void **ret);
+
+/* Is it a site that is jumped from? Then from here, by the five bytes that load the call's number, which the stub does
+ * instead. The call itself stays where it is: a handler that interrupted it can return behind it. */
+bool opens_wants(const struct site *s);
+uint64_t opens_from(const struct site *s);
+/* Makes the stubs for a library loaded at base, to lie at code. Sites that are not wanted have at 0. 0, or -ERANGE. */
+int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, struct stubs *ret);
+
+#endif

@@ -1,0 +1,614 @@
+#include "capture/run/opens.h"
+#include "capture/inject/opens.h"
+#include "capture/run/graft.h"
+#include "capture/run/guard.h"
+#include "capture/run/libraries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define TRIES 3
+#define FAILURES 8 /* in a row: it does not work here */
+#define HIGH_FD 1023
+#define SEEN 256 /* paths remembered while the logs are read */
+
+/* What is known of a process that has the code. */
+struct logging {
+	uint64_t code; /* of the stubs */
+	uint64_t base; /* where the library is loaded whose calls jump to them */
+	const struct sites *sites;
+	int slot; /* its log; -1 none */
+	uint32_t lost;
+	bool never;    /* its log was not what it should be: opens stop */
+	uint64_t late; /* an open that began before this was under way when names changed; 0: none */
+	dev_t cwd_dev; /* its working directory */
+	ino_t cwd_ino;
+	unsigned batch; /* when that was last looked for by its name */
+	bool lost_cwd;
+};
+
+#define UNKNOWN INT32_MAX /* value of one that was made at a stop */
+
+struct opened {
+	struct proc *proc;
+	uint64_t tsc;
+	int32_t value;
+	uint32_t flags;
+	size_t path; /* in paths */
+	bool late;
+};
+
+struct seen {
+	const struct proc *proc;
+	uint64_t hash;
+	size_t path;
+	bool nofollow;
+	struct file *file; /* pinned; NULL: not one that is recorded */
+	struct fingerprint print;
+};
+
+struct opens_logs {
+	int memfd;
+	unsigned char *map; /* the code's page, and the logs */
+	size_t size;
+	struct proc *owner[OPENS_SLOTS];
+	unsigned used, failures, batch;
+	bool off, barred;
+	uint64_t tsc; /* when both clocks were read last */
+	int64_t time;
+	struct buf paths; /* what was taken and is not yet recorded */
+	struct opened *taken;
+	size_t ntaken, room;
+	struct seen seen[SEEN];
+};
+
+static uint64_t tsc_now(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
+
+static struct opens_slot *log_of(const struct opens_logs *l, int i)
+{
+	return (struct opens_slot *)(l->map + OPENS_PAGE_SIZE) + i;
+}
+
+static uint64_t log_address(int i)
+{
+	return OPENS_LOGS + (uint64_t)i * sizeof(struct opens_slot);
+}
+
+/* Is it a call that can be made by the code? */
+static bool by_site(const struct logging *g, const struct trap *t)
+{
+	for (size_t i = 0; i < g->sites->n; i++)
+		if (g->sites->site[i].kind == SITE_OPEN && t->ip == g->base + g->sites->site[i].offset + 2 &&
+		    opens_wants(&g->sites->site[i]))
+			return true;
+	return false;
+}
+
+static bool only_reads(const struct trap *t)
+{
+	return t->call == CALL_openat && !t->compat && (int)t->args[0] == AT_FDCWD && !(t->args[2] & OPENS_FLAGS_NOT);
+}
+
+/* ---- taking ---- */
+
+static void garbled(struct sup *s, struct proc *p)
+{
+	struct logging *g = p->logging;
+	if (!g->never)
+		sup_gap(s, p, TERM_gap_lost, 0, "its log of opened files could not be read to its end");
+	g->never = true;
+	__atomic_store_n(&log_of(s->opens, g->slot)->gate, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool add(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path, bool late)
+{
+	if (l->ntaken == l->room) {
+		size_t room = l->room ? 2 * l->room : 1024;
+		struct opened *v = realloc(l->taken, room * sizeof(*v));
+		if (!v)
+			return false;
+		l->taken = v;
+		l->room = room;
+	}
+	size_t at = l->paths.n;
+	buf_add(&l->paths, path, e->length);
+	if (l->paths.n != at + e->length)
+		return false;
+	l->taken[l->ntaken++] =
+	    (struct opened){.proc = p, .tsc = e->tsc, .value = e->value, .flags = e->flags, .path = at, .late = late};
+	return true;
+}
+
+/* Copies one log. What is there may be anything. */
+static void take(struct sup *s, int i)
+{
+	struct opens_logs *l = s->opens;
+	struct opens_slot *log = log_of(l, i);
+	struct proc *p = l->owner[i];
+	struct logging *g = p->logging;
+	uint32_t pos = __atomic_load_n(&log->pos, __ATOMIC_ACQUIRE), from = log->taken;
+	bool idle = __atomic_load_n(&log->busy, __ATOMIC_RELAXED) == 0;
+	if (pos != from && !g->never) {
+		struct task *k = task_known(s, p->pid);
+		if (k)
+			k->stops++; /* the call that it stopped at last has come back */
+	}
+	while (pos != from && !g->never) {
+		struct opens_entry e;
+		const unsigned char *at = log->cell + (size_t)(from % OPENS_CELLS) * OPENS_CELL;
+		memcpy(&e, at, sizeof(e));
+		if (pos - from > OPENS_CELLS || !e.length || e.length > OPENS_PATH ||
+		    e.cells != (sizeof(e) + e.length + OPENS_CELL - 1) / OPENS_CELL || e.cells > pos - from ||
+		    !add(l, p, &e, at + sizeof(e), g->late && e.tsc <= g->late)) {
+			garbled(s, p);
+			break;
+		}
+		l->paths.p[l->paths.n - 1] = '\0';
+		from += e.cells;
+	}
+	__atomic_store_n(&log->taken, pos, __ATOMIC_RELEASE);
+	uint32_t lost = __atomic_load_n(&log->lost, __ATOMIC_RELAXED);
+	if (lost != g->lost)
+		sup_gap(s, p, TERM_gap_lost, lost - g->lost, "opened files that its log had no room for");
+	g->lost = lost;
+	if (idle)
+		g->late = 0;
+}
+
+/* ---- recording ---- */
+
+static int by_tsc(const void *a, const void *b)
+{
+	const struct opened *x = a, *y = b;
+	return x->tsc < y->tsc ? -1 : x->tsc > y->tsc ? 1 : x->path < y->path ? -1 : x->path > y->path;
+}
+
+static void know_cwd(struct sup *s, struct proc *p, struct logging *g)
+{
+	char name[48];
+	struct stat st;
+	free(p->cwd);
+	p->cwd = NULL;
+	proc_cwd(s, p, p->pid);
+	snprintf(name, sizeof(name), "/proc/%d/cwd", p->pid);
+	g->cwd_dev = 0;
+	g->cwd_ino = 0;
+	if (stat(name, &st) == 0) {
+		g->cwd_dev = st.st_dev;
+		g->cwd_ino = st.st_ino;
+	}
+}
+
+static bool cwd_is(const struct proc *p, dev_t dev, ino_t ino)
+{
+	struct stat st;
+	return p->cwd && stat(p->cwd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+/* Its working directory may have got another name, and its name another directory: looked at once for all that was
+ * taken together. */
+static bool has_cwd(struct sup *s, struct proc *p)
+{
+	struct logging *g = p->logging;
+	if (!g || g->batch == s->opens->batch)
+		return !g || !g->lost_cwd;
+	const dev_t dev = g->cwd_dev;
+	const ino_t ino = g->cwd_ino;
+	g->batch = s->opens->batch;
+	g->lost_cwd = false;
+	if (!cwd_is(p, dev, ino)) {
+		know_cwd(s, p, g);
+		g->lost_cwd = g->cwd_dev != dev || g->cwd_ino != ino || !cwd_is(p, dev, ino);
+	}
+	return !g->lost_cwd;
+}
+
+/* The path from the root. False: longer than a path may be, or the working directory is not found. */
+static bool from_root(struct sup *s, struct proc *p, const char *path, char ret[PATH_MAX])
+{
+	if (path[0] == '/')
+		return snprintf(ret, PATH_MAX, "%s", path) < PATH_MAX;
+	const char *cwd = has_cwd(s, p) ? proc_cwd(s, p, p->pid) : "";
+	return cwd[0] && snprintf(ret, PATH_MAX, "%s/%s", cwd[1] ? cwd : "", path) < PATH_MAX;
+}
+
+static void record(struct sup *s, const struct opened *e, int64_t time)
+{
+	struct opens_logs *l = s->opens;
+	const char *path = (const char *)l->paths.p + e->path;
+	bool nofollow = e->flags & O_NOFOLLOW;
+	uint64_t hash = XXH3_64bits_withSeed(path, strlen(path), (uint64_t)e->proc->pid + nofollow);
+	struct seen *m = &l->seen[hash % SEEN];
+	bool known = m->proc == e->proc && m->hash == hash && m->nofollow == nofollow && e->value >= 0 &&
+	             e->value != UNKNOWN && !e->late && !strcmp((const char *)l->paths.p + m->path, path);
+	if (known && !m->file)
+		return;
+	if (known) {
+		open_again(s, e->proc, m->file, &m->print, time);
+		return;
+	}
+	char full[PATH_MAX];
+	struct file *f = NULL;
+	struct fingerprint print = {0};
+	int rc = -ENAMETOOLONG;
+	if (!path[0])
+		return;
+	if (from_root(s, e->proc, path, full)) {
+		/* Asked for as a directory, and it is there: no path that was looked for and absent. */
+		if (e->value == -ENOTDIR && (e->flags & O_DIRECTORY) && access(full, F_OK) == 0)
+			return;
+		rc = open_logged(s, e->proc, full, e->flags, e->value >= 0, !e->late, time, &f, &print);
+	}
+	if (rc < 0 && e->value == UNKNOWN && (rc == -ENOENT || rc == -ENOTDIR))
+		rc = open_logged(s, e->proc, full, e->flags, false, true, time, &f, &print);
+	if (rc < 0 || e->late)
+		sup_gap(s, e->proc, TERM_gap_lost, 1,
+		        rc < 0 ? "a file that it opened had gone before it was looked at"
+		               : "a name changed while it opened the file");
+	if (rc < 0 || e->late || e->value < 0 || e->value == UNKNOWN)
+		return;
+	if (m->file) {
+		m->file->pins--;
+		file_drop(s, m->file);
+	}
+	if (f)
+		f->pins++;
+	*m = (struct seen){.proc = e->proc, .hash = hash, .path = e->path, .nofollow = nofollow, .file = f, .print = print};
+}
+
+static void take_all(struct sup *s)
+{
+	struct opens_logs *l = s->opens;
+	for (int i = 0; i < OPENS_SLOTS; i++)
+		if (l->owner[i])
+			take(s, i);
+}
+
+bool opens_full(struct sup *s, const struct trap *t)
+{
+	struct opens_logs *l = s->opens;
+	struct task *k = l && l->used && only_reads(t) ? task_known(s, t->tid) : NULL;
+	struct proc *p = k ? k->proc : NULL;
+	struct logging *g = p ? p->logging : NULL;
+	char path[OPENS_PATH];
+	if (!g || g->slot < 0 || g->never || t->tid != p->pid || !by_site(g, t) || p->guarded || p->stale || p->exec ||
+	    l->barred || s->pending || p->tmpfile_tid)
+		return false;
+	const struct opens_slot *log = log_of(l, g->slot);
+	ssize_t n = log->pos == log->taken ? -1 : remote_string(t->tid, t->args[1], path, sizeof(path));
+	if (n <= 0 || path[1] == '.')
+		return false;
+	s->traps++;
+	k->stops++;
+	k->last = *t;
+	k->can_block = true;
+	take_all(s);
+	struct opens_entry e = {
+	    .tsc = tsc_now(), .value = UNKNOWN, .flags = (uint32_t)t->args[2], .length = (uint32_t)n + 1};
+	if (!g->never && !add(l, p, &e, (unsigned char *)path, false))
+		sup_gap(s, p, TERM_gap_lost, 1, "out of memory");
+	return true;
+}
+
+void opens_read(struct sup *s)
+{
+	struct opens_logs *l = s->opens;
+	if (!l || !l->used || s->reading_opens)
+		return;
+	take_all(s);
+	uint64_t tsc = tsc_now();
+	int64_t now = sup_now(s);
+	if (l->ntaken) {
+		struct task *current = s->current;
+		s->reading_opens = true;
+		s->current = NULL;
+		s->moment++;
+		l->batch++;
+		if (s->pending)
+			pending_settle(s, NULL, 0, true);
+		qsort(l->taken, l->ntaken, sizeof(*l->taken), by_tsc);
+		double scale = tsc > l->tsc ? (double)(now - l->time) / (double)(tsc - l->tsc) : 0;
+		for (size_t i = 0; i < l->ntaken; i++) {
+			const struct opened *e = &l->taken[i];
+			int64_t time = e->tsc <= l->tsc ? l->time : l->time + (int64_t)((double)(e->tsc - l->tsc) * scale);
+			record(s, e, time < now ? time : now);
+			if (i % 64 == 63)
+				sup_goes_on(s);
+		}
+		for (size_t i = 0; i < SEEN; i++) {
+			if (l->seen[i].file) {
+				l->seen[i].file->pins--;
+				file_drop(s, l->seen[i].file);
+			}
+			l->seen[i] = (struct seen){0};
+		}
+		l->ntaken = 0;
+		l->paths.n = 0;
+		s->current = current;
+		s->reading_opens = false;
+	}
+	l->tsc = tsc;
+	l->time = now;
+}
+
+/* ---- names ---- */
+
+void opens_bar(struct sup *s, pid_t tid)
+{
+	enum { PATIENCE_NS = 50000 };
+	struct opens_logs *l = s->opens;
+	if (!l || !l->used)
+		return;
+	l->barred = true;
+	for (int i = 0; i < OPENS_SLOTS; i++)
+		if (l->owner[i] && l->owner[i]->pid != tid)
+			__atomic_store_n(&log_of(l, i)->gate, 1, __ATOMIC_SEQ_CST);
+	struct timespec begin, now;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (int i = 0; i < OPENS_SLOTS; i++) {
+		if (!l->owner[i] || l->owner[i]->pid == tid)
+			continue;
+		bool busy;
+		while ((busy = __atomic_load_n(&log_of(l, i)->busy, __ATOMIC_SEQ_CST) != 0)) {
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			if ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec > PATIENCE_NS)
+				break;
+		}
+		if (busy)
+			l->owner[i]->logging->late = tsc_now();
+	}
+}
+
+void opens_unbar(struct sup *s)
+{
+	struct opens_logs *l = s->opens;
+	if (!l || !l->barred || pending_names(s))
+		return;
+	for (int i = 0; i < OPENS_SLOTS; i++)
+		if (l->owner[i] && !l->owner[i]->logging->never)
+			__atomic_store_n(&log_of(l, i)->gate, 0, __ATOMIC_RELEASE);
+	l->barred = false;
+}
+
+/* ---- beginning ---- */
+
+static void free_logs(struct opens_logs *l)
+{
+	if (l->map)
+		munmap(l->map, l->size);
+	if (l->memfd >= 0)
+		close(l->memfd);
+	l->map = NULL;
+	l->memfd = -1;
+}
+
+static bool make_logs(struct sup *s)
+{
+	if (s->opens)
+		return s->opens->map;
+	struct opens_logs *l = s->opens = calloc(1, sizeof(*l));
+	const void *code;
+	size_t n = opens_code(&code);
+	if (!l)
+		return false;
+	l->memfd = memfd_create("stemma", MFD_CLOEXEC);
+	l->size = OPENS_PAGE_SIZE + OPENS_REGION;
+	void *map = l->memfd < 0 || ftruncate(l->memfd, (off_t)l->size) < 0
+	                ? MAP_FAILED
+	                : mmap(NULL, l->size, PROT_READ | PROT_WRITE, MAP_SHARED, l->memfd, 0);
+	l->map = map == MAP_FAILED ? NULL : map;
+	l->off = !l->map || !n || n > OPENS_PAGE_SIZE;
+	if (l->off)
+		free_logs(l);
+	else
+		memcpy(l->map, code, n);
+	return l->map;
+}
+
+static int free_log(struct opens_logs *l)
+{
+	int i = 0;
+	while (i < OPENS_SLOTS && l->owner[i])
+		i++;
+	return i < OPENS_SLOTS ? i : -1;
+}
+
+static void own_log(struct sup *s, struct proc *p, int i)
+{
+	struct opens_logs *l = s->opens;
+	struct opens_slot *log = log_of(l, i);
+	memset(log, 0, offsetof(struct opens_slot, cell));
+	log->gate = l->barred;
+	if (!l->used++) {
+		l->tsc = tsc_now();
+		l->time = sup_now(s);
+	}
+	l->owner[i] = p;
+	p->logging->slot = i;
+	p->logging->lost = 0;
+}
+
+void opens_free(struct sup *s, struct proc *p)
+{
+	struct logging *g = p->logging;
+	if (g && g->slot >= 0) {
+		s->opens->owner[g->slot] = NULL;
+		s->opens->used--;
+	}
+	free(g);
+	p->logging = NULL;
+	p->open_stops = 0;
+	p->inject_tries = 0;
+}
+
+/* Has it one thread? The directory of threads has a link for each. */
+static bool is_single(const struct proc *p)
+{
+	char name[48];
+	struct stat st;
+	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
+	return stat(name, &st) == 0 && st.st_nlink == 3;
+}
+
+static bool write_own(const struct proc *p, uint64_t slot)
+{
+	struct opens_own own = {.slot = slot, .pid = (uint64_t)p->pid};
+	struct iovec here = {&own, sizeof(own)}, there = {(void *)(uintptr_t)OPENS_OWN, sizeof(own)};
+	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(own);
+}
+
+/* A child without an exec has its parent's code, and if the memory is its own an empty page. */
+static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct proc *parent = p->execn ? NULL : proc_parent(s, p);
+	uint64_t head[2];
+	if (!parent || !parent->logging || !by_site(parent->logging, t) ||
+	    remote_read(p->pid, parent->logging->code, head, sizeof(head)) != (ssize_t)sizeof(head) ||
+	    head[0] != OPENS_PAGE || head[1] != OPENS_OWN)
+		return false;
+	p->logging = calloc(1, sizeof(*p->logging));
+	if (!p->logging)
+		return false;
+	*p->logging = (struct logging){
+	    .code = parent->logging->code, .base = parent->logging->base, .sites = parent->logging->sites, .slot = -1};
+	return true;
+}
+
+/* Of p's, and of nothing that it writes at the same time: what it reads from now on is read before or after that. */
+static bool may_log(const struct sup *s, const struct proc *p, const struct trap *t)
+{
+	return t->tid == p->pid && !p->foreign && !p->own_creds && !p->fs_per_thread && !p->exec && !p->stale &&
+	       !s->refuse && !proc_writes_own(p) && is_single(p);
+}
+
+/* Without a limit to its memory. */
+static bool has_room(const struct proc *p)
+{
+	struct rlimit rl;
+	return prlimit(p->pid, RLIMIT_AS, NULL, &rl) == 0 && rl.rlim_cur == RLIM_INFINITY;
+}
+
+static void go_log(struct sup *s, struct proc *p)
+{
+	struct opens_logs *l = s->opens;
+	struct logging *g = p->logging;
+	struct opens_own own;
+	if (g->never || remote_read(p->pid, OPENS_OWN, &own, sizeof(own)) != (ssize_t)sizeof(own) ||
+	    (own.pid && own.pid != (uint64_t)p->pid))
+		return; /* it shares its parent's memory */
+	if (own.missed)
+		sup_gap(s, p, TERM_gap_lost, own.missed, "opened files that its log had no room for");
+	int i = g->slot >= 0 ? g->slot : free_log(l);
+	if (i < 0 || own.slot == log_address(i))
+		return;
+	know_cwd(s, p, g);
+	if (g->slot < 0)
+		own_log(s, p, i);
+	if (!write_own(p, log_address(i)))
+		garbled(s, p);
+}
+
+void opens_after(struct sup *s, struct proc *p, const struct trap *t)
+{
+	if (!s->injects || s->refuse || (s->opens && s->opens->off))
+		return;
+	bool reads = only_reads(t);
+	struct logging *g = p->logging;
+	if (g && g->slot >= 0 && !reads &&
+	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_root ||
+	     t->call == CALL_mount || t->call == CALL_setuid)) {
+		if (!write_own(p, 0))
+			garbled(s, p);
+		return;
+	}
+	if (!reads || (!g && !inherit(s, p, t) && ++p->open_stops < s->inject_after))
+		return;
+	if (p->logging) {
+		if (by_site(p->logging, t) && may_log(s, p, t))
+			go_log(s, p);
+		return;
+	}
+	if (p->inject_tries >= TRIES || !p->execn || !s->guard || p->unguarded || !may_log(s, p, t) || !has_room(p) ||
+	    !make_logs(s) || free_log(s->opens) < 0)
+		return;
+	uint64_t base;
+	const struct sites *l = library_of(s, p, t->ip, &base);
+	if (!l) {
+		if (p->open_stops > 4 * s->inject_after + 64)
+			p->inject_tries = TRIES; /* its opens are not a library's */
+		return;
+	}
+	s->graft_pid = p->pid;
+	s->graft_tid = t->tid;
+	s->graft_base = base;
+	s->graft_sites = l;
+	s->graft_opens = true;
+}
+
+/* A number that nothing has. */
+static int free_number(const struct proc *p)
+{
+	struct rlimit rl;
+	char name[64];
+	if (prlimit(p->pid, RLIMIT_NOFILE, NULL, &rl) < 0 || rl.rlim_cur < 64)
+		return -1;
+	int fd = (rl.rlim_cur > HIGH_FD ? HIGH_FD : (int)rl.rlim_cur - 1) - (int)p->inject_tries;
+	snprintf(name, sizeof(name), "/proc/%d/fd/%d", p->pid, fd);
+	struct stat st;
+	return lstat(name, &st) < 0 && errno == ENOENT ? fd : -1;
+}
+
+void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
+{
+	struct proc *p = proc_by_pid(s, s->graft_pid);
+	struct opens_logs *l = s->opens;
+	s->graft_pid = 0;
+	s->graft_opens = false;
+	int fd = p && !p->logging ? free_number(p) : -1, i = free_log(l);
+	if (p)
+		p->inject_tries++;
+	struct logging *g = fd < 0 ? NULL : calloc(1, sizeof(*g));
+	int rc = !g ? -ENOMEM : notify_give(s->listener, slot, l->memfd, fd);
+	if (rc < 0) {
+		l->off |= g && rc != -ENOENT; /* 5.9 is too old, or refuses */
+		free(g);
+		go(arg);
+		return;
+	}
+	static struct graft graft; /* large, and one at a time */
+	graft =
+	    (struct graft){.sites = s->graft_sites, .base = s->graft_base, .opens = true, .fd = fd, .slot = log_address(i)};
+	*g = (struct logging){.base = s->graft_base, .sites = s->graft_sites, .slot = -1};
+	know_cwd(s, p, g);
+	p->logging = g;
+	own_log(s, p, i);
+	rc = guard_graft(s->guard, p->pid, &graft, go, arg);
+	g->code = graft.code;
+	if (rc < 0) {
+		if (++l->failures >= FAILURES)
+			l->off = true;
+		unsigned tries = p->inject_tries;
+		opens_free(s, p);
+		p->inject_tries = rc == -EBUSY ? tries : TRIES; /* it did not stop in time */
+		return;
+	}
+	l->failures = 0;
+}
