@@ -1,0 +1,376 @@
+/* again.c - a build once more, from its record. */
+#include "cc/args.h"
+#include "cc/build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct again {
+	struct store *s;
+	struct err *err;
+	int message_fd;
+	char dir[64]; /* of our own: what is made on the way */
+	unsigned made;
+};
+
+/* What stands in the way, in words. */
+static int stale(struct again *a, const char *what, const char *why)
+{
+	err_set(a->err, 0, "'%s' %s", what, why);
+	return -ESTALE;
+}
+
+/* ---- the command, with another output ---- */
+
+struct words {
+	char **v;
+	size_t n, room;
+};
+
+static int add(struct words *w, const char *text)
+{
+	if (w->n + 1 >= w->room) {
+		size_t room = w->room ? 2 * w->room : 64;
+		char **v = realloc(w->v, room * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		w->v = v;
+		w->room = room;
+	}
+	if (!(w->v[w->n] = strdup(text)))
+		return -ENOMEM;
+	w->v[++w->n] = NULL;
+	return 0;
+}
+
+static void words_release(struct words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->v[i]);
+	free(w->v);
+}
+
+static bool begins(const char *s, const char *head)
+{
+	return strncmp(s, head, strlen(head)) == 0;
+}
+
+/* Options that write files beside the output: so many arguments are to be left out. */
+static size_t writes_beside(char *const *v)
+{
+	static const char *const alone[] = {"-MD", "-MMD", "-MP", "-MG", "-MV"};
+	static const char *const valued[] = {"-MF", "-MT", "-MQ", "-MJ"};
+	static const char *const heads[] = {"-save-temps", "-Wl,-Map", "-Wl,--Map",     "-Wl,--dependency-file",
+	                                    "-fdump-",     "-Wp,-M",   "-fstack-usage", "-fcallgraph-info"};
+	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
+		if (strcmp(v[0], alone[i]) == 0)
+			return 1;
+	for (size_t i = 0; i < sizeof(valued) / sizeof(valued[0]); i++)
+		if (begins(v[0], valued[i]))
+			return v[0][3] ? 1 : v[1] ? 2 : 1;
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (begins(v[0], heads[i]))
+			return 1;
+	return 0;
+}
+
+/* The name that a compiler gives what it makes of the source. */
+static bool makes_of(const char *source, const char *output)
+{
+	const char *s = strrchr(source, '/'), *o = strrchr(output, '/');
+	s = s ? s + 1 : source;
+	o = o ? o + 1 : output;
+	const char *sd = strrchr(s, '.'), *od = strrchr(o, '.');
+	return sd && od && sd - s == od - o && memcmp(s, o, (size_t)(sd - s)) == 0;
+}
+
+static bool is_path(const struct build *b, const char *word, const char *path)
+{
+	size_t n = strlen(b->cwd);
+	while (word[0] == '.' && word[1] == '/')
+		word += 2;
+	return word[0] == '/' ? strcmp(word, path) == 0
+	                      : begins(path, b->cwd) && path[n] == '/' && strcmp(path + n + 1, word) == 0;
+}
+
+/* What was made again has another name now. */
+struct renamed {
+	const char *path;
+	char to[PATH_MAX];
+};
+
+static bool makes_modules(const struct build *b)
+{
+	for (size_t i = 0; i < b->out.n; i++) {
+		const char *dot = strrchr(b->out.v[i].path, '.');
+		if (dot && (strcmp(dot, ".mod") == 0 || strcmp(dot, ".smod") == 0))
+			return true;
+	}
+	return false;
+}
+
+/* The words of the recorded command that make `wanted`, as `out`. */
+static int command(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
+                   const struct renamed *renamed, size_t nrenamed, struct words *ret)
+{
+	struct args args;
+	size_t sources = 0;
+	bool named = false;
+	int rc = args_parse(b->args, &args);
+	if (rc < 0)
+		return rc;
+	for (size_t i = args.compiler + 1; i < args.n; i++)
+		sources += args.input[i];
+	for (size_t i = args.compiler; rc == 0 && i < args.n; i++) {
+		char *const *v = &args.v[i];
+		size_t skip = i > args.compiler ? writes_beside(v) : 0;
+		if (skip) {
+			i += skip - 1;
+		} else if (strstr(v[0], "***")) {
+			rc = stale(a, v[0], "stands in the command, and a secret was left out there");
+		} else if ((strcmp(v[0], "-o") == 0 || strcmp(v[0], "-J") == 0) && v[1]) {
+			bool output = v[0][1] == 'o';
+			rc = add(ret, v[0]);
+			if (rc == 0)
+				rc = add(ret, output ? out : a->dir);
+			if (rc == 0 && !output && (rc = add(ret, "-I")) == 0)
+				rc = add(ret, v[1]);
+			named |= output;
+			i++;
+		} else if (args.output && v[0] + 2 == args.output) { /* -oNAME */
+			rc = add(ret, "-o");
+			if (rc == 0)
+				rc = add(ret, out);
+			named = true;
+		} else if (args.input[i] && !args.links && sources > 1 && !makes_of(v[0], wanted->path)) {
+			continue; /* another source of the same command */
+		} else {
+			const char *word = v[0];
+			for (size_t k = 0; args.input[i] && k < nrenamed; k++)
+				if (is_path(b, word, renamed[k].path))
+					word = renamed[k].to;
+			rc = add(ret, word);
+		}
+	}
+	if (rc == 0 && !named && (rc = add(ret, "-o")) == 0)
+		rc = add(ret, out);
+	if (rc == 0 && makes_modules(b) && (rc = add(ret, "-J")) == 0)
+		rc = add(ret, a->dir);
+	args_release(&args);
+	return rc;
+}
+
+/* ---- running it ---- */
+
+/* The recorded variables, and of those that compilers go by no others. */
+static char **environment(const struct build *b)
+{
+	static const char *const rows[] = {
+#define VAR(name) #name "=",
+#define VARS(name) #name,
+#include "cc/env.def"
+	};
+	size_t n = 0, k = 0;
+	while (environ[n])
+		n++;
+	for (size_t i = 0; b->env[i]; i++)
+		n++;
+	char **v = calloc(n + 1, sizeof(*v));
+	for (size_t i = 0; v && environ[i]; i++) {
+		bool ours = begins(environ[i], "STEMMA_CC=");
+		for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]) && !ours; j++)
+			ours = begins(environ[i], rows[j]);
+		if (!ours)
+			v[k++] = environ[i];
+	}
+	for (size_t i = 0; v && b->env[i]; i++)
+		if (!strstr(b->env[i], "***") && !begins(b->env[i], "LD_PRELOAD="))
+			v[k++] = b->env[i];
+	return v;
+}
+
+/* What it had as standard input: the source that no argument names. */
+static const char *input_of(const struct build *b, char *const *argv)
+{
+	const char *path = "/dev/null";
+	bool from_stdin = false;
+	for (size_t i = 1; argv[i]; i++)
+		from_stdin |= strcmp(argv[i], "-") == 0;
+	for (size_t k = 0; from_stdin && k < b->in.n; k++) {
+		bool named = b->in.v[k].role != TERM_role_source;
+		for (size_t i = 1; argv[i] && !named; i++)
+			named = is_path(b, argv[i], b->in.v[k].path);
+		if (!named)
+			path = b->in.v[k].path;
+	}
+	return path;
+}
+
+static int run(struct again *a, const struct build *b, char *const *argv)
+{
+	char **env = environment(b);
+	int status = 0, null = open(input_of(b, argv), O_RDONLY | O_CLOEXEC);
+	pid_t pid = env && null >= 0 ? fork() : -1;
+	if (pid == 0) {
+		if (chdir(b->cwd) == 0 && dup2(null, 0) == 0 && dup2(a->message_fd, 1) == 1 && dup2(a->message_fd, 2) == 2)
+			execve(b->compiler, argv, env);
+		_exit(127);
+	}
+	int rc = pid < 0 ? err_set(a->err, ENOMEM, "cannot run '%s'", b->compiler) : 0;
+	while (rc == 0 && waitpid(pid, &status, 0) < 0)
+		rc = errno == EINTR ? 0 : -errno;
+	if (null >= 0)
+		close(null);
+	free(env);
+	if (rc == 0 && status) {
+		err_set(a->err, 0, "'%s' failed", b->compiler);
+		rc = -ECANCELED;
+	}
+	return rc;
+}
+
+/* ---- what it needs ---- */
+
+static int make(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
+                unsigned depth);
+
+/* The object again, from its own record. */
+static int make_input(struct again *a, const struct build_file *f, unsigned depth, struct renamed *ret)
+{
+	struct build_list l = {0};
+	int rc = depth < BUILD_AGAIN_DEPTH ? build_find_by(a->s, NULL, 0, &f->digest, a->err, &l) : -ELOOP;
+	const char *slash = strrchr(f->path, '/');
+	ret->path = f->path;
+	if (rc == 0 && snprintf(ret->to, sizeof(ret->to), "%s/%u-%s", a->dir, a->made++, slash ? slash + 1 : f->path) >=
+	                   (int)sizeof(ret->to))
+		rc = -ENAMETOOLONG;
+	if (rc == 0 && !l.n)
+		rc = stale(a, f->path, "is not what it was, and there is no record of how it was made");
+	if (rc == 0)
+		rc = make(a, &l.v[0], f, ret->to, depth + 1);
+	build_list_release(&l);
+	return rc;
+}
+
+static int check_inputs(struct again *a, const struct build *b, unsigned depth, struct renamed **ret, size_t *ret_n)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < b->tools.n; i++)
+		if (build_match(NULL, &b->tools.v[i]) != BUILD_SAME)
+			rc = stale(a, b->tools.v[i].path, "is not the program that it was");
+	for (size_t i = 0; rc == 0 && i < b->in.n; i++) {
+		const struct build_file *f = &b->in.v[i];
+		enum build_match m = build_match(NULL, f);
+		if (m == BUILD_SAME || f->role == TERM_role_response || f->role == TERM_role_cache)
+			continue;
+		if (f->role != TERM_role_object || !f->digested) {
+			rc = stale(a, f->path, m == BUILD_MISSING ? "is not there any more" : "is not what it was");
+			break;
+		}
+		struct renamed *v = realloc(*ret, (*ret_n + 1) * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		*ret = v;
+		rc = make_input(a, f, depth, &v[*ret_n]);
+		*ret_n += rc == 0;
+	}
+	return rc;
+}
+
+/* Makes the file that the build once made into out. Different bytes are an error but for the last step. */
+static int make(struct again *a, const struct build *b, const struct build_file *wanted, const char *out,
+                unsigned depth)
+{
+	struct renamed *renamed = NULL;
+	struct words w = {0};
+	struct digest d;
+	size_t n = 0;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && b->gaps[i]; i++)
+		if (begins(b->gaps[i], "stdin") || begins(b->gaps[i], "arguments") || begins(b->gaps[i], "unwritten"))
+			rc = stale(a, b->pub, "is a record that does not name all that went in");
+	if (rc == 0 && (b->ending != TERM_ending_exited || b->code))
+		rc = stale(a, b->pub, "is the record of a command that failed");
+	if (rc == 0)
+		rc = check_inputs(a, b, depth, &renamed, &n);
+	if (rc == 0)
+		rc = command(a, b, wanted, out, renamed, n, &w);
+	if (rc == 0)
+		rc = run(a, b, w.v);
+	if (rc == 0 && depth && (rc = digest_file(NULL, AT_FDCWD, out, &d, NULL)) == 0 && !digest_eq(&d, &wanted->digest))
+		rc = stale(a, wanted->path, "came out with other bytes when it was made again");
+	words_release(&w);
+	free(renamed);
+	return rc;
+}
+
+static int remove_it(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st, (void)type, (void)at;
+	return remove(path);
+}
+
+/* What the command was for: by its name the program, library or object; else the first. */
+static const struct build_file *main_output(const struct build *b)
+{
+	struct args args;
+	struct buf names = {0};
+	const struct build_file *f = NULL;
+	if (args_parse(b->args, &args) == 0) {
+		size_t n = args_outputs(&args, &names);
+		const char *p = buf_cstr(&names);
+		for (; n && !f; n--, p += strlen(p) + 1)
+			for (size_t i = 0; i < b->out.n && !f; i++)
+				if (is_path(b, p, b->out.v[i].path))
+					f = &b->out.v[i];
+		buf_release(&names);
+		args_release(&args);
+	}
+	return f ? f : b->out.n ? &b->out.v[0] : NULL;
+}
+
+int build_again(struct store *s, const struct build *b, const char *out, int message_fd, struct err *err,
+                bool *ret_same)
+{
+	struct again a = {.s = s, .err = err, .message_fd = message_fd, .dir = "/tmp/stemma-again-XXXXXX"};
+	const struct build_file *wanted = main_output(b);
+	struct digest d;
+	char *full = NULL;
+	if (b->origin != BUILD_RECORDED || !wanted) {
+		err_set(err, 0, "there is no record of how it was built");
+		return -ESTALE;
+	}
+	if (access(out, F_OK) == 0)
+		return err_set(err, EEXIST, "cannot build '%s'", out);
+	if (out[0] != '/') { /* the command runs elsewhere */
+		char *cwd = getcwd(NULL, 0);
+		if (!cwd || asprintf(&full, "%s/%s", cwd, out) < 0)
+			full = NULL;
+		free(cwd);
+	} else {
+		full = strdup(out);
+	}
+	if (!full || !mkdtemp(a.dir)) {
+		free(full);
+		return err_set(err, errno, "cannot build '%s'", out);
+	}
+	int rc = make(&a, b, wanted, full, 0);
+	if (rc == 0)
+		rc = digest_file(NULL, AT_FDCWD, full, &d, NULL);
+	nftw(a.dir, remove_it, 16, FTW_DEPTH | FTW_PHYS);
+	free(full);
+	if (rc < 0) {
+		err_set(err, rc == -ESTALE || rc == -ECANCELED ? 0 : -rc, "cannot build '%s'", out);
+		return rc;
+	}
+	*ret_same = wanted->digested && digest_eq(&d, &wanted->digest);
+	return 0;
+}

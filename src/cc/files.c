@@ -1,0 +1,516 @@
+#include "cc/files.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+void files_gap(struct files *f, const char *word, const char *of)
+{
+	buf_printf(&f->gaps, "%s%s%s", word, *of ? " " : "", of);
+	buf_char(&f->gaps, '\0');
+	f->ngaps++;
+}
+
+void files_release(struct files *f)
+{
+	for (size_t i = 0; i < f->list.n; i++) {
+		free(f->list.v[i].path);
+		free(f->list.v[i].detail);
+	}
+	free(f->list.v);
+	free(f->first_source);
+	buf_release(&f->gaps);
+	*f = (struct files){0};
+}
+
+/* ---- what kind of file it is ---- */
+
+static bool ends(const char *s, const char *tail)
+{
+	size_t n = strlen(s), k = strlen(tail);
+	return n >= k && strcmp(s + n - k, tail) == 0;
+}
+
+static bool ends_in(const char *s, const char *const *tails, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ends(s, tails[i]))
+			return true;
+	return false;
+}
+
+static bool begins(const char *s, const char *head)
+{
+	return strncmp(s, head, strlen(head)) == 0;
+}
+
+/* Programs that put objects together. clang and nvcc call them, gcc calls them through collect2. */
+static bool is_linker(const char *program)
+{
+	static const char *const exact[] = {"collect2", "lto1",    "lto-wrapper", "mold",      "nvlink",
+	                                    "lld",      "wasm-ld", "gold",        "fatbinary", "ld64"};
+	const char *ld = strstr(program, "ld");
+	for (size_t i = 0; i < N(exact); i++)
+		if (strcmp(program, exact[i]) == 0)
+			return true;
+	/* ld, ld.bfd, ld.lld, x86_64-linux-gnu-ld.gold */
+	return ld && (ld == program || ld[-1] == '-') && (!ld[2] || ld[2] == '.');
+}
+
+static bool is_cache(const char *program)
+{
+	return strcmp(program, "ccache") == 0 || strcmp(program, "sccache") == 0;
+}
+
+/* By its first bytes, where its name does not tell. */
+static unsigned role_by_bytes(int fd, unsigned otherwise)
+{
+	Elf64_Ehdr e;
+	ssize_t n = io_pread(fd, &e, sizeof(e), 0);
+	if (n >= 8 && (!memcmp(&e, "!<arch>\n", 8) || !memcmp(&e, "!<thin>\n", 8)))
+		return TERM_role_archive;
+	if (n >= 4 && !memcmp(&e, "BC\xc0\xde", 4))
+		return TERM_role_object;
+	if (n < (ssize_t)offsetof(Elf64_Ehdr, e_machine) || memcmp(&e, ELFMAG, SELFMAG) != 0)
+		return otherwise;
+	return e.e_type == ET_REL ? TERM_role_object : TERM_role_library;
+}
+
+static bool in_args(const struct record *r, const char *path, const char *cwd)
+{
+	const char *in = cwd && begins(path, cwd) && path[strlen(cwd)] == '/' ? path + strlen(cwd) + 1 : NULL;
+	for (size_t i = 1; i < r->args->n; i++) {
+		const char *s = r->args->v[i];
+		while (s[0] == '.' && s[1] == '/' && in)
+			s += 2;
+		if (r->args->input[i] && (strcmp(s, path) == 0 || (in && strcmp(s, in) == 0)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_response(const struct record *r, const char *path, const char *cwd)
+{
+	for (size_t i = 0; i < r->args->nfiles; i++) {
+		const char *s = r->args->files[i];
+		size_t n = s[0] == '/' ? 0 : strlen(cwd);
+		if (n ? begins(path, cwd) && path[n] == '/' && strcmp(path + n + 1, s) == 0 : strcmp(path, s) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of a file that was read by the program of that name. given: the path as it was opened; path: what it is called. */
+static unsigned role_of(const struct record *r, const char *given, const char *path, const char *cwd, int fd,
+                        const char *program)
+{
+	static const char *const modules[] = {".mod", ".smod", ".gch", ".pch", ".pcm", ".gcm", ".mod.gz"};
+	static const char *const profiles[] = {".gcda", ".profdata", ".profraw", ".afdo", ".fdo"};
+	static const char *const scripts[] = {".ld", ".lds", ".map", ".ver", ".sym", ".x", ".dynlist", ".exports"};
+	bool input = in_args(r, given, cwd) || in_args(r, path, cwd);
+	if (ends_in(path, modules, N(modules)))
+		return TERM_role_module;
+	if (ends_in(path, profiles, N(profiles)))
+		return TERM_role_profile;
+	if (is_response(r, given, cwd) || is_response(r, path, cwd))
+		return TERM_role_response;
+	if (input && args_is_source(path))
+		return TERM_role_source;
+	if (is_linker(program) || (input && r->args->links && !begins(program, "cc1") && !begins(program, "f951"))) {
+		if (ends_in(path, scripts, N(scripts)))
+			return TERM_role_script;
+		if (strstr(path, "lto_plugin") || strstr(path, "LLVMgold"))
+			return TERM_role_plugin;
+		return role_by_bytes(fd, input ? TERM_role_source : TERM_role_script);
+	}
+	if (input)
+		return TERM_role_source;
+	if (begins(program, "cc1") || begins(program, "clang") || begins(program, "f951") || begins(program, "cicc") ||
+	    begins(program, "cudafe") || is_cache(program) || begins(program, "flang") || args_is_source(path))
+		return role_by_bytes(fd, TERM_role_header) == TERM_role_library ? TERM_role_plugin : TERM_role_header;
+	return role_by_bytes(fd, TERM_role_other) == TERM_role_library ? TERM_role_plugin : TERM_role_other;
+}
+
+/* ---- paths ---- */
+
+/* The path without "..", "." and doubled slashes, as the kernel knows the file behind fd; where there are none it stays
+ * as it was opened, symbolic links and all. */
+static char *clean(const char *path, int fd)
+{
+	char link[64], real[PATH_MAX];
+	if (!strstr(path, "/../") && !strstr(path, "/./") && !strstr(path, "//"))
+		return strdup(path);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, real, sizeof(real) - 1);
+	real[n > 0 ? n : 0] = '\0';
+	return strdup(n > 0 && real[0] == '/' && !ends(real, " (deleted)") ? real : path);
+}
+
+static bool is_of_kernel(const char *path)
+{
+	return begins(path, "/proc/") || begins(path, "/dev/") || begins(path, "/sys/");
+}
+
+/* ---- the list ---- */
+
+static struct build_file *add(struct files *f)
+{
+	struct build_files *l = &f->list;
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 128;
+		struct build_file *v = realloc(l->v, room * sizeof(*v));
+		if (!v)
+			return NULL;
+		l->v = v;
+		l->room = room;
+	}
+	l->v[l->n] = (struct build_file){.mtime = TIME_NONE};
+	return &l->v[l->n++];
+}
+
+struct gather {
+	const struct record *r;
+	const struct seen *s;
+	struct digest_cache *cache;
+	struct files *f;
+	char *cwd;
+	struct table by_path; /* of the list: what is called alike in the end is one */
+};
+
+static bool listed(const struct gather *g, const char *path, unsigned role)
+{
+	uint32_t at;
+	for (size_t pos = TABLE_START; (at = table_next(&g->by_path, hash_fold(hash_str(str_of(path))), &pos)) != VEC_NONE;)
+		if (strcmp(g->f->list.v[at].path, path) == 0 && (g->f->list.v[at].role == role || role != TERM_role_tool))
+			return true;
+	return false;
+}
+
+static bool has_id(unsigned role)
+{
+	return role == TERM_role_output || role == TERM_role_library || role == TERM_role_plugin;
+}
+
+/* A new row of the list; path is taken over. */
+static struct build_file *note_file(struct gather *g, char *path, unsigned role)
+{
+	struct build_file *b = path ? add(g->f) : NULL;
+	if (!b || !table_add(&g->by_path, hash_fold(hash_str(str_of(path))), (uint32_t)(g->f->list.n - 1))) {
+		g->f->list.n -= b != NULL;
+		free(path);
+		return NULL;
+	}
+	b->role = role;
+	b->path = path;
+	return b;
+}
+
+/* rc: what came of its digest. */
+static void fill(struct gather *g, struct build_file *b, const struct digest *d, int rc, const struct stat *st)
+{
+	b->size = (uint64_t)st->st_size;
+	b->mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	b->digested = rc == 0;
+	if (rc < 0)
+		b->detail = strdup(strerror(-rc));
+	else
+		b->digest = *d;
+	if (rc == 0 && b->role != TERM_role_output && b->role != TERM_role_cache && b->mtime >= g->r->began)
+		files_gap(g->f, "changed", b->path);
+	if (b->role == TERM_role_source && !g->f->first_source)
+		g->f->first_source = strdup(b->path);
+}
+
+/* Appends the file behind fd; path is taken over. */
+static int append(struct gather *g, char *path, int fd, unsigned role, const struct stat *st)
+{
+	struct stat now = *st;
+	struct digest d;
+	if (path && listed(g, path, role)) {
+		free(path);
+		return 0;
+	}
+	struct build_file *b = note_file(g, path, role);
+	if (!b)
+		return -ENOMEM;
+	int rc = digest_fd(g->cache, fd, &d, &now);
+	fill(g, b, &d, rc, &now);
+	if (rc == 0 && has_id(role)) {
+		int n = build_id_of(fd, b->id);
+		b->nid = n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+/* Nothing can be read of it any more, or never could. */
+static int append_unread(struct gather *g, const char *given, unsigned role, const char *why)
+{
+	if (listed(g, given, role))
+		return 0;
+	struct build_file *b = note_file(g, strdup(given), role);
+	if (!b)
+		return -ENOMEM;
+	b->detail = strdup(why);
+	return 0;
+}
+
+/* The file at the path as it is now. 1: it was opened, *ret_fd is it; 0: it is nothing to be recorded; -errno. */
+static int open_regular(const char *path, int *ret_fd, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode)) {
+		close(fd);
+		return 0;
+	}
+	*ret_fd = fd;
+	return 1;
+}
+
+static int take_tool(struct gather *g, const char *path)
+{
+	struct stat st;
+	int fd, rc = listed(g, path, TERM_role_tool) ? 0 : open_regular(path, &fd, &st);
+	if (rc == 1) {
+		rc = append(g, strdup(path), fd, TERM_role_tool, &st);
+		close(fd);
+		return rc;
+	}
+	return rc < 0 ? append_unread(g, path, TERM_role_tool, strerror(-rc)) : 0;
+}
+
+/* Files that ccache keeps its own books in are nobody's output. */
+static bool is_caches_own(const char *program, const char *path)
+{
+	const char *dir = getenv("CCACHE_DIR");
+	return is_cache(program) && ((dir && *dir && begins(path, dir)) || strstr(path, "/ccache/") ||
+	                             strstr(path, "/.ccache/") || strstr(path, "/sccache/"));
+}
+
+/* Most of what is read are headers, which are known by their names; what is kept of them needs no open. 1: done. */
+static int take_header(struct gather *g, const struct seen_file *x, const char *program)
+{
+	static const char *const endings[] = {".h", ".hpp", ".hh", ".hxx", ".inc", ".tcc", ".def"};
+	struct digest d;
+	struct stat st;
+	if ((!begins(program, "cc1") && !begins(program, "clang")) || !ends_in(x->path, endings, N(endings)) ||
+	    strstr(x->path, "/../") || strstr(x->path, "/./") || strstr(x->path, "//") || in_args(g->r, x->path, g->cwd))
+		return 0;
+	if (listed(g, x->path, TERM_role_header))
+		return 1;
+	if (digest_file(g->cache, AT_FDCWD, x->path, &d, &st) < 0)
+		return 0;
+	struct build_file *b = note_file(g, strdup(x->path), TERM_role_header);
+	if (!b)
+		return -ENOMEM;
+	fill(g, b, &d, 0, &st);
+	return 1;
+}
+
+static int take_input(struct gather *g, const struct seen_file *x)
+{
+	const char *program = seen_program(g->s, x->image);
+	struct stat st;
+	int fd, rc;
+	if (is_of_kernel(x->path) || (g->r->note_path && strcmp(x->path, g->r->note_path) == 0))
+		return 0;
+	if (x->path[0] != '/') {
+		files_gap(g->f, "unread", x->path);
+		return 0;
+	}
+	rc = take_header(g, x, program);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = open_regular(x->path, &fd, &st);
+	if (rc < 0) {
+		files_gap(g->f, "unread", x->path);
+		return append_unread(g, x->path, TERM_role_other, strerror(-rc));
+	}
+	if (rc == 0)
+		return 0;
+	char *path = clean(x->path, fd);
+	unsigned role = is_caches_own(program, x->path) ? TERM_role_cache
+	                : path                          ? role_of(g->r, x->path, path, g->cwd, fd, program)
+	                                                : TERM_role_other;
+	rc = append(g, path, fd, role, &st);
+	close(fd);
+	return rc;
+}
+
+static bool makes_programs(int fd)
+{
+	return role_by_bytes(fd, TERM_role_other) == TERM_role_library;
+}
+
+static int take_output(struct gather *g, const struct seen_file *x, bool *ret_cached)
+{
+	const char *program = seen_program(g->s, x->image);
+	struct stat st;
+	int fd;
+	if (is_of_kernel(x->path) || x->path[0] != '/' || is_caches_own(program, x->path))
+		return 0;
+	int rc = open_regular(x->path, &fd, &st);
+	if (rc != 1) /* what is not there any more was a step on the way */
+		return rc == -EACCES ? append_unread(g, x->path, TERM_role_output, strerror(EACCES)) : 0;
+	*ret_cached |= is_cache(program);
+	g->f->linked |= makes_programs(fd);
+	rc = append(g, clean(x->path, fd), fd, TERM_role_output, &st);
+	close(fd);
+	return rc;
+}
+
+/* ---- from the arguments, where nothing was seen ---- */
+
+static char *absolute(const struct gather *g, const char *path)
+{
+	char *p = NULL;
+	if (path[0] == '/')
+		return strdup(path);
+	return asprintf(&p, "%s/%s", g->cwd, path) < 0 ? NULL : p;
+}
+
+static int take_named(struct gather *g, const char *name, bool output)
+{
+	struct stat st;
+	char *path = absolute(g, name);
+	int fd, rc = path ? open_regular(path, &fd, &st) : -ENOMEM;
+	if (rc == 1) {
+		unsigned role = output                 ? TERM_role_output
+		                : args_is_source(path) ? TERM_role_source
+		                                       : role_by_bytes(fd, TERM_role_other);
+		/* What was there before, it did not make. */
+		int64_t mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+		bool old = output && mtime < g->r->began - 2000000000;
+		g->f->linked |= output && makes_programs(fd);
+		rc = old ? 0 : append(g, clean(path, fd), fd, role, &st);
+		close(fd);
+	}
+	free(path);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static int gather_named(struct gather *g)
+{
+	struct buf outs = {0};
+	int rc = take_tool(g, g->r->compiler);
+	for (size_t i = 1; rc == 0 && i < g->r->args->n; i++)
+		if (g->r->args->input[i])
+			rc = take_named(g, g->r->args->v[i], false);
+	size_t n = args_outputs(g->r->args, &outs);
+	const char *p = buf_cstr(&outs);
+	for (; rc == 0 && n && !outs.failed; n--, p += strlen(p) + 1)
+		rc = take_named(g, p, true);
+	buf_release(&outs);
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+/* What a program read from standard input: a file can be told, what came through a pipe cannot. */
+static int take_stdin(struct gather *g)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	ssize_t n = readlink("/proc/self/fd/0", path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && path[0] == '/')
+		return append(g, strdup(path), STDIN_FILENO, TERM_role_source, &st);
+	files_gap(g->f, "stdin", "");
+	return 0;
+}
+
+/* Whether a program that was spawned has said so: in a process of its own, and under its real name, which a script does
+ * not have. Each image answers for one. */
+static bool began_elsewhere(const struct seen *s, const char *path, bool *answered)
+{
+	char real[PATH_MAX], head[2] = "";
+	int fd = realpath(path, real) ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	bool script = fd >= 0 && io_pread(fd, head, 2, 0) == 2 && head[0] == '#' && head[1] == '!';
+	if (fd < 0)
+		return false;
+	close(fd);
+	for (size_t i = 1; i < s->images.n; i++)
+		if (!s->images.v[i].meant && !answered[i] && (script || strcmp(s->images.v[i].path, real) == 0))
+			return answered[i] = true;
+	return false;
+}
+
+static int take_gaps(struct gather *g)
+{
+	const struct seen *s = g->s;
+	struct stat st;
+	char number[32];
+	bool *answered = calloc(s->images.n + 1, sizeof(*answered));
+	if (!answered)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->execs.n; i++) {
+		const struct seen_exec *x = &s->execs.v[i];
+		if (x->alone)
+			files_gap(g->f, "alone", x->path);
+		else if (!x->began && x->path[0] == '/' && stat(x->path, &st) == 0 && S_ISREG(st.st_mode) &&
+		         (st.st_mode & 0111) && !began_elsewhere(s, x->path, answered))
+			files_gap(g->f, "unseen", x->path);
+	}
+	if (s->lost || g->r->lost) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)(s->lost + g->r->lost));
+		files_gap(g->f, "lost", number);
+	}
+	free(answered);
+	return 0;
+}
+
+static int gather_seen(struct gather *g)
+{
+	const struct seen *s = g->s;
+	bool cached = false;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < s->images.n; i++)
+		rc = take_tool(g, s->images.v[i].path);
+	for (size_t i = 0; rc == 0 && i < s->execs.n; i++)
+		if (s->execs.v[i].alone)
+			rc = take_tool(g, s->execs.v[i].path);
+	for (size_t i = 0; rc == 0 && i < s->files.n; i++)
+		if (s->files.v[i].read && !s->files.v[i].written)
+			rc = take_input(g, &s->files.v[i]);
+	if (rc == 0 && g->r->args->from_stdin)
+		rc = take_stdin(g);
+	for (size_t i = 0; rc == 0 && i < s->files.n; i++)
+		if (s->files.v[i].written)
+			rc = take_output(g, &s->files.v[i], &cached);
+	if (cached)
+		files_gap(g->f, "cached", "");
+	return rc == 0 ? take_gaps(g) : rc;
+}
+
+int files_gather(const struct record *r, const struct seen *s, struct digest_cache *cache, struct files *ret)
+{
+	struct gather g = {.r = r, .s = s, .cache = cache, .f = ret, .cwd = getcwd(NULL, 0)};
+	int rc;
+	*ret = (struct files){0};
+	if (!g.cwd)
+		g.cwd = strdup("");
+	if (!g.cwd)
+		return -ENOMEM;
+	if (s->images.n) {
+		rc = gather_seen(&g);
+	} else {
+		/* It did not run, or could not take the library along. */
+		if (!(WIFEXITED(r->status) && WEXITSTATUS(r->status) == 127))
+			files_gap(ret, "alone", r->compiler);
+		rc = gather_named(&g);
+	}
+	table_release(&g.by_path);
+	free(g.cwd);
+	return rc < 0 || ret->gaps.failed ? -ENOMEM : 0;
+}

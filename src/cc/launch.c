@@ -1,0 +1,400 @@
+#include "cc/launch.h"
+
+#include "base/io.h"
+#include "capture/run/run.h"
+#include "cc/build.h"
+#include "cc/record.h"
+#include "cc/tape/tape.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- which program ---- */
+
+static bool is_ourselves(const char *path)
+{
+	struct stat a, b;
+	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool is_program(const char *path, int *ret_why)
+{
+	struct stat st;
+	if (stat(path, &st) < 0) {
+		*ret_why = *ret_why == EACCES ? EACCES : errno;
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) || access(path, X_OK) < 0) {
+		*ret_why = EACCES;
+		return false;
+	}
+	return true;
+}
+
+static int find(const char *name, char *ret, size_t n, bool *ret_passed_over)
+{
+	*ret_passed_over = false;
+	int why = ENOENT;
+	if (strchr(name, '/')) {
+		if (!is_program(name, &why))
+			return -why;
+		if (is_ourselves(name))
+			return -ELOOP;
+		return snprintf(ret, n, "%s", name) < (int)n ? 0 : -ENAMETOOLONG;
+	}
+	const char *path = getenv("PATH");
+	for (const char *p = path ? path : "/bin:/usr/bin"; *name;) {
+		size_t k = strcspn(p, ":");
+		int len = snprintf(ret, n, "%.*s%s%s", (int)k, p, k ? "/" : "./", name);
+		if (len > 0 && len < (int)n && is_program(ret, &why)) {
+			if (!is_ourselves(ret))
+				return 0;
+			*ret_passed_over = true;
+		}
+		if (!p[k])
+			break;
+		p += k + 1;
+	}
+	return -why;
+}
+
+int launch_find(const char *name, char *ret, size_t n)
+{
+	bool passed_over;
+	return find(name, ret, n, &passed_over);
+}
+
+bool launch_nested(void)
+{
+	const char *tape = getenv(TAPE_ENV);
+	return tape && access(tape, W_OK) == 0;
+}
+
+/* ---- will the library go along? (what it asks of later programs by itself, cc/tape) ---- */
+
+/* The program, or a script's interpreter: a dynamic one for this machine, of the C library that the library knows, and
+ * of none of those that must come first. What cannot be told is tried. */
+static bool takes_library(const char *path)
+{
+	enum { HEAD = 65536 };
+	union {
+		Elf64_Ehdr elf;
+		char text[HEAD];
+	} *head = malloc(sizeof(*head));
+	char interpreter[256];
+	bool ret = true;
+	for (int links = 0; head && links < 4; links++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		ssize_t n = fd < 0 ? -1 : io_pread(fd, head->text, HEAD - 1, 0);
+		if (fd >= 0)
+			close(fd);
+		if (n > 2 && head->text[0] == '#' && head->text[1] == '!') {
+			head->text[n] = '\0';
+			const char *p = head->text + 2 + strspn(head->text + 2, " \t");
+			snprintf(interpreter, sizeof(interpreter), "%.*s", (int)strcspn(p, " \t\n"), p);
+			path = interpreter;
+			continue;
+		}
+		if (n < (ssize_t)sizeof(Elf64_Ehdr) || memcmp(head->text, ELFMAG, SELFMAG) != 0)
+			break;
+		Elf64_Ehdr self;
+		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		bool known = fd >= 0 && io_pread(fd, &self, sizeof(self), 0) == sizeof(self);
+		if (fd >= 0)
+			close(fd);
+		ret = known && head->elf.e_ident[EI_CLASS] == self.e_ident[EI_CLASS] && head->elf.e_machine == self.e_machine &&
+		      !memmem(head->text, (size_t)n, "/ld-musl", 8) && !memmem(head->text, (size_t)n, "libasan.so", 10) &&
+		      !memmem(head->text, (size_t)n, "libclang_rt.asan", 16);
+		break;
+	}
+	free(head);
+	return ret;
+}
+
+/* ---- the tape ---- */
+
+struct reel {
+	int fd;
+	struct tape *tape;
+};
+
+static void reel_make(struct reel *ret)
+{
+	*ret = (struct reel){.fd = -1};
+	/* Named so that an outer run knows it for what it is. */
+	int fd = memfd_create("stemma-cc", MFD_CLOEXEC);
+	fd = fd < 0 ? fd : io_above_std(fd);
+	if (fd < 0)
+		return;
+	void *m = MAP_FAILED;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+	sigaction(SIGXFSZ, &ignore, &before); /* a limit on the size of files holds for this one, too */
+	int rc = ftruncate(fd, TAPE_SIZE);
+	sigaction(SIGXFSZ, &before, NULL);
+	if (rc == 0)
+		m = mmap(NULL, TAPE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (m == MAP_FAILED) {
+		close(fd);
+		return;
+	}
+	*ret = (struct reel){fd, m};
+	ret->tape->magic = TAPE_MAGIC;
+}
+
+static void reel_release(struct reel *r)
+{
+	if (r->tape)
+		munmap(r->tape, TAPE_SIZE);
+	if (r->fd >= 0)
+		close(r->fd);
+}
+
+/* A copy of what is there now: somebody may still be writing. NULL: nothing, or no memory. */
+static void *reel_copy(const struct reel *r, size_t *ret_n, uint64_t *ret_lost)
+{
+	const uint64_t most = TAPE_SIZE - sizeof(struct tape);
+	uint64_t n = r->tape ? __atomic_load_n(&r->tape->used, __ATOMIC_ACQUIRE) : 0;
+	*ret_lost = r->tape ? r->tape->lost : 0;
+	*ret_n = (size_t)(n < most ? n : most);
+	void *p = *ret_n ? malloc(*ret_n) : NULL;
+	if (p)
+		memcpy(p, r->tape + 1, *ret_n);
+	return p;
+}
+
+/* The environment of the compiler. The strings of ours are in room. */
+static char **env_with(const struct reel *r, const char *library, char *room, size_t n)
+{
+	size_t k = 0, used = 0;
+	const char *old = NULL;
+	for (char **v = environ; *v; v++)
+		k++;
+	char **env = malloc((k + 3) * sizeof(*env));
+	if (!env)
+		return NULL;
+	k = 0;
+	for (char **v = environ; *v; v++)
+		if (strncmp(*v, "LD_PRELOAD=", 11) == 0)
+			old = *v + 11;
+		else if (strncmp(*v, TAPE_ENV "=", sizeof(TAPE_ENV)) != 0)
+			env[k++] = *v;
+	env[k++] = room;
+	used = (size_t)snprintf(room, n, "LD_PRELOAD=%s%s%s", old ? old : "", old && *old ? ":" : "", library) + 1;
+	if (used < n) {
+		env[k++] = room + used;
+		used += (size_t)snprintf(room + used, n - used, TAPE_ENV "=/proc/%d/fd/%d", (int)getpid(), r->fd) + 1;
+	}
+	env[k] = NULL;
+	if (used < n)
+		return env;
+	free(env);
+	return NULL;
+}
+
+/* ---- the note ---- */
+
+struct note {
+	unsigned char id[BUILD_NOTE_BYTES];
+	char path[64]; /* of its source, which is linked with the rest; "" there is none */
+};
+
+static void note_make(struct note *n)
+{
+	struct buf text = {0};
+	snprintf(n->path, sizeof(n->path), "/tmp/stemma-note-XXXXXX.s");
+	int fd = getrandom(n->id, sizeof(n->id), 0) == (ssize_t)sizeof(n->id) ? mkostemps(n->path, 2, O_CLOEXEC) : -1;
+	buf_printf(&text,
+	           "\t.section .note.stemma,\"a\",%%note\n\t.balign 4\n\t.long %zu\n\t.long %d\n\t.long %d\n"
+	           "\t.asciz \"%s\"\n\t.balign 4\n\t.byte ",
+	           sizeof(BUILD_NOTE_OWNER), BUILD_NOTE_BYTES, BUILD_NOTE_TYPE, BUILD_NOTE_OWNER);
+	for (unsigned i = 0; i < BUILD_NOTE_BYTES; i++)
+		buf_printf(&text, "%s%u", i ? "," : "", n->id[i]);
+	buf_printf(&text, "\n\t.section .note.GNU-stack,\"\",%%progbits\n");
+	if (fd < 0 || text.failed || io_write(fd, text.p, text.n, NULL) < 0) {
+		if (fd >= 0)
+			unlink(n->path);
+		n->path[0] = '\0';
+	}
+	if (fd >= 0)
+		close(fd);
+	buf_release(&text);
+}
+
+static void note_remove(const struct note *n)
+{
+	if (n->path[0])
+		unlink(n->path);
+}
+
+/* ---- running it ---- */
+
+static volatile pid_t child;
+
+static void pass_on(int sig, siginfo_t *si, void *context)
+{
+	const struct timespec moment = {.tv_nsec = 20000000};
+	siginfo_t over = {0};
+	int e = errno;
+	(void)context;
+	/* What a terminal sends it has got already; and so it has what somebody sent to the whole group, which nothing
+	 * tells from what was sent to us alone: then it is mostly over a moment later, and else gets it twice. */
+	if (child <= 0 || si->si_code != SI_USER)
+		return;
+	nanosleep(&moment, NULL);
+	if (waitid(P_PID, (id_t)child, &over, WEXITED | WNOHANG | WNOWAIT) == 0 && !over.si_pid)
+		kill(child, sig);
+	errno = e;
+}
+
+static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
+#define N_PASSED (sizeof(passed) / sizeof(passed[0]))
+
+/* Starts and waits. Nothing but the two variables differs from what we were given. */
+static int run(const char *path, char *const *argv, char *const *env, int *ret_status)
+{
+	struct sigaction before[N_PASSED], chld, act = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART},
+	                                         dfl = {.sa_handler = SIG_DFL};
+	sigset_t all, mask;
+	volatile int failed = 0;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
+	sigaction(SIGCHLD, &dfl, &chld); /* ignored, it would take the status away */
+	for (size_t i = 0; i < N_PASSED; i++)
+		sigaction(passed[i], NULL, &before[i]);
+	pid_t pid = vfork();
+	if (pid == 0) {
+		sigaction(SIGCHLD, &chld, NULL);
+		sigprocmask(SIG_SETMASK, &mask, NULL);
+		execvpe(path, argv, env);
+		failed = errno;
+		_exit(127);
+	}
+	child = pid;
+	for (size_t i = 0; pid > 0 && i < N_PASSED; i++)
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(passed[i], &act, NULL);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (pid < 0)
+		return -errno;
+	int rc;
+	while ((rc = waitpid(pid, ret_status, 0)) < 0 && errno == EINTR)
+		;
+	child = 0;
+	for (size_t i = 0; i < N_PASSED; i++)
+		sigaction(passed[i], &before[i], NULL);
+	return rc < 0 ? -errno : failed ? -failed : 0;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int cannot(struct err *err, const char *name, int why)
+{
+	if (why == ELOOP) {
+		err_set(err, 0, "'%s' is stemma itself, not a compiler", name);
+		return -ELOOP;
+	}
+	return err_set(err, why, "cannot run '%s'", name);
+}
+
+static void record_it(const struct launch *l, const struct args *a, const struct note *note, const char *path,
+                      const struct reel *reel, int64_t began, int status)
+{
+	char compiler[PATH_MAX];
+	struct record r = {.home = l->home,
+	                   .cache = l->cache,
+	                   .argv = l->argv,
+	                   .args = a,
+	                   .compiler = compiler,
+	                   .began = began,
+	                   .ended = now_ns(),
+	                   .status = status,
+	                   .note = note->path[0] ? note->id : NULL,
+	                   .note_path = note->path[0] ? note->path : NULL};
+	if (a->compiler == 0)
+		r.compiler = path;
+	else if (launch_find(a->v[a->compiler], compiler, sizeof(compiler)) < 0)
+		snprintf(compiler, sizeof(compiler), "%s", a->v[a->compiler]);
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	sigaction(SIGXFSZ, &ignore, NULL); /* a limit on files is the compiler's: ours are written or not */
+	sigaction(SIGPIPE, &ignore, NULL);
+	void *tape = reel_copy(reel, &r.ntape, &r.lost);
+	r.tape = tape;
+	record_write(&r, NULL);
+	free(tape);
+}
+
+int launch_run(const struct launch *l, struct err *err, int *ret_status)
+{
+	char path[PATH_MAX], library[PATH_MAX], *room = NULL, **env = NULL;
+	struct args a = {0};
+	struct reel reel = {.fd = -1};
+	struct note note = {0};
+	bool passed_over;
+	int rc = find(l->argv[0], path, sizeof(path), &passed_over);
+	if (rc < 0)
+		return cannot(err, l->argv[0], -rc);
+	size_t n = 0;
+	while (l->argv[n])
+		n++;
+	char **argv = malloc((n + 4) * sizeof(*argv));
+	if (!argv)
+		return err_set(err, ENOMEM, "cannot run '%s'", l->argv[0]);
+	memcpy(argv, l->argv, (n + 1) * sizeof(*argv));
+	if (passed_over)
+		argv[0] = path; /* its own name would lead it to a link of ours, and away from its files */
+	bool records = l->home && !launch_nested() && args_parse(l->argv, &a) == 0;
+	if (!records || !a.makes) {
+		execvpe(path, argv, environ);
+		rc = cannot(err, l->argv[0], errno);
+		goto out;
+	}
+	if (l->note && a.links) {
+		note_make(&note);
+		if (note.path[0]) { /* behind all others, whatever language those are of */
+			argv[n++] = (char *)"-x";
+			argv[n++] = (char *)"assembler";
+			argv[n++] = note.path;
+			argv[n] = NULL;
+		}
+	}
+	/* Without the library the arguments must do. */
+	if (takes_library(path) && run_library_path("../cc/tape", "libstemma-cc.so", library, sizeof(library)))
+		reel_make(&reel);
+	const char *old = getenv("LD_PRELOAD");
+	size_t size = sizeof(library) + (old ? strlen(old) : 0) + 128;
+	if (reel.tape && (room = malloc(size)))
+		env = env_with(&reel, library, room, size);
+	int64_t began = now_ns();
+	rc = run(path, argv, env ? env : environ, ret_status);
+	if (rc < 0)
+		rc = cannot(err, l->argv[0], -rc);
+	else
+		record_it(l, &a, &note, path, &reel, began, *ret_status);
+out:
+	note_remove(&note);
+	reel_release(&reel);
+	args_release(&a);
+	free(env);
+	free(room);
+	free(argv);
+	return rc;
+}

@@ -1,0 +1,136 @@
+#include "cc/seen.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+/* The latest program of that process. */
+static uint32_t image_of(const struct seen *s, uint32_t pid)
+{
+	for (size_t i = s->images.n; i-- > 0;)
+		if (s->images.v[i].pid == pid)
+			return (uint32_t)i;
+	return VEC_NONE;
+}
+
+static struct seen_file *file_of(struct seen *s, const char *path)
+{
+	uint32_t hash = hash_fold(hash_str(str_of(path))), at;
+	for (size_t pos = TABLE_START; (at = table_next(&s->by_path, hash, &pos)) != VEC_NONE;)
+		if (strcmp(s->files.v[at].path, path) == 0)
+			return &s->files.v[at];
+	struct seen_file *f = vec_add(&s->files);
+	if (!f || !table_add(&s->by_path, hash, (uint32_t)(s->files.n - 1)))
+		return NULL;
+	*f = (struct seen_file){.path = path, .image = VEC_NONE};
+	return f;
+}
+
+static int take_open(struct seen *s, const struct tape_entry *e, const char *path)
+{
+	struct seen_file *f = file_of(s, path);
+	if (!f)
+		return -ENOMEM;
+	bool first = !f->read && !f->written, write = (e->value & O_ACCMODE) != O_RDONLY || (e->value & O_TRUNC);
+	f->read |= !write || ((e->value & O_ACCMODE) == O_RDWR && !(e->value & (O_TRUNC | O_CREAT)));
+	f->written |= write;
+	if (first || write)
+		f->image = image_of(s, e->pid);
+	return 0;
+}
+
+static int take_image(struct seen *s, const struct tape_entry *e, const char *path)
+{
+	struct seen_image *m = vec_add(&s->images);
+	if (!m)
+		return -ENOMEM;
+	*m = (struct seen_image){.path = path, .pid = e->pid};
+	struct seen_exec *mine = NULL;
+	for (size_t i = 0; i < s->execs.n; i++)
+		if (!s->execs.v[i].began && s->execs.v[i].pid == e->pid)
+			mine = &s->execs.v[i];
+	m->meant = mine != NULL;
+	if (mine)
+		mine->began = true;
+	return 0;
+}
+
+static int take(struct seen *s, const struct tape_entry *e, const char *text, const char *second)
+{
+	switch (e->kind) {
+	case TAPE_IMAGE:
+		return take_image(s, e, text);
+	case TAPE_OPEN:
+		return take_open(s, e, text);
+	case TAPE_NAME: {
+		struct seen_file *f = second ? file_of(s, second) : NULL;
+		if (!second)
+			return 0;
+		if (!f)
+			return -ENOMEM;
+		f->written = true;
+		f->image = image_of(s, e->pid);
+		return 0;
+	}
+	case TAPE_EXEC: {
+		struct seen_exec *x = vec_add(&s->execs);
+		if (!x)
+			return -ENOMEM;
+		*x = (struct seen_exec){.path = text, .pid = e->pid, .alone = e->value & TAPE_ALONE};
+		return 0;
+	}
+	default: /* of a newer library */
+		return 0;
+	}
+}
+
+int seen_read(const void *bytes, size_t n, struct seen *ret)
+{
+	struct seen s = {0};
+	const char *p = bytes;
+	int rc = 0;
+	for (size_t at = 0; rc == 0 && at < n;) {
+		struct tape_entry e;
+		if (n - at < sizeof(e) + 8) {
+			s.lost++;
+			break;
+		}
+		memcpy(&e, p + at, sizeof(e));
+		if (e.size < sizeof(e) + 8 || e.size % 8 || e.size > n - at) {
+			s.lost++; /* somebody was killed while it was written: what others wrote behind it is lost with it */
+			break;
+		}
+		const char *text = p + at + sizeof(e), *end = p + at + e.size;
+		const char *nul = memchr(text, '\0', (size_t)(end - text));
+		const char *second = nul && nul + 1 < end ? nul + 1 : NULL;
+		if (second && !memchr(second, '\0', (size_t)(end - second)))
+			second = NULL;
+		if (nul)
+			rc = take(&s, &e, text, second);
+		else
+			s.lost++;
+		at += e.size;
+	}
+	if (rc < 0) {
+		seen_release(&s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void seen_release(struct seen *s)
+{
+	vec_release(&s->images);
+	vec_release(&s->files);
+	vec_release(&s->execs);
+	table_release(&s->by_path);
+}
+
+const char *seen_program(const struct seen *s, uint32_t image)
+{
+	const char *path = image < s->images.n ? s->images.v[image].path : "";
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}

@@ -1,0 +1,657 @@
+/* tape.c - libstemma-cc.so: code inside a compiler's programs. It stands before the functions of the C library that
+ * open, execute and rename, calls the real ones, and notes what was opened.
+ *
+ * Rules as in capture/inject/safe.h: no malloc, no stdio, no lock, no descriptor kept; errno and results are the real
+ * function's; it may be called after fork and vfork and before its constructor. Needs no library by name. Without the
+ * variable it does nothing but pass calls on. */
+#include "cc/tape/tape.h"
+
+#include "capture/inject/raw.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define PATH_ROOM 4096
+
+extern char **environ;
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int dirfd, const char *path, int flags);
+int __openat64_2(int dirfd, const char *path, int flags);
+
+static struct tape *tape; /* NULL: nothing is noted */
+static char library[1024];
+static unsigned long long loaded;
+
+static long absent(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static void *look_up(void **real, const char *name)
+{
+	if (!*real) {
+		*real = dlsym(RTLD_NEXT, name);
+		*real = *real ? *real : (void *)(uintptr_t)absent;
+	}
+	return *real;
+}
+
+#define REAL(name) ((__typeof__(&name))look_up(&real_##name, #name))
+#define REAL_OF(name) static void *real_##name
+
+/* ---- the tape ---- */
+
+static size_t length(const char *s, size_t max)
+{
+	size_t n = 0;
+	while (n < max && s[n])
+		n++;
+	return n;
+}
+
+/* An entry with the pieces of its text one behind the other; a NULL piece is the end of a string. */
+static void note(enum tape_kind kind, uint32_t value, const char *const *piece, unsigned n)
+{
+	size_t len[8], sum = sizeof(struct tape_entry) + 1;
+	for (unsigned i = 0; i < n; i++) {
+		len[i] = piece[i] ? length(piece[i], PATH_ROOM) : 1;
+		sum += len[i];
+	}
+	size_t size = (sum + 7) & ~(size_t)7;
+	uint64_t at = __atomic_fetch_add(&tape->used, size, __ATOMIC_RELAXED);
+	if (at > TAPE_SIZE - sizeof(*tape) || size > TAPE_SIZE - sizeof(*tape) - at) {
+		__atomic_fetch_add(&tape->lost, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	struct tape_entry *e = (struct tape_entry *)(void *)((char *)(tape + 1) + at);
+	char *p = (char *)(e + 1);
+	e->kind = (uint16_t)kind;
+	e->pid = (uint32_t)raw0(SYS_getpid);
+	e->value = value;
+	for (unsigned i = 0; i < n; i++) {
+		if (piece[i])
+			memcpy(p, piece[i], len[i]);
+		p += len[i];
+	}
+	__atomic_store_n(&e->size, (uint32_t)size, __ATOMIC_RELEASE);
+}
+
+/* Where a relative path begins, with the '/' behind it; "" for an absolute one, or where that cannot be told. */
+static const char *base_of(int dirfd, const char *path, char room[PATH_ROOM + 16])
+{
+	char link[32] = "/proc/self/fd/", digits[12];
+	long n;
+	room[0] = '\0';
+	if (path[0] == '/')
+		return room;
+	if (dirfd == AT_FDCWD) {
+		n = raw3(SYS_getcwd, (long)room, PATH_ROOM, 0);
+		n = n > 0 ? n - 1 : 0; /* with its NUL */
+	} else {
+		unsigned k = sizeof(digits), v = (unsigned)dirfd;
+		digits[--k] = '\0';
+		do
+			digits[--k] = (char)('0' + v % 10);
+		while (v /= 10);
+		memcpy(link + 14, digits + k, sizeof(digits) - k);
+		n = raw6(SYS_readlinkat, AT_FDCWD, (long)link, (long)room, PATH_ROOM, 0, 0);
+	}
+	if (n <= 0 || n >= PATH_ROOM || room[0] != '/')
+		n = 0;
+	else
+		room[n++] = '/';
+	room[n] = '\0';
+	return room;
+}
+
+static void note_open(int dirfd, const char *path, int flags)
+{
+	char base[PATH_ROOM + 16];
+	int keep = errno;
+	if (flags & (O_PATH | O_DIRECTORY) && (flags & O_TMPFILE) != O_TMPFILE)
+		return;
+	const char *piece[] = {base_of(dirfd, path, base), path};
+	note(TAPE_OPEN, (uint32_t)flags, piece, 2);
+	errno = keep;
+}
+
+static void note_name(int from_dir, const char *from, int to_dir, const char *to)
+{
+	char a[PATH_ROOM + 16], b[PATH_ROOM + 16];
+	int keep = errno;
+	const char *piece[] = {base_of(from_dir, from, a), from, NULL, base_of(to_dir, to, b), to};
+	note(TAPE_NAME, 0, piece, 5);
+	errno = keep;
+}
+
+/* ---- opening ---- */
+
+#define TAKES_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
+#define GET_MODE                                                                                                       \
+	mode_t mode = 0;                                                                                                   \
+	if (TAKES_MODE(flags)) {                                                                                           \
+		va_list ap;                                                                                                    \
+		va_start(ap, flags);                                                                                           \
+		mode = va_arg(ap, mode_t);                                                                                     \
+		va_end(ap);                                                                                                    \
+	}
+#define NO_MODE (void)0
+#define CREATS const int flags = O_CREAT | O_WRONLY | O_TRUNC
+
+#define OPENS(name, dirfd, args, call, with_mode)                                                                      \
+	REAL_OF(name);                                                                                                     \
+	EXPORT int name args                                                                                               \
+	{                                                                                                                  \
+		with_mode;                                                                                                     \
+		int fd = REAL(name) call;                                                                                      \
+		if (fd >= 0 && tape)                                                                                           \
+			note_open(dirfd, path, flags);                                                                             \
+		return fd;                                                                                                     \
+	}
+
+OPENS(open, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode), GET_MODE)
+OPENS(open64, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode), GET_MODE)
+OPENS(openat, dir, (int dir, const char *path, int flags, ...), (dir, path, flags, mode), GET_MODE)
+OPENS(openat64, dir, (int dir, const char *path, int flags, ...), (dir, path, flags, mode), GET_MODE)
+OPENS(__open_2, AT_FDCWD, (const char *path, int flags), (path, flags), NO_MODE)
+OPENS(__open64_2, AT_FDCWD, (const char *path, int flags), (path, flags), NO_MODE)
+OPENS(__openat_2, dir, (int dir, const char *path, int flags), (dir, path, flags), NO_MODE)
+OPENS(__openat64_2, dir, (int dir, const char *path, int flags), (dir, path, flags), NO_MODE)
+OPENS(creat, AT_FDCWD, (const char *path, mode_t mode), (path, mode), CREATS)
+OPENS(creat64, AT_FDCWD, (const char *path, mode_t mode), (path, mode), CREATS)
+
+#define MAKES(name, args, call)                                                                                        \
+	REAL_OF(name);                                                                                                     \
+	EXPORT int name args                                                                                               \
+	{                                                                                                                  \
+		int fd = REAL(name) call;                                                                                      \
+		if (fd >= 0 && tape)                                                                                           \
+			note_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL);                                                      \
+		return fd;                                                                                                     \
+	}
+
+MAKES(mkstemp, (char *path), (path))
+MAKES(mkstemp64, (char *path), (path))
+MAKES(mkostemp, (char *path, int flags), (path, flags))
+MAKES(mkostemp64, (char *path, int flags), (path, flags))
+MAKES(mkstemps, (char *path, int tail), (path, tail))
+MAKES(mkstemps64, (char *path, int tail), (path, tail))
+MAKES(mkostemps, (char *path, int tail, int flags), (path, tail, flags))
+MAKES(mkostemps64, (char *path, int tail, int flags), (path, tail, flags))
+
+static int flags_of(const char *mode)
+{
+	bool both = false;
+	for (const char *p = mode; *p && *p != ','; p++)
+		both |= *p == '+';
+	int acc = both ? O_RDWR : O_WRONLY;
+	return *mode == 'w'   ? acc | O_CREAT | O_TRUNC
+	       : *mode == 'a' ? acc | O_CREAT | O_APPEND
+	                      : (both ? O_RDWR : O_RDONLY);
+}
+
+#define FOPENS(name, args, call)                                                                                       \
+	REAL_OF(name);                                                                                                     \
+	EXPORT FILE *name args                                                                                             \
+	{                                                                                                                  \
+		FILE *f = REAL(name) call;                                                                                     \
+		if (f && path && tape)                                                                                         \
+			note_open(AT_FDCWD, path, flags_of(mode));                                                                 \
+		return f;                                                                                                      \
+	}
+
+FOPENS(fopen, (const char *restrict path, const char *restrict mode), (path, mode))
+FOPENS(fopen64, (const char *restrict path, const char *restrict mode), (path, mode))
+FOPENS(freopen, (const char *restrict path, const char *restrict mode, FILE *restrict was), (path, mode, was))
+FOPENS(freopen64, (const char *restrict path, const char *restrict mode, FILE *restrict was), (path, mode, was))
+
+/* ---- names ---- */
+
+#define NAMES(name, from_dir, to_dir, args, call)                                                                      \
+	REAL_OF(name);                                                                                                     \
+	EXPORT int name args                                                                                               \
+	{                                                                                                                  \
+		int r = REAL(name) call;                                                                                       \
+		if (r == 0 && tape)                                                                                            \
+			note_name(from_dir, from, to_dir, to);                                                                     \
+		return r;                                                                                                      \
+	}
+
+NAMES(rename, AT_FDCWD, AT_FDCWD, (const char *from, const char *to), (from, to))
+NAMES(renameat, a, b, (int a, const char *from, int b, const char *to), (a, from, b, to))
+NAMES(renameat2, a, b, (int a, const char *from, int b, const char *to, unsigned flags), (a, from, b, to, flags))
+NAMES(link, AT_FDCWD, AT_FDCWD, (const char *from, const char *to), (from, to))
+NAMES(linkat, a, b, (int a, const char *from, int b, const char *to, int flags), (a, from, b, to, flags))
+
+/* ---- programs ---- */
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#else
+#define MACHINE EM_AARCH64
+#endif
+
+/* What the dynamic linker will do with the library in a program. */
+enum fit {
+	FIT_GOES,   /* loads it */
+	FIT_LEAVES, /* leaves it alone by itself: a static program, a set-id one */
+	FIT_BREAKS, /* would complain: another machine, C library or root; or a sanitizer that wants to be first */
+};
+
+struct look {
+	union {
+		Elf64_Ehdr elf;
+		char text[256];
+	} head;
+	Elf64_Phdr ph[24];
+	Elf64_Dyn dyn[64];
+	char name[64];
+};
+
+static bool has(const char *s, const char *word)
+{
+	size_t n = length(word, 64);
+	for (; *s; s++) {
+		size_t k = 0;
+		while (k < n && s[k] == word[k])
+			k++;
+		if (k == n)
+			return true;
+	}
+	return false;
+}
+
+static long read_at(long fd, void *to, size_t n, uint64_t at)
+{
+	return raw6(SYS_pread64, fd, (long)to, (long)n, (long)at, 0, 0);
+}
+
+static bool needs_sanitizer(long fd, struct look *l, unsigned nph)
+{
+	uint64_t strings = 0, at = 0;
+	long n = 0;
+	for (unsigned i = 0; i < nph; i++)
+		if (l->ph[i].p_type == PT_DYNAMIC)
+			n = read_at(fd, l->dyn, sizeof(l->dyn), l->ph[i].p_offset) / (long)sizeof(l->dyn[0]);
+	for (long i = 0; i < n; i++)
+		if (l->dyn[i].d_tag == DT_STRTAB)
+			strings = l->dyn[i].d_un.d_ptr;
+	for (unsigned i = 0; i < nph; i++)
+		if (l->ph[i].p_type == PT_LOAD && strings >= l->ph[i].p_vaddr && strings - l->ph[i].p_vaddr < l->ph[i].p_filesz)
+			at = strings - l->ph[i].p_vaddr + l->ph[i].p_offset;
+	for (long i = 0; at && i < n && l->dyn[i].d_tag != DT_NULL; i++) {
+		if (l->dyn[i].d_tag != DT_NEEDED)
+			continue;
+		long got = read_at(fd, l->name, sizeof(l->name) - 1, at + l->dyn[i].d_un.d_val);
+		l->name[got > 0 ? got : 0] = '\0';
+		if (has(l->name, "libasan.so") || has(l->name, "libclang_rt."))
+			return true;
+	}
+	return false;
+}
+
+static enum fit elf_fit(long fd, struct look *l)
+{
+	Elf64_Ehdr *e = &l->head.elf;
+	enum fit fit = FIT_LEAVES;
+	if (e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != MACHINE)
+		return FIT_BREAKS;
+	unsigned nph = e->e_phnum < 24 ? e->e_phnum : 24;
+	if (e->e_phentsize != sizeof(l->ph[0]) ||
+	    read_at(fd, l->ph, nph * sizeof(l->ph[0]), e->e_phoff) != (long)(nph * sizeof(l->ph[0])))
+		return FIT_LEAVES;
+	for (unsigned i = 0; i < nph; i++)
+		if (l->ph[i].p_type == PT_INTERP) {
+			long k = read_at(fd, l->name, sizeof(l->name) - 1, l->ph[i].p_offset);
+			l->name[k > 0 ? k : 0] = '\0';
+			if (has(l->name, "musl"))
+				return FIT_BREAKS;
+			fit = FIT_GOES;
+		}
+	return fit == FIT_GOES && needs_sanitizer(fd, l, nph) ? FIT_BREAKS : fit;
+}
+
+static enum fit fit_of(int dirfd, const char *path, int flags)
+{
+	struct look l;
+	char script[sizeof(l.head.text)];
+	if (raw6(SYS_faccessat, AT_FDCWD, (long)library, R_OK, 0, 0, 0) < 0)
+		return FIT_BREAKS;
+	for (int depth = 0; depth < 5; depth++) {
+		struct stat st;
+		bool by_fd = (flags & AT_EMPTY_PATH) && !*path;
+		long fd = by_fd ? raw3(SYS_fcntl, dirfd, F_DUPFD_CLOEXEC, 3)
+		                : raw6(SYS_openat, dirfd, (long)path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, 0, 0);
+		if (fd < 0)
+			return FIT_GOES; /* it is not there, or may be run without being read */
+		bool regular = raw3(SYS_fstat, fd, (long)&st, 0) == 0 && S_ISREG(st.st_mode);
+		memset(&l.head, 0, sizeof(l.head));
+		long n = regular ? read_at(fd, &l.head, sizeof(l.head) - 1, 0) : 0;
+		bool elf = n >= (long)sizeof(Elf64_Ehdr) && !memcmp(l.head.text, ELFMAG, SELFMAG);
+		enum fit fit = elf ? elf_fit(fd, &l) : FIT_GOES;
+		raw1(SYS_close, fd);
+		if (elf && fit == FIT_GOES && depth == 0 &&
+		    ((st.st_mode & S_ISUID) || ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP))))
+			fit = FIT_LEAVES;
+		if (elf || n < 3 || l.head.text[0] != '#' || l.head.text[1] != '!')
+			return fit;
+		const char *p = l.head.text + 2;
+		while (*p == ' ' || *p == '\t')
+			p++;
+		size_t k = 0;
+		while (p[k] && p[k] != ' ' && p[k] != '\t' && p[k] != '\n')
+			k++;
+		memcpy(script, p, k);
+		script[k] = '\0';
+		path = script;
+		dirfd = AT_FDCWD;
+		flags = 0;
+	}
+	return FIT_GOES;
+}
+
+static bool begins(const char *s, const char *head)
+{
+	while (*head)
+		if (*s++ != *head++)
+			return false;
+	return true;
+}
+
+static size_t count(char *const *v)
+{
+	size_t n = 0;
+	while (v && v[n])
+		n++;
+	return n;
+}
+
+#define PRELOAD "LD_PRELOAD="
+
+/* v without this library, in out and room, which hold as many pointers and as many bytes as v's preload. */
+static char *const *without(char *const *v, char **out, char *room)
+{
+	size_t n = 0, mine = length(library, sizeof(library));
+	for (; *v; v++) {
+		if (begins(*v, TAPE_ENV "="))
+			continue;
+		if (!begins(*v, PRELOAD)) {
+			out[n++] = *v;
+			continue;
+		}
+		char *p = room + sizeof(PRELOAD) - 1;
+		memcpy(room, PRELOAD, sizeof(PRELOAD) - 1);
+		for (const char *q = *v + sizeof(PRELOAD) - 1; *q;) {
+			size_t k = 0;
+			while (q[k] && q[k] != ':' && q[k] != ' ')
+				k++;
+			if (k && !(k == mine && !memcmp(q, library, k))) {
+				if (p != room + sizeof(PRELOAD) - 1)
+					*p++ = ':';
+				memcpy(p, q, k);
+				p += k;
+			}
+			q += k + (q[k] != '\0');
+		}
+		*p = '\0';
+		if (p != room + sizeof(PRELOAD) - 1)
+			out[n++] = room;
+	}
+	out[n] = NULL;
+	return out;
+}
+
+static size_t preload_room(char *const *v)
+{
+	size_t n = 1;
+	for (; v && *v; v++)
+		if (begins(*v, PRELOAD))
+			n += length(*v, (size_t)-1) + 1;
+	return n;
+}
+
+/* Where execvp would find it. */
+static const char *search(const char *file, char *ret, size_t room)
+{
+	const char *path = NULL;
+	size_t len = length(file, room);
+	for (const char *p = file; *p; p++)
+		if (*p == '/')
+			return file;
+	for (char **v = environ; v && *v; v++)
+		if (begins(*v, "PATH="))
+			path = *v + 5;
+	for (const char *p = path ? path : "/bin:/usr/bin"; *p;) {
+		size_t k = 0;
+		while (p[k] && p[k] != ':')
+			k++;
+		if (k + len + 2 < room) {
+			memcpy(ret, p, k);
+			ret[k] = '/';
+			memcpy(ret + k + (k > 0), file, len + 1);
+			if (raw6(SYS_faccessat, AT_FDCWD, (long)ret, X_OK, 0, 0, 0) == 0)
+				return ret;
+		}
+		p += k + (p[k] == ':');
+	}
+	return file;
+}
+
+static enum fit look_ahead(int dirfd, const char *path, int flags)
+{
+	char base[PATH_ROOM + 16];
+	enum fit fit = fit_of(dirfd, path, flags);
+	const char *piece[] = {*path ? base_of(dirfd, path, base) : "", path};
+	note(TAPE_EXEC, fit == FIT_GOES ? 0 : TAPE_ALONE, piece, 2);
+	return fit;
+}
+
+/* `env` in what follows: envp, or the same without this library. */
+#define LEAVING(envp, at, path, flags)                                                                                 \
+	char *const *env = (envp);                                                                                         \
+	char found[PATH_ROOM];                                                                                             \
+	int keep = errno;                                                                                                  \
+	bool leaves = tape && env && look_ahead(at, path, flags) == FIT_BREAKS;                                            \
+	char *out[leaves ? count(env) + 1 : 1], room[leaves ? preload_room(env) : 1];                                      \
+	(void)found;                                                                                                       \
+	errno = keep;                                                                                                      \
+	if (leaves)                                                                                                        \
+	env = without(env, out, room)
+
+REAL_OF(execve);
+REAL_OF(execvpe);
+REAL_OF(fexecve);
+REAL_OF(execveat);
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	LEAVING(envp, AT_FDCWD, path, 0);
+	return REAL(execve)(path, argv, env);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	return execve(path, argv, environ);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	LEAVING(envp, AT_FDCWD, search(file, found, sizeof(found)), 0);
+	return REAL(execvpe)(file, argv, env);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	return execvpe(file, argv, environ);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	LEAVING(envp, fd, "", AT_EMPTY_PATH);
+	return REAL(fexecve)(fd, argv, env);
+}
+
+EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	LEAVING(envp, fd, path, flags);
+	return REAL(execveat)(fd, path, argv, env, flags);
+}
+
+/* Arguments one by one, as an array. */
+#define COLLECT(arg)                                                                                                   \
+	va_list ap;                                                                                                        \
+	size_t n_args = 1;                                                                                                 \
+	va_start(ap, arg);                                                                                                 \
+	while (va_arg(ap, const char *))                                                                                   \
+		n_args++;                                                                                                      \
+	va_end(ap);                                                                                                        \
+	char **argv = __builtin_alloca((n_args + 1) * sizeof(*argv));                                                      \
+	argv[0] = (char *)arg;                                                                                             \
+	va_start(ap, arg);                                                                                                 \
+	for (size_t i = 1; i <= n_args; i++)                                                                               \
+	argv[i] = va_arg(ap, char *)
+
+EXPORT int execl(const char *path, const char *arg, ...)
+{
+	COLLECT(arg);
+	va_end(ap);
+	return execve(path, argv, environ);
+}
+
+EXPORT int execlp(const char *file, const char *arg, ...)
+{
+	COLLECT(arg);
+	va_end(ap);
+	return execvpe(file, argv, environ);
+}
+
+EXPORT int execle(const char *path, const char *arg, ...)
+{
+	COLLECT(arg);
+	char *const *envp = va_arg(ap, char *const *);
+	va_end(ap);
+	return execve(path, argv, envp);
+}
+
+#define SPAWNS(name, path)                                                                                             \
+	REAL_OF(name);                                                                                                     \
+	EXPORT int name(pid_t *restrict pid, const char *restrict file,                                                    \
+	                const posix_spawn_file_actions_t *restrict actions, const posix_spawnattr_t *restrict attr,        \
+	                char *const argv[restrict], char *const envp[restrict])                                            \
+	{                                                                                                                  \
+		LEAVING(envp ? envp : environ, AT_FDCWD, path, 0);                                                             \
+		return REAL(name)(pid, file, actions, attr, argv, leaves ? env : envp);                                        \
+	}
+
+SPAWNS(posix_spawn, file)
+SPAWNS(posix_spawnp, search(file, found, sizeof(found)))
+
+/* ---- plugins that are unloaded before the end (ld does so with its own) ---- */
+
+REAL_OF(dlclose);
+
+EXPORT int dlclose(void *handle)
+{
+	struct link_map *map = NULL;
+	if (tape && handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && map->l_name[0] == '/')
+		note(TAPE_OPEN, O_RDONLY, (const char *const[]){"", map->l_name}, 2);
+	return REAL(dlclose)(handle);
+}
+
+/* ---- beginning and end ---- */
+
+static bool map(const char *path)
+{
+	struct stat st;
+	long fd = raw6(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0), at = -1;
+	if (fd < 0)
+		return false;
+	if (raw3(SYS_fstat, fd, (long)&st, 0) == 0 && S_ISREG(st.st_mode) && st.st_size == TAPE_SIZE)
+		at = raw6(SYS_mmap, 0, TAPE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw1(SYS_close, fd);
+	if (at < 0 && at > -4096)
+		return false;
+	tape = (struct tape *)at;
+	if (tape->magic == TAPE_MAGIC)
+		return true;
+	raw3(SYS_munmap, at, TAPE_SIZE, 0);
+	tape = NULL;
+	return false;
+}
+
+static bool find_myself(void)
+{
+	Dl_info info;
+	if (!dladdr((void *)(uintptr_t)map, &info) || !info.dli_fname || info.dli_fname[0] != '/')
+		return false;
+	size_t n = length(info.dli_fname, sizeof(library));
+	if (n >= sizeof(library))
+		return false;
+	memcpy(library, info.dli_fname, n + 1);
+	return true;
+}
+
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	*(unsigned long long *)arg = info->dlpi_adds;
+	return 1;
+}
+
+static int note_loaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	unsigned long long *left = arg;
+	(void)size;
+	if (*left)
+		--*left;
+	else if (info->dlpi_name && info->dlpi_name[0] == '/')
+		note(TAPE_OPEN, O_RDONLY, (const char *const[]){"", info->dlpi_name}, 2);
+	return 0;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *path = NULL;
+	char exe[PATH_ROOM];
+	int keep = errno;
+	for (char **v = environ; v && *v; v++)
+		if (begins(*v, TAPE_ENV "="))
+			path = *v + sizeof(TAPE_ENV);
+	if (path && &gnu_get_libc_version && find_myself() && map(path)) {
+		long n = raw6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe, sizeof(exe) - 1, 0, 0);
+		exe[n > 0 ? n : 0] = '\0';
+		note(TAPE_IMAGE, 0, (const char *const[]){exe}, 1);
+		dl_iterate_phdr(count_loaded, &loaded);
+	}
+	errno = keep;
+}
+
+/* What was loaded since is code that the program asked for: plugins. */
+__attribute__((destructor)) static void end(void)
+{
+	unsigned long long now = 0, left = loaded;
+	int keep = errno;
+	if (!tape)
+		return;
+	dl_iterate_phdr(count_loaded, &now);
+	if (now != loaded)
+		dl_iterate_phdr(note_loaded, &left);
+	errno = keep;
+}

@@ -1,0 +1,314 @@
+#include "trust/claim.h"
+
+#include "monitor/decimal.h"
+#include "monitor/jin.h"
+#include "monitor/jout.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct reader {
+	struct err *err;
+	size_t left; /* elements */
+};
+
+static int bad(struct reader *r, const char *what)
+{
+	return (err_set(r->err, 0, "the claim is not in the right form: %s", what), -EBADMSG);
+}
+
+static int oom(struct reader *r)
+{
+	return err_set(r->err, ENOMEM, "cannot read the claim");
+}
+
+/* A number (which is a string here), a text, true or false. */
+static bool scalar(const json_t *j, struct str *ret)
+{
+	if (json_is_string(j))
+		*ret = str_n(json_string_value(j), json_string_length(j));
+	else if (json_is_boolean(j))
+		*ret = str_of(json_is_true(j) ? "true" : "false");
+	else
+		return false;
+	return true;
+}
+
+static int values(struct reader *r, struct element *x, const json_t *j)
+{
+	struct str s;
+	size_t i;
+	json_t *item;
+	if (json_is_null(j))
+		return 0;
+	if (scalar(j, &s))
+		return element_put(x, s) ? 0 : oom(r);
+	if (!json_is_array(j))
+		return bad(r, "a value is a text, a number, true, false, null, or a list of these");
+	if (json_array_size(j) > r->left)
+		return bad(r, "it has too many values");
+	r->left -= json_array_size(j);
+	json_array_foreach(j, i, item)
+	{
+		if (!scalar(item, &s))
+			return bad(r, "a list holds texts, numbers, true and false only");
+		if (!element_put(x, s))
+			return oom(r);
+	}
+	return 0;
+}
+
+static int text_of(struct reader *r, const json_t *o, const char *key, char **ret)
+{
+	struct str s;
+	const json_t *j = json_object_get(o, key);
+	if (!j || json_is_null(j))
+		return 0;
+	if (!scalar(j, &s))
+		return bad(r, "a tolerance and a statistic are texts");
+	return element_text(ret, s) ? 0 : oom(r);
+}
+
+static int one(struct reader *r, struct elements *e, const char *name, const json_t *j, bool input)
+{
+	static const char *const statistics[] = {"median", "mean", "min", "max", "all", NULL};
+	struct str key = str_of(name);
+	double unused;
+	if (!r->left--)
+		return bad(r, "it has too many elements");
+	while (input && key.n > 2 && key.p[0] == '.' && key.p[1] == '/')
+		key = str_n(key.p + 2, key.n - 2);
+	if (!key.n)
+		return bad(r, "a name is empty");
+	if (elements_find(e, key))
+		return bad(r, "a name stands there twice");
+	struct element *x = elements_at(e, key);
+	if (!x)
+		return oom(r);
+	if (!json_is_object(j))
+		return values(r, x, j);
+	const json_t *value = json_object_get(j, input ? "digest" : "value");
+	int rc = value ? values(r, x, value) : 0;
+	if (!value && !input)
+		return bad(r, "an element in braces needs \"value\"");
+	if (rc == 0)
+		rc = text_of(r, j, "tolerance", &x->tolerance);
+	if (rc == 0)
+		rc = text_of(r, j, "statistic", &x->statistic);
+	if (rc == 0 && x->tolerance && !tolerance_read(x->tolerance, &unused, &unused))
+		rc = bad(r, "a tolerance is a number or a percentage, and not negative");
+	bool known = !x->statistic;
+	for (size_t i = 0; !known && statistics[i]; i++)
+		known = !strcmp(x->statistic, statistics[i]);
+	return rc == 0 && !known ? bad(r, "a statistic is one of median, mean, min, max, all") : rc;
+}
+
+/* {"name": value, ...}, of inputs also ["name", ...] */
+static int part(struct reader *r, const json_t *root, const char *key, enum trust_part which, struct claim *c)
+{
+	json_t *j = json_object_get(root, key), *item;
+	const char *name;
+	size_t i;
+	int rc = 0;
+	if (!j || json_is_null(j))
+		return 0;
+	if (which == TRUST_INPUTS && json_is_array(j)) {
+		json_array_foreach(j, i, item)
+		{
+			if (!json_is_string(item))
+				return bad(r, "a list of inputs holds names");
+			rc = one(r, &c->side.part[which], json_string_value(item), json_null(), true);
+			if (rc < 0)
+				return rc;
+		}
+		return 0;
+	}
+	if (!json_is_object(j))
+		return bad(r, "inputs, parameters, results and invariants are objects");
+	json_object_foreach(j, name, item)
+	{
+		rc = one(r, &c->side.part[which], name, item, which == TRUST_INPUTS);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int runs(struct reader *r, const json_t *root, struct claim *c)
+{
+	json_t *j = json_object_get(root, "runs"), *item;
+	size_t i;
+	if (!j || json_is_null(j))
+		return 0;
+	if (!json_is_array(j) || json_array_size(j) > r->left)
+		return bad(r, "\"runs\" is a list of ids");
+	c->runs = calloc(json_array_size(j) + 1, sizeof(*c->runs));
+	if (!c->runs)
+		return oom(r);
+	json_array_foreach(j, i, item)
+	{
+		if (!json_is_string(item))
+			return bad(r, "\"runs\" is a list of ids");
+		c->runs[i] = strdup(json_string_value(item));
+		if (!c->runs[i])
+			return oom(r);
+	}
+	return 0;
+}
+
+static int document(struct reader *r, const json_t *root, struct claim *c)
+{
+	static const char *const known[] = {"format",     "benchmark", "runs",       "inputs",
+	                                    "parameters", "results",   "invariants", NULL};
+	const char *key;
+	json_t *item;
+	int64_t format = 0;
+	if (!json_is_object(root))
+		return bad(r, "it is no JSON object");
+	const json_t *f = json_object_get(root, "format");
+	if (!json_is_string(f) || decimal_read(str_of(json_string_value(f)), 0, &format) < 0 || format < 1)
+		return bad(r, "\"format\": 1 is missing");
+	if (format > CLAIM_FORMAT)
+		return bad(r, "its format is newer than this program");
+	bool any = false;
+	json_object_foreach((json_t *)root, key, item)
+	{
+		bool found = false;
+		for (size_t i = 0; known[i]; i++)
+			found |= !strcmp(key, known[i]);
+		/* A misspelt "result" must not pass for a claim of none. */
+		if (!found && strncmp(key, "x-", 2) != 0)
+			return (err_set(r->err, 0,
+			                "the claim is not in the right form: '%.60s' is none of format, benchmark, runs, inputs, "
+			                "parameters, results, invariants, x-...",
+			                key),
+			        -EBADMSG);
+		any |= found && (!strcmp(key, "inputs") || !strcmp(key, "parameters") || !strcmp(key, "results"));
+	}
+	if (!any)
+		return bad(r, "it claims neither inputs nor parameters nor results");
+	int rc = part(r, root, "inputs", TRUST_INPUTS, c);
+	if (rc == 0)
+		rc = part(r, root, "parameters", TRUST_PARAMETERS, c);
+	if (rc == 0)
+		rc = part(r, root, "results", TRUST_RESULTS, c);
+	if (rc == 0)
+		rc = part(r, root, "invariants", TRUST_INVARIANTS, c);
+	if (rc == 0)
+		rc = runs(r, root, c);
+	const json_t *b = json_object_get(root, "benchmark");
+	if (rc == 0 && json_is_string(b) && !(c->benchmark = strdup(json_string_value(b))))
+		rc = oom(r);
+	return rc;
+}
+
+int claim_read(const char *text, size_t n, struct err *err, struct claim *ret)
+{
+	struct reader r = {.err = err, .left = CLAIM_ELEMENTS};
+	struct jin in;
+	struct claim c = {0};
+	json_error_t e;
+	char why[300];
+	if (n > CLAIM_BYTES)
+		return (err_set(err, 0, "the claim is larger than %u MiB", CLAIM_BYTES >> 20), -EBADMSG);
+	if (jin_open(&in, text, n) < 0)
+		return oom(&r);
+	/* Of a name that stands there twice the last would silently win. */
+	json_t *root = json_loadb(in.text.p ? in.text.p : "", in.text.n, JSON_REJECT_DUPLICATES, &e);
+	int rc = 0;
+	if (!root) {
+		snprintf(why, sizeof(why), "line %d: %s", e.line, e.text);
+		rc = bad(&r, n ? why : "it is empty");
+	} else {
+		rc = document(&r, root, &c);
+	}
+	json_decref(root);
+	jin_release(&in);
+	if (rc < 0)
+		claim_release(&c);
+	else
+		*ret = c;
+	return rc;
+}
+
+void claim_release(struct claim *c)
+{
+	trust_side_release(&c->side);
+	for (size_t i = 0; c->runs && c->runs[i]; i++)
+		free(c->runs[i]);
+	free(c->runs);
+	free(c->benchmark);
+	*c = (struct claim){0};
+}
+
+/* ---- writing ---- */
+
+static void value(struct jout *j, const char *text)
+{
+	size_t n = strlen(text);
+	if (n && n < 32 && decimal_length(text, n) == n) {
+		if (j->comma)
+			buf_char(j->b, ',');
+		buf_add(j->b, text, n);
+		j->comma = true;
+	} else {
+		jout_text(j, str_of(text));
+	}
+}
+
+static void put_part(struct jout *j, const char *key, const struct elements *e)
+{
+	jout_line(j, 1);
+	jout_key(j, key);
+	jout_open(j, '{');
+	for (size_t i = 0; i < e->n; i++) {
+		const struct element *x = &e->v[i];
+		jout_line(j, 2);
+		jout_key(j, x->name);
+		if (x->n == 0) {
+			jout_null(j);
+		} else if (x->n == 1) {
+			value(j, x->value[0]);
+		} else {
+			jout_open(j, '[');
+			for (size_t k = 0; k < x->n; k++)
+				value(j, x->value[k]);
+			jout_close(j, ']');
+		}
+	}
+	if (e->n) {
+		j->comma = false;
+		jout_line(j, 1);
+	}
+	jout_close(j, '}');
+}
+
+int claim_write(const struct claim *c, struct buf *ret)
+{
+	static const char *const parts[] = {"inputs", "parameters", "results", "invariants"};
+	struct jout j = {.b = ret, .indent = true};
+	jout_open(&j, '{');
+	jout_line(&j, 1);
+	jout_number(&j, "format", CLAIM_FORMAT, 0);
+	if (c->benchmark) {
+		jout_line(&j, 1);
+		jout_key(&j, "benchmark");
+		jout_text(&j, str_of(c->benchmark));
+	}
+	if (c->runs) {
+		jout_line(&j, 1);
+		jout_key(&j, "runs");
+		jout_open(&j, '[');
+		for (size_t i = 0; c->runs[i]; i++)
+			jout_text(&j, str_of(c->runs[i]));
+		jout_close(&j, ']');
+	}
+	for (int i = 0; i < TRUST_PARTS; i++)
+		put_part(&j, parts[i], &c->side.part[i]);
+	j.comma = false;
+	jout_line(&j, 0);
+	jout_close(&j, '}');
+	buf_char(ret, '\n');
+	return ret->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,423 @@
+#include "trust/extract.h"
+
+#include "base/buf.h"
+#include "base/digest.h"
+#include "base/io.h"
+#include "monitor/jin.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct taking {
+	const struct extractor *x;
+	struct elements *values, *missing;
+	struct str last; /* of several, where the last is wanted */
+	size_t found;
+};
+
+static const char *name_of(const struct extractor *x)
+{
+	return x->name ? x->name : x->from;
+}
+
+static void miss(struct taking *t, const char *why)
+{
+	elements_add(t->missing, str_of(name_of(t->x)), str_of(why));
+}
+
+static struct str trimmed(struct str s)
+{
+	while (s.n && isspace((unsigned char)*s.p))
+		s = str_n(s.p + 1, s.n - 1);
+	while (s.n && isspace((unsigned char)s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+/* One more match. */
+static void met(struct taking *t, struct str s)
+{
+	t->found++;
+	t->last = s;
+	if (t->x->all && t->found <= EXTRACT_VALUES)
+		elements_add(t->values, str_of(name_of(t->x)), trimmed(s));
+}
+
+static void settle(struct taking *t)
+{
+	char why[100];
+	if (!t->found) {
+		miss(t, "nothing matches");
+	} else if (t->x->all && t->found > EXTRACT_VALUES) {
+		miss(t, "there are more values than can be kept");
+	} else if (!t->x->all && t->found > 1 && !t->x->last) {
+		snprintf(why, sizeof(why), "it matches %zu times", t->found);
+		miss(t, why);
+	} else if (!t->x->all) {
+		elements_add(t->values, str_of(name_of(t->x)), trimmed(t->last));
+	}
+}
+
+static void by_regex(struct taking *t, const char *text, size_t n)
+{
+	regex_t re;
+	regmatch_t m[2];
+	if (regcomp(&re, t->x->pattern, REG_EXTENDED | REG_NEWLINE) != 0) {
+		miss(t, "the expression is not a regular one");
+		return;
+	}
+	for (size_t at = 0; at <= n && t->found <= EXTRACT_VALUES;) {
+		m[0] = (regmatch_t){.rm_so = (regoff_t)at, .rm_eo = (regoff_t)n};
+		if (regexec(&re, text, 2, m, REG_STARTEND | (at && text[at - 1] != '\n' ? REG_NOTBOL : 0)) != 0)
+			break;
+		const regmatch_t *g = m[1].rm_so >= 0 && re.re_nsub ? &m[1] : &m[0];
+		met(t, str_n(text + g->rm_so, (size_t)(g->rm_eo - g->rm_so)));
+		at = (size_t)m[0].rm_eo + (m[0].rm_eo == m[0].rm_so);
+	}
+	regfree(&re);
+	settle(t);
+}
+
+/* ---- JSON ---- */
+
+static json_t *load(const char *text, size_t n)
+{
+	struct jin in;
+	json_t *root = NULL;
+	char why[200];
+	if (jin_open(&in, text, n) < 0)
+		return NULL;
+	if (jin_next(&in, &root, why) != 1)
+		root = NULL;
+	jin_release(&in);
+	return root;
+}
+
+static bool scalar(const json_t *j, struct str *ret)
+{
+	if (json_is_string(j))
+		*ret = str_n(json_string_value(j), json_string_length(j));
+	else if (json_is_boolean(j))
+		*ret = str_of(json_is_true(j) ? "true" : "false");
+	else
+		return false;
+	return true;
+}
+
+/* RFC 6901. */
+static const json_t *at_pointer(const json_t *j, const char *pointer)
+{
+	struct buf key = {0};
+	while (j && *pointer == '/') {
+		buf_reset(&key);
+		for (pointer++; *pointer && *pointer != '/'; pointer++) {
+			bool escape = *pointer == '~' && (pointer[1] == '0' || pointer[1] == '1');
+			buf_char(&key, escape ? (pointer[1] == '0' ? '~' : '/') : *pointer);
+			pointer += escape;
+		}
+		const char *k = buf_cstr(&key);
+		char *end;
+		if (json_is_array(j)) {
+			unsigned long i = strtoul(k, &end, 10);
+			j = *k && !*end && isdigit((unsigned char)*k) ? json_array_get(j, i) : NULL;
+		} else {
+			j = json_object_get(j, k);
+		}
+	}
+	buf_release(&key);
+	return *pointer ? NULL : j;
+}
+
+static void by_pointer(struct taking *t, const char *text, size_t n)
+{
+	json_t *root = load(text, n), *item;
+	const json_t *j = root ? at_pointer(root, t->x->pattern) : NULL;
+	struct str s;
+	size_t i;
+	if (!root) {
+		miss(t, "it is not JSON");
+	} else if (json_is_array(j)) {
+		/* A list is one value; only of its last is one taken where that is wanted. */
+		bool all = true;
+		json_array_foreach((json_t *)j, i, item) all &= scalar(item, &s);
+		struct extractor every = *t->x;
+		every.all = !t->x->last;
+		struct taking list = *t;
+		list.x = &every;
+		json_array_foreach((json_t *)j, i, item) if (all && scalar(item, &s)) met(&list, s);
+		if (all)
+			settle(&list);
+		else
+			miss(t, "it points to a list of things that are no values");
+	} else if (j && scalar(j, &s)) {
+		met(t, s);
+		settle(t);
+	} else {
+		miss(t, j ? "it points to an object" : "nothing is there");
+	}
+	json_decref(root);
+}
+
+/* ---- CSV ---- */
+
+/* One field of RFC 4180 at *p; the bytes between quotes as they stand, without the outer ones. False: the line is over.
+ */
+static bool next_field(const char **p, const char *end, char separator, struct buf *ret, bool *ret_line_end)
+{
+	buf_reset(ret);
+	const char *q = *p;
+	if (q < end && *q == '"') {
+		for (q++; q < end; q++) {
+			if (*q == '"' && q + 1 < end && q[1] == '"')
+				q++;
+			else if (*q == '"')
+				break;
+			buf_char(ret, *q);
+		}
+		q += q < end;
+	}
+	while (q < end && *q != separator && *q != '\n')
+		buf_char(ret, *q++);
+	*ret_line_end = q >= end || *q == '\n';
+	*p = q + (q < end);
+	return !ret->failed;
+}
+
+static void by_column(struct taking *t, const char *text, size_t n)
+{
+	const char *p = text, *end = text + n, *line = memchr(text, '\n', n);
+	size_t first = line ? (size_t)(line - text) : n;
+	char separator = t->x->separator && *t->x->separator ? *t->x->separator : memchr(text, ',', first) ? ',' : '\t';
+	struct buf field = {0}, kept = {0};
+	char *number_end;
+	long column = -1, at = 0;
+	bool over = false;
+	/* A number is the column's number, in a file without a header. */
+	long number = strtol(t->x->pattern, &number_end, 10);
+	if (*t->x->pattern && !*number_end && number > 0)
+		column = number - 1;
+	for (; column < 0 && !over && next_field(&p, end, separator, &field, &over); at++)
+		if (str_eq(trimmed(buf_view(&field)), str_of(t->x->pattern)))
+			column = at;
+	while (!over && p < end && p != text && *t->x->pattern && column >= 0 &&
+	       (*number_end || number <= 0)) /* the rest of the header */
+		next_field(&p, end, separator, &field, &over);
+	if (column < 0) {
+		miss(t, "there is no such column");
+	} else {
+		while (p < end && t->found <= EXTRACT_VALUES) {
+			over = false;
+			for (at = 0; !over && next_field(&p, end, separator, &field, &over); at++)
+				if (at == column) {
+					buf_reset(&kept);
+					buf_str(&kept, buf_view(&field));
+					met(t, buf_view(&kept));
+				}
+			if (field.failed)
+				break;
+		}
+		settle(t);
+	}
+	buf_release(&field);
+	buf_release(&kept);
+}
+
+/* ---- digests ---- */
+
+static int line_cmp(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static void by_digest(struct taking *t, const char *text, size_t n)
+{
+	struct digest_sum sum;
+	struct digest d;
+	char hex[DIGEST_TEXT];
+	digest_begin(&sum);
+	if (t->x->unordered) {
+		size_t lines = 0, i = 0;
+		for (const char *p = text; p < text + n; lines++) {
+			const char *e = memchr(p, '\n', (size_t)(text + n - p));
+			p = e ? e + 1 : text + n;
+		}
+		struct str *v = calloc(lines + 1, sizeof(*v));
+		if (!v) {
+			miss(t, "out of memory");
+			return;
+		}
+		for (const char *p = text; p < text + n; i++) {
+			const char *e = memchr(p, '\n', (size_t)(text + n - p));
+			v[i] = str_n(p, e ? (size_t)(e - p) : (size_t)(text + n - p));
+			p = e ? e + 1 : text + n;
+		}
+		if (lines)
+			qsort(v, lines, sizeof(*v), line_cmp);
+		for (i = 0; i < lines; i++) {
+			digest_add(&sum, v[i].p, v[i].n);
+			digest_add(&sum, "\n", 1);
+		}
+		free(v);
+	} else {
+		digest_add(&sum, text, n);
+	}
+	digest_end(&sum, &d);
+	digest_text(&d, hex);
+	elements_add(t->values, str_of(name_of(t->x)), str_of(hex));
+}
+
+/* ---- guesses ---- */
+
+static void add_number(struct elements *values, const char *prefix, const char *key, const json_t *j)
+{
+	struct buf name = {0};
+	struct str s;
+	double unused;
+	if (scalar(j, &s) && value_number(json_string_value(j) ? json_string_value(j) : "", &unused)) {
+		if (prefix && *prefix)
+			buf_printf(&name, "%s.", prefix);
+		buf_str(&name, str_of(key));
+		elements_add(values, buf_view(&name), s);
+	}
+	buf_release(&name);
+}
+
+static bool guess_json(struct elements *values, const char *text, size_t n)
+{
+	static const char *const hyperfine[] = {"mean", "stddev", "median", "user", "system", "min", "max"};
+	json_t *root = load(text, n), *list, *item, *value;
+	const char *key;
+	size_t i, before = values->n;
+	if (json_is_array(list = json_object_get(root, "results"))) {
+		json_array_foreach(list, i, item)
+		{
+			const char *command = json_string_value(json_object_get(item, "command"));
+			for (size_t k = 0; i < EXTRACT_VALUES / 10 && k < sizeof(hyperfine) / sizeof(*hyperfine); k++)
+				add_number(values, json_array_size(list) > 1 ? command : NULL, hyperfine[k],
+				           json_object_get(item, hyperfine[k]));
+		}
+	} else if (json_is_array(list = json_object_get(root, "benchmarks"))) {
+		json_array_foreach(list, i, item)
+		{
+			const char *bench = json_string_value(json_object_get(item, "name"));
+			json_object_foreach(item, key, value)
+			{
+				/* What counts its place among the others is no result. */
+				if (bench && i < EXTRACT_VALUES / 10 && strcmp(key, "name") != 0 && strcmp(key, "run_name") != 0 &&
+				    strncmp(key, "family_", 7) != 0 && strncmp(key, "per_family_", 11) != 0 &&
+				    strcmp(key, "repetition_index") != 0 && strcmp(key, "repetitions") != 0 &&
+				    strcmp(key, "threads") != 0)
+					add_number(values, bench, key, value);
+			}
+		}
+	}
+	json_decref(root);
+	return values->n > before;
+}
+
+/* `key: 12.5 s`, `key = 3`: the key begins with a letter and has no more than 60 bytes, the number no more than a unit
+ * behind it. */
+static void guess_lines(struct elements *values, const char *text, size_t n)
+{
+	char number[64];
+	double unused;
+	for (const char *p = text, *end = text + n; p < end && values->n < EXTRACT_VALUES;) {
+		const char *e = memchr(p, '\n', (size_t)(end - p));
+		struct str line = trimmed(str_n(p, (size_t)((e ? e : end) - p)));
+		p = e ? e + 1 : end;
+		size_t cut = 0;
+		while (cut < line.n && line.p[cut] != ':' && line.p[cut] != '=')
+			cut++;
+		if (cut == line.n || !line.n || !isalpha((unsigned char)*line.p))
+			continue;
+		struct str key = trimmed(str_n(line.p, cut)), value = trimmed(str_n(line.p + cut + 1, line.n - cut - 1));
+		size_t k = 0;
+		while (k < value.n && !isspace((unsigned char)value.p[k]))
+			k++;
+		if (key.n > 60 || !k || k >= sizeof(number))
+			continue;
+		memcpy(number, value.p, k);
+		number[k] = '\0';
+		struct str unit = trimmed(str_n(value.p + k, value.n - k));
+		if (value_number(number, &unused) && unit.n <= 12 && !memchr(unit.p, ' ', unit.n))
+			elements_add(values, key, str_of(number));
+	}
+}
+
+static void guess(struct taking *t, const char *text, size_t n)
+{
+	size_t before = t->values->n;
+	const char *p = text;
+	while (p < text + n && isspace((unsigned char)*p))
+		p++;
+	if (p < text + n && *p == '{' && guess_json(t->values, text, n))
+		return;
+	guess_lines(t->values, text, n);
+	if (t->values->n == before)
+		miss(t, "nothing in it looks like a result");
+}
+
+/* ---- all ---- */
+
+void extract_text(const struct extractor *x, const char *text, size_t n, struct elements *values,
+                  struct elements *missing)
+{
+	struct taking t = {.x = x, .values = values, .missing = missing};
+	switch (x->how) {
+	case EXTRACT_REGEX:
+		by_regex(&t, text, n);
+		break;
+	case EXTRACT_POINTER:
+		by_pointer(&t, text, n);
+		break;
+	case EXTRACT_COLUMN:
+		by_column(&t, text, n);
+		break;
+	case EXTRACT_DIGEST:
+		by_digest(&t, text, n);
+		break;
+	case EXTRACT_FIGURE: /* not of a text: who measured the run adds it */
+		break;
+	case EXTRACT_GUESS:
+		guess(&t, text, n);
+		break;
+	}
+}
+
+void extract_file(const struct extractor *x, const char *path, struct elements *values, struct elements *missing)
+{
+	struct taking t = {.x = x, .values = values, .missing = missing};
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		miss(&t, fd < 0 && errno == ENOENT ? "the file is not there" : "it cannot be read");
+	} else if (x->how == EXTRACT_DIGEST && !x->unordered) { /* of whatever size */
+		struct digest d;
+		char hex[DIGEST_TEXT];
+		if (digest_fd(NULL, fd, &d, NULL) == 0) {
+			digest_text(&d, hex);
+			elements_add(values, str_of(name_of(x)), str_of(hex));
+		} else {
+			miss(&t, "it cannot be read");
+		}
+	} else if (st.st_size > EXTRACT_BYTES) {
+		miss(&t, "the file is too large to be looked through");
+	} else {
+		char *p = malloc((size_t)st.st_size + 1);
+		ssize_t k = p ? io_pread(fd, p, (size_t)st.st_size, 0) : -1;
+		if (k < 0) {
+			miss(&t, "it cannot be read");
+		} else {
+			p[k] = '\0';
+			extract_text(x, p, (size_t)k, values, missing);
+		}
+		free(p);
+	}
+	if (fd >= 0)
+		close(fd);
+}

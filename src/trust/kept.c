@@ -1,0 +1,146 @@
+#include "trust/kept.h"
+
+#include "base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int copy_bytes(int from, int to)
+{
+	char room[65536];
+	uint64_t at = 0;
+	if (ioctl(to, FICLONE, from) == 0)
+		return 0;
+	for (;;) {
+		ssize_t k = io_pread(from, room, sizeof(room), at);
+		int rc = k > 0 ? io_write(to, room, (size_t)k, NULL) : (int)k;
+		if (k <= 0 || rc < 0)
+			return rc;
+		at += (uint64_t)k;
+	}
+}
+
+int kept_copy(int from, const char *path, unsigned mode)
+{
+	int to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode | 0200);
+	if (to < 0)
+		return -errno;
+	int rc = copy_bytes(from, to);
+	if (rc == 0 && fchmod(to, mode) < 0)
+		rc = -errno;
+	/* So that a diff of two runs sees one file, not two. */
+	struct stat st;
+	if (rc == 0 && fstat(from, &st) == 0)
+		futimens(to, (struct timespec[2]){{.tv_nsec = UTIME_OMIT}, st.st_mtim});
+	if (close(to) < 0 && rc == 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(path);
+	return rc;
+}
+
+static int path_of(const char *home, const struct digest *d, char **ret)
+{
+	char text[DIGEST_TEXT];
+	digest_text(d, text);
+	return asprintf(ret, "%s/kept/%s", home, text) < 0 ? -ENOMEM : 0;
+}
+
+int kept_put(const char *home, int fd, const struct digest *d)
+{
+	char *path = NULL, *dir = NULL, *temporary = NULL;
+	struct digest now;
+	int rc = path_of(home, d, &path);
+	if (rc == 0 && access(path, F_OK) == 0)
+		goto out;
+	if (rc == 0 && (asprintf(&dir, "%s/kept", home) < 0 || asprintf(&temporary, "%s.%ld", path, (long)getpid()) < 0))
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = io_mkdirs(dir, 0700);
+	if (rc == 0)
+		rc = kept_copy(fd, temporary, 0400);
+	/* It may have been changed between the digest and the copy. */
+	if (rc == 0) {
+		rc = digest_file(NULL, AT_FDCWD, temporary, &now, NULL);
+		if (rc == 0 && !digest_eq(&now, d))
+			rc = -ESTALE;
+		if (rc == 0 && rename(temporary, path) < 0)
+			rc = -errno;
+		if (rc < 0)
+			unlink(temporary);
+	}
+out:
+	free(path);
+	free(dir);
+	free(temporary);
+	return rc;
+}
+
+int kept_get(const char *home, const struct digest *d, const char *path)
+{
+	char *from = NULL;
+	struct digest now;
+	int rc = path_of(home, d, &from);
+	int fd = rc == 0 ? open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (rc == 0 && fd < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = digest_fd(NULL, fd, &now, NULL);
+	if (rc == 0 && !digest_eq(&now, d))
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = kept_copy(fd, path, 0600);
+	if (fd >= 0)
+		close(fd);
+	free(from);
+	return rc;
+}
+
+static int text_cmp(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int kept_sweep(struct store *s, uint64_t *ret_n)
+{
+	char *dir = NULL;
+	*ret_n = 0;
+	if (asprintf(&dir, "%s/kept", store_home(s)) < 0)
+		return -ENOMEM;
+	DIR *d = opendir(dir);
+	free(dir);
+	if (!d)
+		return errno == ENOENT ? 0 : -errno;
+	struct told_list l;
+	int rc = store_told(s, 0, EVENT_digest, &l);
+	char **v = rc == 0 ? calloc(l.n + 1, sizeof(*v)) : NULL;
+	size_t n = 0;
+	for (size_t i = 0; v && i < l.n; i++)
+		if ((v[n] = strndup(l.v[i].ev.digest.digest.p ? l.v[i].ev.digest.digest.p : "", l.v[i].ev.digest.digest.n)))
+			n++;
+	if (v && n == l.n) {
+		if (n)
+			qsort(v, n, sizeof(*v), text_cmp);
+		for (struct dirent *e; (e = readdir(d));) {
+			const char *name = e->d_name;
+			if (strncmp(name, "sha256:", 7) != 0 || (n && bsearch(&name, v, n, sizeof(*v), text_cmp)))
+				continue;
+			*ret_n += unlinkat(dirfd(d), name, 0) == 0;
+		}
+	} else if (rc == 0) {
+		rc = -ENOMEM; /* nothing is removed on half a list */
+	}
+	for (size_t i = 0; i < n; i++)
+		free(v[i]);
+	free(v);
+	told_list_release(&l);
+	closedir(d);
+	return rc;
+}

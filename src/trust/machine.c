@@ -1,0 +1,376 @@
+#include "trust/machine.h"
+
+#include "base/buf.h"
+#include "capture/run/redact.h"
+#include "event/env.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_MAX 8192 /* bytes of a file that are looked at: /proc/cpuinfo is made as it is read, 1 KiB a processor */
+
+#define SHORTEST 0.2 /* s: the kernel counts CPU time in hundredths */
+
+extern char **environ;
+
+enum type { invariant, variant };
+enum how { line, bracket, field, word, made };
+
+static const struct property {
+	enum type type;
+	const char *name;
+	enum how how;
+	const char *source, *key;
+} properties[] = {
+#define PROPERTY(type, name, how, source, key, meaning) {type, name, how, source, key},
+#include "trust/machine.def"
+};
+
+/* The file read last: rows of one file stand together. */
+struct reading {
+	const char *source;
+	char text[FILE_MAX + 1];
+	size_t n;
+	char out[1024];
+};
+
+/* Not by stdio: a buffer and two calls more for each file. */
+static bool slurp(const char *path, char *text, size_t max, size_t *ret_n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	size_t n = 0;
+	ssize_t k;
+	/* Of /proc/cpuinfo one piece has the first processor. */
+	while (n < max && (k = read(fd, text + n, max - n)) > 0) {
+		n += (size_t)k;
+		if (!strcmp(path, "/proc/cpuinfo") || k < 512)
+			break;
+	}
+	close(fd);
+	text[n] = '\0';
+	*ret_n = n;
+	return n > 0;
+}
+
+static struct str trimmed(const char *p, size_t n)
+{
+	while (n && isspace((unsigned char)*p))
+		p++, n--;
+	while (n && isspace((unsigned char)p[n - 1]))
+		n--;
+	return str_n(p, n);
+}
+
+static bool find_field(const char *text, const char *key, struct str *ret)
+{
+	size_t n = strlen(key);
+	for (const char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
+		if (strncmp(p, key, n) != 0)
+			continue;
+		const char *v = p + n + strspn(p + n, " \t");
+		if (*v != ':')
+			continue;
+		*ret = trimmed(v + 1, strcspn(v + 1, "\n"));
+		return ret->n > 0;
+	}
+	return false;
+}
+
+static bool find_word(const char *text, unsigned which, struct str *ret)
+{
+	const char *p = text;
+	for (unsigned i = 1;; i++) {
+		p += strspn(p, " \t");
+		size_t n = strcspn(p, " \t\n");
+		if (!n)
+			return false;
+		if (i == which) {
+			const char *eq = memchr(p, '=', n); /* avg10=0.12 */
+			*ret = eq ? str_n(eq + 1, n - (size_t)(eq + 1 - p)) : str_n(p, n);
+			return true;
+		}
+		p += n;
+	}
+}
+
+/* ---- what no file tells by itself ---- */
+
+static bool os_name(struct reading *r)
+{
+	size_t n;
+	struct str s;
+	if (!slurp("/etc/os-release", r->text, FILE_MAX, &n))
+		return false;
+	r->source = NULL;
+	const char *p = strstr(r->text, "PRETTY_NAME=");
+	if (!p)
+		return false;
+	s = trimmed(p + 12, strcspn(p + 12, "\n"));
+	if (s.n >= 2 && s.p[0] == '"')
+		s = str_n(s.p + 1, s.n - 2);
+	snprintf(r->out, sizeof(r->out), "%.*s", (int)s.n, s.p);
+	return s.n > 0;
+}
+
+/* Ticks of the first line of /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice. */
+static bool ticks(struct reading *r, bool stolen)
+{
+	unsigned long long v[8];
+	size_t n;
+	long hz = sysconf(_SC_CLK_TCK);
+	if (hz <= 0 || !slurp("/proc/stat", r->text, 500, &n))
+		return false;
+	r->source = NULL;
+	if (sscanf(r->text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6],
+	           &v[7]) != 8)
+		return false;
+	unsigned long long t = stolen ? v[7] : v[0] + v[1] + v[2] + v[5] + v[6];
+	snprintf(r->out, sizeof(r->out), "%.2f", (double)t / (double)hz);
+	return true;
+}
+
+static bool cgroup_of(char *ret, size_t n)
+{
+	char text[4096];
+	size_t k;
+	if (!slurp("/proc/self/cgroup", text, sizeof(text) - 1, &k))
+		return false;
+	const char *p = strstr(text, "0::");
+	if (!p || (p != text && p[-1] != '\n'))
+		return false;
+	snprintf(ret, n, "%.*s", (int)strcspn(p + 3, "\n"), p + 3);
+	return true;
+}
+
+/* The least of the limits from the group up to the root; of cpu.max (quota period) by their quotient. */
+static bool cgroup_limit(struct reading *r, const char *file)
+{
+	char group[2048], path[2200], text[64];
+	double least = -1;
+	size_t n;
+	if (!cgroup_of(group, sizeof(group)))
+		return false;
+	for (;;) {
+		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/%s", strcmp(group, "/") ? group : "", file);
+		double quota, period = 1;
+		if (slurp(path, text, sizeof(text) - 1, &n) && sscanf(text, "%lf %lf", &quota, &period) >= 1 && period > 0 &&
+		    (least < 0 || quota / period < least)) {
+			least = quota / period;
+			text[strcspn(text, "\n")] = '\0';
+			snprintf(r->out, sizeof(r->out), "%s", text);
+		}
+		char *slash = strrchr(group, '/');
+		if (!slash || slash == group)
+			break;
+		*slash = '\0';
+	}
+	if (least < 0)
+		snprintf(r->out, sizeof(r->out), "none");
+	return true;
+}
+
+static bool rlimits(struct reading *r)
+{
+	static const struct {
+		const char *name;
+		int which;
+	} rows[] = {{"as", RLIMIT_AS},         {"core", RLIMIT_CORE},   {"cpu", RLIMIT_CPU},
+	            {"data", RLIMIT_DATA},     {"fsize", RLIMIT_FSIZE}, {"memlock", RLIMIT_MEMLOCK},
+	            {"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"rtprio", RLIMIT_RTPRIO},
+	            {"stack", RLIMIT_STACK}};
+	size_t n = 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct rlimit l;
+		if (getrlimit(rows[i].which, &l) == 0 && l.rlim_cur != RLIM_INFINITY && n < sizeof(r->out))
+			n += (size_t)snprintf(r->out + n, sizeof(r->out) - n, "%s%s=%llu", n ? " " : "", rows[i].name,
+			                      (unsigned long long)l.rlim_cur);
+	}
+	return n > 0;
+}
+
+/* Type and options of the mount that the working directory is on, by its device. */
+static bool file_system(struct reading *r)
+{
+	struct stat st;
+	char want[32], *row = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *f = stat(".", &st) == 0 ? fopen("/proc/self/mountinfo", "re") : NULL;
+	if (!f)
+		return false;
+	snprintf(want, sizeof(want), " %u:%u ", major(st.st_dev), minor(st.st_dev));
+	while (!found && getline(&row, &room, f) > 0) {
+		char options[256], type[64];
+		const char *dash = strstr(row, " - "), *dev = strstr(row, want);
+		if (dash && dev && dev < dash && sscanf(dash, " - %63s", type) == 1 &&
+		    sscanf(dev, "%*s %*s %*s %255s", options) == 1) {
+			snprintf(r->out, sizeof(r->out), "%s %s", type, options);
+			found = true;
+		}
+	}
+	free(row);
+	fclose(f);
+	return found;
+}
+
+static bool make(struct reading *r, const char *name, const char *key)
+{
+	static const char *const policies[] = {"other", "fifo", "rr", "batch", "?", "idle", "deadline"};
+	struct utsname un;
+	struct statvfs vfs;
+	struct timespec now;
+	char *o = r->out;
+	size_t n = sizeof(r->out);
+	if (!strcmp(name, "os"))
+		return os_name(r);
+	if (!strcmp(name, "libc"))
+		return snprintf(o, n, "glibc %s", gnu_get_libc_version()) > 0;
+	if (!strcmp(name, "cpu.busy"))
+		return ticks(r, false);
+	if (!strcmp(name, "cpu.stolen"))
+		return ticks(r, true);
+	if (!strcmp(name, "cgroup"))
+		return cgroup_of(o, n);
+	if (!strncmp(name, "cgroup.", 7))
+		return cgroup_limit(r, key);
+	if (!strcmp(name, "rlimits"))
+		return rlimits(r);
+	if (!strcmp(name, "file_system"))
+		return file_system(r);
+	if (!strcmp(name, "scheduler")) {
+		int policy = sched_getscheduler(0);
+		return policy >= 0 && policy < 7 && snprintf(o, n, "%s %d", policies[policy], getpriority(PRIO_PROCESS, 0)) > 0;
+	}
+	if (!strcmp(name, "umask")) {
+		mode_t mask = umask(077);
+		umask(mask);
+		return snprintf(o, n, "%03o", (unsigned)mask) > 0;
+	}
+	if (!strcmp(name, "disk.free"))
+		return statvfs(".", &vfs) == 0 && snprintf(o, n, "%llu", (unsigned long long)vfs.f_bavail * vfs.f_frsize) > 0;
+	if (!strcmp(name, "time"))
+		return clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+		       snprintf(o, n, "%lld.%09ld", (long long)now.tv_sec, now.tv_nsec) > 0;
+	if (uname(&un) < 0)
+		return false;
+	snprintf(o, n, "%s",
+	         !strcmp(name, "host")      ? un.nodename
+	         : !strcmp(name, "kernel")  ? un.release
+	         : !strcmp(name, "machine") ? un.machine
+	                                    : un.version);
+	return true;
+}
+
+static bool read_property(struct reading *r, const struct property *p, struct str *ret)
+{
+	if (p->how == made) {
+		bool ok = make(r, p->name, p->key);
+		*ret = trimmed(r->out, ok ? strlen(r->out) : 0);
+		return ok && ret->n;
+	}
+	if (r->source != p->source && !(r->source && !strcmp(r->source, p->source))) {
+		r->source = NULL;
+		if (!slurp(p->source, r->text, FILE_MAX, &r->n))
+			return false;
+		r->source = p->source;
+	}
+	if (p->how == field)
+		return find_field(r->text, p->key, ret);
+	if (p->how == word)
+		return find_word(r->text, (unsigned)atoi(p->key), ret);
+	*ret = trimmed(r->text, strcspn(r->text, "\n"));
+	if (p->how == bracket) {
+		const char *from = memchr(ret->p, '[', ret->n), *to = memchr(ret->p, ']', ret->n);
+		if (from && to > from)
+			*ret = str_n(from + 1, (size_t)(to - from - 1));
+	}
+	return ret->n > 0;
+}
+
+/* ---- the environment ---- */
+
+static void environment(struct machine *m)
+{
+	struct buf b = {0};
+	for (char **e = environ; e && *e; e++) {
+		const char *eq = strchr(*e, '=');
+		enum env_role role;
+		unsigned rank;
+		if (!eq || !env_allowed(str_n(*e, (size_t)(eq - *e))))
+			continue;
+		bool varies = env_role(str_n(*e, (size_t)(eq - *e)), &role, &rank);
+		buf_reset(&b);
+		buf_str(&b, str_of("env."));
+		redact_env(&b, str_of(*e));
+		const char *at = memchr(b.p, '=', b.n);
+		if (b.failed || !at)
+			continue;
+		elements_add(varies ? &m->variant : &m->invariant, str_n(b.p, (size_t)(at - b.p)),
+		             str_n(at + 1, b.n - (size_t)(at + 1 - b.p)));
+	}
+	buf_release(&b);
+}
+
+void machine_read(struct machine *ret)
+{
+	struct reading r = {0};
+	*ret = (struct machine){0};
+	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
+		const struct property *p = &properties[i];
+		struct str value;
+		if (read_property(&r, p, &value))
+			elements_add(p->type == variant ? &ret->variant : &ret->invariant, str_of(p->name), value);
+	}
+	environment(ret);
+}
+
+void machine_release(struct machine *m)
+{
+	elements_release(&m->invariant);
+	elements_release(&m->variant);
+}
+
+bool machine_varies(struct str name)
+{
+	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++)
+		if (str_is(name, properties[i].name))
+			return properties[i].type == variant;
+	return false;
+}
+
+static bool span(const struct machine *a, const struct machine *b, const char *name, double *ret)
+{
+	const struct element *x = elements_find(&a->variant, str_of(name)), *y = elements_find(&b->variant, str_of(name));
+	double from, to;
+	if (!x || !y || !x->n || !y->n || !value_number(x->value[0], &from) || !value_number(y->value[0], &to))
+		return false;
+	*ret = to - from;
+	return true;
+}
+
+bool machine_noise(const struct machine *before, const struct machine *after, uint64_t own, double *ret_others,
+                   double *ret_stolen)
+{
+	double wall, busy, stolen;
+	if (!span(before, after, "time", &wall) || !span(before, after, "cpu.busy", &busy) ||
+	    !span(before, after, "cpu.stolen", &stolen) || wall < SHORTEST)
+		return false;
+	double others = busy - (double)own / 1e9;
+	*ret_others = others > 0 ? others / wall : 0;
+	*ret_stolen = stolen / wall;
+	return true;
+}

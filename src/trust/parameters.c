@@ -1,0 +1,132 @@
+/* parameters.c - the parameters of a run: those that a benchmark file names, or a guess from the command line. */
+#include "trust/extract.h"
+
+#include "base/buf.h"
+#include "monitor/jin.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* -k 5, -k5 (one dash, one letter), --k=5, --k 5; a flag alone is `true`. NULL: it is not there. */
+static const char *option(char *const *argv, const char *name)
+{
+	size_t n = strlen(name);
+	for (size_t i = 1; argv[i]; i++) {
+		if (!strcmp(argv[i], "--"))
+			break;
+		if (!strcmp(argv[i], name))
+			return argv[i + 1] && (argv[i + 1][0] != '-' || isdigit((unsigned char)argv[i + 1][1])) ? argv[i + 1]
+			                                                                                        : "true";
+		if (!strncmp(argv[i], name, n) && argv[i][n] == '=')
+			return argv[i] + n + 1;
+		if (n == 2 && name[1] != '-' && !strncmp(argv[i], name, 2))
+			return argv[i] + 2;
+	}
+	return NULL;
+}
+
+/* `key = value`, `key: value` or `key value` in a file of settings, or a key of a JSON object. */
+static bool in_file(const char *path, const char *key, struct elements *values, struct str name)
+{
+	struct extractor x = {.name = (char *)"", .from = (char *)path, .how = EXTRACT_REGEX, .last = true};
+	struct elements found = {0}, missing = {0};
+	struct buf pattern = {0};
+	size_t n = strlen(path);
+	bool ok;
+	if (n > 5 && !strcmp(path + n - 5, ".json")) {
+		x.how = EXTRACT_POINTER;
+		buf_printf(&pattern, "/%s", key);
+	} else {
+		buf_str(&pattern, str_of("^[ \t]*\"?"));
+		for (const char *p = key; *p; p++) {
+			if (!isalnum((unsigned char)*p) && *p != '_')
+				buf_char(&pattern, '\\');
+			buf_char(&pattern, *p);
+		}
+		buf_str(&pattern, str_of("\"?[ \t]*[=: \t][ \t]*([^#;]*)"));
+	}
+	x.pattern = (char *)buf_cstr(&pattern);
+	extract_file(&x, path, &found, &missing);
+	ok = found.n == 1 && found.v[0].n == 1;
+	if (ok)
+		elements_add(values, name, str_of(found.v[0].value[0]));
+	buf_release(&pattern);
+	elements_release(&found);
+	elements_release(&missing);
+	return ok;
+}
+
+void extract_parameters(const struct benchfile *b, char *const *argv, struct elements *values)
+{
+	size_t argc = 0;
+	while (argv[argc])
+		argc++;
+	for (size_t i = 0; i < b->n_parameters; i++) {
+		const char *where = b->parameter[i].where, *v = NULL;
+		struct str name = str_of(b->parameter[i].name);
+		const char *colon = strrchr(where, ':');
+		if (where[0] == '-') {
+			v = option(argv, where);
+		} else if (where[0] == '@') {
+			size_t at = strtoul(where + 1, NULL, 10);
+			v = at < argc ? argv[at] : NULL;
+		} else if (!strncmp(where, "env:", 4)) {
+			v = getenv(where + 4);
+		} else if (colon) {
+			char *path = strndup(where, (size_t)(colon - where));
+			if (path)
+				in_file(path, colon + 1, values, name);
+			free(path);
+			continue;
+		}
+		if (v)
+			elements_add(values, name, str_of(v));
+	}
+}
+
+static bool is_file(const struct elements *files, const char *word)
+{
+	while (word[0] == '.' && word[1] == '/')
+		word += 2;
+	return files && elements_find(files, str_of(word));
+}
+
+void guess_parameters(char *const *argv, size_t argc, const struct elements *files, struct elements *values)
+{
+	char place[32];
+	unsigned other = 0;
+	bool options = true;
+	for (size_t i = 1; i < argc; i++) {
+		const char *w = argv[i], *eq = strchr(w, '=');
+		if (options && !strcmp(w, "--")) {
+			options = false;
+			continue;
+		}
+		bool dash = options && w[0] == '-' && w[1] && !isdigit((unsigned char)w[1]) && w[1] != '.';
+		if (dash) {
+			const char *name = w + strspn(w, "-");
+			size_t n = eq ? (size_t)(eq - name) : strlen(name);
+			/* What follows an option belongs to it unless it is one, or a file. */
+			const char *next = i + 1 < argc && !eq ? argv[i + 1] : NULL;
+			if (next && (next[0] != '-' || isdigit((unsigned char)next[1]) || next[1] == '.') &&
+			    !is_file(files, next)) {
+				elements_add(values, str_n(name, n), str_of(next));
+				i++;
+			} else if (next && is_file(files, next) && next[0] != '-') {
+				elements_add(values, str_n(name, n), str_of("(file)"));
+				i++;
+			} else {
+				elements_add(values, str_n(name, n), eq ? str_of(eq + 1) : str_of("true"));
+			}
+		} else if (is_file(files, w)) {
+			continue;
+		} else if (eq && eq != w && (isalpha((unsigned char)w[0]) || w[0] == '_')) {
+			elements_add(values, str_n(w, (size_t)(eq - w)), str_of(eq + 1));
+		} else {
+			snprintf(place, sizeof(place), "arg%u", ++other);
+			elements_add(values, str_of(place), str_of(w));
+		}
+	}
+}

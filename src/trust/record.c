@@ -1,0 +1,259 @@
+#include "trust/record.h"
+
+#include "base/fileid.h"
+#include "capture/run/redact.h"
+#include "cc/build.h"
+#include "graph/vec.h"
+#include "keep/write.h"
+#include "trust/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct writing {
+	const struct trust_record *t;
+	struct log_writer *log;
+	struct digest_cache *cache;
+	size_t not_kept;       /* inputs */
+	struct elements whole; /* invariants of the run as a whole */
+};
+
+/* name=value for each value, as a list of an event. Release the two with free and buf_release. */
+static bool as_list(const struct elements *e, bool redacted, struct buf *text, struct str **ret, size_t *ret_n)
+{
+	size_t n = 0, at = 0;
+	for (size_t i = 0; i < e->n; i++)
+		n += e->v[i].n;
+	struct str *v = calloc(n + 1, sizeof(*v));
+	buf_reset(text);
+	*ret = v;
+	*ret_n = n;
+	for (size_t i = 0; v && i < e->n; i++)
+		for (size_t k = 0; k < e->v[i].n; k++) {
+			size_t from = text->n;
+			if (redacted) {
+				struct buf pair = {0};
+				buf_printf(&pair, "%s=%s", e->v[i].name, e->v[i].value[k]);
+				redact_env(text, buf_view(&pair));
+				buf_release(&pair);
+			} else {
+				buf_printf(text, "%s=%s", e->v[i].name, e->v[i].value[k]);
+			}
+			v[at++].n = text->n - from;
+		}
+	for (size_t i = 0, from = 0; v && i < n; from += v[i++].n)
+		v[i].p = text->p ? text->p + from : "";
+	return v && !text->failed;
+}
+
+static int put_machine(struct writing *w, unsigned moment, const struct elements *invariant,
+                       const struct elements *variant, const struct elements *parameter)
+{
+	static const struct elements none;
+	const struct elements *set[3] = {invariant ? invariant : &none, variant ? variant : &none,
+	                                 parameter ? parameter : &none};
+	struct buf text[3] = {{0}, {0}, {0}};
+	struct str *items[3] = {NULL, NULL, NULL};
+	size_t n[3] = {0};
+	bool ok = true;
+	for (int i = 0; i < 3; i++)
+		ok &= as_list(set[i], i == 2, &text[i], &items[i], &n[i]);
+	if (ok) {
+		struct event ev = {.kind = EVENT_machine,
+		                   .time = keep_now(),
+		                   .machine = {.run = str_of(w->t->place->run),
+		                               .moment = moment,
+		                               .invariant = {.items = items[0], .count = n[0]},
+		                               .variant = {.items = items[1], .count = n[1]},
+		                               .parameter = {.items = items[2], .count = n[2]}}};
+		log_writer_add(w->log, &ev);
+	}
+	for (int i = 0; i < 3; i++) {
+		free(items[i]);
+		buf_release(&text[i]);
+	}
+	return ok ? 0 : -ENOMEM;
+}
+
+/* Of the second reading only those invariants that the run, or somebody meanwhile, changed. */
+static int put_after(struct writing *w)
+{
+	struct elements changed = {0};
+	const struct elements *before = &w->t->before->invariant, *after = &w->t->after->invariant;
+	for (size_t i = 0; i < after->n; i++) {
+		const struct element *was = elements_find(before, str_of(after->v[i].name));
+		for (size_t k = 0; k < after->v[i].n; k++)
+			if (!was || was->n != after->v[i].n || strcmp(was->value[k], after->v[i].value[k]) != 0)
+				elements_add(&changed, str_of(after->v[i].name), str_of(after->v[i].value[k]));
+	}
+	int rc = changed.failed ? -ENOMEM : put_machine(w, TERM_moment_after, &changed, &w->t->after->variant, NULL);
+	elements_release(&changed);
+	return rc;
+}
+
+static void put_results(struct writing *w, const struct trust_results *r)
+{
+	struct buf text[2] = {{0}, {0}};
+	struct str *items[2] = {NULL, NULL};
+	size_t n[2] = {0};
+	if (as_list(&r->values, false, &text[0], &items[0], &n[0]) &&
+	    as_list(&r->missing, false, &text[1], &items[1], &n[1])) {
+		struct event ev = {.kind = EVENT_result,
+		                   .time = keep_now(),
+		                   .result = {.run = str_of(w->t->place->run),
+		                              .source = str_of(r->source),
+		                              .value = {.items = items[0], .count = n[0]},
+		                              .missing = {.items = items[1], .count = n[1]}}};
+		log_writer_add(w->log, &ev);
+	}
+	for (int i = 0; i < 2; i++) {
+		free(items[i]);
+		buf_release(&text[i]);
+	}
+}
+
+/* ---- files ---- */
+
+/* Opens the file as the run left it. -ESTALE with *ret_why: it is another one, or not as it was. */
+static int open_same(const struct session_file *f, const char **ret_why)
+{
+	struct fileid id;
+	int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	*ret_why = "it cannot be read";
+	if (fd < 0) {
+		if (errno == ENOENT)
+			*ret_why = "it is not there any more";
+		return -errno;
+	}
+	struct statx st;
+	if (statx(fd, "", AT_EMPTY_PATH, FILEID_STATX, &st) < 0) {
+		close(fd);
+		return -errno;
+	}
+	fileid_of(fd, "", AT_EMPTY_PATH, &st, &id);
+	bool same = id.ino == f->ino && id.gen == f->gen && !strcmp(id.domain->name ? id.domain->name : "", f->domain);
+	*ret_why = "another file has its name";
+	if (same && f->has_state) {
+		same = st.stx_size == f->size && fileid_time(&st.stx_mtime) == f->mtime;
+		*ret_why = "it was changed since";
+	}
+	if (same)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static void put_digest(struct writing *w, const struct session_file *f, unsigned usage)
+{
+	char text[DIGEST_TEXT] = "";
+	if (usage == TERM_usage_output && (f->gone || !*f->path))
+		return; /* scratch, and what has no name */
+	const char *why = "no name leads to it any more";
+	struct digest d;
+	struct stat st = {0};
+	int fd = f->gone ? -ENOENT : open_same(f, &why);
+	if (fd >= 0) {
+		why = "it could not be read to its end, or was changed meanwhile";
+		if (digest_fd(w->cache, fd, &d, &st) == 0) {
+			digest_text(&d, text);
+			why = "";
+			if (w->t->keep && usage == TERM_usage_input && kept_put(w->t->home, fd, &d) < 0)
+				w->not_kept++;
+		}
+		close(fd);
+	}
+	struct event ev = {
+	    .kind = EVENT_digest,
+	    .time = keep_now(),
+	    .digest = {.run = str_of(w->t->place->run),
+	               .domain = str_of(f->domain),
+	               .ino = f->ino,
+	               .gen = f->gen,
+	               .size = *text ? (uint64_t)st.st_size : f->size,
+	               .mtime = *text ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : f->mtime,
+	               .usage = usage,
+	               .path = str_of(f->path),
+	               .digest = str_of(text),
+	               .why = str_of(why)}};
+	log_writer_add(w->log, &ev);
+}
+
+/* build-id:..., else sha256:...; of the command's own program the digest too, as `binary`. */
+static void program(struct writing *w, const struct session_file *f, const char *exe)
+{
+	unsigned char id[BUILD_ID_MAX];
+	char text[DIGEST_TEXT], name[300];
+	const char *why, *base = strrchr(f->path, '/');
+	struct digest d;
+	struct buf value = {0};
+	int fd = f->gone ? -ENOENT : open_same(f, &why);
+	if (fd < 0)
+		return;
+	bool own = exe && !strcmp(exe, f->path);
+	int n = build_id_of(fd, id);
+	bool digested = (own || n <= 0) && digest_fd(w->cache, fd, &d, NULL) == 0;
+	close(fd);
+	if (digested)
+		digest_text(&d, text);
+	if (own && digested)
+		elements_add(&w->whole, str_of("binary"), str_of(text));
+	snprintf(name, sizeof(name), "%s.%s", f->program ? "program" : "library", base ? base + 1 : f->path);
+	for (int i = 0; i < n; i++)
+		buf_printf(&value, "%s%02x", i ? "" : "build-id:", id[i]);
+	if (n <= 0 && digested)
+		buf_str(&value, str_of(text));
+	if (value.n)
+		elements_add(&w->whole, str_of(name), buf_view(&value));
+	buf_release(&value);
+}
+
+static bool named(const struct session_files *s, const struct session_file *f)
+{
+	const char *base = strrchr(f->path, '/');
+	for (size_t i = 1; i < s->argc; i++)
+		if (strstr(s->argv[i], base ? base + 1 : f->path))
+			return true;
+	return false;
+}
+
+static void files(struct writing *w, const struct session_files *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct session_file *f = &s->v[i];
+		if (f->program || (f->library && f->read && !f->made))
+			program(w, f, s->exe);
+		else if (w->t->digest && (f->read || f->made) && (!f->system || named(s, f)))
+			put_digest(w, f, f->made ? TERM_usage_output : TERM_usage_input);
+	}
+}
+
+int trust_record(const struct trust_record *t, struct err *err)
+{
+	struct writing w = {.t = t};
+	if (!*t->place->run)
+		return 0;
+	int rc = keep_begin(t->home, err, &w.log);
+	if (rc < 0)
+		return rc;
+	w.cache = t->cache ? digest_cache_open(t->cache) : NULL;
+	if (t->before)
+		rc = put_machine(&w, TERM_moment_before, &t->before->invariant, &t->before->variant, NULL);
+	if (rc == 0 && t->before && t->after)
+		rc = put_after(&w);
+	files(&w, t->files);
+	if (rc == 0)
+		rc = put_machine(&w, TERM_moment_whole, &w.whole, NULL, t->parameters);
+	for (size_t i = 0; i < t->n_results; i++)
+		put_results(&w, &t->results[i]);
+	int ended = keep_end(w.log, err);
+	digest_cache_close(w.cache);
+	elements_release(&w.whole);
+	if (rc < 0)
+		return err_set(err, -rc, "cannot keep what is known of the run");
+	if (ended == 0 && w.not_kept)
+		return (err_set(err, 0, "%zu inputs could not be kept", w.not_kept), -EIO);
+	return ended;
+}

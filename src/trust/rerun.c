@@ -1,0 +1,347 @@
+#include "trust/rerun.h"
+
+#include "base/fileid.h"
+#include "base/io.h"
+#include "cc/build.h"
+#include "graph/vec.h"
+#include "query/system.h"
+#include "trust/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COMMITS_MAX 50 /* that are looked at for one file */
+
+const char *rerun_word(enum rerun_state s)
+{
+	static const char *const words[] = {"same", "kept copy", "from git", "built again", "differs", "gone", "unknown"};
+	return words[s];
+}
+
+static int oom(struct err *err)
+{
+	return err_set(err, ENOMEM, "cannot find out what the run needs");
+}
+
+struct planning {
+	struct store *s;
+	const struct witness_options *o;
+	struct err *err;
+	struct rerun *r;
+	const struct witness *seen;
+	struct told_list digests;
+	VEC(store_id) made;
+};
+
+static bool is_library(struct str path)
+{
+	const char *so = memmem(path.p, path.n, ".so", 3);
+	return so && (so + 3 == path.p + path.n || so[3] == '.');
+}
+
+/* What the record says that it held: its digest in this run, else what the run's programs were. */
+static char *wanted(const struct planning *p, const struct file_info *f, const struct rerun_file *x)
+{
+	for (size_t i = 0; i < p->digests.n; i++) {
+		const struct event_digest *d = &p->digests.v[i].ev.digest;
+		if (d->usage == TERM_usage_input && d->ino == f->ino && d->gen == f->gen && str_eq(d->domain, f->domain) &&
+		    d->digest.n)
+			return strndup(d->digest.p, d->digest.n);
+	}
+	const char *base = strrchr(x->path, '/');
+	char name[300];
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "%s.%s", i ? "library" : "program", base ? base + 1 : x->path);
+		const struct element *e = elements_find(&p->seen->side.part[TRUST_INVARIANTS], str_of(name));
+		if (e && e->n == 1)
+			return strdup(e->value[0]);
+	}
+	return strdup("");
+}
+
+/* Is the open file what is wanted? */
+static bool is_wanted(const struct witness_options *o, int fd, const char *want)
+{
+	struct digest d;
+	unsigned char id[BUILD_ID_MAX];
+	char text[DIGEST_TEXT], hex[2 * BUILD_ID_MAX + 1] = "";
+	if (!strncmp(want, "build-id:", 9)) {
+		int n = build_id_of(fd, id);
+		for (int i = 0; i < n; i++)
+			snprintf(hex + 2 * i, 3, "%02x", id[i]);
+		return n > 0 && !strcmp(hex, want + 9);
+	}
+	if (digest_fd(o ? o->cache : NULL, fd, &d, NULL) < 0)
+		return false;
+	digest_text(&d, text);
+	return !strcmp(text, want);
+}
+
+static void look_at(const struct planning *p, struct rerun_file *x, const struct file_info *f,
+                    const struct version_info *v)
+{
+	struct fileid id;
+	struct stat st;
+	int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		x->state = errno == ENOENT ? RERUN_GONE : RERUN_UNKNOWN;
+		return;
+	}
+	if (fstat(fd, &st) == 0)
+		x->mode = st.st_mode & 0777;
+	x->fingerprint_same = v->has_size && fileid_get(AT_FDCWD, x->path, true, &id) == 0 && id.ino == f->ino &&
+	                      id.gen == f->gen && id.st.stx_size == v->size && fileid_time(&id.st.stx_mtime) == v->mtime;
+	if (*x->want)
+		x->state = is_wanted(p->o, fd, x->want) ? RERUN_SAME : RERUN_DIFFERS;
+	else
+		x->state = x->fingerprint_same ? RERUN_SAME : RERUN_UNKNOWN;
+	close(fd);
+}
+
+static int add_file(struct planning *p, store_id version, bool program)
+{
+	struct rerun *r = p->r;
+	struct version_info v;
+	struct file_info f;
+	int rc = store_version(p->s, version, &v);
+	if (rc == 1)
+		rc = store_file(p->s, v.file, &f);
+	if (rc != 1 || f.kind != TERM_kind_regular || !f.path.n)
+		return rc < 0 ? rc : 0;
+	size_t n = strlen(r->cwd);
+	bool below = n > 1 && f.path.n > n + 1 && !memcmp(f.path.p, r->cwd, n) && f.path.p[n] == '/';
+	if (!below && system_path(f.path, p->o->system_extra) != SYSTEM_NO)
+		return 0;
+	for (size_t i = 0; i < r->n; i++)
+		if (str_is(f.path, r->v[i].path)) {
+			r->v[i].program |= program;
+			return 0;
+		}
+	struct rerun_file *more = realloc(r->v, (r->n + 1) * sizeof(*more));
+	if (!more)
+		return oom(p->err);
+	r->v = more;
+	struct rerun_file *x = &r->v[r->n];
+	*x = (struct rerun_file){.path = strndup(f.path.p, f.path.n),
+	                         .name = below ? strndup(f.path.p + n + 1, f.path.n - n - 1) : strndup(f.path.p, f.path.n),
+	                         .below = below,
+	                         .program = program,
+	                         .library = is_library(f.path),
+	                         .mode = program ? 0755 : 0644};
+	r->n++;
+	x->want = x->path ? wanted(p, &f, x) : NULL;
+	if (!x->path || !x->name || !x->want)
+		return oom(p->err);
+	look_at(p, x, &f, &v);
+	return 0;
+}
+
+static int id_cmp(const void *a, const void *b)
+{
+	store_id x = *(const store_id *)a, y = *(const store_id *)b;
+	return (x > y) - (x < y);
+}
+
+static int files(struct planning *p, const store_id *execs, size_t n)
+{
+	struct edges e = {0};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = store_outputs(p->s, execs[i], &e);
+		for (size_t k = 0; rc == 0 && k < e.n; k++) {
+			store_id *slot = vec_add(&p->made);
+			if (!slot)
+				rc = oom(p->err);
+			else
+				*slot = e.v[k].to;
+		}
+	}
+	if (p->made.n)
+		qsort(p->made.v, p->made.n, sizeof(*p->made.v), id_cmp);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = store_uses(p->s, execs[i], &e);
+		for (size_t k = 0; rc == 0 && k < e.n; k++)
+			if (e.v[k].via != TERM_via_sync &&
+			    !(p->made.n && bsearch(&e.v[k].to, p->made.v, p->made.n, sizeof(store_id), id_cmp)))
+				rc = add_file(p, e.v[k].to, (e.v[k].mode & ACCESS_PROGRAM) != 0);
+	}
+	edges_release(&e);
+	return rc;
+}
+
+static char **texts(const struct strlist *l, bool *ret_redacted)
+{
+	char **v = calloc(l->count + 1, sizeof(*v));
+	struct str s;
+	size_t n = 0;
+	for (size_t pos = 0; v && n < l->count && strlist_next(l, &pos, &s);) {
+		*ret_redacted |= s.n >= 3 && memmem(s.p, s.n, "***", 3);
+		if (!(v[n++] = strndup(s.p ? s.p : "", s.n)))
+			break;
+	}
+	return v;
+}
+
+int rerun_plan(struct store *s, store_id run, const struct witness_options *o, struct err *err, struct rerun *ret)
+{
+	struct witness seen = {0};
+	struct planning p = {.s = s, .o = o, .err = err, .r = ret, .seen = &seen};
+	struct run_info info;
+	struct exec_info x;
+	store_id *execs = NULL;
+	size_t n = 0;
+	bool unused = false;
+	*ret = (struct rerun){0};
+	int rc = witness_runs(s, &run, 1, o, err, &seen);
+	if (rc < 0) {
+		witness_release(&seen);
+		return rc;
+	}
+	if (store_run(s, run, &info) != 1)
+		rc = err_set(err, EIO, "cannot read the run");
+	if (rc == 0) {
+		ret->cwd = strndup(info.cwd.p ? info.cwd.p : "", info.cwd.n);
+		ret->ulid = strndup(info.ulid.p, info.ulid.n);
+		ret->argv = texts(&info.argv, &ret->redacted);
+		rc = ret->cwd && ret->argv && ret->ulid ? store_run_execs(s, run, &execs, &n) : oom(err);
+	}
+	for (size_t i = 0; rc >= 0 && i < n && !ret->env; i++) /* of its first program */
+		if (store_exec(s, execs[i], &x) == 1 && x.n > 0)
+			ret->env = texts(&x.env, &unused);
+	if (rc >= 0)
+		rc = store_told(s, run, EVENT_digest, &p.digests);
+	if (rc >= 0)
+		rc = files(&p, execs, n);
+	free(execs);
+	told_list_release(&p.digests);
+	vec_release(&p.made);
+	witness_release(&seen);
+	return rc < 0 ? err_set(err, -rc, "cannot find out what the run needs") : 0;
+}
+
+/* ---- bringing files back ---- */
+
+/* Runs git in the file's folder; its output in a file without a name. The descriptor, or -errno. */
+static int git(const char *dir, char *const argv[])
+{
+	int out = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status = -1;
+	if (out < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+		if (chdir(dir) < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0)
+			_exit(127);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0 || status != 0) {
+		close(out);
+		return -ENOENT;
+	}
+	return out;
+}
+
+static int from_git(struct rerun_file *x, const char *to)
+{
+	char dir[4096], commits[COMMITS_MAX * 41 + 1], spec[4200], limit[16];
+	const char *slash = strrchr(x->path, '/');
+	if (!slash || (size_t)(slash - x->path) >= sizeof(dir) || strncmp(x->want, "sha256:", 7) != 0)
+		return -ENOENT;
+	snprintf(dir, sizeof(dir), "%.*s", slash == x->path ? 1 : (int)(slash - x->path), x->path);
+	snprintf(limit, sizeof(limit), "-%d", COMMITS_MAX);
+	char *const log[] = {(char *)"git", (char *)"log", (char *)"--all",     (char *)"--format=%H",
+	                     limit,         (char *)"--",  (char *)(slash + 1), NULL};
+	int fd = git(dir, log);
+	if (fd < 0)
+		return fd;
+	ssize_t k = io_pread(fd, commits, sizeof(commits) - 1, 0);
+	close(fd);
+	commits[k > 0 ? k : 0] = '\0';
+	for (char *save = NULL, *c = strtok_r(commits, "\n", &save); c; c = strtok_r(NULL, "\n", &save)) {
+		snprintf(spec, sizeof(spec), "%s:./%s", c, slash + 1);
+		char *const show[] = {(char *)"git", (char *)"show", spec, NULL};
+		fd = git(dir, show);
+		if (fd < 0)
+			continue;
+		int rc = is_wanted(NULL, fd, x->want) ? kept_copy(fd, to, x->mode) : -ENOENT;
+		close(fd);
+		if (rc == 0) {
+			x->commit = strdup(c);
+			x->state = RERUN_GIT;
+		}
+		if (rc != -ENOENT)
+			return rc;
+	}
+	return -ENOENT;
+}
+
+static int bring(struct rerun_file *x, const char *home, const char *to)
+{
+	struct digest d;
+	if (x->state == RERUN_SAME || x->state == RERUN_UNKNOWN) {
+		int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		int rc = fd < 0 ? -errno : kept_copy(fd, to, x->mode);
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	if (digest_parse(str_of(x->want), &d) && kept_get(home, &d, to) == 0) {
+		x->state = RERUN_KEPT;
+		return chmod(to, x->mode) < 0 ? -errno : 0;
+	}
+	int rc = from_git(x, to);
+	return rc == -ENOENT ? 0 : rc; /* it stays away, which its state says */
+}
+
+int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *err)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		struct rerun_file *x = &r->v[i];
+		char *to = NULL;
+		if (!x->below)
+			continue;
+		if (asprintf(&to, "%s/%s", dir, x->name) < 0)
+			return oom(err);
+		char *slash = strrchr(to, '/');
+		*slash = '\0';
+		int rc = io_mkdirs(to, 0755);
+		*slash = '/';
+		if (rc == 0)
+			rc = bring(x, home, to);
+		free(to);
+		if (rc < 0)
+			return err_set(err, -rc, "cannot bring '%s' into '%s'", x->name, dir);
+	}
+	return 0;
+}
+
+static void free_texts(char **v)
+{
+	for (size_t i = 0; v && v[i]; i++)
+		free(v[i]);
+	free(v);
+}
+
+void rerun_release(struct rerun *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		free(r->v[i].path);
+		free(r->v[i].name);
+		free(r->v[i].want);
+		free(r->v[i].commit);
+	}
+	free(r->v);
+	free_texts(r->argv);
+	free_texts(r->env);
+	free(r->cwd);
+	free(r->ulid);
+	*r = (struct rerun){0};
+}

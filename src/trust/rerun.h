@@ -1,0 +1,47 @@
+/* rerun.h - what a run needs to be made again: its files, found as they were, or brought back; its command line and
+ * environment as the record has them.
+ *
+ * Files below the run's working directory that it used and did not make are brought into another folder; those outside
+ * (but not the machine's own) are compared where they are. A file is compared by what the record has: digest, build-id,
+ * else identity, size and time. What is not as it was is taken from kept copies (kept.h), else from the git repository
+ * that it lies in: the latest commits in which its path changed. */
+#ifndef STEMMA_TRUST_RERUN_H
+#define STEMMA_TRUST_RERUN_H
+
+#include "trust/witness.h"
+
+enum rerun_state {
+	RERUN_SAME,    /* it is as it was */
+	RERUN_KEPT,    /* ... brought back from a kept copy */
+	RERUN_GIT,     /* ... from git */
+	RERUN_REBUILT, /* ... built again with the recorded command */
+	RERUN_DIFFERS, /* it is another one now, and not to be had */
+	RERUN_GONE,
+	RERUN_UNKNOWN, /* the record does not say enough */
+};
+const char *rerun_word(enum rerun_state s);
+
+struct rerun_file {
+	char *path, *name; /* absolute; as shown: relative to the working directory where it lies below it */
+	char *want;        /* digest or build-id; "" not known */
+	char *commit;      /* of RERUN_GIT */
+	bool below, program, library;
+	bool fingerprint_same; /* identity, size and time are those of the record */
+	unsigned mode;
+	enum rerun_state state;
+};
+struct rerun {
+	struct rerun_file *v;
+	size_t n;
+	char **argv, **env; /* NULL-terminated; env: what the record has of the environment, NAME=value */
+	char *cwd, *ulid;
+	bool redacted; /* an argument was */
+};
+
+/* Finds out; changes nothing. 0 or -errno with a sentence. Release ret in any case. */
+int rerun_plan(struct store *s, store_id run, const struct witness_options *o, struct err *err, struct rerun *ret);
+/* Brings the files below the working directory into dir, which is there and empty. 0 or -errno. */
+int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *err);
+void rerun_release(struct rerun *r);
+
+#endif

@@ -1,0 +1,235 @@
+#include "trust/session.h"
+
+#include "event/log_reader.h"
+#include "graph/vec.h"
+#include "query/system.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FILES_MAX 200000 /* of one run; a run with more has its first ones */
+
+struct reading {
+	struct session_files *out;
+	const char *system_extra;
+	struct map by_num;  /* file number -> index in out, or VEC_NONE */
+	struct map domains; /* number -> index in names */
+	VEC(char *) names;
+	struct map by_access; /* seq of a writing access -> index in out */
+	uint64_t seq;         /* the last event that was taken */
+	uint64_t first;       /* process of the first program */
+	int rc;
+};
+
+static bool is_library(struct str path)
+{
+	const char *so = memmem(path.p, path.n, ".so", 3);
+	if (str_ends(path, str_of(".cache"))) /* ld.so.cache */
+		return false;
+	return so && (so + 3 == path.p + path.n || so[3] == '.');
+}
+
+static void take_file(struct reading *r, const struct event *ev)
+{
+	struct session_files *f = r->out;
+	if (ev->file.kind != TERM_kind_regular || f->n >= FILES_MAX || map_get(&r->by_num, ev->file.num) != VEC_NONE)
+		return;
+	uint32_t d = map_get(&r->domains, ev->file.domain);
+	if (f->n == f->cap) {
+		size_t cap = f->cap ? 2 * f->cap : 64;
+		struct session_file *more = realloc(f->v, cap * sizeof(*more));
+		if (!more) {
+			r->rc = -ENOMEM;
+			return;
+		}
+		f->v = more;
+		f->cap = cap;
+	}
+	struct session_file *x = &f->v[f->n];
+	*x = (struct session_file){.path = strndup(ev->file.path.p ? ev->file.path.p : "", ev->file.path.n),
+	                           .domain = strdup(d == VEC_NONE ? "" : r->names.v[d]),
+	                           .ino = ev->file.ino,
+	                           .gen = ev->file.gen,
+	                           .mtime = TIME_NONE,
+	                           .library = is_library(ev->file.path),
+	                           .system = system_path(ev->file.path, r->system_extra) != SYSTEM_NO};
+	if (!x->path || !x->domain || !map_set(&r->by_num, ev->file.num, (uint32_t)f->n)) {
+		free(x->path);
+		free(x->domain);
+		r->rc = -ENOMEM;
+		return;
+	}
+	f->n++;
+}
+
+static struct session_file *file_of(struct reading *r, uint64_t num)
+{
+	uint32_t i = num ? map_get(&r->by_num, num) : VEC_NONE;
+	return i == VEC_NONE ? NULL : &r->out->v[i];
+}
+
+static void take_exec(struct reading *r, const struct event *ev)
+{
+	struct session_file *exe = file_of(r, ev->exec.exe), *script = file_of(r, ev->exec.script);
+	if (exe)
+		exe->program = true;
+	if (script)
+		script->program = true;
+	if (r->first || !ev->proc)
+		return;
+	struct session_files *f = r->out;
+	struct str s;
+	r->first = ev->proc;
+	f->began = ev->time; /* the command's own program begins: what starting it took is not its */
+	f->exe = exe ? strdup(script ? script->path : exe->path) : NULL;
+	f->argv = calloc(ev->exec.argv.count + 1, sizeof(*f->argv));
+	for (size_t pos = 0; f->argv && f->argc < ev->exec.argv.count && strlist_next(&ev->exec.argv, &pos, &s);)
+		if (!(f->argv[f->argc++] = strndup(s.p ? s.p : "", s.n)))
+			r->rc = -ENOMEM;
+}
+
+static void take(struct reading *r, const struct event *ev)
+{
+	struct session_file *f;
+	switch (ev->kind) {
+	case EVENT_domain: {
+		char **slot = vec_add(&r->names);
+		if (!slot || !(*slot = strndup(ev->domain.name.p ? ev->domain.name.p : "", ev->domain.name.n)) ||
+		    !map_set(&r->domains, ev->domain.num, (uint32_t)(r->names.n - 1)))
+			r->rc = -ENOMEM;
+		break;
+	}
+	case EVENT_run:
+		if (r->out->began == TIME_NONE)
+			r->out->began = ev->time;
+		break;
+	case EVENT_run_end:
+		r->out->ended = ev->time;
+		break;
+	case EVENT_exit:
+		if (ev->exit.known & 1u << 1)
+			r->out->cpu += ev->exit.cpu;
+		break;
+	case EVENT_file:
+		take_file(r, ev);
+		break;
+	case EVENT_state:
+		if ((f = file_of(r, ev->state.file))) {
+			f->has_state = true;
+			f->size = ev->state.size;
+			f->mtime = ev->state.mtime;
+		}
+		break;
+	case EVENT_exec:
+		take_exec(r, ev);
+		break;
+	case EVENT_name:
+		if (!(f = file_of(r, ev->name.file)))
+			break;
+		if (ev->name.op == TERM_nameop_unlink || ev->name.op == TERM_nameop_replace) {
+			f->gone |= str_is(ev->name.path, f->path);
+		} else {
+			char *path = strndup(ev->name.path.p ? ev->name.path.p : "", ev->name.path.n);
+			if (path) {
+				free(f->path);
+				f->path = path;
+				f->gone = false;
+			}
+		}
+		break;
+	case EVENT_access:
+		if (!(f = file_of(r, ev->access.file)) || ev->access.via == TERM_via_sync)
+			break;
+		f->read |= (ev->access.mode & ACCESS_READ) != 0;
+		f->program |= (ev->access.mode & ACCESS_PROGRAM) != 0;
+		/* Opened for writing is not written: its end says so. */
+		if (ev->access.mode & (ACCESS_CREATE | ACCESS_TRUNC))
+			f->made = true;
+		else if (ev->access.mode & ACCESS_WRITE && !map_set(&r->by_access, ev->seq, (uint32_t)(f - r->out->v)))
+			r->rc = -ENOMEM;
+		break;
+	case EVENT_access_end: {
+		uint32_t i = r->by_access.n ? map_get(&r->by_access, ev->access_end.access) : VEC_NONE;
+		if (i != VEC_NONE && ev->access_end.evidence != TERM_evidence_none)
+			r->out->v[i].made = true;
+		break;
+	}
+	default:
+		break;
+	}
+}
+
+static int read_segment(struct reading *r, const char *path, uint64_t from, uint64_t session, struct err *err)
+{
+	struct log_reader *l;
+	struct log_frame_info f;
+	struct event ev;
+	int rc = log_reader_open(path, err, &l);
+	if (rc < 0)
+		return rc;
+	log_reader_seek(l, from);
+	while ((rc = log_reader_frame(l, &f)) == 1) {
+		while (f.session == session && r->rc == 0 && log_reader_event(l, &ev) == 1)
+			if (ev.seq > r->seq) {
+				r->seq = ev.seq;
+				take(r, &ev);
+			}
+	}
+	log_reader_close(l);
+	return rc < 0 ? err_set(err, -rc, "cannot read the log %s", path) : r->rc;
+}
+
+/* SLOT.stl -> SLOT.1.stl -> SLOT.2.stl; malloc'ed, NULL: there is none. */
+static char *next_roll(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	unsigned slot, roll = 0;
+	char *next;
+	if (!slash || sscanf(slash + 1, "%u.%u", &slot, &roll) < 1)
+		return NULL;
+	if (asprintf(&next, "%.*s/%u.%u.stl", (int)(slash - path), path, slot, roll + 1) < 0)
+		return NULL;
+	if (access(next, R_OK) == 0)
+		return next;
+	free(next);
+	return NULL;
+}
+
+int session_files(const struct run_place *p, const char *system_extra, struct err *err, struct session_files *ret)
+{
+	struct reading r = {.out = ret, .system_extra = system_extra};
+	*ret = (struct session_files){.began = TIME_NONE, .ended = TIME_NONE};
+	char *path = p->segment ? strdup(p->segment) : NULL;
+	int rc = path ? read_segment(&r, path, p->from, p->session, err) : -ENOENT;
+	while (rc == 0 && path) {
+		char *next = next_roll(path);
+		free(path);
+		path = next;
+		if (path)
+			rc = read_segment(&r, path, 0, p->session, err);
+	}
+	free(path);
+	for (size_t i = 0; i < r.names.n; i++)
+		free(r.names.v[i]);
+	vec_release(&r.names);
+	map_release(&r.by_num);
+	map_release(&r.domains);
+	map_release(&r.by_access);
+	return rc == -ENOMEM ? err_set(err, ENOMEM, "cannot read what the run used") : rc;
+}
+
+void session_files_release(struct session_files *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		free(f->v[i].path);
+		free(f->v[i].domain);
+	}
+	for (size_t i = 0; i < f->argc; i++)
+		free(f->argv[i]);
+	free(f->v);
+	free(f->argv);
+	free(f->exe);
+	*f = (struct session_files){0};
+}

@@ -1,0 +1,292 @@
+#include "trust/toml.h"
+
+#include "base/buf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+struct reader {
+	const char *p, *end;
+	const char *name;
+	struct err *err;
+	struct toml *out;
+	unsigned line;
+	char *table;
+	unsigned index;
+};
+
+static int bad(struct reader *r, const char *what)
+{
+	return (err_set(r->err, 0, "%s, line %u: %s", r->name, r->line, what), -EBADMSG);
+}
+
+static int oom(struct reader *r)
+{
+	return err_set(r->err, ENOMEM, "cannot read '%s'", r->name);
+}
+
+/* Blanks and comments; with lines, also ends of lines. */
+static void skip(struct reader *r, bool lines)
+{
+	while (r->p < r->end) {
+		if (*r->p == '#')
+			while (r->p < r->end && *r->p != '\n')
+				r->p++;
+		else if (*r->p == ' ' || *r->p == '\t' || *r->p == '\r')
+			r->p++;
+		else if (lines && *r->p == '\n')
+			r->line++, r->p++;
+		else
+			break;
+	}
+}
+
+static bool is_bare(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+static void put_utf8(struct buf *b, unsigned long c)
+{
+	if (c < 0x80) {
+		buf_char(b, (char)c);
+	} else if (c < 0x800) {
+		buf_char(b, (char)(0xc0 | c >> 6));
+		buf_char(b, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		buf_char(b, (char)(0xe0 | c >> 12));
+		buf_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		buf_char(b, (char)(0x80 | (c & 0x3f)));
+	} else {
+		buf_char(b, (char)(0xf0 | c >> 18));
+		buf_char(b, (char)(0x80 | (c >> 12 & 0x3f)));
+		buf_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		buf_char(b, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
+static int escape(struct reader *r, struct buf *b)
+{
+	static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";
+	if (r->p == r->end)
+		return bad(r, "a string does not end");
+	char c = *r->p++;
+	const char *at = c ? strchr(from, c) : NULL;
+	if (at) {
+		buf_char(b, to[at - from]);
+		return 0;
+	}
+	int digits = c == 'u' ? 4 : c == 'U' ? 8 : 0;
+	unsigned long v = 0;
+	for (int i = 0; i < digits; i++, r->p++) {
+		if (r->p == r->end || !isxdigit((unsigned char)*r->p))
+			return bad(r, "\\u takes four and \\U eight hexadecimal digits");
+		v = v * 16 + (unsigned long)(isdigit((unsigned char)*r->p) ? *r->p - '0' : (*r->p | 32) - 'a' + 10);
+	}
+	if (!digits || !v || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+		return bad(r, "there is no such character behind a \\");
+	put_utf8(b, v);
+	return 0;
+}
+
+/* "..." and '...', on one line. */
+static int quoted(struct reader *r, struct buf *b)
+{
+	char q = *r->p++;
+	int rc = 0;
+	while (rc == 0) {
+		if (r->p == r->end || *r->p == '\n')
+			return bad(r, "a string does not end on its line");
+		char c = *r->p++;
+		if (c == q)
+			return b->failed ? oom(r) : 0;
+		if (!c)
+			return bad(r, "a zero byte");
+		if (c == '\\' && q == '"')
+			rc = escape(r, b);
+		else
+			buf_char(b, c);
+	}
+	return rc;
+}
+
+static int name_of(struct reader *r, struct buf *b)
+{
+	buf_reset(b);
+	if (r->p < r->end && (*r->p == '"' || *r->p == '\''))
+		return quoted(r, b);
+	while (r->p < r->end && is_bare(*r->p))
+		buf_char(b, *r->p++);
+	if (!b->n)
+		return bad(r, "a name is missing");
+	if (r->p < r->end && *r->p == '.')
+		return bad(r, "names with dots are not taken here");
+	return b->failed ? oom(r) : 0;
+}
+
+static int end_of_line(struct reader *r)
+{
+	skip(r, false);
+	if (r->p == r->end)
+		return 0;
+	if (*r->p != '\n')
+		return bad(r, "something follows on the line");
+	return 0;
+}
+
+static int add_value(struct reader *r, struct toml_key *k, struct buf *b)
+{
+	char **more = realloc(k->value, (k->n + 1) * sizeof(*more));
+	if (!more)
+		return oom(r);
+	k->value = more;
+	k->value[k->n] = strdup(buf_cstr(b));
+	return k->value[k->n] ? (k->n++, 0) : oom(r);
+}
+
+static int scalar(struct reader *r, struct toml_key *k, struct buf *b)
+{
+	buf_reset(b);
+	if (r->p == r->end)
+		return bad(r, "a value is missing");
+	if (*r->p == '"' || *r->p == '\'') {
+		int rc = quoted(r, b);
+		return rc < 0 ? rc : add_value(r, k, b);
+	}
+	if (*r->p == '{')
+		return bad(r, "tables on one line are not taken here");
+	while (r->p < r->end && (is_bare(*r->p) || *r->p == '+' || *r->p == '.' || *r->p == ':')) {
+		if (*r->p != '_') /* 1_000 */
+			buf_char(b, *r->p);
+		r->p++;
+	}
+	if (!b->n)
+		return bad(r, "a value is missing");
+	const char *s = buf_cstr(b);
+	char *end;
+	bool digit = isdigit((unsigned char)s[*s == '-' || *s == '+']);
+	if (strcmp(s, "true") != 0 && strcmp(s, "false") != 0 && (!digit || (strtod(s, &end), *end)))
+		return bad(r, "a value is a string in quotes, a number, true or false");
+	return add_value(r, k, b);
+}
+
+static int list(struct reader *r, struct toml_key *k, struct buf *b)
+{
+	r->p++;
+	k->list = true;
+	for (;;) {
+		skip(r, true);
+		if (r->p < r->end && *r->p == ']') {
+			r->p++;
+			return 0;
+		}
+		if (r->p < r->end && *r->p == '[')
+			return bad(r, "lists in lists are not taken here");
+		if (k->n >= TOML_KEYS)
+			return bad(r, "a list is too long");
+		int rc = scalar(r, k, b);
+		if (rc < 0)
+			return rc;
+		skip(r, true);
+		if (r->p < r->end && *r->p == ',')
+			r->p++;
+		else if (r->p == r->end || *r->p != ']')
+			return bad(r, "a list does not end");
+	}
+}
+
+static bool same_table(const struct toml_key *k, const char *table, unsigned index)
+{
+	return k->index == index && !strcmp(k->table, table);
+}
+
+static int key_value(struct reader *r, struct buf *b)
+{
+	struct toml *t = r->out;
+	int rc = name_of(r, b);
+	if (rc < 0)
+		return rc;
+	if (t->n >= TOML_KEYS)
+		return bad(r, "it has too many keys");
+	for (size_t i = 0; i < t->n; i++)
+		if (same_table(&t->v[i], r->table, r->index) && !strcmp(t->v[i].key, buf_cstr(b)))
+			return bad(r, "a key stands there twice");
+	struct toml_key *more = realloc(t->v, (t->n + 1) * sizeof(*more));
+	if (!more)
+		return oom(r);
+	t->v = more;
+	struct toml_key *k = &t->v[t->n];
+	*k = (struct toml_key){.table = strdup(r->table), .index = r->index, .key = strdup(buf_cstr(b)), .line = r->line};
+	t->n++;
+	if (!k->table || !k->key)
+		return oom(r);
+	skip(r, false);
+	if (r->p == r->end || *r->p != '=')
+		return bad(r, "'=' is missing behind a key");
+	r->p++;
+	skip(r, false);
+	rc = r->p < r->end && *r->p == '[' ? list(r, k, b) : scalar(r, k, b);
+	return rc < 0 ? rc : end_of_line(r);
+}
+
+static int table(struct reader *r, struct buf *b)
+{
+	bool array = r->end - r->p > 1 && r->p[1] == '[';
+	r->p += array ? 2 : 1;
+	skip(r, false);
+	int rc = name_of(r, b);
+	if (rc < 0)
+		return rc;
+	skip(r, false);
+	for (int i = 0; i <= array; i++)
+		if (r->p == r->end || *r->p++ != ']')
+			return bad(r, "']' is missing");
+	char *name = strdup(buf_cstr(b));
+	if (!name)
+		return oom(r);
+	/* The next of its name: one behind the greatest that has a key, or than the one at hand, which may have none. */
+	unsigned index = 0;
+	if (array) {
+		index = !strcmp(r->table, name) ? r->index : 0;
+		for (size_t i = 0; i < r->out->n; i++)
+			if (!strcmp(r->out->v[i].table, name) && r->out->v[i].index > index)
+				index = r->out->v[i].index;
+		index++;
+	}
+	free(r->table);
+	r->table = name;
+	r->index = index;
+	return end_of_line(r);
+}
+
+int toml_read(const char *text, size_t n, const char *name, struct err *err, struct toml *ret)
+{
+	struct reader r = {.p = text, .end = text + n, .name = name, .err = err, .out = ret, .line = 1};
+	struct buf b = {0};
+	int rc = 0;
+	*ret = (struct toml){0};
+	if (n > TOML_BYTES)
+		return (err_set(err, 0, "'%s' is larger than %u MiB", name, TOML_BYTES >> 20), -EBADMSG);
+	r.table = strdup("");
+	if (!r.table)
+		return oom(&r);
+	for (skip(&r, true); rc == 0 && r.p < r.end; skip(&r, true))
+		rc = *r.p == '[' ? table(&r, &b) : key_value(&r, &b);
+	free(r.table);
+	buf_release(&b);
+	return rc;
+}
+
+void toml_release(struct toml *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t k = 0; k < t->v[i].n; k++)
+			free(t->v[i].value[k]);
+		free(t->v[i].value);
+		free(t->v[i].table);
+		free(t->v[i].key);
+	}
+	free(t->v);
+	*t = (struct toml){0};
+}

@@ -1,0 +1,515 @@
+#include "trust/witness.h"
+
+#include "base/fileid.h"
+#include "graph/vec.h"
+#include "query/system.h"
+#include "trust/extract.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct one {
+	struct store *s;
+	const struct witness_options *o;
+	struct err *err;
+	store_id run;
+	char *cwd;
+	struct trust_side side;
+	struct elements variant, missing;
+	struct elements files; /* names of the inputs as the command line may have them */
+	struct told_list digests;
+	VEC(store_id) made, used, streams;
+};
+
+static int oom(struct err *err)
+{
+	return err_set(err, ENOMEM, "cannot read what the runs used");
+}
+
+static int id_cmp(const void *a, const void *b)
+{
+	store_id x = *(const store_id *)a, y = *(const store_id *)b;
+	return (x > y) - (x < y);
+}
+
+/* ---- files ---- */
+
+static bool named_in(const struct strlist *argv, struct str path)
+{
+	struct str word, base = path;
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	if (slash)
+		base = str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p));
+	for (size_t pos = 0; base.n && strlist_next(argv, &pos, &word);)
+		if (word.n >= base.n && memmem(word.p, word.n, base.p, base.n))
+			return true;
+	return false;
+}
+
+/* What an execution read that counts as input. */
+static int uses_of(struct one *r, store_id exec, struct edges *e)
+{
+	struct exec_info x;
+	int rc = store_exec(r->s, exec, &x);
+	if (rc == 1)
+		rc = store_uses(r->s, exec, e);
+	for (size_t i = 0; rc == 0 && i < e->n; i++) {
+		struct version_sort v;
+		const struct edge *u = &e->v[i];
+		if (u->mode & ACCESS_PROGRAM || (!u->sure && u->via != TERM_via_data && u->via != TERM_via_descriptor) ||
+		    u->via == TERM_via_sync)
+			continue;
+		rc = store_version_sort(r->s, u->to, &v);
+		if (rc < 0)
+			break;
+		bool stream = rc == 1 && (v.kind == TERM_kind_pipe || v.kind == TERM_kind_fifo || v.kind == TERM_kind_socket);
+		store_id *through = stream ? vec_add(&r->streams) : NULL;
+		if (stream && !through)
+			return oom(r->err);
+		if (through)
+			*through = u->to;
+		bool counts = rc == 1 && v.kind == TERM_kind_regular && v.path.n && v.file != x.exe && v.file != x.script;
+		rc = 0;
+		if (counts) {
+			enum system_class c = system_path(v.path, r->o->system_extra);
+			counts = c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && named_in(&x.argv, v.path));
+		}
+		store_id *slot = counts ? vec_add(&r->used) : NULL;
+		if (counts && !slot)
+			return oom(r->err);
+		if (slot)
+			*slot = u->to;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int walk(struct one *r)
+{
+	store_id *execs = NULL;
+	size_t n = 0;
+	struct edges e = {0};
+	int rc = store_run_execs(r->s, r->run, &execs, &n);
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		rc = uses_of(r, execs[i], &e);
+		if (rc == 0)
+			rc = store_outputs(r->s, execs[i], &e);
+		for (size_t k = 0; rc == 0 && k < e.n; k++) {
+			store_id *slot = vec_add(&r->made);
+			if (!slot)
+				rc = oom(r->err);
+			else
+				*slot = e.v[k].to;
+		}
+	}
+	edges_release(&e);
+	free(execs);
+	if (r->made.n)
+		qsort(r->made.v, r->made.n, sizeof(*r->made.v), id_cmp);
+	if (r->used.n)
+		qsort(r->used.v, r->used.n, sizeof(*r->used.v), id_cmp);
+	return rc < 0 ? err_set(r->err, -rc, "cannot read what the runs used") : 0;
+}
+
+static bool is_fed(const struct one *r)
+{
+	for (size_t i = 0; i < r->streams.n; i++)
+		if (!r->made.n || !bsearch(&r->streams.v[i], r->made.v, r->made.n, sizeof(*r->made.v), id_cmp))
+			return true;
+	return false;
+}
+
+/* Relative to the working directory where it lies below. */
+static struct str shown(const struct one *r, struct str path)
+{
+	size_t n = strlen(r->cwd);
+	if (n > 1 && path.n > n + 1 && !memcmp(path.p, r->cwd, n) && path.p[n] == '/')
+		return str_n(path.p + n + 1, path.n - n - 1);
+	return path;
+}
+
+static const struct event_digest *digest_event(const struct told_list *l, const struct file_info *f, unsigned usage)
+{
+	const struct event_digest *found = NULL;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct event_digest *d = &l->v[i].ev.digest;
+		if ((!usage || d->usage == usage) && d->ino == f->ino && d->gen == f->gen && str_eq(d->domain, f->domain))
+			found = d;
+	}
+	return found;
+}
+
+/* Of the file as it is on disk, where that is the version. False: it is not. */
+static bool digest_now(const struct one *r, const struct file_info *f, const struct version_info *v,
+                       char ret[DIGEST_TEXT])
+{
+	struct fileid id;
+	struct digest d;
+	char *path = strndup(f->path.p, f->path.n);
+	bool same = path && v->has_size && fileid_get(AT_FDCWD, path, true, &id) == 0 && id.ino == f->ino &&
+	            id.gen == f->gen && str_is(f->domain, id.domain->name ? id.domain->name : "") &&
+	            id.st.stx_size == v->size && fileid_time(&id.st.stx_mtime) == v->mtime;
+	struct stat st;
+	same = same && digest_file(r->o->cache, AT_FDCWD, path, &d, &st) == 0 && (uint64_t)st.st_size == v->size &&
+	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == v->mtime;
+	if (same)
+		digest_text(&d, ret);
+	free(path);
+	return same;
+}
+
+static int add_input(struct one *r, store_id version)
+{
+	struct version_info v;
+	struct file_info f;
+	struct told_list other = {0};
+	char now[DIGEST_TEXT];
+	int rc = store_version(r->s, version, &v);
+	if (rc == 1)
+		rc = store_file(r->s, v.file, &f);
+	if (rc != 1)
+		return rc;
+	struct element *x = elements_at(&r->side.part[TRUST_INPUTS], shown(r, f.path));
+	elements_add(&r->files, shown(r, f.path), str_of(""));
+	elements_add(&r->files, f.path, str_of(""));
+	if (!x)
+		return oom(r->err);
+	const struct event_digest *d = digest_event(&r->digests, &f, TERM_usage_input);
+	if (!d && v.has_size) {
+		struct event_digest like = {.domain = f.domain, .ino = f.ino, .gen = f.gen, .size = v.size, .mtime = v.mtime};
+		rc = store_digests(r->s, &like, &other);
+		if (rc < 0)
+			return rc;
+		d = digest_event(&other, &f, 0);
+		if (d && (!d->digest.n || d->size != v.size || d->mtime != v.mtime))
+			d = NULL;
+	}
+	bool ok = true;
+	if (d && d->digest.n)
+		ok = element_put(x, d->digest);
+	else if (d)
+		ok = element_text(&x->unknown, d->why);
+	else if (digest_now(r, &f, &v, now))
+		ok = element_put(x, str_of(now));
+	else
+		ok = element_text(
+		    &x->unknown, str_of("the record has no digest of it (stemma run --digest), and it is not there as it was"));
+	told_list_release(&other);
+	return ok ? 0 : oom(r->err);
+}
+
+static int inputs(struct one *r)
+{
+	int rc = walk(r);
+	for (size_t i = 0; rc >= 0 && i < r->used.n; i++) {
+		if (i && r->used.v[i] == r->used.v[i - 1])
+			continue;
+		if (r->made.n && bsearch(&r->used.v[i], r->made.v, r->made.n, sizeof(store_id), id_cmp))
+			continue;
+		rc = add_input(r, r->used.v[i]);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- what was told ---- */
+
+static void pairs(struct elements *to, const struct strlist *l)
+{
+	struct str s;
+	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
+		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
+		size_t n = eq ? (size_t)(eq - s.p) : s.n;
+		elements_add(to, str_n(s.p, n), eq ? str_n(eq + 1, s.n - n - 1) : str_of(""));
+	}
+}
+
+static int properties(struct one *r, const struct run_info *run)
+{
+	struct told_list l;
+	bool parameters = false;
+	int rc = store_told(r->s, r->run, EVENT_machine, &l);
+	for (size_t i = 0; rc == 0 && i < l.n; i++) {
+		const struct event_machine *m = &l.v[i].ev.machine;
+		pairs(&r->side.part[TRUST_INVARIANTS], &m->invariant);
+		pairs(&r->variant, &m->variant);
+		pairs(&r->side.part[TRUST_PARAMETERS], &m->parameter);
+		parameters |= m->parameter.count > 0;
+	}
+	told_list_release(&l);
+	if (rc < 0 || parameters)
+		return rc;
+	char **argv = calloc(run->argv.count + 1, sizeof(*argv));
+	size_t argc = 0;
+	struct str s;
+	for (size_t pos = 0; argv && argc < run->argv.count && strlist_next(&run->argv, &pos, &s);)
+		if (!(argv[argc++] = strndup(s.p, s.n)))
+			rc = -ENOMEM;
+	if (argv && rc == 0)
+		guess_parameters(argv, argc, &r->files, &r->side.part[TRUST_PARAMETERS]);
+	for (size_t i = 0; argv && i < argc; i++)
+		free(argv[i]);
+	free(argv);
+	return argv && rc == 0 ? 0 : oom(r->err);
+}
+
+static int results(struct one *r)
+{
+	struct told_list l;
+	struct elements *to = &r->side.part[TRUST_RESULTS];
+	int rc = store_told(r->s, r->run, EVENT_result, &l);
+	for (size_t i = 0; rc == 0 && i < l.n; i++) {
+		pairs(to, &l.v[i].ev.result.value);
+		pairs(&r->missing, &l.v[i].ev.result.missing);
+	}
+	bool any = l.n > 0;
+	told_list_release(&l);
+	if (rc < 0 || any)
+		return rc;
+	/* Nobody looked for results: what it made is what there is. */
+	for (size_t i = 0; i < r->digests.n; i++) {
+		const struct event_digest *d = &r->digests.v[i].ev.digest;
+		if (d->usage != TERM_usage_output)
+			continue;
+		any = true;
+		struct element *x = elements_at(to, shown(r, d->path));
+		if (!x || !(d->digest.n ? element_put(x, d->digest) : element_text(&x->unknown, d->why)))
+			return oom(r->err);
+	}
+	if (!any)
+		r->side.absent[TRUST_RESULTS] =
+		    strdup("no results of it were recorded (stemma bench run, or stemma run --results or --digest)");
+	return 0;
+}
+
+static void one_release(struct one *r)
+{
+	trust_side_release(&r->side);
+	elements_release(&r->variant);
+	elements_release(&r->missing);
+	elements_release(&r->files);
+	told_list_release(&r->digests);
+	vec_release(&r->made);
+	vec_release(&r->used);
+	vec_release(&r->streams);
+	free(r->cwd);
+}
+
+/* ---- several ---- */
+
+static bool same_values(const struct element *a, const struct element *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!value_same(a->value[i], b->value[i]))
+			return false;
+	return true;
+}
+
+/* all: V, where every value is kept. */
+static bool combine(struct elements *to, const struct elements *from, bool all)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		const struct element *x = &from->v[i];
+		struct element *t = elements_at(to, str_of(x->name));
+		if (!t)
+			return false;
+		if (x->unknown && !t->unknown && !element_text(&t->unknown, str_of(x->unknown)))
+			return false;
+		if (x->unknown && !x->n)
+			continue;
+		bool first = t->runs++ == 0;
+		if (!first && !all && !t->varied && same_values(t, x))
+			continue;
+		if (!first && !all && !t->varied) { /* so far all were as the first */
+			size_t n = t->n;
+			t->varied = true;
+			for (size_t k = 0; k < n * (t->runs - 2); k++)
+				if (!element_put(t, str_of(t->value[k % n])))
+					return false;
+		}
+		for (size_t k = 0; k < x->n; k++)
+			if (!element_put(t, str_of(x->value[k])))
+				return false;
+	}
+	return !from->failed;
+}
+
+static bool add_text(char ***list, struct str s, bool once)
+{
+	size_t n = 0;
+	while (*list && (*list)[n]) {
+		if (once && str_is(s, (*list)[n]))
+			return true;
+		n++;
+	}
+	char **more = realloc(*list, (n + 2) * sizeof(*more));
+	if (!more)
+		return false;
+	*list = more;
+	more[n] = strndup(s.p ? s.p : "", s.n);
+	more[n + 1] = NULL;
+	return more[n] != NULL;
+}
+
+static int add_run(struct store *s, store_id id, const struct witness_options *o, struct err *err, struct witness *ret)
+{
+	struct one r = {.s = s, .o = o, .err = err, .run = id};
+	struct run_info run;
+	int rc = store_run(s, id, &run);
+	if (rc != 1)
+		return rc < 0 ? rc : (err_set(err, 0, "the run is not recorded"), -ENOENT);
+	r.cwd = strndup(run.cwd.p ? run.cwd.p : "", run.cwd.n);
+	bool ok = r.cwd && add_text(&ret->hosts, run.host, true) && add_text(&ret->ulids, run.ulid, false);
+	ret->gaps |= run.gaps;
+	ret->failed += run.ending != TERM_ending_exited || run.code != 0;
+	rc = ok ? store_told(s, id, EVENT_digest, &r.digests) : oom(err);
+	if (rc == 0)
+		rc = inputs(&r);
+	ret->fed += rc == 0 && is_fed(&r);
+	if (rc == 0) /* what store_run gave is not valid any more */
+		rc = store_run(s, id, &run) == 1 ? properties(&r, &run) : -EIO;
+	if (rc == 0)
+		rc = results(&r);
+	for (int i = 0; rc == 0 && i < TRUST_PARTS; i++) {
+		if (!combine(&ret->side.part[i], &r.side.part[i], false))
+			rc = oom(err);
+		if (r.side.absent[i] && !ret->side.absent[i]) {
+			ret->side.absent[i] = r.side.absent[i];
+			r.side.absent[i] = NULL;
+		}
+	}
+	if (rc == 0 && (!combine(&ret->variant, &r.variant, true) || !combine(&ret->missing, &r.missing, true)))
+		rc = oom(err);
+	ret->n_runs++;
+	one_release(&r);
+	return rc;
+}
+
+int witness_runs(struct store *s, const store_id *runs, size_t n, const struct witness_options *o, struct err *err,
+                 struct witness *ret)
+{
+	*ret = (struct witness){0};
+	int rc = store_view_begin(s, VIEW_WALK);
+	if (rc < 0)
+		return err_set(err, -rc, "cannot read the record");
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = add_run(s, runs[i], o, err, ret);
+	store_view_end(s);
+	if (rc < 0)
+		return err_set(err, -rc, "cannot read the record");
+	/* A run without results among others that have some: then they are not known. */
+	for (int i = 0; i < TRUST_PARTS; i++)
+		elements_sort(&ret->side.part[i]);
+	elements_sort(&ret->variant);
+	return 0;
+}
+
+void witness_release(struct witness *x)
+{
+	trust_side_release(&x->side);
+	elements_release(&x->variant);
+	elements_release(&x->missing);
+	for (size_t i = 0; x->hosts && x->hosts[i]; i++)
+		free(x->hosts[i]);
+	for (size_t i = 0; x->ulids && x->ulids[i]; i++)
+		free(x->ulids[i]);
+	free(x->hosts);
+	free(x->ulids);
+	*x = (struct witness){0};
+}
+
+/* ---- which runs ---- */
+
+static int push(store_id **ids, size_t *n, store_id id, struct err *err)
+{
+	store_id *more = realloc(*ids, (*n + 1) * sizeof(*more));
+	if (!more)
+		return oom(err);
+	*ids = more;
+	(*ids)[(*n)++] = id;
+	return 1;
+}
+
+static int find_one(struct store *s, const char *text, struct err *err, store_id *ret)
+{
+	int rc = store_find_run(s, text, ret);
+	if (rc == 0)
+		err_set(err, 0, "there is no run '%s'", text);
+	else if (rc == -ENOTUNIQ)
+		err_set(err, 0, "'%s' is the beginning or end of several runs' ids", text);
+	return rc;
+}
+
+/* The runs with the label bench=...ID, in the order in which they began. */
+static int find_bench(struct store *s, const char *id, struct err *err, store_id **ids, size_t *n)
+{
+	store_id *all = NULL;
+	size_t count = 0, want = strlen(id), first = *n;
+	char *exact = NULL;
+	int rc = store_runs(s, 0, &all, &count);
+	for (size_t i = 0; rc >= 0 && i < count; i++) {
+		struct run_info run;
+		struct str label;
+		rc = store_run(s, all[i], &run);
+		for (size_t pos = 0; rc == 1 && strlist_next(&run.labels, &pos, &label);) {
+			if (!str_starts(label, str_of("bench=")))
+				continue;
+			struct str v = str_n(label.p + 6, label.n - 6);
+			if (exact ? !str_is(v, exact) : v.n < want || strncasecmp(v.p + v.n - want, id, want) != 0)
+				continue;
+			if (!exact && !(exact = strndup(v.p, v.n)))
+				rc = -ENOMEM;
+			else
+				rc = push(ids, n, all[i], err);
+			break;
+		}
+	}
+	free(all);
+	free(exact);
+	for (size_t i = first, k = *n; i + 1 < k; i++) { /* they came latest first */
+		store_id t = (*ids)[i];
+		(*ids)[i] = (*ids)[--k];
+		(*ids)[k] = t;
+	}
+	if (rc < 0)
+		return err_set(err, -rc, "cannot read the runs");
+	if (*n > first)
+		return 1;
+	err_set(err, 0, *id ? "there is no benchmark 'bench:%s'" : "there is no benchmark%s", id);
+	return 0;
+}
+
+int witness_find(struct store *s, const char *text, struct err *err, store_id **ids, size_t *n)
+{
+	const char *dots = strstr(text, "..");
+	store_id a, b, *all = NULL;
+	size_t count = 0;
+	if (!strncmp(text, "bench:", 6))
+		return find_bench(s, text + 6, err, ids, n);
+	if (!dots) {
+		int rc = find_one(s, text, err, &a);
+		return rc == 1 ? push(ids, n, a, err) : rc;
+	}
+	char *first = strndup(text, (size_t)(dots - text));
+	int rc = first ? find_one(s, first, err, &a) : -ENOMEM;
+	if (rc == 1)
+		rc = find_one(s, dots[2] ? dots + 2 : "@", err, &b);
+	free(first);
+	if (rc != 1)
+		return rc;
+	rc = store_runs(s, 0, &all, &count); /* latest first */
+	bool within = false, met = false;
+	for (size_t i = count; rc >= 0 && i-- > 0;) {
+		bool edge = all[i] == a || all[i] == b;
+		if (within || edge)
+			rc = push(ids, n, all[i], err);
+		met |= edge;
+		if (edge)
+			within = !within && a != b;
+	}
+	free(all);
+	return rc < 0 ? rc : met;
+}
