@@ -1,0 +1,40 @@
+/* control.h - the daemon's side of the socket (request.h): who asks is told by the kernel, and nobody can keep it busy.
+ *
+ * Bounds: CONTROL_OPEN connections at once, CONTROL_USER of one user; one question a connection, which has to come
+ * within CONTROL_WAIT seconds; CONTROL_RATE questions a second of one user; ANSWERS processes that bring a store up to
+ * date, ANSWERS_USER of one user. What is above is answered "busy". One thread, nothing here waits. */
+#ifndef STEMMA_DAEMON_CONTROL_H
+#define STEMMA_DAEMON_CONTROL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { CONTROL_OPEN = 64, CONTROL_USER = 8, CONTROL_WAIT = 5, CONTROL_RATE = 20, ANSWERS = 4, ANSWERS_USER = 2 };
+
+struct control;
+
+struct control_hooks {
+	void *arg;
+	/* Everything that happened is to be in the logs: a store is about to be asked for. */
+	void (*bring_up)(void *arg);
+	void (*stats)(void *arg, const char *operands, struct buf *out);
+	int (*granularity)(void *arg, const char *operands, uint32_t uid, bool admin, struct buf *out, struct err *err);
+	bool (*is_admin)(void *arg, uint32_t uid, uint32_t gid);
+};
+
+/* Listens at path (removed and made; 0666). epoll: descriptors are added to it with data.u64 = base + number. */
+int control_open(const char *path, const char *base, int epoll, uint64_t first, const struct control_hooks *h,
+                 struct err *err, struct control **ret);
+void control_close(struct control *c);
+/* Something can be read at number n (data.u64 - first). */
+void control_ready(struct control *c, uint64_t n);
+/* A child ended; true if it was one of these. */
+bool control_reaped(struct control *c, pid_t pid);
+/* About once a second. */
+void control_tick(struct control *c);
+
+#endif

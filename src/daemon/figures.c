@@ -1,0 +1,130 @@
+#include "daemon/figures.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct figures {
+	struct figures_now v[FIGURES_SAMPLES];
+	uint64_t n; /* ever */
+};
+
+struct figures *figures_new(void)
+{
+	return calloc(1, sizeof(struct figures));
+}
+
+void figures_free(struct figures *f)
+{
+	free(f);
+}
+
+void figures_add(struct figures *f, const struct figures_now *now)
+{
+	f->v[f->n++ % FIGURES_SAMPLES] = *now;
+}
+
+static const struct figures_now *back(const struct figures *f, uint64_t by)
+{
+	uint64_t most = f->n < FIGURES_SAMPLES ? f->n : FIGURES_SAMPLES;
+	if (!most)
+		return NULL;
+	return &f->v[(f->n - 1 - (by < most ? by : most - 1)) % FIGURES_SAMPLES];
+}
+
+static uint64_t fired(const struct figures_now *s)
+{
+	return s->tracer.forks + s->tracer.execs + s->tracer.exits + s->tracer.files;
+}
+
+static void rates(const struct figures_now *a, const struct figures_now *b, struct load_rates *ret)
+{
+	double s = (double)(b->time - a->time) / 1e9;
+	*ret = (struct load_rates){.memory = (double)b->memory};
+	if (s <= 0)
+		return;
+	ret->events = (double)(fired(b) - fired(a)) / s;
+	ret->calls = (double)(b->tracer.calls - a->tracer.calls) / s;
+	ret->cpu = (double)(b->cpu - a->cpu) / s / 1e9;
+}
+
+void figures_rates(const struct figures *f, unsigned seconds, struct load_rates *ret)
+{
+	const struct figures_now *a = back(f, seconds), *b = back(f, 0);
+	*ret = (struct load_rates){0};
+	if (a && b)
+		rates(a, b, ret);
+}
+
+void figures_table(const struct figures *f, const struct figures_now *now, unsigned rows, struct buf *out)
+{
+	buf_printf(out, "granularity %s (%u asked for access)\n", load_step_name(now->step), now->granted);
+	buf_printf(out,
+	           "events      %" PRIu64 " (%" PRIu64 " forks, %" PRIu64 " execs, %" PRIu64 " exits, %" PRIu64
+	           " of files)\n",
+	           fired(now), now->tracer.forks, now->tracer.execs, now->tracer.exits, now->tracer.files);
+	buf_printf(out, "calls       %" PRIu64 " counted, %" PRIu64 " looked at for nothing\n", now->tracer.calls,
+	           now->tracer.calls_passed);
+	buf_printf(out,
+	           "lost        %" PRIu64 " of processes, %" PRIu64 " times of files, %" PRIu64 " of bytes, %" PRIu64
+	           " for want of room, %" PRIu64 " not written\n",
+	           now->tracer.lost_process, now->tracer.lost_file_times, now->tracer.lost_access, now->node.lost,
+	           now->log_lost);
+	buf_printf(out,
+	           "processes   %" PRIu64 " live, %" PRIu64 " undecided, %" PRIu64 " representative, %" PRIu64
+	           " folded so far\n",
+	           now->node.live, now->node.undecided, now->node.representative, now->node.folded);
+	buf_printf(out, "tables      %" PRIu64 " files, %" PRIu64 " accesses, %" PRIu64 " repeats counted\n",
+	           now->node.files, now->node.accesses, now->node.repeats);
+	buf_printf(out, "written     %" PRIu64 " events, logs of %.1f MiB\n", now->log_events,
+	           (double)now->log_bytes / (1 << 20));
+	buf_printf(out, "ring        %" PRIu64 " of %" PRIu64 " bytes wait\n", now->tracer.ring_bytes,
+	           now->tracer.ring_size);
+	buf_printf(out, "daemon      %.3f s, %.1f MiB\n\n", (double)now->cpu / 1e9, (double)now->memory / (1 << 20));
+	buf_printf(out, "%-8s %9s %10s %9s %9s %9s %6s %7s  %s\n", "TIME", "EVENTS/S", "CALLS/S", "PROCESSES", "UNDECIDED",
+	           "REPRESENT", "CPU", "MEMORY", "STEP");
+	for (unsigned i = 0; i < rows && i + 1 < f->n && i + 1 < FIGURES_SAMPLES; i++) {
+		const struct figures_now *b = back(f, i), *a = back(f, i + 1);
+		struct load_rates r;
+		char when[16];
+		time_t t = (time_t)(b->time / 1000000000);
+		struct tm tm;
+		gmtime_r(&t, &tm);
+		strftime(when, sizeof(when), "%H:%M:%S", &tm);
+		rates(a, b, &r);
+		buf_printf(out, "%-8s %9.0f %10.0f %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %5.1f%% %6.1fM  %s\n", when, r.events,
+		           r.calls, b->node.live, b->node.undecided, b->node.representative, 100 * r.cpu,
+		           (double)b->memory / (1 << 20), load_step_name(b->step));
+	}
+}
+
+static void metric(struct buf *out, const char *name, const char *type, const char *help, double value)
+{
+	bool counter = type[0] == 'c';
+	buf_printf(out, "# TYPE stemma_%s %s\n# HELP stemma_%s %s\nstemma_%s%s %.17g\n", name, type, name, help, name,
+	           counter ? "_total" : "", value);
+}
+
+void figures_metrics(const struct figures_now *s, struct buf *out)
+{
+	metric(out, "events", "counter", "Events of processes and files that fired.", (double)fired(s));
+	metric(out, "calls", "counter", "Reads and writes that were counted.", (double)s->tracer.calls);
+	metric(out, "lost_process_events", "counter", "Events of processes that were lost.",
+	       (double)s->tracer.lost_process);
+	metric(out, "lost_file_times", "counter", "Times at which events of files were lost.",
+	       (double)s->tracer.lost_file_times);
+	metric(out, "lost_room", "counter", "What found no room in the tables.", (double)s->node.lost);
+	metric(out, "lost_written", "counter", "Events that could not be written.", (double)s->log_lost);
+	metric(out, "folded_processes", "counter", "Processes that counted to another.", (double)s->node.folded);
+	metric(out, "written_events", "counter", "Events written to logs.", (double)s->log_events);
+	metric(out, "processes", "gauge", "Processes now.", (double)s->node.live);
+	metric(out, "undecided_processes", "gauge", "Processes held back now.", (double)s->node.undecided);
+	metric(out, "representative_processes", "gauge", "Representative processes now.", (double)s->node.representative);
+	metric(out, "granularity_step", "gauge", "0 access, 1 open, 2 processes only.", (double)s->step);
+	metric(out, "granularity_requests", "gauge", "Requests for access in force.", (double)s->granted);
+	metric(out, "ring_bytes", "gauge", "What waited in the rings.", (double)s->tracer.ring_bytes);
+	metric(out, "log_bytes", "gauge", "Size of all logs.", (double)s->log_bytes);
+	metric(out, "cpu_seconds", "counter", "Processor time of the daemon.", (double)s->cpu / 1e9);
+	metric(out, "memory_bytes", "gauge", "Memory of the daemon, with the kernel's for it.", (double)s->memory);
+	buf_printf(out, "# EOF\n");
+}

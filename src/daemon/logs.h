@@ -1,0 +1,47 @@
+/* logs.h - the event logs of all users: BASE/users/UID/logs, each with one session that is being written.
+ *
+ * A log is opened when its user's first event comes and closed when the user has been quiet; it is begun again once a
+ * day and when its files were taken away. Age and size of all of them are held to a budget: whole days go, oldest
+ * first. One thread. Memory: a log_writer (about 20 KiB touched) for each open log, LOGS_OPEN at most. */
+#ifndef STEMMA_DAEMON_LOGS_H
+#define STEMMA_DAEMON_LOGS_H
+
+#include "base/err.h"
+#include "event/event.h"
+
+#define LOGS_OPEN 64
+
+struct logs;
+struct logs_options {
+	const char *base;   /* made 0700 where missing */
+	const char *mode;   /* of the session events */
+	const char *host;   /* NULL: the machine's name */
+	uint64_t max_bytes; /* 0: no limit */
+	int64_t max_age;    /* ns; 0: no limit */
+};
+/* What the aggregator is to know: part: the log of uid is about to be begun again; begun: it was. */
+struct logs_hooks {
+	void *arg;
+	void (*part)(void *arg, uint32_t uid);
+	void (*begun)(void *arg, uint32_t uid);
+};
+
+int logs_open(const struct logs_options *o, const struct logs_hooks *h, struct err *err, struct logs **ret);
+/* Closes all in good order. */
+void logs_close(struct logs *l);
+/* The seq, 0 if it could not be kept (no room on the disk, no log). */
+uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev);
+/* Writes what has gathered; about once a second. */
+void logs_flush(struct logs *l, int64_t now);
+/* The daily change, logs that were taken away, the budget; about every ten seconds. */
+void logs_tend(struct logs *l, int64_t now);
+/* Ends every session and begins another (SIGHUP). */
+void logs_again(struct logs *l, int64_t now);
+/* Calls each(uid) for the users who have a log of the day that `since` is on, or of a later one. */
+void logs_users(const struct logs *l, int64_t since, void (*each)(void *arg, uint32_t uid), void *arg);
+/* Events that could not be kept, since logs_open; bytes on disk when last looked. */
+uint64_t logs_lost(const struct logs *l);
+uint64_t logs_bytes(const struct logs *l);
+uint64_t logs_written(const struct logs *l);
+
+#endif

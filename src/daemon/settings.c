@@ -1,0 +1,138 @@
+#include "daemon/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum type { TYPE_text, TYPE_number, TYPE_size, TYPE_time, TYPE_share, TYPE_list };
+
+static const struct row {
+	const char *name, *def;
+	enum type type;
+} rows[] = {
+#define SETTING(name, type, def, meaning) {#name, def, TYPE_##type},
+#include "daemon/settings.def"
+};
+
+/* False if it is none. */
+static bool figure(enum type type, const char *text, double *ret)
+{
+	static const struct {
+		char letter;
+		enum type type;
+		double factor;
+	} units[] = {{'K', TYPE_size, 1 << 10},   {'M', TYPE_size, 1 << 20}, {'G', TYPE_size, 1 << 30},
+	             {'T', TYPE_size, 1ll << 40}, {'s', TYPE_time, 1e9},     {'m', TYPE_time, 60e9},
+	             {'h', TYPE_time, 3600e9},    {'d', TYPE_time, 86400e9}};
+	char *end;
+	errno = 0;
+	double v = strtod(text, &end);
+	if (end == text || errno || !(v >= 0) || v > 1e18)
+		return false;
+	if (*end == '%' && type == TYPE_share)
+		end++;
+	if (type == TYPE_share)
+		v /= 100;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (*end && *end == units[i].letter && type == units[i].type) {
+			*ret = v * units[i].factor;
+			return !end[1];
+		}
+	*ret = type == TYPE_time ? v * 1e9 : v;
+	return !*end;
+}
+
+int settings_set(struct settings *s, const char *line, struct err *err)
+{
+	char key[64], *value = NULL;
+	const char *eq = strchr(line, '=');
+	size_t n = eq ? (size_t)(eq - line) : 0;
+	while (n && isspace((unsigned char)line[n - 1]))
+		n--;
+	if (!n || n >= sizeof(key))
+		return err_set(err, 0, "'%.60s' is not key = value", line), -EINVAL;
+	memcpy(key, line, n);
+	key[n] = '\0';
+	size_t k = 0;
+	while (k < SETTING_COUNT && strcmp(rows[k].name, key) != 0)
+		k++;
+	if (k == SETTING_COUNT)
+		return err_set(err, 0, "there is no setting '%s'", key), -EINVAL;
+	for (eq++; isspace((unsigned char)*eq);)
+		eq++;
+	n = strlen(eq);
+	while (n && isspace((unsigned char)eq[n - 1]))
+		n--;
+	value = strndup(eq, n);
+	double v;
+	if (!value)
+		return -ENOMEM;
+	if (rows[k].type != TYPE_text && rows[k].type != TYPE_list && !figure(rows[k].type, value, &v)) {
+		err_set(err, 0, "'%.60s' is no value of '%s'", value, key);
+		free(value);
+		return -EINVAL;
+	}
+	if (rows[k].type == TYPE_list && s->value[k]) {
+		char *both = NULL;
+		int r = asprintf(&both, "%s\n%s", s->value[k], value);
+		free(value);
+		if (r < 0)
+			return -ENOMEM;
+		value = both;
+	}
+	free(s->value[k]);
+	s->value[k] = value;
+	return 0;
+}
+
+int settings_read(struct settings *s, const char *path, void (*say)(void *arg, const char *line), void *arg,
+                  struct err *err)
+{
+	FILE *f = fopen(path ? path : SETTINGS_FILE, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	if (!f)
+		return !path && errno == ENOENT ? 0 : err_set(err, errno, "cannot read '%s'", path ? path : SETTINGS_FILE);
+	while (getline(&line, &cap, f) > 0) {
+		char *at = line + strspn(line, " \t\n");
+		struct err slip = {0};
+		if (*at && *at != '#' && settings_set(s, at, &slip) < 0)
+			say(arg, slip.text);
+	}
+	free(line);
+	fclose(f);
+	return 0;
+}
+
+void settings_release(struct settings *s)
+{
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		free(s->value[i]);
+	memset(s, 0, sizeof(*s));
+}
+
+const char *settings_text(const struct settings *s, enum setting k)
+{
+	return s->value[k] ? s->value[k] : rows[k].def;
+}
+
+double settings_figure(const struct settings *s, enum setting k)
+{
+	double v = 0;
+	figure(rows[k].type, settings_text(s, k), &v);
+	return v;
+}
+
+void settings_list(const struct settings *s, enum setting k, void (*each)(void *arg, const char *item), void *arg)
+{
+	for (const char *at = s->value[k]; at && *at;) {
+		const char *end = strchrnul(at, '\n');
+		char *item = strndup(at, (size_t)(end - at));
+		if (item && *item)
+			each(arg, item);
+		free(item);
+		at = end + (*end == '\n');
+	}
+}

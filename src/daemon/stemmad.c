@@ -1,0 +1,638 @@
+/* stemmad.c - the service of a node: tracer, aggregator, logs and sockets, wired together (doc/node.md).
+ *
+ * One thread and one loop. What takes long (bringing a store up to date) is done by a process of its own. */
+#include "base/io.h"
+#include "capture/bpf/tracer.h"
+#include "daemon/answer.h"
+#include "daemon/control.h"
+#include "daemon/figures.h"
+#include "daemon/grain.h"
+#include "daemon/logs.h"
+#include "daemon/request.h"
+#include "daemon/service.h"
+#include "daemon/settings.h"
+#include "daemon/world.h"
+#include "node/node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { AT_TRACER = 1, AT_SIGNAL, AT_TIMER, AT_GRAIN, AT_CONTROL };
+
+struct daemon {
+	struct settings settings;
+	struct rules *rules;
+	struct tracer *tracer;
+	struct node *node;
+	struct logs *logs;
+	struct control *control;
+	struct grain *grain;
+	struct figures *figures;
+	struct load load;
+	int64_t stepped; /* when the step was taken that is in force */
+	int epoll, signals, timer, lock;
+	uint64_t seconds;
+	const char *config;
+	struct texts {
+		const char **v;
+		size_t n;
+	} ignore, mounts, options;
+	bool ending, failing;
+};
+
+static __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fputs("stemmad: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+static int say_err(const struct err *err)
+{
+	say("%s", err->text[0] ? err->text : "out of memory");
+	if (err->hint[0])
+		fprintf(stderr, "hint: %s\n", err->hint);
+	return 125;
+}
+
+/* ---- settings ---- */
+
+static void slip(void *arg, const char *line)
+{
+	(void)arg;
+	say("%s", line);
+}
+
+static void add_rule(void *arg, const char *row)
+{
+	struct daemon *d = arg;
+	struct err err = {0};
+	if (rules_add(d->rules, row, &err) < 0)
+		say("%s", err.text);
+}
+
+static void add_text(void *arg, const char *item)
+{
+	struct texts *t = arg;
+	const char **v = realloc(t->v, (t->n + 2) * sizeof(*v));
+	char *copy = strdup(item);
+	if (v)
+		t->v = v;
+	if (!v || !copy) {
+		free(copy);
+		return;
+	}
+	v[t->n++] = copy;
+	v[t->n] = NULL;
+}
+
+static void release_texts(struct texts *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free((char *)t->v[i]);
+	free(t->v);
+	*t = (struct texts){0};
+}
+
+static int read_settings(struct daemon *d, struct err *err)
+{
+	struct settings s = {0};
+	int r = settings_read(&s, d->config, slip, NULL, err);
+	for (size_t i = 0; r == 0 && i < d->options.n; i++)
+		r = settings_set(&s, d->options.v[i], err);
+	if (r < 0) {
+		settings_release(&s);
+		return r;
+	}
+	settings_release(&d->settings);
+	d->settings = s;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	double memory = settings_figure(&s, SETTING_max_memory);
+	d->load.limit = (struct load_rates){.events = settings_figure(&s, SETTING_max_events),
+	                                    .calls = settings_figure(&s, SETTING_max_calls),
+	                                    .cpu = settings_figure(&s, SETTING_max_cpu),
+	                                    .memory = memory > 0 ? memory : (double)(8 + cores) * (1 << 20)};
+	return 0;
+}
+
+/* ---- the world ---- */
+
+static uint64_t add(void *arg, uint32_t uid, const struct event *ev)
+{
+	struct daemon *d = arg;
+	return logs_add(d->logs, uid, ev);
+}
+
+static void part(void *arg, uint32_t uid)
+{
+	struct daemon *d = arg;
+	node_part(d->node, uid, world_now());
+}
+
+static void begun(void *arg, uint32_t uid)
+{
+	struct daemon *d = arg;
+	node_session(d->node, uid, world_now());
+}
+
+static void each(void *arg, const struct tracer_event *ev)
+{
+	struct daemon *d = arg;
+	if (ev->kind == TRACER_WATCH && !ev->watch.watched)
+		say("files of '%.*s' are not seen: %s", (int)ev->watch.mount.n, ev->watch.mount.p,
+		    ev->watch.why ? ev->watch.why : "not watched");
+	node_event(d->node, ev);
+}
+
+static void drain(struct daemon *d)
+{
+	struct err err = {0};
+	int r = d->tracer ? tracer_drain(d->tracer, each, d, &err) : 0;
+	if (r < 0 && !d->failing)
+		say("%s", err.text);
+	d->failing = r < 0; /* said once, not a hundred times a second */
+	node_settle(d->node, world_now());
+}
+
+/* ---- figures ---- */
+
+/* Its own: programs and libraries are in memory once for all. */
+static uint64_t memory_now(void)
+{
+	char text[64] = "";
+	unsigned long long size = 0, resident = 0, shared = 0;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (n > 0)
+		sscanf(text, "%llu %llu %llu", &size, &resident, &shared);
+	return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void figures_of(const struct daemon *d, struct figures_now *ret)
+{
+	struct figures_now f = {.time = world_now(), .step = d->load.step, .granted = grain_count(d->grain)};
+	struct rusage u;
+	tracer_stats(d->tracer, &f.tracer);
+	node_stats(d->node, &f.node);
+	getrusage(RUSAGE_SELF, &u);
+	f.cpu = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u +
+	        (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
+	f.memory = memory_now();
+	f.log_lost = logs_lost(d->logs);
+	f.log_bytes = logs_bytes(d->logs);
+	f.log_events = logs_written(d->logs);
+	*ret = f;
+}
+
+/* ---- what the socket asks ---- */
+
+static void bring_up(void *arg)
+{
+	struct daemon *d = arg;
+	drain(d);
+	drain(d); /* what the first had to wait for */
+	node_tell(d->node, world_now());
+	logs_flush(d->logs, world_now());
+}
+
+static void stats(void *arg, const char *operands, struct buf *out)
+{
+	struct daemon *d = arg;
+	struct figures_now now;
+	figures_of(d, &now);
+	if (!strcmp(operands, "metrics"))
+		figures_metrics(&now, out);
+	else
+		figures_table(d->figures, &now, 60, out);
+}
+
+static int granularity(void *arg, const char *operands, uint32_t uid, bool admin, struct buf *out, struct err *err)
+{
+	struct daemon *d = arg;
+	if (!strcmp(operands, "launcher")) {
+		buf_printf(out, "%s", settings_text(&d->settings, SETTING_launcher));
+		return 0;
+	}
+	return grain_ask(d->grain, operands, uid, admin, err);
+}
+
+static bool is_admin(void *arg, uint32_t uid, uint32_t gid)
+{
+	const struct daemon *d = arg;
+	return world_is_member(uid, gid, settings_text(&d->settings, SETTING_admins));
+}
+
+/* ---- the state that is kept between two daemons ---- */
+
+static void state_path(const struct daemon *d, const char *tail, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s/node/state%s", settings_text(&d->settings, SETTING_base), tail);
+}
+
+static void save_state(const struct daemon *d, bool clean)
+{
+	char path[4096], new[4096];
+	struct buf b = {0};
+	state_path(d, "", path, sizeof(path));
+	state_path(d, ".new", new, sizeof(new));
+	buf_printf(&b, "stemmad 1 %lld %s\n", (long long)world_now(), clean ? "clean" : "running");
+	node_save(d->node, &b);
+	int fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	bool ok = fd >= 0 && !b.failed && io_write(fd, b.p, b.n, NULL) == 0;
+	if (fd >= 0)
+		close(fd);
+	if (!ok || rename(new, path) < 0)
+		unlink(new); /* the next time; a gap then begins earlier than it was */
+	buf_release(&b);
+}
+
+/* When the daemon before was last heard of; 0: there was none. */
+static int64_t load_state(struct daemon *d, bool *ret_clean)
+{
+	char path[4096], word[16] = "";
+	struct buf b = {0};
+	struct stat st;
+	long long time = 0;
+	state_path(d, "", path, sizeof(path));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && buf_room(&b, (size_t)st.st_size + 1)) {
+		ssize_t n = io_pread(fd, b.p, (size_t)st.st_size, 0);
+		b.n = n > 0 ? (size_t)n : 0;
+		const char *text = buf_cstr(&b), *line = strchr(text, '\n');
+		if (sscanf(text, "stemmad 1 %lld %15s", &time, word) == 2 && line)
+			node_load(d->node, str_n(line + 1, b.n - (size_t)(line + 1 - text)));
+		else
+			time = 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	buf_release(&b);
+	*ret_clean = !strcmp(word, "clean");
+	return time;
+}
+
+/* ---- each second ---- */
+
+static void take_step(struct daemon *d, enum load_step before, const char *why)
+{
+	struct err err = {0};
+	char text[200];
+	int64_t now = world_now();
+	bool down = d->load.step > before;
+	snprintf(text, sizeof(text), "granularity %s to %s: %s", down ? "down" : "up", load_step_name(d->load.step), why);
+	say("%s", text);
+	grain_suspend(d->grain, d->load.step != LOAD_ACCESS);
+	if ((before == LOAD_PROCESSES) != (d->load.step == LOAD_PROCESSES) &&
+	    tracer_files(d->tracer, d->load.step != LOAD_PROCESSES, &err) < 0)
+		say("%s", err.text);
+	struct tracer_rate rates[3];
+	size_t n = down ? tracer_rates(d->tracer, rates, 3) : 0;
+	for (size_t i = 0; i < n; i++)
+		say("process %d of user %u and what it started: %llu events", rates[i].pid, rates[i].uid,
+		    (unsigned long long)rates[i].events);
+	node_gap(d->node, TERM_gap_limit, 0, down ? now : d->stepped, now, text);
+	d->stepped = now;
+}
+
+static void write_metrics(const struct daemon *d)
+{
+	const char *path = settings_text(&d->settings, SETTING_metrics);
+	char new[4096];
+	struct buf b = {0};
+	struct figures_now now;
+	if (!*path || snprintf(new, sizeof(new), "%s.new", path) >= (int)sizeof(new))
+		return;
+	figures_of(d, &now);
+	figures_metrics(&now, &b);
+	int fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd >= 0) {
+		bool ok = io_write(fd, b.p, b.n, NULL) == 0;
+		close(fd);
+		if (!ok || rename(new, path) < 0)
+			unlink(new);
+	}
+	buf_release(&b);
+}
+
+static void look_at_load(struct daemon *d)
+{
+	struct figures_now f;
+	figures_of(d, &f);
+	figures_add(d->figures, &f);
+	struct load_rates now, ten;
+	const char *why = NULL;
+	figures_rates(d->figures, 1, &now);
+	figures_rates(d->figures, 10, &ten);
+	now.cpu = ten.cpu;
+	enum load_step before = d->load.step;
+	if (load_tick(&d->load, &now, &why))
+		take_step(d, before, why);
+}
+
+static void second(struct daemon *d)
+{
+	int64_t now = world_now();
+	drain(d);
+	node_tick(d->node, now);
+	logs_flush(d->logs, now);
+	grain_tick(d->grain);
+	control_tick(d->control);
+	look_at_load(d);
+	if (d->seconds % 10 == 0) {
+		logs_tend(d->logs, now);
+		save_state(d, false);
+		write_metrics(d);
+	}
+	if (d->seconds % 60 == 59) {
+		struct err err = {0};
+		tracer_totals(d->tracer, each, d, &err);
+	}
+	d->seconds++;
+	service_notify("WATCHDOG=1");
+}
+
+static void reload(struct daemon *d)
+{
+	struct err err = {0};
+	service_notify("RELOADING=1");
+	if (read_settings(d, &err) < 0)
+		say_err(&err);
+	logs_again(d->logs, world_now());
+	service_notify("READY=1");
+	say("settings were read again");
+}
+
+static void signalled(struct daemon *d)
+{
+	struct signalfd_siginfo si;
+	while (read(d->signals, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGHUP) {
+			reload(d);
+		} else if (si.ssi_signo == SIGCHLD) {
+			pid_t pid;
+			while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+				control_reaped(d->control, pid);
+		} else {
+			d->ending = true;
+		}
+	}
+}
+
+static void loop(struct daemon *d)
+{
+	struct epoll_event ev[32];
+	while (!d->ending) {
+		int n = epoll_wait(d->epoll, ev, 32, -1);
+		if (n < 0 && errno != EINTR)
+			return;
+		for (int i = 0; i < n; i++) {
+			uint64_t at = ev[i].data.u64, times;
+			if (at == AT_TRACER)
+				drain(d);
+			else if (at == AT_SIGNAL)
+				signalled(d);
+			else if (at == AT_TIMER && read(d->timer, &times, sizeof(times)) == sizeof(times))
+				second(d);
+			else if (at == AT_GRAIN)
+				grain_touched(d->grain);
+			else if (at >= AT_CONTROL)
+				control_ready(d->control, at - AT_CONTROL);
+		}
+	}
+}
+
+/* ---- start and end ---- */
+
+static int watch(struct daemon *d, int fd, uint64_t at)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = at};
+	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+/* One daemon a node. */
+static int lock_base(struct daemon *d, struct err *err)
+{
+	char path[4096];
+	const char *base = settings_text(&d->settings, SETTING_base), *run = settings_text(&d->settings, SETTING_run);
+	snprintf(path, sizeof(path), "%s/node", base);
+	int r = io_mkdirs(path, 0700);
+	if (r < 0)
+		return err_set(err, -r, "cannot make '%s'", path);
+	if (chmod(base, 0700) < 0)
+		return err_set(err, errno, "cannot keep '%s' to root", base);
+	r = io_mkdirs(run, 0755);
+	if (r < 0)
+		return err_set(err, -r, "cannot make '%s'", run);
+	snprintf(path, sizeof(path), "%s/node/lock", base);
+	d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (d->lock < 0)
+		return err_set(err, errno, "cannot open '%s'", path);
+	if (flock(d->lock, LOCK_EX | LOCK_NB) < 0)
+		return err_set(err, 0, "another stemmad is recording to '%s'", base), -EBUSY;
+	return 0;
+}
+
+static const char *mode_of(const struct tracer_caps *caps)
+{
+	bool files = false;
+	for (unsigned i = 0; i < caps->n; i++) {
+		if (!strcmp(caps->cap[i].name, "files"))
+			files = caps->cap[i].works;
+		if (!caps->cap[i].works)
+			say("%s: %s", caps->cap[i].name, caps->cap[i].text);
+	}
+	return files ? "node/fanotify" : "node/processes";
+}
+
+static void known(void *arg, uint32_t uid)
+{
+	struct daemon *d = arg;
+	node_known(d->node, uid);
+}
+
+static int start(struct daemon *d, struct err *err)
+{
+	int r = read_settings(d, err);
+	if (r == 0)
+		r = lock_base(d, err);
+	if (r < 0)
+		return r;
+	const struct settings *s = &d->settings;
+	d->rules = rules_new();
+	d->figures = figures_new();
+	if (!d->rules || !d->figures)
+		return -ENOMEM;
+	settings_list(s, SETTING_rule, add_rule, d);
+	settings_list(s, SETTING_ignore, add_text, &d->ignore);
+	add_text(&d->ignore, settings_text(s, SETTING_base));
+	settings_list(s, SETTING_mount, add_text, &d->mounts);
+	struct tracer_options to = {.ring_kb = (unsigned)(settings_figure(s, SETTING_ring) / 1024),
+	                            .ignore = d->ignore.v,
+	                            .mounts = d->mounts.v,
+	                            .network = !strcmp(settings_text(s, SETTING_network), "yes")};
+	r = tracer_open(&to, &d->tracer, err);
+	if (r < 0)
+		return r;
+	struct node_options no = {
+	    .keep_all = !strcmp(settings_text(s, SETTING_keep), "all"), .rules = d->rules, .boot = world_boot()};
+	struct node_world w = {.arg = d, .add = add};
+	world_init(&w);
+	d->node = node_new(&no, &w);
+	if (!d->node)
+		return -ENOMEM;
+	struct logs_options lo = {.base = settings_text(s, SETTING_base),
+	                          .mode = mode_of(tracer_has(d->tracer)),
+	                          .max_bytes = (uint64_t)settings_figure(s, SETTING_max_size),
+	                          .max_age = (int64_t)settings_figure(s, SETTING_max_age)};
+	struct logs_hooks hooks = {d, part, begun};
+	r = logs_open(&lo, &hooks, err, &d->logs);
+	if (r < 0)
+		return r;
+	bool clean = false;
+	int64_t last = load_state(d, &clean);
+	drain(d); /* the processes that are there */
+	int64_t now = world_now();
+	if (last) {
+		logs_users(d->logs, last, known, d);
+		node_gap(d->node, clean ? TERM_gap_lost : TERM_gap_recorder_died, 0, last, now,
+		         clean ? "the daemon was not running" : "the daemon was killed, or the machine stopped");
+	}
+	logs_tend(d->logs, now);
+	r = grain_open(settings_text(s, SETTING_run), d->node, d->tracer, err, &d->grain);
+	if (r < 0)
+		return r;
+
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < 4; i++)
+		sigaddset(&set, ((const int[]){SIGTERM, SIGINT, SIGHUP, SIGCHLD})[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	d->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	struct itimerspec each_second = {{1, 0}, {1, 0}};
+	d->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (d->signals < 0 || d->timer < 0 || d->epoll < 0 || timerfd_settime(d->timer, 0, &each_second, NULL) < 0 ||
+	    watch(d, tracer_fd(d->tracer), AT_TRACER) < 0 || watch(d, d->signals, AT_SIGNAL) < 0 ||
+	    watch(d, d->timer, AT_TIMER) < 0 || watch(d, grain_fd(d->grain), AT_GRAIN) < 0)
+		return err_set(err, errno, "cannot wait for events");
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/socket", settings_text(s, SETTING_run));
+	struct control_hooks ch = {d, bring_up, stats, granularity, is_admin};
+	r = control_open(path, settings_text(s, SETTING_base), d->epoll, AT_CONTROL, &ch, err, &d->control);
+	if (r == 0 && (r = service_drop(0)) < 0)
+		err_set(err, -r, "cannot give up capabilities");
+	return r;
+}
+
+static void stop(struct daemon *d)
+{
+	service_notify("STOPPING=1");
+	if (d->node && d->logs && d->tracer) {
+		drain(d);
+		node_detach(d->node, world_now());
+		logs_flush(d->logs, world_now());
+		if (d->control)
+			save_state(d, true);
+	}
+	control_close(d->control);
+	grain_close(d->grain);
+	logs_close(d->logs);
+	if (d->tracer)
+		tracer_close(d->tracer);
+	node_free(d->node);
+	figures_free(d->figures);
+	rules_free(d->rules);
+	settings_release(&d->settings);
+	release_texts(&d->ignore);
+	release_texts(&d->mounts);
+	release_texts(&d->options);
+}
+
+static int ask_stats(const char *operands)
+{
+	struct err err = {0};
+	struct buf text = {0};
+	char question[64];
+	int fd = -1;
+	snprintf(question, sizeof(question), "stats%s%s", *operands ? " " : "", operands);
+	if (request_ask(question, 5000, &err, &text, &fd) < 0)
+		return say_err(&err);
+	if (fd >= 0)
+		close(fd);
+	fputs(buf_cstr(&text), stdout);
+	buf_release(&text);
+	return fflush(stdout) == 0 ? 0 : 125;
+}
+
+static void usage(FILE *out)
+{
+	fputs("usage: stemmad [--config FILE] [--keep=all] [-o KEY=VALUE]...\n"
+	      "       stemmad --stats | --metrics\n"
+	      "Records what all processes of this node do to files.\n\n"
+	      "  --config FILE    settings, instead of " SETTINGS_FILE "\n"
+	      "  --keep=all       keep every process, not the representative ones alone\n"
+	      "  -o KEY=VALUE     a setting\n"
+	      "  --stats          what the daemon that runs says of itself\n"
+	      "  --metrics        the same as OpenMetrics text\n"
+	      "  --version, --help\n",
+	      out);
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = {.epoll = -1, .signals = -1, .timer = -1, .lock = -1};
+	struct err err = {0};
+	if (argc == 3 && !strcmp(argv[1], "--answer")) {
+		service_drop(1);
+		return answer_store(argv[2], 0);
+	}
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--stats") || !strcmp(argv[i], "--metrics"))
+			return ask_stats(!strcmp(argv[i], "--stats") ? "" : "metrics");
+		if (!strcmp(argv[i], "--version"))
+			return puts("stemmad " STEMMA_VERSION) < 0;
+		if (!strcmp(argv[i], "--help")) {
+			usage(stdout);
+			return 0;
+		}
+		if (!strcmp(argv[i], "--config") && i + 1 < argc) {
+			d.config = argv[++i];
+		} else if (!strncmp(argv[i], "--keep=", 7)) {
+			add_text(&d.options, argv[i] + 2);
+		} else if (!strcmp(argv[i], "-o") && i + 1 < argc) {
+			add_text(&d.options, argv[++i]);
+		} else {
+			usage(stderr);
+			return 2;
+		}
+	}
+	umask(022); /* what others may reach is made so; what they may not is made so, too */
+	int r = start(&d, &err), status = 0;
+	if (r < 0) {
+		status = say_err(&err);
+	} else {
+		service_notify("READY=1");
+		say("recording");
+		loop(&d);
+	}
+	stop(&d);
+	return status;
+}

@@ -1,0 +1,207 @@
+#include "daemon/world.h"
+
+#include "base/ulid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+int64_t world_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+int64_t world_boot(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return world_now() - (ts.tv_sec * 1000000000LL + ts.tv_nsec);
+}
+
+/* ---- files ---- */
+
+static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
+{
+	switch (st->stx_mode & S_IFMT) {
+	case S_IFDIR:
+		return TERM_kind_directory;
+	case S_IFLNK:
+		return TERM_kind_symlink;
+	case S_IFIFO:
+		return path[0] == '/' ? TERM_kind_fifo : TERM_kind_pipe;
+	case S_IFSOCK:
+		return TERM_kind_socket;
+	case S_IFCHR: {
+		unsigned maj = st->stx_rdev_major;
+		bool master = maj == 5 && st->stx_rdev_minor == 2;
+		return !master && (maj == 4 || maj == 5 || (maj >= 136 && maj <= 143)) ? TERM_kind_terminal : TERM_kind_pseudo;
+	}
+	case S_IFREG:
+		if (!strncmp(path, "/memfd:", 7) || !strncmp(path, "/SYSV", 5))
+			return TERM_kind_shm;
+		return d->pseudo ? TERM_kind_pseudo : TERM_kind_regular;
+	default:
+		return TERM_kind_pseudo;
+	}
+}
+
+static bool found(const char *name, const struct tracer_fileid *id, const char *path, struct node_found *ret)
+{
+	struct fileid f;
+	if (fileid_get(AT_FDCWD, name, true, &f) < 0)
+		return false;
+	if (id && id->ino && (f.ino != id->ino || (id->dev && fileid_dev(&f.st) != id->dev)))
+		return false;
+	*ret = (struct node_found){.dev = fileid_dev(&f.st), .ino = f.ino, .gen = f.gen, .domain = f.domain};
+	ret->kind = kind_of(&f.st, f.domain, path);
+	if (ret->kind == TERM_kind_regular) {
+		ret->has_state = true;
+		ret->size = f.st.stx_size;
+		ret->mtime = fileid_time(&f.st.stx_mtime);
+	}
+	/* A file without a name has only one that it had. */
+	if (f.st.stx_nlink || ret->kind != TERM_kind_regular)
+		snprintf(ret->path, sizeof(ret->path), "%s", path);
+	return true;
+}
+
+static void find_fd(void *arg, pid_t pid, unsigned fd, const struct tracer_fileid *id, struct node_found *ret)
+{
+	char name[64], path[4096];
+	(void)arg;
+	snprintf(name, sizeof(name), "/proc/%d/fd/%u", pid, fd);
+	ssize_t n = readlink(name, path, sizeof(path) - 1);
+	if (n <= 0)
+		return;
+	path[n] = '\0';
+	found(name, id, path, ret);
+}
+
+static void find_path(void *arg, const char *path, const struct tracer_fileid *id, struct node_found *ret)
+{
+	char *real = realpath(path, NULL);
+	(void)arg;
+	if (real)
+		found(real, id, real, ret);
+	free(real);
+}
+
+/* The domain of a device has to be asked for by a path on it, where there is one. */
+static const struct fs_domain *domain(void *arg, uint64_t dev)
+{
+	char line[4096], point[1024] = "";
+	unsigned maj, min;
+	(void)arg;
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		char at[1024];
+		if (sscanf(line, "%*d %*d %u:%u %*s %1023s", &maj, &min, at) == 3 && ((uint64_t)maj << 32 | min) == dev) {
+			snprintf(point, sizeof(point), "%s", at);
+			break;
+		}
+	}
+	if (f)
+		fclose(f);
+	return fileid_domain(AT_FDCWD, point, dev);
+}
+
+/* ---- names ---- */
+
+/* The files alone: a name service may ask another machine, and wait. */
+static bool user_of(uint32_t uid, const char *name, struct passwd *ret)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	struct passwd *pw = NULL;
+	while (f && (pw = fgetpwent(f)) && (name ? strcmp(pw->pw_name, name) != 0 : pw->pw_uid != uid))
+		;
+	if (pw)
+		*ret = *pw; /* its strings live until the next fgetpwent */
+	if (f)
+		fclose(f);
+	return pw;
+}
+
+void world_user(uint32_t uid, char *ret, size_t size)
+{
+	struct passwd pw;
+	if (user_of(uid, NULL, &pw))
+		snprintf(ret, size, "%s", pw.pw_name);
+	else
+		snprintf(ret, size, "#%u", uid);
+}
+
+bool world_uid(const char *name, uint32_t *ret)
+{
+	struct passwd pw;
+	char *end;
+	unsigned long n = strtoul(name, &end, 10);
+	if (*name && !*end && n < UINT32_MAX) {
+		*ret = (uint32_t)n;
+		return true;
+	}
+	if (!user_of(0, name, &pw))
+		return false;
+	*ret = pw.pw_uid;
+	return true;
+}
+
+bool world_is_member(uint32_t uid, uint32_t gid, const char *group)
+{
+	char user[256];
+	bool yes = false;
+	struct group *gr;
+	if (!*group)
+		return false;
+	world_user(uid, user, sizeof(user));
+	FILE *f = fopen("/etc/group", "re");
+	while (f && !yes && (gr = fgetgrent(f))) {
+		if (strcmp(gr->gr_name, group) != 0)
+			continue;
+		yes = gr->gr_gid == gid;
+		for (char **m = gr->gr_mem; !yes && *m; m++)
+			yes = !strcmp(*m, user);
+	}
+	if (f)
+		fclose(f);
+	return yes;
+}
+
+static void names(void *arg, uint32_t uid, uint32_t gid, char *user, char *group, size_t size)
+{
+	(void)arg;
+	struct group *gr = NULL;
+	world_user(uid, user, size);
+	FILE *f = fopen("/etc/group", "re");
+	while (f && (gr = fgetgrent(f)) && gr->gr_gid != gid)
+		;
+	if (gr)
+		snprintf(group, size, "%s", gr->gr_name);
+	else
+		snprintf(group, size, "#%u", gid);
+	if (f)
+		fclose(f);
+}
+
+static void run_id(void *arg, char ret[27])
+{
+	(void)arg;
+	if (ulid_new(ret) < 0)
+		ret[0] = '\0';
+}
+
+void world_init(struct node_world *w)
+{
+	w->find_fd = find_fd;
+	w->find_path = find_path;
+	w->domain = domain;
+	w->run_id = run_id;
+	w->names = names;
+}

@@ -1,0 +1,746 @@
+/* Accesses: starts are paired with ends, repeats counted (LPS III.B, B2).
+ *
+ * The kernel says that a file was opened, not how; how is known when it is closed, or found in a table of descriptors.
+ * Until then an access has mode 0 and is not told. One that has ended is kept for a moment (dormant), since the same
+ * file is often opened again; it is let go of when anybody else may write the file, when its process executes another
+ * program or ends, and after a few seconds. */
+#include "node/node_int.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum {
+	DORMANT_MAX = 256, /* of one process */
+	GLANCES = 64,      /* accesses looked at for one that may be continued */
+};
+static const int64_t dormant_ns = 2000000000, clock_step = 20000000;
+
+static bool is_stream(const struct nfile *f)
+{
+	return f->kind == TERM_kind_pipe || f->kind == TERM_kind_fifo || f->kind == TERM_kind_socket ||
+	       f->kind == TERM_kind_shm || f->kind == TERM_kind_terminal;
+}
+
+static bool may_write(const struct naccess *a)
+{
+	return a->mode == 0 || (a->mode & ACCESS_WRITE);
+}
+
+static bool is_live(const struct naccess *a)
+{
+	return a->ended == TIME_NEVER;
+}
+
+/* ---- the lists ---- */
+
+void access_free(struct node *n, struct naccess *a)
+{
+	*a->file_at = a->file_next;
+	if (a->file_next)
+		a->file_next->file_at = a->file_at;
+	*a->proc_at = a->proc_next;
+	if (a->proc_next)
+		a->proc_next->proc_at = a->proc_at;
+	a->proc->n_accesses--;
+	a->file->n_accesses--;
+	a->file->pins--;
+	n->n_accesses--;
+	n->n_held -= a->proc->state == UNDECIDED;
+	free(a);
+}
+
+static struct naccess *access_new(struct node *n, struct nproc *p, struct nfile *f)
+{
+	if (n->n_accesses >= n->o.max_accesses)
+		access_settle(n, true);
+	struct naccess *a = n->n_accesses < n->o.max_accesses ? calloc(1, sizeof(*a)) : NULL;
+	if (!a) {
+		n->stats.lost++;
+		n->short_of_room++;
+		return NULL;
+	}
+	a->proc = p;
+	a->file = f;
+	a->file_next = f->accesses;
+	a->file_at = &f->accesses;
+	if (a->file_next)
+		a->file_next->file_at = &a->file_next;
+	f->accesses = a;
+	a->proc_next = p->accesses;
+	a->proc_at = &p->accesses;
+	if (a->proc_next)
+		a->proc_next->proc_at = &a->proc_next;
+	p->accesses = a;
+	p->n_accesses++;
+	f->n_accesses++;
+	f->pins++;
+	n->n_accesses++;
+	n->n_held += p->state == UNDECIDED;
+	return a;
+}
+
+/* The accesses of p to f, one after the other; by the shorter of the two lists. */
+static struct naccess *next_of(struct nproc *p, struct nfile *f, struct naccess *a)
+{
+	bool by_file = f->n_accesses <= p->n_accesses;
+	for (a = a ? (by_file ? a->file_next : a->proc_next) : (by_file ? f->accesses : p->accesses); a;
+	     a = by_file ? a->file_next : a->proc_next)
+		if (a->proc == p && a->file == f)
+			return a;
+	return NULL;
+}
+
+static bool being_written(const struct nfile *f)
+{
+	unsigned seen = 0;
+	for (const struct naccess *a = f->accesses; f->writers && a; a = a->file_next)
+		if ((may_write(a) && is_live(a)) || ++seen > GLANCES)
+			return true;
+	return false;
+}
+
+/* ---- telling ---- */
+
+static unsigned evidence_of(const struct naccess *a)
+{
+	const struct nfile *f = a->file;
+	if (a->moved[1])
+		return a->bytes[1] ? TERM_evidence_must : TERM_evidence_none;
+	if (a->via == TERM_via_data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)))
+		return TERM_evidence_must;
+	if (f->kind != TERM_kind_regular || !a->after)
+		return TERM_evidence_may;
+	if (a->empty && a->after_size == 0)
+		return TERM_evidence_none; /* it was new, and still has nothing in it */
+	if (!a->before)
+		return TERM_evidence_may;
+	if (a->size != a->after_size || a->mtime != a->after_mtime)
+		return a->alone ? TERM_evidence_must : TERM_evidence_may;
+	/* Unchanged is proof only if a write would have got a later time. */
+	return a->mtime + clock_step < a->lo ? TERM_evidence_none : TERM_evidence_may;
+}
+
+/* Tells that it began, if it is known how and whose it is. */
+static void tell(struct node *n, struct naccess *a)
+{
+	struct nproc *owner = owner_of(a->proc);
+	if (a->seq || a->mode == 0 || !owner)
+		return;
+	struct book *b = NULL;
+	uint64_t num = say_alias(n, owner, a->proc == owner ? a->execn : owner->execn, &b);
+	uint64_t file = num ? say_file(n, b, a->file) : 0;
+	if (!file) {
+		n->short_of_room++;
+		return;
+	}
+	unsigned mode = a->mode;
+	/* The look at a file that was only read is the file at its start if nobody wrote it since. */
+	if (!(mode & ACCESS_WRITE) && a->before && a->file->kind == TERM_kind_regular && !being_written(a->file) &&
+	    a->file->written < a->lo && a->mtime + clock_step < a->lo) {
+		say_state(n, b, a->file, a->size, a->mtime);
+		mode |= ACCESS_STATE;
+	}
+	struct event ev = {.access = {.file = file, .mode = mode, .via = a->via, .sure = a->sure, .api = a->api}};
+	a->owner = owner;
+	a->book = b;
+	a->session = b->session;
+	a->seq = say(n, b, num, EVENT_access, a->lo, &ev);
+	a->num = num;
+	n->stats.accesses_told++;
+	if (!a->seq)
+		n->short_of_room++;
+}
+
+static void tell_totals(struct node *n, struct naccess *a)
+{
+	for (int w = 0; w < 2; w++) {
+		if (!a->moved[w] || !a->calls[w])
+			continue;
+		/* Without times it says what it knows: calls and bytes. When they were is told with the end. */
+		struct event ev = {.io = {.access = a->seq,
+		                          .write = (uint64_t)w,
+		                          .calls = a->calls[w],
+		                          .bytes = a->bytes[w],
+		                          .first = TIME_NONE,
+		                          .last = TIME_NONE}};
+		say(n, a->book, a->num, EVENT_io, n->now, &ev);
+	}
+}
+
+/* The last write was over when the clock of file times had passed the file's. Only where nothing can have been stored
+ * through a mapping, which shows late: what is open to be written alone cannot be mapped so. */
+static void tighten(struct naccess *a)
+{
+	const struct fs_domain *d = a->file->domain;
+	if (!a->after || !a->seen_mode || (a->mode & ACCESS_READ) || !(a->mode & ACCESS_WRITE) || a->after_mtime < a->lo ||
+	    !d || d->network || d->mtime_step > clock_step || !strncmp(d->type, "fuse", 4))
+		return;
+	int64_t bound = a->after_mtime + d->mtime_step;
+	if (bound < a->ended)
+		a->ended = bound > a->lo ? bound : a->lo + 1;
+}
+
+/* Tells how it ended, and forgets it. */
+static void finish(struct node *n, struct naccess *a)
+{
+	tighten(a);
+	tell(n, a);
+	struct nfile *f = a->file;
+	if ((a->mode & ACCESS_WRITE) || a->mode == 0)
+		f->writers -= f->writers > 0;
+	if (may_write(a) && a->mode && a->ended != TIME_NEVER && a->ended > f->written)
+		f->written = a->ended;
+	if (a->seq && a->session == a->book->session) {
+		struct event ev = {.access_end = {.access = a->seq,
+		                                  .until = a->ended == TIME_NEVER ? TIME_NONE : a->ended,
+		                                  .count = a->count > 1 ? a->count : 0}};
+		if (a->mode & ACCESS_WRITE) {
+			ev.access_end.evidence = evidence_of(a);
+			if (a->after) {
+				say_state(n, a->book, f, a->after_size, a->after_mtime);
+				ev.access_end.state = 1;
+			}
+		}
+		bool read = a->mode & ACCESS_READ, write = a->mode & ACCESS_WRITE;
+		for (int w = 0; w < 2; w++)
+			if (a->moved[w] && (w ? write : read) && a->whole) {
+				ev.access_end.known |= w ? 2u : 1u;
+				*(w ? &ev.access_end.bytes_written : &ev.access_end.bytes_read) = a->bytes[w];
+			}
+		tell_totals(n, a);
+		/* First with Last; First with Close, where the counting stopped before the end. */
+		if (a->counted_from && (a->moved[0] || !read) && (a->moved[1] || !write)) {
+			int64_t first = TIME_NONE, last = TIME_NONE;
+			for (int w = 0; w < 2; w++) {
+				if (!a->moved[w] || !a->calls[w])
+					continue;
+				if (first == TIME_NONE || a->first[w] < first)
+					first = a->first[w];
+				if (last == TIME_NONE || a->last[w] > last)
+					last = a->last[w];
+			}
+			if (first != TIME_NONE) {
+				ev.access_end.exact = 1;
+				ev.access_end.first = first;
+				ev.access_end.last = a->counted ? last : ev.access_end.until;
+			}
+		} else if (a->counted && a->moved[write] && a->last[write] > a->lo && a->last[write] < a->ended) {
+			ev.access_end.until = a->last[write]; /* Open with Last */
+		}
+		say(n, a->book, a->num, EVENT_access_end, n->now, &ev);
+	}
+	access_free(n, a);
+}
+
+/* Nobody ever said how it was opened: read, possibly; written if it looks otherwise than before. */
+static void guess_mode(struct naccess *a)
+{
+	if (a->mode)
+		return;
+	a->mode = ACCESS_READ;
+	a->sure = false;
+	a->file->writers -= a->file->writers > 0;
+}
+
+void access_end_all(struct node *n, struct nproc *p, int64_t until, bool exec)
+{
+	struct naccess *next;
+	for (struct naccess *a = p->accesses; a; a = next) {
+		next = a->proc_next;
+		if (is_live(a) || a->ended > until) /* nothing outlives its process, whenever it was heard of */
+			a->ended = until > a->lo ? until : a->lo + 1;
+		if (exec && a->mode == 0)
+			continue; /* the table of the new program, or a close, will tell */
+		guess_mode(a);
+		finish(n, a);
+	}
+}
+
+void access_decided(struct node *n, struct nproc *p)
+{
+	for (struct naccess *a = p->accesses; a; a = a->proc_next)
+		tell(n, a);
+}
+
+/* What is dormant is let go of: all of it, or what has been so for long. */
+void access_settle(struct node *n, bool all)
+{
+	for (unsigned i = 0; i < HASH; i++)
+		for (struct nproc *p = n->procs[i]; p; p = p->next) {
+			struct naccess *next;
+			for (struct naccess *a = p->accesses; a; a = next) {
+				next = a->proc_next;
+				if (!is_live(a) && p->state != UNDECIDED && (all || a->ended + dormant_ns < n->now))
+					finish(n, a);
+			}
+		}
+}
+
+void access_again(struct node *n, struct book *b)
+{
+	for (unsigned i = 0; i < HASH; i++)
+		for (struct nproc *p = n->procs[i]; p; p = p->next)
+			for (struct naccess *a = p->accesses; a; a = a->proc_next) {
+				if (!a->seq || a->book != b || a->session == b->session)
+					continue;
+				a->seq = 0;
+				a->lo = n->now;
+				a->mode &= ~(unsigned)(ACCESS_CREATE | ACCESS_TRUNC);
+				if (a->mode)
+					tell(n, a);
+			}
+}
+
+/* Before another session: what lives ends in the old one. */
+void access_part(struct node *n, struct book *b, int64_t now)
+{
+	for (unsigned i = 0; i < HASH; i++)
+		for (struct nproc *p = n->procs[i]; p; p = p->next)
+			for (struct naccess *a = p->accesses; a; a = a->proc_next) {
+				if (!a->seq || a->book != b)
+					continue;
+				struct event ev = {
+				    .access_end = {.access = a->seq,
+				                   .until = is_live(a) ? now : a->ended,
+				                   .evidence = a->mode & ACCESS_WRITE ? evidence_of(a) : TERM_evidence_none,
+				                   .count = a->count > 1 ? a->count : 0}};
+				say(n, b, a->num, EVENT_access_end, n->now, &ev);
+			}
+}
+
+/* ---- starts and ends ---- */
+
+/* Somebody may write the file from now on: what others did to it before is over. It is told when it is known what else
+ * happened meanwhile, the end of its process above all. */
+static void disturb(const struct nproc *p, struct nfile *f)
+{
+	unsigned seen = 0;
+	for (struct naccess *a = f->accesses; a && seen < 4 * GLANCES; a = a->file_next, seen++)
+		if (a->proc != p && !is_live(a))
+			a->over = true;
+}
+
+struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
+                             unsigned api, bool sure, int64_t lo, int64_t hi)
+{
+	if (p->n_accesses >= DORMANT_MAX) {
+		struct naccess *next;
+		for (struct naccess *a = p->accesses; a; a = next) {
+			next = a->proc_next;
+			if (!is_live(a) && p->state != UNDECIDED)
+				finish(n, a);
+		}
+	}
+	struct naccess *a = access_new(n, p, f);
+	if (!a)
+		return NULL;
+	a->mode = mode;
+	a->via = via;
+	a->api = api;
+	a->sure = sure;
+	a->lo = lo;
+	a->hi = hi;
+	a->ended = TIME_NEVER;
+	a->count = 1;
+	a->execn = p->execn;
+	a->counted_from = p->counting;
+	if (f->known && f->seen < lo) {
+		a->before = true;
+		a->size = f->size;
+		a->mtime = f->mtime;
+	}
+	a->alone = true;
+	a->was_empty = f->known && f->size == 0;
+	a->seen_empty = a->was_empty && f->seen >= lo;
+	if (may_write(a)) {
+		for (struct naccess *b = f->accesses; b; b = b->file_next)
+			if (b->proc != p && may_write(b) && is_live(b))
+				a->alone = b->alone = false;
+		f->writers++;
+		disturb(p, f);
+	}
+	if (p->state == UNDECIDED && (p->n_accesses > HELD_BACK || n->n_held > HELD_BACK_ALL))
+		proc_decide(n, p);
+	return a;
+}
+
+/* Somebody has the file from whom opened it, and cannot read it: so it was opened. */
+static bool write_only(const struct nfile *f)
+{
+	unsigned seen = 0;
+	for (const struct naccess *a = f->accesses; a && seen < GLANCES; a = a->file_next, seen++)
+		if (a->via == TERM_via_descriptor && a->seen_mode && (a->mode & (ACCESS_READ | ACCESS_WRITE)) == ACCESS_WRITE)
+			return true;
+	return false;
+}
+
+/* How an access was opened is known now. */
+static void set_mode(struct naccess *a, unsigned mode)
+{
+	struct nfile *f = a->file;
+	bool wrote = mode & ACCESS_WRITE;
+	a->seen_mode |= wrote && write_only(f);
+	if (!wrote)
+		f->writers -= f->writers > 0;
+	a->mode = mode;
+	if (!wrote)
+		return;
+	if (is_maker(f, a->proc) && f->made >= a->lo - 1 && !a->before) {
+		a->mode = ACCESS_WRITE | ACCESS_CREATE;
+		f->maker = 0;
+	} else if (a->alone && (a->shrunk || (a->was_empty && (!a->seen_empty || a->seen_mode)))) {
+		/* There was nothing in it that it could have left there. */
+		a->mode = ACCESS_WRITE | ACCESS_TRUNC;
+	} else if (!a->seen_mode) {
+		/* For writing, or for both? And was it emptied? Neither is told, so nothing that follows from it is sure. */
+		a->mode |= ACCESS_READ;
+		a->sure = false;
+	} else {
+		a->sure = false;
+	}
+	disturb(a->proc, f);
+}
+
+static void look(struct naccess *a, const struct tracer_event *ev)
+{
+	struct nfile *f = a->file;
+	if (!ev->file.have_state)
+		return;
+	f->known = true;
+	f->size = ev->file.size;
+	f->mtime = ev->file.mtime;
+	f->seen = ev->hi;
+	if (!(a->mode & ACCESS_WRITE)) {
+		if (!a->before) {
+			a->before = true;
+			a->size = ev->file.size;
+			a->mtime = ev->file.mtime;
+		}
+		return;
+	}
+	a->after = true;
+	a->after_size = ev->file.size;
+	a->after_mtime = ev->file.mtime;
+}
+
+/* An access of p to f that a close in this mode can be the end of, or that an open may continue. */
+static struct naccess *fitting(struct nproc *p, struct nfile *f, unsigned mode, bool live, bool opened)
+{
+	struct naccess *best = NULL;
+	unsigned seen = 0;
+	for (struct naccess *a = next_of(p, f, NULL); a && seen < GLANCES; a = next_of(p, f, a), seen++) {
+		if ((a->mode & ACCESS_PROGRAM) || is_live(a) != live || a->execn != p->execn || (a->over && opened))
+			continue;
+		bool writes = a->mode & ACCESS_WRITE;
+		if (a->mode && writes == !!(mode & ACCESS_WRITE) && (writes || (a->mode & ACCESS_READ)))
+			return a;
+		if (a->mode == 0)
+			best = a;
+	}
+	return best;
+}
+
+/* What the program before had opened, nobody knows how. */
+static struct naccess *before_exec(struct nproc *p, struct nfile *f)
+{
+	for (struct naccess *a = next_of(p, f, NULL); a; a = next_of(p, f, a))
+		if (a->mode == 0 && a->execn < p->execn)
+			return a;
+	return NULL;
+}
+
+static struct naccess *program_of(struct nproc *p, struct nfile *f)
+{
+	for (struct naccess *a = next_of(p, f, NULL); a; a = next_of(p, f, a))
+		if (a->mode & ACCESS_PROGRAM)
+			return a;
+	return NULL;
+}
+
+/* A close in a mode that p was not seen opening: it has it from who forked it, or from before. */
+static struct naccess *inherited(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, int64_t hi)
+{
+	for (struct naccess *a = f->accesses; a; a = a->file_next)
+		if (a->mode == 0 && a->proc != p && is_live(a))
+			set_mode(a, mode); /* the opening was that of another process: this is how it was opened */
+	int64_t since = p->ran ? p->exec_time : p->forked;
+	return access_start(n, p, f, mode, TERM_via_descriptor, TERM_api_inherit, false, since, hi);
+}
+
+static void closed(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f, unsigned mode,
+                   bool opened)
+{
+	struct naccess *a = fitting(p, f, mode, true, opened);
+	if (!a)
+		a = fitting(p, f, mode, false, opened);
+	bool reused = a && !is_live(a);
+	if (!a && !opened && (a = before_exec(p, f))) { /* what an exec closed */
+		set_mode(a, mode);
+		a->hi = ev->hi;
+		look(a, ev);
+		return;
+	}
+	if (a && a->mode == 0)
+		set_mode(a, mode);
+	else if (a && opened)
+		a->count++, n->stats.repeats++;
+	if (!a && opened) {
+		bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
+		a = access_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
+		if (a && a->mode == 0)
+			set_mode(a, mode);
+		reused = true;
+	}
+	if (!a) {
+		if (mode == ACCESS_READ && program_of(p, f))
+			return; /* its own program's */
+		a = inherited(n, p, f, mode, ev->hi);
+		reused = true;
+	}
+	if (!a)
+		return;
+	a->hi = ev->hi;
+	look(a, ev);
+	/* Opened and closed between two drains, and live before: which of them is still open cannot be told. */
+	if (!opened || reused || !is_live(a))
+		a->ended = ev->hi > a->lo ? ev->hi : a->lo + 1;
+}
+
+/* Had who forked p the file then? */
+static bool parent_had(const struct nproc *p, struct nfile *f)
+{
+	struct nproc *by = p->maker_of_channels;
+	for (struct naccess *a = by ? next_of(by, f, NULL) : NULL; a; a = next_of(by, f, a))
+		if (a->lo <= p->forked_hi && (is_live(a) || a->ended >= p->forked))
+			return true;
+	return !by;
+}
+
+/* Was it the program before that opened the file? Then it ended with that; and if it left it open for this one, the
+ * table of descriptors at exec has shown how. */
+static bool opened_before(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+{
+	bool earlier = ev->nexec < p->nexec || ((ev->flags & TRACER_AGAIN) && ev->hi <= p->exec_time);
+	struct naccess *held = NULL;
+	if (!p->execn)
+		return false;
+	for (struct naccess *a = next_of(p, f, NULL); a && !held; a = next_of(p, f, a))
+		if (a->via == TERM_via_descriptor && a->execn == p->execn && !a->opened_before && a->mode)
+			held = a;
+	if (!held && !earlier)
+		return false;
+	if (!earlier && !(ev->flags & TRACER_SPANS_EXEC) && parent_had(p, f))
+		return false; /* it may have it from them, and open it again now */
+	bool made = is_maker(f, p);
+	struct naccess *a = access_start(n, p, f, 0, TERM_via_data, TERM_api_open, true, ev->lo, ev->hi);
+	if (!a)
+		return true;
+	uint64_t behind = p->nexec > ev->nexec ? p->nexec - ev->nexec : 1;
+	a->execn = behind < p->execn ? p->execn - behind : 0;
+	a->before &= !made;
+	if (a->lo >= p->exec_time)
+		a->lo = p->forked < p->exec_time ? p->forked : p->exec_time - 1;
+	a->ended = p->exec_time;
+	if (held) {
+		held->opened_before = true;
+		held->empty = made;
+		held->hi = ev->hi;
+		if (ev->file.ops & TRACER_CLOSED_WRITE)
+			look(held, ev); /* the last close, of whichever it was */
+		a->seen_mode = true;
+		set_mode(a, held->mode & (ACCESS_READ | ACCESS_WRITE));
+	} else if (ev->file.ops & (TRACER_CLOSED_WRITE | TRACER_CLOSED_READ)) {
+		set_mode(a, ev->file.ops & TRACER_CLOSED_WRITE ? ACCESS_WRITE : ACCESS_READ);
+		look(a, ev);
+	}
+	return true;
+}
+
+void access_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+{
+	uint32_t ops = ev->file.ops;
+	bool opened = ops & TRACER_OPENED;
+	if (f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
+		return;
+	if (ops & TRACER_EXECUTED) {
+		if (!program_of(p, f)) {
+			bool sure = !(ev->flags & TRACER_SPANS_PID);
+			access_start(n, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, sure, ev->lo, ev->hi);
+		}
+		opened = false; /* the same opening */
+		if (!(ops & TRACER_CLOSED_WRITE))
+			return;
+	}
+	if (opened && opened_before(n, p, ev, f))
+		return;
+	if (ops & TRACER_CLOSED_WRITE)
+		closed(n, p, ev, f, ACCESS_WRITE, opened);
+	if (ops & TRACER_CLOSED_READ)
+		closed(n, p, ev, f, ACCESS_READ, opened);
+	if (opened && !(ops & (TRACER_CLOSED_WRITE | TRACER_CLOSED_READ))) {
+		struct naccess *a = NULL;
+		for (struct naccess *b = next_of(p, f, NULL); b && !a; b = next_of(p, f, b))
+			if (b->mode == 0 && b->execn == p->execn)
+				a = b;
+		if (a) {
+			a->count++;
+			a->hi = ev->hi;
+			n->stats.repeats++;
+		} else {
+			bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
+			bool had = f->known && f->size > 0;
+			a = access_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
+			/* It has nothing in it now and had something: whoever opened it has emptied it. */
+			if (a && had && ev->file.have_state && ev->file.size == 0)
+				a->shrunk = true;
+		}
+	}
+	if ((ev->flags & TRACER_AGAIN) && (ops & TRACER_OPENED) && p->execn && ev->until > ev->hi)
+		access_start(n, p, f, ACCESS_READ, TERM_via_data, TERM_api_open, false, ev->hi, ev->until);
+}
+
+/* ---- descriptors ---- */
+
+/* Who else had a channel, that nobody was seen to have at its other end: the process that made it, most likely the one
+ * that forked who has this end. It cannot be looked at any more, so all that is said is that it may have. */
+static void guess_peer(struct node *n, struct nproc *p, struct nfile *f)
+{
+	struct nproc *o = p->maker_of_channels;
+	if (f->kind != TERM_kind_pipe || f->guessed || f->has_reader == f->has_writer || !o || !o->alive)
+		return;
+	f->guessed = true;
+	access_start(n, o, f, f->has_writer ? ACCESS_READ : ACCESS_WRITE, TERM_via_descriptor, TERM_api_inherit, false,
+	             p->forked, n->now);
+}
+
+void access_channels(struct node *n, struct nproc *p)
+{
+	struct naccess *next;
+	for (struct naccess *a = p->accesses; a; a = next) {
+		next = a->proc_next;
+		guess_peer(n, p, a->file);
+	}
+}
+
+/* What this one has was opened by who forked it, and so. */
+static void opened_as(const struct nproc *p, struct nfile *f, unsigned mode)
+{
+	struct nproc *by = p->maker_of_channels;
+	for (struct naccess *b = by ? next_of(by, f, NULL) : NULL; b; b = next_of(by, f, b)) {
+		if (b->via != TERM_via_data || (b->mode & ACCESS_PROGRAM) || b->seen_mode || b->seq)
+			continue;
+		if (b->mode == 0) {
+			b->seen_mode = true;
+			set_mode(b, mode);
+		} else if (mode == ACCESS_WRITE && (b->mode & ACCESS_WRITE)) {
+			b->seen_mode = true;
+			b->mode &= ~(unsigned)ACCESS_READ;
+		}
+	}
+}
+
+void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
+{
+	for (size_t i = 0; i < ev->fds.n; i++) {
+		const struct tracer_fd *d = &ev->fds.fd[i];
+		unsigned type = d->file.mode & S_IFMT, mode = d->opened & 3; /* the bits are those of ACCESS_READ, WRITE */
+		if (type == S_IFDIR || !mode || !d->file.ino)
+			continue;
+		struct nfile *f = file_of(n, &d->file);
+		struct node_found found = {.kind = 0};
+		if (!f || !f->gen) {
+			if (n->world.find_fd)
+				n->world.find_fd(n->world.arg, ev->pid, d->fd, &d->file, &found);
+			if (found.kind)
+				f = file_found(n, &d->file, &found);
+			else if (!f && type != S_IFCHR)
+				f = file_met(n, &d->file, NULL, 0, (struct str){0});
+		}
+		if (!f || f->kind == TERM_kind_pseudo || f->kind == TERM_kind_directory)
+			continue;
+		struct naccess *a = ev->fds.at_exit ? NULL : before_exec(p, f), *before = a;
+		if (before) {
+			before->seen_mode = true;
+			set_mode(before, mode);
+			a = NULL;
+		}
+		for (struct naccess *b = next_of(p, f, NULL); b && !a; b = next_of(p, f, b))
+			if (b->execn == p->execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
+				a = b;
+		if (a && a->mode == 0) { /* how it was opened is seen */
+			a->seen_mode = true;
+			set_mode(a, mode);
+			continue;
+		}
+		if (a || ev->fds.at_exit) {
+			if (a && !is_live(a))
+				a->ended = TIME_NEVER; /* opened again */
+			if (a || !is_stream(f))
+				continue;
+		}
+		bool sync = d->fd == 2 && f->kind == TERM_kind_terminal;
+		if (f->kind == TERM_kind_terminal && d->fd < 2)
+			mode &= d->fd == 0 ? ACCESS_READ : ACCESS_WRITE;
+		unsigned via = sync ? TERM_via_sync : f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
+		int64_t since = ev->fds.at_exit && p->ran ? p->exec_time : ev->lo;
+		if (is_stream(f)) {
+			f->has_reader |= mode & ACCESS_READ;
+			f->has_writer |= mode & ACCESS_WRITE;
+		}
+		opened_as(p, f, mode);
+		a = mode ? access_start(n, p, f, mode, via, TERM_api_inherit, false, since, ev->hi) : NULL;
+		if (a)
+			a->seen_mode = true;
+		if (a && before) {
+			a->opened_before = true;
+			a->empty = before->mode & ACCESS_CREATE;
+		}
+	}
+	if (ev->fds.cut && owner_of(p))
+		say_gap(n, owner_of(p), TERM_gap_limit, 0, ev->lo, ev->hi, "it had more descriptors than were looked at");
+}
+
+/* ---- bytes ---- */
+
+void access_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
+{
+	unsigned mode = (ev->access.read.count ? ACCESS_READ : 0u) | (ev->access.write.count ? ACCESS_WRITE : 0u);
+	uint64_t behind = p->nexec > ev->access.nexec ? p->nexec - ev->access.nexec : 0;
+	uint64_t execn = behind < p->execn ? p->execn - behind : p->execn;
+	struct naccess *a = NULL;
+	for (struct naccess *b = next_of(p, f, NULL); b && !a; b = next_of(p, f, b))
+		if (b->execn == execn && !(b->mode & ACCESS_PROGRAM) && (b->mode == 0 || (b->mode & mode) == mode))
+			a = b;
+	if (!a && !mode)
+		return;
+	const struct tracer_side *side[2] = {&ev->access.read, &ev->access.write};
+	if (!a) {
+		int64_t lo = TIME_NEVER;
+		for (int w = 0; w < 2; w++)
+			if (side[w]->count && side[w]->first < lo)
+				lo = side[w]->first;
+		unsigned via = f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
+		a = access_start(n, p, f, mode, via, TERM_api_inherit, true, lo, ev->hi);
+		if (!a)
+			return;
+		a->execn = execn;
+	} else if (a->mode == 0) {
+		set_mode(a, mode);
+	}
+	for (int w = 0; w < 2; w++) {
+		if (!side[w]->count)
+			continue;
+		a->moved[w] = true;
+		a->calls[w] = side[w]->count;
+		a->bytes[w] = side[w]->bytes;
+		a->first[w] = side[w]->first;
+		a->last[w] = side[w]->last;
+	}
+	a->counted = ev->access.final;
+	if (is_stream(f)) {
+		f->has_reader |= mode & ACCESS_READ;
+		f->has_writer |= mode & ACCESS_WRITE;
+	}
+	if (a->via != TERM_via_data && !a->seq)
+		a->sure = true;
+}

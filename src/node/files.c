@@ -1,0 +1,235 @@
+/* The files that were met lately, by identity and by path. */
+#include "base/hash.h"
+#include "node/node_int.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static unsigned slot_of(uint64_t dev, uint64_t ino)
+{
+	uint64_t h = (ino ^ dev << 40 ^ dev) * 0x9e3779b97f4a7c15u;
+	return (unsigned)(h >> 52) & (HASH - 1);
+}
+
+static unsigned path_slot(struct str path)
+{
+	return (unsigned)hash_str(path) & (HASH - 1);
+}
+
+static void unpath(struct node *n, struct nfile *f)
+{
+	if (!f->path)
+		return;
+	struct nfile **at = &n->paths[path_slot(str_of(f->path))];
+	while (*at && *at != f)
+		at = &(*at)->path_next;
+	if (*at)
+		*at = f->path_next;
+	f->path_next = NULL;
+	free(f->path);
+	f->path = NULL;
+}
+
+void file_named(struct node *n, struct nfile *f, struct str path)
+{
+	if (f->path && str_is(path, f->path))
+		return;
+	char *copy = path.n ? strndup(path.p, path.n) : NULL;
+	if (path.n && !copy) {
+		n->stats.lost++;
+		return;
+	}
+	unpath(n, f);
+	f->path = copy;
+	f->path_time = n->named ? n->named : n->now;
+	if (copy) {
+		struct nfile **slot = &n->paths[path_slot(path)];
+		f->path_next = *slot;
+		*slot = f;
+	}
+}
+
+struct nfile *file_at(struct node *n, struct str path)
+{
+	for (struct nfile *f = n->paths[path_slot(path)]; f; f = f->path_next)
+		if (!f->gone && str_is(path, f->path))
+			return f;
+	return NULL;
+}
+
+static void unlist(struct node *n, struct nfile *f)
+{
+	*(f->newer ? &f->newer->older : &n->newest) = f->older;
+	*(f->older ? &f->older->newer : &n->oldest) = f->newer;
+	f->newer = f->older = NULL;
+}
+
+static void list_first(struct node *n, struct nfile *f)
+{
+	f->older = n->newest;
+	if (n->newest)
+		n->newest->newer = f;
+	n->newest = f;
+	if (!n->oldest)
+		n->oldest = f;
+}
+
+void file_used(struct node *n, struct nfile *f)
+{
+	if (n->newest == f)
+		return;
+	unlist(n, f);
+	list_first(n, f);
+}
+
+static void unhash(struct node *n, struct nfile *f)
+{
+	struct nfile **at = &n->files[slot_of(f->dev, f->ino)];
+	while (*at && *at != f)
+		at = &(*at)->next;
+	if (*at)
+		*at = f->next;
+	f->next = NULL;
+}
+
+/* Another file has the inode now, so those that had it are met no more: where files come and go, one number would have
+ * a chain of all of them. */
+static void supersede(struct node *n, const struct tracer_fileid *id)
+{
+	struct nfile *next;
+	for (struct nfile *f = n->files[slot_of(id->dev, id->ino)]; f; f = next) {
+		next = f->next;
+		if (f->ino == id->ino && f->dev == id->dev && f->gen && id->gen && f->gen != id->gen)
+			unhash(n, f);
+	}
+}
+
+static void file_free(struct node *n, struct nfile *f)
+{
+	unhash(n, f);
+	unpath(n, f);
+	unlist(n, f);
+	while (f->told) {
+		struct told *next = f->told->next;
+		free(f->told);
+		f->told = next;
+	}
+	free(f);
+	n->n_files--;
+}
+
+void files_free(struct node *n)
+{
+	while (n->oldest)
+		file_free(n, n->oldest);
+}
+
+/* Forgets the one that was used longest ago and that nothing points to; looks at a few only, so that an event's cost is
+ * bounded. What is forgotten gets a new number when it comes back. */
+static void shrink(struct node *n)
+{
+	struct nfile *f = n->oldest;
+	for (unsigned i = 0; f && i < 64; i++) {
+		struct nfile *newer = f->newer;
+		if (!f->pins) {
+			file_free(n, f);
+			return;
+		}
+		file_used(n, f);
+		f = newer;
+	}
+}
+
+struct nfile *file_of(struct node *n, const struct tracer_fileid *id)
+{
+	for (struct nfile *f = n->files[slot_of(id->dev, id->ino)]; f; f = f->next)
+		if (f->ino == id->ino && f->dev == id->dev && !(f->gen && id->gen && f->gen != id->gen) &&
+		    !(f->i_gen && id->i_gen && f->i_gen != id->i_gen)) {
+			if (!f->i_gen)
+				f->i_gen = id->i_gen;
+			file_used(n, f);
+			return f;
+		}
+	return NULL;
+}
+
+static bool begins(struct str s, const char *with)
+{
+	return str_starts(s, str_of(with));
+}
+
+static unsigned kind_of(const struct tracer_fileid *id, const struct fs_domain *d, struct str path)
+{
+	switch (id->mode & S_IFMT) {
+	case S_IFDIR:
+		return TERM_kind_directory;
+	case S_IFLNK:
+		return TERM_kind_symlink;
+	case S_IFIFO:
+		return path.n && path.p[0] == '/' ? TERM_kind_fifo : TERM_kind_pipe;
+	case S_IFSOCK:
+		return TERM_kind_socket;
+	case S_IFCHR:
+		if (begins(path, "/dev/pts/") || begins(path, "/dev/tty"))
+			return TERM_kind_terminal;
+		return TERM_kind_pseudo;
+	case S_IFBLK:
+		return TERM_kind_pseudo;
+	default:
+		if (begins(path, "/memfd:") || begins(path, "/SYSV"))
+			return TERM_kind_shm;
+		return d && d->pseudo ? TERM_kind_pseudo : TERM_kind_regular;
+	}
+}
+
+struct nfile *file_met(struct node *n, const struct tracer_fileid *id, const struct fs_domain *domain, unsigned kind,
+                       struct str path)
+{
+	struct nfile *f = id->ino ? file_of(n, id) : NULL;
+	if (f) {
+		if (id->gen && !f->gen) {
+			/* It was told of without: from now on it is known for what it is. */
+			f->gen = id->gen;
+			for (struct told *t = f->told; t; t = t->next)
+				t->session = 0;
+		}
+		if (path.n && path.p[0] == '/')
+			file_named(n, f, path);
+		return f;
+	}
+	if (!id->ino)
+		return NULL;
+	if (n->n_files >= n->o.max_files)
+		shrink(n);
+	if (n->n_files >= 2 * n->o.max_files || !(f = calloc(1, sizeof(*f)))) {
+		n->stats.lost++;
+		return NULL;
+	}
+	supersede(n, id);
+	unsigned slot = slot_of(id->dev, id->ino);
+	if (!domain && n->world.domain)
+		domain = n->world.domain(n->world.arg, id->dev);
+	*f = (struct nfile){.next = n->files[slot],
+	                    .dev = id->dev,
+	                    .ino = id->ino,
+	                    .gen = id->gen,
+	                    .i_gen = id->i_gen,
+	                    .domain = domain,
+	                    .kind = kind ? kind : kind_of(id, domain, path)};
+	n->files[slot] = f;
+	n->n_files++;
+	list_first(n, f);
+	file_named(n, f, path);
+	return f;
+}
+
+struct nfile *file_found(struct node *n, const struct tracer_fileid *id, const struct node_found *found)
+{
+	struct tracer_fileid all = *id;
+	if (found->gen)
+		all.gen = found->gen;
+	struct nfile *f = file_met(n, &all, found->domain, found->kind, str_of(found->path));
+	if (f && found->channel)
+		f->channel = found->channel;
+	return f;
+}

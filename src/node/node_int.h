@@ -1,0 +1,225 @@
+/* node_int.h - the tables of the aggregator. Internal to src/node. */
+#ifndef STEMMA_NODE_NODE_INT_H
+#define STEMMA_NODE_NODE_INT_H
+
+#include "node/node.h"
+
+#define HASH 4096
+#define HELD_BACK 64 /* accesses of an undecided process, ... */
+#define HELD_BACK_ALL 4096
+#define JOB_MAX 64
+
+struct naccess;
+struct nproc;
+
+/* The log of one user, as the session that is being written. */
+struct book {
+	struct book *next;
+	uint32_t uid;
+	uint64_t session; /* counts up; numbers of an older one are nobody's any more */
+	uint64_t next_file, next_proc;
+	uint64_t procs;      /* live ones that belong here */
+	bool live;           /* the next gap is told here */
+	uint64_t domains[4]; /* bit set: told */
+};
+
+/* What a book knows of a file. */
+struct told {
+	struct told *next;
+	const struct book *book;
+	uint64_t session, num;
+	uint64_t path; /* hash of the path it was told with */
+	bool stated;
+	uint64_t size;
+	int64_t mtime;
+};
+
+struct nfile {
+	struct nfile *next, *path_next; /* in their hash chains */
+	struct nfile *newer, *older;    /* by use */
+	uint64_t dev, ino, gen, channel;
+	uint32_t i_gen;
+	unsigned kind;
+	const struct fs_domain *domain;
+	char *path;
+	int64_t path_time; /* a moment at which it had that name */
+	struct told *told;
+	struct naccess *accesses;
+	unsigned pins; /* accesses and exes that point here */
+	unsigned n_accesses;
+	/* The last look at it. */
+	bool known;
+	uint64_t size;
+	int64_t mtime, seen;
+	int64_t written;  /* the latest moment at which a write may have been going on */
+	uint32_t writers; /* accesses live that may write */
+	pid_t maker;      /* who made the name, and when that one began; 0: it is known who opened it then */
+	uint64_t maker_start;
+	int64_t made;
+	bool gone;
+	/* Of a channel: who reads and writes was seen. */
+	bool has_reader, has_writer, guessed;
+};
+
+enum nstate { UNDECIDED, OWN, FOLDED };
+
+struct nproc {
+	struct nproc *next;
+	pid_t pid;
+	uint64_t start;
+	uint32_t uid, gid;
+	unsigned refs; /* who points here, and 1 while it is in the table */
+	bool alive;
+	enum nstate state;
+	enum rule_class class;   /* of the program that it is, or is a fork of */
+	enum rule_class under;   /* of what it was forked from */
+	struct nproc *above;     /* who it would count to, until it was told; held */
+	struct nproc *rep;       /* whom it counts to: itself if it is OWN; NULL while undecided; held if another */
+	struct nproc *dead_next; /* it is over, and its last closes may still come */
+	unsigned drains;         /* since then */
+	int64_t exit_time;
+	struct book *book; /* of an OWN one, once it was told */
+	uint64_t session, num;
+	uint64_t execn, nexec; /* in the log; the tracer's count */
+	int64_t forked, forked_hi, exec_time;
+	uint32_t uid_before; /* of the program before this one */
+	struct {
+		const struct book *book;
+		uint64_t session, execn, num;
+	} alias; /* the last that was given out */
+	char run[27];
+	bool run_root;
+	bool ran;                        /* it has executed something */
+	bool counting;                   /* granularity `access` is on for it */
+	struct nproc *maker_of_channels; /* who forked it; held while both live */
+	char job[JOB_MAX];
+	struct naccess *accesses;
+	unsigned n_accesses;
+	struct {
+		uint64_t n;
+		struct nfile *exe, *script;
+		char *argv, *env, *cwd; /* lists, packed as the log has them */
+		size_t argv_n, env_n;
+	} now; /* kept to be told again in another session */
+};
+
+/* One access, by the process that did it. Untold: seq 0. */
+struct naccess {
+	struct naccess *file_next, **file_at, *proc_next, **proc_at;
+	struct nfile *file;
+	struct nproc *proc, *owner;
+	struct book *book; /* that it was told in, as number num */
+	uint64_t session, seq, num;
+	int64_t lo, hi; /* it started at lo or later, and was last heard of at hi */
+	int64_t ended;  /* latest moment of its end; TIME_NEVER: it goes on */
+	unsigned mode;  /* 0: not known yet */
+	unsigned via, api;
+	uint64_t count;
+	uint64_t execn; /* the execution of its process that it is of */
+	bool sure;
+	bool seen_mode;     /* mode is what a descriptor's table said */
+	bool opened_before; /* inherited; the opening by the program before was told */
+	bool over;          /* it has ended, and what comes is another one */
+	bool empty;         /* ... and the file was new then */
+	bool shrunk;        /* emptied at its start */
+	bool was_empty;     /* it had nothing in it then; seen_empty: or soon after */
+	bool seen_empty;
+	bool alone;         /* nobody else could write the file meanwhile */
+	bool before, after; /* fingerprints are known */
+	uint64_t size, after_size;
+	int64_t mtime, after_mtime;
+	/* Granularity `access`: read, written. */
+	bool moved[2], counted_from, counted, whole; /* from its start on; at its end; nothing can have moved unseen */
+	uint64_t bytes[2], calls[2];
+	int64_t first[2], last[2];
+};
+
+struct node {
+	struct node_world world;
+	struct node_options o;
+	struct nproc *procs[HASH], *dead;
+	struct nfile *files[HASH], *paths[HASH];
+	struct nfile *newest, *oldest;
+	struct book *books;
+	struct saved {
+		pid_t pid;
+		uint64_t start, execn;
+		char run[27];
+	} * saved;
+	size_t n_saved;
+	unsigned n_procs, n_files, n_accesses, n_undecided, n_rep, n_held;
+	int64_t now, named;     /* named: when the latest name changed */
+	uint64_t short_of_room; /* told of since the last gap that says so */
+	int64_t short_since;
+	struct node_stats stats;
+	struct buf room;
+};
+
+/* ---- telling (say.c) ---- */
+
+struct book *book_of(struct node *n, uint32_t uid);
+uint64_t say(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev);
+/* The number of a file in a book; told if it was not. 0: no memory. */
+uint64_t say_file(struct node *n, struct book *b, struct nfile *f);
+void say_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime);
+/* The number of an OWN process in its book. */
+uint64_t say_proc(struct node *n, struct nproc *p);
+void say_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t count, int64_t from, int64_t until,
+             const char *text);
+/* A number under which what is told counts to execution n of the process, whatever it is now. */
+uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, struct book **ret);
+/* Strings that lie one behind the other, each with its NUL, as an array; malloc'ed. */
+struct str *say_words(const char *packed, size_t size, size_t *ret_n);
+void say_exec(struct node *n, struct nproc *p, int64_t time);
+/* A name of a file, changed by p (NULL: found so), in the books that know the file, and in p's. */
+void say_name(struct node *n, struct nproc *p, unsigned op, struct nfile *f, const char *path, const char *old,
+              int64_t time);
+
+/* ---- files (files.c) ---- */
+
+struct nfile *file_of(struct node *n, const struct tracer_fileid *id);
+/* The file of an event, made if it is new. NULL: not one that is recorded. */
+struct nfile *file_met(struct node *n, const struct tracer_fileid *id, const struct fs_domain *domain, unsigned kind,
+                       struct str path);
+struct nfile *file_found(struct node *n, const struct tracer_fileid *id, const struct node_found *found);
+struct nfile *file_at(struct node *n, struct str path);
+void file_named(struct node *n, struct nfile *f, struct str path);
+void file_used(struct node *n, struct nfile *f);
+void files_free(struct node *n);
+
+/* ---- accesses (access.c) ---- */
+
+struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
+                             unsigned api, bool sure, int64_t lo, int64_t hi);
+void access_file(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
+void access_totals(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f);
+void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev);
+/* All of p's end by then: it executes another program, or is over. */
+void access_end_all(struct node *n, struct nproc *p, int64_t until, bool exec);
+/* Those that were held back are told: it is decided whose they are. */
+void access_decided(struct node *n, struct nproc *p);
+void access_settle(struct node *n, bool all);
+/* Another session begins for the book: before, and after. */
+void access_part(struct node *n, struct book *b, int64_t now);
+void access_again(struct node *n, struct book *b);
+/* Of channels whose other end nobody was seen to have: its maker may have. Before p is over. */
+void access_channels(struct node *n, struct nproc *p);
+void access_free(struct node *n, struct naccess *a);
+
+/* ---- processes (node.c) ---- */
+
+struct nproc *proc_of(struct node *n, pid_t pid, uint64_t start);
+void proc_unref(struct node *n, struct nproc *p);
+/* It counts for itself from now on: it executed a program, or too much of it is held back. */
+void proc_decide(struct node *n, struct nproc *p);
+static inline bool is_maker(const struct nfile *f, const struct nproc *p)
+{
+	return f->maker == p->pid && f->maker_start == p->start;
+}
+/* Whose the accesses of p are: an OWN process. NULL: not decided. */
+static inline struct nproc *owner_of(struct nproc *p)
+{
+	return p->state == UNDECIDED ? NULL : p->rep;
+}
+
+#endif

@@ -1,0 +1,143 @@
+#include "node/rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct row {
+	enum rule_class class;
+	struct str name;
+	bool beginning; /* name is one */
+};
+
+struct rules {
+	struct row *v;
+	size_t n;
+};
+
+static const struct row table[] = {
+#define RULE(class, name)                                                                                              \
+	{RULE_##class, {name, sizeof(name) - 1 - (name[sizeof(name) - 2] == '*')}, name[sizeof(name) - 2] == '*'},
+#include "node/rules.def"
+};
+
+struct rules *rules_new(void)
+{
+	return calloc(1, sizeof(struct rules));
+}
+
+void rules_free(struct rules *r)
+{
+	for (size_t i = 0; r && i < r->n; i++)
+		free((char *)r->v[i].name.p);
+	if (r)
+		free(r->v);
+	free(r);
+}
+
+int rules_add(struct rules *r, const char *row, struct err *err)
+{
+	static const struct {
+		const char *word;
+		enum rule_class class;
+	} words[] = {{"pass ", RULE_pass}, {"job ", RULE_job}, {"shell ", RULE_shell}, {"keep ", RULE_none}};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t n = strlen(words[i].word);
+		if (strncmp(row, words[i].word, n))
+			continue;
+		const char *name = row + n + strspn(row + n, " \t");
+		size_t length = strlen(name);
+		bool beginning = length && name[length - 1] == '*';
+		if (length == (size_t)beginning)
+			break;
+		struct row *v = realloc(r->v, (r->n + 1) * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		r->v = v;
+		char *copy = strndup(name, length - beginning);
+		if (!copy)
+			return -ENOMEM;
+		v[r->n++] = (struct row){words[i].class, {copy, length - beginning}, beginning};
+		return 0;
+	}
+	err_set(err, 0, "'%.60s' is no rule", row);
+	err_hint(err, "pass NAME, job NAME, shell NAME or keep NAME");
+	return -EINVAL;
+}
+
+static struct str last_part(struct str path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	return slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
+}
+
+static bool fits(const struct row *row, struct str name)
+{
+	return row->beginning ? str_starts(name, row->name) : str_eq(name, row->name);
+}
+
+static const struct row *find(const struct rules *r, struct str name)
+{
+	for (size_t i = 0; r && i < r->n; i++)
+		if (fits(&r->v[r->n - 1 - i], name))
+			return &r->v[r->n - 1 - i];
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (fits(&table[i], name))
+			return &table[i];
+	return NULL;
+}
+
+static bool next(struct str *list, struct str *ret)
+{
+	if (!list->n)
+		return false;
+	const char *end = memchr(list->p, '\0', list->n);
+	size_t n = end ? (size_t)(end - list->p) : list->n;
+	*ret = str_n(list->p, n);
+	n += end != NULL;
+	list->p += n;
+	list->n -= n;
+	return true;
+}
+
+/* A login shell, or one without a script and without commands. `-` and `-s` read standard input, which may be a
+ * script's text: as a login over a batch system does, so that passes, too. */
+static bool is_interactive(struct str argv)
+{
+	struct str arg;
+	if (!next(&argv, &arg))
+		return true;
+	if (arg.n && arg.p[0] == '-')
+		return true;
+	while (next(&argv, &arg)) {
+		if (!arg.n || (arg.p[0] != '-' && arg.p[0] != '+'))
+			return false; /* a script */
+		if (str_is(arg, "--") || str_is(arg, "-"))
+			return !next(&argv, &arg);
+		if (str_is(arg, "--rcfile") || str_is(arg, "--init-file") || str_is(arg, "-o") || str_is(arg, "+o") ||
+		    str_is(arg, "-O") || str_is(arg, "+O")) {
+			next(&argv, &arg);
+			continue;
+		}
+		if (arg.p[0] == '-' && arg.n > 1 && arg.p[1] != '-' && memchr(arg.p, 'c', arg.n))
+			return false;
+	}
+	return true;
+}
+
+enum rule_class rules_class(const struct rules *r, struct str path, struct str argv, bool under_job)
+{
+	struct str called = {0}, rest = argv;
+	const struct row *row = path.n ? find(r, last_part(path)) : NULL;
+	/* One program of many names, or one that writes over its own (tmux: server, sshd: me@pts/1). */
+	if (!row && next(&rest, &called) && called.n) {
+		called = last_part(called);
+		if (called.n && called.p[0] == '-')
+			called = str_n(called.p + 1, called.n - 1);
+		row = find(r, called);
+	}
+	if (!row)
+		return RULE_none;
+	if (row->class != RULE_shell)
+		return row->class;
+	return under_job || is_interactive(argv) ? RULE_pass : RULE_none;
+}

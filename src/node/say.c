@@ -1,0 +1,229 @@
+/* Telling: each user's log has numbers of its own for files, processes and domains. */
+#include "base/hash.h"
+#include "node/node_int.h"
+
+#include <stdlib.h>
+
+struct book *book_of(struct node *n, uint32_t uid)
+{
+	for (struct book *b = n->books; b; b = b->next)
+		if (b->uid == uid)
+			return b;
+	struct book *b = calloc(1, sizeof(*b));
+	if (!b) {
+		n->stats.lost++;
+		return NULL;
+	}
+	b->uid = uid;
+	b->session = 1;
+	b->next = n->books;
+	n->books = b;
+	return b;
+}
+
+uint64_t say(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev)
+{
+	ev->kind = kind;
+	ev->time = time;
+	ev->proc = proc;
+	n->stats.told++;
+	return n->world.add(n->world.arg, b->uid, ev);
+}
+
+static uint64_t say_domain(struct node *n, struct book *b, const struct fs_domain *d)
+{
+	enum { UNKNOWN = 255 };
+	unsigned num = d && d->index && d->index < UNKNOWN ? d->index : UNKNOWN;
+	if (!(b->domains[num / 64] >> num % 64 & 1)) {
+		struct event ev = {.domain = {.num = num,
+		                              .name = str_of(d ? d->name : "unknown"),
+		                              .type = str_of(d ? d->type : ""),
+		                              .network = d && d->network}};
+		b->domains[num / 64] |= 1ull << num % 64;
+		say(n, b, 0, EVENT_domain, n->now, &ev);
+	}
+	return num;
+}
+
+static struct told *told_in(struct nfile *f, const struct book *b)
+{
+	for (struct told *t = f->told; t; t = t->next)
+		if (t->book == b)
+			return t;
+	return NULL;
+}
+
+uint64_t say_file(struct node *n, struct book *b, struct nfile *f)
+{
+	struct told *t = told_in(f, b);
+	uint64_t path = f->path ? hash_str(str_of(f->path)) : 0;
+	if (t && t->session == b->session && t->path == path)
+		return t->num;
+	if (!t) {
+		t = calloc(1, sizeof(*t));
+		if (!t) {
+			n->stats.lost++;
+			return 0;
+		}
+		*t = (struct told){.next = f->told, .book = b};
+		f->told = t;
+	}
+	if (t->session != b->session) {
+		t->num = ++b->next_file;
+		t->stated = false;
+	}
+	t->session = b->session;
+	t->path = path;
+	uint64_t domain = f->kind == TERM_kind_absent ? 0 : say_domain(n, b, f->domain);
+	struct event ev = {.file = {.num = t->num,
+	                            .kind = f->kind,
+	                            .domain = domain,
+	                            .ino = f->channel ? f->channel : f->ino,
+	                            .gen = f->gen,
+	                            .path = str_of(f->path)}};
+	n->stats.files_told++;
+	say(n, b, 0, EVENT_file, f->path ? f->path_time : n->now, &ev);
+	return t->num;
+}
+
+void say_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, int64_t mtime)
+{
+	uint64_t num = say_file(n, b, f);
+	struct told *t = told_in(f, b);
+	if (!num || !t || (t->stated && t->size == size && t->mtime == mtime))
+		return;
+	t->stated = true;
+	t->size = size;
+	t->mtime = mtime;
+	struct event ev = {.state = {.file = num, .size = size, .mtime = mtime}};
+	say(n, b, 0, EVENT_state, n->now, &ev);
+}
+
+static int64_t started_as_proc(uint64_t start)
+{
+	/* /proc has it in ticks of 10 ms, and that is what a process is known by. */
+	const uint64_t tick = 10000000;
+	return (int64_t)(start - start % tick);
+}
+
+static uint64_t say_proc_at(struct node *n, struct nproc *p, unsigned depth)
+{
+	enum { ABOVE_MAX = 64 };
+	struct book *b = book_of(n, p->uid);
+	if (!b)
+		return 0;
+	if (p->book == b && p->session == b->session)
+		return p->num;
+	bool first = !p->book;
+	if (p->book != b) {
+		if (p->book && p->alive)
+			p->book->procs--;
+		b->procs += p->alive;
+		p->book = b;
+	}
+	p->session = b->session;
+	p->num = ++b->next_proc;
+	/* Its parent is in the same log, or in none that its user may see. */
+	struct nproc *a = p->above;
+	if (first && a && a->state == OWN && a->uid == p->uid && a->session != b->session && depth < ABOVE_MAX)
+		say_proc_at(n, a, depth + 1);
+	uint64_t parent = first && a && a->book == b && a->session == b->session ? a->num : 0;
+	struct event ev = {
+	    .process = {
+	        .pid = (uint64_t)p->pid, .started = started_as_proc(p->start), .parent = parent, .forked = p->forked}};
+	say(n, b, p->num, EVENT_process, p->forked_hi, &ev);
+	n->stats.representative += first;
+	if (first && p->above) {
+		proc_unref(n, p->above);
+		p->above = NULL;
+	}
+	if (p->execn && p->now.n == p->execn)
+		say_exec(n, p, p->exec_time);
+	return p->num;
+}
+
+uint64_t say_proc(struct node *n, struct nproc *p)
+{
+	return say_proc_at(n, p, 0);
+}
+
+struct str *say_words(const char *packed, size_t size, size_t *ret_n)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < size; i++)
+		n += !packed[i];
+	struct str *words = malloc((n + 1) * sizeof(*words));
+	*ret_n = words ? n : 0;
+	for (size_t i = 0, at = 0; words && i < n; at += words[i++].n + 1)
+		words[i] = str_of(packed + at);
+	return words;
+}
+
+void say_exec(struct node *n, struct nproc *p, int64_t time)
+{
+	size_t argc, envc;
+	struct str *argv = say_words(p->now.argv, p->now.argv_n, &argc), *env = say_words(p->now.env, p->now.env_n, &envc);
+	struct event ev = {.exec = {.n = p->execn,
+	                            .exe = p->now.exe ? say_file(n, p->book, p->now.exe) : 0,
+	                            .script = p->now.script ? say_file(n, p->book, p->now.script) : 0,
+	                            .argv = {.items = argv, .count = argc},
+	                            .cwd = str_of(p->now.cwd),
+	                            .env = {.items = env, .count = envc},
+	                            .uid = p->uid,
+	                            .gid = p->gid,
+	                            .run = str_of(p->run)}};
+	n->stats.lost += !argv || !env;
+	say(n, p->book, p->num, EVENT_exec, time, &ev);
+	free(argv);
+	free(env);
+}
+
+uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, struct book **ret)
+{
+	uint64_t num = say_proc(n, p);
+	*ret = p->book;
+	if (!num || execn == p->execn)
+		return num;
+	/* The program before may have been another user's. */
+	struct book *b = execn + 1 == p->execn ? book_of(n, p->uid_before) : p->book;
+	if (!b)
+		return 0;
+	*ret = b;
+	if (p->alias.book == b && p->alias.session == b->session && p->alias.execn == execn)
+		return p->alias.num;
+	num = ++b->next_proc;
+	struct event ev = {.process = {.pid = (uint64_t)p->pid, .started = started_as_proc(p->start), .forked = p->forked}};
+	say(n, b, num, EVENT_process, p->forked_hi + 1, &ev);
+	if (execn) {
+		ev = (struct event){.exec = {.n = execn, .uid = b->uid, .run = str_of(p->run)}};
+		say(n, b, num, EVENT_exec, p->exec_time - 1, &ev);
+	}
+	p->alias.book = b;
+	p->alias.session = b->session;
+	p->alias.execn = execn;
+	p->alias.num = num;
+	return num;
+}
+
+void say_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t count, int64_t from, int64_t until,
+             const char *text)
+{
+	uint64_t num = say_proc(n, p);
+	struct event ev = {.gap = {.reason = reason, .count = count, .from = from, .text = str_of(text)}};
+	if (num)
+		say(n, p->book, num, EVENT_gap, until, &ev);
+}
+
+void say_name(struct node *n, struct nproc *p, unsigned op, struct nfile *f, const char *path, const char *old,
+              int64_t time)
+{
+	struct nproc *owner = p ? owner_of(p) : NULL;
+	struct book *own = owner && say_proc(n, owner) ? owner->book : p ? book_of(n, p->uid) : NULL;
+	for (struct book *b = n->books; b; b = b->next) {
+		const struct told *t = told_in(f, b);
+		if (b != own && (!t || t->session != b->session))
+			continue;
+		struct event ev = {.name = {.op = op, .file = say_file(n, b, f), .path = str_of(path), .old = str_of(old)}};
+		say(n, b, b == own && owner ? owner->num : 0, EVENT_name, time, &ev);
+	}
+}
