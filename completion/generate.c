@@ -89,7 +89,7 @@ int main(void)
 	puts("\t\treturn");
 	puts("\tfi");
 	puts("\tif [[ -z $command ]]; then");
-	printf("\t\tmapfile -t COMPREPLY < <(compgen -W '--store --version --help");
+	printf("\t\tmapfile -t COMPREPLY < <(compgen -W '--store --node --version --help");
 	for (size_t i = 0; i < COMMANDS; i++)
 		printf(" %s", commands[i]);
 	puts("' -- \"$cur\")");

@@ -124,6 +124,8 @@ static int open_and_index(struct cmd *c, unsigned flags, struct err *err)
 int cmd_store(struct cmd *c, bool no_index)
 {
 	struct err err = {0}, again = {0};
+	if (c->node)
+		return cmd_node_store(c);
 	int status = cmd_store_exists(c);
 	if (status != STATUS_OK)
 		return status;

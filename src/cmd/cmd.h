@@ -33,6 +33,7 @@ struct cmd {
 	int n_after_dashes;  /* so many of the last ones stood behind `--`: files, never runs */
 	struct store *store; /* once cmd_store opened it; main closes it */
 	bool indexed;        /* and the index on disk was brought up to date */
+	bool node;           /* --node: the record is that of this node's daemon */
 };
 
 #define COMMAND(name, operands, summary) int cmd_##name(struct cmd *c, const struct opts_##name *o);
@@ -64,6 +65,10 @@ int cmd_store_exists(const struct cmd *c);
 /* Opens the store and, unless told not to, brings it up to date. STATUS_OK, or the status to end with (and it was
  * said). Where no index can be written, one is made in memory, and that is said. */
 int cmd_store(struct cmd *c, bool no_index);
+/* The same where the record is the daemon's, which hands it over (node.c). */
+int cmd_node_store(struct cmd *c);
+/* Can the command be asked of the daemon's record? */
+bool cmd_node_fits(const struct command *command);
 /* The status for what target_file and its like returned, where it is not 1. */
 int cmd_target_status(int r);
 

@@ -69,6 +69,10 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 	struct diff d;
 	if (diff_make(c->store, what, ids, &options, &err, &d) < 0)
 		return say_err(&err, STATUS_SELF);
+	if (diff_builds(c->store, &d, &err) < 0) {
+		diff_release(&d);
+		return say_err(&err, STATUS_SELF);
+	}
 	struct diff_view v = {.c = c, .s = c->store, .out = &c->out, .d = &d, .max = o->all ? 0 : 5, .bytes = o->bytes};
 	int r = o->json ? diff_json(&v) : o->html ? diff_html(&v) : diff_text(&v);
 	bool differs = diff_matters(&d);

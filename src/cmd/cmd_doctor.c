@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "export/crate.h"
 #include "import/doc.h"
+#include "monitor/procevents.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct report {
@@ -78,6 +80,66 @@ static void check_ways(struct report *r, bool measure)
 	                                 : MISSING,
 	      "records %s%s%s", strcmp(mode, "off") == 0 ? "nothing but itself" : mode, *why ? ": " : "", why);
 	r->bad |= strcmp(mode, "off") == 0;
+}
+
+/* A program of ours that stands beside this one, where it was built or where it was installed. False: not there. */
+static bool beside(const char *built, const char *installed, char *ret, size_t size)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(exe, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	if (snprintf(ret, size, "%s/%s", exe, built) < (int)size && access(ret, X_OK) == 0)
+		return true;
+	return snprintf(ret, size, "%s/%s", exe, installed) < (int)size && access(ret, X_OK) == 0;
+}
+
+/* What stemmad could see of the whole node, which a program of its own finds out: libbpf would make every other start
+ * of stemma a quarter slower. Of what a user may not do, nothing is missing for `run`. */
+static void check_node(struct report *r, bool measure)
+{
+	char path[4200], line[1024];
+	int out[2];
+	if (!beside("../capture/bpf/stemma-node-caps", "../" STEMMA_LIBDIR "/stemma/stemma-node-caps", path,
+	            sizeof(path))) {
+		check(r, "node processes", MISSING, "built without it: clang and libbpf were missing");
+		return;
+	}
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return;
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(out[1], STDOUT_FILENO);
+		execl(path, path, measure ? "--measure" : (char *)NULL, (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	FILE *f = fdopen(out[0], "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		/* name, yes or no, cost in ns, what for: a line of four fields */
+		char *name = strtok(line, "\t"), *works = strtok(NULL, "\t"), *ns = strtok(NULL, "\t"),
+		     *text = strtok(NULL, "\n");
+		char title[64], cost[48] = "";
+		bool shown = name && (!strcmp(name, "processes") || !strcmp(name, "files") || !strcmp(name, "access"));
+		if (!text || (!r->json && !shown))
+			continue;
+		snprintf(title, sizeof(title), "node %s", name);
+		bool good = !strcmp(works, "yes"), known = good && atof(ns) >= 0;
+		if (known)
+			snprintf(cost, sizeof(cost), ": %.2f us each", atof(ns) / 1000);
+		json_t *one = check(r, title, good ? GOOD : MISSING, "%s%s", text, cost);
+		if (one && known)
+			json_object_set_new(one, "each_us", json_real(atof(ns) / 1000));
+	}
+	if (f)
+		fclose(f);
+	else
+		close(out[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
 }
 
 /* A line of a file, without its end; "" if it cannot be read. */
@@ -157,6 +219,22 @@ static void check_events(struct report *r)
 	check(r, "perf events", may ? GOOD : LIMITED, *text ? "perf_event_paranoid is %s" : "none%s", text);
 }
 
+/* What tells of processes where nothing of ours does: --pid, --capture=off. */
+static void check_process_events(struct report *r)
+{
+	struct procevents *e;
+	struct err err = {0};
+	const char *why;
+	if (procevents_open(&err, &e) < 0) {
+		check(r, "process events", LIMITED, "%s: --pid and --level 1 miss what lives for milliseconds", err.text);
+		return;
+	}
+	bool all = procevents_measures(e, &why);
+	check(r, "process events", all ? GOOD : LIMITED, "--pid and --level 1 hear of every process%s%s",
+	      all ? ", and what it had used at its end" : ", not what it had used: ", all ? "" : why);
+	procevents_close(e);
+}
+
 static void check_memory(struct report *r)
 {
 	int scope = capture_yama();
@@ -227,6 +305,8 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check_memory(&r);
 	check_groups(&r);
 	check_events(&r);
+	check_process_events(&r);
+	check_node(&r, !o->quick);
 	check_store(&r, c);
 	check(&r, "graphviz", in_path("dot") ? GOOD : LIMITED,
 	      in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");

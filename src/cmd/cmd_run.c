@@ -2,6 +2,7 @@
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
 #include "cmd/run_monitor.h"
+#include "cmd/run_trust.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -40,6 +41,12 @@ static void say_line(const char *line)
 	say("%s", line);
 }
 
+static unsigned inject_after(const char *setting)
+{
+	enum { STOPS = 100 }; /* as many cost what putting the code there does */
+	return !strcmp(setting, "off") ? 0 : !strcmp(setting, "always") ? 1 : STOPS;
+}
+
 int cmd_run(struct cmd *c, const struct opts_run *o)
 {
 	static const char *const modes[] = {"complete", "safe", "tree", "off", NULL};
@@ -50,7 +57,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	int granularity = 0, level = 0;
 	int mode = CAPTURE_COMPLETE, transport = TRANSPORT_AUTO, status = 0;
 	const char *note = NULL;
-	char *home = NULL;
+	char *home = NULL, *index = NULL;
 
 	if (o->pid)
 		return run_monitor_attach(c, o);
@@ -66,7 +73,6 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		if (one_of(o->level, levels, &level) < 0)
 			return say_usage(c, "level '%s' is not one of 1, 2, 3", o->level);
 		mode = level == 0 ? CAPTURE_OFF : level == 1 ? CAPTURE_TREE : CAPTURE_COMPLETE;
-		exact = level == 2;
 	}
 	if (one_of(o->transport, transports, &transport) < 0)
 		return say_usage(c, "transport '%s' is not one of auto, notify, trace, proc", o->transport);
@@ -83,7 +89,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 			return say_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);
 	/* A record that cannot be kept is said, but never keeps the command from running. */
 	struct err where = {0};
-	if (store_places(cmd_home(c), &where, &home, NULL) < 0)
+	if (store_places(cmd_home(c), &where, &home, &index) < 0)
 		home = NULL;
 	struct run_options opts = {.argv = c->operands,
 	                           .home = home,
@@ -91,10 +97,28 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .labels = (const char *const *)o->label.v,
 	                           .mode = (enum capture_mode)mode,
 	                           .transport = (enum capture_transport)transport,
-	                           .count = o->count,
+	                           .inject = inject_after(config_get(&c->config, CONFIG_inject)),
+	                           .count = o->count || (o->level && level == 2),
 	                           .exact = exact,
 	                           .narrow = granularity == 1,
 	                           .say = o->quiet ? NULL : say_line};
+	struct run_trust trust = {.machine = o->machine,
+	                          .digest = o->digest,
+	                          .keep = o->keep_inputs,
+	                          .quiet = o->quiet,
+	                          .system_extra = config_get(&c->config, CONFIG_system),
+	                          .argv = c->operands};
+	bool trusting = o->machine || o->digest || o->keep_inputs || o->results;
+	if (o->results && benchfile_load(o->results, &err, &trust.file) < 0) {
+		benchfile_release(&trust.file);
+		free(home);
+		free(index);
+		return say_err(&err, STATUS_USAGE);
+	}
+	if (trusting) {
+		opts.place = &trust.place;
+		run_trust_begin(&trust, home, index);
+	}
 	struct run_monitor *monitor;
 	int rc = run_monitor_open(c, o, &opts, &monitor);
 	if (rc != STATUS_OK)
@@ -106,9 +130,14 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		if (note && !o->quiet)
 			say("%s", note);
 		status = run_monitor_finish(monitor, status);
+		if (trusting)
+			run_trust_finish(&trust, NULL, 0);
 	}
 	run_monitor_close(monitor);
 out:
+	run_trust_release(&trust);
+	benchfile_release(&trust.file);
+	free(index);
 	free(home);
 	return rc ? rc : end_as(status);
 }

@@ -1,10 +1,12 @@
 /* stemma show: all that is known of one run, file or execution. */
 #include "cmd/items.h"
+#include "cmd/show_build.h"
 #include "cmd/things.h"
 #include "query/fold.h"
 #include "query/system.h"
 #include "query/target.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define LIST_MAX 40 /* lines of a list, without --all */
@@ -554,6 +556,20 @@ static int show_file(const struct show *w, const char *text, const struct file_t
 	return r;
 }
 
+static bool is_recorded(struct cmd *c, const char *text, bool dashed)
+{
+	struct err err = {0};
+	struct target t;
+	return target_any(c->store, text, dashed, &err, &t) > 0;
+}
+
+/* How it was built: what the name of a record or of a file on disk leads to. 1, 0: nothing is to be told, -errno. */
+static int show_built(struct show_build *w, const char *text, bool dashed, json_t *list, struct err *err)
+{
+	int r = dashed ? 0 : show_build_record(w, text, list, err);
+	return r != 0 || strstr(text, "@{") || !show_build_could(text) ? r : show_build_file(w, text, list, err);
+}
+
 int cmd_show(struct cmd *c, const struct opts_show *o)
 {
 	struct show w = {.c = c, .o = o};
@@ -563,16 +579,27 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 	if (status != STATUS_OK)
 		return status;
 	json_t *list = o->json ? json_array() : NULL;
+	struct show_build build = {.c = c, .all = o->all, .bytes = o->bytes, .sources = o->sources};
 	for (int i = 0; i < c->n_operands && status != STATUS_SELF; i++) {
 		struct err err = {0};
 		struct target t;
-		int r = target_any(c->store, c->operands[i], i >= c->n_operands - c->n_after_dashes, &err, &t);
+		bool dashed = i >= c->n_operands - c->n_after_dashes;
+		build.after = i && !list;
+		int shown = show_built(&build, c->operands[i], dashed, list, &err);
+		if (shown < 0) {
+			say_err(&err, 0);
+			status = shown == -ENOTUNIQ ? STATUS_NOTHING : STATUS_SELF;
+			continue;
+		}
+		if (shown > 0 && (o->sources || !is_recorded(c, c->operands[i], dashed)))
+			continue;
+		int r = target_any(c->store, c->operands[i], dashed, &err, &t);
 		if (r <= 0) {
 			int one = say_err(&err, cmd_target_status(r));
 			status = one > status ? one : status;
 			continue;
 		}
-		if (i && !list)
+		if ((i || shown) && !list)
 			putchar('\n');
 		w.run = t.kind == TARGET_RUN;
 		r = t.kind == TARGET_RUN    ? show_run(&w, t.id, list)
@@ -583,6 +610,8 @@ int cmd_show(struct cmd *c, const struct opts_show *o)
 			status = STATUS_SELF;
 		}
 	}
+	if (build.differs && status == STATUS_OK)
+		status = STATUS_NOTHING;
 	if (!list || status == STATUS_SELF) {
 		json_decref(list);
 		return status;

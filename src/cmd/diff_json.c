@@ -54,10 +54,17 @@ static int item_json(const struct diff_view *v, const struct diff_item *i, json_
 			js_bool(o, "looked_for_in_vain", true);
 		if (r == 0 && i->changed_by)
 			r = put_exec(v, o, "changed_by", i->changed_by);
+		if (i->content)
+			js_text(o, "content", i->content == CONTENT_SAME ? "same" : "differs");
 		js_bool(o, "change_seen", !i->unseen);
 		js_time(o, "changed_at", i->when);
 		if (i->changes)
 			js_num(o, "versions_apart", i->changes);
+	} else if (i->rung == DIFF_build) {
+		js_str(o, "part", i->part);
+		js_str_if(o, "name", i->name);
+		js_put(o, "a", i->before.n ? js_string(i->before) : json_null());
+		js_put(o, "b", i->after.n ? js_string(i->after) : json_null());
 	} else if (i->rung != DIFF_executions && i->rung != DIFF_order) {
 		if (i->kind == DIFF_ADDED)
 			js_put(o, "a", json_null());

@@ -78,7 +78,10 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 		buf_printf(b, "  %s -> %s", buf_cstr(&before), buf_cstr(&after));
 		break;
 	case DIFF_REWRITTEN:
-		if (before.n && after.n)
+		if (i->content)
+			buf_printf(b, "  %s, made anew: %s", buf_cstr(&after),
+			           i->content == CONTENT_SAME ? "the same bytes" : "the same size, other bytes");
+		else if (before.n && after.n)
 			buf_printf(b, "  %s, %s; content not compared", buf_cstr(&after),
 			           i->unseen ? "changed without changing its size" : "made anew with the same size");
 		else
@@ -136,6 +139,9 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 	if (i->a || i->b)
 		return file_item(v, i, b);
 	switch (i->rung) {
+	case DIFF_build:
+		diff_build_head(i, b);
+		return 0;
 	case DIFF_executions:
 		fmt_name(b, i->subject);
 		buf_printf(b, "  only in %s", i->kind == DIFF_ADDED ? "B" : "A");
@@ -174,6 +180,8 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 int diff_change_text(const struct diff_view *v, const struct diff_item *i, struct buf *b)
 {
 	struct exec_info x;
+	if (i->rung == DIFF_build)
+		diff_build_values(i, b);
 	if (!i->a && !i->b)
 		return 0;
 	bool one = i->kind == DIFF_ADDED || i->kind == DIFF_REMOVED; /* there is nothing that it changed from */
@@ -203,6 +211,25 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 	return 0;
 }
 
+/* Why the program is another, where it is known; the rung has the rest. */
+static void cause_build(const struct diff *d, const struct diff_item *program, struct buf *b)
+{
+	size_t more = 0;
+	for (size_t k = 0; k < d->n_items; k++) {
+		const struct diff_item *x = &d->items[k];
+		if (x->rung != DIFF_build || !str_eq(x->subject, program->subject))
+			continue;
+		if (more++)
+			continue;
+		buf_str(b, str_of("\nbuild: "));
+		diff_build_head(x, b);
+		buf_str(b, str_of("\n  "));
+		diff_build_values(x, b);
+	}
+	if (more > 1)
+		buf_printf(b, "\n  and %zu more that differ in its build", more - 1);
+}
+
 int diff_cause_text(const struct diff_view *v, struct buf *b)
 {
 	static const char *const what[DIFF_RUNGS] = {
@@ -224,6 +251,8 @@ int diff_cause_text(const struct diff_view *v, struct buf *b)
 	r = r < 0 ? r : diff_change_text(v, i, b);
 	if (b->n == start)
 		b->n = at;
+	if (i->rung == DIFF_programs)
+		cause_build(d, i, b);
 	if (i->reaches) {
 		int side = i->kind == DIFF_REMOVED ? 0 : 1;
 		buf_printf(b, "\nreaches %u of %zu outputs of %s", i->reaches, d->side[side].outputs, side ? "B" : "A");

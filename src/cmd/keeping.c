@@ -1,9 +1,12 @@
 #include "cmd/keeping.h"
 
 #include "cmd/fmt.h"
+#include "trust/chain.h"
+#include "trust/kept.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int keeping_index(struct cmd *c)
 {
@@ -47,10 +50,55 @@ int keeping_names(struct store *s, const struct gc_choice *choice, struct buf *t
 	return 0;
 }
 
+/* ---- the chain of seals (trust/chain.h) ---- */
+
+static bool is_sealed(struct cmd *c)
+{
+	struct told_list seals;
+	bool any = c->store && store_told(c->store, 0, EVENT_seal, &seals) == 0 && seals.n;
+	if (c->store)
+		told_list_release(&seals);
+	return any;
+}
+
+/* What is sealed and as it was: only that may be sealed again after something was taken out. */
+static bool matching(struct cmd *c, uint64_t **ret, size_t *ret_n)
+{
+	struct err err = {0};
+	struct chain *chain;
+	int rc = chain_open(store_home(c->store), true, &err, &chain);
+	if (rc == 0) {
+		rc = chain_matching(chain, &err, ret, ret_n);
+		chain_close(chain);
+	}
+	if (rc < 0)
+		say("the seals cannot be kept up: %s", err.text);
+	return rc == 0;
+}
+
+static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
+{
+	struct err err = {0};
+	struct chain *chain;
+	int rc = chain_open(store_home(c->store), true, &err, &chain);
+	if (rc == 0) {
+		rc = chain_cut(chain, matched, n, &err);
+		chain_close(chain);
+	}
+	if (rc < 0)
+		say("what is left could not be sealed again, so stemma trust --verify will find it changed: %s", err.text);
+}
+
 int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_options *o, struct keep_cut_stats *ret)
 {
 	struct err err = {0};
+	uint64_t *matched = NULL;
+	size_t n_matched = 0;
+	bool sealed = !o->dry_run && is_sealed(c) && matching(c, &matched, &n_matched);
 	int r = keep_cut(l, o, &err, ret);
+	if (r == 0 && sealed && ret->segments)
+		seal_again(c, matched, n_matched);
+	free(matched);
 	keep_logs_close(l);
 	if (r < 0)
 		return say_err(&err, STATUS_SELF);
@@ -59,7 +107,14 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	if (ret->newer)
 		say("%llu blocks of a newer stemma could not be looked into and are still there",
 		    (unsigned long long)ret->newer);
-	return o->dry_run || !ret->segments ? STATUS_OK : keeping_index(c);
+	int status = o->dry_run || !ret->segments ? STATUS_OK : keeping_index(c);
+	uint64_t copies = 0;
+	if (status == STATUS_OK && !o->dry_run && ret->segments) {
+		r = kept_sweep(c->store, &copies);
+		if (r < 0)
+			say("copies of inputs that nothing refers to any more could not be removed: %s", strerror(-r));
+	}
+	return status;
 }
 
 void keeping_print(const struct keep_cut_options *o, const struct keep_cut_stats *s)

@@ -1,5 +1,6 @@
 /* main.c - find the command, parse its options, call it. */
 #include "cmd/cmd.h"
+#include "cmd/cmd_cc.h"
 #include "cmd/keeping.h"
 
 #include <errno.h>
@@ -16,10 +17,11 @@ static void usage(FILE *out)
 	      "Records what commands do to files, and says where any file came from.\n\n",
 	      out);
 	for (int i = 0; i < COMMAND_COUNT; i++)
-		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n  --store DIR    the record to use, instead of $STEMMA_HOME\n"
-	      "  --version      say which version this is\n"
-	      "  --help         this text; stemma COMMAND --help for one command\n",
+		fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].summary);
+	fputs("\n  --store DIR      the record to use, instead of $STEMMA_HOME\n"
+	      "  --node           ask the daemon of this node, which records without `stemma run`\n"
+	      "  --version        say which version this is\n"
+	      "  --help           this text; stemma COMMAND --help for one command\n",
 	      out);
 }
 
@@ -69,15 +71,18 @@ static int (*const calls[COMMAND_COUNT])(struct cmd *, const void *) = {
 #undef END
 };
 
-static int run_command(const struct command *command, int argc, char **argv, const char *store)
+static int run_command(const struct command *command, int argc, char **argv, const char *store, bool node)
 {
-	struct cmd c = {.command = command};
+	struct cmd c = {.command = command, .node = node};
 	struct err err = {0};
 	struct parsed p;
 	int status;
 	void *opts = calloc(1, command->size);
 
-	int r = opts ? options_parse(command, argc, argv, opts, &err, &p) : -ENOMEM;
+	/* A compiler's options are its own. */
+	bool compiles = command == &commands[COMMAND_cc];
+	int own = compiles ? cc_own_options(argc, argv) + 1 : argc;
+	int r = opts ? options_parse(command, own, argv, opts, &err, &p) : -ENOMEM;
 	if (r < 0) {
 		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : STATUS_SELF);
 		goto out;
@@ -87,8 +92,8 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		status = STATUS_OK;
 		goto out;
 	}
-	c.operands = p.operands;
-	c.n_operands = p.n_operands;
+	c.operands = compiles ? argv + own : p.operands;
+	c.n_operands = compiles ? argc - own : p.n_operands;
 	c.n_after_dashes = p.n_after_dashes;
 	r = config_load(&c.config, warn, NULL);
 	if (p.store)
@@ -100,7 +105,8 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		goto out;
 	}
 	options_defaults(command, &c.config, opts);
-	if (calls[command - commands] != call_run) /* which writes nothing there, and is not to wait for a locale's files */
+	if (calls[command - commands] != call_run &&
+	    !compiles) /* which write nothing there, and is not to wait for a locale's files */
 		look_at_output(&c);
 	status = calls[command - commands](&c, opts);
 	if (c.indexed)
@@ -114,15 +120,40 @@ out:
 	return status;
 }
 
+/* The compiler by its name or a link's: as if `stemma cc` had been given it. own: so many of the arguments are ours. */
+static int compile(const char *compiler, int own, int argc, char **argv, const char *store)
+{
+	char **v = calloc((size_t)argc + 3, sizeof(*v));
+	int n = 0;
+	if (!v)
+		return STATUS_SELF;
+	for (int i = 0; i <= own; i++)
+		v[n++] = argv[i];
+	v[n++] = (char *)compiler;
+	v[n++] = (char *)"--";
+	for (int i = own + 1; i < argc; i++)
+		v[n++] = argv[i];
+	int status = run_command(&commands[COMMAND_cc], n, v, store, false);
+	free(v);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
-	const char *store = NULL;
+	const char *store = NULL, *compiler = cc_link_name(argc ? argv[0] : "");
+	bool node = false;
 	int i = 1, status = -1;
+	if (compiler && strcmp(compiler, "cc") == 0) /* stemma-cc: one word for `stemma cc`, where there may be only one */
+		return run_command(&commands[COMMAND_cc], argc, argv, NULL, false);
+	if (compiler)
+		return compile(compiler, 0, argc, argv, NULL);
 	for (; i < argc && argv[i][0] == '-' && status < 0; i++) {
 		if (strcmp(argv[i], "--store") == 0 && i + 1 < argc) {
 			store = argv[++i];
 		} else if (strncmp(argv[i], "--store=", 8) == 0) {
 			store = argv[i] + 8;
+		} else if (strcmp(argv[i], "--node") == 0) {
+			node = true;
 		} else if (strcmp(argv[i], "--version") == 0) {
 			puts("stemma " STEMMA_VERSION);
 			status = STATUS_OK;
@@ -140,8 +171,14 @@ int main(int argc, char **argv)
 		status = i == argc ? STATUS_USAGE : STATUS_OK;
 	}
 	for (int k = 0; k < COMMAND_COUNT && status < 0; k++)
-		if (strcmp(argv[i], commands[k].name) == 0)
-			status = run_command(&commands[k], argc - i, argv + i, store);
+		if (strcmp(argv[i], commands[k].name) == 0 && node && !cmd_node_fits(&commands[k])) {
+			say("'%s' cannot be asked of the daemon of this node", argv[i]);
+			status = STATUS_USAGE;
+		} else if (strcmp(argv[i], commands[k].name) == 0) {
+			status = run_command(&commands[k], argc - i, argv + i, store, node);
+		}
+	if (status < 0 && (compiler = cc_compiler_of(argv[i])))
+		status = compile(compiler, cc_own_options(argc - i, argv + i), argc - i, argv + i, store);
 	if (status < 0) {
 		say("'%.60s' is no command", argv[i]);
 		say_hint("stemma --help lists them");

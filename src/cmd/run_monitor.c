@@ -2,6 +2,7 @@
 #include "base/io.h"
 #include "cmd/fmt.h"
 #include "cmd/run_limits.h"
+#include "monitor/limit.h"
 #include "monitor/read_any.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ struct run_monitor {
 	enum summary_form form;
 	char *summary; /* absolute path; NULL: not wanted */
 	bool report, quiet;
+	const char *series;
 	bool shown;  /* a line of --progress is on the terminal */
 	mode_t mode; /* of a file that is made */
 };
@@ -162,9 +164,13 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 		return say_usage(c, "summary format '%s' is not one of stemma, resource-monitor, kickstart", o->summary_format);
 	if (o->summary_format && !o->summary)
 		return say_usage(c, "--summary-format needs --summary");
+	if (o->file && (!o->summary || form != SUMMARY_STEMMA))
+		return say_usage(c, "--file needs --summary, in stemma's form");
 	int64_t interval = 0;
-	if (o->interval && (config_parse_duration(o->interval, &interval) < 0 || interval < SHORTEST))
-		return say_usage(c, "--interval needs a time like 500ms or 2s, not less than 1ms");
+	if (o->interval && limits_parse_time(o->interval, &err, &interval) < 0)
+		return say_err(&err, STATUS_USAGE);
+	if (o->interval && interval < SHORTEST)
+		return say_usage(c, "--interval %s is too short: not less than 1ms", o->interval);
 	struct run_limits *limits;
 	int status = run_limits_open(c, o, &limits);
 	if (status != STATUS_OK)
@@ -183,6 +189,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	r->report = o->report;
 	r->form = (enum summary_form)form;
 	r->quiet = o->quiet;
+	r->series = o->series;
 	mode_t mask = umask(0);
 	umask(mask);
 	r->mode = 0666 & ~mask;
@@ -192,6 +199,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 		return say_err(&err, STATUS_SELF);
 	}
 	struct monitor_options m = {.processes = o->summary,
+	                            .files = o->file,
 	                            .thorough = run->stay,
 	                            .interval = interval,
 	                            .series = o->series,
@@ -215,6 +223,12 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	}
 	if (limits)
 		run_limits_attach(limits, r->monitor);
+	/* Should nobody live to write it, an older one must not pass for it. */
+	struct stat old;
+	if (r->summary && stat(r->summary, &old) == 0 && S_ISREG(old.st_mode)) {
+		r->mode = old.st_mode & 07777;
+		unlink(r->summary);
+	}
 	run->observer = monitor_observer(r->monitor);
 	*ret = r;
 	return STATUS_OK;
@@ -227,6 +241,11 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	if (!r)
 		return status;
 	clear_progress(r);
+	if (monitor_series_failed(r->monitor) && !r->quiet) {
+		err_set(&err, monitor_series_failed(r->monitor), "cannot write all of '%s'", r->series);
+		say_err(&err, STATUS_SELF);
+		err_clear(&err);
+	}
 	if (!r->summary && !r->report && !r->limits)
 		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	if (monitor_summary(r->monitor, &err, &s) < 0) {
@@ -236,6 +255,10 @@ int run_monitor_finish(struct run_monitor *r, int status)
 			run_limits_lost();
 		return status;
 	}
+	if (monitor_was_lost(r->monitor) && !r->quiet && (r->summary || r->report))
+		say("the recorder was killed: of what was used only a part is known");
+	if (monitor_was_lost(r->monitor) && r->limits)
+		run_limits_lost();
 	if (r->summary && write_summary(r, &s, &err) < 0)
 		say_err(&err, STATUS_SELF);
 	monitor_published(r->monitor);

@@ -242,5 +242,7 @@ int prov_walk(struct prov_source *p, unsigned kinds, int (*to)(void *arg, const 
 		r = prov_each(p, &p->execs, "SELECT id FROM execution", prov_one_exec, kinds);
 	if (r == 0 && kinds & of_files)
 		r = prov_each(p, &p->files, "SELECT id FROM file", prov_one_file, kinds);
+	if (r == 0 && kinds & PROV_BUILDS)
+		r = prov_each(p, &p->builds, "SELECT id FROM build", prov_one_build, kinds);
 	return r;
 }

@@ -5,7 +5,8 @@
  * the whole record), one file's versions and its notes. Cost: the store's own calls, about 2 us a statement.
  *
  * Local names: f, v, x and hex digits as in doc/format/store.md for files, versions, executions; r and the ULID for
- * runs; u... users, p... programs; v....N the Nth write of a chain of appends (the last is v... itself).
+ * runs; u... users, p... programs; b... builds, b....N their files; v....N the Nth write of a chain of appends (the
+ * last is v... itself).
  *
  * Times. PROV-CONSTRAINTS wants a generation not after any use and, along a derivation, one after the other; the record
  * has intervals. A generation's time is the end of the write, but not after the end of the first use and before
@@ -36,6 +37,8 @@ enum prov_kind {
 /* Beside the kinds: what an execution generated comes with it, after what it used, as whole versions and without times.
  */
 #define PROV_OUTPUTS (1u << PROV_KINDS)
+/* Also builds: activities that no run knows, in the same kinds. */
+#define PROV_BUILDS (1u << (PROV_KINDS + 1))
 extern const char *const prov_kind_name[PROV_KINDS];
 
 enum prov_attr {
@@ -66,7 +69,8 @@ struct prov_statement {
 	struct str subject, object; /* relations, as PROV names them: activity used entity, derived from source, ... */
 	struct str third;           /* actedOnBehalfOf: the activity, may be empty */
 	int64_t start, end;         /* activity; a use's or a generation's time is start. TIME_NONE: not known */
-	const char *type; /* Execution, Run, File, Version, Stream, User, Program: in stemma's namespace; NULL none */
+	const char *type; /* Execution, Run, Build, BuildFile, File, Version, Stream, User, Program: in stemma's namespace;
+	                     NULL none */
 	struct str label; /* for people */
 	struct prov_value v[PROV_VALUES];
 	size_t n;

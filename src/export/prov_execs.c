@@ -67,7 +67,7 @@ int prov_one_run(struct prov_source *p, store_id id, unsigned kinds)
 		if (x.ending == TERM_ending_signaled)
 			prov_put_count(p, ATTR_exitSignal, x.code);
 		prov_put_notes(p, 0);
-		if ((r = prov_say(p)) != 0)
+		if ((r = prov_put_told(p, id)) < 0 || (r = prov_say(p)) != 0)
 			return r;
 	}
 	r = 0;
@@ -296,6 +296,22 @@ static int first_time(struct map *m, uint64_t key)
 	return map_set(m, key, 1) ? 1 : -ENOMEM;
 }
 
+int prov_say_user(struct prov_source *p, struct str user, struct str host)
+{
+	int r = user.n ? first_time(&p->users, hash_more(hash_str(user), host.p, host.n)) : 0;
+	if (r <= 0)
+		return r;
+	prov_begin(p, PROV_agent);
+	p->st.id = prov_hashed(&p->subject, 'u', user, host);
+	p->st.type = "User";
+	buf_reset(&p->label);
+	buf_printf(&p->label, "%.*s@%.*s", (int)user.n, user.p, (int)host.n, host.p);
+	p->st.label = buf_view(&p->label);
+	prov_put_text(p, ATTR_user, user);
+	prov_put_text(p, ATTR_host, host);
+	return prov_say(p);
+}
+
 static int agents_of(struct prov_source *p, store_id id, unsigned kinds)
 {
 	struct exec_info x;
@@ -304,18 +320,7 @@ static int agents_of(struct prov_source *p, store_id id, unsigned kinds)
 	int r = store_exec(p->s, id, &x);
 	if (r <= 0)
 		return r;
-	r = x.user.n ? first_time(&p->users, hash_more(hash_str(x.user), x.host.p, x.host.n)) : 0;
-	if (r > 0) {
-		prov_begin(p, PROV_agent);
-		p->st.id = prov_hashed(&p->subject, 'u', x.user, x.host);
-		p->st.type = "User";
-		buf_reset(&p->label);
-		buf_printf(&p->label, "%.*s@%.*s", (int)x.user.n, x.user.p, (int)x.host.n, x.host.p);
-		p->st.label = buf_view(&p->label);
-		prov_put_text(p, ATTR_user, x.user);
-		prov_put_text(p, ATTR_host, x.host);
-		r = prov_say(p);
-	}
+	r = prov_say_user(p, x.user, x.host);
 	/* The program that acts, and the interpreter of a script: neither need be an entity of the document. */
 	const store_id files[] = {x.script, x.exe};
 	for (unsigned i = 0; r == 0 && i < 2; i++) {

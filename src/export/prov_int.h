@@ -1,5 +1,5 @@
 /* prov_int.h - what the parts of a source share: its selection (prov_select.c), what statements are put together with
- * (prov.c), and who makes them (prov_execs.c, prov_files.c). */
+ * (prov.c), and who makes them (prov_execs.c, prov_told.c, prov_files.c). */
 #ifndef STEMMA_EXPORT_PROV_INT_H
 #define STEMMA_EXPORT_PROV_INT_H
 
@@ -7,13 +7,14 @@
 #include "graph/vec.h"
 #include "query/idset.h"
 
+#define TOLD_PARTS 4 /* result, invariant, variant, parameter */
 #define NOTE_PARTS 4 /* of a note: its words, when, who, on which host */
 
 struct prov_source {
 	struct store *s;
 	struct prov_select o;
 	bool everything;
-	struct idset versions, execs, files, runs;
+	struct idset versions, execs, files, runs, builds;
 	struct idset noted_files, noted_runs; /* of the whole record */
 	/* scratch of one statement */
 	struct prov_statement st;
@@ -21,7 +22,8 @@ struct prov_source {
 	struct edges edges, more;
 	struct notes notes; /* of the run or file at hand */
 	struct buf note[NOTE_PARTS];
-	store_id named_run; /* whose name stands in run_name: executions of a run stand together */
+	struct buf told[TOLD_PARTS]; /* results and properties of the run at hand */
+	store_id named_run;          /* whose name stands in run_name: executions of a run stand together */
 	struct buf run_name;
 	struct map users, programs; /* by hash, by file: the agents that were said */
 	int (*say)(void *arg, const struct prov_statement *st);
@@ -65,11 +67,24 @@ int prov_edge_counts(struct prov_source *p, const struct edge *e, struct version
 int prov_load_notes(struct prov_source *p, enum notes_of of, store_id id);
 void prov_put_notes(struct prov_source *p, uint64_t version);
 
+/* ---- prov_told.c ---- */
+
+/* Results and properties of a run become values. 0 or -errno. */
+int prov_put_told(struct prov_source *p, store_id run);
+
+/* ---- prov_builds.c ---- */
+
+/* The builds of a part of the record: fills builds. */
+int prov_find_builds(struct prov_source *p);
+int prov_one_build(struct prov_source *p, store_id id, unsigned kinds);
+
 /* ---- prov_execs.c, prov_files.c: what is to be said of one, and of all agents ---- */
 
 int prov_one_run(struct prov_source *p, store_id id, unsigned kinds);
 int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds);
 int prov_say_agents(struct prov_source *p);
+/* A user, where that agent was not said yet. */
+int prov_say_user(struct prov_source *p, struct str user, struct str host);
 int prov_one_file(struct prov_source *p, store_id id, unsigned kinds);
 
 #endif

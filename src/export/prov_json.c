@@ -142,7 +142,7 @@ int export_prov_json(struct prov_source *p, struct out *out, const struct export
 		jsonw_line(&d.j, 2);
 		jsonw_key(&d.j, "", prov_kind_name[kind]);
 		jsonw_open(&d.j, '{');
-		r = prov_walk(p, PROV_BIT(kind), statement, &d);
+		r = prov_walk(p, PROV_BIT(kind) | PROV_BUILDS, statement, &d);
 		jsonw_close(&d.j, '}');
 	}
 	out_text(out, "\n}\n");

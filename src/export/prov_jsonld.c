@@ -203,7 +203,7 @@ int export_prov_jsonld(struct prov_source *p, struct out *out, const struct expo
 	jsonw_line(&j, 1);
 	jsonw_key(&j, "", "@graph");
 	jsonw_open(&j, '[');
-	int r = prov_walk(p, PROV_ALL, statement, &j);
+	int r = prov_walk(p, PROV_ALL | PROV_BUILDS, statement, &j);
 	jsonw_close(&j, ']');
 	jsonw_close(&j, '}');
 	out_char(out, '\n');

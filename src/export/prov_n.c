@@ -152,7 +152,7 @@ int export_prov_n(struct prov_source *p, struct out *out, const struct export_op
 	struct notation n = {.out = out};
 	(void)o;
 	out_text(out, "document\n  prefix stemma <" STEMMA_NS ">\n  prefix id <" STEMMA_ID ">\n\n");
-	int r = prov_walk(p, PROV_ALL, statement, &n);
+	int r = prov_walk(p, PROV_ALL | PROV_BUILDS, statement, &n);
 	out_text(out, "endDocument\n");
 	buf_release(&n.list);
 	return r < 0 && !out->error ? err_set(err, -r, "cannot read the record") : r;

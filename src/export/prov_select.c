@@ -165,6 +165,8 @@ int prov_open(struct store *s, const struct prov_select *o, struct err *err, str
 		idset_close(&p->execs);
 		if (r == 0)
 			r = add_owners(p);
+		if (r == 0)
+			r = prov_find_builds(p);
 	}
 	if (r < 0) {
 		prov_close(p);
@@ -183,6 +185,7 @@ void prov_close(struct prov_source *p)
 	idset_release(&p->execs);
 	idset_release(&p->files);
 	idset_release(&p->runs);
+	idset_release(&p->builds);
 	idset_release(&p->noted_files);
 	idset_release(&p->noted_runs);
 	notes_release(&p->notes);
@@ -190,6 +193,8 @@ void prov_close(struct prov_source *p)
 	map_release(&p->programs);
 	for (size_t i = 0; i < NOTE_PARTS; i++)
 		buf_release(&p->note[i]);
+	for (size_t i = 0; i < TOLD_PARTS; i++)
+		buf_release(&p->told[i]);
 	buf_release(&p->subject);
 	buf_release(&p->object);
 	buf_release(&p->third);

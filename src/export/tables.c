@@ -319,7 +319,7 @@ static int write_tables(struct prov_source *p, const struct export_options *o, b
 		r = file_open(&d, "csv-metadata.json", err, &meta);
 	if (r == 0) {
 		metadata(&t, &meta);
-		int w = prov_walk(p, PROV_ALL, statement, &t);
+		int w = prov_walk(p, PROV_ALL | PROV_BUILDS, statement, &t);
 		r = w < 0 ? err_set(err, -w, "cannot write the tables") : 0;
 	}
 	for (int i = 0; i < TABLES; i++)

@@ -283,7 +283,7 @@ static int write_rdf(struct prov_source *p, struct out *out, bool nt, struct err
 		              "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
 		              "@prefix stemma: <" STEMMA_NS "> .\n"
 		              "@prefix id: <" STEMMA_ID "> .\n\n");
-	int rc = prov_walk(p, PROV_ALL, statement, &r);
+	int rc = prov_walk(p, PROV_ALL | PROV_BUILDS, statement, &r);
 	buf_release(&r.list);
 	return rc < 0 && !out->error ? err_set(err, -rc, "cannot read the record") : rc;
 }

@@ -89,7 +89,7 @@ static int take(void *arg, const struct prov_statement *st)
 int doc_from_source(struct doc *d, struct prov_source *p, struct err *err)
 {
 	struct taker t = {.d = d};
-	int rc = prov_walk(p, PROV_ALL, take, &t);
+	int rc = prov_walk(p, PROV_ALL | PROV_BUILDS, take, &t);
 	buf_release(&t.iri);
 	return rc < 0 ? err_set(err, -rc, "cannot read the record") : 0;
 }

@@ -197,6 +197,19 @@ static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret
 	case EVENT_summary:
 		g = ev->summary.run.n ? grave_of(c, ev->summary.run) : VEC_NONE;
 		break;
+	case EVENT_machine:
+		g = grave_of(c, ev->machine.run);
+		break;
+	case EVENT_result:
+		g = grave_of(c, ev->result.run);
+		break;
+	case EVENT_digest:
+		g = grave_of(c, ev->digest.run);
+		for (size_t i = 0; g == VEC_NONE && i < c->o->n_files; i++)
+			if (!c->o->files[i].absent && c->o->files[i].ino == ev->digest.ino &&
+			    c->o->files[i].gen == ev->digest.gen && str_eq(c->o->files[i].domain, ev->digest.domain))
+				g = file_grave;
+		break;
 	default: /* tombstones; kinds of a newer stemma, which say nothing but their process */
 		g = ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
 	}
@@ -400,6 +413,15 @@ static int change(struct cut *c, const struct event *ev)
 		e.exec.script = has(&c->files, e.exec.script) ? 0 : e.exec.script;
 		lists[0] = &e.exec.argv;
 		lists[1] = &e.exec.env;
+		break;
+	case EVENT_build:
+		lists[0] = &e.build.argv;
+		lists[1] = &e.build.args;
+		break;
+	case EVENT_build_file:
+		changed = tells(c, e.build_file.path);
+		if (changed)
+			e.build_file.path = str_of("***");
 		break;
 	case EVENT_summary: {
 		int rc = clean_summary(c, &e.summary);

@@ -1,0 +1,99 @@
+/* cmd_granularity.c - asks the daemon of this node to look closer at accesses, or less so. */
+#include "cmd/cmd.h"
+#include "daemon/request.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int ask(const char *question, struct buf *text)
+{
+	struct err err = {0};
+	int fd = -1, r = request_ask(question, 10000, &err, text, &fd);
+	if (fd >= 0)
+		close(fd);
+	return r < 0 ? say_err(&err, r == -EACCES ? STATUS_NOTHING : STATUS_SELF) : STATUS_OK;
+}
+
+/* An id as schedulers give it: nothing in it is anything to a shell on the way. */
+static bool is_id(const char *s)
+{
+	return *s && *s != '-' &&
+	       strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-+[]@") == strlen(s);
+}
+
+/* The site's command, with the job in place of each %j, and what it is to start on each node behind it. */
+static int launch(char *launcher, const char *level, const char *job)
+{
+	enum { WORDS = 64 };
+	char *words[WORDS + 8], *rest = launcher, *word;
+	struct buf expanded[WORDS] = {{0}};
+	size_t n = 0;
+	while (n < WORDS && (word = strtok_r(rest, " \t", &rest))) {
+		for (const char *at = word; *at; at++)
+			if (at[0] == '%' && at[1] == 'j')
+				buf_printf(&expanded[n], "%s", job), at++;
+			else
+				buf_char(&expanded[n], *at);
+		words[n] = (char *)buf_cstr(&expanded[n]);
+		n++;
+	}
+	char *const tail[] = {(char *)"stemma", (char *)"granularity", (char *)level, (char *)"--here",
+	                      (char *)"--job",  (char *)job,           NULL};
+	memcpy(words + n, tail, sizeof(tail));
+	pid_t pid;
+	int status = 0, r = n ? posix_spawnp(&pid, words[0], NULL, NULL, words, environ) : ENOENT;
+	if (r == 0)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	if (r)
+		say("cannot start '%s': %s", n ? words[0] : "", strerror(r));
+	else if (status)
+		say("'%s' did not reach all nodes of job %s", words[0], job);
+	for (size_t i = 0; i < n; i++)
+		buf_release(&expanded[i]);
+	return r || status ? STATUS_SELF : STATUS_OK;
+}
+
+int cmd_granularity(struct cmd *c, const struct opts_granularity *o)
+{
+	char question[REQUEST_MAX];
+	int given = !!o->job + !!o->user + o->node;
+	const char *level = c->n_operands == 1 ? c->operands[0] : "";
+	if (strcmp(level, "open") != 0 && strcmp(level, "access") != 0)
+		return say_usage(c, "granularity is open or access");
+	if (given != 1)
+		return say_usage(c, "granularity is of one of --job, --user and --node");
+	if ((o->job && !is_id(o->job)) || (o->user && !is_id(o->user)))
+		return say_usage(c, "'%.60s' is no id", o->job ? o->job : o->user);
+	if (o->job && !o->here) {
+		struct buf launcher = {0};
+		int status = ask("granularity launcher", &launcher);
+		bool other = status == STATUS_OK && launcher.n;
+		if (other) { /* this node is one of them */
+			char *words = strdup(buf_cstr(&launcher));
+			status = words ? launch(words, level, o->job) : STATUS_SELF;
+			free(words);
+		}
+		buf_release(&launcher);
+		if (other || status != STATUS_OK)
+			return status;
+	}
+	struct buf text = {0};
+	snprintf(question, sizeof(question), "granularity %s %s %s", level,
+	         o->job    ? "job"
+	         : o->user ? "user"
+	                   : "node",
+	         o->job    ? o->job
+	         : o->user ? o->user
+	                   : "");
+	int status = ask(question, &text);
+	buf_release(&text);
+	return status;
+}

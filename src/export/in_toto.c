@@ -1,0 +1,405 @@
+/* in_toto.c - one run as an in-toto Statement (v1) with SLSA provenance (v1): what verifiers of builds read.
+ *
+ * Subjects are the regular files that the run made, had under their names when it ended, and whose SHA-256 is known:
+ * recorded (stemma run --digest), or of the file itself where it still is that version. One that is not known is left
+ * out and counted. What the run used and did not make are the dependencies, its programs among them; one without a
+ * digest stays, by its place alone, for without it the statement would say that it was not needed. Files of the machine
+ * are left out unless asked for, but not programs.
+ *
+ * Memory: 80 bytes and the path for each file of the run. Cost: reading the files whose digests are not recorded. */
+#include "base/digest.h"
+#include "base/fileid.h"
+#include "export/export.h"
+#include "export/jsonw.h"
+#include "export/work.h"
+#include "graph/vec.h"
+#include "query/system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+struct item {
+	store_id version, file;
+	uint64_t n; /* of the version */
+	char *path;
+	enum { USE_INPUT, USE_LIBRARY, USE_PROGRAM } use;
+	bool made, known;
+	struct digest digest;
+};
+
+struct statement {
+	struct prov_source *p;
+	struct store *s;
+	store_id run;
+	VEC(struct item) items;
+	uint64_t left_out;
+};
+
+static const char *const use_name[] = {[USE_INPUT] = "input", [USE_LIBRARY] = "library", [USE_PROGRAM] = "program"};
+
+/* ---- digests ---- */
+
+static int recorded(struct statement *t, const struct file_info *f, const struct version_info *v, struct item *x)
+{
+	struct event_digest like = {.domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
+	struct told_list l;
+	bool own = false, differ = false;
+	int r = store_digests(t->s, &like, &l);
+	for (size_t i = 0; r == 0 && i < l.n; i++) {
+		const struct event_digest *d = &l.v[i].ev.digest;
+		struct digest found;
+		if (d->ino != f->ino || d->gen != f->gen || d->size != v->size || d->mtime != v->mtime ||
+		    !str_eq(d->domain, f->domain) || !digest_parse(d->digest, &found))
+			continue;
+		bool mine = l.v[i].run == t->run;
+		if (own && !mine)
+			continue;
+		if (mine && !own)
+			differ = x->known = false;
+		own |= mine;
+		differ |= x->known && !digest_eq(&found, &x->digest);
+		x->known = true;
+		x->digest = found;
+	}
+	x->known &= !differ; /* changed within one tick of the clock: nobody knows which it was */
+	told_list_release(&l);
+	return r;
+}
+
+/* Of the file as it lies there, if that is the version. */
+static int computed(struct statement *t, const struct file_info *f, const struct version_info *v, struct item *x)
+{
+	struct fileid id;
+	struct stat st;
+	store_id latest;
+	int r = store_version_of(t->s, v->file, 0, &latest);
+	if (r <= 0 || latest != v->id)
+		return r;
+	if (fileid_get(AT_FDCWD, x->path, true, &id) < 0 || id.ino != f->ino || id.gen != f->gen ||
+	    !str_is(f->domain, id.domain->name ? id.domain->name : ""))
+		return 0;
+	x->known = digest_file(NULL, AT_FDCWD, x->path, &x->digest, &st) == 0 && st.st_ino == f->ino &&
+	           (uint64_t)st.st_size == v->size &&
+	           (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec == v->mtime;
+	/* And it did not change while it was read. */
+	x->known = x->known && fileid_get(AT_FDCWD, x->path, true, &id) == 0 && id.st.stx_size == v->size &&
+	           fileid_time(&id.st.stx_mtime) == v->mtime;
+	return 0;
+}
+
+/* ---- files ---- */
+
+static bool is_named(const struct strlist *argv, struct str path)
+{
+	const char *slash = memrchr(path.p, '/', path.n);
+	struct str word, base = slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
+	for (size_t i = 0, at = 0; base.n && list_next(argv, &i, &at, &word);)
+		if (memmem(word.p, word.n, base.p, base.n))
+			return true;
+	return false;
+}
+
+static bool is_work(const struct statement *t, const struct strlist *argv, struct str path)
+{
+	const struct lineage_options *o = &prov_selection(t->p)->lineage;
+	enum system_class c = o->all ? SYSTEM_NO : system_path(path, o->system_extra);
+	return c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && is_named(argv, path));
+}
+
+static int take(struct statement *t, const struct exec_info *x, const struct edge *e, bool made)
+{
+	struct version_info v;
+	struct file_info f;
+	bool code = !made && e->mode & ACCESS_PROGRAM;
+	if (!e->sure &&
+	    (prov_selection(t->p)->lineage.certain || (e->via != TERM_via_data && e->via != TERM_via_descriptor)))
+		return 0;
+	if (e->via == TERM_via_sync)
+		return 0;
+	int r = store_version(t->s, e->to, &v);
+	r = r > 0 ? store_file(t->s, v.file, &f) : r;
+	if (r <= 0 || f.kind != TERM_kind_regular || !f.path.n)
+		return r;
+	bool program = !made && (v.file == x->exe || v.file == x->script);
+	if (!program && !is_work(t, &x->argv, f.path))
+		return 0;
+	struct item *to = vec_add(&t->items);
+	if (!to)
+		return -ENOMEM;
+	*to = (struct item){.version = v.id, .file = v.file, .n = v.n, .path = strndup(f.path.p, f.path.n), .made = made};
+	to->use = program ? USE_PROGRAM : code ? USE_LIBRARY : USE_INPUT;
+	return to->path ? 0 : -ENOMEM;
+}
+
+static int take_all(struct statement *t)
+{
+	store_id *execs = NULL;
+	size_t n = 0;
+	struct edges e = {0};
+	int r = store_run_execs(t->s, t->run, &execs, &n);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		struct exec_info x;
+		r = store_exec(t->s, execs[i], &x);
+		if (r <= 0)
+			continue;
+		r = store_uses(t->s, execs[i], &e);
+		for (size_t k = 0; r >= 0 && k < e.n; k++)
+			r = take(t, &x, &e.v[k], false);
+		r = r < 0 ? r : store_outputs(t->s, execs[i], &e);
+		for (size_t k = 0; r >= 0 && k < e.n; k++)
+			r = take(t, &x, &e.v[k], true);
+	}
+	edges_release(&e);
+	free(execs);
+	return r < 0 ? r : 0;
+}
+
+/* By version, what was made first. */
+static int by_version(const void *pa, const void *pb)
+{
+	const struct item *a = pa, *b = pb;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	if (a->n != b->n)
+		return a->n < b->n ? -1 : 1;
+	return a->made != b->made ? (a->made ? -1 : 1) : (int)b->use - (int)a->use;
+}
+
+static int by_path(const void *pa, const void *pb)
+{
+	const struct item *a = pa, *b = pb;
+	int c = strcmp(a->path, b->path);
+	return c ? c : (a->n > b->n) - (a->n < b->n);
+}
+
+/* Of each version one, of each file that was made the last, and only what stayed. */
+static int sift(struct statement *t, int64_t end)
+{
+	struct item *v = t->items.v;
+	size_t kept = 0;
+	int r = 0;
+	if (t->items.n)
+		qsort(v, t->items.n, sizeof(*v), by_version);
+	for (size_t i = 0, next; i < t->items.n; i = next) {
+		bool keep = true;
+		for (next = i + 1; next < t->items.n && v[next].version == v[i].version; next++)
+			free(v[next].path);
+		for (size_t k = next; v[i].made && keep && k < t->items.n && v[k].file == v[i].file; k++)
+			keep = !v[k].made;
+		struct file_info f;
+		if (keep && v[i].made && r >= 0) {
+			r = end == TIME_NONE ? store_file(t->s, v[i].file, &f)
+			                     : store_named_at(t->s, v[i].file, str_of(v[i].path), end);
+			keep = r > 0 && (end != TIME_NONE || f.named);
+		}
+		if (keep)
+			v[kept++] = v[i];
+		else
+			free(v[i].path);
+	}
+	t->items.n = kept;
+	if (kept)
+		qsort(v, kept, sizeof(*v), by_path);
+	return r < 0 ? r : 0;
+}
+
+static int find_digests(struct statement *t)
+{
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < t->items.n; i++) {
+		struct item *x = &t->items.v[i];
+		struct version_info v;
+		struct file_info f;
+		r = store_version(t->s, x->version, &v);
+		r = r > 0 ? store_file(t->s, v.file, &f) : r;
+		if (r > 0 && v.has_size && v.mtime != TIME_NONE) {
+			r = recorded(t, &f, &v, x);
+			if (r == 0 && !x->known)
+				r = computed(t, &f, &v, x);
+		}
+		t->left_out += x->made && !x->known;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* ---- the document ---- */
+
+static void put_digest(struct jsonw *j, const struct digest *d)
+{
+	char text[DIGEST_TEXT];
+	digest_text(d, text);
+	jsonw_key(j, "", "digest");
+	jsonw_open(j, '{');
+	jsonw_word_pair(j, "sha256", text + strlen("sha256:"));
+	jsonw_close(j, '}');
+}
+
+static void put_uri(struct jsonw *j, struct str host, const char *path)
+{
+	jsonw_key(j, "", "uri");
+	out_text(j->out, "\"file://");
+	out_uri(j->out, host);
+	out_uri(j->out, str_of(path));
+	out_char(j->out, '"');
+	j->comma = true;
+}
+
+static size_t put_files(struct jsonw *j, const struct statement *t, const struct run_info *run, bool made)
+{
+	size_t n = 0;
+	jsonw_open(j, '[');
+	for (size_t i = 0; i < t->items.n; i++) {
+		const struct item *x = &t->items.v[i];
+		if (x->made != made || (made && !x->known))
+			continue;
+		n++;
+		jsonw_line(j, made ? 2 : 4);
+		jsonw_open(j, '{');
+		jsonw_pair(j, "name", "", path_from(run->cwd, str_of(x->path)));
+		put_uri(j, run->host, x->path);
+		if (x->known)
+			put_digest(j, &x->digest);
+		if (!made) {
+			jsonw_key(j, "", "annotations");
+			jsonw_open(j, '{');
+			jsonw_word_pair(j, "usage", use_name[x->use]);
+			jsonw_close(j, '}');
+		}
+		jsonw_close(j, '}');
+	}
+	jsonw_close(j, ']');
+	return n;
+}
+
+static void put_builder(struct jsonw *j, const struct run_info *run)
+{
+	jsonw_key(j, "", "builder");
+	jsonw_open(j, '{');
+	jsonw_key(j, "", "id");
+	out_text(j->out, "\"stemma://");
+	out_uri(j->out, run->host);
+	out_text(j->out, "\"");
+	j->comma = true;
+	jsonw_close(j, '}');
+}
+
+static void put_metadata(struct jsonw *j, const struct run_info *run)
+{
+	jsonw_key(j, "", "metadata");
+	jsonw_open(j, '{');
+	jsonw_pair(j, "invocationId", "", run->ulid);
+	if (run->start != TIME_NONE) {
+		jsonw_key(j, "", "startedOn");
+		jsonw_time(j, run->start);
+	}
+	if (run->end != TIME_NONE) {
+		jsonw_key(j, "", "finishedOn");
+		jsonw_time(j, run->end);
+	}
+	if (run->ending == TERM_ending_exited || run->ending == TERM_ending_signaled) {
+		jsonw_key(j, "", run->ending == TERM_ending_exited ? "stemma_exitStatus" : "stemma_exitSignal");
+		jsonw_count(j, run->code);
+	}
+	jsonw_key(j, "", "stemma_completeness");
+	jsonw_open(j, '[');
+	for (unsigned i = 1; i < 64; i++)
+		if (run->gaps >> i & 1)
+			jsonw_words(j, term_name(SET_gap, i));
+	jsonw_close(j, ']');
+	jsonw_close(j, '}');
+}
+
+static void put_statement(struct out *out, const struct statement *t, const struct run_info *run)
+{
+	struct jsonw j = {.out = out};
+	jsonw_open(&j, '{');
+	jsonw_line(&j, 1);
+	jsonw_word_pair(&j, "_type", "https://in-toto.io/Statement/v1");
+	jsonw_line(&j, 1);
+	jsonw_key(&j, "", "subject");
+	put_files(&j, t, run, true);
+	jsonw_line(&j, 1);
+	jsonw_word_pair(&j, "predicateType", "https://slsa.dev/provenance/v1");
+	jsonw_line(&j, 1);
+	jsonw_key(&j, "", "predicate");
+	jsonw_open(&j, '{');
+	jsonw_line(&j, 2);
+	jsonw_key(&j, "", "buildDefinition");
+	jsonw_open(&j, '{');
+	jsonw_line(&j, 3);
+	jsonw_word_pair(&j, "buildType", STEMMA_NS "Run");
+	jsonw_line(&j, 3);
+	jsonw_key(&j, "", "externalParameters");
+	jsonw_open(&j, '{');
+	jsonw_key(&j, "", "command");
+	jsonw_list(&j, &run->argv);
+	jsonw_pair(&j, "workingDirectory", "", run->cwd);
+	jsonw_close(&j, '}');
+	jsonw_line(&j, 3);
+	jsonw_key(&j, "", "resolvedDependencies");
+	put_files(&j, t, run, false);
+	jsonw_close(&j, '}');
+	jsonw_line(&j, 2);
+	jsonw_key(&j, "", "runDetails");
+	jsonw_open(&j, '{');
+	jsonw_line(&j, 3);
+	put_builder(&j, run);
+	jsonw_line(&j, 3);
+	put_metadata(&j, run);
+	jsonw_close(&j, '}');
+	jsonw_close(&j, '}');
+	out_char(out, '\n');
+	jsonw_close(&j, '}');
+	out_char(out, '\n');
+	jsonw_release(&j);
+}
+
+static int gather(struct statement *t, struct err *err)
+{
+	struct run_info run;
+	int r = store_run(t->s, t->run, &run);
+	if (r == 0) {
+		err_set(err, 0, "the run is not recorded");
+		return -ENOENT;
+	}
+	int64_t end = r > 0 ? run.end : TIME_NONE;
+	r = r < 0 ? r : take_all(t);
+	r = r < 0 ? r : sift(t, end);
+	r = r < 0 ? r : find_digests(t);
+	if (r < 0)
+		return err_set(err, -r, "cannot read the record");
+	size_t made = 0;
+	for (size_t i = 0; i < t->items.n; i++)
+		made += t->items.v[i].made;
+	if (made > t->left_out)
+		return 0;
+	err_set(err, 0, "an in-toto statement is about files with digests, and of the %zu that the run made none has one",
+	        made);
+	if (made)
+		err_hint(err, "stemma run --digest records them");
+	return -EINVAL;
+}
+
+int export_in_toto(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
+{
+	const struct prov_select *sel = prov_selection(p);
+	struct run_info run;
+	if (sel->n_runs != 1 || sel->n_versions || sel->n_execs) {
+		err_set(err, 0, "an in-toto statement is of one run");
+		err_hint(err, "stemma export --format in-toto RUN; stemma log lists the runs");
+		return -EINVAL;
+	}
+	struct statement t = {.p = p, .s = prov_store(p), .run = sel->runs[0]};
+	int r = gather(&t, err);
+	if (r == 0 && (r = store_run(t.s, t.run, &run)) > 0) {
+		put_statement(out, &t, &run);
+		if (o->left_out)
+			*o->left_out = t.left_out;
+		r = 0;
+	} else if (r < 0)
+		err_set(err, -r, "cannot read the record");
+	for (size_t i = 0; i < t.items.n; i++)
+		free(t.items.v[i].path);
+	vec_release(&t.items);
+	return r;
+}
