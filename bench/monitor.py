@@ -121,7 +121,7 @@ def make_monitors(stemma, tmp):
     monitors = [Monitor(f'stemma, {name}', [stemma, 'run', *option, '--summary', summary, '--'],
                         stemma_figures(summary), env, rounds)
                 for name, option, rounds in (('level 2', [level[2]], None), ('level 2 with files', [], None),
-                                             ('level 3', [level[3]], 2))]
+                                             ('level 3', [level[3]], None))]
     if shutil.which('resource_monitor'):
         out = os.path.join(tmp, 'theirs')
         monitors.append(Monitor('resource_monitor', ['resource_monitor', '--interval=1', '--without-disk-footprint', '-O', out, '--'],

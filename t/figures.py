@@ -44,7 +44,7 @@ def main():
         with open('empty.json', encoding='utf-8') as f:
             return json.load(f, parse_float=Decimal)[name]['value']
 
-    names = dict(E=empty, v=v, low=low, high=high, near=near, holds=holds, s=seconds, T=truth, D=d,
+    names = dict(Decimal=Decimal, E=empty, v=v, low=low, high=high, near=near, holds=holds, s=seconds, T=truth, D=d,
                  complete=lambda name: d[name]['complete'], absent=lambda name: 'absent' in d[name],
                  method=lambda name: d[name]['method'])
     bad = 0

@@ -31,9 +31,11 @@ T=$(cd "$T" && pwd -P)
 trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 trap 'exit 1' INT TERM HUP
 
+inject=${STEMMA_INJECT:-} # all else that is set is not the tests' affair
 for v in $(env | sed -n 's/^\(STEMMA_[A-Z_]*\)=.*/\1/p'); do
 	unset "$v"
 done
+[ -z "$inject" ] || export STEMMA_INJECT="$inject"
 unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR NO_COLOR COLUMNS
 mkdir "$T/home" "$T/work"
 export HOME="$T/home" STEMMA_HOME="$T/record" TZ=UTC LC_ALL=C.UTF-8 TERM=xterm

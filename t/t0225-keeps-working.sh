@@ -5,14 +5,16 @@
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
 # A new way to record is a word here and a row in mode().
-MODES=${MODES:-complete count trace exact tree}
+MODES=${MODES:-complete inject count trace exact tree}
 
 # mode NAME: the options of stemma run, and what may be missing from its record.
 mode()
 {
 	OPTIONS=
+	unset STEMMA_INJECT
 	case $1 in
 	complete) RUN_OPTIONS= ;;
+	inject) RUN_OPTIONS= && export STEMMA_INJECT=always ;;
 	trace) RUN_OPTIONS=--transport=trace ;;
 	count) RUN_OPTIONS=--count ;;
 	exact) RUN_OPTIONS=--exact ;;

@@ -395,11 +395,18 @@ fi
 
 job='sort x >y; sleep 0.05; exit 3'
 what=nothing
-for level in '1 off 9' '2 tree/notify 9' '3 complete/exact'; do
+for level in '1 off 9' '2 tree/notify 9' '3 complete/notify'; do
 	# shellcheck disable=SC2086 # words
 	set -- $level
 	RUN_OPTIONS=--level=$1
 	less '' "$2" '' "${3:-}"
+	# Level 3 counts the bytes of each file, where the programs can be made to.
+	if [ "$1" = 3 ] && [ "$(uname -m)" = x86_64 ]; then
+		grep -q '"k":"io"' "$T/events"
+	else
+		! grep -q '"k":"io"' "$T/events"
+	fi
+	result $? "bytes by file at level $1" "$T/events"
 done
 for wrong in '--level=1 --capture=tree' '--level=2 --exact' '--level=3 --capture=complete' '--level=4' '--level=2 --transport=proc --capture=tree'; do
 	# shellcheck disable=SC2086 # words

@@ -56,7 +56,7 @@ import json, sys
 d = json.load(open(sys.argv[1]))
 by = {c["name"]: c for c in d["checks"]}
 for name in ("kernel", "container", "user notification", "ptrace", "bytes per file", "processes", "run", "process memory",
-             "control groups", "perf events", "store", "index", "file identity", "graphviz", "serd", "zip archives"):
+             "control groups", "perf events", "process events", "store", "index", "file identity", "graphviz", "serd", "zip archives"):
     c = by.get(name)
     if not c or c["state"] not in ("ok", "limited", "missing") or not c["text"]:
         print(name, c)

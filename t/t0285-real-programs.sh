@@ -5,13 +5,13 @@
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
 # A new way to record is a word here and a row in options_of().
-MODES=${MODES:-complete count trace exact safe tree}
+MODES=${MODES:-complete inject count trace exact safe tree}
 export STEMMA_HOME="$T/home"
 
 options_of()
 {
 	case $1 in
-	complete) echo ;;
+	complete | inject) echo ;;
 	trace) echo --transport=trace ;;
 	count) echo --count ;;
 	exact) echo --exact ;;
@@ -68,7 +68,9 @@ same()
 		if [ $m = plain ]; then
 			(cd "$T/w" && exec /bin/sh -c "$3")
 		else
-			(cd "$T/w" && exec "$STEMMA" run $(options_of $m) -- /bin/sh -c "$3")
+			inject=auto
+			[ $m != inject ] || inject=always
+			(cd "$T/w" && STEMMA_INJECT=$inject exec "$STEMMA" run $(options_of $m) -- /bin/sh -c "$3")
 		fi >"$T/out" 2>"$T/err" </dev/null
 		status=$?
 		{

@@ -5,7 +5,7 @@ complete=${STEMMA_COMPLETION:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 
 man=$here/man
-for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export; do
+for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity; do
 	page=$man/stemma-$c.1
 	"$STEMMA" $c --help >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
@@ -48,12 +48,12 @@ words()
 if command -v bash >/dev/null && [ -f "$complete" ]; then
 	missing=
 	words stemma ''
-	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export; do grep -qx $c "$out" || missing="$missing $c"; done
+	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity; do grep -qx $c "$out" || missing="$missing $c"; done
 	echo "missing:$missing" >>"$err"
 	[ -z "$missing" ] && words stemma li && is "$out" lineage
 	check 'completion: commands'
 	bad=
-	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export; do
+	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity; do
 		words stemma $c --
 		for o in $("$STEMMA" $c --help | grep -oE '^ .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
 	done
@@ -70,6 +70,7 @@ fi
 # The examples, page by page, in a folder where they make sense.
 printf '3,c\n1,a\n2,b\n' >measure.csv
 printf 'order=-n\n' >run.ini
+echo 'int main(void) { return 0; }' >kmeans.c
 # shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\n. ./run.ini\nsort $order measure.csv >sorted.csv\ntail -n 2 sorted.csv >result.tmp\nmv result.tmp result.txt\n' >fit.sh
 chmod +x fit.sh

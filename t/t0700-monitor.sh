@@ -27,6 +27,9 @@ claims()
 	result $? "$name ($mode)" why
 }
 
+# Whether the kernel tells of processes: not, "limited" to births and ends, "ok" with figures.
+heard=$("$STEMMA" doctor --quick --json | jq -r '.checks[] | select(.name == "process events") |
+	if .text | contains("hear of every") then .state else "not" end')
 peak="max(T['memory'], T.get('largest', 0))"
 modes="notify tree off"
 [ -z "$SLOW" ] || modes="notify trace exact tree off"
@@ -48,6 +51,17 @@ for mode in $modes; do
 	claims "near('cpu_time', s('cpu'), 0, .15)"
 	used "posix_spawn" "$USE" spawn 5 40
 	claims "near('cpu_time', s('cpu'), 0, .15)"
+	used "static children" "$USE-static" children 20 5
+	claims "near('cpu_time', s('cpu'), 0, .15)"
+	used "static children by posix_spawn" "$USE-static" spawn 5 40
+	claims "near('cpu_time', s('cpu'), 0, .15)" "'$mode' == 'off' or v('processes_total') == 6"
+	if [ -x "$USE-go" ]; then
+		used "a Go program, as a child" sh -c '"$0" 100 50; :' "$USE-go"
+		claims "near('cpu_time', s('cpu'), 0, .1)" "holds('memory_resident_peak', T['largest'])" \
+			"near('memory_resident_peak', T['largest'], .02, .15)" "v('threads_peak') >= 4" "'$mode' == 'off' or v('processes_total') == 2"
+	else
+		skip_ "a Go program ($mode)" "not built: there is no Go here"
+	fi
 	used "a session of its own" "$USE" session 200
 	claims "near('cpu_time', s('cpu'), 0, .03)"
 	used "a static program's memory" "$USE-static" memory 100
@@ -79,10 +93,20 @@ for mode in $modes; do
 
 	case $mode in
 	off)
+		# Without a privilege the kernel tells of processes (Linux 6.6), with it also what each has used.
+		if [ "$heard" = not ]; then
+			skip_ "300 children ($mode)" "the kernel tells nobody of processes here"
+		else
+			used "300 children" "$USE" children 300 5
+			claims "v('processes_total') == T['processes'] == 301" "complete('processes_total')" "len(D['processes']) == 301" \
+				"method('processes_total') == 'process events'" "near('cpu_time', s('cpu'), 0, .15)" \
+				"v('processes_concurrent_peak') == 2"
+		fi
 		used "children that nobody waits for" "$USE" ignored 10 20
 		claims "complete('cpu_time') is False or near('cpu_time', s('cpu'), 0, .1)"
 		used "three large children" "$USE" three 40
-		claims "low('memory_resident_peak') <= $peak * 1.01" "not complete('memory_resident_peak')"
+		claims "low('memory_resident_peak') <= $peak * 1.01" \
+			"complete('memory_resident_peak') is ('$heard' == 'ok')"
 		;;
 	*)
 		used "how many there were" "$USE" children 30 2
@@ -126,13 +150,90 @@ rm -f daemon
 OPTIONS=--orphans=kill
 used "a daemon that is killed" env P_USE_TRUTH="$T/daemon" "$USE" daemon 100000 10
 [ ! -e daemon ] && claims "v('cpu_time') >= s('cpu')" "'killed' in D['escaped'][0]"
+# A chain of processes that is longer than anybody goes down it.
+cat >chain.sh <<'END'
+[ "$1" -gt 0 ] || exec sleep 4321
+sh chain.sh $(($1 - 1)) "$2" &
+echo $! >>"$2"
+wait
+END
+OPTIONS=--orphans=kill
+: >chain
+used "a chain" sh -c 'sh chain.sh 150 chain & until [ $(wc -l <chain) = 150 ]; do sleep .05; done'
+left=0
+for pid in $(cat chain); do
+	kill -0 "$pid" 2>/dev/null && left=$((left + 1))
+done
+echo "$left left" >>err
+[ $left = 0 ]
+result $? "150 processes, each below the other, are killed" err
 OPTIONS=
+
+# ---- the recorder is killed
+for how in '' --transport=trace --capture=tree --capture=safe; do
+	mode=${how:-notify}
+	OPTIONS=$how
+	used "killed recorder" sh -c '"$0" cpu 100; sleep .3; kill -9 $PPID; "$0" cpu 200; exit 7' "$USE"
+	[ $status = 7 ]
+	result $? "the status of a command whose recorder is killed ($mode)" err
+	claims "D['exit_status'] == 7" "D['exit_type'] == 'normal'" "not complete('cpu_time')" "v('wall_time') > .39" \
+		"low('cpu_time') <= s('cpu') * Decimal('1.1')" "'$mode' == '--transport=trace' or near('cpu_time', s('cpu'), 0, .1)" \
+		"'recorder was killed' in D['escaped'][0]" "D['command'][0] == 'sh' and D['run'] and D['user']" \
+		"v('processes_total') >= 1 or absent('processes_total')"
+	echo '{"format": 1}' >used.json
+	"$STEMMA" run $how --summary used.json -- sh -c 'read x x x keeper x </proc/$PPID/stat; kill -9 $keeper $PPID; sleep .1' >out 2>err
+	[ ! -e used.json ]
+	result $? "an older summary does not pass for that of a run that was killed altogether ($mode)" err
+done
+OPTIONS=
+mode=notify
 
 # ---- a process that is there already
 "$USE" cpu 700 >truth &
 "$STEMMA" run --pid $! --summary used.json 2>err
-[ $? = 0 ] && wait && name="a process that was there" && mode=pid && claims "low('cpu_time') <= s('cpu') * 102 / 100 and s('cpu') <= high('cpu_time')" "not complete('cpu_time')" \
+[ $? = 0 ] && wait && name="a process that was there" && mode=pid && claims "low('cpu_time') <= s('cpu') * 102 / 100 and s('cpu') <= high('cpu_time')" \
+	"complete('cpu_time') is ('$heard' == 'ok')" \
 	"D['exit_status'] == 0" "v('memory_resident_peak') > 0"
+if [ "$heard" = ok ]; then
+	# It begins when it is watched.
+	mkfifo begin
+	sh -c 'read x <begin; exec "$@"' - "$USE" children 300 5 >truth &
+	watched=$!
+	"$STEMMA" run --pid $watched --series series --summary used.json 2>err &
+	watcher=$!
+	for i in $(seq 500); do
+		[ -s series ] && [ "$(wc -l <series)" -gt 1 ] && break
+		sleep .02
+	done
+	echo >begin
+	wait $watcher
+	name="300 children of a process that was there"
+	claims "v('processes_total') == T['processes'] == 301" "complete('processes_total')" "len(D['processes']) == 301" \
+		"near('cpu_time', s('cpu'), 0, .15)" "low('cpu_time') <= s('cpu') * 101 / 100" "complete('cpu_time')" \
+		"all(p['exit'] == {'status': 0} and p['user_time'] + p['system_time'] >= 0.005 for p in D['processes'])"
+	rm -f series
+	sh -c 'read x <begin; exec "$@"' - "$USE-static" io file 8 100000 >truth &
+	watched=$!
+	"$STEMMA" run --pid $watched --series series --summary used.json 2>err &
+	watcher=$!
+	for i in $(seq 500); do
+		[ -s series ] && [ "$(wc -l <series)" -gt 1 ] && break
+		sleep .02
+	done
+	echo >begin
+	wait $watcher
+	name="bytes of a process that was there"
+	claims "low('bytes_written') <= T['written'] <= high('bytes_written') <= T['written'] + 1023" \
+		"low('bytes_read') - 20000 <= T['read'] <= high('bytes_read')" "complete('bytes_read')"
+	rm -f series
+	"$USE" threads 4 300 >truth &
+	"$STEMMA" run --pid $! --summary used.json 2>err
+	wait
+	name="4 threads of a process that was there"
+	claims "near('cpu_time', s('cpu'), .01, .01)" "complete('cpu_time')" "high('cpu_time') < low('cpu_time') * Decimal('1.05')"
+else
+	skip_ "300 children of a process that was there" "the kernel does not tell what processes have used: $heard"
+fi
 sleep 60 &
 watched=$!
 bad=0
@@ -170,6 +271,15 @@ fi
 result $? "--pid is used wrongly" err
 mode=notify
 
+# Where numbers are those of a container the kernel's are others: whoever listens there must not take them for its own.
+if unshare -rpf --mount-proc true 2>err; then
+	unshare -rpf --mount-proc "$STEMMA" doctor --quick --json 2>err | jq -e '.checks[] | select(.name == "process events") |
+		.state == "limited" and (.text | contains("not told"))' >why 2>&1
+	result $? "process events in a namespace of processes" why
+else
+	skip_ "process events in a namespace of processes" "none can be made: $(head -1 err)"
+fi
+
 # ---- the disk: hard links count once, holes not at all, what is deleted and open as long as it is
 mkdir disk
 cat >disk.sh <<'END'
@@ -191,6 +301,45 @@ OPTIONS=
 [ $? = 125 ] && [ ! -e started2 ] && grep -q "cannot watch 'not-there'" err
 result $? "a folder that is not there is said before the command starts" err
 
+# ---- the files
+mkdir files folder
+echo 12345 >files/in
+cat >files.sh <<'END'
+exec 5<files/in
+cat files/in files/in >folder/out.tmp
+sleep .3
+mv folder/out.tmp folder/out
+mv folder moved
+END
+for mode in complete exact safe tree off; do
+	rm -rf moved folder
+	mkdir folder
+	OPTIONS="--capture=$mode --file --interval 20ms"
+	[ $mode != exact ] || OPTIONS=--exact
+	used "files" sh files.sh
+	jq -r --arg d "$T/" '.files[] | select(.path | startswith($d)) |
+		"\(.path | ltrimstr($d)) \(.size) \(.read) \(.written) \(.how)"' used.json | grep -v -e ^truth -e ^err | sort >list
+	case $mode in
+	complete | exact | safe)
+		printf '%s\n' 'files.sh '"$(stat -c %s files.sh)"' true false open' 'files/in 6 true false open' \
+			'moved/out 12 false true open' | sort | diff - list
+		;;
+	*) # the descriptors that stand open; the others may be met, too
+		printf '%s\n' 'files.sh '"$(stat -c %s files.sh)"' true false descriptor' 'files/in 6 true false descriptor' | sort >want
+		grep -v '^folder/out' list | diff want -
+		;;
+	esac >why 2>&1 && [ "$(jq .files_complete used.json)" = "$(case $mode in complete | exact) echo true ;; *) echo false ;; esac)" ]
+	result $? "the list of files ($mode)" why
+done
+mode=notify
+OPTIONS=
+"$STEMMA" run --file -- true 2>err
+[ $? = 2 ] && grep -q -- '--file needs --summary' err
+result $? "--file without a summary" err
+used "many files" sh -c 'mkdir many; i=0; while [ $i -lt 1100 ]; do : >many/$i; i=$((i+1)); done'
+: >truth
+claims "len(D['files']) == 1000" "D['files_complete'] is False"
+
 # ---- the series
 "$STEMMA" run --series s.tsv --interval 20ms -- "$USE" memory 30 >truth 2>err
 "$STEMMA" run --series s.jsonl --interval 20ms --summary used.json -- "$USE" cpu 300 >truth 2>err
@@ -209,6 +358,18 @@ result $? "series, as TSV and as JSON lines" why
 [ $? = 125 ] && [ ! -e started3 ] && "$STEMMA" run --series s.tsv --interval 0s -- true 2>err
 [ $? = 2 ]
 result $? "a series that cannot be" err
+
+"$STEMMA" run --series /dev/full -- touch started4 2>err
+[ $? = 125 ] && [ ! -e started4 ] && grep -q "cannot write '/dev/full': No space left on device" err
+result $? "a series that cannot be written is found out before the command starts" err
+ln -s /dev/full full.jsonl
+"$STEMMA" run --series full.jsonl -- sh -c 'sleep .1; exit 3' 2>err
+[ $? = 3 ] && grep -q "cannot write all of 'full.jsonl': No space left on device" err
+result $? "... and where that comes later it is said at the end" err
+"$STEMMA" run --series s.tsv --interval 1000d -- true 2>err && "$STEMMA" run --series s.tsv --interval 5x -- true 2>err
+[ $? = 2 ] && grep -q "'5x' is not a time" err && "$STEMMA" run --series s.tsv --interval 10us -- true 2>err
+[ $? = 2 ] && grep -q 'not less than 1ms' err
+result $? "intervals" err
 
 # ---- where the summary goes
 for where in missing/used.json /proc/used.json .; do

@@ -117,6 +117,19 @@ if [ "$(id -u)" = 0 ] && [ -n "$MEMORY" ]; then
 	stopped "memory of several together" memory
 	limited threads=20 "$P" thread 200
 	stopped "the kernel holds threads 10 % above the limit" threads "T['born'] <= 22"
+	# Where there is a group its figures are the summary's: pages that were copied count once each, threads exactly.
+	OPTIONS=
+	limited memory=1G,threads=100 "$PROGS/p-use" cow 60 4
+	grep -v '^processes' out >use
+	"$PYTHON" -B "$here/t/figures.py" used.json use "holds('memory_resident_peak', T['memory'])" \
+		"low('memory_resident_peak') >= .95 * T['memory'] > T['largest'] * 1.2" \
+		"T['memory'] - (8 << 20) <= v('memory_anonymous_peak') <= high('memory_anonymous_peak') <= T['memory'] + (16 << 20)" \
+		"v('threads_peak') == 5 and complete('threads_peak')" >why 2>&1
+	result $? "figures of the control group: memory and threads" why
+	limited memory=1G,threads=100 "$PROGS/p-use" threads 7 5
+	"$PYTHON" -B "$here/t/figures.py" used.json out "v('threads_peak') == T['threads'] == 8" "complete('threads_peak')" >why 2>&1
+	result $? "figures of the control group: threads that live for 5 ms" why
+	OPTIONS="--grace 0.3s"
 	[ "$(ls -d "$MEMORY"/stemma-* 2>/dev/null)" = "$before" ]
 	result $? "no control group is left"
 	# A group whose run was killed altogether is taken away by the next.
@@ -180,8 +193,8 @@ stopped "space in the working folder" footprint "T['done'] < 20000"
 rm -rf w/*
 limited cores=0.1 "$P" cpu 2
 stopped "processors in use" cores
-limited received=1M,wall=0.5 "$P" wait
-grep -q "the limit 'received' was not held: what is used cannot be told here" err
+limited gpus=1,wall=0.5 "$P" wait
+grep -q "the limit 'gpus' was not held: what is used cannot be told here" err
 result $? "a limit that cannot be held is said" err
 limited memory=1M,wall=1h "$P" wait
 stopped "a limit below what every program needs" memory

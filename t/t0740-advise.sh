@@ -143,7 +143,7 @@ ask()
 	cmd 0 advise --method maximum --format "$format" --where 'start>=2026-01-01' sort -n -o out in && printf '%s\n' "$@" >"$T/lines" && cmp "$T/lines" "$out" >>"$err"
 }
 cmd 0 advise --json --method maximum sort -n -o out in && mib=$(jq '.ask.memory / 1048576' "$out") && disk=$(jq '.ask.disk / 1048576' "$out") && wall=$(jq .ask.wall "$out") && cores=$(jq .ask.cores "$out") &&
-	json '.resources.memory.value <= .ask.memory and .resources.memory.value > .ask.memory - 1048576 and .resources.wall.value <= .ask.wall and .resources.wall.value > .ask.wall - 1 and .ask.cores == 2' &&
+	json '.resources.memory.value <= .ask.memory and .resources.memory.value > .ask.memory - 1048576 and .resources.wall.value <= .ask.wall and .resources.wall.value > .ask.wall - 60 and .ask.wall % 60 == 0 and .ask.cores == 2' &&
 	minutes=$(((wall + 59) / 60)) && time=$(printf '%d:%02d:%02d' $((wall / 3600)) $((wall / 60 % 60)) $((wall % 60))) &&
 	ask slurm "#SBATCH --mem=${mib}M" "#SBATCH --cpus-per-task=$cores" "$(printf '#SBATCH --time=%d:%02d:00' $((minutes / 60)) $((minutes % 60)))" "#SBATCH --tmp=${disk}M" &&
 	ask pbs "#PBS -l select=1:ncpus=$cores:mem=${mib}mb" "#PBS -l walltime=$time" &&

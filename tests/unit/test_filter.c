@@ -1,5 +1,6 @@
 /* The filter's program, run by a small machine here, against libseccomp's names: which calls it stops, on which
  * architecture. */
+#include "capture/inject/opens.h"
 #include "capture/trap/trap.h"
 
 #include <linux/audit.h>
@@ -40,9 +41,12 @@ static const struct {
 #undef count
 };
 
+static uint64_t from = 0x7f0000001234; /* where the calls come from */
+
 static uint32_t run_with(const struct sock_fprog *p, uint32_t arch, int nr, const uint64_t args[4])
 {
-	struct seccomp_data d = {.nr = nr, .arch = arch, .args = {args[0], args[1], args[2], args[3], 0, 0}};
+	struct seccomp_data d = {
+	    .nr = nr, .arch = arch, .instruction_pointer = from, .args = {args[0], args[1], args[2], args[3], 0, 0}};
 	uint32_t acc = 0;
 	for (unsigned at = 0; at < p->len; at++) {
 		const struct sock_filter *i = &p->filter[at];
@@ -135,6 +139,7 @@ static void stops_what_the_table_names(void **state)
 	(void)state;
 	check(TRAP_TREE | TRAP_FILE, true);
 	check(TRAP_TREE | TRAP_FILE | TRAP_COUNT, true);
+	check(TRAP_TREE | TRAP_FILE | TRAP_INJECT, true);
 	check(TRAP_TREE | TRAP_FILE, false);
 	check(TRAP_TREE, true);
 	check(TRAP_TREE, false);
@@ -183,6 +188,54 @@ static void stops_what_serves_the_guard(void **state)
 	}
 }
 
+#if defined(__x86_64__)
+/* What the injected code opens goes on if it only reads, comes from the code's page, and is of the native architecture.
+ */
+static void lets_the_injected_code_open(void **state)
+{
+	static const struct {
+		uint64_t from, flags;
+		bool goes_on;
+	} rows_[] = {
+	    {OPENS_PAGE + 2, O_RDONLY | O_CLOEXEC, true},
+	    {OPENS_PAGE + OPENS_PAGE_SIZE - 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, true},
+	    {OPENS_PAGE, 0, true},
+	    {OPENS_PAGE - 1, 0, false},
+	    {OPENS_PAGE + OPENS_PAGE_SIZE, 0, false},
+	    {OPENS_PAGE + (1ull << 32), 0, false},
+	    {OPENS_PAGE - (1ull << 32), 0, false},
+	    {OPENS_PAGE & 0xffffffff, 0, false},
+	    {OPENS_PAGE + 2, O_WRONLY, false},
+	    {OPENS_PAGE + 2, O_RDWR, false},
+	    {OPENS_PAGE + 2, O_RDONLY | O_CREAT, false},
+	    {OPENS_PAGE + 2, O_RDONLY | O_TRUNC, false},
+	    {OPENS_PAGE + 2, O_TMPFILE, false},
+	    {OPENS_PAGE + 2, O_PATH, false},
+	};
+	(void)state;
+	for (int injects = 0; injects < 2; injects++) {
+		struct err err = {0};
+		struct sock_fprog p;
+		unsigned sets = TRAP_TREE | TRAP_FILE | (injects ? TRAP_INJECT : 0u);
+		assert_int_equal(trap_filter(sets, true, &err, &p), 0);
+		for (size_t i = 0; i < sizeof(rows_) / sizeof(rows_[0]); i++)
+			for (int sibling = 0; sibling < 2; sibling++) {
+				static const char *const calls[] = {"openat", "open", "openat2", "execve", "rename"};
+				for (int c = 0; c < 5; c++) {
+					int nr = seccomp_syscall_resolve_name_arch(sibling ? SCMP_ARCH_X86 : SCMP_ARCH_X86_64, calls[c]);
+					from = rows_[i].from;
+					uint32_t got = run_with(&p, sibling ? SIBLING : NATIVE, nr, (uint64_t[4]){0, 0, rows_[i].flags, 0});
+					bool right = rows_[i].goes_on && injects && !sibling && c == 0;
+					if (got != (right ? SECCOMP_RET_ALLOW : SECCOMP_RET_USER_NOTIF))
+						fail_msg("row %zu, sibling %d, %s: %x", i, sibling, calls[c], got);
+				}
+			}
+		from = 0x7f0000001234;
+		free(p.filter);
+	}
+}
+#endif
+
 static void words_follow_the_names(void **state)
 {
 	bool compat;
@@ -201,9 +254,12 @@ static void words_follow_the_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(stops_what_the_table_names),
-	    cmocka_unit_test(stops_what_serves_the_guard),
-	    cmocka_unit_test(words_follow_the_names),
+		cmocka_unit_test(stops_what_the_table_names),
+		cmocka_unit_test(stops_what_serves_the_guard),
+#if defined(__x86_64__)
+		cmocka_unit_test(lets_the_injected_code_open),
+#endif
+		cmocka_unit_test(words_follow_the_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

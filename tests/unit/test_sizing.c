@@ -284,7 +284,7 @@ static void test_limits(void **state)
 	record_tasks("few", 3);
 	/* The most is 229,000,000 bytes and 129 s; a fifth more, and half of that more. */
 	assert_int_equal(archive_limits(home, argv, NULL, &err, &words, &n), 1);
-	assert_string_equal(buf_cstr(&words), "memory=394M,wall=233s");
+	assert_string_equal(buf_cstr(&words), "memory=394M,wall=240s");
 	assert_int_equal(n, 30);
 	buf_reset(&words);
 	err_clear(&err);

@@ -170,6 +170,10 @@ static void fill(struct summary *s)
 	                                                     .bytes_written = 6,
 	                                                     .threads_peak = 1,
 	                                                     .status = 3 << 8};
+	s->file = calloc(3, sizeof(*s->file));
+	s->file[s->nfile++] = (struct summary_file){copy("/a"), 12, true, false, copy("open")};
+	s->file[s->nfile++] = (struct summary_file){copy("\xff"), -1, false, true, copy("descriptor")};
+	s->files_told = true;
 	s->process[s->nprocess++] = (struct summary_process){.pid = 8,
 	                                                     .ppid = -1,
 	                                                     .start = -1,
@@ -211,7 +215,10 @@ static void test_written(void **state)
 	    "\"user_time\":0.000000003,\"system_time\":0,\"memory_resident_peak\":4096,\"memory_virtual_peak\":8192,"
 	    "\"bytes_read\":5,\"bytes_written\":6,\"threads_peak\":1,\"exit\":{\"status\":3}},",
 	    "{\"pid\":8,\"ppid\":null,\"exe\":null,",
-	    "\"exit\":{\"signal\":11,\"core\":true}}]}",
+	    "\"exit\":{\"signal\":11,\"core\":true}}],\"files\":[{\"path\":\"/"
+	    "a\",\"size\":12,\"read\":true,\"written\":false,"
+	    "\"how\":\"open\"},{\"path\":\"�\",\"path_base64\":\"/w==\",\"size\":null,\"read\":false,\"written\":true,"
+	    "\"how\":\"descriptor\"}],\"files_complete\":false}",
 	};
 	struct summary s;
 	struct buf b = {0};
@@ -275,6 +282,8 @@ static void test_back(void **state)
 		assert_string_equal(t.label[1].value, "");
 		assert_int_equal(t.nprocess, 2);
 		assert_true(t.process[0].pid == 7 && t.process[0].start == 1 && t.process[0].status == 3 << 8);
+		assert_true(t.nfile == 2 && t.files_told && !t.files_complete && t.file[0].size == 12 && t.file[0].read);
+		assert_string_equal(t.file[1].path, "\xff");
 		assert_true(t.process[1].ppid == -1 && !t.process[1].exe && t.process[1].status == (11 | 0x80));
 		buf_reset(&b);
 		assert_int_equal(summary_json(&t, true, indent, &b), 0);
@@ -376,6 +385,9 @@ static void test_bad(void **state)
 	    {"{\"format\": 1, \"host\": {\"a\": {}}}", "'host' is no string"},
 	    {"{\"format\": 1, \"label\": {}, \"label_base64\": [[\"YQ==\",\"YQ==\"],[\"YQ==\",\"\"]]}", "twice"},
 	    {"{\"format\": 1, \"processes\": [3]}", "no object"},
+	    {"{\"format\": 1, \"files\": [3]}", "no object"},
+	    {"{\"format\": 1, \"files\": 3}", "no list"},
+	    {"{\"format\": 1, \"files\": [{\"size\": 3}]}", "without a path"},
 	    {"{\"format\": 1, \"processes\": [{\"start\": -1}]}", "below 0"},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -1,0 +1,148 @@
+#!/bin/sh
+# Opens without a stop: every file that the program says it opened is in the record, as that process's, and none else; results
+# are what they are without a recorder; and the code was used, unless that is what the case forbids.
+# shellcheck source=tests/prog/lib.sh
+. "$(dirname "$0")/../tests/prog/lib.sh"
+
+case $(uname -m) in
+x86_64) ;;
+*)
+	echo "1..0 # SKIP there is no code to put into programs of this machine ($(uname -m))"
+	exit 0
+	;;
+esac
+
+# said.py EVENTS TRUTH FOLDER: what is missing, what is too much. Processes are known by their pid.
+cat >"$T/said.py" <<'PY'
+import json, os, sys
+files, pids, seen, absent, gaps = {}, {}, set(), set(), []
+traps = 0
+for line in open(sys.argv[1], errors='surrogateescape'):
+    e = json.loads(line)
+    k = e['k']
+    if k == 'file':
+        files[e['num']] = (e['kind'], e.get('ino', 0), e.get('path', ''))
+    elif k == 'process':
+        pids[e['p']] = e['pid']
+    elif k == 'access' and e['mode'] & 1 and not e['mode'] & 128:
+        kind, ino, path = files[e['file']]
+        (seen if kind in (1, 2, 3) else absent).add((pids.get(e['p']), ino if kind in (1, 2, 3) else path, e.get('sure', 0)))
+    elif k == 'gap':
+        gaps.append(e)
+    elif k == 'run_end':
+        traps = e.get('traps', 0)
+folder = sys.argv[3]
+inside = {ino for kind, ino, path in files.values() if kind == 1 and os.path.dirname(path).startswith(folder)}
+seen_any = {(p, i) for p, i, _ in seen}
+sure = {(p, i) for p, i, s in seen if s}
+absent = {(p, i) for p, i, _ in absent}
+lost = sum(g.get('count', 0) or 1 for g in gaps if g['reason'] == 1)
+truth, none, n = set(), set(), 0
+for line in open(sys.argv[2]):
+    n += 1
+    pid, ino, path = line.rstrip('\n').split(' ', 2)
+    if int(ino):
+        truth.add((int(pid), int(ino)))
+    else:
+        none.add((int(pid), path))
+missing = truth - seen_any
+bad = 0
+# Names that changed while a file was opened: said to be lost, or there.
+allowed = {'renames': lost, 'garbles': 400 if lost or any(g['reason'] == 1 for g in gaps) else 0}.get(sys.argv[4], 0)
+if len(missing) > allowed:
+    bad = 1
+    print('not in the record:', sorted(missing)[:10], len(missing), 'of', len(truth), 'gaps', gaps[:5])
+if sys.argv[4] not in ('renames', 'waits', 'garbles') and truth - sure:
+    bad = 1
+    print('only possible:', sorted(truth - sure)[:10], len(truth - sure))
+if none - absent:
+    bad = 1
+    print('absent, and not in the record:', sorted(none - absent)[:10])
+more = {(p, i) for p, i in seen_any if i in inside} - truth
+if more and sys.argv[4] not in ('renames', 'garbles'):  # a stop has always been able to see the next one
+    bad = 1
+    print('not opened, and in the record:', sorted(more)[:10])
+if sys.argv[4] not in ('renames', 'waits', 'garbles') and gaps and [g for g in gaps if g['reason'] == 1]:
+    bad = 1
+    print('gaps:', gaps[:5])
+most = float(sys.argv[5])
+if n and traps > most * n:
+    bad = 1
+    print(f'{traps} stops for {n} opens')
+sys.exit(bad)
+PY
+
+# opens INJECT CASE STOPS: at most that many stops an open. On a busy machine the code may not get there in time: tried again.
+opens()
+{
+	for try in 1 2 3 4; do
+		opens_once "$@"
+		{ [ -s "$T/why" ] && ! grep -q -v 'stops for' "$T/why"; } || break
+	done
+	[ ! -s "$T/why" ]
+	result $? "$1: $2" "$T/why"
+}
+
+# From outside of the run: the folder it works in gets another name, and another folder its name.
+move()
+{
+	n=0
+	while [ ! -d "$D/ready" ] && [ $n -lt 500 ]; do
+		n=$((n + 1))
+		sleep 0.02
+	done
+	mv "$D/sub0" "$D/sub4"
+	mkdir "$D/sub0"
+	i=0
+	while [ $i -lt 400 ]; do
+		: >"$D/sub0/s$i"
+		i=$((i + 1))
+	done
+	mkdir "$D/go"
+}
+
+opens_once()
+{
+	D=$T/o/d
+	rm -rf "$T/o"
+	mkdir -p "$D/sub" "$D/sub0" "$D/sub1" "$D/sub2" "$D/sub3"
+	i=0
+	while [ $i -lt 400 ]; do
+		echo $i >"$D/f$i"
+		i=$((i + 1))
+	done
+	for i in 0 1 2 3; do echo $i >"$D/sub$i/same"; done
+	[ "$2" != moved ] || move &
+	STEMMA_INJECT=$1 STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run -- "$PROGS/p-opens" "$2" "$D" 9>"$T/o/truth" >"$T/o/out" 2>&1
+	status=$?
+	wait
+	want=0
+	case $2 in killed | relative) want=137 ;; esac
+	: >"$T/why"
+	[ $status = $want ] || { echo "status $status"; cat "$T/o/out"; } >>"$T/why"
+	[ -s "$T/o/truth" ] || echo "the program said nothing" >>"$T/why"
+	events "$T/o/home" "$T/events" || cat "$T/events.err" >>"$T/why"
+	$PYTHON "$T/said.py" "$T/events" "$T/o/truth" "$D" "$2" "$3" >>"$T/why" 2>&1
+}
+
+# What the code saves shows in the number of stops; without notification or ptrace there is one an open.
+saves=2
+"$STEMMA" doctor --quick >"$T/doctor" 2>&1
+if grep -q '^user notification *ok' "$T/doctor" && grep -q '^ptrace *ok' "$T/doctor"; then
+	saves=
+fi
+for c in $("$PROGS/p-opens"); do
+	case $c in
+	many | killed | relative) most=0.4 ;;
+	flood | computes) most=0.05 ;;
+	signals) most=0.5 ;;
+	*) most=1000 ;;
+	esac
+	for inject in always auto off; do
+		m=${saves:-$most}
+		[ $inject != off ] || m=1000
+		[ $inject != auto ] || [ $c = flood ] || [ $c = computes ] || m=1000
+		opens $inject "$c" "$m"
+	done
+done
+finish

@@ -1,0 +1,189 @@
+#!/bin/sh
+# cc: other compilers, other ways to ask for one, and what can go wrong with either; the compiler is never harmed.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=t/cc.sh
+. "$here/t/cc.sh"
+
+mkdir -p "$T/src" "$T/bin"
+cd "$T/src" || exit 1
+printf '#include <stdio.h>\n#include "a.h"\nint main(void) { printf("%%d\\n", A); return 0; }\n' >main.c
+echo '#define A 7' >a.h
+printf '#include <vector>\n#include "a.h"\nint main() { std::vector<int> v(A); return (int)v.size() - A; }\n' >main.cc
+printf 'module kinds\n  integer, parameter :: wp = 8\nend module\n' >kinds.f90
+printf 'program p\n  use kinds\n  include "k.inc"\n  real(wp) :: x\n  x = k\n  print *, x\nend program\n' >p.f90
+printf '      integer, parameter :: k = 3\n' >k.inc
+
+what()
+{
+	how=$1
+	shift
+	alike "$@"
+	check "$how: nothing differs"
+	if [ -n "$STRACE" ]; then
+		truth "$@" && alike "$@" && recorded
+		check "$how: what was read"
+	else
+		skip "$how: what was read" 'strace cannot be used here'
+	fi
+	latest gaps && is "$out" ''
+	check "$how: nothing is missing"
+}
+
+if command -v clang >/dev/null; then
+	what 'clang' clang -O2 -g -c main.c
+	what 'clang links' clang main.c -o prog
+	latest version,target && says "$out" clang
+	check 'clang: its version'
+	what 'clang, dependencies' clang -MMD -MF x.d -c main.c
+	if command -v ld.lld >/dev/null; then
+		what 'clang, LTO by lld' clang -flto -fuse-ld=lld main.c -o prog
+	else
+		skip 'clang, LTO by lld' 'no lld here'
+	fi
+else
+	skip 'clang' 'no clang here'
+fi
+if command -v g++ >/dev/null; then
+	what 'g++' g++ -O1 main.cc -o prog
+	fresh && "$STEMMA" c++ -c main.cc && latest compiler && says "$out" /c++
+	check 'stemma c++'
+else
+	skip 'g++' 'no g++ here'
+fi
+if command -v gfortran >/dev/null; then
+	what 'gfortran makes a module' gfortran -c kinds.f90
+	outputs && says "$out" "$T/x/kinds.mod" "$T/x/kinds.o"
+	check 'gfortran: the module is what it made'
+	(cd "$T/src" && gfortran -c kinds.f90)
+	what 'gfortran uses one' gfortran p.f90 kinds.o -o prog
+	roles module && is "$out" "$T/x/kinds.mod" && roles header && says "$out" "$T/x/k.inc"
+	check 'gfortran: the module and the included file are what it read'
+	fresh && "$STEMMA" fc -c kinds.f90 && latest compiler && says "$out" /gfortran
+	check 'stemma fc'
+else
+	skip 'gfortran' 'no gfortran here'
+fi
+if command -v mpicc >/dev/null; then
+	fresh && "$STEMMA" mpicc -c main.c 2>"$err" && roles tool && says "$out" /cc1 && latest gaps && is "$out" ''
+	check 'stemma mpicc: the compiler behind it is seen'
+else
+	skip 'stemma mpicc' 'no mpicc here'
+fi
+
+# Ways to ask
+ln -s "$STEMMA" "$T/bin/stemma-gcc"
+fresh && "$T/bin/stemma-gcc" -c main.c && latest compiler,argv && is "$out" "$(command -v gcc),gcc -c main.c"
+check 'a link called stemma-gcc'
+ln -s "$STEMMA" "$T/bin/gcc"
+fresh && PATH=$T/bin:$PATH gcc -c main.c && latest compiler && is "$out" "$(command -v gcc)"
+check 'a link called gcc, first in PATH'
+fresh && PATH=$T/bin:$PATH "$STEMMA" cc gcc main.c -o prog && ./prog >"$out" && is "$out" 7 && latest compiler && is "$out" "$(command -v gcc)"
+check 'stemma cc gcc with such a link in PATH'
+fresh && cmd 0 cc -c main.c && latest argv && is "$out" 'cc -c main.c' && cmd 0 cc gcc -- -c main.c && latest argv && is "$out" 'gcc -c main.c' && cmd 0 cc main.c -o prog && cmd 0 cc -- -c main.c && latest argv && is "$out" 'cc -c main.c'
+check 'no compiler is named: it is cc'
+"$STEMMA" sql --csv 'SELECT count(*) FROM build' | sed 1d | tr -d '\r' >"$T/before"
+fresh && cmd 0 cc "$STEMMA" cc gcc -c main.c; "$STEMMA" cc "$T/bin/stemma-gcc" -c main.c 2>"$err"
+[ $? = 126 ] && says "$err" 'is stemma itself'
+check 'stemma is no compiler'
+printf '#!/bin/sh\nexec "%s" cc gcc "$@"\n' "$STEMMA" >"$T/bin/mycc" && chmod +x "$T/bin/mycc" && fresh && cmd 0 cc "$T/bin/mycc" -c main.c && "$STEMMA" sql --csv 'SELECT count(*) FROM build' | sed 1d | tr -d '\r' >"$T/after" && [ "$(cat "$T/after")" = $(($(cat "$T/before") + 1)) ] && roles tool && says "$out" cc1
+check 'a wrapper in a wrapper is one record, that of the outer'
+cmd 0 cc --help && says "$out" 'usage: stemma cc' && cmd 2 cc
+check 'help'
+
+# A compiler that is not there, or none
+fresh && cmd 127 cc no-such-gcc -c main.c && says "$err" "cannot run 'no-such-gcc': No such file" && cmd 126 cc "$T/src/main.h" -c main.c; cmd 127 cc "$T/src/nowhere/gcc" -c main.c
+check 'a compiler that does not exist: 127'
+: >"$T/bin/notexec" && cmd 126 cc "$T/bin/notexec" -c main.c && says "$err" 'Permission denied'
+check 'one that cannot be executed: 126'
+
+# How it ends
+printf '#!/bin/sh\nkill -TERM $$\n' >"$T/bin/dies" && printf '#!/bin/sh\nexit 77\n' >"$T/bin/exits" && chmod +x "$T/bin/dies" "$T/bin/exits"
+fresh
+sh -c '"$0" cc "$1" -c main.c; echo $?' "$STEMMA" "$T/bin/dies" >"$out" 2>"$err"
+is "$out" 143 && latest ending,code && is "$out" signaled,15 && cmd 77 cc "$T/bin/exits" -c main.c && latest ending,code && is "$out" exited,77
+check 'its status and its signal'
+printf '#!/bin/sh\ntrap "echo interrupted; exit 5" INT\n: >"%s/ready"\nwhile :; do sleep 0.05; done\n' "$T" >"$T/bin/waits" && chmod +x "$T/bin/waits"
+# On a busy machine it may not have ended in the moment that is waited for, and then gets what the group got twice.
+for _ in 1 2 3 4; do
+$PYTHON - "$STEMMA" "$T/bin/waits" "$T/ready" >"$out" 2>"$err" <<'END'
+import os, signal, subprocess, sys, time
+for how in (lambda p: os.killpg(p.pid, signal.SIGINT), lambda p: p.send_signal(signal.SIGINT)):
+    if os.path.exists(sys.argv[3]):
+        os.unlink(sys.argv[3])
+    p = subprocess.Popen([sys.argv[1], 'cc', sys.argv[2], '-c', 'main.c'], start_new_session=True, stdout=subprocess.PIPE)
+    while not os.path.exists(sys.argv[3]):
+        time.sleep(0.01)
+    how(p)
+    print(p.communicate()[0].decode().strip(), p.returncode)
+END
+grep -qx interrupted "$out" || break
+done
+is "$out" 'interrupted 5
+interrupted 5'
+check 'an interrupt is the compiler'"'"'s, from a terminal and from kill'
+
+# Nothing of ours in its way
+fresh && (exec 0<&- && "$STEMMA" cc gcc -c main.c) && [ -s main.o ] && (exec 2>&- && "$STEMMA" cc gcc -c main.c)
+check 'closed standard streams'
+fresh && $PYTHON -c 'import signal, subprocess, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); import os; os.execv(sys.argv[1], [sys.argv[1], "cc", "gcc", "-c", "main.c"])' "$STEMMA" >"$out" 2>"$err" && [ -s main.o ] && latest code && is "$out" 0
+check 'SIGCHLD is ignored'
+for place in /proc/nowhere /dev/null/x "$T/readonly"; do
+	mkdir -p "$T/readonly" && chmod 500 "$T/readonly"
+	fresh && STEMMA_HOME=$place "$STEMMA" cc gcc -DX=1 main.c -o prog >"$out" 2>"$err" && [ ! -s "$err" ] && [ ! -s "$out" ] && ./prog >"$out" && is "$out" 7
+	check "a record that cannot be written: $place"
+done
+fresh && env -u HOME -u STEMMA_HOME "$STEMMA" cc gcc -c main.c >"$out" 2>"$err" && [ ! -s "$err" ] && [ -s main.o ]
+check 'no place for a record'
+fresh && (ulimit -f 40 && "$STEMMA" cc gcc -c main.c) >"$out" 2>"$err" && [ ! -s "$err" ] && [ -s main.o ]
+check 'a limit on the size of files'
+
+# Programs that cannot take the library along
+cat >"$T/fake.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int n, char **v)
+{
+	char b[64] = "";
+	FILE *f = fopen(v[2], "r"), *o = fopen("main.o", "w");
+	if (!f || !o || !fgets(b, sizeof(b), f))
+		return 1;
+	fputs(b, o);
+	return 0;
+}
+END
+# alone HOW COMMAND...: makes such a compiler
+alone()
+{
+	how=$1
+	shift
+	"$@" -o "$T/bin/fake" "$T/fake.c" 2>"$err" || {
+		skip "$how" 'it cannot be made here'
+		return
+	}
+	fresh && cmd 0 cc "$T/bin/fake" -c main.c && [ ! -s "$out" ] && [ ! -s "$err" ] && latest gaps && is "$out" "alone $T/bin/fake" && roles source && is "$out" "$T/x/main.c" && outputs && is "$out" "$T/x/main.o"
+	check "$how: said to be missing; sources and output by the arguments"
+	printf '#!/bin/sh\n"%s" "$@"\n' "$T/bin/fake" >"$T/bin/script" && chmod +x "$T/bin/script"
+	fresh && cmd 0 cc "$T/bin/script" -c main.c && [ ! -s "$err" ] && latest gaps && is "$out" "alone $T/bin/fake"
+	check "$how, started by another: said, and nothing on standard error"
+}
+alone 'a static program' gcc -static
+if command -v musl-gcc >/dev/null; then alone 'another C library' musl-gcc; else skip 'another C library' 'no musl-gcc here'; fi
+alone '32 bits' gcc -m32
+alone 'the address sanitizer' gcc -fsanitize=address
+gcc -shared -fPIC -o "$T/bin/other.so" -xc - <<'END'
+int other;
+END
+fresh && LD_PRELOAD=$T/bin/other.so "$STEMMA" cc gcc -c main.c 2>"$err" && latest gaps,environment && says "$out" "LD_PRELOAD=$T/bin/other.so" && roles header && says "$out" "$T/x/a.h"
+check 'another library before ours stays'
+fresh && cmd 0 cc env -i PATH="$PATH" gcc -c main.c && latest gaps && says "$out" unseen
+check 'an environment that is emptied: said to be missing'
+if [ -n "$STRACE" ]; then
+	fresh && echo 'int main(void) { return 0; }' >plain.c
+	strace -f -qq -e trace=open,openat -o "$T/strace" gcc plain.c -o plain && sed -n 's/.*"\([^"]*plugin[^"]*\.so\)".*= [0-9].*/\1/p' "$T/strace" | while read -r p; do realpath "$p"; done | sort -u >"$T/plugins"
+	cmd 0 cc gcc plain.c -o plain && roles plugin && while read -r p; do realpath "$p"; done <"$out" | sort -u | diff "$T/plugins" - >>"$err"
+	check 'the plugin that the linker takes in and lets go'
+else
+	skip 'the plugin that the linker takes in and lets go' 'strace cannot be used here'
+fi
+finish

@@ -1,0 +1,131 @@
+#!/bin/sh
+# The node's tracer when things go wrong: killed, stopped, overrun. Nobody waits for it, and what it lost it says. Needs
+# privileges.
+# shellcheck source=t/node.sh
+. "$(dirname "$0")/node.sh"
+
+# start OPTION...: a tracer in the background, whose first drain is over; its pid is $tracer.
+start()
+{
+	"$TRACETEXT" "$@" -t 60 >"$events" 2>"$err" &
+	tracer=$!
+	n=0
+	while ! grep -q '^watch' "$events" && [ $n -lt 100 ]; do
+		sleep 0.1
+		n=$((n + 1))
+	done
+}
+
+# Rings of 4 KB: many records find no room.
+"$TRACETEXT" -n -s -p -k 4 sh -c 'i=0; while [ $i -lt 400 ]; do /bin/true & i=$((i + 1)); done; wait' >"$events" 2>"$err"
+$PYTHON - "$events" >"$T/why" 2>&1 <<'END'
+import re, sys
+told = {'fork': 0, 'exec': 0, 'exit': 0}
+lost = 0
+for l in open(sys.argv[1]):
+    k = l.split(' ', 1)[0]
+    if k in told: told[k] += 1
+    if k == 'lost': lost += int(re.search(r'count=(\d+)', l)[1])
+    if k == 'stats': fired = {n: int(re.search(n + r's=(\d+)', l)[1]) for n in told}
+print('fired', fired, 'told', told, 'lost', lost)
+missing = sum(fired[n] - told[n] for n in told)
+# processes that began or ended outside the tracer's time are in one count or the other
+sys.exit(not (missing <= lost + 40))
+END
+result $? "what finds no room is counted: $(cat "$T/why")" "$T/why"
+
+# A stopped tracer: everybody goes on, and its queue runs over, which it says.
+start -n
+kill -STOP $tracer
+timeout 60 $PYTHON -c "
+import os
+for i in range(30000):
+    os.close(os.open('f%d' % i, os.O_WRONLY | os.O_CREAT, 0o600))"
+result $? "30,000 files are made while the tracer stands still" "$err"
+kill -CONT $tracer
+n=0
+while ! grep -q '^lost .*what=1' "$events" && [ $n -lt 100 ]; do
+	sleep 0.1
+	n=$((n + 1))
+done
+grep -q '^lost .*what=1' "$events"
+result $? "... and it says that it lost some" "$events"
+last=$(grep '^lost .*what=1' "$events" | tail -n 1 | sed 's/.* lo=\([0-9]*\) hi=\([0-9]*\) .*/\1 \2/')
+first=$(grep '^watch' "$events" | sed -n 's/.* lo=\([0-9]*\) .*/\1/p' | head -n 1)
+[ "${last% *}" -ge "$first" ] && [ "${last#* }" -gt "${last% *}" ]
+result $? "... with the interval" "$events"
+
+# Killed while much goes on: nothing is left in the kernel, nobody notices.
+(i=0; while [ $i -lt 300 ]; do /bin/true || exit 1; echo "$i" >x && cat x >/dev/null || exit 1; i=$((i + 1)); done) &
+busy=$!
+sleep 0.2
+kill -KILL $tracer
+wait $tracer 2>/dev/null
+wait $busy
+result $? "a killed tracer disturbs nobody" "$err"
+# ids: the programs at the end of system calls there are, a line each.
+ids()
+{
+	bpftool prog show 2>/dev/null | sed -n 's/^\([0-9]*\): .* name on_sys_exit .*/\1/p' | sort
+}
+if command -v bpftool >/dev/null && "$TRACETEXT" -a node -q true 2>/dev/null; then
+	ids >"$T/before"
+	"$TRACETEXT" -a node -q -t 30 >/dev/null 2>&1 &
+	tracer=$!
+	n=0
+	while ids >"$T/during" && [ "$(comm -13 "$T/before" "$T/during" | wc -l)" = 0 ] && [ $n -lt 100 ]; do
+		sleep 0.1
+		n=$((n + 1))
+	done
+	comm -13 "$T/before" "$T/during" >"$T/mine"
+	kill -KILL $tracer
+	wait $tracer 2>/dev/null
+	n=0
+	while ids >"$T/after" && [ -n "$(comm -12 "$T/mine" "$T/after")" ] && [ $n -lt 50 ]; do
+		sleep 0.1
+		n=$((n + 1))
+	done
+	[ -s "$T/mine" ] && [ -z "$(comm -12 "$T/mine" "$T/after")" ]
+	result $? "its programs are gone with it" "$T/mine"
+else
+	skip "programs are gone" "no bpftool, or no granularity access"
+fi
+
+# A pid that is used again at once: two processes, not one.
+if [ -w /proc/sys/kernel/ns_last_pid ]; then
+	cat >"$T/reuse.py" <<'END'
+import os
+def child(want):
+    if want:
+        open('/proc/sys/kernel/ns_last_pid', 'w').write(str(want - 1))
+    pid = os.fork()
+    if pid == 0:
+        open('reused%d' % bool(want), 'w').close()
+        os._exit(3 + bool(want))
+    os.waitpid(pid, 0)
+    return pid
+a = child(0)
+b = 0
+for i in range(50):
+    b = child(a)
+    if a == b: break
+print(a, b)
+END
+	trace $PYTHON "$T/reuse.py"
+	read -r a b <"$out"
+	if [ "$a" = "$b" ]; then
+		awk -v p="pid=$a" '$2 == p && ($1 == "fork" || $1 == "exit") { s = s $1 " " } END { exit s != "fork exit fork exit " }' "$events" &&
+			grep -q "^exit pid=$a .* status=768 " "$events" && grep -q "^exit pid=$a .* status=1024 " "$events"
+		result $? "a pid that is used again is two processes" "$events"
+		# Told as of the wrong one only with the word that it may be.
+		awk -v p="pid=$a" '$1 == "fork" && $2 == p { n++ } $1 == "file" && $2 == p && /reused0"/ && n != 1 && !/spans_pid/ { bad = 1 }
+			$1 == "file" && $2 == p && /reused1"/ { if (n != 2 && !/spans_pid/) bad = 1; seen = 1 } END { exit bad || !seen }' "$events"
+		result $? "... and what both did may be of either, or is told of the right one" "$events"
+	else
+		skip "a pid that is used again" "somebody else got it"
+	fi
+else
+	skip "a pid that is used again" "ns_last_pid cannot be written"
+fi
+
+finish

@@ -1,0 +1,252 @@
+#!/bin/sh
+# The aggregator of a node, told from a file what happened: representative executions, pairs, bounds, several users. What
+# must come of each history was worked out by hand from doc/node.md.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+SIM=${STEMMA_NODESIM:-$BUILD/tests/stemma-nodesim}
+[ -x "$SIM" ] || { echo "Bail out! no stemma-nodesim at $SIM"; exit 1; }
+
+sim()
+{ # [OPTION...]: the history on standard input; logs in node/, the store asked is that of user 1000
+	rm -rf "$T/node"
+	timeout 60 "$SIM" "$@" "$T/node" >"$T/stats" 2>"$err"
+}
+as()
+{ # UID: the store to be asked
+	export STEMMA_HOME="$T/node/users/$1"
+}
+dump()
+{ # UID: its log as text, in log
+	find "$T/node/users/$1/logs" -name '*.stl' -exec "$EVTEXT" dump {} + >"$T/log"
+}
+events()
+{ # WORDS N: so many lines of the log have the words
+	n=$(grep -c -- "$1" "$T/log")
+	[ "$n" = "$2" ] && return 0
+	echo "$n, not $2, events with $1" >>"$err"
+	return 1
+}
+ends()
+{ # when enough drains have passed for all that is over to be told
+	printf 'settle t=%s\nsettle t=%s\nsettle t=%s\nsettle t=%s\ntick t=%s\nstats\n' "$1" "$1" "$1" "$1" "$(($1 + 5000))"
+}
+login='alive t=0 pid=1 ppid=0 exe=/sbin/init argv=init uid=0 ino=1
+alive t=0 pid=50 ppid=1 exe=/usr/sbin/sshd argv=sshd uid=0 ino=2
+alive t=0 pid=100 ppid=50 exe=/bin/bash argv=-bash uid=1000 ino=3 cwd=/h
+settle t=1'
+
+# ---- what a shell starts ----
+
+redirected()
+{
+	cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=1000 exe=/usr/bin/sort ino=4 argv=sort,in cwd=/h nexec=1
+fds t=12 pid=200 uid=1000 fds=1:w:20:f nexec=1
+file lo=5 hi=15 pid=200 uid=1000 ops=create,open path=/h/out ino=20 flags=exec nexec=1
+file lo=5 hi=15 pid=200 uid=1000 ops=open,closer path=/h/in ino=21 size=9 mtime=-5000 flags=exec nexec=1
+settle t=15
+exit t=20 pid=200 uid=1000 status=0
+file lo=15 hi=25 pid=200 uid=1000 ops=closew path=/h/out ino=20 size=9 mtime=19 flags=late nexec=1
+END
+	ends 30
+}
+redirected | sim && as 1000 && cmd 0 lineage /h/out && says "$out" '/h/out@{1}  (9 B' && says "$out" '? sort in' && says "$out" '/h/in@{1}' &&
+	cmd 0 log && lines "$out" 2 && says "$out" 'sort in'
+check "sort in >out: the file that the shell opened is what sort made, of what sort read"
+cmd 0 sql "SELECT e.n FROM edge d JOIN execution e ON e.id = d.to_id WHERE d.type = 'wasGeneratedBy' ORDER BY e.n" && sed 1d "$out" >"$T/n" &&
+	is "$T/n" "0
+1"
+check "the shell's fork opened it, and the program wrote it: two executions of one process"
+
+script()
+{
+	cat <<END
+$login
+fork t=30 pid=300 ppid=100 uid=1000
+exec t=31 pid=300 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,job.sh cwd=/h nexec=1
+fork t=32 pid=301 ppid=300 uid=1000
+exec t=33 pid=301 uid=1000 exe=/usr/bin/cat ino=6 argv=cat,a cwd=/h nexec=1
+settle t=35
+file lo=35 hi=45 pid=301 uid=1000 ops=open,closer path=/h/a ino=22 size=9 mtime=-5000 nexec=1
+exit t=50 pid=301 uid=1000 status=0
+settle t=55
+file lo=55 hi=60 pid=300 uid=1000 ops=create,open,closew path=/h/b ino=23 size=9 mtime=58 nexec=1
+exit t=61 pid=300 uid=1000 status=0
+END
+	ends 70
+}
+script | sim && as 1000 && cmd 0 lineage /h/b && says "$out" 'sh job.sh' && says "$out" '/h/a@{1}' && says_not "$out" 'cat a' &&
+	dump 1000 && events '"pid":301' 0 && says "$T/stats" 'folded=1'
+check "what a script's programs did counts to the script"
+script | sim --keep=all && as 1000 && cmd 0 lineage /h/b && says_not "$out" '/h/a@{1}' && cmd 0 sql "SELECT argv FROM execution WHERE argv = 'cat a'" &&
+	says "$out" 'cat a' && dump 1000 && events '"k":"run"' 1
+check "--keep=all: each for itself, in one run"
+{ cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+file lo=11 hi=15 pid=200 uid=1000 ops=create,open,closew path=/h/sub ino=24 size=3 mtime=12
+exit t=16 pid=200 uid=1000 status=0
+END
+	ends 20; } | sim && as 1000 && dump 1000 && events '"pid":200' 0 && events '"k":"access"' 1 && cmd 0 why /h/sub && says "$out" 'made by -bash'
+check "a subshell that never was a program counts to its shell"
+{ cat <<END
+$login
+fork t=10 pid=300 ppid=100 uid=1000
+exec t=11 pid=300 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,job.sh cwd=/h nexec=1
+fork t=12 pid=301 ppid=300 uid=1000
+exec t=13 pid=301 uid=1000 exe=/usr/bin/mpirun ino=7 argv=mpirun,-n,2,./a.out cwd=/h nexec=1
+fork t=14 pid=302 ppid=301 uid=1000
+exec t=15 pid=302 uid=1000 exe=/h/a.out ino=8 argv=./a.out cwd=/h nexec=1 env=OMPI_COMM_WORLD_RANK=0,SECRET=1,SLURM_JOB_ID=77
+fork t=14 pid=303 ppid=301 uid=1000
+exec t=15 pid=303 uid=1000 exe=/h/a.out ino=8 argv=./a.out cwd=/h nexec=1 env=OMPI_COMM_WORLD_RANK=1,SLURM_JOB_ID=77
+fork t=16 pid=304 ppid=303 uid=1000
+exec t=17 pid=304 uid=1000 exe=/bin/uname ino=9 argv=uname cwd=/h nexec=1
+END
+	ends 20; } | sim && as 1000 && cmd 0 sql "SELECT argv, job, rank FROM execution WHERE n = 1 ORDER BY pid" && says "$out" 'mpirun -n 2 ./a.out' &&
+	[ "$(grep -c '^./a.out' "$out")" = 2 ] && says_not "$out" uname && cmd 0 sql "SELECT job || ' ' || rank FROM execution WHERE argv = './a.out' ORDER BY rank" &&
+	says "$out" '77 0' && says "$out" '77 1' && dump 1000 && events SECRET 0
+check "a launcher inside a script: each rank for itself, with its job; of the environment what is allowed"
+
+# ---- pairs ----
+
+bytes()
+{ # LINE BEFORE-OPEN, LINE AFTER-OPEN: a program that reads, with `access` switched in between
+	cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 argv=prog cwd=/h nexec=1
+$1
+file lo=100 hi=110 pid=200 uid=1000 ops=open path=/h/in ino=21 size=9 mtime=-5000 nexec=1
+$2
+bytes t=300 pid=200 uid=1000 ino=21 rn=3 rb=9 rf=150 rl=250 nexec=1 ${3:-final=1}
+file lo=390 hi=400 pid=200 uid=1000 ops=closer path=/h/in ino=21 size=9 mtime=-5000 nexec=1
+settle t=400
+exit t=500 pid=200 uid=1000 status=0
+END
+	ends 510
+}
+at()
+{ # MS: that moment as the log has it
+	echo "17672256$(printf %08d $((0 + $1)) | sed 's/\(.....\)\(...\)/\1\2/')" >/dev/null
+	echo $((1767225600000 + $1))000000
+}
+bytes 'count pid=200 on=1' '# on' | sim && dump 1000 && events "\"until\":$(at 400).*\"exact\":1,\"first\":$(at 150),\"last\":$(at 250)" 1
+check "First with Last: from the first byte to the last"
+bytes '# off' 'count pid=200 on=1' | sim && dump 1000 && events "\"until\":$(at 250)" 1 && events '"exact":1' 0
+check "Open with Last, where it was switched on after the open"
+bytes 'count pid=200 on=1' '# on' 'final=0' | sim && dump 1000 && events "\"exact\":1,\"first\":$(at 150),\"last\":$(at 400)" 1
+check "First with Close, where it was switched off before the close"
+{ cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 argv=prog cwd=/h nexec=1
+file lo=390 hi=400 pid=200 uid=1000 ops=closer path=/h/in ino=21 size=9 mtime=-5000 nexec=1
+exit t=500 pid=200 uid=1000 status=0
+END
+	ends 510; } | sim && dump 1000 && events "\"t\":$(at 12),\"k\":\"access\".*\"mode\":65,\"via\":2,\"api\":2" 1
+check "a close without an open: possible, since the program began"
+{ echo "$login"
+	echo "fork t=10 pid=200 ppid=100 uid=1000"
+	echo "exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 argv=prog cwd=/h nexec=1"
+	i=100
+	while [ $i -lt 1100 ]; do
+		echo "file lo=$i hi=$((i + 1)) pid=200 uid=1000 ops=open,closer path=/h/in ino=21 size=9 mtime=-5000 nexec=1"
+		i=$((i + 1))
+	done
+	ends 1200; } | sim && dump 1000 && events '"count":1000' 1 && events '"k":"access",.*"mode":65' 1
+check "a thousand opens are one access with a count"
+{ cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=1000 exe=/h/reader ino=4 argv=reader cwd=/h nexec=1
+fork t=10 pid=201 ppid=100 uid=1000
+exec t=12 pid=201 uid=1000 exe=/h/writer ino=5 argv=writer cwd=/h nexec=1
+file lo=100 hi=110 pid=200 uid=1000 ops=open,closer path=/h/f ino=21 size=9 mtime=-5000 nexec=1
+file lo=200 hi=210 pid=201 uid=1000 ops=open,closew path=/h/f ino=21 size=8 mtime=205 nexec=1
+file lo=300 hi=310 pid=200 uid=1000 ops=open,closer path=/h/f ino=21 size=8 mtime=205 nexec=1
+END
+	ends 400; } | sim && as 1000 && cmd 0 sql "SELECT v.n FROM edge d JOIN version v ON v.id = d.to_id JOIN file f ON f.id = v.file
+JOIN execution e ON e.id = d.from_id WHERE d.type = 'used' AND f.path = '/h/f' AND e.argv = 'reader' ORDER BY v.n" && sed 1d "$out" >"$T/n" && is "$T/n" "1
+2"
+check "repeats are not counted together across somebody's write"
+
+# ---- names, users, sessions ----
+
+{ cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 argv=prog cwd=/h nexec=1
+file lo=100 hi=110 pid=200 uid=1000 ops=create,open,closew path=/h/x.tmp ino=21 size=8 mtime=105 nexec=1
+rename lo=110 hi=120 t=120 pid=200 uid=1000 ino=21 old=/h/x.tmp path=/h/x nexec=1
+END
+	ends 200; } | sim && as 1000 && cmd 0 why /h/x && says "$out" 'made by prog' && cmd 0 why /h/x.tmp && says "$out" '/h/x@{1} (was /h/x.tmp): made by prog'
+check "written as another name, then renamed"
+{ cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=0 exe=/usr/bin/sudo ino=4 argv=sudo,-u,other,prog cwd=/h nexec=1
+exec t=20 pid=200 uid=1001 exe=/h/prog ino=5 argv=prog,--secret-plan cwd=/h nexec=2
+file lo=100 hi=110 pid=200 uid=1001 ops=create,open,closew path=/h/x ino=21 size=8 mtime=105 nexec=2
+exit t=130 pid=200 uid=1001 status=0
+END
+	ends 200; } | sim && dump 1000 && events secret-plan 0 && dump 0 && events secret-plan 0 && dump 1001 && events '"secret-plan\|--secret-plan' 2 &&
+	as 1001 && cmd 0 why /h/x && says "$out" 'made by prog' && export STEMMA_HOME="$T/node/all" && cmd 0 why /h/x && says "$out" 'made by prog'
+check "a program that becomes another user goes on in that one's log; root's store has all"
+{ script | sed '/^stats/d; s/^settle t=55/settle t=55\nsession t=56/'; } | sim && as 1000 && cmd 0 lineage /h/b && says "$out" 'sh job.sh' && says "$out" '/h/a@{1}'
+check "the log begun again in the middle: the same answer"
+{ cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000 start=5
+exec t=12 pid=200 uid=1000 exe=/h/one ino=4 argv=one cwd=/h nexec=1 start=5
+exit t=13 pid=200 uid=1000 status=0 start=5
+fork t=14 pid=200 ppid=100 uid=1000 start=20000005
+exec t=15 pid=200 uid=1000 exe=/h/two ino=5 argv=two cwd=/h nexec=1 start=20000005
+file lo=16 hi=20 pid=200 uid=1000 ops=create,open,closew path=/h/x ino=21 size=8 mtime=17 nexec=1 start=20000005
+END
+	ends 200; } | sim && as 1000 && cmd 0 why /h/x && says "$out" 'made by two' && says_not "$out" one
+check "a process number that was used again is another process"
+
+# ---- what is missing, and bounds ----
+
+{ echo "$login"
+	echo "fork t=10 pid=200 ppid=100 uid=1000"
+	echo "exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 argv=prog cwd=/h nexec=1"
+	echo "lost lo=20 hi=30 count=17"
+	ends 200; } | sim && dump 1000 && events "\"k\":\"gap\",\"reason\":1,\"count\":17,\"from\":$(at 20)" 1 && dump 0 && events '"count":17' 1
+check "what was lost stands in the log of everybody who had a process, with count and interval"
+{ echo "$login"
+	echo "fork t=10 pid=200 ppid=100 uid=1000"
+	echo "exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 argv=prog cwd=/h nexec=1"
+	i=1000
+	while [ $i -lt 3000 ]; do
+		echo "file lo=100 hi=110 pid=200 uid=1000 ops=open path=/h/f$i ino=$i size=9 mtime=-5000 nexec=1"
+		i=$((i + 1))
+	done
+	ends 200; } | sim --accesses=100 --files=500 && dump 1000 && events '"k":"gap","reason":16' 1 && says "$T/stats" 'accesses=100 '
+check "more open files than there is room for: a gap that counts them, and no more memory"
+{ echo "$login"
+	i=1000
+	while [ $i -lt 3000 ]; do
+		echo "fork t=10 pid=$i ppid=$((i == 1000 ? 100 : i - 1)) uid=1000"
+		i=$((i + 1))
+	done
+	ends 200; } | sim --keep=all --processes=500 && dump 1000 && events '"k":"gap","reason":16' 1 && [ "$(grep -c '"k":"process"' "$T/log")" -lt 510 ]
+check "more processes than there is room for: likewise"
+{ echo "$login"
+	echo "fork t=10 pid=200 ppid=100 uid=1000"
+	awk 'BEGIN { printf "exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 cwd=/h nexec=1 argv=prog,%%1b]0;x%%07,%%ff%%fe,--password=hunter2"; for (i = 0; i < 9000; i++) printf ",a%d", i; print "" }'
+	ends 200; } | sim && as 1000 && cmd 0 log && says "$out" prog && ! grep -q "$(printf '\033')" "$out" && dump 1000 && events hunter2 0 && events '"a8999"' 2
+check "hostile arguments: kept whole, without secrets, and harmless on the screen"
+{ echo "$login"
+	i=0
+	while [ $i -lt 300 ]; do
+		echo "fork t=$((10 + i)) pid=$((1000 + i)) ppid=$((i ? 999 + i : 100)) uid=1000"
+		[ $i -gt 0 ] && echo "exit t=$((10 + i)) pid=$((999 + i)) uid=1000 status=0"
+		echo "settle t=$((10 + i))"
+		i=$((i + 1))
+	done
+	echo stats; } | sim --keep=all && says "$T/stats" 'live=4 '
+check "a chain of forks whose parents end leaves nothing behind"
+finish

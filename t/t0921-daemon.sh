@@ -1,0 +1,239 @@
+#!/bin/sh
+# The daemon from outside: logs of users, who is told what, touch files, overload, kills, full disks, logs that are taken
+# away. The tracer is a false one, told through a FIFO what has happened, so that no privilege is needed; several users
+# need root.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+DAEMON=${STEMMAD_FAKE:-$BUILD/tests/stemmad-fake}
+[ -x "$DAEMON" ] || { echo "Bail out! no stemmad-fake at $DAEMON"; exit 1; }
+chmod 755 "$T" "$T/home" "$T/work"
+mkfifo "$T/fifo"
+export STEMMA_FAKE_TRACER="$T/fifo" STEMMA_NODE_SOCKET="$T/run/socket"
+export XDG_RUNTIME_DIR="$T/xdg" && mkdir -m 700 "$T/xdg"
+daemon=
+trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+me=$(id -u)
+
+wait_for()
+{ # COMMAND...: until it holds, ten seconds at most
+	i=0
+	until "$@" >/dev/null 2>&1; do
+		i=$((i + 1))
+		[ $i -gt 200 ] && { echo "waited in vain for: $*" >>"$err"; return 1; }
+		sleep 0.05
+	done
+}
+answers()
+{
+	"$DAEMON" --stats
+}
+start()
+{ # OPTION...
+	"$DAEMON" -o "base=$T/base" -o "run=$T/run" "$@" 2>>"$T/daemon" &
+	daemon=$!
+	wait_for answers
+}
+stop()
+{ # SIGNAL
+	kill "-$1" "$daemon" && wait "$daemon" 2>/dev/null
+	daemon=
+	return 0
+}
+happens()
+{
+	cat >"$T/fifo"
+}
+login()
+{ # UID
+	cat <<END
+alive t=0 pid=50 ppid=1 exe=/usr/sbin/sshd argv=sshd uid=0 ino=2
+alive t=0 pid=$((100 + $1 % 100)) ppid=50 exe=/bin/bash argv=-bash uid=$1 ino=3 cwd=/h
+END
+}
+program()
+{ # UID PID NAME FILE INO
+	cat <<END
+fork t=10 pid=$2 ppid=$((100 + $1 % 100)) uid=$1
+exec t=12 pid=$2 uid=$1 exe=/bin/$3 ino=$((4000 + $2)) argv=$3 cwd=/h nexec=1
+file lo=13 hi=15 pid=$2 uid=$1 ops=create,open,closew path=$4 ino=$5 size=9 mtime=14 nexec=1
+exit t=16 pid=$2 uid=$1 status=0
+END
+}
+ask()
+{ # UID STATUS ARG...
+	who=$1
+	want=$2
+	shift 2
+	if [ "$who" = "$me" ]; then
+		"$STEMMA" --node "$@" >"$out" 2>"$err" </dev/null
+	else
+		setpriv --reuid "$who" --regid "$who" --clear-groups "$STEMMA" --node "$@" >"$out" 2>"$err" </dev/null
+	fi
+	got=$?
+	[ $got = "$want" ] && return 0
+	echo "status $got, not $want, of: stemma --node $*" >>"$err"
+	return 1
+}
+is_root()
+{
+	[ "$me" = 0 ]
+}
+skip()
+{
+	count=$((count + 1))
+	echo "ok $count - $1 # SKIP $2"
+}
+
+start
+: >"$err"
+{ login "$me"; program "$me" 200 maker /h/made 20; } | happens
+ask "$me" 0 why /h/made && says "$out" 'made by maker' && ask "$me" 0 log && says "$out" maker && ask "$me" 0 show /h/made && ask "$me" 0 lineage --json /h/made
+check "what has happened a moment ago is told"
+ask "$me" 2 run -- true && says "$err" 'cannot be asked' && ask "$me" 2 forget @
+check "what would change a record cannot be asked of the daemon"
+if is_root; then
+	chmod 711 "$T/home"
+	{ login 1000; login 1001; program 1000 300 one /h/one 30; program 1001 301 two /h/two 31; cat <<END; } | happens
+fork t=20 pid=302 ppid=101 uid=1001
+exec t=21 pid=302 uid=1001 exe=/bin/reader ino=99 argv=reader,--of,x cwd=/h nexec=1
+file lo=22 hi=23 pid=302 uid=1001 ops=open,closer path=/h/one ino=30 nexec=1
+file lo=24 hi=25 pid=302 uid=1001 ops=create,open,closew path=/h/three ino=33 size=9 mtime=24 nexec=1
+exit t=26 pid=302 uid=1001 status=0
+END
+	ask 1000 0 log && says "$out" one && says_not "$out" two && says_not "$out" reader && ask 1000 1 why /h/two && says "$err" 'not there, and nothing'
+	check "a user is told of the own executions, and of no others"
+	ask 1001 0 lineage /h/three && says "$out" 'reader --of x' && says "$out" '/h/one@{1}  (from outside)' && says_not "$out" 'one  ('
+	check "what another user made came from outside"
+	ask 0 0 lineage /h/three && says "$out" 'reader --of x' && says "$out" '─ one  ('
+	check "root is told of all, from user to user"
+	ask 1002 1 log && says "$err" 'nothing of yours'
+	check "who has no record is told so"
+	bad=
+	for path in base base/users base/users/1001 base/users/1001/index.db base/all/index.db; do
+		setpriv --reuid 1000 --regid 1000 --clear-groups test -r "$T/$path" -a -x "$T" && bad=$path
+	done
+	[ -z "$bad" ] || echo "$bad can be read by another user" >>"$err"
+	[ -z "$bad" ]
+	check "the record itself is root's alone"
+	grep -q '^CapEff:.*0000000000000000$\|^CapEff:	000000c000280004$' "/proc/$daemon/status" && grep -q '^CapBnd:	0000000000000000$' "/proc/$daemon/status"
+	check "few capabilities are left, and none for what it starts"
+else
+	for what in users others root record; do
+		skip "who is told what: $what" "needs root to be several users"
+	done
+fi
+
+# ---- granularity ----
+
+printf 'fork t=30 pid=400 ppid=%d uid=%d\nexec t=31 pid=400 uid=%d exe=/bin/job ino=77 argv=job nexec=1 env=SLURM_JOB_ID=4711\n' $((100 + me % 100)) "$me" "$me" | happens
+asked()
+{ # WORDS
+	grep -q "^$1\$" "$T/fifo.set" 2>/dev/null
+}
+cmd 0 granularity access --job 4711 && wait_for asked 'set 3 400 1' && cmd 0 granularity open --job 4711 && wait_for asked 'set 3 400 0'
+check "granularity of a job: its processes, on and off"
+rm -f "$T/fifo.set"
+: >"$T/run/touch/access.4711" && wait_for asked 'set 3 400 1' && rm "$T/run/touch/access.4711" && wait_for asked 'set 3 400 0'
+check "... by a touch file, until it is removed"
+cmd 1 granularity open --job 4711 && says "$err" 'not asked for' && cmd 2 granularity access && cmd 2 granularity close --node && cmd 2 granularity access --job '$(x)'
+check "what makes no sense is refused"
+if is_root; then
+	"$STEMMA" granularity access --user 1000 && wait_for asked 'set 1 1000 1' && setpriv --reuid 1000 --regid 1000 --clear-groups "$STEMMA" granularity access --node 2>"$err"
+	[ $? = 1 ] && setpriv --reuid 1000 --regid 1000 --clear-groups "$STEMMA" granularity access --user 1001 2>"$err"
+	[ $? = 1 ]
+	check "for others and for the node administrators choose"
+	setpriv --reuid 1000 --regid 1000 --clear-groups touch "$T/run/touch/access.4711" && sleep 0.3 && rm -f "$T/fifo.set" && sleep 1.3 && ! asked 'set 3 400 1'
+	check "a touch file counts for its owner's processes"
+else
+	skip "granularity of others" "needs root to be several users"
+fi
+
+# ---- hammering, kills, disks ----
+
+$PYTHON - "$T/run/socket" >"$out" 2>"$err" <<'END'
+import os, socket, sys
+path, held = sys.argv[1], []
+answers = {}
+for i in range(400):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.setblocking(True)
+    s.settimeout(5)
+    try:
+        s.connect(path)
+        if i % 4 == 0:
+            held.append(s)  # says nothing
+            continue
+        s.send([b'stats', b'x' * 60000, b'\0\xff', b'granularity access job ' + b'a' * 3000][i % 4])
+        word = s.recv(70000)[:2]
+    except OSError as e:
+        word = type(e).__name__.encode()
+    answers[word] = answers.get(word, 0) + 1
+print(sorted(answers))
+END
+wait_for answers && sleep 6 && answers >/dev/null && grep -q "b'bu'" "$out" && [ "$(find "/proc/$daemon/fd" -type l | wc -l)" -lt 40 ]
+check "who hammers the socket is put off, and holds nothing"
+stop KILL
+start
+{ login "$me"; program "$me" 500 after /h/after 50; } | happens
+ask "$me" 0 why /h/after && ask "$me" 0 why /h/made && ask "$me" 0 sql "SELECT reason, text FROM gap WHERE reason = 'recorder_died'" && says "$out" 'was killed'
+check "killed and started again: what was before is there, and the gap between"
+stop TERM
+start
+{ login "$me"; program "$me" 501 later /h/later 51; } | happens
+ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'lost'" && says "$out" 'was not running' && ask "$me" 0 why /h/made
+check "stopped and started again: that gap is told, too"
+rm -rf "$T/base/users/$me/logs"
+{ program "$me" 502 gone /h/gone 52; } | happens
+back()
+{
+	[ -n "$(find "$T/base/users/$me/logs" -name '*.stl' 2>/dev/null)" ]
+}
+i=0
+until back || [ $i -gt 240 ]; do
+	i=$((i + 1))
+	sleep 0.05
+done
+{ program "$me" 503 anew /h/anew 53; } | happens
+ask "$me" 0 why /h/anew && says "$out" 'made by anew'
+check "its logs taken away: it begins others"
+kill -HUP "$daemon" && sleep 0.2
+{ program "$me" 504 again /h/again 54; } | happens
+ask "$me" 0 why /h/again && ask "$me" 0 why /h/anew && says "$T/daemon" 'settings were read again'
+check "settings read again, logs begun again: nothing is lost"
+"$DAEMON" --metrics >"$out" && tail -1 "$out" | grep -q '^# EOF$' && grep -q '^stemma_events_total [1-9]' "$out" && ! grep -v '^# \|^stemma_[a-z_]* [0-9.e+-]*$' "$out"
+check "metrics"
+"$DAEMON" -o "base=$T/base" -o "run=$T/run2" >"$out" 2>"$err"
+[ $? = 125 ] && says "$err" 'another stemmad'
+check "two daemons do not write to one place"
+stop TERM
+start -o max_events=50
+i=0
+while [ $i -lt 60 ] && ! grep -q 'granularity down to processes' "$T/daemon"; do
+	awk -v uid="$me" 'BEGIN { for (i = 0; i < 200; i++) printf "uring t=1 pid=1 uid=%d\n", uid }' | happens
+	sleep 0.2
+	i=$((i + 1))
+done
+says "$T/daemon" 'granularity down to open: events' && says "$T/daemon" 'granularity down to processes: events' && asked 'files 0 0 0' && ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'limit'" &&
+	says "$out" 'granularity down'
+check "too many events: step by step less is looked at, and each step is in the record"
+stop TERM
+if is_root && mkdir "$T/small" && mount -t tmpfs -o size=4m tmpfs "$T/small" 2>/dev/null; then
+	"$DAEMON" -o "base=$T/small/base" -o "run=$T/run" 2>>"$T/daemon" &
+	daemon=$!
+	wait_for answers
+	login 0 | happens
+	dd if=/dev/zero of="$T/small/fill" bs=1k 2>/dev/null
+	i=600
+	while [ $i -lt 900 ]; do
+		program 0 $i "full$i" /h/full$i $i
+		i=$((i + 1))
+	done | happens
+	sleep 1.5
+	kill -0 "$daemon" && rm "$T/small/fill" && sleep 3 && { program 0 901 room /h/room 901; } | happens && ask 0 0 why /h/room && says "$out" 'made by room'
+	check "a full disk: it goes on, and writes again when there is room"
+	stop TERM
+	umount "$T/small"
+else
+	skip "a full disk" "needs root and a file system of its own"
+fi
+finish

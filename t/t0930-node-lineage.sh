@@ -1,0 +1,136 @@
+#!/bin/sh
+# The demo's pipeline, run by an ordinary user without `stemma run` while stemmad sees all of the node, has the lineage that
+# it has with it, certainty aside; and what a kill of the daemon under load leaves. Needs root, and a kernel that lets it.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+DAEMON=${STEMMAD:-$BUILD/src/daemon/stemmad}
+export STEMMA_NODE_SOCKET="$T/run/socket"
+daemon=
+trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+
+nothing()
+{
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+answers()
+{
+	"$DAEMON" --stats
+}
+# shellcheck disable=SC2120 # none needs a setting yet
+start()
+{ # OPTION...
+	"$DAEMON" --keep=all -o "base=$T/base" -o "run=$T/run" "$@" 2>>"$T/daemon" &
+	daemon=$!
+	i=0
+	until answers >/dev/null 2>&1; do
+		i=$((i + 1))
+		[ $i -gt 200 ] || ! kill -0 "$daemon" 2>/dev/null && return 1
+		sleep 0.05
+	done
+}
+stop()
+{ # SIGNAL
+	kill "-$1" "$daemon" && wait "$daemon" 2>/dev/null
+	daemon=
+	return 0
+}
+user()
+{
+	setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$T/nobody" STEMMA_HOME="$T/nobody/record" "$@"
+}
+
+[ "$(id -u)" = 0 ] || nothing "needs root"
+[ -x "$DAEMON" ] || nothing "stemmad was not built"
+if ! user test -r "$here/t/lib.sh" || ! user test -x "$STEMMA"; then
+	nothing "the build folder is not for other users to read"
+fi
+chmod 711 "$T" "$T/home"
+mkdir -m 755 "$T/a" "$T/b" "$T/nobody"
+start || nothing "stemmad cannot trace here: $(tail -1 "$T/daemon")"
+grep -q 'files:' "$T/daemon" && nothing "no files are seen here: $(grep 'files:' "$T/daemon")"
+
+if command -v bwa >/dev/null && command -v samtools >/dev/null && command -v bcftools >/dev/null; then
+	for d in a b; do
+		"$here/examples/variants/get-data" "$T/$d" >/dev/null 2>"$err" &&
+			cp "$here/examples/variants/pipeline.sh" "$here/examples/variants/summarise.py" "$T/$d"
+	done
+	chown -R 65534:65534 "$T/a" "$T/b" "$T/nobody"
+	(cd "$T/a" && user ./pipeline.sh B7 EAS1) 2>>"$err" && (cd "$T/a" && user "$STEMMA" --node lineage --json results/summary.tsv) >"$T/a.json" 2>>"$err" &&
+		(cd "$T/b" && user "$STEMMA" run -q -- ./pipeline.sh B7 EAS1 && user "$STEMMA" lineage --json results/summary.tsv) >"$T/b.json" 2>>"$err" &&
+		"$PYTHON" "$here/t/node_compare.py" "$T/a.json" "$T/a" "$T/b.json" "$T/b" >"$out" 2>>"$err"
+	check "the demo's pipeline without stemma run: the lineage is the same"
+	n=$(sed -n 's/ in both//p' "$out")
+	[ "${n:-0}" -ge 40 ]
+	check "... and it is that of all of the pipeline"
+	(cd "$T/a" && user "$STEMMA" --node why results/B7.vcf) >"$out" 2>"$err" && says "$out" 'made by bcftools mpileup -f' && says "$out" 'by nobody@'
+	check "why"
+	(cd "$T/a" && COLUMNS=200 user "$STEMMA" --node log) >"$out" 2>"$err" && says "$out" 'pipeline.sh B7 EAS1'
+	check "log"
+else
+	for what in lineage whole why log; do
+		count=$((count + 1))
+		echo "ok $count - the demo's pipeline: $what # SKIP bwa, samtools or bcftools is not installed"
+	done
+fi
+
+chown 65534:65534 "$T/nobody"
+cat >"$T/nobody/job.sh" <<'END'
+#!/bin/sh
+cd "$HOME"
+echo one >made.tmp
+mv made.tmp made
+sed s/one/two/ made >edited
+x=$(cat edited)
+echo "$x" >last
+END
+user sh "$T/nobody/job.sh" && user "$STEMMA" --node lineage "$T/nobody/last" >"$out" 2>"$err" && says "$out" 'cat edited' && says "$out" 'sed s/one/two/ made' &&
+	says "$out" 'nobody/made@{1}' && ! grep -q 'made.tmp@' "$out"
+check "redirections, a rename, a pipe into a variable"
+
+# ---- killed under load, started again ----
+
+load()
+{
+	i=0
+	while [ $i -lt 100 ]; do
+		cat "$T/nobody/made" >"$T/load$i" || echo "load $i failed"
+		i=$((i + 1))
+	done
+}
+load >"$T/failed" 2>&1 &
+worker=$!
+sleep 0.3
+stop KILL
+wait $worker
+[ ! -s "$T/failed" ] && [ "$(cat "$T"/load*/dev/null 2>/dev/null; find "$T" -maxdepth 1 -name 'load*' | wc -l)" = 100 ]
+check "killed under load: nobody was stopped or made to fail"
+start && user sh "$T/nobody/job.sh" && user "$STEMMA" --node why "$T/nobody/last" >"$out" 2>"$err" && says "$out" 'job.sh' &&
+	user "$STEMMA" --node sql "SELECT text FROM gap WHERE reason = 'recorder_died'" >"$out" 2>>"$err" && says "$out" 'was killed'
+check "started again: it records, and says from when to when it was not there"
+
+# ---- many processes ----
+
+before=$(awk '/VmRSS/ { print $2 }' "/proc/$daemon/status")
+user sh -c 'i=0; while [ $i -lt 1500 ]; do (:) & i=$((i + 1)); [ $((i % 100)) = 0 ] && wait; done; wait'
+answers >"$out" && after=$(awk '/VmRSS/ { print $2 }' "/proc/$daemon/status") && echo "memory: $before KiB before, $after KiB after" >"$err" && [ "$((after - before))" -lt 8192 ] && grep -q '^lost        0 of processes' "$out"
+check "1,500 processes in a burst: none is lost, and memory stays bounded"
+stop TERM
+
+# ---- representative executions ----
+
+if start -o keep=representative && command -v bash >/dev/null; then
+	rm -f "$T/nobody/last"
+	printf 'sh "$HOME/job.sh"\ncp "$HOME/last" "$HOME/copy"\nexit\n' | user bash --norc -i >"$out" 2>"$err"
+	user "$STEMMA" --node lineage "$T/nobody/copy" >"$out" 2>>"$err" && says "$out" 'cp ' && says "$out" 'job.sh' &&
+		user "$STEMMA" --node sql "SELECT count(*) AS n FROM execution WHERE argv LIKE 'sed s/one/two/%' AND began > (SELECT max(ended) FROM gap WHERE reason = 'lost')" >"$out" 2>>"$err" && lines "$out" 2 && says "$out" 0
+	check "from a shell: what the user started is kept, what that started counts to it"
+	cmd 0 granularity access --user nobody && user sh -c 'cat "$HOME/last" | cat >"$HOME/counted"' && user "$STEMMA" --node why "$T/nobody/counted" >"$out" 2>"$err" &&
+		says "$out" "counted@{1}: made by" && user "$STEMMA" --node sql "SELECT io.bytes FROM io JOIN file f ON f.id = io.file WHERE f.path LIKE '%/counted' AND direction = 'write'" >"$out" 2>>"$err" &&
+		sed 1d "$out" | tr -d ' ' >"$T/n" && is "$T/n" 4
+	check "granularity access: bytes are counted while it is on"
+	cmd 0 granularity open --user nobody
+	check "and off again"
+	stop TERM
+fi
+finish

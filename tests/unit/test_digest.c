@@ -1,0 +1,180 @@
+/* Digests against the published test vectors of SHA-256, and what the cache keeps and does not. */
+#include "base/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include <cmocka.h>
+
+static char dir[64];
+
+static void vectors(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *digest;
+	} v[] = {
+	    {"", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+	    {"abc", "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+	    {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+	     "sha256:248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+	};
+	for (unsigned i = 0; i < 3; i++) {
+		struct digest d, back;
+		char text[DIGEST_TEXT];
+		digest_bytes(v[i].text, strlen(v[i].text), &d);
+		digest_text(&d, text);
+		assert_string_equal(text, v[i].digest);
+		assert_true(digest_parse(str_of(text), &back));
+		assert_true(digest_eq(&d, &back));
+	}
+	struct digest d;
+	assert_false(digest_parse(str_of("sha256:12"), &d));
+	assert_false(digest_parse(str_of("sha512:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), &d));
+	assert_false(digest_parse(str_of("sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ag"), &d));
+}
+
+static void make(const char *name, size_t n, int byte, char *ret, size_t room)
+{
+	snprintf(ret, room, "%s/%s", dir, name);
+	FILE *f = fopen(ret, "w");
+	assert_non_null(f);
+	for (size_t i = 0; i < n; i++)
+		putc(byte, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* A million letters a, as the standard has it, by the ways for small and large files. */
+static void files(void **state)
+{
+	(void)state;
+	char path[128], text[DIGEST_TEXT];
+	struct digest d, whole;
+	make("million", 1000000, 'a', path, sizeof(path));
+	assert_int_equal(digest_file(NULL, AT_FDCWD, path, &d, NULL), 0);
+	digest_text(&d, text);
+	assert_string_equal(text, "sha256:cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	for (size_t n = (1u << 20) - 1; n <= (1u << 20) + 262145; n += 131073) {
+		char *p = malloc(n);
+		memset(p, 'x', n);
+		digest_bytes(p, n, &whole);
+		make("large", n, 'x', path, sizeof(path));
+		assert_int_equal(digest_file(NULL, AT_FDCWD, path, &d, NULL), 0);
+		assert_true(digest_eq(&d, &whole));
+		free(p);
+	}
+	assert_int_equal(digest_file(NULL, AT_FDCWD, dir, &d, NULL), -EINVAL);
+	assert_int_equal(digest_file(NULL, AT_FDCWD, "/dev/null", &d, NULL), -EINVAL);
+	assert_int_equal(digest_file(NULL, AT_FDCWD, "/no/such/file", &d, NULL), -ENOENT);
+}
+
+static void age(const char *path, time_t mtime)
+{
+	struct utimbuf t = {mtime, mtime};
+	assert_int_equal(utime(path, &t), 0);
+}
+
+/* A file that is cut short while it is read must not end the program. Another process cuts it again
+ * and again until that was met. */
+static void shrinks(void **state)
+{
+	(void)state;
+	char path[128];
+	struct digest d;
+	make("shrinks", 1, 's', path, sizeof(path));
+	pid_t other = fork();
+	if (other == 0)
+		for (;;) {
+			int r = truncate(path, 64 << 20);
+			r |= truncate(path, 0);
+			if (r < 0)
+				_exit(1);
+		}
+	int stale = 0;
+	for (int i = 0; i < 20000 && stale < 5; i++) {
+		int rc = digest_file(NULL, AT_FDCWD, path, &d, NULL);
+		assert_true(rc == 0 || rc == -ESTALE);
+		stale += rc == -ESTALE;
+	}
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	assert_int_equal(stale, 5);
+}
+
+/* Spoils what the cache says of the file, to see whether it was asked. */
+static bool from_cache(struct digest_cache *c, const char *path)
+{
+	struct digest real, told;
+	assert_int_equal(digest_file(NULL, AT_FDCWD, path, &real, NULL), 0);
+	assert_int_equal(digest_file(c, AT_FDCWD, path, &told, NULL), 0);
+	return digest_eq(&real, &told);
+}
+
+static void cache(void **state)
+{
+	(void)state;
+	char path[128], kept[256], at[128];
+	struct digest first, d;
+	snprintf(at, sizeof(at), "%s/cache", dir);
+	struct digest_cache *c = digest_cache_open(at);
+	assert_non_null(c);
+	make("kept", 100, 'k', path, sizeof(path));
+	/* Just made: it may yet change without a trace. */
+	assert_int_equal(digest_file(c, AT_FDCWD, path, &first, NULL), 0);
+	snprintf(kept, sizeof(kept), "%s/digests-1", at);
+	struct stat st;
+	assert_int_equal(stat(kept, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	/* After a while it is kept. */
+	do {
+		usleep(50000);
+		assert_int_equal(digest_file(c, AT_FDCWD, path, &first, NULL), 0);
+		stat(kept, &st);
+	} while (st.st_size == 0);
+	assert_true(from_cache(c, path));
+	/* Other bytes of the same length: another ctime, so another file to the cache. */
+	make("kept", 100, 'j', path, sizeof(path));
+	age(path, 1000000000);
+	assert_int_equal(digest_file(c, AT_FDCWD, path, &d, NULL), 0);
+	assert_false(digest_eq(&d, &first));
+	digest_cache_close(c);
+	/* Bytes in the cache that are not ours are no entries. */
+	int fd = open(kept, O_RDWR);
+	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	char *all = malloc((size_t)st.st_size);
+	assert_int_equal(pread(fd, all, (size_t)st.st_size, 0), st.st_size);
+	for (off_t i = 0; i < st.st_size; i++)
+		all[i] ^= all[i] ? 0x10 : 0;
+	assert_int_equal(pwrite(fd, all, (size_t)st.st_size, 0), st.st_size);
+	free(all);
+	close(fd);
+	c = digest_cache_open(at);
+	assert_true(from_cache(c, path));
+	digest_cache_close(c);
+	/* Not a place of ours. */
+	assert_null(digest_cache_open("/proc/self"));
+	digest_cache_close(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(files), cmocka_unit_test(shrinks),
+	                                   cmocka_unit_test(cache)};
+	snprintf(dir, sizeof(dir), "/tmp/stemma-digest-XXXXXX");
+	if (!mkdtemp(dir))
+		return 1;
+	int r = cmocka_run_group_tests(tests, NULL, NULL);
+	char line[128];
+	snprintf(line, sizeof(line), "rm -rf %s", dir);
+	return system(line) == 0 ? r : 1;
+}
