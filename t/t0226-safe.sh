@@ -19,7 +19,7 @@ program p-cwd chdir deleted fork
 program p-fd dup dup-reused fork-child-writes exec-writes exec-idles exec-reads cloexec turns passed-write passed-read
 program p-map shared shared-existing private shared-child sendfile splice copy-file-range
 program p-spawn fork fork-exec vfork system exec-chain exec-empty-env exec-failing execveat fexecve exec-thread fork-threads \
-	open-threads many deep script script-nested
+	open-threads many late-wait deep script script-nested
 program p-end statuses segv abort last-thread exit-in-thread exec-without-first
 program p-chan pipe pipe-exec fifo socketpair unix-stream tcp udp sysv
 # What recorders have broken.

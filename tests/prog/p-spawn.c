@@ -382,6 +382,25 @@ CASE(c_many)
 	check(n == 300);
 }
 
+/* Children that are over long before their parent asks. */
+CASE(c_late_wait)
+{
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = spawn();
+		if (pid == 0) {
+			char name[32];
+			snprintf(name, sizeof(name), "sub/%d", i);
+			make_file(in_dir(name));
+			leave(i);
+		}
+	}
+	usleep(900000);
+	int n = 0;
+	while (wait(NULL) > 0)
+		n++;
+	check(n == 3);
+}
+
 CASE(c_deep)
 {
 	int depth = 60;
@@ -534,6 +553,7 @@ const struct tcase cases[] = {
     {"fork-threads", c_fork_threads},
     {"open-threads", c_open_threads},
     {"many", c_many},
+    {"late-wait", c_late_wait},
     {"deep", c_deep},
     {"orphans", c_orphans},
     {"subreaper", c_subreaper},

@@ -57,6 +57,8 @@ static size_t take(struct safe *f, int64_t since, int64_t until)
 {
 	struct safe_seen x;
 	size_t n = 0;
+	if (!f->reader)
+		return 0;
 	safe_reader_gather(f->reader, since, boot_ns());
 	while (safe_reader_next(f->reader, until, &x)) {
 		safe_tell(f, &x);
@@ -83,10 +85,9 @@ static void reap(struct worker *w, struct safe *f, int64_t since)
 	siginfo_t si = {0};
 	if (waitid(P_PID, (id_t)s->root, &si, WSTOPPED | WNOHANG) == 0 && si.si_pid == s->root)
 		worker_stop(w->control, w->keeper);
-	for (bool first = true; over(&si); first = false) {
+	while (over(&si)) {
 		int status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 : si.si_status & 0x7f;
-		if (first)
-			take(f, since, boot_ns());
+		take(f, since, boot_ns());
 		safe_tell_status(f, si.si_pid, status);
 		const struct proc *p = si.si_pid == s->root ? safe_proc(f, si.si_pid) : NULL;
 		if (!worker_reap(w, si.si_pid, WNOHANG, &status))
@@ -133,11 +134,12 @@ _Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t f
 		poll(p, 2, wait);
 		eventfd_read(r.wake, &rung);
 		worker_take_signals(w);
-		int64_t now = boot_ns();
-		/* Of those that are over everything has been said: it is taken before their end. */
+		/* Of those that are over everything has been said: it is taken before their end. The time is that after they
+		 * were found, or what they said last would come too late to be believed. */
 		struct safe_dead dead = {0};
 		safe_find_dead(&f, &dead);
-		size_t n = f.reader ? take(&f, since, dead.n ? now : now - GRACE) : 0;
+		int64_t now = boot_ns();
+		size_t n = take(&f, since, dead.n ? now : now - GRACE);
 		safe_tell_deaths(&f, &dead);
 		reap(w, &f, since);
 		worker_continue(w->control, w->keeper);
@@ -152,8 +154,7 @@ _Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t f
 		say_wait(w, &f);
 		wait = n || safe_busy(&f) ? BUSY_MS : IDLE_MS;
 	}
-	if (f.reader)
-		take(&f, since, boot_ns());
+	take(&f, since, boot_ns());
 	safe_tell_end(&f);
 	safe_place_remove(place);
 	worker_finish(w);

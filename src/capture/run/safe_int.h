@@ -143,6 +143,8 @@ struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct spr
 struct sproc *sproc_by_pid_of(const struct safe *f, uint32_t pid, uint64_t pidns);
 /* The latest with this number; of our pid namespace. */
 struct sproc *sproc_by_pid(const struct safe *f, uint32_t pid);
+/* Has its number not been given to another: it lives, or its parent has not waited for it yet. */
+bool sproc_is_still(const struct safe *f, const struct sproc *p);
 struct sproc *sproc_by_image(const struct safe *f, uint32_t pid, uint32_t image);
 
 /* ---- programs and ends (safe_proc.c) ---- */

@@ -114,7 +114,9 @@ void safe_tell_deaths(struct safe *f, const struct safe_dead *d)
 			if (p->intent.set && !p->ended && since > SOON &&
 			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p))))
 				sproc_intent_commit(f, p);
-			if (!p->alive && p->ended && now - p->end > REMEMBER)
+			/* One whose parent has not waited yet is still to be seen, and must not be taken for another. */
+			if (!p->alive && p->ended && now - p->end > REMEMBER &&
+			    (sproc_by_pid(f, p->pid) != p || kill(p->p->pid, 0) < 0))
 				sproc_forget(f, p);
 		}
 }
@@ -176,7 +178,7 @@ static void scan_children(struct safe *f, struct sproc *parent, uint32_t of, uin
 		if (next == at)
 			break;
 		struct sproc *p = sproc_by_pid(f, pid);
-		if (p && p->alive)
+		if (p && (p->alive || sproc_is_still(f, p)))
 			continue;
 		uint32_t *slot = waiting[pid % n];
 		if (slot[0] != pid) {

@@ -59,6 +59,17 @@ static bool read_start(uint32_t pid, uint64_t *ret_ticks, uint32_t *ret_ppid)
 	return true;
 }
 
+bool sproc_is_still(const struct safe *f, const struct sproc *p)
+{
+	int64_t per = 1000000000 / f->s->hz, apart;
+	uint64_t ticks;
+	uint32_t ppid;
+	if (!p->ours || !read_start(p->pid, &ticks, &ppid))
+		return false;
+	apart = (int64_t)ticks * per - p->p->started;
+	return apart >= -2 * per && apart <= 2 * per;
+}
+
 struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct sproc *parent, int64_t time,
                         int64_t forked, uint64_t ticks, uint64_t pidns)
 {
