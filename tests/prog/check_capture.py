@@ -159,6 +159,7 @@ class Session:
     """Events of one writer, in order."""
 
     def __init__(self, record, name):
+        self.twins = set()  # number and start of its processes
         self.record, self.name = record, name
         self.domains, self.files, self.processes, self.accesses, self.states = {}, {}, {}, {}, {}
 
@@ -260,6 +261,10 @@ class Session:
 
     def on_process(self, e):
         p = Process(e["p"], e, self.process(e, "parent"))
+        twin = (e["pid"], e.get("started"))
+        if twin in self.twins and p.parent:
+            self.record.problem("process %d of session %s is there twice", p.pid, self.name)
+        self.twins.add(twin)
         self.processes[e["p"]] = p
         self.record.processes.append(p)
 
