@@ -191,7 +191,7 @@ mode=notify
 # ---- a process that is there already
 "$USE" cpu 700 >truth &
 "$STEMMA" run --pid $! --summary used.json 2>err
-[ $? = 0 ] && wait && name="a process that was there" && mode=pid && claims "low('cpu_time') <= s('cpu') * 102 / 100 and s('cpu') <= high('cpu_time')" \
+[ $? = 0 ] && wait && name="a process that was there" && mode=pid && claims "D['command'] == ['$USE', 'cpu', '700'] and D['user'] == '$(id -un)' and D['cwd'] == '$PWD'" "low('cpu_time') <= s('cpu') * 102 / 100 and s('cpu') <= high('cpu_time')" \
 	"complete('cpu_time') is ('$heard' == 'ok')" \
 	"D['exit_status'] == 0" "v('memory_resident_peak') > 0"
 if [ "$heard" = ok ]; then

@@ -1,11 +1,17 @@
 /* Watching a process that is there already: queries only (level 1). */
+#include "capture/run/redact.h"
 #include "monitor/monitor_int.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +36,53 @@ static int look_first(struct monitor *m, pid_t pid, struct err *err, struct proc
 	return 0;
 }
 
+#define SETTLED_MS 100
+
+/* Who it is: its command line, directory and user, as the kernel tells them now. What cannot be read stays unknown. */
+static void look_who(struct monitor *m, pid_t pid)
+{
+	enum { ARGS_MAX = 65536 };
+	char name[48], dir[4096], *words = malloc(ARGS_MAX), **argv = calloc(ARGS_MAX / 2 + 1, sizeof(*argv));
+	struct stat st;
+	snprintf(name, sizeof(name), "/proc/%d/cwd", pid);
+	ssize_t n = readlink(name, dir, sizeof(dir) - 1);
+	if (n > 0) {
+		dir[n] = '\0';
+		free(m->cwd);
+		m->cwd = strdup(dir);
+	}
+	snprintf(name, sizeof(name), "/proc/%d", pid);
+	struct passwd *pw = stat(name, &st) == 0 ? getpwuid(st.st_uid) : NULL;
+	if (pw) {
+		free(m->user);
+		m->user = strdup(pw->pw_name);
+	}
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	size_t got = 0, argc = 0;
+	while (words && fd >= 0 && got < ARGS_MAX - 1 && (n = read(fd, words + got, ARGS_MAX - 1 - got)) > 0)
+		got += (size_t)n;
+	if (fd >= 0)
+		close(fd);
+	if (words && argv && got) {
+		struct buf clean = {0};
+		words[got] = '\0';
+		for (size_t at = 0; at < got && argc < ARGS_MAX / 2; at += strlen(words + at) + 1)
+			argv[argc++] = words + at;
+		argc = redact_argv(&clean, argv);
+		buf_cstr(&clean);
+		if (clean.failed) {
+			buf_release(&clean);
+		} else {
+			free(m->argv);
+			m->argv = clean.p;
+			m->argc = argc;
+		}
+	}
+	free(words);
+	free(argv);
+}
+
 int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 {
 	struct procfs f;
@@ -48,6 +101,9 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	m->offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 	m->attached = true;
+	free(m->cwd);
+	m->cwd = NULL; /* that was ours */
+	look_who(m, pid);
 	int64_t now = monitor_clock(m), start = (int64_t)f.started + m->offset;
 	monitor_listen(m);
 	monitor_begin(m, pid, false, start < now ? start : now);
@@ -55,6 +111,9 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	monitor_hear_from(m);
 	pthread_mutex_unlock(&m->lock);
 	struct pollfd p[2] = {{.fd = pidfd, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+	/* A shell that has just started it gives a number whose program is about to change: a second look. */
+	if (poll(p, 2, SETTLED_MS) == 0)
+		look_who(m, pid);
 	while (poll(p, 2, -1) < 0 && errno == EINTR)
 		;
 	int status = -1;
