@@ -172,7 +172,7 @@ static void say_memory(struct ends *e)
 		absent(e, FIGURE_memory_resident_peak, why);
 		absent(e, FIGURE_memory_virtual_peak, why);
 	} else {
-		uint64_t high = peak[SET_RESIDENT] > largest ? peak[SET_RESIDENT] : largest;
+		uint64_t high = (peak[SET_RESIDENT] > largest ? peak[SET_RESIDENT] : largest) + t->unseen;
 		uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
 		/* The group counts each page once, but to the batches of each processor. */
 		uint64_t batches = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 64 * 4096, grouped = (uint64_t)m->group.anonymous;
@@ -183,9 +183,10 @@ static void say_memory(struct ends *e)
 		if (m->shares.resident)
 			value = (uint64_t)((double)value * ((double)m->shares.pss / (double)m->shares.resident));
 		value = value < low ? low : value > high ? high : value;
-		bool one = high == largest;
+		bool one = high == largest + t->unseen;
 		set_bounds(e, FIGURE_memory_resident_peak, i64(value), i64(low > slack ? low - slack : 0), i64(high + slack),
-		           one                  ? "high-water mark"
+		           one && t->unseen     ? "high-water mark, wait4"
+		           : one                ? "high-water mark"
 		           : by_group           ? "high-water marks of processes alive together, control group"
 		           : m->shares.resident ? "high-water marks of processes alive together, sampled shares"
 		                                : "high-water marks of processes alive together",

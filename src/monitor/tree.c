@@ -375,12 +375,14 @@ void tree_over(struct tree *t, pid_t pid, int status, const struct rusage *used,
 			f.resident_peak = peak;
 		else if (m->resident_peak == 0 && peak > t->at_most)
 			t->at_most = peak;
+		else if (m->resident_peak && peak > m->resident_peak)
+			t->unseen += peak - m->resident_peak; /* it may have grown since somebody looked, up to this */
 		if (tells && t->total > 1 && peak > m->resident_peak)
 			t->doubtful = peak - m->resident_peak;
 		tree_looked(t, m, &f);
 		if (m->resident_peak)
 			f.resident_peak = m->resident_peak;
-		if (t->at_most)
+		else if (t->at_most)
 			f.resident_peak = 0; /* it is told as that */
 		tree_exiting(t, pid, &f, status, now);
 		return;

@@ -59,6 +59,7 @@ struct tree {
 	uint64_t ended_user, ended_system;
 	uint64_t ended_cpu;  /* own CPU time of all that ended, as far as it was seen: never more than the truth */
 	uint64_t at_most;    /* resident peak of a process of which no more is known; 0 none */
+	uint64_t unseen;     /* by so much peaks may be higher than what was seen of them */
 	uint64_t doubtful;   /* bytes by which the command may have been taken for one of its children */
 	bool blind;          /* an end was not seen: a peak may be missing */
 	uint64_t unmeasured; /* ... whose peak is only as the sampler saw it */
