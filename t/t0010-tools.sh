@@ -172,9 +172,19 @@ printf '%s\n' '{"name": "a / bad", "result": "FAIL", "stdout": "1..2\nok 1 - x\n
 says 1 '5 passed, 1 failed, 3 skipped' run_tests && grep -q '# why' "$tmp/out"
 check 'a failed point fails, and its words are shown'
 
+out='1..4\nok 1 - x\n# of a good point\nnot ok 2 - many\n'$(for i in $(seq 100); do printf '# line %s\\n' "$i"; done)
+out=$out'ok 3 - y\n# of a good point\nnot ok 4 - z # TODO later\n# of a point to come\nnot ok 5 - last\n# its why\n'
+printf '{"name": "a / long", "result": "FAIL", "stdout": "%s", "stderr": "and this\\n"}\n' "$out" >"$tmp/record"
+says 1 '3 passed, 2 failed, 0 skipped' run_tests && grep -q '# line 1$' "$tmp/out" && grep -q '# line 100$' "$tmp/out" &&
+	[ "$(grep -c '# line ' "$tmp/out")" = 38 ] && grep -q '# \.\.\. 62 lines' "$tmp/out" && grep -q '# its why' "$tmp/out" &&
+	grep -q '^ *and this$' "$tmp/out" && ! grep -q '# of a' "$tmp/out"
+check 'of each failed point 40 lines, of the others none'
+grep -A 1 -n 'not ok 5 - last' "$tmp/out" | grep -q 'its why' && tail -n 2 "$tmp/out" | grep -q 'and this'
+check 'they stand at the end, before the count'
+
 printf '%s\n' '{"name": "a / died", "result": "ERROR", "stdout": "1..2\nok 1 - x\n"}' >"$tmp/record"
-says 1 '1 passed, 1 failed, 0 skipped' run_tests
-check 'a program that dies after good points is a failure'
+says 1 '1 passed, 1 failed, 0 skipped' run_tests && grep -q 'ERROR after: ok 1 - x' "$tmp/out"
+check 'a program that dies after good points is a failure, and the last of them is told'
 
 : >"$tmp/record"
 echo 0 >"$tmp/meson-status"
