@@ -71,8 +71,9 @@ go level1 10.9.0.2 3000000 1000000 .7
 OPTIONS='--limit received=2M --grace 100ms'
 go limit 10.9.0.2 3000000 1000 30
 echo $? >limit.status
-# A namespace that the command makes: the cable is laid when it is there.
-"$STEMMA" run --summary own.json -- unshare -n sh -c 'echo $$ >own.pid; until [ -e go ]; do sleep .02; done
+# A namespace that the command makes: the cable is laid when it is there. Nothing but the client's bytes may pass once they are
+# counted: no IPv6, which tells the world of itself seconds later, and no ARP, which asks again.
+"$STEMMA" run --summary own.json -- unshare -n sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6; echo $$ >own.pid; until [ -e go ]; do sleep .02; done
 	'"$PYTHON"' client.py 10.8.0.1 300000 100000 0; touch came; until [ -e counted ]; do sleep .02; done' >own.out 2>own.err &
 run=$!
 wait_for own.pid
@@ -82,6 +83,9 @@ ip link set w1 netns $pid
 ip addr add 10.8.0.1/24 dev w0
 ip link set w0 up
 nsenter -t $pid -n sh -c 'ip link set lo up; ip addr add 10.8.0.2/24 dev w1; ip link set w1 up'
+ip neigh replace 10.8.0.2 lladdr "$(nsenter -t $pid -n ip -o link show dev w1 | sed -n 's/.*link\/ether \([^ ]*\).*/\1/p')" dev w0 nud permanent
+mac=$(ip -o link show dev w0 | sed -n 's/.*link\/ether \([^ ]*\).*/\1/p')
+nsenter -t $pid -n ip neigh replace 10.8.0.1 lladdr "$mac" dev w1 nud permanent
 $PYTHON server.py 10.8.0.1 up3 &
 three=$!
 wait_for up3
