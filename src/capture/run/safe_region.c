@@ -81,25 +81,46 @@ static void clean(const char *top)
 		closedir(d);
 }
 
-static int make_in(struct safe_place *p, const char *top, size_t size)
+/* A folder of our own, locked. Between its making and its locking another run's clean() may take it for one that was
+ * left behind: -EAGAIN then, and it goes away. */
+static int make_dir(const char *dir, int *ret_lock)
 {
-	uint64_t word[2];
-	char dir[280];
-	if (access(top, W_OK | X_OK) < 0)
-		return -errno;
-	if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word))
-		return -EIO;
-	clean(top);
-	if (snprintf(dir, sizeof(dir), "%s/" NAME "%u-%016llx", top, (unsigned)geteuid(), (unsigned long long)word[0]) >=
-	    200)
-		return -ENAMETOOLONG;
+	struct stat st;
 	if (mkdir(dir, 0711) < 0)
 		return -errno;
-	p->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->lock >= 0) {
-		flock(p->lock, LOCK_EX | LOCK_NB);
-		fchmod(p->lock, 0711);
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	/* Where there are no locks nobody gets one. */
+	bool taken = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	if (taken || (fstat(fd, &st) == 0 && st.st_nlink == 0)) {
+		close(fd);
+		return -EAGAIN;
 	}
+	fchmod(fd, 0711);
+	*ret_lock = fd;
+	return 0;
+}
+
+static int make_in(struct safe_place *p, const char *top, size_t size)
+{
+	enum { TRIES = 16 };
+	uint64_t word[2];
+	char dir[280];
+	int made = -EAGAIN;
+	if (access(top, W_OK | X_OK) < 0)
+		return -errno;
+	clean(top);
+	for (int i = 0; i < TRIES && made == -EAGAIN; i++) {
+		if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word))
+			return -EIO;
+		if (snprintf(dir, sizeof(dir), "%s/" NAME "%u-%016llx", top, (unsigned)geteuid(),
+		             (unsigned long long)word[0]) >= 200)
+			return -ENAMETOOLONG;
+		made = make_dir(dir, &p->lock);
+	}
+	if (made < 0)
+		return made;
 	/* Whoever knows the name may write: of root's run programs may be another user's. Only they are told it. */
 	snprintf(p->path, sizeof(p->path), "%s/%016llx", dir, (unsigned long long)word[1]);
 	int fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc = fd < 0 ? -errno : 0;
