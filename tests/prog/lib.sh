@@ -12,7 +12,6 @@ BUILD=${BUILD:-$here/build}
 STEMMA=${STEMMA:-$BUILD/src/cmd/stemma}
 EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext}
 PROGS=${STEMMA_PROGS:-$BUILD/tests/prog}
-CHECK=$here/tests/prog/check_capture.py
 PYTHON=/usr/bin/python3
 [ -x $PYTHON ] || PYTHON=python3
 NOBODY=65534
@@ -25,6 +24,11 @@ SLOW=${STEMMA_SLOW:-}
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/stemma-t.XXXXXX") || exit 1
 T=$(cd "$T" && pwd -P)
+CHECK=$T/check_capture.pyc # it is used for each case, so it is compiled once
+$PYTHON -c 'import py_compile, sys; py_compile.compile(sys.argv[1], cfile=sys.argv[2], doraise=True)' "$here/tests/prog/check_capture.py" "$CHECK" || {
+	echo "Bail out! the checker cannot be compiled"
+	exit 1
+}
 trap 'chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 trap 'exit 1' INT TERM HUP
 n=${STEMMA_T_FIRST:-0}
@@ -60,26 +64,48 @@ result()
 	if [ "$1" = 0 ]; then ok "$2"; else not_ok "$2" "${3:-}"; fi
 }
 
-# The folder a case works in, made anew: $T/NAME/d.
-fresh()
+# clear FOLDER: gone, whatever modes a program left in it.
+clear()
 {
+	rm -rf "${1:?}" 2>/dev/null && return
+	chmod -R u+rwx "$1"
 	rm -rf "$1"
+}
+
+page=$(head -c 8192 /dev/zero | tr '\0' p)
+# The folder a case works in, made anew: $T/NAME/d.
+fresh_now()
+{
+	clear "$1"
 	mkdir -p "$1/sub"
 	echo "hello in" >"$1/in"
 	echo "hello in2" >"$1/in2"
-	head -c 8192 /dev/zero | tr '\0' p >"$1/page"
+	printf %s "$page" >"$1/page"
 	echo "b 2
 a 1
 c 3" >"$1/x"
-	# File times have the grain of the kernel's tick: what is written within it could leave them as they are.
+}
+
+# And old enough for a recorder: file times have the grain of the kernel's tick, what is written within it could leave them as
+# they are.
+fresh()
+{
+	fresh_now "$1"
 	sleep 0.03
+}
+
+# same_bytes A B: that both are empty, the ordinary case, takes no process to see.
+same_bytes()
+{
+	{ [ -e "$1" ] && [ -e "$2" ] && [ ! -s "$1" ] && [ ! -s "$2" ]; } || cmp "$1" "$2"
 }
 
 # events HOME OUT: the events of all segments under HOME.
 events()
 {
-	find "$1" -name '*.stl' -print >"$T/segments"
-	xargs "$EVTEXT" dump <"$T/segments" >"$2" 2>"$2.err" && [ ! -s "$2.err" ]
+	find "$1" -name '*.stl' -exec "$EVTEXT" dump {} + >"$2" 2>"$2.err"
+	[ -s "$2" ] || [ -s "$2.err" ] || echo "no log" >"$2.err"
+	[ ! -s "$2.err" ]
 }
 
 # capture NAME COMMAND...: runs the command in a fresh folder $D, plain and recorded, and checks that both end
@@ -93,8 +119,7 @@ capture()
 	shift
 	C=$T/case
 	D=$C/d
-	rm -rf "$C"
-	mkdir -p "$C"
+	clear "$C"
 	# The arguments with DIR put in, kept apart from the shell's splitting.
 	for a; do
 		case $a in
@@ -104,12 +129,11 @@ capture()
 		set -- "$@" "$a"
 		shift
 	done
-	fresh "$D"
+	fresh_now "$D"
 	: >"$C/truth0"
 	(cd "$D" && exec "$@") 9>>"$C/truth0" >"$C/out0" 2>"$C/err0" </dev/null
 	plain=$?
 	if grep -q '^[^ ]* skip ' "$C/truth0"; then
-		chmod -R u+rwx "$D"
 		skip_ "$name" "$(sed -n 's/^skip: //p' "$C/err0" | head -1)"
 		return
 	fi
@@ -121,7 +145,6 @@ capture()
 		;;
 	esac
 	[ -z "${WAIT:-}" ] || wait_for_done "$C/truth0"
-	chmod -R u+rwx "$D"
 	fresh "$D"
 	: >"$C/truth"
 	(cd "$D" && export STEMMA_HOME="$C/home" && exec "$STEMMA" run ${RUN_OPTIONS:-} -- "$@") 9>>"$C/truth" >"$C/out" 2>"$C/err" </dev/null
@@ -135,8 +158,8 @@ capture()
 		echo "status $status, plain $plain" >>"$C/why"
 		head -5 "$C/err" >>"$C/why"
 	else
-		cmp "$C/out0" "$C/out" >>"$C/why" 2>&1 || diff "$C/out0" "$C/out" | head -20 >>"$C/why"
-		cmp "$C/err0" "$C/err" >>"$C/why" 2>&1 || head -5 "$C/err" >>"$C/why"
+		same_bytes "$C/out0" "$C/out" >>"$C/why" 2>&1 || diff "$C/out0" "$C/out" | head -20 >>"$C/why"
+		same_bytes "$C/err0" "$C/err" >>"$C/why" 2>&1 || head -5 "$C/err" >>"$C/why"
 	fi
 	[ -z "${EXPECT:-}" ] || sed "s|DIR|$D|g" "$EXPECT" >>"$C/truth"
 	if ! events "$C/home" "$C/events"; then
@@ -146,8 +169,7 @@ capture()
 	ending="--status $status"
 	[ $status -le 128 ] || [ -n "${NO_SIGNAL:-}" ] || ending="--signal $((status - 128))"
 	# shellcheck disable=SC2086 # options are words
-	$PYTHON "$CHECK" --truth "$C/truth" --dir "$D" --ignore "$C/truth" $ending ${OPTIONS:-} "$C/events" >>"$C/why" 2>&1
-	chmod -R u+rwx "$D"
+	$PYTHON -S "$CHECK" --truth "$C/truth" --dir "$D" --ignore "$C/truth" $ending ${OPTIONS:-} "$C/events" >>"$C/why" 2>&1
 	# A recorder that gets no processor for long says so; that is no fault of the record.
 	if [ -s "$C/why" ] && [ "${crowded:-0}" -lt 2 ] && grep -q 'than there was room for' "$C/events"; then
 		crowded=$((${crowded:-0} + 1))
