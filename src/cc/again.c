@@ -17,7 +17,7 @@ struct again {
 	struct store *s;
 	struct err *err;
 	int message_fd;
-	char dir[64]; /* of our own: what is made on the way */
+	char dir[PATH_MAX]; /* of our own: what is made on the way */
 	unsigned made;
 };
 
@@ -340,7 +340,8 @@ static const struct build_file *main_output(const struct build *b)
 int build_again(struct store *s, const struct build *b, const char *out, int message_fd, struct err *err,
                 bool *ret_same)
 {
-	struct again a = {.s = s, .err = err, .message_fd = message_fd, .dir = "/tmp/stemma-again-XXXXXX"};
+	struct again a = {.s = s, .err = err, .message_fd = message_fd};
+	const char *tmp = getenv("TMPDIR");
 	const struct build_file *wanted = main_output(b);
 	struct digest d;
 	char *full = NULL;
@@ -358,6 +359,9 @@ int build_again(struct store *s, const struct build *b, const char *out, int mes
 	} else {
 		full = strdup(out);
 	}
+	if (snprintf(a.dir, sizeof(a.dir), "%s/stemma-again-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") >=
+	    (int)sizeof(a.dir))
+		a.dir[0] = '\0'; /* which mkdtemp refuses */
 	if (!full || !mkdtemp(a.dir)) {
 		free(full);
 		return err_set(err, errno, "cannot build '%s'", out);

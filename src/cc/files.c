@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "cc/cache.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -65,11 +66,6 @@ static bool is_linker(const char *program)
 			return true;
 	/* ld, ld.bfd, ld.lld, x86_64-linux-gnu-ld.gold */
 	return ld && (ld == program || ld[-1] == '-') && (!ld[2] || ld[2] == '.');
-}
-
-static bool is_cache(const char *program)
-{
-	return strcmp(program, "ccache") == 0 || strcmp(program, "sccache") == 0;
 }
 
 /* By its first bytes, where its name does not tell. */
@@ -136,7 +132,7 @@ static unsigned role_of(const struct record *r, const char *given, const char *p
 	if (input)
 		return TERM_role_source;
 	if (begins(program, "cc1") || begins(program, "clang") || begins(program, "f951") || begins(program, "cicc") ||
-	    begins(program, "cudafe") || is_cache(program) || begins(program, "flang") || args_is_source(path))
+	    begins(program, "cudafe") || cache_is(program) || begins(program, "flang") || args_is_source(path))
 		return role_by_bytes(fd, TERM_role_header) == TERM_role_library ? TERM_role_plugin : TERM_role_header;
 	return role_by_bytes(fd, TERM_role_other) == TERM_role_library ? TERM_role_plugin : TERM_role_other;
 }
@@ -185,6 +181,7 @@ struct gather {
 	struct files *f;
 	char *cwd;
 	struct table by_path; /* of the list: what is called alike in the end is one */
+	struct cache_dirs cache_dirs;
 };
 
 static bool listed(const struct gather *g, const char *path, unsigned role)
@@ -290,12 +287,10 @@ static int take_tool(struct gather *g, const char *path)
 	return rc < 0 ? append_unread(g, path, TERM_role_tool, strerror(-rc)) : 0;
 }
 
-/* Files that ccache keeps its own books in are nobody's output. */
-static bool is_caches_own(const char *program, const char *path)
+/* Files that a cache keeps its own books in are nobody's output. */
+static bool is_caches_own(const struct gather *g, const char *program, const char *path)
 {
-	const char *dir = getenv("CCACHE_DIR");
-	return is_cache(program) && ((dir && *dir && begins(path, dir)) || strstr(path, "/ccache/") ||
-	                             strstr(path, "/.ccache/") || strstr(path, "/sccache/"));
+	return cache_is(program) && cache_dirs_have(&g->cache_dirs, path);
 }
 
 /* Most of what is read are headers, which are known by their names; what is kept of them needs no open. 1: done. */
@@ -340,9 +335,9 @@ static int take_input(struct gather *g, const struct seen_file *x)
 	if (rc == 0)
 		return 0;
 	char *path = clean(x->path, fd);
-	unsigned role = is_caches_own(program, x->path) ? TERM_role_cache
-	                : path                          ? role_of(g->r, x->path, path, g->cwd, fd, program)
-	                                                : TERM_role_other;
+	unsigned role = is_caches_own(g, program, x->path) ? TERM_role_cache
+	                : path                             ? role_of(g->r, x->path, path, g->cwd, fd, program)
+	                                                   : TERM_role_other;
 	rc = append(g, path, fd, role, &st);
 	close(fd);
 	return rc;
@@ -358,12 +353,12 @@ static int take_output(struct gather *g, const struct seen_file *x, bool *ret_ca
 	const char *program = seen_program(g->s, x->image);
 	struct stat st;
 	int fd;
-	if (is_of_kernel(x->path) || x->path[0] != '/' || is_caches_own(program, x->path))
+	if (is_of_kernel(x->path) || x->path[0] != '/' || is_caches_own(g, program, x->path))
 		return 0;
 	int rc = open_regular(x->path, &fd, &st);
 	if (rc != 1) /* what is not there any more was a step on the way */
 		return rc == -EACCES ? append_unread(g, x->path, TERM_role_output, strerror(EACCES)) : 0;
-	*ret_cached |= is_cache(program);
+	*ret_cached |= cache_is(program);
 	g->f->linked |= makes_programs(fd);
 	rc = append(g, clean(x->path, fd), fd, TERM_role_output, &st);
 	close(fd);
@@ -503,6 +498,7 @@ int files_gather(const struct record *r, const struct seen *s, struct digest_cac
 	if (!g.cwd)
 		return -ENOMEM;
 	if (s->images.n) {
+		cache_dirs_find(s, &g.cache_dirs);
 		rc = gather_seen(&g);
 	} else {
 		/* It did not run, or could not take the library along. */
@@ -511,6 +507,7 @@ int files_gather(const struct record *r, const struct seen *s, struct digest_cac
 		rc = gather_named(&g);
 	}
 	table_release(&g.by_path);
+	cache_dirs_release(&g.cache_dirs);
 	free(g.cwd);
 	return rc < 0 || ret->gaps.failed ? -ENOMEM : 0;
 }

@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "capture/run/run.h"
 #include "cc/build.h"
+#include "cc/group.h"
 #include "cc/record.h"
 #include "cc/tape/tape.h"
 
@@ -209,14 +210,17 @@ static char **env_with(const struct reel *r, const char *library, char *room, si
 
 struct note {
 	unsigned char id[BUILD_NOTE_BYTES];
-	char path[64]; /* of its source, which is linked with the rest; "" there is none */
+	char path[PATH_MAX]; /* of its source, which is linked with the rest; "" there is none */
 };
 
 static void note_make(struct note *n)
 {
 	struct buf text = {0};
-	snprintf(n->path, sizeof(n->path), "/tmp/stemma-note-XXXXXX.s");
-	int fd = getrandom(n->id, sizeof(n->id), 0) == (ssize_t)sizeof(n->id) ? mkostemps(n->path, 2, O_CLOEXEC) : -1;
+	const char *tmp = getenv("TMPDIR"); /* as the compiler's own; a relative one could be taken for an option */
+	bool fits = snprintf(n->path, sizeof(n->path), "%s/stemma-note-XXXXXX.s", tmp && *tmp == '/' ? tmp : "/tmp") <
+	            (int)sizeof(n->path);
+	int fd =
+	    fits && getrandom(n->id, sizeof(n->id), 0) == (ssize_t)sizeof(n->id) ? mkostemps(n->path, 2, O_CLOEXEC) : -1;
 	buf_printf(&text,
 	           "\t.section .note.stemma,\"a\",%%note\n\t.balign 4\n\t.long %zu\n\t.long %d\n\t.long %d\n"
 	           "\t.asciz \"%s\"\n\t.balign 4\n\t.byte ",
@@ -224,11 +228,14 @@ static void note_make(struct note *n)
 	for (unsigned i = 0; i < BUILD_NOTE_BYTES; i++)
 		buf_printf(&text, "%s%u", i ? "," : "", n->id[i]);
 	buf_printf(&text, "\n\t.section .note.GNU-stack,\"\",%%progbits\n");
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+	sigaction(SIGXFSZ, &ignore, &before); /* a limit on the size of files holds for this one, too */
 	if (fd < 0 || text.failed || io_write(fd, text.p, text.n, NULL) < 0) {
 		if (fd >= 0)
 			unlink(n->path);
 		n->path[0] = '\0';
 	}
+	sigaction(SIGXFSZ, &before, NULL);
 	if (fd >= 0)
 		close(fd);
 	buf_release(&text);
@@ -243,19 +250,16 @@ static void note_remove(const struct note *n)
 /* ---- running it ---- */
 
 static volatile pid_t child;
+static struct group_ear ear;
 
 static void pass_on(int sig, siginfo_t *si, void *context)
 {
-	const struct timespec moment = {.tv_nsec = 20000000};
 	siginfo_t over = {0};
 	int e = errno;
 	(void)context;
-	/* What a terminal sends it has got already; and so it has what somebody sent to the whole group, which nothing
-	 * tells from what was sent to us alone: then it is mostly over a moment later, and else gets it twice. */
-	if (child <= 0 || si->si_code != SI_USER)
-		return;
-	nanosleep(&moment, NULL);
-	if (waitid(P_PID, (id_t)child, &over, WEXITED | WNOHANG | WNOWAIT) == 0 && !over.si_pid)
+	/* What a terminal sends it has got already; and so it has what somebody sent to the whole group. */
+	if (child > 0 && si->si_code == SI_USER && !group_told(&ear, sig) &&
+	    waitid(P_PID, (id_t)child, &over, WEXITED | WNOHANG | WNOWAIT) == 0 && !over.si_pid)
 		kill(child, sig);
 	errno = e;
 }
@@ -275,6 +279,7 @@ static int run(const char *path, char *const *argv, char *const *env, int *ret_s
 	sigaction(SIGCHLD, &dfl, &chld); /* ignored, it would take the status away */
 	for (size_t i = 0; i < N_PASSED; i++)
 		sigaction(passed[i], NULL, &before[i]);
+	group_listen(&ear, passed, N_PASSED);
 	pid_t pid = vfork();
 	if (pid == 0) {
 		sigaction(SIGCHLD, &chld, NULL);
@@ -288,15 +293,17 @@ static int run(const char *path, char *const *argv, char *const *env, int *ret_s
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(passed[i], &act, NULL);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	if (pid < 0)
-		return -errno;
-	int rc;
-	while ((rc = waitpid(pid, ret_status, 0)) < 0 && errno == EINTR)
-		;
+	int rc = pid < 0 ? -errno : 0;
+	while (pid > 0 && waitpid(pid, ret_status, 0) < 0)
+		if (errno != EINTR) {
+			rc = -errno;
+			break;
+		}
 	child = 0;
 	for (size_t i = 0; i < N_PASSED; i++)
 		sigaction(passed[i], &before[i], NULL);
-	return rc < 0 ? -errno : failed ? -failed : 0;
+	group_end(&ear);
+	return rc < 0 ? rc : -failed;
 }
 
 static int64_t now_ns(void)

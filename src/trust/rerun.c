@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -229,7 +230,10 @@ int rerun_plan(struct store *s, store_id run, const struct witness_options *o, s
 /* Runs git in the file's folder; its output in a file without a name. The descriptor, or -errno. */
 static int git(const char *dir, char *const argv[])
 {
-	int out = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status = -1;
+	const char *tmp = getenv("TMPDIR");
+	int out = open(tmp && *tmp == '/' ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status = -1;
+	if (out < 0) /* not every file system has such files */
+		out = memfd_create("stemma-git", MFD_CLOEXEC);
 	if (out < 0)
 		return -errno;
 	pid_t pid = fork();
