@@ -52,7 +52,7 @@ allowed = {'renames': lost, 'garbles': 400 if lost or any(g['reason'] == 1 for g
 if len(missing) > allowed:
     bad = 1
     print('not in the record:', sorted(missing)[:10], len(missing), 'of', len(truth), 'gaps', gaps[:5])
-if sys.argv[4] not in ('renames', 'waits', 'garbles') and truth - sure:
+if sys.argv[4] not in ('renames', 'waits', 'garbles', 'links') and truth - sure:
     bad = 1
     print('only possible:', sorted(truth - sure)[:10], len(truth - sure))
 if none - absent:
@@ -62,7 +62,7 @@ more = {(p, i) for p, i in seen_any if i in inside} - truth
 if more and sys.argv[4] not in ('renames', 'garbles'):  # a stop has always been able to see the next one
     bad = 1
     print('not opened, and in the record:', sorted(more)[:10])
-if sys.argv[4] not in ('renames', 'waits', 'garbles') and gaps and [g for g in gaps if g['reason'] == 1]:
+if sys.argv[4] not in ('renames', 'waits', 'garbles', 'links') and gaps and [g for g in gaps if g['reason'] == 1]:
     bad = 1
     print('gaps:', gaps[:5])
 most = float(sys.argv[5])

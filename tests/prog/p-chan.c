@@ -109,10 +109,74 @@ CASE(c_fifo)
 	truth_of(r, "no-flow", "fifo", num(w));
 }
 
+/* Each closes its side before it is stopped again: that they met is sure all the same. */
+CASE(c_fifo_closed)
+{
+	must(mkfifo(in_dir("fifo"), 0600));
+	pid_t r = spawn();
+	if (r == 0) {
+		usleep(30000);
+		int fd = (int)must(open(in_dir("fifo"), O_RDONLY));
+		check(get(fd) == 1 && get(fd) == 0);
+		close(fd);
+		truth("read", in_dir("fifo"));
+		leave(0);
+	}
+	int fd = (int)must(open(in_dir("fifo"), O_WRONLY)); /* waits for the reader */
+	put(fd, "x");
+	close(fd);
+	check(await(r) == 0);
+	flow(getpid(), "fifo", r);
+}
+
+/* The shell's way: the descriptor is a program's by the time that it is looked at. */
+CASE(c_fifo_exec)
+{
+	must(mkfifo(in_dir("fifo"), 0600));
+	pid_t w = spawn();
+	if (w == 0) {
+		must(dup2((int)must(open(in_dir("fifo"), O_WRONLY)), 20));
+		become("+end", "w20");
+	}
+	pid_t r = spawn();
+	if (r == 0) {
+		must(dup2((int)must(open(in_dir("fifo"), O_RDONLY)), 21));
+		become("+end", "r21");
+	}
+	join(w, r);
+	flow(w, "fifo", r);
+}
+
 /* A signal comes while the opening waits. */
 static void on_alarm(int sig)
 {
 	(void)sig;
+}
+
+/* Nobody came: whether the signal ended the call or the process, nothing was opened. */
+CASE(c_fifo_in_vain)
+{
+	must(mkfifo(in_dir("fifo"), 0600));
+	struct sigaction sa = {.sa_handler = on_alarm};
+	must(sigaction(SIGALRM, &sa, NULL));
+	for (int mode = O_RDONLY; mode <= O_WRONLY; mode++) {
+		ualarm(50000, 0);
+		check(open(in_dir("fifo"), mode) < 0 && errno == EINTR);
+	}
+	pid_t pid = spawn();
+	if (pid == 0) {
+		must(open(in_dir("fifo"), O_RDONLY));
+		leave(1);
+	}
+	usleep(100000);
+	must(kill(pid, SIGTERM));
+	check(WIFSIGNALED(await(pid)));
+	truth_of(pid, "not-read", in_dir("fifo"));
+	truth_of(pid, "maybe-read", in_dir("fifo"));
+	truth("not-read", in_dir("fifo"));
+	truth("maybe-read", in_dir("fifo"));
+	truth("maybe-write", in_dir("fifo"));
+	truth("not-written", in_dir("fifo"));
 }
 
 CASE(c_fifo_interrupted)
@@ -396,6 +460,9 @@ const struct tcase cases[] = {
     {"pipe", c_pipe},
     {"pipe-exec", c_pipe_exec},
     {"fifo", c_fifo},
+    {"fifo-closed", c_fifo_closed},
+    {"fifo-exec", c_fifo_exec},
+    {"fifo-in-vain", c_fifo_in_vain},
     {"fifo-interrupted", c_fifo_interrupted},
     {"fifo-nonblock", c_fifo_nonblock},
     {"socketpair", c_socketpair},

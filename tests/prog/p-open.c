@@ -366,6 +366,100 @@ CASE(c_proc_fd_deleted)
 	truth("no-name", in_dir("gone (deleted)"));
 }
 
+/* A link to what the process has; relative, by way of another, of a directory, of a name in other words. */
+CASE(c_link_to_self)
+{
+	int fd = (int)must(open(in_dir("in"), O_PATH));
+	char p[8192] = "/proc/self/fd/", up[8192] = "..";
+	strcat(p, num(fd));
+	must(symlink(p, in_dir("l1")));
+	open_read(AT_FDCWD, in_dir("l1"), 0, in_dir("in"));
+	must(symlink("l1", in_dir("l2")));
+	open_read(AT_FDCWD, in_dir("l2"), 0, in_dir("in"));
+	must(symlink("/dev/fd", in_dir("l3")));
+	strcpy(p, in_dir("l3"));
+	strcat(p, "/");
+	strcat(p, num(fd));
+	open_read(AT_FDCWD, p, 0, in_dir("in"));
+	must(symlink("/proc/./self//fd", in_dir("l4")));
+	strcpy(p, in_dir("l4"));
+	strcat(p, "/");
+	strcat(p, num(fd));
+	open_read(AT_FDCWD, p, 0, in_dir("in"));
+	for (const char *c = in_dir("sub"); *c; c++)
+		if (*c == '/')
+			strcat(up, "/..");
+	strcat(up, "/proc/self/fd/");
+	strcat(up, num(fd));
+	must(symlink(up, in_dir("sub/l5")));
+	open_read(AT_FDCWD, in_dir("sub/l5"), 0, in_dir("in"));
+	must(chdir(in_dir("sub")));
+	open_read(AT_FDCWD, "l5", 0, in_dir("in"));
+	open_read(AT_FDCWD, "../l2", 0, in_dir("in"));
+	strcpy(p, "../l4/");
+	strcat(p, num(fd));
+	open_read(AT_FDCWD, p, 0, in_dir("in"));
+	strcpy(p, "//proc/../proc/self/fd/");
+	strcat(p, num(fd));
+	open_read(AT_FDCWD, p, 0, in_dir("in"));
+	must(chdir("/"));
+	strcpy(p, "proc/self/fd/");
+	strcat(p, num(fd));
+	open_read(AT_FDCWD, p, 0, in_dir("in"));
+	strcpy(p, "dev/fd/");
+	strcat(p, num(fd));
+	open_read(AT_FDCWD, p, 0, in_dir("in"));
+}
+
+/* The number is not one that the recorder has; or one that it has, too. */
+CASE(c_link_to_standard)
+{
+	static const char *const std[] = {"/dev/stdin", "/dev/stdout", "/proc/self/fd/700"};
+	int fd = (int)must(open(in_dir("in"), O_PATH)), two = (int)must(open(in_dir("in2"), O_PATH));
+	int keep = (int)must(fcntl(1, F_DUPFD, 100));
+	must(dup2(fd, 0));
+	must(dup2(two, 1));
+	must(dup2(two, 700));
+	for (int i = 0; i < 3; i++) {
+		char name[8] = "s0";
+		name[1] = (char)('0' + i);
+		must(symlink(std[i], in_dir(name)));
+		open_read(AT_FDCWD, in_dir(name), 0, in_dir(i ? "in2" : "in"));
+	}
+	must(dup2(keep, 1));
+	int w = (int)must(open(in_dir("s0"), O_WRONLY | O_APPEND));
+	put(w, "x");
+	truth_fd("write", in_dir("in"), w);
+	must(truncate(in_dir("s2"), 1));
+	truth("write", in_dir("in2"));
+}
+
+/* Links of the directory, and a directory that becomes such a link. */
+CASE(c_link_to_cwd)
+{
+	must(chdir(in_dir("sub")));
+	must(symlink("/proc/self/cwd", in_dir("here")));
+	make_file(in_dir("sub/mine"));
+	open_read(AT_FDCWD, in_dir("here/mine"), 0, in_dir("sub/mine"));
+	open_create(AT_FDCWD, in_dir("here/new"), in_dir("sub/new"));
+	must(rename(in_dir("here/new"), in_dir("here/newer")));
+	truth("rename", in_dir("sub/new"), in_dir("sub/newer"));
+	must(unlink(in_dir("here/newer")));
+	truth("unlink", in_dir("sub/newer"));
+	must(mkdir(in_dir("turns"), 0755));
+	make_file(in_dir("turns/mine"));
+	int other = (int)must(open(in_dir("turns/mine"), O_RDONLY));
+	truth_fd("read", in_dir("turns/mine"), other);
+	must(rename(in_dir("turns"), in_dir("turned")));
+	truth("rename", in_dir("turns"), in_dir("turned"));
+	must(symlink("/proc/thread-self/cwd", in_dir("turns")));
+	open_read(AT_FDCWD, in_dir("turns/mine"), 0, in_dir("sub/mine"));
+	must(symlink("/proc/self", in_dir("self")));
+	int fd = (int)must(open(in_dir("self/status"), O_RDONLY));
+	get(fd);
+	open_read(AT_FDCWD, in_dir("self/cwd/../in"), 0, in_dir("in"));
+}
+
 CASE(c_proc_cwd)
 {
 	must(chdir(in_dir("sub")));
@@ -537,6 +631,9 @@ const struct tcase cases[] = {
     {"symlink-dangling", c_symlink_dangling},
     {"proc-fd", c_proc_fd},
     {"proc-fd-deleted", c_proc_fd_deleted},
+    {"link-to-self", c_link_to_self},
+    {"link-to-standard", c_link_to_standard},
+    {"link-to-cwd", c_link_to_cwd},
     {"proc-cwd", c_proc_cwd},
     {"devices", c_devices},
     {"high-fd", c_high_fd},

@@ -327,6 +327,24 @@ static void waits(void)
 	}
 }
 
+/* Links to what the process has: looked at later than they were opened. */
+static void links(void)
+{
+	char target[64], path[4200];
+	for (int i = 0; i < 60; i++)
+		visit_n(i);
+	for (int i = 0; i < 20; i++) {
+		snprintf(path, sizeof(path), "%s/f%d", folder, 200 + i);
+		int fd = open(path, O_PATH);
+		snprintf(target, sizeof(target), i % 2 ? "/dev/fd/%d" : "/proc/self/fd/%d", fd);
+		snprintf(path, sizeof(path), "%s/l%d", folder, i);
+		if (fd < 0 || symlink(target, path) < 0)
+			fail(path);
+		visit(path);
+		visit_n(i);
+	}
+}
+
 /* Others than the run give the working directory another name, and its name to another one: who calls does when there
  * is FOLDER/ready, and makes FOLDER/go. */
 static void moved(void)
@@ -425,7 +443,7 @@ int main(int argc, char **argv)
 	    {"moves", moves},     {"forks", forks},     {"spawns", spawns},           {"threads", threads},
 	    {"signals", signals}, {"writes", writes},   {"results", results},         {"renames", renames},
 	    {"waits", waits},     {"garbles", garbles}, {"interrupted", interrupted}, {"computes", computes},
-	    {"moved", moved}};
+	    {"links", links},     {"moved", moved}};
 	if (argc != 3) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 			puts(cases[i].name);

@@ -2,6 +2,7 @@
  * and settled from what the file system shows afterwards. */
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
+#include "capture/run/links.h"
 #include "capture/run/opens.h"
 
 #include <errno.h>
@@ -15,12 +16,6 @@
 #include <sys/shm.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-/* A path that only stemma opens, to tell an outer run that a nested one begins; answered with an errno that no open
- * gives. */
-#define MARKER "/.stemma/run/"
-#define MARKER_ANSWER EL2NSYNC
-#define MARKER_ELSEWHERE EL3HLT /* the same, and the record is not where the nested one was to be */
 
 static void name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path, const char *old,
                        int64_t time)
@@ -188,6 +183,52 @@ static bool holds(struct sup *s, struct pending *d, const struct statx *st)
 	return f && proc_holds(d->proc, f);
 }
 
+/* An open of a FIFO waits for who opens its other side, and a signal may end it before. It is possible until one of two
+ * things shows: somebody with the other side, or the descriptor once the call is back. */
+static void fifo_opened(struct sup *s, struct pending *d, int64_t time, bool back)
+{
+	struct task *was = s->current;
+	s->current = back ? NULL : task_known(s, d->tid);
+	access_begin(s, d->proc, d->file, d->mode, TERM_via_data, true, TERM_api_open, time, NULL);
+	s->current = was;
+	d->mode = 0;
+}
+
+static void fifo_back(struct sup *s, struct pending *d)
+{
+	struct held *held;
+	size_t n = d->mode ? proc_walk(s, d->proc, false, &held) : 0;
+	for (size_t i = 0; i < n && d->mode; i++)
+		if (held[i].file == d->file && (held[i].mode & d->mode))
+			fifo_opened(s, d, d->time, true);
+	if (n)
+		held_free(held, n);
+}
+
+/* Is it in the call still? Who was let go on just now may not have got there. */
+static bool fifo_waits(struct sup *s, const struct pending *d)
+{
+	const int64_t soon = 10000000;
+	enum call call;
+	int rc = task_call(d->tid, &call);
+	return rc == 0 ? call >= CALL_open && call <= CALL_open_handle : rc == -EAGAIN && sup_now(s) - d->time < soon;
+}
+
+/* Has somebody the other side? Then who waits for this one has not waited in vain either. */
+static bool fifo_meets(struct sup *s, const struct file *f, unsigned mode, int64_t time)
+{
+	unsigned other = mode & ACCESS_READ ? ACCESS_WRITE : ACCESS_READ;
+	bool met = false;
+	for (const struct access *a = f->live; a && !met; a = a->file_next)
+		met = a->sure && (a->mode & other);
+	for (struct pending *d = s->pending; d; d = d->next)
+		if (d->op == PENDING_FIFO && d->file == f && (d->mode & other) && fifo_waits(s, d)) {
+			fifo_opened(s, d, time, false);
+			met = true;
+		}
+	return met;
+}
+
 /* Has it happened? 1: yes, and it was written down; 0: no; -1: not to be told yet. back: the call has returned. */
 static int settle(struct sup *s, struct pending *d, bool back)
 {
@@ -253,6 +294,11 @@ static int settle(struct sup *s, struct pending *d, bool back)
 		rc = back ? 0 : -1;
 		if (back)
 			truncated(s, d);
+		break;
+	case PENDING_FIFO:
+		rc = back ? 0 : -1;
+		if (back)
+			fifo_back(s, d);
 		break;
 	default:
 		rc = 0;
@@ -363,6 +409,13 @@ static void absent(struct sup *s, struct proc *p, const struct where *w, int64_t
 		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
 }
 
+/* Of an open of a FIFO. To write without waiting fails where nobody reads. */
+static bool waits_for_other(unsigned flags, unsigned mode)
+{
+	unsigned both = ACCESS_READ | ACCESS_WRITE;
+	return (mode & both) != both && (!(flags & O_NONBLOCK) || (mode & ACCESS_WRITE));
+}
+
 /* What the call at a stop opens; or, where it has been made, `made` says whether for sure: then the file or NULL. */
 static struct file *opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
                            unsigned mode, int64_t time, const enum allowed *made)
@@ -398,6 +451,8 @@ static struct file *opened(struct sup *s, struct proc *p, struct where *w, const
 	}
 	if (f->live)
 		access_conflicts(s, p, f, mode);
+	if (f->kind == TERM_kind_fifo && !made && waits_for_other(flags, mode) && !fifo_meets(s, f, mode, time))
+		ok = ALLOWED_MAYBE;
 	if ((mode & ACCESS_READ) && !made) {
 		f->pins++;
 		proc_end_closed(s, p);
@@ -409,24 +464,32 @@ static struct file *opened(struct sup *s, struct proc *p, struct where *w, const
 	return f;
 }
 
-int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, bool there, bool sure, int64_t time,
+int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                 struct file **ret, struct fingerprint *ret_print)
 {
+	bool sure = how == LOGGED_MADE || how == LOGGED_STOPPED;
 	struct where w;
 	struct statx st;
 	bool follow = !(flags & O_NOFOLLOW);
 	*ret = NULL;
 	int rc = where_path(NULL, p->pid, AT_FDCWD, path, follow, &w);
-	if (rc == 0 && !there) {
+	if (rc == 0 && how == LOGGED_ABSENT) {
 		absent(s, p, &w, time);
 	} else if (rc == 0) {
-		rc = where_statx(&w, follow, &st);
+		rc = where_look(&w, follow, &st);
+		/* What the process had then it may have no more. */
+		bool was_there = rc == 0 && (S_ISREG(st.stx_mode) || S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode));
+		if (w.fleeting && was_there && !fileid_domain(w.dirfd, w.path, fileid_dev(&st))->pseudo) {
+			sure = false;
+			sup_gap(s, p, TERM_gap_lost, 1, "it opened what one of its descriptors was, which is looked at later");
+		}
 		*ret_print = rc == 0 ? print_of(&st) : (struct fingerprint){0};
 		if (rc == 0 && !S_ISDIR(st.stx_mode)) {
 			struct file *known = file_known(s, &st);
 			/* Changed since, and by nobody of the run: it may be another one that has the name now. */
 			sure &= !ret_print->known || ret_print->ctime <= time || (known && file_is_written(known)) ||
 			        fileid_domain(w.dirfd, w.path, fileid_dev(&st))->network;
+			sure &= how == LOGGED_MADE || !S_ISFIFO(st.stx_mode);
 			enum allowed ok = sure ? ALLOWED_YES : ALLOWED_MAYBE;
 			*ret = opened(s, p, &w, &st, flags, ACCESS_READ, time, &ok);
 		}
@@ -445,67 +508,16 @@ void open_again(struct sup *s, struct proc *p, struct file *f, const struct fing
 		             f->kind == TERM_kind_regular ? print : NULL);
 }
 
-/* Is the log in this home? */
-static bool same_home(const struct sup *s, const char *home)
+static void open_there(struct sup *s, struct proc *p, const struct trap *t, struct where *w, const struct statx *st,
+                       unsigned flags, unsigned mode)
 {
-	char *real = realpath(home, NULL);
-	const char *path = log_writer_path(s->log);
-	size_t n = real ? strlen(real) : 0;
-	bool same = n && !strncmp(path, real, n) && path[n] == '/';
-	free(real);
-	return same;
-}
-
-/* The marker names the run, and where in its memory its command, its labels and its home are. The errno of the answer;
- * 0: it is no marker. */
-static int nested_begins(struct sup *s, struct proc *p, const struct where *w)
-{
-	const char *at = w->given + sizeof(MARKER) - 1;
-	unsigned long long argv, labels, home;
-	if (memcmp(w->given, MARKER, sizeof(MARKER) - 1) || strlen(at) < ULID_LEN ||
-	    sscanf(at + ULID_LEN, "/%llx/%llx/%llx", &argv, &labels, &home) != 3)
-		return 0;
-	char id[ULID_LEN + 1] = {0}, outer[ULID_LEN + 1], place[4096];
-	memcpy(id, at, ULID_LEN);
-	memcpy(outer, p->run[0] ? p->run : s->run, sizeof(outer));
-	struct buf words = {0}, pairs = {0};
-	size_t nwords = 0, npairs = 0;
-	exec_words(w->tid, argv, &words, &nwords);
-	exec_words(w->tid, labels, &pairs, &npairs);
-	struct str *args = exec_split(&words, nwords), *label = exec_split(&pairs, npairs);
-	bool mine = p->uid == s->euid && p->gid == s->egid;
-	struct event ev = {.run = {.id = str_of(id),
-	                           .outer = str_of(outer),
-	                           .argv = {.items = args, .count = args ? nwords : 0},
-	                           .user = str_of(mine ? s->user : NULL),
-	                           .group = str_of(mine ? s->group : NULL),
-	                           .uid = p->uid,
-	                           .gid = p->gid,
-	                           .label = {.items = label, .count = label ? npairs : 0},
-	                           .cwd = str_of(proc_cwd(s, p, w->tid))}};
-	sup_event(s, EVENT_run, sup_now(s), p, &ev);
-	free(args);
-	free(label);
-	buf_release(&words);
-	buf_release(&pairs);
-	memcpy(p->run, id, ULID_LEN + 1);
-	p->run_root = true;
-	bool elsewhere = home && remote_string(w->tid, home, place, sizeof(place)) > 0 && !same_home(s, place);
-	return elsewhere ? MARKER_ELSEWHERE : MARKER_ANSWER;
-}
-
-/* Where only programs are recorded, the marker comes as a program to exec. */
-static bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t)
-{
-	struct where w;
-	char head[sizeof(MARKER) - 1];
-	if (!s->tree_only || t->call != CALL_execve ||
-	    remote_read(t->tid, t->args[0], head, sizeof(head)) != (ssize_t)sizeof(head) ||
-	    memcmp(head, MARKER, sizeof(head)) || where_init(p, t->tid, AT_FDCWD, t->args[0], true, &w) < 0)
-		return false;
-	s->refuse = nested_begins(s, p, &w);
-	where_release(&w);
-	return s->refuse != 0;
+	struct file *f = opened(s, p, w, st, flags, mode, sup_now(s), NULL);
+	bool possible = f && f->kind == TERM_kind_fifo && p->live && p->live->file == f && !p->live->sure;
+	struct pending *d = possible && waits_for_other(flags, mode) ? pending_add(s, p, t, PENDING_FIFO, w, NULL) : NULL;
+	if (d) {
+		pin(d->file = f);
+		d->mode = mode;
+	}
 }
 
 static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
@@ -541,11 +553,11 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 	if (flags & O_TRUNC)
 		mode |= ACCESS_TRUNC | ACCESS_WRITE;
 	struct statx st;
-	rc = where_statx(&w, follow, &st);
+	rc = where_look(&w, follow, &st);
 	s->plain = rc == -ENOENT || (rc == 0 && (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode)));
 	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
 		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))
-			opened(s, p, &w, &st, flags, mode, sup_now(s), NULL);
+			open_there(s, p, t, &w, &st, flags, mode);
 		else
 			counted_opens(p, NULL, true);
 	} else if (rc == -ENOENT && (flags & O_CREAT)) {
@@ -573,8 +585,8 @@ static void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d
 	struct statx st, vt;
 	a.hold = b.hold = -1;
 	if (where_init(p, t->tid, d1, a1, false, &a) == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 &&
-	    where_statx(&a, false, &st) == 0) {
-		bool victim = where_statx(&b, false, &vt) == 0;
+	    where_look(&a, false, &st) == 0) {
+		bool victim = where_look(&b, false, &vt) == 0;
 		struct file *f = file_get(s, &a, false, &st);
 		if (f && !(victim && (flags & RENAME_NOREPLACE))) {
 			f->pins++;
@@ -606,7 +618,7 @@ static void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1,
 		rc = 0;
 	}
 	bool follow = by_fd || (flags & AT_SYMLINK_FOLLOW);
-	if (rc == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 && where_statx(&a, follow, &st) == 0) {
+	if (rc == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 && where_look(&a, follow, &st) == 0) {
 		struct file *f = file_get(s, &a, follow, &st);
 		if (f && st.stx_nlink == 0) {
 			/* A nameless file (O_TMPFILE): its open could not say what it is, its link can. */
@@ -631,7 +643,7 @@ static void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int d
 	struct where a;
 	struct statx st;
 	a.hold = -1;
-	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_statx(&a, false, &st) == 0) {
+	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_look(&a, false, &st) == 0) {
 		struct file *f = file_get(s, &a, false, &st);
 		struct pending *d = f ? pending_add(s, p, t, PENDING_UNLINK, &a, NULL) : NULL;
 		if (d) {
@@ -647,7 +659,7 @@ static void do_make(struct sup *s, struct proc *p, const struct trap *t, int dir
 	struct where a;
 	struct statx st;
 	a.hold = -1;
-	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_statx(&a, false, &st) == -ENOENT)
+	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_look(&a, false, &st) == -ENOENT)
 		pending_add(s, p, t, PENDING_MAKE, &a, NULL);
 	where_release(&a);
 }
@@ -657,7 +669,7 @@ static void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
 	struct where a;
 	struct statx st;
 	a.hold = -1;
-	if (where_init(p, t->tid, AT_FDCWD, t->args[0], true, &a) == 0 && where_statx(&a, true, &st) == 0 &&
+	if (where_init(p, t->tid, AT_FDCWD, t->args[0], true, &a) == 0 && where_look(&a, true, &st) == 0 &&
 	    S_ISREG(st.stx_mode)) {
 		struct file *f = file_get(s, &a, true, &st);
 		if (f && f->live)
@@ -909,6 +921,8 @@ int sup_trap(struct sup *s, const struct trap *t)
 		opens_read(s);
 	}
 	s->moment++;
+	if (changes_names(t->call) || t->call == CALL_mount || pending_names(s))
+		links_forget();
 	struct task *k = task_of(s, t->tid);
 	if (!k) {
 		s->unlooked++;

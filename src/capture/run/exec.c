@@ -321,7 +321,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		return;
 	}
 	struct statx st;
-	rc = where_statx(&w, true, &st);
+	rc = where_look(&w, true, &st);
 	if (rc < 0) {
 		if (rc == -ENOENT && !s->tree_only)
 			say_absent(s, p, &w);

@@ -436,6 +436,24 @@ static void access_free(struct sup *s, struct access *a)
 	file_drop(s, f);
 }
 
+int task_call(pid_t tid, enum call *ret)
+{
+	char name[64], line[64], *end;
+	snprintf(name, sizeof(name), "/proc/%d/syscall", tid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	line[n] = '\0';
+	long nr = strtol(line, &end, 10);
+	if (end == line || nr < 0)
+		return -EAGAIN;
+	*ret = trap_call_native((int)nr);
+	return 0;
+}
+
 /* The call that begins the access was let go on; has it come back? While that cannot be told, the access is live. */
 bool access_begun(struct sup *s, const struct access *a)
 {
@@ -444,19 +462,9 @@ bool access_begun(struct sup *s, const struct access *a)
 	struct task *t = task_known(s, a->tid);
 	if (!t || t->proc != a->proc || t->stops != a->stop)
 		return true;
-	char name[64], line[64];
-	snprintf(name, sizeof(name), "/proc/%d/syscall", a->tid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	line[n] = '\0';
-	char *end;
-	long nr = strtol(line, &end, 10);
-	/* "running" tells nothing; waiting in a call that we do not stop shows that ours is over. */
-	return end != line && nr >= 0 && trap_call_native((int)nr) == CALL_none;
+	/* Waiting in a call that we do not stop shows that ours is over. */
+	enum call call;
+	return task_call(a->tid, &call) == 0 && call == CALL_none;
 }
 
 /* The file's fingerprint now, by its last known name. Unknown if another file has that name. */

@@ -255,10 +255,14 @@ static void record(struct sup *s, const struct opened *e, int64_t time)
 		/* Asked for as a directory, and it is there: no path that was looked for and absent. */
 		if (e->value == -ENOTDIR && (e->flags & O_DIRECTORY) && access(full, F_OK) == 0)
 			return;
-		rc = open_logged(s, e->proc, full, e->flags, e->value >= 0, !e->late, time, &f, &print);
+		enum logged how = e->value < 0          ? LOGGED_ABSENT
+		                  : e->late             ? LOGGED_LATE
+		                  : e->value == UNKNOWN ? LOGGED_STOPPED
+		                                        : LOGGED_MADE;
+		rc = open_logged(s, e->proc, full, e->flags, how, time, &f, &print);
 	}
 	if (rc < 0 && e->value == UNKNOWN && (rc == -ENOENT || rc == -ENOTDIR))
-		rc = open_logged(s, e->proc, full, e->flags, false, true, time, &f, &print);
+		rc = open_logged(s, e->proc, full, e->flags, LOGGED_ABSENT, time, &f, &print);
 	if (rc < 0 || e->late)
 		sup_gap(s, e->proc, TERM_gap_lost, 1,
 		        rc < 0 ? "a file that it opened had gone before it was looked at"

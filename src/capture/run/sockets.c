@@ -50,7 +50,7 @@ struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 			path[len] = '\0';
 			int rc = where_path(p, tid, AT_FDCWD, path, true, &w);
 			if (rc == 0 && api == TERM_api_connect) {
-				if (where_statx(&w, true, &st) < 0) {
+				if (where_look(&w, true, &st) < 0) {
 					where_release(&w);
 					return NULL;
 				}

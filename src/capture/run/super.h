@@ -101,10 +101,11 @@ struct access {
 
 /* Result of a path argument: (dirfd, path) that this process can use, and how to name it. */
 struct where {
-	int dirfd;    /* AT_FDCWD, or hold */
-	int hold;     /* descriptor to close, or -1 */
-	bool foreign; /* the process has another root or mount namespace */
-	uint64_t ns;  /* that mount namespace's inode if it is another, else 0 */
+	int dirfd;     /* AT_FDCWD, or hold */
+	int hold;      /* descriptor to close, or -1 */
+	bool foreign;  /* the process has another root or mount namespace */
+	bool fleeting; /* it goes by what the process has just now: /proc/self/fd/N */
+	uint64_t ns;   /* that mount namespace's inode if it is another, else 0 */
 	char path[4096 + 64];
 	char given[4096 + 1]; /* as the program gave it */
 	pid_t tid;            /* whose cwd and root it is relative to */
@@ -118,7 +119,8 @@ enum pending_op {
 	PENDING_UNLINK,
 	PENDING_MAKE,
 	PENDING_TRUNCATE,
-	PENDING_BIND
+	PENDING_BIND,
+	PENDING_FIFO
 };
 
 /* A call that was let go on and whose result has not been seen. Settled at the thread's next trap, exec or exit, or
@@ -342,6 +344,9 @@ void where_pin(struct where *w);
 void where_fd(pid_t tid, int fd, struct where *w);
 void where_release(struct where *w);
 int where_statx(const struct where *w, bool follow, struct statx *st);
+/* The same before a call of w's process, to which /proc/self may mean another process than to us, and links that lead
+ * there (links.h): w->path is what it means to us from then on. */
+int where_look(struct where *w, bool follow, struct statx *st);
 /* The canonical absolute name of an existing object; malloc'ed, NULL if it cannot be told. */
 char *where_real(const struct where *w, bool follow);
 /* An absolute name for an object that need not exist: real directory and last component. */
@@ -394,6 +399,8 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 /* Ends it: for writers, with what shows that they wrote. Frees it. */
 void access_end(struct sup *s, struct access *a, int64_t until);
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until);
+/* The call that a thread waits in. 0; -EAGAIN: it runs; -ESRCH: that cannot be told. */
+int task_call(pid_t tid, enum call *ret);
 /* The call that begins it was let go on; has it come back? While that cannot be told, the access is live. */
 bool access_begun(struct sup *s, const struct access *a);
 /* Ends what p wrote and has closed, before it reads something that would else seem to be an input of that: a loop over
@@ -479,15 +486,24 @@ void proc_guard(struct sup *s, struct proc *p);
 
 /* ---- handlers (calls.c, exec.c) ---- */
 
+/* A path that only stemma opens, and names its run in: the errno of the answer; 0: it is no such path (nested.c). Where
+ * only programs are recorded it comes as a program to exec. */
+int nested_begins(struct sup *s, struct proc *p, const struct where *w);
+bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t);
 /* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only). */
 int sup_trap(struct sup *s, const struct trap *t);
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
 /* Is there one that takes a name from a file? */
 bool pending_names(const struct sup *s);
-/* p has opened a file to read, by an absolute path without a stop, at that time; or, not there, there was none. sure:
- * no name has changed since. *ret: the file, NULL if it is not one that is recorded, and its fingerprint now. 0, or
- * -errno: it cannot be found (any more). */
-int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, bool there, bool sure, int64_t time,
+/* p has opened a file to read, by an absolute path without a stop, at that time. *ret: the file, NULL if it is not one
+ * that is recorded, and its fingerprint now. 0, or -errno: it cannot be found (any more). */
+enum logged {
+	LOGGED_ABSENT,  /* there was none */
+	LOGGED_LATE,    /* names changed meanwhile */
+	LOGGED_STOPPED, /* it did stop, and was let go on unseen */
+	LOGGED_MADE
+};
+int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                 struct file **ret, struct fingerprint *ret_print);
 /* The same file again, as it was then. */
 void open_again(struct sup *s, struct proc *p, struct file *f, const struct fingerprint *print, int64_t time);

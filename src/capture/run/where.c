@@ -1,3 +1,4 @@
+#include "capture/run/links.h"
 #include "capture/run/super.h"
 
 #include <errno.h>
@@ -72,29 +73,11 @@ static void where_clear(struct where *w, pid_t tid, int atfd)
 {
 	w->dirfd = AT_FDCWD;
 	w->hold = -1;
-	w->foreign = false;
+	w->foreign = w->fleeting = false;
 	w->ns = 0;
 	w->tid = tid;
 	w->atfd = atfd;
 	w->path[0] = '\0';
-}
-
-/* /proc/self and what leads there means the process, not us. Returns the path to use; NULL: use it as it is. */
-static bool translate_self(const char *path, pid_t tid, char *ret, size_t n)
-{
-	static const char *const heads[][2] = {
-	    {"/proc/self/", ""},
-	    {"/proc/thread-self/", ""},
-	    {"/dev/fd/", "fd/"},
-	};
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		if (!strncmp(path, heads[i][0], strlen(heads[i][0])))
-			return snprintf(ret, n, "/proc/%d/%s%s", tid, heads[i][1], path + strlen(heads[i][0])) < (int)n;
-	static const char *const std[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
-	for (int i = 0; i < 3; i++)
-		if (!strcmp(path, std[i]))
-			return snprintf(ret, n, "/proc/%d/fd/%d", tid, i) < (int)n;
-	return false;
 }
 
 /* Where a path starts. */
@@ -140,6 +123,10 @@ static int where_jailed(struct where *w, bool jail, bool follow)
 		}
 		close(fd);
 		target[n] = '\0';
+		if (!jail && links_translate(target, w->tid, w->path, sizeof(w->path))) {
+			w->fleeting = true;
+			return 0;
+		}
 		/* A link is followed below the same root. */
 		if (target[0] == '/')
 			ndir = 0;
@@ -159,8 +146,11 @@ int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follo
 	memmove(w->given, path, n + 1);
 	if (!n)
 		return -ENOENT;
-	if (path[0] == '/' && (path[1] == 'p' || path[1] == 'd') && translate_self(w->given, tid, w->path, sizeof(w->path)))
+	if (path[0] == '/' && (path[1] == 'p' || path[1] == 'd') &&
+	    links_translate(w->given, tid, w->path, sizeof(w->path))) {
+		w->fleeting = true;
 		return 0;
+	}
 	if (p && p->foreign) {
 		w->foreign = true;
 		w->ns = p->ns;
@@ -240,6 +230,21 @@ int where_statx(const struct where *w, bool follow, struct statx *st)
 {
 	int flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
 	return statx(w->dirfd, w->path, flags, FILEID_STATX, st) < 0 ? -errno : 0;
+}
+
+int where_look(struct where *w, bool follow, struct statx *st)
+{
+	bool other = false;
+	size_t n = strlen(w->path);
+	if (w->foreign || w->dirfd != AT_FDCWD || w->path[0] != '/' || n >= LINKS_PATH)
+		return where_statx(w, follow, st);
+	/* A path that does not begin at the root stands behind the directory that it begins in. */
+	size_t given = strlen(w->given), skip = 0;
+	if (w->given[0] != '/' && given < n && !strcmp(w->path + n - given, w->given))
+		skip = n - given - 1;
+	int rc = links_look(w->path, skip, w->tid, follow, st, &other);
+	w->fleeting |= other;
+	return rc;
 }
 
 /* The name behind one of our own descriptors. */

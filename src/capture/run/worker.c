@@ -1,6 +1,7 @@
 #include "capture/run/worker.h"
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
+#include "capture/run/links.h"
 #include "capture/run/opens.h"
 
 #include <errno.h>
@@ -559,6 +560,7 @@ void worker_main(struct worker *w)
 			continue;
 		}
 		say_passed(w);
+		links_forget();
 		if (s->opens) {
 			opens_read(s);
 			if (s->pending)
