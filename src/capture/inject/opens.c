@@ -6,7 +6,7 @@
 
 static_assert(offsetof(struct opens_slot, cell) == 64 && OPENS_CELL == 64 && OPENS_CELLS == 2048, "as the code has it");
 static_assert(sizeof(struct opens_entry) == 24, "as the code has it");
-static_assert(OPENS_ENTRY_CELLS == 65, "as the code has it");
+static_assert(OPENS_ENTRY_CELLS == 65 && offsetof(struct opens_slot, most) == 20, "as the code has it");
 
 #if defined(__x86_64__)
 
@@ -28,7 +28,7 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "jne 7f\n"
         "mov (%r11), %ecx\n"
         "sub 4(%r11), %ecx\n"
-        "cmp $(2048 - 4 * 65), %ecx\n" /* room for what handlers may add meanwhile, too */
+        "cmp 20(%r11), %ecx\n" /* most */
         "ja 7f\n"
         "push %rbx\n"
         "push %rbp\n"
@@ -180,7 +180,8 @@ static void jump(struct asmb *a, uint64_t code, uint64_t target)
 	word(a, (uint32_t)d);
 }
 
-static void open_body(struct asmb *a, uint64_t code, uint64_t call)
+/* call: where it is made, if not here; made: where it goes on if it was. */
+static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at)
 {
 	EMIT(a, 0xb8, 0x01, 0x01, 0, 0); /* mov $257,%eax */
 	EMIT(a, 0xf7, 0xc2);             /* test $,%edx */
@@ -203,7 +204,7 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call)
 	land(a, slow3);
 	jump(a, code, call);
 	land(a, made);
-	jump(a, code, call + 2);
+	jump(a, code, made_at);
 }
 
 bool opens_wants(const struct site *t)
@@ -216,7 +217,8 @@ uint64_t opens_from(const struct site *t)
 	return t->kind == SITE_MARK ? t->offset : t->offset - LOAD_BYTES;
 }
 
-int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, struct stubs *ret)
+int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,
+                struct stubs *ret)
 {
 	struct asmb a = {.s = ret};
 	const uint64_t head[2] = {OPENS_PAGE, OPENS_OWN};
@@ -233,10 +235,15 @@ int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, struct stub
 		if (t->kind == SITE_MARK) {
 			own_address(&a);
 			EMIT(&a, 0x49, 0xc7, 0x03, 0, 0, 0, 0); /* movq $0,(%r11) */
-			bytes(&a, t->bytes, t->taken);
-			jump(&a, code, base + t->offset + t->taken);
+			if (counted) {
+				jump(&a, code, counted_code + counted->at[i]);
+			} else {
+				bytes(&a, t->bytes, t->taken);
+				jump(&a, code, base + t->offset + t->taken);
+			}
 		} else {
-			open_body(&a, code, base + t->offset);
+			uint64_t call = base + t->offset;
+			open_body(&a, code, call, counted ? counted_code + counted->logged[i] : call + 2);
 		}
 		int64_t d = (int64_t)(code + ret->at[i] - (base + opens_from(t) + 5));
 		a.far |= d != (int32_t)d;
@@ -263,9 +270,10 @@ uint64_t opens_from(const struct site *t)
 	return t->offset;
 }
 
-int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, struct stubs *ret)
+int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,
+                struct stubs *ret)
 {
-	(void)s, (void)base, (void)code, (void)ret;
+	(void)s, (void)base, (void)code, (void)counted, (void)counted_code, (void)ret;
 	return -ERANGE;
 }
 

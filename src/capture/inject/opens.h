@@ -41,10 +41,16 @@ struct opens_slot {
 	uint32_t gate;  /* the recorder's: not 0: opens are to stop */
 	int32_t busy;   /* the program's: opens under way, one in each handler of a signal that interrupts another */
 	uint32_t lost;  /* the program's: entries for which there was no room */
-	unsigned char room[44];
+	uint32_t most;  /* the recorder's: with more cells than that to be read, opens stop */
+	unsigned char room[40];
 	unsigned char
 	    cell[(OPENS_CELLS + OPENS_ENTRY_CELLS) * OPENS_CELL]; /* the last entry of a round goes on behind it */
 };
+
+/* Cells that may wait to be read: there is room then for what handlers of signals add meanwhile. Of a program that
+ * counts (sites.h) fewer, since each open and close is an entry in that log, too. */
+#define OPENS_MOST (OPENS_CELLS - 4 * OPENS_ENTRY_CELLS)
+#define OPENS_MOST_COUNTED (COUNTED_LOG / 4)
 
 #define OPENS_REGION ((sizeof(struct opens_slot) * OPENS_SLOTS + 4095) & ~(size_t)4095)
 
@@ -65,7 +71,9 @@ size_t opens_code(const void **ret);
  * instead. The call itself stays where it is: a handler that interrupted it can return behind it. */
 bool opens_wants(const struct site *s);
 uint64_t opens_from(const struct site *s);
-/* Makes the stubs for a library loaded at base, to lie at code. Sites that are not wanted have at 0. 0, or -ERANGE. */
-int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, struct stubs *ret);
+/* Makes the stubs for a library loaded at base, to lie at code. Sites that are not wanted have at 0. counted: the stubs
+ * at counted_code that count, which come after these; NULL: there are none. 0, or -ERANGE. */
+int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,
+                struct stubs *ret);
 
 #endif

@@ -26,7 +26,8 @@ enum site_kind {
 	SITE_DUP,   /* it is the result */
 	SITE_RANGE, /* closes many */
 	SITE_MAP,
-	SITE_MARK /* before a child that may share the memory */
+	SITE_MARK,  /* before a child that may share the memory */
+	SITE_LOGGED /* of entries only: an open that was made and written down elsewhere (opens.h) */
 };
 
 struct site {
@@ -71,8 +72,8 @@ struct counted_entry {
 	uint32_t scratch;
 	uint32_t kind;          /* enum site_kind */
 	int32_t fd;             /* CLOSE: which; DUP: the old one; MAP: of what */
-	int64_t value;          /* OPEN, DUP: the result; MAP: bytes */
-	struct counted_row row; /* then: CLOSE, DUP2: of the descriptor that is closed; OPEN: of the new one */
+	int64_t value;          /* OPEN, LOGGED, DUP: the result; MAP: bytes */
+	struct counted_row row; /* then: CLOSE, DUP2: of the descriptor that is closed; OPEN, LOGGED: of the new one */
 	unsigned char room[40];
 };
 
@@ -92,6 +93,8 @@ struct stubs {
 	size_t n;
 	uint16_t at[SITES_MAX];    /* where each site's stub begins; its call is its first instruction but in a mark */
 	uint16_t after[SITES_MAX]; /* where what it counts has been counted; 0 in a mark */
+	/* Where who has made an open goes on, as behind the call, to have it in the log; 0 for all but opens. */
+	uint16_t logged[SITES_MAX];
 };
 
 /* Makes the code for a library loaded at base, to lie at code with its table at table. 0, or -ERANGE: too far apart. */

@@ -207,6 +207,21 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 	bytes(a, t->bytes + 2, SITE_BYTES - 2); /* the comparison that stood there */
 }
 
+/* A failure is no entry: the other log has not all of them. */
+static void logged_body(struct asmb *a, const struct site *t)
+{
+	EMIT(a, 0x48, 0x3d); /* cmp $,%rax */
+	word(a, COUNTED_FDS);
+	size_t out = jump_ahead(a, 0x73); /* jae */
+	take_entry(a, SITE_LOGGED);
+	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
+	copy_row(a);
+	EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
+	finish_entry(a);
+	land(a, out);
+	bytes(a, t->bytes + 2, SITE_BYTES - 2);
+}
+
 int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret)
 {
 	struct asmb a = {.s = ret, .code = code, .table = table};
@@ -220,7 +235,7 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 		while (ret->n % 16 && !a.far)
 			EMIT(&a, 0xcc);
 		ret->at[i] = (uint16_t)ret->n;
-		ret->after[i] = 0;
+		ret->after[i] = ret->logged[i] = 0;
 		if (t->kind == SITE_MARK) {
 			take_entry(&a, t->kind);
 			finish_entry(&a);
@@ -229,6 +244,11 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 			body(&a, t, &ret->after[i]);
 		}
 		jump(&a, base + t->offset + t->taken);
+		if (t->kind == SITE_OPEN) {
+			ret->logged[i] = (uint16_t)ret->n;
+			logged_body(&a, t);
+			jump(&a, base + t->offset + t->taken);
+		}
 		int64_t d = (int64_t)(code + ret->at[i] - (base + t->offset + 5));
 		a.far |= d != (int32_t)d;
 	}

@@ -465,13 +465,13 @@ static struct file *opened(struct sup *s, struct proc *p, struct where *w, const
 }
 
 int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
-                struct file **ret, struct fingerprint *ret_print)
+                struct logged_file *ret)
 {
 	bool sure = how == LOGGED_MADE || how == LOGGED_STOPPED;
 	struct where w;
 	struct statx st;
 	bool follow = !(flags & O_NOFOLLOW);
-	*ret = NULL;
+	*ret = (struct logged_file){0};
 	int rc = where_path(NULL, p->pid, AT_FDCWD, path, follow, &w);
 	if (rc == 0 && how == LOGGED_ABSENT) {
 		absent(s, p, &w, time);
@@ -483,15 +483,16 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 			sure = false;
 			sup_gap(s, p, TERM_gap_lost, 1, "it opened what one of its descriptors was, which is looked at later");
 		}
-		*ret_print = rc == 0 ? print_of(&st) : (struct fingerprint){0};
+		ret->print = rc == 0 ? print_of(&st) : (struct fingerprint){0};
 		if (rc == 0 && !S_ISDIR(st.stx_mode)) {
 			struct file *known = file_known(s, &st);
 			/* Changed since, and by nobody of the run: it may be another one that has the name now. */
-			sure &= !ret_print->known || ret_print->ctime <= time || (known && file_is_written(known)) ||
+			sure &= !ret->print.known || ret->print.ctime <= time || (known && file_is_written(known)) ||
 			        fileid_domain(w.dirfd, w.path, fileid_dev(&st))->network;
 			sure &= how == LOGGED_MADE || !S_ISFIFO(st.stx_mode);
 			enum allowed ok = sure ? ALLOWED_YES : ALLOWED_MAYBE;
-			*ret = opened(s, p, &w, &st, flags, ACCESS_READ, time, &ok);
+			ret->sure = sure;
+			ret->file = opened(s, p, &w, &st, flags, ACCESS_READ, time, &ok);
 		}
 	}
 	where_release(&w);

@@ -16,12 +16,15 @@
 
 #define OPENED 64   /* opens whose files are remembered */
 #define DRAIN_AT 24 /* opens after which the log is read: each may come with a dup, a map and a close */
+#define LOGGED 512  /* opens written down elsewhere that the log has not been read for */
 #define NOT_A_FILE UINT64_MAX
 /* Looked at always, whether or not the log names them (fcntl duplicates past it): what the table's first page holds. */
 #define FIRST_FDS ((4096 - offsetof(struct counted_table, row)) / sizeof(struct counted_row))
 
 struct counted {
 	uint64_t code, table;
+	uint64_t base; /* where the library is that jumps to it */
+	const struct sites *sites;
 	uint32_t read;   /* entries taken */
 	uint32_t resume; /* up to here they are a child's that shared the memory */
 	bool resumes;
@@ -30,6 +33,11 @@ struct counted {
 	unsigned high;                            /* highest descriptor looked at */
 	uint64_t opens, seen;                     /* stopped; found in the log */
 	uint64_t opened[OPENED];
+	struct { /* opens without a stop (opens.h), oldest first */
+		uint64_t file;
+		int fd;
+	} logged[LOGGED];
+	size_t nlogged;
 	bool opening;
 	uint64_t base_read, base_written, sum_read, sum_written;
 	uint64_t moment, judged; /* numbers of the moment + 1 when the log was read, the sums were compared */
@@ -115,6 +123,37 @@ static void raise_high(struct counted *c, int64_t fd)
 		c->high = (unsigned)fd;
 }
 
+/* The descriptor is that file's from now on. False: it was closed by a way that was not seen, and perhaps was something
+ * else in between. */
+static bool begin(struct counted *c, const struct counted_entry *e, uint64_t file)
+{
+	raise_high(c, e->value);
+	if (c->file[e->value] || memcmp(&c->last[e->value], &e->row, sizeof(e->row)))
+		return false;
+	c->file[e->value] = file;
+	return true;
+}
+
+/* Handlers of signals may have made the two logs' entries in another order: the oldest with that descriptor. */
+static bool was_logged(struct counted *c, int64_t fd, uint64_t *ret_file)
+{
+	for (size_t i = 0; i < c->nlogged; i++)
+		if (c->logged[i].fd == fd) {
+			*ret_file = c->logged[i].file;
+			memmove(&c->logged[i], &c->logged[i + 1], (--c->nlogged - i) * sizeof(c->logged[0]));
+			return true;
+		}
+	return false;
+}
+
+static bool has_logged(const struct counted *c, int64_t fd)
+{
+	for (size_t i = 0; i < c->nlogged; i++)
+		if (c->logged[i].fd == fd)
+			return true;
+	return false;
+}
+
 /* One entry. False: the log does not fit what was seen. */
 static bool take(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
 {
@@ -127,12 +166,11 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 			return false;
 		if (e->value < 0 || !in_range(e->value))
 			return true;
-		raise_high(c, e->value);
-		/* It was closed by a way that was not seen, and perhaps was something else in between. */
-		if (c->file[e->value] || memcmp(&c->last[e->value], &e->row, sizeof(e->row)))
-			return false;
-		c->file[e->value] = c->opened[number % OPENED];
-		return true;
+		return begin(c, e, c->opened[number % OPENED]);
+	}
+	case SITE_LOGGED: {
+		uint64_t file;
+		return in_range(e->value) && was_logged(c, e->value, &file) && begin(c, e, file);
 	}
 	case SITE_CLOSE:
 		if (!in_range(e->fd))
@@ -207,8 +245,8 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	if (!remote(p->pid, at, rows, (c->high + 1) * sizeof(rows[0])) ||
 	    !remote(p->pid, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
 		goto lost;
-	if (!standing && (!remote(p->pid, c->table, again, sizeof(again)) || again[1] != head[1]))
-		return false;
+	/* Where it runs the entries hold, and the rows only if no entry was made meanwhile. */
+	bool stable = standing || (remote(p->pid, c->table, again, sizeof(again)) && again[1] == head[1]);
 	for (uint32_t i = 0; i < n; i++) {
 		if (entries[i].kind == SITE_MARK) {
 			/* What follows is the child's, to where it was when it became another program or ended. */
@@ -222,11 +260,18 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 			i += c->resume - here;
 			continue;
 		}
+		/* Its other log is not read to there yet. */
+		if (entries[i].kind == SITE_LOGGED && !standing && !has_logged(c, entries[i].value)) {
+			c->read += i;
+			return false;
+		}
 		if (!take(s, c, p, &entries[i])) {
 			goto lost;
 		}
 	}
 	c->read = head[1];
+	if (!stable)
+		return false;
 	for (unsigned fd = 0; fd <= c->high; fd++) {
 		if (!memcmp(&rows[fd], &c->last[fd], sizeof(rows[fd])))
 			continue;
@@ -321,12 +366,14 @@ static bool is_open(enum call c)
 
 /* ---- stops ---- */
 
-static struct counted *counted_new(uint64_t code, uint64_t table)
+static struct counted *counted_new(uint64_t code, uint64_t table, uint64_t base, const struct sites *sites)
 {
 	struct counted *c = calloc(1, sizeof(*c));
 	if (c) {
 		c->code = code;
 		c->table = table;
+		c->base = base;
+		c->sites = sites;
 		c->high = FIRST_FDS - 1;
 	}
 	return c;
@@ -370,7 +417,7 @@ static void inherit(struct sup *s, struct proc *p, struct proc *parent, bool lea
 		return;
 	struct counted_row all[16];
 	bool clean = remote(p->pid, c->table + offsetof(struct counted_table, row), all, sizeof(all));
-	p->counted = clean ? counted_new(c->code, c->table) : NULL;
+	p->counted = clean ? counted_new(c->code, c->table, c->base, c->sites) : NULL;
 	if (!p->counted)
 		return;
 	learn(s, p);
@@ -393,7 +440,7 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 	if (c->lost || c->frozen)
 		return;
 	bool ours = is_open(t->call) && !t->compat && t->ip >= c->code && t->ip < c->code + STUBS_SIZE;
-	if (leaves || (ours && c->opens - c->seen >= DRAIN_AT)) {
+	if (leaves || (ours && (c->opens - c->seen >= DRAIN_AT || c->nlogged))) {
 		drain(s, p, true);
 		if (c->opens != c->seen)
 			c->lost = true; /* the recorder was passed by, or a call was made twice */
@@ -409,6 +456,36 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 uint64_t counted_open(const struct proc *p)
 {
 	return p->counted && p->counted->opening ? p->counted->opens : 0;
+}
+
+void counted_logged(struct proc *p, int fd, const struct file *f)
+{
+	struct counted *c = p->counted;
+	if (!c || c->lost || c->frozen || !in_range(fd))
+		return;
+	if (c->nlogged == LOGGED) {
+		c->lost = true;
+		return;
+	}
+	c->logged[c->nlogged].file = f ? f->num : NOT_A_FILE;
+	c->logged[c->nlogged++].fd = fd;
+}
+
+bool counted_is_behind(const struct proc *p)
+{
+	return p->counted && !p->counted->lost && p->counted->nlogged > LOGGED / 2;
+}
+
+const struct sites *counted_library(const struct proc *p, uint64_t ip, uint64_t *ret_base, uint64_t *ret_code,
+                                    uint64_t *ret_table)
+{
+	const struct counted *c = p->counted;
+	if (!c || ip < c->code || ip >= c->code + STUBS_SIZE)
+		return NULL;
+	*ret_base = c->base;
+	*ret_code = c->code;
+	*ret_table = c->table;
+	return c->sites;
 }
 
 void counted_opens(struct proc *p, const struct file *f, bool told)
@@ -474,7 +551,7 @@ void counted_graft(struct sup *s, void (*go)(void *arg), void *arg)
 		return;
 	unsigned tries = p->graft_tries;
 	p->graft_tries = 2;
-	p->counted = counted_new(g.code, g.table);
+	p->counted = counted_new(g.code, g.table, g.base, g.sites);
 	if (!p->counted)
 		return;
 	struct counted *c = p->counted;

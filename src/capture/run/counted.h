@@ -26,6 +26,15 @@ void counted_created(struct proc *p, uint64_t open, const struct file *f);
 uint64_t counted_open(const struct proc *p);
 /* What the open being handled opens: f; NULL with told: nothing that is counted. */
 void counted_opens(struct proc *p, const struct file *f, bool told);
+/* p has opened a file without a stop, and wrote that down elsewhere (opens.h): it became descriptor fd, of f; NULL: not
+ * one whose bytes are counted. */
+void counted_logged(struct proc *p, int fd, const struct file *f);
+/* Too many of those wait for p's log to be read. */
+bool counted_is_behind(const struct proc *p);
+/* The library whose calls jump to p's code, which ip is in, and where all three lie; NULL: it is not in there. */
+struct sites;
+const struct sites *counted_library(const struct proc *p, uint64_t ip, uint64_t *ret_base, uint64_t *ret_code,
+                                    uint64_t *ret_table);
 /* Brings the sums of p's accesses up to date. */
 void counted_update(struct sup *s, struct proc *p);
 /* Whether what was counted is all that p has moved. */

@@ -584,6 +584,12 @@ static unsigned sweep_at(const struct proc *p)
 	return p->logging ? 8 * SWEEP_AT : SWEEP_AT;
 }
 
+/* Of those who count, what was counted is not known while what they opened is read. */
+static bool sweeps_later(const struct sup *s, const struct proc *p)
+{
+	return s->reading_opens && p->counted;
+}
+
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
                             unsigned api, int64_t time, const struct fingerprint *before)
 {
@@ -596,7 +602,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 			a->count++;
 			return a;
 		}
-	if (++p->nsince >= sweep_at(p)) {
+	if (++p->nsince >= sweep_at(p) && !sweeps_later(s, p)) {
 		f->pins++;
 		proc_sweep(s, p);
 		f->pins--;
@@ -633,9 +639,15 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 				rival_add(s, b, p);
 			}
 	link_access(a);
-	if (++p->nsince >= sweep_at(p))
+	if (++p->nsince >= sweep_at(p) && !sweeps_later(s, p))
 		proc_sweep(s, p);
 	return a;
+}
+
+void proc_sweep_late(struct sup *s, struct proc *p)
+{
+	if (p->nsince >= sweep_at(p))
+		proc_sweep(s, p);
 }
 
 void proc_sweep(struct sup *s, struct proc *p)

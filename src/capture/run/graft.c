@@ -69,8 +69,18 @@ static bool is_plain(pid_t pid, bool handlers)
 	return field(text, "\nThreads:") == 1 && filters == 1 && field(text, "\nVmLck:") == 0 && (handlers || none);
 }
 
+/* What stands at a site: what the file has, or the jump to the stub that counts. */
+static void site_bytes(const struct graft *g, const struct stubs *counted, size_t i, unsigned char ret[SITE_BYTES])
+{
+	const struct site *t = &g->sites->site[i];
+	if (counted)
+		stubs_jump(t, g->base, g->counted_code, counted->at[i], ret);
+	else
+		memcpy(ret, t->bytes, t->taken);
+}
+
 /* The sites as they are supposed to be, read at once. */
-static bool same_bytes(pid_t pid, const struct graft *g)
+static bool same_bytes(pid_t pid, const struct graft *g, const struct stubs *counted)
 {
 	struct iovec here[SITES_MAX], there[SITES_MAX];
 	unsigned char got[SITES_MAX][SITE_BYTES];
@@ -83,9 +93,12 @@ static bool same_bytes(pid_t pid, const struct graft *g)
 	}
 	if (process_vm_readv(pid, here, g->sites->n, there, g->sites->n, 0) != (ssize_t)want)
 		return false;
-	for (size_t i = 0; i < g->sites->n; i++)
-		if (memcmp(got[i], g->sites->site[i].bytes, g->sites->site[i].taken))
+	for (size_t i = 0; i < g->sites->n; i++) {
+		unsigned char as[SITE_BYTES] = {0};
+		site_bytes(g, counted, i, as);
+		if (memcmp(got[i], as, g->sites->site[i].taken))
 			return false;
+	}
 	return true;
 }
 
@@ -273,7 +286,8 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 
 /* The code that opens: its three places at fixed addresses, and the stubs near the library. The logs are mapped to be
  * read first: a shared mapping that can be written would be stopped, and nobody is there to answer. */
-static int put_opens(pid_t pid, struct graft *g, const struct regs *was, int *signal, struct stubs *stubs)
+static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, const struct regs *was, int *signal,
+                     struct stubs *stubs)
 {
 	const unsigned long rw = PROT_READ | PROT_WRITE, rx = PROT_READ | PROT_EXEC, there = MAP_FIXED_NOREPLACE;
 	const unsigned long fd = (unsigned long)g->fd, nowhere = (unsigned long)-1, size = OPENS_PAGE_SIZE;
@@ -303,7 +317,7 @@ static int put_opens(pid_t pid, struct graft *g, const struct regs *was, int *si
 	}
 	uint64_t code = at[NEAR];
 	if (rc == 0)
-		rc = opens_stubs(g->sites, g->base, code, stubs);
+		rc = opens_stubs(g->sites, g->base, code, counted, g->counted_code, stubs);
 	if (rc == 0 && !write_all(mem, code, stubs->code, stubs->n))
 		rc = -EIO;
 	int shut_rc = rc == -ESRCH ? rc : remote_call(pid, g, was, frame, shut, &none, signal);
@@ -314,11 +328,13 @@ static int put_opens(pid_t pid, struct graft *g, const struct regs *was, int *si
 		const struct site *t = &g->sites->site[i];
 		if (!stubs->at[i])
 			continue;
-		unsigned char is[LOAD_BYTES], jump[LOAD_BYTES] = {0xe9};
+		unsigned char is[LOAD_BYTES], as[SITE_BYTES] = {0}, jump[LOAD_BYTES] = {0xe9};
 		uint64_t from = g->base + opens_from(t);
 		uint32_t d = (uint32_t)(code + stubs->at[i] - (from + LOAD_BYTES));
 		memcpy(jump + 1, &d, sizeof(d));
-		if (pread(mem, is, sizeof(is), (off_t)from) != sizeof(is) || is[0] != 0xb8)
+		site_bytes(g, counted, i, as);
+		if (pread(mem, is, sizeof(is), (off_t)from) != sizeof(is) ||
+		    (t->kind == SITE_MARK ? memcmp(is, as, sizeof(is)) != 0 : is[0] != 0xb8))
 			continue; /* not as in the file */
 		if (!write_all(mem, from, jump, sizeof(jump)))
 			rc = -EIO;
@@ -376,17 +392,24 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 		free(stubs);
 		return -ESRCH;
 	}
+	/* It may have the stubs that count: they are what they were made to be then. */
+	struct stubs *counted = g->counted_code ? malloc(sizeof(*counted)) : NULL;
+	int rc = 0;
+	if (g->counted_code)
+		rc = counted ? stubs_make(g->sites, g->base, g->counted_code, g->counted_table, counted) : -ENOMEM;
 	size_t in = 0;
-	while (in < g->sites->n &&
-	       (g->sites->site[in].kind != SITE_OPEN || was.ip != g->base + g->sites->site[in].offset + 2))
-		in++;
+	for (; rc == 0 && in < g->sites->n; in++)
+		if (g->sites->site[in].kind == SITE_OPEN &&
+		    was.ip == 2 + (counted ? g->counted_code + counted->at[in] : g->base + g->sites->site[in].offset))
+			break;
 	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	int rc = !behind || was.cs != CODE_64 || !is_plain(pid, begins || g->opens) || !same_bytes(pid, g) ? -ENOTSUP : 0;
+	if (rc == 0 && (!behind || was.cs != CODE_64 || !is_plain(pid, begins || g->opens) || !same_bytes(pid, g, counted)))
+		rc = -ENOTSUP;
 	if (rc == 0) {
 		struct regs on = was;
-		rc = g->opens ? put_opens(pid, g, &was, ret_signal, stubs) : put(pid, g, &was, in, ret_signal, stubs, &on);
+		rc = g->opens ? put_opens(pid, g, counted, &was, ret_signal, stubs) : put(pid, g, &was, in, ret_signal, stubs, &on);
 		on.orig_ax = (unsigned long)-1;
 		if (rc != -ESRCH && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
 			rc = -ESRCH;
@@ -403,6 +426,7 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 		g->rchar = (uint64_t)r;
 		g->wchar = (uint64_t)w;
 	}
+	free(counted);
 	free(stubs);
 	return rc;
 }

@@ -19,6 +19,8 @@ struct graft {
 	bool opens;
 	int fd;        /* the process's descriptor of the memfd; it is closed */
 	uint64_t slot; /* address of its log */
+	/* ... into a process that has the counting code, which lies there; 0 if it has not. */
+	uint64_t counted_code, counted_table;
 	/* Found out: */
 	uint64_t code, table;  /* addresses in the process; no table with opens */
 	uint64_t rchar, wchar; /* of its first thread, before it goes on */

@@ -717,7 +717,7 @@ static void take_choice(struct keeper *k)
 	s->scans = c->way == WAY_PROC;
 	s->nnp = c->loses;
 	s->counting = k->o->count && c->way == WAY_NOTIFY && !c->tree_only;
-	s->injects = k->o->inject && c->way == WAY_NOTIFY && !c->tree_only && !s->counting;
+	s->injects = k->o->inject && c->way == WAY_NOTIFY && !c->tree_only;
 	s->inject_after = k->o->inject;
 	k->trace = c->way == WAY_TRACE || c->way == WAY_EXACT;
 	run_describe(s, k->o, c);

@@ -1,5 +1,6 @@
 #include "capture/run/opens.h"
 #include "capture/inject/opens.h"
+#include "capture/run/counted.h"
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
@@ -54,8 +55,7 @@ struct seen {
 	uint64_t hash;
 	size_t path;
 	bool nofollow;
-	struct file *file; /* pinned; NULL: not one that is recorded */
-	struct fingerprint print;
+	struct logged_file what; /* its file pinned */
 };
 
 struct opens_logs {
@@ -92,9 +92,12 @@ static uint64_t log_address(int i)
 	return OPENS_LOGS + (uint64_t)i * sizeof(struct opens_slot);
 }
 
-/* Is it a call that can be made by the code? */
-static bool by_site(const struct logging *g, const struct trap *t)
+/* Is it a call that can be made by the code? Where the program counts as well, it stops in the stubs for that. */
+static bool by_site(const struct proc *p, const struct logging *g, const struct trap *t)
 {
+	uint64_t base, code, table;
+	if (counted_library(p, t->ip, &base, &code, &table) == g->sites)
+		return base == g->base;
 	for (size_t i = 0; i < g->sites->n; i++)
 		if (g->sites->site[i].kind == SITE_OPEN && t->ip == g->base + g->sites->site[i].offset + 2 &&
 		    opens_wants(&g->sites->site[i]))
@@ -230,7 +233,8 @@ static bool from_root(struct sup *s, struct proc *p, const char *path, char ret[
 	return cwd[0] && snprintf(ret, PATH_MAX, "%s/%s", cwd[1] ? cwd : "", path) < PATH_MAX;
 }
 
-static void record(struct sup *s, const struct opened *e, int64_t time)
+/* What was opened, as far as it is sure; NULL none. */
+static struct file *record(struct sup *s, const struct opened *e, int64_t time)
 {
 	struct opens_logs *l = s->opens;
 	const char *path = (const char *)l->paths.p + e->path;
@@ -239,43 +243,58 @@ static void record(struct sup *s, const struct opened *e, int64_t time)
 	struct seen *m = &l->seen[hash % SEEN];
 	bool known = m->proc == e->proc && m->hash == hash && m->nofollow == nofollow && e->value >= 0 &&
 	             e->value != UNKNOWN && !e->late && !strcmp((const char *)l->paths.p + m->path, path);
-	if (known && !m->file)
-		return;
 	if (known) {
-		open_again(s, e->proc, m->file, &m->print, time);
-		return;
+		if (m->what.file)
+			open_again(s, e->proc, m->what.file, &m->what.print, time);
+		return m->what.sure ? m->what.file : NULL;
 	}
 	char full[PATH_MAX];
-	struct file *f = NULL;
-	struct fingerprint print = {0};
+	struct logged_file what = {0};
 	int rc = -ENAMETOOLONG;
 	if (!path[0])
-		return;
+		return NULL;
 	if (from_root(s, e->proc, path, full)) {
 		/* Asked for as a directory, and it is there: no path that was looked for and absent. */
 		if (e->value == -ENOTDIR && (e->flags & O_DIRECTORY) && access(full, F_OK) == 0)
-			return;
+			return NULL;
 		enum logged how = e->value < 0          ? LOGGED_ABSENT
 		                  : e->late             ? LOGGED_LATE
 		                  : e->value == UNKNOWN ? LOGGED_STOPPED
 		                                        : LOGGED_MADE;
-		rc = open_logged(s, e->proc, full, e->flags, how, time, &f, &print);
+		rc = open_logged(s, e->proc, full, e->flags, how, time, &what);
 	}
 	if (rc < 0 && e->value == UNKNOWN && (rc == -ENOENT || rc == -ENOTDIR))
-		rc = open_logged(s, e->proc, full, e->flags, LOGGED_ABSENT, time, &f, &print);
+		rc = open_logged(s, e->proc, full, e->flags, LOGGED_ABSENT, time, &what);
 	if (rc < 0 || e->late)
 		sup_gap(s, e->proc, TERM_gap_lost, 1,
 		        rc < 0 ? "a file that it opened had gone before it was looked at"
 		               : "a name changed while it opened the file");
 	if (rc < 0 || e->late || e->value < 0 || e->value == UNKNOWN)
-		return;
-	if (m->file) {
-		m->file->pins--;
-		file_drop(s, m->file);
+		return NULL;
+	if (m->what.file) {
+		m->what.file->pins--;
+		file_drop(s, m->what.file);
 	}
-	if (f)
-		f->pins++;
-	*m = (struct seen){.proc = e->proc, .hash = hash, .path = e->path, .nofollow = nofollow, .file = f, .print = print};
+	if (what.file)
+		what.file->pins++;
+	*m = (struct seen){.proc = e->proc, .hash = hash, .path = e->path, .nofollow = nofollow, .what = what};
+	return what.sure ? what.file : NULL;
+}
+
+/* What they count of what they have opened; and then what the opens put off. */
+static void count_owners(struct sup *s)
+{
+	struct opens_logs *l = s->opens;
+	s->moment++;
+	for (int i = 0; i < OPENS_SLOTS; i++) {
+		struct proc *p = l->owner[i];
+		if (!p || !p->counted)
+			continue;
+		counted_update(s, p);
+		proc_sweep_late(s, p);
+		/* Its next open stops, and then all can be read. */
+		log_of(l, i)->most = counted_is_behind(p) ? 0 : OPENS_MOST_COUNTED;
+	}
 }
 
 static void take_all(struct sup *s)
@@ -293,7 +312,7 @@ bool opens_full(struct sup *s, const struct trap *t)
 	struct proc *p = k ? k->proc : NULL;
 	struct logging *g = p ? p->logging : NULL;
 	char path[OPENS_PATH];
-	if (!g || g->slot < 0 || g->never || t->tid != p->pid || !by_site(g, t) || p->guarded || p->stale || p->exec ||
+	if (!g || g->slot < 0 || g->never || t->tid != p->pid || p->counted || !by_site(p, g, t) || p->guarded || p->stale || p->exec ||
 	    l->barred || s->pending || p->tmpfile_tid)
 		return false;
 	const struct opens_slot *log = log_of(l, g->slot);
@@ -333,21 +352,24 @@ void opens_read(struct sup *s)
 		for (size_t i = 0; i < l->ntaken; i++) {
 			const struct opened *e = &l->taken[i];
 			int64_t time = e->tsc <= l->tsc ? l->time : l->time + (int64_t)((double)(e->tsc - l->tsc) * scale);
-			record(s, e, time < now ? time : now);
+			struct file *f = record(s, e, time < now ? time : now);
+			if (e->value >= 0 && e->value != UNKNOWN)
+				counted_logged(e->proc, e->value, f);
 			if (i % 64 == 63)
 				sup_goes_on(s);
 		}
 		for (size_t i = 0; i < SEEN; i++) {
-			if (l->seen[i].file) {
-				l->seen[i].file->pins--;
-				file_drop(s, l->seen[i].file);
+			if (l->seen[i].what.file) {
+				l->seen[i].what.file->pins--;
+				file_drop(s, l->seen[i].what.file);
 			}
 			l->seen[i] = (struct seen){0};
 		}
 		l->ntaken = 0;
 		l->paths.n = 0;
-		s->current = current;
 		s->reading_opens = false;
+		count_owners(s);
+		s->current = current;
 	}
 	l->tsc = tsc;
 	l->time = now;
@@ -441,6 +463,7 @@ static void own_log(struct sup *s, struct proc *p, int i)
 	struct opens_slot *log = log_of(l, i);
 	memset(log, 0, offsetof(struct opens_slot, cell));
 	log->gate = l->barred;
+	log->most = p->counted ? OPENS_MOST_COUNTED : OPENS_MOST;
 	if (!l->used++) {
 		l->tsc = tsc_now();
 		l->time = sup_now(s);
@@ -484,7 +507,7 @@ static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct proc *parent = p->execn ? NULL : proc_parent(s, p);
 	uint64_t head[2];
-	if (!parent || !parent->logging || !by_site(parent->logging, t) ||
+	if (!parent || !parent->logging || !by_site(p, parent->logging, t) ||
 	    remote_read(p->pid, parent->logging->code, head, sizeof(head)) != (ssize_t)sizeof(head) ||
 	    head[0] != OPENS_PAGE || head[1] != OPENS_OWN)
 		return false;
@@ -532,7 +555,7 @@ static void go_log(struct sup *s, struct proc *p)
 
 void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 {
-	if (!s->injects || s->refuse || (s->opens && s->opens->off))
+	if (!s->injects || s->refuse || s->graft_pid || (s->opens && s->opens->off))
 		return;
 	bool reads = only_reads(t);
 	struct logging *g = p->logging;
@@ -546,15 +569,17 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	if (!reads || (!g && !inherit(s, p, t) && ++p->open_stops < s->inject_after))
 		return;
 	if (p->logging) {
-		if (by_site(p->logging, t) && may_log(s, p, t))
+		if (by_site(p, p->logging, t) && may_log(s, p, t))
 			go_log(s, p);
 		return;
 	}
 	if (p->inject_tries >= TRIES || !p->execn || !s->guard || p->unguarded || !may_log(s, p, t) || !has_room(p) ||
 	    !make_logs(s) || free_log(s->opens) < 0)
 		return;
-	uint64_t base;
-	const struct sites *l = library_of(s, p, t->ip, &base);
+	uint64_t base, code = 0, table = 0;
+	const struct sites *l = counted_library(p, t->ip, &base, &code, &table);
+	if (!l)
+		l = library_of(s, p, t->ip, &base);
 	if (!l) {
 		if (p->open_stops > 4 * s->inject_after + 64)
 			p->inject_tries = TRIES; /* its opens are not a library's */
@@ -564,6 +589,8 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	s->graft_tid = t->tid;
 	s->graft_base = base;
 	s->graft_sites = l;
+	s->graft_code = code;
+	s->graft_table = table;
 	s->graft_opens = true;
 }
 
@@ -598,8 +625,13 @@ void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void 
 		return;
 	}
 	static struct graft graft; /* large, and one at a time */
-	graft =
-	    (struct graft){.sites = s->graft_sites, .base = s->graft_base, .opens = true, .fd = fd, .slot = log_address(i)};
+	graft = (struct graft){.sites = s->graft_sites,
+	                       .base = s->graft_base,
+	                       .opens = true,
+	                       .fd = fd,
+	                       .slot = log_address(i),
+	                       .counted_code = s->graft_code,
+	                       .counted_table = s->graft_table};
 	*g = (struct logging){.base = s->graft_base, .sites = s->graft_sites, .slot = -1};
 	know_cwd(s, p, g);
 	p->logging = g;

@@ -301,6 +301,7 @@ struct sup {
 	uint64_t graft_base;
 	const struct sites *graft_sites;
 	bool graft_opens;         /* ... to open files by itself (opens.h) */
+	uint64_t graft_code, graft_table; /* of what counts in it; 0 nothing */
 	bool injects;             /* programs may */
 	unsigned inject_after;    /* stops to open a file to read */
 	struct opens_logs *opens; /* NULL: none does */
@@ -412,6 +413,8 @@ void proc_end_closed(struct sup *s, struct proc *p);
 bool proc_writes_own(const struct proc *p);
 /* Ends the accesses of p whose descriptors and mappings are gone. */
 void proc_sweep(struct sup *s, struct proc *p);
+/* The same if that was put off while what it opened was read. */
+void proc_sweep_late(struct sup *s, struct proc *p);
 
 /* ---- bytes, counts and times: --exact (io.c) ---- */
 
@@ -495,8 +498,13 @@ int sup_trap(struct sup *s, const struct trap *t);
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
 /* Is there one that takes a name from a file? */
 bool pending_names(const struct sup *s);
-/* p has opened a file to read, by an absolute path without a stop, at that time. *ret: the file, NULL if it is not one
- * that is recorded, and its fingerprint now. 0, or -errno: it cannot be found (any more). */
+/* p has opened a file to read, by an absolute path without a stop, at that time. 0, or -errno: it cannot be found (any
+ * more). */
+struct logged_file {
+	struct file *file;        /* NULL: not one that is recorded */
+	struct fingerprint print; /* now */
+	bool sure;                /* it was that one */
+};
 enum logged {
 	LOGGED_ABSENT,  /* there was none */
 	LOGGED_LATE,    /* names changed meanwhile */
@@ -504,7 +512,7 @@ enum logged {
 	LOGGED_MADE
 };
 int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
-                struct file **ret, struct fingerprint *ret_print);
+                struct logged_file *ret);
 /* The same file again, as it was then. */
 void open_again(struct sup *s, struct proc *p, struct file *f, const struct fingerprint *print, int64_t time);
 void pending_drop(struct sup *s, struct proc *p);
