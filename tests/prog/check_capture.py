@@ -801,6 +801,8 @@ def main():
         checker.check_gaps()
     else:
         checker.check()
+    # What was told to be missing explains the rest, and must not be lost behind it.
+    record.problems.sort(key=lambda p: not p.startswith("gap "))
     for p in record.problems[:25]:
         print(p)
     if len(record.problems) > 25:

@@ -17,6 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* How long a stop may take whose call sleeps in one place of the kernel, in ns; and after it was too long there once.
+ * On a machine with 60 programs a core a directory's lock was held for 300 ms by one that got no processor. */
+#define PATIENCE 500000000
+#define PATIENCE_AGAIN 20000000
 #define TICK_MS 20 /* what was gathered is written, and who died is noticed, at the latest then */
 #if defined(__SANITIZE_THREAD__)
 #define STACK (8u << 20) /* what it adds to each frame counts where the ancestors of a process are met one by one */
@@ -128,6 +132,7 @@ void worker_serve(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	struct notify_slot *slot = &w->control->page.slot[SLOT_SERVER];
+	__atomic_store_n(&w->server, gettid(), __ATOMIC_RELEASE);
 	for (unsigned idle = 0;;) {
 		struct trap t;
 		int rc = notify_recv(s->listener, slot, &t);
@@ -196,17 +201,64 @@ static void *stand_in(void *arg)
 	return NULL;
 }
 
-/* Has the server stood still at one stop for too long? The first time patience is 200 ms; where it happened, it happens
- * again.
- */
+static void read_own(const struct worker *w, const char *name, char *ret, size_t n)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", (int)__atomic_load_n(&w->server, __ATOMIC_ACQUIRE), name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t k = fd < 0 ? -1 : read(fd, ret, n - 1);
+	if (fd >= 0)
+		close(fd);
+	ret[k > 0 ? k : 0] = '\0';
+}
+
+/* Does the server's thread sleep? Not where it runs, or only waits for a processor or for another thread of ours that
+ * does: on a busy machine that may be seconds. What cannot be read is 0 and "". */
+static bool server_sleeps(const struct worker *w, struct stillness *ret)
+{
+	char text[4096];
+	read_own(w, "status", text, sizeof(text));
+	read_own(w, "wchan", ret->where, sizeof(ret->where));
+	const char *state = strstr(text, "\nState:\t");
+	static const char *const counts[] = {"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"};
+	ret->switches = 0;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		const char *count = strstr(text, counts[i]);
+		ret->switches += count ? strtoull(count + strlen(counts[i]), NULL, 10) : 0;
+	}
+	return (!state || state[8] == 'S' || state[8] == 'D') && strncmp(ret->where, "futex", 5) != 0;
+}
+
+/* The kernel's own locks, which somebody may hold who waits for a processor. */
+static bool is_lock(const char *where)
+{
+	return !strncmp(where, "rwsem", 5) || strstr(where, "mutex") || !strncmp(where, "down", 4);
+}
+
+/* Is the server held up: at one stop for longer than patience, and asleep in one place for the second half of it? The
+ * first time patience is half a second; where in the kernel it happened, it happens again. */
 static void watch_server(struct worker *w)
 {
-	int64_t since = __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE);
-	int64_t patience = w->held_up ? 20000000 : 200000000;
-	if (!since || clock_ns(CLOCK_MONOTONIC) - since < patience || __atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
+	struct stillness now = {.since = __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE),
+	                        .seen = clock_ns(CLOCK_MONOTONIC)};
+	const struct stillness *first = &w->still;
+	if (!now.since || now.seen - now.since < PATIENCE_AGAIN / 2 || __atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
+		return;
+	if (!server_sleeps(w, &now)) {
+		w->still.since = 0;
+		return;
+	}
+	int64_t patience = w->held_up && !strcmp(now.where, w->held_in) ? PATIENCE_AGAIN : PATIENCE;
+	if (first->since != now.since || first->switches != now.switches) {
+		w->still = now;
+		return;
+	}
+	if (now.seen - now.since < patience || now.seen - first->seen < patience / 2)
 		return;
 	pthread_t t;
-	w->held_up++;
+	w->held_up += !is_lock(now.where);
+	if (!is_lock(now.where))
+		memcpy(w->held_in, now.where, sizeof(w->held_in));
 	__atomic_store_n(&w->standing_in, 1, __ATOMIC_RELEASE);
 	if (pthread_create(&t, &w->attr, stand_in, w) == 0)
 		pthread_detach(t);

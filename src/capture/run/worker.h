@@ -33,6 +33,13 @@ struct worker {
 	int signals;     /* signalfd */
 	int64_t killing; /* since when what outlives the command is being killed; 0: it is not */
 	pthread_attr_t attr;
+	pid_t server; /* the thread that takes the stops */
+	struct stillness {
+		int64_t since, seen; /* the stop it was asleep at when it was looked at first, and when that was; ns */
+		uint64_t switches;   /* how often it had been taken off a processor */
+		char where[48];      /* in the kernel: wchan */
+	} still;
+	char held_in[48]; /* where it was held up last */
 	int standing_in;  /* a stand-in answers in its place */
 	unsigned held_up; /* times that happened */
 	uint64_t passed;  /* calls that went by unrecorded then */
