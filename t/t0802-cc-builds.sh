@@ -120,6 +120,19 @@ if command -v ccache >/dev/null; then
 	cp "$T/after" "$T/before" && rm part.o && CCACHE_PREFIX=$T/bin/stemma-cc ccache gcc -c part.c >"$out" 2>"$err" && "$STEMMA" sql --csv 'SELECT count(*) FROM build' | sed 1d | tr -d '\r' | cmp - "$T/before" && cmd 0 show part.o && says "$out" 'part.c  source'
 	check 'and what it had is found by its bytes'
 	unset CCACHE_DIR
+	# The project lies below a folder of that name; the cache's own is where its configuration, or nobody, says.
+	mkdir -p "$T/ccache/sccache" "$T/conf/ccache" "$T/books"
+	for how in configured variable default; do
+		case $how in
+		configured) printf '# %s\n cache_dir = $BOOKS/of a cache\n' 'where it is' >"$T/conf/ccache/ccache.conf"; set -- BOOKS="$T/books" XDG_CONFIG_HOME="$T/conf" ;;
+		variable) set -- CCACHE_DIR="$T/books/v" ;;
+		default) set -- HOME="$T/books" XDG_CACHE_HOME="$T/books/x" ;;
+		esac
+		fresh && mv "$T/x" "$T/ccache/sccache/x" && cd "$T/ccache/sccache/x" || exit 1
+		env -u CCACHE_DIR "$@" "$STEMMA" cc ccache gcc -c main.c 2>"$err" && roles source && is "$out" "$PWD/main.c" && roles header && says "$out" "$PWD/gen.h" && outputs && is "$out" "$PWD/main.o" && env "$@" "$STEMMA" cc ccache gcc -c main.c && latest gaps && is "$out" cached && roles source && is "$out" "$PWD/main.c" && outputs && is "$out" "$PWD/main.o" && roles header && says_not "$out" "$T/books" && [ -n "$(find "$T/books" -name CACHEDIR.TAG)" ]
+		check "a project below a folder called ccache; the cache's own: $how"
+		cd "$T" && rm -rf "$T/ccache/sccache/x" "$T/books" && mkdir "$T/books" || exit 1
+	done
 	rm -f "$T/src/gen.h"
 else
 	skip 'ccache' 'no ccache here'

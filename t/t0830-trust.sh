@@ -82,6 +82,13 @@ check 'sets of runs, each once'
 cmd 0 sql --csv "SELECT count(*) FROM result WHERE name = 'answer' AND value = '42'" && grep -q '^5' "$out" && cmd 0 sql --csv "SELECT DISTINCT type FROM property ORDER BY 1" && says "$out" invariant && says "$out" variant
 check 'SQL has them'
 
+# ---- runs that fail ----
+printf '#!/bin/sh\necho "answer: 42"\nexit "$(cat status)"\n' >fails && chmod +x fails && echo 3 >status
+cmd 1 bench run -n 2 -- ./fails && cmd 0 trust bench: --report && cp "$out" claim.json && cmd 1 trust --claim claim.json && says "$out" 'T = 1' 'reproducible, but 2 of 2 runs failed' && cmd 1 trust --claim claim.json --json && json '.reproducible and .failed == 2 and .trust == 1'
+check 'runs that failed and agree: reproducible, and no success'
+cmd 1 trust @ --claim claim.json && says "$out" 'reproducible, but the run failed'
+check 'one run of them'
+
 # ---- what cannot be judged ----
 echo 5 >in.txt
 cmd 0 run -- sh -c 'cat in.txt >/dev/null' && echo 6 >in.txt && printf '{"format": 1, "inputs": {"in.txt": "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}' >claim.json

@@ -106,6 +106,37 @@ cmd 0 bench run -n 1 --output -- ./prog && says "$out" 'took 3.25 seconds' && cm
 check '--output shows what it prints; warm-ups leave no record'
 mv stemma-bench.toml kept.toml
 
+# ---- what cannot be run, what is cut short ----
+for what in nosuch:127 in:126; do
+	cmd 1 bench run -n 5 --json -- "./${what%:*}" && json ".runs | length == 1 and .[0].exit.status == ${what#*:}" && says "$err" "status ${what#*:} is that of a command that cannot be run"
+	check "a command that cannot be run (${what#*:}) is not tried again"
+done
+cmd 1 bench run -n 5 -w 3 -- ./nosuch && lines "$err" 1 && cmd 1 bench run -n 5 --json -- sh -c '[ -e once ] && exit 127; : >once' && json '.runs | length == 2' && rm once
+check 'nor in a warm-up, nor later'
+cat >parts.sh <<'END'
+#!/bin/sh
+echo "value: $(wc -l <done)"
+echo >>done
+[ "$(wc -l <done)" -lt 4 ] || { : >ready; exec sleep 600; }
+END
+chmod +x parts.sh
+for how in killpg:INT:130 kill:INT:130 kill:TERM:143; do
+	rm -f ready && : >done
+	$PYTHON - "$STEMMA" "${how%%:*}" "$(echo "$how" | cut -d: -f2)" >"$out" 2>"$err" <<'END'
+import os, signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], 'bench', 'run', '-n', '50', '--json', '--', './parts.sh'], start_new_session=True, stdout=subprocess.PIPE)
+while not os.path.exists('ready'):
+    time.sleep(0.02)
+getattr(os, sys.argv[2])(p.pid, getattr(signal, 'SIG' + sys.argv[3]))
+sys.stdout.write(p.communicate()[0].decode())
+open('status', 'w').write(str(p.returncode))
+END
+	[ "$(cat status)" = "${how##*:}" ] && json '.interrupted and (.runs | length) == 3 and .results.value.n == 3 and .results.value.median == 1 and .failed == 0' && says "$err" "stopped by SIG$(echo "$how" | cut -d: -f2): 3 of 50 runs were made"
+	check "interrupted ($how): what it has is printed"
+done
+cmd 1 bench run -n 4 --json -- sh -c 'echo "value: $(wc -l <done)"; echo >>done; [ "$(wc -l <done)" != 6 ]' && json '.failed == 1 and .results.value.n == 3 and .results.value.max == 7 and .wall_time.n == 3 and .interrupted == false'
+check 'a run that failed among others is not in the table'
+
 # ---- guessed ----
 printf '#!/bin/sh\ncat data\n' >show && chmod +x show
 printf 'Total time: 12.5 s\nscore = 3\nnote: not a number\nhttp://example.org: 1 2 3\n' >data
@@ -138,6 +169,47 @@ cmd 143 run --machine -- sh -c 'kill -TERM $$'
 check 'a command that dies of a signal'
 cmd 127 run --machine -- ./nosuch
 check 'a command that is not there'
+
+# ---- show: many runs that append to one summary file, together and run by run ----
+mkdir "$T/appends" && cd "$T/appends" && echo 5 >in && cat >eclat <<'END'
+#!/bin/sh
+read -r n <in
+echo "itemsets: $((n * $2))"
+echo "$2: $((n * $2))" >>summary.txt
+exit "${FAIL:-0}"
+END
+chmod +x eclat
+cmd 0 bench run -n 3 --json -- ./eclat -s 2 && cp "$out" "$T/ran" && cmd 0 bench show --json && cp "$out" "$T/shown" && jq -S '[.wall_time, .cpu_time, .results, [.runs[] | [.id, .wall_time, .cpu_time, .exit]]]' "$T/ran" >"$T/a" && jq -S '[.wall_time, .cpu_time, .results, [.runs[] | [.id, .wall_time, .cpu_time, .exit]]]' "$T/shown" | cmp "$T/a" -
+check 'show says of the record what run said'
+echo 6 >in && cmd 0 bench run -n 2 -- ./eclat -s 7 && cmd 0 run -- cat summary.txt && cmd 0 bench show summary.txt --json && json '(.runs | length) == 5 and [.runs[].results.itemsets[0]] == ["10", "10", "10", "42", "42"] and [.runs[].parameters.s[0]] == ["2", "2", "2", "7", "7"] and ([.varied[] | .of + " " + .name] | sort) == ["input in", "parameter s", "result itemsets"]' && json "[.runs[].inputs.in[0]] | unique | sort == ([\"$(printf '5\n' | sha256sum | cut -d' ' -f1)\", \"$(printf '6\n' | sha256sum | cut -d' ' -f1)\"] | map(\"sha256:\" + .) | sort)"
+check 'of a file: the runs that wrote it, and what each was made with'
+cmd 0 bench show summary.txt && says "$out" '5 runs of 2 commands that wrote summary.txt' 'parameter  s: 2 (3 runs), 7 (2 runs)' 'program    binary: sha256:'
+check 'together'
+cmd 0 bench show --by-run summary.txt && [ "$(grep -c '^[0-9A-Z]\{8\}  ' "$out")" = 5 ] && grep -q '^RUN .* s  *itemsets  *in$' "$out" && grep -q ' ok  *7  *42  sha256:' "$out" && says "$out" 'program    binary: sha256:'
+check 'run by run'
+# The graphs, read again: how many nodes of each kind, and what leads to what.
+graph()
+{
+	$PYTHON - "$out" <<'END'
+import collections, re, sys
+nodes, edges = {}, []
+for line in open(sys.argv[1]):
+    if (m := re.match(r'\t(\w+) \[.*label="(.*)"\]$', line)):
+        nodes[m[1]] = m[2]
+    elif (m := re.match(r'\t(\w+) -> (\w+)$', line)):
+        edges.append((m[1], m[2]))
+assert all(a in nodes and b in nodes for a, b in edges)
+count = collections.Counter(n[0] for n in nodes)
+print(count['r'], count['f'], sum(v.startswith('itemsets\\n') for v in nodes.values()), sum(v.startswith('in\\n') for v in nodes.values()), sum(b[0] == 'f' for a, b in edges), sum(nodes[b] == 'itemsets\\n42' for a, b in edges))
+END
+}
+cmd 0 bench show --dot summary.txt && [ "$(graph)" = '1 1 1 1 1 0' ] && cmd 0 bench show --dot --by-run summary.txt && [ "$(graph)" = '5 1 2 2 5 2' ]
+check 'the graph of all, and of each'
+FAIL=3 cmd 1 bench run -n 1 -- ./eclat -s 7 && cmd 0 bench show summary.txt --json && json '.failed == 1 and (.runs | length) == 6 and .wall_time.n == 5' && cmd 0 bench show '@~2..@' --json && json '.runs | length == 3' && cmd 0 bench show @ --by-run
+check 'a run that failed; other ways to name runs'
+cmd 1 bench show nosuch.txt && cmd 1 bench show in && says "$err" 'no run is known to have written' && cmd 1 bench show bench:NOSUCH && cmd 2 bench show --json --dot && cmd 2 bench show -n 3 && cmd 2 bench run --by-run -- true && cmd 1 --store "$T/nothing" bench show
+check 'what cannot be shown'
+cd .. || exit 1
 
 # ---- files that are no benchmark files ----
 wrong=0

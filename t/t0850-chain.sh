@@ -85,17 +85,19 @@ check 'gc'
 if command -v ssh-keygen >/dev/null 2>&1; then
 	ssh-keygen -q -t ed25519 -N '' -C '' -f key && ssh-keygen -q -t ed25519 -N '' -C '' -f other && echo "me@example.org $(cat key.pub)" >allowed && echo "me@example.org $(cat other.pub)" >wrong
 	"$STEMMA" run -- true
-	cmd 0 trust --seal --key key && cmd 0 trust --verify --key allowed && says "$out" '1 signatures are right' && cmd 0 trust --verify --key allowed --identity me@example.org --json && json '.sound and .signed == 1 and .signatures_good == 1'
+	cmd 0 trust --seal --key key && cmd 0 trust --verify --signers allowed && says "$out" '1 signatures are right' && cmd 0 trust --verify --signers allowed --identity me@example.org --json && json '.sound and .signed == 1 and .signatures_good == 1'
 	check 'signed by OpenSSH'
-	cmd 1 trust --verify --key wrong && cmd 1 trust --verify --key allowed --identity you@example.org
+	cmd 1 trust --verify --signers wrong && cmd 1 trust --verify --signers allowed --identity you@example.org
 	check 'not by another'
 	"$STEMMA" run -- true
-	cmd 0 trust --seal && cmd 0 trust --verify && cmd 1 trust --verify --key allowed && says "$out" 'not signed'
+	cmd 0 trust --seal && cmd 0 trust --verify && cmd 1 trust --verify --signers allowed && says "$out" 'not signed'
 	check 'what was sealed later without a key is said'
 	cmd 125 trust --seal --key nosuch || [ "$got" = 0 ]
 	"$STEMMA" run -- true
 	cmd 125 trust --seal --key nosuch && says "$err" nosuch
 	check 'a key that is not there'
+	cmd 2 trust --verify --key allowed && says "$err" '--signers' && cmd 2 trust --seal --signers allowed && cmd 2 trust --verify --identity me@example.org && cmd 1 trust --verify --signers nosuch && cmd 1 trust --verify --signers key
+	check 'what signs does not verify, nor the other way'
 else
 	skip 'signed by OpenSSH' 'no ssh-keygen'
 fi

@@ -33,6 +33,20 @@ check 'without copies it is not run, and leaves nothing'
 cmd 1 rerun '@~2' --force --json && json '.verdict == "different" and (.cause | contains("data.txt")) and any(.compared[]; .name == "sorted.txt" and .verdict == "different") and any(.compared[]; .name == "lines" and .before == "3" and .after == "2")'
 check 'by force: different, and the first cause'
 
+# ---- a command that fails ----
+cat >fails.sh <<'END'
+#!/bin/sh
+echo partial >left.txt
+echo "value: 1"
+exit "${STATUS:-3}"
+END
+chmod +x fails.sh
+cmd 1 bench run -n 1 -- ./fails.sh && cmd 1 rerun @ --json && json '.verdict == "identical" and .exit_before.status == 3 and .exit_after.status == 3' && cmd 1 rerun '@~1' && says "$out" 'failed as it had before (3)' 'identical: '
+check 'a failure that comes again is identical, is said, and is no success'
+# The variable is not among those that a record keeps, so the second run ends otherwise.
+cmd 1 rerun '@~2' --json && STATUS=0 cmd 1 rerun '@~3' --json && json '.verdict == "different" and .exit_before.status == 3 and .exit_after.status == 0' && STATUS=4 cmd 1 rerun '@~4' && says "$out" 'the run ended with 3, and with 4 now' 'different: '
+check 'the same output and another status is a difference'
+
 # ---- tolerance ----
 printf '3\n1\n2\n' >data.txt
 cat >near.sh <<'END'

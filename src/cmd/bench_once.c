@@ -1,9 +1,11 @@
 #include "cmd/bench_once.h"
 
 #include "base/io.h"
+#include "cc/group.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,18 +26,73 @@ struct told {
 	char text[512];
 };
 
+/* ---- signals ---- */
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_ENDING (sizeof(ending) / sizeof(ending[0]))
+static struct sigaction was[N_ENDING];
+static struct group_ear ear;
+static volatile sig_atomic_t stopped;
+static volatile pid_t recorder; /* it hands on what comes to it alone */
+static bool watching;
+
+static void stop(int sig, siginfo_t *si, void *context)
+{
+	int e = errno;
+	(void)context;
+	bool all = si->si_code != SI_USER || group_told(&ear, sig);
+	stopped = sig;
+	if (!all && recorder > 0)
+		kill(recorder, sig);
+	errno = e;
+}
+
+void bench_stop_begin(void)
+{
+	struct sigaction act = {.sa_sigaction = stop, .sa_flags = SA_SIGINFO | SA_RESTART};
+	sigset_t all, mask;
+	stopped = 0;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
+	group_listen(&ear, ending, N_ENDING);
+	for (size_t i = 0; i < N_ENDING; i++) {
+		sigaction(ending[i], NULL, &was[i]);
+		if (was[i].sa_handler != SIG_IGN) /* nohup */
+			sigaction(ending[i], &act, NULL);
+	}
+	watching = true;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+int bench_stopped(void)
+{
+	return stopped;
+}
+
+int bench_stop_end(void)
+{
+	for (size_t i = 0; i < N_ENDING; i++)
+		sigaction(ending[i], &was[i], NULL);
+	watching = false;
+	group_end(&ear);
+	return stopped;
+}
+
 static void say_line(const char *line)
 {
 	say("%s", line);
 }
 
 static _Noreturn void child(const struct run_trust *t, const char *home, const char *no_home, const char *const *labels,
-                            bool record, int out, int to)
+                            bool record, int out, int to, const sigset_t *mask)
 {
 	struct told told = {0};
 	struct err err = {0};
 	const char *note = NULL;
 	struct run_place place = {0};
+	for (size_t i = 0; watching && i < N_ENDING; i++)
+		sigaction(ending[i], &was[i], NULL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
 	struct run_options o = {.argv = t->argv,
 	                        .home = home,
 	                        .no_home = no_home,
@@ -129,9 +186,15 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 	fflush(NULL);
 	getrusage(RUSAGE_CHILDREN, &before);
 	clock_gettime(CLOCK_MONOTONIC, &from);
+	/* What comes before the child has the handlers that were, and we its number, waits. */
+	sigset_t all, mask;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
 	pid_t pid = fork();
 	if (pid == 0)
-		child(t, home, no_home, labels, record, out, tube[1]);
+		child(t, home, no_home, labels, record, out, tube[1], &mask);
+	recorder = pid;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(tube[1]);
 	int rc = pid < 0 ? err_set(err, errno, "cannot start the command") : 0;
 	size_t got = 0;
@@ -144,6 +207,7 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
 		got += (size_t)k;
 	}
 	close(tube[0]);
+	recorder = 0;
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	clock_gettime(CLOCK_MONOTONIC, &to);

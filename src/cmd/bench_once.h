@@ -20,4 +20,10 @@ int bench_once(struct run_trust *t, const char *home, const char *index, const c
                bool record, bool show, struct err *err, struct bench_once *ret);
 void bench_once_release(struct bench_once *o);
 
+/* Between the two a signal that is to end us (SIGINT, SIGTERM, SIGHUP) goes to the command of the run at hand, if it
+ * has not got it already, and is remembered: which, or 0. */
+void bench_stop_begin(void);
+int bench_stopped(void);
+int bench_stop_end(void);
+
 #endif

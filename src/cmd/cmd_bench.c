@@ -1,12 +1,12 @@
 /* stemma bench: repeat a benchmark, keep its results, and say how sure they are. */
 #include "base/ulid.h"
 #include "cmd/bench_once.h"
+#include "cmd/bench_row.h"
+#include "cmd/bench_show.h"
 #include "cmd/fmt.h"
-#include "cmd/js.h"
 #include "cmd/options.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,23 +28,13 @@ struct bench {
 	uint64_t runs, warmup;
 	struct bench_once *once;
 	size_t n;
-	struct elements values, missing; /* of all runs */
+	size_t counted;                  /* runs that the table is of */
+	bool all;                        /* though they failed: none ended well */
+	struct elements values, missing; /* of those */
+	int stopped;                     /* by this signal; 0: not */
+	int hopeless;                    /* the status that says that the command cannot be run; 0: it can */
 	bool progress;
 };
-
-static int double_cmp(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/* Between the order statistics around (n - 1) q. v is sorted. */
-static double quantile(const double *v, size_t n, double q)
-{
-	double at = (double)(n - 1) * q;
-	size_t i = (size_t)at;
-	return i + 1 < n ? v[i] + (v[i + 1] - v[i]) * (at - (double)i) : v[n - 1];
-}
 
 static void show_progress(const struct bench *b, uint64_t done, const char *what)
 {
@@ -66,24 +56,52 @@ static void end_progress(const struct bench *b)
 		fprintf(stderr, "\r\033[K");
 }
 
+/* What a shell, and the recorder, answer where a command cannot be run: it will not be better next time. */
+static bool cannot_run(int status)
+{
+	return WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126);
+}
+
 static int repeat(struct bench *b)
 {
 	struct err err = {0};
 	int rc = 0;
-	for (uint64_t i = 0; rc == 0 && i < b->warmup; i++) {
+	bench_stop_begin();
+	for (uint64_t i = 0; rc == 0 && i < b->warmup && !bench_stopped() && !b->hopeless; i++) {
 		struct bench_once o;
 		show_progress(b, 0, "warm-up");
 		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, false, false, &err, &o);
+		b->hopeless = rc == 0 && cannot_run(o.status) ? WEXITSTATUS(o.status) : 0;
 		bench_once_release(&o);
 	}
-	for (uint64_t i = 0; rc == 0 && i < b->runs; i++) {
+	for (uint64_t i = 0; rc == 0 && i < b->runs && !bench_stopped() && !b->hopeless; i++) {
 		struct bench_once *o = &b->once[b->n];
 		show_progress(b, i, "running");
 		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, true, b->o->output, &err, o);
-		if (rc < 0)
+		if (rc < 0 || bench_stopped()) {
+			bench_once_release(o); /* what was cut off is no run of the benchmark */
 			break;
+		}
 		b->n++;
-		for (size_t k = 0; k < o->n_results; k++) {
+		b->hopeless = cannot_run(o->status) ? WEXITSTATUS(o->status) : 0;
+	}
+	b->stopped = bench_stop_end();
+	end_progress(b);
+	if (b->stopped)
+		rc = 0;
+	return rc < 0 ? say_err(&err, STATUS_SELF) : 0;
+}
+
+/* The table is of the runs that ended well; where none did, of all. */
+static void count(struct bench *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		b->counted += b->once[i].status == 0;
+	b->all = !b->counted;
+	b->counted = b->all ? b->n : b->counted;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct bench_once *o = &b->once[i];
+		for (size_t k = 0; k < o->n_results && (b->all || o->status == 0); k++) {
 			for (size_t e = 0; e < o->results[k].values.n; e++) {
 				const struct element *x = &o->results[k].values.v[e];
 				for (size_t v = 0; v < x->n; v++)
@@ -93,73 +111,19 @@ static int repeat(struct bench *b)
 				elements_add(&b->missing, str_of(o->results[k].missing.v[e].name),
 				             str_of(o->results[k].missing.v[e].value[0]));
 		}
-		/* A command that cannot be started is not tried ten times. */
-		if (i == 0 && WIFEXITED(o->status) && (WEXITSTATUS(o->status) == 127 || WEXITSTATUS(o->status) == 126) &&
-		    !o->cpu)
-			break;
 	}
-	end_progress(b);
-	return rc < 0 ? say_err(&err, rc == -EINTR ? 130 : STATUS_SELF) : 0;
 }
 
 /* ---- what came out ---- */
 
-struct row {
-	const char *name;
-	bool number, time; /* time: in s */
-	size_t n;
-	bool same;
-	const char *text; /* of one value */
-	size_t each;      /* values a run, where that is a list; else 0 */
-	double median, low, high, min, max;
-};
-
-static void settle_row(double *v, size_t n, struct row *r)
-{
-	qsort(v, n, sizeof(*v), double_cmp);
-	r->number = true;
-	r->n = n;
-	r->median = quantile(v, n, 0.5);
-	r->low = quantile(v, n, 0.25);
-	r->high = quantile(v, n, 0.75);
-	r->min = v[0];
-	r->max = v[n - 1];
-	r->same = v[0] == v[n - 1];
-}
-
-static bool row_of(const struct element *x, size_t runs, struct row *r)
-{
-	size_t each = runs && x->n % runs == 0 ? x->n / runs : 0;
-	if (each > 1) { /* a list from each run */
-		*r = (struct row){.name = x->name, .n = runs, .same = true, .each = each};
-		for (size_t i = each; i < x->n; i++)
-			r->same &= value_same(x->value[i], x->value[i % each]);
-		return true;
-	}
-	double *v = malloc((x->n + 1) * sizeof(*v));
-	bool numbers = v != NULL && x->n;
-	*r = (struct row){.name = x->name, .n = x->n, .same = true, .text = x->n ? x->value[0] : ""};
-	for (size_t i = 0; i < x->n; i++) {
-		r->same &= value_same(x->value[i], x->value[0]);
-		numbers = numbers && value_number(x->value[i], &v[i]);
-	}
-	if (numbers) {
-		bool same = r->same;
-		settle_row(v, x->n, r);
-		r->same = same;
-	}
-	free(v);
-	return true;
-}
-
-static void time_row(const struct bench *b, bool cpu, struct row *r)
+static void time_row(const struct bench *b, bool cpu, struct bench_row *r)
 {
 	double *v = malloc((b->n + 1) * sizeof(*v));
-	*r = (struct row){.name = cpu ? "cpu time" : "wall time", .time = true};
+	size_t n = 0;
 	for (size_t i = 0; v && i < b->n; i++)
-		v[i] = cpu ? b->once[i].cpu : b->once[i].wall;
-	if (v && b->n)
-		settle_row(v, b->n, r);
+		if (b->all || b->once[i].status == 0)
+			v[n++] = cpu ? b->once[i].cpu : b->once[i].wall;
+	bench_row_times(cpu ? "cpu time" : "wall time", v, n, r);
 	free(v);
 }
 
@@ -184,50 +148,7 @@ static double noise(const struct bench *b, bool stolen, size_t *ret_runs)
 	return worst;
 }
 
-static void put_number(struct buf *b, const struct row *r, double v)
-{
-	if (r->time)
-		fmt_duration(b, (uint64_t)(v * 1e9));
-	else
-		buf_printf(b, "%.6g", v);
-}
-
-static void print_row(const struct row *r)
-{
-	struct buf name = {0}, text = {0};
-	fmt_name(&name, str_of(r->name));
-	if (r->each) {
-		printf("%-20s  %zu values a run%s\n", buf_cstr(&name), r->each,
-		       r->same ? ", the same in all" : "  (they differ from run to run)");
-	} else if (!r->number) {
-		fmt_name(&text, str_of(r->text));
-		printf("%-20s  %s%s\n", buf_cstr(&name), buf_cstr(&text), r->same ? "" : "  (differs from run to run)");
-	} else {
-		put_number(&text, r, r->median);
-		printf("%-20s  %-12s", buf_cstr(&name), buf_cstr(&text));
-		buf_reset(&text);
-		if (r->same) {
-			if (r->n > 1)
-				buf_printf(&text, "the same %zu times", r->n);
-			else
-				buf_str(&text, str_of("once"));
-		} else {
-			put_number(&text, r, r->low);
-			buf_str(&text, str_of(" … "));
-			put_number(&text, r, r->high);
-			buf_str(&text, str_of("  ("));
-			put_number(&text, r, r->min);
-			buf_str(&text, str_of(" … "));
-			put_number(&text, r, r->max);
-			buf_char(&text, ')');
-		}
-		printf("  %s\n", buf_cstr(&text));
-	}
-	buf_release(&name);
-	buf_release(&text);
-}
-
-static void warn(const struct bench *b, const struct row *wall)
+static void warn(const struct bench *b, const struct bench_row *wall)
 {
 	size_t runs;
 	double worst = noise(b, false, &runs);
@@ -241,16 +162,16 @@ static void warn(const struct bench *b, const struct row *wall)
 		say("the times spread: half of the runs differ by more than %.0f %% of the median",
 		    (wall->high - wall->low) / wall->median * 100);
 	for (size_t i = 0; i < b->missing.n; i++)
-		say("no value of '%s' in %zu of %zu runs: %s", b->missing.v[i].name, b->missing.v[i].n, b->n,
+		say("no value of '%s' in %zu of %zu runs: %s", b->missing.v[i].name, b->missing.v[i].n, b->counted,
 		    b->missing.v[i].value[0]);
 	size_t bad = failures(b);
 	if (bad)
-		say("%zu of %zu runs failed", bad, b->n);
+		say("%zu of %zu runs failed%s", bad, b->n, b->all ? "" : ", and are not in the table");
 }
 
 static void print_text(const struct bench *b)
 {
-	struct row r, wall;
+	struct bench_row r, wall;
 	struct buf cmd = {0};
 	for (size_t i = 0; b->t.argv[i]; i++) {
 		if (i)
@@ -258,42 +179,24 @@ static void print_text(const struct bench *b)
 		fmt_arg(&cmd, str_of(b->t.argv[i]));
 	}
 	printf("bench:%s  %zu runs of %s\n", b->id + ULID_LEN - 8, b->n, buf_cstr(&cmd));
-	printf("%-20s  %-12s  quartiles  (least … most)\n", "", "median");
+	bench_row_head();
 	time_row(b, false, &wall);
-	print_row(&wall);
+	bench_row_print(&wall);
 	time_row(b, true, &r);
-	print_row(&r);
-	for (size_t i = 0; i < b->values.n; i++)
-		if (row_of(&b->values.v[i], b->n, &r))
-			print_row(&r);
+	bench_row_print(&r);
+	for (size_t i = 0; i < b->values.n; i++) {
+		bench_row_values(&b->values.v[i], b->counted, &r);
+		bench_row_print(&r);
+	}
 	buf_release(&cmd);
 	fflush(stdout);
 	warn(b, &wall);
 }
 
-static json_t *row_json(const struct row *r)
-{
-	json_t *o = json_object();
-	js_num(o, "n", r->n);
-	js_bool(o, "same", r->same);
-	if (r->number) {
-		js_put(o, "median", json_real(r->median));
-		js_put(o, "q1", json_real(r->low));
-		js_put(o, "q3", json_real(r->high));
-		js_put(o, "min", json_real(r->min));
-		js_put(o, "max", json_real(r->max));
-	} else if (r->each) {
-		js_num(o, "values", r->each);
-	} else {
-		js_text(o, "value", r->text);
-	}
-	return o;
-}
-
 static int print_json(const struct bench *b)
 {
 	json_t *o = json_object(), *runs = json_array(), *results = json_object(), *missing = json_object();
-	struct row r, wall;
+	struct bench_row r, wall;
 	js_num(o, "format", 1);
 	js_text(o, "bench", b->id);
 	for (size_t i = 0; i < b->n; i++) {
@@ -310,12 +213,13 @@ static int print_json(const struct bench *b)
 	}
 	js_put(o, "runs", runs);
 	time_row(b, false, &wall);
-	js_put(o, "wall_time", row_json(&wall));
+	js_put(o, "wall_time", bench_row_json(&wall));
 	time_row(b, true, &r);
-	js_put(o, "cpu_time", row_json(&r));
-	for (size_t i = 0; i < b->values.n; i++)
-		if (row_of(&b->values.v[i], b->n, &r))
-			js_put(results, b->values.v[i].name, row_json(&r));
+	js_put(o, "cpu_time", bench_row_json(&r));
+	for (size_t i = 0; i < b->values.n; i++) {
+		bench_row_values(&b->values.v[i], b->counted, &r);
+		js_put(results, b->values.v[i].name, bench_row_json(&r));
+	}
 	js_put(o, "results", results);
 	for (size_t i = 0; i < b->missing.n; i++)
 		js_text(missing, b->missing.v[i].name, b->missing.v[i].value[0]);
@@ -326,6 +230,7 @@ static int print_json(const struct bench *b)
 	js_num(o, "noisy", noisy);
 	js_num(o, "stolen", stolen);
 	js_num(o, "failed", failures(b));
+	js_bool(o, "interrupted", b->stopped);
 	return js_print(o, false);
 }
 
@@ -379,6 +284,27 @@ static int prepare(struct bench *b, char **label)
 	return 0;
 }
 
+/* Prints what there is, and answers for it. */
+static int finish(struct bench *b)
+{
+	int rc = STATUS_OK;
+	count(b);
+	if (b->o->json)
+		rc = print_json(b);
+	else if (b->n)
+		print_text(b);
+	if (b->hopeless)
+		say("status %d is that of a command that cannot be run: it was not tried again", b->hopeless);
+	if (b->stopped) {
+		struct buf name = {0};
+		fmt_ending(&name, TERM_ending_signaled, (uint64_t)b->stopped);
+		say("stopped by %s: %zu of %llu runs were made", buf_cstr(&name), b->n, (unsigned long long)b->runs);
+		buf_release(&name);
+		return 128 + b->stopped;
+	}
+	return rc == STATUS_OK && (failures(b) || b->hopeless) ? STATUS_NOTHING : rc;
+}
+
 int cmd_bench(struct cmd *c, const struct opts_bench *o)
 {
 	struct bench b = {.c = c,
@@ -389,18 +315,20 @@ int cmd_bench(struct cmd *c, const struct opts_bench *o)
 	                        .system_extra = config_get(&c->config, CONFIG_system)},
 	                  .progress = isatty(STDERR_FILENO) && !o->json};
 	char *label[2] = {NULL, NULL};
-	if (c->n_operands == 0 || strcmp(c->operands[0], "run") != 0)
-		return say_usage(c, "what is to be done: run");
+	const char *what = c->n_operands ? c->operands[0] : "";
+	if (!strcmp(what, "show"))
+		return bench_show(c, o);
+	if (strcmp(what, "run") != 0)
+		return say_usage(c, "what is to be done: run or show");
+	if (o->by_run || o->dot || o->no_index)
+		return say_usage(c, "--by-run, --dot and --no-index go with show");
 	int rc = load_file(&b);
 	if (rc == 0)
 		rc = prepare(&b, label);
 	if (rc == 0)
 		rc = repeat(&b);
-	if (rc == 0) {
-		rc = o->json ? print_json(&b) : (print_text(&b), STATUS_OK);
-		if (rc == STATUS_OK && failures(&b))
-			rc = STATUS_NOTHING;
-	}
+	if (rc == 0)
+		rc = finish(&b);
 	for (size_t i = 0; i < b.n; i++)
 		bench_once_release(&b.once[i]);
 	elements_release(&b.values);

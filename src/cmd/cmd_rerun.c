@@ -27,9 +27,10 @@ struct again {
 	struct rerun plan;
 	struct witness_options options;
 	char *dir, *file, *home, *index;
-	struct elements now; /* invariants of the machine that are others now: name -> before, now */
-	size_t missing;      /* files that are not to be had as they were */
-	int status;          /* of the command, as from waitpid */
+	struct elements now;         /* invariants of the machine that are others now: name -> before, now */
+	size_t missing;              /* files that are not to be had as they were */
+	int status;                  /* of the command, as from waitpid */
+	uint64_t ending[2], code[2]; /* of the recorded run and the second one */
 	struct compare compared;
 	struct diff diff;
 	bool ran, has_diff;
@@ -242,6 +243,11 @@ static int run(struct again *a)
 	return rc;
 }
 
+static bool same_ending(const struct again *a)
+{
+	return a->ending[0] == a->ending[1] && a->code[0] == a->code[1];
+}
+
 static int compare(struct again *a)
 {
 	struct err err = {0};
@@ -250,6 +256,18 @@ static int compare(struct again *a)
 	if (compare_runs(a->c->store, a->run, a->second, &a->options, a->o->tolerance, &err, &a->compared) < 0)
 		return say_err(&err, STATUS_SELF);
 	const store_id ids[2] = {a->run, a->second};
+	for (int i = 0; i < 2; i++) {
+		struct run_info r;
+		if (store_run(a->c->store, ids[i], &r) != 1) {
+			err_set(&err, EIO, "cannot read how the runs ended");
+			return say_err(&err, STATUS_SELF);
+		}
+		a->ending[i] = r.ending;
+		a->code[i] = r.code;
+	}
+	/* That it ended otherwise is a difference, whatever it left. */
+	if (!same_ending(a))
+		a->compared.verdict = COMPARE_DIFFERENT;
 	err = (struct err){0};
 	a->has_diff =
 	    a->compared.verdict == COMPARE_DIFFERENT && diff_make(a->c->store, DIFF_RUN, ids, &o, &err, &a->diff) == 0;
@@ -283,6 +301,19 @@ static void cause_text(const struct again *a, struct buf *b)
 	} else {
 		buf_str(b, str_of("none was found: it may not give the same twice"));
 	}
+}
+
+static void show_ending(const struct again *a)
+{
+	struct buf before = {0}, after = {0};
+	fmt_ending(&before, a->ending[0], a->code[0]);
+	fmt_ending(&after, a->ending[1], a->code[1]);
+	if (!same_ending(a))
+		printf("the run ended with %s, and with %s now\n", buf_cstr(&before), buf_cstr(&after));
+	else if (a->status)
+		printf("the command failed as it had before (%s): what agrees is what a failure left\n", buf_cstr(&after));
+	buf_release(&before);
+	buf_release(&after);
 }
 
 static void show_text(const struct again *a)
@@ -327,11 +358,12 @@ static void show_text(const struct again *a)
 		}
 		printf("%-9s  %s\n", x->file ? "output" : "result", buf_cstr(&b));
 	}
-	if (a->status)
-		printf("the command failed\n");
+	show_ending(a);
 	if (a->compared.n)
 		printf("%s: %zu results and outputs compared, in %s\n", compare_word(a->compared.verdict), a->compared.n,
 		       a->dir);
+	else if (a->compared.verdict == COMPARE_DIFFERENT)
+		printf("different, in how it ended: there was nothing else to compare; it ran in %s\n", a->dir);
 	else
 		printf("cannot be judged: the record has neither results nor digests of outputs; it ran in %s\n", a->dir);
 	buf_reset(&b);
@@ -378,6 +410,10 @@ static int show_json(const struct again *a)
 		js_add(items, f);
 	}
 	js_put(o, "compared", items);
+	if (a->ran) {
+		js_ending(o, "exit_before", a->ending[0], a->code[0]);
+		js_ending(o, "exit_after", a->ending[1], a->code[1]);
+	}
 	struct buf b = {0};
 	cause_text(a, &b);
 	js_put(o, "cause", b.n ? js_string(buf_view(&b)) : json_null());

@@ -146,7 +146,8 @@ static int judge(struct cmd *c, const struct opts_trust *o)
 		status = trust_view_json(&seen, o->claim ? &t : NULL);
 	else
 		trust_view_text(&seen, o->claim ? &t : NULL);
-	if (status == STATUS_OK && o->claim && !(t.judged && t.t >= 1 && t.reproducible))
+	/* What failed in the same way again is the same again, and nobody's result. */
+	if (status == STATUS_OK && o->claim && !(t.judged && t.t >= 1 && t.reproducible && !seen.failed))
 		status = STATUS_NOTHING;
 out:
 	trust_release(&t);
@@ -167,10 +168,12 @@ int cmd_trust(struct cmd *c, const struct opts_trust *o)
 		return say_usage(c, "--report writes a claim: not with --claim");
 	if (o->seal && o->verify)
 		return say_usage(c, "--seal or --verify, not both");
-	if (o->key && !o->seal && !o->verify)
-		return say_usage(c, "--key goes with --seal or --verify");
-	if (o->identity && !(o->verify && o->key))
-		return say_usage(c, "--identity goes with --verify --key");
+	if (o->key && !o->seal)
+		return say_usage(c, "--key signs, and goes with --seal; signatures are checked by --verify --signers FILE");
+	if (o->signers && !o->verify)
+		return say_usage(c, "--signers goes with --verify");
+	if (o->identity && !o->signers)
+		return say_usage(c, "--identity goes with --verify --signers");
 	if (o->seal && c->n_operands)
 		return say_usage(c, "--seal seals all that is recorded: it takes no runs");
 	return o->seal ? trust_seal(c, o) : o->verify ? trust_verify(c, o) : judge(c, o);

@@ -119,9 +119,9 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	int status = open_chain(c, &chain);
 	if (status != STATUS_OK)
 		return status;
-	struct checking x = {.problems = json_array(), .allowed = o->key, .identity = o->identity, .err = &err};
+	struct checking x = {.problems = json_array(), .allowed = o->signers, .identity = o->identity, .err = &err};
 	int rc = chain_verify(chain, expect, say_problem, &x, &err, &r);
-	if (rc == 0 && o->key)
+	if (rc == 0 && o->signers)
 		rc = chain_each(chain, check_signature, &x);
 	chain_close(chain);
 	if (rc < 0) {
@@ -131,7 +131,7 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 	if (expect && !r.expected)
 		say_problem(&x, "the hash that is expected is none of the chain's");
 	x.open += x.behind;
-	if (o->key && x.open)
+	if (o->signers && x.open)
 		say_problem(&x, "the latest seals are not signed");
 	size_t problems = json_array_size(x.problems);
 	bool sound = !problems && r.seals;
@@ -146,7 +146,7 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 		js_num(j, "rewritten", r.rewritten);
 		js_num(j, "unsealed", r.unsealed);
 		js_num(j, "signed", r.with_signature);
-		if (o->key)
+		if (o->signers)
 			js_num(j, "signatures_good", x.good);
 		if (expect)
 			js_bool(j, "expected", r.expected);
@@ -172,7 +172,7 @@ int trust_verify(struct cmd *c, const struct opts_trust *o)
 		    "%s: %llu seals of %llu sessions, %llu forgotten, %llu sealed again by forget or gc, %llu not sealed yet\n",
 		    sound ? "sound" : "NOT SOUND", (unsigned long long)r.seals, (unsigned long long)r.sessions,
 		    (unsigned long long)r.forgotten, (unsigned long long)r.rewritten, (unsigned long long)r.unsealed);
-	if (o->key)
+	if (o->signers)
 		printf("%llu signatures are right, %llu wrong; %llu seals stand behind the last right one\n",
 		       (unsigned long long)x.good, (unsigned long long)x.bad, (unsigned long long)x.open);
 	return sound ? STATUS_OK : STATUS_NOTHING;

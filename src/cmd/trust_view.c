@@ -139,7 +139,7 @@ static void fed_line(const struct witness *x)
 		    x->fed);
 }
 
-static void verdict(const struct trust *t)
+static void verdict(const struct trust *t, const struct witness *x)
 {
 	struct buf b = {0};
 	if (t->judged) {
@@ -165,6 +165,15 @@ static void verdict(const struct trust *t)
 	printf("%s\n", buf_cstr(&b));
 	printf("results: %zu claimed, %zu seen, %zu differ; inputs and parameters: %zu claimed, %zu seen, %zu differ\n",
 	       t->results.claimed, t->results.seen, t->results.differ, t->inputs.claimed, t->inputs.seen, t->inputs.differ);
+	if (t->reproducible && x->failed) {
+		if (x->n_runs == 1)
+			printf("reproducible, but the run failed: what agrees is what a failure left\n");
+		else
+			printf("reproducible, but %zu of %zu runs failed: what agrees is what failures left, too\n", x->failed,
+			       x->n_runs);
+		buf_release(&b);
+		return;
+	}
 	printf("%s\n", t->reproducible                                      ? "reproducible"
 	               : !t->judged || (t->t >= 1 && !t->invariants_differ) ? "whether it is reproducible is not known"
 	               : t->invariants_differ && t->t >= 1 ? "not reproducible: what it was made with differs"
@@ -241,7 +250,7 @@ void trust_view_text(const struct witness *x, const struct trust *t)
 		varied(x);
 		return;
 	}
-	verdict(t);
+	verdict(t, x);
 	disagree(&x->side.part[TRUST_RESULTS]);
 	size_t unknown = 0;
 	for (size_t i = 0; i < t->n; i++) {
