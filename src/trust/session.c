@@ -117,6 +117,10 @@ static void take(struct reading *r, const struct event *ev)
 		break;
 	case EVENT_state:
 		if ((f = file_of(r, ev->state.file))) {
+			if (!f->has_state) {
+				f->size_before = ev->state.size;
+				f->mtime_before = ev->state.mtime;
+			}
 			f->has_state = true;
 			f->size = ev->state.size;
 			f->mtime = ev->state.mtime;
@@ -152,8 +156,13 @@ static void take(struct reading *r, const struct event *ev)
 		break;
 	case EVENT_access_end: {
 		uint32_t i = r->by_access.n ? map_get(&r->by_access, ev->access_end.access) : VEC_NONE;
-		if (i != VEC_NONE && ev->access_end.evidence != TERM_evidence_none)
-			r->out->v[i].made = true;
+		if (i == VEC_NONE || ev->access_end.evidence == TERM_evidence_none)
+			break;
+		/* Of one that was only handed to it, and that nobody can tell of, its looks tell. */
+		f = &r->out->v[i];
+		if (ev->access_end.evidence == TERM_evidence_must || !f->has_state || f->size != f->size_before ||
+		    f->mtime != f->mtime_before)
+			f->made = true;
 		break;
 	}
 	default:
