@@ -81,6 +81,7 @@ struct sproc {
 	uint64_t ns; /* its mount namespace; 0 ours */
 	uint64_t pidns;
 	int64_t end, met;
+	int64_t low, high; /* between which it began, by the clock of /proc/PID/stat */
 	unsigned scans;
 	struct ident *ids[IDS];
 	size_t nids;
@@ -143,6 +144,8 @@ struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct spr
 struct sproc *sproc_by_pid_of(const struct safe *f, uint32_t pid, uint64_t pidns);
 /* The latest with this number; of our pid namespace. */
 struct sproc *sproc_by_pid(const struct safe *f, uint32_t pid);
+/* May it be the one that the kernel says began at this tick? */
+bool sproc_began(const struct safe *f, const struct sproc *p, uint64_t ticks);
 /* Has its number not been given to another: it lives, or its parent has not waited for it yet. */
 bool sproc_is_still(const struct safe *f, const struct sproc *p);
 struct sproc *sproc_by_image(const struct safe *f, uint32_t pid, uint32_t image);

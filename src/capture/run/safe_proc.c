@@ -59,15 +59,17 @@ static bool read_start(uint32_t pid, uint64_t *ret_ticks, uint32_t *ret_ppid)
 	return true;
 }
 
+bool sproc_began(const struct safe *f, const struct sproc *p, uint64_t ticks)
+{
+	int64_t per = 1000000000 / f->s->hz, started = (int64_t)ticks * per;
+	return started >= p->low - 2 * per && started <= p->high + 2 * per;
+}
+
 bool sproc_is_still(const struct safe *f, const struct sproc *p)
 {
-	int64_t per = 1000000000 / f->s->hz, apart;
 	uint64_t ticks;
 	uint32_t ppid;
-	if (!p->ours || !read_start(p->pid, &ticks, &ppid))
-		return false;
-	apart = (int64_t)ticks * per - p->p->started;
-	return apart >= -2 * per && apart <= 2 * per;
+	return p->ours && read_start(p->pid, &ticks, &ppid) && sproc_began(f, p, ticks);
 }
 
 struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct sproc *parent, int64_t time,
@@ -106,6 +108,10 @@ struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct spr
 	uint64_t per = 1000000000u / (unsigned)s->hz;
 	p->num = ++s->next_proc;
 	p->started = ticks ? (int64_t)(ticks * per) : (forked - s->clock_offset) / (int64_t)per * (int64_t)per;
+	/* Not known: after its parent began the fork, where that is known, and before it said anything. On a busy machine there
+	 * may be 100 ms between. */
+	n->low = ticks ? p->started : forked < time ? forked - s->clock_offset : 0;
+	n->high = ticks ? p->started : time - s->clock_offset;
 	p->seen = time;
 	p->parent_num = parent ? parent->p->num : 0;
 	p->ppid = parent ? parent->p->pid : 0;

@@ -63,8 +63,7 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	bool ours = !more[0] || more[0] == f->pidns;
 	struct sproc *p = sproc_by_pid_of(f, x->e.pid, ours ? f->pidns : more[0]);
 	int64_t per = 1000000000 / s->hz, started = (int64_t)x->e.b * per;
-	/* The start of a process that was met by its fork is known to a tick. */
-	if (p && (!p->alive || (x->e.b && (started - p->p->started > 2 * per || p->p->started - started > 2 * per)))) {
+	if (p && (!p->alive || (x->e.b && !sproc_began(f, p, x->e.b)))) {
 		if (p->alive)
 			sproc_dead(f, p);
 		p = NULL;
