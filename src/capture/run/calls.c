@@ -161,6 +161,15 @@ static void renamed(struct sup *s, struct pending *d)
 		file_gone(s, d->victim);
 }
 
+/* What was renamed over it may have been told before it: the name is that one's, as whoever looks now sees. */
+static void outlived(struct sup *s, struct pending *d)
+{
+	struct statx st;
+	struct file *f = where_statx(d->b, false, &st) == 0 ? file_get(s, d->b, false, &st) : NULL;
+	if (f && f != d->file && d->name_b && f->path && !strcmp(f->path, d->name_b))
+		name_event(s, d->proc, TERM_nameop_seen, f, d->name_b, NULL, sup_now(s));
+}
+
 static void truncated(struct sup *s, struct pending *d)
 {
 	struct statx st;
@@ -252,11 +261,14 @@ static int settle(struct sup *s, struct pending *d, bool back)
 		break;
 	case PENDING_RENAME:
 		rc = is_file(d->b, d->file) && (!d->exchange || !d->victim || is_file(d->a, d->victim)) ? 0 : -1;
-		/* Another may have been renamed over it since: that the old name is not its name any more is effect enough. */
-		if (rc < 0 && back && !d->exchange && !is_file(d->a, d->file))
-			rc = 0;
-		if (rc == 0)
+		if (rc == 0) {
 			renamed(s, d);
+		} else if (back && !d->exchange && !is_file(d->a, d->file)) {
+			/* Another was renamed over it since: that the old name is not its name any more is effect enough. */
+			renamed(s, d);
+			outlived(s, d);
+			rc = 0;
+		}
 		break;
 	case PENDING_LINK:
 		rc = is_file(d->b, d->file) ? 0 : -1;
