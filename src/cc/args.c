@@ -196,6 +196,8 @@ static const char *const with_value[] = {
     "-cxx-isystem",
     "-ivfsoverlay",
     "-working-directory",
+    "-optf",
+    "--options-file",
     "-fplugin",
     "--output",
     "--include",
@@ -208,6 +210,8 @@ static const char *const with_value[] = {
 
 /* With one of these the compiler tells something and makes nothing. */
 static const char *const asks[] = {"-###",
+                                   "-dryrun",
+                                   "--dryrun",
                                    "--version",
                                    "-dumpversion",
                                    "-dumpfullversion",
