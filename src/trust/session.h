@@ -12,7 +12,7 @@
 struct session_file {
 	char *path, *domain; /* domain: its file system; "" not known */
 	uint64_t ino, gen;
-	bool has_state; /* size and mtime are known: as they were last seen */
+	bool has_state;             /* size and mtime are known: as they were last seen */
 	uint64_t size, size_before; /* before: as it was first seen */
 	int64_t mtime, mtime_before;
 	bool read, made;       /* made: created, changed, or opened so that it may have been */
