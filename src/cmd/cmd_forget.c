@@ -1,6 +1,7 @@
 /* stemma forget: take runs and files out of the record, for good. */
 #include "cmd/keeping.h"
 #include "cmd/things.h"
+#include "keep/builds.h"
 #include "query/target.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@ struct forget {
 	size_t n_runs;
 	struct str *words;
 	size_t n_words, cap_words;
+	struct keep_whole *builds;
+	size_t n_builds;
 	bool old; /* some were forgotten before */
 };
 
@@ -178,6 +181,31 @@ static int look_up(struct forget *w)
 	return status;
 }
 
+/* What was compiled in the runs goes with them. After settle. */
+static int builds_of(struct forget *w, struct err *err)
+{
+	struct keep_build *v = NULL;
+	size_t n = 0;
+	int r = w->n_runs ? keep_builds(w->c->store, err, &v, &n) : 0;
+	w->builds = r == 0 ? calloc(n + 1, sizeof(*w->builds)) : NULL;
+	if (r == 0 && !w->builds)
+		r = err_set(err, ENOMEM, "cannot forget");
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct run_info run;
+		if (!v[i].run || store_run(w->c->store, v[i].run, &run) != 1)
+			continue;
+		for (size_t k = 0; k < w->n_runs; k++)
+			if (str_eq(w->runs[k], run.ulid)) {
+				w->builds[w->n_builds++] = (struct keep_whole){v[i].session, k};
+				break;
+			}
+	}
+	free(v);
+	if (r == 0 && w->n_builds)
+		printf("%zu build%s made in %s\n", w->n_builds, w->n_builds == 1 ? "" : "s", w->n_runs == 1 ? "it" : "them");
+	return r;
+}
+
 int cmd_forget(struct cmd *c, const struct opts_forget *o)
 {
 	struct err err = {0};
@@ -211,10 +239,16 @@ int cmd_forget(struct cmd *c, const struct opts_forget *o)
 		settle(w, &w->files[i].domain);
 		settle(w, &w->files[i].path);
 	}
+	if (builds_of(w, &err) < 0) {
+		status = say_err(&err, STATUS_SELF);
+		goto out;
+	}
 	struct keep_cut_options cut = {.runs = w->runs,
 	                               .n_runs = w->n_runs,
 	                               .files = w->files,
 	                               .n_files = w->n_files,
+	                               .builds = w->builds,
+	                               .n_builds = w->n_builds,
 	                               .words = w->words,
 	                               .n_words = o->redact_arguments ? w->n_words : 0,
 	                               .dry_run = o->dry_run};
@@ -229,6 +263,7 @@ out:
 	buf_release(&w->text);
 	free(w->files);
 	free(w->words);
+	free(w->builds);
 	free(w);
 	return status;
 }

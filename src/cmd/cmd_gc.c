@@ -127,8 +127,9 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 		status = say_err(&err, STATUS_SELF);
 		goto out;
 	}
-	struct keep_cut_options cut = {.runs = runs, .n_runs = choice.n, .dry_run = o->dry_run};
-	if (choice.n) {
+	struct keep_cut_options cut = {
+	    .runs = runs, .n_runs = choice.n, .builds = choice.builds, .n_builds = choice.n_builds, .dry_run = o->dry_run};
+	if (choice.n + choice.n_builds) {
 		status = keeping_cut(c, logs, &cut, &stats);
 		logs = NULL;
 	}
@@ -140,15 +141,18 @@ int cmd_gc(struct cmd *c, const struct opts_gc *o)
 		js_put(all, "runs", list);
 		list = NULL;
 		js_bool(all, "dry_run", o->dry_run);
+		js_num(all, "builds", choice.n_builds);
 		js_num(all, "kept", choice.kept);
 		js_big(all, "bytes", choice.bytes);
 		js_num(all, "events", stats.events);
 		js_num(all, "segments", stats.segments);
 		status = js_print(all, false);
-	} else if (choice.n) {
+	} else if (choice.n + choice.n_builds) {
+		if (choice.n_builds)
+			printf("%zu build%s that nothing refers to any more\n", choice.n_builds, choice.n_builds == 1 ? "" : "s");
 		keeping_print(&cut, &stats);
 	}
-	if (!choice.n)
+	if (!choice.n && !choice.n_builds)
 		say("nothing is to go");
 	if (choice.kept)
 		say("%llu run%s kept: files that are still there came from %s (--force)", (unsigned long long)choice.kept,

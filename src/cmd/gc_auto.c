@@ -79,7 +79,14 @@ static void say_done(const struct gc_choice *choice, const struct keep_cut_stats
 {
 	struct buf size = {0};
 	fmt_size(&size, stats->before > stats->after ? stats->before - stats->after : 0, false);
-	say("gc: %zu run%s forgotten, %s less (gc_auto)", choice->n, choice->n == 1 ? " was" : "s were", buf_cstr(&size));
+	struct buf what = {0};
+	if (choice->n || !choice->n_builds)
+		buf_printf(&what, "%zu run%s", choice->n, choice->n == 1 ? "" : "s");
+	if (choice->n_builds)
+		buf_printf(&what, "%s%zu build%s", what.n ? " and " : "", choice->n_builds, choice->n_builds == 1 ? "" : "s");
+	say("gc: %s %s forgotten, %s less (gc_auto)", buf_cstr(&what), choice->n + choice->n_builds == 1 ? "was" : "were",
+	    buf_cstr(&size));
+	buf_release(&what);
 	buf_release(&size);
 }
 
@@ -109,16 +116,20 @@ void gc_auto(struct cmd *c)
 		keep_logs_patience(logs, 0);
 		r = gc_choose(c->store, logs, &o, &err, &choice);
 	}
+	size_t all = choice.n + choice.n_builds;
 	if (r == 0 && choice.n)
 		r = keeping_names(c->store, &choice, &text, &runs, &err);
-	if (r == 0 && choice.n)
-		r = keep_cut(logs, &(struct keep_cut_options){.runs = runs, .n_runs = choice.n}, &err, &stats);
+	if (r == 0 && all) {
+		struct keep_cut_options cut = {
+		    .runs = runs, .n_runs = choice.n, .builds = choice.builds, .n_builds = choice.n_builds};
+		r = keep_cut(logs, &cut, &err, &stats);
+	}
 	keep_logs_close(logs);
 	if (r == -EBUSY || r == -EAGAIN)
 		put_off(turn);
 	else if (r < 0)
 		say("gc_auto: %s", err.text);
-	if (r == 0 && choice.n && keeping_index(c) == STATUS_OK)
+	if (r == 0 && all && keeping_index(c) == STATUS_OK)
 		say_done(&choice, &stats);
 	gc_release(&choice);
 	buf_release(&text);

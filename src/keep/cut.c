@@ -31,7 +31,8 @@ struct cut {
 	const struct keep_cut_options *o;
 	struct err *err;
 	struct keep_cut_stats stats;
-	VEC(struct grave) graves; /* runs as in o, then the files' */
+	VEC(struct grave) graves; /* runs as in o, then the files', then that of builds by themselves */
+	struct map builds;        /* session -> its grave */
 	VEC(struct whole) wholes;
 	struct edits edits; /* of all sessions */
 
@@ -202,6 +203,10 @@ static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret
 		break;
 	case EVENT_result:
 		g = grave_of(c, ev->result.run);
+		break;
+	case EVENT_build:
+	case EVENT_build_file:
+		g = c->o->n_builds ? map_get(&c->builds, c->session) : VEC_NONE;
 		break;
 	case EVENT_digest:
 		g = grave_of(c, ev->digest.run);
@@ -550,7 +555,9 @@ static int put_tombstones(void *arg, int fd, struct err *err)
 		XXH128_hash_t h = XXH3_128bits_digest(g->hash);
 		struct event ev = {.kind = EVENT_tombstone,
 		                   .time = keep_now(),
-		                   .tombstone = {.what = g->run.n ? 1 : 2,
+		                   .tombstone = {.what = g->run.n            ? 1
+		                                         : i == c->o->n_runs ? 2
+		                                                             : 3,
 		                                 .run = g->run,
 		                                 .count = g->count,
 		                                 .hi = h.high64,
@@ -574,7 +581,12 @@ static int put_tombstones(void *arg, int fd, struct err *err)
 
 static int prepare(struct cut *c)
 {
-	for (size_t i = 0; i <= c->o->n_runs; i++) {
+	for (size_t i = 0; i < c->o->n_builds; i++) {
+		const struct keep_whole *b = &c->o->builds[i];
+		if (!map_set(&c->builds, b->session, (uint32_t)(b->run < c->o->n_runs ? b->run : c->o->n_runs + 1)))
+			return oom(c);
+	}
+	for (size_t i = 0; i <= c->o->n_runs + 1; i++) {
 		struct grave *g = vec_add(&c->graves);
 		if (!g)
 			return oom(c);
@@ -593,6 +605,7 @@ static void release(struct cut *c)
 	vec_release(&c->graves);
 	vec_release(&c->wholes);
 	edits_release(&c->edits);
+	map_release(&c->builds);
 	map_release(&c->procs);
 	map_release(&c->gone);
 	map_release(&c->files);

@@ -5,6 +5,8 @@
  * so all ids made of those. What is left of a forgotten run is a tombstone: its id, how much it was, and a hash; where
  * a whole session went, its frames do not count any more wherever they are met (a copy of the log that comes later).
  *
+ * Builds go by their sessions: those that were made in a run that goes, and those that the caller names.
+ *
  * Of a session that holds another run, too (nested runs), that one's events stay, and the files it used. Of a file go
  * all events that are about it, by identity, not by name; what tells of its name in arguments stays unless it is asked
  * for. Bytes that are no whole frame, in a segment that is written anew, go as well: what they hold cannot be told.
@@ -30,11 +32,18 @@ struct keep_file {
 	uint64_t ino, gen;
 	bool absent;
 };
+/* A session that tells of a build and of nothing else. */
+struct keep_whole {
+	uint64_t session;
+	size_t run; /* index of the run that it goes with; n_runs: it goes by itself */
+};
 struct keep_cut_options {
 	const struct str *runs; /* ULIDs */
 	size_t n_runs;
 	const struct keep_file *files;
 	size_t n_files;
+	const struct keep_whole *builds;
+	size_t n_builds;
 	const struct str *words; /* arguments and variables that mention one become ***: paths, names of files */
 	size_t n_words;
 	bool dry_run;

@@ -1,6 +1,7 @@
 #include "keep/gc.h"
 
 #include "base/fileid.h"
+#include "keep/builds.h"
 #include "keep/logs.h"
 #include "query/idset.h"
 #include "query/lineage.h"
@@ -177,6 +178,48 @@ static int end_cmp(const void *pa, const void *pb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
+/* Builds that may go: those of runs that go, and what is old, or too much even without these; never what is needed. */
+static int choose_builds(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err,
+                         uint64_t left, struct gc_choice *c)
+{
+	struct keep_build *v = NULL;
+	struct idset gone = {0};
+	struct map bytes = {0};
+	size_t n = 0;
+	int r = keep_builds(s, err, &v, &n);
+	for (size_t i = 0; r >= 0 && i < c->n; i++)
+		r = idset_add(&gone, c->runs[i].id);
+	idset_close(&gone);
+	bool any = left > o->max_bytes;
+	for (size_t i = 0; i < n && !any; i++)
+		any = (o->before != TIME_NONE && v[i].end < o->before) || (v[i].run && idset_has(&gone, v[i].run));
+	if (r >= 0 && n && any)
+		r = keep_builds_needed(s, v, n, &gone, o->force, err);
+	for (size_t i = 0; r >= 0 && i < l->sessions.n && any; i++)
+		if (l->sessions.v[i].bytes < UINT32_MAX &&
+		    !map_set(&bytes, l->sessions.v[i].number, (uint32_t)l->sessions.v[i].bytes))
+			r = -ENOMEM;
+	c->builds = r >= 0 ? calloc(n + 1, sizeof(*c->builds)) : NULL;
+	if (r >= 0 && !c->builds)
+		r = -ENOMEM;
+	for (size_t i = 0; r >= 0 && any && i < n; i++) {
+		bool with = v[i].run && idset_has(&gone, v[i].run);
+		bool old = o->before != TIME_NONE && v[i].end < o->before;
+		if (v[i].needed || (!with && !old && left <= o->max_bytes))
+			continue;
+		size_t run = 0;
+		while (run < c->n && (!with || c->runs[run].id != v[i].run))
+			run++;
+		uint32_t size = map_get(&bytes, v[i].session);
+		left -= size != VEC_NONE && size < left ? size : 0;
+		c->builds[c->n_builds++] = (struct keep_whole){v[i].session, run};
+	}
+	map_release(&bytes);
+	idset_release(&gone);
+	free(v);
+	return r < 0 ? r : 0;
+}
+
 int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err, struct gc_choice *ret)
 {
 	struct idset roots = {0}, needed = {0};
@@ -223,8 +266,11 @@ int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, 
 	}
 	c.runs = all;
 	all = NULL;
-	*ret = c;
-	r = 0;
+	r = choose_builds(s, l, o, err, left, &c);
+	if (r == 0)
+		*ret = c;
+	else
+		gc_release(&c);
 out:
 	if (r < 0)
 		err_set(err, -r, "cannot choose what may go");
@@ -241,5 +287,6 @@ out:
 void gc_release(struct gc_choice *c)
 {
 	free(c->runs);
+	free(c->builds);
 	*c = (struct gc_choice){0};
 }

@@ -19,6 +19,8 @@ struct gc_run {
 struct gc_choice {
 	struct gc_run *runs; /* the oldest first */
 	size_t n;
+	struct keep_whole *builds; /* with their runs, or by themselves: what they made is gone, and nobody used it */
+	size_t n_builds;
 	uint64_t kept;  /* runs that would go, but for what they made being there */
 	uint64_t bytes; /* of all logs, now */
 };

@@ -149,6 +149,28 @@ int store_build(struct store *s, store_id id, int (*each)(void *arg, const struc
 	return rc == -ENOENT ? 0 : rc;
 }
 
+int store_builds(struct store *s, store_id **ret, size_t *ret_n)
+{
+	struct ids v = {0};
+	sqlite3_stmt *st = store_stmt(s, SQL_build_all, NULL);
+	if (!st)
+		return -EIO;
+	int rc;
+	while ((rc = store_step(s, st, NULL)) == 1)
+		if (ids_add(&v, (uint64_t)sqlite3_column_int64(st, 0)) < 0) {
+			rc = -ENOMEM;
+			break;
+		}
+	sqlite3_reset(st);
+	if (rc < 0) {
+		free(v.v);
+		return rc;
+	}
+	*ret = v.v;
+	*ret_n = v.n;
+	return 0;
+}
+
 static int find_by_key(struct store *s, char kind, struct str what, struct ids *out)
 {
 	sqlite3_stmt *st = store_stmt(s, SQL_build_by_key, NULL);

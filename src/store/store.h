@@ -315,6 +315,7 @@ struct store_build {
 };
 /* Gives the build to each, whose strings are valid until that returns; what it returned, 0 where there is no such
  * build, or -errno. About 1 us a file. */
+int store_builds(struct store *s, store_id **ret, size_t *ret_n); /* all, in order of row; malloc'ed */
 int store_build(struct store *s, store_id id, int (*each)(void *arg, const struct store_build *), void *arg);
 /* Those that made a file with this digest (32 bytes), this build-id or this note, each may be empty; in order of row.
  * Different bytes may be among them, by accident of a hash: look. The array is malloc'ed. */
