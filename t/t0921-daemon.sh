@@ -177,10 +177,19 @@ start
 { login "$me"; program "$me" 500 after /h/after 50; } | happens
 ask "$me" 0 why /h/after && ask "$me" 0 why /h/made && ask "$me" 0 sql "SELECT reason, text FROM gap WHERE reason = 'recorder_died'" && says "$out" 'was killed'
 check "killed and started again: what was before is there, and the gap between"
+stop KILL
+rm -rf "$T/base"
+start
+{ login "$me"; program "$me" 510 first /h/first 60; } | happens
+ask "$me" 0 why /h/first
+stop KILL
+start
+ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'recorder_died'" && says "$out" 'was killed'
+check "... and if it was the first on this machine, killed at once"
 stop TERM
 start
 { login "$me"; program "$me" 501 later /h/later 51; } | happens
-ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'lost'" && says "$out" 'was not running' && ask "$me" 0 why /h/made
+ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'lost'" && says "$out" 'was not running' && ask "$me" 0 why /h/first
 check "stopped and started again: that gap is told, too"
 rm -rf "$T/base/users/$me/logs"
 { program "$me" 502 gone /h/gone 52; } | happens

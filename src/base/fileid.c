@@ -194,15 +194,28 @@ static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const c
 	return NULL;
 }
 
+static const struct fs_domain *known(uint64_t dev)
+{
+	for (unsigned i = 0; i < ndomains; i++)
+		if (domains[i]->dev == dev)
+			return domains[i];
+	return NULL;
+}
+
+const struct fs_domain *fileid_domain_known(uint64_t dev)
+{
+	pthread_mutex_lock(&lock);
+	const struct fs_domain *ret = known(dev);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
 const struct fs_domain *fileid_domain(int dirfd, const char *path, uint64_t dev)
 {
 	static const struct fs_domain unknown = {.name = "unknown", .type = "", .mtime_step = 2000000000};
 	const char *boot = host_boot_id();
-	const struct fs_domain *ret = NULL;
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < ndomains && !ret; i++)
-		if (domains[i]->dev == dev)
-			ret = domains[i];
+	const struct fs_domain *ret = known(dev);
 	if (!ret && ndomains < DOMAINS_MAX) {
 		struct fs_domain *d = make(dirfd, path, dev, boot);
 		if (d) {

@@ -46,6 +46,8 @@ static inline int64_t fileid_time(const struct statx_timestamp *t)
 
 /* The domain of a device; `path` leads to something on it (opened O_PATH at most). Never NULL. */
 const struct fs_domain *fileid_domain(int dirfd, const char *path, uint64_t dev);
+/* ... if it was asked for before, with any path; else NULL. */
+const struct fs_domain *fileid_domain_known(uint64_t dev);
 /* Identity of an object already statx'ed; path leads to it (flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH). */
 void fileid_of(int dirfd, const char *path, int flags, const struct statx *st, struct fileid *ret);
 /* statx and identity. 0 or -errno. */

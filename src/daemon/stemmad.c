@@ -515,6 +515,7 @@ static int start(struct daemon *d, struct err *err)
 		         clean ? "the daemon was not running" : "the daemon was killed, or the machine stopped");
 	}
 	logs_tend(d->logs, now);
+	save_state(d, false); /* a kill from here on leaves an interval that the next one can tell of */
 	r = grain_open(settings_text(s, SETTING_run), d->node, d->tracer, err, &d->grain);
 	if (r < 0)
 		return r;

@@ -99,6 +99,28 @@ static bool being_written(const struct nfile *f)
 	return false;
 }
 
+/* Nobody else could write the file from its start to its end. */
+static bool alone(const struct naccess *a)
+{
+	return !a->shared && (!is_live(a) || a->turn > a->file->crowded);
+}
+
+/* Somebody else may have written the file since it ended: what comes is another access. */
+static bool is_over(const struct naccess *a)
+{
+	const struct nfile *f = a->file;
+	return !is_live(a) && (f->disturber != a->proc ? f->disturbed : f->disturbed_else) > a->ended_turn;
+}
+
+static void set_ended(struct node *n, struct naccess *a, int64_t when)
+{
+	if (!is_over(a)) {
+		a->shared |= a->turn <= a->file->crowded;
+		a->ended_turn = ++n->turns;
+	}
+	a->ended = when;
+}
+
 /* ---- telling ---- */
 
 static unsigned evidence_of(const struct naccess *a)
@@ -115,7 +137,7 @@ static unsigned evidence_of(const struct naccess *a)
 	if (!a->before)
 		return TERM_evidence_may;
 	if (a->size != a->after_size || a->mtime != a->after_mtime)
-		return a->alone ? TERM_evidence_must : TERM_evidence_may;
+		return alone(a) ? TERM_evidence_must : TERM_evidence_may;
 	/* Unchanged is proof only if a write would have got a later time. */
 	return a->mtime + clock_step < a->lo ? TERM_evidence_none : TERM_evidence_may;
 }
@@ -248,7 +270,7 @@ void access_end_all(struct node *n, struct nproc *p, int64_t until, bool exec)
 	for (struct naccess *a = p->accesses; a; a = next) {
 		next = a->proc_next;
 		if (is_live(a) || a->ended > until) /* nothing outlives its process, whenever it was heard of */
-			a->ended = until > a->lo ? until : a->lo + 1;
+			set_ended(n, a, until > a->lo ? until : a->lo + 1);
 		if (exec && a->mode == 0)
 			continue; /* the table of the new program, or a close, will tell */
 		guess_mode(a);
@@ -311,13 +333,15 @@ void access_part(struct node *n, struct book *b, int64_t now)
 /* ---- starts and ends ---- */
 
 /* Somebody may write the file from now on: what others did to it before is over. It is told when it is known what else
- * happened meanwhile, the end of its process above all. */
-static void disturb(const struct nproc *p, struct nfile *f)
+ * happened meanwhile, the end of its process above all. Programs and libraries have many that read them: nothing is
+ * done to each of these. */
+static void disturb(struct node *n, const struct nproc *p, struct nfile *f)
 {
-	unsigned seen = 0;
-	for (struct naccess *a = f->accesses; a && seen < 4 * GLANCES; a = a->file_next, seen++)
-		if (a->proc != p && !is_live(a))
-			a->over = true;
+	if (f->disturber != p) {
+		f->disturbed_else = f->disturbed;
+		f->disturber = p;
+	}
+	f->disturbed = ++n->turns;
 }
 
 struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
@@ -344,20 +368,23 @@ struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, u
 	a->count = 1;
 	a->execn = p->execn;
 	a->counted_from = p->counting;
+	a->turn = ++n->turns;
 	if (f->known && f->seen < lo) {
 		a->before = true;
 		a->size = f->size;
 		a->mtime = f->mtime;
 	}
-	a->alone = true;
 	a->was_empty = f->known && f->size == 0;
 	a->seen_empty = a->was_empty && f->seen >= lo;
 	if (may_write(a)) {
-		for (struct naccess *b = f->accesses; b; b = b->file_next)
-			if (b->proc != p && may_write(b) && is_live(b))
-				a->alone = b->alone = false;
+		/* One other is enough: as soon as two have it, none of those that are live is alone. */
+		const struct naccess *b = f->writers ? f->accesses : NULL;
+		while (b && (b->proc == p || !may_write(b) || !is_live(b)))
+			b = b->file_next;
 		f->writers++;
-		disturb(p, f);
+		disturb(n, p, f);
+		if (b)
+			f->crowded = a->turn;
 	}
 	if (p->state == UNDECIDED && (p->n_accesses > HELD_BACK || n->n_held > HELD_BACK_ALL))
 		proc_decide(n, p);
@@ -375,7 +402,7 @@ static bool write_only(const struct nfile *f)
 }
 
 /* How an access was opened is known now. */
-static void set_mode(struct naccess *a, unsigned mode)
+static void set_mode(struct node *n, struct naccess *a, unsigned mode)
 {
 	struct nfile *f = a->file;
 	bool wrote = mode & ACCESS_WRITE;
@@ -388,7 +415,7 @@ static void set_mode(struct naccess *a, unsigned mode)
 	if (is_maker(f, a->proc) && f->made >= a->lo - 1 && !a->before) {
 		a->mode = ACCESS_WRITE | ACCESS_CREATE;
 		f->maker = 0;
-	} else if (a->alone && (a->shrunk || (a->was_empty && (!a->seen_empty || a->seen_mode)))) {
+	} else if (alone(a) && (a->shrunk || (a->was_empty && (!a->seen_empty || a->seen_mode)))) {
 		/* There was nothing in it that it could have left there. */
 		a->mode = ACCESS_WRITE | ACCESS_TRUNC;
 	} else if (!a->seen_mode) {
@@ -398,7 +425,7 @@ static void set_mode(struct naccess *a, unsigned mode)
 	} else {
 		a->sure = false;
 	}
-	disturb(a->proc, f);
+	disturb(n, a->proc, f);
 }
 
 static void look(struct naccess *a, const struct tracer_event *ev)
@@ -429,7 +456,7 @@ static struct naccess *fitting(struct nproc *p, struct nfile *f, unsigned mode, 
 	struct naccess *best = NULL;
 	unsigned seen = 0;
 	for (struct naccess *a = next_of(p, f, NULL); a && seen < GLANCES; a = next_of(p, f, a), seen++) {
-		if ((a->mode & ACCESS_PROGRAM) || is_live(a) != live || a->execn != p->execn || (a->over && opened))
+		if ((a->mode & ACCESS_PROGRAM) || is_live(a) != live || a->execn != p->execn || (opened && is_over(a)))
 			continue;
 		bool writes = a->mode & ACCESS_WRITE;
 		if (a->mode && writes == !!(mode & ACCESS_WRITE) && (writes || (a->mode & ACCESS_READ)))
@@ -462,7 +489,7 @@ static struct naccess *inherited(struct node *n, struct nproc *p, struct nfile *
 {
 	for (struct naccess *a = f->accesses; a; a = a->file_next)
 		if (a->mode == 0 && a->proc != p && is_live(a))
-			set_mode(a, mode); /* the opening was that of another process: this is how it was opened */
+			set_mode(n, a, mode); /* the opening was that of another process: this is how it was opened */
 	int64_t since = p->ran ? p->exec_time : p->forked;
 	return access_start(n, p, f, mode, TERM_via_descriptor, TERM_api_inherit, false, since, hi);
 }
@@ -475,20 +502,20 @@ static void closed(struct node *n, struct nproc *p, const struct tracer_event *e
 		a = fitting(p, f, mode, false, opened);
 	bool reused = a && !is_live(a);
 	if (!a && !opened && (a = before_exec(p, f))) { /* what an exec closed */
-		set_mode(a, mode);
+		set_mode(n, a, mode);
 		a->hi = ev->hi;
 		look(a, ev);
 		return;
 	}
 	if (a && a->mode == 0)
-		set_mode(a, mode);
+		set_mode(n, a, mode);
 	else if (a && opened)
 		a->count++, n->stats.repeats++;
 	if (!a && opened) {
 		bool sure = !(ev->flags & (TRACER_SPANS_EXEC | TRACER_SPANS_PID));
 		a = access_start(n, p, f, 0, TERM_via_data, TERM_api_open, sure, ev->lo, ev->hi);
 		if (a && a->mode == 0)
-			set_mode(a, mode);
+			set_mode(n, a, mode);
 		reused = true;
 	}
 	if (!a) {
@@ -503,7 +530,7 @@ static void closed(struct node *n, struct nproc *p, const struct tracer_event *e
 	look(a, ev);
 	/* Opened and closed between two drains, and live before: which of them is still open cannot be told. */
 	if (!opened || reused || !is_live(a))
-		a->ended = ev->hi > a->lo ? ev->hi : a->lo + 1;
+		set_ended(n, a, ev->hi > a->lo ? ev->hi : a->lo + 1);
 }
 
 /* Had who forked p the file then? */
@@ -540,7 +567,7 @@ static bool opened_before(struct node *n, struct nproc *p, const struct tracer_e
 	a->before &= !made;
 	if (a->lo >= p->exec_time)
 		a->lo = p->forked < p->exec_time ? p->forked : p->exec_time - 1;
-	a->ended = p->exec_time;
+	set_ended(n, a, p->exec_time);
 	if (held) {
 		held->opened_before = true;
 		held->empty = made;
@@ -548,9 +575,9 @@ static bool opened_before(struct node *n, struct nproc *p, const struct tracer_e
 		if (ev->file.ops & TRACER_CLOSED_WRITE)
 			look(held, ev); /* the last close, of whichever it was */
 		a->seen_mode = true;
-		set_mode(a, held->mode & (ACCESS_READ | ACCESS_WRITE));
+		set_mode(n, a, held->mode & (ACCESS_READ | ACCESS_WRITE));
 	} else if (ev->file.ops & (TRACER_CLOSED_WRITE | TRACER_CLOSED_READ)) {
-		set_mode(a, ev->file.ops & TRACER_CLOSED_WRITE ? ACCESS_WRITE : ACCESS_READ);
+		set_mode(n, a, ev->file.ops & TRACER_CLOSED_WRITE ? ACCESS_WRITE : ACCESS_READ);
 		look(a, ev);
 	}
 	return true;
@@ -623,7 +650,7 @@ void access_channels(struct node *n, struct nproc *p)
 }
 
 /* What this one has was opened by who forked it, and so. */
-static void opened_as(const struct nproc *p, struct nfile *f, unsigned mode)
+static void opened_as(struct node *n, const struct nproc *p, struct nfile *f, unsigned mode)
 {
 	struct nproc *by = p->maker_of_channels;
 	for (struct naccess *b = by ? next_of(by, f, NULL) : NULL; b; b = next_of(by, f, b)) {
@@ -631,7 +658,7 @@ static void opened_as(const struct nproc *p, struct nfile *f, unsigned mode)
 			continue;
 		if (b->mode == 0) {
 			b->seen_mode = true;
-			set_mode(b, mode);
+			set_mode(n, b, mode);
 		} else if (mode == ACCESS_WRITE && (b->mode & ACCESS_WRITE)) {
 			b->seen_mode = true;
 			b->mode &= ~(unsigned)ACCESS_READ;
@@ -661,7 +688,7 @@ void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 		struct naccess *a = ev->fds.at_exit ? NULL : before_exec(p, f), *before = a;
 		if (before) {
 			before->seen_mode = true;
-			set_mode(before, mode);
+			set_mode(n, before, mode);
 			a = NULL;
 		}
 		for (struct naccess *b = next_of(p, f, NULL); b && !a; b = next_of(p, f, b))
@@ -669,7 +696,7 @@ void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 				a = b;
 		if (a && a->mode == 0) { /* how it was opened is seen */
 			a->seen_mode = true;
-			set_mode(a, mode);
+			set_mode(n, a, mode);
 			continue;
 		}
 		if (a || ev->fds.at_exit) {
@@ -687,7 +714,7 @@ void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 			f->has_reader |= mode & ACCESS_READ;
 			f->has_writer |= mode & ACCESS_WRITE;
 		}
-		opened_as(p, f, mode);
+		opened_as(n, p, f, mode);
 		a = mode ? access_start(n, p, f, mode, via, TERM_api_inherit, false, since, ev->hi) : NULL;
 		if (a)
 			a->seen_mode = true;
@@ -725,7 +752,7 @@ void access_totals(struct node *n, struct nproc *p, const struct tracer_event *e
 			return;
 		a->execn = execn;
 	} else if (a->mode == 0) {
-		set_mode(a, mode);
+		set_mode(n, a, mode);
 	}
 	for (int w = 0; w < 2; w++) {
 		if (!side[w]->count)

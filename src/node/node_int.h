@@ -53,7 +53,11 @@ struct nfile {
 	int64_t mtime, seen;
 	int64_t written;  /* the latest moment at which a write may have been going on */
 	uint32_t writers; /* accesses live that may write */
-	pid_t maker;      /* who made the name, and when that one began; 0: it is known who opened it then */
+	/* In the order of all that happens (struct node's turns), 0 never: when several processes had such accesses for the
+	 * last time; who began the latest of them and when, and when the latest was begun by anybody else. */
+	uint64_t crowded, disturbed, disturbed_else;
+	const struct nproc *disturber; /* to be compared, never followed */
+	pid_t maker;                   /* who made the name, and when that one began; 0: it is known who opened it then */
 	uint64_t maker_start;
 	int64_t made;
 	bool gone;
@@ -119,13 +123,13 @@ struct naccess {
 	bool sure;
 	bool seen_mode;     /* mode is what a descriptor's table said */
 	bool opened_before; /* inherited; the opening by the program before was told */
-	bool over;          /* it has ended, and what comes is another one */
 	bool empty;         /* ... and the file was new then */
 	bool shrunk;        /* emptied at its start */
 	bool was_empty;     /* it had nothing in it then; seen_empty: or soon after */
 	bool seen_empty;
-	bool alone;         /* nobody else could write the file meanwhile */
-	bool before, after; /* fingerprints are known */
+	uint64_t turn, ended_turn; /* when it began and ended, in the order of all */
+	bool shared;               /* several processes could write the file before it ended */
+	bool before, after;        /* fingerprints are known */
 	uint64_t size, after_size;
 	int64_t mtime, after_mtime;
 	/* Granularity `access`: read, written. */
@@ -149,6 +153,7 @@ struct node {
 	size_t n_saved;
 	unsigned n_procs, n_files, n_accesses, n_undecided, n_rep, n_held;
 	int64_t now, named;     /* named: when the latest name changed */
+	uint64_t turns;         /* counts what begins and ends */
 	uint64_t short_of_room; /* told of since the last gap that says so */
 	int64_t short_since;
 	struct node_stats stats;
