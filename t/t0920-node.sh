@@ -108,6 +108,27 @@ END
 	[ "$(grep -c '^./a.out' "$out")" = 2 ] && says_not "$out" uname && cmd 0 sql "SELECT job || ' ' || rank FROM execution WHERE argv = './a.out' ORDER BY rank" &&
 	says "$out" '77 0' && says "$out" '77 1' && dump 1000 && events SECRET 0
 check "a launcher inside a script: each rank for itself, with its job; of the environment what is allowed"
+{ cat <<END
+$login
+fork t=10 pid=300 ppid=100 uid=1000
+exec t=11 pid=300 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,campaign.sh cwd=/h nexec=1
+fork t=12 pid=301 ppid=300 uid=1000
+exec t=13 pid=301 uid=1000 exe=/usr/bin/sbatch ino=7 argv=sbatch,-J,fit,job.sh cwd=/h nexec=1
+file lo=13 hi=14 pid=301 uid=1000 ops=open,closer path=/h/job.sh ino=30 size=9 mtime=-5000 nexec=1
+fork t=14 pid=302 ppid=301 uid=1000
+exec t=15 pid=302 uid=1000 exe=/bin/hostname ino=9 argv=hostname cwd=/h nexec=1
+exit t=16 pid=302 uid=1000 status=0
+exit t=17 pid=301 uid=1000 status=0
+alive t=18 pid=60 ppid=1 exe=/usr/sbin/slurmstepd argv=slurmstepd uid=0 ino=10
+fork t=20 pid=400 ppid=60 uid=0
+exec t=21 pid=400 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,/spool/slurm_script cwd=/h nexec=1 env=SLURM_JOB_ID=77,SLURM_SUBMIT_DIR=/h,SLURM_JOB_NAME=fit
+fork t=22 pid=401 ppid=400 uid=1000
+exec t=23 pid=401 uid=1000 exe=/bin/fit ino=11 argv=fit cwd=/h nexec=1 env=SLURM_JOB_ID=77,SLURM_SUBMIT_DIR=/h,SLURM_JOB_NAME=fit
+END
+	ends 30; } | sim && as 1000 && cmd 0 sql "SELECT argv FROM execution WHERE n = 1 ORDER BY pid" && says "$out" 'sbatch -J fit job.sh' && says_not "$out" hostname &&
+	cmd 0 sql "SELECT s.argv || ' -> ' || j.argv FROM execution j JOIN attribute a ON a.id = j.id AND a.kind = 'execution' AND a.name = 'SLURM_SUBMIT_DIR'
+		JOIN execution s ON s.cwd = a.value AND s.argv LIKE 'sbatch %' AND s.ended < j.began WHERE j.job = '77'" && says "$out" 'sbatch -J fit job.sh -> fit'
+check "a submission is an execution of its own, even in a script, and is found from the job by where it was submitted"
 
 # ---- pairs ----
 

@@ -362,7 +362,7 @@ static void do_exec(struct node *n, struct nproc *p, const struct tracer_event *
 	/* What it did before counts to what it was. */
 	struct rules const *rules = n->o.rules;
 	enum rule_class class = rules_class(rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
-	if (p->state == UNDECIDED || (p->state == FOLDED && (passes(class) || changed)))
+	if (p->state == UNDECIDED || (p->state == FOLDED && (passes(class) || class == RULE_own || changed)))
 		proc_decide(n, p);
 	access_end_all(n, p, ev->lo, true);
 	p->uid_before = p->uid;
