@@ -64,7 +64,8 @@ trace sh -c "$PYTHON -c 'import time; time.sleep(0.3)' $(head -c 30000 /dev/zero
 grep '^exec .*comm=python3' "$events" | grep -v 'flags=[a-z_,]*\(cut\|unread\)' | awk 'length > 30000 { n++ } END { exit n != 1 }'
 result $? "long arguments, of a program that is still there" "$events"
 trace sh -c "true $(head -c 30000 /dev/zero | tr '\0' 'x'); /bin/true $(head -c 30000 /dev/zero | tr '\0' 'x')"
-grep -q '^exec .*comm=true .*flags=[a-z_,]*cut' "$events"
+# Unless it was still there after all, as it may be on a slow machine.
+grep -q '^exec .*comm=true .*flags=[a-z_,]*cut' "$events" || grep '^exec .*comm=true' "$events" | awk 'length > 30000 { n++ } END { exit n != 1 }'
 result $? "... are said to be cut, of one that is not" "$events"
 
 # A script: what was asked for, and what runs.

@@ -123,7 +123,13 @@ result $? "what lies under a path that is left out is not told" "$events"
 # Another file system, mounted while it runs.
 mkdir -p "$T/mnt"
 if unshare -m true 2>/dev/null && mount -t tmpfs none "$T/mnt" 2>/dev/null; then
+	# Before Linux 5.13 a tmpfs has no id of its own, so its events could not be told from others'.
+	why=$("$TRACETEXT" true 2>/dev/null | sed -n "s|^watch .*watched=0 mount=\"$T/mnt\".* why=\"\(.*\)\"|\1|p" | head -n 1)
 	umount "$T/mnt"
+else
+	why="nothing may be mounted here"
+fi
+if [ -z "$why" ]; then
 	trace sh -c "mount -t tmpfs none '$T/mnt'; sleep 0.4; echo 1 >'$T/mnt/new'; sleep 0.3; umount '$T/mnt'; sleep 0.4"
 	status=$?
 	grep -q "^watch .*watched=1 mount=\"$T/mnt\"" "$events" && grep -q "^file .*path=\"$T/mnt/new\"" "$events"
@@ -136,7 +142,7 @@ if unshare -m true 2>/dev/null && mount -t tmpfs none "$T/mnt" 2>/dev/null; then
 	grep -q "^file .*flags=[a-z_,]*alias.* path=\"$T/mnt/inside\"\|^file .*path=\"$T/mnt/inside\"" "$events"
 	result $? "... and one in a mount namespace of its own" "$events"
 else
-	skip "mounts" "nothing may be mounted here"
+	skip "mounts" "$why"
 fi
 
 finish

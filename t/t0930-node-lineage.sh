@@ -125,12 +125,17 @@ if start -o keep=representative && command -v bash >/dev/null; then
 	user "$STEMMA" --node lineage "$T/nobody/copy" >"$out" 2>>"$err" && says "$out" 'cp ' && says "$out" 'job.sh' &&
 		user "$STEMMA" --node sql "SELECT count(*) AS n FROM execution WHERE argv LIKE 'sed s/one/two/%' AND began > (SELECT max(ended) FROM gap WHERE reason = 'lost')" >"$out" 2>>"$err" && lines "$out" 2 && says "$out" 0
 	check "from a shell: what the user started is kept, what that started counts to it"
-	cmd 0 granularity access --user nobody && user sh -c 'cat "$HOME/last" | cat >"$HOME/counted"' && user "$STEMMA" --node why "$T/nobody/counted" >"$out" 2>"$err" &&
-		says "$out" "counted@{1}: made by" && user "$STEMMA" --node sql "SELECT io.bytes FROM io JOIN file f ON f.id = io.file WHERE f.path LIKE '%/counted' AND direction = 'write'" >"$out" 2>>"$err" &&
-		sed 1d "$out" | tr -d ' ' >"$T/n" && is "$T/n" 4
-	check "granularity access: bytes are counted while it is on"
-	cmd 0 granularity open --user nobody
-	check "and off again"
+	if ! cmd 0 granularity access --user nobody && says "$err" "cannot load the programs"; then
+		count=$((count + 1))
+		echo "ok $count - granularity access # SKIP $(head -n 1 "$err")"
+	else
+		user sh -c 'cat "$HOME/last" | cat >"$HOME/counted"' && user "$STEMMA" --node why "$T/nobody/counted" >"$out" 2>"$err" &&
+			says "$out" "counted@{1}: made by" && user "$STEMMA" --node sql "SELECT io.bytes FROM io JOIN file f ON f.id = io.file WHERE f.path LIKE '%/counted' AND direction = 'write'" >"$out" 2>>"$err" &&
+			sed 1d "$out" | tr -d ' ' >"$T/n" && is "$T/n" 4
+		check "granularity access: bytes are counted while it is on"
+		cmd 0 granularity open --user nobody
+		check "and off again"
+	fi
 	stop TERM
 fi
 finish

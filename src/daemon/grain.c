@@ -78,6 +78,8 @@ struct setting {
 	struct grain *g;
 	bool on;
 	unsigned seen;
+	struct err *err; /* the first that failed for another reason than that it has ended */
+	int failed;
 };
 
 static void set_pid(void *arg, pid_t pid, bool counting)
@@ -87,33 +89,43 @@ static void set_pid(void *arg, pid_t pid, bool counting)
 	s->seen++;
 	if (counting == s->on)
 		return;
-	if (s->g->tracer && tracer_set(s->g->tracer, TRACER_PID, (uint64_t)pid, s->on, &err) < 0)
-		return; /* it has ended, or the kernel has no room: then its opens and closes are what there is */
+	int r = s->g->tracer ? tracer_set(s->g->tracer, TRACER_PID, (uint64_t)pid, s->on, &err) : 0;
+	if (r < 0) { /* it has ended, or the kernel cannot: then its opens and closes are what there is */
+		if (r != -ESRCH && s->err && !s->failed) {
+			*s->err = err;
+			s->failed = r;
+		}
+		return;
+	}
 	node_counting(s->g->node, pid, s->on);
 }
 
 /* Processes of a job are set one by one, those that it gains at the next tick, and what they start by themselves. */
-static unsigned apply(struct grain *g, const struct request *r, bool on)
+static int apply(struct grain *g, const struct request *r, bool on, struct err *err, unsigned *ret_seen)
 {
-	struct setting s = {g, on, 0};
-	struct err err = {0};
+	struct setting s = {.g = g, .on = on, .err = err};
+	int e = 0;
+	*ret_seen = 0;
 	if (!g->tracer)
 		return 0;
 	if (r->what == OF_NODE)
-		tracer_set(g->tracer, TRACER_NODE, 0, on, &err);
+		e = tracer_set(g->tracer, TRACER_NODE, 0, on, err);
 	else if (r->what == OF_USER)
-		tracer_set(g->tracer, TRACER_UID, r->user, on, &err);
+		e = tracer_set(g->tracer, TRACER_UID, r->user, on, err);
 	else
 		node_of_job(g->node, str_of(r->job), r->owner, r->any_user, set_pid, &s);
-	if (r->what != OF_JOB)
+	if (r->what != OF_JOB && e >= 0)
 		node_counting_all(g->node, r->what == OF_NODE, r->user, on);
-	return s.seen;
+	*ret_seen = s.seen;
+	return r->what == OF_JOB ? s.failed : e;
 }
 
 static void again(struct grain *g)
 {
+	struct err err = {0};
+	unsigned seen;
 	for (unsigned i = 0; i < g->n && !g->suspended; i++)
-		apply(g, &g->v[i], true);
+		apply(g, &g->v[i], true, &err, &seen);
 }
 
 void grain_suspend(struct grain *g, bool yes)
@@ -135,7 +147,10 @@ void grain_tick(struct grain *g)
 	for (unsigned i = 0; i < g->n;) {
 		struct request *r = &g->v[i];
 		if (r->what == OF_JOB) {
-			r->idle = apply(g, r, !g->suspended) ? 0 : r->idle + 1;
+			struct err err = {0};
+			unsigned seen;
+			apply(g, r, !g->suspended, &err, &seen);
+			r->idle = seen ? 0 : r->idle + 1;
 			if (r->idle > IDLE_MAX) {
 				*r = g->v[--g->n];
 				continue;
@@ -167,8 +182,9 @@ static int change(struct grain *g, const struct request *r, bool on, struct err 
 			return err_set(err, 0, "access was not asked for"), -ENOENT;
 		struct request old = g->v[i];
 		g->v[i] = g->v[--g->n];
+		unsigned seen;
 		if (!g->suspended)
-			apply(g, &old, false);
+			apply(g, &old, false, err, &seen);
 		again(g); /* what another request has asked for, too */
 		return 0;
 	}
@@ -176,9 +192,14 @@ static int change(struct grain *g, const struct request *r, bool on, struct err 
 		return 0;
 	if (g->n == GRAIN_MAX || (own >= GRAIN_USER && r->owner))
 		return err_set(err, 0, "too many requests for access are in force"), -ENOSPC;
+	unsigned seen;
+	int e = g->suspended ? 0 : apply(g, r, true, err, &seen);
+	if (e < 0) {
+		struct err other = {0};
+		apply(g, r, false, &other, &seen); /* those for whom it could be done */
+		return e;
+	}
 	g->v[g->n++] = *r;
-	if (!g->suspended)
-		apply(g, r, true);
 	return 0;
 }
 

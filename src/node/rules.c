@@ -39,7 +39,8 @@ int rules_add(struct rules *r, const char *row, struct err *err)
 	static const struct {
 		const char *word;
 		enum rule_class class;
-	} words[] = {{"pass ", RULE_pass}, {"job ", RULE_job}, {"own ", RULE_own}, {"shell ", RULE_shell}, {"keep ", RULE_none}};
+	} words[] = {
+	    {"pass ", RULE_pass}, {"job ", RULE_job}, {"own ", RULE_own}, {"shell ", RULE_shell}, {"keep ", RULE_none}};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t n = strlen(words[i].word);
 		if (strncmp(row, words[i].word, n))
