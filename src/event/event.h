@@ -37,7 +37,9 @@ enum term_set {
 	SET_role,
 	SET_tree,
 	SET_moment,
-	SET_usage
+	SET_usage,
+	SET_said,
+	SET_mpiop
 };
 enum term {
 #define TERM(set, number, name, meaning) TERM_##set##_##name = number,

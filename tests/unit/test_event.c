@@ -43,6 +43,11 @@ static struct str fill_str(int set)
 	return str_n(bytes + (n < sizeof(bytes) ? random_u64() % (sizeof(bytes) - n) : 0), n);
 }
 
+static int64_t fill_i64(int set)
+{
+	return (int64_t)fill_u64(set);
+}
+
 static struct strlist fill_list(int set)
 {
 	static struct str items[4][300];
@@ -59,6 +64,11 @@ static void same_u64(const char *what, uint64_t a, uint64_t b)
 {
 	if (a != b)
 		fail_msg("%s: %llx is not %llx", what, (unsigned long long)a, (unsigned long long)b);
+}
+
+static void same_i64(const char *what, int64_t a, int64_t b)
+{
+	same_u64(what, (uint64_t)a, (uint64_t)b);
 }
 
 static void same_time(const char *what, int64_t a, int64_t b)
