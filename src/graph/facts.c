@@ -12,6 +12,7 @@ void facts_begin(struct facts *f, struct graph *g, uint64_t session)
 	dense_clear(&f->files);
 	dense_clear(&f->procs);
 	dense_clear(&f->accesses);
+	dense_clear(&f->apps);
 	f->pnums.n = 0;
 }
 
@@ -26,6 +27,7 @@ void facts_release(struct facts *f)
 	dense_release(&f->files);
 	dense_release(&f->procs);
 	dense_release(&f->accesses);
+	dense_release(&f->apps);
 	vec_release(&f->pnums);
 	buf_release(&f->scratch);
 	*f = (struct facts){0};
@@ -528,6 +530,22 @@ static void take_told(struct facts *f, const struct event *ev, struct str run, u
 	buf_release(&b);
 }
 
+static void take_app(struct facts *f, const struct event *ev)
+{
+	set(f, &f->apps, ev->seq, word(f, ev->app.run));
+	take_told(f, ev, ev->app.run, 0);
+}
+
+/* What a program told, of the run that its app event names. */
+static void take_of_app(struct facts *f, const struct event *ev, uint64_t app)
+{
+	uint32_t run = dense_get(&f->apps, app);
+	if (run == VEC_NONE)
+		f->g->unknown_refs++;
+	else
+		take_told(f, ev, words_get(&f->g->words, run), 0);
+}
+
 static void take_build(struct facts *f, const struct event *ev)
 {
 	struct gbuild *b = vec_add(&f->g->builds);
@@ -628,6 +646,24 @@ void facts_event(struct facts *f, const struct event *ev)
 		break;
 	case EVENT_digest:
 		take_told(f, ev, ev->digest.run, told_digest_key(&ev->digest));
+		break;
+	case EVENT_app:
+		take_app(f, ev);
+		break;
+	case EVENT_app_word:
+		take_of_app(f, ev, ev->app_word.app);
+		break;
+	case EVENT_app_metric:
+		take_of_app(f, ev, ev->app_metric.app);
+		break;
+	case EVENT_app_activity:
+		take_of_app(f, ev, ev->app_activity.app);
+		break;
+	case EVENT_mpi_rank:
+		take_of_app(f, ev, ev->mpi_rank.app);
+		break;
+	case EVENT_mpi_io:
+		take_of_app(f, ev, ev->mpi_io.app);
 		break;
 	case EVENT_build:
 	case EVENT_build_file:

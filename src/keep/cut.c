@@ -42,6 +42,7 @@ struct cut {
 	uint32_t own;       /* grave of the session's run, VEC_NONE none */
 	struct map procs;   /* number -> grave of its run + 1; 0: it stays */
 	struct map gone;    /* seq of an access that went -> 1 */
+	struct map apps;    /* seq of an app event that went -> its grave */
 	struct map files;   /* number -> 1: forgotten */
 	struct map used;    /* number -> 1: what stays refers to it */
 	struct map domains; /* number -> index in words */
@@ -106,6 +107,11 @@ static uint32_t grave_of_proc(const struct cut *c, uint64_t proc)
 {
 	uint32_t v = proc ? map_get(&c->procs, proc) : VEC_NONE;
 	return v == VEC_NONE ? c->own : v ? v - 1 : VEC_NONE;
+}
+
+static uint32_t grave_of_app(const struct cut *c, uint64_t app)
+{
+	return c->apps.n ? map_get(&c->apps, app) : VEC_NONE;
 }
 
 static int set_proc(struct cut *c, uint64_t proc, uint32_t grave)
@@ -197,6 +203,26 @@ static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret
 		break;
 	case EVENT_summary:
 		g = ev->summary.run.n ? grave_of(c, ev->summary.run) : VEC_NONE;
+		break;
+	case EVENT_app:
+		g = grave_of(c, ev->app.run);
+		if (g != VEC_NONE && !map_set(&c->apps, ev->seq, g))
+			rc = oom(c);
+		break;
+	case EVENT_app_word:
+		g = grave_of_app(c, ev->app_word.app);
+		break;
+	case EVENT_app_metric:
+		g = grave_of_app(c, ev->app_metric.app);
+		break;
+	case EVENT_app_activity:
+		g = grave_of_app(c, ev->app_activity.app);
+		break;
+	case EVENT_mpi_rank:
+		g = grave_of_app(c, ev->mpi_rank.app);
+		break;
+	case EVENT_mpi_io:
+		g = grave_of_app(c, ev->mpi_io.app);
 		break;
 	case EVENT_machine:
 		g = grave_of(c, ev->machine.run);
@@ -494,6 +520,7 @@ static void clear_session(struct cut *c)
 	c->own = VEC_NONE;
 	map_clear(&c->procs);
 	map_clear(&c->gone);
+	map_clear(&c->apps);
 	map_clear(&c->files);
 	map_clear(&c->domains);
 	map_clear(&c->hidden);
@@ -608,6 +635,7 @@ static void release(struct cut *c)
 	map_release(&c->builds);
 	map_release(&c->procs);
 	map_release(&c->gone);
+	map_release(&c->apps);
 	map_release(&c->files);
 	map_release(&c->used);
 	map_release(&c->domains);

@@ -554,6 +554,10 @@ static void do_open(struct sup *s, struct proc *p, const struct trap *t, int dir
 		where_release(&w);
 		return;
 	}
+	if (channel_has(&s->channel, w.given)) {
+		where_release(&w);
+		return;
+	}
 	if ((flags & O_TMPFILE) == O_TMPFILE) {
 		p->tmpfile = sup_now(s);
 		p->tmpfile_tid = t->tid;

@@ -225,6 +225,11 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	f->btime = birth_of(st);
 	f->domain = id.domain;
 	f->path = where_real(w, follow);
+	if (f->path && channel_has(&s->channel, f->path)) {
+		free(f->path);
+		free(f);
+		return NULL;
+	}
 	f->kind = kind_of(st, id.domain, f->path);
 	f->hidden = !f->path || f->path[0] != '/';
 	if (f->kind == TERM_kind_regular && st->stx_nlink == 0) {
@@ -277,7 +282,7 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 			file_rename(s, f, path);
 		return f;
 	}
-	if (!(f = calloc(1, sizeof(*f))))
+	if ((path && channel_has(&s->channel, path)) || !(f = calloc(1, sizeof(*f))))
 		return NULL;
 	uint64_t channel = st->stx_ino, group = 0;
 	f->dev = fileid_dev(st);

@@ -367,6 +367,7 @@ static bool take_over(struct keeper *k)
 		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, clock_now());
 	if (!k->control->ended) /* how it ended, the worker knew */
 		k->control->status = 125 << 8;
+	channel_sweep(s, true);
 	if (said || !k->control->ended)
 		say_session_end(s);
 	else
@@ -547,6 +548,7 @@ static int run_alone(const struct keeper *k, int *ret_status, const char **ret_n
 	sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
 	log_writer_flush(s->log);
 	int rc = run_bare(k, ret_status);
+	channel_sweep(s, true);
 	if (rc == 0)
 		say_end(s, *ret_status);
 	log_writer_close(s->log);
@@ -578,6 +580,7 @@ static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
 	} else if (errno == EL2NSYNC || errno == EL3HLT) {
 		if (errno == EL3HLT && o->say)
 			o->say("the run around this one records it, in its own store");
+		channel_enter_nested(ulid);
 		if (o->stay || o->orphans != ORPHANS_DETACH)
 			return true; /* it has to be stayed with */
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
@@ -830,6 +833,9 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		if (safe_place_make(&place, &why) < 0)
 			sup_gap(s, NULL, TERM_gap_lost, 0, why.text);
 	}
+	if (channel_make(&s->channel) < 0)
+		sup_gap(s, NULL, TERM_gap_lost, 0, "no room for what programs tell of themselves");
+	channel_enter(&s->channel, s->run);
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
 	              trap_filter(s->tree_only ? TRAP_TREE

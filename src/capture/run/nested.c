@@ -56,6 +56,7 @@ int nested_begins(struct sup *s, struct proc *p, const struct where *w)
 	free(label);
 	buf_release(&words);
 	buf_release(&pairs);
+	channel_nested(&s->channel, id);
 	memcpy(p->run, id, ULID_LEN + 1);
 	p->run_root = true;
 	bool elsewhere = home && remote_string(w->tid, home, place, sizeof(place)) > 0 && !same_home(s, place);

@@ -143,6 +143,7 @@ _Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t f
 		safe_tell_deaths(&f, &dead);
 		reap(w, &f, since);
 		worker_continue(w->control, w->keeper);
+		channel_sweep(s, false);
 		if (now - scanned > SCAN) {
 			scanned = now;
 			safe_tell_children(&f);

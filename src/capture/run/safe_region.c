@@ -1,19 +1,18 @@
 /* Where the region lies, and where the library is. */
+#include "capture/run/private.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#define NAME "stemma-safe-"
+#define NAME "stemma-safe"
 #define CORES_MAX 16 /* 1 MiB for each */
 
 static bool usable(const char *path)
@@ -49,116 +48,42 @@ bool safe_library_path(char *ret, size_t n)
 	return run_library_path("../capture/inject", "libstemma-safe.so", ret, n);
 }
 
-static void remove_at(const char *dir)
+static int region_in(void *arg, const char *dir)
 {
-	DIR *d = opendir(dir);
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (e->d_name[0] != '.')
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(dir);
-}
-
-/* Those of runs whose keeper and worker were both killed: nobody holds their lock any more. */
-static void clean(const char *top)
-{
-	char own[64], path[4096 + 300];
-	struct stat st;
-	snprintf(own, sizeof(own), NAME "%u-", (unsigned)geteuid());
-	DIR *d = opendir(top);
-	for (struct dirent *e; d && (e = readdir(d));) {
-		if (strncmp(e->d_name, own, strlen(own)) ||
-		    snprintf(path, sizeof(path), "%s/%s", top, e->d_name) >= (int)sizeof(path))
-			continue;
-		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
-			remove_at(path);
-		if (fd >= 0)
-			close(fd);
-	}
-	if (d)
-		closedir(d);
-}
-
-/* A folder of our own, locked. Between its making and its locking another run's clean() may take it for one that was
- * left behind: -EAGAIN then, and it goes away. */
-static int make_dir(const char *dir, int *ret_lock)
-{
-	struct stat st;
-	if (mkdir(dir, 0711) < 0)
-		return -errno;
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -EAGAIN : -errno;
-	/* Where there are no locks nobody gets one. */
-	bool taken = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-	if (taken || (fstat(fd, &st) == 0 && st.st_nlink == 0)) {
-		close(fd);
-		return -EAGAIN;
-	}
-	fchmod(fd, 0711);
-	*ret_lock = fd;
-	return 0;
-}
-
-static int make_in(struct safe_place *p, const char *top, size_t size)
-{
-	enum { TRIES = 16 };
-	uint64_t word[2];
-	char dir[280];
-	int made = -EAGAIN;
-	if (access(top, W_OK | X_OK) < 0)
-		return -errno;
-	clean(top);
-	for (int i = 0; i < TRIES && made == -EAGAIN; i++) {
-		if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word))
-			return -EIO;
-		if (snprintf(dir, sizeof(dir), "%s/" NAME "%u-%016llx", top, (unsigned)geteuid(),
-		             (unsigned long long)word[0]) >= 200)
-			return -ENAMETOOLONG;
-		made = make_dir(dir, &p->lock);
-	}
-	if (made < 0)
-		return made;
+	struct safe_place *p = arg;
+	uint64_t word;
+	if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word))
+		return -EIO;
 	/* Whoever knows the name may write: of root's run programs may be another user's. Only they are told it. */
-	snprintf(p->path, sizeof(p->path), "%s/%016llx", dir, (unsigned long long)word[1]);
+	snprintf(p->path, sizeof(p->path), "%s/%016llx", dir, (unsigned long long)word);
 	int fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc = fd < 0 ? -errno : 0;
 	if (fd >= 0 && geteuid() == 0)
 		fchmod(fd, 0666);
 	/* All of its room now: a program must never meet a page that there is no room for. */
 	if (rc == 0)
-		rc = -posix_fallocate(fd, 0, (off_t)size);
+		rc = -posix_fallocate(fd, 0, (off_t)p->size);
 	if (rc == 0) {
-		p->map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		p->map = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		rc = p->map == MAP_FAILED ? -errno : 0;
 	}
 	if (fd >= 0)
 		close(fd);
 	if (rc < 0) {
-		remove_at(dir);
-		if (p->lock >= 0)
-			close(p->lock);
-		p->lock = -1;
 		p->path[0] = '\0';
 		p->map = NULL;
-		return rc;
 	}
-	p->size = size;
-	return 0;
+	return rc;
 }
 
 int safe_place_make(struct safe_place *ret, struct err *err)
 {
-	static const char *const tops[] = {"/dev/shm", "/tmp", "/var/tmp"};
+	char dir[PRIVATE_PATH];
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t size = (size_t)(cores < 1 ? 1 : cores > CORES_MAX ? CORES_MAX : cores) << 20;
-	*ret = (struct safe_place){.lock = -1};
+	*ret = (struct safe_place){.lock = -1, .size = size};
 	if (!safe_library_path(ret->library, sizeof(ret->library)))
 		return err_set(err, ENOENT, "the library of --capture=safe was not found");
-	int rc = -ENOENT;
-	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]) && rc < 0; i++)
-		rc = make_in(ret, tops[i], size);
+	int rc = private_make(NAME, 0711, region_in, ret, dir, &ret->lock);
 	if (rc < 0)
 		return err_set(err, -rc, "no room for what programs have to say");
 	struct safe_region *r = ret->map;
@@ -240,7 +165,7 @@ void safe_place_remove(struct safe_place *p)
 		return;
 	char *slash = strrchr(p->path, '/');
 	*slash = '\0';
-	remove_at(p->path);
+	private_remove(p->path);
 	p->path[0] = '\0';
 }
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/fileid.h"
 #include "base/ulid.h"
+#include "capture/run/channel.h"
 #include "capture/run/run.h"
 #include "capture/trap/trap.h"
 #include "event/event.h"
@@ -248,6 +249,7 @@ struct sup {
 	int epoll;
 	pid_t root; /* the command */
 	char run[ULID_LEN + 1];
+	struct channel channel;
 	int64_t clock_offset; /* realtime - boottime */
 	struct clock_step {   /* the coarse clock's values, as a ring, and when each was seen first */
 		int64_t stamp, at;
@@ -300,11 +302,11 @@ struct sup {
 	pid_t graft_pid, graft_tid; /* one that is to begin when it goes on; 0 none */
 	uint64_t graft_base;
 	const struct sites *graft_sites;
-	bool graft_opens;         /* ... to open files by itself (opens.h) */
+	bool graft_opens;                 /* ... to open files by itself (opens.h) */
 	uint64_t graft_code, graft_table; /* of what counts in it; 0 nothing */
-	bool injects;             /* programs may */
-	unsigned inject_after;    /* stops to open a file to read */
-	struct opens_logs *opens; /* NULL: none does */
+	bool injects;                     /* programs may */
+	unsigned inject_after;            /* stops to open a file to read */
+	struct opens_logs *opens;         /* NULL: none does */
 	bool reading_opens;
 	struct libraries *libraries; /* NULL: none met */
 };

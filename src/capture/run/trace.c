@@ -297,6 +297,7 @@ void worker_trace(struct worker *w)
 				continue;
 			break; /* nobody left */
 		}
+		channel_sweep(s, false);
 		if (!pinned)
 			follow();
 		pinned = true;

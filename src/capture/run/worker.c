@@ -550,6 +550,7 @@ void worker_finish(struct worker *w)
 		while (s->procs[i])
 			proc_dead(s, s->procs[i]);
 	say_passed(w);
+	channel_sweep(s, true);
 	worker_summary(w, true);
 	struct event ev = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
@@ -624,6 +625,7 @@ void worker_main(struct worker *w)
 		reap(w);
 		worker_continue(w->control, w->keeper);
 		bury(s);
+		channel_sweep(s, false);
 		if (__atomic_load_n(&w->control->ended, __ATOMIC_RELAXED)) {
 			/* The keeper is woken once: by our end, where nobody outlives the command. */
 			struct pollfd p = {.fd = s->listener};

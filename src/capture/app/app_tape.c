@@ -1,0 +1,362 @@
+#include "capture/app/app_tape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef APP_PREFIX
+#define APP_PREFIX "a" /* one letter: who reads the files (capture/run/channel.c) */
+#endif
+#define DEPTH 24 /* activities of a thread that are told apart; deeper ones are said in the last of these */
+
+int app_tape_state;
+char app_tape_run[32];
+char app_tape_tool[64] = "c";
+
+/* State of this address space. The kernel empties it in a child (MADV_WIPEONFORK): a child is another image. */
+struct app_self {
+	struct app_head *window; /* where chunks are claimed from */
+	uint64_t image;
+	uint64_t activities;
+	uint64_t total;  /* bytes of all windows */
+	uint32_t serial; /* of the latest window */
+	uint32_t pid;    /* only where the kernel cannot do that */
+	uint64_t dropped;
+	int64_t born;
+};
+static struct app_self *self;
+static bool no_wipe;
+static char folder[208];
+
+/* Initial-exec: no call to find it, and 300 bytes of the room that the C library keeps for such. */
+static __thread struct thread {
+	struct app_head *window; /* that the chunk is in */
+	char *at, *end;
+	uint64_t image;
+	uint32_t tid, depth;
+	uint64_t stack[DEPTH];
+} me __attribute__((tls_model("initial-exec")));
+
+int64_t app_tape_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static int look(void)
+{
+	const char *env = secure_getenv(APP_ENV), *colon = env ? strrchr(env, ':') : NULL;
+	size_t n = colon ? (size_t)(colon - env) : 0;
+	struct stat st;
+	if (!n || n >= sizeof(folder) || strlen(colon + 1) >= sizeof(app_tape_run) || env[0] != '/')
+		return 2;
+	memcpy(folder, env, n);
+	strcpy(app_tape_run, colon + 1);
+	/* Not where somebody carried the variable along to another machine. */
+	if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 2;
+	struct app_self *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *none = NULL;
+	if (p == MAP_FAILED)
+		return 2;
+	if (madvise(p, 4096, MADV_WIPEONFORK) < 0)
+		no_wipe = true;
+	if (!__atomic_compare_exchange_n(&self, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		munmap(p, 4096); /* another thread was first */
+	return 1;
+}
+
+int app_tape_look(void)
+{
+	int e = errno, is = look();
+	__atomic_store_n(&app_tape_state, is, __ATOMIC_RELEASE);
+	errno = e;
+	return is;
+}
+
+/* ---- windows ---- */
+
+static char *put_hex(char *p, uint64_t v)
+{
+	int top = 60;
+	while (top && !(v >> top & 15))
+		top -= 4;
+	for (; top >= 0; top -= 4)
+		*p++ = "0123456789abcdef"[v >> top & 15];
+	return p;
+}
+
+/* Field 22 of /proc/self/stat, as ns. 0: not known. */
+static int64_t start_of_self(void)
+{
+	char text[1024];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	const char *p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = (p = strchr(p, ' ')) ? p + 1 : NULL;
+	long hz = sysconf(_SC_CLK_TCK);
+	return p && hz > 0 ? (int64_t)strtoull(p, NULL, 10) * (1000000000 / hz) : 0;
+}
+
+static bool room_for(int fd, uint64_t size)
+{
+	static const char zero[4096];
+	if (fallocate(fd, 0, 0, (off_t)size) == 0)
+		return true;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return false;
+	for (uint64_t at = 0; at < size; at += sizeof(zero))
+		if (pwrite(fd, zero, sizeof(zero), (off_t)at) != (ssize_t)sizeof(zero))
+			return false;
+	return true;
+}
+
+static void window_path(char *ret, uint32_t pid, uint32_t serial)
+{
+	size_t n = strlen(folder);
+	memcpy(ret, folder, n);
+	memcpy(ret + n, "/" APP_PREFIX "-", 3);
+	char *p = put_hex(ret + n + 3, pid);
+	*p++ = '-';
+	p = put_hex(p, self->image);
+	*p++ = '-';
+	*put_hex(p, serial) = '\0';
+}
+
+static struct app_head *window_make(const char *path, uint32_t pid, uint32_t serial, uint64_t size)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return NULL;
+	void *map = MAP_FAILED;
+	if (room_for(fd, size))
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		unlink(path);
+	close(fd);
+	if (map == MAP_FAILED)
+		return NULL;
+	struct app_head *h = map;
+	struct stat ns;
+	h->size = size;
+	h->used = APP_HEAD;
+	h->image = self->image;
+	h->pidns = stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
+	h->started = start_of_self();
+	h->born = self->born;
+	h->pid = pid;
+	h->serial = serial;
+	memcpy(h->run, app_tape_run, sizeof(h->run));
+	memcpy(h->tool, app_tape_tool, sizeof(h->tool));
+	__atomic_store_n(&h->magic, APP_MAGIC, __ATOMIC_RELEASE);
+	return h;
+}
+
+/* Another process has another image. */
+static void image_make(void)
+{
+	uint64_t image = 0, none = 0;
+	int64_t now = app_tape_now(), unborn = 0;
+	if (getrandom(&image, sizeof(image), GRND_NONBLOCK) != (ssize_t)sizeof(image) || !image)
+		image = (uint64_t)now << 16 ^ (uint64_t)getpid() ^ (uintptr_t)&image;
+	__atomic_compare_exchange_n(&self->born, &unborn, now, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	self->pid = (uint32_t)getpid();
+	__atomic_compare_exchange_n(&self->image, &none, image, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* A new window in place of the one that is full (NULL: the first), for at least so many chunks. Of several threads one
+ * wins. */
+static struct app_head *window_next(struct app_head *full, uint64_t chunks)
+{
+	char path[sizeof(folder) + 64];
+	uint32_t pid = (uint32_t)getpid();
+	/* Each as large as all before it: few files, and not much room for those who say little. */
+	uint64_t total = __atomic_load_n(&self->total, __ATOMIC_RELAXED);
+	uint64_t size = APP_WINDOW_FIRST, least = APP_HEAD + chunks * APP_CHUNK;
+	while (size < APP_WINDOW_MAX && (size < total || size < least))
+		size = APP_HEAD + (size - APP_HEAD) * 2;
+	if (__atomic_add_fetch(&self->total, size, __ATOMIC_RELAXED) > APP_ROOM) {
+		__atomic_sub_fetch(&self->total, size, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	uint32_t serial = __atomic_add_fetch(&self->serial, 1, __ATOMIC_RELAXED);
+	window_path(path, pid, serial);
+	struct app_head *made = window_make(path, pid, serial, size), *was = full;
+	if (made && __atomic_compare_exchange_n(&self->window, &was, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		made->dropped = __atomic_exchange_n(&self->dropped, 0, __ATOMIC_RELAXED);
+		return made;
+	}
+	__atomic_sub_fetch(&self->total, size, __ATOMIC_RELAXED);
+	if (!made)
+		return NULL;
+	unlink(path);
+	munmap(made, size);
+	return was; /* another thread's */
+}
+
+/* Chunks for this thread. NULL: there are none. */
+static char *claim(uint64_t chunks, uint64_t *ret_room, struct app_head **ret_window)
+{
+	struct app_head *h = __atomic_load_n(&self->window, __ATOMIC_ACQUIRE);
+	for (int tries = 0; tries < 8; tries++) {
+		if (h) {
+			uint64_t at = __atomic_fetch_add(&h->used, chunks * APP_CHUNK, __ATOMIC_RELAXED);
+			if (at < h->size && h->size - at >= chunks * APP_CHUNK) {
+				struct app_chunk *c = (struct app_chunk *)((char *)h + at);
+				*c = (struct app_chunk){0, (uint32_t)chunks, at, me.tid, 0};
+				__atomic_store_n(&c->magic, APP_CHUNK_MAGIC, __ATOMIC_RELEASE);
+				*ret_room = chunks * APP_CHUNK;
+				*ret_window = h;
+				return (char *)c;
+			}
+		}
+		struct app_head *now = __atomic_load_n(&self->window, __ATOMIC_ACQUIRE);
+		h = now != h ? now : window_next(h, chunks);
+		if (!h)
+			return NULL;
+	}
+	return NULL;
+}
+
+static void drop(void)
+{
+	struct app_head *h = __atomic_load_n(&self->window, __ATOMIC_ACQUIRE);
+	__atomic_add_fetch(h ? &h->dropped : &self->dropped, 1, __ATOMIC_RELAXED);
+}
+
+/* The thread's state is another image's: of a parent, or nobody's. */
+static void begin_thread(void)
+{
+	me.window = NULL;
+	me.at = me.end = NULL;
+	me.depth = 0;
+	me.tid = (uint32_t)syscall(SYS_gettid);
+	if (!__atomic_load_n(&self->image, __ATOMIC_ACQUIRE))
+		image_make();
+	me.image = self->image;
+}
+
+static char *more_room(uint32_t size)
+{
+	int e = errno;
+	uint64_t room, chunks = (sizeof(struct app_chunk) + size + APP_CHUNK - 1) / APP_CHUNK;
+	char *p = NULL;
+	struct app_head *window;
+	char *c = claim(chunks, &room, &window);
+	if (!c) {
+		drop();
+	} else {
+		p = c + sizeof(struct app_chunk);
+		if (chunks == 1) { /* the rest is for the next ones */
+			me.window = window;
+			me.at = p + size;
+			me.end = c + room;
+		}
+	}
+	errno = e;
+	return p;
+}
+
+/* Has a fork made this another process? */
+static bool is_new(void)
+{
+	if (__builtin_expect(no_wipe, 0) && self->pid && self->pid != (uint32_t)getpid())
+		memset(self, 0, sizeof(*self));
+	return !me.image || me.image != __atomic_load_n(&self->image, __ATOMIC_RELAXED);
+}
+
+static size_t cut(size_t n, size_t most)
+{
+	return n < most ? n : most;
+}
+
+static char *take(uint32_t size)
+{
+	if (__builtin_expect(is_new(), 0))
+		begin_thread();
+	char *p = me.at;
+	if (__builtin_expect(p == NULL || (size_t)(me.end - p) < size, 0))
+		return more_room(size);
+	me.at = p + size;
+	return p;
+}
+
+void *app_tape_reserve(unsigned kind, uint32_t size)
+{
+	uint32_t all = (uint32_t)(sizeof(struct app_entry) + size + 7) & ~7u;
+	char *p = size <= APP_VALUE_MAX ? take(all) : NULL;
+	struct app_entry *e = (struct app_entry *)p;
+	if (!p)
+		return NULL;
+	e->kind = (uint16_t)kind;
+	e->time = app_tape_now();
+	e->value = size;
+	e->whole = size;
+	__atomic_store_n(&e->size, all, __ATOMIC_RELEASE);
+	return p + sizeof(*e);
+}
+
+void app_tape_put(const struct app_entry *given, const struct app_words *w)
+{
+	uint32_t name = (uint32_t)cut(w->nname, APP_NAME_MAX), version = (uint32_t)cut(w->nversion, APP_NAME_MAX),
+	         value = (uint32_t)cut(w->nvalue, APP_VALUE_MAX);
+	uint32_t size = (uint32_t)(sizeof(struct app_entry) + name + version + value + 7) & ~7u;
+	char *p = take(size);
+	if (!p)
+		return;
+	struct app_entry *e = (struct app_entry *)p;
+	e->kind = given->kind;
+	e->flags = given->flags;
+	e->time = given->time ? given->time : app_tape_now();
+	e->id = given->id;
+	e->activity = given->activity ? given->activity : me.depth ? me.stack[me.depth - 1] : 0;
+	e->step = given->step;
+	e->number = given->number;
+	e->name = name;
+	e->version = version;
+	e->value = value;
+	e->whole = w->nvalue;
+	p += sizeof(*e);
+	if (name)
+		memcpy(p, w->name, name);
+	if (version)
+		memcpy(p + name, w->version, version);
+	if (value)
+		memcpy(p + name + version, w->value, value);
+	__atomic_store_n(&e->size, size, __ATOMIC_RELEASE);
+}
+
+uint64_t app_tape_begin(void)
+{
+	if (is_new())
+		begin_thread();
+	return me.image << 32 | (uint32_t)__atomic_add_fetch(&self->activities, 1, __ATOMIC_RELAXED);
+}
+
+void app_tape_enter(uint64_t id)
+{
+	if (me.depth < DEPTH)
+		me.stack[me.depth++] = id;
+}
+
+void app_tape_end(uint64_t id)
+{
+	uint32_t d = me.depth;
+	while (d && me.stack[d - 1] != id)
+		d--;
+	if (d)
+		me.depth = d - 1;
+}
