@@ -5,7 +5,7 @@ complete=${STEMMA_COMPLETION:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 
 man=$here/man
-for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity; do
+for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity best table; do
 	page=$man/stemma-$c.1
 	"$STEMMA" $c --help >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
@@ -48,12 +48,12 @@ words()
 if command -v bash >/dev/null && [ -f "$complete" ]; then
 	missing=
 	words stemma ''
-	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity; do grep -qx $c "$out" || missing="$missing $c"; done
+	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity best table; do grep -qx $c "$out" || missing="$missing $c"; done
 	echo "missing:$missing" >>"$err"
 	[ -z "$missing" ] && words stemma li && is "$out" lineage
 	check 'completion: commands'
 	bad=
-	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity; do
+	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity best table; do
 		words stemma $c --
 		for o in $("$STEMMA" $c --help | grep -oE '^ .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
 	done
@@ -80,11 +80,21 @@ if "$STEMMA" run -- ./fit.sh >"$out" 2>"$err"; then
 	PYTHONPATH=$here/t $PYTHON -B -c "from summaries import *; import sys
 write([task(['./fit.sh', 'measure.csv'], i, 1 + i / 9, cpu_time=1, memory_resident_peak=(9 + i) << 20, bytes_read=2000 * i) for i in range(20)], sys.stdout)" >tasks.jsonl
 	"$STEMMA" archive --submit tasks.jsonl >"$out" 2>"$err"
+	cat >train.py <<'END'
+import sys, stemma
+stemma.config('rate', sys.argv[1]); stemma.config('size', 16)
+for step in range(3): stemma.metric('accuracy', 1 - float(sys.argv[1]) / (step + 1), step)
+stemma.metric('loss', float(sys.argv[1]))
+END
+	for rate in 0.1 0.01; do
+		PYTHONPATH=$here/bindings/python STEMMA_APP_LIBRARY=$BUILD/src/capture/app/libstemma-app.so.1 PYTHONDONTWRITEBYTECODE=1 "$STEMMA" run -q -- $PYTHON train.py $rate >"$out" 2>"$err"
+	done
 	mkdir "$T/bin" && ln -s "$STEMMA" "$T/bin/stemma"
 	for page in "$man"/*.1; do
 		sed -n 's/^\.Dl \$ //p' "$page" | sed 's/\\-/-/g' >"$T/examples"
 		while IFS= read -r line; do
 			case $line in
+			'stemma table'*) ;; # draws by itself
 			*svg*) command -v dot >/dev/null || { skip "example: $line" 'Graphviz is not installed'; continue; } ;;
 			esac
 			PATH="$T/bin:$PATH" sh -c "$line" >"$out" 2>"$err" </dev/null

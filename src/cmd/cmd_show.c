@@ -1,6 +1,7 @@
 /* stemma show: all that is known of one run, file or execution. */
 #include "cmd/items.h"
 #include "cmd/show_build.h"
+#include "cmd/show_said.h"
 #include "cmd/things.h"
 #include "query/fold.h"
 #include "query/system.h"
@@ -183,12 +184,18 @@ static int exec_text(const struct show *w, store_id id)
 	printf("%-12s %llu%s\n", "pid", (unsigned long long)x.pid, x.n ? "" : ", before any exec");
 	fmt_who(&b, x.user, x.host);
 	field("by", &b);
+	buf_reset(&b);
 	field_str("group", x.group);
 	if (x.run && store_run(s, x.run, &run) > 0)
 		field_str("run", run.ulid);
 	field_str("job", x.job);
 	field_str("step", x.step);
-	field_str("rank", x.rank);
+	if (x.rank.n && x.ranks.n)
+		buf_printf(&b, "%.*s of %.*s", (int)x.rank.n, x.rank.p, (int)x.ranks.n, x.ranks.p);
+	if (x.rank.n && x.ranks.n)
+		field("rank", &b);
+	else
+		field_str("rank", x.rank);
 	field_time("start", x.start);
 	field_time("end", x.end);
 	buf_reset(&b);
@@ -338,12 +345,16 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 		js_put(o, "generated", m);
 		if (r >= 0)
 			r = notes_json(s, o, NOTES_RUN, id, 0);
+		if (r >= 0)
+			r = show_said(w->c, id, true, o);
 		js_add(list, o);
 	} else if (r > 0) {
 		uint64_t bits = 0, lines = 0, counted = 0;
 		run_text(&run);
 		bits = run.gaps;
 		r = notes_print(s, NOTES_RUN, id);
+		if (r >= 0)
+			r = show_said(w->c, id, w->o->all, NULL);
 		printf("%-12s %zu\n", "executions", n);
 		for (size_t i = 0; i < n && r >= 0; i++) {
 			struct exec_info info;

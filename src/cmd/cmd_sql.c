@@ -63,18 +63,10 @@ static struct str value_text(sqlite3_stmt *st, int i)
 /* RFC 4180: quoted where it holds a comma, a quote or a line end. */
 static void csv_field(struct str s)
 {
-	bool quote = false;
-	for (size_t i = 0; i < s.n; i++)
-		quote |= strchr(",\"\r\n", s.p[i]) != NULL;
-	if (quote)
-		putchar('"');
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '"')
-			putchar('"');
-		putchar(s.p[i]);
-	}
-	if (quote)
-		putchar('"');
+	struct buf b = {0};
+	fmt_csv(&b, s);
+	fwrite(b.p, 1, b.n, stdout);
+	buf_release(&b);
 }
 
 static void csv_row(sqlite3_stmt *st, int n)

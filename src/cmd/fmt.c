@@ -62,6 +62,22 @@ void fmt_path(struct buf *b, struct str path)
 	fmt_name(b, path);
 }
 
+void fmt_csv(struct buf *b, struct str s)
+{
+	bool quote = false;
+	for (size_t i = 0; i < s.n; i++)
+		quote |= strchr(",\"\r\n", s.p[i]) != NULL;
+	if (quote)
+		buf_char(b, '"');
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '"')
+			buf_char(b, '"');
+		buf_char(b, s.p[i]);
+	}
+	if (quote)
+		buf_char(b, '"');
+}
+
 void fmt_version(struct buf *b, struct str path, uint64_t n)
 {
 	fmt_path(b, path);

@@ -12,6 +12,8 @@
 void fmt_name(struct buf *b, struct str s);
 /* A path: below the working directory relative to it, then as fmt_name. */
 void fmt_path(struct buf *b, struct str path);
+/* A field of comma-separated values (RFC 4180); not safe for a terminal. */
+void fmt_csv(struct buf *b, struct str s);
 /* path@{n} */
 void fmt_version(struct buf *b, struct str path, uint64_t n);
 /* One argument as a shell would take it again. */

@@ -123,6 +123,7 @@ int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
 	js_str_if(o, "job", x->job);
 	js_str_if(o, "step", x->step);
 	js_str_if(o, "rank", x->rank);
+	js_str_if(o, "ranks", x->ranks);
 	js_time(o, "start", x->start);
 	js_time(o, "end", x->end);
 	js_ending(o, "exit", x->ending, x->code);

@@ -383,7 +383,7 @@ static int pair_environment(const struct side side[2], const struct dexec *a, co
 		for (size_t pos = 0; r == 0 && strlist_next(from, &pos, &entry);) {
 			enum env_role role;
 			unsigned rank;
-			if (!split_variable(entry, &name, &value) || env_role(name, &role, &rank))
+			if (!split_variable(entry, &name, &value) || (env_role(name, &role, &rank) && role != ENV_ROLE_ranks))
 				continue;
 			bool found = find_variable(to, name, &there);
 			if (found && k)

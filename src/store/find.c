@@ -169,6 +169,40 @@ int store_by_pubid(struct store *s, const char *text, char *ret_kind, store_id *
 	return rc < 0 ? rc : found;
 }
 
+int store_exec_at(struct store *s, uint64_t session, uint64_t pid, int64_t started, int64_t t, store_id *ret)
+{
+	struct buf id = {0}, boot = {0};
+	struct pubid pub;
+	char kind;
+	store_id first = 0;
+	sqlite3_stmt *st = pid ? store_stmt(s, SQL_session_by_number, NULL) : NULL;
+	if (!pid || !st)
+		return pid ? -EIO : 0;
+	sqlite3_bind_int64(st, 1, (int64_t)session);
+	int rc = store_step(s, st, NULL);
+	uint64_t row = rc == 1 ? (uint64_t)sqlite3_column_int64(st, 0) : 0;
+	sqlite3_reset(st);
+	const struct ssession *from = rc == 1 ? store_session(s, row) : NULL;
+	if (!from)
+		return rc < 0 ? rc : 0;
+	buf_str(&boot, store_word(s, from->boot));
+	/* Its image before any exec is always there. */
+	identity_exec(&id, buf_view(&boot), from->pidns, pid, started, 0);
+	rc = id.failed || boot.failed ? -ENOMEM : 0;
+	if (rc == 0) {
+		identity_text('x', identity_hash(&id), &pub);
+		rc = store_by_pubid(s, pub.text, &kind, &first);
+	}
+	buf_release(&id);
+	buf_release(&boot);
+	struct reader *r = rc == 1 ? store_reader(s) : NULL;
+	if (rc == 1)
+		rc = r ? read_process(s, exec_process(first), &r->a) : -ENOMEM;
+	if (rc == 1)
+		*ret = exec_id(r->a.id, view_exec_at(&r->a, t)->n);
+	return rc;
+}
+
 /* ---- runs ---- */
 
 static int run_at(struct store *s, int64_t back, store_id *ret)

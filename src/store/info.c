@@ -367,10 +367,11 @@ static void user_names(struct store *s, uint64_t run, const struct pproc_exec *f
 	buf_release(&info);
 }
 
-/* Job, step and rank from the environment (B11). */
-static void find_roles(const struct strlist *env, struct str ret[3])
+/* Job, step, rank and their number from the environment (B11). */
+static void find_roles(const struct strlist *env, struct str ret[ENV_ROLES])
 {
-	unsigned best[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+	unsigned best[ENV_ROLES];
+	memset(best, 0xff, sizeof(best));
 	struct str e;
 	for (size_t pos = 0; strlist_next(env, &pos, &e);) {
 		const char *eq = e.n ? memchr(e.p, '=', e.n) : NULL;
@@ -455,17 +456,19 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	                          .job = str_of(""),
 	                          .step = str_of(""),
 	                          .rank = str_of(""),
+	                          .ranks = str_of(""),
 	                          .uid = e->fact.uid,
 	                          .gid = e->fact.gid,
 	                          .start = e->start,
 	                          .end = e->end,
 	                          .gaps = gap_bits(&r->a, e->n)};
 	identity_text('x', h, &ret->pub);
-	struct str roles[3] = {ret->job, ret->step, ret->rank};
+	struct str roles[ENV_ROLES] = {ret->job, ret->step, ret->rank, ret->ranks};
 	find_roles(&ret->env, roles);
 	ret->job = roles[ENV_ROLE_job];
 	ret->step = roles[ENV_ROLE_step];
 	ret->rank = roles[ENV_ROLE_rank];
+	ret->ranks = roles[ENV_ROLE_ranks];
 	if (r->a.exited && e->n == r->a.execs.v[r->a.execs.n - 1].n) {
 		const struct pproc_exit *x = &r->a.exit;
 		ret->ending = x->ending;

@@ -138,6 +138,8 @@ int read_summary(struct store *s, uint64_t id, int (*each)(void *arg, const stru
 
 /* The event of that row, if there is one. */
 int read_told(struct store *s, uint64_t id, struct told_list *ret);
+/* The one that is this event. */
+int read_told_seq(struct store *s, uint64_t session, uint64_t seq, struct told_list *ret);
 /* ---- builds.c ---- */
 
 /* Under which what a build made is filed: 'd' digest, 'i' build-id, 'n' note. */

@@ -32,7 +32,7 @@ static const char store_schema[] =
     "CREATE INDEX summary_run ON summaries(run) WHERE run;"
     "CREATE TABLE told(id INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL,"
     " run INTEGER NOT NULL, found_by INTEGER NOT NULL, event BLOB NOT NULL);"
-    "CREATE INDEX told_session ON told(session);"
+    "CREATE INDEX told_session ON told(session, seq);"
     "CREATE INDEX told_run ON told(run, kind) WHERE run;"
     "CREATE INDEX told_by ON told(found_by) WHERE found_by;"
     "CREATE TABLE builds(id INTEGER PRIMARY KEY, session INTEGER NOT NULL, pub INTEGER NOT NULL, pack BLOB NOT NULL);"

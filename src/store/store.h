@@ -90,7 +90,7 @@ struct exec_info {
 	int64_t started;
 	store_id exe, script; /* files, 0 unknown */
 	struct strlist argv, env;
-	struct str cwd, host, user, group, job, step, rank; /* job...: B11, "" if none */
+	struct str cwd, host, user, group, job, step, rank, ranks; /* job...: B11, "" if none */
 	uint64_t uid, gid;
 	int64_t start, end;
 	uint64_t ending, code;
@@ -291,6 +291,10 @@ int store_told(struct store *s, store_id run, uint64_t kind, struct told_list *r
 /* Digest events with that identity and fingerprint. */
 int store_digests(struct store *s, const struct event_digest *like, struct told_list *ret);
 void told_list_release(struct told_list *l);
+/* The execution that was current at t of the process that this session (its number) knew by pid and start. 1, 0,
+ * -errno.
+ */
+int store_exec_at(struct store *s, uint64_t session, uint64_t pid, int64_t started, int64_t t, store_id *ret);
 /* ---- compilers' commands ---- */
 
 struct store_build_file {

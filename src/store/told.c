@@ -110,6 +110,17 @@ int read_told(struct store *s, uint64_t id, struct told_list *ret)
 	return gather(s, st, ret);
 }
 
+int read_told_seq(struct store *s, uint64_t session, uint64_t seq, struct told_list *ret)
+{
+	*ret = (struct told_list){0};
+	sqlite3_stmt *st = store_stmt(s, SQL_told_of_seq, NULL);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)session);
+	sqlite3_bind_int64(st, 2, (int64_t)seq);
+	return gather(s, st, ret);
+}
+
 void told_list_release(struct told_list *l)
 {
 	free(l->v);

@@ -50,6 +50,9 @@ static const struct kind {
     [VIEW_gap] = {views_gaps, {SQL_process_last, SQL_max_session}},
     [VIEW_property] = {views_properties, {SQL_max_told, SQL_COUNT}},
     [VIEW_result] = {views_results, {SQL_max_told, SQL_COUNT}},
+    [VIEW_annotation] = {views_annotations, {SQL_max_told, SQL_COUNT}},
+    [VIEW_mpi_rank] = {views_ranks, {SQL_max_told, SQL_COUNT}},
+    [VIEW_mpi_io] = {views_mpiio, {SQL_max_told, SQL_COUNT}},
     [VIEW_summary] = {views_summaries, {SQL_max_summary, SQL_COUNT}},
     [VIEW_figure] = {views_figures, {SQL_max_summary, SQL_COUNT}},
     [VIEW_build] = {views_builds, {SQL_max_build, SQL_COUNT}},
@@ -146,6 +149,21 @@ static int units_by_access(struct cursor *c, uint64_t id, struct str text)
 	return rc;
 }
 
+static int units_told_of_run(struct cursor *c, uint64_t id, struct str text)
+{
+	sqlite3_stmt *st = store_stmt(c->s, SQL_told_ids_of_run, NULL);
+	int rc;
+	(void)text;
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	while ((rc = store_step(c->s, st, NULL)) == 1)
+		if ((rc = ids_add(&c->found[0], (uint64_t)sqlite3_column_int64(st, 0))) < 0)
+			break;
+	sqlite3_reset(st);
+	return rc;
+}
+
 static int unit_of_build(struct cursor *c, uint64_t id, struct str text)
 {
 	char name[26] = "";
@@ -194,6 +212,9 @@ static const struct view_key {
     {VIEW_name, C_name_path, unit_of_path, 5},
     {VIEW_name, C_name_file, units_by_name, 10},
     {VIEW_gap, C_gap_execution, unit_of_process, 10},
+    {VIEW_annotation, C_annotation_run, units_told_of_run, 1e3},
+    {VIEW_mpi_rank, C_mpi_rank_run, units_told_of_run, 1e3},
+    {VIEW_mpi_io, C_mpi_io_run, units_told_of_run, 1e3},
     {VIEW_summary, C_summary_id, unit_itself, 5},
     {VIEW_figure, C_figure_summary, unit_itself, 10},
     {VIEW_build, C_build_id, unit_itself, 5},
@@ -381,6 +402,17 @@ static int x_eof(sqlite3_vtab_cursor *v)
 	return c->at >= c->n_lines;
 }
 
+/* SQLite has no not-a-number: it would be NULL, as what was not told is. */
+static void result_real(sqlite3_context *out, int64_t bits)
+{
+	double v;
+	memcpy(&v, &bits, sizeof(v));
+	if (v == v)
+		sqlite3_result_double(out, v);
+	else
+		sqlite3_result_text(out, "nan", 3, SQLITE_STATIC);
+}
+
 static int x_column(sqlite3_vtab_cursor *v, sqlite3_context *out, int column)
 {
 	const struct cursor *c = (const struct cursor *)v;
@@ -389,6 +421,8 @@ static int x_column(sqlite3_vtab_cursor *v, sqlite3_context *out, int column)
 		sqlite3_result_null(out);
 	else if (cell->type == CELL_INT)
 		sqlite3_result_int64(out, cell->i);
+	else if (cell->type == CELL_REAL)
+		result_real(out, cell->i);
 	else
 		sqlite3_result_text(out, cell->n ? c->text.p + cell->i : "", (int)cell->n, SQLITE_TRANSIENT);
 	return SQLITE_OK;

@@ -23,8 +23,8 @@ enum view_id {
 #include "store/views.def"
 
 struct cell {
-	enum { CELL_NULL, CELL_INT, CELL_TEXT } type;
-	int64_t i; /* or where the text is */
+	enum { CELL_NULL, CELL_INT, CELL_TEXT, CELL_REAL } type;
+	int64_t i; /* or where the text is, or the bits of a binary64 */
 	size_t n;
 };
 /* As many of them as the view has columns stand one after the other. */
@@ -68,6 +68,9 @@ void views_names(struct cursor *c);
 void views_gaps(struct cursor *c);
 void views_properties(struct cursor *c);
 void views_results(struct cursor *c);
+void views_annotations(struct cursor *c);
+void views_ranks(struct cursor *c);
+void views_mpiio(struct cursor *c);
 void views_summaries(struct cursor *c);
 void views_figures(struct cursor *c);
 void views_builds(struct cursor *c);

@@ -312,7 +312,7 @@ static void environment(struct machine *m)
 		unsigned rank;
 		if (!eq || !env_allowed(str_n(*e, (size_t)(eq - *e))))
 			continue;
-		bool varies = env_role(str_n(*e, (size_t)(eq - *e)), &role, &rank);
+		bool varies = env_role(str_n(*e, (size_t)(eq - *e)), &role, &rank) && role != ENV_ROLE_ranks;
 		buf_reset(&b);
 		buf_str(&b, str_of("env."));
 		redact_env(&b, str_of(*e));

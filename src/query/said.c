@@ -1,0 +1,310 @@
+#include "query/said.h"
+
+#include "graph/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+double said_number(const struct event_app_metric *m)
+{
+	double v;
+	memcpy(&v, &m->number, sizeof(v));
+	return v;
+}
+
+/* ---- who ---- */
+
+static int image_cmp(const void *pa, const void *pb)
+{
+	const struct said_image *a = pa, *b = pb;
+	if (a->app->session != b->app->session)
+		return a->app->session < b->app->session ? -1 : 1;
+	return (a->app->ev.seq > b->app->ev.seq) - (a->app->ev.seq < b->app->ev.seq);
+}
+
+/* By what they are, and of the same the one that was written first. */
+static int same_cmp(const void *pa, const void *pb)
+{
+	const struct said_image *a = pa, *b = pb;
+	const struct event_app *x = &a->app->ev.app, *y = &b->app->ev.app;
+	if (a->app->session != b->app->session)
+		return a->app->session < b->app->session ? -1 : 1;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (a->app->ev.seq > b->app->ev.seq) - (a->app->ev.seq < b->app->ev.seq);
+}
+
+static bool same_image(const struct said_image *a, const struct said_image *b)
+{
+	const struct event_app *x = &a->app->ev.app, *y = &b->app->ev.app;
+	return a->app->session == b->app->session && x->image == y->image && x->pid == y->pid;
+}
+
+static int index_images(struct said *d)
+{
+	size_t n = 0;
+	d->images = calloc(d->apps.n + 1, sizeof(*d->images));
+	if (!d->images)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->apps.n; i++)
+		d->images[i].app = &d->apps.v[i];
+	qsort(d->images, d->apps.n, sizeof(*d->images), same_cmp);
+	for (size_t i = 0; i < d->apps.n; i++)
+		if (i + 1 == d->apps.n || !same_image(&d->images[i], &d->images[i + 1]))
+			d->images[n++] = d->images[i];
+	d->n_images = n;
+	qsort(d->images, n, sizeof(*d->images), image_cmp);
+	return 0;
+}
+
+int said_load(struct store *s, store_id run, struct said *ret)
+{
+	*ret = (struct said){.s = s};
+	const struct {
+		uint64_t kind;
+		struct told_list *list;
+	} lists[] = {{EVENT_app, &ret->apps},           {EVENT_app_word, &ret->words},
+	             {EVENT_app_metric, &ret->metrics}, {EVENT_app_activity, &ret->activities},
+	             {EVENT_mpi_rank, &ret->ranks},     {EVENT_mpi_io, &ret->ios}};
+	int rc = 0;
+	/* Most runs say nothing, and cost one look. */
+	for (size_t i = 0; rc == 0 && i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (i == 0 || ret->apps.n)
+			rc = store_told(s, run, lists[i].kind, lists[i].list);
+	return rc == 0 ? index_images(ret) : rc;
+}
+
+void said_release(struct said *d)
+{
+	struct told_list *const lists[] = {&d->apps, &d->words, &d->metrics, &d->activities, &d->ranks, &d->ios};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		told_list_release(lists[i]);
+	free(d->images);
+	*d = (struct said){0};
+}
+
+bool said_nothing(const struct said *d)
+{
+	return !d->apps.n;
+}
+
+const struct said_image *said_by(const struct said *d, const struct told_event *t, uint64_t app)
+{
+	const struct told_event key = {.session = t->session, .ev = {.seq = app}};
+	const struct said_image k = {.app = &key};
+	return d->n_images ? bsearch(&k, d->images, d->n_images, sizeof(k), image_cmp) : NULL;
+}
+
+int said_exec(const struct said *d, const struct said_image *by, int64_t time, store_id *ret)
+{
+	const struct event_app *a = &by->app->ev.app;
+	return store_exec_at(d->s, by->app->session, a->pid, a->started, time, ret);
+}
+
+/* ---- by run ---- */
+
+/* One word or figure, to be sorted by run, name and then time. */
+struct item {
+	store_id run;
+	struct str name;
+	const struct told_event *t;
+	size_t at; /* place in time: lists are in order of it */
+};
+struct items {
+	VEC(struct item) v;
+};
+
+static int item_cmp(const void *pa, const void *pb)
+{
+	const struct item *a = pa, *b = pb;
+	if (a->run != b->run)
+		return a->run < b->run ? -1 : 1;
+	int c = str_cmp(a->name, b->name);
+	return c ? c : (a->at > b->at) - (a->at < b->at);
+}
+
+static int add_item(struct items *l, const struct told_event *t, struct str name)
+{
+	struct item *i = t->run ? vec_add(&l->v) : NULL;
+	if (!i)
+		return t->run ? -ENOMEM : 0;
+	*i = (struct item){t->run, name, t, l->v.n};
+	return 0;
+}
+
+struct runs {
+	VEC(struct said_run) v;
+};
+
+static int run_cmp(const void *pa, const void *pb)
+{
+	const struct said_run *a = pa, *b = pb;
+	return (a->run > b->run) - (a->run < b->run);
+}
+
+static int list_runs(const struct said *d, struct runs *l)
+{
+	for (size_t i = 0; i < d->apps.n; i++) {
+		struct said_run *r = d->apps.v[i].run ? vec_add(&l->v) : NULL;
+		if (!r && d->apps.v[i].run)
+			return -ENOMEM;
+		if (r)
+			*r = (struct said_run){.run = d->apps.v[i].run, .type = str_of("")};
+	}
+	if (l->v.n)
+		qsort(l->v.v, l->v.n, sizeof(*l->v.v), run_cmp);
+	size_t n = 0;
+	for (size_t i = 0; i < l->v.n; i++)
+		if (!n || l->v.v[n - 1].run != l->v.v[i].run)
+			l->v.v[n++] = l->v.v[i];
+	l->v.n = n;
+	return 0;
+}
+
+static struct said_run *run_of(struct runs *l, store_id run)
+{
+	const struct said_run key = {.run = run};
+	return l->v.n ? bsearch(&key, l->v.v, l->v.n, sizeof(key), run_cmp) : NULL;
+}
+
+/* Of one name in one run, in order of time. */
+static void settle_config(const struct item *v, size_t n, struct said_config *ret)
+{
+	const struct event_app_word *last = &v[n - 1].t->ev.app_word;
+	*ret = (struct said_config){last->name, last->value, last->version, v[n - 1].t->ev.time, 1};
+	for (size_t i = 1; i < n; i++)
+		ret->values += !str_eq(v[i].t->ev.app_word.value, v[i - 1].t->ev.app_word.value);
+}
+
+static void settle_figure(const struct item *v, size_t n, struct said_figure *ret)
+{
+	*ret = (struct said_figure){.name = v->name, .n = n, .first = said_number(&v->t->ev.app_metric)};
+	bool any = false;
+	for (size_t i = 0; i < n; i++) {
+		const struct event_app_metric *m = &v[i].t->ev.app_metric;
+		double x = said_number(m);
+		ret->last = x;
+		ret->last_step = m->step;
+		ret->stepped |= m->stepped;
+		ret->sum += x;
+		if (x != x) /* not a number: neither the least nor the most */
+			continue;
+		if (!any || x < ret->least) {
+			ret->least = x;
+			ret->least_step = m->step;
+		}
+		if (!any || x > ret->most) {
+			ret->most = x;
+			ret->most_step = m->step;
+		}
+		any = true;
+	}
+	if (!any)
+		ret->least = ret->most = ret->last;
+}
+
+static size_t same_name(const struct items *l, size_t from)
+{
+	size_t n = 1;
+	while (from + n < l->v.n && l->v.v[from + n].run == l->v.v[from].run &&
+	       str_eq(l->v.v[from + n].name, l->v.v[from].name))
+		n++;
+	return n;
+}
+
+static size_t names_of_run(const struct items *l, size_t from)
+{
+	size_t names = 0;
+	for (size_t i = from; i < l->v.n && l->v.v[i].run == l->v.v[from].run; i += same_name(l, i))
+		names++;
+	return names;
+}
+
+static int settle(struct runs *runs, struct items *l, bool figures)
+{
+	if (l->v.n)
+		qsort(l->v.v, l->v.n, sizeof(*l->v.v), item_cmp);
+	for (size_t i = 0; i < l->v.n;) {
+		struct said_run *r = run_of(runs, l->v.v[i].run);
+		size_t names = names_of_run(l, i);
+		if (!r)
+			return -ENOTRECOVERABLE;
+		if (figures)
+			r->figures = calloc(names, sizeof(*r->figures));
+		else
+			r->configs = calloc(names, sizeof(*r->configs));
+		if (figures ? !r->figures : !r->configs)
+			return -ENOMEM;
+		for (size_t k = 0, n; k < names; k++, i += n) {
+			n = same_name(l, i);
+			if (figures)
+				settle_figure(&l->v.v[i], n, &r->figures[r->n_figures++]);
+			else
+				settle_config(&l->v.v[i], n, &r->configs[r->n_configs++]);
+		}
+	}
+	return 0;
+}
+
+int said_runs(const struct said *d, struct said_run **ret, size_t *ret_n)
+{
+	struct runs runs = {0};
+	struct items configs = {0}, figures = {0};
+	int rc = list_runs(d, &runs);
+	for (size_t i = 0; rc == 0 && i < d->words.n; i++) {
+		const struct told_event *t = &d->words.v[i];
+		const struct event_app_word *w = &t->ev.app_word;
+		if (!said_by(d, t, w->app))
+			continue;
+		struct said_run *r = w->said == TERM_said_type ? run_of(&runs, t->run) : NULL;
+		if (r)
+			r->type = w->name;
+		if (w->said == TERM_said_config)
+			rc = add_item(&configs, t, w->name);
+	}
+	for (size_t i = 0; rc == 0 && i < d->metrics.n; i++) {
+		const struct told_event *t = &d->metrics.v[i];
+		if (said_by(d, t, t->ev.app_metric.app))
+			rc = add_item(&figures, t, t->ev.app_metric.name);
+	}
+	if (rc == 0)
+		rc = settle(&runs, &configs, false);
+	if (rc == 0)
+		rc = settle(&runs, &figures, true);
+	vec_release(&configs.v);
+	vec_release(&figures.v);
+	if (rc < 0) {
+		said_runs_free(runs.v.v, runs.v.n);
+		return rc;
+	}
+	*ret = runs.v.v;
+	*ret_n = runs.v.n;
+	return 0;
+}
+
+void said_runs_free(struct said_run *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(v[i].configs);
+		free(v[i].figures);
+	}
+	free(v);
+}
+
+const struct said_config *said_config_of(const struct said_run *r, struct str name)
+{
+	for (size_t i = 0; i < r->n_configs; i++)
+		if (str_eq(r->configs[i].name, name))
+			return &r->configs[i];
+	return NULL;
+}
+
+const struct said_figure *said_figure_of(const struct said_run *r, struct str name)
+{
+	for (size_t i = 0; i < r->n_figures; i++)
+		if (str_eq(r->figures[i].name, name))
+			return &r->figures[i];
+	return NULL;
+}
