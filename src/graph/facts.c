@@ -12,6 +12,7 @@ void facts_begin(struct facts *f, struct graph *g, uint64_t session)
 	dense_clear(&f->files);
 	dense_clear(&f->procs);
 	dense_clear(&f->accesses);
+	map_clear(&f->execs);
 	dense_clear(&f->apps);
 	f->pnums.n = 0;
 }
@@ -27,6 +28,7 @@ void facts_release(struct facts *f)
 	dense_release(&f->files);
 	dense_release(&f->procs);
 	dense_release(&f->accesses);
+	map_release(&f->execs);
 	dense_release(&f->apps);
 	vec_release(&f->pnums);
 	buf_release(&f->scratch);
@@ -201,7 +203,7 @@ static void take_file(struct facts *f, const struct event *ev)
 		return;
 	struct gfile *file = &g->files.v[id];
 	struct gkey key = key_of(f, ev);
-	unsigned kind = ev->file.kind <= TERM_kind_symlink ? (unsigned)ev->file.kind : 0;
+	unsigned kind = ev->file.kind <= TERM_kind_softlink ? (unsigned)ev->file.kind : 0;
 	if (file->kind_key.time != INT64_MAX && file->kind != kind)
 		file->flags |= GFILE_MIXED;
 	if (gkey_cmp(&key, &file->kind_key) < 0) {
@@ -212,6 +214,10 @@ static void take_file(struct facts *f, const struct event *ev)
 		file->path_key = key;
 		file->path = path;
 	}
+	/* Every event that tells of an object tells of the same file: its identity is made from that file's. */
+	if (gkind_is_object(kind) && ev->file.within && file->within == VEC_NONE)
+		file->within = file_of(f, ev->file.within);
+	file = &g->files.v[id];
 	if (group != VEC_NONE && group != id && gkey_cmp(&key, &file->group_key) < 0) {
 		file->group_key = key;
 		file->group = group;
@@ -281,6 +287,8 @@ static void take_exec(struct facts *f, const struct event *ev)
 		g->failed = true;
 		return;
 	}
+	if (!map_set(&f->execs, (uint64_t)p->proc << 20 | ev->exec.n, id))
+		g->failed = true;
 	p->exec = id;
 	p->run = ev->exec.run.n ? word(f, ev->exec.run) : g->sessions.v[f->session].run;
 	*x = (struct gxfact){.exec = id,
@@ -294,6 +302,25 @@ static void take_exec(struct facts *f, const struct event *ev)
 	                     .run = p->run,
 	                     .uid = ev->exec.uid,
 	                     .gid = ev->exec.gid};
+}
+
+/* A library's words come when its process may be over: which of its programs they are of is said. */
+static void take_image(struct facts *f, const struct event *ev)
+{
+	struct facts_proc *p = proc_of(f, ev->proc);
+	if (!p)
+		return;
+	if (ev->image.n > EXEC_MAX) {
+		f->g->unknown_refs++;
+		return;
+	}
+	/* Only what this session told of: an execution that nothing else tells of cannot be. */
+	uint32_t id = ev->image.n ? map_get(&f->execs, (uint64_t)p->proc << 20 | ev->image.n)
+	                          : f->g->procs.v[p->proc].first_exec;
+	if (id == VEC_NONE)
+		f->g->unknown_refs++;
+	else
+		p->exec = id;
 }
 
 static void take_exit(struct facts *f, const struct event *ev)
@@ -354,7 +381,7 @@ static void take_access(struct facts *f, const struct event *ev)
 	                      .more = VEC_NONE,
 	                      .mode = (uint16_t)ev->access.mode & 0xff,
 	                      .via = ev->access.via <= TERM_via_sync ? (uint8_t)ev->access.via : TERM_via_data,
-	                      .api = ev->access.api <= TERM_api_uring ? (uint8_t)ev->access.api : TERM_api_other,
+	                      .api = ev->access.api <= TERM_api_hdf5 ? (uint8_t)ev->access.api : TERM_api_other,
 	                      .sure = ev->access.sure != 0};
 	if (ev->access.as_session) {
 		struct gmore *m = more_of(g, a);
@@ -428,7 +455,7 @@ static void take_io(struct facts *f, const struct event *ev)
 	*io = (struct gio){.session = f->session,
 	                   .at = i,
 	                   .access = e->access,
-	                   .api = e->api <= TERM_ioapi_mmap ? (uint32_t)e->api : TERM_ioapi_other,
+	                   .api = e->api <= TERM_ioapi_rename ? (uint32_t)e->api : TERM_ioapi_other,
 	                   .write = e->write != 0,
 	                   .figure = {e->calls, e->failed, e->bytes, e->largest, e->spent, e->size0, e->size1, e->size2,
 	                              e->size3, e->size4, e->size5, e->size6, e->size7, e->size8, e->size9},
@@ -608,6 +635,9 @@ void facts_event(struct facts *f, const struct event *ev)
 	case EVENT_exec:
 		take_exec(f, ev);
 		break;
+	case EVENT_image:
+		take_image(f, ev);
+		break;
 	case EVENT_exit:
 		take_exit(f, ev);
 		break;
@@ -647,6 +677,14 @@ void facts_event(struct facts *f, const struct event *ev)
 	case EVENT_digest:
 		take_told(f, ev, ev->digest.run, told_digest_key(&ev->digest));
 		break;
+	case EVENT_h5_object:
+		take_told(f, ev, ev->h5_object.run, told_path_key(ev->h5_object.path));
+		break;
+	case EVENT_h5_part:
+		take_told(f, ev, ev->h5_part.run, told_path_key(ev->h5_part.path));
+		break;
+	case EVENT_h5_times:
+		take_told(f, ev, ev->h5_times.run, 0);
 	case EVENT_app:
 		take_app(f, ev);
 		break;

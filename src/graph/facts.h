@@ -14,6 +14,7 @@ struct facts {
 	struct dense domains, files, procs, accesses; /* number -> domain; file; pnums; access */
 	struct dense apps;                            /* seq -> word: the run of a program that told of itself */
 	VEC(struct facts_proc) pnums;
+	struct map execs; /* process << 20 | n of those that the session told of -> execution */
 	struct buf scratch;
 };
 struct facts_proc {

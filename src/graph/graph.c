@@ -16,7 +16,13 @@ int gkey_cmp(const struct gkey *a, const struct gkey *b)
 
 bool gkind_has_names(unsigned kind)
 {
-	return kind == TERM_kind_regular || kind == TERM_kind_directory || kind == TERM_kind_symlink;
+	return kind == TERM_kind_regular || kind == TERM_kind_directory || kind == TERM_kind_symlink ||
+	       gkind_is_object(kind);
+}
+
+bool gkind_has_versions(unsigned kind)
+{
+	return kind == TERM_kind_regular || (kind >= TERM_kind_group && kind <= TERM_kind_datatype);
 }
 
 bool gkind_is_stream(unsigned kind)
@@ -159,6 +165,7 @@ uint32_t graph_file(struct graph *g, uint32_t domain, uint64_t ino, uint64_t gen
 	                    .path = path,
 	                    .kind_key = {INT64_MAX, UINT64_MAX, UINT64_MAX},
 	                    .group = VEC_NONE,
+	                    .within = VEC_NONE,
 	                    .path_key = {INT64_MIN, 0, 0},
 	                    .group_key = {INT64_MAX, UINT64_MAX, UINT64_MAX},
 	                    .state_session = VEC_NONE,
@@ -290,7 +297,7 @@ static void settle_processes(struct graph *g)
 /* Whether an access's own bytes say when it took place: what is mapped is read and written without a call. */
 static bool is_exact(const struct graph *g, const struct gaccess *a)
 {
-	return a->flags & GACCESS_EXACT && g->files.v[a->file].kind == TERM_kind_regular &&
+	return a->flags & GACCESS_EXACT && gkind_has_versions(g->files.v[a->file].kind) &&
 	       !(a->mode & (ACCESS_MAPPED | ACCESS_PROGRAM));
 }
 
@@ -562,4 +569,9 @@ uint64_t told_digest_key(const struct event_digest *d)
 	const uint64_t numbers[4] = {d->ino, d->gen, d->size, (uint64_t)d->mtime};
 	uint64_t h = hash_more(hash_bytes(d->domain.p, d->domain.n), numbers, sizeof(numbers));
 	return h ? h : 1;
+}
+
+uint64_t told_path_key(struct str path)
+{
+	return hash_more(28, path.p, path.n) | 1;
 }

@@ -63,6 +63,7 @@ struct gfile {
 	uint64_t ino, gen;
 	uint32_t path;  /* absent: identity; else the latest path seen (by path_key), VEC_NONE none */
 	uint32_t group; /* the file that accesses to it count to (B14), VEC_NONE: itself */
+	uint32_t within; /* of an object of an HDF5 file: that file, VEC_NONE */
 	struct gkey kind_key, path_key, group_key;
 	uint8_t kind;
 	uint16_t flags;
@@ -267,6 +268,8 @@ struct gtold {
 };
 /* What a digest is looked for by: identity and fingerprint of the file. Never 0. */
 uint64_t told_digest_key(const struct event_digest *d);
+/* What an event of an object of an HDF5 file is looked for by. Never 0. */
+uint64_t told_path_key(struct str path);
 /* A compiler's command, or a file of it: the event as it is encoded, its time relative to 0. */
 struct gbuild {
 	uint32_t session;
@@ -343,8 +346,15 @@ uint32_t graph_file(struct graph *g, uint32_t domain, uint64_t ino, uint64_t gen
 uint32_t graph_proc(struct graph *g, uint32_t boot, uint64_t pidns, uint64_t pid, int64_t started, bool *ret_new);
 uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n);
 
-/* True where a file's names count (regular files, directories, symbolic links). */
+/* True where a file's names count (regular files, directories, symbolic links, objects of HDF5 files). */
 bool gkind_has_names(unsigned kind);
+/* True where it has versions as a regular file has: that, and what can be written in an HDF5 file. */
+bool gkind_has_versions(unsigned kind);
+/* True of what lies in an HDF5 file. */
+static inline bool gkind_is_object(unsigned kind)
+{
+	return kind >= TERM_kind_group && kind <= TERM_kind_softlink;
+}
 /* True where its accesses make streams. */
 bool gkind_is_stream(unsigned kind);
 

@@ -285,7 +285,7 @@ int graph_resolve(struct graph *g)
 		r.slack = f->domain != VEC_NONE && g->domains.v[f->domain].network && g->skew > 0
 		              ? (g->skew > INT64_MAX / 2 ? INT64_MAX : 2 * g->skew)
 		              : 0;
-		if (f->kind == TERM_kind_regular)
+		if (gkind_has_versions(f->kind))
 			rc = resolve_regular(&r);
 		else if (gkind_is_stream(f->kind))
 			rc = resolve_stream(&r, f->kind);

@@ -515,7 +515,8 @@ int store_file(struct store *s, store_id id, struct file_info *ret)
 	                          .ino = f->ino,
 	                          .gen = f->gen,
 	                          .versions = f->nversion,
-	                          .flags = d && d->network};
+	                          .flags = d && d->network,
+	                          .within = f->within};
 	identity_text('f', h, &ret->pub);
 	return 1;
 }
@@ -570,7 +571,8 @@ int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
 		rc = read_brief_path(s, &f, &r->sort_text);
 	if (rc < 0)
 		return rc;
-	*ret = (struct version_sort){version_file(id), origin_of(&r->ver), f.kind, buf_view(&r->sort_text)};
+	*ret = (struct version_sort){version_file(id), origin_of(&r->ver), f.kind, buf_view(&r->sort_text),
+	                             f.within};
 	return 1;
 }
 

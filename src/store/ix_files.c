@@ -252,7 +252,7 @@ static int try_fast(struct ix *x, uint32_t file, struct versions *v)
 	const struct gfile *g = &x->g.files.v[file];
 	struct ix_file *f = &x->files.v[file];
 	struct ix_row *row = &x->rows.v[f->row];
-	bool outside = g->kind == TERM_kind_pseudo || g->kind == TERM_kind_absent, regular = g->kind == TERM_kind_regular;
+	bool outside = g->kind == TERM_kind_pseudo || g->kind == TERM_kind_absent, regular = gkind_has_versions(g->kind);
 	bool only_read = !(row->f.flags & PFILE_WRITTEN) && row->f.nversion == 1;
 	if (row->f.nversion == 0 || (row->f.flags & (PFILE_MORE | PFILE_HIDDEN | PFILE_MIXED | PFILE_TOLD | PFILE_EXACT)) ||
 	    (g->flags & GFILE_TOLD) || (!outside && !regular))

@@ -201,15 +201,15 @@ void pfile_release(struct pfile *f)
 	*f = (struct pfile){0};
 }
 
-enum { HAS_PATH_KEY = 1, HAS_GROUP = 2, HAS_SHOWN = 4, HAS_NAME = 8 };
+enum { HAS_PATH_KEY = 1, HAS_GROUP = 2, HAS_SHOWN = 4, HAS_NAME = 8, HAS_WITHIN = 16 };
 
 /* gen is often a hash: 9 or 10 bytes as a varint, 8 as it is. */
 static void get_identity(struct cur *c, struct pfile *f, uint64_t *ret_has)
 {
 	uint64_t head = cur_u(c);
 	f->kind = head & 15;
-	*ret_has = head >> 4 & 15;
-	f->flags = head >> 8;
+	*ret_has = head >> 4 & 31;
+	f->flags = head >> 9;
 	f->domain = cur_u(c);
 	f->ino = f->gen = f->path = 0;
 	if (!f->domain) {
@@ -255,7 +255,7 @@ int pfile_brief(struct str info, struct pfile_brief *ret)
 	}
 	if (has & HAS_GROUP)
 		cur_u(&c), cur_u(&c), cur_u(&c), cur_u(&c);
-	*ret = (struct pfile_brief){.kind = f.kind, .path = f.path};
+	*ret = (struct pfile_brief){.kind = f.kind, .path = f.path, .within = has & HAS_WITHIN ? cur_u(&c) : 0};
 	if (has & HAS_SHOWN) {
 		ret->shown_dir = cur_u(&c);
 		ret->shown = cur_str(&c);
@@ -294,6 +294,7 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena 
 		ret->group = cur_u(&c);
 		key_get(&c, s->base, &ret->group_key);
 	}
+	ret->within = has & HAS_WITHIN ? cur_u(&c) : 0;
 	ret->shown_dir = 0;
 	buf_reset(&ret->shown);
 	ret->named = has & HAS_NAME;
@@ -334,8 +335,8 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 {
 	bool shows = f->shown.n || f->shown_dir;
 	uint64_t has = (f->domain && f->path ? HAS_PATH_KEY : 0) | (f->group ? HAS_GROUP : 0) | (shows ? HAS_SHOWN : 0) |
-	               (f->named ? HAS_NAME : 0);
-	buf_varint(out, f->kind | has << 4 | f->flags << 8);
+	               (f->named ? HAS_NAME : 0) | (f->within ? HAS_WITHIN : 0);
+	buf_varint(out, f->kind | has << 4 | f->flags << 9);
 	buf_varint(out, f->domain);
 	if (!f->domain) {
 		buf_varint(out, f->path);
@@ -359,6 +360,8 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 		buf_varint(out, f->group);
 		key_put(out, s->base, &f->group_key);
 	}
+	if (has & HAS_WITHIN)
+		buf_varint(out, f->within);
 	if (shows) {
 		buf_varint(out, f->shown_dir);
 		buf_varint(out, f->shown.n);

@@ -190,7 +190,8 @@ struct pfile {
 	uint64_t ino, gen;
 	uint64_t path; /* row: identity of an absent file; the latest path of one whose names do not count */
 	struct pkey kind_key, path_key, group_key;
-	uint64_t group; /* row, 0 none */
+	uint64_t group;  /* row, 0 none */
+	uint64_t within; /* of an object of an HDF5 file: that file's row, 0 none */
 	uint64_t nversion;
 	/* The name it shows: that which it has, else which it had last. */
 	uint64_t shown_dir; /* row of the directory, 0 none */
@@ -206,7 +207,7 @@ int pfile_get(struct store *s, struct str info, struct pfile *ret, struct arena 
 int pfile_identity(struct str info, struct pfile *ret);
 /* Only what it is and what it is called. */
 struct pfile_brief {
-	uint64_t kind, path, shown_dir; /* as in pfile */
+	uint64_t kind, path, shown_dir, within; /* as in pfile */
 	struct str shown;               /* in info */
 };
 int pfile_brief(struct str info, struct pfile_brief *ret);

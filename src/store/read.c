@@ -647,9 +647,38 @@ int read_names(struct store *s, uint64_t path, int (*say)(void *arg, const struc
 	return rc;
 }
 
+/* An object of an HDF5 file is called by the name that the file has now, whatever it was called when the object was
+ * met: what stands before the first // is the file's. */
+static int read_outer_path(struct store *s, uint64_t file, struct buf *out, size_t from)
+{
+	struct str part[FILE_PARTS];
+	struct pfile_brief f;
+	struct buf inner = {0};
+	const char *at = memmem(out->p + from, out->n - from, "//", 2);
+	int rc = at ? read_file_row(s, file, part) : 0;
+	if (rc <= 0)
+		return rc;
+	buf_add(&inner, at, out->n - (size_t)(at - out->p));
+	size_t before = (size_t)(at - out->p);
+	rc = pfile_brief(part[FILE_INFO], &f);
+	f.within = 0;
+	if (rc == 0) {
+		out->n = from;
+		rc = read_brief_path(s, &f, out);
+		if (rc == 0 && out->n == from) /* the file shows no name */
+			out->n = before;
+		buf_str(out, buf_view(&inner));
+	}
+	rc = rc < 0 || (!inner.failed && !out->failed) ? rc : -ENOMEM;
+	buf_release(&inner);
+	return rc;
+}
+
 int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *out)
 {
 	struct dir_text text;
+	uint64_t within = f->within;
+	size_t from = out->n;
 	if (!f->shown.n && !f->shown_dir) { /* its names do not count, or there is none */
 		store_path(s, f->path, out);
 	} else {
@@ -659,12 +688,12 @@ int read_brief_path(struct store *s, const struct pfile_brief *f, struct buf *ou
 		}
 		buf_str(out, f->shown);
 	}
-	return out->failed ? -ENOMEM : 0;
+	return out->failed ? -ENOMEM : within ? read_outer_path(s, within, out, from) : 0;
 }
 
 int read_file_path(struct store *s, const struct pfile *f, struct buf *out, bool *ret_named)
 {
-	const struct pfile_brief brief = {f->kind, f->path, f->shown_dir, buf_view(&f->shown)};
+	const struct pfile_brief brief = {f->kind, f->path, f->shown_dir, f->within, buf_view(&f->shown)};
 	bool counts = f->shown.n || f->shown_dir;
 	*ret_named = counts ? f->named : f->path && f->domain;
 	return read_brief_path(s, &brief, out);

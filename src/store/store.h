@@ -107,7 +107,8 @@ struct file_info {
 	struct str domain;
 	uint64_t ino, gen;
 	uint64_t versions;
-	uint64_t flags; /* bit 0: its domain is a network file system */
+	uint64_t flags;  /* bit 0: its domain is a network file system */
+	store_id within; /* of an object of an HDF5 file: that file; 0: it is none */
 };
 enum origin { ORIGIN_OBSERVED, ORIGIN_UNOBSERVED, ORIGIN_EXTERNAL };
 struct version_info {
@@ -147,6 +148,7 @@ struct version_sort {
 	enum origin origin;
 	uint64_t kind;   /* term kind */
 	struct str path; /* as in file_info */
+	store_id within; /* as there */
 };
 int store_version_sort(struct store *s, store_id id, struct version_sort *ret);
 

@@ -18,13 +18,15 @@ READ, WRITE, CREATE, TRUNC, APPEND, MAPPED, STATE, PROGRAM = 0x01, 0x02, 0x04, 0
 NONE, MAY, MUST = 0, 1, 2  # term evidence
 
 KINDS = {1: "regular", 2: "fifo", 3: "pipe", 4: "socket", 5: "shm", 6: "terminal", 7: "pseudo", 8: "absent",
-         9: "directory", 10: "symlink"}
+         9: "directory", 10: "symlink", 11: "group", 12: "dataset", 13: "attribute", 14: "datatype", 15: "softlink"}
 STREAMS = ("fifo", "pipe", "socket", "shm", "terminal")
-NAMED = ("regular", "directory", "symlink")
+OBJECTS = ("group", "dataset", "attribute", "datatype")  # of HDF5 files; a softlink has a name only
+VERSIONED = ("regular",) + OBJECTS
+NAMED = ("regular", "directory", "symlink", "softlink") + OBJECTS
 DATA, OVERLAP, DESCRIPTOR, FORK, SHM, SOCKET, CACHE, SYNC = range(8)
 VIAS = ("data", "overlap", "descriptor", "fork", "shm", "socket", "cache", "sync")
 BIND = 7  # api
-IO_APIS = range(11)
+IO_APIS = range(17)
 IO_FIGURES = ["calls", "failed", "bytes", "largest", "spent"] + ["size%d" % k for k in range(10)]
 OP_CREATE, OP_LINK, OP_RENAME, OP_UNLINK, OP_REPLACE, OP_SEEN = range(1, 7)
 
@@ -205,7 +207,7 @@ class Facts:
             process, n = access.execution
             access.execution = process.executions[n]
             target = self.target(access.member)
-            access.settle(target is not access.member, target.kind == "regular")
+            access.settle(target is not access.member, target.kind in VERSIONED)
             target.accesses.append(access)
         for file in self.files.values():
             drop_twins(file)
@@ -217,7 +219,7 @@ class Facts:
         name, boot, pidns = head.get("host", ""), head.get("boot", ""), head.get("pidns", 0)
         host = (name, boot)
         domains, files, processes, current = {0: ""}, {}, {}, {}
-        states, accesses = {}, {}
+        states, accesses, said = {}, {}, set()
         for e in events:
             kind, proc = e["k"], processes.get(e.get("p", 0))
             if kind == "domain":
@@ -237,6 +239,9 @@ class Facts:
             elif kind == "exec" and proc:
                 proc.execs[e["n"]].append((order(e), e, host))
                 current[e["p"]] = e["n"]
+                said.add((proc, e["n"]))
+            elif kind == "image" and proc and (e.get("n", 0) == 0 or (proc, e["n"]) in said):
+                current[e["p"]] = e.get("n", 0)  # told late, of an execution that the session told of
             elif kind == "exit" and proc:
                 proc.exits.append((order(e), e))
             elif kind == "access" and proc and e.get("file") in files:
@@ -495,7 +500,7 @@ class Graph:
         self.build_processes()
 
     def build_file(self, file):
-        if file.kind == "regular":
+        if file.kind in VERSIONED:
             self.build_regular(file)
         elif file.kind in STREAMS:
             self.build_stream(file)
@@ -625,7 +630,7 @@ class Graph:
         """B14: a cache entry is derived from its source only."""
         replaced = defaultdict(set)
         for (version, execution), edge in self.generated.items():
-            sources = cache_sources(version.file)
+            sources = cache_sources(version.file) if version.file.kind == "regular" else None
             if sources is None:
                 continue
             edge.via = CACHE
@@ -643,6 +648,8 @@ class Graph:
         """B14: a lock file without bytes coordinates, as a semaphore does; neither carries data."""
         def is_lock(version):
             names = (".lock", ".lck", "/lock", "/LOCK")
+            if version.file.kind != "regular":
+                return False
             if any(p.startswith("/dev/shm/sem.") and p.count("/") == 3 for p in version.file.paths):
                 return True
             return version.size == 0 and any(p.endswith(names) for p in version.file.paths)

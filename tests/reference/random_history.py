@@ -14,6 +14,7 @@ import sys
 
 READ, WRITE, CREATE, TRUNC, APPEND, MAPPED, STATE, PROGRAM = 1, 2, 4, 8, 16, 32, 64, 128
 REGULAR, FIFO, PIPE, SOCKET, SHM, TERMINAL, PSEUDO, ABSENT, DIRECTORY, SYMLINK = range(1, 11)
+GROUP, DATASET, ATTRIBUTE, DATATYPE, SOFTLINK = range(11, 16)
 DIRECTORIES = ("/d", "/d/__pycache__", "/e", "/d/sub")
 PATHS = ("/d/a", "/d/a.py", "/d/b.py", "/d/b", "/d/x.lock", "/d/lock", "/d/sub/a.py",
          "/d/__pycache__/a.cpython-311.pyc", "/d/__pycache__/b.pyc", "/d/sub/__pycache__/a.pyc", "/e/a",
@@ -63,7 +64,7 @@ class World:
         self.sessions = [Session(r.getrandbits(64) or 1, r.choice(hosts)) for _ in range(count)]
         self.kinds = {}  # (domain, ino) -> kind
         self.fuzzy_kinds = r.random() < 0.05
-        self.favourite = r.choice((REGULAR, REGULAR, REGULAR, REGULAR, 0))  # of new files
+        self.favourite = r.choice((REGULAR, REGULAR, REGULAR, REGULAR, DATASET, 0))  # of new files
         self.groups = r.random() < 0.3
         self.telling = r.choice((0, 0, 0.3, 0.9))  # how often an access is told of by another log
         self.counting = r.choice((0, 0, 0.3, 1))  # how often an access's end says when its bytes moved
@@ -80,7 +81,8 @@ class World:
 
     def walk(self, count):
         steps = ((self.access, 26), (self.access_end, 32), (self.file, 8), (self.state, 8), (self.process, 4),
-                 (self.exec, 5), (self.exit, 2), (self.name, 9), (self.link, 2), (self.other, 1), (self.io, 6))
+                 (self.exec, 5), (self.exit, 2), (self.name, 9), (self.link, 2), (self.other, 1), (self.io, 6),
+                 (self.image, 1))
         calls, weights = zip(*steps)
         for _ in range(count):
             self.now += self.r.randint(0, self.step)
@@ -113,6 +115,10 @@ class World:
         process[1] += r.choice((1, 1, 1, 1, 2))  # 2: an exec was lost
         session.emit(self.time(session), "exec", process[0], n=process[1], argv=["prog"], cwd="/d",
                      env=["SLURM_JOB_ID=1"])
+
+    def image(self, session):
+        process = self.r.choice(session.processes)  # also one that is over
+        session.emit(self.time(session), "image", process[0], n=self.r.randint(0, process[1] + 1))
 
     def exit(self, session):
         process = self.alive(session)
@@ -154,11 +160,11 @@ class World:
             domain, name = 0, ""
         ino = r.randint(1, self.inodes)
         gen = r.randint(0, self.gens - 1)
-        usual = self.favourite or r.choice((FIFO, PIPE, SOCKET, SHM, TERMINAL, PSEUDO, DIRECTORY, SYMLINK, REGULAR))
+        usual = self.favourite or r.choice((FIFO, PIPE, SOCKET, SHM, TERMINAL, PSEUDO, DIRECTORY, SYMLINK, REGULAR, r.randint(GROUP, SOFTLINK)))
         kind = r.choice((usual, usual, usual, r.randint(FIFO, PSEUDO), DIRECTORY))
         kind = self.kinds.setdefault((name, ino, gen), kind)
         if self.fuzzy_kinds and r.random() < 0.3:
-            kind = r.choice((REGULAR, FIFO, SOCKET, PSEUDO, DIRECTORY, 42))
+            kind = r.choice((REGULAR, FIFO, SOCKET, PSEUDO, DIRECTORY, DATASET, SOFTLINK, 42))
         identity = (domain, ino, gen)
         known = [f for f in session.files if f[2] == identity]
         if known and r.random() < 0.5:
@@ -170,8 +176,9 @@ class World:
         if self.groups and ino == 2 and kind == REGULAR:
             group = next((f[0] for f in session.files if f[2] and f[2] == (domain, 1, r.randint(0, self.gens - 1))), 0)
         paths = DIRECTORIES if kind == DIRECTORY else self.paths
+        within = r.choice(session.files)[0] if kind >= GROUP else 0
         session.emit(self.time(session), "file", num=number, kind=kind, domain=domain, ino=ino, gen=gen, group=group,
-                     path=r.choice(("",) + paths + paths))
+                     within=within, path=r.choice(("",) + paths + paths))
 
     def some_file(self, session):
         if not session.files or self.r.random() < 0.05:
