@@ -685,6 +685,7 @@ void facts_event(struct facts *f, const struct event *ev)
 		break;
 	case EVENT_h5_times:
 		take_told(f, ev, ev->h5_times.run, 0);
+		break;
 	case EVENT_app:
 		take_app(f, ev);
 		break;

@@ -348,6 +348,11 @@ uint32_t graph_exec(struct graph *g, uint32_t proc, uint32_t n);
 
 /* True where a file's names count (regular files, directories, symbolic links, objects of HDF5 files). */
 bool gkind_has_names(unsigned kind);
+/* True where names lie below its own, and move with it. */
+static inline bool gkind_has_names_below(unsigned kind)
+{
+	return kind == TERM_kind_directory || kind == TERM_kind_group;
+}
 /* True where it has versions as a regular file has: that, and what can be written in an HDF5 file. */
 bool gkind_has_versions(unsigned kind);
 /* True of what lies in an HDF5 file. */

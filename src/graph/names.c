@@ -135,7 +135,7 @@ static void replay_one(struct replay *r, const struct gname_event *e)
 		if (e->old != e->path)
 			linked = end(r, e->old, e->file, t);
 		begin(r, e->path, e->file, t, linked);
-		if (r->g->files.v[e->file].kind == TERM_kind_directory && e->old != VEC_NONE && e->old != e->path &&
+		if (gkind_has_names_below(r->g->files.v[e->file].kind) && e->old != VEC_NONE && e->old != e->path &&
 		    r->g->paths.list.v[e->path].length)
 			move_below(r, e->old, e->path, t);
 		break;

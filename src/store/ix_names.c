@@ -536,7 +536,7 @@ int ix_names(struct ix *x)
 		if (rc == 0 && e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path)
 			rc = new_fact(x, e->old, e, true);
 		if (rc == 0 && e->op == TERM_nameop_rename && e->old != VEC_NONE && e->old != e->path &&
-		    x->g.files.v[e->file].kind == TERM_kind_directory) {
+		    gkind_has_names_below(x->g.files.v[e->file].kind)) {
 			moves = true;
 			rc = note_move(x, e);
 			uint32_t at;
@@ -557,7 +557,7 @@ int ix_names(struct ix *x)
 	for (size_t i = 0; rc == 0 && moves && i < kept; i++) {
 		struct gname_event e = x->g.name_events.v[i];
 		if (e.op != TERM_nameop_rename || e.old == VEC_NONE || e.old == e.path ||
-		    x->g.files.v[e.file].kind != TERM_kind_directory)
+		    !gkind_has_names_below(x->g.files.v[e.file].kind))
 			continue;
 		rc = dirty_below(x, e.old, &queue);
 		if (rc == 0)

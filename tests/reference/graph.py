@@ -722,7 +722,7 @@ class Graph:
                 moved = []
                 if old and holds(host, old, file):
                     end(host, old, t)
-                if old and path and file.kind == "directory":
+                if old and path and file.kind in ("directory", "group"):
                     below = [p for h, p in holder if h == host and p.startswith(old + "/")]
                     moved = [(path + p[len(old):], holder[host, p][0]) for p in below]
                     for p in below:

@@ -23,6 +23,7 @@ static const struct taker {
 	void (*tell)(struct sup *s, const struct channel_image *image);
 } takers[] = {
     {'a', channel_tell_app},
+    {'h', channel_tell_h5},
 };
 
 int channel_make(struct channel *c)

@@ -50,5 +50,7 @@ struct channel_image {
 };
 /* Prefix a: annotations and MPI. */
 void channel_tell_app(struct sup *s, const struct channel_image *image);
+/* Prefix h: HDF5. */
+void channel_tell_h5(struct sup *s, const struct channel_image *image);
 
 #endif

@@ -316,6 +316,18 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 	return f;
 }
 
+uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen)
+{
+	struct event ev = {.file = {.num = ++s->next_file,
+	                            .kind = kind,
+	                            .domain = say_domain(s, f->domain),
+	                            .ino = f->ino,
+	                            .gen = gen,
+	                            .within = f->num}};
+	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
+	return ev.file.num;
+}
+
 struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address)
 {
 	/* A device number no kernel gives out, so that addresses and files share one table. */

@@ -2,6 +2,7 @@
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
 #include "capture/run/choose.h"
 #include "capture/run/guard.h"
+#include "capture/run/images.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
 #include "capture/run/worker.h"
@@ -775,6 +776,21 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 	worker_safe(w, k->safe, forked, cwd);
 }
 
+/* The library that tells of HDF5 goes along with the command; what it tells is looked at when its process is over. */
+static void enter_hdf5(struct sup *s, const char *command)
+{
+	char library[4096];
+	const char *why = NULL;
+	if (!run_library_path("../capture/hdf5", "libstemma-hdf5.so", library, sizeof(library)))
+		why = "the library that tells of HDF5 was not found";
+	else if (!s->channel.path[0] || !(s->images = images_new()))
+		why = "no room for what programs tell of HDF5";
+	else if (!run_library_enter(library, command))
+		why = "a program that cannot carry the library that tells of HDF5";
+	if (why)
+		sup_gap(s, NULL, TERM_gap_hdf5, 0, why);
+}
+
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
 {
 	static struct worker w; /* big tables: not on the stack */
@@ -836,6 +852,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (channel_make(&s->channel) < 0)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no room for what programs tell of themselves");
 	channel_enter(&s->channel, s->run);
+	if (o->hdf5)
+		enter_hdf5(s, o->argv[0]);
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
 	              trap_filter(s->tree_only ? TRAP_TREE

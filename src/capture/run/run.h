@@ -80,6 +80,7 @@ struct run_options {
 	unsigned inject; /* stops to open a file after which a program opens by itself (doc/opens.md); 0: none does */
 	bool count;      /* have the programs count their bytes themselves (doc/io.md); not with exact */
 	bool exact;      /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
+	bool hdf5;       /* record what programs do with objects of HDF5 files (doc/hdf5.md) */
 	bool narrow;     /* with exact: an access lasts from the first byte moved to the last, not from open to close */
 	const struct run_observer *observer; /* NULL: nobody watches */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
@@ -119,5 +120,7 @@ int capture_probe_safe(struct err *err);
  * folder relative to its own), else where it is installed. False: not there, or at a path that LD_PRELOAD cannot hold.
  */
 bool run_library_path(const char *built, const char *name, char *ret, size_t n);
+/* Puts it first in this process's LD_PRELOAD, which is about to be the command's; false: the command cannot have it. */
+bool run_library_enter(const char *library, const char *command);
 
 #endif

@@ -137,26 +137,32 @@ static enum fits command_fits(const char *name)
 	return ret;
 }
 
-void safe_place_enter(const struct safe_place *p, const char *command)
+bool run_library_enter(const char *library, const char *command)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *both = NULL;
 	enum fits fits = command_fits(command);
-	if (!p->map || fits == FITS_NOT)
-		return;
+	if (fits == FITS_NOT)
+		return false;
 	if (fits == FITS_ASAN) { /* else it ends at once, for not being the first library */
 		const char *options = getenv("ASAN_OPTIONS");
 		char *more = NULL;
 		if (asprintf(&more, "verify_asan_link_order=0%s%s", options ? ":" : "", options ? options : "") < 0)
-			return;
+			return false;
 		setenv("ASAN_OPTIONS", more, 1);
 		free(more);
 	}
-	if (old && *old && asprintf(&both, "%s:%s", p->library, old) < 0)
-		return;
-	setenv("LD_PRELOAD", both ? both : p->library, 1);
-	setenv(SAFE_ENV, p->path, 1);
+	if (old && *old && asprintf(&both, "%s:%s", library, old) < 0)
+		return false;
+	setenv("LD_PRELOAD", both ? both : library, 1);
 	free(both);
+	return true;
+}
+
+void safe_place_enter(const struct safe_place *p, const char *command)
+{
+	if (p->map && run_library_enter(p->library, command))
+		setenv(SAFE_ENV, p->path, 1);
 }
 
 void safe_place_remove(struct safe_place *p)

@@ -1,6 +1,7 @@
 #include "capture/run/worker.h"
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
+#include "capture/run/images.h"
 #include "capture/run/links.h"
 #include "capture/run/opens.h"
 
@@ -80,6 +81,8 @@ uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc
 	ev->kind = kind;
 	ev->time = time;
 	ev->proc = p ? p->num : 0;
+	if (s->images)
+		images_note(s->images, ev);
 	return log_writer_add(s->log, ev);
 }
 

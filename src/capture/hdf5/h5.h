@@ -1,0 +1,133 @@
+/* h5.h - code inside programs that use HDF5: libstemma-hdf5.so stands before functions of its API, calls the real ones
+ * and notes what they did with which object (doc/hdf5.md).
+ *
+ * Rules as in capture/inject/safe.h: no malloc, no stdio; errno and results are the real function's; no lock is held
+ * while the real function runs; it survives fork (a child begins anew) and a kill. HDF5's error stack is the program's:
+ * what we ask HDF5 ourselves is asked before the call, which empties the stack as it begins, or after one that
+ * succeeded, with printing off and the stack emptied again.
+ *
+ * h5_real.c finds the real functions; h5_ask.c asks HDF5 what an identifier is; h5_note.c keeps objects and their
+ * counters; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing here trusts an identifier that a program gives. */
+#ifndef STEMMA_CAPTURE_HDF5_H5_H
+#define STEMMA_CAPTURE_HDF5_H5_H
+
+#include "capture/app/app_tape.h"
+#include "capture/hdf5/h5_abi.h"
+#include "capture/hdf5/h5_format.h"
+
+#include <stdbool.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- the library behind (h5_real.c) ---- */
+
+enum h5_fn {
+#define FN(name) H5FN_##name,
+#include "capture/hdf5/h5_names.def"
+#undef FN
+	H5FN_COUNT
+};
+
+/* One HDF5 in this process; there may be several, each with the modules that were bound to it. */
+struct h5_lib {
+	void *fn[H5FN_COUNT]; /* NULL: it does not have it */
+	uintptr_t low, high;  /* where its code is: calls from there are its own */
+	unsigned version;     /* major << 16 | minor << 8 | release; 0 not asked yet */
+	bool known;           /* of a version that we know: what is done is noted */
+};
+/* That which the caller at that address is bound to. NULL: there is none. */
+struct h5_lib *h5_lib_of(const void *caller);
+
+/* ---- what is kept (h5_note.c) ---- */
+
+/* A file that is open, or was. */
+struct h5_open {
+	struct h5_open *next;
+	const struct h5_lib *lib;
+	unsigned long fileno; /* HDF5's number of it while it is open */
+	uint64_t num;
+	unsigned ids; /* file identifiers that lead to it */
+	struct safe_stat st;
+	bool unknown; /* it is no file that could be told of */
+	uint32_t npath;
+	char path[];
+};
+/* An object that something was done with. */
+struct h5_obj {
+	struct h5_obj *next; /* in its hash chain */
+	struct h5_open *file;
+	struct h5_object *told; /* in the window; NULL: there was no room */
+	uint64_t addr, num;
+	const char *name; /* path in the file; of an attribute its own */
+	uint32_t nname;
+	uint16_t kind;
+	/* Of a dataset or an attribute. */
+	bool shaped;
+	uint32_t rank, class;
+	uint64_t size, elements;
+	hsize_t dims[4]; /* the first ones */
+	hid_t fields_type; /* the type in memory that was used last, and its members, NUL-separated */
+	uint32_t nfields;
+	char fields[200];
+	struct h5_part_ref *parts[2];
+	unsigned nparts[2];
+};
+
+/* Is anything noted? */
+static inline bool h5_on(const struct h5_lib *l)
+{
+	return l && l->known && app_tape_on();
+}
+int64_t h5_now(void);
+
+/* The object behind an identifier; NULL: it is none, or cannot be told. Asks HDF5 where it is not known yet. */
+struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind);
+/* The same where it is known already. */
+struct h5_obj *h5_known(hid_t id);
+/* The same for any kind: a group, a dataset or a committed datatype; a file is its root group. */
+struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id);
+/* The attribute of that name of an object. */
+struct h5_obj *h5_attribute_of(struct h5_obj *owner, const char *name);
+/* The identifier is now that object's; is none's any more. */
+void h5_id_is(hid_t id, struct h5_obj *o);
+void h5_id_gone(struct h5_lib *l, hid_t id);
+/* A file was opened (made: emptied) under an identifier. */
+void h5_file_opened(struct h5_lib *l, hid_t id, const char *name, bool made, int64_t began);
+void h5_file_closed(struct h5_open *f);
+
+/* Counting. `began` before a call that moves data makes it known though the call never comes back. */
+void h5_begin(struct h5_obj *o, bool write, int64_t t);
+void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended);
+void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t ended);
+/* A part of a dataset: all of it (space H5S_ALL), or what is selected in the space. Returns elements; 0 not known. */
+uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields,
+                    uint32_t nfields, bool *ret_whole);
+void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old,
+             size_t nold);
+void h5_gap(const char *what);
+/* Asks for it, where that was not done yet; a dataset or an attribute by its identifier. */
+void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id);
+/* Its shape is another now. */
+void h5_reshaped(struct h5_obj *o);
+
+/* ---- asking (h5_ask.c) ---- */
+
+/* Between these two, HDF5 prints nothing of what fails; behind them its error stack is empty. Only where it was empty, or will be emptied. */
+struct h5_quiet {
+	h5_error_fn fn;
+	void *data;
+	int keep; /* errno */
+};
+void h5_hush(struct h5_lib *l, struct h5_quiet *q);
+void h5_unhush(struct h5_lib *l, const struct h5_quiet *q);
+
+/* Which file, which address, which type (H5O_type_t: 0 group, 1 dataset, 2 datatype) an identifier leads to. */
+bool h5_ask_object(struct h5_lib *l, hid_t id, unsigned long *ret_fileno, uint64_t *ret_addr, int *ret_type);
+/* Its path in its file, as HDF5 has it; 0: it has none. */
+size_t h5_ask_name(struct h5_lib *l, hid_t id, char *room, size_t n);
+size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n);
+bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
+
+#define H5CALL(l, name, type) ((type)(l)->fn[H5FN_##name])
+
+#endif

@@ -1,0 +1,113 @@
+/* What HDF5 says of an identifier. The structures that it fills are read by offset: H5O_info_t begins with the file's
+ * number, the address and the type in all of 1.10, and the same with a token of 16 bytes in place of the address since
+ * 1.12, whose first 8 are the address in files of HDF5's own format. */
+#include "capture/hdf5/h5.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define H5O_INFO_BASIC 1u
+
+void h5_hush(struct h5_lib *l, struct h5_quiet *q)
+{
+	herr_t (*get)(hid_t, h5_error_fn *, void **) = H5CALL(l, H5Eget_auto2, herr_t(*)(hid_t, h5_error_fn *, void **));
+	herr_t (*set)(hid_t, h5_error_fn, void *) = H5CALL(l, H5Eset_auto2, herr_t(*)(hid_t, h5_error_fn, void *));
+	*q = (struct h5_quiet){.keep = errno};
+	if (get && set && get(0, &q->fn, &q->data) >= 0)
+		set(0, NULL, NULL);
+}
+
+void h5_unhush(struct h5_lib *l, const struct h5_quiet *q)
+{
+	herr_t (*set)(hid_t, h5_error_fn, void *) = H5CALL(l, H5Eset_auto2, herr_t(*)(hid_t, h5_error_fn, void *));
+	herr_t (*clear)(hid_t) = H5CALL(l, H5Eclear2, herr_t(*)(hid_t));
+	if (clear)
+		clear(0);
+	if (set)
+		set(0, q->fn, q->data);
+	errno = q->keep;
+}
+
+bool h5_ask_object(struct h5_lib *l, hid_t id, unsigned long *ret_fileno, uint64_t *ret_addr, int *ret_type)
+{
+	union {
+		char bytes[1024]; /* the largest known is 272 */
+		struct {
+			unsigned long fileno;
+			uint64_t addr;
+			int type;
+		} old;
+		struct {
+			unsigned long fileno;
+			unsigned char token[16];
+			int type;
+		} now;
+	} u;
+	memset(&u, 0, sizeof(u));
+	if (l->fn[H5FN_H5Oget_info3]) {
+		if (H5CALL(l, H5Oget_info3, herr_t(*)(hid_t, void *, unsigned))(id, &u, H5O_INFO_BASIC) < 0)
+			return false;
+		*ret_fileno = u.now.fileno;
+		memcpy(ret_addr, u.now.token, sizeof(*ret_addr));
+		*ret_type = u.now.type;
+		return true;
+	}
+	herr_t r = -1;
+	if (l->fn[H5FN_H5Oget_info2])
+		r = H5CALL(l, H5Oget_info2, herr_t(*)(hid_t, void *, unsigned))(id, &u, H5O_INFO_BASIC);
+	else if (l->fn[H5FN_H5Oget_info1])
+		r = H5CALL(l, H5Oget_info1, herr_t(*)(hid_t, void *))(id, &u);
+	else if (l->fn[H5FN_H5Oget_info])
+		r = H5CALL(l, H5Oget_info, herr_t(*)(hid_t, void *))(id, &u);
+	*ret_fileno = u.old.fileno;
+	*ret_addr = u.old.addr;
+	*ret_type = u.old.type;
+	return r >= 0;
+}
+
+static size_t text(ssize_t got, char *room, size_t n)
+{
+	size_t len = got <= 0 ? 0 : (size_t)got < n ? (size_t)got : n - 1;
+	room[len] = '\0';
+	return len;
+}
+
+size_t h5_ask_name(struct h5_lib *l, hid_t id, char *room, size_t n)
+{
+	ssize_t (*get)(hid_t, char *, size_t) = H5CALL(l, H5Iget_name, ssize_t(*)(hid_t, char *, size_t));
+	return text(get ? get(id, room, n) : 0, room, n);
+}
+
+size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n)
+{
+	ssize_t (*get)(hid_t, char *, size_t) = H5CALL(l, H5Fget_name, ssize_t(*)(hid_t, char *, size_t));
+	return text(get ? get(id, room, n) : 0, room, n);
+}
+
+bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
+{
+	hid_t (*space_of)(hid_t) = attribute ? H5CALL(l, H5Aget_space, hid_t(*)(hid_t)) : H5CALL(l, H5Dget_space, hid_t(*)(hid_t));
+	hid_t (*type_of)(hid_t) = attribute ? H5CALL(l, H5Aget_type, hid_t(*)(hid_t)) : H5CALL(l, H5Dget_type, hid_t(*)(hid_t));
+	int (*ndims)(hid_t) = H5CALL(l, H5Sget_simple_extent_ndims, int (*)(hid_t));
+	int (*dims)(hid_t, hsize_t *, hsize_t *) = H5CALL(l, H5Sget_simple_extent_dims, int (*)(hid_t, hsize_t *, hsize_t *));
+	herr_t (*dec)(hid_t) = H5CALL(l, H5Idec_ref, herr_t(*)(hid_t));
+	if (!space_of || !type_of || !ndims || !dims || !dec)
+		return false;
+	hid_t space = space_of(id), type = type_of(id);
+	int rank = space >= 0 ? ndims(space) : -1;
+	bool ok = rank >= 0 && rank <= H5_RANK_MAX && dims(space, ret_dims, ret_most) == rank && type >= 0;
+	if (ok) {
+		int class = H5CALL(l, H5Tget_class, int (*)(hid_t))(type);
+		o->class = class < 0 ? UINT32_MAX : (uint32_t)class;
+		o->size = H5CALL(l, H5Tget_size, size_t(*)(hid_t))(type);
+		o->rank = (uint32_t)rank;
+		o->elements = 1;
+		for (int i = 0; i < rank; i++)
+			o->elements *= ret_dims[i];
+	}
+	if (space >= 0)
+		dec(space);
+	if (type >= 0)
+		dec(type);
+	return ok;
+}

@@ -1,0 +1,224 @@
+/* The functions that make and open files and objects, and let them go. */
+#include "capture/hdf5/h5.h"
+
+#include "event/event.h"
+
+#include <string.h>
+
+#define CALLER __builtin_return_address(0)
+
+/* ---- files ---- */
+
+#define FILES(name, made, args, call)                                                                                  \
+	EXPORT hid_t name args;                                                                                            \
+	EXPORT hid_t name args                                                                                             \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		hid_t(*real) args = l ? H5CALL(l, name, hid_t(*) args) : NULL;                                                 \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		hid_t id = real call;                                                                                          \
+		if (t && id >= 0 && file)                                                                                      \
+			h5_file_opened(l, id, file, made, t);                                                                      \
+		return id;                                                                                                     \
+	}
+FILES(H5Fcreate, true, (const char *file, unsigned flags, hid_t create, hid_t access), (file, flags, create, access))
+FILES(H5Fopen, false, (const char *file, unsigned flags, hid_t access), (file, flags, access))
+
+EXPORT hid_t H5Freopen(hid_t old);
+EXPORT hid_t H5Freopen(hid_t old)
+{
+	struct h5_lib *l = h5_lib_of(CALLER);
+	hid_t (*real)(hid_t) = l ? H5CALL(l, H5Freopen, hid_t(*)(hid_t)) : NULL;
+	if (!real)
+		return -1;
+	int64_t t = h5_on(l) ? h5_now() : 0;
+	hid_t id = real(old);
+	if (t && id >= 0) {
+		struct h5_obj *o = h5_loc_of(l, id);
+		if (o)
+			__atomic_add_fetch(&o->file->ids, 1, __ATOMIC_RELAXED);
+		h5_did(o, H5_OPEN, true, t, h5_now());
+	}
+	return id;
+}
+
+EXPORT herr_t H5Fclose(hid_t id);
+EXPORT herr_t H5Fclose(hid_t id)
+{
+	struct h5_lib *l = h5_lib_of(CALLER);
+	herr_t (*real)(hid_t) = l ? H5CALL(l, H5Fclose, herr_t(*)(hid_t)) : NULL;
+	if (!real)
+		return -1;
+	struct h5_obj *o = h5_on(l) ? h5_loc_of(l, id) : NULL;
+	h5_id_gone(l, id);
+	herr_t r = real(id);
+	if (o)
+		h5_file_closed(o->file);
+	return r;
+}
+
+/* ---- identifiers that end ---- */
+
+#define CLOSES(name)                                                                                                   \
+	EXPORT herr_t name(hid_t id);                                                                                      \
+	EXPORT herr_t name(hid_t id)                                                                                       \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t (*real)(hid_t) = l ? H5CALL(l, name, herr_t(*)(hid_t)) : NULL;                                          \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		h5_id_gone(l, id); /* if it does not go, it is asked for again */                                              \
+		return real(id);                                                                                               \
+	}
+CLOSES(H5Gclose)
+CLOSES(H5Dclose)
+CLOSES(H5Aclose)
+CLOSES(H5Oclose)
+
+/* Python closes everything so; files, too. */
+EXPORT int H5Idec_ref(hid_t id);
+EXPORT int H5Idec_ref(hid_t id)
+{
+	struct h5_lib *l = h5_lib_of(CALLER);
+	int (*real)(hid_t) = l ? H5CALL(l, H5Idec_ref, int (*)(hid_t)) : NULL;
+	if (!real)
+		return -1;
+	struct h5_obj *o = h5_on(l) ? h5_known(id) : NULL;
+	int left = real(id);
+	if (o && left <= 0) {
+		h5_id_gone(l, id);
+		if (o->kind == TERM_kind_group && o->nname == 1 && o->file->ids)
+			h5_file_closed(o->file);
+	}
+	return left;
+}
+
+/* ---- objects ---- */
+
+/* What an identifier that was just given leads to was made or opened. */
+static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op, int64_t t)
+{
+	int64_t end = h5_now();
+	struct h5_obj *o = h5_obj_of(l, id, kind);
+	h5_did(o, op, true, t, end);
+}
+
+#define OPENS(name, kind, op, args, call)                                                                              \
+	EXPORT hid_t name args;                                                                                            \
+	EXPORT hid_t name args                                                                                             \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		hid_t(*real) args = l ? H5CALL(l, name, hid_t(*) args) : NULL;                                                 \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		hid_t id = real call;                                                                                          \
+		if (t && id >= 0)                                                                                              \
+			opened(l, id, kind, op, t);                                                                                \
+		return id;                                                                                                     \
+	}
+
+OPENS(H5Gcreate1, TERM_kind_group, H5_CREATE, (hid_t loc, const char *path, size_t hint), (loc, path, hint))
+OPENS(H5Gcreate2, TERM_kind_group, H5_CREATE, (hid_t loc, const char *path, hid_t a, hid_t b, hid_t c), (loc, path, a, b, c))
+OPENS(H5Gcreate_anon, TERM_kind_group, H5_CREATE, (hid_t loc, hid_t a, hid_t b), (loc, a, b))
+OPENS(H5Gopen1, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path), (loc, path))
+OPENS(H5Gopen2, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
+OPENS(H5Dcreate1, TERM_kind_dataset, H5_CREATE, (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a),
+      (loc, path, type, space, a))
+OPENS(H5Dcreate2, TERM_kind_dataset, H5_CREATE,
+      (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c), (loc, path, type, space, a, b, c))
+OPENS(H5Dcreate_anon, TERM_kind_dataset, H5_CREATE, (hid_t loc, hid_t type, hid_t space, hid_t a, hid_t b),
+      (loc, type, space, a, b))
+OPENS(H5Dopen1, TERM_kind_dataset, H5_OPEN, (hid_t loc, const char *path), (loc, path))
+OPENS(H5Dopen2, TERM_kind_dataset, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
+OPENS(H5Topen1, TERM_kind_datatype, H5_OPEN, (hid_t loc, const char *path), (loc, path))
+OPENS(H5Topen2, TERM_kind_datatype, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
+OPENS(H5Oopen, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
+OPENS(H5Oopen_by_addr, TERM_kind_group, H5_OPEN, (hid_t loc, haddr_t addr), (loc, addr))
+OPENS(H5Oopen_by_idx, TERM_kind_group, H5_OPEN,
+      (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a), (loc, path, index, order, n, a))
+struct h5_token {
+	unsigned char byte[16];
+};
+OPENS(H5Oopen_by_token, TERM_kind_group, H5_OPEN, (hid_t loc, struct h5_token token), (loc, token))
+OPENS(H5Rdereference1, TERM_kind_group, H5_OPEN, (hid_t obj, int type, const void *ref), (obj, type, ref))
+OPENS(H5Rdereference2, TERM_kind_group, H5_OPEN, (hid_t obj, hid_t a, int type, const void *ref), (obj, a, type, ref))
+OPENS(H5Ropen_object, TERM_kind_group, H5_OPEN, (void *ref, hid_t a, hid_t b), (ref, a, b))
+OPENS(H5Aopen_idx, TERM_kind_attribute, H5_OPEN, (hid_t loc, unsigned n), (loc, n))
+OPENS(H5Aopen_by_idx, TERM_kind_attribute, H5_OPEN,
+      (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b), (loc, path, index, order, n, a, b))
+OPENS(H5Aopen_by_name, TERM_kind_attribute, H5_OPEN, (hid_t loc, const char *path, const char *attr, hid_t a, hid_t b),
+      (loc, path, attr, a, b))
+OPENS(H5Acreate_by_name, TERM_kind_attribute, H5_CREATE,
+      (hid_t loc, const char *path, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c),
+      (loc, path, attr, type, space, a, b, c))
+
+/* Where the object is known, the attribute is by its name: nothing needs to be asked of HDF5. */
+#define ATTRIBUTES(name, op, args, call)                                                                               \
+	EXPORT hid_t name args;                                                                                            \
+	EXPORT hid_t name args                                                                                             \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		hid_t(*real) args = l ? H5CALL(l, name, hid_t(*) args) : NULL;                                                 \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		hid_t id = real call;                                                                                          \
+		if (t && id >= 0) {                                                                                            \
+			int64_t end = h5_now();                                                                                    \
+			struct h5_obj *o = h5_attribute_of(h5_loc_of(l, loc), attr);                                               \
+			h5_id_is(id, o);                                                                                           \
+			h5_did(o, op, true, t, end);                                                                               \
+		}                                                                                                              \
+		return id;                                                                                                     \
+	}
+ATTRIBUTES(H5Acreate1, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a), (loc, attr, type, space, a))
+ATTRIBUTES(H5Acreate2, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b),
+           (loc, attr, type, space, a, b))
+ATTRIBUTES(H5Aopen, H5_OPEN, (hid_t loc, const char *attr, hid_t a), (loc, attr, a))
+ATTRIBUTES(H5Aopen_name, H5_OPEN, (hid_t loc, const char *attr), (loc, attr))
+
+/* A datatype becomes an object of a file. */
+#define COMMITS(name, args, call)                                                                                      \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		herr_t r = real call;                                                                                          \
+		if (t && r >= 0) {                                                                                             \
+			opened(l, type, TERM_kind_datatype, H5_CREATE, t);                                                         \
+			h5_id_gone(l, type); /* its end is not seen */                                                             \
+		}                                                                                                              \
+		return r;                                                                                                      \
+	}
+COMMITS(H5Tcommit1, (hid_t loc, const char *path, hid_t type), (loc, path, type))
+COMMITS(H5Tcommit2, (hid_t loc, const char *path, hid_t type, hid_t a, hid_t b, hid_t c), (loc, path, type, a, b, c))
+COMMITS(H5Tcommit_anon, (hid_t loc, hid_t type, hid_t a, hid_t b), (loc, type, a, b))
+
+#define FLUSHES(name, args, call)                                                                                      \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		if (!h5_on(l))                                                                                                 \
+			return real call;                                                                                          \
+		struct h5_obj *o = h5_loc_of(l, id);                                                                           \
+		int64_t t = h5_now();                                                                                          \
+		herr_t r = real call;                                                                                          \
+		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());                                                                      \
+		return r;                                                                                                      \
+	}
+FLUSHES(H5Fflush, (hid_t id, int scope), (id, scope))
+FLUSHES(H5Dflush, (hid_t id), (id))
+FLUSHES(H5Gflush, (hid_t id), (id))
+FLUSHES(H5Tflush, (hid_t id), (id))
+FLUSHES(H5Oflush, (hid_t id), (id))

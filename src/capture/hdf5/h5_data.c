@@ -1,0 +1,204 @@
+/* The functions that move data of datasets and attributes. */
+#include "capture/hdf5/h5.h"
+
+#include "event/event.h"
+
+#include <string.h>
+
+#define CALLER __builtin_return_address(0)
+
+/* Members of a compound type in memory: what of each element is moved. None: all, or too many to name. */
+static void fields_of(struct h5_lib *l, struct h5_obj *o, hid_t type)
+{
+	int (*count)(hid_t) = H5CALL(l, H5Tget_nmembers, int (*)(hid_t));
+	char *(*member)(hid_t, unsigned) = H5CALL(l, H5Tget_member_name, char *(*)(hid_t, unsigned));
+	herr_t (*put_back)(void *) = H5CALL(l, H5free_memory, herr_t(*)(void *));
+	if (o->class != H5T_COMPOUND || o->fields_type == type)
+		return;
+	o->fields_type = type;
+	o->nfields = 0;
+	int n = count && member && put_back ? count(type) : 0;
+	uint32_t have = 0;
+	for (int i = 0; i < n; i++) {
+		char *name = member(type, (unsigned)i);
+		size_t len = name ? strlen(name) + 1 : sizeof(o->fields);
+		bool fits = have + len <= sizeof(o->fields);
+		if (fits)
+			memcpy(o->fields + have, name, len);
+		have = fits ? have + (uint32_t)len : 0;
+		if (name)
+			put_back(name);
+		if (!fits)
+			return;
+	}
+	o->nfields = have;
+}
+
+/* What the call will move, before it is made. */
+static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t space, bool write, uint64_t *ret_bytes, int64_t *ret_t)
+{
+	struct h5_obj *o = h5_obj_of(l, id, TERM_kind_dataset);
+	bool whole = false;
+	*ret_bytes = 0;
+	if (o) {
+		struct h5_quiet q;
+		h5_shape_of(l, o, id);
+		bool ask = space != H5S_ALL || o->class == H5T_COMPOUND;
+		if (ask)
+			h5_hush(l, &q);
+		fields_of(l, o, type);
+		*ret_bytes = o->size * h5_part_of(l, o, write, space, o->fields, o->class == H5T_COMPOUND ? o->nfields : 0, &whole);
+		if (ask)
+			h5_unhush(l, &q);
+		struct h5_object *t = o->told;
+		if (t && write && whole && !t->row[0].begun && !t->row[1].begun && (o->class != H5T_COMPOUND || !o->nfields))
+			t->flags |= H5_WHOLE;
+	}
+	*ret_t = h5_now();
+	h5_begin(o, write, *ret_t);
+	return o;
+}
+
+#define DATA(name, write, args, call, id, type, space, last)                                                           \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		if (!h5_on(l))                                                                                                 \
+			return real call;                                                                                          \
+		uint64_t bytes;                                                                                                \
+		int64_t t;                                                                                                     \
+		struct h5_obj *o = data_begin(l, id, type, space, write, &bytes, &t);                                          \
+		herr_t r = real call;                                                                                          \
+		h5_end(o, write, r >= 0, bytes, t, h5_now());                                                                  \
+		last;                                                                                                          \
+		return r;                                                                                                      \
+	}
+
+DATA(H5Dread, false, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, void *buf), (id, type, mem, space, plist, buf),
+     id, type, space, (void)0)
+DATA(H5Dwrite, true, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, const void *buf),
+     (id, type, mem, space, plist, buf), id, type, space, (void)0)
+
+/* Several datasets in one call (1.14). */
+#define MULTI(name, write, pointer)                                                                                    \
+	EXPORT herr_t name(size_t n, hid_t id[], hid_t type[], hid_t mem[], hid_t space[], hid_t plist, pointer buf[]);    \
+	EXPORT herr_t name(size_t n, hid_t id[], hid_t type[], hid_t mem[], hid_t space[], hid_t plist, pointer buf[])     \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t (*real)(size_t, hid_t *, hid_t *, hid_t *, hid_t *, hid_t, pointer *) =                                 \
+		    l ? H5CALL(l, name, herr_t(*)(size_t, hid_t *, hid_t *, hid_t *, hid_t *, hid_t, pointer *)) : NULL;       \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		if (!h5_on(l) || !id || !type || !space)                                                                       \
+			return real(n, id, type, mem, space, plist, buf);                                                          \
+		uint64_t bytes;                                                                                                \
+		int64_t t = 0;                                                                                                 \
+		for (size_t i = 0; i < n; i++)                                                                                 \
+			data_begin(l, id[i], type[i], space[i], write, &bytes, &t);                                                \
+		herr_t r = real(n, id, type, mem, space, plist, buf);                                                          \
+		int64_t end = h5_now();                                                                                        \
+		for (size_t i = 0; i < n; i++) {                                                                               \
+			struct h5_obj *o = h5_obj_of(l, id[i], TERM_kind_dataset);                                                 \
+			/* How much of each was counted where it was looked at; what a call of several took is shared out. */      \
+			h5_end(o, write, r >= 0, o && space[i] == H5S_ALL ? o->size * o->elements : 0, end - (end - t) / (int64_t)n, end); \
+		}                                                                                                              \
+		return r;                                                                                                      \
+	}
+MULTI(H5Dread_multi, false, void *)
+MULTI(H5Dwrite_multi, true, const void *)
+
+/* Chunks as they are in the file: which elements is said by the offset, and the chunk's shape. */
+static struct h5_obj *chunk_begin(struct h5_lib *l, hid_t id, bool write, int64_t *ret_t)
+{
+	struct h5_obj *o = h5_obj_of(l, id, TERM_kind_dataset);
+	*ret_t = h5_now();
+	h5_begin(o, write, *ret_t);
+	return o;
+}
+
+EXPORT herr_t H5Dread_chunk(hid_t id, hid_t plist, const hsize_t *offset, uint32_t *filters, void *buf);
+EXPORT herr_t H5Dread_chunk(hid_t id, hid_t plist, const hsize_t *offset, uint32_t *filters, void *buf)
+{
+	struct h5_lib *l = h5_lib_of(CALLER);
+	herr_t (*real)(hid_t, hid_t, const hsize_t *, uint32_t *, void *) =
+	    l ? H5CALL(l, H5Dread_chunk, herr_t(*)(hid_t, hid_t, const hsize_t *, uint32_t *, void *)) : NULL;
+	if (!real)
+		return -1;
+	int64_t t = 0;
+	struct h5_obj *o = h5_on(l) ? chunk_begin(l, id, false, &t) : NULL;
+	herr_t r = real(id, plist, offset, filters, buf);
+	h5_end(o, false, r >= 0, 0, t, o ? h5_now() : t);
+	return r;
+}
+
+EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsize_t *offset, size_t n, const void *buf);
+EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsize_t *offset, size_t n, const void *buf)
+{
+	struct h5_lib *l = h5_lib_of(CALLER);
+	herr_t (*real)(hid_t, hid_t, uint32_t, const hsize_t *, size_t, const void *) =
+	    l ? H5CALL(l, H5Dwrite_chunk, herr_t(*)(hid_t, hid_t, uint32_t, const hsize_t *, size_t, const void *)) : NULL;
+	if (!real)
+		return -1;
+	int64_t t = 0;
+	struct h5_obj *o = h5_on(l) ? chunk_begin(l, id, true, &t) : NULL;
+	herr_t r = real(id, plist, filters, offset, n, buf);
+	h5_end(o, true, r >= 0, n, t, o ? h5_now() : t);
+	return r;
+}
+
+/* A dataset that shrinks or grows is another: what it lost was written over, what it gained is fill values. */
+#define EXTENT(name)                                                                                                   \
+	EXPORT herr_t name(hid_t id, const hsize_t *size);                                                                 \
+	EXPORT herr_t name(hid_t id, const hsize_t *size)                                                                  \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t (*real)(hid_t, const hsize_t *) = l ? H5CALL(l, name, herr_t(*)(hid_t, const hsize_t *)) : NULL;        \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		int64_t t = 0;                                                                                                 \
+		struct h5_obj *o = h5_on(l) ? chunk_begin(l, id, true, &t) : NULL;                                             \
+		herr_t r = real(id, size);                                                                                     \
+		h5_reshaped(o);                                                                                                \
+		h5_end(o, true, r >= 0, 0, t, o ? h5_now() : t);                                                               \
+		return r;                                                                                                      \
+	}
+EXTENT(H5Dset_extent)
+EXTENT(H5Dextend)
+
+/* An attribute moves as a whole. */
+static struct h5_obj *attribute_begin(struct h5_lib *l, hid_t id, bool write, int64_t *ret_t)
+{
+	struct h5_obj *o = h5_obj_of(l, id, TERM_kind_attribute);
+	if (o && o->kind != TERM_kind_attribute)
+		o = NULL;
+	h5_shape_of(l, o, id);
+	struct h5_object *t = o ? o->told : NULL;
+	if (t && write && !t->row[0].begun && !t->row[1].begun)
+		t->flags |= H5_WHOLE;
+	*ret_t = h5_now();
+	h5_begin(o, write, *ret_t);
+	return o;
+}
+
+#define ATTRIBUTE(name, write, pointer)                                                                                \
+	EXPORT herr_t name(hid_t id, hid_t type, pointer buf);                                                             \
+	EXPORT herr_t name(hid_t id, hid_t type, pointer buf)                                                              \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t (*real)(hid_t, hid_t, pointer) = l ? H5CALL(l, name, herr_t(*)(hid_t, hid_t, pointer)) : NULL;          \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		if (!h5_on(l))                                                                                                 \
+			return real(id, type, buf);                                                                                \
+		int64_t t;                                                                                                     \
+		struct h5_obj *o = attribute_begin(l, id, write, &t);                                                          \
+		herr_t r = real(id, type, buf);                                                                                \
+		h5_end(o, write, r >= 0, o ? o->size * o->elements : 0, t, h5_now());                                          \
+		return r;                                                                                                      \
+	}
+ATTRIBUTE(H5Aread, false, void *)
+ATTRIBUTE(H5Awrite, true, const void *)

@@ -1,0 +1,139 @@
+/* The functions that change names, and those that copy objects. */
+#include "capture/hdf5/h5.h"
+
+#include "event/event.h"
+
+#include <string.h>
+
+#define CALLER __builtin_return_address(0)
+#define PATH_ROOM (2 * H5_NAME_MAX + 2)
+
+/* The path in the file that a name at a place leads to. */
+static size_t path_of(const struct h5_obj *loc, const char *name, char *room)
+{
+	size_t n = 0, len = name ? strlen(name) : 0;
+	if (!loc || !len || len > H5_NAME_MAX || loc->nname > H5_NAME_MAX)
+		return 0;
+	if (name[0] != '/' && loc->nname > 1) {
+		memcpy(room, loc->name, loc->nname);
+		n = loc->nname;
+	}
+	for (const char *p = name; *p;) {
+		while (*p == '/')
+			p++;
+		size_t k = strcspn(p, "/");
+		if (k && !(k == 1 && *p == '.')) {
+			room[n++] = '/';
+			memcpy(room + n, p, k);
+			n += k;
+		}
+		p += k;
+	}
+	room[n] = '\0';
+	return n;
+}
+
+/* The object at a name, opened for as long as it takes to ask. */
+static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
+{
+	hid_t (*open)(hid_t, const char *, hid_t) = H5CALL(l, H5Oopen, hid_t(*)(hid_t, const char *, hid_t));
+	herr_t (*close)(hid_t) = H5CALL(l, H5Oclose, herr_t(*)(hid_t));
+	struct h5_quiet q;
+	h5_hush(l, &q);
+	hid_t id = open && close && name && *name ? open(loc, name, 0) : -1;
+	h5_unhush(l, &q);
+	if (id < 0)
+		return NULL;
+	struct h5_obj *o = h5_loc_of(l, id);
+	h5_id_gone(l, id);
+	close(id);
+	return o;
+}
+
+static void renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc, const char *old)
+{
+	char path[PATH_ROOM], was[PATH_ROOM];
+	size_t n = path_of(h5_loc_of(l, loc), name, path), nold = old ? path_of(h5_loc_of(l, old_loc), old, was) : 0;
+	if (o && n)
+		h5_name(o, op, path, n, was, nold);
+}
+
+/* H5L_SAME_LOC. */
+static hid_t place(hid_t loc, hid_t other)
+{
+	return loc == 0 ? other : loc;
+}
+
+#define CALLS(name, args, call, before, after)                                                                         \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		bool on = h5_on(l);                                                                                            \
+		struct h5_obj *o = NULL;                                                                                       \
+		if (on) {                                                                                                      \
+			before;                                                                                                    \
+		}                                                                                                              \
+		int64_t t = on ? h5_now() : 0;                                                                                 \
+		herr_t r = real call;                                                                                          \
+		if (on && r >= 0) {                                                                                            \
+			after;                                                                                                     \
+		}                                                                                                              \
+		(void)o, (void)t;                                                                                              \
+		return r;                                                                                                      \
+	}
+
+CALLS(H5Lmove, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),
+      o = at_name(l, place(a, b), from), {
+	      h5_did(o, H5_RENAME, true, t, h5_now());
+	      renamed(l, o, TERM_nameop_rename, place(b, a), to, place(a, b), from);
+      })
+CALLS(H5Lcreate_hard, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),
+      o = at_name(l, place(a, b), from), renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
+CALLS(H5Lcopy, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),
+      o = at_name(l, place(a, b), from), renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
+CALLS(H5Olink, (hid_t id, hid_t b, const char *to, hid_t c, hid_t d), (id, b, to, c, d), o = h5_loc_of(l, id),
+      renamed(l, o, TERM_nameop_link, b, to, 0, NULL))
+CALLS(H5Ldelete, (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name),
+      renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL))
+
+/* What a soft link leads to is known when it is followed: then the object is met under the path that it has. */
+
+/* An attribute is known by its name: under another it is another, made from the first. */
+static void copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end)
+{
+	h5_begin(from, false, t);
+	h5_end(from, false, true, 0, t, end);
+	h5_did(to, H5_CREATE, true, t, end);
+	h5_begin(to, true, t);
+	h5_end(to, true, true, 0, t, end);
+}
+
+static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const char *name, int64_t t)
+{
+	if (from)
+		copied(from, h5_attribute_of(owner, name), t, h5_now());
+}
+
+CALLS(H5Arename, (hid_t loc, const char *from, const char *to), (loc, from, to),
+      o = h5_attribute_of(h5_loc_of(l, loc), from), attribute_renamed(o, h5_loc_of(l, loc), to, t))
+CALLS(H5Arename_by_name, (hid_t loc, const char *path, const char *from, const char *to, hid_t a), (loc, path, from, to, a),
+      o = h5_attribute_of(at_name(l, loc, path), from), attribute_renamed(o, at_name(l, loc, path), to, t))
+
+static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, const char *name, int64_t t)
+{
+	int64_t end = h5_now();
+	struct h5_obj *to = at_name(l, to_loc, name);
+	if (!from || !to || from->kind == TERM_kind_group)
+		h5_gap("a group was copied with what lies in it");
+	if (from && to)
+		copied(from, to, t, end);
+	if (from && to && from->kind == TERM_kind_dataset)
+		h5_gap("a dataset was copied with its attributes");
+}
+
+CALLS(H5Ocopy, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),
+      o = at_name(l, a, from), object_copied(l, o, b, to, t))

@@ -1,0 +1,683 @@
+/* Objects, identifiers and counters. All of it lies in memory that the kernel empties in a forked child, which begins
+ * anew: what it inherited is asked for again when it is used. A spin lock guards the tables, never over a call of HDF5. */
+#include "capture/hdf5/h5.h"
+
+#include "event/event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#if defined(__x86_64__)
+#define PAUSE __builtin_ia32_pause()
+#else
+#define PAUSE __asm__ volatile("yield")
+#endif
+#define OBJECTS 4096 /* chains; a program with a million objects has chains of 250, in the order they were met */
+#define OBJECTS_MORE (1u << 20)
+#define IDS_FIRST 1024
+#define ARENA (256u << 10)
+#define PARTS 16 /* of a dataset in one direction that are told apart; the rest is one box */
+
+struct id_slot {
+	hid_t id; /* 0: free */
+	struct h5_obj *obj;
+};
+struct h5_part_ref {
+	struct h5_part *told;
+};
+struct state {
+	uint32_t lock, pid;
+	struct h5_open *files;
+	struct h5_obj **objects; /* by hash */
+	size_t nchains, nobjects;
+	struct id_slot *ids;
+	size_t nids, mask;
+	char *arena;
+	size_t left;
+	uint64_t files_said, objects_said;
+	bool full_said;
+};
+static struct state *state;
+static bool no_wipe;
+
+int64_t h5_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static void *map(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static struct state *the(void)
+{
+	struct state *s = __atomic_load_n(&state, __ATOMIC_ACQUIRE), *none = NULL;
+	if (!s) {
+		if (!(s = map(4096)))
+			return NULL;
+		no_wipe = madvise(s, 4096, MADV_WIPEONFORK) < 0;
+		if (!__atomic_compare_exchange_n(&state, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			munmap(s, 4096);
+			s = none;
+		}
+	}
+	if (__builtin_expect(no_wipe, 0) && s->pid != (uint32_t)getpid()) {
+		memset(s, 0, sizeof(*s));
+		s->pid = (uint32_t)getpid();
+	}
+	return s;
+}
+
+static struct state *take(void)
+{
+	struct state *s = the();
+	while (s && __atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE))
+		PAUSE;
+	return s;
+}
+
+static void give(struct state *s)
+{
+	__atomic_store_n(&s->lock, 0, __ATOMIC_RELEASE);
+}
+
+static void *room(struct state *s, size_t n)
+{
+	n = (n + 15) & ~(size_t)15;
+	if (n > ARENA)
+		return NULL;
+	if (n > s->left) {
+		if (!(s->arena = map(ARENA))) {
+			s->left = 0;
+			return NULL;
+		}
+		s->left = ARENA;
+	}
+	void *p = s->arena;
+	s->arena += n;
+	s->left -= n;
+	return p;
+}
+
+/* ---- telling ---- */
+
+void h5_gap(const char *what)
+{
+	app_tape_put(&(struct app_entry){.kind = H5_GAP}, &(struct app_words){.value = what, .nvalue = strlen(what)});
+}
+
+static bool stat_file(const char *path, struct safe_stat *ret)
+{
+	struct statx sx;
+	if (!*path || statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_BTIME, &sx) < 0 || !S_ISREG(sx.stx_mode))
+		return false;
+	*ret = (struct safe_stat){.ino = sx.stx_ino,
+	                          .size = sx.stx_size,
+	                          .btime = sx.stx_btime.tv_sec * 1000000000LL + sx.stx_btime.tv_nsec,
+	                          .mtime = sx.stx_mtime.tv_sec * 1000000000LL + sx.stx_mtime.tv_nsec,
+	                          .ctime = sx.stx_ctime.tv_sec * 1000000000LL + sx.stx_ctime.tv_nsec,
+	                          .major = sx.stx_dev_major,
+	                          .minor = sx.stx_dev_minor,
+	                          .mode = sx.stx_mode,
+	                          .nlink = sx.stx_nlink,
+	                          .flags = sx.stx_mask & STATX_BTIME ? SAFE_HAS_BTIME : 0,
+	                          .uid = sx.stx_uid};
+	return true;
+}
+
+/* The inode's generation, as base/fileid.c has it. */
+static void stat_generation(const char *path, struct safe_stat *st)
+{
+	union {
+		struct file_handle h;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} u;
+	int mount;
+	u.h.handle_bytes = MAX_HANDLE_SZ;
+	u.h.handle_type = 0;
+	if (name_to_handle_at(AT_FDCWD, path, &u.h, &mount, AT_SYMLINK_FOLLOW) < 0)
+		return;
+	st->gen = XXH3_64bits_withSeed(u.h.f_handle, u.h.handle_bytes, (uint64_t)u.h.handle_type);
+	st->flags |= SAFE_HAS_GEN;
+}
+
+static void tell_file(struct h5_open *f, const char *path)
+{
+	char text[sizeof(struct h5_file) + 2 * H5_NAME_MAX];
+	struct h5_file head = {.num = f->num, .st = f->st};
+	size_t n = sizeof(head), len = strlen(path);
+	memcpy(text, &head, sizeof(head));
+	if (path[0] != '/') {
+		if (!getcwd(text + n, H5_NAME_MAX))
+			return;
+		n += strlen(text + n);
+		text[n++] = '/';
+	}
+	if (len >= H5_NAME_MAX)
+		return;
+	memcpy(text + n, path, len);
+	app_tape_put(&(struct app_entry){.kind = H5_FILE}, &(struct app_words){.value = text, .nvalue = n + len});
+}
+
+/* ---- files ---- */
+
+static bool same_file(const struct safe_stat *a, const struct safe_stat *b)
+{
+	return a->ino == b->ino && a->major == b->major && a->minor == b->minor && a->btime == b->btime;
+}
+
+static bool same_state(const struct safe_stat *a, const struct safe_stat *b)
+{
+	return same_file(a, b) && a->size == b->size && a->mtime == b->mtime;
+}
+
+/* Drivers of MPI-IO take names with the kind of file system before them. */
+static const char *plain_name(const char *name)
+{
+	const char *colon = strchr(name, ':');
+	struct stat st;
+	return colon && colon > name && colon - name < 12 && stat(name, &st) < 0 && stat(colon + 1, &st) == 0 ? colon + 1 : name;
+}
+
+/* A file that is open now: that which was left as it is (the same accesses go on), or another. Without the lock. */
+static struct h5_open *file_add(struct h5_lib *l, unsigned long fileno, const char *name, bool made)
+{
+	struct safe_stat st = {0};
+	name = plain_name(name);
+	bool known = stat_file(name, &st);
+	if (known)
+		stat_generation(name, &st);
+	struct state *s = take();
+	struct h5_open *f = NULL;
+	bool is_new = false;
+	if (!s)
+		return NULL;
+	for (f = s->files; f; f = f->next)
+		if (known && !f->unknown && !made && same_file(&f->st, &st) && (f->ids || same_state(&f->st, &st)))
+			break;
+	if (!f) {
+		f = room(s, sizeof(*f) + strlen(name) + 1);
+		if (f) {
+			*f = (struct h5_open){.next = s->files, .st = st, .unknown = !known, .num = ++s->files_said};
+			f->npath = (uint32_t)strlen(name);
+			memcpy(f->path, name, f->npath + 1);
+			s->files = f;
+			is_new = true;
+		}
+	}
+	if (f) {
+		f->lib = l;
+		f->fileno = fileno;
+		f->st = known ? st : f->st;
+	}
+	give(s);
+	if (is_new && f->unknown)
+		h5_gap("an HDF5 file that is none of the file system's, or several");
+	else if (is_new)
+		tell_file(f, name);
+	return f;
+}
+
+static struct h5_open *file_of(struct h5_lib *l, hid_t id, unsigned long fileno)
+{
+	char name[H5_NAME_MAX];
+	struct state *s = take();
+	struct h5_open *f = s ? s->files : NULL;
+	while (f && !(f->lib == l && f->fileno == fileno))
+		f = f->next;
+	if (s)
+		give(s);
+	if (f || !h5_ask_file(l, id, name, sizeof(name)))
+		return f;
+	return file_add(l, fileno, name, false); /* opened by an external link, or before a fork */
+}
+
+/* ---- identifiers ---- */
+
+static size_t slot_of(const struct state *s, hid_t id)
+{
+	return (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & s->mask;
+}
+
+static struct h5_obj *id_find(const struct state *s, hid_t id)
+{
+	if (!s->ids)
+		return NULL;
+	for (size_t i = slot_of(s, id); s->ids[i].id; i = (i + 1) & s->mask)
+		if (s->ids[i].id == id)
+			return s->ids[i].obj;
+	return NULL;
+}
+
+static void id_put(struct state *s, hid_t id, struct h5_obj *o)
+{
+	size_t i = slot_of(s, id);
+	while (s->ids[i].id && s->ids[i].id != id)
+		i = (i + 1) & s->mask;
+	s->nids += !s->ids[i].id;
+	s->ids[i] = (struct id_slot){id, o};
+}
+
+static bool ids_grow(struct state *s)
+{
+	size_t n = s->ids ? 2 * (s->mask + 1) : IDS_FIRST, had = s->mask + 1;
+	struct id_slot *old = s->ids, *v = map(n * sizeof(*v));
+	if (!v)
+		return false;
+	s->ids = v;
+	s->mask = n - 1;
+	s->nids = 0;
+	for (size_t i = 0; old && i < had; i++)
+		if (old[i].id)
+			id_put(s, old[i].id, old[i].obj);
+	if (old)
+		munmap(old, had * sizeof(*old));
+	return true;
+}
+
+void h5_id_is(hid_t id, struct h5_obj *o)
+{
+	struct state *s = id > 0 && o ? take() : NULL;
+	if (!s)
+		return;
+	if ((s->ids && s->nids * 2 < s->mask) || ids_grow(s))
+		id_put(s, id, o);
+	give(s);
+}
+
+void h5_id_gone(struct h5_lib *l, hid_t id)
+{
+	struct state *s = h5_on(l) && id > 0 ? take() : NULL;
+	size_t i, k;
+	if (!s)
+		return;
+	if (s->ids) {
+		for (i = slot_of(s, id); s->ids[i].id && s->ids[i].id != id; i = (i + 1) & s->mask)
+			;
+		if (s->ids[i].id) {
+			/* Those behind it that were pushed on move up. */
+			s->nids--;
+			for (k = i;;) {
+				s->ids[i].id = 0;
+				size_t home;
+				do {
+					k = (k + 1) & s->mask;
+					if (!s->ids[k].id)
+						goto out;
+					home = slot_of(s, s->ids[k].id);
+				} while (i <= k ? i < home && home <= k : i < home || home <= k);
+				s->ids[i] = s->ids[k];
+				i = k;
+			}
+		}
+	}
+out:
+	give(s);
+}
+
+/* ---- objects ---- */
+
+static bool objects_grow(struct state *s)
+{
+	size_t n = s->objects ? OBJECTS_MORE : OBJECTS;
+	if (s->nchains == n)
+		return true;
+	struct h5_obj **v = map(n * sizeof(*v));
+	if (!v)
+		return s->objects != NULL;
+	for (size_t i = 0; i < s->nchains; i++)
+		for (struct h5_obj *o = s->objects[i], *next; o; o = next) {
+			next = o->next;
+			size_t h = (size_t)XXH3_64bits_withSeed(o->name, o->kind == TERM_kind_attribute ? o->nname : 0, o->addr ^ o->file->num << 48 ^ o->kind) & (n - 1);
+			o->next = v[h];
+			v[h] = o;
+		}
+	if (s->objects)
+		munmap(s->objects, s->nchains * sizeof(*s->objects));
+	s->objects = v;
+	s->nchains = n;
+	return true;
+}
+
+/* attr: name of an attribute of the object at addr, else NULL. path: the object's path. */
+static struct h5_obj *object_add(struct h5_open *f, uint64_t addr, unsigned kind, const char *path, size_t npath,
+                                 const char *attr, size_t nattr)
+{
+	if (npath > H5_NAME_MAX || nattr > H5_NAME_MAX)
+		return NULL;
+	struct state *s = take();
+	if (!s)
+		return NULL;
+	struct h5_obj *o = NULL;
+	if ((!s->objects || (s->nchains == OBJECTS && s->nobjects > 4 * OBJECTS)) && !objects_grow(s))
+		goto out;
+	size_t h = (size_t)XXH3_64bits_withSeed(attr, nattr, addr ^ f->num << 48 ^ kind) & (s->nchains - 1);
+	for (o = s->objects[h]; o; o = o->next)
+		if (o->addr == addr && o->file == f && o->kind == kind && (kind != TERM_kind_attribute || (o->nname == nattr && !memcmp(o->name, attr, nattr))))
+			goto out;
+	size_t n = attr ? nattr : npath;
+	o = room(s, sizeof(*o) + n + 1);
+	if (!o)
+		goto out;
+	*o = (struct h5_obj){.next = s->objects[h], .file = f, .addr = addr, .num = ++s->objects_said, .nname = (uint32_t)n, .kind = (uint16_t)kind};
+	char *name = (char *)(o + 1);
+	memcpy(name, attr ? attr : path, n);
+	name[n] = '\0';
+	o->name = name;
+	if (!f->unknown) {
+		o->told = app_tape_reserve(H5_OBJECT, (uint32_t)(sizeof(*o->told) + npath + nattr));
+		if (o->told) {
+			struct h5_object *t = o->told;
+			t->kind = (uint16_t)kind;
+			t->num = o->num;
+			t->file = f->num;
+			t->addr = addr;
+			t->nname = (uint32_t)npath;
+			t->nattr = (uint32_t)nattr;
+			memcpy((char *)(t + 1), path, npath);
+			memcpy((char *)(t + 1) + npath, attr, nattr);
+			__atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);
+		}
+	}
+	s->objects[h] = o;
+	s->nobjects++;
+out:
+	give(s);
+	return o;
+}
+
+static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind)
+{
+	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
+	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];
+	unsigned long fileno;
+	uint64_t addr;
+	int type;
+	struct h5_quiet q;
+	struct h5_obj *o = NULL;
+	h5_hush(l, &q);
+	if (h5_ask_object(l, id, &fileno, &addr, &type) && type >= 0 && type < 3) {
+		struct h5_open *f = file_of(l, id, fileno);
+		size_t n = f ? h5_ask_name(l, id, path, sizeof(path)) : 0, nattr = 0;
+		ssize_t (*name)(hid_t, size_t, char *) = H5CALL(l, H5Aget_name, ssize_t(*)(hid_t, size_t, char *));
+		if (kind == TERM_kind_attribute) {
+			ssize_t got = name ? name(id, sizeof(attr), attr) : -1;
+			nattr = got > 0 && (size_t)got < sizeof(attr) ? (size_t)got : 0;
+			if (f && nattr)
+				o = object_add(f, addr, kind, path, n, attr, nattr);
+		} else if (f) {
+			o = object_add(f, addr, kinds[type], path, n, NULL, 0);
+		}
+	}
+	h5_unhush(l, &q);
+	if (o)
+		h5_id_is(id, o);
+	return o;
+}
+
+struct h5_obj *h5_known(hid_t id)
+{
+	struct state *s = id > 0 ? take() : NULL;
+	struct h5_obj *o = s ? id_find(s, id) : NULL;
+	if (s)
+		give(s);
+	return o;
+}
+
+struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind)
+{
+	struct state *s = id > 0 ? take() : NULL;
+	if (!s)
+		return NULL;
+	struct h5_obj *o = id_find(s, id);
+	give(s);
+	return o ? o : resolve(l, id, kind);
+}
+
+struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id)
+{
+	return h5_obj_of(l, id, TERM_kind_group);
+}
+
+struct h5_obj *h5_attribute_of(struct h5_obj *owner, const char *name)
+{
+	if (!owner || !name || owner->kind == TERM_kind_attribute)
+		return NULL;
+	return object_add(owner->file, owner->addr, TERM_kind_attribute, owner->name, owner->nname, name, strlen(name));
+}
+
+/* ---- files that come and go ---- */
+
+void h5_file_opened(struct h5_lib *l, hid_t id, const char *name, bool made, int64_t began)
+{
+	unsigned long fileno;
+	uint64_t addr;
+	int type;
+	struct h5_quiet q;
+	h5_hush(l, &q);
+	bool there = h5_ask_object(l, id, &fileno, &addr, &type);
+	struct h5_open *f = there ? file_add(l, fileno, name, made) : NULL;
+	struct h5_obj *o = f ? object_add(f, addr, TERM_kind_group, "/", 1, NULL, 0) : NULL;
+	h5_unhush(l, &q);
+	if (f)
+		__atomic_add_fetch(&f->ids, 1, __ATOMIC_RELAXED);
+	h5_id_is(id, o);
+	h5_did(o, made ? H5_CREATE : H5_OPEN, true, began, h5_now());
+}
+
+/* Its state when it is left is what tells whether somebody else wrote it before it is opened again. */
+void h5_file_closed(struct h5_open *f)
+{
+	struct safe_stat st;
+	if (f->ids)
+		__atomic_sub_fetch(&f->ids, 1, __ATOMIC_RELAXED);
+	if (!f->unknown && stat_file(f->path, &st) && same_file(&st, &f->st)) {
+		f->st.size = st.size;
+		f->st.mtime = st.mtime;
+	}
+}
+
+/* ---- counting ---- */
+
+#define ADD(to, what) __atomic_fetch_add(&(to), (what), __ATOMIC_RELAXED)
+#define PUT(to, what) __atomic_store_n(&(to), (what), __ATOMIC_RELAXED)
+#define GET(from) __atomic_load_n(&(from), __ATOMIC_RELAXED)
+
+void h5_begin(struct h5_obj *o, bool write, int64_t t)
+{
+	struct h5_row *r = o && o->told ? &o->told->row[write] : NULL;
+	if (!r)
+		return;
+	if (!GET(r->first))
+		PUT(r->first, t);
+	PUT(r->last, t);
+	ADD(r->begun, 1);
+}
+
+void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended)
+{
+	struct h5_row *r = o && o->told ? &o->told->row[write] : NULL;
+	if (!r)
+		return;
+	PUT(r->last, ended);
+	ADD(r->spent, (uint64_t)(ended - began));
+	if (ok) {
+		ADD(r->bytes, bytes);
+		if (bytes > GET(r->largest))
+			PUT(r->largest, bytes);
+		ADD(r->calls, 1);
+	} else {
+		ADD(r->failed, 1);
+	}
+}
+
+void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t ended)
+{
+	struct h5_few *r = o && o->told ? &o->told->few[op] : NULL;
+	if (!r)
+		return;
+	if (!GET(r->first))
+		PUT(r->first, began);
+	PUT(r->last, ended);
+	ADD(r->spent, (uint64_t)(ended - began));
+	if (ok)
+		ADD(r->calls, 1);
+	else
+		ADD(r->failed, 1);
+}
+
+/* ---- parts ---- */
+
+static void shape(struct h5_lib *l, struct h5_obj *o, hid_t id)
+{
+	struct {
+		struct h5_shape head;
+		uint64_t dims[2 * H5_RANK_MAX];
+	} t;
+	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];
+	struct h5_quiet q;
+	h5_hush(l, &q);
+	bool ok = h5_ask_shape(l, id, o->kind == TERM_kind_attribute, o, dims, most);
+	h5_unhush(l, &q);
+	o->shaped = true;
+	if (!ok) {
+		o->elements = o->size = 0;
+		return;
+	}
+	t.head = (struct h5_shape){.object = o->num, .class = o->class, .rank = o->rank, .size = o->size};
+	for (uint32_t i = 0; i < o->rank; i++) {
+		if (i < sizeof(o->dims) / sizeof(o->dims[0]))
+			o->dims[i] = dims[i];
+		t.dims[i] = dims[i];
+		t.dims[o->rank + i] = most[i];
+	}
+	app_tape_put(&(struct app_entry){.kind = H5_SHAPE},
+	             &(struct app_words){.value = (const char *)&t, .nvalue = sizeof(t.head) + 16 * o->rank});
+}
+
+void h5_reshaped(struct h5_obj *o)
+{
+	if (o)
+		o->shaped = false;
+}
+
+void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)
+{
+	if (o && !o->shaped)
+		shape(l, o, id);
+}
+
+static void widen(struct h5_part *p, const hsize_t *from, const hsize_t *to)
+{
+	uint64_t *box = (uint64_t *)(p + 1);
+	for (uint32_t i = 0; i < p->rank; i++) {
+		if (from[i] < box[2 * i])
+			box[2 * i] = from[i];
+		if (to[i] > box[2 * i + 1])
+			box[2 * i + 1] = to[i];
+	}
+}
+
+static bool same_box(const struct h5_part *p, const hsize_t *from, const hsize_t *to, const char *fields, uint32_t n)
+{
+	const uint64_t *box = (const uint64_t *)(p + 1);
+	for (uint32_t i = 0; i < p->rank; i++)
+		if (box[2 * i] != from[i] || box[2 * i + 1] != to[i])
+			return false;
+	return p->nfields == n && !memcmp(box + 2 * p->rank, fields, n);
+}
+
+static void part_add(struct h5_obj *o, bool write, const hsize_t *from, const hsize_t *to, uint64_t elements,
+                     const char *fields, uint32_t nfields)
+{
+	struct state *s = o->told ? take() : NULL;
+	struct h5_part *p = NULL;
+	if (!s)
+		return;
+	if (!o->parts[write])
+		o->parts[write] = room(s, PARTS * sizeof(*o->parts[write]));
+	struct h5_part_ref *v = o->parts[write];
+	for (unsigned i = 0; v && i < o->nparts[write] && !p; i++)
+		if (same_box(v[i].told, from, to, fields, nfields))
+			p = v[i].told;
+	if (v && !p && o->nparts[write] < PARTS) {
+		p = app_tape_reserve(H5_PART, (uint32_t)(sizeof(*p) + 16 * o->rank + nfields));
+		if (p) {
+			*p = (struct h5_part){.object = o->num, .write = write, .rank = o->rank, .nfields = nfields};
+			uint64_t *box = (uint64_t *)(p + 1);
+			for (uint32_t i = 0; i < o->rank; i++) {
+				box[2 * i] = from[i];
+				box[2 * i + 1] = to[i];
+			}
+			memcpy(box + 2 * o->rank, fields, nfields);
+			__atomic_store_n(&p->ready, 1, __ATOMIC_RELEASE);
+			v[o->nparts[write]++].told = p;
+		}
+	} else if (v && !p) { /* the last box takes what is too much, and all members */
+		p = v[PARTS - 1].told;
+		widen(p, from, to);
+		PUT(p->nfields, 0);
+	}
+	if (p) {
+		ADD(p->calls, 1);
+		ADD(p->elements, elements);
+	}
+	give(s);
+}
+
+uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields,
+                    uint32_t nfields, bool *ret_whole)
+{
+	hsize_t from[H5_RANK_MAX], to[H5_RANK_MAX];
+	uint64_t n = o->elements;
+	*ret_whole = space == H5S_ALL && n;
+	if (space == H5S_ALL) {
+		if (!o->elements || o->rank > sizeof(o->dims) / sizeof(o->dims[0]))
+			return n;
+		for (uint32_t i = 0; i < o->rank; i++) {
+			from[i] = 0;
+			to[i] = o->dims[i] - 1;
+		}
+	} else {
+		hssize_t (*points)(hid_t) = H5CALL(l, H5Sget_select_npoints, hssize_t(*)(hid_t));
+		herr_t (*bounds)(hid_t, hsize_t *, hsize_t *) = H5CALL(l, H5Sget_select_bounds, herr_t(*)(hid_t, hsize_t *, hsize_t *));
+		hssize_t got = points ? points(space) : -1;
+		if (got <= 0)
+			return 0;
+		n = (uint64_t)got;
+		*ret_whole = n == o->elements;
+		if (!o->rank || !bounds || bounds(space, from, to) < 0)
+			return n;
+	}
+	if (o->rank)
+		part_add(o, write, from, to, n, fields, nfields);
+	return n;
+}
+
+void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old, size_t nold)
+{
+	char text[sizeof(struct h5_name) + 2 * (2 * H5_NAME_MAX + 2)];
+	struct h5_name head = {.op = op, .npath = (uint32_t)npath, .nold = (uint32_t)nold};
+	if (!o || o->file->unknown || sizeof(head) + npath + nold > sizeof(text))
+		return;
+	head.file = o->file->num;
+	head.addr = o->addr;
+	head.kind = o->kind;
+	memcpy(text, &head, sizeof(head));
+	memcpy(text + sizeof(head), path, npath);
+	memcpy(text + sizeof(head) + npath, old, nold);
+	app_tape_put(&(struct app_entry){.kind = H5_NAME},
+	             &(struct app_words){.value = text, .nvalue = sizeof(head) + npath + nold});
+}

@@ -1,0 +1,231 @@
+/* h5steps STEP FILE...: one step of a small workflow on HDF5 files, for the tests of `stemma run --hdf5`. Each step prints
+ * what it did to which object, one a line, as `read FILE//PATH` or `write FILE//PATH`: the truth that the record is held against.
+ *
+ *   make OUT          groups /raw and /calib; /raw/trace (8 x 100 double), /raw/time, /calib/gain; attributes rate, unit, name of /
+ *   scale IN OUT      OUT//scaled/trace from IN//raw/trace and IN//calib/gain, attribute rate copied
+ *   columns IN OUT    OUT//cut from columns 10 to 19 of IN//raw/trace
+ *   over FILE         all of FILE//raw/time written anew
+ *   some FILE         one element of FILE//raw/time
+ *   move FILE         FILE//raw/time becomes FILE//raw/clock
+ *   fail FILE         opens what is not there, reads what it cannot, and looks at the error stack
+ *   killed FILE       writes FILE//a, and ends by SIGKILL
+ *   many OUT N        N datasets
+ *   attr FILE N       reads one attribute N times, opened once; prints ns a read
+ *   fork IN OUT       a forked child reads IN//raw/time, which its parent had open, and writes OUT//child */
+#include <hdf5.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROWS = 8, COLUMNS = 100 };
+static double trace[ROWS][COLUMNS];
+
+static void did(const char *what, const char *file, const char *path)
+{
+	printf("%s %s//%s\n", what, file, path);
+}
+
+static void attribute(hid_t at, const char *name, double v)
+{
+	hid_t s = H5Screate(H5S_SCALAR), a = H5Acreate2(at, name, H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, H5P_DEFAULT);
+	H5Awrite(a, H5T_NATIVE_DOUBLE, &v);
+	H5Aclose(a);
+	H5Sclose(s);
+}
+
+static hid_t dataset(hid_t at, const char *name, int rank, const hsize_t *dims)
+{
+	hid_t s = H5Screate_simple(rank, dims, NULL);
+	hid_t d = H5Dcreate2(at, name, H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	H5Sclose(s);
+	return d;
+}
+
+static int make(const char *out)
+{
+	hsize_t dims[2] = {ROWS, COLUMNS};
+	for (int i = 0; i < ROWS * COLUMNS; i++)
+		trace[0][i] = i;
+	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t raw = H5Gcreate2(f, "raw", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t calib = H5Gcreate2(f, "/calib", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t t = dataset(raw, "trace", 2, dims), time = dataset(raw, "time", 1, dims + 1), gain = dataset(f, "calib/gain", 1, dims);
+	H5Dwrite(t, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	H5Dwrite(time, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	H5Dwrite(gain, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	attribute(t, "rate", 500);
+	attribute(raw, "unit", 1);
+	attribute(f, "name", 2);
+	const char *const made[] = {"", "raw", "calib", "raw/trace", "raw/time", "calib/gain", "raw/trace@rate", "raw@unit", "@name"};
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		did("write", out, made[i]);
+	return H5Dclose(t) | H5Dclose(time) | H5Dclose(gain) | H5Gclose(raw) | H5Gclose(calib) | H5Fclose(f);
+}
+
+static int scale(const char *in, const char *out)
+{
+	hsize_t dims[2] = {ROWS, COLUMNS};
+	double gain[ROWS], rate;
+	hid_t a = H5Fopen(in, H5F_ACC_RDONLY, H5P_DEFAULT), b = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t t = H5Dopen2(a, "/raw/trace", H5P_DEFAULT), g = H5Dopen2(a, "calib/gain", H5P_DEFAULT);
+	hid_t unused = H5Dopen2(a, "/raw/time", H5P_DEFAULT);
+	H5Dread(t, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	H5Dread(g, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, gain);
+	hid_t r = H5Aopen(t, "rate", H5P_DEFAULT);
+	H5Aread(r, H5T_NATIVE_DOUBLE, &rate);
+	for (int i = 0; i < ROWS; i++)
+		for (int k = 0; k < COLUMNS; k++)
+			trace[i][k] *= gain[i];
+	hid_t to = H5Gcreate2(b, "scaled", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), d = dataset(to, "trace", 2, dims);
+	H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	attribute(d, "rate", rate);
+	did("read", in, "raw/trace"), did("read", in, "calib/gain"), did("read", in, "raw/trace@rate");
+	did("write", out, ""), did("write", out, "scaled"), did("write", out, "scaled/trace"), did("write", out, "scaled/trace@rate");
+	return H5Aclose(r) | H5Dclose(unused) | H5Dclose(t) | H5Dclose(g) | H5Dclose(d) | H5Gclose(to) | H5Fclose(a) | H5Fclose(b);
+}
+
+static int columns(const char *in, const char *out)
+{
+	hsize_t from[2] = {0, 10}, count[2] = {ROWS, 10}, n = ROWS * 10;
+	hid_t a = H5Fopen(in, H5F_ACC_RDONLY, H5P_DEFAULT), b = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t t = H5Dopen2(a, "/raw/trace", H5P_DEFAULT), s = H5Dget_space(t), m = H5Screate_simple(1, &n, NULL);
+	H5Sselect_hyperslab(s, H5S_SELECT_SET, from, NULL, count, NULL);
+	H5Dread(t, H5T_NATIVE_DOUBLE, m, s, H5P_DEFAULT, trace);
+	hid_t d = dataset(b, "cut", 1, &n);
+	H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	did("read", in, "raw/trace"), did("write", out, ""), did("write", out, "cut");
+	return H5Sclose(s) | H5Sclose(m) | H5Dclose(t) | H5Dclose(d) | H5Fclose(a) | H5Fclose(b);
+}
+
+static int rewrite(const char *file, int all)
+{
+	hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, "raw/time", H5P_DEFAULT), s = H5Dget_space(d);
+	hsize_t at = 3, one = 1;
+	hid_t m = H5Screate_simple(1, &one, NULL);
+	H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &one, NULL);
+	trace[0][0] = -1;
+	if (all)
+		H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	else
+		H5Dwrite(d, H5T_NATIVE_DOUBLE, m, s, H5P_DEFAULT, trace);
+	did("write", file, "raw/time");
+	return H5Sclose(m) | H5Sclose(s) | H5Dclose(d) | H5Fclose(f);
+}
+
+static int move(const char *file)
+{
+	hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT);
+	return H5Lmove(f, "raw/time", f, "/raw/clock", H5P_DEFAULT, H5P_DEFAULT) | H5Fclose(f);
+}
+
+static herr_t say_error(unsigned n, const H5E_error2_t *e, void *arg)
+{
+	printf("error %u %s %d\n", n, e->func_name, (int)(e->maj_num > 0 && e->min_num > 0));
+	(void)arg;
+	return 0;
+}
+
+static int fails(const char *file)
+{
+	double v;
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	hid_t f = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(f, "nowhere", H5P_DEFAULT);
+	printf("open %d, %zd errors\n", d < 0, H5Eget_num(H5E_DEFAULT));
+	H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, say_error, NULL);
+	d = H5Dopen2(f, "raw/trace", H5P_DEFAULT);
+	printf("then %zd errors\n", H5Eget_num(H5E_DEFAULT));
+	int r = H5Dread(d, H5T_NATIVE_DOUBLE, f, H5S_ALL, H5P_DEFAULT, &v);
+	printf("read %d, %zd errors\n", r < 0, H5Eget_num(H5E_DEFAULT));
+	H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, say_error, NULL);
+	r = H5Dread(12345, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v);
+	printf("read %d, %zd errors\n", r < 0, H5Eget_num(H5E_DEFAULT));
+	printf("not there %d\n", H5Fopen("/nowhere/x.h5", H5F_ACC_RDONLY, H5P_DEFAULT) < 0);
+	return 0;
+}
+
+static int killed(const char *file)
+{
+	hsize_t n = 10;
+	hid_t f = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), d = dataset(f, "a", 1, &n);
+	H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	H5Fflush(f, H5F_SCOPE_GLOBAL);
+	did("write", file, ""), did("write", file, "a");
+	fflush(stdout);
+	return kill(getpid(), SIGKILL);
+}
+
+static int many(const char *out, int n)
+{
+	char name[32];
+	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	for (int i = 0; i < n; i++) {
+		hsize_t one = 1;
+		snprintf(name, sizeof(name), "d%d", i);
+		hid_t d = dataset(f, name, 1, &one);
+		H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+		H5Dclose(d);
+	}
+	return H5Fclose(f);
+}
+
+static int attr(const char *file, long n)
+{
+	struct timespec a, b;
+	double v, sum = 0;
+	hid_t f = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT), at = H5Aopen_by_name(f, "raw/trace", "rate", H5P_DEFAULT, H5P_DEFAULT);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+	for (long i = 0; i < n; i++) {
+		H5Aread(at, H5T_NATIVE_DOUBLE, &v);
+		sum += v;
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+	printf("%.1f ns a read, sum %g\n", ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / (double)n, sum);
+	return H5Aclose(at) | H5Fclose(f);
+}
+
+static int forks(const char *in, const char *out)
+{
+	hsize_t n = COLUMNS;
+	int status;
+	hid_t a = H5Fopen(in, H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(a, "raw/time", H5P_DEFAULT);
+	H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	pid_t pid = fork();
+	if (pid == 0) {
+		H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+		hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), c = dataset(f, "child", 1, &n);
+		H5Dwrite(c, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+		_exit(H5Dclose(c) | H5Fclose(f));
+	}
+	waitpid(pid, &status, 0);
+	return H5Dclose(d) | H5Fclose(a) | status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *step = argc > 2 ? argv[1] : "", *a = argc > 2 ? argv[2] : "", *b = argc > 3 ? argv[3] : "";
+	if (!strcmp(step, "make"))
+		return make(a) < 0;
+	if (!strcmp(step, "scale"))
+		return scale(a, b) < 0;
+	if (!strcmp(step, "columns"))
+		return columns(a, b) < 0;
+	if (!strcmp(step, "over") || !strcmp(step, "some"))
+		return rewrite(a, !strcmp(step, "over")) < 0;
+	if (!strcmp(step, "move"))
+		return move(a) < 0;
+	if (!strcmp(step, "fail"))
+		return fails(a) < 0;
+	if (!strcmp(step, "killed"))
+		return killed(a) < 0;
+	if (!strcmp(step, "many"))
+		return many(a, atoi(b)) < 0;
+	if (!strcmp(step, "attr"))
+		return attr(a, atol(b)) < 0;
+	if (!strcmp(step, "fork"))
+		return forks(a, b) != 0;
+	return 2;
+}
