@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "graph/vec.h"
 #include "query/idmap.h"
+#include "query/objects.h"
 #include "query/system.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 const char *const lineage_omit_name[OMIT_COUNT] = {
     [OMIT_system] = "system", [OMIT_absent] = "absent", [OMIT_cache] = "cache",         [OMIT_fork] = "fork",
     [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain", [OMIT_unseen] = "unseen",
+    [OMIT_object] = "object", [OMIT_container] = "container",
 };
 
 enum kind_class { CLASS_DATA, CLASS_SYSTEM, CLASS_NAMED, CLASS_ABSENT }; /* in 8 bits */
@@ -78,6 +80,7 @@ struct walk {
 	struct edges got;
 	uint32_t depth;
 	bool cut;
+	struct objects objects;
 	struct idmap hosts; /* hash of the name -> number from 1; used with a skew only */
 };
 
@@ -524,6 +527,9 @@ static int expand_version(struct walk *w, uint32_t i)
 	begin(w, i);
 	struct bound bound = w->states[i].pending, then = bound;
 	int r = up ? store_gens(w->s, id, &w->got) : store_readers(w->s, id, &w->got);
+	uint64_t hidden = 0;
+	if (r == 0 && !up && !w->o->all && !w->states[i].root)
+		r = objects_readers(&w->objects, id, &w->got, &hidden);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
 		uint32_t host;
@@ -533,6 +539,8 @@ static int expand_version(struct walk *w, uint32_t i)
 	}
 	if (r == 0)
 		r = up ? store_derived(w->s, id, &w->got) : store_derivatives(w->s, id, &w->got);
+	if (r == 0 && !up)
+		r = objects_carriers(&w->objects, id, &w->got);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
 		struct version_info v;
@@ -556,6 +564,11 @@ static int expand_exec(struct walk *w, uint32_t i)
 	int r = host_of(w, id, &host);
 	if (r == 0)
 		r = up ? store_uses(w->s, id, &w->got) : store_outputs(w->s, id, &w->got);
+	uint64_t hidden = 0;
+	if (r == 0 && !w->o->all)
+		r = objects_choose(&w->objects, id, !up, &w->got, &hidden);
+	for (; r == 0 && hidden; hidden--)
+		r = omit(w, i, w->objects.view == OBJECTS_FILES ? OMIT_object : OMIT_container);
 	expect(w, &w->got, false);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
@@ -700,6 +713,16 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	int64_t widest = o->direction == LINEAGE_UP ? INT64_MAX : INT64_MIN;
 	int r = 0;
 	bool viewing = store_view_begin(s, VIEW_WALK) == 0;
+	enum objects_view view = OBJECTS_FILES;
+	for (size_t k = 0; r == 0 && k < n; k++) {
+		struct version_sort v;
+		r = store_version_sort(s, roots[k], &v);
+		if (r > 0 && objects_is_object(v.kind))
+			view = OBJECTS_OBJECTS;
+		r = r < 0 ? r : 0;
+	}
+	if (r == 0)
+		r = objects_begin(&w.objects, s, view);
 	for (size_t k = 0; r == 0 && k < n; k++) {
 		uint32_t i;
 		r = node_of(&w, roots[k], false, &i);
@@ -728,6 +751,7 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	free(w.near.v);
 	free(w.far.v);
 	edges_release(&w.got);
+	objects_end(&w.objects);
 	table_release(&w.seen);
 	idmap_release(&w.hosts);
 	return r;

@@ -26,6 +26,8 @@ enum lineage_omit {
 	OMIT_sync,
 	OMIT_uncertain,
 	OMIT_unseen,
+	OMIT_object,    /* of an HDF5 file, in a walk along files */
+	OMIT_container, /* an HDF5 file, in a walk along objects */
 	OMIT_COUNT
 };
 /* The names of the above, as in the JSON. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_FILES 256 /* of one name; more is a name like /tmp/x in years of use, and the latest are enough */
@@ -40,7 +41,52 @@ static void append(struct buf *b, struct str rest)
 	}
 }
 
+static void plain_path(const char *text, struct buf *ret);
+
+size_t target_object(const char *text)
+{
+	const char *at = *text ? strstr(text + 1, "//") : NULL;
+	char head[PATH_MAX];
+	struct stat st;
+	size_t n = at ? (size_t)(at - text) : 0;
+	if (!n || n >= sizeof(head))
+		return 0;
+	memcpy(head, text, n);
+	head[n] = '\0';
+	return stat(head, &st) == 0 && S_ISDIR(st.st_mode) ? 0 : n;
+}
+
+/* The path of an object in its file as the record has it: //, and no / too many. */
+static void inner_path(const char *text, struct buf *ret)
+{
+	buf_printf(ret, "/");
+	const char *p = text;
+	do {
+		p += strspn(p, "/");
+		size_t n = strcspn(p, "/");
+		buf_char(ret, '/');
+		buf_add(ret, p, n);
+		p += n;
+	} while (p[strspn(p, "/")]);
+}
+
 void target_path(const char *text, struct buf *ret)
+{
+	size_t file = target_object(text);
+	if (!file) {
+		plain_path(text, ret);
+		return;
+	}
+	char *head = strndup(text, file);
+	buf_reset(ret);
+	if (head)
+		plain_path(head, ret);
+	ret->failed |= !head;
+	free(head);
+	inner_path(text + file, ret);
+}
+
+static void plain_path(const char *text, struct buf *ret)
 {
 	buf_reset(ret);
 	size_t n = strlen(text);
@@ -133,6 +179,34 @@ static bool has(const struct found *f, store_id id)
 	return false;
 }
 
+static int look_up(struct store *s, const char *name, struct found *ret);
+
+/* Objects of that name in the files that the first part of it leads to. */
+static int look_up_object(struct store *s, const char *name, size_t file, struct found *ret)
+{
+	char *head = strndup(name, file);
+	struct found *outer = malloc(sizeof(*outer));
+	struct buf inner = {0};
+	int r = head && outer ? look_up(s, head, outer) : -ENOMEM;
+	inner_path(name + file, &inner);
+	if (inner.failed)
+		r = -ENOMEM;
+	for (size_t i = 0; r > 0 && i < outer->n; i++) {
+		int n = store_objects_by_name(s, outer->ids[i], buf_view(&inner), ret->ids + ret->n, MAX_FILES - ret->n);
+		ret->n += n > 0 ? (size_t)n : 0;
+		r = n < 0 ? n : r;
+	}
+	if (r >= 0 && ret->n) {
+		ret->on_disk = outer->on_disk;
+		ret->by_identity = outer->by_identity;
+		ret->now = outer->now;
+	}
+	buf_release(&inner);
+	free(outer);
+	free(head);
+	return r < 0 ? r : ret->n > 0;
+}
+
 /* All that the name leads to: the file that has it now first. 1, 0 or -errno. */
 static int look_up(struct store *s, const char *name, struct found *ret)
 {
@@ -140,7 +214,10 @@ static int look_up(struct store *s, const char *name, struct found *ret)
 	if (!*name)
 		return 0;
 	store_id id = 0;
-	int r = 0;
+	size_t object = target_object(name);
+	int r = object ? look_up_object(s, name, object, ret) : 0;
+	if (r)
+		return r;
 	ret->on_disk = fileid_get(AT_FDCWD, name, true, &ret->now) == 0;
 	if (ret->on_disk) {
 		r = store_file_by_identity(s, str_of(ret->now.domain->name), ret->now.ino, ret->now.gen, &id);
@@ -151,7 +228,7 @@ static int look_up(struct store *s, const char *name, struct found *ret)
 	}
 	store_id named[MAX_FILES];
 	struct buf path = {0};
-	target_path(name, &path);
+	plain_path(name, &path);
 	r = path.failed ? -ENOMEM : store_files_by_path(s, buf_view(&path), named, MAX_FILES - 1);
 	if (r == 0 && *name != '/') /* what was imported may be called otherwise: by an IRI, by a label */
 		r = store_files_by_path(s, str_of(name), named, MAX_FILES - 1);
@@ -249,6 +326,10 @@ static int compare_disk(struct store *s, const struct found *f, struct file_targ
 		t->disk = DISK_GONE;
 		return 0;
 	}
+	struct file_info info;
+	int object = store_file(s, t->file, &info);
+	if (object < 0 || (object > 0 && info.within)) /* of the file itself nothing follows for an object in it */
+		return object < 0 ? object : 0;
 	int r = store_version_of(s, t->file, 0, &latest);
 	if (r > 0)
 		r = store_version(s, latest, &v);

@@ -32,6 +32,9 @@ struct file_target {
 
 /* Absolute and without `.`, `..` and symbolic links as far as it exists; nothing needs to exist. */
 void target_path(const char *text, struct buf *ret);
+/* Of FILE//PATH, an object of an HDF5 file, the length of FILE; 0: it is none (the first part is a folder, or there is no
+ * //). */
+size_t target_object(const char *text);
 
 /* A file: by its identity if there is one of that name now, else by the name; FILE@{N} is its version N, also FILE@N
  * where no file of that whole name is known; fHEX and vHEX are the public ids of files and versions. Returns 1; 0 if it

@@ -12,6 +12,15 @@ void edges_release(struct edges *e)
 	*e = (struct edges){0};
 }
 
+int edges_add(struct edges *e, const struct edge *one)
+{
+	struct edge *p = vec_add(e);
+	if (!p)
+		return -ENOMEM;
+	*p = *one;
+	return 0;
+}
+
 static struct edge *add(struct edges *e)
 {
 	struct edge *p = vec_add(e);

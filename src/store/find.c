@@ -115,6 +115,45 @@ int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t 
 	return rc < 0 ? rc : n;
 }
 
+int store_has_objects(struct store *s)
+{
+	int64_t v = 0;
+	int rc = store_meta_get(s, "objects", &v, NULL);
+	return rc < 0 ? rc : rc == 1 && v;
+}
+
+int store_objects_by_name(struct store *s, store_id file, struct str inner, store_id *ret, size_t max)
+{
+	struct reader *r = store_reader(s);
+	int rc = r ? read_file(s, file, &r->file) : -ENOMEM, n = 0;
+	struct ids paths = {0};
+	struct buf path = {0};
+	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
+		if (ids_add(&paths, r->file.paths.v[i]) < 0)
+			rc = -ENOMEM;
+	/* Under the latest of its names first. */
+	for (size_t i = paths.n; rc >= 0 && i-- && (size_t)n < max;) {
+		store_id found[64];
+		buf_reset(&path);
+		store_path(s, paths.v[i], &path);
+		buf_str(&path, inner);
+		rc = path.failed ? -ENOMEM : store_files_by_path(s, buf_view(&path), found, 64);
+		for (int k = 0; k < rc && (size_t)n < max; k++) {
+			bool had = false;
+			for (int j = 0; j < n; j++)
+				had |= ret[j] == found[k];
+			int got = had ? 0 : read_file(s, found[k], &r->file);
+			if (got < 0)
+				rc = got;
+			else if (got == 1 && r->file.within == file)
+				ret[n++] = found[k];
+		}
+	}
+	free(paths.v);
+	buf_release(&path);
+	return rc < 0 ? rc : n;
+}
+
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret)
 {
 	struct reader *r = store_reader(s);

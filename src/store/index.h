@@ -103,6 +103,7 @@ struct ix_move {
 #define IX_ANEW (-EKEYREVOKED)
 
 struct ix {
+	bool objects_said; /* that the store has objects of HDF5 files */
 	struct store *s;
 	struct err *err;
 	struct graph g;

@@ -334,6 +334,12 @@ static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *
 	f->kind_key = ix_pkey(x, &g->kind_key);
 	f->group = g->group == VEC_NONE ? 0 : x->files.v[g->group].id;
 	f->group_key = ix_pkey(x, &g->group_key);
+	if (gkind_is_object(g->kind) && !x->objects_said) {
+		int said = store_meta_set(x->s, "objects", 1, x->err);
+		if (said < 0)
+			return said;
+		x->objects_said = true;
+	}
 	f->within = g->within != VEC_NONE ? x->files.v[g->within].id : row ? row->f.within : 0;
 	f->nversion = row ? row->f.nversion : 0;
 	for (uint32_t k = 0; k < g->naccess; k++)

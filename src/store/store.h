@@ -163,6 +163,11 @@ int store_files_by_path(struct store *s, struct str path, store_id *ret, size_t 
 int store_named_at(struct store *s, store_id file, struct str path, int64_t t);
 /* When it last got the name, in place of another that the record has. 1, 0 (it never had it, or no other), -errno. */
 int store_named_since(struct store *s, store_id file, struct str path, int64_t *ret);
+/* Are there objects of HDF5 files? 1, 0, -errno. */
+int store_has_objects(struct store *s);
+/* The objects of a file that are, or were, called `inner` in it (//group/dataset, //group@attribute), whatever the file
+ * was called; the present holder first. Returns their number (up to max). */
+int store_objects_by_name(struct store *s, store_id file, struct str inner, store_id *ret, size_t max);
 /* n > 0: version n; 0: the latest. 1 found, 0 not. */
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret);
 /* By public id or a unique prefix of it (at least 4 characters after the letter). 1, 0, or -ENOTUNIQ. */
@@ -209,6 +214,7 @@ struct edges {
 	size_t n, cap;
 };
 void edges_release(struct edges *e);
+int edges_add(struct edges *e, const struct edge *one); /* 0 or -ENOMEM */
 
 /* Each fills e anew (e->n = 0 first) and returns 0 or -errno. */
 int store_gens(struct store *s, store_id version, struct edges *e);        /* executions that generated it */

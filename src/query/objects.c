@@ -1,0 +1,259 @@
+#include "query/objects.h"
+
+#include "base/hash.h"
+#include "graph/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+bool objects_is_object(uint64_t kind)
+{
+	return gkind_is_object((unsigned)kind);
+}
+
+int objects_begin(struct objects *o, struct store *s, enum objects_view view)
+{
+	*o = (struct objects){.s = s, .view = view};
+	int r = store_has_objects(s);
+	o->any = r > 0;
+	return r < 0 ? r : 0;
+}
+
+void objects_end(struct objects *o)
+{
+	idmap_release(&o->covers);
+	edges_release(&o->edges);
+	edges_release(&o->more);
+	*o = (struct objects){0};
+}
+
+/* An edge's version, as far as it matters here. */
+struct look {
+	store_id file, within; /* within: 0 it is no object */
+	enum origin origin;
+	bool regular;
+	int64_t start; /* of an object's version */
+};
+
+static int look(struct store *s, store_id version, struct look *ret)
+{
+	struct version_sort v;
+	struct version_info i;
+	int r = store_version_sort(s, version, &v);
+	*ret = (struct look){0};
+	if (r <= 0)
+		return r;
+	*ret = (struct look){.file = v.file, .within = v.within, .origin = v.origin, .regular = v.kind == TERM_kind_regular};
+	if (v.within && (r = store_version(s, version, &i)) > 0)
+		ret->start = i.start;
+	return r < 0 ? r : 0;
+}
+
+static int gaps_of(struct store *s, store_id exec, bool *ret)
+{
+	struct exec_info x;
+	int r = store_exec(s, exec, &x);
+	*ret = r > 0 && x.gaps & 1u << TERM_gap_hdf5;
+	return r < 0 ? r : 0;
+}
+
+/* Did the execution write objects of the file, and say all of it? */
+static int writes_objects(struct objects *o, store_id exec, store_id file, bool *ret)
+{
+	bool gap, found = false;
+	int r = gaps_of(o->s, exec, &gap);
+	if (r == 0 && !gap)
+		r = store_outputs(o->s, exec, &o->more);
+	for (size_t i = 0; r == 0 && !gap && !found && i < o->more.n; i++) {
+		struct look l;
+		r = look(o->s, o->more.v[i].to, &l);
+		found = r == 0 && l.within == file;
+	}
+	*ret = found;
+	return r;
+}
+
+/* Was the file's version made by such an execution, and by nobody else? */
+static int made_by_objects(struct objects *o, store_id version, store_id file, bool *ret)
+{
+	struct edges gens = {0};
+	int r = store_gens(o->s, version, &gens);
+	*ret = r == 0 && gens.n > 0;
+	for (size_t i = 0; r == 0 && *ret && i < gens.n; i++)
+		r = writes_objects(o, gens.v[i].to, file, ret);
+	edges_release(&gens);
+	return r;
+}
+
+/* Since t, was every version up to `version` made so? */
+static int since(struct objects *o, store_id version, store_id file, int64_t t, bool *ret)
+{
+	struct version_info v;
+	int r = store_version(o->s, version, &v);
+	*ret = r > 0;
+	for (uint64_t n = r > 0 ? v.n : 0; r >= 0 && *ret && n; n--) {
+		store_id id;
+		r = store_version_of(o->s, file, n, &id);
+		if (r > 0)
+			r = store_version(o->s, id, &v);
+		if (r <= 0 || v.end <= t)
+			break;
+		*ret = v.origin == ORIGIN_OBSERVED;
+		if (*ret)
+			r = made_by_objects(o, id, file, ret);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Do the objects of the file that the execution used tell all that it used of this version? uses: all that it used. */
+static int covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses, bool *ret)
+{
+	bool is_new, gap;
+	uint64_t key = hash_mix(hash_mix(exec, version), 7) | 1;
+	uint32_t *known = idmap_add(&o->covers, key, 0, &is_new);
+	if (!known)
+		return -ENOMEM;
+	if (!is_new && *known) {
+		*ret = *known == 1;
+		return 0;
+	}
+	int64_t oldest = INT64_MAX;
+	bool all = true, some = false;
+	int r = gaps_of(o->s, exec, &gap);
+	for (size_t i = 0; r == 0 && !gap && all && i < uses->n; i++) {
+		struct look l;
+		r = look(o->s, uses->v[i].to, &l);
+		if (r == 0 && l.within == file) {
+			some = true;
+			all = l.origin == ORIGIN_OBSERVED;
+			oldest = l.start < oldest ? l.start : oldest;
+		}
+	}
+	*ret = r == 0 && !gap && all && some;
+	if (*ret)
+		r = since(o, version, file, oldest, ret);
+	else if (r == 0 && !gap && !some) /* one that only wrote objects of the file used nothing of it */
+		r = writes_objects(o, exec, file, ret);
+	if (r == 0 && (known = idmap_find(&o->covers, key)))
+		*known = *ret ? 1 : 2;
+	return r;
+}
+
+/* Which files e's objects lie in, and those that the execution made. */
+static int containers(struct objects *o, store_id exec, const struct edges *e, struct look *looks, struct idmap *ret)
+{
+	bool is_new;
+	for (size_t i = 0; i < e->n; i++) {
+		int r = look(o->s, e->v[i].to, &looks[i]);
+		if (r < 0)
+			return r;
+		if (looks[i].within && !idmap_add(ret, looks[i].within, 1, &is_new))
+			return -ENOMEM;
+	}
+	int r = o->view == OBJECTS_OBJECTS ? store_outputs(o->s, exec, &o->more) : 0;
+	for (size_t i = 0; o->view == OBJECTS_OBJECTS && r == 0 && i < o->more.n; i++) {
+		struct look l;
+		r = look(o->s, o->more.v[i].to, &l);
+		if (r == 0 && l.within && !idmap_add(ret, l.within, 1, &is_new))
+			r = -ENOMEM;
+	}
+	return r;
+}
+
+int objects_choose(struct objects *o, store_id exec, bool outputs, struct edges *e, uint64_t *hidden)
+{
+	struct idmap with = {0}, files = {0};
+	struct edges all = {0};
+	bool is_new, gap = false;
+	if (!o->any || !e->n)
+		return 0;
+	struct look *looks = malloc(e->n * sizeof(*looks));
+	int r = looks ? containers(o, exec, e, looks, &with) : -ENOMEM;
+	if (r < 0 || !with.n)
+		goto out;
+	if (outputs && (r = gaps_of(o->s, exec, &gap)) < 0)
+		goto out;
+	for (size_t i = 0; i < e->n; i++)
+		if (looks[i].regular && !idmap_add(&files, looks[i].file, 1, &is_new))
+			r = -ENOMEM;
+	/* What it was is asked of all of it, while some is taken out. */
+	all.v = malloc(e->n * sizeof(*all.v));
+	if (r < 0 || !all.v) {
+		r = -ENOMEM;
+		goto out;
+	}
+	memcpy(all.v, e->v, e->n * sizeof(*all.v));
+	all.n = all.cap = e->n;
+	size_t n = 0;
+	for (size_t i = 0; r == 0 && i < all.n; i++) {
+		bool out = false;
+		if (o->view == OBJECTS_FILES)
+			out = looks[i].within && idmap_find(&files, looks[i].within);
+		else if (looks[i].regular && idmap_find(&with, looks[i].file) && outputs)
+			out = !gap;
+		else if (looks[i].regular && idmap_find(&with, looks[i].file))
+			r = covered(o, exec, all.v[i].to, looks[i].file, &all, &out);
+		if (!out)
+			e->v[n++] = all.v[i];
+		else
+			++*hidden;
+	}
+	if (r == 0)
+		e->n = n;
+out:
+	edges_release(&all);
+	idmap_release(&with);
+	idmap_release(&files);
+	free(looks);
+	return r;
+}
+
+int objects_readers(struct objects *o, store_id version, struct edges *e, uint64_t *hidden)
+{
+	struct look l;
+	if (!o->any || o->view == OBJECTS_FILES || !e->n)
+		return 0;
+	int r = look(o->s, version, &l);
+	size_t n = 0;
+	for (size_t i = 0; r == 0 && l.regular && i < e->n; i++) {
+		bool out = false;
+		r = store_uses(o->s, e->v[i].to, &o->edges);
+		if (r == 0)
+			r = covered(o, e->v[i].to, version, l.file, &o->edges, &out);
+		if (!out)
+			e->v[n++] = e->v[i];
+		else
+			++*hidden;
+	}
+	if (r == 0 && l.regular)
+		e->n = n;
+	return r;
+}
+
+int objects_carriers(struct objects *o, store_id version, struct edges *e)
+{
+	struct look l;
+	struct version_info v;
+	struct edges readers = {0};
+	uint64_t hidden = 0;
+	if (!o->any || o->view == OBJECTS_FILES)
+		return 0;
+	int r = look(o->s, version, &l);
+	if (r < 0 || !l.within)
+		return r;
+	for (uint64_t n = 1; r >= 0; n++) {
+		store_id id;
+		r = store_version_of(o->s, l.within, n, &id);
+		if (r <= 0 || (r = store_version(o->s, id, &v)) <= 0)
+			break;
+		if (v.end <= l.start)
+			continue;
+		r = store_readers(o->s, id, &readers);
+		if (r == 0)
+			r = objects_readers(o, id, &readers, &hidden);
+		if (r == 0 && readers.n)
+			r = edges_add(e, &(struct edge){.to = id, .sure = true, .via = TERM_via_data, .lo = v.start, .hi = v.end});
+	}
+	edges_release(&readers);
+	return r < 0 ? r : 0;
+}
