@@ -12,7 +12,7 @@ for c in run log show lineage why find diff stat archive advise sql note forget 
 	check "stemma-$c.1 has its sections"
 	missing=
 	# shellcheck disable=SC2013 # options are words
-	for o in $(grep -oE '^ .*--[a-z-]+' "$out" | grep -oE -- '--[a-z-]+'); do
+	for o in $(grep -oE '^ .*--[a-z0-9-]+' "$out" | grep -oE -- '--[a-z0-9-]+'); do
 		grep -qE "^\.It .*Fl Fl ${o#--}( |\$)" "$page" || missing="$missing $o"
 	done
 	for o in $(grep -oE '^ +-[a-zA-Z0-9],' "$out" | tr -d ' ,-'); do
@@ -55,7 +55,7 @@ if command -v bash >/dev/null && [ -f "$complete" ]; then
 	bad=
 	for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity best table; do
 		words stemma $c --
-		for o in $("$STEMMA" $c --help | grep -oE '^ .*--[a-z-]+' | grep -oE -- '--[a-z-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
+		for o in $("$STEMMA" $c --help | grep -oE '^ .*--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do grep -qx -e "$o" "$out" || bad="$bad $c$o"; done
 	done
 	echo "missing:$bad" >"$out"
 	[ -z "$bad" ]

@@ -53,6 +53,8 @@ static const struct kind {
     [VIEW_annotation] = {views_annotations, {SQL_max_told, SQL_COUNT}},
     [VIEW_mpi_rank] = {views_ranks, {SQL_max_told, SQL_COUNT}},
     [VIEW_mpi_io] = {views_mpiio, {SQL_max_told, SQL_COUNT}},
+    [VIEW_hdf5_object] = {views_hdf5_objects, {SQL_max_told, SQL_COUNT}},
+    [VIEW_hdf5_part] = {views_hdf5_parts, {SQL_max_told, SQL_COUNT}},
     [VIEW_summary] = {views_summaries, {SQL_max_summary, SQL_COUNT}},
     [VIEW_figure] = {views_figures, {SQL_max_summary, SQL_COUNT}},
     [VIEW_build] = {views_builds, {SQL_max_build, SQL_COUNT}},

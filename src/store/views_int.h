@@ -71,6 +71,8 @@ void views_results(struct cursor *c);
 void views_annotations(struct cursor *c);
 void views_ranks(struct cursor *c);
 void views_mpiio(struct cursor *c);
+void views_hdf5_objects(struct cursor *c);
+void views_hdf5_parts(struct cursor *c);
 void views_summaries(struct cursor *c);
 void views_figures(struct cursor *c);
 void views_builds(struct cursor *c);

@@ -49,7 +49,7 @@ static int make(const char *out)
 {
 	hsize_t dims[2] = {ROWS, COLUMNS};
 	for (int i = 0; i < ROWS * COLUMNS; i++)
-		trace[0][i] = i;
+		trace[i / COLUMNS][i % COLUMNS] = i;
 	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	hid_t raw = H5Gcreate2(f, "raw", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	hid_t calib = H5Gcreate2(f, "/calib", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);

@@ -1,0 +1,142 @@
+#!/bin/sh
+# What programs do with objects of HDF5 files, and what the commands make of it. The truth is what the program prints of each
+# step (tests/hdf5/h5steps.c), which knows nothing of the record.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+H5=${STEMMA_H5STEPS:-$BUILD/tests/h5steps}
+[ -x "$H5" ] || {
+	echo '1..0 # SKIP HDF5 was not there when the tests were built'
+	exit 0
+}
+
+# The program must have the library that it was linked with, and nothing else of the caller's.
+unset LD_PRELOAD HDF5_PLUGIN_PATH HDF5_VOL_CONNECTOR
+cp "$H5" ./h5steps
+
+sql() { "$STEMMA" sql --csv "$@" 2>>"$err" | tr -d '\r' | sed 1d; }
+# The objects that the latest run read and wrote, as the program prints them.
+seen()
+{
+	sql "SELECT CASE type WHEN 'used' THEN 'read' ELSE 'write' END || ' ' || substr(f.path, length('$T/work/') + 1)
+		FROM edge e JOIN version v ON v.id = CASE type WHEN 'used' THEN e.to_id ELSE e.from_id END JOIN file f ON f.id = v.file
+		JOIN execution x ON x.id = CASE type WHEN 'used' THEN e.from_id ELSE e.to_id END
+		WHERE type IN ('used', 'wasGeneratedBy') AND f.kind IN ('group', 'dataset', 'attribute', 'datatype')
+		AND x.run = (SELECT max(id) FROM run)" | sort -u >"$T/seen"
+}
+# step WHAT ARG...: a step runs as without stemma, and the record has what it says that it did.
+step()
+{
+	what=$1
+	shift
+	cmd 0 run --hdf5 -- ./h5steps "$@" && sort -u "$out" >"$T/did" && seen && diff "$T/did" "$T/seen" >>"$err" && [ -s "$T/did" ]
+	check "$what"
+}
+
+step 'what is made is seen' make in.h5
+step 'what is read and made is seen, and not what is only opened' scale in.h5 out.h5
+step 'a part of a dataset is read' columns in.h5 cut.h5
+
+part=$(sql "SELECT direction, first, last, elements FROM hdf5_part WHERE path = '$T/work/in.h5//raw/trace' AND run = (SELECT max(id) FROM run)")
+: >"$err" && echo "$part" >"$out" && is "$out" 'read,"0,10","7,19",80'
+check 'which columns is recorded'
+shape=$(sql "SELECT DISTINCT type, shape FROM hdf5_object WHERE path = '$T/work/in.h5//raw/trace'")
+: >"$err" && echo "$shape" >"$out" && is "$out" 'float:8,"8,100"'
+check 'and type and shape'
+
+# lineage, from object to object
+cmd 0 lineage --json out.h5//scaled/trace
+json '[.entities[].path | select(contains("//")) | sub(".*/work/"; "")] | sort == ["in.h5//calib/gain", "in.h5//raw/trace", "in.h5//raw/trace@rate", "out.h5//scaled/trace"]'
+check 'a dataset came from datasets and attributes of other files'
+json '.omitted.container > 0 and ([.entities[].path | select(test("[.]h5$"))] | length) == 0'
+check 'and the files that they lie in are left out, and counted'
+cmd 0 lineage --json --all out.h5//scaled/trace && json '[.entities[].path | select(test("in[.]h5$"))] | length > 0'
+check 'but where all is asked for'
+cmd 0 lineage --json out.h5 && json '[.entities[].path | select(contains("//"))] == [] and ([.entities[].path | select(test("/in[.]h5$"))] | length) > 0'
+check 'a file came from files'
+cmd 0 lineage --down --json in.h5//calib/gain
+json '[.entities[].path | select(contains("//")) | sub(".*/work/"; "")] | sort == ["in.h5//calib/gain", "out.h5//scaled", "out.h5//scaled/trace", "out.h5//scaled/trace@rate"]'
+check 'what came of a dataset'
+cmd 0 lineage --down --json in.h5//raw/time && json '[.executions[]] == []'
+check 'nothing came of one that was opened and not read'
+cmd 0 why out.h5//scaled/trace@rate && says "$out" 'h5steps scale in.h5 out.h5' 'in.h5//raw/trace@rate'
+check 'why'
+cmd 0 show in.h5//raw/trace && says "$out" 'dataset' 'made by'
+check 'show'
+cmd 1 why out.h5//scaled/none && says "$err" "out.h5//scaled/none"
+check 'an object that is not there'
+cmd 0 lineage ./out.h5///scaled//trace && says "$out" 'in.h5//calib/gain'
+check 'with more slashes than needed'
+
+# versions
+step 'a dataset is written over' over in.h5
+cmd 0 lineage --json 'in.h5//raw/time@{2}' && json '[.edges[] | select(.type == "wasDerivedFrom")] == []'
+check 'and comes from nothing older'
+step 'one element of it is changed' some in.h5
+cmd 0 lineage --json in.h5//raw/time && json '[.edges[] | select(.type == "wasDerivedFrom" and .certainty == "must")] | length == 1'
+check 'and the rest of it is from before'
+cmd 0 lineage --json in.h5//raw/time && json '[.executions[].argv[1]] | sort == ["over", "some"]'
+check 'so both made it'
+
+# names
+cmd 0 run --hdf5 -- ./h5steps move in.h5 && cmd 0 lineage in.h5//raw/clock && says "$out" 'h5steps some in.h5'
+check 'a dataset that was moved keeps its history'
+mv in.h5 renamed.h5 && cmd 0 run -- true && cmd 0 lineage renamed.h5//raw/clock && says "$out" 'h5steps over in.h5'
+check 'and so does one in a file that was renamed behind the back of the record'
+mv renamed.h5 in.h5
+
+# where files and objects meet
+cmd 0 run --hdf5 -- ./h5steps make a.h5 && cmd 0 run -- cp a.h5 b.h5 && cmd 0 run --hdf5 -- ./h5steps columns b.h5 c.h5
+cmd 0 lineage --json c.h5//cut && json '[.executions[].argv | join(" ")] | sort == ["./h5steps columns b.h5 c.h5", "./h5steps make a.h5", "cp a.h5 b.h5"]'
+check 'a copy of a file leads on to what the file came from'
+cmd 0 lineage --down --json a.h5//raw/trace && json '[.entities[].path] | any(endswith("c.h5//cut"))'
+check 'and back'
+cmd 0 run -- ./h5steps over a.h5 && cmd 0 run --hdf5 -- ./h5steps scale a.h5 d.h5
+cmd 0 lineage --json d.h5//scaled/trace && json '[.executions[].argv | join(" ")] | any(. == "./h5steps over a.h5")'
+check 'a program that did not tell of objects may have changed any of them'
+
+# a kill, a fork, many
+cmd 137 run --hdf5 -- ./h5steps killed k.h5
+sort -u "$out" >"$T/did" && seen && diff "$T/did" "$T/seen" >>"$err"
+check 'what a killed program did is in the record'
+./h5steps make f.h5 >"$out" && cmd 0 run --hdf5 -- ./h5steps fork f.h5 g.h5 && cmd 0 lineage --json g.h5//child
+json '[.entities[].path | select(contains("//"))] | any(endswith("f.h5//raw/time"))'
+check 'a forked child reads what its parent had open'
+cmd 0 run --hdf5 -- ./h5steps many many.h5 3000
+: >"$err" && sql "SELECT count(*) FROM file WHERE kind = 'dataset' AND path LIKE '%/many.h5//d%' AND versions = 1" >"$out" && is "$out" 3000
+check '3000 datasets'
+
+# nothing of it shows to the program
+./h5steps fail in.h5 >"$T/alone" 2>"$T/alone.err"
+cmd 0 run --hdf5 -- ./h5steps fail in.h5 && cmp "$T/alone" "$out" >>"$err" && cmp "$T/alone.err" "$err"
+check 'calls that fail: the same results, and the same errors on HDF5'"'"'s stack'
+
+# an HDF5 that is not known
+cat >"$T/fake.c" <<'END'
+int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) { *a = 3, *b = 1, *c = 4; return 0; }
+long H5Fopen(const char *n, unsigned f, long p) { (void)n, (void)f, (void)p; return 42; }
+END
+cat >"$T/user.c" <<'END'
+#include <stdio.h>
+long H5Fopen(const char *n, unsigned f, long p);
+int main(void) { printf("%ld\n", H5Fopen("x", 0, 0)); return 0; }
+END
+if command -v cc >"$out" 2>"$err"; then
+	cc -shared -fPIC -o "$T/work/libfake.so" "$T/fake.c" && cc -o user "$T/user.c" -L. -lfake -Wl,-rpath,"$T/work" &&
+		cmd 0 run --hdf5 -- ./user && is "$out" 42 && sql "SELECT text FROM gap WHERE reason = 'hdf5' AND run = (SELECT max(id) FROM run)" >"$out" && says "$out" '3.1.4'
+	check 'of a version that is not known nothing is recorded, and that is said'
+else
+	skip 'a version that is not known' 'no compiler'
+fi
+
+# off
+cmd 0 run -- ./h5steps scale f.h5 off.h5 && cmd 1 lineage off.h5//scaled/trace && cmd 0 run -- env && says_not "$out" LD_PRELOAD
+check 'without --hdf5 there is nothing'
+cmd 0 config hdf5 && is "$out" off && STEMMA_HDF5=on cmd 0 run -- ./h5steps scale f.h5 on.h5 && cmd 0 lineage on.h5//scaled/trace
+check 'a setting does the same'
+
+# the same whatever is read when
+cmd 0 sql --csv "SELECT path, versions FROM file WHERE kind IN ('dataset', 'group', 'attribute') ORDER BY path, pub" && cp "$out" "$T/before"
+cmd 0 index --rebuild && cmd 0 sql --csv "SELECT path, versions FROM file WHERE kind IN ('dataset', 'group', 'attribute') ORDER BY path, pub" && cmp "$T/before" "$out" >>"$err"
+check 'a rebuilt index is the same'
+finish

@@ -1,0 +1,94 @@
+#!/bin/sh
+# The objects that Python programs read and write with h5py, whose HDF5 nobody else in the process sees (RTLD_LOCAL); and with
+# netCDF-4, which is HDF5 underneath.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+unset LD_PRELOAD HDF5_PLUGIN_PATH HDF5_VOL_CONNECTOR PYTHONPATH
+$PYTHON -c 'import h5py, numpy' 2>"$err" || {
+	echo "1..0 # SKIP no h5py for $PYTHON"
+	exit 0
+}
+
+cat >make.py <<'END'
+import h5py, numpy
+with h5py.File('in.h5', 'w') as f:
+    f['raw/trace'] = numpy.arange(800.0).reshape(8, 100)
+    f['raw/trace'].attrs['rate'] = 500.0
+    f['raw/unused'] = numpy.arange(10)
+    table = numpy.zeros(5, dtype=[('time', 'f8'), ('x', 'f4'), ('y', 'f4')])
+    f['table'] = table
+END
+cat >use.py <<'END'
+import h5py
+with h5py.File('in.h5', 'r') as a, h5py.File('out.h5', 'w') as b:
+    trace = a['/raw/trace']
+    unused = a['raw/unused']
+    part = trace[2:4, 10:20]
+    x = a['table'].fields('x')[:]
+    d = b.create_dataset('grp/mean', data=part.mean(axis=1), maxshape=(None,), chunks=(4,))
+    d.attrs['rate'] = trace.attrs['rate']
+    d.attrs['name \u00e9/x'] = 'Gr\u00f6\u00dfe'
+END
+objects() { json "[.entities[].path | select(contains(\"//\")) | sub(\".*/work/\"; \"\")] | sort == $1"; }
+cmd 0 run --hdf5 -- $PYTHON -B make.py && cmd 0 run --hdf5 -- $PYTHON -B use.py
+check 'two programs'
+cmd 0 lineage --json out.h5//grp/mean && objects '["in.h5//raw/trace", "in.h5//table", "out.h5//grp/mean"]'
+check 'a dataset came from datasets; not from one that was opened only, nor from an attribute read after it was written'
+cmd 0 lineage --json out.h5//grp/mean && json '[.executions[].argv | last] | sort == ["make.py", "use.py"]'
+check 'through both programs'
+cmd 0 lineage --json out.h5//grp/mean && json '[.entities[].path] | any(endswith("/in.h5")) | not'
+check 'and the file is left out'
+cmd 0 lineage --json 'out.h5//grp/mean@name é/x' && objects '["in.h5//raw/trace", "in.h5//raw/trace@rate", "in.h5//table", "out.h5//grp/mean@name é/x"]'
+check 'an attribute with a slash and an accent in its name'
+cmd 0 sql --csv "SELECT first, last, elements FROM hdf5_part WHERE path LIKE '%/in.h5//raw/trace' AND direction = 'read'" && tr -d '\r' <"$out" >"$T/o" && mv "$T/o" "$out" && says "$out" '"2,10","3,19",20'
+check 'which rows and columns'
+cmd 0 sql --csv "SELECT DISTINCT members FROM hdf5_part WHERE path LIKE '%/in.h5//table' AND direction = 'read'" && says "$out" x && says_not "$out" time
+check 'which members of a compound type'
+cmd 0 sql "SELECT text FROM gap WHERE reason = 'hdf5'" && lines "$out" 0
+check 'without a gap'
+
+# the same result with and without, and in a program that ends badly
+cat >ends.py <<'END'
+import h5py, os, sys
+f = h5py.File('end.h5', 'w')
+f['a'] = [1, 2, 3]
+f.flush()
+try:
+    f['nothing']
+except KeyError as e:
+    print(e)
+try:
+    h5py.File('/nowhere/x.h5', 'r')
+except OSError as e:
+    print(e)
+sys.stdout.flush()
+os._exit(3)
+END
+$PYTHON -B ends.py >"$T/alone" 2>&1
+cmd 3 run --hdf5 -- $PYTHON -B ends.py && cmp "$T/alone" "$out" >>"$err" && cmd 0 lineage end.h5//a && says "$out" ends.py
+check 'exceptions, and an end without closing'
+
+if $PYTHON -c 'import netCDF4' 2>"$err"; then
+	cat >nc.py <<'END'
+import netCDF4, sys
+import numpy
+if sys.argv[1] == 'make':
+    d = netCDF4.Dataset('a.nc', 'w')
+    d.createDimension('x', 10)
+    v = d.createVariable('t', 'f8', ('x',))
+    v[:] = numpy.arange(10.0)
+    v.units = 'K'
+else:
+    a, d = netCDF4.Dataset('a.nc'), netCDF4.Dataset('b.nc', 'w')
+    d.createDimension('x', 10)
+    d.createVariable('u', 'f8', ('x',))[:] = a['t'][:] * 2
+d.close()
+END
+	cmd 0 run --hdf5 -- $PYTHON -B nc.py make && cmd 0 run --hdf5 -- $PYTHON -B nc.py use && cmd 0 lineage --json b.nc//u
+	json '[.entities[].path | select(contains("//")) | sub(".*/work/"; "")] | any(. == "a.nc//t")'
+	check 'netCDF-4 variables'
+else
+	skip 'netCDF-4' "no netCDF4 for $PYTHON"
+fi
+finish
