@@ -129,6 +129,17 @@ else
 	skip 'a version that is not known' 'no compiler'
 fi
 
+# programs that cannot carry the library are left alone, and say nothing
+echo 'int main(void) { return 7; }' >"$T/plain.c"
+for how in 'gcc -m32' musl-gcc 'gcc -fsanitize=address' 'gcc -static'; do
+	if $how -o plain "$T/plain.c" >"$out" 2>&1; then
+		cmd 7 run --hdf5 -- sh -c ./plain && lines "$err" 0 && cmd 7 run --hdf5 -- ./plain && lines "$err" 0
+		check "a program made by $how"
+	else
+		skip "a program made by $how" 'it makes none here'
+	fi
+done
+
 # off
 cmd 0 run -- ./h5steps scale f.h5 off.h5 && cmd 1 lineage off.h5//scaled/trace && cmd 0 run -- env && says_not "$out" LD_PRELOAD
 check 'without --hdf5 there is nothing'

@@ -12,7 +12,6 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define H5_ENV "STEMMA_HDF5_LIBRARY" /* set with LD_PRELOAD: what is to be recorded, letters of h5_wish */
 #define H5_RANK_MAX 32
 #define H5_NAME_MAX 4096 /* of a path in a file, and of a file's */
 
