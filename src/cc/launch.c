@@ -349,12 +349,36 @@ static void record_it(const struct launch *l, const struct args *a, const struct
 	free(tape);
 }
 
+/* With what a specification brings along, and, where that fails, without: then the failure is the command's own. */
+static int run_with(struct withspec *w, const char *path, char **argv, size_t n, char *const *env, int *ret_status)
+{
+	char *const *changed = withspec_argv(w);
+	size_t k = 0, note = 0;
+	while (changed[k])
+		k++;
+	/* What the note brought stands at the end. */
+	if (n > 3 && strcmp(argv[n - 2], "assembler") == 0 && strncmp(argv[n - 1], "/tmp/stemma-note-", 17) == 0)
+		note = 3;
+	char **v = calloc(k + note + 1, sizeof(*v));
+	if (!v)
+		return run(path, argv, env, ret_status);
+	memcpy(v, changed, k * sizeof(*v));
+	memcpy(v + k, argv + n - note, note * sizeof(*v));
+	v[0] = argv[0];
+	int rc = run(path, v, env, ret_status);
+	free(v);
+	if (rc == 0 && *ret_status != 0)
+		rc = run(path, argv, env, ret_status);
+	return rc;
+}
+
 int launch_run(const struct launch *l, struct err *err, int *ret_status)
 {
 	char path[PATH_MAX], library[PATH_MAX], *room = NULL, **env = NULL;
 	struct args a = {0};
 	struct reel reel = {.fd = -1};
 	struct note note = {0};
+	struct withspec *with = NULL;
 	bool passed_over;
 	int rc = find(l->argv[0], path, sizeof(path), &passed_over);
 	if (rc < 0)
@@ -368,8 +392,11 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 	memcpy(argv, l->argv, (n + 1) * sizeof(*argv));
 	if (passed_over)
 		argv[0] = path; /* its own name would lead it to a link of ours, and away from its files */
-	bool records = l->home && !launch_nested() && args_parse(l->argv, &a) == 0;
-	if (!records || !a.makes) {
+	bool parsed = (l->home || l->spec) && !launch_nested() && args_parse(l->argv, &a) == 0;
+	bool records = parsed && l->home;
+	if (parsed && a.makes && l->spec)
+		withspec_begin(&a, l->spec, l->spec_err, &with);
+	if ((!records && !with) || !a.makes) {
 		execvpe(path, argv, environ);
 		rc = cannot(err, l->argv[0], errno);
 		goto out;
@@ -391,12 +418,16 @@ int launch_run(const struct launch *l, struct err *err, int *ret_status)
 	if (reel.tape && (room = malloc(size)))
 		env = env_with(&reel, library, room, size);
 	int64_t began = now_ns();
-	rc = run(path, argv, env ? env : environ, ret_status);
+	rc = with && withspec_argv(with) ? run_with(with, path, argv, n, env ? env : environ, ret_status)
+	                                 : run(path, argv, env ? env : environ, ret_status);
+	if (rc == 0 && with)
+		withspec_end(with, *ret_status, l->home, l->spec_err);
 	if (rc < 0)
 		rc = cannot(err, l->argv[0], -rc);
-	else
+	else if (records)
 		record_it(l, &a, &note, path, &reel, began, *ret_status);
 out:
+	withspec_free(with);
 	note_remove(&note);
 	reel_release(&reel);
 	args_release(&a);

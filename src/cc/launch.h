@@ -6,6 +6,7 @@
 #define STEMMA_CC_LAUNCH_H
 
 #include "base/err.h"
+#include "cc/withspec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +14,8 @@
 struct launch {
 	const char *home;  /* where the record is; NULL: nothing is recorded */
 	const char *cache; /* folder on local disk, NULL none */
+	enum withspec_mode spec;
+	struct err *spec_err; /* why there is no specification, where one was wanted; NULL: nobody asks */
 	bool note;         /* an ELF note is put into what is linked */
 	char *const *argv; /* the compiler's name or path, its arguments; NULL-terminated */
 };

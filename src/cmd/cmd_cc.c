@@ -55,6 +55,15 @@ const char *cc_link_name(const char *program)
 	return is_compiler(name) ? name : NULL;
 }
 
+static bool is_flag(const char *s)
+{
+	static const char *const flags[] = {"--help", "--note", "--spec", "--trace", "--operands"};
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(s, flags[i]) == 0)
+			return true;
+	return false;
+}
+
 int cc_own_options(int argc, char **argv)
 {
 	int i = 1;
@@ -63,8 +72,7 @@ int cc_own_options(int argc, char **argv)
 	for (; i < argc; i++)
 		if (strcmp(argv[i], "--store") == 0 && i + 1 < argc)
 			i++;
-		else if (strncmp(argv[i], "--store=", 8) != 0 && strcmp(argv[i], "--help") != 0 &&
-		         strcmp(argv[i], "--note") != 0)
+		else if (strncmp(argv[i], "--store=", 8) != 0 && !is_flag(argv[i]))
 			break;
 	return i - 1;
 }
@@ -110,8 +118,12 @@ static int run(struct cmd *c, const struct opts_cc *o, const char *compiler, cha
 	store_places(cmd_home(c), NULL, &home, &index);
 	if (index)
 		*strrchr(index, '/') = '\0';
-	struct launch l = {.home = home, .cache = index, .note = o->note, .argv = argv};
+	struct err no_spec = {0};
+	struct launch l = {.home = home, .cache = index, .note = o->note, .argv = argv, .spec_err = &no_spec};
+	l.spec = o->operands ? WITHSPEC_OPERANDS : o->trace ? WITHSPEC_TRACE : o->spec ? WITHSPEC_SPEC : WITHSPEC_NONE;
 	int rc = launch_run(&l, &err, &status);
+	if (*no_spec.text)
+		say_err(&no_spec, 0);
 	free(home);
 	free(index);
 	free(argv);

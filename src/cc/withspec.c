@@ -1,0 +1,457 @@
+#include "cc/withspec.h"
+
+#include "base/io.h"
+#include "spec/make.h"
+#include "spec/objects.h"
+#include "spec/spec.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct withspec {
+	const struct args *a;
+	enum withspec_mode mode;
+	char dir[64];   /* of what is made on the way */
+	char **argv;    /* NULL: as it is */
+	char *owned[8]; /* strings of argv that are ours */
+	bool has_spec;
+	char spec[96];
+};
+
+/* ---- a second pass, by clang ---- */
+
+static bool ends(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+	return n > k && strcmp(s + n - k, end) == 0;
+}
+
+static bool is_cxx(const char *path)
+{
+	static const char *const ends_in[] = {".cc", ".cpp", ".cxx", ".C", ".c++", ".CPP", ".cp", ".ii"};
+	for (size_t i = 0; i < sizeof(ends_in) / sizeof(ends_in[0]); i++)
+		if (ends(path, ends_in[i]))
+			return true;
+	return false;
+}
+
+static bool is_ours(const char *path)
+{
+	return ends(path, ".c") || ends(path, ".i") || is_cxx(path);
+}
+
+/* Options that say what is made and where, or that are the linker's or of another compiler: with their value behind
+ * them (2), or by themselves (1). */
+static int left_out(const char *s)
+{
+	static const char *const two[] = {"-o", "-MF", "-MT", "-MQ", "-MJ", "-l", "-L", "-Xlinker", "-T", "-z", "-u", "-aux-info"};
+	static const char *const one[] = {"-c", "-S", "-E", "-s", "-r", "-shared", "-static", "-rdynamic", "-pg", "-pie", "-no-pie",
+	                                  "--coverage", "-coverage", "-static-pie", "-fsyntax-only", "-v", "-###"};
+	static const char *const starts[] = {"-M", "-O", "-l", "-L", "-Wl,", "-Wp,-M", "-Wa,", "-flto", "-fno-lto", "-ffat-lto",
+	                                     "-fprofile", "-ftest-coverage", "-save-temps", "--save-temps", "-specs", "-fuse-ld", "-fdump",
+	                                     "-fopt-info", "-fplugin", "-fanalyzer", "-fcallgraph-info", "-fstack-usage", "-static-lib"};
+	for (size_t i = 0; i < sizeof(two) / sizeof(two[0]); i++)
+		if (strcmp(s, two[i]) == 0)
+			return 2;
+	for (size_t i = 0; i < sizeof(one) / sizeof(one[0]); i++)
+		if (strcmp(s, one[i]) == 0)
+			return 1;
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (strncmp(s, starts[i], strlen(starts[i])) == 0)
+			return 1;
+	return 0;
+}
+
+/* The option that clang says it does not know: taken out of argv. */
+static bool take_out(char **argv, const char *said)
+{
+	static const char *const before[] = {"unknown argument: '", "unknown argument '", "unsupported option '", "to option '", "unsupported argument '",
+	                                     "invalid value '"};
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		const char *p = strstr(said, before[i]);
+		if (!p)
+			continue;
+		p += strlen(before[i]);
+		size_t n = strcspn(p, "'");
+		for (char **v = argv + 1; *v; v++)
+			if (**v == '-' && strlen(*v) >= n && n &&
+			    (strncmp(*v, p, n) == 0 || (strstr(*v, "=") && strncmp(strstr(*v, "=") + 1, p, n) == 0))) {
+				do
+					v[0] = v[1];
+				while (*v++);
+				return true;
+			}
+	}
+	return false;
+}
+
+/* 0, or -errno with a sentence. */
+static int to_bitcode(const struct args *a, const char *source, const char *out, struct err *err)
+{
+	char **argv = calloc(a->n + 20, sizeof(*argv));
+	struct buf said = {0};
+	size_t n = 0;
+	int status = 0;
+	if (!argv)
+		return err_set(err, ENOMEM, "cannot compile '%s' once more", source);
+	argv[n++] = (char *)make_clang();
+	if (is_cxx(source) || strstr(a->v[a->compiler], "++"))
+		argv[n++] = (char *)"--driver-mode=g++";
+	for (size_t i = a->compiler + 1; i < a->n; i++) {
+		int left = a->input[i] ? 1 : left_out(a->v[i]);
+		if (left == 2)
+			i++;
+		if (!left)
+			argv[n++] = a->v[i];
+	}
+	char *const ours[] = {(char *)"-w",   (char *)"-Qunused-arguments", (char *)"-g",
+	                      (char *)"-O1",  (char *)"-Xclang",            (char *)"-disable-llvm-passes",
+	                      (char *)"-c",   (char *)"-emit-llvm",         (char *)source,
+	                      (char *)"-o",   (char *)out,                  NULL};
+	memcpy(argv + n, ours, sizeof(ours));
+	for (int turn = 0; turn < 16; turn++) {
+		buf_reset(&said);
+		status = make_run(argv, false, &said);
+		if (status == 0 || !take_out(argv, buf_cstr(&said)))
+			break;
+	}
+	free(argv);
+	int rc = 0;
+	if (status != 0) {
+		const char *p = strstr(buf_cstr(&said), "error:");
+		p = p ? p + 6 : buf_cstr(&said);
+		err_set(err, 0, "clang does not compile '%s':%.*s", source, (int)strcspn(p, "\n"), p);
+		rc = -EBADMSG;
+	}
+	buf_release(&said);
+	return rc;
+}
+
+/* ---- into an object ---- */
+
+/* The piece of a section (doc/format/spec.md): a mark, the length, the bitcode. */
+static int wrap(const char *from, const char *to, struct err *err)
+{
+	struct objects_bytes b;
+	unsigned char head[16] = "STMBITC1";
+	int rc = objects_map(from, err, &b);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < 8; i++)
+		head[8 + i] = (unsigned char)((uint64_t)b.n >> (8 * i));
+	int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	rc = fd < 0 ? -errno : io_write(fd, head, sizeof(head), NULL);
+	if (rc == 0)
+		rc = io_write(fd, b.p, b.n, NULL);
+	if (fd >= 0)
+		close(fd);
+	objects_unmap(&b);
+	return rc < 0 ? err_set(err, -rc, "cannot write '%s'", to) : 0;
+}
+
+/* What -c makes of a source where nobody says: its name with .o, in the working directory. */
+static void object_of(const struct args *a, const char *source, char *ret, size_t n)
+{
+	const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
+	if (a->output)
+		snprintf(ret, n, "%s", a->output);
+	else
+		snprintf(ret, n, "%.*s.o", dot ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+static int embed(struct withspec *w, const char *source, struct err *err)
+{
+	char bc[96], piece[96], object[PATH_MAX], add[160];
+	struct buf said = {0};
+	snprintf(bc, sizeof(bc), "%s/x.bc", w->dir);
+	snprintf(piece, sizeof(piece), "%s/x.piece", w->dir);
+	snprintf(add, sizeof(add), SPEC_BITCODE "=%s", piece);
+	object_of(w->a, source, object, sizeof(object));
+	int rc = to_bitcode(w->a, source, bc, err);
+	if (rc == 0)
+		rc = wrap(bc, piece, err);
+	if (rc < 0)
+		return rc;
+	char *argv[] = {(char *)"objcopy", (char *)"--add-section", add, (char *)"--set-section-flags",
+	                (char *)SPEC_BITCODE "=exclude,readonly", object, NULL};
+	int status = make_run(argv, false, &said);
+	if (status != 0) {
+		err_set(err, 0, "objcopy cannot put the bitcode into '%s': %.*s", object, (int)strcspn(buf_cstr(&said), "\n"),
+		        buf_cstr(&said));
+		rc = -EIO;
+	}
+	buf_release(&said);
+	return rc;
+}
+
+/* ---- into a program ---- */
+
+/* A source for the assembler that brings the specification along. */
+static int section_source(struct withspec *w, const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "we");
+	if (f)
+		fprintf(f, "\t.section " SPEC_SECTION ",\"\",%%progbits\n\t.incbin \"%s\"\n\t.section .note.GNU-stack,\"\",%%progbits\n",
+		        w->spec);
+	if (!f || fclose(f) != 0)
+		return err_set(err, errno, "cannot write '%s'", path);
+	return 0;
+}
+
+/* The bitcode that traces, compiled: optimised as the link says, else -O2. */
+static int compile_traced(struct withspec *w, const char *bc, const char *object, struct err *err)
+{
+	char *argv[24];
+	struct buf said = {0};
+	size_t n = 0;
+	const char *level = "-O2";
+	bool pic = false, nopic = false;
+	for (size_t i = w->a->compiler + 1; i < w->a->n; i++) {
+		const char *s = w->a->v[i];
+		if (strncmp(s, "-O", 2) == 0 && strcmp(s, "-O0") != 0 && strcmp(s, "-Og") != 0)
+			level = s;
+		pic |= strcmp(s, "-shared") == 0 || strcmp(s, "-fPIC") == 0;
+		nopic |= strcmp(s, "-no-pie") == 0 || strcmp(s, "-static") == 0;
+	}
+	argv[n++] = (char *)make_clang();
+	argv[n++] = (char *)"-w";
+	argv[n++] = (char *)level;
+	if (pic || !nopic)
+		argv[n++] = (char *)(pic ? "-fPIC" : "-fPIE");
+	argv[n++] = (char *)"-ffunction-sections";
+	argv[n++] = (char *)"-c";
+	argv[n++] = (char *)bc;
+	argv[n++] = (char *)"-o";
+	argv[n++] = (char *)object;
+	argv[n] = NULL;
+	int status = make_run(argv, false, &said), rc = 0;
+	if (status != 0) {
+		err_set(err, 0, "clang cannot compile the program that traces: %.*s", (int)strcspn(buf_cstr(&said), "\n"), buf_cstr(&said));
+		rc = -EBADMSG;
+	}
+	buf_release(&said);
+	return rc;
+}
+
+static char *own(struct withspec *w, unsigned i, const char *s)
+{
+	free(w->owned[i]);
+	return w->owned[i] = strdup(s);
+}
+
+/* The link's own arguments; with a trace, what was made of bitcode in the place of the first of its files. */
+static int make_argv(struct withspec *w, const size_t *at, const enum make_use *used, size_t n_files, const char *traced,
+                     const char *source, struct err *err)
+{
+	char library[4200];
+	const struct args *a = w->a;
+	size_t n = 0;
+	bool placed = false;
+	if (!(w->argv = calloc(a->n + 16, sizeof(*w->argv))) || !own(w, 0, source) || (traced && !own(w, 1, traced)))
+		return err_set(err, ENOMEM, "cannot link with a specification");
+	if (traced && (!make_library(library, sizeof(library)) || !own(w, 2, library)))
+		return err_set(err, ENOENT, "cannot link with libstemma-trace.a");
+	for (size_t i = 0; i < a->n; i++) {
+		bool replaced = false;
+		for (size_t k = 0; traced && k < n_files; k++)
+			replaced |= at[k] == i && used[k] == MAKE_USED;
+		if (replaced && !placed) {
+			w->argv[n++] = w->owned[1];
+			placed = true;
+		}
+		if (!replaced)
+			w->argv[n++] = a->v[i];
+	}
+	if (traced && !placed)
+		w->argv[n++] = w->owned[1];
+	if (traced) {
+		w->argv[n++] = w->owned[2];
+		w->argv[n++] = (char *)"-Wl,--wrap=pthread_create";
+		w->argv[n++] = (char *)"-pthread";
+	}
+	w->argv[n++] = (char *)"-Wl,--build-id";
+	w->argv[n++] = (char *)"-x";
+	w->argv[n++] = (char *)"assembler";
+	w->argv[n++] = w->owned[0];
+	w->argv[n++] = (char *)"-x";
+	w->argv[n++] = (char *)"none";
+	return 0;
+}
+
+static int prepare_link(struct withspec *w, struct err *err)
+{
+	const struct args *a = w->a;
+	char **files = calloc(a->n + 1, sizeof(*files)), path[96], traced_bc[96], traced[96];
+	size_t *at = calloc(a->n + 1, sizeof(*at)), n = 0;
+	enum make_use *used = NULL;
+	bool trace = w->mode >= WITHSPEC_TRACE;
+	int rc = files && at ? 0 : -ENOMEM;
+	struct err one = {0};
+	for (size_t i = a->compiler + 1; i < a->n && rc == 0; i++) {
+		if (!a->input[i] || a->v[i][0] == '-')
+			continue;
+		if (args_is_source(a->v[i])) {
+			if (!is_ours(a->v[i]))
+				continue;
+			snprintf(path, sizeof(path), "%s/%zu.bc", w->dir, i);
+			rc = to_bitcode(a, a->v[i], path, &one);
+			if (rc < 0)
+				break;
+			files[n] = strdup(path);
+		} else if (access(a->v[i], R_OK) == 0)
+			files[n] = strdup(a->v[i]);
+		else
+			continue;
+		at[n++] = i;
+	}
+	if (rc < 0) {
+		err_set(err, 0, "%s", one.text);
+		goto out;
+	}
+	snprintf(w->spec, sizeof(w->spec), "%s/spec", w->dir);
+	snprintf(traced_bc, sizeof(traced_bc), "%s/traced.bc", w->dir);
+	snprintf(traced, sizeof(traced), "%s/traced.o", w->dir);
+	snprintf(path, sizeof(path), "%s/spec.s", w->dir);
+	struct make m = {.files = files, .spec = w->spec, .traced = trace ? traced_bc : NULL, .operands = w->mode == WITHSPEC_OPERANDS};
+	rc = make_spec(&m, err, &used);
+	if (rc == 0 && trace)
+		rc = compile_traced(w, traced_bc, traced, err);
+	if (rc == 0)
+		rc = section_source(w, path, err);
+	if (rc == 0)
+		rc = make_argv(w, at, used, n, trace ? traced : NULL, path, err);
+	w->has_spec = rc == 0;
+out:
+	for (size_t i = 0; i < n; i++)
+		free(files[i]);
+	free(files);
+	free(at);
+	free(used);
+	return rc;
+}
+
+/* A copy beside the record, by the build-id, which only the linked file has. */
+static int keep_copy(struct withspec *w, const char *home, struct err *err)
+{
+	unsigned char id[SPEC_BUILD_ID_MAX];
+	struct objects_bytes file;
+	struct spec *s = NULL;
+	struct buf bytes = {0}, path = {0};
+	uint64_t hash;
+	int rc = objects_map(w->a->output ? w->a->output : "a.out", err, &file);
+	if (rc < 0)
+		return rc;
+	int n = objects_build_id(str_n(file.p, file.n), id);
+	objects_unmap(&file);
+	if (n <= 0)
+		return 0; /* the linker was told to make none */
+	rc = spec_load(w->spec, err, &s);
+	if (rc < 0)
+		return rc;
+	memcpy(s->build_id, id, (size_t)n);
+	s->n_build_id = (uint32_t)n;
+	buf_printf(&path, "%s/spec", home);
+	rc = spec_write(s, &bytes, &hash);
+	if (rc == 0)
+		rc = io_mkdirs(buf_cstr(&path), 0700);
+	buf_char(&path, '/');
+	for (int i = 0; i < n; i++)
+		buf_printf(&path, "%02x", id[i]);
+	buf_str(&path, str_of(".spec"));
+	struct buf part = {0};
+	buf_printf(&part, "%s.%d", buf_cstr(&path), (int)getpid());
+	int fd = rc < 0 ? -1 : open(buf_cstr(&part), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (rc == 0)
+		rc = fd < 0 ? -errno : io_write(fd, bytes.p, bytes.n, NULL);
+	if (fd >= 0 && close(fd) < 0 && rc == 0)
+		rc = -errno;
+	if (rc == 0 && rename(buf_cstr(&part), buf_cstr(&path)) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		unlink(buf_cstr(&part));
+		err_set(err, -rc, "cannot keep the specification in '%s'", buf_cstr(&path));
+	}
+	buf_release(&part);
+	buf_release(&path);
+	buf_release(&bytes);
+	spec_free(s);
+	return rc;
+}
+
+/* ---- the command ---- */
+
+int withspec_begin(const struct args *a, enum withspec_mode mode, struct err *err, struct withspec **ret)
+{
+	const char *why;
+	if (!make_works(&why)) {
+		err_set(err, 0, "no specification: %s", why);
+		return -ENOTSUP;
+	}
+	struct withspec *w = calloc(1, sizeof(*w));
+	if (!w)
+		return err_set(err, ENOMEM, "no specification");
+	w->a = a;
+	w->mode = mode;
+	const char *tmp = getenv("TMPDIR");
+	if (!tmp || strlen(tmp) > 30 || strpbrk(tmp, "\"\\\n"))
+		tmp = "/tmp";
+	snprintf(w->dir, sizeof(w->dir), "%s/stemma-spec-XXXXXX", tmp);
+	int rc = mkdtemp(w->dir) ? 0 : err_set(err, errno, "no specification: cannot write in '%s'", tmp);
+	if (rc < 0)
+		w->dir[0] = '\0';
+	struct err why_not = {0};
+	if (rc == 0 && a->links && (rc = prepare_link(w, &why_not)) < 0)
+		err_set(err, 0, "no specification: %s", why_not.text);
+	if (rc < 0) {
+		withspec_free(w);
+		return rc;
+	}
+	*ret = w;
+	return 0;
+}
+
+char *const *withspec_argv(const struct withspec *w)
+{
+	return w->argv;
+}
+
+int withspec_end(struct withspec *w, int status, const char *home, struct err *err)
+{
+	int rc = 0;
+	if (status != 0)
+		return 0;
+	for (size_t i = w->a->compiler + 1; i < w->a->n && !w->a->links; i++) {
+		struct err why = {0};
+		if (w->a->input[i] && is_ours(w->a->v[i]) && embed(w, w->a->v[i], &why) < 0) {
+			err_set(err, 0, "no specification: %s", why.text);
+			rc = -EIO;
+		}
+	}
+	if (w->a->links && w->has_spec && home)
+		rc = keep_copy(w, home, err);
+	return rc;
+}
+
+void withspec_free(struct withspec *w)
+{
+	if (!w)
+		return;
+	DIR *d = *w->dir ? opendir(w->dir) : NULL;
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	if (*w->dir)
+		rmdir(w->dir);
+	for (size_t i = 0; i < sizeof(w->owned) / sizeof(w->owned[0]); i++)
+		free(w->owned[i]);
+	free(w->argv);
+	free(w);
+}

@@ -1,0 +1,26 @@
+/* withspec.h - what stemma cc --spec does besides: bitcode into objects, the specification into programs, and programs
+ * that are traced.
+ *
+ * An object that is compiled gets a section with the bitcode of a second pass, by clang; the linker leaves it out. Where
+ * a program or library is linked, the specification is made of all that has bitcode, and goes along as a section. For a
+ * trace those objects are replaced by one that is made of their bitcode. What fails leaves the build as it is without. */
+#ifndef STEMMA_CC_WITHSPEC_H
+#define STEMMA_CC_WITHSPEC_H
+
+#include "base/err.h"
+#include "cc/args.h"
+
+enum withspec_mode { WITHSPEC_NONE, WITHSPEC_SPEC, WITHSPEC_TRACE, WITHSPEC_OPERANDS };
+
+struct withspec;
+
+/* Before the command runs: args as they are, which must outlive it. -errno with a sentence: there will be nothing; the
+ * command is to be run as it is. */
+int withspec_begin(const struct args *a, enum withspec_mode mode, struct err *err, struct withspec **ret);
+/* The command to be run: NULL as it is given. With extra: further arguments, in room of at least 8 more. */
+char *const *withspec_argv(const struct withspec *w);
+/* After it: status of wait. home: where the record is, NULL none. */
+int withspec_end(struct withspec *w, int status, const char *home, struct err *err);
+void withspec_free(struct withspec *w);
+
+#endif

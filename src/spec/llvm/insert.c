@@ -1,0 +1,371 @@
+/* Puts the trace into functions: calls of what src/spec/runtime/inline.c defines, which the optimiser inlines. */
+#include "spec/llvm/program.h"
+#include "spec/runtime/state.h"
+#include "spec/trace.h"
+
+#include <llvm-c/Linker.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words of a decision with operands, the most that a point writes. */
+enum { POINT_WORDS = 6, LOCAL_BYTES = 32 };
+
+enum inlined { ENTER, LEAVE, CALL, REACH, CALLED, DECIDE, LOOK, OPERANDS, BACK, LOOP_BEGIN, LOOP, N_INLINED };
+static const char *const inlined_names[N_INLINED] = {"enter", "leave",    "call", "reach",      "called", "decide",
+                                                     "look",  "operands", "back", "loop_begin", "loop"};
+
+struct insert {
+	struct program *p;
+	LLVMContextRef context;
+	LLVMBuilderRef b;
+	LLVMTypeRef i32, i64;
+	LLVMValueRef inlined[N_INLINED];
+	LLVMTypeRef types[N_INLINED];
+	bool operands;
+	/* of the function that is at hand */
+	struct function *f;
+	LLVMValueRef local;
+	bool careful; /* so many points that each looks at the limit */
+};
+
+static void emit(struct insert *x, enum inlined what, LLVMValueRef *args, unsigned n)
+{
+	LLVMValueRef all[4] = {x->local};
+	memcpy(all + 1, args, n * sizeof(*args));
+	LLVMBuildCall2(x->b, x->types[what], x->inlined[what], all, n + 1, "");
+}
+
+static void emit_number(struct insert *x, enum inlined what, uint32_t v)
+{
+	LLVMValueRef arg = LLVMConstInt(x->i32, v, false);
+	if (x->careful)
+		emit(x, LOOK, NULL, 0);
+	emit(x, what, &arg, 1);
+}
+
+/* Builds before `inst`, as a part of no line. */
+static void before(struct insert *x, LLVMValueRef inst)
+{
+	LLVMPositionBuilderBefore(x->b, inst);
+	LLVMSetCurrentDebugLocation2(x->b, NULL);
+}
+
+static LLVMValueRef first_place(LLVMBasicBlockRef bb)
+{
+	LLVMValueRef i = LLVMGetFirstInstruction(bb);
+	while (i && (LLVMIsAPHINode(i) || LLVMIsALandingPadInst(i)))
+		i = LLVMGetNextInstruction(i);
+	return i;
+}
+
+/* Where control comes from `from` it shall now come from `by`. llvm-c cannot change a phi node: it is made again. */
+static void phis_from(struct insert *x, LLVMBasicBlockRef bb, LLVMBasicBlockRef from, LLVMBasicBlockRef by)
+{
+	for (LLVMValueRef phi = LLVMGetFirstInstruction(bb), next; phi && LLVMIsAPHINode(phi); phi = next) {
+		bool done = false;
+		next = LLVMGetNextInstruction(phi);
+		LLVMPositionBuilderBefore(x->b, phi);
+		LLVMValueRef made = LLVMBuildPhi(x->b, LLVMTypeOf(phi), "");
+		for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+			LLVMBasicBlockRef in = LLVMGetIncomingBlock(phi, i);
+			LLVMValueRef v = LLVMGetIncomingValue(phi, i);
+			if (in == from && done)
+				continue;
+			if (in == from) {
+				done = true;
+				in = by;
+			}
+			if (v == phi)
+				v = made;
+			LLVMAddIncoming(made, &v, &in, 1);
+		}
+		LLVMReplaceAllUsesWith(phi, made);
+		LLVMInstructionEraseFromParent(phi);
+	}
+}
+
+/* A block on the way from the terminator's block to `to`; the builder stands in it, before its end. */
+static LLVMBasicBlockRef split(struct insert *x, LLVMValueRef term, LLVMBasicBlockRef to)
+{
+	LLVMBasicBlockRef from = LLVMGetInstructionParent(term), ret = LLVMAppendBasicBlockInContext(x->context, x->f->value, "");
+	unsigned n = LLVMGetNumSuccessors(term);
+	phis_from(x, to, from, ret);
+	for (unsigned i = 0; i < n; i++)
+		if (LLVMGetSuccessor(term, i) == to)
+			LLVMSetSuccessor(term, i, ret);
+	LLVMPositionBuilderAtEnd(x->b, ret);
+	LLVMSetCurrentDebugLocation2(x->b, NULL);
+	before(x, LLVMBuildBr(x->b, to));
+	return ret;
+}
+
+/* ---- decisions ---- */
+
+static LLVMValueRef as_word(struct insert *x, LLVMValueRef v, bool sign)
+{
+	LLVMTypeRef t = LLVMTypeOf(v);
+	switch (LLVMGetTypeKind(t)) {
+	case LLVMIntegerTypeKind:
+		if (LLVMGetIntTypeWidth(t) > 64)
+			return LLVMBuildTrunc(x->b, v, x->i64, "");
+		if (LLVMGetIntTypeWidth(t) == 64)
+			return v;
+		return sign ? LLVMBuildSExt(x->b, v, x->i64, "") : LLVMBuildZExt(x->b, v, x->i64, "");
+	case LLVMPointerTypeKind:
+		return LLVMBuildZExt(x->b, LLVMBuildIsNotNull(x->b, v, ""), x->i64, "");
+	case LLVMHalfTypeKind:
+	case LLVMFloatTypeKind:
+		v = LLVMBuildFPExt(x->b, v, LLVMDoubleTypeInContext(x->context), "");
+		return LLVMBuildBitCast(x->b, v, x->i64, "");
+	case LLVMDoubleTypeKind:
+		return LLVMBuildBitCast(x->b, v, x->i64, "");
+	case LLVMX86_FP80TypeKind:
+	case LLVMFP128TypeKind:
+		v = LLVMBuildFPTrunc(x->b, v, LLVMDoubleTypeInContext(x->context), "");
+		return LLVMBuildBitCast(x->b, v, x->i64, "");
+	default:
+		return NULL;
+	}
+}
+
+static void emit_operands(struct insert *x, LLVMValueRef term)
+{
+	LLVMValueRef args[3] = {0}, c = NULL;
+	uint32_t type = TRACE_SIGNED;
+	if (LLVMIsASwitchInst(term)) {
+		args[1] = as_word(x, LLVMGetOperand(term, 0), true);
+		args[2] = LLVMConstInt(x->i64, 0, false);
+	} else if (LLVMIsABranchInst(term) && (c = LLVMGetCondition(term)) && (LLVMIsAICmpInst(c) || LLVMIsAFCmpInst(c))) {
+		LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(c, 0)));
+		if (kind == LLVMPointerTypeKind)
+			type = TRACE_POINTER;
+		else if (LLVMIsAFCmpInst(c))
+			type = TRACE_REAL;
+		else {
+			LLVMIntPredicate p = LLVMGetICmpPredicate(c);
+			type = p >= LLVMIntUGT && p <= LLVMIntULE ? TRACE_UNSIGNED : TRACE_SIGNED;
+		}
+		args[1] = as_word(x, LLVMGetOperand(c, 0), type == TRACE_SIGNED);
+		args[2] = as_word(x, LLVMGetOperand(c, 1), type == TRACE_SIGNED);
+	}
+	if (!args[1] || !args[2])
+		return;
+	args[0] = LLVMConstInt(x->i32, type, false);
+	emit(x, OPERANDS, args, 3);
+}
+
+static LLVMValueRef outcome_word(struct insert *x, const struct point *d, uint32_t outcome)
+{
+	return LLVMConstInt(x->i32, TRACE_WORD(TRACE_W_DECIDE, d->node << TRACE_OUTCOME_BITS | outcome), false);
+}
+
+static void insert_decision(struct insert *x, const struct point *d)
+{
+	if (d->flags & SPEC_UNRECORDED)
+		return;
+	before(x, d->inst);
+	if (x->careful)
+		emit(x, LOOK, NULL, 0);
+	if (x->operands)
+		emit_operands(x, d->inst);
+	if (LLVMIsABranchInst(d->inst)) {
+		LLVMValueRef word = LLVMBuildSelect(x->b, LLVMGetCondition(d->inst), outcome_word(x, d, 0), outcome_word(x, d, 1), "");
+		emit(x, DECIDE, &word, 1);
+		return;
+	}
+	LLVMBasicBlockRef *to = need(calloc(LLVMGetNumSuccessors(d->inst) + 1, sizeof(*to)));
+	uint32_t n = program_successors(d->inst, to);
+	for (uint32_t i = 0; i < n; i++) {
+		LLVMBasicBlockRef way = split(x, d->inst, to[i]);
+		LLVMValueRef word = outcome_word(x, d, i);
+		emit(x, DECIDE, &word, 1);
+		if (LLVMIsAIndirectBrInst(d->inst))
+			LLVMReplaceAllUsesWith(LLVMBlockAddress(x->f->value, to[i]), LLVMBlockAddress(x->f->value, way));
+	}
+	free(to);
+}
+
+/* ---- calls ---- */
+
+static void insert_call(struct insert *x, const struct point *c)
+{
+	bool reaches = c->kind == SPEC_SYSCALL;
+	enum inlined after = c->flags & SPEC_TWICE ? BACK : CALLED;
+	before(x, c->inst);
+	emit_number(x, reaches ? REACH : CALL, c->node);
+	if (LLVMIsAInvokeInst(c->inst)) {
+		split(x, c->inst, LLVMGetNormalDest(c->inst));
+		emit(x, after, NULL, 0);
+		return;
+	}
+	LLVMValueRef next = LLVMGetNextInstruction(c->inst);
+	if (!next)
+		return;
+	before(x, next);
+	emit(x, after, NULL, 0);
+}
+
+/* ---- loops ---- */
+
+/* Marks the blocks of the loop that the edge closes; false: nothing is recorded in them. */
+static bool loop_records(struct insert *x, const struct back *back, const struct map *index, uint32_t *stack, bool *in)
+{
+	struct program *p = x->p;
+	struct function *f = x->f;
+	uint32_t depth = 0;
+	bool records = false;
+	memset(in, 0, f->n_blocks);
+	in[back->to - f->first_block] = true;
+	if (back->from != back->to) {
+		in[back->from - f->first_block] = true;
+		stack[depth++] = back->from - f->first_block;
+	}
+	while (depth) {
+		LLVMBasicBlockRef bb = p->blocks.v[f->first_block + stack[--depth]].bb;
+		for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(bb)); u; u = LLVMGetNextUse(u)) {
+			LLVMValueRef term = LLVMGetUser(u);
+			if (!LLVMIsATerminatorInst(term))
+				continue;
+			uint32_t k = map_get(index, (uintptr_t)LLVMGetInstructionParent(term));
+			if (k != VEC_NONE && !in[k]) {
+				in[k] = true;
+				stack[depth++] = k;
+			}
+		}
+	}
+	for (uint32_t i = 1; i < f->n_points && !records; i++) {
+		const struct point *pt = &p->points.v[f->first_point + i];
+		records = pt->kept && in[pt->block - f->first_block];
+	}
+	return records;
+}
+
+static bool closes(const struct insert *x, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < x->f->n_backs; i++) {
+		const struct back *b = &x->p->backs.v[x->f->first_back + i];
+		if (b->from == from && b->to == to)
+			return true;
+	}
+	return false;
+}
+
+static void insert_loops(struct insert *x)
+{
+	struct program *p = x->p;
+	struct function *f = x->f;
+	struct map index = {0};
+	LLVMValueRef *turn = need(calloc(f->n_blocks, sizeof(*turn)));
+	uint32_t *stack = need(calloc(f->n_blocks + 1, sizeof(*stack)));
+	bool *in = need(calloc(f->n_blocks, 1));
+	LLVMTypeRef of_turn = LLVMArrayType(x->i64, 1), params[2];
+	LLVMGetParamTypes(x->types[LOOP], params);
+	for (uint32_t b = 0; b < f->n_blocks; b++)
+		if (!map_set(&index, (uintptr_t)p->blocks.v[f->first_block + b].bb, b))
+			die("out of memory");
+	for (uint32_t i = 0; i < f->n_backs; i++) {
+		const struct back *back = &p->backs.v[f->first_back + i];
+		uint32_t to = back->to - f->first_block;
+		if (turn[to] || !loop_records(x, back, &index, stack, in))
+			continue;
+		before(x, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f->value)));
+		turn[to] = LLVMBuildBitCast(x->b, LLVMBuildAlloca(x->b, of_turn, ""), params[1], "");
+	}
+	for (uint32_t b = 0; b < f->n_blocks; b++) {
+		LLVMValueRef term = LLVMGetBasicBlockTerminator(p->blocks.v[f->first_block + b].bb);
+		unsigned n = LLVMGetNumSuccessors(term);
+		if (turn[b]) {
+			before(x, first_place(p->blocks.v[f->first_block + b].bb));
+			emit(x, LOOP, &turn[b], 1);
+		}
+		for (unsigned i = 0; i < n; i++) {
+			uint32_t to = map_get(&index, (uintptr_t)LLVMGetSuccessor(term, i));
+			if (turn[to] && !closes(x, f->first_block + b, f->first_block + to)) {
+				before(x, term);
+				emit(x, LOOP_BEGIN, &turn[to], 1);
+				turn[to] = turn[to];
+			}
+		}
+	}
+	map_release(&index);
+	free(turn);
+	free(stack);
+	free(in);
+}
+
+/* ---- all of it ---- */
+
+static void insert_function(struct insert *x, struct function *f)
+{
+	struct program *p = x->p;
+	LLVMTypeRef params[1];
+	uint32_t kept = 0, indirect = 0;
+	x->f = f;
+	for (uint32_t i = 0; i < f->n_points; i++) {
+		struct point *pt = &p->points.v[f->first_point + i];
+		kept += pt->kept;
+		indirect += pt->inst && LLVMIsAIndirectBrInst(pt->inst) != NULL;
+	}
+	x->careful = kept > STATE_SLACK_WORDS / POINT_WORDS / 2;
+	before(x, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f->value)));
+	LLVMValueRef local = LLVMBuildAlloca(x->b, LLVMArrayType(x->i64, LOCAL_BYTES / 8), "");
+	LLVMTypeRef type = x->types[LEAVE];
+	LLVMGetParamTypes(type, params);
+	x->local = LLVMBuildBitCast(x->b, local, params[0], "");
+	LLVMValueRef index = LLVMConstInt(x->i32, f->index, false), anchor = x->local;
+	emit(x, ENTER, &index, 1);
+	LLVMValueRef begin = LLVMGetNextInstruction(anchor);
+	/* Calls and landing pads first: what stands in loops' heads must come before them. */
+	for (uint32_t b = 0; b < f->n_blocks; b++) {
+		LLVMBasicBlockRef bb = p->blocks.v[f->first_block + b].bb;
+		for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+			if (LLVMIsALandingPadInst(i)) {
+				before(x, LLVMGetNextInstruction(i));
+				emit(x, BACK, NULL, 0);
+				break;
+			}
+	}
+	insert_loops(x);
+	for (uint32_t i = 1; i < f->n_points; i++) {
+		const struct point *pt = &p->points.v[f->first_point + i];
+		if (!pt->kept)
+			continue;
+		if (pt->kind == SPEC_CALL || pt->kind == SPEC_SYSCALL)
+			insert_call(x, pt);
+		else if (pt->kind == SPEC_RETURN) {
+			before(x, pt->inst);
+			emit(x, LEAVE, NULL, 0);
+		} else if (pt->kind == SPEC_DECISION)
+			insert_decision(x, pt);
+	}
+	(void)begin;
+	(void)indirect;
+}
+
+void program_insert(struct program *p, LLVMModuleRef inlined, bool operands)
+{
+	struct insert x = {.p = p, .context = LLVMGetModuleContext(p->module), .operands = operands};
+	LLVMValueRef used = LLVMGetNamedGlobal(inlined, "llvm.compiler.used");
+	if (used)
+		LLVMDeleteGlobal(used);
+	LLVMSetDataLayout(inlined, LLVMGetDataLayoutStr(p->module));
+	LLVMSetTarget(inlined, LLVMGetTarget(p->module));
+	if (LLVMLinkModules2(p->module, inlined))
+		die("the code that traces cannot be put in");
+	x.b = LLVMCreateBuilderInContext(x.context);
+	x.i32 = LLVMInt32TypeInContext(x.context);
+	x.i64 = LLVMInt64TypeInContext(x.context);
+	for (unsigned i = 0; i < N_INLINED; i++) {
+		struct buf name = {0};
+		buf_printf(&name, "__stemma_in_%s", inlined_names[i]);
+		x.inlined[i] = LLVMGetNamedFunction(p->module, buf_cstr(&name));
+		if (!x.inlined[i])
+			die("the code that traces lacks '%s'", buf_cstr(&name));
+		x.types[i] = LLVMGlobalGetValueType(x.inlined[i]);
+		LLVMSetLinkage(x.inlined[i], LLVMInternalLinkage);
+		buf_release(&name);
+	}
+	for (size_t i = 0; i < p->functions.n; i++)
+		if (p->functions.v[i].reaches && !p->functions.v[i].untraceable)
+			insert_function(&x, &p->functions.v[i]);
+}

@@ -1,0 +1,302 @@
+/* stemma-spec-llvm - the part of stemma that knows LLVM, a program of its own: its libraries make every start a fifth of
+ * a second slower, and its reader of bitcode ends of what is damaged.
+ *
+ *   stemma-spec-llvm --version
+ *   stemma-spec-llvm --spec OUT [--insert OUT.bc INLINE.bc [--operands]] FILE...
+ *
+ * FILEs in the order of the link: bitcode; objects that have it in a section; archives, of which those members are taken
+ * that define what is missing before them. What has no bitcode is passed over. For each FILE that was used a line
+ * "used N" goes to standard output (N from 0), of an archive "archive N"; a failure is one sentence on standard error,
+ * and status 1. */
+#include "base/io.h"
+#include "spec/llvm/program.h"
+#include "spec/objects.h"
+
+#include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Linker.h>
+#include <llvm/Config/llvm-config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+
+void die(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	_exit(1);
+}
+
+void *need(void *p)
+{
+	if (!p)
+		die("out of memory");
+	return p;
+}
+
+struct loader {
+	LLVMContextRef context;
+	LLVMModuleRef all;
+	uint64_t modules;
+	char said[512]; /* by LLVM, last */
+	struct names {
+		VEC(const char *) v;
+		struct table t;
+	} defined, missing;
+};
+
+static bool known(const struct names *n, const char *s)
+{
+	uint32_t i;
+	for (size_t pos = TABLE_START; (i = table_next(&n->t, hash_fold(hash_str(str_of(s))), &pos)) != VEC_NONE;)
+		if (strcmp(n->v.v[i], s) == 0)
+			return true;
+	return false;
+}
+
+static void note(struct names *n, const char *s)
+{
+	if (known(n, s))
+		return;
+	*(const char **)need(vec_add(&n->v)) = need(strdup(s));
+	if (!table_add(&n->t, hash_fold(hash_str(str_of(s))), (uint32_t)n->v.n - 1))
+		die("out of memory");
+}
+
+static void on_diagnostic(LLVMDiagnosticInfoRef d, void *context)
+{
+	struct loader *l = context;
+	char *text = LLVMGetDiagInfoDescription(d);
+	if (LLVMGetDiagInfoSeverity(d) == LLVMDSError)
+		snprintf(l->said, sizeof(l->said), "%s", text);
+	LLVMDisposeMessage(text);
+}
+
+static LLVMModuleRef parse(struct loader *l, struct str bytes, const char *name)
+{
+	LLVMModuleRef m = NULL;
+	LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.p, bytes.n, name);
+	l->said[0] = '\0';
+	if (LLVMParseBitcodeInContext2(l->context, b, &m))
+		die("'%s': unreadable bitcode%s%s", name, *l->said ? ": " : "", l->said);
+	LLVMDisposeMemoryBuffer(b);
+	return m;
+}
+
+static void note_symbol(struct loader *l, LLVMValueRef v)
+{
+	size_t n;
+	const char *name = LLVMGetValueName2(v, &n);
+	LLVMLinkage linkage = LLVMGetLinkage(v);
+	if (linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage || !n)
+		return;
+	note(LLVMIsDeclaration(v) ? &l->missing : &l->defined, name);
+}
+
+static void link_in(struct loader *l, LLVMModuleRef m, const char *name)
+{
+	for (LLVMValueRef v = LLVMGetFirstFunction(m); v; v = LLVMGetNextFunction(v))
+		note_symbol(l, v);
+	for (LLVMValueRef v = LLVMGetFirstGlobal(m); v; v = LLVMGetNextGlobal(v))
+		note_symbol(l, v);
+	l->modules++;
+	if (!l->all) {
+		l->all = m;
+		return;
+	}
+	l->said[0] = '\0';
+	if (LLVMLinkModules2(l->all, m))
+		die("'%s' does not go together with what stands before it%s%s", name, *l->said ? ": " : "", l->said);
+}
+
+static bool is_wanted(struct loader *l, LLVMModuleRef m)
+{
+	size_t n;
+	for (int pass = 0; pass < 2; pass++)
+		for (LLVMValueRef v = pass ? LLVMGetFirstGlobal(m) : LLVMGetFirstFunction(m); v;
+		     v = pass ? LLVMGetNextGlobal(v) : LLVMGetNextFunction(v)) {
+			if (LLVMIsDeclaration(v) || LLVMGetLinkage(v) == LLVMInternalLinkage || LLVMGetLinkage(v) == LLVMPrivateLinkage)
+				continue;
+			const char *name = LLVMGetValueName2(v, &n);
+			if (known(&l->missing, name) && !known(&l->defined, name))
+				return true;
+		}
+	return false;
+}
+
+/* The bitcode in a section: pieces, as the linker may have put several one behind the other, each with its length. */
+static bool piece(struct str *section, struct str *ret)
+{
+	uint64_t n;
+	/* The linker fills between them with zeroes. */
+	while (section->n && !*section->p) {
+		section->p++;
+		section->n--;
+	}
+	if (section->n < 16 || memcmp(section->p, "STMBITC1", 8) != 0)
+		return false;
+	memcpy(&n, section->p + 8, 8);
+	if (n > section->n - 16)
+		return false;
+	*ret = str_n(section->p + 16, n);
+	section->p += 16 + n;
+	section->n -= 16 + n;
+	return true;
+}
+
+static bool take(struct loader *l, struct str bytes, const char *name)
+{
+	struct str section, one;
+	bool any = false;
+	if (objects_is_bitcode(bytes)) {
+		link_in(l, parse(l, bytes, name), name);
+		return true;
+	}
+	if (objects_section(bytes, SPEC_BITCODE, &section) < 0)
+		return false;
+	while (piece(&section, &one)) {
+		link_in(l, parse(l, one, name), name);
+		any = true;
+	}
+	return any;
+}
+
+static bool take_archive(struct loader *l, struct str bytes, const char *path)
+{
+	struct member {
+		struct str data;
+		LLVMModuleRef m;
+		char *name;
+		bool tried;
+	} *v = NULL;
+	size_t n = 0, cap = 0, pos = 0;
+	struct str name, data, section, one;
+	struct objects_bytes file;
+	bool any = false;
+	while (objects_member(bytes, &pos, &name, &data) == 1) {
+		struct buf label = {0};
+		if (!data.p) { /* thin: beside the archive */
+			struct buf at = {0};
+			const char *slash = strrchr(path, '/');
+			if (name.n && *name.p != '/' && slash)
+				buf_str(&at, str_n(path, (size_t)(slash - path) + 1));
+			buf_str(&at, name);
+			if (objects_map(buf_cstr(&at), NULL, &file) == 0)
+				data = str_n(file.p, file.n);
+			buf_release(&at);
+		}
+		if (!data.p || objects_section(data, SPEC_BITCODE, &section) < 0 || !piece(&section, &one))
+			continue;
+		if (n == cap)
+			v = need(realloc(v, (cap = cap ? cap * 2 : 64) * sizeof(*v)));
+		buf_printf(&label, "%s(%.*s)", path, (int)name.n, name.p);
+		v[n++] = (struct member){.data = one, .name = need(strdup(buf_cstr(&label)))};
+		buf_release(&label);
+	}
+	for (bool changed = true; changed;) {
+		changed = false;
+		for (size_t i = 0; i < n; i++) {
+			if (v[i].tried)
+				continue;
+			if (!v[i].m)
+				v[i].m = parse(l, v[i].data, v[i].name);
+			if (!is_wanted(l, v[i].m))
+				continue;
+			link_in(l, v[i].m, v[i].name);
+			v[i].tried = changed = any = true;
+		}
+	}
+	free(v);
+	return any;
+}
+
+static void write_file(const char *path, const void *p, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int rc = fd < 0 ? -errno : io_write(fd, p, n, NULL);
+	if (fd >= 0 && close(fd) < 0 && rc == 0)
+		rc = -errno;
+	if (rc < 0)
+		die("cannot write '%s': %s", path, strerror(-rc));
+}
+
+/* What traces say which specification they go by. */
+static void put_id(LLVMModuleRef m, uint64_t id)
+{
+	LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetModuleContext(m));
+	LLVMValueRef v = LLVMAddGlobal(m, i64, "__stemma_trace_spec");
+	LLVMSetInitializer(v, LLVMConstInt(i64, id, false));
+	LLVMSetGlobalConstant(v, true);
+	LLVMSetLinkage(v, LLVMExternalLinkage);
+}
+
+int main(int argc, char **argv)
+{
+	const char *out = NULL, *out_bc = NULL, *inline_bc = NULL;
+	bool operands = false;
+	struct loader l = {.context = LLVMContextCreate()};
+	struct program p = {0};
+	struct spec s;
+	struct buf bytes = {0};
+	struct err err = {0};
+	int i = 1;
+	uint64_t id;
+	LLVMContextSetDiagnosticHandler(l.context, on_diagnostic, &l);
+	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++)
+		if (strcmp(argv[i], "--version") == 0) {
+			printf("LLVM %d.%d\n", LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR);
+			return 0;
+		} else if (strcmp(argv[i], "--spec") == 0 && i + 1 < argc)
+			out = argv[++i];
+		else if (strcmp(argv[i], "--insert") == 0 && i + 2 < argc) {
+			out_bc = argv[++i];
+			inline_bc = argv[++i];
+		} else if (strcmp(argv[i], "--operands") == 0)
+			operands = true;
+		else
+			die("unknown option '%s'", argv[i]);
+	if (!out)
+		die("nothing to do");
+	for (int first = i; i < argc; i++) {
+		struct objects_bytes file;
+		if (objects_map(argv[i], &err, &file) < 0)
+			die("%s", err.text);
+		struct str b = str_n(file.p, file.n);
+		if (objects_is_archive(b) ? take_archive(&l, b, argv[i]) : take(&l, b, argv[i]))
+			printf("%s %d\n", objects_is_archive(b) ? "archive" : "used", i - first);
+		objects_unmap(&file);
+	}
+	fflush(stdout);
+	if (!l.all)
+		die("there is no bitcode");
+	program_read(&p, l.all);
+	program_reduce(&p);
+	char producer[64];
+	snprintf(producer, sizeof(producer), "stemma %s, LLVM %d", STEMMA_VERSION, LLVM_VERSION_MAJOR);
+	program_spec(&p, producer, l.modules, &s);
+	if (spec_write(&s, &bytes, &id) < 0)
+		die("out of memory");
+	if (out_bc) {
+		struct objects_bytes file;
+		if (objects_map(inline_bc, &err, &file) < 0)
+			die("%s", err.text);
+		program_insert(&p, parse(&l, str_n(file.p, file.n), inline_bc), operands);
+		put_id(l.all, id);
+		if (LLVMWriteBitcodeToFile(l.all, out_bc))
+			die("cannot write '%s'", out_bc);
+	}
+	write_file(out, bytes.p, bytes.n);
+	/* All of it goes with the process: LLVM's own way of taking things down costs more than all above. */
+	fflush(stdout);
+	_exit(0);
+}

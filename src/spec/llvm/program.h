@@ -1,0 +1,97 @@
+/* program.h - a program in LLVM's form, as the specification sees it: its functions, and in each the points that may be
+ * recorded, with the ways between them.
+ *
+ * All of one process's life: nothing is released, the process ends when the specification is written. Without memory
+ * it ends at once, by die(); who started it says so. */
+#ifndef STEMMA_SPEC_LLVM_PROGRAM_H
+#define STEMMA_SPEC_LLVM_PROGRAM_H
+
+#include "graph/vec.h"
+#include "spec/spec.h"
+
+#include <llvm-c/Core.h>
+
+void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+void *need(void *p); /* dies of NULL */
+
+/* A point of a function: a place between or at its instructions. */
+struct point {
+	uint8_t kind;       /* SPEC_*; SPEC_EPSILON: the begin of a block, or what is not kept */
+	bool kept;          /* it is a node */
+	bool soft;          /* a call that is a node only where its function has others */
+	uint16_t flags;     /* SPEC_* */
+	LLVMValueRef inst;  /* NULL: the begin of a block */
+	uint32_t block;
+	uint32_t node;      /* in its function, SPEC_NONE */
+	const char *name;   /* of a call */
+	uint32_t first_way, n_ways;       /* in ways */
+	uint32_t first_target, n_targets; /* in targets: functions of this program */
+	uint32_t next;      /* of the reduction: the node that follows, POINT_NEVER or POINT_MANY */
+};
+#define POINT_NEVER (SPEC_NONE - 1)
+#define POINT_MANY (SPEC_NONE - 2)
+
+/* From a point to the next; outcome counts the distinct places that a branch may go to. */
+struct way {
+	uint32_t to, outcome;
+};
+
+struct block {
+	LLVMBasicBlockRef bb;
+	uint32_t point; /* its begin */
+	bool head;      /* of a loop: an edge of the depth-first search leads back here */
+};
+
+/* An edge that closes a loop; blocks of all functions count on. */
+struct back {
+	uint32_t from, to;
+};
+
+struct function {
+	LLVMValueRef value;
+	const char *name;
+	bool defined, taken; /* its address is known beyond calls */
+	bool reaches;
+	bool untraceable;    /* it cannot be instrumented (musttail) */
+	uint32_t signature;
+	uint32_t index;      /* in the specification, SPEC_NONE */
+	uint32_t first_point, n_points;
+	uint32_t first_block, n_blocks;
+	uint32_t first_back, n_backs;
+	uint64_t instructions, edges, back_edges, branches;
+};
+
+struct program {
+	LLVMModuleRef module;
+	VEC(struct function) functions;
+	VEC(struct point) points;
+	VEC(struct way) ways;
+	VEC(uint32_t) targets;
+	VEC(struct block) blocks;
+	VEC(struct back) backs;
+	VEC(const char *) gaps;
+	struct map function_of; /* LLVMValueRef -> functions */
+	uint64_t indirect, unresolved;
+};
+
+/* Functions, blocks, points, ways, targets; which functions reach. */
+void program_read(struct program *p, LLVMModuleRef module);
+/* Which points are nodes: closes the recorded ones under weak control dependence. */
+void program_reduce(struct program *p);
+/* The specification; its memory is the program's. */
+void program_spec(struct program *p, const char *producer, uint64_t modules, struct spec *ret);
+/* Puts calls of the functions of inlined (src/spec/runtime/inline.c), which it takes, into all functions that reach.
+ * operands: of decisions, too. */
+void program_insert(struct program *p, LLVMModuleRef inlined, bool operands);
+
+struct function *program_function(struct program *p, LLVMValueRef v); /* NULL */
+/* The distinct successors of a terminator, in the order of outcomes; ret has room for all. Returns how many. */
+uint32_t program_successors(LLVMValueRef terminator, LLVMBasicBlockRef *ret);
+
+/* ---- what libraries do (libcalls.def) ---- */
+
+enum library { LIBRARY_UNKNOWN, LIBRARY_HARMLESS, LIBRARY_REACHES };
+/* *ret_calls: it may call functions that it is given. */
+enum library library_of(const char *name, bool *ret_calls);
+
+#endif

@@ -1,0 +1,99 @@
+/* Which points of a function are nodes.
+ *
+ * Recorded are entry, returns, calls and system calls. A branch is recorded, too, where it can decide which recorded
+ * thing happens next; as recorded branches are themselves things that happen, until nothing is added: the least set that
+ * is closed under weak control dependence (Danicic et al., "A unifying theory of control dependence", 2011). Every other
+ * point is then followed by one node, always the same, or by none: what is taken out leaves no choice behind. */
+#include "spec/llvm/program.h"
+
+#include <stdlib.h>
+
+static uint32_t join(uint32_t a, uint32_t b)
+{
+	return a == POINT_NEVER ? b : b == POINT_NEVER || a == b ? a : POINT_MANY;
+}
+
+/* For each point of f what the next node at or behind it is. Values only grow (never, one, many), so each changes twice
+ * at most; points stand in the order of blocks, and a turn backwards settles all but what loops carry. */
+static void find_next(struct program *p, struct function *f)
+{
+	struct point *v = p->points.v + f->first_point;
+	bool changed = true;
+	for (uint32_t i = 0; i < f->n_points; i++)
+		v[i].next = v[i].kept ? f->first_point + i : POINT_NEVER;
+	while (changed) {
+		changed = false;
+		for (uint32_t i = f->n_points; i-- > 0;) {
+			if (v[i].kept)
+				continue;
+			uint32_t next = POINT_NEVER;
+			for (uint32_t w = 0; w < v[i].n_ways; w++)
+				next = join(next, p->points.v[p->ways.v[v[i].first_way + w].to].next);
+			changed |= next != v[i].next;
+			v[i].next = next;
+		}
+	}
+}
+
+/* A branch where one side settles what comes next, and the other does not, or otherwise. */
+static bool decides(const struct program *p, const struct point *x)
+{
+	if (x->kept || x->next != POINT_MANY)
+		return false;
+	for (uint32_t w = 0; w < x->n_ways; w++) {
+		uint32_t next = p->points.v[p->ways.v[x->first_way + w].to].next;
+		if (next != POINT_MANY && next != POINT_NEVER)
+			return true;
+	}
+	return false;
+}
+
+/* Calls of functions that reach nothing are none; nor are targets that reach nothing. */
+static void keep_calls(struct program *p, struct point *x)
+{
+	if (x->kind == SPEC_RETURN)
+		x->kept = true;
+	if (x->kind != SPEC_CALL && x->kind != SPEC_SYSCALL)
+		return;
+	uint32_t *targets = p->targets.v + x->first_target, n = 0;
+	for (uint32_t t = 0; t < x->n_targets; t++)
+		if (p->functions.v[targets[t]].reaches)
+			targets[n++] = targets[t];
+	x->n_targets = n;
+	x->kept = n > 0 || x->kind == SPEC_SYSCALL;
+	if (!x->kept)
+		x->kind = SPEC_EPSILON;
+}
+
+static void reduce(struct program *p, struct function *f)
+{
+	struct point *v = p->points.v + f->first_point;
+	bool changed = true;
+	/* The begin of the first block is the entry. */
+	v[0].kind = SPEC_ENTRY;
+	v[0].kept = true;
+	for (uint32_t i = 1; i < f->n_points; i++)
+		keep_calls(p, &v[i]);
+	while (changed) {
+		changed = false;
+		find_next(p, f);
+		for (uint32_t i = 0; i < f->n_points; i++)
+			if (decides(p, &v[i])) {
+				v[i].kind = SPEC_DECISION;
+				changed = true;
+			}
+		for (uint32_t i = 0; i < f->n_points; i++)
+			v[i].kept |= v[i].kind == SPEC_DECISION;
+	}
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < f->n_points; i++)
+		if (v[i].kept)
+			v[i].node = n++;
+}
+
+void program_reduce(struct program *p)
+{
+	for (size_t i = 0; i < p->functions.n; i++)
+		if (p->functions.v[i].reaches)
+			reduce(p, &p->functions.v[i]);
+}

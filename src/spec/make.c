@@ -1,0 +1,211 @@
+#include "spec/make.h"
+
+#include "spec/objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SAID_MOST = 65536 };
+
+static bool beside(const char *built, const char *installed, char *ret, size_t size)
+{
+	char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(exe, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	if (snprintf(ret, size, "%s/../spec/%s", exe, built) < (int)size && access(ret, R_OK) == 0)
+		return true;
+	return snprintf(ret, size, "%s/../" STEMMA_LIBDIR "/stemma/%s", exe, installed) < (int)size &&
+	       access(ret, R_OK) == 0;
+}
+
+bool make_program(const char *name, char *ret, size_t n)
+{
+	char built[256];
+	snprintf(built, sizeof(built), "%s/%s", strcmp(name, "stemma-spec-llvm") == 0 ? "llvm" : "runtime", name);
+	return beside(built, name, ret, n);
+}
+
+bool make_library(char *ret, size_t n)
+{
+	return make_program("libstemma-trace.a", ret, n);
+}
+
+const char *make_clang(void)
+{
+	return SPEC_CLANG;
+}
+
+bool make_works(const char **ret_what)
+{
+	static char what[256];
+	char path[4200];
+	struct buf said = {0};
+	*ret_what = what;
+	if (!*SPEC_CLANG || !make_program("stemma-spec-llvm", path, sizeof(path))) {
+		snprintf(what, sizeof(what), "built without it: LLVM or the clang of its version was missing");
+		return false;
+	}
+	char *argv[] = {path, (char *)"--version", NULL};
+	int rc = make_run(argv, true, &said);
+	const char *text = buf_cstr(&said);
+	bool works = rc == 0 && access(SPEC_CLANG, X_OK) == 0;
+	if (rc != 0)
+		snprintf(what, sizeof(what), "LLVM's libraries do not load");
+	else if (!works)
+		snprintf(what, sizeof(what), "'%s' is not there", SPEC_CLANG);
+	else
+		snprintf(what, sizeof(what), "%.*s", (int)strcspn(text, "\n"), text);
+	buf_release(&said);
+	return works;
+}
+
+static void keep_to_limits(void)
+{
+	struct rlimit time = {MAKE_SECONDS, MAKE_SECONDS + 5}, bytes = {MAKE_BYTES, MAKE_BYTES}, none = {0, 0}, now;
+	if (getrlimit(RLIMIT_CPU, &now) == 0 && (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > time.rlim_cur))
+		setrlimit(RLIMIT_CPU, &time);
+#if !defined(__SANITIZE_ADDRESS__)
+	if (getrlimit(RLIMIT_AS, &now) == 0 && (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > bytes.rlim_cur))
+		setrlimit(RLIMIT_AS, &bytes);
+#else
+	(void)bytes;
+#endif
+	setrlimit(RLIMIT_CORE, &none);
+}
+
+int make_run(char *const *argv, bool limits, struct buf *said)
+{
+	int fd[2] = {-1, -1}, status = 0;
+	if (said && pipe2(fd, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid == 0) {
+		sigset_t no;
+		sigemptyset(&no);
+		sigprocmask(SIG_SETMASK, &no, NULL);
+		int null = open("/dev/null", O_RDONLY);
+		if (null > 0)
+			dup2(null, 0);
+		if (said) {
+			dup2(fd[1], 1);
+			dup2(fd[1], 2);
+		}
+		if (limits)
+			keep_to_limits();
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	int e = errno;
+	if (said) {
+		char part[4096];
+		close(fd[1]);
+		for (ssize_t n; pid > 0 && (n = read(fd[0], part, sizeof(part))) != 0;) {
+			if (n < 0 && errno == EINTR)
+				continue;
+			if (n < 0)
+				break;
+			if (said->n < SAID_MOST)
+				buf_add(said, part, (size_t)n);
+		}
+		close(fd[0]);
+	}
+	if (pid < 0)
+		return -e;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return status;
+}
+
+static int failed(int status, const char *said, struct err *err)
+{
+	/* The last line is the sentence; what stands before it are lines of "used". */
+	size_t n = strlen(said);
+	while (n && said[n - 1] == '\n')
+		n--;
+	size_t k = n;
+	while (k && said[k - 1] != '\n')
+		k--;
+	if (WIFSIGNALED(status)) {
+		err_set(err, 0, "the bitcode cannot be read: LLVM %s it",
+		        WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? "took too long over" : "crashed over");
+		return -EBADMSG;
+	}
+	if (n - k == strlen("there is no bitcode") && memcmp(said + k, "there is no bitcode", n - k) == 0) {
+		err_set(err, 0, "there is no bitcode");
+		err_hint(err, "compile with stemma cc --spec, or with clang -emit-llvm -g -O1 -Xclang -disable-llvm-passes");
+		return -ENODATA;
+	}
+	err_set(err, 0, "%.*s", (int)(n - k), n > k ? said + k : "LLVM's part of stemma failed");
+	return -EBADMSG;
+}
+
+int make_spec(const struct make *m, struct err *err, enum make_use **ret_used)
+{
+	char program[4200], code[4200];
+	const char *why;
+	struct buf said = {0};
+	size_t n = 0, k = 0;
+	while (m->files[n])
+		n++;
+	if (!make_program("stemma-spec-llvm", program, sizeof(program)) ||
+	    !make_program("stemma-trace.bc", code, sizeof(code))) {
+		make_works(&why);
+		err_set(err, 0, "specifications cannot be made: %s", why);
+		return -ENOTSUP;
+	}
+	char **argv = calloc(n + 10, sizeof(*argv));
+	enum make_use *used = calloc(n + 1, sizeof(*used));
+	int rc = -ENOMEM;
+	if (!argv || !used) {
+		err_set(err, ENOMEM, "cannot make the specification");
+		goto out;
+	}
+	argv[k++] = program;
+	argv[k++] = (char *)"--spec";
+	argv[k++] = (char *)m->spec;
+	if (m->traced) {
+		argv[k++] = (char *)"--insert";
+		argv[k++] = (char *)m->traced;
+		argv[k++] = code;
+	}
+	if (m->operands)
+		argv[k++] = (char *)"--operands";
+	memcpy(argv + k, m->files, n * sizeof(*argv));
+	int status = make_run(argv, true, &said);
+	if (status < 0) {
+		rc = err_set(err, -status, "cannot start '%s'", program);
+		goto out;
+	}
+	if (status != 0) {
+		rc = failed(status, buf_cstr(&said), err);
+		goto out;
+	}
+	for (const char *p = buf_cstr(&said); *p; p += strcspn(p, "\n"), p += *p == '\n') {
+		unsigned i;
+		if (sscanf(p, "used %u", &i) == 1 && i < n)
+			used[i] = MAKE_USED;
+		else if (sscanf(p, "archive %u", &i) == 1 && i < n)
+			used[i] = MAKE_ARCHIVE;
+	}
+	*ret_used = used;
+	used = NULL;
+	rc = 0;
+out:
+	free(argv);
+	free(used);
+	buf_release(&said);
+	return rc;
+}

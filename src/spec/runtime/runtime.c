@@ -1,0 +1,508 @@
+/* runtime.c - the library in a program that is traced: libstemma-trace.a.
+ *
+ * Code inside user programs: no malloc, stdio or locale; no descriptor is kept; errno is kept; what fails ends the trace
+ * and never the program. Where nothing is asked for (no STEMMA_TRACE), the words go round in a piece of memory.
+ *
+ * STEMMA_TRACE          the folder that traces are made in
+ * STEMMA_TRACE_MODE     lazy (default), or full: nothing is taken back
+ * STEMMA_TRACE_PROGRAMS last parts of the paths of the programs that are traced, with colons between; all
+ * STEMMA_TRACE_BYTES    the most of one thread (1 GiB) */
+#include "spec/runtime/state.h"
+#include "spec/trace.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define BYTES_DEFAULT (1ull << 30)
+#define BYTES_LEAST (1ull << 20)
+#define CHUNK_FIRST (256u << 10)
+#define CHUNK_MOST (16u << 20)
+#define SLACK (STATE_SLACK_WORDS * sizeof(uint32_t))
+#define SINK_BYTES (16384 + SLACK)
+#define SIZE_OF_STATE offsetof(struct state, header)
+#define HEAD offsetof(struct state, words)
+
+extern const uint64_t __stemma_trace_spec;
+
+/* Where a thread begins that has no state: the first look at its limit gives it one. */
+static struct {
+	struct state s;
+	uint32_t room[STATE_SLACK_WORDS];
+} none __attribute__((aligned(STATE_PAGE)));
+
+HIDDEN __thread struct state *__stemma_trace __attribute__((tls_model("initial-exec"))) = &none.s;
+/* The thread's name, as pthread_create of its creator made it; "" none. */
+static __thread char thread_name[64] __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct state *all, *spare;
+static pthread_key_t key;
+static int have_key, asked, lazy = 1, unnamed;
+static uint64_t most = BYTES_DEFAULT;
+static char folder[PATH_MAX];
+static pid_t owner; /* whose lists these are */
+
+/* ---- asking, once ---- */
+
+static int is_wanted(const char *exe, const char *list)
+{
+	const char *slash = strrchr(exe, '/'), *name = slash ? slash + 1 : exe;
+	if (!list || !*list)
+		return 1;
+	for (const char *p = list; *p; p += strcspn(p, ":"), p += *p == ':') {
+		size_t n = strcspn(p, ":");
+		if (n == strlen(name) && memcmp(p, name, n) == 0)
+			return 1;
+		if (n == strlen(exe) && memcmp(p, exe, n) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static void exe_path(char *ret, size_t n)
+{
+	ssize_t k = readlink("/proc/self/exe", ret, n - 1);
+	ret[k > 0 ? k : 0] = '\0';
+}
+
+static void on_thread_end(void *p);
+
+static void ask(void)
+{
+	char exe[PATH_MAX];
+	const char *dir = secure_getenv("STEMMA_TRACE"), *mode = secure_getenv("STEMMA_TRACE_MODE"),
+	           *bytes = secure_getenv("STEMMA_TRACE_BYTES");
+	asked = 1;
+	exe_path(exe, sizeof(exe));
+	if (dir && strlen(dir) < sizeof(folder) - 64 && is_wanted(exe, secure_getenv("STEMMA_TRACE_PROGRAMS")))
+		memcpy(folder, dir, strlen(dir) + 1);
+	lazy = !mode || strcmp(mode, "full") != 0;
+	if (bytes) {
+		most = strtoull(bytes, NULL, 10);
+		if (most < BYTES_LEAST)
+			most = BYTES_LEAST;
+		if (most > BYTES_DEFAULT * 64)
+			most = BYTES_DEFAULT * 64;
+	}
+	have_key = pthread_key_create(&key, on_thread_end) == 0;
+}
+
+/* ---- what a header says ---- */
+
+static int on_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct trace_header *h = data;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		if (ph->p_type != PT_NOTE)
+			continue;
+		const char *p = (const char *)(info->dlpi_addr + ph->p_vaddr), *end = p + ph->p_memsz;
+		while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)p;
+			const char *name = p + sizeof(*n), *desc = name + ((n->n_namesz + 3) & ~3u);
+			p = desc + ((n->n_descsz + 3) & ~3u);
+			if (p > end)
+				break;
+			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && n->n_descsz <= sizeof(h->build_id)) {
+				h->build_id_bytes = n->n_descsz;
+				memcpy(h->build_id, desc, n->n_descsz);
+			}
+		}
+	}
+	return 1; /* the program comes first */
+}
+
+/* The 22nd field of /proc/self/stat. */
+static uint64_t start_of_process(void)
+{
+	char text[1024];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	char *p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+static char *put_number(char *p, uint64_t v)
+{
+	char text[24];
+	int n = 0;
+	do
+		text[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*p++ = text[--n];
+	*p = '\0';
+	return p;
+}
+
+static void fill(struct trace_header *h)
+{
+	struct timespec t;
+	memcpy(h->magic, TRACE_MAGIC, sizeof(h->magic));
+	h->spec = __stemma_trace_spec;
+	h->pid = (uint32_t)getpid();
+	h->tid = (uint32_t)syscall(SYS_gettid);
+	h->started = start_of_process();
+	clock_gettime(CLOCK_REALTIME, &t);
+	h->began = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	h->flags = lazy ? TRACE_LAZY : 0;
+	dl_iterate_phdr(on_object, h);
+	exe_path(h->exe, sizeof(h->exe));
+	if (h->pid == h->tid)
+		memcpy(h->thread, "0", 2);
+	else if (thread_name[0])
+		memcpy(h->thread, thread_name, sizeof(h->thread));
+	else {
+		h->thread[0] = '?';
+		put_number(h->thread + 1, (uint64_t)__atomic_fetch_add(&unnamed, 1, __ATOMIC_RELAXED));
+	}
+	memcpy(thread_name, h->thread, sizeof(thread_name));
+}
+
+/* ---- room ---- */
+
+/* Bytes that a thread may have at most, of address space and of the file. */
+static uint64_t allowed(void)
+{
+	struct rlimit r;
+	uint64_t n = most;
+	if (getrlimit(RLIMIT_FSIZE, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur < n)
+		n = r.rlim_cur;
+	/* Where address space is counted, it is the program's. */
+	if (getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 64 < n)
+		n = r.rlim_cur / 64;
+	return n & ~(uint64_t)(STATE_PAGE - 1);
+}
+
+/* The file, with one page of header: -errno, or a descriptor. */
+static int make_file(uint64_t bytes)
+{
+	char path[PATH_MAX], *p;
+	size_t n = strlen(folder);
+	memcpy(path, folder, n);
+	p = path + n;
+	*p++ = '/';
+	p = put_number(p, (uint64_t)getpid());
+	*p++ = '-';
+	p = put_number(p, (uint64_t)syscall(SYS_gettid));
+	char *end = p;
+	for (unsigned turn = 0; turn < 100000; turn++) {
+		p = end;
+		if (turn) { /* another execution of the same process, or a thread's number that came again */
+			*p++ = '.';
+			p = put_number(p, turn);
+		}
+		memcpy(p, ".trace", 7);
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 && errno == EEXIST)
+			continue;
+		if (fd < 0)
+			return -errno;
+		if (ftruncate(fd, (off_t)bytes) < 0) {
+			int e = errno;
+			close(fd);
+			unlink(path);
+			return -e;
+		}
+		return fd;
+	}
+	return -EEXIST;
+}
+
+/* Takes so many bytes more of the file into use: space is found on the disk now, where it can fail without ending the
+ * program. */
+static int take(void *at, uint64_t bytes)
+{
+	if (mprotect(at, bytes, PROT_READ | PROT_WRITE) < 0)
+		return -errno;
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+	if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0)
+		return 0;
+	return -errno; /* EINVAL: before Linux 5.14 nothing finds the space without a descriptor kept open */
+}
+
+static void gap(struct state *s, enum trace_why why)
+{
+	uint32_t *p = (uint32_t *)(uintptr_t)s->header.next;
+	*p++ = TRACE_WORD(TRACE_W_MORE, TRACE_MORE_GAP << 16 | 1);
+	*p++ = (uint32_t)why;
+	s->header.next = (uint64_t)(uintptr_t)p;
+	s->header.end = TRACE_STOPPED;
+}
+
+/* From now on its words go round in memory, and the file stays as it is. The frames that are open hold the address, so
+ * it is the same. */
+static void to_sink(struct state *s)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	if (mmap(&s->header, STATE_PAGE + SINK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
+		abort(); /* there is nothing else that could be done with a full one; mapping over oneself takes nothing new */
+	s->sink = 1;
+	s->keep = UINTPTR_MAX;
+	s->mark = (uint32_t *)UINTPTR_MAX;
+	s->silent_end = NULL;
+	s->header.next = s->header.first = (uint64_t)(uintptr_t)s->words;
+	s->limit = (uint32_t *)((char *)s->words + SINK_BYTES - SLACK);
+}
+
+/* Maps a new file behind the state. */
+static int to_file(struct state *s)
+{
+	uint64_t bytes = (uint64_t)((char *)s->end - (char *)&s->header);
+	/* The program has signals that a limit would send. */
+	int fd = make_file(bytes), rc = 0;
+	if (fd < 0)
+		return fd;
+	void *m = mmap(&s->header, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+	if (m == MAP_FAILED)
+		rc = -errno;
+	close(fd);
+	if (rc == 0)
+		rc = take(&s->header, CHUNK_FIRST);
+	if (rc < 0)
+		return rc;
+	s->sink = 0;
+	s->chunk = CHUNK_FIRST;
+	s->silent_end = NULL;
+	s->header.next = s->header.first = (uint64_t)(uintptr_t)s->words;
+	fill(&s->header);
+	s->keep = lazy ? 0 : UINTPTR_MAX;
+	s->mark = lazy ? NULL : (uint32_t *)UINTPTR_MAX;
+	s->limit = (uint32_t *)((char *)&s->header + CHUNK_FIRST - SLACK);
+	return 0;
+}
+
+static struct state *reserve(void)
+{
+	uint64_t bytes = *folder ? allowed() : 0;
+	if (bytes < BYTES_LEAST)
+		bytes = 0;
+	uint64_t size = HEAD + (bytes > SINK_BYTES ? bytes : SINK_BYTES);
+	char *m = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (m == MAP_FAILED)
+		return NULL;
+	if (mprotect(m, SIZE_OF_STATE, PROT_READ | PROT_WRITE) < 0) {
+		munmap(m, size);
+		return NULL;
+	}
+	madvise(m, STATE_PAGE, MADV_WIPEONFORK);
+	struct state *s = (struct state *)m;
+	s->end = (uint32_t *)(m + size);
+	s->sink = !bytes;
+	return s;
+}
+
+/* ---- threads ---- */
+
+static void on_thread_end(void *p)
+{
+	struct state *s = p;
+	if (s->sink == 0 && s->ready) {
+		s->header.end = TRACE_THREAD;
+		/* What is not used of the file: a sparse tail costs nothing, and readers go by the header. */
+	}
+	__stemma_trace = &none.s;
+	pthread_mutex_lock(&lock);
+	s->in_use = 0;
+	s->next = spare;
+	spare = s;
+	pthread_mutex_unlock(&lock);
+}
+
+/* A child of fork: frames are open that its trace has not seen begin. */
+static void tell_frames(struct state *s, uint32_t depth)
+{
+	uint32_t *p = (uint32_t *)(uintptr_t)s->header.next;
+	for (uint32_t i = 0; i < depth && i < STATE_STACK; i++)
+		*p++ = TRACE_WORD(TRACE_W_ENTER, s->stack[i]);
+	*p++ = TRACE_WORD(TRACE_W_BACK, depth < STATE_STACK ? depth : STATE_STACK);
+	s->header.next = (uint64_t)(uintptr_t)p;
+}
+
+static void begin(struct state *s)
+{
+	if (!*folder || (char *)s->end - (char *)&s->header < (ptrdiff_t)BYTES_LEAST || to_file(s) < 0)
+		to_sink(s);
+	s->ready = 1;
+}
+
+static struct state *first(void)
+{
+	struct state *s;
+	sigset_t mask, before;
+	sigfillset(&mask);
+	/* A handler that comes in between would find half of it. */
+	pthread_sigmask(SIG_SETMASK, &mask, &before);
+	pthread_mutex_lock(&lock);
+	if (owner != getpid()) {
+		all = spare = NULL; /* in a child of fork the other threads are gone; their memory is not worth the risk */
+		owner = getpid();
+	}
+	if (!asked)
+		ask();
+	s = spare;
+	if (s)
+		spare = s->next;
+	pthread_mutex_unlock(&lock);
+	if (!s)
+		s = reserve();
+	if (s) {
+		s->depth = 0;
+		s->children = 0;
+		s->in_use = 1;
+		begin(s);
+		__stemma_trace = s;
+		if (have_key)
+			pthread_setspecific(key, s);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return s;
+}
+
+struct state *__stemma_trace_more(struct state *s)
+{
+	int e = errno;
+	if (s == &none.s) {
+		s = first();
+		if (!s) {
+			/* No memory for it: all such threads write over each other, in a piece of memory that nobody reads. */
+			s = &none.s;
+			s->header.next = (uint64_t)(uintptr_t)s->words;
+			s->mark = (uint32_t *)UINTPTR_MAX;
+			s->keep = UINTPTR_MAX;
+		}
+	} else if (!s->ready) {
+		uint32_t depth = s->depth;
+		begin(s);
+		s->depth = depth;
+		if (!s->sink)
+			tell_frames(s, depth);
+	} else if (s->sink)
+		s->header.next = (uint64_t)(uintptr_t)s->words;
+	else {
+		char *at = (char *)s->limit + SLACK;
+		uint64_t chunk = s->chunk < CHUNK_MOST ? s->chunk * 2 : s->chunk;
+		uint64_t left = (uint64_t)((char *)s->end - at);
+		if (chunk > left)
+			chunk = left & ~(uint64_t)(STATE_PAGE - 1);
+		int rc = chunk ? take(at, chunk) : -EFBIG;
+		if (rc < 0) {
+			gap(s, rc == -EFBIG ? TRACE_WHY_FULL : TRACE_WHY_SPACE);
+			to_sink(s);
+		} else {
+			s->chunk = chunk;
+			s->limit = (uint32_t *)(at + chunk - SLACK);
+		}
+	}
+	errno = e;
+	return s;
+}
+
+/* ---- taking back ---- */
+
+uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to)
+{
+	uint64_t h = 0, n = 0;
+	if (s->keep || from < s->words || to < from)
+		return to;
+	/* The call of a function that was silent is, too. */
+	if (from > s->words && from[-1] >> TRACE_SHIFT == TRACE_W_CALL && *from >> TRACE_SHIFT == TRACE_W_ENTER &&
+	    s->silent_end != from)
+		from--;
+	if (s->silent_end == from && from - s->words >= TRACE_SILENT_WORDS) {
+		from -= TRACE_SILENT_WORDS;
+		h = from[1] | (uint64_t)from[2] << 32;
+		n = from[3] | (uint64_t)from[4] << 32;
+		for (uint32_t *p = from + TRACE_SILENT_WORDS; p < to; p++)
+			h = trace_hash(h, *p);
+		n += (uint64_t)(to - from - TRACE_SILENT_WORDS);
+	} else {
+		if (to - from < TRACE_SILENT_WORDS)
+			return to; /* it would not be shorter */
+		for (uint32_t *p = from; p < to; p++)
+			h = trace_hash(h, *p);
+		n = (uint64_t)(to - from);
+	}
+	from[0] = TRACE_WORD(TRACE_W_SILENT, 0);
+	from[1] = (uint32_t)h;
+	from[2] = (uint32_t)(h >> 32);
+	from[3] = (uint32_t)n;
+	from[4] = (uint32_t)(n >> 32);
+	s->silent_end = from + TRACE_SILENT_WORDS;
+	s->header.next = (uint64_t)(uintptr_t)s->silent_end;
+	return s->silent_end;
+}
+
+/* ---- ends and beginnings ---- */
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	struct state *s = __stemma_trace;
+	if (s != &none.s && s->ready && !s->sink)
+		s->header.end = TRACE_EXIT;
+}
+
+/* The name of a thread is that of its creator and which of its threads it is. The program is linked with
+ * --wrap=pthread_create. */
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+struct start {
+	void *(*function)(void *);
+	void *argument;
+	char name[64];
+};
+
+static void *run(void *p)
+{
+	struct start s = *(struct start *)p;
+	free(p);
+	memcpy(thread_name, s.name, sizeof(thread_name));
+	return s.function(s.argument);
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *), void *argument)
+{
+	struct state *mine = __stemma_trace;
+	struct start *s = mine != &none.s && mine->ready && !mine->sink ? malloc(sizeof(*s)) : NULL;
+	if (!s)
+		return __real_pthread_create(thread, attr, function, argument);
+	s->function = function;
+	s->argument = argument;
+	size_t n = strlen(mine->header.thread);
+	if (n > sizeof(s->name) - 22) { /* a hundred creators deep: it has none then */
+		free(s);
+		return __real_pthread_create(thread, attr, function, argument);
+	}
+	memcpy(s->name, mine->header.thread, n);
+	s->name[n++] = '.';
+	put_number(s->name + n, mine->children++);
+	int rc = __real_pthread_create(thread, attr, run, s);
+	if (rc) {
+		free(s);
+		mine->children--;
+	}
+	return rc;
+}

@@ -1,0 +1,49 @@
+/* state.h - what a thread's tracing goes by, shared by the code that is put into functions (inline.c) and the library
+ * that it calls (runtime.c). doc/spec.md says how.
+ *
+ * One piece of address space a thread: this struct in its first three pages, then the trace as it is on disk: the
+ * header, and the words, of which as many pages can be used as have space on the disk. The first page is empty in a
+ * child of fork, whatever way it was forked: its limit is 0 then, and the next look at it goes to the library. */
+#ifndef STEMMA_SPEC_RUNTIME_STATE_H
+#define STEMMA_SPEC_RUNTIME_STATE_H
+
+#include "spec/trace_format.h"
+
+#define STATE_STACK 1500 /* frames that a child of fork is told of */
+#define STATE_PAGE 4096
+/* Words that may be written between two looks at the limit: that of one function's way without loops. */
+#define STATE_SLACK_WORDS 16384
+/* Silent words of a loop that are left as they are: what led to the next thing that happens. */
+#define STATE_BATCH_WORDS 256
+
+struct state {
+	/* first page: wiped in a child */
+	uint32_t *limit; /* no word at or behind it without a look */
+	uint64_t ready;
+	char room0[STATE_PAGE - 16];
+	/* second and third page */
+	uint32_t *mark;       /* behind the last thing that reached; all ones where nothing is taken back */
+	uintptr_t keep;       /* all ones: nothing is taken back */
+	uint32_t *silent_end; /* behind the last silent record, NULL none */
+	uint32_t depth;
+	uint32_t sink;        /* nothing is traced: words go round in a piece of memory */
+	uint32_t *end;        /* of the address space */
+	struct state *next;   /* in the list of all, or of those that are free */
+	uint64_t chunk;       /* bytes that are taken next */
+	uint32_t in_use, children, operands;
+	uint32_t stack[STATE_STACK];
+	char room1[2 * STATE_PAGE - 64 - 4 * STATE_STACK - 4];
+	struct trace_header header;
+	uint32_t words[];
+};
+static_assert(offsetof(struct state, mark) == STATE_PAGE, "wiped alone");
+static_assert(offsetof(struct state, header) == 3 * STATE_PAGE, "mapped from its file");
+
+extern __thread struct state *__stemma_trace __attribute__((tls_model("initial-exec")));
+
+/* Makes room: of a thread that has none yet, a child of fork, or where the limit is reached. Returns the thread's. */
+struct state *__stemma_trace_more(struct state *s);
+/* Takes the words from `from` to `to` back, and leaves their hash. Returns what is behind it. */
+uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to);
+
+#endif

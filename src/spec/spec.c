@@ -1,0 +1,440 @@
+#include "spec/spec.h"
+
+#include "base/hash.h"
+#include "spec/objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC "STMSPEC1"
+enum { HEAD = 24 + 4 + SPEC_BUILD_ID_MAX };
+
+const char *spec_kind_name(unsigned kind)
+{
+	static const char *const names[SPEC_KINDS] = {"entry", "return", "call", "syscall", "decision", "epsilon"};
+	return kind < SPEC_KINDS ? names[kind] : "?";
+}
+
+const struct spec_edge *spec_outcome(const struct spec *s, const struct spec_node *n, uint32_t outcome)
+{
+	for (uint32_t i = 0; i < n->n_edges; i++)
+		if (spec_edge(s, n, i)->outcome == outcome)
+			return spec_edge(s, n, i);
+	return NULL;
+}
+
+void spec_free(struct spec *s)
+{
+	if (!s)
+		return;
+	free(s->producer);
+	free(s->files);
+	free(s->functions);
+	free(s->nodes);
+	free(s->edges);
+	free(s->targets);
+	free(s->gaps);
+	free(s->strings);
+	free(s);
+}
+
+/* ---- writing ---- */
+
+/* Strings once each, in the order they are met: offsets in the table. */
+struct strings {
+	struct buf bytes;
+	struct place {
+		uint64_t hash;
+		size_t at; /* 0: empty slot, as the empty string never needs one */
+	} * slot;
+	size_t mask, n;
+};
+
+static bool strings_grow(struct strings *t)
+{
+	size_t size = t->slot ? (t->mask + 1) * 2 : 1024;
+	struct place *slot = calloc(size, sizeof(*slot));
+	if (!slot)
+		return false;
+	for (size_t i = 0; t->slot && i <= t->mask; i++)
+		if (t->slot[i].at) {
+			size_t k = t->slot[i].hash & (size - 1);
+			while (slot[k].at)
+				k = (k + 1) & (size - 1);
+			slot[k] = t->slot[i];
+		}
+	free(t->slot);
+	t->slot = slot;
+	t->mask = size - 1;
+	return true;
+}
+
+static void put_string(struct strings *t, struct buf *out, const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+	if (n == 0) {
+		buf_varint(out, 0);
+		return;
+	}
+	if ((!t->slot || t->n * 2 > t->mask) && !strings_grow(t)) {
+		out->failed = true;
+		return;
+	}
+	uint64_t h = hash_bytes(s, n);
+	size_t k = h & t->mask;
+	for (; t->slot[k].at; k = (k + 1) & t->mask)
+		if (t->slot[k].hash == h && strcmp(t->bytes.p + t->slot[k].at, s) == 0) {
+			buf_varint(out, t->slot[k].at);
+			return;
+		}
+	size_t at = t->bytes.n;
+	buf_add(&t->bytes, s, n + 1);
+	if (t->bytes.failed) {
+		out->failed = true;
+		return;
+	}
+	t->slot[k] = (struct place){h, at};
+	t->n++;
+	buf_varint(out, at);
+}
+
+static void put_node(const struct spec *s, const struct spec_node *n, struct strings *t, struct buf *b)
+{
+	buf_varint(b, n->kind);
+	buf_varint(b, n->flags);
+	buf_varint(b, n->file == SPEC_NONE ? 0 : (uint64_t)n->file + 1);
+	buf_varint(b, n->line);
+	buf_varint(b, n->column);
+	put_string(t, b, n->name);
+	put_string(t, b, n->condition);
+	buf_varint(b, n->n_targets);
+	for (uint32_t i = 0, last = 0; i < n->n_targets; i++) {
+		uint32_t target = s->targets[n->first_target + i];
+		buf_varint(b, target - last);
+		last = target;
+	}
+	buf_varint(b, n->n_edges);
+	for (uint32_t i = 0; i < n->n_edges; i++) {
+		const struct spec_edge *e = spec_edge(s, n, i);
+		buf_varint(b, e->to);
+		buf_varint(b, e->outcome);
+		put_string(t, b, e->label);
+	}
+}
+
+static void le32(unsigned char *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (unsigned char)(v >> (8 * i));
+}
+
+static void le64(unsigned char *p, uint64_t v)
+{
+	le32(p, (uint32_t)v);
+	le32(p + 4, (uint32_t)(v >> 32));
+}
+
+static uint32_t get32(const unsigned char *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static uint64_t get64(const unsigned char *p)
+{
+	return get32(p) | (uint64_t)get32(p + 4) << 32;
+}
+
+int spec_write(const struct spec *s, struct buf *out, uint64_t *ret_id)
+{
+	struct strings t = {0};
+	struct buf rest = {0}, body = {0};
+	buf_char(&t.bytes, '\0');
+	put_string(&t, &rest, s->producer);
+	buf_varint(&rest, s->main == SPEC_NONE ? 0 : (uint64_t)s->main + 1);
+	buf_varint(&rest, s->n_files);
+	for (uint32_t i = 0; i < s->n_files; i++)
+		put_string(&t, &rest, s->files[i]);
+	buf_varint(&rest, s->n_gaps);
+	for (uint32_t i = 0; i < s->n_gaps; i++)
+		put_string(&t, &rest, s->gaps[i]);
+	buf_varint(&rest, s->n_functions);
+	for (uint32_t i = 0; i < s->n_functions; i++) {
+		const struct spec_function *f = &s->functions[i];
+		put_string(&t, &rest, f->name);
+		buf_varint(&rest, f->flags);
+		buf_varint(&rest, f->file == SPEC_NONE ? 0 : (uint64_t)f->file + 1);
+		buf_varint(&rest, f->line);
+		buf_varint(&rest, f->n_nodes);
+	}
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		put_node(s, &s->nodes[i], &t, &rest);
+	uint64_t figures[sizeof(s->stats) / sizeof(uint64_t)];
+	memcpy(figures, &s->stats, sizeof(figures));
+	buf_varint(&rest, sizeof(figures) / sizeof(figures[0]));
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		buf_varint(&rest, figures[i]);
+	buf_varint(&body, t.bytes.n);
+	buf_str(&body, buf_view(&t.bytes));
+	buf_str(&body, buf_view(&rest));
+	bool failed = t.bytes.failed || rest.failed || body.failed;
+	if (!failed) {
+		unsigned char head[HEAD] = MAGIC;
+		*ret_id = hash_bytes(body.p, body.n);
+		le64(head + 8, body.n);
+		le64(head + 16, *ret_id);
+		le32(head + 24, s->n_build_id);
+		memcpy(head + 28, s->build_id, s->n_build_id);
+		buf_add(out, head, sizeof(head));
+		buf_str(out, buf_view(&body));
+		failed = out->failed;
+	}
+	free(t.slot);
+	buf_release(&t.bytes);
+	buf_release(&rest);
+	buf_release(&body);
+	return failed ? -ENOMEM : 0;
+}
+
+/* ---- reading ---- */
+
+struct reader {
+	const unsigned char *p, *end;
+	const char *strings;
+	size_t n_strings;
+	bool bad, no_memory;
+};
+
+static uint64_t number(struct reader *r)
+{
+	uint64_t v = 0;
+	if (!r->bad && !varint_get(&r->p, r->end, &v))
+		r->bad = true;
+	return r->bad ? 0 : v;
+}
+
+static uint32_t number_below(struct reader *r, uint64_t limit)
+{
+	uint64_t v = number(r);
+	if (v >= limit)
+		r->bad = true;
+	return r->bad ? 0 : (uint32_t)v;
+}
+
+/* A count of things of at least one byte each, of size bytes in memory: room for them, or NULL. */
+static void *count(struct reader *r, size_t size, uint32_t *ret_n)
+{
+	uint64_t n = number(r);
+	*ret_n = 0;
+	if (r->bad || n > (uint64_t)(r->end - r->p) || n >= UINT32_MAX - 1) {
+		r->bad = true;
+		return NULL;
+	}
+	void *p = calloc(n ? n : 1, size);
+	if (!p)
+		r->bad = r->no_memory = true;
+	else
+		*ret_n = (uint32_t)n;
+	return p;
+}
+
+static const char *string(struct reader *r)
+{
+	return r->strings + number_below(r, r->n_strings);
+}
+
+static uint32_t file_of(struct reader *r, const struct spec *s)
+{
+	uint32_t v = number_below(r, (uint64_t)s->n_files + 1);
+	return v ? v - 1 : SPEC_NONE;
+}
+
+static bool room(void **v, size_t *cap, size_t need, size_t size)
+{
+	if (need <= *cap)
+		return true;
+	size_t want = *cap ? *cap * 2 : 256;
+	while (want < need)
+		want *= 2;
+	void *p = reallocarray(*v, want, size);
+	if (!p)
+		return false;
+	*v = p;
+	*cap = want;
+	return true;
+}
+
+/* The node's targets and edges: their number is bounded by the bytes that are left. */
+static void read_lists(struct reader *r, struct spec *s, struct spec_node *n, uint32_t n_nodes, size_t *targets_cap,
+                       size_t *edges_cap)
+{
+	uint64_t k = number(r);
+	n->first_target = s->n_targets;
+	if (k > (uint64_t)(r->end - r->p) || s->n_targets + k >= UINT32_MAX)
+		r->bad = true;
+	else if (!room((void **)&s->targets, targets_cap, s->n_targets + k, sizeof(*s->targets)))
+		r->bad = r->no_memory = true;
+	for (uint64_t i = 0, last = 0; i < k && !r->bad; i++) {
+		uint64_t d = number(r);
+		if ((i && !d) || d >= s->n_functions || last + d >= s->n_functions)
+			r->bad = true;
+		else
+			s->targets[s->n_targets++] = (uint32_t)(last += d);
+	}
+	n->n_targets = s->n_targets - n->first_target;
+	k = number(r);
+	n->first_edge = s->n_edges;
+	if (k > (uint64_t)(r->end - r->p) || s->n_edges + k >= UINT32_MAX)
+		r->bad = true;
+	else if (!room((void **)&s->edges, edges_cap, s->n_edges + k, sizeof(*s->edges)))
+		r->bad = r->no_memory = true;
+	for (uint64_t i = 0; i < k && !r->bad; i++) {
+		struct spec_edge e = {.to = number_below(r, n_nodes)};
+		e.outcome = number_below(r, UINT32_MAX);
+		e.label = string(r);
+		s->edges[s->n_edges++] = e;
+	}
+	n->n_edges = s->n_edges - n->first_edge;
+}
+
+static void read_body(struct reader *r, struct spec *s)
+{
+	size_t targets_cap = 0, edges_cap = 0;
+	uint64_t n = number(r);
+	if (r->bad || n == 0 || n > (uint64_t)(r->end - r->p) || r->p[0] || r->p[n - 1]) {
+		r->bad = true;
+		return;
+	}
+	if (!(s->strings = malloc(n))) {
+		r->bad = r->no_memory = true;
+		return;
+	}
+	memcpy(s->strings, r->p, n);
+	r->p += n;
+	r->strings = s->strings;
+	r->n_strings = n;
+	s->producer = strdup(string(r));
+	uint64_t main_function = number(r);
+	s->files = count(r, sizeof(*s->files), &s->n_files);
+	for (uint32_t i = 0; i < s->n_files && !r->bad; i++)
+		s->files[i] = string(r);
+	s->gaps = r->bad ? NULL : count(r, sizeof(*s->gaps), &s->n_gaps);
+	for (uint32_t i = 0; i < s->n_gaps && !r->bad; i++)
+		s->gaps[i] = string(r);
+	s->functions = r->bad ? NULL : count(r, sizeof(*s->functions), &s->n_functions);
+	for (uint32_t i = 0; i < s->n_functions && !r->bad; i++) {
+		struct spec_function *f = &s->functions[i];
+		f->name = string(r);
+		f->flags = (uint16_t)number_below(r, 1 << 16);
+		f->file = file_of(r, s);
+		f->line = number_below(r, UINT32_MAX);
+		f->first_node = s->n_nodes;
+		f->n_nodes = number_below(r, (uint64_t)SPEC_NODES_MAX + 1);
+		if (f->n_nodes == 0 || f->n_nodes > (uint64_t)(r->end - r->p) || s->n_nodes > UINT32_MAX - 1 - f->n_nodes)
+			r->bad = true;
+		else
+			s->n_nodes += f->n_nodes;
+	}
+	if (main_function > s->n_functions || s->n_nodes > (uint64_t)(r->end - r->p))
+		r->bad = true;
+	s->main = main_function ? (uint32_t)main_function - 1 : SPEC_NONE;
+	if (r->bad)
+		return;
+	if (!s->producer || !(s->nodes = calloc(s->n_nodes ? s->n_nodes : 1, sizeof(*s->nodes)))) {
+		r->bad = r->no_memory = true;
+		return;
+	}
+	for (uint32_t i = 0; i < s->n_functions; i++)
+		for (uint32_t k = 0; k < s->functions[i].n_nodes && !r->bad; k++) {
+			struct spec_node *node = &s->nodes[s->functions[i].first_node + k];
+			node->kind = (uint8_t)number_below(r, SPEC_KINDS);
+			node->flags = (uint16_t)number_below(r, 1 << 16);
+			node->file = file_of(r, s);
+			node->line = number_below(r, UINT32_MAX);
+			node->column = number_below(r, UINT32_MAX);
+			node->name = string(r);
+			node->condition = string(r);
+			if ((node->kind == SPEC_ENTRY) != (k == 0))
+				r->bad = true;
+			if (!r->bad)
+				read_lists(r, s, node, s->functions[i].n_nodes, &targets_cap, &edges_cap);
+		}
+	uint64_t figures[sizeof(s->stats) / sizeof(uint64_t)] = {0};
+	n = number(r);
+	for (uint64_t i = 0; i < n && !r->bad; i++) {
+		uint64_t v = number(r);
+		if (i < sizeof(figures) / sizeof(figures[0]))
+			figures[i] = v;
+	}
+	memcpy(&s->stats, figures, sizeof(figures));
+	if (r->p != r->end)
+		r->bad = true;
+}
+
+int spec_read(const void *p, size_t n, struct err *err, struct spec **ret)
+{
+	const unsigned char *b = p;
+	if (n < HEAD || memcmp(b, MAGIC, 7) != 0) {
+		err_set(err, 0, "it is not a specification");
+		return -EBADMSG;
+	}
+	if (b[7] != MAGIC[7]) {
+		err_set(err, 0, "the specification is of a later version");
+		return -EBADMSG;
+	}
+	uint64_t size = get64(b + 8);
+	uint32_t id = get32(b + 24);
+	if (size > n - HEAD || id > SPEC_BUILD_ID_MAX || hash_bytes(b + HEAD, size) != get64(b + 16)) {
+		err_set(err, 0, "the specification is damaged");
+		return -EBADMSG;
+	}
+	struct spec *s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_set(err, ENOMEM, "cannot read the specification");
+	struct reader r = {.p = b + HEAD, .end = b + HEAD + size};
+	s->id = get64(b + 16);
+	s->n_build_id = id;
+	memcpy(s->build_id, b + 28, id);
+	read_body(&r, s);
+	if (r.bad) {
+		spec_free(s);
+		if (r.no_memory)
+			return err_set(err, ENOMEM, "cannot read the specification");
+		err_set(err, 0, "the specification is damaged");
+		return -EBADMSG;
+	}
+	*ret = s;
+	return 0;
+}
+
+int spec_load(const char *path, struct err *err, struct spec **ret)
+{
+	struct objects_bytes file;
+	int rc = objects_map(path, err, &file);
+	if (rc < 0)
+		return rc;
+	struct str bytes = {file.p, file.n};
+	if (objects_is_elf(bytes)) {
+		struct str section;
+		rc = objects_section(bytes, SPEC_SECTION, &section);
+		if (rc < 0) {
+			err_set(err, 0, "'%s' has no specification", path);
+			err_hint(err, "build it with stemma cc --spec");
+			rc = -ENODATA;
+		} else
+			bytes = section;
+	}
+	if (rc >= 0) {
+		struct err why = {0};
+		rc = spec_read(bytes.p, bytes.n, &why, ret);
+		if (rc < 0)
+			err_set(err, 0, "'%s': %s", path, why.text);
+	}
+	/* What is embedded cannot know the build-id. */
+	if (rc == 0 && !(*ret)->n_build_id) {
+		int k = objects_build_id(str_n(file.p, file.n), (*ret)->build_id);
+		(*ret)->n_build_id = k > 0 ? (uint32_t)k : 0;
+	}
+	objects_unmap(&file);
+	return rc < 0 ? rc : 0;
+}
