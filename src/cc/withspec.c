@@ -284,6 +284,35 @@ static int make_argv(struct withspec *w, const size_t *at, const enum make_use *
 	return 0;
 }
 
+/* The static library that -lNAME stands for: as the linker looks, in the -L folders alone, and only where no shared one
+ * is found before. NULL: none. */
+static char *library_of_option(const struct args *a, const char *name)
+{
+	bool only_static = false;
+	struct buf path = {0};
+	for (size_t i = 1; i < a->n; i++)
+		only_static |= strcmp(a->v[i], "-static") == 0 || strcmp(a->v[i], "-static-pie") == 0;
+	for (size_t i = 1; i < a->n; i++) {
+		const char *dir = a->v[i];
+		if (strncmp(dir, "-L", 2) != 0)
+			continue;
+		dir = dir[2] ? dir + 2 : i + 1 < a->n ? a->v[i + 1] : "";
+		buf_reset(&path);
+		buf_printf(&path, "%s/lib%s.so", dir, name);
+		if (!only_static && access(buf_cstr(&path), R_OK) == 0)
+			break;
+		buf_reset(&path);
+		if (*name == ':')
+			buf_printf(&path, "%s/%s", dir, name + 1);
+		else
+			buf_printf(&path, "%s/lib%s.a", dir, name);
+		if (!path.failed && access(buf_cstr(&path), R_OK) == 0)
+			return path.p;
+	}
+	buf_release(&path);
+	return NULL;
+}
+
 static int prepare_link(struct withspec *w, struct err *err)
 {
 	const struct args *a = w->a;
@@ -294,6 +323,13 @@ static int prepare_link(struct withspec *w, struct err *err)
 	int rc = files && at ? 0 : -ENOMEM;
 	struct err one = {0};
 	for (size_t i = a->compiler + 1; i < a->n && rc == 0; i++) {
+		if (strncmp(a->v[i], "-l", 2) == 0) {
+			const char *name = a->v[i][2] ? a->v[i] + 2 : i + 1 < a->n ? a->v[i + 1] : "";
+			files[n] = library_of_option(a, name);
+			if (files[n])
+				at[n++] = i;
+			continue;
+		}
 		if (!a->input[i] || a->v[i][0] == '-')
 			continue;
 		if (args_is_source(a->v[i])) {

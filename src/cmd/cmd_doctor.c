@@ -5,6 +5,7 @@
 #include "export/crate.h"
 #include "import/doc.h"
 #include "monitor/procevents.h"
+#include "spec/make.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -292,6 +293,13 @@ static bool in_path(const char *name)
 	return false;
 }
 
+static void check_spec(struct report *r)
+{
+	const char *what;
+	bool works = make_works(&what);
+	check(r, "specifications", works ? GOOD : LIMITED, works ? "%s: cc --spec and --trace work" : "%s: no spec, no cc --trace", what);
+}
+
 int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 {
 	struct report r = {.json = o->json, .checks = o->json ? json_array() : NULL};
@@ -315,6 +323,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");
+	check_spec(&r);
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);
 		json_dumpf(all, stdout, JSON_INDENT(1));

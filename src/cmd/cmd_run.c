@@ -2,6 +2,7 @@
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
 #include "cmd/run_monitor.h"
+#include "cmd/run_trace.h"
 #include "cmd/run_trust.h"
 
 #include <signal.h>
@@ -120,11 +121,19 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		opts.place = &trust.place;
 		run_trust_begin(&trust, home, index);
 	}
+	struct run_trace trace = {0};
+	bool tracing = o->trace || o->trace_full || o->trace_program.n;
 	struct run_monitor *monitor;
 	int rc = run_monitor_open(c, o, &opts, &monitor);
 	if (rc != STATUS_OK)
 		goto out;
+	if (tracing) {
+		opts.place = &trust.place;
+		run_trace_begin(&trace, o, home);
+	}
 	rc = capture_run(&opts, &err, &status, &note);
+	if (tracing)
+		run_trace_finish(&trace, rc < 0 ? "" : trust.place.run);
 	if (rc < 0) {
 		rc = say_err(&err, STATUS_SELF);
 	} else {

@@ -5,10 +5,12 @@
 #include "monitor/summary.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #define SEED 0x7374656d6d61u /* of the tombstones' hashes: "stemma" */
@@ -678,6 +680,28 @@ static int rewrite_all(struct cut *c)
 	return rc;
 }
 
+/* What lies beside the logs of a run: its function traces, in trace/RUN. */
+static int cut_traces(struct cut *c, struct str run)
+{
+	struct buf path = {0};
+	int rc = 0;
+	if (run.n != 26 || memchr(run.p, '/', run.n))
+		return 0;
+	buf_printf(&path, "%s/trace/%.*s", c->l->home, (int)run.n, run.p);
+	DIR *d = opendir(buf_cstr(&path));
+	for (struct dirent *e; d && rc == 0 && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && unlinkat(dirfd(d), e->d_name, 0) < 0)
+			rc = -errno;
+	if (d)
+		closedir(d);
+	if (d && rc == 0 && rmdir(buf_cstr(&path)) < 0)
+		rc = -errno;
+	if (rc < 0)
+		err_set(c->err, -rc, "cannot remove '%s'", buf_cstr(&path));
+	buf_release(&path);
+	return rc;
+}
+
 int keep_cut(struct keep_logs *l, const struct keep_cut_options *o, struct err *err, struct keep_cut_stats *ret)
 {
 	struct cut c = {.l = l, .o = o, .err = err};
@@ -686,6 +710,8 @@ int keep_cut(struct keep_logs *l, const struct keep_cut_options *o, struct err *
 		rc = cut_session(&c, &l->sessions.v[i]);
 	if (rc == 0)
 		rc = edits_ready(&c.edits) < 0 ? oom(&c) : rewrite_all(&c);
+	for (size_t i = 0; rc == 0 && !o->dry_run && i < o->n_runs; i++)
+		rc = cut_traces(&c, o->runs[i]);
 	for (size_t i = 0; i < o->n_runs && i < c.graves.n; i++)
 		c.stats.already += c.graves.v[i].already && !c.graves.v[i].count;
 	*ret = c.stats;

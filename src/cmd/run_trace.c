@@ -1,0 +1,121 @@
+#include "cmd/run_trace.h"
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "spec/trace.h"
+#include "spec/trace_format.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void cannot(struct run_trace *t, int e, const char *what)
+{
+	if (!t->quiet)
+		say("cannot %s: %s: no function traces", what, strerror(e));
+	free(t->folder);
+	t->folder = NULL;
+}
+
+void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *home)
+{
+	struct buf path = {0}, programs = {0};
+	*t = (struct run_trace){.home = home, .quiet = o->quiet};
+	if (!home) {
+		cannot(t, ENOENT, "keep traces");
+		return;
+	}
+	buf_printf(&path, "%s/trace", home);
+	int rc = io_mkdirs(buf_cstr(&path), 0700);
+	buf_str(&path, str_of("/new-XXXXXX"));
+	buf_cstr(&path);
+	t->folder = path.failed ? NULL : strdup(path.p);
+	buf_release(&path);
+	if (rc < 0 || !t->folder || !mkdtemp(t->folder)) {
+		cannot(t, rc < 0 ? -rc : t->folder ? errno : ENOMEM, "make a folder for traces");
+		return;
+	}
+	for (size_t i = 0; i < o->trace_program.n; i++)
+		buf_printf(&programs, "%s%s", i ? ":" : "", o->trace_program.v[i]);
+	setenv("STEMMA_TRACE", t->folder, 1);
+	setenv("STEMMA_TRACE_MODE", o->trace_full ? "full" : "lazy", 1);
+	if (programs.n)
+		setenv("STEMMA_TRACE_PROGRAMS", buf_cstr(&programs), 1);
+	else
+		unsetenv("STEMMA_TRACE_PROGRAMS");
+	buf_release(&programs);
+}
+
+/* Does the process that writes it live on? Then nothing of it may be cut: what it still writes would end it. */
+static bool lives(const struct trace_info *i)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof(path), "/proc/%u/stat", i->pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	/* Another's process, or none: a number in another namespace says nothing, and the file is left as it is. */
+	if (n <= 0)
+		return kill((pid_t)i->pid, 0) == 0 || errno == EPERM;
+	return true;
+}
+
+/* The file's end to where its words end: what is behind was made ready and never used. */
+static void trim(int dir, const char *name)
+{
+	struct trace_header h;
+	struct stat st;
+	struct trace *t;
+	struct err err = {0};
+	int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && io_pread(fd, &h, sizeof(h), 0) == sizeof(h) &&
+	    trace_open_bytes(&h, sizeof(h), &err, &t) == 0) {
+		uint64_t size = sizeof(h) + (h.next - h.first);
+		if (size < (uint64_t)st.st_size && !lives(trace_info(t)) && ftruncate(fd, (off_t)size) < 0)
+			(void)0; /* it stays as long as it is */
+		trace_close(t);
+	}
+	close(fd);
+}
+
+void run_trace_finish(struct run_trace *t, const char *run)
+{
+	struct buf path = {0};
+	size_t n = 0;
+	if (!t->folder)
+		return;
+	DIR *d = opendir(t->folder);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.') {
+			n++;
+			if (*run)
+				trim(dirfd(d), e->d_name);
+			else
+				unlinkat(dirfd(d), e->d_name, 0);
+		}
+	if (d)
+		closedir(d);
+	buf_printf(&path, "%s/trace/%s", t->home, run);
+	if (!n) {
+		rmdir(t->folder);
+		if (!t->quiet)
+			say("no program left a function trace: stemma cc --trace links those that do");
+	} else if (!*run) {
+		rmdir(t->folder);
+		if (!t->quiet)
+			say("the run is not recorded: its function traces are not kept");
+	} else if (path.failed || rename(t->folder, buf_cstr(&path)) < 0)
+		say("the function traces stay in '%s': %s", t->folder, strerror(errno));
+	buf_release(&path);
+	free(t->folder);
+	t->folder = NULL;
+}
