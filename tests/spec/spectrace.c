@@ -56,7 +56,7 @@ static int one(const struct spec *s, const char *path, int quiet)
 			n = spec_node(s, stack[depth - 1], e.node);
 		if (e.kind == TRACE_LEAVE && depth)
 			depth--;
-		if (!quiet)
+		if (!quiet && e.kind != TRACE_GAP)
 			printf("%*s", (int)depth, "");
 		switch (e.kind) {
 		case TRACE_ENTER:

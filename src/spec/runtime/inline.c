@@ -48,7 +48,8 @@ INLINE void __stemma_in_leave(struct local *l)
 {
 	put(l, TRACE_WORD(TRACE_W_LEAVE, 0));
 	l->s->depth = l->depth - 1;
-	if (l->s->mark <= l->began)
+	/* The first frame stays: what its thread did is not to be a hash alone. */
+	if (l->s->mark <= l->began && l->depth > 1)
 		l->p = __stemma_trace_silent(l->s, l->began, l->p);
 }
 

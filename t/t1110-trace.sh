@@ -1,0 +1,130 @@
+#!/bin/sh
+# Function traces of programs whose way is known: each case is a shape of control flow in tests/spec/s-shapes.c, and what
+# the trace must say of it is written here by hand, from the source. Left out of the comparison: what main itself decides
+# on its way to the case, and what out() does inside.
+# shellcheck disable=SC2154 # of lib.sh
+. "$(dirname "$0")/lib.sh"
+. "$here/t/spec.sh"
+
+needs_llvm
+source=$here/tests/spec/s-shapes.c
+cp "$source" s.c
+"$STEMMA" cc --trace gcc -O2 s.c -o s -pthread 2>"$err" && "$STEMMA" cc --operands gcc -O2 s.c -o so -pthread 2>>"$err" && [ ! -s "$err" ] &&
+	gcc -O2 s.c -o plain -pthread
+check "builds"
+
+# Of $out: the case's own function and below, without lines, an event a word.
+way()
+{
+	sed -e '/^ *out($/,/^ *)out$/d' "$out" | awk '
+		/^#/ || /^ [0-9]+ decide/ { next }
+		/^main\($/ || /^\)main$/ { next }
+		{ sub(/^ */, ""); if ($1 ~ /^[0-9]+$/) $1 = ""; gsub(/^ +| +$/, ""); gsub(/decide /, "?"); gsub(/call /, ""); gsub(/ /, "_"); printf "%s%s", sep, $0; sep = " " }
+		END { print "" }'
+}
+
+# CASE: what must be seen
+expect()
+{
+	what=$1
+	want=$2
+	# shellcheck disable=SC2086 # words
+	traces ./s $what
+	shown s && got=$(way) && [ "$got" = "$want" ] || {
+		echo "got:  $got" >>"$err"
+		echo "want: $want" >>"$err"
+		false
+	}
+	check "$what"
+}
+
+expect "branch 3" "branch branch( ?true out )branch"
+expect "branch 1" "branch branch( ?false out )branch"
+expect "loop 2" "loop loop( ?true out ?true out ?false )loop"
+expect "loop 0" "loop loop( ?false )loop"
+expect "choose 1" "choose choose( ?case_1 out out )choose"
+expect "choose 2" "choose choose( ?case_2 out )choose"
+expect "choose 9" "choose choose( ?default out )choose"
+expect "recurse 2" "recurse recurse( ?false recurse recurse( ?false recurse recurse( ?true )recurse out )recurse out )recurse"
+expect "early 0" "early early( ?false out ?true )early"
+expect "early 5" "early early( ?false out ?false out )early"
+expect "indirect 0" "indirect indirect( * ping( out )ping )indirect"
+expect "indirect 1" "indirect indirect( * pong( out )pong )indirect"
+expect "jump 2" "jump jump( _setjmp back_2 ?true out deep deep( ?true deep deep( ?true deep deep( ?false longjmp back_2 ?false out )jump"
+expect "sort 2" "sort sort( qsort compare( ?true out )compare )sort"
+expect "threads" "threads threads( pthread_create pthread_join pthread_create pthread_join )threads thread( out )thread thread( out )thread"
+expect "signals" "signals signals( signal raise on_signal( out )on_signal out )signals"
+expect "silent 3" "out"
+finish_case=$(grep -c . "$out")
+[ "$finish_case" -gt 3 ]
+check "what nothing depends on leaves nothing"
+
+# A case's whole output, threads with their names.
+traces ./s threads && shown s && [ "$(grep '^#thread' "$out" | cut -d' ' -f2 | tr '\n' ' ')" = "0 0.0 0.1 " ]
+check "threads are named by their creator and its count"
+
+traces ./s forks && shown s && grep -q 'decide true' "$out" && [ "$(ls "$T/tr" | wc -l)" = 2 ] &&
+	[ "$(grep -c '_exit$' "$out")" = 1 ] && [ "$(grep -c 'call waitpid' "$out")" = 1 ]
+check "the child of a fork has a trace of its own, with the frames it began in"
+
+for end in "0 exit exit 3" "1 _exit cut 4" "2 abort cut 134" "3 execl cut 0" "5 kill cut 137"; do
+	# shellcheck disable=SC2086 # words
+	set -- $end
+	traces ./s ends "$1"
+	got=$?
+	shown s && [ $got = "$4" ] && [ "$(grep -v '^#' "$out" | tail -n 1 | sed 's/.* //')" = "$2" ] && grep -q "^#end $3, fits" "$out"
+	check "the last thing before an end by $2"
+done
+traces ./s ends 4
+got=$?
+shown s && [ $got = 139 ] && [ "$(grep -v '^#' "$out" | tail -n 1 | sed 's/^ *[0-9]* //')" = "decide case 4" ]
+check "the last thing before a fault"
+
+# Taken back: silent frames, one record for all that stand together; the same events give the same hash.
+traces ./s lazy 1000 && shown s && a=$(way) && [ "$(grep -c "^ *silent" "$out")" -ge 1 ] && [ "$(wc -l <"$out")" -lt 400 ] && grep -q ')lazy' "$out"
+check "frames that reached nothing are taken back"
+words=$(awk '/^#/ { next } /silent/ { n += $NF; next } { n++ } END { print n }' "$out")
+export STEMMA_TRACE_MODE=full
+traces ./s lazy 1000
+unset STEMMA_TRACE_MODE
+shown s && echo "lazy $words, full $(grep -cv '^#' "$out")" >>"$err" && ! grep -q "^ *silent" "$out" && [ "$(grep -cv '^#' "$out")" = "$words" ]
+check "and counted: there are as many where all is kept"
+[ "$(grep -c 'maybe($' "$out")" = 1000 ]
+check "full: each call is there"
+
+# What operands say is what the source compares.
+traces ./so compares 4 && shown so && grep -q 'decide true (1, 1.5)' "$out" && grep -q 'decide false (4, 3000000000)' "$out" && grep -q 'decide false (4, -7)' "$out"
+check "operands: real, unsigned, signed"
+traces ./so compares -7 && shown so && grep -q 'decide true (-1.75, 1.5)' "$out" && grep -q 'decide true (4294967289, 3000000000)' "$out" &&
+	grep -q 'decide true (-7, -7)' "$out"
+check "and of negative numbers"
+
+# The program is what it was.
+same=0
+cases="branch_1 loop_3 choose_2 recurse_3 jump_3 sort_2 threads signals forks lazy_50 ends_0 ends_1 ends_2 silent_1"
+for c in $cases; do
+	# shellcheck disable=SC2046 # words
+	set -- $(echo "$c" | tr _ ' ')
+	./plain "$@" >"$T/plain.out" 2>&1
+	direct=$?
+	traces ./s "$@"
+	[ $? = $direct ] && cmp -s "$T/plain.out" "$T/said" && ./s "$@" >"$T/off.out" 2>&1
+	[ $? = $direct ] && cmp -s "$T/plain.out" "$T/off.out" && same=$((same + 1))
+done
+[ $same = 14 ]
+check "results, output and status are those of the program without, traced and not"
+
+# Limits.
+traces sh -c 'ulimit -f 100; ./s loop 1000' && [ "$(grep -c turn "$T/said")" = 1000 ]
+check "a limit on the size of files ends no program"
+traces sh -c 'ulimit -v 200000; ./s loop 1000' && [ "$(grep -c turn "$T/said")" = 1000 ]
+check "nor does one on address space"
+STEMMA_TRACE=$T/nowhere ./s loop 3 >"$out" 2>&1 && lines "$out" 3
+check "nor a folder that is not there"
+export STEMMA_TRACE_BYTES=1048576 STEMMA_TRACE_MODE=full
+traces ./s lazy 1000000
+got=$?
+unset STEMMA_TRACE_BYTES STEMMA_TRACE_MODE
+[ $got = 0 ] && shown s && grep -q '^#gap 1' "$out" && grep -q '^#end stopped' "$out" && says "$T/said" "that one" big
+check "a trace that is full says so, and the program goes on"
+finish
