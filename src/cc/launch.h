@@ -16,8 +16,8 @@ struct launch {
 	const char *cache; /* folder on local disk, NULL none */
 	enum withspec_mode spec;
 	struct err *spec_err; /* why there is no specification, where one was wanted; NULL: nobody asks */
-	bool note;         /* an ELF note is put into what is linked */
-	char *const *argv; /* the compiler's name or path, its arguments; NULL-terminated */
+	bool note;            /* an ELF note is put into what is linked */
+	char *const *argv;    /* the compiler's name or path, its arguments; NULL-terminated */
 };
 
 /* Where the program `name` is, passing over ourselves and links to us. 0 with a path in ret, or -ENOENT. */

@@ -50,12 +50,34 @@ static bool is_ours(const char *path)
  * them (2), or by themselves (1). */
 static int left_out(const char *s)
 {
-	static const char *const two[] = {"-o", "-MF", "-MT", "-MQ", "-MJ", "-l", "-L", "-Xlinker", "-T", "-z", "-u", "-aux-info"};
-	static const char *const one[] = {"-c", "-S", "-E", "-s", "-r", "-shared", "-static", "-rdynamic", "-pg", "-pie", "-no-pie",
-	                                  "--coverage", "-coverage", "-static-pie", "-fsyntax-only", "-v", "-###"};
-	static const char *const starts[] = {"-M", "-O", "-l", "-L", "-Wl,", "-Wp,-M", "-Wa,", "-flto", "-fno-lto", "-ffat-lto",
-	                                     "-fprofile", "-ftest-coverage", "-save-temps", "--save-temps", "-specs", "-fuse-ld", "-fdump",
-	                                     "-fopt-info", "-fplugin", "-fanalyzer", "-fcallgraph-info", "-fstack-usage", "-static-lib"};
+	static const char *const two[] = {"-o", "-MF",      "-MT", "-MQ", "-MJ", "-l",
+	                                  "-L", "-Xlinker", "-T",  "-z",  "-u",  "-aux-info"};
+	static const char *const one[] = {
+	    "-c",   "-S",      "-E",         "-s",        "-r",          "-shared",       "-static", "-rdynamic", "-pg",
+	    "-pie", "-no-pie", "--coverage", "-coverage", "-static-pie", "-fsyntax-only", "-v",      "-###"};
+	static const char *const starts[] = {"-M",
+	                                     "-O",
+	                                     "-l",
+	                                     "-L",
+	                                     "-Wl,",
+	                                     "-Wp,-M",
+	                                     "-Wa,",
+	                                     "-flto",
+	                                     "-fno-lto",
+	                                     "-ffat-lto",
+	                                     "-fprofile",
+	                                     "-ftest-coverage",
+	                                     "-save-temps",
+	                                     "--save-temps",
+	                                     "-specs",
+	                                     "-fuse-ld",
+	                                     "-fdump",
+	                                     "-fopt-info",
+	                                     "-fplugin",
+	                                     "-fanalyzer",
+	                                     "-fcallgraph-info",
+	                                     "-fstack-usage",
+	                                     "-static-lib"};
 	for (size_t i = 0; i < sizeof(two) / sizeof(two[0]); i++)
 		if (strcmp(s, two[i]) == 0)
 			return 2;
@@ -71,8 +93,8 @@ static int left_out(const char *s)
 /* The option that clang says it does not know: taken out of argv. */
 static bool take_out(char **argv, const char *said)
 {
-	static const char *const before[] = {"unknown argument: '", "unknown argument '", "unsupported option '", "to option '", "unsupported argument '",
-	                                     "invalid value '"};
+	static const char *const before[] = {"unknown argument: '", "unknown argument '",     "unsupported option '",
+	                                     "to option '",         "unsupported argument '", "invalid value '"};
 	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
 		const char *p = strstr(said, before[i]);
 		if (!p)
@@ -110,10 +132,12 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 		if (!left)
 			argv[n++] = a->v[i];
 	}
-	char *const ours[] = {(char *)"-w",   (char *)"-Qunused-arguments", (char *)"-g",
-	                      (char *)"-O1",  (char *)"-Xclang",            (char *)"-disable-llvm-passes",
-	                      (char *)"-c",   (char *)"-emit-llvm",         (char *)source,
-	                      (char *)"-o",   (char *)out,                  NULL};
+	char *const ours[] = {(char *)"-w",      (char *)"-Qunused-arguments",
+	                      (char *)"-g",      (char *)"-O1",
+	                      (char *)"-Xclang", (char *)"-disable-llvm-passes",
+	                      (char *)"-c",      (char *)"-emit-llvm",
+	                      (char *)source,    (char *)"-o",
+	                      (char *)out,       NULL};
 	memcpy(argv + n, ours, sizeof(ours));
 	for (int turn = 0; turn < 16; turn++) {
 		buf_reset(&said);
@@ -178,8 +202,13 @@ static int embed(struct withspec *w, const char *source, struct err *err)
 		rc = wrap(bc, piece, err);
 	if (rc < 0)
 		return rc;
-	char *argv[] = {(char *)"objcopy", (char *)"--add-section", add, (char *)"--set-section-flags",
-	                (char *)SPEC_BITCODE "=exclude,readonly", object, NULL};
+	char *argv[] = {(char *)"objcopy",
+	                (char *)"--add-section",
+	                add,
+	                (char *)"--set-section-flags",
+	                (char *)SPEC_BITCODE "=exclude,readonly",
+	                object,
+	                NULL};
 	int status = make_run(argv, false, &said);
 	if (status != 0) {
 		err_set(err, 0, "objcopy cannot put the bitcode into '%s': %.*s", object, (int)strcspn(buf_cstr(&said), "\n"),
@@ -197,7 +226,9 @@ static int section_source(struct withspec *w, const char *path, struct err *err)
 {
 	FILE *f = fopen(path, "we");
 	if (f)
-		fprintf(f, "\t.section " SPEC_SECTION ",\"\",%%progbits\n\t.incbin \"%s\"\n\t.section .note.GNU-stack,\"\",%%progbits\n",
+		fprintf(f,
+		        "\t.section " SPEC_SECTION
+		        ",\"\",%%progbits\n\t.incbin \"%s\"\n\t.section .note.GNU-stack,\"\",%%progbits\n",
 		        w->spec);
 	if (!f || fclose(f) != 0)
 		return err_set(err, errno, "cannot write '%s'", path);
@@ -232,7 +263,8 @@ static int compile_traced(struct withspec *w, const char *bc, const char *object
 	argv[n] = NULL;
 	int status = make_run(argv, false, &said), rc = 0;
 	if (status != 0) {
-		err_set(err, 0, "clang cannot compile the program that traces: %.*s", (int)strcspn(buf_cstr(&said), "\n"), buf_cstr(&said));
+		err_set(err, 0, "clang cannot compile the program that traces: %.*s", (int)strcspn(buf_cstr(&said), "\n"),
+		        buf_cstr(&said));
 		rc = -EBADMSG;
 	}
 	buf_release(&said);
@@ -246,8 +278,8 @@ static char *own(struct withspec *w, unsigned i, const char *s)
 }
 
 /* The link's own arguments; with a trace, what was made of bitcode in the place of the first of its files. */
-static int make_argv(struct withspec *w, const size_t *at, const enum make_use *used, size_t n_files, const char *traced,
-                     const char *source, struct err *err)
+static int make_argv(struct withspec *w, const size_t *at, const enum make_use *used, size_t n_files,
+                     const char *traced, const char *source, struct err *err)
 {
 	char library[4200];
 	const struct args *a = w->a;
@@ -354,7 +386,8 @@ static int prepare_link(struct withspec *w, struct err *err)
 	snprintf(traced_bc, sizeof(traced_bc), "%s/traced.bc", w->dir);
 	snprintf(traced, sizeof(traced), "%s/traced.o", w->dir);
 	snprintf(path, sizeof(path), "%s/spec.s", w->dir);
-	struct make m = {.files = files, .spec = w->spec, .traced = trace ? traced_bc : NULL, .operands = w->mode == WITHSPEC_OPERANDS};
+	struct make m = {
+	    .files = files, .spec = w->spec, .traced = trace ? traced_bc : NULL, .operands = w->mode == WITHSPEC_OPERANDS};
 	rc = make_spec(&m, err, &used);
 	if (rc == 0 && trace)
 		rc = compile_traced(w, traced_bc, traced, err);

@@ -1,9 +1,10 @@
 /* withspec.h - what stemma cc --spec does besides: bitcode into objects, the specification into programs, and programs
  * that are traced.
  *
- * An object that is compiled gets a section with the bitcode of a second pass, by clang; the linker leaves it out. Where
- * a program or library is linked, the specification is made of all that has bitcode, and goes along as a section. For a
- * trace those objects are replaced by one that is made of their bitcode. What fails leaves the build as it is without. */
+ * An object that is compiled gets a section with the bitcode of a second pass, by clang; the linker leaves it out.
+ * Where a program or library is linked, the specification is made of all that has bitcode, and goes along as a section.
+ * For a trace those objects are replaced by one that is made of their bitcode. What fails leaves the build as it is
+ * without. */
 #ifndef STEMMA_CC_WITHSPEC_H
 #define STEMMA_CC_WITHSPEC_H
 

@@ -297,7 +297,8 @@ static void check_spec(struct report *r)
 {
 	const char *what;
 	bool works = make_works(&what);
-	check(r, "specifications", works ? GOOD : LIMITED, works ? "%s: cc --spec and --trace work" : "%s: no spec, no cc --trace", what);
+	check(r, "specifications", works ? GOOD : LIMITED,
+	      works ? "%s: cc --spec and --trace work" : "%s: no spec, no cc --trace", what);
 }
 
 int cmd_doctor(struct cmd *c, const struct opts_doctor *o)

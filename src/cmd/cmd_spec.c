@@ -137,8 +137,9 @@ static json_t *node_json(const struct spec *s, const struct spec_node *n, uint32
 	static const struct {
 		unsigned flag;
 		const char *name;
-	} flags[] = {{SPEC_INDIRECT, "indirect"}, {SPEC_UNKNOWN, "unknown"},       {SPEC_NORETURN, "noreturn"},
-	             {SPEC_CALLBACK, "callback"}, {SPEC_TWICE, "twice"},           {SPEC_LOOP, "loop"},
+	} flags[] = {{SPEC_INDIRECT, "indirect"},     {SPEC_UNKNOWN, "unknown"},
+	             {SPEC_NORETURN, "noreturn"},     {SPEC_CALLBACK, "callback"},
+	             {SPEC_TWICE, "twice"},           {SPEC_LOOP, "loop"},
 	             {SPEC_UNRECORDED, "unrecorded"}, {SPEC_INEXACT_LINE, "inexact_line"}};
 	json_t *o = json_object(), *edges = json_array(), *targets = json_array();
 	js_num(o, "id", k);

@@ -1,6 +1,6 @@
 /* make.h - makes specifications, and programs that are traced, with what LLVM needs to be done in a process of its own:
- * its reader of bitcode ends where bitcode is damaged, and then only that process does. The process has limits of memory
- * and time. */
+ * its reader of bitcode ends where bitcode is damaged, and then only that process does. The process has limits of
+ * memory and time. */
 #ifndef STEMMA_SPEC_MAKE_H
 #define STEMMA_SPEC_MAKE_H
 
@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#define MAKE_SECONDS 600           /* of processor time; bwa takes two */
-#define MAKE_BYTES (8ull << 30)    /* of address space */
+#define MAKE_SECONDS 600        /* of processor time; bwa takes two */
+#define MAKE_BYTES (8ull << 30) /* of address space */
 
 /* Was stemma built with it, and is it there? *ret_what: "LLVM 14, clang ..." or why not; a static string. */
 bool make_works(const char **ret_what);
@@ -18,17 +18,17 @@ bool make_works(const char **ret_what);
 const char *make_clang(void);
 
 struct make {
-	char *const *files;   /* bitcode, objects, archives, in the order of a link; NULL-terminated */
-	const char *spec;     /* where the specification goes to */
-	const char *traced;   /* where bitcode that traces goes to; NULL: that is not wanted */
-	bool operands;        /* of decisions, too */
+	char *const *files; /* bitcode, objects, archives, in the order of a link; NULL-terminated */
+	const char *spec;   /* where the specification goes to */
+	const char *traced; /* where bitcode that traces goes to; NULL: that is not wanted */
+	bool operands;      /* of decisions, too */
 };
 
 /* What became of a file. */
 enum make_use { MAKE_NOTHING, MAKE_USED, MAKE_ARCHIVE };
 
-/* 0; *ret_used, one for each file, is the caller's to free. -ENOTSUP: make_works says why; -ENODATA: there is no bitcode;
- * -EBADMSG: it cannot be read, and who read it said why, or came to a bad end. */
+/* 0; *ret_used, one for each file, is the caller's to free. -ENOTSUP: make_works says why; -ENODATA: there is no
+ * bitcode; -EBADMSG: it cannot be read, and who read it said why, or came to a bad end. */
 int make_spec(const struct make *m, struct err *err, enum make_use **ret_used);
 
 /* Where the library and its parts are. False: they are not there. */

@@ -17,11 +17,11 @@
 #include <stdint.h>
 
 #define SPEC_NONE UINT32_MAX
-#define SPEC_SECTION ".stemma.spec"   /* of a program: its specification, as in a file */
-#define SPEC_BITCODE ".stemma.bc"     /* of an object: its bitcode; the linker leaves it out */
-#define SPEC_BUILD_ID_MAX 64          /* bytes */
-#define SPEC_NODES_MAX (1u << 17)     /* of a function: what a word of a trace can name */
-#define SPEC_OUTCOMES_MAX (1u << 12)  /* of a decision, likewise */
+#define SPEC_SECTION ".stemma.spec"  /* of a program: its specification, as in a file */
+#define SPEC_BITCODE ".stemma.bc"    /* of an object: its bitcode; the linker leaves it out */
+#define SPEC_BUILD_ID_MAX 64         /* bytes */
+#define SPEC_NODES_MAX (1u << 17)    /* of a function: what a word of a trace can name */
+#define SPEC_OUTCOMES_MAX (1u << 12) /* of a decision, likewise */
 
 enum spec_kind {
 	SPEC_ENTRY,
@@ -34,30 +34,30 @@ enum spec_kind {
 };
 
 enum {
-	SPEC_INDIRECT = 1,    /* call through a pointer */
-	SPEC_UNKNOWN = 2,     /* of a call: it may also end in functions that the specification does not have */
-	SPEC_NORETURN = 4,    /* of a call: does not come back; of a function likewise */
-	SPEC_CALLBACK = 8,    /* of a call: a library function that may call the targets */
-	SPEC_TWICE = 16,      /* of a call: may come back more than once (setjmp, vfork) */
-	SPEC_LOOP = 32,       /* of a decision: at least one outcome leads back to it through a loop's head */
-	SPEC_UNRECORDED = 64, /* of a decision: has too many outcomes for a trace; a gap */
+	SPEC_INDIRECT = 1,       /* call through a pointer */
+	SPEC_UNKNOWN = 2,        /* of a call: it may also end in functions that the specification does not have */
+	SPEC_NORETURN = 4,       /* of a call: does not come back; of a function likewise */
+	SPEC_CALLBACK = 8,       /* of a call: a library function that may call the targets */
+	SPEC_TWICE = 16,         /* of a call: may come back more than once (setjmp, vfork) */
+	SPEC_LOOP = 32,          /* of a decision: at least one outcome leads back to it through a loop's head */
+	SPEC_UNRECORDED = 64,    /* of a decision: has too many outcomes for a trace; a gap */
 	SPEC_INEXACT_LINE = 128, /* the compiler gave no line; it is that of what stands before */
 };
 
 struct spec_edge {
-	uint32_t to;      /* node */
-	uint32_t outcome; /* of a decision, from 0; else 0. Outcomes of an `if`: 0 true, 1 false */
+	uint32_t to;       /* node */
+	uint32_t outcome;  /* of a decision, from 0; else 0. Outcomes of an `if`: 0 true, 1 false */
 	const char *label; /* "true", "false", "case 3, 4", "default", "goto 2"; "" where there is one way only */
 };
 
 struct spec_node {
-	uint8_t kind;  /* enum spec_kind */
+	uint8_t kind; /* enum spec_kind */
 	uint16_t flags;
-	uint32_t file; /* SPEC_NONE: not known */
-	uint32_t line, column; /* from 1; 0 not known */
-	const char *name;      /* of a call: what is called, as the linker knows it; "" through a pointer */
-	const char *condition; /* of a decision: how it is decided, "slt i32", "switch i32", "fcmp olt double", "" */
-	uint32_t first_edge, n_edges;     /* in spec->edges */
+	uint32_t file;                /* SPEC_NONE: not known */
+	uint32_t line, column;        /* from 1; 0 not known */
+	const char *name;             /* of a call: what is called, as the linker knows it; "" through a pointer */
+	const char *condition;        /* of a decision: how it is decided, "slt i32", "switch i32", "fcmp olt double", "" */
+	uint32_t first_edge, n_edges; /* in spec->edges */
 	uint32_t first_target, n_targets; /* in spec->targets: functions, ascending */
 };
 
@@ -72,38 +72,38 @@ struct spec_function {
  * form of the program, a node for each instruction. */
 struct spec_stats {
 	uint64_t functions, functions_kept;
-	uint64_t instructions, nodes;      /* before, after; without decisions and epsilon nodes: nodes - decisions - epsilons */
-	uint64_t edges, edges_kept;        /* between instructions; between nodes */
+	uint64_t instructions, nodes; /* before, after; without decisions and epsilon nodes: nodes - decisions - epsilons */
+	uint64_t edges, edges_kept;   /* between instructions; between nodes */
 	uint64_t back_edges, back_edges_kept;
-	uint64_t recursive;                /* functions that can come back to themselves */
+	uint64_t recursive;                            /* functions that can come back to themselves */
 	uint64_t calls, syscalls, decisions, epsilons; /* nodes by kind */
-	uint64_t branches;                 /* of the functions that were kept: all that there were */
+	uint64_t branches;                             /* of the functions that were kept: all that there were */
 	uint64_t indirect, indirect_unresolved;
-	uint64_t paper_edges;              /* edges if Algorithm 1 were followed to the letter */
-	uint64_t epsilon_edges;            /* edges if decisions were not kept, but epsilon nodes */
-	uint64_t modules, no_lines;        /* of bitcode; of these, without lines */
+	uint64_t paper_edges;       /* edges if Algorithm 1 were followed to the letter */
+	uint64_t epsilon_edges;     /* edges if decisions were not kept, but epsilon nodes */
+	uint64_t modules, no_lines; /* of bitcode; of these, without lines */
 };
 
 struct spec {
-	char *producer;                   /* "stemma 0.1.0, LLVM 14" */
+	char *producer; /* "stemma 0.1.0, LLVM 14" */
 	unsigned char build_id[SPEC_BUILD_ID_MAX];
-	uint32_t n_build_id;              /* bytes, 0 not known (the one embedded in a program never knows it) */
-	uint64_t id;                      /* hash of all but the build-id: what traces are made with */
-	const char **files;               /* as the compiler was told them, absolute where its folder is known */
+	uint32_t n_build_id; /* bytes, 0 not known (the one embedded in a program never knows it) */
+	uint64_t id;         /* hash of all but the build-id: what traces are made with */
+	const char **files;  /* as the compiler was told them, absolute where its folder is known */
 	uint32_t n_files;
 	struct spec_function *functions;
 	uint32_t n_functions;
-	uint32_t main;                    /* function, SPEC_NONE: none (a library) */
+	uint32_t main; /* function, SPEC_NONE: none (a library) */
 	struct spec_node *nodes;
 	uint32_t n_nodes;
 	struct spec_edge *edges;
 	uint32_t n_edges;
 	uint32_t *targets;
 	uint32_t n_targets;
-	const char **gaps;                /* what could not be told, in words; n_gaps 0: all was */
+	const char **gaps; /* what could not be told, in words; n_gaps 0: all was */
 	uint32_t n_gaps;
 	struct spec_stats stats;
-	char *strings;                    /* that the names are in */
+	char *strings; /* that the names are in */
 };
 
 static inline const struct spec_node *spec_node(const struct spec *s, uint32_t function, uint32_t node)

@@ -31,8 +31,8 @@ enum trace_kind {
 };
 
 enum trace_why {
-	TRACE_WHY_FULL = 1,  /* the trace had reached its largest size: nothing follows */
-	TRACE_WHY_SPACE,     /* no space on the disk: nothing follows */
+	TRACE_WHY_FULL = 1, /* the trace had reached its largest size: nothing follows */
+	TRACE_WHY_SPACE,    /* no space on the disk: nothing follows */
 	TRACE_WHY_OTHER,
 };
 
@@ -70,18 +70,18 @@ enum trace_end {
 };
 
 struct trace_info {
-	uint64_t spec;           /* id of the specification */
+	uint64_t spec; /* id of the specification */
 	unsigned char build_id[SPEC_BUILD_ID_MAX];
 	uint32_t n_build_id;
 	uint32_t pid, tid;
-	uint64_t began;          /* ns since 1970, when the trace did */
-	uint64_t started;        /* of the process, in clock ticks since boot (/proc/PID/stat): with pid, which process */
+	uint64_t began;   /* ns since 1970, when the trace did */
+	uint64_t started; /* of the process, in clock ticks since boot (/proc/PID/stat): with pid, which process */
 	/* Threads by how they were created: "0" the first, "0.2" the third that it created. Of one that was created where
 	 * nobody saw: "?N", in the order of their first events. */
 	char thread[64];
 	bool lazy, operands;
 	enum trace_end end;
-	char exe[256];           /* path of the program, cut at the end if it is longer */
+	char exe[256]; /* path of the program, cut at the end if it is longer */
 };
 
 struct trace;

@@ -1,4 +1,5 @@
-/* trace_format.h - the bytes of a trace (doc/format/trace.md), shared with the code inside programs that writes them. */
+/* trace_format.h - the bytes of a trace (doc/format/trace.md), shared with the code inside programs that writes them.
+ */
 #ifndef STEMMA_SPEC_TRACE_FORMAT_H
 #define STEMMA_SPEC_TRACE_FORMAT_H
 

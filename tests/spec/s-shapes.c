@@ -1,5 +1,5 @@
-/* s-shapes CASE [NUMBER] - one shape of control flow a case, each with system calls whose order tells the way. The traces
- * that each must leave are written by hand in t/t1110-trace.sh. */
+/* s-shapes CASE [NUMBER] - one shape of control flow a case, each with system calls whose order tells the way. The
+ * traces that each must leave are written by hand in t/t1110-trace.sh. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

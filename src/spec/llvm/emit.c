@@ -351,7 +351,8 @@ static uint64_t recursive(const struct program *p)
 	struct turn {
 		uint32_t f, point, target;
 	} *stack = need(calloc(p->functions.n + 1, sizeof(*stack)));
-	uint32_t *number = need(calloc(p->functions.n + 1, sizeof(*number))), *low = need(calloc(p->functions.n + 1, sizeof(*low)));
+	uint32_t *number = need(calloc(p->functions.n + 1, sizeof(*number))),
+	         *low = need(calloc(p->functions.n + 1, sizeof(*low)));
 	uint32_t *open = need(calloc(p->functions.n + 1, sizeof(*open)));
 	bool *is_open = need(calloc(p->functions.n + 1, 1)), *self = need(calloc(p->functions.n + 1, 1));
 	uint32_t count = 0, n_open = 0;

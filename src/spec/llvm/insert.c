@@ -87,7 +87,8 @@ static void phis_from(struct insert *x, LLVMBasicBlockRef bb, LLVMBasicBlockRef 
 /* A block on the way from the terminator's block to `to`; the builder stands in it, before its end. */
 static LLVMBasicBlockRef split(struct insert *x, LLVMValueRef term, LLVMBasicBlockRef to)
 {
-	LLVMBasicBlockRef from = LLVMGetInstructionParent(term), ret = LLVMAppendBasicBlockInContext(x->context, x->f->value, "");
+	LLVMBasicBlockRef from = LLVMGetInstructionParent(term),
+	                  ret = LLVMAppendBasicBlockInContext(x->context, x->f->value, "");
 	unsigned n = LLVMGetNumSuccessors(term);
 	phis_from(x, to, from, ret);
 	for (unsigned i = 0; i < n; i++)
@@ -169,7 +170,8 @@ static void insert_decision(struct insert *x, const struct point *d)
 	if (x->operands)
 		emit_operands(x, d->inst);
 	if (LLVMIsABranchInst(d->inst)) {
-		LLVMValueRef word = LLVMBuildSelect(x->b, LLVMGetCondition(d->inst), outcome_word(x, d, 0), outcome_word(x, d, 1), "");
+		LLVMValueRef word =
+		    LLVMBuildSelect(x->b, LLVMGetCondition(d->inst), outcome_word(x, d, 0), outcome_word(x, d, 1), "");
 		emit(x, DECIDE, &word, 1);
 		return;
 	}

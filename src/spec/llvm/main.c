@@ -1,11 +1,11 @@
-/* stemma-spec-llvm - the part of stemma that knows LLVM, a program of its own: its libraries make every start a fifth of
- * a second slower, and its reader of bitcode ends of what is damaged.
+/* stemma-spec-llvm - the part of stemma that knows LLVM, a program of its own: its libraries make every start a fifth
+ * of a second slower, and its reader of bitcode ends of what is damaged.
  *
  *   stemma-spec-llvm --version
  *   stemma-spec-llvm --spec OUT [--insert OUT.bc INLINE.bc [--operands]] FILE...
  *
- * FILEs in the order of the link: bitcode; objects that have it in a section; archives, of which those members are taken
- * that define what is missing before them. What has no bitcode is passed over. For each FILE that was used a line
+ * FILEs in the order of the link: bitcode; objects that have it in a section; archives, of which those members are
+ * taken that define what is missing before them. What has no bitcode is passed over. For each FILE that was used a line
  * "used N" goes to standard output (N from 0), of an archive "archive N"; a failure is one sentence on standard error,
  * and status 1. */
 #include "base/io.h"
@@ -125,7 +125,8 @@ static bool is_wanted(struct loader *l, LLVMModuleRef m)
 	for (int pass = 0; pass < 2; pass++)
 		for (LLVMValueRef v = pass ? LLVMGetFirstGlobal(m) : LLVMGetFirstFunction(m); v;
 		     v = pass ? LLVMGetNextGlobal(v) : LLVMGetNextFunction(v)) {
-			if (LLVMIsDeclaration(v) || LLVMGetLinkage(v) == LLVMInternalLinkage || LLVMGetLinkage(v) == LLVMPrivateLinkage)
+			if (LLVMIsDeclaration(v) || LLVMGetLinkage(v) == LLVMInternalLinkage ||
+			    LLVMGetLinkage(v) == LLVMPrivateLinkage)
 				continue;
 			const char *name = LLVMGetValueName2(v, &n);
 			if (known(&l->missing, name) && !known(&l->defined, name))

@@ -60,7 +60,8 @@ static LLVMValueRef strip(LLVMValueRef v)
 	for (int turns = 0; turns < 64; turns++) {
 		if (LLVMIsAGlobalAlias(v))
 			v = LLVMAliasGetAliasee(v);
-		else if (LLVMIsAConstantExpr(v) && (LLVMGetConstOpcode(v) == LLVMBitCast || LLVMGetConstOpcode(v) == LLVMAddrSpaceCast))
+		else if (LLVMIsAConstantExpr(v) &&
+		         (LLVMGetConstOpcode(v) == LLVMBitCast || LLVMGetConstOpcode(v) == LLVMAddrSpaceCast))
 			v = LLVMGetOperand(v, 0);
 		else if (LLVMIsABitCastInst(v))
 			v = LLVMGetOperand(v, 0);
@@ -332,9 +333,11 @@ static bool classify(struct program *p, LLVMValueRef inst, struct point *x)
 	bool calls;
 	*x = (struct point){.inst = inst, .name = "", .node = SPEC_NONE, .first_target = (uint32_t)p->targets.n};
 	if (LLVMIsAInlineAsm(callee)) {
-		/* Only a system call of its own would matter, and its template cannot be read here: what writes memory may be one. */
+		/* Only a system call of its own would matter, and its template cannot be read here: what writes memory may be
+		 * one. */
 		char *text = LLVMPrintValueToString(callee);
-		bool call = strstr(text, "syscall") || strstr(text, "svc ") || strstr(text, "int $$0x80") || strstr(text, "ecall");
+		bool call =
+		    strstr(text, "syscall") || strstr(text, "svc ") || strstr(text, "int $$0x80") || strstr(text, "ecall");
 		LLVMDisposeMessage(text);
 		x->kind = SPEC_SYSCALL;
 		x->name = "syscall";

@@ -16,17 +16,17 @@ void *need(void *p); /* dies of NULL */
 
 /* A point of a function: a place between or at its instructions. */
 struct point {
-	uint8_t kind;       /* SPEC_*; SPEC_EPSILON: the begin of a block, or what is not kept */
-	bool kept;          /* it is a node */
-	bool soft;          /* a call that is a node only where its function has others */
-	uint16_t flags;     /* SPEC_* */
-	LLVMValueRef inst;  /* NULL: the begin of a block */
+	uint8_t kind;      /* SPEC_*; SPEC_EPSILON: the begin of a block, or what is not kept */
+	bool kept;         /* it is a node */
+	bool soft;         /* a call that is a node only where its function has others */
+	uint16_t flags;    /* SPEC_* */
+	LLVMValueRef inst; /* NULL: the begin of a block */
 	uint32_t block;
-	uint32_t node;      /* in its function, SPEC_NONE */
-	const char *name;   /* of a call */
+	uint32_t node;                    /* in its function, SPEC_NONE */
+	const char *name;                 /* of a call */
 	uint32_t first_way, n_ways;       /* in ways */
 	uint32_t first_target, n_targets; /* in targets: functions of this program */
-	uint32_t next;      /* of the reduction: the node that follows, POINT_NEVER or POINT_MANY */
+	uint32_t next;                    /* of the reduction: the node that follows, POINT_NEVER or POINT_MANY */
 };
 #define POINT_NEVER (SPEC_NONE - 1)
 #define POINT_MANY (SPEC_NONE - 2)
@@ -52,9 +52,9 @@ struct function {
 	const char *name;
 	bool defined, taken; /* its address is known beyond calls */
 	bool reaches;
-	bool untraceable;    /* it cannot be instrumented (musttail) */
+	bool untraceable; /* it cannot be instrumented (musttail) */
 	uint32_t signature;
-	uint32_t index;      /* in the specification, SPEC_NONE */
+	uint32_t index; /* in the specification, SPEC_NONE */
 	uint32_t first_point, n_points;
 	uint32_t first_block, n_blocks;
 	uint32_t first_back, n_backs;

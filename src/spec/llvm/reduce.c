@@ -1,9 +1,9 @@
 /* Which points of a function are nodes.
  *
  * Recorded are entry, returns, calls and system calls. A branch is recorded, too, where it can decide which recorded
- * thing happens next; as recorded branches are themselves things that happen, until nothing is added: the least set that
- * is closed under weak control dependence (Danicic et al., "A unifying theory of control dependence", 2011). Every other
- * point is then followed by one node, always the same, or by none: what is taken out leaves no choice behind. */
+ * thing happens next; as recorded branches are themselves things that happen, until nothing is added: the least set
+ * that is closed under weak control dependence (Danicic et al., "A unifying theory of control dependence", 2011). Every
+ * other point is then followed by one node, always the same, or by none: what is taken out leaves no choice behind. */
 #include "spec/llvm/program.h"
 
 #include <stdlib.h>

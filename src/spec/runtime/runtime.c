@@ -1,7 +1,7 @@
 /* runtime.c - the library in a program that is traced: libstemma-trace.a.
  *
- * Code inside user programs: no malloc, stdio or locale; no descriptor is kept; errno is kept; what fails ends the trace
- * and never the program. Where nothing is asked for (no STEMMA_TRACE), the words go round in a piece of memory.
+ * Code inside user programs: no malloc, stdio or locale; no descriptor is kept; errno is kept; what fails ends the
+ * trace and never the program. Where nothing is asked for (no STEMMA_TRACE), the words go round in a piece of memory.
  *
  * STEMMA_TRACE          the folder that traces are made in
  * STEMMA_TRACE_MODE     lazy (default), or full: nothing is taken back

@@ -26,10 +26,10 @@ struct state {
 	uintptr_t keep;       /* all ones: nothing is taken back */
 	uint32_t *silent_end; /* behind the last silent record, NULL none */
 	uint32_t depth;
-	uint32_t sink;        /* nothing is traced: words go round in a piece of memory */
-	uint32_t *end;        /* of the address space */
-	struct state *next;   /* in the list of all, or of those that are free */
-	uint64_t chunk;       /* bytes that are taken next */
+	uint32_t sink;      /* nothing is traced: words go round in a piece of memory */
+	uint32_t *end;      /* of the address space */
+	struct state *next; /* in the list of all, or of those that are free */
+	uint64_t chunk;     /* bytes that are taken next */
 	uint32_t in_use, children, operands;
 	uint32_t stack[STATE_STACK];
 	char room1[2 * STATE_PAGE - 64 - 4 * STATE_STACK - 4];
