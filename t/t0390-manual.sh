@@ -5,8 +5,7 @@ complete=${STEMMA_COMPLETION:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 
 man=$here/man
-for c in run log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity best table; do
-for c in run spec log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity; do
+for c in run spec log show lineage why find diff stat archive advise sql note forget gc import index fsck config doctor export cc bench trust rerun granularity best table; do
 	page=$man/stemma-$c.1
 	"$STEMMA" $c --help >"$out" 2>"$err" && says "$page" '.Sh EXIT STATUS' '.Sh EXAMPLES' '.Sh DESCRIPTION' '.Sh SEE ALSO' &&
 		says "$man/stemma.1" "Xr stemma-$c 1" && says "$page" ".Nd $(sed -n 2p "$out" | cut -c 1-12)"
