@@ -1,4 +1,5 @@
 /* stemma diff: what differs between two runs, executions or versions of a file. */
+#include "cmd/diff_trace.h"
 #include "cmd/diff_view.h"
 #include "query/target.h"
 
@@ -46,6 +47,10 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 		return say_usage(c, "diff compares two things");
 	if (o->json + o->html > 1)
 		return say_usage(c, "--json or --html, not both");
+	if (o->trace)
+		return cmd_diff_trace(c, o);
+	if (o->spec.n || o->algorithm)
+		return say_usage(c, "--spec and --algorithm are of --trace");
 	int status = cmd_store(c, o->no_index);
 	for (int i = 0; status == STATUS_OK && i < n; i++)
 		status = resolve(c, words[i], n - i <= c->n_after_dashes, &t[i]);

@@ -108,27 +108,28 @@ struct within {
  * is to stay below 1 MiB. */
 #define DEPTH_MAX 2000
 
-static int align_lists(struct aligner *x, const struct within *in, const struct items lists[2]);
+static int align_lists(struct aligner *x, const struct within *in, const struct region_items lists[2]);
 
-static bool is_first(const struct within *in, const struct items *l, int side, size_t i)
+static bool is_first(const struct within *in, const struct region_items *l, int side, size_t i)
 {
 	return i == 0 && !in->spine && l->v[i].start == in->start[side];
 }
 
 /* Two items whose labels are equal and whose insides are not. */
-static int align_inside(struct aligner *x, const struct within *in, const struct items lists[2], const size_t at[2])
+static int align_inside(struct aligner *x, const struct within *in, const struct region_items lists[2],
+                        const size_t at[2])
 {
 	const struct align_side *side = x->w.side;
 	const struct reading *reading = x->w.reading;
 	struct within inner = {0};
-	struct items got[2][3] = {0};
+	struct region_items got[2][3] = {0};
 	struct region region[2];
 	size_t from[2], to[2];
 	bool left[2] = {false, false};
 	int r = 0;
 	for (int s = 0; s < 2; s++) {
 		from[s] = lists[s].v[at[s]].start;
-		to[s] = items_end(&lists[s], at[s]);
+		to[s] = region_items_end(&lists[s], at[s]);
 		region_of(reading, side[s].v[from[s]], in->kind, is_first(in, &lists[s], s, at[s]), &region[s]);
 	}
 	if (region[0].kind == REGION_STEP || region[0].kind != region[1].kind)
@@ -157,7 +158,7 @@ static int align_inside(struct aligner *x, const struct within *in, const struct
 		if (r == 0)
 			r = regions_read(reading, side[s].v, from[s] + own, to[s], true, &stack, got[s], NULL);
 		if (level == 2) {
-			struct items turn = got[s][2];
+			struct region_items turn = got[s][2];
 			got[s][2] = got[s][1];
 			got[s][1] = turn;
 		}
@@ -165,7 +166,7 @@ static int align_inside(struct aligner *x, const struct within *in, const struct
 		region_stack_release(&stack);
 	}
 	if (r == 0) {
-		struct items inside[2] = {got[0][1], got[1][1]};
+		struct region_items inside[2] = {got[0][1], got[1][1]};
 		x->depth++;
 		r = align_lists(x, &inner, inside);
 		x->depth--;
@@ -174,14 +175,14 @@ static int align_inside(struct aligner *x, const struct within *in, const struct
 		r = align_tell(&x->w, got[0][1].end, got[1][1].end, 1);
 	for (int s = 0; s < 2; s++)
 		for (int i = 0; i < 3; i++)
-			items_release(&got[s][i]);
+			region_items_release(&got[s][i]);
 	return r;
 }
 
 /* Items that are equal by hash, and so in length. */
-static int tell_equal(struct aligner *x, const struct items lists[2], size_t a, size_t b)
+static int tell_equal(struct aligner *x, const struct region_items lists[2], size_t a, size_t b)
 {
-	size_t n = items_end(&lists[0], a) - lists[0].v[a].start;
+	size_t n = region_items_end(&lists[0], a) - lists[0].v[a].start;
 	return align_tell(&x->w, lists[0].v[a].start, lists[1].v[b].start, n);
 }
 
@@ -205,16 +206,17 @@ static void loop_back(struct aligner *x, struct loop_seen was)
 }
 
 /* Turns of a loop, by items: the last one does not count if it only found that the loop is over. */
-static size_t turns(const struct aligner *x, const struct items *l, int side, size_t before)
+static size_t turns(const struct aligner *x, const struct region_items *l, int side, size_t before)
 {
 	size_t n = l->n;
-	if (n && items_end(l, n - 1) - l->v[n - 1].start == 1 &&
+	if (n && region_items_end(l, n - 1) - l->v[n - 1].start == 1 &&
 	    x->w.reading->symbols->v[x->w.side[side].v[l->v[n - 1].start]].chooses)
 		n--;
 	return before + n;
 }
 
-static int align_pair(struct aligner *x, const struct within *in, const struct items lists[2], size_t a, size_t b)
+static int align_pair(struct aligner *x, const struct within *in, const struct region_items lists[2], size_t a,
+                      size_t b)
 {
 	if (lists[0].v[a].hash == lists[1].v[b].hash)
 		return tell_equal(x, lists, a, b);
@@ -232,8 +234,8 @@ static int align_pair(struct aligner *x, const struct within *in, const struct i
 }
 
 /* What lies between two pairs of equal items: paired by label. */
-static int align_gap(struct aligner *x, const struct within *in, const struct items lists[2], size_t a0, size_t a1,
-                     size_t b0, size_t b1)
+static int align_gap(struct aligner *x, const struct within *in, const struct region_items lists[2], size_t a0,
+                     size_t a1, size_t b0, size_t b1)
 {
 	size_t n[2] = {a1 - a0, b1 - b0}, from[2] = {a0, b0};
 	uint64_t *label[2] = {NULL, NULL};
@@ -265,7 +267,7 @@ static int align_gap(struct aligner *x, const struct within *in, const struct it
 
 /* Do both lists begin where the sides parted, with items that may be a pair? Then they are, for all before is the same.
  */
-static bool pair_at_fork(const struct aligner *x, const struct within *in, const struct items lists[2])
+static bool pair_at_fork(const struct aligner *x, const struct within *in, const struct region_items lists[2])
 {
 	uint64_t label[2];
 	for (int s = 0; s < 2; s++) {
@@ -276,7 +278,7 @@ static bool pair_at_fork(const struct aligner *x, const struct within *in, const
 	return label[0] == label[1];
 }
 
-static int align_items(struct aligner *x, const struct within *in, const struct items lists[2])
+static int align_items(struct aligner *x, const struct within *in, const struct region_items lists[2])
 {
 	uint64_t *hash[2] = {NULL, NULL};
 	uint32_t *match = NULL;
@@ -313,7 +315,7 @@ static int align_items(struct aligner *x, const struct within *in, const struct 
 	return r;
 }
 
-static int align_lists(struct aligner *x, const struct within *in, const struct items lists[2])
+static int align_lists(struct aligner *x, const struct within *in, const struct region_items lists[2])
 {
 	struct loop_seen was = {0};
 	int r = 0;
@@ -364,12 +366,12 @@ static void find_cut(const struct reading *reading, const struct align_side side
 	}
 }
 
-static int align_outwards(struct aligner *x, const struct region_stack *at_fork, struct items *lists[2],
+static int align_outwards(struct aligner *x, const struct region_stack *at_fork, struct region_items *lists[2],
                           const size_t live[2], const size_t cut[2])
 {
 	int r = 0;
 	for (size_t level = at_fork->n + 1; r == 0 && level-- > 0;) {
-		struct items both[2] = {lists[0][level], lists[1][level]};
+		struct region_items both[2] = {lists[0][level], lists[1][level]};
 		struct within in = {.kind = REGION_STEP, .spine = true};
 		if (level) {
 			const struct region *region = &at_fork->v[level - 1];
@@ -390,7 +392,7 @@ static int align_outwards(struct aligner *x, const struct region_stack *at_fork,
 }
 
 /* The innermost loop around the fork that is over after this turn on one side only. */
-static void loop_at_fork(struct aligner *x, const struct region_stack *at_fork, struct items *lists[2],
+static void loop_at_fork(struct aligner *x, const struct region_stack *at_fork, struct region_items *lists[2],
                          const size_t live[2])
 {
 	for (size_t level = at_fork->n; level-- > 0;) {
@@ -401,7 +403,7 @@ static void loop_at_fork(struct aligner *x, const struct region_stack *at_fork, 
 		if (o->kind != REGION_LOOP)
 			continue;
 		for (int s = 0; s < 2; s++) {
-			const struct items *l = &lists[s][level + 1];
+			const struct region_items *l = &lists[s][level + 1];
 			last[s] = !l->n || (l->n == 1 && l->v[0].start == x->fork);
 		}
 		if (last[0] == last[1])
@@ -418,7 +420,7 @@ int align(const struct reading *reading, const struct align_side side[2], const 
 	struct aligner x = {
 	    .w = {.reading = reading, .side = side, .pairs = pairs, .result = ret, .loop_function = SHAPE_NONE}};
 	struct region_stack at_fork = {0};
-	struct items *lists[2] = {NULL, NULL};
+	struct region_items *lists[2] = {NULL, NULL};
 	size_t live[2], cut[2];
 	int r;
 	ret->exact = true;
@@ -450,7 +452,7 @@ int align(const struct reading *reading, const struct align_side side[2], const 
 		r = align_tell_end(&x.w);
 	for (int s = 0; s < 2; s++) {
 		for (size_t i = 0; lists[s] && i <= at_fork.n; i++)
-			items_release(&lists[s][i]);
+			region_items_release(&lists[s][i]);
 		free(lists[s]);
 	}
 	region_stack_release(&at_fork);

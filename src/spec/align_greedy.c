@@ -36,10 +36,10 @@ static size_t find_from(const struct place *v, size_t n, uint64_t label, size_t 
 
 static int greedy(struct align_writer *w, const size_t from[2], const size_t to[2], bool call, unsigned depth);
 
-static int greedy_pair(struct align_writer *w, const struct items lists[2], size_t i, size_t k, unsigned depth)
+static int greedy_pair(struct align_writer *w, const struct region_items lists[2], size_t i, size_t k, unsigned depth)
 {
 	size_t from[2] = {lists[0].v[i].start, lists[1].v[k].start};
-	size_t to[2] = {items_end(&lists[0], i), items_end(&lists[1], k)};
+	size_t to[2] = {region_items_end(&lists[0], i), region_items_end(&lists[1], k)};
 	if (lists[0].v[i].hash == lists[1].v[k].hash)
 		return align_tell(w, from[0], from[1], to[0] - from[0]);
 	if (w->reading->symbols->v[w->side[0].v[from[0]]].kind == STEP_ENTER && depth < DEPTH_MAX)
@@ -52,7 +52,7 @@ static int greedy_pair(struct align_writer *w, const struct items lists[2], size
 /* One function's path on both sides. */
 static int greedy(struct align_writer *w, const size_t from[2], const size_t to[2], bool call, unsigned depth)
 {
-	struct items got[2][2] = {0}, lists[2];
+	struct region_items got[2][2] = {0}, lists[2];
 	struct place *match = NULL;
 	int r = 0;
 	for (int s = 0; r == 0 && s < 2; s++) {
@@ -99,7 +99,7 @@ static int greedy(struct align_writer *w, const size_t from[2], const size_t to[
 	if (r == 0 && call && lists[0].end < to[0] && lists[1].end < to[1])
 		r = align_tell(w, lists[0].end, lists[1].end, 1);
 	for (int s = 0; s < 4; s++)
-		items_release(&got[s / 2][s % 2]);
+		region_items_release(&got[s / 2][s % 2]);
 	free(match);
 	return r;
 }

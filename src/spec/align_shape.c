@@ -308,8 +308,8 @@ static int join_endless(const struct shape *s, struct edges *e, uint32_t exit, c
 	return r;
 }
 
-int shape_make(uint32_t n, const bool *seen, uint32_t entry, const struct shape_edge *edges, size_t n_edges,
-               struct shape *ret)
+int flow_shape_make(uint32_t n, const bool *seen, uint32_t entry, const struct shape_edge *edges, size_t n_edges,
+                    struct shape *ret)
 {
 	struct shape s = {.n = n};
 	struct graph g = {0}, thin = {0}, back = {0};
@@ -369,14 +369,14 @@ int shape_make(uint32_t n, const bool *seen, uint32_t entry, const struct shape_
 	free(place);
 	free(idom);
 	if (r < 0) {
-		shape_release(&s);
+		flow_shape_release(&s);
 		return r;
 	}
 	*ret = s;
 	return 0;
 }
 
-void shape_release(struct shape *s)
+void flow_shape_release(struct shape *s)
 {
 	free(s->join);
 	free(s->loop);

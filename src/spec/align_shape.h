@@ -39,9 +39,9 @@ struct shape {
 
 /* seen[node]: the node leaves a step. entry: where the function begins, seen or not. 0; -E2BIG; -EINVAL for an edge out
  * of range; -ENOMEM. */
-int shape_make(uint32_t n, const bool *seen, uint32_t entry, const struct shape_edge *edges, size_t n_edges,
-               struct shape *ret);
-void shape_release(struct shape *s);
+int flow_shape_make(uint32_t n, const bool *seen, uint32_t entry, const struct shape_edge *edges, size_t n_edges,
+                    struct shape *ret);
+void flow_shape_release(struct shape *s);
 /* Is the node in the loop, or in one inside it? */
 static inline bool shape_inside(const struct shape *s, uint32_t node, uint32_t loop)
 {

@@ -76,13 +76,13 @@ void region_stack_release(struct region_stack *s)
 	*s = (struct region_stack){0};
 }
 
-void items_release(struct items *l)
+void region_items_release(struct region_items *l)
 {
 	free(l->v);
-	*l = (struct items){0};
+	*l = (struct region_items){0};
 }
 
-static int item_add(struct items *l, uint64_t hash, size_t start)
+static int item_add(struct region_items *l, uint64_t hash, size_t start)
 {
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? l->cap + l->cap / 2 : 16;
@@ -92,14 +92,14 @@ static int item_add(struct items *l, uint64_t hash, size_t start)
 		l->v = p;
 		l->cap = cap;
 	}
-	l->v[l->n++] = (struct item){hash, start};
+	l->v[l->n++] = (struct region_item){hash, start};
 	return 0;
 }
 
 struct reader {
 	const struct reading *r;
 	struct region_stack *s;
-	struct items *lists;
+	struct region_items *lists;
 	size_t live; /* so many of the regions that were open at the beginning still are */
 };
 
@@ -204,7 +204,7 @@ static int read_leave(struct reader *x, uint32_t symbol, size_t place)
 }
 
 int regions_read(const struct reading *reading, const uint32_t *v, size_t from, size_t to, bool close,
-                 struct region_stack *stack, struct items *lists, size_t *ret_live)
+                 struct region_stack *stack, struct region_items *lists, size_t *ret_live)
 {
 	struct reader x = {.r = reading, .s = stack, .lists = lists, .live = stack->n};
 	int r = 0;

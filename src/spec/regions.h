@@ -34,16 +34,16 @@ struct region_stack {
 	size_t n, cap;
 };
 
-struct item {
+struct region_item {
 	uint64_t hash;
 	size_t start;
 };
-struct items {
-	struct item *v;
+struct region_items {
+	struct region_item *v;
 	size_t n, cap;
 	size_t end; /* where the last one ends */
 };
-static inline size_t items_end(const struct items *l, size_t i)
+static inline size_t region_items_end(const struct region_items *l, size_t i)
 {
 	return i + 1 < l->n ? l->v[i + 1].start : l->end;
 }
@@ -67,9 +67,9 @@ uint64_t region_label(const struct reading *r, uint32_t symbol, enum region_kind
  * `to` the items are complete there if `close` says so (the thread ended), and the stack is empty then. *ret_live,
  * which may be NULL: how many of the regions that were open at the beginning still are. 0 or -ENOMEM. */
 int regions_read(const struct reading *r, const uint32_t *v, size_t from, size_t to, bool close,
-                 struct region_stack *stack, struct items *lists, size_t *ret_live);
+                 struct region_stack *stack, struct region_items *lists, size_t *ret_live);
 int region_push(struct region_stack *s, const struct region *region);
 void region_stack_release(struct region_stack *s);
-void items_release(struct items *l);
+void region_items_release(struct region_items *l);
 
 #endif

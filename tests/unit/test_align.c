@@ -75,14 +75,14 @@ static void make_program(void)
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		struct function *f = &program[i];
 		make_function(f, i);
-		assert_int_equal(shape_make(f->n, f->seen, 0, f->edges, f->n_edges, &f->shape), 0);
+		assert_int_equal(flow_shape_make(f->n, f->seen, 0, f->edges, f->n_edges, &f->shape), 0);
 	}
 }
 
 static void release_program(void)
 {
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		shape_release(&program[i].shape);
+		flow_shape_release(&program[i].shape);
 }
 
 /* ---- joins and loops, by definition ---- */

@@ -1,0 +1,160 @@
+/* stemma diff --trace A B: where the programs parted. */
+#include "cmd/diff_trace.h"
+
+#include "cmd/diff_trace_find.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { STATUS_SAME = 0, STATUS_DIFFERS = 1 };
+
+struct job {
+	struct trace_set set[2];
+	struct trace_view view;
+	struct atlas *atlas; /* one for each two specifications that meet */
+	size_t n_atlas;
+};
+
+static void job_release(struct job *j)
+{
+	for (size_t i = 0; i < j->view.n; i++) {
+		compared_release(&j->view.v[i].c);
+		free(j->view.v[i].searched);
+	}
+	for (size_t i = 0; i < j->n_atlas; i++) {
+		atlas_release(&j->atlas[i]);
+	}
+	free(j->atlas);
+	free(j->view.v);
+	free(j->view.only);
+	free(j->view.only_side);
+	for (int s = 0; s < 2; s++)
+		trace_set_release(&j->set[s]);
+}
+
+static struct trace_side side_of(const struct trace_file *f)
+{
+	return (struct trace_side){.name = f->path, .exe = f->info.exe, .thread = f->info.thread};
+}
+
+/* The pairs hold pointers to what they go by, so each atlas is made before any of them. */
+static int make_atlas(struct job *j, const struct spec *a, const struct spec *b, struct err *err, size_t *ret)
+{
+	for (*ret = 0; *ret < j->n_atlas; ++*ret)
+		if (j->atlas[*ret].spec[0] == a && j->atlas[*ret].spec[1] == b)
+			return 0;
+	int r = atlas_make(a, b, &j->atlas[j->n_atlas]);
+	if (r < 0)
+		return err_set(err, -r, "cannot compare the specifications");
+	j->n_atlas++;
+	return 0;
+}
+
+static int compare_pair(struct job *j, const struct trace_file *a, const struct trace_file *b,
+                        const struct compare_options *o, struct err *err)
+{
+	const char *path[2] = {a->path, b->path};
+	struct trace_pair *p = &j->view.v[j->view.n];
+	size_t atlas;
+	int r;
+	if (a->info.spec != b->info.spec && (!a->spec || !b->spec)) {
+		err_set(err, 0, "'%s' and '%s' were made by different builds, and the specification of %s is not known",
+		        a->path, b->path,
+		        a->spec   ? "the second"
+		        : b->spec ? "the first"
+		                  : "either");
+		err_hint(err, "name them with --spec FILE, or the programs that have them in");
+		return -EBADMSG;
+	}
+	r = make_atlas(j, a->spec, b->spec, err, &atlas);
+	if (r < 0)
+		return r;
+	*p = (struct trace_pair){.side = {side_of(a), side_of(b)}, .atlas = &j->atlas[atlas]};
+	if (a->functions || b->functions) {
+		if (!a->functions || !b->functions)
+			return err_set(err, EINVAL, "'%s' has decisions and '%s' only functions", a->functions ? b->path : a->path,
+			               a->functions ? a->path : b->path);
+		r = compare_function_traces(p->atlas, path, o, err, &p->c, &p->searched);
+	} else {
+		r = compare_traces(p->atlas, path, o, err, &p->c);
+	}
+	if (r < 0)
+		return r;
+	for (int s = 0; s < 2; s++)
+		p->side[s].steps = p->c.thread[s].steps.n;
+	j->view.n++;
+	return 0;
+}
+
+/* Which of B's traces is compared with each of A's: the processes of one program in the order in which they began, of
+ * them the threads by how they were created; then what is left by its first function; then in order. */
+static int pair_up(struct job *j, const struct compare_options *o, struct err *err)
+{
+	struct trace_set *a = &j->set[0], *b = &j->set[1];
+	size_t *with = malloc((a->n + 1) * sizeof(*with));
+	bool *taken = calloc(b->n + 1, 1);
+	int r = with && taken ? 0 : -ENOMEM;
+	j->view.v = calloc(a->n + 1, sizeof(*j->view.v));
+	j->view.only = calloc(a->n + b->n + 1, sizeof(*j->view.only));
+	j->view.only_side = calloc(a->n + b->n + 1, sizeof(*j->view.only_side));
+	j->atlas = calloc((a->n + 1) * 2, sizeof(*j->atlas));
+	if (!j->view.v || !j->view.only || !j->view.only_side || !j->atlas)
+		r = -ENOMEM;
+	if (r == 0)
+		trace_sets_pair(a, b, with, taken);
+	else
+		err_set(err, ENOMEM, "cannot compare the traces");
+	for (size_t i = 0; r == 0 && i < a->n; i++)
+		if (with[i] != SIZE_MAX)
+			r = compare_pair(j, &a->v[i], &b->v[with[i]], o, err);
+	for (size_t i = 0; r == 0 && i < a->n; i++)
+		if (with[i] == SIZE_MAX)
+			j->view.only[j->view.n_only++] = side_of(&a->v[i]);
+	for (size_t i = 0; r == 0 && i < b->n; i++)
+		if (!taken[i]) {
+			j->view.only_side[j->view.n_only] = 1;
+			j->view.only[j->view.n_only++] = side_of(&b->v[i]);
+		}
+	free(with);
+	free(taken);
+	return r;
+}
+
+int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
+{
+	struct job j = {0};
+	struct err err = {0};
+	struct compare_options options = {.max = o->all ? 10000 : 20};
+	if (c->n_operands != 2)
+		return say_usage(c, "diff --trace compares two traces, folders of traces, or runs");
+	if (o->algorithm && !strcmp(o->algorithm, "greedy"))
+		options.greedy = true;
+	else if (o->algorithm && strcmp(o->algorithm, "exact"))
+		return say_usage(c, "--algorithm is exact or greedy");
+	int r = 0, status = STATUS_OK;
+	for (int s = 0; status == STATUS_OK && s < 2; s++)
+		status = trace_set_find(c, c->operands[s], s < c->n_operands - c->n_after_dashes, &o->spec, &j.set[s]);
+	if (status != STATUS_OK) {
+		job_release(&j);
+		return status;
+	}
+	r = pair_up(&j, &options, &err);
+	if (r == 0) {
+		j.view.out = &c->out;
+		j.view.what[0] = c->operands[0];
+		j.view.what[1] = c->operands[1];
+		j.view.greedy = options.greedy;
+		j.view.all = o->all;
+		r = o->json ? trace_json(&j.view) : o->html ? trace_html(&j.view) : trace_text(&j.view);
+		status = r ? STATUS_SELF : STATUS_SAME;
+		for (size_t i = 0; status == STATUS_SAME && i < j.view.n; i++)
+			if (!j.view.v[i].c.equal || j.view.v[i].c.data || j.view.v[i].atlas->built_otherwise)
+				status = STATUS_DIFFERS;
+		if (status == STATUS_SAME && j.view.n_only)
+			status = STATUS_DIFFERS;
+	} else {
+		status = say_err(&err, r == -EBADMSG || r == -EINVAL || r == -ENOENT ? STATUS_USAGE : STATUS_SELF);
+	}
+	job_release(&j);
+	return status;
+}

@@ -1,0 +1,74 @@
+/* diff_trace.h - where two traces part, as text, JSON and HTML, and the sentences that they share. */
+#ifndef STEMMA_CMD_DIFF_TRACE_H
+#define STEMMA_CMD_DIFF_TRACE_H
+
+#include "cmd/fmt.h"
+#include "cmd/js.h"
+#include "spec/align_traces.h"
+
+/* One trace, or what stands for it, on one side. */
+struct trace_side {
+	const char *name; /* as the user sees it */
+	const char *exe, *thread;
+	size_t steps;
+};
+/* Two threads that were compared. */
+struct trace_pair {
+	struct trace_side side[2];
+	const struct atlas *atlas;
+	struct compared c;
+	/* Where the trace was only of functions: what the search for its path could not decide, in words; NULL. */
+	char *searched;
+};
+struct trace_view {
+	const struct screen *out;
+	const char *what[2]; /* what the sides are called on the command line */
+	struct trace_pair *v;
+	size_t n;
+	struct trace_side *only; /* without a partner */
+	int *only_side;
+	size_t n_only;
+	bool greedy, all;
+};
+
+enum trace_verdict {
+	TRACE_SAME,    /* no control difference, and none in data, or data was not recorded */
+	TRACE_DATA,    /* no control difference, data differs */
+	TRACE_CONTROL, /* it took another way */
+	TRACE_TURNS,   /* a loop made another number of turns, and that is all */
+};
+enum trace_verdict trace_verdict(const struct trace_pair *p);
+const char *trace_verdict_word(enum trace_verdict v);
+
+/* "integrate() at integ.c:88" */
+void trace_words_place(const struct trace_pair *p, int side, uint32_t function, uint32_t node, struct buf *b);
+/* "integrate() at integ.c:88: A took true, B false" */
+void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b);
+/* "0.00097 < 0.001 | 0.00097 < 1e-09"; nothing without operands. The operator is that of the decision at `of`. */
+void trace_words_operands(const struct trace_pair *p, const struct spot at[2], struct buf *b);
+/* "main() main.c:40 > run() run.c:12", the callers, outermost first. */
+void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
+/* "12 turns | 31 turns of the loop at integ.c:80"; nothing if it is not about turns. */
+void trace_words_turns(const struct trace_pair *p, const struct difference *d, struct buf *b);
+/* Where they meet again. */
+void trace_words_meet(const struct trace_pair *p, const struct difference *d, struct buf *b);
+/* Each reason why the answer is partial, or the programs are not the same: a line each. */
+void trace_words_notes(const struct trace_pair *p, struct buf *b);
+/* The verdict in a sentence, where there is no divergence. */
+void trace_words_same(const struct trace_pair *p, struct buf *b);
+
+/* Lines around a place, of a source that is there: 1, or 0 where it is not. `first` is the number of the first one. */
+struct source_lines {
+	char *text; /* lines, each ended by \n */
+	unsigned first, n;
+};
+int source_around(const char *file, unsigned line, unsigned around, struct source_lines *ret);
+
+int trace_text(const struct trace_view *v);
+int trace_json(const struct trace_view *v);
+int trace_html(const struct trace_view *v);
+
+/* stemma diff --trace */
+int cmd_diff_trace(struct cmd *c, const struct opts_diff *o);
+
+#endif

@@ -1,0 +1,350 @@
+#include "cmd/diff_trace_find.h"
+
+#include "base/io.h"
+#include "cmd/fmt.h"
+#include "spec/path.h"
+#include "spec/provscope.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRACES_MAX 10000 /* of a folder; they are paired in the square of that */
+
+void trace_set_release(struct trace_set *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i].path);
+	for (size_t i = 0; i < s->n_specs; i++)
+		spec_free(s->specs[i]);
+	free(s->v);
+	free(s->specs);
+	*s = (struct trace_set){0};
+}
+
+static int keep_spec(struct trace_set *s, struct spec *spec)
+{
+	struct spec **p = realloc(s->specs, (s->n_specs + 1) * sizeof(*p));
+	if (!p) {
+		spec_free(spec);
+		return -ENOMEM;
+	}
+	s->specs = p;
+	p[s->n_specs++] = spec;
+	return 0;
+}
+
+/* The first bytes of a file; how many, or -errno. Only regular files are looked into. */
+static ssize_t first_bytes(const char *path, char *p, size_t n)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t r = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? io_pread(fd, p, n, 0) : -EINVAL;
+	close(fd);
+	return r;
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+	return str_ends(str_of(path), str_of(end));
+}
+
+static int add_file(struct trace_set *s, const char *path, struct err *err)
+{
+	struct trace_file f = {0};
+	char magic[8] = "";
+	ssize_t n = first_bytes(path, magic, sizeof(magic));
+	if (n < 0)
+		return err_set(err, (int)-n, "cannot read '%s'", path);
+	if (n >= 7 && !memcmp(magic, "STMTRAC", 7)) {
+		struct trace *t;
+		int r = trace_open(path, err, &t);
+		if (r < 0)
+			return r;
+		f.info = *trace_info(t);
+		trace_close(t);
+	} else {
+		f.functions = true;
+		snprintf(f.info.exe, sizeof(f.info.exe), "%s", path);
+		snprintf(f.info.thread, sizeof(f.info.thread), "0");
+	}
+	struct trace_file *v = s->n < TRACES_MAX ? realloc(s->v, (s->n + 1) * sizeof(*v)) : NULL;
+	f.path = strdup(path);
+	if (v)
+		s->v = v;
+	if (!v || !f.path) {
+		free(f.path);
+		return err_set(err, s->n < TRACES_MAX ? ENOMEM : E2BIG, "cannot take '%s' in", path);
+	}
+	v[s->n++] = f;
+	return 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Traces and specifications of a folder and the folders in it, as deep as runs are kept. */
+static int add_folder(struct trace_set *s, const char *path, int depth, struct err *err)
+{
+	struct dirent **names;
+	char inner[PATH_MAX];
+	int n = scandir(path, &names, NULL, by_name), r = 0;
+	if (n < 0)
+		return err_set(err, errno, "cannot read '%s'", path);
+	for (int i = 0; i < n; i++) {
+		struct stat st;
+		char magic[8] = "";
+		const char *name = names[i]->d_name;
+		if (r == 0 && *name != '.' && (size_t)snprintf(inner, sizeof(inner), "%s/%s", path, name) < sizeof(inner) &&
+		    stat(inner, &st) == 0) {
+			if (S_ISDIR(st.st_mode) && depth < 3)
+				r = add_folder(s, inner, depth + 1, err);
+			else if (S_ISREG(st.st_mode) && first_bytes(inner, magic, sizeof(magic)) >= 7) {
+				struct spec *spec;
+				if (!memcmp(magic, "STMTRAC", 7) || ends_with(name, ".ftr"))
+					r = add_file(s, inner, err);
+				else if (!memcmp(magic, "STMSPEC", 7) && spec_load(inner, NULL, &spec) == 0)
+					r = keep_spec(s, spec);
+			}
+		}
+		free(names[i]);
+	}
+	free(names);
+	return r;
+}
+
+static int in_order(const void *x, const void *y)
+{
+	const struct trace_file *a = x, *b = y;
+	if (a->info.began != b->info.began)
+		return a->info.began < b->info.began ? -1 : 1;
+	if (a->info.pid != b->info.pid)
+		return a->info.pid < b->info.pid ? -1 : 1;
+	return strcmp(a->info.thread, b->info.thread);
+}
+
+static const struct spec *spec_with(const struct trace_set *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->n_specs; i++)
+		if (s->specs[i]->id == id)
+			return s->specs[i];
+	return NULL;
+}
+
+/* Where a trace's specification may be: what the user named, beside the traces, in the program itself. */
+static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
+{
+	struct spec *spec;
+	char magic[4] = "";
+	if (f->functions) {
+		f->spec = s->n_specs ? s->specs[0] : NULL;
+		if (f->spec)
+			return 0;
+		err_set(err, 0, "'%s' has names of functions only; the paths between them need a specification", f->path);
+		err_hint(err, "name it with --spec FILE");
+		return -EINVAL;
+	}
+	f->spec = spec_with(s, f->info.spec);
+	if (!f->spec && first_bytes(f->info.exe, magic, sizeof(magic)) == 4 && !memcmp(magic, "\177ELF", 4) &&
+	    spec_load(f->info.exe, NULL, &spec) == 0) {
+		int r = keep_spec(s, spec);
+		if (r < 0)
+			return err_set(err, ENOMEM, "cannot read '%s'", f->info.exe);
+		f->spec = spec_with(s, f->info.spec);
+	}
+	return 0;
+}
+
+static int load_spec(struct trace_set *s, const char *path, struct err *err)
+{
+	struct spec *spec;
+	char first = 0;
+	first_bytes(path, &first, 1);
+	int r = first == '[' || first == '{' || first == ' ' || first == '\n' ? provscope_spec_load(path, err, &spec)
+	                                                                      : spec_load(path, err, &spec);
+	return r < 0 ? r : keep_spec(s, spec);
+}
+
+static const char *program(const struct trace_file *f)
+{
+	const char *slash = strrchr(f->info.exe, '/');
+	return slash ? slash + 1 : f->info.exe;
+}
+
+static bool same_process(const struct trace_file *a, const struct trace_file *b)
+{
+	return a->info.pid == b->info.pid && a->info.started == b->info.started && !strcmp(a->info.exe, b->info.exe) &&
+	       a->info.spec == b->info.spec;
+}
+
+/* Of how many processes of the same program something was seen before it was of this one. In the order of beginnings.
+ */
+static void set_places(struct trace_set *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		size_t highest = 0;
+		bool again = false;
+		for (size_t k = 0; !again && k < i; k++) {
+			again = same_process(&s->v[k], &s->v[i]);
+			if (again)
+				s->v[i].place = s->v[k].place;
+			else if (!strcmp(program(&s->v[k]), program(&s->v[i])) && s->v[k].place >= highest)
+				highest = s->v[k].place + 1;
+		}
+		if (!again)
+			s->v[i].place = highest;
+	}
+}
+
+int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret)
+{
+	struct err err = {0};
+	struct stat st;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < specs->n; i++)
+		r = load_spec(ret, specs->v[i], &err);
+	if (r == 0 && stat(operand, &st) == 0)
+		r = S_ISDIR(st.st_mode) ? add_folder(ret, operand, 0, &err) : add_file(ret, operand, &err);
+	else if (r == 0)
+		r = err_set(&err, run ? ENOENT : errno, "cannot read '%s'", operand);
+	(void)c;
+	if (r == 0 && !ret->n) {
+		say("there is no trace in '%s'", operand);
+		return STATUS_USAGE;
+	}
+	if (ret->n) {
+		qsort(ret->v, ret->n, sizeof(*ret->v), in_order);
+		set_places(ret);
+	}
+	for (size_t i = 0; r == 0 && i < ret->n; i++)
+		r = find_spec(ret, &ret->v[i], &err);
+	return r < 0 ? say_err(&err, r == -ENOMEM ? STATUS_SELF : STATUS_USAGE) : STATUS_OK;
+}
+
+/* ---- which belong together ---- */
+
+void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_t *with, bool *taken)
+{
+	for (size_t i = 0; i < a->n; i++)
+		with[i] = SIZE_MAX;
+	if (a->n == 1 && b->n == 1) {
+		with[0] = 0;
+		taken[0] = true;
+		return;
+	}
+	/* 0: program, its place among the processes of that program, the thread by its creation; 1: not the creation */
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < a->n; i++)
+			for (size_t k = 0; with[i] == SIZE_MAX && k < b->n; k++)
+				if (!taken[k] && !strcmp(program(&a->v[i]), program(&b->v[k])) &&
+				    (pass == 1 || !strcmp(a->v[i].info.thread, b->v[k].info.thread)) &&
+				    (pass == 0 || (*a->v[i].info.thread == '?') == (*b->v[k].info.thread == '?')) &&
+				    a->v[i].place == b->v[k].place) {
+					with[i] = k;
+					taken[k] = true;
+				}
+}
+
+/* ---- traces of functions ---- */
+
+static void say_searched(const struct spec *s, const struct path_found *f, struct buf *b)
+{
+	if (f->ambiguous)
+		buf_printf(b,
+		           "the traces say which functions were called, not from where: in %llu of %llu calls more than one "
+		           "path of the "
+		           "specification qualifies\n",
+		           (unsigned long long)f->ambiguous, (unsigned long long)f->functions);
+	if (f->none)
+		buf_printf(b, "in %llu of %llu calls no path of the specification qualifies; they are compared by names\n",
+		           (unsigned long long)f->none, (unsigned long long)f->functions);
+	if (f->unrecorded)
+		buf_printf(b, "in %llu of %llu calls a path qualifies only if calls that no trace shows are passed through\n",
+		           (unsigned long long)f->unrecorded, (unsigned long long)f->functions);
+	if (f->too_large)
+		buf_printf(b, "%llu calls have too many paths to be searched\n", (unsigned long long)f->too_large);
+	if (f->function == SPEC_NONE)
+		return;
+	if (f->apart < f->together) {
+		buf_printf(b, "the sides part in ");
+		fmt_name(b, str_of(s->functions[f->function].name));
+		buf_printf(b, "() after its call %u at the latest, after %u at the earliest: %llu | %llu paths qualify\n",
+		           f->together, f->apart, (unsigned long long)f->ways[0], (unsigned long long)f->ways[1]);
+	}
+	for (uint32_t i = 0; i < f->n_decisions && i < 8; i++) {
+		const struct spec_node *n = spec_node(s, f->function, f->decisions[i]);
+		if (n->kind != SPEC_DECISION && f->n_decisions == 1)
+			return; /* the node that is named anyhow */
+		buf_printf(b, "%s", i ? ", " : f->n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
+		const char *file = spec_file(s, n->file), *slash = strrchr(file, '/');
+		if (n->line) {
+			fmt_name(b, str_of(slash ? slash + 1 : file));
+			buf_printf(b, ":%u", n->line);
+		} else {
+			buf_printf(b, "node %u", f->decisions[i]);
+		}
+	}
+	if (f->n_decisions)
+		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
+}
+
+int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,
+                            struct err *err, struct compared *ret, char **ret_searched)
+{
+	struct call_events e[2] = {0};
+	struct symbols symbols = {0};
+	struct steps steps[2] = {0};
+	struct path_found found = {.function = SPEC_NONE};
+	struct compared c = {0};
+	struct buf b = {0};
+	int r = 0;
+	for (int s = 0; r == 0 && s < 2; s++)
+		r = provscope_trace_load(path[s], err, &e[s]);
+	if (r == 0 && m->built_otherwise)
+		r = err_set(err, EINVAL, "traces of functions can be compared by one specification only");
+	if (r == 0) {
+		r = path_search(m->spec[0], e, &symbols, steps, &found);
+		if (r < 0)
+			err_set(err, -r, "cannot search the paths");
+	}
+	for (int s = 0; s < 2; s++) {
+		struct thread_steps *t = &c.thread[s];
+		t->steps = steps[s];
+		t->info.end = TRACE_EXIT;
+		t->damaged = e[s].damaged;
+		if (t->damaged)
+			snprintf(t->why, sizeof(t->why), "line %u leaves a function that was not entered, or is none", e[s].line);
+	}
+	if (r == 0)
+		r = compare_steps(m, &symbols, o, err, &c);
+	if (r == 0) {
+		c.partial |= found.ambiguous || found.none || found.unrecorded || found.too_large;
+		say_searched(m->spec[0], &found, &b);
+		while (b.n && b.p[b.n - 1] == '\n')
+			b.n--;
+		*ret_searched = b.n ? strdup(buf_cstr(&b)) : NULL;
+	}
+	for (int s = 0; s < 2; s++) {
+		size_t n = c.thread[s].steps.n;
+		steps_release(&c.thread[s].steps);
+		c.thread[s].steps.n = n;
+		call_events_release(&e[s]);
+	}
+	symbols_release(&symbols);
+	path_found_release(&found);
+	buf_release(&b);
+	if (r < 0)
+		compared_release(&c);
+	else
+		*ret = c;
+	return r;
+}

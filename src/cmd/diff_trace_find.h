@@ -1,0 +1,34 @@
+/* diff_trace_find.h - which traces an operand of `diff --trace` means, what they are of, and which belong together. */
+#ifndef STEMMA_CMD_DIFF_TRACE_FIND_H
+#define STEMMA_CMD_DIFF_TRACE_FIND_H
+
+#include "cmd/cmd.h"
+#include "spec/align_traces.h"
+
+struct trace_file {
+	char *path;
+	struct trace_info info;
+	bool functions;          /* ProvScope's .ftr: names of functions only */
+	const struct spec *spec; /* NULL: not known */
+	size_t place;            /* of its process among those of the same program */
+};
+struct trace_set {
+	struct trace_file *v; /* in the order of processes, then threads */
+	size_t n;
+	struct spec **specs; /* owned */
+	size_t n_specs;
+};
+
+/* A file, a folder with traces, or (where `run` allows it) a run of the record. specs: files that the user named.
+ * STATUS_OK, or the status to end with (and it was said). Release in any case. */
+int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret);
+void trace_set_release(struct trace_set *s);
+/* with[i]: B's trace for A's i-th, or SIZE_MAX; taken[k]: B's k-th is somebody's. */
+void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_t *with, bool *taken);
+
+/* Traces that hold functions only: the paths that they took are searched in the specifications (spec/path.h).
+ * ret_searched: what could not be decided, in words, or NULL; free it. */
+int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,
+                            struct err *err, struct compared *ret, char **ret_searched);
+
+#endif

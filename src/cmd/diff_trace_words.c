@@ -1,0 +1,417 @@
+/* diff_trace_words.c - where two traces part, in sentences. */
+#include "cmd/diff_trace.h"
+
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum trace_verdict trace_verdict(const struct trace_pair *p)
+{
+	if (p->c.equal)
+		return p->c.data ? TRACE_DATA : TRACE_SAME;
+	bool turns = p->c.n == p->c.result.total;
+	for (size_t i = 0; turns && i < p->c.n; i++)
+		turns = p->c.v[i].d.loop_function != SHAPE_NONE;
+	return turns ? TRACE_TURNS : TRACE_CONTROL;
+}
+
+const char *trace_verdict_word(enum trace_verdict v)
+{
+	static const char *const words[] = {"same", "data", "control", "turns"};
+	return words[v];
+}
+
+static const struct spec *spec_of(const struct trace_pair *p, int side)
+{
+	const struct atlas *m = p->atlas;
+	return m->spec[side] ? m->spec[side] : m->spec[!side];
+}
+
+static void put_function(const struct trace_pair *p, int side, uint32_t function, struct buf *b)
+{
+	const struct spec_function *f = atlas_function(p->atlas, side, function);
+	if (f) {
+		fmt_name(b, str_of(f->name));
+		buf_printf(b, "()");
+	} else if (function == SPEC_NONE) {
+		buf_printf(b, "an unknown function");
+	} else {
+		buf_printf(b, "function %u", function);
+	}
+}
+
+static void put_line(const struct trace_pair *p, int side, uint32_t file, unsigned line, struct buf *b)
+{
+	const char *name = spec_of(p, side) ? spec_file(spec_of(p, side), file) : "";
+	if (!*name || !line)
+		return;
+	const char *slash = strrchr(name, '/');
+	fmt_name(b, str_of(slash ? slash + 1 : name));
+	buf_printf(b, ":%u", line);
+}
+
+/* " at integ.c:88", or what there is in place of a line */
+static void put_where(const struct trace_pair *p, int side, uint32_t function, uint32_t node, struct buf *b)
+{
+	const struct spec_function *f = atlas_function(p->atlas, side, function);
+	const struct spec_node *n = node == SPEC_NONE ? NULL : atlas_node(p->atlas, side, function, node);
+	unsigned line = n ? n->line : f ? f->line : 0;
+	size_t at = b->n;
+	buf_printf(b, " at ");
+	size_t start = b->n;
+	put_line(p, side, n ? n->file : f ? f->file : SPEC_NONE, line, b);
+	if (b->n == start) {
+		b->n = at;
+		if (node != SPEC_NONE)
+			buf_printf(b, ", node %u", node);
+	}
+}
+
+void trace_words_place(const struct trace_pair *p, int side, uint32_t function, uint32_t node, struct buf *b)
+{
+	put_function(p, side, function, b);
+	put_where(p, side, function, node, b);
+}
+
+/* A's numbers first: what only B's build has is not in A's. */
+static int knows(const struct trace_pair *p, uint32_t function)
+{
+	return atlas_function(p->atlas, 0, function) ? 0 : 1;
+}
+
+static void put_outcome(const struct trace_pair *p, int side, const struct spot *s, struct buf *b)
+{
+	const struct spec_node *n = atlas_node(p->atlas, side, s->function, s->node);
+	const struct spec_edge *e = n ? spec_outcome(spec_of(p, side), n, s->outcome) : NULL;
+	if (e && *e->label)
+		fmt_name(b, str_of(e->label));
+	else
+		buf_printf(b, "way %u", s->outcome);
+}
+
+/* What comes next on a side: "calls read() at x.c:3". */
+static void put_next(const struct trace_pair *p, int side, const struct spot *s, struct buf *b)
+{
+	const struct thread_steps *t = &p->c.thread[side];
+	const struct spec_node *n;
+	switch (s->kind) {
+	case STEP_ENTER:
+		buf_printf(b, "enters ");
+		put_function(p, side, s->function, b);
+		return;
+	case STEP_LEAVE:
+		buf_printf(b, s->value ? "leaves " : "returns from ");
+		put_function(p, side, s->function, b);
+		if (s->value)
+			buf_printf(b, " by a jump");
+		return;
+	case STEP_AT:
+		n = atlas_node(p->atlas, side, s->function, s->node);
+		if (n && n->kind == SPEC_DECISION)
+			buf_printf(b, "comes to the decision");
+		else if (n && *n->name) {
+			buf_printf(b, "calls ");
+			fmt_name(b, str_of(n->name));
+			buf_printf(b, "()");
+		} else
+			buf_printf(b, n ? "makes a call" : "goes on");
+		put_where(p, side, s->function, s->node, b);
+		return;
+	case STEP_SILENT:
+		buf_printf(b, "computes without a system call");
+		return;
+	default:
+		if (s->step < p->side[side].steps)
+			buf_printf(b, "has a gap");
+		else if (t->damaged)
+			buf_printf(b, "cannot be read any further");
+		else
+			buf_printf(b, t->info.end == TRACE_EXIT      ? "exits"
+			              : t->info.end == TRACE_THREAD  ? "ends"
+			              : t->info.end == TRACE_STOPPED ? "is no longer traced"
+			                                             : "stops");
+	}
+}
+
+void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b)
+{
+	const struct spot *at = &d->at[0];
+	if (d->d.decision && at->kind == STEP_AT) {
+		trace_words_place(p, 0, at->function, at->node, b);
+		buf_printf(b, ": A took ");
+		put_outcome(p, 0, &d->at[0], b);
+		buf_printf(b, ", B ");
+		put_outcome(p, 1, &d->at[1], b);
+		return;
+	}
+	if (at->step == ALIGN_START) {
+		buf_printf(b, "at the beginning");
+	} else {
+		/* The node that was passed last in the function that is open then. */
+		const struct call_site *top = &d->stack[0][0];
+		if (d->depth[0])
+			trace_words_place(p, knows(p, top->function), top->function, top->node, b);
+		else
+			buf_printf(b, "outside all functions");
+	}
+	if (d->d.decision && at->kind == STEP_SILENT) {
+		buf_printf(b, ": what A and B compute there differs");
+		return;
+	}
+	bool calls = at->kind == STEP_AT && d->next[0].kind == STEP_ENTER && d->next[1].kind == STEP_ENTER;
+	for (int s = 0; s < 2; s++) {
+		buf_printf(b, s ? ", B " : ": A ");
+		if (!calls) {
+			put_next(p, s, &d->next[s], b);
+			continue;
+		}
+		if (!s)
+			buf_printf(b, "called ");
+		put_function(p, s, d->next[s].function, b);
+	}
+}
+
+static void put_operand(const struct spot *s, bool second, struct buf *b)
+{
+	const int64_t i = second ? s->b.i : s->a.i;
+	const double real = second ? s->b.d : s->a.d;
+	char text[40];
+	switch (s->type) {
+	case TRACE_SIGNED:
+		buf_printf(b, "%lld", (long long)i);
+		break;
+	case TRACE_UNSIGNED:
+		buf_printf(b, "%llu", (unsigned long long)i);
+		break;
+	case TRACE_POINTER:
+		buf_printf(b, i ? "a pointer" : "NULL");
+		break;
+	case TRACE_REAL: /* as few digits as tell it from its neighbours */
+		for (int digits = 6; digits <= 17; digits++) {
+			snprintf(text, sizeof(text), "%.*g", digits, real);
+			if (isnan(real) || strtod(text, NULL) == real)
+				break;
+		}
+		buf_printf(b, "%s", text);
+		break;
+	case TRACE_NO_OPERANDS:
+		break;
+	}
+}
+
+/* LLVM's words for comparisons: "fcmp olt double" is <. */
+static const char *operator_of(const char *condition)
+{
+	static const struct {
+		const char *word, *sign;
+	} signs[] = {{"eq", "=="},  {"ne", "!="},  {"slt", "<"},  {"ult", "<"},  {"sle", "<="}, {"ule", "<="},
+	             {"sgt", ">"},  {"ugt", ">"},  {"sge", ">="}, {"uge", ">="}, {"oeq", "=="}, {"ueq", "=="},
+	             {"one", "!="}, {"une", "!="}, {"olt", "<"},  {"ole", "<="}, {"ogt", ">"},  {"oge", ">="},
+	             {"lt", "<"},   {"le", "<="},  {"gt", ">"},   {"ge", ">="}};
+	for (const char *p = condition; p && *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+		for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+			if (strlen(signs[i].word) == n && !strncmp(p, signs[i].word, n))
+				return signs[i].sign;
+		p += n;
+	}
+	return NULL;
+}
+
+void trace_words_operands(const struct trace_pair *p, const struct spot at[2], struct buf *b)
+{
+	if (!at[0].type && !at[1].type)
+		return;
+	for (int s = 0; s < 2; s++) {
+		const struct spec_node *n = atlas_node(p->atlas, s, at[s].function, at[s].node);
+		const char *sign = n ? operator_of(n->condition) : NULL;
+		bool single = n && strstr(n->condition, "switch");
+		if (s)
+			buf_printf(b, " | ");
+		if (!at[s].type) {
+			buf_printf(b, "not recorded");
+			continue;
+		}
+		put_operand(&at[s], false, b);
+		if (single)
+			continue;
+		buf_printf(b, " %s ", sign ? sign : "?");
+		put_operand(&at[s], true, b);
+	}
+}
+
+void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
+{
+	unsigned n = d->depth[side] < COMPARED_STACK ? d->depth[side] : COMPARED_STACK;
+	if (d->depth[side] > n)
+		buf_printf(b, "(%u more) > ", d->depth[side] - n);
+	for (unsigned i = n; i-- > 0;) {
+		const struct call_site *s = &d->stack[side][i];
+		put_function(p, side, s->function, b);
+		if (i && s->node != SPEC_NONE) {
+			const struct spec_node *x = atlas_node(p->atlas, side, s->function, s->node);
+			size_t at = b->n;
+			buf_char(b, ' ');
+			put_line(p, side, x ? x->file : SPEC_NONE, x ? x->line : 0, b);
+			if (b->n == at + 1)
+				b->n = at;
+		}
+		if (i)
+			buf_printf(b, " > ");
+	}
+}
+
+void trace_words_turns(const struct trace_pair *p, const struct difference *d, struct buf *b)
+{
+	uint32_t function = d->d.loop_function;
+	if (function >= p->atlas->n || !p->atlas->shapes[function] || d->d.loop >= p->atlas->shapes[function]->n_loops)
+		return;
+	buf_printf(b, "%zu | %zu turns of the loop", d->d.turns[0], d->d.turns[1]);
+	put_where(p, knows(p, function), function, p->atlas->shapes[function]->loops[d->d.loop].head, b);
+}
+
+void trace_words_meet(const struct trace_pair *p, const struct difference *d, struct buf *b)
+{
+	size_t alone[2];
+	for (int s = 0; s < 2; s++)
+		alone[s] = d->d.end[s] - (d->d.at[s] == ALIGN_START ? 0 : d->d.at[s] + 1);
+	if (d->d.end[0] >= p->side[0].steps || d->d.end[1] >= p->side[1].steps) {
+		buf_printf(b, "never; %zu | %zu steps are left", alone[0], alone[1]);
+		return;
+	}
+	const struct spot *m = &d->meet[0];
+	if (m->kind == STEP_LEAVE) {
+		buf_printf(b, "at the end of ");
+		put_function(p, knows(p, m->function), m->function, b);
+	} else {
+		trace_words_place(p, knows(p, m->function), m->function, m->node, b);
+	}
+	buf_printf(b, ", after %zu | %zu steps", alone[0], alone[1]);
+}
+
+static void note_side(const struct trace_pair *p, int side, struct buf *b)
+{
+	const struct thread_steps *t = &p->c.thread[side];
+	char name = "AB"[side];
+	const struct spec *s = p->atlas->spec[side];
+	if (t->damaged)
+		buf_printf(b, "%c's trace is read up to step %zu only: %s\n", name, p->side[side].steps, t->why);
+	else if (t->info.end == TRACE_CUT)
+		buf_printf(b,
+		           "%c's trace does not say how the program ended: it was killed, or is still going on, or started "
+		           "another program\n",
+		           name);
+	else if (t->info.end == TRACE_STOPPED)
+		buf_printf(b, "%c's trace stops before the program did\n", name);
+	if (t->gaps)
+		buf_printf(b, "%c's trace has %llu gaps: not all was recorded\n", name, (unsigned long long)t->gaps);
+	if (!s) {
+		buf_printf(b, "%c's specification is not known: numbers stand for names, and loops are not seen\n", name);
+		return;
+	}
+	bool lines = false;
+	for (uint32_t i = 0; !lines && i < s->n_nodes; i++)
+		lines = s->nodes[i].line > 0;
+	if (!lines)
+		buf_printf(b, "%c's program was built without lines (-g)\n", name);
+	for (uint32_t i = 0; i < s->n_gaps && i < 3; i++) {
+		buf_printf(b, "%c's specification: ", name);
+		fmt_name(b, str_of(s->gaps[i]));
+		buf_char(b, '\n');
+	}
+}
+
+void trace_words_notes(const struct trace_pair *p, struct buf *b)
+{
+	const struct atlas *m = p->atlas;
+	if (m->built_otherwise) {
+		buf_printf(b, "the programs themselves differ (build): ");
+		for (uint32_t i = 0; i < m->n_changed && i < 5; i++) {
+			if (i)
+				buf_printf(b, ", ");
+			put_function(p, knows(p, m->changed[i]), m->changed[i], b);
+		}
+		if (m->n_changed > 5)
+			buf_printf(b, " and %u more functions", m->n_changed - 5);
+		buf_printf(b, m->n_changed ? "\n" : "no function's decisions or calls, only lines or what lies between them\n");
+	}
+	note_side(p, 0, b);
+	note_side(p, 1, b);
+	if (p->searched)
+		buf_printf(b, "%s\n", p->searched);
+	if (!p->c.result.exact)
+		buf_printf(b, "what follows the first divergence differs too much to be aligned in the best way\n");
+}
+
+void trace_words_same(const struct trace_pair *p, struct buf *b)
+{
+	if (p->c.data) {
+		buf_printf(b, "no control difference, data differs: first in ");
+		trace_words_place(p, 0, p->c.datum[0].function, p->c.datum[0].node, b);
+		buf_printf(b, ": ");
+		trace_words_operands(p, p->c.datum, b);
+		return;
+	}
+	buf_printf(b, "no control difference in %zu steps", p->side[0].steps);
+	if (p->c.operands)
+		buf_printf(b, ", and the same data in %llu decisions", (unsigned long long)p->c.data_steps);
+	else
+		buf_printf(b, "; the data of decisions was not recorded");
+}
+
+int source_around(const char *file, unsigned line, unsigned around, struct source_lines *ret)
+{
+	/* A name out of a trace may be any file: only regular ones are read, and only so much of them. */
+	enum { MOST = 16 << 20 };
+	struct stat st;
+	int fd = *file && line ? open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > MOST) {
+		close(fd);
+		return 0;
+	}
+	char *text = malloc((size_t)st.st_size + 1);
+	ssize_t n = text ? io_pread(fd, text, (size_t)st.st_size, 0) : -ENOMEM;
+	close(fd);
+	if (n <= 0) {
+		free(text);
+		return n == -ENOMEM ? -ENOMEM : 0;
+	}
+	struct buf b = {0};
+	unsigned at = 1, first = line > around ? line - around : 1;
+	*ret = (struct source_lines){.first = first};
+	for (const char *p = text, *stop = text + n; p < stop; at++) {
+		const char *end = memchr(p, '\n', (size_t)(stop - p));
+		if (!end)
+			end = stop;
+		if (at >= first && at <= line + around) {
+			while (p < end) { /* backslashes are the source's own */
+				size_t plain = 0;
+				while (p + plain < end && !strchr("\t\r\\", p[plain]))
+					plain++;
+				fmt_name(&b, str_n(p, plain));
+				p += plain;
+				if (p < end)
+					buf_printf(&b, "%s", *p == '\t' ? "    " : *p == '\\' ? "\\" : "");
+				p += p < end;
+			}
+			buf_char(&b, '\n');
+			ret->n++;
+		}
+		p = end + 1;
+	}
+	free(text);
+	ret->text = strdup(buf_cstr(&b));
+	buf_release(&b);
+	if (at <= line || !ret->text) {
+		free(ret->text);
+		return at <= line ? 0 : -ENOMEM;
+	}
+	return 1;
+}
