@@ -64,6 +64,8 @@ int trace_open_bytes(const void *p, size_t n, struct err *err, struct trace **re
 		err_set(err, 0, "the trace is damaged");
 		return -EBADMSG;
 	}
+	if (words > t->n)
+		t->info.end = TRACE_CUT; /* how it ended is not in it */
 	*ret = t;
 	return 0;
 }
