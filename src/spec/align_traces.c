@@ -147,6 +147,7 @@ int thread_steps_read(const char *path, const struct atlas *m, int side, struct 
 		return r;
 	t.info = *trace_info(w.t);
 	while ((r = walker_next(&w, &why, &s)) > 0) {
+		t.operands |= w.e.kind == TRACE_DECIDE && w.e.type != TRACE_NO_OPERANDS;
 		r = symbols_number(symbols, &s, &number);
 		if (r == 0)
 			r = steps_add(&t.steps, number);
@@ -370,14 +371,14 @@ int compare_traces(const struct atlas *m, const char *const path[2], const struc
 		r = thread_steps_read(path[s], m, s, &symbols, err, &c.thread[s]);
 	if (r == 0)
 		r = compare_steps(m, &symbols, o, err, &c);
-	c.operands = c.thread[0].info.operands && c.thread[1].info.operands;
+	c.operands = c.thread[0].operands && c.thread[1].operands;
 	if (r == 0 && c.operands) {
 		struct align_side side[2] = {{c.thread[0].steps.v, c.thread[0].steps.n},
 		                             {c.thread[1].steps.v, c.thread[1].steps.n}};
 		r = compare_data(m, path, &c, align_prefix(side), err);
 	}
 	for (int s = 0; r == 0 && s < 2; s++)
-		if (c.thread[s].info.operands)
+		if (c.thread[s].operands)
 			r = tell_operands(m, path[s], s, &c, err);
 	symbols_release(&symbols);
 	/* The steps were for this; what is left is small. */

@@ -40,6 +40,7 @@ struct thread_steps {
 	struct steps steps;
 	struct trace_info info;
 	uint64_t gaps, silent; /* events of these kinds */
+	bool operands;         /* a decision says what it compared */
 	bool damaged;          /* the rest could not be read */
 	char why[128];         /* that */
 	size_t frames;         /* that were open at the end */
