@@ -134,7 +134,7 @@ check 'the greedy way'
 run_of 3 break 0 other | made a operands && run_of 3 break 0 other | sed 's/0\.5 0\.001/0.5 1e-09/' | made b operands
 cmd 1 diff --trace --spec p.spec a b && says "$out" 'no control difference, data differs: first in integrate() at integ.c:8: 0.5 < 0.001 | 0.5 < 1e-09' && cmd 1 diff --trace --spec p.spec --json b a && json '.threads[0] | .verdict == "data" and .data.a.operands == [0.5, 1e-09] and .data.b.operands == [0.5, 0.001] and .divergences == []'
 check 'equal control, other data'
-run_of 3 break 0 other | made a && cmd 0 diff --trace --spec p.spec a b && says "$out" 'the data of decisions was not recorded'
+run_of 3 break 0 other | sed 's/ \(real\|signed\) .*//' | made a && run_of 3 break 0 other | made b && cmd 0 diff --trace --spec p.spec a b && says "$out" 'the data of decisions was not recorded'
 check 'without data it says so'
 
 # Ends

@@ -13,6 +13,7 @@ struct job {
 	struct trace_view view;
 	struct atlas *atlas; /* one for each two specifications that meet */
 	size_t n_atlas;
+	struct path_found *found; /* by pair, of traces of functions */
 };
 
 static void job_release(struct job *j)
@@ -20,11 +21,13 @@ static void job_release(struct job *j)
 	for (size_t i = 0; i < j->view.n; i++) {
 		compared_release(&j->view.v[i].c);
 		free(j->view.v[i].searched);
+		path_found_release(&j->found[i]);
 	}
 	for (size_t i = 0; i < j->n_atlas; i++) {
 		atlas_release(&j->atlas[i]);
 	}
 	free(j->atlas);
+	free(j->found);
 	free(j->view.v);
 	free(j->view.only);
 	free(j->view.only_side);
@@ -74,7 +77,10 @@ static int compare_pair(struct job *j, const struct trace_file *a, const struct 
 		if (!a->functions || !b->functions)
 			return err_set(err, EINVAL, "'%s' has decisions and '%s' only functions", a->functions ? b->path : a->path,
 			               a->functions ? a->path : b->path);
-		r = compare_function_traces(p->atlas, path, o, err, &p->c, &p->searched);
+		r = compare_function_traces(p->atlas, path, o, err, &p->c, &j->found[j->view.n], &p->searched);
+		p->functions = true;
+		p->names = j->found[j->view.n].names;
+		p->n_names = j->found[j->view.n].n_names;
 	} else {
 		r = compare_traces(p->atlas, path, o, err, &p->c);
 	}
@@ -98,7 +104,8 @@ static int pair_up(struct job *j, const struct compare_options *o, struct err *e
 	j->view.only = calloc(a->n + b->n + 1, sizeof(*j->view.only));
 	j->view.only_side = calloc(a->n + b->n + 1, sizeof(*j->view.only_side));
 	j->atlas = calloc((a->n + 1) * 2, sizeof(*j->atlas));
-	if (!j->view.v || !j->view.only || !j->view.only_side || !j->atlas)
+	j->found = calloc(a->n + 1, sizeof(*j->found));
+	if (!j->found || !j->view.v || !j->view.only || !j->view.only_side || !j->atlas)
 		r = -ENOMEM;
 	if (r == 0)
 		trace_sets_pair(a, b, with, taken);

@@ -19,6 +19,9 @@ struct trace_pair {
 	struct compared c;
 	/* Where the trace was only of functions: what the search for its path could not decide, in words; NULL. */
 	char *searched;
+	bool functions; /* they were */
+	char **names;   /* of functions that are not in the specification, by their numbers behind its own; some NULL */
+	uint32_t n_names;
 };
 struct trace_view {
 	const struct screen *out;
@@ -39,6 +42,9 @@ enum trace_verdict {
 };
 enum trace_verdict trace_verdict(const struct trace_pair *p);
 const char *trace_verdict_word(enum trace_verdict v);
+
+/* NULL: it has none that is known. */
+const char *trace_function_name(const struct trace_pair *p, int side, uint32_t function);
 
 /* "integrate() at integ.c:88" */
 void trace_words_place(const struct trace_pair *p, int side, uint32_t function, uint32_t node, struct buf *b);

@@ -298,7 +298,7 @@ static void say_searched(const struct spec *s, const struct path_found *f, struc
 }
 
 int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,
-                            struct err *err, struct compared *ret, char **ret_searched)
+                            struct err *err, struct compared *ret, struct path_found *ret_found, char **ret_searched)
 {
 	struct call_events e[2] = {0};
 	struct symbols symbols = {0};
@@ -340,11 +340,13 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 		call_events_release(&e[s]);
 	}
 	symbols_release(&symbols);
-	path_found_release(&found);
 	buf_release(&b);
-	if (r < 0)
+	if (r < 0) {
 		compared_release(&c);
-	else
-		*ret = c;
-	return r;
+		path_found_release(&found);
+		return r;
+	}
+	*ret = c;
+	*ret_found = found;
+	return 0;
 }

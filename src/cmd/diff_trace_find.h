@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "spec/align_traces.h"
+#include "spec/path.h"
 
 struct trace_file {
 	char *path;
@@ -27,8 +28,8 @@ void trace_set_release(struct trace_set *s);
 void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_t *with, bool *taken);
 
 /* Traces that hold functions only: the paths that they took are searched in the specifications (spec/path.h).
- * ret_searched: what could not be decided, in words, or NULL; free it. */
+ * ret_searched: what could not be decided, in words, or NULL; free it, and release what was found. */
 int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,
-                            struct err *err, struct compared *ret, char **ret_searched);
+                            struct err *err, struct compared *ret, struct path_found *ret_found, char **ret_searched);
 
 #endif

@@ -14,8 +14,9 @@ static json_t *place(const struct trace_pair *p, int side, uint32_t function, ui
 	if (function == SPEC_NONE)
 		return json_null();
 	json_t *o = json_object();
-	if (f)
-		js_str(o, "function", str_of(f->name));
+	const char *name = trace_function_name(p, side, function);
+	if (name)
+		js_str(o, "function", str_of(name));
 	else
 		js_num(o, "function_number", function);
 	if (node != SPEC_NONE)

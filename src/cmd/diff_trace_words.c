@@ -32,11 +32,19 @@ static const struct spec *spec_of(const struct trace_pair *p, int side)
 	return m->spec[side] ? m->spec[side] : m->spec[!side];
 }
 
-static void put_function(const struct trace_pair *p, int side, uint32_t function, struct buf *b)
+const char *trace_function_name(const struct trace_pair *p, int side, uint32_t function)
 {
 	const struct spec_function *f = atlas_function(p->atlas, side, function);
-	if (f) {
-		fmt_name(b, str_of(f->name));
+	if (f)
+		return f->name;
+	return function >= p->atlas->n && function - p->atlas->n < p->n_names ? p->names[function - p->atlas->n] : NULL;
+}
+
+static void put_function(const struct trace_pair *p, int side, uint32_t function, struct buf *b)
+{
+	const char *name = trace_function_name(p, side, function);
+	if (name) {
+		fmt_name(b, str_of(name));
 		buf_printf(b, "()");
 	} else if (function == SPEC_NONE) {
 		buf_printf(b, "an unknown function");
@@ -314,7 +322,7 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 		buf_printf(b, "%c's specification is not known: numbers stand for names, and loops are not seen\n", name);
 		return;
 	}
-	bool lines = false;
+	bool lines = p->functions; /* such specifications have none */
 	for (uint32_t i = 0; !lines && i < s->n_nodes; i++)
 		lines = s->nodes[i].line > 0;
 	if (!lines)
@@ -358,6 +366,8 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 		return;
 	}
 	buf_printf(b, "no control difference in %zu steps", p->side[0].steps);
+	if (p->functions)
+		return;
 	if (p->c.operands)
 		buf_printf(b, ", and the same data in %llu decisions", (unsigned long long)p->c.data_steps);
 	else

@@ -11,6 +11,8 @@ struct next {
 	bool made[2];
 	uint32_t *first[2], *to[2]; /* [1]: calls that no trace shows are passed through */
 	bool *ends[2];              /* the function can end before the next call */
+	uint32_t *all;              /* call nodes, n_all of them */
+	uint32_t n_all;
 };
 struct search {
 	const struct spec *s;
@@ -22,6 +24,7 @@ struct search {
 	uint32_t *function_name;
 	struct next *next; /* by function */
 	uint32_t *node[2]; /* by event that enters: the node that called */
+	bool *done[2];     /* by event: what it called was searched */
 	struct path_found *found;
 };
 
@@ -168,6 +171,13 @@ static int make_next(struct search *x, uint32_t function, int way)
 		nx->first[way][f->n_nodes] = n_to;
 	nx->to[way] = to;
 	nx->made[way] = r == 0;
+	if (r == 0 && !nx->all) {
+		nx->all = malloc((f->n_nodes + 1) * sizeof(*nx->all));
+		for (uint32_t i = 0; nx->all && i < f->n_nodes; i++)
+			if (is_call(spec_node(x->s, function, i)))
+				nx->all[nx->n_all++] = i;
+		r = nx->all ? 0 : -ENOMEM;
+	}
 	free(work);
 	free(mark);
 	return r;
@@ -181,6 +191,7 @@ struct layers {
 	uint32_t *node; /* that lie on a path from the entry to the end */
 	int way;
 	uint32_t function;
+	const bool *broken; /* by call: it was left by a jump, so where it went on the graph does not say */
 };
 
 static void layers_release(struct layers *l)
@@ -190,22 +201,26 @@ static void layers_release(struct layers *l)
 	*l = (struct layers){0};
 }
 
-static bool follows(const struct next *nx, int way, uint32_t from, uint32_t to)
+/* Can call i be of node `to`, if the one before was of `from`? */
+static bool follows(const struct next *nx, const struct layers *l, uint32_t i, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = nx->first[way][from]; i < nx->first[way][from + 1]; i++)
-		if (nx->to[way][i] == to)
+	const int way = l->way;
+	if (i && l->broken[i - 1])
+		return true;
+	for (uint32_t q = nx->first[way][from]; q < nx->first[way][from + 1]; q++)
+		if (nx->to[way][q] == to)
 			return true;
 	return false;
 }
 
 /* 1; 0: there is no path; -E2BIG, -ENOMEM. whole: it was left, so the path has to come to an end. */
-static int find_layers(struct search *x, uint32_t function, const uint32_t *names, uint32_t n, bool whole, int way,
-                       struct layers *ret)
+static int find_layers(struct search *x, uint32_t function, const uint32_t *names, const bool *broken, uint32_t n,
+                       bool whole, int way, struct layers *ret)
 {
 	struct next *nx = &x->next[function];
 	uint32_t n_nodes = x->s->functions[function].n_nodes;
 	uint32_t *mark = calloc((size_t)n_nodes + 1, sizeof(*mark));
-	struct layers l = {.n = n, .way = way, .function = function};
+	struct layers l = {.n = n, .way = way, .function = function, .broken = broken};
 	size_t cap = 0, used = 0;
 	int r = nx->made[way] ? 0 : make_next(x, function, way);
 	l.first = malloc(((size_t)n + 2) * sizeof(*l.first));
@@ -214,10 +229,13 @@ static int find_layers(struct search *x, uint32_t function, const uint32_t *name
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		size_t from = i ? l.first[i - 1] : 0, to = i ? used : 1;
 		l.first[i] = used;
-		for (size_t k = from; r == 0 && k < to; k++) {
+		bool any = i && broken[i - 1]; /* it may go on anywhere */
+		for (size_t k = any ? to - 1 : from; r == 0 && k < to; k++) {
 			uint32_t at = i ? l.node[k] : 0;
-			for (uint32_t q = nx->first[way][at]; q < nx->first[way][at + 1]; q++) {
-				uint32_t next = nx->to[way][q];
+			const uint32_t *v = any ? nx->all : nx->to[way] + nx->first[way][at];
+			uint32_t n_v = any ? nx->n_all : nx->first[way][at + 1] - nx->first[way][at];
+			for (uint32_t q = 0; q < n_v; q++) {
+				uint32_t next = v[q];
 				if (mark[next] == i + 1 || !may_call(x, function, next, names[i]))
 					continue;
 				mark[next] = i + 1;
@@ -246,9 +264,9 @@ static int find_layers(struct search *x, uint32_t function, const uint32_t *name
 	for (uint32_t i = n; i-- > 0;) {
 		size_t keep = l.first[i], stop = i + 1 < n ? l.first[i + 1] : used;
 		for (size_t k = l.first[i]; k < stop; k++) {
-			bool good = i + 1 < n ? false : !whole || nx->ends[way][l.node[k]];
+			bool good = i + 1 < n ? false : !whole || broken[i] || nx->ends[way][l.node[k]];
 			for (size_t q = stop; !good && i + 1 < n && q < end; q++)
-				good = follows(nx, way, l.node[k], l.node[q]);
+				good = follows(nx, &l, i + 1, l.node[k], l.node[q]);
 			if (good)
 				l.node[keep++] = l.node[k];
 		}
@@ -294,7 +312,7 @@ static uint64_t count_ways(const struct search *x, const struct layers *l)
 			if (!i)
 				ways[k] = 1;
 			for (size_t q = i ? l->first[i - 1] : 0; i && q < l->first[i]; q++)
-				if (follows(nx, l->way, l->node[q], l->node[k]))
+				if (follows(nx, l, i, l->node[q], l->node[k]))
 					ways[k] += ways[q];
 			if (ways[k] > PATH_WAYS)
 				ways[k] = PATH_WAYS;
@@ -312,7 +330,7 @@ static void choose(const struct search *x, const struct layers *l, uint32_t *pat
 	for (uint32_t i = n_fixed; i < l->n; i++) {
 		path[i] = SPEC_NONE;
 		for (size_t k = l->first[i]; k < l->first[i + 1]; k++)
-			if (l->node[k] < path[i] && follows(nx, l->way, i ? path[i - 1] : 0, l->node[k]))
+			if (l->node[k] < path[i] && follows(nx, l, i, i ? path[i - 1] : 0, l->node[k]))
 				path[i] = l->node[k];
 	}
 }
@@ -328,11 +346,11 @@ static uint32_t choose_together(const struct search *x, const struct layers l[2]
 	for (uint32_t i = 0; i < most; i++) {
 		size_t start = used;
 		for (size_t k = l[0].first[i]; k < l[0].first[i + 1]; k++) {
-			bool both = false, led = !i && follows(nx, l[0].way, 0, l[0].node[k]);
+			bool both = false, led = !i && follows(nx, &l[0], 0, 0, l[0].node[k]);
 			for (size_t q = l[1].first[i]; !both && q < l[1].first[i + 1]; q++)
 				both = l[1].node[q] == l[0].node[k];
 			for (size_t q = i ? first[i - 1] : 0; i && !led && q < start; q++)
-				led = follows(nx, l[0].way, node[q], l[0].node[k]);
+				led = follows(nx, &l[0], i, node[q], l[0].node[k]);
 			if (both && led)
 				node[used++] = l[0].node[k];
 		}
@@ -346,7 +364,7 @@ static uint32_t choose_together(const struct search *x, const struct layers l[2]
 		size_t stop = i + 1 < length ? first[i + 1] : used;
 		path[i] = SPEC_NONE;
 		for (size_t k = first[i]; k < stop; k++)
-			if (node[k] < path[i] && (i + 1 == length || follows(nx, l[0].way, node[k], path[i + 1])))
+			if (node[k] < path[i] && (i + 1 == length || follows(nx, &l[0], i + 1, node[k], path[i + 1])))
 				path[i] = node[k];
 	}
 	free(first);
@@ -422,32 +440,35 @@ static int find_decisions(struct search *x, uint32_t function, uint32_t from, co
 
 /* ---- whole traces ---- */
 
+struct frame_paths {
+	struct layers layers;
+	uint32_t n, *names, *events;
+	bool *broken;
+};
+
 /* Names of what the call at `event` called, and the events. ret_n; the arrays are as large as there are events. */
-static uint32_t calls_of(const struct search *x, int side, uint32_t event, uint32_t *names, uint32_t *events)
+static uint32_t calls_of(const struct search *x, int side, uint32_t event, struct frame_paths *p)
 {
 	const struct call_events *e = &x->e[side];
 	uint32_t n = 0;
 	for (uint32_t i = event + 1; i < e->v[event].other && i < e->n; i = e->v[i].other + 1) {
-		names[n] = x->name[side][e->v[i].name];
-		events[n++] = i;
+		p->names[n] = x->name[side][e->v[i].name];
+		p->broken[n] = e->v[i].other < e->n && e->v[e->v[i].other].jump;
+		p->events[n++] = i;
 	}
 	return n;
 }
-
-struct frame_paths {
-	struct layers layers;
-	uint32_t n, *names, *events;
-};
 
 /* 1: layers are found; 0: none; -errno. */
 static int search_frame(struct search *x, int side, uint32_t event, uint32_t function, struct frame_paths *p)
 {
 	const struct call_event *v = &x->e[side].v[event];
 	bool whole = v->other < x->e[side].n && !x->e[side].v[v->other].jump;
-	p->n = calls_of(x, side, event, p->names, p->events);
-	int r = find_layers(x, function, p->names, p->n, whole, 0, &p->layers);
+	p->n = calls_of(x, side, event, p);
+	x->done[side][event] = true;
+	int r = find_layers(x, function, p->names, p->broken, p->n, whole, 0, &p->layers);
 	if (r == 0) {
-		r = find_layers(x, function, p->names, p->n, whole, 1, &p->layers);
+		r = find_layers(x, function, p->names, p->broken, p->n, whole, 1, &p->layers);
 		x->found->unrecorded += r == 1;
 		x->found->none += r == 0;
 	}
@@ -536,8 +557,10 @@ static int search_all(struct search *x)
 	for (int s = 0; s < 2; s++) {
 		p[s].names = malloc(((size_t)most + 1) * sizeof(uint32_t));
 		p[s].events = malloc(((size_t)most + 1) * sizeof(uint32_t));
+		p[s].broken = malloc((size_t)most + 1);
+		x->done[s] = calloc((size_t)e[s].n + 1, 1);
 		x->node[s] = malloc(((size_t)e[s].n + 1) * sizeof(uint32_t));
-		if (!p[s].names || !p[s].events || !x->node[s])
+		if (!p[s].names || !p[s].events || !p[s].broken || !x->done[s] || !x->node[s])
 			r = -ENOMEM;
 		else
 			memset(x->node[s], 0xff, ((size_t)e[s].n + 1) * sizeof(uint32_t));
@@ -548,7 +571,8 @@ static int search_all(struct search *x)
 	bool equal = fork == e[0].n && fork == e[1].n;
 	/* Functions open at the fork, outermost first. */
 	for (uint32_t i = 0; r == 0 && !equal && !parted && i < fork; i++) {
-		if (e[0].v[i].leave || e[0].v[i].other < fork || function_at(x, 0, i) == SPEC_NONE)
+		if (e[0].v[i].leave || e[0].v[i].other < fork || function_at(x, 0, i) == SPEC_NONE ||
+		    x->s->functions[function_at(x, 0, i)].n_nodes < 2)
 			continue;
 		bool innermost = true;
 		for (uint32_t k = i + 1; innermost && k < fork; k = e[0].v[k].other < fork ? e[0].v[k].other + 1 : fork)
@@ -560,8 +584,8 @@ static int search_all(struct search *x)
 	for (int s = 0; s < 2; s++)
 		for (uint32_t i = 0; r >= 0 && i < e[s].n; i++) {
 			uint32_t function;
-			if (e[s].v[i].leave || (i + 1 < e[s].n && x->node[s][i + 1] != SPEC_NONE && !e[s].v[i + 1].leave))
-				continue; /* found above */
+			if (e[s].v[i].leave || x->done[s][i])
+				continue;
 			function = function_at(x, s, i);
 			if (function == SPEC_NONE || x->s->functions[function].n_nodes < 2)
 				continue;
@@ -576,6 +600,7 @@ static int search_all(struct search *x)
 	for (int s = 0; s < 2; s++) {
 		free(p[s].names);
 		free(p[s].events);
+		free(p[s].broken);
 	}
 	free(path);
 	return r < 0 ? r : 0;
@@ -596,20 +621,21 @@ static int put_steps(const struct search *x, int side, struct symbols *symbols, 
 	for (uint32_t i = 0; r == 0 && i < e->n; i++) {
 		uint32_t start = e->v[i].leave ? e->v[i].other : i, function = function_at(x, side, start),
 		         node = x->node[side][start];
+		uint32_t number = function == SPEC_NONE ? x->s->n_functions + x->name[side][e->v[start].name] : function;
 		/* Calls of what has no graph and called nothing are their node; what is not in the specification is a mark. */
-		bool leaf = e->v[start].other == start + 1 && node != SPEC_NONE &&
-		            (function == SPEC_NONE || x->s->functions[function].n_nodes < 2);
+		bool named =
+		    node != SPEC_NONE && depth && open[depth - 1] < x->s->n_functions &&
+		    x->node_name[x->s->functions[open[depth - 1]].first_node + node] == x->name[side][e->v[start].name];
+		bool leaf =
+		    e->v[start].other == start + 1 && named && (function == SPEC_NONE || x->s->functions[function].n_nodes < 2);
 		if (!e->v[i].leave && node != SPEC_NONE)
 			r = put(symbols, ret,
 			        &(struct symbol){.kind = STEP_AT, .of = depth ? open[depth - 1] : SPEC_NONE, .node = node});
 		if (r < 0 || leaf)
 			continue;
 		if (!e->v[i].leave) {
-			r = put(symbols, ret,
-			        &(struct symbol){.kind = STEP_ENTER,
-			                         .of = function,
-			                         .node = function == SPEC_NONE ? x->name[side][e->v[i].name] : 0});
-			open[depth++] = function;
+			r = put(symbols, ret, &(struct symbol){.kind = STEP_ENTER, .of = number});
+			open[depth++] = number;
 		} else {
 			depth--;
 			r = put(symbols, ret, &(struct symbol){.kind = STEP_LEAVE, .value = e->v[i].jump});
@@ -619,8 +645,29 @@ static int put_steps(const struct search *x, int side, struct symbols *symbols, 
 	return r;
 }
 
+/* The names that are no functions of the specification, for whoever prints them. */
+static int keep_names(const struct search *x, struct path_found *f)
+{
+	f->names = calloc((size_t)x->n_names + 1, sizeof(*f->names));
+	if (!f->names)
+		return -ENOMEM;
+	f->n_names = x->n_names;
+	for (int s = 0; s < 2; s++)
+		for (uint32_t i = 0; i < x->e[s].n_names; i++) {
+			uint32_t at = x->name[s][i];
+			if (x->function[at] == SPEC_NONE && !f->names[at])
+				f->names[at] = strdup(x->e[s].names[i]);
+			if (x->function[at] == SPEC_NONE && !f->names[at])
+				return -ENOMEM;
+		}
+	return 0;
+}
+
 void path_found_release(struct path_found *f)
 {
+	for (uint32_t i = 0; f->names && i < f->n_names; i++)
+		free(f->names[i]);
+	free(f->names);
 	free(f->decisions);
 	*f = (struct path_found){0};
 }
@@ -636,15 +683,20 @@ int path_search(const struct spec *s, const struct call_events e[2], struct symb
 		r = search_all(&x);
 	for (int k = 0; r == 0 && k < 2; k++)
 		r = put_steps(&x, k, symbols, &ret[k]);
-	for (uint32_t i = 0; x.next && i < s->n_functions; i++)
+	for (uint32_t i = 0; x.next && i < s->n_functions; i++) {
+		free(x.next[i].all);
 		for (int way = 0; way < 2; way++) {
 			free(x.next[i].first[way]);
 			free(x.next[i].to[way]);
 			free(x.next[i].ends[way]);
 		}
+	}
+	if (r == 0)
+		r = keep_names(&x, ret_found);
 	for (int k = 0; k < 2; k++) {
 		free(x.name[k]);
 		free(x.node[k]);
+		free(x.done[k]);
 	}
 	free(x.function);
 	free(x.node_name);

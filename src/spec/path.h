@@ -29,6 +29,8 @@ struct path_found {
 	uint32_t apart;      /* and from which on they may have parted already; the same: it is certain */
 	uint32_t *decisions; /* nodes between the last call together and the next: one of them went different ways */
 	uint32_t n_decisions;
+	char **names; /* functions that the specification has not are numbered behind its own; NULL where it has it */
+	uint32_t n_names;
 };
 #define PATH_STATES 50000000u
 #define PATH_WAYS 1000000u
