@@ -2,6 +2,7 @@
 
 #include "base/io.h"
 #include "cmd/fmt.h"
+#include "query/target.h"
 #include "spec/path.h"
 #include "spec/provscope.h"
 
@@ -54,6 +55,25 @@ static ssize_t first_bytes(const char *path, char *p, size_t n)
 static bool ends_with(const char *path, const char *end)
 {
 	return str_ends(str_of(path), str_of(end));
+}
+
+/* A specification in the record, by the build-id of the trace's program. */
+static struct spec *spec_kept(const struct trace_set *s, const struct trace_info *i)
+{
+	struct buf path = {0};
+	struct spec *spec = NULL;
+	if (!s->home || !i->n_build_id)
+		return NULL;
+	buf_printf(&path, "%s/spec/", s->home);
+	for (uint32_t k = 0; k < i->n_build_id; k++)
+		buf_printf(&path, "%02x", i->build_id[k]);
+	buf_printf(&path, ".spec");
+	if (spec_load(buf_cstr(&path), NULL, &spec) < 0 || spec->id != i->spec) {
+		spec_free(spec);
+		spec = NULL;
+	}
+	buf_release(&path);
+	return spec;
 }
 
 static int add_file(struct trace_set *s, const char *path, struct err *err)
@@ -154,6 +174,11 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 		return -EINVAL;
 	}
 	f->spec = spec_with(s, f->info.spec);
+	if (!f->spec && (spec = spec_kept(s, &f->info))) {
+		if (keep_spec(s, spec) < 0)
+			return err_set(err, ENOMEM, "cannot read '%s'", f->path);
+		f->spec = spec_with(s, f->info.spec);
+	}
 	if (!f->spec && first_bytes(f->info.exe, magic, sizeof(magic)) == 4 && !memcmp(magic, "\177ELF", 4) &&
 	    spec_load(f->info.exe, NULL, &spec) == 0) {
 		int r = keep_spec(s, spec);
@@ -205,6 +230,56 @@ static void set_places(struct trace_set *s)
 	}
 }
 
+/* In their order, and with their specifications. */
+static int settle(struct trace_set *s, struct err *err)
+{
+	int r = 0;
+	if (s->n) {
+		qsort(s->v, s->n, sizeof(*s->v), in_order);
+		set_places(s);
+	}
+	for (size_t i = 0; r == 0 && i < s->n; i++)
+		r = find_spec(s, &s->v[i], err);
+	return r;
+}
+
+int trace_set_of_run(struct store *s, store_id run, struct err *err, struct trace_set *ret)
+{
+	struct run_info info;
+	struct buf path = {0};
+	struct stat st;
+	int r = store_run(s, run, &info);
+	if (r <= 0)
+		return r < 0 ? err_set(err, -r, "cannot read the record") : err_set(err, ENOENT, "the run is not recorded");
+	ret->home = store_home(s);
+	buf_printf(&path, "%s/trace/%.*s", ret->home, (int)info.ulid.n, info.ulid.p);
+	r = stat(buf_cstr(&path), &st) == 0 ? add_folder(ret, buf_cstr(&path), 0, err) : 0;
+	buf_release(&path);
+	return r < 0 ? r : settle(ret, err);
+}
+
+/* What a word of the command line means that is no file. A status, and it was said. */
+static int add_run(struct cmd *c, const char *word, struct trace_set *ret, struct err *err)
+{
+	struct target t;
+	int status = c->store ? STATUS_OK : cmd_store_exists(c);
+	if (status != STATUS_OK) {
+		say_hint("'%s' is no file or folder", word);
+		return status;
+	}
+	if (!c->store && (status = cmd_store(c, false)) != STATUS_OK)
+		return status;
+	int r = target_any(c->store, word, false, err, &t);
+	if (r <= 0)
+		return say_err(err, STATUS_USAGE);
+	if (t.kind != TARGET_RUN) {
+		say("'%s' is no run, and there is no trace of that name", word);
+		return STATUS_USAGE;
+	}
+	r = trace_set_of_run(c->store, t.id, err, ret);
+	return r < 0 ? say_err(err, STATUS_SELF) : STATUS_OK;
+}
+
 int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret)
 {
 	struct err err = {0};
@@ -214,19 +289,20 @@ int trace_set_find(struct cmd *c, const char *operand, bool run, const struct te
 		r = load_spec(ret, specs->v[i], &err);
 	if (r == 0 && stat(operand, &st) == 0)
 		r = S_ISDIR(st.st_mode) ? add_folder(ret, operand, 0, &err) : add_file(ret, operand, &err);
-	else if (r == 0)
-		r = err_set(&err, run ? ENOENT : errno, "cannot read '%s'", operand);
-	(void)c;
+	else if (r == 0 && !run)
+		r = err_set(&err, errno, "cannot read '%s'", operand);
+	else if (r == 0) {
+		int status = add_run(c, operand, ret, &err);
+		if (status != STATUS_OK)
+			return status == STATUS_NOTHING ? STATUS_USAGE : status;
+	}
 	if (r == 0 && !ret->n) {
 		say("there is no trace in '%s'", operand);
+		say_hint("stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
 		return STATUS_USAGE;
 	}
-	if (ret->n) {
-		qsort(ret->v, ret->n, sizeof(*ret->v), in_order);
-		set_places(ret);
-	}
-	for (size_t i = 0; r == 0 && i < ret->n; i++)
-		r = find_spec(ret, &ret->v[i], &err);
+	if (r == 0)
+		r = settle(ret, &err);
 	return r < 0 ? say_err(&err, r == -ENOMEM ? STATUS_SELF : STATUS_USAGE) : STATUS_OK;
 }
 

@@ -18,11 +18,14 @@ struct trace_set {
 	size_t n;
 	struct spec **specs; /* owned */
 	size_t n_specs;
+	const char *home; /* of the record that it is of, NULL */
 };
 
 /* A file, a folder with traces, or (where `run` allows it) a run of the record. specs: files that the user named.
  * STATUS_OK, or the status to end with (and it was said). Release in any case. */
 int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret);
+/* The traces of a run, which may be none. 0 or -errno. */
+int trace_set_of_run(struct store *s, store_id run, struct err *err, struct trace_set *ret);
 void trace_set_release(struct trace_set *s);
 /* with[i]: B's trace for A's i-th, or SIZE_MAX; taken[k]: B's k-th is somebody's. */
 void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_t *with, bool *taken);
