@@ -66,11 +66,6 @@ static Elf64_Ehdr header(struct str f)
 	return h;
 }
 
-bool objects_is_object(struct str f)
-{
-	return objects_is_elf(f) && header(f).e_type == ET_REL;
-}
-
 static bool section_header(struct str f, const Elf64_Ehdr *h, uint64_t i, Elf64_Shdr *ret)
 {
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shoff > f.n || i >= (f.n - h->e_shoff) / sizeof(Elf64_Shdr))

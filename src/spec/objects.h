@@ -23,8 +23,6 @@ void objects_unmap(struct objects_bytes *b);
 bool objects_is_elf(struct str file);
 bool objects_is_archive(struct str file);
 bool objects_is_bitcode(struct str file);
-/* An object to be linked (ET_REL). */
-bool objects_is_object(struct str file);
 /* The bytes of the section; where several have the name, the first. 0 or -ENOENT. */
 int objects_section(struct str file, const char *name, struct str *ret);
 /* Its length, at most 64; 0 none. */
