@@ -32,7 +32,12 @@ if STEMMA_HOME=$T/home "$STEMMA" run --transport=trace -- true 2>"$T/err" && [ !
 	transport_cases
 	unset STEMMA_TRANSPORT
 	RUN_OPTIONS=--exact
-	transport_cases
+	if thorough; then
+		transport_cases
+	else
+		program p-open read create
+		program p-spawn fork
+	fi
 	RUN_OPTIONS="--exact --granularity=access"
 	program p-open read create many
 	program p-fd exec-writes turns

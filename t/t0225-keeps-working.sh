@@ -5,7 +5,9 @@
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
 # A new way to record is a word here and a row in mode().
-MODES=${MODES:-complete inject count trace exact tree}
+all="complete inject count trace exact tree"
+thorough || all="complete trace"
+MODES=${MODES:-$all}
 
 # mode NAME: the options of stemma run, and what may be missing from its record.
 mode()
@@ -86,6 +88,9 @@ keeps_script()
 keeps p-keep
 # How a program was built is nothing to the user it runs for: once is enough.
 if [ "$who" != nobody ]; then
+	every=$modes
+	# Nor to the last way to record: the suite slow has them all.
+	[ -n "$SLOW" ] || modes=$(echo "$modes" | tr ' ' '\n' | grep -x -e complete -e inject -e trace | paste -sd ' ')
 	for kind in nopie static musl; do
 		keeps p-keep-$kind cancel handler-io vfork-table posix-spawn exec-env close-all filter-kills
 	done
@@ -95,6 +100,7 @@ if [ "$who" != nobody ]; then
 	keeps p-keep-cxx
 	# The search for leaks is a tracer of the program's own. --exact makes way for it and says so; what comes before is seen.
 	NOT=trace keeps p-keep-asan exit
+	modes=$every
 fi
 
 keeps_script "LD_PRELOAD of the user's own" sh "

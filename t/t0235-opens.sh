@@ -138,7 +138,9 @@ for c in $("$PROGS/p-opens"); do
 	signals) most=0.5 ;;
 	*) most=1000 ;;
 	esac
-	for inject in always auto off; do
+	injects="always auto off"
+	thorough || injects=always
+	for inject in $injects; do
 		m=${saves:-$most}
 		[ $inject != off ] || m=1000
 		[ $inject != auto ] || [ $c = flood ] || [ $c = computes ] || m=1000

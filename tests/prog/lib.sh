@@ -3,7 +3,7 @@
 #
 # meson gives STEMMA (the program), STEMMA_EVTEXT and STEMMA_PROGS (the folder of p-*); without them the script looks in the
 # build folder $BUILD, or build/. As root each script runs twice: as root, and as an ordinary user.
-# Functions: case_, capture, shell_case, ok, not_ok, skip_, finish.
+# Functions: case_, capture, shell_case, ok, not_ok, skip_, thorough, finish.
 
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -244,6 +244,13 @@ user_can()
 	command -v setpriv >/dev/null || return 1
 	why="an ordinary user cannot reach $STEMMA"
 	$as_user test -x "$STEMMA" -a -r "$script"
+}
+
+# Whether everything is to be gone through, not a choice that stands for the rest: in the suite slow, and for the first of two
+# users. What a program may do decides little of what is seen of it; the second has one case of each kind.
+thorough()
+{
+	[ -n "$SLOW" ] || [ "$who" != nobody ]
 }
 
 # The end of a script: as root the same again for an ordinary user, then the plan.
