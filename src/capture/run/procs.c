@@ -867,7 +867,10 @@ bool proc_over(const struct proc *p)
 	struct pollfd pf = {.fd = p->pidfd, .events = POLLIN};
 	if (p->pidfd >= 0)
 		return poll(&pf, 1, 0) == 1;
-	return procfs_stat(p->pid, &st) < 0 || st.state == 'Z' || p->started != (int64_t)st.started;
+	/* A first thread that has ended is a zombie as long as others live; so it is while one of them execs. */
+	procfs_clear(&st);
+	return procfs_stat(p->pid, &st) < 0 || p->started != (int64_t)st.started ||
+	       (st.state == 'Z' && !(st.threads != PROCFS_UNKNOWN && st.threads > 1));
 }
 
 void proc_dead(struct sup *s, struct proc *p)
