@@ -48,7 +48,7 @@ trace()
 		shift
 	done
 	# The command's output is apart from what is told of it. # shellcheck disable=SC2086
-	timeout -k 5 60 "$TRACETEXT" $opts -- sh -c 'exec >"$0" 2>&1; exec "$@"' "$out" "$@" >"$events" 2>"$err"
+	timeout -k 5 150 "$TRACETEXT" $opts -- sh -c 'exec >"$0" 2>&1; exec "$@"' "$out" "$@" >"$events" 2>"$err"
 }
 
 of()

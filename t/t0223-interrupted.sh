@@ -36,7 +36,7 @@ for MODE in "" --count --capture=safe --transport=trace; do
 	timeout -k 1 60 "$STEMMA" run $MODE -- sh -c 'echo $$ >"$1"; kill -STOP $$; exit 3' - "$T/number" >"$T/why" 2>&1 &
 	p=$!
 	i=0
-	while ! grep -q '^State:.*[Tt]' "/proc/$(cat "$T/number" 2>/dev/null)/status" 2>/dev/null && [ $i -lt 200 ]; do
+	while ! grep -q '^State:.*[Tt]' "/proc/$(cat "$T/number" 2>/dev/null)/status" 2>/dev/null && [ $i -lt 1000 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done

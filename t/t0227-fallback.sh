@@ -274,7 +274,7 @@ tracers()
 	each_tracer | sort -u
 }
 i=0
-while [ "$(each_tracer | wc -l)" -lt 2 ] && [ $i -lt 200 ]; do
+while [ "$(each_tracer | wc -l)" -lt 2 ] && [ $i -lt 1200 ]; do
 	i=$((i + 1))
 	sleep 0.05
 done
@@ -282,7 +282,7 @@ sleep 0.2 # to get from there to the FIFOs
 worker=$(tracers)
 if [ -n "$worker" ] && kill -9 "$worker" 2>/dev/null; then
 	i=0
-	while [ "$(tracers)" != $keeper ] && [ $i -lt 200 ]; do
+	while [ "$(tracers)" != $keeper ] && [ $i -lt 1200 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done
@@ -291,13 +291,13 @@ if [ -n "$worker" ] && kill -9 "$worker" 2>/dev/null; then
 	status=$?
 	# What outlives the command is traced by another from then on, which must find it first.
 	i=0
-	while [ -z "$(tracers)" ] && [ $i -lt 40 ]; do
+	while [ -z "$(tracers)" ] && [ $i -lt 400 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done
 	echo go >"$T/less/fifo2"
 	i=0
-	while [ ! -s "$T/less/after" ] && [ $i -lt 200 ]; do
+	while [ ! -s "$T/less/after" ] && [ $i -lt 1200 ]; do
 		i=$((i + 1))
 		sleep 0.05
 	done

@@ -87,7 +87,7 @@ opens()
 move()
 {
 	n=0
-	while [ ! -d "$D/ready" ] && [ $n -lt 500 ]; do
+	while [ ! -d "$D/ready" ] && [ $n -lt 3000 ]; do
 		n=$((n + 1))
 		sleep 0.02
 	done

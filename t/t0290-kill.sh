@@ -108,14 +108,14 @@ rm -rf "${T:?}/home"
 (cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run -- sh -c 'sh "$1"; echo "$?" >ended' - "$T/work.sh") >"$T/got" 2>"$T/err" &
 p=$!
 i=0
-while [ ! -e "$D/all" ] && [ $i -lt 200 ]; do # not before there is a command
+while [ ! -e "$D/all" ] && [ $i -lt 1200 ]; do # not before there is a command
 	i=$((i + 1))
 	sleep 0.05
 done
 kill -9 $p
 wait $p 2>/dev/null
 i=0
-while [ ! -s "$D/ended" ] && [ $i -lt 200 ]; do
+while [ ! -s "$D/ended" ] && [ $i -lt 1200 ]; do
 	i=$((i + 1))
 	sleep 0.1
 done
@@ -123,7 +123,7 @@ echo "status $(cat "$D/ended" 2>/dev/null)" >>"$T/got"
 diff "$T/expected" "$T/got" >"$T/why"
 result $? "the keeper is killed: the command ends as always" "$T/why"
 i=0
-while ! { events "$T/home" "$T/events" && grep -q '"k":"session_end"' "$T/events"; } && [ $i -lt 200 ]; do
+while ! { events "$T/home" "$T/events" && grep -q '"k":"session_end"' "$T/events"; } && [ $i -lt 1200 ]; do
 	i=$((i + 1))
 	sleep 0.1
 done
@@ -135,7 +135,7 @@ rm -rf "${T:?}/home"
 STEMMA_HOME=$T/home setsid -w "$STEMMA" run -- sh -c 'cat /dev/null; kill -9 0; sleep 5' >"$T/got" 2>&1
 echo "status $?" >"$T/status"
 i=0
-while ! { events "$T/home" "$T/events" && grep -q '"k":"exit"' "$T/events"; } && [ $i -lt 100 ]; do
+while ! { events "$T/home" "$T/events" && grep -q '"k":"exit"' "$T/events"; } && [ $i -lt 600 ]; do
 	i=$((i + 1))
 	sleep 0.1
 done
@@ -145,7 +145,11 @@ result $? "a command that kills its process group" "$T/status"
 
 # A worker that waits for a command that has ended would be left for ever.
 sleep 1
-grep -l "STEMMA_HOME=$T/home" /proc/[0-9]*/environ 2>/dev/null >"$T/left"
+i=0
+while grep -l "STEMMA_HOME=$T/home" /proc/[0-9]*/environ 2>/dev/null >"$T/left" && [ $i -lt 300 ]; do
+	i=$((i + 1))
+	sleep 0.1
+done
 [ ! -s "$T/left" ]
 result $? "no process is left" "$T/left"
 

@@ -36,7 +36,7 @@ worker()
 wait_for()
 {
 	i=0
-	while [ ! -s "$1" ] && [ $i -lt 300 ]; do
+	while [ ! -s "$1" ] && [ $i -lt 600 ]; do
 		i=$((i + 1))
 		sleep 0.1
 	done

@@ -133,7 +133,7 @@ mode=notify
 # ---- who outlives the command
 used "a daemon, as it is when the command ends" env P_USE_TRUTH="$T/daemon" "$USE" daemon 200 50
 claims "len(D['escaped']) == 1 and 'p-use' in D['escaped'][0]" "v('cpu_time') >= s('cpu')"
-for _ in $(seq 200); do
+for _ in $(seq 600); do
 	[ -s daemon ] && ! grep -q 'figures up to' used.json && break
 	sleep 0.1
 done
@@ -201,7 +201,7 @@ if [ "$heard" = ok ]; then
 	watched=$!
 	"$STEMMA" run --pid $watched --series series --summary used.json 2>err &
 	watcher=$!
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		[ -s series ] && [ "$(wc -l <series)" -gt 1 ] && break
 		sleep .02
 	done
@@ -216,7 +216,7 @@ if [ "$heard" = ok ]; then
 	watched=$!
 	"$STEMMA" run --pid $watched --series series --summary used.json 2>err &
 	watcher=$!
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		[ -s series ] && [ "$(wc -l <series)" -gt 1 ] && break
 		sleep .02
 	done
@@ -241,7 +241,7 @@ for signal in INT TERM HUP; do
 	# A shell without job control has what is in the background ignore INT.
 	env --default-signal=INT "$STEMMA" run --pid $watched --series series --summary used.json --report 2>err &
 	watcher=$!
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		[ -s series ] && [ "$(wc -l <series)" -gt 2 ] && break
 		sleep .02
 	done

@@ -42,10 +42,10 @@ print('sent', up + 20)
 END
 # In a network of our own; the server lives in another, at the other end of a cable, and on this side's loopback.
 cat >inside.sh <<'END'
-wait_for() { for i in $(seq 200); do [ -s "$1" ] || [ -e "$1" ] && return; sleep .05; done; }
+wait_for() { for i in $(seq 1200); do [ -s "$1" ] || [ -e "$1" ] && return; sleep .05; done; }
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 ip link set lo up
-unshare -n sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6; touch there; exec sleep 60' &
+unshare -n sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6; touch there; exec sleep 300' &
 far=$!
 wait_for there
 ip link add v0 type veth peer name v1
@@ -97,7 +97,7 @@ touch counted
 wait $run
 kill $far $one $two $three
 END
-PYTHON=$PYTHON STEMMA=$STEMMA STEMMA_HOME=$T/record timeout -k 5 120 $apart sh inside.sh >out 2>err
+PYTHON=$PYTHON STEMMA=$STEMMA STEMMA_HOME=$T/record timeout -k 5 280 $apart sh inside.sh >out 2>err
 
 # holds NAME RUN CLAIM...
 holds()

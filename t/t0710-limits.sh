@@ -17,6 +17,13 @@ export P_LIMIT_TRUTH="$T/truth"
 MEMORY=
 own=$(sed -n 's/^[0-9]*:[^:]*\<memory\>[^:]*:\(.*\)/\1/p' /proc/self/cgroup)
 [ -z "$own" ] || [ ! -w "/sys/fs/cgroup/memory$own/cgroup.procs" ] || MEMORY=/sys/fs/cgroup/memory$own
+# In a group of the test's own: what stands beside it may be other runs', which come and go.
+if [ "$(id -u)" = 0 ] && [ -n "$MEMORY" ] && mkdir "$MEMORY/t0710-$$" 2>/dev/null; then
+	above=$MEMORY
+	MEMORY=$MEMORY/t0710-$$
+	trap 'echo $$ >"$above/cgroup.procs"; rmdir "$MEMORY"/* "$MEMORY" 2>/dev/null; chmod -R u+rwx "$T"; rm -rf "$T"' EXIT
+	echo $$ >"$MEMORY/cgroup.procs"
+fi
 
 # limited LIMITS COMMAND...: runs it with $OPTIONS in w; the summary in used.json.
 limited()
@@ -119,13 +126,20 @@ if [ "$(id -u)" = 0 ] && [ -n "$MEMORY" ]; then
 	stopped "the kernel holds threads 10 % above the limit" threads "T['born'] <= 22"
 	# Where there is a group its figures are the summary's: pages that were copied count once each, threads exactly.
 	OPTIONS=
-	limited memory=1G,threads=100 "$PROGS/p-use" cow 60 4
-	grep -v '^processes' out >use
-	"$PYTHON" -B "$here/t/figures.py" used.json use "holds('memory_resident_peak', T['memory'])" \
-		"low('memory_resident_peak') >= .95 * T['memory'] > T['largest'] * 1.2" \
-		"T['memory'] - (8 << 20) <= v('memory_anonymous_peak') <= high('memory_anonymous_peak') <= T['memory'] + (16 << 20)" \
-		"v('threads_peak') == 5 and complete('threads_peak')" >why 2>&1
-	result $? "figures of the control group: memory and threads" why
+	# What is claimed holds each time. How narrow it is hangs on looks in time, which a busy machine may not allow: tried again.
+	for try in 1 2 3 4 5; do
+		limited memory=1G,threads=100 "$PROGS/p-use" cow 60 4
+		grep -v '^processes' out >use
+		"$PYTHON" -B "$here/t/figures.py" used.json use "holds('memory_resident_peak', T['memory'])" \
+			"T['memory'] <= high('memory_anonymous_peak') + (8 << 20)" "v('threads_peak') == 5 and complete('threads_peak')" >why 2>&1
+		bad=$?
+		[ $bad = 0 ] || break
+		"$PYTHON" -B "$here/t/figures.py" used.json use "low('memory_resident_peak') >= .95 * T['memory'] > T['largest'] * 1.2" \
+			"T['memory'] - (8 << 20) <= v('memory_anonymous_peak') <= high('memory_anonymous_peak') <= T['memory'] + (16 << 20)" >why 2>&1
+		bad=$?
+		[ $bad != 0 ] || break
+	done
+	result $bad "figures of the control group: memory and threads" why
 	limited memory=1G,threads=100 "$PROGS/p-use" threads 7 5
 	"$PYTHON" -B "$here/t/figures.py" used.json out "v('threads_peak') == T['threads'] == 8" "complete('threads_peak')" >why 2>&1
 	result $? "figures of the control group: threads that live for 5 ms" why
@@ -135,7 +149,7 @@ if [ "$(id -u)" = 0 ] && [ -n "$MEMORY" ]; then
 	# A group whose run was killed altogether is taken away by the next.
 	(cd w && exec "$STEMMA" run --limit memory=1G --capture=off -- "$P" wait) >out 2>err </dev/null &
 	run=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	for _ in $(seq 600); do
 		pid=$(sed -n 's/.*/&/p' "/proc/$run/task/$run/children" 2>/dev/null | tr -d ' ')
 		[ -n "$pid" ] && [ -n "$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)" ] && break
 		sleep 0.1

@@ -131,6 +131,7 @@ else
 fi
 if [ -z "$why" ]; then
 	trace sh -c "mount -t tmpfs none '$T/mnt'; sleep 0.4; echo 1 >'$T/mnt/new'; sleep 0.3; umount '$T/mnt'; sleep 0.4"
+	trace sh -c "mount -t tmpfs none '$T/mnt'; sleep 1; echo 1 >'$T/mnt/new'; sleep 0.5; umount '$T/mnt'; sleep 0.4"
 	status=$?
 	grep -q "^watch .*watched=1 mount=\"$T/mnt\"" "$events" && grep -q "^file .*path=\"$T/mnt/new\"" "$events"
 	result $? "a file system that is mounted is watched" "$events"
@@ -138,7 +139,7 @@ if [ -z "$why" ]; then
 	result $? "... and does not keep it from being unmounted" "$events"
 	umount "$T/mnt" 2>/dev/null
 	# In a container's own mount namespace.
-	trace unshare -m sh -c "mount -t tmpfs none '$T/mnt'; sh -c 'sleep 0.4'; sh -c true; sleep 0.3; echo 1 >'$T/mnt/inside'; sleep 0.3"
+	trace unshare -m sh -c "mount -t tmpfs none '$T/mnt'; sh -c 'sleep 1'; sh -c true; sleep 0.5; echo 1 >'$T/mnt/inside'; sleep 0.3"
 	grep -q "^file .*flags=[a-z_,]*alias.* path=\"$T/mnt/inside\"\|^file .*path=\"$T/mnt/inside\"" "$events"
 	result $? "... and one in a mount namespace of its own" "$events"
 else

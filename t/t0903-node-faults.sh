@@ -7,10 +7,10 @@
 # start OPTION...: a tracer in the background, whose first drain is over; its pid is $tracer.
 start()
 {
-	"$TRACETEXT" "$@" -t 60 >"$events" 2>"$err" &
+	"$TRACETEXT" "$@" -t 280 >"$events" 2>"$err" &
 	tracer=$!
 	n=0
-	while ! grep -q '^watch' "$events" && [ $n -lt 100 ]; do
+	while ! grep -q '^watch' "$events" && [ $n -lt 600 ]; do
 		sleep 0.1
 		n=$((n + 1))
 	done
@@ -37,14 +37,14 @@ result $? "what finds no room is counted: $(cat "$T/why")" "$T/why"
 # A stopped tracer: everybody goes on, and its queue runs over, which it says.
 start -n
 kill -STOP $tracer
-timeout 60 $PYTHON -c "
+timeout 200 $PYTHON -c "
 import os
 for i in range(30000):
     os.close(os.open('f%d' % i, os.O_WRONLY | os.O_CREAT, 0o600))"
 result $? "30,000 files are made while the tracer stands still" "$err"
 kill -CONT $tracer
 n=0
-while ! grep -q '^lost .*what=1' "$events" && [ $n -lt 100 ]; do
+while ! grep -q '^lost .*what=1' "$events" && [ $n -lt 600 ]; do
 	sleep 0.1
 	n=$((n + 1))
 done
@@ -70,10 +70,10 @@ ids()
 }
 if command -v bpftool >/dev/null && "$TRACETEXT" -a node -q true 2>/dev/null; then
 	ids >"$T/before"
-	"$TRACETEXT" -a node -q -t 30 >/dev/null 2>&1 &
+	"$TRACETEXT" -a node -q -t 200 >/dev/null 2>&1 &
 	tracer=$!
 	n=0
-	while ids >"$T/during" && [ "$(comm -13 "$T/before" "$T/during" | wc -l)" = 0 ] && [ $n -lt 100 ]; do
+	while ids >"$T/during" && [ "$(comm -13 "$T/before" "$T/during" | wc -l)" = 0 ] && [ $n -lt 600 ]; do
 		sleep 0.1
 		n=$((n + 1))
 	done
@@ -81,7 +81,7 @@ if command -v bpftool >/dev/null && "$TRACETEXT" -a node -q true 2>/dev/null; th
 	kill -KILL $tracer
 	wait $tracer 2>/dev/null
 	n=0
-	while ids >"$T/after" && [ -n "$(comm -12 "$T/mine" "$T/after")" ] && [ $n -lt 50 ]; do
+	while ids >"$T/after" && [ -n "$(comm -12 "$T/mine" "$T/after")" ] && [ $n -lt 600 ]; do
 		sleep 0.1
 		n=$((n + 1))
 	done

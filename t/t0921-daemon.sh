@@ -15,11 +15,11 @@ trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; chmod -R u+rwx "$T" 2>/
 me=$(id -u)
 
 wait_for()
-{ # COMMAND...: until it holds, ten seconds at most
+{ # COMMAND...: until it holds, a minute at most
 	i=0
 	until "$@" >/dev/null 2>&1; do
 		i=$((i + 1))
-		[ $i -gt 200 ] && { echo "waited in vain for: $*" >>"$err"; return 1; }
+		[ $i -gt 1200 ] && { echo "waited in vain for: $*" >>"$err"; return 1; }
 		sleep 0.05
 	done
 }
@@ -198,7 +198,7 @@ back()
 	[ -n "$(find "$T/base/users/$me/logs" -name '*.stl' 2>/dev/null)" ]
 }
 i=0
-until back || [ $i -gt 240 ]; do
+until back || [ $i -gt 1200 ]; do
 	i=$((i + 1))
 	sleep 0.05
 done

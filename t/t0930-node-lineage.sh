@@ -25,7 +25,7 @@ start()
 	i=0
 	until answers >/dev/null 2>&1; do
 		i=$((i + 1))
-		[ $i -gt 200 ] || ! kill -0 "$daemon" 2>/dev/null && return 1
+		[ $i -gt 1200 ] || ! kill -0 "$daemon" 2>/dev/null && return 1
 		sleep 0.05
 	done
 }
