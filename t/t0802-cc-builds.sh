@@ -147,6 +147,28 @@ if command -v git >/dev/null; then
 	check 'git: the commit'
 	echo '/* more */' >>part.c && cmd 0 cc gcc -o gen gen.c && latest git_commit,git_state && is "$out" "$commit,dirty" && cmd 0 show gen && says "$out" "$commit, with changes"
 	check 'with changes'
+	# Compiling: git is not asked each time, and what it said holds no longer than nothing has changed. The truth is git's.
+	state() { latest git_state && cat "$out"; }
+	# clean: what was read is as committed; dirty: something is not.
+	lies() { { [ "$1" = clean ] && [ -n "$(git status --porcelain -uno gen.c)" ]; } || { [ "$1" = dirty ] && [ -z "$(git status --porcelain -uno)" ]; }; }
+	git checkout -q part.c && rm -rf "$STEMMA_HOME/trees" && sleep 0.3 && printf '#!/bin/sh\necho asked >>"%s"\nexec "%s" "$@"\n' "$T/asked" "$(command -v git)" >"$T/bin/git" && chmod +x "$T/bin/git" && : >"$T/asked"
+	good=1
+	for change in : ':' 'echo "/* a */" >>part.c' ':' 'echo "/* a */" >>gen.c' ':' 'git checkout -q gen.c' 'git checkout -q part.c' ':' 'rm part.c' 'git checkout -q part.c' 'echo "/* b */" >>main.c; git add main.c' 'git reset -q --hard' 'echo "#define X" >>Makefile' ':' 'git reset -q --hard' 'git -c user.name=a -c user.email=a@b.invalid commit -q --allow-empty -m two'; do
+		eval "$change"
+		PATH=$T/bin:$PATH cmd 0 cc gcc -c gen.c && said=$(state) && ! lies "$said" || good=
+		echo "$change: $said" >>"$T/states"
+	done
+	sort "$T/states" | uniq -c >"$out"
+	[ $good ]
+	check 'compiling: never what git does not say'
+	rm -rf "$STEMMA_HOME/trees" && sleep 0.3 && : >"$T/asked"
+	for _ in 1 2 3 4 5 6 7 8; do PATH=$T/bin:$PATH cmd 0 cc gcc -c gen.c && [ "$(state)" = clean ] || good=; done
+	[ $good ] && lines "$T/asked" 1
+	check 'a tree as committed is asked of git once'
+	echo '/* c */' >>gen.c && sleep 0.3 && PATH=$T/bin:$PATH cmd 0 cc gcc -c gen.c && [ "$(state)" != clean ] && rm -rf "$STEMMA_HOME/trees" && : >"$T/asked" && for _ in 1 2 3 4 5; do PATH=$T/bin:$PATH cmd 0 cc gcc -c gen.c && [ "$(state)" = dirty ] || good=; done
+	[ $good ] && lines "$T/asked" 1 && git checkout -q gen.c && PATH=$T/bin:$PATH cmd 0 cc gcc -c gen.c && [ "$(state)" != dirty ]
+	check 'and one with changes'
+	git checkout -q . && commit=$(git rev-parse HEAD)
 	git pack-refs --all && cmd 0 cc gcc -c gen.c && latest git_commit && is "$out" "$commit" && git checkout -q --detach && cmd 0 cc gcc -c gen.c && latest git_commit && is "$out" "$commit" && git worktree add -q "$T/tree" 2>>"$err" && cd "$T/tree" && cmd 0 cc gcc -o gen gen.c && latest git_commit,git_state && is "$out" "$commit,clean"
 	check 'packed references, no branch, a work tree'
 	mkdir "$T/empty" && cd "$T/empty" && git init -q . && cp "$T/src/gen.c" . && cmd 0 cc gcc -o gen gen.c && latest git_commit,git_state && is "$out" ','

@@ -2,22 +2,14 @@
 
 #include "base/io.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REFS_MAX (8u << 20) /* of packed-refs */
-
-extern char **environ;
 
 /* The first bytes of a file, without blanks at their end. False: there are none. */
 static bool head_of(const char *path, char *ret, size_t n)
@@ -98,7 +90,7 @@ static bool git_of(const char *dir, char *ret, size_t n)
 	       join(dir, text + 8, ret, n);
 }
 
-int git_commit(const char *dir, char ret[72], char *ret_top, size_t n)
+int git_commit(const char *dir, struct git_place *ret)
 {
 	char at[4096], git[4200 + 4096], head[300], common[300], both[9000];
 	if (snprintf(at, sizeof(at), "%s", dir) >= (int)sizeof(at))
@@ -109,90 +101,19 @@ int git_commit(const char *dir, char ret[72], char *ret_top, size_t n)
 			return 0;
 		*slash = '\0';
 	}
-	if (snprintf(ret_top, n, "%s", at[0] ? at : "/") >= (int)n ||
+	if (snprintf(ret->top, sizeof(ret->top), "%s", at[0] ? at : "/") >= (int)sizeof(ret->top) ||
+	    snprintf(ret->index, sizeof(ret->index), "%s/index", git) >= (int)sizeof(ret->index) ||
 	    snprintf(both, sizeof(both), "%s/HEAD", git) >= (int)sizeof(both) || !head_of(both, head, sizeof(head)))
 		return 0;
 	if (is_commit(head, strlen(head))) {
-		memcpy(ret, head, strlen(head) + 1);
+		memcpy(ret->commit, head, strlen(head) + 1);
 		return 1;
 	}
 	if (strncmp(head, "ref: ", 5) != 0 || strstr(head, ".."))
 		return 0;
-	if (ref_in(git, head + 5, ret))
+	if (ref_in(git, head + 5, ret->commit))
 		return 1;
 	snprintf(both, sizeof(both), "%s/commondir", git);
 	return head_of(both, common, sizeof(common)) && join(git, common, both, sizeof(both)) &&
-	       ref_in(both, head + 5, ret);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* Environment for it: no language, and nothing of ours or the compiler's in its way. */
-static char **env_for_git(void)
-{
-	size_t n = 0, k = 0;
-	while (environ[n])
-		n++;
-	char **v = malloc((n + 3) * sizeof(*v));
-	for (size_t i = 0; v && i < n; i++)
-		if (strncmp(environ[i], "GIT_", 4) != 0 && strncmp(environ[i], "LC_ALL=", 7) != 0)
-			v[k++] = environ[i];
-	if (v) {
-		static char optional[] = "GIT_OPTIONAL_LOCKS=0", lang[] = "LC_ALL=C";
-		v[k++] = optional; /* it is to write nothing */
-		v[k++] = lang;
-		v[k] = NULL;
-	}
-	return v;
-}
-
-unsigned git_tree(const char *top, unsigned wait_ms)
-{
-	char *argv[] = {
-	    (char *)"git",    (char *)"-C",          (char *)top,    (char *)"-c", (char *)"core.fsmonitor=false",
-	    (char *)"status", (char *)"--porcelain", (char *)"-uno", NULL};
-	char **env = env_for_git(), byte;
-	posix_spawn_file_actions_t actions;
-	int p[2], status = 0;
-	pid_t pid;
-	if (!env || pipe2(p, O_CLOEXEC) < 0) {
-		free(env);
-		return TERM_tree_unknown;
-	}
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, p[1], 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	int rc = posix_spawnp(&pid, "git", &actions, NULL, argv, env);
-	posix_spawn_file_actions_destroy(&actions);
-	free(env);
-	close(p[1]);
-	bool any = false, over = rc != 0;
-	int64_t until = now_ms() + wait_ms;
-	while (!over) {
-		struct pollfd fd = {.fd = p[0], .events = POLLIN};
-		int64_t left = until - now_ms();
-		if (left <= 0 || poll(&fd, 1, (int)left) == 0)
-			break;
-		ssize_t n = read(p[0], &byte, 1);
-		over = n <= 0;
-		any |= n > 0;
-		if (any)
-			break; /* the rest does not matter */
-	}
-	close(p[0]);
-	if (rc != 0)
-		return TERM_tree_unknown;
-	if (!over)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (any)
-		return TERM_tree_dirty;
-	return over && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? TERM_tree_clean : TERM_tree_unknown;
+	       ref_in(both, head + 5, ret->commit);
 }

@@ -6,11 +6,22 @@
 
 #include <stdbool.h>
 
-/* The commit that the work tree around the directory is at, read from its files (some 20 us). 1 with hex digits in
- * ret, and the top of the tree in ret_top (n bytes); 0: there is none. */
-int git_commit(const char *dir, char ret[72], char *ret_top, size_t n);
-/* Whether files that git knows are as committed, which git is asked for (5 ms and more): TERM_tree_*. Waits for the
- * answer for wait_ms at most. */
-unsigned git_tree(const char *top, unsigned wait_ms);
+#define GIT_PATH 4096
+
+struct git_place {
+	char commit[72];      /* hex digits */
+	char top[GIT_PATH];   /* of the work tree */
+	char index[GIT_PATH]; /* git's list of its files */
+};
+/* The commit that the work tree around the directory is at, read from git's files (some 20 us). 1, or 0: there is none.
+ */
+int git_commit(const char *dir, struct git_place *ret);
+
+/* Whether files that git knows are as committed: TERM_tree_*. always: git is asked (3 ms of CPU time and more), of the
+ * whole tree. Else what git said before is taken where it still holds: a tree was clean, and none of `files` (paths
+ * that were read; those outside do not matter) has been changed since, nor commit and index; or it was dirty, and a
+ * file that was changed is still as it was. Where it does not hold git is asked unless that was done lately; then the
+ * answer is unknown. cache: folder on local disk, NULL none: then only `always` asks. */
+unsigned git_tree(const struct git_place *g, const char *cache, bool always, char *const *files, size_t n);
 
 #endif

@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GIT_WAIT_MS 2000
 #define ARGV_MAX (384u << 10) /* bytes: both lists fit into an event */
 
 extern char **environ;
@@ -141,25 +140,31 @@ static void describe(const struct record *r, const struct files *f, struct compi
 /* ---- the sources' commit ---- */
 
 struct sources_of {
-	char commit[72];
+	struct git_place git;
 	unsigned tree;
 };
 
-static void find_origin(const struct files *f, const char *cwd, struct sources_of *ret)
+static void find_origin(const struct record *r, const struct files *f, const char *cwd, struct sources_of *ret)
 {
-	char top[PATH_MAX], dir[PATH_MAX];
+	char dir[PATH_MAX];
 	*ret = (struct sources_of){0};
 	if (snprintf(dir, sizeof(dir), "%s", f->first_source ? f->first_source : cwd) >= (int)sizeof(dir))
 		return;
 	char *slash = f->first_source ? strrchr(dir, '/') : NULL;
 	if (slash)
 		*slash = '\0';
-	if (git_commit(dir, ret->commit, top, sizeof(top)) != 1) {
-		ret->commit[0] = '\0';
+	if (git_commit(dir, &ret->git) != 1) {
+		ret->git.commit[0] = '\0';
 		return;
 	}
-	if (f->linked)
-		ret->tree = git_tree(top, GIT_WAIT_MS);
+	char **read = calloc(f->list.n + 1, sizeof(*read));
+	size_t n = 0;
+	for (size_t i = 0; read && i < f->list.n; i++)
+		if (f->list.v[i].role != TERM_role_output && f->list.v[i].role != TERM_role_tool)
+			read[n++] = f->list.v[i].path;
+	if (read)
+		ret->tree = git_tree(&ret->git, r->cache, f->linked, read, n);
+	free(read);
 }
 
 /* ---- events ---- */
@@ -228,7 +233,7 @@ static int tell(const struct record *r, struct files *f, struct err *err)
 		rc = take_gaps(&gaps, f);
 	if (rc == 0) {
 		describe(r, f, &c);
-		find_origin(f, cwd, &o);
+		find_origin(r, f, cwd, &o);
 		bool exited = WIFEXITED(r->status);
 		struct event_build b = {
 		    .argv = list_of(&argv),
@@ -243,7 +248,7 @@ static int tell(const struct record *r, struct files *f, struct err *err)
 		    .began = r->began,
 		    .ending = exited ? TERM_ending_exited : TERM_ending_signaled,
 		    .code = (uint64_t)(exited ? WEXITSTATUS(r->status) : WTERMSIG(r->status)),
-		    .commit = str_of(o.commit),
+		    .commit = str_of(o.git.commit),
 		    .tree = o.tree,
 		    .gaps = list_of(&gaps),
 		    .note = str_n((const char *)r->note, r->note ? BUILD_NOTE_BYTES : 0),

@@ -1,0 +1,268 @@
+/* gittree.c - is a tree of sources what its commit says? Only git can tell, and a compile cannot wait for it each time:
+ * what it said is kept, and holds as long as nothing has changed that it was said of. */
+#include "cc/git.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAIT_MS 2000
+/* What was changed so long before git was asked, it saw: times of files are those of the last tick, 10 ms at most. */
+#define SETTLED_NS 100000000
+/* A compile asks again when a hundred times as long has passed as git took: that is one part in a hundred at most. */
+#define RARELY 100
+
+extern char **environ;
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Environment for it: no language, and nothing of ours or the compiler's in its way. */
+static char **env_for_git(void)
+{
+	size_t n = 0, k = 0;
+	while (environ[n])
+		n++;
+	char **v = malloc((n + 3) * sizeof(*v));
+	for (size_t i = 0; v && i < n; i++)
+		if (strncmp(environ[i], "GIT_", 4) != 0 && strncmp(environ[i], "LC_ALL=", 7) != 0)
+			v[k++] = environ[i];
+	if (v) {
+		static char optional[] = "GIT_OPTIONAL_LOCKS=0", lang[] = "LC_ALL=C";
+		v[k++] = optional; /* it is to write nothing */
+		v[k++] = lang;
+		v[k] = NULL;
+	}
+	return v;
+}
+
+/* What git says of the first file that is not as committed: "XY path", in ret; "" where all are. */
+static unsigned ask(const char *top, char *ret, size_t room)
+{
+	char *argv[] = {
+	    (char *)"git",    (char *)"-C",          (char *)top,    (char *)"-c", (char *)"core.fsmonitor=false",
+	    (char *)"status", (char *)"--porcelain", (char *)"-uno", (char *)"-z", NULL};
+	char **env = env_for_git();
+	posix_spawn_file_actions_t actions;
+	int p[2], status = 0;
+	pid_t pid;
+	if (!env || pipe2(p, O_CLOEXEC) < 0) {
+		free(env);
+		return TERM_tree_unknown;
+	}
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, p[1], 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	int rc = posix_spawnp(&pid, "git", &actions, NULL, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	free(env);
+	close(p[1]);
+	bool over = rc != 0;
+	size_t n = 0;
+	int64_t until = now_ms() + WAIT_MS;
+	while (!over) {
+		struct pollfd fd = {.fd = p[0], .events = POLLIN};
+		int64_t left = until - now_ms();
+		if (left <= 0 || poll(&fd, 1, (int)left) == 0)
+			break;
+		ssize_t got = read(p[0], ret + n, room - 1 - n);
+		over = got <= 0;
+		n += got > 0 ? (size_t)got : 0;
+		if (memchr(ret, '\0', n) || n + 1 >= room)
+			break; /* the rest does not matter */
+	}
+	ret[n] = '\0';
+	close(p[0]);
+	if (rc != 0)
+		return TERM_tree_unknown;
+	if (!over)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (n)
+		return TERM_tree_dirty;
+	return over && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? TERM_tree_clean : TERM_tree_unknown;
+}
+
+/* ---- what it said, and of what ---- */
+
+/* How a file looks: enough to see that it was written or replaced. "-": it is not there. */
+struct look {
+	char text[128];
+};
+
+static struct look look_at(const char *path, int64_t *ret_changed)
+{
+	struct look l = {"-"};
+	struct stat st;
+	*ret_changed = 0;
+	if (lstat(path, &st) == 0) {
+		*ret_changed = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+		snprintf(l.text, sizeof(l.text), "%llu.%llu.%llu.%lld", (unsigned long long)st.st_dev,
+		         (unsigned long long)st.st_ino, (unsigned long long)st.st_size, (long long)*ret_changed);
+	}
+	return l;
+}
+
+struct said {
+	char commit[72], top[PATH_MAX];
+	struct look index;
+	int64_t asked, took; /* ns */
+	unsigned tree;
+	char witness[PATH_MAX]; /* of a dirty tree: a file that is not as committed, below top; "": the index is not */
+	struct look as;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool name_of(const char *cache, const char *top, char *ret_dir, char *ret, size_t n)
+{
+	return snprintf(ret_dir, n, "%s/trees", cache) < (int)n &&
+	       snprintf(ret, n, "%s/trees/%016llx", cache, (unsigned long long)hash_str(str_of(top))) < (int)n;
+}
+
+/* One string of those that lie one behind the other, each with its NUL. False: there is none, or it is too long. */
+static bool next(const char **at, const char *end, char *ret, size_t room)
+{
+	const char *nul = *at < end ? memchr(*at, '\0', (size_t)(end - *at)) : NULL;
+	if (!nul || (size_t)(nul - *at) >= room)
+		return false;
+	memcpy(ret, *at, (size_t)(nul - *at) + 1);
+	*at = nul + 1;
+	return true;
+}
+
+static bool read_said(const char *path, struct said *ret)
+{
+	char text[3 * PATH_MAX], number[3][24], end[8];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : io_pread(fd, text, sizeof(text), 0);
+	if (fd >= 0)
+		close(fd);
+	const char *at = text, *over = text + (n > 0 ? n : 0);
+	if (!next(&at, over, ret->commit, sizeof(ret->commit)) || !next(&at, over, ret->top, sizeof(ret->top)) ||
+	    !next(&at, over, ret->index.text, sizeof(ret->index.text)) || !next(&at, over, number[0], sizeof(number[0])) ||
+	    !next(&at, over, number[1], sizeof(number[1])) || !next(&at, over, number[2], sizeof(number[2])) ||
+	    !next(&at, over, ret->witness, sizeof(ret->witness)) || !next(&at, over, ret->as.text, sizeof(ret->as.text)) ||
+	    !next(&at, over, end, sizeof(end)) || strcmp(end, "end") != 0)
+		return false;
+	ret->asked = strtoll(number[0], NULL, 10);
+	ret->took = strtoll(number[1], NULL, 10);
+	ret->tree = (unsigned)strtoul(number[2], NULL, 10);
+	return ret->tree <= TERM_tree_dirty;
+}
+
+static void keep_said(const char *dir, const char *path, const struct said *x)
+{
+	char text[3 * PATH_MAX], temporary[PATH_MAX + 32];
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	int n = snprintf(text, sizeof(text), "%s%c%s%c%s%c%lld%c%lld%c%u%c%s%c%s%cend%c", x->commit, 0, x->top, 0,
+	                 x->index.text, 0, (long long)x->asked, 0, (long long)x->took, 0, x->tree, 0, x->witness, 0,
+	                 x->as.text, 0, 0);
+	snprintf(temporary, sizeof(temporary), "%s.%ld", path, (long)getpid());
+	if (n < 0 || n >= (int)sizeof(text))
+		return;
+	int fd = open(temporary, flags, 0600);
+	if (fd < 0 && errno == ENOENT && io_mkdirs(dir, 0700) == 0)
+		fd = open(temporary, flags, 0600);
+	if (fd < 0)
+		return;
+	bool ok = io_write(fd, text, (size_t)n, NULL) >= 0;
+	close(fd);
+	if (!ok || rename(temporary, path) < 0)
+		unlink(temporary);
+}
+
+/* Does what was said still hold for these files, or for the tree? */
+static bool holds(const struct said *x, char *const *files, size_t n)
+{
+	char path[2 * PATH_MAX];
+	int64_t changed;
+	if (x->tree == TERM_tree_dirty) { /* it is as long as the one that was changed is not changed again */
+		snprintf(path, sizeof(path), "%s/%s", x->top, x->witness);
+		return !x->witness[0] || strcmp(look_at(path, &changed).text, x->as.text) == 0;
+	}
+	size_t top = strlen(x->top);
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(files[i], x->top, top) != 0 || (files[i][top] != '/' && top > 1))
+			continue;
+		look_at(files[i], &changed);
+		if (!changed || changed > x->asked - SETTLED_NS)
+			return false;
+	}
+	return x->tree == TERM_tree_clean;
+}
+
+static bool is_local(const char *top)
+{
+	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool local = fd >= 0 && io_is_local(fd); /* else its times are another clock's */
+	if (fd >= 0)
+		close(fd);
+	return local;
+}
+
+unsigned git_tree(const struct git_place *g, const char *cache, bool always, char *const *files, size_t n)
+{
+	char dir[PATH_MAX], name[PATH_MAX];
+	struct said *was = calloc(2, sizeof(*was)), *is = was ? was + 1 : NULL;
+	int64_t changed;
+	unsigned tree = TERM_tree_unknown;
+	if (!was)
+		return tree;
+	bool keeps = cache && name_of(cache, g->top, dir, name, sizeof(name)) && is_local(g->top);
+	struct look index = look_at(g->index, &changed);
+	bool known = keeps && !always && read_said(name, was) && strcmp(was->top, g->top) == 0 &&
+	             strcmp(was->commit, g->commit) == 0 && strcmp(was->index.text, index.text) == 0;
+	int64_t began = now_ns();
+	if (known && holds(was, files, n)) {
+		tree = was->tree;
+	} else if (always || (keeps && (!known || began - was->asked > RARELY * was->took || began < was->asked))) {
+		char first[PATH_MAX + 8] = "";
+		tree = ask(g->top, first, sizeof(first));
+		*is = (struct said){.asked = began, .took = now_ns() - began, .tree = tree, .index = index, .as = {"-"}};
+		snprintf(is->commit, sizeof(is->commit), "%s", g->commit);
+		snprintf(is->top, sizeof(is->top), "%s", g->top);
+		bool settled = changed < began - SETTLED_NS; /* the index */
+		if (tree == TERM_tree_dirty && first[0] == ' ') {
+			size_t len = strlen(first) > 3 ? strlen(first + 3) : sizeof(is->witness);
+			char path[2 * PATH_MAX];
+			struct stat st;
+			settled &= len < sizeof(is->witness);
+			memcpy(is->witness, settled ? first + 3 : "", settled ? len + 1 : 1);
+			snprintf(path, sizeof(path), "%s/%s", g->top, is->witness);
+			is->as = look_at(path, &changed);
+			/* A folder is a repository within, and does not look otherwise when that is changed. */
+			settled &= changed < began - SETTLED_NS && !(lstat(path, &st) == 0 && S_ISDIR(st.st_mode));
+		}
+		if (!settled) /* it holds for nobody; that it was asked, and how long it took, does */
+			is->tree = TERM_tree_unknown;
+		if (keeps)
+			keep_said(dir, name, is);
+	}
+	free(was);
+	return tree;
+}
