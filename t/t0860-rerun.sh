@@ -47,6 +47,15 @@ check 'a failure that comes again is identical, is said, and is no success'
 cmd 1 rerun '@~2' --json && STATUS=0 cmd 1 rerun '@~3' --json && json '.verdict == "different" and .exit_before.status == 3 and .exit_after.status == 0' && STATUS=4 cmd 1 rerun '@~4' && says "$out" 'the run ended with 3, and with 4 now' 'different: '
 check 'the same output and another status is a difference'
 
+# ---- what the caller redirected ----
+printf '#!/bin/sh\necho "value: 1"\necho "$$" >&2\necho made >made.txt\n' >talks.sh && chmod +x talks.sh
+"$STEMMA" bench run -n 1 -- ./talks.sh >"$out" 2>talk.log && cmd 0 rerun @ --json && json '.verdict == "identical" and any(.compared[]; .handed and .name == "talk.log") and ([.compared[] | select(.handed | not) | .verdict] == ["identical", "identical"])' && cmd 0 rerun '@~1' && says "$out" 'talk.log: was the caller' 'identical: 2 results and outputs'
+check 'a log that the caller handed over is in no verdict'
+"$STEMMA" run -q --digest -- sh -c 'date +%N' >said.txt 2>"$err" && cmd 1 rerun @ && says "$out" 'cannot be judged'
+check 'where there is nothing else, nothing is judged'
+"$STEMMA" run -q --digest -- sh -c 'date +%N >own.txt' 2>"$err" && cmd 1 rerun @ --json && json '.verdict == "different"'
+check 'what the command opened itself is compared'
+
 # ---- tolerance ----
 printf '3\n1\n2\n' >data.txt
 cat >near.sh <<'END'

@@ -347,21 +347,26 @@ static void show_text(const struct again *a)
 			continue;
 		buf_reset(&b);
 		fmt_name(&b, str_of(x->name));
-		buf_printf(&b, ": %s", compare_word(x->verdict));
+		if (x->handed)
+			buf_str(&b, str_of(": was the caller's, who handed it over open: not compared"));
+		else
+			buf_printf(&b, ": %s", compare_word(x->verdict));
 		if (!x->file) {
 			buf_str(&b, str_of(": "));
 			fmt_name(&b, str_of(x->before ? x->before : "-"));
 			buf_str(&b, str_of(", now "));
 			fmt_name(&b, str_of(x->after ? x->after : "-"));
-		} else if (!x->before || !x->after) {
+		} else if (!x->handed && (!x->before || !x->after)) {
 			buf_str(&b, str_of(x->before ? ": not made this time" : ": not made in the record"));
 		}
 		printf("%-9s  %s\n", x->file ? "output" : "result", buf_cstr(&b));
 	}
 	show_ending(a);
-	if (a->compared.n)
-		printf("%s: %zu results and outputs compared, in %s\n", compare_word(a->compared.verdict), a->compared.n,
-		       a->dir);
+	size_t compared = 0;
+	for (size_t i = 0; i < a->compared.n; i++)
+		compared += !a->compared.v[i].handed;
+	if (compared)
+		printf("%s: %zu results and outputs compared, in %s\n", compare_word(a->compared.verdict), compared, a->dir);
 	else if (a->compared.verdict == COMPARE_DIFFERENT)
 		printf("different, in how it ended: there was nothing else to compare; it ran in %s\n", a->dir);
 	else
@@ -405,6 +410,8 @@ static int show_json(const struct again *a)
 		js_str(f, "name", str_of(x->name));
 		js_text(f, "kind", x->file ? "output" : "result");
 		js_text(f, "verdict", compare_word(x->verdict));
+		if (x->handed)
+			js_bool(f, "handed", true);
 		js_put(f, "before", x->before ? js_string(str_of(x->before)) : json_null());
 		js_put(f, "after", x->after ? js_string(str_of(x->after)) : json_null());
 		js_add(items, f);

@@ -21,6 +21,8 @@ const char *compare_word(enum compare_verdict v)
 
 struct output {
 	char *name, *path, *digest; /* relative to the working directory of the run; digest "": there is none */
+	store_id file;              /* 0 not known */
+	bool written, opened;       /* an execution of the run did so; opened: by itself */
 };
 struct outputs {
 	struct output *v;
@@ -35,6 +37,41 @@ static void outputs_release(struct outputs *o)
 		free(o->v[i].digest);
 	}
 	free(o->v);
+}
+
+/* Which of them were only handed to the run, open, as by a shell's redirection. */
+static int mark_handed(struct store *s, store_id run, struct outputs *o)
+{
+	store_id *execs = NULL;
+	size_t n = 0;
+	struct edges out = {0}, gens = {0};
+	int rc = store_run_execs(s, run, &execs, &n);
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		rc = store_outputs(s, execs[i], &out);
+		for (size_t k = 0; rc >= 0 && k < out.n; k++) {
+			struct version_sort v;
+			struct output *x = NULL;
+			rc = store_version_sort(s, out.v[k].to, &v);
+			for (size_t f = 0; rc == 1 && f < o->n && !x; f++)
+				x = o->v[f].file == v.file ? &o->v[f] : NULL;
+			if (rc == 1 && x)
+				rc = store_gens(s, out.v[k].to, &gens);
+			for (size_t g = 0; rc >= 0 && x && g < gens.n; g++)
+				if (gens.v[g].to == execs[i]) {
+					x->written = true;
+					x->opened |= gens.v[g].api != TERM_api_inherit;
+				}
+		}
+	}
+	free(execs);
+	edges_release(&out);
+	edges_release(&gens);
+	return rc < 0 ? rc : 0;
+}
+
+static bool is_handed(const struct output *x)
+{
+	return x && x->written && !x->opened;
 }
 
 static int outputs_of(struct store *s, store_id id, struct outputs *ret)
@@ -61,7 +98,11 @@ static int outputs_of(struct store *s, store_id id, struct outputs *ret)
 		                     .digest = strndup(d->digest.p ? d->digest.p : "", d->digest.n)};
 		if (!x->name || !x->path || !x->digest)
 			rc = -ENOMEM;
+		else if (store_file_by_identity(s, d->domain, d->ino, d->gen, &x->file) != 1)
+			x->file = 0;
 	}
+	if (rc == 0 && ret->v)
+		rc = mark_handed(s, id, ret);
 	if (rc == 0 && !ret->v)
 		rc = -ENOMEM;
 	told_list_release(&l);
@@ -173,6 +214,9 @@ static int one_output(struct compare *c, const struct output *a, const struct ou
 	struct compare_item *i = add(c, a ? a->name : b->name, true, v);
 	if (!i)
 		return -ENOMEM;
+	i->handed = v != COMPARE_IDENTICAL && (!a || is_handed(a)) && (!b || is_handed(b));
+	if (i->handed)
+		i->verdict = COMPARE_UNKNOWN;
 	i->before = a ? strdup(a->digest) : NULL;
 	i->after = b ? strdup(b->digest) : NULL;
 	return 0;
@@ -253,8 +297,13 @@ int compare_runs(struct store *s, store_id before, store_id after, const struct 
 	for (size_t i = 0; rc == 0 && i < y.n; i++)
 		if (!find(&x, y.v[i].name) && x.n)
 			rc = one_output(ret, NULL, &y.v[i], tolerance);
-	ret->verdict = ret->n ? COMPARE_IDENTICAL : COMPARE_UNKNOWN;
+	ret->verdict = COMPARE_UNKNOWN;
+	for (size_t i = 0; i < ret->n; i++)
+		if (!ret->v[i].handed)
+			ret->verdict = COMPARE_IDENTICAL;
 	for (size_t i = 0; i < ret->n; i++) {
+		if (ret->v[i].handed)
+			continue;
 		enum compare_verdict v = ret->v[i].verdict;
 		/* A difference is one, whatever else is not known. */
 		if (ret->verdict != COMPARE_DIFFERENT && v > ret->verdict)

@@ -10,6 +10,9 @@ const char *compare_word(enum compare_verdict v);
 struct compare_item {
 	char *name;
 	bool file; /* an output; else a result */
+	/* The command did not open it, but was handed it by its caller (2>log), who is another one now: it is in no verdict
+	 * unless both have it, alike. */
+	bool handed;
 	enum compare_verdict verdict;
 	char *before, *after; /* values, digests; NULL: that run has none */
 };
