@@ -219,6 +219,34 @@ alone 'a static program' gcc -static
 if command -v musl-gcc >/dev/null; then alone 'another C library' musl-gcc; else skip 'another C library' 'no musl-gcc here'; fi
 alone '32 bits' gcc -m32
 alone 'the address sanitizer' gcc -fsanitize=address
+# What a program that was not seen made of what the arguments name
+printf '#!/bin/sh\nexec env -i PATH=/usr/bin:/bin "$@"\n' >"$T/bin/distcc" && chmod +x "$T/bin/distcc"
+fresh && cmd 0 cc "$T/bin/distcc" gcc -c main.c && latest gaps && says "$out" unseen && roles source && is "$out" "$T/x/main.c" && outputs && is "$out" "$T/x/main.o" && cmd 0 show main.o && says "$out" 'main.c  source' 'said nothing of what it read'
+check 'a compiler that empties the environment: sources and output by the arguments, and what is missing'
+
+# Files by other ways, and what is no file
+fresh && "$STEMMA" cc gcc -I. -x c -c /dev/fd/3 -o m.o 3<main.c 2>"$err" && latest gaps && is "$out" '' && "$STEMMA" sql --csv "SELECT path FROM build_input WHERE build = (SELECT id FROM build ORDER BY ended DESC, seq DESC LIMIT 1)" >"$out" && says "$out" "$T/x/main.c"
+check 'a source by a descriptor'
+fresh && cmd 0 cc gcc -I. -c /proc/self/cwd/main.c -o m.o && latest gaps && is "$out" '' && "$STEMMA" sql --csv "SELECT path FROM build_input WHERE build = (SELECT id FROM build ORDER BY ended DESC, seq DESC LIMIT 1)" >"$out" && says "$out" "$T/x/main.c" "$T/x/a.h"
+check 'by the folder of a process'
+shm=$(mktemp -d /dev/shm/stemma-t.XXXXXX 2>/dev/null)
+if [ -n "$shm" ]; then
+	cp "$T/src/main.c" "$T/src/a.h" "$shm" && cd "$shm" && cmd 0 cc gcc -c main.c && roles source && is "$out" "$shm/main.c" && roles header && says "$out" "$shm/a.h" && outputs && is "$out" "$shm/main.o"
+	check 'a project in /dev/shm'
+	cd "$T" && rm -rf "$shm"
+else
+	skip 'a project in /dev/shm' 'it cannot be written here'
+fi
+# The one who writes to a FIFO writes once: who else opened it would have taken that, or killed the writer.
+fresh && mkfifo q.c && { cat main.c >q.c & } && writer=$! && timeout -k 5 60 "$STEMMA" cc gcc -c q.c -o q.o >"$out" 2>"$err" && wait $writer && [ -s q.o ] && latest gaps && is "$out" "stream $T/x/q.c"
+check 'a FIFO as a source: compiled, and said to be missing'
+fresh && mkfifo r.fifo && { echo '-DX=1' >r.fifo & } && writer=$! && sleep 0.2 && "$STEMMA" cc gcc @r.fifo -c main.c >"$out" 2>"$err"; kill -0 $writer 2>/dev/null
+left=$?
+fresh && mkfifo r.fifo && { echo '-DX=1' >r.fifo & } && direct=$! && sleep 0.2 && gcc @r.fifo -c main.c >"$out" 2>"$err"; kill -0 $direct 2>/dev/null
+[ $left = $? ]
+check 'a FIFO as a response file: its writer is as it is with the compiler alone'
+kill $writer $direct 2>/dev/null
+
 gcc -shared -fPIC -o "$T/bin/other.so" -xc - <<'END'
 int other;
 END

@@ -66,4 +66,8 @@ fresh && cmd 0 cc --note gcc -Wl,--build-id=none main.c f.c -o noted && ./noted 
 check 'a note survives what changes the bytes'
 cmd 0 cc --note gcc -c f.c && gcc -c "$T/x/f.c" -o "$T/plain.o" && cmp f.o "$T/plain.o" && cmd 0 cc gcc main.c f.c -o a1 && gcc main.c f.c -o a2 && cmp a1 a2
 check 'and is put into nothing that is not linked, nor where it is not asked for'
+mkdir "$T/own tmp" && printf '#!/bin/sh\nprintf "%%s\\n" "$@"\nexec gcc "$@"\n' >"$T/tells" && chmod +x "$T/tells" && fresh && TMPDIR="$T/own tmp" cmd 0 cc --note "$T/tells" main.c f.c -o noted && says "$out" "$T/own tmp/stemma-note-" && readelf -n noted >"$out" && says "$out" stemma && [ -z "$(ls "$T/own tmp")" ] && TMPDIR=/nonexistent cmd 0 cc --note gcc main.c f.c -o noted && ./noted
+check 'its source lies where TMPDIR says, for as long as it takes'
+fresh && cmd 0 cc gcc main.c f.c -o prog && TMPDIR="$T/own tmp" once 0 prog && is "$out" same && [ -z "$(ls "$T/own tmp")" ]
+check 'and so does what is built again on the way'
 finish

@@ -341,8 +341,12 @@ int digest_fd(struct digest_cache *c, int fd, struct digest *ret, struct stat *s
 int digest_file(struct digest_cache *c, int dirfd, const char *path, struct digest *ret, struct stat *st)
 {
 	struct stat before;
-	/* What is kept needs no open. */
-	if (c && fstatat(dirfd, path, &before, 0) == 0 && S_ISREG(before.st_mode)) {
+	/* What is kept needs no open; and to open a FIFO would let go whoever waits for its reader. */
+	if (fstatat(dirfd, path, &before, 0) < 0)
+		return -errno;
+	if (!S_ISREG(before.st_mode))
+		return -EINVAL;
+	if (c) {
 		struct entry e = entry_of(&before);
 		if (look_up(c, &e, ret)) {
 			if (st)

@@ -295,7 +295,8 @@ static int make(struct again *a, const struct build *b, const struct build_file 
 	size_t n = 0;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && b->gaps[i]; i++)
-		if (begins(b->gaps[i], "stdin") || begins(b->gaps[i], "arguments") || begins(b->gaps[i], "unwritten"))
+		if (begins(b->gaps[i], "stdin") || begins(b->gaps[i], "stream") || begins(b->gaps[i], "arguments") ||
+		    begins(b->gaps[i], "unwritten"))
 			rc = stale(a, b->pub, "is a record that does not name all that went in");
 	if (rc == 0 && (b->ending != TERM_ending_exited || b->code))
 		rc = stale(a, b->pub, "is the record of a command that failed");

@@ -85,6 +85,7 @@ const char *build_gap_meaning(const char *gap, const char **ret_of)
 	    {"lost", "opens found no room or were cut off"},
 	    {"cached", "the result is a cache's: what was read when it was made is in the record of then"},
 	    {"stdin", "a source came through a pipe"},
+	    {"stream", "is a pipe or the like: what came through it is not known"},
 	    {"changed", "was written after the compiler had started: what it read may be another"},
 	    {"unread", "was read, and could not be read afterwards"},
 	    {"arguments", "arguments at the end were left out"},

@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,9 +154,10 @@ static char *clean(const char *path, int fd)
 	return strdup(n > 0 && real[0] == '/' && !ends(real, " (deleted)") ? real : path);
 }
 
+/* Not /dev/shm, which has files like any other. */
 static bool is_of_kernel(const char *path)
 {
-	return begins(path, "/proc/") || begins(path, "/dev/") || begins(path, "/sys/");
+	return begins(path, "/proc/") || begins(path, "/sys/") || (begins(path, "/dev/") && !begins(path, "/dev/shm/"));
 }
 
 /* ---- the list ---- */
@@ -261,9 +264,14 @@ static int append_unread(struct gather *g, const char *given, unsigned role, con
 	return 0;
 }
 
-/* The file at the path as it is now. 1: it was opened, *ret_fd is it; 0: it is nothing to be recorded; -errno. */
+/* The file at the path as it is now. 1: it was opened, *ret_fd is it; 0: it is no regular file; -errno. A FIFO is not
+ * opened: that would let go whoever waits for its reader. */
 static int open_regular(const char *path, int *ret_fd, struct stat *st)
 {
+	if (stat(path, st) < 0)
+		return -errno;
+	if (!S_ISREG(st->st_mode))
+		return 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
@@ -313,13 +321,54 @@ static int take_header(struct gather *g, const struct seen_file *x, const char *
 	return 1;
 }
 
+/* Does the path go through a descriptor that is ours alone, or ask who we are? Then it was another's. */
+static bool is_our_own(const char *path)
+{
+	static const char *const ways[] = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+	for (size_t i = 0; i < N(ways); i++)
+		if (begins(path, ways[i])) {
+			int flags = fcntl(atoi(path + strlen(ways[i])), F_GETFD);
+			return flags < 0 || flags & FD_CLOEXEC;
+		}
+	return begins(path, "/proc/self/exe");
+}
+
+/* A file by another way: /dev/fd/3, /proc/self/cwd/x.c. Our descriptors and folder are those that the compiler was
+ * started with. What the kernel itself tells (/proc/cpuinfo) is no file of anybody's. */
+static int take_by_link(struct gather *g, const struct seen_file *x)
+{
+	char link[64], real[PATH_MAX];
+	struct stat st;
+	struct statfs fs;
+	int fd, rc = is_our_own(x->path) ? -ENOENT : open_regular(x->path, &fd, &st);
+	if (rc == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		files_gap(g->f, "stream", x->path);
+	else if (rc < 0 && (strstr(x->path, "/fd/") || strstr(x->path, "/cwd/") || strstr(x->path, "/root/")))
+		files_gap(g->f, "unread", x->path);
+	if (rc != 1)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, real, sizeof(real) - 1);
+	real[n > 0 ? n : 0] = '\0';
+	bool kernels = fstatfs(fd, &fs) == 0 && (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC);
+	rc = 0;
+	if (!kernels && real[0] != '/')
+		files_gap(g->f, "unread", x->path);
+	else if (!kernels)
+		rc = append(g, strdup(real), fd, role_of(g->r, x->path, real, g->cwd, fd, seen_program(g->s, x->image)), &st);
+	close(fd);
+	return rc;
+}
+
 static int take_input(struct gather *g, const struct seen_file *x)
 {
 	const char *program = seen_program(g->s, x->image);
 	struct stat st;
 	int fd, rc;
-	if (is_of_kernel(x->path) || (g->r->note_path && strcmp(x->path, g->r->note_path) == 0))
+	if (g->r->note_path && strcmp(x->path, g->r->note_path) == 0)
 		return 0;
+	if (is_of_kernel(x->path))
+		return take_by_link(g, x);
 	if (x->path[0] != '/') {
 		files_gap(g->f, "unread", x->path);
 		return 0;
@@ -332,8 +381,11 @@ static int take_input(struct gather *g, const struct seen_file *x)
 		files_gap(g->f, "unread", x->path);
 		return append_unread(g, x->path, TERM_role_other, strerror(-rc));
 	}
-	if (rc == 0)
+	if (rc == 0) { /* a folder, a device; but what came through a FIFO cannot be told any more */
+		if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+			files_gap(g->f, "stream", x->path);
 		return 0;
+	}
 	char *path = clean(x->path, fd);
 	unsigned role = is_caches_own(g, program, x->path) ? TERM_role_cache
 	                : path                             ? role_of(g->r, x->path, path, g->cwd, fd, program)
@@ -395,19 +447,25 @@ static int take_named(struct gather *g, const char *name, bool output)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-static int gather_named(struct gather *g)
+static int take_arguments(struct gather *g, bool outputs)
 {
 	struct buf outs = {0};
-	int rc = take_tool(g, g->r->compiler);
+	int rc = 0;
 	for (size_t i = 1; rc == 0 && i < g->r->args->n; i++)
 		if (g->r->args->input[i])
 			rc = take_named(g, g->r->args->v[i], false);
-	size_t n = args_outputs(g->r->args, &outs);
+	size_t n = outputs ? args_outputs(g->r->args, &outs) : 0;
 	const char *p = buf_cstr(&outs);
 	for (; rc == 0 && n && !outs.failed; n--, p += strlen(p) + 1)
 		rc = take_named(g, p, true);
 	buf_release(&outs);
 	return rc;
+}
+
+static int gather_named(struct gather *g)
+{
+	int rc = take_tool(g, g->r->compiler);
+	return rc == 0 ? take_arguments(g, true) : rc;
 }
 
 /* ---- all of it ---- */
@@ -485,7 +543,13 @@ static int gather_seen(struct gather *g)
 			rc = take_output(g, &s->files.v[i], &cached);
 	if (cached)
 		files_gap(g->f, "cached", "");
-	return rc == 0 ? take_gaps(g) : rc;
+	size_t gaps = g->f->ngaps;
+	if (rc == 0)
+		rc = take_gaps(g);
+	/* Where a program of it was not seen, what the arguments name is known at least. */
+	if (rc == 0 && g->f->ngaps > gaps)
+		rc = take_arguments(g, WIFEXITED(g->r->status) && WEXITSTATUS(g->r->status) == 0);
+	return rc;
 }
 
 int files_gather(const struct record *r, const struct seen *s, struct digest_cache *cache, struct files *ret)
