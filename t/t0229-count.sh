@@ -91,7 +91,7 @@ counted_once()
 	status=$?
 	exec 3<&-
 	want=0
-	[ "$c" != killed ] || want=137
+	case $c in killed | many-killed) want=137 ;; esac
 	: >"$T/why"
 	[ $status = $want ] || { echo "status $status"; cat "$T/count/out"; } >>"$T/why"
 	[ -s "$T/count/truth" ] || echo "the program said nothing" >>"$T/why"
@@ -105,8 +105,21 @@ for c in $("$PROGS/p-io"); do
 	copies) counted p-io "$c" in:read in:written other:written ;;
 	clone) counted p-io "$c" in:written ;;
 	inherited | interrupted) counted p-io "$c" in:written ;;
+	many*) ;;
 	*) counted p-io "$c" ;;
 	esac
+done
+# Opens with a stop and without, and from which on.
+for inject in off auto always; do
+	for c in many many-killed many-forked many-handled; do
+		case $c in
+		many) known='f0:read f1:read f7:read f19:read f0:written f19:written' ;;
+		many-forked) known='f7:read f19:written' ;;
+		*) known= ;;
+		esac
+		# shellcheck disable=SC2086 # words
+		STEMMA_INJECT=$inject counted p-io $c $known
+	done
 done
 for kind in static musl; do
 	if [ -x "$PROGS/p-io-$kind" ]; then

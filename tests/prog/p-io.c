@@ -13,6 +13,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -297,16 +298,153 @@ static void interrupted(void)
 	tell("in", r, 6000);
 }
 
+/* ---- many opens ---- */
+
+#define MANY 20
+static long given[MANY], taken[MANY];
+
+static const char *nth(int i)
+{
+	static char path[16];
+	snprintf(path, sizeof(path), "f%d", i);
+	return path;
+}
+
+static void make_many(void)
+{
+	for (int i = 0; i < MANY; i++) {
+		given[i] = 37L * i + 1;
+		int fd = open(nth(i), O_WRONLY | O_CREAT, 0644);
+		if (fd < 0 || write(fd, data, (size_t)given[i]) != given[i] || close(fd) < 0)
+			die(nth(i));
+	}
+}
+
+static void tell_many(int made)
+{
+	for (int i = 0; i < MANY; i++)
+		tell(nth(i), taken[i], made ? given[i] : 0);
+}
+
+/* Some are read through a copy, some much later, some not at all, some were never there. */
+static void visit_many(int n)
+{
+	int kept[8], of[8];
+	memset(kept, -1, sizeof(kept));
+	for (int i = 0; i < n; i++) {
+		int k = i * 7 % MANY, fd = open(nth(k), O_RDONLY | (i % 2 ? O_CLOEXEC : 0));
+		if (fd < 0)
+			die(nth(k));
+		if (i % 5 == 0 && (open("absent", O_RDONLY) >= 0 || errno != ENOENT))
+			die("absent");
+		if (i % 6 == 1) {
+			int copy = dup(fd);
+			taken[k] = sum(taken[k], read(fd, data, 3), "read");
+			close(fd);
+			fd = copy;
+		}
+		if (i % 9 == 2) {
+			if (kept[i % 8] >= 0) {
+				taken[of[i % 8]] = sum(taken[of[i % 8]], pread(kept[i % 8], data, 11, 0), "pread");
+				close(kept[i % 8]);
+			}
+			kept[i % 8] = fd;
+			of[i % 8] = k;
+			continue;
+		}
+		if (i % 4)
+			taken[k] = sum(taken[k], read(fd, data, (size_t)i % 50), "read");
+		close(fd);
+	}
+	for (int i = 0; i < 8; i++)
+		if (kept[i] >= 0)
+			taken[of[i]] = sum(taken[of[i]], read(kept[i], data, 5), "read");
+}
+
+static void many(void)
+{
+	make_many();
+	visit_many(3000);
+	tell_many(1);
+}
+
+static void many_killed(void)
+{
+	make_many();
+	visit_many(3000);
+	tell_many(1);
+	raise(SIGKILL);
+}
+
+static void many_forked(void)
+{
+	make_many();
+	visit_many(300);
+	pid_t pid = fork();
+	if (pid == 0) {
+		name = "many-forked-child";
+		memset(taken, 0, sizeof(taken));
+		visit_many(900);
+		tell_many(0);
+		_exit(0);
+	}
+	visit_many(700);
+	waitpid(pid, NULL, 0);
+	tell_many(1);
+}
+
+/* A handler opens and reads in the middle of everything. */
+static volatile long by_handler;
+
+static void on_timer(int sig)
+{
+	char room[20];
+	int e = errno, fd = open("f3", O_RDONLY);
+	(void)sig;
+	ssize_t n = fd < 0 ? -1 : read(fd, room, sizeof(room));
+	if (n > 0)
+		by_handler += n;
+	if (fd >= 0)
+		close(fd);
+	errno = e;
+}
+
+static void many_handled(void)
+{
+	struct sigaction act = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
+	struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+	make_many();
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	visit_many(3000);
+	setitimer(ITIMER_REAL, &never, NULL);
+	taken[3] += by_handler;
+	tell_many(1);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = {{"plain", plain},       {"placed", placed},          {"kernel", kernel},
-	             {"clone", clone_range}, {"copies", copies},          {"threads", threads},
-	             {"mapped", mapped},     {"passed", passed},          {"inherited", inherited},
-	             {"raw", raw},           {"stdin", standard_input},   {"sockets", socket_pair},
-	             {"killed", killed},     {"interrupted", interrupted}};
+	} cases[] = {{"plain", plain},
+	             {"placed", placed},
+	             {"kernel", kernel},
+	             {"clone", clone_range},
+	             {"copies", copies},
+	             {"threads", threads},
+	             {"mapped", mapped},
+	             {"passed", passed},
+	             {"inherited", inherited},
+	             {"raw", raw},
+	             {"stdin", standard_input},
+	             {"sockets", socket_pair},
+	             {"killed", killed},
+	             {"interrupted", interrupted},
+	             {"many", many},
+	             {"many-killed", many_killed},
+	             {"many-forked", many_forked},
+	             {"many-handled", many_handled}};
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (!strcmp(argv[1], cases[i].name)) {
 			name = argv[1];

@@ -432,7 +432,8 @@ static bool waits_for_other(unsigned flags, unsigned mode)
 static struct file *opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
                            unsigned mode, int64_t time, const enum allowed *made)
 {
-	counted_opens(p, NULL, true);
+	if (!made)
+		counted_opens(p, NULL, true);
 	if (is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
 		return NULL;
 	enum allowed ok = made ? *made : may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
@@ -442,7 +443,7 @@ static struct file *opened(struct sup *s, struct proc *p, struct where *w, const
 	if (!f || f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
 		return NULL;
 	struct fingerprint fp = print_of(st);
-	if (f->kind != TERM_kind_pseudo)
+	if (f->kind != TERM_kind_pseudo && !made)
 		counted_opens(p, f, true);
 	if (f->kind == TERM_kind_pseudo) {
 		if (mode & ACCESS_READ)
