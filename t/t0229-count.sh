@@ -91,7 +91,7 @@ counted_once()
 	status=$?
 	exec 3<&-
 	want=0
-	case $c in killed | many-killed) want=137 ;; esac
+	case $c in killed | +many-killed) want=137 ;; esac
 	: >"$T/why"
 	[ $status = $want ] || { echo "status $status"; cat "$T/count/out"; } >>"$T/why"
 	[ -s "$T/count/truth" ] || echo "the program said nothing" >>"$T/why"
@@ -104,6 +104,7 @@ for c in $("$PROGS/p-io"); do
 	plain) counted p-io "$c" in:read in:written out:written ;;
 	copies) counted p-io "$c" in:read in:written other:written ;;
 	clone) counted p-io "$c" in:written ;;
+	killed) counted p-io "$c" in:read in:written ;;
 	inherited | interrupted) counted p-io "$c" in:written ;;
 	many*) ;;
 	*) counted p-io "$c" ;;
@@ -111,9 +112,10 @@ for c in $("$PROGS/p-io"); do
 done
 # Opens with a stop and without, and from which on.
 for inject in off auto always; do
-	for c in many many-killed many-forked many-handled; do
+	for c in many +many-killed many-forked many-handled; do
 		case $c in
 		many) known='f0:read f1:read f7:read f19:read f0:written f19:written' ;;
+		+many-killed) known='f1:read f7:read f19:written' ;;
 		many-forked) known='f7:read f19:written' ;;
 		*) known= ;;
 		esac

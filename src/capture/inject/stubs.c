@@ -11,6 +11,8 @@ static_assert(offsetof(struct counted_entry, kind) == 8 && offsetof(struct count
               "as the code has it");
 static_assert(offsetof(struct counted_table, row) == 64, "behind one cache line");
 
+#define DELTA(a) ((a)->table + offsetof(struct counted_table, delta))
+
 #define CONSTANTS 16 /* at the code's beginning: where rows and entries are */
 #define AT_ROWS 0
 #define AT_LOG 8
@@ -66,9 +68,17 @@ static void land(struct asmb *a, size_t from) /* 0: there is none */
 		memcpy(a->s->code + from - 4, &d, sizeof(d));
 }
 
-static void constant(struct asmb *a, unsigned at) /* ends `op reg, [rip+...]` */
+/* Adds where the rows or the entries are to r11, or to rax. */
+static void add_place(struct asmb *a, bool r11, unsigned at)
 {
-	relative(a, a->code + at);
+	const uint64_t from[2] = {a->code + at, DELTA(a)};
+	for (int i = 0; i < 2; i++) {
+		if (r11)
+			EMIT(a, 0x4c, 0x03, 0x1d); /* add from(%rip),%r11 */
+		else
+			EMIT(a, 0x48, 0x03, 0x05);
+		relative(a, from[i]);
+	}
 }
 
 /* Takes the next entry: its address in r11, its number in ecx. Taken by one instruction, so that a signal's handler
@@ -82,8 +92,7 @@ static void take_entry(struct asmb *a, unsigned kind)
 	EMIT(a, 0x41, 0x81, 0xe3); /* and $,%r11d */
 	word(a, COUNTED_LOG - 1);
 	EMIT(a, 0x41, 0xc1, 0xe3, 7); /* shl $7,%r11d */
-	EMIT(a, 0x4c, 0x03, 0x1d);    /* add log(%rip),%r11 */
-	constant(a, AT_LOG);
+	add_place(a, true, AT_LOG);
 	EMIT(a, 0x41, 0xc7, 0x43, 8); /* movl $kind,8(%r11) */
 	word(a, kind);
 }
@@ -99,8 +108,7 @@ static void copy_row(struct asmb *a)
 {
 	EMIT(a, 0x41, 0x89, 0x4b, 4); /* mov %ecx,4(%r11) */
 	EMIT(a, 0xc1, 0xe0, 6);       /* shl $6,%eax */
-	EMIT(a, 0x48, 0x03, 0x05);    /* add rows(%rip),%rax */
-	constant(a, AT_ROWS);
+	add_place(a, false, AT_ROWS);
 	for (unsigned char i = 0; i < 64; i += 8) {
 		EMIT(a, 0x48, 0x8b, 0x48, i);                       /* mov i(%rax),%rcx */
 		EMIT(a, 0x49, 0x89, 0x4b, (unsigned char)(24 + i)); /* mov %rcx,24+i(%r11) */
@@ -116,8 +124,7 @@ static void count(struct asmb *a, unsigned reg, unsigned char off)
 	EMIT(a, 0x72, 6, 0x41, 0xbb); /* jb over: mov $,%r11d */
 	word(a, COUNTED_FDS);
 	EMIT(a, 0x41, 0xc1, 0xe3, 6); /* shl $6,%r11d */
-	EMIT(a, 0x4c, 0x03, 0x1d);    /* add rows(%rip),%r11 */
-	constant(a, AT_ROWS);
+	add_place(a, true, AT_ROWS);
 	EMIT(a, 0x49, 0xff, 0x43, off);                      /* incq off(%r11) */
 	EMIT(a, 0x49, 0x01, 0x43, (unsigned char)(off + 8)); /* add %rax,off+8(%r11) */
 }

@@ -3,12 +3,14 @@
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
+#include "capture/run/opens.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -25,6 +27,7 @@ struct counted {
 	uint64_t code, table;
 	uint64_t base; /* where the library is that jumps to it */
 	const struct sites *sites;
+	const struct counted_table *shared; /* what it counts into, here; NULL: memory of its own */
 	uint32_t read;   /* entries taken */
 	uint32_t resume; /* up to here they are a child's that shared the memory */
 	bool resumes;
@@ -208,6 +211,30 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 static struct counted_entry entries[COUNTED_LOG]; /* under the big lock, as the rows are */
 static struct counted_row rows[COUNTED_FDS + 1];
 
+/* Of a table that is shared, its own memory; else the process's. */
+static bool look_at(const struct proc *p, uint64_t offset, void *ret, size_t n)
+{
+	const struct counted *c = p->counted;
+	if (!c->shared)
+		return remote(p->pid, c->table + offset, ret, n);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	memcpy(ret, (const unsigned char *)c->shared + offset, n);
+	return true;
+}
+
+/* How many entries it had made, of a process that is over. False: there are some that stand alone. */
+static bool last_entries(const struct counted *c, uint32_t *ret_pos)
+{
+	uint32_t n = 0;
+	while (n < COUNTED_LOG && c->shared->entry[(c->read + n) % COUNTED_LOG].seq == c->read + n + 1)
+		n++;
+	for (uint32_t i = 0; i < COUNTED_LOG; i++)
+		if (c->shared->entry[i].seq && (int32_t)(c->shared->entry[i].seq - (c->read + n)) > 0)
+			return false;
+	*ret_pos = c->read + n;
+	return true;
+}
+
 /* standing: the process is at a stop of its own. False: not now, or never (lost). */
 static bool drain(struct sup *s, struct proc *p, bool standing)
 {
@@ -217,17 +244,24 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 		return !c->lost;
 	if (c->moment == s->moment + 1)
 		return true;
-	if (p->threads || p->io_unseen || p->uncounted || !remote(p->pid, c->table, head, sizeof(head)) ||
+	bool over = c->shared && proc_over(p);
+	if (over) {
+		head[0] = (uint32_t)p->pid;
+		if (!last_entries(c, &head[1]))
+			goto lost;
+		standing = true;
+	}
+	if (p->threads || p->io_unseen || p->uncounted || (!over && !remote(p->pid, c->table, head, sizeof(head))) ||
 	    head[0] != (uint32_t)p->pid)
 		goto lost;
 	uint32_t n = head[1] - c->read;
 	if (n > COUNTED_LOG)
 		goto lost;
-	uint64_t log = c->table + offsetof(struct counted_table, entry);
+	const uint64_t log = offsetof(struct counted_table, entry);
 	for (uint32_t done = 0; done < n;) {
 		uint32_t at = (c->read + done) % COUNTED_LOG;
 		uint32_t run = COUNTED_LOG - at < n - done ? COUNTED_LOG - at : n - done;
-		if (!remote(p->pid, log + at * sizeof(entries[0]), entries + done, run * sizeof(entries[0])))
+		if (!look_at(p, log + at * sizeof(entries[0]), entries + done, run * sizeof(entries[0])))
 			goto lost;
 		done += run;
 	}
@@ -241,9 +275,9 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 			raise_high(c, entries[i].value);
 		raise_high(c, entries[i].fd);
 	}
-	uint64_t at = c->table + offsetof(struct counted_table, row);
-	if (!remote(p->pid, at, rows, (c->high + 1) * sizeof(rows[0])) ||
-	    !remote(p->pid, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
+	const uint64_t at = offsetof(struct counted_table, row);
+	if (!look_at(p, at, rows, (c->high + 1) * sizeof(rows[0])) ||
+	    !look_at(p, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
 		goto lost;
 	/* Where it runs the entries hold, and the rows only if no entry was made meanwhile. */
 	bool stable = standing || (remote(p->pid, c->table, again, sizeof(again)) && again[1] == head[1]);
@@ -279,7 +313,7 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 			if (!standing)
 				return false;
 			c->file[fd] = look_up(s, p, fd);
-		} else if (standing && look_up(s, p, fd) != c->file[fd]) {
+		} else if (standing && !over && look_up(s, p, fd) != c->file[fd]) {
 			goto lost; /* changed by a call that the log knows nothing of */
 		}
 		attribute(s, c, p, fd, &rows[fd]);
@@ -347,6 +381,8 @@ bool counted_all(struct sup *s, struct proc *p)
 
 void counted_free(struct proc *p)
 {
+	if (p->counted && p->counted->shared)
+		munmap((void *)p->counted->shared, TABLE_SIZE);
 	free(p->counted);
 	p->counted = NULL;
 	p->graft_tries = 0;
@@ -534,7 +570,26 @@ static void mark_partial(struct proc *p, const struct task *k, unsigned tries, u
 			a->partial |= all;
 }
 
-void counted_graft(struct sup *s, void (*go)(void *arg), void *arg)
+/* A table that outlives the process, where that is of use: what is counted needs the kernel's totals for a proof, which
+ * are there until somebody has waited for the process. For the command that is us. Its descriptor in the process, -1
+ * none. */
+static int give_table(struct sup *s, const struct proc *p, bool begins, const struct notify_slot *slot, void **ret)
+{
+	int fd = p->pid == s->root && graft_is_plain(p->pid, begins) ? opens_free_number(p) : -1;
+	int memfd = fd < 0 ? -1 : memfd_create("stemma", MFD_CLOEXEC);
+	if (memfd < 0)
+		return -1;
+	void *map = ftruncate(memfd, TABLE_SIZE) < 0 ? MAP_FAILED : mmap(NULL, TABLE_SIZE, PROT_READ, MAP_SHARED, memfd, 0);
+	if (map != MAP_FAILED && notify_give(s->listener, slot, memfd, fd) < 0) {
+		munmap(map, TABLE_SIZE);
+		map = MAP_FAILED;
+	}
+	close(memfd);
+	*ret = map;
+	return map == MAP_FAILED ? -1 : fd;
+}
+
+void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
 {
 	struct proc *p = proc_by_pid(s, s->graft_pid);
 	s->graft_pid = 0;
@@ -544,17 +599,23 @@ void counted_graft(struct sup *s, void (*go)(void *arg), void *arg)
 		return;
 	}
 	static struct graft g; /* large, and one at a time */
-	g = (struct graft){.sites = s->graft_sites, .base = s->graft_base};
+	void *table = NULL;
+	int fd = give_table(s, p, k->last.call == CALL_start, slot, &table);
+	g = (struct graft){.sites = s->graft_sites, .base = s->graft_base, .fd = fd};
 	p->graft_tries++;
 	int rc = guard_graft(s->guard, p->pid, &g, go, arg);
+	unsigned tries = p->graft_tries;
+	p->counted = rc < 0 ? NULL : counted_new(g.code, g.table, g.base, g.sites);
+	struct counted *c = p->counted;
+	if (c && g.shared)
+		c->shared = table;
+	else if (fd >= 0)
+		munmap(table, TABLE_SIZE);
 	if (rc < 0)
 		return;
-	unsigned tries = p->graft_tries;
 	p->graft_tries = 2;
-	p->counted = counted_new(g.code, g.table, g.base, g.sites);
-	if (!p->counted)
+	if (!c)
 		return;
-	struct counted *c = p->counted;
 	c->base_read = g.rchar;
 	c->base_written = g.wchar;
 	mark_partial(p, k, tries, g.wchar);

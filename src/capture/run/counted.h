@@ -18,8 +18,8 @@
 void counted_before(struct sup *s, struct proc *p, const struct trap *t);
 void counted_after(struct sup *s, struct proc *p, const struct trap *t);
 /* Puts the code into the process that counted_after chose (s->graft_pid). Its stop has not been answered: go(arg) does
- * that, once, when it is sure to stop again right behind the call. */
-void counted_graft(struct sup *s, void (*go)(void *arg), void *arg);
+ * that, once, when it is sure to stop again right behind the call. slot: its stop. */
+void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 /* The open number of p's is of this file, as was found later. */
 void counted_created(struct proc *p, uint64_t open, const struct file *f);
 /* The number of the open being handled; 0: it is not one of the code's. */

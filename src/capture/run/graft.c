@@ -25,8 +25,6 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define TABLE_SIZE ((sizeof(struct counted_table) + 4095) & ~4095ul)
-
 struct regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss,
 	    fs_base, gs_base, ds, es, fs, gs;
@@ -55,9 +53,7 @@ static long field(const char *text, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 10) : -1;
 }
 
-/* One thread, no filter but the recorder's, no locked memory (ours would count against its limit) and, unless handlers
- * are told not to matter, none for a signal. */
-static bool is_plain(pid_t pid, bool handlers)
+bool graft_is_plain(pid_t pid, bool handlers)
 {
 	char text[4096];
 	if (!slurp(pid, "status", text, sizeof(text)))
@@ -218,6 +214,31 @@ static bool write_all(int mem, uint64_t at, const void *p, size_t n)
 	return pwrite(mem, p, n, (off_t)at) == (ssize_t)n;
 }
 
+/* The table that outlives the process. It is mapped to be read first: a shared mapping that can be written would be
+ * stopped, and nobody is there to answer. Without it there is the private one. */
+static int put_table(pid_t pid, struct graft *g, const struct regs *was, uint64_t frame, int mem, uint64_t table,
+                     int *signal)
+{
+	const unsigned long fd = (unsigned long)g->fd;
+	const unsigned long map[7] = {SYS_mmap, 0, TABLE_SIZE, PROT_READ, MAP_SHARED, fd, 0}, shut[7] = {SYS_close, fd};
+	unsigned long at = 0, none;
+	int rc = remote_call(pid, g, was, frame, map, &at, signal);
+	bool mapped = rc == 0;
+	const unsigned long protect[7] = {SYS_mprotect, at, TABLE_SIZE, PROT_READ | PROT_WRITE};
+	if (rc == 0)
+		rc = remote_call(pid, g, was, frame, protect, &none, signal);
+	uint64_t delta = at - table;
+	if (rc == 0 && !write_all(mem, table + offsetof(struct counted_table, delta), &delta, sizeof(delta)))
+		rc = -EIO;
+	g->shared = rc == 0;
+	if (rc < 0 && rc != -ESRCH && mapped) {
+		const unsigned long unmap[7] = {SYS_munmap, at, TABLE_SIZE};
+		remote_call(pid, g, was, frame, unmap, &none, signal);
+	}
+	int shut_rc = rc == -ESRCH ? rc : remote_call(pid, g, was, frame, shut, &none, signal);
+	return shut_rc == -ESRCH || rc == -ESRCH ? -ESRCH : 0;
+}
+
 /* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it
  * goes on. */
 static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, int *signal, struct stubs *stubs,
@@ -235,6 +256,8 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 	int rc = make_frame(pid, g, was, mem, &frame);
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, map, &at, signal);
+	if (rc == 0 && g->fd >= 0)
+		rc = put_table(pid, g, was, frame, mem, at + STUBS_SIZE, signal);
 	if (rc < 0) {
 		close(mem);
 		return rc;
@@ -405,7 +428,7 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	if (rc == 0 && (!behind || was.cs != CODE_64 || !is_plain(pid, begins || g->opens) || !same_bytes(pid, g, counted)))
+	if (rc == 0 && (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || g->opens) || !same_bytes(pid, g, counted)))
 		rc = -ENOTSUP;
 	if (rc == 0) {
 		struct regs on = was;
@@ -432,6 +455,12 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 }
 
 #else
+
+bool graft_is_plain(pid_t pid, bool handlers)
+{
+	(void)pid, (void)handlers;
+	return false;
+}
 
 int graft(pid_t pid, struct graft *g, int *ret_signal)
 {

@@ -11,18 +11,20 @@
 #include <sys/types.h>
 
 #define GRAFT_HELD 64
+#define TABLE_SIZE ((sizeof(struct counted_table) + 4095) & ~4095ul)
 
 struct graft {
 	const struct sites *sites;
 	uint64_t base; /* where the library is loaded, as supposed: its bytes are compared */
 	/* Not the counting code, but that which opens (inject/opens.h): */
 	bool opens;
-	int fd;        /* the process's descriptor of the memfd; it is closed */
+	int fd;        /* the process's descriptor of the memfd, which is closed; without opens that of a table, or -1 */
 	uint64_t slot; /* address of its log */
 	/* ... into a process that has the counting code, which lies there; 0 if it has not. */
 	uint64_t counted_code, counted_table;
 	/* Found out: */
 	uint64_t code, table;  /* addresses in the process; no table with opens */
+	bool shared;           /* what it counts is in the memory of fd */
 	uint64_t rchar, wchar; /* of its first thread, before it goes on */
 	struct graft_held {
 		int fd;
@@ -31,6 +33,9 @@ struct graft {
 	size_t nheld;
 };
 
+/* One thread, no filter but the recorder's, no locked memory (ours would count against its limit) and, unless handlers
+ * are told not to matter, none for a signal. Nothing is put into others. */
+bool graft_is_plain(pid_t pid, bool handlers);
 /* 0; or -errno, and the process is as it was: it has threads, a filter of its own (a call made in its name might kill
  * it), another library, no room. Signals that came meanwhile are in *ret_signal, one at most, to be delivered by the
  * caller when it lets the process go on; 0 none. -ESRCH: it is gone. Three calls are made in its name (mmap, mprotect,

@@ -594,8 +594,7 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	s->graft_opens = true;
 }
 
-/* A number that nothing has. */
-static int free_number(const struct proc *p)
+int opens_free_number(const struct proc *p)
 {
 	struct rlimit rl;
 	char name[64];
@@ -613,7 +612,7 @@ void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void 
 	struct opens_logs *l = s->opens;
 	s->graft_pid = 0;
 	s->graft_opens = false;
-	int fd = p && !p->logging ? free_number(p) : -1, i = free_log(l);
+	int fd = p && !p->logging ? opens_free_number(p) : -1, i = free_log(l);
 	if (p)
 		p->inject_tries++;
 	struct logging *g = fd < 0 ? NULL : calloc(1, sizeof(*g));

@@ -25,6 +25,8 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t);
 void opens_unbar(struct sup *s);
 /* Gives the code to the process that opens_after chose; else as counted_graft. slot: its stop. */
 void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
+/* A descriptor's number that p does not use, high up; -1: none is known. */
+int opens_free_number(const struct proc *p);
 /* p is another program now, or over; its log has been read. */
 void opens_free(struct sup *s, struct proc *p);
 

@@ -854,6 +854,8 @@ bool proc_how_ended(struct proc *p, int *ret_status)
 
 void proc_status(struct sup *s, struct proc *p, int status)
 {
+	if (p->logging)
+		opens_read(s);
 	s->moment++; /* since the last stop it has gone on */
 	if ((status & 0x7f) == 0)
 		proc_exit(s, p, TERM_ending_exited, (unsigned)(status >> 8) & 0xff);

@@ -171,7 +171,7 @@ void worker_serve(struct worker *w)
 			if (s->graft_opens)
 				opens_graft(s, slot, go_on, w);
 			else
-				counted_graft(s, go_on, w);
+				counted_graft(s, slot, go_on, w);
 			pthread_mutex_unlock(&s->lock);
 		} else {
 			notify_continue(s->listener, slot);
