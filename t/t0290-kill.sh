@@ -43,6 +43,7 @@ length=$((($(date +%s%N) - begin) / 1000000 + 1))
 # shellcheck disable=SC2086 # none, or one
 rounds()
 {
+	name=${1:-complete}${STEMMA_INJECT:+, opens without a stop}
 	killed=0
 	good=0
 	readable=0
@@ -89,18 +90,22 @@ rounds()
 		fi
 	done
 	[ $good = $times ]
-	result $? "${1:-complete}: the command's result is the same, $times times" "$T/why"
+	result $? "$name: the command's result is the same, $times times" "$T/why"
 	[ $readable = $times ]
-	result $? "${1:-complete}: the log can be read, $times times" "$T/why"
+	result $? "$name: the log can be read, $times times" "$T/why"
 	[ $said = $times ]
-	result $? "${1:-complete}: the record says where it ends" "$T/why"
+	result $? "$name: the record says where it ends" "$T/why"
 	echo "$killed of $times times a worker was killed" >"$T/killed"
 	[ $killed -gt $((times / 3)) ]
-	result $? "${1:-complete}: the moments were well chosen: $killed of $times hit a worker" "$T/killed"
+	result $? "$name: the moments were well chosen: $killed of $times hit a worker" "$T/killed"
 }
 
 rounds ""
 rounds --count
+# The code that opens is put into every program, too.
+export STEMMA_INJECT=always
+rounds --count
+unset STEMMA_INJECT
 
 # The one that the user started is killed: the command goes on to its end, and so does its record.
 fresh "$D"
