@@ -166,6 +166,55 @@ END
 [ ! -s "$T/why" ]
 result $? "what each program read and wrote" "$T/why"
 
+# When: an access lasts from the first byte to the last, or a little longer; what was written before the other was read does not
+# come from it, though both were open all the time.
+cat >"$T/moments.py" <<'PY'
+import json, os, sys
+files, accesses, ends = {}, {}, {}
+for line in open(sys.argv[1]):
+    e = json.loads(line)
+    if e['k'] == 'file' and e['kind'] == 1:
+        files[e['num']] = os.path.basename(e.get('path', ''))
+    elif e['k'] == 'access' and files.get(e['file']) in ('given', 'out', 'cut'):
+        accesses[e['seq']] = files[e['file']], e['mode']
+    elif e['k'] == 'access_end' and e.get('exact'):
+        ends[e['access']] = e
+truth = {w[0]: (int(w[1]), int(w[2])) for w in map(str.split, open(sys.argv[2]))}
+said = {}
+for seq, (name, mode) in accesses.items():
+    if (name == 'given') == (mode & 3 == 1):
+        e = ends.get(seq)
+        said[name] = (e['first'], e['last']) if e else None
+bad, odd = 0, 1000000  # two clocks, set apart by the microsecond
+for name, (first, last) in truth.items():
+    if name in said and said[name] and (said[name][0] > first + odd or said[name][1] < last - odd):
+        bad = 1
+        print(f'{name} is said to be used from {said[name][0]} to {said[name][1]}, it was from {first} to {last}')
+if not bad:
+    i, o = said.get('given'), said.get('out')
+    if not i or not o or i[0] <= o[1]:
+        print('too wide:', said, truth)
+        bad = 2
+sys.exit(bad)
+PY
+case $(stat -f -c %T "$T") in
+ext2/ext3 | tmpfs)
+	for try in 1 2 3 4 5; do
+		D=$T/moments
+		rm -rf "$D"
+		mkdir -p "$D/d"
+		seq 1000 >"$D/d/given"
+		(cd "$D/d" && STEMMA_HOME=$D/home exec "$STEMMA" run --count --granularity=access -- "$PROGS/p-io" +moments) 9>"$D/truth" >"$T/why" 2>&1
+		events "$D/home" "$T/events" || cat "$T/events.err" >>"$T/why"
+		$PYTHON "$T/moments.py" "$T/events" "$D/truth" >>"$T/why" 2>&1
+		[ $? = 2 ] || break
+	done
+	[ ! -s "$T/why" ]
+	result $? "first and last moments" "$T/why"
+	;;
+*) skip_ "first and last moments" "on this file system (not ext4, not tmpfs) files can be cloned unseen" ;;
+esac
+
 # As under the other ways to record.
 RUN_OPTIONS=--count
 program p-open read create dirfd absent high-fd symlink many

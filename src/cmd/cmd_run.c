@@ -83,8 +83,8 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		return say_usage(c, "--exact needs --capture=complete");
 	if (exact && (transport == TRANSPORT_NOTIFY || transport == TRANSPORT_PROC))
 		return say_usage(c, "--exact needs ptrace: not --transport=%s", o->transport);
-	if (granularity && !exact)
-		return say_usage(c, "--granularity=access needs --exact");
+	if (granularity && !exact && !o->count && level != 2)
+		return say_usage(c, "--granularity=access needs --exact or --count");
 	for (size_t i = 0; i < o->label.n; i++)
 		if (!strchr(o->label.v[i], '='))
 			return say_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);

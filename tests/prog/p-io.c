@@ -16,6 +16,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *name;
@@ -422,6 +423,38 @@ static void many_handled(void)
 	tell_many(1);
 }
 
+static long long clock_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Files that are open all the time: when the first and the last byte of each is moved. PATH FROM TO, in ns. */
+static void moments(void)
+{
+	int b = open("given", O_RDONLY), o = open("out", O_WRONLY | O_CREAT, 0644), t;
+	long long at[6];
+	at[0] = clock_now();
+	if (write(o, data, 10) != 10)
+		die("out");
+	at[1] = clock_now();
+	if ((t = open("cut", O_WRONLY | O_CREAT, 0644)) < 0 || write(t, data, 10) != 10)
+		die("cut");
+	usleep(300000);
+	at[2] = clock_now();
+	if (read(b, data, 100) != 100)
+		die("given");
+	at[3] = clock_now();
+	usleep(100000);
+	at[4] = clock_now();
+	if (ftruncate(t, 5) < 0)
+		die("cut");
+	at[5] = clock_now();
+	usleep(300000);
+	dprintf(9, "out %lld %lld\ngiven %lld %lld\ncut %lld %lld\n", at[0], at[1], at[2], at[3], at[1], at[5]);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -443,6 +476,7 @@ int main(int argc, char **argv)
 	             {"interrupted", interrupted},
 	             {"many", many},
 	             {"+many-killed", many_killed},
+	             {"+moments", moments},
 	             {"many-forked", many_forked},
 	             {"many-handled", many_handled}};
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)

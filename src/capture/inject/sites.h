@@ -80,8 +80,8 @@ struct counted_entry {
 struct counted_table {
 	uint32_t owner; /* pid whose table it is; 0: of a child that began with a copy of the code and an empty table */
 	uint32_t pos;   /* entries ever */
-	/* From this table to the one whose rows and entries are used, which outlives the process; 0: it is this one, as in a
-	 * child that began with an empty table. */
+	/* From this table to the one whose rows and entries are used, which outlives the process; 0: it is this one, as in
+	 * a child that began with an empty table. */
 	uint64_t delta;
 	unsigned char room[48];
 	struct counted_row row[COUNTED_FDS + 1];

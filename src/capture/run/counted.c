@@ -28,8 +28,8 @@ struct counted {
 	uint64_t base; /* where the library is that jumps to it */
 	const struct sites *sites;
 	const struct counted_table *shared; /* what it counts into, here; NULL: memory of its own */
-	uint32_t read;   /* entries taken */
-	uint32_t resume; /* up to here they are a child's that shared the memory */
+	uint32_t read;                      /* entries taken */
+	uint32_t resume;                    /* up to here they are a child's that shared the memory */
 	bool resumes;
 	struct counted_row last[COUNTED_FDS + 1]; /* as attributed */
 	uint64_t file[COUNTED_FDS];               /* number of the file behind it; 0 not known */
@@ -43,6 +43,7 @@ struct counted {
 	size_t nlogged;
 	bool opening;
 	uint64_t base_read, base_written, sum_read, sum_written;
+	int64_t looked, now;     /* when the last look began after which all counts were known; when this one ended */
 	uint64_t moment, judged; /* numbers of the moment + 1 when the log was read, the sums were compared */
 	bool lost, frozen, proved;
 };
@@ -76,7 +77,9 @@ static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file
 	if (file == NOT_A_FILE)
 		return;
 	struct access *a = file ? live(p, file, write ? ACCESS_WRITE : ACCESS_READ) : NULL;
-	if (!a || !io_count(s, a, api, write, calls, bytes))
+	/* What changes a file's length leaves no count: a write may have begun before its first byte. */
+	int64_t since = s->narrow && a ? (write ? a->start : c->looked) : TIME_NONE;
+	if (!a || !io_count(s, a, api, write, calls, bytes, since, s->narrow ? c->now : TIME_NONE))
 		c->lost |= !file || bytes;
 }
 
@@ -200,7 +203,7 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 		a = c->file[e->fd] && c->file[e->fd] != NOT_A_FILE ? live(p, c->file[e->fd], ACCESS_READ) : NULL;
 		if (a) {
 			a->loaded = true;
-			io_count(s, a, TERM_ioapi_mmap, false, 1, (uint64_t)e->value);
+			io_count(s, a, TERM_ioapi_mmap, false, 1, (uint64_t)e->value, TIME_NONE, TIME_NONE);
 		}
 		return true;
 	default: /* many were closed, or it is no entry */
@@ -245,14 +248,17 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	if (c->moment == s->moment + 1)
 		return true;
 	bool over = c->shared && proc_over(p);
+	int64_t begun = s->narrow ? sup_now(s) : TIME_NONE;
 	if (over) {
 		head[0] = (uint32_t)p->pid;
 		if (!last_entries(c, &head[1]))
 			goto lost;
 		standing = true;
 	}
-	if (p->threads || p->io_unseen || p->uncounted || (!over && !remote(p->pid, c->table, head, sizeof(head))) ||
-	    head[0] != (uint32_t)p->pid)
+	bool read = over || remote(p->pid, c->table, head, sizeof(head));
+	if (!read && c->shared)
+		return false; /* it is about to be over */
+	if (p->threads || p->io_unseen || p->uncounted || !read || head[0] != (uint32_t)p->pid)
 		goto lost;
 	uint32_t n = head[1] - c->read;
 	if (n > COUNTED_LOG)
@@ -281,6 +287,7 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 		goto lost;
 	/* Where it runs the entries hold, and the rows only if no entry was made meanwhile. */
 	bool stable = standing || (remote(p->pid, c->table, again, sizeof(again)) && again[1] == head[1]);
+	c->now = s->narrow ? sup_now(s) : TIME_NONE;
 	for (uint32_t i = 0; i < n; i++) {
 		if (entries[i].kind == SITE_MARK) {
 			/* What follows is the child's, to where it was when it became another program or ended. */
@@ -295,7 +302,7 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 			continue;
 		}
 		/* Its other log is not read to there yet. */
-		if (entries[i].kind == SITE_LOGGED && !standing && !has_logged(c, entries[i].value)) {
+		if (entries[i].kind == SITE_LOGGED && (over || !standing) && !has_logged(c, entries[i].value)) {
 			c->read += i;
 			return false;
 		}
@@ -322,6 +329,7 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	if (c->lost)
 		return false;
 	c->moment = s->moment + 1;
+	c->looked = begun;
 	return true;
 lost:
 	c->lost = true;
@@ -377,6 +385,15 @@ bool counted_all(struct sup *s, struct proc *p)
 	}
 	c->judged = s->moment + 1;
 	return c->proved;
+}
+
+void counted_tick(struct sup *s)
+{
+	s->moment++;
+	for (unsigned i = 0; i < HASH_SIZE; i++)
+		for (struct proc *p = s->procs[i]; p; p = p->next)
+			if (p->counted && !p->counted->lost && !p->counted->frozen)
+				drain(s, p, false);
 }
 
 void counted_free(struct proc *p)
@@ -616,6 +633,7 @@ void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(voi
 	p->graft_tries = 2;
 	if (!c)
 		return;
+	c->looked = s->narrow ? sup_now(s) : TIME_NONE;
 	c->base_read = g.rchar;
 	c->base_written = g.wchar;
 	mark_partial(p, k, tries, g.wchar);

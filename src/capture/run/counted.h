@@ -37,6 +37,8 @@ const struct sites *counted_library(const struct proc *p, uint64_t ip, uint64_t 
                                     uint64_t *ret_table);
 /* Brings the sums of p's accesses up to date. */
 void counted_update(struct sup *s, struct proc *p);
+/* Looks at all that count: when a byte was moved is known to be between two looks. */
+void counted_tick(struct sup *s);
 /* Whether what was counted is all that p has moved. */
 bool counted_all(struct sup *s, struct proc *p);
 /* p is another program now, or over. */

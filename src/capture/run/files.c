@@ -542,9 +542,21 @@ static unsigned evidence_of(struct sup *s, const struct access *a, const struct 
 	return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
 }
 
+/* Where a program counts itself, ioctl(FICLONE) is not seen, which reads: only where there is no such thing. */
+static bool has_no_clones(const struct file *f)
+{
+	static const char *const types[] = {"ext2", "ext3", "ext4", "tmpfs", "ramfs"};
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(f->domain->type, types[i]))
+			return true;
+	return f->kind != TERM_kind_regular;
+}
+
 void access_end(struct sup *s, struct access *a, int64_t until)
 {
 	struct file *f = a->file;
+	/* Nor is what gives it another length: written it was until its times had passed. */
+	int64_t changed = s->exact || f->kind != TERM_kind_regular || !(a->mode & ACCESS_WRITE) ? INT64_MIN : INT64_MAX;
 	counted_update(s, a->proc);
 	struct event ev = {.access_end = {.access = a->seq, .until = until, .count = a->count > 1 ? a->count : 0}};
 	if (a->mode & ACCESS_WRITE) {
@@ -557,6 +569,8 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 			int64_t bound = sup_passed(s, after.ctime + time_slack(f));
 			if (!foreign_clock(f) && !a->mapped && bound >= a->start && bound < until)
 				ev.access_end.until = bound;
+			if (!foreign_clock(f) && changed == INT64_MAX)
+				changed = bound;
 		}
 		rivals_resolve(s, f, a->proc);
 	}
@@ -570,10 +584,11 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 		ev.access_end.bytes_written = io.bytes_written;
 	}
 	/* All that it did was counted, so it lasted no longer than that. */
-	if (s->narrow && !a->altered && io.read == !!(a->mode & ACCESS_READ) && io.written == !!(a->mode & ACCESS_WRITE)) {
+	if (s->narrow && !a->altered && io.read == !!(a->mode & ACCESS_READ) && io.written == !!(a->mode & ACCESS_WRITE) &&
+	    changed != INT64_MAX && (s->exact || has_no_clones(f))) {
 		ev.access_end.exact = 1;
 		ev.access_end.first = io.first;
-		ev.access_end.last = io.last;
+		ev.access_end.last = io.last == TIME_NONE || io.last > changed ? io.last : changed;
 	}
 	io_say(s, a);
 	sup_event(s, EVENT_access_end, sup_now(s), a->proc, &ev);

@@ -428,11 +428,13 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	if (rc == 0 && (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || g->opens) || !same_bytes(pid, g, counted)))
+	if (rc == 0 &&
+	    (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || g->opens) || !same_bytes(pid, g, counted)))
 		rc = -ENOTSUP;
 	if (rc == 0) {
 		struct regs on = was;
-		rc = g->opens ? put_opens(pid, g, counted, &was, ret_signal, stubs) : put(pid, g, &was, in, ret_signal, stubs, &on);
+		rc = g->opens ? put_opens(pid, g, counted, &was, ret_signal, stubs)
+		              : put(pid, g, &was, in, ret_signal, stubs, &on);
 		on.orig_ax = (unsigned long)-1;
 		if (rc != -ESRCH && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
 			rc = -ESRCH;

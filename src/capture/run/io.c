@@ -332,7 +332,8 @@ static void count(struct sup *s, struct proc *p, uint64_t seq, unsigned api, boo
 	sum->size[size_class(bytes)]++;
 }
 
-bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_t calls, uint64_t bytes)
+bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_t calls, uint64_t bytes, int64_t since,
+              int64_t until)
 {
 	(void)s;
 	struct io_sum *sum = a->io;
@@ -346,6 +347,11 @@ bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_
 		return false;
 	sum->calls += calls;
 	sum->bytes += bytes;
+	if (until != TIME_NONE && calls) {
+		if (sum->first == TIME_NONE)
+			sum->first = since > a->start ? since : a->start;
+		sum->last = until;
+	}
 	return true;
 }
 

@@ -717,10 +717,10 @@ static void take_choice(struct keeper *k)
 	const struct choice *c = &k->choice;
 	s->tree_only = c->tree_only;
 	s->exact = c->way == WAY_EXACT;
-	s->narrow = s->exact && k->o->narrow;
 	s->scans = c->way == WAY_PROC;
 	s->nnp = c->loses;
 	s->counting = k->o->count && c->way == WAY_NOTIFY && !c->tree_only;
+	s->narrow = (s->exact || s->counting) && k->o->narrow;
 	s->injects = k->o->inject && c->way == WAY_NOTIFY && !c->tree_only;
 	s->inject_after = k->o->inject;
 	k->trace = c->way == WAY_TRACE || c->way == WAY_EXACT;

@@ -312,8 +312,8 @@ bool opens_full(struct sup *s, const struct trap *t)
 	struct proc *p = k ? k->proc : NULL;
 	struct logging *g = p ? p->logging : NULL;
 	char path[OPENS_PATH];
-	if (!g || g->slot < 0 || g->never || t->tid != p->pid || p->counted || !by_site(p, g, t) || p->guarded || p->stale || p->exec ||
-	    l->barred || s->pending || p->tmpfile_tid)
+	if (!g || g->slot < 0 || g->never || t->tid != p->pid || p->counted || !by_site(p, g, t) || p->guarded ||
+	    p->stale || p->exec || l->barred || s->pending || p->tmpfile_tid)
 		return false;
 	const struct opens_slot *log = log_of(l, g->slot);
 	ssize_t n = log->pos == log->taken ? -1 : remote_string(t->tid, t->args[1], path, sizeof(path));

@@ -429,13 +429,14 @@ void io_enter(struct sup *s, const struct trap *t);
 void io_leave(struct sup *s, pid_t tid, int64_t rval);
 /* The process's socket has the address that is f. */
 void io_socket(struct sup *s, struct proc *p, int fd, const struct file *f);
-/* Adds what was counted elsewhere. False: no memory. */
-bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_t calls, uint64_t bytes);
+/* Adds what was counted elsewhere, between these moments; TIME_NONE: that is not asked for. False: no memory. */
+bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_t calls, uint64_t bytes, int64_t since,
+              int64_t until);
 /* What is known of an access. */
 struct io_known {
 	bool read, written; /* the bytes are known */
 	uint64_t bytes_read, bytes_written;
-	int64_t first, last; /* TIME_NONE: no byte was moved */
+	int64_t first, last; /* TIME_NONE: no byte was moved; where the program counted it was not before, and not after */
 };
 struct io_known io_known(struct sup *s, const struct access *a);
 /* Writes the io events of an access. */

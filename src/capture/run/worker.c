@@ -617,12 +617,14 @@ void worker_main(struct worker *w)
 		}
 		say_passed(w);
 		links_forget();
-		if (s->opens) {
+		const bool looks = s->narrow && s->counting;
+		if (s->opens)
 			opens_read(s);
-			if (s->pending)
-				pending_settle(s, NULL, 0, true);
-			opens_unbar(s);
-		}
+		if (s->pending && (s->opens || looks))
+			pending_settle(s, NULL, 0, true);
+		opens_unbar(s);
+		if (looks)
+			counted_tick(s);
 		if (s->scans)
 			over = !worker_scan(w);
 		reap(w);
@@ -638,7 +640,7 @@ void worker_main(struct worker *w)
 		}
 		if (log_writer_pending(s->log))
 			sup_flush(s);
-		busy = s->traps != traps || s->guarding || s->opens; /* nobody is woken by stops then */
+		busy = s->traps != traps || s->guarding || s->opens || looks; /* nobody is woken by stops then */
 		traps = s->traps;
 		pthread_mutex_unlock(&s->lock);
 	}
