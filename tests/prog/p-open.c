@@ -415,6 +415,7 @@ CASE(c_link_to_self)
 CASE(c_link_to_standard)
 {
 	static const char *const std[] = {"/dev/stdin", "/dev/stdout", "/proc/self/fd/700"};
+	struct stat st;
 	int fd = (int)must(open(in_dir("in"), O_PATH)), two = (int)must(open(in_dir("in2"), O_PATH));
 	int keep = (int)must(fcntl(1, F_DUPFD, 100));
 	must(dup2(fd, 0));
@@ -422,6 +423,8 @@ CASE(c_link_to_standard)
 	must(dup2(two, 700));
 	for (int i = 0; i < 3; i++) {
 		char name[8] = "s0";
+		if (lstat(std[i], &st) == 0 && S_ISREG(st.st_mode))
+			continue; /* root's programs that write to it by a new file have taken it away */
 		name[1] = (char)('0' + i);
 		must(symlink(std[i], in_dir(name)));
 		open_read(AT_FDCWD, in_dir(name), 0, in_dir(i ? "in2" : "in"));

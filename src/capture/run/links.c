@@ -24,18 +24,18 @@ void links_forget(void)
 	memset(plain_dirs, 0, sizeof(plain_dirs));
 }
 
-bool links_translate(const char *path, pid_t tid, char *ret, size_t n)
+bool links_translate(const char *path, pid_t tid, bool by_name, char *ret, size_t n)
 {
 	static const char *const heads[][2] = {
 	    {"/proc/self/", ""},
 	    {"/proc/thread-self/", ""},
 	    {"/dev/fd/", "fd/"},
 	};
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+	for (size_t i = 0; i < (by_name ? 3 : 2); i++)
 		if (!strncmp(path, heads[i][0], strlen(heads[i][0])))
 			return snprintf(ret, n, "/proc/%d/%s%s", tid, heads[i][1], path + strlen(heads[i][0])) < (int)n;
 	static const char *const std[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; by_name && i < 3; i++)
 		if (!strcmp(path, std[i]))
 			return snprintf(ret, n, "/proc/%d/fd/%d", tid, i) < (int)n;
 	return false;
@@ -156,7 +156,7 @@ int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struc
 		if (got <= 0 || !slash)
 			break;
 		target[got] = '\0';
-		if (links_translate(target, tid, own, sizeof(own))) {
+		if (links_translate(target, tid, false, own, sizeof(own))) {
 			memcpy(path, own, strlen(own) + 1);
 			*ret_other = true;
 			break;

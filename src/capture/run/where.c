@@ -123,7 +123,7 @@ static int where_jailed(struct where *w, bool jail, bool follow)
 		}
 		close(fd);
 		target[n] = '\0';
-		if (!jail && links_translate(target, w->tid, w->path, sizeof(w->path))) {
+		if (!jail && links_translate(target, w->tid, true, w->path, sizeof(w->path))) {
 			w->fleeting = true;
 			return 0;
 		}
@@ -147,7 +147,7 @@ int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follo
 	if (!n)
 		return -ENOENT;
 	if (path[0] == '/' && (path[1] == 'p' || path[1] == 'd') &&
-	    links_translate(w->given, tid, w->path, sizeof(w->path))) {
+	    links_translate(w->given, tid, p && p->foreign, w->path, sizeof(w->path))) {
 		w->fleeting = true;
 		return 0;
 	}
