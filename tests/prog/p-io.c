@@ -434,12 +434,14 @@ static long long clock_now(void)
 static void moments(void)
 {
 	int b = open("given", O_RDONLY), o = open("out", O_WRONLY | O_CREAT, 0644), t;
-	long long at[6];
+	long long at[6], cut;
 	at[0] = clock_now();
 	if (write(o, data, 10) != 10)
 		die("out");
 	at[1] = clock_now();
-	if ((t = open("cut", O_WRONLY | O_CREAT, 0644)) < 0 || write(t, data, 10) != 10)
+	t = open("cut", O_WRONLY | O_CREAT, 0644);
+	cut = clock_now();
+	if (t < 0 || write(t, data, 10) != 10)
 		die("cut");
 	usleep(300000);
 	at[2] = clock_now();
@@ -452,7 +454,7 @@ static void moments(void)
 		die("cut");
 	at[5] = clock_now();
 	usleep(300000);
-	dprintf(9, "out %lld %lld\ngiven %lld %lld\ncut %lld %lld\n", at[0], at[1], at[2], at[3], at[1], at[5]);
+	dprintf(9, "out %lld %lld\ngiven %lld %lld\ncut %lld %lld\n", at[0], at[1], at[2], at[3], cut, at[5]);
 }
 
 int main(int argc, char **argv)
