@@ -150,6 +150,7 @@ void worker_serve(struct worker *w)
 		}
 		idle = 0;
 		pthread_mutex_lock(&s->lock);
+		__atomic_store_n(&w->holds, t.id, __ATOMIC_RELEASE);
 		__atomic_store_n(&w->sup.since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 		if (opens_full(s, &t)) {
 			notify_continue(s->listener, slot);
@@ -188,7 +189,7 @@ static void *stand_in(void *arg)
 	struct sup *s = &w->sup;
 	struct notify_slot *slot = &w->control->page.slot[SLOT_STAND_IN];
 	/* The very call that the server is at may be what the file system's daemon has to make. */
-	struct notify_slot held = w->control->page.slot[SLOT_SERVER];
+	struct notify_slot held = {.id = __atomic_load_n(&w->holds, __ATOMIC_ACQUIRE)};
 	notify_continue(s->listener, &held);
 	while (__atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE)) {
 		struct pollfd p = {.fd = s->listener, .events = POLLIN};

@@ -40,6 +40,7 @@ struct worker {
 		char where[48];      /* in the kernel: wchan */
 	} still;
 	char held_in[48]; /* where it was held up last */
+	uint64_t holds;   /* the stop that the server is at, or was at last */
 	int standing_in;  /* a stand-in answers in its place */
 	unsigned held_up; /* times that happened */
 	uint64_t passed;  /* calls that went by unrecorded then */
