@@ -170,12 +170,14 @@ uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev)
 	return seq;
 }
 
-void logs_flush(struct logs *l, int64_t now)
+bool logs_flush(struct logs *l, int64_t now)
 {
+	bool all = true;
 	l->now = now;
 	for (struct log *g = l->list; g; g = g->next)
 		if (g->w && log_writer_pending(g->w))
-			log_writer_flush(g->w);
+			all &= log_writer_flush(g->w) == 0;
+	return all;
 }
 
 static void renew(struct logs *l, struct log *g)

@@ -31,8 +31,8 @@ int logs_open(const struct logs_options *o, const struct logs_hooks *h, struct e
 void logs_close(struct logs *l);
 /* The seq, 0 if it could not be kept (no room on the disk, no log). */
 uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev);
-/* Writes what has gathered; about once a second. */
-void logs_flush(struct logs *l, int64_t now);
+/* Writes what has gathered; about once a second. False if some of it could not be written and waits. */
+bool logs_flush(struct logs *l, int64_t now);
 /* The daily change, logs that were taken away, the budget; about every ten seconds. */
 void logs_tend(struct logs *l, int64_t now);
 /* Ends every session and begins another (SIGHUP). */

@@ -246,13 +246,14 @@ static void state_path(const struct daemon *d, const char *tail, char *ret, size
 	snprintf(ret, size, "%s/node/state%s", settings_text(&d->settings, SETTING_base), tail);
 }
 
-static void save_state(const struct daemon *d, bool clean)
+/* `when`: all that happened before then is on disk, so that a gap from there on tells of all that a kill takes. */
+static void save_state(const struct daemon *d, int64_t when, bool clean)
 {
 	char path[4096], new[4096];
 	struct buf b = {0};
 	state_path(d, "", path, sizeof(path));
 	state_path(d, ".new", new, sizeof(new));
-	buf_printf(&b, "stemmad 1 %lld %s\n", (long long)world_now(), clean ? "clean" : "running");
+	buf_printf(&b, "stemmad 1 %lld %s\n", (long long)when, clean ? "clean" : "running");
 	node_save(d->node, &b);
 	int fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	bool ok = fd >= 0 && !b.failed && io_write(fd, b.p, b.n, NULL) == 0;
@@ -261,6 +262,21 @@ static void save_state(const struct daemon *d, bool clean)
 	if (!ok || rename(new, path) < 0)
 		unlink(new); /* the next time; a gap then begins earlier than it was */
 	buf_release(&b);
+}
+
+/* Tells and writes what there is, and then until when that is all. Not while more waits in the kernel than a drain
+ * takes, or where the disk is full: then what the file says stays so. */
+static void keep_state(struct daemon *d)
+{
+	enum { WAITING = 65536 };
+	struct tracer_stats s;
+	int64_t now = world_now();
+	drain(d);
+	drain(d); /* what the first had to wait for */
+	node_tell(d->node, now);
+	tracer_stats(d->tracer, &s);
+	if (logs_flush(d->logs, now) && s.ring_bytes + s.queue_bytes < WAITING)
+		save_state(d, node_untold(d->node, now), false);
 }
 
 /* When the daemon before was last heard of; 0: there was none. */
@@ -357,7 +373,7 @@ static void second(struct daemon *d)
 	look_at_load(d);
 	if (d->seconds % 10 == 0) {
 		logs_tend(d->logs, now);
-		save_state(d, false);
+		keep_state(d);
 		write_metrics(d);
 	}
 	if (d->seconds % 60 == 59) {
@@ -487,6 +503,7 @@ static int start(struct daemon *d, struct err *err)
 	                            .ignore = d->ignore.v,
 	                            .mounts = d->mounts.v,
 	                            .network = !strcmp(settings_text(s, SETTING_network), "yes")};
+	int64_t began = world_now();
 	r = tracer_open(&to, &d->tracer, err);
 	if (r < 0)
 		return r;
@@ -515,7 +532,9 @@ static int start(struct daemon *d, struct err *err)
 		         clean ? "the daemon was not running" : "the daemon was killed, or the machine stopped");
 	}
 	logs_tend(d->logs, now);
-	save_state(d, false); /* a kill from here on leaves an interval that the next one can tell of */
+	/* A kill from here on leaves an interval that the next one can tell of. */
+	if (logs_flush(d->logs, now))
+		save_state(d, began, false);
 	r = grain_open(settings_text(s, SETTING_run), d->node, d->tracer, err, &d->grain);
 	if (r < 0)
 		return r;
@@ -551,7 +570,7 @@ static void stop(struct daemon *d)
 		node_detach(d->node, world_now());
 		logs_flush(d->logs, world_now());
 		if (d->control)
-			save_state(d, true);
+			save_state(d, world_now(), true);
 	}
 	control_close(d->control);
 	grain_close(d->grain);

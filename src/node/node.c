@@ -849,6 +849,16 @@ void node_tell(struct node *n, int64_t now)
 			access_decided(n, p);
 }
 
+int64_t node_untold(const struct node *n, int64_t now)
+{
+	for (unsigned i = 0; i < HASH; i++)
+		for (const struct nproc *p = n->procs[i]; p; p = p->next)
+			for (const struct naccess *a = p->accesses; a; a = a->proc_next)
+				if (!a->seq && a->ended != TIME_NEVER && a->lo < now)
+					now = a->lo;
+	return now;
+}
+
 void node_stats(const struct node *n, struct node_stats *ret)
 {
 	*ret = n->stats;

@@ -90,6 +90,8 @@ void node_counting(struct node *n, pid_t pid, bool on);
 void node_counting_all(struct node *n, bool everybody, uint32_t uid, bool on);
 /* Tells all that is known to have ended: somebody is about to ask. */
 void node_tell(struct node *n, int64_t now);
+/* All that happened before is told: now, or an earlier moment, where it is not decided yet whose something was. */
+int64_t node_untold(const struct node *n, int64_t now);
 
 struct node_stats {
 	uint64_t events, processes, files_told, accesses_told, told; /* in; out, since the beginning */
