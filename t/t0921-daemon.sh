@@ -148,6 +148,51 @@ else
 	skip "granularity of others" "needs root to be several users"
 fi
 
+# A launcher that reaches two nodes: each has a daemon of its own, told apart by its socket.
+stop TERM
+cat >"$T/launch" <<'END'
+#!/bin/sh
+[ "$1" = --job ] || exit 3
+echo "$2" >>"$0.jobs"
+shift 2
+"$@" || exit 1
+[ ! -e "$0.other" ] || STEMMA_NODE_SOCKET=$(cat "$0.other") "$@"
+END
+chmod 755 "$T/launch"
+mkfifo "$T/fifo2"
+STEMMA_FAKE_TRACER="$T/fifo2" STEMMA_NODE_SOCKET="$T/run3/socket" "$DAEMON" -o "base=$T/base3" -o "run=$T/run3" -o "launcher=$T/launch --job %j" 2>>"$T/daemon" &
+second=$!
+trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; kill -9 "$second" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+start -o "launcher=$T/launch --job %j"
+echo "$T/run3/socket" >"$T/launch.other"
+other_answers()
+{
+	STEMMA_NODE_SOCKET="$T/run3/socket" "$DAEMON" --stats
+}
+wait_for other_answers
+rm -f "$T/fifo.set" "$T/fifo2.set"
+job="fork t=30 pid=400 ppid=$((100 + me % 100)) uid=$me
+exec t=31 pid=400 uid=$me exe=/bin/job ino=77 argv=job nexec=1 env=SLURM_JOB_ID=4711"
+{ login "$me"; echo "$job"; } | happens
+{ login "$me"; echo "$job"; } >"$T/fifo2"
+asked_there()
+{ # WORDS
+	grep -q "^$1\$" "$T/fifo2.set" 2>/dev/null
+}
+cmd 0 granularity access --job 4711 && wait_for asked 'set 3 400 1' && wait_for asked_there 'set 3 400 1' && cmd 0 granularity open --job 4711 && wait_for asked_there 'set 3 400 0' && is "$T/launch.jobs" '4711
+4711'
+check "... by the site's launcher, on every node of the job"
+rm -rf "$T/launch.other"
+echo "$T/nobody-there" >"$T/launch.other"
+cmd 125 granularity access --job 4711 && says "$err" 'did not reach all nodes of job 4711'
+check "... a node that is not reached is told"
+cmd 0 granularity open --here --job 4711
+kill "$second"
+wait "$second" 2>/dev/null
+stop TERM
+start
+{ login "$me"; program "$me" 200 maker /h/made 20; } | happens
+
 # ---- hammering, kills, disks ----
 
 $PYTHON - "$T/run/socket" >"$out" 2>"$err" <<'END'

@@ -1,9 +1,9 @@
 /* stemma-nodeload - work for a node that is watched, and the truth about it.
  *
- *   stemma-nodeload marks DIR SECONDS   children, one after the other, each of which makes a file of its own; a line for each:
- *                                       its number, and ns since 1970 before it was started and after it was over
- *   stemma-nodeload bomb N              N processes at once; prints how many there were
- *   stemma-nodeload files DIR N         N files made, written and removed, 64 at a time
+ *   stemma-nodeload marks DIR SECONDS   children, one after the other, each of which makes a file of its own; a line
+ * for each: its number, and ns since 1970 before it was started and after it was over stemma-nodeload bomb N N
+ * processes at once; prints how many there were stemma-nodeload files DIR N         N files made, written and removed,
+ * 64 at a time
  *
  * Any call that fails is said on standard error, with status 1: nobody who is watched may be made to fail. */
 #include <errno.h>

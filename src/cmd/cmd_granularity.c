@@ -44,7 +44,12 @@ static int launch(char *launcher, const char *level, const char *job)
 		words[n] = (char *)buf_cstr(&expanded[n]);
 		n++;
 	}
-	char *const tail[] = {(char *)"stemma", (char *)"granularity", (char *)level, (char *)"--here",
+	/* As it is called here, so that it is found where it is in nobody's PATH: nodes of a job have the same software. */
+	char self[4096];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	snprintf(self + (length > 0 ? length : 0), sizeof(self) - (size_t)(length > 0 ? length : 0), "%s",
+	         length > 0 ? "" : "stemma");
+	char *const tail[] = {self, (char *)"granularity", (char *)level, (char *)"--here",
 	                      (char *)"--job",  (char *)job,           NULL};
 	memcpy(words + n, tail, sizeof(tail));
 	pid_t pid;
