@@ -20,7 +20,8 @@ answers()
 # shellcheck disable=SC2120 # none needs a setting yet
 start()
 { # OPTION...
-	"$DAEMON" --keep=all -o "base=$T/base" -o "run=$T/run" "$@" 2>>"$T/daemon" &
+	# shellcheck disable=SC2086 # options of a machine where all is slow
+	"$DAEMON" --keep=all -o "base=$T/base" -o "run=$T/run" ${NODE_OPTIONS:-} "$@" 2>>"$T/daemon" &
 	daemon=$!
 	i=0
 	until answers >/dev/null 2>&1; do
