@@ -102,6 +102,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .count = o->count || (o->level && level == 2),
 	                           .exact = exact,
 	                           .hdf5 = o->hdf5 || !strcmp(config_get(&c->config, CONFIG_hdf5), "on"),
+	                           .mpi = o->mpi,
 	                           .narrow = granularity == 1,
 	                           .say = o->quiet ? NULL : say_line};
 	struct run_trust trust = {.machine = o->machine,

@@ -61,6 +61,7 @@ enum app_kind {
 	APP_KINDS
 };
 #define APP_HAS_STEP 1u
+#define APP_RANK_UNKNOWN 1u /* a library that is not known: neither rank nor files are told */
 
 struct app_entry {
 	uint32_t size; /* of all of it, a multiple of 8; written last */

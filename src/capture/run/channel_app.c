@@ -160,6 +160,14 @@ static void say_rank(struct teller *t, const struct app_said *said)
 	const char *line = library.n ? memchr(library.p, '\n', library.n) : NULL;
 	if (line)
 		library.n = (size_t)(line - library.p);
+	if (said->flags & APP_RANK_UNKNOWN) {
+		struct buf text = {0};
+		buf_printf(&text, "ranks and files of an MPI library that is not known: ");
+		buf_str(&text, kept(&t->room[0], library));
+		sup_gap(t->s, NULL, TERM_gap_lost, 0, buf_cstr(&text));
+		buf_release(&text);
+		return;
+	}
 	struct event ev = {.mpi_rank = {.app = t->app,
 	                                .rank = said->number,
 	                                .size = (uint64_t)said->step,

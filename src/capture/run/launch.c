@@ -789,6 +789,13 @@ static void enter_hdf5(struct sup *s, const char *command)
 		why = "a program that cannot carry the library that tells of HDF5";
 	if (why)
 		sup_gap(s, NULL, TERM_gap_hdf5, 0, why);
+/* The library that tells of MPI goes along with the command. */
+static void enter_mpi(struct sup *s, const char *command)
+{
+	char library[4096];
+	if (!run_library_path("../capture/mpi", "libstemma-mpi.so", library, sizeof(library)) ||
+	    !run_library_enter(library, command))
+		sup_gap(s, NULL, TERM_gap_lost, 0, "MPI is not looked into: the library for it was not found, or cannot go along");
 }
 
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
@@ -849,6 +856,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		if (safe_place_make(&place, &why) < 0)
 			sup_gap(s, NULL, TERM_gap_lost, 0, why.text);
 	}
+	if (o->mpi)
+		enter_mpi(s, o->argv[0]);
 	if (channel_make(&s->channel) < 0)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no room for what programs tell of themselves");
 	channel_enter(&s->channel, s->run);

@@ -82,6 +82,7 @@ struct run_options {
 	bool exact;      /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
 	bool hdf5;       /* record what programs do with objects of HDF5 files (doc/hdf5.md) */
 	bool narrow;     /* with exact: an access lasts from the first byte moved to the last, not from open to close */
+	bool mpi;        /* record what MPI tells programs and what they do through MPI-IO (doc/annotations.md) */
 	const struct run_observer *observer; /* NULL: nobody watches */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
 	enum run_orphans orphans;
