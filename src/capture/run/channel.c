@@ -14,8 +14,9 @@
 #define FILES_AT_ONCE 65536
 #define WINDOW_READ_MAX (1u << 20) /* more than a window can be */
 #define SWEEP_NS 200000000         /* between two looks */
-#define AT_ONCE (1u << 20) /* bytes taken while the job waits: about 5 ms. A process that said more waits for the end  \
-	                        */
+#define AT_ONCE                                                                                                        \
+	(1u << 20) /* bytes taken while the job waits: about 5 ms. A process that said more waits for the end              \
+	            */
 
 /* Who takes the files with this letter. */
 static const struct taker {

@@ -795,7 +795,8 @@ static void enter_mpi(struct sup *s, const char *command)
 	char library[4096];
 	if (!run_library_path("../capture/mpi", "libstemma-mpi.so", library, sizeof(library)) ||
 	    !run_library_enter(library, command))
-		sup_gap(s, NULL, TERM_gap_lost, 0, "MPI is not looked into: the library for it was not found, or cannot go along");
+		sup_gap(s, NULL, TERM_gap_lost, 0,
+		        "MPI is not looked into: the library for it was not found, or cannot go along");
 }
 
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
