@@ -198,6 +198,11 @@ check 'a folder that is taken away'
 
 fresh && cmd 0 run -q -- "$app" list && id=$(sed -n 's/^1 //p' "$out") && cmd 0 run -q -- "$app" fork && cmd 0 forget "$id" && cmd 0 sql --csv 'SELECT count(*) FROM annotation' && says "$out" 6 && ! grep -q 'learning_rate' "$STEMMA_HOME"/logs/*/*/* && cmd 0 fsck && cmd 0 index --rebuild && cmd 0 sql --csv 'SELECT count(*) FROM annotation' && says "$out" 6
 check 'forget takes it along'
+fresh && cmd 0 run -q -- "$app" list && cmd 0 export -f prov-json && jq -c '.activity[] | select(.["stemma:runType"]) | [.["stemma:runType"], .["stemma:configurationVersion"], .["stemma:metric"], .["stemma:saidUsed"], .["stemma:tag"], (.["stemma:configuration"] | fromjson | length)]' "$out" >"$T/got" && cat >"$T/want" <<'END'
+["training","[\"learning_rate=v2\"]","[\"accuracy=0.625\",\"loss=0.25\",\"threaded=1\"]","[\"input.csv\"]","[\"purpose=test\"]",4]
+END
+diff "$T/want" "$T/got" >"$err" && for f in prov-n turtle prov-jsonld; do cmd 0 export -f $f -o doc.$f && cmd 0 import doc.$f || break; done
+check 'exports have it as attributes of the run'
 fresh && cmd 0 run -q -- "$app" list && cmd 0 run -q -- "$app" list && cmd 1 diff @~1 @ && says "$out" 'environment   same' && ! grep -q STEMMA_APP "$out"
 check 'two runs do not differ by it'
 finish

@@ -8,6 +8,7 @@
 #include "query/idset.h"
 
 #define TOLD_PARTS 4 /* result, invariant, variant, parameter */
+#define SAID_PARTS 6 /* configuration, its versions, metric, tag, used, generated */
 #define NOTE_PARTS 4 /* of a note: its words, when, who, on which host */
 
 struct prov_source {
@@ -23,6 +24,8 @@ struct prov_source {
 	struct notes notes; /* of the run or file at hand */
 	struct buf note[NOTE_PARTS];
 	struct buf told[TOLD_PARTS]; /* results and properties of the run at hand */
+	struct buf said[SAID_PARTS]; /* what its programs told of themselves */
+	struct buf run_type;
 	store_id named_run;          /* whose name stands in run_name: executions of a run stand together */
 	struct buf run_name;
 	struct map users, programs; /* by hash, by file: the agents that were said */
@@ -69,7 +72,7 @@ void prov_put_notes(struct prov_source *p, uint64_t version);
 
 /* ---- prov_told.c ---- */
 
-/* Results and properties of a run become values. 0 or -errno. */
+/* Results and properties of a run, and what its programs told of themselves, become values. 0 or -errno. */
 int prov_put_told(struct prov_source *p, store_id run);
 
 /* ---- prov_builds.c ---- */

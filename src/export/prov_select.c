@@ -195,6 +195,9 @@ void prov_close(struct prov_source *p)
 		buf_release(&p->note[i]);
 	for (size_t i = 0; i < TOLD_PARTS; i++)
 		buf_release(&p->told[i]);
+	for (size_t i = 0; i < SAID_PARTS; i++)
+		buf_release(&p->said[i]);
+	buf_release(&p->run_type);
 	buf_release(&p->subject);
 	buf_release(&p->object);
 	buf_release(&p->third);
