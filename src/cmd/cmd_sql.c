@@ -52,10 +52,19 @@ static void put_value(json_t *row, const char *key, sqlite3_stmt *st, int i)
 	}
 }
 
-/* Text and blobs as they are, numbers as SQLite writes them. */
+/* Text and blobs as they are, numbers as SQLite writes them; but those whose value its 15 digits do not hold with as many
+ * as do. Valid until the next call. */
 static struct str value_text(sqlite3_stmt *st, int i)
 {
+	static char text[40];
 	int type = sqlite3_column_type(st, i);
+	double v = type == SQLITE_FLOAT ? sqlite3_column_double(st, i) : 0;
+	if (type == SQLITE_FLOAT && strtod((const char *)sqlite3_column_text(st, i), NULL) != v) {
+		snprintf(text, sizeof(text), "%.16g", v);
+		if (strtod(text, NULL) != v)
+			snprintf(text, sizeof(text), "%.17g", v);
+		return str_of(text);
+	}
 	const void *p = type == SQLITE_BLOB ? sqlite3_column_blob(st, i) : (const void *)sqlite3_column_text(st, i);
 	return str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, i));
 }
