@@ -198,6 +198,8 @@ check 'a folder that is taken away'
 
 fresh && cmd 0 run -q -- "$app" list && id=$(sed -n 's/^1 //p' "$out") && cmd 0 run -q -- "$app" fork && cmd 0 forget "$id" && cmd 0 sql --csv 'SELECT count(*) FROM annotation' && says "$out" 6 && ! grep -q 'learning_rate' "$STEMMA_HOME"/logs/*/*/* && cmd 0 fsck && cmd 0 index --rebuild && cmd 0 sql --csv 'SELECT count(*) FROM annotation' && says "$out" 6
 check 'forget takes it along'
+echo secret >input.csv && fresh && cmd 0 run -q -- sh -c '"$0" list; cat input.csv' "$app" && cmd 0 forget --redact-arguments input.csv && cmd 0 sql --csv "SELECT name FROM annotation WHERE kind IN ('used', 'generated') ORDER BY kind" && [ "$(tail -n +2 "$out" | tr -d '\r' | tr '\n' ' ')" = 'model.bin *** ' ] && cmd 0 fsck
+check 'a file that is forgotten with its arguments is no word any more'
 fresh && cmd 0 run -q -- "$app" list && cmd 0 export -f prov-json && jq -c '.activity[] | select(.["stemma:runType"]) | [.["stemma:runType"], .["stemma:configurationVersion"], .["stemma:metric"], .["stemma:saidUsed"], .["stemma:tag"], (.["stemma:configuration"] | fromjson | length)]' "$out" >"$T/got" && cat >"$T/want" <<'END'
 ["training","[\"learning_rate=v2\"]","[\"accuracy=0.625\",\"loss=0.25\",\"threaded=1\"]","[\"input.csv\"]","[\"purpose=test\"]",4]
 END

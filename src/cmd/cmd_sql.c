@@ -52,8 +52,8 @@ static void put_value(json_t *row, const char *key, sqlite3_stmt *st, int i)
 	}
 }
 
-/* Text and blobs as they are, numbers as SQLite writes them; but those whose value its 15 digits do not hold with as many
- * as do. Valid until the next call. */
+/* Text and blobs as they are, numbers as SQLite writes them; but those whose value its 15 digits do not hold with as
+ * many as do. Valid until the next call. */
 static struct str value_text(sqlite3_stmt *st, int i)
 {
 	static char text[40];

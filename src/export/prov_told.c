@@ -44,8 +44,8 @@ static void append_figure(struct buf *to, size_t *n, const struct said_figure *f
 
 static int put_said(struct prov_source *p, store_id run)
 {
-	static const enum prov_attr attr[SAID_PARTS] = {ATTR_configuration, ATTR_configurationVersion, ATTR_metric,
-	                                                ATTR_tag,           ATTR_saidUsed,             ATTR_saidGenerated};
+	static const enum prov_attr attr[SAID_PARTS] = {
+	    ATTR_configuration, ATTR_configurationVersion, ATTR_metric, ATTR_tag, ATTR_saidUsed, ATTR_saidGenerated};
 	struct said d;
 	struct said_run *runs = NULL;
 	size_t n[SAID_PARTS] = {0}, n_runs = 0;

@@ -451,6 +451,18 @@ static int change(struct cut *c, const struct event *ev)
 		lists[0] = &e.build.argv;
 		lists[1] = &e.build.args;
 		break;
+	case EVENT_app_word:
+		changed = tells(c, e.app_word.name) || tells(c, e.app_word.value);
+		if (tells(c, e.app_word.name))
+			e.app_word.name = str_of("***");
+		if (tells(c, e.app_word.value))
+			e.app_word.value = str_of("***");
+		break;
+	case EVENT_mpi_io:
+		changed = tells(c, e.mpi_io.path);
+		if (changed)
+			e.mpi_io.path = str_of("***");
+		break;
 	case EVENT_build_file:
 		changed = tells(c, e.build_file.path);
 		if (changed)
