@@ -315,8 +315,8 @@ static void take_image(struct facts *f, const struct event *ev)
 		return;
 	}
 	/* Only what this session told of: an execution that nothing else tells of cannot be. */
-	uint32_t id = ev->image.n ? map_get(&f->execs, (uint64_t)p->proc << 20 | ev->image.n)
-	                          : f->g->procs.v[p->proc].first_exec;
+	uint32_t id =
+	    ev->image.n ? map_get(&f->execs, (uint64_t)p->proc << 20 | ev->image.n) : f->g->procs.v[p->proc].first_exec;
 	if (id == VEC_NONE)
 		f->g->unknown_refs++;
 	else

@@ -61,8 +61,8 @@ enum gfile_flags {
 struct gfile {
 	uint32_t domain; /* VEC_NONE: absent, the path is its identity */
 	uint64_t ino, gen;
-	uint32_t path;  /* absent: identity; else the latest path seen (by path_key), VEC_NONE none */
-	uint32_t group; /* the file that accesses to it count to (B14), VEC_NONE: itself */
+	uint32_t path;   /* absent: identity; else the latest path seen (by path_key), VEC_NONE none */
+	uint32_t group;  /* the file that accesses to it count to (B14), VEC_NONE: itself */
 	uint32_t within; /* of an object of an HDF5 file: that file, VEC_NONE */
 	struct gkey kind_key, path_key, group_key;
 	uint8_t kind;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 const char *const lineage_omit_name[OMIT_COUNT] = {
-    [OMIT_system] = "system", [OMIT_absent] = "absent", [OMIT_cache] = "cache",         [OMIT_fork] = "fork",
-    [OMIT_shm] = "shm",       [OMIT_sync] = "sync",     [OMIT_uncertain] = "uncertain", [OMIT_unseen] = "unseen",
+    [OMIT_system] = "system", [OMIT_absent] = "absent",       [OMIT_cache] = "cache",         [OMIT_fork] = "fork",
+    [OMIT_shm] = "shm",       [OMIT_sync] = "sync",           [OMIT_uncertain] = "uncertain", [OMIT_unseen] = "unseen",
     [OMIT_object] = "object", [OMIT_container] = "container",
 };
 

@@ -43,7 +43,8 @@ static int look(struct store *s, store_id version, struct look *ret)
 	*ret = (struct look){0};
 	if (r <= 0)
 		return r;
-	*ret = (struct look){.file = v.file, .within = v.within, .origin = v.origin, .regular = v.kind == TERM_kind_regular};
+	*ret =
+	    (struct look){.file = v.file, .within = v.within, .origin = v.origin, .regular = v.kind == TERM_kind_regular};
 	if (v.within && (r = store_version(s, version, &i)) > 0)
 		ret->start = i.start;
 	return r < 0 ? r : 0;
@@ -106,7 +107,8 @@ static int since(struct objects *o, store_id version, store_id file, int64_t t, 
 }
 
 /* Do the objects of the file that the execution used tell all that it used of this version? uses: all that it used. */
-static int covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses, bool *ret)
+static int covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
+                   bool *ret)
 {
 	bool is_new, gap;
 	uint64_t key = hash_mix(hash_mix(exec, version), 7) | 1;

@@ -1,9 +1,9 @@
 /* objects.h - files and the objects in them, in walks over the graph (doc/hdf5.md, "Files and objects together").
  *
- * An HDF5 file and the objects in it are written and read together. A walk along files leaves out the objects of a file that an
- * execution used or made; a walk along objects leaves out the file, where the objects are known to tell all of what was
- * used of it. Nothing else is left out, and how many were is told. Without objects in the store each call costs one
- * comparison. */
+ * An HDF5 file and the objects in it are written and read together. A walk along files leaves out the objects of a file
+ * that an execution used or made; a walk along objects leaves out the file, where the objects are known to tell all of
+ * what was used of it. Nothing else is left out, and how many were is told. Without objects in the store each call
+ * costs one comparison. */
 #ifndef STEMMA_QUERY_OBJECTS_H
 #define STEMMA_QUERY_OBJECTS_H
 
@@ -15,7 +15,7 @@ enum objects_view { OBJECTS_FILES, OBJECTS_OBJECTS };
 struct objects {
 	struct store *s;
 	enum objects_view view;
-	bool any; /* the store has objects */
+	bool any;            /* the store has objects */
 	struct idmap covers; /* hash of execution, version of a file -> 1 covered, 2 not */
 	struct edges edges, more;
 };

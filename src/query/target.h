@@ -32,7 +32,8 @@ struct file_target {
 
 /* Absolute and without `.`, `..` and symbolic links as far as it exists; nothing needs to exist. */
 void target_path(const char *text, struct buf *ret);
-/* Of FILE//PATH, an object of an HDF5 file, the length of FILE; 0: it is none (the first part is a folder, or there is no
+/* Of FILE//PATH, an object of an HDF5 file, the length of FILE; 0: it is none (the first part is a folder, or there is
+ * no
  * //). */
 size_t target_object(const char *text);
 

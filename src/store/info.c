@@ -571,8 +571,7 @@ int store_version_sort(struct store *s, store_id id, struct version_sort *ret)
 		rc = read_brief_path(s, &f, &r->sort_text);
 	if (rc < 0)
 		return rc;
-	*ret = (struct version_sort){version_file(id), origin_of(&r->ver), f.kind, buf_view(&r->sort_text),
-	                             f.within};
+	*ret = (struct version_sort){version_file(id), origin_of(&r->ver), f.kind, buf_view(&r->sort_text), f.within};
 	return 1;
 }
 

@@ -208,7 +208,7 @@ int pfile_identity(struct str info, struct pfile *ret);
 /* Only what it is and what it is called. */
 struct pfile_brief {
 	uint64_t kind, path, shown_dir, within; /* as in pfile */
-	struct str shown;               /* in info */
+	struct str shown;                       /* in info */
 };
 int pfile_brief(struct str info, struct pfile_brief *ret);
 void pfile_put(struct store *s, struct buf *out, const struct pfile *f);

@@ -1,8 +1,9 @@
-/* h5steps STEP FILE...: one step of a small workflow on HDF5 files, for the tests of `stemma run --hdf5`. Each step prints
- * what it did to which object, one a line, as `read FILE//PATH` or `write FILE//PATH`: the truth that the record is held against.
+/* h5steps STEP FILE...: one step of a small workflow on HDF5 files, for the tests of `stemma run --hdf5`. Each step
+ * prints what it did to which object, one a line, as `read FILE//PATH` or `write FILE//PATH`: the truth that the record
+ * is held against.
  *
- *   make OUT          groups /raw and /calib; /raw/trace (8 x 100 double), /raw/time, /calib/gain; attributes rate, unit, name of /
- *   scale IN OUT      OUT//scaled/trace from IN//raw/trace and IN//calib/gain, attribute rate copied
+ *   make OUT          groups /raw and /calib; /raw/trace (8 x 100 double), /raw/time, /calib/gain; attributes rate,
+ * unit, name of / scale IN OUT      OUT//scaled/trace from IN//raw/trace and IN//calib/gain, attribute rate copied
  *   columns IN OUT    OUT//cut from columns 10 to 19 of IN//raw/trace
  *   over FILE         all of FILE//raw/time written anew
  *   some FILE         one element of FILE//raw/time
@@ -53,14 +54,16 @@ static int make(const char *out)
 	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	hid_t raw = H5Gcreate2(f, "raw", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	hid_t calib = H5Gcreate2(f, "/calib", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-	hid_t t = dataset(raw, "trace", 2, dims), time = dataset(raw, "time", 1, dims + 1), gain = dataset(f, "calib/gain", 1, dims);
+	hid_t t = dataset(raw, "trace", 2, dims), time = dataset(raw, "time", 1, dims + 1),
+	      gain = dataset(f, "calib/gain", 1, dims);
 	H5Dwrite(t, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
 	H5Dwrite(time, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
 	H5Dwrite(gain, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
 	attribute(t, "rate", 500);
 	attribute(raw, "unit", 1);
 	attribute(f, "name", 2);
-	const char *const made[] = {"", "raw", "calib", "raw/trace", "raw/time", "calib/gain", "raw/trace@rate", "raw@unit", "@name"};
+	const char *const made[] = {"",         "raw",  "calib", "raw/trace", "raw/time", "calib/gain", "raw/trace@rate",
+	                            "raw@unit", "@name"};
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
 		did("write", out, made[i]);
 	return H5Dclose(t) | H5Dclose(time) | H5Dclose(gain) | H5Gclose(raw) | H5Gclose(calib) | H5Fclose(f);
@@ -84,8 +87,10 @@ static int scale(const char *in, const char *out)
 	H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
 	attribute(d, "rate", rate);
 	did("read", in, "raw/trace"), did("read", in, "calib/gain"), did("read", in, "raw/trace@rate");
-	did("write", out, ""), did("write", out, "scaled"), did("write", out, "scaled/trace"), did("write", out, "scaled/trace@rate");
-	return H5Aclose(r) | H5Dclose(unused) | H5Dclose(t) | H5Dclose(g) | H5Dclose(d) | H5Gclose(to) | H5Fclose(a) | H5Fclose(b);
+	did("write", out, ""), did("write", out, "scaled"), did("write", out, "scaled/trace"),
+	    did("write", out, "scaled/trace@rate");
+	return H5Aclose(r) | H5Dclose(unused) | H5Dclose(t) | H5Dclose(g) | H5Dclose(d) | H5Gclose(to) | H5Fclose(a) |
+	       H5Fclose(b);
 }
 
 static int columns(const char *in, const char *out)
@@ -176,14 +181,16 @@ static int attr(const char *file, long n)
 {
 	struct timespec a, b;
 	double v, sum = 0;
-	hid_t f = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT), at = H5Aopen_by_name(f, "raw/trace", "rate", H5P_DEFAULT, H5P_DEFAULT);
+	hid_t f = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT),
+	      at = H5Aopen_by_name(f, "raw/trace", "rate", H5P_DEFAULT, H5P_DEFAULT);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
 	for (long i = 0; i < n; i++) {
 		H5Aread(at, H5T_NATIVE_DOUBLE, &v);
 		sum += v;
 	}
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
-	printf("%.1f ns a read, sum %g\n", ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / (double)n, sum);
+	printf("%.1f ns a read, sum %g\n",
+	       ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / (double)n, sum);
 	return H5Aclose(at) | H5Fclose(f);
 }
 

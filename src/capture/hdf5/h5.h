@@ -7,7 +7,8 @@
  * succeeded, with printing off and the stack emptied again.
  *
  * h5_real.c finds the real functions; h5_ask.c asks HDF5 what an identifier is; h5_note.c keeps objects and their
- * counters; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing here trusts an identifier that a program gives. */
+ * counters; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing here trusts an identifier that a program
+ * gives. */
 #ifndef STEMMA_CAPTURE_HDF5_H5_H
 #define STEMMA_CAPTURE_HDF5_H5_H
 
@@ -65,7 +66,7 @@ struct h5_obj {
 	bool shaped;
 	uint32_t rank, class;
 	uint64_t size, elements;
-	hsize_t dims[4]; /* the first ones */
+	hsize_t dims[4];   /* the first ones */
 	hid_t fields_type; /* the type in memory that was used last, and its members, NUL-separated */
 	uint32_t nfields;
 	char fields[200];
@@ -100,10 +101,9 @@ void h5_begin(struct h5_obj *o, bool write, int64_t t);
 void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended);
 void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t ended);
 /* A part of a dataset: all of it (space H5S_ALL), or what is selected in the space. Returns elements; 0 not known. */
-uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields,
-                    uint32_t nfields, bool *ret_whole);
-void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old,
-             size_t nold);
+uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields, uint32_t nfields,
+                    bool *ret_whole);
+void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old, size_t nold);
 void h5_gap(const char *what);
 /* Asks for it, where that was not done yet; a dataset or an attribute by its identifier. */
 void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id);
@@ -112,7 +112,8 @@ void h5_reshaped(struct h5_obj *o);
 
 /* ---- asking (h5_ask.c) ---- */
 
-/* Between these two, HDF5 prints nothing of what fails; behind them its error stack is empty. Only where it was empty, or will be emptied. */
+/* Between these two, HDF5 prints nothing of what fails; behind them its error stack is empty. Only where it was empty,
+ * or will be emptied. */
 struct h5_quiet {
 	h5_error_fn fn;
 	void *data;

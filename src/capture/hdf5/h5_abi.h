@@ -1,6 +1,6 @@
-/* h5_abi.h - the part of the binary interface of HDF5 that the library stands before or calls, versions 1.10 to 1.14, by
- * our own declarations: no header and no library of HDF5 is needed to build it, and it serves all of them. What differs
- * between versions (H5O_info_t) is read by offset (h5_ask.c). */
+/* h5_abi.h - the part of the binary interface of HDF5 that the library stands before or calls, versions 1.10 to 1.14,
+ * by our own declarations: no header and no library of HDF5 is needed to build it, and it serves all of them. What
+ * differs between versions (H5O_info_t) is read by offset (h5_ask.c). */
 #ifndef STEMMA_CAPTURE_HDF5_H5_ABI_H
 #define STEMMA_CAPTURE_HDF5_H5_ABI_H
 

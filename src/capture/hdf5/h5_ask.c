@@ -86,10 +86,13 @@ size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n)
 
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
 {
-	hid_t (*space_of)(hid_t) = attribute ? H5CALL(l, H5Aget_space, hid_t(*)(hid_t)) : H5CALL(l, H5Dget_space, hid_t(*)(hid_t));
-	hid_t (*type_of)(hid_t) = attribute ? H5CALL(l, H5Aget_type, hid_t(*)(hid_t)) : H5CALL(l, H5Dget_type, hid_t(*)(hid_t));
+	hid_t (*space_of)(hid_t) =
+	    attribute ? H5CALL(l, H5Aget_space, hid_t(*)(hid_t)) : H5CALL(l, H5Dget_space, hid_t(*)(hid_t));
+	hid_t (*type_of)(hid_t) =
+	    attribute ? H5CALL(l, H5Aget_type, hid_t(*)(hid_t)) : H5CALL(l, H5Dget_type, hid_t(*)(hid_t));
 	int (*ndims)(hid_t) = H5CALL(l, H5Sget_simple_extent_ndims, int (*)(hid_t));
-	int (*dims)(hid_t, hsize_t *, hsize_t *) = H5CALL(l, H5Sget_simple_extent_dims, int (*)(hid_t, hsize_t *, hsize_t *));
+	int (*dims)(hid_t, hsize_t *, hsize_t *) =
+	    H5CALL(l, H5Sget_simple_extent_dims, int (*)(hid_t, hsize_t *, hsize_t *));
 	herr_t (*dec)(hid_t) = H5CALL(l, H5Idec_ref, herr_t(*)(hid_t));
 	if (!space_of || !type_of || !ndims || !dims || !dec)
 		return false;
@@ -98,7 +101,7 @@ bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, 
 	bool ok = rank >= 0 && rank <= H5_RANK_MAX && dims(space, ret_dims, ret_most) == rank && type >= 0;
 	if (ok) {
 		int class = H5CALL(l, H5Tget_class, int (*)(hid_t))(type);
-		o->class = class < 0 ? UINT32_MAX : (uint32_t)class;
+		o->class = class < 0 ? UINT32_MAX : (uint32_t) class;
 		o->size = H5CALL(l, H5Tget_size, size_t(*)(hid_t))(type);
 		o->rank = (uint32_t)rank;
 		o->elements = 1;

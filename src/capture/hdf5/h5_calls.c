@@ -121,14 +121,16 @@ static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op,
 	}
 
 OPENS(H5Gcreate1, TERM_kind_group, H5_CREATE, (hid_t loc, const char *path, size_t hint), (loc, path, hint))
-OPENS(H5Gcreate2, TERM_kind_group, H5_CREATE, (hid_t loc, const char *path, hid_t a, hid_t b, hid_t c), (loc, path, a, b, c))
+OPENS(H5Gcreate2, TERM_kind_group, H5_CREATE, (hid_t loc, const char *path, hid_t a, hid_t b, hid_t c),
+      (loc, path, a, b, c))
 OPENS(H5Gcreate_anon, TERM_kind_group, H5_CREATE, (hid_t loc, hid_t a, hid_t b), (loc, a, b))
 OPENS(H5Gopen1, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path), (loc, path))
 OPENS(H5Gopen2, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
 OPENS(H5Dcreate1, TERM_kind_dataset, H5_CREATE, (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a),
       (loc, path, type, space, a))
 OPENS(H5Dcreate2, TERM_kind_dataset, H5_CREATE,
-      (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c), (loc, path, type, space, a, b, c))
+      (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c),
+      (loc, path, type, space, a, b, c))
 OPENS(H5Dcreate_anon, TERM_kind_dataset, H5_CREATE, (hid_t loc, hid_t type, hid_t space, hid_t a, hid_t b),
       (loc, type, space, a, b))
 OPENS(H5Dopen1, TERM_kind_dataset, H5_OPEN, (hid_t loc, const char *path), (loc, path))
@@ -137,8 +139,8 @@ OPENS(H5Topen1, TERM_kind_datatype, H5_OPEN, (hid_t loc, const char *path), (loc
 OPENS(H5Topen2, TERM_kind_datatype, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
 OPENS(H5Oopen, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
 OPENS(H5Oopen_by_addr, TERM_kind_group, H5_OPEN, (hid_t loc, haddr_t addr), (loc, addr))
-OPENS(H5Oopen_by_idx, TERM_kind_group, H5_OPEN,
-      (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a), (loc, path, index, order, n, a))
+OPENS(H5Oopen_by_idx, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a),
+      (loc, path, index, order, n, a))
 struct h5_token {
 	unsigned char byte[16];
 };
@@ -148,7 +150,8 @@ OPENS(H5Rdereference2, TERM_kind_group, H5_OPEN, (hid_t obj, hid_t a, int type, 
 OPENS(H5Ropen_object, TERM_kind_group, H5_OPEN, (void *ref, hid_t a, hid_t b), (ref, a, b))
 OPENS(H5Aopen_idx, TERM_kind_attribute, H5_OPEN, (hid_t loc, unsigned n), (loc, n))
 OPENS(H5Aopen_by_idx, TERM_kind_attribute, H5_OPEN,
-      (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b), (loc, path, index, order, n, a, b))
+      (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b),
+      (loc, path, index, order, n, a, b))
 OPENS(H5Aopen_by_name, TERM_kind_attribute, H5_OPEN, (hid_t loc, const char *path, const char *attr, hid_t a, hid_t b),
       (loc, path, attr, a, b))
 OPENS(H5Acreate_by_name, TERM_kind_attribute, H5_CREATE,
@@ -174,7 +177,8 @@ OPENS(H5Acreate_by_name, TERM_kind_attribute, H5_CREATE,
 		}                                                                                                              \
 		return id;                                                                                                     \
 	}
-ATTRIBUTES(H5Acreate1, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a), (loc, attr, type, space, a))
+ATTRIBUTES(H5Acreate1, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a),
+           (loc, attr, type, space, a))
 ATTRIBUTES(H5Acreate2, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b),
            (loc, attr, type, space, a, b))
 ATTRIBUTES(H5Aopen, H5_OPEN, (hid_t loc, const char *attr, hid_t a), (loc, attr, a))

@@ -35,7 +35,8 @@ static void fields_of(struct h5_lib *l, struct h5_obj *o, hid_t type)
 }
 
 /* What the call will move, before it is made. */
-static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t space, bool write, uint64_t *ret_bytes, int64_t *ret_t)
+static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t space, bool write, uint64_t *ret_bytes,
+                                 int64_t *ret_t)
 {
 	struct h5_obj *o = h5_obj_of(l, id, TERM_kind_dataset);
 	bool whole = false;
@@ -47,7 +48,8 @@ static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t s
 		if (ask)
 			h5_hush(l, &q);
 		fields_of(l, o, type);
-		*ret_bytes = o->size * h5_part_of(l, o, write, space, o->fields, o->class == H5T_COMPOUND ? o->nfields : 0, &whole);
+		*ret_bytes =
+		    o->size * h5_part_of(l, o, write, space, o->fields, o->class == H5T_COMPOUND ? o->nfields : 0, &whole);
 		if (ask)
 			h5_unhush(l, &q);
 		struct h5_object *t = o->told;
@@ -78,8 +80,8 @@ static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t s
 		return r;                                                                                                      \
 	}
 
-DATA(H5Dread, false, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, void *buf), (id, type, mem, space, plist, buf),
-     id, type, space, (void)0)
+DATA(H5Dread, false, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, void *buf),
+     (id, type, mem, space, plist, buf), id, type, space, (void)0)
 DATA(H5Dwrite, true, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, const void *buf),
      (id, type, mem, space, plist, buf), id, type, space, (void)0)
 
@@ -104,7 +106,8 @@ DATA(H5Dwrite, true, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist,
 		for (size_t i = 0; i < n; i++) {                                                                               \
 			struct h5_obj *o = h5_obj_of(l, id[i], TERM_kind_dataset);                                                 \
 			/* How much of each was counted where it was looked at; what a call of several took is shared out. */      \
-			h5_end(o, write, r >= 0, o && space[i] == H5S_ALL ? o->size * o->elements : 0, end - (end - t) / (int64_t)n, end); \
+			h5_end(o, write, r >= 0, o && space[i] == H5S_ALL ? o->size * o->elements : 0,                             \
+			       end - (end - t) / (int64_t)n, end);                                                                 \
 		}                                                                                                              \
 		return r;                                                                                                      \
 	}

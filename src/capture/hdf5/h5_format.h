@@ -54,11 +54,11 @@ struct h5_object {
 	uint32_t ready; /* 0: the rest is not there yet */
 	uint16_t kind;  /* term kind: group, dataset, attribute, datatype */
 	uint16_t flags;
-	uint64_t num;  /* from 1, in this image */
-	uint64_t file; /* num */
-	uint64_t addr; /* of the object in the file; of an attribute the object's that it belongs to */
+	uint64_t num;          /* from 1, in this image */
+	uint64_t file;         /* num */
+	uint64_t addr;         /* of the object in the file; of an attribute the object's that it belongs to */
 	uint32_t nname, nattr; /* bytes of the path, and of the attribute's name behind it */
-	struct h5_row row[2]; /* read, written */
+	struct h5_row row[2];  /* read, written */
 	struct h5_few few[H5_FEW];
 };
 static_assert(sizeof(struct h5_object) == 296, "layout");
@@ -67,7 +67,7 @@ struct h5_shape {
 	uint64_t object;
 	uint32_t class, rank;
 	uint64_t size; /* bytes of an element */
-	/* then rank extents, rank greatest extents; UINT64_MAX: no limit */
+	               /* then rank extents, rank greatest extents; UINT64_MAX: no limit */
 };
 
 struct h5_part {

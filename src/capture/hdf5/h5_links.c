@@ -50,7 +50,8 @@ static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 	return o;
 }
 
-static void renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc, const char *old)
+static void renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc,
+                    const char *old)
 {
 	char path[PATH_ROOM], was[PATH_ROOM];
 	size_t n = path_of(h5_loc_of(l, loc), name, path), nold = old ? path_of(h5_loc_of(l, old_loc), old, was) : 0;
@@ -120,8 +121,9 @@ static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const c
 
 CALLS(H5Arename, (hid_t loc, const char *from, const char *to), (loc, from, to),
       o = h5_attribute_of(h5_loc_of(l, loc), from), attribute_renamed(o, h5_loc_of(l, loc), to, t))
-CALLS(H5Arename_by_name, (hid_t loc, const char *path, const char *from, const char *to, hid_t a), (loc, path, from, to, a),
-      o = h5_attribute_of(at_name(l, loc, path), from), attribute_renamed(o, at_name(l, loc, path), to, t))
+CALLS(H5Arename_by_name, (hid_t loc, const char *path, const char *from, const char *to, hid_t a),
+      (loc, path, from, to, a), o = h5_attribute_of(at_name(l, loc, path), from),
+      attribute_renamed(o, at_name(l, loc, path), to, t))
 
 static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, const char *name, int64_t t)
 {

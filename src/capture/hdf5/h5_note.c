@@ -1,5 +1,6 @@
 /* Objects, identifiers and counters. All of it lies in memory that the kernel empties in a forked child, which begins
- * anew: what it inherited is asked for again when it is used. A spin lock guards the tables, never over a call of HDF5. */
+ * anew: what it inherited is asked for again when it is used. A spin lock guards the tables, never over a call of HDF5.
+ */
 #include "capture/hdf5/h5.h"
 
 #include "event/event.h"
@@ -188,7 +189,8 @@ static const char *plain_name(const char *name)
 {
 	const char *colon = strchr(name, ':');
 	struct stat st;
-	return colon && colon > name && colon - name < 12 && stat(name, &st) < 0 && stat(colon + 1, &st) == 0 ? colon + 1 : name;
+	return colon && colon > name && colon - name < 12 && stat(name, &st) < 0 && stat(colon + 1, &st) == 0 ? colon + 1
+	                                                                                                      : name;
 }
 
 /* A file that is open now: that which was left as it is (the same accesses go on), or another. Without the lock. */
@@ -340,7 +342,9 @@ static bool objects_grow(struct state *s)
 	for (size_t i = 0; i < s->nchains; i++)
 		for (struct h5_obj *o = s->objects[i], *next; o; o = next) {
 			next = o->next;
-			size_t h = (size_t)XXH3_64bits_withSeed(o->name, o->kind == TERM_kind_attribute ? o->nname : 0, o->addr ^ o->file->num << 48 ^ o->kind) & (n - 1);
+			size_t h = (size_t)XXH3_64bits_withSeed(o->name, o->kind == TERM_kind_attribute ? o->nname : 0,
+			                                        o->addr ^ o->file->num << 48 ^ o->kind) &
+			           (n - 1);
 			o->next = v[h];
 			v[h] = o;
 		}
@@ -365,13 +369,19 @@ static struct h5_obj *object_add(struct h5_open *f, uint64_t addr, unsigned kind
 		goto out;
 	size_t h = (size_t)XXH3_64bits_withSeed(attr, nattr, addr ^ f->num << 48 ^ kind) & (s->nchains - 1);
 	for (o = s->objects[h]; o; o = o->next)
-		if (o->addr == addr && o->file == f && o->kind == kind && (kind != TERM_kind_attribute || (o->nname == nattr && !memcmp(o->name, attr, nattr))))
+		if (o->addr == addr && o->file == f && o->kind == kind &&
+		    (kind != TERM_kind_attribute || (o->nname == nattr && !memcmp(o->name, attr, nattr))))
 			goto out;
 	size_t n = attr ? nattr : npath;
 	o = room(s, sizeof(*o) + n + 1);
 	if (!o)
 		goto out;
-	*o = (struct h5_obj){.next = s->objects[h], .file = f, .addr = addr, .num = ++s->objects_said, .nname = (uint32_t)n, .kind = (uint16_t)kind};
+	*o = (struct h5_obj){.next = s->objects[h],
+	                     .file = f,
+	                     .addr = addr,
+	                     .num = ++s->objects_said,
+	                     .nname = (uint32_t)n,
+	                     .kind = (uint16_t)kind};
 	char *name = (char *)(o + 1);
 	memcpy(name, attr ? attr : path, n);
 	name[n] = '\0';
@@ -637,8 +647,8 @@ static void part_add(struct h5_obj *o, bool write, const hsize_t *from, const hs
 	give(s);
 }
 
-uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields,
-                    uint32_t nfields, bool *ret_whole)
+uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields, uint32_t nfields,
+                    bool *ret_whole)
 {
 	hsize_t from[H5_RANK_MAX], to[H5_RANK_MAX];
 	uint64_t n = o->elements;
@@ -652,7 +662,8 @@ uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space,
 		}
 	} else {
 		hssize_t (*points)(hid_t) = H5CALL(l, H5Sget_select_npoints, hssize_t(*)(hid_t));
-		herr_t (*bounds)(hid_t, hsize_t *, hsize_t *) = H5CALL(l, H5Sget_select_bounds, herr_t(*)(hid_t, hsize_t *, hsize_t *));
+		herr_t (*bounds)(hid_t, hsize_t *, hsize_t *) =
+		    H5CALL(l, H5Sget_select_bounds, herr_t(*)(hid_t, hsize_t *, hsize_t *));
 		hssize_t got = points ? points(space) : -1;
 		if (got <= 0)
 			return 0;

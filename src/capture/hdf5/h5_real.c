@@ -1,7 +1,7 @@
-/* Where the real functions are. A module's calls come to us because preloaded libraries stand in everybody's scope; what they
- * would have come to otherwise is the next definition in the global scope or, for a module that was loaded on its own (a
- * Python module with RTLD_LOCAL, a wheel with a renamed HDF5), the one in the module's own. So each caller's module is
- * looked at once, and may have its own HDF5. A HDF5 that was found stays loaded: its functions are kept. */
+/* Where the real functions are. A module's calls come to us because preloaded libraries stand in everybody's scope;
+ * what they would have come to otherwise is the next definition in the global scope or, for a module that was loaded on
+ * its own (a Python module with RTLD_LOCAL, a wheel with a renamed HDF5), the one in the module's own. So each caller's
+ * module is looked at once, and may have its own HDF5. A HDF5 that was found stays loaded: its functions are kept. */
 #include "capture/hdf5/h5.h"
 
 #include <dlfcn.h>
@@ -117,7 +117,8 @@ static struct h5_lib *lib_at(void *version_fn)
 static void ask_version(struct h5_lib *l)
 {
 	unsigned v[3] = {0, 0, 0};
-	herr_t (*get)(unsigned *, unsigned *, unsigned *) = H5CALL(l, H5get_libversion, herr_t(*)(unsigned *, unsigned *, unsigned *));
+	herr_t (*get)(unsigned *, unsigned *, unsigned *) =
+	    H5CALL(l, H5get_libversion, herr_t(*)(unsigned *, unsigned *, unsigned *));
 	if (get && get(&v[0], &v[1], &v[2]) >= 0)
 		l->version = v[0] << 16 | v[1] << 8 | (v[2] & 255);
 	/* 1.10 made identifiers 64 bits wide; these three are what the tests have. */

@@ -1,14 +1,15 @@
-/* leave.h - when a process becomes another program, a library that goes along by LD_PRELOAD takes itself out of the environment
- * of one that it would break: of another machine, C library or root, or with a sanitizer that wants to be the first
- * library. Here is what looks at programs; leave_execs.h, behind it, has the functions. The code that includes them
- * defines before:
+/* leave.h - when a process becomes another program, a library that goes along by LD_PRELOAD takes itself out of the
+ * environment of one that it would break: of another machine, C library or root, or with a sanitizer that wants to be
+ * the first library. Here is what looks at programs; leave_execs.h, behind it, has the functions. The code that
+ * includes them defines before:
  *
  *   library[]                        its own path, "" where it stays as it is
  *   LEAVE_VARIABLE                   the variable that goes with it, "NAME="; not defined: there is none
  *   LEAVE_ON                         whether anything is looked at
  *   LEAVE_LOOK(dirfd, path, flags)   leave_fit of these, perhaps with a note of it
  *
- * and REAL, REAL_OF, EXPORT: the real function, what it is kept in, how a function is made visible. Rules as in safe.h. */
+ * and REAL, REAL_OF, EXPORT: the real function, what it is kept in, how a function is made visible. Rules as in safe.h.
+ */
 #ifndef STEMMA_CAPTURE_INJECT_LEAVE_H
 #define STEMMA_CAPTURE_INJECT_LEAVE_H
 

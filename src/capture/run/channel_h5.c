@@ -1,9 +1,10 @@
-/* What libstemma-hdf5.so told of a program, as events: objects are files that lie in a file, and what was done with them
- * are accesses (doc/hdf5.md). Everything here was written by the user's program, and is checked where it is used. */
+/* What libstemma-hdf5.so told of a program, as events: objects are files that lie in a file, and what was done with
+ * them are accesses (doc/hdf5.md). Everything here was written by the user's program, and is checked where it is used.
+ */
 #include "base/hash.h"
 #include "capture/hdf5/h5_format.h"
-#include "capture/run/safe_int.h"
 #include "capture/run/images.h"
+#include "capture/run/safe_int.h"
 #include "capture/run/super.h"
 
 #include <stdio.h>
@@ -168,7 +169,8 @@ static struct str shown_path(struct teller *t, const struct told_object *o)
 	return path_of(&t->path, o->file, o->path, o->attr);
 }
 
-static void say_name(struct teller *t, const struct told_object *o, unsigned op, int64_t time, struct str path, struct str old)
+static void say_name(struct teller *t, const struct told_object *o, unsigned op, int64_t time, struct str path,
+                     struct str old)
 {
 	struct event ev = {.name = {.op = op, .file = o->number, .path = path, .old = old}};
 	sup_event(t->s, EVENT_name, time, &t->subject, &ev);
@@ -208,7 +210,8 @@ static void say_few(struct teller *t, uint64_t access, const struct h5_object *o
 		const struct h5_few *f = &o->few[i];
 		if ((f->calls || f->failed) && f->first && f->last >= f->first)
 			say_io(t, access, what[i].api, what[i].write,
-			       &(struct h5_row){.calls = f->calls, .failed = f->failed, .spent = f->spent, .first = f->first, .last = f->last});
+			       &(struct h5_row){
+			           .calls = f->calls, .failed = f->failed, .spent = f->spent, .first = f->first, .last = f->last});
 	}
 }
 
@@ -227,7 +230,8 @@ static void cover(struct span *s, int64_t from, int64_t to)
 static uint64_t say_access(struct teller *t, const struct told_object *o, unsigned mode, struct span span, bool moved,
                            bool goes_on, unsigned evidence, const struct h5_row *r)
 {
-	struct event ev = {.access = {.file = o->number, .mode = mode, .via = TERM_via_data, .sure = 1, .api = TERM_api_hdf5}};
+	struct event ev = {
+	    .access = {.file = o->number, .mode = mode, .via = TERM_via_data, .sure = 1, .api = TERM_api_hdf5}};
 	int64_t from = time_of(t, span.from), to = time_of(t, span.to);
 	uint64_t seq = sup_event(t->s, EVENT_access, from, &t->subject, &ev);
 	struct event end = {.access_end = {.access = seq,
@@ -274,7 +278,8 @@ static void say_object(struct teller *t, struct told_object *o)
 	o->number = file_within(t->s, o->file->file, h->kind, generation(o));
 	if (o->path.n) {
 		struct str path = shown_path(t, o);
-		say_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen, time_of(t, creates ? made->first : all.from), path, str_of(""));
+		say_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen, time_of(t, creates ? made->first : all.from),
+		         path, str_of(""));
 	}
 	unsigned api = h->kind == TERM_kind_attribute ? TERM_ioapi_attr : TERM_ioapi_data;
 	uint64_t access = 0;
@@ -283,7 +288,8 @@ static void say_object(struct teller *t, struct told_object *o)
 		unsigned mode = ACCESS_WRITE | (creates ? ACCESS_CREATE : 0) | (h->flags & H5_WHOLE ? ACCESS_TRUNC : 0);
 		bool moved = write->calls || creates;
 		unsigned evidence = moved ? TERM_evidence_must : under_way ? TERM_evidence_may : TERM_evidence_none;
-		access = say_access(t, o, moved || under_way ? mode : ACCESS_WRITE, spans[1], moved, under_way, evidence, write);
+		access =
+		    say_access(t, o, moved || under_way ? mode : ACCESS_WRITE, spans[1], moved, under_way, evidence, write);
 		if (row_is(write))
 			say_io(t, access, api, true, write);
 	}
@@ -300,7 +306,8 @@ static void say_object(struct teller *t, struct told_object *o)
 
 /* ---- and what it was ---- */
 
-static const char *const classes[] = {"integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "vlen", "array"};
+static const char *const classes[] = {"integer",  "float",     "time", "string", "bitfield", "opaque",
+                                      "compound", "reference", "enum", "vlen",   "array"};
 
 static void add_number(struct buf *b, uint64_t v)
 {
@@ -361,7 +368,8 @@ static void say_part(struct teller *t, const struct app_said *said)
 		return;
 	memcpy(&h, said->value.p, sizeof(h));
 	const struct told_object *o = h.ready ? object_of(t, h.object) : NULL;
-	if (!o || !o->number || h.rank > H5_RANK_MAX || said->value.n < sizeof(h) + 16 * (size_t)h.rank + h.nfields || !h.calls)
+	if (!o || !o->number || h.rank > H5_RANK_MAX || said->value.n < sizeof(h) + 16 * (size_t)h.rank + h.nfields ||
+	    !h.calls)
 		return;
 	memcpy(v, said->value.p + sizeof(h), 16 * (size_t)h.rank);
 	struct buf *from = &t->list[0], *to = &t->list[1], *fields = &t->list[2];
@@ -401,7 +409,8 @@ static void say_link(struct teller *t, const struct app_said *said)
 	if (said->value.n < sizeof(h))
 		return;
 	memcpy(&h, said->value.p, sizeof(h));
-	if ((uint64_t)h.npath + h.nold + sizeof(h) > said->value.n || h.op < TERM_nameop_create || h.op > TERM_nameop_unlink)
+	if ((uint64_t)h.npath + h.nold + sizeof(h) > said->value.n || h.op < TERM_nameop_create ||
+	    h.op > TERM_nameop_unlink)
 		return;
 	/* The object, by what it is: few calls make links. */
 	for (size_t i = 0; i < t->nobjects; i++) {

@@ -310,7 +310,7 @@ struct sup {
 	struct opens_logs *opens;         /* NULL: none does */
 	bool reading_opens;
 	struct libraries *libraries; /* NULL: none met */
-	struct images *images; /* NULL: nobody asks for them */
+	struct images *images;       /* NULL: nobody asks for them */
 };
 
 int64_t sup_now(struct sup *s);
