@@ -60,7 +60,7 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	if (r <= 0)
 		return say_err(&err, cmd_target_status(r));
 
-	struct stat_sums w = {.c = c, .all = o->all, .say = o->tsv ? stat_tsv_row : NULL, .arg = c};
+	struct stat_sums w = {.c = c, .all = o->all, .objects = o->hdf5, .say = o->tsv ? stat_tsv_row : NULL, .arg = c};
 	if (o->tsv)
 		stat_tsv_head();
 	r = store_view_begin(c->store, VIEW_PASS);
@@ -71,6 +71,8 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	stat_finish(&w);
 	if (r >= 0 && !o->tsv)
 		r = o->json ? stat_json(&w, o, &status) : stat_text(&w, o, c->operands[0]);
+	if (r >= 0 && o->hdf5 && !o->tsv && !o->json && t.kind == TARGET_RUN)
+		r = stat_parts(c, o, t.id);
 	store_view_end(c->store);
 	if (r < 0) {
 		say("cannot count");

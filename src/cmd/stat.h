@@ -10,7 +10,7 @@
 #include "cmd/things.h"
 #include "query/idmap.h"
 
-#define STAT_APIS (TERM_ioapi_mmap + 1)
+#define STAT_APIS (TERM_ioapi_rename + 1)
 
 /* Calls, one way. */
 struct moved {
@@ -51,6 +51,7 @@ struct stat_row {
 struct stat_sums {
 	struct cmd *c;
 	bool all;                                          /* files of the machine, too */
+	bool objects;                                      /* objects of HDF5 files, and no files */
 	store_id file, version;                            /* only this file; only this version of it; 0: any */
 	int (*say)(void *arg, const struct stat_row *row); /* may be NULL; for each row, execution by execution */
 	void *arg;
@@ -76,6 +77,9 @@ struct stat_bytes {
 struct stat_bytes stat_bytes(const struct way *w);
 /* What a call is called, one way: read, write, recv, send, ... */
 const char *stat_call(unsigned api, bool write);
+
+/* Prints which parts of datasets a run moved, the most used first. 0 or -errno. */
+int stat_parts(struct cmd *c, const struct opts_stat *o, store_id run);
 
 /* The name of an execution or a file, for people. 0 or -errno. */
 int stat_name(struct store *s, store_id id, bool exec, struct buf *b);

@@ -65,11 +65,13 @@ static struct sum *sum_of(struct sums *l, store_id id)
 static int wanted(const struct stat_sums *w, store_id file)
 {
 	struct file_info f;
-	if (w->file || w->all)
-		return !w->file || file == w->file;
+	if (w->file)
+		return file == w->file;
 	int r = store_file(w->c->store, file, &f);
-	if (r <= 0)
-		return r;
+	if (r <= 0 || w->objects || f.within) /* an object's bytes are its file's, too */
+		return r < 0 ? r : r && w->objects == (f.within != 0);
+	if (w->all)
+		return 1;
 	if (f.kind == TERM_kind_absent || f.kind == TERM_kind_pseudo)
 		return 0;
 	return f.kind != TERM_kind_regular || system_path(f.path, config_get(&w->c->config, CONFIG_system)) == SYSTEM_NO;
@@ -262,6 +264,12 @@ const char *stat_call(unsigned api, bool write)
 	    [TERM_ioapi_copy] = {"copy_file_range, from", "copy_file_range, to"},
 	    [TERM_ioapi_clone] = {"clone, from", "clone, to"},
 	    [TERM_ioapi_mmap] = {"mmap", "mmap, to write"},
+	    [TERM_ioapi_data] = {"H5Dread", "H5Dwrite"},
+	    [TERM_ioapi_attr] = {"H5Aread", "H5Awrite"},
+	    [TERM_ioapi_create] = {"-", "create"},
+	    [TERM_ioapi_h5open] = {"open", "-"},
+	    [TERM_ioapi_flush] = {"-", "flush"},
+	    [TERM_ioapi_rename] = {"-", "rename"},
 	};
 	return names[api < STAT_APIS ? api : 0][write];
 }

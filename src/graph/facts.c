@@ -683,9 +683,6 @@ void facts_event(struct facts *f, const struct event *ev)
 	case EVENT_h5_part:
 		take_told(f, ev, ev->h5_part.run, told_path_key(ev->h5_part.path));
 		break;
-	case EVENT_h5_times:
-		take_told(f, ev, ev->h5_times.run, 0);
-		break;
 	case EVENT_app:
 		take_app(f, ev);
 		break;

@@ -146,7 +146,8 @@ static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret
 		g = grave_of(c, ev->run_end.id);
 		break;
 	case EVENT_file:
-		if (is_forgotten(c, ev)) {
+		/* What lies in a file goes with it. */
+		if (is_forgotten(c, ev) || (ev->file.within && has(&c->files, ev->file.within))) {
 			g = file_grave;
 			rc = map_set(&c->files, ev->file.num, 1) ? 0 : oom(c);
 		}
@@ -226,6 +227,12 @@ static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret
 	case EVENT_mpi_io:
 		g = grave_of_app(c, ev->mpi_io.app);
 		break;
+	case EVENT_h5_object:
+		g = has(&c->files, ev->h5_object.file) ? file_grave : grave_of(c, ev->h5_object.run);
+		break;
+	case EVENT_h5_part:
+		g = has(&c->files, ev->h5_part.file) ? file_grave : grave_of(c, ev->h5_part.run);
+		break;
 	case EVENT_machine:
 		g = grave_of(c, ev->machine.run);
 		break;
@@ -263,7 +270,8 @@ static int note_uses(struct cut *c, const struct event *ev)
 		return oom(c);
 	switch (ev->kind) {
 	case EVENT_file:
-		return use(c, ev->file.group);
+		rc = use(c, ev->file.group);
+		return rc < 0 ? rc : use(c, ev->file.within);
 	case EVENT_exec:
 		rc = use(c, ev->exec.exe);
 		return rc == 0 ? use(c, ev->exec.script) : rc;

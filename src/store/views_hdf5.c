@@ -33,7 +33,6 @@ void views_hdf5_objects(struct cursor *c)
 		put_text_if(c, l, C_hdf5_object_type, o->type);
 		put_numbers(c, l, C_hdf5_object_shape, &o->shape);
 		put_numbers(c, l, C_hdf5_object_most, &o->most);
-		put_numbers(c, l, C_hdf5_object_chunk, &o->chunk);
 	}
 	told_list_release(&told);
 }

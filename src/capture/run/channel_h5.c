@@ -353,6 +353,7 @@ static void say_shape(struct teller *t, const struct app_said *said)
 	struct event ev = {.h5_object = {.run = str_of(t->image->head.run),
 	                                 .path = shown_path(t, o),
 	                                 .kind = o->o.kind,
+	                                 .file = o->number,
 	                                 .type = str_of(type),
 	                                 .shape = list_of(dims, h.rank)}};
 	if (more)
@@ -394,6 +395,7 @@ static void say_part(struct teller *t, const struct app_said *said)
 	                               .started = (uint64_t)t->image->head.started,
 	                               .n = t->n,
 	                               .write = h.write != 0,
+	                               .file = o->number,
 	                               .from = list_of(from, h.rank),
 	                               .to = list_of(to, h.rank),
 	                               .calls = h.calls,
