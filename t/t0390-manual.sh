@@ -96,6 +96,7 @@ END
 			case $line in
 			'stemma table'*) ;; # draws by itself
 			*svg*) command -v dot >/dev/null || { skip "example: $line" 'Graphviz is not installed'; continue; } ;;
+			*--spec* | 'stemma spec'*) "$STEMMA" doctor --quick | grep -q '^specifications *ok' || { skip "example: $line" 'built without LLVM'; continue; } ;;
 			esac
 			PATH="$T/bin:$PATH" sh -c "$line" >"$out" 2>"$err" </dev/null
 			check "example of $(basename "$page"): $line"
