@@ -22,6 +22,9 @@ check "a trace, under the run's name"
 [ "$(wc -c <"$(echo "$STEMMA_HOME/trace/$id"/*.trace)")" -lt 5000 ]
 check "cut to what is used of it"
 
+cmd 0 show --json "$id" && [ "$(jq '[.. | .path? // empty | select(endswith(".trace"))] | length' "$out")" = 0 ]
+check "which is none of its results"
+
 cmd 0 run --trace -- sh -c './s loop 2; ./other loop 3; ./s forks' && [ "$(ls "$STEMMA_HOME/trace/$(run_of)" | wc -l)" = 4 ]
 check "one for each process"
 cmd 0 run --trace-program=other -- sh -c './s loop 2; ./other loop 3' && [ "$(ls "$STEMMA_HOME/trace/$(run_of)" | wc -l)" = 1 ]
@@ -67,7 +70,7 @@ check "a process that outlives the run goes on"
 
 cmd 0 run --trace -- true && says "$err" "no program left a function trace" && [ ! -e "$STEMMA_HOME/trace/$(run_of)" ]
 check "none: said, and nothing is left"
-! ls "$STEMMA_HOME/trace" | grep -q '^new-'
+! ls "$STEMMA_HOME/trace" | grep -q '^stemma-new-'
 check "no folder is left behind"
 
 cmd 0 forget "$id" && [ ! -e "$STEMMA_HOME/trace/$id" ]

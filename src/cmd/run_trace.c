@@ -33,7 +33,7 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 	}
 	buf_printf(&path, "%s/trace", home);
 	int rc = io_mkdirs(buf_cstr(&path), 0700);
-	buf_str(&path, str_of("/new-XXXXXX"));
+	buf_str(&path, str_of("/stemma-new-XXXXXX"));
 	buf_cstr(&path);
 	t->folder = path.failed ? NULL : strdup(path.p);
 	buf_release(&path);
