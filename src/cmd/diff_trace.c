@@ -86,6 +86,8 @@ static int compare_pair(struct job *j, const struct trace_file *a, const struct 
 	}
 	if (r < 0)
 		return r;
+	if (p->c.n && trace_is_silent(&p->c.v[0]))
+		p->c.partial = true;
 	for (int s = 0; s < 2; s++)
 		p->side[s].steps = p->c.thread[s].steps.n;
 	j->view.n++;

@@ -50,6 +50,8 @@ const char *trace_function_name(const struct trace_pair *p, int side, uint32_t f
 void trace_words_place(const struct trace_pair *p, int side, uint32_t function, uint32_t node, struct buf *b);
 /* "integrate() at integ.c:88: A took true, B false" */
 void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b);
+/* Did they part in what was computed without a system call, and so taken back? Then no line is known. */
+bool trace_is_silent(const struct difference *d);
 /* "0.00097 < 0.001 | 0.00097 < 1e-09"; nothing without operands. The operator is that of the decision at `of`. */
 void trace_words_operands(const struct trace_pair *p, const struct spot at[2], struct buf *b);
 /* "main() main.c:40 > run() run.c:12", the callers, outermost first. */

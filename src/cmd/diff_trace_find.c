@@ -152,6 +152,33 @@ static int in_order(const void *x, const void *y)
 	return strcmp(a->info.thread, b->info.thread);
 }
 
+/* "0.2" before "0.10", and what is not known last. */
+static int by_creation(const char *a, const char *b)
+{
+	if ((*a == '?') != (*b == '?'))
+		return *a == '?' ? 1 : -1;
+	while (*a && *b) {
+		char *end_a, *end_b;
+		unsigned long x = strtoul(a + (*a == '?'), &end_a, 10), y = strtoul(b + (*b == '?'), &end_b, 10);
+		if (x != y)
+			return x < y ? -1 : 1;
+		a = *end_a ? end_a + 1 : end_a;
+		b = *end_b ? end_b + 1 : end_b;
+	}
+	return !!*a - !!*b;
+}
+
+/* Processes by their beginnings, of each the threads by their creation. */
+static int in_final_order(const void *x, const void *y)
+{
+	const struct trace_file *a = x, *b = y;
+	if (a->process_began != b->process_began)
+		return a->process_began < b->process_began ? -1 : 1;
+	if (a->info.pid != b->info.pid)
+		return a->info.pid < b->info.pid ? -1 : 1;
+	return by_creation(a->info.thread, b->info.thread);
+}
+
 static const struct spec *spec_with(const struct trace_set *s, uint64_t id)
 {
 	for (size_t i = 0; i < s->n_specs; i++)
@@ -220,13 +247,16 @@ static void set_places(struct trace_set *s)
 		bool again = false;
 		for (size_t k = 0; !again && k < i; k++) {
 			again = same_process(&s->v[k], &s->v[i]);
-			if (again)
+			if (again) {
 				s->v[i].place = s->v[k].place;
-			else if (!strcmp(program(&s->v[k]), program(&s->v[i])) && s->v[k].place >= highest)
+				s->v[i].process_began = s->v[k].process_began;
+			} else if (!strcmp(program(&s->v[k]), program(&s->v[i])) && s->v[k].place >= highest)
 				highest = s->v[k].place + 1;
 		}
-		if (!again)
+		if (!again) {
 			s->v[i].place = highest;
+			s->v[i].process_began = s->v[i].info.began;
+		}
 	}
 }
 
@@ -237,6 +267,7 @@ static int settle(struct trace_set *s, struct err *err)
 	if (s->n) {
 		qsort(s->v, s->n, sizeof(*s->v), in_order);
 		set_places(s);
+		qsort(s->v, s->n, sizeof(*s->v), in_final_order);
 	}
 	for (size_t i = 0; r == 0 && i < s->n; i++)
 		r = find_spec(s, &s->v[i], err);
@@ -308,6 +339,13 @@ int trace_set_find(struct cmd *c, const char *operand, bool run, const struct te
 
 /* ---- which belong together ---- */
 
+static bool same_program(const struct trace_file *a, const struct trace_file *b, int looseness)
+{
+	return looseness == 0   ? !strcmp(program(a), program(b))
+	       : looseness == 1 ? a->info.spec == b->info.spec && a->functions == b->functions
+	                        : true;
+}
+
 void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_t *with, bool *taken)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -317,13 +355,14 @@ void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_
 		taken[0] = true;
 		return;
 	}
-	/* 0: program, its place among the processes of that program, the thread by its creation; 1: not the creation */
-	for (int pass = 0; pass < 2; pass++)
+	/* Programs by name, else by specification, else only by their place; of each the threads by how they were created,
+	 * then those of which that is not known. */
+	for (int pass = 0; pass < 6; pass++)
 		for (size_t i = 0; i < a->n; i++)
 			for (size_t k = 0; with[i] == SIZE_MAX && k < b->n; k++)
-				if (!taken[k] && !strcmp(program(&a->v[i]), program(&b->v[k])) &&
-				    (pass == 1 || !strcmp(a->v[i].info.thread, b->v[k].info.thread)) &&
-				    (pass == 0 || (*a->v[i].info.thread == '?') == (*b->v[k].info.thread == '?')) &&
+				if (!taken[k] && same_program(&a->v[i], &b->v[k], pass / 2) &&
+				    (pass % 2 == 0 ? !strcmp(a->v[i].info.thread, b->v[k].info.thread)
+				                   : *a->v[i].info.thread == '?' && *b->v[k].info.thread == '?') &&
 				    a->v[i].place == b->v[k].place) {
 					with[i] = k;
 					taken[k] = true;

@@ -12,6 +12,7 @@ struct trace_file {
 	bool functions;          /* ProvScope's .ftr: names of functions only */
 	const struct spec *spec; /* NULL: not known */
 	size_t place;            /* of its process among those of the same program */
+	uint64_t process_began;
 };
 struct trace_set {
 	struct trace_file *v; /* in the order of processes, then threads */

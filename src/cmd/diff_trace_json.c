@@ -95,7 +95,11 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 	trace_words_divergence(p, d, &b);
 	js_str(o, "text", buf_view(&b));
 	buf_release(&b);
-	js_text(o, "kind", d->d.loop_function != SHAPE_NONE ? "turns" : d->d.decision ? "decision" : "order");
+	js_text(o, "kind",
+	        trace_is_silent(d)                 ? "silent"
+	        : d->d.loop_function != SHAPE_NONE ? "turns"
+	        : d->d.decision                    ? "decision"
+	                                           : "order");
 	uint32_t function = d->at[0].kind == STEP_AT ? d->at[0].function
 	                    : d->depth[0]            ? d->stack[0][0].function
 	                                             : SPEC_NONE;

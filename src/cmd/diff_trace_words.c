@@ -146,6 +146,14 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 	}
 }
 
+bool trace_is_silent(const struct difference *d)
+{
+	bool silent = d->at[0].kind == STEP_SILENT && d->d.decision;
+	for (int s = 0; s < 2; s++)
+		silent |= !d->d.decision && d->next[s].kind == STEP_SILENT;
+	return silent;
+}
+
 void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b)
 {
 	const struct spot *at = &d->at[0];
@@ -352,6 +360,9 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b)
 	note_side(p, 1, b);
 	if (p->searched)
 		buf_printf(b, "%s\n", p->searched);
+	if (p->c.n && trace_is_silent(&p->c.v[0]))
+		buf_printf(b, "what differs first reached no system call and was not kept: trace in full (stemma run "
+		              "--trace-full) to see its line\n");
 	if (!p->c.result.exact)
 		buf_printf(b, "what follows the first divergence differs too much to be aligned in the best way\n");
 }
