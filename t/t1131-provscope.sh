@@ -101,6 +101,7 @@ check 'damage is said'
 # What cannot be read
 cmd 2 diff --trace a.ftr b.ftr && says "$err" 'need a specification' '--spec FILE'
 check 'without a specification'
+wrong=0
 for bad in '[' '[]' '{"function name": "main"}' '[{"nodes": []}]' '[{"function name": "f", "nodes": []}]' \
 	'[{"function name": "f", "nodes": [{"id": 0, "type": "retCall"}], "edges": []}]' \
 	'[{"function name": "f", "nodes": [{"id": 0, "type": "ePoint"}, {"id": 1, "type": "ePoint"}], "edges": []}]' \
@@ -109,7 +110,10 @@ for bad in '[' '[]' '{"function name": "main"}' '[{"nodes": []}]' '[{"function n
 	'[{"function name": "f", "nodes": [{"id": 0, "type": "branch"}], "edges": []}]' \
 	'[{"function name": "f", "nodes": [{"id": 0, "type": "ePoint"}]}, {"function name": "f", "nodes": [{"id": 0, "type": "ePoint"}]}]'; do
 	echo "$bad" >bad.json
-	cmd 2 diff --trace --spec bad.json a.ftr b.ftr && says "$err" 'bad.json' || break
+	cmd 2 diff --trace --spec bad.json a.ftr b.ftr && says "$err" 'bad.json' && continue
+	wrong=1
+	break
 done
+[ $wrong = 0 ]
 check 'specifications that are none are named'
 finish

@@ -15,7 +15,7 @@ fi
 traced()
 {
 	rm -rf "$2" && mkdir "$2"
-	# shellcheck disable=SC2086 # arguments
+	# shellcheck disable=SC2086,SC3045 # arguments; of any shell that is here
 	(ulimit -c 0 && STEMMA_TRACE=$PWD/$2 STEMMA_TRACE_MODE=$mode "./$1" $3) >/dev/null 2>&1
 	true
 }
