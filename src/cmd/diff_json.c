@@ -60,7 +60,7 @@ static int item_json(const struct diff_view *v, const struct diff_item *i, json_
 		js_time(o, "changed_at", i->when);
 		if (i->changes)
 			js_num(o, "versions_apart", i->changes);
-	} else if (i->rung == DIFF_build) {
+	} else if (i->rung == DIFF_build || i->rung == DIFF_lines) {
 		js_str(o, "part", i->part);
 		js_str_if(o, "name", i->name);
 		js_put(o, "a", i->before.n ? js_string(i->before) : json_null());

@@ -48,7 +48,8 @@ static int put_rung(const struct diff_view *v, enum diff_rung rung)
 	}
 	if (r == 0 && shown < n)
 		printf("%-13s and %zu more (--all)\n", "", n - shown);
-	if (!n && rung != DIFF_outcome && rung != DIFF_executions && rung != DIFF_configuration && rung != DIFF_build)
+	if (!n && rung != DIFF_outcome && rung != DIFF_executions && rung != DIFF_configuration && rung != DIFF_build &&
+	    rung != DIFF_lines)
 		printf("%-13s same\n", diff_rung_words[rung].name);
 	buf_release(&b);
 	return r;

@@ -2,6 +2,7 @@
 #include "cmd/diff_trace.h"
 
 #include "cmd/diff_trace_find.h"
+#include "cmd/diff_view.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -166,4 +167,48 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 	}
 	job_release(&j);
 	return status;
+}
+
+/* ---- the rung `lines` of a diff of runs ---- */
+
+static int add_item(struct diff *d, const struct trace_pair *p)
+{
+	struct buf place = {0}, a = {0}, b = {0};
+	const struct difference *first = &p->c.v[0];
+	const char *slash = strrchr(p->side[0].exe, '/');
+	struct diff_item x = {.rung = DIFF_lines, .kind = DIFF_CHANGED};
+	trace_words_at(p, first, &place);
+	trace_words_side_operands(p, first, 0, &a);
+	trace_words_side_operands(p, first, 1, &b);
+	x.subject = str_of(slash ? slash + 1 : p->side[0].exe);
+	x.part = str_of(trace_verdict_word(trace_verdict(p)));
+	x.name = buf_view(&place);
+	x.before = buf_view(&a);
+	x.after = buf_view(&b);
+	x.count = p->c.result.total < UINT32_MAX ? (uint32_t)p->c.result.total : UINT32_MAX;
+	int r = place.failed || a.failed || b.failed || !diff_add(d, &x) ? -ENOMEM : 0;
+	buf_release(&place);
+	buf_release(&a);
+	buf_release(&b);
+	return r;
+}
+
+int diff_lines(struct store *s, struct diff *d, struct err *err)
+{
+	struct job j = {0};
+	struct compare_options options = {.max = 1};
+	struct err why = {0};
+	int r = 0;
+	if (d->side[0].what != DIFF_RUN)
+		return 0;
+	for (int k = 0; r == 0 && k < 2; k++)
+		r = trace_set_of_run(s, d->side[k].id, &why, &j.set[k]);
+	if (r == 0 && j.set[0].n && j.set[1].n)
+		r = pair_up(&j, &options, &why);
+	for (size_t i = 0; r == 0 && i < j.view.n; i++)
+		if (!j.view.v[i].c.equal)
+			r = add_item(d, &j.view.v[i]);
+	job_release(&j);
+	/* The rest of the answer does not depend on traces: what is wrong with them is said by diff --trace. */
+	return r == -ENOMEM ? err_set(err, ENOMEM, "cannot compare the traces") : 0;
 }

@@ -154,44 +154,6 @@ bool trace_is_silent(const struct difference *d)
 	return silent;
 }
 
-void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b)
-{
-	const struct spot *at = &d->at[0];
-	if (d->d.decision && at->kind == STEP_AT) {
-		trace_words_place(p, 0, at->function, at->node, b);
-		buf_printf(b, ": A took ");
-		put_outcome(p, 0, &d->at[0], b);
-		buf_printf(b, ", B ");
-		put_outcome(p, 1, &d->at[1], b);
-		return;
-	}
-	if (at->step == ALIGN_START) {
-		buf_printf(b, "at the beginning");
-	} else {
-		/* The node that was passed last in the function that is open then. */
-		const struct call_site *top = &d->stack[0][0];
-		if (d->depth[0])
-			trace_words_place(p, knows(p, top->function), top->function, top->node, b);
-		else
-			buf_printf(b, "outside all functions");
-	}
-	if (d->d.decision && at->kind == STEP_SILENT) {
-		buf_printf(b, ": what A and B compute there differs");
-		return;
-	}
-	bool calls = at->kind == STEP_AT && d->next[0].kind == STEP_ENTER && d->next[1].kind == STEP_ENTER;
-	for (int s = 0; s < 2; s++) {
-		buf_printf(b, s ? ", B " : ": A ");
-		if (!calls) {
-			put_next(p, s, &d->next[s], b);
-			continue;
-		}
-		if (!s)
-			buf_printf(b, "called ");
-		put_function(p, s, d->next[s].function, b);
-	}
-}
-
 static void put_operand(const struct spot *s, bool second, struct buf *b)
 {
 	const int64_t i = second ? s->b.i : s->a.i;
@@ -239,28 +201,107 @@ static const char *operator_of(const char *condition)
 	return NULL;
 }
 
+static void put_operands(const struct trace_pair *p, int side, const struct spot *at, struct buf *b)
+{
+	const struct spec_node *n = atlas_node(p->atlas, side, at->function, at->node);
+	const char *sign = n ? operator_of(n->condition) : NULL;
+	if (!at->type) {
+		buf_printf(b, "not recorded");
+		return;
+	}
+	put_operand(at, false, b);
+	if (n && strstr(n->condition, "switch"))
+		return;
+	buf_printf(b, " %s ", sign ? sign : "?");
+	put_operand(at, true, b);
+}
+
+/* Does one side only do something more here, after which both do the same? */
+static bool is_extra(const struct difference *d)
+{
+	const struct spot *x = &d->next[0], *y = &d->next[1];
+	return !d->d.decision && x->kind == y->kind && x->function == y->function && x->node == y->node &&
+	       x->kind != STEP_SILENT && x->kind != STEP_MARK;
+}
+
+void trace_words_at(const struct trace_pair *p, const struct difference *d, struct buf *b)
+{
+	const struct spot *at = &d->at[0];
+	const struct call_site *top = &d->stack[0][0];
+	if (d->d.decision && at->kind == STEP_AT)
+		trace_words_place(p, 0, at->function, at->node, b);
+	else if (at->step == ALIGN_START)
+		buf_printf(b, "at the beginning");
+	else if (d->depth[0]) /* the node that was passed last in the function that is open then */
+		trace_words_place(p, knows(p, top->function), top->function, top->node, b);
+	else
+		buf_printf(b, "outside all functions");
+}
+
+void trace_words_side(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
+{
+	const struct spot *at = &d->at[side];
+	if (d->d.decision && at->kind == STEP_AT) {
+		buf_printf(b, "took ");
+		put_outcome(p, side, at, b);
+	} else if (d->d.decision && at->kind == STEP_SILENT) {
+		buf_printf(b, "computed something else");
+	} else if (is_extra(d)) {
+		buf_printf(b, "makes %zu steps of its own",
+		           d->d.end[side] - (d->d.at[side] == ALIGN_START ? 0 : d->d.at[side] + 1));
+	} else if (at->kind == STEP_AT && d->next[0].kind == STEP_ENTER && d->next[1].kind == STEP_ENTER) {
+		buf_printf(b, "called ");
+		put_function(p, side, d->next[side].function, b);
+	} else {
+		put_next(p, side, &d->next[side], b);
+	}
+}
+
+void trace_words_side_operands(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
+{
+	trace_words_side(p, d, side, b);
+	if (!d->at[side].type)
+		return;
+	buf_printf(b, " (");
+	put_operands(p, side, &d->at[side], b);
+	buf_char(b, ')');
+}
+
+void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b)
+{
+	struct buf a = {0}, other = {0};
+	trace_words_at(p, d, b);
+	if (d->d.decision && d->at[0].kind == STEP_SILENT) {
+		buf_printf(b, ": what A and B compute there differs");
+		return;
+	}
+	trace_words_side(p, d, 0, &a);
+	trace_words_side(p, d, 1, &other);
+	/* The verb once, where it is the same: "A took true, B false". */
+	size_t verb = strcspn(buf_cstr(&a), " ") + 1;
+	bool once = (str_starts(buf_view(&a), str_of("took ")) || str_starts(buf_view(&a), str_of("called "))) &&
+	            a.n > verb && other.n > verb && !memcmp(a.p, other.p, verb);
+	buf_printf(b, ": A ");
+	buf_str(b, buf_view(&a));
+	buf_printf(b, ", B ");
+	if (once)
+		buf_add(b, other.p + verb, other.n - verb);
+	else
+		buf_str(b, buf_view(&other));
+	buf_release(&a);
+	buf_release(&other);
+}
+
 void trace_words_operands(const struct trace_pair *p, const struct spot at[2], struct buf *b)
 {
 	if (!at[0].type && !at[1].type)
 		return;
 	for (int s = 0; s < 2; s++) {
-		const struct spec_node *n = atlas_node(p->atlas, s, at[s].function, at[s].node);
-		const char *sign = n ? operator_of(n->condition) : NULL;
-		bool single = n && strstr(n->condition, "switch");
 		if (s)
 			buf_printf(b, " | ");
-		if (!at[s].type) {
-			buf_printf(b, "not recorded");
-			continue;
-		}
-		put_operand(&at[s], false, b);
-		if (single)
-			continue;
-		buf_printf(b, " %s ", sign ? sign : "?");
-		put_operand(&at[s], true, b);
+		put_operands(p, s, &at[s], b);
 	}
 }
-
 void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
 {
 	unsigned n = d->depth[side] < COMPARED_STACK ? d->depth[side] : COMPARED_STACK;

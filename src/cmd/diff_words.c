@@ -142,6 +142,17 @@ int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct 
 	case DIFF_build:
 		diff_build_head(i, b);
 		return 0;
+	case DIFF_lines:
+		fmt_name(b, i->subject);
+		buf_printf(b, "  ");
+		fmt_name(b, i->name);
+		buf_printf(b, "\n  A ");
+		fmt_name(b, i->before);
+		buf_printf(b, "\n  B ");
+		fmt_name(b, i->after);
+		if (i->count > 1)
+			buf_printf(b, "\n  and %u more (stemma diff --trace)", i->count - 1);
+		return 0;
 	case DIFF_executions:
 		fmt_name(b, i->subject);
 		buf_printf(b, "  only in %s", i->kind == DIFF_ADDED ? "B" : "A");

@@ -385,6 +385,8 @@ static int pair_environment(const struct side side[2], const struct dexec *a, co
 			unsigned rank;
 			if (!split_variable(entry, &name, &value) || (env_role(name, &role, &rank) && role != ENV_ROLE_ranks))
 				continue;
+			if (str_is(name, "STEMMA_TRACE")) /* where stemma run --trace collects: a folder of each run */
+				continue;
 			bool found = find_variable(to, name, &there);
 			if (found && k)
 				continue; /* the first turn saw it */
