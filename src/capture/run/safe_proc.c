@@ -108,8 +108,8 @@ struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct spr
 	uint64_t per = 1000000000u / (unsigned)s->hz;
 	p->num = ++s->next_proc;
 	p->started = ticks ? (int64_t)(ticks * per) : (forked - s->clock_offset) / (int64_t)per * (int64_t)per;
-	/* Not known: after its parent began the fork, where that is known, and before it said anything. On a busy machine there
-	 * may be 100 ms between. */
+	/* Not known: after its parent began the fork, where that is known, and before it said anything. On a busy machine
+	 * there may be 100 ms between. */
 	n->low = ticks ? p->started : forked < time ? forked - s->clock_offset : 0;
 	n->high = ticks ? p->started : time - s->clock_offset;
 	p->seen = time;
