@@ -497,6 +497,7 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 			sup_gap(s, p, TERM_gap_lost, 1, "it opened what one of its descriptors was, which is looked at later");
 		}
 		ret->print = rc == 0 ? print_of(&st) : (struct fingerprint){0};
+		ret->sure = sure;
 		if (rc == 0 && !S_ISDIR(st.stx_mode)) {
 			struct file *known = file_known(s, &st);
 			/* Changed since, and by nobody of the run: it may be another one that has the name now. */
@@ -512,6 +513,7 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 	/* What /proc says of a process goes with it; what it leads to does not. */
 	bool said =
 	    !strncmp(path, "/proc/", 6) && !strstr(path, "/root/") && !strstr(path, "/cwd/") && !strstr(path, "/fd/");
+	ret->sure |= rc < 0 && said;
 	return rc < 0 && said ? 0 : rc;
 }
 

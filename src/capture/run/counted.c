@@ -44,6 +44,7 @@ struct counted {
 	bool opening;
 	uint64_t base_read, base_written, sum_read, sum_written;
 	int64_t looked, now;     /* when the last look began after which all counts were known; when this one ended */
+	uint64_t passes;         /* of the supervisor's, when this began */
 	uint64_t moment, judged; /* numbers of the moment + 1 when the log was read, the sums were compared */
 	bool lost, frozen, proved;
 };
@@ -258,6 +259,9 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	bool read = over || remote(p->pid, c->table, head, sizeof(head));
 	if (!read && c->shared)
 		return false; /* it is about to be over */
+	/* An open whose stop was not looked at takes the place of another. */
+	if (c->passes != __atomic_load_n(&s->passes, __ATOMIC_ACQUIRE))
+		goto lost;
 	if (p->threads || p->io_unseen || p->uncounted || !read || head[0] != (uint32_t)p->pid)
 		goto lost;
 	uint32_t n = head[1] - c->read;
@@ -419,12 +423,14 @@ static bool is_open(enum call c)
 
 /* ---- stops ---- */
 
-static struct counted *counted_new(uint64_t code, uint64_t table, uint64_t base, const struct sites *sites)
+static struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, uint64_t base,
+                                   const struct sites *sites)
 {
 	struct counted *c = calloc(1, sizeof(*c));
 	if (c) {
 		c->code = code;
 		c->table = table;
+		c->passes = __atomic_load_n(&s->passes, __ATOMIC_ACQUIRE);
 		c->base = base;
 		c->sites = sites;
 		c->high = FIRST_FDS - 1;
@@ -470,7 +476,7 @@ static void inherit(struct sup *s, struct proc *p, struct proc *parent, bool lea
 		return;
 	struct counted_row all[16];
 	bool clean = remote(p->pid, c->table + offsetof(struct counted_table, row), all, sizeof(all));
-	p->counted = clean ? counted_new(c->code, c->table, c->base, c->sites) : NULL;
+	p->counted = clean ? counted_new(s, c->code, c->table, c->base, c->sites) : NULL;
 	if (!p->counted)
 		return;
 	learn(s, p);
@@ -511,12 +517,12 @@ uint64_t counted_open(const struct proc *p)
 	return p->counted && p->counted->opening ? p->counted->opens : 0;
 }
 
-void counted_logged(struct proc *p, int fd, const struct file *f)
+void counted_logged(struct proc *p, int fd, const struct file *f, bool sure)
 {
 	struct counted *c = p->counted;
 	if (!c || c->lost || c->frozen || !in_range(fd))
 		return;
-	if (c->nlogged == LOGGED) {
+	if (c->nlogged == LOGGED || !sure) {
 		c->lost = true;
 		return;
 	}
@@ -622,7 +628,7 @@ void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(voi
 	p->graft_tries++;
 	int rc = guard_graft(s->guard, p->pid, &g, go, arg);
 	unsigned tries = p->graft_tries;
-	p->counted = rc < 0 ? NULL : counted_new(g.code, g.table, g.base, g.sites);
+	p->counted = rc < 0 ? NULL : counted_new(s, g.code, g.table, g.base, g.sites);
 	struct counted *c = p->counted;
 	if (c && g.shared)
 		c->shared = table;

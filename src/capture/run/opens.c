@@ -233,8 +233,8 @@ static bool from_root(struct sup *s, struct proc *p, const char *path, char ret[
 	return cwd[0] && snprintf(ret, PATH_MAX, "%s/%s", cwd[1] ? cwd : "", path) < PATH_MAX;
 }
 
-/* What was opened, as far as it is sure; NULL none. */
-static struct file *record(struct sup *s, const struct opened *e, int64_t time)
+/* What was opened. */
+static struct logged_file record(struct sup *s, const struct opened *e, int64_t time)
 {
 	struct opens_logs *l = s->opens;
 	const char *path = (const char *)l->paths.p + e->path;
@@ -246,17 +246,17 @@ static struct file *record(struct sup *s, const struct opened *e, int64_t time)
 	if (known) {
 		if (m->what.file)
 			open_again(s, e->proc, m->what.file, &m->what.print, time);
-		return m->what.sure ? m->what.file : NULL;
+		return m->what;
 	}
 	char full[PATH_MAX];
 	struct logged_file what = {0};
 	int rc = -ENAMETOOLONG;
 	if (!path[0])
-		return NULL;
+		return what;
 	if (from_root(s, e->proc, path, full)) {
 		/* Asked for as a directory, and it is there: no path that was looked for and absent. */
 		if (e->value == -ENOTDIR && (e->flags & O_DIRECTORY) && access(full, F_OK) == 0)
-			return NULL;
+			return what;
 		enum logged how = e->value < 0          ? LOGGED_ABSENT
 		                  : e->late             ? LOGGED_LATE
 		                  : e->value == UNKNOWN ? LOGGED_STOPPED
@@ -270,7 +270,7 @@ static struct file *record(struct sup *s, const struct opened *e, int64_t time)
 		        rc < 0 ? "a file that it opened had gone before it was looked at"
 		               : "a name changed while it opened the file");
 	if (rc < 0 || e->late || e->value < 0 || e->value == UNKNOWN)
-		return NULL;
+		return (struct logged_file){0};
 	if (m->what.file) {
 		m->what.file->pins--;
 		file_drop(s, m->what.file);
@@ -278,7 +278,7 @@ static struct file *record(struct sup *s, const struct opened *e, int64_t time)
 	if (what.file)
 		what.file->pins++;
 	*m = (struct seen){.proc = e->proc, .hash = hash, .path = e->path, .nofollow = nofollow, .what = what};
-	return what.sure ? what.file : NULL;
+	return what;
 }
 
 /* What they count of what they have opened; and then what the opens put off. */
@@ -352,9 +352,9 @@ void opens_read(struct sup *s)
 		for (size_t i = 0; i < l->ntaken; i++) {
 			const struct opened *e = &l->taken[i];
 			int64_t time = e->tsc <= l->tsc ? l->time : l->time + (int64_t)((double)(e->tsc - l->tsc) * scale);
-			struct file *f = record(s, e, time < now ? time : now);
+			struct logged_file what = record(s, e, time < now ? time : now);
 			if (e->value >= 0 && e->value != UNKNOWN)
-				counted_logged(e->proc, e->value, f);
+				counted_logged(e->proc, e->value, what.file, what.sure);
 			if (i % 64 == 63)
 				sup_goes_on(s);
 		}

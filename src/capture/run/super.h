@@ -299,6 +299,7 @@ struct sup {
 		enum reach reach;
 	} reach[SOCKETS];
 	bool domain_said[4097];
+	uint64_t passes;            /* stops ever that were answered without being looked at */
 	bool counting;              /* processes are to count their bytes themselves (counted.h) */
 	pid_t graft_pid, graft_tid; /* one that is to begin when it goes on; 0 none */
 	uint64_t graft_base;

@@ -199,6 +199,7 @@ static void *stand_in(void *arg)
 				guard_note(s->guard, 0, &t, true, false);
 			notify_continue(s->listener, slot);
 			__atomic_add_fetch(&w->passed, 1, __ATOMIC_RELAXED);
+			__atomic_add_fetch(&s->passes, 1, __ATOMIC_RELEASE);
 		}
 	}
 	__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);
