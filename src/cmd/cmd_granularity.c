@@ -49,8 +49,8 @@ static int launch(char *launcher, const char *level, const char *job)
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	snprintf(self + (length > 0 ? length : 0), sizeof(self) - (size_t)(length > 0 ? length : 0), "%s",
 	         length > 0 ? "" : "stemma");
-	char *const tail[] = {self, (char *)"granularity", (char *)level, (char *)"--here",
-	                      (char *)"--job",  (char *)job,           NULL};
+	char *const tail[] = {self, (char *)"granularity", (char *)level, (char *)"--here", (char *)"--job", (char *)job,
+	                      NULL};
 	memcpy(words + n, tail, sizeof(tail));
 	pid_t pid;
 	int status = 0, r = n ? posix_spawnp(&pid, words[0], NULL, NULL, words, environ) : ENOENT;
