@@ -20,7 +20,7 @@ for program in qemu-system-x86_64 busybox cpio mke2fs ldd; do
 	command -v $program >/dev/null || nothing "$program is not installed"
 done
 [ -x "$BUILD/tests/stemma-tracetext" ] || nothing "the tracer was not built"
-[ -n "$(find "$kernels" -path '*/boot/vmlinuz-*' 2>/dev/null)" ] || nothing "no kernels in $kernels (tools/get-kernels fetches some)"
+[ -n "$(find -L "$kernels" -path '*/boot/vmlinuz-*' 2>/dev/null)" ] || nothing "no kernels in $kernels (tools/get-kernels fetches some)"
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/stemma-t.XXXXXX") || exit 1
 trap 'rm -rf "$T"' EXIT
