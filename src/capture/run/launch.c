@@ -789,6 +789,8 @@ static void enter_hdf5(struct sup *s, const char *command)
 		why = "a program that cannot carry the library that tells of HDF5";
 	if (why)
 		sup_gap(s, NULL, TERM_gap_hdf5, 0, why);
+}
+
 /* The library that tells of MPI goes along with the command. */
 static void enter_mpi(struct sup *s, const char *command)
 {
