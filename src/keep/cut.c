@@ -272,6 +272,10 @@ static int note_uses(struct cut *c, const struct event *ev)
 	case EVENT_file:
 		rc = use(c, ev->file.group);
 		return rc < 0 ? rc : use(c, ev->file.within);
+	case EVENT_h5_object:
+		return use(c, ev->h5_object.file);
+	case EVENT_h5_part:
+		return use(c, ev->h5_part.file);
 	case EVENT_exec:
 		rc = use(c, ev->exec.exe);
 		return rc == 0 ? use(c, ev->exec.script) : rc;
