@@ -21,13 +21,14 @@ enum act { ACT_CREATE, ACT_OPEN, ACT_READ, ACT_WRITE, ACT_FSYNC, ACT_RENAME };
 static const struct {
 	const char *class, *relation;
 } acts[] = {
-    [ACT_CREATE] = {"Create", "wasCreatedBy"}, [ACT_OPEN] = {"Open", "wasOpenedBy"},    [ACT_READ] = {"Read", "wasReadBy"},
-    [ACT_WRITE] = {"Write", "wasWrittenBy"},   [ACT_FSYNC] = {"Fsync", "wasFlushedBy"}, [ACT_RENAME] = {"Rename", "wasModifiedBy"},
+    [ACT_CREATE] = {"Create", "wasCreatedBy"}, [ACT_OPEN] = {"Open", "wasOpenedBy"},
+    [ACT_READ] = {"Read", "wasReadBy"},        [ACT_WRITE] = {"Write", "wasWrittenBy"},
+    [ACT_FSYNC] = {"Fsync", "wasFlushedBy"},   [ACT_RENAME] = {"Rename", "wasModifiedBy"},
 };
 
 static const char *const classes[] = {
-    [TERM_kind_regular] = "File",   [TERM_kind_directory] = "Directory", [TERM_kind_symlink] = "Link",
-    [TERM_kind_group] = "Group",    [TERM_kind_dataset] = "Dataset",     [TERM_kind_attribute] = "Attribute",
+    [TERM_kind_regular] = "File",      [TERM_kind_directory] = "Directory", [TERM_kind_symlink] = "Link",
+    [TERM_kind_group] = "Group",       [TERM_kind_dataset] = "Dataset",     [TERM_kind_attribute] = "Attribute",
     [TERM_kind_datatype] = "Datatype", [TERM_kind_softlink] = "Link",
 };
 
@@ -126,7 +127,8 @@ static int object(struct writer *w, store_id file, struct pubid *ret)
 		return r;
 	const char *class = f.kind < sizeof(classes) / sizeof(classes[0]) ? classes[f.kind] : NULL;
 	bool all = prov_selection(w->p)->lineage.all;
-	if (!class || (!all && f.kind == TERM_kind_regular && system_path(f.path, prov_selection(w->p)->lineage.system_extra) != SYSTEM_NO))
+	if (!class || (!all && f.kind == TERM_kind_regular &&
+	               system_path(f.path, prov_selection(w->p)->lineage.system_extra) != SYSTEM_NO))
 		return 0;
 	*ret = f.pub;
 	bool is_new;
@@ -205,7 +207,8 @@ static enum act act_of(unsigned api, bool write)
 }
 
 /* An activity: one kind of call on one object. its version: what it made or used, "" none. */
-static void activity(struct writer *w, const char *id, enum act act, const char *label, const char *program, const char *its)
+static void activity(struct writer *w, const char *id, enum act act, const char *label, const char *program,
+                     const char *its)
 {
 	char class[32];
 	snprintf(class, sizeof(class), "provio:%s", acts[act].class);
@@ -248,8 +251,8 @@ static int counted(struct writer *w, const char *program, struct idmap *versions
 		if (r <= 0)
 			continue;
 		enum act act = act_of(io->api, io->write);
-		snprintf(id, sizeof(id), "io%016llx.%llu.%u%s", (unsigned long long)io->session, (unsigned long long)io->seq, io->api,
-		         io->write ? "w" : "r");
+		snprintf(id, sizeof(id), "io%016llx.%llu.%u%s", (unsigned long long)io->session, (unsigned long long)io->seq,
+		         io->api, io->write ? "w" : "r");
 		activity(w, id, act, call_name(&f, io->api, io->write), program, its.text);
 		number(w, "provio:count", io->calls);
 		if (io->failed)
@@ -274,7 +277,8 @@ static int uncounted(struct writer *w, store_id exec, const char *program, bool 
 		struct version_info v;
 		struct pubid of, its;
 		char id[80];
-		if (e->via == TERM_via_sync || (!e->sure && prov_selection(w->p)->lineage.certain) || idmap_find(versions, e->to << 1 | made))
+		if (e->via == TERM_via_sync || (!e->sure && prov_selection(w->p)->lineage.certain) ||
+		    idmap_find(versions, e->to << 1 | made))
 			continue;
 		r = store_version(w->s, e->to, &v);
 		if (r > 0)
