@@ -160,7 +160,7 @@ def check(trace, log):
 
 def main():
     if sys.argv[1] == 'make':
-        sys.stdout.write(Maker(int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 8).make())
+        sys.stdout.write(Maker(int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 4).make())
     else:
         check(sys.argv[2], sys.argv[3])
 

@@ -260,7 +260,7 @@ static void insert_loops(struct insert *x)
 	LLVMValueRef *turn = need(calloc(f->n_blocks, sizeof(*turn)));
 	uint32_t *stack = need(calloc(f->n_blocks + 1, sizeof(*stack)));
 	bool *in = need(calloc(f->n_blocks, 1));
-	LLVMTypeRef of_turn = LLVMArrayType(x->i64, 1), params[2];
+	LLVMTypeRef of_turn = LLVMArrayType(x->i64, 2), params[2];
 	LLVMGetParamTypes(x->types[LOOP], params);
 	for (uint32_t b = 0; b < f->n_blocks; b++)
 		if (!map_set(&index, (uintptr_t)p->blocks.v[f->first_block + b].bb, b))
@@ -285,7 +285,6 @@ static void insert_loops(struct insert *x)
 			if (turn[to] && !closes(x, f->first_block + b, f->first_block + to)) {
 				before(x, term);
 				emit(x, LOOP_BEGIN, &turn[to], 1);
-				turn[to] = turn[to];
 			}
 		}
 	}
@@ -301,12 +300,11 @@ static void insert_function(struct insert *x, struct function *f)
 {
 	struct program *p = x->p;
 	LLVMTypeRef params[1];
-	uint32_t kept = 0, indirect = 0;
+	uint32_t kept = 0;
 	x->f = f;
 	for (uint32_t i = 0; i < f->n_points; i++) {
 		struct point *pt = &p->points.v[f->first_point + i];
 		kept += pt->kept;
-		indirect += pt->inst && LLVMIsAIndirectBrInst(pt->inst) != NULL;
 	}
 	x->careful = kept > STATE_SLACK_WORDS / POINT_WORDS / 2;
 	before(x, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f->value)));
@@ -314,9 +312,8 @@ static void insert_function(struct insert *x, struct function *f)
 	LLVMTypeRef type = x->types[LEAVE];
 	LLVMGetParamTypes(type, params);
 	x->local = LLVMBuildBitCast(x->b, local, params[0], "");
-	LLVMValueRef index = LLVMConstInt(x->i32, f->index, false), anchor = x->local;
+	LLVMValueRef index = LLVMConstInt(x->i32, f->index, false);
 	emit(x, ENTER, &index, 1);
-	LLVMValueRef begin = LLVMGetNextInstruction(anchor);
 	/* Calls and landing pads first: what stands in loops' heads must come before them. */
 	for (uint32_t b = 0; b < f->n_blocks; b++) {
 		LLVMBasicBlockRef bb = p->blocks.v[f->first_block + b].bb;
@@ -340,8 +337,6 @@ static void insert_function(struct insert *x, struct function *f)
 		} else if (pt->kind == SPEC_DECISION)
 			insert_decision(x, pt);
 	}
-	(void)begin;
-	(void)indirect;
 }
 
 void program_insert(struct program *p, LLVMModuleRef inlined, bool operands)

@@ -9,8 +9,16 @@
 
 struct local {
 	struct state *s;
-	uint32_t *p, *began;
+	uint32_t *p, *began; /* began: of the frame, with the call that it answers */
 	uint32_t depth;
+	uint32_t joins; /* a silent record ends where the frame begins */
+};
+
+/* Of a loop: where its silent turns began, and whether a silent record ends there. What stands before a place is not
+ * touched while the place is of use, so that is asked once. */
+struct turns {
+	uint32_t *began;
+	uint64_t joins;
 };
 
 static inline __attribute__((always_inline)) uint32_t *next_of(struct state *s)
@@ -38,6 +46,10 @@ INLINE void __stemma_in_enter(struct local *l, uint32_t function)
 	l->p = next_of(l->s);
 	look(l);
 	l->began = l->p;
+	/* There is always a word before: the header's room, at the least. */
+	if (l->p[-1] >> TRACE_SHIFT == TRACE_W_CALL && l->s->silent_end != l->p)
+		l->began--;
+	l->joins = l->s->silent_end == l->began;
 	l->depth = ++l->s->depth;
 	if (l->depth <= STATE_STACK)
 		l->s->stack[l->depth - 1] = function;
@@ -50,7 +62,7 @@ INLINE void __stemma_in_leave(struct local *l)
 	l->s->depth = l->depth - 1;
 	/* The first frame stays: what its thread did is not to be a hash alone. */
 	if (l->s->mark <= l->began && l->depth > 1)
-		l->p = __stemma_trace_silent(l->s, l->began, l->p);
+		l->p = __stemma_trace_silent(l->s, l->began, l->p, l->joins);
 }
 
 /* Before a function of the program is called. */
@@ -105,17 +117,21 @@ INLINE void __stemma_in_back(struct local *l)
 	l->s->depth = l->depth;
 }
 
-INLINE void __stemma_in_loop_begin(struct local *l, uint32_t **turn)
+INLINE void __stemma_in_loop_begin(struct local *l, struct turns *t)
 {
-	*turn = l->p;
+	t->began = l->p;
+	t->joins = l->s->silent_end == l->p;
 }
 
 /* At the head of a loop. */
-INLINE void __stemma_in_loop(struct local *l, uint32_t **turn)
+INLINE void __stemma_in_loop(struct local *l, struct turns *t)
 {
 	look(l);
-	if (l->s->mark > *turn)
-		*turn = l->p;
-	else if (l->p - *turn >= STATE_BATCH_WORDS)
-		*turn = l->p = __stemma_trace_silent(l->s, *turn, l->p);
+	if (l->s->mark > t->began) {
+		t->began = l->p;
+		t->joins = l->s->silent_end == l->p;
+	} else if (l->p - t->began >= STATE_BATCH_WORDS) {
+		t->began = l->p = __stemma_trace_silent(l->s, t->began, l->p, t->joins);
+		t->joins = 1;
+	}
 }

@@ -24,7 +24,7 @@ struct state {
 	/* second and third page */
 	uint32_t *mark;       /* behind the last thing that reached; all ones where nothing is taken back */
 	uintptr_t keep;       /* all ones: nothing is taken back */
-	uint32_t *silent_end; /* behind the last silent record, NULL none */
+	uint32_t *silent_end; /* behind the silent record that was made last, NULL none */
 	uint32_t depth;
 	uint32_t sink;      /* nothing is traced: words go round in a piece of memory */
 	uint32_t *end;      /* of the address space */
@@ -43,7 +43,8 @@ extern __thread struct state *__stemma_trace __attribute__((tls_model("initial-e
 
 /* Makes room: of a thread that has none yet, a child of fork, or where the limit is reached. Returns the thread's. */
 struct state *__stemma_trace_more(struct state *s);
-/* Takes the words from `from` to `to` back, and leaves their hash. Returns what is behind it. */
-uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to);
+/* Takes the words from `from` to `to` back, and leaves their hash; joins: a silent record ends at from, and is made
+ * longer. Returns what is behind it. */
+uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, uint64_t joins);
 
 #endif
