@@ -5,7 +5,7 @@
 #   traces PROG ARG...  runs PROG with traces in $T/tr; its status
 #   shown PROG          all of them as lines, in order of their threads' names, in $out; 0 if each fits PROG
 
-SPECTRACE=$BUILD/tests/stemma-spectrace
+SPECTRACE=${spectrace:-$BUILD/tests/stemma-spectrace}
 CLANG=
 
 needs_llvm()

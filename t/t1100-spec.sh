@@ -2,6 +2,7 @@
 # Specifications: what stemma spec says of programs whose graphs are known, of what is built in different ways, and of
 # what is no program.
 # shellcheck disable=SC2154 # of lib.sh
+spectrace=${STEMMA_SPECTRACE:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 . "$here/t/spec.sh"
 

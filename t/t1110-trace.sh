@@ -3,6 +3,7 @@
 # the trace must say of it is written here by hand, from the source. Left out of the comparison: what main itself decides
 # on its way to the case, and what out() does inside.
 # shellcheck disable=SC2154 # of lib.sh
+spectrace=${STEMMA_SPECTRACE:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 . "$here/t/spec.sh"
 

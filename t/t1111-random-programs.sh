@@ -2,6 +2,7 @@
 # Programs made at random: their traces tell what they themselves noted, every event follows the one before by an edge of
 # the specification, and every decision by the edge of its outcome.
 # shellcheck disable=SC2154 # of lib.sh
+spectrace=${STEMMA_SPECTRACE:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 . "$here/t/spec.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # stemma run --trace: traces go to the record of the run, under its name, and away with it.
 # shellcheck disable=SC2154 # of lib.sh
+spectrace=${STEMMA_SPECTRACE:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 . "$here/t/spec.sh"
 
