@@ -169,6 +169,8 @@ static int make_next(struct search *x, uint32_t function, int way)
 	}
 	if (r == 0)
 		nx->first[way][f->n_nodes] = n_to;
+	if (r == 0 && !to)
+		r = (to = malloc(sizeof(*to))) ? 0 : -ENOMEM; /* no call follows any: an empty list is a list */
 	nx->to[way] = to;
 	nx->made[way] = r == 0;
 	if (r == 0 && !nx->all) {
@@ -617,21 +619,24 @@ static int put_steps(const struct search *x, int side, struct symbols *symbols, 
 {
 	const struct call_events *e = &x->e[side];
 	uint32_t *open = malloc(((size_t)e->n + 1) * sizeof(*open)), depth = 0; /* functions */
-	int r = open ? 0 : -ENOMEM;
+	bool *alone = malloc((size_t)e->n + 1); /* by event that enters: it is its node, and nothing else */
+	int r = open && alone ? 0 : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < e->n; i++) {
 		uint32_t start = e->v[i].leave ? e->v[i].other : i, function = function_at(x, side, start),
 		         node = x->node[side][start];
 		uint32_t number = function == SPEC_NONE ? x->s->n_functions + x->name[side][e->v[start].name] : function;
 		/* Calls of what has no graph and called nothing are their node; what is not in the specification is a mark. */
-		bool named =
-		    node != SPEC_NONE && depth && open[depth - 1] < x->s->n_functions &&
-		    x->node_name[x->s->functions[open[depth - 1]].first_node + node] == x->name[side][e->v[start].name];
-		bool leaf =
-		    e->v[start].other == start + 1 && named && (function == SPEC_NONE || x->s->functions[function].n_nodes < 2);
+		if (!e->v[i].leave) {
+			const struct spec_function *f =
+			    depth && open[depth - 1] < x->s->n_functions ? &x->s->functions[open[depth - 1]] : NULL;
+			alone[i] = e->v[i].other == i + 1 && f && node != SPEC_NONE && node < f->n_nodes &&
+			           x->node_name[f->first_node + node] == x->name[side][e->v[i].name] &&
+			           (function == SPEC_NONE || x->s->functions[function].n_nodes < 2);
+		}
 		if (!e->v[i].leave && node != SPEC_NONE)
 			r = put(symbols, ret,
 			        &(struct symbol){.kind = STEP_AT, .of = depth ? open[depth - 1] : SPEC_NONE, .node = node});
-		if (r < 0 || leaf)
+		if (r < 0 || alone[start])
 			continue;
 		if (!e->v[i].leave) {
 			r = put(symbols, ret, &(struct symbol){.kind = STEP_ENTER, .of = number});
@@ -642,6 +647,7 @@ static int put_steps(const struct search *x, int side, struct symbols *symbols, 
 		}
 	}
 	free(open);
+	free(alone);
 	return r;
 }
 

@@ -159,8 +159,7 @@ static int end_regions(struct reader *x, const struct symbol *at, const struct s
 	return r;
 }
 
-static int read_node(struct reader *x, uint32_t symbol, const struct symbol *at, const struct shape *shape,
-                     size_t place)
+static int read_node(struct reader *x, const struct symbol *at, const struct shape *shape, size_t place)
 {
 	struct region_stack *s = x->s;
 	struct region region;
@@ -183,23 +182,23 @@ static int read_node(struct reader *x, uint32_t symbol, const struct symbol *at,
 	}
 	if (r == 0 && shape->join[at->node] != SHAPE_NONE) {
 		region = (struct region){.kind = REGION_BRANCH, .of = at->of, .id = at->node};
-		return push(x, &region, mix(REGION_BRANCH, symbol), place);
+		return push(x, &region, mix(REGION_BRANCH, at->hash), place);
 	}
-	return r < 0 ? r : complete(x, seal(symbol, 1), place);
+	return r < 0 ? r : complete(x, seal(at->hash, 1), place);
 }
 
-static int read_leave(struct reader *x, uint32_t symbol, size_t place)
+static int read_leave(struct reader *x, uint64_t hash, size_t place)
 {
 	struct region_stack *s = x->s;
 	int r = 0;
 	bool inside = s->n && (s->v[s->n - 1].kind == REGION_CALL || s->v[s->n - 1].frame > 0);
 	if (!inside) /* of a call that began before what is read */
-		return complete(x, seal(symbol, 1), place);
+		return complete(x, seal(hash, 1), place);
 	while (r == 0 && s->v[s->n - 1].kind != REGION_CALL)
 		r = pop(x, place);
 	if (r < 0)
 		return r;
-	s->v[s->n - 1].hash = mix(s->v[s->n - 1].hash, symbol);
+	s->v[s->n - 1].hash = mix(s->v[s->n - 1].hash, hash);
 	return pop(x, place);
 }
 
@@ -215,14 +214,14 @@ int regions_read(const struct reading *reading, const uint32_t *v, size_t from, 
 		switch (s->kind) {
 		case STEP_ENTER:
 			region = (struct region){.kind = REGION_CALL, .of = s->of};
-			r = push(&x, &region, mix(REGION_CALL, v[i]), i);
+			r = push(&x, &region, mix(REGION_CALL, s->hash), i);
 			break;
 		case STEP_LEAVE:
-			r = read_leave(&x, v[i], i);
+			r = read_leave(&x, s->hash, i);
 			break;
 		default:
 			shape = shape_for(reading, s);
-			r = shape ? read_node(&x, v[i], s, shape, i) : complete(&x, seal(v[i], 1), i);
+			r = shape ? read_node(&x, s, shape, i) : complete(&x, seal(s->hash, 1), i);
 		}
 	}
 	while (r == 0 && close && stack->n)

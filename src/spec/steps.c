@@ -5,9 +5,10 @@
 
 static uint64_t symbol_hash(const struct symbol *s)
 {
-	uint64_t h = s->value + 0x9e3779b97f4a7c15u * ((uint64_t)s->of << 32 | s->node) + s->kind;
-	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
-	h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+	uint64_t h = (s->kind + 1) * 0x9e3779b97f4a7c15u;
+	h = (h ^ ((uint64_t)s->of << 32 | s->node)) * 0xbf58476d1ce4e5b9u;
+	h = ((h ^ h >> 29) + s->value) * 0x94d049bb133111ebu;
+	h = (h ^ h >> 32) * 0x9fb21c651e98df25u;
 	return h ^ h >> 31;
 }
 
@@ -28,7 +29,7 @@ static int grow(struct symbols *t)
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t at = (uint32_t)symbol_hash(&v[i]) & (n_slots - 1);
+		uint32_t at = (uint32_t)v[i].hash & (n_slots - 1);
 		while (slot[at])
 			at = (at + 1) & (n_slots - 1);
 		slot[at] = i + 1;
@@ -47,11 +48,13 @@ int symbols_number(struct symbols *t, const struct symbol *s, uint32_t *ret)
 		if (r < 0)
 			return r;
 	}
-	uint32_t at = (uint32_t)symbol_hash(s) & (t->n_slots - 1);
+	uint64_t hash = symbol_hash(s);
+	uint32_t at = (uint32_t)hash & (t->n_slots - 1);
 	while (t->slot[at] && !symbol_same(&t->v[t->slot[at] - 1], s))
 		at = (at + 1) & (t->n_slots - 1);
 	if (!t->slot[at]) {
 		t->v[t->n] = *s;
+		t->v[t->n].hash = hash;
 		t->slot[at] = ++t->n;
 	}
 	*ret = t->slot[at] - 1;

@@ -28,6 +28,7 @@ struct symbol {
 	bool chooses; /* AT: a decision */
 	uint32_t of, node;
 	uint64_t value;
+	uint64_t hash; /* of all this, set by symbols_number: numbers depend on which side was read first, hashes do not */
 };
 struct symbols {
 	struct symbol *v;
