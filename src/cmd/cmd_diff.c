@@ -71,14 +71,8 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 		ids[i] = what == DIFF_VERSION ? t[i].file.version : t[i].id;
 	struct diff_options options = {.system_extra = config_get(&c->config, CONFIG_system),
 	                               .skew = config_duration(&c->config, CONFIG_skew)};
-	struct buf own = {0};
-	buf_printf(&own, "%s/trace/", store_home(c->store)); /* what stemma run --trace collects */
-	if (!own.failed)
-		options.own = buf_view(&own);
 	struct diff d;
-	int made = diff_make(c->store, what, ids, &options, &err, &d);
-	buf_release(&own);
-	if (made < 0)
+	if (diff_make(c->store, what, ids, &options, &err, &d) < 0)
 		return say_err(&err, STATUS_SELF);
 	if (diff_builds(c->store, &d, &err) < 0 || diff_lines(c->store, &d, &err) < 0) {
 		diff_release(&d);

@@ -27,7 +27,8 @@ int diff_change_text(const struct diff_view *v, const struct diff_item *i, struc
 int diff_builds(struct store *s, struct diff *d, struct err *err);
 /* The rung `lines`: where programs of which both runs have a trace took another way. 0 or -errno. */
 int diff_lines(struct store *s, struct diff *d, struct err *err);
-/* Of an item of the rung `build`: "kmeans  source main.c"; "3f2a91c0d1e2 -> 9b1c77aa0011", or a line for each. 64 columns at most. */
+/* Of an item of the rung `build`: "kmeans  source main.c"; "3f2a91c0d1e2 -> 9b1c77aa0011", or a line for each. 64
+ * columns at most. */
 void diff_build_head(const struct diff_item *i, struct buf *b);
 void diff_build_values(const struct diff_item *i, struct buf *b);
 /* The first cause as sentences. */

@@ -83,7 +83,6 @@ struct diff {
 struct diff_options {
 	const char *system_extra; /* see system_path */
 	int64_t skew;             /* as for lineage_walk */
-	struct str own;           /* files below this are stemma's, not the programs'; may be empty */
 };
 
 /* Compares the two; sides are of one kind. 0; -EINVAL with a sentence; -errno. */

@@ -174,8 +174,7 @@ static int path_of(struct loader *l, struct str path, uint32_t *ret)
 		                                        .output = NONE,
 		                                        .absent = NONE,
 		                                        .made = NONE,
-		                                        .system = system_path(path, l->o->system_extra) == SYSTEM_YES ||
-		                                                  (l->o->own.n && str_starts(path, l->o->own))};
+		                                        .system = system_path(path, l->o->system_extra) == SYSTEM_YES};
 		*ret = (uint32_t)sd->n_paths++;
 		return 0;
 	}
