@@ -26,7 +26,7 @@ struct prov_source {
 	struct buf told[TOLD_PARTS]; /* results and properties of the run at hand */
 	struct buf said[SAID_PARTS]; /* what its programs told of themselves */
 	struct buf run_type;
-	store_id named_run;          /* whose name stands in run_name: executions of a run stand together */
+	store_id named_run; /* whose name stands in run_name: executions of a run stand together */
 	struct buf run_name;
 	struct map users, programs; /* by hash, by file: the agents that were said */
 	int (*say)(void *arg, const struct prov_statement *st);
