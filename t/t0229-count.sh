@@ -128,7 +128,7 @@ done
 for inject in off auto always; do
 	for c in many +many-killed many-forked many-handled; do
 		case $c in
-		many) known='f0:read f1:read f7:read f19:read f0:written f19:written' ;;
+		many) known='f1:read f7:read f19:read f0:written f19:written' ;;
 		+many-killed) known=${told:+f1:read f7:read f19:written} ;;
 		many-forked) known='f7:read f19:written' ;;
 		*) known= ;;

@@ -149,6 +149,11 @@ capture()
 	: >"$C/truth"
 	(cd "$D" && export STEMMA_HOME="$C/home" && exec "$STEMMA" run ${RUN_OPTIONS:-} -- "$@") 9>>"$C/truth" >"$C/out" 2>"$C/err" </dev/null
 	status=$?
+	# What it depends on may be so once, and not the next time (which number a new file gets).
+	if [ $status = 77 ] && grep -q '^skip: ' "$C/err"; then
+		skip_ "$name" "$(sed -n 's/^skip: //p' "$C/err" | head -1)"
+		return
+	fi
 	: >"$C/why"
 	if [ -n "${WAIT:-}" ]; then
 		wait_for_done "$C/truth"

@@ -56,6 +56,45 @@ static void put(struct made *m, int c, uint32_t pid, int64_t time, const char *t
 	k->image = 7;
 }
 
+static int64_t given, step;
+
+static int64_t tell(void)
+{
+	int64_t now = given;
+	given += step;
+	return now;
+}
+
+static size_t gather(struct safe_reader *r, int64_t since, int64_t now)
+{
+	given = now;
+	step = 0;
+	return safe_reader_gather(r, since, tell);
+}
+
+/* What is said while the reading goes on keeps its time: a parent's wait does not come before its child's last words,
+ * which are read the next time. */
+static void test_meanwhile(void **state)
+{
+	struct made m = make();
+	struct safe_seen x;
+	put(&m, 1, 12, 500, "child");
+	put(&m, 2, 11, 1500, "parent");
+	given = step = 1000;
+	assert_int_equal(safe_reader_gather(m.r, 0, tell), 2);
+	assert_true(safe_reader_next(m.r, 1000, &x));
+	assert_true(str_is(x.str[0], "child"));
+	assert_false(safe_reader_next(m.r, 1000, &x));
+	put(&m, 1, 12, 1400, "last");
+	assert_int_equal(safe_reader_gather(m.r, 0, tell), 2);
+	assert_true(safe_reader_next(m.r, 3000, &x));
+	assert_true(str_is(x.str[0], "last"));
+	assert_true(safe_reader_next(m.r, 3000, &x));
+	assert_true(str_is(x.str[0], "parent"));
+	drop(&m);
+	(void)state;
+}
+
 static void test_order(void **state)
 {
 	struct made m = make();
@@ -64,7 +103,7 @@ static void test_order(void **state)
 	put(&m, 1, 12, 100, "first");
 	put(&m, 1, 12, 200, "second");
 	put(&m, 0, 13, 900, "late");
-	assert_int_equal(safe_reader_gather(m.r, 0, 1000), 4);
+	assert_int_equal(gather(m.r, 0, 1000), 4);
 	const char *const want[] = {"first", "second", "third"};
 	for (int i = 0; i < 3; i++) {
 		assert_true(safe_reader_next(m.r, 500, &x));
@@ -73,7 +112,7 @@ static void test_order(void **state)
 	assert_false(safe_reader_next(m.r, 500, &x));
 	/* What was left waits; what is new comes to it. */
 	put(&m, 3, 11, 600, "new");
-	assert_int_equal(safe_reader_gather(m.r, 0, 1000), 2);
+	assert_int_equal(gather(m.r, 0, 1000), 2);
 	assert_true(safe_reader_next(m.r, 2000, &x));
 	assert_true(str_is(x.str[0], "new"));
 	assert_true(safe_reader_next(m.r, 2000, &x));
@@ -94,7 +133,7 @@ static void test_chunks(void **state)
 	put(&m, 4, 22, 2, "b");
 	chunk(&m, 4)->head += 64; /* reserved, and never written */
 	assert_int_equal(safe_reader_used(m.r), 2);
-	assert_int_equal(safe_reader_gather(m.r, 0, 10), 2);
+	assert_int_equal(gather(m.r, 0, 10), 2);
 	assert_int_equal(safe_reader_used(m.r), 1);
 	assert_int_equal(chunk(&m, 2)->head, 0);
 	assert_int_equal(chunk(&m, 2)->room[0], 0);
@@ -125,7 +164,7 @@ static void test_counters(void **state)
 	h[0] = (struct safe_handle){.oid = 1, .pid = 31, .image = 7, .row = {{.bytes = 5}}};
 	h[1] = (struct safe_handle){.oid = 2, .pid = 99, .image = 7, .row = {{.bytes = 50}}};
 	h[SAFE_HANDLES - 1] = (struct safe_handle){.oid = 3, .pid = 31, .image = 7, .row = {{.bytes = 500}}};
-	safe_reader_gather(m.r, 0, 10);
+	gather(m.r, 0, 10);
 	assert_int_equal(safe_reader_end(m.r, 31, 7, see, &sum), 0);
 	assert_int_equal(sum, 505);
 	assert_int_equal(safe_reader_used(m.r), 0);
@@ -176,7 +215,7 @@ static void test_scribble(void **state)
 					put(&m, (int)(seed % CHUNKS), 1 + (uint32_t)(seed >> 60), (int64_t)(seed >> 40), "x");
 			}
 		}
-		safe_reader_gather(m.r, 5, 1000000);
+		gather(m.r, 5, 1000000);
 		struct safe_seen x;
 		while (safe_reader_next(m.r, 1000000, &x)) {
 			events++;
@@ -199,7 +238,8 @@ static void test_scribble(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_chunks),
-	                                   cmocka_unit_test(test_counters), cmocka_unit_test(test_scribble)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_meanwhile), cmocka_unit_test(test_order),
+	                                   cmocka_unit_test(test_chunks), cmocka_unit_test(test_counters),
+	                                   cmocka_unit_test(test_scribble)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static size_t take(struct safe *f, int64_t since, int64_t until)
 	size_t n = 0;
 	if (!f->reader)
 		return 0;
-	safe_reader_gather(f->reader, since, boot_ns());
+	safe_reader_gather(f->reader, since, boot_ns);
 	while (safe_reader_next(f->reader, until, &x)) {
 		safe_tell(f, &x);
 		n++;

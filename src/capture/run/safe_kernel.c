@@ -47,21 +47,25 @@ void safe_tell_root(struct safe *f, pid_t pid, int64_t forked, const char *cwd)
 		buf_add(&p->intent.argv, *v, strlen(*v) + 1);
 }
 
-/* Is the library in it? True where that cannot be told. */
-static bool carries(const struct sproc *p)
+/* Is the library in it? True where that cannot be told: also of one in which the linker has not loaded anything yet,
+ * for it loads what is preloaded first, and on a busy machine a program may wait long for its turn. */
+static bool carries(const struct sproc *p, bool patient)
 {
 	char name[48], line[4096];
 	snprintf(name, sizeof(name), "/proc/%u/maps", p->pid);
 	FILE *maps = fopen(name, "re");
-	bool any = false, found = false, other = false;
+	bool any = false, found = false, other = false, linker = false, loaded = false;
 	while (maps && fgets(line, sizeof(line), maps)) {
+		bool is_linker = strstr(line, "/ld-") || strstr(line, "/ld.so");
 		any = true;
+		linker |= is_linker;
+		loaded |= !is_linker && strstr(line, ".so");
 		found |= strstr(line, "libstemma-safe.so") != NULL;
 		other |= strstr(line, "/ld-musl") || strstr(line, "musl/"); /* there it only passes on */
 	}
 	if (maps)
 		fclose(maps);
-	return (found && !other) || !any;
+	return (found && !other) || !any || (patient && linker && !loaded && !other);
 }
 
 const struct proc *safe_proc(const struct safe *f, pid_t pid)
@@ -112,7 +116,7 @@ void safe_tell_deaths(struct safe *f, const struct safe_dead *d)
 			/* A program that does not say anything a while after the exec never will. */
 			int64_t since = now - p->intent.time;
 			if (p->intent.set && !p->ended && since > SOON &&
-			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p))))
+			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p, since < 40 * SOON))))
 				sproc_intent_commit(f, p);
 			/* One whose parent has not waited yet is still to be seen, and must not be taken for another. */
 			if (!p->alive && p->ended && now - p->end > REMEMBER &&

@@ -19,6 +19,7 @@ struct safe_reader {
 	struct waiting *v;
 	size_t nv, cap, next, sorted;
 	uint64_t order, dropped, bad;
+	int64_t now; /* the clock when it was last asked */
 	struct safe_event *out;
 };
 
@@ -73,7 +74,7 @@ static void release(struct safe_reader *r, uint32_t i)
 	__atomic_store_n(&c->owner, 0, __ATOMIC_RELEASE);
 }
 
-static bool keep(struct safe_reader *r, const unsigned char *from, uint32_t size, int64_t since, int64_t now)
+static bool keep(struct safe_reader *r, const unsigned char *from, uint32_t size, int64_t since, int64_t (*clock)(void))
 {
 	if (r->nv == r->cap) {
 		size_t cap = r->cap ? 2 * r->cap : 256;
@@ -88,8 +89,12 @@ static bool keep(struct safe_reader *r, const unsigned char *from, uint32_t size
 		return false;
 	memcpy(e, from, size);
 	e->size = size;
-	if (e->time > now)
-		e->time = now;
+	/* What was written since the reading began is no lie: set back, it would come before what others have said before
+	 * it, a parent's wait before its child's last words. */
+	if (e->time > r->now)
+		r->now = clock();
+	if (e->time > r->now)
+		e->time = r->now;
 	if (e->time < since)
 		e->time = since;
 	r->v[r->nv++] = (struct waiting){e->time, r->order++, e};
@@ -105,7 +110,7 @@ static int cmp(const void *pa, const void *pb)
 }
 
 /* Of one chunk. False: there is no room for more. */
-static bool read_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t now)
+static bool read_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t (*clock)(void))
 {
 	struct safe_chunk *c = chunk_at(r, i);
 	uint32_t head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
@@ -126,7 +131,7 @@ static bool read_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t
 			spent = true;
 			break;
 		}
-		if (r->nv >= READ_MAX || !keep(r, c->room + at, size, since, now))
+		if (r->nv >= READ_MAX || !keep(r, c->room + at, size, since, clock))
 			return false;
 		at += size;
 		r->at[i] = (uint16_t)at;
@@ -136,7 +141,7 @@ static bool read_chunk(struct safe_reader *r, uint32_t i, int64_t since, int64_t
 	return true;
 }
 
-size_t safe_reader_gather(struct safe_reader *r, int64_t since, int64_t now)
+size_t safe_reader_gather(struct safe_reader *r, int64_t since, int64_t (*clock)(void))
 {
 	if (r->next) {
 		memmove(r->v, r->v + r->next, (r->nv - r->next) * sizeof(*r->v));
@@ -144,7 +149,7 @@ size_t safe_reader_gather(struct safe_reader *r, int64_t since, int64_t now)
 		r->next = 0;
 	}
 	for (uint32_t i = 0; i < r->n; i++)
-		if (!read_chunk(r, i, since, now))
+		if (!read_chunk(r, i, since, clock))
 			break;
 	if (r->nv)
 		qsort(r->v, r->nv, sizeof(*r->v), cmp);

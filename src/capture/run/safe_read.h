@@ -25,9 +25,9 @@ struct safe_seen {
 /* Reads a region of `size` bytes at `map`. NULL: no memory, or it is none. */
 struct safe_reader *safe_reader_new(void *map, size_t size);
 void safe_reader_free(struct safe_reader *r);
-/* Copies out what has come, up to now (ns of the region's clock). Times that are not between `since` and `now` are put
- * there. Returns the number of events that wait. */
-size_t safe_reader_gather(struct safe_reader *r, int64_t since, int64_t now);
+/* Copies out what has come. Times that are not between `since` and what `clock` says when they are read (ns of the
+ * region's clock) are put there. Returns the number of events that wait. */
+size_t safe_reader_gather(struct safe_reader *r, int64_t since, int64_t (*clock)(void));
 /* The next event, in order of time, that is not later than `until`. False: there is none. */
 bool safe_reader_next(struct safe_reader *r, int64_t until, struct safe_seen *ret);
 /* A program has ended, or was replaced: its counters, one call each; then its chunks are given back. Returns how often
