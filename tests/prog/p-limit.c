@@ -212,7 +212,8 @@ int main(int argc, char **argv)
 {
 	const char *file = getenv("P_LIMIT_TRUTH"), *what = argc > 1 ? argv[1] : "", *one = argc > 2 ? argv[2] : "0";
 	uint64_t n = strtoull(one, NULL, 10), m = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
-	/* Not cut short first: several may count in it, and who touched a page that is away for a moment would die of it. */
+	/* Not cut short first: several may count in it, and who touched a page that is away for a moment would die of it.
+	 */
 	int fd = file ? open(file, O_RDWR | O_CREAT, 0666) : -1;
 	if (fd < 0 || ftruncate(fd, sizeof(*truth)) < 0)
 		return 2;

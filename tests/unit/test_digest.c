@@ -83,31 +83,61 @@ static void age(const char *path, time_t mtime)
 	assert_int_equal(utime(path, &t), 0);
 }
 
-/* A file that is cut short while it is read must not end the program. Another process cuts it again
- * and again until that was met. */
+/* The digest's own calls come through here (-Wl,--wrap): the file is cut short just before it is read. */
+void *__real_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t from);
+void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t from);
+ssize_t __real_pread64(int fd, void *to, size_t n, off_t from);
+ssize_t __wrap_pread64(int fd, void *to, size_t n, off_t from);
+
+static const char *cut; /* which file, NULL: none */
+static off_t cut_to;
+static unsigned cuts;
+
+static void cut_short(void)
+{
+	if (!cut)
+		return;
+	assert_int_equal(truncate(cut, cut_to), 0);
+	cuts++;
+}
+
+void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t from)
+{
+	void *ret = __real_mmap64(at, n, prot, flags, fd, from);
+	cut_short();
+	return ret;
+}
+
+ssize_t __wrap_pread64(int fd, void *to, size_t n, off_t from)
+{
+	cut_short();
+	return __real_pread64(fd, to, n, from);
+}
+
+/* A file that is cut short while it is read must not end the program: neither a mapped one, to nothing or by some
+ * pages, nor one that is copied. */
 static void shrinks(void **state)
 {
 	(void)state;
+	static const off_t size[] = {64 << 20, 64 << 20, 100000}, to[] = {0, 4096, 99};
 	char path[128];
-	struct digest d;
-	make("shrinks", 1, 's', path, sizeof(path));
-	pid_t other = fork();
-	if (other == 0)
-		for (;;) {
-			int r = truncate(path, 64 << 20);
-			r |= truncate(path, 0);
-			if (r < 0)
-				_exit(1);
-		}
-	int stale = 0;
-	for (int i = 0; i < 20000 && stale < 5; i++) {
+	struct digest d, whole;
+	for (unsigned i = 0; i < 3; i++) {
+		make("shrinks", 1, 's', path, sizeof(path));
+		assert_int_equal(truncate(path, size[i]), 0);
+		assert_int_equal(digest_file(NULL, AT_FDCWD, path, &whole, NULL), 0);
+		cut = path;
+		cut_to = to[i];
+		cuts = 0;
 		int rc = digest_file(NULL, AT_FDCWD, path, &d, NULL);
-		assert_true(rc == 0 || rc == -ESTALE);
-		stale += rc == -ESTALE;
+		cut = NULL;
+		assert_true(cuts > 0);
+		assert_int_equal(rc, -ESTALE);
+		/* And whoever comes later is served again. */
+		assert_int_equal(truncate(path, size[i]), 0);
+		assert_int_equal(digest_file(NULL, AT_FDCWD, path, &d, NULL), 0);
+		assert_int_equal(digest_eq(&d, &whole), to[i] > 0);
 	}
-	kill(other, SIGKILL);
-	waitpid(other, NULL, 0);
-	assert_int_equal(stale, 5);
 }
 
 /* Spoils what the cache says of the file, to see whether it was asked. */
