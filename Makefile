@@ -59,7 +59,7 @@ install:
 # be there at the end. Threads that live as long as their process are no leak.
 define found
 rm -rf $(1)/found && mkdir -m 1777 $(1)/found && status=0; \
-$(CLEAN_ENV) $(2) tools/run-tests $(1) --no-suite slow --timeout-multiplier 5 || status=1; \
+$(CLEAN_ENV) $(2) tools/run-tests --once $(1) --no-suite slow --timeout-multiplier 5 || status=1; \
 ! cat $(1)/found/* 2>/dev/null && exit $$status
 endef
 

@@ -136,8 +136,11 @@ check 'nothing is ever removed for it'
 
 cat >"$tmp/bin/meson" <<END
 #!/bin/sh
+echo "\$@" >>"$tmp/meson.log"
 while [ "\$1" != -C ]; do shift; done
-cp "$tmp/record" "\$2/meson-logs/testlog.json"
+build=\$2
+while [ "\$1" != --logbase ]; do shift; done
+cp "$tmp/record\${2#testlog}" "\$build/meson-logs/\$2.json"
 exit \$(cat "$tmp/meson-status")
 END
 chmod +x "$tmp/bin/meson"
@@ -145,9 +148,12 @@ mkdir -p "$tmp/build/meson-logs"
 echo 0 >"$tmp/meson-status"
 # shellcheck disable=SC2317
 run_tests()
-{
-	PATH=$tmp/bin:$PATH "$tools/run-tests" "$tmp/build"
+{ # [--once]: with an option of meson's
+	: >"$tmp/meson.log"
+	PATH=$tmp/bin:$PATH "$tools/run-tests" "$@" "$tmp/build" --no-suite slow
 }
+
+: >"$tmp/record-again"
 
 cat >"$tmp/record" <<'END'
 {"name": "a:s / tap", "result": "OK", "stdout": "1..3\nok 1 - x\nok 2 - y # SKIP no such thing\nok 3 z\n"}
@@ -190,6 +196,59 @@ check 'a program that dies after good points is a failure, and the last of them 
 echo 0 >"$tmp/meson-status"
 says 1 '0 passed, 0 failed, 0 skipped' run_tests
 check 'no tests at all is not success'
+
+# ---- run-tests: a second time, alone
+
+echo 1 >"$tmp/meson-status"
+# record NAME RESULT POINT [WORDS]: the record of one test whose second point is this
+record()
+{
+	printf '{"name": "a:s / %s", "result": "%s", "stdout": "1..2\\nok 1 - x\\n%s 2 - y\\n%s", "stderr": "%s of %s\\n"}\n' \
+		"$1" "$2" "$3" "${4-}" "$2" "$1"
+}
+
+{ record good OK ok; record odd FAIL 'not ok' '# why it did\n'; } >"$tmp/record"
+record odd OK ok >"$tmp/record-again"
+says 0 '4 passed, 0 failed, 0 skipped' run_tests
+check 'what failed and passes the second time does not fail'
+[ "$(wc -l <"$tmp/meson.log")" = 2 ] && tail -n 1 "$tmp/meson.log" | grep -q -e '--num-processes 1 .*--no-suite slow odd$'
+check 'the second time is for what failed, alone'
+grep -q '# why it did' "$tmp/out" && grep -q 'FAIL of odd' "$tmp/out" && ! grep -q 'OK of' "$tmp/out"
+check 'what it said when it failed is told'
+[ "$(tail -n 2 "$tmp/out" | sed 's/ failed and .*//;s/,.*//')" = "$(printf 'flaky: odd\n4 passed')" ]
+check 'and that it is flaky, before the count'
+
+printf '%s\n' '{"name": "a / c", "result": "FAIL", "stdout": "[  ERROR   ] --- 2 of 5\n[==========] 1 test(s) run.\n[  FAILED  ] c\n"}' >"$tmp/record"
+printf '%s\n' '{"name": "a / c", "result": "OK", "stdout": "[       OK ] c\n[==========] 1 test(s) run.\n"}' >"$tmp/record-again"
+says 0 '1 passed, 0 failed, 0 skipped' run_tests && grep -q -e '--- 2 of 5' "$tmp/out" && grep -q '^flaky: c ' "$tmp/out"
+check 'so is a cmocka program'
+
+{ record good OK ok; record odd FAIL 'not ok' '# why it did\n'; } >"$tmp/record"
+record odd OK ok >"$tmp/record-again"
+says 1 '3 passed, 1 failed, 0 skipped' run_tests --once && [ "$(wc -l <"$tmp/meson.log")" = 1 ] && ! grep -q flaky "$tmp/out"
+check 'no second time where there is to be one only'
+
+record odd FAIL 'not ok' '# and again\n' >"$tmp/record-again"
+says 1 '3 passed, 1 failed, 0 skipped' run_tests && grep -q '# why it did' "$tmp/out" && grep -q '# and again' "$tmp/out" &&
+	! grep -q flaky "$tmp/out"
+check 'what fails twice fails, and both are told'
+
+record odd SKIP ok >"$tmp/record-again"
+says 1 '3 passed, 1 failed, 0 skipped' run_tests && : >"$tmp/record-again" && says 1 '3 passed, 1 failed, 0 skipped' run_tests
+check 'what is skipped or not run the second time has not passed'
+
+{ record late TIMEOUT ok; record odd FAIL 'not ok'; } >"$tmp/record"
+{ record late OK ok; record odd OK ok; } >"$tmp/record-again"
+says 1 '4 passed, 1 failed, 0 skipped' run_tests && tail -n 1 "$tmp/meson.log" | grep -q 'slow odd$' && grep -q 'TIMEOUT after: ok 2' "$tmp/out"
+check 'what ran out of time has no second time'
+
+for i in 1 2 3 4 5 6; do record odd$i FAIL 'not ok'; done >"$tmp/record"
+for i in 1 2 3 4 5 6; do record odd$i OK ok; done >"$tmp/record-again"
+says 1 '6 passed, 6 failed, 0 skipped' run_tests && [ "$(wc -l <"$tmp/meson.log")" = 1 ] && ! grep -q flaky "$tmp/out"
+check 'more than five have none'
+sed -i 6d "$tmp/record"
+says 0 '10 passed, 0 failed, 0 skipped' run_tests && [ "$(grep -c '^flaky: odd' "$tmp/out")" = 5 ]
+check 'five have one'
 
 echo "1..$count"
 exit $bad
