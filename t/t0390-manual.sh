@@ -98,7 +98,7 @@ END
 			*svg*) command -v dot >/dev/null || { skip "example: $line" 'Graphviz is not installed'; continue; } ;;
 			*--spec* | 'stemma spec'*) "$STEMMA" doctor --quick | grep -q '^specifications *ok' || { skip "example: $line" 'built without LLVM'; continue; } ;;
 			esac
-			PATH="$T/bin:$PATH" sh -c "$line" >"$out" 2>"$err" </dev/null
+			TMPDIR="$T" PATH="$T/bin:$PATH" sh -c "$line" >"$out" 2>"$err" </dev/null
 			check "example of $(basename "$page"): $line"
 		done <"$T/examples"
 	done

@@ -62,7 +62,7 @@ gcc -g "$T/src/f.c" -c -o "$T/own.o" && once 0 "$T/own.o"
 check 'no record'
 
 # The note
-fresh && cmd 0 cc --note gcc -Wl,--build-id=none main.c f.c -o noted && ./noted && objcopy --strip-all noted "$T/stripped" && cmd 0 show "$T/stripped" && says "$out" 'noted' 'main.c  source' && says_not "$out" stemma-note && ! ls "${TMPDIR:-/tmp}"/stemma-note-* >"$T/left" 2>/dev/null
+fresh && cmd 0 cc --note gcc -Wl,--build-id=none main.c f.c -o noted && ./noted && objcopy --strip-all noted "$T/stripped" && cmd 0 show "$T/stripped" && says "$out" 'noted' 'main.c  source' && says_not "$out" stemma-note
 check 'a note survives what changes the bytes'
 cmd 0 cc --note gcc -c f.c && gcc -c "$T/x/f.c" -o "$T/plain.o" && cmp f.o "$T/plain.o" && cmd 0 cc gcc main.c f.c -o a1 && gcc main.c f.c -o a2 && cmp a1 a2
 check 'and is put into nothing that is not linked, nor where it is not asked for'

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,31 +13,80 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void private_remove(const char *path)
+#define DEPTH 32          /* of folders in a folder that a program of the run made there */
+#define SWEEP_MOST 65536u /* names that are removed for others: the command waits */
+
+/* A folder of our own: with the rights to look into it, if it had none. -1 with errno. */
+static int open_own(int at, const char *name)
 {
-	DIR *d = opendir(path);
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (e->d_name[0] != '.')
-			unlinkat(dirfd(d), e->d_name, 0);
+	const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(at, name, O_RDONLY | flags);
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	char path[64];
+	struct stat st;
+	int found = openat(at, name, O_PATH | flags);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	if (found >= 0 && fstat(found, &st) == 0 && st.st_uid == geteuid() && chmod(path, 0700) == 0)
+		fd = openat(at, name, O_RDONLY | flags);
+	int e = fd < 0 ? EACCES : 0;
+	if (found >= 0)
+		close(found);
+	errno = e;
+	return fd;
+}
+
+/* Programs of the run may have made what they like in it, hidden and in folders. */
+static void empty(int dir, unsigned depth, unsigned *left)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	if (!d && copy >= 0)
+		close(copy);
+	for (struct dirent *e; d && *left && (e = readdir(d));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		--*left;
+		if (unlinkat(dir, e->d_name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+			continue;
+		int sub = depth < DEPTH ? open_own(dir, e->d_name) : -1;
+		if (sub < 0)
+			continue;
+		empty(sub, depth + 1, left);
+		close(sub);
+		unlinkat(dir, e->d_name, AT_REMOVEDIR);
+	}
 	if (d)
 		closedir(d);
+}
+
+void private_remove(const char *path)
+{
+	unsigned left = UINT_MAX;
+	int fd = open_own(AT_FDCWD, path);
+	if (fd >= 0) {
+		empty(fd, 0, &left);
+		close(fd);
+	}
 	rmdir(path);
 }
 
 /* Those of runs whose keeper and worker were both killed: nobody holds their lock any more. */
 static void clean(const char *top, const char *prefix)
 {
-	char own[64], path[4096 + 300];
+	char own[64];
 	struct stat st;
+	unsigned left = SWEEP_MOST;
 	snprintf(own, sizeof(own), "%s-%u-", prefix, (unsigned)geteuid());
 	DIR *d = opendir(top);
 	for (struct dirent *e; d && (e = readdir(d));) {
-		if (strncmp(e->d_name, own, strlen(own)) ||
-		    snprintf(path, sizeof(path), "%s/%s", top, e->d_name) >= (int)sizeof(path))
+		if (strncmp(e->d_name, own, strlen(own)) != 0)
 			continue;
-		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
-			private_remove(path);
+		int fd = open_own(dirfd(d), e->d_name);
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			empty(fd, 0, &left);
+			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+		}
 		if (fd >= 0)
 			close(fd);
 	}
@@ -51,9 +101,12 @@ static int make_dir(const char *dir, mode_t mode, int *ret_lock)
 	struct stat st;
 	if (mkdir(dir, mode) < 0)
 		return -errno;
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -EAGAIN : -errno;
+	int fd = open_own(AT_FDCWD, dir); /* the umask may have taken all rights */
+	if (fd < 0) {
+		int rc = errno == ENOENT ? -EAGAIN : -errno;
+		rmdir(dir);
+		return rc;
+	}
 	/* Where there are no locks nobody gets one. */
 	bool taken = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 	if (taken || (fstat(fd, &st) == 0 && st.st_nlink == 0)) {
