@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""overhead.py BUILD [--rounds N] [--work NAME]... - what recording costs, beside the same work untraced and peers.
+"""overhead.py BUILD [--rounds N] [--work NAME]... [--peers] - what recording costs, beside the same work untraced and peers.
 
 Each round runs the work once untraced and once under each recorder, one after the other, so that a slow spell of the
 machine meets all of them; a ratio is made within its round. Shown is the middle of the ratios and, in brackets, their
 quartiles. Prints Markdown, as doc/OVERHEAD.md holds it.
+
+With --peers every recorder that is installed is run in every round, and the works are a fourth as long: some peers take
+fifty times as long as the work itself. What a recorder's start costs is a row of its own there.
 """
 
 import argparse
@@ -84,7 +87,7 @@ def write_makefile(folder, sources, flags):
     with open(os.path.join(folder, 'Makefile'), 'w', encoding='utf-8') as file:
         file.write(f'all: {" ".join(name for name, _ in sources)}\n')
         for name, source in sources:
-            file.write(f'{name}: {source}\n\tcc {flags} -O2 -c -o $@ $<\n')
+            file.write(f'{name}: {source}\n\tcc {flags} -c -o $@ $<\n')
 
 
 def own_sources(root, build, folder):
@@ -98,7 +101,7 @@ def own_sources(root, build, folder):
                     name = os.path.relpath(source, os.path.join(root, 'src'))[:-2].replace('/', '-') + '.o'
                     sources.append((name, source))
     write_makefile(folder, sorted(sources),
-                   f'-std=gnu11 -D_GNU_SOURCE -DSTEMMA_VERSION=\'"bench"\' -DSTEMMA_PREFIX=\'"/usr"\' -DSTEMMA_LIBDIR=\'"lib"\' -I{root}/src -I{build}/src/capture/trap')
+                   f'-O2 -std=gnu11 -D_GNU_SOURCE -DSTEMMA_VERSION=\'"bench"\' -DSTEMMA_PREFIX=\'"/usr"\' -DSTEMMA_LIBDIR=\'"lib"\' -I{root}/src -I{build}/src/capture/trap')
     return len(sources)
 
 
@@ -137,11 +140,11 @@ def generated_sources(folder, count):
             file.write(GENERATED.format(n=n))
             for k in range(16):
                 file.write(GENERATED_FUNCTION.format(n=n, k=k))
-    write_makefile(folder, sources, '')
+    write_makefile(folder, sources, '-O0')
 
 
-def make_works(root, build, tools, tmp):
-    """All works, by name, in the order in which they are shown."""
+def make_works(root, build, tools, tmp, part):
+    """All works, in the order in which they are shown. part: what is counted is so many times less."""
     shm = tempfile.mkdtemp(prefix='stemma-bench-', dir='/dev/shm') if os.access('/dev/shm', os.W_OK) else tmp
     os.mkdir(os.path.join(tmp, 'own'))
     os.mkdir(os.path.join(tmp, 'made'))
@@ -150,21 +153,23 @@ def make_works(root, build, tools, tmp):
     generated_sources(os.path.join(tmp, 'made'), 24)
     with open(os.path.join(tmp, 'small'), 'w', encoding='ascii') as small:
         small.write('one line\n')
-    true_loop = 'i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done'
+    blocks, ones, opens, files_read, trues = 262144 // part, 1000000 // part, 100000 // part, 100000 // part, 1000 // part
+    true_loop = f'i=0; while [ $i -lt {trues} ]; do /bin/true; i=$((i+1)); done'
     start_loop = 'for i in 1 2 3 4 5 6 7 8 9 10; do python3 -c pass; done'
     works = [
-        Work('dd', 'dd, 1 GB in 4 KiB blocks on tmpfs',
-             ['dd', 'if=/dev/zero', f'of={shm}/dd', 'bs=4096', 'count=262144'], '≤ 1.06'),
-        Work('bytes', 'dd, 1,000,000 blocks of 1 byte, /dev/zero to /dev/null',
-             ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', 'count=1000000'], '≤ 1.35'),
-        Work('python', 'one python3 start', ['python3', '-c', 'pass'], '≤ 1.15'),
+        Work('start', 'one /bin/true', ['/bin/true']),
+        Work('dd', f'dd, {blocks // 256} MiB in 4 KiB blocks on tmpfs',
+             ['dd', 'if=/dev/zero', f'of={shm}/dd', 'bs=4096', f'count={blocks}'], '≤ 1.10'),
+        Work('bytes', f'dd, {ones:,} blocks of 1 byte, /dev/zero to /dev/null',
+             ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', f'count={ones}'], '≤ 1.35'),
+        Work('python', 'one python3 start', ['python3', '-c', 'pass'], '≤ 1.05'),
         Work('pythons', '10 python3 starts in one run', ['dash', '-c', start_loop], '≤ 1.15'),
         Build('build', f'C build of {files} files, one at a time', os.path.join(tmp, 'own'), 1, '≤ 1.20'),
-        Work('true', '1000 × /bin/true from dash', ['dash', '-c', true_loop], '≤ 1.5'),
-        Work('open', '100,000 × open, read, close', [tools['openloop'], os.path.join(tmp, 'small'), '100000'],
-             'notify ≤ 4.5, trace ≤ 8'),
-        Work('files', '20,000 × fopen, fgets, fclose of 1000 small files', [tools['smallfiles'], os.path.join(tmp, 'many'), '20000'],
-             '≤ 1.20'),
+        Build('compile', 'C build of 24 made-up files at -O0', os.path.join(tmp, 'made'), 1, '≤ 1.08'),
+        Work('true', f'{trues} × /bin/true from dash', ['dash', '-c', true_loop], '≤ 1.30'),
+        Work('open', f'{opens:,} × open, read, close', [tools['openloop'], os.path.join(tmp, 'small'), str(opens)], '≤ 1.15'),
+        Work('files', f'{files_read:,} × fopen, fgets, fclose of 1000 small files',
+             [tools['smallfiles'], os.path.join(tmp, 'many'), str(files_read)], '≤ 1.20'),
     ]
     return works, shm, os.path.join(tmp, 'made')
 
@@ -173,33 +178,44 @@ def make_works(root, build, tools, tmp):
 
 
 class Recorder:
-    def __init__(self, name, command, env=None, rounds=None, before=None):
+    def __init__(self, name, command, env=None, rounds=None, output=None):
         self.name = name
         self.command = command
         self.env = {**os.environ, **(env or {})}
         self.rounds = rounds  # fewer for those that take many times as long
-        self.before = before
+        self.output = output  # a folder of its own, made anew for each run; it runs in there
+
+    def prepare(self):
+        if self.output:
+            shutil.rmtree(self.output, ignore_errors=True)
+            os.mkdir(self.output)
 
 
-def make_recorders(stemma, tmp):
+def make_recorders(stemma, tmp, peers):
     home = os.path.join(tmp, 'record')
     env = {'STEMMA_HOME': home}
     recorders = [
         Recorder('stemma', [stemma, 'run', '--'], env),
         Recorder('stemma, count', [stemma, 'run', '--count', '--'], env),
         Recorder('stemma, safe', [stemma, 'run', '--capture=safe', '--'], env),
-        Recorder('stemma, trace', [stemma, 'run', '--transport=trace', '--'], env),
-        Recorder('stemma, exact', [stemma, 'run', '--exact', '--'], env, rounds=3),
     ]
-    if shutil.which('strace'):
-        recorders.append(Recorder(
-            'strace --seccomp-bpf', ['strace', '--seccomp-bpf', '-f', '-e', 'trace=%file,%process',
-                                     '-o', os.path.join(tmp, 'strace.out')], rounds=3))
-    if shutil.which('reprozip'):
-        trace = os.path.join(tmp, 'reprozip')
-        recorders.append(Recorder(
-            'reprozip', ['reprozip', 'trace', '--dont-identify-packages', '--dont-find-inputs-outputs', '-d', trace],
-            {'REPROZIP_USAGE_STATS': 'off'}, rounds=1, before=lambda: shutil.rmtree(trace, ignore_errors=True)))
+    if not peers:
+        recorders.append(Recorder('stemma, trace', [stemma, 'run', '--transport=trace', '--'], env))
+        recorders.append(Recorder('stemma, exact', [stemma, 'run', '--exact', '--'], env, rounds=3))
+
+    # Each as it is meant to be used, but for what it does after the command has ended.
+    def peer(name, command, rounds, **more):
+        if shutil.which(command[0]):
+            recorders.append(Recorder(name, command, rounds=None if peers else rounds, **more))
+
+    output = os.path.join(tmp, 'peer')
+    strace = ['strace', '-f', '-e', 'trace=%file,%process', '-o', 'trace']
+    peer('strace --seccomp-bpf', [*strace, '--seccomp-bpf'], 3, output=output)
+    if peers:
+        peer('CDE', ['cde'], None, output=output)
+        peer('installwatch', ['installwatch', '-o', 'log', '--transl=no', '--backup=no'], None, output=output)
+    peer('reprozip', ['reprozip', 'trace', '--dont-identify-packages', '--dont-find-inputs-outputs', '-d', 'trace'], 1,
+         env={'REPROZIP_USAGE_STATS': 'off'}, output=output)
     return recorders, home
 
 
@@ -230,10 +246,9 @@ def measure(work, recorders, rounds, say):
             if recorder.name in failures or recorder.rounds and number >= recorder.rounds:
                 continue
             work.prepare()
-            if recorder.before:
-                recorder.before()
+            recorder.prepare()
             try:
-                traced_wall, traced_cpu = run(recorder.command + work.command, env=recorder.env)
+                traced_wall, traced_cpu = run(recorder.command + work.command, cwd=recorder.output, env=recorder.env)
             except Failed as failed:
                 failures[recorder.name] = f'fails: {failed}'
                 continue
@@ -245,12 +260,12 @@ def measure(work, recorders, rounds, say):
 def cell(result):
     if isinstance(result, str):
         return result
-    return f'{spread(result[0])} [{statistics.median(result[1]):.2f}]'
+    return f'{spread(result[0])} [{spread(result[1])}]'
 
 
 def show_works(works, recorders, rounds, say):
     print(f'Elapsed time as a multiple of the same work untraced: middle of {rounds} rounds (quartiles) '
-          '[CPU time of the whole tree]. Peers that take long are run fewer times.\n')
+          '[CPU time of the whole tree, the same]. Peers that take long may be run fewer times.\n')
     print('| work | untraced |', ' | '.join(recorder.name for recorder in recorders), '| target |')
     print('|---' * (len(recorders) + 3) + '|')
     for work in works:
@@ -378,7 +393,8 @@ def main():
     parser.add_argument('build')
     parser.add_argument('--rounds', type=int, default=9)
     parser.add_argument('--work', action='append',
-                        help='only this one: dd, python, pythons, build, true, open, parallel, memory')
+                        help='only this one: start, dd, bytes, python, pythons, build, compile, true, open, files, parallel, memory')
+    parser.add_argument('--peers', action='store_true', help='all peers in all rounds, and shorter works')
     options = parser.parse_args()
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), '..'))
     build = os.path.realpath(options.build)
@@ -393,15 +409,16 @@ def main():
     tmp = tempfile.mkdtemp(prefix='stemma-bench-')
     shm = tmp
     try:
-        works, shm, generated = make_works(root, build, tools, tmp)
-        recorders, home = make_recorders(stemma, tmp)
-        chosen = [work for work in works if not options.work or work.name in options.work]
+        works, shm, generated = make_works(root, build, tools, tmp, 4 if options.peers else 1)
+        recorders, home = make_recorders(stemma, tmp, options.peers)
+        left_out = ['build', 'pythons'] if options.peers else []  # others are like them, and shorter
+        chosen = [work for work in works if (work.name in options.work if options.work else work.name not in left_out)]
         print(machine() + '\n')
         if chosen:
             show_works(chosen, recorders, options.rounds, say)
-        if not options.work or 'parallel' in options.work:
+        if not (options.work or options.peers) or 'parallel' in (options.work or []):
             show_scaling(stemma, home, generated, max(1, options.rounds // 3), say)
-        if not options.work or 'memory' in options.work:
+        if not (options.work or options.peers) or 'memory' in (options.work or []):
             show_memory(stemma, tools, tmp, home)
         say('')
     finally:
