@@ -11,6 +11,7 @@ i=0
 while [ $i -lt 25 ]; do
 	sort x >y.tmp && mv y.tmp y$i
 	cat y$i in >>all
+	[ $((i % 5)) -gt 0 ] || dd if=page of=bytes bs=1 2>/dev/null # thousands of calls, to be killed in the middle of
 	i=$((i + 1))
 done
 cat nowhere 2>/dev/null
@@ -39,6 +40,49 @@ begin=$(date +%s%N)
 (cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run -- sh "$T/work.sh") >/dev/null 2>&1
 length=$((($(date +%s%N) - begin) / 1000000 + 1))
 
+# What --count said of each access in the logs that are its arguments: the work's bytes, or that they are not known. The first
+# argument is the folder, as the work has left it. Prints how many were known, then what was wrong.
+cat >"$T/sums.py" <<'END'
+import json, os, re, sys
+
+folder = sys.argv[1]
+size = {name: os.path.getsize(os.path.join(folder, name)) for name in ('x', 'in', 'page', 'all')}
+truth = {('sort', 'x', 'read'): size['x'], ('sort', 'y', 'written'): size['x'], ('cat', 'y', 'read'): size['x'],
+         ('cat', 'in', 'read'): size['in'], ('cat', 'all', 'written'): size['x'] + size['in'],
+         ('dd', 'page', 'read'): size['page'], ('dd', 'bytes', 'written'): size['page'], ('sort', 'all', 'read'): size['all']}
+known, wrong = 0, []
+for log in sys.argv[2:]:
+    program, path, access = {}, {}, {}
+    for line in open(log):
+        e = json.loads(line)
+        if e['k'] == 'exec':
+            program[e['p']] = (e.get('argv') or ['?'])[0]
+        elif e['k'] == 'file':
+            path[e['num']] = e.get('path', '')
+        elif e['k'] == 'access':
+            access[e['seq']] = program.get(e.get('p')), path.get(e['file'], '')
+        elif e['k'] == 'access_end' and os.path.dirname(access[e['access']][1]) == folder:
+            name, where = access[e['access']]
+            for bit, way in ((1, 'read'), (2, 'written')):
+                if e.get('known', 0) & bit and name in ('sort', 'cat', 'dd'):
+                    known += 1
+                    file = re.sub(r'^y.*', 'y', os.path.basename(where))
+                    if e.get('bytes_' + way, 0) != truth.get((name, file, way), 0):
+                        wrong.append(f'{os.path.basename(log)}: {name} {file} {way}: {e}')
+print(known)
+print('\n'.join(wrong))
+END
+
+# sums NAME LOG...: no sum is wrong, and there are some.
+sums()
+{
+	name=$1
+	shift
+	$PYTHON -S "$T/sums.py" "$D" "$@" >"$T/sums" 2>&1
+	[ "$(head -1 "$T/sums")" -gt 0 ] 2>/dev/null && [ -z "$(sed 1d "$T/sums")" ]
+	result $? "$name: every sum of bytes is right, or not there: $(head -1 "$T/sums") of them" "$T/sums"
+}
+
 # rounds OPTION
 # shellcheck disable=SC2086 # none, or one
 rounds()
@@ -50,6 +94,7 @@ rounds()
 	said=0
 	round=0
 	: >"$T/why"
+	rm -f "$T"/told.*
 	while [ $round -lt $times ]; do
 		round=$((round + 1))
 		fresh "$D"
@@ -82,6 +127,7 @@ rounds()
 		else
 			echo "round $round: $(head -2 "$T/events.err")" >>"$T/why"
 		fi
+		[ "$1" != --count ] || cp "$T/events" "$T/told.$round"
 		# A hole in the record is said to be one: recorder_died (7), or lost (1).
 		if [ $hit = 0 ] || grep -q '"k":"gap".*"reason":[17]\b' "$T/events" || grep -q '"k":"run_end"' "$T/events"; then
 			said=$((said + 1))
@@ -98,7 +144,20 @@ rounds()
 	echo "$killed of $times times a worker was killed" >"$T/killed"
 	[ $killed -gt $((times / 3)) ]
 	result $? "$name: the moments were well chosen: $killed of $times hit a worker" "$T/killed"
+	if [ "$1" = --count ] && [ -n "$counts" ]; then
+		sums "$name" "$T"/told.*
+	elif [ "$1" = --count ]; then
+		skip_ "$name: sums of bytes" "nothing is counted here, without a kill either"
+	fi
 }
+
+# Whether anything is counted here.
+fresh "$D"
+rm -rf "${T:?}/home"
+(cd "$D" && STEMMA_HOME=$T/home exec "$STEMMA" run --count -- sh "$T/work.sh") >/dev/null 2>&1
+events "$T/home" "$T/events"
+$PYTHON -S "$T/sums.py" "$D" "$T/events" >"$T/sums"
+counts=$(sed '/^0$/d; q' "$T/sums")
 
 rounds ""
 rounds --count
