@@ -81,19 +81,28 @@ if [ $status != 3 ]; then
 	skip_ "a file system of the run's own" "none can be served here: $(cat served err 2>/dev/null | tail -n 1)"
 	finish
 fi
-export STEMMA_HOME="$T/home"
-rm -f ready out last
-timeout -k 1 120 $apart "$STEMMA" run -- sh job.sh >recorded 2>err
-status=$?
-[ $status = 3 ] || echo "status $status" >>err
-[ $status = 3 ] && cmp plain recorded >>err 2>&1
-result $? "the command ends as it does without" err
-events "$STEMMA_HOME" events
-if grep '"k":"session"' events | grep -q complete/notify; then
-	grep -q '"k":"gap".*"reason":1\b.*a file system did not answer' events
-	result $? "what went by unrecorded is said" events
-fi
-tail -n 1 events | grep -q '"k":"session_end"' && "$STEMMA" why last >why 2>&1 && grep -q sort why
-result $? "the record goes on" why
-skip_ "the same with --transport=trace" "known: who traces waits for the file system, and its daemon for who traces"
+# recorded WHAT OPTION...: the command, recorded so, ends as it did without, and what went by meanwhile is said
+recorded()
+{
+	what=$1
+	shift
+	export STEMMA_HOME="$T/home.$#.${1:-}"
+	rm -f ready out last
+	timeout -k 1 120 $apart "$STEMMA" run "$@" -- sh job.sh >recorded 2>err
+	status=$?
+	[ $status = 3 ] || echo "status $status" >>err
+	[ $status = 3 ] && cmp plain recorded >>err 2>&1
+	result $? "$what: the command ends as it does without" err
+	events "$STEMMA_HOME" events
+	if grep '"k":"session"' events | grep -q 'complete/\(notify\|trace\|exact\)'; then
+		grep -q '"k":"gap".*"reason":1\b.*a file system did not answer' events
+		result $? "$what: what went by unrecorded is said" events
+	fi
+	tail -n 1 events | grep -q '"k":"session_end"' && "$STEMMA" why last >why 2>&1 && grep -q sort why
+	result $? "$what: the record goes on" why
+}
+
+recorded "as is usual"
+recorded "by ptrace" --transport=trace
+recorded "with the bytes" --exact
 finish

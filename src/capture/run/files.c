@@ -148,6 +148,12 @@ bool is_terminal(const struct statx *st)
 	return S_ISCHR(st->stx_mode) && !is_master(st) && (maj == 4 || maj == 5 || (maj >= 136 && maj <= 143));
 }
 
+/* Who has it open serves file systems (fuse.h; linux/miscdevice.h has the number). */
+bool is_fuse(const struct statx *st)
+{
+	return S_ISCHR(st->stx_mode) && st->stx_rdev_major == 10 && st->stx_rdev_minor == 229;
+}
+
 static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
 {
 	switch (st->stx_mode & S_IFMT) {
@@ -213,6 +219,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 		f->recent = true;
 		return f;
 	}
+	s->aside |= is_fuse(st);
 	struct fileid id;
 	fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
 	f = calloc(1, sizeof(*f));

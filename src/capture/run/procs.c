@@ -246,6 +246,7 @@ void proc_refresh_root(struct sup *s, struct proc *p)
 	bool other = ns != s->mnt_ns;
 	p->foreign = foreign || other;
 	p->ns = other ? ns : 0;
+	s->aside |= other; /* where anything may be mounted */
 	if (other && !p->foreign_said) {
 		p->foreign_said = true;
 		sup_gap(s, p, TERM_gap_namespace, 0, "paths of another mount namespace");
@@ -371,6 +372,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->gid = s->egid;
 	p->jobserver[0] = p->jobserver[1] = -1;
 	int64_t forked = s->clock_offset + p->started; /* or up to a tick later */
+	p->io_unseen = forked <= s->unseen_until;
 	if (parent) {
 		has_children(parent);
 		proc_guard(s, parent); /* before this child's death can be signalled: its end is a stop */
@@ -479,6 +481,7 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 		struct statx st;
 		if (statx(dir, e->d_name, 0, FILEID_STATX, &st) < 0)
 			continue;
+		s->aside |= is_fuse(&st); /* it was given it by who mounts for it */
 		unsigned type = st.stx_mode & S_IFMT;
 		if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !is_terminal(&st))
 			continue;

@@ -265,6 +265,8 @@ struct sup {
 	bool preloads;                       /* a library in the programs tells (--capture=safe) */
 	bool exact;                          /* the calls that move bytes are seen, and their results */
 	bool narrow;                         /* an access lasts from the first byte moved to the last */
+	bool aside; /* under ptrace: somebody may serve the file systems that are looked at, and keep who looks waiting */
+	int64_t unseen_until;                /* ... until then calls went by: what began before may have moved bytes */
 	bool nnp;                            /* no_new_privs was set: set-id programs lose their privilege */
 	struct guard *guard;                 /* NULL: none */
 	const struct run_observer *observer; /* NULL: none */
@@ -397,6 +399,7 @@ void file_rename(struct sup *s, struct file *f, const char *path);
 /* A terminal, as programs on it have it; a pseudo-terminal's other side. */
 bool is_terminal(const struct statx *st);
 bool is_master(const struct statx *st);
+bool is_fuse(const struct statx *st);
 /* Writes a state event if what is known differs. */
 void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 /* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */

@@ -2,13 +2,15 @@
  * stops again at its end, so that results are settled at once; the price is two stops of 12 µs, one tracer, set-id
  * programs without their privilege, no second tracer (gdb, strace) inside the run, and calls that fail for a moment
  * if the worker is killed (retrace.c). */
-#include "capture/run/worker.h"
+#include "capture/run/aside.h"
+#include "capture/run/links.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/ptrace.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +28,11 @@
 
 #define OPTIONS                                                                                                        \
 	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACESYSGOOD)
+
+struct tracer {
+	struct worker *w;
+	struct aside *aside;
+};
 
 /* glibc's header and the kernel's cannot be used together, and only the kernel's has everything. */
 static long trace(long request, pid_t pid, long addr, void *data)
@@ -171,61 +178,24 @@ static bool let_go(struct sup *s, pid_t tid, pid_t tracer)
 	return true;
 }
 
-/* Under --exact every call stops at its beginning and at its end, without a filter: the kernel then lets everything go
- * on if this process dies. */
-static void any_stop(struct sup *s, pid_t tid)
+/* What stops ask for. Whoever does it, nobody else touches the supervisor meanwhile (aside.h). */
+static void call_made(struct sup *s, struct work *k)
 {
-	struct ptrace_syscall_info info;
-	struct trap t = {.tid = tid};
-	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0)
-		return;
-	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
-		io_leave(s, tid, info.exit.rval);
-		if (s->pending)
-			pending_settle(s, NULL, tid, false);
-		return;
-	}
-	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
-		return;
-	t.nr = (int)info.entry.nr;
-	t.call = trap_call(info.arch, t.nr, &t.compat);
-	t.ip = info.instruction_pointer;
-	for (int i = 0; i < 6; i++)
-		t.args[i] = info.entry.args[i];
-	if (t.nr == SYS_prctl && !t.compat && t.args[0] == PR_SET_PTRACER && let_go(s, tid, (pid_t)t.args[1]))
-		return;
-	int error = concerns(&t) ? sup_trap(s, &t) : 0;
-	if (error)
-		refuse(tid, error);
-	else
-		io_enter(s, &t);
+	k->refuse = !s->exact || concerns(&k->call) ? sup_trap(s, &k->call) : 0;
+	if (s->exact && !k->refuse)
+		io_enter(s, &k->call);
+	/* What is mounted from now on may be served by anybody, and so may what userfaultfd has programs wait for. */
+	s->aside |= k->call.call == CALL_mount || (!k->call.compat && k->call.nr == SYS_userfaultfd);
+	k->pending = s->pending;
 }
 
-/* At the beginning of a call. Returns the request that lets it go on. */
-static int entry_stop(struct sup *s, pid_t tid)
-{
-	struct ptrace_syscall_info info;
-	struct trap t = {.tid = tid};
-	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0) {
-		if (info.op != PTRACE_SYSCALL_INFO_SECCOMP)
-			return PTRACE_CONT;
-		t.nr = (int)info.seccomp.nr;
-		t.call = trap_call(info.arch, t.nr, &t.compat);
-		for (int i = 0; i < 6; i++)
-			t.args[i] = info.seccomp.args[i];
-	} else if (!call_from_registers(tid, &t)) {
-		return PTRACE_CONT;
-	}
-	int error = sup_trap(s, &t);
-	if (error)
-		refuse(tid, error);
-	return wants_result(t.call) && s->pending ? PTRACE_SYSCALL : PTRACE_CONT;
-}
-
-static void ended(struct worker *w, pid_t pid, int status, const struct rusage *used)
+static void ended(struct worker *w, pid_t pid, int status, const struct rusage *used, bool owed)
 {
 	struct sup *s = &w->sup;
 	struct proc *p = proc_by_pid(s, pid);
+	struct pollfd over = {.fd = p ? p->pidfd : -1, .events = POLLIN};
+	if (owed && over.fd >= 0 && poll(&over, 1, 0) == 0)
+		p = NULL; /* its number is another one's */
 	if (p) {
 		pending_drop(s, p);
 		proc_status(s, p, status);
@@ -238,40 +208,139 @@ static void ended(struct worker *w, pid_t pid, int status, const struct rusage *
 		proc_dead(s, p);
 }
 
-/* A thread is about to end, by its own will or killed: where the whole process was killed it is the last look at it. */
-static void exit_stop(struct sup *s, pid_t tid)
+/* Calls of this thread were let go on unseen: what they changed is to be looked at anew, and what they moved is not
+ * counted. Of processes that began meanwhile the latter is told by when they did. */
+static void passed(struct sup *s, pid_t tid)
 {
-	struct proc *p = proc_by_pid(s, tid);
-	unsigned long status;
-	if (!p)
+	struct task *t = task_known(s, tid);
+	links_forget();
+	s->unseen_until = sup_now(s);
+	if (!t)
 		return;
-	/* By a signal all threads end; else others may go on. */
-	if (!p->exit_seen && trace(PTRACE_GETEVENTMSG, tid, 0, &status) == 0 && (status & 0x7f))
-		proc_status(s, p, (int)status);
+	t->stops++;
+	t->io = NULL;
+	t->proc->io_unseen = true;
+	t->proc->stale |= STALE_CWD | STALE_CREDS | STALE_ROOT;
 }
 
-static void stopped(struct worker *w, pid_t tid, int status)
+static void perform(struct worker *w, struct work *k)
 {
 	struct sup *s = &w->sup;
+	struct proc *p;
+	channel_sweep(s, false);
+	switch (k->kind) {
+	case WORK_CALL:
+		call_made(s, k);
+		break;
+	case WORK_RESULT:
+		if (s->exact)
+			io_leave(s, k->tid, k->rval);
+		if (s->pending)
+			pending_settle(s, NULL, k->tid, false);
+		break;
+	case WORK_STATUS:
+		p = proc_by_pid(s, k->tid);
+		/* By a signal all threads end; else others may go on. */
+		if (p && !p->exit_seen && (k->status & 0x7f))
+			proc_status(s, p, k->status);
+		break;
+	case WORK_ENDED:
+		ended(w, k->tid, k->status, &k->used, k->owed);
+		break;
+	case WORK_PASSED:
+		passed(s, k->tid);
+		break;
+	case WORK_FLUSH:
+		sup_flush(s);
+		break;
+	}
+}
+
+/* Under --exact every call stops at its beginning and at its end, without a filter: the kernel then lets everything go
+ * on if this process dies. */
+static void any_stop(struct tracer *r, pid_t tid)
+{
+	struct ptrace_syscall_info info;
+	struct work k = {.kind = WORK_CALL, .tid = tid, .call = {.tid = tid}};
+	struct trap *t = &k.call;
+	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) <= 0)
+		return;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+		k.kind = WORK_RESULT;
+		k.rval = info.exit.rval;
+		aside_do(r->aside, &k);
+		return;
+	}
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return;
+	t->nr = (int)info.entry.nr;
+	t->call = trap_call(info.arch, t->nr, &t->compat);
+	t->ip = info.instruction_pointer;
+	for (int i = 0; i < 6; i++)
+		t->args[i] = info.entry.args[i];
+	if (t->nr == SYS_prctl && !t->compat && t->args[0] == PR_SET_PTRACER && !aside_held(r->aside) &&
+	    let_go(&r->w->sup, tid, (pid_t)t->args[1]))
+		return;
+	if (aside_do(r->aside, &k) && k.refuse)
+		refuse(tid, k.refuse);
+}
+
+/* At the beginning of a call. Returns the request that lets it go on. */
+static int entry_stop(struct tracer *r, pid_t tid)
+{
+	struct ptrace_syscall_info info;
+	struct work k = {.kind = WORK_CALL, .tid = tid, .call = {.tid = tid}};
+	struct trap *t = &k.call;
+	if (trace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) > 0) {
+		if (info.op != PTRACE_SYSCALL_INFO_SECCOMP)
+			return PTRACE_CONT;
+		t->nr = (int)info.seccomp.nr;
+		t->call = trap_call(info.arch, t->nr, &t->compat);
+		for (int i = 0; i < 6; i++)
+			t->args[i] = info.seccomp.args[i];
+	} else if (!call_from_registers(tid, t)) {
+		return PTRACE_CONT;
+	}
+	bool done = aside_do(r->aside, &k);
+	if (k.refuse)
+		refuse(tid, k.refuse);
+	return wants_result(t->call) && (k.pending || !done) ? PTRACE_SYSCALL : PTRACE_CONT;
+}
+
+/* A thread is about to end, by its own will or killed: where the whole process was killed it is the last look at it. */
+static void exit_stop(struct tracer *r, pid_t tid)
+{
+	unsigned long status;
+	struct work k = {.kind = WORK_STATUS, .tid = tid};
+	if (trace(PTRACE_GETEVENTMSG, tid, 0, &status) < 0)
+		return;
+	k.status = (int)status;
+	aside_do(r->aside, &k);
+}
+
+static void stopped(struct tracer *r, pid_t tid, int status)
+{
+	const struct sup *s = &r->w->sup;
 	int sig = WSTOPSIG(status), event = status >> 16, request = s->exact ? PTRACE_SYSCALL : PTRACE_CONT;
 	long inject = 0;
 	if (event == PTRACE_EVENT_SECCOMP) {
-		request = entry_stop(s, tid);
+		request = entry_stop(r, tid);
 	} else if (sig == (SIGTRAP | 0x80)) {
+		struct work k = {.kind = WORK_RESULT, .tid = tid};
 		if (s->exact)
-			any_stop(s, tid);
+			any_stop(r, tid);
 		else
-			pending_settle(s, NULL, tid, false);
+			aside_do(r->aside, &k);
 	} else if (event == PTRACE_EVENT_EXIT) {
-		exit_stop(s, tid);
+		exit_stop(r, tid);
 	} else if (event == PTRACE_EVENT_STOP) {
 		bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 		if (group) {
 			request = PTRACE_LISTEN;
 			if (tid == s->root)
-				worker_stop(w->control, w->keeper);
-		} else if (tid == s->root && __atomic_exchange_n(&w->control->stopped, 0, __ATOMIC_ACQ_REL)) {
-			kill(w->keeper, SIGCONT);
+				worker_stop(r->w->control, r->w->keeper);
+		} else if (tid == s->root && __atomic_exchange_n(&r->w->control->stopped, 0, __ATOMIC_ACQ_REL)) {
+			kill(r->w->keeper, SIGCONT);
 		}
 	} else if (!event) {
 		inject = sig; /* a signal on its way to the program */
@@ -279,17 +348,34 @@ static void stopped(struct worker *w, pid_t tid, int status)
 	trace(request, tid, 0, (void *)inject);
 }
 
+/* The next that stops or ends; 0: nobody did, and something is to be done meanwhile. */
+static pid_t next_stop(struct tracer *r, int *ret_status, struct rusage *ret_used)
+{
+	enum { PAUSE_US = 1000 };
+	if (!aside_held(r->aside))
+		return wait4(-1, ret_status, __WALL | (log_writer_pending(r->w->sup.log) ? WNOHANG : 0), ret_used);
+	/* Deaths are handed over when the other thread is back, which tells us by nothing that wait4 would see. */
+	bool owes = aside_owes(r->aside);
+	pid_t tid = wait4(-1, ret_status, __WALL | (owes ? WNOHANG : 0), ret_used);
+	if (tid == 0)
+		usleep(PAUSE_US);
+	return tid;
+}
+
 void worker_trace(struct worker *w)
 {
 	struct sup *s = &w->sup;
+	struct tracer r = {.w = w, .aside = aside_new(w, perform)};
+	if (!r.aside)
+		_exit(1);
 	worker_signals(w);
 	bool pinned = false;
 	for (;;) {
-		int status;
-		struct rusage used;
-		pid_t tid = wait4(-1, &status, __WALL | (log_writer_pending(s->log) ? WNOHANG : 0), &used);
+		struct work k = {.kind = WORK_FLUSH};
+		pid_t tid = next_stop(&r, &k.status, &k.used);
 		if (tid == 0) {
-			sup_flush(s);
+			if (!aside_held(r.aside) && log_writer_pending(s->log))
+				aside_do(r.aside, &k);
 			continue;
 		}
 		if (tid < 0) {
@@ -297,19 +383,25 @@ void worker_trace(struct worker *w)
 				continue;
 			break; /* nobody left */
 		}
-		channel_sweep(s, false);
 		if (!pinned)
 			follow();
 		pinned = true;
 		worker_take_signals(w);
-		if (WIFSTOPPED(status))
-			stopped(w, tid, status);
-		else
-			ended(w, tid, status, &used);
+		if (WIFSTOPPED(k.status)) {
+			stopped(&r, tid, k.status);
+		} else {
+			k.kind = WORK_ENDED;
+			k.tid = tid;
+			/* Whoever waits for the command learns of its end even where the record of it has to wait. */
+			if (!aside_do(r.aside, &k) && tid == s->root)
+				worker_tell_ended(w, k.status);
+		}
 		siginfo_t si;
-		if (w->control->ended && waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0)
+		if (w->control->ended && !aside_held(r.aside) &&
+		    waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0)
 			worker_tell_end(w);
 	}
+	aside_wait(r.aside);
 	worker_finish(w);
 }
 

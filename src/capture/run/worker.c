@@ -240,30 +240,37 @@ static bool is_lock(const char *where)
 	return !strncmp(where, "rwsem", 5) || strstr(where, "mutex") || !strncmp(where, "down", 4);
 }
 
-/* Is the server held up: at one stop for longer than patience, and asleep in one place for the second half of it? The
- * first time patience is half a second; where in the kernel it happened, it happens again. */
-static void watch_server(struct worker *w)
+/* At one stop for longer than patience, and asleep in one place for the second half of it? The first time patience is
+ * half a second; where in the kernel it happened, it happens again. */
+bool worker_held_up(struct worker *w)
 {
 	struct stillness now = {.since = __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE),
 	                        .seen = clock_ns(CLOCK_MONOTONIC)};
 	const struct stillness *first = &w->still;
-	if (!now.since || now.seen - now.since < PATIENCE_AGAIN / 2 || __atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
-		return;
+	if (!now.since || now.seen - now.since < PATIENCE_AGAIN / 2)
+		return false;
 	if (!server_sleeps(w, &now)) {
 		w->still.since = 0;
-		return;
+		return false;
 	}
 	int64_t patience = w->held_up && !strcmp(now.where, w->held_in) ? PATIENCE_AGAIN : PATIENCE;
 	if (first->since != now.since || first->switches != now.switches) {
 		w->still = now;
-		return;
+		return false;
 	}
 	if (now.seen - now.since < patience || now.seen - first->seen < patience / 2)
-		return;
-	pthread_t t;
+		return false;
 	w->held_up += !is_lock(now.where);
 	if (!is_lock(now.where))
 		memcpy(w->held_in, now.where, sizeof(w->held_in));
+	return true;
+}
+
+static void watch_server(struct worker *w)
+{
+	pthread_t t;
+	if (__atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE) || !worker_held_up(w))
+		return;
 	__atomic_store_n(&w->standing_in, 1, __ATOMIC_RELEASE);
 	if (pthread_create(&t, &w->attr, stand_in, w) == 0)
 		pthread_detach(t);
@@ -407,8 +414,13 @@ void worker_run_end(struct worker *w, const struct proc *p, int status)
 	ev.run_end.ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited;
 	ev.run_end.code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	sup_event(s, EVENT_run_end, sup_now(s), p, &ev);
-	w->control->status = status;
 	w->control->gaps = s->gaps;
+	worker_tell_ended(w, status);
+}
+
+void worker_tell_ended(struct worker *w, int status)
+{
+	w->control->status = status;
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
 }
 

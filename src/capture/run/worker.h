@@ -79,6 +79,10 @@ bool traced_serve(struct traced *t, void (*ended)(void *arg, pid_t pid, int stat
 void worker_signals(struct worker *w);
 void worker_take_signals(struct worker *w);
 void worker_command_ended(struct worker *w, int status);
+/* To the keeper: the command has ended, whatever of the record is still to be written. */
+void worker_tell_ended(struct worker *w, int status);
+/* Is the server's thread held up where it looks at something? To be asked every few milliseconds. */
+bool worker_held_up(struct worker *w);
 /* The second half of it: the run's end, of which the command was process p. */
 void worker_run_end(struct worker *w, const struct proc *p, int status);
 /* The command is stopped (Ctrl-Z): so is the keeper, for the shell that waits for it to take the terminal back.
