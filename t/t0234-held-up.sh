@@ -7,9 +7,10 @@
 cd "$T" || exit 1
 # A file `hello` by the kernel's own protocol (linux/fuse.h). Before each answer it opens and closes a file of another file system.
 cat >serve.py <<'PY'
-import ctypes, os, struct, sys
+import ctypes, os, struct, sys, time
 
-mount, backing, ready = sys.argv[1:]
+mount, backing, ready = sys.argv[1:4]
+asked, answer_from = sys.argv[4:] if len(sys.argv) > 4 else (None, None)
 fd = os.open('/dev/fuse', os.O_RDWR)
 libc = ctypes.CDLL(None, use_errno=True)
 options = f'fd={fd},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()}'
@@ -37,6 +38,9 @@ while True:
         answer = struct.pack('<4I2H2I2H8I', 7, 31, 65536, 0, 12, 9, 65536, 1, 0, 0, *[0] * 8)
     elif code == 1:  # LOOKUP: nothing of it is kept, so each use of the name asks again
         if body == b'hello\0':
+            while asked and not os.path.exists(answer_from):
+                open(asked, 'w').close()
+                time.sleep(0.02)
             answer = struct.pack('<4Q2I', 2, 1, 0, 0, 0, 0) + attr(2)
         else:
             error = -2
@@ -105,4 +109,51 @@ recorded()
 recorded "as is usual"
 recorded "by ptrace" --transport=trace
 recorded "with the bytes" --exact
+
+# One that a process outside of the run serves, and that answers only when another process of the run has got on.
+cat >outer.sh <<'SH'
+mkdir -p m
+$PYTHON serve.py "$PWD/m" "$PWD/backing" "$PWD/ready" "$PWD/asked" "$PWD/answer" 2>served &
+server=$!
+i=0
+until [ -e ready ]; do
+	i=$((i + 1))
+	[ $i -lt 600 ] && kill -0 $server 2>/dev/null || exit 77
+	sleep 0.05
+done
+timeout -k 1 100 "$@" sh inner.sh
+status=$?
+kill $server
+wait $server 2>/dev/null
+umount m
+exit $status
+SH
+cat >inner.sh <<'SH'
+cat m/hello >out &
+until [ -e asked ]; do sleep 0.05; done
+sort backing >last
+: >answer
+wait
+cat out
+exit 3
+SH
+# others WHAT OPTION...
+others()
+{
+	what=$1
+	shift
+	export STEMMA_HOME="$T/others.$#.${1:-}"
+	rm -f ready asked answer out last
+	timeout -k 1 120 $apart sh outer.sh "$STEMMA" run "$@" -- >recorded 2>err
+	status=$?
+	[ $status = 3 ] || echo "status $status" >>err
+	[ $status = 3 ] && [ "$(cat recorded)" = 'hello from afar' ]
+	result $? "$what: who does not use a file system that keeps silent goes on" err
+	events "$STEMMA_HOME" events
+	tail -n 1 events | grep -q '"k":"session_end"' && grep -q '"k":"gap".*"reason":1\b.*a file system did not answer' events
+	result $? "$what: and what went by unrecorded is said" events
+}
+others "as is usual"
+others "by ptrace" --transport=trace
+others "with the bytes" --exact
 finish

@@ -89,6 +89,32 @@ const char *host_boot_id(void)
 	return id;
 }
 
+bool fileid_type_waits(const char *type)
+{
+	if (!strncmp(type, "fuse", 4) && (!type[4] || type[4] == '.' || !strcmp(type, "fuseblk")))
+		return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].network && !strcmp(words[i].type, type))
+			return true;
+	return false;
+}
+
+bool fileid_mounts_wait(void)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, type[64];
+	size_t cap = 0;
+	bool found = false;
+	while (f && !found && getline(&line, &cap, f) > 0) {
+		const char *dash = strstr(line, " - ");
+		found = dash && sscanf(dash + 3, "%63s", type) == 1 && fileid_type_waits(type);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 struct mount {
 	char type[64], source[512], point[1024];
 };

@@ -52,6 +52,10 @@ const struct fs_domain *fileid_domain_known(uint64_t dev);
 void fileid_of(int dirfd, const char *path, int flags, const struct statx *st, struct fileid *ret);
 /* statx and identity. 0 or -errno. */
 int fileid_get(int dirfd, const char *path, bool follow, struct fileid *ret);
+/* Does a process (FUSE) or another host answer for file systems of this type, and may keep those waiting who look? */
+bool fileid_type_waits(const char *type);
+/* Is one mounted in this mount namespace? */
+bool fileid_mounts_wait(void);
 /* This host's boot id, 32 hex digits; "" if unknown. */
 const char *host_boot_id(void);
 

@@ -261,10 +261,10 @@ struct sup {
 	uint32_t euid, egid;
 	uint64_t root_dev, root_ino, mnt_ns;
 	bool tree_only;
-	bool scans;                          /* nothing is stopped: processes are looked for in /proc (scan.c) */
-	bool preloads;                       /* a library in the programs tells (--capture=safe) */
-	bool exact;                          /* the calls that move bytes are seen, and their results */
-	bool narrow;                         /* an access lasts from the first byte moved to the last */
+	bool scans;    /* nothing is stopped: processes are looked for in /proc (scan.c) */
+	bool preloads; /* a library in the programs tells (--capture=safe) */
+	bool exact;    /* the calls that move bytes are seen, and their results */
+	bool narrow;   /* an access lasts from the first byte moved to the last */
 	bool aside; /* under ptrace: somebody may serve the file systems that are looked at, and keep who looks waiting */
 	int64_t unseen_until;                /* ... until then calls went by: what began before may have moved bytes */
 	bool nnp;                            /* no_new_privs was set: set-id programs lose their privilege */

@@ -368,6 +368,7 @@ void worker_trace(struct worker *w)
 	struct tracer r = {.w = w, .aside = aside_new(w, perform)};
 	if (!r.aside)
 		_exit(1);
+	s->aside |= fileid_mounts_wait();
 	worker_signals(w);
 	bool pinned = false;
 	for (;;) {
