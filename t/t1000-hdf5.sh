@@ -44,6 +44,10 @@ shape=$(sql "SELECT DISTINCT type, shape FROM hdf5_object WHERE path = '$T/work/
 : >"$err" && echo "$shape" >"$out" && is "$out" 'float:8,"8,100"'
 check 'and type and shape'
 
+step 'attributes are opened and made by the names of what they belong to' named in.h5 named.h5
+cmd 0 lineage --json named.h5//copy@rate && json '[.entities[].path | select(contains("//")) | sub(".*/work/"; "")] | sort == ["in.h5//raw/trace@rate", "named.h5//copy@rate"]' && json '[.executions[].argv[1]] | sort == ["make", "named"]'
+check '... and have the lineage of these'
+
 # lineage, from object to object
 cmd 0 lineage --json out.h5//scaled/trace
 json '[.entities[].path | select(contains("//")) | sub(".*/work/"; "")] | sort == ["in.h5//calib/gain", "in.h5//raw/trace", "in.h5//raw/trace@rate", "out.h5//scaled/trace"]'

@@ -5,6 +5,7 @@
  *   make OUT          groups /raw and /calib; /raw/trace (8 x 100 double), /raw/time, /calib/gain; attributes rate,
  * unit, name of / scale IN OUT      OUT//scaled/trace from IN//raw/trace and IN//calib/gain, attribute rate copied
  *   columns IN OUT    OUT//cut from columns 10 to 19 of IN//raw/trace
+ *   named IN OUT      OUT//copy@rate from IN//raw/trace@rate, both by the name of the object
  *   over FILE         all of FILE//raw/time written anew
  *   some FILE         one element of FILE//raw/time
  *   move FILE         FILE//raw/time becomes FILE//raw/clock
@@ -104,6 +105,19 @@ static int columns(const char *in, const char *out)
 	H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
 	did("read", in, "raw/trace"), did("write", out, ""), did("write", out, "cut");
 	return H5Sclose(s) | H5Sclose(m) | H5Dclose(t) | H5Dclose(d) | H5Fclose(a) | H5Fclose(b);
+}
+
+static int named(const char *in, const char *out)
+{
+	double rate = 0;
+	hid_t a = H5Fopen(in, H5F_ACC_RDONLY, H5P_DEFAULT), b = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t raw = H5Gopen2(a, "raw", H5P_DEFAULT), g = H5Gcreate2(b, "copy", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t r = H5Aopen_by_name(raw, "trace", "rate", H5P_DEFAULT, H5P_DEFAULT), s = H5Screate(H5S_SCALAR);
+	H5Aread(r, H5T_NATIVE_DOUBLE, &rate);
+	hid_t w = H5Acreate_by_name(b, "copy", "rate", H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	H5Awrite(w, H5T_NATIVE_DOUBLE, &rate);
+	did("read", in, "raw/trace@rate"), did("write", out, ""), did("write", out, "copy"), did("write", out, "copy@rate");
+	return H5Aclose(r) | H5Aclose(w) | H5Sclose(s) | H5Gclose(raw) | H5Gclose(g) | H5Fclose(a) | H5Fclose(b);
 }
 
 static int rewrite(const char *file, int all)
@@ -220,6 +234,8 @@ int main(int argc, char **argv)
 		return scale(a, b) < 0;
 	if (!strcmp(step, "columns"))
 		return columns(a, b) < 0;
+	if (!strcmp(step, "named"))
+		return named(a, b) < 0;
 	if (!strcmp(step, "over") || !strcmp(step, "some"))
 		return rewrite(a, !strcmp(step, "over")) < 0;
 	if (!strcmp(step, "move"))

@@ -152,11 +152,6 @@ OPENS(H5Aopen_idx, TERM_kind_attribute, H5_OPEN, (hid_t loc, unsigned n), (loc, 
 OPENS(H5Aopen_by_idx, TERM_kind_attribute, H5_OPEN,
       (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b),
       (loc, path, index, order, n, a, b))
-OPENS(H5Aopen_by_name, TERM_kind_attribute, H5_OPEN, (hid_t loc, const char *path, const char *attr, hid_t a, hid_t b),
-      (loc, path, attr, a, b))
-OPENS(H5Acreate_by_name, TERM_kind_attribute, H5_CREATE,
-      (hid_t loc, const char *path, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c),
-      (loc, path, attr, type, space, a, b, c))
 
 /* Where the object is known, the attribute is by its name: nothing needs to be asked of HDF5. */
 #define ATTRIBUTES(name, op, args, call)                                                                               \
