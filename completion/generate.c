@@ -60,7 +60,7 @@ static void free_arguments(void)
 {
 	const char *before = "\t";
 	for (size_t i = 0; i < ROWS; i++) {
-		if (!*rows[i].arg || strchr(rows[i].arg, '|'))
+		if (!*rows[i].arg || *rows[i].arg == '[' || strchr(rows[i].arg, '|'))
 			continue;
 		printf("%s%s/--%s", before, rows[i].command, rows[i].name);
 		if (rows[i].letter)
@@ -103,7 +103,7 @@ int main(void)
 	puts("\t\t\t--) ((k++)); break ;;");
 	printf("\t\t\t--store");
 	for (size_t i = 0; i < ROWS; i++)
-		if (strcmp(rows[i].command, "run") == 0 && *rows[i].arg) {
+		if (strcmp(rows[i].command, "run") == 0 && *rows[i].arg && *rows[i].arg != '[') {
 			printf(" | --%s", rows[i].name);
 			if (rows[i].letter)
 				printf(" | -%c", rows[i].letter);

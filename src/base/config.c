@@ -14,7 +14,7 @@
 
 #define FILE_MAX (64 * 1024)
 
-enum type { TYPE_path, TYPE_word, TYPE_duration, TYPE_text };
+enum type { TYPE_path, TYPE_word, TYPE_words, TYPE_duration, TYPE_text };
 
 static const struct {
 	const char *name, *env, *def, *values, *meaning;
@@ -91,13 +91,41 @@ static bool is_word_of(const char *value, const char *words)
 	return false;
 }
 
-int config_set(struct config *c, enum config_key key, const char *value, const char *origin, struct err *err)
+static bool are_words_of(const char *value, const char *words)
+{
+	char one[64];
+	for (;; value++) {
+		size_t n = strcspn(value, ",");
+		if (n >= sizeof(one))
+			return false;
+		memcpy(one, value, n);
+		one[n] = '\0';
+		if (!is_word_of(one, words))
+			return false;
+		value += n;
+		if (!*value)
+			return true;
+	}
+}
+
+bool config_allows(enum config_key key, const char *value)
 {
 	int64_t ns;
-	bool good = keys[key].type == TYPE_word       ? is_word_of(value, keys[key].values)
-	            : keys[key].type == TYPE_duration ? config_parse_duration(value, &ns) == 0
-	                                              : true;
-	if (!good) {
+	switch (keys[key].type) {
+	case TYPE_word:
+		return is_word_of(value, keys[key].values);
+	case TYPE_words:
+		return are_words_of(value, keys[key].values);
+	case TYPE_duration:
+		return config_parse_duration(value, &ns) == 0;
+	default:
+		return true;
+	}
+}
+
+int config_set(struct config *c, enum config_key key, const char *value, const char *origin, struct err *err)
+{
+	if (!config_allows(key, value)) {
 		err_set(err, 0, "%s: '%.100s' is no value of '%s' (%s)", origin, value, keys[key].name, keys[key].values);
 		return -EINVAL;
 	}

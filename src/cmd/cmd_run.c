@@ -88,6 +88,9 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	for (size_t i = 0; i < o->label.n; i++)
 		if (!strchr(o->label.v[i], '='))
 			return say_usage(c, "label '%s' is not KEY=VALUE", o->label.v[i]);
+	const char *hdf5 = !o->hdf5 ? config_get(&c->config, CONFIG_hdf5) : *o->hdf5 ? o->hdf5 : "on";
+	if (!config_allows(CONFIG_hdf5, hdf5))
+		return say_usage(c, "--hdf5=%.100s is not made of: %s", hdf5, config_values(CONFIG_hdf5));
 	/* A record that cannot be kept is said, but never keeps the command from running. */
 	struct err where = {0};
 	if (store_places(cmd_home(c), &where, &home, &index) < 0)
@@ -101,7 +104,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .inject = inject_after(config_get(&c->config, CONFIG_inject)),
 	                           .count = o->count || (o->level && level == 2),
 	                           .exact = exact,
-	                           .hdf5 = o->hdf5 || !strcmp(config_get(&c->config, CONFIG_hdf5), "on"),
+	                           .hdf5 = strcmp(hdf5, "off") != 0 ? hdf5 : NULL,
 	                           .mpi = o->mpi,
 	                           .narrow = granularity == 1,
 	                           .say = o->quiet ? NULL : say_line};

@@ -53,6 +53,9 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 	case OPTION_text:
 		*(const char **)field = value;
 		return 0;
+	case OPTION_maybe:
+		*(const char **)field = value ? value : "";
+		return 0;
 	case OPTION_list:
 		return add_text(field, value);
 	case OPTION_number: {
@@ -87,7 +90,7 @@ static void complain(const struct command *c, int how, char **argv, struct err *
 int options_parse(const struct command *c, int argc, char **argv, void *opts, struct err *err, struct parsed *ret)
 {
 	struct option longs[MAX_OPTIONS + 3];
-	char shorts[2 * MAX_OPTIONS + 8];
+	char shorts[3 * MAX_OPTIONS + 8];
 	size_t n = 0, s = 0;
 	bool in_order = strstr(c->operands, "[--]") != NULL; /* operands are a command line with options of its own */
 
@@ -97,11 +100,13 @@ int options_parse(const struct command *c, int argc, char **argv, void *opts, st
 	shorts[s++] = 'h';
 	for (; n < c->n_options && n < MAX_OPTIONS; n++) {
 		const struct option_row *row = &c->options[n];
-		int has_arg = row->type == OPTION_flag ? no_argument : required_argument;
+		int has_arg = row->type == OPTION_flag    ? no_argument
+		              : row->type == OPTION_maybe ? optional_argument
+		                                          : required_argument;
 		longs[n] = (struct option){row->name, has_arg, NULL, BASE + (int)n};
 		if (row->letter) {
 			shorts[s++] = (char)row->letter;
-			if (has_arg)
+			for (int k = 0; k < has_arg; k++)
 				shorts[s++] = ':';
 		}
 	}
@@ -165,10 +170,10 @@ void options_release(const struct command *c, void *opts)
 
 #define LEFT 24 /* columns of an option; a longer one has its help on the next line */
 
-static void usage_row(FILE *out, int letter, const char *name, const char *arg, const char *help)
+static void usage_row(FILE *out, int letter, const char *name, const char *between, const char *arg, const char *help)
 {
 	char left[80];
-	int n = snprintf(left, sizeof(left), "--%s%s%s", name, *arg ? " " : "", arg);
+	int n = snprintf(left, sizeof(left), "--%s%s%s", name, *arg ? between : "", arg);
 	if (letter)
 		fprintf(out, "  -%c, %-*s", letter, LEFT, left);
 	else
@@ -182,8 +187,9 @@ void options_usage(const struct command *c, FILE *out)
 {
 	fprintf(out, "usage: stemma %s [OPTION...]%s%s\n%s\n\n", c->name, *c->operands ? " " : "", c->operands, c->summary);
 	for (size_t i = 0; i < c->n_options; i++)
-		usage_row(out, c->options[i].letter, c->options[i].name, c->options[i].arg, c->options[i].help);
-	usage_row(out, 0, "store", "DIR", "the record to use, instead of $STEMMA_HOME");
-	usage_row(out, 'h', "help", "", "this text");
+		usage_row(out, c->options[i].letter, c->options[i].name, c->options[i].type == OPTION_maybe ? "" : " ",
+		          c->options[i].arg, c->options[i].help);
+	usage_row(out, 0, "store", " ", "DIR", "the record to use, instead of $STEMMA_HOME");
+	usage_row(out, 'h', "help", "", "", "this text");
 	fprintf(out, "\nThe manual: man stemma-%s\n", c->name);
 }

@@ -17,6 +17,7 @@ struct texts {
 /* struct opts_log { uint64_t count; bool json; ... }, one per command. */
 #define OPTION_T_flag bool
 #define OPTION_T_text const char *
+#define OPTION_T_maybe const char *
 #define OPTION_T_list struct texts
 #define OPTION_T_number uint64_t
 #define COMMAND(name, operands, summary) struct opts_##name {
@@ -29,7 +30,7 @@ struct texts {
 #undef OPTION
 #undef END
 
-enum option_type { OPTION_flag, OPTION_text, OPTION_list, OPTION_number };
+enum option_type { OPTION_flag, OPTION_text, OPTION_maybe, OPTION_list, OPTION_number };
 struct option_row {
 	enum option_type type;
 	size_t offset; /* in struct opts_<command> */

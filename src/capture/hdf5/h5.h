@@ -7,7 +7,7 @@
  * succeeded, with printing off and the stack emptied again.
  *
  * h5_real.c finds the real functions; h5_ask.c asks HDF5 what an identifier is; h5_note.c keeps objects and their
- * counters; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing here trusts an identifier that a program
+ * counters; h5_move.c is what is noted of data and names; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing here trusts an identifier that a program
  * gives. */
 #ifndef STEMMA_CAPTURE_HDF5_H5_H
 #define STEMMA_CAPTURE_HDF5_H5_H
@@ -35,9 +35,15 @@ struct h5_lib {
 	uintptr_t low, high;  /* where its code is: calls from there are its own */
 	unsigned version;     /* major << 16 | minor << 8 | release; 0 not asked yet */
 	bool known;           /* of a version that we know: what is done is noted */
+	bool connected;       /* our connector tells of it instead (h5_gate.c) */
 };
 /* That which the caller at that address is bound to. NULL: there is none. */
 struct h5_lib *h5_lib_of(const void *caller);
+/* That which has the address. NULL: it is in no HDF5, or there are too many. */
+struct h5_lib *h5_lib_at(const void *address);
+/* Asks for its version. */
+void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3]);
+void h5_lib_say(const struct h5_lib *l, const unsigned version[3]);
 
 /* ---- what is kept (h5_note.c) ---- */
 
@@ -96,6 +102,15 @@ void h5_id_gone(struct h5_lib *l, hid_t id);
 void h5_file_opened(struct h5_lib *l, hid_t id, const char *name, bool made, int64_t began);
 void h5_file_closed(struct h5_open *f);
 
+/* The same by what lies behind identifiers. A file, by HDF5's number of it while it is open. */
+struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *name, bool made);
+struct h5_open *h5_file_find(const struct h5_lib *l, unsigned long fileno);
+/* attr: name of an attribute of the object at addr, else NULL. path: the object's path. */
+struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, const char *path, size_t npath,
+                             const char *attr, size_t nattr);
+/* Another number in a forked child, to which no object that its parent had is of use. */
+uint64_t h5_epoch(void);
+
 /* Counting. `began` before a call that moves data makes it known though the call never comes back. */
 void h5_begin(struct h5_obj *o, bool write, int64_t t);
 void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended);
@@ -107,8 +122,20 @@ void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath
 void h5_gap(const char *what);
 /* Asks for it, where that was not done yet; a dataset or an attribute by its identifier. */
 void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id);
+void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *most);
 /* Its shape is another now. */
 void h5_reshaped(struct h5_obj *o);
+
+/* ---- data and names (h5_move.c) ---- */
+
+/* Before the call. Returns bytes. */
+uint64_t h5_data_begin(struct h5_lib *l, struct h5_obj *o, hid_t type, hid_t space, bool write, int64_t *ret_t);
+void h5_attribute_begin(struct h5_obj *o, bool write, int64_t *ret_t);
+/* A name at a place leads to the object; before it was another one. Without `old`: there was none. */
+void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const char *name, const struct h5_obj *old_loc,
+                const char *old);
+void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
+void h5_object_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 
 /* ---- asking (h5_ask.c) ---- */
 
@@ -127,6 +154,8 @@ bool h5_ask_object(struct h5_lib *l, hid_t id, unsigned long *ret_fileno, uint64
 /* Its path in its file, as HDF5 has it; 0: it has none. */
 size_t h5_ask_name(struct h5_lib *l, hid_t id, char *room, size_t n);
 size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n);
+/* By identifiers of space and type, which are closed. */
+bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 
 #define H5CALL(l, name, type) ((type)(l)->fn[H5FN_##name])

@@ -10,13 +10,18 @@
 
 typedef int64_t hid_t; /* since 1.10 */
 typedef int herr_t, htri_t;
+/* The connector has the declarations of HDF5 itself before these: the same in other words. */
+#ifndef H5_VERS_MAJOR
 typedef unsigned long long hsize_t;
 typedef long long hssize_t;
+#endif
 typedef uint64_t haddr_t;
 typedef int (*h5_error_fn)(hid_t stack, void *data);
 
+#ifndef H5_VERS_MAJOR
 #define H5S_ALL 0
 #define H5T_COMPOUND 6
 #define H5I_FILE 1
+#endif
 
 #endif

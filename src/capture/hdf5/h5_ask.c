@@ -90,19 +90,28 @@ bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, 
 	    attribute ? H5CALL(l, H5Aget_space, hid_t(*)(hid_t)) : H5CALL(l, H5Dget_space, hid_t(*)(hid_t));
 	hid_t (*type_of)(hid_t) =
 	    attribute ? H5CALL(l, H5Aget_type, hid_t(*)(hid_t)) : H5CALL(l, H5Dget_type, hid_t(*)(hid_t));
+	if (!space_of || !type_of)
+		return false;
+	hid_t space = space_of(id);
+	return h5_ask_space(l, space, type_of(id), o, ret_dims, ret_most);
+}
+
+bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
+{
 	int (*ndims)(hid_t) = H5CALL(l, H5Sget_simple_extent_ndims, int (*)(hid_t));
 	int (*dims)(hid_t, hsize_t *, hsize_t *) =
 	    H5CALL(l, H5Sget_simple_extent_dims, int (*)(hid_t, hsize_t *, hsize_t *));
+	int (*class_of)(hid_t) = H5CALL(l, H5Tget_class, int (*)(hid_t));
+	size_t (*size_of)(hid_t) = H5CALL(l, H5Tget_size, size_t(*)(hid_t));
 	herr_t (*dec)(hid_t) = H5CALL(l, H5Idec_ref, herr_t(*)(hid_t));
-	if (!space_of || !type_of || !ndims || !dims || !dec)
+	if (!ndims || !dims || !dec || !class_of || !size_of)
 		return false;
-	hid_t space = space_of(id), type = type_of(id);
 	int rank = space >= 0 ? ndims(space) : -1;
 	bool ok = rank >= 0 && rank <= H5_RANK_MAX && dims(space, ret_dims, ret_most) == rank && type >= 0;
 	if (ok) {
-		int class = H5CALL(l, H5Tget_class, int (*)(hid_t))(type);
+		int class = class_of(type);
 		o->class = class < 0 ? UINT32_MAX : (uint32_t) class;
-		o->size = H5CALL(l, H5Tget_size, size_t(*)(hid_t))(type);
+		o->size = size_of(type);
 		o->rank = (uint32_t)rank;
 		o->elements = 1;
 		for (int i = 0; i < rank; i++)

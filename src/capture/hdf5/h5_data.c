@@ -3,61 +3,14 @@
 
 #include "event/event.h"
 
-#include <string.h>
-
 #define CALLER __builtin_return_address(0)
 
-/* Members of a compound type in memory: what of each element is moved. None: all, or too many to name. */
-static void fields_of(struct h5_lib *l, struct h5_obj *o, hid_t type)
-{
-	int (*count)(hid_t) = H5CALL(l, H5Tget_nmembers, int (*)(hid_t));
-	char *(*member)(hid_t, unsigned) = H5CALL(l, H5Tget_member_name, char *(*)(hid_t, unsigned));
-	herr_t (*put_back)(void *) = H5CALL(l, H5free_memory, herr_t(*)(void *));
-	if (o->class != H5T_COMPOUND || o->fields_type == type)
-		return;
-	o->fields_type = type;
-	o->nfields = 0;
-	int n = count && member && put_back ? count(type) : 0;
-	uint32_t have = 0;
-	for (int i = 0; i < n; i++) {
-		char *name = member(type, (unsigned)i);
-		size_t len = name ? strlen(name) + 1 : sizeof(o->fields);
-		bool fits = have + len <= sizeof(o->fields);
-		if (fits)
-			memcpy(o->fields + have, name, len);
-		have = fits ? have + (uint32_t)len : 0;
-		if (name)
-			put_back(name);
-		if (!fits)
-			return;
-	}
-	o->nfields = have;
-}
-
-/* What the call will move, before it is made. */
 static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t space, bool write, uint64_t *ret_bytes,
                                  int64_t *ret_t)
 {
 	struct h5_obj *o = h5_obj_of(l, id, TERM_kind_dataset);
-	bool whole = false;
-	*ret_bytes = 0;
-	if (o) {
-		struct h5_quiet q;
-		h5_shape_of(l, o, id);
-		bool ask = space != H5S_ALL || o->class == H5T_COMPOUND;
-		if (ask)
-			h5_hush(l, &q);
-		fields_of(l, o, type);
-		*ret_bytes =
-		    o->size * h5_part_of(l, o, write, space, o->fields, o->class == H5T_COMPOUND ? o->nfields : 0, &whole);
-		if (ask)
-			h5_unhush(l, &q);
-		struct h5_object *t = o->told;
-		if (t && write && whole && !t->row[0].begun && !t->row[1].begun && (o->class != H5T_COMPOUND || !o->nfields))
-			t->flags |= H5_WHOLE;
-	}
-	*ret_t = h5_now();
-	h5_begin(o, write, *ret_t);
+	h5_shape_of(l, o, id);
+	*ret_bytes = h5_data_begin(l, o, type, space, write, ret_t);
 	return o;
 }
 
@@ -172,18 +125,13 @@ EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsiz
 EXTENT(H5Dset_extent)
 EXTENT(H5Dextend)
 
-/* An attribute moves as a whole. */
 static struct h5_obj *attribute_begin(struct h5_lib *l, hid_t id, bool write, int64_t *ret_t)
 {
 	struct h5_obj *o = h5_obj_of(l, id, TERM_kind_attribute);
 	if (o && o->kind != TERM_kind_attribute)
 		o = NULL;
 	h5_shape_of(l, o, id);
-	struct h5_object *t = o ? o->told : NULL;
-	if (t && write && !t->row[0].begun && !t->row[1].begun)
-		t->flags |= H5_WHOLE;
-	*ret_t = h5_now();
-	h5_begin(o, write, *ret_t);
+	h5_attribute_begin(o, write, ret_t);
 	return o;
 }
 

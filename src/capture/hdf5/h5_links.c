@@ -3,35 +3,7 @@
 
 #include "event/event.h"
 
-#include <string.h>
-
 #define CALLER __builtin_return_address(0)
-#define PATH_ROOM (2 * H5_NAME_MAX + 2)
-
-/* The path in the file that a name at a place leads to. */
-static size_t path_of(const struct h5_obj *loc, const char *name, char *room)
-{
-	size_t n = 0, len = name ? strlen(name) : 0;
-	if (!loc || !len || len > H5_NAME_MAX || loc->nname > H5_NAME_MAX)
-		return 0;
-	if (name[0] != '/' && loc->nname > 1) {
-		memcpy(room, loc->name, loc->nname);
-		n = loc->nname;
-	}
-	for (const char *p = name; *p;) {
-		while (*p == '/')
-			p++;
-		size_t k = strcspn(p, "/");
-		if (k && !(k == 1 && *p == '.')) {
-			room[n++] = '/';
-			memcpy(room + n, p, k);
-			n += k;
-		}
-		p += k;
-	}
-	room[n] = '\0';
-	return n;
-}
 
 /* The object at a name, opened for as long as it takes to ask. */
 static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
@@ -79,10 +51,7 @@ ATTRIBUTES_BY_NAME(H5Acreate_by_name, H5_CREATE,
 static void renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc,
                     const char *old)
 {
-	char path[PATH_ROOM], was[PATH_ROOM];
-	size_t n = path_of(h5_loc_of(l, loc), name, path), nold = old ? path_of(h5_loc_of(l, old_loc), old, was) : 0;
-	if (o && n)
-		h5_name(o, op, path, n, was, nold);
+	h5_renamed(o, op, h5_loc_of(l, loc), name, old ? h5_loc_of(l, old_loc) : NULL, old);
 }
 
 /* H5L_SAME_LOC. */
@@ -129,20 +98,10 @@ CALLS(H5Ldelete, (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name
 
 /* What a soft link leads to is known when it is followed: then the object is met under the path that it has. */
 
-/* An attribute is known by its name: under another it is another, made from the first. */
-static void copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end)
-{
-	h5_begin(from, false, t);
-	h5_end(from, false, true, 0, t, end);
-	h5_did(to, H5_CREATE, true, t, end);
-	h5_begin(to, true, t);
-	h5_end(to, true, true, 0, t, end);
-}
-
 static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const char *name, int64_t t)
 {
 	if (from)
-		copied(from, h5_attribute_of(owner, name), t, h5_now());
+		h5_copied(from, h5_attribute_of(owner, name), t, h5_now());
 }
 
 CALLS(H5Arename, (hid_t loc, const char *from, const char *to), (loc, from, to),
@@ -154,13 +113,7 @@ CALLS(H5Arename_by_name, (hid_t loc, const char *path, const char *from, const c
 static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, const char *name, int64_t t)
 {
 	int64_t end = h5_now();
-	struct h5_obj *to = at_name(l, to_loc, name);
-	if (!from || !to || from->kind == TERM_kind_group)
-		h5_gap("a group was copied with what lies in it");
-	if (from && to)
-		copied(from, to, t, end);
-	if (from && to && from->kind == TERM_kind_dataset)
-		h5_gap("a dataset was copied with its attributes");
+	h5_object_copied(from, at_name(l, to_loc, name), t, end);
 }
 
 CALLS(H5Ocopy, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),

@@ -44,7 +44,7 @@ struct state {
 	char *arena;
 	size_t left;
 	uint64_t files_said, objects_said;
-	bool full_said;
+	uint64_t epoch; /* 0: not asked for yet */
 };
 static struct state *state;
 static bool no_wipe;
@@ -194,7 +194,7 @@ static const char *plain_name(const char *name)
 }
 
 /* A file that is open now: that which was left as it is (the same accesses go on), or another. Without the lock. */
-static struct h5_open *file_add(struct h5_lib *l, unsigned long fileno, const char *name, bool made)
+struct h5_open *h5_file_add(struct h5_lib *l, unsigned long fileno, const char *name, bool made)
 {
 	struct safe_stat st = {0};
 	name = plain_name(name);
@@ -232,18 +232,36 @@ static struct h5_open *file_add(struct h5_lib *l, unsigned long fileno, const ch
 	return f;
 }
 
-static struct h5_open *file_of(struct h5_lib *l, hid_t id, unsigned long fileno)
+struct h5_open *h5_file_find(const struct h5_lib *l, unsigned long fileno)
 {
-	char name[H5_NAME_MAX];
 	struct state *s = take();
 	struct h5_open *f = s ? s->files : NULL;
 	while (f && !(f->lib == l && f->fileno == fileno))
 		f = f->next;
 	if (s)
 		give(s);
+	return f;
+}
+
+uint64_t h5_epoch(void)
+{
+	struct state *s = take();
+	if (!s)
+		return 0;
+	if (!s->epoch)
+		s->epoch = (uint64_t)h5_now();
+	uint64_t epoch = s->epoch;
+	give(s);
+	return epoch;
+}
+
+static struct h5_open *file_of(struct h5_lib *l, hid_t id, unsigned long fileno)
+{
+	char name[H5_NAME_MAX];
+	struct h5_open *f = h5_file_find(l, fileno);
 	if (f || !h5_ask_file(l, id, name, sizeof(name)))
 		return f;
-	return file_add(l, fileno, name, false); /* opened by an external link, or before a fork */
+	return h5_file_add(l, fileno, name, false); /* opened by an external link, or before a fork */
 }
 
 /* ---- identifiers ---- */
@@ -356,8 +374,8 @@ static bool objects_grow(struct state *s)
 }
 
 /* attr: name of an attribute of the object at addr, else NULL. path: the object's path. */
-static struct h5_obj *object_add(struct h5_open *f, uint64_t addr, unsigned kind, const char *path, size_t npath,
-                                 const char *attr, size_t nattr)
+struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, const char *path, size_t npath,
+                             const char *attr, size_t nattr)
 {
 	if (npath > H5_NAME_MAX || nattr > H5_NAME_MAX)
 		return NULL;
@@ -426,9 +444,9 @@ static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind)
 			ssize_t got = name ? name(id, sizeof(attr), attr) : -1;
 			nattr = got > 0 && (size_t)got < sizeof(attr) ? (size_t)got : 0;
 			if (f && nattr)
-				o = object_add(f, addr, kind, path, n, attr, nattr);
+				o = h5_object_add(f, addr, kind, path, n, attr, nattr);
 		} else if (f) {
-			o = object_add(f, addr, kinds[type], path, n, NULL, 0);
+			o = h5_object_add(f, addr, kinds[type], path, n, NULL, 0);
 		}
 	}
 	h5_unhush(l, &q);
@@ -465,7 +483,7 @@ struct h5_obj *h5_attribute_of(struct h5_obj *owner, const char *name)
 {
 	if (!owner || !name || owner->kind == TERM_kind_attribute)
 		return NULL;
-	return object_add(owner->file, owner->addr, TERM_kind_attribute, owner->name, owner->nname, name, strlen(name));
+	return h5_object_add(owner->file, owner->addr, TERM_kind_attribute, owner->name, owner->nname, name, strlen(name));
 }
 
 /* ---- files that come and go ---- */
@@ -478,8 +496,8 @@ void h5_file_opened(struct h5_lib *l, hid_t id, const char *name, bool made, int
 	struct h5_quiet q;
 	h5_hush(l, &q);
 	bool there = h5_ask_object(l, id, &fileno, &addr, &type);
-	struct h5_open *f = there ? file_add(l, fileno, name, made) : NULL;
-	struct h5_obj *o = f ? object_add(f, addr, TERM_kind_group, "/", 1, NULL, 0) : NULL;
+	struct h5_open *f = there ? h5_file_add(l, fileno, name, made) : NULL;
+	struct h5_obj *o = f ? h5_object_add(f, addr, TERM_kind_group, "/", 1, NULL, 0) : NULL;
 	h5_unhush(l, &q);
 	if (f)
 		__atomic_add_fetch(&f->ids, 1, __ATOMIC_RELAXED);
@@ -550,17 +568,12 @@ void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t
 
 /* ---- parts ---- */
 
-static void shape(struct h5_lib *l, struct h5_obj *o, hid_t id)
+void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *most)
 {
 	struct {
 		struct h5_shape head;
 		uint64_t dims[2 * H5_RANK_MAX];
 	} t;
-	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];
-	struct h5_quiet q;
-	h5_hush(l, &q);
-	bool ok = h5_ask_shape(l, id, o->kind == TERM_kind_attribute, o, dims, most);
-	h5_unhush(l, &q);
 	o->shaped = true;
 	if (!ok) {
 		o->elements = o->size = 0;
@@ -585,8 +598,14 @@ void h5_reshaped(struct h5_obj *o)
 
 void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)
 {
-	if (o && !o->shaped)
-		shape(l, o, id);
+	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];
+	struct h5_quiet q;
+	if (!o || o->shaped)
+		return;
+	h5_hush(l, &q);
+	bool ok = h5_ask_shape(l, id, o->kind == TERM_kind_attribute, o, dims, most);
+	h5_unhush(l, &q);
+	h5_shape_is(o, ok, dims, most);
 }
 
 static void widen(struct h5_part *p, const hsize_t *from, const hsize_t *to)

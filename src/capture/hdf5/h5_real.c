@@ -106,6 +106,13 @@ static struct h5_lib *lib_at(void *version_fn)
 		return NULL;
 	for (unsigned i = 0; i < H5FN_COUNT; i++)
 		p->outer.fn[i] = dlsym(h, names[i]);
+	/* A module that was linked with HDF5 is none. */
+	uintptr_t at = (uintptr_t)p->outer.fn[H5FN_H5get_libversion];
+	if (at < m.low || at >= m.high) {
+		munmap(p, sizeof(*p));
+		dlclose(h);
+		return NULL;
+	}
 	p->outer.low = m.low;
 	p->outer.high = m.high;
 	p->own = p->outer;
@@ -113,18 +120,26 @@ static struct h5_lib *lib_at(void *version_fn)
 	return &p->outer;
 }
 
-/* What is asked of it goes through the real function, and may make it set itself up, as the call to come would. */
-static void ask_version(struct h5_lib *l)
+struct h5_lib *h5_lib_at(const void *address)
 {
-	unsigned v[3] = {0, 0, 0};
+	take();
+	struct h5_lib *l = lib_at((void *)(uintptr_t)address);
+	give();
+	return l;
+}
+
+void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3])
+{
 	herr_t (*get)(unsigned *, unsigned *, unsigned *) =
 	    H5CALL(l, H5get_libversion, herr_t(*)(unsigned *, unsigned *, unsigned *));
-	if (get && get(&v[0], &v[1], &v[2]) >= 0)
-		l->version = v[0] << 16 | v[1] << 8 | (v[2] & 255);
-	/* 1.10 made identifiers 64 bits wide; these three are what the tests have. */
-	l->known = v[0] == 1 && (v[1] == 10 || v[1] == 12 || v[1] == 14);
-	char text[64] = "version of HDF5 that is not known: ";
-	size_t n = strlen(text);
+	ret_version[0] = ret_version[1] = ret_version[2] = 0;
+	if (!get || get(&ret_version[0], &ret_version[1], &ret_version[2]) < 0)
+		ret_version[0] = 0;
+}
+
+static size_t put_version(char *to, const unsigned v[3])
+{
+	size_t n = 0;
 	for (int i = 0; i < 3; i++) {
 		char digits[12];
 		unsigned k = 0, d = v[i];
@@ -132,16 +147,37 @@ static void ask_version(struct h5_lib *l)
 			digits[k++] = (char)('0' + d % 10);
 		while (d /= 10);
 		while (k)
-			text[n++] = digits[--k];
-		text[n++] = i < 2 ? '.' : '\0';
+			to[n++] = digits[--k];
+		to[n++] = i < 2 ? '.' : '\0';
 	}
+	return n - 1;
+}
+
+void h5_lib_say(const struct h5_lib *l, const unsigned v[3])
+{
+	char text[40];
+	size_t n = put_version(text, v);
+	app_tape_put(&(struct app_entry){.kind = H5_START, .id = l->version},
+	             &(struct app_words){.value = text, .nvalue = n});
+}
+
+/* What is asked of it goes through the real function, and may make it set itself up, as the call to come would. */
+static void ask_version(struct h5_lib *l)
+{
+	unsigned v[3];
+	h5_lib_ask(l, v);
+	if (v[0])
+		l->version = v[0] << 16 | v[1] << 8 | (v[2] & 255);
+	if (l->connected)
+		return;
+	/* 1.10 made identifiers 64 bits wide; these three are what the tests have. */
+	l->known = v[0] == 1 && (v[1] == 10 || v[1] == 12 || v[1] == 14);
+	char text[80] = "version of HDF5 that is not known: ";
+	put_version(text + strlen(text), v);
 	if (app_tape_on() && !l->known)
 		h5_gap(text);
-	if (app_tape_on() && l->known) {
-		const char *words = text + strlen("version of HDF5 that is not known: ");
-		app_tape_put(&(struct app_entry){.kind = H5_START, .id = l->version},
-		             &(struct app_words){.value = words, .nvalue = strlen(words)});
-	}
+	if (app_tape_on() && l->known)
+		h5_lib_say(l, v);
 }
 
 static struct h5_lib *find(const void *caller)

@@ -777,7 +777,7 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 }
 
 /* The library that tells of HDF5 goes along with the command; what it tells is looked at when its process is over. */
-static void enter_hdf5(struct sup *s, const char *command)
+static void enter_hdf5(struct sup *s, const char *command, const char *what)
 {
 	char library[4096];
 	const char *why = NULL;
@@ -787,6 +787,8 @@ static void enter_hdf5(struct sup *s, const char *command)
 		why = "no room for what programs tell of HDF5";
 	else if (!run_library_enter(library, command))
 		why = "a program that cannot carry the library that tells of HDF5";
+	else
+		setenv("STEMMA_HDF5", what, 1);
 	if (why)
 		sup_gap(s, NULL, TERM_gap_hdf5, 0, why);
 }
@@ -865,7 +867,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no room for what programs tell of themselves");
 	channel_enter(&s->channel, s->run);
 	if (o->hdf5)
-		enter_hdf5(s, o->argv[0]);
+		enter_hdf5(s, o->argv[0], o->hdf5);
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
 	              trap_filter(s->tree_only ? TRAP_TREE

@@ -1,0 +1,123 @@
+/* What is noted of data that moves and of names that change, by objects: the same whether the library stands before the
+ * functions (h5_data.c, h5_links.c) or is a connector (vol). */
+#include "capture/hdf5/h5.h"
+
+#include "event/event.h"
+
+#include <string.h>
+
+/* Members of a compound type in memory: what of each element is moved. None: all, or too many to name. */
+static void fields_of(struct h5_lib *l, struct h5_obj *o, hid_t type)
+{
+	int (*count)(hid_t) = H5CALL(l, H5Tget_nmembers, int (*)(hid_t));
+	char *(*member)(hid_t, unsigned) = H5CALL(l, H5Tget_member_name, char *(*)(hid_t, unsigned));
+	herr_t (*put_back)(void *) = H5CALL(l, H5free_memory, herr_t(*)(void *));
+	if (o->class != H5T_COMPOUND || o->fields_type == type)
+		return;
+	o->fields_type = type;
+	o->nfields = 0;
+	int n = count && member && put_back ? count(type) : 0;
+	uint32_t have = 0;
+	for (int i = 0; i < n; i++) {
+		char *name = member(type, (unsigned)i);
+		size_t len = name ? strlen(name) + 1 : sizeof(o->fields);
+		bool fits = have + len <= sizeof(o->fields);
+		if (fits)
+			memcpy(o->fields + have, name, len);
+		have = fits ? have + (uint32_t)len : 0;
+		if (name)
+			put_back(name);
+		if (!fits)
+			return;
+	}
+	o->nfields = have;
+}
+
+/* What the call will move, before it is made. Its shape is known. */
+uint64_t h5_data_begin(struct h5_lib *l, struct h5_obj *o, hid_t type, hid_t space, bool write, int64_t *ret_t)
+{
+	bool whole = false;
+	uint64_t bytes = 0;
+	if (o) {
+		struct h5_quiet q;
+		bool ask = space != H5S_ALL || o->class == H5T_COMPOUND;
+		if (ask)
+			h5_hush(l, &q);
+		fields_of(l, o, type);
+		bytes = o->size * h5_part_of(l, o, write, space, o->fields, o->class == H5T_COMPOUND ? o->nfields : 0, &whole);
+		if (ask)
+			h5_unhush(l, &q);
+		struct h5_object *t = o->told;
+		if (t && write && whole && !t->row[0].begun && !t->row[1].begun && (o->class != H5T_COMPOUND || !o->nfields))
+			t->flags |= H5_WHOLE;
+	}
+	*ret_t = h5_now();
+	h5_begin(o, write, *ret_t);
+	return bytes;
+}
+
+/* An attribute moves as a whole. */
+void h5_attribute_begin(struct h5_obj *o, bool write, int64_t *ret_t)
+{
+	struct h5_object *t = o ? o->told : NULL;
+	if (t && write && !t->row[0].begun && !t->row[1].begun)
+		t->flags |= H5_WHOLE;
+	*ret_t = h5_now();
+	h5_begin(o, write, *ret_t);
+}
+
+#define PATH_ROOM (2 * H5_NAME_MAX + 2)
+
+/* The path in the file that a name at a place leads to. */
+static size_t path_of(const struct h5_obj *loc, const char *name, char *room)
+{
+	size_t n = 0, len = name ? strlen(name) : 0;
+	if (!loc || !len || len > H5_NAME_MAX || loc->nname > H5_NAME_MAX)
+		return 0;
+	if (name[0] != '/' && loc->nname > 1) {
+		memcpy(room, loc->name, loc->nname);
+		n = loc->nname;
+	}
+	for (const char *p = name; *p;) {
+		while (*p == '/')
+			p++;
+		size_t k = strcspn(p, "/");
+		if (k && !(k == 1 && *p == '.')) {
+			room[n++] = '/';
+			memcpy(room + n, p, k);
+			n += k;
+		}
+		p += k;
+	}
+	room[n] = '\0';
+	return n;
+}
+
+void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const char *name, const struct h5_obj *old_loc,
+                const char *old)
+{
+	char path[PATH_ROOM], was[PATH_ROOM];
+	size_t n = path_of(loc, name, path), nold = old ? path_of(old_loc, old, was) : 0;
+	if (o && n)
+		h5_name(o, op, path, n, was, nold);
+}
+
+/* An attribute is known by its name: under another it is another, made from the first. */
+void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end)
+{
+	h5_begin(from, false, t);
+	h5_end(from, false, true, 0, t, end);
+	h5_did(to, H5_CREATE, true, t, end);
+	h5_begin(to, true, t);
+	h5_end(to, true, true, 0, t, end);
+}
+
+void h5_object_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end)
+{
+	if (!from || !to || from->kind == TERM_kind_group)
+		h5_gap("a group was copied with what lies in it");
+	if (from && to)
+		h5_copied(from, to, t, end);
+	if (from && to && from->kind == TERM_kind_dataset)
+		h5_gap("a dataset was copied with its attributes");
+}

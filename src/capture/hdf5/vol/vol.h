@@ -1,0 +1,77 @@
+/* vol.h - the connector for HDF5's virtual object layer (doc/hdf5.md): HDF5 1.14 calls it for everything that is done with
+ * files and objects, it passes the call on to the connector under it, and notes what libstemma-hdf5.so would have noted.
+ *
+ * It is linked with no HDF5: the functions are those of the HDF5 that loads it, of which a process has one (h5_gate.c).
+ * Every object that HDF5 holds is a `struct vol` of ours around the one of the connector under it. Results and errors are
+ * passed back as they are; what we ask ourselves is asked before a call, or after one that succeeded. Memory is malloc's,
+ * as HDF5's own. */
+#ifndef STEMMA_CAPTURE_HDF5_VOL_H
+#define STEMMA_CAPTURE_HDF5_VOL_H
+
+#include <hdf5.h>
+
+#include <H5PLextern.h>
+#include <H5VLconnector.h>
+#include <H5VLconnector_passthru.h>
+#include <H5VLnative.h>
+
+#include "capture/hdf5/h5.h"
+
+#define VOL_NAME "stemma"
+
+/* HDF5's functions, by their names: H5(H5VLfile_open)(...). */
+struct vol_table {
+#define FN(name) __typeof__(&name) name;
+#include "capture/hdf5/vol/vol_names.def"
+#undef FN
+};
+extern struct vol_table vol_table;
+#define H5(name) vol_table.name
+
+/* What is put into a property list of file access: the connector under ours. NULL: HDF5's own. */
+struct vol_info {
+	hid_t under;
+	void *info;
+};
+struct vol {
+	void *under;
+	hid_t id; /* of the connector that `under` is of */
+	H5I_type_t type;
+	struct h5_obj *o; /* what is known of it, in that epoch */
+	uint64_t epoch;
+};
+
+extern struct h5_lib *vol_lib;
+/* Is anything noted? */
+bool vol_on(void);
+/* An object of the connector under ours; NULL for NULL. */
+void *vol_wrap(void *under, hid_t id, H5I_type_t type);
+void vol_free(struct vol *v);
+/* HDF5's own connector. */
+hid_t vol_native(void);
+hid_t vol_under_of(const struct vol_info *info);
+/* A list of file access for the connector under ours, and from whom; close it by vol_access_close. */
+hid_t vol_access(hid_t access, hid_t *ret_under);
+void vol_access_close(hid_t access, bool failed);
+
+/* ---- noting (vol_note.c): all of them take NULL ---- */
+
+struct h5_obj *vol_obj(struct vol *v, hid_t dxpl);
+/* The object at a place, opened for as long as it takes to ask where the place is a name. */
+struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);
+void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl);
+/* It was made or opened at that time. */
+void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl);
+void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_t dxpl);
+/* The attribute of that name of the object at a place; NULL where the place is a name. */
+struct h5_obj *vol_attribute(struct vol *v, const H5VL_loc_params_t *where, const char *name, hid_t dxpl);
+
+extern const H5VL_attr_class_t vol_attr;
+extern const H5VL_dataset_class_t vol_dataset;
+extern const H5VL_datatype_class_t vol_datatype;
+extern const H5VL_file_class_t vol_file;
+extern const H5VL_group_class_t vol_group;
+extern const H5VL_link_class_t vol_link;
+extern const H5VL_object_class_t vol_object;
+
+#endif

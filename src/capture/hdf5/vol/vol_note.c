@@ -1,0 +1,180 @@
+/* What an object of HDF5 is, asked of the connector under ours. */
+#include "capture/hdf5/vol/vol.h"
+
+#include "event/event.h"
+
+#include <string.h>
+
+static H5VL_loc_params_t self_of(const struct vol *v)
+{
+	return (H5VL_loc_params_t){.obj_type = v->type, .type = H5VL_OBJECT_BY_SELF};
+}
+
+static bool ask_object(const struct vol *v, hid_t dxpl, unsigned long *ret_fileno, uint64_t *ret_addr, int *ret_type)
+{
+	H5VL_loc_params_t self = self_of(v);
+	H5O_info2_t info;
+	memset(&info, 0, sizeof(info));
+	H5VL_object_get_args_t args = {.op_type = H5VL_OBJECT_GET_INFO,
+	                               .args.get_info = {.fields = H5O_INFO_BASIC, .oinfo = &info}};
+	if (H5(H5VLobject_get)(v->under, &self, v->id, &args, dxpl, NULL) < 0)
+		return false;
+	*ret_fileno = info.fileno;
+	memcpy(ret_addr, &info.token, sizeof(*ret_addr));
+	*ret_type = (int)info.type;
+	return true;
+}
+
+static size_t ask_name(const struct vol *v, hid_t dxpl, char *room, size_t n)
+{
+	H5VL_loc_params_t self = self_of(v);
+	size_t len = 0;
+	H5VL_object_get_args_t args = {.op_type = H5VL_OBJECT_GET_NAME,
+	                               .args.get_name = {.buf_size = n, .buf = room, .name_len = &len}};
+	room[0] = '\0';
+	if (H5(H5VLobject_get)(v->under, &self, v->id, &args, dxpl, NULL) < 0)
+		len = 0;
+	len = len < n ? len : n - 1;
+	room[len] = '\0';
+	return len;
+}
+
+static size_t ask_attribute(const struct vol *v, hid_t dxpl, char *room, size_t n)
+{
+	size_t len = 0;
+	H5VL_attr_get_args_t args = {
+	    .op_type = H5VL_ATTR_GET_NAME,
+	    .args.get_name = {.loc_params = self_of(v), .buf_size = n, .buf = room, .attr_name_len = &len}};
+	if (H5(H5VLattr_get)(v->under, v->id, &args, dxpl, NULL) < 0)
+		return 0;
+	return len < n ? len : 0;
+}
+
+static struct h5_open *file_of(const struct vol *v, hid_t dxpl, unsigned long fileno)
+{
+	struct h5_open *f = h5_file_find(vol_lib, fileno);
+	char name[H5_NAME_MAX];
+	size_t len = 0;
+	if (f)
+		return f;
+	H5VL_file_get_args_t args = {
+	    .op_type = H5VL_FILE_GET_NAME,
+	    .args.get_name = {.type = v->type, .buf_size = sizeof(name), .buf = name, .file_name_len = &len}};
+	if (H5(H5VLfile_get)(v->under, v->id, &args, dxpl, NULL) < 0 || !len || len >= sizeof(name))
+		return NULL;
+	name[len] = '\0';
+	return h5_file_add(vol_lib, fileno, name, false); /* opened by an external link, or before a fork */
+}
+
+static struct h5_obj *resolve(const struct vol *v, hid_t dxpl)
+{
+	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
+	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];
+	unsigned long fileno;
+	uint64_t addr;
+	int type;
+	struct h5_obj *o = NULL;
+	if (!ask_object(v, dxpl, &fileno, &addr, &type) || type < 0 || type > 2)
+		return NULL;
+	struct h5_open *f = file_of(v, dxpl, fileno);
+	if (!f)
+		return NULL;
+	size_t n = ask_name(v, dxpl, path, sizeof(path)), nattr = 0;
+	if (v->type != H5I_ATTR)
+		o = h5_object_add(f, addr, kinds[type], path, n, NULL, 0);
+	else if ((nattr = ask_attribute(v, dxpl, attr, sizeof(attr))))
+		o = h5_object_add(f, addr, TERM_kind_attribute, path, n, attr, nattr);
+	return o;
+}
+
+struct h5_obj *vol_obj(struct vol *v, hid_t dxpl)
+{
+	struct h5_quiet q;
+	if (!v)
+		return NULL;
+	uint64_t epoch = h5_epoch();
+	if (v->epoch == epoch)
+		return v->o;
+	h5_hush(vol_lib, &q);
+	v->o = resolve(v, dxpl);
+	h5_unhush(vol_lib, &q);
+	v->epoch = epoch;
+	return v->o;
+}
+
+struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
+{
+	H5I_type_t type = H5I_BADID;
+	struct h5_obj *o = NULL;
+	struct h5_quiet q;
+	if (!v || where->type == H5VL_OBJECT_BY_SELF)
+		return vol_obj(v, dxpl);
+	h5_hush(vol_lib, &q);
+	struct vol at = {.under = H5(H5VLobject_open)(v->under, where, v->id, &type, dxpl, NULL), .id = v->id, .type = type};
+	if (at.under) {
+		o = resolve(&at, dxpl);
+		if (type == H5I_GROUP)
+			H5(H5VLgroup_close)(at.under, at.id, dxpl, NULL);
+		else if (type == H5I_DATASET)
+			H5(H5VLdataset_close)(at.under, at.id, dxpl, NULL);
+		else if (type == H5I_DATATYPE)
+			H5(H5VLdatatype_close)(at.under, at.id, dxpl, NULL);
+	}
+	h5_unhush(vol_lib, &q);
+	return o;
+}
+
+void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
+{
+	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];
+	hid_t space = -1, type = -1;
+	struct h5_quiet q;
+	if (!o || o->shaped)
+		return;
+	h5_hush(vol_lib, &q);
+	if (v->type == H5I_ATTR) {
+		H5VL_attr_get_args_t of_space = {.op_type = H5VL_ATTR_GET_SPACE}, of_type = {.op_type = H5VL_ATTR_GET_TYPE};
+		if (H5(H5VLattr_get)(v->under, v->id, &of_space, dxpl, NULL) >= 0)
+			space = of_space.args.get_space.space_id;
+		if (H5(H5VLattr_get)(v->under, v->id, &of_type, dxpl, NULL) >= 0)
+			type = of_type.args.get_type.type_id;
+	} else {
+		H5VL_dataset_get_args_t of_space = {.op_type = H5VL_DATASET_GET_SPACE},
+		                        of_type = {.op_type = H5VL_DATASET_GET_TYPE};
+		if (H5(H5VLdataset_get)(v->under, v->id, &of_space, dxpl, NULL) >= 0)
+			space = of_space.args.get_space.space_id;
+		if (H5(H5VLdataset_get)(v->under, v->id, &of_type, dxpl, NULL) >= 0)
+			type = of_type.args.get_type.type_id;
+	}
+	bool ok = h5_ask_space(vol_lib, space, type, o, dims, most);
+	h5_unhush(vol_lib, &q);
+	h5_shape_is(o, ok, dims, most);
+}
+
+void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl)
+{
+	int64_t end = h5_now();
+	h5_did(vol_obj(v, dxpl), op, true, t, end);
+}
+
+void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_t dxpl)
+{
+	unsigned long fileno;
+	uint64_t addr;
+	int type;
+	struct h5_quiet q;
+	h5_hush(vol_lib, &q);
+	bool there = ask_object(v, dxpl, &fileno, &addr, &type);
+	struct h5_open *f = there ? h5_file_add(vol_lib, fileno, name, made) : NULL;
+	v->o = f ? h5_object_add(f, addr, TERM_kind_group, "/", 1, NULL, 0) : NULL;
+	h5_unhush(vol_lib, &q);
+	v->epoch = h5_epoch();
+	if (f)
+		__atomic_add_fetch(&f->ids, 1, __ATOMIC_RELAXED);
+	h5_did(v->o, made ? H5_CREATE : H5_OPEN, true, t, h5_now());
+}
+
+struct h5_obj *vol_attribute(struct vol *v, const H5VL_loc_params_t *where, const char *name, hid_t dxpl)
+{
+	return where->type == H5VL_OBJECT_BY_SELF ? h5_attribute_of(vol_obj(v, dxpl), name) : NULL;
+}
