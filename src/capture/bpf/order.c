@@ -207,7 +207,8 @@ int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 	struct notice n;
 	size_t at = 0, told = 0;
 	bool broken = false;
-	qsort(t->held, t->nheld, sizeof(*t->held), by_time);
+	if (t->nheld)
+		qsort(t->held, t->nheld, sizeof(*t->held), by_time);
 	size_t all = until(t, hi);
 	if (make_turns(t, all, &turns) < 0)
 		return err_set(err, ENOMEM, "cannot order events");

@@ -373,7 +373,8 @@ static bool join(char *to, size_t room, struct str dir, struct str name, struct 
 	memcpy(to, dir.p, n);
 	if (!(n == 1 && to[0] == '/'))
 		to[n++] = '/';
-	memcpy(to + n, name.p, name.n);
+	if (name.n)
+		memcpy(to + n, name.p, name.n);
 	n += name.n;
 	to[n] = '\0';
 	*ret = str_n(to, n);
