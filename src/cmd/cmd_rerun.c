@@ -160,7 +160,7 @@ static int fill(struct again *a)
 		if (!a->o->check && x->below && (x->program || x->library) &&
 		    (x->state == RERUN_DIFFERS || x->state == RERUN_GONE))
 			rebuild(a, x);
-		bool lacks = x->state == RERUN_DIFFERS || x->state == RERUN_GONE || x->state == RERUN_UNKNOWN;
+		bool lacks = rerun_lacks(x);
 		a->missing += lacks;
 		if (lacks && a->o->force && !a->o->check && x->below)
 			take_as_is(a, x);

@@ -1,6 +1,7 @@
 /* stemma diff --trace A B: where the programs parted. */
 #include "cmd/diff_trace.h"
 
+#include "cmd/diff_again.h"
 #include "cmd/diff_trace_find.h"
 #include "cmd/diff_view.h"
 
@@ -130,29 +131,64 @@ static int pair_up(struct job *j, const struct compare_options *o, struct err *e
 	return r;
 }
 
+/* The traces of both sides, from where they are or by running again what left none. A status; -1 as diff_again. */
+static int find_traces(struct cmd *c, const struct opts_diff *o, const char *const words[2], struct trace_set set[2],
+                       struct traced_again *again)
+{
+	int status = STATUS_OK;
+	for (int s = 0; status == STATUS_OK && s < 2; s++)
+		status = trace_set_find(c, words[s], s < 2 - c->n_after_dashes, &o->spec, &set[s]);
+	if (status != STATUS_OK || (set[0].n && set[1].n))
+		return status;
+	for (int s = 0; s < 2; s++) {
+		if (set[s].n || (set[0].run && set[1].run))
+			continue;
+		return trace_set_none(words[s]);
+	}
+	for (int s = 0; s < 2; s++)
+		if (!set[s].n && !o->no_rerun && !o->rerun)
+			say("there is no trace in '%s'", words[s]);
+	return diff_again(c, o, set, again);
+}
+
 int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 {
+	static const char *const last_two[] = {"@~1", "@"};
+	const char *const *words = c->n_operands ? (const char *const *)c->operands : last_two;
 	struct job j = {0};
+	struct traced_again again = {0};
 	struct err err = {0};
 	struct compare_options options = {.max = o->all ? 10000 : 20};
-	if (c->n_operands != 2)
+	if (c->n_operands && c->n_operands != 2)
 		return say_usage(c, "diff --trace compares two traces, folders of traces, or runs");
+	if (o->rerun && o->no_rerun)
+		return say_usage(c, "--rerun or --no-rerun, not both");
 	if (o->algorithm && !strcmp(o->algorithm, "greedy"))
 		options.greedy = true;
 	else if (o->algorithm && strcmp(o->algorithm, "exact"))
 		return say_usage(c, "--algorithm is exact or greedy");
-	int r = 0, status = STATUS_OK;
-	for (int s = 0; status == STATUS_OK && s < 2; s++)
-		status = trace_set_find(c, c->operands[s], s < c->n_operands - c->n_after_dashes, &o->spec, &j.set[s]);
+	int r = 0, status = find_traces(c, o, words, j.set, &again);
 	if (status != STATUS_OK) {
 		job_release(&j);
-		return status;
+		traced_again_release(&again);
+		return status < 0 ? STATUS_OK : status;
 	}
 	r = pair_up(&j, &options, &err);
+	for (size_t i = 0; again.folder && i < j.view.n + j.view.n_only; i++) {
+		struct trace_side *side = i < j.view.n ? j.view.v[i].side : &j.view.only[i - j.view.n];
+		for (int s = 0; s < (i < j.view.n ? 2 : 1); s++)
+			if (!strncmp(side[s].name, again.folder, strlen(again.folder)))
+				side[s].name = "run again"; /* a file that goes */
+	}
 	if (r == 0) {
 		j.view.out = &c->out;
-		j.view.what[0] = c->operands[0];
-		j.view.what[1] = c->operands[1];
+		j.view.what[0] = words[0];
+		j.view.what[1] = words[1];
+		j.view.again = again.n_shown != 0;
+		j.view.note = again.note;
+		j.view.n_notes = again.n_notes;
+		j.view.ran = again.shown;
+		j.view.n_ran = again.n_shown;
 		j.view.greedy = options.greedy;
 		j.view.all = o->all;
 		r = o->json ? trace_json(&j.view) : o->html ? trace_html(&j.view) : trace_text(&j.view);
@@ -166,6 +202,7 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		status = say_err(&err, r == -EBADMSG || r == -EINVAL || r == -ENOENT ? STATUS_USAGE : STATUS_SELF);
 	}
 	job_release(&j);
+	traced_again_release(&again);
 	return status;
 }
 

@@ -32,6 +32,10 @@ struct trace_view {
 	int *only_side;
 	size_t n_only;
 	bool greedy, all;
+	/* Where the traces were made by running again: what was run, and what did not go as in the run. */
+	bool again;
+	char *const *ran, *const *note;
+	size_t n_ran, n_notes;
 };
 
 enum trace_verdict {

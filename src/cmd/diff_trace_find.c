@@ -78,7 +78,7 @@ static struct spec *spec_kept(const struct trace_set *s, const struct trace_info
 
 static int add_file(struct trace_set *s, const char *path, struct err *err)
 {
-	struct trace_file f = {0};
+	struct trace_file f = {.group = s->group};
 	char magic[8] = "";
 	ssize_t n = first_bytes(path, magic, sizeof(magic));
 	if (n < 0)
@@ -250,7 +250,8 @@ static void set_places(struct trace_set *s)
 			if (again) {
 				s->v[i].place = s->v[k].place;
 				s->v[i].process_began = s->v[k].process_began;
-			} else if (!strcmp(program(&s->v[k]), program(&s->v[i])) && s->v[k].place >= highest)
+			} else if (s->v[k].group == s->v[i].group && !strcmp(program(&s->v[k]), program(&s->v[i])) &&
+			           s->v[k].place >= highest)
 				highest = s->v[k].place + 1;
 		}
 		if (!again) {
@@ -260,8 +261,7 @@ static void set_places(struct trace_set *s)
 	}
 }
 
-/* In their order, and with their specifications. */
-static int settle(struct trace_set *s, struct err *err)
+int trace_set_settle(struct trace_set *s, struct err *err)
 {
 	int r = 0;
 	if (s->n) {
@@ -286,7 +286,7 @@ int trace_set_of_run(struct store *s, store_id run, struct err *err, struct trac
 	buf_printf(&path, "%s/trace/%.*s", ret->home, (int)info.ulid.n, info.ulid.p);
 	r = stat(buf_cstr(&path), &st) == 0 ? add_folder(ret, buf_cstr(&path), 0, err) : 0;
 	buf_release(&path);
-	return r < 0 ? r : settle(ret, err);
+	return r < 0 ? r : trace_set_settle(ret, err);
 }
 
 /* What a word of the command line means that is no file. A status, and it was said. */
@@ -307,8 +307,21 @@ static int add_run(struct cmd *c, const char *word, struct trace_set *ret, struc
 		say("'%s' is no run, and there is no trace of that name", word);
 		return STATUS_USAGE;
 	}
+	ret->run = t.id;
 	r = trace_set_of_run(c->store, t.id, err, ret);
 	return r < 0 ? say_err(err, STATUS_SELF) : STATUS_OK;
+}
+
+int trace_set_none(const char *operand)
+{
+	say("there is no trace in '%s'", operand);
+	say_hint("stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
+	return STATUS_USAGE;
+}
+
+int trace_set_add_folder(struct trace_set *s, const char *path, struct err *err)
+{
+	return add_folder(s, path, 0, err);
 }
 
 int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret)
@@ -327,13 +340,10 @@ int trace_set_find(struct cmd *c, const char *operand, bool run, const struct te
 		if (status != STATUS_OK)
 			return status == STATUS_NOTHING ? STATUS_USAGE : status;
 	}
-	if (r == 0 && !ret->n) {
-		say("there is no trace in '%s'", operand);
-		say_hint("stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
-		return STATUS_USAGE;
-	}
+	if (r == 0 && !ret->n && !ret->run)
+		return trace_set_none(operand);
 	if (r == 0)
-		r = settle(ret, &err);
+		r = trace_set_settle(ret, &err);
 	return r < 0 ? say_err(&err, r == -ENOMEM ? STATUS_SELF : STATUS_USAGE) : STATUS_OK;
 }
 
@@ -363,7 +373,7 @@ void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_
 				if (!taken[k] && same_program(&a->v[i], &b->v[k], pass / 2) &&
 				    (pass % 2 == 0 ? !strcmp(a->v[i].info.thread, b->v[k].info.thread)
 				                   : *a->v[i].info.thread == '?' && *b->v[k].info.thread == '?') &&
-				    a->v[i].place == b->v[k].place) {
+				    a->v[i].place == b->v[k].place && a->v[i].group == b->v[k].group) {
 					with[i] = k;
 					taken[k] = true;
 				}

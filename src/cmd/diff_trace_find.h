@@ -11,7 +11,8 @@ struct trace_file {
 	struct trace_info info;
 	bool functions;          /* ProvScope's .ftr: names of functions only */
 	const struct spec *spec; /* NULL: not known */
-	size_t place;            /* of its process among those of the same program */
+	size_t place;            /* of its process among those of the same program in the group */
+	size_t group;            /* only traces of one group are compared */
 	uint64_t process_began;
 };
 struct trace_set {
@@ -20,13 +21,22 @@ struct trace_set {
 	struct spec **specs; /* owned */
 	size_t n_specs;
 	const char *home; /* of the record that it is of, NULL */
+	store_id run;     /* that was asked for, 0 */
+	size_t group;     /* of the traces that are added */
 };
 
-/* A file, a folder with traces, or (where `run` allows it) a run of the record. specs: files that the user named.
+/* A file, a folder with traces, or (where `run` allows it) a run of the record, which may have none. specs: files that
+ * the user named.
  * STATUS_OK, or the status to end with (and it was said). Release in any case. */
 int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret);
 /* The traces of a run, which may be none. 0 or -errno. */
 int trace_set_of_run(struct store *s, store_id run, struct err *err, struct trace_set *ret);
+/* Says that there are none, and what to do: STATUS_USAGE. */
+int trace_set_none(const char *operand);
+/* Adds what lies in a folder; then, when all is there, brings the traces into their order, with their specifications.
+ * 0 or -errno. */
+int trace_set_add_folder(struct trace_set *s, const char *path, struct err *err);
+int trace_set_settle(struct trace_set *s, struct err *err);
 void trace_set_release(struct trace_set *s);
 /* with[i]: B's trace for A's i-th, or SIZE_MAX; taken[k]: B's k-th is somebody's. */
 void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_t *with, bool *taken);

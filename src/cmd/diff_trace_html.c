@@ -148,6 +148,19 @@ int trace_html(const struct trace_view *v)
 		put_escaped(v->only[i].exe);
 		puts("</p>");
 	}
+	if (v->again) {
+		puts("<p>The traces were made by running again:</p><pre>");
+		for (size_t i = 0; i < v->n_ran; i++) {
+			put_escaped(v->ran[i]);
+			puts("");
+		}
+		for (size_t i = 0; i < v->n_notes; i++) {
+			printf("partial: ");
+			put_escaped(v->note[i]);
+			puts("");
+		}
+		puts("</pre>");
+	}
 	puts("</body></html>");
 	return 0;
 }

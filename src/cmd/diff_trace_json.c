@@ -200,5 +200,15 @@ int trace_json(const struct trace_view *v)
 		js_add(only, one);
 	}
 	js_put(o, "only", only);
+	if (v->again) {
+		json_t *again = json_object(), *ran = json_array(), *notes = json_array();
+		for (size_t i = 0; i < v->n_ran; i++)
+			js_add(ran, js_string(str_of(v->ran[i])));
+		for (size_t i = 0; i < v->n_notes; i++)
+			js_add(notes, js_string(str_of(v->note[i])));
+		js_put(again, "ran", ran);
+		js_put(again, "notes", notes);
+		js_put(o, "rerun", again);
+	}
 	return js_print(o, false);
 }

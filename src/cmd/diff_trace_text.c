@@ -136,6 +136,8 @@ int trace_text(const struct trace_view *v)
 		printf("%c  %s, %zu steps\n", "AB"[s], buf_cstr(&b), steps);
 		buf_reset(&b);
 	}
+	if (v->again)
+		printf("   of what was run again for it: %zu %s\n", v->n_ran, v->n_ran == 1 ? "command" : "commands");
 	puts("");
 	for (size_t i = 0; i < v->n; i++)
 		same += v->v[i].c.equal && !v->v[i].c.data;
@@ -152,6 +154,10 @@ int trace_text(const struct trace_view *v)
 		fmt_path(&b, str_of(v->only[i].exe));
 		printf("only in %c: thread %s of %s\n", "AB"[v->only_side[i]], v -> only[i].thread, buf_cstr(&b));
 		buf_reset(&b);
+	}
+	for (size_t i = 0; i < v->n_notes; i++) {
+		buf_printf(&b, "%s", v->note[i]);
+		put(v, "partial", &b);
 	}
 	buf_release(&b);
 	return 0;

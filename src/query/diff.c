@@ -10,6 +10,18 @@ const struct diff_rung_words diff_rung_words[DIFF_RUNGS] = {
 #undef RUNG
 };
 
+static int keep_pairs(const struct side side[2], struct diff *d)
+{
+	size_t n = 0;
+	d->pairs = malloc((d->paired + 1) * sizeof(*d->pairs));
+	for (size_t i = 0; d->pairs && i < side[0].n_execs; i++) {
+		const struct dexec *a = &side[0].execs[i];
+		if (a->partner != NONE && n < d->paired)
+			d->pairs[n++] = (struct diff_pair_ids){{a->id, side[1].execs[a->partner].id}};
+	}
+	return d->pairs ? 0 : -ENOMEM;
+}
+
 int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const struct diff_options *o,
               struct err *err, struct diff *ret)
 {
@@ -26,6 +38,8 @@ int diff_make(struct store *s, enum diff_what what, const store_id ids[2], const
 		r = side_load(s, what, ids[k], o, text, err, &side[k]);
 	if (r == 0)
 		r = diff_pair(side, &ret->paired);
+	if (r == 0)
+		r = keep_pairs(side, ret);
 	if (r == 0)
 		r = items_files(s, side, &it, ret);
 	if (r == 0)
@@ -92,5 +106,6 @@ void diff_release(struct diff *d)
 		arena_release(&d->text->bytes);
 	free(d->text);
 	free(d->items);
+	free(d->pairs);
 	*d = (struct diff){0};
 }

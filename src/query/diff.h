@@ -70,8 +70,14 @@ struct diff_side_info {
 	int64_t start, end;
 };
 
+/* Two executions that have the same role. */
+struct diff_pair_ids {
+	store_id exec[2];
+};
+
 struct diff {
 	struct diff_side_info side[2];
+	struct diff_pair_ids *pairs; /* in the start order of side A */
 	size_t paired;
 	struct diff_item *items; /* by rung, then as they matter */
 	size_t n_items;

@@ -83,8 +83,8 @@ static bool is_wanted(const struct witness_options *o, int fd, const char *want)
 	return !strcmp(text, want);
 }
 
-static void look_at(const struct planning *p, struct rerun_file *x, const struct file_info *f,
-                    const struct version_info *v)
+void rerun_look(struct rerun_file *x, const struct witness_options *o, const struct file_info *f,
+                const struct version_info *v)
 {
 	struct fileid id;
 	struct stat st;
@@ -98,7 +98,7 @@ static void look_at(const struct planning *p, struct rerun_file *x, const struct
 	x->fingerprint_same = v->has_size && fileid_get(AT_FDCWD, x->path, true, &id) == 0 && id.ino == f->ino &&
 	                      id.gen == f->gen && id.st.stx_size == v->size && fileid_time(&id.st.stx_mtime) == v->mtime;
 	if (*x->want)
-		x->state = is_wanted(p->o, fd, x->want) ? RERUN_SAME : RERUN_DIFFERS;
+		x->state = is_wanted(o, fd, x->want) ? RERUN_SAME : RERUN_DIFFERS;
 	else
 		x->state = x->fingerprint_same ? RERUN_SAME : RERUN_UNKNOWN;
 	close(fd);
@@ -138,7 +138,7 @@ static int add_file(struct planning *p, store_id version, bool program)
 	x->want = x->path ? wanted(p, &f, x) : NULL;
 	if (!x->path || !x->name || !x->want)
 		return oom(p->err);
-	look_at(p, x, &f, &v);
+	rerun_look(x, p->o, &f, &v);
 	return 0;
 }
 
@@ -287,7 +287,7 @@ static int from_git(struct rerun_file *x, const char *to)
 	return -ENOENT;
 }
 
-static int bring(struct rerun_file *x, const char *home, const char *to)
+int rerun_bring(struct rerun_file *x, const char *home, const char *to)
 {
 	struct digest d;
 	if (x->state == RERUN_SAME || x->state == RERUN_UNKNOWN) {
@@ -319,7 +319,7 @@ int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *e
 		int rc = io_mkdirs(to, 0755);
 		*slash = '/';
 		if (rc == 0)
-			rc = bring(x, home, to);
+			rc = rerun_bring(x, home, to);
 		free(to);
 		if (rc < 0)
 			return err_set(err, -rc, "cannot bring '%s' into '%s'", x->name, dir);
@@ -334,14 +334,18 @@ static void free_texts(char **v)
 	free(v);
 }
 
+void rerun_file_release(struct rerun_file *x)
+{
+	free(x->path);
+	free(x->name);
+	free(x->want);
+	free(x->commit);
+}
+
 void rerun_release(struct rerun *r)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		free(r->v[i].path);
-		free(r->v[i].name);
-		free(r->v[i].want);
-		free(r->v[i].commit);
-	}
+	for (size_t i = 0; i < r->n; i++)
+		rerun_file_release(&r->v[i]);
 	free(r->v);
 	free_texts(r->argv);
 	free_texts(r->env);

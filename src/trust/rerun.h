@@ -44,4 +44,19 @@ int rerun_plan(struct store *s, store_id run, const struct witness_options *o, s
 int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *err);
 void rerun_release(struct rerun *r);
 
+/* One file, of which path, want and mode are known: is what lies there what is wanted? Without `want`, is it the
+ * version v of f? Sets state, and mode where it is there. */
+void rerun_look(struct rerun_file *x, const struct witness_options *o, const struct file_info *f,
+                const struct version_info *v);
+/* Copies it to a new file `to`: as it lies there, or from a kept copy, or from git; sets state. 0, also where it is not
+ * to be had (which its state says), or -errno. */
+int rerun_bring(struct rerun_file *x, const char *home, const char *to);
+/* It is not to be had as it was. */
+static inline bool rerun_lacks(const struct rerun_file *x)
+{
+	return x->state == RERUN_DIFFERS || x->state == RERUN_GONE || x->state == RERUN_UNKNOWN;
+}
+/* Its strings. */
+void rerun_file_release(struct rerun_file *x);
+
 #endif
