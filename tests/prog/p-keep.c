@@ -427,6 +427,28 @@ CASE(c_forks_200_deep)
 	leave(depth ? 7 : 0);
 }
 
+static void wait_a_while(void)
+{
+	struct timespec ts = {0, 700000000};
+	nanosleep(&ts, NULL);
+}
+
+/* A child that is there for 0.7 s before fork returns in it, as one that has no turn on a busy machine. */
+CASE(c_fork_late)
+{
+	check(pthread_atfork(NULL, NULL, wait_a_while) == 0);
+	pid_t pid = spawn();
+	if (pid == 0) {
+		read_in();
+		make_file(in_dir("late"));
+		leave(7);
+	}
+	int status = await(pid);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	make_file(in_dir("after"));
+	leave(0);
+}
+
 /* ---- filters of the program's own ------------------------------------------------------------------------------- */
 
 #if defined __x86_64__
@@ -614,6 +636,7 @@ const struct tcase cases[] = {{"exit", c_exit},
                               {"close-all", c_close_all},
                               {"descriptors-5000", c_descriptors_5000},
                               {"forks-200-deep", c_forks_200_deep},
+                              {"fork-late", c_fork_late},
                               {"filter-kills", c_filter_kills},
                               {"filter-traps", c_filter_traps},
 #ifndef KEEP_STATIC

@@ -60,8 +60,10 @@ struct text {
 	bool cut;
 };
 
-struct intent { /* an exec that was about to happen */
+struct intent { /* an exec that was about to happen, or what a process is that has said nothing yet */
 	bool set, alone;
+	bool seen; /* by the kernel's word, not by its own */
+	bool fork; /* it is still its parent's program, and has the library of it */
 	uint64_t proved;
 	int64_t time;
 	char *path;

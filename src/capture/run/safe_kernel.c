@@ -68,6 +68,62 @@ static bool carries(const struct sproc *p, bool patient)
 	return (found && !other) || !any || (patient && linker && !loaded && !other);
 }
 
+/* The program and the arguments that the kernel tells of it; the number of bytes of each, 0: not known. */
+static void program_of(uint32_t pid, char *path, size_t room, size_t *ret_path, char *args, size_t args_room,
+                       size_t *ret_args)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
+	ssize_t n = readlink(name, path, room - 1);
+	*ret_path = n > 0 ? (size_t)n : 0;
+	path[*ret_path] = '\0';
+	snprintf(name, sizeof(name), "/proc/%u/cmdline", pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, args, args_room - 1);
+	if (fd >= 0)
+		close(fd);
+	*ret_args = n > 0 ? (size_t)n : 0;
+}
+
+/* What a process is that has said nothing, taken for an exec that was seen. False: that cannot be told. One that has
+ * the library will yet speak for itself: on a busy machine a child may wait long for its first turn. */
+static bool seen_as(struct sproc *p, const struct sproc *parent, int64_t time)
+{
+	char path[4096], args[16384], path_of_parent[4096], args_of_parent[16384];
+	size_t npath, nargs, nparent, nparent_args;
+	bool speaks = carries(p, true);
+	program_of(p->pid, path, sizeof(path), &npath, args, sizeof(args), &nargs);
+	if (!npath)
+		return false;
+	struct safe_seen x = {.e = {.a = !speaks, .time = time}, .str = {str_of(path)}};
+	sproc_intent(p, &x);
+	p->intent.seen = true;
+	if (speaks && parent) {
+		program_of(parent->pid, path_of_parent, sizeof(path_of_parent), &nparent, args_of_parent,
+		           sizeof(args_of_parent), &nparent_args);
+		p->intent.fork = !strcmp(path, path_of_parent) && nargs == nparent_args && !memcmp(args, args_of_parent, nargs);
+	}
+	if (nargs) {
+		args[nargs - 1] = '\0';
+		buf_add(&p->intent.argv, args, nargs);
+		for (size_t i = 0; i < nargs; i++)
+			p->intent.argc += !args[i];
+	}
+	return true;
+}
+
+/* A process that was found and has said nothing. */
+static void met(struct safe *f, struct sproc *parent, uint32_t pid)
+{
+	int64_t now = sup_now(f->s);
+	struct sproc *p = sproc_add(f, pid, 0, parent, now, parent ? parent->p->seen : now, 0, 0);
+	if (!p)
+		return;
+	p->lone = true;
+	if (seen_as(p, parent, now) && p->intent.alone)
+		sproc_intent_commit(f, p);
+}
+
 const struct proc *safe_proc(const struct safe *f, pid_t pid)
 {
 	const struct sproc *p = sproc_by_pid(f, (uint32_t)pid);
@@ -84,7 +140,7 @@ bool safe_busy(const struct safe *f)
 {
 	for (unsigned k = 0; k < HASH_SIZE; k++)
 		for (const struct sproc *p = f->procs[k]; p; p = p->next)
-			if (p->intent.set && p->alive)
+			if (p->intent.set && !p->intent.seen && p->alive)
 				return true;
 	return false;
 }
@@ -116,8 +172,11 @@ void safe_tell_deaths(struct safe *f, const struct safe_dead *d)
 			/* A program that does not say anything a while after the exec never will. */
 			int64_t since = now - p->intent.time;
 			if (p->intent.set && !p->ended && since > SOON &&
-			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p, since < 40 * SOON))))
+			    (p->intent.alone || (since > 4 * SOON && p->alive && !carries(p, since < 40 * SOON)))) {
+				if (p->intent.seen) /* it may be another by now */
+					seen_as(p, NULL, now);
 				sproc_intent_commit(f, p);
+			}
 			/* One whose parent has not waited yet is still to be seen, and must not be taken for another. */
 			if (!p->alive && p->ended && now - p->end > REMEMBER &&
 			    (sproc_by_pid(f, p->pid) != p || kill(p->p->pid, 0) < 0))
@@ -134,37 +193,6 @@ void safe_tell_status(struct safe *f, pid_t pid, int status)
 	f->s->moment++;
 	sproc_end(f, p, sup_now(f->s), signaled ? TERM_ending_signaled : TERM_ending_exited,
 	          signaled ? (unsigned)status & 0x7f : (unsigned)(status >> 8) & 0xff, NULL, 0);
-}
-
-/* A process that was found and has said nothing. */
-static void met(struct safe *f, struct sproc *parent, uint32_t pid)
-{
-	struct sup *s = f->s;
-	char name[64], path[4096], text[16384];
-	int64_t now = sup_now(s);
-	struct sproc *p = sproc_add(f, pid, 0, parent, now, parent ? parent->p->seen : now, 0, 0);
-	if (!p)
-		return;
-	p->lone = true;
-	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
-	ssize_t n = readlink(name, path, sizeof(path) - 1);
-	if (n <= 0)
-		return;
-	path[n] = '\0';
-	struct safe_seen x = {.e = {.a = 1, .time = now}, .str = {str_of(path)}};
-	sproc_intent(p, &x);
-	snprintf(name, sizeof(name), "/proc/%u/cmdline", pid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n > 0) {
-		text[n - 1] = '\0';
-		buf_add(&p->intent.argv, text, (size_t)n);
-		for (ssize_t i = 0; i < n; i++)
-			p->intent.argc += !text[i];
-	}
-	sproc_intent_commit(f, p);
 }
 
 /* Those that have been there at two looks. */

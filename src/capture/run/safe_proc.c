@@ -298,6 +298,12 @@ void sproc_intent_commit(struct safe *f, struct sproc *p)
 {
 	if (!p->intent.set)
 		return;
+	if (p->intent.fork) { /* no exec, only a process that never said what it does */
+		sup_gap(f->s, p->p, TERM_gap_without_library, 0, NULL);
+		look_at(f, p, p->intent.time);
+		sproc_intent_drop(p);
+		return;
+	}
 	struct where w;
 	struct statx st;
 	struct file *exe = NULL;

@@ -27,6 +27,39 @@ static struct sproc *whose(struct safe *f, const struct safe_event *e)
 	return p;
 }
 
+/* One that was found before it had its first turn, and which this birth tells of. */
+static bool is_born_late(const struct safe *f, const struct sproc *p, int64_t forked, int64_t told)
+{
+	int64_t per = 1000000000 / f->s->hz, began = p->p->started + f->s->clock_offset;
+	return p->alive && !p->ended && p->lone && !p->image && p->intent.set && p->intent.seen &&
+	       began >= forked - 2 * per && began <= told + 2 * per;
+}
+
+static char *copy_of(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+/* It speaks for itself from here on. What it has of its parent it has as of the fork. */
+static void adopt(struct sproc *p, const struct sproc *parent, uint32_t image)
+{
+	sproc_intent_drop(p);
+	p->image = image;
+	p->lone = false;
+	if (!parent)
+		return;
+	free(p->p->cwd);
+	free(p->root);
+	free(p->p->jobserver_fifo);
+	p->p->cwd = copy_of(parent->p->cwd);
+	p->root = copy_of(parent->root);
+	p->ns = parent->ns;
+	p->p->jobserver_fifo = copy_of(parent->p->jobserver_fifo);
+	memcpy(p->p->jobserver, parent->p->jobserver, sizeof(p->p->jobserver));
+	p->p->uid = parent->p->uid;
+	p->p->gid = parent->p->gid;
+}
+
 static void do_born(struct safe *f, const struct safe_seen *x)
 {
 	struct safe_birth birth;
@@ -37,9 +70,14 @@ static void do_born(struct safe *f, const struct safe_seen *x)
 		forked = x->e.time;
 	struct sproc *old = sproc_by_pid_of(f, x->e.pid, ours ? f->pidns : birth.pidns),
 	             *parent = sproc_by_image(f, (uint32_t)x->e.a, (uint32_t)x->e.b);
-	if (old && old->alive)
-		sproc_dead(f, old);
-	struct sproc *p = sproc_add(f, x->e.pid, x->e.image, parent, x->e.time, forked, 0, birth.pidns);
+	struct sproc *p;
+	if (old && is_born_late(f, old, forked, x->e.time)) {
+		adopt(p = old, parent, x->e.image);
+	} else {
+		if (old && old->alive)
+			sproc_dead(f, old);
+		p = sproc_add(f, x->e.pid, x->e.image, parent, x->e.time, forked, 0, birth.pidns);
+	}
 	if (!p || !parent || x->e.fd == 1)
 		return;
 	/* What the parent has mapped to write is mapped in the child too, with no descriptor to show for it. */
@@ -68,7 +106,7 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 			sproc_dead(f, p);
 		p = NULL;
 	}
-	int64_t time = p && p->intent.set ? p->intent.time : x->e.time;
+	int64_t time = p && p->intent.set && !p->intent.seen ? p->intent.time : x->e.time;
 	if (!p) {
 		struct sproc *parent = ours ? sproc_by_pid(f, (uint32_t)x->e.a) : NULL;
 		p = sproc_add(f, x->e.pid, x->e.image, parent, x->e.time, x->e.b ? started + s->clock_offset : x->e.time,
@@ -84,7 +122,7 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	}
 	buf_reset(&p->given);
 	p->ngiven = 0;
-	if (p->intent.set) {
+	if (p->intent.set && !p->intent.seen) {
 		buf_str(&p->given, buf_view(&p->intent.argv));
 		p->ngiven = p->intent.argc;
 	}
