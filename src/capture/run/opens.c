@@ -22,7 +22,7 @@
 #define TRIES 3
 #define FAILURES 8 /* in a row: it does not work here */
 #define HIGH_FD 1023
-#define SEEN 256 /* paths remembered while the logs are read */
+#define SEEN 4096 /* paths remembered while the logs are read: more than the entries of one log */
 
 /* What is known of a process that has the code. */
 struct logging {
@@ -71,6 +71,8 @@ struct opens_logs {
 	struct opened *taken;
 	size_t ntaken, room;
 	struct seen seen[SEEN];
+	uint16_t remembered[SEEN]; /* those that hold something */
+	size_t nremembered;
 };
 
 static uint64_t tsc_now(void)
@@ -277,6 +279,8 @@ static struct logged_file record(struct sup *s, const struct opened *e, int64_t 
 	}
 	if (what.file)
 		what.file->pins++;
+	if (!m->proc)
+		l->remembered[l->nremembered++] = (uint16_t)(m - l->seen);
 	*m = (struct seen){.proc = e->proc, .hash = hash, .path = e->path, .nofollow = nofollow, .what = what};
 	return what;
 }
@@ -358,13 +362,15 @@ void opens_read(struct sup *s)
 			if (i % 64 == 63)
 				sup_goes_on(s);
 		}
-		for (size_t i = 0; i < SEEN; i++) {
-			if (l->seen[i].what.file) {
-				l->seen[i].what.file->pins--;
-				file_drop(s, l->seen[i].what.file);
+		for (size_t i = 0; i < l->nremembered; i++) {
+			struct seen *m = &l->seen[l->remembered[i]];
+			if (m->what.file) {
+				m->what.file->pins--;
+				file_drop(s, m->what.file);
 			}
-			l->seen[i] = (struct seen){0};
+			*m = (struct seen){0};
 		}
+		l->nremembered = 0;
 		l->ntaken = 0;
 		l->paths.n = 0;
 		s->reading_opens = false;
