@@ -74,7 +74,8 @@ static void csv_field(struct str s)
 {
 	struct buf b = {0};
 	fmt_csv(&b, s);
-	fwrite(b.p, 1, b.n, stdout);
+	if (b.n) /* else there is no memory, either */
+		fwrite(b.p, 1, b.n, stdout);
 	buf_release(&b);
 }
 
