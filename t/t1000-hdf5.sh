@@ -113,9 +113,17 @@ cmd 0 run $HDF5 -- ./h5steps many many.h5 3000
 : >"$err" && sql "SELECT count(*) FROM file WHERE kind = 'dataset' AND path LIKE '%/many.h5//d%' AND versions = 1" >"$out" && is "$out" 3000
 check '3000 datasets'
 
-# nothing of it shows to the program
-./h5steps fail in.h5 >"$T/alone" 2>"$T/alone.err"
-cmd 0 run $HDF5 -- ./h5steps fail in.h5 && cmp "$T/alone" "$out" >>"$err" && cmp "$T/alone.err" "$err"
+# nothing of it shows to the program; but the functions through which a connector passes a call on are on the stack, too
+stack()
+{
+	case $HDF5 in
+	*vol*) sed -E 's/ [0-9]+ errors//; s/^error [0-9]+ /error /; /^error H5VL_?_?[a-z]+_[a-z]+ /{/native/!d}' "$1" ;;
+	*) cat "$1" ;;
+	esac
+}
+./h5steps fail in.h5 >"$T/alone.out" 2>"$T/alone.err"
+stack "$T/alone.out" >"$T/alone"
+cmd 0 run $HDF5 -- ./h5steps fail in.h5 && stack "$out" >"$T/with" && cmp "$T/alone" "$T/with" >>"$err" && cmp "$T/alone.err" "$err" && [ -s "$T/with" ]
 check 'calls that fail: the same results, and the same errors on HDF5'"'"'s stack'
 
 # an HDF5 that is not known

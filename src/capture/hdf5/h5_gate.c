@@ -72,19 +72,29 @@ static bool answer(const char *has)
 	return true;
 }
 
-/* HDF5 loads it now, and knows it by its name then. */
+/* HDF5 loads it now, and knows it by its name then; and the connector understands what it will be told. */
 static bool loads(struct h5_lib *l)
 {
 	herr_t (*prepend)(const char *) = H5CALL(l, H5PLprepend, herr_t(*)(const char *));
 	herr_t (*allowed)(unsigned *) = H5CALL(l, H5PLget_loading_state, herr_t(*)(unsigned *));
 	hid_t (*by_name)(const char *, hid_t) =
 	    H5CALL(l, H5VLregister_connector_by_name, hid_t(*)(const char *, hid_t));
+	herr_t (*understand)(const char *, hid_t, void **) =
+	    H5CALL(l, H5VLconnector_str_to_info, herr_t(*)(const char *, hid_t, void **));
+	herr_t (*forget)(hid_t, void *) = H5CALL(l, H5VLfree_connector_info, herr_t(*)(hid_t, void *));
 	unsigned mask = 0;
 	struct h5_quiet q;
-	if (!prepend || !allowed || !by_name)
+	if (!prepend || !allowed || !by_name || !understand || !forget)
 		return false;
 	h5_hush(l, &q);
-	bool ok = allowed(&mask) >= 0 && mask & PLUGINS_OF_VOL && prepend(folder) >= 0 && by_name(CONNECTOR, 0) >= 0;
+	bool ok = allowed(&mask) >= 0 && mask & PLUGINS_OF_VOL && prepend(folder) >= 0;
+	hid_t id = ok ? by_name(CONNECTOR, 0) : -1;
+	const char *text = words + sizeof(CONNECTOR) - 1;
+	void *info = NULL;
+	text += strspn(text, " \t\n\r");
+	ok = id >= 0 && (!*text || understand(text, id, &info) >= 0);
+	if (info)
+		forget(id, info);
 	h5_unhush(l, &q);
 	return ok;
 }
