@@ -32,7 +32,7 @@ step()
 {
 	what=$1
 	shift
-	cmd 0 run $HDF5 -- ./h5steps "$@" && sort -u "$out" >"$T/did" && seen && diff "$T/did" "$T/seen" >>"$err" && [ -s "$T/did" ]
+	cmd 0 run "$HDF5" -- ./h5steps "$@" && sort -u "$out" >"$T/did" && seen && diff "$T/did" "$T/seen" >>"$err" && [ -s "$T/did" ]
 	check "$what"
 }
 
@@ -86,30 +86,30 @@ cmd 0 lineage --json in.h5//raw/time && json '[.executions[].argv[1]] | sort == 
 check 'so both made it'
 
 # names
-cmd 0 run $HDF5 -- ./h5steps move in.h5 && cmd 0 lineage in.h5//raw/clock && says "$out" 'h5steps some in.h5'
+cmd 0 run "$HDF5" -- ./h5steps move in.h5 && cmd 0 lineage in.h5//raw/clock && says "$out" 'h5steps some in.h5'
 check 'a dataset that was moved keeps its history'
 mv in.h5 renamed.h5 && cmd 0 run -- true && cmd 0 lineage renamed.h5//raw/clock && says "$out" 'h5steps over in.h5'
 check 'and so does one in a file that was renamed behind the back of the record'
 mv renamed.h5 in.h5
 
 # where files and objects meet
-cmd 0 run $HDF5 -- ./h5steps make a.h5 && cmd 0 run -- cp a.h5 b.h5 && cmd 0 run $HDF5 -- ./h5steps columns b.h5 c.h5
+cmd 0 run "$HDF5" -- ./h5steps make a.h5 && cmd 0 run -- cp a.h5 b.h5 && cmd 0 run "$HDF5" -- ./h5steps columns b.h5 c.h5
 cmd 0 lineage --json c.h5//cut && json '[.executions[].argv | join(" ")] | sort == ["./h5steps columns b.h5 c.h5", "./h5steps make a.h5", "cp a.h5 b.h5"]'
 check 'a copy of a file leads on to what the file came from'
 cmd 0 lineage --down --json a.h5//raw/trace && json '[.entities[].path] | any(endswith("c.h5//cut"))'
 check 'and back'
-cmd 0 run -- ./h5steps over a.h5 && cmd 0 run $HDF5 -- ./h5steps scale a.h5 d.h5
+cmd 0 run -- ./h5steps over a.h5 && cmd 0 run "$HDF5" -- ./h5steps scale a.h5 d.h5
 cmd 0 lineage --json d.h5//scaled/trace && json '[.executions[].argv | join(" ")] | any(. == "./h5steps over a.h5")'
 check 'a program that did not tell of objects may have changed any of them'
 
 # a kill, a fork, many
-cmd 137 run $HDF5 -- ./h5steps killed k.h5
+cmd 137 run "$HDF5" -- ./h5steps killed k.h5
 sort -u "$out" >"$T/did" && seen && diff "$T/did" "$T/seen" >>"$err"
 check 'what a killed program did is in the record'
-./h5steps make f.h5 >"$out" && cmd 0 run $HDF5 -- ./h5steps fork f.h5 g.h5 && cmd 0 lineage --json g.h5//child
+./h5steps make f.h5 >"$out" && cmd 0 run "$HDF5" -- ./h5steps fork f.h5 g.h5 && cmd 0 lineage --json g.h5//child
 json '[.entities[].path | select(contains("//"))] | any(endswith("f.h5//raw/time"))'
 check 'a forked child reads what its parent had open'
-cmd 0 run $HDF5 -- ./h5steps many many.h5 3000
+cmd 0 run "$HDF5" -- ./h5steps many many.h5 3000
 : >"$err" && sql "SELECT count(*) FROM file WHERE kind = 'dataset' AND path LIKE '%/many.h5//d%' AND versions = 1" >"$out" && is "$out" 3000
 check '3000 datasets'
 
@@ -123,7 +123,7 @@ stack()
 }
 ./h5steps fail in.h5 >"$T/alone.out" 2>"$T/alone.err"
 stack "$T/alone.out" >"$T/alone"
-cmd 0 run $HDF5 -- ./h5steps fail in.h5 && stack "$out" >"$T/with" && cmp "$T/alone" "$T/with" >>"$err" && cmp "$T/alone.err" "$err" && [ -s "$T/with" ]
+cmd 0 run "$HDF5" -- ./h5steps fail in.h5 && stack "$out" >"$T/with" && cmp "$T/alone" "$T/with" >>"$err" && cmp "$T/alone.err" "$err" && [ -s "$T/with" ]
 check 'calls that fail: the same results, and the same errors on HDF5'"'"'s stack'
 
 # an HDF5 that is not known
@@ -138,7 +138,7 @@ int main(void) { printf("%ld\n", H5Fopen("x", 0, 0)); return 0; }
 END
 if command -v cc >"$out" 2>"$err"; then
 	cc -shared -fPIC -o "$T/work/libfake.so" "$T/fake.c" && cc -o user "$T/user.c" -L. -lfake -Wl,-rpath,"$T/work" &&
-		cmd 0 run $HDF5 -- ./user && is "$out" 42 && sql "SELECT text FROM gap WHERE reason = 'hdf5' AND run = (SELECT max(id) FROM run)" >"$out" && says "$out" '3.1.4'
+		cmd 0 run "$HDF5" -- ./user && is "$out" 42 && sql "SELECT text FROM gap WHERE reason = 'hdf5' AND run = (SELECT max(id) FROM run)" >"$out" && says "$out" '3.1.4'
 	check 'of a version that is not known nothing is recorded, and that is said'
 else
 	skip 'a version that is not known' 'no compiler'
@@ -148,7 +148,7 @@ fi
 echo 'int main(void) { return 7; }' >"$T/plain.c"
 for how in 'gcc -m32' musl-gcc 'gcc -fsanitize=address' 'gcc -static'; do
 	if $how -o plain "$T/plain.c" >"$out" 2>&1; then
-		cmd 7 run $HDF5 -- sh -c ./plain && lines "$err" 0 && cmd 7 run $HDF5 -- ./plain && lines "$err" 0
+		cmd 7 run "$HDF5" -- sh -c ./plain && lines "$err" 0 && cmd 7 run "$HDF5" -- ./plain && lines "$err" 0
 		check "a program made by $how"
 	else
 		skip "a program made by $how" 'it makes none here'

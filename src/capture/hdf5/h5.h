@@ -7,8 +7,8 @@
  * succeeded, with printing off and the stack emptied again.
  *
  * h5_real.c finds the real functions; h5_ask.c asks HDF5 what an identifier is; h5_note.c keeps objects and their
- * counters; h5_move.c is what is noted of data and names; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing here trusts an identifier that a program
- * gives. */
+ * counters; h5_move.c is what is noted of data and names; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing
+ * here trusts an identifier that a program gives. */
 #ifndef STEMMA_CAPTURE_HDF5_H5_H
 #define STEMMA_CAPTURE_HDF5_H5_H
 

@@ -1,7 +1,7 @@
-/* Where the connector (vol) takes the place of this library: HDF5 asks for HDF5_VOL_CONNECTOR as it sets itself up, and is
- * answered with ours if, and only if, it is of a version that the connector fits, has just loaded it, and is the first of
- * this process. Nothing stands in the environment, so that an HDF5 that cannot load it, or a program that cannot carry
- * this library, never hears of it: for those a name that is not found would be the end. */
+/* Where the connector (vol) takes the place of this library: HDF5 asks for HDF5_VOL_CONNECTOR as it sets itself up, and
+ * is answered with ours if, and only if, it is of a version that the connector fits, has just loaded it, and is the
+ * first of this process. Nothing stands in the environment, so that an HDF5 that cannot load it, or a program that
+ * cannot carry this library, never hears of it: for those a name that is not found would be the end. */
 #include "capture/hdf5/h5.h"
 
 #include <dlfcn.h>
@@ -77,8 +77,7 @@ static bool loads(struct h5_lib *l)
 {
 	herr_t (*prepend)(const char *) = H5CALL(l, H5PLprepend, herr_t(*)(const char *));
 	herr_t (*allowed)(unsigned *) = H5CALL(l, H5PLget_loading_state, herr_t(*)(unsigned *));
-	hid_t (*by_name)(const char *, hid_t) =
-	    H5CALL(l, H5VLregister_connector_by_name, hid_t(*)(const char *, hid_t));
+	hid_t (*by_name)(const char *, hid_t) = H5CALL(l, H5VLregister_connector_by_name, hid_t(*)(const char *, hid_t));
 	herr_t (*understand)(const char *, hid_t, void **) =
 	    H5CALL(l, H5VLconnector_str_to_info, herr_t(*)(const char *, hid_t, void **));
 	herr_t (*forget)(hid_t, void *) = H5CALL(l, H5VLfree_connector_info, herr_t(*)(hid_t, void *));

@@ -1,10 +1,11 @@
-/* vol.h - the connector for HDF5's virtual object layer (doc/hdf5.md): HDF5 1.14 calls it for everything that is done with
- * files and objects, it passes the call on to the connector under it, and notes what libstemma-hdf5.so would have noted.
+/* vol.h - the connector for HDF5's virtual object layer (doc/hdf5.md): HDF5 1.14 calls it for everything that is done
+ * with files and objects, it passes the call on to the connector under it, and notes what libstemma-hdf5.so would have
+ * noted.
  *
  * It is linked with no HDF5: the functions are those of the HDF5 that loads it, of which a process has one (h5_gate.c).
- * Every object that HDF5 holds is a `struct vol` of ours around the one of the connector under it. Results and errors are
- * passed back as they are; what we ask ourselves is asked before a call, or after one that succeeded. Memory is malloc's,
- * as HDF5's own. */
+ * Every object that HDF5 holds is a `struct vol` of ours around the one of the connector under it. Results and errors
+ * are passed back as they are; what we ask ourselves is asked before a call, or after one that succeeded. Memory is
+ * malloc's, as HDF5's own. */
 #ifndef STEMMA_CAPTURE_HDF5_VOL_H
 #define STEMMA_CAPTURE_HDF5_VOL_H
 

@@ -386,7 +386,8 @@ static int bind(const void *caller)
 	if (vol_lib)
 		return 0;
 	Dl_info at;
-	void *h = dladdr(caller, &at) && at.dli_fname ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
+	void *h =
+	    dladdr(caller, &at) && at.dli_fname ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
 	bool all = h != NULL;
 	void *f;
 #define FN(name)                                                                                                       \

@@ -25,9 +25,9 @@ static void *dataset_create(void *obj, const H5VL_loc_params_t *where, const cha
 {
 	struct vol *v = obj;
 	int64_t t = begin();
-	struct vol *d = vol_wrap(
-	    H5(H5VLdataset_create)(v->under, where, v->id, name, link, type, space, make, access, dxpl, req), v->id,
-	    H5I_DATASET);
+	struct vol *d =
+	    vol_wrap(H5(H5VLdataset_create)(v->under, where, v->id, name, link, type, space, make, access, dxpl, req),
+	             v->id, H5I_DATASET);
 	asked(req, v->id);
 	if (d && t)
 		vol_opened(d, H5_CREATE, t, dxpl);
@@ -39,8 +39,7 @@ static void *dataset_open(void *obj, const H5VL_loc_params_t *where, const char 
 {
 	struct vol *v = obj;
 	int64_t t = begin();
-	struct vol *d =
-	    vol_wrap(H5(H5VLdataset_open)(v->under, where, v->id, name, access, dxpl, req), v->id, H5I_DATASET);
+	struct vol *d = vol_wrap(H5(H5VLdataset_open)(v->under, where, v->id, name, access, dxpl, req), v->id, H5I_DATASET);
 	asked(req, v->id);
 	if (d && t)
 		vol_opened(d, H5_OPEN, t, dxpl);
@@ -145,7 +144,8 @@ static herr_t dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hi
 static herr_t dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	bool reads = args->op_type == H5VL_NATIVE_DATASET_CHUNK_READ, writes = args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE;
+	bool reads = args->op_type == H5VL_NATIVE_DATASET_CHUNK_READ,
+	     writes = args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE;
 	struct h5_obj *o = vol_on() && (reads || writes) ? vol_obj(v, dxpl) : NULL;
 	const H5VL_native_dataset_optional_args_t *native = args->args;
 	int64_t t = begin();
@@ -171,8 +171,8 @@ static herr_t dataset_close(void *obj, hid_t dxpl, void **req)
 /* ---- attributes ---- */
 
 /* Where the object is known, the attribute is by its name: nothing needs to be asked. */
-static void *attribute(void *under, struct vol *at, const H5VL_loc_params_t *where, const char *name,
-                       enum h5_few_op op, int64_t t, hid_t dxpl, void **req)
+static void *attribute(void *under, struct vol *at, const H5VL_loc_params_t *where, const char *name, enum h5_few_op op,
+                       int64_t t, hid_t dxpl, void **req)
 {
 	struct vol *a = vol_wrap(under, at->id, H5I_ATTR);
 	asked(req, at->id);

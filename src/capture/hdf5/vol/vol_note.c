@@ -110,7 +110,8 @@ struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 	if (!v || where->type == H5VL_OBJECT_BY_SELF)
 		return vol_obj(v, dxpl);
 	h5_hush(vol_lib, &q);
-	struct vol at = {.under = H5(H5VLobject_open)(v->under, where, v->id, &type, dxpl, NULL), .id = v->id, .type = type};
+	struct vol at = {
+	    .under = H5(H5VLobject_open)(v->under, where, v->id, &type, dxpl, NULL), .id = v->id, .type = type};
 	if (at.under) {
 		o = resolve(&at, dxpl);
 		if (type == H5I_GROUP)

@@ -350,7 +350,8 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
 	struct h5_obj *o = on ? vol_at(at, from, dxpl) : NULL;
 	hid_t id = at ? at->id : vol_native();
 	int64_t t = begin();
-	herr_t r = (moves ? H5(H5VLlink_move) : H5(H5VLlink_copy))(UNDER(va), from, UNDER(vb), to, id, link, access, dxpl, req);
+	herr_t r =
+	    (moves ? H5(H5VLlink_move) : H5(H5VLlink_copy))(UNDER(va), from, UNDER(vb), to, id, link, access, dxpl, req);
 	asked(req, id);
 	if (r >= 0 && on && moves)
 		h5_did(o, H5_RENAME, true, t, h5_now());
@@ -403,8 +404,7 @@ static herr_t link_optional(void *obj, const H5VL_loc_params_t *where, H5VL_opti
 }
 
 const H5VL_file_class_t vol_file = {file_create, file_open, file_get, file_specific, file_optional, file_close};
-const H5VL_group_class_t vol_group = {group_create,   group_open,     group_get,
-                                      group_specific, group_optional, group_close};
+const H5VL_group_class_t vol_group = {group_create, group_open, group_get, group_specific, group_optional, group_close};
 const H5VL_datatype_class_t vol_datatype = {datatype_commit,   datatype_open,     datatype_get,
                                             datatype_specific, datatype_optional, datatype_close};
 const H5VL_link_class_t vol_link = {link_create, link_copy, link_move, link_get, link_specific, link_optional};
