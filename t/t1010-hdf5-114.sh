@@ -97,6 +97,9 @@ else
 	echo "ok $n - another version of HDF5 # SKIP HDF5 was not there when the tests were built"
 fi
 
+"$T/src/cmd/stemma" doctor >"$T/out" 2>"$T/err"
+is 'doctor names the connector' "$(grep '^HDF5 objects' "$T/out" | grep -c 'a connector for 1.14')" 1
+
 # A program that finds the functions itself: no library stands before those.
 cat >"$T/found.c" <<'END'
 #include <dlfcn.h>

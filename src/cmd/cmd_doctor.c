@@ -293,6 +293,18 @@ static bool in_path(const char *name)
 	return false;
 }
 
+/* What `run --hdf5` has: the library before HDF5's functions, and the connector. */
+static void check_hdf5(struct report *r)
+{
+	char path[4096];
+	bool library = run_library_path("../capture/hdf5", "libstemma-hdf5.so", path, sizeof(path));
+	bool connector = run_library_path("../capture/hdf5", "vol/libstemma-hdf5-vol.so", path, sizeof(path));
+	check(r, "HDF5 objects", library ? GOOD : MISSING, "%s, %s",
+	      library ? "--hdf5: a library before the functions of HDF5 1.10, 1.12, 1.14"
+	              : "the library for --hdf5 was not found",
+	      connector ? "--hdf5=vol: a connector for 1.14" : "without the connector (--hdf5=vol): it was not built");
+}
+
 static void check_spec(struct report *r)
 {
 	const char *what;
@@ -325,6 +337,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");
 	check_spec(&r);
+	check_hdf5(&r);
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);
 		json_dumpf(all, stdout, JSON_INDENT(1));
