@@ -64,7 +64,7 @@ void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl);
 /* It was made or opened at that time. */
 void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl);
 void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_t dxpl);
-/* The attribute of that name of the object at a place; NULL where the place is a name. */
+/* The attribute of that name of the object at a place; NULL where the place is a number. */
 struct h5_obj *vol_attribute(struct vol *v, const H5VL_loc_params_t *where, const char *name, hid_t dxpl);
 
 extern const H5VL_attr_class_t vol_attr;

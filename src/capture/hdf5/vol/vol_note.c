@@ -177,5 +177,7 @@ void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_
 
 struct h5_obj *vol_attribute(struct vol *v, const H5VL_loc_params_t *where, const char *name, hid_t dxpl)
 {
-	return where->type == H5VL_OBJECT_BY_SELF ? h5_attribute_of(vol_obj(v, dxpl), name) : NULL;
+	/* Asked of the attribute, the path is that of the place that the name began at. */
+	bool said = where->type == H5VL_OBJECT_BY_SELF || where->type == H5VL_OBJECT_BY_NAME;
+	return said ? h5_attribute_of(vol_at(v, where, dxpl), name) : NULL;
 }
