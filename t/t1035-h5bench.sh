@@ -87,6 +87,18 @@ for name in "$T"/did.*.*; do
 done
 sort "$T/want" >"$T/w" && sort "$T/got" >"$T/g" && [ "$(wc -l <"$T/w")" -gt 100 ] && diff "$T/w" "$T/g" >"$out" 2>>"$err"
 check 'scenario 2: what was under way at a time'
+iso() { date -u -d "@${1%?????????}" "+%Y-%m-%dT%H:%M:%S.${1#"${1%?????????}"}Z"; }
+bad=
+for phase in read compute; do
+	time=$(sed -n "s/^at \([0-9]*\) $phase 1$/\1/p" "$T/did.read.0")
+	"$STEMMA" stat --hdf5 --json --at "$(iso "$time")" @ >"$out" 2>>"$err"
+	grep "^$time .*rank 0" "$T/want" | sed "s/.* \(.*\) \(.*\) rank 0/\2\/\1/" | sort >"$T/w"
+	jq -r '.under_way[] | select(.rank == "0" and .api == "data") | .path' "$out" | sed 's|.*//||; s|^|/|' | sort | diff "$T/w" - >>"$err" || bad="$bad $phase"
+done
+[ -z "$bad" ]
+check '... by stat --at'
+cmd 0 stat --hdf5 --times --json @ && json '([.over_time[].read.calls] | add) == .total.calls.read.calls and ([.over_time[].read.bytes] | add) == .total.calls.read.bytes and (.total.calls.read.bytes > 0)'
+check '... and how it lies over time'
 cmd 0 stat --hdf5 @ && sed -n '/^parts of/,$p' "$out" >"$T/parts" && says "$T/parts" '//step-0/energy[0:255]' && if [ "$HDF5" = hdf5-serial ]; then
 	[ "$(sed -n '3,4p' "$T/parts" | awk '{ print $1, $2, $3 }' | sort -u)" = '8 2048 read' ]
 else

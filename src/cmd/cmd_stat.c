@@ -1,6 +1,8 @@
 /* stemma stat: input and output of a run, an execution or a file, by call, by execution, by file. */
-#include "cmd/stat.h"
+#include "cmd/stat_when.h"
+#include "keep/write.h"
 #include "query/target.h"
+#include "query/when.h"
 
 #include <stdlib.h>
 
@@ -53,6 +55,11 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 		return say_usage(c, "stat needs one run, file or execution");
 	if (o->json && o->tsv)
 		return say_usage(c, "one of --json and --tsv");
+	if (o->at && (o->tsv || o->sizes || o->times))
+		return say_usage(c, "--at stands without --tsv, --sizes and --times");
+	struct stat_when when = {.has_at = o->at != NULL};
+	if (o->at && when_parse(o->at, keep_now(), &when.at) < 0)
+		return say_usage(c, "'%s' is no time", o->at);
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
@@ -60,7 +67,11 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	if (r <= 0)
 		return say_err(&err, cmd_target_status(r));
 
-	struct stat_sums w = {.c = c, .all = o->all, .objects = o->hdf5, .say = o->tsv ? stat_tsv_row : NULL, .arg = c};
+	struct stat_sums w = {.c = c, .all = o->all, .objects = o->hdf5};
+	if (o->tsv)
+		w.say = stat_tsv_row, w.arg = c;
+	else if (o->at || o->times)
+		w.say = stat_when_row, w.arg = &when;
 	if (o->tsv)
 		stat_tsv_head();
 	r = store_view_begin(c->store, VIEW_PASS);
@@ -69,15 +80,18 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	    : t.kind == TARGET_EXEC ? stat_count(&w, t.id)
 	                            : count_file(&w, &t.file);
 	stat_finish(&w);
-	if (r >= 0 && !o->tsv)
-		r = o->json ? stat_json(&w, o, &status) : stat_text(&w, o, c->operands[0]);
-	if (r >= 0 && o->hdf5 && !o->tsv && !o->json && t.kind == TARGET_RUN)
+	if (r >= 0 && o->at)
+		r = status = stat_at(c, o, &when, c->operands[0]);
+	else if (r >= 0 && !o->tsv)
+		r = o->json ? stat_json(&w, o, &when, &status) : stat_text(&w, o, &when, c->operands[0]);
+	if (r >= 0 && o->hdf5 && !o->tsv && !o->json && !o->at && t.kind == TARGET_RUN)
 		r = stat_parts(c, o, t.id);
 	store_view_end(c->store);
 	if (r < 0) {
 		say("cannot count");
 		status = STATUS_SELF;
 	}
+	stat_when_release(&when);
 	stat_release(&w);
 	return status;
 }

@@ -85,8 +85,9 @@ int stat_parts(struct cmd *c, const struct opts_stat *o, store_id run);
 int stat_name(struct store *s, store_id id, bool exec, struct buf *b);
 
 /* The ways to show it. 0, or -errno where the record cannot be read. */
-int stat_text(const struct stat_sums *w, const struct opts_stat *o, const char *title);
-int stat_json(const struct stat_sums *w, const struct opts_stat *o, int *ret_status);
+struct stat_when; /* stat_when.h: for --times */
+int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, const char *title);
+int stat_json(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, int *ret_status);
 /* A line for each row; `say` of struct stat_sums, with the command as its argument. stat_tsv_head: the first line. */
 void stat_tsv_head(void);
 int stat_tsv_row(void *cmd, const struct stat_row *row);

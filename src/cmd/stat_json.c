@@ -1,4 +1,5 @@
 #include "cmd/stat.h"
+#include "cmd/stat_when.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,7 +101,29 @@ static int list_json(const struct stat_sums *w, const struct opts_stat *opts, co
 	return r < 0 ? r : 0;
 }
 
-int stat_json(const struct stat_sums *w, const struct opts_stat *o, int *ret_status)
+static void slices_json(json_t *all, const struct stat_when *when)
+{
+	static const char *const ways[] = {"read", "written"};
+	struct stat_slice v[STAT_SLICES];
+	json_t *list = json_array();
+	size_t n = stat_slices(when, v);
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+		js_time(o, "from", v[i].from);
+		js_time(o, "to", v[i].to);
+		for (unsigned k = 0; k < STAT_WAYS; k++) {
+			json_t *way = json_object();
+			js_num(way, "calls", v[i].way[k].calls);
+			js_num(way, "bytes", v[i].way[k].bytes);
+			js_big(way, "spent_ns", v[i].way[k].spent);
+			js_put(o, ways[k], way);
+		}
+		js_add(list, o);
+	}
+	js_put(all, "over_time", list);
+}
+
+int stat_json(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, int *ret_status)
 {
 	json_t *all = json_object(), *apis = json_object(), *calls = json_array(), *execs = json_array(),
 	       *files = json_array();
@@ -126,6 +149,8 @@ int stat_json(const struct stat_sums *w, const struct opts_stat *o, int *ret_sta
 	js_put(all, "calls", calls);
 	js_put(all, "executions", execs);
 	js_put(all, "files", files);
+	if (o->times)
+		slices_json(all, when);
 	*ret_status = js_print(all, false);
 	return r;
 }

@@ -1,4 +1,5 @@
 #include "cmd/stat.h"
+#include "cmd/stat_when.h"
 
 #include <stdio.h>
 
@@ -314,6 +315,31 @@ static int times(const struct stat_sums *w, const struct opts_stat *o, const cha
 	return r;
 }
 
+static void slices(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, int64_t since)
+{
+	static const char *const heads[] = {"FROM", "CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
+	struct table t = {.heads = heads, .align = "rrrrrrr", .n_columns = 7};
+	struct stat_slice v[STAT_SLICES];
+	struct buf b = {0};
+	size_t n = stat_slices(when, v);
+	for (size_t i = 0; i < n; i++) {
+		moment_cell(&t, v[i].from, since);
+		for (unsigned k = 0; k < STAT_WAYS; k++) {
+			number_cell(&t, v[i].way[k].calls, o->bytes);
+			fmt_size(&b, v[i].way[k].bytes, o->bytes);
+			cell(&t, &b);
+			put_spent(&b, v[i].way[k].spent);
+			cell(&t, &b);
+		}
+	}
+	if (n) {
+		puts("\nover time, calls laid evenly from the first to the last on a file");
+		table_print(&t, &w->c->out, w->c->out.width);
+	}
+	if (when->untimed)
+		printf("without %llu calls whose times are not known\n", (unsigned long long)when->untimed);
+}
+
 /* The second in which the first call began, which moments are told from. */
 static int64_t beginning(const struct stat_sums *w)
 {
@@ -326,7 +352,7 @@ static int64_t beginning(const struct stat_sums *w)
 	return first == TIME_NONE ? 0 : first - first % SECOND;
 }
 
-int stat_text(const struct stat_sums *w, const struct opts_stat *o, const char *of)
+int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, const char *of)
 {
 	struct buf b = {0};
 	bool counted = false, uncounted = false;
@@ -359,6 +385,8 @@ int stat_text(const struct stat_sums *w, const struct opts_stat *o, const char *
 		r = times(w, o, "times, executions", &w->execs, true, since);
 		if (r >= 0)
 			r = times(w, o, "times, files", &w->files, false, since);
+		if (r >= 0)
+			slices(w, o, when, since);
 	}
 	if (r >= 0 && uncounted)
 		printf("\n%s: stemma run --exact counts them\n",
