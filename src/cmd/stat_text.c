@@ -285,7 +285,7 @@ static void moment_cell(struct table *t, int64_t ns, int64_t since)
 	if (ns == TIME_NONE)
 		table_cell(t, str_of("?"));
 	else
-		table_cellf(t, "%.6f", (double)(ns - since) / SECOND);
+		table_cellf(t, "%.6f", (double)(int64_t)((uint64_t)ns - (uint64_t)since) / SECOND);
 }
 
 static int times(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,

@@ -65,8 +65,8 @@ size_t stat_slices(const struct stat_when *w, struct stat_slice *ret)
 		return 0;
 	uint64_t span = (uint64_t)to - (uint64_t)from;
 	for (unsigned k = 0; k < STAT_SLICES; k++)
-		ret[k] = (struct stat_slice){.from = from + (int64_t)share(span, k, STAT_SLICES),
-		                             .to = from + (int64_t)share(span, k + 1, STAT_SLICES)};
+		ret[k] = (struct stat_slice){.from = (int64_t)((uint64_t)from + share(span, k, STAT_SLICES)),
+		                             .to = (int64_t)((uint64_t)from + share(span, k + 1, STAT_SLICES))};
 	for (size_t i = 0; i < w->n; i++) {
 		const struct when_row *r = &w->v[i];
 		uint64_t whole = (uint64_t)r->last - (uint64_t)r->first, calls = 0, bytes = 0, spent = 0;
@@ -144,14 +144,20 @@ static int at_json(struct cmd *c, const struct stat_when *w)
 	return r < 0 ? r : status;
 }
 
+/* In seconds. Times may be anything that a log holds. */
+static double since(int64_t t, int64_t from)
+{
+	return (double)(int64_t)((uint64_t)t - (uint64_t)from) / SECOND;
+}
+
 static int at_row(struct cmd *c, struct table *t, const struct when_row *row, int64_t at)
 {
 	struct exec_info x;
 	struct buf b = {0};
 	table_cell(t, str_of(stat_call(row->api, row->write)));
 	table_cellf(t, "%llu", (unsigned long long)row->calls);
-	table_cellf(t, "%.3f", (double)(row->first - at) / SECOND);
-	table_cellf(t, "+%.3f", (double)(row->last - at) / SECOND);
+	table_cellf(t, "%.3f", since(row->first, at));
+	table_cellf(t, "+%.3f", since(row->last, at));
 	int r = store_exec(c->store, row->exec, &x);
 	fmt_name(&b, r > 0 && x.rank.n ? x.rank : str_of("-"));
 	table_cell(t, buf_view(&b));
