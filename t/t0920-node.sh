@@ -130,6 +130,78 @@ END
 		JOIN execution s ON s.cwd = a.value AND s.argv LIKE 'sbatch %' AND s.ended < j.began WHERE j.job = '77'" && says "$out" 'sbatch -J fit job.sh -> fit'
 check "a submission is an execution of its own, even in a script, and is found from the job by where it was submitted"
 
+
+# What is printed of a submission is nobody's to read: place, user, host and time say which it may have been.
+submissions()
+{ # three submissions and what came of two of them; and one of another user, on another host's word, elsewhere, too late
+	cat <<END
+$login
+alive t=0 pid=101 ppid=50 exe=/bin/bash argv=-bash uid=1001 ino=3 cwd=/h
+alive t=0 pid=60 ppid=1 exe=/usr/sbin/slurmstepd argv=slurmstepd uid=0 ino=10
+settle t=2
+END
+	n=301
+	while read -r uid cwd args; do
+		echo "fork t=$n pid=$n ppid=$((uid == 1000 ? 100 : 101)) uid=$uid"
+		echo "exec t=$n pid=$n uid=$uid exe=/usr/bin/sbatch ino=7 argv=$args cwd=$cwd nexec=1"
+		echo "exit t=$n pid=$n uid=$uid status=0"
+		echo "settle t=$n"
+		n=$((n + 1))
+	done <<END
+1000 /h sbatch,-J,fit,job.sh
+1000 /h sbatch,plot.sh
+1000 /elsewhere sbatch,-J,fit,other.sh
+1001 /h sbatch,-J,fit,theirs.sh
+END
+	cat <<END
+fork t=400 pid=400 ppid=60 uid=0
+exec t=401 pid=400 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,/spool/slurm_script cwd=/h nexec=1 env=SLURM_JOB_ID=77,SLURM_SUBMIT_DIR=/h,SLURM_JOB_NAME=fit,SLURM_SUBMIT_HOST=$1
+fork t=402 pid=401 ppid=400 uid=1000
+exec t=403 pid=401 uid=1000 exe=/bin/fit ino=11 argv=fit cwd=/h nexec=1 env=SLURM_JOB_ID=77,SLURM_SUBMIT_DIR=/h,SLURM_JOB_NAME=fit,SLURM_STEP_ID=0,SLURM_PROCID=3,SLURM_SUBMIT_HOST=$1
+fork t=404 pid=402 ppid=400 uid=1000
+exec t=405 pid=402 uid=1000 exe=/usr/bin/sbatch ino=7 argv=sbatch,next.sh cwd=/h nexec=1 env=SLURM_JOB_ID=77,SLURM_SUBMIT_DIR=/h,SLURM_JOB_NAME=fit,SLURM_SUBMIT_HOST=$1
+exit t=406 pid=402 uid=1000 status=0
+fork t=410 pid=410 ppid=100 uid=1000
+exec t=411 pid=410 uid=1000 exe=/usr/bin/sbatch ino=7 argv=sbatch,late.sh cwd=/h nexec=1
+exit t=412 pid=410 uid=1000 status=0
+fork t=420 pid=420 ppid=100 uid=1000
+exec t=421 pid=420 uid=1000 exe=/usr/bin/salloc ino=12 argv=salloc,-n,4 cwd=/h nexec=1
+fork t=422 pid=421 ppid=420 uid=1000
+exec t=423 pid=421 uid=1000 exe=/bin/fit ino=11 argv=fit,by-hand cwd=/h nexec=1 env=SLURM_JOB_ID=80,SLURM_SUBMIT_DIR=/h
+END
+	ends 500
+}
+of()
+{ # ARGV: the id of that execution, in id
+	cmd 0 sql "SELECT pub FROM execution WHERE argv = '$1'" && id=$(sed -n 2p "$out") && [ -n "$id" ]
+}
+shows()
+{ # PATTERN: a line of what is shown
+	grep -q "$1" "$out" && return 0
+	echo "no line like: $1" >>"$err"
+	return 1
+}
+submissions sim.example.org | sim && as 1000 && of fit && cmd 0 show "$id" && says "$out" 'job          77' && says "$out" 'step         0' && says "$out" 'rank         3' &&
+	shows '^submitted by x[0-9a-f]*  sbatch -J fit job.sh ?  (.*, same directory and name)$' && shows '^  *x[0-9a-f]*  sbatch plot.sh ?  (.*, same directory)$' && [ "$(grep -c 'same directory' "$out")" = 2 ]
+check "who submitted a job: by the same user, there, before it began, the one of its name first; never what ran in it"
+cmd 0 show --json "$id" && "$PYTHON" - "$out" 2>"$err" <<'END'
+import json, sys
+x = json.load(open(sys.argv[1]))['things'][0]
+assert [(s['argv'], s['certainty'], s['same_name']) for s in x['submitted_by']] == [
+    (['sbatch', '-J', 'fit', 'job.sh'], 'may', True), (['sbatch', 'plot.sh'], 'may', False)], x['submitted_by']
+assert (x['job'], x['step'], x['rank']) == ('77', '0', '3') and 'jobs' not in x, x
+END
+check "... in JSON"
+of 'sbatch -J fit job.sh' && cmd 0 show "$id" && shows '^jobs         77 ?  first x.*, same directory and name)$' && [ "$(grep -c 'same directory' "$out")" = 1 ] &&
+	of 'sbatch -J fit other.sh' && cmd 0 show "$id" && ! grep '^jobs ' "$out" >>"$err" && of 'sbatch next.sh' && cmd 0 show "$id" && ! grep '^jobs ' "$out" >>"$err" &&
+	of 'sbatch late.sh' && cmd 0 show "$id" && ! grep '^jobs ' "$out" >>"$err"
+check "what came of a submission, and not of one from elsewhere, from within, or after it"
+of 'fit by-hand' && cmd 0 show "$id" && shows '^submitted by x[0-9a-f]*  salloc -n 4  ([^,]*)$' && [ "$(grep -c 'submitted by' "$out")" = 1 ] &&
+	of 'salloc -n 4' && cmd 0 show "$id" && shows '^jobs         80  first x[0-9a-f]*  fit by-hand  ([^,]*)$'
+check "a program that salloc started is of its job, without a doubt"
+submissions other-login.example | sim && as 1000 && of fit && cmd 0 show "$id" && says_not "$out" 'submitted by'
+check "submitted on another host: that is not in this record"
+
 # ---- pairs ----
 
 bytes()

@@ -1,6 +1,7 @@
 /* stemma show: all that is known of one run, file or execution. */
 #include "cmd/items.h"
 #include "cmd/show_build.h"
+#include "cmd/show_jobs.h"
 #include "cmd/show_said.h"
 #include "cmd/things.h"
 #include "query/fold.h"
@@ -239,12 +240,16 @@ static int show_exec(const struct show *w, store_id id, json_t *list)
 			r = put_items(w, "used", &used, true, u);
 		if (r >= 0)
 			r = put_items(w, "made", &made, false, m);
+		if (r >= 0)
+			r = show_jobs(w->c, id, true, o);
 		js_text(o, "kind", "execution");
 		js_put(o, "used", u);
 		js_put(o, "generated", m);
 		js_add(list, o);
 	} else if (r >= 0) {
 		r = exec_text(w, id);
+		if (r >= 0)
+			r = show_jobs(w->c, id, w->o->all, NULL);
 		if (r >= 0)
 			r = put_items(w, "used", &used, true, NULL);
 		if (r >= 0)

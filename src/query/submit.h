@@ -1,0 +1,35 @@
+/* submit.h - from a job to the command that submitted it, and back (B11).
+ *
+ * No record holds the number that sbatch or qsub printed, so it is not known which submission a job came of. What the
+ * batch system tells the job of its origin (directory, host, name: src/query/submit.def) is compared with what was
+ * recorded of the submissions by the same user before it: what agrees may be it. A job whose first program was started
+ * by the submitting program itself (salloc) has it for certain.
+ *
+ * Cost: a look at every execution of the store, about 2 us each. */
+#ifndef STEMMA_QUERY_SUBMIT_H
+#define STEMMA_QUERY_SUBMIT_H
+
+#include "store/store.h"
+
+struct submission {
+	store_id exec; /* the submission; of submit_jobs the first execution of the job */
+	bool sure;
+	bool named; /* the name agrees too: it was given, or is the script's */
+	int64_t start;
+	char *job; /* its identity */
+};
+struct submissions {
+	struct submission *v; /* those that are sure, those whose name agrees, the rest; in each the latest first */
+	size_t n, cap;
+};
+void submissions_release(struct submissions *l);
+
+/* Is it a program that submits jobs? 1, 0, -errno. */
+int submit_is(struct store *s, store_id exec);
+/* Who may have submitted the job of this execution; none if it is of none. skew: ns that hosts' clocks may differ. 0 or
+ * -errno; release ret in any case. */
+int submit_of(struct store *s, store_id exec, int64_t skew, struct submissions *ret);
+/* Jobs that may have come of this submission. */
+int submit_jobs(struct store *s, store_id exec, int64_t skew, struct submissions *ret);
+
+#endif
