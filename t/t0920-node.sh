@@ -310,6 +310,11 @@ check "a process number that was used again is another process"
 	ends 200; } | sim && dump 1000 && events "\"k\":\"gap\",\"reason\":1,\"count\":17,\"from\":$(at 20)" 1 && dump 0 && events '"count":17' 1
 check "what was lost stands in the log of everybody who had a process, with count and interval"
 { echo "$login"
+	echo "clock t=5000 back=1"
+	echo "clock t=6000 back=3600000"
+	ends 6100; } | sim && dump 1000 && events '"k":"gap"' 1 && events "\"t\":$(at 3606000),\"k\":\"gap\",\"reason\":12,\"from\":$(at 6000),\"text\":\"the clock was set back by 3600000 ms" 1 && dump 0 && events 'set back by 3600000 ms' 1
+check "a clock that is set back: everybody is told of which hour the order is not sure; one that is slowed is none"
+{ echo "$login"
 	echo "fork t=10 pid=200 ppid=100 uid=1000"
 	echo "exec t=12 pid=200 uid=1000 exe=/h/prog ino=4 argv=prog cwd=/h nexec=1"
 	i=1000

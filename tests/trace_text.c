@@ -97,8 +97,8 @@ static size_t descriptors(char *const *words, struct tracer_fd *ret, size_t max)
 
 bool trace_event(char **words, tracer_each *each, void *arg)
 {
-	static const char *const kinds[] = {"alive",  "fork",  "exec",  "exit", "fds", "file",
-	                                    "rename", "bytes", "uring", "lost", NULL};
+	static const char *const kinds[] = {"alive", "fork",  "exec", "exit",  "fds",   "file", "rename",
+	                                    "bytes", "uring", "lost", "watch", "clock", NULL};
 	static const char *const ops[] = {"open", "exec", "closew", "closer", "create", "delete", "from", "to", NULL};
 	static const uint32_t op_bits[] = {TRACER_OPENED,  TRACER_EXECUTED, TRACER_CLOSED_WRITE, TRACER_CLOSED_READ,
 	                                   TRACER_CREATED, TRACER_DELETED,  TRACER_MOVED_FROM,   TRACER_MOVED_TO};
@@ -173,6 +173,10 @@ bool trace_event(char **words, tracer_each *each, void *arg)
 		ev.lost.what = TRACER_LOST_FILE;
 		ev.lost.count = trace_number(words, "count");
 		ev.lost.text = "queue full";
+		break;
+	case TRACER_CLOCK:
+		ev.pid = 0;
+		ev.clock.by = -1000000 * (int64_t)trace_number(words, "back");
 		break;
 	default:
 		break;

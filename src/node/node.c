@@ -605,6 +605,21 @@ static void do_lost(struct node *n, const struct tracer_event *ev)
 	node_gap(n, TERM_gap_lost, ev->lost.count, ev->lo, ev->hi, line);
 }
 
+/* Set back, it shows the same hours twice: what was read in the first of them and written in the second seems to have
+ * been written before. A clock that is only slowed comes in steps of a millisecond, less than file times are exact to.
+ */
+static void do_clock(struct node *n, const struct tracer_event *ev)
+{
+	const int64_t grain = 20000000;
+	char line[200];
+	n->o.boot += ev->clock.by;
+	if (ev->clock.by > -grain)
+		return;
+	snprintf(line, sizeof(line), "the clock was set back by %lld ms: what came first in this time is not sure",
+	         (long long)(-ev->clock.by / 1000000));
+	node_gap(n, TERM_gap_unsettled, 0, ev->lo, ev->lo - ev->clock.by, line);
+}
+
 /* ---- the interface ---- */
 
 struct node *node_new(const struct node_options *o, const struct node_world *w)
@@ -671,7 +686,7 @@ void node_event(struct node *n, const struct tracer_event *ev)
 		do_fork(n, ev);
 		return;
 	case TRACER_CLOCK:
-		n->o.boot += ev->clock.by;
+		do_clock(n, ev);
 		return;
 	case TRACER_WATCH:
 		return;
