@@ -93,10 +93,9 @@ int confine_enter(const char *over, const char *own, const char *work, struct er
 	int self = open(own, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char link[40];
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", self);
-	if (self < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount(work, over, NULL, MS_BIND, NULL) < 0 || mount(link, own, NULL, MS_BIND, NULL) < 0 ||
-	    (rc = set_readonly("/", true, true)) < 0 || (rc = set_readonly(over, false, false)) < 0 ||
-	    (rc = set_readonly(own, false, false)) < 0) {
+	if (self < 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) < 0 || mount(work, over, "", MS_BIND, NULL) < 0 ||
+	    mount(link, own, "", MS_BIND, NULL) < 0 || (rc = set_readonly("/", true, true)) < 0 ||
+	    (rc = set_readonly(over, false, false)) < 0 || (rc = set_readonly(own, false, false)) < 0) {
 		rc = rc < 0 ? rc : -errno;
 		return err_set(err, -rc, "cannot keep what is run again from your files");
 	}
