@@ -2,7 +2,7 @@
 # modules.sh - programs from Debian's source packages, plain and traced (sourced after lib.sh).
 #
 #   source_of PACKAGE          it is unpacked in $T/src/PACKAGE; 1, and $why, where it cannot be had
-#   built PACKAGE ARG...       configured once, then made by gcc in $T/plain/PACKAGE and by stemma cc in $T/traced/PACKAGE.
+#   built PACKAGE ARG...       configured once, then made by gcc (or $plain_cc) in $T/plain/PACKAGE and by stemma cc in $T/traced/PACKAGE.
 #                              The arguments are programs where it has a configure, else make's
 #
 # With STEMMA_DEBIAN_SOURCES in $sources the packages are taken from that folder (PACKAGE_*.orig.tar.*).
@@ -67,7 +67,7 @@ built()
 	fi
 	for kind in plain traced; do
 		cp -a "$T/src/$package" "$T/$kind/$package"
-		cc=gcc
+		cc=${plain_cc:-gcc}
 		[ $kind = plain ] || cc="$STEMMA cc --trace gcc"
 		if [ -e "$T/src/$package/stemma.mk" ]; then
 			[ ! -e "$T/src/$package/lib/Makefile" ] || timeout -k 5 1500 make -s -C "$T/$kind/$package/lib" CC="$cc" >"$out" 2>&1 </dev/null || return 1

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""modules.py STEMMA FOLDER - the tables of bench/modules.sh, of the programs in FOLDER/plain and FOLDER/traced.
+
+Calls of functions are counted by callgrind, in the same run that is traced. Times are the CPU time of the process;
+plain and traced run one after the other, and the middle of their ratios is shown with the least and the most.
+"""
+
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+
+PAIRS = 7
+
+# name, package, program, two commands that differ in what they are given
+MODULES = [
+    ('rm', 'coreutils', 'src/rm', ['ab', 'aa'], ['-r', 'tree']),
+    ('uniq', 'coreutils', 'src/uniq', ['ab'], ['aa']),
+    ('b2sum', 'coreutils', 'src/b2sum', ['-c', 'good'], ['-c', 'bad']),
+    ('sort', 'coreutils', 'src/sort', ['text'], ['-r', 'text']),
+    ('cat', 'coreutils', 'src/cat', ['ab', 'aa'], ['-n', 'ab', 'xy']),
+    ('bzip2', 'bzip2', 'bzip2', ['-c', 'text'], ['-c', 'other']),
+    ('minimap2', 'minimap2', 'minimap2', ['-t', '1', 'ref.fa', 'reads.fa'], ['-t', '1', 'ref.fa', 'fewer.fa']),
+    ('bwa', 'bwa', 'bwa', ['index', 'ref.fa'], ['index', 'fewer.fa']),
+    ('sed', 'sed', 'sed/sed', ['s/a/b/', 'ab'], ['s/a/b/', 'aa']),
+    ('grep', 'grep', 'src/grep', ['b', 'ab'], ['b', 'aa']),
+    ('lua', 'lua5.4', 'src/lua', ['calls.lua'], ['tables.lua']),
+]
+# Works that last, for the cost of tracing: target, arguments
+LONG = [
+    ('bzip2', 'bzip2', 'bzip2', '1.05', ['-c', 'long']),
+    ('minimap2', 'minimap2', 'minimap2', '1.3', ['-t', '1', 'ref.fa', 'many.fa']),
+    ('lua, calls', 'lua5.4', 'src/lua', '2', ['calls.lua', '32']),
+    ('lua, tables', 'lua5.4', 'src/lua', '2', ['tables.lua', '20']),
+    ('sort', 'coreutils', 'src/sort', '', ['long']),
+    ('grep', 'grep', 'src/grep', '', ['-c', 'aj.*bi', 'long']),
+]
+
+LUA_CALLS = """\
+local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
+print(fib(tonumber(arg[1] or 15)))
+"""
+LUA_TABLES = """\
+local t, s = {}, 0
+for r = 1, tonumber(arg[1] or 1) do for i = 1, 1000000 do t[i] = i * r end end
+for i = 1, #t do s = s + t[i] % 7 end
+print(s)
+"""
+
+
+def write(name, text):
+    with open(name, 'w', encoding='ascii') as file:
+        file.write(text)
+
+
+def data():
+    r = random.Random(7)
+    words = [''.join(r.choice('abcdefghij') for _ in range(r.randint(2, 9))) for _ in range(500)]
+
+    def text(lines):
+        return '\n'.join(' '.join(r.choice(words) for _ in range(12)) for _ in range(lines)) + '\n'
+
+    write('ab', 'a\nb\n')
+    write('aa', 'a\na\n')
+    write('text', text(3000))
+    write('other', text(3000))
+    write('long', text(300000))
+    os.makedirs('tree/under')
+    write('tree/one', '')
+    digest = hashlib.blake2b(b'a\nb\n').hexdigest()
+    write('good', f'{digest}  ab\n')
+    write('bad', f'{digest[:-1]}{int(digest[-1] == "0")}  ab\n')
+    genome = ''.join(r.choice('ACGT') for _ in range(200000))
+    write('ref.fa', f'>r\n{genome}\n')
+
+    def reads(n):
+        starts = [r.randrange(190000) for _ in range(n)]
+        return ''.join(f'>q{i}\n{genome[at:at + 3000]}\n' for i, at in enumerate(starts))
+
+    write('reads.fa', reads(30))
+    write('fewer.fa', reads(20))
+    write('many.fa', reads(2500))
+    write('calls.lua', LUA_CALLS)
+    write('tables.lua', LUA_TABLES)
+
+
+def words_of(path):
+    """Enters, and all words, of a trace (doc/format/trace.md)."""
+    with open(path, 'rb') as file:
+        head = file.read(4096)
+        after, first = struct.unpack_from('<QQ', head, 8)
+        words = struct.unpack(f'<{(after - first) // 4}I', file.read(after - first))
+    enters = at = 0
+    while at < len(words):
+        kind, value = words[at] >> 29, words[at] & (1 << 29) - 1
+        enters += kind == 1
+        at += 1 + (4 if kind == 5 else value & 0xffff if kind == 7 else 0)
+    return enters, len(words)
+
+
+class Bench:
+    def __init__(self, stemma, folder):
+        self.stemma = stemma
+        self.folder = folder
+
+    def program(self, kind, package, path):
+        full = f'{self.folder}/{kind}/{package}/{path}'
+        return full if os.access(full, os.X_OK) and os.path.isfile(full) else None
+
+    def fresh(self):
+        shutil.rmtree(f'{self.folder}/in', ignore_errors=True)
+        shutil.copytree(f'{self.folder}/data', f'{self.folder}/in')
+
+    def run(self, command, traces=None):
+        """CPU seconds, user and system."""
+        env = dict(os.environ)
+        if traces:
+            shutil.rmtree(traces, ignore_errors=True)
+            os.mkdir(traces)
+            env['STEMMA_TRACE'] = traces
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, cwd=f'{self.folder}/in', env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def calls(self, command, traces):
+        """Calls that callgrind counts, enters that are kept and words, of one run."""
+        out = f'{self.folder}/callgrind'
+        self.run(['valgrind', '-q', '--tool=callgrind', f'--callgrind-out-file={out}'] + command, traces)
+        with open(out, encoding='utf-8', errors='replace') as file:
+            calls = sum(int(m.group(1)) for m in (re.match(r'calls=(\d+)', line) for line in file) if m)
+        kept = [words_of(f'{traces}/{name}') for name in os.listdir(traces)]
+        return calls, sum(k[0] for k in kept), sum(k[1] for k in kept)
+
+    def system_calls(self, command):
+        out = f'{self.folder}/strace'
+        self.run(['strace', '-f', '-o', out] + command)
+        with open(out, encoding='utf-8', errors='replace') as file:
+            return [m.group(1) for m in (re.match(r'\d+ +(\w+)\(', line) for line in file) if m]
+
+
+def places(a, b):
+    """How many places `diff` finds between two lists of names."""
+    write('names-a', '\n'.join(a) + '\n')
+    write('names-b', '\n'.join(b) + '\n')
+    said = subprocess.run(['diff', 'names-a', 'names-b'], stdout=subprocess.PIPE, text=True, check=False).stdout
+    return sum(line[:1].isdigit() for line in said.splitlines())
+
+
+def specifications(bench):
+    print('| module | instructions | edges | back edges | functions | recursive | nodes kept | edges kept | not in it, of instructions | without decisions, as the paper counts |')
+    print('|---|---|---|---|---|---|---|---|---|---|')
+    for name, package, path, _, _ in MODULES:
+        program = bench.program('traced', package, path)
+        if not program:
+            continue
+        s = json.loads(subprocess.run([bench.stemma, 'spec', '--stats', '--json', program], stdout=subprocess.PIPE,
+                                      check=True).stdout)['stats']
+        print(f'| {name} | {s["instructions"]:,} | {s["edges"]:,} | {s["back_edges"]} | {s["functions"]} | {s["recursive"]} '
+              f'| {s["nodes"]:,} | {s["edges_kept"]:,} ({100 * s["edges_kept"] / s["edges"]:.1f} %) '
+              f'| {100 - 100 * s["nodes"] / s["instructions"]:.1f} % '
+              f'| {100 - 100 * (s["nodes"] - s["decisions"] - s["epsilons"]) / s["instructions"]:.1f} % |', flush=True)
+
+
+def volumes(bench):
+    print('\n| module | system calls A, B | function calls A, B | enters kept A, B | kept | words A, B | differing places, names of system calls | of the trace | diff, CPU time | first |')
+    print('|---|---|---|---|---|---|---|---|---|---|')
+    for name, package, path, a, b in MODULES:
+        plain, traced = (bench.program(kind, package, path) for kind in ('plain', 'traced'))
+        if not plain or not traced:
+            continue
+        names, counted = [], []
+        for side, args in (('a', a), ('b', b)):
+            bench.fresh()
+            names.append(bench.system_calls([plain] + args))
+            bench.fresh()
+            counted.append(bench.calls([traced] + args, f'{bench.folder}/tr-{side}'))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        said = subprocess.run([bench.stemma, 'diff', '--trace', '--json', f'{bench.folder}/tr-a', f'{bench.folder}/tr-b'],
+                              stdout=subprocess.PIPE, check=False).stdout
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if not said:
+            print(f'| {name} | no trace was left under callgrind |')
+            continue
+        threads = json.loads(said)['threads']
+        first = next((t['divergences'][0] for t in threads if t['divergences']), None)
+        (ca, ea, wa), (cb, eb, wb) = counted
+        print(f'| {name} | {len(names[0])}, {len(names[1])} | {ca:,}, {cb:,} | {ea:,}, {eb:,} '
+              f'| {100 * ea / ca:.2f} %, {100 * eb / cb:.2f} % | {wa:,}, {wb:,} | {places(*names)} '
+              f'| {sum(t["divergences_total"] for t in threads)} | {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.2f} s '
+              f'| {first["text"].split(": ")[0] if first else "-"} |', flush=True)
+
+
+def costs(bench):
+    print('\n| work | plain | linked, not traced | traced, lazily | target | function enters kept | words |')
+    print('|---|---|---|---|---|---|---|')
+    for name, package, path, target, args in LONG:
+        plain, traced = (bench.program(kind, package, path) for kind in ('plain', 'traced'))
+        if not plain or not traced:
+            continue
+        bench.fresh()
+        alone, off, on = [], [], []
+        for _ in range(PAIRS):
+            alone.append(bench.run([plain] + args))
+            off.append(bench.run([traced] + args) / alone[-1])
+            on.append(bench.run([traced] + args, f'{bench.folder}/tr-a') / alone[-1])
+        kept = [words_of(f'{bench.folder}/tr-a/{file}') for file in os.listdir(f'{bench.folder}/tr-a')]
+        print(f'| {name} | {statistics.median(alone):.2f} s | {statistics.median(off):.2f} ({min(off):.2f} … {max(off):.2f}) '
+              f'| {statistics.median(on):.2f} ({min(on):.2f} … {max(on):.2f}) | {"≤ " + target if target else ""} '
+              f'| {sum(k[0] for k in kept):,} | {sum(k[1] for k in kept):,} |', flush=True)
+
+
+def main():
+    bench = Bench(sys.argv[1], sys.argv[2])
+    os.mkdir(f'{bench.folder}/data')
+    os.chdir(f'{bench.folder}/data')
+    data()
+    os.chdir(bench.folder)
+    specifications(bench)
+    missing = [tool for tool in ('valgrind', 'strace', 'diff') if not shutil.which(tool)]
+    if missing:
+        print(f'\nWithout {", ".join(missing)}: calls are not counted.')
+    else:
+        volumes(bench)
+    costs(bench)
+
+
+main()
