@@ -113,6 +113,40 @@ pair()
 	check "$8 | $9: $function() at $file:$line"
 }
 
+# small COMMAND: of the calls of functions that callgrind counts, at most one in fifty is kept in the trace of the same run
+small()
+{
+	program=${1%% *}
+	case $modules in
+	*" $program "*) ;;
+	*) return ;;
+	esac
+	if ! command -v valgrind >/dev/null; then
+		skip "$program: calls kept" 'no valgrind to count calls with'
+		return
+	fi
+	: >"$out" 2>"$err"
+	mode=lazy
+	does traced x "valgrind -q --tool=callgrind --callgrind-out-file=$T/callgrind $1"
+	calls=$(awk -F '[= ]' '/^calls=/ { n += $2 } END { print n + 0 }' "$T/callgrind")
+	kept=$("$PYTHON" - "$T"/tr-x/*.trace <<'END'
+import struct, sys
+enters = 0
+for path in sys.argv[1:]:
+    data = open(path, 'rb').read(64 << 20)
+    after, first = struct.unpack_from('<QQ', data, 8)
+    words = struct.unpack_from('<%dI' % ((after - first) // 4), data, 4096)
+    at = 0
+    while at < len(words):
+        kind, value = words[at] >> 29, words[at] & 0x1fffffff
+        enters += kind == 1
+        at += 1 + (4 if kind == 5 else value & 0xffff if kind == 7 else 0)
+print(enters)
+END
+	) && [ "$kept" -gt 10 ] && [ "$((kept * 50))" -le "$calls" ]
+	check "$program: $kept of $calls calls of functions are kept"
+}
+
 # ---- data ----------------------------------------------------------------------------------------------------------
 
 mkdir "$T/data"
@@ -155,6 +189,7 @@ module coreutils src/rm src/uniq src/b2sum src/sort src/cat && {
 }
 module bzip2 bzip2 && {
 	pair bzip2 bzlib.c BZ2_bzDecompress 0 'if (s->calculatedBlockCRC != s->storedBlockCRC)' false true 'bzip2 -t text.bz2' 'bzip2 -t torn.bz2'
+	small 'bzip2 -c text'
 }
 module sed sed/sed && {
 	# Of "!fp" clang compares fp.
@@ -165,6 +200,7 @@ module grep src/grep && {
 }
 module minimap2 minimap2 && {
 	pair minimap2 map.c open_bseqs 0 'if ((fp[i] = mm_bseq_open(fn[i])) == 0) {' false true 'minimap2 -t 1 ref.fa reads.fa' 'minimap2 -t 1 ref.fa nowhere1'
+	small 'minimap2 -t 1 ref.fa reads.fa'
 }
 module bwa bwa && {
 	pair bwa utils.c err_xzopen_core 0 'if ((fp = gzopen(fn, mode)) == 0) {' false true 'bwa index ref.fa' 'bwa index non.fa'
