@@ -66,7 +66,7 @@ int control_open(const char *path, const char *base, int epoll, uint64_t first, 
 		c->v[i].sock = -1;
 	int r = c->path && c->base && strlen(path) < sizeof(sun.sun_path) ? 0 : -ENAMETOOLONG;
 	if (r == 0) {
-		strcpy(sun.sun_path, path);
+		memcpy(sun.sun_path, path, strlen(path) + 1);
 		unlink(path);
 		c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&sun, sizeof(sun)) < 0 || chmod(path, 0666) < 0 ||

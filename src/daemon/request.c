@@ -42,7 +42,7 @@ static int open_socket(struct err *err)
 	const char *path = request_socket();
 	if (strlen(path) >= sizeof(sun.sun_path))
 		return err_set(err, ENAMETOOLONG, "cannot reach the daemon of this node at '%s'", path);
-	strcpy(sun.sun_path, path);
+	memcpy(sun.sun_path, path, strlen(path) + 1);
 	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return err_set(err, errno, "cannot make a socket");
