@@ -65,8 +65,7 @@ struct h5_obj {
 	struct h5_open *file;
 	struct h5_object *told; /* in the window; NULL: there was no room */
 	uint64_t addr, num;
-	const char *name; /* path in the file; of an attribute its own */
-	uint32_t nname;
+	const char *name; /* path in the file, "": it has none yet; of an attribute its own */
 	uint16_t kind;
 	/* Of a dataset or an attribute. */
 	bool shaped;
@@ -93,6 +92,8 @@ struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind);
 struct h5_obj *h5_known(hid_t id);
 /* The same for any kind: a group, a dataset or a committed datatype; a file is its root group. */
 struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id);
+/* Its path from now on; the name of an attribute stays. */
+void h5_object_named(struct h5_obj *o, const char *path, size_t n);
 /* The attribute of that name of an object. */
 struct h5_obj *h5_attribute_of(struct h5_obj *owner, const char *name);
 /* The identifier is now that object's; is none's any more. */

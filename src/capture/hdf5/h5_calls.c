@@ -89,7 +89,7 @@ EXPORT int H5Idec_ref(hid_t id)
 	int left = real(id);
 	if (o && left <= 0) {
 		h5_id_gone(l, id);
-		if (o->kind == TERM_kind_group && o->nname == 1 && o->file->ids)
+		if (o->kind == TERM_kind_group && !strcmp(o->name, "/") && o->file->ids)
 			h5_file_closed(o->file);
 	}
 	return left;

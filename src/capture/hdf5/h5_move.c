@@ -72,11 +72,15 @@ void h5_attribute_begin(struct h5_obj *o, bool write, int64_t *ret_t)
 static size_t path_of(const struct h5_obj *loc, const char *name, char *room)
 {
 	size_t n = 0, len = name ? strlen(name) : 0;
-	if (!loc || !len || len > H5_NAME_MAX || loc->nname > H5_NAME_MAX)
+	if (!loc || !len || len > H5_NAME_MAX)
 		return 0;
-	if (name[0] != '/' && loc->nname > 1) {
-		memcpy(room, loc->name, loc->nname);
-		n = loc->nname;
+	const char *base = __atomic_load_n(&loc->name, __ATOMIC_ACQUIRE);
+	size_t nbase = strlen(base);
+	if (nbase > H5_NAME_MAX)
+		return 0;
+	if (name[0] != '/' && nbase > 1) {
+		memcpy(room, base, nbase);
+		n = nbase;
 	}
 	for (const char *p = name; *p;) {
 		while (*p == '/')
@@ -98,8 +102,12 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
 {
 	char path[PATH_ROOM], was[PATH_ROOM];
 	size_t n = path_of(loc, name, path), nold = old ? path_of(old_loc, old, was) : 0;
-	if (o && n)
-		h5_name(o, op, path, n, was, nold);
+	if (!o || !n)
+		return;
+	h5_name(o, op, path, n, was, nold);
+	/* What is made in it or of it from here on is named by it. */
+	if (op == TERM_nameop_rename || (op == TERM_nameop_link && !*o->name))
+		h5_object_named(o, path, n);
 }
 
 /* An attribute is known by its name: under another it is another, made from the first. */

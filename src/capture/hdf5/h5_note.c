@@ -360,7 +360,7 @@ static bool objects_grow(struct state *s)
 	for (size_t i = 0; i < s->nchains; i++)
 		for (struct h5_obj *o = s->objects[i], *next; o; o = next) {
 			next = o->next;
-			size_t h = (size_t)XXH3_64bits_withSeed(o->name, o->kind == TERM_kind_attribute ? o->nname : 0,
+			size_t h = (size_t)XXH3_64bits_withSeed(o->name, o->kind == TERM_kind_attribute ? strlen(o->name) : 0,
 			                                        o->addr ^ o->file->num << 48 ^ o->kind) &
 			           (n - 1);
 			o->next = v[h];
@@ -371,6 +371,27 @@ static bool objects_grow(struct state *s)
 	s->objects = v;
 	s->nchains = n;
 	return true;
+}
+
+/* The old name stays where it is, for those who read it. */
+static void name_is(struct state *s, struct h5_obj *o, const char *path, size_t n)
+{
+	char *name = room(s, n + 1);
+	if (!name)
+		return;
+	memcpy(name, path, n);
+	name[n] = '\0';
+	__atomic_store_n(&o->name, name, __ATOMIC_RELEASE);
+}
+
+void h5_object_named(struct h5_obj *o, const char *path, size_t n)
+{
+	struct state *s = o->kind == TERM_kind_attribute || n > H5_NAME_MAX ? NULL : take();
+	if (!s)
+		return;
+	if (strlen(o->name) != n || memcmp(o->name, path, n))
+		name_is(s, o, path, n);
+	give(s);
 }
 
 /* attr: name of an attribute of the object at addr, else NULL. path: the object's path. */
@@ -388,18 +409,17 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 	size_t h = (size_t)XXH3_64bits_withSeed(attr, nattr, addr ^ f->num << 48 ^ kind) & (s->nchains - 1);
 	for (o = s->objects[h]; o; o = o->next)
 		if (o->addr == addr && o->file == f && o->kind == kind &&
-		    (kind != TERM_kind_attribute || (o->nname == nattr && !memcmp(o->name, attr, nattr))))
+		    (kind != TERM_kind_attribute || (strlen(o->name) == nattr && !memcmp(o->name, attr, nattr)))) {
+			if (!*o->name && npath) /* it was made without one, and linked later */
+				name_is(s, o, path, npath);
 			goto out;
+		}
 	size_t n = attr ? nattr : npath;
 	o = room(s, sizeof(*o) + n + 1);
 	if (!o)
 		goto out;
-	*o = (struct h5_obj){.next = s->objects[h],
-	                     .file = f,
-	                     .addr = addr,
-	                     .num = ++s->objects_said,
-	                     .nname = (uint32_t)n,
-	                     .kind = (uint16_t)kind};
+	*o = (struct h5_obj){
+	    .next = s->objects[h], .file = f, .addr = addr, .num = ++s->objects_said, .kind = (uint16_t)kind};
 	char *name = (char *)(o + 1);
 	memcpy(name, attr ? attr : path, n);
 	name[n] = '\0';
@@ -483,7 +503,8 @@ struct h5_obj *h5_attribute_of(struct h5_obj *owner, const char *name)
 {
 	if (!owner || !name || owner->kind == TERM_kind_attribute)
 		return NULL;
-	return h5_object_add(owner->file, owner->addr, TERM_kind_attribute, owner->name, owner->nname, name, strlen(name));
+	const char *path = __atomic_load_n(&owner->name, __ATOMIC_ACQUIRE);
+	return h5_object_add(owner->file, owner->addr, TERM_kind_attribute, path, strlen(path), name, strlen(name));
 }
 
 /* ---- files that come and go ---- */
