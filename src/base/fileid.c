@@ -89,9 +89,22 @@ const char *host_boot_id(void)
 	return id;
 }
 
+bool fileid_type_fuse(const char *type)
+{
+	return !strncmp(type, "fuse", 4) && (!type[4] || type[4] == '.' || !strcmp(type, "fuseblk"));
+}
+
+bool fileid_type_pseudo(const char *type)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].pseudo && !strcmp(words[i].type, type))
+			return true;
+	return false;
+}
+
 bool fileid_type_waits(const char *type)
 {
-	if (!strncmp(type, "fuse", 4) && (!type[4] || type[4] == '.' || !strcmp(type, "fuseblk")))
+	if (fileid_type_fuse(type))
 		return true;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (words[i].network && !strcmp(words[i].type, type))
@@ -119,10 +132,10 @@ struct mount {
 	char type[64], source[512], point[1024];
 };
 
-/* The mount of a device as mountinfo has it. False if it is not there (another mount namespace's). */
-static bool find_mount(uint64_t dev, struct mount *ret)
+/* The mount of a device as that mountinfo has it. False if it is not there (another mount namespace's). */
+static bool find_mount(const char *mountinfo, uint64_t dev, struct mount *ret)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
+	FILE *f = fopen(mountinfo, "re");
 	if (!f)
 		return false;
 	char *line = NULL;
@@ -140,6 +153,14 @@ static bool find_mount(uint64_t dev, struct mount *ret)
 	return found;
 }
 
+bool fileid_type_in(const char *mountinfo, uint64_t dev, char ret[64])
+{
+	struct mount m = {0};
+	bool found = find_mount(mountinfo, dev, &m);
+	memcpy(ret, m.type, sizeof(m.type));
+	return found;
+}
+
 /* The file system's UUID from udev, else by the ioctl of Linux 6.9 on its mount point. */
 static bool find_uuid(const struct mount *m, uint64_t dev, char ret[40])
 {
@@ -153,6 +174,8 @@ static bool find_uuid(const struct mount *m, uint64_t dev, char ret[40])
 		fclose(f);
 	if (found)
 		return true;
+	if (fileid_type_waits(m->type))
+		return false; /* none of these tells, and may keep us waiting */
 	int fd = open(m->point, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_DIRECTORY);
 	struct fsuuid u = {0};
 	if (fd >= 0 && ioctl(fd, GET_FS_UUID, &u) == 0 && u.len == 16) {
@@ -177,13 +200,15 @@ static int64_t tick(void)
 static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const char *boot)
 {
 	struct mount m = {0};
-	bool mounted = find_mount(dev, &m);
+	bool mounted = find_mount("/proc/self/mountinfo", dev, &m);
 	const struct fs_word *w = NULL;
 	for (size_t i = 0; mounted && i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcmp(words[i].type, m.type))
 			w = &words[i];
 	struct statfs sf = {0};
-	int fd = *path ? openat(dirfd, path, O_PATH | O_CLOEXEC) : dirfd; /* an open file itself (AT_EMPTY_PATH) */
+	/* FUSE has no fsid to tell, and its daemon may keep us waiting. */
+	bool asks = !fileid_type_fuse(m.type);
+	int fd = !asks ? -1 : *path ? openat(dirfd, path, O_PATH | O_CLOEXEC) : dirfd; /* dirfd: AT_EMPTY_PATH */
 	bool have = fd >= 0 && fstatfs(fd, &sf) == 0;
 	if (fd >= 0 && *path)
 		close(fd);
@@ -240,27 +265,34 @@ const struct fs_domain *fileid_domain(int dirfd, const char *path, uint64_t dev)
 {
 	static const struct fs_domain unknown = {.name = "unknown", .type = "", .mtime_step = 2000000000};
 	const char *boot = host_boot_id();
+	const struct fs_domain *ret = fileid_domain_known(dev);
+	if (ret)
+		return ret;
+	struct fs_domain *d = make(dirfd, path, dev, boot); /* which may take long: others are not to wait for it */
 	pthread_mutex_lock(&lock);
-	const struct fs_domain *ret = known(dev);
-	if (!ret && ndomains < DOMAINS_MAX) {
-		struct fs_domain *d = make(dirfd, path, dev, boot);
-		if (d) {
-			d->index = ndomains + 1;
-			ret = domains[ndomains++] = d;
-		}
+	ret = known(dev);
+	if (!ret && d && ndomains < DOMAINS_MAX) {
+		d->index = ndomains + 1;
+		ret = domains[ndomains++] = d;
+		d = NULL;
 	}
 	pthread_mutex_unlock(&lock);
+	if (d) {
+		free((char *)d->name);
+		free((char *)d->type);
+		free(d);
+	}
 	return ret ? ret : &unknown;
 }
 
-void fileid_of(int dirfd, const char *path, int flags, const struct statx *st, struct fileid *ret)
+/* FUSE is not asked for its handles. */
+static void add_gen(int dirfd, const char *path, int flags, const struct statx *st, struct fileid *ret)
 {
 	union {
 		struct file_handle h;
 		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
 	} u = {.h = {.handle_bytes = MAX_HANDLE_SZ}};
 	int mount;
-	*ret = (struct fileid){.domain = fileid_domain(dirfd, path, fileid_dev(st)), .ino = st->stx_ino, .st = *st};
 	if (ret->domain->pseudo)
 		return;
 	int hflags = (flags & AT_SYMLINK_NOFOLLOW ? 0 : AT_SYMLINK_FOLLOW) | (flags & AT_EMPTY_PATH);
@@ -268,6 +300,19 @@ void fileid_of(int dirfd, const char *path, int flags, const struct statx *st, s
 		ret->gen = XXH3_64bits_withSeed(u.h.f_handle, u.h.handle_bytes, (uint64_t)u.h.handle_type);
 	else if ((st->stx_mask & STATX_BTIME) && !ret->domain->birth_changes)
 		ret->gen = (uint64_t)fileid_time(&st->stx_btime);
+}
+
+void fileid_of(int dirfd, const char *path, int flags, const struct statx *st, struct fileid *ret)
+{
+	*ret = (struct fileid){.domain = fileid_domain(dirfd, path, fileid_dev(st)), .ino = st->stx_ino, .st = *st};
+	add_gen(dirfd, path, flags, st, ret);
+}
+
+void fileid_of_unasked(const char *path, int flags, const struct statx *st, struct fileid *ret)
+{
+	*ret = (struct fileid){.domain = fileid_domain(-1, "", fileid_dev(st)), .ino = st->stx_ino, .st = *st};
+	ret->st.stx_mask &= ~(unsigned)(STATX_SIZE | STATX_MTIME);
+	add_gen(AT_FDCWD, path, flags, st, ret);
 }
 
 int fileid_get(int dirfd, const char *path, bool follow, struct fileid *ret)

@@ -52,6 +52,13 @@ const struct fs_domain *fileid_domain_known(uint64_t dev);
 void fileid_of(int dirfd, const char *path, int flags, const struct statx *st, struct fileid *ret);
 /* statx and identity. 0 or -errno. */
 int fileid_get(int dirfd, const char *path, bool follow, struct fileid *ret);
+/* The same from what the kernel remembers; nobody is asked. Size and times may be old ones: st.stx_mask has neither. */
+void fileid_of_unasked(const char *path, int flags, const struct statx *st, struct fileid *ret);
+/* The type of the file system of a device by a mountinfo; false, and "": it is not there. */
+bool fileid_type_in(const char *mountinfo, uint64_t dev, char ret[64]);
+/* Is it FUSE? Is it one without versions (struct fs_domain)? */
+bool fileid_type_fuse(const char *type);
+bool fileid_type_pseudo(const char *type);
 /* Does a process (FUSE) or another host answer for file systems of this type, and may keep those waiting who look? */
 bool fileid_type_waits(const char *type);
 /* Is one mounted in this mount namespace? */
