@@ -5,62 +5,11 @@
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
 cd "$T" || exit 1
-# A file `hello` by the kernel's own protocol (linux/fuse.h). Before each answer it opens and closes a file of another file system.
-cat >serve.py <<'PY'
-import ctypes, os, struct, sys, time
-
-mount, backing, ready = sys.argv[1:4]
-asked, answer_from = sys.argv[4:] if len(sys.argv) > 4 else (None, None)
-fd = os.open('/dev/fuse', os.O_RDWR)
-libc = ctypes.CDLL(None, use_errno=True)
-options = f'fd={fd},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()}'
-if libc.mount(b'test', mount.encode(), b'fuse', 6, options.encode()) < 0:
-    sys.exit('mount: ' + os.strerror(ctypes.get_errno()))
-text = b'hello from afar\n'
-
-
-def attr(node):
-    mode, size, links = (0o40755, 0, 2) if node == 1 else (0o100644, len(text), 1)
-    return struct.pack('<6Q10I', node, size, 1, 0, 0, 0, 0, 0, 0, mode, links, os.getuid(), os.getgid(), 0, 4096, 0)
-
-
-open(ready, 'w').close()
-while True:
-    try:
-        request = os.read(fd, 1 << 17)
-    except OSError:  # it was unmounted
-        break
-    length, code, unique, node = struct.unpack('<IIQQ', request[:24])
-    body, error, answer = request[40:length], 0, b''
-    if code != 26:
-        open(backing).close()
-    if code == 26:  # INIT
-        answer = struct.pack('<4I2H2I2H8I', 7, 31, 65536, 0, 12, 9, 65536, 1, 0, 0, *[0] * 8)
-    elif code == 1:  # LOOKUP: nothing of it is kept, so each use of the name asks again
-        if body == b'hello\0':
-            while asked and not os.path.exists(answer_from):
-                open(asked, 'w').close()
-                time.sleep(0.02)
-            answer = struct.pack('<4Q2I', 2, 1, 0, 0, 0, 0) + attr(2)
-        else:
-            error = -2
-    elif code == 3:  # GETATTR
-        answer = struct.pack('<QII', 0, 0, 0) + attr(node)
-    elif code in (14, 27):  # OPEN, OPENDIR
-        answer = struct.pack('<QII', 0, 0, 0)
-    elif code == 15:  # READ
-        at, size = struct.unpack('<8xQI', body[:20])
-        answer = text[at:at + size]
-    elif code in (2, 42):  # FORGET: no answer
-        continue
-    elif code not in (18, 25, 29):  # RELEASE, FLUSH, RELEASEDIR
-        error = -38
-    os.write(fd, struct.pack('<IiQ', 16 + len(answer), error, unique) + answer)
-PY
+serve=$here/tests/prog/fuse_serve.py
 cat >job.sh <<'SH'
 mkdir -p m
 echo backing >backing
-$PYTHON serve.py "$PWD/m" "$PWD/backing" "$PWD/ready" 2>served &
+$PYTHON -B $serve "$PWD/m" "$PWD/backing" "$PWD/ready" 2>served &
 i=0
 until [ -e ready ]; do
 	i=$((i + 1))
@@ -74,7 +23,7 @@ wait
 sort backing >last
 exit 3
 SH
-export PYTHON
+export PYTHON serve
 apart="unshare -m"
 [ "$(id -u)" = 0 ] || apart="unshare -Urm"
 
@@ -113,7 +62,7 @@ recorded "with the bytes" --exact
 # One that a process outside of the run serves, and that answers only when another process of the run has got on.
 cat >outer.sh <<'SH'
 mkdir -p m
-$PYTHON serve.py "$PWD/m" "$PWD/backing" "$PWD/ready" "$PWD/asked" "$PWD/answer" 2>served &
+$PYTHON -B $serve "$PWD/m" "$PWD/backing" "$PWD/ready" "$PWD/asked" "$PWD/answer" 2>served &
 server=$!
 i=0
 until [ -e ready ]; do

@@ -60,6 +60,60 @@ awk -v begun="$begun" -v stopped="$stopped" -v made="$made" '/^lost .*what=1/ {
 	if (lo >= begun && lo < hi && lo <= made && hi >= stopped) covers = 1 } END { exit !covers }' "$events"
 result $? "... with the interval" "$events"
 
+# A FUSE file system whose daemon answers no more, in a mount namespace that the tracer shares with it. Another file system
+# lies below it.
+cat >silent.sh <<'SH'
+mkdir -p m
+: >backing
+: >answer
+$PYTHON -B "$serve" "$PWD/m" "$PWD/backing" "$PWD/ready" "$PWD/asked" "$PWD/answer" silent 2>served &
+server=$!
+holder=
+trap 'kill -KILL $server $holder; wait' EXIT
+trap 'exit 1' INT TERM HUP
+until_there()
+{ # FILE PID
+	n=0
+	until [ -e "$1" ]; do
+		n=$((n + 1))
+		[ $n -lt 600 ] && kill -0 "$2" 2>/dev/null || exit 77
+		sleep 0.05
+	done
+}
+until_there ready $server
+timeout -k 1 30 mount -t tmpfs below m/folder 2>>served || exit 77
+$PYTHON -c 'import os, time
+os.dup2(os.open("m/hello", os.O_PATH), 9)
+open("held", "w").close()
+time.sleep(200)' 2>>served &
+holder=$!
+until_there held $holder
+rm answer
+timeout -k 1 60 "$TRACETEXT" -- true || exit 2
+[ ! -e asked ] || exit 3
+# Its files, as a process there has them open: for one there, and for one in the mount namespace outside.
+timeout -k 1 20 "$unasked" /proc/$holder/fd/9 "$PWD/m/hello" || exit 4
+timeout -k 1 20 nsenter -m -t "$outside" "$unasked" /proc/$holder/fd/9 "" || exit 5
+[ ! -e asked ] || exit 6
+SH
+unasked=${STEMMA_UNASKED:-$BUILD/tests/test_unasked} outside=$$ serve=$here/tests/prog/fuse_serve.py
+export PYTHON TRACETEXT unasked outside serve
+status=77
+if [ -e "$serve" ] && [ -x "$unasked" ] && command -v nsenter >/dev/null; then
+	timeout -k 5 150 unshare -m sh silent.sh >"$T/silent" 2>"$err"
+	status=$?
+else
+	echo "the programs for it are not here" >served
+fi
+if [ $status = 77 ]; then
+	skip "a file system that does not answer" "none can be served here: $(tail -n 1 served)"
+else
+	[ $status = 0 ] && grep '^watch .*/m" ' "$T/silent" | grep -q 'watched=0 .*why="its files have no identity' &&
+		grep '^watch .*/m/folder" ' "$T/silent" | grep -q 'watched=0 .*why="the way to it leads through FUSE' &&
+		grep -q '^exit' "$T/silent"
+	result $? "a file system that does not answer is told of, and is not asked ($status)" "$T/silent"
+fi
+
 # Killed while much goes on: nothing is left in the kernel, nobody notices.
 (i=0; while [ $i -lt 300 ]; do /bin/true || exit 1; echo "$i" >x && cat x >/dev/null || exit 1; i=$((i + 1)); done) &
 busy=$!

@@ -1,10 +1,13 @@
 #include "daemon/world.h"
 
+#include "base/soon.h"
 #include "base/ulid.h"
+#include "base/unasked.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,13 +60,13 @@ static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const
 static bool found(const char *name, const struct tracer_fileid *id, const char *path, struct node_found *ret)
 {
 	struct fileid f;
-	if (fileid_get(AT_FDCWD, name, true, &f) < 0)
+	if (unasked_get(name, true, &f) < 0)
 		return false;
 	if (id && id->ino && (f.ino != id->ino || (id->dev && fileid_dev(&f.st) != id->dev)))
 		return false;
 	*ret = (struct node_found){.dev = fileid_dev(&f.st), .ino = f.ino, .gen = f.gen, .domain = f.domain};
 	ret->kind = kind_of(&f.st, f.domain, path);
-	if (ret->kind == TERM_kind_regular) {
+	if (ret->kind == TERM_kind_regular && (f.st.stx_mask & STATX_SIZE)) {
 		ret->has_state = true;
 		ret->size = f.st.stx_size;
 		ret->mtime = fileid_time(&f.st.stx_mtime);
@@ -129,13 +132,26 @@ static void find_fd(void *arg, pid_t pid, unsigned fd, const struct tracer_filei
 	found(name, id, path, ret);
 }
 
+struct real {
+	char path[PATH_MAX], real[PATH_MAX];
+	bool there;
+};
+
+static void find_real(void *arg)
+{
+	struct real *r = arg;
+	r->there = unasked_real(r->path, r->real) == 0;
+}
+
 static void find_path(void *arg, const char *path, const struct tracer_fileid *id, struct node_found *ret)
 {
-	char *real = realpath(path, NULL);
+	enum { PATIENCE_MS = 2000 };
+	struct real r = {0};
 	(void)arg;
-	if (real)
-		found(real, id, real, ret);
-	free(real);
+	/* It may lead through a file system that does not answer. */
+	if (snprintf(r.path, sizeof(r.path), "%s", path) < (int)sizeof(r.path) &&
+	    soon_do(&r, sizeof(r), find_real, PATIENCE_MS) == 0 && r.there)
+		found(r.real, id, r.real, ret);
 }
 
 /* The domain of a device has to be asked for by a path on it, where there is one. */

@@ -164,6 +164,44 @@ static uint64_t number_in(const struct handle *h)
 	return 0;
 }
 
+/* Room for one more. */
+static struct place *place_new(struct places *p, const char *mount, const char *shown, bool alias)
+{
+	/* Of other mount namespaces nobody says when they are gone. */
+	for (size_t i = 0; p->n >= PLACES_MAX && i < p->n; i++)
+		if (p->place[i]->alias)
+			places_remove(p, p->place[i]);
+	struct place *at = p->n < PLACES_MAX ? calloc(1, sizeof(*at)) : NULL;
+	if (at) {
+		at->mount = strdup(mount);
+		at->shown = strdup(shown);
+		at->alias = alias;
+		at->fd = -1;
+	}
+	if (!at || !at->mount || !at->shown) {
+		if (at)
+			release(at);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return at;
+}
+
+struct place *places_add_unasked(struct places *p, uint64_t dev, const char *mount, const char *shown, bool alias,
+                                 const char *why)
+{
+	static const struct fs_domain unknown = {.name = "", .type = ""};
+	struct place *at = place_new(p, mount, shown, alias);
+	if (!at)
+		return NULL;
+	at->dev = dev;
+	at->fsid = ~dev; /* no event will have it */
+	at->domain = &unknown;
+	at->why = why;
+	p->place[p->n++] = at;
+	return at;
+}
+
 struct place *places_add(struct places *p, const char *mount, const char *shown, bool alias)
 {
 	struct statfs sf;
@@ -175,28 +213,12 @@ struct place *places_add(struct places *p, const char *mount, const char *shown,
 	struct place *at = places_find(p, fsid);
 	if (at && at->dev == fileid_dev(&st))
 		return at;
-	/* Of other mount namespaces nobody says when they are gone. */
-	for (size_t i = 0; p->n >= PLACES_MAX && i < p->n; i++)
-		if (p->place[i]->alias)
-			places_remove(p, p->place[i]);
-	at = p->n < PLACES_MAX ? calloc(1, sizeof(*at)) : NULL;
-	if (at) {
-		at->mount = strdup(mount);
-		at->shown = strdup(shown);
-	}
-	if (!at || !at->mount || !at->shown) {
-		if (at) {
-			at->fd = -1;
-			release(at);
-		}
-		errno = ENOMEM;
+	at = place_new(p, mount, shown, alias);
+	if (!at)
 		return NULL;
-	}
 	at->fsid = fsid;
 	at->dev = fileid_dev(&st);
 	at->domain = fileid_domain(AT_FDCWD, mount, at->dev);
-	at->alias = alias;
-	at->fd = -1;
 	union {
 		struct file_handle h;
 		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];

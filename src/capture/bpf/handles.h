@@ -25,10 +25,10 @@ struct place { /* a file system */
 	bool decodes; /* the inode's number is in the handle, where it is looked for */
 	int32_t type; /* of its handles, when it decodes */
 	uint32_t bytes;
-	int fd;    /* open during a drain, else -1 */
-	bool seen; /* for who goes through all mounts: watch.c's, as are */
-	bool watched;
-	const char *why; /* it is not, or what is missing; NULL nothing */
+	int fd;               /* open during a drain, else -1 */
+	bool seen;            /* for who goes through all mounts: watch.c's, as are */
+	bool watched, silent; /* silent: it does not answer, and nothing more is known */
+	const char *why;      /* it is not, or what is missing; NULL nothing */
 };
 
 struct places;
@@ -37,6 +37,9 @@ int places_new(struct places **ret);
 void places_free(struct places *p);
 /* The file system mounted at `mount`. NULL and errno if it cannot be looked at. Known ones are found again. */
 struct place *places_add(struct places *p, const char *mount, const char *shown, bool alias);
+/* One that is not asked; why: it is not watched. */
+struct place *places_add_unasked(struct places *p, uint64_t dev, const char *mount, const char *shown, bool alias,
+                                 const char *why);
 void places_remove(struct places *p, struct place *place);
 struct place *places_find(struct places *p, uint64_t fsid);
 struct place *places_of_dev(const struct places *p, uint64_t dev);

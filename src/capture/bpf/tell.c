@@ -1,6 +1,7 @@
 #include "capture/bpf/tracer_int.h"
 
 #include "base/procfs.h"
+#include "base/unasked.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -153,9 +154,9 @@ static void complete(struct tracer *t, struct tracer_event *ev, const struct rec
 	if ((!args && !env) || !proc || !still(ev->pid, r->head.start))
 		return;
 	char link[PATH_MAX];
-	struct stat st;
+	struct statx st; /* FUSE is not asked */
 	snprintf(link, sizeof(link), "/proc/%d/exe", ev->pid);
-	if (stat(link, &st) < 0 || st.st_ino != r->ino)
+	if (statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 || st.stx_ino != r->ino)
 		return;
 	if (args && (*ret_args = malloc(TEXT_MAX))) {
 		size_t n = slurp(ev->pid, "cmdline", *ret_args, TEXT_MAX);
@@ -168,7 +169,8 @@ static void complete(struct tracer *t, struct tracer_event *ev, const struct rec
 			ev->exec.env = str_n(*ret_env, n);
 	}
 	/* It may have become another program between the looks. */
-	if (!still(ev->pid, r->head.start) || stat(link, &st) < 0 || st.st_ino != r->ino) {
+	if (!still(ev->pid, r->head.start) || statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 ||
+	    st.stx_ino != r->ino) {
 		struct exec_strings s;
 		exec_strings(r, &s);
 		ev->exec.argv = s.args;
@@ -548,7 +550,6 @@ void tell_alive(struct tracer *t)
 	while (d && args && env && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 		char link[64];
-		struct stat st;
 		ssize_t n;
 		if (pid <= 0 || pid == t->own || procs_find(t->procs, pid))
 			continue;
@@ -562,12 +563,10 @@ void tell_alive(struct tracer *t)
 		snprintf(link, sizeof(link), "/proc/%d/exe", pid);
 		if ((n = readlink(link, t->exe, sizeof(t->exe) - 1)) > 0) {
 			ev.exec.exe_path = str_n(t->exe, (size_t)n);
-			if (stat(link, &st) == 0) {
-				struct fileid id;
-				if (fileid_get(AT_FDCWD, link, true, &id) == 0)
-					ev.exec.exe = (struct tracer_fileid){
-					    .dev = fileid_dev(&id.st), .ino = id.ino, .gen = id.gen, .mode = id.st.stx_mode & S_IFMT};
-			}
+			struct fileid id;
+			if (unasked_get(link, true, &id) == 0)
+				ev.exec.exe = (struct tracer_fileid){
+				    .dev = fileid_dev(&id.st), .ino = id.ino, .gen = id.gen, .mode = id.st.stx_mode & S_IFMT};
 		} else if (t->o.no_alive || proc->ppid == 2 || pid == 2)
 			continue; /* of the kernel */
 		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);

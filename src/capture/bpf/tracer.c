@@ -317,7 +317,7 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 		for (size_t i = 0; t->watch && places_at(t->places, i); i++) {
 			const struct place *p = places_at(t->places, i);
 			if (!p->domain->pseudo)
-				on_place(t, p, p->shown, p->domain->type, p->watched, p->why ? p->why : "");
+				on_place(t, p->silent ? NULL : p, p->shown, p->domain->type, p->watched, p->why ? p->why : "");
 		}
 		t->places_told = true;
 	}

@@ -1,5 +1,7 @@
 #include "capture/bpf/watch.h"
 
+#include "base/soon.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +10,7 @@
 #include <sys/fanotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Longest event: head, two names, three handles. A buffer with less room left was not the end of the queue. */
@@ -89,13 +92,60 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
+struct asked {
+	char at[4096];
+	bool answers;
+};
+
+/* All that is asked of a mount when it is taken in. */
+static void ask(void *arg)
+{
+	struct asked *a = arg;
+	struct statfs sf;
+	struct statx st;
+	statx(AT_FDCWD, a->at, AT_NO_AUTOMOUNT, STATX_TYPE, &st);
+	statfs(a->at, &sf);
+	a->answers = true; /* be it an error */
+}
+
+static bool answers(const char *at, const char *type, bool through_fuse)
+{
+	enum { PATIENCE_MS = 2000 };
+	struct asked a = {0};
+	if (through_fuse)
+		return false; /* its daemon would be asked for the way */
+	if (!fileid_type_waits(type))
+		return true;
+	return snprintf(a.at, sizeof(a.at), "%s", at) < (int)sizeof(a.at) && soon_do(&a, sizeof(a), ask, PATIENCE_MS) == 0;
+}
+
 /* Marks the file system mounted at `mount`, seen through `at`. */
-static void mark(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev, bool alias)
+static void mark(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev, bool alias,
+                 bool through_fuse)
 {
 	struct place *place = places_of_dev(w->o.places, dev);
 	struct statx st;
 	if (place) {
 		place->seen = true;
+		if (!place->silent || !answers(at, type, through_fuse))
+			return;
+		places_remove(w->o.places, place);
+	} else if (through_fuse && fileid_type_pseudo(type)) {
+		return;
+	} else if (fileid_type_fuse(type) || !answers(at, type, through_fuse)) {
+		/* FUSE gives no identity that could be watched. To ask its daemon could keep even our end waiting. */
+		bool fuse = fileid_type_fuse(type);
+		const char *why = fuse           ? why_not(ENODEV)
+		                  : through_fuse ? "the way to it leads through FUSE"
+		                                 : "it does not answer";
+		place = places_add_unasked(w->o.places, dev, at, mount, alias, why);
+		if (place) {
+			place->seen = true;
+			place->silent = !fuse;
+			if (fuse && !alias) /* another namespace's type cannot be told without asking */
+				place->domain = fileid_domain(AT_FDCWD, at, dev);
+		}
+		w->o.told(w->o.arg, fuse && !alias ? place : NULL, mount, type, false, why);
 		return;
 	}
 	if (statx(AT_FDCWD, at, AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0 || fileid_dev(&st) != dev || !S_ISDIR(st.stx_mode))
@@ -119,25 +169,91 @@ static void mark(struct watch *w, const char *at, const char *mount, const char 
 	w->o.told(w->o.arg, place, mount, type, place->watched, place->why ? place->why : "");
 }
 
+/* What of a line of mountinfo is used. */
+struct line {
+	int id, parent;
+	unsigned maj, min;
+	char point[2048], type[64];
+};
+
+static bool next(FILE *f, char **text, size_t *cap, struct line *ret)
+{
+	while (getline(text, cap, f) > 0) {
+		const char *dash = strstr(*text, " - ");
+		if (dash && sscanf(dash + 3, "%63s", ret->type) == 1 &&
+		    sscanf(*text, "%d %d %u:%u %*s %2047s", &ret->id, &ret->parent, &ret->maj, &ret->min, ret->point) == 5)
+			return true;
+	}
+	return false;
+}
+
+/* A mount, by its number. */
+struct mounted {
+	int id, parent;
+	enum { NOT_KNOWN, NO, YES } fuse; /* it, or what it is mounted on */
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct mounted *x = a, *y = b;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct mounted *mounted_find(struct mounted *all, size_t n, int id)
+{
+	struct mounted key = {.id = id};
+	return n ? bsearch(&key, all, n, sizeof(*all), by_id) : NULL;
+}
+
+/* Whoever has a mount namespace may have 100,000 mounts in it: each is passed twice at most. */
+static void find_fuse(struct mounted *all, size_t n)
+{
+	qsort(all, n, sizeof(*all), by_id);
+	for (size_t i = 0; i < n; i++) {
+		struct mounted *m = &all[i], *up;
+		size_t steps = 0;
+		while (m->fuse == NOT_KNOWN && steps++ < n && (up = mounted_find(all, n, m->parent)) && up != m)
+			m = up;
+		int fuse = m->fuse == YES ? YES : NO;
+		for (m = &all[i]; m && m->fuse == NOT_KNOWN; m = mounted_find(all, n, m->parent))
+			m->fuse = fuse;
+	}
+}
+
 /* Goes through a mountinfo. root: what leads to that namespace, "" for this one. */
 static void walk(struct watch *w, FILE *f, const char *root)
 {
-	char *line = NULL;
-	size_t cap = 0;
-	while (getline(&line, &cap, f) > 0) {
-		unsigned maj, min;
-		char point[2048], type[64], *at = NULL;
-		char *dash = strstr(line, " - ");
-		if (sscanf(line, "%*d %*d %u:%u %*s %2047s", &maj, &min, point) != 3 || !dash ||
-		    sscanf(dash + 3, "%63s", type) != 1)
-			continue;
-		unescape(point);
-		if (!wanted(w, point) || !strcmp(type, "autofs") || asprintf(&at, "%s%s", root, point) < 0)
-			continue;
-		mark(w, at, point, type, (uint64_t)maj << 32 | min, *root != '\0');
-		free(at);
+	char *text = NULL;
+	size_t cap = 0, n = 0, room = 0;
+	struct line l;
+	struct mounted *all = NULL;
+	while (next(f, &text, &cap, &l)) {
+		if (n == room) {
+			struct mounted *more = realloc(all, (room = room ? 2 * room : 64) * sizeof(*more));
+			if (!more)
+				goto out;
+			all = more;
+		}
+		all[n++] = (struct mounted){l.id, l.parent, fileid_type_fuse(l.type) ? YES : NOT_KNOWN};
 	}
-	free(line);
+	find_fuse(all, n);
+	/* What lies below FUSE comes last: it may be mounted elsewhere, too. */
+	for (int below = 0; below < 2; below++) {
+		rewind(f);
+		while (next(f, &text, &cap, &l)) {
+			char *at = NULL;
+			const struct mounted *on = mounted_find(all, n, l.parent);
+			unescape(l.point);
+			if ((on && on->fuse == YES) != below || !wanted(w, l.point) || !strcmp(l.type, "autofs") ||
+			    asprintf(&at, "%s%s", root, l.point) < 0)
+				continue;
+			mark(w, at, l.point, l.type, (uint64_t)l.maj << 32 | l.min, *root != '\0', below);
+			free(at);
+		}
+	}
+out:
+	free(text);
+	free(all);
 }
 
 void watch_mounts(struct watch *w)
@@ -156,7 +272,7 @@ void watch_mounts(struct watch *w)
 			continue;
 		}
 		if (!p->domain->pseudo)
-			w->o.told(w->o.arg, p, p->shown, p->domain->type, false, "it was unmounted");
+			w->o.told(w->o.arg, p->silent ? NULL : p, p->shown, p->domain->type, false, "it was unmounted");
 		places_remove(w->o.places, p);
 	}
 }
