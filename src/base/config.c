@@ -94,13 +94,14 @@ static bool is_word_of(const char *value, const char *words)
 static bool are_words_of(const char *value, const char *words)
 {
 	char one[64];
+	bool list = strchr(value, ',') != NULL;
 	for (;; value++) {
 		size_t n = strcspn(value, ",");
 		if (n >= sizeof(one))
 			return false;
 		memcpy(one, value, n);
 		one[n] = '\0';
-		if (!is_word_of(one, words))
+		if (!is_word_of(one, words) || (list && (!strcmp(one, "on") || !strcmp(one, "off"))))
 			return false;
 		value += n;
 		if (!*value)

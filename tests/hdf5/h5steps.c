@@ -12,6 +12,9 @@
  *   fail FILE         opens what is not there, reads what it cannot, and looks at the error stack
  *   killed FILE       writes FILE//a, and ends by SIGKILL
  *   many OUT N        N datasets
+ *   kinds OUT         one object of each kind, and a link; the truth with a word of the kind before it. No time is kept
+ *                     in OUT: it is the same each time
+ *   rate FILE         FILE//raw/trace@rate written anew
  *   attr FILE N       reads one attribute N times, opened once; prints ns a read
  *   fork IN OUT       a forked child reads IN//raw/time, which its parent had open, and writes OUT//child */
 #include <hdf5.h>
@@ -191,6 +194,34 @@ static int many(const char *out, int n)
 	return H5Fclose(f);
 }
 
+static int kinds(const char *out)
+{
+	hsize_t n = 10;
+	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), timeless = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_obj_track_times(timeless, 0);
+	hid_t g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), s = H5Screate_simple(1, &n, NULL);
+	hid_t d = H5Dcreate2(g, "d", H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, timeless, H5P_DEFAULT);
+	H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	attribute(d, "a", 5);
+	hid_t list = H5Pcreate(H5P_DATATYPE_CREATE), t = H5Tcopy(H5T_NATIVE_DOUBLE);
+	H5Pset_obj_track_times(list, 0);
+	H5Tcommit2(f, "t", t, H5P_DEFAULT, list, H5P_DEFAULT);
+	H5Lcreate_hard(g, "d", f, "link", H5P_DEFAULT, H5P_DEFAULT);
+	did("file", out, ""), did("group", out, "g"), did("dataset", out, "g/d"), did("attribute", out, "g/d@a");
+	did("datatype", out, "t"), did("link", out, "link");
+	return H5Tclose(t) | H5Dclose(d) | H5Sclose(s) | H5Gclose(g) | H5Pclose(timeless) | H5Pclose(list) | H5Fclose(f);
+}
+
+static int rate(const char *file)
+{
+	double v = 250;
+	hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT),
+	      a = H5Aopen_by_name(f, "raw/trace", "rate", H5P_DEFAULT, H5P_DEFAULT);
+	H5Awrite(a, H5T_NATIVE_DOUBLE, &v);
+	did("write", file, "raw/trace@rate");
+	return H5Aclose(a) | H5Fclose(f);
+}
+
 static int attr(const char *file, long n)
 {
 	struct timespec a, b;
@@ -246,6 +277,10 @@ int main(int argc, char **argv)
 		return killed(a) < 0;
 	if (!strcmp(step, "many"))
 		return many(a, atoi(b)) < 0;
+	if (!strcmp(step, "kinds"))
+		return kinds(a) < 0;
+	if (!strcmp(step, "rate"))
+		return rate(a) < 0;
 	if (!strcmp(step, "attr"))
 		return attr(a, atol(b)) < 0;
 	if (!strcmp(step, "fork"))

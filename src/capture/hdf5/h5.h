@@ -15,6 +15,7 @@
 #include "capture/app/app_tape.h"
 #include "capture/hdf5/h5_abi.h"
 #include "capture/hdf5/h5_format.h"
+#include "capture/hdf5/h5_words.h"
 
 #include <stdbool.h>
 
@@ -83,6 +84,33 @@ struct h5_obj {
 static inline bool h5_on(const struct h5_lib *l)
 {
 	return l && l->known && app_tape_on();
+}
+/* The classes that are recorded. An object of another one may be known, as what an attribute belongs to, but is not
+ * told of; but for a file's root group, which stands for the file. */
+extern uint32_t h5_classes;
+static inline bool h5_wants(const struct h5_lib *l, uint32_t classes)
+{
+	return h5_on(l) && h5_classes & classes;
+}
+/* The same of a call through which data may go: where it is of none of these classes, that is said, once in an image.
+ */
+bool h5_left_out(uint32_t classes);
+static inline bool h5_sees(const struct h5_lib *l, uint32_t classes)
+{
+	return h5_on(l) && (h5_classes & classes || h5_left_out(classes));
+}
+/* Of H5Ocopy: each class that it may copy, and is not recorded, is said. */
+static inline bool h5_copies(const struct h5_lib *l)
+{
+	uint32_t copied = H5_OBJECTS | H5_ATTRIBUTE;
+	if (h5_on(l) && copied & ~h5_classes)
+		h5_left_out(copied & ~h5_classes);
+	return h5_wants(l, H5_OBJECTS);
+}
+/* Of a name that an object gets: where only links are not recorded, it may be its first. */
+static inline bool h5_names(const struct h5_lib *l)
+{
+	return h5_wants(l, H5_OBJECTS) || h5_sees(l, H5_LINK);
 }
 int64_t h5_now(void);
 

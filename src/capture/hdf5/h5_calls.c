@@ -105,7 +105,7 @@ static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op,
 	h5_did(o, op, true, t, end);
 }
 
-#define OPENS(name, kind, op, args, call)                                                                              \
+#define OPENS(name, kind, notes, op, args, call)                                                                       \
 	EXPORT hid_t name args;                                                                                            \
 	EXPORT hid_t name args                                                                                             \
 	{                                                                                                                  \
@@ -113,48 +113,55 @@ static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op,
 		hid_t(*real) args = l ? H5CALL(l, name, hid_t(*) args) : NULL;                                                 \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		int64_t t = notes ? h5_now() : 0;                                                                              \
 		hid_t id = real call;                                                                                          \
 		if (t && id >= 0)                                                                                              \
 			opened(l, id, kind, op, t);                                                                                \
 		return id;                                                                                                     \
 	}
 
-OPENS(H5Gcreate1, TERM_kind_group, H5_CREATE, (hid_t loc, const char *path, size_t hint), (loc, path, hint))
-OPENS(H5Gcreate2, TERM_kind_group, H5_CREATE, (hid_t loc, const char *path, hid_t a, hid_t b, hid_t c),
-      (loc, path, a, b, c))
-OPENS(H5Gcreate_anon, TERM_kind_group, H5_CREATE, (hid_t loc, hid_t a, hid_t b), (loc, a, b))
-OPENS(H5Gopen1, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path), (loc, path))
-OPENS(H5Gopen2, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
-OPENS(H5Dcreate1, TERM_kind_dataset, H5_CREATE, (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a),
-      (loc, path, type, space, a))
-OPENS(H5Dcreate2, TERM_kind_dataset, H5_CREATE,
+OPENS(H5Gcreate1, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE, (hid_t loc, const char *path, size_t hint),
+      (loc, path, hint))
+OPENS(H5Gcreate2, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE,
+      (hid_t loc, const char *path, hid_t a, hid_t b, hid_t c), (loc, path, a, b, c))
+OPENS(H5Gcreate_anon, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE, (hid_t loc, hid_t a, hid_t b), (loc, a, b))
+OPENS(H5Gopen1, TERM_kind_group, h5_wants(l, H5_GROUP), H5_OPEN, (hid_t loc, const char *path), (loc, path))
+OPENS(H5Gopen2, TERM_kind_group, h5_wants(l, H5_GROUP), H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
+OPENS(H5Dcreate1, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
+      (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a), (loc, path, type, space, a))
+OPENS(H5Dcreate2, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
       (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c),
       (loc, path, type, space, a, b, c))
-OPENS(H5Dcreate_anon, TERM_kind_dataset, H5_CREATE, (hid_t loc, hid_t type, hid_t space, hid_t a, hid_t b),
-      (loc, type, space, a, b))
-OPENS(H5Dopen1, TERM_kind_dataset, H5_OPEN, (hid_t loc, const char *path), (loc, path))
-OPENS(H5Dopen2, TERM_kind_dataset, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
-OPENS(H5Topen1, TERM_kind_datatype, H5_OPEN, (hid_t loc, const char *path), (loc, path))
-OPENS(H5Topen2, TERM_kind_datatype, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
-OPENS(H5Oopen, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
-OPENS(H5Oopen_by_addr, TERM_kind_group, H5_OPEN, (hid_t loc, haddr_t addr), (loc, addr))
-OPENS(H5Oopen_by_idx, TERM_kind_group, H5_OPEN, (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a),
-      (loc, path, index, order, n, a))
+OPENS(H5Dcreate_anon, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
+      (hid_t loc, hid_t type, hid_t space, hid_t a, hid_t b), (loc, type, space, a, b))
+OPENS(H5Dopen1, TERM_kind_dataset, h5_wants(l, H5_DATASET), H5_OPEN, (hid_t loc, const char *path), (loc, path))
+OPENS(H5Dopen2, TERM_kind_dataset, h5_wants(l, H5_DATASET), H5_OPEN, (hid_t loc, const char *path, hid_t a),
+      (loc, path, a))
+OPENS(H5Topen1, TERM_kind_datatype, h5_wants(l, H5_DATATYPE), H5_OPEN, (hid_t loc, const char *path), (loc, path))
+OPENS(H5Topen2, TERM_kind_datatype, h5_wants(l, H5_DATATYPE), H5_OPEN, (hid_t loc, const char *path, hid_t a),
+      (loc, path, a))
+OPENS(H5Oopen, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t loc, const char *path, hid_t a),
+      (loc, path, a))
+OPENS(H5Oopen_by_addr, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t loc, haddr_t addr), (loc, addr))
+OPENS(H5Oopen_by_idx, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+      (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a), (loc, path, index, order, n, a))
 struct h5_token {
 	unsigned char byte[16];
 };
-OPENS(H5Oopen_by_token, TERM_kind_group, H5_OPEN, (hid_t loc, struct h5_token token), (loc, token))
-OPENS(H5Rdereference1, TERM_kind_group, H5_OPEN, (hid_t obj, int type, const void *ref), (obj, type, ref))
-OPENS(H5Rdereference2, TERM_kind_group, H5_OPEN, (hid_t obj, hid_t a, int type, const void *ref), (obj, a, type, ref))
-OPENS(H5Ropen_object, TERM_kind_group, H5_OPEN, (void *ref, hid_t a, hid_t b), (ref, a, b))
-OPENS(H5Aopen_idx, TERM_kind_attribute, H5_OPEN, (hid_t loc, unsigned n), (loc, n))
-OPENS(H5Aopen_by_idx, TERM_kind_attribute, H5_OPEN,
+OPENS(H5Oopen_by_token, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t loc, struct h5_token token),
+      (loc, token))
+OPENS(H5Rdereference1, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t obj, int type, const void *ref),
+      (obj, type, ref))
+OPENS(H5Rdereference2, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+      (hid_t obj, hid_t a, int type, const void *ref), (obj, a, type, ref))
+OPENS(H5Ropen_object, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (void *ref, hid_t a, hid_t b), (ref, a, b))
+OPENS(H5Aopen_idx, TERM_kind_attribute, h5_wants(l, H5_ATTRIBUTE), H5_OPEN, (hid_t loc, unsigned n), (loc, n))
+OPENS(H5Aopen_by_idx, TERM_kind_attribute, h5_wants(l, H5_ATTRIBUTE), H5_OPEN,
       (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b),
       (loc, path, index, order, n, a, b))
 
 /* Where the object is known, the attribute is by its name: nothing needs to be asked of HDF5. */
-#define ATTRIBUTES(name, op, args, call)                                                                               \
+#define ATTRIBUTES(name, notes, op, args, call)                                                                        \
 	EXPORT hid_t name args;                                                                                            \
 	EXPORT hid_t name args                                                                                             \
 	{                                                                                                                  \
@@ -162,7 +169,7 @@ OPENS(H5Aopen_by_idx, TERM_kind_attribute, H5_OPEN,
 		hid_t(*real) args = l ? H5CALL(l, name, hid_t(*) args) : NULL;                                                 \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		int64_t t = notes(l, H5_ATTRIBUTE) ? h5_now() : 0;                                                             \
 		hid_t id = real call;                                                                                          \
 		if (t && id >= 0) {                                                                                            \
 			int64_t end = h5_now();                                                                                    \
@@ -172,12 +179,12 @@ OPENS(H5Aopen_by_idx, TERM_kind_attribute, H5_OPEN,
 		}                                                                                                              \
 		return id;                                                                                                     \
 	}
-ATTRIBUTES(H5Acreate1, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a),
+ATTRIBUTES(H5Acreate1, h5_sees, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a),
            (loc, attr, type, space, a))
-ATTRIBUTES(H5Acreate2, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b),
+ATTRIBUTES(H5Acreate2, h5_sees, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b),
            (loc, attr, type, space, a, b))
-ATTRIBUTES(H5Aopen, H5_OPEN, (hid_t loc, const char *attr, hid_t a), (loc, attr, a))
-ATTRIBUTES(H5Aopen_name, H5_OPEN, (hid_t loc, const char *attr), (loc, attr))
+ATTRIBUTES(H5Aopen, h5_wants, H5_OPEN, (hid_t loc, const char *attr, hid_t a), (loc, attr, a))
+ATTRIBUTES(H5Aopen_name, h5_wants, H5_OPEN, (hid_t loc, const char *attr), (loc, attr))
 
 /* A datatype becomes an object of a file. */
 #define COMMITS(name, args, call)                                                                                      \
@@ -188,7 +195,7 @@ ATTRIBUTES(H5Aopen_name, H5_OPEN, (hid_t loc, const char *attr), (loc, attr))
 		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		int64_t t = h5_wants(l, H5_DATATYPE) ? h5_now() : 0;                                                           \
 		herr_t r = real call;                                                                                          \
 		if (t && r >= 0) {                                                                                             \
 			opened(l, type, TERM_kind_datatype, H5_CREATE, t);                                                         \
@@ -200,7 +207,7 @@ COMMITS(H5Tcommit1, (hid_t loc, const char *path, hid_t type), (loc, path, type)
 COMMITS(H5Tcommit2, (hid_t loc, const char *path, hid_t type, hid_t a, hid_t b, hid_t c), (loc, path, type, a, b, c))
 COMMITS(H5Tcommit_anon, (hid_t loc, hid_t type, hid_t a, hid_t b), (loc, type, a, b))
 
-#define FLUSHES(name, args, call)                                                                                      \
+#define FLUSHES(name, notes, args, call)                                                                               \
 	EXPORT herr_t name args;                                                                                           \
 	EXPORT herr_t name args                                                                                            \
 	{                                                                                                                  \
@@ -208,7 +215,7 @@ COMMITS(H5Tcommit_anon, (hid_t loc, hid_t type, hid_t a, hid_t b), (loc, type, a
 		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		if (!h5_on(l))                                                                                                 \
+		if (!(notes))                                                                                                  \
 			return real call;                                                                                          \
 		struct h5_obj *o = h5_loc_of(l, id);                                                                           \
 		int64_t t = h5_now();                                                                                          \
@@ -216,8 +223,8 @@ COMMITS(H5Tcommit_anon, (hid_t loc, hid_t type, hid_t a, hid_t b), (loc, type, a
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());                                                                      \
 		return r;                                                                                                      \
 	}
-FLUSHES(H5Fflush, (hid_t id, int scope), (id, scope))
-FLUSHES(H5Dflush, (hid_t id), (id))
-FLUSHES(H5Gflush, (hid_t id), (id))
-FLUSHES(H5Tflush, (hid_t id), (id))
-FLUSHES(H5Oflush, (hid_t id), (id))
+FLUSHES(H5Fflush, h5_on(l), (hid_t id, int scope), (id, scope))
+FLUSHES(H5Dflush, h5_wants(l, H5_DATASET), (hid_t id), (id))
+FLUSHES(H5Gflush, h5_wants(l, H5_GROUP), (hid_t id), (id))
+FLUSHES(H5Tflush, h5_wants(l, H5_DATATYPE), (hid_t id), (id))
+FLUSHES(H5Oflush, h5_wants(l, H5_OBJECTS), (hid_t id), (id))

@@ -22,7 +22,7 @@ static struct h5_obj *data_begin(struct h5_lib *l, hid_t id, hid_t type, hid_t s
 		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		if (!h5_on(l))                                                                                                 \
+		if (!h5_sees(l, H5_DATASET))                                                                                   \
 			return real call;                                                                                          \
 		uint64_t bytes;                                                                                                \
 		int64_t t;                                                                                                     \
@@ -48,7 +48,7 @@ DATA(H5Dwrite, true, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist,
 		    l ? H5CALL(l, name, herr_t(*)(size_t, hid_t *, hid_t *, hid_t *, hid_t *, hid_t, pointer *)) : NULL;       \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		if (!h5_on(l) || !id || !type || !space)                                                                       \
+		if (!h5_sees(l, H5_DATASET) || !id || !type || !space)                                                         \
 			return real(n, id, type, mem, space, plist, buf);                                                          \
 		uint64_t bytes;                                                                                                \
 		int64_t t = 0;                                                                                                 \
@@ -85,7 +85,7 @@ EXPORT herr_t H5Dread_chunk(hid_t id, hid_t plist, const hsize_t *offset, uint32
 	if (!real)
 		return -1;
 	int64_t t = 0;
-	struct h5_obj *o = h5_on(l) ? chunk_begin(l, id, false, &t) : NULL;
+	struct h5_obj *o = h5_sees(l, H5_DATASET) ? chunk_begin(l, id, false, &t) : NULL;
 	herr_t r = real(id, plist, offset, filters, buf);
 	h5_end(o, false, r >= 0, 0, t, o ? h5_now() : t);
 	return r;
@@ -100,7 +100,7 @@ EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsiz
 	if (!real)
 		return -1;
 	int64_t t = 0;
-	struct h5_obj *o = h5_on(l) ? chunk_begin(l, id, true, &t) : NULL;
+	struct h5_obj *o = h5_sees(l, H5_DATASET) ? chunk_begin(l, id, true, &t) : NULL;
 	herr_t r = real(id, plist, filters, offset, n, buf);
 	h5_end(o, true, r >= 0, n, t, o ? h5_now() : t);
 	return r;
@@ -116,7 +116,7 @@ EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsiz
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
 		int64_t t = 0;                                                                                                 \
-		struct h5_obj *o = h5_on(l) ? chunk_begin(l, id, true, &t) : NULL;                                             \
+		struct h5_obj *o = h5_sees(l, H5_DATASET) ? chunk_begin(l, id, true, &t) : NULL;                               \
 		herr_t r = real(id, size);                                                                                     \
 		h5_reshaped(o);                                                                                                \
 		h5_end(o, true, r >= 0, 0, t, o ? h5_now() : t);                                                               \
@@ -143,7 +143,7 @@ static struct h5_obj *attribute_begin(struct h5_lib *l, hid_t id, bool write, in
 		herr_t (*real)(hid_t, hid_t, pointer) = l ? H5CALL(l, name, herr_t(*)(hid_t, hid_t, pointer)) : NULL;          \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		if (!h5_on(l))                                                                                                 \
+		if (!h5_sees(l, H5_ATTRIBUTE))                                                                                 \
 			return real(id, type, buf);                                                                                \
 		int64_t t;                                                                                                     \
 		struct h5_obj *o = attribute_begin(l, id, write, &t);                                                          \

@@ -24,7 +24,7 @@ static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 
 /* Of an attribute that was opened so, HDF5 1.10 tells name and address of the place in place of its object's: the
  * object is asked for by itself. */
-#define ATTRIBUTES_BY_NAME(name, op, args, call)                                                                       \
+#define ATTRIBUTES_BY_NAME(name, notes, op, args, call)                                                                \
 	EXPORT hid_t name args;                                                                                            \
 	EXPORT hid_t name args                                                                                             \
 	{                                                                                                                  \
@@ -32,7 +32,7 @@ static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 		hid_t(*real) args = l ? H5CALL(l, name, hid_t(*) args) : NULL;                                                 \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		int64_t t = notes(l, H5_ATTRIBUTE) ? h5_now() : 0;                                                             \
 		hid_t id = real call;                                                                                          \
 		if (t && id >= 0) {                                                                                            \
 			int64_t end = h5_now();                                                                                    \
@@ -42,9 +42,9 @@ static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 		}                                                                                                              \
 		return id;                                                                                                     \
 	}
-ATTRIBUTES_BY_NAME(H5Aopen_by_name, H5_OPEN, (hid_t loc, const char *path, const char *attr, hid_t a, hid_t b),
-                   (loc, path, attr, a, b))
-ATTRIBUTES_BY_NAME(H5Acreate_by_name, H5_CREATE,
+ATTRIBUTES_BY_NAME(H5Aopen_by_name, h5_wants, H5_OPEN,
+                   (hid_t loc, const char *path, const char *attr, hid_t a, hid_t b), (loc, path, attr, a, b))
+ATTRIBUTES_BY_NAME(H5Acreate_by_name, h5_sees, H5_CREATE,
                    (hid_t loc, const char *path, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c),
                    (loc, path, attr, type, space, a, b, c))
 
@@ -60,7 +60,7 @@ static hid_t place(hid_t loc, hid_t other)
 	return loc == 0 ? other : loc;
 }
 
-#define CALLS(name, args, call, before, after)                                                                         \
+#define CALLS(name, notes, args, call, before, after)                                                                  \
 	EXPORT herr_t name args;                                                                                           \
 	EXPORT herr_t name args                                                                                            \
 	{                                                                                                                  \
@@ -68,7 +68,7 @@ static hid_t place(hid_t loc, hid_t other)
 		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		bool on = h5_on(l);                                                                                            \
+		bool on = notes;                                                                                               \
 		struct h5_obj *o = NULL;                                                                                       \
 		if (on) {                                                                                                      \
 			before;                                                                                                    \
@@ -82,18 +82,28 @@ static hid_t place(hid_t loc, hid_t other)
 		return r;                                                                                                      \
 	}
 
-CALLS(H5Lmove, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),
-      o = at_name(l, place(a, b), from), {
+/* An object that was made without a name gets its name by H5Olink (so does Python): that is the object's own, any other
+ * one is a link. */
+static void linked(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *name)
+{
+	if (o && *o->name ? h5_sees(l, H5_LINK) : o != NULL)
+		renamed(l, o, TERM_nameop_link, loc, name, 0, NULL);
+}
+
+CALLS(H5Lmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
+      (a, from, b, to, c, d), o = at_name(l, place(a, b), from), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
 	      renamed(l, o, TERM_nameop_rename, place(b, a), to, place(a, b), from);
       })
-CALLS(H5Lcreate_hard, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),
-      o = at_name(l, place(a, b), from), renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
-CALLS(H5Lcopy, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),
-      o = at_name(l, place(a, b), from), renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
-CALLS(H5Olink, (hid_t id, hid_t b, const char *to, hid_t c, hid_t d), (id, b, to, c, d), o = h5_loc_of(l, id),
-      renamed(l, o, TERM_nameop_link, b, to, 0, NULL))
-CALLS(H5Ldelete, (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name),
+CALLS(H5Lcreate_hard, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
+      (a, from, b, to, c, d), o = at_name(l, place(a, b), from),
+      renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
+CALLS(H5Lcopy, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
+      (a, from, b, to, c, d), o = at_name(l, place(a, b), from),
+      renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
+CALLS(H5Olink, h5_names(l), (hid_t id, hid_t b, const char *to, hid_t c, hid_t d), (id, b, to, c, d),
+      o = h5_loc_of(l, id), linked(l, o, b, to))
+CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name),
       renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL))
 
 /* What a soft link leads to is known when it is followed: then the object is met under the path that it has. */
@@ -104,11 +114,11 @@ static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const c
 		h5_copied(from, h5_attribute_of(owner, name), t, h5_now());
 }
 
-CALLS(H5Arename, (hid_t loc, const char *from, const char *to), (loc, from, to),
+CALLS(H5Arename, h5_sees(l, H5_ATTRIBUTE), (hid_t loc, const char *from, const char *to), (loc, from, to),
       o = h5_attribute_of(h5_loc_of(l, loc), from), attribute_renamed(o, h5_loc_of(l, loc), to, t))
-CALLS(H5Arename_by_name, (hid_t loc, const char *path, const char *from, const char *to, hid_t a),
-      (loc, path, from, to, a), o = h5_attribute_of(at_name(l, loc, path), from),
-      attribute_renamed(o, at_name(l, loc, path), to, t))
+CALLS(H5Arename_by_name, h5_sees(l, H5_ATTRIBUTE),
+      (hid_t loc, const char *path, const char *from, const char *to, hid_t a), (loc, path, from, to, a),
+      o = h5_attribute_of(at_name(l, loc, path), from), attribute_renamed(o, at_name(l, loc, path), to, t))
 
 static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, const char *name, int64_t t)
 {
@@ -116,5 +126,5 @@ static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, c
 	h5_object_copied(from, at_name(l, to_loc, name), t, end);
 }
 
-CALLS(H5Ocopy, (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d), (a, from, b, to, c, d),
-      o = at_name(l, a, from), object_copied(l, o, b, to, t))
+CALLS(H5Ocopy, h5_copies(l), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
+      (a, from, b, to, c, d), o = at_name(l, a, from), object_copied(l, o, b, to, t))

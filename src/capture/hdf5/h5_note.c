@@ -44,10 +44,24 @@ struct state {
 	char *arena;
 	size_t left;
 	uint64_t files_said, objects_said;
-	uint64_t epoch; /* 0: not asked for yet */
+	uint64_t epoch;    /* 0: not asked for yet */
+	uint32_t left_out; /* classes of which it was said */
 };
 static struct state *state;
 static bool no_wipe;
+uint32_t h5_classes = H5_ALL;
+
+extern char **environ;
+
+__attribute__((constructor)) static void find_classes(void)
+{
+	static const char name[] = "STEMMA_HDF5=";
+	for (char **e = environ; e && *e; e++)
+		if (!strncmp(*e, name, sizeof(name) - 1)) {
+			h5_classes = h5_classes_of(*e + sizeof(name) - 1);
+			return;
+		}
+}
 
 int64_t h5_now(void)
 {
@@ -117,6 +131,26 @@ static void *room(struct state *s, size_t n)
 void h5_gap(const char *what)
 {
 	app_tape_put(&(struct app_entry){.kind = H5_GAP}, &(struct app_words){.value = what, .nvalue = strlen(what)});
+}
+
+/* In memory that a child does not inherit: what it does itself is said of it. */
+bool h5_left_out(uint32_t classes)
+{
+	static const char *const what[H5_CLASSES] = {
+	    "groups were used, which are not recorded, as asked for",
+	    "data of datasets was used, which are not recorded, as asked for",
+	    "data of attributes was used, which are not recorded, as asked for",
+	    "committed datatypes were used, which are not recorded, as asked for",
+	    "links were made, moved or deleted, which are not recorded, as asked for",
+	};
+	struct state *s = the();
+	if (!s || (__atomic_load_n(&s->left_out, __ATOMIC_RELAXED) & classes) == classes)
+		return false;
+	uint32_t is_new = classes & ~__atomic_fetch_or(&s->left_out, classes, __ATOMIC_RELAXED);
+	for (int i = 0; i < H5_CLASSES; i++)
+		if (is_new & 1u << i)
+			h5_gap(what[i]);
+	return false;
 }
 
 static bool stat_file(const char *path, struct safe_stat *ret)
@@ -394,6 +428,10 @@ void h5_object_named(struct h5_obj *o, const char *path, size_t n)
 	give(s);
 }
 
+static_assert(H5_ATTRIBUTE == 1u << (TERM_kind_attribute - TERM_kind_group) &&
+                  H5_DATATYPE == 1u << (TERM_kind_datatype - TERM_kind_group),
+              "the order of kinds");
+
 /* attr: name of an attribute of the object at addr, else NULL. path: the object's path. */
 struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, const char *path, size_t npath,
                              const char *attr, size_t nattr)
@@ -424,7 +462,8 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 	memcpy(name, attr ? attr : path, n);
 	name[n] = '\0';
 	o->name = name;
-	if (!f->unknown) {
+	bool root = kind == TERM_kind_group && npath == 1;
+	if (!f->unknown && (root || h5_classes & 1u << (kind - TERM_kind_group))) {
 		o->told = app_tape_reserve(H5_OBJECT, (uint32_t)(sizeof(*o->told) + npath + nattr));
 		if (o->told) {
 			struct h5_object *t = o->told;
@@ -721,7 +760,7 @@ void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath
 {
 	char text[sizeof(struct h5_name) + 2 * (2 * H5_NAME_MAX + 2)];
 	struct h5_name head = {.op = op, .npath = (uint32_t)npath, .nold = (uint32_t)nold};
-	if (!o || o->file->unknown || sizeof(head) + npath + nold > sizeof(text))
+	if (!o || !o->told || sizeof(head) + npath + nold > sizeof(text))
 		return;
 	head.file = o->file->num;
 	head.addr = o->addr;

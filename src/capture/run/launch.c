@@ -1,5 +1,6 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
+#include "capture/hdf5/h5_words.h"
 #include "capture/run/choose.h"
 #include "capture/run/guard.h"
 #include "capture/run/images.h"
@@ -776,6 +777,19 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 	worker_safe(w, k->safe, forked, cwd);
 }
 
+/* Classes of HDF5 objects that are not in the record because nobody asked for them. */
+static void say_left_out(struct sup *s, uint32_t classes)
+{
+	struct buf text = {0};
+	buf_str(&text, str_of("not recorded, as asked for:"));
+	for (int i = 0; i < H5_CLASSES; i++)
+		if (!(classes & 1u << i))
+			buf_printf(&text, " %s", h5_class_word[i]);
+	if (classes != H5_ALL)
+		sup_gap(s, NULL, TERM_gap_hdf5, 0, buf_cstr(&text));
+	buf_release(&text);
+}
+
 /* The library that tells of HDF5 goes along with the command; what it tells is looked at when its process is over. */
 static void enter_hdf5(struct sup *s, const char *command, const char *what)
 {
@@ -791,6 +805,8 @@ static void enter_hdf5(struct sup *s, const char *command, const char *what)
 		setenv("STEMMA_HDF5", what, 1);
 	if (why)
 		sup_gap(s, NULL, TERM_gap_hdf5, 0, why);
+	else
+		say_left_out(s, h5_classes_of(what));
 }
 
 /* The library that tells of MPI goes along with the command. */

@@ -45,6 +45,9 @@ struct vol {
 extern struct h5_lib *vol_lib;
 /* Is anything noted? */
 bool vol_on(void);
+/* Of these classes (h5_wants, h5_sees)? */
+bool vol_wants(uint32_t classes);
+bool vol_sees(uint32_t classes);
 /* An object of the connector under ours; NULL for NULL. */
 void *vol_wrap(void *under, hid_t id, H5I_type_t type);
 void vol_free(struct vol *v);

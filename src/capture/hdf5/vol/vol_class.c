@@ -16,6 +16,16 @@ bool vol_on(void)
 	return wanted && app_tape_on();
 }
 
+bool vol_wants(uint32_t classes)
+{
+	return wanted && h5_wants(vol_lib, classes);
+}
+
+bool vol_sees(uint32_t classes)
+{
+	return wanted && h5_sees(vol_lib, classes);
+}
+
 /* ---- objects ---- */
 
 void *vol_wrap(void *under, hid_t id, H5I_type_t type)

@@ -13,9 +13,9 @@ static void asked(void **req, hid_t id)
 		*req = vol_wrap(*req, id, H5I_BADID);
 }
 
-static int64_t begin(void)
+static int64_t begin(bool notes)
 {
-	return vol_on() ? h5_now() : 0;
+	return notes ? h5_now() : 0;
 }
 
 /* ---- datasets ---- */
@@ -24,7 +24,7 @@ static void *dataset_create(void *obj, const H5VL_loc_params_t *where, const cha
                             hid_t space, hid_t make, hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_sees(H5_DATASET));
 	struct vol *d =
 	    vol_wrap(H5(H5VLdataset_create)(v->under, where, v->id, name, link, type, space, make, access, dxpl, req),
 	             v->id, H5I_DATASET);
@@ -38,7 +38,7 @@ static void *dataset_open(void *obj, const H5VL_loc_params_t *where, const char 
                           void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_wants(H5_DATASET));
 	struct vol *d = vol_wrap(H5(H5VLdataset_open)(v->under, where, v->id, name, access, dxpl, req), v->id, H5I_DATASET);
 	asked(req, v->id);
 	if (d && t)
@@ -66,7 +66,8 @@ static bool moving_begin(struct moving *m, size_t n, void *v[], hid_t type[], hi
 		return false;
 	for (size_t i = 0; i < n; i++)
 		m->under[i] = ((struct vol *)v[i])->under;
-	for (size_t i = 0; i < n && vol_on(); i++) {
+	bool notes = vol_sees(H5_DATASET);
+	for (size_t i = 0; i < n && notes; i++) {
 		struct h5_obj *o = vol_obj(v[i], dxpl);
 		vol_shape(v[i], o, dxpl);
 		m->bytes[i] = h5_data_begin(vol_lib, o, type[i], space[i], write, &m->t);
@@ -123,10 +124,11 @@ static herr_t dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, 
 static herr_t dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	struct h5_obj *o = vol_on() && args->op_type != H5VL_DATASET_REFRESH ? vol_obj(v, dxpl) : NULL;
 	bool extent = args->op_type == H5VL_DATASET_SET_EXTENT;
+	bool notes = extent ? vol_sees(H5_DATASET) : args->op_type == H5VL_DATASET_FLUSH && vol_wants(H5_DATASET);
+	struct h5_obj *o = notes ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id;
-	int64_t t = begin();
+	int64_t t = begin(notes);
 	if (extent)
 		h5_begin(o, true, t);
 	herr_t r = H5(H5VLdataset_specific)(v->under, id, args, dxpl, req);
@@ -146,9 +148,9 @@ static herr_t dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl
 	struct vol *v = obj;
 	bool reads = args->op_type == H5VL_NATIVE_DATASET_CHUNK_READ,
 	     writes = args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE;
-	struct h5_obj *o = vol_on() && (reads || writes) ? vol_obj(v, dxpl) : NULL;
+	struct h5_obj *o = (reads || writes) && vol_sees(H5_DATASET) ? vol_obj(v, dxpl) : NULL;
 	const H5VL_native_dataset_optional_args_t *native = args->args;
-	int64_t t = begin();
+	int64_t t = begin(o != NULL);
 	h5_begin(o, writes, t);
 	herr_t r = H5(H5VLdataset_optional)(v->under, v->id, args, dxpl, req);
 	asked(req, v->id);
@@ -190,7 +192,7 @@ static void *attr_create(void *obj, const H5VL_loc_params_t *where, const char *
                          hid_t make, hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_sees(H5_ATTRIBUTE));
 	return attribute(H5(H5VLattr_create)(v->under, where, v->id, name, type, space, make, access, dxpl, req), v, where,
 	                 name, H5_CREATE, t, dxpl, req);
 }
@@ -199,14 +201,14 @@ static void *attr_open(void *obj, const H5VL_loc_params_t *where, const char *na
                        void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_wants(H5_ATTRIBUTE));
 	return attribute(H5(H5VLattr_open)(v->under, where, v->id, name, access, dxpl, req), v, where, name, H5_OPEN, t,
 	                 dxpl, req);
 }
 
 static struct h5_obj *attr_begin(struct vol *v, bool write, hid_t dxpl, int64_t *ret_t)
 {
-	struct h5_obj *o = vol_on() ? vol_obj(v, dxpl) : NULL;
+	struct h5_obj *o = vol_sees(H5_ATTRIBUTE) ? vol_obj(v, dxpl) : NULL;
 	if (o && o->kind != TERM_kind_attribute)
 		o = NULL;
 	vol_shape(v, o, dxpl);
@@ -256,9 +258,10 @@ static herr_t attr_specific(void *obj, const H5VL_loc_params_t *where, H5VL_attr
                             void **req)
 {
 	struct vol *v = obj;
-	struct h5_obj *owner = vol_on() && args->op_type == H5VL_ATTR_RENAME ? vol_at(v, where, dxpl) : NULL;
+	bool notes = args->op_type == H5VL_ATTR_RENAME && vol_sees(H5_ATTRIBUTE);
+	struct h5_obj *owner = notes ? vol_at(v, where, dxpl) : NULL;
 	struct h5_obj *from = owner ? h5_attribute_of(owner, args->args.rename.old_name) : NULL;
-	int64_t t = begin();
+	int64_t t = begin(notes);
 	herr_t r = H5(H5VLattr_specific)(v->under, where, v->id, args, dxpl, req);
 	asked(req, v->id);
 	if (from && r >= 0)

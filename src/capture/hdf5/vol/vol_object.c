@@ -21,9 +21,9 @@ static void *given(void *under, struct vol *at, H5I_type_t type, enum h5_few_op 
 	return v;
 }
 
-static int64_t begin(void)
+static int64_t begin(bool notes)
 {
-	return vol_on() ? h5_now() : 0;
+	return notes ? h5_now() : 0;
 }
 
 /* ---- files ---- */
@@ -33,7 +33,7 @@ static void *file_create(const char *name, unsigned flags, hid_t make, hid_t acc
 	hid_t id, list = vol_access(access, &id);
 	if (list < 0)
 		return NULL;
-	int64_t t = begin();
+	int64_t t = begin(vol_on());
 	void *under = H5(H5VLfile_create)(name, flags, make, list, dxpl, req);
 	struct vol *v = vol_wrap(under, id, H5I_FILE);
 	vol_access_close(list, !under);
@@ -48,7 +48,7 @@ static void *file_open(const char *name, unsigned flags, hid_t access, hid_t dxp
 	hid_t id, list = vol_access(access, &id);
 	if (list < 0)
 		return NULL;
-	int64_t t = begin();
+	int64_t t = begin(vol_on());
 	void *under = H5(H5VLfile_open)(name, flags, list, dxpl, req);
 	struct vol *v = vol_wrap(under, id, H5I_FILE);
 	vol_access_close(list, !under);
@@ -112,7 +112,7 @@ static herr_t file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dx
 	}
 	bool flush = args->op_type == H5VL_FILE_FLUSH, again = args->op_type == H5VL_FILE_REOPEN;
 	struct h5_obj *o = vol_on() && (flush || again) ? vol_obj(v, dxpl) : NULL;
-	int64_t t = begin();
+	int64_t t = begin(vol_on());
 	herr_t r = H5(H5VLfile_specific)(v->under, v->id, &mine, dxpl, req);
 	asked(req, v->id);
 	if (flush && t)
@@ -148,7 +148,7 @@ static void *group_create(void *obj, const H5VL_loc_params_t *where, const char 
                           hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_wants(H5_GROUP));
 	return given(H5(H5VLgroup_create)(v->under, where, v->id, name, link, make, access, dxpl, req), v, H5I_GROUP,
 	             H5_CREATE, t, dxpl, req);
 }
@@ -157,7 +157,7 @@ static void *group_open(void *obj, const H5VL_loc_params_t *where, const char *n
                         void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_wants(H5_GROUP));
 	return given(H5(H5VLgroup_open)(v->under, where, v->id, name, access, dxpl, req), v, H5I_GROUP, H5_OPEN, t, dxpl,
 	             req);
 }
@@ -170,9 +170,9 @@ static herr_t group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t 
 		struct vol *child = args->args.mount.child_file;
 		mine.args.mount.child_file = UNDER(child);
 	}
-	bool flush = vol_on() && args->op_type == H5VL_GROUP_FLUSH;
+	bool flush = vol_wants(H5_GROUP) && args->op_type == H5VL_GROUP_FLUSH;
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
-	int64_t t = begin();
+	int64_t t = begin(flush);
 	herr_t r = H5(H5VLgroup_specific)(v->under, v->id, &mine, dxpl, req);
 	asked(req, v->id);
 	if (flush)
@@ -186,7 +186,7 @@ static void *datatype_commit(void *obj, const H5VL_loc_params_t *where, const ch
                              hid_t make, hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_wants(H5_DATATYPE));
 	return given(H5(H5VLdatatype_commit)(v->under, where, v->id, name, type, link, make, access, dxpl, req), v,
 	             H5I_DATATYPE, H5_CREATE, t, dxpl, req);
 }
@@ -195,7 +195,7 @@ static void *datatype_open(void *obj, const H5VL_loc_params_t *where, const char
                            void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_wants(H5_DATATYPE));
 	return given(H5(H5VLdatatype_open)(v->under, where, v->id, name, access, dxpl, req), v, H5I_DATATYPE, H5_OPEN, t,
 	             dxpl, req);
 }
@@ -203,9 +203,9 @@ static void *datatype_open(void *obj, const H5VL_loc_params_t *where, const char
 static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	bool flush = vol_on() && args->op_type == H5VL_DATATYPE_FLUSH;
+	bool flush = vol_wants(H5_DATATYPE) && args->op_type == H5VL_DATATYPE_FLUSH;
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
-	int64_t t = begin();
+	int64_t t = begin(flush);
 	herr_t r = H5(H5VLdatatype_specific)(v->under, v->id, args, dxpl, req);
 	asked(req, v->id);
 	if (flush)
@@ -255,7 +255,7 @@ CLOSES(datatype)
 static void *object_open(void *obj, const H5VL_loc_params_t *where, H5I_type_t *type, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	int64_t t = begin();
+	int64_t t = begin(vol_wants(H5_OBJECTS));
 	void *under = H5(H5VLobject_open)(v->under, where, v->id, type, dxpl, req);
 	return given(under, v, under ? *type : H5I_BADID, H5_OPEN, t, dxpl, req);
 }
@@ -268,9 +268,9 @@ static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char 
 	H5VL_loc_params_t at = {.obj_type = where_a->obj_type,
 	                        .type = H5VL_OBJECT_BY_NAME,
 	                        .loc_data.loc_by_name = {.name = from, .lapl_id = H5P_DEFAULT}};
-	bool on = vol_on();
+	bool on = vol_on() && h5_copies(vol_lib);
 	struct h5_obj *o = on && where_a->type == H5VL_OBJECT_BY_SELF ? vol_at(va, &at, dxpl) : NULL;
-	int64_t t = begin();
+	int64_t t = begin(on);
 	herr_t r = H5(H5VLobject_copy)(va->under, where_a, from, vb->under, where_b, to, va->id, copy, link, dxpl, req);
 	asked(req, va->id);
 	if (on && r >= 0) {
@@ -295,10 +295,10 @@ static herr_t object_specific(void *obj, const H5VL_loc_params_t *where, H5VL_ob
                               void **req)
 {
 	struct vol *v = obj;
-	bool flush = vol_on() && args->op_type == H5VL_OBJECT_FLUSH;
+	bool flush = vol_wants(H5_OBJECTS) && args->op_type == H5VL_OBJECT_FLUSH;
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id; /* a refresh closes the object, and opens another */
-	int64_t t = begin();
+	int64_t t = begin(flush);
 	herr_t r = H5(H5VLobject_specific)(v->under, where, id, args, dxpl, req);
 	asked(req, id);
 	if (flush)
@@ -332,12 +332,12 @@ static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_l
 		to = args->args.hard.curr_obj;
 		mine.args.hard.curr_obj = UNDER(to);
 		/* H5L_SAME_LOC: one of the two is not said. */
-		o = vol_on() ? vol_at(to ? to : v, &args->args.hard.curr_loc_params, dxpl) : NULL;
+		o = vol_on() && h5_names(vol_lib) ? vol_at(to ? to : v, &args->args.hard.curr_loc_params, dxpl) : NULL;
 	}
 	hid_t id = v ? v->id : to ? to->id : vol_native();
 	herr_t r = H5(H5VLlink_create)(&mine, UNDER(v), where, id, link, access, dxpl, req);
 	asked(req, id);
-	if (r >= 0 && o)
+	if (r >= 0 && o && (!*o->name || vol_sees(H5_LINK)))
 		h5_renamed(o, TERM_nameop_link, vol_obj(v ? v : to, dxpl), name_of(where), NULL, NULL);
 	return r;
 }
@@ -346,10 +346,10 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
                          hid_t link, hid_t access, hid_t dxpl, void **req)
 {
 	struct vol *va = a, *vb = b, *at = va ? va : vb;
-	bool on = vol_on();
+	bool on = vol_sees(H5_LINK);
 	struct h5_obj *o = on ? vol_at(at, from, dxpl) : NULL;
 	hid_t id = at ? at->id : vol_native();
-	int64_t t = begin();
+	int64_t t = begin(on);
 	herr_t r =
 	    (moves ? H5(H5VLlink_move) : H5(H5VLlink_copy))(UNDER(va), from, UNDER(vb), to, id, link, access, dxpl, req);
 	asked(req, id);
@@ -385,7 +385,7 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
                             void **req)
 {
 	struct vol *v = obj;
-	bool deletes = vol_on() && args->op_type == H5VL_LINK_DELETE && name_of(where);
+	bool deletes = args->op_type == H5VL_LINK_DELETE && name_of(where) && vol_sees(H5_LINK);
 	struct h5_obj *o = deletes ? vol_at(v, where, dxpl) : NULL;
 	herr_t r = H5(H5VLlink_specific)(v->under, where, v->id, args, dxpl, req);
 	asked(req, v->id);
