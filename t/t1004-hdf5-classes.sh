@@ -49,7 +49,6 @@ asked dataset,link 'dataset|link'
 asked attribute,dataset,group 'group|dataset|attribute'
 asked group,dataset,attribute,datatype,link '[a-z]+' 'all of them'
 if [ -z "$VOL" ]; then
-	VOL=
 	cmd 0 run --hdf5 -- ./h5steps kinds kinds.h5 && names | diff "$T/truth" - >>"$err" && gaps 'IS NULL' >"$out" && lines "$out" 0 && gaps 'IS NOT NULL' >"$out" && lines "$out" 0
 	check 'no word: all of them, and nothing is missing'
 	rm -rf kinds.h5 "$STEMMA_HOME"
