@@ -73,6 +73,27 @@ check "a function that reaches no system call is left out"
 cmd 0 spec --json o0.bc && graph main >"$T/graph0" && diff "$T/want" "$T/graph0" >&2
 check "the same graph of code that was not optimised"
 
+cat >not.c <<'END'
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	if (!argv[1])
+		puts("none");
+	switch (argc) {
+	case 2 ... 400:
+		puts("some");
+	}
+	return 0;
+}
+END
+truth='[.functions[0].nodes[] | select(.kind == "decision") | [.condition, .source_truth, ([.edges[] | .label])]]'
+"$CLANG" -g -O0 -fno-discard-value-names -emit-llvm -c not.c -o named.bc && cmd 0 spec --json named.bc &&
+	json "$truth == [[\"eq ptr\", true, [\"true\", \"false\"]], [\"ule i32\", null, [\"true\", \"false\"]]]"
+check "true is the source's, and it is known of what it is not"
+"$CLANG" -g -O0 -fdiscard-value-names -emit-llvm -c not.c -o unnamed.bc && cmd 0 spec --json unnamed.bc &&
+	json "$truth == [[\"ne ptr\", null, [\"true\", \"false\"]], [\"ule i32\", null, [\"true\", \"false\"]]]"
+check "without names of blocks it is not said to be"
+
 for cc in gcc clang; do
 	command -v $cc >/dev/null || continue
 	cmd 0 cc --spec $cc -O2 -c small.c -o small.o && cmd 0 cc --spec $cc small.o -o small && cmd 0 spec --json small &&

@@ -108,6 +108,15 @@ parts 12 decision '"true"' '"false"' .at.outcome && both 1
 check 'if and else'
 cmd 1 diff --trace --spec p.spec a b && says "$out" 'integrate() at integ.c:12: A took true, B false' '> ' '12      if (d > 1)' 'main() integ.c:21 > integrate()' 'meet again    integrate() at integ.c:16, after 1 | 1 steps'
 check 'and in words, with the source'
+sed 's/fcmp_ogt/?fcmp_ult/' spec.text | "$SPECTEXT" spec >old.spec && sed 's/^syscall 15/syscall 13/' spec.text | sed 's/fcmp_ogt/?fcmp_ogt/' | "$SPECTEXT" spec >line.spec
+for of in old.spec line.spec; do
+	run_of 3 end 0 other | made ${of%.spec}.a operands && run_of 3 end 1 other | sed 's/decide 6 1/decide 6 1 real 0.5 1/' | made ${of%.spec}.b operands
+done
+unset of
+cmd 1 diff --trace --spec old.spec old.a old.b && says "$out" 'integrate() at integ.c:12: A took the way to integ.c:13, B the way to integ.c:15' 'not recorded | !(0.5 >= 1)' && cmd 1 diff --trace --spec old.spec --json old.a old.b && json '.threads[0].divergences[0] | [.a.at.way, .b.at.way] == [0, 1] and (.a.at | has("outcome") | not)'
+check 'where it is not known what was true in the source: the line it went on at'
+cmd 1 diff --trace --spec line.spec line.a line.b && says "$out" 'integrate() at integ.c:12: A took way 0, B way 1'
+check 'and its number where lines do not tell'
 run_of 3 break 0 other | made b operands
 parts 6 decision '"false"' '"true"' .at.outcome
 check 'the turn in which one side breaks off and the other has none left'

@@ -4,7 +4,9 @@
  *       file NAME                                  files are numbered as they come
  *       function NAME LINE                         in the last file; its nodes follow, numbered from 0
  *       KIND LINE COLUMN NAME [-> EDGE...]         KIND as spec_kind_name says; NAME - for none, a decision's is its
- * condition EDGE: NODE or NODE=OUTCOME=LABEL indirect LINE COLUMN FUNCTION,... [-> EDGE...]   a call through a pointer
+ *                                                  condition, with ? before it where true and false may not be the
+ *                                                  source's; EDGE: NODE or NODE=OUTCOME=LABEL
+ *       indirect LINE COLUMN FUNCTION,... [-> EDGE...]   a call through a pointer
  *   stemma-spectext trace SPEC [thread=NAME] [lazy] [operands] [pid=N] [started=N] [began=N] <TEXT >FILE
  *       enter FUNCTION|NUMBER, leave, call NODE, decide NODE OUTCOME [signed|unsigned|real|pointer A B],
  *       silent HASH WORDS, back DEPTH, gap WHY, end exit|thread|stopped
@@ -67,6 +69,9 @@ static void add_edge(struct spec *s, struct spec_node *n, char *word)
 	char *outcome = strchr(word, '='), *label = outcome ? strchr(outcome + 1, '=') : NULL;
 	edges[s->n_edges++] = (struct spec_edge){(uint32_t)atoi(word), outcome ? (uint32_t)atoi(outcome + 1) : 0,
 	                                         label ? strdup(label + 1) : ""};
+	if (n->kind == SPEC_DECISION && *n->condition != '?' && label &&
+	    (!strcmp(label + 1, "true") || !strcmp(label + 1, "false")))
+		n->flags |= SPEC_SOURCE_TRUTH;
 	n->n_edges++;
 }
 
@@ -110,6 +115,7 @@ static int make_spec(void)
 			functions[s.n_functions - 1].n_nodes++;
 			for (int k = 5; k < n; k++)
 				add_edge(&s, node, w[k]);
+			node->condition += *node->condition == '?';
 		} else {
 			errx(2, "line %zu: not understood: %s", i + 1, lines[i]);
 		}

@@ -116,7 +116,7 @@ static bool take_out(char **argv, const char *said)
 /* 0, or -errno with a sentence. */
 static int to_bitcode(const struct args *a, const char *source, const char *out, struct err *err)
 {
-	char **argv = calloc(a->n + 20, sizeof(*argv));
+	char **argv = calloc(a->n + 24, sizeof(*argv));
 	struct buf said = {0};
 	size_t n = 0;
 	int status = 0;
@@ -133,12 +133,19 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 			argv[n++] = a->v[i];
 	}
 	/* DWARF 4: valgrind 3.19, Debian 12's, ends at clang's fifth, and a traced program is to run under it. */
-	char *const ours[] = {(char *)"-w",        (char *)"-Qunused-arguments",
-	                      (char *)"-gdwarf-4", (char *)"-O1",
-	                      (char *)"-Xclang",   (char *)"-disable-llvm-passes",
-	                      (char *)"-c",        (char *)"-emit-llvm",
-	                      (char *)source,      (char *)"-o",
-	                      (char *)out,         NULL};
+	char *const ours[] = {(char *)"-w",
+	                      (char *)"-Qunused-arguments",
+	                      (char *)"-gdwarf-4",
+	                      (char *)"-O1",
+	                      (char *)"-Xclang",
+	                      (char *)"-disable-llvm-passes",
+	                      (char *)"-fno-discard-value-names", /* of blocks: spec/llvm/truth.c */
+	                      (char *)"-c",
+	                      (char *)"-emit-llvm",
+	                      (char *)source,
+	                      (char *)"-o",
+	                      (char *)out,
+	                      NULL};
 	memcpy(argv + n, ours, sizeof(ours));
 	for (int turn = 0; turn < 16; turn++) {
 		buf_reset(&said);

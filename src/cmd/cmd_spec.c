@@ -137,10 +137,15 @@ static json_t *node_json(const struct spec *s, const struct spec_node *n, uint32
 	static const struct {
 		unsigned flag;
 		const char *name;
-	} flags[] = {{SPEC_INDIRECT, "indirect"},     {SPEC_UNKNOWN, "unknown"},
-	             {SPEC_NORETURN, "noreturn"},     {SPEC_CALLBACK, "callback"},
-	             {SPEC_TWICE, "twice"},           {SPEC_LOOP, "loop"},
-	             {SPEC_UNRECORDED, "unrecorded"}, {SPEC_INEXACT_LINE, "inexact_line"}};
+	} flags[] = {{SPEC_INDIRECT, "indirect"},
+	             {SPEC_UNKNOWN, "unknown"},
+	             {SPEC_NORETURN, "noreturn"},
+	             {SPEC_CALLBACK, "callback"},
+	             {SPEC_TWICE, "twice"},
+	             {SPEC_LOOP, "loop"},
+	             {SPEC_UNRECORDED, "unrecorded"},
+	             {SPEC_INEXACT_LINE, "inexact_line"},
+	             {SPEC_SOURCE_TRUTH, "source_truth"}};
 	json_t *o = json_object(), *edges = json_array(), *targets = json_array();
 	js_num(o, "id", k);
 	js_text(o, "kind", spec_kind_name(n->kind));

@@ -50,6 +50,8 @@ const char *trace_verdict_word(enum trace_verdict v);
 /* NULL: it has none that is known. */
 const char *trace_function_name(const struct trace_pair *p, int side, uint32_t function);
 
+/* "true", "case 3"; "" where it is not known what the outcome is in the source. */
+const char *trace_outcome_label(const struct trace_pair *p, int side, const struct spot *s);
 /* "integrate() at integ.c:88" */
 void trace_words_place(const struct trace_pair *p, int side, uint32_t function, uint32_t node, struct buf *b);
 /* "integrate() at integ.c:88: A took true, B false" */

@@ -71,12 +71,10 @@ static json_t *spot(const struct trace_pair *p, int side, const struct spot *s)
 	if (s->step != ALIGN_START)
 		js_num(o, "step", s->step);
 	js_put(o, "place", place(p, side, s->function, s->node));
-	const struct spec_node *n = s->kind == STEP_AT ? atlas_node(p->atlas, side, s->function, s->node) : NULL;
-	const struct spec_edge *e = n && s->chooses ? spec_outcome(spec_of(p, side), n, s->outcome) : NULL;
 	if (s->chooses) {
 		js_num(o, "way", s->outcome);
-		if (e)
-			js_str_if(o, "outcome", str_of(e->label));
+		if (s->kind == STEP_AT)
+			js_str_if(o, "outcome", str_of(trace_outcome_label(p, side, s)));
 	}
 	if (s->type) {
 		json_t *operands = json_array();

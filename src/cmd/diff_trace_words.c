@@ -92,13 +92,39 @@ static int knows(const struct trace_pair *p, uint32_t function)
 	return atlas_function(p->atlas, 0, function) ? 0 : 1;
 }
 
-static void put_outcome(const struct trace_pair *p, int side, const struct spot *s, struct buf *b)
+const char *trace_outcome_label(const struct trace_pair *p, int side, const struct spot *s)
 {
 	const struct spec_node *n = atlas_node(p->atlas, side, s->function, s->node);
 	const struct spec_edge *e = n ? spec_outcome(spec_of(p, side), n, s->outcome) : NULL;
-	if (e && *e->label)
-		fmt_name(b, str_of(e->label));
-	else
+	bool branch = e && (!strcmp(e->label, "true") || !strcmp(e->label, "false"));
+	return !e || (branch && !(n->flags & SPEC_SOURCE_TRUTH)) ? "" : e->label;
+}
+
+/* Where it is not known what was true in the source: the place of what comes next, if that tells the ways apart. */
+static bool put_way(const struct trace_pair *p, int side, const struct spot *s, struct buf *b)
+{
+	const struct spec *spec = spec_of(p, side);
+	const struct spec_function *f = atlas_function(p->atlas, side, s->function);
+	const struct spec_node *n = atlas_node(p->atlas, side, s->function, s->node), *to[2];
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct spec_edge *e = f && n ? spec_outcome(spec, n, i) : NULL;
+		to[i] = e ? &spec->nodes[f->first_node + e->to] : NULL;
+		if (!to[i] || !to[i]->line || to[i]->flags & SPEC_INEXACT_LINE || !*spec_file(spec, to[i]->file))
+			return false;
+	}
+	if (s->outcome > 1 || (to[0]->line == to[1]->line && to[0]->file == to[1]->file))
+		return false;
+	buf_printf(b, "the way to ");
+	put_line(p, side, to[s->outcome]->file, to[s->outcome]->line, b);
+	return true;
+}
+
+static void put_outcome(const struct trace_pair *p, int side, const struct spot *s, struct buf *b)
+{
+	const char *label = trace_outcome_label(p, side, s);
+	if (*label)
+		fmt_name(b, str_of(label));
+	else if (!put_way(p, side, s, b))
 		buf_printf(b, "way %u", s->outcome);
 }
 
@@ -209,11 +235,25 @@ static void put_operands(const struct trace_pair *p, int side, const struct spot
 		buf_printf(b, "not recorded");
 		return;
 	}
-	put_operand(at, false, b);
-	if (n && strstr(n->condition, "switch"))
+	if (n && strstr(n->condition, "switch")) {
+		put_operand(at, false, b);
 		return;
+	}
+	/* What is not a < b is a >= b only of what can be compared: of reals, which may be NaN, it is said as it is. */
+	static const char *const unordered[][2] = {{"ult", ">="}, {"ule", ">"}, {"ugt", "<="}, {"uge", "<"}};
+	bool not = false;
+	for (size_t i = 0; n && str_starts(str_of(n->condition), str_of("fcmp ")) && i < 4; i++)
+		if (!strncmp(n->condition + 5, unordered[i][0], 3)) {
+			sign = unordered[i][1];
+			not = true;
+		}
+	if (not )
+		buf_printf(b, "!(");
+	put_operand(at, false, b);
 	buf_printf(b, " %s ", sign ? sign : "?");
 	put_operand(at, true, b);
+	if (not )
+		buf_char(b, ')');
 }
 
 /* Does one side only do something more here, after which both do the same? */

@@ -42,11 +42,12 @@ enum {
 	SPEC_LOOP = 32,          /* of a decision: at least one outcome leads back to it through a loop's head */
 	SPEC_UNRECORDED = 64,    /* of a decision: has too many outcomes for a trace; a gap */
 	SPEC_INEXACT_LINE = 128, /* the compiler gave no line; it is that of what stands before */
+	SPEC_SOURCE_TRUTH = 256, /* of a decision: true and false are the source's; else those of `condition` alone */
 };
 
 struct spec_edge {
 	uint32_t to;       /* node */
-	uint32_t outcome;  /* of a decision, from 0; else 0. Outcomes of an `if`: 0 true, 1 false */
+	uint32_t outcome;  /* of a decision, from 0; else 0. Outcomes of a branch: 0 true, 1 false */
 	const char *label; /* "true", "false", "case 3, 4", "default", "goto 2"; "" where there is one way only */
 };
 
@@ -56,7 +57,8 @@ struct spec_node {
 	uint32_t file;                /* SPEC_NONE: not known */
 	uint32_t line, column;        /* from 1; 0 not known */
 	const char *name;             /* of a call: what is called, as the linker knows it; "" through a pointer */
-	const char *condition;        /* of a decision: how it is decided, "slt i32", "switch i32", "fcmp olt double", "" */
+	const char *condition;        /* of a decision: how it is decided, "slt i32", "switch i32", "fcmp olt double", ""; a
+	                               * comparison holds for outcome 0 */
 	uint32_t first_edge, n_edges; /* in spec->edges */
 	uint32_t first_target, n_targets; /* in spec->targets: functions, ascending */
 };

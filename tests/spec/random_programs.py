@@ -3,7 +3,7 @@
 random_programs.py check LINES LOG - does the trace (lines of stemma-spectrace) tell what the program's own log tells?
 
 The program notes what it does, by itself: each system call with its line ("m LINE"), each decision with its line and
-outcome ("d LINE 0|1"), in a piece of memory that it writes to the file of its second argument at the end. Of the trace
+outcome ("d LINE 0|1": is it towards the condition being true), in a piece of memory that it writes to the file of its second argument at the end. Of the trace
 all system calls must be there, in that order, and every decision that it has must be the program's own: the trace is
 a part of the log, with nothing between that the log does not have.
 """
@@ -42,6 +42,12 @@ static int D(int line, int value)
 	note('d', line, value != 0);
 	return value != 0;
 }
+/* The same under a `!`. */
+static int N(int line, int value)
+{
+	note('d', line, value == 0);
+	return value != 0;
+}
 static unsigned r(unsigned n)
 {
 	state = state * 6364136223846793005ul + 1442695040888963407ul;
@@ -66,6 +72,22 @@ class Maker:
         self.lines += 1
         self.out.append('\t' * depth + text + '\n')
 
+    def condition(self, text):
+        """text, as it is or under a `!`; at times as an operand of && or ||. Each operand notes which way it leads:
+        towards the whole being true, or not."""
+        turned = self.random.random() < 0.5
+        ret = f'{"!" if turned else ""}{"ND"[not turned]}(__LINE__, {text})'
+        kind = self.random.random()
+        if kind < 0.6:
+            return ret
+        other = f'r({self.random.randrange(2, 4)}) == 0'
+        sign = self.random.choice(['&&', '||'])
+        if kind < 0.8:
+            return f'{ret} {sign} D(__LINE__, {other})'
+        # A `!` over all of it: what makes an operand true leads towards false.
+        a, b = (text, other) if kind < 0.9 else (other, text)
+        return f'!(N(__LINE__, {a}) {sign} {self.random.choice(["N(__LINE__, ", "!D(__LINE__, "])}{b}))'
+
     def statement(self, f, depth, loop):
         kind = self.random.random()
         if depth > 4:
@@ -80,11 +102,16 @@ class Maker:
         elif kind < 0.4:
             self.line(depth, self.random.choice(['break;', 'continue;'] if loop else ['return x;', 'x++;']))
         elif kind < 0.65:
-            self.line(depth, f'if (D(__LINE__, r({n}) == 0)) {{')
+            self.line(depth, f'if ({self.condition(f"r({n}) == 0")}) {{')
             self.block(f, depth + 1, loop)
             if self.random.random() < 0.5:
                 self.line(depth, '} else {')
                 self.block(f, depth + 1, loop)
+            self.line(depth, '}')
+        elif kind < 0.8 and self.random.random() < 0.5:
+            self.line(depth, f'for (unsigned i = 0, n = r({n + 1}); !N(__LINE__, i >= n || fuel == 0); i++) {{')
+            self.line(depth + 1, 'fuel--;')
+            self.block(f, depth + 1, True)
             self.line(depth, '}')
         elif kind < 0.8:
             self.line(depth, f'for (unsigned i = 0, n = r({n + 1}); D(__LINE__, i < n && fuel > 0); i++) {{')
@@ -105,7 +132,8 @@ class Maker:
             self.line(depth, 'do {')
             self.line(depth + 1, 'fuel -= fuel > 0;')
             self.block(f, depth + 1, False)
-            self.line(depth, f'}} while (D(__LINE__, r({n}) == 0 && fuel > 0));')
+            self.line(depth, self.random.choice([f'}} while (D(__LINE__, r({n}) == 0 && fuel > 0));',
+                                                 f'}} while (!N(__LINE__, r({n}) != 0 || fuel == 0));']))
 
     def block(self, f, depth, loop):
         for _ in range(self.random.randrange(1, 4)):

@@ -71,25 +71,32 @@ static void place(struct emit *e, const struct point *x, struct spec_node *n)
 	n->column = e->column;
 }
 
-static void condition_words(LLVMValueRef term, struct buf *b)
+/* What holds if the outcome is 0. */
+static void condition_words(const struct point *x, struct buf *b)
 {
+	LLVMValueRef term = x->inst;
 	static const char *const ints[] = {"eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"};
 	static const char *const reals[] = {"false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
 	                                    "uno",   "ueq", "ugt", "uge", "ult", "ule", "une", "true"};
+	static const unsigned char opposite[] = {1, 0, 5, 4, 3, 2, 9, 8, 7, 6}; /* of ints */
 	LLVMValueRef c = NULL;
 	LLVMTypeRef type = NULL;
+	bool not ;
 	if (LLVMIsASwitchInst(term)) {
 		buf_str(b, str_of("switch "));
 		type = LLVMTypeOf(LLVMGetOperand(term, 0));
 	} else if (LLVMIsAIndirectBrInst(term))
 		buf_str(b, str_of("goto *"));
 	else if (LLVMIsABranchInst(term) && LLVMIsConditional(term)) {
-		c = LLVMGetCondition(term);
+		c = program_compared(term, &not );
+		not ^= x->turned;
 		if (LLVMIsAICmpInst(c)) {
-			buf_printf(b, "%s ", ints[LLVMGetICmpPredicate(c) - LLVMIntEQ]);
+			unsigned k = (unsigned)LLVMGetICmpPredicate(c) - LLVMIntEQ;
+			buf_printf(b, "%s ", ints[not ? opposite[k] : k]);
 			type = LLVMTypeOf(LLVMGetOperand(c, 0));
 		} else if (LLVMIsAFCmpInst(c)) {
-			buf_printf(b, "fcmp %s ", reals[LLVMGetFCmpPredicate(c)]);
+			unsigned k = (unsigned)LLVMGetFCmpPredicate(c);
+			buf_printf(b, "fcmp %s ", reals[not ? 15 - k : k]);
 			type = LLVMTypeOf(LLVMGetOperand(c, 0));
 		}
 	}
@@ -180,7 +187,7 @@ static void emit_point(struct emit *e, const struct point *x)
 	emit_ways(e, x, &n);
 	if (x->kind == SPEC_DECISION) {
 		struct buf b = {0};
-		condition_words(x->inst, &b);
+		condition_words(x, &b);
 		n.condition = keep(&b);
 		if (n.flags & SPEC_UNRECORDED)
 			n.kind = SPEC_EPSILON;

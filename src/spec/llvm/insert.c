@@ -133,10 +133,12 @@ static void emit_operands(struct insert *x, LLVMValueRef term)
 {
 	LLVMValueRef args[3] = {0}, c = NULL;
 	uint32_t type = TRACE_SIGNED;
+	bool not ;
 	if (LLVMIsASwitchInst(term)) {
 		args[1] = as_word(x, LLVMGetOperand(term, 0), true);
 		args[2] = LLVMConstInt(x->i64, 0, false);
-	} else if (LLVMIsABranchInst(term) && (c = LLVMGetCondition(term)) && (LLVMIsAICmpInst(c) || LLVMIsAFCmpInst(c))) {
+	} else if (LLVMIsABranchInst(term) && (c = program_compared(term, &not )) &&
+	           (LLVMIsAICmpInst(c) || LLVMIsAFCmpInst(c))) {
 		LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(c, 0)));
 		if (kind == LLVMPointerTypeKind)
 			type = TRACE_POINTER;
@@ -170,8 +172,8 @@ static void insert_decision(struct insert *x, const struct point *d)
 	if (x->operands)
 		emit_operands(x, d->inst);
 	if (LLVMIsABranchInst(d->inst)) {
-		LLVMValueRef word =
-		    LLVMBuildSelect(x->b, LLVMGetCondition(d->inst), outcome_word(x, d, 0), outcome_word(x, d, 1), "");
+		LLVMValueRef word = LLVMBuildSelect(x->b, LLVMGetCondition(d->inst), outcome_word(x, d, d->turned),
+		                                    outcome_word(x, d, !d->turned), "");
 		emit(x, DECIDE, &word, 1);
 		return;
 	}

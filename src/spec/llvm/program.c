@@ -483,6 +483,20 @@ static void read_block(struct program *p, struct function *f, uint32_t b)
 	f->edges += count ? count - 1 : 0;
 }
 
+/* Outcome 0 is the source's true, where it can be known. */
+static void put_truth(struct point *x, LLVMBasicBlockRef way[2], const struct map *index)
+{
+	LLVMBasicBlockRef first = way[0];
+	enum truth t = program_truth(x->inst, map_get(index, (uintptr_t)first) > map_get(index, (uintptr_t)way[1]));
+	if (t != TRUTH_UNKNOWN)
+		x->flags |= SPEC_SOURCE_TRUTH;
+	if (t == TRUTH_SECOND) {
+		x->turned = true;
+		way[0] = way[1];
+		way[1] = first;
+	}
+}
+
 static void link_points(struct program *p, struct function *f, const struct map *index)
 {
 	LLVMBasicBlockRef *successors = NULL;
@@ -499,6 +513,8 @@ static void link_points(struct program *p, struct function *f, const struct map 
 			if (n > room)
 				successors = need(realloc(successors, (room = n) * sizeof(*successors)));
 			uint32_t k = program_successors(x->inst, successors);
+			if (k == 2 && LLVMIsABranchInst(x->inst))
+				put_truth(x, successors, index);
 			for (uint32_t s = 0; s < k; s++) {
 				uint32_t to = map_get(index, (uintptr_t)successors[s]);
 				add_way(p, p->blocks.v[f->first_block + to].point, s);

@@ -19,6 +19,7 @@ struct point {
 	uint8_t kind;      /* SPEC_*; SPEC_EPSILON: the begin of a block, or what is not kept */
 	bool kept;         /* it is a node */
 	bool soft;         /* a call that is a node only where its function has others */
+	bool turned;       /* a branch whose outcome 0, true, is its second way */
 	uint16_t flags;    /* SPEC_* */
 	LLVMValueRef inst; /* NULL: the begin of a block */
 	uint32_t block;
@@ -87,6 +88,15 @@ void program_insert(struct program *p, LLVMModuleRef inlined, bool operands);
 struct function *program_function(struct program *p, LLVMValueRef v); /* NULL */
 /* The distinct successors of a terminator, in the order of outcomes; ret has room for all. Returns how many. */
 uint32_t program_successors(LLVMValueRef terminator, LLVMBasicBlockRef *ret);
+
+/* ---- what a branch is in the source (truth.c) ---- */
+
+enum truth { TRUTH_UNKNOWN, TRUTH_FIRST, TRUTH_SECOND };
+/* Of a conditional branch with two ways: which of them the source's condition is true for. first_is_later: the block of
+ * the first stands behind that of the second. */
+enum truth program_truth(LLVMValueRef term, bool first_is_later);
+/* What decides a conditional branch, past each `!`; *ret_not: an odd number of those. */
+LLVMValueRef program_compared(LLVMValueRef term, bool *ret_not);
 
 /* ---- what libraries do (libcalls.def) ---- */
 
