@@ -192,8 +192,8 @@ module bzip2 bzip2 && {
 	small 'bzip2 -c text'
 }
 module sed sed/sed && {
-	# Of "!fp" clang compares fp.
-	pair sed sed/utils.c ck_fopen 1 'fp = fopen (name, mode);' true false 'sed -n p ab' 'sed -n p xy'
+	# It is "!fp" that is true or false, not the fp that clang compares.
+	pair sed sed/utils.c ck_fopen 1 'fp = fopen (name, mode);' false true 'sed -n p ab' 'sed -n p xy'
 }
 module grep src/grep && {
 	pair grep lib/fd-safer.c fd_safer 0 'if (STDIN_FILENO <= fd && fd <= STDERR_FILENO)' true false 'grep -c a ab' 'grep -c a xy'

@@ -241,18 +241,18 @@ static void put_operands(const struct trace_pair *p, int side, const struct spot
 	}
 	/* What is not a < b is a >= b only of what can be compared: of reals, which may be NaN, it is said as it is. */
 	static const char *const unordered[][2] = {{"ult", ">="}, {"ule", ">"}, {"ugt", "<="}, {"uge", "<"}};
-	bool not = false;
+	bool negated = false;
 	for (size_t i = 0; n && str_starts(str_of(n->condition), str_of("fcmp ")) && i < 4; i++)
 		if (!strncmp(n->condition + 5, unordered[i][0], 3)) {
 			sign = unordered[i][1];
-			not = true;
+			negated = true;
 		}
-	if (not )
+	if (negated)
 		buf_printf(b, "!(");
 	put_operand(at, false, b);
 	buf_printf(b, " %s ", sign ? sign : "?");
 	put_operand(at, true, b);
-	if (not )
+	if (negated)
 		buf_char(b, ')');
 }
 

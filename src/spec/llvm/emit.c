@@ -81,22 +81,22 @@ static void condition_words(const struct point *x, struct buf *b)
 	static const unsigned char opposite[] = {1, 0, 5, 4, 3, 2, 9, 8, 7, 6}; /* of ints */
 	LLVMValueRef c = NULL;
 	LLVMTypeRef type = NULL;
-	bool not ;
+	bool negated;
 	if (LLVMIsASwitchInst(term)) {
 		buf_str(b, str_of("switch "));
 		type = LLVMTypeOf(LLVMGetOperand(term, 0));
 	} else if (LLVMIsAIndirectBrInst(term))
 		buf_str(b, str_of("goto *"));
 	else if (LLVMIsABranchInst(term) && LLVMIsConditional(term)) {
-		c = program_compared(term, &not );
-		not ^= x->turned;
+		c = program_compared(term, &negated);
+		negated ^= x->turned;
 		if (LLVMIsAICmpInst(c)) {
 			unsigned k = (unsigned)LLVMGetICmpPredicate(c) - LLVMIntEQ;
-			buf_printf(b, "%s ", ints[not ? opposite[k] : k]);
+			buf_printf(b, "%s ", ints[negated ? opposite[k] : k]);
 			type = LLVMTypeOf(LLVMGetOperand(c, 0));
 		} else if (LLVMIsAFCmpInst(c)) {
 			unsigned k = (unsigned)LLVMGetFCmpPredicate(c);
-			buf_printf(b, "fcmp %s ", reals[not ? 15 - k : k]);
+			buf_printf(b, "fcmp %s ", reals[negated ? 15 - k : k]);
 			type = LLVMTypeOf(LLVMGetOperand(c, 0));
 		}
 	}

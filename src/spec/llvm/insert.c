@@ -133,11 +133,11 @@ static void emit_operands(struct insert *x, LLVMValueRef term)
 {
 	LLVMValueRef args[3] = {0}, c = NULL;
 	uint32_t type = TRACE_SIGNED;
-	bool not ;
+	bool negated;
 	if (LLVMIsASwitchInst(term)) {
 		args[1] = as_word(x, LLVMGetOperand(term, 0), true);
 		args[2] = LLVMConstInt(x->i64, 0, false);
-	} else if (LLVMIsABranchInst(term) && (c = program_compared(term, &not )) &&
+	} else if (LLVMIsABranchInst(term) && (c = program_compared(term, &negated)) &&
 	           (LLVMIsAICmpInst(c) || LLVMIsAFCmpInst(c))) {
 		LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(c, 0)));
 		if (kind == LLVMPointerTypeKind)
