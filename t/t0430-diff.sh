@@ -162,4 +162,10 @@ if [ -c /dev/full ]; then
 else
 	skip 'an answer that could not be written is none' 'there is no /dev/full'
 fi
+mkdir here there && echo data >here/in.dat
+for d in here there; do
+	(cd $d && PYTHONPATH=$T/work/here "$STEMMA" run -q -- cp "$T/work/here/in.dat" "$T/work/here/o")
+done
+cmd 1 diff --json && json '[.rungs[] | select(.name == "inputs" or .name == "options" or .name == "environment") | .same] | all'
+check 'a file below the directory of one side, by its full name on both, is the same file'
 finish

@@ -103,7 +103,7 @@ static struct diff_item *add_file(struct store *s, const struct side side[2], st
 	return i;
 }
 
-static int compare_input(struct store *s, const struct side side[2], struct items *it, const struct dpath *p[2],
+static int compare_input(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2],
                          struct diff *d)
 {
 	const struct dversion *v[2];
@@ -140,7 +140,7 @@ static int compare_input(struct store *s, const struct side side[2], struct item
 	return rc;
 }
 
-static int compare_output(struct store *s, const struct side side[2], struct items *it, const struct dpath *p[2])
+static int compare_output(struct store *s, const struct side side[2], struct items *it, struct dpath *const p[2])
 {
 	const struct dversion *v[2];
 	int rc = 0;
@@ -192,9 +192,64 @@ static int path_cmp(const void *a, const void *b)
 	return str_cmp(((const struct dpath *)a)->key, ((const struct dpath *)b)->key);
 }
 
+static int place_cmp(const void *a, const void *b)
+{
+	return str_cmp((*(struct dpath *const *)a)->path, (*(struct dpath *const *)b)->path);
+}
+
+/* Which path stands where in the order of both sides: less than 0 for the first side's alone, more for the second's. */
+static int next_pair(struct side side[2], size_t i, size_t k, struct dpath *ret[2])
+{
+	ret[0] = i < side[0].n_paths ? &side[0].paths[i] : NULL;
+	ret[1] = k < side[1].n_paths ? &side[1].paths[k] : NULL;
+	int c = !ret[0] ? 1 : !ret[1] ? -1 : str_cmp(ret[0]->key, ret[1]->key);
+	if (c < 0)
+		ret[1] = NULL;
+	if (c > 0)
+		ret[0] = NULL;
+	return c;
+}
+
+/* A file below the directory of one side only has a key of its own on each: where its path is the same it is the same
+ * file. */
+static int join_places(struct side side[2])
+{
+	struct dpath **alone[2], *p[2];
+	size_t n[2] = {0};
+	bool joined = false;
+	for (int k = 0; k < 2; k++)
+		alone[k] = calloc(side[k].n_paths + 1, sizeof(struct dpath *));
+	int rc = alone[0] && alone[1] ? 0 : -ENOMEM;
+	for (size_t i = 0, k = 0; rc == 0 && (i < side[0].n_paths || k < side[1].n_paths);) {
+		int c = next_pair(side, i, k, p);
+		if (c < 0)
+			alone[0][n[0]++] = p[0];
+		if (c > 0)
+			alone[1][n[1]++] = p[1];
+		i += p[0] != NULL;
+		k += p[1] != NULL;
+	}
+	for (int k = 0; rc == 0 && k < 2; k++)
+		if (n[k])
+			qsort(alone[k], n[k], sizeof(struct dpath *), place_cmp);
+	for (size_t i = 0, k = 0; rc == 0 && i < n[0] && k < n[1];) {
+		int c = place_cmp(&alone[0][i], &alone[1][k]);
+		if (c == 0) {
+			alone[0][i]->key = alone[1][k]->key;
+			joined = true;
+		}
+		i += c <= 0;
+		k += c >= 0;
+	}
+	if (joined)
+		qsort(side[0].paths, side[0].n_paths, sizeof(*side[0].paths), path_cmp);
+	free(alone[0]);
+	free(alone[1]);
+	return rc;
+}
+
 int items_files(struct store *s, struct side side[2], struct items *it, struct diff *d)
 {
-	int rc = 0;
 	for (int k = 0; k < 2; k++)
 		for (size_t i = 0; i < side[k].n_uses; i++)
 			if (side[k].execs[side[k].uses[i].exec].partner != NONE)
@@ -202,14 +257,10 @@ int items_files(struct store *s, struct side side[2], struct items *it, struct d
 	for (int k = 0; k < 2; k++) /* the versions' places in this array are of no more use */
 		if (side[k].n_paths)
 			qsort(side[k].paths, side[k].n_paths, sizeof(*side[k].paths), path_cmp);
+	int rc = join_places(side);
 	for (size_t i = 0, k = 0; rc == 0 && (i < side[0].n_paths || k < side[1].n_paths);) {
-		const struct dpath *p[2] = {i < side[0].n_paths ? &side[0].paths[i] : NULL,
-		                            k < side[1].n_paths ? &side[1].paths[k] : NULL};
-		int c = !p[0] ? 1 : !p[1] ? -1 : str_cmp(p[0]->key, p[1]->key);
-		if (c < 0)
-			p[1] = NULL;
-		if (c > 0)
-			p[0] = NULL;
+		struct dpath *p[2];
+		next_pair(side, i, k, p);
 		i += p[0] != NULL;
 		k += p[1] != NULL;
 		rc = compare_input(s, side, it, p, d);
@@ -288,6 +339,12 @@ static void tokens_release(struct tokens *t)
 	free(t->key);
 }
 
+/* As they stand they are the same for both programs; else by their masked form. */
+static bool same_token(const struct tokens *a, size_t i, const struct tokens *b, size_t k)
+{
+	return a->key[i] == b->key[k] || str_eq(a->v[i], b->v[k]);
+}
+
 enum { MATCHED_MAX = 512 }; /* tokens of a side between the equal ends; 2 bytes for each pair */
 
 /* The tokens that are not common, by the longest common subsequence of what lies between the equal ends (W. Miller,
@@ -295,9 +352,9 @@ enum { MATCHED_MAX = 512 }; /* tokens of a side between the equal ends; 2 bytes 
 static int diff_tokens(const struct tokens *a, const struct tokens *b, struct buf *before, struct buf *after)
 {
 	size_t first = 0, la = a->n, lb = b->n;
-	while (first < la && first < lb && a->key[first] == b->key[first])
+	while (first < la && first < lb && same_token(a, first, b, first))
 		first++;
-	while (la > first && lb > first && a->key[la - 1] == b->key[lb - 1])
+	while (la > first && lb > first && same_token(a, la - 1, b, lb - 1))
 		la--, lb--;
 	size_t n = la - first, m = lb - first;
 	if (first && (n || m) && a->v[first - 1].n > 1 && a->v[first - 1].p[0] == '-' && n <= 1 && m <= 1) {
@@ -317,12 +374,12 @@ static int diff_tokens(const struct tokens *a, const struct tokens *b, struct bu
 	for (size_t i = n; i-- > 0;)
 		for (size_t k = m; k-- > 0;) {
 			uint16_t down = t[(i + 1) * (m + 1) + k], right = t[i * (m + 1) + k + 1];
-			t[i * (m + 1) + k] = a->key[first + i] == b->key[first + k] ? (uint16_t)(t[(i + 1) * (m + 1) + k + 1] + 1)
+			t[i * (m + 1) + k] = same_token(a, first + i, b, first + k) ? (uint16_t)(t[(i + 1) * (m + 1) + k + 1] + 1)
 			                     : down > right                         ? down
 			                                                            : right;
 		}
 	for (size_t i = 0, k = 0; i < n || k < m;) {
-		if (i < n && k < m && a->key[first + i] == b->key[first + k])
+		if (i < n && k < m && same_token(a, first + i, b, first + k))
 			i++, k++;
 		else if (k == m || (i < n && t[(i + 1) * (m + 1) + k] >= t[i * (m + 1) + k + 1]))
 			add_token(before, a->v[first + i++]);
@@ -389,7 +446,9 @@ static int pair_environment(const struct side side[2], const struct dexec *a, co
 				continue;
 			bool found = find_variable(to, name, &there);
 			if (found && k)
-				continue; /* the first turn saw it */
+				continue;                      /* the first turn saw it */
+			if (found && str_eq(value, there)) /* a path below one side's directory only is masked on that side only */
+				continue;
 			buf_reset(&mine);
 			buf_reset(&other);
 			mask_path(&side[k], value, &mine);
