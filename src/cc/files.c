@@ -333,6 +333,33 @@ static bool is_our_own(const char *path)
 	return begins(path, "/proc/self/exe");
 }
 
+/* Are these the tokens of the jobs of make or cargo, by which a compiler asks how many threads it may have? They are no
+ * input. `--jobserver-auth=3,4` names descriptors (--jobserver-fds of old), `fifo:PATH` a FIFO (GNU make 4.4). */
+static bool is_jobserver(const char *path)
+{
+	static const char *const variables[] = {"MAKEFLAGS", "CARGO_MAKEFLAGS", "MFLAGS"};
+	static const char *const words[] = {"--jobserver-auth=", "--jobserver-fds="};
+	const char *slash = strrchr(path, '/');
+	for (size_t i = 0; i < N(variables) * N(words); i++) {
+		const char *at = getenv(variables[i / N(words)]);
+		int from, to, end = 0;
+		at = at ? strstr(at, words[i % N(words)]) : NULL;
+		if (!at)
+			continue;
+		at += strlen(words[i % N(words)]);
+		if (begins(at, "fifo:")) {
+			at += strlen("fifo:");
+			if (strcspn(at, " ") == strlen(path) && begins(at, path))
+				return true;
+		} else if (slash && strstr(path, "/fd/") && sscanf(at, "%d,%d", &from, &to) == 2 && from >= 0) {
+			int fd = -1;
+			if (sscanf(slash, "/%d%n", &fd, &end) == 1 && !slash[end] && (fd == from || fd == to))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* A file by another way: /dev/fd/3, /proc/self/cwd/x.c. Our descriptors and folder are those that the compiler was
  * started with. What the kernel itself tells (/proc/cpuinfo) is no file of anybody's. */
 static int take_by_link(struct gather *g, const struct seen_file *x)
@@ -365,7 +392,7 @@ static int take_input(struct gather *g, const struct seen_file *x)
 	const char *program = seen_program(g->s, x->image);
 	struct stat st;
 	int fd, rc;
-	if (g->r->note_path && strcmp(x->path, g->r->note_path) == 0)
+	if ((g->r->note_path && strcmp(x->path, g->r->note_path) == 0) || is_jobserver(x->path))
 		return 0;
 	if (is_of_kernel(x->path))
 		return take_by_link(g, x);
