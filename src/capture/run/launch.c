@@ -565,7 +565,7 @@ static const char *cannot_keep(int errnum)
 }
 
 /* A run inside a run: the outer one's listener sees everything (the kernel allows one only), so it is told, and we step
- * aside. What it is told is in calls.c. True: the command is to be run without a recorder of its own. */
+ * aside. What it is told is in nested.c. True: the command is to be run without a recorder of its own. */
 static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
 {
 	char marker[128];

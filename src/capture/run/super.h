@@ -498,7 +498,7 @@ const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);
 /* Has it guarded if a signal could show in its stopped calls. */
 void proc_guard(struct sup *s, struct proc *p);
 
-/* ---- handlers (calls.c, exec.c) ---- */
+/* ---- handlers (calls.c, calls_*.c, exec.c) ---- */
 
 /* A path that only stemma opens, and names its run in: the errno of the answer; 0: it is no such path (nested.c). Where
  * only programs are recorded it comes as a program to exec. */
