@@ -129,6 +129,12 @@ void prov_put_file(struct prov_source *p, const struct file_info *f)
 	}
 }
 
+void prov_put_within(struct prov_source *p, const struct file_info *f, uint64_t outer)
+{
+	if (f->within)
+		prov_put_count(p, ATTR_withinGeneration, outer);
+}
+
 void prov_put_edge(struct prov_source *p, const struct edge *e)
 {
 	prov_put_text(p, ATTR_certainty, str_of(e->sure ? "must" : "may"));

@@ -1,5 +1,6 @@
 /* prov_files.c - files and their versions as statements. */
 #include "export/prov_int.h"
+#include "graph/graph.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +78,8 @@ static void put_ident(struct prov_source *p, const struct version_info *v, const
 	prov_put_text(p, ATTR_ident, str_n(buf_cstr(b), b->n));
 }
 
-static int say_version(struct prov_source *p, const struct one_version *o, const struct file_info *f, size_t k)
+static int say_version(struct prov_source *p, const struct one_version *o, const struct file_info *f, uint64_t outer,
+                       size_t k)
 {
 	static const char *const origins[] = {
 	    [ORIGIN_OBSERVED] = "observed", [ORIGIN_UNOBSERVED] = "unobserved", [ORIGIN_EXTERNAL] = "external"};
@@ -85,7 +87,7 @@ static int say_version(struct prov_source *p, const struct one_version *o, const
 	bool last = k + 1 >= o->gens.n;
 	prov_begin(p, PROV_entity);
 	p->st.id = part_name(&p->subject, o, k);
-	p->st.type = f->kind == TERM_kind_regular || f->kind == TERM_kind_absent ? "Version" : "Stream";
+	p->st.type = gkind_has_versions((unsigned)f->kind) || f->kind == TERM_kind_absent ? "Version" : "Stream";
 	p->st.what = v->id;
 	p->st.other = f->id;
 	buf_reset(&p->label);
@@ -95,6 +97,7 @@ static int say_version(struct prov_source *p, const struct one_version *o, const
 		buf_str(&p->label, str_of(term_name(SET_kind, f->kind)));
 	p->st.label = buf_view(&p->label);
 	prov_put_file(p, f);
+	prov_put_within(p, f, outer);
 	prov_put_count(p, ATTR_versionNumber, v->n);
 	if (!last) {
 		prov_put_count(p, ATTR_part, k + 1);
@@ -176,9 +179,10 @@ static int say_derivations(struct prov_source *p, const struct one_version *o, s
 
 int prov_one_file(struct prov_source *p, store_id id, unsigned kinds)
 {
-	struct file_info f;
+	struct file_info f, file;
 	struct one_version o = {.in = false};
 	struct buf path = {0}, domain = {0};
+	uint64_t outer = 0;
 	int64_t limit = TIME_NEVER;
 	bool first = true;
 	int r = store_file(p->s, id, &f);
@@ -190,6 +194,10 @@ int prov_one_file(struct prov_source *p, store_id id, unsigned kinds)
 	f.path = buf_view(&path);
 	f.domain = buf_view(&domain);
 	r = path.failed || domain.failed ? -ENOMEM : 0;
+	if (r == 0 && f.within && (r = store_file(p->s, f.within, &file)) > 0) {
+		outer = file.gen;
+		r = 0;
+	}
 	if (r == 0 && kinds & PROV_BIT(PROV_entity))
 		r = prov_load_notes(p, NOTES_FILE, id);
 	for (uint64_t n = f.versions; r == 0 && n > 0; n--) {
@@ -203,6 +211,7 @@ int prov_one_file(struct prov_source *p, store_id id, unsigned kinds)
 			p->st.what = id;
 			p->st.label = f.path;
 			prov_put_file(p, &f);
+			prov_put_within(p, &f, outer);
 			prov_put_notes(p, 0);
 			r = prov_say(p);
 		}
@@ -210,7 +219,7 @@ int prov_one_file(struct prov_source *p, store_id id, unsigned kinds)
 		size_t parts = o.gens.n ? o.gens.n : 1;
 		for (size_t k = parts; r == 0 && k-- > 0;) {
 			if (kinds & PROV_BIT(PROV_entity))
-				r = say_version(p, &o, &f, k);
+				r = say_version(p, &o, &f, outer, k);
 			if (r == 0 && kinds & PROV_BIT(PROV_specializationOf))
 				r = say_specialization(p, &o, &f, k);
 			if (r == 0 && o.gens.n && kinds & PROV_BIT(PROV_wasGeneratedBy))

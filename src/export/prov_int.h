@@ -61,6 +61,8 @@ struct str prov_hashed(struct buf *b, char letter, struct str x, struct str y);
 struct str prov_named(struct buf *b, const char *text, unsigned part);
 /* What identifies a file, whatever its name. */
 void prov_put_file(struct prov_source *p, const struct file_info *f);
+/* ... and of an object of an HDF5 file, from that file: its generation. */
+void prov_put_within(struct prov_source *p, const struct file_info *f, uint64_t outer);
 void prov_put_edge(struct prov_source *p, const struct edge *e);
 void prov_put_access(struct prov_source *p, const struct edge *e);
 /* Whether an edge's version is part of the document; then it is in v. 1, 0, -errno. */

@@ -40,7 +40,8 @@ struct told_file {
 	uint64_t ino, gen;
 	unsigned kind;
 	bool network;
-	int64_t seen; /* the last that is known of it */
+	uint32_t within; /* of an object of an HDF5 file: that file; VEC_NONE */
+	int64_t seen;    /* the last that is known of it */
 };
 struct told_version {
 	uint32_t word, file;
@@ -134,6 +135,9 @@ uint32_t told_activity_of(struct told *t, uint32_t word); /* VEC_NONE without me
 uint32_t told_foreign(struct told *t, uint32_t word, struct str iri);
 uint32_t told_version_of(struct told *t, uint32_t word);
 uint32_t told_find_file(struct told *t, const struct told_file *like);
+
+/* Has a version's file versions as a regular file has? */
+bool told_regular(const struct told *t, uint32_t version);
 
 /* ---- told_relations.c: after all things ---- */
 

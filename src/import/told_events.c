@@ -174,6 +174,7 @@ static uint64_t file_number(struct writer *w, struct session *s, uint32_t file)
 		return n;
 	bool absent = f->kind == TERM_kind_absent;
 	uint64_t domain = absent ? 0 : domain_number(w, s, f);
+	uint64_t within = f->within == VEC_NONE ? 0 : file_number(w, s, f->within); /* a file, which lies in none */
 	n = ++s->files;
 	if (!map_set(&s->file_number, file, n))
 		w->error = -ENOMEM;
@@ -188,7 +189,8 @@ static uint64_t file_number(struct writer *w, struct session *s, uint32_t file)
 	                              .domain = domain,
 	                              .ino = f->ino,
 	                              .gen = f->gen,
-	                              .path = absent || w->named[file] == at ? f->path : str_of("")}});
+	                              .path = absent || w->named[file] == at ? f->path : str_of(""),
+	                              .within = within}});
 	return n;
 }
 

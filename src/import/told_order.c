@@ -45,7 +45,7 @@ static void edges(struct order *o, void (*add)(struct order *o, uint32_t from, u
 		add(o, start_of(i), start_of(i) + 1);
 	for (uint32_t i = 0; i < o->na; i++) {
 		const struct told_access *a = &o->t->accesses.v[i];
-		bool regular = o->t->files.v[o->t->versions.v[a->version].file].kind == TERM_kind_regular;
+		bool regular = told_regular(o->t, a->version);
 		if (a->foreign) {
 			add(o, start_of(a->activity), access_node(o, i));
 			add(o, access_node(o, i), start_of(a->activity) + 1);
@@ -188,7 +188,7 @@ static void take_times(struct order *o)
 	/* Further writes of one version go on where the first ended. */
 	for (uint32_t i = 0; i < o->na; i++) {
 		struct told_access *a = &t->accesses.v[i];
-		bool regular = t->files.v[t->versions.v[a->version].file].kind == TERM_kind_regular;
+		bool regular = told_regular(t, a->version);
 		if (a->foreign && a->write && regular && (least[a->version] != i || t->versions.v[a->version].own))
 			a->mode = ACCESS_WRITE | ACCESS_APPEND;
 	}

@@ -81,7 +81,7 @@ static int take_access(struct told *t, uint32_t at, bool write)
 		a->must = !str_is(told_text(t, st, ATTR_certainty), "may");
 		a->via = (uint8_t)told_term(SET_via, told_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
 		/* A cache's or a lock's is found by its name, again. */
-		if (t->files.v[t->versions.v[version].file].kind == TERM_kind_regular &&
+		if (told_regular(t, version) &&
 		    (a->via == TERM_via_cache || a->via == TERM_via_sync))
 			a->via = TERM_via_data;
 		a->api = (uint8_t)told_term(SET_api, told_text(t, st, ATTR_api), TERM_api_uring, TERM_api_other);
@@ -113,7 +113,8 @@ static int take_informed(struct told *t, uint32_t at)
 		uint64_t h = hash_str(buf_view(&name));
 		buf_release(&name);
 		uint32_t file =
-		    told_find_file(t, &(struct told_file){.domain = str_of(FOREIGN_DOMAIN), .gen = h, .kind = TERM_kind_pipe});
+		    told_find_file(t, &(struct told_file){
+		                          .domain = str_of(FOREIGN_DOMAIN), .gen = h, .kind = TERM_kind_pipe, .within = VEC_NONE});
 		struct told_version *v = file == VEC_NONE ? NULL : vec_add(&t->versions);
 		if (!v)
 			return told_oom(t);

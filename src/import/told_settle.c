@@ -36,7 +36,7 @@ bool told_drop_uses(struct told *t)
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < t->accesses.n; i++) {
 		const struct told_access *a = &t->accesses.v[i];
-		bool regular = t->files.v[t->versions.v[a->version].file].kind == TERM_kind_regular;
+		bool regular = told_regular(t, a->version);
 		if (!a->foreign && regular && (!a->write || a->mode & ACCESS_READ))
 			ok = table_add(&spans, span_hash(t, a), i);
 	}
@@ -44,7 +44,7 @@ bool told_drop_uses(struct told *t)
 		uint32_t *at = &t->activities.v[x].first;
 		while (*at != VEC_NONE) {
 			struct told_access *a = &t->accesses.v[*at];
-			bool regular = t->files.v[t->versions.v[a->version].file].kind == TERM_kind_regular;
+			bool regular = told_regular(t, a->version);
 			a->dropped = !a->foreign && !a->write && regular && follows(t, &spans, *at);
 			if (a->dropped)
 				*at = a->next;
@@ -76,7 +76,7 @@ static bool find_changes(struct told *t)
 	for (uint32_t k = 0; ok && k < t->versions.n; k++) {
 		const struct told_version *v = &t->versions.v[k];
 		uint32_t i, write = VEC_NONE;
-		bool used = !v->own || v->by_event || !v->unseen_size || t->files.v[v->file].kind != TERM_kind_regular;
+		bool used = !v->own || v->by_event || !v->unseen_size || !told_regular(t, k);
 		for (size_t pos = TABLE_START;
 		     !used && (i = table_next(&found, moment_hash(v->file, v->start), &pos)) != VEC_NONE;) {
 			const struct told_access *a = &t->accesses.v[i];
@@ -105,8 +105,7 @@ int told_settle(struct told *t)
 	for (uint32_t i = 0; i < t->accesses.n; i++) {
 		struct told_access *a = &t->accesses.v[i];
 		const struct told_version *v = &t->versions.v[a->version];
-		const struct told_file *f = &t->files.v[v->file];
-		bool regular = f->kind == TERM_kind_regular;
+		bool regular = told_regular(t, a->version);
 		if (a->dropped)
 			continue;
 		if (a->write || !regular) {

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "export/export.h"
+#include "graph/graph.h"
 
 #include <errno.h>
 
@@ -84,6 +85,8 @@ uint32_t told_find_file(struct told *t, const struct told_file *like)
 		if (absent ? str_eq(f->path, like->path)
 		           : f->ino == like->ino && f->gen == like->gen && str_eq(f->domain, like->domain)) {
 			f->network |= like->network;
+			if (f->within == VEC_NONE && like->within != i)
+				f->within = like->within;
 			return i;
 		}
 	}
@@ -93,6 +96,11 @@ uint32_t told_find_file(struct told *t, const struct told_file *like)
 	*f = *like;
 	f->seen = TIME_NONE;
 	return (uint32_t)(t->files.n - 1);
+}
+
+bool told_regular(const struct told *t, uint32_t version)
+{
+	return gkind_has_versions(t->files.v[t->versions.v[version].file].kind);
 }
 
 static uint32_t add_version(struct told *t, uint32_t word, uint32_t file)
@@ -112,7 +120,8 @@ static uint32_t foreign_version(struct told *t, uint32_t word, struct str path)
 	                   told_find_file(t, &(struct told_file){.domain = str_of(FOREIGN_DOMAIN),
 	                                                         .path = path.n ? path : iri,
 	                                                         .gen = hash_str(iri),
-	                                                         .kind = TERM_kind_regular}));
+	                                                         .kind = TERM_kind_regular,
+	                                                         .within = VEC_NONE}));
 }
 
 uint32_t told_version_of(struct told *t, uint32_t word)
@@ -126,8 +135,9 @@ uint32_t told_version_of(struct told *t, uint32_t word)
 /* The file that a File, Version or Stream is of; *ret VEC_NONE where its attributes do not say. */
 static int own_file(struct told *t, const struct doc_statement *st, uint32_t *ret)
 {
-	struct told_file f = {.kind = told_term(SET_kind, told_text(t, st, ATTR_fileKind), TERM_kind_symlink, 0)};
-	uint64_t network = 0;
+	struct told_file f = {.kind = told_term(SET_kind, told_text(t, st, ATTR_fileKind), TERM_kind_softlink, 0),
+	                      .within = VEC_NONE};
+	uint64_t network = 0, outer;
 	*ret = VEC_NONE;
 	f.path = told_text(t, st, ATTR_path);
 	if (!f.kind)
@@ -138,6 +148,15 @@ static int own_file(struct told *t, const struct doc_statement *st, uint32_t *re
 			return 0;
 		struct str flag = doc_str(t->d, told_get(t, st, t->attr[ATTR_network]));
 		f.network = str_is(flag, "true") || (told_count(t, st, ATTR_network, &network) && network);
+	}
+	if (gkind_is_object(f.kind) && told_count(t, st, ATTR_withinGeneration, &outer)) {
+		struct told_file file = f;
+		const char *inside = memmem(f.path.p, f.path.n, "//", 2);
+		file.kind = TERM_kind_regular;
+		file.gen = outer;
+		file.path = inside ? str_n(f.path.p, (size_t)(inside - f.path.p)) : str_of("");
+		if ((f.within = told_find_file(t, &file)) == VEC_NONE)
+			return told_oom(t);
 	}
 	*ret = told_find_file(t, &f);
 	return *ret == VEC_NONE ? told_oom(t) : 0;
