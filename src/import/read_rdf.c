@@ -5,6 +5,8 @@
  * used. */
 #include "import/doc.h"
 
+#include "import/provio.h"
+
 #include <errno.h>
 
 #ifdef HAVE_SERD
@@ -105,6 +107,16 @@ static SerdStatus set_prefix(void *arg, const SerdNode *name, const SerdNode *ur
 	return serd_env_set_prefix(((struct reader *)arg)->env, name, uri);
 }
 
+/* The word of a whole name, PROV-IO's ones in their one form. */
+static uint32_t name_word(struct reader *r, struct str s)
+{
+	struct buf b = {0};
+	bool other = provio_name(s, &b);
+	uint32_t w = b.failed ? VEC_NONE : doc_word(r->d, other ? buf_view(&b) : s);
+	buf_release(&b);
+	return w;
+}
+
 static uint32_t node_word(struct reader *r, const SerdNode *n)
 {
 	struct buf b = {0};
@@ -124,13 +136,15 @@ static uint32_t node_word(struct reader *r, const SerdNode *n)
 		}
 		buf_add(&b, prefix.buf, prefix.len);
 		buf_add(&b, rest.buf, rest.len);
-		w = b.failed ? VEC_NONE : doc_word(r->d, buf_view(&b));
+		w = b.failed ? VEC_NONE : name_word(r, buf_view(&b));
 	} else if (n->type == SERD_URI && !serd_uri_string_has_scheme(n->buf)) {
 		SerdNode whole = serd_env_expand_node(r->env, n);
 		w = doc_word(r->d, whole.buf ? str_n((const char *)whole.buf, whole.n_bytes)
 		                             : str_n((const char *)n->buf, n->n_bytes));
 		serd_node_free(&whole);
-	} else
+	} else if (n->type == SERD_URI)
+		w = name_word(r, str_n((const char *)n->buf, n->n_bytes));
+	else
 		w = doc_word(r->d, str_n((const char *)n->buf, n->n_bytes));
 	buf_release(&b);
 	if (w == VEC_NONE)
@@ -158,6 +172,8 @@ static SerdStatus take(void *arg, SerdStatementFlags flags, const SerdNode *grap
 	t->type = type && type->buf ? node_word(r, type) : 0;
 	if (t->type && str_is(doc_str(r->d, t->type), XSD_NS "string"))
 		t->type = 0;
+	if (!r->failed && !t->literal && provio_says_class(doc_str(r->d, pw), doc_str(r->d, ow)))
+		t->p = r->w_type;
 	return r->failed ? SERD_ERR_INTERNAL : SERD_SUCCESS;
 }
 
@@ -249,7 +265,7 @@ static enum doc_kind class_of(struct str iri, bool *ret_base)
 				*ret_base = classes[i].base;
 				return classes[i].kind;
 			}
-	return DOC_KINDS;
+	return provio_kind(provio_class(iri));
 }
 
 /* ---- statements ---- */
@@ -389,6 +405,15 @@ static int add_moment(struct reader *r, const struct triple *t, const struct pro
 	return 0;
 }
 
+/* Is it what a program did with one kind of call? */
+static bool is_call(const struct reader *r, uint32_t subject)
+{
+	for (uint32_t i = r->first[subject]; i != VEC_NONE; i = r->t.v[i].next)
+		if (r->t.v[i].p == r->w_type && provio_is_call(provio_class(doc_str(r->d, r->t.v[i].o))))
+			return true;
+	return false;
+}
+
 /* The statement that something is an entity, an activity or an agent, with all that is said of it. */
 static int add_thing(struct reader *r, uint32_t subject, enum doc_kind kind, uint32_t line)
 {
@@ -396,6 +421,8 @@ static int add_thing(struct reader *r, uint32_t subject, enum doc_kind kind, uin
 		return full(r, line);
 	size_t st = r->d->st.n - 1;
 	r->d->st.v[st].id = subject;
+	bool call = kind == DOC_activity && is_call(r, subject);
+	int64_t at;
 	int rc = 0;
 	for (uint32_t i = r->first[subject]; rc == 0 && i != VEC_NONE; i = r->t.v[i].next) {
 		const struct triple *t = &r->t.v[i];
@@ -405,7 +432,10 @@ static int add_thing(struct reader *r, uint32_t subject, enum doc_kind kind, uin
 		struct property is = property_of(doc_str(r->d, t->p));
 		if (is.meaning == TIME && is.kind == DOC_activity) {
 			int64_t *to = is.which ? &r->d->st.v[st].end : &r->d->st.v[st].start;
-			rc = kind == DOC_activity ? take_time(r, t, to) : 0;
+			if (kind == DOC_activity && call) /* PROV-IO's tool writes times as it likes */
+				*to = t->literal && doc_time(doc_str(r->d, t->o), &at) ? at : *to;
+			else
+				rc = kind == DOC_activity ? take_time(r, t, to) : 0;
 		} else if (is.meaning == NOTHING && !base)
 			rc = add_attr(r, t);
 	}

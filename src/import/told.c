@@ -81,6 +81,9 @@ static void find_user(struct told *t)
 		const struct doc_statement *st = &t->d->st.v[i];
 		if (st->kind != DOC_agent || told_is(t, st, PROV_NS "SoftwareAgent") || told_is(t, st, STEMMA_NS "User"))
 			continue;
+		enum provio_class c = told_class(t, st);
+		if (c == PROVIO_Thread || c == PROVIO_Program)
+			continue;
 		uint32_t label = told_get(t, st, t->w_label);
 		t->user = label ? label : st->id;
 	}
@@ -102,6 +105,8 @@ int told_collect(struct told *t)
 	t->w_type = words_find(&t->d->words, str_of(PROV_NS "type"));
 	t->w_label = words_find(&t->d->words, str_of(PROV_NS "label"));
 	t->w_location = words_find(&t->d->words, str_of(PROV_NS "location"));
+	if (rc == 0)
+		rc = told_provio(t);
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		if (t->d->st.v[i].kind == DOC_entity)
 			rc = told_take_entity(t, i);
@@ -113,13 +118,19 @@ int told_collect(struct told *t)
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		rc = told_take_relation(t, i);
 	if (rc == 0)
+		rc = told_take_calls(t);
+	if (rc == 0)
 		rc = told_take_derivations(t);
 	if (rc == 0)
 		rc = told_order(t);
+	if (rc == 0)
+		told_open_ends(t);
 	if (rc == 0 && !told_drop_uses(t))
 		rc = told_oom(t);
 	if (rc == 0)
 		rc = told_settle(t);
+	if (rc == 0)
+		rc = told_attach_calls(t);
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		rc = take_notes(t, &t->d->st.v[i]);
 	find_user(t);
@@ -128,6 +139,7 @@ int told_collect(struct told *t)
 
 void told_release(struct told *t)
 {
+	told_provio_release(t);
 	map_release(&t->activity);
 	map_release(&t->version);
 	map_release(&t->file_of);

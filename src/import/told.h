@@ -9,6 +9,7 @@
 #include "export/prov.h"
 #include "import/doc.h"
 #include "import/forgotten.h"
+#include "import/provio.h"
 
 struct told_run {
 	uint32_t st; /* statement */
@@ -24,6 +25,7 @@ struct told_activity {
 	uint32_t first, last; /* in accesses */
 	uint32_t next;        /* of the process, by n */
 	struct str name;      /* what its program is called, where that is all that is known */
+	uint32_t calls;       /* of PROV-IO: those that belong to no access, VEC_NONE */
 };
 struct told_process {
 	struct str boot;
@@ -51,6 +53,7 @@ struct told_version {
 	uint64_t size;
 	int64_t mtime, start, end;
 	uint32_t writes, reads; /* how many accesses */
+	bool changes, untimed;  /* of PROV-IO: what is written and read changes; some of it has no time */
 };
 struct told_access {
 	uint32_t activity, version, st, next; /* next of the activity */
@@ -63,6 +66,33 @@ struct told_access {
 	uint32_t state;          /* the version whose fingerprint it saw when it began, VEC_NONE */
 	bool first;              /* it is the event of the version's identity */
 	bool closes;             /* of the writes, the last: its end has the version's fingerprint */
+	uint32_t calls;          /* of PROV-IO, VEC_NONE */
+	int64_t last;            /* ... when the last of them ended, TIME_NONE */
+};
+struct told_io { /* an activity of PROV-IO: one kind of call of a program */
+	uint32_t st;
+	enum provio_class class;
+	uint32_t whose;   /* word of the activity that stands for the program; itself where there is none */
+	uint32_t version; /* word of the version that it read or made, 0 not told */
+	bool counted;     /* its figures were taken: with the first object that it is about */
+};
+struct told_call { /* ... on one object, as figures */
+	uint32_t activity, file, version; /* VEC_NONE: not told */
+	uint8_t api;                      /* term ioapi */
+	bool write;
+	uint64_t calls, failed, bytes, spent;
+	int64_t first, last;
+	uint32_t next; /* of its access or activity */
+};
+struct told_provio {
+	struct map io;      /* word -> ios */
+	struct map program; /* word of an agent -> word of the activity that stands for it */
+	struct map thing;   /* word of an object or program -> statement */
+	struct map outer;   /* member -> what it is a member of */
+	struct map whole;   /* version -> object */
+	struct table pairs; /* accesses that were made for calls */
+	VEC(struct told_io) ios;
+	VEC(struct told_call) calls;
 };
 struct told_note {
 	struct str run;     /* ULID; or: */
@@ -102,6 +132,8 @@ struct told {
 	uint64_t passed;   /* statements that the record has no place for */
 	uint64_t left_out; /* statements about what was forgotten */
 	bool foreign;      /* some activity or entity is not stemma's own */
+	bool provio;       /* it has words of PROV-IO's vocabulary */
+	struct told_provio io;
 	struct arena text; /* decoded base64 */
 };
 
@@ -144,6 +176,28 @@ bool told_regular(const struct told *t, uint32_t version);
 int told_take_relation(struct told *t, uint32_t at);
 /* Derivations, when all other relations are taken. */
 int told_take_derivations(struct told *t);
+
+int told_find_version(struct told *t, uint32_t word, uint32_t *ret);
+struct told_access *told_add_access(struct told *t, uint32_t activity, uint32_t version, bool write, uint32_t st);
+
+/* ---- told_provio.c: documents in PROV-IO's vocabulary; all of them do nothing to others ---- */
+
+/* Before all things: which activities are calls, and whose. */
+int told_provio(struct told *t);
+void told_provio_release(struct told *t);
+enum provio_class told_class(const struct told *t, const struct doc_statement *st);
+/* The call that a name stands for, NULL none. */
+struct told_io *told_io(struct told *t, uint32_t word);
+/* The entity `word` is the object `of`, or a version of it. */
+int told_take_object(struct told *t, uint32_t word, uint32_t of);
+/* A call used (or made) an entity. */
+int told_take_used(struct told *t, uint32_t at, struct told_io *io, uint32_t entity, bool write);
+/* After all relations: what objects were created, read, written, ... by. */
+int told_take_calls(struct told *t);
+/* After told_order: accesses that nothing says the time of may have been at any time since. */
+void told_open_ends(struct told *t);
+/* After told_settle: the figures come to their accesses. */
+int told_attach_calls(struct told *t);
 
 /* ---- told_settle.c: after told_order ---- */
 

@@ -237,6 +237,65 @@ static void put_state(struct writer *w, struct session *s, uint64_t file, const 
 	     &(struct event){.kind = EVENT_state, .time = t, .state = {.file = file, .size = v->size, .mtime = v->mtime}});
 }
 
+/* The figures of PROV-IO's calls, in whatever order. */
+static void put_calls(struct writer *w, struct session *s, uint64_t proc, uint64_t access, uint32_t i, uint32_t end)
+{
+	for (; i != end; i = w->t->io.calls.v[i].next) {
+		const struct told_call *c = &w->t->io.calls.v[i];
+		emit(w, s,
+		     &(struct event){.kind = EVENT_io,
+		                     .time = c->last != TIME_NONE ? c->last : s->began,
+		                     .proc = proc,
+		                     .io = {.access = access,
+		                            .api = c->api,
+		                            .write = c->write,
+		                            .calls = c->calls,
+		                            .failed = c->failed,
+		                            .bytes = c->bytes,
+		                            .spent = c->spent,
+		                            .first = c->first,
+		                            .last = c->last}});
+	}
+}
+
+/* Calls that moved nothing: an access that was, and did not read. */
+static void put_bare(struct writer *w, struct session *s, uint64_t proc, const struct told_activity *x)
+{
+	const struct told *t = w->t;
+	for (uint32_t i = x->calls, next; i != VEC_NONE; i = next) {
+		const struct told_call *c = &t->io.calls.v[i];
+		for (next = i; next != VEC_NONE && t->io.calls.v[next].file == c->file;)
+			next = t->io.calls.v[next].next;
+		const struct told_file *f = &t->files.v[c->file];
+		const struct told_process *p = &t->processes.v[x->process];
+		const uint64_t key[] = {hash_str(p->boot), p->pidns, p->pid,  (uint64_t)p->started,
+		                        x->n,              f->ino,   f->gen, hash_str(f->domain)};
+		uint64_t file = file_number(w, s, c->file);
+		int64_t at = c->first != TIME_NONE ? c->first : x->start != TIME_NONE ? x->start : s->began;
+		uint64_t seq = emit(w, s,
+		                    &(struct event){.kind = EVENT_access,
+		                                    .time = at,
+		                                    .proc = proc,
+		                                    .access = {.file = file,
+		                                               .mode = ACCESS_READ,
+		                                               .via = TERM_via_data,
+		                                               .sure = 1,
+		                                               .as_session = TOLD_WITHOUT_KEY,
+		                                               .as_seq = hash_bytes(key, sizeof(key))}});
+		emit(w, s,
+		     &(struct event){.kind = EVENT_access_end,
+		                     .time = at,
+		                     .proc = proc,
+		                     .access_end = {.access = seq,
+		                                    .until = at,
+		                                    .evidence = TERM_evidence_none,
+		                                    .exact = 1,
+		                                    .first = TIME_NONE,
+		                                    .last = TIME_NONE}});
+		put_calls(w, s, proc, seq, i, next);
+	}
+}
+
 static void put_access(struct writer *w, struct session *s, uint64_t proc, const struct told_access *a)
 {
 	struct told *t = w->t;
@@ -276,6 +335,7 @@ static void put_access(struct writer *w, struct session *s, uint64_t proc, const
 	                                    .known = !a->has_bytes ? 0
 	                                             : a->write    ? 2
 	                                                           : 1}});
+	put_calls(w, s, proc, seq, a->calls, VEC_NONE);
 }
 
 /* ---- processes ---- */
@@ -430,6 +490,7 @@ static int put_process(struct writer *w, uint32_t i)
 			rc = put_exec(w, s, p->number, a);
 		for (uint32_t k = a->first; k != VEC_NONE; k = t->accesses.v[k].next)
 			put_access(w, s, p->number, &t->accesses.v[k]);
+		put_bare(w, s, p->number, a);
 		if (rc == 0)
 			rc = put_gaps(w, s, p->number, a);
 		/* What it shared with others is told while it is the current one of its process. */

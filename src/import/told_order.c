@@ -50,6 +50,10 @@ static void edges(struct order *o, void (*add)(struct order *o, uint32_t from, u
 			add(o, start_of(a->activity), access_node(o, i));
 			add(o, access_node(o, i), start_of(a->activity) + 1);
 		}
+		/* What changes is not made before it is used, where the times say when. */
+		const struct told_version *v = &o->t->versions.v[a->version];
+		if (a->foreign && v->changes && !v->untimed)
+			continue;
 		if (a->write)
 			add(o, access_node(o, i), version_node(o, a->version));
 		else if (a->foreign && regular)

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 /* The version that a name stands for; a write of a chain is of the version without its number. VEC_NONE: it is none. */
-static int find_version(struct told *t, uint32_t word, uint32_t *ret)
+int told_find_version(struct told *t, uint32_t word, uint32_t *ret)
 {
 	struct str s = doc_str(t->d, word);
 	*ret = map_get(&t->version, word);
@@ -26,7 +26,7 @@ static int find_version(struct told *t, uint32_t word, uint32_t *ret)
 	return *ret == VEC_NONE ? told_oom(t) : 0;
 }
 
-static struct told_access *add_access(struct told *t, uint32_t activity, uint32_t version, bool write, uint32_t st)
+struct told_access *told_add_access(struct told *t, uint32_t activity, uint32_t version, bool write, uint32_t st)
 {
 	struct told_access *a = vec_add(&t->accesses);
 	if (!a)
@@ -42,7 +42,9 @@ static struct told_access *add_access(struct told *t, uint32_t activity, uint32_
 	                          .lo = TIME_NONE,
 	                          .hi = TIME_NONE,
 	                          .count = 1,
-	                          .state = VEC_NONE};
+	                          .state = VEC_NONE,
+	                          .calls = VEC_NONE,
+	                          .last = TIME_NONE};
 	struct told_activity *x = &t->activities.v[activity];
 	uint32_t i = (uint32_t)(t->accesses.n - 1);
 	if (x->first == VEC_NONE)
@@ -63,13 +65,18 @@ static int take_access(struct told *t, uint32_t at, bool write)
 		t->passed++;
 		return 0;
 	}
-	int rc = find_version(t, ew, &version);
+	struct told_io *io = told_io(t, aw);
+	if (io && map_get(&t->forgotten, io->whose) != VEC_NONE)
+		return t->left_out++, 0;
+	if (io)
+		return told_take_used(t, at, io, ew, write);
+	int rc = told_find_version(t, ew, &version);
 	uint32_t activity = rc == 0 && version != VEC_NONE ? told_activity_of(t, aw) : VEC_NONE;
 	if (rc == 0 && version == VEC_NONE)
 		t->passed++; /* of a file, not of what was in it at some time */
 	if (rc < 0 || version == VEC_NONE)
 		return rc;
-	struct told_access *a = activity == VEC_NONE ? NULL : add_access(t, activity, version, write, at);
+	struct told_access *a = activity == VEC_NONE ? NULL : told_add_access(t, activity, version, write, at);
 	if (!a)
 		return told_oom(t);
 	uint64_t mode;
@@ -120,7 +127,7 @@ static int take_informed(struct told *t, uint32_t at)
 			return told_oom(t);
 		*v = (struct told_version){.file = file, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
 		uint32_t i = (uint32_t)(t->versions.n - 1);
-		struct told_access *w = add_access(t, y, i, true, at), *r = w ? add_access(t, x, i, false, at) : NULL;
+		struct told_access *w = told_add_access(t, y, i, true, at), *r = w ? told_add_access(t, x, i, false, at) : NULL;
 		if (r)
 			t->accesses.v[t->accesses.n - 2].mode = ACCESS_WRITE;
 		return r ? 0 : told_oom(t);
@@ -189,9 +196,9 @@ static int take_derivation(struct told *t, uint32_t at, struct pair_set *used, s
 {
 	const struct doc_statement *st = &t->d->st.v[at];
 	uint32_t to, from;
-	int rc = find_version(t, st->arg[0], &to);
+	int rc = told_find_version(t, st->arg[0], &to);
 	if (rc == 0)
-		rc = find_version(t, st->arg[1], &from);
+		rc = told_find_version(t, st->arg[1], &from);
 	if (rc < 0)
 		return rc;
 	if (to == VEC_NONE || from == VEC_NONE) {
@@ -215,9 +222,9 @@ static int take_derivation(struct told *t, uint32_t at, struct pair_set *used, s
 	}
 	if (a == VEC_NONE || !map_set(makers, to, a))
 		return told_oom(t);
-	if (!has_pair(used, a, from) && (!add_pair(used, a, from) || !add_access(t, a, from, false, at)))
+	if (!has_pair(used, a, from) && (!add_pair(used, a, from) || !told_add_access(t, a, from, false, at)))
 		return told_oom(t);
-	if (!has_pair(made, a, to) && (!add_pair(made, a, to) || !add_access(t, a, to, true, at)))
+	if (!has_pair(made, a, to) && (!add_pair(made, a, to) || !told_add_access(t, a, to, true, at)))
 		return told_oom(t);
 	return 0;
 }
@@ -264,7 +271,13 @@ int told_take_relation(struct told *t, uint32_t at)
 	case DOC_wasDerivedFrom:
 		return 0;
 	case DOC_specializationOf:
-		t->passed += map_get(&t->file_of, st->arg[1]) == VEC_NONE;
+		t->passed += map_get(&t->file_of, st->arg[1]) == VEC_NONE && map_get(&t->io.whole, st->arg[0]) == VEC_NONE;
+		return 0;
+	case DOC_hadMember:
+		t->passed += map_get(&t->io.outer, st->arg[1]) == VEC_NONE;
+		return 0;
+	case DOC_wasAttributedTo: /* of PROV-IO: follows from the calls */
+		t->passed += map_get(&t->io.program, st->arg[1]) == VEC_NONE;
 		return 0;
 	case DOC_wasAssociatedWith:
 	case DOC_actedOnBehalfOf:

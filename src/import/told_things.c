@@ -48,7 +48,8 @@ static uint32_t add_activity(struct told *t, uint32_t word, uint32_t process, ui
 	                            .start = TIME_NONE,
 	                            .end = TIME_NONE,
 	                            .first = VEC_NONE,
-	                            .last = VEC_NONE};
+	                            .last = VEC_NONE,
+	                            .calls = VEC_NONE};
 	uint32_t *at = &t->processes.v[process].first;
 	while (*at != VEC_NONE && t->activities.v[*at].n < n)
 		at = &t->activities.v[*at].next;
@@ -224,6 +225,14 @@ int told_take_entity(struct told *t, uint32_t at)
 		t->versions.v[i] = v;
 		return 0;
 	}
+	uint32_t of = map_get(&t->io.whole, st->id);
+	enum provio_class class = told_class(t, st);
+	if (provio_is_object(class))
+		return told_take_object(t, st->id, st->id);
+	if (of != VEC_NONE)
+		return told_take_object(t, st->id, of);
+	if (class >= PROVIO_Type)
+		return 0; /* what a program said, not data */
 	struct str path = told_text(t, st, ATTR_path), label = doc_str(t->d, told_get(t, st, t->w_label));
 	struct str location = doc_str(t->d, told_get(t, st, t->w_location));
 	i = foreign_version(t, st->id, path.n ? path : location.n ? location : label);
@@ -256,7 +265,7 @@ int told_take_activity(struct told *t, uint32_t at)
 	uint32_t i = map_get(&t->activity, st->id);
 	if (map_get(&t->version, st->id) != VEC_NONE || map_get(&t->file_of, st->id) != VEC_NONE)
 		return told_wrong(t, st, "an activity with the name of an entity");
-	if (map_get(&t->run, st->id) != VEC_NONE)
+	if (map_get(&t->run, st->id) != VEC_NONE || told_io(t, st->id))
 		return 0;
 	bool run = told_is(t, st, STEMMA_NS "Run");
 	struct str ulid = told_ulid(run ? doc_str(t->d, st->id) : told_text(t, st, ATTR_run));

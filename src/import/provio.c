@@ -1,0 +1,87 @@
+#include "import/provio.h"
+
+static const char *const names[PROVIO_CLASSES] = {
+    [PROVIO_Directory] = "Directory", [PROVIO_File] = "File",           [PROVIO_Group] = "Group",
+    [PROVIO_Dataset] = "Dataset",     [PROVIO_Attribute] = "Attribute", [PROVIO_Datatype] = "Datatype",
+    [PROVIO_Link] = "Link",           [PROVIO_Create] = "Create",       [PROVIO_Open] = "Open",
+    [PROVIO_Read] = "Read",           [PROVIO_Write] = "Write",         [PROVIO_Fsync] = "Fsync",
+    [PROVIO_Rename] = "Rename",       [PROVIO_User] = "User",           [PROVIO_Thread] = "Thread",
+    [PROVIO_Program] = "Program",     [PROVIO_Type] = "Type",           [PROVIO_Configuration] = "Configuration",
+    [PROVIO_Metrics] = "Metrics"};
+
+static const char *const relations[PROVIO_CLASSES] = {
+    [PROVIO_Create] = "wasCreatedBy", [PROVIO_Open] = "wasOpenedBy",   [PROVIO_Read] = "wasReadBy",
+    [PROVIO_Write] = "wasWrittenBy",  [PROVIO_Fsync] = "wasFlushedBy", [PROVIO_Rename] = "wasModifiedBy"};
+
+static bool after(struct str s, const char *prefix, struct str *ret)
+{
+	struct str p = str_of(prefix);
+	if (!str_starts(s, p))
+		return false;
+	*ret = str_n(s.p + p.n, s.n - p.n);
+	return true;
+}
+
+static enum provio_class find(const char *const *list, struct str name)
+{
+	for (unsigned i = 1; i < PROVIO_CLASSES; i++)
+		if (list[i] && str_is(name, list[i]))
+			return i;
+	return PROVIO_none;
+}
+
+bool provio_name(struct str iri, struct buf *ret)
+{
+	struct str name;
+	bool whole = after(iri, PROV_NS, &name);
+	if (whole || after(iri, "prov:", &name)) {
+		bool ours = find(relations, name) != PROVIO_none;
+		if (!ours && whole)
+			return false;
+		buf_printf(ret, "%s%.*s", ours ? PROVIO_NS : PROV_NS, (int)name.n, name.p);
+		return true;
+	}
+	whole = after(iri, PROVIO_NS, &name);
+	if (!whole && !after(iri, "provio:", &name) && !after(iri, "provo:", &name) &&
+	    !after(iri, "http://www.w3.org/ns/provio#", &name))
+		return false;
+	for (size_t i = name.n; i-- > 0;) /* IOAPI:Create, DataObject:Dataset */
+		if (name.p[i] == ':') {
+			name = str_n(name.p + i + 1, name.n - i - 1);
+			whole = false;
+			break;
+		}
+	if (str_is(name, "Attr"))
+		name = str_of("Attribute");
+	else if (whole)
+		return false;
+	buf_printf(ret, PROVIO_NS "%.*s", (int)name.n, name.p);
+	return true;
+}
+
+enum provio_class provio_class(struct str iri)
+{
+	struct str name;
+	return after(iri, PROVIO_NS, &name) ? find(names, name) : PROVIO_none;
+}
+
+enum doc_kind provio_kind(enum provio_class c)
+{
+	return c == PROVIO_none                          ? DOC_KINDS
+	       : provio_is_call(c)                       ? DOC_activity
+	       : c >= PROVIO_User && c <= PROVIO_Program ? DOC_agent
+	                                                 : DOC_entity;
+}
+
+enum provio_class provio_relation(struct str iri)
+{
+	struct str name;
+	return after(iri, PROVIO_NS, &name) ? find(relations, name) : PROVIO_none;
+}
+
+bool provio_says_class(struct str property, struct str object)
+{
+	if (str_is(property, PROV_NS "ofType") || str_is(property, PROV_NS "type"))
+		return true;
+	return str_is(property, PROV_NS "wasMemberOf") && provio_class(object) != PROVIO_none;
+}

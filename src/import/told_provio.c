@@ -1,0 +1,494 @@
+/* told_provio.c - documents in PROV-IO's vocabulary: calls become those of the program that made them.
+ *
+ * There an activity is one kind of call on one object, and the program is an agent on whose behalf it was done. Here the
+ * program is the execution, its calls are figures of its accesses, and the object is a file of the record, in the file
+ * that it is a member of. An object changes in the course of such a document, unlike an entity of PROV's: what is
+ * written and read of it has the time of the calls where all of them have one; where they do not, nothing says what came
+ * first, and any write may have come before any read. */
+#include "import/told.h"
+
+#include "base/hash.h"
+#include "export/export.h"
+#include "graph/graph.h"
+
+#include <stdlib.h>
+
+#define DEPTH 16 /* of members in members; an attribute of a dataset of a file is 2 */
+
+enum provio_class told_class(const struct told *t, const struct doc_statement *st)
+{
+	enum provio_class c = PROVIO_none;
+	for (uint32_t i = 0; t->provio && c == PROVIO_none && i < st->n_attr; i++) {
+		const struct doc_attr *a = &t->d->attrs.v[st->first_attr + i];
+		if (a->name == t->w_type)
+			c = provio_class(doc_str(t->d, a->value));
+	}
+	return c;
+}
+
+static bool first_of(struct map *m, uint32_t key, uint32_t value)
+{
+	return map_get(m, key) != VEC_NONE || map_set(m, key, value);
+}
+
+static const struct doc_statement *thing(const struct told *t, uint32_t word)
+{
+	uint32_t at = map_get(&t->io.thing, word);
+	return at == VEC_NONE ? NULL : &t->d->st.v[at];
+}
+
+static bool is_object(const struct told *t, uint32_t word)
+{
+	const struct doc_statement *st = thing(t, word);
+	return st && provio_is_object(told_class(t, st));
+}
+
+/* What is what, before anything is made of it. */
+int told_provio(struct told *t)
+{
+	struct told_provio *p = &t->io;
+	uint32_t same = words_find(&t->d->words, str_of(PROVIO_NS "execution"));
+	uint32_t made = words_find(&t->d->words, str_of(PROVIO_NS "made"));
+	bool ok = true;
+	t->provio = false;
+	for (size_t i = 0; !t->provio && i < t->d->words.list.n; i++)
+		t->provio = str_starts(doc_str(t->d, (uint32_t)i), str_of(PROVIO_NS));
+	for (uint32_t i = 0; t->provio && ok && i < t->d->st.n; i++) {
+		const struct doc_statement *st = &t->d->st.v[i];
+		if (st->kind > DOC_agent)
+			continue;
+		enum provio_class c = told_class(t, st);
+		if (st->kind == DOC_activity && provio_is_call(c)) {
+			struct told_io *io = map_get(&p->io, st->id) == VEC_NONE ? vec_add(&p->ios) : NULL;
+			if (io)
+				*io = (struct told_io){.st = i, .class = c, .whose = st->id, .version = told_get(t, st, made)};
+			ok = first_of(&p->io, st->id, (uint32_t)(p->ios.n - 1)) && p->ios.n;
+		} else if (st->kind == DOC_agent && c == PROVIO_Program) {
+			uint32_t x = told_get(t, st, same);
+			ok = first_of(&p->program, st->id, x ? x : st->id) && first_of(&p->thing, st->id, i);
+		} else if (st->kind == DOC_entity && provio_is_object(c))
+			ok = first_of(&p->thing, st->id, i);
+	}
+	for (uint32_t i = 0; t->provio && ok && i < t->d->st.n; i++) {
+		const struct doc_statement *st = &t->d->st.v[i];
+		uint32_t io = st->kind == DOC_wasAssociatedWith && st->arg[0] ? map_get(&p->io, st->arg[0]) : VEC_NONE;
+		uint32_t program = io != VEC_NONE && st->arg[1] ? map_get(&p->program, st->arg[1]) : VEC_NONE;
+		if (program != VEC_NONE)
+			p->ios.v[io].whose = program;
+		else if (st->kind == DOC_hadMember && is_object(t, st->arg[0]))
+			ok = first_of(&p->outer, st->arg[1], st->arg[0]);
+		else if (st->kind == DOC_specializationOf && is_object(t, st->arg[1]))
+			ok = first_of(&p->whole, st->arg[0], st->arg[1]);
+	}
+	return ok ? 0 : told_oom(t);
+}
+
+void told_provio_release(struct told *t)
+{
+	map_release(&t->io.io);
+	map_release(&t->io.program);
+	map_release(&t->io.thing);
+	map_release(&t->io.outer);
+	map_release(&t->io.whole);
+	table_release(&t->io.pairs);
+	vec_release(&t->io.ios);
+	vec_release(&t->io.calls);
+}
+
+/* ---- objects ---- */
+
+/* The file that an object lies in, by its members of members; 0 none. */
+static uint32_t outer_file(const struct told *t, uint32_t word)
+{
+	for (unsigned depth = 0; depth < DEPTH; depth++) {
+		uint32_t up = map_get(&t->io.outer, word);
+		const struct doc_statement *st = up == VEC_NONE ? NULL : thing(t, up);
+		if (!st)
+			return 0;
+		if (told_class(t, st) == PROVIO_File)
+			return up;
+		word = up;
+	}
+	return 0;
+}
+
+static struct str called(struct told *t, const struct doc_statement *st)
+{
+	struct str label = doc_str(t->d, told_get(t, st, t->w_label));
+	return label.n ? label : doc_str(t->d, st->id);
+}
+
+/* What stands behind the last of these. */
+static struct str behind(struct str s, char c)
+{
+	for (size_t i = s.n; i-- > 0;)
+		if (s.p[i] == c)
+			return str_n(s.p + i + 1, s.n - i - 1);
+	return s;
+}
+
+static struct str inside(struct str s)
+{
+	const char *at = memmem(s.p, s.n, "//", 2);
+	if (at)
+		s = str_n(at + 2, s.n - (size_t)(at + 2 - s.p));
+	while (s.n && s.p[0] == '/')
+		s = str_n(s.p + 1, s.n - 1);
+	return s;
+}
+
+/* FILE//PATH or FILE//PATH@NAME; its own name where it is in no file that is told of. */
+static struct str path_of(struct told *t, const struct doc_statement *st, enum provio_class c, uint32_t file)
+{
+	struct str own = called(t, st), at;
+	const struct doc_statement *outer = file ? thing(t, file) : NULL;
+	struct buf b = {0};
+	if (!outer || c == PROVIO_File || c == PROVIO_Directory)
+		return own;
+	at = called(t, outer);
+	buf_printf(&b, "%.*s//", (int)at.n, at.p);
+	uint32_t up = map_get(&t->io.outer, st->id);
+	if (c == PROVIO_Attribute && !memchr(own.p, '@', own.n)) {
+		const struct doc_statement *of = up != file ? thing(t, up) : NULL;
+		if (of)
+			buf_str(&b, inside(called(t, of)));
+		buf_char(&b, '@');
+		own = behind(own, '/');
+	} else
+		own = inside(own);
+	buf_str(&b, own);
+	char *kept = b.failed ? NULL : arena_take(&t->text, b.n + 1);
+	struct str ret = {kept, b.n};
+	if (kept)
+		memcpy(kept, b.p, b.n);
+	buf_release(&b);
+	return ret;
+}
+
+/* The file of the record that an object is; VEC_NONE without memory. */
+static uint32_t object_file(struct told *t, uint32_t word)
+{
+	static const unsigned kinds[PROVIO_CLASSES] = {
+	    [PROVIO_Directory] = TERM_kind_directory, [PROVIO_File] = TERM_kind_regular,
+	    [PROVIO_Group] = TERM_kind_group,         [PROVIO_Dataset] = TERM_kind_dataset,
+	    [PROVIO_Attribute] = TERM_kind_attribute, [PROVIO_Datatype] = TERM_kind_datatype,
+	    [PROVIO_Link] = TERM_kind_symlink};
+	const struct doc_statement *st = thing(t, word);
+	enum provio_class c = told_class(t, st);
+	uint32_t file = c == PROVIO_File || c == PROVIO_Directory ? 0 : outer_file(t, word);
+	struct told_file f = {.domain = str_of(FOREIGN_DOMAIN),
+	                      .path = path_of(t, st, c, file),
+	                      .gen = hash_str(doc_str(t->d, word)),
+	                      .kind = c == PROVIO_Link && file ? TERM_kind_softlink : kinds[c],
+	                      .within = VEC_NONE};
+	t->foreign = true;
+	if (!f.path.p)
+		return VEC_NONE;
+	if (file && (f.within = map_get(&t->file_of, file)) == VEC_NONE &&
+	    (f.within = object_file(t, file)) == VEC_NONE) /* once: a file lies in none */
+		return VEC_NONE;
+	return told_find_file(t, &f);
+}
+
+int told_take_object(struct told *t, uint32_t word, uint32_t of)
+{
+	uint32_t file = map_get(&t->file_of, of), version = file == VEC_NONE ? map_get(&t->version, of) : VEC_NONE;
+	if (file == VEC_NONE)
+		file = version != VEC_NONE ? t->versions.v[version].file : object_file(t, of);
+	if (file == VEC_NONE)
+		return told_oom(t);
+	struct told_version *v = vec_add(&t->versions);
+	if (!v || !map_set(&t->version, word, (uint32_t)(t->versions.n - 1)))
+		return told_oom(t);
+	*v = (struct told_version){
+	    .word = word, .file = file, .changes = true, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
+	return 0;
+}
+
+/* ---- calls ---- */
+
+/* Microseconds where it is a bare text, as PROV-IO's tool writes it; else a decimal number of seconds. */
+static uint64_t time_spent(struct str s, bool typed)
+{
+	char text[40];
+	if (!s.n || s.n >= sizeof(text))
+		return 0;
+	memcpy(text, s.p, s.n);
+	text[s.n] = '\0';
+	double v = strtod(text, NULL) * (typed || strchr(text, '.') ? 1e9 : 1e3);
+	return v > 0 && v < 9e18 ? (uint64_t)(v + 0.5) : 0;
+}
+
+static uint64_t figure(const struct told *t, const struct doc_statement *st, const char *name, uint64_t none)
+{
+	uint32_t w = words_find(&t->d->words, str_of(name));
+	struct str s = doc_str(t->d, told_get(t, st, w));
+	uint64_t n = 0;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9' || __builtin_mul_overflow(n, (uint64_t)10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(s.p[i] - '0'), &n))
+			return none;
+	return s.n ? n : none;
+}
+
+static void spent_of(const struct told *t, const struct doc_statement *st, struct told_call *c)
+{
+	uint32_t w = words_find(&t->d->words, str_of(PROVIO_NS "elapsed"));
+	for (uint32_t i = 0; w != VEC_NONE && i < st->n_attr; i++) {
+		const struct doc_attr *a = &t->d->attrs.v[st->first_attr + i];
+		if (a->name == w)
+			c->spent = time_spent(doc_str(t->d, a->value), a->type != 0);
+	}
+	if (c->first != TIME_NONE && c->last == TIME_NONE &&
+	    __builtin_add_overflow(c->first, (int64_t)c->spent, &c->last))
+		c->last = c->first;
+}
+
+/* Which calls these were: what the document says, else by what was called on what. */
+static void api_of(const struct told *t, const struct doc_statement *st, enum provio_class class, struct told_call *c)
+{
+	unsigned kind = t->files.v[c->file].kind;
+	uint32_t w = words_find(&t->d->words, str_of(PROVIO_NS "api"));
+	struct str said = doc_str(t->d, told_get(t, st, w));
+	c->write = class == PROVIO_Write || class == PROVIO_Create || class == PROVIO_Rename;
+	c->api = class == PROVIO_Create          ? TERM_ioapi_create
+	         : class == PROVIO_Open          ? TERM_ioapi_h5open
+	         : class == PROVIO_Fsync         ? TERM_ioapi_flush
+	         : class == PROVIO_Rename        ? TERM_ioapi_rename
+	         : kind == TERM_kind_attribute   ? TERM_ioapi_attr
+	         : gkind_is_object(kind)         ? TERM_ioapi_data
+	                                         : TERM_ioapi_read;
+	for (unsigned i = 0; said.n && i <= TERM_ioapi_rename; i++)
+		if (str_is(said, term_name(SET_ioapi, i)))
+			c->api = (uint8_t)i;
+	w = words_find(&t->d->words, str_of(PROVIO_NS "direction"));
+	said = doc_str(t->d, told_get(t, st, w));
+	if (said.n)
+		c->write = str_is(said, "write");
+}
+
+/* open(2) is a Create there, also where it was to read. What it made of a file the writes say. */
+static bool only_opened(struct told *t, const struct doc_statement *st, unsigned kind)
+{
+	return kind == TERM_kind_regular && str_starts(called(t, st), str_of("open"));
+}
+
+static uint32_t pair(struct told *t, uint32_t activity, uint32_t version, bool write, uint32_t at)
+{
+	uint32_t i, hash = doc_hash(activity, version, write);
+	for (size_t pos = TABLE_START; (i = table_next(&t->io.pairs, hash, &pos)) != VEC_NONE;) {
+		const struct told_access *a = &t->accesses.v[i];
+		if (a->activity == activity && a->version == version && a->write == write)
+			return i;
+	}
+	if (!told_add_access(t, activity, version, write, at) ||
+	    !table_add(&t->io.pairs, hash, (uint32_t)(t->accesses.n - 1)))
+		return VEC_NONE;
+	return (uint32_t)(t->accesses.n - 1);
+}
+
+static uint32_t program(struct told *t, uint32_t word)
+{
+	uint32_t i = map_get(&t->activity, word);
+	const struct doc_statement *st = i == VEC_NONE ? thing(t, word) : NULL;
+	if (i != VEC_NONE)
+		return i;
+	i = told_foreign(t, word, doc_str(t->d, word));
+	if (i != VEC_NONE && st)
+		t->activities.v[i].name = called(t, st);
+	return i;
+}
+
+int told_take_used(struct told *t, uint32_t at, struct told_io *io, uint32_t entity, bool write)
+{
+	uint32_t activity = program(t, io->whose), version;
+	io->version = io->version ? io->version : entity;
+	if (activity == VEC_NONE)
+		return told_oom(t);
+	if (t->activities.v[activity].own)
+		return 0; /* the document says it of the execution, too */
+	int rc = told_find_version(t, entity, &version);
+	if (rc < 0 || version == VEC_NONE)
+		return t->passed += rc == 0, rc;
+	uint32_t i = pair(t, activity, version, write, at);
+	if (i == VEC_NONE)
+		return told_oom(t);
+	int64_t first = t->d->st.v[io->st].start;
+	t->versions.v[version].untimed |= first == TIME_NONE;
+	if (first != TIME_NONE && (t->accesses.v[i].lo == TIME_NONE || first < t->accesses.v[i].lo))
+		t->accesses.v[i].lo = first;
+	return 0;
+}
+
+struct told_io *told_io(struct told *t, uint32_t word)
+{
+	uint32_t i = t->provio && word ? map_get(&t->io.io, word) : VEC_NONE;
+	return i == VEC_NONE ? NULL : &t->io.ios.v[i];
+}
+
+/* One object by one kind of call of one program. */
+static int take_call(struct told *t, uint32_t at, struct told_io *io)
+{
+	const struct doc_statement *st = &t->d->st.v[io->st], *of = &t->d->st.v[at];
+	uint32_t activity = program(t, io->whose), version = io->version ? map_get(&t->version, io->version) : VEC_NONE;
+	bool told = version != VEC_NONE; /* the version that it was is told */
+	if (!told)
+		version = map_get(&t->version, of->id);
+	uint32_t file = version == VEC_NONE ? map_get(&t->file_of, of->id) : t->versions.v[version].file;
+	struct told_call *c = activity == VEC_NONE || file == VEC_NONE ? NULL : vec_add(&t->io.calls);
+	if (!c)
+		return activity != VEC_NONE && file == VEC_NONE ? (t->passed++, 0) : told_oom(t);
+	*c = (struct told_call){
+	    .activity = activity, .file = file, .version = version, .first = st->start, .last = st->end, .next = VEC_NONE};
+	api_of(t, st, io->class, c);
+	if (!io->counted) {
+		c->calls = figure(t, st, PROVIO_NS "count", 1);
+		c->failed = figure(t, st, PROVIO_NS "failed", 0);
+		c->bytes = figure(t, st, PROVIO_NS "bytes", 0);
+		spent_of(t, st, c);
+	}
+	io->counted = true;
+	bool write = io->class == PROVIO_Write || (io->class == PROVIO_Create && !only_opened(t, st, t->files.v[file].kind));
+	if (t->activities.v[activity].own || version == VEC_NONE || !told_regular(t, version) ||
+	    (!write && io->class != PROVIO_Read))
+		return 0;
+	int64_t first = c->first, last = c->last;
+	uint32_t i = pair(t, activity, version, write, at);
+	if (i == VEC_NONE)
+		return told_oom(t);
+	struct told_access *a = &t->accesses.v[i];
+	t->versions.v[version].untimed |= first == TIME_NONE;
+	if (first != TIME_NONE && (a->lo == TIME_NONE || first < a->lo))
+		a->lo = first;
+	if (last != TIME_NONE && (a->last == TIME_NONE || last > a->last))
+		a->last = last;
+	return 0;
+}
+
+int told_take_calls(struct told *t)
+{
+	int rc = 0;
+	for (uint32_t i = 0; t->provio && rc == 0 && i < t->d->st.n; i++) {
+		const struct doc_statement *st = &t->d->st.v[i];
+		for (uint32_t k = 0; st->kind == DOC_entity && rc == 0 && k < st->n_attr; k++) {
+			const struct doc_attr *a = &t->d->attrs.v[st->first_attr + k];
+			if (provio_relation(doc_str(t->d, a->name)) == PROVIO_none)
+				continue;
+			struct told_io *io = told_io(t, a->value);
+			if (!io)
+				t->passed++;
+			else if (map_get(&t->forgotten, io->whose) != VEC_NONE)
+				t->left_out++;
+			else
+				rc = take_call(t, i, io);
+		}
+	}
+	return rc;
+}
+
+/* What of a changing object is told without times may have been at any time since: it has no end. */
+void told_open_ends(struct told *t)
+{
+	for (size_t i = 0; t->provio && i < t->accesses.n; i++) {
+		struct told_access *a = &t->accesses.v[i];
+		const struct told_version *v = &t->versions.v[a->version];
+		struct told_activity *x = &t->activities.v[a->activity];
+		if (!a->foreign || !v->changes)
+			continue;
+		if (v->untimed)
+			a->hi = x->end = TIME_NONE;
+		else if (a->last > a->hi) {
+			a->hi = a->last;
+			x->end = x->end != TIME_NONE && x->end < a->hi ? a->hi : x->end;
+		}
+	}
+}
+
+/* ---- figures to their accesses ---- */
+
+static void add(uint64_t *to, uint64_t n)
+{
+	if (__builtin_add_overflow(*to, n, to))
+		*to = UINT64_MAX;
+}
+
+/* Joins a call to the list; what is there of the same kind takes it up: a log has one row of each. */
+static void join(struct told *t, uint32_t *list, uint32_t call)
+{
+	struct told_call *c = &t->io.calls.v[call];
+	for (uint32_t i = *list; i != VEC_NONE; i = t->io.calls.v[i].next) {
+		struct told_call *b = &t->io.calls.v[i];
+		if (b->file != c->file)
+			break; /* calls come file by file */
+		if (b->api != c->api || b->write != c->write)
+			continue;
+		add(&b->calls, c->calls);
+		add(&b->failed, c->failed);
+		add(&b->bytes, c->bytes);
+		add(&b->spent, c->spent);
+		b->first = c->first != TIME_NONE && (b->first == TIME_NONE || c->first < b->first) ? c->first : b->first;
+		b->last = c->last != TIME_NONE && (b->last == TIME_NONE || c->last > b->last) ? c->last : b->last;
+		return;
+	}
+	c->next = *list;
+	*list = call;
+}
+
+static int call_cmp(const void *pa, const void *pb)
+{
+	const struct told_call *a = pa, *b = pb;
+	if (a->activity != b->activity)
+		return a->activity < b->activity ? -1 : 1;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return (a->api > b->api) - (a->api < b->api);
+}
+
+/* The access of this version and direction, else one of the file by the same execution; VEC_NONE: it moved nothing that
+ * is told of. */
+static uint32_t access_of(const struct told *t, const struct table *exact, const struct table *by,
+                          const struct told_call *c)
+{
+	uint32_t i, best = VEC_NONE;
+	for (size_t pos = TABLE_START;
+	     (i = table_next(exact, doc_hash(c->activity, c->version, c->write), &pos)) != VEC_NONE;) {
+		const struct told_access *a = &t->accesses.v[i];
+		if (a->activity == c->activity && a->version == c->version && a->write == c->write)
+			return i;
+	}
+	unsigned tries = 0;
+	for (size_t pos = TABLE_START;
+	     tries < 16 && (i = table_next(by, doc_hash(c->activity, c->file, 11), &pos)) != VEC_NONE; tries++) {
+		const struct told_access *a = &t->accesses.v[i];
+		if (a->activity != c->activity || t->versions.v[a->version].file != c->file)
+			continue;
+		if (a->write == c->write)
+			return i;
+		best = i;
+	}
+	return best;
+}
+
+int told_attach_calls(struct told *t)
+{
+	struct table exact = {0}, by = {0};
+	bool ok = true;
+	if (t->io.calls.n)
+		qsort(t->io.calls.v, t->io.calls.n, sizeof(*t->io.calls.v), call_cmp);
+	for (uint32_t i = 0; t->provio && ok && i < t->accesses.n; i++) {
+		const struct told_access *a = &t->accesses.v[i];
+		if (!a->dropped)
+			ok = table_add(&exact, doc_hash(a->activity, a->version, a->write), i) &&
+			     table_add(&by, doc_hash(a->activity, t->versions.v[a->version].file, 11), i);
+	}
+	for (uint32_t i = 0; ok && i < t->io.calls.n; i++) {
+		struct told_call *c = &t->io.calls.v[i];
+		uint32_t a = access_of(t, &exact, &by, c);
+		c->next = VEC_NONE;
+		/* Others stand with the first of their execution and file: a log has one access for all of them. */
+		join(t, a == VEC_NONE ? &t->activities.v[c->activity].calls : &t->accesses.v[a].calls, i);
+	}
+	table_release(&exact);
+	table_release(&by);
+	return ok ? 0 : told_oom(t);
+}
