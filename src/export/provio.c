@@ -2,18 +2,22 @@
  * that was done with them, and on whose behalf. doc/provio.ttl is the ontology.
  *
  * A data object is a file or an object of an HDF5 file; what was done with it by one kind of call of one execution is
- * one activity, with how often and how long where that was counted. What PROV-IO does not have stands beside it in
- * PROV's own terms: versions (specializationOf the object), what generated and used them, derivations.
+ * one activity, with how often and how long where that was counted; what programs told of themselves are types,
+ * configurations and metrics. What PROV-IO does not have stands before it in PROV's own terms, as in any Turtle of
+ * stemma's: executions, versions, what generated and used them, derivations. From both the import makes the same record.
  *
- * Memory: 8 bytes an execution and a file. Cost: the store's own calls, about 2 us a relation. */
+ * Memory: 8 bytes an execution, a run, a file and a version; what one run's programs told. Cost: the store's own calls,
+ * about 2 us a relation. */
 #include "export/export.h"
 #include "graph/graph.h"
 #include "graph/vec.h"
 #include "query/idmap.h"
+#include "query/said.h"
 #include "query/system.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PROVIO "urn:stemma:provio#"
 
@@ -36,8 +40,10 @@ struct writer {
 	struct prov_source *p;
 	struct store *s;
 	struct out *out;
-	VEC(store_id) execs;
-	struct idmap files; /* that were told */
+	VEC(store_id) execs, runs;
+	struct idmap files;    /* that were told */
+	struct idmap known;    /* that have versions in the document */
+	struct idmap versions; /* that were told */
 	struct ios ios;
 	struct edges edges;
 };
@@ -118,10 +124,26 @@ static void one(struct writer *w, const char *s, const char *predicate, const ch
 
 /* ---- things ---- */
 
+/* What identifies a file of which no version is in the document. */
+static void identity(struct writer *w, const struct file_info *f, uint64_t outer)
+{
+	name(w, "a", "stemma:", "File");
+	text(w, "stemma:path", f->path);
+	text(w, "stemma:fileKind", str_of(term_name(SET_kind, (unsigned)f->kind)));
+	text(w, "stemma:domain", f->domain);
+	number(w, "stemma:inode", f->ino);
+	number(w, "stemma:generation", f->gen);
+	if (f->within)
+		number(w, "stemma:withinGeneration", outer);
+	if (f->flags & 1)
+		number(w, "stemma:network", 1);
+}
+
 /* 1: it is exported, and has been told; 0: not. */
 static int object(struct writer *w, store_id file, struct pubid *ret)
 {
-	struct file_info f;
+	struct file_info f, outer;
+	uint64_t gen = 0;
 	int r = store_file(w->s, file, &f);
 	if (r <= 0)
 		return r;
@@ -136,37 +158,49 @@ static int object(struct writer *w, store_id file, struct pubid *ret)
 		return -ENOMEM;
 	if (!is_new)
 		return 1;
+	if (f.within && (r = store_file(w->s, f.within, &outer)) > 0) {
+		gen = outer.gen;
+		r = store_file(w->s, file, &f); /* whose strings the other took */
+	}
+	if (r <= 0)
+		return r;
 	char with[32];
 	snprintf(with, sizeof(with), "provio:%s", class);
 	subject(w, f.pub.text, with);
-	name(w, "a", "", "prov:Entity");
-	text(w, "rdfs:label", f.path);
+	if (!idmap_find(&w->known, file)) {
+		name(w, "a", "", "prov:Entity");
+		text(w, "rdfs:label", f.path);
+		identity(w, &f, gen);
+	}
 	end(w);
 	if (f.within) {
-		struct file_info outer;
-		r = store_file(w->s, f.within, &outer);
-		if (r > 0) {
-			struct pubid pub = *ret, within = outer.pub;
-			struct pubid told;
-			r = object(w, f.within, &told);
-			if (r >= 0)
-				one(w, within.text, "prov:hadMember", pub.text);
-		}
+		struct pubid pub = *ret, within;
+		r = object(w, f.within, &within);
+		if (r > 0)
+			one(w, within.text, "prov:hadMember", pub.text);
 	}
 	return r < 0 ? r : 1;
 }
 
-static int version(struct writer *w, store_id id, const struct pubid *of, struct pubid *ret)
+/* A version of it, where the document has it. */
+static int version(struct writer *w, store_id id, struct pubid *ret)
 {
 	struct version_info v;
-	int r = store_version(w->s, id, &v);
+	bool is_new;
+	ret->text[0] = '\0';
+	int r = id && prov_has_version(w->p, id) ? store_version(w->s, id, &v) : 0;
 	if (r <= 0)
 		return r;
 	*ret = v.pub;
-	subject(w, v.pub.text, "prov:Entity");
-	name(w, "prov:specializationOf", ":", of->text);
-	number(w, "provio:version", v.n);
-	end(w);
+	if (!idmap_add(&w->versions, id, 1, &is_new))
+		return -ENOMEM;
+	if (is_new) {
+		out_text(w->out, ":");
+		out_text(w->out, v.pub.text);
+		out_text(w->out, " provio:version ");
+		out_count(w->out, v.n);
+		end(w);
+	}
 	return 1;
 }
 
@@ -206,34 +240,53 @@ static enum act act_of(unsigned api, bool write)
 	                                  : ACT_READ;
 }
 
-/* An activity: one kind of call on one object. its version: what it made or used, "" none. */
-static void activity(struct writer *w, const char *id, enum act act, const char *label, const char *program,
+/* An activity: one kind of call on one object, made by the program of an execution. its: the version that it made or
+ * used, "" none. */
+static void activity(struct writer *w, const char *id, enum act act, const char *label, const char *exec,
                      const char *its)
 {
-	char class[32];
+	char class[32], program[32];
 	snprintf(class, sizeof(class), "provio:%s", acts[act].class);
+	snprintf(program, sizeof(program), ":g%s", exec);
 	subject(w, id, class);
 	name(w, "a", "", "prov:Activity");
 	name(w, "prov:wasMemberOf", "", "prov:Activity");
 	text(w, "rdfs:label", str_of(label));
-	name(w, "prov:wasAssociatedWith", ":", program);
+	name(w, "prov:wasAssociatedWith", "", program);
 	if (*its && act == ACT_READ)
 		name(w, "prov:used", ":", its);
+	else if (*its)
+		name(w, "provio:made", ":", its);
 }
 
-static void relate(struct writer *w, const char *id, enum act act, const char *program, const char *of, const char *its)
+static void relate(struct writer *w, const char *id, enum act act, const char *exec, const char *of)
 {
-	char relation[40];
+	char relation[40], program[32];
 	snprintf(relation, sizeof(relation), "provio:%s", acts[act].relation);
+	snprintf(program, sizeof(program), "g%s", exec);
 	one(w, of, relation, id);
 	one(w, of, "prov:wasAttributedTo", program);
-	if (*its && (act == ACT_WRITE || act == ACT_CREATE))
-		one(w, its, "prov:wasGeneratedBy", id);
 }
 
 /* ---- an execution ---- */
 
-static int counted(struct writer *w, const char *program, struct idmap *versions)
+/* How many calls moved how much: counts of each size, without the zeros at the end. */
+static void sizes(struct writer *w, const struct io_info *io)
+{
+	struct buf b = {0};
+	unsigned n = IO_SIZES;
+	while (n && !io->size[n - 1])
+		n--;
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(&b, "%s%llu", i ? " " : "", (unsigned long long)io->size[i]);
+	if (n)
+		text(w, "provio:sizes", buf_view(&b));
+	if (io->largest)
+		number(w, "provio:largest", io->largest);
+	buf_release(&b);
+}
+
+static int counted(struct writer *w, const char *exec, struct idmap *versions)
 {
 	int r = 0;
 	bool is_new;
@@ -246,30 +299,38 @@ static int counted(struct writer *w, const char *program, struct idmap *versions
 		r = object(w, io->target, &of);
 		if (r > 0)
 			r = store_file(w->s, io->target, &f);
-		if (r > 0 && v && (r = version(w, v, &of, &its)) >= 0)
-			r = idmap_add(versions, v << 1 | io->write, 1, &is_new) ? 1 : -ENOMEM;
 		if (r <= 0)
 			continue;
 		enum act act = act_of(io->api, io->write);
 		snprintf(id, sizeof(id), "io%016llx.%llu.%u%s", (unsigned long long)io->session, (unsigned long long)io->seq,
 		         io->api, io->write ? "w" : "r");
-		activity(w, id, act, call_name(&f, io->api, io->write), program, its.text);
+		const char *label = call_name(&f, io->api, io->write);
+		if (v && (r = version(w, v, &its)) >= 0)
+			r = idmap_add(versions, v << 1 | io->write, 1, &is_new) ? 1 : -ENOMEM;
+		if (r < 0)
+			break;
+		activity(w, id, act, label, exec, its.text);
+		name(w, "provio:api", "\"", term_name(SET_ioapi, io->api));
+		out_char(w->out, '"');
+		if (io->write != (act == ACT_WRITE || act == ACT_CREATE || act == ACT_RENAME))
+			text(w, "provio:direction", str_of(io->write ? "write" : "read"));
 		number(w, "provio:count", io->calls);
 		if (io->failed)
 			number(w, "provio:failed", io->failed);
 		if (io->bytes)
 			number(w, "provio:bytes", io->bytes);
+		sizes(w, io);
 		seconds(w, "provio:elapsed", io->spent);
 		moment(w, "prov:startedAtTime", io->first);
 		moment(w, "prov:endedAtTime", io->last);
 		end(w);
-		relate(w, id, act, program, of.text, its.text);
+		relate(w, id, act, exec, of.text);
 	}
 	return r < 0 ? r : 0;
 }
 
 /* What was used or made without that its calls were counted. */
-static int uncounted(struct writer *w, store_id exec, const char *program, bool made, const struct idmap *versions)
+static int uncounted(struct writer *w, store_id exec, const char *pub, bool made, const struct idmap *versions)
 {
 	int r = made ? store_outputs(w->s, exec, &w->edges) : store_uses(w->s, exec, &w->edges);
 	for (size_t i = 0; r >= 0 && i < w->edges.n; i++) {
@@ -278,38 +339,40 @@ static int uncounted(struct writer *w, store_id exec, const char *program, bool 
 		struct pubid of, its;
 		char id[80];
 		if (e->via == TERM_via_sync || (!e->sure && prov_selection(w->p)->lineage.certain) ||
-		    idmap_find(versions, e->to << 1 | made))
+		    idmap_find(versions, e->to << 1 | made) || !prov_has_version(w->p, e->to))
 			continue;
 		r = store_version(w->s, e->to, &v);
 		if (r > 0)
 			r = object(w, v.file, &of);
 		if (r > 0)
-			r = version(w, e->to, &of, &its);
+			r = version(w, e->to, &its);
 		if (r <= 0)
 			continue;
-		snprintf(id, sizeof(id), "%s%s.%s", made ? "w" : "r", program, its.text);
-		activity(w, id, made ? ACT_WRITE : ACT_READ, made ? "write" : "read", program, its.text);
+		snprintf(id, sizeof(id), "%s%s.%s", made ? "w" : "r", pub, its.text);
+		activity(w, id, made ? ACT_WRITE : ACT_READ, made ? "write" : "read", pub, its.text);
 		number(w, "provio:count", e->count ? e->count : 1);
 		if (e->has_bytes)
 			number(w, "provio:bytes", e->bytes);
 		end(w);
-		relate(w, id, made ? ACT_WRITE : ACT_READ, program, of.text, its.text);
+		relate(w, id, made ? ACT_WRITE : ACT_READ, pub, of.text);
 	}
 	return r < 0 ? r : 0;
 }
 
-static void agents(struct writer *w, const struct exec_info *x, const char *program)
+static void agents(struct writer *w, const struct exec_info *x, const char *exec)
 {
-	char thread[64], user[80];
+	char program[64], thread[64], user[80];
 	struct buf label = {0};
 	struct str arg = {0};
 	size_t pos = 0;
 	strlist_next(&x->argv, &pos, &arg);
-	snprintf(thread, sizeof(thread), "t%s", program);
+	snprintf(program, sizeof(program), "g%s", exec);
+	snprintf(thread, sizeof(thread), "t%s", exec);
 	snprintf(user, sizeof(user), "u%llu", (unsigned long long)x->uid);
 	subject(w, program, "provio:Program");
 	name(w, "a", "", "prov:SoftwareAgent");
 	text(w, "rdfs:label", arg);
+	name(w, "provio:execution", ":", exec);
 	name(w, "prov:actedOnBehalfOf", ":", thread);
 	end(w);
 	if (x->rank.n)
@@ -336,25 +399,181 @@ static int execution(struct writer *w, store_id exec)
 	int r = store_exec(w->s, exec, &x);
 	if (r <= 0)
 		return r;
-	struct pubid program = x.pub;
-	agents(w, &x, program.text);
+	struct pubid pub = x.pub;
+	agents(w, &x, pub.text);
 	r = store_io(w->s, exec, &w->ios);
 	if (r == 0)
-		r = counted(w, program.text, &versions);
+		r = counted(w, pub.text, &versions);
 	if (r == 0)
-		r = uncounted(w, exec, program.text, false, &versions);
+		r = uncounted(w, exec, pub.text, false, &versions);
 	if (r == 0)
-		r = uncounted(w, exec, program.text, true, &versions);
+		r = uncounted(w, exec, pub.text, true, &versions);
 	idmap_release(&versions);
 	return r;
 }
 
-static int note_exec(void *arg, const struct prov_statement *st)
+/* ---- what was told of a run: by its programs, and of the shape of datasets and the parts that were moved ---- */
+
+/* Each is named by the event that it is. */
+static void told(struct writer *w, const char *class, const struct told_event *t, const char *ulid)
+{
+	char id[64], run[40];
+	snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)t->session, (unsigned long long)t->ev.seq);
+	snprintf(run, sizeof(run), "r%s", ulid);
+	subject(w, id, class);
+	name(w, "a", "", "prov:Entity");
+	name(w, "provio:ofRun", ":", run);
+	moment(w, "provio:at", t->ev.time);
+}
+
+static void by(struct writer *w, store_id exec)
+{
+	struct exec_info x;
+	if (exec && store_exec(w->s, exec, &x) > 0)
+		name(w, "provio:by", ":", x.pub.text);
+}
+
+static void list(struct writer *w, const char *predicate, const struct strlist *l)
+{
+	struct buf b = {0};
+	struct out to = out_into(&b);
+	if (l->count) {
+		out_list(&to, l, false, NULL);
+		text(w, predicate, buf_view(&b));
+	}
+	buf_release(&b);
+}
+
+static int parts(struct writer *w, store_id run, const char *ulid)
+{
+	struct told_list shapes, moved = {0};
+	int r = store_told(w->s, run, EVENT_h5_object, &shapes);
+	if (r == 0)
+		r = store_told(w->s, run, EVENT_h5_part, &moved);
+	for (size_t i = 0; r == 0 && i < shapes.n; i++) {
+		const struct event_h5_object *o = &shapes.v[i].ev.h5_object;
+		told(w, "provio:Shape", &shapes.v[i], ulid);
+		text(w, "provio:path", o->path);
+		text(w, "stemma:fileKind", str_of(term_name(SET_kind, (unsigned)o->kind)));
+		text(w, "provio:elementType", o->type);
+		list(w, "provio:shape", &o->shape);
+		list(w, "provio:most", &o->most);
+		end(w);
+	}
+	for (size_t i = 0; r == 0 && i < moved.n; i++) {
+		const struct told_event *t = &moved.v[i];
+		const struct event_h5_part *o = &t->ev.h5_part;
+		store_id exec = 0;
+		if (store_exec_at(w->s, t->session, o->pid, (int64_t)o->started, t->ev.time, &exec) < 0)
+			r = -EIO;
+		told(w, "provio:Part", t, ulid);
+		by(w, exec);
+		text(w, "provio:path", o->path);
+		text(w, "provio:direction", str_of(o->write ? "write" : "read"));
+		list(w, "provio:from", &o->from);
+		list(w, "provio:to", &o->to);
+		list(w, "provio:fields", &o->field);
+		number(w, "provio:count", o->calls);
+		number(w, "provio:elements", o->elements);
+		end(w);
+	}
+	told_list_release(&shapes);
+	told_list_release(&moved);
+	return r;
+}
+
+static void value(struct writer *w, double v)
+{
+	char text_[40];
+	for (int digits = 15; digits <= 17; digits++) { /* as short as it can be and still be the same */
+		snprintf(text_, sizeof(text_), "%.*g", digits, v);
+		if (strtod(text_, NULL) == v)
+			break;
+	}
+	text(w, "prov:value", str_of(v != v ? "NaN" : text_));
+	out_text(w->out, "^^xsd:double");
+}
+
+/* Configurations, each with the figures that its run came to. */
+static int said(struct writer *w, store_id run, const char *ulid)
+{
+	struct said d;
+	store_id exec;
+	int r = said_load(w->s, run, &d);
+	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
+		const struct told_event *t = &d.words.v[i];
+		const struct event_app_word *o = &t->ev.app_word;
+		const struct said_image *who = said_by(&d, t, o->app);
+		if (!who || (o->said != TERM_said_config && o->said != TERM_said_type))
+			continue;
+		exec = 0;
+		if (said_exec(&d, who, t->ev.time, &exec) < 0)
+			r = -EIO;
+		told(w, o->said == TERM_said_config ? "provio:Configuration" : "provio:Type", t, ulid);
+		by(w, exec);
+		text(w, "rdfs:label", o->name);
+		if (o->said == TERM_said_config)
+			text(w, "prov:value", o->value);
+		if (o->version.n)
+			text(w, "provio:version", o->version);
+		for (size_t k = 0; o->said == TERM_said_config && k < d.metrics.n; k++) {
+			const struct told_event *m = &d.metrics.v[k];
+			bool last = said_by(&d, m, m->ev.app_metric.app) != NULL;
+			for (size_t n = k + 1; last && n < d.metrics.n && n < k + 4096; n++)
+				last = !str_eq(d.metrics.v[n].ev.app_metric.name, m->ev.app_metric.name);
+			char id[64];
+			snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)m->session, (unsigned long long)m->ev.seq);
+			if (last)
+				name(w, "provio:hasMetrics", ":", id);
+		}
+		end(w);
+	}
+	for (size_t i = 0; r == 0 && i < d.metrics.n; i++) {
+		const struct told_event *t = &d.metrics.v[i];
+		const struct event_app_metric *o = &t->ev.app_metric;
+		const struct said_image *who = said_by(&d, t, o->app);
+		char step[32];
+		if (!who)
+			continue;
+		exec = 0;
+		if (said_exec(&d, who, t->ev.time, &exec) < 0)
+			r = -EIO;
+		told(w, "provio:Metrics", t, ulid);
+		by(w, exec);
+		text(w, "rdfs:label", o->name);
+		value(w, said_number(o));
+		snprintf(step, sizeof(step), "%lld", (long long)o->step);
+		if (o->stepped)
+			name(w, "provio:step", "", step);
+		end(w);
+	}
+	said_release(&d);
+	return r;
+}
+
+static int of_run(struct writer *w, store_id run)
+{
+	struct run_info x;
+	char ulid[32];
+	int r = store_run(w->s, run, &x);
+	if (r <= 0)
+		return r;
+	snprintf(ulid, sizeof(ulid), "%.*s", (int)x.ulid.n, x.ulid.p);
+	r = parts(w, run, ulid);
+	return r == 0 ? said(w, run, ulid) : r;
+}
+
+/* ---- all of it ---- */
+
+static int note(void *arg, const struct prov_statement *st)
 {
 	struct writer *w = arg;
-	if (!st->type || strcmp(st->type, "Execution") != 0)
+	bool run = st->type && strcmp(st->type, "Run") == 0, is_new;
+	if (st->kind == PROV_entity)
+		return !st->type || strcmp(st->type, "File") != 0 || idmap_add(&w->known, st->what, 1, &is_new) ? 0 : -ENOMEM;
+	if (!st->type || (!run && strcmp(st->type, "Execution") != 0))
 		return 0;
-	store_id *p = vec_add(&w->execs);
+	store_id *p = run ? vec_add(&w->runs) : vec_add(&w->execs);
 	if (!p)
 		return -ENOMEM;
 	*p = st->what;
@@ -364,17 +583,22 @@ static int note_exec(void *arg, const struct prov_statement *st)
 int export_provio(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	struct writer w = {.p = p, .s = prov_store(p), .out = out};
-	(void)o;
-	int r = prov_walk(p, PROV_BIT(PROV_activity), note_exec, &w);
-	out_text(out, "@prefix : <" STEMMA_ID "> .\n@prefix prov: <http://www.w3.org/ns/prov#> .\n@prefix provio: <" PROVIO
-	              "> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
-	              "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n");
+	int r = export_turtle(p, out, o, err);
+	if (r < 0)
+		return r;
+	r = prov_walk(p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_entity), note, &w);
+	out_text(out, "@prefix : <" STEMMA_ID "> .\n@prefix provio: <" PROVIO "> .\n");
 	for (size_t i = 0; r == 0 && i < w.execs.n; i++)
 		r = execution(&w, w.execs.v[i]);
+	for (size_t i = 0; r == 0 && i < w.runs.n; i++)
+		r = of_run(&w, w.runs.v[i]);
 	if (r < 0)
 		err_set(err, -r, "cannot export");
 	vec_release(&w.execs);
+	vec_release(&w.runs);
 	idmap_release(&w.files);
+	idmap_release(&w.known);
+	idmap_release(&w.versions);
 	ios_release(&w.ios);
 	edges_release(&w.edges);
 	return r;
