@@ -4,7 +4,8 @@
  * A data object is a file or an object of an HDF5 file; what was done with it by one kind of call of one execution is
  * one activity, with how often and how long where that was counted; what programs told of themselves are types,
  * configurations and metrics. What PROV-IO does not have stands before it in PROV's own terms, as in any Turtle of
- * stemma's: executions, versions, what generated and used them, derivations. From both the import makes the same record.
+ * stemma's: executions, versions, what generated and used them, derivations. From both the import makes the same
+ * record.
  *
  * Memory: 8 bytes an execution, a run, a file and a version; what one run's programs told. Cost: the store's own calls,
  * about 2 us a relation. */

@@ -13,6 +13,8 @@ int forgotten_take(struct forgotten *f, struct log_reader *r, const struct log_f
 	if (frame->seq != 1 && map_get(&f->keepers, frame->session) == VEC_NONE)
 		return 0;
 	for (bool first = frame->seq == 1; log_reader_event(r, &ev) == 1; first = false) {
+		if (first && ev.kind == EVENT_session && ev.session.run.n && words_add(&f->here, ev.session.run) == VEC_NONE)
+			return -ENOMEM;
 		if (first && (ev.kind != EVENT_session || !str_is(ev.session.mode, "keeping")))
 			return 0;
 		if (first && !map_set(&f->keepers, frame->session, 1))
@@ -72,9 +74,15 @@ bool forgotten_run(const struct forgotten *f, struct str ulid)
 	return ulid.n && words_find(&f->runs, ulid) != VEC_NONE;
 }
 
+bool forgotten_here(const struct forgotten *f, struct str ulid)
+{
+	return ulid.n && words_find(&f->here, ulid) != VEC_NONE;
+}
+
 void forgotten_release(struct forgotten *f)
 {
 	map_release(&f->keepers);
 	map_release(&f->dead);
 	words_release(&f->runs);
+	words_release(&f->here);
 }

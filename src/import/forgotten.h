@@ -11,6 +11,7 @@ struct forgotten {
 	struct map keepers; /* sessions that may hold tombstones */
 	struct map dead;    /* sessions that are gone whole */
 	struct words runs;  /* ULIDs */
+	struct words here;  /* ULIDs of runs that the record has */
 };
 
 /* Looks for tombstones in a frame of the record's own; frames come as they lie in a segment. 0, -ENOMEM. */
@@ -19,6 +20,8 @@ int forgotten_take(struct forgotten *f, struct log_reader *r, const struct log_f
 int forgotten_read(struct forgotten *f, const char *home, struct err *err);
 bool forgotten_session(const struct forgotten *f, uint64_t session);
 bool forgotten_run(const struct forgotten *f, struct str ulid);
+/* Has the record a log of the run? */
+bool forgotten_here(const struct forgotten *f, struct str ulid);
 void forgotten_release(struct forgotten *f);
 
 #endif

@@ -7,7 +7,7 @@ static const char *const names[PROVIO_CLASSES] = {
     [PROVIO_Read] = "Read",           [PROVIO_Write] = "Write",         [PROVIO_Fsync] = "Fsync",
     [PROVIO_Rename] = "Rename",       [PROVIO_User] = "User",           [PROVIO_Thread] = "Thread",
     [PROVIO_Program] = "Program",     [PROVIO_Type] = "Type",           [PROVIO_Configuration] = "Configuration",
-    [PROVIO_Metrics] = "Metrics"};
+    [PROVIO_Metrics] = "Metrics",     [PROVIO_Shape] = "Shape",         [PROVIO_Part] = "Part"};
 
 static const char *const relations[PROVIO_CLASSES] = {
     [PROVIO_Create] = "wasCreatedBy", [PROVIO_Open] = "wasOpenedBy",   [PROVIO_Read] = "wasReadBy",

@@ -1,8 +1,8 @@
 /* provio.h - the words of PROV-IO's vocabulary (Han et al., HPDC 2022, Table 2) as documents write them.
  *
  * Its own tool writes the prefixes into the names (<prov:wasMemberOf>, <provio:IOAPI:Create>), says what a thing is by
- * prov:ofType, prov:type or prov:wasMemberOf, and has its relations in the one or the other namespace. Here all of this is
- * put into the names of doc/provio.ttl, so that the rest of the import knows one form. */
+ * prov:ofType, prov:type or prov:wasMemberOf, and has its relations in the one or the other namespace. Here all of this
+ * is put into the names of doc/provio.ttl, so that the rest of the import knows one form. */
 #ifndef STEMMA_IMPORT_PROVIO_H
 #define STEMMA_IMPORT_PROVIO_H
 
@@ -35,6 +35,9 @@ enum provio_class {
 	PROVIO_Type,
 	PROVIO_Configuration,
 	PROVIO_Metrics,
+	/* what PROV-IO does not have */
+	PROVIO_Shape,
+	PROVIO_Part,
 	PROVIO_CLASSES
 };
 static inline bool provio_is_object(enum provio_class c)

@@ -118,6 +118,8 @@ int told_collect(struct told *t)
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		rc = told_take_relation(t, i);
 	if (rc == 0)
+		rc = told_take_sayings(t);
+	if (rc == 0)
 		rc = told_take_calls(t);
 	if (rc == 0)
 		rc = told_take_derivations(t);
@@ -155,5 +157,6 @@ void told_release(struct told *t)
 	vec_release(&t->accesses);
 	vec_release(&t->links);
 	vec_release(&t->notes);
+	vec_release(&t->sayings);
 	arena_release(&t->text);
 }

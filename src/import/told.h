@@ -76,13 +76,20 @@ struct told_io { /* an activity of PROV-IO: one kind of call of a program */
 	uint32_t version; /* word of the version that it read or made, 0 not told */
 	bool counted;     /* its figures were taken: with the first object that it is about */
 };
-struct told_call { /* ... on one object, as figures */
+struct told_call {                    /* ... on one object, as figures */
 	uint32_t activity, file, version; /* VEC_NONE: not told */
 	uint8_t api;                      /* term ioapi */
 	bool write;
-	uint64_t calls, failed, bytes, spent;
+	uint64_t calls, failed, bytes, largest, spent, size[10];
 	int64_t first, last;
 	uint32_t next; /* of its access or activity */
+};
+struct told_saying { /* what a run's programs said, or of what lies in an HDF5 file */
+	uint32_t st;
+	enum provio_class class; /* Type or one of those behind it */
+	uint32_t activity;       /* who, VEC_NONE */
+	struct str ulid;         /* of the run; "": another program's, of the document */
+	int64_t at;
 };
 struct told_provio {
 	struct map io;      /* word -> ios */
@@ -128,6 +135,7 @@ struct told {
 	VEC(struct told_access) accesses;
 	VEC(struct told_link) links;
 	VEC(struct told_note) notes;
+	VEC(struct told_saying) sayings;
 	uint32_t user;     /* a person the document names, of foreign activities */
 	uint64_t passed;   /* statements that the record has no place for */
 	uint64_t left_out; /* statements about what was forgotten */
@@ -198,6 +206,13 @@ int told_take_calls(struct told *t);
 void told_open_ends(struct told *t);
 /* After told_settle: the figures come to their accesses. */
 int told_attach_calls(struct told *t);
+
+/* ---- told_said.c ---- */
+
+/* After all things. */
+int told_take_sayings(struct told *t);
+/* The event that it is, without what refers to others; lists are what its lists stand in. False: it says nothing. */
+bool told_saying(struct told *t, const struct told_saying *s, struct buf lists[3], struct event *ev);
 
 /* ---- told_settle.c: after told_order ---- */
 

@@ -252,9 +252,20 @@ static void put_calls(struct writer *w, struct session *s, uint64_t proc, uint64
 		                            .calls = c->calls,
 		                            .failed = c->failed,
 		                            .bytes = c->bytes,
+		                            .largest = c->largest,
 		                            .spent = c->spent,
 		                            .first = c->first,
-		                            .last = c->last}});
+		                            .last = c->last,
+		                            .size0 = c->size[0],
+		                            .size1 = c->size[1],
+		                            .size2 = c->size[2],
+		                            .size3 = c->size[3],
+		                            .size4 = c->size[4],
+		                            .size5 = c->size[5],
+		                            .size6 = c->size[6],
+		                            .size7 = c->size[7],
+		                            .size8 = c->size[8],
+		                            .size9 = c->size[9]}});
 	}
 }
 
@@ -268,8 +279,8 @@ static void put_bare(struct writer *w, struct session *s, uint64_t proc, const s
 			next = t->io.calls.v[next].next;
 		const struct told_file *f = &t->files.v[c->file];
 		const struct told_process *p = &t->processes.v[x->process];
-		const uint64_t key[] = {hash_str(p->boot), p->pidns, p->pid,  (uint64_t)p->started,
-		                        x->n,              f->ino,   f->gen, hash_str(f->domain)};
+		const uint64_t key[] = {hash_str(p->boot),  p->pidns, p->pid, (uint64_t)p->started, x->n, f->ino, f->gen,
+		                        hash_str(f->domain)};
 		uint64_t file = file_number(w, s, c->file);
 		int64_t at = c->first != TIME_NONE ? c->first : x->start != TIME_NONE ? x->start : s->began;
 		uint64_t seq = emit(w, s,
@@ -280,6 +291,7 @@ static void put_bare(struct writer *w, struct session *s, uint64_t proc, const s
 		                                               .mode = ACCESS_READ,
 		                                               .via = TERM_via_data,
 		                                               .sure = 1,
+		                                               .api = gkind_is_object(f->kind) ? TERM_api_hdf5 : TERM_api_other,
 		                                               .as_session = TOLD_WITHOUT_KEY,
 		                                               .as_seq = hash_bytes(key, sizeof(key))}});
 		emit(w, s,
@@ -663,6 +675,62 @@ static void put_document(struct writer *w, struct session *s, struct str id)
 	     &(struct event){.kind = EVENT_run_end, .time = end == TIME_NONE ? s->began : end, .run_end = {.id = id}});
 }
 
+/* ---- what programs said ---- */
+
+/* The app event of a process in a session: all that it said stands behind one. */
+static uint64_t app(struct writer *w, struct session *s, uint32_t process, struct str ulid, struct map *apps)
+{
+	const struct told_process *p = process == VEC_NONE ? NULL : &w->t->processes.v[process];
+	const uint64_t key[] = {(uint64_t)(s - w->sessions.v), process, hash_str(ulid)};
+	uint64_t h = hash_bytes(key, sizeof(key));
+	uint32_t seq = map_get(apps, h);
+	if (seq != VEC_NONE)
+		return seq;
+	seq = (uint32_t)emit(w, s,
+	                     &(struct event){.kind = EVENT_app,
+	                                     .time = s->began,
+	                                     .app = {.run = ulid,
+	                                             .pid = p ? p->pid : 0,
+	                                             .started = p ? p->started : TIME_NONE,
+	                                             .image = h,
+	                                             .tool = str_of("stemma import")}});
+	if (!map_set(apps, h, seq))
+		w->error = -ENOMEM;
+	return seq;
+}
+
+static void put_sayings(struct writer *w, struct str document)
+{
+	struct told *t = w->t;
+	struct buf lists[3] = {{0}};
+	struct map apps = {0};
+	for (size_t i = 0; i < t->sayings.n && !w->error; i++) {
+		const struct told_saying *y = &t->sayings.v[i];
+		struct session *s = NULL;
+		struct event ev = {.kind = EVENT_gap};
+		uint32_t process = y->activity == VEC_NONE ? VEC_NONE : t->activities.v[y->activity].process;
+		struct str ulid = y->ulid.n ? y->ulid : document;
+		if (process != VEC_NONE)
+			s = &w->sessions.v[t->processes.v[process].session];
+		for (size_t k = 0; !s && k < w->sessions.n; k++)
+			s = str_eq(w->sessions.v[k].run, ulid) ? &w->sessions.v[k] : NULL;
+		if (!s || !told_saying(t, y, lists, &ev)) {
+			t->passed++;
+			continue;
+		}
+		ev.time = y->at != TIME_NONE ? y->at : s->began;
+		uint64_t seq = ev.kind == EVENT_app_word || ev.kind == EVENT_app_metric ? app(w, s, process, ulid, &apps) : 0;
+		if (ev.kind == EVENT_app_word)
+			ev.app_word.app = seq;
+		if (ev.kind == EVENT_app_metric)
+			ev.app_metric.app = seq;
+		emit(w, s, &ev);
+	}
+	for (unsigned k = 0; k < 3; k++)
+		buf_release(&lists[k]);
+	map_release(&apps);
+}
+
 /* ---- notes ---- */
 
 /* Notes are in sessions of no run, of the host where they were written. */
@@ -772,6 +840,8 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 		rc = put_processes(&w);
 	if (rc == 0)
 		rc = put_links(&w);
+	if (rc == 0)
+		put_sayings(&w, document);
 	if (rc == 0)
 		put_notes(&w);
 	for (size_t i = 0; i < w.sessions.n; i++) {

@@ -1,10 +1,10 @@
 /* told_provio.c - documents in PROV-IO's vocabulary: calls become those of the program that made them.
  *
- * There an activity is one kind of call on one object, and the program is an agent on whose behalf it was done. Here the
- * program is the execution, its calls are figures of its accesses, and the object is a file of the record, in the file
- * that it is a member of. An object changes in the course of such a document, unlike an entity of PROV's: what is
- * written and read of it has the time of the calls where all of them have one; where they do not, nothing says what came
- * first, and any write may have come before any read. */
+ * There an activity is one kind of call on one object, and the program is an agent on whose behalf it was done. Here
+ * the program is the execution, its calls are figures of its accesses, and the object is a file of the record, in the
+ * file that it is a member of. An object changes in the course of such a document, unlike an entity of PROV's: what is
+ * written and read of it has the time of the calls where all of them have one; where they do not, nothing says what
+ * came first, and any write may have come before any read. */
 #include "import/told.h"
 
 #include "base/hash.h"
@@ -231,6 +231,20 @@ static uint64_t figure(const struct told *t, const struct doc_statement *st, con
 	return s.n ? n : none;
 }
 
+static void sizes_of(const struct told *t, const struct doc_statement *st, struct told_call *c)
+{
+	uint32_t w = words_find(&t->d->words, str_of(PROVIO_NS "sizes"));
+	struct str s = doc_str(t->d, told_get(t, st, w));
+	unsigned k = 0;
+	for (size_t i = 0; i < s.n && k < 10; i++) {
+		if (s.p[i] == ' ')
+			k++;
+		else if (s.p[i] < '0' || s.p[i] > '9' || __builtin_mul_overflow(c->size[k], (uint64_t)10, &c->size[k]) ||
+		         __builtin_add_overflow(c->size[k], (uint64_t)(s.p[i] - '0'), &c->size[k]))
+			break;
+	}
+}
+
 static void spent_of(const struct told *t, const struct doc_statement *st, struct told_call *c)
 {
 	uint32_t w = words_find(&t->d->words, str_of(PROVIO_NS "elapsed"));
@@ -239,8 +253,7 @@ static void spent_of(const struct told *t, const struct doc_statement *st, struc
 		if (a->name == w)
 			c->spent = time_spent(doc_str(t->d, a->value), a->type != 0);
 	}
-	if (c->first != TIME_NONE && c->last == TIME_NONE &&
-	    __builtin_add_overflow(c->first, (int64_t)c->spent, &c->last))
+	if (c->first != TIME_NONE && c->last == TIME_NONE && __builtin_add_overflow(c->first, (int64_t)c->spent, &c->last))
 		c->last = c->first;
 }
 
@@ -251,13 +264,13 @@ static void api_of(const struct told *t, const struct doc_statement *st, enum pr
 	uint32_t w = words_find(&t->d->words, str_of(PROVIO_NS "api"));
 	struct str said = doc_str(t->d, told_get(t, st, w));
 	c->write = class == PROVIO_Write || class == PROVIO_Create || class == PROVIO_Rename;
-	c->api = class == PROVIO_Create          ? TERM_ioapi_create
-	         : class == PROVIO_Open          ? TERM_ioapi_h5open
-	         : class == PROVIO_Fsync         ? TERM_ioapi_flush
-	         : class == PROVIO_Rename        ? TERM_ioapi_rename
-	         : kind == TERM_kind_attribute   ? TERM_ioapi_attr
-	         : gkind_is_object(kind)         ? TERM_ioapi_data
-	                                         : TERM_ioapi_read;
+	c->api = class == PROVIO_Create        ? TERM_ioapi_create
+	         : class == PROVIO_Open        ? TERM_ioapi_h5open
+	         : class == PROVIO_Fsync       ? TERM_ioapi_flush
+	         : class == PROVIO_Rename      ? TERM_ioapi_rename
+	         : kind == TERM_kind_attribute ? TERM_ioapi_attr
+	         : gkind_is_object(kind)       ? TERM_ioapi_data
+	                                       : TERM_ioapi_read;
 	for (unsigned i = 0; said.n && i <= TERM_ioapi_rename; i++)
 		if (str_is(said, term_name(SET_ioapi, i)))
 			c->api = (uint8_t)i;
@@ -331,8 +344,10 @@ static int take_call(struct told *t, uint32_t at, struct told_io *io)
 {
 	const struct doc_statement *st = &t->d->st.v[io->st], *of = &t->d->st.v[at];
 	uint32_t activity = program(t, io->whose), version = io->version ? map_get(&t->version, io->version) : VEC_NONE;
-	bool told = version != VEC_NONE; /* the version that it was is told */
-	if (!told)
+	uint32_t counted = words_find(&t->d->words, str_of(PROVIO_NS "api"));
+	if (activity != VEC_NONE && t->activities.v[activity].own && !told_get(t, st, counted))
+		return 0; /* stemma's own: nobody counted its calls */
+	if (version == VEC_NONE)
 		version = map_get(&t->version, of->id);
 	uint32_t file = version == VEC_NONE ? map_get(&t->file_of, of->id) : t->versions.v[version].file;
 	struct told_call *c = activity == VEC_NONE || file == VEC_NONE ? NULL : vec_add(&t->io.calls);
@@ -345,10 +360,13 @@ static int take_call(struct told *t, uint32_t at, struct told_io *io)
 		c->calls = figure(t, st, PROVIO_NS "count", 1);
 		c->failed = figure(t, st, PROVIO_NS "failed", 0);
 		c->bytes = figure(t, st, PROVIO_NS "bytes", 0);
+		c->largest = figure(t, st, PROVIO_NS "largest", 0);
+		sizes_of(t, st, c);
 		spent_of(t, st, c);
 	}
 	io->counted = true;
-	bool write = io->class == PROVIO_Write || (io->class == PROVIO_Create && !only_opened(t, st, t->files.v[file].kind));
+	bool write =
+	    io->class == PROVIO_Write || (io->class == PROVIO_Create && !only_opened(t, st, t->files.v[file].kind));
 	if (t->activities.v[activity].own || version == VEC_NONE || !told_regular(t, version) ||
 	    (!write && io->class != PROVIO_Read))
 		return 0;
@@ -357,6 +375,7 @@ static int take_call(struct told *t, uint32_t at, struct told_io *io)
 	if (i == VEC_NONE)
 		return told_oom(t);
 	struct told_access *a = &t->accesses.v[i];
+	a->api = gkind_is_object(t->files.v[file].kind) ? TERM_api_hdf5 : TERM_api_other;
 	t->versions.v[version].untimed |= first == TIME_NONE;
 	if (first != TIME_NONE && (a->lo == TIME_NONE || first < a->lo))
 		a->lo = first;
@@ -426,6 +445,9 @@ static void join(struct told *t, uint32_t *list, uint32_t call)
 		add(&b->failed, c->failed);
 		add(&b->bytes, c->bytes);
 		add(&b->spent, c->spent);
+		for (unsigned k = 0; k < 10; k++)
+			add(&b->size[k], c->size[k]);
+		b->largest = c->largest > b->largest ? c->largest : b->largest;
 		b->first = c->first != TIME_NONE && (b->first == TIME_NONE || c->first < b->first) ? c->first : b->first;
 		b->last = c->last != TIME_NONE && (b->last == TIME_NONE || c->last > b->last) ? c->last : b->last;
 		return;

@@ -88,10 +88,9 @@ static int take_access(struct told *t, uint32_t at, bool write)
 		a->must = !str_is(told_text(t, st, ATTR_certainty), "may");
 		a->via = (uint8_t)told_term(SET_via, told_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
 		/* A cache's or a lock's is found by its name, again. */
-		if (told_regular(t, version) &&
-		    (a->via == TERM_via_cache || a->via == TERM_via_sync))
+		if (told_regular(t, version) && (a->via == TERM_via_cache || a->via == TERM_via_sync))
 			a->via = TERM_via_data;
-		a->api = (uint8_t)told_term(SET_api, told_text(t, st, ATTR_api), TERM_api_uring, TERM_api_other);
+		a->api = (uint8_t)told_term(SET_api, told_text(t, st, ATTR_api), TERM_api_hdf5, TERM_api_other);
 		if (told_count(t, st, ATTR_accessMode, &mode))
 			a->mode = (uint16_t)(mode & 0xff);
 		told_count(t, st, ATTR_count, &a->count);
@@ -119,9 +118,9 @@ static int take_informed(struct told *t, uint32_t at)
 		buf_printf(&name, "%.*s -> %.*s", (int)from.n, from.p, (int)to.n, to.p);
 		uint64_t h = hash_str(buf_view(&name));
 		buf_release(&name);
-		uint32_t file =
-		    told_find_file(t, &(struct told_file){
-		                          .domain = str_of(FOREIGN_DOMAIN), .gen = h, .kind = TERM_kind_pipe, .within = VEC_NONE});
+		uint32_t file = told_find_file(
+		    t, &(struct told_file){
+		           .domain = str_of(FOREIGN_DOMAIN), .gen = h, .kind = TERM_kind_pipe, .within = VEC_NONE});
 		struct told_version *v = file == VEC_NONE ? NULL : vec_add(&t->versions);
 		if (!v)
 			return told_oom(t);
