@@ -7,9 +7,11 @@
  *                                                  condition, with ? before it where true and false may not be the
  *                                                  source's; EDGE: NODE or NODE=OUTCOME=LABEL
  *       indirect LINE COLUMN FUNCTION,... [-> EDGE...]   a call through a pointer
- *   stemma-spectext trace SPEC [thread=NAME] [lazy] [operands] [pid=N] [started=N] [began=N] <TEXT >FILE
+ *   stemma-spectext trace SPEC [thread=NAME] [lazy] [operands] [pid=N] [started=N] [began=N] [rank=N/M]
+ *                       <TEXT >FILE
  *       enter FUNCTION|NUMBER, leave, call NODE, decide NODE OUTCOME [signed|unsigned|real|pointer A B],
- *       silent HASH WORDS, back DEPTH, gap WHY, end exit|thread|stopped
+ *       silent HASH WORDS, back DEPTH, gap WHY, end exit|thread|stopped,
+ *       message KIND FLAGS RANK SIZE PEER TAG BYTES    numbers, as on disk
  *       repeat N ... done                          may be nested
  *
  * Words are parted by blanks, lines that begin with # are passed over. */
@@ -188,6 +190,15 @@ static void put_line(struct buf *out, char **w, int n)
 	} else if (!strcmp(w[0], "gap") && n == 2) {
 		e.kind = TRACE_GAP;
 		e.why = (enum trace_why)atoi(w[1]);
+	} else if (!strcmp(w[0], "message") && n == 8) {
+		e.kind = TRACE_MESSAGE;
+		e.message = (struct trace_message){.kind = (uint8_t)atoi(w[1]),
+		                                   .flags = (uint8_t)atoi(w[2]),
+		                                   .rank = atoi(w[3]),
+		                                   .size = atoi(w[4]),
+		                                   .peer = atoi(w[5]),
+		                                   .tag = atoi(w[6]),
+		                                   .bytes = strtoull(w[7], NULL, 0)};
 	} else if (!strcmp(w[0], "end") && n == 2) {
 		ending = !strcmp(w[1], "exit") ? TRACE_EXIT : !strcmp(w[1], "thread") ? TRACE_THREAD : TRACE_STOPPED;
 		return;
@@ -248,6 +259,8 @@ static int make_trace(int argc, char **argv)
 			info.started = strtoull(value, NULL, 0);
 		else if (!strncmp(argv[i], "began=", 6))
 			info.began = strtoull(value, NULL, 0);
+		else if (sscanf(argv[i], "rank=%u/%u", &info.rank, &info.ranks) == 2)
+			;
 		else if (!strcmp(argv[i], "lazy"))
 			info.lazy = true;
 		else if (!strcmp(argv[i], "operands"))

@@ -1,6 +1,7 @@
 #include "cc/withspec.h"
 
 #include "base/io.h"
+#include "cc/compiler.h"
 #include "spec/make.h"
 #include "spec/objects.h"
 #include "spec/spec.h"
@@ -113,10 +114,35 @@ static bool take_out(char **argv, const char *said)
 	return false;
 }
 
+#define WRAPPER_LINE 8192
+#define WRAPPER_WORDS 64
+
+/* The folders and definitions that a wrapper of MPI's gives its compiler, which clang is to have, too. In `room`; how
+ * many words, put into ret. Both families of MPI answer -show without doing anything. */
+static size_t wrapper_words(const struct args *a, char room[WRAPPER_LINE], char *ret[WRAPPER_WORDS])
+{
+	const char *compiler = a->v[a->compiler], *slash = strrchr(compiler, '/');
+	char *argv[] = {(char *)compiler, (char *)"-show", (char *)"-c", (char *)"x.c", NULL}, *save = NULL;
+	size_t n = 0;
+	if (strncmp(slash ? slash + 1 : compiler, "mpi", 3) != 0)
+		return 0;
+	compiler_ask(argv, room, WRAPPER_LINE);
+	for (char *w = strtok_r(room, " \t", &save); w && n + 1 < WRAPPER_WORDS; w = strtok_r(NULL, " \t", &save)) {
+		bool two = !strcmp(w, "-isystem") || !strcmp(w, "-I");
+		if (!two && strncmp(w, "-I", 2) != 0 && strncmp(w, "-D", 2) != 0)
+			continue;
+		ret[n++] = w;
+		if (two && (w = strtok_r(NULL, " \t", &save)))
+			ret[n++] = w;
+	}
+	return n;
+}
+
 /* 0, or -errno with a sentence. */
 static int to_bitcode(const struct args *a, const char *source, const char *out, struct err *err)
 {
-	char **argv = calloc(a->n + 24, sizeof(*argv));
+	char **argv = calloc(a->n + 24 + WRAPPER_WORDS, sizeof(*argv)), room[WRAPPER_LINE];
+	char *words[WRAPPER_WORDS];
 	struct buf said = {0};
 	size_t n = 0;
 	int status = 0;
@@ -132,6 +158,9 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 		if (!left)
 			argv[n++] = a->v[i];
 	}
+	size_t n_words = wrapper_words(a, room, words);
+	for (size_t i = 0; i < n_words; i++)
+		argv[n++] = words[i];
 	/* DWARF 4: valgrind 3.19, Debian 12's, ends at clang's fifth, and a traced program is to run under it. */
 	char *const ours[] = {(char *)"-w",
 	                      (char *)"-Qunused-arguments",
@@ -285,6 +314,17 @@ static char *own(struct withspec *w, unsigned i, const char *s)
 	return w->owned[i] = strdup(s);
 }
 
+/* What the library stands before in MPI programs; elsewhere it says nothing to the linker. */
+#define MESSAGE(number, name, words)
+#define COLLECTIVE(number, name) CALL(name)
+#define CALL(name) ",--wrap=MPI_" #name
+static const char wraps[] = "-Wl,--wrap=pthread_create"
+#include "spec/messages.def"
+    ;
+#undef MESSAGE
+#undef COLLECTIVE
+#undef CALL
+
 /* The link's own arguments; with a trace, what was made of bitcode in the place of the first of its files. */
 static int make_argv(struct withspec *w, const size_t *at, const enum make_use *used, size_t n_files,
                      const char *traced, const char *source, struct err *err)
@@ -303,6 +343,7 @@ static int make_argv(struct withspec *w, const size_t *at, const enum make_use *
 			replaced |= at[k] == i && used[k] == MAKE_USED;
 		if (replaced && !placed) {
 			w->argv[n++] = w->owned[1];
+			w->argv[n++] = w->owned[2]; /* before static libraries that it calls; and again behind all that calls it */
 			placed = true;
 		}
 		if (!replaced)
@@ -312,7 +353,7 @@ static int make_argv(struct withspec *w, const size_t *at, const enum make_use *
 		w->argv[n++] = w->owned[1];
 	if (traced) {
 		w->argv[n++] = w->owned[2];
-		w->argv[n++] = (char *)"-Wl,--wrap=pthread_create";
+		w->argv[n++] = (char *)wraps;
 		w->argv[n++] = (char *)"-pthread";
 	}
 	w->argv[n++] = (char *)"-Wl,--build-id";

@@ -1,5 +1,7 @@
 #include "spec/align_traces.h"
 
+#include "spec/trace_format.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,8 @@ struct walker {
 	uint32_t *stack; /* functions, by the common numbers */
 	size_t depth, cap;
 	size_t to_leave; /* frames that are still to be left by a jump */
-	uint64_t gaps, silent;
+	uint64_t gaps, silent, messages;
+	bool stops;           /* at messages, too */
 	struct trace_event e; /* of the step that was given last */
 };
 
@@ -80,7 +83,8 @@ static int pass_node(const struct walker *w, struct err *err, struct symbol *ret
 	return 1;
 }
 
-/* The next step. 1, 0: no more; -EBADMSG: damaged, with a sentence; -ENOMEM. */
+/* The next step. 1; 2: a message, which is none, where walker.stops; 0: no more; -EBADMSG: damaged, with a sentence;
+ * -ENOMEM. */
 static int walker_next(struct walker *w, struct err *err, struct symbol *ret)
 {
 	for (;;) {
@@ -119,6 +123,11 @@ static int walker_next(struct walker *w, struct err *err, struct symbol *ret)
 			w->gaps++;
 			*ret = (struct symbol){.kind = STEP_MARK, .value = w->e.why};
 			return 1;
+		case TRACE_MESSAGE:
+			w->messages++;
+			if (w->stops)
+				return 2;
+			break;
 		}
 	}
 }
@@ -161,6 +170,7 @@ int thread_steps_read(const char *path, const struct atlas *m, int side, struct 
 	}
 	t.gaps = w.gaps;
 	t.silent = w.silent;
+	t.messages = w.messages;
 	t.frames = w.depth;
 	walker_release(&w);
 	if (r < 0) {
@@ -331,6 +341,93 @@ static int compare_data(const struct atlas *m, const char *const path[2], struct
 	return r;
 }
 
+/* ---- messages ---- */
+
+/* The next message of a trace and behind how many steps it comes. 1, 0, -errno. */
+static int next_message(struct walker *w, size_t *steps)
+{
+	struct symbol s;
+	int r;
+	while ((r = walker_next(w, NULL, &s)) == 1)
+		++*steps;
+	return r == 2 ? 1 : r == -ENOMEM ? r : 0;
+}
+
+/* Of another rank, neighbours round the communicator are the same. */
+static bool same_peer(const struct trace_message *a, const struct trace_message *b)
+{
+	if (a->peer == b->peer)
+		return true;
+	if (a->rank == b->rank || a->size != b->size || a->size <= 0 || a->peer < 0 || b->peer < 0 || a->rank < 0 ||
+	    b->rank < 0)
+		return false;
+	return ((int64_t)a->peer - a->rank - b->peer + b->rank) % a->size == 0;
+}
+
+bool trace_message_same(const struct trace_message *a, const struct trace_message *b)
+{
+	unsigned flags = a->flags ^ b->flags;
+	return a->kind == b->kind && a->size == b->size && a->tag == b->tag && same_peer(a, b) &&
+	       !(flags & TRACE_MESSAGE_CANCELLED) && (!(a->flags & b->flags & TRACE_MESSAGE_BYTES) || a->bytes == b->bytes);
+}
+
+/* Where the call was that came to a side's message. */
+static int place_message(const struct symbols *symbols, const struct steps *steps, int side, size_t behind,
+                         struct told_message *ret)
+{
+	struct difference d = {0};
+	struct spot spot;
+	struct question q = {behind ? behind - 1 : 0, &spot, &d};
+	int r = answer_all(symbols, steps, side, &q, 1);
+	ret->at = r == 0 && d.depth[side] ? d.stack[side][0] : (struct call_site){SPEC_NONE, SPEC_NONE};
+	return r;
+}
+
+/* The first message that differs, of those behind the steps that both have in common. */
+static int compare_messages(const struct atlas *m, const char *const path[2], const struct symbols *symbols,
+                            struct compared *c, size_t prefix, struct err *err)
+{
+	struct walker w[2] = {0};
+	size_t steps[2] = {0};
+	bool there[2];
+	int r = 0;
+	for (int s = 0; r == 0 && s < 2; s++) {
+		r = walker_open(path[s], m, s, err, &w[s]);
+		w[s].stops = true;
+	}
+	while (r == 0) {
+		for (int s = 0; r >= 0 && s < 2; s++) {
+			r = next_message(&w[s], &steps[s]);
+			there[s] = r > 0 && steps[s] <= prefix;
+		}
+		if (r < 0 || (!there[0] && !there[1]))
+			break;
+		r = 0;
+		size_t first = there[0] && (!there[1] || steps[0] <= steps[1]) ? steps[0] : steps[1];
+		for (int s = 0; s < 2; s++)
+			there[s] &= steps[s] == first;
+		if (there[0] && there[1] && trace_message_same(&w[0].e.message, &w[1].e.message)) {
+			c->n_messages++;
+			continue;
+		}
+		/* Where one trace ends with the step, what would follow is not known: it is its end that is told. */
+		for (int s = 0; s < 2; s++)
+			if (!there[s] && first == c->thread[s].steps.n)
+				goto out;
+		c->message = true;
+		for (int s = 0; r == 0 && s < 2; s++) {
+			c->told[s].there = there[s];
+			c->told[s].message = w[s].e.message;
+			r = place_message(symbols, &c->thread[s].steps, s, first, &c->told[s]);
+		}
+		break;
+	}
+out:
+	walker_release(&w[0]);
+	walker_release(&w[1]);
+	return r < 0 ? r : 0;
+}
+
 void compared_release(struct compared *c)
 {
 	thread_steps_release(&c->thread[0]);
@@ -376,6 +473,11 @@ int compare_traces(const struct atlas *m, const char *const path[2], const struc
 		struct align_side side[2] = {{c.thread[0].steps.v, c.thread[0].steps.n},
 		                             {c.thread[1].steps.v, c.thread[1].steps.n}};
 		r = compare_data(m, path, &c, align_prefix(side), err);
+	}
+	if (r == 0 && c.thread[0].messages + c.thread[1].messages) {
+		struct align_side side[2] = {{c.thread[0].steps.v, c.thread[0].steps.n},
+		                             {c.thread[1].steps.v, c.thread[1].steps.n}};
+		r = compare_messages(m, path, &symbols, &c, align_prefix(side), err);
 	}
 	for (int s = 0; r == 0 && s < 2; s++)
 		if (c.thread[s].operands)

@@ -39,11 +39,11 @@ const struct spec_node *atlas_node(const struct atlas *m, int side, uint32_t fun
 struct thread_steps {
 	struct steps steps;
 	struct trace_info info;
-	uint64_t gaps, silent; /* events of these kinds */
-	bool operands;         /* a decision says what it compared */
-	bool damaged;          /* the rest could not be read */
-	char why[128];         /* that */
-	size_t frames;         /* that were open at the end */
+	uint64_t gaps, silent, messages; /* events of these kinds */
+	bool operands;                   /* a decision says what it compared */
+	bool damaged;                    /* the rest could not be read */
+	char why[128];                   /* that */
+	size_t frames;                   /* that were open at the end */
 };
 /* Reads a trace. A step that does not exist in the specification is counted as damage, and nothing behind it is read.
  * 0, -EBADMSG with a sentence where it is no trace, or -errno. */
@@ -79,6 +79,15 @@ struct difference {
 	unsigned depth[2];                         /* of the stack, all of it */
 };
 
+/* A side's message, and the call that came to it. */
+struct told_message {
+	bool there; /* false: the side has none where the other one has */
+	struct trace_message message;
+	struct call_site at;
+};
+/* Also where both are of different ranks (doc/traces.md). */
+bool trace_message_same(const struct trace_message *a, const struct trace_message *b);
+
 struct compared {
 	struct thread_steps thread[2];
 	struct align_result result;
@@ -90,6 +99,9 @@ struct compared {
 	bool data;     /* operands differ before the first divergence, or at all: first in `datum` */
 	struct spot datum[2];
 	uint64_t data_steps; /* decisions with operands that were compared */
+	bool message;        /* a message differs before the first divergence, or at all: the first in `told` */
+	struct told_message told[2];
+	uint64_t n_messages; /* that are the same before it */
 };
 
 struct compare_options {

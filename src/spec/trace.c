@@ -33,6 +33,10 @@ static int read_info(const struct trace_header *h, struct trace_info *i)
 	i->lazy = h->flags & TRACE_LAZY;
 	i->operands = h->flags & TRACE_OPERANDS;
 	i->end = (enum trace_end)h->end;
+	if (h->rank < h->ranks) {
+		i->rank = h->rank;
+		i->ranks = h->ranks;
+	}
 	memcpy(i->thread, h->thread, sizeof(i->thread) - 1);
 	memcpy(i->exe, h->exe, sizeof(i->exe) - 1);
 	return 0;
@@ -195,6 +199,18 @@ int trace_next(struct trace *t, struct err *err, struct trace_event *e)
 				t->at += 1 + n;
 				return 1;
 			}
+			if (what == TRACE_MORE_MESSAGE && n == TRACE_MESSAGE_WORDS && w[n] & 0xff) {
+				e->kind = TRACE_MESSAGE;
+				e->message = (struct trace_message){.kind = w[n] & 0xff,
+				                                    .flags = w[n] >> 8 & 0xff,
+				                                    .rank = (int32_t)w[1],
+				                                    .size = (int32_t)w[2],
+				                                    .peer = (int32_t)w[3],
+				                                    .tag = (int32_t)w[4],
+				                                    .bytes = pair(w + 5)};
+				t->at += 1 + n;
+				return 1;
+			}
 			if (what >= TRACE_SIGNED && what <= TRACE_POINTER) {
 				if (n != 2 && n != 4)
 					return damaged(t, err);
@@ -279,6 +295,8 @@ int trace_fits(struct trace *t, const struct spec *s, struct err *err)
 		rc = trace_next(t, err, &e);
 		if (rc <= 0)
 			break;
+		if (e.kind == TRACE_MESSAGE)
+			continue;
 		if (e.kind == TRACE_ENTER) {
 			if (e.function >= s->n_functions) {
 				rc = does_not_fit(err, at, "there is no such function");
@@ -356,7 +374,9 @@ void trace_put_header(struct buf *out, const struct trace_info *i)
 	                         .started = i->started,
 	                         .began = i->began,
 	                         .flags = (i->lazy ? TRACE_LAZY : 0u) | (i->operands ? TRACE_OPERANDS : 0u),
-	                         .build_id_bytes = i->n_build_id};
+	                         .build_id_bytes = i->n_build_id,
+	                         .rank = i->rank,
+	                         .ranks = i->ranks};
 	memcpy(h.build_id, i->build_id, sizeof(h.build_id));
 	memcpy(h.thread, i->thread, sizeof(h.thread));
 	memcpy(h.exe, i->exe, sizeof(h.exe));
@@ -394,6 +414,15 @@ void trace_put(struct buf *out, const struct trace_event *e)
 	case TRACE_GAP:
 		put(out, TRACE_WORD(TRACE_W_MORE, TRACE_MORE_GAP << 16 | 1));
 		put(out, (uint32_t)e->why);
+		break;
+	case TRACE_MESSAGE:
+		put(out, TRACE_WORD(TRACE_W_MORE, TRACE_MORE_MESSAGE << 16 | TRACE_MESSAGE_WORDS));
+		put(out, (uint32_t)e->message.rank);
+		put(out, (uint32_t)e->message.size);
+		put(out, (uint32_t)e->message.peer);
+		put(out, (uint32_t)e->message.tag);
+		put_pair(out, e->message.bytes);
+		put(out, e->message.kind | (uint32_t)e->message.flags << 8);
 		break;
 	}
 }

@@ -28,6 +28,7 @@ enum trace_kind {
 	TRACE_SILENT,    /* words events that reached nothing were taken back; hash says which they were */
 	TRACE_BACK,      /* depth: frames above it are gone (longjmp, an exception; a no-op if there are none) */
 	TRACE_GAP,       /* something is missing here: why */
+	TRACE_MESSAGE,   /* what came of the call before it: message */
 };
 
 enum trace_why {
@@ -45,6 +46,15 @@ enum trace_type {
 	TRACE_POINTER,  /* 0: null, 1: not */
 };
 
+/* A message of MPI (spec/messages.def): who in the communicator sent what to whom. */
+struct trace_message {
+	uint8_t kind, flags; /* TRACE_MESSAGE_*; a kind may be none that is known */
+	int32_t rank, size;  /* of the process, and of the communicator; -1 not known */
+	int32_t peer;        /* of collectives the root; -1 none */
+	int32_t tag;         /* -1 none */
+	uint64_t bytes;      /* with the flag TRACE_MESSAGE_BYTES */
+};
+
 struct trace_event {
 	enum trace_kind kind;
 	uint32_t function; /* of ENTER */
@@ -60,6 +70,7 @@ struct trace_event {
 		uint64_t u;
 		double d;
 	} a, b; /* of a switch: only a */
+	struct trace_message message;
 };
 
 enum trace_end {
@@ -81,7 +92,8 @@ struct trace_info {
 	char thread[64];
 	bool lazy, operands;
 	enum trace_end end;
-	char exe[256]; /* path of the program, cut at the end if it is longer */
+	char exe[256];        /* path of the program, cut at the end if it is longer */
+	uint32_t rank, ranks; /* of MPI; ranks 0: not known */
 };
 
 struct trace;

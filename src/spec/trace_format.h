@@ -26,6 +26,18 @@ enum {
 #define TRACE_WORD(kind, value) ((uint32_t)(kind) << TRACE_SHIFT | (uint32_t)(value))
 #define TRACE_SILENT_WORDS 5
 #define TRACE_MORE_GAP 16
+#define TRACE_MORE_MESSAGE 17
+#define TRACE_MESSAGE_WORDS 7
+enum {
+#define MESSAGE(number, name, words) TRACE_MESSAGE_##name = number,
+#define COLLECTIVE(number, name) TRACE_MESSAGE_##name = number,
+#define CALL(name)
+#include "spec/messages.def"
+#undef MESSAGE
+#undef COLLECTIVE
+#undef CALL
+};
+enum { TRACE_MESSAGE_ANY_SOURCE = 1, TRACE_MESSAGE_ANY_TAG = 2, TRACE_MESSAGE_CANCELLED = 4, TRACE_MESSAGE_BYTES = 8 };
 
 struct trace_header {
 	char magic[8];
@@ -38,12 +50,13 @@ struct trace_header {
 	unsigned char build_id[64];
 	char thread[64];
 	char exe[256];
-	char room[TRACE_HEADER_BYTES - 452];
+	uint32_t rank, ranks; /* of MPI; ranks 0: not known */
+	char room[TRACE_HEADER_BYTES - 460];
 };
 static_assert(sizeof(struct trace_header) == TRACE_HEADER_BYTES, "a page");
 static_assert(offsetof(struct trace_header, spec) == 24 && offsetof(struct trace_header, flags) == 56 &&
                   offsetof(struct trace_header, build_id) == 68 && offsetof(struct trace_header, thread) == 132 &&
-                  offsetof(struct trace_header, exe) == 196,
+                  offsetof(struct trace_header, exe) == 196 && offsetof(struct trace_header, rank) == 452,
               "as documented");
 
 #endif

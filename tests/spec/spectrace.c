@@ -91,6 +91,11 @@ static int one(const struct spec *s, const char *path, int quiet)
 			if (e.depth <= depth)
 				depth = e.depth;
 			break;
+		case TRACE_MESSAGE:
+			if (!quiet)
+				printf("message %u %d of %d, %d tag %d, %llu B, %u\n", e.message.kind, e.message.rank, e.message.size,
+				       e.message.peer, e.message.tag, (unsigned long long)e.message.bytes, e.message.flags);
+			break;
 		case TRACE_GAP:
 			printf("#gap %u\n", e.why);
 			break;

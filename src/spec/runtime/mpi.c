@@ -1,0 +1,706 @@
+/* mpi.c - messages, in a program that is traced: stands before MPI's functions where the program calls them
+ * (--wrap=MPI_Send ...), calls the real one, and writes down what it did (doc/traces.md, "Messages"). In an object of
+ * its own in libstemma-trace.a, so that only programs that use MPI have it.
+ *
+ * Never another result: arguments are passed on as they came, but for a status that the program does not want. No call
+ * that others have to join, and none that waits: only MPI_Comm_rank, MPI_Comm_size and MPI_Type_size, of handles that
+ * the library has just accepted. Without mpi.h, for Open MPI and MPICH's ABI alike: what differs is where a status has
+ * its fields, how wide a request is, and some constants. errno is the program's. */
+#include "spec/runtime/mpi.h"
+
+#include "spec/trace.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION_ROOM 8192 /* MPI_MAX_LIBRARY_VERSION_STRING of both */
+#define MPICH_COMM_WORLD 0x44000000
+#define STATUS_MOST 24
+#define REQUESTS 4096 /* receives that are outstanding at once; of more a gap tells */
+#define ON_STACK 64   /* requests of one call without malloc */
+#define NOBODY UINT16_MAX
+
+extern int PMPI_Comm_rank(handle, int *), PMPI_Comm_size(handle, int *), PMPI_Type_size(handle, int *);
+extern int PMPI_Get_library_version(char *, int *) __attribute__((weak));
+extern handle PMPI_Comm_f2c(int) __attribute__((weak));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- which library ---- */
+
+enum { NOT_YET, OPEN_MPI, MPICH, OTHER };
+static int library;
+static int rank, ranks;
+
+static void learn(void)
+{
+	static char version[VERSION_ROOM];
+	int n = 0, is = OTHER, me = -1, all = 0;
+	handle world = 0;
+	pthread_mutex_lock(&lock);
+	if (library == NOT_YET) {
+		if (!PMPI_Get_library_version || PMPI_Get_library_version(version, &n) != 0)
+			version[0] = '\0';
+		version[sizeof(version) - 1] = '\0';
+		if (strncmp(version, "Open MPI", 8) == 0 && PMPI_Comm_f2c) {
+			is = OPEN_MPI;
+			world = PMPI_Comm_f2c(0); /* the address of the object that the library goes by */
+		} else if (strncmp(version, "MPICH", 5) == 0 || strncmp(version, "MVAPICH", 7) == 0 ||
+		           strncmp(version, "Intel(R) MPI", 12) == 0 || strstr(version, "CRAY MPICH")) {
+			is = MPICH;
+			world = MPICH_COMM_WORLD;
+		}
+		if (is != OTHER && PMPI_Comm_rank(world, &me) == 0 && PMPI_Comm_size(world, &all) == 0 && me >= 0 && me < all) {
+			rank = me;
+			ranks = all;
+		}
+		__atomic_store_n(&library, is, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void to_header(struct state *s)
+{
+	if (ranks && !s->header.ranks) {
+		s->header.rank = (uint32_t)rank;
+		s->header.ranks = (uint32_t)ranks;
+	}
+}
+
+/* ---- words ---- */
+
+/* Room for a few words, of a thread that is traced; NULL: it is not any more. */
+static struct state *room(void)
+{
+	struct state *s = __stemma_trace;
+	if ((uint32_t *)(uintptr_t)s->header.next >= s->limit)
+		s = __stemma_trace_more(s);
+	return is_traced() ? s : NULL;
+}
+
+#define ORDER() __asm__ volatile("" ::: "memory")
+
+/* Taken before they are filled: a handler that comes in between writes behind them, and if the process ends in between
+ * they are no message. The last one has no kind of word in its upper bits, as the one before a frame is looked at. */
+static void put(const struct message *m)
+{
+	int e = errno;
+	struct state *s = room();
+	if (s) {
+		uint32_t *p = (uint32_t *)(uintptr_t)s->header.next, *end = p + 1 + TRACE_MESSAGE_WORDS;
+		end[-1] = 0;
+		p[0] = TRACE_WORD(TRACE_W_MORE, TRACE_MORE_MESSAGE << 16 | TRACE_MESSAGE_WORDS);
+		ORDER();
+		s->header.next = (uint64_t)(uintptr_t)end;
+		ORDER();
+		p[1] = (uint32_t)m->me;
+		p[2] = (uint32_t)m->size;
+		p[3] = (uint32_t)m->peer;
+		p[4] = (uint32_t)m->tag;
+		p[5] = (uint32_t)m->bytes;
+		p[6] = (uint32_t)(m->bytes >> 32);
+		ORDER();
+		end[-1] = m->kind | m->flags << 8;
+		if ((uintptr_t)s->mark < (uintptr_t)end)
+			s->mark = (uint32_t *)((uintptr_t)end | s->keep);
+		to_header(s);
+	}
+	errno = e;
+}
+
+/* What is missing is said once; that makes the answer partial. */
+static void gap(void)
+{
+	static int said;
+	int e = errno;
+	struct state *s = __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) ? NULL : room();
+	if (s) {
+		uint32_t *p = (uint32_t *)(uintptr_t)s->header.next;
+		p[1] = TRACE_WHY_OTHER;
+		p[0] = TRACE_WORD(TRACE_W_MORE, TRACE_MORE_GAP << 16 | 1);
+		ORDER();
+		s->header.next = (uint64_t)(uintptr_t)(p + 2);
+		if ((uintptr_t)s->mark < (uintptr_t)(p + 2))
+			s->mark = (uint32_t *)((uintptr_t)(p + 2) | s->keep);
+	}
+	errno = e;
+}
+
+/* Is it traced, and is the library one whose statuses can be read? */
+static int is_known(void)
+{
+	if (!is_traced())
+		return 0;
+	int e = errno, is = __atomic_load_n(&library, __ATOMIC_ACQUIRE);
+	if (is == NOT_YET) {
+		learn();
+		is = library;
+		errno = e;
+	}
+	if (is == OTHER)
+		gap();
+	return is != OTHER;
+}
+
+/* ---- what the libraries differ in ---- */
+
+static handle load(const void *requests, size_t i)
+{
+	return library == OPEN_MPI ? ((const handle *)requests)[i] : ((const uint32_t *)requests)[i];
+}
+
+static const int *status_at(const void *statuses, size_t i)
+{
+	return (const int *)((const char *)statuses + i * (library == OPEN_MPI ? 24 : 20));
+}
+
+/* MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE */
+static int is_ignored(const void *status)
+{
+	return status == (library == OPEN_MPI ? NULL : (void *)1);
+}
+
+static int any_source(void)
+{
+	return library == OPEN_MPI ? -1 : -2;
+}
+
+#define ANY_TAG (-1)
+
+/* Open MPI: source, tag, error, cancelled, bytes (8). MPICH: bytes' lower half, their upper half and cancelled, source,
+ * tag, error. */
+static void read_status(const void *statuses, size_t i, struct message *m)
+{
+	const int *s = status_at(statuses, i);
+	bool cancelled;
+	if (library == OPEN_MPI) {
+		m->peer = s[0];
+		m->tag = s[1];
+		cancelled = s[3] != 0;
+		m->bytes = (uint32_t)s[4] | (uint64_t)(uint32_t)s[5] << 32;
+	} else {
+		m->peer = s[2];
+		m->tag = s[3];
+		cancelled = s[1] & 1;
+		m->bytes = (uint32_t)s[0] | (uint64_t)((uint32_t)s[1] >> 1) << 32;
+	}
+	m->flags |= cancelled ? TRACE_MESSAGE_CANCELLED : TRACE_MESSAGE_BYTES;
+	if (cancelled || m->peer < 0) { /* of nobody: what else is in the status says nothing */
+		m->peer = m->tag = -1;
+		m->bytes = 0;
+	}
+}
+
+/* ---- what is written down ---- */
+
+static void place_in(handle comm, struct message *m)
+{
+	if (PMPI_Comm_rank(comm, &m->me) != 0 || PMPI_Comm_size(comm, &m->size) != 0)
+		m->me = m->size = -1;
+}
+
+static void add_bytes(struct message *m, int64_t count, handle type)
+{
+	int size = 0;
+	if (count < 0 || (count > 0 && (PMPI_Type_size(type, &size) != 0 || size < 0)))
+		return;
+	m->bytes = (uint64_t)count * (uint64_t)size;
+	m->flags |= TRACE_MESSAGE_BYTES;
+}
+
+static struct message sending(int count, handle type, int to, int tag, handle comm)
+{
+	int e = errno;
+	struct message m = {.kind = TRACE_MESSAGE_send, .peer = to < 0 ? -1 : to, .tag = to < 0 ? -1 : tag};
+	place_in(comm, &m);
+	add_bytes(&m, to < 0 ? 0 : count, type);
+	errno = e;
+	return m;
+}
+
+static struct message receiving(int from, int tag, handle comm)
+{
+	int e = errno;
+	struct message m = {.kind = TRACE_MESSAGE_receive,
+	                    .flags = (from == any_source() ? TRACE_MESSAGE_ANY_SOURCE : 0u) |
+	                             (tag == ANY_TAG ? TRACE_MESSAGE_ANY_TAG : 0u)};
+	place_in(comm, &m);
+	errno = e;
+	return m;
+}
+
+void __stemma_mpi_together(uint32_t kind, int root, int64_t count, handle type, handle comm)
+{
+	int e = errno;
+	struct message m = {.kind = kind, .peer = root < 0 ? -1 : root, .tag = -1};
+	if (is_known()) {
+		place_in(comm, &m);
+		/* Between groups, the arguments of who is neither root nor addressed are not looked at, and may be anything. */
+		add_bytes(&m, root < 0 && root != NO_ROOT ? -1 : count, type);
+		put(&m);
+	}
+	errno = e;
+}
+
+/* ---- requests ---- */
+
+struct request {
+	handle h;
+	struct message m;
+	uint16_t next; /* of those whose numbers hash alike, NOBODY */
+	bool persistent, active;
+};
+static struct request requests[REQUESTS];
+static uint16_t heads[REQUESTS], unused = NOBODY;
+static unsigned n_requests, fresh; /* kept; ever used of the table */
+
+static uint16_t *head_of(handle h)
+{
+	return &heads[(h * 0x9e3779b97f4a7c15u) >> 52];
+}
+static_assert(REQUESTS == 1 << 12, "as head_of takes bits");
+
+/* In heads 0 stands for nobody, so that they need no beginning: i + 1. */
+static uint16_t *slot_of(handle h)
+{
+	uint16_t *at = head_of(h);
+	while (*at && requests[*at - 1].h != h)
+		at = &requests[*at - 1].next;
+	return *at ? at : NULL;
+}
+
+static void drop(uint16_t *at)
+{
+	uint16_t i = *at;
+	*at = requests[i - 1].next;
+	requests[i - 1].next = unused;
+	unused = i;
+	__atomic_sub_fetch(&n_requests, 1, __ATOMIC_RELAXED);
+}
+
+static void keep(const void *request, const struct message *m, bool persistent)
+{
+	handle h = load(request, 0);
+	bool full = false;
+	pthread_mutex_lock(&lock);
+	uint16_t *at = slot_of(h), i = 0;
+	if (at)
+		drop(at);
+	if (unused != NOBODY) {
+		i = unused;
+		unused = requests[i - 1].next;
+	} else if (fresh < REQUESTS) {
+		i = (uint16_t)++fresh;
+	} else {
+		full = true;
+	}
+	if (!full) {
+		requests[i - 1] = (struct request){h, *m, *head_of(h), persistent, !persistent};
+		*head_of(h) = i;
+		__atomic_add_fetch(&n_requests, 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&lock);
+	if (full)
+		gap();
+}
+
+void __stemma_mpi_forget(const void *request)
+{
+	if (!request || !__atomic_load_n(&n_requests, __ATOMIC_RELAXED))
+		return;
+	pthread_mutex_lock(&lock);
+	uint16_t *at = slot_of(load(request, 0));
+	if (at)
+		drop(at);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Whether one of them is a receive that is kept. */
+static bool are_kept(const void *of, int n)
+{
+	bool found = false;
+	if (!__atomic_load_n(&n_requests, __ATOMIC_RELAXED) || !is_traced())
+		return false;
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < n && !found; i++)
+		found = slot_of(load(of, (size_t)i)) != NULL;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+/* The request has been completed, with that status; rc != 0: not known how. */
+static void completed(handle h, int rc, const void *statuses, size_t i)
+{
+	struct message m;
+	bool tell = false;
+	pthread_mutex_lock(&lock);
+	uint16_t *at = slot_of(h);
+	if (at) {
+		struct request *r = &requests[*at - 1];
+		tell = r->active && r->m.kind == TRACE_MESSAGE_receive;
+		m = r->m;
+		if (r->persistent)
+			r->active = false;
+		else
+			drop(at);
+	}
+	pthread_mutex_unlock(&lock);
+	if (tell && rc == 0) {
+		read_status(statuses, i, &m);
+		put(&m);
+	}
+}
+
+static void started(const void *request, size_t i)
+{
+	struct message m = {0};
+	pthread_mutex_lock(&lock);
+	uint16_t *at = slot_of(load(request, i));
+	if (at) {
+		requests[*at - 1].active = true;
+		m = requests[*at - 1].m;
+	}
+	pthread_mutex_unlock(&lock);
+	if (m.kind == TRACE_MESSAGE_send)
+		put(&m);
+}
+
+/* What a call that completes several goes by: their numbers, for the library takes them away; and room for statuses. */
+struct several {
+	handle *h;
+	void *status;
+	void *made;
+	struct {
+		handle h[ON_STACK];
+		_Alignas(16) char status[ON_STACK * STATUS_MOST];
+	} here;
+};
+
+/* statuses: the program's; NULL: of one only. False: it cannot be followed. */
+static bool several_begin(struct several *v, const void *of, int n, void *statuses, bool one)
+{
+	size_t count = (size_t)n;
+	v->made = NULL;
+	v->h = v->here.h;
+	v->status = is_ignored(statuses) ? v->here.status : statuses;
+	if (count > ON_STACK) {
+		v->made = calloc(count, sizeof(handle) + (is_ignored(statuses) ? STATUS_MOST : 0));
+		if (!v->made) {
+			gap();
+			return false;
+		}
+		v->h = v->made;
+		if (is_ignored(statuses) && !one)
+			v->status = v->h + count;
+	}
+	for (size_t i = 0; i < count; i++)
+		v->h[i] = load(of, i);
+	return true;
+}
+
+static void several_end(struct several *v)
+{
+	int e = errno;
+	free(v->made);
+	errno = e;
+}
+
+/* ---- what is stood before ---- */
+
+#define STAND_BEFORE(name, params)                                                                                     \
+	int __real_MPI_##name params;                                                                                      \
+	int __wrap_MPI_##name params;                                                                                      \
+	int __wrap_MPI_##name params
+
+static void begun(int rc)
+{
+	if (rc == 0 && is_known()) {
+		struct state *s = room();
+		if (s)
+			to_header(s);
+	}
+}
+
+STAND_BEFORE(Init, (int *argc, char ***argv))
+{
+	int rc = __real_MPI_Init(argc, argv);
+	begun(rc);
+	return rc;
+}
+
+STAND_BEFORE(Init_thread, (int *argc, char ***argv, int required, int *provided))
+{
+	int rc = __real_MPI_Init_thread(argc, argv, required, provided);
+	begun(rc);
+	return rc;
+}
+
+#define SEND(name)                                                                                                     \
+	STAND_BEFORE(name, (const void *buf, int count, handle type, int to, int tag, handle comm))                        \
+	{                                                                                                                  \
+		int rc = __real_MPI_##name(buf, count, type, to, tag, comm);                                                   \
+		if (rc == 0 && is_known()) {                                                                                   \
+			struct message m = sending(count, type, to, tag, comm);                                                    \
+			put(&m);                                                                                                   \
+		}                                                                                                              \
+		return rc;                                                                                                     \
+	}
+SEND(Send)
+SEND(Bsend)
+SEND(Ssend)
+SEND(Rsend)
+
+#define SEND_LATER(name)                                                                                               \
+	STAND_BEFORE(name, (const void *buf, int count, handle type, int to, int tag, handle comm, void *request))         \
+	{                                                                                                                  \
+		int rc = __real_MPI_##name(buf, count, type, to, tag, comm, request);                                          \
+		if (rc == 0 && is_known()) {                                                                                   \
+			struct message m = sending(count, type, to, tag, comm);                                                    \
+			put(&m);                                                                                                   \
+			__stemma_mpi_forget(request);                                                                              \
+		}                                                                                                              \
+		return rc;                                                                                                     \
+	}
+SEND_LATER(Isend)
+SEND_LATER(Ibsend)
+SEND_LATER(Issend)
+SEND_LATER(Irsend)
+
+#define SEND_AGAIN(name)                                                                                               \
+	STAND_BEFORE(name, (const void *buf, int count, handle type, int to, int tag, handle comm, void *request))         \
+	{                                                                                                                  \
+		int rc = __real_MPI_##name(buf, count, type, to, tag, comm, request);                                          \
+		if (rc == 0 && is_known()) {                                                                                   \
+			struct message m = sending(count, type, to, tag, comm);                                                    \
+			keep(request, &m, true);                                                                                   \
+		}                                                                                                              \
+		return rc;                                                                                                     \
+	}
+SEND_AGAIN(Send_init)
+SEND_AGAIN(Bsend_init)
+SEND_AGAIN(Ssend_init)
+SEND_AGAIN(Rsend_init)
+
+STAND_BEFORE(Recv, (void *buf, int count, handle type, int from, int tag, handle comm, void *status))
+{
+	_Alignas(16) char own[STATUS_MOST];
+	if (!is_known())
+		return __real_MPI_Recv(buf, count, type, from, tag, comm, status);
+	void *st = is_ignored(status) ? own : status;
+	int rc = __real_MPI_Recv(buf, count, type, from, tag, comm, st);
+	if (rc == 0) {
+		struct message m = receiving(from, tag, comm);
+		read_status(st, 0, &m);
+		put(&m);
+	}
+	return rc;
+}
+
+STAND_BEFORE(Sendrecv, (const void *out, int n_out, handle type_out, int to, int tag_out, void *in, int n_in,
+                        handle type_in, int from, int tag_in, handle comm, void *status))
+{
+	_Alignas(16) char own[STATUS_MOST];
+	bool known = is_known();
+	void *st = known && is_ignored(status) ? own : status;
+	int rc = __real_MPI_Sendrecv(out, n_out, type_out, to, tag_out, in, n_in, type_in, from, tag_in, comm, st);
+	if (rc == 0 && known) {
+		struct message m = sending(n_out, type_out, to, tag_out, comm);
+		put(&m);
+		m = receiving(from, tag_in, comm);
+		read_status(st, 0, &m);
+		put(&m);
+	}
+	return rc;
+}
+
+STAND_BEFORE(Sendrecv_replace,
+             (void *buf, int count, handle type, int to, int tag_out, int from, int tag_in, handle comm, void *status))
+{
+	_Alignas(16) char own[STATUS_MOST];
+	bool known = is_known();
+	void *st = known && is_ignored(status) ? own : status;
+	int rc = __real_MPI_Sendrecv_replace(buf, count, type, to, tag_out, from, tag_in, comm, st);
+	if (rc == 0 && known) {
+		struct message m = sending(count, type, to, tag_out, comm);
+		put(&m);
+		m = receiving(from, tag_in, comm);
+		read_status(st, 0, &m);
+		put(&m);
+	}
+	return rc;
+}
+
+#define RECEIVE_LATER(name, persistent)                                                                                \
+	STAND_BEFORE(name, (void *buf, int count, handle type, int from, int tag, handle comm, void *request))             \
+	{                                                                                                                  \
+		int rc = __real_MPI_##name(buf, count, type, from, tag, comm, request);                                        \
+		if (rc == 0 && is_known()) {                                                                                   \
+			struct message m = receiving(from, tag, comm);                                                             \
+			/* Of nobody: such requests may all have one number. */                                                    \
+			if (from >= 0 || from == any_source())                                                                     \
+				keep(request, &m, persistent);                                                                         \
+			else                                                                                                       \
+				__stemma_mpi_forget(request);                                                                          \
+		}                                                                                                              \
+		return rc;                                                                                                     \
+	}
+RECEIVE_LATER(Irecv, false)
+RECEIVE_LATER(Recv_init, true)
+
+STAND_BEFORE(Start, (void *request))
+{
+	int rc = __real_MPI_Start(request);
+	if (rc == 0 && are_kept(request, 1))
+		started(request, 0);
+	return rc;
+}
+
+STAND_BEFORE(Startall, (int n, void *of))
+{
+	int rc = __real_MPI_Startall(n, of);
+	if (rc == 0 && are_kept(of, n))
+		for (int i = 0; i < n; i++)
+			started(of, (size_t)i);
+	return rc;
+}
+
+STAND_BEFORE(Request_free, (void *request))
+{
+	__stemma_mpi_forget(request);
+	return __real_MPI_Request_free(request);
+}
+
+STAND_BEFORE(Wait, (void *request, void *status))
+{
+	_Alignas(16) char own[STATUS_MOST];
+	if (!are_kept(request, 1))
+		return __real_MPI_Wait(request, status);
+	void *st = is_ignored(status) ? own : status;
+	handle h = load(request, 0);
+	int rc = __real_MPI_Wait(request, st);
+	completed(h, rc, st, 0);
+	return rc;
+}
+
+STAND_BEFORE(Test, (void *request, int *flag, void *status))
+{
+	_Alignas(16) char own[STATUS_MOST];
+	if (!are_kept(request, 1))
+		return __real_MPI_Test(request, flag, status);
+	void *st = is_ignored(status) ? own : status;
+	handle h = load(request, 0);
+	int rc = __real_MPI_Test(request, flag, st);
+	if (rc != 0 || *flag)
+		completed(h, rc, st, 0);
+	return rc;
+}
+
+STAND_BEFORE(Waitall, (int n, void *of, void *statuses))
+{
+	struct several v;
+	if (!are_kept(of, n) || !several_begin(&v, of, n, statuses, false))
+		return __real_MPI_Waitall(n, of, statuses);
+	int rc = __real_MPI_Waitall(n, of, v.status);
+	for (int i = 0; i < n; i++)
+		completed(v.h[i], rc, v.status, (size_t)i);
+	several_end(&v);
+	return rc;
+}
+
+STAND_BEFORE(Testall, (int n, void *of, int *flag, void *statuses))
+{
+	struct several v;
+	if (!are_kept(of, n) || !several_begin(&v, of, n, statuses, false))
+		return __real_MPI_Testall(n, of, flag, statuses);
+	int rc = __real_MPI_Testall(n, of, flag, v.status);
+	for (int i = 0; i < n && (rc != 0 || *flag); i++)
+		completed(v.h[i], rc, v.status, (size_t)i);
+	several_end(&v);
+	return rc;
+}
+
+STAND_BEFORE(Waitany, (int n, void *of, int *index, void *status))
+{
+	struct several v;
+	if (!are_kept(of, n) || !several_begin(&v, of, n, status, true))
+		return __real_MPI_Waitany(n, of, index, status);
+	int rc = __real_MPI_Waitany(n, of, index, v.status);
+	if (rc == 0 && *index >= 0 && *index < n)
+		completed(v.h[*index], rc, v.status, 0);
+	several_end(&v);
+	return rc;
+}
+
+STAND_BEFORE(Testany, (int n, void *of, int *index, int *flag, void *status))
+{
+	struct several v;
+	if (!are_kept(of, n) || !several_begin(&v, of, n, status, true))
+		return __real_MPI_Testany(n, of, index, flag, status);
+	int rc = __real_MPI_Testany(n, of, index, flag, v.status);
+	if (rc == 0 && *flag && *index >= 0 && *index < n)
+		completed(v.h[*index], rc, v.status, 0);
+	several_end(&v);
+	return rc;
+}
+
+#define SOME(name)                                                                                                     \
+	STAND_BEFORE(name, (int n, void *of, int *n_done, int *indices, void *statuses))                                   \
+	{                                                                                                                  \
+		struct several v;                                                                                              \
+		if (!are_kept(of, n) || !several_begin(&v, of, n, statuses, false))                                            \
+			return __real_MPI_##name(n, of, n_done, indices, statuses);                                                \
+		int rc = __real_MPI_##name(n, of, n_done, indices, v.status);                                                  \
+		for (int i = 0; rc == 0 && i < *n_done && i < n; i++)                                                          \
+			if (indices[i] >= 0 && indices[i] < n)                                                                     \
+				completed(v.h[indices[i]], rc, v.status, (size_t)i);                                                   \
+		several_end(&v);                                                                                               \
+		return rc;                                                                                                     \
+	}
+SOME(Waitsome)
+SOME(Testsome)
+
+/* ---- all together ---- */
+
+TOGETHER(Barrier, (handle comm), (comm), NO_ROOT, -1, 0, NULL)
+TOGETHER(Bcast, (void *buf, int count, handle type, int root, handle comm), (buf, count, type, root, comm), root, count,
+         type, NULL)
+TOGETHER(Reduce, (const void *out, void *in, int count, handle type, handle op, int root, handle comm),
+         (out, in, count, type, op, root, comm), root, count, type, NULL)
+#define REDUCE(name)                                                                                                   \
+	TOGETHER(name, (const void *out, void *in, int count, handle type, handle op, handle comm),                        \
+	         (out, in, count, type, op, comm), NO_ROOT, count, type, NULL)
+REDUCE(Allreduce)
+REDUCE(Scan)
+REDUCE(Exscan)
+REDUCE(Reduce_scatter_block)
+TOGETHER(Reduce_scatter, (const void *out, void *in, const int *counts, handle type, handle op, handle comm),
+         (out, in, counts, type, op, comm), NO_ROOT, -1, 0, NULL)
+/* Of the rest it depends on the place which counts and types are looked at: how much is not said. */
+#define SHARED(name)                                                                                                   \
+	TOGETHER(name,                                                                                                     \
+	         (const void *out, int n_out, handle type_out, void *in, int n_in, handle type_in, int root, handle comm), \
+	         (out, n_out, type_out, in, n_in, type_in, root, comm), root, -1, 0, NULL)
+SHARED(Gather)
+SHARED(Scatter)
+TOGETHER(Gatherv,
+         (const void *out, int n_out, handle type_out, void *in, const int *counts, const int *at, handle type_in,
+          int root, handle comm),
+         (out, n_out, type_out, in, counts, at, type_in, root, comm), root, -1, 0, NULL)
+TOGETHER(Scatterv,
+         (const void *out, const int *counts, const int *at, handle type_out, void *in, int n_in, handle type_in,
+          int root, handle comm),
+         (out, counts, at, type_out, in, n_in, type_in, root, comm), root, -1, 0, NULL)
+#define EACH(name)                                                                                                     \
+	TOGETHER(name, (const void *out, int n_out, handle type_out, void *in, int n_in, handle type_in, handle comm),     \
+	         (out, n_out, type_out, in, n_in, type_in, comm), NO_ROOT, -1, 0, NULL)
+EACH(Allgather)
+EACH(Alltoall)
+TOGETHER(Allgatherv,
+         (const void *out, int n_out, handle type_out, void *in, const int *counts, const int *at, handle type_in,
+          handle comm),
+         (out, n_out, type_out, in, counts, at, type_in, comm), NO_ROOT, -1, 0, NULL)
+TOGETHER(Alltoallv,
+         (const void *out, const int *counts_out, const int *at_out, handle type_out, void *in, const int *counts_in,
+          const int *at_in, handle type_in, handle comm),
+         (out, counts_out, at_out, type_out, in, counts_in, at_in, type_in, comm), NO_ROOT, -1, 0, NULL)
