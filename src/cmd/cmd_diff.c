@@ -49,8 +49,8 @@ int cmd_diff(struct cmd *c, const struct opts_diff *o)
 		return say_usage(c, "--json or --html, not both");
 	if (o->trace)
 		return cmd_diff_trace(c, o);
-	if (o->spec.n || o->algorithm)
-		return say_usage(c, "--spec and --algorithm are of --trace");
+	if (o->spec.n || o->algorithm || o->rank)
+		return say_usage(c, "--spec, --algorithm and --rank are of --trace");
 	int status = cmd_store(c, o->no_index);
 	for (int i = 0; status == STATUS_OK && i < n; i++)
 		status = resolve(c, words[i], n - i <= c->n_after_dashes, &t[i]);

@@ -3,6 +3,7 @@
 
 #include "cmd/diff_again.h"
 #include "cmd/diff_trace_find.h"
+#include "cmd/diff_trace_pair.h"
 #include "cmd/diff_view.h"
 
 #include <errno.h>
@@ -96,9 +97,8 @@ static int compare_pair(struct job *j, const struct trace_file *a, const struct 
 	return 0;
 }
 
-/* Which of B's traces is compared with each of A's: the processes of one program in the order in which they began, of
- * them the threads by how they were created; then what is left by its first function; then in order. */
-static int pair_up(struct job *j, const struct compare_options *o, struct err *err)
+/* Compares what belongs together; roles: pairs of executions of the record, NULL there are none. */
+static int pair_up(struct job *j, const struct diff *roles, const struct compare_options *o, struct err *err)
 {
 	struct trace_set *a = &j->set[0], *b = &j->set[1];
 	size_t *with = malloc((a->n + 1) * sizeof(*with));
@@ -112,8 +112,8 @@ static int pair_up(struct job *j, const struct compare_options *o, struct err *e
 	if (!j->found || !j->view.v || !j->view.only || !j->view.only_side || !j->atlas)
 		r = -ENOMEM;
 	if (r == 0)
-		trace_sets_pair(a, b, with, taken);
-	else
+		r = trace_sets_pair(a, b, roles ? roles->pairs : NULL, roles ? roles->paired : 0, with, taken);
+	if (r < 0)
 		err_set(err, ENOMEM, "cannot compare the traces");
 	for (size_t i = 0; r == 0 && i < a->n; i++)
 		if (with[i] != SIZE_MAX)
@@ -141,7 +141,7 @@ static int find_traces(struct cmd *c, const struct opts_diff *o, const char *con
 	if (status != STATUS_OK || (set[0].n && set[1].n))
 		return status;
 	for (int s = 0; s < 2; s++) {
-		if (set[s].n || (set[0].run && set[1].run))
+		if (set[s].n || (set[0].run && set[1].run && !set[0].exec && !set[1].exec))
 			continue;
 		return trace_set_none(words[s]);
 	}
@@ -151,6 +151,62 @@ static int find_traces(struct cmd *c, const struct opts_diff *o, const char *con
 	return diff_again(c, o, set, again);
 }
 
+/* Executions of the same role, where there are several to choose from. 0, or -errno with a sentence; ret_made: to be
+ * released. */
+static int find_roles(struct cmd *c, const struct trace_set set[2], struct err *err, struct diff *ret, bool *ret_made)
+{
+	bool execs = set[0].exec && set[1].exec;
+	const store_id ids[2] = {execs ? set[0].exec : set[0].run, execs ? set[1].exec : set[1].run};
+	struct diff_options options = {.system_extra = config_get(&c->config, CONFIG_system),
+	                               .skew = config_duration(&c->config, CONFIG_skew)};
+	*ret_made = false;
+	if (!ids[0] || !ids[1] || !set[0].exec != !set[1].exec || (set[0].n < 2 && set[1].n < 2))
+		return 0;
+	int r = diff_make(c->store, execs ? DIFF_EXEC : DIFF_RUN, ids, &options, err, ret);
+	*ret_made = r == 0;
+	return r;
+}
+
+/* "2", or "2:3" of the two sides. */
+static bool rank_words(const char *text, uint32_t ret[2])
+{
+	char *end;
+	for (int s = 0; s < 2; s++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		unsigned long n = strtoul(text, &end, 10);
+		ret[s] = (uint32_t)n;
+		if (n >= UINT32_MAX || (*end && (s || *end != ':')))
+			return false;
+		if (*end)
+			text = end + 1;
+		else if (!s)
+			return ret[1] = ret[0], true;
+	}
+	return true;
+}
+
+static int leave_ranks(const struct opts_diff *o, const char *const words[2], struct trace_set set[2])
+{
+	uint32_t rank[2];
+	struct err err = {0};
+	if (!rank_words(o->rank, rank)) {
+		say("--rank is a number, or two with a colon between: '%s'", o->rank);
+		return STATUS_USAGE;
+	}
+	for (int s = 0; s < 2; s++) {
+		trace_set_of_rank(&set[s], rank[s]);
+		if (!set[s].n) {
+			say("there is no trace of rank %u in '%s'", rank[s], words[s]);
+			say_hint("programs of stemma cc --trace know their rank once they have called MPI_Init");
+			return STATUS_USAGE;
+		}
+		if (trace_set_settle(&set[s], &err) < 0)
+			return say_err(&err, STATUS_SELF);
+	}
+	return STATUS_OK;
+}
+
 int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 {
 	static const char *const last_two[] = {"@~1", "@"};
@@ -158,6 +214,8 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 	struct job j = {0};
 	struct traced_again again = {0};
 	struct err err = {0};
+	struct diff roles;
+	bool has_roles = false;
 	struct compare_options options = {.max = o->all ? 10000 : 20};
 	if (c->n_operands && c->n_operands != 2)
 		return say_usage(c, "diff --trace compares two traces, folders of traces, or runs");
@@ -173,7 +231,16 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		traced_again_release(&again);
 		return status < 0 ? STATUS_OK : status;
 	}
-	r = pair_up(&j, &options, &err);
+	if (o->rank && (status = leave_ranks(o, words, j.set)) != STATUS_OK) {
+		job_release(&j);
+		traced_again_release(&again);
+		return status;
+	}
+	r = find_roles(c, j.set, &err, &roles, &has_roles);
+	if (r == 0)
+		r = pair_up(&j, has_roles ? &roles : NULL, &options, &err);
+	if (has_roles)
+		diff_release(&roles);
 	for (size_t i = 0; again.folder && i < j.view.n + j.view.n_only; i++) {
 		struct trace_side *side = i < j.view.n ? j.view.v[i].side : &j.view.only[i - j.view.n];
 		for (int s = 0; s < (i < j.view.n ? 2 : 1); s++)
@@ -194,7 +261,7 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		r = o->json ? trace_json(&j.view) : o->html ? trace_html(&j.view) : trace_text(&j.view);
 		status = r ? STATUS_SELF : STATUS_SAME;
 		for (size_t i = 0; status == STATUS_SAME && i < j.view.n; i++)
-			if (!j.view.v[i].c.equal || j.view.v[i].c.data || j.view.v[i].atlas->built_otherwise)
+			if (!trace_is_same(&j.view.v[i]) || j.view.v[i].atlas->built_otherwise)
 				status = STATUS_DIFFERS;
 		if (status == STATUS_SAME && j.view.n_only)
 			status = STATUS_DIFFERS;
@@ -239,9 +306,9 @@ int diff_lines(struct store *s, struct diff *d, struct err *err)
 	if (d->side[0].what != DIFF_RUN)
 		return 0;
 	for (int k = 0; r == 0 && k < 2; k++)
-		r = trace_set_of_run(s, d->side[k].id, &why, &j.set[k]);
+		r = trace_set_of_run(s, d->side[k].id, 0, &why, &j.set[k]);
 	if (r == 0 && j.set[0].n && j.set[1].n)
-		r = pair_up(&j, &options, &why);
+		r = pair_up(&j, d, &options, &why);
 	for (size_t i = 0; r == 0 && i < j.view.n; i++)
 		if (!j.view.v[i].c.equal)
 			r = add_item(d, &j.view.v[i]);

@@ -40,7 +40,7 @@ struct trace_view {
 
 enum trace_verdict {
 	TRACE_SAME,    /* no control difference, and none in data, or data was not recorded */
-	TRACE_DATA,    /* no control difference, data differs */
+	TRACE_DATA,    /* no control difference, data or a message differs */
 	TRACE_CONTROL, /* it took another way */
 	TRACE_TURNS,   /* a loop made another number of turns, and that is all */
 };
@@ -64,6 +64,15 @@ void trace_words_side(const struct trace_pair *p, const struct difference *d, in
 void trace_words_side_operands(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
 /* "0.00097 < 0.001 | 0.00097 < 1e-09"; nothing without operands. The operator is that of the decision at `of`. */
 void trace_words_operands(const struct trace_pair *p, const struct spot at[2], struct buf *b);
+/* "rank 2 receives from 0 tag 7 | from 1 tag 7, of any source: worker() at w.c:38", the first message that differs. */
+void trace_words_message(const struct trace_pair *p, struct buf *b);
+/* "0.1", or "0.1 | 0.2"; ", rank 3", ", rank 3 | rank 4", nothing. */
+void trace_words_thread(const struct trace_pair *p, struct buf *b);
+void trace_words_rank(const struct trace_pair *p, struct buf *b);
+/* "receive", "Bcast" */
+const char *trace_message_name(unsigned kind);
+/* No difference at all, as far as was recorded. */
+bool trace_is_same(const struct trace_pair *p);
 /* "main() main.c:40 > run() run.c:12", the callers, outermost first. */
 void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
 /* "12 turns | 31 turns of the loop at integ.c:80"; nothing if it is not about turns. */

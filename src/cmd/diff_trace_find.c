@@ -76,9 +76,19 @@ static struct spec *spec_kept(const struct trace_set *s, const struct trace_info
 	return spec;
 }
 
+/* The function that a thread begins in; something else comes before it only where something is missing. */
+static uint32_t first_function(struct trace *t)
+{
+	struct trace_event e;
+	for (int i = 0; i < 100 && trace_next(t, NULL, &e) > 0; i++)
+		if (e.kind == TRACE_ENTER)
+			return e.function;
+	return SPEC_NONE;
+}
+
 static int add_file(struct trace_set *s, const char *path, struct err *err)
 {
-	struct trace_file f = {.group = s->group};
+	struct trace_file f = {.group = s->group, .first = SPEC_NONE};
 	char magic[8] = "";
 	ssize_t n = first_bytes(path, magic, sizeof(magic));
 	if (n < 0)
@@ -89,6 +99,7 @@ static int add_file(struct trace_set *s, const char *path, struct err *err)
 		if (r < 0)
 			return r;
 		f.info = *trace_info(t);
+		f.first = first_function(t);
 		trace_close(t);
 	} else {
 		f.functions = true;
@@ -226,7 +237,7 @@ static int load_spec(struct trace_set *s, const char *path, struct err *err)
 	return r < 0 ? r : keep_spec(s, spec);
 }
 
-static const char *program(const struct trace_file *f)
+const char *trace_program(const struct trace_file *f)
 {
 	const char *slash = strrchr(f->info.exe, '/');
 	return slash ? slash + 1 : f->info.exe;
@@ -242,19 +253,22 @@ static bool same_process(const struct trace_file *a, const struct trace_file *b)
  */
 static void set_places(struct trace_set *s)
 {
+	size_t processes = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		size_t highest = 0;
 		bool again = false;
 		for (size_t k = 0; !again && k < i; k++) {
 			again = same_process(&s->v[k], &s->v[i]);
 			if (again) {
+				s->v[i].process = s->v[k].process;
 				s->v[i].place = s->v[k].place;
 				s->v[i].process_began = s->v[k].process_began;
-			} else if (s->v[k].group == s->v[i].group && !strcmp(program(&s->v[k]), program(&s->v[i])) &&
+			} else if (s->v[k].group == s->v[i].group && !strcmp(trace_program(&s->v[k]), trace_program(&s->v[i])) &&
 			           s->v[k].place >= highest)
 				highest = s->v[k].place + 1;
 		}
 		if (!again) {
+			s->v[i].process = processes++;
 			s->v[i].place = highest;
 			s->v[i].process_began = s->v[i].info.began;
 		}
@@ -274,7 +288,77 @@ int trace_set_settle(struct trace_set *s, struct err *err)
 	return r;
 }
 
-int trace_set_of_run(struct store *s, store_id run, struct err *err, struct trace_set *ret)
+/* Is it the process of the execution? The record has its start in ns, of a kernel's grain or a finer one. */
+static bool is_of(const struct trace_file *f, const struct exec_info *x, struct str exe)
+{
+	int64_t tick = 1000000000 / sysconf(_SC_CLK_TCK);
+	if (f->info.pid != x->pid || f->info.started > INT64_MAX / 2 / (uint64_t)tick)
+		return false;
+	int64_t started = (int64_t)f->info.started * tick;
+	const char *slash = exe.n ? memrchr(exe.p, '/', exe.n) : NULL;
+	struct str name = slash ? str_n(slash + 1, exe.n - (size_t)(slash + 1 - exe.p)) : exe;
+	return x->started > started - tick && x->started < started + tick &&
+	       (!exe.n || str_eq(name, str_of(trace_program(f))));
+}
+
+/* Which execution each is of. Then those of `of` and what it started are left, if it is one. */
+static int set_executions(struct store *s, store_id run, store_id of, struct trace_set *set)
+{
+	store_id *ids = NULL;
+	size_t n = 0, left = 0;
+	bool *under = NULL;
+	int r = store_run_execs(s, run, &ids, &n);
+	if (r == 0 && !(under = calloc(n + 1, sizeof(*under))))
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct exec_info x;
+		struct file_info f;
+		int got = store_exec(s, ids[i], &x);
+		int named = got > 0 && x.exe ? store_file(s, x.exe, &f) : 0;
+		r = got < 0 ? got : named < 0 ? named : 0;
+		if (got <= 0 || r < 0)
+			continue;
+		under[i] = ids[i] == of;
+		for (size_t k = i; of && x.parent && !under[i] && k-- > 0;) /* they stand in the order of their starts */
+			under[i] = under[k] && ids[k] == x.parent;
+		for (size_t k = 0; k < set->n; k++)
+			if (is_of(&set->v[k], &x, named > 0 ? f.path : str_of("")) && (named > 0 || !set->v[k].exec))
+				set->v[k].exec = ids[i];
+	}
+	for (size_t i = 0; r == 0 && of && i < set->n; i++) {
+		bool stays = false;
+		for (size_t k = 0; !stays && k < n; k++)
+			stays = under[k] && ids[k] == set->v[i].exec;
+		if (stays)
+			set->v[left++] = set->v[i];
+		else
+			free(set->v[i].path);
+	}
+	if (r == 0 && of)
+		set->n = left;
+	free(under);
+	free(ids);
+	return r;
+}
+
+void trace_set_of_rank(struct trace_set *s, uint32_t rank)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		bool stays = false; /* the rank is in the header of the thread that came upon it first */
+		for (size_t k = 0; !stays && k < s->n; k++)
+			stays = s->v[k].process == s->v[i].process && s->v[k].info.ranks && s->v[k].info.rank == rank;
+		s->v[i].exec = stays ? s->v[i].exec : SIZE_MAX;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].exec == SIZE_MAX)
+			free(s->v[i].path);
+		else
+			s->v[left++] = s->v[i];
+	s->n = left;
+}
+
+int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *err, struct trace_set *ret)
 {
 	struct run_info info;
 	struct buf path = {0};
@@ -286,7 +370,14 @@ int trace_set_of_run(struct store *s, store_id run, struct err *err, struct trac
 	buf_printf(&path, "%s/trace/%.*s", ret->home, (int)info.ulid.n, info.ulid.p);
 	r = stat(buf_cstr(&path), &st) == 0 ? add_folder(ret, buf_cstr(&path), 0, err) : 0;
 	buf_release(&path);
-	return r < 0 ? r : trace_set_settle(ret, err);
+	if (r == 0)
+		r = trace_set_settle(ret, err);
+	if (r == 0 && ret->n && (exec || ret->n > 1)) {
+		r = set_executions(s, run, exec, ret);
+		if (r < 0)
+			err_set(err, -r, "cannot read the record");
+	}
+	return r;
 }
 
 /* What a word of the command line means that is no file. A status, and it was said. */
@@ -303,12 +394,22 @@ static int add_run(struct cmd *c, const char *word, struct trace_set *ret, struc
 	int r = target_any(c->store, word, false, err, &t);
 	if (r <= 0)
 		return say_err(err, STATUS_USAGE);
-	if (t.kind != TARGET_RUN) {
-		say("'%s' is no run, and there is no trace of that name", word);
+	if (t.kind == TARGET_FILE) {
+		say("'%s' is no run or execution, and there is no trace of that name", word);
 		return STATUS_USAGE;
 	}
 	ret->run = t.id;
-	r = trace_set_of_run(c->store, t.id, err, ret);
+	if (t.kind == TARGET_EXEC) {
+		struct exec_info x;
+		r = store_exec(c->store, t.id, &x);
+		if (r <= 0 || !x.run) {
+			err_set(err, r < 0 ? -r : ENOENT, "'%s' is of no run that is recorded", word);
+			return say_err(err, STATUS_USAGE);
+		}
+		ret->run = x.run;
+		ret->exec = t.id;
+	}
+	r = trace_set_of_run(c->store, ret->run, ret->exec, err, ret);
 	return r < 0 ? say_err(err, STATUS_SELF) : STATUS_OK;
 }
 
@@ -345,38 +446,6 @@ int trace_set_find(struct cmd *c, const char *operand, bool run, const struct te
 	if (r == 0)
 		r = trace_set_settle(ret, &err);
 	return r < 0 ? say_err(&err, r == -ENOMEM ? STATUS_SELF : STATUS_USAGE) : STATUS_OK;
-}
-
-/* ---- which belong together ---- */
-
-static bool same_program(const struct trace_file *a, const struct trace_file *b, int looseness)
-{
-	return looseness == 0   ? !strcmp(program(a), program(b))
-	       : looseness == 1 ? a->info.spec == b->info.spec && a->functions == b->functions
-	                        : true;
-}
-
-void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_t *with, bool *taken)
-{
-	for (size_t i = 0; i < a->n; i++)
-		with[i] = SIZE_MAX;
-	if (a->n == 1 && b->n == 1) {
-		with[0] = 0;
-		taken[0] = true;
-		return;
-	}
-	/* Programs by name, else by specification, else only by their place; of each the threads by how they were created,
-	 * then those of which that is not known. */
-	for (int pass = 0; pass < 6; pass++)
-		for (size_t i = 0; i < a->n; i++)
-			for (size_t k = 0; with[i] == SIZE_MAX && k < b->n; k++)
-				if (!taken[k] && same_program(&a->v[i], &b->v[k], pass / 2) &&
-				    (pass % 2 == 0 ? !strcmp(a->v[i].info.thread, b->v[k].info.thread)
-				                   : *a->v[i].info.thread == '?' && *b->v[k].info.thread == '?') &&
-				    a->v[i].place == b->v[k].place && a->v[i].group == b->v[k].group) {
-					with[i] = k;
-					taken[k] = true;
-				}
 }
 
 /* ---- traces of functions ---- */

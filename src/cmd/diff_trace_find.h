@@ -11,9 +11,12 @@ struct trace_file {
 	struct trace_info info;
 	bool functions;          /* ProvScope's .ftr: names of functions only */
 	const struct spec *spec; /* NULL: not known */
+	size_t process;          /* its number in the set, in the order of beginnings */
 	size_t place;            /* of its process among those of the same program in the group */
 	size_t group;            /* only traces of one group are compared */
 	uint64_t process_began;
+	uint32_t first; /* function that is entered first, SPEC_NONE none */
+	store_id exec;  /* of the record, 0 not known */
 };
 struct trace_set {
 	struct trace_file *v; /* in the order of processes, then threads */
@@ -22,6 +25,7 @@ struct trace_set {
 	size_t n_specs;
 	const char *home; /* of the record that it is of, NULL */
 	store_id run;     /* that was asked for, 0 */
+	store_id exec;    /* that was asked for, with all that it started: of `run`; 0 */
 	size_t group;     /* of the traces that are added */
 };
 
@@ -29,8 +33,12 @@ struct trace_set {
  * the user named.
  * STATUS_OK, or the status to end with (and it was said). Release in any case. */
 int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret);
-/* The traces of a run, which may be none. 0 or -errno. */
-int trace_set_of_run(struct store *s, store_id run, struct err *err, struct trace_set *ret);
+/* The traces of a run, which may be none; exec != 0: those of that execution and of what it started. 0 or -errno. */
+int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *err, struct trace_set *ret);
+/* Leaves those of one rank of MPI. */
+void trace_set_of_rank(struct trace_set *s, uint32_t rank);
+/* Last part of the path of its program. */
+const char *trace_program(const struct trace_file *f);
 /* Says that there are none, and what to do: STATUS_USAGE. */
 int trace_set_none(const char *operand);
 /* Adds what lies in a folder; then, when all is there, brings the traces into their order, with their specifications.
@@ -38,9 +46,6 @@ int trace_set_none(const char *operand);
 int trace_set_add_folder(struct trace_set *s, const char *path, struct err *err);
 int trace_set_settle(struct trace_set *s, struct err *err);
 void trace_set_release(struct trace_set *s);
-/* with[i]: B's trace for A's i-th, or SIZE_MAX; taken[k]: B's k-th is somebody's. */
-void trace_sets_pair(const struct trace_set *a, const struct trace_set *b, size_t *with, bool *taken);
-
 /* Traces that hold functions only: the paths that they took are searched in the specifications (spec/path.h).
  * ret_searched: what could not be decided, in words, or NULL; free it, and release what was found. */
 int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,

@@ -102,9 +102,14 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 	struct buf b = {0};
 	if (v->n > 1) {
 		printf("<h2>thread ");
-		put_escaped(p->side[0].thread);
+		trace_words_thread(p, &b);
+		put_escaped(buf_cstr(&b));
+		buf_reset(&b);
 		printf(" of ");
 		put_escaped(p->side[0].exe);
+		trace_words_rank(p, &b);
+		put_escaped(buf_cstr(&b));
+		buf_reset(&b);
 		puts("</h2>");
 	}
 	if (p->c.equal) {
@@ -113,6 +118,12 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 		put_escaped(buf_cstr(&b));
 		puts("</p>");
 		buf_reset(&b);
+	}
+	if (p->c.message && (!p->c.equal || p->c.data)) {
+		trace_words_message(p, &b);
+		fputs("<dl>", stdout);
+		put("first message that differs, A | B", &b);
+		fputs("</dl>\n", stdout);
 	}
 	for (size_t i = 0; i < p->c.n; i++) {
 		if (i == 1)

@@ -1,6 +1,8 @@
 /* diff_trace_json.c - where two traces part, as JSON. */
 #include "cmd/diff_trace.h"
 
+#include "spec/trace_format.h"
+
 static const struct spec *spec_of(const struct trace_pair *p, int side)
 {
 	return p->atlas->spec[side] ? p->atlas->spec[side] : p->atlas->spec[!side];
@@ -129,6 +131,29 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 	return o;
 }
 
+/* What a side got or sent; null: nothing, where the other one did. */
+static json_t *message(const struct trace_pair *p, int side)
+{
+	const struct told_message *t = &p->c.told[side];
+	const struct trace_message *m = &t->message;
+	json_t *o = json_object();
+	if (!t->there) {
+		json_decref(o);
+		return json_null();
+	}
+	js_text(o, "kind", trace_message_name(m->kind));
+	js_put(o, "rank", json_integer(m->rank));
+	js_put(o, "size", json_integer(m->size));
+	js_put(o, "peer", m->peer < 0 ? json_null() : json_integer(m->peer));
+	js_put(o, "tag", m->tag < 0 ? json_null() : json_integer(m->tag));
+	js_put(o, "bytes", m->flags & TRACE_MESSAGE_BYTES ? json_integer((json_int_t)m->bytes) : json_null());
+	js_bool(o, "any_source", m->flags & TRACE_MESSAGE_ANY_SOURCE);
+	js_bool(o, "any_tag", m->flags & TRACE_MESSAGE_ANY_TAG);
+	js_bool(o, "cancelled", m->flags & TRACE_MESSAGE_CANCELLED);
+	js_put(o, "place", place(p, side, t->at.function, t->at.node));
+	return o;
+}
+
 static json_t *side_json(const struct trace_side *s, const struct thread_steps *t)
 {
 	static const char *const ends[] = {"cut", "exit", "thread", "stopped"};
@@ -139,6 +164,11 @@ static json_t *side_json(const struct trace_side *s, const struct thread_steps *
 	if (!t)
 		return o;
 	js_num(o, "steps", s->steps);
+	if (t->info.ranks) {
+		js_num(o, "rank", t->info.rank);
+		js_num(o, "ranks", t->info.ranks);
+	}
+	js_num(o, "messages", t->messages);
 	js_text(o, "end", ends[t->info.end]);
 	js_num(o, "gaps", t->gaps);
 	js_bool(o, "damaged", t->damaged);
@@ -171,6 +201,16 @@ static json_t *pair_json(const struct trace_pair *p)
 		js_put(data, "b", spot(p, 1, &p->c.datum[1]));
 		js_put(o, "data", data);
 	}
+	if (p->c.message) {
+		json_t *m = json_object();
+		trace_words_message(p, &b);
+		js_str(m, "text", buf_view(&b));
+		buf_reset(&b);
+		js_put(m, "a", message(p, 0));
+		js_put(m, "b", message(p, 1));
+		js_put(o, "message", m);
+	}
+	js_num(o, "messages_same", p->c.n_messages);
 	trace_words_notes(p, &b);
 	for (const char *q = buf_cstr(&b); *q;) {
 		size_t n = strcspn(q, "\n");

@@ -65,6 +65,10 @@ static void put_first(const struct trace_view *v, const struct trace_pair *p)
 	}
 	trace_words_meet(p, d, &b);
 	put(v, "meet again", &b);
+	if (p->c.message) {
+		trace_words_message(p, &b);
+		put(v, "message", &b);
+	}
 	if (p->c.data && !p->c.equal) {
 		trace_words_place(p, 0, p->c.datum[0].function, p->c.datum[0].node, &b);
 		buf_printf(&b, ": ");
@@ -107,14 +111,21 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
 	if (v->n > 1) {
-		buf_printf(&b, "thread %s of ", p->side[0].thread);
+		buf_printf(&b, "thread ");
+		trace_words_thread(p, &b);
+		buf_printf(&b, " of ");
 		fmt_path(&b, str_of(p->side[0].exe));
+		trace_words_rank(p, &b);
 		printf("%s\n", buf_cstr(&b));
 		buf_reset(&b);
 	}
 	if (p->c.equal) {
 		trace_words_same(p, &b);
 		put(v, "same", &b);
+		if (p->c.message && p->c.data) {
+			trace_words_message(p, &b);
+			put(v, "message", &b);
+		}
 	} else {
 		put_first(v, p);
 		put_later(v, p);
@@ -140,9 +151,9 @@ int trace_text(const struct trace_view *v)
 		printf("   of what was run again for it: %zu %s\n", v->n_ran, v->n_ran == 1 ? "command" : "commands");
 	puts("");
 	for (size_t i = 0; i < v->n; i++)
-		same += v->v[i].c.equal && !v->v[i].c.data;
+		same += trace_is_same(&v->v[i]);
 	for (size_t i = 0; i < v->n; i++) {
-		if (v->n > 1 && !v->all && v->v[i].c.equal && !v->v[i].c.data)
+		if (v->n > 1 && !v->all && trace_is_same(&v->v[i]))
 			continue;
 		put_pair(v, &v->v[i]);
 		if (i + 1 < v->n)

@@ -2,6 +2,7 @@
 #include "cmd/diff_trace.h"
 
 #include "base/io.h"
+#include "spec/trace_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +14,16 @@
 enum trace_verdict trace_verdict(const struct trace_pair *p)
 {
 	if (p->c.equal)
-		return p->c.data ? TRACE_DATA : TRACE_SAME;
+		return trace_is_same(p) ? TRACE_SAME : TRACE_DATA;
 	bool turns = p->c.n == p->c.result.total;
 	for (size_t i = 0; turns && i < p->c.n; i++)
 		turns = p->c.v[i].d.loop_function != SHAPE_NONE;
 	return turns ? TRACE_TURNS : TRACE_CONTROL;
+}
+
+bool trace_is_same(const struct trace_pair *p)
+{
+	return p->c.equal && !p->c.data && !p->c.message;
 }
 
 const char *trace_verdict_word(enum trace_verdict v)
@@ -391,6 +397,126 @@ void trace_words_meet(const struct trace_pair *p, const struct difference *d, st
 	buf_printf(b, ", after %zu | %zu steps", alone[0], alone[1]);
 }
 
+/* ---- messages ---- */
+
+static const struct message_words {
+	uint8_t kind;
+	bool together;
+	const char *name, *words;
+} message_words[] = {
+#define MESSAGE(number, name, words) {number, false, #name, words},
+#define COLLECTIVE(number, name) {number, true, #name, ""},
+#define CALL(name)
+#include "spec/messages.def"
+#undef MESSAGE
+#undef COLLECTIVE
+#undef CALL
+};
+
+static const struct message_words *words_of(unsigned kind)
+{
+	static const struct message_words unknown = {0, true, "message", ""};
+	for (size_t i = 0; i < sizeof(message_words) / sizeof(*message_words); i++)
+		if (message_words[i].kind == kind)
+			return &message_words[i];
+	return &unknown;
+}
+
+const char *trace_message_name(unsigned kind)
+{
+	return words_of(kind)->name;
+}
+
+/* "rank 2"; where it is said of a part of all, which part. */
+static void put_rank(const struct trace_pair *p, int side, struct buf *b)
+{
+	const struct trace_info *i = &p->c.thread[side].info;
+	const struct trace_message *m = &p->c.told[side].message;
+	if (i->ranks && m->size != (int32_t)i->ranks)
+		buf_printf(b, "rank %u (%d in a communicator of %d)", i->rank, m->rank, m->size);
+	else
+		buf_printf(b, "rank %d", m->rank);
+}
+
+static void put_bytes(const struct trace_message *m, struct buf *b)
+{
+	if (m->flags & TRACE_MESSAGE_BYTES)
+		buf_printf(b, ", %llu B", (unsigned long long)m->bytes);
+}
+
+/* What a side's message is; `again`: what stands before the peer has been said. */
+static void put_message(const struct trace_message *m, bool again, bool size, bool bytes, struct buf *b)
+{
+	const struct message_words *w = words_of(m->kind);
+	const char *space = strchr(w->words, ' ');
+	if (m->flags & TRACE_MESSAGE_CANCELLED) {
+		buf_printf(b, "cancelled a receive");
+		return;
+	}
+	if (w->together) {
+		buf_printf(b, again ? "" : "in MPI_%s", w->name);
+		if (m->peer >= 0)
+			buf_printf(b, "%sroot %d", again ? "" : ", ", m->peer);
+	} else {
+		buf_printf(b, "%s ", again && space ? space + 1 : w->words);
+		if (m->peer < 0)
+			buf_printf(b, "nobody");
+		else
+			buf_printf(b, "%d tag %d", m->peer, m->tag);
+	}
+	if (size)
+		buf_printf(b, "%samong %d", b->n && b->p[b->n - 1] != ' ' ? " " : "", m->size);
+	if (bytes)
+		put_bytes(m, b);
+}
+
+void trace_words_message(const struct trace_pair *p, struct buf *b)
+{
+	const struct told_message *t = p->c.told;
+	const struct trace_message *m[2] = {&t[0].message, &t[1].message};
+	bool both = t[0].there && t[1].there, same_rank = both && m[0]->rank == m[1]->rank;
+	bool again = same_rank && m[0]->kind == m[1]->kind && !((m[0]->flags | m[1]->flags) & TRACE_MESSAGE_CANCELLED);
+	bool size = both && m[0]->size != m[1]->size, bytes = both && m[0]->bytes != m[1]->bytes;
+	for (int s = 0; s < 2; s++) {
+		buf_printf(b, "%s", s ? " | " : "");
+		if (!t[s].there) {
+			buf_printf(b, "no message");
+			continue;
+		}
+		if (!s || !same_rank) {
+			put_rank(p, s, b);
+			buf_char(b, ' ');
+		}
+		put_message(m[s], s && again, size, bytes, b);
+	}
+	if ((t[0].there && m[0]->flags & TRACE_MESSAGE_ANY_SOURCE) ||
+	    (t[1].there && m[1]->flags & TRACE_MESSAGE_ANY_SOURCE))
+		buf_printf(b, ", of any source");
+	if (t[0].at.function != SPEC_NONE) {
+		buf_printf(b, ": ");
+		trace_words_place(p, knows(p, t[0].at.function), t[0].at.function, t[0].at.node, b);
+	}
+}
+
+void trace_words_thread(const struct trace_pair *p, struct buf *b)
+{
+	fmt_name(b, str_of(p->side[0].thread));
+	if (strcmp(p->side[0].thread, p->side[1].thread) != 0) {
+		buf_printf(b, " | ");
+		fmt_name(b, str_of(p->side[1].thread));
+	}
+}
+
+void trace_words_rank(const struct trace_pair *p, struct buf *b)
+{
+	const struct trace_info *i[2] = {&p->c.thread[0].info, &p->c.thread[1].info};
+	if (!i[0]->ranks || !i[1]->ranks)
+		return;
+	buf_printf(b, ", rank %u", i[0]->rank);
+	if (i[0]->rank != i[1]->rank)
+		buf_printf(b, " | rank %u", i[1]->rank);
+}
+
 static void note_side(const struct trace_pair *p, int side, struct buf *b)
 {
 	const struct thread_steps *t = &p->c.thread[side];
@@ -450,6 +576,11 @@ void trace_words_notes(const struct trace_pair *p, struct buf *b)
 
 void trace_words_same(const struct trace_pair *p, struct buf *b)
 {
+	if (p->c.message && !p->c.data) {
+		buf_printf(b, "no control difference, messages differ: first ");
+		trace_words_message(p, b);
+		return;
+	}
 	if (p->c.data) {
 		buf_printf(b, "no control difference, data differs: first in ");
 		trace_words_place(p, 0, p->c.datum[0].function, p->c.datum[0].node, b);
@@ -460,6 +591,8 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 	buf_printf(b, "no control difference in %zu steps", p->side[0].steps);
 	if (p->functions)
 		return;
+	if (p->c.n_messages)
+		buf_printf(b, ", and the same %llu messages", (unsigned long long)p->c.n_messages);
 	if (p->c.operands)
 		buf_printf(b, ", and the same data in %llu decisions", (unsigned long long)p->c.data_steps);
 	else

@@ -28,6 +28,7 @@ struct dexec {
 	struct strlist argv, env;                              /* raw is kept */
 	uint64_t number;                                       /* in its process; 0 a fork that has run nothing yet */
 	uint64_t key_program, key_argv, key_outputs, key_name; /* hashes; argv masked */
+	uint64_t key_rank;                                     /* of MPI; 0 none */
 	int64_t start, end;
 	int64_t begun; /* by then it had begun: the start of a fork is known to a tick only */
 	uint64_t cpu, rss, rchar, wchar_, known, gaps, ending, code;

@@ -11,20 +11,38 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum key { KEY_exact, KEY_argv, KEY_outputs, KEY_place, KEY_program, KEY_name, KEYS };
+/* Those with the rank first: ranks of one program are alike in all else. */
+enum key {
+	KEY_rank_exact,
+	KEY_rank_argv,
+	KEY_rank_outputs,
+	KEY_rank_program,
+	KEY_exact,
+	KEY_argv,
+	KEY_outputs,
+	KEY_place,
+	KEY_program,
+	KEY_name,
+	KEYS
+};
 
 /* 0: an execution has no such key. */
 static uint64_t key_of(const struct dexec *x, enum key key)
 {
-	uint64_t v[4] = {(uint64_t)key, x->key_program, 0, 0};
+	uint64_t v[5] = {(uint64_t)key, x->key_program, 0, 0, key < KEY_exact ? x->key_rank : 0};
+	if (key < KEY_exact && !x->key_rank)
+		return 0;
 	switch (key) {
+	case KEY_rank_exact:
 	case KEY_exact:
 		v[2] = x->key_argv;
 		v[3] = x->key_outputs ^ hash_str(x->cwd);
 		break;
+	case KEY_rank_argv:
 	case KEY_argv:
 		v[2] = x->key_argv;
 		break;
+	case KEY_rank_outputs:
 	case KEY_outputs:
 		if (!x->key_outputs)
 			return 0;
@@ -33,6 +51,7 @@ static uint64_t key_of(const struct dexec *x, enum key key)
 	case KEY_place:
 		v[2] = x->place + 1;
 		break;
+	case KEY_rank_program:
 	case KEY_program:
 		break;
 	case KEY_name:

@@ -377,6 +377,7 @@ static int load_exec(struct loader *l, struct dexec *x)
 		l->side->hostname = text_keep(l->text, info.host);
 	if (!l->side->user.n)
 		l->side->user = text_keep(l->text, info.user);
+	x->key_rank = info.rank.n ? hash_str(info.rank) : 0;
 	x->number = info.n;
 	x->key_program = (info.n != 0) * 2 + (info.ending == TERM_ending_unknown);
 	for (int script = 0; script < 2; script++) {
