@@ -192,6 +192,57 @@ check 'what has no partner'
 cmd 1 diff --trace one two --json && json '[.threads[].b.trace] | length == 2'
 check 'a specification that lies beside the traces'
 
+mkdir three four
+of_first() { printf 'enter %s\nend exit\n' "$1" | sed 's/enter main/enter main\ncall 1/' | made "$2" pid="$3" began="$4" thread="$5" exe=/bin/first; }
+of_first main three/a 10 5 0 && of_first slope three/b 10 6 0.0 && of_first other three/c 10 7 0.1 && of_first other three/d 10 8 0.1.0
+of_first main four/a 20 5 0 && of_first other four/b 20 6 0.0 && of_first slope four/c 20 7 0.1 && of_first slope four/d 20 8 0.2 && of_first other four/e 20 9 0.0.0
+for order in 'three four' 'four three'; do
+	# shellcheck disable=SC2086 # words
+	cmd 1 diff --trace --spec p.spec --json $order && json '[.threads[] | [.a.thread, .b.thread] | if "'"${order% *}"'" == "three" then . else reverse end] | sort == [["0", "0"], ["0.0", "0.1"], ["0.1", "0.0"], ["0.1.0", "0.0.0"]]' && json '[.only[].thread] == ["0.2"]' || break
+done
+check 'threads by the function that they begin in, below their creators'
+mkdir five six
+for r in 0 1 2; do
+	run_of $r end 0 other | made five/$r pid=1$r began=$((9 - r)) rank=$r/3 exe=/bin/first && run_of $r end 0 other | made six/$r pid=2$r began=$r rank=$r/3 exe=/bin/first
+done
+run_of 9 end 0 other | made six/3 pid=23 began=0 rank=3/4 exe=/bin/first
+cmd 1 diff --trace --spec p.spec --json five six && json '([.threads[] | [.a.rank, .b.rank, .verdict]] | sort == [[0, 0, "same"], [1, 1, "same"], [2, 2, "same"]]) and (.only | length) == 1' && cmd 1 diff --trace --spec p.spec --json --rank 1:2 six five && json '[.threads[] | [.a.rank, .b.rank, .divergences[0].turns.a, .divergences[0].turns.b]] == [[1, 2, 1, 2]]' && cmd 2 diff --trace --spec p.spec --rank 3 six five && says "$err" "there is no trace of rank 3 in 'five'"
+check 'ranks with their like'
+
+# Messages: kind 1 is a send, 2 a receive, 17 a Bcast; then flags, rank, size, peer, tag, bytes
+# with_message TEXT...: a run in which these came of the first step
+with_messages()
+{
+	run_of 1 end "${2:-0}" other | while read -r line; do
+		echo "$line"
+		[ "$line" != 'call 3' ] || printf '%b' "$1"
+	done
+}
+# message A B WORDS: in both orders; WORDS have the sides parted by |
+message()
+{
+	with_messages "$1" | made a && with_messages "$2" "${4:-0}" | made b && cmd 1 diff --trace --spec p.spec --json a b && json ".threads[0].message.text == \"$3: integrate() at integ.c:7\"" && json ".threads[0].verdict == \"$([ "${4:-0}" = 0 ] && echo data || echo control)\"" &&
+		cmd 1 diff --trace --spec p.spec --json b a && jq -S '.threads[0].message | [.a, .b]' "$out" >"$T/back" && cmd 1 diff --trace --spec p.spec --json a b && jq -S '.threads[0].message | [.b, .a]' "$out" | cmp - "$T/back" 2>>"$err"
+}
+# alike A B: these are the same
+alike() { with_messages "$1" | made a && with_messages "$2" | made b && cmd 0 diff --trace --spec p.spec --json a b && json ".threads[0] | .messages_same == ${3:-1} and (has(\"message\") | not)" && cmd 0 diff --trace --spec p.spec b a; }
+message 'message 2 8 2 4 0 7 4\n' 'message 2 8 2 4 1 7 4\n' 'rank 2 receives from 0 tag 7 | from 1 tag 7' && message 'message 2 9 2 4 0 7 4\n' 'message 2 9 2 4 1 7 4\n' 'rank 2 receives from 0 tag 7 | from 1 tag 7, of any source'
+check 'a receive from another one'
+message 'message 1 8 2 4 0 7 4\n' 'message 1 8 2 4 0 8 4\n' 'rank 2 sends to 0 tag 7 | to 0 tag 8' 1
+check 'another tag, before another way'
+message 'message 17 8 2 4 0 -1 4\n' 'message 17 8 2 4 1 -1 4\n' 'rank 2 in MPI_Bcast, root 0 | root 1' && message 'message 17 8 2 4 0 -1 4\n' 'message 17 8 2 5 0 -1 4\n' 'rank 2 in MPI_Bcast, root 0 among 4 | root 0 among 5'
+check 'another root, and among others'
+message 'message 1 8 2 4 0 7 4\n' 'message 1 8 2 4 0 7 8\n' 'rank 2 sends to 0 tag 7, 4 B | to 0 tag 7, 8 B' && message 'message 2 8 2 4 0 7 4\n' 'message 2 4 2 4 -1 -1 0\n' 'rank 2 receives from 0 tag 7, 4 B | cancelled a receive'
+check 'more of it, and one that was cancelled'
+message 'message 2 8 2 4 0 7 4\nmessage 2 8 2 4 1 7 4\n' 'message 2 8 2 4 0 7 4\n' 'rank 2 receives from 1 tag 7 | no message' && message '' 'message 2 8 2 4 0 7 4\n' 'no message | rank 2 receives from 0 tag 7'
+check 'one more of a call'
+alike 'message 1 8 2 4 3 7 4\n' 'message 1 8 1 4 2 7 4\n' && alike 'message 1 8 3 4 0 7 4\n' 'message 1 8 0 4 1 7 4\n' && alike 'message 1 8 3 4 0 7 4\n' 'message 1 8 1 4 0 7 4\n' && message 'message 1 8 3 4 0 7 4\n' 'message 1 8 1 4 3 7 4\n' 'rank 3 sends to 0 tag 7 | rank 1 sends to 3 tag 7'
+check 'of two ranks: the neighbour, or the same one'
+alike 'message 2 8 2 4 0 7 4\n' 'message 2 0 2 4 0 7 0\n' && alike 'message 0 8 2 4 0 7 4\n' '' 0
+check 'what is not known does not differ; one that was not written to its end is none'
+with_messages 'message 2 8 2 4 0 7 4\n' | made a && printf 'enter main\ncall 1\nenter integrate\ncall 1\ndecide 2 0\ncall 3\n' | made b && cmd 1 diff --trace --spec p.spec --json a b && json '.threads[0] | .partial and (has("message") | not)' && cmd 1 diff --trace --spec p.spec --json b a && json '.threads[0] | has("message") | not'
+check 'a program that was killed while it waited for one'
+
 # The page; what cannot be read
 run_of 3 end 0 other | made a && run_of 3 end 1 other | made b && cmd 1 diff --trace --spec p.spec --html a b && says "$out" 'A took true, B false' '<mark>   12  ' 'if (d &gt; 1)' && ! grep -q '<script' "$out"
 check 'as a page'

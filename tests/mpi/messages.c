@@ -1,11 +1,9 @@
-/* What the tests of messages do, a way each (argv[1]); what each rank sent and got goes into DIR/RANK (argv[2]), told by
- * the program itself: a line "send PEER TAG BYTES" or "receive PEER TAG BYTES ANY", or "NAME ROOT SIZE" each.
+/* What the tests of messages do, a way each (argv[1]); what each rank sent and got goes into DIR/RANK (argv[2]), told
+ * by the program itself: a line "send PEER TAG BYTES" or "receive PEER TAG BYTES ANY", or "NAME ROOT SIZE" each.
  *
- *   first N     rank 0 takes a word of each other rank, from any source (@recv); N's comes first, for the others wait for
- *               it; goes another way if rank 1's did (@way)
- *   words N     rank 1 sends N words to rank 0 (@words)
- *   all         each of the calls that are followed
- *   ring        to the next and from the one before */
+ *   first N     rank 0 takes a word of each other rank, from any source (@recv); N's comes first, for the others wait
+ * for it; goes another way if rank 1's did (@way) words N     rank 1 sends N words to rank 0 (@words) all         each
+ * of the calls that are followed ring        to the next and from the one before */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +76,8 @@ static void ring(void)
 
 static void all(void)
 {
-	int next = (rank + 1) % size, before = (rank + size - 1) % size, x[200], y[200], z[200 * 8], at[8], counts[8], flag = 0,
-	    n = 0, which[4];
+	int next = (rank + 1) % size, before = (rank + size - 1) % size, x[200], y[200], z[200 * 8], at[8], counts[8],
+	    flag = 0, n = 0, which[4];
 	MPI_Status st[100], one;
 	MPI_Request q[100];
 	MPI_Comm part;
