@@ -66,7 +66,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		return say_usage(c, "no command to run");
 	if (one_of(o->capture, modes, &mode) < 0)
 		return say_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
-	bool exact = o->exact;
+	bool exact = o->exact || o->trace_calls;
 	if (o->level) {
 		/* A setting is no more than a default; an option beside it is another wish. */
 		if (o->capture != config_get(&c->config, CONFIG_capture) || o->exact)
@@ -79,10 +79,11 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		return say_usage(c, "transport '%s' is not one of auto, notify, trace, proc", o->transport);
 	if (one_of(o->granularity, granularities, &granularity) < 0)
 		return say_usage(c, "granularity '%s' is not one of open, access", o->granularity);
+	const char *asks = o->exact ? "--exact" : "--trace-calls";
 	if (exact && mode != CAPTURE_COMPLETE)
-		return say_usage(c, "--exact needs --capture=complete");
+		return say_usage(c, "%s needs --capture=complete", asks);
 	if (exact && (transport == TRANSPORT_NOTIFY || transport == TRANSPORT_PROC))
-		return say_usage(c, "--exact needs ptrace: not --transport=%s", o->transport);
+		return say_usage(c, "%s needs ptrace: not --transport=%s", asks, o->transport);
 	if (granularity && !exact && !o->count && level != 2)
 		return say_usage(c, "--granularity=access needs --exact or --count");
 	for (size_t i = 0; i < o->label.n; i++)
@@ -126,7 +127,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		run_trust_begin(&trust, home, index);
 	}
 	struct run_trace trace = {0};
-	bool tracing = o->trace || o->trace_full || o->trace_program.n;
+	bool tracing = o->trace || o->trace_full || o->trace_program.n || o->trace_calls;
 	struct run_monitor *monitor;
 	int rc = run_monitor_open(c, o, &opts, &monitor);
 	if (rc != STATUS_OK)
@@ -134,6 +135,8 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	if (tracing) {
 		opts.place = &trust.place;
 		run_trace_begin(&trace, o, home);
+		opts.calls = o->trace_calls ? trace.folder : NULL;
+		opts.calls_of = trace.calls_of ? trace.calls_of : "";
 	}
 	rc = capture_run(&opts, &err, &status, &note);
 	if (tracing)

@@ -26,7 +26,10 @@ static void cannot(struct run_trace *t, int e, const char *what)
 void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *home)
 {
 	struct buf path = {0}, programs = {0};
-	*t = (struct run_trace){.home = home, .quiet = o->quiet};
+	*t = (struct run_trace){.home = home,
+	                        .quiet = o->quiet,
+	                        .functions = o->trace || o->trace_full || o->trace_program.n,
+	                        .calls = o->trace_calls != NULL};
 	if (!home) {
 		cannot(t, ENOENT, "keep traces");
 		return;
@@ -41,6 +44,11 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 		cannot(t, rc < 0 ? -rc : t->folder ? errno : ENOMEM, "make a folder for traces");
 		return;
 	}
+	if (t->calls && (t->calls_of = strdup(o->trace_calls)))
+		for (char *p = t->calls_of; (p = strchr(p, ','));)
+			*p = ':';
+	if (!t->functions)
+		return;
 	for (size_t i = 0; i < o->trace_program.n; i++)
 		buf_printf(&programs, "%s%s", i ? ":" : "", o->trace_program.v[i]);
 	setenv("STEMMA_TRACE", t->folder, 1);
@@ -91,6 +99,8 @@ void run_trace_finish(struct run_trace *t, const char *run)
 {
 	struct buf path = {0};
 	size_t n = 0;
+	free(t->calls_of);
+	t->calls_of = NULL;
 	if (!t->folder)
 		return;
 	DIR *d = opendir(t->folder);
@@ -108,7 +118,8 @@ void run_trace_finish(struct run_trace *t, const char *run)
 	if (!n) {
 		rmdir(t->folder);
 		if (!t->quiet)
-			say("no program left a function trace: stemma cc --trace links those that do");
+			say(t->functions ? "no program left a function trace: stemma cc --trace links those that do"
+			                 : "no calls were traced: no such program ran, or not every call could be seen here");
 	} else if (!*run) {
 		rmdir(t->folder);
 		if (!t->quiet)

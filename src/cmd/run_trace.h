@@ -1,5 +1,6 @@
 /* run_trace.h - `stemma run --trace`: function traces of the programs that stemma cc --trace linked, collected into
- * trace/RUN beside the record. A failure is said and changes no status. */
+ * trace/RUN beside the record; and --trace-calls, where the recorder writes what any program calls. A failure is said
+ * and changes no status. */
 #ifndef STEMMA_CMD_RUN_TRACE_H
 #define STEMMA_CMD_RUN_TRACE_H
 
@@ -7,8 +8,9 @@
 
 struct run_trace {
 	char *folder; /* NULL: there are no traces */
+	char *calls_of; /* programs whose calls are traced, separated by colons; NULL: all */
 	const char *home;
-	bool quiet;
+	bool quiet, functions, calls; /* what was asked for */
 };
 
 /* Before the run: makes the folder, and tells the programs of it, by variables of the environment. */

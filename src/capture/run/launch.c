@@ -1,6 +1,7 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
 #include "capture/hdf5/h5_words.h"
+#include "capture/run/called.h"
 #include "capture/run/choose.h"
 #include "capture/run/guard.h"
 #include "capture/run/images.h"
@@ -718,6 +719,8 @@ static void take_choice(struct keeper *k)
 	const struct choice *c = &k->choice;
 	s->tree_only = c->tree_only;
 	s->exact = c->way == WAY_EXACT;
+	if (s->exact && k->o->calls && !(s->called = called_new(k->o->calls, k->o->calls_of)))
+		sup_gap(s, NULL, TERM_gap_lost, 0, "no traces of calls: no memory, or their folder cannot be used");
 	s->scans = c->way == WAY_PROC;
 	s->nnp = c->loses;
 	s->counting = k->o->count && c->way == WAY_NOTIFY && !c->tree_only;

@@ -34,6 +34,7 @@
 #define SOCKETS 1024
 
 struct access;
+struct called;
 struct counted;
 struct guard;
 struct libraries;
@@ -314,6 +315,7 @@ struct sup {
 	bool reading_opens;
 	struct libraries *libraries; /* NULL: none met */
 	struct images *images;       /* NULL: nobody asks for them */
+	struct called *called;       /* NULL: no calls are traced */
 };
 
 int64_t sup_now(struct sup *s);

@@ -3,6 +3,7 @@
  * programs without their privilege, no second tracer (gdb, strace) inside the run, and calls that fail for a moment
  * if the worker is killed (retrace.c). */
 #include "capture/run/aside.h"
+#include "capture/run/called.h"
 #include "capture/run/links.h"
 
 #include <dirent.h>
@@ -184,6 +185,8 @@ static void call_made(struct sup *s, struct work *k)
 	k->refuse = !s->exact || concerns(&k->call) ? sup_trap(s, &k->call) : 0;
 	if (s->exact && !k->refuse)
 		io_enter(s, &k->call);
+	if (s->called)
+		called_enter(s, &k->call);
 	/* What is mounted from now on may be served by anybody, and so may what userfaultfd has programs wait for. */
 	s->aside |= k->call.call == CALL_mount || (!k->call.compat && k->call.nr == SYS_userfaultfd);
 	k->pending = s->pending;
@@ -196,6 +199,8 @@ static void ended(struct worker *w, pid_t pid, int status, const struct rusage *
 	struct pollfd over = {.fd = p ? p->pidfd : -1, .events = POLLIN};
 	if (owed && over.fd >= 0 && poll(&over, 1, 0) == 0)
 		p = NULL; /* its number is another one's */
+	if (s->called)
+		called_over(s, pid, status);
 	if (p) {
 		pending_drop(s, p);
 		proc_status(s, p, status);
@@ -214,6 +219,8 @@ static void passed(struct sup *s, pid_t tid)
 {
 	struct task *t = task_known(s, tid);
 	links_forget();
+	if (s->called)
+		called_unseen(s, tid);
 	s->unseen_until = sup_now(s);
 	if (!t)
 		return;
@@ -235,6 +242,8 @@ static void perform(struct worker *w, struct work *k)
 	case WORK_RESULT:
 		if (s->exact)
 			io_leave(s, k->tid, k->rval);
+		if (s->called)
+			called_leave(s, k->tid, k->rval);
 		if (s->pending)
 			pending_settle(s, NULL, k->tid, false);
 		break;
@@ -403,6 +412,8 @@ void worker_trace(struct worker *w)
 			worker_tell_end(w);
 	}
 	aside_wait(r.aside);
+	if (s->called)
+		called_end(s);
 	worker_finish(w);
 }
 

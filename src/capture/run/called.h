@@ -1,0 +1,31 @@
+/* called.h - the trace of calls (doc/traces.md): the system calls of chosen programs, thread by thread, in their order,
+ * as a file of text a thread. Only where every call is seen (--exact). Internal to capture/run.
+ *
+ * Written by the worker into a folder that somebody else made; a folder or a disk that takes nothing ends the traces
+ * and nothing else. No descriptor is kept open for a thread: what has gathered is appended. Bounds: CALLED_BYTES a
+ * thread, CALLED_THREADS of them at a time; what is beyond is said in the trace, or (threads) is not traced. Costs a
+ * readlink of the descriptor a call, beside the two stops. */
+#ifndef STEMMA_CAPTURE_RUN_CALLED_H
+#define STEMMA_CAPTURE_RUN_CALLED_H
+
+#include "capture/run/super.h"
+
+#define CALLED_BYTES (1u << 30)
+#define CALLED_THREADS 65536
+
+struct called;
+
+/* programs: names, or paths, separated by colons; "" all. NULL: no memory, or the folder cannot be used. */
+struct called *called_new(const char *folder, const char *programs);
+/* The thread is about to make the call. */
+void called_enter(struct sup *s, const struct trap *t);
+/* It is back from it. */
+void called_leave(struct sup *s, pid_t tid, int64_t rval);
+/* Calls of it went by. */
+void called_unseen(struct sup *s, pid_t tid);
+/* The process ended, with this wait status. */
+void called_over(struct sup *s, pid_t pid, int status);
+/* Nobody is looked at any more. */
+void called_end(struct sup *s);
+
+#endif
