@@ -2,6 +2,7 @@
 #include "cmd/diff_trace.h"
 
 #include "cmd/diff_again.h"
+#include "cmd/diff_trace_calls.h"
 #include "cmd/diff_trace_find.h"
 #include "cmd/diff_trace_pair.h"
 #include "cmd/diff_view.h"
@@ -25,6 +26,9 @@ static void job_release(struct job *j)
 		compared_release(&j->view.v[i].c);
 		free(j->view.v[i].searched);
 		path_found_release(&j->found[i]);
+		if (j->view.v[i].calls)
+			pair_calls_release(j->view.v[i].calls);
+		free(j->view.v[i].calls);
 	}
 	for (size_t i = 0; i < j->n_atlas; i++) {
 		atlas_release(&j->atlas[i]);
@@ -56,6 +60,34 @@ static int make_atlas(struct job *j, const struct spec *a, const struct spec *b,
 	return 0;
 }
 
+static int compare_calls_pair(struct job *j, const struct trace_file *a, const struct trace_file *b,
+                              const struct compare_options *o, struct err *err)
+{
+	const char *path[2] = {a->path, b->path};
+	struct trace_pair *p = &j->view.v[j->view.n];
+	struct pair_calls *x = calloc(1, sizeof(*x));
+	size_t atlas;
+	if (!x)
+		return err_set(err, ENOMEM, "cannot compare the traces");
+	int r = pair_calls_load(path, err, x);
+	if (r == 0)
+		r = make_atlas(j, x->steps.spec, x->steps.spec, err, &atlas);
+	if (r == 0) {
+		*p = (struct trace_pair){.side = {side_of(a), side_of(b)}, .atlas = &j->atlas[atlas]};
+		r = compare_calls(p->atlas, x->c, &x->steps, o, err, &p->c);
+	}
+	if (r < 0) {
+		pair_calls_release(x);
+		free(x);
+		return r;
+	}
+	p->calls = x;
+	for (int s = 0; s < 2; s++)
+		p->side[s].steps = p->c.thread[s].steps.n;
+	j->view.n++;
+	return 0;
+}
+
 static int compare_pair(struct job *j, const struct trace_file *a, const struct trace_file *b,
                         const struct compare_options *o, struct err *err)
 {
@@ -63,6 +95,11 @@ static int compare_pair(struct job *j, const struct trace_file *a, const struct 
 	struct trace_pair *p = &j->view.v[j->view.n];
 	size_t atlas;
 	int r;
+	if (a->calls != b->calls)
+		return err_set(err, EINVAL, "'%s' is a trace of calls and '%s' one of functions", a->calls ? a->path : b->path,
+		               a->calls ? b->path : a->path);
+	if (a->calls)
+		return compare_calls_pair(j, a, b, o, err);
 	if (a->info.spec != b->info.spec && (!a->spec || !b->spec)) {
 		err_set(err, 0, "'%s' and '%s' were made by different builds, and the specification of %s is not known",
 		        a->path, b->path,

@@ -6,6 +6,8 @@
 #include "cmd/js.h"
 #include "spec/align_traces.h"
 
+struct pair_calls;
+
 /* One trace, or what stands for it, on one side. */
 struct trace_side {
 	const char *name; /* as the user sees it */
@@ -22,6 +24,7 @@ struct trace_pair {
 	bool functions; /* they were */
 	char **names;   /* of functions that are not in the specification, by their numbers behind its own; some NULL */
 	uint32_t n_names;
+	struct pair_calls *calls; /* they are traces of calls (diff_trace_calls.h); NULL */
 };
 struct trace_view {
 	const struct screen *out;
@@ -77,6 +80,8 @@ bool trace_is_same(const struct trace_pair *p);
 void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
 /* "12 turns | 31 turns of the loop at integ.c:80"; nothing if it is not about turns. */
 void trace_words_turns(const struct trace_pair *p, const struct difference *d, struct buf *b);
+/* The first thing that was done alike with other data: what, and where. */
+void trace_words_datum(const struct trace_pair *p, struct buf *b);
 /* Where they meet again. */
 void trace_words_meet(const struct trace_pair *p, const struct difference *d, struct buf *b);
 /* Each reason why the answer is partial, or the programs are not the same: a line each. */

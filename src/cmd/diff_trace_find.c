@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "cmd/fmt.h"
 #include "query/target.h"
+#include "spec/calls.h"
 #include "spec/path.h"
 #include "spec/provscope.h"
 
@@ -89,11 +90,19 @@ static uint32_t first_function(struct trace *t)
 static int add_file(struct trace_set *s, const char *path, struct err *err)
 {
 	struct trace_file f = {.group = s->group, .first = SPEC_NONE};
-	char magic[8] = "";
+	char magic[16] = "";
 	ssize_t n = first_bytes(path, magic, sizeof(magic));
 	if (n < 0)
 		return err_set(err, (int)-n, "cannot read '%s'", path);
-	if (n >= 7 && !memcmp(magic, "STMTRAC", 7)) {
+	if (calls_is(magic, (size_t)n)) {
+		struct calls c;
+		int r = calls_load(path, err, &c);
+		if (r < 0)
+			return r;
+		f.calls = true;
+		f.info = c.info;
+		calls_release(&c);
+	} else	if (n >= 7 && !memcmp(magic, "STMTRAC", 7)) {
 		struct trace *t;
 		int r = trace_open(path, err, &t);
 		if (r < 0)
@@ -133,7 +142,7 @@ static int add_folder(struct trace_set *s, const char *path, int depth, struct e
 		return err_set(err, errno, "cannot read '%s'", path);
 	for (int i = 0; i < n; i++) {
 		struct stat st;
-		char magic[8] = "";
+		char magic[16] = "";
 		const char *name = names[i]->d_name;
 		if (r == 0 && *name != '.' && (size_t)snprintf(inner, sizeof(inner), "%s/%s", path, name) < sizeof(inner) &&
 		    stat(inner, &st) == 0) {
@@ -141,7 +150,7 @@ static int add_folder(struct trace_set *s, const char *path, int depth, struct e
 				r = add_folder(s, inner, depth + 1, err);
 			else if (S_ISREG(st.st_mode) && first_bytes(inner, magic, sizeof(magic)) >= 7) {
 				struct spec *spec;
-				if (!memcmp(magic, "STMTRAC", 7) || ends_with(name, ".ftr"))
+				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) || ends_with(name, ".ftr"))
 					r = add_file(s, inner, err);
 				else if (!memcmp(magic, "STMSPEC", 7) && spec_load(inner, NULL, &spec) == 0)
 					r = keep_spec(s, spec);
@@ -203,6 +212,8 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 {
 	struct spec *spec;
 	char magic[4] = "";
+	if (f->calls)
+		return 0;
 	if (f->functions) {
 		f->spec = s->n_specs ? s->specs[0] : NULL;
 		if (f->spec)

@@ -9,6 +9,7 @@
 struct trace_file {
 	char *path;
 	struct trace_info info;
+	bool calls;              /* of calls (spec/calls.h): their functions, if any, are their own */
 	bool functions;          /* ProvScope's .ftr: names of functions only */
 	const struct spec *spec; /* NULL: not known */
 	size_t process;          /* its number in the set, in the order of beginnings */

@@ -1,5 +1,5 @@
 /* diff_trace_json.c - where two traces part, as JSON. */
-#include "cmd/diff_trace.h"
+#include "cmd/diff_trace_calls.h"
 
 #include "spec/trace_format.h"
 
@@ -73,6 +73,8 @@ static json_t *spot(const struct trace_pair *p, int side, const struct spot *s)
 	if (s->step != ALIGN_START)
 		js_num(o, "step", s->step);
 	js_put(o, "place", place(p, side, s->function, s->node));
+	if (p->calls && s->kind == STEP_AT)
+		js_put(o, "call", call_json(p, side, s->step));
 	if (s->chooses) {
 		js_num(o, "way", s->outcome);
 		if (s->kind == STEP_AT)
@@ -182,6 +184,8 @@ static json_t *pair_json(const struct trace_pair *p)
 	js_put(o, "a", side_json(&p->side[0], &p->c.thread[0]));
 	js_put(o, "b", side_json(&p->side[1], &p->c.thread[1]));
 	js_text(o, "verdict", trace_verdict_word(trace_verdict(p)));
+	if (p->calls)
+		js_text(o, "of", call_has_stacks(p) ? "stacks" : "calls");
 	js_bool(o, "build_differs", p->atlas->built_otherwise);
 	for (uint32_t i = 0; i < p->atlas->n_changed; i++) {
 		uint32_t f = p->atlas->changed[i];

@@ -70,7 +70,7 @@ static void put_first(const struct trace_view *v, const struct trace_pair *p)
 		put(v, "message", &b);
 	}
 	if (p->c.data && !p->c.equal) {
-		trace_words_place(p, 0, p->c.datum[0].function, p->c.datum[0].node, &b);
+		trace_words_datum(p, &b);
 		buf_printf(&b, ": ");
 		trace_words_operands(p, p->c.datum, &b);
 		buf_printf(&b, ", without a change of way");

@@ -1,5 +1,6 @@
 /* diff_trace_words.c - where two traces part, in sentences. */
 #include "cmd/diff_trace.h"
+#include "cmd/diff_trace_calls.h"
 
 #include "base/io.h"
 #include "spec/trace_format.h"
@@ -92,6 +93,22 @@ void trace_words_place(const struct trace_pair *p, int side, uint32_t function, 
 	put_where(p, side, function, node, b);
 }
 
+void trace_words_datum(const struct trace_pair *p, struct buf *b)
+{
+	const struct spot *s = &p->c.datum[0];
+	if (p->calls) {
+		const struct spec_node *n = atlas_node(p->atlas, 0, s->function, s->node);
+		buf_printf(b, "call %zu, ", call_number(p, 0, s->step));
+		fmt_name(b, str_of(n ? n->name : ""));
+		buf_printf(b, "()");
+	}
+	if (!p->calls || call_has_stacks(p)) {
+		if (p->calls)
+			buf_printf(b, " in ");
+		trace_words_place(p, 0, s->function, s->node, b);
+	}
+}
+
 /* A's numbers first: what only B's build has is not in A's. */
 static int knows(const struct trace_pair *p, uint32_t function)
 {
@@ -152,6 +169,13 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 		return;
 	case STEP_AT:
 		n = atlas_node(p->atlas, side, s->function, s->node);
+		if (p->calls && n && n->kind == SPEC_SYSCALL) {
+			buf_printf(b, "calls ");
+			call_words(p, side, s->step, b);
+			if (call_has_stacks(p))
+				put_where(p, side, s->function, s->node, b);
+			return;
+		}
 		if (n && n->kind == SPEC_DECISION)
 			buf_printf(b, "comes to the decision");
 		else if (n && *n->name) {
@@ -171,7 +195,9 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 		else if (t->damaged)
 			buf_printf(b, "cannot be read any further");
 		else
-			buf_printf(b, t->info.end == TRACE_EXIT      ? "exits"
+			buf_printf(b, p->calls && p->calls->c[side].replaced ? "becomes another program"
+			              : p->calls && p->calls->c[side].killed ? "is killed"
+			              : t->info.end == TRACE_EXIT    ? "exits"
 			              : t->info.end == TRACE_THREAD  ? "ends"
 			              : t->info.end == TRACE_STOPPED ? "is no longer traced"
 			                                             : "stops");
@@ -276,8 +302,12 @@ void trace_words_at(const struct trace_pair *p, const struct difference *d, stru
 	const struct call_site *top = &d->stack[0][0];
 	if (d->d.decision && at->kind == STEP_AT)
 		trace_words_place(p, 0, at->function, at->node, b);
-	else if (at->step == ALIGN_START)
+	else if (at->step == ALIGN_START || (p->calls && !call_has_stacks(p) && at->step == 0))
 		buf_printf(b, "at the beginning");
+	else if (p->calls && !call_has_stacks(p)) {
+		buf_printf(b, "after call %zu, ", call_number(p, 0, at->step));
+		call_words(p, 0, at->step, b);
+	}
 	else if (d->depth[0]) /* the node that was passed last in the function that is open then */
 		trace_words_place(p, knows(p, top->function), top->function, top->node, b);
 	else
@@ -340,6 +370,10 @@ void trace_words_divergence(const struct trace_pair *p, const struct difference 
 
 void trace_words_operands(const struct trace_pair *p, const struct spot at[2], struct buf *b)
 {
+	if (p->calls && at == p->c.datum) {
+		call_words_data(p, at, b);
+		return;
+	}
 	if (!at[0].type && !at[1].type)
 		return;
 	for (int s = 0; s < 2; s++) {
@@ -351,6 +385,8 @@ void trace_words_operands(const struct trace_pair *p, const struct spot at[2], s
 void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
 {
 	unsigned n = d->depth[side] < COMPARED_STACK ? d->depth[side] : COMPARED_STACK;
+	if (p->calls && !call_has_stacks(p))
+		return;
 	if (d->depth[side] > n)
 		buf_printf(b, "(%u more) > ", d->depth[side] - n);
 	for (unsigned i = n; i-- > 0;) {
@@ -388,7 +424,10 @@ void trace_words_meet(const struct trace_pair *p, const struct difference *d, st
 		return;
 	}
 	const struct spot *m = &d->meet[0];
-	if (m->kind == STEP_LEAVE) {
+	if (p->calls && !call_has_stacks(p)) {
+		buf_printf(b, "at ");
+		call_words(p, 0, m->step, b);
+	} else if (m->kind == STEP_LEAVE) {
 		buf_printf(b, "at the end of ");
 		put_function(p, knows(p, m->function), m->function, b);
 	} else {
@@ -524,7 +563,7 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	const struct spec *s = p->atlas->spec[side];
 	if (t->damaged)
 		buf_printf(b, "%c's trace is read up to step %zu only: %s\n", name, p->side[side].steps, t->why);
-	else if (t->info.end == TRACE_CUT)
+	else if (t->info.end == TRACE_CUT && !(p->calls && (p->calls->c[side].replaced || p->calls->c[side].killed)))
 		buf_printf(b,
 		           "%c's trace does not say how the program ended: it was killed, or is still going on, or started "
 		           "another program\n",
@@ -537,6 +576,8 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 		buf_printf(b, "%c's specification is not known: numbers stand for names, and loops are not seen\n", name);
 		return;
 	}
+	if (p->calls && !call_has_stacks(p))
+		return;
 	bool lines = p->functions; /* such specifications have none */
 	for (uint32_t i = 0; !lines && i < s->n_nodes; i++)
 		lines = s->nodes[i].line > 0;
@@ -583,9 +624,16 @@ void trace_words_same(const struct trace_pair *p, struct buf *b)
 	}
 	if (p->c.data) {
 		buf_printf(b, "no control difference, data differs: first in ");
-		trace_words_place(p, 0, p->c.datum[0].function, p->c.datum[0].node, b);
+		if (p->calls)
+			trace_words_datum(p, b);
+		else
+			trace_words_place(p, 0, p->c.datum[0].function, p->c.datum[0].node, b);
 		buf_printf(b, ": ");
 		trace_words_operands(p, p->c.datum, b);
+		return;
+	}
+	if (p->calls) {
+		buf_printf(b, "no difference in %u calls, nor in what they were about", p->calls->c[0].n);
 		return;
 	}
 	buf_printf(b, "no control difference in %zu steps", p->side[0].steps);

@@ -1,112 +1,23 @@
 #include "spec/provscope.h"
 
 #include "base/hash.h"
-#include "base/io.h"
+#include "spec/vocabulary.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define BYTES_MAX ((size_t)256 << 20)
 #define NAME_MAX_BYTES 4096
-
-static int read_whole(const char *path, struct err *err, char **ret, size_t *ret_n)
-{
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		int r = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err_set(err, -r, "cannot read '%s'", path);
-	}
-	if (!S_ISREG(st.st_mode) || (size_t)st.st_size > BYTES_MAX) {
-		close(fd);
-		return err_set(err, S_ISREG(st.st_mode) ? EFBIG : EINVAL, "cannot read '%s'", path);
-	}
-	char *p = malloc((size_t)st.st_size + 1);
-	ssize_t n = p ? io_pread(fd, p, (size_t)st.st_size, 0) : -ENOMEM;
-	close(fd);
-	if (n < 0) {
-		free(p);
-		return err_set(err, (int)-n, "cannot read '%s'", path);
-	}
-	*ret = p;
-	*ret_n = (size_t)n;
-	return 0;
-}
-
-/* ---- names ---- */
-
-/* Words and their numbers, by hash. */
-struct words {
-	char **v;
-	uint32_t n, cap, *slot, mask;
-};
-
-static void words_release(struct words *w)
-{
-	for (uint32_t i = 0; i < w->n; i++)
-		free(w->v[i]);
-	free(w->v);
-	free(w->slot);
-}
-
-static int words_grow(struct words *w)
-{
-	uint32_t size = w->slot ? 2 * (w->mask + 1) : 256;
-	uint32_t *slot = calloc(size, sizeof(*slot));
-	char **v = realloc(w->v, size / 2 * sizeof(*v));
-	if (v)
-		w->v = v;
-	if (!slot || !v) {
-		free(slot);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < w->n; i++) {
-		uint32_t at = (uint32_t)hash_bytes(v[i], strlen(v[i])) & (size - 1);
-		while (slot[at])
-			at = (at + 1) & (size - 1);
-		slot[at] = i + 1;
-	}
-	free(w->slot);
-	w->slot = slot;
-	w->mask = size - 1;
-	w->cap = size / 2;
-	return 0;
-}
-
-static int word_number(struct words *w, const char *p, size_t n, uint32_t *ret)
-{
-	if (w->n == w->cap) {
-		int r = words_grow(w);
-		if (r < 0)
-			return r;
-	}
-	uint32_t at = (uint32_t)hash_bytes(p, n) & w->mask;
-	while (w->slot[at] && (strncmp(w->v[w->slot[at] - 1], p, n) != 0 || w->v[w->slot[at] - 1][n]))
-		at = (at + 1) & w->mask;
-	if (!w->slot[at]) {
-		w->v[w->n] = strndup(p, n);
-		if (!w->v[w->n])
-			return -ENOMEM;
-		w->slot[at] = ++w->n;
-	}
-	*ret = w->slot[at] - 1;
-	return 0;
-}
 
 /* ---- specification ---- */
 
 struct maker {
 	struct spec *s;
 	uint32_t cap_nodes, cap_edges;
-	struct words names;   /* of functions: their numbers are the functions' */
-	struct words labels;  /* all strings */
+	struct vocabulary names;   /* of functions: their numbers are the functions' */
+	struct vocabulary labels;  /* all strings */
 	uint32_t *node_label; /* by node: label + 1, 0 none */
 	struct err *err;
 };
@@ -179,7 +90,7 @@ static int add_node(struct maker *m, const char *function, const json_t *node)
 	if (n.kind == SPEC_CALL && label && *label) {
 		if (strlen(label) > NAME_MAX_BYTES)
 			return bad(m, function, "has a label that is too long");
-		r = word_number(&m->names, label, strlen(label), &number);
+		r = vocabulary_number(&m->names, label, strlen(label), &number);
 		m->node_label[s->n_nodes] = number + 1;
 	} else if (n.kind == SPEC_CALL) {
 		n.flags = SPEC_INDIRECT | SPEC_UNKNOWN;
@@ -194,7 +105,7 @@ static int by_edge(const void *x, const void *y)
 	return a[0] != b[0] ? (a[0] < b[0] ? -1 : 1) : a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-static int add_edges(struct maker *m, const char *function, const json_t *list, struct words *ids,
+static int add_edges(struct maker *m, const char *function, const json_t *list, struct vocabulary *ids,
                      const uint32_t *place)
 {
 	struct spec *s = m->s;
@@ -208,7 +119,7 @@ static int add_edges(struct maker *m, const char *function, const json_t *list, 
 			char number[24];
 			const char *id = id_text(json_object_get(json_array_get(list, i), ends[d]), number, sizeof(number));
 			uint32_t known = ids->n, at;
-			r = id ? word_number(ids, id, strlen(id), &at) : bad(m, function, "has an edge without src or dst");
+			r = id ? vocabulary_number(ids, id, strlen(id), &at) : bad(m, function, "has an edge without src or dst");
 			if (r == 0 && at >= known)
 				r = bad(m, function, "has an edge from or to a node that it has not");
 			if (r == 0)
@@ -239,7 +150,7 @@ static int add_function(struct maker *m, const json_t *json)
 	struct spec *s = m->s;
 	const char *name = function_name(json);
 	const json_t *nodes = json_object_get(json, "nodes"), *edges = json_object_get(json, "edges");
-	struct words ids = {0};
+	struct vocabulary ids = {0};
 	size_t n = json_array_size(nodes), entry = SIZE_MAX;
 	uint32_t *place = NULL;
 	int r = 0;
@@ -260,7 +171,7 @@ static int add_function(struct maker *m, const json_t *json)
 		char number[24];
 		uint32_t at;
 		const char *id = id_text(json_object_get(node, "id"), number, sizeof(number));
-		r = id ? word_number(&ids, id, strlen(id), &at) : bad(m, name, "has a node without an id");
+		r = id ? vocabulary_number(&ids, id, strlen(id), &at) : bad(m, name, "has a node without an id");
 		if (r == 0 && at != i)
 			r = bad(m, name, "has two nodes of one id");
 		if (r == 0 && type && !strcmp(type, "ePoint")) {
@@ -281,7 +192,7 @@ static int add_function(struct maker *m, const json_t *json)
 			r = add_node(m, name, json_array_get(nodes, i));
 	if (r == 0)
 		r = add_edges(m, name, edges, &ids, place);
-	words_release(&ids);
+	vocabulary_release(&ids);
 	free(place);
 	return r;
 }
@@ -365,7 +276,7 @@ int provscope_spec_read(const char *text, size_t n, struct err *err, struct spec
 		const char *name = function_name(json_array_get(list, i));
 		uint32_t number = 0;
 		if (name && strlen(name) <= NAME_MAX_BYTES)
-			r = word_number(&m.names, name, strlen(name), &number);
+			r = vocabulary_number(&m.names, name, strlen(name), &number);
 		if (r == 0 && (!name || strlen(name) > NAME_MAX_BYTES || number != i)) {
 			err_set(err, 0,
 			        name ? "the specification has two functions '%.200s'"
@@ -379,7 +290,7 @@ int provscope_spec_read(const char *text, size_t n, struct err *err, struct spec
 	if (r == 0)
 		r = finish(&m);
 	json_decref(list);
-	words_release(&m.names);
+	vocabulary_release(&m.names);
 	free(m.node_label);
 	if (r < 0) {
 		spec_free(m.s);
@@ -394,7 +305,7 @@ int provscope_spec_load(const char *path, struct err *err, struct spec **ret)
 	char *text;
 	size_t n;
 	struct err why = {0};
-	int r = read_whole(path, err, &text, &n);
+	int r = text_load(path, BYTES_MAX, err, &text, &n);
 	if (r < 0)
 		return r;
 	r = provscope_spec_read(text, n, &why, ret);
@@ -442,7 +353,7 @@ static int push_event(struct events *e, struct call_event x)
 int provscope_trace_read(const char *text, size_t n, struct err *err, struct call_events *ret)
 {
 	struct events e = {0};
-	struct words names = {0};
+	struct vocabulary names = {0};
 	bool damaged = false;
 	unsigned line = 0;
 	int r = 0;
@@ -465,7 +376,7 @@ int provscope_trace_read(const char *text, size_t n, struct err *err, struct cal
 		damaged = !k || k > NAME_MAX_BYTES || memchr(word, 0, k);
 		if (damaged)
 			break;
-		r = word_number(&names, word, k, &name);
+		r = vocabulary_number(&names, word, k, &name);
 		if (r < 0)
 			break;
 		if (!leave) {
@@ -501,7 +412,7 @@ int provscope_trace_load(const char *path, struct err *err, struct call_events *
 	char *text;
 	size_t n;
 	struct err why = {0};
-	int r = read_whole(path, err, &text, &n);
+	int r = text_load(path, BYTES_MAX, err, &text, &n);
 	if (r < 0)
 		return r;
 	r = provscope_trace_read(text, n, &why, ret);

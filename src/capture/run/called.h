@@ -10,7 +10,7 @@
 
 #include "capture/run/super.h"
 
-#define CALLED_BYTES (1u << 30)
+#define CALLED_BYTES (240u << 20) /* what is read again, at most, is 256 MiB */
 #define CALLED_THREADS 65536
 
 struct called;

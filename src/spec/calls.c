@@ -1,0 +1,371 @@
+#include "spec/calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES_MAX ((size_t)256 << 20)
+enum { DESCRIPTORS = 65536, WORD_MAX = 16384, FRAMES_MAX = 1 << 22 };
+
+/* What a descriptor is now: words. */
+struct is {
+	uint32_t kind, path;
+};
+struct reader {
+	struct calls *c;
+	uint32_t cap, cap_frames, cap_stacks;
+	struct is *is; /* by descriptor */
+	size_t n_is;
+	char cwd[4096];
+	uint32_t given[2]; /* of the call that comes */
+	unsigned n_given;
+	uint32_t stack, depth;
+};
+
+bool calls_is(const char *first, size_t n)
+{
+	return n >= 12 && !memcmp(first, CALLS_MAGIC, 12);
+}
+
+void calls_release(struct calls *c)
+{
+	free(c->v);
+	free(c->frames);
+	free(c->stacks);
+	vocabulary_release(&c->words);
+	*c = (struct calls){0};
+}
+
+static int room(void **p, uint32_t *cap, uint32_t n, size_t size)
+{
+	if (n < *cap)
+		return 0;
+	uint32_t more = *cap ? 2 * *cap : 256;
+	void *q = more > 1u << 28 ? NULL : realloc(*p, more * size);
+	if (!q)
+		return -ENOMEM;
+	*p = q;
+	*cap = more;
+	return 0;
+}
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The name that the line has from p on, its bytes put back, in a place of its own; false: it is none. */
+static bool name_of(const char *p, const char *end, char *ret, size_t size)
+{
+	size_t n = 0;
+	for (; p < end; p++) {
+		if (n + 1 >= size || !*p)
+			return false;
+		if (*p != '\\') {
+			ret[n++] = *p;
+			continue;
+		}
+		if (end - p < 4 || p[1] != 'x' || hex(p[2]) < 0 || hex(p[3]) < 0 || (!hex(p[2]) && !hex(p[3])))
+			return false;
+		ret[n++] = (char)(hex(p[2]) << 4 | hex(p[3]));
+		p += 3;
+	}
+	ret[n] = '\0';
+	return true;
+}
+
+/* A decimal number, and the space behind it; false: there is none. */
+static bool number(const char **p, const char *end, int64_t *ret)
+{
+	const char *q = *p;
+	bool minus = q < end && *q == '-';
+	int64_t v = 0;
+	q += minus;
+	if (q >= end || *q < '0' || *q > '9')
+		return false;
+	for (; q < end && *q >= '0' && *q <= '9'; q++) {
+		if (v > (INT64_MAX - 9) / 10)
+			return false;
+		v = 10 * v + (*q - '0');
+	}
+	if (q < end && *q++ != ' ')
+		return false;
+	*p = q;
+	*ret = minus ? -v : v;
+	return true;
+}
+
+/* The next word, and the space behind it. */
+static size_t word_at(const char **p, const char *end, const char **ret)
+{
+	const char *space = memchr(*p, ' ', (size_t)(end - *p));
+	size_t n = (size_t)((space ? space : end) - *p);
+	*ret = *p;
+	*p = space ? space + 1 : end;
+	return n;
+}
+
+/* A path as runs in different folders have in common. */
+static const char *shortened(const struct reader *r, const char *path)
+{
+	size_t n = strlen(r->cwd);
+	if (n > 1 && !strncmp(path, r->cwd, n) && path[n] == '/' && path[n + 1])
+		return path + n + 1;
+	return path;
+}
+
+static int path_word(struct reader *r, const char *p, const char *end, uint32_t *ret)
+{
+	char name[WORD_MAX];
+	if (!name_of(p, end, name, sizeof(name)))
+		return -EBADMSG;
+	const char *is = shortened(r, name);
+	return vocabulary_number(&r->c->words, is, strlen(is), ret);
+}
+
+/* ---- the lines ---- */
+
+/* 1: the head is over. */
+static int head_line(struct reader *r, const char *p, const char *end)
+{
+	struct trace_info *i = &r->c->info;
+	char name[WORD_MAX];
+	const char *key;
+	int64_t a, b, c;
+	if (p == end)
+		return 1;
+	size_t n = word_at(&p, end, &key);
+	if (n == 3 && !memcmp(key, "exe", n)) {
+		if (!name_of(p, end, name, sizeof(name)))
+			return -EBADMSG;
+		snprintf(i->exe, sizeof(i->exe), "%.255s", name);
+	} else if (n == 3 && !memcmp(key, "cwd", n)) {
+		if (!name_of(p, end, r->cwd, sizeof(r->cwd)))
+			return -EBADMSG;
+	} else if (n == 6 && !memcmp(key, "thread", n)) {
+		if (!name_of(p, end, i->thread, sizeof(i->thread)))
+			return -EBADMSG;
+	} else if (n == 5 && !memcmp(key, "state", n)) {
+		if (!number(&p, end, &a) || !number(&p, end, &b) || a < 0)
+			return -EBADMSG;
+		r->c->size = (uint64_t)a;
+		r->c->time = b;
+	} else if (n == 7 && !memcmp(key, "process", n)) {
+		if (!number(&p, end, &a) || !number(&p, end, &b) || !number(&p, end, &c) || a < 0 || a > INT32_MAX)
+			return -EBADMSG;
+		i->pid = (uint32_t)a;
+		i->started = (uint64_t)b;
+		i->began = (uint64_t)c;
+	}
+	return 0; /* others are of a later version */
+}
+
+static int descriptor_line(struct reader *r, const char *p, const char *end)
+{
+	int64_t fd;
+	const char *kind;
+	struct is is;
+	if (!number(&p, end, &fd) || fd < 0 || fd >= DESCRIPTORS)
+		return fd >= DESCRIPTORS ? 0 : -EBADMSG; /* what those are is not kept */
+	size_t n = word_at(&p, end, &kind);
+	int rc = n && n < 32 && !memchr(kind, 0, n) ? vocabulary_number(&r->c->words, kind, n, &is.kind) : -EBADMSG;
+	if (rc == 0)
+		rc = path_word(r, p, end, &is.path);
+	if (rc < 0)
+		return rc;
+	if ((size_t)fd >= r->n_is) {
+		size_t more = (size_t)fd + 64;
+		struct is *v = realloc(r->is, more * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		memset(v + r->n_is, 0, (more - r->n_is) * sizeof(*v));
+		r->is = v;
+		r->n_is = more;
+	}
+	r->is[fd] = is;
+	return 0;
+}
+
+static int call_line(struct reader *r, const char *p, const char *end)
+{
+	struct calls *c = r->c;
+	struct traced_call t = {.fd = -1, .stack = r->stack, .depth = r->depth};
+	const char *name, *none;
+	int64_t fd = -1;
+	size_t n = word_at(&p, end, &name);
+	int rc = n && n < 64 && !memchr(name, 0, n) ? vocabulary_number(&c->words, name, n, &t.name) : -EBADMSG;
+	if (rc < 0)
+		return rc;
+	if (end - p > 1 && p[0] == '-' && p[1] == ' ')
+		word_at(&p, end, &none);
+	else if (!number(&p, end, &fd) || fd < INT32_MIN || fd > INT32_MAX)
+		return -EBADMSG;
+	if (!number(&p, end, &t.value) || p != end)
+		return -EBADMSG;
+	t.fd = (int32_t)fd;
+	if (fd >= 0 && (size_t)fd < r->n_is) {
+		t.kind = r->is[fd].kind;
+		t.path = r->is[fd].path;
+	}
+	memcpy(t.given, r->given, sizeof(t.given));
+	rc = room((void **)&c->v, &r->cap, c->n, sizeof(*c->v));
+	if (rc < 0)
+		return rc;
+	c->v[c->n++] = t;
+	r->given[0] = r->given[1] = 0;
+	r->n_given = 0;
+	r->depth = 0;
+	return 0;
+}
+
+static int frame_line(struct reader *r, const char *p, const char *end)
+{
+	struct calls *c = r->c;
+	struct call_frame f;
+	int64_t id, line;
+	char name[WORD_MAX];
+	const char *tab;
+	if (!number(&p, end, &id) || !number(&p, end, &line) || id != c->n_frames || id >= FRAMES_MAX || line < 0 ||
+	    line > INT32_MAX || !(tab = memchr(p, '\t', (size_t)(end - p))))
+		return -EBADMSG;
+	f.line = (uint32_t)line;
+	if (!name_of(p, tab, name, sizeof(name)))
+		return -EBADMSG;
+	int rc = vocabulary_number(&c->words, name, strlen(name), &f.file);
+	if (rc == 0 && !name_of(tab + 1, end, name, sizeof(name)))
+		return -EBADMSG;
+	if (rc == 0)
+		rc = vocabulary_number(&c->words, name, strlen(name), &f.function);
+	if (rc == 0)
+		rc = room((void **)&c->frames, &r->cap_frames, c->n_frames, sizeof(*c->frames));
+	if (rc == 0)
+		c->frames[c->n_frames++] = f;
+	return rc;
+}
+
+static int stack_line(struct reader *r, const char *p, const char *end)
+{
+	struct calls *c = r->c;
+	int64_t id;
+	r->stack = c->n_stacks;
+	r->depth = 0;
+	while (p < end) {
+		if (!number(&p, end, &id) || id < 0 || id >= c->n_frames || r->depth == CALLS_DEPTH)
+			return -EBADMSG;
+		int rc = room((void **)&c->stacks, &r->cap_stacks, c->n_stacks, sizeof(*c->stacks));
+		if (rc < 0)
+			return rc;
+		c->stacks[c->n_stacks++] = (uint32_t)id;
+		r->depth++;
+	}
+	return 0;
+}
+
+static int end_line(struct reader *r, const char *p, const char *end)
+{
+	struct calls *c = r->c;
+	const char *how;
+	int64_t signal;
+	size_t n = word_at(&p, end, &how);
+	c->info.end = n == 4 && !memcmp(how, "exit", n)      ? TRACE_EXIT
+	              : n == 6 && !memcmp(how, "thread", n)  ? TRACE_THREAD
+	              : n == 7 && !memcmp(how, "stopped", n) ? TRACE_STOPPED
+	                                                     : TRACE_CUT;
+	c->replaced = n == 4 && !memcmp(how, "exec", n);
+	if (n == 6 && !memcmp(how, "killed", n) && number(&p, end, &signal) && signal > 0 && signal < 128)
+		c->killed = (int)signal;
+	return 0;
+}
+
+static int event_line(struct reader *r, const char *p, const char *end)
+{
+	if (end - p < 2 || p[1] != ' ')
+		return -EBADMSG;
+	const char *rest = p + 2;
+	switch (*p) {
+	case 'd':
+		return descriptor_line(r, rest, end);
+	case 'a':
+		return r->n_given < 2 ? path_word(r, rest, end, &r->given[r->n_given++]) : -EBADMSG;
+	case 'c':
+		return call_line(r, rest, end);
+	case 'f':
+		return frame_line(r, rest, end);
+	case 's':
+		return stack_line(r, rest, end);
+	case 'g':
+		r->c->gaps++;
+		return 0;
+	case 'e':
+		return end_line(r, rest, end);
+	default:
+		return *p >= 'a' && *p <= 'z' ? 0 : -EBADMSG;
+	}
+}
+
+int calls_read(const char *text, size_t n, struct err *err, struct calls *ret)
+{
+	struct reader r = {.c = ret};
+	const size_t magic = sizeof(CALLS_MAGIC) - 1;
+	uint32_t empty;
+	bool head = true;
+	*ret = (struct calls){0};
+	if (n < magic || memcmp(text, CALLS_MAGIC, magic) != 0) {
+		err_set(err, 0, calls_is(text, n) ? "the trace is of a later version" : "it is no trace of calls");
+		return -EBADMSG;
+	}
+	int rc = vocabulary_number(&ret->words, "", 0, &empty);
+	ret->line = 1;
+	for (const char *p = text + magic, *stop = text + n; rc == 0 && p < stop;) {
+		const char *end = memchr(p, '\n', (size_t)(stop - p));
+		if (!end)
+			break; /* cut in the middle of a line: whole up to here */
+		ret->line++;
+		rc = head ? head_line(&r, p, end) : event_line(&r, p, end);
+		head &= rc != 1;
+		rc = rc == 1 ? 0 : rc;
+		p = end + 1;
+	}
+	free(r.is);
+	if (rc == -EBADMSG && !head) {
+		ret->damaged = true;
+		ret->info.end = TRACE_CUT;
+		rc = 0;
+	}
+	if (rc == 0)
+		return 0;
+	unsigned line = ret->line;
+	calls_release(ret);
+	if (rc == -EBADMSG)
+		err_set(err, 0, "the trace's line %u is damaged", line);
+	else
+		err_set(err, -rc, "cannot read the trace");
+	return rc;
+}
+
+int calls_load(const char *path, struct err *err, struct calls *ret)
+{
+	char *text;
+	size_t n;
+	struct err why = {0};
+	*ret = (struct calls){0};
+	int r = text_load(path, BYTES_MAX, err, &text, &n);
+	if (r < 0)
+		return r;
+	r = calls_read(text, n, &why, ret);
+	free(text);
+	return r == -EBADMSG ? (err_set(err, 0, "'%s': %s", path, why.text), r)
+	       : r < 0       ? err_set(err, -r, "cannot read '%s'", path)
+	                     : 0;
+}
+
+enum call_result calls_result(const struct calls *c, const struct traced_call *t)
+{
+	const char *name = calls_word(c, t->name);
+	if (t->value < 0)
+		return CALL_FAILED;
+	/* Only of what reads is nothing an answer of its own. */
+	bool reads = strstr(name, "read") || !strncmp(name, "recv", 4) || !strcmp(name, "getdents64");
+	return reads && t->value == 0 ? CALL_END : CALL_DID;
+}
