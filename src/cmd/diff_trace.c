@@ -69,14 +69,24 @@ static int compare_calls_pair(struct job *j, const struct trace_file *a, const s
 	size_t atlas;
 	if (!x)
 		return err_set(err, ENOMEM, "cannot compare the traces");
+	char *said = NULL;
+	bool partial = false;
+	const struct spec *spec = a->spec && b->spec && a->spec->id == b->spec->id ? a->spec : NULL;
 	int r = pair_calls_load(path, err, x);
 	if (r == 0)
-		r = make_atlas(j, x->steps.spec, x->steps.spec, err, &atlas);
+		r = pair_calls_steps(x, spec, err, &said, &partial);
 	if (r == 0) {
-		*p = (struct trace_pair){.side = {side_of(a), side_of(b)}, .atlas = &j->atlas[atlas]};
+		spec = x->searched ? spec : x->steps.spec;
+		r = make_atlas(j, spec, spec, err, &atlas);
+	}
+	if (r == 0) {
+		*p = (struct trace_pair){.side = {side_of(a), side_of(b)}, .atlas = &j->atlas[atlas], .searched = said};
 		r = compare_calls(p->atlas, x->c, &x->steps, o, err, &p->c);
+		p->c.partial |= partial;
 	}
 	if (r < 0) {
+		free(said);
+		p->searched = NULL;
 		pair_calls_release(x);
 		free(x);
 		return r;

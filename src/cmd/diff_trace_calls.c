@@ -1,6 +1,7 @@
 #include "cmd/diff_trace_calls.h"
 
 #include "cmd/js.h"
+#include "spec/path_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,75 @@ int pair_calls_load(const char *const path[2], struct err *err, struct pair_call
 	*ret = (struct pair_calls){0};
 	for (int s = 0; r == 0 && s < 2; s++)
 		r = calls_load(path[s], err, &ret->c[s]);
-	if (r == 0 && (r = called_steps_make(ret->c, &ret->steps)) < 0)
-		err_set(err, -r, "cannot compare the traces");
 	return r;
+}
+
+static void say_decisions(const struct spec *s, const struct call_path_found *f, struct buf *b)
+{
+	for (uint32_t i = 0; i < f->n_decisions && i < 8; i++) {
+		const struct spec_node *n = spec_node(s, f->function, f->decisions[i]);
+		const char *file = spec_file(s, n->file), *slash = strrchr(file, '/');
+		buf_printf(b, "%s", i ? ", " : f->n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
+		if (n->line) {
+			fmt_name(b, str_of(slash ? slash + 1 : file));
+			buf_printf(b, ":%u", n->line);
+		} else {
+			buf_printf(b, "node %u", f->decisions[i]);
+		}
+	}
+	if (f->n_decisions)
+		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
+}
+
+static void say_path(const struct spec *s, const struct call_path_found *f, struct buf *b)
+{
+	if (f->too_large)
+		buf_printf(b, "the paths of the specification that these calls may have taken are too many to be followed\n");
+	else if (!f->found)
+		buf_printf(b, "no path of the specification has %s calls: only the calls are compared\n",
+		           f->none[0] && f->none[1] ? "these"
+		           : f->none[0]             ? "A's"
+		                                    : "B's");
+	if (!f->found)
+		return;
+	if (f->loose)
+		buf_printf(b, "a path of the specification has these calls only if functions of libraries may make any\n");
+	if (f->deep)
+		buf_printf(b, "paths with more than %u frames between two calls were not followed\n", CALL_PATH_FRAMES);
+	if (f->ways[0] > 1 || f->ways[1] > 1)
+		buf_printf(b, "the traces say which calls were made, not from where: %llu%s | %llu%s paths of the specification "
+		              "qualify\n",
+		           (unsigned long long)f->ways[0], f->ways[0] == CALL_PATH_WAYS ? " or more" : "",
+		           (unsigned long long)f->ways[1], f->ways[1] == CALL_PATH_WAYS ? " or more" : "");
+	if (f->parts && f->apart < f->together)
+		buf_printf(b, "the sides part after call %u at the latest, after call %u at the earliest\n", f->together,
+		           f->apart);
+	if (f->parts)
+		say_decisions(s, f, b);
+}
+
+int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err, char **ret_said, bool *ret_partial)
+{
+	struct call_path_found f = {0};
+	struct buf b = {0};
+	int r = 0;
+	*ret_said = NULL;
+	*ret_partial = false;
+	if (s && !p->c[0].n_stacks) {
+		r = call_path_search(s, p->c, &p->steps, &f);
+		if (r == 0)
+			say_path(s, &f, &b);
+		while (b.n && b.p[b.n - 1] == '\n')
+			b.n--;
+		*ret_said = b.n ? strdup(buf_cstr(&b)) : NULL;
+		*ret_partial = !f.found || f.loose || f.deep || f.ways[0] > 1 || f.ways[1] > 1;
+		p->searched = f.found;
+	}
+	free(f.decisions);
+	buf_release(&b);
+	if (r == 0 && !p->searched)
+		r = called_steps_make(p->c, &p->steps);
+	return r < 0 ? err_set(err, -r, "cannot compare the traces") : 0;
 }
 
 void pair_calls_release(struct pair_calls *p)
@@ -38,7 +105,7 @@ size_t call_number(const struct trace_pair *p, int side, size_t step)
 
 bool call_has_stacks(const struct trace_pair *p)
 {
-	return p->calls->steps.stacks;
+	return p->calls->steps.stacks || p->calls->searched;
 }
 
 /* What it was about, without what came of it. */

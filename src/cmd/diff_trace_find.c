@@ -101,8 +101,10 @@ static int add_file(struct trace_set *s, const char *path, struct err *err)
 			return r;
 		f.calls = true;
 		f.info = c.info;
+		f.size = c.size;
+		f.time = c.time;
 		calls_release(&c);
-	} else	if (n >= 7 && !memcmp(magic, "STMTRAC", 7)) {
+	} else if (n >= 7 && !memcmp(magic, "STMTRAC", 7)) {
 		struct trace *t;
 		int r = trace_open(path, err, &t);
 		if (r < 0)
@@ -212,8 +214,23 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 {
 	struct spec *spec;
 	char magic[4] = "";
-	if (f->calls)
+	if (f->calls) {
+		struct stat st;
+		f->spec = s->n_named ? s->specs[0] : NULL;
+		/* The program may be another one by now. */
+		if (!f->spec && stat(f->info.exe, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == f->size &&
+		    st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == f->time &&
+		    spec_load(f->info.exe, NULL, &spec) == 0) {
+			f->spec = spec_with(s, spec->id);
+			if (f->spec)
+				spec_free(spec);
+			else if (keep_spec(s, spec) < 0)
+				return err_set(err, ENOMEM, "cannot read '%s'", f->info.exe);
+			else
+				f->spec = spec;
+		}
 		return 0;
+	}
 	if (f->functions) {
 		f->spec = s->n_specs ? s->specs[0] : NULL;
 		if (f->spec)
@@ -443,6 +460,7 @@ int trace_set_find(struct cmd *c, const char *operand, bool run, const struct te
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < specs->n; i++)
 		r = load_spec(ret, specs->v[i], &err);
+	ret->n_named = ret->n_specs;
 	if (r == 0 && stat(operand, &st) == 0)
 		r = S_ISDIR(st.st_mode) ? add_folder(ret, operand, 0, &err) : add_file(ret, operand, &err);
 	else if (r == 0 && !run)

@@ -57,7 +57,7 @@ enum way { BY_RANK, BY_PROGRAM, BY_SPEC, BY_PLACE, WAYS };
 static bool go_together(const struct pairing *p, const struct process *a, const struct process *b, enum way way)
 {
 	const struct trace_file *x = &p->side[0].set->v[a->trace], *y = &p->side[1].set->v[b->trace];
-	if (x->group != y->group)
+	if (x->group != y->group || x->calls != y->calls)
 		return false;
 	switch (way) {
 	case BY_RANK:

@@ -197,10 +197,10 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 		else
 			buf_printf(b, p->calls && p->calls->c[side].replaced ? "becomes another program"
 			              : p->calls && p->calls->c[side].killed ? "is killed"
-			              : t->info.end == TRACE_EXIT    ? "exits"
-			              : t->info.end == TRACE_THREAD  ? "ends"
-			              : t->info.end == TRACE_STOPPED ? "is no longer traced"
-			                                             : "stops");
+			              : t->info.end == TRACE_EXIT            ? "exits"
+			              : t->info.end == TRACE_THREAD          ? "ends"
+			              : t->info.end == TRACE_STOPPED         ? "is no longer traced"
+			                                                     : "stops");
 	}
 }
 
@@ -307,8 +307,7 @@ void trace_words_at(const struct trace_pair *p, const struct difference *d, stru
 	else if (p->calls && !call_has_stacks(p)) {
 		buf_printf(b, "after call %zu, ", call_number(p, 0, at->step));
 		call_words(p, 0, at->step, b);
-	}
-	else if (d->depth[0]) /* the node that was passed last in the function that is open then */
+	} else if (d->depth[0]) /* the node that was passed last in the function that is open then */
 		trace_words_place(p, knows(p, top->function), top->function, top->node, b);
 	else
 		buf_printf(b, "outside all functions");

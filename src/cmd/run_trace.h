@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 
 struct run_trace {
-	char *folder; /* NULL: there are no traces */
+	char *folder;   /* NULL: there are no traces */
 	char *calls_of; /* programs whose calls are traced, separated by colons; NULL: all */
 	const char *home;
 	bool quiet, functions, calls; /* what was asked for */

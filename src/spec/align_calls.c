@@ -22,7 +22,7 @@ struct maker {
 	const struct calls *c;
 	struct called_steps *out;
 	struct vocabulary names, functions, places; /* functions and places by what makes them one */
-	uint32_t *function_name;               /* by function: word */
+	uint32_t *function_name;                    /* by function: word */
 	struct place *place;
 	struct edge *edges;
 	uint32_t cap_functions, cap_places, n_edges, cap_edges;
@@ -212,8 +212,7 @@ static int add_flat(struct maker *m, int side, uint32_t i)
 	uint32_t function = m->stack[m->depth - 1].function;
 	buf_printf(&key, "%u", function);
 	call_key(c, t, &key);
-	int r = key.failed ? -ENOMEM
-	                   : place_of(m, key.p, key.n, function, "", 0, calls_word(c, t->name), true, &place);
+	int r = key.failed ? -ENOMEM : place_of(m, key.p, key.n, function, "", 0, calls_word(c, t->name), true, &place);
 	buf_release(&key);
 	return r < 0 ? r : at(m, side, i, place);
 }

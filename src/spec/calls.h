@@ -19,9 +19,9 @@
 #define CALLS_DEPTH 1024
 
 struct traced_call {
-	uint32_t name; /* "read" */
-	uint32_t kind; /* of the descriptor: "file", "pipe"; "" none */
-	uint32_t path; /* of the descriptor; "" none or not known */
+	uint32_t name;     /* "read" */
+	uint32_t kind;     /* of the descriptor: "file", "pipe"; "" none */
+	uint32_t path;     /* of the descriptor; "" none or not known */
 	uint32_t given[2]; /* paths among its arguments; "" none. Both are shortened by the folder that it was started in */
 	int32_t fd;        /* -1 none */
 	int64_t value;     /* what it returned: negative: -errno */

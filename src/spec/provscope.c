@@ -16,9 +16,9 @@
 struct maker {
 	struct spec *s;
 	uint32_t cap_nodes, cap_edges;
-	struct vocabulary names;   /* of functions: their numbers are the functions' */
-	struct vocabulary labels;  /* all strings */
-	uint32_t *node_label; /* by node: label + 1, 0 none */
+	struct vocabulary names;  /* of functions: their numbers are the functions' */
+	struct vocabulary labels; /* all strings */
+	uint32_t *node_label;     /* by node: label + 1, 0 none */
 	struct err *err;
 };
 

@@ -1,14 +1,12 @@
-/* Makes the calls that its arguments name, and says itself which they were and what came of each: the truth for traces of
- * calls. One line a call, `NAME FD RESULT`, FD `-` where there is none, a result -errno; gathered in memory and appended at the
- * end to the file TRUTH of the environment, a descriptor for which is there from the beginning and is written by pwrite
- * last, so that the lines can name that call, too. Each thread has lines of its own, behind its name.
+/* Makes the calls that its arguments name, and says itself which they were and what came of each: the truth for traces
+ * of calls. One line a call, `NAME FD RESULT`, FD `-` where there is none, a result -errno; gathered in memory and
+ * appended at the end to the file TRUTH of the environment, a descriptor for which is there from the beginning and is
+ * written by pwrite last, so that the lines can name that call, too. Each thread has lines of its own, behind its name.
  *
- *   open PATH | creat PATH | read FD N | write FD N | close FD | mmap FD | dup FD | pipe | rename A B | unlink A | stat A
- *   anon          what is not in a trace: anonymous memory, fstat, the time
- *   alarm         reads a pipe in which a byte comes only after a signal: one call
- *   thread OP.. . another thread makes them, and is waited for
- *   fork OP.. .   a child makes them and ends, and is waited for
- *   exec          becomes /bin/true */
+ *   open PATH | creat PATH | read FD N | write FD N | close FD | mmap FD | dup FD | pipe | rename A B | unlink A | stat
+ * A anon          what is not in a trace: anonymous memory, fstat, the time alarm         reads a pipe in which a byte
+ * comes only after a signal: one call thread OP.. . another thread makes them, and is waited for fork OP.. .   a child
+ * makes them and ends, and is waited for exec          becomes /bin/true */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -35,7 +35,7 @@ struct thread {
 	char name[64]; /* "0.2"; "" not known yet */
 	unsigned made; /* threads that it created */
 	bool taken, chosen, headed, full;
-	struct buf head; /* taken at the beginning: of a dead process nothing can be read */
+	struct buf head;    /* taken at the beginning: of a dead process nothing can be read */
 	uint64_t loader[2]; /* where the dynamic loader lies: what it calls is not the program's */
 	uint64_t bytes;
 	struct buf text; /* that is not written yet */
@@ -315,8 +315,9 @@ static const char *kind_of(const char *link, const struct stat *st)
 	       : S_ISDIR(st->st_mode)  ? "dir"
 	       : S_ISFIFO(st->st_mode) ? "pipe"
 	       : S_ISSOCK(st->st_mode) ? "socket"
-	       : S_ISCHR(st->st_mode)  ? (!strncmp(link, "/dev/pts/", 9) || !strcmp(link, "/dev/tty") ? "terminal" : "device")
-	                               : "other";
+	       : S_ISCHR(st->st_mode)
+	           ? (!strncmp(link, "/dev/pts/", 9) || !strcmp(link, "/dev/tty") ? "terminal" : "device")
+	           : "other";
 }
 
 /* What the descriptor is, if that is not what was said of it last. */

@@ -1,0 +1,934 @@
+#include "spec/path_calls.h"
+
+#include "spec/library_calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EDGES_MAX 10000000u
+#define ANY UINT64_MAX
+
+/* ---- the search ---- */
+
+enum { AT_EXIT, BEFORE_MAIN, FIRST_STATE }; /* states that are in no function */
+
+struct cell {
+	uint32_t node, parent, depth; /* the call that the frame above is of; SPEC_NONE, 1: the first frame */
+};
+struct state {
+	uint32_t node, cell;
+};
+struct reached {
+	uint32_t state, low; /* so many frames stayed all the time since the call before */
+};
+struct link {
+	uint32_t from, to, low; /* indices in their layers */
+};
+struct layer {
+	uint32_t *state;
+	uint32_t n, cap;
+	struct link *link; /* from the layer before */
+	uint32_t n_links, cap_links;
+	bool *alive;
+	double *ways;
+};
+struct events {
+	uint32_t *call; /* index in the trace */
+	uint8_t *bit;
+	uint32_t n;
+};
+struct table3 { /* of keys of three words */
+	uint32_t (*key)[3], *value, mask, n;
+};
+struct search {
+	const struct spec *s;
+	const struct calls *c;
+	struct events ev[2];
+	uint32_t *function;        /* by node */
+	uint64_t *accepts;         /* by node: calls that the node itself may make */
+	unsigned char *one, *pass; /* ... exactly one; ... may be passed without any */
+	uint64_t *first, *function_first;
+	unsigned char *ends, *function_ends; /* can the function's end be reached from here without a call? */
+	uint64_t at_exit;
+	struct vocabulary names; /* of calls: bits */
+	struct cell *cells;
+	uint32_t n_cells, cap_cells;
+	struct state *states;
+	uint32_t n_states, cap_states;
+	struct table3 cell_table, state_table, closed, seen;
+	struct reached *pool; /* closures, one behind the other */
+	uint32_t n_pool, cap_pool, cap_work;
+	struct item {
+		uint32_t node, cell, low;
+	} *work;
+	uint32_t n_work;
+	uint64_t done;
+	bool loose, deep;
+};
+
+static void table3_release(struct table3 *t)
+{
+	free(t->key);
+	free(t->value);
+	*t = (struct table3){0};
+}
+
+static uint32_t slot3(const struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
+{
+	uint64_t h = (a * 0x9e3779b97f4a7c15u + b) * 0xbf58476d1ce4e5b9u + c;
+	uint32_t i = (uint32_t)((h ^ h >> 31) * 0x94d049bb133111ebu >> 32) & t->mask;
+	while (t->value[i] && (t->key[i][0] != a || t->key[i][1] != b || t->key[i][2] != c))
+		i = (i + 1) & t->mask;
+	return i;
+}
+
+/* The place of the key's value, which is 0 where the key is new; NULL: no memory. */
+static uint32_t *value3(struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
+{
+	if (!t->value || t->n > t->mask / 2) {
+		uint32_t size = t->value ? 2 * (t->mask + 1) : 1024;
+		struct table3 more = {.mask = size - 1, .n = t->n};
+		more.key = calloc(size, sizeof(*more.key));
+		more.value = calloc(size, sizeof(*more.value));
+		if (!more.key || !more.value) {
+			table3_release(&more);
+			return NULL;
+		}
+		for (uint32_t i = 0; t->value && i <= t->mask; i++)
+			if (t->value[i]) {
+				uint32_t k = slot3(&more, t->key[i][0], t->key[i][1], t->key[i][2]);
+				memcpy(more.key[k], t->key[i], sizeof(*more.key));
+				more.value[k] = t->value[i];
+			}
+		table3_release(t);
+		*t = more;
+	}
+	uint32_t i = slot3(t, a, b, c);
+	if (!t->value[i]) {
+		t->key[i][0] = a;
+		t->key[i][1] = b;
+		t->key[i][2] = c;
+		t->n++;
+	}
+	return &t->value[i];
+}
+
+static void clear3(struct table3 *t)
+{
+	if (t->value && t->n)
+		memset(t->value, 0, ((size_t)t->mask + 1) * sizeof(*t->value));
+	t->n = 0;
+}
+
+static int room(void *at, uint32_t *cap, uint32_t n, size_t size)
+{
+	void **p = at;
+	if (n < *cap)
+		return 0;
+	uint32_t more = *cap ? 2 * *cap : 256;
+	void *q = more > 1u << 28 ? NULL : realloc(*p, more * size);
+	if (!q)
+		return -ENOMEM;
+	*p = q;
+	*cap = more;
+	return 0;
+}
+
+static int cell_of(struct search *x, uint32_t node, uint32_t parent, uint32_t *ret)
+{
+	uint32_t *v = value3(&x->cell_table, node, parent, 0);
+	int r = v ? room(&x->cells, &x->cap_cells, x->n_cells, sizeof(*x->cells)) : -ENOMEM;
+	if (r == 0 && !*v) {
+		x->cells[x->n_cells++] = (struct cell){node, parent, parent == SPEC_NONE ? 1 : x->cells[parent].depth + 1};
+		*v = x->n_cells;
+	}
+	*ret = r == 0 ? *v - 1 : 0;
+	return r;
+}
+
+static int state_of(struct search *x, uint32_t node, uint32_t cell, uint32_t *ret)
+{
+	uint32_t *v = value3(&x->state_table, node, cell, 0);
+	int r = v ? room(&x->states, &x->cap_states, x->n_states, sizeof(*x->states)) : -ENOMEM;
+	if (r == 0 && !*v) {
+		x->states[x->n_states++] = (struct state){node, cell};
+		*v = x->n_states;
+	}
+	*ret = r == 0 ? *v - 1 : 0;
+	return r;
+}
+
+/* ---- what the graph says before ---- */
+
+static uint64_t bit_of(uint32_t name)
+{
+	return 1ull << (name < 63 ? name : 63);
+}
+
+static uint64_t bits_of(const struct search *x, const char *calls)
+{
+	uint64_t bits = 0;
+	for (uint32_t i = 0; i < x->names.n; i++)
+		if (library_in_list(calls, x->names.v[i], strlen(x->names.v[i])))
+			bits |= bit_of(i);
+	return bits;
+}
+
+static bool makes_thread(const struct spec_node *n)
+{
+	char base[64];
+	const struct library_calls *l = library_calls(n->name, base);
+	return l && l->flags & LIBRARY_THREAD;
+}
+
+/* May the node end in a library function, or in one that is not known? */
+static bool is_library(const struct spec_node *n)
+{
+	return n->kind == SPEC_SYSCALL || (n->kind == SPEC_CALL && !(n->flags & SPEC_CALLBACK) &&
+	                                   (n->flags & SPEC_UNKNOWN || (n->flags & SPEC_INDIRECT && !n->n_targets)));
+}
+
+static bool is_longjmp(const struct spec_node *n)
+{
+	return n->flags & SPEC_NORETURN && strstr(n->name, "longjmp");
+}
+
+static void know_node(struct search *x, uint32_t at)
+{
+	const struct spec_node *n = &x->s->nodes[at];
+	char base[64];
+	const struct library_calls *l = *n->name ? library_calls(n->name, base) : NULL;
+	x->pass[at] = n->kind != SPEC_CALL || n->flags & SPEC_CALLBACK; /* else as its targets do */
+	/* setjmp calls nothing; where longjmp goes is found when it is come to. */
+	if (!is_library(n) || (!l && (is_longjmp(n) || n->flags & SPEC_TWICE)))
+		return;
+	x->one[at] = l && l->flags & LIBRARY_ONE;
+	x->pass[at] = !x->one[at] && !(n->flags & SPEC_NORETURN);
+	if (!l || (x->loose && !x->one[at]))
+		x->accepts[at] = ANY;
+	else if (l->calls)
+		x->accepts[at] = bits_of(x, l->calls);
+	for (uint32_t i = 0; l && !l->calls && i < x->names.n; i++) {
+		size_t k = strlen(base);
+		if (!strncmp(x->names.v[i], base, k) && (!x->names.v[i][k] || !strcmp(x->names.v[i] + k, "64")))
+			x->accepts[at] |= bit_of(i);
+	}
+}
+
+/* What can come first from each node on, and from each function's entry, and whether the end can be come to silently: the
+ * least sets that hold all that follows from the edges. */
+static void know_program(struct search *x)
+{
+	const struct spec *s = x->s;
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		know_node(x, i);
+	x->at_exit = x->loose ? ANY : bits_of(x, "write lseek close fsync exit_group");
+	for (bool more = true; more;) {
+		more = false;
+		for (uint32_t f = s->n_functions; f-- > 0;) {
+			const struct spec_function *is = &s->functions[f];
+			for (uint32_t k = is->n_nodes; k-- > 0;) {
+				uint32_t at = is->first_node + k;
+				const struct spec_node *n = &s->nodes[at];
+				uint64_t first = x->first[at] | x->accepts[at];
+				bool pass = x->pass[at], ends = x->ends[at] | (n->kind == SPEC_RETURN);
+				if (is_longjmp(n))
+					first = ANY;
+				if (!makes_thread(n))
+					for (uint32_t t = 0; t < n->n_targets; t++) {
+						first |= x->function_first[s->targets[n->first_target + t]];
+						pass |= x->function_ends[s->targets[n->first_target + t]];
+					}
+				x->pass[at] = pass;
+				for (uint32_t e = 0; pass && e < n->n_edges; e++) {
+					first |= x->first[is->first_node + spec_edge(s, n, e)->to];
+					ends |= x->ends[is->first_node + spec_edge(s, n, e)->to];
+				}
+				more |= first != x->first[at] || ends != x->ends[at];
+				x->first[at] = first;
+				x->ends[at] = ends;
+			}
+			more |= x->function_first[f] != x->first[is->first_node] ||
+			        x->function_ends[f] != x->ends[is->first_node];
+			x->function_first[f] = x->first[is->first_node];
+			x->function_ends[f] = x->ends[is->first_node];
+		}
+	}
+}
+
+/* ---- from one call to the next ---- */
+
+/* Control comes to the node. */
+static int arrive(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
+{
+	if (!(x->first[node] & bit) && !x->ends[node])
+		return 0;
+	uint32_t *v = value3(&x->seen, node, cell, low);
+	if (!v)
+		return -ENOMEM;
+	if (*v)
+		return 0;
+	*v = 1;
+	if (++x->done > CALL_PATH_WORK)
+		return -E2BIG;
+	int r = room(&x->work, &x->cap_work, x->n_work, sizeof(*x->work));
+	if (r == 0)
+		x->work[x->n_work++] = (struct item){node, cell, low};
+	return r;
+}
+
+/* ... behind it. */
+static int go_on(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
+{
+	const struct spec_node *n = &x->s->nodes[node];
+	uint32_t first = x->s->functions[x->function[node]].first_node;
+	int r = 0;
+	for (uint32_t e = 0; r == 0 && e < n->n_edges; e++)
+		r = arrive(x, first + spec_edge(x->s, n, e)->to, cell, low, bit);
+	return r;
+}
+
+static int give(struct search *x, uint32_t state, uint32_t low)
+{
+	int r = room(&x->pool, &x->cap_pool, x->n_pool, sizeof(*x->pool));
+	if (r == 0)
+		x->pool[x->n_pool++] = (struct reached){state, low};
+	return r;
+}
+
+/* What the node calls, and what may be behind it. */
+static int pass_through(struct search *x, struct item i, uint64_t bit, uint32_t origin)
+{
+	const struct spec *s = x->s;
+	const struct spec_node *n = &s->nodes[i.node];
+	uint32_t to;
+	int r = 0;
+	if (n->kind == SPEC_RETURN) {
+		struct cell c = x->cells[i.cell];
+		if (c.parent == SPEC_NONE)
+			return x->at_exit & bit ? give(x, AT_EXIT, 0) : 0;
+		uint32_t depth = c.depth - 1;
+		i.low = i.low < depth ? i.low : depth;
+		r = go_on(x, c.node, c.parent, i.low, bit);
+		if (r == 0 && s->nodes[c.node].flags & SPEC_CALLBACK)
+			r = arrive(x, c.node, c.parent, i.low, bit); /* it may call again */
+		return r;
+	}
+	if (is_longjmp(n)) {
+		for (uint32_t cell = i.cell, in = i.node; r == 0; in = x->cells[cell].node, cell = x->cells[cell].parent) {
+			const struct spec_function *f = &s->functions[x->function[in]];
+			uint32_t depth = x->cells[cell].depth;
+			for (uint32_t k = 0; r == 0 && k < f->n_nodes; k++)
+				if (s->nodes[f->first_node + k].flags & SPEC_TWICE)
+					r = go_on(x, f->first_node + k, cell, i.low < depth ? i.low : depth, bit);
+			if (x->cells[cell].parent == SPEC_NONE)
+				break;
+		}
+		return r;
+	}
+	if (x->accepts[i.node] & bit) {
+		r = state_of(x, i.node, i.cell, &to);
+		if (r == 0)
+			r = give(x, to, i.low);
+	}
+	for (uint32_t t = 0; r == 0 && !makes_thread(n) && t < n->n_targets; t++) {
+		uint32_t f = s->targets[n->first_target + t];
+		if (!(x->function_first[f] & bit))
+			continue;
+		if (x->cells[i.cell].depth >= origin + CALL_PATH_FRAMES) {
+			x->deep = true;
+			continue;
+		}
+		r = cell_of(x, i.node, i.cell, &to);
+		if (r == 0)
+			r = arrive(x, s->functions[f].first_node, to, i.low, bit);
+	}
+	return r == 0 && x->pass[i.node] ? go_on(x, i.node, i.cell, i.low, bit) : r;
+}
+
+static int work_off(struct search *x, uint64_t bit, uint32_t origin)
+{
+	int r = 0;
+	while (r == 0 && x->n_work)
+		r = pass_through(x, x->work[--x->n_work], bit, origin);
+	x->n_work = 0;
+	clear3(&x->seen);
+	return r;
+}
+
+/* All that can make a call of this bit next. In pool from *ret on, *ret_n. */
+static int next_of(struct search *x, uint32_t state, uint32_t bit_number, uint32_t *ret, uint32_t *ret_n)
+{
+	uint64_t bit = 1ull << bit_number;
+	uint32_t *v = value3(&x->closed, state, bit_number, 0), from = x->n_pool, cell;
+	int r = v ? 0 : -ENOMEM;
+	if (r == 0 && *v) {
+		*ret = *v; /* the count stands before the list */
+		*ret_n = x->pool[*v - 1].state;
+		return 0;
+	}
+	if (r == 0)
+		r = give(x, 0, 0);
+	if (r == 0 && state == AT_EXIT && x->at_exit & bit)
+		r = give(x, AT_EXIT, 0);
+	if (r == 0 && state == BEFORE_MAIN) {
+		if (x->loose)
+			r = give(x, BEFORE_MAIN, 0);
+		if (r == 0)
+			r = cell_of(x, SPEC_NONE, SPEC_NONE, &cell);
+		if (r == 0)
+			r = arrive(x, x->s->functions[x->s->main].first_node, cell, 0, bit);
+		if (r == 0)
+			r = work_off(x, bit, 1);
+	}
+	if (r == 0 && state >= FIRST_STATE) {
+		struct state is = x->states[state];
+		uint32_t depth = x->cells[is.cell].depth;
+		if (x->one[is.node] || x->s->nodes[is.node].flags & SPEC_TWICE)
+			r = go_on(x, is.node, is.cell, depth, bit);
+		else
+			r = pass_through(x, (struct item){is.node, is.cell, depth}, bit, depth);
+		if (r == 0)
+			r = work_off(x, bit, depth);
+	}
+	x->n_work = 0;
+	if (r < 0)
+		return r;
+	*ret = from + 1;
+	*ret_n = x->n_pool - from - 1;
+	x->pool[from].state = *ret_n;
+	*value3(&x->closed, state, bit_number, 0) = *ret;
+	return 0;
+}
+
+/* ---- a whole trace ---- */
+
+static void layers_release(struct layer *l, uint32_t n)
+{
+	for (uint32_t i = 0; l && i < n; i++) {
+		free(l[i].state);
+		free(l[i].link);
+		free(l[i].alive);
+		free(l[i].ways);
+	}
+	free(l);
+}
+
+static int by_link(const void *x, const void *y)
+{
+	const struct link *a = x, *b = y;
+	return a->from != b->from ? (a->from < b->from ? -1 : 1)
+	       : a->to != b->to   ? (a->to < b->to ? -1 : 1)
+	       : a->low < b->low  ? -1
+	                          : a->low > b->low;
+}
+
+static int fill_layer(struct search *x, const struct layer *before, uint32_t bit, struct layer *ret)
+{
+	static const uint32_t first = BEFORE_MAIN;
+	uint32_t n = before ? before->n : 1;
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		uint32_t from, count;
+		r = next_of(x, before ? before->state[i] : first, bit, &from, &count);
+		for (uint32_t k = 0; r == 0 && k < count; k++) {
+			struct reached to = x->pool[from + k];
+			uint32_t at = 0;
+			while (at < ret->n && ret->state[at] != to.state)
+				at++;
+			if (at == ret->n) {
+				r = ret->n < CALL_PATH_STATES ? room(&ret->state, &ret->cap, ret->n, sizeof(*ret->state)) : -E2BIG;
+				if (r == 0)
+					ret->state[ret->n++] = to.state;
+			}
+			if (r == 0 && (x->done += 1 + at / 16) > CALL_PATH_WORK)
+				r = -E2BIG;
+			if (r == 0)
+				r = room(&ret->link, &ret->cap_links, ret->n_links, sizeof(*ret->link));
+			if (r == 0)
+				ret->link[ret->n_links++] = (struct link){i, at, to.low};
+		}
+	}
+	if (r < 0 || !ret->n_links)
+		return r;
+	uint32_t kept = 0;
+	qsort(ret->link, ret->n_links, sizeof(*ret->link), by_link);
+	for (uint32_t i = 0; i < ret->n_links; i++)
+		if (!kept || by_link(&ret->link[kept - 1], &ret->link[i]) != 0)
+			ret->link[kept++] = ret->link[i];
+	ret->n_links = kept;
+	ret->alive = calloc(ret->n, 1);
+	ret->ways = calloc(ret->n, sizeof(*ret->ways));
+	return ret->alive && ret->ways ? 0 : -ENOMEM;
+}
+
+/* 1: there is a path; 0: none; -E2BIG, -ENOMEM. Layers in any case. */
+static int follow(struct search *x, int side, struct layer *l, uint64_t *ret_ways)
+{
+	const struct events *e = &x->ev[side];
+	double sum = 0;
+	for (uint32_t i = 0; i < e->n; i++) {
+		int r = fill_layer(x, i ? &l[i - 1] : NULL, e->bit[i], &l[i]);
+		if (r < 0)
+			return r;
+		if (!l[i].n)
+			return 0;
+	}
+	for (uint32_t i = e->n; i-- > 0;)
+		for (uint32_t k = 0; k < (i + 1 < e->n ? l[i + 1].n_links : l[i].n); k++)
+			if (i + 1 == e->n)
+				l[i].alive[k] = true;
+			else if (l[i + 1].alive[l[i + 1].link[k].to])
+				l[i].alive[l[i + 1].link[k].from] = true;
+	for (uint32_t i = 0; i < e->n; i++)
+		for (uint32_t k = 0; k < l[i].n_links; k++)
+			l[i].ways[l[i].link[k].to] += i ? l[i - 1].ways[l[i].link[k].from] : 1;
+	for (uint32_t k = 0; e->n && k < l[e->n - 1].n; k++)
+		sum += l[e->n - 1].ways[k];
+	*ret_ways = e->n == 0 ? 1 : sum < CALL_PATH_WAYS ? (uint64_t)sum : CALL_PATH_WAYS;
+	return 1;
+}
+
+/* ---- choosing ---- */
+
+static uint32_t depth_of(const struct search *x, uint32_t state)
+{
+	return state < FIRST_STATE ? 0 : x->cells[x->states[state].cell].depth;
+}
+
+/* An order of states that does not depend on which side was searched first: of their frames from the outermost in. */
+static int compare_states(const struct search *x, uint32_t a, uint32_t b)
+{
+	uint32_t v[2], cell[2];
+	int r = 0;
+	if (a == b)
+		return 0;
+	if (a < FIRST_STATE || b < FIRST_STATE)
+		return a < b ? -1 : 1;
+	uint32_t depth[2] = {depth_of(x, a), depth_of(x, b)};
+	v[0] = x->states[a].node, cell[0] = x->states[a].cell;
+	v[1] = x->states[b].node, cell[1] = x->states[b].cell;
+	for (int s = 0; s < 2; s++)
+		for (uint32_t d = depth[s]; d > depth[!s]; d--) {
+			v[s] = x->cells[cell[s]].node;
+			cell[s] = x->cells[cell[s]].parent;
+		}
+	/* The outermost difference is met last. */
+	for (;;) {
+		if (v[0] != v[1])
+			r = v[0] < v[1] ? -1 : 1;
+		if (cell[0] == cell[1])
+			break;
+		for (int s = 0; s < 2; s++) {
+			v[s] = x->cells[cell[s]].node;
+			cell[s] = x->cells[cell[s]].parent;
+		}
+	}
+	return r ? r : depth[0] < depth[1] ? -1 : depth[0] > depth[1];
+}
+
+struct chosen {
+	uint32_t state, low;
+};
+
+/* Of the links of a layer from that node of the one before, the smallest that is alive. */
+static struct chosen smallest(const struct search *x, const struct layer *l, uint32_t from, uint32_t *ret_at)
+{
+	struct chosen best = {SPEC_NONE, 0};
+	for (uint32_t k = 0; k < l->n_links; k++) {
+		const struct link *q = &l->link[k];
+		if (q->from != from || !l->alive[q->to])
+			continue;
+		uint32_t state = l->state[q->to];
+		int c = best.state == SPEC_NONE ? -1 : compare_states(x, state, best.state);
+		/* Of two ways to one state that on which more frames stayed. */
+		if (c < 0 || (c == 0 && q->low > best.low)) {
+			best = (struct chosen){state, q->low};
+			*ret_at = q->to;
+		}
+	}
+	return best;
+}
+
+static uint32_t place_in(const struct layer *l, uint32_t state)
+{
+	uint32_t k = 0;
+	while (k < l->n && l->state[k] != state)
+		k++;
+	return k;
+}
+
+static bool has_link(const struct layer *l, uint32_t from, uint32_t to, uint32_t low)
+{
+	struct link want = {from, to, low};
+	return l->n_links && bsearch(&want, l->link, l->n_links, sizeof(want), by_link);
+}
+
+/* The longest beginning that a path of both has, of at most `most` calls. path: of both. Its length, or -ENOMEM. */
+static int64_t choose_together(const struct search *x, struct layer *const l[2], uint32_t most, struct chosen *path)
+{
+	unsigned char **ok = calloc((size_t)most + 1, sizeof(*ok));
+	uint32_t length = 0;
+	int64_t r = ok ? 0 : -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < most; i++) {
+		const struct layer *a = &l[0][i], *b = &l[1][i];
+		bool any = false;
+		ok[i] = calloc((size_t)a->n_links + 1, 1); /* by A's links: both have it, and a common way leads to it */
+		unsigned char *led = i ? calloc((size_t)l[0][i - 1].n + 1, 1) : NULL;
+		if (!ok[i] || (i && !led)) {
+			r = -ENOMEM;
+			free(led);
+			break;
+		}
+		for (uint32_t k = 0; i && k < l[0][i - 1].n_links; k++)
+			led[l[0][i - 1].link[k].to] |= ok[i - 1][k];
+		for (uint32_t k = 0; k < a->n_links; k++) {
+			const struct link *q = &a->link[k];
+			if (!a->alive[q->to] || (i && !led[q->from]))
+				continue;
+			uint32_t to = place_in(b, a->state[q->to]);
+			uint32_t from = i ? place_in(&l[1][i - 1], l[0][i - 1].state[q->from]) : 0;
+			if (to < b->n && b->alive[to] && has_link(b, from, to, q->low))
+				ok[i][k] = any = true;
+		}
+		free(led);
+		if (!any)
+			break;
+		length = i + 1;
+	}
+	/* From its end back: the smallest that leads on. */
+	for (uint32_t i = length, next = SPEC_NONE; r == 0 && i-- > 0;) {
+		const struct layer *a = &l[0][i];
+		uint32_t best = SPEC_NONE;
+		for (uint32_t k = 0; k < a->n_links; k++) {
+			if (!ok[i][k] || (next != SPEC_NONE && a->link[k].to != next))
+				continue;
+			int c = best == SPEC_NONE ? -1 : compare_states(x, a->state[a->link[k].to], a->state[a->link[best].to]);
+			if (c == 0 && i)
+				c = compare_states(x, l[0][i - 1].state[a->link[k].from], l[0][i - 1].state[a->link[best].from]);
+			if (c < 0 || (c == 0 && a->link[k].low > a->link[best].low))
+				best = k;
+		}
+		path[i] = (struct chosen){a->state[a->link[best].to], a->link[best].low};
+		next = a->link[best].from;
+	}
+	for (uint32_t i = 0; ok && i < most; i++)
+		free(ok[i]);
+	free(ok);
+	return r < 0 ? r : length;
+}
+
+static void choose_rest(const struct search *x, const struct layer *l, uint32_t n, uint32_t from, struct chosen *path)
+{
+	uint32_t at = from ? place_in(&l[from - 1], path[from - 1].state) : 0;
+	for (uint32_t i = from; i < n; i++)
+		path[i] = smallest(x, &l[i], at, &at);
+}
+
+/* Is there one way only, up to here? */
+static bool is_certain(const struct layer *l)
+{
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < l->n_links; k++)
+		n += l->alive[l->link[k].to];
+	return n == 1;
+}
+
+/* ---- decisions ---- */
+
+/* Of the function in which both are: decisions between the two calls that lead to A's next by one edge and to B's by
+ * another. */
+static int find_decisions(struct search *x, uint32_t from, const struct chosen next[2], const uint32_t bit[2],
+                          struct call_path_found *f)
+{
+	uint32_t cell = x->states[from].cell, first, n;
+	const struct spec_function *is = &x->s->functions[x->function[x->states[from].node]];
+	first = is->first_node;
+	n = is->n_nodes;
+	f->function = x->function[x->states[from].node];
+	f->decisions = malloc(((size_t)n + 1) * sizeof(*f->decisions));
+	if (!f->decisions)
+		return -ENOMEM;
+	for (uint32_t d = 0; d < n && f->n_decisions < 64; d++) {
+		const struct spec_node *node = &x->s->nodes[first + d];
+		uint32_t leads[2] = {0, 0};
+		if (node->kind != SPEC_DECISION)
+			continue;
+		for (uint32_t e = 0; e < node->n_edges && e < 32; e++)
+			for (int s = 0; s < 2; s++) {
+				uint32_t start = x->n_pool;
+				uint64_t b = 1ull << bit[s];
+				clear3(&x->seen);
+				int r = next[s].state == SPEC_NONE
+				            ? 0
+				            : arrive(x, first + spec_edge(x->s, node, e)->to, cell, x->cells[cell].depth, b);
+				if (r == 0)
+					r = work_off(x, b, x->cells[cell].depth);
+				if (r < 0)
+					return r;
+				for (uint32_t k = start; k < x->n_pool; k++)
+					if (x->pool[k].state == next[s].state)
+						leads[s] |= 1u << e;
+				x->n_pool = start;
+			}
+		if (leads[0] && leads[1] && leads[0] != leads[1])
+			f->decisions[f->n_decisions++] = d;
+	}
+	return 0;
+}
+
+/* ---- steps ---- */
+
+struct stepper {
+	struct search *x;
+	struct called_steps *out;
+	int side;
+	uint32_t *stack, depth, cap; /* call nodes of the open frames, outermost first; the first is SPEC_NONE */
+	size_t cap_call;
+};
+
+static int put(struct stepper *p, uint32_t call, struct symbol s)
+{
+	struct called_steps *o = p->out;
+	uint32_t number;
+	int r = symbols_number(&o->symbols, &s, &number);
+	if (r == 0)
+		r = steps_add(&o->steps[p->side], number);
+	if (r == 0 && o->steps[p->side].n > p->cap_call) {
+		size_t cap = p->cap_call ? 2 * p->cap_call : 1024;
+		uint32_t *q = realloc(o->call[p->side], cap * sizeof(*q));
+		if (!q)
+			return -ENOMEM;
+		o->call[p->side] = q;
+		p->cap_call = cap;
+	}
+	if (r == 0)
+		o->call[p->side][o->steps[p->side].n - 1] = call;
+	return r;
+}
+
+static int put_at(struct stepper *p, uint32_t call, uint32_t node, uint64_t value)
+{
+	uint32_t f = p->x->function[node];
+	return put(p, call,
+	           (struct symbol){
+	               .kind = STEP_AT, .of = f, .node = node - p->x->s->functions[f].first_node, .value = value});
+}
+
+static int put_state(struct stepper *p, uint32_t call, struct chosen to, uint32_t bit)
+{
+	struct search *x = p->x;
+	uint32_t depth = depth_of(x, to.state), low = to.low < p->depth ? to.low : p->depth;
+	int r = 0;
+	for (; r == 0 && p->depth > low; p->depth--)
+		r = put(p, call, (struct symbol){.kind = STEP_LEAVE});
+	if (to.state < FIRST_STATE) /* of no function */
+		return r < 0 ? r : put(p, call, (struct symbol){.kind = STEP_AT, .of = SPEC_NONE, .node = 0, .value = bit});
+	while (r == 0 && p->cap < depth)
+		r = room(&p->stack, &p->cap, p->cap, sizeof(*p->stack));
+	if (r < 0)
+		return r;
+	struct state is = x->states[to.state];
+	for (uint32_t c = is.cell, d = depth; d-- > 0; c = x->cells[c].parent)
+		p->stack[d] = x->cells[c].node;
+	for (; r == 0 && p->depth < depth; p->depth++) {
+		uint32_t in = p->depth + 1 < depth ? p->stack[p->depth + 1] : is.node;
+		if (p->depth)
+			r = put_at(p, call, p->stack[p->depth], 0);
+		if (r == 0)
+			r = put(p, call, (struct symbol){.kind = STEP_ENTER, .of = x->function[in]});
+	}
+	return r < 0 ? r : put_at(p, call, is.node, bit + 1);
+}
+
+/* ---- all of it ---- */
+
+/* Calls that the C library makes for itself: by the path that is given, and what that descriptor is. */
+static bool is_own(const struct calls *c, const struct traced_call *t)
+{
+	static const char *const places[] = {"/usr/lib/locale/", "/usr/share/locale/", "/usr/share/locale-langpack/",
+	                                     "/usr/share/zoneinfo/", "/etc/localtime", "/etc/locale.alias"};
+	const char *given = calls_word(c, t->given[0]), *path = calls_word(c, t->path);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(given, places[i], strlen(places[i])) || !strncmp(path, places[i], strlen(places[i])))
+			return true;
+	return strstr(given, "/gconv/") || strstr(path, "/gconv/");
+}
+
+static int take_events(struct search *x, int side, uint64_t *ret_own)
+{
+	const struct calls *c = &x->c[side];
+	struct events *e = &x->ev[side];
+	e->call = malloc(((size_t)c->n + 1) * sizeof(*e->call));
+	e->bit = malloc((size_t)c->n + 1);
+	if (!e->call || !e->bit)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n; i++) {
+		const char *name = calls_word(c, c->v[i].name);
+		uint32_t bit;
+		if (is_own(c, &c->v[i])) {
+			++*ret_own;
+			continue;
+		}
+		int r = vocabulary_number(&x->names, name, strlen(name), &bit);
+		if (r < 0)
+			return r;
+		e->call[e->n] = i;
+		e->bit[e->n++] = (uint8_t)(bit < 63 ? bit : 63);
+	}
+	return 0;
+}
+
+static void forget(struct search *x)
+{
+	table3_release(&x->cell_table);
+	table3_release(&x->state_table);
+	table3_release(&x->closed);
+	table3_release(&x->seen);
+	x->n_cells = x->n_pool = x->n_work = 0;
+	x->n_states = 0;
+}
+
+static int prepare(struct search *x, bool loose)
+{
+	const struct spec *s = x->s;
+	forget(x);
+	x->loose = loose;
+	x->done = 0;
+	memset(x->accepts, 0, s->n_nodes * sizeof(*x->accepts));
+	memset(x->one, 0, s->n_nodes);
+	memset(x->first, 0, s->n_nodes * sizeof(*x->first));
+	memset(x->ends, 0, s->n_nodes);
+	memset(x->function_first, 0, s->n_functions * sizeof(*x->function_first));
+	memset(x->function_ends, 0, s->n_functions);
+	know_program(x);
+	for (uint32_t i = 0, none; i < FIRST_STATE; i++) {
+		int r = state_of(x, SPEC_NONE - 1 - i, 0, &none);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int choose_both(struct search *x, struct layer *const l[2], struct called_steps *ret,
+                       struct call_path_found *f)
+{
+	const struct events *e = x->ev;
+	uint32_t most = 0, shorter = e[0].n < e[1].n ? e[0].n : e[1].n;
+	struct chosen *path[2], next[2] = {{SPEC_NONE, 0}, {SPEC_NONE, 0}};
+	while (most < shorter && e[0].bit[most] == e[1].bit[most])
+		most++;
+	for (int s = 0; s < 2; s++)
+		path[s] = malloc(((size_t)e[s].n + 1) * sizeof(*path[s]));
+	int64_t r = path[0] && path[1] ? choose_together(x, l, most, path[0]) : -ENOMEM;
+	uint32_t together = r < 0 ? 0 : (uint32_t)r;
+	if (r >= 0) {
+		memcpy(path[1], path[0], together * sizeof(*path[0]));
+		uint32_t apart = 0;
+		while (apart < together && is_certain(&l[0][apart]) && is_certain(&l[1][apart]))
+			apart++;
+		for (int s = 0; s < 2; s++)
+			choose_rest(x, l[s], e[s].n, together, path[s]);
+		f->parts = together < e[0].n || together < e[1].n;
+		f->together = together ? e[0].call[together - 1] + 1 : 0;
+		f->apart = apart ? e[0].call[apart - 1] + 1 : 0;
+		r = 0;
+	}
+	for (int s = 0; r == 0 && s < 2; s++) {
+		struct stepper p = {.x = x, .out = ret, .side = s};
+		for (uint32_t i = 0; r == 0 && i < e[s].n; i++)
+			r = put_state(&p, e[s].call[i], path[s][i], e[s].bit[i]);
+		free(p.stack);
+	}
+	if (r == 0 && f->parts && together && path[0][together - 1].state >= FIRST_STATE) {
+		uint32_t bit[2] = {0, 0};
+		for (int s = 0; s < 2; s++)
+			if (together < e[s].n) {
+				next[s] = path[s][together];
+				bit[s] = e[s].bit[together];
+			}
+		x->done = 0;
+		r = find_decisions(x, path[0][together - 1].state, next, bit, f);
+		if (r == -E2BIG) {
+			f->n_decisions = 0;
+			r = 0;
+		}
+	}
+	free(path[0]);
+	free(path[1]);
+	return (int)r;
+}
+
+int call_path_search(const struct spec *s, const struct calls c[2], struct called_steps *ret,
+                     struct call_path_found *f)
+{
+	struct search x = {.s = s, .c = c};
+	struct layer *l[2] = {NULL, NULL};
+	int r = 0;
+	*ret = (struct called_steps){0};
+	*f = (struct call_path_found){.function = SPEC_NONE};
+	if (s->main == SPEC_NONE) {
+		f->none[0] = f->none[1] = true;
+		return 0;
+	}
+	x.function = malloc(((size_t)s->n_nodes + 1) * sizeof(*x.function));
+	x.accepts = calloc((size_t)s->n_nodes + 1, sizeof(*x.accepts));
+	x.first = calloc((size_t)s->n_nodes + 1, sizeof(*x.first));
+	x.one = calloc((size_t)s->n_nodes + 1, 1);
+	x.pass = calloc((size_t)s->n_nodes + 1, 1);
+	x.ends = calloc((size_t)s->n_nodes + 1, 1);
+	x.function_first = calloc((size_t)s->n_functions + 1, sizeof(*x.function_first));
+	x.function_ends = calloc((size_t)s->n_functions + 1, 1);
+	if (!x.function || !x.accepts || !x.first || !x.one || !x.pass || !x.ends || !x.function_first ||
+	    !x.function_ends)
+		r = -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < s->n_functions; i++)
+		for (uint32_t k = 0; k < s->functions[i].n_nodes; k++)
+			x.function[s->functions[i].first_node + k] = i;
+	for (int k = 0; r == 0 && k < 2; k++)
+		r = take_events(&x, k, &f->own[k]);
+	for (int loose = 0; r == 0 && loose < 2 && !f->found; loose++) {
+		int is[2] = {0, 0};
+		r = prepare(&x, loose);
+		for (int k = 0; r == 0 && k < 2; k++) {
+			l[k] = calloc((size_t)x.ev[k].n + 1, sizeof(*l[k]));
+			is[k] = l[k] ? follow(&x, k, l[k], &f->ways[k]) : -ENOMEM;
+			r = is[k] == -ENOMEM ? is[k] : 0;
+			f->none[k] = is[k] == 0;
+			f->too_large |= is[k] == -E2BIG;
+		}
+		if (r == 0 && is[0] == 1 && is[1] == 1) {
+			f->found = true;
+			f->too_large = false;
+			f->loose = loose;
+			r = choose_both(&x, l, ret, f);
+		}
+		for (int k = 0; k < 2; k++) {
+			layers_release(l[k], l[k] ? x.ev[k].n : 0);
+			l[k] = NULL;
+		}
+		if (f->too_large)
+			break;
+	}
+	f->deep = x.deep;
+	forget(&x);
+	for (int k = 0; k < 2; k++) {
+		free(x.ev[k].call);
+		free(x.ev[k].bit);
+	}
+	vocabulary_release(&x.names);
+	free(x.function);
+	free(x.accepts);
+	free(x.first);
+	free(x.one);
+	free(x.pass);
+	free(x.ends);
+	free(x.function_first);
+	free(x.function_ends);
+	free(x.cells);
+	free(x.states);
+	free(x.pool);
+	free(x.work);
+	return r;
+}
