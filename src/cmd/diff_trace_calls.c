@@ -48,8 +48,9 @@ static void say_path(const struct spec *s, const struct call_path_found *f, stru
 	if (f->deep)
 		buf_printf(b, "paths with more than %u frames between two calls were not followed\n", CALL_PATH_FRAMES);
 	if (f->ways[0] > 1 || f->ways[1] > 1)
-		buf_printf(b, "the traces say which calls were made, not from where: %llu%s | %llu%s paths of the specification "
-		              "qualify\n",
+		buf_printf(b,
+		           "the traces say which calls were made, not from where: %llu%s | %llu%s paths of the specification "
+		           "qualify\n",
 		           (unsigned long long)f->ways[0], f->ways[0] == CALL_PATH_WAYS ? " or more" : "",
 		           (unsigned long long)f->ways[1], f->ways[1] == CALL_PATH_WAYS ? " or more" : "");
 	if (f->parts && f->apart < f->together)
@@ -66,7 +67,7 @@ int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err
 	int r = 0;
 	*ret_said = NULL;
 	*ret_partial = false;
-	if (s && !p->c[0].n_stacks) {
+	if (s && p->c[0].whole && p->c[1].whole && !p->c[0].n_stacks && !p->c[1].n_stacks) {
 		r = call_path_search(s, p->c, &p->steps, &f);
 		if (r == 0)
 			say_path(s, &f, &b);

@@ -18,18 +18,18 @@ struct trace_file {
 	uint64_t process_began;
 	uint32_t first; /* function that is entered first, SPEC_NONE none */
 	store_id exec;  /* of the record, 0 not known */
-	uint64_t size; /* of the program's file, where it is a trace of calls, and its time of change */
+	uint64_t size;  /* of the program's file, where it is a trace of calls, and its time of change */
 	int64_t time;
 };
 struct trace_set {
 	struct trace_file *v; /* in the order of processes, then threads */
 	size_t n;
-	struct spec **specs; /* owned */
+	struct spec **specs;     /* owned */
 	size_t n_specs, n_named; /* the first of them were named by the user */
-	const char *home; /* of the record that it is of, NULL */
-	store_id run;     /* that was asked for, 0 */
-	store_id exec;    /* that was asked for, with all that it started: of `run`; 0 */
-	size_t group;     /* of the traces that are added */
+	const char *home;        /* of the record that it is of, NULL */
+	store_id run;            /* that was asked for, 0 */
+	store_id exec;           /* that was asked for, with all that it started: of `run`; 0 */
+	size_t group;            /* of the traces that are added */
 };
 
 /* A file, a folder with traces, or (where `run` allows it) a run of the record, which may have none. specs: files that

@@ -146,6 +146,8 @@ static int head_line(struct reader *r, const char *p, const char *end)
 	} else if (n == 6 && !memcmp(key, "thread", n)) {
 		if (!name_of(p, end, i->thread, sizeof(i->thread)))
 			return -EBADMSG;
+	} else if (n == 5 && !memcmp(key, "began", n)) {
+		r->c->whole = end - p == 4 && !memcmp(p, "exec", 4);
 	} else if (n == 5 && !memcmp(key, "state", n)) {
 		if (!number(&p, end, &a) || !number(&p, end, &b) || a < 0)
 			return -EBADMSG;

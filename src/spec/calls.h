@@ -32,6 +32,7 @@ struct call_frame {
 };
 struct calls {
 	struct trace_info info; /* as far as it says; end: CUT also where it was killed or became another program */
+	bool whole;             /* it begins where the program does: neither a thread nor a child of fork */
 	uint64_t size;          /* of the program's file, and its time; 0 not known */
 	int64_t time;
 	int killed;    /* by this signal; 0: not */

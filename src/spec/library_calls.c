@@ -2,13 +2,15 @@
 
 #include <string.h>
 
-/* Names as they are without __, 64, _chk, _unlocked. LIBRARY_ONE: exactly one of these calls, whether it succeeds or not; else any
- * number of any of them. From glibc's source and its manual; what is not here may make any. */
+/* Names as they are without __, 64, _chk, _unlocked. LIBRARY_ONE: exactly one of these calls, whether it succeeds or
+ * not; else any number of any of them. From glibc's source and its manual; what is not here may make any. */
 static const struct library_calls table[] = {
     {"open openat", "open openat openat2", LIBRARY_ONE},
     {"creat", "creat open openat", LIBRARY_ONE},
-    {"read write close readv writev lseek dup fsync fdatasync fchdir chdir chroot shutdown connect bind socket socketpair "
-     "sendfile splice tee vmsplice copy_file_range truncate ftruncate fallocate getdents sendmsg recvmsg sendmmsg recvmmsg "
+    {"read write close readv writev lseek dup fsync fdatasync fchdir chdir chroot shutdown connect bind socket "
+     "socketpair "
+     "sendfile splice tee vmsplice copy_file_range truncate ftruncate fallocate getdents sendmsg recvmsg sendmmsg "
+     "recvmmsg "
      "sendto recvfrom memfd_create waitid fchmod fchown execve clone3 preadv pwritev preadv2 pwritev2 chown lchown",
      NULL, LIBRARY_ONE},
     {"pread", "pread64", LIBRARY_ONE},
@@ -41,15 +43,18 @@ static const struct library_calls table[] = {
     {"exit quick_exit", "write lseek close exit_group", 0},
     {"execv execl execle execlp execvp execvpe", "execve", 0},
     {"fopen", "open openat", 0},
-    {"fdopen setvbuf setbuf setlinebuf fileno feof ferror clearerr fstat getcwd munmap msync kill raise sigaction sleep usleep "
+    {"fdopen setvbuf setbuf setlinebuf fileno feof ferror clearerr fstat getcwd munmap msync kill raise sigaction "
+     "sleep usleep "
      "nanosleep pthread_join pthread_exit sigprocmask _IO_feof _IO_ferror feof ferror fileno_unlocked",
      "", 0},
     {"freopen", "open openat close write lseek dup3", 0},
     {"fclose", "write lseek close", 0},
-    {"fwrite fputs fputc putc putchar puts printf fprintf vfprintf vprintf fflush dprintf vdprintf perror fputwc putwc fputws "
+    {"fwrite fputs fputc putc putchar puts printf fprintf vfprintf vprintf fflush dprintf vdprintf perror fputwc putwc "
+     "fputws "
      "_IO_putc overflow",
      "write lseek ioctl", 0},
-    {"fread fgets fgetc getc getchar getline getdelim gets scanf fscanf vscanf vfscanf isoc99_scanf isoc99_fscanf fgetwc "
+    {"fread fgets fgetc getc getchar getline getdelim gets scanf fscanf vscanf vfscanf isoc99_scanf isoc99_fscanf "
+     "fgetwc "
      "_IO_getc uflow underflow ungetc",
      "read lseek ioctl write", 0},
     {"fseek fseeko ftell ftello rewind fsetpos fgetpos", "lseek read write", 0},

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EDGES_MAX 10000000u
 #define ANY UINT64_MAX
 
 /* ---- the search ---- */
@@ -56,12 +55,12 @@ struct search {
 	uint32_t n_cells, cap_cells;
 	struct state *states;
 	uint32_t n_states, cap_states;
-	struct table3 cell_table, state_table, closed, seen;
+	struct table3 cell_table, state_table, closed, seen, placed;
 	struct reached *pool; /* closures, one behind the other */
 	uint32_t n_pool, cap_pool, cap_work;
 	struct item {
 		uint32_t node, cell, low;
-	} *work;
+	} * work;
 	uint32_t n_work;
 	uint64_t done;
 	bool loose, deep;
@@ -116,6 +115,10 @@ static uint32_t *value3(struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
 
 static void clear3(struct table3 *t)
 {
+	if (t->value && t->mask > 4096 && t->n < t->mask / 32) {
+		table3_release(t); /* one large search shall not slow down all that follow */
+		return;
+	}
 	if (t->value && t->n)
 		memset(t->value, 0, ((size_t)t->mask + 1) * sizeof(*t->value));
 	t->n = 0;
@@ -216,14 +219,15 @@ static void know_node(struct search *x, uint32_t at)
 	}
 }
 
-/* What can come first from each node on, and from each function's entry, and whether the end can be come to silently: the
- * least sets that hold all that follows from the edges. */
+/* What can come first from each node on, and from each function's entry, and whether the end can be come to silently:
+ * the least sets that hold all that follows from the edges. */
 static void know_program(struct search *x)
 {
 	const struct spec *s = x->s;
 	for (uint32_t i = 0; i < s->n_nodes; i++)
 		know_node(x, i);
-	x->at_exit = x->loose ? ANY : bits_of(x, "write lseek close fsync exit_group");
+	x->at_exit =
+	    bits_of(x, "write lseek close fsync unlink exit_group"); /* streams are written, what is temporary goes */
 	for (bool more = true; more;) {
 		more = false;
 		for (uint32_t f = s->n_functions; f-- > 0;) {
@@ -249,8 +253,7 @@ static void know_program(struct search *x)
 				x->first[at] = first;
 				x->ends[at] = ends;
 			}
-			more |= x->function_first[f] != x->first[is->first_node] ||
-			        x->function_ends[f] != x->ends[is->first_node];
+			more |= x->function_first[f] != x->first[is->first_node] || x->function_ends[f] != x->ends[is->first_node];
 			x->function_first[f] = x->first[is->first_node];
 			x->function_ends[f] = x->ends[is->first_node];
 		}
@@ -262,6 +265,8 @@ static void know_program(struct search *x)
 /* Control comes to the node. */
 static int arrive(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
 {
+	if (++x->done > CALL_PATH_WORK)
+		return -E2BIG;
 	if (!(x->first[node] & bit) && !x->ends[node])
 		return 0;
 	uint32_t *v = value3(&x->seen, node, cell, low);
@@ -270,8 +275,6 @@ static int arrive(struct search *x, uint32_t node, uint32_t cell, uint32_t low, 
 	if (*v)
 		return 0;
 	*v = 1;
-	if (++x->done > CALL_PATH_WORK)
-		return -E2BIG;
 	int r = room(&x->work, &x->cap_work, x->n_work, sizeof(*x->work));
 	if (r == 0)
 		x->work[x->n_work++] = (struct item){node, cell, low};
@@ -373,10 +376,7 @@ static int next_of(struct search *x, uint32_t state, uint32_t bit_number, uint32
 	if (r == 0 && state == AT_EXIT && x->at_exit & bit)
 		r = give(x, AT_EXIT, 0);
 	if (r == 0 && state == BEFORE_MAIN) {
-		if (x->loose)
-			r = give(x, BEFORE_MAIN, 0);
-		if (r == 0)
-			r = cell_of(x, SPEC_NONE, SPEC_NONE, &cell);
+		r = cell_of(x, SPEC_NONE, SPEC_NONE, &cell);
 		if (r == 0)
 			r = arrive(x, x->s->functions[x->s->main].first_node, cell, 0, bit);
 		if (r == 0)
@@ -424,35 +424,49 @@ static int by_link(const void *x, const void *y)
 	                          : a->low > b->low;
 }
 
+static int by_number(const void *x, const void *y)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	return a < b ? -1 : a > b;
+}
+
+/* The state's index in the layer; its n: it is not in it. */
+static uint32_t place_in(const struct layer *l, uint32_t state)
+{
+	const uint32_t *at = l->n ? bsearch(&state, l->state, l->n, sizeof(state), by_number) : NULL;
+	return at ? (uint32_t)(at - l->state) : l->n;
+}
+
 static int fill_layer(struct search *x, const struct layer *before, uint32_t bit, struct layer *ret)
 {
 	static const uint32_t first = BEFORE_MAIN;
-	uint32_t n = before ? before->n : 1;
+	uint32_t n = before ? before->n : 1, kept = 0;
 	int r = 0;
+	clear3(&x->placed);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		uint32_t from, count;
 		r = next_of(x, before ? before->state[i] : first, bit, &from, &count);
 		for (uint32_t k = 0; r == 0 && k < count; k++) {
 			struct reached to = x->pool[from + k];
-			uint32_t at = 0;
-			while (at < ret->n && ret->state[at] != to.state)
-				at++;
-			if (at == ret->n) {
-				r = ret->n < CALL_PATH_STATES ? room(&ret->state, &ret->cap, ret->n, sizeof(*ret->state)) : -E2BIG;
-				if (r == 0)
-					ret->state[ret->n++] = to.state;
+			uint32_t *v = value3(&x->placed, to.state, 0, 0);
+			r = v ? room(&ret->state, &ret->cap, ret->n, sizeof(*ret->state)) : -ENOMEM;
+			if (r == 0 && !*v) {
+				ret->state[ret->n++] = to.state;
+				*v = 1;
 			}
-			if (r == 0 && (x->done += 1 + at / 16) > CALL_PATH_WORK)
+			if (r == 0 && (ret->n > CALL_PATH_STATES || ++x->done > CALL_PATH_WORK))
 				r = -E2BIG;
 			if (r == 0)
 				r = room(&ret->link, &ret->cap_links, ret->n_links, sizeof(*ret->link));
 			if (r == 0)
-				ret->link[ret->n_links++] = (struct link){i, at, to.low};
+				ret->link[ret->n_links++] = (struct link){i, to.state, to.low};
 		}
 	}
 	if (r < 0 || !ret->n_links)
 		return r;
-	uint32_t kept = 0;
+	qsort(ret->state, ret->n, sizeof(*ret->state), by_number);
+	for (uint32_t i = 0; i < ret->n_links; i++)
+		ret->link[i].to = place_in(ret, ret->link[i].to);
 	qsort(ret->link, ret->n_links, sizeof(*ret->link), by_link);
 	for (uint32_t i = 0; i < ret->n_links; i++)
 		if (!kept || by_link(&ret->link[kept - 1], &ret->link[i]) != 0)
@@ -549,14 +563,6 @@ static struct chosen smallest(const struct search *x, const struct layer *l, uin
 		}
 	}
 	return best;
-}
-
-static uint32_t place_in(const struct layer *l, uint32_t state)
-{
-	uint32_t k = 0;
-	while (k < l->n && l->state[k] != state)
-		k++;
-	return k;
 }
 
 static bool has_link(const struct layer *l, uint32_t from, uint32_t to, uint32_t low)
@@ -711,9 +717,9 @@ static int put(struct stepper *p, uint32_t call, struct symbol s)
 static int put_at(struct stepper *p, uint32_t call, uint32_t node, uint64_t value)
 {
 	uint32_t f = p->x->function[node];
-	return put(p, call,
-	           (struct symbol){
-	               .kind = STEP_AT, .of = f, .node = node - p->x->s->functions[f].first_node, .value = value});
+	return put(
+	    p, call,
+	    (struct symbol){.kind = STEP_AT, .of = f, .node = node - p->x->s->functions[f].first_node, .value = value});
 }
 
 static int put_state(struct stepper *p, uint32_t call, struct chosen to, uint32_t bit)
@@ -747,8 +753,8 @@ static int put_state(struct stepper *p, uint32_t call, struct chosen to, uint32_
 /* Calls that the C library makes for itself: by the path that is given, and what that descriptor is. */
 static bool is_own(const struct calls *c, const struct traced_call *t)
 {
-	static const char *const places[] = {"/usr/lib/locale/", "/usr/share/locale/", "/usr/share/locale-langpack/",
-	                                     "/usr/share/zoneinfo/", "/etc/localtime", "/etc/locale.alias"};
+	static const char *const places[] = {"/usr/lib/locale/",     "/usr/share/locale/", "/usr/share/locale-langpack/",
+	                                     "/usr/share/zoneinfo/", "/etc/localtime",     "/etc/locale.alias"};
 	const char *given = calls_word(c, t->given[0]), *path = calls_word(c, t->path);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (!strncmp(given, places[i], strlen(places[i])) || !strncmp(path, places[i], strlen(places[i])))
@@ -786,6 +792,7 @@ static void forget(struct search *x)
 	table3_release(&x->state_table);
 	table3_release(&x->closed);
 	table3_release(&x->seen);
+	table3_release(&x->placed);
 	x->n_cells = x->n_pool = x->n_work = 0;
 	x->n_states = 0;
 }
@@ -811,8 +818,7 @@ static int prepare(struct search *x, bool loose)
 	return 0;
 }
 
-static int choose_both(struct search *x, struct layer *const l[2], struct called_steps *ret,
-                       struct call_path_found *f)
+static int choose_both(struct search *x, struct layer *const l[2], struct called_steps *ret, struct call_path_found *f)
 {
 	const struct events *e = x->ev;
 	uint32_t most = 0, shorter = e[0].n < e[1].n ? e[0].n : e[1].n;
@@ -860,8 +866,7 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 	return (int)r;
 }
 
-int call_path_search(const struct spec *s, const struct calls c[2], struct called_steps *ret,
-                     struct call_path_found *f)
+int call_path_search(const struct spec *s, const struct calls c[2], struct called_steps *ret, struct call_path_found *f)
 {
 	struct search x = {.s = s, .c = c};
 	struct layer *l[2] = {NULL, NULL};
@@ -880,8 +885,7 @@ int call_path_search(const struct spec *s, const struct calls c[2], struct calle
 	x.ends = calloc((size_t)s->n_nodes + 1, 1);
 	x.function_first = calloc((size_t)s->n_functions + 1, sizeof(*x.function_first));
 	x.function_ends = calloc((size_t)s->n_functions + 1, 1);
-	if (!x.function || !x.accepts || !x.first || !x.one || !x.pass || !x.ends || !x.function_first ||
-	    !x.function_ends)
+	if (!x.function || !x.accepts || !x.first || !x.one || !x.pass || !x.ends || !x.function_first || !x.function_ends)
 		r = -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < s->n_functions; i++)
 		for (uint32_t k = 0; k < s->functions[i].n_nodes; k++)

@@ -1,5 +1,5 @@
-/* path_calls.h - the path that a trace of system calls took through its specification (Definition 1 of ProvScope): which
- * functions called them, from where.
+/* path_calls.h - the path that a trace of system calls took through its specification (Definition 1 of ProvScope):
+ * which functions called them, from where.
  *
  * A library function stands for system calls: read() for one, fopen() for one or none, what is not known for any number
  * of any (library_calls.h). All that may have made the first call is followed at once, then all that may have
@@ -8,16 +8,17 @@
  * said; in the beginning that both traces have in common, one is taken on which they stay together longest.
  *
  * Calls that the C library makes on its own account (locales, character sets, time zones) are no node's, and left out.
- * Where no path qualifies, library functions may make any calls, and so may what ran before main: loosely. Bounds:
- * CALL_PATH_STATES a call, CALL_PATH_WORK in all; frames that are entered without a call in between, CALL_PATH_FRAMES. */
+ * Where no path qualifies, library functions may make any calls: loosely. What runs before main is not followed.
+ * Bounds: CALL_PATH_STATES a call, CALL_PATH_WORK in all; frames that are entered without a call in between,
+ * CALL_PATH_FRAMES. */
 #ifndef STEMMA_SPEC_PATH_CALLS_H
 #define STEMMA_SPEC_PATH_CALLS_H
 
 #include "spec/align_calls.h"
 
-#define CALL_PATH_STATES 20000u
-#define CALL_PATH_WORK 20000000u
-#define CALL_PATH_FRAMES 256u
+#define CALL_PATH_STATES 10000u
+#define CALL_PATH_WORK 2000000u
+#define CALL_PATH_FRAMES 64u
 #define CALL_PATH_WAYS 1000000u
 
 struct call_path_found {
@@ -27,11 +28,11 @@ struct call_path_found {
 	bool loose;     /* only if library functions may make any calls */
 	bool deep;      /* more than CALL_PATH_FRAMES frames could have been entered between two calls: not followed */
 	uint64_t ways[2];
-	uint64_t own[2];    /* calls that were left out */
-	uint32_t together;  /* calls up to which they can have been together; behind it they part, or end */
-	uint32_t apart;     /* and from which on they may have parted already; the same: it is certain */
-	bool parts;         /* they do */
-	uint32_t function;  /* in which they part; SPEC_NONE not known */
+	uint64_t own[2];     /* calls that were left out */
+	uint32_t together;   /* calls up to which they can have been together; behind it they part, or end */
+	uint32_t apart;      /* and from which on they may have parted already; the same: it is certain */
+	bool parts;          /* they do */
+	uint32_t function;   /* in which they part; SPEC_NONE not known */
 	uint32_t *decisions; /* its decisions of which one went different ways; free */
 	uint32_t n_decisions;
 };

@@ -108,7 +108,7 @@ static bool link_of(pid_t pid, const char *what, char ret[PATH_BYTES])
 	return n > 0;
 }
 
-static void take_head(struct thread *t, const struct proc *p)
+static void take_head(struct sup *s, struct thread *t, const struct proc *p)
 {
 	struct buf *b = &t->head;
 	struct stat st;
@@ -120,7 +120,9 @@ static void take_head(struct thread *t, const struct proc *p)
 	if (stat(name, &st) == 0)
 		buf_printf(b, "\nstate %lld %lld", (long long)st.st_size,
 		           st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec);
-	buf_printf(b, "\nprocess %d %lld %lld\ncwd ", t->pid, (long long)p->started, (long long)t->began);
+	buf_printf(b, "\nbegan %s", t->tid != t->pid ? "thread" : p->execn ? "exec" : "fork");
+	buf_printf(b, "\nprocess %d %lld %lld\ncwd ", t->pid, (long long)(p->started / (1000000000 / s->hz)),
+	           (long long)t->began);
 	link_of(t->pid, "cwd", path);
 	put_name(b, path);
 	buf_char(b, '\n');
@@ -278,7 +280,7 @@ static struct thread *thread_of(struct sup *s, pid_t tid, struct proc *p)
 		snprintf(t->file, sizeof(t->file), "%d-%d-%u.calls", p->pid, tid, c->files++);
 		if (t->chosen) {
 			find_loader(t);
-			take_head(t, p);
+			take_head(s, t, p);
 		}
 	}
 	return t;

@@ -1,0 +1,54 @@
+/* Traces of calls: any bytes as a specification in ProvScope's form and two traces, which are searched in it and
+ * compared. The input is the specification, and after each line that is `%` alone the next of the traces. */
+#include "spec/path_calls.h"
+#include "spec/provscope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	const char *text = (const char *)data, *part[3] = {text, text + n, text + n};
+	size_t size[3] = {n, 0, 0};
+	struct err err = {0};
+	struct spec *spec = NULL;
+	struct calls c[2] = {0};
+	for (int i = 0; i < 2; i++) {
+		const char *p = memmem(part[i], size[i], "\n%\n", 3);
+		if (!p)
+			break;
+		part[i + 1] = p + 3;
+		size[i + 1] = (size_t)(part[i] + size[i] - p) - 3;
+		size[i] = (size_t)(p - part[i]);
+	}
+	int r = 0;
+	for (int i = 0; r == 0 && i < 2; i++) {
+		r = calls_read(part[i + 1], size[i + 1], &err, &c[i]);
+		if (r < 0 && !*err.text)
+			abort(); /* no reason was given */
+	}
+	/* A search may take seconds; what it reads need not be long to be anything. */
+	bool search = r == 0 && c[0].n < 100 && c[1].n < 100 && provscope_spec_read(part[0], size[0], &err, &spec) == 0;
+	for (int way = 0; r == 0 && way < 1 + search; way++) {
+		struct called_steps steps = {0};
+		struct call_path_found found = {.found = true};
+		struct compare_options o = {.greedy = n % 2};
+		struct compared x = {0};
+		struct atlas m;
+		r = way ? call_path_search(spec, c, &steps, &found) : called_steps_make(c, &steps);
+		const struct spec *of = way ? spec : steps.spec;
+		if (r == 0 && found.found && atlas_make(of, of, &m) == 0) {
+			if (compare_calls(&m, c, &steps, &o, &err, &x) == 0 && x.equal != (x.result.total == 0))
+				abort();
+			compared_release(&x);
+			atlas_release(&m);
+		}
+		free(found.decisions);
+		called_steps_release(&steps);
+	}
+	for (int i = 0; i < 2; i++)
+		calls_release(&c[i]);
+	spec_free(spec);
+	return 0;
+}
