@@ -47,12 +47,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		}
 		trace_put_end(&b, trace_info(t)->end);
 		assert(trace_open_bytes(b.p, b.n, NULL, &again) == 0);
+		assert(trace_info(t)->rank == trace_info(again)->rank && trace_info(t)->ranks == trace_info(again)->ranks);
 		trace_rewind(t);
 		while (trace_next(t, NULL, &e) == 1) {
 			assert(trace_next(again, NULL, &f) == 1);
 			assert(e.kind == f.kind && e.node == f.node && e.outcome == f.outcome && e.hash == f.hash &&
 			       e.depth == f.depth && e.function == f.function && e.type == f.type && e.a.u == f.a.u &&
 			       e.b.u == f.b.u);
+			assert(e.kind != TRACE_MESSAGE || (e.message.kind == f.message.kind && e.message.flags == f.message.flags &&
+			                                   e.message.rank == f.message.rank && e.message.size == f.message.size &&
+			                                   e.message.peer == f.message.peer && e.message.tag == f.message.tag &&
+			                                   e.message.bytes == f.message.bytes));
 			events--;
 		}
 		assert(events == 0);
