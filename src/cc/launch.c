@@ -366,6 +366,11 @@ static int run_with(struct withspec *w, const char *path, char **argv, size_t n,
 	memcpy(v + k, argv + n - note, note * sizeof(*v));
 	v[0] = argv[0];
 	int rc = run(path, v, env, ret_status);
+	if (rc == 0 && *ret_status != 0 && withspec_less(w)) {
+		memcpy(v, changed, k * sizeof(*v));
+		v[0] = argv[0];
+		rc = run(path, v, env, ret_status);
+	}
 	free(v);
 	if (rc == 0 && *ret_status != 0)
 		rc = run(path, argv, env, ret_status);

@@ -21,6 +21,7 @@ struct withspec {
 	char dir[64];   /* of what is made on the way */
 	char **argv;    /* NULL: as it is */
 	char *owned[8]; /* strings of argv that are ours */
+	char **wraps;   /* of argv: the option with MPI's functions, NULL none */
 	bool has_spec;
 	char spec[96];
 };
@@ -314,16 +315,29 @@ static char *own(struct withspec *w, unsigned i, const char *s)
 	return w->owned[i] = strdup(s);
 }
 
-/* What the library stands before in MPI programs; elsewhere it says nothing to the linker. */
+/* What the library stands before, and in programs that call MPI out of a library. */
 #define MESSAGE(number, name, words)
 #define COLLECTIVE(number, name) CALL(name)
 #define CALL(name) ",--wrap=MPI_" #name
-static const char wraps[] = "-Wl,--wrap=pthread_create"
+static const char wrap_threads[] = "-Wl,--wrap=pthread_create";
+static const char wrap_all[] = "-Wl,--wrap=pthread_create"
 #include "spec/messages.def"
     ;
 #undef MESSAGE
 #undef COLLECTIVE
 #undef CALL
+
+static bool calls_mpi(const char *path)
+{
+	struct spec *s;
+	bool found = false;
+	if (spec_load(path, NULL, &s) < 0)
+		return false;
+	for (uint32_t i = 0; !found && i < s->n_nodes; i++)
+		found = s->nodes[i].kind == SPEC_SYSCALL && strncmp(s->nodes[i].name, "MPI_", 4) == 0;
+	spec_free(s);
+	return found;
+}
 
 /* The link's own arguments; with a trace, what was made of bitcode in the place of the first of its files. */
 static int make_argv(struct withspec *w, const size_t *at, const enum make_use *used, size_t n_files,
@@ -353,7 +367,8 @@ static int make_argv(struct withspec *w, const size_t *at, const enum make_use *
 		w->argv[n++] = w->owned[1];
 	if (traced) {
 		w->argv[n++] = w->owned[2];
-		w->argv[n++] = (char *)wraps;
+		w->wraps = calls_mpi(w->spec) ? &w->argv[n] : NULL;
+		w->argv[n++] = (char *)(w->wraps ? wrap_all : wrap_threads);
 		w->argv[n++] = (char *)"-pthread";
 	}
 	w->argv[n++] = (char *)"-Wl,--build-id";
@@ -537,6 +552,15 @@ int withspec_begin(const struct args *a, enum withspec_mode mode, struct err *er
 char *const *withspec_argv(const struct withspec *w)
 {
 	return w->argv;
+}
+
+bool withspec_less(struct withspec *w)
+{
+	if (!w->wraps)
+		return false;
+	*w->wraps = (char *)wrap_threads;
+	w->wraps = NULL;
+	return true;
 }
 
 int withspec_end(struct withspec *w, int status, const char *home, struct err *err)

@@ -20,6 +20,9 @@ struct withspec;
 int withspec_begin(const struct args *a, enum withspec_mode mode, struct err *err, struct withspec **ret);
 /* The command to be run: NULL as it is given. With extra: further arguments, in room of at least 8 more. */
 char *const *withspec_argv(const struct withspec *w);
+/* Where that failed: takes something away that may be why, and is not wanted most (messages, of an MPI that has not all
+ * functions: stubs). False: there is nothing. */
+bool withspec_less(struct withspec *w);
 /* After it: status of wait. home: where the record is, NULL none. */
 int withspec_end(struct withspec *w, int status, const char *home, struct err *err);
 void withspec_free(struct withspec *w);

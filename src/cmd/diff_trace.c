@@ -6,6 +6,7 @@
 #include "cmd/diff_trace_find.h"
 #include "cmd/diff_trace_pair.h"
 #include "cmd/diff_view.h"
+#include "spec/trace_format.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -178,6 +179,40 @@ static int pair_up(struct job *j, const struct diff *roles, const struct compare
 	return r;
 }
 
+/* ---- who sent what may be why ---- */
+
+/* The rank that both sides of a pair are, of so many; -1: not known, or not the same. */
+static int64_t rank_of(const struct trace_pair *p, uint32_t ranks)
+{
+	const struct trace_info *i[2] = {&p->c.thread[0].info, &p->c.thread[1].info};
+	return i[0]->ranks == ranks && i[1]->ranks == ranks && i[0]->rank == i[1]->rank ? (int64_t)i[0]->rank : -1;
+}
+
+/* Of a pair that parts, the one whose message is the first that differs, or the last that was received before; if that
+ * one parts, too, and it is certain which it is: one process alone has its rank. */
+static const struct trace_pair *sender_of(const struct trace_view *v, const struct trace_pair *p)
+{
+	const struct told_message *t = p->c.message ? p->c.told : &p->c.last;
+	const struct trace_message *m = &t[0].message;
+	uint32_t ranks = p->c.thread[0].info.ranks;
+	const struct trace_pair *found = NULL;
+	if (trace_is_same(p) || !t[0].there || m->kind != TRACE_MESSAGE_receive || m->peer < 0 ||
+	    m->size != (int32_t)ranks || rank_of(p, ranks) < 0)
+		return NULL;
+	if (p->c.message && (!t[1].there || t[1].message.kind != m->kind || t[1].message.peer != m->peer))
+		return NULL; /* of two senders neither need have done anything else */
+	for (size_t i = 0; i < v->n; i++) {
+		const struct trace_pair *q = &v->v[i];
+		if (q == p || rank_of(q, ranks) != m->peer || strcmp(q->side[0].exe, p->side[0].exe) != 0 ||
+		    strcmp(q->side[1].exe, p->side[1].exe) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = q;
+	}
+	return found && !trace_is_same(found) ? found : NULL;
+}
+
 /* The traces of both sides, from where they are or by running again what left none. A status; -1 as diff_again. */
 static int find_traces(struct cmd *c, const struct opts_diff *o, const char *const words[2], struct trace_set set[2],
                        struct traced_again *again)
@@ -288,6 +323,8 @@ int cmd_diff_trace(struct cmd *c, const struct opts_diff *o)
 		r = pair_up(&j, has_roles ? &roles : NULL, &options, &err);
 	if (has_roles)
 		diff_release(&roles);
+	for (size_t i = 0; i < j.view.n; i++)
+		j.view.v[i].sender = sender_of(&j.view, &j.view.v[i]);
 	for (size_t i = 0; again.folder && i < j.view.n + j.view.n_only; i++) {
 		struct trace_side *side = i < j.view.n ? j.view.v[i].side : &j.view.only[i - j.view.n];
 		for (int s = 0; s < (i < j.view.n ? 2 : 1); s++)

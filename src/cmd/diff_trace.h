@@ -22,7 +22,10 @@ struct trace_pair {
 	/* Where the trace was only of functions: what the search for its path could not decide, in words; NULL. */
 	char *searched;
 	bool functions; /* they were */
-	char **names;   /* of functions that are not in the specification, by their numbers behind its own; some NULL */
+	/* Where a message may be why they part: the rank that it came from, whose process parts, too. NULL: there is none.
+	 */
+	const struct trace_pair *sender;
+	char **names; /* of functions that are not in the specification, by their numbers behind its own; some NULL */
 	uint32_t n_names;
 	struct pair_calls *calls; /* they are traces of calls (diff_trace_calls.h); NULL */
 };
@@ -72,6 +75,9 @@ void trace_words_message(const struct trace_pair *p, struct buf *b);
 /* "0.1", or "0.1 | 0.2"; ", rank 3", ", rank 3 | rank 4", nothing. */
 void trace_words_thread(const struct trace_pair *p, struct buf *b);
 void trace_words_rank(const struct trace_pair *p, struct buf *b);
+/* "rank 1: main() at w.c:30: A took true, B false", of the sender; nothing. Did the message itself differ, or is it
+ * only the last one before? */
+void trace_words_sender(const struct trace_pair *p, struct buf *b);
 /* "receive", "Bcast" */
 const char *trace_message_name(unsigned kind);
 /* No difference at all, as far as was recorded. */

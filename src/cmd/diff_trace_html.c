@@ -125,6 +125,12 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 		put("first message that differs, A | B", &b);
 		fputs("</dl>\n", stdout);
 	}
+	if (p->sender) {
+		trace_words_sender(p, &b);
+		fputs("<dl>", stdout);
+		put(p->c.message ? "its sender, A | B" : "received before, of a rank that differs, too", &b);
+		fputs("</dl>\n", stdout);
+	}
 	for (size_t i = 0; i < p->c.n; i++) {
 		if (i == 1)
 			printf("<details><summary>then %zu more</summary>\n", p->c.result.total - 1);

@@ -215,6 +215,15 @@ static json_t *pair_json(const struct trace_pair *p)
 		js_put(o, "message", m);
 	}
 	js_num(o, "messages_same", p->c.n_messages);
+	if (p->sender) {
+		json_t *from = json_object();
+		js_num(from, "rank", p->sender->c.thread[0].info.rank);
+		js_bool(from, "message_differs", p->c.message);
+		trace_words_sender(p, &b);
+		js_str(from, "text", buf_view(&b));
+		buf_reset(&b);
+		js_put(o, "sender", from);
+	}
 	trace_words_notes(p, &b);
 	for (const char *q = buf_cstr(&b); *q;) {
 		size_t n = strcspn(q, "\n");

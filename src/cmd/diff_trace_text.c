@@ -44,6 +44,15 @@ static void put_source(const struct trace_pair *p, const struct difference *d)
 	free(lines.text);
 }
 
+/* Who sent what may be why. */
+static void put_sender(const struct trace_view *v, const struct trace_pair *p)
+{
+	struct buf b = {0};
+	trace_words_sender(p, &b);
+	put(v, p->c.message ? "sender" : "received", &b);
+	buf_release(&b);
+}
+
 static void put_first(const struct trace_view *v, const struct trace_pair *p)
 {
 	const struct difference *d = &p->c.v[0];
@@ -69,6 +78,7 @@ static void put_first(const struct trace_view *v, const struct trace_pair *p)
 		trace_words_message(p, &b);
 		put(v, "message", &b);
 	}
+	put_sender(v, p);
 	if (p->c.data && !p->c.equal) {
 		trace_words_datum(p, &b);
 		buf_printf(&b, ": ");
@@ -126,6 +136,7 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 			trace_words_message(p, &b);
 			put(v, "message", &b);
 		}
+		put_sender(v, p);
 	} else {
 		put_first(v, p);
 		put_later(v, p);

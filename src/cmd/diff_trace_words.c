@@ -536,6 +536,25 @@ void trace_words_message(const struct trace_pair *p, struct buf *b)
 	}
 }
 
+void trace_words_sender(const struct trace_pair *p, struct buf *b)
+{
+	const struct trace_pair *q = p->sender;
+	if (!q)
+		return;
+	if (q->c.message) {
+		trace_words_message(q, b);
+		return;
+	}
+	buf_printf(b, "rank %u: ", q->c.thread[0].info.rank);
+	if (!q->c.equal && q->c.n) {
+		trace_words_divergence(q, &q->c.v[0], b);
+		return;
+	}
+	trace_words_place(q, 0, q->c.datum[0].function, q->c.datum[0].node, b);
+	buf_printf(b, ": ");
+	trace_words_operands(q, q->c.datum, b);
+}
+
 void trace_words_thread(const struct trace_pair *p, struct buf *b)
 {
 	fmt_name(b, str_of(p->side[0].thread));

@@ -388,7 +388,7 @@ static int compare_messages(const struct atlas *m, const char *const path[2], co
                             struct compared *c, size_t prefix, struct err *err)
 {
 	struct walker w[2] = {0};
-	size_t steps[2] = {0};
+	size_t steps[2] = {0}, received = 0;
 	bool there[2];
 	int r = 0;
 	for (int s = 0; r == 0 && s < 2; s++) {
@@ -408,6 +408,11 @@ static int compare_messages(const struct atlas *m, const char *const path[2], co
 			there[s] &= steps[s] == first;
 		if (there[0] && there[1] && trace_message_same(&w[0].e.message, &w[1].e.message)) {
 			c->n_messages++;
+			if (w[0].e.message.kind == TRACE_MESSAGE_receive && w[0].e.message.peer >= 0) {
+				c->last.there = w[0].e.message.peer == w[1].e.message.peer;
+				c->last.message = w[0].e.message;
+				received = first;
+			}
 			continue;
 		}
 		/* Where one trace ends with the step, what would follow is not known: it is its end that is told. */
@@ -423,6 +428,8 @@ static int compare_messages(const struct atlas *m, const char *const path[2], co
 		break;
 	}
 out:
+	if (r >= 0 && c->last.there)
+		r = place_message(symbols, &c->thread[0].steps, 0, received, &c->last);
 	walker_release(&w[0]);
 	walker_release(&w[1]);
 	return r < 0 ? r : 0;

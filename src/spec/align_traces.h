@@ -101,7 +101,8 @@ struct compared {
 	uint64_t data_steps; /* decisions with operands that were compared */
 	bool message;        /* a message differs before the first divergence, or at all: the first in `told` */
 	struct told_message told[2];
-	uint64_t n_messages; /* that are the same before it */
+	uint64_t n_messages;      /* that are the same before it */
+	struct told_message last; /* of these, A's, the last that was received */
 };
 
 struct compare_options {

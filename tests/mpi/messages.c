@@ -65,6 +65,27 @@ static void words(int n)
 	}
 }
 
+static void value(int n)
+{
+	int w = 0;
+	MPI_Status st;
+	if (rank == 1) {
+		if (n == 4) { /* @put */
+			w = 1;
+			puts("put one");
+		}
+		MPI_Send(&w, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+		sent(0, 5, 4);
+	} else if (rank == 0) {
+		MPI_Recv(&w, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &st);
+		got(&st, 0);
+		if (w) /* @got */
+			puts("one");
+		else
+			puts("none");
+	}
+}
+
 static void ring(void)
 {
 	int x[4] = {rank}, y[4], next = (rank + 1) % size, before = (rank + size - 1) % size;
@@ -233,6 +254,8 @@ int main(int argc, char **argv)
 		first(atoi(argv[3]));
 	else if (!strcmp(argv[1], "words"))
 		words(atoi(argv[3]));
+	else if (!strcmp(argv[1], "value"))
+		value(atoi(argv[3]));
 	else if (!strcmp(argv[1], "ring"))
 		ring();
 	else
