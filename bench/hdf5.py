@@ -58,7 +58,7 @@ def calls_of_last(n):
             continue
         what, calls = row.rsplit(',', 1)
         api, direction, kind, root = what.strip('"').split()
-        name = ('aread' if api == 'attr' else f'd{direction}' if api == 'data' else 'fopen' if root == '1' else
+        name = ('aread' if api == 'attr' else f'd{direction}' if api == 'data' else 'dwrite' if api == 'extent' else 'fopen' if root == '1' else
                 {'create': {'attribute': 'acreate'}.get(kind, 'dcreate'), 'h5open': {'attribute': 'aopen'}.get(kind, 'dopen')}.get(api, 'fopen'))
         found[name] = found.get(name, 0) + int(calls)
     return found

@@ -85,6 +85,26 @@ check 'and the rest of it is from before'
 cmd 0 lineage --json in.h5//raw/time && json '[.executions[].argv[1]] | sort == ["over", "some"]'
 check 'so both made it'
 
+# a dataset that becomes longer is another, and that is no H5Dwrite
+step 'a dataset that can become longer' grow grow.h5
+step 'it becomes longer' longer grow.h5
+cmd 0 sql --csv "SELECT DISTINCT i.api, i.direction, i.calls, i.failed, i.bytes FROM io i JOIN file f ON f.id = i.file JOIN execution x ON x.id = i.execution
+	WHERE f.path LIKE '%/grow.h5//grow' AND x.argv LIKE '%longer%' ORDER BY 1" && tr -d '\r' <"$out" | sed 1d >"$T/got" && is "$T/got" 'extent,write,1,0,0
+h5open,read,1,0,0'
+check '... by a call that is named as it is'
+cmd 0 stat --hdf5 @ && says "$out" H5Dset_extent && says_not "$out" H5Dwrite
+check '... and counted so'
+cmd 0 lineage --json grow.h5//grow && json '[.executions[].argv[1]] | sort == ["grow", "longer"]'
+check '... and what it is has come from both'
+step 'a chunk is read as it lies in the file' chunk grow.h5 chunk.h5
+cmd 0 lineage --json chunk.h5//chunk && json '[.executions[].argv[1]] | sort == ["chunk", "grow", "longer"]'
+check '... and what came of it has its history'
+if ./h5steps multi grow.h5 multi.h5 | grep -q none; then
+	skip 'an element is read by the call for several datasets' 'HDF5 has it since 1.14'
+else
+	step 'an element is read by the call for several datasets' multi grow.h5 multi.h5
+fi
+
 # names
 cmd 0 run "$HDF5" -- ./h5steps move in.h5 && cmd 0 lineage in.h5//raw/clock && says "$out" 'h5steps some in.h5'
 check 'a dataset that was moved keeps its history'

@@ -85,6 +85,61 @@ cmd 0 run "--hdf5=${VOL}attribute" -- ./h5steps fork f.h5 h.h5
 sql "SELECT count(DISTINCT execution) FROM gap WHERE reason = 'hdf5' AND execution IS NOT NULL AND $latest" >"$out" && is "$out" 2
 check 'what a parent and its forked child left out is said of each'
 
+# without times: the same objects, the same lineage; of times nothing is known, which is not that they are 0
+rm -rf "$STEMMA_HOME"
+cmd 0 run "--hdf5=${VOL}untimed" -- ./h5steps make in.h5 && gaps 'IS NULL' >"$out" && is "$out" 'not recorded, as asked for: times' && gaps 'IS NOT NULL' >"$out" && lines "$out" 0
+check 'that times are not recorded is said of the run'
+cmd 0 run "--hdf5=${VOL}dataset,untimed" -- ./h5steps columns in.h5 plain.h5 && gaps 'IS NULL' >"$out" && is "$out" 'not recorded, as asked for: group attribute datatype link times'
+check 'times and classes can be left out together'
+cmd 0 run "--hdf5=${VOL}untimed" -- ./h5steps scale in.h5 out.h5
+cmd 0 lineage --json out.h5//scaled/trace && made_by '["make in.h5", "scale in.h5 out.h5"]' && has_not_file in.h5 &&
+	json '[.entities[].path | select(contains("//")) | sub(".*/work/"; "")] | sort == ["in.h5//calib/gain", "in.h5//raw/trace", "in.h5//raw/trace@rate", "out.h5//scaled/trace"]'
+check 'a lineage without times is whole'
+cmd 0 stat --hdf5 --json @ && json '.total.calls | (.read.calls, .written.calls) > 3 and .read.failed == 0 and .read.largest == 6400 and
+	([.read, .written | .spent_ns, .first, .last] | all(. == null))'
+check 'stat: calls and bytes are known, times are not'
+cmd 0 stat --hdf5 @ && [ "$(awk '$NF == "H5Dread" { print $1, $2, $(NF - 1) }' "$out")" = '2 0 ?' ]
+check '... as text'
+cmd 0 stat --hdf5 --times --json @ && json '.over_time == [] and .untimed == .total.calls.read.calls + .total.calls.written.calls' && cmd 0 stat --hdf5 --times @ && says "$out" 'calls whose times are not known' && says_not "$out" 1970
+check 'stat --times: none, and how many calls are without'
+cmd 1 stat --hdf5 --json --at "$(date -u +%Y-%m-%dT%H:%M:%SZ)" @ && json '.under_way == [] and .untimed > 0'
+check 'stat --at: the same'
+cmd 0 stat --hdf5 --tsv @ && awk -F '\t' 'NR > 1 && ($8 != "0" || $11 != "?" || $12 != "?" || $13 != "?") { bad = 1 } END { exit bad || NR < 5 }' "$out"
+check 'stat --tsv: failed calls are known, times are not'
+sql "SELECT count(*), count(i.spent), count(i.first), count(i.last), sum(i.calls) > 9 FROM io i JOIN execution x ON x.id = i.execution WHERE x.$latest" >"$out" && grep -qE '^[1-9][0-9]*,0,0,0,1$' "$out"
+check 'sql: NULL'
+cmd 0 export --format provio out.h5//scaled/trace && says "$out" 'provio:count' 'a provio:Read' && says_not "$out" 'provio:elapsed'
+check 'PROV-IO: no elapsed time'
+cmd 137 run "--hdf5=${VOL}untimed" -- ./h5steps killed k.h5 && sql "SELECT count(*) FROM edge e JOIN version v ON v.id = e.from_id JOIN file f ON f.id = v.file WHERE type = 'wasGeneratedBy' AND f.path LIKE '%/k.h5//a'" >"$out" && is "$out" 1
+check 'what a killed program wrote is in the record'
+# That no clock is looked at: all looks of the program go through a function of ours.
+cat >"$T/clock.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <time.h>
+static long looks;
+int clock_gettime(clockid_t c, struct timespec *t)
+{
+	static int (*real)(clockid_t, struct timespec *);
+	if (!real)
+		real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+	looks++;
+	return real(c, t);
+}
+__attribute__((destructor)) static void say(void) { fprintf(stderr, "looks %ld\n", looks); }
+END
+looks() { # WORDS READS: looks at a clock of a program that reads an attribute so often
+	cmd 0 run "--hdf5=$VOL$1" -- sh -c "LD_PRELOAD=\$LD_PRELOAD:$T/clock.so exec ./h5steps attr in.h5 $2" && sed -n 's/^looks //p' "$err"
+}
+if cc -shared -fPIC -o "$T/clock.so" "$T/clock.c" -ldl >"$out" 2>&1; then
+	few=$(looks attribute,untimed 100) many=$(looks attribute,untimed 1100) timed=$(looks attribute 100) more=$(looks attribute 1100)
+	: >"$err" && echo "untimed $few $many, timed $timed $more" >"$out" && [ "$few" -gt 0 ] && [ "$few" = "$many" ] && [ $((more - timed)) = 2000 ]
+	check 'no clock is looked at: two looks for each read with times, none without'
+else
+	skip 'no clock is looked at' 'no compiler'
+fi
+
 # words
 cmd 2 run --hdf5=datasets -- true && says "$err" datatype && cmd 2 run --hdf5=on,dataset -- true && cmd 2 run --hdf5=dataset, -- true
 check 'words that there are not'

@@ -10,14 +10,15 @@
 #include "cmd/things.h"
 #include "query/idmap.h"
 
-#define STAT_APIS (TERM_ioapi_rename + 1)
+#define STAT_APIS (TERM_ioapi_extent + 1)
 
 /* Calls, one way. */
 struct moved {
 	uint64_t calls, failed, bytes, largest, spent, size[IO_SIZES];
 	int64_t first, last;
-	bool any;  /* there are figures */
-	bool bare; /* calls and bytes only: run --count does not time them */
+	bool any;     /* there are figures */
+	bool untimed; /* of some no times were recorded: run --hdf5=untimed, run --count */
+	bool bare;    /* of some only calls and bytes: run --count */
 };
 enum { STAT_READ, STAT_WRITE, STAT_WAYS };
 /* The accesses of one call, execution or file, one way: repeats counted. */

@@ -16,6 +16,7 @@ static void add_moved(struct moved *to, const struct moved *from)
 	to->first = to->any ? earlier(to->first, from->first) : from->first;
 	to->last = to->any && to->last > from->last ? to->last : from->last; /* TIME_NONE is the least */
 	to->any = true;
+	to->untimed |= from->untimed;
 	to->bare |= from->bare;
 	to->calls += from->calls;
 	to->failed += from->failed;
@@ -26,8 +27,14 @@ static void add_moved(struct moved *to, const struct moved *from)
 		to->size[i] += from->size[i];
 }
 
+static bool is_hdf5(unsigned api)
+{
+	return api >= TERM_ioapi_data && api < STAT_APIS;
+}
+
 static struct moved moved_of(const struct io_info *io)
 {
+	bool untimed = (io->calls || io->failed) && io->first == TIME_NONE;
 	struct moved m = {.calls = io->calls,
 	                  .failed = io->failed,
 	                  .bytes = io->bytes,
@@ -36,7 +43,8 @@ static struct moved moved_of(const struct io_info *io)
 	                  .first = io->first,
 	                  .last = io->last,
 	                  .any = true,
-	                  .bare = io->calls && io->first == TIME_NONE};
+	                  .untimed = untimed,
+	                  .bare = untimed && !is_hdf5(io->api)};
 	memcpy(m.size, io->size, sizeof(m.size));
 	return m;
 }
@@ -270,6 +278,7 @@ const char *stat_call(unsigned api, bool write)
 	    [TERM_ioapi_h5open] = {"open", "-"},
 	    [TERM_ioapi_flush] = {"-", "flush"},
 	    [TERM_ioapi_rename] = {"-", "rename"},
+	    [TERM_ioapi_extent] = {"-", "H5Dset_extent"},
 	};
 	return names[api < STAT_APIS ? api : 0][write];
 }

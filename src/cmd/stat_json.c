@@ -11,18 +11,21 @@ static void moved_json(json_t *o, const struct moved *m)
 	json_t *sizes = json_array();
 	js_num(o, "calls", m->calls);
 	js_num(o, "bytes", m->bytes);
-	if (m->bare) {
-		static const char *const unknown[] = {"failed", "largest", "spent_ns", "first", "last", "sizes"};
-		for (unsigned i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+	if (m->untimed) {
+		static const char *const unknown[] = {"spent_ns", "first", "last", "failed", "largest", "sizes"};
+		for (unsigned i = 0; i < (m->bare ? 6 : 3); i++)
 			js_put(o, unknown[i], json_null());
+	} else {
+		js_big(o, "spent_ns", m->spent);
+		js_time(o, "first", m->first);
+		js_time(o, "last", m->last);
+	}
+	if (m->bare) {
 		json_decref(sizes);
 		return;
 	}
 	js_num(o, "failed", m->failed);
 	js_num(o, "largest", m->largest);
-	js_big(o, "spent_ns", m->spent);
-	js_time(o, "first", m->first);
-	js_time(o, "last", m->last);
 	for (unsigned i = 0; i < IO_SIZES; i++)
 		js_add(sizes, json_integer((json_int_t)m->size[i]));
 	js_put(o, "sizes", sizes);
@@ -149,8 +152,10 @@ int stat_json(const struct stat_sums *w, const struct opts_stat *o, const struct
 	js_put(all, "calls", calls);
 	js_put(all, "executions", execs);
 	js_put(all, "files", files);
-	if (o->times)
+	if (o->times) {
 		slices_json(all, when);
+		js_num(all, "untimed", when->untimed);
+	}
 	*ret_status = js_print(all, false);
 	return r;
 }
@@ -199,15 +204,15 @@ int stat_tsv_row(void *cmd, const struct stat_row *row)
 		printf("%s\t%s\t%s\t%s\t%s\t%s", exec.text, b.n ? buf_cstr(&b) : "", f.pub.text, path.n ? buf_cstr(&path) : "",
 		       row->write ? "write" : "read", counted ? term_name(SET_ioapi, (unsigned)row->api) : "?");
 		number(row->io.calls, counted);
-		bool timed = counted && !row->io.bare;
-		number(row->io.failed, timed);
+		bool whole = counted && !row->io.bare;
+		number(row->io.failed, whole);
 		number(row->io.bytes, row->bytes_known);
-		number(row->io.largest, timed);
-		number(row->io.spent, timed);
+		number(row->io.largest, whole);
+		number(row->io.spent, counted && !row->io.untimed);
 		moment(counted ? row->io.first : TIME_NONE);
 		moment(counted ? row->io.last : TIME_NONE);
 		for (unsigned i = 0; i < IO_SIZES; i++)
-			number(row->io.size[i], timed);
+			number(row->io.size[i], whole);
 		putchar('\n');
 	}
 	buf_release(&b);

@@ -86,7 +86,7 @@ static void spent_cell(struct table *t, const struct way *w)
 		buf_char(&b, w->uncounted ? '?' : '-');
 	else if (!w->io.any)
 		buf_char(&b, '-');
-	else if (w->io.bare)
+	else if (w->io.untimed)
 		buf_char(&b, '?');
 	else
 		put_spent(&b, w->io.spent);
@@ -127,7 +127,7 @@ static void moved_row(struct table *t, const struct moved *m, const struct opts_
 			buf_char(&b, '-');
 		cell(t, &b);
 	}
-	if (m->bare)
+	if (m->untimed)
 		buf_char(&b, '?');
 	else
 		put_spent(&b, m->spent);
@@ -381,7 +381,8 @@ int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct
 		int64_t since = beginning(w);
 		buf_reset(&b);
 		fmt_time(&b, since, false);
-		printf("\nseconds since %s\n", buf_cstr(&b));
+		if (since)
+			printf("\nseconds since %s\n", buf_cstr(&b));
 		r = times(w, o, "times, executions", &w->execs, true, since);
 		if (r >= 0)
 			r = times(w, o, "times, files", &w->files, false, since);

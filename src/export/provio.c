@@ -226,6 +226,8 @@ static const char *call_name(const struct file_info *f, unsigned api, bool write
 		return is_file ? "H5Fflush" : flushed[k];
 	case TERM_ioapi_rename:
 		return "H5Lmove";
+	case TERM_ioapi_extent:
+		return "H5Dset_extent";
 	default:
 		return write ? "write" : "read";
 	}
@@ -321,7 +323,8 @@ static int counted(struct writer *w, const char *exec, struct idmap *versions)
 		if (io->bytes)
 			number(w, "provio:bytes", io->bytes);
 		sizes(w, io);
-		seconds(w, "provio:elapsed", io->spent);
+		if (io->first != TIME_NONE)
+			seconds(w, "provio:elapsed", io->spent);
 		moment(w, "prov:startedAtTime", io->first);
 		moment(w, "prov:endedAtTime", io->last);
 		end(w);

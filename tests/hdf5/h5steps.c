@@ -14,6 +14,10 @@
  *   many OUT N        N datasets
  *   kinds OUT         one object of each kind, and a link; the truth with a word of the kind before it. No time is kept
  *                     in OUT: it is the same each time
+ *   grow OUT          OUT//grow, of four elements in a chunk, that can become longer
+ *   longer FILE       FILE//grow is made twice as long
+ *   chunk IN OUT      OUT//chunk from the first chunk of IN//grow, as it is in the file
+ *   multi IN OUT      OUT//two from the second element of IN//grow, by the calls for several datasets (1.14)
  *   rate FILE         FILE//raw/trace@rate written anew
  *   attr FILE N       reads one attribute N times, opened once; prints ns a read
  *   fork IN OUT       a forked child reads IN//raw/time, which its parent had open, and writes OUT//child */
@@ -212,6 +216,63 @@ static int kinds(const char *out)
 	return H5Tclose(t) | H5Dclose(d) | H5Sclose(s) | H5Gclose(g) | H5Pclose(timeless) | H5Pclose(list) | H5Fclose(f);
 }
 
+static int grow(const char *out)
+{
+	hsize_t n = 4, most = H5S_UNLIMITED;
+	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), list = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_chunk(list, 1, &n);
+	hid_t s = H5Screate_simple(1, &n, &most);
+	hid_t d = H5Dcreate2(f, "grow", H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, list, H5P_DEFAULT);
+	trace[0][0] = 1;
+	H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	did("write", out, ""), did("write", out, "grow");
+	return H5Pclose(list) | H5Sclose(s) | H5Dclose(d) | H5Fclose(f);
+}
+
+static int longer(const char *file)
+{
+	hsize_t n = 8;
+	hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, "grow", H5P_DEFAULT);
+	int r = H5Dset_extent(d, &n);
+	did("write", file, "grow");
+	return r | H5Dclose(d) | H5Fclose(f);
+}
+
+static int chunk(const char *in, const char *out)
+{
+	hsize_t n = 4, zero = 0;
+	uint32_t filters = 0;
+	hid_t a = H5Fopen(in, H5F_ACC_RDONLY, H5P_DEFAULT), from = H5Dopen2(a, "grow", H5P_DEFAULT),
+	      b = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), to = dataset(b, "chunk", 1, &n);
+	int r = H5Dread_chunk(from, H5P_DEFAULT, &zero, &filters, trace);
+	H5Dwrite(to, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	did("read", in, "grow"), did("write", out, ""), did("write", out, "chunk");
+	return r | H5Dclose(from) | H5Dclose(to) | H5Fclose(a) | H5Fclose(b);
+}
+
+#if H5_VERSION_GE(1, 14, 0)
+static int multi(const char *in, const char *out)
+{
+	hsize_t at = 1, one = 1;
+	hid_t a = H5Fopen(in, H5F_ACC_RDONLY, H5P_DEFAULT), from = H5Dopen2(a, "grow", H5P_DEFAULT),
+	      b = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), to = dataset(b, "two", 1, &one);
+	hid_t m = H5Screate_simple(1, &one, NULL), s = H5Dget_space(from), type = H5T_NATIVE_DOUBLE;
+	void *buf = trace;
+	const void *cbuf = trace;
+	H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &one, NULL);
+	int r = H5Dread_multi(1, &from, &type, &m, &s, H5P_DEFAULT, &buf);
+	r |= H5Dwrite_multi(1, &to, &type, &m, &m, H5P_DEFAULT, &cbuf);
+	did("read", in, "grow"), did("write", out, ""), did("write", out, "two");
+	return r | H5Sclose(m) | H5Sclose(s) | H5Dclose(from) | H5Dclose(to) | H5Fclose(a) | H5Fclose(b);
+}
+#else
+static int multi(const char *in, const char *out)
+{
+	printf("none %s %s\n", in, out);
+	return 0;
+}
+#endif
+
 static int rate(const char *file)
 {
 	double v = 250;
@@ -279,6 +340,14 @@ int main(int argc, char **argv)
 		return many(a, atoi(b)) < 0;
 	if (!strcmp(step, "kinds"))
 		return kinds(a) < 0;
+	if (!strcmp(step, "grow"))
+		return grow(a) < 0;
+	if (!strcmp(step, "longer"))
+		return longer(a) < 0;
+	if (!strcmp(step, "chunk"))
+		return chunk(a, b) < 0;
+	if (!strcmp(step, "multi"))
+		return multi(a, b) < 0;
 	if (!strcmp(step, "rate"))
 		return rate(a) < 0;
 	if (!strcmp(step, "attr"))

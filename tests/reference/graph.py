@@ -26,7 +26,7 @@ NAMED = ("regular", "directory", "symlink", "softlink") + OBJECTS
 DATA, OVERLAP, DESCRIPTOR, FORK, SHM, SOCKET, CACHE, SYNC = range(8)
 VIAS = ("data", "overlap", "descriptor", "fork", "shm", "socket", "cache", "sync")
 BIND = 7  # api
-IO_APIS = range(17)
+IO_APIS = range(18)
 IO_FIGURES = ["calls", "failed", "bytes", "largest", "spent"] + ["size%d" % k for k in range(10)]
 OP_CREATE, OP_LINK, OP_RENAME, OP_UNLINK, OP_REPLACE, OP_SEEN = range(1, 7)
 

@@ -112,6 +112,8 @@ static inline bool h5_names(const struct h5_lib *l)
 {
 	return h5_wants(l, H5_OBJECTS) || h5_sees(l, H5_LINK);
 }
+/* Where durations are not recorded: H5_SOME_TIME, and no clock is looked at. */
+extern bool h5_untimed;
 int64_t h5_now(void);
 
 /* The object behind an identifier; NULL: it is none, or cannot be told. Asks HDF5 where it is not known yet. */
@@ -140,10 +142,14 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 /* Another number in a forked child, to which no object that its parent had is of use. */
 uint64_t h5_epoch(void);
 
+#define H5_BYTES_UNKNOWN UINT64_MAX
 /* Counting. `began` before a call that moves data makes it known though the call never comes back. */
 void h5_begin(struct h5_obj *o, bool write, int64_t t);
 void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended);
 void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t ended);
+/* Its extent is about to change: known though the call never comes back; the time at which it begins. */
+int64_t h5_extent_begin(struct h5_obj *o);
+void h5_extent_end(struct h5_obj *o, bool ok, int64_t began);
 /* A part of a dataset: all of it (space H5S_ALL), or what is selected in the space. Returns elements; 0 not known. */
 uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space, const char *fields, uint32_t nfields,
                     bool *ret_whole);
@@ -152,8 +158,6 @@ void h5_gap(const char *what);
 /* Asks for it, where that was not done yet; a dataset or an attribute by its identifier. */
 void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id);
 void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *most);
-/* Its shape is another now. */
-void h5_reshaped(struct h5_obj *o);
 
 /* ---- data and names (h5_move.c) ---- */
 

@@ -59,7 +59,7 @@ DATA(H5Dwrite, true, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist,
 		for (size_t i = 0; i < n; i++) {                                                                               \
 			struct h5_obj *o = h5_obj_of(l, id[i], TERM_kind_dataset);                                                 \
 			/* How much of each was counted where it was looked at; what a call of several took is shared out. */      \
-			h5_end(o, write, r >= 0, o && space[i] == H5S_ALL ? o->size * o->elements : 0,                             \
+			h5_end(o, write, r >= 0, o && space[i] == H5S_ALL ? o->size * o->elements : H5_BYTES_UNKNOWN,              \
 			       end - (end - t) / (int64_t)n, end);                                                                 \
 		}                                                                                                              \
 		return r;                                                                                                      \
@@ -87,7 +87,7 @@ EXPORT herr_t H5Dread_chunk(hid_t id, hid_t plist, const hsize_t *offset, uint32
 	int64_t t = 0;
 	struct h5_obj *o = h5_sees(l, H5_DATASET) ? chunk_begin(l, id, false, &t) : NULL;
 	herr_t r = real(id, plist, offset, filters, buf);
-	h5_end(o, false, r >= 0, 0, t, o ? h5_now() : t);
+	h5_end(o, false, r >= 0, H5_BYTES_UNKNOWN, t, o ? h5_now() : t);
 	return r;
 }
 
@@ -106,7 +106,6 @@ EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsiz
 	return r;
 }
 
-/* A dataset that shrinks or grows is another: what it lost was written over, what it gained is fill values. */
 #define EXTENT(name)                                                                                                   \
 	EXPORT herr_t name(hid_t id, const hsize_t *size);                                                                 \
 	EXPORT herr_t name(hid_t id, const hsize_t *size)                                                                  \
@@ -115,11 +114,10 @@ EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsiz
 		herr_t (*real)(hid_t, const hsize_t *) = l ? H5CALL(l, name, herr_t(*)(hid_t, const hsize_t *)) : NULL;        \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
-		int64_t t = 0;                                                                                                 \
-		struct h5_obj *o = h5_sees(l, H5_DATASET) ? chunk_begin(l, id, true, &t) : NULL;                               \
+		struct h5_obj *o = h5_sees(l, H5_DATASET) ? h5_obj_of(l, id, TERM_kind_dataset) : NULL;                        \
+		int64_t t = o ? h5_extent_begin(o) : 0;                                                                        \
 		herr_t r = real(id, size);                                                                                     \
-		h5_reshaped(o);                                                                                                \
-		h5_end(o, true, r >= 0, 0, t, o ? h5_now() : t);                                                               \
+		h5_extent_end(o, r >= 0, t);                                                                                   \
 		return r;                                                                                                      \
 	}
 EXTENT(H5Dset_extent)

@@ -3,7 +3,8 @@
  *
  * H5_OBJECT and H5_PART are reserved once and changed in place for as long as the program runs: their counters are what
  * is known when it ends, however it ends. The rest is written once. Everything is the user's to write: the reader
- * (capture/run/channel_h5.c) checks every number. Times are CLOCK_BOOTTIME, ns; 0: never. */
+ * (capture/run/channel_h5.c) checks every number. Times are CLOCK_BOOTTIME, ns; 0: never; H5_SOME_TIME: no clock was
+ * looked at, as asked for. That an object was met is an entry, and has a time in any case. */
 #ifndef STEMMA_CAPTURE_HDF5_H5_FORMAT_H
 #define STEMMA_CAPTURE_HDF5_H5_FORMAT_H
 
@@ -14,6 +15,8 @@
 
 #define H5_RANK_MAX 32
 #define H5_NAME_MAX 4096 /* of a path in a file, and of a file's */
+
+#define H5_SOME_TIME 1
 
 enum h5_kind {
 	H5_START = 1, /* value: version of the library; id: major << 32 | minor << 16 | release */
@@ -46,9 +49,10 @@ struct h5_few {
 	int64_t first, last;
 };
 static_assert(sizeof(struct h5_few) == 32, "layout");
-enum h5_few_op { H5_CREATE, H5_OPEN, H5_FLUSH, H5_RENAME, H5_FEW };
+enum h5_few_op { H5_CREATE, H5_OPEN, H5_FLUSH, H5_RENAME, H5_EXTENT, H5_FEW };
 
-#define H5_WHOLE 1u /* its first write was of all elements, and it had not been read */
+#define H5_WHOLE 1u   /* its first write was of all elements, and it had not been read */
+#define H5_UNSIZED 2u /* of some calls that read it the bytes are not known; << 1: that wrote it */
 
 struct h5_object {
 	uint32_t ready; /* 0: the rest is not there yet */
@@ -61,7 +65,7 @@ struct h5_object {
 	struct h5_row row[2];  /* read, written */
 	struct h5_few few[H5_FEW];
 };
-static_assert(sizeof(struct h5_object) == 296, "layout");
+static_assert(sizeof(struct h5_object) == 328, "layout");
 
 struct h5_shape {
 	uint64_t object;

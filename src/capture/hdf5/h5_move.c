@@ -114,10 +114,10 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
 void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end)
 {
 	h5_begin(from, false, t);
-	h5_end(from, false, true, 0, t, end);
+	h5_end(from, false, true, H5_BYTES_UNKNOWN, t, end);
 	h5_did(to, H5_CREATE, true, t, end);
 	h5_begin(to, true, t);
-	h5_end(to, true, true, 0, t, end);
+	h5_end(to, true, true, H5_BYTES_UNKNOWN, t, end);
 }
 
 void h5_object_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end)

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -50,6 +49,7 @@ struct state {
 static struct state *state;
 static bool no_wipe;
 uint32_t h5_classes = H5_ALL;
+bool h5_untimed;
 
 extern char **environ;
 
@@ -59,15 +59,14 @@ __attribute__((constructor)) static void find_classes(void)
 	for (char **e = environ; e && *e; e++)
 		if (!strncmp(*e, name, sizeof(name) - 1)) {
 			h5_classes = h5_classes_of(*e + sizeof(name) - 1);
+			h5_untimed = h5_has_word(*e + sizeof(name) - 1, H5_UNTIMED_WORD);
 			return;
 		}
 }
 
 int64_t h5_now(void)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+	return h5_untimed ? H5_SOME_TIME : app_tape_now();
 }
 
 static void *map(size_t n)
@@ -283,7 +282,7 @@ uint64_t h5_epoch(void)
 	if (!s)
 		return 0;
 	if (!s->epoch)
-		s->epoch = (uint64_t)h5_now();
+		s->epoch = (uint64_t)app_tape_now();
 	uint64_t epoch = s->epoch;
 	give(s);
 	return epoch;
@@ -601,7 +600,10 @@ void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began
 		return;
 	PUT(r->last, ended);
 	ADD(r->spent, (uint64_t)(ended - began));
-	if (ok) {
+	if (ok && bytes == H5_BYTES_UNKNOWN) {
+		__atomic_fetch_or(&o->told->flags, (uint16_t)(H5_UNSIZED << write), __ATOMIC_RELAXED);
+		ADD(r->calls, 1);
+	} else if (ok) {
 		ADD(r->bytes, bytes);
 		if (bytes > GET(r->largest))
 			PUT(r->largest, bytes);
@@ -650,10 +652,24 @@ void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *
 	             &(struct app_words){.value = (const char *)&t, .nvalue = sizeof(t.head) + 16 * o->rank});
 }
 
-void h5_reshaped(struct h5_obj *o)
+/* A dataset that shrinks or grows is another: what it lost was written over, what it gained is fill values. */
+int64_t h5_extent_begin(struct h5_obj *o)
 {
-	if (o)
-		o->shaped = false;
+	struct h5_few *r = o && o->told ? &o->told->few[H5_EXTENT] : NULL;
+	int64_t t = h5_now();
+	if (r && !GET(r->first))
+		PUT(r->first, t);
+	if (r)
+		PUT(r->last, t);
+	return t;
+}
+
+void h5_extent_end(struct h5_obj *o, bool ok, int64_t began)
+{
+	if (!o)
+		return;
+	o->shaped = false;
+	h5_did(o, H5_EXTENT, ok, began, h5_now());
 }
 
 void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)

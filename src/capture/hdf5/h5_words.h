@@ -1,5 +1,6 @@
 /* h5_words.h - what of HDF5 is recorded, as it is asked for: the words of `run --hdf5=`, of the setting `hdf5` and of
- * STEMMA_HDF5, with commas between them. A list that names no class asks for all of them. */
+ * STEMMA_HDF5, with commas between them. A list that names no class asks for all of them; `untimed` among the words
+ * asks for no clock to be looked at. */
 #ifndef STEMMA_CAPTURE_HDF5_H5_WORDS_H
 #define STEMMA_CAPTURE_HDF5_H5_WORDS_H
 
@@ -17,6 +18,8 @@
 #define H5_ALL ((1u << H5_CLASSES) - 1)
 
 static const char *const h5_class_word[H5_CLASSES] = {"group", "dataset", "attribute", "datatype", "link"};
+
+#define H5_UNTIMED_WORD "untimed"
 
 /* Is the word in the list? */
 static inline int h5_has_word(const char *list, const char *word)

@@ -22,6 +22,7 @@ struct told_object {
 	struct h5_object o;
 	struct str path, attr; /* in the window */
 	uint64_t number;       /* in the log; 0: not told */
+	int64_t met;           /* when it was told of */
 	struct told_file *file;
 };
 struct teller {
@@ -102,8 +103,8 @@ static void take_object(struct teller *t, const struct app_said *said)
 		return;
 	}
 	const char *text = said->value.p + sizeof(o);
-	t->objects[t->nobjects++] =
-	    (struct told_object){.o = o, .path = str_n(text, o.nname), .attr = str_n(text + o.nname, o.nattr)};
+	t->objects[t->nobjects++] = (struct told_object){
+	    .o = o, .met = said->time, .path = str_n(text, o.nname), .attr = str_n(text + o.nname, o.nattr)};
 }
 
 static int take(void *arg, const struct app_said *said)
@@ -184,6 +185,7 @@ static bool row_is(const struct h5_row *r)
 
 static void say_io(struct teller *t, uint64_t access, unsigned api, bool write, const struct h5_row *r)
 {
+	bool timed = r->first != H5_SOME_TIME;
 	struct event ev = {.io = {.access = access,
 	                          .api = api,
 	                          .write = write,
@@ -191,9 +193,9 @@ static void say_io(struct teller *t, uint64_t access, unsigned api, bool write, 
 	                          .failed = r->failed,
 	                          .bytes = r->bytes,
 	                          .largest = r->largest,
-	                          .spent = r->spent,
-	                          .first = time_of(t, r->first),
-	                          .last = time_of(t, r->last)}};
+	                          .spent = timed ? r->spent : 0,
+	                          .first = timed ? time_of(t, r->first) : TIME_NONE,
+	                          .last = timed ? time_of(t, r->last) : TIME_NONE}};
 	sup_event(t->s, EVENT_io, t->now, &t->subject, &ev);
 }
 
@@ -205,7 +207,8 @@ static void say_few(struct teller *t, uint64_t access, const struct h5_object *o
 	} what[H5_FEW] = {[H5_CREATE] = {TERM_ioapi_create, true},
 	                  [H5_OPEN] = {TERM_ioapi_h5open, false},
 	                  [H5_FLUSH] = {TERM_ioapi_flush, true},
-	                  [H5_RENAME] = {TERM_ioapi_rename, true}};
+	                  [H5_RENAME] = {TERM_ioapi_rename, true},
+	                  [H5_EXTENT] = {TERM_ioapi_extent, true}};
 	for (int i = 0; i < H5_FEW; i++) {
 		const struct h5_few *f = &o->few[i];
 		if ((f->calls || f->failed) && f->first && f->last >= f->first)
@@ -227,9 +230,13 @@ static void cover(struct span *s, int64_t from, int64_t to)
 	s->to = s->to > to ? s->to : to;
 }
 
+/* How an access ended. Without times it goes on for as long as the program ran. */
+enum how { ENDED, UNTIMED, UNDER_WAY };
+
 static uint64_t say_access(struct teller *t, const struct told_object *o, unsigned mode, struct span span, bool moved,
-                           bool goes_on, unsigned evidence, const struct h5_row *r)
+                           enum how how, unsigned evidence, const struct h5_row *r)
 {
+	bool goes_on = how != ENDED;
 	struct event ev = {
 	    .access = {.file = o->number, .mode = mode, .via = TERM_via_data, .sure = 1, .api = TERM_api_hdf5}};
 	int64_t from = time_of(t, span.from), to = time_of(t, span.to);
@@ -241,10 +248,11 @@ static uint64_t say_access(struct teller *t, const struct told_object *o, unsign
 	                                   .exact = !goes_on,
 	                                   .first = moved && !goes_on ? from : TIME_NONE,
 	                                   .last = moved && !goes_on ? to : TIME_NONE}};
-	if (r && !goes_on && mode & ACCESS_READ) {
+	bool sized = r && how != UNDER_WAY && !(o->o.flags & H5_UNSIZED << (mode & ACCESS_READ ? 0 : 1));
+	if (sized && mode & ACCESS_READ) {
 		end.access_end.bytes_read = r->bytes;
 		end.access_end.known = 1;
-	} else if (r && !goes_on) {
+	} else if (sized) {
 		end.access_end.bytes_written = r->bytes;
 		end.access_end.known = 2;
 	}
@@ -256,8 +264,10 @@ static void say_object(struct teller *t, struct told_object *o)
 {
 	const struct h5_object *h = &o->o;
 	const struct h5_row *read = &h->row[0], *write = &h->row[1];
-	const struct h5_few *made = &h->few[H5_CREATE];
-	bool reads = row_is(read), creates = made->calls && made->first, writes = row_is(write) || creates;
+	const struct h5_few *made = &h->few[H5_CREATE], *longer = &h->few[H5_EXTENT];
+	bool reads = row_is(read), creates = made->calls && made->first;
+	bool extends = longer->first && longer->last >= longer->first;
+	bool writes = row_is(write) || creates || extends;
 	struct span all = {0}, spans[2] = {{0}, {0}};
 	if (!(o->file = file_of(t, h->file)) || !o->file->file || !o->file->path) {
 		t->lost++;
@@ -271,36 +281,52 @@ static void say_object(struct teller *t, struct told_object *o)
 		cover(&spans[1], write->first, write->last);
 	if (creates)
 		cover(&spans[1], made->first, made->last);
+	if (extends)
+		cover(&spans[1], longer->first, longer->last);
 	for (int i = 0; i < 2; i++)
 		cover(&all, spans[i].from, spans[i].to);
 	if (!all.from)
 		return;
+	/* Without a clock: from when it was met, for as long as the program ran. */
+	bool timed = all.from != H5_SOME_TIME;
+	for (int i = 0; i < 2 && !timed; i++)
+		spans[i] = (struct span){o->met, o->met};
+	if (!timed)
+		all = (struct span){o->met, o->met};
 	o->number = file_within(t->s, o->file->file, h->kind, generation(o));
 	if (o->path.n) {
 		struct str path = shown_path(t, o);
-		say_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen, time_of(t, creates ? made->first : all.from),
-		         path, str_of(""));
+		say_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen,
+		         time_of(t, creates && timed ? made->first : all.from), path, str_of(""));
 	}
 	unsigned api = h->kind == TERM_kind_attribute ? TERM_ioapi_attr : TERM_ioapi_data;
 	uint64_t access = 0;
 	if (writes) {
-		bool under_way = row_is(write) && write->begun > write->calls + write->failed;
+		bool under_way = (row_is(write) && write->begun > write->calls + write->failed) ||
+		                 (extends && !longer->calls && !longer->failed);
 		unsigned mode = ACCESS_WRITE | (creates ? ACCESS_CREATE : 0) | (h->flags & H5_WHOLE ? ACCESS_TRUNC : 0);
-		bool moved = write->calls || creates;
+		bool moved = (row_is(write) && write->calls) || creates || longer->calls;
 		unsigned evidence = moved ? TERM_evidence_must : under_way ? TERM_evidence_may : TERM_evidence_none;
-		access =
-		    say_access(t, o, moved || under_way ? mode : ACCESS_WRITE, spans[1], moved, under_way, evidence, write);
+		access = say_access(t, o, moved || under_way ? mode : ACCESS_WRITE, spans[1], moved,
+		                    under_way         ? UNDER_WAY
+		                    : moved && !timed ? UNTIMED
+		                                      : ENDED,
+		                    evidence, write);
 		if (row_is(write))
 			say_io(t, access, api, true, write);
 	}
 	if (reads) {
 		bool under_way = read->begun > read->calls + read->failed;
-		uint64_t seq = say_access(t, o, ACCESS_READ, spans[0], read->calls != 0, under_way, TERM_evidence_none, read);
+		uint64_t seq = say_access(t, o, ACCESS_READ, spans[0], read->calls != 0,
+		                          under_way               ? UNDER_WAY
+		                          : read->calls && !timed ? UNTIMED
+		                                                  : ENDED,
+		                          TERM_evidence_none, read);
 		say_io(t, seq, api, false, read);
 		access = access ? access : seq;
 	}
 	if (!access) /* opened only: no use of it */
-		access = say_access(t, o, ACCESS_READ, all, false, false, TERM_evidence_none, NULL);
+		access = say_access(t, o, ACCESS_READ, all, false, ENDED, TERM_evidence_none, NULL);
 	say_few(t, access, h);
 }
 

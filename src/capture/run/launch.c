@@ -780,15 +780,19 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 	worker_safe(w, k->safe, forked, cwd);
 }
 
-/* Classes of HDF5 objects that are not in the record because nobody asked for them. */
-static void say_left_out(struct sup *s, uint32_t classes)
+/* Classes of HDF5 objects, and times, that are not in the record because nobody asked for them. */
+static void say_left_out(struct sup *s, const char *what)
 {
+	uint32_t classes = h5_classes_of(what);
+	bool untimed = h5_has_word(what, H5_UNTIMED_WORD);
 	struct buf text = {0};
 	buf_str(&text, str_of("not recorded, as asked for:"));
 	for (int i = 0; i < H5_CLASSES; i++)
 		if (!(classes & 1u << i))
 			buf_printf(&text, " %s", h5_class_word[i]);
-	if (classes != H5_ALL)
+	if (untimed)
+		buf_str(&text, str_of(" times"));
+	if (classes != H5_ALL || untimed)
 		sup_gap(s, NULL, TERM_gap_hdf5, 0, buf_cstr(&text));
 	buf_release(&text);
 }
@@ -809,7 +813,7 @@ static void enter_hdf5(struct sup *s, const char *command, const char *what)
 	if (why)
 		sup_gap(s, NULL, TERM_gap_hdf5, 0, why);
 	else
-		say_left_out(s, h5_classes_of(what));
+		say_left_out(s, what);
 }
 
 /* The library that tells of MPI goes along with the command. */

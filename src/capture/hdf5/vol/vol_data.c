@@ -128,17 +128,13 @@ static herr_t dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hi
 	bool notes = extent ? vol_sees(H5_DATASET) : args->op_type == H5VL_DATASET_FLUSH && vol_wants(H5_DATASET);
 	struct h5_obj *o = notes ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id;
-	int64_t t = begin(notes);
-	if (extent)
-		h5_begin(o, true, t);
+	int64_t t = extent && o ? h5_extent_begin(o) : begin(notes);
 	herr_t r = H5(H5VLdataset_specific)(v->under, id, args, dxpl, req);
 	asked(req, id);
-	if (o && extent) {
-		h5_reshaped(o);
-		h5_end(o, true, r >= 0, 0, t, h5_now());
-	} else if (o) {
+	if (extent)
+		h5_extent_end(o, r >= 0, t);
+	else if (o)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
-	}
 	return r;
 }
 
@@ -155,7 +151,7 @@ static herr_t dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl
 	herr_t r = H5(H5VLdataset_optional)(v->under, v->id, args, dxpl, req);
 	asked(req, v->id);
 	if (o)
-		h5_end(o, writes, r >= 0, writes && native ? native->chunk_write.size : 0, t, h5_now());
+		h5_end(o, writes, r >= 0, writes && native ? native->chunk_write.size : H5_BYTES_UNKNOWN, t, h5_now());
 	return r;
 }
 
