@@ -106,6 +106,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 	                           .count = o->count || (o->level && level == 2),
 	                           .exact = exact,
 	                           .hdf5 = strcmp(hdf5, "off") != 0 ? hdf5 : NULL,
+	                           .xattr = o->xattr || !strcmp(config_get(&c->config, CONFIG_xattr), "on"),
 	                           .mpi = o->mpi,
 	                           .narrow = granularity == 1,
 	                           .say = o->quiet ? NULL : say_line};

@@ -34,7 +34,7 @@ static const struct {
 static const char *const classes[] = {
     [TERM_kind_regular] = "File",      [TERM_kind_directory] = "Directory", [TERM_kind_symlink] = "Link",
     [TERM_kind_group] = "Group",       [TERM_kind_dataset] = "Dataset",     [TERM_kind_attribute] = "Attribute",
-    [TERM_kind_datatype] = "Datatype", [TERM_kind_softlink] = "Link",
+    [TERM_kind_datatype] = "Datatype", [TERM_kind_softlink] = "Link",       [TERM_kind_xattr] = "Attribute",
 };
 
 struct writer {

@@ -203,7 +203,7 @@ static void take_file(struct facts *f, const struct event *ev)
 		return;
 	struct gfile *file = &g->files.v[id];
 	struct gkey key = key_of(f, ev);
-	unsigned kind = ev->file.kind <= TERM_kind_softlink ? (unsigned)ev->file.kind : 0;
+	unsigned kind = ev->file.kind <= TERM_kind_xattr ? (unsigned)ev->file.kind : 0;
 	if (file->kind_key.time != INT64_MAX && file->kind != kind)
 		file->flags |= GFILE_MIXED;
 	if (gkey_cmp(&key, &file->kind_key) < 0) {

@@ -22,7 +22,8 @@ bool gkind_has_names(unsigned kind)
 
 bool gkind_has_versions(unsigned kind)
 {
-	return kind == TERM_kind_regular || (kind >= TERM_kind_group && kind <= TERM_kind_datatype);
+	return kind == TERM_kind_regular || (kind >= TERM_kind_group && kind <= TERM_kind_datatype) ||
+	       kind == TERM_kind_xattr;
 }
 
 bool gkind_is_stream(unsigned kind)

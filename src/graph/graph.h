@@ -358,7 +358,7 @@ bool gkind_has_versions(unsigned kind);
 /* True of what lies in an HDF5 file. */
 static inline bool gkind_is_object(unsigned kind)
 {
-	return kind >= TERM_kind_group && kind <= TERM_kind_softlink;
+	return kind >= TERM_kind_group && kind <= TERM_kind_xattr;
 }
 /* True where its accesses make streams. */
 bool gkind_is_stream(unsigned kind);

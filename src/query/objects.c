@@ -8,7 +8,7 @@
 
 bool objects_is_object(uint64_t kind)
 {
-	return gkind_is_object((unsigned)kind);
+	return gkind_is_object((unsigned)kind) && kind != TERM_kind_xattr;
 }
 
 int objects_begin(struct objects *o, struct store *s, enum objects_view view)
@@ -45,7 +45,10 @@ static int look(struct store *s, store_id version, struct look *ret)
 		return r;
 	*ret =
 	    (struct look){.file = v.file, .within = v.within, .origin = v.origin, .regular = v.kind == TERM_kind_regular};
-	if (v.within && (r = store_version(s, version, &i)) > 0)
+	/* An extended attribute is no part of what its file holds: who has read the one has not read the other. */
+	if (v.kind == TERM_kind_xattr)
+		ret->within = 0;
+	if (ret->within && (r = store_version(s, version, &i)) > 0)
 		ret->start = i.start;
 	return r < 0 ? r : 0;
 }

@@ -32,7 +32,7 @@ int objects_readers(struct objects *o, store_id version, struct edges *e, uint64
  * derived from it. Only where somebody read them who did not tell which objects. */
 int objects_carriers(struct objects *o, store_id version, struct edges *e);
 
-/* What the version is of: a file with objects, an object, or neither. */
+/* Is it an object of an HDF5 file? */
 bool objects_is_object(uint64_t kind);
 
 #endif

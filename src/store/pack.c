@@ -207,9 +207,9 @@ enum { HAS_PATH_KEY = 1, HAS_GROUP = 2, HAS_SHOWN = 4, HAS_NAME = 8, HAS_WITHIN 
 static void get_identity(struct cur *c, struct pfile *f, uint64_t *ret_has)
 {
 	uint64_t head = cur_u(c);
-	f->kind = head & 15;
-	*ret_has = head >> 4 & 31;
-	f->flags = head >> 9;
+	f->kind = head & 31;
+	*ret_has = head >> 5 & 31;
+	f->flags = head >> 10;
 	f->domain = cur_u(c);
 	f->ino = f->gen = f->path = 0;
 	if (!f->domain) {
@@ -336,7 +336,7 @@ void pfile_put(struct store *s, struct buf *out, const struct pfile *f)
 	bool shows = f->shown.n || f->shown_dir;
 	uint64_t has = (f->domain && f->path ? HAS_PATH_KEY : 0) | (f->group ? HAS_GROUP : 0) | (shows ? HAS_SHOWN : 0) |
 	               (f->named ? HAS_NAME : 0) | (f->within ? HAS_WITHIN : 0);
-	buf_varint(out, f->kind | has << 4 | f->flags << 9);
+	buf_varint(out, f->kind | has << 5 | f->flags << 10);
 	buf_varint(out, f->domain);
 	if (!f->domain) {
 		buf_varint(out, f->path);

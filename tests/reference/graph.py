@@ -18,11 +18,11 @@ READ, WRITE, CREATE, TRUNC, APPEND, MAPPED, STATE, PROGRAM = 0x01, 0x02, 0x04, 0
 NONE, MAY, MUST = 0, 1, 2  # term evidence
 
 KINDS = {1: "regular", 2: "fifo", 3: "pipe", 4: "socket", 5: "shm", 6: "terminal", 7: "pseudo", 8: "absent",
-         9: "directory", 10: "symlink", 11: "group", 12: "dataset", 13: "attribute", 14: "datatype", 15: "softlink"}
+         9: "directory", 10: "symlink", 11: "group", 12: "dataset", 13: "attribute", 14: "datatype", 15: "softlink", 16: "xattr"}
 STREAMS = ("fifo", "pipe", "socket", "shm", "terminal")
 OBJECTS = ("group", "dataset", "attribute", "datatype")  # of HDF5 files; a softlink has a name only
-VERSIONED = ("regular",) + OBJECTS
-NAMED = ("regular", "directory", "symlink", "softlink") + OBJECTS
+VERSIONED = ("regular", "xattr") + OBJECTS
+NAMED = ("regular", "directory", "symlink", "softlink", "xattr") + OBJECTS
 DATA, OVERLAP, DESCRIPTOR, FORK, SHM, SOCKET, CACHE, SYNC = range(8)
 VIAS = ("data", "overlap", "descriptor", "fork", "shm", "socket", "cache", "sync")
 BIND = 7  # api

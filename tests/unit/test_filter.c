@@ -33,12 +33,14 @@ static const struct {
 #define tree TRAP_TREE
 #define file TRAP_FILE
 #define count TRAP_COUNT
+#define xattr TRAP_XATTR
 #define CALL(name, word, set) {#name, set},
 #include "capture/trap/calls.def"
 #undef CALL
 #undef tree
 #undef file
 #undef count
+#undef xattr
 };
 
 static uint64_t from = 0x7f0000001234; /* where the calls come from */
@@ -139,6 +141,7 @@ static void stops_what_the_table_names(void **state)
 	(void)state;
 	check(TRAP_TREE | TRAP_FILE, true);
 	check(TRAP_TREE | TRAP_FILE | TRAP_COUNT, true);
+	check(TRAP_TREE | TRAP_FILE | TRAP_XATTR, true);
 	check(TRAP_TREE | TRAP_FILE | TRAP_INJECT, true);
 	check(TRAP_TREE | TRAP_FILE, false);
 	check(TRAP_TREE, true);

@@ -246,6 +246,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 	s->refuse = 0;
 	s->plain = false;
 	counted_before(s, p, t);
+	xattr_trap(s, p, t);
 	dispatch(s, p, t, first_stop);
 	counted_after(s, p, t);
 	opens_after(s, p, t);

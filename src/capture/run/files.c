@@ -723,6 +723,7 @@ static bool ends_silently(const struct sup *s, const struct access *a)
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
 {
 	counted_update(s, p);
+	xattr_end(s, p);
 	while (p->live) {
 		if (ends_silently(s, p->live))
 			access_free(s, p->live);

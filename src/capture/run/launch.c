@@ -892,10 +892,13 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (o->hdf5)
 		enter_hdf5(s, o->argv[0], o->hdf5);
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool stops = (c->way == WAY_NOTIFY || c->way == WAY_TRACE || c->way == WAY_EXACT) && !s->tree_only;
+	if (o->xattr && (!stops || xattr_start(s) < 0))
+		sup_gap(s, NULL, TERM_gap_lost, 0, "extended attributes are not recorded: no calls are stopped");
 	bool filter = (c->way == WAY_NOTIFY || c->way == WAY_TRACE) &&
 	              trap_filter(s->tree_only ? TRAP_TREE
 	                                       : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u) |
-	                                             (s->injects ? TRAP_INJECT : 0u),
+	                                             (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u),
 	                          !k.trace, &why, &prog) == 0;
 	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
 	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||

@@ -45,6 +45,7 @@ struct io_row;
 struct io_sum;
 struct proc;
 struct sites;
+struct xattrs;
 
 struct fingerprint {
 	bool known;
@@ -316,6 +317,7 @@ struct sup {
 	struct libraries *libraries; /* NULL: none met */
 	struct images *images;       /* NULL: nobody asks for them */
 	struct called *called;       /* NULL: no calls are traced */
+	struct xattrs *xattrs;       /* NULL: nobody asks for them */
 };
 
 int64_t sup_now(struct sup *s);
@@ -496,6 +498,14 @@ bool proc_over(const struct proc *p);
 /* The pidfd says it is over. */
 void proc_dead(struct sup *s, struct proc *p);
 const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);
+
+/* ---- extended attributes (xattr.c) ---- */
+
+int xattr_start(struct sup *s);
+/* A stop, of any call. */
+void xattr_trap(struct sup *s, struct proc *p, const struct trap *t);
+/* p's execution is over. */
+void xattr_end(struct sup *s, struct proc *p);
 
 /* Has it guarded if a signal could show in its stopped calls. */
 void proc_guard(struct sup *s, struct proc *p);

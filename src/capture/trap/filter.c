@@ -19,12 +19,14 @@ static const struct row {
 #define tree TRAP_TREE
 #define file TRAP_FILE
 #define count TRAP_COUNT
+#define xattr TRAP_XATTR
 #define CALL(name, word, set) {CALL_##word, set},
 #include "capture/trap/calls.def"
 #undef CALL
 #undef tree
 #undef file
 #undef count
+#undef xattr
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 

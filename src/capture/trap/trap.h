@@ -51,6 +51,15 @@ enum call {
 	CALL_sigaction,
 	CALL_ptrace,
 	CALL_start,
+	CALL_setxattr,
+	CALL_lsetxattr,
+	CALL_fsetxattr,
+	CALL_getxattr,
+	CALL_lgetxattr,
+	CALL_fgetxattr,
+	CALL_removexattr,
+	CALL_lremovexattr,
+	CALL_fremovexattr,
 };
 
 struct trap {
@@ -63,7 +72,7 @@ struct trap {
 };
 
 /* TRAP_INJECT: opens from the injected code's page go on (inject/opens.h). */
-enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4, TRAP_INJECT = 8 };
+enum trap_set { TRAP_TREE = 1, TRAP_FILE = 2, TRAP_COUNT = 4, TRAP_INJECT = 8, TRAP_XATTR = 16 };
 
 /* ---- the filter (filter.c) ---- */
 
