@@ -112,10 +112,25 @@ mv in.h5 renamed.h5 && cmd 0 run -- true && cmd 0 lineage renamed.h5//raw/clock 
 check 'and so does one in a file that was renamed behind the back of the record'
 mv renamed.h5 in.h5
 
+# What has which name now, told by HDF5's own tool (an attribute as a path, too) and by the record.
+cmd 0 run "$HDF5" -- ./h5steps make m.h5 && cmd 0 run "$HDF5" -- ./h5steps regroup m.h5
+if command -v h5dump >/dev/null; then
+	h5dump -n 1 m.h5 | sed -nE 's/^ *(group|dataset|attribute) +//p' | sort >"$T/want" &&
+		sql "SELECT DISTINCT substr(path, instr(path, '//') + 1) AS p FROM file WHERE path LIKE '%/m.h5//%' AND kind IN ('group', 'dataset', 'attribute')" |
+		sed 's|/@|/|; s|@|/|' | sort >"$T/got" && grep -q deep/cooked/trace/rate "$T/want" && diff "$T/want" "$T/got" >"$out"
+	check 'what lies below a group that is moved, and its attributes, have their new names'
+else
+	skip 'names below a group that is moved' 'no h5dump'
+fi
+cmd 0 why m.h5//deep/cooked/trace@rate && says "$out" 'make m.h5' && cmd 0 why m.h5//deep/cooked@unit && says "$out" 'make m.h5' && cmd 0 why m.h5//deep/cooked/trace@late && says "$out" 'regroup m.h5'
+check 'and lead to who made them'
+
 # where files and objects meet
 cmd 0 run "$HDF5" -- ./h5steps make a.h5 && cmd 0 run -- cp a.h5 b.h5 && cmd 0 run "$HDF5" -- ./h5steps columns b.h5 c.h5
 cmd 0 lineage --json c.h5//cut && json '[.executions[].argv | join(" ")] | sort == ["./h5steps columns b.h5 c.h5", "./h5steps make a.h5", "cp a.h5 b.h5"]'
 check 'a copy of a file leads on to what the file came from'
+cmd 0 why c.h5//cut && says "$out" 'from dataset b.h5//raw/trace, b.h5@{1}' && cmd 0 lineage c.h5//cut && [ "$(grep -n 'raw/trace' "$out" | cut -d: -f1)" -lt "$(grep -n ' cp ' "$out" | cut -d: -f1)" ]
+check '... behind what is known to have been read of it'
 cmd 0 lineage --down --json a.h5//raw/trace && json '[.entities[].path] | any(endswith("c.h5//cut"))'
 check 'and back'
 cmd 0 run -- ./h5steps over a.h5 && cmd 0 run "$HDF5" -- ./h5steps scale a.h5 d.h5

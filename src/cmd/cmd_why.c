@@ -114,7 +114,7 @@ enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
 
 struct input {
 	uint32_t node, rank;
-	bool possible;
+	bool possible, holder; /* holder: asked of an object of a file, it is a file */
 	int64_t lo;
 };
 
@@ -128,6 +128,8 @@ static int by_rank(const void *pa, const void *pb)
 		return a->possible - b->possible;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
+	if (a->holder != b->holder)
+		return a->holder - b->holder;
 	if (a->lo != b->lo)
 		return a->lo < b->lo ? -1 : 1;
 	return (a->node > b->node) - (a->node < b->node);
@@ -180,7 +182,7 @@ static int add_inputs(struct cmd *c, struct makers *m, struct near *n)
 		                               : RANK_OPENER;
 		struct input *i = &in[at[e->to] ? at[e->to] - 1 : count];
 		if (!at[e->to]) {
-			*i = (struct input){e->to, rank, !n->certain[e->to], e->e.lo};
+			*i = (struct input){e->to, rank, !n->certain[e->to], n->l.nodes[0].object && !to->object, e->e.lo};
 			at[e->to] = (uint32_t)++count;
 		}
 		i->rank = rank < i->rank ? rank : i->rank;

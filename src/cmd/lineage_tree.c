@@ -152,6 +152,10 @@ static int by_time(const void *pa, const void *pb, void *arg)
 		return a->e->type < b->e->type ? -1 : 1;
 	if (*a->words != *b->words) /* who opened it comes after who wrote it */
 		return *a->words < *b->words ? -1 : 1;
+	/* Of an object of a file: what it came from, then the files that may have brought it. */
+	const struct lineage_node *nodes = t->v->l->nodes;
+	if (nodes[0].object && nodes[a->child].object != nodes[b->child].object)
+		return nodes[b->child].object - nodes[a->child].object;
 	if (a->e->e.lo != b->e->e.lo)
 		return a->e->e.lo < b->e->e.lo ? -1 : 1;
 	int c = strcmp(t->names.p + t->name_at[a->child], t->names.p + t->name_at[b->child]);

@@ -246,6 +246,7 @@ static int classify(struct walk *w, uint32_t i)
 	if (r == 0)
 		return 0;
 	st->observed = v.origin == ORIGIN_OBSERVED;
+	w->nodes[i].object = objects_is_object(v.kind);
 	w->nodes[i].stream = v.kind >= TERM_kind_fifo && v.kind <= TERM_kind_terminal;
 	if (v.kind == TERM_kind_absent) {
 		st->class = CLASS_ABSENT;

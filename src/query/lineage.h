@@ -56,6 +56,7 @@ struct lineage_node {
 	store_id id;
 	bool exec;   /* else a version */
 	bool stream; /* a version of a pipe, socket or the like; known only where `classified` */
+	bool object; /* a version of an object of a file; the same */
 	bool classified;
 	uint32_t depth;    /* executions away, without the streams where there is a limit */
 	uint32_t first, n; /* edges it was left by, in the direction of the walk: edges[first .. first+n) */

@@ -9,18 +9,16 @@
  *   over FILE         all of FILE//raw/time written anew
  *   some FILE         one element of FILE//raw/time
  *   move FILE         FILE//raw/time becomes FILE//raw/clock
- *   fail FILE         opens what is not there, reads what it cannot, and looks at the error stack
- *   killed FILE       writes FILE//a, and ends by SIGKILL
- *   many OUT N        N datasets
- *   kinds OUT         one object of each kind, and a link; the truth with a word of the kind before it. No time is kept
- *                     in OUT: it is the same each time
- *   grow OUT          OUT//grow, of four elements in a chunk, that can become longer
- *   longer FILE       FILE//grow is made twice as long
- *   chunk IN OUT      OUT//chunk from the first chunk of IN//grow, as it is in the file
- *   multi IN OUT      OUT//two from the second element of IN//grow, by the calls for several datasets (1.14)
- *   rate FILE         FILE//raw/trace@rate written anew
- *   attr FILE N       reads one attribute N times, opened once; prints ns a read
- *   fork IN OUT       a forked child reads IN//raw/time, which its parent had open, and writes OUT//child */
+ *   regroup FILE      group FILE//raw becomes FILE//deep/cooked, while FILE//raw/trace is open, which gets another
+ * attribute then; FILE//calib/gain becomes FILE//deep/gain fail FILE         opens what is not there, reads what it
+ * cannot, and looks at the error stack killed FILE       writes FILE//a, and ends by SIGKILL many OUT N        N
+ * datasets kinds OUT         one object of each kind, and a link; the truth with a word of the kind before it. No time
+ * is kept in OUT: it is the same each time grow OUT          OUT//grow, of four elements in a chunk, that can become
+ * longer longer FILE       FILE//grow is made twice as long chunk IN OUT      OUT//chunk from the first chunk of
+ * IN//grow, as it is in the file multi IN OUT      OUT//two from the second element of IN//grow, by the calls for
+ * several datasets (1.14) rate FILE         FILE//raw/trace@rate written anew attr FILE N       reads one attribute N
+ * times, opened once; prints ns a read fork IN OUT       a forked child reads IN//raw/time, which its parent had open,
+ * and writes OUT//child */
 #include <hdf5.h>
 #include <signal.h>
 #include <stdio.h>
@@ -146,6 +144,19 @@ static int move(const char *file)
 {
 	hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT);
 	return H5Lmove(f, "raw/time", f, "/raw/clock", H5P_DEFAULT, H5P_DEFAULT) | H5Fclose(f);
+}
+
+static int regroup(const char *file)
+{
+	hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), t = H5Dopen2(f, "raw/trace", H5P_DEFAULT);
+	hid_t deep = H5Gcreate2(f, "deep", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), raw = H5Gopen2(f, "raw", H5P_DEFAULT);
+	int r = H5Lmove(f, "raw", deep, "cooked", H5P_DEFAULT, H5P_DEFAULT);
+	r |= H5Lmove(f, "calib/gain", f, "/deep/gain", H5P_DEFAULT, H5P_DEFAULT);
+	hsize_t n = 2;
+	hid_t later = dataset(raw, "later", 1, &n);
+	attribute(t, "late", 3);
+	attribute(later, "late", 4);
+	return r | H5Dclose(later) | H5Gclose(raw) | H5Gclose(deep) | H5Dclose(t) | H5Fclose(f);
 }
 
 static herr_t say_error(unsigned n, const H5E_error2_t *e, void *arg)
@@ -332,6 +343,8 @@ int main(int argc, char **argv)
 		return rewrite(a, !strcmp(step, "over")) < 0;
 	if (!strcmp(step, "move"))
 		return move(a) < 0;
+	if (!strcmp(step, "regroup"))
+		return regroup(a) < 0;
 	if (!strcmp(step, "fail"))
 		return fails(a) < 0;
 	if (!strcmp(step, "killed"))

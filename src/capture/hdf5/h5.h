@@ -124,6 +124,8 @@ struct h5_obj *h5_known(hid_t id);
 struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id);
 /* Its path from now on; the name of an attribute stays. */
 void h5_object_named(struct h5_obj *o, const char *path, size_t n);
+/* What is known below a group that was at `old` is below `path` now. */
+void h5_group_moved(const struct h5_obj *group, const char *old, size_t nold, const char *path, size_t n);
 /* The attribute of that name of an object. */
 struct h5_obj *h5_attribute_of(struct h5_obj *owner, const char *name);
 /* The identifier is now that object's; is none's any more. */
@@ -187,6 +189,9 @@ bool h5_ask_object(struct h5_lib *l, hid_t id, unsigned long *ret_fileno, uint64
 /* Its path in its file, as HDF5 has it; 0: it has none. */
 size_t h5_ask_name(struct h5_lib *l, hid_t id, char *room, size_t n);
 size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n);
+/* The name of an object's n-th attribute; 0: there is none. */
+#define H5_ATTRIBUTES_MAX 1000 /* that are asked for */
+size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, size_t n);
 /* By identifiers of space and type, which are closed. */
 bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);

@@ -84,6 +84,14 @@ size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n)
 	return text(get ? get(id, room, n) : 0, room, n);
 }
 
+size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, size_t n)
+{
+	ssize_t (*get)(hid_t, const char *, int, int, hsize_t, char *, size_t, hid_t) =
+	    H5CALL(l, H5Aget_name_by_idx, ssize_t(*)(hid_t, const char *, int, int, hsize_t, char *, size_t, hid_t));
+	ssize_t got = get ? get(id, ".", 0, 0, nth, room, n, 0) : 0; /* by name, going up */
+	return got > 0 && (size_t)got < n ? (size_t)got : 0;
+}
+
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
 {
 	hid_t (*space_of)(hid_t) =

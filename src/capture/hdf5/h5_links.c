@@ -5,8 +5,22 @@
 
 #define CALLER __builtin_return_address(0)
 
+/* An object that is moved takes the names of its attributes along: they are known from then on. */
+static void attributes_of(struct h5_lib *l, hid_t id, struct h5_obj *o)
+{
+	char name[H5_NAME_MAX];
+	struct h5_quiet q;
+	hsize_t n = 0;
+	h5_hush(l, &q);
+	while (n < H5_ATTRIBUTES_MAX && h5_ask_attribute(l, id, n, name, sizeof(name)) && h5_attribute_of(o, name))
+		n++;
+	h5_unhush(l, &q);
+	if (n == H5_ATTRIBUTES_MAX)
+		h5_gap("an object with many attributes was moved: not all of them have its new name");
+}
+
 /* The object at a name, opened for as long as it takes to ask. */
-static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
+static struct h5_obj *look_at(struct h5_lib *l, hid_t loc, const char *name, bool moves)
 {
 	hid_t (*open)(hid_t, const char *, hid_t) = H5CALL(l, H5Oopen, hid_t(*)(hid_t, const char *, hid_t));
 	herr_t (*close)(hid_t) = H5CALL(l, H5Oclose, herr_t(*)(hid_t));
@@ -17,9 +31,16 @@ static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 	if (id < 0)
 		return NULL;
 	struct h5_obj *o = h5_loc_of(l, id);
+	if (moves && o && h5_classes & H5_ATTRIBUTE)
+		attributes_of(l, id, o);
 	h5_id_gone(l, id);
 	close(id);
 	return o;
+}
+
+static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
+{
+	return look_at(l, loc, name, false);
 }
 
 /* Of an attribute that was opened so, HDF5 1.10 tells name and address of the place in place of its object's: the
@@ -91,7 +112,7 @@ static void linked(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *na
 }
 
 CALLS(H5Lmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
-      (a, from, b, to, c, d), o = at_name(l, place(a, b), from), {
+      (a, from, b, to, c, d), o = look_at(l, place(a, b), from, true), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
 	      renamed(l, o, TERM_nameop_rename, place(b, a), to, place(a, b), from);
       })

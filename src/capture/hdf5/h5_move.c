@@ -108,6 +108,8 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
 	/* What is made in it or of it from here on is named by it. */
 	if (op == TERM_nameop_rename || (op == TERM_nameop_link && !*o->name))
 		h5_object_named(o, path, n);
+	if (op == TERM_nameop_rename && nold && o->kind == TERM_kind_group)
+		h5_group_moved(o, was, nold, path, n);
 }
 
 /* An attribute is known by its name: under another it is another, made from the first. */

@@ -427,6 +427,26 @@ void h5_object_named(struct h5_obj *o, const char *path, size_t n)
 	give(s);
 }
 
+void h5_group_moved(const struct h5_obj *group, const char *old, size_t nold, const char *path, size_t n)
+{
+	char room_for[2 * H5_NAME_MAX + 2];
+	struct state *s = nold <= H5_NAME_MAX && n <= H5_NAME_MAX ? take() : NULL;
+	for (size_t i = 0; s && i < s->nchains; i++)
+		for (struct h5_obj *o = s->objects[i]; o; o = o->next) {
+			if (o->file != group->file || o->kind == TERM_kind_attribute || strncmp(o->name, old, nold) != 0 ||
+			    o->name[nold] != '/')
+				continue;
+			size_t rest = strlen(o->name + nold);
+			memcpy(room_for, path, n);
+			if (n + rest > H5_NAME_MAX)
+				continue;
+			memcpy(room_for + n, o->name + nold, rest);
+			name_is(s, o, room_for, n + rest);
+		}
+	if (s)
+		give(s);
+}
+
 static_assert(H5_ATTRIBUTE == 1u << (TERM_kind_attribute - TERM_kind_group) &&
                   H5_DATATYPE == 1u << (TERM_kind_datatype - TERM_kind_group),
               "the order of kinds");

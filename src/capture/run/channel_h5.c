@@ -430,6 +430,24 @@ static void say_part(struct teller *t, const struct app_said *said)
 	sup_event(t->s, EVENT_h5_part, time_of(t, said->time), NULL, &ev);
 }
 
+/* Attributes of an object that has another name. */
+static void say_moved(struct teller *t, const struct told_object *owner, int64_t time, struct str path, struct str was)
+{
+	struct buf old = {0};
+	for (size_t i = 0; i < t->nobjects; i++) {
+		struct told_object *o = &t->objects[i];
+		if (!o->attr.n || o->o.file != owner->o.file || o->o.addr != owner->o.addr)
+			continue;
+		if (!o->number) { /* nothing else was done with it */
+			o->file = owner->file;
+			o->number = file_within(t->s, o->file->file, o->o.kind, generation(o));
+		}
+		struct str before = path_of(&old, o->file, was, o->attr);
+		say_name(t, o, TERM_nameop_rename, time, path_of(&t->path, o->file, path, o->attr), before);
+	}
+	buf_release(&old);
+}
+
 static void say_link(struct teller *t, const struct app_said *said)
 {
 	struct h5_name h;
@@ -450,6 +468,9 @@ static void say_link(struct teller *t, const struct app_said *said)
 			was = path_of(&old, o->file, str_n(said->value.p + sizeof(h) + h.npath, h.nold), str_of(""));
 		struct str path = path_of(&t->path, o->file, str_n(said->value.p + sizeof(h), h.npath), str_of(""));
 		say_name(t, o, h.op, time_of(t, said->time), path, was);
+		if (h.op == TERM_nameop_rename && h.nold)
+			say_moved(t, o, time_of(t, said->time), str_n(said->value.p + sizeof(h), h.npath),
+			          str_n(said->value.p + sizeof(h) + h.npath, h.nold));
 		break;
 	}
 	buf_release(&old);

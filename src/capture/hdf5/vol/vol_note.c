@@ -125,6 +125,37 @@ struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 	return o;
 }
 
+void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj *o, hid_t dxpl)
+{
+	char name[H5_NAME_MAX];
+	struct h5_quiet q;
+	hsize_t n = 0;
+	if (!v || !o || where->type != H5VL_OBJECT_BY_NAME || !(h5_classes & H5_ATTRIBUTE))
+		return;
+	h5_hush(vol_lib, &q);
+	for (; n < H5_ATTRIBUTES_MAX; n++) {
+		size_t len = 0;
+		H5VL_attr_get_args_t args = {
+		    .op_type = H5VL_ATTR_GET_NAME,
+		    .args.get_name = {.loc_params = {.obj_type = v->type,
+		                                     .type = H5VL_OBJECT_BY_IDX,
+		                                     .loc_data.loc_by_idx = {.name = where->loc_data.loc_by_name.name,
+		                                                             .idx_type = H5_INDEX_NAME,
+		                                                             .order = H5_ITER_INC,
+		                                                             .n = n,
+		                                                             .lapl_id = where->loc_data.loc_by_name.lapl_id}},
+		                      .buf_size = sizeof(name),
+		                      .buf = name,
+		                      .attr_name_len = &len}};
+		if (H5(H5VLattr_get)(v->under, v->id, &args, dxpl, NULL) < 0 || !len || len >= sizeof(name) ||
+		    !h5_attribute_of(o, name))
+			break;
+	}
+	h5_unhush(vol_lib, &q);
+	if (n == H5_ATTRIBUTES_MAX)
+		h5_gap("an object with many attributes was moved: not all of them have its new name");
+}
+
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
 {
 	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];

@@ -348,6 +348,8 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
 	struct vol *va = a, *vb = b, *at = va ? va : vb;
 	bool on = vol_sees(H5_LINK);
 	struct h5_obj *o = on ? vol_at(at, from, dxpl) : NULL;
+	if (on && moves)
+		vol_attributes(at, from, o, dxpl);
 	hid_t id = at ? at->id : vol_native();
 	int64_t t = begin(on);
 	herr_t r =
