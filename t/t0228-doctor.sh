@@ -83,6 +83,35 @@ if "$PROGS/p-deny" kcmp=EPERM -- true 2>"$T/err"; then
 else
 	skip_ "where something is lacking" "no seccomp filter can be installed here"
 fi
+
+# Which HDF5 there is: the libraries that the loader would take, by what they say of themselves.
+under=
+if command -v cc >/dev/null; then
+	mkdir "$T/hdf5" "$T/later"
+	lib() { # FOLDER NAME CODE
+		echo "$3" >"$T/lib.c" && cc -shared -fPIC -o "$T/$1/$2" "$T/lib.c"
+	}
+	says() { echo "int H5get_libversion(unsigned *a, unsigned *b, unsigned *c) { *a = $1, *b = $2, *c = $3; return 0; }"; }
+	lib hdf5 libhdf5.so.77 "$(says 1 14 77)" && lib hdf5 libhdf5_other.so.77 "$(says 7 1 2)" && lib hdf5 libhdf5_hl.so.77 "$(says 1 1 1)" &&
+		lib hdf5 libhdf5_bad.so.77 '#include <stdlib.h>
+__attribute__((constructor)) static void bad(void) { abort(); }' && lib hdf5 libhdf5_deaf.so.77 "int x;" && echo rubbish >"$T/hdf5/libhdf5_text.so.77" &&
+		lib later libhdf5.so.77 "$(says 1 12 9)"
+	LD_LIBRARY_PATH=$T/hdf5:$T/later doctor 0 --quick && the 'HDF5 objects' | grep -q '1\.14\.77 (libhdf5\.so\.77)' && the 'HDF5 objects' | grep -q '7\.1\.2 (libhdf5_other' &&
+		! the 'HDF5 objects' | grep -q -e '1\.12\.9' -e '1\.1\.1' -e bad -e deaf -e text
+	result $? "which HDF5 programs would load" "$T/out"
+else
+	skip_ "which HDF5 programs would load" "no compiler"
+fi
+real=$(h5dump --version 2>/dev/null | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')
+if [ -n "$real" ] && ldconfig -p 2>/dev/null | grep -q 'libhdf5[a-z_]*\.so\.[0-9]'; then
+	doctor 0 --quick && the 'HDF5 objects' | grep -q "here.* $real ("
+	result $? "the system's HDF5" "$T/out"
+else
+	skip_ "the system's HDF5" "no h5dump, or HDF5 is not where the loader looks"
+fi
+doctor 0 --quick && the languages | grep -q 'in C, C++, Fortran, Python'
+result $? "languages" "$T/out"
+
 if grep -q -e __asan_init -e __tsan_init "$STEMMA"; then
 	skip_ "no /proc" "a sanitizer needs it"
 elif [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then

@@ -2,6 +2,7 @@
 #include "base/fileid.h"
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
+#include "cmd/doctor_hdf5.h"
 #include "export/crate.h"
 #include "import/doc.h"
 #include "monitor/procevents.h"
@@ -293,16 +294,61 @@ static bool in_path(const char *name)
 	return false;
 }
 
-/* What `run --hdf5` has: the library before HDF5's functions, and the connector. */
-static void check_hdf5(struct report *r)
+/* What `run --hdf5` has: the library before HDF5's functions, and the connector; and which HDF5 is there. */
+static void check_hdf5(struct report *r, bool python)
 {
 	char path[4096];
 	bool library = run_library_path("../capture/hdf5", "libstemma-hdf5.so", path, sizeof(path));
 	bool connector = run_library_path("../capture/hdf5", "vol/libstemma-hdf5-vol.so", path, sizeof(path));
-	check(r, "HDF5 objects", library ? GOOD : MISSING, "%s, %s",
+	struct buf here = {0}, h5py = {0};
+	unsigned served, connects;
+	doctor_hdf5(&here, &served, &connects);
+	if (python)
+		doctor_h5py(&h5py);
+	check(r, "HDF5 objects",
+	      !library            ? MISSING
+	      : here.n && !served ? LIMITED
+	                          : GOOD,
+	      "%s, %s; here %s%s%s%s%s",
 	      library ? "--hdf5: a library before the functions of HDF5 1.10, 1.12, 1.14"
 	              : "the library for --hdf5 was not found",
-	      connector ? "--hdf5=vol: a connector for 1.14" : "without the connector (--hdf5=vol): it was not built");
+	      connector ? "--hdf5=vol: a connector for 1.14" : "without the connector (--hdf5=vol): it was not built",
+	      here.n ? buf_cstr(&here) : "no HDF5 but what programs bring along",
+	      here.n && !served ? ", which is not known" : "",
+	      connector && here.n && !connects ? ", which has no connectors that fit" : "", h5py.n ? "; " : "",
+	      h5py.n ? buf_cstr(&h5py) : "");
+	buf_release(&here);
+	buf_release(&h5py);
+}
+
+/* What programs in other languages tell of themselves by: beside the program, where it was built or where it is
+ * installed. */
+static void check_languages(struct report *r)
+{
+	static const struct {
+		const char *name, *built, *installed;
+	} what[] = {
+	    {"C++", "", "../include/stemma/app.hpp"},
+	    {"Fortran", "", "../include/stemma/stemma_app.f90"},
+	    {"Python", "", "../share/stemma/python/stemma"},
+	    {"Java", "../../bindings/stemma-app.jar", "../share/java/stemma-app.jar"},
+	};
+	char exe[4096], path[4200], has[64] = "C", lacks[64] = "";
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n < 0 ? 0 : n] = '\0';
+	char *slash = strrchr(exe, '/');
+	if (slash)
+		*slash = '\0';
+	snprintf(path, sizeof(path), "%s/../../bindings", exe);
+	bool in_tree = access(path, F_OK) == 0; /* where all that is source is there */
+	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", exe, in_tree ? what[i].built : what[i].installed);
+		char *to = access(path, R_OK) == 0 ? has : lacks;
+		size_t used = strlen(to);
+		snprintf(to + used, sizeof(has) - used, "%s%s", used ? ", " : "", what[i].name);
+	}
+	check(r, "languages", *lacks ? LIMITED : GOOD, "programs tell of themselves in %s%s%s%s", has,
+	      *lacks ? "; not in " : "", lacks, *lacks ? ", which was not built or is not installed" : "");
 }
 
 static void check_spec(struct report *r)
@@ -337,7 +383,8 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");
 	check_spec(&r);
-	check_hdf5(&r);
+	check_hdf5(&r, !o->quick);
+	check_languages(&r);
 	if (o->json) {
 		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);
 		json_dumpf(all, stdout, JSON_INDENT(1));
