@@ -3,6 +3,8 @@
 # they could not count is not said. Nobody notices.
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
+# shellcheck source=tests/prog/count.sh
+. "$(dirname "$0")/../tests/prog/count.sh"
 
 case $(uname -m) in
 x86_64) ;;
@@ -15,89 +17,6 @@ if ! "$STEMMA" run --count -- true >/dev/null 2>&1; then
 	echo "Bail out! stemma does not run"
 	exit 1
 fi
-
-# For each regular file in the folder: PATH CHILD read|written BYTES, "?" where the log does not know.
-cat >"$T/sums.py" <<'PY'
-import json, os, sys
-folder = sys.argv[2]
-files, procs, accesses = {}, [], {}
-for line in open(sys.argv[1]):
-    e = json.loads(line)
-    k = e['k']
-    if k == 'file' and e['kind'] == 1:
-        files.setdefault(e['num'], e.get('path', ''))
-    elif k == 'access':
-        accesses[e['seq']] = [e['p'], e['file'], e['mode'], 0, 0, 0]
-    elif k == 'access_end':
-        accesses[e['access']][3:] = [e.get('bytes_read', 0), e.get('bytes_written', 0), e.get('known', 0)]
-sums = {}
-for p, f, mode, r, w, known in accesses.values():
-    path = files.get(f)
-    if path is None or os.path.dirname(path) != folder:
-        continue
-    for bit, n, way in ((1, r, 'read'), (2, w, 'written')):
-        if mode & bit:
-            key = (os.path.basename(path), p, way)
-            old = sums.get(key, 0)
-            sums[key] = None if old is None or not known & bit else old + n
-first = min((p for _, p, _ in sums), default=0)
-seen = {(path, p != first, way): n for (path, p, way), n in sums.items()}
-truth = {}
-for line in open(sys.argv[3]):
-    case, path, r, w = line.split()
-    for n, way in ((r, 'read'), (w, 'written')):
-        truth[path, case.endswith('-child'), way] = None if n == '?' else int(n)
-bad = 0
-for key, n in seen.items():
-    want = truth.get(key, 0)
-    if n is not None and n != want:
-        bad = 1
-        print(f'{key}: the log says {n}, it was {want}')
-for must in sys.argv[4:]:
-    path, way = must.split(':')
-    if seen.get((path, False, way)) is None:
-        bad = 1
-        print(f'{path} {way}: the log does not know it, it was {truth[path, False, way]}')
-sys.exit(bad)
-PY
-
-# counted PROGRAM CASE [PATH:WAY...]: what is said is true; of these at least it is said. On a busy machine a program may
-# not have been stopped in time, and then nothing is: tried again.
-counted()
-{
-	for try in 1 2 3 4 5; do
-		counted_once "$@"
-		{ [ -s "$T/why" ] && ! grep -q -v 'the log does not know it' "$T/why"; } || break
-	done
-	prog=$1
-	c=$2
-	shift 2
-	[ ! -s "$T/why" ]
-	result $? "$prog $c: ${*:-nothing false is said}" "$T/why"
-}
-
-counted_once()
-{
-	D=$T/count/d
-	prog=$1
-	c=$2
-	shift 2
-	rm -rf "$T/count"
-	mkdir -p "$D"
-	seq 1000 >"$D/given"
-	exec 3<"$D/given"
-	[ "$c" = stdin ] || exec 3</dev/null
-	(cd "$D" && STEMMA_HOME=$T/count/home exec "$STEMMA" run --count -- "$PROGS/$prog" "$c") 9>"$T/count/truth" >"$T/count/out" 2>&1 <&3
-	status=$?
-	exec 3<&-
-	want=0
-	case $c in killed | +many-killed) want=137 ;; esac
-	: >"$T/why"
-	[ $status = $want ] || { echo "status $status"; cat "$T/count/out"; } >>"$T/why"
-	[ -s "$T/count/truth" ] || echo "the program said nothing" >>"$T/why"
-	events "$T/count/home" "$T/events" || cat "$T/events.err" >>"$T/why"
-	$PYTHON "$T/sums.py" "$T/events" "$D" "$T/count/truth" "$@" >>"$T/why" 2>&1
-}
 
 # Whether the kernel tells a user what a killed program of theirs has read; where not, nothing can be proven of one.
 told=yes
@@ -119,7 +38,7 @@ for c in $("$PROGS/p-io"); do
 	copies) counted p-io "$c" in:read in:written other:written ;;
 	clone) counted p-io "$c" in:written ;;
 	killed) counted p-io "$c" ${told:+in:read in:written} ;;
-	inherited | interrupted) counted p-io "$c" in:written ;;
+	inherited | interrupted | threads) counted p-io "$c" in:written ;;
 	many*) ;;
 	*) counted p-io "$c" ;;
 	esac
