@@ -50,7 +50,7 @@ struct opens_slot {
 /* Cells that may wait to be read: there is room then for what handlers of signals add meanwhile. Of a program that
  * counts (sites.h) fewer, since each open and close is an entry in that log, too. */
 #define OPENS_MOST (OPENS_CELLS - 4 * OPENS_ENTRY_CELLS)
-#define OPENS_MOST_COUNTED (COUNTED_LOG / 4)
+#define OPENS_MOST_COUNTED (COUNTED_LOG / 8)
 
 #define OPENS_REGION ((sizeof(struct opens_slot) * OPENS_SLOTS + 4095) & ~(size_t)4095)
 

@@ -62,6 +62,8 @@ static const struct wanted {
 #define NWANTED (sizeof(wanted) / sizeof(wanted[0]))
 /* Without these nothing can be counted. */
 static const char *const needed[] = {"read", "write", "open64", "close", "dup2", "vfork"};
+/* ... of programs with threads: the ways of these. What goes another way of theirs is missed by the kernel's totals. */
+static const char *const needed_threads[] = {"read", "write", "open", "close"};
 
 struct image {
 	unsigned char *p;
@@ -94,18 +96,23 @@ static bool parse(struct image *im)
 	return true;
 }
 
-/* The code at an address, and how much there is of it; NULL: none. */
-static const unsigned char *code_at(const struct image *im, uint64_t addr, size_t *ret_n)
+/* What is at an address that may be used so, and how much there is of it; NULL: nothing. */
+static const unsigned char *bytes_at(const struct image *im, uint64_t addr, unsigned flags, size_t *ret_n)
 {
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz) ||
+		if (p->p_type != PT_LOAD || (p->p_flags & flags) != flags || !inside(im, p->p_offset, p->p_filesz) ||
 		    addr < p->p_vaddr || addr - p->p_vaddr >= p->p_filesz)
 			continue;
 		*ret_n = p->p_filesz - (addr - p->p_vaddr);
 		return im->p + p->p_offset + (addr - p->p_vaddr);
 	}
 	return NULL;
+}
+
+static const unsigned char *code_at(const struct image *im, uint64_t addr, size_t *ret_n)
+{
+	return bytes_at(im, addr, PF_X, ret_n);
 }
 
 /* Is the number put into eax shortly before `at`? */
@@ -177,7 +184,7 @@ static bool find(const unsigned char *code, size_t n, const struct wanted *w, ui
 	return false;
 }
 
-static bool symbol(const struct image *im, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
+static bool symbol_of(const struct image *im, const char *name, unsigned type, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	for (size_t i = 0; i < im->nsh; i++) {
 		const Elf64_Shdr *h = &im->sh[i];
@@ -190,7 +197,7 @@ static bool symbol(const struct image *im, const char *name, uint64_t *ret_addr,
 		const Elf64_Sym *sym = (const Elf64_Sym *)(im->p + h->sh_offset);
 		size_t len = strlen(name) + 1;
 		for (size_t k = 0; k < h->sh_size / sizeof(*sym); k++)
-			if (ELF64_ST_TYPE(sym[k].st_info) == STT_FUNC && sym[k].st_shndx != SHN_UNDEF && sym[k].st_size &&
+			if (ELF64_ST_TYPE(sym[k].st_info) == type && sym[k].st_shndx != SHN_UNDEF && sym[k].st_size &&
 			    sym[k].st_name < t->sh_size && len <= t->sh_size - sym[k].st_name &&
 			    !memcmp(im->p + t->sh_offset + sym[k].st_name, name, len)) {
 				*ret_addr = sym[k].st_value;
@@ -199,6 +206,27 @@ static bool symbol(const struct image *im, const char *name, uint64_t *ret_addr,
 			}
 	}
 	return false;
+}
+
+static bool symbol(const struct image *im, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
+{
+	return symbol_of(im, name, STT_FUNC, ret_addr, ret_size);
+}
+
+/* Where a thread's number is kept, as the library tells debuggers: bits, how many, offset. 0: not known. */
+static uint32_t find_tid(const struct image *im)
+{
+	enum { TCB_MAX = 4096 };
+	uint64_t addr, size;
+	uint32_t v[3];
+	size_t n;
+	const unsigned char *at = symbol_of(im, "_thread_db_pthread_tid", STT_OBJECT, &addr, &size) && size == sizeof(v)
+	                              ? bytes_at(im, addr, PF_R, &n)
+	                              : NULL;
+	if (!at || n < sizeof(v))
+		return 0;
+	memcpy(v, at, sizeof(v));
+	return v[0] == 32 && v[1] == 1 && v[2] < TCB_MAX && v[2] % 4 == 0 ? v[2] : 0;
 }
 
 /* clone3 has no name outside the library. Exactly one place makes it, or nothing is done. */
@@ -278,8 +306,9 @@ int sites_read(int fd, struct sites *ret)
 	for (ssize_t got; have < im.n && (got = pread(fd, im.p + have, im.n - have, (off_t)have)) > 0;)
 		have += (size_t)got;
 	im.n = have;
-	struct sites s = {0};
-	size_t essential = 0;
+	struct sites s = {0}, threads = {0};
+	size_t essential = 0, ways = 0;
+	uint64_t ends[2] = {0};
 	int rc = parse(&im) ? 0 : -ENOEXEC;
 	for (size_t i = 0; rc == 0 && i < NWANTED; i++) {
 		uint64_t addr, size;
@@ -287,8 +316,17 @@ int sites_read(int fd, struct sites *ret)
 		if (!symbol(&im, wanted[i].name, &addr, &size))
 			continue;
 		const unsigned char *code = code_at(&im, addr, &n);
-		if (!code || !find(code, size < n ? size : n, &wanted[i], addr, &s))
+		const size_t had = s.n;
+		if (code && n > size)
+			n = size;
+		if (!code || !find(code, n, &wanted[i], addr, &s))
 			continue;
+		if (s.n > had && wanted[i].kind != SITE_MARK && !strstr(wanted[i].name, "_nocancel") && has_call(code, n)) {
+			s.site[had].single = 1;
+			if (sites_threads(code, n, addr, &s.site[had], &threads, ends))
+				for (size_t k = 0; k < sizeof(needed_threads) / sizeof(needed_threads[0]); k++)
+					ways += !strcmp(needed_threads[k], wanted[i].name);
+		}
 		for (size_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 			essential += !strcmp(needed[k], wanted[i].name);
 	}
@@ -296,6 +334,11 @@ int sites_read(int fd, struct sites *ret)
 	                !find_sigreturn(&im, &s)))
 		rc = -ENOEXEC;
 	find_start(&im, &s);
+	s.tid = find_tid(&im);
+	if (ways < sizeof(needed_threads) / sizeof(needed_threads[0]) || threads.n > SITES_MAX - s.n)
+		s.tid = 0;
+	for (size_t i = 0; s.tid && i < threads.n; i++)
+		s.site[s.n++] = threads.site[i];
 	/* Sites apart from each other: one's bytes are not another's. */
 	for (size_t i = 0; rc == 0 && i < s.n; i++)
 		for (size_t k = 0; k < i; k++)

@@ -2,11 +2,17 @@
  *
  * A site is the eight bytes `syscall; cmp $-4096,%rax` of a call wrapper (or the five of `mov $NR,%eax` before a call
  * that makes a process). They have room for a jump to a stub, which makes the call, counts its result by descriptor and
- * jumps back. Only the sites that a program without threads passes by are taken: nobody is between the bytes when they
- * change, and cancellation never begins inside a stub. A wrapper that looks otherwise is left alone.
+ * jumps back. A wrapper that looks otherwise is left alone.
  *
- * A stub is 30 to 130 bytes, uses the registers that a call destroys anyway (rcx, r11), the result's where that is
- * known, no stack and no lock, and makes no call of its own: 2 ns. x86-64 only. */
+ * Where a thread can be cancelled the wrapper has a second way, which only a program with threads takes. There the call
+ * stays where it is, for the thread that is cancelled in it is unwound from there, and a stub has nothing that an
+ * unwinder could go by. What changes is before and after the time in which that can happen: the call of the function
+ * that begins it, and what follows the one that ends it. The descriptor is kept meanwhile in four bytes of the
+ * wrapper's own frame that it does not use, which is known because each of its instructions there is (sites_threads.c).
+ *
+ * A stub is 30 to 180 bytes, uses the registers that a call destroys anyway (rcx, r11; on the second way all of them),
+ * the result's where that is known, and makes no call of its own: 2 ns; where threads may meet, locked additions: 15
+ * ns. x86-64 only. */
 #ifndef STEMMA_CAPTURE_INJECT_SITES_H
 #define STEMMA_CAPTURE_INJECT_SITES_H
 
@@ -26,8 +32,13 @@ enum site_kind {
 	SITE_DUP,   /* it is the result */
 	SITE_RANGE, /* closes many */
 	SITE_MAP,
-	SITE_MARK,  /* before a child that may share the memory */
-	SITE_LOGGED /* of entries only: an open that was made and written down elsewhere (opens.h) */
+	SITE_MARK,   /* before a child that may share the memory */
+	SITE_LOGGED, /* of entries only: an open that was made and written down elsewhere (opens.h) */
+	/* On the way of programs with threads; their entries are those of OPEN and CLOSE. */
+	SITE_BEGIN,  /* before a call that moves bytes */
+	SITE_DONE,   /* behind it */
+	SITE_SHUT,   /* before a close */
+	SITE_OPENED, /* behind an open */
 };
 
 struct site {
@@ -38,6 +49,11 @@ struct site {
 	uint8_t positional; /* of MOVE: counted apart from read and write */
 	uint8_t taken;      /* bytes that change: 8, or 5 of a mark */
 	uint8_t loaded;     /* the call's number is loaded (LOAD_BYTES) right before it */
+	uint8_t single;     /* programs with threads do not pass here */
+	/* Of the way of threads: where in the frame the descriptor is kept, the frame's size; where the call or jump that
+	 * is replaced went, 0 if it is the frame's end; and the system call. */
+	uint8_t slot, frame;
+	uint64_t target, call;
 	unsigned char bytes[SITE_BYTES];
 };
 #define SITE_NONE 0xff
@@ -48,6 +64,9 @@ struct sites {
 	 */
 	uint64_t gadget, sigreturn;
 	uint64_t start; /* of the call that it makes when it has been loaded: prlimit; 0 not known */
+	/* Where a thread's number stands behind its thread pointer. 0: that is not known, or the ways of programs with
+	 * threads are not: what these do cannot be counted. */
+	uint32_t tid;
 	size_t n;
 	struct site site[SITES_MAX];
 };
@@ -56,10 +75,16 @@ struct sites {
  * to count by; or -errno. Reads the whole file (0.4 ms for a C library of 2 MB). */
 int sites_read(int fd, struct sites *ret);
 
+/* The way of threads through the function at addr, whose first one makes the call nr: its sites are added to s, all or
+ * none of them. False: it is not understood. Of the first such function the two it calls are learned (ret_ends:
+ * offsets), which are the same in all. */
+bool sites_threads(const unsigned char *code, size_t n, uint64_t addr, const struct site *first, struct sites *s,
+                   uint64_t ret_ends[2]);
+
 /* ---- the injected code and its table ---- */
 
 #define COUNTED_FDS 1024 /* descriptors with counts of their own; those above share one row */
-#define COUNTED_LOG 512  /* entries, a ring */
+#define COUNTED_LOG 1024 /* entries, a ring */
 
 /* Counts of one descriptor, ever. */
 struct counted_row {
@@ -72,9 +97,12 @@ struct counted_entry {
 	uint32_t scratch;
 	uint32_t kind;          /* enum site_kind */
 	int32_t fd;             /* CLOSE: which; DUP: the old one; MAP: of what */
-	int64_t value;          /* OPEN, LOGGED, DUP: the result; MAP: bytes */
+	int64_t value;          /* OPEN, LOGGED, DUP: the result; MAP: bytes; MARK: flags of clone */
 	struct counted_row row; /* then: CLOSE, DUP2: of the descriptor that is closed; OPEN, LOGGED: of the new one */
-	unsigned char room[40];
+	/* Only once there were threads: */
+	uint32_t tid;    /* who made it; of a child of vfork the thread that waits for it */
+	uint32_t flying; /* CLOSE, DUP2, OPEN: calls that move bytes of that descriptor and were under way */
+	unsigned char room[32];
 };
 
 struct counted_table {
@@ -83,13 +111,15 @@ struct counted_table {
 	/* From this table to the one whose rows and entries are used, which outlives the process; 0: it is this one, as in
 	 * a child that began with an empty table. */
 	uint64_t delta;
-	unsigned char room[48];
+	uint32_t threads; /* not 0: a thread was made */
+	unsigned char room[44];
 	struct counted_row row[COUNTED_FDS + 1];
 	unsigned char fill[64];
 	struct counted_entry entry[COUNTED_LOG];
+	uint32_t flying[COUNTED_FDS + 1]; /* calls under way, of programs with threads */
 };
 
-#define STUBS_SIZE 8192
+#define STUBS_SIZE 12288
 
 struct stubs {
 	unsigned char code[STUBS_SIZE];

@@ -9,16 +9,22 @@ static_assert(sizeof(struct counted_entry) == 128, "the code shifts by 7");
 static_assert(offsetof(struct counted_entry, kind) == 8 && offsetof(struct counted_entry, fd) == 12 &&
                   offsetof(struct counted_entry, value) == 16 && offsetof(struct counted_entry, row) == 24,
               "as the code has it");
+static_assert(offsetof(struct counted_entry, tid) == 88 && offsetof(struct counted_entry, flying) == 92,
+              "as the code has it");
 static_assert(offsetof(struct counted_table, row) == 64, "behind one cache line");
 
 #define DELTA(a) ((a)->table + offsetof(struct counted_table, delta))
 
-#define CONSTANTS 16 /* at the code's beginning: where rows and entries are */
+#define CONSTANTS 24 /* at the code's beginning: where rows, entries and the calls under way are */
 #define AT_ROWS 0
 #define AT_LOG 8
+#define AT_FLYING 16
+#define CLONE_THREADS 0x10000 /* CLONE_THREAD */
+#define LOCK 0xf0
 
 struct asmb {
 	struct stubs *s;
+	uint32_t tid; /* where the thread pointer has the thread's number */
 	uint64_t code, table;
 	bool far;
 };
@@ -61,6 +67,12 @@ static size_t jump_ahead(struct asmb *a, unsigned char opcode)
 	return a->s->n;
 }
 
+static size_t jump_ahead_always(struct asmb *a)
+{
+	EMIT(a, 0xe9, 0, 0, 0, 0);
+	return a->s->n;
+}
+
 static void land(struct asmb *a, size_t from) /* 0: there is none */
 {
 	uint32_t d = (uint32_t)(a->s->n - from);
@@ -81,11 +93,24 @@ static void add_place(struct asmb *a, bool r11, unsigned at)
 	}
 }
 
+/* Has a thread been made? Jumps ahead if not. */
+static size_t unless_threads(struct asmb *a)
+{
+	EMIT(a, 0x80, 0x3d); /* cmpb $0,threads(%rip), whose lowest byte that is not 0 is the third: CLONE_THREAD */
+	int64_t d = (int64_t)(a->table + offsetof(struct counted_table, threads) + 2 - (a->code + a->s->n + 5));
+	a->far |= d != (int32_t)d;
+	word(a, (uint32_t)d);
+	EMIT(a, 0);
+	return jump_ahead(a, 0x74); /* je */
+}
+
 /* Takes the next entry: its address in r11, its number in ecx. Taken by one instruction, so that a signal's handler
- * that comes between takes another. */
-static void take_entry(struct asmb *a, unsigned kind)
+ * that comes between takes another; locked where another thread may. */
+static void take_entry(struct asmb *a, unsigned kind, bool single)
 {
 	EMIT(a, 0x41, 0xbb, 1, 0, 0, 0); /* mov $1,%r11d */
+	if (!single)
+		EMIT(a, LOCK);
 	EMIT(a, 0x44, 0x0f, 0xc1, 0x1d); /* xadd %r11d,pos(%rip) */
 	relative(a, a->table + offsetof(struct counted_table, pos));
 	EMIT(a, 0x44, 0x89, 0xd9); /* mov %r11d,%ecx */
@@ -95,6 +120,15 @@ static void take_entry(struct asmb *a, unsigned kind)
 	add_place(a, true, AT_LOG);
 	EMIT(a, 0x41, 0xc7, 0x43, 8); /* movl $kind,8(%r11) */
 	word(a, kind);
+	if (!a->tid || single)
+		return;
+	size_t none = unless_threads(a);
+	EMIT(a, 0x41, 0x89, 0x4b, 4);    /* mov %ecx,4(%r11) */
+	EMIT(a, 0x64, 0x8b, 0x0c, 0x25); /* mov %fs:tid,%ecx */
+	word(a, a->tid);
+	EMIT(a, 0x41, 0x89, 0x4b, 88); /* mov %ecx,88(%r11) */
+	EMIT(a, 0x41, 0x8b, 0x4b, 4);  /* mov 4(%r11),%ecx */
+	land(a, none);
 }
 
 static void finish_entry(struct asmb *a)
@@ -103,11 +137,18 @@ static void finish_entry(struct asmb *a)
 	EMIT(a, 0x41, 0x89, 0x0b); /* mov %ecx,(%r11) */
 }
 
-/* Copies the row of the descriptor in eax into the entry; eax, ecx are lost, the number is kept in the entry. */
+/* Copies the row of the descriptor in eax into the entry, and before it how many calls are under way there; eax, ecx
+ * are lost, the number is kept in the entry. */
 static void copy_row(struct asmb *a)
 {
 	EMIT(a, 0x41, 0x89, 0x4b, 4); /* mov %ecx,4(%r11) */
-	EMIT(a, 0xc1, 0xe0, 6);       /* shl $6,%eax */
+	EMIT(a, 0x89, 0xc1);          /* mov %eax,%ecx */
+	EMIT(a, 0xc1, 0xe0, 2);       /* shl $2,%eax */
+	add_place(a, false, AT_FLYING);
+	EMIT(a, 0x8b, 0x00);           /* mov (%rax),%eax */
+	EMIT(a, 0x41, 0x89, 0x43, 92); /* mov %eax,92(%r11) */
+	EMIT(a, 0x89, 0xc8);           /* mov %ecx,%eax */
+	EMIT(a, 0xc1, 0xe0, 6);        /* shl $6,%eax */
 	add_place(a, false, AT_ROWS);
 	for (unsigned char i = 0; i < 64; i += 8) {
 		EMIT(a, 0x48, 0x8b, 0x48, i);                       /* mov i(%rax),%rcx */
@@ -116,56 +157,160 @@ static void copy_row(struct asmb *a)
 	EMIT(a, 0x41, 0x8b, 0x4b, 4); /* mov 4(%r11),%ecx */
 }
 
-static void count(struct asmb *a, unsigned reg, unsigned char off)
+/* The place of a descriptor's row, or of its calls under way, in r11, which has its number. */
+static void place(struct asmb *a, unsigned at)
 {
-	EMIT(a, (unsigned char)(reg >= 8 ? 0x45 : 0x41), 0x89, (unsigned char)(0xc3 | (reg & 7) << 3)); /* mov reg,%r11d */
-	EMIT(a, 0x41, 0x81, 0xfb);                                                                      /* cmp $,%r11d */
+	EMIT(a, 0x41, 0x81, 0xfb); /* cmp $,%r11d */
 	word(a, COUNTED_FDS);
 	EMIT(a, 0x72, 6, 0x41, 0xbb); /* jb over: mov $,%r11d */
 	word(a, COUNTED_FDS);
-	EMIT(a, 0x41, 0xc1, 0xe3, 6); /* shl $6,%r11d */
-	add_place(a, true, AT_ROWS);
-	EMIT(a, 0x49, 0xff, 0x43, off);                      /* incq off(%r11) */
+	EMIT(a, 0x41, 0xc1, 0xe3, at == AT_ROWS ? 6 : 2); /* shl $,%r11d */
+	add_place(a, true, at);
+}
+
+static void load(struct asmb *a, unsigned reg) /* mov reg,%r11d */
+{
+	EMIT(a, (unsigned char)(reg >= 8 ? 0x45 : 0x41), 0x89, (unsigned char)(0xc3 | (reg & 7) << 3));
+}
+
+/* Of the row in r11. */
+static void add_to_row(struct asmb *a, unsigned char off, bool single)
+{
+	if (!single)
+		EMIT(a, LOCK);
+	EMIT(a, 0x49, 0xff, 0x43, off); /* incq off(%r11) */
+	if (!single)
+		EMIT(a, LOCK);
 	EMIT(a, 0x49, 0x01, 0x43, (unsigned char)(off + 8)); /* add %rax,off+8(%r11) */
+}
+
+static void count(struct asmb *a, unsigned reg, unsigned char off, bool single)
+{
+	load(a, reg);
+	place(a, AT_ROWS);
+	add_to_row(a, off, single);
+}
+
+/* One more call of the descriptor in r11d under way, or one less. */
+static void fly(struct asmb *a, bool begins)
+{
+	place(a, AT_FLYING);
+	EMIT(a, LOCK, 0x41, 0xff, begins ? 0x03 : 0x0b); /* incl, decl (%r11) */
+}
+
+static void fly_both(struct asmb *a, const struct site *t, bool begins)
+{
+	const uint8_t reg[2] = {t->from, t->to};
+	for (int i = 0; i < 2 && !t->single; i++)
+		if (reg[i] != SITE_NONE) {
+			load(a, reg[i]);
+			fly(a, begins);
+		}
+}
+
+/* The entry of a close of edi, which loses eax and ecx. */
+static void close_entry(struct asmb *a, bool single)
+{
+	take_entry(a, SITE_CLOSE, single);
+	EMIT(a, 0x41, 0x89, 0x7b, 12); /* mov %edi,12(%r11) */
+	EMIT(a, 0x89, 0xf8);           /* mov %edi,%eax */
+	copy_row(a);
+	finish_entry(a);
+}
+
+/* The entry of an open with its result in rax, which stays. */
+static void open_entry(struct asmb *a, bool single)
+{
+	take_entry(a, SITE_OPEN, single);
+	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
+	EMIT(a, 0x48, 0x3d);           /* cmp $,%rax: a failure is no descriptor either */
+	word(a, COUNTED_FDS);
+	size_t none = jump_ahead(a, 0x73);
+	copy_row(a);
+	EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
+	land(a, none);
+	finish_entry(a);
+}
+
+/* On the way of threads; where it goes on from there. */
+static void thread_body(struct asmb *a, const struct site *t, uint64_t base)
+{
+	size_t out;
+	switch (t->kind) {
+	case SITE_BEGIN:
+		EMIT(a, 0x89, 0x7c, 0x24, (unsigned char)(t->slot + 8)); /* mov %edi,slot+8(%rsp): it was called */
+		load(a, 7);
+		fly(a, true);
+		break;
+	case SITE_DONE:
+		EMIT(a, 0x8b, 0x4c, 0x24, t->slot); /* mov slot(%rsp),%ecx */
+		EMIT(a, 0x48, 0x85, 0xc0);          /* test %rax,%rax */
+		out = jump_ahead(a, 0x78);          /* js */
+		count(a, 1, (unsigned char)((t->positional ? 32 : 0) + (t->to != SITE_NONE ? 16 : 0)), false);
+		land(a, out);
+		load(a, 1);
+		fly(a, false);
+		EMIT(a, 0x48, 0x83, 0xc4, t->frame, 0xc3); /* add $,%rsp; ret */
+		return;
+	case SITE_SHUT:
+		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
+		word(a, COUNTED_FDS);
+		out = jump_ahead(a, 0x73); /* jae */
+		close_entry(a, false);
+		land(a, out);
+		break;
+	default:
+		EMIT(a, 0x48, 0x98); /* cltq */
+		open_entry(a, false);
+		break;
+	}
+	jump(a, base + t->target);
 }
 
 static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 {
-	size_t out = 0, out2 = 0;
+	size_t out = 0, out2 = 0, none;
+	if (t->kind == SITE_MOVE)
+		fly_both(a, t, true);
+	if (t->kind == SITE_CLOSE && !t->single) {
+		/* Another thread may get the number at once: its open is to come later in the log. */
+		size_t alone = unless_threads(a);
+		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
+		word(a, COUNTED_FDS);
+		out = jump_ahead(a, 0x73); /* jae */
+		close_entry(a, false);
+		land(a, out);
+		EMIT(a, 0xb8); /* mov $,%eax */
+		word(a, (uint32_t)t->nr);
+		EMIT(a, 0x0f, 0x05);
+		out = jump_ahead_always(a);
+		land(a, alone);
+	}
 	EMIT(a, 0x0f, 0x05);
 	switch (t->kind) {
 	case SITE_MOVE:
 		EMIT(a, 0x48, 0x85, 0xc0); /* test %rax,%rax */
 		out = jump_ahead(a, 0x78); /* js */
 		if (t->from != SITE_NONE)
-			count(a, t->from, t->positional ? 32 : 0);
+			count(a, t->from, t->positional ? 32 : 0, t->single);
 		if (t->to != SITE_NONE)
-			count(a, t->to, t->positional ? 48 : 16);
-		break;
-	case SITE_OPEN:
-		take_entry(a, t->kind);
-		EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
-		EMIT(a, 0x48, 0x3d);           /* cmp $,%rax: a failure is no descriptor either */
-		word(a, COUNTED_FDS);
-		out = jump_ahead(a, 0x73);
-		copy_row(a);
-		EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
+			count(a, t->to, t->positional ? 48 : 16, t->single);
 		land(a, out);
 		out = 0;
-		finish_entry(a);
+		fly_both(a, t, false);
+		break;
+	case SITE_OPEN:
+		open_entry(a, t->single);
 		break;
 	case SITE_CLOSE:
 		EMIT(a, 0x48, 0x85, 0xc0);
-		out = jump_ahead(a, 0x75); /* jne */
-		EMIT(a, 0x81, 0xff);       /* cmp $,%edi */
+		none = jump_ahead(a, 0x75); /* jne */
+		EMIT(a, 0x81, 0xff);        /* cmp $,%edi */
 		word(a, COUNTED_FDS);
 		out2 = jump_ahead(a, 0x73); /* jae */
-		take_entry(a, t->kind);
-		EMIT(a, 0x41, 0x89, 0x7b, 12); /* mov %edi,12(%r11) */
-		EMIT(a, 0x89, 0xf8);           /* mov %edi,%eax */
-		copy_row(a);
-		finish_entry(a);
+		close_entry(a, t->single);
 		EMIT(a, 0x31, 0xc0); /* xor %eax,%eax */
+		land(a, none);
 		break;
 	case SITE_DUP2:
 		EMIT(a, 0x48, 0x85, 0xc0);
@@ -173,7 +318,7 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 		EMIT(a, 0x81, 0xfe); /* cmp $,%esi */
 		word(a, COUNTED_FDS);
 		out2 = jump_ahead(a, 0x73);
-		take_entry(a, t->kind);
+		take_entry(a, t->kind, t->single);
 		EMIT(a, 0x41, 0x89, 0x7b, 12); /* the old one */
 		EMIT(a, 0x49, 0x89, 0x43, 16);
 		EMIT(a, 0x89, 0xf0); /* mov %esi,%eax */
@@ -184,7 +329,7 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 	case SITE_DUP:
 		EMIT(a, 0x48, 0x85, 0xc0);
 		out = jump_ahead(a, 0x78);
-		take_entry(a, t->kind);
+		take_entry(a, t->kind, t->single);
 		EMIT(a, 0x41, 0x89, 0x7b, 12);
 		EMIT(a, 0x49, 0x89, 0x43, 16);
 		finish_entry(a);
@@ -192,7 +337,7 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 	case SITE_RANGE:
 		EMIT(a, 0x48, 0x85, 0xc0);
 		out = jump_ahead(a, 0x75);
-		take_entry(a, t->kind);
+		take_entry(a, t->kind, t->single);
 		finish_entry(a);
 		break;
 	case SITE_MAP:
@@ -200,7 +345,7 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 		out = jump_ahead(a, 0x73);
 		EMIT(a, 0x41, 0xf7, 0xc2, 0x20, 0, 0, 0); /* test $MAP_ANONYMOUS,%r10d */
 		out2 = jump_ahead(a, 0x75);
-		take_entry(a, t->kind);
+		take_entry(a, t->kind, t->single);
 		EMIT(a, 0x45, 0x89, 0x43, 12); /* mov %r8d,12(%r11) */
 		EMIT(a, 0x49, 0x89, 0x73, 16); /* mov %rsi,16(%r11) */
 		finish_entry(a);
@@ -220,7 +365,7 @@ static void logged_body(struct asmb *a, const struct site *t)
 	EMIT(a, 0x48, 0x3d); /* cmp $,%rax */
 	word(a, COUNTED_FDS);
 	size_t out = jump_ahead(a, 0x73); /* jae */
-	take_entry(a, SITE_LOGGED);
+	take_entry(a, SITE_LOGGED, t->single);
 	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
 	copy_row(a);
 	EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
@@ -229,28 +374,51 @@ static void logged_body(struct asmb *a, const struct site *t)
 	bytes(a, t->bytes + 2, SITE_BYTES - 2);
 }
 
+/* Before a call that makes a process or a thread, whose flags are at hand. */
+static void mark_body(struct asmb *a, const struct site *t)
+{
+	take_entry(a, SITE_MARK, false);
+	if (t->nr == 435)
+		EMIT(a, 0x48, 0x8b, 0x07); /* mov (%rdi),%rax: struct clone_args */
+	else if (t->nr == 56)
+		EMIT(a, 0x48, 0x89, 0xf8); /* mov %rdi,%rax */
+	else
+		EMIT(a, 0x31, 0xc0);
+	EMIT(a, 0x49, 0x89, 0x43, 16); /* mov %rax,16(%r11) */
+	finish_entry(a);
+	EMIT(a, 0x25); /* and $,%eax */
+	word(a, CLONE_THREADS);
+	size_t none = jump_ahead(a, 0x74); /* je */
+	EMIT(a, 0x89, 0x05);               /* mov %eax,threads(%rip) */
+	relative(a, a->table + offsetof(struct counted_table, threads));
+	land(a, none);
+	bytes(a, t->bytes, 5);
+}
+
 int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret)
 {
-	struct asmb a = {.s = ret, .code = code, .table = table};
-	uint64_t rows = table + offsetof(struct counted_table, row), log = table + offsetof(struct counted_table, entry);
+	struct asmb a = {.s = ret, .tid = s->tid, .code = code, .table = table};
+	const uint64_t constants[3] = {table + offsetof(struct counted_table, row),
+	                               table + offsetof(struct counted_table, entry),
+	                               table + offsetof(struct counted_table, flying)};
 	ret->n = 0;
-	bytes(&a, &rows, sizeof(rows));
-	bytes(&a, &log, sizeof(log));
-	static_assert(AT_ROWS == 0 && AT_LOG == 8 && CONSTANTS == 16, "as written here");
+	bytes(&a, constants, sizeof(constants));
+	static_assert(AT_ROWS == 0 && AT_LOG == 8 && AT_FLYING == 16 && CONSTANTS == 24, "as written here");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct site *t = &s->site[i];
 		while (ret->n % 16 && !a.far)
 			EMIT(&a, 0xcc);
 		ret->at[i] = (uint16_t)ret->n;
 		ret->after[i] = ret->logged[i] = 0;
-		if (t->kind == SITE_MARK) {
-			take_entry(&a, t->kind);
-			finish_entry(&a);
-			bytes(&a, t->bytes, 5);
+		if (t->kind > SITE_LOGGED) {
+			thread_body(&a, t, base);
 		} else {
-			body(&a, t, &ret->after[i]);
+			if (t->kind == SITE_MARK)
+				mark_body(&a, t);
+			else
+				body(&a, t, &ret->after[i]);
+			jump(&a, base + t->offset + t->taken);
 		}
-		jump(&a, base + t->offset + t->taken);
 		if (t->kind == SITE_OPEN) {
 			ret->logged[i] = (uint16_t)ret->n;
 			logged_body(&a, t);
@@ -265,7 +433,7 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 void stubs_jump(const struct site *site, uint64_t base, uint64_t code, uint16_t at, unsigned char ret[SITE_BYTES])
 {
 	uint32_t d = (uint32_t)(code + at - (base + site->offset + 5));
-	ret[0] = 0xe9;
+	ret[0] = site->kind == SITE_BEGIN || site->kind == SITE_SHUT ? 0xe8 : 0xe9;
 	memcpy(ret + 1, &d, 4);
 	memcpy(ret + 5, site->bytes + 5, SITE_BYTES - 5);
 	if (site->taken == SITE_BYTES)

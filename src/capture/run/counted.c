@@ -5,8 +5,11 @@
 #include "capture/run/libraries.h"
 #include "capture/run/opens.h"
 
+#include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +17,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
-#define OPENED 64   /* opens whose files are remembered */
+#define OPENED 512  /* opens whose files are remembered; a thread that does not get its turn holds up the others */
 #define DRAIN_AT 24 /* opens after which the log is read: each may come with a dup, a map and a close */
 #define LOGGED 512  /* opens written down elsewhere that the log has not been read for */
 #define NOT_A_FILE UINT64_MAX
@@ -34,8 +38,12 @@ struct counted {
 	struct counted_row last[COUNTED_FDS + 1]; /* as attributed */
 	uint64_t file[COUNTED_FDS];               /* number of the file behind it; 0 not known */
 	unsigned high;                            /* highest descriptor looked at */
-	uint64_t opens, seen;                     /* stopped; found in the log */
-	uint64_t opened[OPENED];
+	uint64_t opens, seen;                     /* stopped; all before this found in the log */
+	struct stopped {
+		uint64_t file; /* 0: not known yet */
+		pid_t tid;
+		bool seen;
+	} opened[OPENED];
 	struct { /* opens without a stop (opens.h), oldest first */
 		uint64_t file;
 		int fd;
@@ -43,9 +51,13 @@ struct counted {
 	size_t nlogged;
 	bool opening;
 	uint64_t base_read, base_written, sum_read, sum_written;
-	int64_t looked, now;     /* when the last look began after which all counts were known; when this one ended */
-	uint64_t passes;         /* of the supervisor's, when this began */
-	uint64_t moment, judged; /* numbers of the moment + 1 when the log was read, the sums were compared */
+	int64_t looked, now;          /* when the last look began after which all counts were known; when this one ended */
+	uint64_t passes;              /* of the supervisor's, when this began */
+	uint64_t moment, judged;      /* numbers of the moment + 1 when the log was read, the sums were compared */
+	bool many;                    /* it has, or had, several threads: entries say whose they are */
+	uint64_t quiet;               /* number of the moment + 1 when its other threads were found asleep */
+	uint32_t flying[COUNTED_FDS]; /* of those: calls that were under way when the descriptor was closed */
+	uint64_t all_read, all_written; /* what the process's totals have beside those of its first thread */
 	bool lost, frozen, proved;
 };
 
@@ -135,7 +147,8 @@ static void raise_high(struct counted *c, int64_t fd)
 static bool begin(struct counted *c, const struct counted_entry *e, uint64_t file)
 {
 	raise_high(c, e->value);
-	if (c->file[e->value] || memcmp(&c->last[e->value], &e->row, sizeof(e->row)))
+	/* Or a call that another thread had begun before it was closed is still to be counted, for what it was then. */
+	if (c->file[e->value] || memcmp(&c->last[e->value], &e->row, sizeof(e->row)) || (c->many && c->flying[e->value]))
 		return false;
 	c->file[e->value] = file;
 	return true;
@@ -161,6 +174,24 @@ static bool has_logged(const struct counted *c, int64_t fd)
 	return false;
 }
 
+/* The oldest open that is not in the log yet, of that thread if there are several. */
+static struct stopped *was_stopped(struct counted *c, pid_t tid)
+{
+	for (uint64_t n = c->seen; n < c->opens; n++)
+		if (!c->opened[n % OPENED].seen && (!c->many || c->opened[n % OPENED].tid == tid))
+			return &c->opened[n % OPENED];
+	return NULL;
+}
+
+/* Has a call of its been stopped that opens, and is not in the log? */
+static bool is_opening(const struct counted *c, pid_t tid)
+{
+	for (uint64_t n = c->seen; n < c->opens; n++)
+		if (!c->opened[n % OPENED].seen && c->opened[n % OPENED].tid == tid)
+			return true;
+	return false;
+}
+
 /* One entry. False: the log does not fit what was seen. */
 static bool take(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
 {
@@ -168,12 +199,13 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 	raise_high(c, e->fd);
 	switch (e->kind) {
 	case SITE_OPEN: {
-		uint64_t number = c->seen++;
-		if (number >= c->opens || c->opens - number > OPENED)
+		struct stopped *o = was_stopped(c, (pid_t)e->tid);
+		if (!o)
 			return false;
-		if (e->value < 0 || !in_range(e->value))
-			return true;
-		return begin(c, e, c->opened[number % OPENED]);
+		o->seen = true;
+		while (c->seen < c->opens && c->opened[c->seen % OPENED].seen)
+			c->seen++;
+		return e->value < 0 || !in_range(e->value) || begin(c, e, o->file);
 	}
 	case SITE_LOGGED: {
 		uint64_t file;
@@ -184,6 +216,7 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 			return false;
 		attribute(s, c, p, (unsigned)e->fd, &e->row);
 		c->file[e->fd] = 0;
+		c->flying[e->fd] = c->many ? e->flying : 0;
 		return true;
 	case SITE_DUP2:
 	case SITE_DUP:
@@ -192,6 +225,9 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 		raise_high(c, e->value);
 		if (e->fd == e->value)
 			return true;
+		/* What other threads move through the new one: before, or after? */
+		if (c->many && (c->flying[e->value] || (e->kind == SITE_DUP2 && (c->file[e->value] || e->flying))))
+			return false;
 		if (e->kind == SITE_DUP2)
 			attribute(s, c, p, (unsigned)e->value, &e->row);
 		else if (c->file[e->value])
@@ -226,6 +262,33 @@ static bool look_at(const struct proc *p, uint64_t offset, void *ret, size_t n)
 	return true;
 }
 
+/* The table's beginning. */
+struct head {
+	uint32_t owner, pos;
+	uint64_t delta;
+	uint32_t threads;
+};
+static_assert(offsetof(struct head, threads) == offsetof(struct counted_table, threads) &&
+                  offsetof(struct head, pos) == offsetof(struct counted_table, pos),
+              "what is read");
+
+#define SKIPPED UINT32_MAX
+
+/* The n entries behind that of a call that makes a process are the child's, or of other threads. False: another such
+ * call is among them, and of whom what follows is cannot be told. */
+static bool skip(const struct counted *c, uint32_t mark, uint32_t n)
+{
+	for (uint32_t i = mark + 1; i <= mark + n; i++) {
+		if (c->many && entries[i].tid != entries[mark].tid) {
+			if (entries[i].kind == SITE_MARK && !(entries[i].value & CLONE_THREAD))
+				return false;
+			continue;
+		}
+		entries[i].kind = SKIPPED;
+	}
+	return true;
+}
+
 /* How many entries it had made, of a process that is over. False: there are some that stand alone. */
 static bool last_entries(const struct counted *c, uint32_t *ret_pos)
 {
@@ -243,7 +306,7 @@ static bool last_entries(const struct counted *c, uint32_t *ret_pos)
 static bool drain(struct sup *s, struct proc *p, bool standing)
 {
 	struct counted *c = p->counted;
-	uint32_t head[2], again[2];
+	struct head head, again;
 	if (c->lost || c->frozen)
 		return !c->lost;
 	if (c->moment == s->moment + 1)
@@ -251,20 +314,24 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	bool over = c->shared && proc_over(p);
 	int64_t begun = s->narrow ? sup_now(s) : TIME_NONE;
 	if (over) {
-		head[0] = (uint32_t)p->pid;
-		if (!last_entries(c, &head[1]))
+		head = (struct head){.owner = (uint32_t)p->pid, .threads = c->many};
+		if (!last_entries(c, &head.pos))
 			goto lost;
 		standing = true;
 	}
-	bool read = over || remote(p->pid, c->table, head, sizeof(head));
+	bool read = over || remote(p->pid, c->table, &head, sizeof(head));
 	if (!read && c->shared)
 		return false; /* it is about to be over */
 	/* An open whose stop was not looked at takes the place of another. */
 	if (c->passes != __atomic_load_n(&s->passes, __ATOMIC_ACQUIRE))
 		goto lost;
-	if (p->threads || p->io_unseen || p->uncounted || !read || head[0] != (uint32_t)p->pid)
+	if (p->io_unseen || p->uncounted || !read || head.owner != (uint32_t)p->pid)
 		goto lost;
-	uint32_t n = head[1] - c->read;
+	if (head.threads && !over && c->quiet != s->moment + 1)
+		standing = false; /* one of its threads does */
+	if ((p->threads || head.threads) && !over && (!c->sites->tid || !head.threads))
+		goto lost; /* made by a way that is not known */
+	uint32_t n = head.pos - c->read;
 	if (n > COUNTED_LOG)
 		goto lost;
 	const uint64_t log = offsetof(struct counted_table, entry);
@@ -290,31 +357,52 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	    !look_at(p, at + COUNTED_FDS * sizeof(rows[0]), &rows[COUNTED_FDS], sizeof(rows[0])))
 		goto lost;
 	/* Where it runs the entries hold, and the rows only if no entry was made meanwhile. */
-	bool stable = standing || (remote(p->pid, c->table, again, sizeof(again)) && again[1] == head[1]);
+	bool stable = standing;
+	if (!standing) {
+		if (!remote(p->pid, c->table, &again, sizeof(again)) || again.pos - c->read > COUNTED_LOG)
+			goto lost; /* written over meanwhile */
+		stable = again.pos == head.pos;
+	}
 	c->now = s->narrow ? sup_now(s) : TIME_NONE;
 	for (uint32_t i = 0; i < n; i++) {
+		if (entries[i].kind == SITE_MARK && entries[i].value & CLONE_THREAD) {
+			c->many = true;
+			continue;
+		}
 		if (entries[i].kind == SITE_MARK) {
 			/* What follows is the child's, to where it was when it became another program or ended. */
 			uint32_t here = c->read + i + 1;
-			if (!c->resumes || (int32_t)(c->resume - here) < 0 || (int32_t)(c->resume - head[1]) > 0) {
+			if (!c->resumes || (int32_t)(c->resume - here) < 0 || (int32_t)(c->resume - head.pos) > 0) {
 				if (standing)
 					goto lost;
 				c->read += i;
 				return false;
 			}
-			i += c->resume - here;
+			if (!skip(c, i, c->resume - here))
+				goto lost;
 			continue;
 		}
+		if (entries[i].kind == SKIPPED)
+			continue;
 		/* Its other log is not read to there yet. */
 		if (entries[i].kind == SITE_LOGGED && (over || !standing) && !has_logged(c, entries[i].value)) {
 			c->read += i;
 			return false;
 		}
-		if (!take(s, c, p, &entries[i])) {
-			goto lost;
+		/* What it created is looked for at its next stop, or the next tick. */
+		const struct stopped *o = c->many && !standing && entries[i].kind == SITE_OPEN && in_range(entries[i].value)
+		                              ? was_stopped(c, (pid_t)entries[i].tid)
+		                              : NULL;
+		if (o && !o->file) {
+			c->read += i;
+			return false;
 		}
+		if (!take(s, c, p, &entries[i]))
+			goto lost;
 	}
-	c->read = head[1];
+	c->read = head.pos;
+	if (over && p->threads && !c->many)
+		goto lost;
 	if (!stable)
 		return false;
 	for (unsigned fd = 0; fd <= c->high; fd++) {
@@ -344,7 +432,15 @@ static bool prove(const struct proc *p)
 {
 	const struct counted *c = p->counted;
 	char name[64], text[512];
+	uint64_t had_read = c->base_read, had_written = c->base_written;
 	snprintf(name, sizeof(name), "/proc/%d/task/%d/io", p->pid, p->pid);
+	if (c->many) {
+		/* What its threads moved, also those that have ended; what children did that it has waited for, too, and then
+		 * nothing is proved. */
+		snprintf(name, sizeof(name), "/proc/%d/io", p->pid);
+		had_read += c->all_read;
+		had_written += c->all_written;
+	}
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
@@ -353,8 +449,51 @@ static bool prove(const struct proc *p)
 		return false;
 	text[n] = '\0';
 	const char *r = strstr(text, "rchar: "), *w = strstr(text, "wchar: ");
-	return r && w && strtoull(r + 7, NULL, 10) - c->base_read == c->sum_read &&
-	       strtoull(w + 7, NULL, 10) - c->base_written == c->sum_written;
+	return r && w && strtoull(r + 7, NULL, 10) - had_read == c->sum_read &&
+	       strtoull(w + 7, NULL, 10) - had_written == c->sum_written;
+}
+
+/* Does a thread wait for another one of the process, without a limit? The kernel says which call it is in. */
+static bool waits(pid_t pid, const char *tid)
+{
+	enum { FUTEX = 202, WAIT = 0, WAIT_BITSET = 9, OPERATION = 0x7f };
+	char name[64], text[256];
+	unsigned long long operation, timeout;
+	long nr;
+	snprintf(name, sizeof(name), "/proc/%d/task/%.12s/syscall", pid, tid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == ESRCH; /* it has ended */
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n < 0)
+		return errno == ESRCH;
+	text[n] = '\0';
+	if (sscanf(text, "%ld 0x%*x 0x%llx 0x%*x 0x%llx", &nr, &operation, &timeout) != 3 || nr != FUTEX)
+		return false;
+	return timeout == 0 && ((operation & OPERATION) == WAIT || (operation & OPERATION) == WAIT_BITSET);
+}
+
+/* Do all threads but this one, which stands still, wait for others of them? Then none goes on until the process ends.
+ * Those that are about to end, or that look for work a little before they sleep, are waited for: 2 ms at most. */
+static bool is_quiet(const struct proc *p, pid_t tid)
+{
+	enum { TRIES = 20, PAUSE_NS = 50000 };
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
+	for (int i = 0; i < TRIES; i++) {
+		DIR *d = opendir(name);
+		bool quiet = d;
+		for (struct dirent *e; quiet && (e = readdir(d));)
+			quiet = e->d_name[0] == '.' || atoi(e->d_name) == tid || waits(p->pid, e->d_name);
+		if (d)
+			closedir(d);
+		if (quiet)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
 }
 
 static bool is_standing(const struct sup *s, const struct proc *p)
@@ -389,6 +528,15 @@ bool counted_all(struct sup *s, struct proc *p)
 	}
 	c->judged = s->moment + 1;
 	return c->proved;
+}
+
+bool counted_waits(struct sup *s, struct proc *p)
+{
+	struct counted *c = p->counted;
+	if (!c || !(c->many || p->threads) || c->frozen || c->quiet == s->moment + 1)
+		return false;
+	c->moment = c->judged = 0; /* they have gone on since */
+	return !counted_all(s, p) && !c->lost;
 }
 
 void counted_tick(struct sup *s)
@@ -456,19 +604,21 @@ static void learn(struct sup *s, struct proc *p)
 static void inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves)
 {
 	struct counted *c = parent->counted;
-	uint32_t head[2];
+	struct head head;
 	uint64_t constants[2];
-	if (!remote(p->pid, c->table, head, sizeof(head)) || !remote(p->pid, c->code, constants, sizeof(constants)) ||
+	if (!remote(p->pid, c->table, &head, sizeof(head)) || !remote(p->pid, c->code, constants, sizeof(constants)) ||
 	    constants[0] != c->table + offsetof(struct counted_table, row))
 		return;
-	if (head[0] == (uint32_t)parent->pid) { /* it shares the memory */
+	if (head.owner == (uint32_t)parent->pid) { /* it shares the memory */
 		if (leaves) {
-			c->resume = head[1];
+			c->resume = head.pos;
 			c->resumes = true;
+			if (c->many)
+				drain(s, parent, false); /* before another thread's child does the same */
 		}
 		return;
 	}
-	if (head[0] || head[1] || leaves || p->counted)
+	if (head.owner || head.pos || leaves || p->counted)
 		return;
 	uint32_t owner = (uint32_t)p->pid;
 	struct iovec here = {&owner, sizeof(owner)}, there = {(void *)(uintptr_t)c->table, sizeof(owner)};
@@ -480,6 +630,17 @@ static void inherit(struct sup *s, struct proc *p, struct proc *parent, bool lea
 	if (!p->counted)
 		return;
 	learn(s, p);
+}
+
+/* Is it a call that the code logs? */
+static bool by_site(const struct counted *c, uint64_t ip)
+{
+	if (ip >= c->code && ip < c->code + STUBS_SIZE)
+		return true;
+	for (size_t i = 0; i < c->sites->n; i++)
+		if (c->sites->site[i].kind == SITE_OPENED && ip == c->base + c->sites->site[i].call + 2)
+			return true;
+	return false;
 }
 
 void counted_before(struct sup *s, struct proc *p, const struct trap *t)
@@ -498,17 +659,33 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 		c->frozen = false; /* the exec that was about to be has failed */
 	if (c->lost || c->frozen)
 		return;
-	bool ours = is_open(t->call) && !t->compat && t->ip >= c->code && t->ip < c->code + STUBS_SIZE;
-	if (leaves || (ours && (c->opens - c->seen >= DRAIN_AT || c->nlogged))) {
-		drain(s, p, true);
-		if (c->opens != c->seen)
-			c->lost = true; /* the recorder was passed by, or a call was made twice */
+	bool ours = is_open(t->call) && !t->compat && by_site(c, t->ip);
+	struct head head = {0};
+	if (leaves && remote(p->pid, c->table, &head, sizeof(head)) && head.threads && is_quiet(p, t->tid))
+		c->quiet = s->moment + 1;
+	bool moves = head.threads && c->quiet != s->moment + 1;
+	if (leaves || (ours && (c->opens - c->seen >= DRAIN_AT || c->nlogged || (c->many && is_opening(c, t->tid))))) {
+		bool all = drain(s, p, true);
+		/* The recorder was passed by, or a call was made twice. */
+		if (c->many && !leaves ? all && is_opening(c, t->tid) : c->opens != c->seen)
+			c->lost = true;
 	}
-	if (leaves)
+	if (leaves && !moves) {
 		counted_all(s, p);
+	} else if (leaves) { /* what they do until they are ended is not seen */
+		c->lost |= t->call == CALL_exit;
+		c->judged = s->moment + 1;
+		c->proved = false;
+	}
 	if (ours && !c->lost) {
+		if (c->opens - c->seen == OPENED) {
+			c->lost = true;
+			return;
+		}
 		c->opening = true;
-		c->opened[c->opens++ % OPENED] = 0;
+		c->opened[c->opens % OPENED].file = 0;
+		c->opened[c->opens % OPENED].tid = t->tid;
+		c->opened[c->opens++ % OPENED].seen = false;
 	}
 }
 
@@ -551,14 +728,14 @@ void counted_opens(struct proc *p, const struct file *f, bool told)
 {
 	struct counted *c = p->counted;
 	if (c && c->opening)
-		c->opened[(c->opens - 1) % OPENED] = f ? f->num : told ? NOT_A_FILE : 0;
+		c->opened[(c->opens - 1) % OPENED].file = f ? f->num : told ? NOT_A_FILE : 0;
 }
 
 void counted_created(struct proc *p, uint64_t open, const struct file *f)
 {
 	struct counted *c = p->counted;
 	if (c && open && open <= c->opens && c->opens - open < OPENED && open > c->seen)
-		c->opened[(open - 1) % OPENED] = f->num;
+		c->opened[(open - 1) % OPENED].file = f->num;
 }
 
 void counted_after(struct sup *s, struct proc *p, const struct trap *t)
@@ -589,7 +766,7 @@ static void mark_partial(struct proc *p, const struct task *k, unsigned tries, u
 	if (!p->forks && p->wchar_exec != UINT64_MAX && wchar == p->wchar_exec)
 		all = ACCESS_READ;
 	for (struct access *a = p->live; a; a = a->proc_next)
-		if (a->tid != k->tid || a->stop != k->stops)
+		if (a->tid != k->tid || a->stop != k->stops || a->count > 1)
 			a->partial |= all;
 }
 
@@ -642,6 +819,8 @@ void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(voi
 	c->looked = s->narrow ? sup_now(s) : TIME_NONE;
 	c->base_read = g.rchar;
 	c->base_written = g.wchar;
+	c->all_read = g.rchar_all - g.rchar;
+	c->all_written = g.wchar_all - g.wchar;
 	mark_partial(p, k, tries, g.wchar);
 	pending_settle(s, p, k->tid, false); /* its call has come back: what it created is there */
 	/* Its descriptors are those of then; what it opens from here on is in the log. */

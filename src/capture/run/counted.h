@@ -41,6 +41,9 @@ void counted_update(struct sup *s, struct proc *p);
 void counted_tick(struct sup *s);
 /* Whether what was counted is all that p has moved. */
 bool counted_all(struct sup *s, struct proc *p);
+/* Its threads move bytes just now: what they have counted can be proved a little later. To be asked after its
+ * descriptors were looked at: all that went through those that were closed by then is known if this is false. */
+bool counted_waits(struct sup *s, struct proc *p);
 /* p is another program now, or over. */
 void counted_free(struct proc *p);
 

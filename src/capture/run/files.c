@@ -491,6 +491,12 @@ bool access_begun(struct sup *s, const struct access *a)
 	return task_call(a->tid, &call) == 0 && call == CALL_none;
 }
 
+void accesses_settle(struct sup *s, struct proc *p)
+{
+	for (struct access *a = p->live; a; a = a->proc_next)
+		a->settled = access_begun(s, a);
+}
+
 /* The file's fingerprint now, by its last known name. Unknown if another file has that name. */
 static struct fingerprint print_now(const struct sup *s, const struct file *f)
 {
@@ -605,13 +611,15 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode)
 {
 	struct access *next;
-	(void)p;
 	for (struct access *a = f->live; a; a = next) {
 		next = a->file_next;
 		if (!((a->mode | mode) & ACCESS_WRITE))
 			continue;
 		/* A writer that is read by itself, or a reader that writes: the same question. */
 		if (!access_begun(s, a) || proc_holds(a->proc, f))
+			continue;
+		/* It goes on with it, and what it has moved so far cannot be told apart. */
+		if (counted_waits(s, a->proc) && a->proc == p && (a->mode & mode) == mode)
 			continue;
 		access_end(s, a, sup_now(s));
 	}
@@ -639,6 +647,11 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 		    (!before || (f->stated.known && before->size == f->stated.size && before->mtime == f->stated.mtime) ||
 		     (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {
 			a->count++;
+			/* Another thread may look before it is open again. */
+			if (p->threads && via == TERM_via_data && s->current) {
+				a->tid = s->current->tid;
+				a->stop = s->current->stops;
+			}
 			return a;
 		}
 	if (++p->nsince >= sweep_at(p) && !sweeps_later(s, p)) {
@@ -691,13 +704,15 @@ void proc_sweep_late(struct sup *s, struct proc *p)
 
 void proc_sweep(struct sup *s, struct proc *p)
 {
+	enum { WAITING = 4096 };
 	p->nsince = 0;
+	accesses_settle(s, p);
 	struct held *held;
 	size_t n = proc_walk(s, p, false, &held), nmaps;
 	struct mapped *maps;
-	bool sure = proc_maps(p, &maps, &nmaps);
+	bool sure = proc_maps(p, &maps, &nmaps), waits = counted_waits(s, p) && p->nlive < WAITING;
 	struct access *next;
-	for (struct access *a = p->live; a; a = next) {
+	for (struct access *a = waits ? NULL : p->live; a; a = next) {
 		next = a->proc_next;
 		bool open = false;
 		if (a->file->kind == TERM_kind_pseudo || a->file->kind == TERM_kind_absent) {
@@ -706,7 +721,7 @@ void proc_sweep(struct sup *s, struct proc *p)
 		}
 		for (size_t i = 0; i < n && !open; i++)
 			open = held[i].file == a->file;
-		if (!open && sure && !mapped_has(maps, nmaps, a->file) && access_begun(s, a))
+		if (!open && sure && !mapped_has(maps, nmaps, a->file) && a->settled)
 			access_end(s, a, sup_now(s));
 	}
 	held_free(held, n);

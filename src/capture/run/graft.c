@@ -450,6 +450,9 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 		}
 		g->rchar = (uint64_t)r;
 		g->wchar = (uint64_t)w;
+		bool all = slurp(pid, "io", text, sizeof(text));
+		g->rchar_all = all ? (uint64_t)field(text, "rchar:") : UINT64_MAX;
+		g->wchar_all = all ? (uint64_t)field(text, "wchar:") : UINT64_MAX;
 	}
 	free(counted);
 	free(stubs);

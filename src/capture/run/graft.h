@@ -23,9 +23,10 @@ struct graft {
 	/* ... into a process that has the counting code, which lies there; 0 if it has not. */
 	uint64_t counted_code, counted_table;
 	/* Found out: */
-	uint64_t code, table;  /* addresses in the process; no table with opens */
-	bool shared;           /* what it counts is in the memory of fd */
-	uint64_t rchar, wchar; /* of its first thread, before it goes on */
+	uint64_t code, table;          /* addresses in the process; no table with opens */
+	bool shared;                   /* what it counts is in the memory of fd */
+	uint64_t rchar, wchar;         /* of its first thread, before it goes on */
+	uint64_t rchar_all, wchar_all; /* of the process: with threads and children that are no more */
 	struct graft_held {
 		int fd;
 		struct statx st;

@@ -728,15 +728,16 @@ void proc_end_closed(struct sup *s, struct proc *p)
 		}
 	if (!due)
 		return;
+	accesses_settle(s, p);
 	struct mapped *v;
 	size_t n;
 	struct access *next;
 	bool known = descriptors(s, p, &v, &n);
 	p->opens = 0;
 	p->ndescs = n;
-	for (struct access *a = known ? p->live : NULL; a; a = next) {
+	for (struct access *a = known && !counted_waits(s, p) ? p->live : NULL; a; a = next) {
 		next = a->proc_next;
-		if (is_own_writing(a) && access_begun(s, a) && !descriptors_have(v, n, a->file))
+		if (is_own_writing(a) && a->settled && !descriptors_have(v, n, a->file))
 			access_end(s, a, sup_now(s));
 	}
 	free(v);

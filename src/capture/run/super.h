@@ -101,6 +101,7 @@ struct access {
 	unsigned looks;   /* times that proc_end_closed came by */
 	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
+	bool settled; /* it had begun before the descriptors were looked at */
 };
 
 /* Result of a path argument: (dirfd, path) that this process can use, and how to name it. */
@@ -410,6 +411,8 @@ void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
                             unsigned api, int64_t time, const struct fingerprint *before);
 /* Ends what live accesses of f, by anyone, are over though nobody saw the close, before p opens it with `mode` (B2). */
+/* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. */
+void accesses_settle(struct sup *s, struct proc *p);
 void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode);
 /* Ends it: for writers, with what shows that they wrote. Frees it. */
 void access_end(struct sup *s, struct access *a, int64_t until);
