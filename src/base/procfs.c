@@ -311,6 +311,37 @@ int procfs_children(pid_t pid, bool one_thread, void (*each)(void *arg, pid_t ch
 	return rc < 0 ? rc : c.rc;
 }
 
+int procfs_fds_open(pid_t pid, struct procfs_fds *ret)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+	ret->at = ret->have = 0;
+	ret->dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return ret->dir < 0 ? -errno : 0;
+}
+
+const char *procfs_fds_next(struct procfs_fds *f)
+{
+	for (;;) {
+		if (f->at >= f->have) {
+			ssize_t n = getdents64(f->dir, f->room, sizeof(f->room));
+			if (n <= 0)
+				return NULL;
+			f->have = (size_t)n;
+			f->at = 0;
+		}
+		const struct dirent64 *e = (const struct dirent64 *)(f->room + f->at);
+		f->at += e->d_reclen;
+		if (e->d_name[0] != '.')
+			return e->d_name;
+	}
+}
+
+void procfs_fds_close(struct procfs_fds *f)
+{
+	close(f->dir);
+}
+
 uint64_t procfs_resident_slack(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN), page = sysconf(_SC_PAGESIZE);

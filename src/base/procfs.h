@@ -59,6 +59,17 @@ int procfs_switches(pid_t pid, uint64_t *ret_voluntary, uint64_t *ret_involuntar
 /* Calls each(arg, child) for every child of the process, whichever of its threads made it; one_thread: only the first
  * is asked. 0 or -errno (-ENOENT also where the kernel does not tell). */
 int procfs_children(pid_t pid, bool one_thread, void (*each)(void *arg, pid_t child), void *arg);
+/* The numbers of a process's descriptors, as text, one after the other; without an allocation, since a table is read
+ * twice in a short program's life. `dir` is their folder, for who looks at them. 0 or -errno; at the end NULL, also
+ * where the process has gone. */
+struct procfs_fds {
+	int dir;
+	size_t at, have;
+	_Alignas(8) char room[8192];
+};
+int procfs_fds_open(pid_t pid, struct procfs_fds *ret);
+const char *procfs_fds_next(struct procfs_fds *f);
+void procfs_fds_close(struct procfs_fds *f);
 /* How far resident and resident_peak may be off, either way: since Linux 6.2 each processor keeps some pages of each of
  * the three kinds to itself before it adds them to the sum; before that each thread did. */
 uint64_t procfs_resident_slack(void);

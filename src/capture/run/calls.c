@@ -171,10 +171,15 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	}
 }
 
-/* Calls that move what pending ones wait to see: everything is settled before they run. */
 static bool changes_names(enum call c)
 {
-	return (c >= CALL_rename && c <= CALL_rmdir) || c == CALL_execve || c == CALL_execveat;
+	return c >= CALL_rename && c <= CALL_rmdir;
+}
+
+/* Calls that move what pending ones wait to see: everything is settled before they run. */
+static bool settles_all(enum call c)
+{
+	return changes_names(c) || c == CALL_execve || c == CALL_execveat;
 }
 
 /* Calls after which a path that was opened before may be another's. */
@@ -213,7 +218,7 @@ int sup_trap(struct sup *s, const struct trap *t)
 		guard_note(s->guard, p->pid, t, k->can_block, false);
 	s->current = k;
 	if (s->pending)
-		pending_settle(s, p, t->tid, changes_names(t->call));
+		pending_settle(s, p, t->tid, settles_all(t->call));
 	if (p->exec)
 		exec_settle(s, p, t->tid);
 	if (p->stale) {

@@ -923,6 +923,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	k.worker = fork();
 	if (k.worker == 0) {
+		s->self = getpid();
 		close(pair[0]);
 		close(notices[0]);
 		if (safe)

@@ -234,6 +234,18 @@ static uint64_t mount_ns(const struct sup *s, pid_t pid)
 	return stat(name, &st) == 0 ? st.st_ino : s->mnt_ns;
 }
 
+/* Is its root ours, on the same mount? Then it is in our mount namespace: none shares a mount with another. One look
+ * for two. */
+static bool has_our_root(const struct sup *s, pid_t pid)
+{
+	char name[48];
+	struct statx sx;
+	snprintf(name, sizeof(name), "/proc/%d/root", pid);
+	return s->root_mnt && statx(AT_FDCWD, name, 0, STATX_INO | STATX_MNT_ID, &sx) == 0 &&
+	       (sx.stx_mask & STATX_MNT_ID) && sx.stx_mnt_id == s->root_mnt && sx.stx_ino == s->root_ino &&
+	       fileid_dev(&sx) == s->root_dev;
+}
+
 void proc_refresh_root(struct sup *s, struct proc *p)
 {
 	char name[48];
@@ -317,7 +329,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 
 static struct proc *parent_of(struct sup *s, pid_t ppid, unsigned depth)
 {
-	if (ppid <= 1 || ppid == getpid() || depth > 256)
+	if (ppid <= 1 || ppid == s->self || depth > 256)
 		return NULL;
 	struct proc *p = proc_by_pid(s, ppid);
 	return p ? p : first_sight(s, ppid, false, depth + 1);
@@ -421,7 +433,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	if (parent && parent->foreign)
 		p->foreign = true;
 	/* A child may begin in a mount namespace of its own (clone); its root is its parent's until it calls chroot. */
-	if (!parent || p->foreign || mount_ns(s, pid) != (p->ns ? p->ns : s->mnt_ns))
+	if (p->foreign || p->ns ? !parent || p->foreign || mount_ns(s, pid) != p->ns : !has_our_root(s, pid))
 		proc_refresh_root(s, p);
 	if (!parent && s->euid == 0)
 		proc_refresh_creds(s, p);
@@ -461,35 +473,32 @@ static bool is_cloexec(int dir, const char *name)
 
 size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret)
 {
-	char name[64];
+	struct procfs_fds fds;
 	*ret = NULL;
-	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
-	DIR *d = opendir(name);
-	if (!d) {
-		s->few |= errno == EMFILE || errno == ENFILE;
+	int rc = procfs_fds_open(p->pid, &fds);
+	if (rc < 0) {
+		s->few |= rc == -EMFILE || rc == -ENFILE;
 		return 0;
 	}
-	int dir = dirfd(d);
+	int dir = fds.dir;
 	size_t n = 0, cap = 0, looked = 0;
 	struct held *v = NULL;
-	for (struct dirent *e; (e = readdir(d));) {
-		if (e->d_name[0] == '.')
-			continue;
+	for (const char *name; (name = procfs_fds_next(&fds));) {
 		/* Thousands of descriptors take a while (20 µs each), and are no file system that hangs. */
 		if (++looked % 64 == 0)
 			sup_goes_on(s);
 		struct statx st;
-		if (statx(dir, e->d_name, 0, FILEID_STATX, &st) < 0)
+		if (statx(dir, name, 0, FILEID_STATX, &st) < 0)
 			continue;
 		s->aside |= is_fuse(&st); /* it was given it by who mounts for it */
 		unsigned type = st.stx_mode & S_IFMT;
 		if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !is_terminal(&st))
 			continue;
-		int fd = atoi(e->d_name);
-		if (skip_cloexec && fd > 2 && is_cloexec(dir, e->d_name))
+		int fd = atoi(name);
+		if (skip_cloexec && fd > 2 && is_cloexec(dir, name))
 			continue;
 		struct stat link;
-		if (fstatat(dir, e->d_name, &link, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(dir, name, &link, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		unsigned mode = (link.st_mode & S_IRUSR ? ACCESS_READ : 0u) | (link.st_mode & S_IWUSR ? ACCESS_WRITE : 0u);
 		if (!mode) /* O_PATH */
@@ -509,7 +518,7 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 		f->pins++; /* until held_free */
 		v[n++] = (struct held){f, mode, fd, f->kind == TERM_kind_regular ? print_of(&st) : (struct fingerprint){0}};
 	}
-	closedir(d);
+	procfs_fds_close(&fds);
 	*ret = v;
 	return n;
 }
@@ -662,19 +671,17 @@ static int mapped_cmp(const void *pa, const void *pb)
 /* The files behind its descriptors, in order: malloc'ed. False when that cannot be told. */
 static bool descriptors(struct sup *s, const struct proc *p, struct mapped **ret, size_t *ret_n)
 {
-	char name[48];
+	struct procfs_fds fds;
 	size_t n = 0, cap = 0;
 	struct mapped *v = NULL;
 	*ret = NULL;
 	*ret_n = 0;
-	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
-	DIR *d = opendir(name);
-	if (!d)
+	if (procfs_fds_open(p->pid, &fds) < 0)
 		return false;
 	bool ok = true;
-	for (struct dirent *e; ok && (e = readdir(d));) {
+	for (const char *name; ok && (name = procfs_fds_next(&fds));) {
 		struct statx st;
-		if (e->d_name[0] == '.' || statx(dirfd(d), e->d_name, 0, STATX_INO, &st) < 0)
+		if (statx(fds.dir, name, 0, STATX_INO, &st) < 0)
 			continue;
 		if (n % 64 == 0)
 			sup_goes_on(s);
@@ -687,7 +694,7 @@ static bool descriptors(struct sup *s, const struct proc *p, struct mapped **ret
 		if (ok)
 			v[n++] = (struct mapped){fileid_dev(&st), st.stx_ino};
 	}
-	closedir(d);
+	procfs_fds_close(&fds);
 	if (ok && n)
 		qsort(v, n, sizeof(*v), mapped_cmp);
 	*ret = v;
@@ -772,10 +779,23 @@ static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct
 	}
 }
 
-/* Children that have not been stopped yet would lose their parent with it. */
+/* Has nobody been born after p, who stands still? Then p has no child and never had one. What asks the kernel for a
+ * number of its own choice (clone3's set_tid, which restores a checkpoint) is not noticed; its parent was unseen then.
+ */
+static bool is_newest(const struct sup *s, const struct proc *p)
+{
+	char text[32];
+	ssize_t n = s->last_pid >= 0 ? pread(s->last_pid, text, sizeof(text) - 1, 0) : -1;
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 && strtol(text, NULL, 10) == p->pid;
+}
+
+/* Children that have not been stopped yet would lose their parent with it. one: it has one thread. */
 static void see_children(struct sup *s, struct proc *p, bool one)
 {
 	char name[64], text[16384];
+	if (one && is_newest(s, p)) /* 1 us; the file takes 12 */
+		return;
 	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
 	DIR *d = one ? NULL : opendir(name);
 	for (struct dirent *e; one || (d && (e = readdir(d)));) {

@@ -262,7 +262,9 @@ struct sup {
 	int64_t tick;    /* ns of the kernel's coarse clock */
 	long hz;
 	uint32_t euid, egid;
-	uint64_t root_dev, root_ino, mnt_ns;
+	uint64_t root_dev, root_ino, mnt_ns, root_mnt; /* root_mnt: its mount's number, 0 not known (before Linux 5.8) */
+	pid_t self;
+	int last_pid; /* which process number was given out last; -1 the kernel does not tell */
 	bool tree_only;
 	bool scans;    /* nothing is stopped: processes are looked for in /proc (scan.c) */
 	bool preloads; /* a library in the programs tells (--capture=safe) */

@@ -108,10 +108,12 @@ void sup_init(struct sup *s)
 	s->euid = geteuid();
 	s->egid = getegid();
 	struct statx st;
-	if (statx(AT_FDCWD, "/proc/self/root", 0, STATX_INO, &st) == 0) {
+	if (statx(AT_FDCWD, "/proc/self/root", 0, STATX_INO | STATX_MNT_ID, &st) == 0) {
 		s->root_ino = st.stx_ino;
 		s->root_dev = fileid_dev(&st);
+		s->root_mnt = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;
 	}
+	s->last_pid = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
 	struct stat ns;
 	if (stat("/proc/self/ns/mnt", &ns) == 0)
 		s->mnt_ns = ns.st_ino;
