@@ -115,10 +115,13 @@ END
 	[ -z "$bad" ] || echo "$bad can be read by another user" >>"$err"
 	[ -z "$bad" ]
 	check "the record itself is root's alone"
-	grep -q '^CapEff:.*0000000000000000$\|^CapEff:	000000c000280004$' "/proc/$daemon/status" && grep -q '^CapBnd:	0000000000000000$' "/proc/$daemon/status"
+	grep -q '^CapEff:.*0000000000000000$\|^CapEff:	000000c000000000$' "/proc/$daemon/status" && grep -q '^CapBnd:	0000000000000000$' "/proc/$daemon/status"
 	check "few capabilities are left, and none for what it starts"
+	helper=$(pgrep -P "$daemon" -x stemmad-helper)
+	grep -q '^CapEff:.*0000000000000000$\|^CapEff:	0000000000280004$' "/proc/$helper/status" && grep -q '^CapBnd:	0000000000000000$' "/proc/$helper/status" && grep -q '^NoNewPrivs:	1$' "/proc/$helper/status"
+	check "... and other few to its helper"
 else
-	for what in users others root record; do
+	for what in users others root record capabilities helper; do
 		skip "who is told what: $what" "needs root to be several users"
 	done
 fi
@@ -222,6 +225,14 @@ start
 { login "$me"; program "$me" 500 after /h/after 50; } | happens
 ask "$me" 0 why /h/after && ask "$me" 0 why /h/made && ask "$me" 0 sql "SELECT reason, text FROM gap WHERE reason = 'recorder_died'" && says "$out" 'was killed'
 check "killed and started again: what was before is there, and the gap between"
+{ program "$me" 230 early /h/early 230; } | happens
+ask "$me" 0 why /h/early
+kill -9 "$(pgrep -P "$daemon" -x stemmad-helper)"
+wait "$daemon"
+ended=$?
+daemon=
+[ $ended = 125 ] && says "$T/daemon" 'the helper has ended' && start && ask "$me" 0 why /h/early && says "$out" 'made by early' && ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'recorder_died'" && says "$out" 'helper ended'
+check "without its helper it ends, and says so: $ended"
 stop KILL
 rm -rf "$T/base"
 start

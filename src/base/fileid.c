@@ -197,6 +197,15 @@ static int64_t tick(void)
 	return ts.tv_nsec + 1000000;
 }
 
+static void release(struct fs_domain *d)
+{
+	if (!d)
+		return;
+	free((char *)d->name);
+	free((char *)d->type);
+	free(d);
+}
+
 static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const char *boot)
 {
 	struct mount m = {0};
@@ -239,9 +248,7 @@ static struct fs_domain *make(int dirfd, const char *path, uint64_t dev, const c
 	                        .mtime_step = w && w->step ? w->step : tick()};
 	if (d->name && d->type)
 		return d;
-	free((char *)d->name);
-	free((char *)d->type);
-	free(d);
+	release(d);
 	return NULL;
 }
 
@@ -261,28 +268,46 @@ const struct fs_domain *fileid_domain_known(uint64_t dev)
 	return ret;
 }
 
-const struct fs_domain *fileid_domain(int dirfd, const char *path, uint64_t dev)
+/* Takes d, which may be NULL. */
+static const struct fs_domain *keep(struct fs_domain *d, uint64_t dev)
 {
 	static const struct fs_domain unknown = {.name = "unknown", .type = "", .mtime_step = 2000000000};
-	const char *boot = host_boot_id();
-	const struct fs_domain *ret = fileid_domain_known(dev);
-	if (ret)
-		return ret;
-	struct fs_domain *d = make(dirfd, path, dev, boot); /* which may take long: others are not to wait for it */
 	pthread_mutex_lock(&lock);
-	ret = known(dev);
+	const struct fs_domain *ret = known(dev);
 	if (!ret && d && ndomains < DOMAINS_MAX) {
 		d->index = ndomains + 1;
 		ret = domains[ndomains++] = d;
 		d = NULL;
 	}
 	pthread_mutex_unlock(&lock);
-	if (d) {
-		free((char *)d->name);
-		free((char *)d->type);
-		free(d);
-	}
+	release(d);
 	return ret ? ret : &unknown;
+}
+
+const struct fs_domain *fileid_domain(int dirfd, const char *path, uint64_t dev)
+{
+	const char *boot = host_boot_id();
+	const struct fs_domain *ret = fileid_domain_known(dev);
+	/* To make one may take long: others are not to wait for it. */
+	return ret ? ret : keep(make(dirfd, path, dev, boot), dev);
+}
+
+const struct fs_domain *fileid_domain_told(const struct fs_domain *told)
+{
+	const struct fs_domain *ret = fileid_domain_known(told->dev);
+	if (ret)
+		return ret;
+	struct fs_domain *d = malloc(sizeof(*d));
+	if (d) {
+		*d = *told;
+		d->name = strdup(told->name);
+		d->type = strdup(told->type);
+	}
+	if (d && (!d->name || !d->type)) {
+		release(d);
+		d = NULL;
+	}
+	return keep(d, told->dev);
 }
 
 /* FUSE is not asked for its handles. */

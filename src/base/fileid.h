@@ -46,6 +46,8 @@ static inline int64_t fileid_time(const struct statx_timestamp *t)
 
 /* The domain of a device; `path` leads to something on it (opened O_PATH at most). Never NULL. */
 const struct fs_domain *fileid_domain(int dirfd, const char *path, uint64_t dev);
+/* ... as another process found it; `told` is copied. What is known of that device already stays. */
+const struct fs_domain *fileid_domain_told(const struct fs_domain *told);
 /* ... if it was asked for before, with any path; else NULL. */
 const struct fs_domain *fileid_domain_known(uint64_t dev);
 /* Identity of an object already statx'ed; path leads to it (flags: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH). */

@@ -46,9 +46,8 @@ int64_t service_watchdog(void)
 
 int service_drop(int all)
 {
-	/* Programs are attached and detached as `access` is asked for; marks of fanotify on new mounts and the handles of
-	 * its events; descriptors and programs of other users' processes, to be looked at. */
-	static const int keep[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE};
+	/* Programs are attached and detached as `access` is asked for. What else there is to look at the helper does. */
+	static const int keep[] = {CAP_BPF, CAP_PERFMON};
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct has[2], wants[2] = {0};
 	if (syscall(SYS_capget, &h, has) < 0)

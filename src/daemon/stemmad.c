@@ -2,6 +2,8 @@
  *
  * One thread and one loop. What takes long (bringing a store up to date) is done by a process of its own. */
 #include "base/io.h"
+#include "base/procfs.h"
+#include "capture/bpf/helper.h"
 #include "capture/bpf/tracer.h"
 #include "daemon/answer.h"
 #include "daemon/control.h"
@@ -29,11 +31,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { AT_TRACER = 1, AT_SIGNAL, AT_TIMER, AT_GRAIN, AT_CONTROL };
+enum { AT_TRACER = 1, AT_SIGNAL, AT_TIMER, AT_GRAIN, AT_HELPER, AT_CONTROL };
 
 struct daemon {
 	struct settings settings;
 	struct rules *rules;
+	struct helper *helper;
 	struct tracer *tracer;
 	struct node *node;
 	struct logs *logs;
@@ -42,6 +45,7 @@ struct daemon {
 	struct figures *figures;
 	struct load load;
 	int64_t stepped; /* when the step was taken that is in force */
+	int64_t helped;  /* the helper was there then */
 	int epoll, signals, timer, lock;
 	uint64_t seconds;
 	const char *config;
@@ -50,6 +54,7 @@ struct daemon {
 		size_t n;
 	} ignore, mounts, options;
 	bool ending, failing;
+	bool lame; /* the helper is gone */
 };
 
 static __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...)
@@ -159,24 +164,42 @@ static void each(void *arg, const struct tracer_event *ev)
 	node_event(d->node, ev);
 }
 
+/* Without the helper no file could be told from another. What was told up to now is kept, and the daemon ends: the
+ * right to have a new one was given up with all others. */
+static void without_helper(struct daemon *d)
+{
+	int64_t now = world_now();
+	say("the helper has ended, so nothing more can be recorded; the daemon has to be started again");
+	node_gap(d->node, TERM_gap_recorder_died, 0, d->helped, now, "the daemon's helper ended");
+	d->ending = d->lame = true;
+}
+
 static void drain(struct daemon *d)
 {
 	struct err err = {0};
+	int64_t now = world_now();
+	if (d->lame)
+		return;
 	int r = d->tracer ? tracer_drain(d->tracer, each, d, &err) : 0;
 	if (r < 0 && !d->failing)
 		say("%s", err.text);
 	d->failing = r < 0; /* said once, not a hundred times a second */
+	if (helper_gone(d->helper))
+		without_helper(d);
+	else
+		d->helped = now;
 	node_settle(d->node, world_now());
 }
 
 /* ---- figures ---- */
 
 /* Its own: programs and libraries are in memory once for all. */
-static uint64_t memory_now(void)
+static uint64_t memory_of(pid_t pid)
 {
-	char text[64] = "";
+	char text[64] = "", name[32];
 	unsigned long long size = 0, resident = 0, shared = 0;
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "/proc/%d/statm", pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	if (fd >= 0)
 		close(fd);
@@ -194,7 +217,11 @@ static void figures_of(const struct daemon *d, struct figures_now *ret)
 	getrusage(RUSAGE_SELF, &u);
 	f.cpu = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u +
 	        (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
-	f.memory = memory_now();
+	f.memory = memory_of(getpid()) + memory_of(helper_pid(d->helper));
+	struct procfs p;
+	procfs_clear(&p);
+	if (procfs_cpu(helper_pid(d->helper), &p) == 0)
+		f.cpu += p.cpu;
 	f.log_lost = logs_lost(d->logs);
 	f.log_bytes = logs_bytes(d->logs);
 	f.log_events = logs_written(d->logs);
@@ -428,6 +455,8 @@ static void loop(struct daemon *d)
 				second(d);
 			else if (at == AT_GRAIN)
 				grain_touched(d->grain);
+			else if (at == AT_HELPER && !d->lame) /* it says nothing by itself but that it is gone */
+				without_helper(d);
 			else if (at >= AT_CONTROL)
 				control_ready(d->control, at - AT_CONTROL);
 		}
@@ -488,6 +517,9 @@ static int start(struct daemon *d, struct err *err)
 	int r = read_settings(d, err);
 	if (r == 0)
 		r = lock_base(d, err);
+	signal(SIGPIPE, SIG_IGN); /* the helper's, too */
+	if (r == 0)
+		r = helper_start(err, &d->helper);
 	if (r < 0)
 		return r;
 	const struct settings *s = &d->settings;
@@ -502,15 +534,16 @@ static int start(struct daemon *d, struct err *err)
 	struct tracer_options to = {.ring_kb = (unsigned)(settings_figure(s, SETTING_ring) / 1024),
 	                            .ignore = d->ignore.v,
 	                            .mounts = d->mounts.v,
+	                            .helper = d->helper,
 	                            .network = !strcmp(settings_text(s, SETTING_network), "yes")};
-	int64_t began = world_now();
+	int64_t began = d->helped = world_now();
 	r = tracer_open(&to, &d->tracer, err);
 	if (r < 0)
 		return r;
 	struct node_options no = {
 	    .keep_all = !strcmp(settings_text(s, SETTING_keep), "all"), .rules = d->rules, .boot = world_boot()};
 	struct node_world w = {.arg = d, .add = add};
-	world_init(&w);
+	world_init(&w, d->helper);
 	d->node = node_new(&no, &w);
 	if (!d->node)
 		return -ENOMEM;
@@ -544,14 +577,14 @@ static int start(struct daemon *d, struct err *err)
 	for (size_t i = 0; i < 4; i++)
 		sigaddset(&set, ((const int[]){SIGTERM, SIGINT, SIGHUP, SIGCHLD})[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
 	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	d->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	struct itimerspec each_second = {{1, 0}, {1, 0}};
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (d->signals < 0 || d->timer < 0 || d->epoll < 0 || timerfd_settime(d->timer, 0, &each_second, NULL) < 0 ||
 	    watch(d, tracer_fd(d->tracer), AT_TRACER) < 0 || watch(d, d->signals, AT_SIGNAL) < 0 ||
-	    watch(d, d->timer, AT_TIMER) < 0 || watch(d, grain_fd(d->grain), AT_GRAIN) < 0)
+	    watch(d, d->timer, AT_TIMER) < 0 || watch(d, grain_fd(d->grain), AT_GRAIN) < 0 ||
+	    watch(d, helper_fd(d->helper), AT_HELPER) < 0)
 		return err_set(err, errno, "cannot wait for events");
 	char path[4096];
 	snprintf(path, sizeof(path), "%s/socket", settings_text(s, SETTING_run));
@@ -569,7 +602,7 @@ static void stop(struct daemon *d)
 		drain(d);
 		node_detach(d->node, world_now());
 		logs_flush(d->logs, world_now());
-		if (d->control)
+		if (d->control && !d->lame)
 			save_state(d, world_now(), true);
 	}
 	control_close(d->control);
@@ -577,6 +610,7 @@ static void stop(struct daemon *d)
 	logs_close(d->logs);
 	if (d->tracer)
 		tracer_close(d->tracer);
+	helper_close(d->helper);
 	node_free(d->node);
 	figures_free(d->figures);
 	rules_free(d->rules);
@@ -654,5 +688,5 @@ int main(int argc, char **argv)
 		loop(&d);
 	}
 	stop(&d);
-	return status;
+	return d.lame ? 125 : status;
 }

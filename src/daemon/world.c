@@ -1,8 +1,6 @@
 #include "daemon/world.h"
 
-#include "base/soon.h"
 #include "base/ulid.h"
-#include "base/unasked.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +30,8 @@ int64_t world_boot(void)
 
 /* ---- files ---- */
 
+static struct helper *helper; /* who looks */
+
 static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const char *path)
 {
 	switch (st->stx_mode & S_IFMT) {
@@ -57,24 +57,20 @@ static unsigned kind_of(const struct statx *st, const struct fs_domain *d, const
 	}
 }
 
-static bool found(const char *name, const struct tracer_fileid *id, const char *path, struct node_found *ret)
+static void found(const struct fileid *f, const struct tracer_fileid *id, const char *path, struct node_found *ret)
 {
-	struct fileid f;
-	if (unasked_get(name, true, &f) < 0)
-		return false;
-	if (id && id->ino && (f.ino != id->ino || (id->dev && fileid_dev(&f.st) != id->dev)))
-		return false;
-	*ret = (struct node_found){.dev = fileid_dev(&f.st), .ino = f.ino, .gen = f.gen, .domain = f.domain};
-	ret->kind = kind_of(&f.st, f.domain, path);
-	if (ret->kind == TERM_kind_regular && (f.st.stx_mask & STATX_SIZE)) {
+	if (id && id->ino && (f->ino != id->ino || (id->dev && fileid_dev(&f->st) != id->dev)))
+		return;
+	*ret = (struct node_found){.dev = fileid_dev(&f->st), .ino = f->ino, .gen = f->gen, .domain = f->domain};
+	ret->kind = kind_of(&f->st, f->domain, path);
+	if (ret->kind == TERM_kind_regular && (f->st.stx_mask & STATX_SIZE)) {
 		ret->has_state = true;
-		ret->size = f.st.stx_size;
-		ret->mtime = fileid_time(&f.st.stx_mtime);
+		ret->size = f->st.stx_size;
+		ret->mtime = fileid_time(&f->st.stx_mtime);
 	}
 	/* A file without a name has only one that it had. */
-	if (f.st.stx_nlink || ret->kind != TERM_kind_regular)
+	if (f->st.stx_nlink || ret->kind != TERM_kind_regular)
 		snprintf(ret->path, sizeof(ret->path), "%s", path);
-	return true;
 }
 
 /* What has no name anywhere: pipes and sockets of the kernel's own file systems. Their number is all that there is to
@@ -120,38 +116,21 @@ static bool is_nameless(const struct tracer_fileid *id, struct node_found *ret)
 
 static void find_fd(void *arg, pid_t pid, unsigned fd, const struct tracer_fileid *id, struct node_found *ret)
 {
-	char name[64], path[4096];
+	char path[PATH_MAX];
+	struct fileid f;
+	int r;
 	(void)arg;
-	if (is_nameless(id, ret))
-		return;
-	snprintf(name, sizeof(name), "/proc/%d/fd/%u", pid, fd);
-	ssize_t n = readlink(name, path, sizeof(path) - 1);
-	if (n <= 0)
-		return;
-	path[n] = '\0';
-	found(name, id, path, ret);
-}
-
-struct real {
-	char path[PATH_MAX], real[PATH_MAX];
-	bool there;
-};
-
-static void find_real(void *arg)
-{
-	struct real *r = arg;
-	r->there = unasked_real(r->path, r->real) == 0;
+	if (!is_nameless(id, ret) && helper_link(helper, pid, HELPER_FD, fd, path, &r, &f) > 0 && r == 0)
+		found(&f, id, path, ret);
 }
 
 static void find_path(void *arg, const char *path, const struct tracer_fileid *id, struct node_found *ret)
 {
-	enum { PATIENCE_MS = 2000 };
-	struct real r = {0};
+	char real[PATH_MAX];
+	struct fileid f;
 	(void)arg;
-	/* It may lead through a file system that does not answer. */
-	if (snprintf(r.path, sizeof(r.path), "%s", path) < (int)sizeof(r.path) &&
-	    soon_do(&r, sizeof(r), find_real, PATIENCE_MS) == 0 && r.there)
-		found(r.real, id, r.real, ret);
+	if (*path == '/' && helper_find(helper, path, real, &f) == 0)
+		found(&f, id, real, ret);
 }
 
 /* The domain of a device has to be asked for by a path on it, where there is one. */
@@ -260,8 +239,9 @@ static void run_id(void *arg, char ret[27])
 		ret[0] = '\0';
 }
 
-void world_init(struct node_world *w)
+void world_init(struct node_world *w, struct helper *by)
 {
+	helper = by;
 	learn_nameless();
 	w->find_fd = find_fd;
 	w->find_path = find_path;

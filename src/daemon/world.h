@@ -3,10 +3,11 @@
 #ifndef STEMMA_DAEMON_WORLD_H
 #define STEMMA_DAEMON_WORLD_H
 
+#include "capture/bpf/helper.h"
 #include "node/node.h"
 
-/* Fills in all but `add` and `arg`. */
-void world_init(struct node_world *w);
+/* Fills in all but `add` and `arg`. What others' processes and paths have to be looked at for is asked of `by`. */
+void world_init(struct node_world *w, struct helper *by);
 /* CLOCK_REALTIME, ns; and when the machine was started. */
 int64_t world_now(void);
 int64_t world_boot(void);

@@ -138,3 +138,24 @@ bool notice_next(const unsigned char *p, size_t n, size_t *at, struct notice *re
 	*at += m.event_len;
 	return true;
 }
+
+/* The inode's number in a handle, by its type: what ext2 to ext4, f2fs and XFS write; tmpfs; XFS with large numbers,
+ * and what the kernel makes for file systems without handles; btrfs. 0: not known. */
+uint64_t handle_inode(const struct handle *h)
+{
+	uint32_t w[3] = {0};
+	uint64_t d = 0;
+	if (h->type == 1 && h->bytes == 8) {
+		memcpy(w, h->p, 8);
+		return w[0];
+	}
+	if (h->type == 1 && h->bytes == 12) {
+		memcpy(w, h->p, 12);
+		return (uint64_t)w[2] << 32 | w[1];
+	}
+	if ((h->type == 0x81 && h->bytes == 12) || (h->type == 0x4d && h->bytes >= 20)) {
+		memcpy(&d, h->p, 8);
+		return d;
+	}
+	return 0;
+}

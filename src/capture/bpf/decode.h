@@ -41,6 +41,9 @@ struct handle {
 	const unsigned char *p;
 };
 
+/* The inode's number in a handle; 0: not known. */
+uint64_t handle_inode(const struct handle *h);
+
 /* One event of fanotify. */
 struct notice {
 	uint64_t mask;

@@ -3,16 +3,13 @@
 #include "base/hash.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
-#define PLACES_MAX 256
+#define PLACES_MAX HELPER_PLACES
 #define DIRS 4096 /* a power of two, as is FILES: a place in the table is found by hash, and taken over when wanted */
 #define FILES 4096
 #define STATE_AGE 1000000000LL
@@ -28,22 +25,34 @@ struct file_state {
 	struct tracer_fileid id;
 	uint64_t size;
 	int64_t mtime, when;
+	uint32_t round; /* in which it was asked for */
+	bool gone;      /* in that round */
 };
 
 struct places {
+	struct helper *helper;
+	uint32_t round; /* a drain's read */
+	struct helper_handle want[HELPER_BATCH];
+	struct wanted {
+		uint64_t key;
+		const struct place *at;
+	} wanted[HELPER_BATCH];
+	unsigned nwant;
 	struct place *place[PLACES_MAX];
-	size_t n;
+	size_t n, last; /* last: that was asked for */
 	struct dir dirs[DIRS];
 	struct file_state files[FILES];
 	size_t bytes;
 	char path[PATH_MAX];
 };
 
-int places_new(struct places **ret)
+int places_new(struct helper *helper, struct places **ret)
 {
 	struct places *p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
+	p->helper = helper;
+	p->round = 1;
 	*ret = p;
 	return 0;
 }
@@ -100,9 +109,6 @@ static void forget_all(struct places *p)
 
 static void release(struct place *at)
 {
-	if (at->fd >= 0)
-		close(at->fd);
-	free(at->mount);
 	free(at->shown);
 	free(at);
 }
@@ -124,9 +130,14 @@ size_t places_memory(const struct places *p)
 
 struct place *places_find(struct places *p, uint64_t fsid)
 {
+	/* Most often it is that of the event before. */
+	if (p->last < p->n && p->place[p->last]->fsid == fsid)
+		return p->place[p->last];
 	for (size_t i = 0; i < p->n; i++)
-		if (p->place[i]->fsid == fsid)
+		if (p->place[i]->fsid == fsid) {
+			p->last = i;
 			return p->place[i];
+		}
 	return NULL;
 }
 
@@ -143,29 +154,8 @@ struct place *places_at(struct places *p, size_t i)
 	return i < p->n ? p->place[i] : NULL;
 }
 
-/* The inode's number in a handle, by its type: what ext2 to ext4, f2fs and XFS write; tmpfs; XFS with large numbers,
- * and what the kernel makes for file systems without handles; btrfs. 0: not known. */
-static uint64_t number_in(const struct handle *h)
-{
-	uint32_t w[3] = {0};
-	uint64_t d = 0;
-	if (h->type == 1 && h->bytes == 8) {
-		memcpy(w, h->p, 8);
-		return w[0];
-	}
-	if (h->type == 1 && h->bytes == 12) {
-		memcpy(w, h->p, 12);
-		return (uint64_t)w[2] << 32 | w[1];
-	}
-	if ((h->type == 0x81 && h->bytes == 12) || (h->type == 0x4d && h->bytes >= 20)) {
-		memcpy(&d, h->p, 8);
-		return d;
-	}
-	return 0;
-}
-
 /* Room for one more. */
-static struct place *place_new(struct places *p, const char *mount, const char *shown, bool alias)
+static struct place *place_new(struct places *p, const char *shown, bool alias)
 {
 	/* Of other mount namespaces nobody says when they are gone. */
 	for (size_t i = 0; p->n >= PLACES_MAX && i < p->n; i++)
@@ -173,12 +163,10 @@ static struct place *place_new(struct places *p, const char *mount, const char *
 			places_remove(p, p->place[i]);
 	struct place *at = p->n < PLACES_MAX ? calloc(1, sizeof(*at)) : NULL;
 	if (at) {
-		at->mount = strdup(mount);
 		at->shown = strdup(shown);
 		at->alias = alias;
-		at->fd = -1;
 	}
-	if (!at || !at->mount || !at->shown) {
+	if (!at || !at->shown) {
 		if (at)
 			release(at);
 		errno = ENOMEM;
@@ -187,11 +175,10 @@ static struct place *place_new(struct places *p, const char *mount, const char *
 	return at;
 }
 
-struct place *places_add_unasked(struct places *p, uint64_t dev, const char *mount, const char *shown, bool alias,
-                                 const char *why)
+struct place *places_add_unasked(struct places *p, uint64_t dev, const char *shown, bool alias, const char *why)
 {
 	static const struct fs_domain unknown = {.name = "", .type = ""};
-	struct place *at = place_new(p, mount, shown, alias);
+	struct place *at = place_new(p, shown, alias);
 	if (!at)
 		return NULL;
 	at->dev = dev;
@@ -202,36 +189,27 @@ struct place *places_add_unasked(struct places *p, uint64_t dev, const char *mou
 	return at;
 }
 
-struct place *places_add(struct places *p, const char *mount, const char *shown, bool alias)
+struct place *places_add(struct places *p, const struct helper_place *seen, const char *shown, bool alias)
 {
-	struct statfs sf;
-	struct statx st;
-	uint64_t fsid = 0;
-	if (statfs(mount, &sf) < 0 || statx(AT_FDCWD, mount, AT_NO_AUTOMOUNT, FILEID_STATX, &st) < 0)
-		return NULL;
-	memcpy(&fsid, &sf.f_fsid, sizeof(fsid));
-	struct place *at = places_find(p, fsid);
-	if (at && at->dev == fileid_dev(&st))
+	struct place *at = places_find(p, seen->fsid);
+	if (at && at->dev == seen->dev) {
+		helper_forget(p->helper, seen->slot);
 		return at;
-	at = place_new(p, mount, shown, alias);
-	if (!at)
-		return NULL;
-	at->fsid = fsid;
-	at->dev = fileid_dev(&st);
-	at->domain = fileid_domain(AT_FDCWD, mount, at->dev);
-	union {
-		struct file_handle h;
-		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
-	} u = {.h = {.handle_bytes = MAX_HANDLE_SZ}};
-	int id;
-	if (name_to_handle_at(AT_FDCWD, mount, &u.h, &id, 0) == 0) {
-		struct handle h = {
-		    .type = u.h.handle_type, .bytes = u.h.handle_bytes, .p = (const unsigned char *)u.h.f_handle};
-		at->handles = true;
-		at->decodes = number_in(&h) == st.stx_ino;
-		at->type = h.type;
-		at->bytes = h.bytes;
 	}
+	at = place_new(p, shown, alias);
+	if (!at) {
+		helper_forget(p->helper, seen->slot);
+		return NULL;
+	}
+	at->asked = true;
+	at->slot = seen->slot;
+	at->fsid = seen->fsid;
+	at->dev = seen->dev;
+	at->domain = seen->domain;
+	at->handles = seen->handles;
+	at->decodes = seen->decodes;
+	at->type = seen->type;
+	at->bytes = seen->bytes;
 	p->place[p->n++] = at;
 	return at;
 }
@@ -240,39 +218,14 @@ void places_remove(struct places *p, struct place *place)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->place[i] == place) {
+			if (place->asked)
+				helper_forget(p->helper, place->slot);
+			p->nwant = 0;
 			release(place);
 			p->place[i] = p->place[--p->n];
 			forget_all(p);
 			return;
 		}
-}
-
-void places_rest(struct places *p)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (p->place[i]->fd >= 0) {
-			close(p->place[i]->fd);
-			p->place[i]->fd = -1;
-		}
-}
-
-/* Opens what a handle means, O_PATH. */
-static int open_handle(struct place *at, const struct handle *h)
-{
-	union {
-		struct file_handle h;
-		char room[sizeof(struct file_handle) + HANDLE_MAX];
-	} u = {.h = {.handle_bytes = h->bytes, .handle_type = h->type}};
-	if (!h->bytes || h->bytes > HANDLE_MAX)
-		return -ENOENT;
-	memcpy(u.h.f_handle, h->p, h->bytes);
-	if (at->fd < 0) {
-		at->fd = open(at->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-		if (at->fd < 0)
-			return -errno;
-	}
-	int fd = open_by_handle_at(at->fd, &u.h, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
 }
 
 static uint64_t key_of(const struct place *at, const struct handle *h)
@@ -294,6 +247,12 @@ static const char *why_not(int e)
 		return "it was removed before it was looked at";
 	case EOPNOTSUPP:
 		return "its file system cannot open handles";
+	case ENAMETOOLONG:
+		return "its path is too long";
+	case ENOTDIR:
+		return "it is in no directory that can be reached";
+	case ECONNRESET:
+		return "the daemon's helper is gone";
 	case EPERM:
 		return "CAP_DAC_READ_SEARCH is missing";
 	case EMFILE:
@@ -304,40 +263,28 @@ static const char *why_not(int e)
 	}
 }
 
-/* What an open one is called. */
-static bool name_of(struct places *p, int fd, struct str *ret, const char **ret_why)
+static bool handle_for(const struct place *at, const struct handle *h, struct helper_handle *ret)
 {
-	char link[40];
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(link, p->path, sizeof(p->path) - 1);
-	if (n <= 0 || p->path[0] != '/') {
-		*ret_why =
-		    n == (ssize_t)sizeof(p->path) - 1 ? "its path is too long" : "it is in no directory that can be reached";
+	if (!at->asked || !h->bytes || h->bytes > HANDLE_MAX)
 		return false;
-	}
-	p->path[n] = '\0';
-	static const char gone[] = " (deleted)";
-	struct stat st;
-	/* A name may end so; a removed one has no link. */
-	if (n > (ssize_t)sizeof(gone) && !strcmp(p->path + n - (sizeof(gone) - 1), gone) && fstat(fd, &st) == 0 &&
-	    st.st_nlink == 0) {
-		*ret_why = "it was removed before it was looked at";
-		return false;
-	}
-	*ret = str_n(p->path, (size_t)n);
+	ret->slot = at->slot;
+	ret->bytes = h->bytes;
+	ret->type = h->type;
+	memcpy(ret->p, h->p, h->bytes);
+	memset(ret->p + h->bytes, 0, HANDLE_MAX - h->bytes);
 	return true;
 }
 
 bool places_path(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why)
 {
-	int fd = open_handle(at, h);
-	if (fd < 0) {
-		*ret_why = why_not(-fd);
+	struct helper_handle of;
+	int r = handle_for(at, h, &of) ? helper_path(p->helper, &of, p->path) : -ESTALE;
+	if (r < 0) {
+		*ret_why = why_not(-r);
 		return false;
 	}
-	bool ok = name_of(p, fd, ret, ret_why);
-	close(fd);
-	return ok;
+	*ret = str_of(p->path);
+	return true;
 }
 
 bool places_dir(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why)
@@ -367,7 +314,7 @@ bool places_id(struct places *p, struct place *at, const struct handle *h, struc
 	*ret = (struct tracer_fileid){.dev = at->dev};
 	if (at->handles && at->decodes) {
 		ret->gen = gen_of(h);
-		ret->ino = number_in(h);
+		ret->ino = handle_inode(h);
 		if (ret->ino)
 			return true;
 	}
@@ -394,30 +341,81 @@ void places_gen(const struct places *p, struct tracer_fileid *id)
 	id->gen = hash_more((uint64_t)at->type, w, at->bytes);
 }
 
+/* Takes the answer for one file. */
+static void take_state(struct places *p, const struct place *at, uint64_t key, uint64_t gen, int64_t now,
+                       const struct helper_state *s)
+{
+	struct file_state *f = &p->files[key % FILES];
+	*f = (struct file_state){.key = key, .when = now, .round = p->round, .gone = s->r < 0};
+	if (f->gone)
+		return;
+	f->id = (struct tracer_fileid){.dev = at->dev, .ino = s->ino, .mode = s->mode & S_IFMT};
+	f->size = s->size;
+	f->mtime = s->mtime;
+	if (at->handles)
+		f->id.gen = gen;
+	else if (s->birth && !at->domain->birth_changes)
+		f->id.gen = (uint64_t)s->birth;
+}
+
+static bool known(const struct places *p, uint64_t key, bool fresh, int64_t now)
+{
+	const struct file_state *f = &p->files[key % FILES];
+	if (f->key != key)
+		return false;
+	return f->round == p->round || (!f->gone && !fresh && now - f->when <= STATE_AGE);
+}
+
+static void ask_wanted(struct places *p, int64_t now)
+{
+	struct helper_state s[HELPER_BATCH];
+	if (p->nwant && helper_states(p->helper, p->want, p->nwant, s) == 0)
+		for (unsigned i = 0; i < p->nwant; i++) {
+			const struct helper_handle *w = &p->want[i];
+			const struct handle h = {.type = w->type, .bytes = w->bytes, .p = w->p};
+			take_state(p, p->wanted[i].at, p->wanted[i].key, gen_of(&h), now, &s[i]);
+		}
+	p->nwant = 0;
+}
+
+void places_round(struct places *p)
+{
+	p->round++;
+	p->nwant = 0;
+}
+
+void places_want(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now)
+{
+	uint64_t key = key_of(at, h);
+	if (known(p, key, fresh, now) || !handle_for(at, h, &p->want[p->nwant]))
+		return;
+	for (unsigned i = p->nwant; i > 0 && i + 4 > p->nwant; i--) /* most often the event before is about the same */
+		if (p->wanted[i - 1].key == key)
+			return;
+	p->wanted[p->nwant] = (struct wanted){key, at};
+	if (++p->nwant == HELPER_BATCH)
+		ask_wanted(p, now);
+}
+
+void places_wanted(struct places *p, int64_t now)
+{
+	ask_wanted(p, now);
+}
+
 bool places_state(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now,
                   struct tracer_fileid *id, uint64_t *ret_size, int64_t *ret_mtime)
 {
 	uint64_t key = key_of(at, h);
-	struct file_state *f = &p->files[key % FILES];
-	if (f->key != key || fresh || now - f->when > STATE_AGE) {
-		struct statx st;
-		int fd = open_handle(at, h);
-		if (fd < 0)
+	const struct file_state *f = &p->files[key % FILES];
+	if (!known(p, key, fresh, now)) {
+		struct helper_handle of;
+		struct helper_state s;
+		if (!handle_for(at, h, &of) || helper_states(p->helper, &of, 1, &s) < 0)
 			return false;
-		int r = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, FILEID_STATX, &st);
-		close(fd);
-		if (r < 0)
-			return false;
-		*f = (struct file_state){.key = key,
-		                         .id = {.dev = at->dev, .ino = st.stx_ino, .mode = st.stx_mode & S_IFMT},
-		                         .size = st.stx_size,
-		                         .mtime = fileid_time(&st.stx_mtime),
-		                         .when = now};
-		if (at->handles)
-			f->id.gen = gen_of(h);
-		else if ((st.stx_mask & STATX_BTIME) && !at->domain->birth_changes)
-			f->id.gen = (uint64_t)fileid_time(&st.stx_btime);
+		take_state(p, at, key, gen_of(h), now, &s);
 	}
+	if (f->gone)
+		return false;
 	*id = f->id;
 	*ret_size = f->size;
 	*ret_mtime = f->mtime;

@@ -1,8 +1,8 @@
 /* handles.h - file handles to files: which file system, inode, generation, and what the directory is called.
  *
- * A file system is known by fanotify's id of it. Handles are opened with O_PATH only: nothing of a file is read, no
- * lease broken, no device touched. For that a directory of the file system must be open; it is opened when first needed
- * and closed by places_rest() at the end of each drain, for an open one would keep it from being unmounted.
+ * A file system is known by fanotify's id of it. Handles are opened by the helper (helper.h), with O_PATH only: nothing
+ * of a file is read, no lease broken, no device touched. What a whole read of fanotify's queue needs is asked for at
+ * once.
  *
  * Paths of directories are kept (4,096), until a directory is renamed; sizes and times of files for a second (4,096).
  * One thread. */
@@ -11,6 +11,7 @@
 
 #include "base/fileid.h"
 #include "capture/bpf/decode.h"
+#include "capture/bpf/helper.h"
 #include "capture/bpf/tracer.h"
 
 #include <sys/types.h>
@@ -18,14 +19,14 @@
 struct place { /* a file system */
 	uint64_t fsid, dev;
 	const struct fs_domain *domain;
-	char *mount;  /* a directory of it, as this process sees it; leads through /proc for another mount namespace */
-	char *shown;  /* ... as it is shown */
+	char *shown; /* where it is mounted */
+	bool asked;  /* the helper knows it, as this: */
+	uint32_t slot;
 	bool alias;   /* of another mount namespace */
 	bool handles; /* name_to_handle_at works: its handles are identities, and can be opened */
 	bool decodes; /* the inode's number is in the handle, where it is looked for */
 	int32_t type; /* of its handles, when it decodes */
 	uint32_t bytes;
-	int fd;               /* open during a drain, else -1 */
 	bool seen;            /* for who goes through all mounts: watch.c's, as are */
 	bool watched, silent; /* silent: it does not answer, and nothing more is known */
 	const char *why;      /* it is not, or what is missing; NULL nothing */
@@ -33,13 +34,12 @@ struct place { /* a file system */
 
 struct places;
 
-int places_new(struct places **ret);
+int places_new(struct helper *helper, struct places **ret);
 void places_free(struct places *p);
-/* The file system mounted at `mount`. NULL and errno if it cannot be looked at. Known ones are found again. */
-struct place *places_add(struct places *p, const char *mount, const char *shown, bool alias);
+/* What the helper looked at; its slot is taken. NULL and errno if there is no room. Known ones are found again. */
+struct place *places_add(struct places *p, const struct helper_place *seen, const char *shown, bool alias);
 /* One that is not asked; why: it is not watched. */
-struct place *places_add_unasked(struct places *p, uint64_t dev, const char *mount, const char *shown, bool alias,
-                                 const char *why);
+struct place *places_add_unasked(struct places *p, uint64_t dev, const char *shown, bool alias, const char *why);
 void places_remove(struct places *p, struct place *place);
 struct place *places_find(struct places *p, uint64_t fsid);
 struct place *places_of_dev(const struct places *p, uint64_t dev);
@@ -54,7 +54,7 @@ void places_gen(const struct places *p, struct tracer_fileid *id);
 bool places_dir(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why);
 /* ... any file, by its own handle: the name it was last looked up by. Not kept. */
 bool places_path(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why);
-/* Type, size and mtime of a file, not older than a second; fresh: not older than this call. False: gone. */
+/* Type, size and mtime of a file, not older than a second; fresh: not older than this round. False: gone. */
 bool places_state(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now,
                   struct tracer_fileid *id, uint64_t *ret_size, int64_t *ret_mtime);
 /* An event told what a directory is called: true of the events that follow, whatever became of it since. */
@@ -62,7 +62,11 @@ void places_learn(struct places *p, struct place *at, const struct handle *h, st
 /* A directory was renamed. Paths below it that events told get their new beginning, all that were asked for are asked
  * for again. Empty paths: not known. */
 void places_renamed(struct places *p, struct str from, struct str to);
-void places_rest(struct places *p);
+/* Begins with what a read of fanotify gave. Then what will be asked of places_state is said, and places_wanted asks for
+ * it: in the same round that is not older than it may be. */
+void places_round(struct places *p);
+void places_want(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now);
+void places_wanted(struct places *p, int64_t now);
 /* Bytes. */
 size_t places_memory(const struct places *p);
 

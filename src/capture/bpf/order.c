@@ -181,6 +181,11 @@ static void carry_over(struct tracer *t, const struct turns *turns)
 	}
 }
 
+static bool is_own(const struct tracer *t, pid_t pid)
+{
+	return pid == t->own || (t->own_helper && pid == t->own_helper);
+}
+
 static void tell_to(struct tracer *t, const struct turns *turns, size_t *told, size_t end)
 {
 	/* An exec's descriptors are a record of their own, right behind it. */
@@ -201,6 +206,24 @@ static void tell_to(struct tracer *t, const struct turns *turns, size_t *told, s
 	}
 }
 
+/* Asks at once for what telling will need to know of files. */
+static void look_ahead(struct tracer *t, const unsigned char *p, size_t size, int64_t now)
+{
+	struct notice n;
+	size_t at = 0;
+	bool broken;
+	places_round(t->places);
+	while (notice_next(p, size, &at, &n, &broken)) {
+		if (!n.object.bytes || is_own(t, n.pid) || (n.mask & FAN_ONDIR))
+			continue;
+		bool state = !t->o.no_state && (n.mask & (FAN_OPEN | FAN_CLOSE_WRITE | FAN_CREATE));
+		struct place *place = places_find(t->places, n.object.fsid);
+		if (place && (state || !place->handles || !place->decodes))
+			places_want(t->places, place, &n.object, (n.mask & FAN_CLOSE_WRITE) != 0, now);
+	}
+	places_wanted(t->places, now);
+}
+
 int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo, int64_t hi, struct err *err)
 {
 	struct turns turns;
@@ -212,6 +235,7 @@ int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 	size_t all = until(t, hi);
 	if (make_turns(t, all, &turns) < 0)
 		return err_set(err, ENOMEM, "cannot order events");
+	look_ahead(t, p, size, hi);
 	match_execs(t, p, size, &turns);
 	for (int32_t i = 0; notice_next(p, size, &at, &n, &broken); i++) {
 		struct tracer_event ev = {.lo = lo, .hi = hi, .until = hi};
@@ -221,7 +245,7 @@ int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 			continue;
 		}
 		t->stats.files++;
-		if (n.pid == t->own || !notice_counts(t, &n))
+		if (is_own(t, n.pid) || !notice_counts(t, &n))
 			continue;
 		struct turn *turn = turn_of(&turns, n.pid, false);
 		if (turn && turn->fork >= 0)

@@ -1,11 +1,7 @@
 #include "capture/bpf/tracer_int.h"
 
 #include "base/procfs.h"
-#include "base/unasked.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/fanotify.h>
@@ -121,14 +117,12 @@ static void tell_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
 }
 
 /* Reads a file of a process; "" if it cannot. */
-static size_t slurp(pid_t pid, const char *name, char *to, size_t room)
+static size_t slurp(struct tracer *t, pid_t pid, enum helper_file file, char *to, size_t room)
 {
-	char path[64];
 	size_t n = 0;
 	ssize_t r;
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	int fd;
+	if (helper_open(t->helper, pid, file, &fd) < 0)
 		return 0;
 	while (n < room && (r = read(fd, to + n, room - n)) > 0)
 		n += (size_t)r;
@@ -136,13 +130,28 @@ static size_t slurp(pid_t pid, const char *name, char *to, size_t room)
 	return n;
 }
 
+static bool stat_of(struct tracer *t, pid_t pid, struct procfs *ret)
+{
+	char text[1024];
+	procfs_clear(ret);
+	text[slurp(t, pid, HELPER_STAT, text, sizeof(text) - 1)] = '\0';
+	return text[0] && procfs_parse_stat(text, ret) == 0;
+}
+
 /* Whether a process still runs what it ran: its start, and the end of its arguments are what was recorded. */
-static bool still(pid_t pid, uint64_t start)
+static bool still(struct tracer *t, pid_t pid, uint64_t start)
 {
 	struct procfs p;
-	procfs_clear(&p);
 	/* /proc has clock ticks */
-	return procfs_stat(pid, &p) == 0 && p.started / 10000000 == start / 10000000;
+	return stat_of(t, pid, &p) && p.started / 10000000 == start / 10000000;
+}
+
+static bool runs(struct tracer *t, pid_t pid, uint64_t ino)
+{
+	char path[PATH_MAX];
+	struct fileid id; /* FUSE is not asked */
+	int r;
+	return helper_link(t->helper, pid, HELPER_EXE, 0, path, &r, &id) >= 0 && r == 0 && id.ino == ino;
 }
 
 /* What was too long for the ring, or not to be read, is asked of /proc, if the program is the same. */
@@ -151,26 +160,20 @@ static void complete(struct tracer *t, struct tracer_event *ev, const struct rec
 {
 	bool args = r->args < r->args_all, env = r->env < r->env_all && !t->o.no_env;
 	const struct proc *proc = procs_find(t->procs, ev->pid);
-	if ((!args && !env) || !proc || !still(ev->pid, r->head.start))
-		return;
-	char link[PATH_MAX];
-	struct statx st; /* FUSE is not asked */
-	snprintf(link, sizeof(link), "/proc/%d/exe", ev->pid);
-	if (statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 || st.stx_ino != r->ino)
+	if ((!args && !env) || !proc || !still(t, ev->pid, r->head.start) || !runs(t, ev->pid, r->ino))
 		return;
 	if (args && (*ret_args = malloc(TEXT_MAX))) {
-		size_t n = slurp(ev->pid, "cmdline", *ret_args, TEXT_MAX);
+		size_t n = slurp(t, ev->pid, HELPER_CMDLINE, *ret_args, TEXT_MAX);
 		if (n > ev->exec.argv.n && (ev->exec.argv.n == 0 || !memcmp(*ret_args, ev->exec.argv.p, ev->exec.argv.n)))
 			ev->exec.argv = str_n(*ret_args, n);
 	}
 	if (env && (*ret_env = malloc(TEXT_MAX))) {
-		size_t n = slurp(ev->pid, "environ", *ret_env, TEXT_MAX);
+		size_t n = slurp(t, ev->pid, HELPER_ENVIRON, *ret_env, TEXT_MAX);
 		if (n > ev->exec.env.n)
 			ev->exec.env = str_n(*ret_env, n);
 	}
 	/* It may have become another program between the looks. */
-	if (!still(ev->pid, r->head.start) || statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 ||
-	    st.stx_ino != r->ino) {
+	if (!still(t, ev->pid, r->head.start) || !runs(t, ev->pid, r->ino)) {
 		struct exec_strings s;
 		exec_strings(r, &s);
 		ev->exec.argv = s.args;
@@ -400,9 +403,8 @@ static bool place_name(struct tracer *t, struct place *at, const struct handle *
 static bool ignored(const struct tracer *t, struct str path)
 {
 	for (size_t i = 0; i < t->nignore; i++) {
-		size_t n = strlen(t->ignore[i]);
-		if (path.n >= n && !memcmp(path.p, t->ignore[i], n) &&
-		    (path.n == n || path.p[n] == '/' || t->ignore[i][n - 1] == '/'))
+		struct str below = t->ignore[i];
+		if (str_starts(path, below) && (path.n == below.n || path.p[below.n] == '/' || below.p[below.n - 1] == '/'))
 			return true;
 	}
 	return false;
@@ -466,7 +468,7 @@ void tell_notice(struct tracer *t, struct tracer_event *ev, const struct notice 
 	if (!have && named && !(n->mask & (FAN_DELETE | FAN_MOVED_FROM))) {
 		/* Before Linux 5.17 what was made is known by its name only. */
 		struct fileid id;
-		if (fileid_get(AT_FDCWD, ev->file.path.p, false, &id) == 0) {
+		if (helper_find(t->helper, ev->file.path.p, NULL, &id) == 0) {
 			ev->file.id = (struct tracer_fileid){
 			    .dev = fileid_dev(&id.st), .ino = id.ino, .gen = id.gen, .mode = id.st.stx_mode & S_IFMT};
 			have = true;
@@ -500,16 +502,12 @@ static uint32_t status_id(const char *text, const char *word)
 	return p && sscanf(p + strlen(word), "%u %u", &real, &effective) == 2 ? effective : 0;
 }
 
-static uint32_t namespace_of(pid_t pid, const char *name)
+static uint32_t namespace_of(struct tracer *t, pid_t pid, enum helper_link which)
 {
-	char path[64], to[64];
+	char to[PATH_MAX];
 	unsigned n = 0;
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-	ssize_t len = readlink(path, to, sizeof(to) - 1);
-	if (len > 0) {
-		to[len] = '\0';
+	if (helper_link(t->helper, pid, which, 0, to, NULL, NULL) > 0)
 		sscanf(strchr(to, '[') ? strchr(to, '[') : "", "[%u]", &n);
-	}
 	return n;
 }
 
@@ -517,10 +515,9 @@ struct proc *tell_find(struct tracer *t, pid_t pid)
 {
 	char text[4096];
 	struct procfs p;
-	procfs_clear(&p);
-	if (pid <= 0 || procfs_stat(pid, &p) < 0)
+	if (pid <= 0 || !stat_of(t, pid, &p))
 		return NULL;
-	size_t n = slurp(pid, "status", text, sizeof(text) - 1);
+	size_t n = slurp(t, pid, HELPER_STATUS, text, sizeof(text) - 1);
 	text[n] = '\0';
 	unsigned tgid = 0;
 	const char *line = strstr(text, "\nTgid:");
@@ -533,8 +530,8 @@ struct proc *tell_find(struct tracer *t, pid_t pid)
 	proc->start = p.started;
 	proc->uid = status_id(text, "\nUid:");
 	proc->gid = status_id(text, "\nGid:");
-	proc->mntns = namespace_of(pid, "mnt");
-	proc->pidns = namespace_of(pid, "pid");
+	proc->mntns = namespace_of(t, pid, HELPER_MNT);
+	proc->pidns = namespace_of(t, pid, HELPER_PIDNS);
 	proc->sid = (uint32_t)getsid(pid) == (uint32_t)-1 ? 0 : (uint32_t)getsid(pid);
 	proc->unknown = true;
 	sscanf(text, "Name: %15[^\n]", proc->comm);
@@ -542,46 +539,53 @@ struct proc *tell_find(struct tracer *t, pid_t pid)
 	return proc;
 }
 
+static void tell_one_alive(struct tracer *t, pid_t pid, char *args, char *env)
+{
+	char path[PATH_MAX];
+	struct fileid id;
+	ssize_t n;
+	int have = -1;
+	if (pid == t->own || pid == t->own_helper || procs_find(t->procs, pid))
+		return;
+	struct proc *proc = tell_find(t, pid);
+	if (!proc)
+		return;
+	proc->unknown = false;
+	int64_t now = tracer_now(t);
+	struct tracer_event ev = {.kind = TRACER_ALIVE, .lo = now, .hi = now, .until = now, .pid = pid};
+	tell_of(t, &ev, proc);
+	if ((n = helper_link(t->helper, pid, HELPER_EXE, 0, path, &have, &id)) > 0) {
+		memcpy(t->exe, path, (size_t)n + 1);
+		ev.exec.exe_path = str_n(t->exe, (size_t)n);
+		if (have == 0)
+			ev.exec.exe = (struct tracer_fileid){
+			    .dev = fileid_dev(&id.st), .ino = id.ino, .gen = id.gen, .mode = id.st.stx_mode & S_IFMT};
+	} else if (t->o.no_alive || proc->ppid == 2 || pid == 2)
+		return; /* of the kernel */
+	if ((n = helper_link(t->helper, pid, HELPER_CWD, 0, path, NULL, NULL)) > 0) {
+		memcpy(t->cwd, path, (size_t)n + 1);
+		ev.exec.cwd = str_n(t->cwd, (size_t)n);
+	}
+	ev.exec.argv = str_n(args, slurp(t, pid, HELPER_CMDLINE, args, TEXT_MAX));
+	ev.exec.env = str_n(env, t->o.no_env ? 0 : slurp(t, pid, HELPER_ENVIRON, env, TEXT_MAX));
+	ev.exec.argv_bytes = (uint32_t)ev.exec.argv.n;
+	ev.exec.env_bytes = (uint32_t)ev.exec.env.n;
+	if (!t->o.no_alive)
+		tell(t, &ev);
+	look_at_namespace(t, proc);
+}
+
 void tell_alive(struct tracer *t)
 {
-	DIR *d = opendir("/proc");
-	struct dirent *e;
+	int32_t pids[HELPER_PIDS];
 	char *args = malloc(TEXT_MAX), *env = malloc(TEXT_MAX);
-	while (d && args && env && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-		char link[64];
-		ssize_t n;
-		if (pid <= 0 || pid == t->own || procs_find(t->procs, pid))
-			continue;
-		struct proc *proc = tell_find(t, pid);
-		if (!proc)
-			continue;
-		proc->unknown = false;
-		int64_t now = tracer_now(t);
-		struct tracer_event ev = {.kind = TRACER_ALIVE, .lo = now, .hi = now, .until = now, .pid = pid};
-		tell_of(t, &ev, proc);
-		snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-		if ((n = readlink(link, t->exe, sizeof(t->exe) - 1)) > 0) {
-			ev.exec.exe_path = str_n(t->exe, (size_t)n);
-			struct fileid id;
-			if (unasked_get(link, true, &id) == 0)
-				ev.exec.exe = (struct tracer_fileid){
-				    .dev = fileid_dev(&id.st), .ino = id.ino, .gen = id.gen, .mode = id.st.stx_mode & S_IFMT};
-		} else if (t->o.no_alive || proc->ppid == 2 || pid == 2)
-			continue; /* of the kernel */
-		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
-		if ((n = readlink(link, t->cwd, sizeof(t->cwd) - 1)) > 0)
-			ev.exec.cwd = str_n(t->cwd, (size_t)n);
-		ev.exec.argv = str_n(args, slurp(pid, "cmdline", args, TEXT_MAX));
-		ev.exec.env = str_n(env, t->o.no_env ? 0 : slurp(pid, "environ", env, TEXT_MAX));
-		ev.exec.argv_bytes = (uint32_t)ev.exec.argv.n;
-		ev.exec.env_bytes = (uint32_t)ev.exec.env.n;
-		if (!t->o.no_alive)
-			tell(t, &ev);
-		look_at_namespace(t, proc);
+	bool more = true;
+	for (bool first = true; more && args && env; first = false) {
+		int n = helper_pids(t->helper, first, pids, &more);
+		for (int i = 0; i < n; i++)
+			tell_one_alive(t, pids[i], args, env);
+		more = more && n > 0;
 	}
-	if (d)
-		closedir(d);
 	free(args);
 	free(env);
 }

@@ -94,6 +94,7 @@ static int open_files(struct tracer *t, struct err *err)
 	                                .mounts = t->o.mounts,
 	                                .network = t->o.network,
 	                                .places = t->places,
+	                                .helper = t->helper,
 	                                .told = on_place,
 	                                .arg = t};
 	int r = watch_open(&o, &t->watch, err);
@@ -161,15 +162,19 @@ int tracer_open(const struct tracer_options *options, struct tracer **ret, struc
 	t->o.mounts = options->mounts;
 	t->epoll = t->timer = -1;
 	t->own = getpid();
+	t->own_helper = options->helper ? helper_pid(options->helper) : 0;
 	t->offset = clock_offset();
 	t->file_lo = tracer_now(t);
 	for (const char *const *p = options->ignore; p && *p && t->nignore < IGNORED_MAX; p++)
-		if ((t->ignore[t->nignore] = strdup(*p)))
+		if ((t->ignore[t->nignore] = str_of(strdup(*p))).p)
 			t->nignore++;
 	t->o.ignore = NULL;
 	if (stat("/proc/self/ns/mnt", &st) == 0)
 		t->namespaces[t->nnamespaces++].ns = st.st_ino;
-	if (places_new(&t->places) < 0 || procs_new(&t->procs) < 0) {
+	t->helper = options->helper;
+	if (!t->helper && helper_direct(&t->direct) == 0)
+		t->helper = t->direct;
+	if (!t->helper || places_new(t->helper, &t->places) < 0 || procs_new(&t->procs) < 0) {
 		r = err_set(err, ENOMEM, "cannot trace the node");
 		goto fail;
 	}
@@ -215,6 +220,7 @@ void tracer_close(struct tracer *t)
 	if (t->timer >= 0)
 		close(t->timer);
 	places_free(t->places);
+	helper_close(t->direct);
 	procs_free(t->procs);
 	buf_release(&t->records);
 	buf_release(&t->leaving_records);
@@ -222,7 +228,7 @@ void tracer_close(struct tracer *t)
 	free(t->leaving);
 	free(t->notices);
 	for (size_t i = 0; i < t->nignore; i++)
-		free(t->ignore[i]);
+		free((char *)t->ignore[i].p);
 	free(t);
 }
 
@@ -354,7 +360,6 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 	tell_lost_records(t);
 	access_drain(t, false);
 	order_leave(t);
-	places_rest(t->places);
 	int64_t now = clock_ns(CLOCK_MONOTONIC);
 	if (t->told || t->nleaving || t->nheld || !empty)
 		t->busy_until = now + QUIET_NS;

@@ -204,6 +204,7 @@ struct tracer_options {
 	const char *const *ignore; /* NULL-terminated path prefixes that are not told */
 	bool network;              /* network file systems too */
 	bool no_alive;             /* TRACER_ALIVE is not told */
+	struct helper *helper;     /* who looks at handles and at /proc; NULL: this process itself. Outlives the tracer */
 };
 
 /* Tries each thing and lets go of it again. measure: also what it costs (about a second). For `stemma doctor`. */

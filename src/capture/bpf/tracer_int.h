@@ -39,7 +39,7 @@ struct access;
 struct tracer {
 	struct tracer_options o;
 	struct tracer_caps caps;
-	char *ignore[IGNORED_MAX];
+	struct str ignore[IGNORED_MAX];
 	size_t nignore;
 	struct programs *programs;
 	struct rec_control *control;
@@ -47,7 +47,8 @@ struct tracer {
 	struct watch *watch; /* NULL: files are off */
 	struct procs *procs;
 	struct access *access; /* NULL: nobody asked yet */
-	pid_t own;
+	pid_t own, own_helper;
+	struct helper *helper, *direct; /* direct: no process of its own; the tracer's */
 	/* Waiting. */
 	int epoll, timer;
 	enum { PACE_NONE, PACE_BUSY, PACE_QUIET } pace;

@@ -1,7 +1,5 @@
 #include "capture/bpf/watch.h"
 
-#include "base/soon.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +7,6 @@
 #include <string.h>
 #include <sys/fanotify.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Longest event: head, two names, three handles. A buffer with less room left was not the end of the queue. */
@@ -92,53 +88,29 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-struct asked {
-	char at[4096];
-	bool answers;
-};
-
-/* All that is asked of a mount when it is taken in. */
-static void ask(void *arg)
-{
-	struct asked *a = arg;
-	struct statfs sf;
-	struct statx st;
-	statx(AT_FDCWD, a->at, AT_NO_AUTOMOUNT, STATX_TYPE, &st);
-	statfs(a->at, &sf);
-	a->answers = true; /* be it an error */
-}
-
-static bool answers(const char *at, const char *type, bool through_fuse)
-{
-	enum { PATIENCE_MS = 2000 };
-	struct asked a = {0};
-	if (through_fuse)
-		return false; /* its daemon would be asked for the way */
-	if (!fileid_type_waits(type))
-		return true;
-	return snprintf(a.at, sizeof(a.at), "%s", at) < (int)sizeof(a.at) && soon_do(&a, sizeof(a), ask, PATIENCE_MS) == 0;
-}
-
 /* Marks the file system mounted at `mount`, seen through `at`. */
 static void mark(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev, bool alias,
                  bool through_fuse)
 {
 	struct place *place = places_of_dev(w->o.places, dev);
-	struct statx st;
-	if (place) {
+	struct helper_place seen;
+	if (place)
 		place->seen = true;
-		if (!place->silent || !answers(at, type, through_fuse))
-			return;
-		places_remove(w->o.places, place);
-	} else if (through_fuse && fileid_type_pseudo(type)) {
+	if (place && !place->silent)
 		return;
-	} else if (fileid_type_fuse(type) || !answers(at, type, through_fuse)) {
-		/* FUSE gives no identity that could be watched. To ask its daemon could keep even our end waiting. */
-		bool fuse = fileid_type_fuse(type);
+	if (!place && through_fuse && fileid_type_pseudo(type))
+		return;
+	/* FUSE gives no identity that could be watched. To ask its daemon could keep even our end waiting: it would be
+	 * asked for the way, too. */
+	bool fuse = fileid_type_fuse(type);
+	int r = fuse || through_fuse ? -ETIMEDOUT : helper_look(w->o.helper, at, dev, fileid_type_waits(type), &seen);
+	if (r == -ETIMEDOUT) {
+		if (place)
+			return;
 		const char *why = fuse           ? why_not(ENODEV)
 		                  : through_fuse ? "the way to it leads through FUSE"
 		                                 : "it does not answer";
-		place = places_add_unasked(w->o.places, dev, at, mount, alias, why);
+		place = places_add_unasked(w->o.places, dev, mount, alias, why);
 		if (place) {
 			place->seen = true;
 			place->silent = !fuse;
@@ -148,11 +120,13 @@ static void mark(struct watch *w, const char *at, const char *mount, const char 
 		w->o.told(w->o.arg, fuse && !alias ? place : NULL, mount, type, false, why);
 		return;
 	}
-	if (statx(AT_FDCWD, at, AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0 || fileid_dev(&st) != dev || !S_ISDIR(st.stx_mode))
+	if (place)
+		places_remove(w->o.places, place);
+	if (r == -ENODEV)
 		return; /* a file, or covered by another mount; another mount point may lead to it */
-	place = places_add(w->o.places, at, mount, alias);
+	place = r < 0 ? NULL : places_add(w->o.places, &seen, mount, alias);
 	if (!place) {
-		w->o.told(w->o.arg, NULL, mount, type, false, why_not(errno));
+		w->o.told(w->o.arg, NULL, mount, type, false, why_not(r < 0 ? -r : errno));
 		return;
 	}
 	place->seen = true;
@@ -160,8 +134,8 @@ static void mark(struct watch *w, const char *at, const char *mount, const char 
 		return;
 	if (place->domain->network && !w->o.network)
 		place->why = "it is over the network";
-	else if (fanotify_mark(w->fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, w->mask, AT_FDCWD, at) < 0)
-		place->why = why_not(errno);
+	else if ((r = helper_mark(w->o.helper, place->slot, w->mask)) < 0)
+		place->why = why_not(-r);
 	else {
 		place->watched = true;
 		place->why = place->handles ? NULL : "its paths cannot be told";
@@ -279,10 +253,10 @@ void watch_mounts(struct watch *w)
 
 bool watch_mounts_of(struct watch *w, pid_t pid)
 {
-	char path[64], root[64];
-	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	char root[64];
+	int fd;
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	FILE *f = fopen(path, "re");
+	FILE *f = helper_open(w->o.helper, pid, HELPER_MOUNTINFO, &fd) < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
 		return false;
 	walk(w, f, root);
@@ -296,17 +270,16 @@ int watch_open(const struct watch_options *options, struct watch **ret, struct e
 	if (!w)
 		return err_set(err, ENOMEM, "cannot watch files");
 	w->o = *options;
-	w->mounts = -1;
-	unsigned flags = FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK;
+	w->mounts = w->fd = -1;
 	w->targets = true;
-	w->fd = fanotify_init(flags | FAN_REPORT_DFID_NAME_TARGET, O_RDONLY | O_CLOEXEC | O_LARGEFILE);
-	if (w->fd < 0 && errno == EINVAL) {
+	int made = helper_watch(w->o.helper, true, &w->fd);
+	if (made == -EINVAL) {
 		w->targets = false;
-		w->fd = fanotify_init(flags | FAN_REPORT_DFID_NAME | FAN_REPORT_FID, O_RDONLY | O_CLOEXEC | O_LARGEFILE);
+		made = helper_watch(w->o.helper, false, &w->fd);
 	}
-	if (w->fd < 0) {
-		int r = errno == EINVAL ? err_set(err, ENOTSUP, "cannot watch files: Linux 5.9 is needed")
-		                        : err_set(err, errno, "cannot watch files");
+	if (made < 0) {
+		int r = made == -EINVAL ? err_set(err, ENOTSUP, "cannot watch files: Linux 5.9 is needed")
+		                        : err_set(err, -made, "cannot watch files");
 		watch_close(w);
 		return r;
 	}
@@ -327,8 +300,10 @@ void watch_close(struct watch *w)
 {
 	if (!w)
 		return;
-	if (w->fd >= 0)
+	if (w->fd >= 0) {
 		close(w->fd);
+		helper_unwatch(w->o.helper);
+	}
 	if (w->mounts >= 0)
 		close(w->mounts);
 	free(w);

@@ -15,6 +15,7 @@ struct watch_options {
 	const char *const *mounts; /* NULL: all */
 	bool network;
 	struct places *places; /* filled by it */
+	struct helper *helper;
 	/* Told of each file system that is watched, is not, or no longer. */
 	void (*told)(void *arg, const struct place *place, const char *mount, const char *type, bool watched,
 	             const char *why);
