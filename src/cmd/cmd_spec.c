@@ -89,6 +89,10 @@ static void print_node(const struct spec *s, uint32_t f, uint32_t k, struct buf 
 		const struct spec_edge *e = spec_edge(s, n, i);
 		buf_printf(b, "%s%s%s%u", i ? ", " : "  ", e->label, *e->label ? " " : "", e->to);
 	}
+	if (*n->words) {
+		buf_str(b, str_of("  "));
+		fmt_source(b, str_of(n->words));
+	}
 	buf_char(b, '\n');
 	buf_release(&what);
 }
@@ -155,6 +159,7 @@ static json_t *node_json(const struct spec *s, const struct spec_node *n, uint32
 	js_num(o, "column", n->column);
 	js_str_if(o, "name", str_of(n->name));
 	js_str_if(o, "condition", str_of(n->condition));
+	js_str_if(o, "source", str_of(n->words));
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (n->flags & flags[i].flag)
 			js_bool(o, flags[i].name, true);

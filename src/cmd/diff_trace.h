@@ -64,11 +64,12 @@ void trace_words_place(const struct trace_pair *p, int side, uint32_t function, 
 void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b);
 /* Did they part in what was computed without a system call, and so taken back? Then no line is known. */
 bool trace_is_silent(const struct difference *d);
-/* "integrate() at integ.c:88", and what a side did there: "took true"; "took true (0.00097 < 0.001)". */
+/* "integrate() at integ.c:88", and what a side did there: "took true"; "took true (d < tol: 0.00097 < 0.001)". */
 void trace_words_at(const struct trace_pair *p, const struct difference *d, struct buf *b);
 void trace_words_side(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
 void trace_words_side_operands(const struct trace_pair *p, const struct difference *d, int side, struct buf *b);
-/* "0.00097 < 0.001 | 0.00097 < 1e-09"; nothing without operands. The operator is that of the decision at `of`. */
+/* "d < tol: 0.00097 < 0.001 | 0.00097 < 1e-09": the source's words, if the specification has them, and the operands, if
+ * the traces do. */
 void trace_words_operands(const struct trace_pair *p, const struct spot at[2], struct buf *b);
 /* "rank 2 receives from 0 tag 7 | from 1 tag 7, of any source: worker() at w.c:38", the first message that differs. */
 void trace_words_message(const struct trace_pair *p, struct buf *b);

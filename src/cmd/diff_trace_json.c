@@ -27,6 +27,7 @@ static json_t *place(const struct trace_pair *p, int side, uint32_t function, ui
 		js_str(o, "kind", str_of(spec_kind_name(n->kind)));
 		js_str_if(o, "name", str_of(n->name));
 		js_str_if(o, "condition", str_of(n->condition));
+		js_str_if(o, "source", str_of(n->words));
 	}
 	uint32_t file = n ? n->file : f ? f->file : SPEC_NONE, line = n ? n->line : f ? f->line : 0;
 	if (f && line) {

@@ -332,14 +332,32 @@ void trace_words_side(const struct trace_pair *p, const struct difference *d, in
 	}
 }
 
+/* "d < tol", as the source has it; nothing of what is no decision, or where it is not known. */
+static void put_source_words(const struct trace_pair *p, int side, const struct spot *at, struct buf *b)
+{
+	const struct spec_node *n = at->kind == STEP_AT ? atlas_node(p->atlas, side, at->function, at->node) : NULL;
+	if (n)
+		fmt_source(b, str_of(n->words));
+}
+
 void trace_words_side_operands(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
 {
+	struct buf source = {0};
+	const struct spot *at = &d->at[side];
 	trace_words_side(p, d, side, b);
-	if (!d->at[side].type)
-		return;
-	buf_printf(b, " (");
-	put_operands(p, side, &d->at[side], b);
-	buf_char(b, ')');
+	if (d->d.decision)
+		put_source_words(p, side, at, &source);
+	if (at->type || source.n) {
+		buf_printf(b, " (");
+		buf_str(b, buf_view(&source));
+		if (at->type && source.n)
+			buf_printf(b, ": ");
+		if (at->type)
+			put_operands(p, side, at, b);
+		buf_char(b, ')');
+	}
+	b->failed |= source.failed;
+	buf_release(&source);
 }
 
 void trace_words_divergence(const struct trace_pair *p, const struct difference *d, struct buf *b)
@@ -375,12 +393,26 @@ void trace_words_operands(const struct trace_pair *p, const struct spot at[2], s
 	}
 	if (!at[0].type && !at[1].type)
 		return;
+	struct buf source[2] = {0};
+	bool recorded = at[0].type || at[1].type;
+	for (int s = 0; s < 2; s++)
+		put_source_words(p, s, &at[s], &source[s]);
+	/* The words once, where both builds have the same. */
+	bool twice = !str_eq(buf_view(&source[0]), buf_view(&source[1]));
 	for (int s = 0; s < 2; s++) {
-		if (s)
+		if (s && (recorded || twice))
 			buf_printf(b, " | ");
-		put_operands(p, s, &at[s], b);
+		if (!s || twice)
+			buf_str(b, buf_view(&source[s]));
+		if (recorded && source[s].n && (!s || twice))
+			buf_printf(b, ": ");
+		if (recorded)
+			put_operands(p, s, &at[s], b);
 	}
+	for (int s = 0; s < 2; s++)
+		buf_release(&source[s]);
 }
+
 void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
 {
 	unsigned n = d->depth[side] < COMPARED_STACK ? d->depth[side] : COMPARED_STACK;
@@ -692,16 +724,7 @@ int source_around(const char *file, unsigned line, unsigned around, struct sourc
 		if (!end)
 			end = stop;
 		if (at >= first && at <= line + around) {
-			while (p < end) { /* backslashes are the source's own */
-				size_t plain = 0;
-				while (p + plain < end && !strchr("\t\r\\", p[plain]))
-					plain++;
-				fmt_name(&b, str_n(p, plain));
-				p += plain;
-				if (p < end)
-					buf_printf(&b, "%s", *p == '\t' ? "    " : *p == '\\' ? "\\" : "");
-				p += p < end;
-			}
+			fmt_source(&b, str_n(p, (size_t)(end - p)));
 			buf_char(&b, '\n');
 			ret->n++;
 		}

@@ -48,6 +48,21 @@ void fmt_name(struct buf *b, struct str s)
 	}
 }
 
+void fmt_source(struct buf *b, struct str s)
+{
+	const char *p = s.p, *end = s.p + s.n;
+	while (p < end) {
+		size_t plain = 0;
+		while (p + plain < end && !(p[plain] && strchr("\t\r\\", p[plain])))
+			plain++;
+		fmt_name(b, str_n(p, plain));
+		p += plain;
+		if (p < end)
+			buf_printf(b, "%s", *p == '\t' ? "    " : *p == '\\' ? "\\" : "");
+		p += p < end;
+	}
+}
+
 void fmt_path(struct buf *b, struct str path)
 {
 	static char *here;

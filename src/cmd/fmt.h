@@ -10,6 +10,8 @@
 #include "cmd/cmd.h"
 
 void fmt_name(struct buf *b, struct str s);
+/* A piece of a program's text, on one line: as fmt_name, but backslashes are its own, and a tab is four spaces. */
+void fmt_source(struct buf *b, struct str s);
 /* A path: below the working directory relative to it, then as fmt_name. */
 void fmt_path(struct buf *b, struct str path);
 /* A field of comma-separated values (RFC 4180); not safe for a terminal. */

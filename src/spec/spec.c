@@ -106,7 +106,7 @@ static void put_node(const struct spec *s, const struct spec_node *n, struct str
 	buf_varint(b, n->file == SPEC_NONE ? 0 : (uint64_t)n->file + 1);
 	buf_varint(b, n->line);
 	buf_varint(b, n->column);
-	put_string(t, b, n->name);
+	put_string(t, b, n->kind == SPEC_DECISION ? n->words : n->name);
 	put_string(t, b, n->condition);
 	buf_varint(b, n->n_targets);
 	for (uint32_t i = 0, last = 0; i < n->n_targets; i++) {
@@ -352,7 +352,8 @@ static void read_body(struct reader *r, struct spec *s)
 			node->file = file_of(r, s);
 			node->line = number_below(r, UINT32_MAX);
 			node->column = number_below(r, UINT32_MAX);
-			node->name = string(r);
+			node->name = node->words = "";
+			*(node->kind == SPEC_DECISION ? &node->words : &node->name) = string(r);
 			node->condition = string(r);
 			if ((node->kind == SPEC_ENTRY) != (k == 0))
 				r->bad = true;

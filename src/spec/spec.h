@@ -59,6 +59,7 @@ struct spec_node {
 	const char *name;             /* of a call: what is called, as the linker knows it; "" through a pointer */
 	const char *condition;        /* of a decision: how it is decided, "slt i32", "switch i32", "fcmp olt double", ""; a
 	                               * comparison holds for outcome 0 */
+	const char *words;            /* of a decision: the condition as the source has it, "d < tol"; "" not known */
 	uint32_t first_edge, n_edges; /* in spec->edges */
 	uint32_t first_target, n_targets; /* in spec->targets: functions, ascending */
 };

@@ -8,7 +8,7 @@
  *   )main
  *   #end exit, fits
  *
- * With -q only the lines that begin with #. */
+ * With -q only the lines that begin with #; with -w a tab and the source's words behind each decision. */
 #include "spec/trace.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void operands(const struct trace_event *e)
 	}
 }
 
-static int one(const struct spec *s, const char *path, int quiet)
+static int one(const struct spec *s, const char *path, int quiet, int words)
 {
 	static const char *const ends[] = {"cut", "exit", "thread", "stopped"};
 	static uint32_t stack[1 << 20];
@@ -78,6 +78,8 @@ static int one(const struct spec *s, const char *path, int quiet)
 				const struct spec_edge *edge = n ? spec_outcome(s, n, e.outcome) : NULL;
 				printf("%u decide %s", n ? n->line : 0, edge ? edge->label : "nothing");
 				operands(&e);
+				if (words)
+					printf("\t%s", n ? n->words : "");
 				putchar('\n');
 			}
 			break;
@@ -116,15 +118,16 @@ int main(int argc, char **argv)
 {
 	struct err err = {0};
 	struct spec *s;
-	int quiet = argc > 1 && strcmp(argv[1], "-q") == 0, rc = 0;
-	if (argc < 2 + quiet)
+	int quiet = argc > 1 && strcmp(argv[1], "-q") == 0, words = argc > 1 && strcmp(argv[1], "-w") == 0, rc = 0;
+	int first = 1 + (quiet || words);
+	if (argc <= first)
 		return 2;
-	if (spec_load(argv[1 + quiet], &err, &s) < 0) {
+	if (spec_load(argv[first], &err, &s) < 0) {
 		printf("#bad %s\n", err.text);
 		return 1;
 	}
-	for (int i = 2 + quiet; i < argc; i++)
-		rc |= one(s, argv[i], quiet);
+	for (int i = first + 1; i < argc; i++)
+		rc |= one(s, argv[i], quiet, words);
 	spec_free(s);
 	return rc;
 }

@@ -17,6 +17,7 @@ struct emit {
 	VEC(struct spec_edge) edges;
 	VEC(uint32_t) targets;
 	struct function *f;
+	struct words *words;
 	uint32_t file, line, column; /* of the last point that had a line */
 };
 
@@ -169,7 +170,7 @@ static void gap(struct program *p, const char *what, const char *of)
 
 static void emit_point(struct emit *e, const struct point *x)
 {
-	struct spec_node n = {.kind = x->kind, .flags = x->flags, .name = x->name, .condition = ""};
+	struct spec_node n = {.kind = x->kind, .flags = x->flags, .name = x->name, .condition = "", .words = ""};
 	place(e, x, &n);
 	n.first_target = (uint32_t)e->targets.n;
 	for (uint32_t t = 0; t < x->n_targets; t++) {
@@ -189,6 +190,8 @@ static void emit_point(struct emit *e, const struct point *x)
 		struct buf b = {0};
 		condition_words(x, &b);
 		n.condition = keep(&b);
+		const char *words = words_of(e->words, e->f->value, x);
+		n.words = words ? words : "";
 		if (n.flags & SPEC_UNRECORDED)
 			n.kind = SPEC_EPSILON;
 	}
@@ -434,9 +437,9 @@ static void check_sizes(struct emit *e, struct function *f)
 		gap(e->p, "cannot be traced, as it must end in another's call:", f->name);
 }
 
-void program_spec(struct program *p, const char *producer, uint64_t modules, struct spec *s)
+void program_spec(struct program *p, const char *producer, uint64_t modules, struct words *words, struct spec *s)
 {
-	struct emit e = {.p = p, .s = s};
+	struct emit e = {.p = p, .s = s, .words = words};
 	*s = (struct spec){.producer = need(strdup(producer)), .main = SPEC_NONE};
 	s->stats.modules = modules;
 	for (size_t i = 0; i < p->functions.n; i++) {

@@ -48,7 +48,9 @@ struct loader {
 	LLVMContextRef context;
 	LLVMModuleRef all;
 	uint64_t modules;
-	char said[512]; /* by LLVM, last */
+	struct words *words;
+	const char *path; /* of the FILE that is read */
+	char said[512];   /* by LLVM, last */
 	struct names {
 		VEC(const char *) v;
 		struct table t;
@@ -109,6 +111,7 @@ static void link_in(struct loader *l, LLVMModuleRef m, const char *name)
 		note_symbol(l, v);
 	for (LLVMValueRef v = LLVMGetFirstGlobal(m); v; v = LLVMGetNextGlobal(v))
 		note_symbol(l, v);
+	words_module(l->words, m, l->path);
 	l->modules++;
 	if (!l->all) {
 		l->all = m;
@@ -245,7 +248,7 @@ int main(int argc, char **argv)
 {
 	const char *out = NULL, *out_bc = NULL, *inline_bc = NULL;
 	bool operands = false;
-	struct loader l = {.context = LLVMContextCreate()};
+	struct loader l = {.context = LLVMContextCreate(), .words = words_new()};
 	struct program p = {0};
 	struct spec s;
 	struct buf bytes = {0};
@@ -273,6 +276,7 @@ int main(int argc, char **argv)
 		if (objects_map(argv[i], &err, &file) < 0)
 			die("%s", err.text);
 		struct str b = str_n(file.p, file.n);
+		l.path = argv[i];
 		if (objects_is_archive(b) ? take_archive(&l, b, argv[i]) : take(&l, b, argv[i]))
 			printf("%s %d\n", objects_is_archive(b) ? "archive" : "used", i - first);
 		objects_unmap(&file);
@@ -284,7 +288,7 @@ int main(int argc, char **argv)
 	program_reduce(&p);
 	char producer[64];
 	snprintf(producer, sizeof(producer), "stemma %s, LLVM %d", STEMMA_VERSION, LLVM_VERSION_MAJOR);
-	program_spec(&p, producer, l.modules, &s);
+	program_spec(&p, producer, l.modules, l.words, &s);
 	if (spec_write(&s, &bytes, &id) < 0)
 		die("out of memory");
 	if (out_bc) {

@@ -80,7 +80,8 @@ void program_read(struct program *p, LLVMModuleRef module);
 /* Which points are nodes: closes the recorded ones under weak control dependence. */
 void program_reduce(struct program *p);
 /* The specification; its memory is the program's. */
-void program_spec(struct program *p, const char *producer, uint64_t modules, struct spec *ret);
+struct words;
+void program_spec(struct program *p, const char *producer, uint64_t modules, struct words *words, struct spec *ret);
 /* Puts calls of the functions of inlined (src/spec/runtime/inline.c), which it takes, into all functions that reach.
  * operands: of decisions, too. */
 void program_insert(struct program *p, LLVMModuleRef inlined, bool operands);
@@ -97,6 +98,14 @@ enum truth { TRUTH_UNKNOWN, TRUTH_FIRST, TRUTH_SECOND };
 enum truth program_truth(LLVMValueRef term, bool first_is_later);
 /* What decides a conditional branch, past each `!`; *ret_not: an odd number of those. */
 LLVMValueRef program_compared(LLVMValueRef term, bool *ret_not);
+
+/* ---- a decision's words in the source (words.c) ---- */
+
+struct words *words_new(void);
+/* The module, before it is merged, came from that file: its sources have not changed since if they are not newer. */
+void words_module(struct words *w, LLVMModuleRef m, const char *path);
+/* NULL: not known. */
+const char *words_of(struct words *w, LLVMValueRef function, const struct point *decision);
 
 /* ---- what libraries do (libcalls.def) ---- */
 

@@ -1,0 +1,662 @@
+#include "spec/condition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { WORD, NUMBER, TEXT, SIGN };
+
+struct token {
+	uint32_t at, n, line, column;
+	uint8_t kind;
+	bool cut; /* a line of the preprocessor stands before it */
+};
+
+struct condition_source {
+	const char *text;
+	struct token *v;
+	size_t n, cap;
+	struct str macro[1024]; /* that the source itself defines, the first of them */
+	size_t n_macros;
+};
+
+#define NONE SIZE_MAX
+/* Steps over tokens that one question may take: many times what a condition that anybody can read needs. */
+enum { STEPS_MAX = 20000 };
+
+struct reading {
+	const struct condition_source *s;
+	unsigned steps;
+};
+
+/* ---- tokens ---- */
+
+struct lexer {
+	const char *p, *end, *line_start;
+	uint32_t line;
+	uint32_t joined_line, joined_column; /* of the first \ of those that stand directly before p; line 0: none does */
+};
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+	       (unsigned char)c >= 0x80;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static void step(struct lexer *l)
+{
+	if (*l->p++ == '\n') {
+		l->line++;
+		l->line_start = l->p;
+	}
+}
+
+static char peek(const struct lexer *l, size_t k)
+{
+	return (size_t)(l->end - l->p) > k ? l->p[k] : '\0';
+}
+
+/* Past a quoted text, to the end of the line if it does not end before. */
+static void quoted(struct lexer *l, char quote)
+{
+	step(l);
+	while (l->p < l->end && *l->p != quote && *l->p != '\n') {
+		if (*l->p == '\\' && l->p + 1 < l->end)
+			step(l);
+		step(l);
+	}
+	if (l->p < l->end && *l->p == quote)
+		step(l);
+}
+
+/* R"mark( ... )mark", from the quote on. */
+static void raw(struct lexer *l)
+{
+	const char *mark = l->p + 1;
+	size_t n = 0;
+	while (n < 17 && mark + n < l->end && mark[n] != '(')
+		n++;
+	step(l);
+	if (mark + n >= l->end || mark[n] != '(')
+		return;
+	for (; l->p < l->end; step(l))
+		if (*l->p == ')' && (size_t)(l->end - l->p) > n + 1 && memcmp(l->p + 1, mark, n) == 0 && l->p[n + 1] == '"') {
+			for (size_t i = 0; i < n + 2; i++)
+				step(l);
+			return;
+		}
+}
+
+/* The name that a line of the preprocessor, from # on, defines. */
+static void note_macro(const struct lexer *l, struct condition_source *s)
+{
+	const char *p = l->p + 1, *define = "define";
+	while (p < l->end && (*p == ' ' || *p == '\t'))
+		p++;
+	for (; *define && p < l->end && *p == *define; define++)
+		p++;
+	if (*define || p == l->end || (*p != ' ' && *p != '\t'))
+		return;
+	while (p < l->end && (*p == ' ' || *p == '\t'))
+		p++;
+	const char *name = p;
+	while (p < l->end && is_word(*p))
+		p++;
+	if (p > name && s->n_macros < sizeof(s->macro) / sizeof(s->macro[0]))
+		s->macro[s->n_macros++] = str_n(name, (size_t)(p - name));
+}
+
+/* Past space and comments; *ret_directive: and lines of the preprocessor. */
+static void pass(struct lexer *l, struct condition_source *s, bool *ret_directive)
+{
+	bool first = true; /* of its line */
+	for (const char *q = l->p; first && q > l->line_start; q--)
+		first = strchr(" \t\r\f\v", q[-1]) && q[-1];
+	l->joined_line = 0;
+	while (l->p < l->end) {
+		char c = *l->p;
+		if (c == '\n')
+			first = true;
+		if (c == '\\' && (peek(l, 1) == '\n' || (peek(l, 1) == '\r' && peek(l, 2) == '\n'))) {
+			if (!l->joined_line) {
+				l->joined_line = l->line;
+				l->joined_column = (uint32_t)(l->p - l->line_start) + 1;
+			}
+			while (*l->p != '\n')
+				step(l);
+			step(l);
+			continue;
+		}
+		if (c == ' ' || (c >= '\t' && c <= '\r') || c == '\0') {
+			step(l);
+			l->joined_line = 0;
+			continue;
+		}
+		if (c == '/' && peek(l, 1) == '*') {
+			step(l);
+			step(l);
+			while (l->p < l->end && !(*l->p == '*' && peek(l, 1) == '/'))
+				step(l);
+			if (l->p < l->end) {
+				step(l);
+				step(l);
+			}
+		} else if ((c == '/' && peek(l, 1) == '/') || (c == '#' && first)) {
+			*ret_directive |= c == '#';
+			if (c == '#')
+				note_macro(l, s);
+			while (l->p < l->end && *l->p != '\n') {
+				if (*l->p == '\\' && (peek(l, 1) == '\n' || (peek(l, 1) == '\r' && peek(l, 2) == '\n')))
+					step(l);
+				step(l);
+			}
+		} else
+			return;
+		l->joined_line = 0;
+	}
+}
+
+static size_t sign_length(const struct lexer *l)
+{
+	static const char *const signs[] = {
+	    "<<=", ">>=", "...", "<=>", "->*", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>",
+	    "->",  "++",  "--",  "::",  "+=",  "-=", "*=", "/=", "%=", "&=", "|=", "^=", "##"};
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		size_t n = strlen(signs[i]);
+		if ((size_t)(l->end - l->p) >= n && memcmp(l->p, signs[i], n) == 0)
+			return n;
+	}
+	return 1;
+}
+
+static void one(struct lexer *l, struct token *t)
+{
+	char c = *l->p;
+	if (is_digit(c) || (c == '.' && is_digit(peek(l, 1)))) {
+		t->kind = NUMBER;
+		for (char before = 0; l->p < l->end; before = *l->p, step(l)) {
+			bool exponent = before && strchr("eEpP", before);
+			if (!is_word(*l->p) && *l->p != '.' && !((*l->p == '+' || *l->p == '-') && exponent) &&
+			    !(*l->p == '\'' && is_word(peek(l, 1))))
+				break;
+		}
+		return;
+	}
+	if (is_word(c)) {
+		const char *start = l->p;
+		t->kind = WORD;
+		while (l->p < l->end && is_word(*l->p))
+			step(l);
+		size_t n = (size_t)(l->p - start);
+		bool prefix = n <= 3;
+		for (size_t i = 0; i < n && prefix; i++)
+			prefix = strchr("LuU8R", start[i]) != NULL;
+		if (prefix && peek(l, 0) == '"' && start[n - 1] == 'R')
+			raw(l);
+		else if (prefix && (peek(l, 0) == '"' || peek(l, 0) == '\''))
+			quoted(l, *l->p);
+		else
+			return;
+		t->kind = TEXT;
+		return;
+	}
+	if (c == '"' || c == '\'') {
+		t->kind = TEXT;
+		quoted(l, c);
+		return;
+	}
+	t->kind = SIGN;
+	for (size_t n = sign_length(l); n; n--)
+		step(l);
+}
+
+struct condition_source *condition_source(struct str text)
+{
+	if (text.n > CONDITION_SOURCE_MAX)
+		return NULL;
+	struct condition_source *s = calloc(1, sizeof(*s));
+	struct lexer l = {text.p, text.p + text.n, text.p, 1};
+	if (!s)
+		return NULL;
+	s->text = text.p;
+	for (bool cut = false;; cut = false) {
+		pass(&l, s, &cut);
+		if (l.p >= l.end)
+			return s;
+		if (s->n == s->cap) {
+			size_t cap = s->cap ? s->cap * 2 : 1024;
+			struct token *v = reallocarray(s->v, cap, sizeof(*v));
+			if (!v) {
+				condition_source_free(s);
+				return NULL;
+			}
+			s->v = v;
+			s->cap = cap;
+		}
+		struct token *t = &s->v[s->n++];
+		*t = (struct token){.at = (uint32_t)(l.p - text.p),
+		                    /* Compilers take a line that is continued for a part of the token behind it. */
+		                    .line = l.joined_line ? l.joined_line : l.line,
+		                    .column = l.joined_line ? l.joined_column : (uint32_t)(l.p - l.line_start) + 1,
+		                    .cut = cut};
+		one(&l, t);
+		t->n = (uint32_t)(l.p - text.p) - t->at;
+	}
+}
+
+void condition_source_free(struct condition_source *s)
+{
+	if (s)
+		free(s->v);
+	free(s);
+}
+
+/* ---- what tokens are ---- */
+
+static bool is(const struct reading *r, size_t i, const char *what)
+{
+	const struct token *t = i < r->s->n ? &r->s->v[i] : NULL;
+	return t && t->kind != TEXT && t->n == strlen(what) && memcmp(r->s->text + t->at, what, t->n) == 0;
+}
+
+static bool is_one_of(const struct reading *r, size_t i, const char *const *words, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		if (is(r, i, words[k]))
+			return true;
+	return false;
+}
+#define ONE_OF(r, i, ...)                                                                                              \
+	is_one_of(r, i, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static bool is_open(const struct reading *r, size_t i)
+{
+	return ONE_OF(r, i, "(", "[", "{");
+}
+
+static bool is_close(const struct reading *r, size_t i)
+{
+	return ONE_OF(r, i, ")", "]", "}");
+}
+
+static bool is_not(const struct reading *r, size_t i)
+{
+	return ONE_OF(r, i, "!", "not");
+}
+
+static bool is_and_or(const struct reading *r, size_t i)
+{
+	return ONE_OF(r, i, "&&", "||", "and", "or");
+}
+
+static bool is_assignment(const struct reading *r, size_t i)
+{
+	return ONE_OF(r, i, "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=");
+}
+
+static bool is_statement(const struct reading *r, size_t i)
+{
+	return ONE_OF(r, i, "if", "while", "for", "switch");
+}
+
+/* A word behind which an expression begins. */
+static bool is_lead(const struct reading *r, size_t i)
+{
+	return ONE_OF(r, i, "return", "case", "else", "do", "throw", "co_return", "co_yield") || is_statement(r, i);
+}
+
+/* It ends an operand on its right... */
+static bool ends_right(const struct reading *r, size_t i)
+{
+	return i >= r->s->n || is_close(r, i) || is_and_or(r, i) || ONE_OF(r, i, "?", ":", ",", ";");
+}
+
+/* ... and on its left. */
+static bool ends_left(const struct reading *r, size_t i)
+{
+	return i == NONE || is_open(r, i) || is_and_or(r, i) || is_assignment(r, i) || is_lead(r, i) ||
+	       ONE_OF(r, i, "?", ":", ",", ";", "}");
+}
+
+/* The bracket that belongs to the one at i; NONE: there is none, or it is too far. */
+static size_t match(struct reading *r, size_t i, int way)
+{
+	for (size_t depth = 0; i < r->s->n; i += (size_t)way) {
+		if (++r->steps > STEPS_MAX)
+			return NONE;
+		bool in = way > 0 ? is_open(r, i) : is_close(r, i), out = way > 0 ? is_close(r, i) : is_open(r, i);
+		depth += in;
+		if (out && --depth == 0)
+			return i;
+	}
+	return NONE;
+}
+
+/* Is the `(` at i one that only groups: not of a call, a cast, a statement? */
+static bool is_group(const struct reading *r, size_t i)
+{
+	if (!is(r, i, "("))
+		return false;
+	if (i == 0 || is_not(r, i - 1) || is_and_or(r, i - 1) || ONE_OF(r, i - 1, "return", "case", "else", "do"))
+		return true;
+	return r->s->v[i - 1].kind == SIGN && !ONE_OF(r, i - 1, ")", "]");
+}
+
+/* ---- what belongs to an operand ---- */
+
+struct span {
+	size_t lo, hi; /* tokens [lo, hi) */
+};
+
+/* To both sides of the token at t, to what ends an operand. */
+static bool spread(struct reading *r, size_t t, struct span *ret)
+{
+	bool assigns = is_assignment(r, t);
+	size_t i = t;
+	while (assigns ? i < r->s->n && !is_close(r, i) && !ONE_OF(r, i, ",", ";") : !ends_right(r, i)) {
+		if (is(r, i, "{") || ++r->steps > STEPS_MAX)
+			return false;
+		if (is_open(r, i) && (i = match(r, i, 1)) == NONE)
+			return false;
+		i++;
+	}
+	ret->hi = i;
+	for (i = t; i > 0;) {
+		size_t before = i - 1;
+		if (++r->steps > STEPS_MAX)
+			return false;
+		if (is(r, before, ")") || is(r, before, "]")) {
+			before = match(r, before, -1);
+			if (before == NONE)
+				return false;
+			if (before && is_statement(r, before - 1)) /* the head of the statement that this one stands in */
+				break;
+		} else if (ends_left(r, before) && !(assigns && (is_assignment(r, before) || is_and_or(r, before))))
+			break;
+		i = before;
+	}
+	ret->lo = i;
+	return ret->lo < ret->hi;
+}
+
+/* Has it an operator with two sides outside brackets? Where it is not certain: yes. */
+static bool is_joined(struct reading *r, struct span s)
+{
+	for (size_t i = s.lo; i < s.hi; i++) {
+		if (is_open(r, i)) {
+			i = match(r, i, 1);
+			if (i == NONE)
+				return true;
+			continue;
+		}
+		if (is_and_or(r, i) || is_assignment(r, i) ||
+		    ONE_OF(r, i, "==", "!=", "<", ">", "<=", ">=", "<=>", "/", "%", "|", "^", "<<", ">>", "?", ":", "not_eq",
+		           "bitand", "bitor", "xor"))
+			return true;
+		bool behind = i > s.lo && (r->s->v[i - 1].kind != SIGN || ONE_OF(r, i - 1, ")", "]", "++", "--"));
+		if (behind && !is_not(r, i - 1) && ONE_OF(r, i, "+", "-", "*", "&"))
+			return true;
+	}
+	return false;
+}
+
+/* Takes the `!` and the brackets that stand around all of it away; returns how many `!`. */
+static unsigned bare(struct reading *r, struct span *s)
+{
+	unsigned n = 0;
+	for (;;) {
+		size_t k = s->lo;
+		while (k < s->hi && is_not(r, k))
+			k++;
+		if (k > s->lo && k < s->hi && !is_joined(r, (struct span){k, s->hi})) {
+			n += (unsigned)(k - s->lo);
+			s->lo = k;
+		}
+		if (!is(r, s->lo, "(") || s->hi - s->lo < 3 || match(r, s->lo, 1) != s->hi - 1)
+			return n;
+		s->lo++;
+		s->hi--;
+	}
+}
+
+/* ---- what stands around it ---- */
+
+/* Takes the `!` before i in; their number. */
+static unsigned nots_before(const struct reading *r, size_t *i)
+{
+	unsigned n = 0;
+	while (*i > 0 && is_not(r, *i - 1)) {
+		--*i;
+		n++;
+	}
+	return n;
+}
+
+static size_t before(size_t i)
+{
+	return i ? i - 1 : NONE;
+}
+
+/* As long as brackets hold nothing else: the `!` before them. */
+static unsigned nots_around(struct reading *r, struct span *s)
+{
+	unsigned n = 0;
+	while (s->lo > 0 && is_group(r, s->lo - 1) && is(r, s->hi, ")") && ++r->steps < STEPS_MAX) {
+		struct span wider = {s->lo - 1, s->hi + 1};
+		unsigned more = nots_before(r, &wider.lo);
+		if (!ends_left(r, before(wider.lo)) || !ends_right(r, wider.hi))
+			break;
+		*s = wider;
+		n += more;
+	}
+	return n;
+}
+
+/* The bracket that is open at i, and whether something is assigned or returned on the way to it. */
+static size_t opened(struct reading *r, size_t i, bool *ret_value)
+{
+	*ret_value = false;
+	while (i > 0) {
+		size_t k = i - 1;
+		if (++r->steps > STEPS_MAX || is(r, k, "}"))
+			return NONE;
+		if (is_open(r, k))
+			return k;
+		if (is_close(r, k) && (k = match(r, k, -1)) == NONE)
+			return NONE;
+		if (is_assignment(r, k) || is(r, k, "return") || is(r, k, "case"))
+			*ret_value = true;
+		i = k;
+	}
+	return NONE;
+}
+
+/* The `!` further out that turn an operand of && or || round. A compiler carries them inward where it branches on the
+ * whole: in the condition of `if` or of ?:, and on the left of && and ||. Where it makes the value (loops, too) it does
+ * not, as the branches then lead to that value, and not to its opposite. *ret_any: there are some, whatever they do. */
+static unsigned nots_beyond(struct reading *r, struct span s, bool *ret_any)
+{
+	unsigned settled = 0, open = 0;
+	*ret_any = false;
+	for (;;) {
+		size_t i = s.hi;
+		bool other_arm = false, value;
+		for (; i < r->s->n && !is_close(r, i) && !ONE_OF(r, i, ",", ";"); i++) {
+			if (++r->steps > STEPS_MAX)
+				return settled;
+			if (is(r, i, ":"))
+				other_arm = true;
+			if (is_and_or(r, i) && !other_arm) {
+				settled += open;
+				open = 0;
+			}
+			if (is(r, i, "?") && !other_arm)
+				return settled + open;
+			if (is_open(r, i) && (i = match(r, i, 1)) == NONE)
+				return settled;
+		}
+		size_t from = opened(r, s.lo, &value);
+		if (from == NONE || value || !is(r, from, "("))
+			return settled;
+		if (from > 0 && is(r, from - 1, "if"))
+			return settled + open;
+		if (!is(r, i, ")") || !is_group(r, from))
+			return settled;
+		s = (struct span){from, i + 1};
+		unsigned n = nots_before(r, &s.lo);
+		*ret_any |= n > 0;
+		if (!ends_left(r, before(s.lo)) || !ends_right(r, s.hi))
+			return settled;
+		open += n;
+	}
+}
+
+/* ---- all of it ---- */
+
+static size_t token_at(const struct condition_source *s, uint32_t line, uint32_t column)
+{
+	size_t lo = 0, hi = s->n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		const struct token *t = &s->v[mid];
+		if (t->line < line || (t->line == line && t->column < column))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->n && s->v[lo].line == line && s->v[lo].column == column ? lo : NONE;
+}
+
+/* What a statement tests: in its brackets, of `for` between the first ; and the second, else behind the last. */
+static bool of_statement(struct reading *r, size_t t, struct span *ret)
+{
+	size_t open = t + 1 + is(r, t + 1, "constexpr"), close = is(r, open, "(") ? match(r, open, 1) : NONE;
+	if (close == NONE)
+		return false;
+	*ret = (struct span){open + 1, close};
+	unsigned parts = 0;
+	for (size_t i = open + 1; i < close; i++) {
+		if (is_open(r, i) && (i = match(r, i, 1)) == NONE)
+			return false;
+		if (!is(r, i, ";"))
+			continue;
+		parts++;
+		if (is(r, t, "for") && parts == 2)
+			ret->hi = i;
+		else
+			ret->lo = i + 1;
+	}
+	return ret->lo < ret->hi && (!is(r, t, "for") || parts == 2);
+}
+
+/* A comma that may stand between a template's arguments: then what was found may be the half of one. */
+static bool may_be_template(struct reading *r, struct span s)
+{
+	bool left = is(r, before(s.lo), ","), right = is(r, s.hi, ",");
+	for (size_t i = s.lo; i < s.hi && (left || right); i++)
+		if ((left && is(r, i, ">")) || (right && is(r, i, "<")))
+			return true;
+	return false;
+}
+
+static bool put(struct reading *r, struct span s, bool opposite, struct buf *b)
+{
+	size_t start = b->n;
+	bool joined = opposite && is_joined(r, s);
+	for (size_t i = s.lo; i < s.hi; i++) {
+		const struct token *t = &r->s->v[i];
+		if ((i > s.lo && t->cut) || memchr(r->s->text + t->at, '\0', t->n)) {
+			b->n = start;
+			return false;
+		}
+	}
+	buf_str(b, str_of(!opposite ? "" : joined ? "!(" : "!"));
+	for (size_t i = s.lo; i < s.hi; i++) {
+		const struct token *t = &r->s->v[i];
+		bool space = i > s.lo && t[-1].at + t[-1].n < t->at;
+		if (b->n - start + t->n + space > CONDITION_MAX - 6) {
+			buf_str(b, str_of(" ..."));
+			break;
+		}
+		if (space)
+			buf_char(b, ' ');
+		buf_str(b, str_n(r->s->text + t->at, t->n));
+	}
+	if (joined)
+		buf_char(b, ')');
+	return !b->failed;
+}
+
+/* A comparison or calculation has the place of its operator, or of the bracket around it; with that of its first word
+ * it is that of something else. */
+static bool is_its_place(struct reading *r, size_t t, struct span s)
+{
+	return t < s.lo || r->s->v[t].kind == SIGN || !is_joined(r, s);
+}
+
+/* Is what stands behind the operand what the branch is for? */
+static bool is_its_branch(const struct reading *r, const struct condition *c, struct span all)
+{
+	if (is(r, all.hi, "?"))
+		return c->arms;
+	return !is_and_or(r, all.hi) || token_at(r->s, c->branch_line, c->branch_column) == all.hi;
+}
+
+/* A macro may have `!` in it, which is not seen. Is it one, alone and at its place? Those of other files are known by
+ * their names only. Of a macro under a further `!` nothing is said: what the compiler calls true cannot be checked. */
+static bool is_macro(struct reading *r, size_t t, struct span s)
+{
+	if (t != s.lo || r->s->v[t].kind != WORD)
+		return false;
+	if (s.hi != t + 1 && (!is(r, t + 1, "(") || match(r, t + 1, 1) != s.hi - 1))
+		return false;
+	struct str name = str_n(r->s->text + r->s->v[t].at, r->s->v[t].n);
+	bool capitals = name.n > 1;
+	for (size_t i = 0; i < name.n; i++)
+		capitals &= !(name.p[i] >= 'a' && name.p[i] <= 'z');
+	for (size_t i = 0; i < r->s->n_macros && !capitals; i++)
+		capitals = str_eq(r->s->macro[i], name);
+	return capitals;
+}
+
+bool condition_words(const struct condition_source *s, const struct condition *c, struct buf *b)
+{
+	struct reading r = {.s = s};
+	struct span span;
+	bool value;
+	size_t t = token_at(s, c->line, c->column);
+	if (t == NONE)
+		return false;
+	if (is(&r, t, "}") && is(&r, t + 1, "while")) /* the end of what a `do` does */
+		t++;
+	if (is_statement(&r, t))
+		return of_statement(&r, t, &span) && put(&r, span, false, b);
+	if (is_and_or(&r, t)) { /* what stands on its left */
+		if (t == 0)
+			return false;
+		t--;
+		if ((is(&r, t, ")") || is(&r, t, "]")) && (t = match(&r, t, -1)) == NONE)
+			return false;
+	}
+	if (is_close(&r, t) || (ends_left(&r, t) && !is_open(&r, t) && !is_assignment(&r, t)))
+		return false;
+	if (!spread(&r, t, &span) || may_be_template(&r, span))
+		return false;
+	if (is(&r, span.hi, ";") &&
+	    !is(&r, opened(&r, span.lo, &value), "(")) /* the end of a statement: of what a `do` does */
+		return is(&r, span.hi + 1, "while") && of_statement(&r, span.hi + 1, &span) && put(&r, span, false, b);
+	struct span all = span;
+	bool turned;
+	unsigned nots = bare(&r, &span);
+	nots += nots_around(&r, &all);
+	nots += nots_beyond(&r, all, &turned);
+	bool macro = is_macro(&r, t, span), own = c->line == c->branch_line && c->column == c->branch_column;
+	if ((macro ? turned : (nots & 1) != c->opposite) || !is_its_place(&r, t, span) ||
+	    (!(macro && own) && !is_its_branch(&r, c, all)) || r.steps > STEPS_MAX)
+		return false;
+	return put(&r, span, nots & 1, b);
+}
