@@ -9,10 +9,10 @@ spectrace=${STEMMA_SPECTRACE:-} # lib.sh takes such names out of the environment
 needs_llvm
 export STEMMA_TRACE_MODE=full
 
-# judged SEED NAME COMPILER [c++]: eight ways through a program; what is wrong is told
+# judged SEED NAME COMPILER: eight ways through a program; what is wrong is told
 judged()
 {
-	$PYTHON -B "$here/tests/spec/conditions.py" make "$1" ${4:+"$4"} >"$2" &&
+	$PYTHON -B "$here/tests/spec/conditions.py" make "$1" >"$2" &&
 		"$STEMMA" cc --trace "$3" -w "$2" -o p 2>"$err" || return 1
 	for i in 0 1 2 3 4 5 6 7; do
 		traces ./p $i && "$SPECTRACE" -w p "$T"/tr/*.trace >"lines.$i" && grep -q '^#end exit, fits' "lines.$i" || return 1
@@ -29,7 +29,7 @@ while [ "$seed" -le "$last" ]; do
 	judged "$seed" p.c gcc
 	check "C, program $seed: the words say what was decided"
 	if command -v g++ >/dev/null; then
-		judged "$seed" p.cc g++ c++
+		judged "$seed" p.cc g++
 		check "C++, program $seed: the words say what was decided"
 	else
 		skip "C++, program $seed" 'no g++'

@@ -142,7 +142,7 @@ static size_t wrapper_words(const struct args *a, char room[WRAPPER_LINE], char 
 /* 0, or -errno with a sentence. */
 static int to_bitcode(const struct args *a, const char *source, const char *out, struct err *err)
 {
-	char **argv = calloc(a->n + 24 + WRAPPER_WORDS, sizeof(*argv)), room[WRAPPER_LINE];
+	char **argv = calloc(a->n + 32 + WRAPPER_WORDS, sizeof(*argv)), room[WRAPPER_LINE];
 	char *words[WRAPPER_WORDS];
 	struct buf said = {0};
 	size_t n = 0;
@@ -164,18 +164,13 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 		argv[n++] = words[i];
 	/* DWARF 4: valgrind 3.19, Debian 12's, ends at clang's fifth, and a traced program is to run under it. */
 	char *const ours[] = {(char *)"-w",
-	                      (char *)"-Qunused-arguments",
-	                      (char *)"-gdwarf-4",
-	                      (char *)"-O1",
-	                      (char *)"-Xclang",
-	                      (char *)"-disable-llvm-passes",
+	                      /* Errors of clang since 16, warnings of gcc before 14. */
+	                      (char *)"-Wno-error=implicit-function-declaration", (char *)"-Wno-error=implicit-int",
+	                      (char *)"-Wno-error=int-conversion", (char *)"-Wno-error=incompatible-function-pointer-types",
+	                      (char *)"-Wno-error=incompatible-pointer-types", (char *)"-Qunused-arguments",
+	                      (char *)"-gdwarf-4", (char *)"-O1", (char *)"-Xclang", (char *)"-disable-llvm-passes",
 	                      (char *)"-fno-discard-value-names", /* of blocks: spec/llvm/truth.c */
-	                      (char *)"-c",
-	                      (char *)"-emit-llvm",
-	                      (char *)source,
-	                      (char *)"-o",
-	                      (char *)out,
-	                      NULL};
+	                      (char *)"-c", (char *)"-emit-llvm", (char *)source, (char *)"-o", (char *)out, NULL};
 	memcpy(argv + n, ours, sizeof(ours));
 	for (int turn = 0; turn < 16; turn++) {
 		buf_reset(&said);

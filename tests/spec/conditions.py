@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""conditions.py make SEED [c++] - a program full of conditions made at random, on standard output.
+"""conditions.py make SEED - a C program (that is C++, too) full of conditions made at random, on standard output.
 conditions.py judge LINES... - a C program that says where a specification's words for a condition are not what was
 decided. LINES are what stemma-spectrace -w says of a run with the argument 0, 1, ...; what C makes of the words is the
 truth. The last line that it says is "N words, M decisions without".
@@ -38,7 +38,7 @@ static void set(unsigned i)
 }
 '''
 
-LEAVES = ['a', 'b', 'd', 'a == b', 'b < c', 'c >= 2', '1 != b', 'x < y', 'x == y', 'p', 'q && *q', '*q', 's.m', 'sp->m',
+LEAVES = ['a', 'b', 'd', 'a == b', 'b < c', 'c >= 2', '1 != b', 'x < y', 'x == y', 'p == q', 'q && *q', '*q', 's.m', 'sp->m',
           'v[a]', 'v[a && d]', 'b & 2', 'b - c', '-a', '~b & c', '(int)x', 'f(a)', 'f(b) == 2', 'f(b < c)', 'f(a && d)',
           'g(f(a), b)', '(r = f(b)) > 1', '(r = f(a))', 'LESS(a, b)', 'LESS(f(b), c)', 'NOT(a)', 'NOT(f(d))', 'IS_ZERO',
           'likely(a == 1)', "b == '\\1'", 'sizeof(a) == 4 + b', 'a == b == d', '(b < c) == d', '(b & 1) == (c & 1)',
@@ -46,10 +46,8 @@ LEAVES = ['a', 'b', 'd', 'a == b', 'b < c', 'c >= 2', '1 != b', 'x < y', 'x == y
 
 
 class Program:
-    def __init__(self, seed, cxx):
+    def __init__(self, seed):
         self.r = random.Random(seed)
-        # Only in C a pointer may stand wherever a number may.
-        self.leaves = [leaf for leaf in LEAVES if leaf != 'p'] + ['q == p', 'p != NULL'] if cxx else LEAVES
         self.marks = 0
 
     def mark(self):
@@ -59,7 +57,7 @@ class Program:
     def expr(self, depth):
         kind = self.r.randrange(9 if depth else 3)
         if kind < 3:
-            return self.r.choice(self.leaves)
+            return self.r.choice(LEAVES)
         if kind == 3:
             return f'!({self.expr(depth - 1)})'
         if kind == 4:
@@ -67,7 +65,7 @@ class Program:
         if kind == 5:
             return f'({self.expr(depth - 1)} ? {self.expr(depth - 1)} : {self.expr(depth - 1)})'
         op = self.r.choice(['&&', '||'])
-        sides = [self.expr(depth - 1), self.expr(depth - 1)]
+        sides = [self.expr(depth - 1) if self.r.randrange(8) else 'p' for _ in range(2)] # a pointer may stand here only
         if kind == 6:
             sides = [f'!({side})' if self.r.randrange(2) else f'({side})' for side in sides]
         else:
@@ -143,6 +141,6 @@ def judge(files):
 
 
 if sys.argv[1] == 'make':
-    sys.stdout.write(Program(int(sys.argv[2]), sys.argv[3:] == ['c++']).text())
+    sys.stdout.write(Program(int(sys.argv[2])).text())
 else:
     sys.stdout.write(judge(sys.argv[2:]))
