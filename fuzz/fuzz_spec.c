@@ -35,6 +35,9 @@ static void objects(struct str file)
 	struct str name, data, section;
 	unsigned char id[SPEC_BUILD_ID_MAX];
 	size_t pos = 0;
+	char producer[32];
+	if (objects_bitcode_producer(file, producer, sizeof(producer)))
+		assert(*producer && strlen(producer) < sizeof(producer));
 	if (objects_section(file, SPEC_SECTION, &section) == 0)
 		assert(section.p >= file.p && section.n <= file.n && section.p + section.n <= file.p + file.n);
 	assert(objects_build_id(file, id) <= SPEC_BUILD_ID_MAX);

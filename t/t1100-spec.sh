@@ -192,6 +192,40 @@ for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
 done
 [ $ok = 12 ]
 check "damaged bitcode ends in a sentence"
+
+# Of LLVM 19, made of `int f(int *p) { return *p; }`: pointers without types, which those before 15 do not read. By the newest, it is read.
+cmd "$([ "$major" -lt 15 ] && echo 1 || echo 0)" spec "$here/tests/spec/llvm19.bc" &&
+	{ [ "$major" -ge 15 ] || says "$err" "llvm19.bc': unreadable bitcode: it is of LLVM19.1.7, and what reads it is LLVM $major." "compile it with "; }
+check "bitcode of LLVM 19 is read, or named as such"
+$PYTHON - "$here/tests/spec/llvm19.bc" <<'END'
+import sys
+data = open(sys.argv[1], 'rb').read()
+for n in range(0, 64):
+    open(f'first{n}.bc', 'wb').write(data[:n])
+END
+ok=0
+for n in 0 3 4 8 15 16 17 24 31 32 40 48 63; do
+	timeout -k 5 60 "$STEMMA" spec first$n.bc >"$out" 2>"$err"
+	[ $? = 1 ] && [ "$(grep -c '^stemma: ' "$err")" = 1 ] && ok=$((ok + 1))
+done
+[ $ok = 13 ]
+check "its first bytes alone end in a sentence"
+other=
+for v in 21 20 19 18 17 16 15 14 13; do
+	[ $v = "$major" ] || ! command -v clang-$v >/dev/null || other=${other:-$v}
+done
+if [ -n "$other" ]; then
+	"clang-$other" -g -O1 -Xclang -disable-llvm-passes -fno-discard-value-names -emit-llvm -c small.c -o other.bc
+	timeout -k 5 60 "$STEMMA" spec --json other.bc >"$out" 2>"$err"
+	case $? in
+	0) json '[.functions[].name] | contains(["main"])' ;;
+	1) says "$err" "it is of LLVM$other." ;;
+	*) false ;;
+	esac
+	check "bitcode of clang $other is read, or named as such"
+else
+	skip "bitcode of another clang" "LLVM $major is the only one here"
+fi
 sed 's/STMSPEC1/STMSPEC2/' x.spec >later.spec
 cmd 1 spec later.spec && head -c 200 x.spec >cut.spec && cmd 1 spec cut.spec && says "$err" damaged
 check "a specification that was cut"

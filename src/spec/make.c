@@ -149,6 +149,8 @@ static int failed(int status, const char *said, struct err *err)
 		return -ENODATA;
 	}
 	err_set(err, 0, "%.*s", (int)(n - k), n > k ? said + k : "LLVM's part of stemma failed");
+	if (strstr(said + k, "unreadable bitcode: it is of "))
+		err_hint(err, "compile it with %s, whose bitcode is of the same version", SPEC_CLANG);
 	return -EBADMSG;
 }
 

@@ -59,6 +59,84 @@ bool objects_is_bitcode(struct str f)
 	return f.n >= 4 && (memcmp(f.p, "BC\xc0\xde", 4) == 0 || memcmp(f.p, "\xde\xc0\x17\x0b", 4) == 0);
 }
 
+/* ---- the first block of bitcode ---- */
+
+/* LLVM's bitstream: little-endian, the lowest bit first. Behind the end all bits are 0. */
+struct bits {
+	struct str s;
+	size_t at;
+};
+
+static uint64_t take(struct bits *b, unsigned n)
+{
+	uint64_t v = 0;
+	for (unsigned i = 0; i < n; i++, b->at++)
+		if (b->at / 8 < b->s.n)
+			v |= (uint64_t)((unsigned char)b->s.p[b->at / 8] >> b->at % 8 & 1) << i;
+	return v;
+}
+
+static uint64_t take_varying(struct bits *b, unsigned n)
+{
+	uint64_t v = 0;
+	for (unsigned shift = 0; shift < 60; shift += n - 1) {
+		uint64_t part = take(b, n);
+		v |= (part & ((1u << (n - 1)) - 1)) << shift;
+		if (!(part >> (n - 1)))
+			break;
+	}
+	return v;
+}
+
+bool objects_bitcode_producer(struct str f, char *ret, size_t size)
+{
+	enum { END, ENTER, DEFINE, PLAIN, FIRST_OWN };
+	enum { LITERAL, FIXED, VARYING, ARRAY, CHAR6 };
+	static const char char6[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+	struct {
+		unsigned kind, value;
+	} op[4] = {0};
+	unsigned n_ops = 0;
+	if (f.n >= 16 && memcmp(f.p, "\xde\xc0\x17\x0b", 4) == 0) { /* a wrapper says where it begins */
+		struct bits head = {f, 64};
+		uint64_t offset = take(&head, 32);
+		if (offset > f.n)
+			return false;
+		f = str_n(f.p + offset, f.n - offset);
+	}
+	struct bits b = {f, 32};
+	if (f.n < 16 || memcmp(f.p, "BC\xc0\xde", 4) != 0 || take(&b, 2) != ENTER || take_varying(&b, 8) != 13)
+		return false;
+	unsigned width = (unsigned)take_varying(&b, 4);
+	b.at = (b.at + 31) / 32 * 32 + 32;
+	if (width < 2 || width > 32)
+		return false;
+	/* The text is the first record: a literal 1, then an array of characters. */
+	uint64_t id = take(&b, width);
+	if (id != DEFINE || (n_ops = (unsigned)take_varying(&b, 5)) != 3)
+		return false;
+	for (unsigned i = 0; i < n_ops; i++) {
+		bool literal = take(&b, 1);
+		op[i].kind = literal ? LITERAL : (unsigned)take(&b, 3);
+		if (literal || op[i].kind == FIXED || op[i].kind == VARYING)
+			op[i].value = (unsigned)take_varying(&b, literal ? 8 : 5);
+	}
+	bool chars = op[2].kind == CHAR6 || (op[2].kind == FIXED && op[2].value <= 8);
+	if (op[0].kind != LITERAL || op[0].value != 1 || op[1].kind != ARRAY || !chars || take(&b, width) != FIRST_OWN)
+		return false;
+	uint64_t n = take_varying(&b, 6);
+	if (n == 0 || n >= size)
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		unsigned v = (unsigned)take(&b, op[2].kind == CHAR6 ? 6 : op[2].value);
+		ret[i] = op[2].kind == CHAR6 ? char6[v] : (char)v;
+		if (ret[i] < ' ' || ret[i] > '~')
+			return false;
+	}
+	ret[n] = '\0';
+	return true;
+}
+
 static Elf64_Ehdr header(struct str f)
 {
 	Elf64_Ehdr h;

@@ -23,6 +23,8 @@ void objects_unmap(struct objects_bytes *b);
 bool objects_is_elf(struct str file);
 bool objects_is_archive(struct str file);
 bool objects_is_bitcode(struct str file);
+/* Who wrote it, as it says in its first block ("LLVM14.0.6"), whatever version it is of; false: it does not say. */
+bool objects_bitcode_producer(struct str bitcode, char *ret, size_t size);
 /* The bytes of the section; where several have the name, the first. 0 or -ENOENT. */
 int objects_section(struct str file, const char *name, struct str *ret);
 /* Its length, at most 64; 0 none. */

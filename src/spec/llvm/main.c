@@ -84,13 +84,24 @@ static void on_diagnostic(LLVMDiagnosticInfoRef d, void *context)
 	LLVMDisposeMessage(text);
 }
 
+/* "LLVM19.1.7": of another version than this? */
+static bool of_another(const char *producer)
+{
+	unsigned major;
+	return sscanf(producer, "LLVM%u", &major) == 1 && major != LLVM_VERSION_MAJOR;
+}
+
 static LLVMModuleRef parse(struct loader *l, struct str bytes, const char *name)
 {
 	LLVMModuleRef m = NULL;
 	LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.p, bytes.n, name);
 	l->said[0] = '\0';
-	if (LLVMParseBitcodeInContext2(l->context, b, &m))
+	if (LLVMParseBitcodeInContext2(l->context, b, &m)) {
+		char by[64];
+		if (objects_bitcode_producer(bytes, by, sizeof(by)) && of_another(by))
+			die("'%s': unreadable bitcode: it is of %s, and what reads it is LLVM %s", name, by, LLVM_VERSION_STRING);
 		die("'%s': unreadable bitcode%s%s", name, *l->said ? ": " : "", l->said);
+	}
 	LLVMDisposeMemoryBuffer(b);
 	return m;
 }
