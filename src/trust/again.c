@@ -1,6 +1,7 @@
 #include "trust/again.h"
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "graph/vec.h"
 #include "query/system.h"
 #include "spec/objects.h"
@@ -145,6 +146,7 @@ static int load_side(struct planning *p, int k, store_id run)
 	struct side *s = &p->side[k];
 	struct run_info info;
 	store_id *ids = NULL, *parents = NULL;
+	struct map by_id = {0};
 	s->out = &p->a->side[k];
 	s->out->run = run;
 	if (store_run(p->s, run, &info) != 1)
@@ -160,9 +162,13 @@ static int load_side(struct planning *p, int k, store_id run)
 	for (size_t i = 0; r >= 0 && i < s->n; i++)
 		r = load_one(p, s, ids[i], &s->v[i], &parents[i]);
 	for (size_t i = 0; r >= 0 && i < s->n; i++)
-		for (size_t j = 0; parents[i] && j < s->n; j++)
-			if (s->v[j].id == parents[i] && j != i)
-				s->v[i].parent = j;
+		if (!map_set(&by_id, s->v[i].id, (uint32_t)i))
+			r = oom(p);
+	for (size_t i = 0; r >= 0 && i < s->n; i++) {
+		uint32_t j = parents[i] ? map_get(&by_id, parents[i]) : VEC_NONE;
+		if (j != VEC_NONE && j != i)
+			s->v[i].parent = j;
+	}
 	for (size_t i = 0; r >= 0 && i < s->n; i++)
 		for (size_t j = 0; r >= 0 && j < s->v[i].gens.n; j++) {
 			struct maker *m = vec_add(&s->makers);
@@ -173,6 +179,7 @@ static int load_side(struct planning *p, int k, store_id run)
 		}
 	if (r >= 0 && s->makers.n)
 		qsort(s->makers.v, s->makers.n, sizeof(*s->makers.v), by_version);
+	map_release(&by_id);
 	free(ids);
 	free(parents);
 	return r < 0 ? r : 0;
@@ -266,36 +273,84 @@ static bool reads_data(const struct edge *e)
 	return e->via != TERM_via_sync && e->via != TERM_via_fork && e->mode & ACCESS_READ;
 }
 
+/* What an execution read, to be found by its version, or by its name below the working directory. */
+struct reads {
+	struct map versions; /* all that it used */
+	VEC(struct seen) v;  /* regular files */
+	struct table by_name;
+	const char *cwd;
+};
+
+static uint32_t name_hash(const char *path, const char *cwd)
+{
+	return hash_fold(hash_str(str_of(relative(path, cwd))));
+}
+
+static int reads_of(struct planning *p, const struct one *x, const char *cwd, struct reads *ret)
+{
+	*ret = (struct reads){.cwd = cwd};
+	for (size_t i = 0; i < x->uses.n; i++) {
+		struct seen s;
+		bool again = map_get(&ret->versions, x->uses.v[i].to) == 1;
+		if (!map_set(&ret->versions, x->uses.v[i].to, again || reads_data(&x->uses.v[i])))
+			return oom(p);
+		if (again || !reads_data(&x->uses.v[i]))
+			continue;
+		int r = see(p, x->uses.v[i].to, &s);
+		struct seen *kept = r == 0 && s.regular ? vec_add(&ret->v) : NULL;
+		if (kept)
+			*kept = s;
+		else
+			seen_release(&s);
+		if (r == 0 && s.regular && (!kept || !table_add(&ret->by_name, name_hash(s.path, cwd), (uint32_t)ret->v.n - 1)))
+			r = oom(p);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void reads_release(struct reads *r)
+{
+	for (size_t i = 0; i < r->v.n; i++)
+		seen_release(&r->v.v[i]);
+	vec_release(&r->v);
+	map_release(&r->versions);
+	table_release(&r->by_name);
+}
+
+/* Is there a file of that name and content among them? */
+static bool has_read(const struct reads *r, const struct seen *x, const char *cwd)
+{
+	uint32_t i;
+	for (size_t pos = TABLE_START; (i = table_next(&r->by_name, name_hash(x->path, cwd), &pos)) != VEC_NONE;) {
+		const struct seen *y = &r->v.v[i];
+		if (!strcmp(relative(x->path, cwd), relative(y->path, r->cwd)) && same_content(x, y))
+			return true;
+	}
+	return false;
+}
+
 /* Did x read, of its side, what y did not read of its own, or another version of it? 1, 0, -errno. */
 static int read_otherwise(struct planning *p, int k, const struct one *x, const struct one *y)
 {
-	const char *cwd[2] = {p->a->side[k].cwd, p->a->side[!k].cwd};
-	int r = 0;
+	const char *cwd = p->a->side[k].cwd;
+	struct reads other;
+	int r = reads_of(p, y, p->a->side[!k].cwd, &other);
 	for (size_t i = 0; r == 0 && i < x->uses.n; i++) {
-		struct seen a, b;
-		bool met = false;
-		if (!reads_data(&x->uses.v[i]))
+		struct seen a;
+		store_id version = x->uses.v[i].to;
+		if (!reads_data(&x->uses.v[i]) || map_get(&other.versions, version) != VEC_NONE)
 			continue;
-		for (size_t j = 0; !met && j < y->uses.n; j++)
-			met = y->uses.v[j].to == x->uses.v[i].to;
-		if (met)
-			continue;
-		const struct maker *m = maker_of(&p->side[k], x->uses.v[i].to);
+		const struct maker *m = maker_of(&p->side[k], version);
 		if (m && p->side[k].v[m->at].id == x->id)
 			continue;
-		r = see(p, x->uses.v[i].to, &a);
-		for (size_t j = 0; r == 0 && a.regular && !met && j < y->uses.n; j++) {
-			if (!reads_data(&y->uses.v[j]))
-				continue;
-			r = see(p, y->uses.v[j].to, &b);
-			met = r == 0 && b.regular && !strcmp(relative(a.path, cwd[0]), relative(b.path, cwd[1])) &&
-			      same_content(&a, &b);
-			seen_release(&b);
-		}
-		if (r == 0 && a.regular && !met)
+		r = see(p, version, &a);
+		if (r == 0 && a.regular && !has_read(&other, &a, cwd))
 			r = 1;
 		seen_release(&a);
 	}
+	reads_release(&other);
 	return r;
 }
 
