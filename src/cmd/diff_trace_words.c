@@ -391,8 +391,6 @@ void trace_words_operands(const struct trace_pair *p, const struct spot at[2], s
 		call_words_data(p, at, b);
 		return;
 	}
-	if (!at[0].type && !at[1].type)
-		return;
 	struct buf source[2] = {0};
 	bool recorded = at[0].type || at[1].type;
 	for (int s = 0; s < 2; s++)

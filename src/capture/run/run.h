@@ -82,16 +82,10 @@ struct run_options {
 	bool exact;        /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
 	const char *hdf5;  /* record what programs do with objects of HDF5 files (doc/hdf5.md): the setting; NULL: not */
 	bool narrow;       /* with exact: an access lasts from the first byte moved to the last, not from open to close */
+	bool xattr;        /* record extended attributes of files (doc/xattr.md) */
 	const char *calls; /* with exact: the folder for traces of calls (doc/traces.md), NULL: none */
 	const char *calls_of; /* ... of these programs, separated by colons; "" all */
 	bool mpi;             /* record what MPI tells programs and what they do through MPI-IO (doc/annotations.md) */
-	unsigned inject;  /* stops to open a file after which a program opens by itself (doc/opens.md); 0: none does */
-	bool count;       /* have the programs count their bytes themselves (doc/io.md); not with exact */
-	bool exact;       /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
-	const char *hdf5; /* record what programs do with objects of HDF5 files (doc/hdf5.md): the setting; NULL: not */
-	bool narrow;      /* with exact: an access lasts from the first byte moved to the last, not from open to close */
-	bool xattr;       /* record extended attributes of files (doc/xattr.md) */
-	bool mpi;         /* record what MPI tells programs and what they do through MPI-IO (doc/annotations.md) */
 	const struct run_observer *observer; /* NULL: nobody watches */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
 	enum run_orphans orphans;
