@@ -7,7 +7,7 @@ spectrace=${STEMMA_SPECTRACE:-} # lib.sh takes such names out of the environment
 . "$here/t/spec.sh"
 
 needs_llvm
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_plm=isolated OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_plm=isolated OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1
 export HYDRA_LAUNCHER=fork TMPDIR="$T"
 names=$(sed -n 's/^MESSAGE(\([0-9]*\), \([a-z]*\),.*/s=^\1 =\2 =;/p; s/^COLLECTIVE(\([0-9]*\), \(.*\))/s=^\1 =\2 =;/p' "$here/src/spec/messages.def")
 
@@ -36,12 +36,12 @@ for mpi in openmpi mpich; do
 	}
 	rm -rf "$T/work/$mpi" "$STEMMA_HOME"
 	mkdir "$T/work/$mpi" && cd "$T/work/$mpi" || exit 1
-	cp "$here/tests/mpi/messages.c" . && mkdir told && "$cc" -w -g -O1 -o plain messages.c >"$out" 2>"$err" && timeout 60 "$launch" -n 3 ./plain all told >"$T/plain" 2>"$err" && [ -s "$T/plain" ] || {
+	cp "$here/tests/mpi/messages.c" . && mkdir told && "$cc" -w -g -O1 -o plain messages.c -pthread >"$out" 2>"$err" && timeout 60 "$launch" -n 3 ./plain all told >"$T/plain" 2>"$err" && [ -s "$T/plain" ] || {
 		skip "$mpi" "its programs do not run here: $(head -n 1 "$err")"
 		continue
 	}
 	sort "$T/plain" >"$T/sorted" && cp -r told "$T/work/$mpi/plain.told"
-	cmd 0 cc --trace "$cc" -w -g -O1 -o m messages.c && [ ! -s "$err" ]
+	cmd 0 cc --trace "$cc" -w -g -O1 -o m messages.c -pthread && [ ! -s "$err" ]
 	check "$mpi: builds"
 	some=1
 
@@ -58,6 +58,15 @@ for mpi in openmpi mpich; do
 	check "$mpi: each message with its peer, tag and bytes, in its place"
 	rm -rf told && mkdir told && timeout 60 "$launch" -n 3 ./m all told threads >"$out" 2>"$err" && sort "$out" | cmp - "$T/sorted" && diff -r told plain.told >>"$err"
 	check "$mpi: and not traced"
+
+	recorded ./m threads told threads
+	right=0
+	for f in told/*.*; do
+		t=$(echo "$(traces_of)"/*-"${f##*.}".trace)
+		[ -e "$t" ] && sequence m "$t" >"$T/seq" && diff "$f" "$T/seq" >>"$err" && [ "$(wc -l <"$T/seq")" = 600 ] && right=$((right + 1))
+	done
+	[ $right = 12 ]
+	check "$mpi: of threads that share MPI"
 
 	recorded ./m first told 1 && recorded ./m first told 2 && cmd 1 diff --trace --json @~1 @ &&
 		json '[.threads[] | [.a.rank, .b.rank]] | sort == [[0, 0], [1, 1], [2, 2]]' &&

@@ -4,13 +4,17 @@
  *   first N     rank 0 takes a word of each other rank, from any source (@recv); N's comes first, for the others wait
  * for it; goes another way if rank 1's did (@way) words N     rank 1 sends N words to rank 0 (@words) all         each
  * of the calls that are followed ring        to the next and from the one before */
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static int rank, size;
-static FILE *f;
+static __thread FILE *f;
 
 static void sent(int to, int tag, int bytes)
 {
@@ -84,6 +88,38 @@ static void value(int n)
 		else
 			puts("none");
 	}
+}
+
+static const char *folder;
+
+static void *talk(void *p)
+{
+	char name[4096];
+	int tag = *(int *)p, out[5] = {0}, in[5];
+	MPI_Request q;
+	MPI_Status st;
+	snprintf(name, sizeof(name), "%s/%d.%ld", folder, rank, (long)syscall(SYS_gettid));
+	f = fopen(name, "w");
+	for (int i = 0; f && i < 300; i++) {
+		MPI_Irecv(in, 5, MPI_INT, 0, tag, MPI_COMM_SELF, &q);
+		MPI_Send(out, i % 5, MPI_INT, 0, tag, MPI_COMM_SELF);
+		sent(0, tag, 4 * (i % 5));
+		MPI_Wait(&q, &st);
+		got(&st, 0);
+	}
+	if (f)
+		fclose(f);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t t[4];
+	int tag[4] = {1, 2, 3, 4};
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, talk, &tag[i]);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
 }
 
 static void ring(void)
@@ -240,8 +276,9 @@ int main(int argc, char **argv)
 {
 	char name[4096];
 	int provided;
-	if (argc > 4)
-		MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+	folder = argv[2];
+	if (argc > 3 && strcmp(argv[3], "threads") == 0)
+		MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	else
 		MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -256,6 +293,8 @@ int main(int argc, char **argv)
 		words(atoi(argv[3]));
 	else if (!strcmp(argv[1], "value"))
 		value(atoi(argv[3]));
+	else if (!strcmp(argv[1], "threads"))
+		threads();
 	else if (!strcmp(argv[1], "ring"))
 		ring();
 	else

@@ -19,7 +19,6 @@
 #define STATUS_MOST 24
 #define REQUESTS 4096 /* receives that are outstanding at once; of more a gap tells */
 #define ON_STACK 64   /* requests of one call without malloc */
-#define NOBODY UINT16_MAX
 
 extern int PMPI_Comm_rank(handle, int *), PMPI_Comm_size(handle, int *), PMPI_Type_size(handle, int *);
 extern int PMPI_Get_library_version(char *, int *) __attribute__((weak));
@@ -245,15 +244,26 @@ void __stemma_mpi_together(uint32_t kind, int root, int64_t count, handle type, 
 
 /* ---- requests ---- */
 
+/* Of threads that share MPI: a request is taken away from the library by whoever completes it, and another one may get
+ * its number before that thread has come back from there. So each of the table has a number of its own, and who
+ * completes it has that. */
 struct request {
 	handle h;
 	struct message m;
-	uint16_t next; /* of those whose numbers hash alike, NOBODY */
+	uint32_t serial;
+	uint16_t next; /* i + 1 of those whose numbers hash alike, and of those that are free; 0 none */
+	uint16_t busy; /* calls that may complete it */
 	bool persistent, active;
 };
+struct held {
+	handle h;
+	uint32_t serial;
+	uint16_t i; /* i + 1; 0: it is none that is kept */
+};
 static struct request requests[REQUESTS];
-static uint16_t heads[REQUESTS], unused = NOBODY;
+static uint16_t heads[REQUESTS], unused;
 static unsigned n_requests, fresh; /* kept; ever used of the table */
+static uint32_t serials;
 
 static uint16_t *head_of(handle h)
 {
@@ -261,7 +271,6 @@ static uint16_t *head_of(handle h)
 }
 static_assert(REQUESTS == 1 << 12, "as head_of takes bits");
 
-/* In heads 0 stands for nobody, so that they need no beginning: i + 1. */
 static uint16_t *slot_of(handle h)
 {
 	uint16_t *at = head_of(h);
@@ -275,33 +284,40 @@ static void drop(uint16_t *at)
 	uint16_t i = *at;
 	*at = requests[i - 1].next;
 	requests[i - 1].next = unused;
+	requests[i - 1].serial = 0;
 	unused = i;
 	__atomic_sub_fetch(&n_requests, 1, __ATOMIC_RELAXED);
+}
+
+/* What is kept of that number, and is not being completed, is of an earlier one. */
+static void drop_stale(handle h)
+{
+	uint16_t *at = slot_of(h);
+	if (at && !requests[*at - 1].busy)
+		drop(at);
 }
 
 static void keep(const void *request, const struct message *m, bool persistent)
 {
 	handle h = load(request, 0);
-	bool full = false;
+	uint16_t i = 0;
 	pthread_mutex_lock(&lock);
-	uint16_t *at = slot_of(h), i = 0;
-	if (at)
-		drop(at);
-	if (unused != NOBODY) {
+	drop_stale(h);
+	if (unused) {
 		i = unused;
 		unused = requests[i - 1].next;
 	} else if (fresh < REQUESTS) {
 		i = (uint16_t)++fresh;
-	} else {
-		full = true;
 	}
-	if (!full) {
-		requests[i - 1] = (struct request){h, *m, *head_of(h), persistent, !persistent};
+	if (i) {
+		serials += serials == UINT32_MAX ? 2 : 1; /* 0 is none */
+		requests[i - 1] = (struct request){
+		    .h = h, .m = *m, .serial = serials, .next = *head_of(h), .persistent = persistent, .active = !persistent};
 		*head_of(h) = i;
 		__atomic_add_fetch(&n_requests, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&lock);
-	if (full)
+	if (!i)
 		gap();
 }
 
@@ -310,13 +326,11 @@ void __stemma_mpi_forget(const void *request)
 	if (!request || !__atomic_load_n(&n_requests, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&lock);
-	uint16_t *at = slot_of(load(request, 0));
-	if (at)
-		drop(at);
+	drop_stale(load(request, 0));
 	pthread_mutex_unlock(&lock);
 }
 
-/* Whether one of them is a receive that is kept. */
+/* Whether one of them is kept. */
 static bool are_kept(const void *of, int n)
 {
 	bool found = false;
@@ -329,22 +343,65 @@ static bool are_kept(const void *of, int n)
 	return found;
 }
 
+/* Before a call that may complete them: their numbers, for the library takes them away. */
+static void hold(const void *of, size_t n, struct held *ret)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < n; i++) {
+		handle h = load(of, i);
+		uint16_t *at = slot_of(h);
+		ret[i] = (struct held){.h = h};
+		if (at && requests[*at - 1].busy < UINT16_MAX) {
+			requests[*at - 1].busy++;
+			ret[i].i = *at;
+			ret[i].serial = requests[*at - 1].serial;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* With the lock: where it stands, NULL: it has gone. */
+static uint16_t *slot_held(const struct held *x)
+{
+	uint16_t *at = head_of(x->h);
+	while (*at && *at != x->i)
+		at = &requests[*at - 1].next;
+	return x->i && *at && requests[*at - 1].serial == x->serial ? at : NULL;
+}
+
+/* Behind it, of those that were not completed. */
+static void let_go(struct held *held, size_t n)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < n; i++) {
+		uint16_t *at = slot_held(&held[i]);
+		if (at)
+			requests[*at - 1].busy--;
+		held[i].i = 0;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 /* The request has been completed, with that status; rc != 0: not known how. */
-static void completed(handle h, int rc, const void *statuses, size_t i)
+static void completed(struct held *x, int rc, const void *statuses, size_t i)
 {
 	struct message m;
 	bool tell = false;
+	if (!x->i)
+		return;
 	pthread_mutex_lock(&lock);
-	uint16_t *at = slot_of(h);
+	uint16_t *at = slot_held(x);
 	if (at) {
 		struct request *r = &requests[*at - 1];
 		tell = r->active && r->m.kind == TRACE_MESSAGE_receive;
 		m = r->m;
+		r->busy--;
 		if (r->persistent)
 			r->active = false;
 		else
 			drop(at);
 	}
+	x->i = 0;
 	pthread_mutex_unlock(&lock);
 	if (tell && rc == 0) {
 		read_status(statuses, i, &m);
@@ -366,42 +423,41 @@ static void started(const void *request, size_t i)
 		put(&m);
 }
 
-/* What a call that completes several goes by: their numbers, for the library takes them away; and room for statuses. */
+/* What a call that completes several goes by, and room for statuses. */
 struct several {
-	handle *h;
+	struct held *held;
+	size_t n;
 	void *status;
 	void *made;
-	struct {
-		handle h[ON_STACK];
-		_Alignas(16) char status[ON_STACK * STATUS_MOST];
-	} here;
+	struct held here[ON_STACK];
+	_Alignas(16) char status_here[ON_STACK * STATUS_MOST];
 };
 
-/* statuses: the program's; NULL: of one only. False: it cannot be followed. */
+/* statuses: the program's; one: of one only. False: it cannot be followed. */
 static bool several_begin(struct several *v, const void *of, int n, void *statuses, bool one)
 {
-	size_t count = (size_t)n;
+	v->n = (size_t)n;
 	v->made = NULL;
-	v->h = v->here.h;
-	v->status = is_ignored(statuses) ? v->here.status : statuses;
-	if (count > ON_STACK) {
-		v->made = calloc(count, sizeof(handle) + (is_ignored(statuses) ? STATUS_MOST : 0));
+	v->held = v->here;
+	v->status = is_ignored(statuses) ? v->status_here : statuses;
+	if (v->n > ON_STACK) {
+		v->made = calloc(v->n, sizeof(struct held) + STATUS_MOST);
 		if (!v->made) {
 			gap();
 			return false;
 		}
-		v->h = v->made;
+		v->held = v->made;
 		if (is_ignored(statuses) && !one)
-			v->status = v->h + count;
+			v->status = v->held + v->n;
 	}
-	for (size_t i = 0; i < count; i++)
-		v->h[i] = load(of, i);
+	hold(of, v->n, v->held);
 	return true;
 }
 
 static void several_end(struct several *v)
 {
 	int e = errno;
+	let_go(v->held, v->n);
 	free(v->made);
 	errno = e;
 }
@@ -577,9 +633,10 @@ STAND_BEFORE(Wait, (void *request, void *status))
 	if (!are_kept(request, 1))
 		return __real_MPI_Wait(request, status);
 	void *st = is_ignored(status) ? own : status;
-	handle h = load(request, 0);
+	struct held held;
+	hold(request, 1, &held);
 	int rc = __real_MPI_Wait(request, st);
-	completed(h, rc, st, 0);
+	completed(&held, rc, st, 0);
 	return rc;
 }
 
@@ -589,10 +646,13 @@ STAND_BEFORE(Test, (void *request, int *flag, void *status))
 	if (!are_kept(request, 1))
 		return __real_MPI_Test(request, flag, status);
 	void *st = is_ignored(status) ? own : status;
-	handle h = load(request, 0);
+	struct held held;
+	hold(request, 1, &held);
 	int rc = __real_MPI_Test(request, flag, st);
 	if (rc != 0 || *flag)
-		completed(h, rc, st, 0);
+		completed(&held, rc, st, 0);
+	else
+		let_go(&held, 1);
 	return rc;
 }
 
@@ -603,7 +663,7 @@ STAND_BEFORE(Waitall, (int n, void *of, void *statuses))
 		return __real_MPI_Waitall(n, of, statuses);
 	int rc = __real_MPI_Waitall(n, of, v.status);
 	for (int i = 0; i < n; i++)
-		completed(v.h[i], rc, v.status, (size_t)i);
+		completed(&v.held[i], rc, v.status, (size_t)i);
 	several_end(&v);
 	return rc;
 }
@@ -615,7 +675,7 @@ STAND_BEFORE(Testall, (int n, void *of, int *flag, void *statuses))
 		return __real_MPI_Testall(n, of, flag, statuses);
 	int rc = __real_MPI_Testall(n, of, flag, v.status);
 	for (int i = 0; i < n && (rc != 0 || *flag); i++)
-		completed(v.h[i], rc, v.status, (size_t)i);
+		completed(&v.held[i], rc, v.status, (size_t)i);
 	several_end(&v);
 	return rc;
 }
@@ -627,7 +687,7 @@ STAND_BEFORE(Waitany, (int n, void *of, int *index, void *status))
 		return __real_MPI_Waitany(n, of, index, status);
 	int rc = __real_MPI_Waitany(n, of, index, v.status);
 	if (rc == 0 && *index >= 0 && *index < n)
-		completed(v.h[*index], rc, v.status, 0);
+		completed(&v.held[*index], rc, v.status, 0);
 	several_end(&v);
 	return rc;
 }
@@ -639,7 +699,7 @@ STAND_BEFORE(Testany, (int n, void *of, int *index, int *flag, void *status))
 		return __real_MPI_Testany(n, of, index, flag, status);
 	int rc = __real_MPI_Testany(n, of, index, flag, v.status);
 	if (rc == 0 && *flag && *index >= 0 && *index < n)
-		completed(v.h[*index], rc, v.status, 0);
+		completed(&v.held[*index], rc, v.status, 0);
 	several_end(&v);
 	return rc;
 }
@@ -653,7 +713,7 @@ STAND_BEFORE(Testany, (int n, void *of, int *index, int *flag, void *status))
 		int rc = __real_MPI_##name(n, of, n_done, indices, v.status);                                                  \
 		for (int i = 0; rc == 0 && i < *n_done && i < n; i++)                                                          \
 			if (indices[i] >= 0 && indices[i] < n)                                                                     \
-				completed(v.h[indices[i]], rc, v.status, (size_t)i);                                                   \
+				completed(&v.held[indices[i]], rc, v.status, (size_t)i);                                               \
 		several_end(&v);                                                                                               \
 		return rc;                                                                                                     \
 	}
