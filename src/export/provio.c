@@ -9,6 +9,7 @@
  *
  * Memory: 8 bytes an execution, a run, a file and a version; what one run's programs told. Cost: the store's own calls,
  * about 2 us a relation. */
+#include "base/hash.h"
 #include "export/export.h"
 #include "graph/graph.h"
 #include "graph/vec.h"
@@ -498,37 +499,59 @@ static void value(struct writer *w, double v)
 	out_text(w->out, "^^xsd:double");
 }
 
+/* Which metrics are the last of their names; NULL without memory. */
+static bool *last_of(const struct said *d)
+{
+	struct idmap names = {0};
+	bool is_new, *last = calloc(d->metrics.n + 1, sizeof(*last));
+	for (size_t i = d->metrics.n; last && i-- > 0;) {
+		const struct event_app_metric *m = &d->metrics.v[i].ev.app_metric;
+		if (!said_by(d, &d->metrics.v[i], m->app))
+			continue;
+		if (!idmap_add(&names, hash_str(m->name) | 1, 1, &is_new)) {
+			free(last);
+			last = NULL;
+			break;
+		}
+		last[i] = is_new;
+	}
+	idmap_release(&names);
+	return last;
+}
+
 /* Configurations, each with the figures that its run came to. */
 static int said(struct writer *w, store_id run, const char *ulid)
 {
 	struct said d;
 	store_id exec;
 	int r = said_load(w->s, run, &d);
+	bool *last = r == 0 ? last_of(&d) : NULL;
+	if (r == 0 && !last)
+		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
 		const struct told_event *t = &d.words.v[i];
 		const struct event_app_word *o = &t->ev.app_word;
 		const struct said_image *who = said_by(&d, t, o->app);
-		if (!who || (o->said != TERM_said_config && o->said != TERM_said_type))
+		bool config = o->said == TERM_said_config;
+		if (!who || (!config && o->said != TERM_said_type))
 			continue;
 		exec = 0;
 		if (said_exec(&d, who, t->ev.time, &exec) < 0)
 			r = -EIO;
-		told(w, o->said == TERM_said_config ? "provio:Configuration" : "provio:Type", t, ulid);
+		told(w, config ? "provio:Configuration" : "provio:Type", t, ulid);
 		by(w, exec);
 		text(w, "rdfs:label", o->name);
-		if (o->said == TERM_said_config)
+		if (config)
 			text(w, "prov:value", o->value);
 		if (o->version.n)
 			text(w, "provio:version", o->version);
-		for (size_t k = 0; o->said == TERM_said_config && k < d.metrics.n; k++) {
+		for (size_t k = 0; config && k < d.metrics.n; k++) {
 			const struct told_event *m = &d.metrics.v[k];
-			bool last = said_by(&d, m, m->ev.app_metric.app) != NULL;
-			for (size_t n = k + 1; last && n < d.metrics.n && n < k + 4096; n++)
-				last = !str_eq(d.metrics.v[n].ev.app_metric.name, m->ev.app_metric.name);
 			char id[64];
+			if (!last[k])
+				continue;
 			snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)m->session, (unsigned long long)m->ev.seq);
-			if (last)
-				name(w, "provio:hasMetrics", ":", id);
+			name(w, "provio:hasMetrics", ":", id);
 		}
 		end(w);
 	}
@@ -551,6 +574,7 @@ static int said(struct writer *w, store_id run, const char *ulid)
 			name(w, "provio:step", "", step);
 		end(w);
 	}
+	free(last);
 	said_release(&d);
 	return r;
 }

@@ -69,12 +69,17 @@ struct told_access {
 	uint32_t calls;          /* of PROV-IO, VEC_NONE */
 	int64_t last;            /* ... when the last of them ended, TIME_NONE */
 };
+#define PROVIO_NO_API 255
 struct told_io { /* an activity of PROV-IO: one kind of call of a program */
 	uint32_t st;
 	enum provio_class class;
 	uint32_t whose;   /* word of the activity that stands for the program; itself where there is none */
 	uint32_t version; /* word of the version that it read or made, 0 not told */
 	bool counted;     /* its figures were taken: with the first object that it is about */
+	/* What it says itself, read once: */
+	uint8_t api;  /* term ioapi, PROVIO_NO_API */
+	int8_t write; /* -1: its class says it */
+	bool open;    /* it is called open... */
 };
 struct told_call {                    /* ... on one object, as figures */
 	uint32_t activity, file, version; /* VEC_NONE: not told */
@@ -97,6 +102,9 @@ struct told_provio {
 	struct map thing;   /* word of an object or program -> statement */
 	struct map outer;   /* member -> what it is a member of */
 	struct map whole;   /* version -> object */
+	struct map class;   /* word of an object or program -> enum provio_class */
+	struct map label;   /* ... -> word of what it is called */
+	struct map file;    /* word of an object -> its file */
 	struct table pairs; /* accesses that were made for calls */
 	VEC(struct told_io) ios;
 	VEC(struct told_call) calls;

@@ -37,10 +37,50 @@ static const struct doc_statement *thing(const struct told *t, uint32_t word)
 	return at == VEC_NONE ? NULL : &t->d->st.v[at];
 }
 
+/* Of an object or a program; a statement may have a million attributes, and a million things name it. */
+static enum provio_class class_of(const struct told *t, uint32_t word)
+{
+	uint32_t c = map_get(&t->io.class, word);
+	return c == VEC_NONE ? PROVIO_none : (enum provio_class)c;
+}
+
 static bool is_object(const struct told *t, uint32_t word)
 {
-	const struct doc_statement *st = thing(t, word);
-	return st && provio_is_object(told_class(t, st));
+	return provio_is_object(class_of(t, word));
+}
+
+static bool add_thing(struct told *t, uint32_t at, enum provio_class c)
+{
+	const struct doc_statement *st = &t->d->st.v[at];
+	struct told_provio *p = &t->io;
+	if (map_get(&p->thing, st->id) != VEC_NONE)
+		return true;
+	uint32_t label = told_get(t, st, t->w_label);
+	return map_set(&p->thing, st->id, at) && map_set(&p->class, st->id, (uint32_t)c) &&
+	       map_set(&p->label, st->id, label ? label : st->id);
+}
+
+static bool add_io(struct told *t, uint32_t at, enum provio_class c)
+{
+	const struct doc_statement *st = &t->d->st.v[at];
+	struct told_provio *p = &t->io;
+	if (map_get(&p->io, st->id) != VEC_NONE)
+		return true;
+	struct told_io *io = vec_add(&p->ios);
+	if (!io || !map_set(&p->io, st->id, (uint32_t)(p->ios.n - 1)))
+		return false;
+	*io = (struct told_io){.st = at, .class = c, .whose = st->id, .api = PROVIO_NO_API, .write = -1};
+	io->version = told_get(t, st, words_find(&t->d->words, str_of(PROVIO_NS "made")));
+	io->open = str_starts(doc_str(t->d, told_get(t, st, t->w_label)), str_of("open")) ||
+	           str_starts(doc_str(t->d, st->id), str_of("open"));
+	struct str said = doc_str(t->d, told_get(t, st, words_find(&t->d->words, str_of(PROVIO_NS "api"))));
+	for (unsigned i = 0; said.n && i <= TERM_ioapi_rename; i++)
+		if (str_is(said, term_name(SET_ioapi, i)))
+			io->api = (uint8_t)i;
+	said = doc_str(t->d, told_get(t, st, words_find(&t->d->words, str_of(PROVIO_NS "direction"))));
+	if (said.n)
+		io->write = str_is(said, "write");
+	return true;
 }
 
 /* What is what, before anything is made of it. */
@@ -48,7 +88,6 @@ int told_provio(struct told *t)
 {
 	struct told_provio *p = &t->io;
 	uint32_t same = words_find(&t->d->words, str_of(PROVIO_NS "execution"));
-	uint32_t made = words_find(&t->d->words, str_of(PROVIO_NS "made"));
 	bool ok = true;
 	t->provio = false;
 	for (size_t i = 0; !t->provio && i < t->d->words.list.n; i++)
@@ -58,16 +97,13 @@ int told_provio(struct told *t)
 		if (st->kind > DOC_agent)
 			continue;
 		enum provio_class c = told_class(t, st);
-		if (st->kind == DOC_activity && provio_is_call(c)) {
-			struct told_io *io = map_get(&p->io, st->id) == VEC_NONE ? vec_add(&p->ios) : NULL;
-			if (io)
-				*io = (struct told_io){.st = i, .class = c, .whose = st->id, .version = told_get(t, st, made)};
-			ok = first_of(&p->io, st->id, (uint32_t)(p->ios.n - 1)) && p->ios.n;
-		} else if (st->kind == DOC_agent && c == PROVIO_Program) {
+		if (st->kind == DOC_activity && provio_is_call(c))
+			ok = add_io(t, i, c);
+		else if (st->kind == DOC_agent && c == PROVIO_Program) {
 			uint32_t x = told_get(t, st, same);
-			ok = first_of(&p->program, st->id, x ? x : st->id) && first_of(&p->thing, st->id, i);
+			ok = first_of(&p->program, st->id, x ? x : st->id) && add_thing(t, i, c);
 		} else if (st->kind == DOC_entity && provio_is_object(c))
-			ok = first_of(&p->thing, st->id, i);
+			ok = add_thing(t, i, c);
 	}
 	for (uint32_t i = 0; t->provio && ok && i < t->d->st.n; i++) {
 		const struct doc_statement *st = &t->d->st.v[i];
@@ -90,6 +126,9 @@ void told_provio_release(struct told *t)
 	map_release(&t->io.thing);
 	map_release(&t->io.outer);
 	map_release(&t->io.whole);
+	map_release(&t->io.class);
+	map_release(&t->io.label);
+	map_release(&t->io.file);
 	table_release(&t->io.pairs);
 	vec_release(&t->io.ios);
 	vec_release(&t->io.calls);
@@ -102,20 +141,18 @@ static uint32_t outer_file(const struct told *t, uint32_t word)
 {
 	for (unsigned depth = 0; depth < DEPTH; depth++) {
 		uint32_t up = map_get(&t->io.outer, word);
-		const struct doc_statement *st = up == VEC_NONE ? NULL : thing(t, up);
-		if (!st)
+		if (up == VEC_NONE)
 			return 0;
-		if (told_class(t, st) == PROVIO_File)
+		if (class_of(t, up) == PROVIO_File)
 			return up;
 		word = up;
 	}
 	return 0;
 }
 
-static struct str called(struct told *t, const struct doc_statement *st)
+static struct str called(const struct told *t, const struct doc_statement *st)
 {
-	struct str label = doc_str(t->d, told_get(t, st, t->w_label));
-	return label.n ? label : doc_str(t->d, st->id);
+	return doc_str(t->d, map_get(&t->io.label, st->id));
 }
 
 /* What stands behind the last of these. */
@@ -174,7 +211,10 @@ static uint32_t object_file(struct told *t, uint32_t word)
 	    [PROVIO_Attribute] = TERM_kind_attribute, [PROVIO_Datatype] = TERM_kind_datatype,
 	    [PROVIO_Link] = TERM_kind_symlink};
 	const struct doc_statement *st = thing(t, word);
-	enum provio_class c = told_class(t, st);
+	enum provio_class c = class_of(t, word);
+	uint32_t known = map_get(&t->io.file, word);
+	if (known != VEC_NONE)
+		return known;
 	uint32_t file = c == PROVIO_File || c == PROVIO_Directory ? 0 : outer_file(t, word);
 	struct told_file f = {.domain = str_of(FOREIGN_DOMAIN),
 	                      .path = path_of(t, st, c, file),
@@ -187,7 +227,8 @@ static uint32_t object_file(struct told *t, uint32_t word)
 	if (file && (f.within = map_get(&t->file_of, file)) == VEC_NONE &&
 	    (f.within = object_file(t, file)) == VEC_NONE) /* once: a file lies in none */
 		return VEC_NONE;
-	return told_find_file(t, &f);
+	known = told_find_file(t, &f);
+	return known == VEC_NONE || map_set(&t->io.file, word, known) ? known : VEC_NONE;
 }
 
 int told_take_object(struct told *t, uint32_t word, uint32_t of)
@@ -258,32 +299,19 @@ static void spent_of(const struct told *t, const struct doc_statement *st, struc
 }
 
 /* Which calls these were: what the document says, else by what was called on what. */
-static void api_of(const struct told *t, const struct doc_statement *st, enum provio_class class, struct told_call *c)
+static void api_of(const struct told *t, const struct told_io *io, struct told_call *c)
 {
 	unsigned kind = t->files.v[c->file].kind;
-	uint32_t w = words_find(&t->d->words, str_of(PROVIO_NS "api"));
-	struct str said = doc_str(t->d, told_get(t, st, w));
-	c->write = class == PROVIO_Write || class == PROVIO_Create || class == PROVIO_Rename;
-	c->api = class == PROVIO_Create        ? TERM_ioapi_create
+	enum provio_class class = io->class;
+	c->write = io->write >= 0 ? io->write : class == PROVIO_Write || class == PROVIO_Create || class == PROVIO_Rename;
+	c->api = io->api != PROVIO_NO_API      ? io->api
+	         : class == PROVIO_Create      ? TERM_ioapi_create
 	         : class == PROVIO_Open        ? TERM_ioapi_h5open
 	         : class == PROVIO_Fsync       ? TERM_ioapi_flush
 	         : class == PROVIO_Rename      ? TERM_ioapi_rename
 	         : kind == TERM_kind_attribute ? TERM_ioapi_attr
 	         : gkind_is_object(kind)       ? TERM_ioapi_data
 	                                       : TERM_ioapi_read;
-	for (unsigned i = 0; said.n && i <= TERM_ioapi_rename; i++)
-		if (str_is(said, term_name(SET_ioapi, i)))
-			c->api = (uint8_t)i;
-	w = words_find(&t->d->words, str_of(PROVIO_NS "direction"));
-	said = doc_str(t->d, told_get(t, st, w));
-	if (said.n)
-		c->write = str_is(said, "write");
-}
-
-/* open(2) is a Create there, also where it was to read. What it made of a file the writes say. */
-static bool only_opened(struct told *t, const struct doc_statement *st, unsigned kind)
-{
-	return kind == TERM_kind_regular && str_starts(called(t, st), str_of("open"));
 }
 
 static uint32_t pair(struct told *t, uint32_t activity, uint32_t version, bool write, uint32_t at)
@@ -344,8 +372,7 @@ static int take_call(struct told *t, uint32_t at, struct told_io *io)
 {
 	const struct doc_statement *st = &t->d->st.v[io->st], *of = &t->d->st.v[at];
 	uint32_t activity = program(t, io->whose), version = io->version ? map_get(&t->version, io->version) : VEC_NONE;
-	uint32_t counted = words_find(&t->d->words, str_of(PROVIO_NS "api"));
-	if (activity != VEC_NONE && t->activities.v[activity].own && !told_get(t, st, counted))
+	if (activity != VEC_NONE && t->activities.v[activity].own && io->api == PROVIO_NO_API)
 		return 0; /* stemma's own: nobody counted its calls */
 	if (version == VEC_NONE)
 		version = map_get(&t->version, of->id);
@@ -355,7 +382,7 @@ static int take_call(struct told *t, uint32_t at, struct told_io *io)
 		return activity != VEC_NONE && file == VEC_NONE ? (t->passed++, 0) : told_oom(t);
 	*c = (struct told_call){
 	    .activity = activity, .file = file, .version = version, .first = st->start, .last = st->end, .next = VEC_NONE};
-	api_of(t, st, io->class, c);
+	api_of(t, io, c);
 	if (!io->counted) {
 		c->calls = figure(t, st, PROVIO_NS "count", 1);
 		c->failed = figure(t, st, PROVIO_NS "failed", 0);
@@ -365,8 +392,9 @@ static int take_call(struct told *t, uint32_t at, struct told_io *io)
 		spent_of(t, st, c);
 	}
 	io->counted = true;
-	bool write =
-	    io->class == PROVIO_Write || (io->class == PROVIO_Create && !only_opened(t, st, t->files.v[file].kind));
+	/* open(2) is a Create there, also where it was to read; what it made of a file the writes say. */
+	bool write = io->class == PROVIO_Write ||
+	             (io->class == PROVIO_Create && !(io->open && t->files.v[file].kind == TERM_kind_regular));
 	if (t->activities.v[activity].own || version == VEC_NONE || !told_regular(t, version) ||
 	    (!write && io->class != PROVIO_Read))
 		return 0;
