@@ -86,7 +86,7 @@ for order in 'train decimate convert' 'decimate convert train' 'convert train de
 	answers
 	check "... imported in the order $order"
 done
-cmd 0 sql --csv "SELECT argv, path, api, direction, calls, spent FROM io JOIN execution ON execution.id = io.execution JOIN file ON file.id = io.file ORDER BY argv, path, api, direction"
+cmd 0 sql --csv "SELECT argv, path, api, direction, calls, ifnull(spent, 0) AS spent FROM io JOIN execution ON execution.id = io.execution JOIN file ON file.id = io.file ORDER BY argv, path, api, direction"
 tr -d '\r' <"$out" >"$T/o" && is "$T/o" 'argv,path,api,direction,calls,spent
 decimate--a7,/Decimated/x,data,write,1,0
 decimate--a7,/Decimated/x,flush,read,1,0

@@ -34,7 +34,7 @@ static bool is_hdf5(unsigned api)
 
 static struct moved moved_of(const struct io_info *io)
 {
-	bool untimed = (io->calls || io->failed) && io->first == TIME_NONE;
+	bool untimed = (io->calls || io->failed) && io->first == TIME_NONE && !io->spent;
 	struct moved m = {.calls = io->calls,
 	                  .failed = io->failed,
 	                  .bytes = io->bytes,

@@ -324,7 +324,7 @@ static int counted(struct writer *w, const char *exec, struct idmap *versions)
 		if (io->bytes)
 			number(w, "provio:bytes", io->bytes);
 		sizes(w, io);
-		if (io->first != TIME_NONE)
+		if (io->first != TIME_NONE || io->spent)
 			seconds(w, "provio:elapsed", io->spent);
 		moment(w, "prov:startedAtTime", io->first);
 		moment(w, "prov:endedAtTime", io->last);

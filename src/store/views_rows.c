@@ -230,7 +230,7 @@ static void add_calls(struct cursor *c, const struct pacc_section *sec, const st
 		put_int(l, C_io_failed, (int64_t)io->failed);
 		put_int(l, C_io_bytes, (int64_t)io->bytes);
 		put_int(l, C_io_largest, (int64_t)io->largest);
-		if (io->first != TIME_NONE)
+		if (io->first != TIME_NONE || io->spent)
 			put_int(l, C_io_spent, (int64_t)io->spent);
 		put_time(l, C_io_first, io->first);
 		put_time(l, C_io_last, io->last);
