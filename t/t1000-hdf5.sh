@@ -125,6 +125,18 @@ fi
 cmd 0 why m.h5//deep/cooked/trace@rate && says "$out" 'make m.h5' && cmd 0 why m.h5//deep/cooked@unit && says "$out" 'make m.h5' && cmd 0 why m.h5//deep/cooked/trace@late && says "$out" 'regroup m.h5'
 check 'and lead to who made them'
 
+# A soft link is a name of what it leads to, from when it was made or followed until it leads elsewhere.
+cmd 0 run "$HDF5" -- ./h5steps make s.h5 && cmd 0 run "$HDF5" -- ./h5steps soft s.h5 && cmd 0 why s.h5//latest && says "$out" 'make s.h5' && cmd 1 why s.h5//gone
+check 'a soft link leads to what made its target'
+cmd 0 run "$HDF5" -- ./h5steps through s.h5 sum.h5 && cmd 0 lineage --json sum.h5//sum && json '[.executions[].argv[1]] | any(. == "make")' && json '[.entities[] | select(.path | contains("/s.h5//")) | .kind] == ["dataset"]'
+check 'what is read through one is its target'
+./h5steps make u.h5 >"$out" && ./h5steps soft u.h5 && cmd 0 run "$HDF5" -- ./h5steps through u.h5 v.h5 && cmd 0 lineage --down --json u.h5//latest && json '[.entities[].path] | any(endswith("v.h5//sum"))'
+check '... also one that was made unrecorded'
+of() { sql "SELECT DISTINCT v.file FROM edge e JOIN version v ON v.id = e.to_id JOIN execution x ON x.id = e.from_id WHERE e.type = 'used' AND x.argv LIKE '%through s.h5%' AND x.$latest AND v.file IN (SELECT file FROM name WHERE path LIKE '%/s.h5//$1')" | wc -l; }
+latest='run = (SELECT max(id) FROM run)'
+cmd 0 run "$HDF5" -- ./h5steps retarget s.h5 && cmd 0 run "$HDF5" -- ./h5steps through s.h5 sum.h5 && [ "$(of calib/gain) $(of raw/trace)" = '1 0' ] && cmd 0 lineage --down --json s.h5//calib/gain && json '[.entities[].path] | any(endswith("sum.h5//sum"))'
+check 'one that leads elsewhere then'
+
 # where files and objects meet
 cmd 0 run "$HDF5" -- ./h5steps make a.h5 && cmd 0 run -- cp a.h5 b.h5 && cmd 0 run "$HDF5" -- ./h5steps columns b.h5 c.h5
 cmd 0 lineage --json c.h5//cut && json '[.executions[].argv | join(" ")] | sort == ["./h5steps columns b.h5 c.h5", "./h5steps make a.h5", "cp a.h5 b.h5"]'

@@ -2,23 +2,30 @@
  * prints what it did to which object, one a line, as `read FILE//PATH` or `write FILE//PATH`: the truth that the record
  * is held against.
  *
- *   make OUT          groups /raw and /calib; /raw/trace (8 x 100 double), /raw/time, /calib/gain; attributes rate,
- * unit, name of / scale IN OUT      OUT//scaled/trace from IN//raw/trace and IN//calib/gain, attribute rate copied
+ *   make OUT          groups /raw and /calib; /raw/trace (8 x 100 double), /raw/time, /calib/gain; @rate, @unit, @name
+ *   scale IN OUT      OUT//scaled/trace from IN//raw/trace and IN//calib/gain, attribute rate copied
  *   columns IN OUT    OUT//cut from columns 10 to 19 of IN//raw/trace
  *   named IN OUT      OUT//copy@rate from IN//raw/trace@rate, both by the name of the object
  *   over FILE         all of FILE//raw/time written anew
  *   some FILE         one element of FILE//raw/time
  *   move FILE         FILE//raw/time becomes FILE//raw/clock
- *   regroup FILE      group FILE//raw becomes FILE//deep/cooked, while FILE//raw/trace is open, which gets another
- * attribute then; FILE//calib/gain becomes FILE//deep/gain fail FILE         opens what is not there, reads what it
- * cannot, and looks at the error stack killed FILE       writes FILE//a, and ends by SIGKILL many OUT N        N
- * datasets kinds OUT         one object of each kind, and a link; the truth with a word of the kind before it. No time
- * is kept in OUT: it is the same each time grow OUT          OUT//grow, of four elements in a chunk, that can become
- * longer longer FILE       FILE//grow is made twice as long chunk IN OUT      OUT//chunk from the first chunk of
- * IN//grow, as it is in the file multi IN OUT      OUT//two from the second element of IN//grow, by the calls for
- * several datasets (1.14) rate FILE         FILE//raw/trace@rate written anew attr FILE N       reads one attribute N
- * times, opened once; prints ns a read fork IN OUT       a forked child reads IN//raw/time, which its parent had open,
- * and writes OUT//child */
+ *   regroup FILE      FILE//raw becomes FILE//deep/cooked while raw/trace is open, which gets an attribute then;
+ *                     FILE//calib/gain becomes FILE//deep/gain
+ *   soft FILE         FILE//latest, a soft link to FILE//raw/trace, and FILE//gone, one that leads nowhere
+ *   through IN OUT    OUT//sum from IN//latest, opened by that name; IN//calib/gain is opened by its own
+ *   retarget FILE     FILE//latest leads to FILE//calib/gain
+ *   fail FILE         opens what is not there, reads what it cannot, and looks at the error stack
+ *   killed FILE       writes FILE//a, and ends by SIGKILL
+ *   many OUT N        N datasets
+ *   kinds OUT         one object of each kind, and a link; the truth with a word of the kind before it. No time is kept
+ *                     in OUT: it is the same each time
+ *   grow OUT          OUT//grow, of four elements in a chunk, that can become longer
+ *   longer FILE       FILE//grow is made twice as long
+ *   chunk IN OUT      OUT//chunk from the first chunk of IN//grow, as it is in the file
+ *   multi IN OUT      OUT//two from the second element of IN//grow, by the calls for several datasets (1.14)
+ *   rate FILE         FILE//raw/trace@rate written anew
+ *   attr FILE N       reads one attribute N times, opened once; prints ns a read
+ *   fork IN OUT       a forked child reads IN//raw/time, which its parent had open, and writes OUT//child */
 #include <hdf5.h>
 #include <signal.h>
 #include <stdio.h>
@@ -157,6 +164,28 @@ static int regroup(const char *file)
 	attribute(t, "late", 3);
 	attribute(later, "late", 4);
 	return r | H5Dclose(later) | H5Gclose(raw) | H5Gclose(deep) | H5Dclose(t) | H5Fclose(f);
+}
+
+static int soft(const char *file, const char *target)
+{
+	hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT);
+	int r = 0;
+	if (H5Lexists(f, "latest", H5P_DEFAULT) > 0)
+		r = H5Ldelete(f, "latest", H5P_DEFAULT);
+	else
+		r = H5Lcreate_soft("/nowhere", f, "gone", H5P_DEFAULT, H5P_DEFAULT);
+	return r | H5Lcreate_soft(target, f, "latest", H5P_DEFAULT, H5P_DEFAULT) | H5Fclose(f);
+}
+
+static int through(const char *in, const char *out)
+{
+	hsize_t n = 1;
+	hid_t a = H5Fopen(in, H5F_ACC_RDONLY, H5P_DEFAULT), b = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t unused = H5Dopen2(a, "calib/gain", H5P_DEFAULT), from = H5Dopen2(a, "latest", H5P_DEFAULT),
+	      to = dataset(b, "sum", 1, &n);
+	H5Dread(from, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	H5Dwrite(to, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	return H5Dclose(unused) | H5Dclose(from) | H5Dclose(to) | H5Fclose(a) | H5Fclose(b);
 }
 
 static herr_t say_error(unsigned n, const H5E_error2_t *e, void *arg)
@@ -345,6 +374,12 @@ int main(int argc, char **argv)
 		return move(a) < 0;
 	if (!strcmp(step, "regroup"))
 		return regroup(a) < 0;
+	if (!strcmp(step, "soft"))
+		return soft(a, "/raw/trace") < 0;
+	if (!strcmp(step, "retarget"))
+		return soft(a, "/calib/gain") < 0;
+	if (!strcmp(step, "through"))
+		return through(a, b) < 0;
 	if (!strcmp(step, "fail"))
 		return fails(a) < 0;
 	if (!strcmp(step, "killed"))

@@ -76,6 +76,8 @@ struct h5_obj {
 	hid_t fields_type; /* the type in memory that was used last, and its members, NUL-separated */
 	uint32_t nfields;
 	char fields[200];
+	uint64_t followed[4]; /* hashes of paths that led to it, the latest ones; beside its own */
+	unsigned nfollowed;
 	struct h5_part_ref *parts[2];
 	unsigned nparts[2];
 };
@@ -169,6 +171,8 @@ void h5_attribute_begin(struct h5_obj *o, bool write, int64_t *ret_t);
 /* A name at a place leads to the object; before it was another one. Without `old`: there was none. */
 void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const char *name, const struct h5_obj *old_loc,
                 const char *old);
+/* A name at a place led to the object, which has another one: by a soft link. */
+void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name);
 void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 void h5_object_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 
@@ -194,6 +198,8 @@ size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n);
 size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, size_t n);
 /* By identifiers of space and type, which are closed. */
 bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
+/* Does a link lead to another file? To follow it would open that. */
+bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 
 #define H5CALL(l, name, type) ((type)(l)->fn[H5FN_##name])

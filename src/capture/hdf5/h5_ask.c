@@ -92,6 +92,19 @@ size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, siz
 	return got > 0 && (size_t)got < n ? (size_t)got : 0;
 }
 
+bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name)
+{
+	/* H5L_info_t begins with the type: 0 hard, 1 soft, 64 external, and more that users make. */
+	void *fn = l->fn[H5FN_H5Lget_info1] ? l->fn[H5FN_H5Lget_info1] : l->fn[H5FN_H5Lget_info];
+	union {
+		char bytes[256]; /* the largest known is 40 */
+		int type;
+	} u;
+	memset(&u, 0, sizeof(u));
+	herr_t (*get)(hid_t, const char *, void *, hid_t) = (herr_t(*)(hid_t, const char *, void *, hid_t))fn;
+	return get && get(loc, name, &u, 0) >= 0 && u.type > 1;
+}
+
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
 {
 	hid_t (*space_of)(hid_t) =

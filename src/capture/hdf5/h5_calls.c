@@ -105,6 +105,13 @@ static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op,
 	h5_did(o, op, true, t, end);
 }
 
+static void opened_at(struct h5_lib *l, hid_t id, unsigned kind, int64_t t, hid_t loc, const char *path)
+{
+	opened(l, id, kind, H5_OPEN, t);
+	if (h5_classes & H5_LINK)
+		h5_followed(h5_known(id), h5_loc_of(l, loc), path);
+}
+
 #define OPENS(name, kind, notes, op, args, call)                                                                       \
 	EXPORT hid_t name args;                                                                                            \
 	EXPORT hid_t name args                                                                                             \
@@ -120,13 +127,29 @@ static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op,
 		return id;                                                                                                     \
 	}
 
+/* By a name, which may be a link's. */
+#define OPENS_AT(name, kind, notes, args, call)                                                                        \
+	EXPORT hid_t name args;                                                                                            \
+	EXPORT hid_t name args                                                                                             \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		hid_t(*real) args = l ? H5CALL(l, name, hid_t(*) args) : NULL;                                                 \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		int64_t t = notes ? h5_now() : 0;                                                                              \
+		hid_t id = real call;                                                                                          \
+		if (t && id >= 0)                                                                                              \
+			opened_at(l, id, kind, t, loc, path);                                                                      \
+		return id;                                                                                                     \
+	}
+
 OPENS(H5Gcreate1, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE, (hid_t loc, const char *path, size_t hint),
       (loc, path, hint))
 OPENS(H5Gcreate2, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE,
       (hid_t loc, const char *path, hid_t a, hid_t b, hid_t c), (loc, path, a, b, c))
 OPENS(H5Gcreate_anon, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE, (hid_t loc, hid_t a, hid_t b), (loc, a, b))
-OPENS(H5Gopen1, TERM_kind_group, h5_wants(l, H5_GROUP), H5_OPEN, (hid_t loc, const char *path), (loc, path))
-OPENS(H5Gopen2, TERM_kind_group, h5_wants(l, H5_GROUP), H5_OPEN, (hid_t loc, const char *path, hid_t a), (loc, path, a))
+OPENS_AT(H5Gopen1, TERM_kind_group, h5_wants(l, H5_GROUP), (hid_t loc, const char *path), (loc, path))
+OPENS_AT(H5Gopen2, TERM_kind_group, h5_wants(l, H5_GROUP), (hid_t loc, const char *path, hid_t a), (loc, path, a))
 OPENS(H5Dcreate1, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
       (hid_t loc, const char *path, hid_t type, hid_t space, hid_t a), (loc, path, type, space, a))
 OPENS(H5Dcreate2, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
@@ -134,14 +157,11 @@ OPENS(H5Dcreate2, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
       (loc, path, type, space, a, b, c))
 OPENS(H5Dcreate_anon, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
       (hid_t loc, hid_t type, hid_t space, hid_t a, hid_t b), (loc, type, space, a, b))
-OPENS(H5Dopen1, TERM_kind_dataset, h5_wants(l, H5_DATASET), H5_OPEN, (hid_t loc, const char *path), (loc, path))
-OPENS(H5Dopen2, TERM_kind_dataset, h5_wants(l, H5_DATASET), H5_OPEN, (hid_t loc, const char *path, hid_t a),
-      (loc, path, a))
-OPENS(H5Topen1, TERM_kind_datatype, h5_wants(l, H5_DATATYPE), H5_OPEN, (hid_t loc, const char *path), (loc, path))
-OPENS(H5Topen2, TERM_kind_datatype, h5_wants(l, H5_DATATYPE), H5_OPEN, (hid_t loc, const char *path, hid_t a),
-      (loc, path, a))
-OPENS(H5Oopen, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t loc, const char *path, hid_t a),
-      (loc, path, a))
+OPENS_AT(H5Dopen1, TERM_kind_dataset, h5_wants(l, H5_DATASET), (hid_t loc, const char *path), (loc, path))
+OPENS_AT(H5Dopen2, TERM_kind_dataset, h5_wants(l, H5_DATASET), (hid_t loc, const char *path, hid_t a), (loc, path, a))
+OPENS_AT(H5Topen1, TERM_kind_datatype, h5_wants(l, H5_DATATYPE), (hid_t loc, const char *path), (loc, path))
+OPENS_AT(H5Topen2, TERM_kind_datatype, h5_wants(l, H5_DATATYPE), (hid_t loc, const char *path, hid_t a), (loc, path, a))
+OPENS_AT(H5Oopen, TERM_kind_group, h5_wants(l, H5_OBJECTS), (hid_t loc, const char *path, hid_t a), (loc, path, a))
 OPENS(H5Oopen_by_addr, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN, (hid_t loc, haddr_t addr), (loc, addr))
 OPENS(H5Oopen_by_idx, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
       (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a), (loc, path, index, order, n, a))

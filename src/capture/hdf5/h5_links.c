@@ -26,7 +26,7 @@ static struct h5_obj *look_at(struct h5_lib *l, hid_t loc, const char *name, boo
 	herr_t (*close)(hid_t) = H5CALL(l, H5Oclose, herr_t(*)(hid_t));
 	struct h5_quiet q;
 	h5_hush(l, &q);
-	hid_t id = open && close && name && *name ? open(loc, name, 0) : -1;
+	hid_t id = open && close && name && *name && !h5_ask_external(l, loc, name) ? open(loc, name, 0) : -1;
 	h5_unhush(l, &q);
 	if (id < 0)
 		return NULL;
@@ -127,7 +127,10 @@ CALLS(H5Olink, h5_names(l), (hid_t id, hid_t b, const char *to, hid_t c, hid_t d
 CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name),
       renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL))
 
-/* What a soft link leads to is known when it is followed: then the object is met under the path that it has. */
+/* What a soft link leads to is known here, if that is there; else, and of an external link always, when it is followed.
+ */
+CALLS(H5Lcreate_soft, h5_wants(l, H5_LINK), (const char *target, hid_t a, const char *name, hid_t b, hid_t c),
+      (target, a, name, b, c), (void)0, renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
 
 static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const char *name, int64_t t)
 {

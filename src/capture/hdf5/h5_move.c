@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 /* Members of a compound type in memory: what of each element is moved. None: all, or too many to name. */
 static void fields_of(struct h5_lib *l, struct h5_obj *o, hid_t type)
 {
@@ -110,6 +113,23 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
 		h5_object_named(o, path, n);
 	if (op == TERM_nameop_rename && nold && o->kind == TERM_kind_group)
 		h5_group_moved(o, was, nold, path, n);
+}
+
+void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name)
+{
+	char path[PATH_ROOM];
+	bool here = o && loc && h5_classes & H5_LINK && o->kind != TERM_kind_attribute && loc->file == o->file;
+	size_t n = here ? path_of(loc, name, path) : 0;
+	if (!n || !strcmp(__atomic_load_n(&o->name, __ATOMIC_ACQUIRE), path))
+		return;
+	const unsigned room = sizeof(o->followed) / sizeof(o->followed[0]);
+	uint64_t hash = XXH3_64bits(path, n);
+	for (unsigned i = 0; i < room; i++)
+		if (__atomic_load_n(&o->followed[i], __ATOMIC_RELAXED) == hash)
+			return;
+	unsigned at = __atomic_fetch_add(&o->nfollowed, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&o->followed[at % room], hash, __ATOMIC_RELAXED);
+	h5_name(o, TERM_nameop_link, path, n, "", 0);
 }
 
 /* An attribute is known by its name: under another it is another, made from the first. */

@@ -430,6 +430,14 @@ static void say_part(struct teller *t, const struct app_said *said)
 	sup_event(t->s, EVENT_h5_part, time_of(t, said->time), NULL, &ev);
 }
 
+/* Is it told of? Also where nothing was done with it but to give it a name. */
+static bool is_told(struct teller *t, struct told_object *o)
+{
+	if (!o->number && (o->file = file_of(t, o->o.file)) && o->file->file && o->file->path)
+		o->number = file_within(t->s, o->file->file, o->o.kind, generation(o));
+	return o->number != 0;
+}
+
 /* Attributes of an object that has another name. */
 static void say_moved(struct teller *t, const struct told_object *owner, int64_t time, struct str path, struct str was)
 {
@@ -438,10 +446,8 @@ static void say_moved(struct teller *t, const struct told_object *owner, int64_t
 		struct told_object *o = &t->objects[i];
 		if (!o->attr.n || o->o.file != owner->o.file || o->o.addr != owner->o.addr)
 			continue;
-		if (!o->number) { /* nothing else was done with it */
-			o->file = owner->file;
-			o->number = file_within(t->s, o->file->file, o->o.kind, generation(o));
-		}
+		if (!is_told(t, o))
+			continue;
 		struct str before = path_of(&old, o->file, was, o->attr);
 		say_name(t, o, TERM_nameop_rename, time, path_of(&t->path, o->file, path, o->attr), before);
 	}
@@ -460,8 +466,8 @@ static void say_link(struct teller *t, const struct app_said *said)
 		return;
 	/* The object, by what it is: few calls make links. */
 	for (size_t i = 0; i < t->nobjects; i++) {
-		const struct told_object *o = &t->objects[i];
-		if (o->o.file != h.file || o->o.addr != h.addr || o->o.kind != h.kind || !o->number || o->attr.n)
+		struct told_object *o = &t->objects[i];
+		if (o->o.file != h.file || o->o.addr != h.addr || o->o.kind != h.kind || o->attr.n || !is_told(t, o))
 			continue;
 		struct str was = str_of("");
 		if (h.nold)

@@ -68,6 +68,8 @@ void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl);
 /* It was made or opened at that time. */
 void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl);
+/* It was opened by a name, which may be a link's. */
+void vol_followed(struct vol *at, const H5VL_loc_params_t *where, const char *name, struct vol *v, hid_t dxpl);
 void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_t dxpl);
 /* The attribute of that name of the object at a place; NULL where the place is a number. */
 struct h5_obj *vol_attribute(struct vol *v, const H5VL_loc_params_t *where, const char *name, hid_t dxpl);

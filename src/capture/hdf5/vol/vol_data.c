@@ -41,8 +41,10 @@ static void *dataset_open(void *obj, const H5VL_loc_params_t *where, const char 
 	int64_t t = begin(vol_wants(H5_DATASET));
 	struct vol *d = vol_wrap(H5(H5VLdataset_open)(v->under, where, v->id, name, access, dxpl, req), v->id, H5I_DATASET);
 	asked(req, v->id);
-	if (d && t)
+	if (d && t) {
 		vol_opened(d, H5_OPEN, t, dxpl);
+		vol_followed(v, where, name, d, dxpl);
+	}
 	return d;
 }
 

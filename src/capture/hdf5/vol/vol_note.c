@@ -102,6 +102,19 @@ struct h5_obj *vol_obj(struct vol *v, hid_t dxpl)
 	return v->o;
 }
 
+/* Does a link lead to another file? To follow it would open that. */
+static bool external(const struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
+{
+	H5L_info2_t info;
+	struct h5_quiet q;
+	memset(&info, 0, sizeof(info));
+	H5VL_link_get_args_t args = {.op_type = H5VL_LINK_GET_INFO, .args.get_info = {.linfo = &info}};
+	h5_hush(vol_lib, &q);
+	bool known = H5(H5VLlink_get)(v->under, where, v->id, &args, dxpl, NULL) >= 0;
+	h5_unhush(vol_lib, &q);
+	return known && info.type > H5L_TYPE_SOFT;
+}
+
 struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 {
 	H5I_type_t type = H5I_BADID;
@@ -109,6 +122,8 @@ struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 	struct h5_quiet q;
 	if (!v || where->type == H5VL_OBJECT_BY_SELF)
 		return vol_obj(v, dxpl);
+	if (where->type == H5VL_OBJECT_BY_NAME && external(v, where, dxpl))
+		return NULL;
 	h5_hush(vol_lib, &q);
 	struct vol at = {
 	    .under = H5(H5VLobject_open)(v->under, where, v->id, &type, dxpl, NULL), .id = v->id, .type = type};
@@ -187,6 +202,18 @@ void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl)
 {
 	int64_t end = h5_now();
 	h5_did(vol_obj(v, dxpl), op, true, t, end);
+}
+
+void vol_followed(struct vol *at, const H5VL_loc_params_t *where, const char *name, struct vol *v, hid_t dxpl)
+{
+	if (!v || !(h5_classes & H5_LINK))
+		return;
+	if (where->type == H5VL_OBJECT_BY_NAME)
+		name = where->loc_data.loc_by_name.name;
+	else if (where->type != H5VL_OBJECT_BY_SELF)
+		name = NULL;
+	if (name)
+		h5_followed(vol_obj(v, dxpl), vol_obj(at, dxpl), name);
 }
 
 void vol_file_opened(struct vol *v, const char *name, bool made, int64_t t, hid_t dxpl)

@@ -158,8 +158,11 @@ static void *group_open(void *obj, const H5VL_loc_params_t *where, const char *n
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_GROUP));
-	return given(H5(H5VLgroup_open)(v->under, where, v->id, name, access, dxpl, req), v, H5I_GROUP, H5_OPEN, t, dxpl,
-	             req);
+	struct vol *g =
+	    given(H5(H5VLgroup_open)(v->under, where, v->id, name, access, dxpl, req), v, H5I_GROUP, H5_OPEN, t, dxpl, req);
+	if (t)
+		vol_followed(v, where, name, g, dxpl);
+	return g;
 }
 
 static herr_t group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t dxpl, void **req)
@@ -196,8 +199,11 @@ static void *datatype_open(void *obj, const H5VL_loc_params_t *where, const char
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_DATATYPE));
-	return given(H5(H5VLdatatype_open)(v->under, where, v->id, name, access, dxpl, req), v, H5I_DATATYPE, H5_OPEN, t,
-	             dxpl, req);
+	struct vol *type = given(H5(H5VLdatatype_open)(v->under, where, v->id, name, access, dxpl, req), v, H5I_DATATYPE,
+	                         H5_OPEN, t, dxpl, req);
+	if (t)
+		vol_followed(v, where, name, type, dxpl);
+	return type;
 }
 
 static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, hid_t dxpl, void **req)
@@ -257,7 +263,10 @@ static void *object_open(void *obj, const H5VL_loc_params_t *where, H5I_type_t *
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_OBJECTS));
 	void *under = H5(H5VLobject_open)(v->under, where, v->id, type, dxpl, req);
-	return given(under, v, under ? *type : H5I_BADID, H5_OPEN, t, dxpl, req);
+	struct vol *o = given(under, v, under ? *type : H5I_BADID, H5_OPEN, t, dxpl, req);
+	if (t)
+		vol_followed(v, where, NULL, o, dxpl);
+	return o;
 }
 
 static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char *from, void *b,
@@ -337,6 +346,8 @@ static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_l
 	hid_t id = v ? v->id : to ? to->id : vol_native();
 	herr_t r = H5(H5VLlink_create)(&mine, UNDER(v), where, id, link, access, dxpl, req);
 	asked(req, id);
+	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_SOFT && name_of(where) && vol_wants(H5_LINK))
+		h5_renamed(vol_at(v, where, dxpl), TERM_nameop_link, vol_obj(v, dxpl), name_of(where), NULL, NULL);
 	if (r >= 0 && o && (!*o->name || vol_sees(H5_LINK)))
 		h5_renamed(o, TERM_nameop_link, vol_obj(v ? v : to, dxpl), name_of(where), NULL, NULL);
 	return r;
