@@ -147,4 +147,45 @@ for c in $("$PROGS/p-opens"); do
 		opens $inject "$c" "$m"
 	done
 done
+
+# The logs of all programs of a run are no more than a megabyte for each processor that it may use.
+cat >"$T/open.py" <<'PY'
+import os, sys
+for i in range(1500):
+    os.close(os.open('x', os.O_RDONLY))
+sys.stdout.write('.')
+sys.stdout.flush()
+sys.stdin.read()
+PY
+cat >"$T/crowd.py" <<'PY'
+import os, subprocess, sys
+many = [subprocess.Popen([sys.executable, sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(16)]
+for p in many:
+    p.stdout.read(1)
+found = used = 0
+for p in many:
+    where = None
+    for line in open(f'/proc/{p.pid}/smaps'):
+        if not line[0].isupper():
+            where = line.split('-')[0]
+            found += where == '2f7374652000'
+        elif where == '2f7374652000' and line.startswith('Rss:'):
+            used += int(line.split()[1])
+for p in many:
+    p.stdin.close()
+    p.wait()
+print(found, used)
+PY
+if command -v taskset >/dev/null && [ -z "$saves" ]; then
+	one=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+	mkdir -p "$T/logs"
+	: >"$T/logs/x"
+	(cd "$T/logs" && STEMMA_INJECT=always STEMMA_HOME=$T/logs/home taskset -c "$one" "$STEMMA" run -- python3 "$T/crowd.py" "$T/open.py") >"$T/why" 2>&1
+	read -r programs used <"$T/why"
+	echo "$programs programs have the logs, of which $used KiB are used" >>"$T/why"
+	[ "$programs" -gt 0 ] && [ "$used" -gt 0 ] && [ "$used" -le 1024 ]
+	result $? "no more than a megabyte of logs on one processor" "$T/why"
+else
+	skip_ "no more than a megabyte of logs on one processor" "taskset is not installed, or no code can be put into programs here"
+fi
 finish

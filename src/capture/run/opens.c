@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ struct opens_logs {
 	size_t size;
 	struct proc *owner[OPENS_SLOTS];
 	unsigned used, failures, batch;
+	int logs; /* at a time */
 	bool off, barred;
 	uint64_t tsc; /* when both clocks were read last */
 	int64_t time;
@@ -432,6 +434,15 @@ static void free_logs(struct opens_logs *l)
 	l->memfd = -1;
 }
 
+/* A megabyte for each processor that the run may use: its pages are the job's. */
+static int logs_at_a_time(void)
+{
+	enum { PER_CORE = (1 << 20) / sizeof(struct opens_slot) };
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : OPENS_SLOTS;
+	return n * PER_CORE < OPENS_SLOTS ? n * PER_CORE : OPENS_SLOTS;
+}
+
 static bool make_logs(struct sup *s)
 {
 	if (s->opens)
@@ -441,6 +452,7 @@ static bool make_logs(struct sup *s)
 	size_t n = opens_code(&code);
 	if (!l)
 		return false;
+	l->logs = logs_at_a_time();
 	l->memfd = memfd_create("stemma", MFD_CLOEXEC);
 	l->size = OPENS_PAGE_SIZE + OPENS_REGION;
 	void *map = l->memfd < 0 || ftruncate(l->memfd, (off_t)l->size) < 0
@@ -458,9 +470,9 @@ static bool make_logs(struct sup *s)
 static int free_log(struct opens_logs *l)
 {
 	int i = 0;
-	while (i < OPENS_SLOTS && l->owner[i])
+	while (i < l->logs && l->owner[i])
 		i++;
-	return i < OPENS_SLOTS ? i : -1;
+	return i < l->logs ? i : -1;
 }
 
 static void own_log(struct sup *s, struct proc *p, int i)
