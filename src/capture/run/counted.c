@@ -90,8 +90,9 @@ static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file
 	if (file == NOT_A_FILE)
 		return;
 	struct access *a = file ? live(p, file, write ? ACCESS_WRITE : ACCESS_READ) : NULL;
-	/* What changes a file's length leaves no count: a write may have begun before its first byte. */
-	int64_t since = s->narrow && a ? (write ? a->start : c->looked) : TIME_NONE;
+	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not
+	 * got its turn may have read before the last look, and not counted it yet. */
+	int64_t since = s->narrow && a ? (write || c->many ? a->start : c->looked) : TIME_NONE;
 	if (!a || !io_count(s, a, api, write, calls, bytes, since, s->narrow ? c->now : TIME_NONE))
 		c->lost |= !file || bytes;
 }
