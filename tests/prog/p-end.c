@@ -182,15 +182,16 @@ CASE(c_exec_without_first)
 
 CASE(c_kill_child)
 {
+	int p[2];
+	must(pipe(p));
 	pid_t pid = spawn();
 	if (pid == 0) {
 		make_file(in_dir("out"));
+		put(p[1], "x");
 		for (;;)
 			pause();
 	}
-	while (access(in_dir("out"), F_OK))
-		usleep(1000);
-	usleep(20000);
+	get(p[0]);
 	truth_of(pid, "signal", "9");
 	must(kill(pid, SIGKILL));
 	await(pid);
