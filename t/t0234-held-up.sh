@@ -50,6 +50,8 @@ recorded()
 	if grep '"k":"session"' events | grep -q 'complete/\(notify\|trace\|exact\)'; then
 		grep -q '"k":"gap".*"reason":1\b.*a file system did not answer' events
 		result $? "$what: what went by unrecorded is said" events
+		grep '"k":"gap"' events | grep -q 'did not answer: m/hello'
+		result $? "$what: and the path that was waited for" events
 	fi
 	tail -n 1 events | grep -q '"k":"session_end"' && "$STEMMA" why last >why 2>&1 && grep -q sort why
 	result $? "$what: the record goes on" why

@@ -197,6 +197,7 @@ static bool can_block(enum call c)
 int sup_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;
+	where_looks("");
 	if (s->opens) {
 		if (changes_meanings(t->call))
 			opens_bar(s, t->tid);

@@ -475,6 +475,7 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 {
 	struct procfs_fds fds;
 	*ret = NULL;
+	where_looks(""); /* what descriptors lead to has no name yet */
 	int rc = procfs_fds_open(p->pid, &fds);
 	if (rc < 0) {
 		s->few |= rc == -EMFILE || rc == -ENFILE;

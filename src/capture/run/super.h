@@ -358,6 +358,11 @@ void where_pin(struct where *w);
 /* The object of a descriptor of the process. */
 void where_fd(pid_t tid, int fd, struct where *w);
 void where_release(struct where *w);
+/* The path that is being looked at, for who is asked why that takes so long: said by whoever looks (where_path and
+ * where_in_root do), "" none; asked for by any thread, as far as it fits, "" if it cannot be told. */
+#define LOOKS_AT 256
+void where_looks(const char *path);
+void where_looking(char ret[LOOKS_AT]);
 int where_statx(const struct where *w, bool follow, struct statx *st);
 /* The same before a call of w's process, to which /proc/self may mean another process than to us, and links that lead
  * there (links.h): w->path is what it means to us from then on. */

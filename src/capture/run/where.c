@@ -67,6 +67,38 @@ ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n)
 	return -ENAMETOOLONG;
 }
 
+/* ---- what is being looked at ---- */
+
+/* Written by whoever looks, and read by another thread while that one is held up: in words, with a number that is odd
+ * while they change. */
+#define LOOKS_WORDS (LOOKS_AT / 8)
+static uint64_t looks[LOOKS_WORDS];
+static unsigned looks_turn;
+
+void where_looks(const char *path)
+{
+	uint64_t words[LOOKS_WORDS];
+	size_t n = strlen(path), shown = n < LOOKS_AT ? n : LOOKS_AT - 1;
+	memset(words, 0, sizeof(words));
+	memcpy(words, path, shown);
+	__atomic_fetch_add(&looks_turn, 1, __ATOMIC_ACQ_REL);
+	for (size_t i = 0; i <= shown / 8; i++)
+		__atomic_store_n(&looks[i], words[i], __ATOMIC_RELEASE);
+	__atomic_fetch_add(&looks_turn, 1, __ATOMIC_RELEASE);
+}
+
+void where_looking(char ret[LOOKS_AT])
+{
+	uint64_t words[LOOKS_WORDS];
+	unsigned turn = __atomic_load_n(&looks_turn, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i < LOOKS_WORDS; i++)
+		words[i] = __atomic_load_n(&looks[i], __ATOMIC_ACQUIRE);
+	memcpy(ret, words, sizeof(words));
+	ret[LOOKS_AT - 1] = '\0';
+	if ((turn & 1) || turn != __atomic_load_n(&looks_turn, __ATOMIC_ACQUIRE))
+		ret[0] = '\0'; /* it has gone on meanwhile */
+}
+
 /* ---- paths ---- */
 
 static void where_clear(struct where *w, pid_t tid, int atfd)
@@ -144,6 +176,7 @@ int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follo
 	if (n >= sizeof(w->given))
 		return -ENAMETOOLONG;
 	memmove(w->given, path, n + 1);
+	where_looks(w->given);
 	if (!n)
 		return -ENOENT;
 	if (path[0] == '/' && (path[1] == 'p' || path[1] == 'd') &&
@@ -191,6 +224,7 @@ int where_in_root(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follo
 	ssize_t n = remote_string(tid, addr, w->given, sizeof(w->given));
 	if (n <= 0)
 		return n < 0 ? (int)n : -ENOENT;
+	where_looks(w->given);
 	w->foreign = true;
 	w->ns = p->ns;
 	return where_jailed(w, true, follow);

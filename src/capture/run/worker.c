@@ -262,6 +262,8 @@ bool worker_held_up(struct worker *w)
 	}
 	if (now.seen - now.since < patience || now.seen - first->seen < patience / 2)
 		return false;
+	if (!w->held_at[0] && !is_lock(now.where))
+		where_looking(w->held_at);
 	w->held_up += !is_lock(now.where);
 	if (!is_lock(now.where))
 		memcpy(w->held_in, now.where, sizeof(w->held_in));
@@ -310,8 +312,13 @@ static void say_passed(struct worker *w)
 	w->few_said |= s->few;
 	s->unlooked = 0;
 	uint64_t n = __atomic_exchange_n(&w->passed, 0, __ATOMIC_RELAXED);
-	if (n)
-		sup_gap(&w->sup, NULL, TERM_gap_lost, n, "calls went by unrecorded while a file system did not answer");
+	if (n) {
+		char text[LOOKS_AT + 80];
+		snprintf(text, sizeof(text), "calls went by unrecorded while a file system did not answer%s%s",
+		         w->held_at[0] ? ": " : "", w->held_at);
+		sup_gap(s, NULL, TERM_gap_lost, n, text);
+		w->held_at[0] = '\0';
+	}
 }
 
 void worker_summary(struct worker *w, bool last)

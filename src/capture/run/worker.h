@@ -39,12 +39,13 @@ struct worker {
 		uint64_t switches;   /* how often it had been taken off a processor */
 		char where[48];      /* in the kernel: wchan */
 	} still;
-	char held_in[48]; /* where it was held up last */
-	uint64_t holds;   /* the stop that the server is at, or was at last */
-	int standing_in;  /* a stand-in answers in its place */
-	unsigned held_up; /* times that happened */
-	uint64_t passed;  /* calls that went by unrecorded then */
-	int scan_ms;      /* until the next look, where sup.scans */
+	char held_in[48];       /* where it was held up last */
+	char held_at[LOOKS_AT]; /* the path that it was held up at, until it is said; "" not known */
+	uint64_t holds;         /* the stop that the server is at, or was at last */
+	int standing_in;        /* a stand-in answers in its place */
+	unsigned held_up;       /* times that happened */
+	uint64_t passed;        /* calls that went by unrecorded then */
+	int scan_ms;            /* until the next look, where sup.scans */
 };
 
 /* Writes the session and the run into the log (describe.c). */
