@@ -55,7 +55,7 @@ static void check_ways(struct report *r, bool measure)
 {
 	struct way_state w;
 	for (unsigned i = 0; capture_way(i, measure, &w); i++) {
-		char cost[128] = "";
+		char cost[256] = "";
 		if (!w.works) {
 			check(r, w.title, MISSING, "%s: %s", w.options, w.why);
 			continue;
@@ -67,6 +67,8 @@ static void check_ways(struct report *r, bool measure)
 			n = (size_t)snprintf(cost, sizeof(cost), "stops no call");
 		if (w.program >= 0)
 			snprintf(cost + n, sizeof(cost) - n, "%s%.2f ms a program", n ? ", " : "", w.program / 1e6);
+		else if (*w.why)
+			snprintf(cost + n, sizeof(cost) - n, "%swhat a program costs is not known: %s", n ? ", " : "", w.why);
 		json_t *one = check(r, w.title, GOOD, "%s%s%s", w.options, *cost ? ": " : "", cost);
 		if (one && w.call >= 0)
 			json_object_set_new(one, "call_us", json_real(w.call / 1000));

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -184,10 +185,12 @@ static int probe_exact(struct err *err, double *ret_ns)
 /* ---- what a program costs ---- */
 
 #define PROGRAMS 40
+#define WHY sizeof(((struct way_state *)NULL)->why)
 #define ROUNDS 3 /* the least of so many: what else the machine does only adds */
 
-/* So many short programs, one after the other; by way of run_options, or plain. Their time in ns, or -1. */
-static double programs(const struct run_options *how, unsigned n)
+/* So many short programs, one after the other; by way of run_options, or plain. Their time in ns, or -1 with why, which
+ * is shared with child processes. */
+static double programs(const struct run_options *how, unsigned n, char why[WHY])
 {
 	static char sh[] = "sh", c[] = "-c";
 	char loop[128];
@@ -200,8 +203,13 @@ static double programs(const struct run_options *how, unsigned n)
 		const char *note;
 		if (how) {
 			struct run_options o = *how;
+			struct err err = {0};
 			o.argv = argv;
-			_exit(capture_run(&o, NULL, &status, &note) < 0 || note || status);
+			if (capture_run(&o, &err, &status, &note) < 0)
+				note = err.text;
+			if (note)
+				snprintf(why, WHY, "%.150s", note);
+			_exit(note || status);
 		}
 		execvp(sh, argv);
 		_exit(127);
@@ -209,15 +217,20 @@ static double programs(const struct run_options *how, unsigned n)
 	int status = -1;
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return pid > 0 && status == 0 ? now() - start : -1;
+	if (pid > 0 && status == 0)
+		return now() - start;
+	if (!*why)
+		snprintf(why, WHY, WIFSIGNALED(status) ? "a try ended by signal %d" : "a try ended with status %d",
+		         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	return -1;
 }
 
 /* What a program more takes: without what the start and the end of the run do. */
-static double one_program(const struct run_options *how)
+static double one_program(const struct run_options *how, char why[WHY])
 {
 	double many = -1, none = -1;
 	for (int i = 0; i < ROUNDS; i++) {
-		double m = programs(how, PROGRAMS), n = programs(how, 0);
+		double m = programs(how, PROGRAMS, why), n = programs(how, 0, why);
 		if (m < 0 || n < 0)
 			return -1;
 		many = many < 0 || m < many ? m : many;
@@ -232,16 +245,24 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-static double program_cost(struct run_options *o)
+static double program_cost(struct run_options *o, char ret_why[WHY])
 {
 	char home[4096];
 	const char *tmp = getenv("TMPDIR");
 	snprintf(home, sizeof(home), "%s/stemma-doctor.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-	if (!mkdtemp(home))
+	char *why = mmap(NULL, WHY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool made = why != MAP_FAILED && mkdtemp(home);
+	if (!made) {
+		snprintf(ret_why, WHY, "no folder for it: %.100s", strerror(errno));
+		if (why != MAP_FAILED)
+			munmap(why, WHY);
 		return -1;
+	}
 	o->home = home;
-	double plain = one_program(NULL), recorded = one_program(o);
+	double plain = one_program(NULL, why), recorded = plain < 0 ? -1 : one_program(o, why);
 	o->home = NULL;
+	memcpy(ret_why, why, WHY);
+	munmap(why, WHY);
 	nftw(home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	if (plain < 0 || recorded < 0)
 		return -1;
@@ -281,6 +302,6 @@ int capture_way(unsigned i, bool measure, struct way_state *ret)
 	              : way == WAY_PROC  ? TRANSPORT_PROC
 	                                 : TRANSPORT_AUTO;
 	ret->call = way == WAY_PROC ? 0 : way == WAY_SAFE ? -1 : call_cost(way);
-	ret->program = program_cost(&o);
+	ret->program = program_cost(&o, ret->why);
 	return 1;
 }

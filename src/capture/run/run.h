@@ -108,7 +108,7 @@ struct way_state {
 	const char *title;   /* what it is called */
 	const char *options; /* of `stemma run`, that ask for it */
 	bool works;
-	char why[160]; /* not */
+	char why[160]; /* not; or where it does and was measured, why what a program costs is not known */
 	/* What it costs, in ns, by doing it in child processes; negative: not known. Of a call: that opens a file or, where
 	 * every call stops, that moves bytes. Of a program: its start and end. */
 	double call, program;
