@@ -105,12 +105,18 @@ static bool read_heads(pid_t tid, const uint64_t *at, size_t n, struct heads *re
 {
 	struct iovec here[2 * STRINGS], there[2 * STRINGS];
 	unsigned char order[2 * STRINGS];
-	size_t npieces = 0, room = 0;
+	size_t npieces = 0, room = 0, spare = sizeof(ret->bytes) - n * CHUNK;
 	sort_by_place(at, n, order);
 	for (size_t i = 0, next; i < n; i = next) {
 		uint64_t first = at[order[i]], last = first;
-		for (next = i + 1; next < n && at[order[next]] - last <= CHUNK; next++)
+		for (next = i + 1; next < n; next++) {
+			uint64_t gap = at[order[next]] - last;
+			size_t more = gap > CHUNK ? (size_t)gap - CHUNK : 0;
+			if (gap > 4096 || more > spare) /* within it no page that no string begins in */
+				break;
+			spare -= more;
 			last = at[order[next]];
+		}
 		size_t page = 4096 - (last & 4095);
 		size_t want = last - first + (page < CHUNK ? page : CHUNK);
 		here[npieces] = (struct iovec){ret->bytes + room, want};
@@ -119,7 +125,7 @@ static bool read_heads(pid_t tid, const uint64_t *at, size_t n, struct heads *re
 			ret->text[order[k]] = ret->bytes + room + (at[order[k]] - first);
 			ret->len[order[k]] = want - (at[order[k]] - first);
 		}
-		room += want; /* CHUNK a string at most */
+		room += want; /* CHUNK a string at most, and what was to spare */
 	}
 	ssize_t got = npieces ? remote_readv(tid, here, there, npieces) : 0;
 	return got >= 0 && (size_t)got == room;
@@ -195,8 +201,8 @@ static void read_ahead(const struct trap *t, uint64_t path, const uint64_t vecto
 {
 	char raw[2][STRINGS * 8];
 	size_t page = 4096 - (path & 4095);
-	struct iovec here[3] = {{ret->path, page < CHUNK ? page : CHUNK}},
-	             there[3] = {{(void *)(uintptr_t)path, here[0].iov_len}};
+	struct iovec here[4] = {{ret->path, page < CHUNK ? page : CHUNK}},
+	             there[4] = {{(void *)(uintptr_t)path, here[0].iov_len}};
 	size_t pieces = 1, want = here[0].iov_len, room[2] = {0};
 	for (int i = 0; i < 2; i++) {
 		if (!vector[i])
@@ -206,10 +212,19 @@ static void read_ahead(const struct trap *t, uint64_t path, const uint64_t vecto
 		there[pieces++] = (struct iovec){(void *)(uintptr_t)vector[i], room[i]};
 		want += room[i];
 	}
+	/* An environment often goes on in the next page; where that is not there, this piece alone does not come. */
+	size_t most = STRINGS * pointer_width(t->compat);
+	if (room[1] && room[1] < most && (vector[1] + room[1]) % 4096 == 0) {
+		size_t rest = most - room[1];
+		here[pieces] = (struct iovec){raw[1] + room[1], rest};
+		there[pieces++] = (struct iovec){(void *)(uintptr_t)(vector[1] + room[1]), rest};
+	}
 	ssize_t got = remote_readv(t->tid, here, there, pieces);
 	size_t of_path = got < 0 ? 0 : (size_t)got < here[0].iov_len ? (size_t)got : here[0].iov_len;
 	ret->path_whole = memchr(ret->path, '\0', of_path);
-	ret->vectors = got >= 0 && (size_t)got == want;
+	ret->vectors = got >= 0 && (size_t)got >= want;
+	if (ret->vectors)
+		room[1] += (size_t)got - want;
 	for (int i = 0; i < 2; i++)
 		ret->n[i] = ret->vectors ? pointers_of(raw[i], room[i], t->compat, ret->at[i]) : 0;
 }
