@@ -201,6 +201,65 @@ of 'fit by-hand' && cmd 0 show "$id" && shows '^submitted by x[0-9a-f]*  salloc 
 check "a program that salloc started is of its job, without a doubt"
 submissions other-login.example | sim && as 1000 && of fit && cmd 0 show "$id" && says_not "$out" 'submitted by'
 check "submitted on another host: that is not in this record"
+workflow()
+{ # SUBMITTER PREFIX-OF-VARIABLES...: a script that submits one; the job's step writes; another user's, and a later one
+	cat <<END
+$login
+alive t=0 pid=101 ppid=50 exe=/bin/bash argv=-bash uid=1001 ino=3 cwd=/h
+alive t=0 pid=60 ppid=1 exe=/usr/sbin/slurmstepd argv=slurmstepd uid=0 ino=10
+settle t=2
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=11 pid=200 uid=1000 exe=/bin/bash ino=5 argv=/bin/bash,/h/flow.sh cwd=/h nexec=1
+file lo=12 hi=13 pid=200 uid=1000 ops=open,closer path=/h/flow.sh ino=41 size=30 mtime=1 nexec=1
+file lo=14 hi=15 pid=200 uid=1000 ops=open,closer path=/h/sample ino=42 size=31 mtime=1 nexec=1
+fork t=20 pid=201 ppid=200 uid=1000
+exec t=21 pid=201 uid=1000 exe=/usr/bin/$1 ino=7 argv=$1,/h/job.sh cwd=/h nexec=1
+file lo=22 hi=23 pid=201 uid=1000 ops=open,closer path=/h/job.sh ino=43 size=32 mtime=1 nexec=1
+exit t=24 pid=201 uid=1000 status=0
+file lo=26 hi=27 pid=200 uid=1000 ops=open,closer path=/h/afterwards ino=46 size=9 mtime=1 nexec=1
+exit t=28 pid=200 uid=1000 status=0
+fork t=30 pid=202 ppid=101 uid=1001
+exec t=31 pid=202 uid=1001 exe=/usr/bin/$1 ino=7 argv=$1,/h/theirs.sh cwd=/h nexec=1
+file lo=32 hi=33 pid=202 uid=1001 ops=open,closer path=/h/theirs.sh ino=44 size=33 mtime=1 nexec=1
+exit t=34 pid=202 uid=1001 status=0
+fork t=40 pid=300 ppid=60 uid=0
+exec t=41 pid=300 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,/spool/script cwd=/h nexec=1 env=$2
+fork t=42 pid=301 ppid=300 uid=1000
+exec t=43 pid=301 uid=1000 exe=/bin/fit ino=11 argv=fit cwd=/h nexec=1 env=$2
+file lo=44 hi=45 pid=301 uid=1000 ops=create,open,closew path=/h/result ino=45 size=34 mtime=44 nexec=1
+exit t=46 pid=301 uid=1000 status=0
+fork t=50 pid=203 ppid=100 uid=1000
+exec t=51 pid=203 uid=1000 exe=/usr/bin/$1 ino=7 argv=$1,/h/late.sh cwd=/h nexec=1
+file lo=52 hi=53 pid=203 uid=1000 ops=open,closer path=/h/late.sh ino=47 size=35 mtime=1 nexec=1
+exit t=54 pid=203 uid=1000 status=0
+END
+	ends 60
+}
+comes_from()
+{ # what the step wrote reaches the script, its workflow and what that had read by then; nothing else
+	cmd 0 lineage --json /h/result && "$PYTHON" - "$out" "$1" 2>>"$err" <<'END'
+import json, sys
+x = json.load(open(sys.argv[1]))
+paths = {e.get('path') for e in x['entities']}
+assert paths == {'/h/result', '/h/job.sh', '/h/flow.sh', '/h/sample'}, paths
+submit = [e for e in x['edges'] if e.get('via') == 'submit']
+names = {a['id']: a.get('argv') for a in x['executions']}
+assert [(names[e['from']], names[e['to']], e['certainty']) for e in submit if names[e['from']] == ['fit']] == [
+    (['fit'], [sys.argv[2], '/h/job.sh'], 'may')], submit
+END
+}
+env=SLURM_JOB_ID=77,SLURM_SUBMIT_DIR=/h,SLURM_JOB_NAME=job.sh,SLURM_SUBMIT_HOST=sim
+workflow sbatch $env | sim && as 1000 && comes_from sbatch && cmd 0 lineage /h/result && says "$out" 'sbatch /h/job.sh' && says "$out" 'via submit'
+check "lineage: from a job's output to the script that was submitted, and to the workflow that did it"
+cmd 0 lineage --down /h/sample && says "$out" '/h/result' && cmd 0 lineage --down /h/job.sh && says "$out" '/h/result' && cmd 0 lineage --down /h/late.sh && says_not "$out" '/h/result' &&
+	cmd 0 lineage --down /h/afterwards && says_not "$out" '/h/result'
+check "... and down"
+cmd 0 lineage --certain /h/result && says_not "$out" 'sbatch' && says_not "$out" 'job.sh'
+check "... not where only what is certain counts"
+env=PBS_JOBID=12.pbs,PBS_O_WORKDIR=/h,PBS_JOBNAME=job.sh,PBS_O_HOST=sim
+workflow qsub $env | sim && as 1000 && comes_from qsub && cmd 0 lineage --down /h/sample && says "$out" '/h/result' && of fit && cmd 0 show "$id" && says "$out" 'job          12.pbs' &&
+	shows '^submitted by x[0-9a-f]*  qsub /h/job.sh ?  (.*, same directory and name)$'
+check "the same with PBS"
 
 # ---- pairs ----
 

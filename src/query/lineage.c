@@ -4,6 +4,7 @@
 #include "graph/vec.h"
 #include "query/idmap.h"
 #include "query/objects.h"
+#include "query/submit.h"
 #include "query/system.h"
 
 #include <errno.h>
@@ -81,6 +82,7 @@ struct walk {
 	uint32_t depth;
 	bool cut;
 	struct objects objects;
+	struct submit_edges *submits;
 	struct idmap hosts; /* hash of the name -> number from 1; used with a skew only */
 };
 
@@ -555,6 +557,23 @@ static int expand_version(struct walk *w, uint32_t i)
 	return r;
 }
 
+/* To what informed an execution: the submission of its job; of a submission, what the program was started with, for
+ * that is the workflow. And down the same way. */
+static int follow_submission(struct walk *w, store_id id)
+{
+	bool up = w->o->direction == LINEAGE_UP;
+	int r = 0;
+	for (size_t k = 0; r >= 0 && k < w->got.n; k++) {
+		struct edge *e = &w->got.v[k];
+		if (e->sure || e->via != TERM_via_fork || w->o->fork)
+			continue;
+		r = submit_is(w->s, up ? id : e->to);
+		if (r > 0)
+			e->via = TERM_via_submit;
+	}
+	return r < 0 ? r : submit_edges_add(w->submits, id, !up, &w->got);
+}
+
 static int expand_exec(struct walk *w, uint32_t i)
 {
 	bool up = w->o->direction == LINEAGE_UP;
@@ -583,10 +602,17 @@ static int expand_exec(struct walk *w, uint32_t i)
 	}
 	if (r == 0)
 		r = up ? store_informed(w->s, id, &w->got) : store_informs(w->s, id, &w->got);
+	if (r == 0)
+		r = follow_submission(w, id);
 	for (size_t k = 0; r == 0 && k < w->got.n; k++) {
 		const struct edge *e = &w->got.v[k];
-		/* What they share may have been there before it was seen: only its end bounds. */
-		if (passes(w, bound, host, INT64_MIN, e->hi, &then))
+		bool submits = e->via == TERM_via_submit && e->to != id;
+		uint32_t its = host;
+		/* What they share may have been there before it was seen: only its end bounds. A submission's time is its own.
+		 */
+		if (submits)
+			r = host_of(w, e->to, &its);
+		if (r == 0 && passes(w, bound, its, submits ? e->lo : INT64_MIN, e->hi, &then))
 			r = to_exec(w, LINEAGE_INFORMED, i, e, then);
 	}
 	store_id script = 0;
@@ -724,6 +750,8 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	}
 	if (r == 0)
 		r = objects_begin(&w.objects, s, view);
+	if (r == 0)
+		r = submit_edges_new(s, o->skew, &w.submits);
 	for (size_t k = 0; r == 0 && k < n; k++) {
 		uint32_t i;
 		r = node_of(&w, roots[k], false, &i);
@@ -753,6 +781,7 @@ int lineage_walk(struct store *s, const store_id *roots, size_t n, const struct 
 	free(w.far.v);
 	edges_release(&w.got);
 	objects_end(&w.objects);
+	submit_edges_free(w.submits);
 	table_release(&w.seen);
 	idmap_release(&w.hosts);
 	return r;

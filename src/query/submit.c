@@ -1,5 +1,9 @@
 #include "query/submit.h"
 
+#include "base/hash.h"
+#include "event/event.h"
+#include "query/idmap.h"
+
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -227,9 +231,7 @@ static int each_exec(struct store *s, int (*each)(void *arg, const struct exec_i
 	if (r == 0 && rc != SQLITE_DONE)
 		r = -EIO;
 	sqlite3_finalize(st);
-	if (r == 0)
-		r = store_view_begin(s, VIEW_PASS);
-	bool view = r >= 0;
+	bool view = r == 0 && store_view_begin(s, VIEW_PASS) == 0; /* or there is one already */
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		struct exec_info x;
 		r = store_exec(s, ids[i], &x);
@@ -315,6 +317,29 @@ int submit_of(struct store *s, store_id exec, int64_t skew, struct submissions *
 	return r;
 }
 
+/* Copies of the texts that are compared. */
+static int own_texts(struct exec_info *x, char *copies[5])
+{
+	struct str *const texts[] = {&x->cwd, &x->host, &x->user, &x->argv.raw, &x->env.raw};
+	int r = 0;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct str t = *texts[i];
+		copies[i] = malloc(t.n + 1);
+		if (!copies[i])
+			r = -ENOMEM;
+		else if (t.n)
+			memcpy(copies[i], t.p, t.n);
+		*texts[i] = str_n(copies[i], copies[i] ? t.n : 0);
+	}
+	return r;
+}
+
+static void release_texts(char *copies[5])
+{
+	for (size_t i = 0; i < 5; i++)
+		free(copies[i]);
+}
+
 struct forward {
 	struct exec_info submission; /* its strings are copies: look_for_job is given what store_exec has last */
 	struct submissions *ret;
@@ -386,24 +411,233 @@ int submit_jobs(struct store *s, store_id exec, int64_t skew, struct submissions
 	int r = store_exec(s, exec, x);
 	if (r <= 0 || !is_submitter(x))
 		return r < 0 ? r : 0;
-	struct str *const texts[] = {&x->cwd, &x->host, &x->user, &x->argv.raw, &x->env.raw};
-	char *copies[sizeof(texts) / sizeof(texts[0])] = {0};
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct str t = *texts[i];
-		copies[i] = malloc(t.n + 1);
-		if (!copies[i])
-			r = -ENOMEM;
-		else if (t.n)
-			memcpy(copies[i], t.p, t.n);
-		*texts[i] = str_n(copies[i], copies[i] ? t.n : 0);
-	}
+	char *copies[5] = {0};
+	if (own_texts(x, copies) < 0)
+		r = -ENOMEM;
 	if (r > 0)
 		r = each_exec(s, look_for_job, &w);
 	first_of_each(ret, x->start == TIME_NONE ? TIME_NONE : x->start - skew);
 	if (r >= 0)
 		r = sure_ones(s, exec, ret);
 	rank(ret);
-	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
-		free(copies[i]);
+	release_texts(copies);
 	return r;
+}
+
+/* ---- as edges ---- */
+
+struct known_submission {
+	struct exec_info x; /* its texts are copies */
+	char *copies[5];
+};
+
+struct member { /* of a job */
+	store_id exec;
+	int64_t start, end;
+};
+
+struct known_job {
+	struct origin_of o;
+	int64_t began; /* TIME_NEVER: not known */
+	struct member *v;
+	size_t n, cap;
+	struct edges from; /* its submissions, */
+	bool compared;     /* ... once they were looked for */
+};
+
+struct submit_edges {
+	struct store *s;
+	int64_t skew;
+	bool gathered;
+	struct known_submission *subs;
+	size_t n_subs, cap_subs;
+	struct known_job *jobs;
+	size_t n_jobs, cap_jobs;
+	struct idmap by_origin; /* hash of what is compared of it -> place in jobs */
+};
+
+int submit_edges_new(struct store *s, int64_t skew, struct submit_edges **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->s = s;
+	(*ret)->skew = skew;
+	return 0;
+}
+
+void submit_edges_free(struct submit_edges *x)
+{
+	if (!x)
+		return;
+	for (size_t i = 0; i < x->n_subs; i++)
+		release_texts(x->subs[i].copies);
+	for (size_t i = 0; i < x->n_jobs; i++) {
+		origin_release(&x->jobs[i].o);
+		free(x->jobs[i].v);
+		edges_release(&x->jobs[i].from);
+	}
+	free(x->subs);
+	free(x->jobs);
+	idmap_release(&x->by_origin);
+	free(x);
+}
+
+/* Room for one more of `size` bytes in v. */
+static void *room(void *v, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return v;
+	size_t more = *cap ? 2 * *cap : 16;
+	void *p = realloc(v, more * size);
+	if (p)
+		*cap = more;
+	return p;
+}
+
+static bool same_origin(const struct origin_of *a, const struct origin_of *b)
+{
+	return a->system == b->system && a->uid == b->uid && !strcmp(a->job, b->job) && !strcmp(a->dir, b->dir) &&
+	       !strcmp(a->host, b->host) && !strcmp(a->name, b->name) && !strcmp(a->user, b->user);
+}
+
+static uint64_t hash_origin(const struct origin_of *o)
+{
+	uint64_t h = hash_more((uint64_t)(o->system - systems), &o->uid, sizeof(o->uid));
+	const char *const texts[] = {o->job, o->dir, o->host, o->name, o->user};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		h = hash_more(h, texts[i], strlen(texts[i]));
+	return h | 1;
+}
+
+/* The job of that origin, which is taken over. NULL: no memory. */
+static struct known_job *job_of(struct submit_edges *x, struct origin_of *o)
+{
+	bool is_new = false;
+	uint64_t key = hash_origin(o);
+	uint32_t *at = idmap_find(&x->by_origin, key);
+	if (at && same_origin(&x->jobs[*at].o, o)) {
+		origin_release(o);
+		return &x->jobs[*at];
+	}
+	struct known_job *v = room(x->jobs, x->n_jobs, &x->cap_jobs, sizeof(*v));
+	if (v)
+		x->jobs = v;
+	if (!v || !(at = idmap_add(&x->by_origin, key, (uint32_t)x->n_jobs, &is_new))) {
+		origin_release(o);
+		return NULL;
+	}
+	*at = (uint32_t)x->n_jobs; /* two of one hash: the later ones come to the second, and the first stays as it is */
+	v[x->n_jobs] = (struct known_job){.o = *o, .began = TIME_NEVER};
+	return &v[x->n_jobs++];
+}
+
+static int gather_one(void *arg, const struct exec_info *e)
+{
+	struct submit_edges *x = arg;
+	struct origin_of o;
+	if (is_submitter(e)) {
+		struct known_submission *v = room(x->subs, x->n_subs, &x->cap_subs, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		x->subs = v;
+		v += x->n_subs++;
+		*v = (struct known_submission){.x = *e};
+		if (own_texts(&v->x, v->copies) < 0)
+			return -ENOMEM;
+	}
+	int r = origin_of(e, &o);
+	if (r <= 0)
+		return r;
+	struct known_job *j = job_of(x, &o);
+	struct member *m = j ? room(j->v, j->n, &j->cap, sizeof(*m)) : NULL;
+	if (!m)
+		return -ENOMEM;
+	j->v = m;
+	m[j->n++] = (struct member){e->id, e->start, e->end};
+	if (e->start != TIME_NONE && e->start < j->began)
+		j->began = e->start;
+	return 0;
+}
+
+static int gather(struct submit_edges *x)
+{
+	int r = x->gathered ? 0 : each_exec(x->s, gather_one, x);
+	x->gathered = r == 0;
+	return r;
+}
+
+static bool may_be(const struct submit_edges *x, const struct known_submission *sub, const struct known_job *j)
+{
+	bool late = j->began != TIME_NEVER && sub->x.start != TIME_NONE && sub->x.start - x->skew > j->began;
+	return !late && agrees(&sub->x, &j->o);
+}
+
+static int add_submission(struct edges *e, store_id to, bool sure, int64_t lo, int64_t hi)
+{
+	struct edge one = {.to = to, .sure = sure, .via = TERM_via_submit, .lo = lo, .hi = hi};
+	return edges_add(e, &one);
+}
+
+static int edges_up(struct submit_edges *x, store_id exec, struct edges *e)
+{
+	struct exec_info i;
+	struct origin_of o = {0};
+	struct submissions by_descent = {0};
+	int r = store_exec(x->s, exec, &i);
+	if (r > 0)
+		r = origin_of(&i, &o);
+	if (r <= 0)
+		return r;
+	r = above(x->s, &o, exec, &by_descent);
+	if (r == 0 && by_descent.n) {
+		r = store_exec(x->s, by_descent.v[0].exec, &i);
+		if (r > 0)
+			r = add_submission(e, i.id, true, i.start, i.end);
+	} else if (r == 0 && (r = gather(x)) == 0) {
+		struct known_job *j = job_of(x, &o);
+		o = (struct origin_of){0};
+		for (size_t k = 0; j && !j->compared && r == 0 && k < x->n_subs; k++)
+			if (may_be(x, &x->subs[k], j))
+				r = add_submission(&j->from, x->subs[k].x.id, false, x->subs[k].x.start, x->subs[k].x.end);
+		if (j)
+			j->compared = true;
+		for (size_t k = 0; j && r == 0 && k < j->from.n; k++)
+			r = edges_add(e, &j->from.v[k]);
+		r = j ? r : -ENOMEM;
+	}
+	submissions_release(&by_descent);
+	origin_release(&o);
+	return r < 0 ? r : 0;
+}
+
+static int edges_down(struct submit_edges *x, store_id exec, struct edges *e)
+{
+	const struct known_submission *sub = NULL;
+	int r = submit_is(x->s, exec);
+	if (r > 0)
+		r = gather(x);
+	else
+		return r;
+	for (size_t k = 0; !sub && k < x->n_subs; k++)
+		if (x->subs[k].x.id == exec)
+			sub = &x->subs[k];
+	for (size_t k = 0; sub && r == 0 && k < x->n_jobs; k++) {
+		const struct known_job *j = &x->jobs[k];
+		bool may = may_be(x, sub, j);
+		for (size_t m = 0; r == 0 && m < j->n; m++) {
+			struct submissions by_descent = {0};
+			r = above(x->s, &j->o, j->v[m].exec, &by_descent);
+			bool its = by_descent.n && by_descent.v[0].exec == exec;
+			if (r == 0 && (its || (may && !by_descent.n)))
+				r = add_submission(e, j->v[m].exec, its, j->v[m].start, j->v[m].end);
+			submissions_release(&by_descent);
+		}
+	}
+	return r;
+}
+
+int submit_edges_add(struct submit_edges *x, store_id exec, bool down, struct edges *e)
+{
+	return down ? edges_down(x, exec, e) : edges_up(x, exec, e);
 }
