@@ -32,14 +32,14 @@ int submit_of(struct store *s, store_id exec, int64_t skew, struct submissions *
 /* Jobs that may have come of this submission. */
 int submit_jobs(struct store *s, store_id exec, int64_t skew, struct submissions *ret);
 
-/* The same as edges of a walk (lineage.h): of certainty `may`, `must` where it is by descent, via submit. All that there is
- * to know of submissions and jobs is gathered when the first is asked for, in one look at every execution; a store
- * without jobs is never gone through. One thread; the store may not change meanwhile. */
+/* The same as edges of a walk (lineage.h): of certainty `may`, `must` where it is by descent, via submit. All that
+ * there is to know of submissions and jobs is gathered when the first is asked for, in one look at every execution; a
+ * store without jobs is never gone through. One thread; the store may not change meanwhile. */
 struct submit_edges;
 int submit_edges_new(struct store *s, int64_t skew, struct submit_edges **ret);
 void submit_edges_free(struct submit_edges *x);
-/* Adds to e the submissions that the job of this execution may have come of, [lo, hi] when they were there; or (down) the
- * executions of the jobs that may have come of this submission. 0 or -errno. */
+/* Adds to e the submissions that the job of this execution may have come of, [lo, hi] when they were there; or (down)
+ * the executions of the jobs that may have come of this submission. 0 or -errno. */
 int submit_edges_add(struct submit_edges *x, store_id exec, bool down, struct edges *e);
 
 #endif
