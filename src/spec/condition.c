@@ -623,29 +623,29 @@ static bool is_macro(struct reading *r, size_t t, struct span s)
 	return capitals;
 }
 
-bool condition_words(const struct condition_source *s, const struct condition *c, struct buf *b)
+int condition_words(const struct condition_source *s, const struct condition *c, struct buf *b)
 {
 	struct reading r = {.s = s};
 	struct span span;
 	bool value;
 	size_t t = token_at(s, c->line, c->column);
 	if (t == NONE)
-		return false;
+		return 0;
 	if (is(&r, t, "}") && is(&r, t + 1, "while")) /* the end of what a `do` does */
 		t++;
 	if (is_statement(&r, t))
 		return of_statement(&r, t, &span) && put(&r, span, false, b);
 	if (is_and_or(&r, t)) { /* what stands on its left */
 		if (t == 0)
-			return false;
+			return 0;
 		t--;
 		if ((is(&r, t, ")") || is(&r, t, "]")) && (t = match(&r, t, -1)) == NONE)
-			return false;
+			return 0;
 	}
 	if (is_close(&r, t) || (ends_left(&r, t) && !is_open(&r, t) && !is_assignment(&r, t)))
-		return false;
+		return 0;
 	if (!spread(&r, t, &span) || may_be_template(&r, span))
-		return false;
+		return 0;
 	if (is(&r, span.hi, ";") &&
 	    !is(&r, opened(&r, span.lo, &value), "(")) /* the end of a statement: of what a `do` does */
 		return is(&r, span.hi + 1, "while") && of_statement(&r, span.hi + 1, &span) && put(&r, span, false, b);
@@ -655,8 +655,9 @@ bool condition_words(const struct condition_source *s, const struct condition *c
 	nots += nots_around(&r, &all);
 	nots += nots_beyond(&r, all, &turned);
 	bool macro = is_macro(&r, t, span), own = c->line == c->branch_line && c->column == c->branch_column;
-	if ((macro ? turned : (nots & 1) != c->opposite) || !is_its_place(&r, t, span) ||
-	    (!(macro && own) && !is_its_branch(&r, c, all)) || r.steps > STEPS_MAX)
-		return false;
+	if (!is_its_place(&r, t, span) || (!(macro && own) && !is_its_branch(&r, c, all)) || r.steps > STEPS_MAX)
+		return 0;
+	if (macro ? turned : (nots & 1) != c->opposite)
+		return macro ? 0 : -1;
 	return put(&r, span, nots & 1, b);
 }

@@ -190,7 +190,10 @@ static void emit_point(struct emit *e, const struct point *x)
 		struct buf b = {0};
 		condition_words(x, &b);
 		n.condition = keep(&b);
-		const char *words = words_of(e->words, e->f->value, x);
+		bool unsure;
+		const char *words = words_of(e->words, e->f->value, x, &unsure);
+		if (unsure)
+			n.flags &= (uint16_t)~SPEC_SOURCE_TRUTH;
 		n.words = words ? words : "";
 		if (n.flags & SPEC_UNRECORDED)
 			n.kind = SPEC_EPSILON;

@@ -104,8 +104,8 @@ LLVMValueRef program_compared(LLVMValueRef term, bool *ret_not);
 struct words *words_new(void);
 /* The module, before it is merged, came from that file: its sources have not changed since if they are not newer. */
 void words_module(struct words *w, LLVMModuleRef m, const char *path);
-/* NULL: not known. */
-const char *words_of(struct words *w, LLVMValueRef function, const struct point *decision);
+/* NULL: not known. *ret_unsure: what is true in the source is not as program_truth says. */
+const char *words_of(struct words *w, LLVMValueRef function, const struct point *decision, bool *ret_unsure);
 
 /* ---- what libraries do (libcalls.def) ---- */
 

@@ -95,9 +95,10 @@ static bool is_arm(LLVMBasicBlockRef bb)
 	return strncmp(LLVMGetBasicBlockName(bb), "cond.", 5) == 0;
 }
 
-const char *words_of(struct words *w, LLVMValueRef function, const struct point *x)
+const char *words_of(struct words *w, LLVMValueRef function, const struct point *x, bool *ret_unsure)
 {
 	struct condition c = {0};
+	*ret_unsure = false;
 	struct buf b = {0};
 	LLVMMetadataRef branch = LLVMInstructionGetDebugLoc(x->inst), at = branch;
 	if (LLVMIsABranchInst(x->inst) && x->flags & SPEC_SOURCE_TRUTH) {
@@ -116,7 +117,7 @@ const char *words_of(struct words *w, LLVMValueRef function, const struct point 
 	c.column = LLVMDILocationGetColumn(at);
 	c.branch_line = LLVMDILocationGetLine(branch);
 	c.branch_column = LLVMDILocationGetColumn(branch);
-	condition_words(s->tokens, &c, &b);
+	*ret_unsure = condition_words(s->tokens, &c, &b) < 0;
 	char *ret = b.n && !b.failed ? strdup(buf_cstr(&b)) : NULL;
 	buf_release(&b);
 	return ret;
