@@ -85,7 +85,6 @@ struct run_options {
 	bool xattr;        /* record extended attributes of files (doc/xattr.md) */
 	const char *calls; /* with exact: the folder for traces of calls (doc/traces.md), NULL: none */
 	const char *calls_of; /* ... of these programs, separated by colons; "" all */
-	bool xattr;           /* record extended attributes of files (doc/xattr.md) */
 	bool mpi;             /* record what MPI tells programs and what they do through MPI-IO (doc/annotations.md) */
 	const struct run_observer *observer; /* NULL: nobody watches */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
