@@ -82,7 +82,7 @@ cmd 0 import convert.ttl decimate.ttl train.ttl && says_not "$err" 'passed over'
 check "PROV-IO's own documents: two workflows that share a file are one lineage"
 for order in 'train decimate convert' 'decimate convert train' 'convert train decimate'; do
 	rm -rf "$STEMMA_HOME"
-	for f in $order; do cmd 0 import $f.ttl; done
+	for f in $order; do cmd 0 import "$f.ttl"; done
 	answers
 	check "... imported in the order $order"
 done
