@@ -141,18 +141,39 @@ class Bench:
         return calls, sum(k[0] for k in kept), sum(k[1] for k in kept)
 
     def system_calls(self, command):
+        """Of each its name, and where the program's functions stood that had called it."""
         out = f'{self.folder}/strace'
-        self.run(['strace', '-f', '-o', out] + command)
+        self.run(['strace', '-f', '-k', '-o', out] + command)
+        calls = []
         with open(out, encoding='utf-8', errors='replace') as file:
-            return [m.group(1) for m in (re.match(r'\d+ +(\w+)\(', line) for line in file) if m]
+            for line in file:
+                m = re.match(r'\d+ +(\w+)\(', line)
+                if m:
+                    calls.append((m.group(1), []))
+                elif line.startswith(f' > {command[0]}(') and calls:
+                    calls[-1][1].append(line[line.index('('):line.rindex(')')])
+        return calls
+
+
+def children():
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
 
 
 def places(a, b):
-    """How many places `diff` finds between two lists of names."""
-    write('names-a', '\n'.join(a) + '\n')
-    write('names-b', '\n'.join(b) + '\n')
+    """How many places `diff` finds between the names of two lists of system calls, behind how many of them it goes on with
+    calls that other functions made (Table II: the place where both are said to meet again is wrong), and CPU time."""
+    for name, calls in (('names-a', a), ('names-b', b)):
+        write(name, ''.join(call[0] + '\n' for call in calls))
+    before = children()
     said = subprocess.run(['diff', 'names-a', 'names-b'], stdout=subprocess.PIPE, text=True, check=False).stdout
-    return sum(line[:1].isdigit() for line in said.splitlines())
+    took = children() - before
+    hunks = [m for m in (re.match(r'(\d+)(?:,(\d+))?([acd])(\d+)(?:,(\d+))?$', line) for line in said.splitlines()) if m]
+    wrong = 0
+    for m in hunks:
+        i, j = int(m.group(2) or m.group(1)), int(m.group(5) or m.group(4)) # the last of each that are not the same
+        wrong += i < len(a) and j < len(b) and a[i][1] != b[j][1]
+    return len(hunks), wrong, took
 
 
 def specifications(bench):
@@ -171,8 +192,8 @@ def specifications(bench):
 
 
 def volumes(bench):
-    print('\n| module | system calls A, B | function calls A, B | enters kept A, B | kept | words A, B | differing places, names of system calls | of the trace | diff, CPU time | first |')
-    print('|---|---|---|---|---|---|---|---|---|---|')
+    print('\n| module | system calls A, B | function calls A, B | enters kept A, B | kept | words A, B | differing places, names of system calls | going on wrongly | of the trace | run A, CPU time | diff of names | diff of the trace | first |')
+    print('|---|---|---|---|---|---|---|---|---|---|---|---|---|')
     for name, package, path, a, b in MODULES:
         plain, traced = (bench.program(kind, package, path) for kind in ('plain', 'traced'))
         if not plain or not traced:
@@ -183,19 +204,22 @@ def volumes(bench):
             names.append(bench.system_calls([plain] + args))
             bench.fresh()
             counted.append(bench.calls([traced] + args, f'{bench.folder}/tr-{side}'))
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        bench.fresh()
+        alone = statistics.median(bench.run([plain] + a) for _ in range(5))
+        before = children()
         said = subprocess.run([bench.stemma, 'diff', '--trace', '--json', f'{bench.folder}/tr-a', f'{bench.folder}/tr-b'],
                               stdout=subprocess.PIPE, check=False).stdout
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took = children() - before
         if not said:
             print(f'| {name} | no trace was left under callgrind |')
             continue
         threads = json.loads(said)['threads']
         first = next((t['divergences'][0] for t in threads if t['divergences']), None)
         (ca, ea, wa), (cb, eb, wb) = counted
+        found, wrong, names_took = places(*names)
         print(f'| {name} | {len(names[0])}, {len(names[1])} | {ca:,}, {cb:,} | {ea:,}, {eb:,} '
-              f'| {100 * ea / ca:.2f} %, {100 * eb / cb:.2f} % | {wa:,}, {wb:,} | {places(*names)} '
-              f'| {sum(t["divergences_total"] for t in threads)} | {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.2f} s '
+              f'| {100 * ea / ca:.2f} %, {100 * eb / cb:.2f} % | {wa:,}, {wb:,} | {found} | {wrong} '
+              f'| {sum(t["divergences_total"] for t in threads)} | {1000 * alone:.0f} ms | {1000 * names_took:.0f} ms | {1000 * took:.0f} ms '
               f'| {first["text"].split(": ")[0] if first else "-"} |', flush=True)
 
 
