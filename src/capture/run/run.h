@@ -82,6 +82,7 @@ struct run_options {
 	bool exact;        /* count every call's bytes (doc/io.md); the transport is ptrace then, whatever is said above */
 	const char *hdf5;  /* record what programs do with objects of HDF5 files (doc/hdf5.md): the setting; NULL: not */
 	bool narrow;       /* with exact: an access lasts from the first byte moved to the last, not from open to close */
+	bool xattr;        /* record extended attributes of files (doc/xattr.md) */
 	const char *calls; /* with exact: the folder for traces of calls (doc/traces.md), NULL: none */
 	const char *calls_of; /* ... of these programs, separated by colons; "" all */
 	bool mpi;             /* record what MPI tells programs and what they do through MPI-IO (doc/annotations.md) */
