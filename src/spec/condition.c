@@ -219,7 +219,7 @@ struct condition_source *condition_source(struct str text)
 	if (text.n > CONDITION_SOURCE_MAX)
 		return NULL;
 	struct condition_source *s = calloc(1, sizeof(*s));
-	struct lexer l = {text.p, text.p + text.n, text.p, 1};
+	struct lexer l = {.p = text.p, .end = text.p + text.n, .line_start = text.p, .line = 1};
 	if (!s)
 		return NULL;
 	s->text = text.p;
