@@ -60,4 +60,17 @@ late reader" ]
 check "the page's example"
 cmd 0 sql --jsonl 'SELECT labels FROM run' && json '.labels == "sample=B7 kind=a test"' && cmd 0 sql --jsonl "SELECT value FROM attribute WHERE kind = 'run' AND source = 'label' AND name = 'kind'" && json '.value == "a test"'
 check 'labels'
+rm -rf "$STEMMA_HOME"
+history <<'END2'
+h = History('01CCCCCCCCCCCCCCCCCCCCCCCC', argv=['b'])
+p = h.process(); h.exec(p, ['b'], exe='/usr/bin/b')
+part, whole, out = h.file('/w/part', size=9), h.file('/w/whole', size=9), h.file('/w/out')
+h.read(p, part, bytes_read=5); h.read(p, part)
+h.read(p, whole, bytes_read=5); h.read(p, whole, bytes_read=4)
+h.write(p, out, size=7, bytes_written=7); h.write(p, out, size=9, mode=WRITE)
+h.exit(p); h.end(); h.save(home, evtext)
+END2
+cmd 0 sql --csv "SELECT path, e.bytes FROM edge e JOIN version v ON v.id IN (e.from_id, e.to_id) JOIN file f ON f.id = v.file WHERE e.type IN ('used', 'wasGeneratedBy') AND path IN ('/w/part', '/w/whole', '/w/out') ORDER BY path" &&
+	[ "$(sed 1d "$out" | tr -d '\r' | tr '\n' ' ')" = '/w/out, /w/part, /w/whole,9 ' ]
+check 'the bytes of several accesses are known if those of each are'
 finish

@@ -67,7 +67,7 @@ int resolve_gens(struct resolver *r, struct gversion *v, const uint32_t *acc, si
 		to->hi = out[i].hi > to->hi ? out[i].hi : to->hi;
 		to->count += out[i].count;
 		to->bytes += out[i].bytes;
-		to->has_bytes |= out[i].has_bytes;
+		to->has_bytes &= out[i].has_bytes; /* what is known of a part is not known of the whole */
 	}
 	g->gens.n += kept;
 	v->ngen = (uint32_t)kept;

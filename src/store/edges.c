@@ -47,7 +47,7 @@ static void join(struct edge *to, const struct edge *from)
 	to->hi = from->hi > to->hi ? from->hi : to->hi;
 	to->count += from->count;
 	to->bytes += from->bytes;
-	to->has_bytes |= from->has_bytes;
+	to->has_bytes &= from->has_bytes; /* what is known of a part is not known of the whole */
 }
 
 /* Several edges to one thing are one (doc/graph.md, rules 5 and 7). */
