@@ -166,19 +166,51 @@ bool strlist_next(const struct strlist *l, size_t *pos, struct str *ret)
 	return true;
 }
 
+/* Is it what a reader gives for a field that an event lacks? */
+static inline bool lacks_u64(uint64_t v)
+{
+	return v == 0;
+}
+
+static inline __attribute__((unused)) bool lacks_i64(int64_t v)
+{
+	return v == 0;
+}
+
+static inline bool lacks_time(int64_t v)
+{
+	return v == TIME_NONE;
+}
+
+static inline bool lacks_str(struct str v)
+{
+	return v.n == 0;
+}
+
+static inline bool lacks_list(struct strlist v)
+{
+	return v.count == 0;
+}
+
+/* Fields at the end that a reader gives of itself are left out. */
 static int put_fields(struct buf *out, const struct event *ev)
 {
+	size_t kept = out->n;
 	switch (ev->kind) {
 #define EVENT(number, name, meaning)                                                                                   \
 	case number: {                                                                                                     \
 		const struct event_##name *e = &ev->name;                                                                      \
 		(void)e;
-#define FIELD(event, type, name, meaning) put_##type(out, e->name, ev->time);
+#define FIELD(event, type, name, meaning)                                                                              \
+	put_##type(out, e->name, ev->time);                                                                                \
+	if (!lacks_##type(e->name))                                                                                        \
+		kept = out->n;
 #define TAIL(event, type, name, when, meaning)                                                                         \
-	if (e->when)                                                                                                       \
-		put_##type(out, e->name, ev->time);
+	if (e->when) {                                                                                                     \
+		FIELD(event, type, name, meaning)                                                                              \
+	}
 #define END(event)                                                                                                     \
-	return 0;                                                                                                          \
+	break;                                                                                                             \
 	}
 #include "event/events.def"
 #undef EVENT
@@ -187,6 +219,9 @@ static int put_fields(struct buf *out, const struct event *ev)
 	default:
 		return -EINVAL;
 	}
+	if (!out->failed)
+		out->n = kept;
+	return 0;
 }
 
 int event_encode(struct buf *out, const struct event *ev, int64_t before)

@@ -14,6 +14,7 @@ void facts_begin(struct facts *f, struct graph *g, uint64_t session)
 	dense_clear(&f->accesses);
 	map_clear(&f->execs);
 	dense_clear(&f->apps);
+	dense_clear(&f->named);
 	f->pnums.n = 0;
 }
 
@@ -30,6 +31,7 @@ void facts_release(struct facts *f)
 	dense_release(&f->accesses);
 	map_release(&f->execs);
 	dense_release(&f->apps);
+	dense_release(&f->named);
 	vec_release(&f->pnums);
 	buf_release(&f->scratch);
 	*f = (struct facts){0};
@@ -472,6 +474,8 @@ static void take_name(struct facts *f, const struct event *ev)
 	bool rename = ev->name.op == TERM_nameop_rename;
 	if (ev->name.path.n || (rename && ev->name.old.n))
 		name_event(f, ev, (unsigned)ev->name.op, file, ev->name.path, rename ? ev->name.old : (struct str){0});
+	if (ev->name.op != TERM_nameop_unlink && ev->name.path.n && memmem(ev->name.path.p, ev->name.path.n, "//", 2))
+		set(f, &f->named, ev->name.file, word(f, ev->name.path)); /* an object's: h5_object may leave it out */
 }
 
 static void take_link(struct facts *f, const struct event *ev)
@@ -555,6 +559,26 @@ static void take_told(struct facts *f, const struct event *ev, struct str run, u
 	else
 		f->g->failed = true;
 	buf_release(&b);
+}
+
+/* What is told of an object of an HDF5 file, with what its writer left out because events before it say it. */
+static void take_h5(struct facts *f, const struct event *ev)
+{
+	struct event full = *ev;
+	bool shape = ev->kind == EVENT_h5_object;
+	struct str *run = shape ? &full.h5_object.run : &full.h5_part.run;
+	struct str *path = shape ? &full.h5_object.path : &full.h5_part.path;
+	if (!run->n)
+		*run = words_get(&f->g->words, f->g->sessions.v[f->session].run);
+	if (!path->n) {
+		uint32_t named = dense_get(&f->named, shape ? full.h5_object.file : full.h5_part.file);
+		if (named == VEC_NONE) {
+			f->g->unknown_refs++;
+			return;
+		}
+		*path = words_get(&f->g->words, named);
+	}
+	take_told(f, &full, *run, told_path_key(*path));
 }
 
 static void take_app(struct facts *f, const struct event *ev)
@@ -678,10 +702,8 @@ void facts_event(struct facts *f, const struct event *ev)
 		take_told(f, ev, ev->digest.run, told_digest_key(&ev->digest));
 		break;
 	case EVENT_h5_object:
-		take_told(f, ev, ev->h5_object.run, told_path_key(ev->h5_object.path));
-		break;
 	case EVENT_h5_part:
-		take_told(f, ev, ev->h5_part.run, told_path_key(ev->h5_part.path));
+		take_h5(f, ev);
 		break;
 	case EVENT_app:
 		take_app(f, ev);

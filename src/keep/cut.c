@@ -111,6 +111,12 @@ static uint32_t grave_of_proc(const struct cut *c, uint64_t proc)
 	return v == VEC_NONE ? c->own : v ? v - 1 : VEC_NONE;
 }
 
+/* Where no run is named it is the session's. */
+static uint32_t grave_of_told(const struct cut *c, struct str run)
+{
+	return run.n ? grave_of(c, run) : c->own;
+}
+
 static uint32_t grave_of_app(const struct cut *c, uint64_t app)
 {
 	return c->apps.n ? map_get(&c->apps, app) : VEC_NONE;
@@ -228,10 +234,10 @@ static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret
 		g = grave_of_app(c, ev->mpi_io.app);
 		break;
 	case EVENT_h5_object:
-		g = has(&c->files, ev->h5_object.file) ? file_grave : grave_of(c, ev->h5_object.run);
+		g = has(&c->files, ev->h5_object.file) ? file_grave : grave_of_told(c, ev->h5_object.run);
 		break;
 	case EVENT_h5_part:
-		g = has(&c->files, ev->h5_part.file) ? file_grave : grave_of(c, ev->h5_part.run);
+		g = has(&c->files, ev->h5_part.file) ? file_grave : grave_of_told(c, ev->h5_part.run);
 		break;
 	case EVENT_machine:
 		g = grave_of(c, ev->machine.run);

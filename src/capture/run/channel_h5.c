@@ -23,6 +23,7 @@ struct told_object {
 	struct str path, attr; /* in the window */
 	uint64_t number;       /* in the log; 0: not told */
 	int64_t met;           /* when it was told of */
+	bool named;            /* the last name event of its number has its path */
 	struct told_file *file;
 };
 struct teller {
@@ -170,9 +171,16 @@ static struct str shown_path(struct teller *t, const struct told_object *o)
 	return path_of(&t->path, o->file, o->path, o->attr);
 }
 
-static void say_name(struct teller *t, const struct told_object *o, unsigned op, int64_t time, struct str path,
+/* Empty where it is the session's: these events are many. */
+static struct str shown_run(const struct teller *t)
+{
+	return str_of(strcmp(t->image->head.run, t->s->run) == 0 ? "" : t->image->head.run);
+}
+
+static void say_name(struct teller *t, struct told_object *o, unsigned op, int64_t time, struct str path,
                      struct str old)
 {
+	o->named = false;
 	struct event ev = {.name = {.op = op, .file = o->number, .path = path, .old = old}};
 	sup_event(t->s, EVENT_name, time, &t->subject, &ev);
 }
@@ -196,7 +204,8 @@ static void say_io(struct teller *t, uint64_t access, unsigned api, bool write, 
 	                          .spent = timed ? r->spent : 0,
 	                          .first = timed ? time_of(t, r->first) : TIME_NONE,
 	                          .last = timed ? time_of(t, r->last) : TIME_NONE}};
-	sup_event(t->s, EVENT_io, t->now, &t->subject, &ev);
+	sup_event(t->s, EVENT_io, timed ? ev.io.last : t->now, &t->subject,
+	          &ev); /* near its times: they are kept as distances */
 }
 
 static void say_few(struct teller *t, uint64_t access, const struct h5_object *o)
@@ -256,7 +265,7 @@ static uint64_t say_access(struct teller *t, const struct told_object *o, unsign
 		end.access_end.bytes_written = r->bytes;
 		end.access_end.known = 2;
 	}
-	sup_event(t->s, EVENT_access_end, t->now, &t->subject, &end);
+	sup_event(t->s, EVENT_access_end, goes_on ? t->now : to, &t->subject, &end);
 	return seq;
 }
 
@@ -298,6 +307,7 @@ static void say_object(struct teller *t, struct told_object *o)
 		struct str path = shown_path(t, o);
 		say_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen,
 		         time_of(t, creates && timed ? made->first : all.from), path, str_of(""));
+		o->named = true;
 	}
 	unsigned api = h->kind == TERM_kind_attribute ? TERM_ioapi_attr : TERM_ioapi_data;
 	uint64_t access = 0;
@@ -376,8 +386,8 @@ static void say_shape(struct teller *t, const struct app_said *said)
 			add_number(most, v[h.rank + i]);
 		}
 	}
-	struct event ev = {.h5_object = {.run = str_of(t->image->head.run),
-	                                 .path = shown_path(t, o),
+	struct event ev = {.h5_object = {.run = shown_run(t),
+	                                 .path = o->named ? str_of("") : shown_path(t, o),
 	                                 .kind = o->o.kind,
 	                                 .file = o->number,
 	                                 .type = str_of(type),
@@ -415,8 +425,8 @@ static void say_part(struct teller *t, const struct app_said *said)
 		buf_varint(fields, (uint64_t)(nul - p));
 		buf_add(fields, p, (size_t)(nul - p));
 	}
-	struct event ev = {.h5_part = {.run = str_of(t->image->head.run),
-	                               .path = shown_path(t, o),
+	struct event ev = {.h5_part = {.run = shown_run(t),
+	                               .path = o->named ? str_of("") : shown_path(t, o),
 	                               .pid = t->image->head.pid,
 	                               .started = (uint64_t)t->image->head.started,
 	                               .n = t->n,
