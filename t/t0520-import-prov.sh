@@ -79,9 +79,10 @@ check 'the same again adds nothing'
 check 'nobody else can read it'
 
 # Into the record that it came from, before and after: the same things with the same ids, as often and with as many bytes.
+# Rows with equal figures stand in the order in which they came.
 ids()
 {
-	cmd 0 --store "$1" export --all -f prov-json && statements "$out" "$2" && [ "$(jq length "$2")" -gt 80 ] && cmd 0 --store "$1" stat /w/in && cp "$out" "$2.stat" && cmd 0 --store "$1" stat 01AAAA && cat "$out" >>"$2.stat" &&
+	cmd 0 --store "$1" export --all -f prov-json && statements "$out" "$2" && [ "$(jq length "$2")" -gt 80 ] && cmd 0 --store "$1" stat /w/in && sort "$out" >"$2.stat" && cmd 0 --store "$1" stat 01AAAA && sort "$out" >>"$2.stat" &&
 		cmd 0 --store "$1" log --json && jq -S '[.runs[] | [.id, .inputs, .outputs]]' "$out" >>"$2.stat"
 }
 unchanged()
