@@ -105,6 +105,19 @@ else
 	step 'an element is read by the call for several datasets' multi grow.h5 multi.h5
 fi
 
+# a dataset at the address of one that was deleted
+if [ "$HDF5" = --hdf5 ]; then
+	step 'a dataset takes the place of one that was deleted' again again.h5
+	for name in b d; do cmd 0 why again.h5//$name && says "$out" "dataset again.h5//$name: made by h5steps again"; done
+	check '... and has its own name'
+	cmd 0 sql --csv "SELECT f.path, sum(bytes) FROM io i JOIN file f ON f.id = i.file WHERE f.path LIKE '%/again.h5//_' AND i.api = 'data' GROUP BY 1 ORDER BY 1" &&
+		sed "1d;s/.*again.h5//" "$out" | tr -d '\r' >"$T/got" && is "$T/got" '//b,824
+//d,824'
+	check '... and its own size'
+else
+	skip 'a dataset takes the place of one that was deleted' 'the connector takes them for one'
+fi
+
 # names
 cmd 0 run "$HDF5" -- ./h5steps move in.h5 && cmd 0 lineage in.h5//raw/clock && says "$out" 'h5steps some in.h5'
 check 'a dataset that was moved keeps its history'

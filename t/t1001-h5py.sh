@@ -48,6 +48,24 @@ check 'which members of a compound type'
 cmd 0 sql "SELECT text FROM gap WHERE reason = 'hdf5'" && lines "$out" 0
 check 'without a gap'
 
+# names come and go
+cat >again.py <<'END'
+import h5py, numpy
+with h5py.File('again.h5', 'w') as f:
+    f['a'] = numpy.ones((10, 10))
+    del f['a']
+    f['b'] = numpy.ones(3)
+    f['c'] = numpy.ones(5)
+    f['other'] = f['c']
+    del f['other']
+    f.move('c', 'd')
+END
+cmd 0 run --hdf5 -- $PYTHON -B again.py
+for name in b d; do cmd 0 why again.h5//$name && says "$out" "dataset again.h5//$name: made by"; done
+check 'each has the name that it was left with'
+cmd 0 stat --hdf5 --bytes again.h5//b && says "$out" 824
+check 'and its own size, where a larger one was'
+
 # the same result with and without, and in a program that ends badly
 cat >ends.py <<'END'
 import h5py, os, sys

@@ -23,7 +23,8 @@
  *   longer FILE       FILE//grow is made twice as long
  *   chunk IN OUT      OUT//chunk from the first chunk of IN//grow, as it is in the file
  *   multi IN OUT      OUT//two from the second element of IN//grow, by the calls for several datasets (1.14)
- *   rate FILE         FILE//raw/trace@rate written anew
+ *   again OUT         OUT//a of 10 x 10, deleted by H5Ldelete, and OUT//b of 3, which HDF5 puts at the same address;
+ * then the same by H5Gunlink with OUT//c and OUT//d, which stays rate FILE         FILE//raw/trace@rate written anew
  *   attr FILE N       reads one attribute N times, opened once; prints ns a read
  *   fork IN OUT       a forked child reads IN//raw/time, which its parent had open, and writes OUT//child */
 #include <hdf5.h>
@@ -313,6 +314,25 @@ static int multi(const char *in, const char *out)
 }
 #endif
 
+static hid_t written(hid_t f, const char *name, int rank, const hsize_t *dims)
+{
+	hid_t d = dataset(f, name, rank, dims);
+	H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	return H5Dclose(d);
+}
+
+static int again(const char *out)
+{
+	const hsize_t large[] = {10, 10}, small = 3;
+	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t r = written(f, "a", 2, large) | H5Ldelete(f, "a", H5P_DEFAULT) | written(f, "b", 1, &small);
+	r |= written(f, "c", 2, large) | H5Gunlink(f, "c") | written(f, "d", 1, &small);
+	did("write", out, "");
+	did("write", out, "b");
+	did("write", out, "d");
+	return r < 0 || H5Fclose(f) < 0 ? -1 : 0;
+}
+
 static int rate(const char *file)
 {
 	double v = 250;
@@ -396,6 +416,8 @@ int main(int argc, char **argv)
 		return chunk(a, b) < 0;
 	if (!strcmp(step, "multi"))
 		return multi(a, b) < 0;
+	if (!strcmp(step, "again"))
+		return again(a) < 0;
 	if (!strcmp(step, "rate"))
 		return rate(a) < 0;
 	if (!strcmp(step, "attr"))

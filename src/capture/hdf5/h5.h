@@ -120,6 +120,8 @@ int64_t h5_now(void);
 
 /* The object behind an identifier; NULL: it is none, or cannot be told. Asks HDF5 where it is not known yet. */
 struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind);
+/* The same of one that was just made, and may be at the address of one that was deleted. */
+struct h5_obj *h5_made_of(struct h5_lib *l, hid_t id, unsigned kind);
 /* The same where it is known already. */
 struct h5_obj *h5_known(hid_t id);
 /* The same for any kind: a group, a dataset or a committed datatype; a file is its root group. */
@@ -152,6 +154,8 @@ void h5_begin(struct h5_obj *o, bool write, int64_t t);
 void h5_end(struct h5_obj *o, bool write, bool ok, uint64_t bytes, int64_t began, int64_t ended);
 void h5_did(struct h5_obj *o, enum h5_few_op op, bool ok, int64_t began, int64_t ended);
 /* Its extent is about to change: known though the call never comes back; the time at which it begins. */
+/* An attribute may have been deleted and made again with another shape. */
+void h5_attribute_made(struct h5_obj *o);
 int64_t h5_extent_begin(struct h5_obj *o);
 void h5_extent_end(struct h5_obj *o, bool ok, int64_t began);
 /* A part of a dataset: all of it (space H5S_ALL), or what is selected in the space. Returns elements; 0 not known. */

@@ -101,7 +101,7 @@ EXPORT int H5Idec_ref(hid_t id)
 static void opened(struct h5_lib *l, hid_t id, unsigned kind, enum h5_few_op op, int64_t t)
 {
 	int64_t end = h5_now();
-	struct h5_obj *o = h5_obj_of(l, id, kind);
+	struct h5_obj *o = op == H5_CREATE ? h5_made_of(l, id, kind) : h5_obj_of(l, id, kind);
 	h5_did(o, op, true, t, end);
 }
 
@@ -195,6 +195,8 @@ OPENS(H5Aopen_by_idx, TERM_kind_attribute, h5_wants(l, H5_ATTRIBUTE), H5_OPEN,
 			int64_t end = h5_now();                                                                                    \
 			struct h5_obj *o = h5_attribute_of(h5_loc_of(l, loc), attr);                                               \
 			h5_id_is(id, o);                                                                                           \
+			if (op == H5_CREATE)                                                                                       \
+				h5_attribute_made(o);                                                                                  \
 			h5_did(o, op, true, t, end);                                                                               \
 		}                                                                                                              \
 		return id;                                                                                                     \

@@ -59,6 +59,8 @@ static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 			int64_t end = h5_now();                                                                                    \
 			struct h5_obj *o = h5_attribute_of(at_name(l, loc, path), attr);                                           \
 			h5_id_is(id, o);                                                                                           \
+			if (op == H5_CREATE)                                                                                       \
+				h5_attribute_made(o);                                                                                  \
 			h5_did(o, op, true, t, end);                                                                               \
 		}                                                                                                              \
 		return id;                                                                                                     \
@@ -131,6 +133,25 @@ CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, 
  */
 CALLS(H5Lcreate_soft, h5_wants(l, H5_LINK), (const char *target, hid_t a, const char *name, hid_t b, hid_t c),
       (target, a, name, b, c), (void)0, renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
+
+/* The same before 1.8, which Python still deletes with. */
+CALLS(H5Gunlink, h5_sees(l, H5_LINK), (hid_t a, const char *name), (a, name), o = at_name(l, a, name),
+      renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL))
+CALLS(H5Gmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, const char *to), (a, from, to),
+      o = look_at(l, a, from, true), {
+	      h5_did(o, H5_RENAME, true, t, h5_now());
+	      renamed(l, o, TERM_nameop_rename, a, to, a, from);
+      })
+CALLS(H5Gmove2, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to), (a, from, b, to),
+      o = look_at(l, place(a, b), from, true), {
+	      h5_did(o, H5_RENAME, true, t, h5_now());
+	      renamed(l, o, TERM_nameop_rename, place(b, a), to, place(a, b), from);
+      })
+CALLS(H5Glink, h5_sees(l, H5_LINK), (hid_t a, int type, const char *from, const char *to), (a, type, from, to), (void)0,
+      renamed(l, at_name(l, a, to), TERM_nameop_link, a, to, 0, NULL))
+CALLS(H5Glink2, h5_sees(l, H5_LINK), (hid_t a, const char *from, int type, hid_t b, const char *to),
+      (a, from, type, b, to), (void)0,
+      renamed(l, at_name(l, place(b, a), to), TERM_nameop_link, place(b, a), to, 0, NULL))
 
 static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const char *name, int64_t t)
 {

@@ -504,7 +504,22 @@ out:
 	return o;
 }
 
-static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind)
+/* HDF5 gives the address of an object that was deleted to one that is made later: nothing holds that was known of it.
+ * A name that it has already was not told with it, and one that it gets by H5Olink is its own. */
+static void made_again(struct h5_obj *o, const char *path, size_t n)
+{
+	h5_attribute_made(o);
+	o->nfields = 0;
+	o->fields_type = 0;
+	memset(o->followed, 0, sizeof(o->followed));
+	if (n != strlen(o->name) || memcmp(o->name, path, n) != 0) {
+		if (n)
+			h5_name(o, TERM_nameop_link, path, n, "", 0);
+		h5_object_named(o, path, n);
+	}
+}
+
+static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind, bool made)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
 	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];
@@ -525,6 +540,8 @@ static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind)
 				o = h5_object_add(f, addr, kind, path, n, attr, nattr);
 		} else if (f) {
 			o = h5_object_add(f, addr, kinds[type], path, n, NULL, 0);
+			if (o && made)
+				made_again(o, path, n);
 		}
 	}
 	h5_unhush(l, &q);
@@ -549,7 +566,12 @@ struct h5_obj *h5_obj_of(struct h5_lib *l, hid_t id, unsigned kind)
 		return NULL;
 	struct h5_obj *o = id_find(s, id);
 	give(s);
-	return o ? o : resolve(l, id, kind);
+	return o ? o : resolve(l, id, kind, false);
+}
+
+struct h5_obj *h5_made_of(struct h5_lib *l, hid_t id, unsigned kind)
+{
+	return id > 0 ? resolve(l, id, kind, true) : NULL;
 }
 
 struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id)
@@ -670,6 +692,16 @@ void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *
 	}
 	app_tape_put(&(struct app_entry){.kind = H5_SHAPE},
 	             &(struct app_words){.value = (const char *)&t, .nvalue = sizeof(t.head) + 16 * o->rank});
+}
+
+void h5_attribute_made(struct h5_obj *o)
+{
+	struct state *s = o ? take() : NULL;
+	if (!s)
+		return;
+	o->shaped = false;
+	o->nparts[0] = o->nparts[1] = 0; /* what was told of parts stays told */
+	give(s);
 }
 
 /* A dataset that shrinks or grows is another: what it lost was written over, what it gained is fill values. */
