@@ -214,8 +214,10 @@ int cmd_sql(struct cmd *c, const struct opts_sql *o)
 		status = STATUS_USAGE;
 	} else if (r != SQLITE_OK) {
 		say("%s", r == SQLITE_TOOBIG ? "the query is too long" : sqlite3_errmsg(db));
-		say_hint("the tables: run, execution, file, version, access, edge, attribute, name, gap, summary, figure; "
-		         "'PRAGMA table_info(run)' lists the columns of one");
+		say_hint(
+		    "the tables: run, execution, file, version, access, io, edge, attribute, name, gap, property, result, "
+		    "annotation, mpi_rank, mpi_io, hdf5_object, hdf5_part, summary, figure, build, build_input, build_output; "
+		    "'PRAGMA table_info(run)' lists the columns of one");
 		status = STATUS_USAGE;
 	} else if (!st || rest[strspn(rest, " \t\r\n;")]) {
 		say(st ? "one query at a time" : "the query is empty");

@@ -87,6 +87,10 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	if (r >= 0 && o->hdf5 && !o->tsv && !o->json && !o->at && t.kind == TARGET_RUN)
 		r = stat_parts(c, o, t.id);
 	store_view_end(c->store);
+	if (r >= 0 && o->hdf5 && !o->tsv && !o->json && !o->at && !w.files.n)
+		say("no objects of HDF5 files are recorded of it: stemma run --hdf5 does, of programs that have HDF5 as a "
+		    "shared "
+		    "library");
 	if (r < 0) {
 		say("cannot count");
 		status = STATUS_SELF;

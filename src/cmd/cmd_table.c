@@ -92,6 +92,14 @@ static int find_columns(struct table_of *w)
 	return 0;
 }
 
+static bool is_told(const struct table_of *w, struct str name)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (str_eq(w->columns[i].name, name))
+			return true;
+	return false;
+}
+
 static void put_cell(const struct table_of *w, const struct said_run *r, const struct column *column, bool exact,
                      struct buf *b)
 {
@@ -383,6 +391,9 @@ int cmd_table(struct cmd *c, const struct opts_table *o)
 	if (status == STATUS_OK)
 		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
 	int rc = status == STATUS_OK && w.runs.n ? find_columns(&w) : 0;
+	for (int i = 0; status == STATUS_OK && rc == 0 && w.n && i < c->n_operands; i++)
+		if (!is_told(&w, str_of(c->operands[i])))
+			say("no run told '%s'", c->operands[i]);
 	if (status == STATUS_OK && !w.runs.n) {
 		say("no program of these runs told of itself");
 		status = STATUS_NOTHING;

@@ -272,16 +272,41 @@ static int version_by_id(struct store *s, const char *text, struct file_target *
 	return r < 0 ? r : 1;
 }
 
+/* FILE//OBJECT, of a file that is there. */
+static bool lies_in_file(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	for (const char *p = name; (p = strstr(p, "//")) && (size_t)(p - name) < sizeof(path); p += 2) {
+		memcpy(path, name, (size_t)(p - name));
+		path[p - name] = '\0';
+		if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
 static int not_recorded(const char *name, const struct found *f, struct err *err)
 {
 	if (f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
 		err_set(err, 0, "'%.400s' is a directory; only files have a history", name);
 		return -EISDIR;
 	}
-	err_set(err, 0,
-	        f->on_disk ? "nothing is recorded about '%.400s'"
-	                   : "'%.400s' is not there, and nothing is recorded about it",
-	        name);
+	bool inside = !f->on_disk && lies_in_file(name);
+	if (inside && strstr(name, "//.@"))
+		err_set(err, 0, "nothing is recorded about '%.400s', only about its file, if at all; stemma run --xattr does",
+		        name);
+	else if (inside)
+		err_set(
+		    err, 0,
+		    "nothing is recorded about '%.400s', only about its file, if at all; stemma run --hdf5 does, of programs "
+		    "that have HDF5 as a shared library",
+		    name);
+	else
+		err_set(err, 0,
+		        f->on_disk ? "nothing is recorded about '%.400s'"
+		                   : "'%.400s' is not there, and nothing is recorded about it",
+		        name);
 	return 0;
 }
 
