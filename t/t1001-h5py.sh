@@ -66,6 +66,28 @@ check 'each has the name that it was left with'
 cmd 0 stat --hdf5 --bytes again.h5//b && says "$out" 824
 check 'and its own size, where a larger one was'
 
+# a virtual dataset: HDF5 reads another one for it, which was made by a third program
+cat >first.py <<'END'
+import h5py, numpy
+with h5py.File('virtual.h5', 'w') as f:
+    f['source'] = numpy.arange(10)
+END
+cat >second.py <<'END'
+import h5py
+with h5py.File('virtual.h5', 'a') as f:
+    layout = h5py.VirtualLayout(shape=(10,), dtype='i8')
+    layout[:] = h5py.VirtualSource('.', 'source', shape=(10,))
+    f.create_virtual_dataset('view', layout)
+END
+cat >third.py <<'END'
+import h5py
+with h5py.File('virtual.h5') as f, h5py.File('seen.h5', 'w') as out:
+    out['sum'] = f['view'][...].sum()
+END
+for step in first second third; do cmd 0 run --hdf5 -- $PYTHON -B $step.py; done
+cmd 0 lineage --json seen.h5//sum && json '[.executions[].argv | last] | sort == ["first.py", "second.py", "third.py"]'
+check 'what was read through a virtual dataset goes through the file'
+
 # the same result with and without, and in a program that ends badly
 cat >ends.py <<'END'
 import h5py, os, sys

@@ -205,6 +205,8 @@ bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, h
 /* Does a link lead to another file? To follow it would open that. */
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
+/* Do the data of a dataset lie in other datasets? */
+bool h5_ask_virtual(struct h5_lib *l, hid_t id);
 
 #define H5CALL(l, name, type) ((type)(l)->fn[H5FN_##name])
 

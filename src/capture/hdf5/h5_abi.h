@@ -21,6 +21,7 @@ typedef int (*h5_error_fn)(hid_t stack, void *data);
 #ifndef H5_VERS_MAJOR
 #define H5S_ALL 0
 #define H5T_COMPOUND 6
+#define H5D_VIRTUAL 3
 #define H5I_FILE 1
 #endif
 

@@ -117,6 +117,21 @@ bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, 
 	return h5_ask_space(l, space, type_of(id), o, ret_dims, ret_most);
 }
 
+bool h5_ask_virtual(struct h5_lib *l, hid_t id)
+{
+	haddr_t (*offset)(hid_t) = H5CALL(l, H5Dget_offset, haddr_t(*)(hid_t));
+	hid_t (*made_with)(hid_t) = H5CALL(l, H5Dget_create_plist, hid_t(*)(hid_t));
+	int (*layout)(hid_t) = H5CALL(l, H5Pget_layout, int (*)(hid_t));
+	herr_t (*dec)(hid_t) = H5CALL(l, H5Idec_ref, herr_t(*)(hid_t));
+	if (!made_with || !layout || !dec || (offset && offset(id) != (haddr_t)-1)) /* in one piece: none */
+		return false;
+	hid_t list = made_with(id);
+	bool is = list >= 0 && layout(list) == H5D_VIRTUAL;
+	if (list >= 0)
+		dec(list);
+	return is;
+}
+
 bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
 {
 	int (*ndims)(hid_t) = H5CALL(l, H5Sget_simple_extent_ndims, int (*)(hid_t));
