@@ -128,6 +128,36 @@ traces ./so compares -7 && shown so && grep -q 'decide true (-1.75, 1.5)' "$out"
 	grep -q 'decide true (-7, -7)' "$out"
 check "and of negative numbers"
 
+# Exceptions. A call that reaches nothing is a decision where it may throw; it shares its landing pad with those that do.
+throws_odd="odd( ?true __cxa_throw back_2"
+end="guard( puts )guard"
+if command -v g++ >/dev/null; then
+	cp "$here/tests/spec/s-throws.cc" .
+	for o in -O0 -O2; do
+		"$STEMMA" cc --trace g++ -g $o s-throws.cc -o x 2>"$err" && [ ! -s "$err" ] && g++ $o s-throws.cc -o x.plain &&
+			"$STEMMA" spec x >"$out" 2>"$err" && [ ! -s "$err" ]
+		check "C++ builds, $o, and all of it has lines"
+		for case in "1 step( ? odd $throws_odd $end ?true puts puts )step" "2 step( ? odd odd( ?false puts )odd ? ?false $end puts )step" \
+			"6 step( ? odd odd( ?false puts )odd ? ?true odd $throws_odd $end ?true puts puts )step" \
+			"8 step( ? odd odd( ?false puts )odd ? ?true odd odd( ?false puts )odd $end puts )step"; do
+			n=${case%% *}
+			./x.plain "$n" >"$T/plain.out"
+			STEMMA_TRACE_MODE=full traces ./x "$n" && cmp -s "$T/plain.out" "$T/said" && shown x &&
+				got=$(sed -e 's/_ZL4stepi/step/;s/_ZL3oddi/odd/;s/_ZN5guardD2Ev/guard/' "$out" |
+					awk '/step\($/ { on = 1 } on && !/ call guard/ { sub(/decide /, "?"); sub(/call /, ""); if ($1 ~ /^[0-9]+$/) $1 = ""
+						gsub(/^ +| +$/, ""); gsub(/ /, "_"); printf "%s%s", sep, $0; sep = " " } /\)step$/ { exit }') &&
+				[ "$got" = "${case#* }" ] || {
+				echo "got:  $got" >>"$err"
+				echo "want: ${case#* }" >>"$err"
+				false
+			}
+			check "exceptions, $o, $n"
+		done
+	done
+else
+	skip "exceptions" "no g++"
+fi
+
 # The program is what it was.
 same=0
 cases="branch_1 loop_3 choose_2 recurse_3 jump_3 sort_2 threads signals forks lazy_50 ends_0 ends_1 ends_2 silent_1"

@@ -443,6 +443,7 @@ static void check_sizes(struct emit *e, struct function *f)
 void program_spec(struct program *p, const char *producer, uint64_t modules, struct words *words, struct spec *s)
 {
 	struct emit e = {.p = p, .s = s, .words = words};
+	const char *no_lines = NULL;
 	*s = (struct spec){.producer = need(strdup(producer)), .main = SPEC_NONE};
 	s->stats.modules = modules;
 	for (size_t i = 0; i < p->functions.n; i++) {
@@ -475,8 +476,8 @@ void program_spec(struct program *p, const char *producer, uint64_t modules, str
 			const char *dir = file ? LLVMDIFileGetDirectory(file, &k_dir) : NULL;
 			out->file = e.file = name ? file_index(&e, dir ? dir : "", dir ? k_dir : 0, name, k) : SPEC_NONE;
 			out->line = e.line = LLVMDISubprogramGetLine(sub);
-		} else
-			s->stats.no_lines++;
+		} else if (strcmp(f->name, "__clang_call_terminate") != 0 && s->stats.no_lines++ == 0)
+			no_lines = f->name; /* that one is clang's own, in each program that has cleanups */
 		if (strcmp(f->name, "main") == 0)
 			s->main = f->index;
 		s->stats.branches += f->branches;
@@ -490,7 +491,7 @@ void program_spec(struct program *p, const char *producer, uint64_t modules, str
 		s->stats.back_edges_kept += kept_back_edges(&e, out);
 	}
 	if (s->stats.no_lines)
-		gap(p, "functions without lines (no debug information) are there, the first of", s->functions[0].name);
+		gap(p, "functions without lines (no debug information) are there, the first is", no_lines);
 	s->files = e.files.v;
 	s->n_files = (uint32_t)e.files.n;
 	s->nodes = e.nodes.v;

@@ -10,9 +10,9 @@
 /* Words of a decision with operands, the most that a point writes. */
 enum { POINT_WORDS = 6, LOCAL_BYTES = 32 };
 
-enum inlined { ENTER, LEAVE, CALL, REACH, CALLED, DECIDE, LOOK, OPERANDS, BACK, LOOP_BEGIN, LOOP, N_INLINED };
-static const char *const inlined_names[N_INLINED] = {"enter", "leave",    "call", "reach",      "called", "decide",
-                                                     "look",  "operands", "back", "loop_begin", "loop"};
+enum inlined { ENTER, LEAVE, CALL, REACH, CALLED, DECIDE, LOOK, OPERANDS, BACK, THROWN, LOOP_BEGIN, LOOP, N_INLINED };
+static const char *const inlined_names[N_INLINED] = {"enter", "leave",    "call", "reach",  "called",     "decide",
+                                                     "look",  "operands", "back", "thrown", "loop_begin", "loop"};
 
 struct insert {
 	struct program *p;
@@ -177,6 +177,13 @@ static void insert_decision(struct insert *x, const struct point *d)
 		emit(x, DECIDE, &word, 1);
 		return;
 	}
+	if (LLVMIsAInvokeInst(d->inst)) {
+		/* The other way is written where the exception is caught: nothing may stand before a landing pad. */
+		split(x, d->inst, LLVMGetNormalDest(d->inst));
+		LLVMValueRef word = outcome_word(x, d, 0);
+		emit(x, DECIDE, &word, 1);
+		return;
+	}
 	LLVMBasicBlockRef *to = need(calloc(LLVMGetNumSuccessors(d->inst) + 1, sizeof(*to)));
 	uint32_t n = program_successors(d->inst, to);
 	for (uint32_t i = 0; i < n; i++) {
@@ -187,6 +194,56 @@ static void insert_decision(struct insert *x, const struct point *d)
 			LLVMReplaceAllUsesWith(LLVMBlockAddress(x->f->value, to[i]), LLVMBlockAddress(x->f->value, way));
 	}
 	free(to);
+}
+
+/* In a landing pad, the word of the call that was unwound, if it is a decision whether a call that is no node throws; 0
+ * for those that are none; NULL: none is one. Several calls may share a landing pad. */
+static LLVMValueRef thrown_word(struct insert *x, LLVMBasicBlockRef pad, const struct map *points)
+{
+	bool any = false;
+	for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(pad)); u && !any; u = LLVMGetNextUse(u))
+		any = map_get(points, (uintptr_t)LLVMGetUser(u)) != VEC_NONE;
+	if (!any)
+		return NULL;
+	before(x, LLVMGetFirstInstruction(pad));
+	LLVMValueRef phi = LLVMBuildPhi(x->b, x->i32, "");
+	for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(pad)); u; u = LLVMGetNextUse(u)) {
+		LLVMValueRef invoke = LLVMGetUser(u);
+		if (!LLVMIsAInvokeInst(invoke))
+			continue;
+		uint32_t k = map_get(points, (uintptr_t)invoke);
+		LLVMValueRef word = k == VEC_NONE ? LLVMConstInt(x->i32, 0, false) : outcome_word(x, &x->p->points.v[k], 1);
+		LLVMBasicBlockRef from = LLVMGetInstructionParent(invoke);
+		LLVMAddIncoming(phi, &word, &from, 1);
+	}
+	return phi;
+}
+
+static void insert_landing_pads(struct insert *x)
+{
+	struct program *p = x->p;
+	struct function *f = x->f;
+	struct map points = {0};
+	for (uint32_t i = f->first_point; i < f->first_point + f->n_points; i++) {
+		const struct point *pt = &p->points.v[i];
+		if (pt->kept && pt->kind == SPEC_DECISION && !(pt->flags & SPEC_UNRECORDED) && LLVMIsAInvokeInst(pt->inst) &&
+		    !map_set(&points, (uintptr_t)pt->inst, i))
+			die("out of memory");
+	}
+	for (uint32_t b = 0; b < f->n_blocks; b++) {
+		LLVMBasicBlockRef bb = p->blocks.v[f->first_block + b].bb;
+		LLVMValueRef i = LLVMGetFirstInstruction(bb);
+		while (i && !LLVMIsALandingPadInst(i))
+			i = LLVMGetNextInstruction(i);
+		if (!i)
+			continue;
+		LLVMValueRef word = thrown_word(x, bb, &points);
+		before(x, LLVMGetNextInstruction(i));
+		emit(x, BACK, NULL, 0);
+		if (word)
+			emit(x, THROWN, &word, 1);
+	}
+	map_release(&points);
 }
 
 /* ---- calls ---- */
@@ -317,15 +374,7 @@ static void insert_function(struct insert *x, struct function *f)
 	LLVMValueRef index = LLVMConstInt(x->i32, f->index, false);
 	emit(x, ENTER, &index, 1);
 	/* Calls and landing pads first: what stands in loops' heads must come before them. */
-	for (uint32_t b = 0; b < f->n_blocks; b++) {
-		LLVMBasicBlockRef bb = p->blocks.v[f->first_block + b].bb;
-		for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
-			if (LLVMIsALandingPadInst(i)) {
-				before(x, LLVMGetNextInstruction(i));
-				emit(x, BACK, NULL, 0);
-				break;
-			}
-	}
+	insert_landing_pads(x);
 	insert_loops(x);
 	for (uint32_t i = 1; i < f->n_points; i++) {
 		const struct point *pt = &p->points.v[f->first_point + i];

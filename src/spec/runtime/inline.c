@@ -117,6 +117,13 @@ INLINE void __stemma_in_back(struct local *l)
 	l->s->depth = l->depth;
 }
 
+/* Behind that: the word of the call that threw, or 0 if that was no decision. */
+INLINE void __stemma_in_thrown(struct local *l, uint32_t word)
+{
+	if (word)
+		put(l, word);
+}
+
 INLINE void __stemma_in_loop_begin(struct local *l, struct turns *t)
 {
 	t->began = l->p;
