@@ -153,6 +153,8 @@ if command -v g++ >/dev/null; then
 			}
 			check "exceptions, $o, $n"
 		done
+		traces ./x 8 && shown x && [ "$(grep -c 'call _ZStlsI' "$out")" = 8 ]
+		check "what writes by a library's copy of a template is kept, $o"
 	done
 else
 	skip "exceptions" "no g++"

@@ -1,6 +1,7 @@
-/* s-throws N - calls that end by an exception, and calls that might: several share a landing pad. */
+/* s-throws N - what is C++'s own. Calls that end by an exception, and calls that might: several share a landing pad. */
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 
 __attribute__((noinline)) static int twice(int n)
 {
@@ -35,7 +36,15 @@ static void step(int n)
 	puts("end");
 }
 
+static void say(int n)
+{
+	for (int i = 0; i < n; i++)
+		if (n > 5)
+			std::cout << "much"; /* by libstdc++'s own code, though the header has it, too */
+}
+
 int main(int argc, char **argv)
 {
 	step(argc > 1 ? atoi(argv[1]) : 0);
+	say(argc > 1 ? atoi(argv[1]) : 0);
 }

@@ -248,9 +248,21 @@ static void insert_landing_pads(struct insert *x)
 
 /* ---- calls ---- */
 
+/* Whether a function that is called leaves no trace, though it reaches something: its code may be another's (what
+ * libstdc++ has of its templates), or it cannot be traced. */
+static bool is_dark(const struct insert *x, const struct point *c)
+{
+	for (uint32_t t = 0; t < c->n_targets; t++) {
+		const struct function *f = &x->p->functions.v[x->p->targets.v[c->first_target + t]];
+		if (f->untraceable || LLVMGetLinkage(f->value) == LLVMAvailableExternallyLinkage)
+			return true;
+	}
+	return false;
+}
+
 static void insert_call(struct insert *x, const struct point *c)
 {
-	bool reaches = c->kind == SPEC_SYSCALL;
+	bool reaches = c->kind == SPEC_SYSCALL || is_dark(x, c);
 	enum inlined after = c->flags & SPEC_TWICE ? BACK : CALLED;
 	before(x, c->inst);
 	emit_number(x, reaches ? REACH : CALL, c->node);
