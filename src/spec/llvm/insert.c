@@ -31,7 +31,8 @@ struct insert {
 static void emit(struct insert *x, enum inlined what, LLVMValueRef *args, unsigned n)
 {
 	LLVMValueRef all[4] = {x->local};
-	memcpy(all + 1, args, n * sizeof(*args));
+	for (unsigned i = 0; i < n; i++)
+		all[i + 1] = args[i];
 	LLVMBuildCall2(x->b, x->types[what], x->inlined[what], all, n + 1, "");
 }
 

@@ -270,7 +270,8 @@ int main(int argc, char **argv)
 	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++)
 		if (strcmp(argv[i], "--version") == 0) {
 			printf("LLVM %d.%d\n", LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR);
-			return 0;
+			fflush(stdout);
+			_exit(0); /* as at the end */
 		} else if (strcmp(argv[i], "--spec") == 0 && i + 1 < argc)
 			out = argv[++i];
 		else if (strcmp(argv[i], "--insert") == 0 && i + 2 < argc) {
