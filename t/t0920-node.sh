@@ -1,9 +1,10 @@
 #!/bin/sh
 # The aggregator of a node, told from a file what happened: representative executions, pairs, bounds, several users. What
 # must come of each history was worked out by hand from doc/node.md.
+nodesim=${STEMMA_NODESIM:-} # lib.sh takes such names out of the environment
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
-SIM=${STEMMA_NODESIM:-$BUILD/tests/stemma-nodesim}
+SIM=${nodesim:-$BUILD/tests/stemma-nodesim}
 [ -x "$SIM" ] || { echo "Bail out! no stemma-nodesim at $SIM"; exit 1; }
 
 sim()

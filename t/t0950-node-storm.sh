@@ -2,10 +2,11 @@
 # The daemon in storms: killed again and again under load, 10,000 processes at once, a million files, suspended,
 # hammered. What happened is known from those who did it (tests/nodeload.c): it is in the record, or in the interval of
 # a gap. Needs root; some minutes.
+nodeload=${STEMMA_NODELOAD:-} # lib.sh takes such names out of the environment
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 DAEMON=${STEMMAD:-$BUILD/src/daemon/stemmad}
-LOAD=${STEMMA_NODELOAD:-$BUILD/tests/stemma-nodeload}
+LOAD=${nodeload:-$BUILD/tests/stemma-nodeload}
 KILLS=${NODE_KILLS:-20}
 export STEMMA_NODE_SOCKET="$T/run/socket"
 daemon=
