@@ -29,7 +29,8 @@ answers()
 }
 start()
 { # OPTION...
-	"$DAEMON" -o "base=$T/base" -o "run=$T/run" "$@" 2>>"$T/daemon" &
+	# A sanitizer takes more memory than the daemon may have: less would be recorded for that alone.
+	"$DAEMON" -o "base=$T/base" -o "run=$T/run" -o max_memory=1G "$@" 2>>"$T/daemon" &
 	daemon=$!
 	wait_for answers
 }
