@@ -109,6 +109,21 @@ $PYTHON -B ends.py >"$T/alone" 2>&1
 cmd 3 run --hdf5 -- $PYTHON -B ends.py && cmp "$T/alone" "$out" >>"$err" && cmd 0 lineage end.h5//a && says "$out" ends.py
 check 'exceptions, and an end without closing'
 
+# What was written since by who did not tell of objects: a version that is told may not be the last.
+cat >later.py <<'END'
+import h5py, sys
+with h5py.File('later.h5', 'a') as f:
+    f.require_dataset('mean', (1,), 'i8')[0] = int(sys.argv[1])
+    f['mean'].attrs['rate'] = 3
+END
+since='its FILE was written since'
+cmd 0 run --hdf5 -- $PYTHON -B later.py 1 && cmd 0 why later.h5//mean later.h5//mean@rate && says_not "$out" "$since" && cmd 0 run --hdf5 -- $PYTHON -B later.py 2 && cmd 0 why later.h5//mean && says_not "$out" "$since" &&
+	cmd 0 run -- $PYTHON -B later.py 3 && cmd 0 why later.h5//mean && says "$out" "$since" && cmd 0 why --json later.h5//mean@rate && json '[.. | .disk? // empty] == ["file-written"]'
+check 'the file was written by a program that did not tell of its objects'
+cmd 0 run --hdf5 -- $PYTHON -B later.py 4 && cmd 0 why later.h5//mean && says_not "$out" "$since" && $PYTHON -B later.py 5 && cmd 0 why later.h5//mean && says "$out" "$since" &&
+	cmd 0 run --hdf5=dataset -- $PYTHON -B later.py 6 && cmd 0 why later.h5//mean && says_not "$out" "$since" && cmd 0 why later.h5//mean@rate && says "$out" "$since"
+check 'by one that nobody recorded; by one that told of other objects only'
+
 if $PYTHON -c 'import netCDF4' 2>"$err"; then
 	cat >nc.py <<'END'
 import netCDF4, sys

@@ -59,6 +59,8 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		say("'%s' has changed since its last version was recorded", c->operands[0]);
 	else if (!t.n && t.disk == DISK_REPLACED)
 		say("'%s' is another file now than the one recorded", c->operands[0]);
+	else if (!t.n && t.disk == DISK_AROUND)
+		say("the file of '%s' was written since by who did not tell of this object", c->operands[0]);
 	struct lineage_view v = {.s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes};
 	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
 	switch (format) {

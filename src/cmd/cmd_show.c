@@ -548,9 +548,10 @@ static int show_one_file(const struct show *w, store_id file, uint64_t only, jso
 
 static int show_file(const struct show *w, const char *text, const struct file_target *t, json_t *list)
 {
-	static const char *const disk[] = {"", "the file on disk has changed since its last version",
-	                                   "another file has the name on disk now",
-	                                   "there is no file of that name on disk"};
+	static const char *const disk[] = {
+	    "", "the file on disk has changed since its last version", "another file has the name on disk now",
+	    "there is no file of that name on disk",
+	    "its file was written since by who did not tell of this object: it may be another one"};
 	int r = show_one_file(w, t->file, t->n, list);
 	if (r >= 0 && !list && t->disk != DISK_SAME)
 		printf("%-12s %s\n", "now", disk[t->disk]);

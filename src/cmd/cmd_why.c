@@ -466,6 +466,8 @@ static const char *disk_words(const struct file_target *t)
 		return "; ANOTHER file has the name now";
 	case DISK_GONE:
 		return "; GONE";
+	case DISK_AROUND:
+		return "; its FILE was written since, unseen what of it";
 	case DISK_SAME:
 		break;
 	}
@@ -581,7 +583,7 @@ static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *n
 static int why_json(struct cmd *c, const struct file_target *t, const struct version_info *v, const struct near *n,
                     json_t *list)
 {
-	static const char *const disk[] = {"same", "changed", "replaced", "gone"};
+	static const char *const disk[] = {"same", "changed", "replaced", "gone", "file-written"};
 	struct file_info f;
 	json_t *o = json_object(), *makers = json_array(), *inputs = json_array(), *openers = json_array(),
 	       *before = json_array();

@@ -77,20 +77,29 @@ static int writes_objects(struct objects *o, store_id exec, store_id file, bool 
 	return r;
 }
 
-/* Was the file's version made by such an execution, and by nobody else? */
-static int made_by_objects(struct objects *o, store_id version, store_id file, bool *ret)
+static bool is_among(const struct edges *e, store_id to)
+{
+	for (size_t i = 0; e && i < e->n; i++)
+		if (e->v[i].to == to)
+			return true;
+	return false;
+}
+
+/* Was the file's version made by such an execution, or one of `own` (may be NULL), and by nobody else? */
+static int made_by_objects(struct objects *o, store_id version, store_id file, const struct edges *own, bool *ret)
 {
 	struct edges gens = {0};
 	int r = store_gens(o->s, version, &gens);
 	*ret = r == 0 && gens.n > 0;
 	for (size_t i = 0; r == 0 && *ret && i < gens.n; i++)
-		r = writes_objects(o, gens.v[i].to, file, ret);
+		if (!is_among(own, gens.v[i].to))
+			r = writes_objects(o, gens.v[i].to, file, ret);
 	edges_release(&gens);
 	return r;
 }
 
 /* Since t, was every version up to `version` made so? */
-static int since(struct objects *o, store_id version, store_id file, int64_t t, bool *ret)
+static int since(struct objects *o, store_id version, store_id file, int64_t t, const struct edges *own, bool *ret)
 {
 	struct version_info v;
 	int r = store_version(o->s, version, &v);
@@ -104,8 +113,30 @@ static int since(struct objects *o, store_id version, store_id file, int64_t t, 
 			break;
 		*ret = v.origin == ORIGIN_OBSERVED;
 		if (*ret)
-			r = made_by_objects(o, id, file, ret);
+			r = made_by_objects(o, id, file, own, ret);
 	}
+	return r < 0 ? r : 0;
+}
+
+int objects_told(struct store *s, store_id version, bool *ret)
+{
+	struct objects o = {.s = s};
+	struct version_info v;
+	struct file_info f;
+	store_id latest;
+	*ret = true;
+	int r = store_version(s, version, &v);
+	if (r > 0)
+		r = store_file(s, v.file, &f);
+	if (r > 0 && f.within && f.kind != TERM_kind_xattr)
+		r = store_version_of(s, f.within, 0, &latest);
+	else
+		return r < 0 ? r : 0;
+	struct edges own = {0}; /* who made it told of it, whatever else it did */
+	if (r > 0 && store_gens(s, version, &own) == 0)
+		r = since(&o, latest, f.within, v.end != TIME_NEVER && v.end != TIME_NONE ? v.end : v.start, &own, ret);
+	edges_release(&own);
+	edges_release(&o.more);
 	return r < 0 ? r : 0;
 }
 
@@ -136,7 +167,7 @@ static int covered(struct objects *o, store_id exec, store_id version, store_id 
 	}
 	*ret = r == 0 && !gap && all && some;
 	if (*ret)
-		r = since(o, version, file, oldest, ret);
+		r = since(o, version, file, oldest, NULL, ret);
 	else if (r == 0 && !gap && !some) /* one that only wrote objects of the file used nothing of it */
 		r = writes_objects(o, exec, file, ret);
 	if (r == 0 && (known = idmap_find(&o->covers, key)))

@@ -32,6 +32,10 @@ int objects_readers(struct objects *o, store_id version, struct edges *e, uint64
  * derived from it. Only where somebody read them who did not tell which objects. */
 int objects_carriers(struct objects *o, store_id version, struct edges *e);
 
+/* Since this version of an object was made, was the file that it lies in written only by executions that told which
+ * objects they wrote? Where not, the object may have been written, too. */
+int objects_told(struct store *s, store_id version, bool *ret);
+
 /* Is it an object of an HDF5 file? */
 bool objects_is_object(uint64_t kind);
 

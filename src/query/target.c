@@ -1,6 +1,7 @@
 #include "query/target.h"
 
 #include "base/fileid.h"
+#include "query/objects.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -352,10 +353,12 @@ static int compare_disk(struct store *s, const struct found *f, struct file_targ
 		return 0;
 	}
 	struct file_info info;
-	int object = store_file(s, t->file, &info);
-	if (object < 0 || (object > 0 && info.within)) /* of the file itself nothing follows for an object in it */
-		return object < 0 ? object : 0;
-	int r = store_version_of(s, t->file, 0, &latest);
+	int r = store_file(s, t->file, &info);
+	bool object = r > 0 && info.within;
+	if (object && info.kind == TERM_kind_xattr) /* of the file nothing follows for it */
+		return 0;
+	if (r >= 0)
+		r = store_version_of(s, object ? info.within : t->file, 0, &latest);
 	if (r > 0)
 		r = store_version(s, latest, &v);
 	if (r <= 0)
@@ -365,8 +368,11 @@ static int compare_disk(struct store *s, const struct found *f, struct file_targ
 	if (!S_ISREG(f->now.st.stx_mode))
 		t->disk = DISK_SAME;
 	else if (!same_size || !same_time)
-		t->disk = f->by_identity ? DISK_CHANGED : DISK_REPLACED;
-	return 0;
+		t->disk = object ? DISK_AROUND : f->by_identity ? DISK_CHANGED : DISK_REPLACED;
+	bool told = true;
+	if (object && t->disk == DISK_SAME && (r = objects_told(s, t->version, &told)) == 0 && !told)
+		t->disk = DISK_AROUND;
+	return r < 0 ? r : 0;
 }
 
 /* How the name stands to the path that the file shows. */

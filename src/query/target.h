@@ -11,6 +11,8 @@ enum disk_state {
 	DISK_CHANGED,  /* size or time of modification differ from the latest version's */
 	DISK_REPLACED, /* another file has the name now */
 	DISK_GONE,     /* no file has the name now */
+	DISK_AROUND,   /* of an object in a file: that was written since, and who did so did not tell whether the object was
+	                */
 };
 
 /* How the word that was asked for stands to the path that store_file gives. */
