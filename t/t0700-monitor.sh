@@ -98,9 +98,10 @@ for mode in $modes; do
 			skip_ "300 children ($mode)" "the kernel tells nobody of processes here"
 		else
 			used "300 children" "$USE" children 300 5
+			# One more where a child's parent heard of its end before we did (doc/monitor.md).
 			claims "v('processes_total') == T['processes'] == 301" "complete('processes_total')" "len(D['processes']) == 301" \
 				"method('processes_total') == 'process events'" "near('cpu_time', s('cpu'), 0, .15)" \
-				"v('processes_concurrent_peak') == 2"
+				"v('processes_concurrent_peak') in (2, 3)"
 		fi
 		used "children that nobody waits for" "$USE" ignored 10 20
 		claims "complete('cpu_time') is False or near('cpu_time', s('cpu'), 0, .1)"
