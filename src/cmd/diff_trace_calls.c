@@ -67,7 +67,7 @@ int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err
 	int r = 0;
 	*ret_said = NULL;
 	*ret_partial = false;
-	if (s && p->c[0].whole && p->c[1].whole && !p->c[0].n_stacks && !p->c[1].n_stacks) {
+	if (s && p->c[0].whole && p->c[1].whole) {
 		r = call_path_search(s, p->c, &p->steps, &f);
 		if (r == 0)
 			say_path(s, &f, &b);
@@ -104,9 +104,9 @@ size_t call_number(const struct trace_pair *p, int side, size_t step)
 	return step < p->side[side].steps ? (size_t)p->calls->steps.call[side][step] + 1 : p->calls->c[side].n;
 }
 
-bool call_has_stacks(const struct trace_pair *p)
+bool call_has_functions(const struct trace_pair *p)
 {
-	return p->calls->steps.stacks || p->calls->searched;
+	return p->calls->searched;
 }
 
 /* What it was about, without what came of it. */

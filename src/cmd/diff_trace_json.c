@@ -186,7 +186,7 @@ static json_t *pair_json(const struct trace_pair *p)
 	js_put(o, "b", side_json(&p->side[1], &p->c.thread[1]));
 	js_text(o, "verdict", trace_verdict_word(trace_verdict(p)));
 	if (p->calls)
-		js_text(o, "of", call_has_stacks(p) ? "stacks" : "calls");
+		js_text(o, "of", call_has_functions(p) ? "stacks" : "calls");
 	js_bool(o, "build_differs", p->atlas->built_otherwise);
 	for (uint32_t i = 0; i < p->atlas->n_changed; i++) {
 		uint32_t f = p->atlas->changed[i];

@@ -102,7 +102,7 @@ void trace_words_datum(const struct trace_pair *p, struct buf *b)
 		fmt_name(b, str_of(n ? n->name : ""));
 		buf_printf(b, "()");
 	}
-	if (!p->calls || call_has_stacks(p)) {
+	if (!p->calls || call_has_functions(p)) {
 		if (p->calls)
 			buf_printf(b, " in ");
 		trace_words_place(p, 0, s->function, s->node, b);
@@ -172,7 +172,7 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 		if (p->calls && n && n->kind == SPEC_SYSCALL) {
 			buf_printf(b, "calls ");
 			call_words(p, side, s->step, b);
-			if (call_has_stacks(p))
+			if (call_has_functions(p))
 				put_where(p, side, s->function, s->node, b);
 			return;
 		}
@@ -302,9 +302,9 @@ void trace_words_at(const struct trace_pair *p, const struct difference *d, stru
 	const struct call_site *top = &d->stack[0][0];
 	if (d->d.decision && at->kind == STEP_AT)
 		trace_words_place(p, 0, at->function, at->node, b);
-	else if (at->step == ALIGN_START || (p->calls && !call_has_stacks(p) && at->step == 0))
+	else if (at->step == ALIGN_START || (p->calls && !call_has_functions(p) && at->step == 0))
 		buf_printf(b, "at the beginning");
-	else if (p->calls && !call_has_stacks(p)) {
+	else if (p->calls && !call_has_functions(p)) {
 		buf_printf(b, "after call %zu, ", call_number(p, 0, at->step));
 		call_words(p, 0, at->step, b);
 	} else if (d->depth[0]) /* the node that was passed last in the function that is open then */
@@ -414,7 +414,7 @@ void trace_words_operands(const struct trace_pair *p, const struct spot at[2], s
 void trace_words_stack(const struct trace_pair *p, const struct difference *d, int side, struct buf *b)
 {
 	unsigned n = d->depth[side] < COMPARED_STACK ? d->depth[side] : COMPARED_STACK;
-	if (p->calls && !call_has_stacks(p))
+	if (p->calls && !call_has_functions(p))
 		return;
 	if (d->depth[side] > n)
 		buf_printf(b, "(%u more) > ", d->depth[side] - n);
@@ -453,7 +453,7 @@ void trace_words_meet(const struct trace_pair *p, const struct difference *d, st
 		return;
 	}
 	const struct spot *m = &d->meet[0];
-	if (p->calls && !call_has_stacks(p)) {
+	if (p->calls && !call_has_functions(p)) {
 		buf_printf(b, "at ");
 		call_words(p, 0, m->step, b);
 	} else if (m->kind == STEP_LEAVE) {
@@ -624,7 +624,7 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 		buf_printf(b, "%c's specification is not known: numbers stand for names, and loops are not seen\n", name);
 		return;
 	}
-	if (p->calls && !call_has_stacks(p))
+	if (p->calls && !call_has_functions(p))
 		return;
 	bool lines = p->functions; /* such specifications have none */
 	for (uint32_t i = 0; !lines && i < s->n_nodes; i++)

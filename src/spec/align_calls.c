@@ -1,34 +1,19 @@
 #include "spec/align_calls.h"
 
-#include "base/hash.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A node of the graph that is made: what it is, in words of the maker. */
-struct place {
-	uint32_t function, file, line, name;
-	bool call; /* a system call; else one of a function */
-};
-struct edge {
-	uint32_t function, from, to; /* nodes: places + 2; 0 the entry, 1 the return */
-};
-struct frame {
-	uint32_t function, place; /* where it is; SPEC_NONE at its entry */
-};
+/* Nodes of the one function: its entry, its return, then the calls in the order in which they are first met. */
+enum { ENTRY, RETURN, FIRST_CALL };
+
 struct maker {
 	const struct calls *c;
 	struct called_steps *out;
-	struct vocabulary names, functions, places; /* functions and places by what makes them one */
-	uint32_t *function_name;                    /* by function: word */
-	struct place *place;
-	struct edge *edges;
-	uint32_t cap_functions, cap_places, n_edges, cap_edges;
-	struct frame *stack;
-	uint32_t depth, cap_stack;
-	size_t cap_call[2];
+	struct vocabulary names, places; /* places by what makes calls the same */
+	uint32_t *place;                 /* their names: words */
+	size_t cap_place, cap_call[2];
 };
 
 void called_steps_release(struct called_steps *s)
@@ -42,12 +27,12 @@ void called_steps_release(struct called_steps *s)
 	*s = (struct called_steps){0};
 }
 
-static int room(void **p, uint32_t *cap, uint32_t n, size_t size)
+static int room(uint32_t **p, size_t *cap, size_t n)
 {
 	if (n < *cap)
 		return 0;
-	uint32_t more = *cap ? 2 * *cap : 64;
-	void *q = more > 1u << 28 ? NULL : realloc(*p, more * size);
+	size_t more = *cap ? 2 * *cap : 1024;
+	uint32_t *q = realloc(*p, more * sizeof(*q));
 	if (!q)
 		return -ENOMEM;
 	*p = q;
@@ -55,45 +40,8 @@ static int room(void **p, uint32_t *cap, uint32_t n, size_t size)
 	return 0;
 }
 
-static int word(struct vocabulary *w, const char *text, uint32_t *ret)
-{
-	return vocabulary_number(w, text, strlen(text), ret);
-}
-
-/* The function of a name in a file. */
-static int function_of(struct maker *m, const char *name, const char *file, uint32_t *ret)
-{
-	struct buf key = {0};
-	uint32_t known = m->functions.n;
-	buf_printf(&key, "%s\t%s", file, name);
-	int r = key.failed ? -ENOMEM : vocabulary_number(&m->functions, key.p, key.n, ret);
-	buf_release(&key);
-	if (r == 0 && *ret == known)
-		r = room((void **)&m->function_name, &m->cap_functions, known, sizeof(*m->function_name));
-	return r < 0 || *ret < known ? r : word(&m->names, name, &m->function_name[*ret]);
-}
-
-static int place_of(struct maker *m, const char *key, size_t n, uint32_t function, const char *file, uint32_t line,
-                    const char *name, bool call, uint32_t *ret)
-{
-	uint32_t known = m->places.n;
-	struct place p = {.function = function, .line = line, .call = call};
-	int r = vocabulary_number(&m->places, key, n, ret);
-	if (r < 0 || *ret < known)
-		return r;
-	r = room((void **)&m->place, &m->cap_places, known, sizeof(*m->place));
-	if (r == 0)
-		r = word(&m->names, file, &p.file);
-	if (r == 0)
-		r = word(&m->names, name, &p.name);
-	if (r == 0)
-		m->place[known] = p;
-	return r;
-}
-
 /* ---- steps ---- */
 
-/* Nodes are numbered when all are known; until then a step has the place's number. */
 static int put(struct maker *m, int side, uint32_t call, const struct symbol *s)
 {
 	struct called_steps *o = m->out;
@@ -101,198 +49,44 @@ static int put(struct maker *m, int side, uint32_t call, const struct symbol *s)
 	int r = symbols_number(&o->symbols, s, &number);
 	if (r == 0)
 		r = steps_add(&o->steps[side], number);
-	if (r == 0 && o->steps[side].n > m->cap_call[side]) {
-		size_t cap = m->cap_call[side] ? 2 * m->cap_call[side] : 1024;
-		uint32_t *p = realloc(o->call[side], cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		o->call[side] = p;
-		m->cap_call[side] = cap;
-	}
+	if (r == 0)
+		r = room(&o->call[side], &m->cap_call[side], o->steps[side].n - 1);
 	if (r == 0)
 		o->call[side][o->steps[side].n - 1] = call;
 	return r;
 }
 
-static int by_edge(const void *x, const void *y)
+/* The call's place: what makes it the same as another. */
+static int place_of(struct maker *m, const struct calls *c, const struct traced_call *t, uint32_t *ret)
 {
-	return memcmp(x, y, sizeof(struct edge));
-}
-
-/* In the order of functions, then nodes. */
-static int in_order(const void *x, const void *y)
-{
-	const struct edge *a = x, *b = y;
-	return a->function != b->function ? (a->function < b->function ? -1 : 1)
-	       : a->from != b->from       ? (a->from < b->from ? -1 : 1)
-	       : a->to < b->to            ? -1
-	                                  : a->to > b->to;
-}
-
-/* Each once: when the list is full, and at the end. */
-static void settle_edges(struct maker *m)
-{
-	uint32_t n = 0;
-	if (!m->n_edges)
-		return;
-	qsort(m->edges, m->n_edges, sizeof(*m->edges), in_order);
-	for (uint32_t i = 0; i < m->n_edges; i++)
-		if (!n || by_edge(&m->edges[n - 1], &m->edges[i]) != 0)
-			m->edges[n++] = m->edges[i];
-	m->n_edges = n;
-}
-
-static int add_edge(struct maker *m, const struct frame *f, uint32_t to)
-{
-	struct edge e = {f->function, f->place == SPEC_NONE ? 0 : f->place + 2, to};
-	if (m->n_edges == m->cap_edges) {
-		settle_edges(m);
-		/* Half empty at least, or sorting would come too often. */
-		if (m->n_edges > m->cap_edges / 2 || !m->cap_edges) {
-			int r = room((void **)&m->edges, &m->cap_edges, m->cap_edges, sizeof(*m->edges));
-			if (r < 0)
-				return r;
-		}
-	}
-	m->edges[m->n_edges++] = e;
-	return 0;
-}
-
-static int enter(struct maker *m, int side, uint32_t call, uint32_t function)
-{
-	int r = room((void **)&m->stack, &m->cap_stack, m->depth, sizeof(*m->stack));
-	if (r == 0)
-		r = put(m, side, call, &(struct symbol){.kind = STEP_ENTER, .of = function});
-	if (r == 0)
-		m->stack[m->depth++] = (struct frame){function, SPEC_NONE};
-	return r;
-}
-
-static int at(struct maker *m, int side, uint32_t call, uint32_t place)
-{
-	struct frame *f = &m->stack[m->depth - 1];
-	int r = m->out->stacks ? add_edge(m, f, place + 2) : 0;
-	f->place = place;
-	return r < 0 ? r : put(m, side, call, &(struct symbol){.kind = STEP_AT, .of = f->function, .node = place});
-}
-
-static int leave_to(struct maker *m, int side, uint32_t call, uint32_t depth)
-{
-	int r = 0;
-	while (r == 0 && m->depth > depth) {
-		r = add_edge(m, &m->stack[--m->depth], 1);
-		if (r == 0)
-			r = put(m, side, call, &(struct symbol){.kind = STEP_LEAVE});
-	}
-	return r;
-}
-
-/* What makes the call the same as another, but for where it is. */
-static void call_key(const struct calls *c, const struct traced_call *t, struct buf *ret)
-{
+	const char *name = calls_word(c, t->name);
 	enum call_result result = calls_result(c, t);
-	buf_printf(ret, "\t%s\t%d\t%s\t%d\t%lld", calls_word(c, t->name), t->fd, calls_word(c, t->kind), result,
+	struct buf key = {0};
+	uint32_t known = m->places.n;
+	buf_printf(&key, "%s\t%d\t%s\t%d\t%lld", name, t->fd, calls_word(c, t->kind), result,
 	           result == CALL_FAILED ? (long long)t->value : 0LL);
-}
-
-static int add_flat(struct maker *m, int side, uint32_t i)
-{
-	const struct calls *c = &m->c[side];
-	const struct traced_call *t = &c->v[i];
-	struct buf key = {0};
-	uint32_t place = 0;
-	if (!m->depth) { /* with stacks, and none yet: called by nobody who is known */
-		uint32_t function;
-		int r = function_of(m, "?", "", &function);
-		if (r == 0)
-			r = enter(m, side, i, function);
-		if (r < 0)
-			return r;
-	}
-	uint32_t function = m->stack[m->depth - 1].function;
-	buf_printf(&key, "%u", function);
-	call_key(c, t, &key);
-	int r = key.failed ? -ENOMEM : place_of(m, key.p, key.n, function, "", 0, calls_word(c, t->name), true, &place);
+	int r = key.failed ? -ENOMEM : vocabulary_number(&m->places, key.p, key.n, ret);
 	buf_release(&key);
-	return r < 0 ? r : at(m, side, i, place);
-}
-
-static int add_stack(struct maker *m, int side, uint32_t i)
-{
-	const struct calls *c = &m->c[side];
-	const struct traced_call *t = &c->v[i];
-	struct frame now[CALLS_DEPTH];
-	struct buf key = {0};
-	uint32_t kept = 0;
-	int r = 0;
-	for (uint32_t k = 0; r == 0 && k < t->depth; k++) {
-		const struct call_frame *f = &c->frames[c->stacks[t->stack + k]];
-		r = function_of(m, calls_word(c, f->function), calls_word(c, f->file), &now[k].function);
-	}
-	for (uint32_t k = 0; r == 0 && k < t->depth; k++) {
-		const struct call_frame *f = &c->frames[c->stacks[t->stack + k]];
-		bool last = k + 1 == t->depth;
-		buf_reset(&key);
-		buf_printf(&key, "%u\t%u", now[k].function, f->line);
-		if (last)
-			call_key(c, t, &key);
-		else
-			buf_printf(&key, "\t%u", now[k + 1].function);
-		const char *name =
-		    last ? calls_word(c, t->name) : calls_word(c, c->frames[c->stacks[t->stack + k + 1]].function);
-		r = key.failed ? -ENOMEM
-		               : place_of(m, key.p, key.n, now[k].function, calls_word(c, f->file), f->line, name, last,
-		                          &now[k].place);
-	}
-	buf_release(&key);
-	if (r < 0)
+	if (r < 0 || *ret < known)
 		return r;
-	/* Frames that are the same go on: all that stand where they stood, and the first that has moved. */
-	while (kept < m->depth && kept < t->depth && m->stack[kept].function == now[kept].function) {
-		kept++;
-		if (m->stack[kept - 1].place != now[kept - 1].place)
-			break;
-	}
-	r = leave_to(m, side, i, kept);
-	if (r == 0 && kept) /* of those that stand, only the innermost does something new */
-		r = at(m, side, i, now[kept - 1].place);
-	for (uint32_t k = kept; r == 0 && k < t->depth; k++) {
-		r = enter(m, side, i, now[k].function);
-		if (r == 0)
-			r = at(m, side, i, now[k].place);
-	}
-	return r;
+	r = room(&m->place, &m->cap_place, known);
+	return r < 0 ? r : vocabulary_number(&m->names, name, strlen(name), &m->place[known]);
 }
 
 static int add_side(struct maker *m, int side)
 {
 	const struct calls *c = &m->c[side];
-	int r = 0;
-	m->depth = 0;
-	if (!m->out->stacks) {
-		const char *slash = strrchr(m->c[0].info.exe, '/');
-		uint32_t function;
-		r = function_of(m, slash ? slash + 1 : m->c[0].info.exe, "", &function);
+	int r = put(m, side, 0, &(struct symbol){.kind = STEP_ENTER});
+	for (uint32_t i = 0; r == 0 && i < c->n; i++) {
+		uint32_t place = 0;
+		r = place_of(m, c, &c->v[i], &place);
 		if (r == 0)
-			r = enter(m, side, 0, function);
+			r = put(m, side, i, &(struct symbol){.kind = STEP_AT, .node = FIRST_CALL + place});
 	}
-	for (uint32_t i = 0; r == 0 && i < c->n; i++)
-		r = m->out->stacks && c->v[i].depth ? add_stack(m, side, i) : add_flat(m, side, i);
-	/* What is open where the thread ends returned no more. */
 	return r;
 }
 
 /* ---- the graph ---- */
-
-static int by_function(const void *x, const void *y, void *arg)
-{
-	const struct place *v = arg;
-	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-	return v[a].function != v[b].function ? (v[a].function < v[b].function ? -1 : 1)
-	       : v[a].line != v[b].line       ? (v[a].line < v[b].line ? -1 : 1)
-	       : a < b                        ? -1
-	                                      : a > b;
-}
 
 /* Words as one text, and where each is. */
 static char *all_words(const struct vocabulary *w, size_t *offset)
@@ -311,115 +105,54 @@ static char *all_words(const struct vocabulary *w, size_t *offset)
 	return text;
 }
 
-/* Nodes: of each function its entry, its return, then its places by their lines. node: by place. */
-static int make_spec(struct maker *m, uint32_t *node)
+/* One function, the program; how its calls follow one another is not known. */
+static int make_spec(struct maker *m)
 {
-	uint32_t n_places = m->places.n, n_functions = m->functions.n, k = 0, e = 0;
-	struct spec *s = calloc(1, sizeof(*s));
-	uint32_t *order = malloc(((size_t)n_places + 1) * sizeof(*order));
+	const char *exe = m->c[0].info.exe, *slash = strrchr(exe, '/');
+	const char *program = slash ? slash + 1 : exe;
+	uint32_t name;
+	int r = vocabulary_number(&m->names, program, strlen(program), &name);
+	struct spec *s = r == 0 ? calloc(1, sizeof(*s)) : NULL;
 	size_t *offset = malloc(((size_t)m->names.n + 1) * sizeof(*offset));
 	m->out->spec = s;
-	if (!s || !order || !offset)
+	if (!s || !offset)
 		goto failed;
 	s->main = SPEC_NONE;
 	s->producer = strdup("traces of calls");
-	s->files = malloc(((size_t)m->names.n + 1) * sizeof(*s->files));
-	s->functions = calloc((size_t)n_functions + 1, sizeof(*s->functions));
-	s->nodes = calloc((size_t)n_places + 2 * (size_t)n_functions + 1, sizeof(*s->nodes));
-	s->edges = calloc((size_t)m->n_edges + 1, sizeof(*s->edges));
+	s->functions = calloc(1, sizeof(*s->functions));
+	s->nodes = calloc((size_t)m->places.n + FIRST_CALL, sizeof(*s->nodes));
 	s->strings = all_words(&m->names, offset);
-	if (!s->producer || !s->files || !s->functions || !s->nodes || !s->edges || !s->strings)
+	if (!s->producer || !s->functions || !s->nodes || !s->strings)
 		goto failed;
-	s->n_files = m->names.n;
-	for (uint32_t i = 0; i < m->names.n; i++)
-		s->files[i] = s->strings + offset[i];
-	for (uint32_t i = 0; i < n_places; i++)
-		order[i] = i;
-	qsort_r(order, n_places, sizeof(*order), by_function, m->place);
-	for (uint32_t i = 0; i < n_functions; i++) {
-		struct spec_function *f = &s->functions[s->n_functions++];
-		*f = (struct spec_function){.name = s->strings + offset[m->function_name[i]], .file = SPEC_NONE};
-		f->first_node = s->n_nodes;
-		for (int kind = 0; kind < 2; kind++)
-			s->nodes[s->n_nodes++] = (struct spec_node){
-			    .kind = kind ? SPEC_RETURN : SPEC_ENTRY, .file = SPEC_NONE, .name = "", .condition = ""};
-		for (; k < n_places && m->place[order[k]].function == i; k++) {
-			const struct place *p = &m->place[order[k]];
-			node[order[k]] = s->n_nodes - f->first_node;
-			s->nodes[s->n_nodes++] = (struct spec_node){.kind = p->call ? SPEC_SYSCALL : SPEC_CALL,
-			                                            .file = p->line ? p->file : SPEC_NONE,
-			                                            .line = p->line,
-			                                            .name = s->strings + offset[p->name],
-			                                            .condition = ""};
-		}
-		f->n_nodes = s->n_nodes - f->first_node;
-	}
-	for (uint32_t i = 0; i < m->n_edges; i++) {
-		struct edge *x = &m->edges[i];
-		x->from = x->from >= 2 ? node[x->from - 2] : x->from;
-		x->to = x->to >= 2 ? node[x->to - 2] : x->to;
-	}
-	settle_edges(m);
-	for (uint32_t i = 0; i < n_functions; i++)
-		for (uint32_t n = 0; n < s->functions[i].n_nodes; n++) {
-			struct spec_node *x = &s->nodes[s->functions[i].first_node + n];
-			x->first_edge = s->n_edges;
-			for (; e < m->n_edges && m->edges[e].function == i && m->edges[e].from == n; e++) {
-				s->edges[s->n_edges++] = (struct spec_edge){m->edges[e].to, 0, ""};
-				x->n_edges++;
-			}
-		}
-	free(order);
+	s->n_nodes = m->places.n + FIRST_CALL;
+	s->n_functions = 1;
+	s->functions[0] =
+	    (struct spec_function){.name = s->strings + offset[name], .file = SPEC_NONE, .n_nodes = s->n_nodes};
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		s->nodes[i] = (struct spec_node){.kind = i == ENTRY    ? SPEC_ENTRY
+		                                         : i == RETURN ? SPEC_RETURN
+		                                                       : SPEC_SYSCALL,
+		                                 .file = SPEC_NONE,
+		                                 .name = i < FIRST_CALL ? "" : s->strings + offset[m->place[i - FIRST_CALL]],
+		                                 .condition = ""};
 	free(offset);
 	return 0;
 failed:
-	free(order);
 	free(offset);
 	return -ENOMEM;
-}
-
-/* The steps again, with nodes in the place of places. */
-static int renumber(struct maker *m, const uint32_t *node)
-{
-	struct called_steps *o = m->out;
-	struct symbols fresh = {0};
-	uint32_t *to = malloc(((size_t)o->symbols.n + 1) * sizeof(*to));
-	int r = to ? 0 : -ENOMEM;
-	for (uint32_t i = 0; r == 0 && i < o->symbols.n; i++) {
-		struct symbol s = o->symbols.v[i];
-		if (s.kind == STEP_AT)
-			s.node = node[s.node];
-		r = symbols_number(&fresh, &s, &to[i]);
-	}
-	for (int side = 0; r == 0 && side < 2; side++)
-		for (size_t i = 0; i < o->steps[side].n; i++)
-			o->steps[side].v[i] = to[o->steps[side].v[i]];
-	free(to);
-	symbols_release(&o->symbols);
-	o->symbols = fresh;
-	return r;
 }
 
 int called_steps_make(const struct calls c[2], struct called_steps *ret)
 {
 	struct maker m = {.c = c, .out = ret};
-	*ret = (struct called_steps){.stacks = c[0].n_stacks && c[1].n_stacks};
+	*ret = (struct called_steps){0};
 	int r = 0;
 	for (int side = 0; r == 0 && side < 2; side++)
 		r = add_side(&m, side);
-	settle_edges(&m);
-	uint32_t *node = malloc(((size_t)m.places.n + 1) * sizeof(*node));
 	if (r == 0)
-		r = node ? make_spec(&m, node) : -ENOMEM;
-	if (r == 0)
-		r = renumber(&m, node);
-	free(node);
-	free(m.edges);
+		r = make_spec(&m);
 	free(m.place);
-	free(m.function_name);
-	free(m.stack);
 	vocabulary_release(&m.names);
-	vocabulary_release(&m.functions);
 	vocabulary_release(&m.places);
 	return r;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define BYTES_MAX ((size_t)256 << 20)
-enum { DESCRIPTORS = 65536, WORD_MAX = 16384, FRAMES_MAX = 1 << 22 };
+enum { DESCRIPTORS = 65536, WORD_MAX = 16384 };
 
 /* What a descriptor is now: words. */
 struct is {
@@ -14,13 +14,12 @@ struct is {
 };
 struct reader {
 	struct calls *c;
-	uint32_t cap, cap_frames, cap_stacks;
+	uint32_t cap;
 	struct is *is; /* by descriptor */
 	size_t n_is;
 	char cwd[4096];
 	uint32_t given[2]; /* of the call that comes */
 	unsigned n_given;
-	uint32_t stack, depth;
 };
 
 bool calls_is(const char *first, size_t n)
@@ -31,8 +30,6 @@ bool calls_is(const char *first, size_t n)
 void calls_release(struct calls *c)
 {
 	free(c->v);
-	free(c->frames);
-	free(c->stacks);
 	vocabulary_release(&c->words);
 	*c = (struct calls){0};
 }
@@ -192,7 +189,7 @@ static int descriptor_line(struct reader *r, const char *p, const char *end)
 static int call_line(struct reader *r, const char *p, const char *end)
 {
 	struct calls *c = r->c;
-	struct traced_call t = {.fd = -1, .stack = r->stack, .depth = r->depth};
+	struct traced_call t = {.fd = -1};
 	const char *name, *none;
 	int64_t fd = -1;
 	size_t n = word_at(&p, end, &name);
@@ -217,50 +214,6 @@ static int call_line(struct reader *r, const char *p, const char *end)
 	c->v[c->n++] = t;
 	r->given[0] = r->given[1] = 0;
 	r->n_given = 0;
-	r->depth = 0;
-	return 0;
-}
-
-static int frame_line(struct reader *r, const char *p, const char *end)
-{
-	struct calls *c = r->c;
-	struct call_frame f;
-	int64_t id, line;
-	char name[WORD_MAX];
-	const char *tab;
-	if (!number(&p, end, &id) || !number(&p, end, &line) || id != c->n_frames || id >= FRAMES_MAX || line < 0 ||
-	    line > INT32_MAX || !(tab = memchr(p, '\t', (size_t)(end - p))))
-		return -EBADMSG;
-	f.line = (uint32_t)line;
-	if (!name_of(p, tab, name, sizeof(name)))
-		return -EBADMSG;
-	int rc = vocabulary_number(&c->words, name, strlen(name), &f.file);
-	if (rc == 0 && !name_of(tab + 1, end, name, sizeof(name)))
-		return -EBADMSG;
-	if (rc == 0)
-		rc = vocabulary_number(&c->words, name, strlen(name), &f.function);
-	if (rc == 0)
-		rc = room((void **)&c->frames, &r->cap_frames, c->n_frames, sizeof(*c->frames));
-	if (rc == 0)
-		c->frames[c->n_frames++] = f;
-	return rc;
-}
-
-static int stack_line(struct reader *r, const char *p, const char *end)
-{
-	struct calls *c = r->c;
-	int64_t id;
-	r->stack = c->n_stacks;
-	r->depth = 0;
-	while (p < end) {
-		if (!number(&p, end, &id) || id < 0 || id >= c->n_frames || r->depth == CALLS_DEPTH)
-			return -EBADMSG;
-		int rc = room((void **)&c->stacks, &r->cap_stacks, c->n_stacks, sizeof(*c->stacks));
-		if (rc < 0)
-			return rc;
-		c->stacks[c->n_stacks++] = (uint32_t)id;
-		r->depth++;
-	}
 	return 0;
 }
 
@@ -292,10 +245,6 @@ static int event_line(struct reader *r, const char *p, const char *end)
 		return r->n_given < 2 ? path_word(r, rest, end, &r->given[r->n_given++]) : -EBADMSG;
 	case 'c':
 		return call_line(r, rest, end);
-	case 'f':
-		return frame_line(r, rest, end);
-	case 's':
-		return stack_line(r, rest, end);
 	case 'g':
 		r->c->gaps++;
 		return 0;

@@ -2,9 +2,8 @@
  * (doc/traces.md; the bytes are in doc/format/calls.md). Written by the recorder (src/capture/run/called.c).
  *
  * Of each call: its name, the descriptor that it was about and what that is, the paths that it gave, and what came of
- * it. Where stacks were asked for: who called, as functions and lines. Every input is hostile: what is read has every
- * index in its range; a line that is none of the format's is damage, and nothing behind it is read. At most 256 MiB,
- * CALLS_DEPTH frames a call. */
+ * it. Every input is hostile: what is read has every index in its range; a line that is none of the format's is damage,
+ * and nothing behind it is read. At most 256 MiB. */
 #ifndef STEMMA_SPEC_CALLS_H
 #define STEMMA_SPEC_CALLS_H
 
@@ -16,7 +15,6 @@
 #include <stdint.h>
 
 #define CALLS_MAGIC "stemma-calls 1\n"
-#define CALLS_DEPTH 1024
 
 struct traced_call {
 	uint32_t name;     /* "read" */
@@ -25,10 +23,6 @@ struct traced_call {
 	uint32_t given[2]; /* paths among its arguments; "" none. Both are shortened by the folder that it was started in */
 	int32_t fd;        /* -1 none */
 	int64_t value;     /* what it returned: negative: -errno */
-	uint32_t stack, depth; /* in stacks, outermost first; 0 frames: not recorded */
-};
-struct call_frame {
-	uint32_t function, file, line; /* words; line 0 not known */
 };
 struct calls {
 	struct trace_info info; /* as far as it says; end: CUT also where it was killed or became another program */
@@ -39,10 +33,6 @@ struct calls {
 	bool replaced; /* it ended as another program began */
 	struct traced_call *v;
 	uint32_t n;
-	struct call_frame *frames;
-	uint32_t n_frames;
-	uint32_t *stacks; /* numbers of frames */
-	uint32_t n_stacks;
 	struct vocabulary words;
 	uint64_t gaps;
 	bool damaged;
