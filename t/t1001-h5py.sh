@@ -124,6 +124,12 @@ cmd 0 run --hdf5 -- $PYTHON -B later.py 4 && cmd 0 why later.h5//mean && says_no
 	cmd 0 run --hdf5=dataset -- $PYTHON -B later.py 6 && cmd 0 why later.h5//mean && says_not "$out" "$since" && cmd 0 why later.h5//mean@rate && says "$out" "$since"
 check 'by one that nobody recorded; by one that told of other objects only'
 
+# Shapes and parts that leave out their run are the session's.
+echo "import h5py; h5py.File('gone.h5', 'w').create_dataset('unforgettable', data=[1])" >gone.py
+cmd 0 run --hdf5 -- $PYTHON -B gone.py && grep -rqs unforgettable "$STEMMA_HOME/logs" && cmd 0 sql "SELECT path FROM hdf5_object" && says "$out" gone.h5//unforgettable &&
+	cmd 0 forget @ && cmd 0 sql "SELECT path FROM hdf5_object" && says_not "$out" gone.h5 && ! grep -rqs unforgettable "$STEMMA_HOME/logs" && cmd 0 fsck
+check 'a run that is forgotten takes its objects along'
+
 if $PYTHON -c 'import netCDF4' 2>"$err"; then
 	cat >nc.py <<'END'
 import netCDF4, sys
