@@ -45,6 +45,18 @@ ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset)
 	return (ssize_t)done;
 }
 
+size_t io_text(const char *path, char *ret, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd < 0 ? -1 : read(fd, ret, size - 1);
+	int e = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = e;
+	ret[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
 static int make_dir(const char *path, mode_t mode)
 {
 	struct stat st;

@@ -14,6 +14,9 @@
 int io_write(int fd, const void *p, size_t n, size_t *ret_done);
 /* Reads up to n bytes at offset, fewer only at the end of the file. Bytes read, or -errno. */
 ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset);
+/* A small file, as those of /proc are: what one read gives of it, with a NUL behind it in ret. Its length; 0, with ""
+ * and errno, where it cannot be read. */
+size_t io_text(const char *path, char *ret, size_t size);
 /* Makes a directory and those above it that are missing, each with mode. 0 or -errno; an existing directory is fine. */
 int io_mkdirs(const char *path, mode_t mode);
 /* The same file with a descriptor above the standard streams (fd is closed when it moved). -errno on failure. */

@@ -1,5 +1,6 @@
 #include "cc/group.h"
 
+#include "base/io.h"
 #include "capture/inject/raw.h"
 
 #include <errno.h>
@@ -63,11 +64,7 @@ static bool waits(pid_t pid, int sig)
 {
 	char path[32], text[4096];
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	io_text(path, text, sizeof(text));
 	const char *p = strstr(text, "\nShdPnd:");
 	return p && strtoull(p + 8, NULL, 16) >> (sig - 1) & 1;
 }

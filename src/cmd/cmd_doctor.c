@@ -1,5 +1,6 @@
 /* stemma doctor: what works on this machine, found out by doing it. */
 #include "base/fileid.h"
+#include "base/io.h"
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor_hdf5.h"
@@ -149,11 +150,7 @@ static void check_node(struct report *r, bool measure)
 /* A line of a file, without its end; "" if it cannot be read. */
 static const char *line_in(const char *file, char *ret, size_t size)
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, ret, size - 1);
-	if (fd >= 0)
-		close(fd);
-	ret[n > 0 ? n : 0] = '\0';
+	io_text(file, ret, size);
 	ret[strcspn(ret, "\n")] = '\0';
 	return ret;
 }

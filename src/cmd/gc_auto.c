@@ -1,4 +1,5 @@
 /* gc_auto.c - gc by itself. */
+#include "base/io.h"
 #include "cmd/fmt.h"
 #include "cmd/keeping.h"
 
@@ -21,13 +22,8 @@ static bool inside_run(void)
 	long pid = getppid();
 	for (int depth = 0; pid > 1 && depth < 1000; depth++) {
 		snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-		if (fd >= 0)
-			close(fd);
-		if (n <= 0)
+		if (!io_text(path, text, sizeof(text)))
 			return false;
-		text[n] = '\0';
 		const char *name = strchr(text, '('), *end = strrchr(text, ')');
 		if (!name || !end || sscanf(end, ") %*c %ld", &pid) != 1)
 			return false;

@@ -65,12 +65,8 @@ static bool lives(const struct trace_info *i)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof(path), "/proc/%u/stat", i->pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
 	/* Another's process, or none: a number in another namespace says nothing, and the file is left as it is. */
-	if (n <= 0)
+	if (!io_text(path, text, sizeof(text)))
 		return kill((pid_t)i->pid, 0) == 0 || errno == EPERM;
 	return true;
 }

@@ -1,4 +1,5 @@
 /* Process events of the kernel, where nothing of ours tells of processes: a monitor that would be blind hears. */
+#include "base/io.h"
 #include "monitor/monitor_int.h"
 
 #include <dirent.h>
@@ -138,12 +139,7 @@ static bool threads_now(pid_t pid, uint64_t *ret_cpu, struct tree_io *ret_io)
 			struct procfs f;
 			procfs_clear(&f);
 			snprintf(name, sizeof(name), "/proc/%d/task/%.12s/%s", pid, e->d_name, i ? "io" : "schedstat");
-			int fd = open(name, O_RDONLY | O_CLOEXEC);
-			ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-			if (fd >= 0)
-				close(fd);
-			ok &= n > 0;
-			text[n > 0 ? n : 0] = '\0';
+			ok &= io_text(name, text, sizeof(text)) > 0;
 			if (i) {
 				procfs_parse_io(text, &f);
 				tree_add_io(ret_io, &f);

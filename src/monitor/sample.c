@@ -1,4 +1,5 @@
 /* Looking at who is alive. Everything here is called with the monitor's lock. */
+#include "base/io.h"
 #include "monitor/monitor_int.h"
 
 #include <dirent.h>
@@ -39,13 +40,9 @@ static bool own_io(pid_t tid, struct tree_io *io, bool add, size_t *ret_n)
 		snprintf(name, sizeof(name), "/proc/self/task/%d/io", tid);
 	else
 		snprintf(name, sizeof(name), "/proc/self/io");
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	size_t n = io_text(name, text, sizeof(text));
+	if (!n)
 		return false;
-	text[n] = '\0';
 	procfs_parse_io(text, &f);
 	if (f.rchar == PROCFS_UNKNOWN)
 		return false;
@@ -56,7 +53,7 @@ static bool own_io(pid_t tid, struct tree_io *io, bool add, size_t *ret_n)
 	io->syscw += sign * f.syscw;
 	io->read_bytes += sign * f.read_bytes;
 	io->write_bytes += sign * f.write_bytes;
-	*ret_n = (size_t)n;
+	*ret_n = n;
 	return true;
 }
 

@@ -536,41 +536,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 	EXECS(fd, path, flags, argv, envp, REAL(execveat)(fd, path, argv, env, flags));
 }
 
-/* Arguments one by one, as an array. */
-#define COLLECT(arg)                                                                                                   \
-	va_list ap;                                                                                                        \
-	size_t count = 1;                                                                                                  \
-	va_start(ap, arg);                                                                                                 \
-	while (va_arg(ap, const char *))                                                                                   \
-		count++;                                                                                                       \
-	va_end(ap);                                                                                                        \
-	char **argv = __builtin_alloca((count + 1) * sizeof(*argv));                                                       \
-	argv[0] = (char *)arg;                                                                                             \
-	va_start(ap, arg);                                                                                                 \
-	for (size_t i = 1; i <= count; i++)                                                                                \
-	argv[i] = va_arg(ap, char *)
-
-EXPORT int execl(const char *path, const char *arg, ...)
-{
-	COLLECT(arg);
-	va_end(ap);
-	return execve(path, argv, environ);
-}
-
-EXPORT int execlp(const char *file, const char *arg, ...)
-{
-	COLLECT(arg);
-	va_end(ap);
-	return execvpe(file, argv, environ);
-}
-
-EXPORT int execle(const char *path, const char *arg, ...)
-{
-	COLLECT(arg);
-	char *const *envp = va_arg(ap, char *const *);
-	va_end(ap);
-	return execve(path, argv, envp);
-}
+#include "capture/inject/exec_words.h"
 
 #define SPAWNS(name, program)                                                                                          \
 	REAL_OF(name);                                                                                                     \

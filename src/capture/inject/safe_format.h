@@ -13,6 +13,8 @@
 #ifndef STEMMA_CAPTURE_INJECT_SAFE_FORMAT_H
 #define STEMMA_CAPTURE_INJECT_SAFE_FORMAT_H
 
+#include "event/sizes.h"
+
 #include <assert.h>
 #include <stdint.h>
 
@@ -21,7 +23,6 @@
 #define SAFE_PAGE 4096
 #define SAFE_ROOM 4032
 #define SAFE_CHUNKS_MAX 16384
-#define SAFE_SIZES 10
 #define SAFE_HANDLES 18
 #define SAFE_END UINT32_MAX  /* instead of an event's size: the rest of the chunk stays empty */
 #define SAFE_STRING_MAX 3000 /* of a piece of text */
@@ -130,7 +131,7 @@ struct safe_row {
 	uint32_t failed;
 	uint64_t calls, bytes, largest, spent;
 	int64_t first, last; /* first 0: none yet */
-	uint32_t sizes[SAFE_SIZES];
+	uint32_t sizes[SIZE_CLASSES];
 };
 static_assert(sizeof(struct safe_row) == 96, "layout");
 

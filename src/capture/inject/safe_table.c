@@ -487,16 +487,6 @@ static struct safe_handle *new_handle(uint32_t oid)
 	return NULL;
 }
 
-static unsigned size_class(uint64_t n)
-{
-	static const uint64_t up_to[SAFE_SIZES - 1] = {100,     1000,     10000,     100000,    1000000,
-	                                               4000000, 10000000, 100000000, 1000000000};
-	unsigned i = 0;
-	while (i < SAFE_SIZES - 1 && n > up_to[i])
-		i++;
-	return i;
-}
-
 #define ADD(what, n)                                                                                                   \
 	do {                                                                                                               \
 		if (&__libc_single_threaded && __libc_single_threaded)                                                         \

@@ -1,4 +1,5 @@
 #include "capture/run/choose.h"
+#include "base/io.h"
 #include "capture/run/worker.h"
 
 #include <errno.h>
@@ -57,11 +58,7 @@ int capture_yama(void)
 static bool traced(void)
 {
 	char text[2048], *at;
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	io_text("/proc/self/status", text, sizeof(text));
 	return (at = strstr(text, "\nTracerPid:")) && atoi(at + 11) != 0;
 }
 

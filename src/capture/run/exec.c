@@ -352,27 +352,8 @@ void exec_pending_free(struct exec_pending *e)
 	buf_release(&e->argv);
 	buf_release(&e->env);
 	free(e->cwd);
-	free(e->jobserver_fifo);
+	jobserver_release(&e->jobserver);
 	free(e);
-}
-
-/* make tells its children where its tokens are: --jobserver-auth=R,W or fifo:PATH in MAKEFLAGS. Tokens are not data. */
-static void find_jobserver(struct exec_pending *e)
-{
-	e->jobserver[0] = e->jobserver[1] = -1;
-	for (size_t at = 0; at < e->env.n; at += strlen(e->env.p + at) + 1) {
-		const char *v = e->env.p + at;
-		if (strncmp(v, "MAKEFLAGS=", 10))
-			continue;
-		const char *a = strstr(v, "--jobserver-auth=");
-		if (!a)
-			a = strstr(v, "--jobserver-fds=");
-		a = a ? strchr(a, '=') + 1 : NULL;
-		if (a && !strncmp(a, "fifo:", 5))
-			e->jobserver_fifo = strndup(a + 5, strcspn(a + 5, " "));
-		else if (a)
-			sscanf(a, "%d,%d", &e->jobserver[0], &e->jobserver[1]);
-	}
 }
 
 /* Both vectors, the strings of what came ahead with one call. False: not all of these can be read so. */
@@ -413,7 +394,7 @@ static void read_words(const struct trap *t, const uint64_t vector[2], const str
 	e->envc = v[1].count;
 	buf_release(&v[0].bytes);
 	buf_release(&v[1].bytes);
-	find_jobserver(e);
+	e->jobserver = jobserver_find(&e->env);
 }
 
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
@@ -576,10 +557,9 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	if (e->compat || (exe && exe->is_elf32))
 		sup_gap(s, p, TERM_gap_abi32, 0, "a 32-bit program");
 	p->catches = p->catches_child = p->guarded = p->unguarded = false; /* no handler outlives an exec */
-	memcpy(p->jobserver, e->jobserver, sizeof(p->jobserver));
-	free(p->jobserver_fifo);
-	p->jobserver_fifo = e->jobserver_fifo;
-	e->jobserver_fifo = NULL;
+	jobserver_release(&p->jobserver);
+	p->jobserver = e->jobserver;
+	e->jobserver = JOBSERVER_NONE;
 	use_program(s, p, exe, e->time);
 	use_program(s, p, e->script, e->time);
 	if (exe && exe->is_elf && exe->interpreter && !s->tree_only) {

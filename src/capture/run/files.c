@@ -1,4 +1,5 @@
 /* Files and accesses: what is open, since when, and what shows that it was written. */
+#include "base/io.h"
 #include "capture/run/counted.h"
 #include "capture/run/redact.h"
 
@@ -464,13 +465,8 @@ int task_call(pid_t tid, enum call *ret)
 {
 	char name[64], line[64], *end;
 	snprintf(name, sizeof(name), "/proc/%d/syscall", tid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (!io_text(name, line, sizeof(line)))
 		return -ESRCH;
-	line[n] = '\0';
 	long nr = strtol(line, &end, 10);
 	if (end == line || nr < 0)
 		return -EAGAIN;

@@ -1,5 +1,6 @@
 #include "capture/run/graft.h"
 #include "base/fileid.h"
+#include "base/io.h"
 #include "capture/inject/opens.h"
 
 #include <dirent.h>
@@ -39,12 +40,7 @@ static bool slurp(pid_t pid, const char *what, char *text, size_t n)
 {
 	char name[64];
 	snprintf(name, sizeof(name), "/proc/%d/%s", pid, what);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, n - 1);
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	return got > 0;
+	return io_text(name, text, n) > 0;
 }
 
 static long field(const char *text, const char *name)

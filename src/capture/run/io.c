@@ -2,6 +2,7 @@
  * its descriptor is looked up, and at its end, where its result is. Budget: beside the two stops (25 µs) a statx a
  * descriptor and a walk over the process's live accesses; 200 bytes an access and kind of call. See doc/io.md. */
 #include "capture/run/counted.h"
+#include "event/sizes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +13,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SIZES 10
-
 /* <linux/fs.h> cannot be used beside <sys/mount.h>'s relatives on every system. */
 #define CLONE_WHOLE 0x40049409u
 #define CLONE_RANGE 0x4020940du
@@ -22,7 +21,7 @@ struct io_sum {
 	struct io_sum *next;
 	unsigned api;
 	bool write;
-	uint64_t calls, failed, bytes, largest, spent, size[SIZES];
+	uint64_t calls, failed, bytes, largest, spent, size[SIZE_CLASSES];
 	int64_t first, last;
 };
 
@@ -289,16 +288,6 @@ static uint64_t messages(struct proc *p, pid_t tid, uint64_t addr, uint64_t n)
 		sum += length;
 	}
 	return sum;
-}
-
-static unsigned size_class(uint64_t n)
-{
-	static const uint64_t up_to[SIZES - 1] = {100,     1000,     10000,     100000,    1000000,
-	                                          4000000, 10000000, 100000000, 1000000000};
-	unsigned i = 0;
-	while (i < SIZES - 1 && n > up_to[i])
-		i++;
-	return i;
 }
 
 static void count(struct sup *s, struct proc *p, uint64_t seq, unsigned api, bool write, int64_t start, int64_t rval,

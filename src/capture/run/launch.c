@@ -1,5 +1,6 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
+#include "base/io.h"
 #include "capture/hdf5/h5_words.h"
 #include "capture/run/called.h"
 #include "capture/run/choose.h"
@@ -398,11 +399,7 @@ static bool stopped_at_start(const struct keeper *k)
 	if (__atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE) || !k->control->root)
 		return false;
 	snprintf(name, sizeof(name), "/proc/%d/stat", k->control->root);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	io_text(name, text, sizeof(text));
 	const char *state = strrchr(text, ')');
 	return state && !strncmp(state, ") T", 3);
 }

@@ -1,5 +1,6 @@
 /* Would the command lose a privilege under a recorder? What can be told before it starts: the program itself, and the
  * one that a wrapper is about to become. */
+#include "base/io.h"
 #include "capture/run/choose.h"
 
 #include <fcntl.h>
@@ -54,13 +55,8 @@ static const char *last_part(const char *path)
 static bool interpreter(const char *path, char *ret, size_t n)
 {
 	char head[256];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t k = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (k < 3 || head[0] != '#' || head[1] != '!')
+	if (io_text(path, head, sizeof(head)) < 3 || head[0] != '#' || head[1] != '!')
 		return false;
-	head[k] = '\0';
 	char *p = head + 2 + strspn(head + 2, " \t");
 	p[strcspn(p, " \t\n\r")] = '\0';
 	snprintf(ret, n, "%s", p);

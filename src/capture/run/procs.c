@@ -382,7 +382,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->wchar_exec = UINT64_MAX;
 	p->uid = s->euid;
 	p->gid = s->egid;
-	p->jobserver[0] = p->jobserver[1] = -1;
+	p->jobserver = JOBSERVER_NONE;
 	int64_t forked = s->clock_offset + p->started; /* or up to a tick later */
 	p->io_unseen = forked <= s->unseen_until;
 	if (parent) {
@@ -401,8 +401,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		p->catches = parent->catches;
 		p->catches_child = parent->catches_child;
 		p->wchar_exec = 0; /* a new process begins at 0 */
-		memcpy(p->jobserver, parent->jobserver, sizeof(p->jobserver));
-		p->jobserver_fifo = parent->jobserver_fifo ? strdup(parent->jobserver_fifo) : NULL;
+		p->jobserver = jobserver_copy(&parent->jobserver);
 	}
 	if (parent && forked < parent->seen)
 		forked = parent->seen;
@@ -559,8 +558,9 @@ static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_
 	for (struct access *a = p->live; a; a = a->proc_next)
 		if (a->file == h->file && (a->mode & h->mode) == h->mode)
 			return;
-	bool sync = (h->file->kind == TERM_kind_pipe && (h->fd == p->jobserver[0] || h->fd == p->jobserver[1])) ||
-	            (p->jobserver_fifo && h->file->path && !strcmp(h->file->path, p->jobserver_fifo));
+	const struct jobserver *j = &p->jobserver;
+	bool sync = (h->file->kind == TERM_kind_pipe && (h->fd == j->fds[0] || h->fd == j->fds[1])) ||
+	            (j->fifo && h->file->path && !strcmp(h->file->path, j->fifo));
 	unsigned via = sync ? TERM_via_sync : h->file->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
 	/* A read-write descriptor is two accesses, so that each can be proved or dropped by itself. */
 	for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
@@ -931,6 +931,6 @@ void proc_dead(struct sup *s, struct proc *p)
 	counted_free(p);
 	opens_free(s, p);
 	free(p->cwd);
-	free(p->jobserver_fifo);
+	jobserver_release(&p->jobserver);
 	free(p);
 }

@@ -175,7 +175,7 @@ void use_add(struct use *u, const struct safe_row *row)
 		x->row.first = row->first;
 	if (row->last > x->row.last)
 		x->row.last = row->last;
-	for (int i = 0; i < SAFE_SIZES; i++)
+	for (int i = 0; i < SIZE_CLASSES; i++)
 		x->sizes[i] += row->sizes[i];
 }
 

@@ -19,7 +19,7 @@
 struct sum {
 	struct sum *next;
 	struct safe_row row;
-	uint64_t sizes[SAFE_SIZES];
+	uint64_t sizes[SIZE_CLASSES];
 };
 
 /* An access, and how many open files lead to it. */

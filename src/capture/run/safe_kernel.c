@@ -1,5 +1,6 @@
 /* What only the kernel can tell of the job under --capture=safe: who has ended, and who runs without saying anything.
  */
+#include "base/io.h"
 #include "capture/run/redact.h"
 #include "capture/run/safe_int.h"
 
@@ -78,11 +79,7 @@ static void program_of(uint32_t pid, char *path, size_t room, size_t *ret_path, 
 	*ret_path = n > 0 ? (size_t)n : 0;
 	path[*ret_path] = '\0';
 	snprintf(name, sizeof(name), "/proc/%u/cmdline", pid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, args, args_room - 1);
-	if (fd >= 0)
-		close(fd);
-	*ret_args = n > 0 ? (size_t)n : 0;
+	*ret_args = io_text(name, args, args_room);
 }
 
 /* What a process is that has said nothing, taken for an exec that was seen. False: that cannot be told. One that has
@@ -200,11 +197,7 @@ static void scan_children(struct safe *f, struct sproc *parent, uint32_t of, uin
 {
 	char name[64], text[8192];
 	snprintf(name, sizeof(name), "/proc/%u/task/%u/children", of, of);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t k = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[k > 0 ? k : 0] = '\0';
+	io_text(name, text, sizeof(text));
 	for (char *at = text, *next; *at; at = next) {
 		uint32_t pid = (uint32_t)strtoul(at, &next, 10);
 		if (next == at)

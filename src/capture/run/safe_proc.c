@@ -1,4 +1,5 @@
 /* Processes under --capture=safe, their programs, and their ends. */
+#include "base/io.h"
 #include "capture/run/redact.h"
 #include "capture/run/safe_int.h"
 
@@ -41,13 +42,8 @@ static bool read_start(uint32_t pid, uint64_t *ret_ticks, uint32_t *ret_ppid)
 {
 	char name[48], text[1024];
 	snprintf(name, sizeof(name), "/proc/%u/stat", pid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (!io_text(name, text, sizeof(text)))
 		return false;
-	text[n] = '\0';
 	char *at = strrchr(text, ')'), state;
 	unsigned long long start = 0;
 	unsigned ppid = 0;
@@ -120,13 +116,12 @@ struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct spr
 	p->uncounted = p->pidfd < 0;
 	p->uid = s->euid;
 	p->gid = s->egid;
-	p->jobserver[0] = p->jobserver[1] = -1;
+	p->jobserver = JOBSERVER_NONE;
 	if (parent) {
 		parent->p->forks = true;
 		p->uid = parent->p->uid;
 		p->gid = parent->p->gid;
-		memcpy(p->jobserver, parent->p->jobserver, sizeof(p->jobserver));
-		p->jobserver_fifo = parent->p->jobserver_fifo ? strdup(parent->p->jobserver_fifo) : NULL;
+		p->jobserver = jobserver_copy(&parent->p->jobserver);
 		p->cwd = parent->p->cwd ? strdup(parent->p->cwd) : NULL;
 		n->root = parent->root ? strdup(parent->root) : NULL;
 		n->ns = parent->ns;
@@ -194,27 +189,6 @@ static void use_program(struct safe *f, struct sproc *p, struct file *file, int6
 	             file->stated.known ? &file->stated : NULL);
 }
 
-/* make's tokens, as exec.c finds them. */
-static void find_jobserver(struct proc *p, const struct buf *env)
-{
-	free(p->jobserver_fifo);
-	p->jobserver_fifo = NULL;
-	p->jobserver[0] = p->jobserver[1] = -1;
-	for (size_t at = 0; at < env->n; at += strlen(env->p + at) + 1) {
-		const char *v = env->p + at;
-		if (strncmp(v, "MAKEFLAGS=", 10))
-			continue;
-		const char *a = strstr(v, "--jobserver-auth=");
-		if (!a)
-			a = strstr(v, "--jobserver-fds=");
-		a = a ? strchr(a, '=') + 1 : NULL;
-		if (a && !strncmp(a, "fifo:", 5))
-			p->jobserver_fifo = strndup(a + 5, strcspn(a + 5, " "));
-		else if (a)
-			sscanf(a, "%d,%d", &p->jobserver[0], &p->jobserver[1]);
-	}
-}
-
 static void exec_say(struct safe *f, struct sproc *p, int64_t time, struct file *exe, struct file *script,
                      const struct buf *argv, size_t argc, const struct buf *env, size_t envc)
 {
@@ -258,7 +232,8 @@ void sproc_begins(struct safe *f, struct sproc *p)
 	p->begins.cwd = NULL;
 	p->p->uid = p->begins.uid;
 	p->p->gid = p->begins.gid;
-	find_jobserver(p->p, &env);
+	jobserver_release(&p->p->jobserver);
+	p->p->jobserver = jobserver_find(&env);
 	exec_say(f, p, p->begins.time, p->begins.exe, p->begins.script, &argv, given ? p->ngiven : p->list[SAFE_ARG].count,
 	         &env, p->list[SAFE_VAR].count);
 	sup_gap(f->s, p->p, TERM_gap_by_library, 0, NULL);
@@ -386,7 +361,7 @@ void sproc_forget(struct safe *f, struct sproc *p)
 	free(p->begins.cwd);
 	free(p->done);
 	free(p->p->cwd);
-	free(p->p->jobserver_fifo);
+	jobserver_release(&p->p->jobserver);
 	free(p->p);
 	free(p);
 }

@@ -1,4 +1,5 @@
 /* Where the region lies, and where the library is. */
+#include "base/io.h"
 #include "capture/run/private.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
@@ -115,21 +116,17 @@ static enum fits command_fits(const char *name)
 			break;
 	}
 	for (int links = 0; head && links < 4; links++) {
-		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD - 1);
-		if (fd >= 0)
-			close(fd);
+		size_t n = io_text(path, head, HEAD);
 		if (n > 2 && head[0] == '#' && head[1] == '!') {
-			head[n] = '\0';
 			snprintf(path, sizeof(path), "%.*s", (int)strcspn(head + 2 + strspn(head + 2, " \t"), " \t\n"),
 			         head + 2 + strspn(head + 2, " \t"));
 			continue;
 		}
 		if (n < EI_NIDENT || memcmp(head, ELFMAG, SELFMAG))
 			break;
-		if (head[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) || has(head, (size_t)n, "/ld-musl"))
+		if (head[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) || has(head, n, "/ld-musl"))
 			ret = FITS_NOT;
-		else if (has(head, (size_t)n, "libasan.so") || has(head, (size_t)n, "libclang_rt.asan"))
+		else if (has(head, n, "libasan.so") || has(head, n, "libclang_rt.asan"))
 			ret = FITS_ASAN;
 		break;
 	}

@@ -50,12 +50,11 @@ static void adopt(struct sproc *p, const struct sproc *parent, uint32_t image)
 		return;
 	free(p->p->cwd);
 	free(p->root);
-	free(p->p->jobserver_fifo);
+	jobserver_release(&p->p->jobserver);
 	p->p->cwd = copy_of(parent->p->cwd);
 	p->root = copy_of(parent->root);
 	p->ns = parent->ns;
-	p->p->jobserver_fifo = copy_of(parent->p->jobserver_fifo);
-	memcpy(p->p->jobserver, parent->p->jobserver, sizeof(p->p->jobserver));
+	p->p->jobserver = jobserver_copy(&parent->p->jobserver);
 	p->p->uid = parent->p->uid;
 	p->p->gid = parent->p->gid;
 }

@@ -13,6 +13,7 @@
 #include "base/fileid.h"
 #include "base/ulid.h"
 #include "capture/run/channel.h"
+#include "capture/run/jobserver.h"
 #include "capture/run/run.h"
 #include "capture/trap/trap.h"
 #include "event/event.h"
@@ -171,8 +172,7 @@ struct exec_pending {
 	size_t nheld;
 	uint64_t wchar; /* before it ran */
 	bool compat, cut, set_id, privilege_lost;
-	int jobserver[2];
-	char *jobserver_fifo;
+	struct jobserver jobserver;
 };
 
 struct proc {
@@ -220,8 +220,7 @@ struct proc {
 	unsigned graft_tries;
 	struct logging *logging; /* it logs what it opens by itself; NULL: it does not */
 	unsigned open_stops, inject_tries;
-	int jobserver[2];
-	char *jobserver_fifo;
+	struct jobserver jobserver;
 	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
 	bool run_root;          /* the nested run ends with it */
 };

@@ -2,6 +2,7 @@
  * stops again at its end, so that results are settled at once; the price is two stops of 12 µs, one tracer, set-id
  * programs without their privilege, no second tracer (gdb, strace) inside the run, and calls that fail for a moment
  * if the worker is killed (retrace.c). */
+#include "base/io.h"
 #include "capture/run/aside.h"
 #include "capture/run/called.h"
 #include "capture/run/links.h"
@@ -137,13 +138,8 @@ static bool is_hidden_child(pid_t tracer, pid_t pid)
 {
 	char name[48], text[2048], *at;
 	snprintf(name, sizeof(name), "/proc/%d/status", tracer);
-	int fd = tracer > 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return (at = strstr(text, "\nPPid:")) && atoi(at + 6) == pid && (at = strstr(text, "\nTracerPid:")) &&
-	       atoi(at + 11) == 0;
+	return tracer > 0 && io_text(name, text, sizeof(text)) && (at = strstr(text, "\nPPid:")) && atoi(at + 6) == pid &&
+	       (at = strstr(text, "\nTracerPid:")) && atoi(at + 11) == 0;
 }
 
 /* The process of thread `tid`, which is in a stop, is about to be traced by another of the run: so the address

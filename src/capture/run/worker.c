@@ -1,4 +1,5 @@
 #include "capture/run/worker.h"
+#include "base/io.h"
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
 #include "capture/run/images.h"
@@ -212,11 +213,7 @@ static void read_own(const struct worker *w, const char *name, char *ret, size_t
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", (int)__atomic_load_n(&w->server, __ATOMIC_ACQUIRE), name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t k = fd < 0 ? -1 : read(fd, ret, n - 1);
-	if (fd >= 0)
-		close(fd);
-	ret[k > 0 ? k : 0] = '\0';
+	io_text(path, ret, n);
 }
 
 /* Does the server's thread sleep? Not where it runs, or only waits for a processor or for another thread of ours that
@@ -464,11 +461,7 @@ static bool is_zombie(pid_t pid)
 {
 	char name[48], text[512];
 	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	io_text(name, text, sizeof(text));
 	const char *state = strrchr(text, ')');
 	return state && !strncmp(state, ") Z", 3);
 }
@@ -488,13 +481,8 @@ static bool next_over(struct worker *w, siginfo_t *ret)
 	if (!w->sup.guarding)
 		return child_over(P_ALL, 0, ret);
 	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (fd < 0) /* no descriptor left: the command's end at least must not be missed */
+	if (!io_text(name, text, sizeof(text))) /* no descriptor left: the command's end at least must not be missed */
 		return child_over(P_PID, w->sup.root, ret);
-	text[n > 0 ? n : 0] = '\0';
 	for (char *at = text, *end; *at; at = end) {
 		pid_t pid = (pid_t)strtol(at, &end, 10);
 		if (end == at)

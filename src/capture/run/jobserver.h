@@ -1,0 +1,19 @@
+/* jobserver.h - where make keeps the tokens of its jobs, as it tells its children in MAKEFLAGS: they are no data. */
+#ifndef STEMMA_CAPTURE_RUN_JOBSERVER_H
+#define STEMMA_CAPTURE_RUN_JOBSERVER_H
+
+#include "base/buf.h"
+
+struct jobserver {
+	int fds[2]; /* its pipe's ends; -1: none */
+	char *fifo; /* or its named pipe; NULL: none */
+};
+
+#define JOBSERVER_NONE ((struct jobserver){.fds = {-1, -1}})
+
+/* From an environment, NUL-separated: --jobserver-auth=R,W or fifo:PATH, or the older --jobserver-fds=R,W. */
+struct jobserver jobserver_find(const struct buf *env);
+struct jobserver jobserver_copy(const struct jobserver *j);
+void jobserver_release(struct jobserver *j); /* ... and none any more */
+
+#endif

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Where make keeps its tokens is no data, in each of the three ways in which it tells of it; any other pipe that a program was handed may be.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+mkfifo tokens && echo secret >secret && echo in >in
+# As make: a pipe, or a named one, and two jobs one after the other that are handed it.
+cat >make.py <<'END_PY'
+import os, subprocess, sys
+how = sys.argv[1]
+a, b = (os.open('tokens', os.O_RDWR), -1) if how == 'fifo' else os.pipe()
+said = {'fifo': ' -j2 --jobserver-auth=fifo:%s/tokens' % os.getcwd(), 'auth': ' -j2 --jobserver-auth=%d,%d -- A=1' % (a, b),
+        'fds': '-j --jobserver-fds=%d,%d' % (a, b), 'nothing': ' -j2'}[how]
+for job in (['cp', 'secret', 'one'], ['cp', 'in', 'two']):
+    subprocess.run(job, env=dict(os.environ, MAKEFLAGS=said), pass_fds=[fd for fd in (a, b) if fd >= 0], check=True)
+END_PY
+for how in '' --capture=safe; do
+	for form in fifo auth fds nothing; do
+		via=sync
+		[ $form != nothing ] || via=descriptor
+		# shellcheck disable=SC2086 # options
+		cmd 0 run $how -- $PYTHON -B -S -E make.py $form && cmd 0 lineage --all two && grep -qE "^   ├─ \\? (fifo tokens|pipe) .* via $via\$" "$out" &&
+			{ [ $via != sync ] || { cmd 0 lineage two && says "$out" 'in@{1}' && says_not "$out" secret && says_not "$out" stream; }; }
+		check "make says $form${how:+, $how}"
+	done
+done
+finish
