@@ -74,12 +74,11 @@ static void list_first(struct node *n, struct nfile *f)
 		n->oldest = f;
 }
 
+/* It is put in front when room is made: each event would touch its neighbours otherwise, which are in no cache. */
 void file_used(struct node *n, struct nfile *f)
 {
-	if (n->newest == f)
-		return;
-	unlist(n, f);
-	list_first(n, f);
+	(void)n;
+	f->used = true;
 }
 
 static void unhash(struct node *n, struct nfile *f)
@@ -124,18 +123,23 @@ void files_free(struct node *n)
 		file_free(n, n->oldest);
 }
 
-/* Forgets the one that was used longest ago and that nothing points to; looks at a few only, so that an event's cost is
- * bounded. What is forgotten gets a new number when it comes back. */
+/* Forgets one that was not used since it was looked at last, and that nothing points to; looks at a few only, so that
+ * an event's cost is bounded: there is room for as many again until all have been looked at. What is forgotten gets a
+ * new number when it comes back. */
 static void shrink(struct node *n)
 {
 	struct nfile *f = n->oldest;
 	for (unsigned i = 0; f && i < 64; i++) {
 		struct nfile *newer = f->newer;
-		if (!f->pins) {
+		if (!f->pins && !f->used) {
 			file_free(n, f);
 			return;
 		}
-		file_used(n, f);
+		f->used = false;
+		if (n->newest != f) {
+			unlist(n, f);
+			list_first(n, f);
+		}
 		f = newer;
 	}
 }

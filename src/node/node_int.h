@@ -36,7 +36,7 @@ struct told {
 
 struct nfile {
 	struct nfile *next, *path_next; /* in their hash chains */
-	struct nfile *newer, *older;    /* by use */
+	struct nfile *newer, *older;    /* by when room was made, or they were new */
 	uint64_t dev, ino, gen, channel;
 	uint32_t i_gen;
 	unsigned kind;
@@ -60,7 +60,7 @@ struct nfile {
 	pid_t maker;                   /* who made the name, and when that one began; 0: it is known who opened it then */
 	uint64_t maker_start;
 	int64_t made;
-	bool gone;
+	bool gone, used; /* used: since room was made */
 	/* Of a channel: who reads and writes was seen. */
 	bool has_reader, has_writer, guessed;
 };

@@ -10,8 +10,12 @@
 #include <sys/stat.h>
 
 #define PLACES_MAX HELPER_PLACES
-#define DIRS 4096 /* a power of two, as is FILES: a place in the table is found by hash, and taken over when wanted */
+/* Powers of two. A hash says which few places of a table something may be in, so that what one read of fanotify's queue
+ * needs (1,700 files at most) stays there until it is told: each that does not is a question of its own. */
+#define DIRS 4096
 #define FILES 4096
+#define DIR_WAYS 4
+#define FILE_WAYS 8
 #define STATE_AGE 1000000000LL
 
 struct dir {
@@ -21,12 +25,12 @@ struct dir {
 };
 
 struct file_state {
-	uint64_t key;
 	struct tracer_fileid id;
 	uint64_t size;
 	int64_t mtime, when;
 	uint32_t round; /* in which it was asked for */
 	bool gone;      /* in that round */
+	bool wanted;    /* the answer is still to come */
 };
 
 struct places {
@@ -34,13 +38,14 @@ struct places {
 	uint32_t round; /* a drain's read */
 	struct helper_handle want[HELPER_BATCH];
 	struct wanted {
-		uint64_t key;
+		int file;
 		const struct place *at;
 	} wanted[HELPER_BATCH];
-	unsigned nwant;
+	unsigned nwant, dir_turn;
 	struct place *place[PLACES_MAX];
 	size_t n, last; /* last: that was asked for */
 	struct dir dirs[DIRS];
+	uint64_t file_keys[FILES]; /* apart, so that those that may be one are in one line of the cache */
 	struct file_state files[FILES];
 	size_t bytes;
 	char path[PATH_MAX];
@@ -64,9 +69,32 @@ static void forget(struct places *p, struct dir *d)
 	*d = (struct dir){0};
 }
 
+static struct dir *ways_of_dir(struct places *p, uint64_t key)
+{
+	return &p->dirs[key % (DIRS / DIR_WAYS) * DIR_WAYS];
+}
+
+static struct dir *find_dir(struct places *p, uint64_t key)
+{
+	struct dir *d = ways_of_dir(p, key);
+	for (unsigned i = 0; i < DIR_WAYS; i++)
+		if (d[i].key == key)
+			return &d[i];
+	return NULL;
+}
+
+/* Where it is, or may be put: one after the other is taken over. */
+static struct dir *room_for_dir(struct places *p, uint64_t key)
+{
+	struct dir *d = find_dir(p, key), *ways = ways_of_dir(p, key);
+	for (unsigned i = 0; !d && i < DIR_WAYS; i++)
+		d = ways[i].key ? NULL : &ways[i];
+	return d ? d : &ways[p->dir_turn++ % DIR_WAYS];
+}
+
 static void keep(struct places *p, uint64_t key, struct str path, bool learned)
 {
-	struct dir *d = &p->dirs[key % DIRS];
+	struct dir *d = room_for_dir(p, key);
 	char *copy = malloc(path.n + 1);
 	if (!copy)
 		return;
@@ -214,13 +242,26 @@ struct place *places_add(struct places *p, const struct helper_place *seen, cons
 	return at;
 }
 
+static void put_file(struct places *p, int i, uint64_t key, struct file_state f)
+{
+	p->file_keys[i] = key;
+	p->files[i] = f;
+}
+
+/* Nobody answers any more. */
+static void want_nothing(struct places *p)
+{
+	while (p->nwant)
+		put_file(p, p->wanted[--p->nwant].file, 0, (struct file_state){0});
+}
+
 void places_remove(struct places *p, struct place *place)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->place[i] == place) {
 			if (place->asked)
 				helper_forget(p->helper, place->slot);
-			p->nwant = 0;
+			want_nothing(p);
 			release(place);
 			p->place[i] = p->place[--p->n];
 			forget_all(p);
@@ -290,8 +331,8 @@ bool places_path(struct places *p, struct place *at, const struct handle *h, str
 bool places_dir(struct places *p, struct place *at, const struct handle *h, struct str *ret, const char **ret_why)
 {
 	uint64_t key = key_of(at, h);
-	struct dir *d = &p->dirs[key % DIRS];
-	if (d->key == key) {
+	const struct dir *d = find_dir(p, key);
+	if (d) {
 		*ret = d->path;
 		return true;
 	}
@@ -341,58 +382,100 @@ void places_gen(const struct places *p, struct tracer_fileid *id)
 	id->gen = hash_more((uint64_t)at->type, w, at->bytes);
 }
 
-/* Takes the answer for one file. */
-static void take_state(struct places *p, const struct place *at, uint64_t key, uint64_t gen, int64_t now,
-                       const struct helper_state *s)
+static int way_of_file(uint64_t key)
 {
-	struct file_state *f = &p->files[key % FILES];
-	*f = (struct file_state){.key = key, .when = now, .round = p->round, .gone = s->r < 0};
-	if (f->gone)
-		return;
-	f->id = (struct tracer_fileid){.dev = at->dev, .ino = s->ino, .mode = s->mode & S_IFMT};
-	f->size = s->size;
-	f->mtime = s->mtime;
-	if (at->handles)
-		f->id.gen = gen;
-	else if (s->birth && !at->domain->birth_changes)
-		f->id.gen = (uint64_t)s->birth;
+	return (int)(key % (FILES / FILE_WAYS) * FILE_WAYS);
 }
 
-static bool known(const struct places *p, uint64_t key, bool fresh, int64_t now)
+/* -1: it is not there. */
+static int find_file(const struct places *p, uint64_t key)
 {
-	const struct file_state *f = &p->files[key % FILES];
-	if (f->key != key)
-		return false;
-	return f->round == p->round || (!f->gone && !fresh && now - f->when <= STATE_AGE);
+	int at = way_of_file(key);
+	for (int i = at; i < at + FILE_WAYS; i++)
+		if (p->file_keys[i] == key)
+			return i;
+	return -1;
+}
+
+/* What is of this round is taken over last, and what is asked for now not at all: -1, if that is all there is. */
+static int room_for_file(const struct places *p, uint64_t key)
+{
+	int at = way_of_file(key), best = find_file(p, key);
+	for (int i = at; best < 0 && i < at + FILE_WAYS; i++)
+		best = p->file_keys[i] ? -1 : i;
+	if (best >= 0)
+		return best;
+	for (int i = at; i < at + FILE_WAYS; i++) {
+		const struct file_state *f = &p->files[i], *b = best < 0 ? NULL : &p->files[best];
+		bool now = f->round == p->round, b_now = b && b->round == p->round;
+		if (!f->wanted && (!b || (b_now && !now) || (b_now == now && f->when < b->when)))
+			best = i;
+	}
+	return best;
+}
+
+/* Takes the answer for one file. */
+static const struct file_state *take_state(struct places *p, const struct place *at, int i, uint64_t key, uint64_t gen,
+                                           int64_t now, const struct helper_state *s)
+{
+	struct file_state f = {.when = now, .round = p->round, .gone = s->r < 0};
+	if (!f.gone) {
+		f.id = (struct tracer_fileid){.dev = at->dev, .ino = s->ino, .mode = s->mode & S_IFMT};
+		f.size = s->size;
+		f.mtime = s->mtime;
+		if (at->handles)
+			f.id.gen = gen;
+		else if (s->birth && !at->domain->birth_changes)
+			f.id.gen = (uint64_t)s->birth;
+	}
+	put_file(p, i, key, f);
+	return &p->files[i];
+}
+
+/* Whether what is there will do. A clock that was set back makes nothing young again. now 0: whatever age. */
+static bool is_known(const struct places *p, const struct file_state *f, bool fresh, int64_t now)
+{
+	bool young = !now || (now >= f->when && now - f->when <= STATE_AGE);
+	return f->wanted || f->round == p->round || (!f->gone && !fresh && young);
 }
 
 static void ask_wanted(struct places *p, int64_t now)
 {
 	struct helper_state s[HELPER_BATCH];
-	if (p->nwant && helper_states(p->helper, p->want, p->nwant, s) == 0)
-		for (unsigned i = 0; i < p->nwant; i++) {
-			const struct helper_handle *w = &p->want[i];
-			const struct handle h = {.type = w->type, .bytes = w->bytes, .p = w->p};
-			take_state(p, p->wanted[i].at, p->wanted[i].key, gen_of(&h), now, &s[i]);
-		}
+	if (!p->nwant || helper_states(p->helper, p->want, p->nwant, s) < 0) {
+		want_nothing(p);
+		return;
+	}
+	for (unsigned i = 0; i < p->nwant; i++) {
+		const struct helper_handle *w = &p->want[i];
+		const struct handle h = {.type = w->type, .bytes = w->bytes, .p = w->p};
+		int file = p->wanted[i].file;
+		take_state(p, p->wanted[i].at, file, p->file_keys[file], gen_of(&h), now, &s[i]);
+	}
 	p->nwant = 0;
 }
 
 void places_round(struct places *p)
 {
+	want_nothing(p);
 	p->round++;
-	p->nwant = 0;
 }
 
 void places_want(struct places *p, struct place *at, const struct handle *h, bool fresh, int64_t now)
 {
 	uint64_t key = key_of(at, h);
-	if (known(p, key, fresh, now) || !handle_for(at, h, &p->want[p->nwant]))
+	int i = find_file(p, key);
+	struct helper_handle of;
+	if ((i >= 0 && is_known(p, &p->files[i], fresh, now)) || !handle_for(at, h, &of))
 		return;
-	for (unsigned i = p->nwant; i > 0 && i + 4 > p->nwant; i--) /* most often the event before is about the same */
-		if (p->wanted[i - 1].key == key)
-			return;
-	p->wanted[p->nwant] = (struct wanted){key, at};
+	i = room_for_file(p, key);
+	if (i < 0) {
+		ask_wanted(p, now); /* none is wanted any more */
+		i = room_for_file(p, key);
+	}
+	put_file(p, i, key, (struct file_state){.round = p->round, .wanted = true});
+	p->wanted[p->nwant] = (struct wanted){i, at};
+	p->want[p->nwant] = of;
 	if (++p->nwant == HELPER_BATCH)
 		ask_wanted(p, now);
 }
@@ -406,13 +489,18 @@ bool places_state(struct places *p, struct place *at, const struct handle *h, bo
                   struct tracer_fileid *id, uint64_t *ret_size, int64_t *ret_mtime)
 {
 	uint64_t key = key_of(at, h);
-	const struct file_state *f = &p->files[key % FILES];
-	if (!known(p, key, fresh, now)) {
+	int i = find_file(p, key);
+	if (i >= 0 && p->files[i].wanted) {
+		ask_wanted(p, now);
+		i = find_file(p, key);
+	}
+	const struct file_state *f = i < 0 ? NULL : &p->files[i];
+	if (!f || !is_known(p, f, fresh, now)) {
 		struct helper_handle of;
 		struct helper_state s;
-		if (!handle_for(at, h, &of) || helper_states(p->helper, &of, 1, &s) < 0)
+		if (!handle_for(at, h, &of) || helper_states(p->helper, &of, 1, &s) < 0 || (i = room_for_file(p, key)) < 0)
 			return false;
-		take_state(p, at, key, gen_of(h), now, &s);
+		f = take_state(p, at, i, key, gen_of(h), now, &s);
 	}
 	if (f->gone)
 		return false;

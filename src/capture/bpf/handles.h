@@ -5,7 +5,7 @@
  * once.
  *
  * Paths of directories are kept (4,096), until a directory is renamed; sizes and times of files for a second (4,096).
- * One thread. */
+ * Both are tables where a new one takes the place of another. One thread. */
 #ifndef STEMMA_CAPTURE_BPF_HANDLES_H
 #define STEMMA_CAPTURE_BPF_HANDLES_H
 

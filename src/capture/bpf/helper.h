@@ -20,7 +20,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-enum { HELPER_PLACES = 256, HELPER_BATCH = 64, HELPER_PIDS = 1024 };
+enum { HELPER_PLACES = 256, HELPER_BATCH = 256, HELPER_PIDS = 1024 };
 
 struct helper;
 
