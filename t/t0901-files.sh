@@ -141,6 +141,13 @@ if [ -z "$why" ]; then
 	trace unshare -m sh -c "mount -t tmpfs none '$T/mnt'; sh -c 'sleep 1'; sh -c true; sleep 0.5; echo 1 >'$T/mnt/inside'; sleep 0.3"
 	grep -q "^file .*flags=[a-z_,]*alias.* path=\"$T/mnt/inside\"\|^file .*path=\"$T/mnt/inside\"" "$events"
 	result $? "... and one in a mount namespace of its own" "$events"
+	# By whom it was found is gone when something is done there; then even who began it is gone, and something new starts.
+	trace unshare -m sh -c "mount -t tmpfs none '$T/mnt'; sleep 0.3; sh -c 'sleep 0.5'; echo 1 >'$T/mnt/after'; sleep 0.3"
+	grep -q "^file .*path=\"$T/mnt/after\"" "$events"
+	result $? "... when the program that it was found by has ended" "$events"
+	trace sh -c "unshare -m sh -c \"mount -t tmpfs none '$T/mnt'; sh -c 'sleep 0.3'; (sleep 1; sh -c 'sleep 0.5'; echo 1 >'$T/mnt/orphan'; sleep 0.3) & exit\"; sleep 3"
+	grep -q "^file .*path=\"$T/mnt/orphan\"" "$events"
+	result $? "... and when the one that began it has, and another goes on" "$events"
 else
 	skip "mounts" "$why"
 fi

@@ -22,7 +22,9 @@ struct place { /* a file system */
 	char *shown; /* where it is mounted */
 	bool asked;  /* the helper knows it, as this: */
 	uint32_t slot;
-	bool alias;   /* of another mount namespace */
+	bool alias; /* of another mount namespace: */
+	pid_t by;   /* the process of it that it is reached through; 0: it is not */
+	uint32_t ns;
 	bool handles; /* name_to_handle_at works: its handles are identities, and can be opened */
 	bool decodes; /* the inode's number is in the handle, where it is looked for */
 	int32_t type; /* of its handles, when it decodes */

@@ -204,7 +204,14 @@ static int way_to(const struct helper_work *w, uint32_t slot, struct ways *ways)
 		close_ways(ways);
 	int fd = open(w->mount[slot], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return -errno;
+		return errno == ENOENT || errno == ESRCH ? -ENOTDIR : -errno;
+	/* What leads through a process may lead through another one with that number by now. */
+	struct statx st;
+	if (!strncmp(w->mount[slot], "/proc/", 6) &&
+	    (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 || fileid_dev(&st) != w->dev[slot])) {
+		close(fd);
+		return -ENOTDIR;
+	}
 	ways->at[ways->n].slot = slot;
 	ways->at[ways->n++].fd = fd;
 	return fd;

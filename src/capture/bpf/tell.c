@@ -66,24 +66,29 @@ static void take_who(struct proc *proc, const struct rec_head *h, const struct r
 static void look_at_namespace(struct tracer *t, const struct proc *proc)
 {
 	size_t i = 0;
+	uint32_t ns = proc->mntns;
 	int64_t now = tracer_now(t);
-	if (!t->watch || !proc->mntns || proc->mntns == t->namespaces[0].ns)
+	if (!t->watch || !ns || ns == t->namespaces[0].ns)
 		return;
-	while (i < t->nnamespaces && t->namespaces[i].ns != proc->mntns)
+	while (i < t->nnamespaces && t->namespaces[i].ns != ns)
 		i++;
 	if (i < t->nnamespaces && now - t->namespaces[i].when < NAMESPACE_AGE && now >= t->namespaces[i].when)
 		return;
-	/* A short program is gone already; whoever started it may still be there. */
-	for (int up = 0; proc && proc->mntns != t->namespaces[0].ns && !watch_mounts_of(t->watch, proc->pid) && up < 8;
-	     up++)
-		proc = procs_find(t->procs, proc->ppid);
-	if (!proc || proc->mntns == t->namespaces[0].ns)
+	/* By whom its mounts are looked for, by him they are reached from then on: by the first of those above, then, which
+	 * most often lasts as long as the namespace. A short program may be gone already. */
+	const struct proc *up[32];
+	size_t n = 0;
+	for (; proc && proc->mntns == ns && n < sizeof(up) / sizeof(up[0]); proc = procs_find(t->procs, proc->ppid))
+		up[n++] = proc;
+	while (n && (up[n - 1]->left || !watch_mounts_of(t->watch, up[n - 1]->pid, ns)))
+		n--;
+	if (!n)
 		return;
 	if (i == sizeof(t->namespaces) / sizeof(t->namespaces[0]))
 		i = t->nnamespaces = 1;
 	if (i == t->nnamespaces)
 		t->nnamespaces++;
-	t->namespaces[i].ns = proc->mntns;
+	t->namespaces[i].ns = ns;
 	t->namespaces[i].when = now;
 }
 

@@ -17,6 +17,12 @@ struct watch {
 	int fd, mounts;
 	uint64_t mask;
 	bool targets;
+	/* Of the namespace that is looked at: by whom, and which it is; 0: this one. */
+	pid_t by;
+	uint32_t ns;
+	/* Whom the places of others are reached by: the last who was looked at, and whether it is still there. */
+	pid_t asked;
+	bool there;
 };
 
 static const struct {
@@ -88,6 +94,36 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
+/* Whether its place in another namespace can still be reached. */
+static bool reached(struct watch *w, const struct place *place)
+{
+	char text[PATH_MAX];
+	unsigned ns = 0;
+	if (place->by == w->by)
+		return true;
+	if (place->by != w->asked) {
+		ssize_t n = helper_link(w->o.helper, place->by, HELPER_MNT, 0, text, NULL, NULL);
+		w->asked = place->by;
+		w->there = n > 0 && strchr(text, '[') && sscanf(strchr(text, '['), "[%u]", &ns) == 1 && ns == place->ns;
+	}
+	return w->there;
+}
+
+/* By `at`, where another way to it ended with the process that it led through. */
+static void reach_again(struct watch *w, struct place *place, const char *at, bool waits)
+{
+	struct helper_place seen;
+	if (helper_look(w->o.helper, at, place->dev, waits, &seen) < 0)
+		return;
+	bool same = seen.fsid == place->fsid;
+	helper_forget(w->o.helper, same ? place->slot : seen.slot);
+	if (!same)
+		return;
+	place->slot = seen.slot;
+	place->by = w->by;
+	place->ns = w->ns;
+}
+
 /* Marks the file system mounted at `mount`, seen through `at`. */
 static void mark(struct watch *w, const char *at, const char *mount, const char *type, uint64_t dev, bool alias,
                  bool through_fuse)
@@ -96,8 +132,11 @@ static void mark(struct watch *w, const char *at, const char *mount, const char 
 	struct helper_place seen;
 	if (place)
 		place->seen = true;
-	if (place && !place->silent)
+	if (place && !place->silent) {
+		if (place->asked && place->by && alias && !fileid_type_fuse(type) && !through_fuse && !reached(w, place))
+			reach_again(w, place, at, fileid_type_waits(type));
 		return;
+	}
 	if (!place && through_fuse && fileid_type_pseudo(type))
 		return;
 	/* FUSE gives no identity that could be watched. To ask its daemon could keep even our end waiting: it would be
@@ -130,6 +169,10 @@ static void mark(struct watch *w, const char *at, const char *mount, const char 
 		return;
 	}
 	place->seen = true;
+	if (alias) {
+		place->by = w->by;
+		place->ns = w->ns;
+	}
 	if (place->domain->pseudo)
 		return;
 	if (place->domain->network && !w->o.network)
@@ -251,7 +294,7 @@ void watch_mounts(struct watch *w)
 	}
 }
 
-bool watch_mounts_of(struct watch *w, pid_t pid)
+bool watch_mounts_of(struct watch *w, pid_t pid, uint32_t ns)
 {
 	char root[64];
 	int fd;
@@ -259,7 +302,11 @@ bool watch_mounts_of(struct watch *w, pid_t pid)
 	FILE *f = helper_open(w->o.helper, pid, HELPER_MOUNTINFO, &fd) < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
 		return false;
+	w->by = pid;
+	w->ns = ns;
+	w->asked = 0;
 	walk(w, f, root);
+	w->by = 0;
 	fclose(f);
 	return true;
 }

@@ -30,7 +30,7 @@ int watch_mounts_fd(const struct watch *w);
 /* Looks at the mounts again. */
 void watch_mounts(struct watch *w);
 /* ... at those of the mount namespace that a process is in. False: it is gone. */
-bool watch_mounts_of(struct watch *w, pid_t pid);
+bool watch_mounts_of(struct watch *w, pid_t pid, uint32_t ns);
 /* Reads what fits; bytes, 0 if there is nothing, or -errno. *ret_empty: nothing was left when it had read. */
 ssize_t watch_read(struct watch *w, void *to, size_t room, bool *ret_empty);
 /* As enum tracer_op. */
