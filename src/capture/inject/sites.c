@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #define FILE_MAX (64u << 20)
+#define LOADER_SITES 12 /* for which there is room; it has 8 to 10 */
 
-enum { RDX = 2, RSI = 6, RDI = 7 };
+enum { RDX = 2, RSI = 6, RDI = 7, R10 = 10 };
 
 /* What is looked for: a function, the call that it makes. One function may be known by several names. */
 static const struct wanted {
@@ -54,6 +55,17 @@ static const struct wanted {
     {"dup2", 33, SITE_DUP2, SITE_NONE, SITE_NONE, 0},
     {"dup3", 292, SITE_DUP2, SITE_NONE, SITE_NONE, 0},
     {"close_range", 436, SITE_RANGE, SITE_NONE, SITE_NONE, 0},
+    {"pipe", 22, SITE_PIPE, RDI, SITE_NONE, 0},
+    {"pipe", 293, SITE_PIPE, RDI, SITE_NONE, 0}, /* as pipe2 with no flags */
+    {"pipe2", 293, SITE_PIPE, RDI, SITE_NONE, 0},
+    {"socketpair", 53, SITE_PAIR, R10, SITE_NONE, 0},
+    {"socket", 41, SITE_MADE, SITE_NONE, SITE_NONE, 0},
+    {"accept", 43, SITE_MADE, SITE_NONE, SITE_NONE, 0},
+    {"accept4", 288, SITE_MADE, SITE_NONE, SITE_NONE, 0},
+    {"eventfd", 290, SITE_MADE, SITE_NONE, SITE_NONE, 0},
+    {"timerfd_create", 283, SITE_MADE, SITE_NONE, SITE_NONE, 0},
+    {"signalfd", 289, SITE_MADE, SITE_NONE, SITE_NONE, 0},
+    {"inotify_init1", 294, SITE_MADE, SITE_NONE, SITE_NONE, 0},
     {"mmap", 9, SITE_MAP, SITE_NONE, SITE_NONE, 0},
     {"mmap64", 9, SITE_MAP, SITE_NONE, SITE_NONE, 0},
     {"vfork", 58, SITE_MARK, SITE_NONE, SITE_NONE, 0},
@@ -128,6 +140,14 @@ static bool loads(const unsigned char *code, size_t at, int nr)
 	return false;
 }
 
+/* `syscall`, and its result compared: the bytes of a site. */
+static bool is_call(const unsigned char *code, size_t n, size_t at)
+{
+	const unsigned char *c = code + at;
+	return at + SITE_BYTES <= n && c[0] == 0x0f && c[1] == 0x05 && c[2] == 0x48 && c[3] == 0x3d && c[4] <= 1 &&
+	       c[5] == 0xf0 && c[6] == 0xff && c[7] == 0xff;
+}
+
 static bool has_call(const unsigned char *code, size_t n)
 {
 	/* A call instruction's target lies in the library: its displacement is small. */
@@ -172,8 +192,7 @@ static bool find(const unsigned char *code, size_t n, const struct wanted *w, ui
 		const unsigned char *c = code + i;
 		if (c[0] != 0x0f || c[1] != 0x05)
 			continue;
-		bool fits = c[2] == 0x48 && c[3] == 0x3d && c[4] <= 1 && c[5] == 0xf0 && c[6] == 0xff && c[7] == 0xff;
-		if (!fits || !loads(code, i, w->nr) || has_call(code, i))
+		if (!is_call(code, n, i) || !loads(code, i, w->nr) || has_call(code, i))
 			return false;
 		add(s, w, addr + i, SITE_BYTES, c);
 		const unsigned char mov[LOAD_BYTES] = {0xb8, (unsigned char)w->nr, (unsigned char)(w->nr >> 8), 0, 0};
@@ -249,16 +268,86 @@ static bool find_clone3(const struct image *im, struct sites *s)
 	return found <= 1;
 }
 
+/* May anything near go to the middle of the bytes that change, however the bytes around are read? */
+static bool is_entered(const unsigned char *code, size_t n, size_t at)
+{
+	enum { NEAR = 4096 };
+	const size_t first = at > NEAR ? at - NEAR : 0, last = n - at > NEAR ? at + NEAR : n;
+	for (size_t i = first; i + 5 <= last; i++) {
+		int64_t to = -1, far = -1;
+		if ((code[i] & 0xf0) == 0x70 || code[i] == 0xeb || (code[i] & 0xfc) == 0xe0)
+			to = (int64_t)i + 2 + (signed char)code[i + 1];
+		if (code[i] == 0xe8 || code[i] == 0xe9 || (code[i] & 0xf0) == 0x80) {
+			int32_t d;
+			memcpy(&d, code + i + 1, sizeof(d));
+			far = (int64_t)i + 5 + d;
+		}
+		const int64_t from = (int64_t)at, end = (int64_t)at + SITE_BYTES;
+		if ((to > from && to < end) || (far > from && far < end))
+			return true;
+	}
+	return false;
+}
+
+/* fcntl's number is loaded where it cannot be cancelled in a function without a name, by which it duplicates. */
+static void find_fcntl(const struct image *im, struct sites *s)
+{
+	enum { MOST = 4 };
+	static const struct wanted w = {"", 72, SITE_FCNTL, SITE_NONE, SITE_NONE, 0};
+	static const unsigned char pre[] = {0xb8, 72, 0, 0, 0, 0x0f, 0x05, 0x48, 0x3d};
+	uint64_t addr = 0, size = 0;
+	unsigned found = 0;
+	symbol(im, "fcntl", &addr, &size); /* that waits for locks there, and duplicates nothing */
+	for (size_t i = 0; i < im->nph; i++) {
+		const Elf64_Phdr *p = &im->ph[i];
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+			continue;
+		const unsigned char *code = im->p + p->p_offset;
+		size_t n = p->p_filesz;
+		const unsigned char *c = code;
+		for (; found < MOST && (c = memmem(c, n - (size_t)(c - code), pre, sizeof(pre))); c++) {
+			const size_t at = (size_t)(c - code) + LOAD_BYTES;
+			const uint64_t to = p->p_vaddr + at;
+			if (is_call(code, n, at) && (to < addr || to - addr >= size) && !is_entered(code, n, at)) {
+				add(s, &w, to, SITE_BYTES, code + at);
+				found++;
+			}
+		}
+	}
+}
+
+/* syscall(): the number is its argument. */
+static void find_any(const struct image *im, struct sites *s)
+{
+	static const struct wanted w = {"syscall", -1, SITE_ANY, SITE_NONE, SITE_NONE, 0};
+	uint64_t addr, size;
+	size_t n;
+	const unsigned char *code = symbol(im, w.name, &addr, &size) ? code_at(im, addr, &n) : NULL;
+	if (code && n > size)
+		n = size;
+	for (size_t i = 0; code && i + SITE_BYTES <= n; i++)
+		if (is_call(code, n, i)) {
+			add(s, &w, addr + i, SITE_BYTES, code + i);
+			break;
+		}
+}
+
 /* A call that returns at once, in a function that is no site. */
 static bool find_gadget(const struct image *im, struct sites *s)
 {
 	static const unsigned char tail[] = {0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0x73, 0x01, 0xc3};
 	uint64_t addr, size;
 	size_t n;
-	const unsigned char *code = symbol(im, "pipe2", &addr, &size) ? code_at(im, addr, &n) : NULL;
-	const unsigned char *at = code ? memmem(code, size < n ? size : n, tail, sizeof(tail)) : NULL;
-	s->gadget = at ? addr + (uint64_t)(at - code) : 0;
-	return at;
+	static const char *const names[] = {"setpgid", "getpgid", "setsid", "umask"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const unsigned char *code = symbol(im, names[i], &addr, &size) ? code_at(im, addr, &n) : NULL;
+		const unsigned char *at = code ? memmem(code, size < n ? size : n, tail, sizeof(tail)) : NULL;
+		if (at) {
+			s->gadget = addr + (uint64_t)(at - code);
+			return true;
+		}
+	}
+	return false;
 }
 
 static void find_start(const struct image *im, struct sites *s)
@@ -292,7 +381,8 @@ static bool find_sigreturn(const struct image *im, struct sites *s)
 	return false;
 }
 
-int sites_read(int fd, struct sites *ret)
+/* Reads the whole file. The caller frees ret->p. */
+static int read_image(int fd, struct image *ret)
 {
 	struct stat st;
 	if (fstat(fd, &st) < 0)
@@ -306,10 +396,34 @@ int sites_read(int fd, struct sites *ret)
 	for (ssize_t got; have < im.n && (got = pread(fd, im.p + have, im.n - have, (off_t)have)) > 0;)
 		have += (size_t)got;
 	im.n = have;
+	if (!parse(&im)) {
+		free(im.p);
+		return -ENOEXEC;
+	}
+	*ret = im;
+	return 0;
+}
+
+/* Sites apart from each other: one's bytes are not another's. */
+static bool are_apart(const struct sites *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (s->site[i].offset < s->site[k].offset + SITE_BYTES &&
+			    s->site[k].offset < s->site[i].offset + SITE_BYTES)
+				return false;
+	return true;
+}
+
+int sites_read(int fd, struct sites *ret)
+{
+	struct image im;
 	struct sites s = {0}, threads = {0};
 	size_t essential = 0, ways = 0;
 	uint64_t ends[2] = {0};
-	int rc = parse(&im) ? 0 : -ENOEXEC;
+	int rc = read_image(fd, &im);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; rc == 0 && i < NWANTED; i++) {
 		uint64_t addr, size;
 		size_t n;
@@ -334,18 +448,76 @@ int sites_read(int fd, struct sites *ret)
 	                !find_sigreturn(&im, &s)))
 		rc = -ENOEXEC;
 	find_start(&im, &s);
+	find_fcntl(&im, &s);
+	find_any(&im, &s);
 	s.tid = find_tid(&im);
 	if (ways < sizeof(needed_threads) / sizeof(needed_threads[0]) || threads.n > SITES_MAX - s.n)
 		s.tid = 0;
 	for (size_t i = 0; s.tid && i < threads.n; i++)
 		s.site[s.n++] = threads.site[i];
-	/* Sites apart from each other: one's bytes are not another's. */
-	for (size_t i = 0; rc == 0 && i < s.n; i++)
-		for (size_t k = 0; k < i; k++)
-			if (s.site[i].offset < s.site[k].offset + SITE_BYTES && s.site[k].offset < s.site[i].offset + SITE_BYTES)
-				rc = -ENOEXEC;
+	if (!are_apart(&s))
+		rc = -ENOEXEC;
 	free(im.p);
 	if (rc == 0)
 		*ret = s;
 	return rc;
+}
+
+/* ---- the loader ---- */
+
+/* The number of the call at `at`, which is loaded right before it; -1: it is not. A prefix would make another
+ * instruction of the bytes. */
+static int number_at(const unsigned char *code, size_t at)
+{
+	/* open: the number, and then the arguments of openat are put where they belong. */
+	static const unsigned char moved[] = {0x48, 0x89, 0xfe, 0xbf, 0x9c, 0xff, 0xff, 0xff};
+	if (at >= 3 && code[at - 2] == 0x31 && code[at - 1] == 0xc0 && (code[at - 3] & 0xf0) != 0x40)
+		return 0;
+	if (at > sizeof(moved) && !memcmp(code + at - sizeof(moved), moved, sizeof(moved)))
+		at -= sizeof(moved);
+	if (at < LOAD_BYTES + 1 || code[at - LOAD_BYTES] != 0xb8 || (code[at - LOAD_BYTES - 1] & 0xf0) == 0x40)
+		return -1;
+	uint32_t nr;
+	memcpy(&nr, code + at - LOAD_BYTES + 1, sizeof(nr));
+	return nr < 1024 ? (int)nr : -1;
+}
+
+int sites_read_loader(int fd, struct sites *ret)
+{
+	static const struct wanted of[] = {
+	    {"", 0, SITE_MOVE, RDI, SITE_NONE, 0},         {"", 1, SITE_MOVE, SITE_NONE, RDI, 0},
+	    {"", 17, SITE_MOVE, RDI, SITE_NONE, 1},        {"", 20, SITE_MOVE, SITE_NONE, RDI, 1},
+	    {"", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0}, {"", 3, SITE_CLOSE, SITE_NONE, SITE_NONE, 0},
+	    {"", 9, SITE_MAP, SITE_NONE, SITE_NONE, 0},
+	};
+	struct image im;
+	struct sites s = {0};
+	bool opens = false, closes = false, reads = false;
+	int rc = read_image(fd, &im);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < im.nph; i++) {
+		const Elf64_Phdr *p = &im.ph[i];
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(&im, p->p_offset, p->p_filesz))
+			continue;
+		const unsigned char *code = im.p + p->p_offset;
+		const size_t n = p->p_filesz;
+		for (size_t at = 0; at + SITE_BYTES <= n; at++) {
+			if (!is_call(code, n, at) || is_entered(code, n, at))
+				continue;
+			const int nr = number_at(code, at);
+			for (size_t k = 0; k < sizeof(of) / sizeof(of[0]); k++)
+				if (of[k].nr == nr) {
+					add(&s, &of[k], p->p_vaddr + at, SITE_BYTES, code + at);
+					opens |= nr == 257;
+					closes |= nr == 3;
+					reads |= nr == 0;
+				}
+		}
+	}
+	free(im.p);
+	if (!opens || !closes || !reads || s.n > LOADER_SITES || !are_apart(&s))
+		return -ENOEXEC;
+	*ret = s;
+	return 0;
 }

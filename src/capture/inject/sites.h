@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SITES_MAX 64
+#define SITES_MAX 96
 #define SITE_BYTES 8
 
 enum site_kind {
@@ -39,6 +39,12 @@ enum site_kind {
 	SITE_DONE,   /* behind it */
 	SITE_SHUT,   /* before a close */
 	SITE_OPENED, /* behind an open */
+	/* Descriptors that are no path's. */
+	SITE_MADE,  /* a socket, or what counts events: no file */
+	SITE_PIPE,  /* two ends of a pipe */
+	SITE_PAIR,  /* two sockets */
+	SITE_FCNTL, /* of stubs only: a duplicate is logged as that of DUP */
+	SITE_ANY,   /* of stubs only: syscall(2), which makes any call */
 };
 
 struct site {
@@ -75,6 +81,11 @@ struct sites {
  * to count by; or -errno. Reads the whole file (0.4 ms for a C library of 2 MB). */
 int sites_read(int fd, struct sites *ret);
 
+/* Reads the sites of the dynamic loader, by which it reads and maps what is loaded while the program runs (dlopen).
+ * Only of these few calls, found by their bytes: it names none of them. The number of threads' place is not known of it
+ * (tid). As sites_read. */
+int sites_read_loader(int fd, struct sites *ret);
+
 /* The way of threads through the function at addr, whose first one makes the call nr: its sites are added to s, all or
  * none of them. False: it is not understood. Of the first such function the two it calls are learned (ret_ends:
  * offsets), which are the same in all. */
@@ -95,9 +106,9 @@ struct counted_row {
 struct counted_entry {
 	uint32_t seq; /* its number + 1, written last; anything else: it is not whole */
 	uint32_t scratch;
-	uint32_t kind;          /* enum site_kind */
-	int32_t fd;             /* CLOSE: which; DUP: the old one; MAP: of what */
-	int64_t value;          /* OPEN, LOGGED, DUP: the result; MAP: bytes; MARK: flags of clone */
+	uint32_t kind; /* enum site_kind */
+	int32_t fd;    /* CLOSE: which; DUP: the old one; MAP: of what */
+	int64_t value; /* OPEN, LOGGED, DUP, MADE: the result; MAP: bytes; MARK: flags of clone; PIPE, PAIR: both */
 	struct counted_row row; /* then: CLOSE, DUP2: of the descriptor that is closed; OPEN, LOGGED: of the new one */
 	/* Only once there were threads: */
 	uint32_t tid;    /* who made it; of a child of vfork the thread that waits for it */
@@ -119,7 +130,9 @@ struct counted_table {
 	uint32_t flying[COUNTED_FDS + 1]; /* calls under way, of programs with threads */
 };
 
-#define STUBS_SIZE 12288
+#define STUBS_SIZE 20480
+#define LOADER_SIZE 4096 /* of the stubs for the dynamic loader, right behind them */
+#define CODE_SIZE (STUBS_SIZE + LOADER_SIZE)
 
 struct stubs {
 	unsigned char code[STUBS_SIZE];

@@ -24,6 +24,7 @@
 #define DRAIN_AT 24 /* opens after which the log is read: each may come with a dup, a map and a close */
 #define LOGGED 512  /* opens written down elsewhere that the log has not been read for */
 #define NOT_A_FILE UINT64_MAX
+#define A_PIPE (UINT64_MAX - 1) /* that it has made; which one is found when somebody uses it */
 /* Looked at always, whether or not the log names them (fcntl duplicates past it): what the table's first page holds. */
 #define FIRST_FDS ((4096 - offsetof(struct counted_table, row)) / sizeof(struct counted_row))
 
@@ -58,6 +59,7 @@ struct counted {
 	uint64_t quiet;               /* number of the moment + 1 when its other threads were found asleep */
 	uint32_t flying[COUNTED_FDS]; /* of those: calls that were under way when the descriptor was closed */
 	uint64_t all_read, all_written; /* what the process's totals have beside those of its first thread */
+	unsigned pipes;                 /* directions of which bytes went through pipes that nobody knows any more */
 	bool lost, frozen, proved;
 };
 
@@ -78,6 +80,15 @@ static struct access *live(struct proc *p, uint64_t file, unsigned mode)
 	return found;
 }
 
+/* Is it the program, or a library it began with? Of these no figure is claimed. */
+static bool is_program(const struct proc *p, uint64_t file)
+{
+	const struct access *a = p->live;
+	while (a && (a->file->num != file || !(a->mode & ACCESS_PROGRAM)))
+		a = a->proc_next;
+	return a;
+}
+
 static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
                  uint64_t calls, uint64_t bytes)
 {
@@ -89,9 +100,20 @@ static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file
 		c->sum_read += bytes;
 	if (file == NOT_A_FILE)
 		return;
+	if (file == A_PIPE) {
+		c->pipes |= write ? ACCESS_WRITE : ACCESS_READ;
+		for (struct access *a = p->live; a; a = a->proc_next)
+			if (a->file->kind == TERM_kind_pipe)
+				a->partial |= c->pipes;
+		return;
+	}
 	struct access *a = file ? live(p, file, write ? ACCESS_WRITE : ACCESS_READ) : NULL;
 	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not
 	 * got its turn may have read before the last look, and not counted it yet. */
+	if (!a && file && is_program(p, file))
+		return;
+	if (a && a->file->kind == TERM_kind_pipe)
+		a->partial |= c->pipes;
 	int64_t since = s->narrow && a ? (write || c->many ? a->start : c->looked) : TIME_NONE;
 	if (!a || !io_count(s, a, api, write, calls, bytes, since, s->narrow ? c->now : TIME_NONE))
 		c->lost |= !file || bytes;
@@ -153,6 +175,24 @@ static bool begin(struct counted *c, const struct counted_entry *e, uint64_t fil
 		return false;
 	c->file[e->value] = file;
 	return true;
+}
+
+/* The descriptor was made by a call that opens nothing. False: as begin. */
+static bool make(struct counted *c, int64_t fd, uint64_t file)
+{
+	if (!in_range(fd))
+		return true;
+	raise_high(c, fd);
+	if (c->file[fd] || (c->many && c->flying[fd]))
+		return false;
+	c->file[fd] = file;
+	return true;
+}
+
+/* Both descriptors of an entry that has two. */
+static void ends(const struct counted_entry *e, int32_t ret[2])
+{
+	memcpy(ret, &e->value, 2 * sizeof(ret[0]));
 }
 
 /* Handlers of signals may have made the two logs' entries in another order: the oldest with that descriptor. */
@@ -235,6 +275,15 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 			return false;
 		c->file[e->value] = in_range(e->fd) ? c->file[e->fd] : 0;
 		return true;
+	case SITE_MADE:
+		return make(c, e->value, NOT_A_FILE);
+	case SITE_PIPE:
+	case SITE_PAIR: {
+		const uint64_t what = e->kind == SITE_PIPE ? A_PIPE : NOT_A_FILE;
+		int32_t fd[2];
+		ends(e, fd);
+		return make(c, fd[0], what) && make(c, fd[1], what);
+	}
 	case SITE_MAP:
 		if (!in_range(e->fd))
 			return true;
@@ -349,8 +398,13 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 				goto lost;
 			return false;
 		}
-		if (in_range(entries[i].value) && entries[i].kind != SITE_MAP)
+		int32_t fd[2] = {-1, -1};
+		if (entries[i].kind == SITE_PIPE || entries[i].kind == SITE_PAIR)
+			ends(&entries[i], fd);
+		else if (in_range(entries[i].value) && entries[i].kind != SITE_MAP)
 			raise_high(c, entries[i].value);
+		raise_high(c, fd[0]);
+		raise_high(c, fd[1]);
 		raise_high(c, entries[i].fd);
 	}
 	const uint64_t at = offsetof(struct counted_table, row);
@@ -413,6 +467,12 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 			if (!standing)
 				return false;
 			c->file[fd] = look_up(s, p, fd);
+		} else if (c->file[fd] == A_PIPE) {
+			if (!standing)
+				return false;
+			uint64_t file = over ? 0 : look_up(s, p, fd);
+			if (file && file != NOT_A_FILE)
+				c->file[fd] = file;
 		} else if (standing && !over && look_up(s, p, fd) != c->file[fd]) {
 			goto lost; /* changed by a call that the log knows nothing of */
 		}
@@ -636,7 +696,7 @@ static void inherit(struct sup *s, struct proc *p, struct proc *parent, bool lea
 /* Is it a call that the code logs? */
 static bool by_site(const struct counted *c, uint64_t ip)
 {
-	if (ip >= c->code && ip < c->code + STUBS_SIZE)
+	if (ip >= c->code && ip < c->code + CODE_SIZE)
 		return true;
 	for (size_t i = 0; i < c->sites->n; i++)
 		if (c->sites->site[i].kind == SITE_OPENED && ip == c->base + c->sites->site[i].call + 2)
@@ -803,6 +863,7 @@ void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(voi
 	void *table = NULL;
 	int fd = give_table(s, p, k->last.call == CALL_start, slot, &table);
 	g = (struct graft){.sites = s->graft_sites, .base = s->graft_base, .fd = fd};
+	g.loader = loader_of(s, p, &g.loader_base);
 	p->graft_tries++;
 	int rc = guard_graft(s->guard, p->pid, &g, go, arg);
 	unsigned tries = p->graft_tries;

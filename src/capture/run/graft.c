@@ -62,36 +62,42 @@ bool graft_is_plain(pid_t pid, bool handlers)
 }
 
 /* What stands at a site: what the file has, or the jump to the stub that counts. */
-static void site_bytes(const struct graft *g, const struct stubs *counted, size_t i, unsigned char ret[SITE_BYTES])
+static void site_bytes(const struct sites *s, uint64_t base, const struct stubs *counted, uint64_t code, size_t i,
+                       unsigned char ret[SITE_BYTES])
 {
-	const struct site *t = &g->sites->site[i];
+	const struct site *t = &s->site[i];
 	if (counted)
-		stubs_jump(t, g->base, g->counted_code, counted->at[i], ret);
+		stubs_jump(t, base, code, counted->at[i], ret);
 	else
 		memcpy(ret, t->bytes, t->taken);
 }
 
 /* The sites as they are supposed to be, read at once. */
-static bool same_bytes(pid_t pid, const struct graft *g, const struct stubs *counted)
+static bool same_bytes(pid_t pid, const struct sites *s, uint64_t base, const struct stubs *counted, uint64_t code)
 {
 	struct iovec here[SITES_MAX], there[SITES_MAX];
 	unsigned char got[SITES_MAX][SITE_BYTES];
 	size_t want = 0;
-	for (size_t i = 0; i < g->sites->n; i++) {
-		const struct site *t = &g->sites->site[i];
+	for (size_t i = 0; i < s->n; i++) {
+		const struct site *t = &s->site[i];
 		here[i] = (struct iovec){got[i], t->taken};
-		there[i] = (struct iovec){(void *)(uintptr_t)(g->base + t->offset), t->taken};
+		there[i] = (struct iovec){(void *)(uintptr_t)(base + t->offset), t->taken};
 		want += t->taken;
 	}
-	if (process_vm_readv(pid, here, g->sites->n, there, g->sites->n, 0) != (ssize_t)want)
+	if (process_vm_readv(pid, here, s->n, there, s->n, 0) != (ssize_t)want)
 		return false;
-	for (size_t i = 0; i < g->sites->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		unsigned char as[SITE_BYTES] = {0};
-		site_bytes(g, counted, i, as);
-		if (memcmp(got[i], as, g->sites->site[i].taken))
+		site_bytes(s, base, counted, code, i, as);
+		if (memcmp(got[i], as, s->site[i].taken))
 			return false;
 	}
 	return true;
+}
+
+bool graft_has_sites(pid_t pid, const struct sites *sites, uint64_t base)
+{
+	return same_bytes(pid, sites, base, NULL, 0);
 }
 
 /* What the kernel leaves on the stack for a signal's handler to return by. */
@@ -235,6 +241,33 @@ static int put_table(pid_t pid, struct graft *g, const struct regs *was, uint64_
 	return shut_rc == -ESRCH || rc == -ESRCH ? -ESRCH : 0;
 }
 
+static int put_jumps(int mem, const struct sites *s, uint64_t base, uint64_t code, const struct stubs *stubs,
+                     size_t *ret_done)
+{
+	for (*ret_done = 0; *ret_done < s->n; ++*ret_done) {
+		const struct site *t = &s->site[*ret_done];
+		unsigned char jump[SITE_BYTES];
+		stubs_jump(t, base, code, stubs->at[*ret_done], jump);
+		if (!write_all(mem, base + t->offset, jump, t->taken))
+			return -EIO;
+	}
+	return 0;
+}
+
+/* The loader's stubs, behind the library's, and the jumps to them. The process is in the library, not in the loader's
+ * calls, or about to come back to none of them. */
+static void put_loader(pid_t pid, const struct graft *g, int mem, uint64_t code, struct stubs *stubs)
+{
+	struct sites s = *g->loader;
+	const uint64_t at = code + STUBS_SIZE;
+	size_t done;
+	s.tid = g->sites->tid; /* where the C library keeps it */
+	if (stubs_make(&s, g->loader_base, at, code + CODE_SIZE, stubs) < 0 || stubs->n > LOADER_SIZE ||
+	    !same_bytes(pid, g->loader, g->loader_base, NULL, 0) || !write_all(mem, at, stubs->code, stubs->n))
+		return;
+	put_jumps(mem, g->loader, g->loader_base, at, stubs, &done);
+}
+
 /* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it
  * goes on. */
 static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, int *signal, struct stubs *stubs,
@@ -248,23 +281,23 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 	unsigned long at = 0, none;
 	uint64_t frame;
 	const unsigned long map[7] = {
-	    SYS_mmap, 0, STUBS_SIZE + TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1};
+	    SYS_mmap, 0, CODE_SIZE + TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1};
 	int rc = make_frame(pid, g, was, mem, &frame);
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, map, &at, signal);
 	if (rc == 0 && g->fd >= 0)
-		rc = put_table(pid, g, was, frame, mem, at + STUBS_SIZE, signal);
+		rc = put_table(pid, g, was, frame, mem, at + CODE_SIZE, signal);
 	if (rc < 0) {
 		close(mem);
 		return rc;
 	}
-	const unsigned long unmap[7] = {SYS_munmap, at, STUBS_SIZE + TABLE_SIZE};
-	const unsigned long protect[7] = {SYS_mprotect, at, STUBS_SIZE, PROT_READ | PROT_EXEC};
-	const unsigned long wipe[7] = {SYS_madvise, at + STUBS_SIZE, TABLE_SIZE, MADV_WIPEONFORK};
+	const unsigned long unmap[7] = {SYS_munmap, at, CODE_SIZE + TABLE_SIZE};
+	const unsigned long protect[7] = {SYS_mprotect, at, CODE_SIZE, PROT_READ | PROT_EXEC};
+	const unsigned long wipe[7] = {SYS_madvise, at + CODE_SIZE, TABLE_SIZE, MADV_WIPEONFORK};
 	uint32_t owner = (uint32_t)pid;
-	rc = stubs_make(g->sites, g->base, at, at + STUBS_SIZE, stubs);
+	rc = stubs_make(g->sites, g->base, at, at + CODE_SIZE, stubs);
 	if (rc == 0 && (!write_all(mem, at, stubs->code, stubs->n) ||
-	                !write_all(mem, at + STUBS_SIZE + offsetof(struct counted_table, owner), &owner, sizeof(owner))))
+	                !write_all(mem, at + CODE_SIZE + offsetof(struct counted_table, owner), &owner, sizeof(owner))))
 		rc = -EIO;
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, protect, &none, signal);
@@ -278,13 +311,11 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 	if (rc == 0 && trace(PTRACE_SETREGS, pid, 0, &on) < 0)
 		rc = -ESRCH;
 	size_t done = 0;
-	for (; rc == 0 && done < g->sites->n; done++) {
-		const struct site *t = &g->sites->site[done];
-		unsigned char jump[SITE_BYTES];
-		stubs_jump(t, g->base, at, stubs->at[done], jump);
-		if (!write_all(mem, g->base + t->offset, jump, t->taken))
-			rc = -EIO;
-	}
+	if (rc == 0)
+		rc = put_jumps(mem, g->sites, g->base, at, stubs, &done);
+	/* Without the loader's what it reads later is not counted, and nothing is claimed then. */
+	if (rc == 0 && g->loader)
+		put_loader(pid, g, mem, at, stubs);
 	if (rc == 0) {
 		*ret_on = on;
 	} else if (rc != -ESRCH) {
@@ -295,7 +326,7 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 	}
 	close(mem);
 	g->code = at;
-	g->table = at + STUBS_SIZE;
+	g->table = at + CODE_SIZE;
 	return rc;
 }
 
@@ -351,7 +382,7 @@ static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, co
 		uint64_t from = g->base + opens_from(t);
 		uint32_t d = (uint32_t)(code + stubs->at[i] - (from + LOAD_BYTES));
 		memcpy(jump + 1, &d, sizeof(d));
-		site_bytes(g, counted, i, as);
+		site_bytes(g->sites, g->base, counted, g->counted_code, i, as);
 		if (pread(mem, is, sizeof(is), (off_t)from) != sizeof(is) ||
 		    (t->kind == SITE_MARK ? memcmp(is, as, sizeof(is)) != 0 : is[0] != 0xb8))
 			continue; /* not as in the file */
@@ -424,8 +455,8 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	if (rc == 0 &&
-	    (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || g->opens) || !same_bytes(pid, g, counted)))
+	if (rc == 0 && (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || g->opens) ||
+	                !same_bytes(pid, g->sites, g->base, counted, g->counted_code)))
 		rc = -ENOTSUP;
 	if (rc == 0) {
 		struct regs on = was;
@@ -460,6 +491,12 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 bool graft_is_plain(pid_t pid, bool handlers)
 {
 	(void)pid, (void)handlers;
+	return false;
+}
+
+bool graft_has_sites(pid_t pid, const struct sites *sites, uint64_t base)
+{
+	(void)pid, (void)sites, (void)base;
 	return false;
 }
 

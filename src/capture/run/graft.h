@@ -16,6 +16,10 @@
 struct graft {
 	const struct sites *sites;
 	uint64_t base; /* where the library is loaded, as supposed: its bytes are compared */
+	/* The dynamic loader and where it is, whose reads are counted as well; NULL: it is left as it is, as it is if its
+	 * bytes are not those. Its places are only known to be free of threads while the library's are. */
+	const struct sites *loader;
+	uint64_t loader_base;
 	/* Not the counting code, but that which opens (inject/opens.h): */
 	bool opens;
 	int fd;        /* the process's descriptor of the memfd, which is closed; without opens that of a table, or -1 */
@@ -37,6 +41,8 @@ struct graft {
 /* One thread, no filter but the recorder's, no locked memory (ours would count against its limit) and, unless handlers
  * are told not to matter, none for a signal. Nothing is put into others. */
 bool graft_is_plain(pid_t pid, bool handlers);
+/* Whether the process has the bytes of all the sites as the file has them. */
+bool graft_has_sites(pid_t pid, const struct sites *sites, uint64_t base);
 /* 0; or -errno, and the process is as it was: it has threads, a filter of its own (a call made in its name might kill
  * it), another library, no room. Signals that came meanwhile are in *ret_signal, one at most, to be delivered by the
  * caller when it lets the process go on; 0 none. -ESRCH: it is gone. Three calls are made in its name (mmap, mprotect,

@@ -1,5 +1,7 @@
 #include "capture/run/libraries.h"
+#include "capture/run/graft.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include <unistd.h>
 
 #define LIBRARIES 8
+#define LOADERS 4
 #define OTHERS 64
 #define LOOKS 64
 
@@ -17,6 +20,8 @@ struct libraries {
 	uint16_t other[OTHERS]; /* low bits of addresses of calls that are no library's */
 	size_t nothers;
 	unsigned looks;
+	struct sites loader[LOADERS];
+	size_t nloaders;
 };
 
 static bool is_other(const struct libraries *libs, uint64_t ip)
@@ -45,15 +50,15 @@ static const struct sites *library_at(const struct libraries *libs, uint64_t ip,
 	return NULL;
 }
 
-/* Reads the file that ip is in. */
-static void meet(struct libraries *libs, const struct proc *p, uint64_t ip)
+/* Reads the sites of the file that is mapped there. */
+static bool read_mapped(const struct proc *p, uint64_t ip, int (*read)(int fd, struct sites *ret), struct sites *ret)
 {
 	char name[48], *line = NULL;
 	size_t room = 0;
 	bool found = false;
 	snprintf(name, sizeof(name), "/proc/%d/maps", p->pid);
 	FILE *maps = fopen(name, "re");
-	while (maps && !found && getline(&line, &room, maps) > 0) {
+	while (maps && getline(&line, &room, maps) > 0) {
 		unsigned long long from, to, ino;
 		int path = 0;
 		if (sscanf(line, "%llx-%llx %*s %*s %*s %llu %n", &from, &to, &ino, &path) < 3 || ip < from || ip >= to)
@@ -61,11 +66,7 @@ static void meet(struct libraries *libs, const struct proc *p, uint64_t ip)
 		line[strcspn(line, "\n")] = '\0';
 		int fd = ino && path ? open(line + path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 		struct stat st;
-		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino && libs->n < LIBRARIES &&
-		    sites_read(fd, &libs->sites[libs->n]) == 0) {
-			libs->n++;
-			found = true;
-		}
+		found = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino && read(fd, ret) == 0;
 		if (fd >= 0)
 			close(fd);
 		break;
@@ -73,17 +74,65 @@ static void meet(struct libraries *libs, const struct proc *p, uint64_t ip)
 	free(line);
 	if (maps)
 		fclose(maps);
+	return found;
+}
+
+/* Reads the file that ip is in. */
+static void meet(struct libraries *libs, const struct proc *p, uint64_t ip)
+{
 	uint64_t base;
+	bool found = libs->n < LIBRARIES && read_mapped(p, ip, sites_read, &libs->sites[libs->n]);
+	libs->n += found;
 	if (!found || !library_at(libs, ip, &base))
 		libs->other[libs->nothers++ % OTHERS] = (uint16_t)ip;
 }
 
+static struct libraries *libraries_of(struct sup *s)
+{
+	if (!s->libraries)
+		s->libraries = calloc(1, sizeof(*s->libraries));
+	return s->libraries;
+}
+
+/* Where the kernel has put the loader; 0: nowhere. */
+static uint64_t loader_base(pid_t pid)
+{
+	char name[48];
+	uint64_t v[2 * 64]; /* the kernel gives two dozen pairs */
+	snprintf(name, sizeof(name), "/proc/%d/auxv", pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, v, sizeof(v));
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i + 2 <= n / (ssize_t)sizeof(v[0]) && v[i] != AT_NULL; i += 2)
+		if (v[i] == AT_BASE)
+			return v[i + 1];
+	return 0;
+}
+
+const struct sites *loader_of(struct sup *s, const struct proc *p, uint64_t *ret_base)
+{
+	struct libraries *libs = libraries_of(s);
+	*ret_base = libs ? loader_base(p->pid) : 0;
+	if (!*ret_base)
+		return NULL;
+	for (size_t i = 0; i < libs->nloaders; i++)
+		if (graft_has_sites(p->pid, &libs->loader[i], *ret_base))
+			return &libs->loader[i];
+	if (libs->nloaders == LOADERS || libs->looks >= LOOKS)
+		return NULL;
+	libs->looks++;
+	struct sites *l = &libs->loader[libs->nloaders];
+	if (!read_mapped(p, *ret_base, sites_read_loader, l) || !graft_has_sites(p->pid, l, *ret_base))
+		return NULL;
+	libs->nloaders++;
+	return l;
+}
+
 const struct sites *library_of(struct sup *s, const struct proc *p, uint64_t ip, uint64_t *ret_base)
 {
-	if (!s->libraries && !(s->libraries = calloc(1, sizeof(*s->libraries))))
-		return NULL;
-	struct libraries *libs = s->libraries;
-	if (is_other(libs, ip))
+	struct libraries *libs = libraries_of(s);
+	if (!libs || is_other(libs, ip))
 		return NULL;
 	const struct sites *l = library_at(libs, ip, ret_base);
 	if (!l && libs->looks < LOOKS) {

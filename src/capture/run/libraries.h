@@ -10,4 +10,7 @@
  * process's memory: only the low 12 bits of ip are compared. */
 const struct sites *library_of(struct sup *s, const struct proc *p, uint64_t ip, uint64_t *ret_base);
 
+/* The dynamic loader of p, and where it is; NULL: it has none whose sites are known. */
+const struct sites *loader_of(struct sup *s, const struct proc *p, uint64_t *ret_base);
+
 #endif
