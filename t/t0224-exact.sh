@@ -44,6 +44,19 @@ for kind in static musl; do
 	fi
 done
 
+# Between files, pipes, sockets and a terminal, by every call that can.
+for c in $("$PROGS/p-moves"); do
+	D=$T/exact/d
+	rm -rf "$T/exact"
+	mkdir -p "$D"
+	(cd "$D" && STEMMA_HOME=$T/exact/home exec "$STEMMA" run --exact -- "$PROGS/p-moves" "$c") 9>"$T/exact/truth" >"$T/why" 2>&1 </dev/null
+	[ -s "$T/exact/truth" ] || echo "the program said nothing" >>"$T/why"
+	events "$T/exact/home" "$T/events" || cat "$T/events.err" >>"$T/why"
+	$PYTHON "$here/tests/prog/check_moves.py" "$T/events" "$T/exact/truth" all >>"$T/why" 2>&1
+	[ ! -s "$T/why" ]
+	result $? "moves: $c" "$T/why"
+done
+
 # A made pipeline: what passed each program is known.
 D=$T/pipe
 mkdir -p "$D"

@@ -28,6 +28,17 @@ for c in $("$PROGS/p-beside"); do
 	esac
 done
 
+# Between all kinds of things: what is said is true, and where it is a file it is said.
+CHECK_SUMS=check_moves.py
+for c in $("$PROGS/p-moves"); do
+	case $c in
+	sendfiles | splices) counted p-moves "$c" in:read in:written out:written ;;
+	mapped) counted p-moves $c in:written ;;
+	*) counted p-moves "$c" ;;
+	esac
+done
+CHECK_SUMS=
+
 if [ -x "$PROGS/p-omp" ]; then
 	counted p-omp loop in0:read in7:read in0:written out3:written out7:written
 	counted p-omp tasks in0:read in7:read in0:written out3:written out7:written

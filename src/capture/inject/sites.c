@@ -39,6 +39,8 @@ static const struct wanted {
     {"sendfile", 40, SITE_MOVE, RSI, RDI, 1},
     {"sendfile64", 40, SITE_MOVE, RSI, RDI, 1},
     {"copy_file_range", 326, SITE_MOVE, RDI, RDX, 1},
+    {"splice", 275, SITE_SPLICE, RDI, RDX, 0},
+    {"tee", 276, SITE_SPLICE, RDI, RSI, 0},
     {"open", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
     {"open64", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
     {"openat", 257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},

@@ -40,11 +40,12 @@ enum site_kind {
 	SITE_SHUT,   /* before a close */
 	SITE_OPENED, /* behind an open */
 	/* Descriptors that are no path's. */
-	SITE_MADE,  /* a socket, or what counts events: no file */
-	SITE_PIPE,  /* two ends of a pipe */
-	SITE_PAIR,  /* two sockets */
-	SITE_FCNTL, /* of stubs only: a duplicate is logged as that of DUP */
-	SITE_ANY,   /* of stubs only: syscall(2), which makes any call */
+	SITE_MADE,   /* a socket, or what counts events: no file */
+	SITE_PIPE,   /* two ends of a pipe */
+	SITE_PAIR,   /* two sockets */
+	SITE_SPLICE, /* moves bytes that the kernel's totals do not have: logged, not counted */
+	SITE_FCNTL,  /* of stubs only: a duplicate is logged as that of DUP */
+	SITE_ANY,    /* of stubs only: syscall(2), which makes any call */
 };
 
 struct site {
@@ -107,13 +108,14 @@ struct counted_entry {
 	uint32_t seq; /* its number + 1, written last; anything else: it is not whole */
 	uint32_t scratch;
 	uint32_t kind; /* enum site_kind */
-	int32_t fd;    /* CLOSE: which; DUP: the old one; MAP: of what */
-	int64_t value; /* OPEN, LOGGED, DUP, MADE: the result; MAP: bytes; MARK: flags of clone; PIPE, PAIR: both */
+	int32_t fd;    /* CLOSE: which; DUP: the old one; MAP: of what; SPLICE: from which */
+	int64_t value; /* OPEN, LOGGED, DUP, MADE: the result; MAP, SPLICE: bytes; MARK: flags of clone; PIPE, PAIR: both */
 	struct counted_row row; /* then: CLOSE, DUP2: of the descriptor that is closed; OPEN, LOGGED: of the new one */
 	/* Only once there were threads: */
 	uint32_t tid;    /* who made it; of a child of vfork the thread that waits for it */
 	uint32_t flying; /* CLOSE, DUP2, OPEN: calls that move bytes of that descriptor and were under way */
-	unsigned char room[32];
+	int32_t to;      /* SPLICE: the other descriptor */
+	unsigned char room[28];
 };
 
 struct counted_table {

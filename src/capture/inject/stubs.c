@@ -9,7 +9,8 @@ static_assert(sizeof(struct counted_entry) == 128, "the code shifts by 7");
 static_assert(offsetof(struct counted_entry, kind) == 8 && offsetof(struct counted_entry, fd) == 12 &&
                   offsetof(struct counted_entry, value) == 16 && offsetof(struct counted_entry, row) == 24,
               "as the code has it");
-static_assert(offsetof(struct counted_entry, tid) == 88 && offsetof(struct counted_entry, flying) == 92,
+static_assert(offsetof(struct counted_entry, tid) == 88 && offsetof(struct counted_entry, flying) == 92 &&
+                  offsetof(struct counted_entry, to) == 96,
               "as the code has it");
 static_assert(offsetof(struct counted_table, row) == 64, "behind one cache line");
 
@@ -339,6 +340,15 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 		EMIT(a, 0x49, 0x89, 0x43, 16);
 		finish_entry(a);
 		break;
+	case SITE_SPLICE:
+		EMIT(a, 0x48, 0x85, 0xc0);
+		out = jump_ahead(a, 0x78);
+		take_entry(a, t->kind, t->single);
+		EMIT(a, 0x41, 0x89, 0x7b, 12);
+		EMIT(a, 0x49, 0x89, 0x43, 16);
+		EMIT(a, 0x41, 0x89, (unsigned char)(0x43 | t->to << 3), 96); /* mov to,96(%r11) */
+		finish_entry(a);
+		break;
 	case SITE_MADE:
 		EMIT(a, 0x48, 0x85, 0xc0);
 		out = jump_ahead(a, 0x78);
@@ -413,6 +423,8 @@ static void any_body(struct asmb *a, const struct site *t, uint64_t base)
 	    {328, SITE_MOVE, SITE_NONE, RDI, 1},
 	    {40, SITE_MOVE, RSI, RDI, 1},
 	    {326, SITE_MOVE, RDI, RDX, 1},
+	    {275, SITE_SPLICE, RDI, RDX, 0},
+	    {276, SITE_SPLICE, RDI, RSI, 0},
 	    {2, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
 	    {85, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
 	    {257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,7 +95,9 @@ static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file
 {
 	if (!calls && !bytes)
 		return;
-	if (write)
+	if (api == TERM_ioapi_splice)
+		; /* the kernel's totals do not have them */
+	else if (write)
 		c->sum_written += bytes;
 	else
 		c->sum_read += bytes;
@@ -233,6 +236,15 @@ static bool is_opening(const struct counted *c, pid_t tid)
 	return false;
 }
 
+/* One side of a call whose every stop was in the code, so that none is missing. */
+static bool splice_between(struct sup *s, struct counted *c, struct proc *p, int32_t fd, bool write, uint64_t bytes)
+{
+	if (!in_range(fd) || !c->file[fd] || c->many)
+		return false; /* other threads: it may have become another file while the call went on */
+	give(s, c, p, c->file[fd], write, TERM_ioapi_splice, 1, bytes);
+	return !c->lost;
+}
+
 /* One entry. False: the log does not fit what was seen. */
 static bool take(struct sup *s, struct counted *c, struct proc *p, const struct counted_entry *e)
 {
@@ -275,6 +287,9 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 			return false;
 		c->file[e->value] = in_range(e->fd) ? c->file[e->fd] : 0;
 		return true;
+	case SITE_SPLICE:
+		return splice_between(s, c, p, e->fd, false, (uint64_t)e->value) &&
+		       splice_between(s, c, p, e->to, true, (uint64_t)e->value);
 	case SITE_MADE:
 		return make(c, e->value, NOT_A_FILE);
 	case SITE_PIPE:
@@ -375,7 +390,7 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	/* An open whose stop was not looked at takes the place of another. */
 	if (c->passes != __atomic_load_n(&s->passes, __ATOMIC_ACQUIRE))
 		goto lost;
-	if (p->io_unseen || p->uncounted || !read || head.owner != (uint32_t)p->pid)
+	if (p->io_unseen || !read || head.owner != (uint32_t)p->pid)
 		goto lost;
 	if (head.threads && !over && c->quiet != s->moment + 1)
 		standing = false; /* one of its threads does */
@@ -704,6 +719,26 @@ static bool by_site(const struct counted *c, uint64_t ip)
 	return false;
 }
 
+/* Is it a call that the code logs, between descriptors that are what its log says? The kernel's totals would not show
+ * that one went by, and their rows do not change. */
+static bool splice_is_seen(struct sup *s, struct counted *c, struct proc *p, const struct trap *t)
+{
+	if (t->nr == SYS_vmsplice || t->compat || !by_site(c, t->ip) || (!drain(s, p, true) && c->lost))
+		return false;
+	const int32_t fd[2] = {(int32_t)t->args[0], (int32_t)t->args[t->nr == SYS_tee ? 1 : 2]};
+	for (int i = 0; i < 2; i++) {
+		uint64_t is = in_range(fd[i]) ? look_up(s, p, (unsigned)fd[i]) : 0;
+		if (!is)
+			continue; /* the call fails, or what it moves has no place */
+		raise_high(c, fd[i]);
+		if (!c->file[fd[i]] || (c->file[fd[i]] == A_PIPE && is != NOT_A_FILE))
+			c->file[fd[i]] = is;
+		else if (c->file[fd[i]] != is && c->file[fd[i]] != A_PIPE)
+			return false;
+	}
+	return true;
+}
+
 void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 {
 	bool leaves = t->call == CALL_execve || t->call == CALL_execveat || t->call == CALL_exit;
@@ -720,6 +755,8 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 		c->frozen = false; /* the exec that was about to be has failed */
 	if (c->lost || c->frozen)
 		return;
+	if (t->call == CALL_splice && !splice_is_seen(s, c, p, t))
+		c->lost = true;
 	bool ours = is_open(t->call) && !t->compat && by_site(c, t->ip);
 	struct head head = {0};
 	if (leaves && remote(p->pid, c->table, &head, sizeof(head)) && head.threads && is_quiet(p, t->tid))
@@ -824,7 +861,7 @@ static void mark_partial(struct proc *p, const struct task *k, unsigned tries, u
 	unsigned all = ACCESS_READ | ACCESS_WRITE;
 	if (k->last.call == CALL_start && tries == 1)
 		return; /* nothing of the program has run */
-	if (!p->forks && p->wchar_exec != UINT64_MAX && wchar == p->wchar_exec)
+	if (!p->forks && !p->uncounted && p->wchar_exec != UINT64_MAX && wchar == p->wchar_exec)
 		all = ACCESS_READ;
 	for (struct access *a = p->live; a; a = a->proc_next)
 		if (a->tid != k->tid || a->stop != k->stops || a->count > 1)
