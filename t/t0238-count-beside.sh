@@ -49,10 +49,10 @@ fi
 
 # Interpreters, by whose own account a file is read and written whole. What they load they load while they run.
 D=$T/real
-# scripted NAME PROGRAM SCRIPT
+# scripted NAME PROGRAM SCRIPT; without a program the script's first line says which.
 scripted()
 {
-	if ! command -v "$2" >/dev/null; then
+	if [ "$2" ] && ! command -v "$2" >/dev/null; then
 		skip_ "$1" "$2 is not installed"
 		return
 	fi
@@ -61,7 +61,8 @@ scripted()
 		mkdir -p "$D"
 		seq 30000 >"$D/in"
 		printf '%s\n' "$3" >"$D/script"
-		(cd "$D" && STEMMA_HOME=$D/home "$STEMMA" run --count -- "$2" script) >"$T/why" 2>&1 || break
+		chmod +x "$D/script"
+		(cd "$D" && STEMMA_HOME=$D/home "$STEMMA" run --count -- ${2:+"$2"} ./script) >"$T/why" 2>&1 || break
 		STEMMA_HOME=$D/home "$STEMMA" stat --tsv @ >"$T/tsv" 2>>"$T/why"
 		awk -F'\t' -v n="$(wc -c <"$D/in")" '
 			$6 == "mmap" { next }
@@ -95,4 +96,10 @@ fs.writeFileSync("out", zlib.gunzipSync(zlib.gzipSync(fs.readFileSync("in"))));'
 scripted "bash with commands for values" bash 'x=$(cat in)
 y=$(echo "$x" | tail -n 1)
 [ "$y" = 30000 ] && printf "%s\n" "$x" >out'
+scripted "a script that is run itself" "" '#!/bin/sh
+while read -r x; do echo "$x"; done <in >out'
+scripted "R" Rscript 'f <- file("in", "r", raw = TRUE)
+x <- readLines(f)
+close(f)
+writeLines(x, "out")'
 finish

@@ -81,7 +81,7 @@ static struct access *live(struct proc *p, uint64_t file, unsigned mode)
 	return found;
 }
 
-/* Is it the program, or a library it began with? Of these no figure is claimed. */
+/* Is it the program, its script, or a library it began with? Of these no figure is claimed. */
 static bool is_program(const struct proc *p, uint64_t file)
 {
 	const struct access *a = p->live;
@@ -145,7 +145,7 @@ static uint64_t what_is(struct sup *s, struct proc *p, const struct statx *st)
 	if (type != S_IFREG && type != S_IFIFO && !is_terminal(st))
 		return NOT_A_FILE;
 	struct file *f = file_known(s, st);
-	return f && live(p, f->num, ACCESS_READ | ACCESS_WRITE) ? f->num : NOT_A_FILE;
+	return f && (live(p, f->num, ACCESS_READ | ACCESS_WRITE) || is_program(p, f->num)) ? f->num : NOT_A_FILE;
 }
 
 /* What a descriptor is, of a process that stands still. */
