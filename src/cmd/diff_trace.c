@@ -43,9 +43,15 @@ static void job_release(struct job *j)
 		trace_set_release(&j->set[s]);
 }
 
-static struct trace_side side_of(const struct trace_file *f)
+static struct trace_side side_of(const struct trace_file *f, const struct trace_partner *partner)
 {
-	return (struct trace_side){.name = f->path, .exe = f->info.exe, .thread = f->info.thread};
+	return (struct trace_side){.name = f->path,
+	                           .exe = f->info.exe,
+	                           .thread = f->info.thread,
+	                           .first = trace_first_name(f),
+	                           .fate = &f->fate,
+	                           .uncertain = partner->uncertain,
+	                           .alike = {partner->alike[0], partner->alike[1]}};
 }
 
 /* The pairs hold pointers to what they go by, so each atlas is made before any of them. */
@@ -81,7 +87,8 @@ static int compare_calls_pair(struct job *j, const struct trace_file *a, const s
 		r = make_atlas(j, spec, spec, err, &atlas);
 	}
 	if (r == 0) {
-		*p = (struct trace_pair){.side = {side_of(a), side_of(b)}, .atlas = &j->atlas[atlas], .searched = said};
+		p->atlas = &j->atlas[atlas];
+		p->searched = said;
 		r = compare_calls(p->atlas, x->c, &x->steps, o, err, &p->c);
 		p->c.partial |= partial;
 	}
@@ -100,8 +107,12 @@ static int compare_calls_pair(struct job *j, const struct trace_file *a, const s
 }
 
 static int compare_pair(struct job *j, const struct trace_file *a, const struct trace_file *b,
-                        const struct compare_options *o, struct err *err)
+                        const struct compare_options *asked, struct err *err)
 {
+	const struct compare_options with_fates = {.greedy = asked->greedy,
+	                                           .max = asked->max,
+	                                           .ended = {a->fate.kind != FATE_UNKNOWN, b->fate.kind != FATE_UNKNOWN}};
+	const struct compare_options *o = &with_fates;
 	const char *path[2] = {a->path, b->path};
 	struct trace_pair *p = &j->view.v[j->view.n];
 	size_t atlas;
@@ -123,7 +134,7 @@ static int compare_pair(struct job *j, const struct trace_file *a, const struct 
 	r = make_atlas(j, a->spec, b->spec, err, &atlas);
 	if (r < 0)
 		return r;
-	*p = (struct trace_pair){.side = {side_of(a), side_of(b)}, .atlas = &j->atlas[atlas]};
+	p->atlas = &j->atlas[atlas];
 	if (a->functions || b->functions) {
 		if (!a->functions || !b->functions)
 			return err_set(err, EINVAL, "'%s' has decisions and '%s' only functions", a->functions ? b->path : a->path,
@@ -149,9 +160,8 @@ static int compare_pair(struct job *j, const struct trace_file *a, const struct 
 static int pair_up(struct job *j, const struct diff *roles, const struct compare_options *o, struct err *err)
 {
 	struct trace_set *a = &j->set[0], *b = &j->set[1];
-	size_t *with = malloc((a->n + 1) * sizeof(*with));
-	bool *taken = calloc(b->n + 1, 1);
-	int r = with && taken ? 0 : -ENOMEM;
+	struct trace_partner *of[2] = {calloc(a->n + 1, sizeof(**of)), calloc(b->n + 1, sizeof(**of))};
+	int r = of[0] && of[1] ? 0 : -ENOMEM;
 	j->view.v = calloc(a->n + 1, sizeof(*j->view.v));
 	j->view.only = calloc(a->n + b->n + 1, sizeof(*j->view.only));
 	j->view.only_side = calloc(a->n + b->n + 1, sizeof(*j->view.only_side));
@@ -160,22 +170,25 @@ static int pair_up(struct job *j, const struct diff *roles, const struct compare
 	if (!j->found || !j->view.v || !j->view.only || !j->view.only_side || !j->atlas)
 		r = -ENOMEM;
 	if (r == 0)
-		r = trace_sets_pair(a, b, roles ? roles->pairs : NULL, roles ? roles->paired : 0, with, taken);
+		r = trace_sets_pair(a, b, roles ? roles->pairs : NULL, roles ? roles->paired : 0, of);
 	if (r < 0)
 		err_set(err, ENOMEM, "cannot compare the traces");
-	for (size_t i = 0; r == 0 && i < a->n; i++)
-		if (with[i] != SIZE_MAX)
-			r = compare_pair(j, &a->v[i], &b->v[with[i]], o, err);
-	for (size_t i = 0; r == 0 && i < a->n; i++)
-		if (with[i] == SIZE_MAX)
-			j->view.only[j->view.n_only++] = side_of(&a->v[i]);
-	for (size_t i = 0; r == 0 && i < b->n; i++)
-		if (!taken[i]) {
-			j->view.only_side[j->view.n_only] = 1;
-			j->view.only[j->view.n_only++] = side_of(&b->v[i]);
-		}
-	free(with);
-	free(taken);
+	for (size_t i = 0; r == 0 && i < a->n; i++) {
+		size_t k = of[0][i].with;
+		if (k == SIZE_MAX)
+			continue;
+		j->view.v[j->view.n] =
+		    (struct trace_pair){.side = {side_of(&a->v[i], &of[0][i]), side_of(&b->v[k], &of[1][k])}};
+		r = compare_pair(j, &a->v[i], &b->v[k], o, err);
+	}
+	for (int s = 0; r == 0 && s < 2; s++)
+		for (size_t i = 0; i < j->set[s].n; i++)
+			if (of[s][i].with == SIZE_MAX) {
+				j->view.only_side[j->view.n_only] = s;
+				j->view.only[j->view.n_only++] = side_of(&j->set[s].v[i], &of[s][i]);
+			}
+	free(of[0]);
+	free(of[1]);
 	return r;
 }
 

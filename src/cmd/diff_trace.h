@@ -7,11 +7,17 @@
 #include "spec/align_traces.h"
 
 struct pair_calls;
+struct trace_fate;
 
 /* One trace, or what stands for it, on one side. */
 struct trace_side {
 	const char *name; /* as the user sees it */
 	const char *exe, *thread;
+	const char *first; /* function that the thread enters first, NULL not known */
+	const struct trace_fate *fate;
+	/* Others could have been its partner as well, of so many on either side. */
+	bool uncertain;
+	size_t alike[2];
 	size_t steps;
 };
 /* Two threads that were compared. */
@@ -91,6 +97,16 @@ void trace_words_turns(const struct trace_pair *p, const struct difference *d, s
 void trace_words_datum(const struct trace_pair *p, struct buf *b);
 /* Where they meet again. */
 void trace_words_meet(const struct trace_pair *p, const struct difference *d, struct buf *b);
+/* "is killed by SIGKILL", "exits with status 3"; false: nothing is known that the trace does not say itself. */
+bool trace_words_fate(const struct trace_fate *f, bool cut, struct buf *b);
+/* How the two sides ended, where that is not the same or was no ordinary end: "A is killed by SIGKILL after main() at
+ * w.c:38 | B exits with status 0". */
+void trace_words_ends(const struct trace_pair *p, struct buf *b);
+/* Where others of its kind could have been the partner as well: that, and how it was chosen. */
+void trace_words_uncertain(const struct trace_side *s, struct buf *b);
+/* "a::f(int)" of what C++ calls _ZN1a1fEi (cmd/demangle.h); what has its arguments in the name is a call as it is, else
+ * "()" follows. */
+void trace_words_function(const char *name, struct buf *b);
 /* Each reason why the answer is partial, or the programs are not the same: a line each. */
 void trace_words_notes(const struct trace_pair *p, struct buf *b);
 /* The verdict in a sentence, where there is no divergence. */

@@ -77,19 +77,44 @@ static struct spec *spec_kept(const struct trace_set *s, const struct trace_info
 	return spec;
 }
 
-/* The function that a thread begins in; something else comes before it only where something is missing. */
-static uint32_t first_function(struct trace *t)
+/* The functions that a thread begins in; something else comes before them only where something is missing. */
+static void first_functions(struct trace *t, uint32_t ret[TRACE_FIRST])
 {
 	struct trace_event e;
-	for (int i = 0; i < 100 && trace_next(t, NULL, &e) > 0; i++)
+	for (int i = 0, n = 0; i < 100 && n < TRACE_FIRST && trace_next(t, NULL, &e) > 0; i++) {
 		if (e.kind == TRACE_ENTER)
-			return e.function;
-	return SPEC_NONE;
+			ret[n++] = e.function;
+		else if (e.kind == TRACE_LEAVE)
+			break;
+	}
+}
+
+/* Templates of a library are compiled into the program, and what begins a thread may be one for many kinds of it. */
+static bool is_of_library(const struct spec *s, const struct spec_function *f)
+{
+	static const char *const names[] = {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "_ZN5boost", "_ZNK5boost"};
+	const char *file = spec_file(s, f->file);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (str_starts(str_of(f->name), str_of(names[i])))
+			return true;
+	return str_starts(str_of(file), str_of("/usr/include/")) || strstr(file, "/include/c++/");
+}
+
+static void choose_first(struct trace_file *f)
+{
+	f->first = f->entered[0];
+	for (int i = 0; f->spec && i < TRACE_FIRST && f->entered[i] < f->spec->n_functions; i++)
+		if (!is_of_library(f->spec, &f->spec->functions[f->entered[i]])) {
+			f->first = f->entered[i];
+			return;
+		}
 }
 
 static int add_file(struct trace_set *s, const char *path, struct err *err)
 {
 	struct trace_file f = {.group = s->group, .first = SPEC_NONE};
+	for (int i = 0; i < TRACE_FIRST; i++)
+		f.entered[i] = SPEC_NONE;
 	char magic[16] = "";
 	ssize_t n = first_bytes(path, magic, sizeof(magic));
 	if (n < 0)
@@ -110,7 +135,7 @@ static int add_file(struct trace_set *s, const char *path, struct err *err)
 		if (r < 0)
 			return r;
 		f.info = *trace_info(t);
-		f.first = first_function(t);
+		first_functions(t, f.entered);
 		trace_close(t);
 	} else {
 		f.functions = true;
@@ -174,16 +199,22 @@ static int in_order(const void *x, const void *y)
 	return strcmp(a->info.thread, b->info.thread);
 }
 
-/* "0.2" before "0.10", and what is not known last. */
-static int by_creation(const char *a, const char *b)
+/* "0.2" before "0.10", and what is not known last: by its number in the kernel, which grows with every thread until the
+ * numbers begin again, below that of the process. */
+static int by_creation(const struct trace_info *x, const struct trace_info *y)
 {
+	const char *a = x->thread, *b = y->thread;
 	if ((*a == '?') != (*b == '?'))
 		return *a == '?' ? 1 : -1;
+	if (*a == '?' && x->tid != y->tid) {
+		bool again[2] = {x->tid < x->pid, y->tid < y->pid};
+		return again[0] != again[1] ? (again[1] ? -1 : 1) : x->tid < y->tid ? -1 : 1;
+	}
 	while (*a && *b) {
 		char *end_a, *end_b;
-		unsigned long x = strtoul(a + (*a == '?'), &end_a, 10), y = strtoul(b + (*b == '?'), &end_b, 10);
-		if (x != y)
-			return x < y ? -1 : 1;
+		unsigned long i = strtoul(a + (*a == '?'), &end_a, 10), k = strtoul(b + (*b == '?'), &end_b, 10);
+		if (i != k)
+			return i < k ? -1 : 1;
 		a = *end_a ? end_a + 1 : end_a;
 		b = *end_b ? end_b + 1 : end_b;
 	}
@@ -198,7 +229,7 @@ static int in_final_order(const void *x, const void *y)
 		return a->process_began < b->process_began ? -1 : 1;
 	if (a->info.pid != b->info.pid)
 		return a->info.pid < b->info.pid ? -1 : 1;
-	return by_creation(a->info.thread, b->info.thread);
+	return by_creation(&a->info, &b->info);
 }
 
 static const struct spec *spec_with(const struct trace_set *s, uint64_t id)
@@ -265,6 +296,11 @@ static int load_spec(struct trace_set *s, const char *path, struct err *err)
 	return r < 0 ? r : keep_spec(s, spec);
 }
 
+const char *trace_first_name(const struct trace_file *f)
+{
+	return f->spec && f->first < f->spec->n_functions ? f->spec->functions[f->first].name : NULL;
+}
+
 const char *trace_program(const struct trace_file *f)
 {
 	const char *slash = strrchr(f->info.exe, '/');
@@ -303,16 +339,28 @@ static void set_places(struct trace_set *s)
 	}
 }
 
+/* Where one thread went through exit, that is how the others ended that do not say. */
+static void set_fates(struct trace_set *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; s->v[i].info.end == TRACE_EXIT && k < s->n; k++)
+			if (s->v[k].process == s->v[i].process && s->v[k].fate.kind == FATE_UNKNOWN)
+				s->v[k].fate.kind = FATE_EXITED;
+}
+
 int trace_set_settle(struct trace_set *s, struct err *err)
 {
 	int r = 0;
 	if (s->n) {
 		qsort(s->v, s->n, sizeof(*s->v), in_order);
 		set_places(s);
+		set_fates(s);
 		qsort(s->v, s->n, sizeof(*s->v), in_final_order);
 	}
-	for (size_t i = 0; r == 0 && i < s->n; i++)
+	for (size_t i = 0; r == 0 && i < s->n; i++) {
 		r = find_spec(s, &s->v[i], err);
+		choose_first(&s->v[i]);
+	}
 	return r;
 }
 
@@ -329,7 +377,29 @@ static bool is_of(const struct trace_file *f, const struct exec_info *x, struct 
 	       (!exe.n || str_eq(name, str_of(trace_program(f))));
 }
 
-/* Which execution each is of. Then those of `of` and what it started are left, if it is one. */
+/* What the record says of the end of f's execution. It has no end of an image that another one took the place of: it
+ * has that other one. */
+static void learn_fate(struct trace_file *f, const struct exec_info *x)
+{
+	f->fate = (struct trace_fate){0};
+	if (x->ending != TERM_ending_exited && x->ending != TERM_ending_signaled)
+		return;
+	f->fate = (struct trace_fate){
+	    .kind = x->ending == TERM_ending_exited ? FATE_EXITED : FATE_SIGNALED, .has_code = true, .code = x->code};
+}
+
+static void learn_successor(struct trace_file *f, const struct exec_info *x, struct str exe)
+{
+	const char *slash = exe.n ? memrchr(exe.p, '/', exe.n) : NULL;
+	struct str name = slash ? str_n(slash + 1, exe.n - (size_t)(slash + 1 - exe.p)) : exe;
+	if (f->info.pid != x->pid || !x->n)
+		return;
+	f->fate = (struct trace_fate){.kind = FATE_EXEC};
+	if (name.n < sizeof(f->fate.program))
+		snprintf(f->fate.program, sizeof(f->fate.program), "%.*s", (int)name.n, name.p);
+}
+
+/* Which execution each is of, and how it ended. Then those of `of` and what it started are left, if it is one. */
 static int set_executions(struct store *s, store_id run, store_id of, struct trace_set *set)
 {
 	store_id *ids = NULL;
@@ -349,9 +419,19 @@ static int set_executions(struct store *s, store_id run, store_id of, struct tra
 		under[i] = ids[i] == of;
 		for (size_t k = i; of && x.parent && !under[i] && k-- > 0;) /* they stand in the order of their starts */
 			under[i] = under[k] && ids[k] == x.parent;
-		for (size_t k = 0; k < set->n; k++)
-			if (is_of(&set->v[k], &x, named > 0 ? f.path : str_of("")) && (named > 0 || !set->v[k].exec))
-				set->v[k].exec = ids[i];
+		struct str exe = named > 0 ? f.path : str_of("");
+		for (size_t k = 0; k < set->n; k++) {
+			struct trace_file *t = &set->v[k];
+			/* What becomes itself again has two traces and two executions: the trace is of the last that began before.
+			 */
+			bool later = t->exec_named && x.start > (int64_t)t->info.began;
+			if (is_of(t, &x, exe) && (named > 0 ? !later : !t->exec)) {
+				t->exec = ids[i];
+				t->exec_named = named > 0;
+				learn_fate(t, &x);
+			} else if (t->exec && t->exec == x.parent)
+				learn_successor(t, &x, exe);
+		}
 	}
 	for (size_t i = 0; r == 0 && of && i < set->n; i++) {
 		bool stays = false;
@@ -364,6 +444,7 @@ static int set_executions(struct store *s, store_id run, store_id of, struct tra
 	}
 	if (r == 0 && of)
 		set->n = left;
+	set_fates(set);
 	free(under);
 	free(ids);
 	return r;
@@ -400,7 +481,7 @@ int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *e
 	buf_release(&path);
 	if (r == 0)
 		r = trace_set_settle(ret, err);
-	if (r == 0 && ret->n && (exec || ret->n > 1)) {
+	if (r == 0 && ret->n) {
 		r = set_executions(s, run, exec, ret);
 		if (r < 0)
 			err_set(err, -r, "cannot read the record");

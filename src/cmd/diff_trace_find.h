@@ -6,6 +6,14 @@
 #include "spec/align_traces.h"
 #include "spec/path.h"
 
+/* How the process of a trace ended, as far as something other than the trace tells. */
+struct trace_fate {
+	enum { FATE_UNKNOWN, FATE_EXITED, FATE_SIGNALED, FATE_EXEC } kind;
+	bool has_code;    /* of EXITED; else another of its threads went through exit */
+	uint64_t code;    /* its status, or the signal */
+	char program[64]; /* EXEC: last part of the path of what it became; "" not known */
+};
+#define TRACE_FIRST 16
 struct trace_file {
 	char *path;
 	struct trace_info info;
@@ -16,9 +24,13 @@ struct trace_file {
 	size_t place;            /* of its process among those of the same program in the group */
 	size_t group;            /* only traces of one group are compared */
 	uint64_t process_began;
-	uint32_t first; /* function that is entered first, SPEC_NONE none */
-	store_id exec;  /* of the record, 0 not known */
-	uint64_t size;  /* of the program's file, where it is a trace of calls, and its time of change */
+	/* Functions that are entered first, each in the one before; then which of them the thread is for: the first that is
+	 * no library's. SPEC_NONE: none, not known. */
+	uint32_t entered[TRACE_FIRST], first;
+	store_id exec;   /* of the record, 0 not known */
+	bool exec_named; /* and its program is known to be this one */
+	struct trace_fate fate;
+	uint64_t size; /* of the program's file, where it is a trace of calls, and its time of change */
 	int64_t time;
 };
 struct trace_set {
@@ -42,6 +54,8 @@ int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *e
 void trace_set_of_rank(struct trace_set *s, uint32_t rank);
 /* Last part of the path of its program. */
 const char *trace_program(const struct trace_file *f);
+/* Name of the function that it begins in, of those that are no library's; NULL: not known. */
+const char *trace_first_name(const struct trace_file *f);
 /* Says that there are none, and what to do: STATUS_USAGE. */
 int trace_set_none(const char *operand);
 /* Adds what lies in a folder; then, when all is there, brings the traces into their order, with their specifications.

@@ -138,6 +138,12 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 	}
 	if (p->c.n > 1)
 		puts("</details>");
+	puts("<dl>");
+	trace_words_ends(p, &b);
+	put("they ended", &b);
+	trace_words_uncertain(p->side, &b);
+	put("not certain", &b);
+	puts("</dl>");
 	trace_words_notes(p, &b);
 	if (b.n) {
 		printf("<p>%s</p><pre>", p->c.partial ? "Partial:" : "Notes:");
@@ -163,7 +169,12 @@ int trace_html(const struct trace_view *v)
 		put_escaped(v->only[i].thread);
 		printf(" of ");
 		put_escaped(v->only[i].exe);
-		puts("</p>");
+		puts("</p><dl>");
+		struct buf b = {0};
+		trace_words_uncertain(&v->only[i], &b);
+		put("not certain", &b);
+		buf_release(&b);
+		puts("</dl>");
 	}
 	if (v->again) {
 		puts("<p>The traces were made by running again:</p><pre>");

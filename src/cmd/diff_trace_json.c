@@ -1,11 +1,22 @@
 /* diff_trace_json.c - where two traces part, as JSON. */
 #include "cmd/diff_trace_calls.h"
 
+#include "cmd/demangle.h"
+#include "cmd/diff_trace_find.h"
 #include "spec/trace_format.h"
 
 static const struct spec *spec_of(const struct trace_pair *p, int side)
 {
 	return p->atlas->spec[side] ? p->atlas->spec[side] : p->atlas->spec[!side];
+}
+
+/* The name that C++ has for it; nothing of others. */
+static void js_demangled(json_t *o, const char *key, const char *name)
+{
+	struct buf b = {0};
+	if (demangle(&b, name))
+		js_str(o, key, buf_view(&b));
+	buf_release(&b);
 }
 
 /* {"function","file","line","column","kind","name","node"}, as the side has them; null where there is none. */
@@ -17,15 +28,17 @@ static json_t *place(const struct trace_pair *p, int side, uint32_t function, ui
 		return json_null();
 	json_t *o = json_object();
 	const char *name = trace_function_name(p, side, function);
-	if (name)
+	if (name) {
 		js_str(o, "function", str_of(name));
-	else
+		js_demangled(o, "function_demangled", name);
+	} else
 		js_num(o, "function_number", function);
 	if (node != SPEC_NONE)
 		js_num(o, "node", node);
 	if (n) {
 		js_str(o, "kind", str_of(spec_kind_name(n->kind)));
 		js_str_if(o, "name", str_of(n->name));
+		js_demangled(o, "name_demangled", n->name);
 		js_str_if(o, "condition", str_of(n->condition));
 		js_str_if(o, "source", str_of(n->words));
 	}
@@ -164,6 +177,18 @@ static json_t *side_json(const struct trace_side *s, const struct thread_steps *
 	js_str(o, "trace", str_of(s->name));
 	js_str(o, "exe", str_of(s->exe));
 	js_str(o, "thread", str_of(s->thread));
+	if (s->first)
+		js_str(o, "begins_in", str_of(s->first));
+	if (s->fate && s->fate->kind != FATE_UNKNOWN) {
+		bool coded = s->fate->kind == FATE_SIGNALED || s->fate->has_code;
+		js_ending(o, "exit",
+		          !coded                           ? TERM_ending_unknown
+		          : s->fate->kind == FATE_SIGNALED ? TERM_ending_signaled
+		                                           : TERM_ending_exited,
+		          s->fate->code);
+		if (s->fate->kind == FATE_EXEC)
+			js_str(o, "became", str_of(s->fate->program));
+	}
 	if (!t)
 		return o;
 	js_num(o, "steps", s->steps);
@@ -178,6 +203,16 @@ static json_t *side_json(const struct trace_side *s, const struct thread_steps *
 	return o;
 }
 
+/* Is it certain that they belong together, or that it belongs to none? */
+static void uncertain_json(json_t *o, const struct trace_side *s)
+{
+	struct buf b = {0};
+	js_bool(o, "pairing_certain", !s->uncertain);
+	trace_words_uncertain(s, &b);
+	js_str_if(o, "pairing", buf_view(&b));
+	buf_release(&b);
+}
+
 static json_t *pair_json(const struct trace_pair *p)
 {
 	json_t *o = json_object(), *list = json_array(), *notes = json_array(), *changed = json_array();
@@ -187,6 +222,10 @@ static json_t *pair_json(const struct trace_pair *p)
 	js_text(o, "verdict", trace_verdict_word(trace_verdict(p)));
 	if (p->calls)
 		js_text(o, "of", call_has_functions(p) ? "stacks" : "calls");
+	uncertain_json(o, &p->side[0]);
+	trace_words_ends(p, &b);
+	js_str_if(o, "ended", buf_view(&b));
+	buf_reset(&b);
 	js_bool(o, "build_differs", p->atlas->built_otherwise);
 	for (uint32_t i = 0; i < p->atlas->n_changed; i++) {
 		uint32_t f = p->atlas->changed[i];
@@ -248,6 +287,7 @@ int trace_json(const struct trace_view *v)
 	js_put(o, "threads", threads);
 	for (size_t i = 0; i < v->n_only; i++) {
 		json_t *one = side_json(&v->only[i], NULL);
+		uncertain_json(one, &v->only[i]);
 		js_text(one, "side", v->only_side[i] ? "b" : "a");
 		js_add(only, one);
 	}

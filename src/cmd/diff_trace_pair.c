@@ -20,8 +20,7 @@ struct side {
 };
 struct pairing {
 	struct side side[2];
-	size_t *with;
-	bool *taken;
+	struct trace_partner *const *of;
 };
 
 static int list_processes(const struct trace_set *set, struct side *ret)
@@ -105,14 +104,9 @@ static void pair_processes(struct pairing *p)
 
 /* ---- threads ---- */
 
-static const char *first_name(const struct trace_file *f)
-{
-	return f->spec && f->first < f->spec->n_functions ? f->spec->functions[f->first].name : NULL;
-}
-
 static bool begin_alike(const struct trace_file *a, const struct trace_file *b)
 {
-	const char *x = first_name(a), *y = first_name(b);
+	const char *x = trace_first_name(a), *y = trace_first_name(b);
 	if (x && y)
 		return !strcmp(x, y);
 	return !x == !y && a->info.spec == b->info.spec && a->first == b->first;
@@ -129,7 +123,7 @@ static bool knows_function(const struct spec *s, const char *name)
 /* Are they certainly of different kinds? Where a function was given another name they are not. */
 static bool are_of_two_kinds(const struct trace_file *a, const struct trace_file *b)
 {
-	const char *x = first_name(a), *y = first_name(b);
+	const char *x = trace_first_name(a), *y = trace_first_name(b);
 	return x && y && strcmp(x, y) != 0 && knows_function(a->spec, y) && knows_function(b->spec, x);
 }
 
@@ -145,12 +139,18 @@ static size_t creator(const struct trace_set *s, const struct trace_file *f)
 	return NOBODY;
 }
 
+/* Of the others it is not known who created them: a library did, as of std::thread and OpenMP. */
+static bool is_named(const struct trace_file *f)
+{
+	return *f->info.thread != '?';
+}
+
 enum thread_way { BY_FIRST, BY_CREATOR, BY_FUNCTION, BY_NAME, BY_ORDER, THREAD_WAYS };
 
 static bool threads_go_together(const struct pairing *p, size_t i, size_t k, enum thread_way way)
 {
 	const struct trace_file *a = &p->side[0].set->v[i], *b = &p->side[1].set->v[k];
-	bool named = *a->info.thread != '?' && *b->info.thread != '?', first = !strcmp(a->info.thread, "0");
+	bool named = is_named(a) && is_named(b), first = !strcmp(a->info.thread, "0");
 	size_t x, y;
 	if (first != !strcmp(b->info.thread, "0"))
 		return false;
@@ -160,9 +160,9 @@ static bool threads_go_together(const struct pairing *p, size_t i, size_t k, enu
 	case BY_CREATOR:
 		x = creator(p->side[0].set, a);
 		y = creator(p->side[1].set, b);
-		return named && x != NOBODY && y != NOBODY && p->with[x] == y && begin_alike(a, b);
+		return named && x != NOBODY && y != NOBODY && p->of[0][x].with == y && begin_alike(a, b);
 	case BY_FUNCTION:
-		return named && a->first != SPEC_NONE && begin_alike(a, b);
+		return is_named(a) == is_named(b) && a->first != SPEC_NONE && begin_alike(a, b);
 	case BY_NAME:
 		return named && !strcmp(a->info.thread, b->info.thread) && !are_of_two_kinds(a, b);
 	case BY_ORDER:
@@ -172,30 +172,74 @@ static bool threads_go_together(const struct pairing *p, size_t i, size_t k, enu
 	return !named && !are_of_two_kinds(a, b);
 }
 
-/* In the order of the sets creators stand before whom they created. */
+/* In the order of the sets creators stand before whom they created, and what is not named in the order in which it was.
+ */
 static void pair_threads(struct pairing *p)
 {
 	const struct trace_set *a = p->side[0].set, *b = p->side[1].set;
 	for (int way = 0; way < THREAD_WAYS; way++)
 		for (size_t i = 0; i < a->n; i++) {
 			size_t other = p->side[0].v[a->v[i].process].partner;
-			for (size_t k = 0; other != NOBODY && p->with[i] == NOBODY && k < b->n; k++)
-				if (!p->taken[k] && b->v[k].process == other && threads_go_together(p, i, k, (enum thread_way)way)) {
-					p->with[i] = k;
-					p->taken[k] = true;
+			for (size_t k = 0; other != NOBODY && p->of[0][i].with == NOBODY && k < b->n; k++)
+				if (p->of[1][k].with == NOBODY && b->v[k].process == other &&
+				    threads_go_together(p, i, k, (enum thread_way)way)) {
+					p->of[0][i].with = k;
+					p->of[1][k].with = i;
 				}
 		}
 }
 
-int trace_sets_pair(const struct trace_set *a, const struct trace_set *b, const struct diff_pair_ids *pairs,
-                    size_t n_pairs, size_t *with, bool *taken)
+/* Of the threads of a process, those that could stand in the place of this one: they begin alike, and their creators
+ * are one, where that is known. */
+static size_t count_alike(const struct pairing *p, int side, size_t process, const struct trace_file *f,
+                          size_t creator_is)
 {
-	struct pairing p = {.with = with, .taken = taken};
-	for (size_t i = 0; i < a->n; i++)
-		with[i] = NOBODY;
+	const struct trace_set *s = p->side[side].set;
+	size_t n = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct trace_file *g = &s->v[i];
+		n += g->process == process && strcmp(g->info.thread, "0") != 0 && is_named(g) == is_named(f) &&
+		     begin_alike(f, g) && (creator_is == NOBODY || creator(s, g) == creator_is);
+	}
+	return n;
+}
+
+/* Of one creator, the order of creation tells which is which, as long as there are as many on both sides. Of several,
+ * or where who it was is not known, only one of a kind is certain; of them the order is that of the machine's timing.
+ */
+static void set_certainty(struct pairing *p)
+{
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < p->side[side].set->n; i++) {
+			struct trace_partner *me = &p->of[side][i];
+			const struct trace_file *f = &p->side[side].set->v[i];
+			size_t process = f->process, other = p->side[side].v[process].partner;
+			if (!strcmp(f->info.thread, "0") || other == NOBODY)
+				continue;
+			size_t mine = creator(p->side[side].set, f), theirs = mine == NOBODY ? NOBODY : p->of[side][mine].with;
+			if (mine == NOBODY || theirs == NOBODY)
+				mine = theirs = NOBODY;
+			me->alike[side] = count_alike(p, side, process, f, mine);
+			me->alike[!side] = count_alike(p, !side, other, f, theirs);
+			bool ordered = mine != NOBODY && (me->with == NOBODY ||
+			                                  creator(p->side[!side].set, &p->side[!side].set->v[me->with]) == theirs);
+			me->uncertain = mine != NOBODY && p->of[side][mine].uncertain;
+			bool kind = me->with == NOBODY || begin_alike(f, &p->side[!side].set->v[me->with]);
+			if (me->with == NOBODY && !me->alike[!side])
+				continue; /* there is none that it could belong to */
+			me->uncertain |= !kind || (ordered ? me->alike[0] != me->alike[1] : me->alike[0] > 1 || me->alike[1] > 1);
+		}
+}
+
+int trace_sets_pair(const struct trace_set *a, const struct trace_set *b, const struct diff_pair_ids *pairs,
+                    size_t n_pairs, struct trace_partner *const of[2])
+{
+	struct pairing p = {.of = of};
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < (s ? b : a)->n; i++)
+			of[s][i] = (struct trace_partner){.with = NOBODY};
 	if (a->n == 1 && b->n == 1) {
-		with[0] = 0;
-		taken[0] = true;
+		of[0][0].with = of[1][0].with = 0;
 		return 0;
 	}
 	int r = list_processes(a, &p.side[0]);
@@ -205,6 +249,7 @@ int trace_sets_pair(const struct trace_set *a, const struct trace_set *b, const 
 		pair_roles(&p, pairs, n_pairs);
 		pair_processes(&p);
 		pair_threads(&p);
+		set_certainty(&p);
 	}
 	free(p.side[0].v);
 	free(p.side[1].v);

@@ -117,12 +117,23 @@ static void put_later(const struct trace_view *v, const struct trace_pair *p)
 	buf_release(&b);
 }
 
+/* Of a thread that has no name that tells something. */
+static void put_first_function(const struct trace_side *s, struct buf *b)
+{
+	if (*s->thread != '?' || !s->first)
+		return;
+	buf_printf(b, ", begun in ");
+	trace_words_function(s->first, b);
+	buf_char(b, ',');
+}
+
 static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 {
 	struct buf b = {0};
 	if (v->n > 1) {
 		buf_printf(&b, "thread ");
 		trace_words_thread(p, &b);
+		put_first_function(p->side, &b);
 		buf_printf(&b, " of ");
 		fmt_path(&b, str_of(p->side[0].exe));
 		trace_words_rank(p, &b);
@@ -141,6 +152,10 @@ static void put_pair(const struct trace_view *v, const struct trace_pair *p)
 		put_first(v, p);
 		put_later(v, p);
 	}
+	trace_words_ends(p, &b);
+	put(v, "ended", &b);
+	trace_words_uncertain(p->side, &b);
+	put(v, "not certain", &b);
 	trace_words_notes(p, &b);
 	put(v, p->c.partial ? "partial" : "note", &b);
 	buf_release(&b);
@@ -173,9 +188,15 @@ int trace_text(const struct trace_view *v)
 	if (v->n > 1)
 		printf("%zu of %zu threads that were compared are the same\n", same, v->n);
 	for (size_t i = 0; i < v->n_only; i++) {
+		buf_printf(&b, "only in %c: thread ", "AB"[v->only_side[i]]);
+		fmt_name(&b, str_of(v->only[i].thread));
+		put_first_function(&v->only[i], &b);
+		buf_printf(&b, " of ");
 		fmt_path(&b, str_of(v->only[i].exe));
-		printf("only in %c: thread %s of %s\n", "AB"[v->only_side[i]], v -> only[i].thread, buf_cstr(&b));
+		puts(buf_cstr(&b));
 		buf_reset(&b);
+		trace_words_uncertain(&v->only[i], &b);
+		put(v, "not certain", &b);
 	}
 	for (size_t i = 0; i < v->n_notes; i++) {
 		buf_printf(&b, "%s", v->note[i]);

@@ -1,6 +1,7 @@
 /* diff_trace_words.c - where two traces part, in sentences. */
 #include "cmd/diff_trace.h"
 #include "cmd/diff_trace_calls.h"
+#include "cmd/diff_trace_find.h"
 
 #include "base/io.h"
 #include "spec/trace_format.h"
@@ -51,8 +52,7 @@ static void put_function(const struct trace_pair *p, int side, uint32_t function
 {
 	const char *name = trace_function_name(p, side, function);
 	if (name) {
-		fmt_name(b, str_of(name));
-		buf_printf(b, "()");
+		trace_words_function(name, b);
 	} else if (function == SPEC_NONE) {
 		buf_printf(b, "an unknown function");
 	} else {
@@ -99,8 +99,7 @@ void trace_words_datum(const struct trace_pair *p, struct buf *b)
 	if (p->calls) {
 		const struct spec_node *n = atlas_node(p->atlas, 0, s->function, s->node);
 		buf_printf(b, "call %zu, ", call_number(p, 0, s->step));
-		fmt_name(b, str_of(n ? n->name : ""));
-		buf_printf(b, "()");
+		trace_words_function(n ? n->name : "", b);
 	}
 	if (!p->calls || call_has_functions(p)) {
 		if (p->calls)
@@ -180,8 +179,7 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 			buf_printf(b, "comes to the decision");
 		else if (n && *n->name) {
 			buf_printf(b, "calls ");
-			fmt_name(b, str_of(n->name));
-			buf_printf(b, "()");
+			trace_words_function(n->name, b);
 		} else
 			buf_printf(b, n ? "makes a call" : "goes on");
 		put_where(p, side, s->function, s->node, b);
@@ -194,7 +192,8 @@ static void put_next(const struct trace_pair *p, int side, const struct spot *s,
 			buf_printf(b, "has a gap");
 		else if (t->damaged)
 			buf_printf(b, "cannot be read any further");
-		else
+		else if ((t->info.end != TRACE_CUT && t->info.end != TRACE_EXIT) ||
+		         !trace_words_fate(p->side[side].fate, t->info.end == TRACE_CUT, b))
 			buf_printf(b, p->calls && p->calls->c[side].replaced ? "becomes another program"
 			              : p->calls && p->calls->c[side].killed ? "is killed"
 			              : t->info.end == TRACE_EXIT            ? "exits"
@@ -604,6 +603,11 @@ void trace_words_rank(const struct trace_pair *p, struct buf *b)
 		buf_printf(b, " | rank %u", i[1]->rank);
 }
 
+static bool is_known(const struct trace_fate *f)
+{
+	return f && f->kind != FATE_UNKNOWN;
+}
+
 static void note_side(const struct trace_pair *p, int side, struct buf *b)
 {
 	const struct thread_steps *t = &p->c.thread[side];
@@ -611,11 +615,13 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	const struct spec *s = p->atlas->spec[side];
 	if (t->damaged)
 		buf_printf(b, "%c's trace is read up to step %zu only: %s\n", name, p->side[side].steps, t->why);
-	else if (t->info.end == TRACE_CUT && !(p->calls && (p->calls->c[side].replaced || p->calls->c[side].killed)))
-		buf_printf(b,
-		           "%c's trace does not say how the program ended: it was killed, or is still going on, or started "
-		           "another program\n",
-		           name);
+	else if (t->info.end == TRACE_CUT && !is_known(p->side[side].fate) &&
+	         !(p->calls && (p->calls->c[side].replaced || p->calls->c[side].killed)))
+		buf_printf(
+		    b,
+		    "%c's trace does not say how the program ended, nor does a record: it was killed, or is still going on, "
+		    "or started another program\n",
+		    name);
 	else if (t->info.end == TRACE_STOPPED)
 		buf_printf(b, "%c's trace stops before the program did\n", name);
 	if (t->gaps)

@@ -215,7 +215,7 @@ int compare_calls(const struct atlas *m, const struct calls c[2], struct called_
 		struct align_side side[2] = {{s->steps[0].v, s->steps[0].n}, {s->steps[1].v, s->steps[1].n}};
 		compare_data(c, s, align_prefix(side), &x);
 		/* That another program, or a signal, took its place is an end like others. */
-		bool known[2] = {c[0].replaced || c[0].killed, c[1].replaced || c[1].killed};
+		bool known[2] = {o->ended[0] || c[0].replaced || c[0].killed, o->ended[1] || c[1].replaced || c[1].killed};
 		x.partial = !x.result.exact;
 		for (int k = 0; k < 2; k++)
 			x.partial |= c[k].gaps || c[k].damaged || c[k].info.end == TRACE_STOPPED ||

@@ -444,9 +444,23 @@ void compared_release(struct compared *c)
 	*c = (struct compared){0};
 }
 
-static bool is_partial(const struct thread_steps *t)
+static bool is_partial(const struct thread_steps *t, bool ended)
 {
-	return t->damaged || t->gaps || t->info.end == TRACE_CUT || t->info.end == TRACE_STOPPED;
+	return t->damaged || t->gaps || (t->info.end == TRACE_CUT && !ended) || t->info.end == TRACE_STOPPED;
+}
+
+static int tell_end(const struct symbols *symbols, const struct thread_steps *t, int side, struct call_site *ret)
+{
+	struct difference d = {0};
+	struct spot spot;
+	struct question q = {t->steps.n ? t->steps.n - 1 : 0, &spot, &d};
+	*ret = (struct call_site){SPEC_NONE, SPEC_NONE};
+	if (t->info.end != TRACE_CUT || !t->steps.n)
+		return 0;
+	int r = answer_all(symbols, &t->steps, side, &q, 1);
+	if (r == 0 && d.depth[side])
+		*ret = d.stack[side][0];
+	return r;
 }
 
 int compare_steps(const struct atlas *m, const struct symbols *symbols, const struct compare_options *o,
@@ -458,10 +472,12 @@ int compare_steps(const struct atlas *m, const struct symbols *symbols, const st
 	int r = o->greedy ? align_greedy(&reading, side, NULL, &c->result) : align(&reading, side, NULL, &c->result);
 	if (r == 0)
 		r = tell(symbols, c, o->max ? o->max : 20);
+	for (int s = 0; r == 0 && s < 2; s++)
+		r = tell_end(symbols, &c->thread[s], s, &c->stopped[s]);
 	if (r < 0)
 		return err_set(err, -r, "cannot compare the traces");
 	c->equal = c->result.total == 0;
-	c->partial = !c->result.exact || is_partial(&c->thread[0]) || is_partial(&c->thread[1]);
+	c->partial = !c->result.exact || is_partial(&c->thread[0], o->ended[0]) || is_partial(&c->thread[1], o->ended[1]);
 	return 0;
 }
 

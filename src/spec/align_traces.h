@@ -93,10 +93,12 @@ struct compared {
 	struct align_result result;
 	struct difference *v; /* the first of result.v */
 	size_t n;
-	bool equal;    /* no divergence */
-	bool partial;  /* of a side that is cut, damaged or has gaps; or result.exact is false */
-	bool operands; /* both sides have them, so that data can be compared */
-	bool data;     /* operands differ before the first divergence, or at all: first in `datum` */
+	bool equal;   /* no divergence */
+	bool partial; /* of a side that is cut (and not known to have ended), damaged or has gaps; or result.exact is false
+	               */
+	struct call_site stopped[2]; /* where the side was at the end of its trace, if that is cut; else SPEC_NONE */
+	bool operands;               /* both sides have them, so that data can be compared */
+	bool data;                   /* operands differ before the first divergence, or at all: first in `datum` */
 	struct spot datum[2];
 	uint64_t data_steps; /* decisions with operands that were compared */
 	bool message;        /* a message differs before the first divergence, or at all: the first in `told` */
@@ -107,7 +109,8 @@ struct compared {
 
 struct compare_options {
 	bool greedy;
-	size_t max; /* differences that are told in full; 0: 20 */
+	size_t max;    /* differences that are told in full; 0: 20 */
+	bool ended[2]; /* it is known that the side's process ended: a trace that is only cut has all of it */
 };
 /* 0; -EBADMSG: a file is no trace; -errno. */
 int compare_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o, struct err *err,
