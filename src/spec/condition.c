@@ -608,12 +608,8 @@ static bool is_its_branch(const struct reading *r, const struct condition *c, st
 
 /* A macro may have `!` in it, which is not seen. Is it one, alone and at its place? Those of other files are known by
  * their names only. Of a macro under a further `!` nothing is said: what the compiler calls true cannot be checked. */
-static bool is_macro(struct reading *r, size_t t, struct span s)
+static bool is_macro_name(const struct reading *r, size_t t)
 {
-	if (t != s.lo || r->s->v[t].kind != WORD)
-		return false;
-	if (s.hi != t + 1 && (!is(r, t + 1, "(") || match(r, t + 1, 1) != s.hi - 1))
-		return false;
 	struct str name = str_n(r->s->text + r->s->v[t].at, r->s->v[t].n);
 	bool capitals = name.n > 1;
 	for (size_t i = 0; i < name.n; i++)
@@ -621,6 +617,37 @@ static bool is_macro(struct reading *r, size_t t, struct span s)
 	for (size_t i = 0; i < r->s->n_macros && !capitals; i++)
 		capitals = str_eq(r->s->macro[i], name);
 	return capitals;
+}
+
+static bool is_macro(struct reading *r, size_t t, struct span s)
+{
+	if (t != s.lo || r->s->v[t].kind != WORD)
+		return false;
+	if (s.hi != t + 1 && (!is(r, t + 1, "(") || match(r, t + 1, 1) != s.hi - 1))
+		return false;
+	return is_macro_name(r, t);
+}
+
+/* A macro that is a statement, or the head of one: what is compared in it has its place, and so has the branch, which a
+ * call's cannot be. Without brackets it must be known to be one. */
+static bool of_macro(struct reading *r, const struct condition *c, size_t t, struct span *ret)
+{
+	size_t close = is(r, t + 1, "(") ? match(r, t + 1, 1) : t;
+	if (r->s->v[t].kind != WORD || is_lead(r, t) || close == NONE || c->line != c->branch_line ||
+	    c->column != c->branch_column)
+		return false;
+	bool value;
+	if (t && !ONE_OF(r, t - 1, ";", "{", "}")) {
+		if (!ONE_OF(r, t - 1, ")", ":", "else") || is(r, close + 2, "while")) /* it may be the end of a `do` */
+			return false;
+	}
+	if (is(r, opened(r, t, &value), "(")) /* what a loop tests */
+		return false;
+	bool headed = close + 1 < r->s->n && r->s->v[close + 1].kind == WORD && !is_and_or(r, close + 1);
+	if (!ONE_OF(r, close + 1, ";", "{", "}") && !headed)
+		return false;
+	*ret = (struct span){t, close + 1};
+	return is_macro_name(r, t) || (close > t && !headed);
 }
 
 int condition_words(const struct condition_source *s, const struct condition *c, struct buf *b)
@@ -635,6 +662,14 @@ int condition_words(const struct condition_source *s, const struct condition *c,
 		t++;
 	if (is_statement(&r, t))
 		return of_statement(&r, t, &span) && put(&r, span, false, b);
+	if (of_macro(&r, c, t, &span)) {
+		size_t start = b->n;
+		buf_str(b, str_of("in "));
+		if (put(&r, span, false, b))
+			return 1;
+		b->n = start;
+		return 0;
+	}
 	if (is_and_or(&r, t)) { /* what stands on its left */
 		if (t == 0)
 			return 0;
