@@ -249,4 +249,17 @@ check "what only gcc understands is built without a specification, and that is s
 
 cmd 0 doctor --quick && says "$out" "specifications"
 check "doctor tells of it"
+# Parts of stemma that are missing, or fail without a word: the sentence says which.
+mkdir -p part/src/cmd part/src/spec/llvm && cp "$STEMMA" part/src/cmd/stemma && cat >part/src/spec/llvm/stemma-spec-llvm <<'END'
+#!/bin/sh
+[ "$1" = --version ] && echo 'LLVM 1' && exit 0
+echo used 0
+exit 3
+END
+chmod +x part/src/spec/llvm/stemma-spec-llvm
+printf 'int main(void)\n{\n\treturn 0;\n}\n' >part.c
+part/src/cmd/stemma cc --spec gcc part.c -o part.out >"$out" 2>"$err" && says "$err" 'no specification: stemma-spec-llvm, the part of stemma that reads bitcode, ended with status 3 and said nothing' && [ -x part.out ]
+check 'a part that fails without a word'
+part/src/cmd/stemma cc --trace gcc part.c -o part.out >"$out" 2>"$err" && says "$err" "'stemma-trace.bc', a part of stemma, is not where it was built or installed" && [ -x part.out ]
+check 'a part that is missing'
 finish

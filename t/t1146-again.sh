@@ -154,4 +154,22 @@ END2
 check 'what a run left elsewhere cannot be made again'
 cmd 3 run -- sh -c 'exit 3' && cmd 0 run -- sh -c 'exit 0' && again 2 diff --trace --rerun && says "$err" 'no program that ran differently can be traced' 'stemma cc --trace' && cmd 0 run -- true && again 2 diff --trace --rerun && says "$err" 'ran on one side only'
 check 'programs that cannot be traced'
+# Programs that are gone or were built again: what is missing, and what can be done.
+cat >gone.c <<'END'
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	puts(argc > 1 ? "many" : "few");
+	if (argc > 1)
+		puts("more");
+	return 0;
+}
+END
+"$STEMMA" cc --trace gcc -g gone.c -o gone 2>"$err" && cmd 0 run -- ./gone && cmd 0 run -- ./gone x && mv gone kept-aside && again 2 diff --trace --rerun && says "$err" "$PWD/gone, which ran differently, is not there any more" 'hint: put it back'
+check 'a program that is gone'
+cp kept-aside gone && again 2 diff --trace --rerun && says "$err" 'A cannot be run again: gone, the program, may not be what it was, and no copy was kept' 'put back what is missing'
+check '... or may be another'
+rm gone && mv kept-aside gone && again 1 diff --trace --rerun && says "$out" "main() at gone.c:"
+check '... put back'
+rm -rf gone gone.d
 finish

@@ -190,10 +190,13 @@ static bool say_missing(const struct job *j)
 				continue;
 			struct buf b = {0};
 			fmt_name(&b, str_of(x->name));
-			say("%c cannot be run again: %s, which %s read, %s", "AB"[k], buf_cstr(&b), s -> files[i].reader,
-			    x->state == RERUN_GONE      ? "is gone"
-			    : x->state == RERUN_DIFFERS ? "is not what it was"
-			                                : "may not be what it was");
+			const char *slash = strrchr(x->path, '/');
+			bool program = !strcmp(slash ? slash + 1 : x->path, s->files[i].reader);
+			say("%c cannot be run again: %s, %s%s%s, %s", "AB"[k], buf_cstr(&b), program ? "the program" : "which ",
+			    program ? "" : s->files[i].reader, program ? "" : " read",
+			    x->state == RERUN_GONE      ? "is gone, and no copy was kept"
+			    : x->state == RERUN_DIFFERS ? "is not what it was, and no copy was kept"
+			                                : "may not be what it was, and no copy was kept");
 			buf_release(&b);
 			any = true;
 		}
@@ -503,8 +506,15 @@ static int nothing(const struct job *j)
 		return STATUS_OK;
 	}
 	fmt_name(&b, str_of(j->plan.first_untraced ? j->plan.first_untraced : "-"));
-	say("no program that ran differently can be traced: %s%s", buf_cstr(&b), j->plan.untraced > 1 ? " and others" : "");
-	say_hint("stemma cc --trace links programs that can be traced");
+	if (j->plan.untraced_gone) {
+		say("%s, which ran differently, is not there any more%s", buf_cstr(&b),
+		    j->plan.untraced > 1 ? "; others cannot be traced" : "");
+		say_hint("put it back as it was (stemma show tells how it was built), and diff --trace --rerun goes on");
+	} else {
+		say("no program that ran differently can be traced: %s%s", buf_cstr(&b),
+		    j->plan.untraced > 1 ? " and others" : "");
+		say_hint("stemma cc --trace links programs that can be traced");
+	}
 	buf_release(&b);
 	return STATUS_USAGE;
 }
@@ -548,7 +558,9 @@ static int go(struct job *j)
 		return list_json(j) ? STATUS_SELF : STATUS_OK;
 	bool lacks = say_missing(j);
 	if (lacks) {
-		say_hint("stemma run --keep-inputs keeps what a run read; stemma run --trace collects the traces at once");
+		say_hint(
+		    "put back what is missing as it was, or run the command twice more, as it was and as it is, with stemma "
+		    "run --trace; stemma run --keep-inputs keeps copies of what a run reads");
 		if (!j->o->no_rerun)
 			return STATUS_USAGE;
 	}

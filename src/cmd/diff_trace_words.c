@@ -627,7 +627,11 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 	if (t->gaps)
 		buf_printf(b, "%c's trace has %llu gaps: not all was recorded\n", name, (unsigned long long)t->gaps);
 	if (!s) {
-		buf_printf(b, "%c's specification is not known: numbers stand for names, and loops are not seen\n", name);
+		buf_printf(b,
+		           "%c's specification is not known: numbers stand for names, and loops are not seen (--spec FILE "
+		           "names it, or "
+		           "the program that it is in)\n",
+		           name);
 		return;
 	}
 	if (p->calls && !call_has_functions(p))

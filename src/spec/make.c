@@ -129,45 +129,89 @@ int make_run(char *const *argv, bool limits, struct buf *said)
 	return status;
 }
 
+/* What is no sentence: "used 3", "archive 4". */
+static bool is_report(const char *line, size_t n)
+{
+	size_t k = n > 5 && !memcmp(line, "used ", 5) ? 5 : n > 8 && !memcmp(line, "archive ", 8) ? 8 : 0;
+	while (k && k < n && line[k] >= '0' && line[k] <= '9')
+		k++;
+	return k && k == n;
+}
+
+/* The last line that is a sentence; its length, which may be 0. */
+static size_t last_sentence(const char *said, const char **ret)
+{
+	size_t n = strlen(said), k;
+	do {
+		while (n && said[n - 1] == '\n')
+			n--;
+		for (k = n; k && said[k - 1] != '\n';)
+			k--;
+		*ret = said + k;
+		if (!is_report(said + k, n - k))
+			return n - k;
+		n = k;
+	} while (n);
+	return 0;
+}
+
 static int failed(int status, const char *said, struct err *err)
 {
-	/* The last line is the sentence; what stands before it are lines of "used". */
-	size_t n = strlen(said);
-	while (n && said[n - 1] == '\n')
-		n--;
-	size_t k = n;
-	while (k && said[k - 1] != '\n')
-		k--;
+	const char *line;
+	size_t n = last_sentence(said, &line);
 	if (WIFSIGNALED(status)) {
 		err_set(err, 0, "the bitcode cannot be read: LLVM %s it",
 		        WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ? "took too long over" : "crashed over");
 		return -EBADMSG;
 	}
-	if (n - k == strlen("there is no bitcode") && memcmp(said + k, "there is no bitcode", n - k) == 0) {
+	if (n == strlen("there is no bitcode") && memcmp(line, "there is no bitcode", n) == 0) {
 		err_set(err, 0, "there is no bitcode");
 		err_hint(err, "compile with stemma cc --spec, or with clang -emit-llvm -g -O1 -Xclang -disable-llvm-passes");
 		return -ENODATA;
 	}
-	err_set(err, 0, "%.*s", (int)(n - k), n > k ? said + k : "LLVM's part of stemma failed");
-	if (strstr(said + k, "unreadable bitcode: it is of "))
+	if (!n) {
+		err_set(err, 0,
+		        "stemma-spec-llvm, the part of stemma that reads bitcode, ended with status %d and said nothing",
+		        WEXITSTATUS(status));
+		err_hint(err, "stemma doctor --quick says whether it works at all");
+		return -EBADMSG;
+	}
+	err_set(err, 0, "%.*s", (int)n, line);
+	if (strstr(line, "unreadable bitcode: it is of "))
 		err_hint(err, "compile it with %s, whose bitcode is of the same version", SPEC_CLANG);
 	return -EBADMSG;
 }
 
+/* What make_spec starts and hands over. */
+static int find_parts(const struct make *m, char program[4200], char code[4200], struct err *err)
+{
+	const char *why;
+	if (!make_program("stemma-spec-llvm", program, 4200)) {
+		bool works = make_works(&why);
+		err_set(err, 0, "specifications cannot be made: %s", works ? "stemma-spec-llvm is not there any more" : why);
+		return -ENOTSUP;
+	}
+	if (m->traced && !make_program("stemma-trace.bc", code, 4200)) {
+		err_set(
+		    err, 0,
+		    "programs cannot be linked to be traced: 'stemma-trace.bc', a part of stemma, is not where it was built or "
+		    "installed");
+		err_hint(err, "build or install all of stemma; a specification alone (stemma cc --spec) does without it");
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
 int make_spec(const struct make *m, struct err *err, enum make_use **ret_used)
 {
-	char program[4200], code[4200];
-	const char *why;
+	char program[4200], code[4200] = "";
 	struct buf said = {0};
 	size_t n = 0, k = 0;
 	while (m->files[n])
 		n++;
-	if (!make_program("stemma-spec-llvm", program, sizeof(program)) ||
-	    !make_program("stemma-trace.bc", code, sizeof(code))) {
-		make_works(&why);
-		err_set(err, 0, "specifications cannot be made: %s", why);
-		return -ENOTSUP;
-	}
+	int found = find_parts(m, program, code, err);
+	if (found < 0)
+		return found;
 	char **argv = calloc(n + 10, sizeof(*argv));
 	enum make_use *used = calloc(n + 1, sizeof(*used));
 	int rc = -ENOMEM;

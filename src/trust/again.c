@@ -510,8 +510,11 @@ static int find_pairs(struct planning *p, const struct diff *d)
 				r = add_program(p, b->exe);
 		} else {
 			p->a->untraced++;
-			if (!p->a->first_untraced)
-				p->a->first_untraced = strdup(*a->script ? a->script : a->exe);
+			const struct one *gone = access(a->exe, F_OK) < 0 ? a : access(b->exe, F_OK) < 0 ? b : NULL;
+			if (!p->a->first_untraced) {
+				p->a->untraced_gone = gone != NULL;
+				p->a->first_untraced = strdup(gone ? gone->exe : *a->script ? a->script : a->exe);
+			}
 		}
 	}
 	return r;

@@ -63,6 +63,7 @@ struct again {
 	size_t pairs;         /* that differ and can be traced */
 	size_t untraced;      /* that differ and cannot */
 	size_t unpaired;      /* that ran on one side only */
+	bool untraced_gone;   /* that one's file is not there any more */
 	char *first_untraced; /* the program of one of the untraced, NULL */
 };
 
