@@ -29,8 +29,8 @@ struct condition {
 };
 
 /* The operand of && || ?: or the whole condition, as it would have to be written to be true where the condition is: an
- * operand of `!(a && b)` as `!a`. Of a macro that is a statement, "in CHECK(n < 3)". Of a statement's word (while, for, switch), what the statement tests. With spaces as
- * they stand in the source, one at most.
+ * operand of `!(a && b)` as `!a`. Of a macro that is a statement, "in CHECK(n < 3)". Of a statement's word (while, for,
+ * switch), what the statement tests. With spaces as they stand in the source, one at most.
  *
  * 1: words were added to b. 0: they are not known. -1: they are, and by the source c->opposite is not so; what the
  * compiler's true is then is not known. */
