@@ -109,17 +109,29 @@ else
 fi
 
 # a dataset at the address of one that was deleted
-if [ "$HDF5" = --hdf5 ]; then
-	step 'a dataset takes the place of one that was deleted' again again.h5
-	for name in b d; do cmd 0 why again.h5//$name && says "$out" "dataset again.h5//$name: made by h5steps again"; done
-	check '... and has its own name'
-	cmd 0 sql --csv "SELECT f.path, sum(bytes) FROM io i JOIN file f ON f.id = i.file WHERE f.path LIKE '%/again.h5//_' AND i.api = 'data' GROUP BY 1 ORDER BY 1" &&
-		sed "1d;s/.*again.h5//" "$out" | tr -d '\r' >"$T/got" && is "$T/got" '//b,824
+step 'a dataset takes the place of one that was deleted' again again.h5
+for name in b d; do cmd 0 why again.h5//$name && says "$out" "dataset again.h5//$name: made by h5steps again"; done
+check '... and has its own name'
+bytes() # FILE: of each object in it, as was moved of its data
+{
+	cmd 0 sql --csv "SELECT f.path, sum(bytes) FROM io i JOIN file f ON f.id = i.file WHERE f.path LIKE '%/$1//_%' AND i.api IN ('data', 'attr') GROUP BY 1 ORDER BY 1" &&
+		sed "1d;s/.*$1//" "$out" | tr -d '\r' >"$T/got"
+}
+bytes again.h5 && is "$T/got" '//b,824
 //d,824'
-	check '... and its own size'
-else
-	skip 'a dataset takes the place of one that was deleted' 'the connector takes them for one'
-fi
+check '... and its own size'
+step 'and a copy that takes such a place' copy again.h5 copy.h5
+cmd 0 why copy.h5//new && says "$out" 'dataset copy.h5//new: made by h5steps copy' && bytes copy.h5 && is "$T/got" '//new,824'
+check '... too'
+step 'an attribute takes the place of one of another shape' reshape reshape.h5
+bytes reshape.h5 && is "$T/got" '//@a,32'
+check '... and has its own'
+step 'links are deleted by their numbers' numbered numbered.h5
+cmd 0 sql --csv "SELECT n.path FROM name n WHERE n.path LIKE '%/numbered.h5//g/%' AND n.ended IS NULL ORDER BY 1" && sed '1d;s/.*numbered.h5//' "$out" | tr -d '\r' >"$T/got" && is "$T/got" '//g/a'
+check '... and are names no more'
+step 'a virtual dataset' virtual again.h5 virtual.h5
+cmd 0 sql --csv "SELECT text FROM gap WHERE reason = 'hdf5' AND run = (SELECT max(id) FROM run)" && says "$out" 'virtual dataset'
+check '... is a gap'
 
 # names
 cmd 0 run "$HDF5" -- ./h5steps move in.h5 && cmd 0 lineage in.h5//raw/clock && says "$out" 'h5steps some in.h5'

@@ -24,7 +24,14 @@
  *   chunk IN OUT      OUT//chunk from the first chunk of IN//grow, as it is in the file
  *   multi IN OUT      OUT//two from the second element of IN//grow, by the calls for several datasets (1.14)
  *   again OUT         OUT//a of 10 x 10, deleted by H5Ldelete, and OUT//b of 3, which HDF5 puts at the same address;
- * then the same by H5Gunlink with OUT//c and OUT//d, which stays rate FILE         FILE//raw/trace@rate written anew
+ *                     then the same by H5Gunlink with OUT//c and OUT//d, which stays
+ *   copy IN OUT       OUT//old of 10 x 10, deleted, and OUT//new, a copy of IN//b by H5Ocopy, at the same address, and
+ *                     written again
+ *   reshape OUT       OUT//@a of three elements, deleted, and another one of one element
+ *   numbered OUT      OUT//g/a and OUT//g/b, and OUT//g/z, a link to the first; the third and then the second of these
+ *                     links deleted by its number
+ *   virtual IN OUT    OUT//view, a virtual dataset that shows IN//b, and OUT//seen from it
+ *   rate FILE         FILE//raw/trace@rate written anew
  *   attr FILE N       reads one attribute N times, opened once; prints ns a read
  *   fork IN OUT       a forked child reads IN//raw/time, which its parent had open, and writes OUT//child */
 #include <hdf5.h>
@@ -333,6 +340,57 @@ static int again(const char *out)
 	return r < 0 || H5Fclose(f) < 0 ? -1 : 0;
 }
 
+static int copy(const char *in, const char *out)
+{
+	const hsize_t large[] = {10, 10};
+	hid_t a = H5Fopen(in, H5F_ACC_RDONLY, H5P_DEFAULT), f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t r = written(f, "old", 2, large) | H5Ldelete(f, "old", H5P_DEFAULT) |
+	          H5Ocopy(a, "b", f, "new", H5P_DEFAULT, H5P_DEFAULT);
+	hid_t d = H5Dopen2(f, "new", H5P_DEFAULT);
+	r |= H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	did("read", in, "b"), did("write", out, ""), did("write", out, "new");
+	return r | H5Dclose(d) | H5Fclose(a) | H5Fclose(f);
+}
+
+static int reshape(const char *out)
+{
+	hsize_t n = 3;
+	double v[3] = {1, 2, 3};
+	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), s = H5Screate_simple(1, &n, NULL),
+	      a = H5Acreate2(f, "a", H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t r = H5Awrite(a, H5T_NATIVE_DOUBLE, v) | H5Aclose(a) | H5Sclose(s) | H5Adelete(f, "a");
+	attribute(f, "a", 4);
+	did("write", out, ""), did("write", out, "@a");
+	return r < 0 ? -1 : H5Fclose(f);
+}
+
+static int numbered(const char *out)
+{
+	hsize_t n = 3;
+	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+	      g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t r =
+	    written(g, "a", 1, &n) | written(g, "b", 1, &n) | H5Lcreate_hard(g, "a", g, "z", H5P_DEFAULT, H5P_DEFAULT);
+	r |= H5Ldelete_by_idx(f, "g", H5_INDEX_NAME, H5_ITER_INC, 2, H5P_DEFAULT);
+	r |= H5Ldelete_by_idx(g, ".", H5_INDEX_NAME, H5_ITER_DEC, 0, H5P_DEFAULT);
+	did("write", out, ""), did("write", out, "g"), did("write", out, "g/a"), did("write", out, "g/b");
+	return r < 0 ? -1 : H5Gclose(g) | H5Fclose(f);
+}
+
+static int view(const char *in, const char *out)
+{
+	hsize_t n = 3;
+	hid_t f = H5Fcreate(out, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), s = H5Screate_simple(1, &n, NULL),
+	      list = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_virtual(list, s, in, "b", s);
+	hid_t v = H5Dcreate2(f, "view", H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, list, H5P_DEFAULT),
+	      d = dataset(f, "seen", 1, &n);
+	int r = H5Dread(v, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	r |= H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, trace);
+	did("write", out, ""), did("write", out, "view"), did("read", out, "view"), did("write", out, "seen");
+	return r | H5Pclose(list) | H5Sclose(s) | H5Dclose(v) | H5Dclose(d) | H5Fclose(f);
+}
+
 static int rate(const char *file)
 {
 	double v = 250;
@@ -418,6 +476,14 @@ int main(int argc, char **argv)
 		return multi(a, b) < 0;
 	if (!strcmp(step, "again"))
 		return again(a) < 0;
+	if (!strcmp(step, "copy"))
+		return copy(a, b) < 0;
+	if (!strcmp(step, "reshape"))
+		return reshape(a) < 0;
+	if (!strcmp(step, "numbered"))
+		return numbered(a) < 0;
+	if (!strcmp(step, "virtual"))
+		return view(a, b) < 0;
 	if (!strcmp(step, "rate"))
 		return rate(a) < 0;
 	if (!strcmp(step, "attr"))

@@ -126,6 +126,8 @@ struct h5_obj *h5_made_of(struct h5_lib *l, hid_t id, unsigned kind);
 struct h5_obj *h5_known(hid_t id);
 /* The same for any kind: a group, a dataset or a committed datatype; a file is its root group. */
 struct h5_obj *h5_loc_of(struct h5_lib *l, hid_t id);
+/* The object, no attribute, was made at that path just now: of what was at its address before, nothing holds. */
+void h5_object_made(struct h5_obj *o, const char *path, size_t n);
 /* Its path from now on; the name of an attribute stays. */
 void h5_object_named(struct h5_obj *o, const char *path, size_t n);
 /* What is known below a group that was at `old` is below `path` now. */
@@ -163,6 +165,7 @@ uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space,
                     bool *ret_whole);
 void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old, size_t nold);
 void h5_gap(const char *what);
+#define H5_VIRTUAL_USED "a virtual dataset was used: its data lie in other datasets"
 /* Asks for it, where that was not done yet; a dataset or an attribute by its identifier. */
 void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id);
 void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *most);
@@ -202,11 +205,16 @@ size_t h5_ask_file(struct h5_lib *l, hid_t id, char *room, size_t n);
 size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, size_t n);
 /* By identifiers of space and type, which are closed. */
 bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
+/* The name of the n-th link of a group at a place, with the group's before it; 0: there is none, or it is too long. */
+size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, int order, hsize_t nth, hid_t list,
+                   char *room, size_t n);
 /* Does a link lead to another file? To follow it would open that. */
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 /* Do the data of a dataset lie in other datasets? */
 bool h5_ask_virtual(struct h5_lib *l, hid_t id);
+/* The same by the list that it was made with, which is closed. */
+bool h5_ask_layout(struct h5_lib *l, hid_t list);
 
 #define H5CALL(l, name, type) ((type)(l)->fn[H5FN_##name])
 

@@ -92,6 +92,23 @@ size_t h5_ask_attribute(struct h5_lib *l, hid_t id, hsize_t nth, char *room, siz
 	return got > 0 && (size_t)got < n ? (size_t)got : 0;
 }
 
+size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, int order, hsize_t nth, hid_t list,
+                   char *room, size_t n)
+{
+	ssize_t (*get)(hid_t, const char *, int, int, hsize_t, char *, size_t, hid_t) =
+	    H5CALL(l, H5Lget_name_by_idx, ssize_t(*)(hid_t, const char *, int, int, hsize_t, char *, size_t, hid_t));
+	size_t at = group ? strlen(group) : 0;
+	struct h5_quiet q;
+	if (!get || !at || at + 2 > n)
+		return 0;
+	memcpy(room, group, at);
+	room[at++] = '/';
+	h5_hush(l, &q);
+	ssize_t got = get(loc, group, index, order, nth, room + at, n - at, list);
+	h5_unhush(l, &q);
+	return got > 0 && (size_t)got < n - at ? at + (size_t)got : 0;
+}
+
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name)
 {
 	/* H5L_info_t begins with the type: 0 hard, 1 soft, 64 external, and more that users make. */
@@ -121,13 +138,17 @@ bool h5_ask_virtual(struct h5_lib *l, hid_t id)
 {
 	haddr_t (*offset)(hid_t) = H5CALL(l, H5Dget_offset, haddr_t(*)(hid_t));
 	hid_t (*made_with)(hid_t) = H5CALL(l, H5Dget_create_plist, hid_t(*)(hid_t));
+	if (!made_with || (offset && offset(id) != (haddr_t)-1)) /* in one piece: none */
+		return false;
+	return h5_ask_layout(l, made_with(id));
+}
+
+bool h5_ask_layout(struct h5_lib *l, hid_t list)
+{
 	int (*layout)(hid_t) = H5CALL(l, H5Pget_layout, int (*)(hid_t));
 	herr_t (*dec)(hid_t) = H5CALL(l, H5Idec_ref, herr_t(*)(hid_t));
-	if (!made_with || !layout || !dec || (offset && offset(id) != (haddr_t)-1)) /* in one piece: none */
-		return false;
-	hid_t list = made_with(id);
-	bool is = list >= 0 && layout(list) == H5D_VIRTUAL;
-	if (list >= 0)
+	bool is = list >= 0 && layout && layout(list) == H5D_VIRTUAL;
+	if (list >= 0 && dec)
 		dec(list);
 	return is;
 }

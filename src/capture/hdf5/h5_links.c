@@ -20,7 +20,8 @@ static void attributes_of(struct h5_lib *l, hid_t id, struct h5_obj *o)
 }
 
 /* The object at a name, opened for as long as it takes to ask. */
-static struct h5_obj *look_at(struct h5_lib *l, hid_t loc, const char *name, bool moves)
+enum look { LOOK, LOOK_MOVES, LOOK_MADE };
+static struct h5_obj *look_at(struct h5_lib *l, hid_t loc, const char *name, enum look what)
 {
 	hid_t (*open)(hid_t, const char *, hid_t) = H5CALL(l, H5Oopen, hid_t(*)(hid_t, const char *, hid_t));
 	herr_t (*close)(hid_t) = H5CALL(l, H5Oclose, herr_t(*)(hid_t));
@@ -30,8 +31,8 @@ static struct h5_obj *look_at(struct h5_lib *l, hid_t loc, const char *name, boo
 	h5_unhush(l, &q);
 	if (id < 0)
 		return NULL;
-	struct h5_obj *o = h5_loc_of(l, id);
-	if (moves && o && h5_classes & H5_ATTRIBUTE)
+	struct h5_obj *o = what == LOOK_MADE ? h5_made_of(l, id, TERM_kind_group) : h5_loc_of(l, id);
+	if (what == LOOK_MOVES && o && h5_classes & H5_ATTRIBUTE)
 		attributes_of(l, id, o);
 	h5_id_gone(l, id);
 	close(id);
@@ -40,7 +41,7 @@ static struct h5_obj *look_at(struct h5_lib *l, hid_t loc, const char *name, boo
 
 static struct h5_obj *at_name(struct h5_lib *l, hid_t loc, const char *name)
 {
-	return look_at(l, loc, name, false);
+	return look_at(l, loc, name, LOOK);
 }
 
 /* Of an attribute that was opened so, HDF5 1.10 tells name and address of the place in place of its object's: the
@@ -114,7 +115,7 @@ static void linked(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *na
 }
 
 CALLS(H5Lmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
-      (a, from, b, to, c, d), o = look_at(l, place(a, b), from, true), {
+      (a, from, b, to, c, d), o = look_at(l, place(a, b), from, LOOK_MOVES), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
 	      renamed(l, o, TERM_nameop_rename, place(b, a), to, place(a, b), from);
       })
@@ -129,6 +130,24 @@ CALLS(H5Olink, h5_names(l), (hid_t id, hid_t b, const char *to, hid_t c, hid_t d
 CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name),
       renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL))
 
+/* By its number in the group, in an order; the name is asked for while it is there. */
+EXPORT herr_t H5Ldelete_by_idx(hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list);
+EXPORT herr_t H5Ldelete_by_idx(hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list)
+{
+	struct h5_lib *l = h5_lib_of(CALLER);
+	herr_t (*real)(hid_t, const char *, int, int, hsize_t, hid_t) =
+	    l ? H5CALL(l, H5Ldelete_by_idx, herr_t(*)(hid_t, const char *, int, int, hsize_t, hid_t)) : NULL;
+	if (!real)
+		return -1;
+	char name[H5_NAME_MAX];
+	bool on = h5_sees(l, H5_LINK) && h5_ask_link(l, loc, group, index, order, n, list, name, sizeof(name));
+	struct h5_obj *o = on ? at_name(l, loc, name) : NULL;
+	herr_t r = real(loc, group, index, order, n, list);
+	if (on && r >= 0)
+		renamed(l, o, TERM_nameop_unlink, loc, name, 0, NULL);
+	return r;
+}
+
 /* What a soft link leads to is known here, if that is there; else, and of an external link always, when it is followed.
  */
 CALLS(H5Lcreate_soft, h5_wants(l, H5_LINK), (const char *target, hid_t a, const char *name, hid_t b, hid_t c),
@@ -138,12 +157,12 @@ CALLS(H5Lcreate_soft, h5_wants(l, H5_LINK), (const char *target, hid_t a, const 
 CALLS(H5Gunlink, h5_sees(l, H5_LINK), (hid_t a, const char *name), (a, name), o = at_name(l, a, name),
       renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL))
 CALLS(H5Gmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, const char *to), (a, from, to),
-      o = look_at(l, a, from, true), {
+      o = look_at(l, a, from, LOOK_MOVES), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
 	      renamed(l, o, TERM_nameop_rename, a, to, a, from);
       })
 CALLS(H5Gmove2, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const char *to), (a, from, b, to),
-      o = look_at(l, place(a, b), from, true), {
+      o = look_at(l, place(a, b), from, LOOK_MOVES), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
 	      renamed(l, o, TERM_nameop_rename, place(b, a), to, place(a, b), from);
       })
@@ -168,7 +187,7 @@ CALLS(H5Arename_by_name, h5_sees(l, H5_ATTRIBUTE),
 static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, const char *name, int64_t t)
 {
 	int64_t end = h5_now();
-	h5_object_copied(from, at_name(l, to_loc, name), t, end);
+	h5_object_copied(from, look_at(l, to_loc, name, LOOK_MADE), t, end);
 }
 
 CALLS(H5Ocopy, h5_copies(l), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),

@@ -506,8 +506,10 @@ out:
 
 /* HDF5 gives the address of an object that was deleted to one that is made later: nothing holds that was known of it.
  * A name that it has already was not told with it, and one that it gets by H5Olink is its own. */
-static void made_again(struct h5_obj *o, const char *path, size_t n)
+void h5_object_made(struct h5_obj *o, const char *path, size_t n)
 {
+	if (!o)
+		return;
 	h5_attribute_made(o);
 	o->nfields = 0;
 	o->fields_type = 0;
@@ -540,8 +542,8 @@ static struct h5_obj *resolve(struct h5_lib *l, hid_t id, unsigned kind, bool ma
 				o = h5_object_add(f, addr, kind, path, n, attr, nattr);
 		} else if (f) {
 			o = h5_object_add(f, addr, kinds[type], path, n, NULL, 0);
-			if (o && made)
-				made_again(o, path, n);
+			if (made)
+				h5_object_made(o, path, n);
 		}
 	}
 	h5_unhush(l, &q);
@@ -736,7 +738,7 @@ void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)
 	h5_unhush(l, &q);
 	h5_shape_is(o, ok, dims, most);
 	if (elsewhere)
-		h5_gap("a virtual dataset was used: its data lie in other datasets");
+		h5_gap(H5_VIRTUAL_USED);
 }
 
 static void widen(struct h5_part *p, const hsize_t *from, const hsize_t *to)

@@ -63,6 +63,10 @@ void vol_access_close(hid_t access, bool failed);
 struct h5_obj *vol_obj(struct vol *v, hid_t dxpl);
 /* The object at a place, opened for as long as it takes to ask where the place is a name. */
 struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);
+/* The same of one that was just made there. */
+struct h5_obj *vol_made_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl);
+/* The name that a place given by a number has: path of the group, '/' and name. 0: none, or too long. */
+size_t vol_name_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl, char *room, size_t n);
 /* An object that is moved takes the names of its attributes along: they are known from then on. */
 void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj *o, hid_t dxpl);
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl);

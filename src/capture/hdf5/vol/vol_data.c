@@ -182,6 +182,8 @@ static void *attribute(void *under, struct vol *at, const H5VL_loc_params_t *whe
 	a->o = name ? vol_attribute(at, where, name, dxpl) : NULL;
 	if (a->o)
 		a->epoch = h5_epoch();
+	if (op == H5_CREATE)
+		h5_attribute_made(a->o);
 	h5_did(vol_obj(a, dxpl), op, true, t, end);
 	return a;
 }

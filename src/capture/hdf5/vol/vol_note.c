@@ -66,7 +66,7 @@ static struct h5_open *file_of(const struct vol *v, hid_t dxpl, unsigned long fi
 	return h5_file_add(vol_lib, fileno, name, false); /* opened by an external link, or before a fork */
 }
 
-static struct h5_obj *resolve(const struct vol *v, hid_t dxpl)
+static struct h5_obj *resolve(const struct vol *v, bool made, hid_t dxpl)
 {
 	static const unsigned kinds[] = {TERM_kind_group, TERM_kind_dataset, TERM_kind_datatype};
 	char path[H5_NAME_MAX + 1], attr[H5_NAME_MAX];
@@ -80,25 +80,32 @@ static struct h5_obj *resolve(const struct vol *v, hid_t dxpl)
 	if (!f)
 		return NULL;
 	size_t n = ask_name(v, dxpl, path, sizeof(path)), nattr = 0;
-	if (v->type != H5I_ATTR)
+	if (v->type != H5I_ATTR) {
 		o = h5_object_add(f, addr, kinds[type], path, n, NULL, 0);
-	else if ((nattr = ask_attribute(v, dxpl, attr, sizeof(attr))))
+		if (made)
+			h5_object_made(o, path, n);
+	} else if ((nattr = ask_attribute(v, dxpl, attr, sizeof(attr)))) {
 		o = h5_object_add(f, addr, TERM_kind_attribute, path, n, attr, nattr);
+	}
 	return o;
+}
+
+static void find(struct vol *v, bool made, uint64_t epoch, hid_t dxpl)
+{
+	struct h5_quiet q;
+	h5_hush(vol_lib, &q);
+	v->o = resolve(v, made, dxpl);
+	h5_unhush(vol_lib, &q);
+	v->epoch = epoch;
 }
 
 struct h5_obj *vol_obj(struct vol *v, hid_t dxpl)
 {
-	struct h5_quiet q;
 	if (!v)
 		return NULL;
 	uint64_t epoch = h5_epoch();
-	if (v->epoch == epoch)
-		return v->o;
-	h5_hush(vol_lib, &q);
-	v->o = resolve(v, dxpl);
-	h5_unhush(vol_lib, &q);
-	v->epoch = epoch;
+	if (v->epoch != epoch)
+		find(v, false, epoch, dxpl);
 	return v->o;
 }
 
@@ -115,7 +122,7 @@ static bool external(const struct vol *v, const H5VL_loc_params_t *where, hid_t 
 	return known && info.type > H5L_TYPE_SOFT;
 }
 
-struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
+static struct h5_obj *look_at(struct vol *v, const H5VL_loc_params_t *where, bool made, hid_t dxpl)
 {
 	H5I_type_t type = H5I_BADID;
 	struct h5_obj *o = NULL;
@@ -128,7 +135,7 @@ struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 	struct vol at = {
 	    .under = H5(H5VLobject_open)(v->under, where, v->id, &type, dxpl, NULL), .id = v->id, .type = type};
 	if (at.under) {
-		o = resolve(&at, dxpl);
+		o = resolve(&at, made, dxpl);
 		if (type == H5I_GROUP)
 			H5(H5VLgroup_close)(at.under, at.id, dxpl, NULL);
 		else if (type == H5I_DATASET)
@@ -138,6 +145,33 @@ struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 	}
 	h5_unhush(vol_lib, &q);
 	return o;
+}
+
+struct h5_obj *vol_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
+{
+	return look_at(v, where, false, dxpl);
+}
+
+struct h5_obj *vol_made_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
+{
+	return look_at(v, where, true, dxpl);
+}
+
+size_t vol_name_at(struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl, char *room, size_t n)
+{
+	const char *group = where->loc_data.loc_by_idx.name;
+	size_t at = group ? strlen(group) : 0, len = 0;
+	struct h5_quiet q;
+	if (!v || where->type != H5VL_OBJECT_BY_IDX || !at || at + 2 > n)
+		return 0;
+	memcpy(room, group, at);
+	room[at++] = '/';
+	H5VL_link_get_args_t args = {.op_type = H5VL_LINK_GET_NAME,
+	                             .args.get_name = {.name_size = n - at, .name = room + at, .name_len = &len}};
+	h5_hush(vol_lib, &q);
+	bool ok = H5(H5VLlink_get)(v->under, where, v->id, &args, dxpl, NULL) >= 0;
+	h5_unhush(vol_lib, &q);
+	return ok && len && len < n - at ? at + len : 0;
 }
 
 void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj *o, hid_t dxpl)
@@ -171,10 +205,25 @@ void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj
 		h5_gap("an object with many attributes was moved: not all of them have its new name");
 }
 
+/* HDF5's own connector tells where a dataset lies that is in one piece, without a list made for it. */
+static bool is_virtual(const struct vol *v, hid_t dxpl)
+{
+	haddr_t offset = HADDR_UNDEF;
+	H5VL_native_dataset_optional_args_t native = {.get_offset = {.offset = &offset}};
+	H5VL_optional_args_t of_offset = {.op_type = H5VL_NATIVE_DATASET_GET_OFFSET, .args = &native};
+	H5VL_dataset_get_args_t of_list = {.op_type = H5VL_DATASET_GET_DCPL};
+	if (v->id == vol_native() && H5(H5VLdataset_optional)(v->under, v->id, &of_offset, dxpl, NULL) >= 0 &&
+	    offset != HADDR_UNDEF)
+		return false;
+	return H5(H5VLdataset_get)(v->under, v->id, &of_list, dxpl, NULL) >= 0 &&
+	       h5_ask_layout(vol_lib, of_list.args.get_dcpl.dcpl_id);
+}
+
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
 {
 	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];
 	hid_t space = -1, type = -1;
+	bool elsewhere = false;
 	struct h5_quiet q;
 	if (!o || o->shaped)
 		return;
@@ -192,16 +241,20 @@ void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
 			space = of_space.args.get_space.space_id;
 		if (H5(H5VLdataset_get)(v->under, v->id, &of_type, dxpl, NULL) >= 0)
 			type = of_type.args.get_type.type_id;
+		elsewhere = is_virtual(v, dxpl);
 	}
 	bool ok = h5_ask_space(vol_lib, space, type, o, dims, most);
 	h5_unhush(vol_lib, &q);
 	h5_shape_is(o, ok, dims, most);
+	if (elsewhere)
+		h5_gap(H5_VIRTUAL_USED);
 }
 
 void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl)
 {
 	int64_t end = h5_now();
-	h5_did(vol_obj(v, dxpl), op, true, t, end);
+	find(v, op == H5_CREATE, h5_epoch(), dxpl);
+	h5_did(v->o, op, true, t, end);
 }
 
 void vol_followed(struct vol *at, const H5VL_loc_params_t *where, const char *name, struct vol *v, hid_t dxpl)

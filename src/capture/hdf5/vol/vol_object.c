@@ -286,7 +286,7 @@ static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char 
 		int64_t end = h5_now();
 		at.obj_type = where_b->obj_type;
 		at.loc_data.loc_by_name.name = to;
-		h5_object_copied(o, where_b->type == H5VL_OBJECT_BY_SELF ? vol_at(vb, &at, dxpl) : NULL, t, end);
+		h5_object_copied(o, where_b->type == H5VL_OBJECT_BY_SELF ? vol_made_at(vb, &at, dxpl) : NULL, t, end);
 	}
 	return r;
 }
@@ -398,12 +398,21 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
                             void **req)
 {
 	struct vol *v = obj;
-	bool deletes = args->op_type == H5VL_LINK_DELETE && name_of(where) && vol_sees(H5_LINK);
-	struct h5_obj *o = deletes ? vol_at(v, where, dxpl) : NULL;
+	char room[H5_NAME_MAX];
+	const char *name = args->op_type == H5VL_LINK_DELETE && vol_sees(H5_LINK) ? name_of(where) : NULL;
+	H5VL_loc_params_t at = *where;
+	if (args->op_type == H5VL_LINK_DELETE && where->type == H5VL_OBJECT_BY_IDX && vol_sees(H5_LINK) &&
+	    vol_name_at(v, where, dxpl, room, sizeof(room))) {
+		name = room;
+		at.type = H5VL_OBJECT_BY_NAME;
+		at.loc_data.loc_by_name.name = room;
+		at.loc_data.loc_by_name.lapl_id = where->loc_data.loc_by_idx.lapl_id;
+	}
+	struct h5_obj *o = name ? vol_at(v, &at, dxpl) : NULL;
 	herr_t r = H5(H5VLlink_specific)(v->under, where, v->id, args, dxpl, req);
 	asked(req, v->id);
-	if (deletes && r >= 0)
-		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name_of(where), NULL, NULL);
+	if (name && r >= 0)
+		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name, NULL, NULL);
 	return r;
 }
 
