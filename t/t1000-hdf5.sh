@@ -200,6 +200,9 @@ stack()
 stack "$T/alone.out" >"$T/alone"
 cmd 0 run "$HDF5" -- ./h5steps fail in.h5 && stack "$out" >"$T/with" && cmp "$T/alone" "$T/with" >>"$err" && cmp "$T/alone.err" "$err" && [ -s "$T/with" ]
 check 'calls that fail: the same results, and the same errors on HDF5'"'"'s stack'
+./h5steps make told.h5 >"$T/alone.out" && ./h5steps handler told.h5 >"$T/alone.out" 2>"$T/alone.err"
+cmd 0 run "$HDF5" -- ./h5steps handler told.h5 && diff "$T/alone.out" "$out" >>"$err" && cmp "$T/alone.err" "$err" && says "$out" 'no file 1 told 10' 'old kind 1 1'
+check '... and a function of the program'"'"'s that HDF5 tells of errors is told of each once, of either kind'
 
 # an HDF5 that is not known
 cat >"$T/fake.c" <<'END'

@@ -3,7 +3,7 @@
 # and then what one wants to know: which calls were made, how often and for how long; what was under way at some time; which parts are
 # used most; who changed a dataset.
 #
-# STEMMA= (empty) does the same work without asking. LAUNCH is how ranks are started (mpirun -n).
+# STEMMA= (empty) does the same work without asking. LAUNCH is how ranks are started (mpirun -n), HOW what is recorded (--hdf5).
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -17,7 +17,7 @@ make -s -f "$here/Makefile"
 
 # shellcheck disable=SC2086 # words
 for pattern in write overwrite append read; do
-	${stemma:+"$stemma" run -q --hdf5 -l pattern="$pattern" -l workflow=h5bench --} $launch "$ranks" ./h5bench "$pattern" particles.h5 "${3:-3}" "${4:-4096}" "${5:-20}"
+	${stemma:+"$stemma" run -q "${HOW:---hdf5}" -l pattern="$pattern" -l workflow=h5bench --} $launch "$ranks" ./h5bench "$pattern" particles.h5 "${3:-3}" "${4:-4096}" "${5:-20}"
 done
 [ -n "$stemma" ] || exit 0
 

@@ -15,6 +15,7 @@
  *   through IN OUT    OUT//sum from IN//latest, opened by that name; IN//calib/gain is opened by its own
  *   retarget FILE     FILE//latest leads to FILE//calib/gain
  *   fail FILE         opens what is not there, reads what it cannot, and looks at the error stack
+ *   handler FILE      calls that fail while a function of its own is told of errors, of both kinds
  *   killed FILE       writes FILE//a, and ends by SIGKILL
  *   many OUT N        N datasets
  *   kinds OUT         one object of each kind, and a link; the truth with a word of the kind before it. No time is kept
@@ -218,6 +219,65 @@ static int fails(const char *file)
 	r = H5Dread(12345, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v);
 	printf("read %d, %zd errors\n", r < 0, H5Eget_num(H5E_DEFAULT));
 	printf("not there %d\n", H5Fopen("/nowhere/x.h5", H5F_ACC_RDONLY, H5P_DEFAULT) < 0);
+	return 0;
+}
+
+static int told;
+static herr_t new_handler(hid_t stack, void *data)
+{
+	told++;
+	return data == (void *)&told && stack == H5E_DEFAULT ? 0 : -1;
+}
+
+static herr_t old_handler(void *data)
+{
+	told++;
+	return data == (void *)&told ? 0 : -1;
+}
+
+static herr_t within(hid_t group, const char *name, const H5L_info_t *info, void *data)
+{
+	hid_t d = H5Dopen2(group, "nothing", H5P_DEFAULT);
+	printf("at %s told %d\n", name, told);
+	(void)info, (void)data;
+	return d >= 0;
+}
+
+/* What fails, and how often it was told of up to then. */
+static void failing(const char *file)
+{
+	hsize_t n = 1000;
+	double v = 0;
+	hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), t = H5Dopen2(f, "raw/trace", H5P_DEFAULT),
+	      m = H5Screate_simple(1, &n, NULL);
+	told = 0;
+	printf("no dataset %d", H5Dopen2(f, "nowhere", H5P_DEFAULT) < 0), printf(" told %d\n", told);
+	printf("no attribute %d", H5Aopen(t, "none", H5P_DEFAULT) < 0), printf(" told %d\n", told);
+	printf("no group %d", H5Gopen2(f, "none", H5P_DEFAULT) < 0), printf(" told %d\n", told);
+	printf("twice %d", H5Gcreate2(f, "raw", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) < 0), printf(" told %d\n", told);
+	printf("no link %d", H5Ldelete(f, "none", H5P_DEFAULT) < 0), printf(" told %d\n", told);
+	printf("moved %d", H5Lmove(f, "none", f, "b", H5P_DEFAULT, H5P_DEFAULT) < 0), printf(" told %d\n", told);
+	printf("too much %d", H5Dread(t, H5T_NATIVE_DOUBLE, m, H5S_ALL, H5P_DEFAULT, &v) < 0), printf(" told %d\n", told);
+	printf("no number %d", H5Dread(t, H5T_C_S1, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v) < 0), printf(" told %d\n", told);
+	printf("no extent %d", H5Dset_extent(t, &n) < 0), printf(" told %d\n", told);
+	printf("no file %d", H5Fopen("/nowhere/x.h5", H5F_ACC_RDONLY, H5P_DEFAULT) < 0), printf(" told %d\n", told);
+	H5Literate(f, H5_INDEX_NAME, H5_ITER_INC, NULL, within, NULL);
+	H5Sclose(m), H5Dclose(t), H5Fclose(f);
+}
+
+static int handler(const char *file)
+{
+	H5E_auto2_t new = NULL;
+	H5E_auto1_t old = NULL;
+	void *data = NULL;
+	H5Eset_auto2(H5E_DEFAULT, new_handler, &told);
+	failing(file);
+	H5Eget_auto2(H5E_DEFAULT, &new, &data);
+	printf("new kind %d %d\n", new == new_handler, data == (void *)&told);
+	H5Eset_auto1(old_handler, &told);
+	failing(file);
+	H5Eget_auto1(&old, &data);
+	printf("old kind %d %d\n", old == old_handler, data == (void *)&told);
 	return 0;
 }
 
@@ -460,6 +520,8 @@ int main(int argc, char **argv)
 		return through(a, b) < 0;
 	if (!strcmp(step, "fail"))
 		return fails(a) < 0;
+	if (!strcmp(step, "handler"))
+		return handler(a) < 0;
 	if (!strcmp(step, "killed"))
 		return killed(a) < 0;
 	if (!strcmp(step, "many"))

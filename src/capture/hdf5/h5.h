@@ -191,6 +191,7 @@ struct h5_quiet {
 	h5_error_fn fn;
 	void *data;
 	int keep; /* errno */
+	bool old; /* it is of 1.6's kind */
 };
 void h5_hush(struct h5_lib *l, struct h5_quiet *q);
 void h5_unhush(struct h5_lib *l, const struct h5_quiet *q);

@@ -8,23 +8,42 @@
 
 #define H5O_INFO_BASIC 1u
 
+/* A program may have a function of 1.6's kind for errors. Asked for it by the functions of the other kind, HDF5 fails,
+ * and calls it. */
+static bool is_old(struct h5_lib *l)
+{
+	herr_t (*is_new)(hid_t, unsigned *) = H5CALL(l, H5Eauto_is_v2, herr_t(*)(hid_t, unsigned *));
+	unsigned v2 = 1;
+	return is_new && is_new(0, &v2) >= 0 && !v2;
+}
+
+static void set(struct h5_lib *l, bool old, h5_error_fn fn, void *data)
+{
+	herr_t (*set1)(h5_error_fn, void *) = H5CALL(l, H5Eset_auto1, herr_t(*)(h5_error_fn, void *));
+	herr_t (*set2)(hid_t, h5_error_fn, void *) = H5CALL(l, H5Eset_auto2, herr_t(*)(hid_t, h5_error_fn, void *));
+	if (old && set1)
+		set1(fn, data);
+	else if (!old && set2)
+		set2(0, fn, data);
+}
+
 void h5_hush(struct h5_lib *l, struct h5_quiet *q)
 {
-	herr_t (*get)(hid_t, h5_error_fn *, void **) = H5CALL(l, H5Eget_auto2, herr_t(*)(hid_t, h5_error_fn *, void **));
-	herr_t (*set)(hid_t, h5_error_fn, void *) = H5CALL(l, H5Eset_auto2, herr_t(*)(hid_t, h5_error_fn, void *));
-	*q = (struct h5_quiet){.keep = errno};
-	if (get && set && get(0, &q->fn, &q->data) >= 0)
-		set(0, NULL, NULL);
+	herr_t (*get1)(h5_error_fn *, void **) = H5CALL(l, H5Eget_auto1, herr_t(*)(h5_error_fn *, void **));
+	herr_t (*get2)(hid_t, h5_error_fn *, void **) = H5CALL(l, H5Eget_auto2, herr_t(*)(hid_t, h5_error_fn *, void **));
+	*q = (struct h5_quiet){.keep = errno, .old = is_old(l)};
+	if ((q->old ? !get1 || get1(&q->fn, &q->data) < 0 : !get2 || get2(0, &q->fn, &q->data) < 0) || !q->fn)
+		return;
+	set(l, q->old, NULL, NULL);
 }
 
 void h5_unhush(struct h5_lib *l, const struct h5_quiet *q)
 {
-	herr_t (*set)(hid_t, h5_error_fn, void *) = H5CALL(l, H5Eset_auto2, herr_t(*)(hid_t, h5_error_fn, void *));
 	herr_t (*clear)(hid_t) = H5CALL(l, H5Eclear2, herr_t(*)(hid_t));
 	if (clear)
 		clear(0);
-	if (set)
-		set(0, q->fn, q->data);
+	if (q->fn)
+		set(l, q->old, q->fn, q->data);
 	errno = q->keep;
 }
 

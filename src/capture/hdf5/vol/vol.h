@@ -58,6 +58,28 @@ hid_t vol_under_of(const struct vol_info *info);
 hid_t vol_access(hid_t access, hid_t *ret_under);
 void vol_access_close(hid_t access, bool failed);
 
+/* A call that is passed on. HDF5 would tell of one that fails, by printing or by a function of the program's, as the
+ * connector under ours fails, and again as the program's call does: of the first it is kept from it. Its error stack
+ * stays. Not for what calls the program back, which would find itself without. */
+struct vol_hush {
+	H5E_auto2_t fn;
+	H5E_auto1_t old; /* of 1.6's kind; one of both, or none */
+	void *data;
+};
+void vol_hush(struct vol_hush *q);
+void vol_unhush(const struct vol_hush *q, bool failed);
+#define PASS_IF(call, failed)                                                                                          \
+	({                                                                                                                 \
+		struct vol_hush hush_;                                                                                         \
+		vol_hush(&hush_);                                                                                              \
+		__auto_type result_ = (call);                                                                                  \
+		vol_unhush(&hush_, result_ failed);                                                                            \
+		result_;                                                                                                       \
+	})
+#define PASS(call) PASS_IF(call, < 0)
+#define PASS_UNLESS(calls_back, call) ((calls_back) ? (call) : PASS(call))
+#define PASS_OBJ(call) PASS_IF(call, == NULL)
+
 /* ---- noting (vol_note.c): all of them take NULL ---- */
 
 struct h5_obj *vol_obj(struct vol *v, hid_t dxpl);

@@ -41,6 +41,35 @@ void vol_free(struct vol *v)
 	free(v);
 }
 
+/* ---- errors ---- */
+
+void vol_hush(struct vol_hush *q)
+{
+	unsigned v2 = 1;
+	*q = (struct vol_hush){0};
+	if (H5(H5Eauto_is_v2)(H5E_DEFAULT, &v2) < 0)
+		return;
+	if (v2) {
+		if (H5(H5Eget_auto2)(H5E_DEFAULT, &q->fn, &q->data) >= 0 && q->fn)
+			H5(H5Eset_auto2)(H5E_DEFAULT, NULL, NULL);
+	} else if (H5(H5Eget_auto1)(&q->old, &q->data) >= 0 && q->old) {
+		H5(H5Eset_auto1)(NULL, NULL);
+	}
+}
+
+void vol_unhush(const struct vol_hush *q, bool failed)
+{
+	if (!q->fn && !q->old)
+		return;
+	hid_t errors = failed ? H5(H5Eget_current_stack)() : -1;
+	if (q->fn)
+		H5(H5Eset_auto2)(H5E_DEFAULT, q->fn, q->data);
+	else
+		H5(H5Eset_auto1)(q->old, q->data);
+	if (errors >= 0)
+		H5(H5Eset_current_stack)(errors);
+}
+
 /* ---- property lists ---- */
 
 hid_t vol_native(void)
@@ -263,7 +292,7 @@ static herr_t opt_query(void *obj, H5VL_subclass_t class, int type, uint64_t *re
 
 static herr_t request_wait(void *r, uint64_t timeout, H5VL_request_status_t *ret)
 {
-	return H5(H5VLrequest_wait)(((struct vol *)r)->under, ((struct vol *)r)->id, timeout, ret);
+	return PASS(H5(H5VLrequest_wait)(((struct vol *)r)->under, ((struct vol *)r)->id, timeout, ret));
 }
 
 static herr_t request_notify(void *r, H5VL_request_notify_t cb, void *ctx)
@@ -273,22 +302,22 @@ static herr_t request_notify(void *r, H5VL_request_notify_t cb, void *ctx)
 
 static herr_t request_cancel(void *r, H5VL_request_status_t *ret)
 {
-	return H5(H5VLrequest_cancel)(((struct vol *)r)->under, ((struct vol *)r)->id, ret);
+	return PASS(H5(H5VLrequest_cancel)(((struct vol *)r)->under, ((struct vol *)r)->id, ret));
 }
 
 static herr_t request_specific(void *r, H5VL_request_specific_args_t *args)
 {
-	return H5(H5VLrequest_specific)(((struct vol *)r)->under, ((struct vol *)r)->id, args);
+	return PASS(H5(H5VLrequest_specific)(((struct vol *)r)->under, ((struct vol *)r)->id, args));
 }
 
 static herr_t request_optional(void *r, H5VL_optional_args_t *args)
 {
-	return H5(H5VLrequest_optional)(((struct vol *)r)->under, ((struct vol *)r)->id, args);
+	return PASS(H5(H5VLrequest_optional)(((struct vol *)r)->under, ((struct vol *)r)->id, args));
 }
 
 static herr_t request_free(void *r)
 {
-	herr_t done = H5(H5VLrequest_free)(((struct vol *)r)->under, ((struct vol *)r)->id);
+	herr_t done = PASS(H5(H5VLrequest_free)(((struct vol *)r)->under, ((struct vol *)r)->id));
 	if (done >= 0)
 		vol_free(r);
 	return done;
@@ -331,7 +360,7 @@ static herr_t token_from_str(void *obj, H5I_type_t type, const char *text, H5O_t
 
 static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
-	return H5(H5VLoptional)(((struct vol *)obj)->under, ((struct vol *)obj)->id, args, dxpl, req);
+	return PASS(H5(H5VLoptional)(((struct vol *)obj)->under, ((struct vol *)obj)->id, args, dxpl, req));
 }
 
 /* ---- the class ---- */

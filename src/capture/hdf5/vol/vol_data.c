@@ -25,9 +25,9 @@ static void *dataset_create(void *obj, const H5VL_loc_params_t *where, const cha
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_sees(H5_DATASET));
-	struct vol *d =
-	    vol_wrap(H5(H5VLdataset_create)(v->under, where, v->id, name, link, type, space, make, access, dxpl, req),
-	             v->id, H5I_DATASET);
+	struct vol *d = vol_wrap(
+	    PASS_OBJ(H5(H5VLdataset_create)(v->under, where, v->id, name, link, type, space, make, access, dxpl, req)),
+	    v->id, H5I_DATASET);
 	asked(req, v->id);
 	if (d && t)
 		vol_opened(d, H5_CREATE, t, dxpl);
@@ -39,7 +39,8 @@ static void *dataset_open(void *obj, const H5VL_loc_params_t *where, const char 
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_DATASET));
-	struct vol *d = vol_wrap(H5(H5VLdataset_open)(v->under, where, v->id, name, access, dxpl, req), v->id, H5I_DATASET);
+	struct vol *d =
+	    vol_wrap(PASS_OBJ(H5(H5VLdataset_open)(v->under, where, v->id, name, access, dxpl, req)), v->id, H5I_DATASET);
 	asked(req, v->id);
 	if (d && t) {
 		vol_opened(d, H5_OPEN, t, dxpl);
@@ -95,7 +96,7 @@ static herr_t dataset_read(size_t n, void *v[], hid_t type[], hid_t mem[], hid_t
 	struct moving m;
 	herr_t r = -1;
 	if (moving_begin(&m, n, v, type, space, dxpl, false))
-		r = n ? H5(H5VLdataset_read)(n, m.under, ((struct vol *)v[0])->id, type, mem, space, dxpl, buf, req) : 0;
+		r = n ? PASS(H5(H5VLdataset_read)(n, m.under, ((struct vol *)v[0])->id, type, mem, space, dxpl, buf, req)) : 0;
 	if (n)
 		asked(req, ((struct vol *)v[0])->id);
 	moving_end(&m, v, false, r >= 0, dxpl);
@@ -108,7 +109,7 @@ static herr_t dataset_write(size_t n, void *v[], hid_t type[], hid_t mem[], hid_
 	struct moving m;
 	herr_t r = -1;
 	if (moving_begin(&m, n, v, type, space, dxpl, true))
-		r = n ? H5(H5VLdataset_write)(n, m.under, ((struct vol *)v[0])->id, type, mem, space, dxpl, buf, req) : 0;
+		r = n ? PASS(H5(H5VLdataset_write)(n, m.under, ((struct vol *)v[0])->id, type, mem, space, dxpl, buf, req)) : 0;
 	if (n)
 		asked(req, ((struct vol *)v[0])->id);
 	moving_end(&m, v, true, r >= 0, dxpl);
@@ -118,7 +119,7 @@ static herr_t dataset_write(size_t n, void *v[], hid_t type[], hid_t mem[], hid_
 static herr_t dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	herr_t r = H5(H5VLdataset_get)(v->under, v->id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLdataset_get)(v->under, v->id, args, dxpl, req));
 	asked(req, v->id);
 	return r;
 }
@@ -131,7 +132,7 @@ static herr_t dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hi
 	struct h5_obj *o = notes ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id;
 	int64_t t = extent && o ? h5_extent_begin(o) : begin(notes);
-	herr_t r = H5(H5VLdataset_specific)(v->under, id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLdataset_specific)(v->under, id, args, dxpl, req));
 	asked(req, id);
 	if (extent)
 		h5_extent_end(o, r >= 0, t);
@@ -150,7 +151,8 @@ static herr_t dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl
 	const H5VL_native_dataset_optional_args_t *native = args->args;
 	int64_t t = begin(o != NULL);
 	h5_begin(o, writes, t);
-	herr_t r = H5(H5VLdataset_optional)(v->under, v->id, args, dxpl, req);
+	herr_t r = PASS_UNLESS(args->op_type == H5VL_NATIVE_DATASET_CHUNK_ITER,
+	                       H5(H5VLdataset_optional)(v->under, v->id, args, dxpl, req));
 	asked(req, v->id);
 	if (o)
 		h5_end(o, writes, r >= 0, writes && native ? native->chunk_write.size : H5_BYTES_UNKNOWN, t, h5_now());
@@ -161,7 +163,7 @@ static herr_t dataset_close(void *obj, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
 	hid_t id = v->id;
-	herr_t r = H5(H5VLdataset_close)(v->under, id, dxpl, req);
+	herr_t r = PASS(H5(H5VLdataset_close)(v->under, id, dxpl, req));
 	asked(req, id);
 	if (r >= 0)
 		vol_free(v);
@@ -193,8 +195,8 @@ static void *attr_create(void *obj, const H5VL_loc_params_t *where, const char *
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_sees(H5_ATTRIBUTE));
-	return attribute(H5(H5VLattr_create)(v->under, where, v->id, name, type, space, make, access, dxpl, req), v, where,
-	                 name, H5_CREATE, t, dxpl, req);
+	return attribute(PASS_OBJ(H5(H5VLattr_create)(v->under, where, v->id, name, type, space, make, access, dxpl, req)),
+	                 v, where, name, H5_CREATE, t, dxpl, req);
 }
 
 static void *attr_open(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t access, hid_t dxpl,
@@ -202,8 +204,8 @@ static void *attr_open(void *obj, const H5VL_loc_params_t *where, const char *na
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_ATTRIBUTE));
-	return attribute(H5(H5VLattr_open)(v->under, where, v->id, name, access, dxpl, req), v, where, name, H5_OPEN, t,
-	                 dxpl, req);
+	return attribute(PASS_OBJ(H5(H5VLattr_open)(v->under, where, v->id, name, access, dxpl, req)), v, where, name,
+	                 H5_OPEN, t, dxpl, req);
 }
 
 static struct h5_obj *attr_begin(struct vol *v, bool write, hid_t dxpl, int64_t *ret_t)
@@ -228,7 +230,7 @@ static herr_t attr_read(void *obj, hid_t type, void *buf, hid_t dxpl, void **req
 	struct vol *v = obj;
 	int64_t t = 0;
 	struct h5_obj *o = attr_begin(v, false, dxpl, &t);
-	herr_t r = H5(H5VLattr_read)(v->under, v->id, type, buf, dxpl, req);
+	herr_t r = PASS(H5(H5VLattr_read)(v->under, v->id, type, buf, dxpl, req));
 	asked(req, v->id);
 	attr_end(o, false, r >= 0, t);
 	return r;
@@ -239,7 +241,7 @@ static herr_t attr_write(void *obj, hid_t type, const void *buf, hid_t dxpl, voi
 	struct vol *v = obj;
 	int64_t t = 0;
 	struct h5_obj *o = attr_begin(v, true, dxpl, &t);
-	herr_t r = H5(H5VLattr_write)(v->under, v->id, type, buf, dxpl, req);
+	herr_t r = PASS(H5(H5VLattr_write)(v->under, v->id, type, buf, dxpl, req));
 	asked(req, v->id);
 	attr_end(o, true, r >= 0, t);
 	return r;
@@ -248,7 +250,7 @@ static herr_t attr_write(void *obj, hid_t type, const void *buf, hid_t dxpl, voi
 static herr_t attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	herr_t r = H5(H5VLattr_get)(v->under, v->id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLattr_get)(v->under, v->id, args, dxpl, req));
 	asked(req, v->id);
 	return r;
 }
@@ -262,7 +264,8 @@ static herr_t attr_specific(void *obj, const H5VL_loc_params_t *where, H5VL_attr
 	struct h5_obj *owner = notes ? vol_at(v, where, dxpl) : NULL;
 	struct h5_obj *from = owner ? h5_attribute_of(owner, args->args.rename.old_name) : NULL;
 	int64_t t = begin(notes);
-	herr_t r = H5(H5VLattr_specific)(v->under, where, v->id, args, dxpl, req);
+	herr_t r =
+	    PASS_UNLESS(args->op_type == H5VL_ATTR_ITER, H5(H5VLattr_specific)(v->under, where, v->id, args, dxpl, req));
 	asked(req, v->id);
 	if (from && r >= 0)
 		h5_copied(from, h5_attribute_of(owner, args->args.rename.new_name), t, h5_now());
@@ -272,7 +275,7 @@ static herr_t attr_specific(void *obj, const H5VL_loc_params_t *where, H5VL_attr
 static herr_t attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	herr_t r = H5(H5VLattr_optional)(v->under, v->id, args, dxpl, req);
+	herr_t r = H5(H5VLattr_optional)(v->under, v->id, args, dxpl, req); /* it may be H5Aiterate1 */
 	asked(req, v->id);
 	return r;
 }
@@ -281,7 +284,7 @@ static herr_t attr_close(void *obj, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
 	hid_t id = v->id;
-	herr_t r = H5(H5VLattr_close)(v->under, id, dxpl, req);
+	herr_t r = PASS(H5(H5VLattr_close)(v->under, id, dxpl, req));
 	asked(req, id);
 	if (r >= 0)
 		vol_free(v);

@@ -34,7 +34,7 @@ static void *file_create(const char *name, unsigned flags, hid_t make, hid_t acc
 	if (list < 0)
 		return NULL;
 	int64_t t = begin(vol_on());
-	void *under = H5(H5VLfile_create)(name, flags, make, list, dxpl, req);
+	void *under = PASS_OBJ(H5(H5VLfile_create)(name, flags, make, list, dxpl, req));
 	struct vol *v = vol_wrap(under, id, H5I_FILE);
 	vol_access_close(list, !under);
 	asked(req, id);
@@ -49,7 +49,7 @@ static void *file_open(const char *name, unsigned flags, hid_t access, hid_t dxp
 	if (list < 0)
 		return NULL;
 	int64_t t = begin(vol_on());
-	void *under = H5(H5VLfile_open)(name, flags, list, dxpl, req);
+	void *under = PASS_OBJ(H5(H5VLfile_open)(name, flags, list, dxpl, req));
 	struct vol *v = vol_wrap(under, id, H5I_FILE);
 	vol_access_close(list, !under);
 	asked(req, id);
@@ -78,7 +78,7 @@ static void lead_through(hid_t access, const struct vol *v)
 static herr_t file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	herr_t r = H5(H5VLfile_get)(v->under, v->id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLfile_get)(v->under, v->id, args, dxpl, req));
 	asked(req, v->id);
 	if (r >= 0 && args->op_type == H5VL_FILE_GET_FAPL && (!req || !*req))
 		lead_through(args->args.get_fapl.fapl_id, v);
@@ -91,7 +91,7 @@ static herr_t by_name(hid_t access, hid_t *place, H5VL_file_specific_args_t *arg
 	if (list < 0)
 		return -1;
 	*place = list;
-	herr_t r = H5(H5VLfile_specific)(NULL, id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLfile_specific)(NULL, id, args, dxpl, req));
 	*place = access;
 	vol_access_close(list, r < 0);
 	asked(req, id);
@@ -113,7 +113,7 @@ static herr_t file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dx
 	bool flush = args->op_type == H5VL_FILE_FLUSH, again = args->op_type == H5VL_FILE_REOPEN;
 	struct h5_obj *o = vol_on() && (flush || again) ? vol_obj(v, dxpl) : NULL;
 	int64_t t = begin(vol_on());
-	herr_t r = H5(H5VLfile_specific)(v->under, v->id, &mine, dxpl, req);
+	herr_t r = PASS(H5(H5VLfile_specific)(v->under, v->id, &mine, dxpl, req));
 	asked(req, v->id);
 	if (flush && t)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
@@ -133,7 +133,7 @@ static herr_t file_close(void *obj, hid_t dxpl, void **req)
 	struct vol *v = obj;
 	struct h5_obj *o = vol_on() ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id;
-	herr_t r = H5(H5VLfile_close)(v->under, id, dxpl, req);
+	herr_t r = PASS(H5(H5VLfile_close)(v->under, id, dxpl, req));
 	asked(req, id);
 	if (r >= 0)
 		vol_free(v);
@@ -149,8 +149,8 @@ static void *group_create(void *obj, const H5VL_loc_params_t *where, const char 
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_GROUP));
-	return given(H5(H5VLgroup_create)(v->under, where, v->id, name, link, make, access, dxpl, req), v, H5I_GROUP,
-	             H5_CREATE, t, dxpl, req);
+	return given(PASS_OBJ(H5(H5VLgroup_create)(v->under, where, v->id, name, link, make, access, dxpl, req)), v,
+	             H5I_GROUP, H5_CREATE, t, dxpl, req);
 }
 
 static void *group_open(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t access, hid_t dxpl,
@@ -158,8 +158,8 @@ static void *group_open(void *obj, const H5VL_loc_params_t *where, const char *n
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_GROUP));
-	struct vol *g =
-	    given(H5(H5VLgroup_open)(v->under, where, v->id, name, access, dxpl, req), v, H5I_GROUP, H5_OPEN, t, dxpl, req);
+	struct vol *g = given(PASS_OBJ(H5(H5VLgroup_open)(v->under, where, v->id, name, access, dxpl, req)), v, H5I_GROUP,
+	                      H5_OPEN, t, dxpl, req);
 	if (t)
 		vol_followed(v, where, name, g, dxpl);
 	return g;
@@ -176,7 +176,7 @@ static herr_t group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t 
 	bool flush = vol_wants(H5_GROUP) && args->op_type == H5VL_GROUP_FLUSH;
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
 	int64_t t = begin(flush);
-	herr_t r = H5(H5VLgroup_specific)(v->under, v->id, &mine, dxpl, req);
+	herr_t r = PASS(H5(H5VLgroup_specific)(v->under, v->id, &mine, dxpl, req));
 	asked(req, v->id);
 	if (flush)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
@@ -190,8 +190,8 @@ static void *datatype_commit(void *obj, const H5VL_loc_params_t *where, const ch
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_DATATYPE));
-	return given(H5(H5VLdatatype_commit)(v->under, where, v->id, name, type, link, make, access, dxpl, req), v,
-	             H5I_DATATYPE, H5_CREATE, t, dxpl, req);
+	return given(PASS_OBJ(H5(H5VLdatatype_commit)(v->under, where, v->id, name, type, link, make, access, dxpl, req)),
+	             v, H5I_DATATYPE, H5_CREATE, t, dxpl, req);
 }
 
 static void *datatype_open(void *obj, const H5VL_loc_params_t *where, const char *name, hid_t access, hid_t dxpl,
@@ -199,8 +199,8 @@ static void *datatype_open(void *obj, const H5VL_loc_params_t *where, const char
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_DATATYPE));
-	struct vol *type = given(H5(H5VLdatatype_open)(v->under, where, v->id, name, access, dxpl, req), v, H5I_DATATYPE,
-	                         H5_OPEN, t, dxpl, req);
+	struct vol *type = given(PASS_OBJ(H5(H5VLdatatype_open)(v->under, where, v->id, name, access, dxpl, req)), v,
+	                         H5I_DATATYPE, H5_OPEN, t, dxpl, req);
 	if (t)
 		vol_followed(v, where, name, type, dxpl);
 	return type;
@@ -212,7 +212,7 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 	bool flush = vol_wants(H5_DATATYPE) && args->op_type == H5VL_DATATYPE_FLUSH;
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
 	int64_t t = begin(flush);
-	herr_t r = H5(H5VLdatatype_specific)(v->under, v->id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLdatatype_specific)(v->under, v->id, args, dxpl, req));
 	asked(req, v->id);
 	if (flush)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
@@ -225,10 +225,11 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 	static herr_t kind##_get(void *obj, H5VL_##kind##_get_args_t *args, hid_t dxpl, void **req)                        \
 	{                                                                                                                  \
 		struct vol *v = obj;                                                                                           \
-		herr_t r = H5(H5VL##kind##_get)(v->under, v->id, args, dxpl, req);                                             \
+		herr_t r = PASS(H5(H5VL##kind##_get)(v->under, v->id, args, dxpl, req));                                       \
 		asked(req, v->id);                                                                                             \
 		return r;                                                                                                      \
 	}
+/* They may be H5Giterate. */
 #define OPTIONS(kind)                                                                                                  \
 	static herr_t kind##_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void **req)                       \
 	{                                                                                                                  \
@@ -242,7 +243,7 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 	{                                                                                                                  \
 		struct vol *v = obj;                                                                                           \
 		hid_t id = v->id;                                                                                              \
-		herr_t r = H5(H5VL##kind##_close)(v->under, id, dxpl, req);                                                    \
+		herr_t r = PASS(H5(H5VL##kind##_close)(v->under, id, dxpl, req));                                              \
 		asked(req, id);                                                                                                \
 		if (r >= 0)                                                                                                    \
 			vol_free(v);                                                                                               \
@@ -262,7 +263,7 @@ static void *object_open(void *obj, const H5VL_loc_params_t *where, H5I_type_t *
 {
 	struct vol *v = obj;
 	int64_t t = begin(vol_wants(H5_OBJECTS));
-	void *under = H5(H5VLobject_open)(v->under, where, v->id, type, dxpl, req);
+	void *under = PASS_OBJ(H5(H5VLobject_open)(v->under, where, v->id, type, dxpl, req));
 	struct vol *o = given(under, v, under ? *type : H5I_BADID, H5_OPEN, t, dxpl, req);
 	if (t)
 		vol_followed(v, where, NULL, o, dxpl);
@@ -280,7 +281,8 @@ static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char 
 	bool on = vol_on() && h5_copies(vol_lib);
 	struct h5_obj *o = on && where_a->type == H5VL_OBJECT_BY_SELF ? vol_at(va, &at, dxpl) : NULL;
 	int64_t t = begin(on);
-	herr_t r = H5(H5VLobject_copy)(va->under, where_a, from, vb->under, where_b, to, va->id, copy, link, dxpl, req);
+	herr_t r =
+	    PASS(H5(H5VLobject_copy)(va->under, where_a, from, vb->under, where_b, to, va->id, copy, link, dxpl, req));
 	asked(req, va->id);
 	if (on && r >= 0) {
 		int64_t end = h5_now();
@@ -295,7 +297,7 @@ static herr_t object_get(void *obj, const H5VL_loc_params_t *where, H5VL_object_
                          void **req)
 {
 	struct vol *v = obj;
-	herr_t r = H5(H5VLobject_get)(v->under, where, v->id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLobject_get)(v->under, where, v->id, args, dxpl, req));
 	asked(req, v->id);
 	return r;
 }
@@ -308,7 +310,8 @@ static herr_t object_specific(void *obj, const H5VL_loc_params_t *where, H5VL_ob
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id; /* a refresh closes the object, and opens another */
 	int64_t t = begin(flush);
-	herr_t r = H5(H5VLobject_specific)(v->under, where, id, args, dxpl, req);
+	herr_t r =
+	    PASS_UNLESS(args->op_type == H5VL_OBJECT_VISIT, H5(H5VLobject_specific)(v->under, where, id, args, dxpl, req));
 	asked(req, id);
 	if (flush)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
@@ -319,7 +322,7 @@ static herr_t object_optional(void *obj, const H5VL_loc_params_t *where, H5VL_op
                               void **req)
 {
 	struct vol *v = obj;
-	herr_t r = H5(H5VLobject_optional)(v->under, where, v->id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLobject_optional)(v->under, where, v->id, args, dxpl, req));
 	asked(req, v->id);
 	return r;
 }
@@ -344,7 +347,7 @@ static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_l
 		o = vol_on() && h5_names(vol_lib) ? vol_at(to ? to : v, &args->args.hard.curr_loc_params, dxpl) : NULL;
 	}
 	hid_t id = v ? v->id : to ? to->id : vol_native();
-	herr_t r = H5(H5VLlink_create)(&mine, UNDER(v), where, id, link, access, dxpl, req);
+	herr_t r = PASS(H5(H5VLlink_create)(&mine, UNDER(v), where, id, link, access, dxpl, req));
 	asked(req, id);
 	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_SOFT && name_of(where) && vol_wants(H5_LINK))
 		h5_renamed(vol_at(v, where, dxpl), TERM_nameop_link, vol_obj(v, dxpl), name_of(where), NULL, NULL);
@@ -363,8 +366,8 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
 		vol_attributes(at, from, o, dxpl);
 	hid_t id = at ? at->id : vol_native();
 	int64_t t = begin(on);
-	herr_t r =
-	    (moves ? H5(H5VLlink_move) : H5(H5VLlink_copy))(UNDER(va), from, UNDER(vb), to, id, link, access, dxpl, req);
+	herr_t r = PASS(
+	    (moves ? H5(H5VLlink_move) : H5(H5VLlink_copy))(UNDER(va), from, UNDER(vb), to, id, link, access, dxpl, req));
 	asked(req, id);
 	if (r >= 0 && on && moves)
 		h5_did(o, H5_RENAME, true, t, h5_now());
@@ -389,7 +392,7 @@ static herr_t link_move(void *a, const H5VL_loc_params_t *from, void *b, const H
 static herr_t link_get(void *obj, const H5VL_loc_params_t *where, H5VL_link_get_args_t *args, hid_t dxpl, void **req)
 {
 	struct vol *v = obj;
-	herr_t r = H5(H5VLlink_get)(v->under, where, v->id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLlink_get)(v->under, where, v->id, args, dxpl, req));
 	asked(req, v->id);
 	return r;
 }
@@ -409,7 +412,8 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
 		at.loc_data.loc_by_name.lapl_id = where->loc_data.loc_by_idx.lapl_id;
 	}
 	struct h5_obj *o = name ? vol_at(v, &at, dxpl) : NULL;
-	herr_t r = H5(H5VLlink_specific)(v->under, where, v->id, args, dxpl, req);
+	herr_t r =
+	    PASS_UNLESS(args->op_type == H5VL_LINK_ITER, H5(H5VLlink_specific)(v->under, where, v->id, args, dxpl, req));
 	asked(req, v->id);
 	if (name && r >= 0)
 		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name, NULL, NULL);
@@ -420,7 +424,7 @@ static herr_t link_optional(void *obj, const H5VL_loc_params_t *where, H5VL_opti
                             void **req)
 {
 	struct vol *v = obj;
-	herr_t r = H5(H5VLlink_optional)(v->under, where, v->id, args, dxpl, req);
+	herr_t r = PASS(H5(H5VLlink_optional)(v->under, where, v->id, args, dxpl, req));
 	asked(req, v->id);
 	return r;
 }
