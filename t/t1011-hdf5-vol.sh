@@ -88,6 +88,34 @@ ok $? 'and with the connector'
 diff -- --hdf5/dump --hdf5=vol/dump >why 2>&1 && [ "$(grep -c '^./h5steps' <./--hdf5/dump)" -gt 100 ] && ! grep -i -A3 'no such' ./--hdf5/dump >>why
 ok $? 'and the record of both is the same'
 
+# Asynchronous calls, and connectors over and under ours. The program says what it wrote and read; what the record has is held
+# against that.
+compile "$here/tests/hdf5/h5async.c" h5async -L$libs/hdf5/serial -lhdf5 || not_ok 'the second program is compiled'
+mkdir alone with && export STEMMA_HOME="$T/async"
+sql() { "$STEMMA" sql --csv "$1" 2>>why | tr -d '\r' | sed "1d;s|$T/with/||"; }
+# try WHAT FAILED HOW FILE ALONE [WITH [VALUE]]: ALONE and WITH are the connectors without and with ours; so many writes fail.
+try()
+{
+	what=$1 want=$2 how=$3 file=$4 alone=${5:-} with=${6:-} value=${7:-}
+	(cd alone && timeout -k 5 60 ../h5async "$how" "$file" ${alone:+"$alone"}) >said 2>why
+	done=$?
+	(cd with && timeout -k 5 60 "$STEMMA" run --hdf5=vol -- ../h5async "$how" "$file" ${with:+"$with" $value}) >out 2>>why
+	[ "$done $?" = '0 0' ] && cmp said out >>why 2>&1 && cmp "alone/$file" "with/$file" >>why 2>&1 && grep -q "failed $want," said
+	ok $? "$what: the same results and the same bytes"
+	grep -E '^(read|write) ' said | sort -u >did
+	sql "SELECT CASE type WHEN 'used' THEN 'read' ELSE 'write' END || ' ' || f.path FROM edge e JOIN version v ON v.id = CASE type WHEN 'used' THEN e.to_id ELSE e.from_id END
+		JOIN file f ON f.id = v.file WHERE type IN ('used', 'wasGeneratedBy') AND f.path LIKE '$T/with/$file//%'" | sed "s|$T/with/||" | sort -u >seen
+	moved=$(sql "SELECT sum(calls), sum(failed), sum(bytes) FROM io JOIN file f ON f.id = io.file WHERE f.path LIKE '$T/with/$file//%' AND api = 'data'")
+	[ "$want" = 0 ] && is="7,0,5600" || is="5,1,4000"
+	[ "$moved" = "$is" ] || echo "$moved, not $is" >>why
+	diff did seen >>why && [ "$moved" = "$is" ] && [ -s did ]
+	ok $? "$what: what was done is recorded, and how it ended"
+}
+try 'asynchronous calls' 0 plain plain.h5
+try 'over a connector that works later' 0 later later.h5 none stemma
+try 'what fails later' 1 fails fails.h5 none stemma
+try 'under such a connector' 0 top top.h5 native 'stemma under_vol=0;under_info={}' 371
+
 # Python
 wants usr/lib/python3/dist-packages/h5py/__init__.py python3-h5py
 wants usr/lib/x86_64-linux-gnu/libpython3.13.so.1 libpython3.13

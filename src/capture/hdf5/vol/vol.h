@@ -40,6 +40,18 @@ struct vol {
 	H5I_type_t type;
 	struct h5_obj *o; /* what is known of it, in that epoch */
 	uint64_t epoch;
+	struct vol_later *later; /* of a request: what it moves */
+};
+/* Data that a connector under ours moves after its call came back: how that ended is known from the request. */
+struct vol_later {
+	uint64_t epoch;
+	int64_t t;
+	bool write;
+	size_t n;
+	struct {
+		struct h5_obj *o;
+		uint64_t bytes;
+	} of[];
 };
 
 extern struct h5_lib *vol_lib;
@@ -48,9 +60,13 @@ bool vol_on(void);
 /* Of these classes (h5_wants, h5_sees)? */
 bool vol_wants(uint32_t classes);
 bool vol_sees(uint32_t classes);
-/* An object of the connector under ours; NULL for NULL. */
+/* An object of the connector under ours; NULL for NULL. The caller's until vol_free, which frees `later`, too. */
 void *vol_wrap(void *under, hid_t id, H5I_type_t type);
 void vol_free(struct vol *v);
+/* A request of the connector under ours becomes one of ours. Returns it; NULL: there is none. */
+struct vol *vol_asked(void **req, hid_t id);
+/* What it moved has come to its end; once. */
+void vol_settle(struct vol *req, bool ok);
 /* HDF5's own connector. */
 hid_t vol_native(void);
 hid_t vol_under_of(const struct vol_info *info);

@@ -38,7 +38,26 @@ void *vol_wrap(void *under, hid_t id, H5I_type_t type)
 
 void vol_free(struct vol *v)
 {
+	free(v->later);
 	free(v);
+}
+
+struct vol *vol_asked(void **req, hid_t id)
+{
+	struct vol *v = req && *req ? vol_wrap(*req, id, H5I_BADID) : NULL;
+	if (req && *req)
+		*req = v;
+	return v;
+}
+
+void vol_settle(struct vol *v, bool ok)
+{
+	struct vol_later *l = v->later;
+	v->later = NULL;
+	int64_t end = l && l->epoch == h5_epoch() ? h5_now() : 0;
+	for (size_t i = 0; end && i < l->n; i++)
+		h5_end(l->of[i].o, l->write, ok, l->of[i].bytes, end - (end - l->t) / (int64_t)l->n, end);
+	free(l);
 }
 
 /* ---- errors ---- */
@@ -292,7 +311,11 @@ static herr_t opt_query(void *obj, H5VL_subclass_t class, int type, uint64_t *re
 
 static herr_t request_wait(void *r, uint64_t timeout, H5VL_request_status_t *ret)
 {
-	return PASS(H5(H5VLrequest_wait)(((struct vol *)r)->under, ((struct vol *)r)->id, timeout, ret));
+	struct vol *v = r;
+	herr_t done = PASS(H5(H5VLrequest_wait)(v->under, v->id, timeout, ret));
+	if (done >= 0 && *ret != H5VL_REQUEST_STATUS_IN_PROGRESS && *ret != H5VL_REQUEST_STATUS_CANT_CANCEL)
+		vol_settle(v, *ret == H5VL_REQUEST_STATUS_SUCCEED);
+	return done;
 }
 
 static herr_t request_notify(void *r, H5VL_request_notify_t cb, void *ctx)
@@ -302,7 +325,11 @@ static herr_t request_notify(void *r, H5VL_request_notify_t cb, void *ctx)
 
 static herr_t request_cancel(void *r, H5VL_request_status_t *ret)
 {
-	return PASS(H5(H5VLrequest_cancel)(((struct vol *)r)->under, ((struct vol *)r)->id, ret));
+	struct vol *v = r;
+	herr_t done = PASS(H5(H5VLrequest_cancel)(v->under, v->id, ret));
+	if (done >= 0 && *ret == H5VL_REQUEST_STATUS_CANCELED)
+		vol_settle(v, false);
+	return done;
 }
 
 static herr_t request_specific(void *r, H5VL_request_specific_args_t *args)

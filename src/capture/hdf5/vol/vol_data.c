@@ -7,12 +7,6 @@
 
 #define FEW 8 /* datasets of one call that need no memory of their own */
 
-static void asked(void **req, hid_t id)
-{
-	if (req && *req)
-		*req = vol_wrap(*req, id, H5I_BADID);
-}
-
 static int64_t begin(bool notes)
 {
 	return notes ? h5_now() : 0;
@@ -28,7 +22,7 @@ static void *dataset_create(void *obj, const H5VL_loc_params_t *where, const cha
 	struct vol *d = vol_wrap(
 	    PASS_OBJ(H5(H5VLdataset_create)(v->under, where, v->id, name, link, type, space, make, access, dxpl, req)),
 	    v->id, H5I_DATASET);
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (d && t)
 		vol_opened(d, H5_CREATE, t, dxpl);
 	return d;
@@ -41,7 +35,7 @@ static void *dataset_open(void *obj, const H5VL_loc_params_t *where, const char 
 	int64_t t = begin(vol_wants(H5_DATASET));
 	struct vol *d =
 	    vol_wrap(PASS_OBJ(H5(H5VLdataset_open)(v->under, where, v->id, name, access, dxpl, req)), v->id, H5I_DATASET);
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (d && t) {
 		vol_opened(d, H5_OPEN, t, dxpl);
 		vol_followed(v, where, name, d, dxpl);
@@ -78,12 +72,24 @@ static bool moving_begin(struct moving *m, size_t n, void *v[], hid_t type[], hi
 	return true;
 }
 
-static void moving_end(struct moving *m, void *v[], bool write, bool ok, hid_t dxpl)
+/* What a call of several took is shared out. */
+static void moving_end(struct moving *m, void *v[], bool write, bool ok, struct vol *req, hid_t dxpl)
 {
-	int64_t end = m->t ? h5_now() : 0;
-	/* What a call of several took is shared out. */
-	for (size_t i = 0; i < m->n && m->t; i++)
-		h5_end(vol_obj(v[i], dxpl), write, ok, m->bytes[i], end - (end - m->t) / (int64_t)m->n, end);
+	struct vol_later *l = req && ok && m->t ? malloc(sizeof(*l) + m->n * sizeof(l->of[0])) : NULL;
+	int64_t end = m->t && !l ? h5_now() : 0;
+	if (l)
+		*l = (struct vol_later){.epoch = h5_epoch(), .t = m->t, .write = write, .n = m->n};
+	for (size_t i = 0; i < m->n && m->t; i++) {
+		struct h5_obj *o = vol_obj(v[i], dxpl);
+		if (l) {
+			l->of[i].o = o;
+			l->of[i].bytes = m->bytes[i];
+		} else {
+			h5_end(o, write, ok, m->bytes[i], end - (end - m->t) / (int64_t)m->n, end);
+		}
+	}
+	if (l)
+		req->later = l;
 	if (m->under != m->few_under)
 		free(m->under);
 	if (m->bytes != m->few_bytes)
@@ -97,9 +103,8 @@ static herr_t dataset_read(size_t n, void *v[], hid_t type[], hid_t mem[], hid_t
 	herr_t r = -1;
 	if (moving_begin(&m, n, v, type, space, dxpl, false))
 		r = n ? PASS(H5(H5VLdataset_read)(n, m.under, ((struct vol *)v[0])->id, type, mem, space, dxpl, buf, req)) : 0;
-	if (n)
-		asked(req, ((struct vol *)v[0])->id);
-	moving_end(&m, v, false, r >= 0, dxpl);
+	struct vol *later = n ? vol_asked(req, ((struct vol *)v[0])->id) : NULL;
+	moving_end(&m, v, false, r >= 0, later, dxpl);
 	return r;
 }
 
@@ -110,9 +115,8 @@ static herr_t dataset_write(size_t n, void *v[], hid_t type[], hid_t mem[], hid_
 	herr_t r = -1;
 	if (moving_begin(&m, n, v, type, space, dxpl, true))
 		r = n ? PASS(H5(H5VLdataset_write)(n, m.under, ((struct vol *)v[0])->id, type, mem, space, dxpl, buf, req)) : 0;
-	if (n)
-		asked(req, ((struct vol *)v[0])->id);
-	moving_end(&m, v, true, r >= 0, dxpl);
+	struct vol *later = n ? vol_asked(req, ((struct vol *)v[0])->id) : NULL;
+	moving_end(&m, v, true, r >= 0, later, dxpl);
 	return r;
 }
 
@@ -120,7 +124,7 @@ static herr_t dataset_get(void *obj, H5VL_dataset_get_args_t *args, hid_t dxpl, 
 {
 	struct vol *v = obj;
 	herr_t r = PASS(H5(H5VLdataset_get)(v->under, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	return r;
 }
 
@@ -133,7 +137,7 @@ static herr_t dataset_specific(void *obj, H5VL_dataset_specific_args_t *args, hi
 	hid_t id = v->id;
 	int64_t t = extent && o ? h5_extent_begin(o) : begin(notes);
 	herr_t r = PASS(H5(H5VLdataset_specific)(v->under, id, args, dxpl, req));
-	asked(req, id);
+	vol_asked(req, id);
 	if (extent)
 		h5_extent_end(o, r >= 0, t);
 	else if (o)
@@ -153,7 +157,7 @@ static herr_t dataset_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl
 	h5_begin(o, writes, t);
 	herr_t r = PASS_UNLESS(args->op_type == H5VL_NATIVE_DATASET_CHUNK_ITER,
 	                       H5(H5VLdataset_optional)(v->under, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (o)
 		h5_end(o, writes, r >= 0, writes && native ? native->chunk_write.size : H5_BYTES_UNKNOWN, t, h5_now());
 	return r;
@@ -164,7 +168,7 @@ static herr_t dataset_close(void *obj, hid_t dxpl, void **req)
 	struct vol *v = obj;
 	hid_t id = v->id;
 	herr_t r = PASS(H5(H5VLdataset_close)(v->under, id, dxpl, req));
-	asked(req, id);
+	vol_asked(req, id);
 	if (r >= 0)
 		vol_free(v);
 	return r;
@@ -177,7 +181,7 @@ static void *attribute(void *under, struct vol *at, const H5VL_loc_params_t *whe
                        int64_t t, hid_t dxpl, void **req)
 {
 	struct vol *a = vol_wrap(under, at->id, H5I_ATTR);
-	asked(req, at->id);
+	vol_asked(req, at->id);
 	if (!a || !t)
 		return a;
 	int64_t end = h5_now();
@@ -219,9 +223,15 @@ static struct h5_obj *attr_begin(struct vol *v, bool write, hid_t dxpl, int64_t 
 	return o;
 }
 
-static void attr_end(struct h5_obj *o, bool write, bool ok, int64_t t)
+static void attr_end(struct h5_obj *o, bool write, bool ok, int64_t t, struct vol *req)
 {
-	if (o)
+	struct vol_later *l = o && req && ok ? malloc(sizeof(*l) + sizeof(l->of[0])) : NULL;
+	if (l) {
+		*l = (struct vol_later){.epoch = h5_epoch(), .t = t, .write = write, .n = 1};
+		l->of[0].o = o;
+		l->of[0].bytes = o->size * o->elements;
+		req->later = l;
+	} else if (o)
 		h5_end(o, write, ok, o->size * o->elements, t, h5_now());
 }
 
@@ -231,8 +241,7 @@ static herr_t attr_read(void *obj, hid_t type, void *buf, hid_t dxpl, void **req
 	int64_t t = 0;
 	struct h5_obj *o = attr_begin(v, false, dxpl, &t);
 	herr_t r = PASS(H5(H5VLattr_read)(v->under, v->id, type, buf, dxpl, req));
-	asked(req, v->id);
-	attr_end(o, false, r >= 0, t);
+	attr_end(o, false, r >= 0, t, vol_asked(req, v->id));
 	return r;
 }
 
@@ -242,8 +251,7 @@ static herr_t attr_write(void *obj, hid_t type, const void *buf, hid_t dxpl, voi
 	int64_t t = 0;
 	struct h5_obj *o = attr_begin(v, true, dxpl, &t);
 	herr_t r = PASS(H5(H5VLattr_write)(v->under, v->id, type, buf, dxpl, req));
-	asked(req, v->id);
-	attr_end(o, true, r >= 0, t);
+	attr_end(o, true, r >= 0, t, vol_asked(req, v->id));
 	return r;
 }
 
@@ -251,7 +259,7 @@ static herr_t attr_get(void *obj, H5VL_attr_get_args_t *args, hid_t dxpl, void *
 {
 	struct vol *v = obj;
 	herr_t r = PASS(H5(H5VLattr_get)(v->under, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	return r;
 }
 
@@ -266,7 +274,7 @@ static herr_t attr_specific(void *obj, const H5VL_loc_params_t *where, H5VL_attr
 	int64_t t = begin(notes);
 	herr_t r =
 	    PASS_UNLESS(args->op_type == H5VL_ATTR_ITER, H5(H5VLattr_specific)(v->under, where, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (from && r >= 0)
 		h5_copied(from, h5_attribute_of(owner, args->args.rename.new_name), t, h5_now());
 	return r;
@@ -276,7 +284,7 @@ static herr_t attr_optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, v
 {
 	struct vol *v = obj;
 	herr_t r = H5(H5VLattr_optional)(v->under, v->id, args, dxpl, req); /* it may be H5Aiterate1 */
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	return r;
 }
 
@@ -285,7 +293,7 @@ static herr_t attr_close(void *obj, hid_t dxpl, void **req)
 	struct vol *v = obj;
 	hid_t id = v->id;
 	herr_t r = PASS(H5(H5VLattr_close)(v->under, id, dxpl, req));
-	asked(req, id);
+	vol_asked(req, id);
 	if (r >= 0)
 		vol_free(v);
 	return r;

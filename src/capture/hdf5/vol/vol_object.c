@@ -4,18 +4,11 @@
 #include "event/event.h"
 
 #define UNDER(v) ((v) ? (v)->under : NULL)
-/* A request of the connector under ours is one of ours. */
-static void asked(void **req, hid_t id)
-{
-	if (req && *req)
-		*req = vol_wrap(*req, id, H5I_BADID);
-}
-
 /* What was made or opened. */
 static void *given(void *under, struct vol *at, H5I_type_t type, enum h5_few_op op, int64_t t, hid_t dxpl, void **req)
 {
 	struct vol *v = vol_wrap(under, at->id, type);
-	asked(req, at->id);
+	vol_asked(req, at->id);
 	if (v && t)
 		vol_opened(v, op, t, dxpl);
 	return v;
@@ -37,7 +30,7 @@ static void *file_create(const char *name, unsigned flags, hid_t make, hid_t acc
 	void *under = PASS_OBJ(H5(H5VLfile_create)(name, flags, make, list, dxpl, req));
 	struct vol *v = vol_wrap(under, id, H5I_FILE);
 	vol_access_close(list, !under);
-	asked(req, id);
+	vol_asked(req, id);
 	if (v && t)
 		vol_file_opened(v, name, true, t, dxpl);
 	return v;
@@ -52,7 +45,7 @@ static void *file_open(const char *name, unsigned flags, hid_t access, hid_t dxp
 	void *under = PASS_OBJ(H5(H5VLfile_open)(name, flags, list, dxpl, req));
 	struct vol *v = vol_wrap(under, id, H5I_FILE);
 	vol_access_close(list, !under);
-	asked(req, id);
+	vol_asked(req, id);
 	if (v && t)
 		vol_file_opened(v, name, false, t, dxpl);
 	return v;
@@ -79,7 +72,7 @@ static herr_t file_get(void *obj, H5VL_file_get_args_t *args, hid_t dxpl, void *
 {
 	struct vol *v = obj;
 	herr_t r = PASS(H5(H5VLfile_get)(v->under, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (r >= 0 && args->op_type == H5VL_FILE_GET_FAPL && (!req || !*req))
 		lead_through(args->args.get_fapl.fapl_id, v);
 	return r;
@@ -94,7 +87,7 @@ static herr_t by_name(hid_t access, hid_t *place, H5VL_file_specific_args_t *arg
 	herr_t r = PASS(H5(H5VLfile_specific)(NULL, id, args, dxpl, req));
 	*place = access;
 	vol_access_close(list, r < 0);
-	asked(req, id);
+	vol_asked(req, id);
 	return r;
 }
 
@@ -114,7 +107,7 @@ static herr_t file_specific(void *obj, H5VL_file_specific_args_t *args, hid_t dx
 	struct h5_obj *o = vol_on() && (flush || again) ? vol_obj(v, dxpl) : NULL;
 	int64_t t = begin(vol_on());
 	herr_t r = PASS(H5(H5VLfile_specific)(v->under, v->id, &mine, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (flush && t)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
 	if (again && r >= 0) {
@@ -134,7 +127,7 @@ static herr_t file_close(void *obj, hid_t dxpl, void **req)
 	struct h5_obj *o = vol_on() ? vol_obj(v, dxpl) : NULL;
 	hid_t id = v->id;
 	herr_t r = PASS(H5(H5VLfile_close)(v->under, id, dxpl, req));
-	asked(req, id);
+	vol_asked(req, id);
 	if (r >= 0)
 		vol_free(v);
 	if (o)
@@ -177,7 +170,7 @@ static herr_t group_specific(void *obj, H5VL_group_specific_args_t *args, hid_t 
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
 	int64_t t = begin(flush);
 	herr_t r = PASS(H5(H5VLgroup_specific)(v->under, v->id, &mine, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (flush)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
 	return r;
@@ -213,7 +206,7 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 	struct h5_obj *o = flush ? vol_obj(v, dxpl) : NULL;
 	int64_t t = begin(flush);
 	herr_t r = PASS(H5(H5VLdatatype_specific)(v->under, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (flush)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
 	return r;
@@ -226,7 +219,7 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 	{                                                                                                                  \
 		struct vol *v = obj;                                                                                           \
 		herr_t r = PASS(H5(H5VL##kind##_get)(v->under, v->id, args, dxpl, req));                                       \
-		asked(req, v->id);                                                                                             \
+		vol_asked(req, v->id);                                                                                         \
 		return r;                                                                                                      \
 	}
 /* They may be H5Giterate. */
@@ -235,7 +228,7 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 	{                                                                                                                  \
 		struct vol *v = obj;                                                                                           \
 		herr_t r = H5(H5VL##kind##_optional)(v->under, v->id, args, dxpl, req);                                        \
-		asked(req, v->id);                                                                                             \
+		vol_asked(req, v->id);                                                                                         \
 		return r;                                                                                                      \
 	}
 #define CLOSES(kind)                                                                                                   \
@@ -244,7 +237,7 @@ static herr_t datatype_specific(void *obj, H5VL_datatype_specific_args_t *args, 
 		struct vol *v = obj;                                                                                           \
 		hid_t id = v->id;                                                                                              \
 		herr_t r = PASS(H5(H5VL##kind##_close)(v->under, id, dxpl, req));                                              \
-		asked(req, id);                                                                                                \
+		vol_asked(req, id);                                                                                            \
 		if (r >= 0)                                                                                                    \
 			vol_free(v);                                                                                               \
 		return r;                                                                                                      \
@@ -283,7 +276,7 @@ static herr_t object_copy(void *a, const H5VL_loc_params_t *where_a, const char 
 	int64_t t = begin(on);
 	herr_t r =
 	    PASS(H5(H5VLobject_copy)(va->under, where_a, from, vb->under, where_b, to, va->id, copy, link, dxpl, req));
-	asked(req, va->id);
+	vol_asked(req, va->id);
 	if (on && r >= 0) {
 		int64_t end = h5_now();
 		at.obj_type = where_b->obj_type;
@@ -298,7 +291,7 @@ static herr_t object_get(void *obj, const H5VL_loc_params_t *where, H5VL_object_
 {
 	struct vol *v = obj;
 	herr_t r = PASS(H5(H5VLobject_get)(v->under, where, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	return r;
 }
 
@@ -312,7 +305,7 @@ static herr_t object_specific(void *obj, const H5VL_loc_params_t *where, H5VL_ob
 	int64_t t = begin(flush);
 	herr_t r =
 	    PASS_UNLESS(args->op_type == H5VL_OBJECT_VISIT, H5(H5VLobject_specific)(v->under, where, id, args, dxpl, req));
-	asked(req, id);
+	vol_asked(req, id);
 	if (flush)
 		h5_did(o, H5_FLUSH, r >= 0, t, h5_now());
 	return r;
@@ -323,7 +316,7 @@ static herr_t object_optional(void *obj, const H5VL_loc_params_t *where, H5VL_op
 {
 	struct vol *v = obj;
 	herr_t r = PASS(H5(H5VLobject_optional)(v->under, where, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	return r;
 }
 
@@ -348,7 +341,7 @@ static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_l
 	}
 	hid_t id = v ? v->id : to ? to->id : vol_native();
 	herr_t r = PASS(H5(H5VLlink_create)(&mine, UNDER(v), where, id, link, access, dxpl, req));
-	asked(req, id);
+	vol_asked(req, id);
 	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_SOFT && name_of(where) && vol_wants(H5_LINK))
 		h5_renamed(vol_at(v, where, dxpl), TERM_nameop_link, vol_obj(v, dxpl), name_of(where), NULL, NULL);
 	if (r >= 0 && o && (!*o->name || vol_sees(H5_LINK)))
@@ -368,7 +361,7 @@ static herr_t link_moves(bool moves, void *a, const H5VL_loc_params_t *from, voi
 	int64_t t = begin(on);
 	herr_t r = PASS(
 	    (moves ? H5(H5VLlink_move) : H5(H5VLlink_copy))(UNDER(va), from, UNDER(vb), to, id, link, access, dxpl, req));
-	asked(req, id);
+	vol_asked(req, id);
 	if (r >= 0 && on && moves)
 		h5_did(o, H5_RENAME, true, t, h5_now());
 	if (r >= 0 && on)
@@ -393,7 +386,7 @@ static herr_t link_get(void *obj, const H5VL_loc_params_t *where, H5VL_link_get_
 {
 	struct vol *v = obj;
 	herr_t r = PASS(H5(H5VLlink_get)(v->under, where, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	return r;
 }
 
@@ -414,7 +407,7 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
 	struct h5_obj *o = name ? vol_at(v, &at, dxpl) : NULL;
 	herr_t r =
 	    PASS_UNLESS(args->op_type == H5VL_LINK_ITER, H5(H5VLlink_specific)(v->under, where, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	if (name && r >= 0)
 		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name, NULL, NULL);
 	return r;
@@ -425,7 +418,7 @@ static herr_t link_optional(void *obj, const H5VL_loc_params_t *where, H5VL_opti
 {
 	struct vol *v = obj;
 	herr_t r = PASS(H5(H5VLlink_optional)(v->under, where, v->id, args, dxpl, req));
-	asked(req, v->id);
+	vol_asked(req, v->id);
 	return r;
 }
 
