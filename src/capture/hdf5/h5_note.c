@@ -493,7 +493,8 @@ struct h5_obj *h5_object_add(struct h5_open *f, uint64_t addr, unsigned kind, co
 			t->nname = (uint32_t)npath;
 			t->nattr = (uint32_t)nattr;
 			memcpy((char *)(t + 1), path, npath);
-			memcpy((char *)(t + 1) + npath, attr, nattr);
+			if (nattr)
+				memcpy((char *)(t + 1) + npath, attr, nattr);
 			__atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);
 		}
 	}
