@@ -140,6 +140,22 @@ int objects_told(struct store *s, store_id version, bool *ret)
 	return r < 0 ? r : 0;
 }
 
+int objects_unseen_by(struct store *s, store_id file, store_id *ret_exec)
+{
+	struct edges gens = {0};
+	store_id latest;
+	bool gap = false;
+	*ret_exec = 0;
+	int r = store_version_of(s, file, 0, &latest);
+	if (r > 0)
+		r = store_gens(s, latest, &gens);
+	for (size_t i = 0; r == 0 && !*ret_exec && i < gens.n; i++)
+		if ((r = gaps_of(s, gens.v[i].to, &gap)) == 0 && gap)
+			*ret_exec = gens.v[i].to;
+	edges_release(&gens);
+	return r < 0 ? r : 0;
+}
+
 /* Do the objects of the file that the execution used tell all that it used of this version? uses: all that it used. */
 static int covered(struct objects *o, store_id exec, store_id version, store_id file, const struct edges *uses,
                    bool *ret)

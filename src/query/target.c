@@ -287,7 +287,31 @@ static bool lies_in_file(const char *name)
 	return false;
 }
 
-static int not_recorded(const char *name, const struct found *f, struct err *err)
+/* Of an object that is not recorded: the program that made its file, and did with objects what is not known. */
+static int say_unseen(struct store *s, const char *name, struct err *err)
+{
+	size_t n = target_object(name);
+	char *head = n ? strndup(name, n) : NULL;
+	struct found *file = malloc(sizeof(*file));
+	store_id exec = 0;
+	struct exec_info x;
+	struct str program = {0};
+	size_t pos = 0;
+	int r = head && file ? look_up(s, head, file) : n ? -ENOMEM : 0;
+	if (r > 0)
+		r = objects_unseen_by(s, file->ids[0], &exec);
+	if (r >= 0 && exec && (r = store_exec(s, exec, &x)) > 0 && strlist_next(&x.argv, &pos, &program))
+		err_set(
+		    err, 0,
+		    "nothing is recorded about '%.400s', only about its file: what '%.*s', which made that, did with objects "
+		    "of HDF5 files is not known, or not all of it",
+		    name, (int)(program.n < 100 ? program.n : 100), program.p);
+	free(file);
+	free(head);
+	return r < 0 ? r : program.n > 0;
+}
+
+static int not_recorded(struct store *s, const char *name, const struct found *f, struct err *err)
 {
 	if (f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
 		err_set(err, 0, "'%.400s' is a directory; only files have a history", name);
@@ -297,6 +321,8 @@ static int not_recorded(const char *name, const struct found *f, struct err *err
 	if (inside && strstr(name, "//.@"))
 		err_set(err, 0, "nothing is recorded about '%.400s', only about its file, if at all; stemma run --xattr does",
 		        name);
+	else if (inside && say_unseen(s, name, err) > 0)
+		;
 	else if (inside)
 		err_set(
 		    err, 0,
@@ -332,7 +358,7 @@ static int resolve(struct store *s, const char *text, struct err *err, struct fo
 		r = name ? look_up(s, name, ret) : -ENOMEM;
 	}
 	if (r == 0)
-		r = not_recorded(n ? name : text, ret, err);
+		r = not_recorded(s, n ? name : text, ret, err);
 	else if (r < 0 && r != -EISDIR)
 		err_set(err, -r, "cannot look up '%.400s'", text);
 	if (r > 0) {
@@ -435,7 +461,7 @@ int target_file(struct store *s, const char *text, struct err *err, struct file_
 			err_hint(err, "other files had the name before: stemma show lists them");
 		r = -ENOENT;
 	} else if (r == 0 && f->on_disk && S_ISDIR(f->now.st.stx_mode)) {
-		r = not_recorded(name, f, err);
+		r = not_recorded(s, name, f, err);
 	} else if (r >= 0) {
 		r = compare_disk(s, f, &t);
 		if (r >= 0)

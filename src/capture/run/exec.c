@@ -1,5 +1,6 @@
 /* exec: what is about to be run, and, once the process stops again, whether it was. */
 #include "capture/run/counted.h"
+#include "capture/run/inside.h"
 #include "capture/run/opens.h"
 #include "capture/run/redact.h"
 #include "event/env.h"
@@ -556,6 +557,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		sup_gap(s, p, TERM_gap_limit, 1, "arguments were too long to keep whole");
 	if (e->compat || (exe && exe->is_elf32))
 		sup_gap(s, p, TERM_gap_abi32, 0, "a 32-bit program");
+	inside_look(s, p, exe);
 	p->catches = p->catches_child = p->guarded = p->unguarded = false; /* no handler outlives an exec */
 	jobserver_release(&p->jobserver);
 	p->jobserver = e->jobserver;

@@ -6,6 +6,7 @@
 #include "capture/run/choose.h"
 #include "capture/run/guard.h"
 #include "capture/run/images.h"
+#include "capture/run/inside.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
 #include "capture/run/worker.h"
@@ -811,6 +812,7 @@ static void enter_hdf5(struct sup *s, const char *command, const char *what)
 		sup_gap(s, NULL, TERM_gap_hdf5, 0, why);
 	else
 		say_left_out(s, what);
+	s->inside = inside_new();
 }
 
 /* The library that tells of MPI goes along with the command. */

@@ -1,5 +1,6 @@
 /* Processes under --capture=safe, their programs, and their ends. */
 #include "base/io.h"
+#include "capture/run/inside.h"
 #include "capture/run/redact.h"
 #include "capture/run/safe_int.h"
 
@@ -205,6 +206,7 @@ static void exec_say(struct safe *f, struct sproc *p, int64_t time, struct file 
 	                            .gid = q->gid}};
 	q->exec_start = time;
 	sup_event(s, EVENT_exec, time, q, &ev);
+	inside_look(s, q, exe);
 	free(a);
 	free(v);
 	use_program(f, p, exe, time);

@@ -2,6 +2,7 @@
  * two looks is not seen, and the record says that it may be so; nothing is set on the command, which keeps every
  * privilege and every tracer it wants. */
 #include "base/hash.h"
+#include "capture/run/inside.h"
 #include "capture/run/redact.h"
 #include "capture/run/worker.h"
 #include "event/env.h"
@@ -124,6 +125,7 @@ static void became(struct sup *s, struct proc *p)
 	                            .run = str_of(p->run)}};
 	p->exec_start = sup_now(s);
 	sup_event(s, EVENT_exec, p->exec_start, p, &ev);
+	inside_look(s, p, exe);
 	free(argv);
 	free(env);
 	buf_release(&args);

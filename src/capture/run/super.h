@@ -42,6 +42,7 @@ struct libraries;
 struct logging;
 struct opens_logs;
 struct images;
+struct inside;
 struct io_row;
 struct io_sum;
 struct proc;
@@ -318,6 +319,7 @@ struct sup {
 	bool reading_opens;
 	struct libraries *libraries; /* NULL: none met */
 	struct images *images;       /* NULL: nobody asks for them */
+	struct inside *inside;       /* NULL: nobody asks which programs have HDF5 inside */
 	struct called *called;       /* NULL: no calls are traced */
 	struct xattrs *xattrs;       /* NULL: nobody asks for them */
 };
