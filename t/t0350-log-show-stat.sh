@@ -67,4 +67,20 @@ cmd 0 stat /w/in && says "$out" '/w/in: 1 execution, 1 file' && cmd 0 stat --jso
 check 'stat: a file'
 cmd 0 stat -n 1 --json @~2 && json '(.executions | length) == 1 and (.files | length) == 1' && cmd 1 stat nosuch
 check 'stat -n'
+
+# What is equally used is in the order of names, and of ranks by their number, whatever came first.
+history <<'END'
+h = History('01DDDDDDDDDDDDDDDDDDDDDDDD', argv=['mpirun', './p'], start=30000)
+mpirun = h.process(); h.exec(mpirun, ['mpirun', './p'], exe='/usr/bin/mpirun')
+for rank in '10', '9', '2':
+    p = h.process(mpirun); h.exec(p, ['./p'], exe='/w/p', env=['OMPI_COMM_WORLD_RANK=' + rank, 'OMPI_COMM_WORLD_SIZE=11'])
+    for name in {'10': 'cb', '9': 'ac', '2': 'ba'}[rank]:
+        h.read(p, h.file('/w/' + name, size=50), bytes_read=50)
+    h.exit(p)
+h.exit(mpirun); h.end(); h.save(home, evtext)
+END
+cmd 0 stat --json @ && json '[.files[].path | select(. != "/w/p")] == ["/w/a", "/w/b", "/w/c"]' && json '[.executions[] | select(.argv == ["./p"]) | .rank] == ["2", "9", "10"]' && json '.executions[0] | .user == "ann" and .host == "h1" and .ranks == "11"'
+check 'stat: the order of what is equally used'
+cmd 0 stat @ && grep -qx ' *READS *BYTES *WRITES *BYTES *IN *OUT *RANK *' "$out" && [ "$(sed -n 's/.* \([0-9]*\)  \(.\/\)*p$/\1/p' "$out" | tr '\n' ' ')" = '2 9 10 ' ]
+check 'stat: ranks'
 finish

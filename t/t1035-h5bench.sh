@@ -119,6 +119,21 @@ fi
 check 'scenario 3: who changed a dataset'
 first=${files%% *}
 cmd 0 why "$first//step-0/x" && says "$out" 'h5bench app' "by $u@"
+stat_who() { # the same by stat, of all that wrote to it
+	cmd 0 stat --hdf5 --json "$1//step-1/px" && jq -r '.executions[] | select(.writes > 0) | [(.argv[] | select(. == "append" or . == "overwrite" or . == "write") | .[:5]), .rank, .user] | join(",")' "$out" | sort -u
+}
+: >"$T/all" && for f in $files; do stat_who "$f" >>"$T/all"; done
+if [ "$HDF5" = hdf5-serial ]; then
+	for r in 0 1; do printf 'appen,%s,%s\noverw,%s,%s\nwrite,%s,%s\n' $r "$u" $r "$u" $r "$u"; done | sort | diff - /dev/fd/3 3<<END >>"$err"
+$(sort -u "$T/all")
+END
+else
+	diff "$T/who" "$T/all" >>"$err"
+fi
+check '... by stat'
+cmd 0 stat --hdf5 "$first//step-1/px" && says "$out" RANK BY "$u@" 'h5bench append'
+check '... for people'
+cmd 0 why "$first//step-0/x" && says "$out" 'h5bench append' "by $u@"
 check '... last'
 cmd 0 lineage --json "$first//step-0/x" && json '[.executions[].argv | select(.[0] // "" | endswith("h5bench")) | .[1]] | unique == ["append", "overwrite", "write"]'
 check 'and how it came about'

@@ -79,7 +79,7 @@ int cmd_stat(struct cmd *c, const struct opts_stat *o)
 	    : t.kind == TARGET_RUN  ? count_run(&w, t.id)
 	    : t.kind == TARGET_EXEC ? stat_count(&w, t.id)
 	                            : count_file(&w, &t.file);
-	stat_finish(&w);
+	r = r < 0 ? r : stat_finish(&w);
 	if (r >= 0 && o->at)
 		r = status = stat_at(c, o, &when, c->operands[0]);
 	else if (r >= 0 && !o->tsv)

@@ -60,14 +60,15 @@ struct stat_sums {
 	struct sum total;
 	struct sum api[64];                        /* by the call an access began with */
 	struct moved io_api[STAT_APIS][STAT_WAYS]; /* by the call that moved bytes */
-	struct sums execs, files;                  /* the most used first, after stat_finish */
+	struct sums execs, files;                  /* the most used first, after stat_finish; then by name */
 	struct ios ios;
 	struct edges edges;
 };
 
 /* Adds what an execution moved. 0 or -errno. */
 int stat_count(struct stat_sums *w, store_id exec);
-void stat_finish(struct stat_sums *w);
+/* Puts executions and files in order. 0 or -errno. */
+int stat_finish(struct stat_sums *w);
 void stat_release(struct stat_sums *w);
 
 /* The bytes of accesses: what their calls moved, where all of them were counted. */

@@ -212,7 +212,7 @@ int stat_count(struct stat_sums *w, store_id exec)
 	return r < 0 ? r : 0;
 }
 
-/* The most used first: by bytes where known, then by accesses. */
+/* The most used first: by bytes where known, then by accesses. 0: equally used. */
 static int by_use(const void *pa, const void *pb)
 {
 	const struct sum *a = pa, *b = pb;
@@ -225,17 +225,75 @@ static int by_use(const void *pa, const void *pb)
 	}
 	if (x != y)
 		return x < y ? 1 : -1;
-	if (n != m)
-		return n < m ? 1 : -1;
-	return (a->id > b->id) - (a->id < b->id);
+	return n == m ? 0 : n < m ? 1 : -1;
 }
 
-void stat_finish(struct stat_sums *w)
+/* What is equally used is in the order of names, of ranks, of when it began: whatever came first into the record. */
+struct named {
+	struct sum sum;
+	char *name;
+	uint64_t rank;
+	int64_t began;
+	struct pubid pub;
+};
+
+static int by_name(const void *pa, const void *pb)
 {
-	if (w->execs.n)
-		qsort(w->execs.v, w->execs.n, sizeof(*w->execs.v), by_use);
-	if (w->files.n)
-		qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_use);
+	const struct named *a = pa, *b = pb;
+	int d = by_use(&a->sum, &b->sum);
+	if (!d)
+		d = strcmp(a->name, b->name);
+	if (!d && a->rank != b->rank)
+		d = a->rank < b->rank ? -1 : 1;
+	if (!d && a->began != b->began)
+		d = a->began < b->began ? -1 : 1;
+	return d ? d : strcmp(a->pub.text, b->pub.text);
+}
+
+static int name_sum(struct store *s, bool exec, struct named *n)
+{
+	struct buf b = {0};
+	struct file_info f;
+	struct exec_info x;
+	int r = exec ? store_exec(s, n->sum.id, &x) : store_file(s, n->sum.id, &f);
+	if (r > 0 && exec) {
+		n->pub = x.pub;
+		n->began = x.start;
+		for (size_t i = 0; i < x.rank.n && i < 18 && x.rank.p[i] >= '0' && x.rank.p[i] <= '9'; i++)
+			n->rank = n->rank * 10 + (uint64_t)(x.rank.p[i] - '0');
+		r = exec_name(s, n->sum.id, false, SIZE_MAX, &b);
+	} else if (r > 0) {
+		n->pub = f.pub;
+		buf_str(&b, f.path);
+	}
+	n->name = strdup(buf_cstr(&b));
+	buf_release(&b);
+	return r < 0 ? r : n->name ? 0 : -ENOMEM;
+}
+
+static int sort_sums(struct store *s, bool exec, struct sums *l)
+{
+	struct named *v = calloc(l->n + 1, sizeof(*v));
+	int r = v ? 0 : -ENOMEM;
+	for (size_t i = 0; i < l->n && r == 0; i++) {
+		v[i].sum = l->v[i];
+		r = name_sum(s, exec, &v[i]);
+	}
+	if (r == 0 && l->n)
+		qsort(v, l->n, sizeof(*v), by_name);
+	for (size_t i = 0; i < l->n && v; i++) {
+		if (r == 0)
+			l->v[i] = v[i].sum;
+		free(v[i].name);
+	}
+	free(v);
+	return r;
+}
+
+int stat_finish(struct stat_sums *w)
+{
+	int r = sort_sums(w->c->store, true, &w->execs);
+	return r < 0 ? r : sort_sums(w->c->store, false, &w->files);
 }
 
 void stat_release(struct stat_sums *w)

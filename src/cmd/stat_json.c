@@ -78,6 +78,7 @@ static void process_json(json_t *o, const struct exec_info *x)
 static int list_json(const struct stat_sums *w, const struct opts_stat *opts, const struct sums *l, bool exec,
                      json_t *list)
 {
+	struct buf user = {0};
 	int r = 0;
 	for (size_t i = 0; i < l->n && (!opts->count || i < opts->count) && r >= 0; i++) {
 		json_t *o = sum_json(&l->v[i]);
@@ -87,7 +88,13 @@ static int list_json(const struct stat_sums *w, const struct opts_stat *opts, co
 			if (r > 0) {
 				js_pub(o, "id", &x.pub);
 				js_list(o, "argv", &x.argv);
+				js_str_if(o, "rank", x.rank);
+				js_str_if(o, "ranks", x.ranks);
+				js_str(o, "host", x.host);
 				process_json(o, &x);
+				r = exec_user(w->c->store, l->v[i].id, &user);
+				js_str(o, "user", buf_view(&user));
+				buf_reset(&user);
 			}
 		} else {
 			struct file_info f;
@@ -101,6 +108,7 @@ static int list_json(const struct stat_sums *w, const struct opts_stat *opts, co
 		}
 		js_add(list, o);
 	}
+	buf_release(&user);
 	return r < 0 ? r : 0;
 }
 

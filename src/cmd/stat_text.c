@@ -194,26 +194,67 @@ static int process_cells(struct table *t, struct store *s, store_id exec, bool b
 	return r;
 }
 
+/* Has any of them a rank? 1, 0 or -errno. */
+static int any_rank(struct store *s, const struct sums *l)
+{
+	struct exec_info x;
+	int r = 0;
+	for (size_t i = 0; i < l->n && r >= 0; i++)
+		if ((r = store_exec(s, l->v[i].id, &x)) > 0 && x.rank.n)
+			return 1;
+	return r < 0 ? r : 0;
+}
+
+/* Who it was: rank, where any has one, and user, where it is asked who did what with an object. */
+static int who_cells(struct table *t, struct store *s, store_id exec, bool ranks, bool users)
+{
+	struct exec_info x;
+	struct buf b = {0};
+	int r = ranks || users ? store_exec(s, exec, &x) : 0;
+	if (ranks) {
+		fmt_name(&b, r > 0 && x.rank.n ? x.rank : str_of("-"));
+		cell(t, &b);
+	}
+	if (users && r >= 0) {
+		r = exec_who(s, exec, &b);
+		cell(t, &b);
+	}
+	return r < 0 ? r : 0;
+}
+
 static int section(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
                    bool exec, bool counted)
 {
-	static const char *const few[] = {"READS", "BYTES", "WRITES", "BYTES", ""};
-	static const char *const process[] = {"READS", "BYTES", "WRITES", "BYTES", "IN", "OUT", ""};
-	static const char *const many[] = {"CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME", ""};
-	bool wide = counted || exec;
-	struct table t = {.heads = counted ? many
-	                           : exec  ? process
-	                                   : few,
-	                  .align = wide ? "rrrrrrl" : "rrrrl",
-	                  .n_columns = wide ? 7 : 5};
+	static const char *const few[] = {"READS", "BYTES", "WRITES", "BYTES"};
+	static const char *const process[] = {"READS", "BYTES", "WRITES", "BYTES", "IN", "OUT"};
+	static const char *const many[] = {"CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
+	const char *heads[9];
+	char align[10] = {0};
+	size_t n = counted || exec ? 6 : 4;
 	struct buf b = {0};
-	int r = 0;
+	int r = exec ? any_rank(w->c->store, l) : 0;
+	bool ranks = r > 0, users = exec && w->objects;
+	memcpy(heads, counted ? many : exec ? process : few, n * sizeof(*heads));
+	memset(align, 'r', n);
+	if (ranks) {
+		heads[n] = "RANK";
+		align[n++] = 'r';
+	}
+	if (users) {
+		heads[n] = "BY";
+		align[n++] = 'l';
+	}
+	heads[n] = "";
+	align[n++] = 'l';
+	struct table t = {.heads = heads, .align = align, .n_columns = n};
 	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
 		r = stat_name(w->c->store, l->v[i].id, exec, &b);
 		if (!counted) {
 			access_cells(&t, o, &l->v[i]);
 			if (exec && r >= 0)
 				r = process_cells(&t, w->c->store, l->v[i].id, o->bytes);
+			if (r >= 0)
+				r = who_cells(&t, w->c->store, l->v[i].id, ranks, users);
 			table_cell(&t, buf_view(&b));
 			continue;
 		}
@@ -222,6 +263,8 @@ static int section(const struct stat_sums *w, const struct opts_stat *o, const c
 			size_cell(&t, &l->v[i].way[k], o->bytes);
 			spent_cell(&t, &l->v[i].way[k]);
 		}
+		if (r >= 0)
+			r = who_cells(&t, w->c->store, l->v[i].id, ranks, users);
 		table_cell(&t, buf_view(&b));
 	}
 	buf_release(&b);

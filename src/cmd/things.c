@@ -263,6 +263,18 @@ void fmt_who(struct buf *b, struct str user, struct str host)
 	}
 }
 
+int exec_user(struct store *s, store_id exec, struct buf *b)
+{
+	struct exec_info x;
+	struct run_info run;
+	int r = whose(s, exec, &x);
+	if (r > 0)
+		buf_str(b, x.user);
+	else if (r == 0 && (r = store_exec(s, exec, &x)) > 0 && x.run && (r = store_run(s, x.run, &run)) > 0)
+		buf_str(b, run.user);
+	return r < 0 ? r : 0;
+}
+
 int exec_who(struct store *s, store_id exec, struct buf *b)
 {
 	struct exec_info x, above;

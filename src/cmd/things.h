@@ -27,8 +27,10 @@ int version_since(struct store *s, const struct version_info *v, const struct fi
 int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b);
 /* ann@host */
 void fmt_who(struct buf *b, struct str user, struct str host);
-/* Who ran an execution: of a fork, who ran what it is a fork of; else whose run it is. 0 or -errno. */
+/* Who ran an execution: of a fork, who ran what it is a fork of; else whose run it is. 0 or -errno. exec_user: without
+ * the host, as it is. */
 int exec_who(struct store *s, store_id exec, struct buf *b);
+int exec_user(struct store *s, store_id exec, struct buf *b);
 
 /* What people wrote about a thing. note_print: one line, or more where the note has them; about: say on what it is.
  * note_add: appends it to a list. 0 or -errno. */
