@@ -1,5 +1,6 @@
 /* stemma lineage: what a file came from, or what came from it. */
 #include "cmd/lineage_view.h"
+#include "cmd/things.h"
 #include "query/target.h"
 
 #include <errno.h>
@@ -61,6 +62,12 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		say("'%s' is another file now than the one recorded", c->operands[0]);
 	else if (!t.n && t.disk == DISK_AROUND)
 		say("the file of '%s' was written since by who did not tell of this object", c->operands[0]);
+	if (!t.n && t.disk == DISK_DELETED) {
+		struct buf b = {0};
+		fmt_deleted(c->store, &t.deleted, 200, false, c->out.utf8, &b);
+		say("'%s' was deleted%s: this is the lineage of what it was before", c->operands[0], buf_cstr(&b));
+		buf_release(&b);
+	}
 	struct lineage_view v = {.s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes};
 	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
 	switch (format) {

@@ -549,12 +549,23 @@ static int show_one_file(const struct show *w, store_id file, uint64_t only, jso
 static int show_file(const struct show *w, const char *text, const struct file_target *t, json_t *list)
 {
 	static const char *const disk[] = {
-	    "", "the file on disk has changed since its last version", "another file has the name on disk now",
+	    "",
+	    "the file on disk has changed since its last version",
+	    "another file has the name on disk now",
 	    "there is no file of that name on disk",
-	    "its file was written since by who did not tell of this object: it may be another one"};
+	    "its file was written since by who did not tell of this object: it may be another one",
+	    "deleted"};
 	int r = show_one_file(w, t->file, t->n, list);
-	if (r >= 0 && !list && t->disk != DISK_SAME)
-		printf("%-12s %s\n", "now", disk[t->disk]);
+	if (r >= 0 && !list && t->disk != DISK_SAME) {
+		struct buf b = {0};
+		buf_printf(&b, "%s", disk[t->disk]);
+		if (t->disk == DISK_DELETED)
+			r = fmt_deleted(w->c->store, &t->deleted, 200, false, w->c->out.utf8, &b);
+		field("now", &b);
+		buf_release(&b);
+	}
+	if (r >= 0 && list && t->disk == DISK_DELETED)
+		r = deleted_json(w->c->store, &t->deleted, json_array_get(list, json_array_size(list) - 1));
 	/* Other files that had the name. */
 	store_id *files = NULL;
 	size_t n = 0;

@@ -455,23 +455,18 @@ static int fmt_asked(const char *text, const struct file_target *t, const struct
 	return 0;
 }
 
-static const char *disk_words(const struct file_target *t)
+static int fmt_disk(struct cmd *c, const struct file_target *t, size_t max, bool brief, struct buf *b)
 {
+	static const char *const words[] = {[DISK_SAME] = "",
+	                                    [DISK_CHANGED] = "; CHANGED on disk since",
+	                                    [DISK_REPLACED] = "; ANOTHER file has the name now",
+	                                    [DISK_GONE] = "; GONE",
+	                                    [DISK_AROUND] = "; its FILE was written since, unseen what of it",
+	                                    [DISK_DELETED] = "; DELETED"};
 	if (t->n)
-		return "";
-	switch (t->disk) {
-	case DISK_CHANGED:
-		return "; CHANGED on disk since";
-	case DISK_REPLACED:
-		return "; ANOTHER file has the name now";
-	case DISK_GONE:
-		return "; GONE";
-	case DISK_AROUND:
-		return "; its FILE was written since, unseen what of it";
-	case DISK_SAME:
-		break;
-	}
-	return "";
+		return 0;
+	buf_printf(b, "%s", words[t->disk]);
+	return t->disk == DISK_DELETED ? fmt_deleted(c->store, &t->deleted, max, brief, c->out.utf8, b) : 0;
 }
 
 /* The line of a version that somebody was seen making: as much of the command and the inputs as the width takes. */
@@ -507,7 +502,9 @@ static int made_line(struct cmd *c, const char *text, const struct file_target *
 		fmt_time(line, when, tries[k].brief);
 		if (tries[k].brief && line->n > 3 && line->p[line->n - 3] == ':')
 			line->n -= tries[k].brief == 1 ? 3 : 9; /* no seconds, no time of day */
-		buf_printf(line, "%s%s", n->gaps ? "; part unseen" : "", disk_words(t));
+		buf_printf(line, "%s", n->gaps ? "; part unseen" : "");
+		if (r >= 0)
+			r = fmt_disk(c, t, tries[k].argv, tries[k].brief != 0, line);
 		if (fmt_columns(buf_view(line)) <= width)
 			break;
 	}
@@ -541,7 +538,8 @@ static int found_line(struct cmd *c, const char *text, const struct file_target 
 	if (r >= 0 && readers.n)
 		buf_printf(line, ", used by %zu execution%s", readers.n, readers.n == 1 ? "" : "s");
 	edges_release(&readers);
-	buf_printf(line, "%s", disk_words(t));
+	if (r >= 0)
+		r = fmt_disk(c, t, 60, false, line);
 	return r < 0 ? r : 0;
 }
 
@@ -583,7 +581,7 @@ static int node_list_json(struct cmd *c, const struct near *n, const uint32_t *n
 static int why_json(struct cmd *c, const struct file_target *t, const struct version_info *v, const struct near *n,
                     json_t *list)
 {
-	static const char *const disk[] = {"same", "changed", "replaced", "gone", "file-written"};
+	static const char *const disk[] = {"same", "changed", "replaced", "gone", "file-written", "deleted"};
 	struct file_info f;
 	json_t *o = json_object(), *makers = json_array(), *inputs = json_array(), *openers = json_array(),
 	       *before = json_array();
@@ -607,6 +605,8 @@ static int why_json(struct cmd *c, const struct file_target *t, const struct ver
 	js_put(o, "openers", openers);
 	js_put(o, "opener_inputs", before);
 	js_text(o, "disk", disk[t->disk]);
+	if (r >= 0 && t->disk == DISK_DELETED)
+		r = deleted_json(c->store, &t->deleted, o);
 	js_add(list, o);
 	return r;
 }

@@ -10,7 +10,7 @@
 #include "cmd/things.h"
 #include "query/idmap.h"
 
-#define STAT_APIS (TERM_ioapi_extent + 1)
+#define STAT_APIS (TERM_ioapi_delete + 1)
 
 /* Calls, one way. */
 struct moved {

@@ -337,6 +337,7 @@ const char *stat_call(unsigned api, bool write)
 	    [TERM_ioapi_flush] = {"-", "flush"},
 	    [TERM_ioapi_rename] = {"-", "rename"},
 	    [TERM_ioapi_extent] = {"-", "H5Dset_extent"},
+	    [TERM_ioapi_delete] = {"-", "delete"},
 	};
 	return names[api < STAT_APIS ? api : 0][write];
 }

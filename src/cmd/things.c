@@ -292,6 +292,33 @@ int exec_who(struct store *s, store_id exec, struct buf *b)
 	return r < 0 ? r : 0;
 }
 
+int fmt_deleted(struct store *s, const struct deletion *d, size_t max, bool brief, bool utf8, struct buf *b)
+{
+	int r = 0;
+	if (d->by) {
+		buf_printf(b, " by ");
+		size_t from = b->n;
+		r = exec_name(s, d->by, true, max * 4, b);
+		fmt_fit(b, from, max, utf8);
+	}
+	buf_printf(b, " at ");
+	fmt_time(b, d->time, brief);
+	return r < 0 ? r : 0;
+}
+
+int deleted_json(struct store *s, const struct deletion *d, json_t *o)
+{
+	json_t *one = json_object(), *by = NULL;
+	struct exec_info x;
+	int r = d->by ? store_exec(s, d->by, &x) : 0;
+	if (r > 0)
+		r = exec_json(s, &x, &by);
+	js_time(one, "time", d->time);
+	js_put(one, "by", by ? by : json_null());
+	js_put(o, "deleted", one);
+	return r < 0 ? r : 0;
+}
+
 /* ---- notes ---- */
 
 static int note_about(struct store *s, const struct note_info *n, struct buf *b)

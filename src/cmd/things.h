@@ -4,6 +4,7 @@
 
 #include "cmd/fmt.h"
 #include "cmd/js.h"
+#include "query/deleted.h"
 
 /* log --json's run. Asks for executions: what store_exec returned before may be gone. NULL: the record cannot be read.
  */
@@ -31,6 +32,11 @@ void fmt_who(struct buf *b, struct str user, struct str host);
  * the host, as it is. */
 int exec_who(struct store *s, store_id exec, struct buf *b);
 int exec_user(struct store *s, store_id exec, struct buf *b);
+
+/* " by CMD at TIME" of an object that was deleted; brief: without the seconds. deleted_json: `deleted` with time and,
+ * where it is known, the execution. 0 or -errno. */
+int fmt_deleted(struct store *s, const struct deletion *d, size_t max, bool brief, bool utf8, struct buf *b);
+int deleted_json(struct store *s, const struct deletion *d, json_t *o);
 
 /* What people wrote about a thing. note_print: one line, or more where the note has them; about: say on what it is.
  * note_add: appends it to a list. 0 or -errno. */

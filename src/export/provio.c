@@ -229,6 +229,8 @@ static const char *call_name(const struct file_info *f, unsigned api, bool write
 		return "H5Lmove";
 	case TERM_ioapi_extent:
 		return "H5Dset_extent";
+	case TERM_ioapi_delete:
+		return kind == TERM_kind_attribute ? "H5Adelete" : "H5Ldelete";
 	default:
 		return write ? "write" : "read";
 	}
@@ -240,6 +242,7 @@ static enum act act_of(unsigned api, bool write)
 	       : api == TERM_ioapi_h5open ? ACT_OPEN
 	       : api == TERM_ioapi_flush  ? ACT_FSYNC
 	       : api == TERM_ioapi_rename ? ACT_RENAME
+	       : api == TERM_ioapi_delete ? ACT_RENAME /* of names, that is the nearest */
 	       : write                    ? ACT_WRITE
 	                                  : ACT_READ;
 }

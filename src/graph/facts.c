@@ -457,7 +457,7 @@ static void take_io(struct facts *f, const struct event *ev)
 	*io = (struct gio){.session = f->session,
 	                   .at = i,
 	                   .access = e->access,
-	                   .api = e->api <= TERM_ioapi_extent ? (uint32_t)e->api : TERM_ioapi_other,
+	                   .api = e->api <= TERM_ioapi_delete ? (uint32_t)e->api : TERM_ioapi_other,
 	                   .write = e->write != 0,
 	                   .figure = {e->calls, e->failed, e->bytes, e->largest, e->spent, e->size0, e->size1, e->size2,
 	                              e->size3, e->size4, e->size5, e->size6, e->size7, e->size8, e->size9},

@@ -74,7 +74,7 @@ static bool add_io(struct told *t, uint32_t at, enum provio_class c)
 	io->open = str_starts(doc_str(t->d, told_get(t, st, t->w_label)), str_of("open")) ||
 	           str_starts(doc_str(t->d, st->id), str_of("open"));
 	struct str said = doc_str(t->d, told_get(t, st, words_find(&t->d->words, str_of(PROVIO_NS "api"))));
-	for (unsigned i = 0; said.n && i <= TERM_ioapi_extent; i++)
+	for (unsigned i = 0; said.n && i <= TERM_ioapi_delete; i++)
 		if (str_is(said, term_name(SET_ioapi, i)))
 			io->api = (uint8_t)i;
 	said = doc_str(t->d, told_get(t, st, words_find(&t->d->words, str_of(PROVIO_NS "direction"))));

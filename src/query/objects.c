@@ -61,6 +61,21 @@ static int gaps_of(struct store *s, store_id exec, bool *ret)
 	return r < 0 ? r : 0;
 }
 
+/* Did it only delete objects of the file, or give them other names? */
+static int changes_names(struct store *s, store_id exec, store_id file, bool *ret)
+{
+	struct ios ios = {0};
+	struct file_info f;
+	int r = store_io(s, exec, &ios);
+	for (size_t i = 0; r >= 0 && !*ret && i < ios.n; i++)
+		if (ios.v[i].api == TERM_ioapi_delete || ios.v[i].api == TERM_ioapi_rename) {
+			r = store_file(s, ios.v[i].target, &f);
+			*ret = r > 0 && f.within == file;
+		}
+	ios_release(&ios);
+	return r < 0 ? r : 0;
+}
+
 /* Did the execution write objects of the file, and say all of it? */
 static int writes_objects(struct objects *o, store_id exec, store_id file, bool *ret)
 {
@@ -74,7 +89,7 @@ static int writes_objects(struct objects *o, store_id exec, store_id file, bool 
 		found = r == 0 && l.within == file;
 	}
 	*ret = found;
-	return r;
+	return r < 0 || gap || found ? r : changes_names(o->s, exec, file, ret);
 }
 
 static bool is_among(const struct edges *e, store_id to)

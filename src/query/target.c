@@ -401,6 +401,27 @@ static int compare_disk(struct store *s, const struct found *f, struct file_targ
 	return r < 0 ? r : 0;
 }
 
+/* Of an object: whether it is still there, by the record; *ret_renamed: it is, and has that name no more. */
+static int compare_deleted(struct store *s, const char *name, struct file_target *t, bool *ret_renamed)
+{
+	struct buf path = {0};
+	size_t inside = t->n ? 0 : target_object(name);
+	if (!inside)
+		return 0;
+	target_path(name, &path);
+	const char *inner = path.failed ? NULL : strstr(buf_cstr(&path), "//");
+	int r = path.failed ? -ENOMEM : inner ? deleted_object(s, t->file, str_of(inner), &t->deleted) : 0;
+	if (r > 0) {
+		t->disk = DISK_DELETED;
+		t->version = t->deleted.version ? t->deleted.version : t->version;
+	}
+	int64_t until = TIME_NEVER;
+	if (r == 0 && inner && (r = store_object_named_until(s, t->file, str_of(inner), &until, ret_renamed)) >= 0)
+		*ret_renamed &= until != TIME_NEVER;
+	buf_release(&path);
+	return r < 0 ? r : 0;
+}
+
 /* How the name stands to the path that the file shows. */
 static int compare_name(struct store *s, const struct found *f, const char *name, struct file_target *t)
 {
@@ -437,6 +458,7 @@ int target_file(struct store *s, const char *text, struct err *err, struct file_
 	char *name = NULL;
 	struct file_target t = {0};
 	struct err first = {0};
+	bool renamed = false;
 	int r = f ? resolve(s, text, &first, f, &name, &t.n) : -ENOMEM;
 	if (r == 0) {
 		r = version_by_id(s, text, ret);
@@ -465,7 +487,11 @@ int target_file(struct store *s, const char *text, struct err *err, struct file_
 	} else if (r >= 0) {
 		r = compare_disk(s, f, &t);
 		if (r >= 0)
+			r = compare_deleted(s, name, &t, &renamed);
+		if (r >= 0)
 			r = compare_name(s, f, name, &t);
+		if (r >= 0 && t.name != NAME_SHOWN && (renamed || t.disk == DISK_DELETED))
+			t.name = renamed ? NAME_OLD : NAME_KNOWN;
 		if (r >= 0) {
 			*ret = t;
 			r = 1;

@@ -4,6 +4,7 @@
 #define STEMMA_QUERY_TARGET_H
 
 #include "base/buf.h"
+#include "query/deleted.h"
 #include "store/store.h"
 
 enum disk_state {
@@ -13,6 +14,7 @@ enum disk_state {
 	DISK_GONE,     /* no file has the name now */
 	DISK_AROUND,   /* of an object in a file: that was written since, and who did so did not tell whether the object was
 	                */
+	DISK_DELETED,  /* of an object in a file: it was deleted, and the record says so */
 };
 
 /* How the word that was asked for stands to the path that store_file gives. */
@@ -29,6 +31,7 @@ struct file_target {
 	uint64_t n;       /* the N of FILE@{N}; 0: none was given */
 	enum disk_state disk;
 	enum name_state name;
+	struct deletion deleted; /* where disk is that; the version is then, where none was asked for, what it was before */
 	size_t name_n; /* bytes of the word that are the name, without a version; 0: it was an id */
 };
 

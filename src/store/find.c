@@ -154,6 +154,61 @@ int store_objects_by_name(struct store *s, store_id file, struct str inner, stor
 	return rc < 0 ? rc : n;
 }
 
+struct span {
+	int64_t from, to;
+	bool asked;
+};
+struct spans {
+	store_id file;
+	bool asked; /* of the path at hand */
+	VEC(struct span) list;
+};
+
+static int add_span(void *arg, const struct pname *n)
+{
+	struct spans *l = arg;
+	struct span *p = n->file == l->file ? vec_add(&l->list) : NULL;
+	if (p)
+		*p = (struct span){n->from, n->to, l->asked};
+	return n->file == l->file && !p ? -ENOMEM : 0;
+}
+
+int store_object_named_until(struct store *s, store_id object, struct str inner, int64_t *ret, bool *ret_other)
+{
+	struct reader *r = store_reader(s);
+	struct spans l = {.file = object};
+	struct ids paths = {0};
+	struct buf path = {0};
+	const struct span *last = NULL;
+	int rc = r ? read_file(s, object, &r->file) : -ENOMEM;
+	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
+		if (ids_add(&paths, r->file.paths.v[i]) < 0)
+			rc = -ENOMEM;
+	for (size_t i = 0; rc >= 0 && i < paths.n; i++) {
+		buf_reset(&path);
+		store_path(s, paths.v[i], &path);
+		l.asked = str_ends(buf_view(&path), inner);
+		rc = path.failed ? -ENOMEM : read_names(s, paths.v[i], add_span, &l);
+	}
+	for (size_t i = 0; rc >= 0 && i < l.list.n; i++) {
+		const struct span *p = &l.list.v[i];
+		if (p->asked && (!last || p->from > last->from || (p->from == last->from && p->to > last->to)))
+			last = p;
+	}
+	*ret_other = false;
+	for (size_t i = 0; rc >= 0 && last && i < l.list.n; i++)
+		*ret_other |= !l.list.v[i].asked && l.list.v[i].to > last->to && l.list.v[i].from <= last->to;
+	for (size_t i = 0; rc >= 0 && last && last->to == TIME_NEVER && i < l.list.n; i++)
+		*ret_other |= !l.list.v[i].asked && l.list.v[i].to == TIME_NEVER;
+	if (last)
+		*ret = last->to;
+	rc = rc < 0 ? rc : last != NULL;
+	vec_release(&l.list);
+	free(paths.v);
+	buf_release(&path);
+	return rc;
+}
+
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret)
 {
 	struct reader *r = store_reader(s);

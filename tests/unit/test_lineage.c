@@ -55,6 +55,17 @@ int store_uses(struct store *s, store_id id, struct edges *e)
 {
 	return fill(s->uses, s->n_uses, id, false, e);
 }
+int store_io(struct store *s, store_id exec, struct ios *ret)
+{
+	(void)s, (void)exec, (void)ret; /* nothing was counted */
+	return 0;
+}
+
+void ios_release(struct ios *l)
+{
+	(void)l;
+}
+
 int store_readers(struct store *s, store_id id, struct edges *e)
 {
 	return fill(s->uses, s->n_uses, id, true, e);

@@ -49,7 +49,7 @@ struct h5_few {
 	int64_t first, last;
 };
 static_assert(sizeof(struct h5_few) == 32, "layout");
-enum h5_few_op { H5_CREATE, H5_OPEN, H5_FLUSH, H5_RENAME, H5_EXTENT, H5_FEW };
+enum h5_few_op { H5_CREATE, H5_OPEN, H5_FLUSH, H5_RENAME, H5_EXTENT, H5_DELETE, H5_FEW };
 
 #define H5_WHOLE 1u   /* its first write was of all elements, and it had not been read */
 #define H5_UNSIZED 2u /* of some calls that read it the bytes are not known; << 1: that wrote it */
@@ -65,7 +65,7 @@ struct h5_object {
 	struct h5_row row[2];  /* read, written */
 	struct h5_few few[H5_FEW];
 };
-static_assert(sizeof(struct h5_object) == 328, "layout");
+static_assert(sizeof(struct h5_object) == 360, "layout");
 
 struct h5_shape {
 	uint64_t object;

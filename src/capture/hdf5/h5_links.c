@@ -127,8 +127,10 @@ CALLS(H5Lcopy, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const c
       renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
 CALLS(H5Olink, h5_names(l), (hid_t id, hid_t b, const char *to, hid_t c, hid_t d), (id, b, to, c, d),
       o = h5_loc_of(l, id), linked(l, o, b, to))
-CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name),
-      renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL))
+CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name), {
+	h5_did(o, H5_DELETE, true, t, h5_now());
+	renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
+})
 
 /* By its number in the group, in an order; the name is asked for while it is there. */
 EXPORT herr_t H5Ldelete_by_idx(hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list);
@@ -154,8 +156,10 @@ CALLS(H5Lcreate_soft, h5_wants(l, H5_LINK), (const char *target, hid_t a, const 
       (target, a, name, b, c), (void)0, renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
 
 /* The same before 1.8, which Python still deletes with. */
-CALLS(H5Gunlink, h5_sees(l, H5_LINK), (hid_t a, const char *name), (a, name), o = at_name(l, a, name),
-      renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL))
+CALLS(H5Gunlink, h5_sees(l, H5_LINK), (hid_t a, const char *name), (a, name), o = at_name(l, a, name), {
+	h5_did(o, H5_DELETE, true, t, h5_now());
+	renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
+})
 CALLS(H5Gmove, h5_sees(l, H5_LINK), (hid_t a, const char *from, const char *to), (a, from, to),
       o = look_at(l, a, from, LOOK_MOVES), {
 	      h5_did(o, H5_RENAME, true, t, h5_now());
@@ -178,6 +182,10 @@ static void attribute_renamed(struct h5_obj *from, struct h5_obj *owner, const c
 		h5_copied(from, h5_attribute_of(owner, name), t, h5_now());
 }
 
+CALLS(H5Adelete, h5_wants(l, H5_ATTRIBUTE), (hid_t loc, const char *name), (loc, name),
+      o = h5_attribute_of(h5_loc_of(l, loc), name), h5_did(o, H5_DELETE, true, t, h5_now()))
+CALLS(H5Adelete_by_name, h5_wants(l, H5_ATTRIBUTE), (hid_t loc, const char *path, const char *name, hid_t a),
+      (loc, path, name, a), o = h5_attribute_of(at_name(l, loc, path), name), h5_did(o, H5_DELETE, true, t, h5_now()))
 CALLS(H5Arename, h5_sees(l, H5_ATTRIBUTE), (hid_t loc, const char *from, const char *to), (loc, from, to),
       o = h5_attribute_of(h5_loc_of(l, loc), from), attribute_renamed(o, h5_loc_of(l, loc), to, t))
 CALLS(H5Arename_by_name, h5_sees(l, H5_ATTRIBUTE),

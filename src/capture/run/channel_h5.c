@@ -213,11 +213,9 @@ static void say_few(struct teller *t, uint64_t access, const struct h5_object *o
 	static const struct {
 		unsigned api;
 		bool write;
-	} what[H5_FEW] = {[H5_CREATE] = {TERM_ioapi_create, true},
-	                  [H5_OPEN] = {TERM_ioapi_h5open, false},
-	                  [H5_FLUSH] = {TERM_ioapi_flush, true},
-	                  [H5_RENAME] = {TERM_ioapi_rename, true},
-	                  [H5_EXTENT] = {TERM_ioapi_extent, true}};
+	} what[H5_FEW] = {[H5_CREATE] = {TERM_ioapi_create, true}, [H5_OPEN] = {TERM_ioapi_h5open, false},
+	                  [H5_FLUSH] = {TERM_ioapi_flush, true},   [H5_RENAME] = {TERM_ioapi_rename, true},
+	                  [H5_EXTENT] = {TERM_ioapi_extent, true}, [H5_DELETE] = {TERM_ioapi_delete, true}};
 	for (int i = 0; i < H5_FEW; i++) {
 		const struct h5_few *f = &o->few[i];
 		if ((f->calls || f->failed) && f->first && f->last >= f->first)
@@ -338,6 +336,12 @@ static void say_object(struct teller *t, struct told_object *o)
 	if (!access) /* opened only: no use of it */
 		access = say_access(t, o, ACCESS_READ, all, false, ENDED, TERM_evidence_none, NULL);
 	say_few(t, access, h);
+	/* Of an attribute the name is its own: it ends where the last that was done with it was to delete it. */
+	const struct h5_few *gone = &h->few[H5_DELETE];
+	if (o->attr.n && gone->calls && gone->first && (gone->last > made->last || gone->calls > made->calls)) {
+		struct str path = shown_path(t, o);
+		say_name(t, o, TERM_nameop_unlink, timed ? time_of(t, gone->last) : t->now, path, str_of(""));
+	}
 }
 
 /* ---- and what it was ---- */

@@ -1,0 +1,177 @@
+#include "query/deleted.h"
+
+#include "graph/graph.h"
+
+#define NAMESAKES 16 /* objects that had one name, one after the other */
+
+static int64_t distance(int64_t a, int64_t b)
+{
+	return a == TIME_NONE ? INT64_MAX : a > b ? a - b : b - a;
+}
+
+/* Who deleted the object then: of those who wrote its file, one that deleted it; the nearest in time. */
+static int find_by(struct store *s, store_id object, store_id within, int64_t then, store_id *ret)
+{
+	struct edges gens = {0};
+	struct ios ios = {0};
+	struct version_info v;
+	store_id id;
+	int64_t best = INT64_MAX;
+	int r = store_version_of(s, within, 0, &id);
+	if (r > 0)
+		r = store_version(s, id, &v);
+	for (uint64_t n = r > 0 ? v.n : 0; r >= 0 && n; n--) {
+		if ((r = store_version_of(s, within, n, &id)) <= 0 || (r = store_version(s, id, &v)) <= 0 || v.end < then)
+			break;
+		r = store_gens(s, id, &gens);
+		for (size_t i = 0; r >= 0 && i < gens.n; i++) {
+			r = store_io(s, gens.v[i].to, &ios);
+			for (size_t k = 0; r >= 0 && k < ios.n; k++) {
+				const struct io_info *io = &ios.v[k];
+				if (io->target != object || io->api != TERM_ioapi_delete || (*ret && distance(io->last, then) >= best))
+					continue;
+				best = distance(io->last, then);
+				*ret = gens.v[i].to;
+			}
+		}
+	}
+	edges_release(&gens);
+	ios_release(&ios);
+	return r < 0 ? r : 0;
+}
+
+/* When somebody last made or used what the object holds, that is: when it was there for certain. */
+static int last_seen(struct store *s, store_id object, int64_t *ret, store_id *ret_by)
+{
+	struct version_info v;
+	struct edges e = {0};
+	store_id id;
+	*ret = TIME_NONE;
+	*ret_by = 0;
+	int r = store_version_of(s, object, 0, &id);
+	if (r > 0)
+		r = store_version(s, id, &v);
+	if (r > 0) {
+		*ret = v.start;
+		r = store_gens(s, id, &e);
+		*ret_by = r >= 0 && e.n ? e.v[0].to : 0;
+	}
+	if (r >= 0 && *ret != TIME_NONE)
+		r = store_readers(s, id, &e);
+	for (size_t i = 0; r >= 0 && i < e.n; i++)
+		*ret = e.v[i].lo > *ret ? e.v[i].lo : *ret;
+	edges_release(&e);
+	return r < 0 ? r : 0;
+}
+
+/* Was what had that name deleted, and when for the last time? Those that moved were not. */
+static int name_deleted(struct store *s, store_id within, struct str inner, int64_t after, store_id *ret_what,
+                        int64_t *ret)
+{
+	store_id ids[NAMESAKES];
+	int n = store_objects_by_name(s, within, inner, ids, NAMESAKES), r = n < 0 ? n : 0;
+	for (int i = 0; r >= 0 && i < n; i++) {
+		int64_t until;
+		bool other;
+		r = store_object_named_until(s, ids[i], inner, &until, &other);
+		if (r > 0 && until != TIME_NEVER && !other && until > after && (!*ret_what || until > *ret)) {
+			*ret_what = ids[i];
+			*ret = until;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* The groups, or the object, that it lies in. */
+static int around_deleted(struct store *s, store_id within, struct str inner, bool attribute, int64_t after,
+                          store_id *ret_what, int64_t *ret)
+{
+	int r = 0;
+	for (size_t n = inner.n; r >= 0 && n-- > 2;)
+		if (inner.p[n] == '/' || (attribute && inner.p[n] == '@'))
+			r = name_deleted(s, within, str_n(inner.p, n), after, ret_what, ret);
+	return r;
+}
+
+/* All that was in the file goes when that is made anew: by its root group. Of ranks that make one file together, each
+ * on its own clock, one is not held to have undone what another made. */
+static int file_remade(struct store *s, store_id within, int64_t after, store_id by, struct deletion *ret)
+{
+	store_id root, id;
+	struct version_info v;
+	struct exec_info a = {0}, b = {0};
+	struct edges gens = {0};
+	int r = store_objects_by_name(s, within, str_of("//"), &root, 1);
+	if (r > 0)
+		r = store_version_of(s, root, 0, &id);
+	if (r > 0)
+		r = store_version(s, id, &v);
+	if (r <= 0 || v.origin != ORIGIN_OBSERVED || v.start <= after)
+		return r < 0 ? r : 0;
+	r = store_gens(s, id, &gens);
+	store_id maker = r >= 0 && gens.n ? gens.v[0].to : 0;
+	edges_release(&gens);
+	if (r >= 0 && maker)
+		r = store_exec(s, maker, &a);
+	store_id run = a.run;
+	if (r >= 0 && by)
+		r = store_exec(s, by, &b);
+	if (r < 0 || !maker || (by != maker && b.run == run))
+		return r < 0 ? r : 0;
+	ret->time = v.start;
+	ret->by = maker;
+	return 1;
+}
+
+/* What it was until then. */
+static int version_then(struct store *s, store_id object, struct deletion *ret)
+{
+	struct version_info v;
+	store_id id;
+	int r = store_version_of(s, object, 0, &id);
+	while (r > 0 && (r = store_version(s, id, &v)) > 0) {
+		if (v.start <= ret->time) {
+			ret->version = id;
+			ret->n = v.n;
+			return 0;
+		}
+		r = v.n > 1 ? store_version_of(s, object, v.n - 1, &id) : 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+int deleted_object(struct store *s, store_id object, struct str inner, struct deletion *ret)
+{
+	struct file_info f;
+	int64_t until, seen = TIME_NONE;
+	store_id what = 0, maker;
+	bool other;
+	*ret = (struct deletion){0};
+	int r = store_file(s, object, &f);
+	if (r <= 0 || !f.within || f.kind == TERM_kind_xattr || inner.n <= 2)
+		return r < 0 ? r : 0;
+	store_id within = f.within;
+	bool attribute = f.kind == TERM_kind_attribute;
+	r = store_object_named_until(s, object, inner, &until, &other);
+	if (r <= 0 || other)
+		return r < 0 ? r : 0;
+	if (until != TIME_NEVER) {
+		what = object;
+		ret->time = until;
+	}
+	r = last_seen(s, object, &seen, &maker);
+	if (!what && r >= 0 && seen != TIME_NONE) {
+		r = around_deleted(s, within, inner, attribute, seen, &what, &ret->time);
+	}
+	if (r >= 0 && what)
+		r = find_by(s, what, within, ret->time, &ret->by);
+	bool found = what;
+	/* A name that nobody deleted was taken by another object, in a file that was made anew. */
+	if (r >= 0 && !ret->by && seen != TIME_NONE) {
+		r = file_remade(s, within, seen, maker, ret);
+		found |= r > 0;
+	}
+	if (r >= 0 && found)
+		r = version_then(s, object, ret);
+	return r < 0 ? r : found;
+}
