@@ -1,5 +1,5 @@
-/* deleted.h - objects of HDF5 files that are there no more (doc/hdf5.md, "What was deleted"): by their own name, with the
- * group or the object that they lay in, or with all that was in the file when that was made anew. */
+/* deleted.h - objects of HDF5 files that are there no more (doc/hdf5.md, "What was deleted"): by their own name, with
+ * the group or the object that they lay in, or with all that was in the file when that was made anew. */
 #ifndef STEMMA_QUERY_DELETED_H
 #define STEMMA_QUERY_DELETED_H
 
@@ -12,8 +12,8 @@ struct deletion {
 	uint64_t n;       /* the version's number */
 };
 
-/* Is the object deleted that was called `inner` in its file (//group/dataset, //group@attribute)? 1, 0 or -errno. Bounded
- * by the versions of the file since it was deleted. */
+/* Is the object deleted that was called `inner` in its file (//group/dataset, //group@attribute)? 1, 0 or -errno.
+ * Bounded by the versions of the file since it was deleted. */
 int deleted_object(struct store *s, store_id object, struct str inner, struct deletion *ret);
 
 #endif

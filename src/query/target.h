@@ -32,7 +32,7 @@ struct file_target {
 	enum disk_state disk;
 	enum name_state name;
 	struct deletion deleted; /* where disk is that; the version is then, where none was asked for, what it was before */
-	size_t name_n; /* bytes of the word that are the name, without a version; 0: it was an id */
+	size_t name_n;           /* bytes of the word that are the name, without a version; 0: it was an id */
 };
 
 /* Absolute and without `.`, `..` and symbolic links as far as it exists; nothing needs to exist. */

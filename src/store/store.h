@@ -168,8 +168,8 @@ int store_has_objects(struct store *s);
 /* The objects of a file that are, or were, called `inner` in it (//group/dataset, //group@attribute), whatever the file
  * was called; the present holder first. Returns their number (up to max). */
 int store_objects_by_name(struct store *s, store_id file, struct str inner, store_id *ret, size_t max);
-/* Until when the object was called `inner` in its file, whatever the file was called: the last of the times that it was;
- * TIME_NEVER: it is. *ret_other: then, or since then if it goes on, it has another name. 1, 0 (never), -errno. */
+/* Until when the object was called `inner` in its file, whatever the file was called: the last of the times that it
+ * was; TIME_NEVER: it is. *ret_other: then, or since then if it goes on, it has another name. 1, 0 (never), -errno. */
 int store_object_named_until(struct store *s, store_id object, struct str inner, int64_t *ret, bool *ret_other);
 /* n > 0: version n; 0: the latest. 1 found, 0 not. */
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret);
