@@ -118,7 +118,6 @@ else
 fi
 check 'scenario 3: who changed a dataset'
 first=${files%% *}
-cmd 0 why "$first//step-0/x" && says "$out" 'h5bench app' "by $u@"
 stat_who() { # the same by stat, of all that wrote to it
 	cmd 0 stat --hdf5 --json "$1//step-1/px" && jq -r '.executions[] | select(.writes > 0) | [(.argv[] | select(. == "append" or . == "overwrite" or . == "write") | .[:5]), .rank, .user] | join(",")' "$out" | sort -u
 }
@@ -133,7 +132,7 @@ fi
 check '... by stat'
 cmd 0 stat --hdf5 "$first//step-1/px" && says "$out" RANK BY "$u@" 'h5bench append'
 check '... for people'
-cmd 0 why "$first//step-0/x" && says "$out" 'h5bench append' "by $u@"
+cmd 0 why "$first//step-0/x" && says "$out" 'h5bench app' "by $u@"
 check '... last'
 cmd 0 lineage --json "$first//step-0/x" && json '[.executions[].argv | select(.[0] // "" | endswith("h5bench")) | .[1]] | unique == ["append", "overwrite", "write"]'
 check 'and how it came about'

@@ -269,19 +269,14 @@ static herr_t attr_specific(void *obj, const H5VL_loc_params_t *where, H5VL_attr
 {
 	struct vol *v = obj;
 	bool notes = args->op_type == H5VL_ATTR_RENAME && vol_sees(H5_ATTRIBUTE);
-	struct h5_obj *owner = notes ? vol_at(v, where, dxpl) : NULL;
-	struct h5_obj *from = owner ? h5_attribute_of(owner, args->args.rename.old_name) : NULL;
-	int64_t t = begin(notes);
-	herr_t r =
-	    PASS_UNLESS(args->op_type == H5VL_ATTR_ITER, H5(H5VLattr_specific)(v->under, where, v->id, args, dxpl, req));
-	vol_asked(req, v->id);
 	bool deletes = args->op_type == H5VL_ATTR_DELETE && vol_wants(H5_ATTRIBUTE);
 	struct h5_obj *owner = notes || deletes ? vol_at(v, where, dxpl) : NULL;
 	struct h5_obj *from = owner && notes ? h5_attribute_of(owner, args->args.rename.old_name) : NULL;
 	struct h5_obj *gone = owner && deletes ? h5_attribute_of(owner, args->args.del.name) : NULL;
 	int64_t t = begin(notes || deletes);
-	herr_t r = H5(H5VLattr_specific)(v->under, where, v->id, args, dxpl, req);
-	asked(req, v->id);
+	herr_t r =
+	    PASS_UNLESS(args->op_type == H5VL_ATTR_ITER, H5(H5VLattr_specific)(v->under, where, v->id, args, dxpl, req));
+	vol_asked(req, v->id);
 	if (from && r >= 0)
 		h5_copied(from, h5_attribute_of(owner, args->args.rename.new_name), t, h5_now());
 	if (gone && r >= 0)

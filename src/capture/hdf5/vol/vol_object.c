@@ -405,20 +405,14 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
 		at.loc_data.loc_by_name.lapl_id = where->loc_data.loc_by_idx.lapl_id;
 	}
 	struct h5_obj *o = name ? vol_at(v, &at, dxpl) : NULL;
+	int64_t t = name ? h5_now() : 0;
 	herr_t r =
 	    PASS_UNLESS(args->op_type == H5VL_LINK_ITER, H5(H5VLlink_specific)(v->under, where, v->id, args, dxpl, req));
 	vol_asked(req, v->id);
-	if (name && r >= 0)
-		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name, NULL, NULL);
-	bool deletes = args->op_type == H5VL_LINK_DELETE && name_of(where) && vol_sees(H5_LINK);
-	struct h5_obj *o = deletes ? vol_at(v, where, dxpl) : NULL;
-	int64_t t = deletes ? h5_now() : 0;
-	herr_t r = H5(H5VLlink_specific)(v->under, where, v->id, args, dxpl, req);
-	asked(req, v->id);
-	if (deletes && r >= 0)
+	if (name && r >= 0) {
 		h5_did(o, H5_DELETE, true, t, h5_now());
-	if (deletes && r >= 0)
-		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name_of(where), NULL, NULL);
+		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name, NULL, NULL);
+	}
 	return r;
 }
 
