@@ -4,6 +4,7 @@
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor_hdf5.h"
+#include "cmd/stacks.h"
 #include "export/crate.h"
 #include "import/doc.h"
 #include "monitor/procevents.h"
@@ -358,6 +359,14 @@ static void check_spec(struct report *r)
 	      works ? "%s: cc --spec and --trace work" : "%s: no spec, no cc --trace", what);
 }
 
+static void check_stacks(struct report *r)
+{
+	const char *what;
+	bool works = stacks_works(&what);
+	check(r, "call stacks", works ? GOOD : LIMITED,
+	      works ? "%s: run --trace-stacks works" : "%s: no run --trace-stacks", what);
+}
+
 int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 {
 	struct report r = {.json = o->json, .checks = o->json ? json_array() : NULL};
@@ -382,6 +391,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");
 	check_spec(&r);
+	check_stacks(&r);
 	check_hdf5(&r, !o->quick);
 	check_languages(&r);
 	if (o->json) {

@@ -48,8 +48,22 @@ static unsigned inject_after(const char *setting)
 	return !strcmp(setting, "off") ? 0 : !strcmp(setting, "always") ? 1 : STOPS;
 }
 
-int cmd_run(struct cmd *c, const struct opts_run *o)
+/* --trace-stacks is --trace-calls, with more of each. False: two lists of programs. */
+static bool take_stacks(struct opts_run *o)
 {
+	if (!o->trace_stacks)
+		return true;
+	if (o->trace_calls && *o->trace_calls && *o->trace_stacks && strcmp(o->trace_calls, o->trace_stacks) != 0)
+		return false;
+	if (!o->trace_calls || !*o->trace_calls)
+		o->trace_calls = o->trace_stacks;
+	return true;
+}
+
+int cmd_run(struct cmd *c, const struct opts_run *given)
+{
+	struct opts_run with = *given;
+	const struct opts_run *o = &with;
 	static const char *const modes[] = {"complete", "safe", "tree", "off", NULL};
 	static const char *const transports[] = {"auto", "notify", "trace", "proc", NULL};
 	static const char *const levels[] = {"1", "2", "3", NULL};
@@ -66,6 +80,8 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		return say_usage(c, "no command to run");
 	if (one_of(o->capture, modes, &mode) < 0)
 		return say_usage(c, "capture mode '%s' is not one of complete, safe, tree, off", o->capture);
+	if (!take_stacks(&with))
+		return say_usage(c, "--trace-stacks and --trace-calls name different programs: name them once");
 	bool exact = o->exact || o->trace_calls;
 	if (o->level) {
 		/* A setting is no more than a default; an option beside it is another wish. */
@@ -79,7 +95,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		return say_usage(c, "transport '%s' is not one of auto, notify, trace, proc", o->transport);
 	if (one_of(o->granularity, granularities, &granularity) < 0)
 		return say_usage(c, "granularity '%s' is not one of open, access", o->granularity);
-	const char *asks = o->exact ? "--exact" : "--trace-calls";
+	const char *asks = o->exact ? "--exact" : o->trace_stacks ? "--trace-stacks" : "--trace-calls";
 	if (exact && mode != CAPTURE_COMPLETE)
 		return say_usage(c, "%s needs --capture=complete", asks);
 	if (exact && (transport == TRANSPORT_NOTIFY || transport == TRANSPORT_PROC))
@@ -138,6 +154,7 @@ int cmd_run(struct cmd *c, const struct opts_run *o)
 		run_trace_begin(&trace, o, home);
 		opts.calls = o->trace_calls ? trace.folder : NULL;
 		opts.calls_of = trace.calls_of ? trace.calls_of : "";
+		opts.stacks = trace.stacks;
 	}
 	rc = capture_run(&opts, &err, &status, &note);
 	if (tracing)

@@ -60,6 +60,33 @@ static void say_path(const struct spec *s, const struct call_path_found *f, stru
 		say_decisions(s, f, b);
 }
 
+/* What is not known of the stacks. True: where the sides part may be elsewhere because of it. */
+static bool say_stacks(const struct calls c[2], struct buf *b)
+{
+	bool partial = false;
+	for (int s = 0; s < 2; s++) {
+		char side = "AB"[s];
+		if (!c[s].n_stacks && c[!s].n_stacks)
+			buf_printf(b, "%c's calls were recorded without stacks: only the calls are compared\n", side);
+		if (!c[0].n_stacks || !c[1].n_stacks)
+			continue;
+		partial |= c[s].n_unknown || c[s].n_cut;
+		if (c[s].n_unknown)
+			buf_printf(b, "who made %u of %c's %u calls is not known\n", c[s].n_unknown, side, c[s].n);
+		if (c[s].n_cut)
+			buf_printf(b, "of %u of %c's %u calls the outer functions are not known: the stack could not be followed\n",
+			           c[s].n_cut, side, c[s].n);
+		if (c[s].n_unnamed)
+			buf_printf(
+			    b, "%u of %c's %u addresses have no name: the program's file is gone or another, or has no symbols\n",
+			    c[s].n_unnamed, side, c[s].n_addresses);
+		if (c[s].n_unlined)
+			buf_printf(b, "%u of %c's %u addresses have no line: no debug information (-g)\n", c[s].n_unlined, side,
+			           c[s].n_addresses);
+	}
+	return partial;
+}
+
 int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err, char **ret_said, bool *ret_partial)
 {
 	struct call_path_found f = {0};
@@ -67,16 +94,18 @@ int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err
 	int r = 0;
 	*ret_said = NULL;
 	*ret_partial = false;
-	if (s && p->c[0].whole && p->c[1].whole) {
+	bool stacks = p->c[0].n_stacks && p->c[1].n_stacks, loose = say_stacks(p->c, &b);
+	if (s && p->c[0].whole && p->c[1].whole && !stacks) {
 		r = call_path_search(s, p->c, &p->steps, &f);
 		if (r == 0)
 			say_path(s, &f, &b);
-		while (b.n && b.p[b.n - 1] == '\n')
-			b.n--;
-		*ret_said = b.n ? strdup(buf_cstr(&b)) : NULL;
 		*ret_partial = !f.found || f.loose || f.deep || f.ways[0] > 1 || f.ways[1] > 1;
 		p->searched = f.found;
 	}
+	*ret_partial |= loose;
+	while (b.n && b.p[b.n - 1] == '\n')
+		b.n--;
+	*ret_said = b.n ? strdup(buf_cstr(&b)) : NULL;
 	free(f.decisions);
 	buf_release(&b);
 	if (r == 0 && !p->searched)
@@ -106,7 +135,7 @@ size_t call_number(const struct trace_pair *p, int side, size_t step)
 
 bool call_has_functions(const struct trace_pair *p)
 {
-	return p->calls->searched;
+	return p->calls->searched || p->calls->steps.stacks;
 }
 
 /* What it was about, without what came of it. */

@@ -12,8 +12,9 @@ struct pair_calls {
 };
 /* Reads both. 0 or -errno; release in any case. */
 int pair_calls_load(const char *const path[2], struct err *err, struct pair_calls *ret);
-/* Steps of what was loaded: by the specification of both, where there is one (NULL) and a path is found in it; else
- * the calls alone. ret_said: what could not be decided, in words, or NULL; free it. partial: is that much? */
+/* Steps of what was loaded: by stacks, where both have them; by the specification of both, where there is one (NULL)
+ * and a path is found in it; else the calls alone. ret_said: what could not be decided, in words, or NULL; free it.
+ * partial: is that much? */
 int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err, char **ret_said, bool *ret_partial);
 void pair_calls_release(struct pair_calls *p);
 

@@ -53,6 +53,11 @@ static void put_function(const struct trace_pair *p, int side, uint32_t function
 	const char *name = trace_function_name(p, side, function);
 	if (name) {
 		trace_words_function(name, b);
+	if (name && p->calls && (*name == '<' || strstr(name, "+0x"))) {
+		fmt_name(b, str_of(name)); /* what stands for one */
+	} else if (name) {
+		fmt_name(b, str_of(name));
+		buf_printf(b, "()");
 	} else if (function == SPEC_NONE) {
 		buf_printf(b, "an unknown function");
 	} else {
@@ -63,11 +68,12 @@ static void put_function(const struct trace_pair *p, int side, uint32_t function
 static void put_line(const struct trace_pair *p, int side, uint32_t file, unsigned line, struct buf *b)
 {
 	const char *name = spec_of(p, side) ? spec_file(spec_of(p, side), file) : "";
-	if (!*name || !line)
+	if (!*name || (!line && !p->calls))
 		return;
 	const char *slash = strrchr(name, '/');
 	fmt_name(b, str_of(slash ? slash + 1 : name));
-	buf_printf(b, ":%u", line);
+	if (line) /* else it is an address */
+		buf_printf(b, ":%u", line);
 }
 
 /* " at integ.c:88", or what there is in place of a line */
@@ -82,7 +88,7 @@ static void put_where(const struct trace_pair *p, int side, uint32_t function, u
 	put_line(p, side, n ? n->file : f ? f->file : SPEC_NONE, line, b);
 	if (b->n == start) {
 		b->n = at;
-		if (node != SPEC_NONE)
+		if (node != SPEC_NONE && !(p->calls && p->calls->steps.stacks))
 			buf_printf(b, ", node %u", node);
 	}
 }
@@ -634,7 +640,7 @@ static void note_side(const struct trace_pair *p, int side, struct buf *b)
 		           name);
 		return;
 	}
-	if (p->calls && !call_has_functions(p))
+	if (p->calls && (!call_has_functions(p) || p->calls->steps.stacks))
 		return;
 	bool lines = p->functions; /* such specifications have none */
 	for (uint32_t i = 0; !lines && i < s->n_nodes; i++)

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "cmd/stacks.h"
 #include "spec/trace.h"
 #include "spec/trace_format.h"
 
@@ -47,6 +48,8 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 	if (t->calls && (t->calls_of = strdup(o->trace_calls)))
 		for (char *p = t->calls_of; (p = strchr(p, ','));)
 			*p = ':';
+	if (o->trace_stacks)
+		t->stacks = stacks_begin(t->quiet);
 	if (!t->functions)
 		return;
 	for (size_t i = 0; i < o->trace_program.n; i++)
@@ -97,12 +100,18 @@ void run_trace_finish(struct run_trace *t, const char *run)
 	size_t n = 0;
 	free(t->calls_of);
 	t->calls_of = NULL;
+	bool stacks = t->stacks > 0;
+	if (stacks)
+		close(t->stacks);
+	t->stacks = 0;
 	if (!t->folder)
 		return;
+	if (stacks && *run)
+		stacks_name(t->folder);
 	DIR *d = opendir(t->folder);
 	for (struct dirent *e; d && (e = readdir(d));)
 		if (e->d_name[0] != '.') {
-			n++;
+			n += strcmp(e->d_name, STACKS_NAMES) != 0;
 			if (*run)
 				trim(dirfd(d), e->d_name);
 			else

@@ -2,7 +2,8 @@
  *
  * What makes two calls the same is what decides the program's way: name, descriptor, what kind of thing that is, and
  * what came of it (done, nothing more to read, which error). Which file it was and how many bytes are data: runs with
- * other inputs go the same way. A thread is one function, whose graph is not known. */
+ * other inputs go the same way. Without stacks a thread is one function; with them functions are entered
+ * and left as the stacks of successive calls differ. How places follow one another in a function is not known. */
 #ifndef STEMMA_SPEC_ALIGN_CALLS_H
 #define STEMMA_SPEC_ALIGN_CALLS_H
 
@@ -10,10 +11,11 @@
 #include "spec/calls.h"
 
 struct called_steps {
-	struct spec *spec; /* of both: the calls; spec_free */
+	struct spec *spec; /* of both: functions and the calls in them; spec_free */
 	struct symbols symbols;
 	struct steps steps[2];
 	uint32_t *call[2]; /* by step: the call that it led to; free */
+	bool stacks;
 };
 /* 0 or -ENOMEM. Release in any case. */
 int called_steps_make(const struct calls c[2], struct called_steps *ret);

@@ -1,4 +1,4 @@
-#include "spec/calls.h"
+#include "spec/calls_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define BYTES_MAX ((size_t)256 << 20)
-enum { DESCRIPTORS = 65536, WORD_MAX = 16384 };
+enum { DESCRIPTORS = 65536, WORD_MAX = CALLS_TEXT };
 
 /* What a descriptor is now: words. */
 struct is {
@@ -20,6 +20,7 @@ struct reader {
 	char cwd[4096];
 	uint32_t given[2]; /* of the call that comes */
 	unsigned n_given;
+	uint32_t stack, has_stack; /* that holds now */
 };
 
 bool calls_is(const char *first, size_t n)
@@ -30,11 +31,14 @@ bool calls_is(const char *first, size_t n)
 void calls_release(struct calls *c)
 {
 	free(c->v);
+	free(c->frames);
+	free(c->stacks);
+	traced_stacks_release(c->raw);
 	vocabulary_release(&c->words);
 	*c = (struct calls){0};
 }
 
-static int room(void **p, uint32_t *cap, uint32_t n, size_t size)
+int calls_room(void **p, uint32_t *cap, uint32_t n, size_t size)
 {
 	if (n < *cap)
 		return 0;
@@ -52,8 +56,7 @@ static int hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The name that the line has from p on, its bytes put back, in a place of its own; false: it is none. */
-static bool name_of(const char *p, const char *end, char *ret, size_t size)
+bool calls_text(const char *p, const char *end, char *ret, size_t size)
 {
 	size_t n = 0;
 	for (; p < end; p++) {
@@ -72,8 +75,7 @@ static bool name_of(const char *p, const char *end, char *ret, size_t size)
 	return true;
 }
 
-/* A decimal number, and the space behind it; false: there is none. */
-static bool number(const char **p, const char *end, int64_t *ret)
+bool calls_number(const char **p, const char *end, int64_t *ret)
 {
 	const char *q = *p;
 	bool minus = q < end && *q == '-';
@@ -93,8 +95,7 @@ static bool number(const char **p, const char *end, int64_t *ret)
 	return true;
 }
 
-/* The next word, and the space behind it. */
-static size_t word_at(const char **p, const char *end, const char **ret)
+size_t calls_word_at(const char **p, const char *end, const char **ret)
 {
 	const char *space = memchr(*p, ' ', (size_t)(end - *p));
 	size_t n = (size_t)((space ? space : end) - *p);
@@ -115,7 +116,7 @@ static const char *shortened(const struct reader *r, const char *path)
 static int path_word(struct reader *r, const char *p, const char *end, uint32_t *ret)
 {
 	char name[WORD_MAX];
-	if (!name_of(p, end, name, sizeof(name)))
+	if (!calls_text(p, end, name, sizeof(name)))
 		return -EBADMSG;
 	const char *is = shortened(r, name);
 	return vocabulary_number(&r->c->words, is, strlen(is), ret);
@@ -132,26 +133,27 @@ static int head_line(struct reader *r, const char *p, const char *end)
 	int64_t a, b, c;
 	if (p == end)
 		return 1;
-	size_t n = word_at(&p, end, &key);
+	size_t n = calls_word_at(&p, end, &key);
 	if (n == 3 && !memcmp(key, "exe", n)) {
-		if (!name_of(p, end, name, sizeof(name)))
+		if (!calls_text(p, end, name, sizeof(name)))
 			return -EBADMSG;
 		snprintf(i->exe, sizeof(i->exe), "%.255s", name);
 	} else if (n == 3 && !memcmp(key, "cwd", n)) {
-		if (!name_of(p, end, r->cwd, sizeof(r->cwd)))
+		if (!calls_text(p, end, r->cwd, sizeof(r->cwd)))
 			return -EBADMSG;
 	} else if (n == 6 && !memcmp(key, "thread", n)) {
-		if (!name_of(p, end, i->thread, sizeof(i->thread)))
+		if (!calls_text(p, end, i->thread, sizeof(i->thread)))
 			return -EBADMSG;
 	} else if (n == 5 && !memcmp(key, "began", n)) {
 		r->c->whole = end - p == 4 && !memcmp(p, "exec", 4);
 	} else if (n == 5 && !memcmp(key, "state", n)) {
-		if (!number(&p, end, &a) || !number(&p, end, &b) || a < 0)
+		if (!calls_number(&p, end, &a) || !calls_number(&p, end, &b) || a < 0)
 			return -EBADMSG;
 		r->c->size = (uint64_t)a;
 		r->c->time = b;
 	} else if (n == 7 && !memcmp(key, "process", n)) {
-		if (!number(&p, end, &a) || !number(&p, end, &b) || !number(&p, end, &c) || a < 0 || a > INT32_MAX)
+		if (!calls_number(&p, end, &a) || !calls_number(&p, end, &b) || !calls_number(&p, end, &c) || a < 0 ||
+		    a > INT32_MAX)
 			return -EBADMSG;
 		i->pid = (uint32_t)a;
 		i->started = (uint64_t)b;
@@ -165,9 +167,9 @@ static int descriptor_line(struct reader *r, const char *p, const char *end)
 	int64_t fd;
 	const char *kind;
 	struct is is;
-	if (!number(&p, end, &fd) || fd < 0 || fd >= DESCRIPTORS)
+	if (!calls_number(&p, end, &fd) || fd < 0 || fd >= DESCRIPTORS)
 		return fd >= DESCRIPTORS ? 0 : -EBADMSG; /* what those are is not kept */
-	size_t n = word_at(&p, end, &kind);
+	size_t n = calls_word_at(&p, end, &kind);
 	int rc = n && n < 32 && !memchr(kind, 0, n) ? vocabulary_number(&r->c->words, kind, n, &is.kind) : -EBADMSG;
 	if (rc == 0)
 		rc = path_word(r, p, end, &is.path);
@@ -189,18 +191,18 @@ static int descriptor_line(struct reader *r, const char *p, const char *end)
 static int call_line(struct reader *r, const char *p, const char *end)
 {
 	struct calls *c = r->c;
-	struct traced_call t = {.fd = -1};
+	struct traced_call t = {.fd = -1, .stack = r->stack, .depth = r->has_stack};
 	const char *name, *none;
 	int64_t fd = -1;
-	size_t n = word_at(&p, end, &name);
+	size_t n = calls_word_at(&p, end, &name);
 	int rc = n && n < 64 && !memchr(name, 0, n) ? vocabulary_number(&c->words, name, n, &t.name) : -EBADMSG;
 	if (rc < 0)
 		return rc;
 	if (end - p > 1 && p[0] == '-' && p[1] == ' ')
-		word_at(&p, end, &none);
-	else if (!number(&p, end, &fd) || fd < INT32_MIN || fd > INT32_MAX)
+		calls_word_at(&p, end, &none);
+	else if (!calls_number(&p, end, &fd) || fd < INT32_MIN || fd > INT32_MAX)
 		return -EBADMSG;
-	if (!number(&p, end, &t.value) || p != end)
+	if (!calls_number(&p, end, &t.value) || p != end)
 		return -EBADMSG;
 	t.fd = (int32_t)fd;
 	if (fd >= 0 && (size_t)fd < r->n_is) {
@@ -208,7 +210,7 @@ static int call_line(struct reader *r, const char *p, const char *end)
 		t.path = r->is[fd].path;
 	}
 	memcpy(t.given, r->given, sizeof(t.given));
-	rc = room((void **)&c->v, &r->cap, c->n, sizeof(*c->v));
+	rc = calls_room((void **)&c->v, &r->cap, c->n, sizeof(*c->v));
 	if (rc < 0)
 		return rc;
 	c->v[c->n++] = t;
@@ -222,13 +224,13 @@ static int end_line(struct reader *r, const char *p, const char *end)
 	struct calls *c = r->c;
 	const char *how;
 	int64_t signal;
-	size_t n = word_at(&p, end, &how);
+	size_t n = calls_word_at(&p, end, &how);
 	c->info.end = n == 4 && !memcmp(how, "exit", n)      ? TRACE_EXIT
 	              : n == 6 && !memcmp(how, "thread", n)  ? TRACE_THREAD
 	              : n == 7 && !memcmp(how, "stopped", n) ? TRACE_STOPPED
 	                                                     : TRACE_CUT;
 	c->replaced = n == 4 && !memcmp(how, "exec", n);
-	if (n == 6 && !memcmp(how, "killed", n) && number(&p, end, &signal) && signal > 0 && signal < 128)
+	if (n == 6 && !memcmp(how, "killed", n) && calls_number(&p, end, &signal) && signal > 0 && signal < 128)
 		c->killed = (int)signal;
 	return 0;
 }
@@ -245,6 +247,12 @@ static int event_line(struct reader *r, const char *p, const char *end)
 		return r->n_given < 2 ? path_word(r, rest, end, &r->given[r->n_given++]) : -EBADMSG;
 	case 'c':
 		return call_line(r, rest, end);
+	case 'm':
+	case 'f':
+	case 'k':
+		return traced_stacks_line(r->c, *p, rest, end);
+	case 's':
+		return traced_stacks_holds(r->c, rest, end, &r->stack, &r->has_stack);
 	case 'g':
 		r->c->gaps++;
 		return 0;
@@ -295,6 +303,24 @@ int calls_read(const char *text, size_t n, struct err *err, struct calls *ret)
 	return rc;
 }
 
+/* The names are beside the trace; without them addresses stand for functions. */
+static int name_by_file(struct calls *c, const char *path)
+{
+	struct buf beside = {0};
+	struct err none = {0};
+	const char *slash = strrchr(path, '/');
+	char *text = NULL;
+	size_t n = 0;
+	buf_add(&beside, path, slash ? (size_t)(slash - path) + 1 : 0);
+	buf_printf(&beside, "%s", CALLS_NAMES);
+	if (c->raw && (beside.failed || text_load(buf_cstr(&beside), BYTES_MAX, &none, &text, &n) < 0))
+		text = NULL;
+	buf_release(&beside);
+	int r = calls_name(c, text, text ? n : 0);
+	free(text);
+	return r;
+}
+
 int calls_load(const char *path, struct err *err, struct calls *ret)
 {
 	char *text;
@@ -306,6 +332,8 @@ int calls_load(const char *path, struct err *err, struct calls *ret)
 		return r;
 	r = calls_read(text, n, &why, ret);
 	free(text);
+	if (r == 0 && (r = name_by_file(ret, path)) < 0)
+		calls_release(ret);
 	return r == -EBADMSG ? (err_set(err, 0, "'%s': %s", path, why.text), r)
 	       : r < 0       ? err_set(err, -r, "cannot read '%s'", path)
 	                     : 0;

@@ -14,6 +14,7 @@
 #ifndef STEMMA_CAPTURE_RUN_ASIDE_H
 #define STEMMA_CAPTURE_RUN_ASIDE_H
 
+#include "capture/run/stacked.h"
 #include "capture/run/worker.h"
 
 #include <sys/resource.h>
@@ -35,6 +36,7 @@ struct work {
 	enum work_kind kind;
 	pid_t tid;
 	struct trap call;
+	struct stands stands; /* where it is made, if anybody wants to know */
 	int64_t rval;
 	int status;
 	struct rusage used;

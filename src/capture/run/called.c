@@ -45,6 +45,8 @@ struct thread {
 	const struct row *in;
 	uint64_t args[6];
 	char *path[2]; /* as it gave them */
+	bool maps;     /* ... which maps code */
+	struct said_stacks stacks;
 };
 
 struct called {
@@ -52,7 +54,8 @@ struct called {
 	char *programs;
 	struct thread *threads[CHAINS];
 	size_t n;
-	unsigned files; /* ever */
+	unsigned files;          /* ever */
+	struct stacker *stacker; /* NULL: nobody asks who called */
 };
 
 /* By number; the rows are as they are read best. */
@@ -85,6 +88,19 @@ struct called *called_new(const char *folder, const char *programs)
 	free(c->programs);
 	free(c);
 	return NULL;
+}
+
+void called_with_stacks(struct called *c, int socket)
+{
+	row_of(0); /* the index is made while there is one thread */
+	c->stacker = stacker_new(socket);
+	if (!c->stacker)
+		close(socket);
+}
+
+bool called_stacks(const struct called *c, const struct trap *t)
+{
+	return c->stacker && !t->compat && row_of(t->nr);
 }
 
 /* ---- text ---- */
@@ -208,6 +224,7 @@ static void finish(struct sup *s, struct thread *t, const char *how)
 		free(t->said[i]);
 	buf_release(&t->text);
 	buf_release(&t->head);
+	said_stacks_release(&t->stacks);
 	*at = t->next;
 	c->n--;
 	free(t);
@@ -375,7 +392,13 @@ static void take_path(struct thread *t, int which, int arg)
 	t->path[which] = strdup(n < 0 ? "?" : path);
 }
 
-void called_enter(struct sup *s, const struct trap *t)
+/* Code that the process maps: the unwinder has to look again, once before and once after it is there. */
+static bool maps_code(const struct trap *t)
+{
+	return !t->compat && (t->nr == SYS_mmap || t->nr == SYS_mprotect) && (t->args[2] & PROT_EXEC);
+}
+
+void called_enter(struct sup *s, const struct trap *t, const struct stands *at)
 {
 	struct task *k = task_of(s, t->tid);
 	struct proc *p = k ? k->proc : NULL;
@@ -390,6 +413,9 @@ void called_enter(struct sup *s, const struct trap *t)
 	if (!x || !x->chosen || x->full)
 		return;
 	leave_call(x);
+	x->maps = s->called->stacker && maps_code(t);
+	if (x->maps)
+		stacker_maps(s->called->stacker, x->pid);
 	if (t->nr == SYS_exit && !t->compat) {
 		finish(s, x, "thread");
 		return;
@@ -409,6 +435,8 @@ void called_enter(struct sup *s, const struct trap *t)
 		leave_call(x); /* of a descriptor: the C library's own question */
 		return;
 	}
+	if (s->called->stacker)
+		stacker_say(s->called->stacker, s, &x->stacks, x->pid, x->tid, x->execn, at, &x->text);
 	say_descriptor(x, descriptor_of(x)); /* now: a close has it no more when it is back */
 	if (t->nr == SYS_exit_group) {
 		char status[24];
@@ -424,6 +452,10 @@ void called_leave(struct sup *s, pid_t tid, int64_t rval)
 	enum { RESTART_FIRST = 512, RESTART_LAST = 516 };
 	struct thread *t = *slot_of(s->called, tid);
 	char result[32];
+	if (t && t->maps) {
+		stacker_maps(s->called->stacker, t->pid);
+		t->maps = false;
+	}
 	if (!t || !t->in || t->full)
 		return;
 	if (rval <= -RESTART_FIRST && rval >= -RESTART_LAST)
@@ -459,6 +491,8 @@ void called_over(struct sup *s, pid_t pid, int status)
 {
 	char how[32];
 	snprintf(how, sizeof(how), WIFEXITED(status) ? "exit" : "killed %d", WTERMSIG(status));
+	if (s->called->stacker)
+		stacker_gone(s->called->stacker, pid);
 	for (size_t i = 0; i < CHAINS; i++)
 		for (struct thread *t = s->called->threads[i], *next; t; t = next) {
 			next = t->next;
@@ -472,6 +506,7 @@ void called_end(struct sup *s)
 	for (size_t i = 0; i < CHAINS; i++)
 		while (s->called->threads[i])
 			finish(s, s->called->threads[i], "");
+	stacker_release(s->called->stacker);
 	close(s->called->folder);
 	free(s->called->programs);
 	free(s->called);

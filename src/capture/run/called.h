@@ -8,6 +8,7 @@
 #ifndef STEMMA_CAPTURE_RUN_CALLED_H
 #define STEMMA_CAPTURE_RUN_CALLED_H
 
+#include "capture/run/stacked.h"
 #include "capture/run/super.h"
 
 #define CALLED_BYTES (240u << 20) /* what is read again, at most, is 256 MiB */
@@ -17,8 +18,12 @@ struct called;
 
 /* programs: names, or paths, separated by colons; "" all. NULL: no memory, or the folder cannot be used. */
 struct called *called_new(const char *folder, const char *programs);
-/* The thread is about to make the call. */
-void called_enter(struct sup *s, const struct trap *t);
+/* Who called is to be said, too, by the unwinder at the other end of this socket, which is closed in the end. */
+void called_with_stacks(struct called *c, int socket);
+/* Is it to be said of this call? Of any thread. */
+bool called_stacks(const struct called *c, const struct trap *t);
+/* The thread is about to make the call; where it stands, if that was asked for. */
+void called_enter(struct sup *s, const struct trap *t, const struct stands *at);
 /* It is back from it. */
 void called_leave(struct sup *s, pid_t tid, int64_t rval);
 /* Calls of it went by. */

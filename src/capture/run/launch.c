@@ -719,6 +719,9 @@ static void take_choice(struct keeper *k)
 	s->exact = c->way == WAY_EXACT;
 	if (s->exact && k->o->calls && !(s->called = called_new(k->o->calls, k->o->calls_of)))
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no traces of calls: no memory, or their folder cannot be used");
+	int stacks = s->called && k->o->stacks > 0 ? fcntl(k->o->stacks, F_DUPFD_CLOEXEC, 3) : -1;
+	if (stacks >= 0)
+		called_with_stacks(s->called, stacks);
 	s->scans = c->way == WAY_PROC;
 	s->nnp = c->loses;
 	s->counting = k->o->count && c->way == WAY_NOTIFY && !c->tree_only;

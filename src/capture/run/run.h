@@ -85,6 +85,7 @@ struct run_options {
 	bool xattr;        /* record extended attributes of files (doc/xattr.md) */
 	const char *calls; /* with exact: the folder for traces of calls (doc/traces.md), NULL: none */
 	const char *calls_of; /* ... of these programs, separated by colons; "" all */
+	int stacks;           /* with calls: the socket to the unwinder of stacks, closed by whoever made it; 0: none */
 	bool mpi;             /* record what MPI tells programs and what they do through MPI-IO (doc/annotations.md) */
 	const struct run_observer *observer; /* NULL: nobody watches */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */

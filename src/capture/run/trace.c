@@ -182,7 +182,7 @@ static void call_made(struct sup *s, struct work *k)
 	if (s->exact && !k->refuse)
 		io_enter(s, &k->call);
 	if (s->called)
-		called_enter(s, &k->call);
+		called_enter(s, &k->call, &k->stands);
 	/* What is mounted from now on may be served by anybody, and so may what userfaultfd has programs wait for. */
 	s->aside |= k->call.call == CALL_mount || (!k->call.compat && k->call.nr == SYS_userfaultfd);
 	k->pending = s->pending;
@@ -283,6 +283,8 @@ static void any_stop(struct tracer *r, pid_t tid)
 	t->ip = info.instruction_pointer;
 	for (int i = 0; i < 6; i++)
 		t->args[i] = info.entry.args[i];
+	if (r->w->sup.called && called_stacks(r->w->sup.called, t))
+		stands_at(tid, &k.stands);
 	if (t->nr == SYS_prctl && !t->compat && t->args[0] == PR_SET_PTRACER && !aside_held(r->aside) &&
 	    let_go(&r->w->sup, tid, (pid_t)t->args[1]))
 		return;

@@ -1,0 +1,354 @@
+#include "capture/run/stacked.h"
+
+#include "capture/run/super.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+enum { STATES = 4096, WAIT_MS = 10, FIRST_SLOTS = 256, UNKNOWN = -1 };
+
+/* A function's frame (module, offset with its flag), or a stack (its caller's, its frame). */
+struct said_slot {
+	uint64_t a, b;
+	uint32_t number; /* and 1; 0 free */
+	bool stack;
+};
+
+struct stacker {
+	int fd;
+	uint64_t states[STATES]; /* by process: so many times other code was mapped; numbers that meet cost a look only */
+	char **modules;          /* identity and path, as lines have them */
+	size_t n, cap;
+	uint32_t *told; /* by the unwinder's number */
+	size_t n_told;
+	char in[STACK_MESSAGE] __attribute__((aligned(16)));
+	char out[STACK_MESSAGE] __attribute__((aligned(16)));
+};
+
+void stands_at(pid_t tid, struct stands *ret)
+{
+	ret->known = false;
+#if defined(__x86_64__)
+	struct user_regs_struct r;
+	struct iovec v = {&r, sizeof(r)};
+	if (syscall(SYS_ptrace, PTRACE_GETREGSET, (long)tid, NT_PRSTATUS, &v) < 0 || v.iov_len != sizeof(r))
+		return;
+	const uint64_t by_number[] = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,
+	                              r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip};
+	memcpy(ret->registers, by_number, sizeof(by_number));
+	ret->pc = r.rip;
+	ret->known = true;
+#elif defined(__aarch64__)
+	struct user_regs_struct r;
+	struct iovec v = {&r, sizeof(r)};
+	if (syscall(SYS_ptrace, PTRACE_GETREGSET, (long)tid, NT_PRSTATUS, &v) < 0 || v.iov_len != sizeof(r))
+		return;
+	memcpy(ret->registers, r.regs, sizeof(r.regs));
+	ret->registers[STACK_POINTER] = r.sp;
+	ret->pc = r.pc;
+	ret->known = true;
+#else
+	(void)tid;
+#endif
+}
+
+struct stacker *stacker_new(int fd)
+{
+	struct stacker *k = calloc(1, sizeof(*k));
+	if (k)
+		k->fd = fd;
+	return k;
+}
+
+static void give_up(struct stacker *k)
+{
+	if (k->fd >= 0)
+		close(k->fd);
+	k->fd = -1;
+}
+
+void stacker_release(struct stacker *k)
+{
+	if (!k)
+		return;
+	give_up(k);
+	for (size_t i = 0; i < k->n; i++)
+		free(k->modules[i]);
+	free(k->modules);
+	free(k->told);
+	free(k);
+}
+
+void said_stacks_release(struct said_stacks *s)
+{
+	free(s->slots);
+	free(s->module);
+	*s = (struct said_stacks){0};
+}
+
+void stacker_maps(struct stacker *k, pid_t pid)
+{
+	k->states[(unsigned)pid % STATES]++;
+}
+
+/* ---- the unwinder ---- */
+
+static bool send_all(struct stacker *k, const void *p, size_t n)
+{
+	ssize_t r;
+	/* It reads before it answers, and is asked one thing at a time: what does not fit was not read for long. */
+	while ((r = send(k->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 && errno == EINTR)
+		;
+	return r == (ssize_t)n;
+}
+
+static ssize_t receive(struct stacker *k, struct sup *s)
+{
+	for (int waited = 0; waited < STACKED_MS; waited += WAIT_MS) {
+		struct pollfd p = {.fd = k->fd, .events = POLLIN};
+		int r = poll(&p, 1, WAIT_MS);
+		if (r > 0)
+			return recv(k->fd, k->in, sizeof(k->in), MSG_DONTWAIT);
+		sup_goes_on(s);
+	}
+	return -1;
+}
+
+static bool send_memory(struct stacker *k, pid_t tid, uint64_t at, size_t n)
+{
+	struct stack_question *q = (struct stack_question *)k->out;
+	ssize_t got = n <= STACK_PAGE ? remote_read(tid, at, q + 1, n) : -1;
+	*q = (struct stack_question){.kind = ASK_MEMORY, .n = got > 0 ? (uint32_t)got : 0, .at = at};
+	return send_all(k, q, sizeof(*q) + q->n);
+}
+
+/* Its number is from here on this module. */
+static bool take_module(struct stacker *k, const struct stack_answer *a)
+{
+	struct buf b = {0};
+	const char *text = (const char *)(a + 1);
+	size_t i;
+	if (a->module >= STACK_MODULES || memchr(text, '\0', a->n))
+		return false;
+	for (i = 0; i < a->n; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 127 || text[i] == '\\')
+			buf_printf(&b, "\\x%02x", (unsigned char)text[i]);
+		else
+			buf_char(&b, text[i]);
+	const char *key = buf_cstr(&b);
+	for (i = 0; i < k->n && strcmp(k->modules[i], key) != 0; i++)
+		;
+	if (i == k->n && k->n == k->cap) {
+		size_t cap = k->cap ? 2 * k->cap : 64;
+		char **v = cap <= STACK_MODULES ? realloc(k->modules, cap * sizeof(*v)) : NULL;
+		if (v) {
+			k->modules = v;
+			k->cap = cap;
+		}
+	}
+	if (a->module >= k->n_told) {
+		size_t more = (size_t)a->module + 64;
+		uint32_t *v = realloc(k->told, more * sizeof(*v));
+		if (v) {
+			memset(v + k->n_told, 0xff, (more - k->n_told) * sizeof(*v));
+			k->told = v;
+			k->n_told = more;
+		}
+	}
+	if (i == k->n && k->n < k->cap && !b.failed && (k->modules[k->n] = strdup(key)))
+		k->n++;
+	bool done = i < k->n && a->module < k->n_told;
+	if (done)
+		k->told[a->module] = (uint32_t)i;
+	buf_release(&b);
+	return done;
+}
+
+/* The answer is in k->in; NULL: there is none. */
+static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pid, pid_t tid, uint64_t image,
+                                      const struct stands *at)
+{
+	struct stack_question *q = (struct stack_question *)k->out;
+	const struct stack_answer *a = (const struct stack_answer *)k->in;
+	*q = (struct stack_question){.kind = ASK_STACK,
+	                             .pid = pid,
+	                             .tid = tid,
+	                             .image = image,
+	                             .state = k->states[(unsigned)pid % STATES],
+	                             .at = at->registers[STACK_POINTER],
+	                             .pc = at->pc};
+	memcpy(q->registers, at->registers, sizeof(q->registers));
+	ssize_t got = remote_read(tid, q->at, q + 1, STACK_BYTES);
+	q->n = got > 0 ? (uint32_t)got : 0;
+	if (!send_all(k, q, sizeof(*q) + q->n))
+		return NULL;
+	for (;;) {
+		ssize_t n = receive(k, s);
+		if (n < (ssize_t)sizeof(*a))
+			return NULL;
+		size_t rest = (size_t)n - sizeof(*a);
+		switch (a->kind) {
+		case SAY_WANTS:
+			if (!send_memory(k, tid, a->at, a->n))
+				return NULL;
+			break;
+		case SAY_MODULE:
+			if (a->n != rest || !take_module(k, a))
+				return NULL;
+			break;
+		case SAY_STACK:
+			return a->n <= STACK_FRAMES && rest == a->n * sizeof(struct stack_frame) ? a : NULL;
+		case SAY_LOST: /* another process answers from now on, which has named nothing yet */
+			k->n_told = 0;
+			free(k->told);
+			k->told = NULL;
+			return a;
+		default:
+			return NULL;
+		}
+	}
+}
+
+void stacker_gone(struct stacker *k, pid_t pid)
+{
+	struct stack_question q = {.kind = ASK_GONE, .pid = pid};
+	if (k->fd >= 0 && !send_all(k, &q, sizeof(q)))
+		give_up(k);
+}
+
+/* ---- the lines ---- */
+
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+	uint64_t h = (a ^ (b << 17) ^ (b >> 47)) * 0x9e3779b97f4a7c15u;
+	h = (h ^ (h >> 29) ^ b) * 0xbf58476d1ce4e5b9u;
+	return h ^ (h >> 32);
+}
+
+static bool grow(struct said_stacks *s)
+{
+	uint32_t size = s->slots ? 2 * (s->mask + 1) : FIRST_SLOTS;
+	struct said_slot *v = s->n < STACKED_MOST ? calloc(size, sizeof(*v)) : NULL;
+	if (!v)
+		return false;
+	for (uint32_t i = 0; s->slots && i <= s->mask; i++) {
+		const struct said_slot *x = &s->slots[i];
+		uint32_t at = (uint32_t)mixed(x->a, x->b) & (size - 1);
+		while (x->number && v[at].number)
+			at = (at + 1) & (size - 1);
+		if (x->number)
+			v[at] = *x;
+	}
+	free(s->slots);
+	s->slots = v;
+	s->mask = size - 1;
+	return true;
+}
+
+/* The number of what is called so; *ret_new: it has just got it. -1: no memory, or too many. */
+static int64_t number_of(struct said_stacks *s, bool stack, uint64_t a, uint64_t b, bool *ret_new)
+{
+	*ret_new = false;
+	if ((!s->slots || s->n >= (s->mask + 1) / 2) && !grow(s))
+		return UNKNOWN;
+	uint32_t at = (uint32_t)mixed(a, b) & s->mask;
+	for (; s->slots[at].number; at = (at + 1) & s->mask)
+		if (s->slots[at].a == a && s->slots[at].b == b && s->slots[at].stack == stack)
+			return s->slots[at].number - 1;
+	uint32_t *n = stack ? &s->stacks : &s->frames;
+	s->slots[at] = (struct said_slot){a, b, ++*n, stack};
+	s->n++;
+	*ret_new = true;
+	return *n - 1;
+}
+
+/* The trace's number for a module, and 1; 0: there is no memory. */
+static uint32_t say_module(struct stacker *k, struct said_stacks *s, uint32_t module, struct buf *text)
+{
+	if (module >= s->n_module) {
+		size_t more = (size_t)module + 16;
+		uint32_t *v = realloc(s->module, more * sizeof(*v));
+		if (!v)
+			return 0;
+		memset(v + s->n_module, 0, (more - s->n_module) * sizeof(*v));
+		s->module = v;
+		s->n_module = more;
+	}
+	if (!s->module[module]) {
+		buf_printf(text, "m %u ", s->modules);
+		buf_str(text, str_of(k->modules[module]));
+		buf_char(text, '\n');
+		s->module[module] = ++s->modules;
+	}
+	return s->module[module];
+}
+
+static int64_t say_frame(struct stacker *k, struct said_stacks *s, const struct stack_frame *f, struct buf *text)
+{
+	bool fresh, anonymous = f->module == STACK_ANONYMOUS;
+	char interrupted = f->flags & FRAME_INTERRUPTED ? 's' : 'r';
+	uint32_t module = 0;
+	if (!anonymous && (f->module >= k->n_told || k->told[f->module] >= k->n))
+		return UNKNOWN;
+	if (!anonymous && !(module = say_module(k, s, k->told[f->module], text)))
+		return UNKNOWN;
+	uint64_t offset = anonymous ? 0 : f->offset;
+	int64_t n = number_of(s, false, (uint64_t)module << 8 | (unsigned char)interrupted, offset, &fresh);
+	if (n < 0 || !fresh)
+		return n;
+	if (anonymous)
+		buf_printf(text, "f %lld - 0 %c\n", (long long)n, interrupted);
+	else
+		buf_printf(text, "f %lld %u %llx %c\n", (long long)n, module - 1, (unsigned long long)offset, interrupted);
+	return n;
+}
+
+/* Stacks are numbered from 1: 0 is the beginning of the thread, and what begins elsewhere has no number. */
+static int64_t say_stack(struct stacker *k, struct said_stacks *s, const struct stack_answer *a, struct buf *text)
+{
+	const struct stack_frame *f = (const struct stack_frame *)(a + 1);
+	int64_t outer = a->end == STACK_WHOLE ? 0 : UNKNOWN;
+	if (!a->n)
+		return UNKNOWN;
+	for (uint32_t i = a->n; i-- > 0;) {
+		bool fresh;
+		int64_t frame = say_frame(k, s, &f[i], text);
+		int64_t stack = frame < 0 ? UNKNOWN : number_of(s, true, (uint64_t)outer, (uint64_t)frame, &fresh);
+		if (stack < 0)
+			return UNKNOWN;
+		if (fresh && outer < 0)
+			buf_printf(text, "k %lld - %lld\n", (long long)stack + 1, (long long)frame);
+		else if (fresh)
+			buf_printf(text, "k %lld %lld %lld\n", (long long)stack + 1, (long long)outer, (long long)frame);
+		outer = stack + 1;
+	}
+	return outer;
+}
+
+void stacker_say(struct stacker *k, struct sup *s, struct said_stacks *said, pid_t pid, pid_t tid, uint64_t image,
+                 const struct stands *at, struct buf *text)
+{
+	int64_t stack = UNKNOWN;
+	const struct stack_answer *a = k->fd >= 0 && at->known ? ask(k, s, pid, tid, image, at) : NULL;
+	if (a && a->kind == SAY_STACK)
+		stack = say_stack(k, said, a, text);
+	else if (!a && at->known)
+		give_up(k);
+	if (said->any && stack == said->last)
+		return;
+	if (stack < 0)
+		buf_printf(text, "s -\n");
+	else
+		buf_printf(text, "s %lld\n", (long long)stack);
+	said->any = true;
+	said->last = stack;
+}

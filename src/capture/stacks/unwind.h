@@ -1,0 +1,27 @@
+/* unwind.h - the functions that a stopped thread is in, by the unwind tables of the files that it runs (libdw). Of the
+ * unwinder's own process alone: libdw reads files that anybody may have made, and maps them. */
+#ifndef STEMMA_CAPTURE_STACKS_UNWIND_H
+#define STEMMA_CAPTURE_STACKS_UNWIND_H
+
+#include "capture/stacks/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct unwinder;
+
+/* What it needs of who asked. Threads: one. */
+struct unwind_calls {
+	void *arg;
+	/* At most n bytes at the address; how many, 0: none. */
+	size_t (*memory)(void *arg, uint64_t at, void *ret, size_t n);
+	/* A module that no frame was in before; false: it could not be said. */
+	bool (*module)(void *arg, uint32_t number, const char *identity, const char *path);
+};
+struct unwinder *unwinder_new(const struct unwind_calls *calls);
+/* Frames, innermost first; how many. ret_end: why there are no more. */
+size_t unwinder_stack(struct unwinder *u, const struct stack_question *q, const void *bytes,
+                      struct stack_frame ret[STACK_FRAMES], enum stack_end *ret_end);
+void unwinder_forget(struct unwinder *u, pid_t pid);
+
+#endif
