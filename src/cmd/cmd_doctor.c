@@ -351,20 +351,14 @@ static void check_languages(struct report *r)
 	      *lacks ? "; not in " : "", lacks, *lacks ? ", which was not built or is not installed" : "");
 }
 
+/* One line for both: all of it is to fit a screen. */
 static void check_spec(struct report *r)
 {
-	const char *what;
-	bool works = make_works(&what);
-	check(r, "specifications", works ? GOOD : LIMITED,
-	      works ? "%s: cc --spec and --trace work" : "%s: no spec, no cc --trace", what);
-}
-
-static void check_stacks(struct report *r)
-{
-	const char *what;
-	bool works = stacks_works(&what);
-	check(r, "call stacks", works ? GOOD : LIMITED,
-	      works ? "%s: run --trace-stacks works" : "%s: no run --trace-stacks", what);
+	const char *spec, *stacks;
+	bool works = make_works(&spec), unwinds = stacks_works(&stacks);
+	check(r, "specifications", works ? GOOD : LIMITED, "%s: %s; %s: %s", spec,
+	      works ? "cc --spec and --trace work" : "no spec, no cc --trace", stacks,
+	      unwinds ? "run --trace-stacks works" : "no run --trace-stacks");
 }
 
 int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
@@ -391,7 +385,6 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");
 	check_spec(&r);
-	check_stacks(&r);
 	check_hdf5(&r, !o->quick);
 	check_languages(&r);
 	if (o->json) {
