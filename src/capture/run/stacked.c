@@ -14,13 +14,26 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-enum { STATES = 4096, WAIT_MS = 10, FIRST_SLOTS = 256, UNKNOWN = -1 };
+enum { STATES = 4096, WAIT_MS = 10, FIRST_SLOTS = 256, UNKNOWN = -1, SETS = 64, WAYS = 4 };
 
 /* A function's frame (module, offset with its flag), or a stack (its caller's, its frame). */
 struct said_slot {
 	uint64_t a, b;
 	uint32_t number; /* and 1; 0 free */
 	bool stack;
+};
+
+/* A stack, and what it was found by. Sets of WAYS, by where the thread stood. */
+struct known_stack {
+	uint64_t pc, sp, state, image;
+	uint32_t registers, n;
+	uint32_t extent; /* bytes from the stack pointer in which all words lie */
+	uint64_t register_values[STACK_USED + 1];
+	struct known_word {
+		uint32_t offset;
+		uint64_t value;
+	} * words; /* NULL: there is none */
+	int64_t stack;
 };
 
 struct stacker {
@@ -32,6 +45,8 @@ struct stacker {
 	size_t n_told;
 	char in[STACK_MESSAGE] __attribute__((aligned(16)));
 	char out[STACK_MESSAGE] __attribute__((aligned(16)));
+	char reply[STACK_PAGE + sizeof(struct stack_question)] __attribute__((aligned(16)));
+	unsigned turn; /* of the ways */
 };
 
 void stands_at(pid_t tid, struct stands *ret)
@@ -90,6 +105,9 @@ void stacker_release(struct stacker *k)
 
 void said_stacks_release(struct said_stacks *s)
 {
+	for (int i = 0; s->known && i < SETS * WAYS; i++)
+		free(s->known[i].words);
+	free(s->known);
 	free(s->slots);
 	free(s->module);
 	*s = (struct said_stacks){0};
@@ -125,7 +143,7 @@ static ssize_t receive(struct stacker *k, struct sup *s)
 
 static bool send_memory(struct stacker *k, pid_t tid, uint64_t at, size_t n)
 {
-	struct stack_question *q = (struct stack_question *)k->out;
+	struct stack_question *q = (struct stack_question *)k->reply;
 	ssize_t got = n <= STACK_PAGE ? remote_read(tid, at, q + 1, n) : -1;
 	*q = (struct stack_question){.kind = ASK_MEMORY, .n = got > 0 ? (uint32_t)got : 0, .at = at};
 	return send_all(k, q, sizeof(*q) + q->n);
@@ -206,7 +224,10 @@ static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pi
 				return NULL;
 			break;
 		case SAY_STACK:
-			return a->n <= STACK_FRAMES && rest == a->n * sizeof(struct stack_frame) ? a : NULL;
+			return a->n <= STACK_FRAMES && a->words <= STACK_WORDS &&
+			               rest == a->n * sizeof(struct stack_frame) + a->words * sizeof(uint32_t)
+			           ? a
+			           : NULL;
 		case SAY_LOST: /* another process answers from now on, which has named nothing yet */
 			k->n_told = 0;
 			free(k->told);
@@ -334,15 +355,98 @@ static int64_t say_stack(struct stacker *k, struct said_stacks *s, const struct 
 	return outer;
 }
 
+/* ---- what is known already ---- */
+
+static struct known_stack *set_of(struct said_stacks *s, const struct stands *at)
+{
+	if (!s->known && !(s->known = calloc(SETS * WAYS, sizeof(*s->known))))
+		return NULL;
+	return &s->known[mixed(at->pc, at->registers[STACK_POINTER]) % SETS * WAYS];
+}
+
+static bool is_known(const struct known_stack *x, const struct stands *at, uint64_t image, uint64_t state,
+                     const unsigned char *bytes, size_t n)
+{
+	if (!x->words || x->pc != at->pc || x->sp != at->registers[STACK_POINTER] || x->image != image ||
+	    x->state != state || x->extent > n)
+		return false;
+	for (int i = 0; x->registers >> i; i++)
+		if (x->registers >> i & 1 && x->register_values[i] != at->registers[i])
+			return false;
+	for (uint32_t i = 0; i < x->n; i++)
+		if (memcmp(bytes + x->words[i].offset, &x->words[i].value, sizeof(x->words[i].value)) != 0)
+			return false;
+	return true;
+}
+
+/* UNKNOWN: it has to be asked for. */
+static int64_t find_known(struct stacker *k, struct said_stacks *s, pid_t pid, pid_t tid, uint64_t image,
+                          const struct stands *at)
+{
+	const struct known_stack *set = set_of(s, at);
+	unsigned char *bytes = (unsigned char *)k->out;
+	uint32_t extent = 0;
+	for (int i = 0; set && i < WAYS; i++)
+		if (set[i].words && set[i].sp == at->registers[STACK_POINTER] && set[i].extent > extent)
+			extent = set[i].extent;
+	ssize_t n = extent ? remote_read(tid, at->registers[STACK_POINTER], bytes, extent) : 0;
+	for (int i = 0; n > 0 && i < WAYS; i++)
+		if (is_known(&set[i], at, image, k->states[(unsigned)pid % STATES], bytes, (size_t)n))
+			return set[i].stack;
+	return UNKNOWN;
+}
+
+/* The answer, and the question's bytes, are still there. */
+static void keep_known(struct stacker *k, struct said_stacks *s, uint64_t image, const struct stands *at, int64_t stack)
+{
+	const struct stack_question *q = (const struct stack_question *)k->out;
+	const struct stack_answer *a = (const struct stack_answer *)k->in;
+	const unsigned char *bytes = (const unsigned char *)(q + 1);
+	struct known_stack *set = set_of(s, at);
+	if (!set || !a->words || stack < 0 || a->registers >> STACK_USED)
+		return;
+	struct known_stack *x = &set[k->turn++ % WAYS], fresh = {.pc = at->pc,
+	                                                         .sp = at->registers[STACK_POINTER],
+	                                                         .state = q->state,
+	                                                         .image = image,
+	                                                         .registers = a->registers,
+	                                                         .n = a->words,
+	                                                         .stack = stack};
+	for (int i = 0; i < STACK_USED; i++)
+		fresh.register_values[i] = at->registers[i];
+	fresh.words = malloc(a->words * sizeof(*fresh.words));
+	for (uint32_t i = 0; fresh.words && i < a->words; i++) {
+		struct known_word *w = &fresh.words[i];
+		memcpy(&w->offset, (const char *)(a + 1) + a->n * sizeof(struct stack_frame) + i * sizeof(uint32_t),
+		       sizeof(w->offset));
+		if (q->n < sizeof(w->value) || w->offset > q->n - sizeof(w->value)) {
+			free(fresh.words);
+			return;
+		}
+		memcpy(&w->value, bytes + w->offset, sizeof(w->value));
+		if (w->offset + sizeof(w->value) > fresh.extent)
+			fresh.extent = w->offset + (uint32_t)sizeof(w->value);
+	}
+	if (!fresh.words)
+		return;
+	free(x->words);
+	*x = fresh;
+}
+
 void stacker_say(struct stacker *k, struct sup *s, struct said_stacks *said, pid_t pid, pid_t tid, uint64_t image,
                  const struct stands *at, struct buf *text)
 {
-	int64_t stack = UNKNOWN;
-	const struct stack_answer *a = k->fd >= 0 && at->known ? ask(k, s, pid, tid, image, at) : NULL;
-	if (a && a->kind == SAY_STACK)
-		stack = say_stack(k, said, a, text);
-	else if (!a && at->known)
-		give_up(k);
+	int64_t stack = at->known && k->fd >= 0 ? find_known(k, said, pid, tid, image, at) : UNKNOWN;
+	if (stack < 0 && at->known && k->fd >= 0) {
+		const struct stack_answer *a = ask(k, s, pid, tid, image, at);
+		if (a && a->kind == SAY_STACK) {
+			stack = say_stack(k, said, a, text);
+			keep_known(k, said, image, at, stack);
+		} else if (!a) {
+			give_up(k);
+			sup_gap(s, NULL, TERM_gap_lost, 0, "call stacks: what unwinds them does not answer any more");
+		}
+	}
 	if (said->any && stack == said->last)
 		return;
 	if (stack < 0)

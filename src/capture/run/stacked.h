@@ -37,6 +37,7 @@ struct said_stacks {
 	size_t n_module;
 	int64_t last; /* the stack that holds; -1: not known */
 	bool any;
+	struct known_stack *known; /* those that need not be asked for again */
 };
 void said_stacks_release(struct said_stacks *s);
 

@@ -87,8 +87,7 @@ static _Noreturn void serve(struct server *s)
 	const struct stack_question *q = (const struct stack_question *)s->in;
 	struct stack_answer *a = (struct stack_answer *)s->out;
 	struct unwind_calls calls = {.arg = s, .memory = ask_memory, .module = say_module};
-	struct stack_frame frames[STACK_FRAMES];
-	enum stack_end end;
+	static struct unwound x;
 	s->unwinder = unwinder_new(&calls);
 	if (!s->unwinder)
 		_exit(1);
@@ -103,11 +102,14 @@ static _Noreturn void serve(struct server *s)
 		if (q->kind != ASK_STACK)
 			continue;
 		alarm(SECONDS);
-		size_t k = unwinder_stack(s->unwinder, q, q + 1, frames, &end);
+		unwinder_stack(s->unwinder, q, q + 1, &x);
 		alarm(0);
-		*a = (struct stack_answer){.kind = SAY_STACK, .n = (uint32_t)k, .end = end};
-		memcpy(a + 1, frames, k * sizeof(*frames));
-		if (!tell(s->socket, a, sizeof(*a) + k * sizeof(*frames)))
+		size_t frames = x.n * sizeof(*x.frames), words = x.n_words * sizeof(*x.words);
+		*a = (struct stack_answer){.kind = SAY_STACK, .n = (uint32_t)x.n, .end = x.end, .words = (uint32_t)x.n_words};
+		a->registers = x.registers;
+		memcpy(a + 1, x.frames, frames);
+		memcpy((char *)(a + 1) + frames, x.words, words);
+		if (!tell(s->socket, a, sizeof(*a) + frames + words))
 			_exit(0);
 	}
 }
@@ -152,7 +154,11 @@ static int serve_in_background(int fd)
 	signal(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* whose own memory is more */
 	setrlimit(RLIMIT_AS, &memory);
+#else
+	(void)memory;
+#endif
 	setrlimit(RLIMIT_CORE, &none);
 	if (chdir("/") < 0 || dup2(fd, 3) < 0)
 		return 1;

@@ -11,6 +11,9 @@
 
 enum { PROCESSES = 64, HEADER = 1024, CHAINS = 256, NAME = 8192 };
 
+/* What of registers and memory is as it is; the rest is poison. */
+enum trust { TRUST_ALL, TRUST_RETURNS /* addresses of functions' callers */, TRUST_STACK /* and those on the stack */ };
+
 struct process {
 	pid_t pid;
 	uint64_t image, state, used;
@@ -34,10 +37,13 @@ struct unwinder {
 	uint64_t page_at; /* the page that was asked for last; 1: none */
 	size_t page_n;
 	unsigned char page[STACK_PAGE];
-	struct stack_frame *frames;
-	size_t n;
-	bool deep, whole;
+	struct unwound *to;
+	uint64_t pcs[STACK_FRAMES];
+	bool deep, whole, beyond; /* beyond: it read what was not sent along */
+	enum trust trust;
+	size_t n_pcs; /* where not all is trusted: the addresses of the first time */
 };
+#define POISON 0xbad0bad0bad0bad8u /* no address: what is found by it is not found */
 /* libdw's callbacks that find files have no argument of ours. */
 static struct unwinder *current;
 
@@ -196,10 +202,31 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread)
 	return tid == current->q->tid;
 }
 
+static bool is_trusted(const struct unwinder *u, uint64_t value)
+{
+	if (u->trust == TRUST_ALL || (u->trust == TRUST_STACK && value >= u->q->at && value - u->q->at < u->q->n))
+		return true;
+	for (size_t i = 0; i < u->n_pcs; i++)
+		if (u->pcs[i] == value)
+			return true;
+	return false;
+}
+
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr at, Dwarf_Word *ret, void *arg)
 {
+	struct unwinder *u = current;
+	struct unwound *to = u->to;
 	(void)dwfl, (void)arg;
-	return memory(current, at, ret, sizeof(*ret)) == sizeof(*ret);
+	u->beyond |= at < u->q->at || at - u->q->at + sizeof(*ret) > u->q->n;
+	if (memory(u, at, ret, sizeof(*ret)) != sizeof(*ret))
+		return false;
+	if (!is_trusted(u, *ret))
+		*ret = POISON;
+	else if (to->n_words < STACK_WORDS)
+		to->words[to->n_words++] = (uint32_t)(at - u->q->at);
+	else
+		u->beyond = true;
+	return true;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *arg)
@@ -207,8 +234,11 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 	(void)arg;
 	const struct stack_question *q = current->q;
 	Dwarf_Word v[STACK_REGISTERS];
-	for (int i = 0; i < STACK_USED; i++)
-		v[i] = q->registers[i];
+	for (int i = 0; i < STACK_USED; i++) {
+		bool own = i == STACK_POINTER, kept = !own && q->registers[i] != q->pc && is_trusted(current, q->registers[i]);
+		v[i] = own || kept ? q->registers[i] : q->registers[i] == q->pc ? q->pc : POISON;
+		current->to->registers |= (uint32_t)kept << i;
+	}
 	if (!dwfl_thread_state_registers(thread, 0, STACK_USED, v))
 		return false;
 	dwfl_thread_state_register_pc(thread, q->pc);
@@ -235,7 +265,7 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 	struct unwinder *u = arg;
 	Dwarf_Addr pc, bias = 0, start = 0;
 	bool before;
-	if (u->n == STACK_FRAMES) {
+	if (u->to->n == STACK_FRAMES) {
 		u->deep = true;
 		return DWARF_CB_ABORT;
 	}
@@ -245,9 +275,11 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 		u->whole = true;
 		return DWARF_CB_ABORT;
 	}
-	bool interrupted = before && u->n;
+	bool interrupted = before && u->to->n;
 	Dwfl_Module *mod = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc - !interrupted);
-	struct stack_frame *f = &u->frames[u->n++];
+	if (u->trust == TRUST_ALL)
+		u->pcs[u->to->n] = pc;
+	struct stack_frame *f = &u->to->frames[u->to->n++];
 	*f = (struct stack_frame){.module = STACK_ANONYMOUS, .flags = interrupted ? FRAME_INTERRUPTED : 0};
 	if (!mod)
 		return DWARF_CB_ABORT;
@@ -321,23 +353,51 @@ struct unwinder *unwinder_new(const struct unwind_calls *calls)
 	return u;
 }
 
-size_t unwinder_stack(struct unwinder *u, const struct stack_question *q, const void *bytes,
-                      struct stack_frame ret[STACK_FRAMES], enum stack_end *ret_end)
+static void unwind(struct unwinder *u, struct process *p, enum trust trust, struct unwound *ret)
+{
+	u->trust = trust;
+	u->to = ret;
+	u->deep = u->whole = u->beyond = false;
+	ret->n = ret->n_words = 0;
+	ret->registers = 0;
+	int r = dwfl_getthread_frames(p->dwfl, u->q->tid, take_frame, u);
+	ret->end = u->deep ? STACK_DEEP : r == 0 || u->whole ? STACK_WHOLE : STACK_EARLY;
+}
+
+/* What else registers and stack hold, counters, say, changes from call to call, and the stack does not. So it is
+ * unwound again with all poisoned that is no address of a caller: if the same comes out, it did not depend on the rest.
+ * Where a function has a frame pointer, addresses on the stack count as well. */
+static bool find_words(struct unwinder *u, struct process *p, struct unwound *ret)
+{
+	static struct unwound again;
+	u->n_pcs = ret->n;
+	for (enum trust trust = TRUST_RETURNS; trust <= TRUST_STACK; trust++) {
+		unwind(u, p, trust, &again);
+		if (u->beyond || again.n != ret->n || again.end != ret->end ||
+		    memcmp(again.frames, ret->frames, ret->n * sizeof(*ret->frames)) != 0)
+			continue;
+		memcpy(ret->words, again.words, again.n_words * sizeof(*again.words));
+		ret->n_words = again.n_words;
+		ret->registers = again.registers;
+		return true;
+	}
+	return false;
+}
+
+void unwinder_stack(struct unwinder *u, const struct stack_question *q, const void *bytes, struct unwound *ret)
 {
 	current = u;
 	u->q = q;
 	u->bytes = bytes;
 	u->page_at = 1;
-	u->frames = ret;
-	u->n = 0;
-	u->deep = u->whole = false;
-	*ret_end = STACK_EARLY;
+	ret->n = ret->n_words = 0;
+	ret->end = STACK_EARLY;
 	struct process *p = process_of(u);
 	if (!p)
-		return 0;
-	int r = dwfl_getthread_frames(p->dwfl, q->tid, take_frame, u);
-	*ret_end = u->deep ? STACK_DEEP : r == 0 || u->whole ? STACK_WHOLE : STACK_EARLY;
-	return u->n;
+		return;
+	unwind(u, p, TRUST_ALL, ret);
+	if (u->beyond || !ret->n || !find_words(u, p, ret))
+		ret->n_words = 0;
 }
 
 void unwinder_forget(struct unwinder *u, pid_t pid)

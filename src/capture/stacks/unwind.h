@@ -19,9 +19,15 @@ struct unwind_calls {
 	bool (*module)(void *arg, uint32_t number, const char *identity, const char *path);
 };
 struct unwinder *unwinder_new(const struct unwind_calls *calls);
-/* Frames, innermost first; how many. ret_end: why there are no more. */
-size_t unwinder_stack(struct unwinder *u, const struct stack_question *q, const void *bytes,
-                      struct stack_frame ret[STACK_FRAMES], enum stack_end *ret_end);
+struct unwound {
+	struct stack_frame frames[STACK_FRAMES]; /* innermost first */
+	size_t n;
+	enum stack_end end; /* why there are no more */
+	/* What it was found by (wire.h). */
+	uint32_t words[STACK_WORDS], registers;
+	size_t n_words; /* 0: not known */
+};
+void unwinder_stack(struct unwinder *u, const struct stack_question *q, const void *bytes, struct unwound *ret);
 void unwinder_forget(struct unwinder *u, pid_t pid);
 
 #endif

@@ -22,6 +22,7 @@ enum {
 	STACK_MODULES = 65536, /* of one run */
 	STACK_BYTES = 8192,    /* that go along with the question; what lies deeper is asked for */
 	STACK_REGISTERS = 34,
+	STACK_WORDS = 1024,
 	STACK_MESSAGE = 65536,
 	STACK_PAGE = 4096, /* memory is asked for by these */
 };
@@ -50,7 +51,12 @@ struct stack_answer {
 	uint32_t n; /* frames, innermost first; bytes of a module's text */
 	uint32_t module, end;
 	uint64_t at;
-	/* frames; of a module: its identity, a space, its path: the build-id in hex, or SIZE.TIME of the file, or - */
+	/* Of a stack, what it was found by: where these words of the question's bytes are the same, and these registers (a
+	 * bit each), the stack pointer, the program counter and what is mapped, the stack is. 0 words: that is not known.
+	 */
+	uint32_t words, registers;
+	/* Of a stack its frames, and offsets of words, 32 bits each; of a module its identity, a space, its path: the
+	 * build-id in hex, or SIZE.TIME of the file, or - */
 };
 #define STACK_ANONYMOUS UINT32_MAX /* the module of code that is of no file; the offset is 0 */
 
