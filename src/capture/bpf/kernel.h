@@ -217,6 +217,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct task_io_accounting ioac;
 	struct sched_entity se;
+	unsigned long sas_ss_sp, sas_ss_size;
 };
 
 struct linux_binprm {
