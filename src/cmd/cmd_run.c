@@ -1,6 +1,7 @@
 /* stemma run: run a command and record it. */
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
+#include "cmd/run_functions.h"
 #include "cmd/run_monitor.h"
 #include "cmd/run_trace.h"
 #include "cmd/run_trust.h"
@@ -144,7 +145,8 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 		run_trust_begin(&trust, home, index);
 	}
 	struct run_trace trace = {0};
-	bool tracing = o->trace || o->trace_full || o->trace_program.n || o->trace_calls;
+	struct run_functions functions = {0};
+	bool tracing = o->trace || o->trace_full || o->trace_program.n || o->trace_calls || o->trace_functions.n;
 	struct run_monitor *monitor;
 	int rc = run_monitor_open(c, o, &opts, &monitor);
 	if (rc != STATUS_OK)
@@ -156,7 +158,14 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 		opts.calls_of = trace.calls_of ? trace.calls_of : "";
 		opts.stacks = trace.stacks;
 	}
+	if (o->trace_functions.n && (rc = run_functions_begin(&functions, o, trace.folder)) != STATUS_OK) {
+		trace.quiet = true; /* it was said */
+		run_trace_finish(&trace, "");
+		run_monitor_close(monitor);
+		goto out;
+	}
 	rc = capture_run(&opts, &err, &status, &note);
+	run_functions_end(&functions);
 	if (tracing)
 		run_trace_finish(&trace, rc < 0 ? "" : trust.place.run);
 	if (rc < 0) {

@@ -4,6 +4,7 @@
 #include "cmd/fmt.h"
 #include "query/target.h"
 #include "spec/calls.h"
+#include "spec/entered.h"
 #include "spec/path.h"
 #include "spec/provscope.h"
 
@@ -129,6 +130,16 @@ static int add_file(struct trace_set *s, const char *path, struct err *err)
 		f.size = c.size;
 		f.time = c.time;
 		calls_release(&c);
+	} else if (entered_is(magic, (size_t)n)) {
+		struct entered e;
+		int r = entered_load(path, err, &e);
+		if (r < 0)
+			return r;
+		f.functions = f.probes = true;
+		f.info = e.info;
+		f.size = e.size;
+		f.time = e.time;
+		entered_release(&e);
 	} else if (n >= 7 && !memcmp(magic, "STMTRAC", 7)) {
 		struct trace *t;
 		int r = trace_open(path, err, &t);
@@ -177,7 +188,8 @@ static int add_folder(struct trace_set *s, const char *path, int depth, struct e
 				r = add_folder(s, inner, depth + 1, err);
 			else if (S_ISREG(st.st_mode) && first_bytes(inner, magic, sizeof(magic)) >= 7) {
 				struct spec *spec;
-				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) || ends_with(name, ".ftr"))
+				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) || entered_is(magic, sizeof(magic)) ||
+				    ends_with(name, ".ftr"))
 					r = add_file(s, inner, err);
 				else if (!memcmp(magic, "STMSPEC", 7) && spec_load(inner, NULL, &spec) == 0)
 					r = keep_spec(s, spec);
@@ -245,7 +257,7 @@ static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
 {
 	struct spec *spec;
 	char magic[4] = "";
-	if (f->calls) {
+	if (f->calls || f->probes) {
 		struct stat st;
 		f->spec = s->n_named ? s->specs[0] : NULL;
 		/* The program may be another one by now. */
@@ -601,9 +613,66 @@ static void say_searched(const struct spec *s, const struct path_found *f, struc
 		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
 }
 
+static int events_load(const char *path, struct err *err, struct call_events *ret, struct thread_steps *ret_of)
+{
+	struct entered x;
+	char magic[16] = "";
+	ssize_t n = first_bytes(path, magic, sizeof(magic));
+	ret_of->info.end = TRACE_EXIT;
+	if (n < 0 || !entered_is(magic, (size_t)n))
+		return provscope_trace_load(path, err, ret);
+	int r = entered_load(path, err, &x);
+	if (r < 0)
+		return r;
+	*ret = x.events;
+	ret_of->info = x.info;
+	ret_of->gaps = x.gaps;
+	/* Both are known ends: what a signal or another program ended is whole. */
+	if (x.killed || x.replaced)
+		ret_of->info.end = TRACE_EXIT;
+	return 0;
+}
+
+static int by_word(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* What one side did not look for would be taken for not called. */
+static int same_choice(const struct call_events e[2], const char *const path[2], struct err *err)
+{
+	char **v[2] = {NULL, NULL};
+	size_t at[2] = {0, 0};
+	int r = 0;
+	for (int s = 0; s < 2; s++) {
+		v[s] = malloc(((size_t)e[s].n_names + 1) * sizeof(char *));
+		if (!v[s])
+			r = -ENOMEM;
+		else if (e[s].n_names)
+			qsort(memcpy(v[s], e[s].names, e[s].n_names * sizeof(char *)), e[s].n_names, sizeof(char *), by_word);
+	}
+	while (r == 0 && (at[0] < e[0].n_names || at[1] < e[1].n_names)) {
+		int c = at[0] == e[0].n_names ? 1 : at[1] == e[1].n_names ? -1 : strcmp(v[0][at[0]], v[1][at[1]]);
+		if (c) {
+			err_set(err, 0, "'%s' was made with the function %s chosen, and '%s' without", path[c > 0],
+			        v[c > 0][at[c > 0]], path[c < 0]);
+			r = -EINVAL;
+		}
+		for (int s = 0; r == 0 && s < 2; s++) { /* names may occur twice */
+			const char *is = v[s][at[s]];
+			while (at[s] < e[s].n_names && !strcmp(v[s][at[s]], is))
+				at[s]++;
+		}
+	}
+	free(v[0]);
+	free(v[1]);
+	return r == -ENOMEM ? err_set(err, ENOMEM, "cannot compare the traces") : r;
+}
+
 int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,
                             struct err *err, struct compared *ret, struct path_found *ret_found, char **ret_searched)
 {
+	static const struct spec none;
 	struct call_events e[2] = {0};
 	struct symbols symbols = {0};
 	struct steps steps[2] = {0};
@@ -612,18 +681,21 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 	struct buf b = {0};
 	int r = 0;
 	for (int s = 0; r == 0 && s < 2; s++)
-		r = provscope_trace_load(path[s], err, &e[s]);
+		r = events_load(path[s], err, &e[s], &c.thread[s]);
+	if (r == 0 && e[0].chosen != e[1].chosen)
+		r = (err_set(err, 0, "'%s' and '%s' are traces of different kinds", path[0], path[1]), -EINVAL);
 	if (r == 0 && m->built_otherwise)
 		r = err_set(err, EINVAL, "traces of functions can be compared by one specification only");
+	if (r == 0 && e[0].chosen)
+		r = same_choice(e, path, err);
 	if (r == 0) {
-		r = path_search(m->spec[0], e, &symbols, steps, &found);
+		r = path_search(m->spec[0] ? m->spec[0] : &none, e, &symbols, steps, &found);
 		if (r < 0)
 			err_set(err, -r, "cannot search the paths");
 	}
 	for (int s = 0; s < 2; s++) {
 		struct thread_steps *t = &c.thread[s];
 		t->steps = steps[s];
-		t->info.end = TRACE_EXIT;
 		t->damaged = e[s].damaged;
 		if (t->damaged)
 			snprintf(t->why, sizeof(t->why), "line %u leaves a function that was not entered, or is none", e[s].line);
@@ -632,7 +704,7 @@ int compare_function_traces(const struct atlas *m, const char *const path[2], co
 		r = compare_steps(m, &symbols, o, err, &c);
 	if (r == 0) {
 		c.partial |= found.ambiguous || found.none || found.unrecorded || found.too_large;
-		say_searched(m->spec[0], &found, &b);
+		say_searched(m->spec[0] ? m->spec[0] : &none, &found, &b);
 		while (b.n && b.p[b.n - 1] == '\n')
 			b.n--;
 		*ret_searched = b.n ? strdup(buf_cstr(&b)) : NULL;

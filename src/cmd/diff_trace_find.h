@@ -18,7 +18,8 @@ struct trace_file {
 	char *path;
 	struct trace_info info;
 	bool calls;              /* of calls (spec/calls.h): their functions, if any, are their own */
-	bool functions;          /* ProvScope's .ftr: names of functions only */
+	bool functions;          /* names of functions only: ProvScope's .ftr, or by probes (spec/entered.h) */
+	bool probes;             /* the latter: it says of itself what it is of */
 	const struct spec *spec; /* NULL: not known */
 	size_t process;          /* its number in the set, in the order of beginnings */
 	size_t place;            /* of its process among those of the same program in the group */
@@ -30,7 +31,7 @@ struct trace_file {
 	store_id exec;   /* of the record, 0 not known */
 	bool exec_named; /* and its program is known to be this one */
 	struct trace_fate fate;
-	uint64_t size; /* of the program's file, where it is a trace of calls, and its time of change */
+	uint64_t size; /* of the program's file, where it is a trace of calls or by probes, and its time of change */
 	int64_t time;
 };
 struct trace_set {

@@ -30,7 +30,8 @@ void run_trace_begin(struct run_trace *t, const struct opts_run *o, const char *
 	*t = (struct run_trace){.home = home,
 	                        .quiet = o->quiet,
 	                        .functions = o->trace || o->trace_full || o->trace_program.n,
-	                        .calls = o->trace_calls != NULL};
+	                        .calls = o->trace_calls != NULL,
+	                        .probes = o->trace_functions.n != 0};
 	if (!home) {
 		cannot(t, ENOENT, "keep traces");
 		return;
@@ -123,8 +124,9 @@ void run_trace_finish(struct run_trace *t, const char *run)
 	if (!n) {
 		rmdir(t->folder);
 		if (!t->quiet)
-			say(t->functions ? "no program left a function trace: stemma cc --trace links those that do"
-			                 : "no calls were traced: no such program ran, or not every call could be seen here");
+			say(t->probes      ? "none of the functions was called"
+			    : t->functions ? "no program left a function trace: stemma cc --trace links those that do"
+			                   : "no calls were traced: no such program ran, or not every call could be seen here");
 	} else if (!*run) {
 		rmdir(t->folder);
 		if (!t->quiet)

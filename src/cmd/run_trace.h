@@ -1,6 +1,8 @@
 /* run_trace.h - `stemma run --trace`: function traces of the programs that stemma cc --trace linked, collected into
  * trace/RUN beside the record; and --trace-calls, where the recorder writes what any program calls, and who called with
  * --trace-stacks. A failure is said and changes no status. */
+ * trace/RUN beside the record; and --trace-calls, where the recorder writes what any program calls, and
+ * --trace-functions (run_functions.h). A failure is said and changes no status. */
 #ifndef STEMMA_CMD_RUN_TRACE_H
 #define STEMMA_CMD_RUN_TRACE_H
 
@@ -11,7 +13,7 @@ struct run_trace {
 	char *calls_of; /* programs whose calls are traced, separated by colons; NULL: all */
 	int stacks;     /* the socket to the unwinder (capture/stacks); 0: there is none */
 	const char *home;
-	bool quiet, functions, calls; /* what was asked for */
+	bool quiet, functions, calls, probes; /* what was asked for */
 };
 
 /* Before the run: makes the folder, and tells the programs of it, by variables of the environment. */

@@ -22,6 +22,9 @@ struct search {
 	uint32_t *function;  /* by common number: function, SPEC_NONE */
 	uint32_t *node_name; /* by node of all: common number, SPEC_NONE: no trace has it */
 	uint32_t *function_name;
+	bool *shown;       /* by common number: a trace has it */
+	bool *placed;      /* by common number: a node of the specification may call it */
+	bool chosen;       /* the traces know what they would have shown (call_events.chosen) */
 	struct next *next; /* by function */
 	uint32_t *node[2]; /* by event that enters: the node that called */
 	bool *done[2];     /* by event: what it called was searched */
@@ -54,9 +57,10 @@ static int number_names(struct search *x)
 	for (int k = 0; k < 2; k++)
 		x->name[k] = malloc((x->e[k].n_names + 1) * sizeof(*x->name[k]));
 	x->function = malloc((most + 1) * sizeof(*x->function));
+	x->shown = calloc(most + 1, 1);
 	x->node_name = malloc((s->n_nodes + 1) * sizeof(*x->node_name));
 	x->function_name = malloc((s->n_functions + 1) * sizeof(*x->function_name));
-	if (!v || !x->name[0] || !x->name[1] || !x->function || !x->node_name || !x->function_name) {
+	if (!v || !x->name[0] || !x->name[1] || !x->function || !x->shown || !x->node_name || !x->function_name) {
 		free(v);
 		return -ENOMEM;
 	}
@@ -89,6 +93,7 @@ static int number_names(struct search *x)
 			default:
 				x->node_name[v[end].number] = shown ? x->n_names : SPEC_NONE;
 			}
+		x->shown[x->n_names] = shown;
 		if (!shown) /* no trace has it */
 			for (size_t k = i; k < end; k++)
 				if (v[k].side == 3)
@@ -113,6 +118,37 @@ static bool may_call(const struct search *x, uint32_t function, uint32_t node, u
 		if (x->function_name[x->s->targets[n->first_target + i]] == name)
 			return true;
 	return n->flags & SPEC_INDIRECT && (n->flags & SPEC_UNKNOWN || !n->n_targets);
+}
+
+/* Which names a call can have at all: what reaches no system call has no node. */
+static int find_placed(struct search *x)
+{
+	const struct spec *s = x->s;
+	bool any = false;
+	x->placed = calloc((size_t)x->n_names + 1, 1);
+	if (!x->placed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_nodes; i++) {
+		any |= s->nodes[i].flags & SPEC_INDIRECT && (s->nodes[i].flags & SPEC_UNKNOWN || !s->nodes[i].n_targets);
+		if (x->node_name[i] != SPEC_NONE)
+			x->placed[x->node_name[i]] = true;
+	}
+	for (uint32_t i = 0; i < s->n_targets; i++)
+		x->placed[x->function_name[s->targets[i]]] = true;
+	for (uint32_t i = 0; any && i < s->n_functions; i++)
+		x->placed[x->function_name[i]] = true;
+	return 0;
+}
+
+/* Of a call through a pointer: may it have been of something that would not have been shown? */
+static bool may_hide(const struct search *x, const struct spec_node *n)
+{
+	if (!x->chosen || !(n->flags & SPEC_INDIRECT))
+		return false;
+	bool hides = n->flags & SPEC_UNKNOWN || !n->n_targets;
+	for (uint32_t i = 0; i < n->n_targets && !hides; i++)
+		hides = !x->shown[x->function_name[x->s->targets[n->first_target + i]]];
+	return hides;
 }
 
 /* Can what the node calls leave a mark in these traces? */
@@ -154,7 +190,8 @@ static int make_next(struct search *x, uint32_t function, int way)
 					to = p;
 				}
 				to[n_to++] = at;
-				continue;
+				if (way == 0 || !may_hide(x, node))
+					continue;
 			}
 			/* A function ends at a return, or where nothing follows: what it called did not come back. */
 			nx->ends[way][i] |= node->kind == SPEC_RETURN || !node->n_edges;
@@ -448,12 +485,20 @@ struct frame_paths {
 	bool *broken;
 };
 
+/* Has the call a node in the graph of who made it? */
+static bool has_place(const struct search *x, int side, const struct call_event *v)
+{
+	return !x->chosen || (!v->outside && x->placed[x->name[side][v->name]]);
+}
+
 /* Names of what the call at `event` called, and the events. ret_n; the arrays are as large as there are events. */
 static uint32_t calls_of(const struct search *x, int side, uint32_t event, struct frame_paths *p)
 {
 	const struct call_events *e = &x->e[side];
 	uint32_t n = 0;
 	for (uint32_t i = event + 1; i < e->v[event].other && i < e->n; i = e->v[i].other + 1) {
+		if (!has_place(x, side, &e->v[i]))
+			continue;
 		p->names[n] = x->name[side][e->v[i].name];
 		p->broken[n] = e->v[i].other < e->n && e->v[e->v[i].other].jump;
 		p->events[n++] = i;
@@ -468,10 +513,10 @@ static int search_frame(struct search *x, int side, uint32_t event, uint32_t fun
 	bool whole = v->other < x->e[side].n && !x->e[side].v[v->other].jump;
 	p->n = calls_of(x, side, event, p);
 	x->done[side][event] = true;
-	int r = find_layers(x, function, p->names, p->broken, p->n, whole, 0, &p->layers);
+	int r = x->chosen ? 0 : find_layers(x, function, p->names, p->broken, p->n, whole, 0, &p->layers);
 	if (r == 0) {
 		r = find_layers(x, function, p->names, p->broken, p->n, whole, 1, &p->layers);
-		x->found->unrecorded += r == 1;
+		x->found->unrecorded += r == 1 && !x->chosen;
 		x->found->none += r == 0;
 	}
 	if (r == -E2BIG) {
@@ -574,7 +619,7 @@ static int search_all(struct search *x)
 	/* Functions open at the fork, outermost first. */
 	for (uint32_t i = 0; r == 0 && !equal && !parted && i < fork; i++) {
 		if (e[0].v[i].leave || e[0].v[i].other < fork || function_at(x, 0, i) == SPEC_NONE ||
-		    x->s->functions[function_at(x, 0, i)].n_nodes < 2)
+		    x->s->functions[function_at(x, 0, i)].n_nodes < 2 || e[0].v[i].begun)
 			continue;
 		bool innermost = true;
 		for (uint32_t k = i + 1; innermost && k < fork; k = e[0].v[k].other < fork ? e[0].v[k].other + 1 : fork)
@@ -586,7 +631,7 @@ static int search_all(struct search *x)
 	for (int s = 0; s < 2; s++)
 		for (uint32_t i = 0; r >= 0 && i < e[s].n; i++) {
 			uint32_t function;
-			if (e[s].v[i].leave || x->done[s][i])
+			if (e[s].v[i].leave || e[s].v[i].begun || x->done[s][i])
 				continue;
 			function = function_at(x, s, i);
 			if (function == SPEC_NONE || x->s->functions[function].n_nodes < 2)
@@ -681,10 +726,12 @@ void path_found_release(struct path_found *f)
 int path_search(const struct spec *s, const struct call_events e[2], struct symbols *symbols, struct steps ret[2],
                 struct path_found *ret_found)
 {
-	struct search x = {.s = s, .e = e, .found = ret_found};
+	struct search x = {.s = s, .e = e, .found = ret_found, .chosen = e[0].chosen && e[1].chosen};
 	*ret_found = (struct path_found){.function = SPEC_NONE};
 	x.next = calloc((size_t)s->n_functions + 1, sizeof(*x.next));
 	int r = x.next ? number_names(&x) : -ENOMEM;
+	if (r == 0)
+		r = find_placed(&x);
 	if (r == 0)
 		r = search_all(&x);
 	for (int k = 0; r == 0 && k < 2; k++)
@@ -705,6 +752,8 @@ int path_search(const struct spec *s, const struct call_events e[2], struct symb
 		free(x.done[k]);
 	}
 	free(x.function);
+	free(x.shown);
+	free(x.placed);
 	free(x.node_name);
 	free(x.function_name);
 	free(x.next);

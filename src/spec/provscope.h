@@ -24,6 +24,8 @@ struct call_event {
 	uint32_t name;  /* in names */
 	uint32_t other; /* ENTER: its LEAVE, or the number of events if there is none; LEAVE: its ENTER */
 	bool leave, jump;
+	bool outside; /* ENTER: not called by the program itself, but by a library or for a signal */
+	bool begun;   /* ENTER: it was open when the trace began, so what it had called before is not in it */
 };
 struct call_events {
 	struct call_event *v;
@@ -32,6 +34,9 @@ struct call_events {
 	uint32_t n_names;
 	bool damaged;
 	unsigned line; /* of the damage */
+	/* The names are those of all functions that were looked for: what is called and not among them was not seen, and
+	 * what is among them was not called where it is not in the trace. Else only those that were called are known. */
+	bool chosen;
 };
 int provscope_trace_read(const char *text, size_t n, struct err *err, struct call_events *ret);
 int provscope_trace_load(const char *path, struct err *err, struct call_events *ret);

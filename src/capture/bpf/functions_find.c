@@ -87,6 +87,20 @@ bool found_own(const struct found_program *p, uint64_t address)
 	return offset_of(p, address, &none);
 }
 
+const struct found_function *found_at(const struct found *f, uint32_t program, uint64_t address)
+{
+	size_t low = 0, high = f->n;
+	while (low < high) { /* the first that begins behind it */
+		size_t i = low + (high - low) / 2;
+		if (f->v[i].program < program || (f->v[i].program == program && f->v[i].address <= address))
+			low = i + 1;
+		else
+			high = i;
+	}
+	const struct found_function *v = low ? &f->v[low - 1] : NULL;
+	return v && v->program == program && address - v->address < v->bytes ? v : NULL;
+}
+
 uint64_t found_call(const struct found_program *p, uint64_t back)
 {
 #if defined(__x86_64__)
@@ -141,6 +155,7 @@ static int take_symbols(struct found *f, uint32_t program, Elf *elf, char *const
 				return err_set(err, ENOMEM, "cannot look for functions");
 			v[f->n].program = program;
 			v[f->n].address = s.st_value;
+			v[f->n].bytes = s.st_size;
 			v[f->n++].offset = offset;
 		}
 	}

@@ -19,6 +19,7 @@
 struct found_function {
 	char *name;
 	uint64_t address, offset; /* in the program; in its file */
+	uint64_t bytes;           /* 0 not known */
 	uint32_t program;
 };
 struct found_segment {
@@ -47,6 +48,8 @@ void found_release(struct found *f);
 /* The address that the call right before this one, in the program's code, calls; 0: it is none, or goes through a
  * pointer. */
 uint64_t found_call(const struct found_program *p, uint64_t back);
+/* The function of the program that has this address in it; NULL: none of those that were found. */
+const struct found_function *found_at(const struct found *f, uint32_t program, uint64_t address);
 /* Is it in the program's own code? */
 bool found_own(const struct found_program *p, uint64_t address);
 

@@ -20,7 +20,8 @@ enum {
 struct told {
 	unsigned int tid;
 	unsigned short what, flags;
-	unsigned int pid, function;
+	unsigned int pid; /* ENTER: how many of those that were told before are still open, as far as the stack shows */
+	unsigned int function;
 	unsigned long long sp;
 	long long back; /* ENTER: where it returns to, from the function's first instruction on */
 };

@@ -17,6 +17,7 @@ enum { CHAINS = 4096, FLUSH = 1 << 16 };
 struct frame {
 	uint64_t sp, back; /* back: address in the program, meaningful where function's program is */
 	uint32_t function, stack;
+	uint32_t level; /* how many the kernel's program took to be open below it */
 };
 struct thread {
 	struct thread *next; /* in its chain */
@@ -269,25 +270,32 @@ static bool is_tail_call(const struct functions_writer *w, const struct frame *t
 	return called && called != b->address;
 }
 
-/* How many frames are left when the thread is at f. */
-static size_t frames_over(struct functions_writer *w, struct thread *t, const struct frame *f)
+/* How many frames are over when f is entered. `open`: so many of those that the kernel's program knows are not, for the
+ * return addresses that they found are where they were. A return address that nobody has overwritten may lie there
+ * still; so where f was called from one of the functions, the frame of that one is the innermost that is open. */
+static size_t frames_over(struct functions_writer *w, struct thread *t, const struct frame *f, bool own)
 {
-	size_t n = t->n_frames;
+	const struct found_function *v = &w->found->v[f->function], *caller;
+	size_t n = t->n_frames, same = n;
 	/* Frames of other stacks that lie above the last of this one are over, or wait for good. */
-	size_t own = n;
-	while (own && t->frames[own - 1].stack != f->stack)
-		own--;
-	if (own)
-		n = own;
-	else if (f->stack == STACK_ALTERNATE || n == 0)
-		return 0;
-	if (!own)
-		return 0;
+	while (same && t->frames[same - 1].stack != f->stack)
+		same--;
+	if (same)
+		n = same;
+	while (n && t->frames[n - 1].level >= f->level &&
+	       !(t->frames[n - 1].stack == f->stack && t->frames[n - 1].sp == f->sp && is_tail_call(w, &t->frames[n - 1], f)))
+		n--;
 	while (n && t->frames[n - 1].stack == f->stack && t->frames[n - 1].sp < f->sp)
 		n--;
-	while (n && t->frames[n - 1].stack == f->stack && t->frames[n - 1].sp == f->sp &&
-	       !is_tail_call(w, &t->frames[n - 1], f))
-		n--;
+	caller = own ? found_at(w->found, v->program, f->back - 1) : NULL;
+	for (size_t k = n; caller && k; k--) {
+		const struct found_function *is = &w->found->v[t->frames[k - 1].function];
+		/* A jump from its end has taken the caller's place. */
+		if (t->frames[k - 1].stack == f->stack && t->frames[k - 1].sp == f->sp)
+			break;
+		if (is == caller)
+			return t->n_frames - k;
+	}
 	return t->n_frames - n;
 }
 
@@ -300,8 +308,9 @@ static void entered(struct functions_writer *w, const struct told *e)
 	struct frame f = {.sp = e->sp,
 	                  .back = v->address + (uint64_t)e->back,
 	                  .function = e->function,
+	                  .level = e->pid,
 	                  .stack = e->flags & TOLD_ALTERNATE ? STACK_ALTERNATE : t ? t->stack : 0};
-	if (!t && !(t = thread_new(w, e->tid, e->pid)))
+	if (!t && !(t = thread_new(w, e->tid, e->tid)))
 		return;
 	if (!*t->file)
 		put_head(w, t, e->function);
@@ -316,7 +325,8 @@ static void entered(struct functions_writer *w, const struct told *e)
 		t->doubtful = true;
 		put_gap(w, t, "stack");
 	}
-	size_t over = frames_over(w, t, &f);
+	bool own = !(e->flags & TOLD_UNREAD) && found_own(&w->found->programs[v->program], f.back);
+	size_t over = frames_over(w, t, &f, own);
 	if (over)
 		buf_printf(&t->out, "r %zu\n", over);
 	t->n_frames -= over;
@@ -333,7 +343,6 @@ static void entered(struct functions_writer *w, const struct told *e)
 		t->cap_frames = more;
 	}
 	t->frames[t->n_frames++] = f;
-	bool own = !(e->flags & TOLD_UNREAD) && found_own(&w->found->programs[v->program], f.back);
 	buf_printf(&t->out, "%c %u\n", own ? 'c' : 'o', e->function);
 	gathered(w, t);
 }

@@ -1,9 +1,9 @@
 /* functions_write.h - what functions.h tells, as files: one a thread that entered one of the functions
  * (doc/format/functions.md), in the current folder.
  *
- * A function's end is not told. When the next one is entered, those whose place on the stack is no longer in use are
- * over; this holds for returns, jumps and exceptions alike. What the file says is therefore exact but for what was open
- * at the end.
+ * A function's end is not told. When the next one is entered, those are over whose place on the stack is free, or has
+ * another return address by now, or that lie above the one that made the call. This holds for returns, jumps and
+ * exceptions alike. What was open at the end of the thread may have been over.
  *
  * Bounds: FUNCTIONS_BYTES a thread, FUNCTIONS_DEPTH frames, FUNCTIONS_THREADS at a time; what is beyond is said. No
  * descriptor is kept. One thread. */
