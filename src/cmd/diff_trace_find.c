@@ -188,8 +188,8 @@ static int add_folder(struct trace_set *s, const char *path, int depth, struct e
 				r = add_folder(s, inner, depth + 1, err);
 			else if (S_ISREG(st.st_mode) && first_bytes(inner, magic, sizeof(magic)) >= 7) {
 				struct spec *spec;
-				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) || entered_is(magic, sizeof(magic)) ||
-				    ends_with(name, ".ftr"))
+				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) ||
+				    entered_is(magic, sizeof(magic)) || ends_with(name, ".ftr"))
 					r = add_file(s, inner, err);
 				else if (!memcmp(magic, "STMSPEC", 7) && spec_load(inner, NULL, &spec) == 0)
 					r = keep_spec(s, spec);

@@ -394,7 +394,8 @@ int provscope_trace_read(const char *text, size_t n, struct err *err, struct cal
 		e.v[e.open[i]].other = e.n;
 	free(e.open);
 	free(names.slot);
-	*ret = (struct call_events){.v = e.v, .n = e.n, .names = names.v, .n_names = names.n, .damaged = damaged, .line = line};
+	*ret = (struct call_events){
+	    .v = e.v, .n = e.n, .names = names.v, .n_names = names.n, .damaged = damaged, .line = line};
 	if (r == 0 && damaged && !e.n) {
 		call_events_release(ret);
 		err_set(err, 0, "it is no function trace: line %u neither enters nor leaves a function", line);

@@ -255,7 +255,8 @@ static char *place_of(const char *name)
 	const char *list = getenv("PATH");
 	if (strchr(name, '/'))
 		return realpath(name, NULL);
-	for (const char *p = list ? list : "/usr/local/bin:/usr/bin:/bin"; p; p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
+	for (const char *p = list ? list : "/usr/local/bin:/usr/bin:/bin"; p;
+	     p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
 		size_t n = strcspn(p, ":");
 		struct stat st;
 		if ((size_t)snprintf(path, sizeof(path), "%.*s/%s", (int)(n ? n : 1), n ? p : ".", name) < sizeof(path) &&
@@ -319,7 +320,8 @@ int found_add(struct found *f, const char *wish, struct err *err)
 		return r;
 	if (f->n == before) {
 		err_set(err, 0, "no function of '%s' has such a name: %s", f->programs[program].path, colon + 1);
-		return err_hint(err, "nm %s lists those that it has; strip takes them away", f->programs[program].path), -ENOENT;
+		return err_hint(err, "nm %s lists those that it has; strip takes them away", f->programs[program].path),
+		       -ENOENT;
 	}
 	qsort(f->v, f->n, sizeof(*f->v), by_address);
 	for (size_t i = 0; i < f->n; i++)
@@ -330,7 +332,7 @@ int found_add(struct found *f, const char *wish, struct err *err)
 	f->n = kept;
 	if (f->n > FUNCTIONS_MAX)
 		return refuse(err, E2BIG, "%zu functions have such names: more than %d cannot be traced at once", f->n,
-		               FUNCTIONS_MAX);
+		              FUNCTIONS_MAX);
 	return 0;
 }
 

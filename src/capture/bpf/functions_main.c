@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 static void each(void *arg, const struct told *t, size_t size)
 {
 	functions_writer_take(arg, t, size);

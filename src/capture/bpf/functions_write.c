@@ -282,8 +282,9 @@ static size_t frames_over(struct functions_writer *w, struct thread *t, const st
 		same--;
 	if (same)
 		n = same;
-	while (n && t->frames[n - 1].level >= f->level &&
-	       !(t->frames[n - 1].stack == f->stack && t->frames[n - 1].sp == f->sp && is_tail_call(w, &t->frames[n - 1], f)))
+	while (
+	    n && t->frames[n - 1].level >= f->level &&
+	    !(t->frames[n - 1].stack == f->stack && t->frames[n - 1].sp == f->sp && is_tail_call(w, &t->frames[n - 1], f)))
 		n--;
 	while (n && t->frames[n - 1].stack == f->stack && t->frames[n - 1].sp < f->sp)
 		n--;
@@ -309,7 +310,9 @@ static void entered(struct functions_writer *w, const struct told *e)
 	                  .back = v->address + (uint64_t)e->back,
 	                  .function = e->function,
 	                  .level = e->pid,
-	                  .stack = e->flags & TOLD_ALTERNATE ? STACK_ALTERNATE : t ? t->stack : 0};
+	                  .stack = e->flags & TOLD_ALTERNATE ? STACK_ALTERNATE
+	                           : t                       ? t->stack
+	                                                     : 0};
 	if (!t && !(t = thread_new(w, e->tid, e->tid)))
 		return;
 	if (!*t->file)
