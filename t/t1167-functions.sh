@@ -83,4 +83,207 @@ check "each of 9,000"
 as_it_says 1 swap calls
 grep -q '^g stacks$' "$folder"/*.functions
 check "several stacks of one thread are said"
+
+# What is written here comes from the source.
+only_is()
+{
+	tree "$STEMMA_HOME/trace/$(run_of)"/*.functions >is
+	printf '%s\n' "$@" | diff - is >>"$err"
+}
+cat >tail.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#define OWN __attribute__((noinline, noclone))
+OWN int f_last(int x) { __asm__ volatile(""); return x + 1; }
+OWN int f_next(int x) { __asm__ volatile(""); return f_last(x + 1); }
+OWN int f_first(int x) { __asm__ volatile(""); return f_next(2 * x); }
+int main(int argc, char **argv)
+{
+	int x = 0;
+	for (int i = 0; i < 2; i++)
+		x += f_first(argc + i);
+	return printf("%d\n", x + f_last(x)) == 0;
+}
+END
+gcc -O2 tail.c -o tail && objdump -d tail | grep -A6 '<f_first>:' | grep -q 'jmp.*<f_next>' &&
+	cmd 0 run --trace-functions=./tail:f_first,f_next,f_last -- ./tail &&
+	only_is '0 f_first' '1 f_next' '2 f_last' '0 f_first' '1 f_next' '2 f_last' '0 f_last'
+check "jumps at a function's end"
+if g++ -x c++ /dev/null -c -o none.o 2>"$err"; then
+	cat >throw.cc <<'END'
+#include <cstdio>
+#define OWN extern "C" __attribute__((noinline))
+OWN int f_leaf(int x) { __asm__ volatile(""); return x + 1; }
+OWN int f_throw(int n)
+{
+	if (n == 0)
+		throw 7;
+	return f_throw(n - 1) + f_leaf(n);
+}
+OWN int f_catch(int n)
+{
+	try {
+		return f_throw(n);
+	} catch (int x) {
+		return f_leaf(x);
+	}
+}
+int main()
+{
+	int x = 0;
+	for (int i = 0; i < 2; i++)
+		x += f_catch(i);
+	return std::printf("%d\n", x + f_leaf(1)) != 3;
+}
+END
+	g++ -g -O1 throw.cc -o throw && cmd 0 run --trace-functions=./throw:'f_*' -- ./throw && is "$out" 18 &&
+		only_is '0 f_catch' '1 f_throw' '1 f_leaf' '0 f_catch' '1 f_throw' '2 f_throw' '1 f_leaf' '0 f_leaf'
+	check "left by exceptions, which still are caught"
+else
+	echo "# no C++ compiler: exceptions are not tried"
+fi
+cat >lib.c <<'END'
+int f_deep(int x) { __asm__ volatile(""); return x + 1; }
+int f_lib(int x) { return f_deep(x) + f_deep(x + 1); }
+END
+cat >user.c <<'END'
+#include <stdio.h>
+int f_lib(int);
+int main(int argc, char **argv) { return printf("%d\n", f_lib(argc)) < 0; }
+END
+gcc -O1 -shared -fPIC lib.c -o lib.so && gcc -O1 user.c ./lib.so -o user &&
+	cmd 0 run --trace-functions=./lib.so:'f_*' -- ./user && only_is '0 f_lib' '1 f_deep' '1 f_deep' &&
+	grep -qx 'exe ./user' "$STEMMA_HOME/trace/$(run_of)"/*.functions
+check "of a library"
+gcc -O1 -static tail.c -o static 2>/dev/null || cp tail static
+cmd 0 run --trace-functions=./static:f_last --trace-functions=./tail:f_last -- sh -c './static; ./tail' &&
+	[ "$(cat "$STEMMA_HOME/trace/$(run_of)"/*.functions | grep -c '^e exit')" = 2 ]
+check "of two programs, without a dynamic loader"
+refused()
+{
+	words=$1
+	shift
+	"$STEMMA" run "$@" -- sh -c 'touch ran' >"$out" 2>"$err"
+	[ $? = 125 ] && [ ! -e ran ] && says "$err" "$words"
+}
+strip -o stripped tail
+refused "no function of" --trace-functions=./stripped:f_last && refused "no function of" --trace-functions=./tail:g_* &&
+	refused "is not PROGRAM:NAME" --trace-functions=./tail && refused "cannot find the program" --trace-functions=./nobody:f &&
+	refused "is no program of machine code" --trace-functions=./tail.c:f
+check "what is not there is said, and nothing is run"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$T" "$T/work"
+	mkdir -m 777 "$T/open"
+	(cd "$T/open" && HOME=$T/open STEMMA_HOME=$T/open/record setpriv --reuid 65534 --regid 65534 --clear-groups "$STEMMA" run --trace-functions=../work/tail:f_last -- touch ran) >"$out" 2>"$err"
+	[ $? = 125 ] && [ ! -e "$T/open/ran" ] && says "$err" "needs root, or CAP_BPF and CAP_PERFMON"
+	check "an ordinary user is told why not"
+fi
+
+# Where two part.
+cat >d.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int rough(int x)
+{
+	return access("rough", F_OK) + x;
+}
+static int fine(int x)
+{
+	return access("fine", F_OK) + x;
+}
+static int twice(int x)
+{
+	if (x > 2)
+		x = fine(x);
+	else
+		x = fine(x) - 1;
+	return x;
+}
+static int step(int way)
+{
+	if (way > 4)
+		return rough(way);
+	return fine(twice(way));
+}
+int main(int argc, char **argv)
+{
+	int way = atoi(argv[1]);
+	for (int i = 0; i < 3; i++)
+		way = step(way);
+	printf("%d\n", way);
+	return 0;
+}
+END
+with=
+if [ -x "$BUILD/src/spec/llvm/stemma-spec-llvm" ] && "$STEMMA" cc --spec gcc -g -O0 d.c -o d 2>"$err"; then
+	with=spec
+else
+	echo "# without a specification: $(head -1 "$err")"
+	gcc -g -O0 d.c -o d
+fi
+rec()
+{
+	"$STEMMA" run --quiet --trace-functions=./d:'*' -- ./d "$1" >"$out" 2>"$err"
+}
+two()
+{
+	rec "$1"
+	rec "$2"
+	"$STEMMA" diff --trace >"$out" 2>"$err"
+	got=$?
+}
+if [ "$with" ]; then
+	two 6 5
+	[ $got = 1 ] && says "$out" "first differs step() at d.c:21: A calls rough() at d.c:24, B calls twice() at d.c:25" &&
+		says "$out" "called main() d.c:31 > step()" && says "$out" "it was chosen at d.c:23"
+	check "the decision between two calls"
+	two 5 6
+	[ $got = 1 ] && says "$out" "A calls twice() at d.c:25, B calls rough() at d.c:24" && says "$out" "it was chosen at d.c:23"
+	check "the sides turned round"
+	two 4 1
+	[ $got = 0 ] && says "$out" "the traces say which functions were called, not from where: in" "more than one path of the specification qualifies"
+	check "calls that do not tell the lines: said"
+	cmd 1 diff --trace --json @ @~2 && [ "$(jq -r '.threads[0].divergences[0] | .a.next.function + " " + .b.next.function' "$out")" != "" ]
+	check "as JSON"
+	touch d
+fi
+cp d e && rec_e()
+{
+	"$STEMMA" run --quiet --trace-functions=./e:'*' -- ./e "$1" >"$out" 2>"$err"
+}
+strip --remove-section=.stemma.spec e 2>/dev/null
+gcc -g -O0 d.c -o e
+rec_e 6
+rec_e 5
+"$STEMMA" diff --trace >"$out" 2>"$err"
+[ $? = 1 ] && says "$out" "A enters rough(), B enters twice()"
+check "without a specification: the first function that differs"
+rec_e 5
+"$STEMMA" diff --trace >"$out" 2>"$err"
+[ $? = 0 ] && says "$out" "no control difference in"
+check "no difference"
+
+# Traces that are none.
+whole=$(ls "$STEMMA_HOME/trace/$(run_of)"/*.functions)
+cp "$whole" whole.functions
+sed '12,$s/^c \([0-9]*\)$/c 9\1/' "$whole" >far.functions
+sed '$s/.*/r 99/' "$whole" >left.functions
+sed '3s/ [0-9]* / x /' "$whole" >head.functions
+sed '1s/.*/stemma-functions 2/' "$whole" >later.functions
+head -c "$(($(wc -c <"$whole") - 3))" "$whole" >cut.functions
+cmd 1 diff --trace whole.functions far.functions && says "$out" "B's trace is read up to step"
+check "a function that is not in the list"
+cmd 1 diff --trace whole.functions left.functions || [ $got = 0 ] && says "$out" "B's trace is read up to step"
+check "more are left than were open"
+cmd 2 diff --trace whole.functions head.functions && says "$err" "line 3 is damaged"
+check "no head"
+cmd 2 diff --trace later.functions whole.functions && says "$err" "of a later version"
+check "of a later version"
+cmd 0 diff --trace whole.functions cut.functions && says "$out" "B's trace does not say how the program ended"
+check "cut"
+sed 's/^f rough$/f coarse/' "$whole" >other.functions
+cmd 2 diff --trace whole.functions other.functions && says "$err" "was made with the function" "chosen"
+check "other functions chosen"
 finish
