@@ -51,13 +51,10 @@ const char *trace_function_name(const struct trace_pair *p, int side, uint32_t f
 static void put_function(const struct trace_pair *p, int side, uint32_t function, struct buf *b)
 {
 	const char *name = trace_function_name(p, side, function);
-	if (name) {
-		trace_words_function(name, b);
 	if (name && p->calls && (*name == '<' || strstr(name, "+0x"))) {
 		fmt_name(b, str_of(name)); /* what stands for one */
 	} else if (name) {
-		fmt_name(b, str_of(name));
-		buf_printf(b, "()");
+		trace_words_function(name, b);
 	} else if (function == SPEC_NONE) {
 		buf_printf(b, "an unknown function");
 	} else {

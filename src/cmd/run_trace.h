@@ -1,8 +1,6 @@
 /* run_trace.h - `stemma run --trace`: function traces of the programs that stemma cc --trace linked, collected into
- * trace/RUN beside the record; and --trace-calls, where the recorder writes what any program calls, and who called with
- * --trace-stacks. A failure is said and changes no status. */
- * trace/RUN beside the record; and --trace-calls, where the recorder writes what any program calls, and
- * --trace-functions (run_functions.h). A failure is said and changes no status. */
+ * trace/RUN beside the record; --trace-calls, where the recorder writes what any program calls, and who called with
+ * --trace-stacks; and --trace-functions (run_functions.h). A failure is said and changes no status. */
 #ifndef STEMMA_CMD_RUN_TRACE_H
 #define STEMMA_CMD_RUN_TRACE_H
 
