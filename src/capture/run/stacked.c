@@ -46,7 +46,9 @@ struct stacker {
 	char in[STACK_MESSAGE] __attribute__((aligned(16)));
 	char out[STACK_MESSAGE] __attribute__((aligned(16)));
 	char reply[STACK_PAGE + sizeof(struct stack_question)] __attribute__((aligned(16)));
-	unsigned turn; /* of the ways */
+	unsigned turn;      /* of the ways */
+	uint64_t number;    /* of the last question */
+	bool asked[STATES]; /* about a process of this number */
 };
 
 void stands_at(pid_t tid, struct stands *ret)
@@ -200,11 +202,13 @@ static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pi
 	*q = (struct stack_question){.kind = ASK_STACK,
 	                             .pid = pid,
 	                             .tid = tid,
+	                             .number = ++k->number,
 	                             .image = image,
 	                             .state = k->states[(unsigned)pid % STATES],
 	                             .at = at->registers[STACK_POINTER],
 	                             .pc = at->pc};
 	memcpy(q->registers, at->registers, sizeof(q->registers));
+	k->asked[(unsigned)pid % STATES] = true;
 	ssize_t got = remote_read(tid, q->at, q + 1, STACK_BYTES);
 	q->n = got > 0 ? (uint32_t)got : 0;
 	if (!send_all(k, q, sizeof(*q) + q->n))
@@ -224,6 +228,8 @@ static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pi
 				return NULL;
 			break;
 		case SAY_STACK:
+			if (a->number != q->number)
+				return NULL;
 			return a->n <= STACK_FRAMES && a->words <= STACK_WORDS &&
 			               rest == a->n * sizeof(struct stack_frame) + a->words * sizeof(uint32_t)
 			           ? a
@@ -232,7 +238,9 @@ static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pi
 			k->n_told = 0;
 			free(k->told);
 			k->told = NULL;
-			return a;
+			if (a->number == q->number)
+				return a;
+			break; /* it had not taken this question; the other one will */
 		default:
 			return NULL;
 		}
@@ -242,6 +250,9 @@ static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pi
 void stacker_gone(struct stacker *k, pid_t pid)
 {
 	struct stack_question q = {.kind = ASK_GONE, .pid = pid};
+	if (!k->asked[(unsigned)pid % STATES])
+		return;
+	k->asked[(unsigned)pid % STATES] = false;
 	if (k->fd >= 0 && !send_all(k, &q, sizeof(q)))
 		give_up(k);
 }

@@ -12,22 +12,25 @@
 
 #include <elfutils/version.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS = 2, DEATHS = 100 };
+enum { SECONDS = 2, DEATHS = 20 };
 #define MEMORY_MOST ((rlim_t)8 << 30) /* of addresses: tables of all programs of a run */
 
 struct server {
 	int socket;
 	struct unwinder *unwinder;
+	uint64_t *taken; /* the question that was taken last; shared with who guards */
 	char in[STACK_MESSAGE] __attribute__((aligned(16)));
 	char reply[STACK_MESSAGE] __attribute__((aligned(16)));
 	char out[STACK_MESSAGE] __attribute__((aligned(16)));
@@ -64,7 +67,7 @@ static size_t ask_memory(void *arg, uint64_t at, void *ret, size_t n)
 	ssize_t got = receive(s->socket, s->reply);
 	if (got <= 0)
 		_exit(0);
-	if (!is_whole(q, got) || q->kind != ASK_MEMORY || q->n > n)
+	if (!is_whole(q, got) || q->kind != ASK_MEMORY || q->n > n || q->at != at)
 		return 0;
 	memcpy(ret, q + 1, q->n);
 	return q->n;
@@ -101,12 +104,14 @@ static _Noreturn void serve(struct server *s)
 			unwinder_forget(s->unwinder, q->pid);
 		if (q->kind != ASK_STACK)
 			continue;
+		__atomic_store_n(s->taken, q->number, __ATOMIC_RELEASE);
 		alarm(SECONDS);
 		unwinder_stack(s->unwinder, q, q + 1, &x);
 		alarm(0);
 		size_t frames = x.n * sizeof(*x.frames), words = x.n_words * sizeof(*x.words);
 		*a = (struct stack_answer){.kind = SAY_STACK, .n = (uint32_t)x.n, .end = x.end, .words = (uint32_t)x.n_words};
 		a->registers = x.registers;
+		a->number = q->number;
 		memcpy(a + 1, x.frames, frames);
 		memcpy((char *)(a + 1) + frames, x.words, words);
 		if (!tell(s->socket, a, sizeof(*a) + frames + words))
@@ -120,6 +125,9 @@ static _Noreturn void guard(int fd)
 	static struct server s;
 	int status;
 	s.socket = fd;
+	s.taken = mmap(NULL, sizeof(*s.taken), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s.taken == MAP_FAILED)
+		_exit(1);
 	for (int i = 0; i < DEATHS; i++) {
 		pid_t pid = fork();
 		if (pid == 0) {
@@ -130,7 +138,7 @@ static _Noreturn void guard(int fd)
 			;
 		if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 			break;
-		struct stack_answer lost = {.kind = SAY_LOST};
+		struct stack_answer lost = {.kind = SAY_LOST, .number = __atomic_load_n(s.taken, __ATOMIC_ACQUIRE)};
 		if (!tell(fd, &lost, sizeof(lost)))
 			break;
 	}
@@ -160,6 +168,12 @@ static int serve_in_background(int fd)
 	(void)memory;
 #endif
 	setrlimit(RLIMIT_CORE, &none);
+	/* Where memory runs out it is not the command that is to be ended for it. */
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (score >= 0 && write(score, "1000", 4) < 0)
+		(void)0; /* it is as likely as others, then */
+	if (score >= 0)
+		close(score);
 	if (chdir("/") < 0 || dup2(fd, 3) < 0)
 		return 1;
 	for (int i = 0; i < 3; i++)

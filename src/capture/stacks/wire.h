@@ -6,8 +6,11 @@
  *                                       <-  SAY_WANTS, an address              any number of times
  * ASK_MEMORY, the bytes, or fewer       ->
  *                                       <-  SAY_MODULE                         those that were not named before
- *                                       <-  SAY_STACK, or SAY_LOST
+ *                                       <-  SAY_STACK, or SAY_LOST with the question's number
  * ASK_GONE, a process is over           ->                                     (no answer)
+ *
+ * SAY_LOST also comes when the process that answers has died between two questions, or has not taken the last one yet:
+ * its number is then another one's. What numbers modules have begins anew with it.
  *
  * Both sides are on one machine and of one build, so structures go as they lie in memory. The unwinder reads programs'
  * files, which anybody may have made, and so is not trusted: whatever it says is checked by who gets it. */
@@ -32,6 +35,7 @@ struct stack_question {
 	uint32_t kind;
 	int32_t pid, tid;
 	uint32_t n;            /* bytes behind this */
+	uint64_t number;       /* of the question, from 1 */
 	uint64_t image, state; /* of the process: another number, another program; other mappings */
 	uint64_t at;           /* where the bytes lie; of ASK_STACK: from the stack pointer up */
 	uint64_t pc;
@@ -50,7 +54,7 @@ struct stack_answer {
 	uint32_t kind;
 	uint32_t n; /* frames, innermost first; bytes of a module's text */
 	uint32_t module, end;
-	uint64_t at;
+	uint64_t at, number;
 	/* Of a stack, what it was found by: where these words of the question's bytes are the same, and these registers (a
 	 * bit each), the stack pointer, the program counter and what is mapped, the stack is. 0 words: that is not known.
 	 */
