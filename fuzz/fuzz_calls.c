@@ -1,5 +1,6 @@
 /* Traces of calls: any bytes as a specification in ProvScope's form and two traces, which are searched in it and
- * compared. The input is the specification, and after each line that is `%` alone the next of the traces. */
+ * compared. The input is the specification, and after each line that is `%` alone the next of the traces, then the names
+ * of the addresses of both. */
 #include "spec/path_calls.h"
 #include "spec/provscope.h"
 
@@ -9,12 +10,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	const char *text = (const char *)data, *part[3] = {text, text + n, text + n};
-	size_t size[3] = {n, 0, 0};
+	const char *text = (const char *)data, *part[4] = {text, text + n, text + n, text + n};
+	size_t size[4] = {n, 0, 0, 0};
 	struct err err = {0};
 	struct spec *spec = NULL;
 	struct calls c[2] = {0};
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		const char *p = memmem(part[i], size[i], "\n%\n", 3);
 		if (!p)
 			break;
@@ -27,6 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		r = calls_read(part[i + 1], size[i + 1], &err, &c[i]);
 		if (r < 0 && !*err.text)
 			abort(); /* no reason was given */
+		if (r == 0)
+			r = calls_name(&c[i], part[3], size[3]);
 	}
 	/* A search may take seconds; what it reads need not be long to be anything. */
 	bool search = r == 0 && c[0].n < 100 && c[1].n < 100 && provscope_spec_read(part[0], size[0], &err, &spec) == 0;
