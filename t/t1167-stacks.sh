@@ -335,6 +335,8 @@ strip part
 "$STEMMA" diff --trace >"$out" 2>"$err"
 [ $? = 1 ] && says "$out" "at part+0x" && says "$out" "have no line"
 check "stripped: addresses in the program, and that it says so" || cat "$out" >>"$err"
+cmd 1 diff --trace --json && jq -r '.threads[0].divergences[0].a.next.place.address' "$out" | grep -q '^part+0x[0-9a-f]*$'
+check "as JSON, too"
 rm "$STEMMA_HOME/trace/$(run_of)/names"
 "$STEMMA" diff --trace >"$out" 2>"$err"
 [ $? = 1 ] && says "$out" "have no name"

@@ -20,6 +20,7 @@ static void js_demangled(json_t *o, const char *key, const char *name)
 }
 
 /* {"function","file","line","column","kind","name","node"}, as the side has them; null where there is none. */
+/* {"function","file","line","column" or "address","kind","name","node"}, as the side has them; null where there is none. */
 static json_t *place(const struct trace_pair *p, int side, uint32_t function, uint32_t node)
 {
 	const struct spec_function *f = atlas_function(p->atlas, side, function);
@@ -48,6 +49,8 @@ static json_t *place(const struct trace_pair *p, int side, uint32_t function, ui
 		js_num(o, "line", line);
 		if (n && n->column)
 			js_num(o, "column", n->column);
+	} else if (f && p->calls) { /* of stacks: what stands for a line */
+		js_str_if(o, "address", str_of(spec_file(spec_of(p, side), file)));
 	}
 	return o;
 }

@@ -1,3 +1,4 @@
+#include "capture/stacks/library.h"
 #include "spec/calls_text.h"
 
 #include <errno.h>
@@ -48,17 +49,6 @@ static int word(struct calls *c, const char *text, size_t n, uint32_t *ret)
 	return memchr(text, 0, n) ? -EBADMSG : vocabulary_number(&c->words, text, n, ret);
 }
 
-/* glibc's libraries and its loader, and musl: what is in them is how a call was made, not who made it. */
-static bool is_c_library(const char *base)
-{
-	static const char *const starts[] = {"libc.so", "libc-2.", "ld-linux", "ld-2.",
-	                                     "ld64.so", "ld.so",   "ld-musl",  "libpthread"};
-	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-		if (!strncmp(base, starts[i], strlen(starts[i])))
-			return true;
-	return false;
-}
-
 /* ---- the lines ---- */
 
 static int module_line(struct calls *c, const char *p, const char *end)
@@ -75,7 +65,7 @@ static int module_line(struct calls *c, const char *p, const char *end)
 	if (r < 0 || !calls_text(p, end, path, sizeof(path)))
 		return r < 0 ? r : -EBADMSG;
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	m.library = is_c_library(base);
+	m.library = stack_is_c_library(base);
 	r = word(c, base, strlen(base), &m.base);
 	if (r == 0)
 		r = calls_room((void **)&s->modules, &s->cap_modules, s->n_modules, sizeof(*s->modules));

@@ -1,6 +1,6 @@
 #include "capture/stacks/names.h"
 
-#include "capture/stacks/wire.h"
+#include "capture/stacks/library.h"
 
 #include <dirent.h>
 #include <dwarf.h>
@@ -341,7 +341,7 @@ static void tell_module(struct module *m, FILE *to)
 	Dwfl *dwfl = NULL;
 	GElf_Addr bias;
 	struct stat st;
-	if (!m->key[identity] || !path_of(m->key + identity + 1, path))
+	if (!m->key[identity] || !path_of(m->key + identity + 1, path) || stack_is_c_library(strrchr(path, '/') + 1))
 		return;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool regular = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
