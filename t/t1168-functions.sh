@@ -177,7 +177,7 @@ for i in $(seq 600); do
 	[ ! -e go ] || break
 	sleep 0.05
 done
-./one && ./one >/dev/null
+./one >"$T/said" && ./one >>"$T/said"
 touch went
 wait $!
 says "$err" "other processes called these functions 2 times" && [ "$(ls "$STEMMA_HOME/trace/$(run_of)" | wc -l)" = 2 ]
