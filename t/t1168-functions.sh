@@ -3,6 +3,7 @@
 # traces part. The truth is what tests/spec/entered.c notes at the beginning of each.
 # shellcheck disable=SC2154 # of lib.sh
 # shellcheck source=t/lib.sh
+spectrace=${STEMMA_SPECTRACE:-} # lib.sh takes such names out of the environment
 . "$(dirname "$0")/lib.sh"
 
 cat >one.c <<'END'
@@ -188,6 +189,56 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	(cd "$T/open" && HOME=$T/open STEMMA_HOME=$T/open/record setpriv --reuid 65534 --regid 65534 --clear-groups "$STEMMA" run --trace-functions=../work/tail:f_last -- touch ran) >"$out" 2>"$err"
 	[ $? = 125 ] && [ ! -e "$T/open/ran" ] && says "$err" "needs root, or CAP_BPF and CAP_PERFMON"
 	check "an ordinary user is told why not"
+fi
+
+# The reader by itself, which watches what its parent starts: here the shell. What it cannot keep is counted and said.
+by_itself()
+{
+	mkdir -p traces
+	rm -f traces/* control
+	mkfifo control
+	sleep 600 >control &
+	holder=$!
+	"$BUILD/src/capture/bpf/stemma-trace-functions" "$1" traces ./entered:'f_*' <control >said 2>&1
+	grep -q '^ready ' said || return 1
+}
+its_end()
+{
+	kill $holder
+	for i in $(seq 600); do
+		! grep -q '^traces ' said || return 0
+		sleep 0.05
+	done
+	return 1
+}
+tool=$BUILD/src/capture/bpf/stemma-trace-functions
+if [ -x "$tool" ]; then
+	rm -f truth.*
+	by_itself --single && { ./entered truth calls recursion jump >"$out" || :; } && its_end && grep -q '^traces 1 0 0 0$' said &&
+		tree traces/*.functions | diff truth.0 - >>"$err"
+	check "functions one by one, as before Linux 6.6"
+	rm -f truth.*
+	by_itself --small && { ./entered truth many many many >"$out" || :; } && its_end && lost=$(sed -n 's/^traces 1 \([0-9]*\) 0 0$/\1/p' said) && [ "$lost" -gt 0 ] &&
+		grep -q '^g lost$' traces/*.functions && [ $((lost + $(grep -c '^[co] ' traces/*.functions))) -ge 27000 ]
+	check "what there was no room for is counted, and the trace says so"
+fi
+
+# Programs made at random: what the code put in by stemma cc --trace tells of the same source.
+spectrace=${spectrace:-$BUILD/tests/stemma-spectrace}
+if [ -x "$BUILD/src/spec/llvm/stemma-spec-llvm" ] && [ -x "$spectrace" ]; then
+	wrong=0 calls=0
+	for seed in 1 2; do
+		$PYTHON "$here/tests/spec/random_programs.py" make $seed 6 >p.c
+		"$STEMMA" cc --trace gcc -w -O0 p.c -o traced 2>"$err" && gcc -w -O0 p.c -o p || wrong=1
+		"$STEMMA" run --quiet --trace-full -- ./traced $seed log >/dev/null 2>>"$err"
+		"$spectrace" traced "$STEMMA_HOME/trace/$(run_of)"/* | sed -n 's/^\( *\)\([A-Za-z_][A-Za-z_0-9]*\)($/\1\2/p' | awk '{ print length($0) - length($1), $1 }' >want
+		names=$(sed 's/.* //' want | sort -u | tr '\n' ',')
+		"$STEMMA" run --quiet --trace-functions=./p:"$names" -- ./p $seed log >/dev/null 2>>"$err"
+		tree "$STEMMA_HOME/trace/$(run_of)"/*.functions | diff want - >>"$err" || wrong=1
+		calls=$((calls + $(wc -l <want)))
+	done
+	[ $wrong = 0 ] && [ $calls -gt 100 ]
+	check "programs made at random: as the code in them tells"
 fi
 
 # Where two part.

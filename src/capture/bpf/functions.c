@@ -115,7 +115,7 @@ static int attach(struct functions *x, const struct found *f, bool single, struc
 	return r < 0 ? programs_refused(err, -r, "the kernel does not let these functions be traced") : 0;
 }
 
-int functions_open(const struct found *f, bool single, struct functions **ret, struct err *err)
+int functions_open(const struct found *f, bool single, uint32_t ring, struct functions **ret, struct err *err)
 {
 	struct functions *x = calloc(1, sizeof(*x));
 	int r = -ENOMEM;
@@ -130,7 +130,7 @@ int functions_open(const struct found *f, bool single, struct functions **ret, s
 	/* Kernels that do not know it do not look at it. */
 	if (!single)
 		bpf_program__set_expected_attach_type(enter, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(x->object, "ring"), FUNCTIONS_RING);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(x->object, "ring"), ring);
 	r = bpf_object__load(x->object);
 	if (r < 0) {
 		r = programs_refused(err, -r,

@@ -17,9 +17,9 @@
 
 struct functions;
 
-/* The processes are those that the caller's parent will start. single: not all at once, for tests. 0, or -errno with a
- * sentence. */
-int functions_open(const struct found *f, bool single, struct functions **ret, struct err *err);
+/* The processes are those that the caller's parent will start. For tests: single: not all at once; ring: bytes, a power
+ * of two. 0, or -errno with a sentence. */
+int functions_open(const struct found *f, bool single, uint32_t ring, struct functions **ret, struct err *err);
 void functions_close(struct functions *x);
 int functions_fd(const struct functions *x);
 /* Gives each record that waits to each(). */

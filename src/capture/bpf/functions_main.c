@@ -1,8 +1,9 @@
-/* stemma-trace-functions [--single] FOLDER PROGRAM:GLOB,... [...] - traces functions of the processes that its parent
- * starts after it has said so, into the folder: for `stemma run`, which does without libbpf.
+/* stemma-trace-functions [--single|--small] FOLDER PROGRAM:GLOB,... [...] - traces functions of the processes that its
+ * parent starts after it has said so, into the folder: for `stemma run`, which does without libbpf.
  *
  * Says one line on standard output: "ready N" or "error SENTENCE" (then it ends with 1). At the end of standard input:
- * "traces N LOST OTHER ERRNO". Between both it is no child of whoever started it, and takes no signal of a terminal. */
+ * "traces N LOST OTHER ERRNO". For tests, --single puts each probe in by itself, --small has little room. Between both
+ * it is no child of whoever started it, and takes no signal of a terminal. */
 #include "capture/bpf/functions.h"
 #include "capture/bpf/functions_write.h"
 
@@ -18,6 +19,8 @@ static void each(void *arg, const struct told *t, size_t size)
 {
 	functions_writer_take(arg, t, size);
 }
+
+#define SMALL 16384u
 
 static int fail(const struct err *err)
 {
@@ -68,12 +71,12 @@ int main(int argc, char **argv)
 	struct found found = {0};
 	struct functions *x = NULL;
 	struct err err = {0};
-	bool single = argc > 1 && !strcmp(argv[1], "--single");
+	bool single = argc > 1 && !strcmp(argv[1], "--single"), small = argc > 1 && !strcmp(argv[1], "--small");
 	int r = 0;
-	argv += single;
-	argc -= single;
+	argv += single || small;
+	argc -= single || small;
 	if (argc < 3) {
-		fputs("usage: stemma-trace-functions [--single] FOLDER PROGRAM:NAME,... [...]\n", stderr);
+		fputs("usage: stemma-trace-functions [--single|--small] FOLDER PROGRAM:NAME,... [...]\n", stderr);
 		return 2;
 	}
 	for (int i = 2; r == 0 && i < argc; i++)
@@ -81,7 +84,7 @@ int main(int argc, char **argv)
 	if (r == 0 && chdir(argv[1]) < 0)
 		r = err_set(&err, errno, "cannot use the folder '%s'", argv[1]);
 	if (r == 0)
-		r = functions_open(&found, single, &x, &err);
+		r = functions_open(&found, single, small ? SMALL : FUNCTIONS_RING, &x, &err);
 	if (r < 0)
 		return fail(&err);
 	/* Whoever waits for children shall not meet this one. */
