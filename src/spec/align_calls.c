@@ -1,5 +1,7 @@
 #include "spec/align_calls.h"
 
+#include "spec/room.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,9 @@ struct maker {
 	struct frame *stack;
 	uint32_t depth, cap_stack;
 	size_t cap_call[2];
+	struct vocabulary names, places; /* places by what makes calls the same */
+	uint32_t *place;                 /* their names: words */
+	uint32_t cap_place, cap_call[2];
 };
 
 void called_steps_release(struct called_steps *s)
@@ -103,6 +108,8 @@ static int put(struct maker *m, int side, uint32_t call, const struct symbol *s)
 		o->call[side] = p;
 		m->cap_call[side] = cap;
 	}
+	if (r == 0)
+		r = room(&o->call[side], &m->cap_call[side], (uint32_t)o->steps[side].n - 1, sizeof(*o->call[side]));
 	if (r == 0)
 		o->call[side][o->steps[side].n - 1] = call;
 	return r;
@@ -209,6 +216,8 @@ static int add_stack(struct maker *m, int side, uint32_t i)
 			r = at(m, side, i, now[k].place);
 	}
 	return r;
+	r = room(&m->place, &m->cap_place, known, sizeof(*m->place));
+	return r < 0 ? r : vocabulary_number(&m->names, name, strlen(name), &m->place[known]);
 }
 
 static int add_side(struct maker *m, int side)

@@ -1,406 +1,8 @@
-#include "spec/path_calls.h"
-
-#include "spec/library_calls.h"
+#include "spec/path_search.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ANY UINT64_MAX
-
-/* ---- the search ---- */
-
-enum { AT_EXIT, BEFORE_MAIN, FIRST_STATE }; /* states that are in no function */
-
-struct cell {
-	uint32_t node, parent, depth; /* the call that the frame above is of; SPEC_NONE, 1: the first frame */
-};
-struct state {
-	uint32_t node, cell;
-};
-struct reached {
-	uint32_t state, low; /* so many frames stayed all the time since the call before */
-};
-struct link {
-	uint32_t from, to, low; /* indices in their layers */
-};
-struct layer {
-	uint32_t *state;
-	uint32_t n, cap;
-	struct link *link; /* from the layer before */
-	uint32_t n_links, cap_links;
-	bool *alive;
-	double *ways;
-};
-struct events {
-	uint32_t *call; /* index in the trace */
-	uint8_t *bit;
-	uint32_t n;
-};
-struct table3 { /* of keys of three words */
-	uint32_t (*key)[3], *value, mask, n;
-};
-struct search {
-	const struct spec *s;
-	const struct calls *c;
-	struct events ev[2];
-	uint32_t *function;        /* by node */
-	uint64_t *accepts;         /* by node: calls that the node itself may make */
-	unsigned char *one, *pass; /* ... exactly one; ... may be passed without any */
-	uint64_t *first, *function_first;
-	unsigned char *ends, *function_ends; /* can the function's end be reached from here without a call? */
-	uint64_t at_exit;
-	struct vocabulary names; /* of calls: bits */
-	struct cell *cells;
-	uint32_t n_cells, cap_cells;
-	struct state *states;
-	uint32_t n_states, cap_states;
-	struct table3 cell_table, state_table, closed, seen, placed;
-	struct reached *pool; /* closures, one behind the other */
-	uint32_t n_pool, cap_pool, cap_work;
-	struct item {
-		uint32_t node, cell, low;
-	} * work;
-	uint32_t n_work;
-	uint64_t done;
-	bool loose, deep;
-};
-
-static void table3_release(struct table3 *t)
-{
-	free(t->key);
-	free(t->value);
-	*t = (struct table3){0};
-}
-
-static uint32_t slot3(const struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
-{
-	uint64_t h = (a * 0x9e3779b97f4a7c15u + b) * 0xbf58476d1ce4e5b9u + c;
-	uint32_t i = (uint32_t)((h ^ h >> 31) * 0x94d049bb133111ebu >> 32) & t->mask;
-	while (t->value[i] && (t->key[i][0] != a || t->key[i][1] != b || t->key[i][2] != c))
-		i = (i + 1) & t->mask;
-	return i;
-}
-
-/* The place of the key's value, which is 0 where the key is new; NULL: no memory. */
-static uint32_t *value3(struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
-{
-	if (!t->value || t->n > t->mask / 2) {
-		uint32_t size = t->value ? 2 * (t->mask + 1) : 1024;
-		struct table3 more = {.mask = size - 1, .n = t->n};
-		more.key = calloc(size, sizeof(*more.key));
-		more.value = calloc(size, sizeof(*more.value));
-		if (!more.key || !more.value) {
-			table3_release(&more);
-			return NULL;
-		}
-		for (uint32_t i = 0; t->value && i <= t->mask; i++)
-			if (t->value[i]) {
-				uint32_t k = slot3(&more, t->key[i][0], t->key[i][1], t->key[i][2]);
-				memcpy(more.key[k], t->key[i], sizeof(*more.key));
-				more.value[k] = t->value[i];
-			}
-		table3_release(t);
-		*t = more;
-	}
-	uint32_t i = slot3(t, a, b, c);
-	if (!t->value[i]) {
-		t->key[i][0] = a;
-		t->key[i][1] = b;
-		t->key[i][2] = c;
-		t->n++;
-	}
-	return &t->value[i];
-}
-
-static void clear3(struct table3 *t)
-{
-	if (t->value && t->mask > 4096 && t->n < t->mask / 32) {
-		table3_release(t); /* one large search shall not slow down all that follow */
-		return;
-	}
-	if (t->value && t->n)
-		memset(t->value, 0, ((size_t)t->mask + 1) * sizeof(*t->value));
-	t->n = 0;
-}
-
-static int room(void *at, uint32_t *cap, uint32_t n, size_t size)
-{
-	void **p = at;
-	if (n < *cap)
-		return 0;
-	uint32_t more = *cap ? 2 * *cap : 256;
-	void *q = more > 1u << 28 ? NULL : realloc(*p, more * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = more;
-	return 0;
-}
-
-static int cell_of(struct search *x, uint32_t node, uint32_t parent, uint32_t *ret)
-{
-	uint32_t *v = value3(&x->cell_table, node, parent, 0);
-	int r = v ? room(&x->cells, &x->cap_cells, x->n_cells, sizeof(*x->cells)) : -ENOMEM;
-	if (r == 0 && !*v) {
-		x->cells[x->n_cells++] = (struct cell){node, parent, parent == SPEC_NONE ? 1 : x->cells[parent].depth + 1};
-		*v = x->n_cells;
-	}
-	*ret = r == 0 ? *v - 1 : 0;
-	return r;
-}
-
-static int state_of(struct search *x, uint32_t node, uint32_t cell, uint32_t *ret)
-{
-	uint32_t *v = value3(&x->state_table, node, cell, 0);
-	int r = v ? room(&x->states, &x->cap_states, x->n_states, sizeof(*x->states)) : -ENOMEM;
-	if (r == 0 && !*v) {
-		x->states[x->n_states++] = (struct state){node, cell};
-		*v = x->n_states;
-	}
-	*ret = r == 0 ? *v - 1 : 0;
-	return r;
-}
-
-/* ---- what the graph says before ---- */
-
-static uint64_t bit_of(uint32_t name)
-{
-	return 1ull << (name < 63 ? name : 63);
-}
-
-static uint64_t bits_of(const struct search *x, const char *calls)
-{
-	uint64_t bits = 0;
-	for (uint32_t i = 0; i < x->names.n; i++)
-		if (library_in_list(calls, x->names.v[i], strlen(x->names.v[i])))
-			bits |= bit_of(i);
-	return bits;
-}
-
-static bool makes_thread(const struct spec_node *n)
-{
-	char base[64];
-	const struct library_calls *l = library_calls(n->name, base);
-	return l && l->flags & LIBRARY_THREAD;
-}
-
-/* May the node end in a library function, or in one that is not known? */
-static bool is_library(const struct spec_node *n)
-{
-	return n->kind == SPEC_SYSCALL || (n->kind == SPEC_CALL && !(n->flags & SPEC_CALLBACK) &&
-	                                   (n->flags & SPEC_UNKNOWN || (n->flags & SPEC_INDIRECT && !n->n_targets)));
-}
-
-static bool is_longjmp(const struct spec_node *n)
-{
-	return n->flags & SPEC_NORETURN && strstr(n->name, "longjmp");
-}
-
-static void know_node(struct search *x, uint32_t at)
-{
-	const struct spec_node *n = &x->s->nodes[at];
-	char base[64];
-	const struct library_calls *l = *n->name ? library_calls(n->name, base) : NULL;
-	x->pass[at] = n->kind != SPEC_CALL || n->flags & SPEC_CALLBACK; /* else as its targets do */
-	/* setjmp calls nothing; where longjmp goes is found when it is come to. */
-	if (!is_library(n) || (!l && (is_longjmp(n) || n->flags & SPEC_TWICE)))
-		return;
-	x->one[at] = l && l->flags & LIBRARY_ONE;
-	x->pass[at] = !x->one[at] && !(n->flags & SPEC_NORETURN);
-	if (!l || (x->loose && !x->one[at]))
-		x->accepts[at] = ANY;
-	else if (l->calls)
-		x->accepts[at] = bits_of(x, l->calls);
-	for (uint32_t i = 0; l && !l->calls && i < x->names.n; i++) {
-		size_t k = strlen(base);
-		if (!strncmp(x->names.v[i], base, k) && (!x->names.v[i][k] || !strcmp(x->names.v[i] + k, "64")))
-			x->accepts[at] |= bit_of(i);
-	}
-}
-
-/* What can come first from each node on, and from each function's entry, and whether the end can be come to silently:
- * the least sets that hold all that follows from the edges. */
-static void know_program(struct search *x)
-{
-	const struct spec *s = x->s;
-	for (uint32_t i = 0; i < s->n_nodes; i++)
-		know_node(x, i);
-	x->at_exit =
-	    bits_of(x, "write lseek close fsync unlink exit_group"); /* streams are written, what is temporary goes */
-	for (bool more = true; more;) {
-		more = false;
-		for (uint32_t f = s->n_functions; f-- > 0;) {
-			const struct spec_function *is = &s->functions[f];
-			for (uint32_t k = is->n_nodes; k-- > 0;) {
-				uint32_t at = is->first_node + k;
-				const struct spec_node *n = &s->nodes[at];
-				uint64_t first = x->first[at] | x->accepts[at];
-				bool pass = x->pass[at], ends = x->ends[at] | (n->kind == SPEC_RETURN);
-				if (is_longjmp(n))
-					first = ANY;
-				if (!makes_thread(n))
-					for (uint32_t t = 0; t < n->n_targets; t++) {
-						first |= x->function_first[s->targets[n->first_target + t]];
-						pass |= x->function_ends[s->targets[n->first_target + t]];
-					}
-				x->pass[at] = pass;
-				for (uint32_t e = 0; pass && e < n->n_edges; e++) {
-					first |= x->first[is->first_node + spec_edge(s, n, e)->to];
-					ends |= x->ends[is->first_node + spec_edge(s, n, e)->to];
-				}
-				more |= first != x->first[at] || ends != x->ends[at];
-				x->first[at] = first;
-				x->ends[at] = ends;
-			}
-			more |= x->function_first[f] != x->first[is->first_node] || x->function_ends[f] != x->ends[is->first_node];
-			x->function_first[f] = x->first[is->first_node];
-			x->function_ends[f] = x->ends[is->first_node];
-		}
-	}
-}
-
-/* ---- from one call to the next ---- */
-
-/* Control comes to the node. */
-static int arrive(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
-{
-	if (++x->done > CALL_PATH_WORK)
-		return -E2BIG;
-	if (!(x->first[node] & bit) && !x->ends[node])
-		return 0;
-	uint32_t *v = value3(&x->seen, node, cell, low);
-	if (!v)
-		return -ENOMEM;
-	if (*v)
-		return 0;
-	*v = 1;
-	int r = room(&x->work, &x->cap_work, x->n_work, sizeof(*x->work));
-	if (r == 0)
-		x->work[x->n_work++] = (struct item){node, cell, low};
-	return r;
-}
-
-/* ... behind it. */
-static int go_on(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
-{
-	const struct spec_node *n = &x->s->nodes[node];
-	uint32_t first = x->s->functions[x->function[node]].first_node;
-	int r = 0;
-	for (uint32_t e = 0; r == 0 && e < n->n_edges; e++)
-		r = arrive(x, first + spec_edge(x->s, n, e)->to, cell, low, bit);
-	return r;
-}
-
-static int give(struct search *x, uint32_t state, uint32_t low)
-{
-	int r = room(&x->pool, &x->cap_pool, x->n_pool, sizeof(*x->pool));
-	if (r == 0)
-		x->pool[x->n_pool++] = (struct reached){state, low};
-	return r;
-}
-
-/* What the node calls, and what may be behind it. */
-static int pass_through(struct search *x, struct item i, uint64_t bit, uint32_t origin)
-{
-	const struct spec *s = x->s;
-	const struct spec_node *n = &s->nodes[i.node];
-	uint32_t to;
-	int r = 0;
-	if (n->kind == SPEC_RETURN) {
-		struct cell c = x->cells[i.cell];
-		if (c.parent == SPEC_NONE)
-			return x->at_exit & bit ? give(x, AT_EXIT, 0) : 0;
-		uint32_t depth = c.depth - 1;
-		i.low = i.low < depth ? i.low : depth;
-		r = go_on(x, c.node, c.parent, i.low, bit);
-		if (r == 0 && s->nodes[c.node].flags & SPEC_CALLBACK)
-			r = arrive(x, c.node, c.parent, i.low, bit); /* it may call again */
-		return r;
-	}
-	if (is_longjmp(n)) {
-		for (uint32_t cell = i.cell, in = i.node; r == 0; in = x->cells[cell].node, cell = x->cells[cell].parent) {
-			const struct spec_function *f = &s->functions[x->function[in]];
-			uint32_t depth = x->cells[cell].depth;
-			for (uint32_t k = 0; r == 0 && k < f->n_nodes; k++)
-				if (s->nodes[f->first_node + k].flags & SPEC_TWICE)
-					r = go_on(x, f->first_node + k, cell, i.low < depth ? i.low : depth, bit);
-			if (x->cells[cell].parent == SPEC_NONE)
-				break;
-		}
-		return r;
-	}
-	if (x->accepts[i.node] & bit) {
-		r = state_of(x, i.node, i.cell, &to);
-		if (r == 0)
-			r = give(x, to, i.low);
-	}
-	for (uint32_t t = 0; r == 0 && !makes_thread(n) && t < n->n_targets; t++) {
-		uint32_t f = s->targets[n->first_target + t];
-		if (!(x->function_first[f] & bit))
-			continue;
-		if (x->cells[i.cell].depth >= origin + CALL_PATH_FRAMES) {
-			x->deep = true;
-			continue;
-		}
-		r = cell_of(x, i.node, i.cell, &to);
-		if (r == 0)
-			r = arrive(x, s->functions[f].first_node, to, i.low, bit);
-	}
-	return r == 0 && x->pass[i.node] ? go_on(x, i.node, i.cell, i.low, bit) : r;
-}
-
-static int work_off(struct search *x, uint64_t bit, uint32_t origin)
-{
-	int r = 0;
-	while (r == 0 && x->n_work)
-		r = pass_through(x, x->work[--x->n_work], bit, origin);
-	x->n_work = 0;
-	clear3(&x->seen);
-	return r;
-}
-
-/* All that can make a call of this bit next. In pool from *ret on, *ret_n. */
-static int next_of(struct search *x, uint32_t state, uint32_t bit_number, uint32_t *ret, uint32_t *ret_n)
-{
-	uint64_t bit = 1ull << bit_number;
-	uint32_t *v = value3(&x->closed, state, bit_number, 0), from = x->n_pool, cell;
-	int r = v ? 0 : -ENOMEM;
-	if (r == 0 && *v) {
-		*ret = *v; /* the count stands before the list */
-		*ret_n = x->pool[*v - 1].state;
-		return 0;
-	}
-	if (r == 0)
-		r = give(x, 0, 0);
-	if (r == 0 && state == AT_EXIT && x->at_exit & bit)
-		r = give(x, AT_EXIT, 0);
-	if (r == 0 && state == BEFORE_MAIN) {
-		r = cell_of(x, SPEC_NONE, SPEC_NONE, &cell);
-		if (r == 0)
-			r = arrive(x, x->s->functions[x->s->main].first_node, cell, 0, bit);
-		if (r == 0)
-			r = work_off(x, bit, 1);
-	}
-	if (r == 0 && state >= FIRST_STATE) {
-		struct state is = x->states[state];
-		uint32_t depth = x->cells[is.cell].depth;
-		if (x->one[is.node] || x->s->nodes[is.node].flags & SPEC_TWICE)
-			r = go_on(x, is.node, is.cell, depth, bit);
-		else
-			r = pass_through(x, (struct item){is.node, is.cell, depth}, bit, depth);
-		if (r == 0)
-			r = work_off(x, bit, depth);
-	}
-	x->n_work = 0;
-	if (r < 0)
-		return r;
-	*ret = from + 1;
-	*ret_n = x->n_pool - from - 1;
-	x->pool[from].state = *ret_n;
-	*value3(&x->closed, state, bit_number, 0) = *ret;
-	return 0;
-}
 
 /* ---- a whole trace ---- */
 
@@ -442,13 +44,13 @@ static int fill_layer(struct search *x, const struct layer *before, uint32_t bit
 	static const uint32_t first = BEFORE_MAIN;
 	uint32_t n = before ? before->n : 1, kept = 0;
 	int r = 0;
-	clear3(&x->placed);
+	table3_clear(&x->placed);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		uint32_t from, count;
-		r = next_of(x, before ? before->state[i] : first, bit, &from, &count);
+		r = search_next(x, before ? before->state[i] : first, bit, &from, &count);
 		for (uint32_t k = 0; r == 0 && k < count; k++) {
 			struct reached to = x->pool[from + k];
-			uint32_t *v = value3(&x->placed, to.state, 0, 0);
+			uint32_t *v = table3_value(&x->placed, to.state, 0, 0);
 			r = v ? room(&ret->state, &ret->cap, ret->n, sizeof(*ret->state)) : -ENOMEM;
 			if (r == 0 && !*v) {
 				ret->state[ret->n++] = to.state;
@@ -541,10 +143,6 @@ static int compare_states(const struct search *x, uint32_t a, uint32_t b)
 	}
 	return r ? r : depth[0] < depth[1] ? -1 : depth[0] > depth[1];
 }
-
-struct chosen {
-	uint32_t state, low;
-};
 
 /* Of the links of a layer from that node of the one before, the smallest that is alive. */
 static struct chosen smallest(const struct search *x, const struct layer *l, uint32_t from, uint32_t *ret_at)
@@ -665,12 +263,12 @@ static int find_decisions(struct search *x, uint32_t from, const struct chosen n
 			for (int s = 0; s < 2; s++) {
 				uint32_t start = x->n_pool;
 				uint64_t b = 1ull << bit[s];
-				clear3(&x->seen);
+				table3_clear(&x->seen);
 				int r = next[s].state == SPEC_NONE
 				            ? 0
-				            : arrive(x, first + spec_edge(x->s, node, e)->to, cell, x->cells[cell].depth, b);
+				            : search_arrive(x, first + spec_edge(x->s, node, e)->to, cell, x->cells[cell].depth, b);
 				if (r == 0)
-					r = work_off(x, b, x->cells[cell].depth);
+					r = search_work_off(x, b, x->cells[cell].depth);
 				if (r < 0)
 					return r;
 				for (uint32_t k = start; k < x->n_pool; k++)
@@ -809,9 +407,9 @@ static int prepare(struct search *x, bool loose)
 	memset(x->ends, 0, s->n_nodes);
 	memset(x->function_first, 0, s->n_functions * sizeof(*x->function_first));
 	memset(x->function_ends, 0, s->n_functions);
-	know_program(x);
+	search_know(x);
 	for (uint32_t i = 0, none; i < FIRST_STATE; i++) {
-		int r = state_of(x, SPEC_NONE - 1 - i, 0, &none);
+		int r = search_state(x, SPEC_NONE - 1 - i, 0, &none);
 		if (r < 0)
 			return r;
 	}

@@ -1,6 +1,7 @@
 #include "spec/provscope.h"
 
 #include "base/hash.h"
+#include "spec/room.h"
 #include "spec/vocabulary.h"
 
 #include <errno.h>
@@ -21,19 +22,6 @@ struct maker {
 	uint32_t *node_label;     /* by node: label + 1, 0 none */
 	struct err *err;
 };
-
-static int room(void **p, uint32_t *cap, uint32_t n, size_t size)
-{
-	if (n < *cap)
-		return 0;
-	uint32_t more = *cap ? 2 * *cap : 256;
-	void *q = more > 1u << 26 ? NULL : realloc(*p, more * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = more;
-	return 0;
-}
 
 static int bad(struct maker *m, const char *function, const char *what)
 {
@@ -67,7 +55,7 @@ static int add_node(struct maker *m, const char *function, const json_t *node)
 	const char *label = json_string_value(json_object_get(node, "label"));
 	struct spec *s = m->s;
 	uint32_t cap = m->cap_nodes, number;
-	int r = room((void **)&s->nodes, &cap, s->n_nodes, sizeof(*s->nodes));
+	int r = room(&s->nodes, &cap, s->n_nodes, sizeof(*s->nodes));
 	if (r == 0 && cap != m->cap_nodes) {
 		uint32_t *p = realloc(m->node_label, cap * sizeof(*p));
 		if (p)
@@ -134,7 +122,7 @@ static int add_edges(struct maker *m, const char *function, const json_t *list, 
 		for (; r == 0 && k < n && e[k][0] == node; k++) {
 			if (k && e[k][0] == e[k - 1][0] && e[k][1] == e[k - 1][1])
 				continue;
-			r = room((void **)&s->edges, &m->cap_edges, s->n_edges, sizeof(*s->edges));
+			r = room(&s->edges, &m->cap_edges, s->n_edges, sizeof(*s->edges));
 			if (r == 0) {
 				s->edges[s->n_edges++] = (struct spec_edge){e[k][1], 0, ""};
 				x->n_edges++;
@@ -224,7 +212,7 @@ static int finish(struct maker *m)
 	}
 	uint32_t n_nodes = s->n_nodes;
 	for (uint32_t i = listed; i < m->names.n; i++) {
-		if (room((void **)&s->nodes, &cap, s->n_nodes, sizeof(*s->nodes)) < 0) {
+		if (room(&s->nodes, &cap, s->n_nodes, sizeof(*s->nodes)) < 0) {
 			free(offset);
 			return -ENOMEM;
 		}
@@ -334,9 +322,9 @@ struct events {
 
 static int push_event(struct events *e, struct call_event x)
 {
-	int r = room((void **)&e->v, &e->cap, e->n, sizeof(*e->v));
+	int r = room(&e->v, &e->cap, e->n, sizeof(*e->v));
 	if (r == 0 && !x.leave) {
-		r = room((void **)&e->open, &e->cap_open, e->n_open, sizeof(*e->open));
+		r = room(&e->open, &e->cap_open, e->n_open, sizeof(*e->open));
 		if (r == 0)
 			e->open[e->n_open++] = e->n;
 	}
