@@ -33,6 +33,7 @@ dump()
 		"$STEMMA" sql --csv "$what" | tr -d '\r' | sed "s|$1/||g" | LC_ALL=C sort
 	done
 }
+steps >"$T/steps"
 for how in none --hdf5 --hdf5=vol; do
 	mkdir -p "$T/$how/w" && cd "$T/$how/w" && cp "$T/h5steps" . || exit 1
 	export STEMMA_HOME="$T/$how/record"
@@ -45,36 +46,7 @@ for how in none --hdf5 --hdf5=vol; do
 			timeout -k 5 60 "$STEMMA" run $how -- ./h5steps $steps
 		fi >>"$T/$how/said" 2>&1
 		echo "$steps: $?" >>"$T/$how/said"
-	done <<-END
-		make in.h5
-		scale in.h5 out.h5
-		columns in.h5 cut.h5
-		named in.h5 named.h5
-		over in.h5
-		some in.h5
-		grow grow.h5
-		longer grow.h5
-		chunk grow.h5 chunk.h5
-		multi grow.h5 multi.h5
-		again again.h5
-		copy again.h5 copy.h5
-		reshape reshape.h5
-		numbered numbered.h5
-		virtual again.h5 virtual.h5
-		rate in.h5
-		move in.h5
-		make m.h5
-		regroup m.h5
-		make s.h5
-		soft s.h5
-		through s.h5 sum.h5
-		retarget s.h5
-		through s.h5 sum.h5
-		fork s.h5 child.h5
-		kinds kinds.h5
-		many many.h5 100
-		killed killed.h5
-	END
+	done <"$T/steps"
 	[ $how = none ] || dump "$PWD" >"$T/$how/dump" 2>&1
 done
 cd "$T" || exit 1

@@ -36,5 +36,6 @@ export OPAL_PREFIX="$root/usr" PRTE_PREFIX="$root/usr" PMIX_PREFIX="$root/usr" O
 exec "$root/lib64/ld-linux-x86-64.so.2" --library-path "$lib" "$root/usr/bin/prterun" --allow-run-as-root --map-by :OVERSUBSCRIBE "\$@"
 END
 chmod +x "$T/mpicc" "$T/launch"
-STEMMA=${STEMMA:-$BUILD/src/cmd/stemma} STEMMA_EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext} BUILD=$BUILD HDF5=hdf5-openmpi STEMMA_H5HOW=$how STEMMA_H5MPICC=$T/mpicc \
-	STEMMA_H5LAUNCH=$T/launch sh "$here/t/t1035-h5bench.sh"
+export STEMMA="${STEMMA:-$BUILD/src/cmd/stemma}" STEMMA_EVTEXT="${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext}" BUILD HDF5=hdf5-openmpi
+export STEMMA_H5HOW="$how" STEMMA_H5MPICC="$T/mpicc" STEMMA_H5LAUNCH="$T/launch"
+sh "$here/t/t1035-h5bench.sh"

@@ -6,6 +6,7 @@
 #   skip WHY                    the whole script; not_ok WHY: as a test that failed
 #   wants FILE PACKAGE...       these packages are in the root, whose sign is the file
 #   compile FILE.c TO ARG...    a program of that root that runs here
+#   steps                       the steps of tests/hdf5/h5steps.c, each a line, that show all that is told of objects
 #   connector                   stemma with the connector below $T, as $STEMMA: that of $BUILD, or one that is built as
 #                               a user would, with the headers of the root, and put beside copies of the rest
 here=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -67,6 +68,40 @@ compile()
 	done=$?
 	rm -rf "$made"
 	return $done
+}
+steps()
+{
+	cat <<-END
+		make in.h5
+		scale in.h5 out.h5
+		columns in.h5 cut.h5
+		named in.h5 named.h5
+		over in.h5
+		some in.h5
+		grow grow.h5
+		longer grow.h5
+		chunk grow.h5 chunk.h5
+		multi grow.h5 multi.h5
+		again again.h5
+		copy again.h5 copy.h5
+		reshape reshape.h5
+		numbered numbered.h5
+		virtual again.h5 virtual.h5
+		rate in.h5
+		handler in.h5
+		move in.h5
+		make m.h5
+		regroup m.h5
+		make s.h5
+		soft s.h5
+		through s.h5 sum.h5
+		retarget s.h5
+		through s.h5 sum.h5
+		fork s.h5 child.h5
+		kinds kinds.h5
+		many many.h5 100
+		killed killed.h5
+	END
 }
 connector()
 {

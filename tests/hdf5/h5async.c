@@ -191,6 +191,11 @@ static int use(const char *out, hid_t list)
 		size_t n_errors = 0;
 		H5ESget_err_info(es, 1, &info, &n_errors);
 		printf("errors %zu in %s\n", n_errors, n_errors ? info.api_name : "");
+		if (n_errors) {
+			H5free_memory(info.api_name), H5free_memory(info.api_args);
+			H5free_memory(info.app_file_name), H5free_memory(info.app_func_name);
+			H5Eclose_stack(info.err_stack_id);
+		}
 	} else {
 		H5Dread_async(d[2], H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, back, es);
 		printf("read %s//g/d2\n", out);
