@@ -71,7 +71,7 @@ try()
 	what=$1 want=$2 how=$3 file=$4 alone=${5:-} with=${6:-} value=${7:-}
 	(cd alone && timeout -k 5 60 ../h5async "$how" "$file" ${alone:+"$alone"}) >said 2>why
 	done=$?
-	(cd with && timeout -k 5 60 "$STEMMA" run --hdf5=vol -- ../h5async "$how" "$file" ${with:+"$with" $value}) >out 2>>why
+	(cd with && timeout -k 5 60 "$STEMMA" run "${by:---hdf5=vol}" -- ../h5async "$how" "$file" ${with:+"$with" $value}) >out 2>>why
 	[ "$done $?" = '0 0' ] && cmp said out >>why 2>&1 && cmp "alone/$file" "with/$file" >>why 2>&1 && grep -q "failed $want," said
 	ok $? "$what: the same results and the same bytes"
 	grep -E '^(read|write) ' said | sort -u >did
@@ -84,6 +84,9 @@ try()
 	ok $? "$what: what was done is recorded, and how it ended"
 }
 try 'asynchronous calls' 0 plain plain.h5
+by=--hdf5
+try 'asynchronous calls, by the library' 0 plain library.h5
+by=
 try 'over a connector that works later' 0 later later.h5 none stemma
 try 'what fails later' 1 fails fails.h5 none stemma
 try 'under such a connector' 0 top top.h5 native 'stemma under_vol=0;under_info={}' 371

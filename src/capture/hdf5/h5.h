@@ -183,6 +183,12 @@ void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name);
 void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 void h5_object_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 
+/* The asynchronous functions of 1.13 and later have these before what the others have, and an event set behind it.
+ * HDF5's own connector has done what they ask for when they come back; with another one that works later, what it began
+ * is noted as done. */
+#define H5_APP const char *app_file, const char *app_func, unsigned app_line
+#define H5_AP app_file, app_func, app_line
+
 /* ---- asking (h5_ask.c) ---- */
 
 /* Between these two, HDF5 prints nothing of what fails; behind them its error stack is empty. Only where it was empty,

@@ -25,57 +25,71 @@
 	}
 FILES(H5Fcreate, true, (const char *file, unsigned flags, hid_t create, hid_t access), (file, flags, create, access))
 FILES(H5Fopen, false, (const char *file, unsigned flags, hid_t access), (file, flags, access))
+FILES(H5Fcreate_async, true, (H5_APP, const char *file, unsigned flags, hid_t create, hid_t access, hid_t es),
+      (H5_AP, file, flags, create, access, es))
+FILES(H5Fopen_async, false, (H5_APP, const char *file, unsigned flags, hid_t access, hid_t es),
+      (H5_AP, file, flags, access, es))
 
-EXPORT hid_t H5Freopen(hid_t old);
-EXPORT hid_t H5Freopen(hid_t old)
-{
-	struct h5_lib *l = h5_lib_of(CALLER);
-	hid_t (*real)(hid_t) = l ? H5CALL(l, H5Freopen, hid_t(*)(hid_t)) : NULL;
-	if (!real)
-		return -1;
-	int64_t t = h5_on(l) ? h5_now() : 0;
-	hid_t id = real(old);
-	if (t && id >= 0) {
-		struct h5_obj *o = h5_loc_of(l, id);
-		if (o)
-			__atomic_add_fetch(&o->file->ids, 1, __ATOMIC_RELAXED);
-		h5_did(o, H5_OPEN, true, t, h5_now());
+#define REOPENS(name, args, call)                                                                                      \
+	EXPORT hid_t name args;                                                                                            \
+	EXPORT hid_t name args                                                                                             \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		hid_t(*real) args = l ? H5CALL(l, name, hid_t(*) args) : NULL;                                                 \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		int64_t t = h5_on(l) ? h5_now() : 0;                                                                           \
+		hid_t id = real call;                                                                                          \
+		if (t && id >= 0) {                                                                                            \
+			struct h5_obj *o = h5_loc_of(l, id);                                                                       \
+			if (o)                                                                                                     \
+				__atomic_add_fetch(&o->file->ids, 1, __ATOMIC_RELAXED);                                                \
+			h5_did(o, H5_OPEN, true, t, h5_now());                                                                     \
+		}                                                                                                              \
+		return id;                                                                                                     \
 	}
-	return id;
-}
+REOPENS(H5Freopen, (hid_t old), (old))
+REOPENS(H5Freopen_async, (H5_APP, hid_t old, hid_t es), (H5_AP, old, es))
 
-EXPORT herr_t H5Fclose(hid_t id);
-EXPORT herr_t H5Fclose(hid_t id)
-{
-	struct h5_lib *l = h5_lib_of(CALLER);
-	herr_t (*real)(hid_t) = l ? H5CALL(l, H5Fclose, herr_t(*)(hid_t)) : NULL;
-	if (!real)
-		return -1;
-	struct h5_obj *o = h5_on(l) ? h5_loc_of(l, id) : NULL;
-	h5_id_gone(l, id);
-	herr_t r = real(id);
-	if (o)
-		h5_file_closed(o->file);
-	return r;
-}
+#define CLOSES_FILE(name, args, call)                                                                                  \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		struct h5_obj *o = h5_on(l) ? h5_loc_of(l, id) : NULL;                                                         \
+		h5_id_gone(l, id);                                                                                             \
+		herr_t r = real call;                                                                                          \
+		if (o)                                                                                                         \
+			h5_file_closed(o->file);                                                                                   \
+		return r;                                                                                                      \
+	}
+CLOSES_FILE(H5Fclose, (hid_t id), (id))
+CLOSES_FILE(H5Fclose_async, (H5_APP, hid_t id, hid_t es), (H5_AP, id, es))
 
 /* ---- identifiers that end ---- */
 
-#define CLOSES(name)                                                                                                   \
-	EXPORT herr_t name(hid_t id);                                                                                      \
-	EXPORT herr_t name(hid_t id)                                                                                       \
+#define CLOSES(name, args, call)                                                                                       \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
 	{                                                                                                                  \
 		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
-		herr_t (*real)(hid_t) = l ? H5CALL(l, name, herr_t(*)(hid_t)) : NULL;                                          \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
 		h5_id_gone(l, id); /* if it does not go, it is asked for again */                                              \
-		return real(id);                                                                                               \
+		return real call;                                                                                              \
 	}
-CLOSES(H5Gclose)
-CLOSES(H5Dclose)
-CLOSES(H5Aclose)
-CLOSES(H5Oclose)
+CLOSES(H5Gclose, (hid_t id), (id))
+CLOSES(H5Dclose, (hid_t id), (id))
+CLOSES(H5Aclose, (hid_t id), (id))
+CLOSES(H5Oclose, (hid_t id), (id))
+CLOSES(H5Gclose_async, (H5_APP, hid_t id, hid_t es), (H5_AP, id, es))
+CLOSES(H5Dclose_async, (H5_APP, hid_t id, hid_t es), (H5_AP, id, es))
+CLOSES(H5Aclose_async, (H5_APP, hid_t id, hid_t es), (H5_AP, id, es))
+CLOSES(H5Oclose_async, (H5_APP, hid_t id, hid_t es), (H5_AP, id, es))
 
 /* Python closes everything so; files, too. */
 EXPORT int H5Idec_ref(hid_t id);
@@ -180,6 +194,28 @@ OPENS(H5Aopen_by_idx, TERM_kind_attribute, h5_wants(l, H5_ATTRIBUTE), H5_OPEN,
       (hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b),
       (loc, path, index, order, n, a, b))
 
+OPENS(H5Gcreate_async, TERM_kind_group, h5_wants(l, H5_GROUP), H5_CREATE,
+      (H5_APP, hid_t loc, const char *path, hid_t a, hid_t b, hid_t c, hid_t es), (H5_AP, loc, path, a, b, c, es))
+OPENS_AT(H5Gopen_async, TERM_kind_group, h5_wants(l, H5_GROUP),
+         (H5_APP, hid_t loc, const char *path, hid_t a, hid_t es), (H5_AP, loc, path, a, es))
+OPENS(H5Dcreate_async, TERM_kind_dataset, h5_sees(l, H5_DATASET), H5_CREATE,
+      (H5_APP, hid_t loc, const char *path, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c, hid_t es),
+      (H5_AP, loc, path, type, space, a, b, c, es))
+OPENS_AT(H5Dopen_async, TERM_kind_dataset, h5_wants(l, H5_DATASET),
+         (H5_APP, hid_t loc, const char *path, hid_t a, hid_t es), (H5_AP, loc, path, a, es))
+OPENS_AT(H5Topen_async, TERM_kind_datatype, h5_wants(l, H5_DATATYPE),
+         (H5_APP, hid_t loc, const char *path, hid_t a, hid_t es), (H5_AP, loc, path, a, es))
+OPENS_AT(H5Oopen_async, TERM_kind_group, h5_wants(l, H5_OBJECTS),
+         (H5_APP, hid_t loc, const char *path, hid_t a, hid_t es), (H5_AP, loc, path, a, es))
+OPENS(H5Oopen_by_idx_async, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+      (H5_APP, hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t es),
+      (H5_AP, loc, path, index, order, n, a, es))
+OPENS(H5Ropen_object_async, TERM_kind_group, h5_wants(l, H5_OBJECTS), H5_OPEN,
+      (H5_APP, void *ref, hid_t a, hid_t b, hid_t es), (H5_AP, ref, a, b, es))
+OPENS(H5Aopen_by_idx_async, TERM_kind_attribute, h5_wants(l, H5_ATTRIBUTE), H5_OPEN,
+      (H5_APP, hid_t loc, const char *path, int index, int order, hsize_t n, hid_t a, hid_t b, hid_t es),
+      (H5_AP, loc, path, index, order, n, a, b, es))
+
 /* Where the object is known, the attribute is by its name: nothing needs to be asked of HDF5. */
 #define ATTRIBUTES(name, notes, op, args, call)                                                                        \
 	EXPORT hid_t name args;                                                                                            \
@@ -205,6 +241,11 @@ ATTRIBUTES(H5Acreate1, h5_sees, H5_CREATE, (hid_t loc, const char *attr, hid_t t
            (loc, attr, type, space, a))
 ATTRIBUTES(H5Acreate2, h5_sees, H5_CREATE, (hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b),
            (loc, attr, type, space, a, b))
+ATTRIBUTES(H5Acreate_async, h5_sees, H5_CREATE,
+           (H5_APP, hid_t loc, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b, hid_t es),
+           (H5_AP, loc, attr, type, space, a, b, es))
+ATTRIBUTES(H5Aopen_async, h5_wants, H5_OPEN, (H5_APP, hid_t loc, const char *attr, hid_t a, hid_t es),
+           (H5_AP, loc, attr, a, es))
 ATTRIBUTES(H5Aopen, h5_wants, H5_OPEN, (hid_t loc, const char *attr, hid_t a), (loc, attr, a))
 ATTRIBUTES(H5Aopen_name, h5_wants, H5_OPEN, (hid_t loc, const char *attr), (loc, attr))
 
@@ -227,6 +268,8 @@ ATTRIBUTES(H5Aopen_name, h5_wants, H5_OPEN, (hid_t loc, const char *attr), (loc,
 	}
 COMMITS(H5Tcommit1, (hid_t loc, const char *path, hid_t type), (loc, path, type))
 COMMITS(H5Tcommit2, (hid_t loc, const char *path, hid_t type, hid_t a, hid_t b, hid_t c), (loc, path, type, a, b, c))
+COMMITS(H5Tcommit_async, (H5_APP, hid_t loc, const char *path, hid_t type, hid_t a, hid_t b, hid_t c, hid_t es),
+        (H5_AP, loc, path, type, a, b, c, es))
 COMMITS(H5Tcommit_anon, (hid_t loc, hid_t type, hid_t a, hid_t b), (loc, type, a, b))
 
 #define FLUSHES(name, notes, args, call)                                                                               \
@@ -250,3 +293,5 @@ FLUSHES(H5Dflush, h5_wants(l, H5_DATASET), (hid_t id), (id))
 FLUSHES(H5Gflush, h5_wants(l, H5_GROUP), (hid_t id), (id))
 FLUSHES(H5Tflush, h5_wants(l, H5_DATATYPE), (hid_t id), (id))
 FLUSHES(H5Oflush, h5_wants(l, H5_OBJECTS), (hid_t id), (id))
+FLUSHES(H5Fflush_async, h5_on(l), (H5_APP, hid_t id, int scope, hid_t es), (H5_AP, id, scope, es))
+FLUSHES(H5Oflush_async, h5_wants(l, H5_OBJECTS), (H5_APP, hid_t id, hid_t es), (H5_AP, id, es))

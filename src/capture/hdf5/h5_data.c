@@ -38,25 +38,30 @@ DATA(H5Dread, false, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist,
 DATA(H5Dwrite, true, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, const void *buf),
      (id, type, mem, space, plist, buf), id, type, space, (void)0)
 
+DATA(H5Dread_async, false, (H5_APP, hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, void *buf, hid_t es),
+     (H5_AP, id, type, mem, space, plist, buf, es), id, type, space, (void)0)
+DATA(H5Dwrite_async, true,
+     (H5_APP, hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist, const void *buf, hid_t es),
+     (H5_AP, id, type, mem, space, plist, buf, es), id, type, space, (void)0)
+
 /* Several datasets in one call (1.14). Of more than these the bytes are not known, but where all of a dataset moves. */
 #define SEVERAL 16
 
-#define MULTI(name, write, pointer)                                                                                    \
-	EXPORT herr_t name(size_t n, hid_t id[], hid_t type[], hid_t mem[], hid_t space[], hid_t plist, pointer buf[]);    \
-	EXPORT herr_t name(size_t n, hid_t id[], hid_t type[], hid_t mem[], hid_t space[], hid_t plist, pointer buf[])     \
+#define MULTI(name, write, args, call)                                                                                 \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
 	{                                                                                                                  \
 		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
-		herr_t (*real)(size_t, hid_t *, hid_t *, hid_t *, hid_t *, hid_t, pointer *) =                                 \
-		    l ? H5CALL(l, name, herr_t(*)(size_t, hid_t *, hid_t *, hid_t *, hid_t *, hid_t, pointer *)) : NULL;       \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
 		if (!h5_sees(l, H5_DATASET) || !id || !type || !space)                                                         \
-			return real(n, id, type, mem, space, plist, buf);                                                          \
+			return real call;                                                                                          \
 		uint64_t bytes[SEVERAL], more;                                                                                 \
 		int64_t t = 0;                                                                                                 \
 		for (size_t i = 0; i < n; i++)                                                                                 \
 			data_begin(l, id[i], type[i], space[i], write, i < SEVERAL ? &bytes[i] : &more, &t);                       \
-		herr_t r = real(n, id, type, mem, space, plist, buf);                                                          \
+		herr_t r = real call;                                                                                          \
 		int64_t end = h5_now();                                                                                        \
 		for (size_t i = 0; i < n; i++) {                                                                               \
 			struct h5_obj *o = h5_obj_of(l, id[i], TERM_kind_dataset);                                                 \
@@ -66,8 +71,18 @@ DATA(H5Dwrite, true, (hid_t id, hid_t type, hid_t mem, hid_t space, hid_t plist,
 		}                                                                                                              \
 		return r;                                                                                                      \
 	}
-MULTI(H5Dread_multi, false, void *)
-MULTI(H5Dwrite_multi, true, const void *)
+MULTI(H5Dread_multi, false, (size_t n, hid_t id[], hid_t type[], hid_t mem[], hid_t space[], hid_t plist, void *buf[]),
+      (n, id, type, mem, space, plist, buf))
+MULTI(H5Dwrite_multi, true,
+      (size_t n, hid_t id[], hid_t type[], hid_t mem[], hid_t space[], hid_t plist, const void *buf[]),
+      (n, id, type, mem, space, plist, buf))
+MULTI(H5Dread_multi_async, false,
+      (H5_APP, size_t n, hid_t id[], hid_t type[], hid_t mem[], hid_t space[], hid_t plist, void *buf[], hid_t es),
+      (H5_AP, n, id, type, mem, space, plist, buf, es))
+MULTI(H5Dwrite_multi_async, true,
+      (H5_APP, size_t n, hid_t id[], hid_t type[], hid_t mem[], hid_t space[], hid_t plist, const void *buf[],
+       hid_t es),
+      (H5_AP, n, id, type, mem, space, plist, buf, es))
 
 /* Chunks as they are in the file: which elements is said by the offset, and the chunk's shape. */
 static struct h5_obj *chunk_begin(struct h5_lib *l, hid_t id, bool write, int64_t *ret_t)
@@ -108,22 +123,23 @@ EXPORT herr_t H5Dwrite_chunk(hid_t id, hid_t plist, uint32_t filters, const hsiz
 	return r;
 }
 
-#define EXTENT(name)                                                                                                   \
-	EXPORT herr_t name(hid_t id, const hsize_t *size);                                                                 \
-	EXPORT herr_t name(hid_t id, const hsize_t *size)                                                                  \
+#define EXTENT(name, args, call)                                                                                       \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
 	{                                                                                                                  \
 		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
-		herr_t (*real)(hid_t, const hsize_t *) = l ? H5CALL(l, name, herr_t(*)(hid_t, const hsize_t *)) : NULL;        \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
 		struct h5_obj *o = h5_sees(l, H5_DATASET) ? h5_obj_of(l, id, TERM_kind_dataset) : NULL;                        \
 		int64_t t = o ? h5_extent_begin(o) : 0;                                                                        \
-		herr_t r = real(id, size);                                                                                     \
+		herr_t r = real call;                                                                                          \
 		h5_extent_end(o, r >= 0, t);                                                                                   \
 		return r;                                                                                                      \
 	}
-EXTENT(H5Dset_extent)
-EXTENT(H5Dextend)
+EXTENT(H5Dset_extent, (hid_t id, const hsize_t *size), (id, size))
+EXTENT(H5Dextend, (hid_t id, const hsize_t *size), (id, size))
+EXTENT(H5Dset_extent_async, (H5_APP, hid_t id, const hsize_t *size, hid_t es), (H5_AP, id, size, es))
 
 static struct h5_obj *attribute_begin(struct h5_lib *l, hid_t id, bool write, int64_t *ret_t)
 {
@@ -135,21 +151,23 @@ static struct h5_obj *attribute_begin(struct h5_lib *l, hid_t id, bool write, in
 	return o;
 }
 
-#define ATTRIBUTE(name, write, pointer)                                                                                \
-	EXPORT herr_t name(hid_t id, hid_t type, pointer buf);                                                             \
-	EXPORT herr_t name(hid_t id, hid_t type, pointer buf)                                                              \
+#define ATTRIBUTE(name, write, args, call)                                                                             \
+	EXPORT herr_t name args;                                                                                           \
+	EXPORT herr_t name args                                                                                            \
 	{                                                                                                                  \
 		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
-		herr_t (*real)(hid_t, hid_t, pointer) = l ? H5CALL(l, name, herr_t(*)(hid_t, hid_t, pointer)) : NULL;          \
+		herr_t(*real) args = l ? H5CALL(l, name, herr_t(*) args) : NULL;                                               \
 		if (!real)                                                                                                     \
 			return -1;                                                                                                 \
 		if (!h5_sees(l, H5_ATTRIBUTE))                                                                                 \
-			return real(id, type, buf);                                                                                \
+			return real call;                                                                                          \
 		int64_t t;                                                                                                     \
 		struct h5_obj *o = attribute_begin(l, id, write, &t);                                                          \
-		herr_t r = real(id, type, buf);                                                                                \
+		herr_t r = real call;                                                                                          \
 		h5_end(o, write, r >= 0, o ? o->size * o->elements : 0, t, h5_now());                                          \
 		return r;                                                                                                      \
 	}
-ATTRIBUTE(H5Aread, false, void *)
-ATTRIBUTE(H5Awrite, true, const void *)
+ATTRIBUTE(H5Aread, false, (hid_t id, hid_t type, void *buf), (id, type, buf))
+ATTRIBUTE(H5Awrite, true, (hid_t id, hid_t type, const void *buf), (id, type, buf))
+ATTRIBUTE(H5Aread_async, false, (H5_APP, hid_t id, hid_t type, void *buf, hid_t es), (H5_AP, id, type, buf, es))
+ATTRIBUTE(H5Awrite_async, true, (H5_APP, hid_t id, hid_t type, const void *buf, hid_t es), (H5_AP, id, type, buf, es))

@@ -72,6 +72,14 @@ ATTRIBUTES_BY_NAME(H5Acreate_by_name, h5_sees, H5_CREATE,
                    (hid_t loc, const char *path, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b, hid_t c),
                    (loc, path, attr, type, space, a, b, c))
 
+ATTRIBUTES_BY_NAME(H5Aopen_by_name_async, h5_wants, H5_OPEN,
+                   (H5_APP, hid_t loc, const char *path, const char *attr, hid_t a, hid_t b, hid_t es),
+                   (H5_AP, loc, path, attr, a, b, es))
+ATTRIBUTES_BY_NAME(H5Acreate_by_name_async, h5_sees, H5_CREATE,
+                   (H5_APP, hid_t loc, const char *path, const char *attr, hid_t type, hid_t space, hid_t a, hid_t b,
+                    hid_t c, hid_t es),
+                   (H5_AP, loc, path, attr, type, space, a, b, c, es))
+
 static void renamed(struct h5_lib *l, struct h5_obj *o, unsigned op, hid_t loc, const char *name, hid_t old_loc,
                     const char *old)
 {
@@ -133,22 +141,30 @@ CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, 
 })
 
 /* By its number in the group, in an order; the name is asked for while it is there. */
-EXPORT herr_t H5Ldelete_by_idx(hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list);
-EXPORT herr_t H5Ldelete_by_idx(hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list)
-{
-	struct h5_lib *l = h5_lib_of(CALLER);
-	herr_t (*real)(hid_t, const char *, int, int, hsize_t, hid_t) =
-	    l ? H5CALL(l, H5Ldelete_by_idx, herr_t(*)(hid_t, const char *, int, int, hsize_t, hid_t)) : NULL;
-	if (!real)
-		return -1;
-	char name[H5_NAME_MAX];
-	bool on = h5_sees(l, H5_LINK) && h5_ask_link(l, loc, group, index, order, n, list, name, sizeof(name));
-	struct h5_obj *o = on ? at_name(l, loc, name) : NULL;
-	herr_t r = real(loc, group, index, order, n, list);
-	if (on && r >= 0)
-		renamed(l, o, TERM_nameop_unlink, loc, name, 0, NULL);
-	return r;
-}
+#define DELETES_NTH(fn, args, call)                                                                                    \
+	EXPORT herr_t fn args;                                                                                             \
+	EXPORT herr_t fn args                                                                                              \
+	{                                                                                                                  \
+		struct h5_lib *l = h5_lib_of(CALLER);                                                                          \
+		herr_t(*real) args = l ? H5CALL(l, fn, herr_t(*) args) : NULL;                                                 \
+		if (!real)                                                                                                     \
+			return -1;                                                                                                 \
+		char name[H5_NAME_MAX];                                                                                        \
+		bool on = h5_sees(l, H5_LINK) && h5_ask_link(l, loc, group, index, order, n, list, name, sizeof(name));        \
+		struct h5_obj *o = on ? at_name(l, loc, name) : NULL;                                                          \
+		int64_t t = on ? h5_now() : 0;                                                                                 \
+		herr_t r = real call;                                                                                          \
+		if (on && r >= 0) {                                                                                            \
+			h5_did(o, H5_DELETE, true, t, h5_now());                                                                   \
+			renamed(l, o, TERM_nameop_unlink, loc, name, 0, NULL);                                                     \
+		}                                                                                                              \
+		return r;                                                                                                      \
+	}
+DELETES_NTH(H5Ldelete_by_idx, (hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list),
+            (loc, group, index, order, n, list))
+DELETES_NTH(H5Ldelete_by_idx_async,
+            (H5_APP, hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list, hid_t es),
+            (H5_AP, loc, group, index, order, n, list, es))
 
 /* What a soft link leads to is known here, if that is there; else, and of an external link always, when it is followed.
  */
@@ -200,3 +216,26 @@ static void object_copied(struct h5_lib *l, struct h5_obj *from, hid_t to_loc, c
 
 CALLS(H5Ocopy, h5_copies(l), (hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d),
       (a, from, b, to, c, d), o = at_name(l, a, from), object_copied(l, o, b, to, t))
+
+CALLS(H5Lcreate_hard_async, h5_sees(l, H5_LINK),
+      (H5_APP, hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d, hid_t es),
+      (H5_AP, a, from, b, to, c, d, es), o = at_name(l, place(a, b), from),
+      renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
+CALLS(H5Lcreate_soft_async, h5_wants(l, H5_LINK),
+      (H5_APP, const char *target, hid_t a, const char *name, hid_t b, hid_t c, hid_t es),
+      (H5_AP, target, a, name, b, c, es), (void)0, renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
+CALLS(H5Ldelete_async, h5_sees(l, H5_LINK), (H5_APP, hid_t a, const char *name, hid_t c, hid_t es),
+      (H5_AP, a, name, c, es), o = at_name(l, a, name), {
+	      h5_did(o, H5_DELETE, true, t, h5_now());
+	      renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
+      })
+CALLS(H5Arename_async, h5_sees(l, H5_ATTRIBUTE), (H5_APP, hid_t loc, const char *from, const char *to, hid_t es),
+      (H5_AP, loc, from, to, es), o = h5_attribute_of(h5_loc_of(l, loc), from),
+      attribute_renamed(o, h5_loc_of(l, loc), to, t))
+CALLS(H5Arename_by_name_async, h5_sees(l, H5_ATTRIBUTE),
+      (H5_APP, hid_t loc, const char *path, const char *from, const char *to, hid_t a, hid_t es),
+      (H5_AP, loc, path, from, to, a, es), o = h5_attribute_of(at_name(l, loc, path), from),
+      attribute_renamed(o, at_name(l, loc, path), to, t))
+CALLS(H5Ocopy_async, h5_copies(l),
+      (H5_APP, hid_t a, const char *from, hid_t b, const char *to, hid_t c, hid_t d, hid_t es),
+      (H5_AP, a, from, b, to, c, d, es), o = at_name(l, a, from), object_copied(l, o, b, to, t))
