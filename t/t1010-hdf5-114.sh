@@ -38,7 +38,28 @@ try()
 }
 try 'HDF5 1.14 calls the connector' a.h5 1 "$program" make a.h5
 try 'over another connector' b.h5 1 env HDF5_VOL_CONNECTOR='pass_through under_vol=0;under_info={}' "$program" make b.h5
+try 'asked for by its name' f.h5 1 env HDF5_VOL_CONNECTOR='stemma under_vol=0;under_info={}' "$program" make f.h5
+try 'over another one that is over HDF5'"'"'s, as the user has it' g.h5 1 \
+	env HDF5_VOL_CONNECTOR='stemma under_vol=pass_through;under_info={under_vol=0;under_info={}}' "$program" make g.h5
 try 'where none may be loaded, the library before the functions sees it' c.h5 0 env HDF5_PLUGIN_PRELOAD=:: "$program" make c.h5
+# What lies in its place is no connector, or one of another version of HDF5's: HDF5 works, and the library sees it.
+good=$STEMMA tree=$(cd "$(dirname "$STEMMA")/.." && pwd -P)
+mkdir -p "$T/bad/src/cmd" "$T/bad/src/capture/inject" "$T/bad/src/capture/hdf5/vol"
+cp "$STEMMA" "$T/bad/src/cmd/stemma" && cp "$tree"/capture/inject/*.so "$T/bad/src/capture/inject" && cp "$tree/capture/hdf5/libstemma-hdf5.so" "$T/bad/src/capture/hdf5"
+STEMMA=$T/bad/src/cmd/stemma bad=$T/bad/src/capture/hdf5/vol/libstemma-hdf5-vol.so
+echo 'no library' >"$bad"
+try 'where it is no library, the library before the functions sees it' h.h5 0 "$program" make h.h5
+cat >"$T/old.c" <<'END'
+#include <hdf5.h>
+#include <H5PLextern.h>
+#include <H5VLconnector.h>
+static const H5VL_class_t old = {.version = 2, .value = 371, .name = "stemma", .conn_version = 1};
+H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_VOL; }
+const void *H5PLget_plugin_info(void) { return &old; }
+END
+compile "$T/old.c" "$bad" -shared -fPIC -Wl,-soname,libstemma-hdf5-vol.so || not_ok 'a connector of another version is compiled'
+try '... and where it is of another version' i.h5 1 "$program" make i.h5
+STEMMA=$good
 if [ -x "$other" ]; then
 	try 'as it does of another version of HDF5' d.h5 0 "$other" make d.h5
 else
