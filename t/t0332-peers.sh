@@ -84,4 +84,25 @@ rec $PYTHON -I client.py ./sock6 six
 wait
 cmd 0 why six && says "$out" "socket unix:$T/work/sock6 (not observed)?"
 check 'a path whose server was not recorded'
+
+# Data come first; of several sockets and segments of memory the number is told.
+history <<'END'
+h = History('01EEEEEEEEEEEEEEEEEEEEEEEE', argv=['./rank'], start=40000)
+p = h.process(); h.exec(p, ['./rank'], exe='/w/rank', env=['PMI_RANK=0'])
+for port in range(3):
+    h.read(p, h.file('inet:10.0.0.1:%d' % (80 + port), SOCKET), via=VSOCKET, sure=0, api=6)
+for n in range(4):
+    h.read(p, h.file('/dev/shm/vader_segment.h1.%d' % n, size=9))
+h.read(p, h.file('/tmp/ompi.h1.0/pid.7/contact.txt', size=9))
+h.read(p, h.file('/dev/shm/mine.dat', size=9)); h.read(p, h.file('/w/b', size=9))
+h.write(p, h.file('/w/result', size=5)); h.exit(p); h.end(); h.save(home, evtext)
+END
+cmd 0 why /w/result && says "$out" 'by rank from /dev/shm/mine.dat@{1}, /w/b@{1}, 5 segments of shared memory, 3 sockets (not observed)? by ann@h1'
+check 'why: data first, then segments and sockets by their number'
+cmd 0 why --json /w/result && json '[.answers[0].inputs[].kind] == ["regular","regular","regular","regular","regular","regular","regular","socket","socket","socket"] and [.answers[0].inputs[:2][].path] == ["/dev/shm/mine.dat", "/w/b"]'
+check '... as JSON, each'
+COLUMNS=100 cmd 0 why /w/result && says "$out" 'mine.dat' && says_not "$out" segments && says "$out" '+'
+check '... where there is little room'
+cmd 0 why --json /w/result && exec=$(jq -r '.answers[0].makers[0].id' "$out") && cmd 0 show "$exec" && sed -n '/^used/,/^made/p' "$out" | cut -d' ' -f1-6 | tr '\n' ';' >"$T/got" && grep -q '/dev/shm/mine.dat@.*/w/b@.*  5 segments of shared.*  3 sockets (--all).*' "$T/got" && cmd 0 show --all "$exec" && says "$out" vader_segment.h1.3 10.0.0.1:82
+check 'show'
 finish

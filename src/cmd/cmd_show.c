@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define FOLD 2      /* segments of memory, or sockets, that are told as their number */
 #define LIST_MAX 40 /* lines of a list, without --all */
 
 struct show {
@@ -92,10 +93,24 @@ static void item_line(const struct show *w, const struct edge *e, const struct v
 	buf_release(&since);
 }
 
-/* Prints, or appends to json. */
-static int put_items(const struct show *w, const char *title, const struct items *l, bool used, json_t *json)
+static void item_json(const struct edge *e, const struct version_info *v, const struct file_info *f, json_t *list)
 {
-	uint64_t folded = 0, more = 0, lines = 0;
+	json_t *one = entity_json(v, f);
+	if (e->has_bytes)
+		js_num(one, "bytes", e->bytes);
+	if (e->count)
+		js_num(one, "count", e->count);
+	js_text(one, "certainty", e->sure ? "must" : "may");
+	js_text(one, "via", term_name(SET_via, e->via));
+	js_add(list, one);
+}
+
+#define SORT_NONE THING_SORTS /* is not listed */
+
+/* What each item is. Appends to json those that are listed. */
+static int sort_items(const struct show *w, const struct items *l, json_t *json, uint8_t *sorts,
+                      size_t ret_n[THING_SORTS + 1])
+{
 	for (size_t i = 0; i < l->n; i++) {
 		struct version_info v;
 		struct file_info f;
@@ -104,34 +119,57 @@ static int put_items(const struct show *w, const char *title, const struct items
 			r = store_file(w->c->store, v.file, &f);
 		if (r < 0)
 			return r;
-		if (r == 0)
-			continue;
-		if (!is_shown(w, &l->v[i].e, &v, &f)) {
-			folded++;
-			continue;
-		}
-		if (json) {
-			json_t *one = entity_json(&v, &f);
-			const struct edge *e = &l->v[i].e;
-			if (e->has_bytes)
-				js_num(one, "bytes", e->bytes);
-			if (e->count)
-				js_num(one, "count", e->count);
-			js_text(one, "certainty", e->sure ? "must" : "may");
-			js_text(one, "via", term_name(SET_via, e->via));
-			js_add(json, one);
-			continue;
-		}
-		if (!lines)
-			printf("%s\n", title);
-		if (lines < LIST_MAX || w->o->all)
-			item_line(w, &l->v[i].e, &v, &f, used);
-		else
-			more++;
-		lines++;
+		bool shown = r > 0 && is_shown(w, &l->v[i].e, &v, &f);
+		sorts[i] = (uint8_t)(shown ? thing_sort(f.kind, f.path) : SORT_NONE);
+		if (sorts[i] == THING_DATA && (l->v[i].e.mode & ACCESS_PROGRAM || kind_is_stream(f.kind)))
+			sorts[i] = THING_PROGRAM;
+		ret_n[sorts[i]] += r > 0;
+		if (shown && json)
+			item_json(&l->v[i].e, &v, &f, json);
 	}
-	if (json)
-		return 0;
+	return 0;
+}
+
+/* Prints, or appends to json: data first, then programs and pipes, shared memory, sockets. Several of those are told as
+ * their number.
+ */
+static int put_items(const struct show *w, const char *title, const struct items *l, bool used, json_t *json)
+{
+	uint64_t more = 0, lines = 0;
+	size_t of[THING_SORTS + 1] = {0};
+	uint8_t *sorts = calloc(l->n + 1, sizeof(*sorts));
+	int r = sorts ? sort_items(w, l, json, sorts, of) : -ENOMEM;
+	size_t listed = of[THING_DATA] + of[THING_PROGRAM] + of[THING_SEGMENT] + of[THING_SOCKET];
+	uint64_t folded = of[SORT_NONE];
+	if (r == 0 && !json && listed)
+		printf("%s\n", title);
+	for (unsigned sort = THING_DATA; r == 0 && !json && sort < THING_SORTS; sort++) {
+		if (sort >= THING_SEGMENT && of[sort] >= FOLD && !w->o->all) {
+			struct buf b = {0};
+			fmt_things(&b, sort, of[sort]);
+			printf("  %s (--all)\n", buf_cstr(&b));
+			buf_release(&b);
+			lines++;
+			continue;
+		}
+		for (size_t i = 0; r >= 0 && i < l->n; i++) {
+			struct version_info v;
+			struct file_info f;
+			if (sorts[i] != sort)
+				continue;
+			r = lines < LIST_MAX || w->o->all ? store_version(w->c->store, l->v[i].version, &v) : 0;
+			if (r > 0)
+				r = store_file(w->c->store, v.file, &f);
+			if (r > 0)
+				item_line(w, &l->v[i].e, &v, &f, used);
+			more += !r;
+			lines++;
+		}
+		r = r < 0 ? r : 0;
+	}
+	free(sorts);
+	if (json || r < 0)
+		return r;
 	if (more)
 		printf("  and %llu more (--all)\n", (unsigned long long)more);
 	if (folded)

@@ -36,6 +36,7 @@ struct near {
 	size_t n_inputs, n_seen; /* inputs[n_seen..) are those of the doubtful only */
 	uint32_t *opener_inputs; /* what the opener used, where it only opened */
 	size_t n_opener_inputs;
+	uint8_t *sort; /* of each node that is an input: enum thing_sort */
 	bool sure;     /* that the makers made it */
 	bool *certain; /* of each node: a way to it is sure all along */
 	uint64_t gaps;
@@ -50,6 +51,7 @@ static void near_release(struct near *n)
 	free(n->reps);
 	free(n->inputs);
 	free(n->opener_inputs);
+	free(n->sort);
 	free(n->doubtful);
 	free(n->certain);
 }
@@ -109,11 +111,13 @@ static int add_upstream(struct makers *m, struct near *n, size_t i)
 	return r < 0 ? r : 0;
 }
 
-/* What is certain comes first; in that the inputs of who wrote it, then those upstream. */
+/* Data come before sockets and shared memory; of each what is certain comes first; in that the inputs of who wrote it,
+ * then those upstream. */
 enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
 
 struct input {
 	uint32_t node, rank;
+	enum thing_sort sort;
 	bool possible, holder; /* holder: asked of an object of a file, it is a file */
 	int64_t lo;
 };
@@ -124,6 +128,8 @@ static int by_rank(const void *pa, const void *pb)
 	bool last_a = a->rank >= RANK_DOUBTFUL, last_b = b->rank >= RANK_DOUBTFUL;
 	if (last_a != last_b)
 		return last_a - last_b;
+	if (a->sort != b->sort)
+		return a->sort < b->sort ? -1 : 1;
 	if (a->possible != b->possible)
 		return a->possible - b->possible;
 	if (a->rank != b->rank)
@@ -182,7 +188,15 @@ static int add_inputs(struct cmd *c, struct makers *m, struct near *n)
 		                               : RANK_OPENER;
 		struct input *i = &in[at[e->to] ? at[e->to] - 1 : count];
 		if (!at[e->to]) {
-			*i = (struct input){e->to, rank, !n->certain[e->to], n->l.nodes[0].object && !to->object, e->e.lo};
+			struct version_sort v = {0};
+			r = store_version_sort(c->store, to->id, &v);
+			n->sort[e->to] = (uint8_t)thing_sort(v.kind, v.path);
+			*i = (struct input){.node = e->to,
+			                    .rank = rank,
+			                    .sort = n->sort[e->to],
+			                    .possible = !n->certain[e->to],
+			                    .holder = n->l.nodes[0].object && !to->object,
+			                    .lo = e->e.lo};
 			at[e->to] = (uint32_t)++count;
 		}
 		i->rank = rank < i->rank ? rank : i->rank;
@@ -315,7 +329,8 @@ static int near_walk(struct cmd *c, store_id version, unsigned depth, bool all, 
 	n.opener_inputs = calloc(n.l.n_nodes + 1, sizeof(*n.opener_inputs));
 	n.doubtful = calloc(n.l.n_nodes + 1, sizeof(*n.doubtful));
 	n.certain = calloc(n.l.n_nodes + 1, sizeof(*n.certain));
-	r = n.makers && n.helpers && n.private && n.reps && n.inputs && n.opener_inputs && n.doubtful && n.certain
+	n.sort = calloc(n.l.n_nodes + 1, sizeof(*n.sort));
+	r = n.sort && n.makers && n.helpers && n.private && n.reps && n.inputs && n.opener_inputs && n.doubtful && n.certain
 	        ? makers_init(&m, c->store, &n.l)
 	        : -ENOMEM;
 	if (r == 0)
@@ -406,25 +421,58 @@ static int fmt_makers(struct cmd *c, const struct near *n, size_t max, bool shel
 	return r < 0 ? r : 0;
 }
 
+#define FOLD 2     /* segments, or sockets, that are told as their number */
+#define FOLD_MAX 3 /* where fewer inputs are named, they count with the rest */
+
+static bool is_certain(const struct near *n, size_t input)
+{
+	return input < n->n_seen && n->certain[n->inputs[input]];
+}
+
 static int fmt_inputs(struct cmd *c, const struct near *n, size_t max, struct buf *b)
 {
-	for (size_t i = 0; i < n->n_inputs && i < max; i++) {
+	size_t of[THING_SORTS] = {0}, shown = 0, left = 0;
+	bool sure[THING_SORTS] = {true, true, true, true};
+	for (size_t i = 0; i < n->n_inputs; i++) {
+		of[n->sort[n->inputs[i]]]++;
+		sure[n->sort[n->inputs[i]]] &= is_certain(n, i);
+	}
+	for (size_t i = 0; i < n->n_inputs; i++) {
 		struct version_info v;
+		unsigned sort = n->sort[n->inputs[i]];
+		if (sort >= THING_SEGMENT && of[sort] >= FOLD) {
+			left += max < FOLD_MAX;
+			continue;
+		}
+		if (shown >= max) {
+			left++;
+			continue;
+		}
 		struct file_info f;
 		int r = store_version(c->store, n->l.nodes[n->inputs[i]].id, &v);
 		if (r > 0)
 			r = store_file(c->store, v.file, &f);
 		if (r < 0)
 			return r;
-		buf_printf(b, i ? ", " : "");
+		buf_printf(b, shown++ ? ", " : "");
 		version_name(b, &v, &f);
 		if (f.kind == TERM_kind_socket || f.kind == TERM_kind_terminal)
 			buf_printf(b, f.kind == TERM_kind_socket ? " (not observed)" : " (typed)");
-		if (i >= n->n_seen || !n->certain[n->inputs[i]])
+		if (!is_certain(n, i))
 			buf_char(b, '?');
 	}
-	if (n->n_inputs > max)
-		buf_printf(b, "%s+%zu", max ? ", " : "", n->n_inputs - max);
+	if (left && !shown)
+		buf_printf(b, "%zu input%s", left, left == 1 ? "" : "s");
+	else if (left)
+		buf_printf(b, ", +%zu", left);
+	for (unsigned sort = THING_SEGMENT; max >= FOLD_MAX && sort < THING_SORTS; sort++) {
+		if (of[sort] < FOLD)
+			continue;
+		buf_printf(b, shown || left ? ", " : "");
+		left++;
+		fmt_things(b, sort, of[sort]);
+		buf_printf(b, "%s%s", sort == THING_SOCKET ? " (not observed)" : "", sure[sort] ? "" : "?");
+	}
 	return 0;
 }
 

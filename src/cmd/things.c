@@ -11,6 +11,41 @@ bool kind_is_stream(uint64_t kind)
 	return kind >= TERM_kind_fifo && kind <= TERM_kind_terminal;
 }
 
+/* How MPI libraries, and what starts their programs, call the files in which ranks share memory and find each other: at
+ * the beginning of a name. Nobody else's are called so; they are inputs like any other, and only come last. */
+static const char *const segments[] = {
+    "vader_segment.", "sm_segment.", "open_mpi.", "mpich_shar_tmp",       "ucx_shm_posix_", "psm2_shm.",  "psm_shm.",
+    "pmix_dstor_",    "dstore_sm.",  "dstor_sm.", "initial-pmix_shared-", "smlockseg-",     "smdataseg-", "smseg-",
+};
+
+/* A folder of Open MPI's: ompi.HOST.UID. */
+static bool in_session(struct str path)
+{
+	static const char ompi[] = "/ompi.", pid[] = "/pid.";
+	const char *at = memmem(path.p, path.n, ompi, sizeof(ompi) - 1);
+	return at && memmem(at, (size_t)(path.p + path.n - at), pid, sizeof(pid) - 1);
+}
+
+enum thing_sort thing_sort(uint64_t kind, struct str path)
+{
+	if (kind == TERM_kind_socket)
+		return THING_SOCKET;
+	if (kind == TERM_kind_shm)
+		return THING_SEGMENT;
+	const char *slash = path.n && kind == TERM_kind_regular ? memrchr(path.p, '/', path.n) : NULL;
+	struct str base = slash ? str_n(slash + 1, (size_t)(path.p + path.n - slash) - 1) : str_of("");
+	for (size_t i = 0; base.n && i < sizeof(segments) / sizeof(segments[0]); i++)
+		if (str_starts(base, str_of(segments[i])))
+			return THING_SEGMENT;
+	return base.n && in_session(path) ? THING_SEGMENT : THING_DATA;
+}
+
+void fmt_things(struct buf *b, enum thing_sort sort, uint64_t n)
+{
+	buf_printf(b, sort == THING_SOCKET ? "%llu socket%s" : "%llu segment%s of shared memory", (unsigned long long)n,
+	           n == 1 ? "" : "s");
+}
+
 json_t *run_json(struct cmd *c, const struct run_info *r)
 {
 	uint64_t used, made;

@@ -58,5 +58,11 @@ void gaps_add(struct gaps *g, store_id exec, uint64_t bits);
 int gaps_print(struct store *s, const struct gaps *g);
 
 bool kind_is_stream(uint64_t kind);
+/* What somebody wants to read of first: data; then programs and pipes (thing_sort knows none); then memory that
+ * processes share (of the segments that MPI libraries put into files, too); then sockets. */
+enum thing_sort { THING_DATA, THING_PROGRAM, THING_SEGMENT, THING_SOCKET, THING_SORTS };
+enum thing_sort thing_sort(uint64_t kind, struct str path);
+/* "3 segments of shared memory", "1 socket" */
+void fmt_things(struct buf *b, enum thing_sort sort, uint64_t n);
 
 #endif
