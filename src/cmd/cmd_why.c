@@ -493,8 +493,8 @@ static int fmt_asked(const char *text, const struct file_target *t, const struct
 		fmt_version(b, buf_view(&path), v->n);
 	else
 		version_name(b, v, f);
-	if (t->name == NAME_NEW || t->name == NAME_OLD) {
-		buf_printf(b, t->name == NAME_NEW ? " (recorded as " : " (was ");
+	if (t->name == NAME_NEW || t->name == NAME_OLD || t->name == NAME_LINK) {
+		buf_printf(b, t->name == NAME_NEW ? " (recorded as " : t->name == NAME_LINK ? " (linked as " : " (was ");
 		fmt_path(b, t->name == NAME_NEW ? f->path : buf_view(&path));
 		buf_char(b, ')');
 	}

@@ -170,6 +170,7 @@ struct found {
 	size_t n;
 	struct fileid now; /* what has the name on disk */
 	bool on_disk, by_identity;
+	bool linked; /* by a link from another HDF5 file */
 };
 
 static bool has(const struct found *f, store_id id)
@@ -181,9 +182,58 @@ static bool has(const struct found *f, store_id id)
 }
 
 static int look_up(struct store *s, const char *name, struct found *ret);
+static int look_up_deep(struct store *s, const char *name, unsigned *left, struct found *ret);
+
+#define LINKS_MAX 32 /* followed in all, whatever circle they make */
+
+/* Where the name, or the beginning of it, is a link to another file: what lies there. The file is sought where the link
+ * says, and beside that in which the link is now. */
+static int look_up_linked(struct store *s, store_id file, const char *head, struct str inner, unsigned *left,
+                          struct found *ret)
+{
+	struct buf to = {0}, name = {0};
+	int r = 0;
+	for (size_t n = inner.n; r == 0 && n > 2; n--) {
+		store_id ids[MAX_FILES];
+		int64_t until;
+		bool other;
+		if (n < inner.n && inner.p[n] != '/' && inner.p[n] != '@')
+			continue;
+		int count = store_objects_by_name(s, file, str_n(inner.p, n), ids, MAX_FILES);
+		for (int i = 0; r == 0 && i < count; i++) {
+			r = store_link_target(s, ids[i], &to);
+			if (r > 0)
+				r = store_object_named_until(s, ids[i], str_n(inner.p, n), &until, &other);
+			if (r <= 0 || until != TIME_NEVER) {
+				r = r < 0 ? r : 0;
+				continue;
+			}
+			const char *inside = strstr(buf_cstr(&to), "//");
+			for (int beside = 0; r >= 0 && inside && *left && beside < 2; beside++) {
+				const char *base = inside, *slash = strrchr(head, '/');
+				while (base > to.p && base[-1] != '/')
+					base--;
+				buf_reset(&name);
+				--*left;
+				if (beside)
+					buf_add(&name, head, slash ? (size_t)(slash - head) + 1 : 0);
+				buf_printf(&name, "%s%.*s", beside ? base : to.p, (int)(inner.n - n), inner.p + n);
+				r = name.failed ? -ENOMEM : look_up_deep(s, buf_cstr(&name), left, ret);
+				if (r > 0)
+					break;
+			}
+			if (r > 0)
+				ret->linked = true;
+		}
+		r = count < 0 ? count : r;
+	}
+	buf_release(&to);
+	buf_release(&name);
+	return r;
+}
 
 /* Objects of that name in the files that the first part of it leads to. */
-static int look_up_object(struct store *s, const char *name, size_t file, struct found *ret)
+static int look_up_object(struct store *s, const char *name, size_t file, unsigned *left, struct found *ret)
 {
 	char *head = strndup(name, file);
 	struct found *outer = malloc(sizeof(*outer));
@@ -197,11 +247,25 @@ static int look_up_object(struct store *s, const char *name, size_t file, struct
 		ret->n += n > 0 ? (size_t)n : 0;
 		r = n < 0 ? n : r;
 	}
+	/* What is linked, or was here before a link took its name. */
+	struct found *linked = r >= 0 && *left && store_has_objects(s) > 0 ? calloc(1, sizeof(*linked)) : NULL;
+	int follows = 0;
+	for (size_t i = 0; linked && follows == 0 && i < outer->n; i++)
+		follows = look_up_linked(s, outer->ids[i], head, buf_view(&inner), left, linked);
+	if (follows > 0)
+		*ret = *linked;
+	free(linked);
+	if (follows) {
+		r = follows;
+		outer->n = 0;
+		goto out;
+	}
 	if (r >= 0 && ret->n) {
 		ret->on_disk = outer->on_disk;
 		ret->by_identity = outer->by_identity;
 		ret->now = outer->now;
 	}
+out:
 	buf_release(&inner);
 	free(outer);
 	free(head);
@@ -211,12 +275,18 @@ static int look_up_object(struct store *s, const char *name, size_t file, struct
 /* All that the name leads to: the file that has it now first. 1, 0 or -errno. */
 static int look_up(struct store *s, const char *name, struct found *ret)
 {
+	unsigned left = LINKS_MAX;
+	return look_up_deep(s, name, &left, ret);
+}
+
+static int look_up_deep(struct store *s, const char *name, unsigned *left, struct found *ret)
+{
 	memset(ret, 0, sizeof(*ret));
 	if (!*name)
 		return 0;
 	store_id id = 0;
 	size_t object = target_object(name);
-	int r = object ? look_up_object(s, name, object, ret) : 0;
+	int r = object ? look_up_object(s, name, object, left, ret) : 0;
 	if (r)
 		return r;
 	ret->on_disk = fileid_get(AT_FDCWD, name, true, &ret->now) == 0;
@@ -487,9 +557,11 @@ int target_file(struct store *s, const char *text, struct err *err, struct file_
 	} else if (r >= 0) {
 		r = compare_disk(s, f, &t);
 		if (r >= 0)
-			r = compare_deleted(s, name, &t, &renamed);
+			r = f->linked ? 0 : compare_deleted(s, name, &t, &renamed);
 		if (r >= 0)
 			r = compare_name(s, f, name, &t);
+		if (r >= 0 && f->linked)
+			t.name = NAME_LINK;
 		if (r >= 0 && t.name != NAME_SHOWN && (renamed || t.disk == DISK_DELETED))
 			t.name = renamed ? NAME_OLD : NAME_KNOWN;
 		if (r >= 0) {

@@ -22,6 +22,7 @@ enum name_state {
 	NAME_SHOWN, /* it is that, or no path at all */
 	NAME_KNOWN, /* the file has this name too, as is recorded */
 	NAME_NEW,   /* it has the name now, and nobody recorded that it got it */
+	NAME_LINK,  /* it is a link from another HDF5 file */
 	NAME_OLD,   /* it had the name, and has the other one since */
 };
 

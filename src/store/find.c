@@ -209,6 +209,42 @@ int store_object_named_until(struct store *s, store_id object, struct str inner,
 	return rc;
 }
 
+int store_link_target(struct store *s, store_id link, struct buf *ret)
+{
+	static const char external[] = "external:";
+	struct reader *r = store_reader(s);
+	struct ids paths = {0};
+	struct buf path = {0};
+	int64_t latest = INT64_MIN;
+	int rc = r ? read_file(s, link, &r->file) : -ENOMEM, found = 0;
+	if (rc == 1 && r->file.kind != TERM_kind_softlink)
+		return 0;
+	for (size_t i = 0; rc == 1 && i < r->file.paths.n; i++)
+		if (ids_add(&paths, r->file.paths.v[i]) < 0)
+			rc = -ENOMEM;
+	for (size_t i = 0; rc >= 0 && i < paths.n; i++) {
+		struct spans l = {.file = link};
+		buf_reset(&path);
+		store_path(s, paths.v[i], &path);
+		if (!str_starts(buf_view(&path), str_of(external)))
+			continue;
+		rc = read_names(s, paths.v[i], add_span, &l);
+		for (size_t k = 0; rc >= 0 && k < l.list.n; k++) {
+			if (l.list.v[k].from < latest)
+				continue;
+			latest = l.list.v[k].from;
+			found = 1;
+			buf_reset(ret);
+			buf_add(ret, path.p + sizeof(external) - 1, path.n - sizeof(external) + 1);
+		}
+		vec_release(&l.list);
+	}
+	rc = rc >= 0 && (path.failed || ret->failed) ? -ENOMEM : rc;
+	free(paths.v);
+	buf_release(&path);
+	return rc < 0 ? rc : found;
+}
+
 int store_version_of(struct store *s, store_id file, uint64_t n, store_id *ret)
 {
 	struct reader *r = store_reader(s);

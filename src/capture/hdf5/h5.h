@@ -165,7 +165,6 @@ uint64_t h5_part_of(struct h5_lib *l, struct h5_obj *o, bool write, hid_t space,
                     bool *ret_whole);
 void h5_name(const struct h5_obj *o, unsigned op, const char *path, size_t npath, const char *old, size_t nold);
 void h5_gap(const char *what);
-#define H5_VIRTUAL_USED "a virtual dataset was used: its data lie in other datasets"
 /* Asks for it, where that was not done yet; a dataset or an attribute by its identifier. */
 void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id);
 void h5_shape_is(struct h5_obj *o, bool ok, const hsize_t *dims, const hsize_t *most);
@@ -180,6 +179,9 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
                 const char *old);
 /* A name at a place led to the object, which has another one: by a soft link. */
 void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name);
+/* A name at a place is a link to another file now: `other` and a path in it, or what the link says. unlink: no more. */
+void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, const struct h5_open *other,
+                   const char *file, const char *path);
 void h5_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 void h5_object_copied(struct h5_obj *from, struct h5_obj *to, int64_t t, int64_t end);
 
@@ -218,10 +220,11 @@ size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, in
 /* Does a link lead to another file? To follow it would open that. */
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
-/* Do the data of a dataset lie in other datasets? */
-bool h5_ask_virtual(struct h5_lib *l, hid_t id);
+/* Do the data of a dataset lie in other datasets, or in files of their own? NULL: in its file; else the words of a gap.
+ */
+const char *h5_ask_elsewhere(struct h5_lib *l, hid_t id);
 /* The same by the list that it was made with, which is closed. */
-bool h5_ask_layout(struct h5_lib *l, hid_t list);
+const char *h5_ask_layout(struct h5_lib *l, hid_t list);
 
 #define H5CALL(l, name, type) ((type)(l)->fn[H5FN_##name])
 

@@ -153,23 +153,28 @@ bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, 
 	return h5_ask_space(l, space, type_of(id), o, ret_dims, ret_most);
 }
 
-bool h5_ask_virtual(struct h5_lib *l, hid_t id)
+const char *h5_ask_elsewhere(struct h5_lib *l, hid_t id)
 {
 	haddr_t (*offset)(hid_t) = H5CALL(l, H5Dget_offset, haddr_t(*)(hid_t));
 	hid_t (*made_with)(hid_t) = H5CALL(l, H5Dget_create_plist, hid_t(*)(hid_t));
 	if (!made_with || (offset && offset(id) != (haddr_t)-1)) /* in one piece: none */
-		return false;
+		return NULL;
 	return h5_ask_layout(l, made_with(id));
 }
 
-bool h5_ask_layout(struct h5_lib *l, hid_t list)
+const char *h5_ask_layout(struct h5_lib *l, hid_t list)
 {
 	int (*layout)(hid_t) = H5CALL(l, H5Pget_layout, int (*)(hid_t));
+	int (*files)(hid_t) = H5CALL(l, H5Pget_external_count, int (*)(hid_t));
 	herr_t (*dec)(hid_t) = H5CALL(l, H5Idec_ref, herr_t(*)(hid_t));
-	bool is = list >= 0 && layout && layout(list) == H5D_VIRTUAL;
+	const char *where = NULL;
+	if (list >= 0 && layout && layout(list) == H5D_VIRTUAL)
+		where = "a virtual dataset was used: its data lie in other datasets";
+	else if (list >= 0 && files && files(list) > 0)
+		where = "a dataset was used whose data lie in another file";
 	if (list >= 0 && dec)
 		dec(list);
-	return is;
+	return where;
 }
 
 bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)

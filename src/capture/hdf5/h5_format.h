@@ -82,6 +82,8 @@ struct h5_part {
 };
 static_assert(sizeof(struct h5_part) == 40, "layout");
 
+/* Of kind softlink it is a link to another file: addr is the num of that, then the old path is the object's in it; or
+ * 0, then that is what the link says: file, //, path. */
 struct h5_name {
 	uint64_t file, addr;
 	uint32_t op, kind; /* terms nameop, kind */

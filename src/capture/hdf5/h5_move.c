@@ -115,12 +115,37 @@ void h5_renamed(struct h5_obj *o, unsigned op, const struct h5_obj *loc, const c
 		h5_group_moved(o, was, nold, path, n);
 }
 
+void h5_linked_out(const struct h5_obj *loc, const char *name, unsigned op, const struct h5_open *other,
+                   const char *file, const char *path)
+{
+	char text[sizeof(struct h5_name) + PATH_ROOM + PATH_ROOM];
+	struct h5_name head = {.op = op, .kind = TERM_kind_softlink, .addr = other ? other->num : 0};
+	size_t n = path_of(loc, name, text + sizeof(head)), nfile = strlen(file), npath = strlen(path);
+	if (!n || loc->file->unknown || nfile > H5_NAME_MAX || npath > H5_NAME_MAX)
+		return;
+	head.file = loc->file->num;
+	head.npath = (uint32_t)n;
+	char *p = text + sizeof(head) + n;
+	memcpy(p, file, nfile);
+	p += nfile;
+	if (nfile) {
+		memcpy(p, "//", 2);
+		p += 2;
+	}
+	memcpy(p, path, npath);
+	p += npath;
+	head.nold = (uint32_t)(p - text - (ptrdiff_t)(sizeof(head) + n));
+	memcpy(text, &head, sizeof(head));
+	app_tape_put(&(struct app_entry){.kind = H5_NAME},
+	             &(struct app_words){.value = text, .nvalue = (size_t)(p - text)});
+}
+
 void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name)
 {
 	char path[PATH_ROOM];
-	bool here = o && loc && h5_classes & H5_LINK && o->kind != TERM_kind_attribute && loc->file == o->file;
-	size_t n = here ? path_of(loc, name, path) : 0;
-	if (!n || !strcmp(__atomic_load_n(&o->name, __ATOMIC_ACQUIRE), path))
+	bool is = o && loc && h5_classes & H5_LINK && o->kind != TERM_kind_attribute, here = is && loc->file == o->file;
+	size_t n = is ? path_of(loc, name, path) : 0;
+	if (!n || (here && !strcmp(__atomic_load_n(&o->name, __ATOMIC_ACQUIRE), path)))
 		return;
 	const unsigned room = sizeof(o->followed) / sizeof(o->followed[0]);
 	uint64_t hash = XXH3_64bits(path, n);
@@ -129,7 +154,10 @@ void h5_followed(struct h5_obj *o, const struct h5_obj *loc, const char *name)
 			return;
 	unsigned at = __atomic_fetch_add(&o->nfollowed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&o->followed[at % room], hash, __ATOMIC_RELAXED);
-	h5_name(o, TERM_nameop_link, path, n, "", 0);
+	if (here)
+		h5_name(o, TERM_nameop_link, path, n, "", 0);
+	else
+		h5_linked_out(loc, name, TERM_nameop_link, o->file, "", __atomic_load_n(&o->name, __ATOMIC_ACQUIRE));
 }
 
 /* An attribute is known by its name: under another it is another, made from the first. */

@@ -735,11 +735,11 @@ void h5_shape_of(struct h5_lib *l, struct h5_obj *o, hid_t id)
 		return;
 	h5_hush(l, &q);
 	bool ok = h5_ask_shape(l, id, o->kind == TERM_kind_attribute, o, dims, most);
-	bool elsewhere = o->kind == TERM_kind_dataset && h5_ask_virtual(l, id);
+	const char *elsewhere = o->kind == TERM_kind_dataset ? h5_ask_elsewhere(l, id) : NULL;
 	h5_unhush(l, &q);
 	h5_shape_is(o, ok, dims, most);
 	if (elsewhere)
-		h5_gap(H5_VIRTUAL_USED);
+		h5_gap(elsewhere);
 }
 
 static void widen(struct h5_part *p, const hsize_t *from, const hsize_t *to)

@@ -468,6 +468,37 @@ static void say_moved(struct teller *t, const struct told_object *owner, int64_t
 	buf_release(&old);
 }
 
+/* A link to another file is an object of its own, known by its path. What it leads to is a name of it, too, that
+ * nobody's file has: external: and the path, by which it is looked for. */
+static void say_external(struct teller *t, const struct app_said *said, const struct h5_name *h)
+{
+	static const char external[] = "external:";
+	struct told_file *f = file_of(t, h->file), *other = h->addr ? file_of(t, h->addr) : NULL;
+	const char *link = said->value.p + sizeof(*h), *old = link + h->npath;
+	if (!f || !f->file || !f->path || !h->npath || memchr(link, '\0', (size_t)h->npath + h->nold) ||
+	    (h->addr && (!other || !other->path)))
+		return;
+	struct told_object o = {.file = f, .path = str_n(link, h->npath)};
+	const uint64_t numbers[] = {f->file->gen, TERM_kind_softlink};
+	uint64_t gen = hash_more(hash_bytes(numbers, sizeof(numbers)), link, h->npath);
+	int64_t time = time_of(t, said->time);
+	o.number = file_within(t->s, f->file, TERM_kind_softlink, gen);
+	if (h->op != TERM_nameop_unlink && h->nold) {
+		struct buf to = {0};
+		const char *slash = strrchr(f->path, '/');
+		buf_printf(&to, "%s", external);
+		if (other)
+			buf_printf(&to, "%s//", other->path);
+		else if (*old != '/') /* beside the file that the link is in */
+			buf_add(&to, f->path, (size_t)(slash - f->path) + 1);
+		buf_add(&to, old, h->nold);
+		if (!to.failed)
+			say_name(t, &o, TERM_nameop_link, time, buf_view(&to), str_of(""));
+		buf_release(&to);
+	}
+	say_name(t, &o, h->op, time, path_of(&t->path, f, o.path, str_of("")), str_of(""));
+}
+
 static void say_link(struct teller *t, const struct app_said *said)
 {
 	struct h5_name h;
@@ -478,6 +509,11 @@ static void say_link(struct teller *t, const struct app_said *said)
 	if ((uint64_t)h.npath + h.nold + sizeof(h) > said->value.n || h.op < TERM_nameop_create ||
 	    h.op > TERM_nameop_unlink)
 		return;
+	if (h.kind == TERM_kind_softlink) {
+		if (h.op == TERM_nameop_link || h.op == TERM_nameop_unlink)
+			say_external(t, said, &h);
+		return;
+	}
 	/* The object, by what it is: few calls make links. */
 	for (size_t i = 0; i < t->nobjects; i++) {
 		struct told_object *o = &t->objects[i];

@@ -206,7 +206,7 @@ void vol_attributes(struct vol *v, const H5VL_loc_params_t *where, struct h5_obj
 }
 
 /* HDF5's own connector tells where a dataset lies that is in one piece, without a list made for it. */
-static bool is_virtual(const struct vol *v, hid_t dxpl)
+static const char *lies_elsewhere(const struct vol *v, hid_t dxpl)
 {
 	haddr_t offset = HADDR_UNDEF;
 	H5VL_native_dataset_optional_args_t native = {.get_offset = {.offset = &offset}};
@@ -214,16 +214,17 @@ static bool is_virtual(const struct vol *v, hid_t dxpl)
 	H5VL_dataset_get_args_t of_list = {.op_type = H5VL_DATASET_GET_DCPL};
 	if (v->id == vol_native() && H5(H5VLdataset_optional)(v->under, v->id, &of_offset, dxpl, NULL) >= 0 &&
 	    offset != HADDR_UNDEF)
-		return false;
-	return H5(H5VLdataset_get)(v->under, v->id, &of_list, dxpl, NULL) >= 0 &&
-	       h5_ask_layout(vol_lib, of_list.args.get_dcpl.dcpl_id);
+		return NULL;
+	return H5(H5VLdataset_get)(v->under, v->id, &of_list, dxpl, NULL) >= 0
+	           ? h5_ask_layout(vol_lib, of_list.args.get_dcpl.dcpl_id)
+	           : NULL;
 }
 
 void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
 {
 	hsize_t dims[H5_RANK_MAX], most[H5_RANK_MAX];
 	hid_t space = -1, type = -1;
-	bool elsewhere = false;
+	const char *elsewhere = NULL;
 	struct h5_quiet q;
 	if (!o || o->shaped)
 		return;
@@ -241,13 +242,13 @@ void vol_shape(struct vol *v, struct h5_obj *o, hid_t dxpl)
 			space = of_space.args.get_space.space_id;
 		if (H5(H5VLdataset_get)(v->under, v->id, &of_type, dxpl, NULL) >= 0)
 			type = of_type.args.get_type.type_id;
-		elsewhere = is_virtual(v, dxpl);
+		elsewhere = lies_elsewhere(v, dxpl);
 	}
 	bool ok = h5_ask_space(vol_lib, space, type, o, dims, most);
 	h5_unhush(vol_lib, &q);
 	h5_shape_is(o, ok, dims, most);
 	if (elsewhere)
-		h5_gap(H5_VIRTUAL_USED);
+		h5_gap(elsewhere);
 }
 
 void vol_opened(struct vol *v, enum h5_few_op op, int64_t t, hid_t dxpl)
