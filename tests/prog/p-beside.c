@@ -159,6 +159,61 @@ static void child(void)
 	tell("in", sum(0, read(a, data, 1000), "read"), 6000);
 }
 
+/* ---- threads that stay, and a child ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+static int idle;
+
+static void *stays(void *arg)
+{
+	long *n = arg;
+	int fd = open("in", O_RDONLY);
+	*n = sum(0, read(fd, (char[300]){0}, 300), "read");
+	close(fd);
+	pthread_mutex_lock(&lock);
+	idle++;
+	pthread_cond_broadcast(&change);
+	while (idle >= 0)
+		pthread_cond_wait(&change, &lock);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void pool(void)
+{
+	pthread_t t[3];
+	long n[3], r = 0;
+	int a = fresh("in"), status;
+	if (write(a, data, 5000) != 5000)
+		die("write");
+	close(a);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, stays, &n[i]);
+	pthread_mutex_lock(&lock);
+	while (idle < 3)
+		pthread_cond_wait(&change, &lock);
+	pthread_mutex_unlock(&lock);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int b = open("in", O_RDONLY);
+		_exit(read(b, data, 1234) != 1234);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		die("child");
+	a = open("in", O_RDONLY);
+	for (int i = 0; i < 3; i++)
+		r += n[i];
+	r = sum(r, read(a, data, 77), "read");
+	int b = fresh("out");
+	long w = sum(0, write(b, data, 4444), "write");
+	name = "pool-child";
+	tell("in", 1234, 0);
+	name = "pool";
+	tell("in", r, 5000);
+	tell("out", 0, w);
+}
+
 /* ---- descriptors of no file ---- */
 
 /* A child's bytes come by a pipe that the program makes and closes itself; its numbers become files. */
@@ -292,8 +347,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = {{"loaded", loaded}, {"elsewhere", elsewhere}, {"crowd", crowd},   {"child", child}, {"piped", piped},
-	             {"called", called}, {"sockets", sockets},     {"copies", copies}, {"raw", raw}};
+	} cases[] = {{"loaded", loaded}, {"elsewhere", elsewhere}, {"crowd", crowd},     {"child", child},   {"pool", pool},
+	             {"piped", piped},   {"called", called},       {"sockets", sockets}, {"copies", copies}, {"raw", raw}};
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (!strcmp(argv[1], cases[i].name)) {
 			name = argv[1];

@@ -59,6 +59,7 @@ struct counted {
 	bool many;                    /* it has, or had, several threads: entries say whose they are */
 	uint64_t quiet;               /* number of the moment + 1 when its other threads were found asleep */
 	uint32_t flying[COUNTED_FDS]; /* of those: calls that were under way when the descriptor was closed */
+	uint64_t made;                /* threads, as far as the log is read */
 	uint64_t all_read, all_written; /* what the process's totals have beside those of its first thread */
 	unsigned pipes;                 /* directions of which bytes went through pipes that nobody knows any more */
 	bool lost, frozen, proved;
@@ -437,6 +438,7 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	for (uint32_t i = 0; i < n; i++) {
 		if (entries[i].kind == SITE_MARK && entries[i].value & CLONE_THREAD) {
 			c->many = true;
+			c->made++;
 			continue;
 		}
 		if (entries[i].kind == SITE_MARK) {
@@ -504,19 +506,10 @@ lost:
 	return false;
 }
 
-static bool prove(const struct proc *p)
+/* Adds what a file of /proc says was read and written. */
+static bool add_totals(const char *name, uint64_t *read_bytes, uint64_t *written)
 {
-	const struct counted *c = p->counted;
-	char name[64], text[512];
-	uint64_t had_read = c->base_read, had_written = c->base_written;
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/io", p->pid, p->pid);
-	if (c->many) {
-		/* What its threads moved, also those that have ended; what children did that it has waited for, too, and then
-		 * nothing is proved. */
-		snprintf(name, sizeof(name), "/proc/%d/io", p->pid);
-		had_read += c->all_read;
-		had_written += c->all_written;
-	}
+	char text[512];
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
@@ -525,8 +518,50 @@ static bool prove(const struct proc *p)
 		return false;
 	text[n] = '\0';
 	const char *r = strstr(text, "rchar: "), *w = strstr(text, "wchar: ");
-	return r && w && strtoull(r + 7, NULL, 10) - had_read == c->sum_read &&
-	       strtoull(w + 7, NULL, 10) - had_written == c->sum_written;
+	if (!r || !w)
+		return false;
+	*read_bytes += strtoull(r + 7, NULL, 10);
+	*written += strtoull(w + 7, NULL, 10);
+	return true;
+}
+
+/* What its threads have moved, if all that it ever made are still there. */
+static bool add_threads(const struct proc *p, uint64_t *read_bytes, uint64_t *written)
+{
+	char name[64];
+	uint64_t n = 0;
+	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
+	DIR *d = opendir(name);
+	bool all = d;
+	for (struct dirent *e; all && (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "/proc/%d/task/%.12s/io", p->pid, e->d_name);
+		all = add_totals(name, read_bytes, written);
+		n++;
+	}
+	if (d)
+		closedir(d);
+	return all && n == p->counted->made + 1;
+}
+
+static bool prove(const struct proc *p)
+{
+	const struct counted *c = p->counted;
+	char name[64];
+	uint64_t r = 0, w = 0;
+	snprintf(name, sizeof(name), c->many ? "/proc/%d/io" : "/proc/%d/task/%d/io", p->pid, p->pid);
+	if (!add_totals(name, &r, &w))
+		return false;
+	const uint64_t has_read = c->base_read + c->sum_read, has_written = c->base_written + c->sum_written;
+	if (!c->many)
+		return r == has_read && w == has_written;
+	/* The process's totals have what its threads moved, also those that have ended; and what children did that it has
+	 * waited for. The threads' have only those that go on. */
+	if (r == has_read + c->all_read && w == has_written + c->all_written)
+		return true;
+	r = w = 0;
+	return add_threads(p, &r, &w) && r == has_read && w == has_written;
 }
 
 /* Does a thread wait for another one of the process, without a limit? The kernel says which call it is in. */
