@@ -283,6 +283,50 @@ says "$T/daemon" 'granularity down to open: events' && says "$T/daemon" 'granula
 	says "$out" 'granularity down'
 check "too many events: step by step less is looked at, and each step is in the record"
 stop TERM
+# ---- a user of its own ----
+
+if is_root && id nobody >/dev/null 2>&1; then
+	nobody=$(id -u nobody)
+	ids="$nobody $nobody $nobody $nobody"
+	rm -f "$T/fifo.set"
+	chmod 666 "$T/fifo"
+	chmod 755 "$T/base/users" # what root has there becomes another's, whatever its mode
+	echo secret >"$T/secret" && chmod 600 "$T/secret" && ln "$T/secret" "$T/base/second-name" && ln -s "$T/secret" "$T/base/link"
+	printf 'max_events = 100000\n' >"$T/conf" && chmod 600 "$T/conf"
+	start --config "$T/conf" --user nobody
+	helper=$(pgrep -P "$daemon" -x stemmad-helper)
+	id_of()
+	{ # FIELD PID
+		awk -v field="$1:" '$1 == field { $1 = ""; print substr($0, 2) }' "/proc/$2/status"
+	}
+	[ "$(id_of Uid "$daemon")" = "$ids" ] && [ "$(id_of Uid "$helper")" = "$ids" ] && [ "$(id_of Gid "$daemon" | tr -d ' ')" != 0000 ] && [ -z "$(id_of Groups "$daemon" | tr -d ' ')" ] &&
+		[ -z "$(id_of Groups "$helper" | tr -d ' ')" ] && id_of CapEff "$daemon" | grep -q '^0000000000000000$\|^000000c000000000$' && id_of CapPrm "$helper" | grep -q '^0000000000000000$\|^0000000000280004$'
+	check "started with --user: it and its helper are that user, of no other group, and have no more capabilities than as root"
+	: >"$err"
+	{ login "$me"; login 1000; program "$me" 610 own /h/own 610; program 1000 611 other /h/other 611; } | happens
+	ask "$me" 0 why /h/own && ask "$me" 0 why /h/anew && says "$out" 'made by anew' && ask 1000 0 why /h/other && says "$out" 'made by other' && ask 1000 0 log && says "$out" other && says_not "$out" own
+	check "... each user is told of the own executions, root of all, and of what was recorded as root"
+	[ -z "$(find "$T/base" -user root ! -name second-name)" ] && [ "$(stat -c %u "$T/secret")" = 0 ]
+	check "... what root had recorded is that user's, and nothing else of root's is"
+	kill -HUP "$daemon" && wait_for grep -q 'settings stay as they are' "$T/daemon" && says "$T/daemon" "conf': Permission denied" && kill -0 "$daemon"
+	check "... it can read no file that root keeps to itself, not even its settings, and says so"
+	stop TERM
+	chown -h 0:0 "$T/base/second-name" "$T/base/link"
+	start --user nobody
+	[ "$(stat -c %u "$T/base/link")" = 0 ] && ask 1000 0 why /h/other
+	check "... once the folder is that user's, nothing is handed over any more"
+	stop TERM
+	rm -f "$T/base/second-name" "$T/base/link"
+	"$DAEMON" -o "base=$T/base" -o "run=$T/run" --user no-such-user >"$out" 2>"$err"
+	[ $? = 125 ] && says "$err" "no user 'no-such-user'" && says "$err" 'hint: useradd'
+	check "... a user that there is not is said"
+	chown -R 0:0 "$T/base" "$T/run" # for what follows
+	rm -f "$T/fifo.set"
+else
+	for what in user told recorded files once unknown; do
+		skip "a user of its own: $what" "needs root, and a user nobody"
+	done
+fi
 if is_root && mkdir "$T/small" && mount -t tmpfs -o size=4m tmpfs "$T/small" 2>/dev/null; then
 	"$DAEMON" -o "base=$T/small/base" -o "run=$T/run" 2>>"$T/daemon" &
 	daemon=$!

@@ -21,7 +21,7 @@ answers()
 start()
 { # OPTION...
 	# shellcheck disable=SC2086 # options of a machine where all is slow
-	"$DAEMON" --keep=all -o "base=$T/base" -o "run=$T/run" ${NODE_OPTIONS:-} "$@" 2>>"$T/daemon" &
+	"$DAEMON" --keep=all ${own:+--user "$own"} -o "base=$T/base" -o "run=$T/run" ${NODE_OPTIONS:-} "$@" 2>>"$T/daemon" &
 	daemon=$!
 	i=0
 	until answers >/dev/null 2>&1; do
@@ -42,6 +42,11 @@ user()
 }
 
 [ "$(id -u)" = 0 ] || nothing "needs root"
+# The daemon is neither root nor who is watched.
+own=
+for name in stemmad daemon; do
+	[ -n "$own" ] || ! id "$name" >/dev/null 2>&1 || own=$name
+done
 [ -x "$DAEMON" ] || nothing "stemmad was not built"
 if ! user test -r "$here/t/lib.sh" || ! user test -x "$STEMMA"; then
 	nothing "the build folder is not for other users to read"
@@ -49,7 +54,17 @@ fi
 chmod 711 "$T" "$T/home"
 mkdir -m 755 "$T/a" "$T/b" "$T/nobody"
 start || nothing "stemmad cannot trace here: $(tail -1 "$T/daemon")"
+uid=$(awk '/^Uid:/ { print $2 }' "/proc/$daemon/status")
+[ -n "$own" ] && [ "$uid" != 0 ] && [ "$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$(pgrep -P "$daemon" -x stemmad-helper)/status")" = "$uid $uid $uid $uid" ]
+own_user=$?
 grep -q 'files:' "$T/daemon" && nothing "no files are seen here: $(grep 'files:' "$T/daemon")"
+if [ -n "$own" ]; then
+	[ $own_user = 0 ]
+	check "the daemon and its helper are user $own"
+else
+	count=$((count + 1))
+	echo "ok $count - the daemon is a user of its own # SKIP there is neither a user stemmad nor daemon"
+fi
 
 if command -v bwa >/dev/null && command -v samtools >/dev/null && command -v bcftools >/dev/null; then
 	for d in a b; do

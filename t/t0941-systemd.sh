@@ -75,6 +75,9 @@ systemctl start stemmad && echo "started: $(show ActiveState)"
 until_active
 [ "$(readlink "/proc/$pid/ns/mnt")" = "$(readlink /proc/self/ns/mnt)" ] && echo "mounts: the machine's"
 sed -n 's/^CapEff:\t0*//p' "/proc/$pid/status" | sed 's/^/capabilities: /'
+sed -n 's/^CapAmb:\t0*//p' "/proc/$pid/status" | sed 's/^/for others: /'
+helper=$(sed -n 's/ .*//p' "/proc/$pid/task/$pid/children")
+cat "/proc/$pid/status" "/proc/$helper/status" | sed -n 's/^Uid:[\t ]*//p' | tr '\t' ' ' | uniq -c | sed 's/^ */users: /'
 echo hello >/tmp/made
 /s/build/src/cmd/stemma --node why /tmp/made
 systemctl reload stemmad
@@ -105,7 +108,9 @@ says()
 says '^first process: systemd' "systemd is the first process"
 says '^started: active' "the service starts, and says so itself"
 says "^mounts: the machine's" "it sees the mounts that all others see"
-says '^capabilities: c000280004' "few capabilities are left"
+says '^capabilities: c000000000' "few capabilities are left"
+says '^for others: $' "... and none for what it starts"
+says '^users: 2 900 900 900 900' "it and its helper are a user of their own"
 says '^/tmp/made@{1}: made by' "it records, and is asked"
 says 'settings were read again' "reload"
 says '^hung: restarts 1' "hung: the watchdog starts another"

@@ -6,6 +6,7 @@
 #include "capture/bpf/helper.h"
 #include "capture/bpf/tracer.h"
 #include "daemon/answer.h"
+#include "daemon/become.h"
 #include "daemon/control.h"
 #include "daemon/figures.h"
 #include "daemon/grain.h"
@@ -415,11 +416,12 @@ static void reload(struct daemon *d)
 {
 	struct err err = {0};
 	service_notify("RELOADING=1");
-	if (read_settings(d, &err) < 0)
+	bool read = read_settings(d, &err) == 0;
+	if (!read)
 		say_err(&err);
 	logs_again(d->logs, world_now());
 	service_notify("READY=1");
-	say("settings were read again");
+	say(read ? "settings were read again" : "settings stay as they are");
 }
 
 static void signalled(struct daemon *d)
@@ -481,7 +483,7 @@ static int lock_base(struct daemon *d, struct err *err)
 	if (r < 0)
 		return err_set(err, -r, "cannot make '%s'", path);
 	if (chmod(base, 0700) < 0)
-		return err_set(err, errno, "cannot keep '%s' to root", base);
+		return err_set(err, errno, "cannot keep '%s' to itself", base);
 	r = io_mkdirs(run, 0755);
 	if (r < 0)
 		return err_set(err, -r, "cannot make '%s'", run);
@@ -515,6 +517,9 @@ static void known(void *arg, uint32_t uid)
 static int start(struct daemon *d, struct err *err)
 {
 	int r = read_settings(d, err);
+	const char *user = r == 0 ? settings_text(&d->settings, SETTING_user) : "";
+	if (*user)
+		r = become_user(user, settings_text(&d->settings, SETTING_base), settings_text(&d->settings, SETTING_run), err);
 	if (r == 0)
 		r = lock_base(d, err);
 	signal(SIGPIPE, SIG_IGN); /* the helper's, too */
@@ -638,10 +643,11 @@ static int ask_stats(const char *operands)
 
 static void usage(FILE *out)
 {
-	fputs("usage: stemmad [--config FILE] [--keep=all] [-o KEY=VALUE]...\n"
+	fputs("usage: stemmad [--config FILE] [--user NAME] [--keep=all] [-o KEY=VALUE]...\n"
 	      "       stemmad --stats | --metrics\n"
 	      "Records what all processes of this node do to files.\n\n"
 	      "  --config FILE    settings, instead of " SETTINGS_FILE "\n"
+	      "  --user NAME      become this user, and keep no more of root than recording needs\n"
 	      "  --keep=all       keep every process, not the representative ones alone\n"
 	      "  -o KEY=VALUE     a setting\n"
 	      "  --stats          what the daemon that runs says of itself\n"
@@ -669,6 +675,12 @@ int main(int argc, char **argv)
 		}
 		if (!strcmp(argv[i], "--config") && i + 1 < argc) {
 			d.config = argv[++i];
+		} else if (!strcmp(argv[i], "--user") && i + 1 < argc) {
+			char *option = NULL;
+			if (asprintf(&option, "user=%s", argv[++i]) < 0)
+				return say_err(&err);
+			add_text(&d.options, option);
+			free(option);
 		} else if (!strncmp(argv[i], "--keep=", 7)) {
 			add_text(&d.options, argv[i] + 2);
 		} else if (!strcmp(argv[i], "-o") && i + 1 < argc) {

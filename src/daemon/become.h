@@ -1,0 +1,17 @@
+/* become.h - the daemon is a user of its own, not root: started as root, it hands its folders over and becomes that
+ * user, with the capabilities that it and its helper need. One thread; before anything is opened. */
+#ifndef STEMMA_DAEMON_BECOME_H
+#define STEMMA_DAEMON_BECOME_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+/* name: of a user, as getpwnam knows it. That it is already: nothing is done. base and run are made where missing, and
+ * are that user's afterwards: what root recorded before, too. 0 or -errno. */
+int become_user(const char *name, const char *base, const char *run, struct err *err);
+
+/* For tests: all below path that is root's becomes uid's; no link is followed. */
+int become_owner(const char *path, uid_t uid, gid_t gid, struct err *err);
+
+#endif
