@@ -19,8 +19,8 @@ static void js_demangled(json_t *o, const char *key, const char *name)
 	buf_release(&b);
 }
 
-/* {"function","file","line","column","kind","name","node"}, as the side has them; null where there is none. */
-/* {"function","file","line","column" or "address","kind","name","node"}, as the side has them; null where there is none. */
+/* {"function","file","line","column" or "address","kind","name","node"}, as the side has them; null where there is
+ * none. */
 static json_t *place(const struct trace_pair *p, int side, uint32_t function, uint32_t node)
 {
 	const struct spec_function *f = atlas_function(p->atlas, side, function);

@@ -1,5 +1,4 @@
 #include "spec/align_calls.h"
-
 #include "spec/room.h"
 
 #include <errno.h>
@@ -25,9 +24,6 @@ struct maker {
 	struct frame *stack;
 	uint32_t depth, cap_stack;
 	size_t cap_call[2];
-	struct vocabulary names, places; /* places by what makes calls the same */
-	uint32_t *place;                 /* their names: words */
-	uint32_t cap_place, cap_call[2];
 };
 
 void called_steps_release(struct called_steps *s)
@@ -39,19 +35,6 @@ void called_steps_release(struct called_steps *s)
 		free(s->call[k]);
 	}
 	*s = (struct called_steps){0};
-}
-
-static int room(void **p, uint32_t *cap, uint32_t n, size_t size)
-{
-	if (n < *cap)
-		return 0;
-	uint32_t more = *cap ? 2 * *cap : 64;
-	void *q = more > 1u << 28 ? NULL : realloc(*p, more * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = more;
-	return 0;
 }
 
 static int word(struct vocabulary *w, const char *text, uint32_t *ret)
@@ -68,7 +51,7 @@ static int function_of(struct maker *m, const char *name, const char *module, ui
 	int r = key.failed ? -ENOMEM : vocabulary_number(&m->functions, key.p, key.n, ret);
 	buf_release(&key);
 	if (r == 0 && *ret == known)
-		r = room((void **)&m->function_name, &m->cap_functions, known, sizeof(*m->function_name));
+		r = room(&m->function_name, &m->cap_functions, known, sizeof(*m->function_name));
 	return r < 0 || *ret < known ? r : word(&m->names, name, &m->function_name[*ret]);
 }
 
@@ -80,7 +63,7 @@ static int place_of(struct maker *m, const char *key, size_t n, uint32_t functio
 	int r = vocabulary_number(&m->places, key, n, ret);
 	if (r < 0 || *ret < known)
 		return r;
-	r = room((void **)&m->place, &m->cap_places, known, sizeof(*m->place));
+	r = room(&m->place, &m->cap_places, known, sizeof(*m->place));
 	if (r == 0)
 		r = word(&m->names, file, &p.file);
 	if (r == 0)
@@ -109,15 +92,13 @@ static int put(struct maker *m, int side, uint32_t call, const struct symbol *s)
 		m->cap_call[side] = cap;
 	}
 	if (r == 0)
-		r = room(&o->call[side], &m->cap_call[side], (uint32_t)o->steps[side].n - 1, sizeof(*o->call[side]));
-	if (r == 0)
 		o->call[side][o->steps[side].n - 1] = call;
 	return r;
 }
 
 static int enter(struct maker *m, int side, uint32_t call, uint32_t function)
 {
-	int r = room((void **)&m->stack, &m->cap_stack, m->depth, sizeof(*m->stack));
+	int r = room(&m->stack, &m->cap_stack, m->depth, sizeof(*m->stack));
 	if (r == 0)
 		r = put(m, side, call, &(struct symbol){.kind = STEP_ENTER, .of = function});
 	if (r == 0)
@@ -216,8 +197,6 @@ static int add_stack(struct maker *m, int side, uint32_t i)
 			r = at(m, side, i, now[k].place);
 	}
 	return r;
-	r = room(&m->place, &m->cap_place, known, sizeof(*m->place));
-	return r < 0 ? r : vocabulary_number(&m->names, name, strlen(name), &m->place[known]);
 }
 
 static int add_side(struct maker *m, int side)

@@ -1,4 +1,5 @@
 #include "spec/calls_text.h"
+#include "spec/room.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,19 +37,6 @@ void calls_release(struct calls *c)
 	traced_stacks_release(c->raw);
 	vocabulary_release(&c->words);
 	*c = (struct calls){0};
-}
-
-int calls_room(void **p, uint32_t *cap, uint32_t n, size_t size)
-{
-	if (n < *cap)
-		return 0;
-	uint32_t more = *cap ? 2 * *cap : 256;
-	void *q = more > 1u << 28 ? NULL : realloc(*p, more * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = more;
-	return 0;
 }
 
 static int hex(char c)
@@ -210,7 +198,7 @@ static int call_line(struct reader *r, const char *p, const char *end)
 		t.path = r->is[fd].path;
 	}
 	memcpy(t.given, r->given, sizeof(t.given));
-	rc = calls_room((void **)&c->v, &r->cap, c->n, sizeof(*c->v));
+	rc = room(&c->v, &r->cap, c->n, sizeof(*c->v));
 	if (rc < 0)
 		return rc;
 	c->v[c->n++] = t;

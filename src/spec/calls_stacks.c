@@ -1,5 +1,6 @@
 #include "capture/stacks/library.h"
 #include "spec/calls_text.h"
+#include "spec/room.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ static int module_line(struct calls *c, const char *p, const char *end)
 	m.library = stack_is_c_library(base);
 	r = word(c, base, strlen(base), &m.base);
 	if (r == 0)
-		r = calls_room((void **)&s->modules, &s->cap_modules, s->n_modules, sizeof(*s->modules));
+		r = room(&s->modules, &s->cap_modules, s->n_modules, sizeof(*s->modules));
 	if (r == 0)
 		s->modules[s->n_modules++] = m;
 	return r;
@@ -109,7 +110,7 @@ static int frame_line(struct calls *c, const char *p, const char *end)
 	if (!offset_at(&p, end, &f.offset) || end - p != 1 || (*p != 'r' && *p != 's'))
 		return -EBADMSG;
 	f.interrupted = *p == 's';
-	int r = calls_room((void **)&s->frames, &s->cap_frames, s->n_frames, sizeof(*s->frames));
+	int r = room(&s->frames, &s->cap_frames, s->n_frames, sizeof(*s->frames));
 	if (r == 0)
 		s->frames[s->n_frames++] = f;
 	return r;
@@ -137,7 +138,7 @@ static int stack_line(struct calls *c, const char *p, const char *end)
 	k.cut = caller < 0 || (caller > 0 && s->stacks[caller].cut);
 	if (k.depth > CALLS_DEPTH)
 		return -EBADMSG;
-	int r = calls_room((void **)&s->stacks, &s->cap_stacks, s->n_stacks + 1, sizeof(*s->stacks));
+	int r = room(&s->stacks, &s->cap_stacks, s->n_stacks + 1, sizeof(*s->stacks));
 	if (r == 0)
 		s->stacks[++s->n_stacks] = k;
 	return r;
@@ -181,7 +182,7 @@ static int by_address(const void *x, const void *y)
 /* A frame that was not read: it stands for something. */
 static int add_named(struct calls *c, const struct call_frame *f, uint32_t *ret)
 {
-	int r = calls_room((void **)&c->frames, &c->raw->cap_named, c->n_frames, sizeof(*c->frames));
+	int r = room(&c->frames, &c->raw->cap_named, c->n_frames, sizeof(*c->frames));
 	if (r == 0) {
 		*ret = c->n_frames;
 		c->frames[c->n_frames++] = *f;
@@ -235,7 +236,7 @@ static int name_line(struct calls *c, const struct sorted *all, size_t n_all, ui
 		r = word(c, name, strlen(name), &f.file);
 	f.line = (uint32_t)line;
 	if (r == 0)
-		r = calls_room((void **)&s->names, &s->cap_names, s->n_names, sizeof(*s->names));
+		r = room(&s->names, &s->cap_names, s->n_names, sizeof(*s->names));
 	if (r < 0)
 		return r;
 	if (!frame->n_names++)
@@ -318,7 +319,7 @@ static int add_flat(struct calls *c, uint32_t frame)
 {
 	if (c->n_stacks == FLAT_MOST)
 		return -EMSGSIZE;
-	int r = calls_room((void **)&c->stacks, &c->raw->cap_flat, c->n_stacks, sizeof(*c->stacks));
+	int r = room(&c->stacks, &c->raw->cap_flat, c->n_stacks, sizeof(*c->stacks));
 	if (r == 0)
 		c->stacks[c->n_stacks++] = frame;
 	return r;

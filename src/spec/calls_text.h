@@ -8,8 +8,6 @@
 
 enum { CALLS_TEXT = 16384 }; /* bytes of a name, its NUL with it */
 
-/* Room for one more than n. 0 or -ENOMEM. */
-int calls_room(void **p, uint32_t *cap, uint32_t n, size_t size);
 /* The name that a line has from p on, its bytes put back, in a place of its own; false: it is none. */
 bool calls_text(const char *p, const char *end, char *ret, size_t size);
 /* A decimal number, and the space behind it; false: there is none. */

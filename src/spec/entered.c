@@ -1,6 +1,7 @@
 #include "spec/entered.h"
 
 #include "spec/lines.h"
+#include "spec/room.h"
 #include "spec/vocabulary.h"
 
 #include <errno.h>
@@ -31,19 +32,6 @@ void entered_release(struct entered *e)
 const char *entered_first(const struct entered *e)
 {
 	return e->events.n ? e->events.names[e->events.v[0].name] : NULL;
-}
-
-static int room(void **p, uint32_t *cap, uint32_t n, uint32_t most, size_t size)
-{
-	if (n < *cap)
-		return 0;
-	uint32_t more = *cap ? 2 * *cap : 256;
-	void *q = more > most ? NULL : realloc(*p, more * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = more;
-	return 0;
 }
 
 /* 1: the head is over. */
@@ -82,7 +70,7 @@ static int function_line(struct reader *r, const char *p, const char *end)
 	char name[4096];
 	if (!line_name(p, end, name, sizeof(name)) || !*name)
 		return -EBADMSG;
-	int rc = room((void **)&e->names, &r->cap_names, e->n_names, NAMES_MAX, sizeof(*e->names));
+	int rc = e->n_names < NAMES_MAX ? room(&e->names, &r->cap_names, e->n_names, sizeof(*e->names)) : -ENOMEM;
 	if (rc == 0 && !(e->names[e->n_names] = strdup(name)))
 		rc = -ENOMEM;
 	e->n_names += rc == 0;
@@ -95,9 +83,9 @@ static int enter_line(struct reader *r, char how, const char *p, const char *end
 	uint64_t function;
 	if (!line_number(&p, end, &function) || p != end || function >= e->n_names || r->n_open >= DEPTH_MAX)
 		return -EBADMSG;
-	int rc = room((void **)&e->v, &r->cap, e->n, 1u << 28, sizeof(*e->v));
+	int rc = room(&e->v, &r->cap, e->n, sizeof(*e->v));
 	if (rc == 0)
-		rc = room((void **)&r->open, &r->cap_open, r->n_open, 2 * DEPTH_MAX, sizeof(*r->open));
+		rc = room(&r->open, &r->cap_open, r->n_open, sizeof(*r->open));
 	if (rc < 0)
 		return rc;
 	r->open[r->n_open++] = e->n;
@@ -112,7 +100,7 @@ static int leave_line(struct reader *r, const char *p, const char *end)
 	if (!line_number(&p, end, &n) || p != end || n > r->n_open)
 		return -EBADMSG;
 	for (; n; n--) {
-		int rc = room((void **)&e->v, &r->cap, e->n, 1u << 28, sizeof(*e->v));
+		int rc = room(&e->v, &r->cap, e->n, sizeof(*e->v));
 		if (rc < 0)
 			return rc;
 		uint32_t of = r->open[--r->n_open];

@@ -173,25 +173,6 @@ DELETES_NTH(H5Ldelete_by_idx, (hid_t loc, const char *group, int index, int orde
 DELETES_NTH(H5Ldelete_by_idx_async,
             (H5_APP, hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list, hid_t es),
             (H5_AP, loc, group, index, order, n, list, es))
-EXPORT herr_t H5Ldelete_by_idx(hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list);
-EXPORT herr_t H5Ldelete_by_idx(hid_t loc, const char *group, int index, int order, hsize_t n, hid_t list)
-{
-	struct h5_lib *l = h5_lib_of(CALLER);
-	herr_t (*real)(hid_t, const char *, int, int, hsize_t, hid_t) =
-	    l ? H5CALL(l, H5Ldelete_by_idx, herr_t(*)(hid_t, const char *, int, int, hsize_t, hid_t)) : NULL;
-	if (!real)
-		return -1;
-	char name[H5_NAME_MAX];
-	bool on = h5_sees(l, H5_LINK) && h5_ask_link(l, loc, group, index, order, n, list, name, sizeof(name));
-	struct h5_obj *o = on ? at_name(l, loc, name) : NULL;
-	int64_t t = on ? h5_now() : 0;
-	herr_t r = real(loc, group, index, order, n, list);
-	if (on && r >= 0) {
-		h5_did(o, H5_DELETE, true, t, h5_now());
-		renamed(l, o, TERM_nameop_unlink, loc, name, 0, NULL);
-	}
-	return r;
-}
 
 /* What a soft link leads to is known here, if that is there; else, and of an external link always, when it is followed.
  */
