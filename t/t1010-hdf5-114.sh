@@ -93,10 +93,10 @@ cd "$here" || exit 1
 STEMMA_EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext} STEMMA=$STEMMA STEMMA_H5STEPS=$program STEMMA_H5HOW=--hdf5=vol \
 	sh "$here/t/t1000-hdf5.sh" >"$T/all" 2>&1
 is 'objects and their graph, as the library sees them' "$? $(grep -c '^not ok' "$T/all") $(grep -c '^1\.\.' "$T/all")" '0 0 1'
-grep -A20 '^not ok' "$T/all" | sed 's/^/# /'
+grep -a -A20 '^not ok' "$T/all" | sed 's/^/# /'
 STEMMA_EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext} STEMMA=$STEMMA STEMMA_H5STEPS=$program STEMMA_H5VOL=vol, \
 	sh "$here/t/t1004-hdf5-classes.sh" >"$T/all" 2>&1
 is 'some classes of objects only' "$? $(grep -c '^not ok' "$T/all") $(grep -c '^1\.\.' "$T/all")" '0 0 1'
-grep -A20 '^not ok' "$T/all" | sed 's/^/# /'
+grep -a -A20 '^not ok' "$T/all" | sed 's/^/# /'
 echo "1..$n"
 exit "$failed"
