@@ -104,7 +104,7 @@ bin/python3 -c 'import h5py; print("# h5py", h5py.__version__, "HDF5", h5py.vers
 ok $? 'h5py is there'
 unset STEMMA_HOME
 for how in --hdf5 --hdf5=vol; do
-	for what in 't1001-h5py:objects, the graph and the same bytes' 't1008-hdf5-deleted:objects that are deleted'; do
+	for what in 't1001-h5py:objects, the graph and the same bytes' 't1008-hdf5-deleted:objects that are deleted' 't1009-hdf5-elsewhere:what lies in other files'; do
 		(cd "$here" && STEMMA_EVTEXT=${STEMMA_EVTEXT:-$BUILD/tests/stemma-evtext} STEMMA=$STEMMA STEMMA_H5PYTHON=$T/bin/python3 STEMMA_H5HOW=$how sh "t/${what%%:*}.sh") >all 2>&1
 		done=$?
 		grep -a -A20 '^not ok' all >why

@@ -135,12 +135,16 @@ CALLS(H5Lcopy, h5_sees(l, H5_LINK), (hid_t a, const char *from, hid_t b, const c
       renamed(l, o, TERM_nameop_link, place(b, a), to, 0, NULL))
 CALLS(H5Olink, h5_names(l), (hid_t id, hid_t b, const char *to, hid_t c, hid_t d), (id, b, to, c, d),
       o = h5_loc_of(l, id), linked(l, o, b, to))
-CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name), {
+static void deleted(struct h5_lib *l, struct h5_obj *o, hid_t loc, const char *name, int64_t t)
+{
 	h5_did(o, H5_DELETE, true, t, h5_now());
-	renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
+	renamed(l, o, TERM_nameop_unlink, loc, name, 0, NULL);
 	if (!o) /* perhaps a link to another file, which nobody followed */
-		h5_linked_out(h5_loc_of(l, a), name, TERM_nameop_unlink, NULL, "", "");
-})
+		h5_linked_out(h5_loc_of(l, loc), name, TERM_nameop_unlink, NULL, "", "");
+}
+
+CALLS(H5Ldelete, h5_sees(l, H5_LINK), (hid_t a, const char *name, hid_t c), (a, name, c), o = at_name(l, a, name),
+      deleted(l, o, a, name, t))
 
 /* What it leads to is not looked at: that would open the other file. */
 CALLS(H5Lcreate_external, h5_wants(l, H5_LINK),
@@ -163,8 +167,7 @@ CALLS(H5Lcreate_external, h5_wants(l, H5_LINK),
 		int64_t t = on ? h5_now() : 0;                                                                                 \
 		herr_t r = real call;                                                                                          \
 		if (on && r >= 0) {                                                                                            \
-			h5_did(o, H5_DELETE, true, t, h5_now());                                                                   \
-			renamed(l, o, TERM_nameop_unlink, loc, name, 0, NULL);                                                     \
+			deleted(l, o, loc, name, t);                                                                               \
 		}                                                                                                              \
 		return r;                                                                                                      \
 	}
@@ -233,10 +236,7 @@ CALLS(H5Lcreate_soft_async, h5_wants(l, H5_LINK),
       (H5_APP, const char *target, hid_t a, const char *name, hid_t b, hid_t c, hid_t es),
       (H5_AP, target, a, name, b, c, es), (void)0, renamed(l, at_name(l, a, name), TERM_nameop_link, a, name, 0, NULL))
 CALLS(H5Ldelete_async, h5_sees(l, H5_LINK), (H5_APP, hid_t a, const char *name, hid_t c, hid_t es),
-      (H5_AP, a, name, c, es), o = at_name(l, a, name), {
-	      h5_did(o, H5_DELETE, true, t, h5_now());
-	      renamed(l, o, TERM_nameop_unlink, a, name, 0, NULL);
-      })
+      (H5_AP, a, name, c, es), o = at_name(l, a, name), deleted(l, o, a, name, t))
 CALLS(H5Arename_async, h5_sees(l, H5_ATTRIBUTE), (H5_APP, hid_t loc, const char *from, const char *to, hid_t es),
       (H5_AP, loc, from, to, es), o = h5_attribute_of(h5_loc_of(l, loc), from),
       attribute_renamed(o, h5_loc_of(l, loc), to, t))

@@ -3,6 +3,8 @@
 
 #include "event/event.h"
 
+#include <string.h>
+
 #define UNDER(v) ((v) ? (v)->under : NULL)
 /* What was made or opened. */
 static void *given(void *under, struct vol *at, H5I_type_t type, enum h5_few_op op, int64_t t, hid_t dxpl, void **req)
@@ -327,6 +329,14 @@ static const char *name_of(const H5VL_loc_params_t *where)
 	return where && where->type == H5VL_OBJECT_BY_NAME ? where->loc_data.loc_by_name.name : NULL;
 }
 
+/* What a link to another file says: a byte, file and path, each with NUL. */
+static void linked_out(struct vol *v, const char *name, const char *says, size_t n, hid_t dxpl)
+{
+	const char *end = n > 1 ? memchr(says + 1, '\0', n - 1) : NULL;
+	if (end && memchr(end + 1, '\0', n - (size_t)(end + 1 - says)))
+		h5_linked_out(vol_obj(v, dxpl), name, TERM_nameop_link, NULL, says + 1, end + 1);
+}
+
 static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_loc_params_t *where, hid_t link,
                           hid_t access, hid_t dxpl, void **req)
 {
@@ -344,6 +354,9 @@ static herr_t link_create(H5VL_link_create_args_t *args, void *obj, const H5VL_l
 	vol_asked(req, id);
 	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_SOFT && name_of(where) && vol_wants(H5_LINK))
 		h5_renamed(vol_at(v, where, dxpl), TERM_nameop_link, vol_obj(v, dxpl), name_of(where), NULL, NULL);
+	if (r >= 0 && v && args->op_type == H5VL_LINK_CREATE_UD && args->args.ud.type == H5L_TYPE_EXTERNAL &&
+	    name_of(where) && vol_wants(H5_LINK))
+		linked_out(v, name_of(where), args->args.ud.buf, args->args.ud.buf_size, dxpl);
 	if (r >= 0 && o && (!*o->name || vol_sees(H5_LINK)))
 		h5_renamed(o, TERM_nameop_link, vol_obj(v ? v : to, dxpl), name_of(where), NULL, NULL);
 	return r;
@@ -412,6 +425,8 @@ static herr_t link_specific(void *obj, const H5VL_loc_params_t *where, H5VL_link
 	if (name && r >= 0) {
 		h5_did(o, H5_DELETE, true, t, h5_now());
 		h5_renamed(o, TERM_nameop_unlink, vol_obj(v, dxpl), name, NULL, NULL);
+		if (!o) /* perhaps a link to another file, which nobody followed */
+			h5_linked_out(vol_obj(v, dxpl), name, TERM_nameop_unlink, NULL, "", "");
 	}
 	return r;
 }
