@@ -111,6 +111,8 @@ rec ./stacks sort && from "main:$(mainline '^		qsort') compare:$(at COMPARE) $ta
 check "called back by the C library"
 rec ./stacks thread && from "in_thread:$(at THREAD) $tail"
 check "a thread"
+rec ./stacks alone && from "later:$(at LATER) $tail"
+check "a thread whose process has lost its first one"
 rec ./stacks signal && from "main:$(mainline '^		raise') handler:$(at HANDLER) $tail"
 check "a signal's handler"
 rec ./stacks deep 20 && [ "$(stacks rmdir | tr ' ' '\n' | grep -c "^deep:$(at DEEP)$")" = 20 ]
@@ -189,9 +191,9 @@ fi
 # Many calls in a row, from two places in turn.
 ends=7 prints='done'
 gcc -g -O1 -fomit-frame-pointer "$src" -o stacks -pthread -ldl
-rec ./stacks again 101 && stacks rmdir | sort | uniq -c | sed 's/^ *//' >is &&
+rec ./stacks again 101 && stacks rmdir | sort | uniq -c | sed 's/^ *//' | sort -rn >is &&
 	[ "$(cat is)" = "51 main:$(at EVEN) inner:$(at INNER)
-50 main:$(at ODD) $tail" ]
+50 main:$(at ODD) $tail" ] || { cat is >>"$err"; false; }
 check "a loop"
 
 # Functions at random: each call says its own stack as the name that it gives.

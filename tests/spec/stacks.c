@@ -59,6 +59,15 @@ static void *in_thread(void *arg)
 	return NULL;
 }
 
+static void *later(void *arg)
+{
+	usleep(100000); /* the first thread has ended */
+	outer(arg);     /* LATER */
+	puts("done");
+	fflush(stdout);
+	_exit(7);
+}
+
 /* Room on the stack, more than is looked at first. */
 APART static void wide(const char *name)
 {
@@ -87,6 +96,8 @@ int main(int argc, char **argv)
 		qsort(letters, 5, 1, compare);
 	if (!strcmp(way, "thread") && pthread_create(&t, NULL, in_thread, "here") == 0)
 		pthread_join(t, NULL);
+	if (!strcmp(way, "alone") && pthread_create(&t, NULL, later, "here") == 0)
+		pthread_exit(NULL);
 	if (!strcmp(way, "library")) {
 		void *l = dlopen(argv[2], RTLD_NOW);
 		void (*f)(void) = l ? (void (*)(void))dlsym(l, "of_library") : NULL;

@@ -100,8 +100,8 @@ static int find_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr 
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		/* In the folder tree of the process; and where the name is gone, its program is there all the same. */
-		int n = i ? snprintf(path, sizeof(path), "/proc/%d/exe", u->q->pid)
-		          : snprintf(path, sizeof(path), "/proc/%d/root%s", u->q->pid, name);
+		int n = i ? snprintf(path, sizeof(path), "/proc/%d/exe", u->q->tid)
+		          : snprintf(path, sizeof(path), "/proc/%d/root%s", u->q->tid, name);
 		int fd = n < (int)sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 		if (fd >= 0 && is_mapped(u, fd, base)) {
 			*ret_name = strdup(path);
@@ -332,7 +332,8 @@ static struct process *process_of(struct unwinder *u)
 	if (!p->dwfl)
 		return NULL;
 	dwfl_report_begin(p->dwfl);
-	if (dwfl_linux_proc_report(p->dwfl, q->pid) != 0 || dwfl_report_end(p->dwfl, NULL, NULL) != 0) {
+	/* By the thread: of a process whose first one has ended there is nothing by its own number. */
+	if (dwfl_linux_proc_report(p->dwfl, q->tid) != 0 || dwfl_report_end(p->dwfl, NULL, NULL) != 0) {
 		drop(p);
 		return NULL;
 	}
