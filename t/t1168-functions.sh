@@ -199,7 +199,7 @@ by_itself()
 	mkfifo control
 	sleep 600 >control &
 	holder=$!
-	"$BUILD/src/capture/bpf/stemma-trace-functions" "$1" traces ./entered:'f_*' <control >said 2>&1
+	"$tool" "$1" traces ./entered:'f_*' <control >said 2>&1
 	grep -q '^ready ' said || return 1
 }
 its_end()
@@ -211,7 +211,7 @@ its_end()
 	done
 	return 1
 }
-tool=$BUILD/src/capture/bpf/stemma-trace-functions
+tool=$(dirname "$STEMMA")/../capture/bpf/stemma-trace-functions
 if [ -x "$tool" ]; then
 	rm -f truth.*
 	by_itself --single && { ./entered truth calls recursion jump >"$out" || :; } && its_end && grep -q '^traces 1 0 0 0$' said &&
@@ -225,7 +225,10 @@ fi
 
 # Programs made at random: what the code put in by stemma cc --trace tells of the same source.
 spectrace=${spectrace:-$BUILD/tests/stemma-spectrace}
-if [ -x "$BUILD/src/spec/llvm/stemma-spec-llvm" ] && [ -x "$spectrace" ]; then
+"$STEMMA" doctor --quick 2>/dev/null | grep '^specifications' >"$T/doctor"
+llvm=
+grep -q ' ok ' "$T/doctor" && llvm=yes
+if [ "$llvm" ] && [ -x "$spectrace" ]; then
 	wrong=0 calls=0
 	for seed in 1 2; do
 		$PYTHON "$here/tests/spec/random_programs.py" make $seed 6 >p.c
@@ -279,10 +282,10 @@ int main(int argc, char **argv)
 }
 END
 with=
-if [ -x "$BUILD/src/spec/llvm/stemma-spec-llvm" ] && "$STEMMA" cc --spec gcc -g -O0 d.c -o d 2>"$err"; then
+if [ "$llvm" ] && "$STEMMA" cc --spec gcc -g -O0 d.c -o d 2>"$err"; then
 	with=spec
 else
-	echo "# without a specification: $(head -1 "$err")"
+	echo "# without a specification: $(cat "$T/doctor")"
 	gcc -g -O0 d.c -o d
 fi
 rec()
