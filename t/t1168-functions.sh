@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 	return printf("%d\n", x + f_last(x)) == 0;
 }
 END
-gcc -O2 tail.c -o tail && objdump -d tail | grep -A6 '<f_first>:' | grep -q 'jmp.*<f_next>' &&
+gcc -O2 -fcf-protection tail.c -o tail && objdump -d tail | grep -A6 '<f_first>:' | grep -q 'jmp.*<f_next>' &&
 	cmd 0 run --trace-functions=./tail:f_first,f_next,f_last -- ./tail &&
 	only_is '0 f_first' '1 f_next' '2 f_last' '0 f_first' '1 f_next' '2 f_last' '0 f_last'
 check "jumps at a function's end"
@@ -156,6 +156,9 @@ gcc -O1 -shared -fPIC lib.c -o lib.so && gcc -O1 user.c ./lib.so -o user &&
 	cmd 0 run --trace-functions=./lib.so:'f_*' -- ./user && only_is '0 f_lib' '1 f_deep' '1 f_deep' &&
 	grep -qx 'exe ./user' "$STEMMA_HOME/trace/$(run_of)"/*.functions
 check "of a library"
+gcc -O1 -g -fcf-protection -fno-optimize-sibling-calls "$here/tests/spec/entered.c" -o entered -pthread
+as_it_says 4 calls recursion sort threads jump && objdump -d entered | grep -A2 '<f_compare>:' | grep -q 'endbr64'
+check "built for control-flow protection"
 gcc -O1 -static tail.c -o static 2>/dev/null || cp tail static
 cmd 0 run --trace-functions=./static:f_last --trace-functions=./tail:f_last -- sh -c './static; ./tail' &&
 	[ "$(cat "$STEMMA_HOME/trace/$(run_of)"/*.functions | grep -c '^e exit')" = 2 ]

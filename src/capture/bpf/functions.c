@@ -50,7 +50,7 @@ static int attach_multi(struct functions *x, const struct found *f, uint32_t pro
 	long fd = -ENOMEM;
 	for (size_t i = 0; offsets && cookies && i < f->n; i++)
 		if (f->v[i].program == program) {
-			offsets[a.count] = f->v[i].offset;
+			offsets[a.count] = f->v[i].offset + f->v[i].probe;
 			cookies[a.count++] = i;
 		}
 	a.path = (uint64_t)(uintptr_t)f->programs[program].path;
@@ -80,7 +80,7 @@ static int attach_single(struct functions *x, const struct found *f, struct bpf_
 		const struct found_function *v = &f->v[x->n_single];
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = x->n_single);
 		x->single[x->n_single] =
-		    bpf_program__attach_uprobe_opts(bpf, -1, f->programs[v->program].path, v->offset, &opts);
+		    bpf_program__attach_uprobe_opts(bpf, -1, f->programs[v->program].path, v->offset + v->probe, &opts);
 		if (!x->single[x->n_single]) {
 			char what[FUNCTION_NAME_MAX + 64];
 			int e = errno;

@@ -20,6 +20,7 @@ struct found_function {
 	char *name;
 	uint64_t address, offset; /* in the program; in its file */
 	uint64_t bytes;           /* 0 not known */
+	uint32_t probe;           /* where in it the probe is: the first instruction, or the one behind */
 	uint32_t program;
 };
 struct found_segment {

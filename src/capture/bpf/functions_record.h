@@ -23,7 +23,7 @@ struct told {
 	unsigned int pid; /* ENTER: how many of those that were told before are still open, as far as the stack shows */
 	unsigned int function;
 	unsigned long long sp;
-	long long back; /* ENTER: where it returns to, from the function's first instruction on */
+	long long back; /* ENTER: where it returns to, as a distance from the probe */
 };
 
 #define TOLD_NAME_MAX 255

@@ -307,7 +307,7 @@ static void entered(struct functions_writer *w, const struct told *e)
 		return;
 	const struct found_function *v = &w->found->v[e->function];
 	struct frame f = {.sp = e->sp,
-	                  .back = v->address + (uint64_t)e->back,
+	                  .back = v->address + v->probe + (uint64_t)e->back,
 	                  .function = e->function,
 	                  .level = e->pid,
 	                  .stack = e->flags & TOLD_ALTERNATE ? STACK_ALTERNATE
