@@ -33,13 +33,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	/* A search may take seconds; what it reads need not be long to be anything. */
 	bool search = r == 0 && c[0].n < 100 && c[1].n < 100 && provscope_spec_read(part[0], size[0], &err, &spec) == 0;
-	for (int way = 0; r == 0 && way < 1 + search; way++) {
+	for (int way = 0; r == 0 && way < 1 + 3 * search; way++) {
 		struct called_steps steps = {0};
 		struct call_path_found found = {.found = true};
 		struct compare_options o = {.greedy = n % 2};
 		struct compared x = {0};
 		struct atlas m;
-		r = way ? call_path_search(spec, c, &steps, &found) : called_steps_make(c, &steps);
+		r = way ? call_path_search(spec, c, (enum call_path_by)(way - 1), &steps, &found)
+		        : called_steps_make(c, &steps);
 		const struct spec *of = way ? spec : steps.spec;
 		if (r == 0 && found.found && atlas_make(of, of, &m) == 0) {
 			if (compare_calls(&m, c, &steps, &o, &err, &x) == 0 && x.equal != (x.result.total == 0))

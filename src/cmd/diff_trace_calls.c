@@ -47,7 +47,11 @@ static void say_path(const struct spec *s, const struct call_path_found *f, stru
 		buf_printf(b, "a path of the specification has these calls only if functions of libraries may make any\n");
 	if (f->deep)
 		buf_printf(b, "paths with more than %u frames between two calls were not followed\n", CALL_PATH_FRAMES);
-	if (f->ways[0] > 1 || f->ways[1] > 1)
+	if (f->merged)
+		buf_printf(
+		    b, "the calls may be nested in more ways than can be followed one by one: of those that qualify one was "
+		       "taken\n");
+	else if (f->ways[0] > 1 || f->ways[1] > 1)
 		buf_printf(b,
 		           "the traces say which calls were made, not from where: %llu%s | %llu%s paths of the specification "
 		           "qualify\n",
@@ -96,10 +100,10 @@ int pair_calls_steps(struct pair_calls *p, const struct spec *s, struct err *err
 	*ret_partial = false;
 	bool stacks = p->c[0].n_stacks && p->c[1].n_stacks, loose = say_stacks(p->c, &b);
 	if (s && p->c[0].whole && p->c[1].whole && !stacks) {
-		r = call_path_search(s, p->c, &p->steps, &f);
+		r = call_path_search(s, p->c, CALL_PATH_BEST, &p->steps, &f);
 		if (r == 0)
 			say_path(s, &f, &b);
-		*ret_partial = !f.found || f.loose || f.deep || f.ways[0] > 1 || f.ways[1] > 1;
+		*ret_partial = !f.found || f.loose || f.deep || f.merged || f.ways[0] > 1 || f.ways[1] > 1;
 		p->searched = f.found;
 	}
 	*ret_partial |= loose;

@@ -1,4 +1,4 @@
-#include "spec/path_search.h"
+#include "spec/path_merged.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,8 @@ static int fill_layer(struct search *x, const struct layer *before, uint32_t bit
 	table3_clear(&x->placed);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		uint32_t from, count;
-		r = search_next(x, before ? before->state[i] : first, bit, &from, &count);
+		r = x->merging ? merged_next(x, before ? before->state[i] : first, bit, &from, &count)
+		               : search_next(x, before ? before->state[i] : first, bit, &from, &count);
 		for (uint32_t k = 0; r == 0 && k < count; k++) {
 			struct reached to = x->pool[from + k];
 			uint32_t *v = table3_value(&x->placed, to.state, 0, 0);
@@ -56,7 +57,7 @@ static int fill_layer(struct search *x, const struct layer *before, uint32_t bit
 				ret->state[ret->n++] = to.state;
 				*v = 1;
 			}
-			if (r == 0 && (ret->n > CALL_PATH_STATES || ++x->done > CALL_PATH_WORK))
+			if (r == 0 && (ret->n > CALL_PATH_STATES || ++x->done > x->most))
 				r = -E2BIG;
 			if (r == 0)
 				r = room(&ret->link, &ret->cap_links, ret->n_links, sizeof(*ret->link));
@@ -120,7 +121,8 @@ static int compare_states(const struct search *x, uint32_t a, uint32_t b)
 	int r = 0;
 	if (a == b)
 		return 0;
-	if (a < FIRST_STATE || b < FIRST_STATE)
+	/* Their numbers are in the order in which they were found, and that is one for both sides (in_order). */
+	if (x->merging || a < FIRST_STATE || b < FIRST_STATE)
 		return a < b ? -1 : 1;
 	uint32_t depth[2] = {depth_of(x, a), depth_of(x, b)};
 	v[0] = x->states[a].node, cell[0] = x->states[a].cell;
@@ -231,12 +233,15 @@ static void choose_rest(const struct search *x, const struct layer *l, uint32_t 
 }
 
 /* Is there one way only, up to here? */
-static bool is_certain(const struct layer *l)
+static bool is_certain(struct search *x, const struct layer *l)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, to = 0;
 	for (uint32_t k = 0; k < l->n_links; k++)
-		n += l->alive[l->link[k].to];
-	return n == 1;
+		if (l->alive[l->link[k].to]) {
+			n++;
+			to = l->link[k].to;
+		}
+	return n == 1 && (!x->merging || merged_is_single(x, l->state[to]));
 }
 
 /* ---- decisions ---- */
@@ -401,6 +406,7 @@ static int prepare(struct search *x, bool loose)
 	forget(x);
 	x->loose = loose;
 	x->done = 0;
+	x->most = x->merging ? CALL_PATH_WORK : CALL_PATH_WORK_SINGLY;
 	memset(x->accepts, 0, s->n_nodes * sizeof(*x->accepts));
 	memset(x->one, 0, s->n_nodes);
 	memset(x->first, 0, s->n_nodes * sizeof(*x->first));
@@ -430,7 +436,7 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 	if (r >= 0) {
 		memcpy(path[1], path[0], together * sizeof(*path[0]));
 		uint32_t apart = 0;
-		while (apart < together && is_certain(&l[0][apart]) && is_certain(&l[1][apart]))
+		while (apart < together && is_certain(x, &l[0][apart]) && is_certain(x, &l[1][apart]))
 			apart++;
 		for (int s = 0; s < 2; s++)
 			choose_rest(x, l[s], e[s].n, together, path[s]);
@@ -438,6 +444,24 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 		f->together = together ? e[0].call[together - 1] + 1 : 0;
 		f->apart = apart ? e[0].call[apart - 1] + 1 : 0;
 		r = 0;
+	}
+	f->merged = x->merging;
+	for (int s = 0, certain = 0; r == 0 && f->merged && s < 2; s++) {
+		uint32_t i = 0;
+		while (i < e[s].n && is_certain(x, &l[s][i]))
+			i++;
+		certain += i == e[s].n;
+		f->merged = certain < 2; /* nothing was left to choose */
+	}
+	if (r == 0 && x->merging) {
+		uint32_t up_to = together;
+		x->done = 0;
+		x->most = 10 * CALL_PATH_WORK; /* the same steps again for each call, which the layers did once */
+		for (int s = 0; r == 0 && s < 2; s++)
+			r = merged_choose(x, e[s].bit, path[s], e[s].n);
+		for (together = 0; r == 0 && together < up_to; together++)
+			if (path[0][together].state != path[1][together].state || path[0][together].low != path[1][together].low)
+				break;
 	}
 	for (int s = 0; r == 0 && s < 2; s++) {
 		struct stepper p = {.x = x, .out = ret, .side = s};
@@ -464,10 +488,56 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 	return (int)r;
 }
 
-int call_path_search(const struct spec *s, const struct calls c[2], struct called_steps *ret, struct call_path_found *f)
+/* Which side is searched first: that does not depend on the order in which they are given. */
+static int in_order(const struct search *x)
+{
+	const struct events *e = x->ev;
+	uint32_t i = 0;
+	for (; i < e[0].n && i < e[1].n; i++) {
+		int c = strcmp(calls_word(&x->c[0], x->c[0].v[e[0].call[i]].name),
+		               calls_word(&x->c[1], x->c[1].v[e[1].call[i]].name));
+		if (c)
+			return c > 0;
+	}
+	return e[0].n > e[1].n;
+}
+
+/* One attempt. 0 or -ENOMEM. */
+static int search_by(struct search *x, bool loose, bool merged, struct called_steps *ret, struct call_path_found *f)
+{
+	struct layer *l[2] = {NULL, NULL};
+	int is[2] = {0, 0}, first = merged ? in_order(x) : 0;
+	merged_end(x);
+	x->deep = false;
+	f->too_large = false;
+	int r = merged ? merged_begin(x) : 0;
+	if (r == 0)
+		r = prepare(x, loose);
+	for (int i = 0; r == 0 && i < 2; i++) {
+		int k = i ^ first;
+		l[k] = calloc((size_t)x->ev[k].n + 1, sizeof(*l[k]));
+		is[k] = l[k] ? follow(x, k, l[k], &f->ways[k]) : -ENOMEM;
+		r = is[k] == -ENOMEM ? is[k] : 0;
+		f->none[k] = is[k] == 0;
+		f->too_large |= is[k] == -E2BIG;
+	}
+	if (r == 0 && is[0] == 1 && is[1] == 1) {
+		r = choose_both(x, l, ret, f);
+		f->found = r == 0;
+		f->loose = loose;
+		f->too_large = r == -E2BIG;
+		if (r == -E2BIG || r == -EBADMSG) /* no path is told rather than half of one */
+			r = 0;
+	}
+	for (int k = 0; k < 2; k++)
+		layers_release(l[k], l[k] ? x->ev[k].n : 0);
+	return r;
+}
+
+int call_path_search(const struct spec *s, const struct calls c[2], enum call_path_by by, struct called_steps *ret,
+                     struct call_path_found *f)
 {
 	struct search x = {.s = s, .c = c};
-	struct layer *l[2] = {NULL, NULL};
 	int r = 0;
 	*ret = (struct called_steps){0};
 	*f = (struct call_path_found){.function = SPEC_NONE};
@@ -490,29 +560,16 @@ int call_path_search(const struct spec *s, const struct calls c[2], struct calle
 			x.function[s->functions[i].first_node + k] = i;
 	for (int k = 0; r == 0 && k < 2; k++)
 		r = take_events(&x, k, &f->own[k]);
-	for (int loose = 0; r == 0 && loose < 2 && !f->found; loose++) {
-		int is[2] = {0, 0};
-		r = prepare(&x, loose);
-		for (int k = 0; r == 0 && k < 2; k++) {
-			l[k] = calloc((size_t)x.ev[k].n + 1, sizeof(*l[k]));
-			is[k] = l[k] ? follow(&x, k, l[k], &f->ways[k]) : -ENOMEM;
-			r = is[k] == -ENOMEM ? is[k] : 0;
-			f->none[k] = is[k] == 0;
-			f->too_large |= is[k] == -E2BIG;
+	for (int loose = 0; r == 0 && loose < 2 && !f->found && !f->too_large; loose++) {
+		bool again = by == CALL_PATH_MERGED;
+		if (by != CALL_PATH_MERGED) {
+			r = search_by(&x, loose, false, ret, f);
+			again = by == CALL_PATH_BEST && (f->too_large || (!f->found && x.deep));
 		}
-		if (r == 0 && is[0] == 1 && is[1] == 1) {
-			f->found = true;
-			f->too_large = false;
-			f->loose = loose;
-			r = choose_both(&x, l, ret, f);
-		}
-		for (int k = 0; k < 2; k++) {
-			layers_release(l[k], l[k] ? x.ev[k].n : 0);
-			l[k] = NULL;
-		}
-		if (f->too_large)
-			break;
+		if (r == 0 && again)
+			r = search_by(&x, loose, true, ret, f);
 	}
+	merged_end(&x);
 	f->deep = x.deep;
 	forget(&x);
 	for (int k = 0; k < 2; k++) {

@@ -9,8 +9,9 @@
  *
  * Calls that the C library makes on its own account (locales, character sets, time zones) are no node's, and left out.
  * Where no path qualifies, library functions may make any calls: loosely. What runs before main is not followed.
- * Bounds: CALL_PATH_STATES a call, CALL_PATH_WORK in all; frames that are entered without a call in between,
- * CALL_PATH_FRAMES. */
+ * Where there are too many stacks for that, as of deep trees of functions that may pass without a call, a state stands
+ * for all that are alike (path_merged.h). Bounds: CALL_PATH_STATES a call, CALL_PATH_WORK in all; frames that are
+ * entered without a call in between, CALL_PATH_FRAMES. */
 #ifndef STEMMA_SPEC_PATH_CALLS_H
 #define STEMMA_SPEC_PATH_CALLS_H
 
@@ -18,6 +19,7 @@
 
 #define CALL_PATH_STATES 10000u
 #define CALL_PATH_WORK 2000000u
+#define CALL_PATH_WORK_SINGLY 500000u /* of stacks one by one: what has more is found sooner the other way */
 #define CALL_PATH_FRAMES 64u
 #define CALL_PATH_WAYS 1000000u
 
@@ -26,7 +28,9 @@ struct call_path_found {
 	bool none[2];   /* no path qualifies */
 	bool too_large; /* more states than are followed */
 	bool loose;     /* only if library functions may make any calls */
-	bool deep;      /* more than CALL_PATH_FRAMES frames could have been entered between two calls: not followed */
+	bool merged; /* stacks were too many to be followed one by one: `ways` are at least so many, and the frames between
+	              * may be chosen among several */
+	bool deep;   /* more than CALL_PATH_FRAMES frames could have been entered between two calls: not followed */
 	uint64_t ways[2];
 	uint64_t own[2];     /* calls that were left out */
 	uint32_t together;   /* calls up to which they can have been together; behind it they part, or end */
@@ -36,8 +40,11 @@ struct call_path_found {
 	uint32_t *decisions; /* its decisions of which one went different ways; free */
 	uint32_t n_decisions;
 };
+/* How it is searched: each stack by itself, and then, where these are too many, many at once; or (tests) only one of
+ * these. */
+enum call_path_by { CALL_PATH_BEST, CALL_PATH_SINGLY, CALL_PATH_MERGED };
 /* The steps: functions, their call nodes, and of each system call the node that made it. 0 or -ENOMEM. */
-int call_path_search(const struct spec *s, const struct calls c[2], struct called_steps *ret,
+int call_path_search(const struct spec *s, const struct calls c[2], enum call_path_by by, struct called_steps *ret,
                      struct call_path_found *ret_found);
 
 #endif

@@ -92,7 +92,7 @@ int search_state(struct search *x, uint32_t node, uint32_t cell, uint32_t *ret)
 /* Control comes to the node. */
 int search_arrive(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
 {
-	if (++x->done > CALL_PATH_WORK)
+	if (++x->done > x->most)
 		return -E2BIG;
 	if (!(x->first[node] & bit) && !x->ends[node])
 		return 0;

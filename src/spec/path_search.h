@@ -64,7 +64,7 @@ struct search {
 		uint32_t node, cell, low;
 	} * work;
 	uint32_t n_work;
-	uint64_t done;
+	uint64_t done, most; /* steps of the search, and how many it may take */
 	bool loose, deep;
 	struct merging *merging; /* path_merged.c's; NULL: each stack is a state of its own */
 };
