@@ -58,8 +58,17 @@ for inject in off auto always; do
 done
 for kind in static musl; do
 	if [ -x "$PROGS/p-io-$kind" ]; then
-		for c in plain placed copies threads inherited stdin; do
-			counted "p-io-$kind" $c
+		for c in plain placed copies threads inherited stdin raw kernel many many-handled; do
+			known=
+			[ $kind = musl ] || case $c in
+			plain | placed | kernel) known='in:read in:written out:written' ;;
+			copies) known='in:read in:written other:written' ;;
+			inherited | raw) known='in:read in:written' ;;
+			stdin) known=given:read ;;
+			many) known='f1:read f7:read f19:read f0:written f19:written' ;;
+			esac
+			# shellcheck disable=SC2086 # words
+			counted "p-io-$kind" $c $known
 		done
 	else
 		skip_ "p-io-$kind" "not built: the tool chain for it is not here"

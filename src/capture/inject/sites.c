@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #define FILE_MAX (64u << 20)
-#define LOADER_SITES 12 /* for which there is room; it has 8 to 10 */
+#define ALONE_MAX (8u << 20) /* bytes of a static program: its names are looked through 70 times, 5 ms */
+#define LOADER_SITES 12      /* for which there is room; it has 8 to 10 */
 
 enum { RDX = 2, RSI = 6, RDI = 7, R10 = 10 };
 
@@ -86,6 +87,7 @@ struct image {
 	size_t nsh;
 	const Elf64_Phdr *ph;
 	size_t nph;
+	bool alone; /* a static program */
 };
 
 static bool inside(const struct image *im, uint64_t off, uint64_t n)
@@ -97,7 +99,8 @@ static bool parse(struct image *im)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)im->p;
 	if (im->n < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64 || h->e_type != ET_DYN)
+	    h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64 ||
+	    (h->e_type != ET_DYN && h->e_type != ET_EXEC))
 		return false;
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_phentsize != sizeof(Elf64_Phdr) || h->e_shoff % 8 ||
 	    h->e_phoff % 8 || !inside(im, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)) ||
@@ -107,7 +110,11 @@ static bool parse(struct image *im)
 	im->nsh = h->e_shnum;
 	im->ph = (const Elf64_Phdr *)(im->p + h->e_phoff);
 	im->nph = h->e_phnum;
-	return true;
+	im->alone = h->e_type == ET_EXEC;
+	for (size_t i = 0; i < im->nph; i++)
+		if (im->alone && im->ph[i].p_type == PT_INTERP)
+			return false; /* a program that has libraries */
+	return !im->alone || im->n <= ALONE_MAX;
 }
 
 /* What is at an address that may be used so, and how much there is of it; NULL: nothing. */
@@ -209,8 +216,8 @@ static bool symbol_of(const struct image *im, const char *name, unsigned type, u
 {
 	for (size_t i = 0; i < im->nsh; i++) {
 		const Elf64_Shdr *h = &im->sh[i];
-		if (h->sh_type != SHT_DYNSYM || h->sh_entsize != sizeof(Elf64_Sym) || h->sh_offset % 8 ||
-		    !inside(im, h->sh_offset, h->sh_size) || h->sh_link >= im->nsh)
+		if (h->sh_type != (im->alone ? SHT_SYMTAB : SHT_DYNSYM) || h->sh_entsize != sizeof(Elf64_Sym) ||
+		    h->sh_offset % 8 || !inside(im, h->sh_offset, h->sh_size) || h->sh_link >= im->nsh)
 			continue;
 		const Elf64_Shdr *t = &im->sh[h->sh_link];
 		if (!inside(im, t->sh_offset, t->sh_size))
@@ -334,6 +341,28 @@ static void find_any(const struct image *im, struct sites *s)
 		}
 }
 
+/* A call that returns at once, anywhere but at a site. */
+static bool find_any_gadget(const struct image *im, const unsigned char *tail, size_t size, struct sites *s)
+{
+	for (size_t i = 0; i < im->nph; i++) {
+		const Elf64_Phdr *p = &im->ph[i];
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+			continue;
+		const unsigned char *code = im->p + p->p_offset, *at = code;
+		for (; (at = memmem(at, p->p_filesz - (size_t)(at - code), tail, size)); at++) {
+			const uint64_t addr = p->p_vaddr + (uint64_t)(at - code);
+			bool apart = true;
+			for (size_t k = 0; k < s->n; k++)
+				apart &= addr + size <= s->site[k].offset || s->site[k].offset + SITE_BYTES <= addr;
+			if (apart) {
+				s->gadget = addr;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 /* A call that returns at once, in a function that is no site. */
 static bool find_gadget(const struct image *im, struct sites *s)
 {
@@ -349,7 +378,7 @@ static bool find_gadget(const struct image *im, struct sites *s)
 			return true;
 		}
 	}
-	return false;
+	return im->alone && find_any_gadget(im, tail, sizeof(tail), s);
 }
 
 static void find_start(const struct image *im, struct sites *s)
@@ -426,7 +455,8 @@ int sites_read(int fd, struct sites *ret)
 	int rc = read_image(fd, &im);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; rc == 0 && i < NWANTED; i++) {
+	s.alone = im.alone;
+	for (size_t i = 0; i < NWANTED; i++) {
 		uint64_t addr, size;
 		size_t n;
 		if (!symbol(&im, wanted[i].name, &addr, &size))
@@ -446,12 +476,13 @@ int sites_read(int fd, struct sites *ret)
 		for (size_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 			essential += !strcmp(needed[k], wanted[i].name);
 	}
-	if (rc == 0 && (essential < sizeof(needed) / sizeof(needed[0]) || !find_clone3(&im, &s) || !find_gadget(&im, &s) ||
-	                !find_sigreturn(&im, &s)))
-		rc = -ENOEXEC;
+	/* Of a static program some may not be there, since nobody calls them. */
+	const size_t least = im.alone ? 3 : sizeof(needed) / sizeof(needed[0]);
 	find_start(&im, &s);
 	find_fcntl(&im, &s);
 	find_any(&im, &s);
+	if (essential < least || !find_clone3(&im, &s) || !find_gadget(&im, &s) || !find_sigreturn(&im, &s))
+		rc = -ENOEXEC;
 	s.tid = find_tid(&im);
 	if (ways < sizeof(needed_threads) / sizeof(needed_threads[0]) || threads.n > SITES_MAX - s.n)
 		s.tid = 0;
@@ -498,7 +529,7 @@ int sites_read_loader(int fd, struct sites *ret)
 	int rc = read_image(fd, &im);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < im.nph; i++) {
+	for (size_t i = 0; !im.alone && i < im.nph; i++) {
 		const Elf64_Phdr *p = &im.ph[i];
 		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(&im, p->p_offset, p->p_filesz))
 			continue;

@@ -70,6 +70,7 @@ struct sites {
 	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler.
 	 */
 	uint64_t gadget, sigreturn;
+	bool alone;     /* a static program: it is its own library, and lies where its file says */
 	uint64_t start; /* of the call that it makes when it has been loaded: prlimit; 0 not known */
 	/* Where a thread's number stands behind its thread pointer. 0: that is not known, or the ways of programs with
 	 * threads are not: what these do cannot be counted. */
@@ -78,8 +79,9 @@ struct sites {
 	struct site site[SITES_MAX];
 };
 
-/* Reads the sites of an x86-64 ELF library. Nothing it says is trusted. 0; -ENOEXEC: it has none, or not enough of them
- * to count by; or -errno. Reads the whole file (0.4 ms for a C library of 2 MB). */
+/* Reads the sites of an x86-64 ELF library, or of a static program that is not stripped. Nothing it says is trusted. 0;
+ * -ENOEXEC: it has none, or not enough of them to count by; or -errno. Reads the whole file (0.4 ms for a C library of
+ * 2 MB). */
 int sites_read(int fd, struct sites *ret);
 
 /* Reads the sites of the dynamic loader, by which it reads and maps what is loaded while the program runs (dlopen).

@@ -268,6 +268,13 @@ static void put_loader(pid_t pid, const struct graft *g, int mem, uint64_t code,
 	put_jumps(mem, g->loader, g->loader_base, at, stubs, &done);
 }
 
+/* The lowest address that anything of it has; 0 not known. */
+static uint64_t lowest(pid_t pid)
+{
+	char text[32];
+	return slurp(pid, "maps", text, sizeof(text)) ? strtoull(text, NULL, 16) : 0;
+}
+
 /* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it
  * goes on. */
 static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, int *signal, struct stubs *stubs,
@@ -280,8 +287,13 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 		return -errno;
 	unsigned long at = 0, none;
 	uint64_t frame;
+	/* A program of its own lies far below where the kernel maps what may lie anywhere. Jumps reach 2 GB. */
+	enum { APART = 65536 };
+	const uint64_t low = g->sites->alone ? lowest(pid) : 0;
+	const uint64_t near = low > CODE_SIZE + TABLE_SIZE + 2 * APART ? low - (CODE_SIZE + TABLE_SIZE + APART) : 0;
 	const unsigned long map[7] = {
-	    SYS_mmap, 0, CODE_SIZE + TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1};
+	    SYS_mmap,         near & ~4095ul, CODE_SIZE + TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	    (unsigned long)-1};
 	int rc = make_frame(pid, g, was, mem, &frame);
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, map, &at, signal);

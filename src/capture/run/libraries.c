@@ -9,14 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LIBRARIES 8
+#define LIBRARIES 12
+#define ALONE 6 /* of them static programs, so that libraries have room */
 #define LOADERS 4
 #define OTHERS 64
 #define LOOKS 64
 
 struct libraries {
 	struct sites sites[LIBRARIES];
-	size_t n;
+	size_t n, nalone;
 	uint16_t other[OTHERS]; /* low bits of addresses of calls that are no library's */
 	size_t nothers;
 	unsigned looks;
@@ -41,7 +42,7 @@ static const struct sites *library_at(const struct libraries *libs, uint64_t ip,
 			if (k < l->n && l->site[k].kind != SITE_OPEN)
 				continue;
 			uint64_t offset = k < l->n ? l->site[k].offset : l->start;
-			if (offset && ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0) {
+			if (offset && (l->alone ? ip == offset + 2 : ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0)) {
 				*ret_base = ip - 2 - offset;
 				return l;
 			}
@@ -81,8 +82,10 @@ static bool read_mapped(const struct proc *p, uint64_t ip, int (*read)(int fd, s
 static void meet(struct libraries *libs, const struct proc *p, uint64_t ip)
 {
 	uint64_t base;
-	bool found = libs->n < LIBRARIES && read_mapped(p, ip, sites_read, &libs->sites[libs->n]);
+	struct sites *l = &libs->sites[libs->n];
+	bool found = libs->n < LIBRARIES && read_mapped(p, ip, sites_read, l) && (!l->alone || libs->nalone < ALONE);
 	libs->n += found;
+	libs->nalone += found && l->alone;
 	if (!found || !library_at(libs, ip, &base))
 		libs->other[libs->nothers++ % OTHERS] = (uint16_t)ip;
 }
