@@ -64,6 +64,7 @@ for kind in static musl; do
 			plain | placed | kernel) known='in:read in:written out:written' ;;
 			copies) known='in:read in:written other:written' ;;
 			inherited | raw) known='in:read in:written' ;;
+			threads) known=in:written ;;
 			stdin) known=given:read ;;
 			many) known='f1:read f7:read f19:read f0:written f19:written' ;;
 			esac

@@ -28,6 +28,15 @@ for c in $("$PROGS/p-crowd"); do
 	esac
 done
 
+if [ -x "$PROGS/p-crowd-static" ]; then
+	counted p-crowd-static own in0:read in5:read in0:written out3:written out7:written
+	counted p-crowd-static shared in:read in:written out:written
+	counted p-crowd-static cancel in:read in:written
+	counted p-crowd-static pool in:read in:written
+else
+	skip_ "p-crowd-static" "not built: the tool chain for it is not here"
+fi
+
 # real NAME COMMAND...: under --count; what the log says of files is in $T/tsv.
 real()
 {

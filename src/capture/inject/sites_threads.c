@@ -101,9 +101,12 @@ static bool eat_error(struct reader *r, size_t *ret)
 static size_t error_end(const struct reader *in, size_t at, size_t back)
 {
 	struct reader r = {in->code, in->n, at};
-	if (!EAT(&r, 0x48, 0x8b) || r.n - r.at < 5 || (r.code[r.at] & 0xc7) != 5)
+	/* Where errno is: in a table of a library's, or known in a static program. */
+	const bool table = EAT(&r, 0x48, 0x8b);
+	if ((!table && !EAT(&r, 0x48, 0xc7)) || r.n - r.at < 5 ||
+	    (table ? (r.code[r.at] & 0xc7) != 5 : (r.code[r.at] & 0xf8) != 0xc0))
 		return 0;
-	unsigned char reg = r.code[r.at] >> 3 & 7;
+	unsigned char reg = table ? r.code[r.at] >> 3 & 7 : r.code[r.at] & 7;
 	r.at += 5;
 	if (!EAT(&r, 0xf7, 0xd8, 0x64, 0x89, reg) || reg == 4 || reg == 5 ||
 	    !(EAT(&r, 0x48, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff) || EAT(&r, 0xb8, 0xff, 0xff, 0xff, 0xff)))
