@@ -121,7 +121,7 @@ stop KILL
 wait $worker
 [ ! -s "$T/failed" ] && [ "$(cat "$T"/load*/dev/null 2>/dev/null; find "$T" -maxdepth 1 -name 'load*' | wc -l)" = 100 ]
 check "killed under load: nobody was stopped or made to fail"
-start && user sh "$T/nobody/job.sh" && user "$STEMMA" --node why "$T/nobody/last" >"$out" 2>"$err" && says "$out" 'job.sh' &&
+start && user sh "$T/nobody/job.sh" && user "$STEMMA" --node lineage "$T/nobody/last" >"$out" 2>"$err" && says "$out" "nobody/job.sh" &&
 	user "$STEMMA" --node sql "SELECT text FROM gap WHERE reason = 'recorder_died'" >"$out" 2>>"$err" && says "$out" 'was killed'
 check "started again: it records, and says from when to when it was not there"
 

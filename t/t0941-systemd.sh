@@ -89,7 +89,7 @@ echo "hung: restarts $(show NRestarts)"
 kill -KILL "$pid"
 until_active
 echo "killed: restarts $(show NRestarts)"
-/s/build/src/cmd/stemma --node sql "SELECT 'gaps: ' || count(*) AS n FROM gap WHERE reason = 'recorder_died'"
+/s/build/src/cmd/stemma --node sql "SELECT 'gaps: ' || count(DISTINCT began) AS n FROM gap WHERE reason = 'recorder_died'"
 systemctl stop stemmad
 echo "stopped: $(show ActiveState) $(show Result)"
 END
