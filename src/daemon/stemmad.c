@@ -194,19 +194,24 @@ static void drain(struct daemon *d)
 
 /* ---- figures ---- */
 
-/* Its own: programs and libraries are in memory once for all. */
-static uint64_t memory_of(pid_t pid)
+/* Its own: programs and libraries are in memory once for all. fd: of its `statm`; closed. */
+static uint64_t memory_in(int fd)
 {
-	char text[64] = "", name[32];
+	char text[64] = "";
 	unsigned long long size = 0, resident = 0, shared = 0;
-	snprintf(name, sizeof(name), "/proc/%d/statm", pid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	if (fd >= 0)
 		close(fd);
 	if (n > 0)
 		sscanf(text, "%llu %llu %llu", &size, &resident, &shared);
 	return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The helper opens its own: with hidepid it is not there for others. */
+static uint64_t memory_of_helper(struct helper *h)
+{
+	int fd = -1;
+	return helper_open(h, helper_pid(h), HELPER_STATM, &fd) < 0 ? 0 : memory_in(fd);
 }
 
 static void figures_of(const struct daemon *d, struct figures_now *ret)
@@ -218,7 +223,7 @@ static void figures_of(const struct daemon *d, struct figures_now *ret)
 	getrusage(RUSAGE_SELF, &u);
 	f.cpu = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u +
 	        (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
-	f.memory = memory_of(getpid()) + memory_of(helper_pid(d->helper));
+	f.memory = memory_in(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) + memory_of_helper(d->helper);
 	struct procfs p;
 	procfs_clear(&p);
 	if (procfs_cpu(helper_pid(d->helper), &p) == 0)

@@ -53,6 +53,11 @@ static void looks(bool process)
 	assert_int_equal(atoi(path), getpid());
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	close(fd);
+	assert_int_equal(helper_open(h, getpid(), HELPER_STATM, &fd), 0);
+	n = read(fd, path, sizeof(path) - 1);
+	assert_true(n > 0);
+	assert_true(atoll(path) > 0); /* pages in all */
+	close(fd);
 	assert_int_equal(helper_find(h, "/proc/self/../../usr/./bin/..", path, &id), 0);
 	assert_int_equal(fileid_get(AT_FDCWD, "/usr", true, &mine), 0);
 	assert_string_equal(path, "/usr");

@@ -77,7 +77,15 @@ enum helper_link { HELPER_EXE, HELPER_CWD, HELPER_FD, HELPER_MNT, HELPER_PIDNS, 
 ssize_t helper_link(struct helper *h, pid_t pid, enum helper_link link, unsigned fd, char ret[PATH_MAX], int *ret_id,
                     struct fileid *id);
 /* Files of /proc/PID, opened for reading. */
-enum helper_file { HELPER_STAT, HELPER_STATUS, HELPER_CMDLINE, HELPER_ENVIRON, HELPER_MOUNTINFO, HELPER_FILES };
+enum helper_file {
+	HELPER_STAT,
+	HELPER_STATUS,
+	HELPER_CMDLINE,
+	HELPER_ENVIRON,
+	HELPER_MOUNTINFO,
+	HELPER_STATM,
+	HELPER_FILES
+};
 int helper_open(struct helper *h, pid_t pid, enum helper_file file, int *ret_fd);
 /* Processes that there are, in pieces: the count of this one, at most HELPER_PIDS. first: begin anew. */
 int helper_pids(struct helper *h, bool first, int32_t *ret, bool *ret_more);

@@ -308,7 +308,7 @@ static int link_of(struct helper_work *w, int32_t pid, uint32_t which, uint64_t 
 
 static int open_file(int32_t pid, uint32_t which, int *ret_fd)
 {
-	static const char *const names[HELPER_FILES] = {"stat", "status", "cmdline", "environ", "mountinfo"};
+	static const char *const names[HELPER_FILES] = {"stat", "status", "cmdline", "environ", "mountinfo", "statm"};
 	char name[64];
 	if (pid <= 0 || which >= HELPER_FILES)
 		return -EPROTO;
