@@ -16,11 +16,15 @@ struct parts {
 };
 
 /* FILE//PATH[0:9, 3:7].member, the bounds included. */
-static int name_part(const struct event_h5_part *p, struct buf *b)
+static int name_part(struct store *s, const struct told_event *t, struct buf *b)
 {
-	struct str from, to, member;
+	const struct event_h5_part *p = &t->ev.h5_part;
+	struct str path, from, to, member;
 	size_t a = 0, z = 0, m = 0;
-	fmt_path(b, p->path);
+	int r = store_told_path(s, t, &path);
+	if (r < 0)
+		return r;
+	fmt_path(b, path.n ? path : str_of("(no name)"));
 	for (bool first = true; strlist_next(&p->from, &a, &from) && strlist_next(&p->to, &z, &to); first = false) {
 		buf_printf(b, first ? "[" : ", ");
 		buf_printf(b, "%.*s:%.*s", (int)from.n, from.p, (int)to.n, to.p);
@@ -46,7 +50,7 @@ static int by_elements(const void *pa, const void *pb)
 	return str_cmp(buf_view(&a->name), buf_view(&b->name));
 }
 
-static int gather(struct parts *l, const struct told_list *told)
+static int gather(struct store *s, struct parts *l, const struct told_list *told)
 {
 	l->v = calloc(told->n + 1, sizeof(*l->v));
 	if (!l->v)
@@ -55,8 +59,9 @@ static int gather(struct parts *l, const struct told_list *told)
 		const struct event_h5_part *p = &told->v[i].ev.h5_part;
 		struct part *x = &l->v[l->n++];
 		*x = (struct part){.write = p->write != 0, .calls = p->calls, .elements = p->elements};
-		if (name_part(p, &x->name) < 0)
-			return -ENOMEM;
+		int r = name_part(s, &told->v[i], &x->name);
+		if (r < 0)
+			return r;
 	}
 	/* Those of several executions that are the same part are one. */
 	if (l->n)
@@ -84,7 +89,7 @@ int stat_parts(struct cmd *c, const struct opts_stat *o, store_id run)
 	struct parts l = {0};
 	int r = store_told(c->store, run, EVENT_h5_part, &told);
 	if (r == 0)
-		r = gather(&l, &told);
+		r = gather(c->store, &l, &told);
 	size_t most = o->count > 0 ? (size_t)o->count : 10;
 	if (l.n)
 		qsort(l.v, l.n, sizeof(*l.v), by_elements);

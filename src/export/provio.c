@@ -452,6 +452,16 @@ static void list(struct writer *w, const char *predicate, const struct strlist *
 	buf_release(&b);
 }
 
+/* An object that never got a name has no path. */
+static int path_of(struct writer *w, const struct told_event *t)
+{
+	struct str path;
+	int r = store_told_path(w->s, t, &path);
+	if (r == 0 && path.n)
+		text(w, "provio:path", path);
+	return r;
+}
+
 static int parts(struct writer *w, store_id run, const char *ulid)
 {
 	struct told_list shapes, moved = {0};
@@ -461,7 +471,7 @@ static int parts(struct writer *w, store_id run, const char *ulid)
 	for (size_t i = 0; r == 0 && i < shapes.n; i++) {
 		const struct event_h5_object *o = &shapes.v[i].ev.h5_object;
 		told(w, "provio:Shape", &shapes.v[i], ulid);
-		text(w, "provio:path", o->path);
+		r = path_of(w, &shapes.v[i]);
 		text(w, "stemma:fileKind", str_of(term_name(SET_kind, (unsigned)o->kind)));
 		text(w, "provio:elementType", o->type);
 		list(w, "provio:shape", &o->shape);
@@ -476,7 +486,8 @@ static int parts(struct writer *w, store_id run, const char *ulid)
 			r = -EIO;
 		told(w, "provio:Part", t, ulid);
 		by(w, exec);
-		text(w, "provio:path", o->path);
+		if (r == 0)
+			r = path_of(w, t);
 		text(w, "provio:direction", str_of(o->write ? "write" : "read"));
 		list(w, "provio:from", &o->from);
 		list(w, "provio:to", &o->to);

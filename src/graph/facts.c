@@ -14,7 +14,6 @@ void facts_begin(struct facts *f, struct graph *g, uint64_t session)
 	dense_clear(&f->accesses);
 	map_clear(&f->execs);
 	dense_clear(&f->apps);
-	dense_clear(&f->named);
 	f->pnums.n = 0;
 }
 
@@ -31,7 +30,6 @@ void facts_release(struct facts *f)
 	dense_release(&f->accesses);
 	map_release(&f->execs);
 	dense_release(&f->apps);
-	dense_release(&f->named);
 	vec_release(&f->pnums);
 	buf_release(&f->scratch);
 	*f = (struct facts){0};
@@ -474,8 +472,6 @@ static void take_name(struct facts *f, const struct event *ev)
 	bool rename = ev->name.op == TERM_nameop_rename;
 	if (ev->name.path.n || (rename && ev->name.old.n))
 		name_event(f, ev, (unsigned)ev->name.op, file, ev->name.path, rename ? ev->name.old : (struct str){0});
-	if (ev->name.op != TERM_nameop_unlink && ev->name.path.n && memmem(ev->name.path.p, ev->name.path.n, "//", 2))
-		set(f, &f->named, ev->name.file, word(f, ev->name.path)); /* an object's: h5_object may leave it out */
 }
 
 static void take_link(struct facts *f, const struct event *ev)
@@ -545,7 +541,7 @@ static void take_summary(struct facts *f, const struct event *ev)
 	                       .set = word(f, ev->summary.set)};
 }
 
-static void take_told(struct facts *f, const struct event *ev, struct str run, uint64_t by)
+static void take_told_of(struct facts *f, const struct event *ev, struct str run, uint64_t by, uint32_t file)
 {
 	struct gtold *t = vec_add(&f->g->tolds);
 	struct buf b = {0};
@@ -554,6 +550,7 @@ static void take_told(struct facts *f, const struct event *ev, struct str run, u
 		                    .key = key_of(f, ev),
 		                    .kind = ev->kind,
 		                    .by = by,
+		                    .file = file,
 		                    .run = word(f, run),
 		                    .bytes = word(f, buf_view(&b))};
 	else
@@ -561,7 +558,13 @@ static void take_told(struct facts *f, const struct event *ev, struct str run, u
 	buf_release(&b);
 }
 
-/* What is told of an object of an HDF5 file, with what its writer left out because events before it say it. */
+static void take_told(struct facts *f, const struct event *ev, struct str run, uint64_t by)
+{
+	take_told_of(f, ev, run, by, VEC_NONE);
+}
+
+/* What is told of an object of an HDF5 file, with what its writer left out because events before it say it. It is
+ * called as its file is: the name that it had when this was told, if it had one, may not be its last. */
 static void take_h5(struct facts *f, const struct event *ev)
 {
 	struct event full = *ev;
@@ -570,15 +573,15 @@ static void take_h5(struct facts *f, const struct event *ev)
 	struct str *path = shape ? &full.h5_object.path : &full.h5_part.path;
 	if (!run->n)
 		*run = words_get(&f->g->words, f->g->sessions.v[f->session].run);
-	if (!path->n) {
-		uint32_t named = dense_get(&f->named, shape ? full.h5_object.file : full.h5_part.file);
-		if (named == VEC_NONE) {
-			f->g->unknown_refs++;
-			return;
-		}
-		*path = words_get(&f->g->words, named);
+	uint64_t number = shape ? full.h5_object.file : full.h5_part.file;
+	uint32_t file = number ? dense_get(&f->files, number) : VEC_NONE;
+	if (file != VEC_NONE) {
+		*path = str_of("");
+	} else if (!path->n) {
+		f->g->unknown_refs++;
+		return;
 	}
-	take_told(f, &full, *run, told_path_key(*path));
+	take_told_of(f, &full, *run, 0, file);
 }
 
 static void take_app(struct facts *f, const struct event *ev)

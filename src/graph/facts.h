@@ -12,7 +12,6 @@ struct facts {
 	uint32_t session;                             /* index in g, VEC_NONE between sessions */
 	uint64_t seq;                                 /* of the last event */
 	struct dense domains, files, procs, accesses; /* number -> domain; file; pnums; access */
-	struct dense named;                           /* file number of an object of an HDF5 file -> word: its last name */
 	struct dense apps;                            /* seq -> word: the run of a program that told of itself */
 	VEC(struct facts_proc) pnums;
 	struct map execs; /* process << 20 | n of those that the session told of -> execution */

@@ -571,8 +571,3 @@ uint64_t told_digest_key(const struct event_digest *d)
 	uint64_t h = hash_more(hash_bytes(d->domain.p, d->domain.n), numbers, sizeof(numbers));
 	return h ? h : 1;
 }
-
-uint64_t told_path_key(struct str path)
-{
-	return hash_more(28, path.p, path.n) | 1;
-}

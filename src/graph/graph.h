@@ -264,12 +264,11 @@ struct gtold {
 	uint32_t session;
 	struct gkey key;
 	uint64_t kind, by;   /* by: hash of what else it is looked for by, 0 none */
+	uint32_t file;       /* that it is of: it is looked for by that then; VEC_NONE none */
 	uint32_t run, bytes; /* words; the bytes are the event as event_encode makes them, its time relative to 0 */
 };
 /* What a digest is looked for by: identity and fingerprint of the file. Never 0. */
 uint64_t told_digest_key(const struct event_digest *d);
-/* What an event of an object of an HDF5 file is looked for by. Never 0. */
-uint64_t told_path_key(struct str path);
 /* A compiler's command, or a file of it: the event as it is encoded, its time relative to 0. */
 struct gbuild {
 	uint32_t session;

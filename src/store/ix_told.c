@@ -24,7 +24,7 @@ static int put(struct ix *x, const struct gtold *t)
 	sqlite3_bind_int64(st, 2, (int64_t)t->key.seq);
 	sqlite3_bind_int64(st, 3, (int64_t)t->kind);
 	sqlite3_bind_int64(st, 4, (int64_t)run);
-	sqlite3_bind_int64(st, 5, (int64_t)t->by);
+	sqlite3_bind_int64(st, 5, (int64_t)(t->file == VEC_NONE ? t->by : x->files.v[t->file].id));
 	bind_str(st, 6, words_get(&x->g.words, t->bytes));
 	return store_run_stmt(x->s, st, x->err);
 }

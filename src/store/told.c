@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct row {
-	uint64_t session, seq, run;
+	uint64_t session, seq, run, by;
 	size_t at, n; /* in the bytes */
 };
 struct rows {
@@ -24,6 +24,7 @@ static int add(struct store *s, sqlite3_stmt *st, struct rows *rows)
 	*r = (struct row){.session = session ? session->number : 0,
 	                  .seq = (uint64_t)sqlite3_column_int64(st, 1),
 	                  .run = (uint64_t)sqlite3_column_int64(st, 2),
+	                  .by = (uint64_t)sqlite3_column_int64(st, 4),
 	                  .at = rows->bytes.n,
 	                  .n = text.n};
 	buf_str(&rows->bytes, text);
@@ -55,6 +56,7 @@ static int decode(struct rows *rows, struct told_list *ret)
 		t->session = t->ev.writer = r->session;
 		t->ev.seq = r->seq;
 		t->run = r->run;
+		t->file = t->ev.kind == EVENT_h5_object || t->ev.kind == EVENT_h5_part ? r->by : 0;
 		ret->n++;
 	}
 	if (ret->n)
@@ -119,6 +121,16 @@ int read_told_seq(struct store *s, uint64_t session, uint64_t seq, struct told_l
 	sqlite3_bind_int64(st, 1, (int64_t)session);
 	sqlite3_bind_int64(st, 2, (int64_t)seq);
 	return gather(s, st, ret);
+}
+
+int store_told_path(struct store *s, const struct told_event *t, struct str *ret)
+{
+	struct file_info f;
+	*ret = t->ev.kind == EVENT_h5_part ? t->ev.h5_part.path : t->ev.h5_object.path;
+	int rc = t->file ? store_file(s, t->file, &f) : 0;
+	if (rc > 0)
+		*ret = f.path;
+	return rc < 0 ? rc : 0;
 }
 
 void told_list_release(struct told_list *l)

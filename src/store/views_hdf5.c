@@ -19,6 +19,15 @@ static void put_numbers(struct cursor *c, struct line *l, unsigned column, const
 	buf_release(&b);
 }
 
+static void put_path(struct cursor *c, struct line *l, unsigned column, const struct told_event *t)
+{
+	struct str path;
+	if (!(c->wanted >> column & 1))
+		return;
+	c->failed |= store_told_path(c->s, t, &path) < 0;
+	put_text_if(c, l, column, path);
+}
+
 void views_hdf5_objects(struct cursor *c)
 {
 	struct told_list told;
@@ -28,7 +37,7 @@ void views_hdf5_objects(struct cursor *c)
 		const struct event_h5_object *o = &t->ev.h5_object;
 		put_id(l, C_hdf5_object_run, t->run);
 		put_time(l, C_hdf5_object_time, t->ev.time);
-		put_text(c, l, C_hdf5_object_path, o->path);
+		put_path(c, l, C_hdf5_object_path, t);
 		put_word(c, l, C_hdf5_object_kind, term_name(SET_kind, (unsigned)o->kind));
 		put_text_if(c, l, C_hdf5_object_type, o->type);
 		put_numbers(c, l, C_hdf5_object_shape, &o->shape);
@@ -49,7 +58,7 @@ void views_hdf5_parts(struct cursor *c)
 			c->failed |= store_exec_at(c->s, t->session, p->pid, (int64_t)p->started, t->ev.time, &exec) < 0;
 		put_id(l, C_hdf5_part_run, t->run);
 		put_id(l, C_hdf5_part_execution, exec);
-		put_text(c, l, C_hdf5_part_path, p->path);
+		put_path(c, l, C_hdf5_part_path, t);
 		put_word(c, l, C_hdf5_part_direction, p->write ? "write" : "read");
 		put_numbers(c, l, C_hdf5_part_first, &p->from);
 		put_numbers(c, l, C_hdf5_part_last, &p->to);

@@ -23,7 +23,6 @@ struct told_object {
 	struct str path, attr; /* in the window */
 	uint64_t number;       /* in the log; 0: not told */
 	int64_t met;           /* when it was told of */
-	bool named;            /* the last name event of its number has its path */
 	struct told_file *file;
 };
 struct teller {
@@ -177,10 +176,9 @@ static struct str shown_run(const struct teller *t)
 	return str_of(strcmp(t->image->head.run, t->s->run) == 0 ? "" : t->image->head.run);
 }
 
-static void say_name(struct teller *t, struct told_object *o, unsigned op, int64_t time, struct str path,
+static void say_name(struct teller *t, const struct told_object *o, unsigned op, int64_t time, struct str path,
                      struct str old)
 {
-	o->named = false;
 	struct event ev = {.name = {.op = op, .file = o->number, .path = path, .old = old}};
 	sup_event(t->s, EVENT_name, time, &t->subject, &ev);
 }
@@ -305,7 +303,6 @@ static void say_object(struct teller *t, struct told_object *o)
 		struct str path = shown_path(t, o);
 		say_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen,
 		         time_of(t, creates && timed ? made->first : all.from), path, str_of(""));
-		o->named = true;
 	}
 	unsigned api = h->kind == TERM_kind_attribute ? TERM_ioapi_attr : TERM_ioapi_data;
 	uint64_t access = 0;
@@ -391,7 +388,6 @@ static void say_shape(struct teller *t, const struct app_said *said)
 		}
 	}
 	struct event ev = {.h5_object = {.run = shown_run(t),
-	                                 .path = o->named ? str_of("") : shown_path(t, o),
 	                                 .kind = o->o.kind,
 	                                 .file = o->number,
 	                                 .type = str_of(type),
@@ -430,7 +426,6 @@ static void say_part(struct teller *t, const struct app_said *said)
 		buf_add(fields, p, (size_t)(nul - p));
 	}
 	struct event ev = {.h5_part = {.run = shown_run(t),
-	                               .path = o->named ? str_of("") : shown_path(t, o),
 	                               .pid = t->image->head.pid,
 	                               .started = (uint64_t)t->image->head.started,
 	                               .n = t->n,
