@@ -1,9 +1,11 @@
 /* Segments of any bytes: the reader accounts for every byte, and what it gives can be written again. */
 #include "base/buf.h"
 #include "event/log_frame.h"
+#include "event/log_pack.h"
 #include "event/log_reader.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -63,6 +65,19 @@ static void read_all(const void *p, size_t n)
 	log_reader_close(r);
 }
 
+/* What can be packed comes back as it was. */
+static void both_ways(const uint8_t *data, size_t size, uint32_t count)
+{
+	struct buf packed = {0}, again = {0};
+	if (log_pack(data, size, count, 1, 1000, &packed) == 0) {
+		must(packed.n < size);
+		must(log_unpack(packed.p, packed.n, size, count, 1, 1000, &again) == 0);
+		must(again.n == size && !memcmp(again.p, data, size));
+	}
+	buf_release(&packed);
+	buf_release(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	read_all(data, size);
@@ -76,7 +91,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t n =
 		    log_frame_build(frame, &(struct log_frame){.size = (uint32_t)size, .session = 1, .count = count, .seq = 1});
 		read_all(frame, n);
+		/* ... and as packed ones */
+		uint64_t plain = size + 1 + data[0] * 16;
+		n = log_frame_build(
+		    frame, &(struct log_frame){
+		               .size = (uint32_t)size, .session = 1, .count = data[size - 1], .seq = 1, .plain = plain});
+		read_all(frame, n);
 		free(frame);
+		both_ways(data, size, data[0] % 64);
 	}
 	return 0;
 }

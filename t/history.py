@@ -138,7 +138,8 @@ class History:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, (name or '%d' % len(os.listdir(folder))) + '.stl')
         lines = ''.join(json.dumps(line) + '\n' for line in self.lines)
-        subprocess.run([evtext, 'make', path], input=lines.encode(), check=True)
+        how = 'pack' if sum(os.path.basename(path).encode()) % 2 else 'make'  # of two neighbours one is packed
+        subprocess.run([evtext, how, path], input=lines.encode(), check=True)
         return path
 
 

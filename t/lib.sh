@@ -11,6 +11,7 @@
 #   says FILE WORDS...  the file has a line with these words, and one with the next ones; says_not FILE WORDS: it has none
 #   is FILE TEXT        it is this text
 #   lines FILE N        it has so many lines
+#   holds WORD [FOLDER] the record, or the folder, has the word somewhere
 #   finish              the plan and the status; the last line of each script
 
 set -u
@@ -133,6 +134,13 @@ lines()
 		echo "${1##*/} has $(wc -l <"$1") lines, not $2" >>"$err"
 		return 1
 	}
+}
+
+# holds WORD [FOLDER]: it stands in what the folder's logs say, which may be packed, or in the bytes of any file there.
+holds()
+{
+	LC_ALL=C grep -rqaF -e "$1" "${2:-$STEMMA_HOME}" 2>/dev/null && return 0
+	find "${2:-$STEMMA_HOME}" -name '*.stl' -exec "$EVTEXT" dump {} + 2>/dev/null | LC_ALL=C grep -qaF -e "$1"
 }
 
 # json FILTER: the filter of jq says true of the output.

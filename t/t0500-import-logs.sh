@@ -87,6 +87,6 @@ cmd 0 --store g import lie && says "$err" '1 block tells otherwise' && says "$ou
 check 'a log that says otherwise is not believed'
 # What was forgotten here does not come back.
 cp -r "$STEMMA_HOME" kept && cmd 0 --store kept forget 01AAAAAAAAAAAAAAAAAAAAAAAA && cmd 0 --store kept import anns && says "$err" 'of what was forgotten here' &&
-	! grep -rqa 'make-it' kept/logs && cmd 0 --store kept log && says_not "$out" AAAAAAAA
+	! holds make-it kept/logs && cmd 0 --store kept log && says_not "$out" AAAAAAAA
 check 'what was forgotten here does not come back'
 finish

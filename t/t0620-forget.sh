@@ -26,7 +26,7 @@ END
 tell() { "$STEMMA" show --all --json "$1" | jq -S 'del(.things[].inputs)'; }
 nowhere() # WORD: in no file of the record or the home, not as text, in any case of index and log
 {
-	! LC_ALL=C grep -rlaF -e "$1" "$STEMMA_HOME" "$HOME" >"$out" 2>/dev/null
+	! LC_ALL=C grep -rlaF -e "$1" "$STEMMA_HOME" "$HOME" >"$out" 2>/dev/null && ! holds "$1"
 }
 segments() { find "$STEMMA_HOME" -name '*.stl*' | sort; }
 

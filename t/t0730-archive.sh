@@ -158,7 +158,7 @@ check 'a summary of resource_monitor'
 
 # A secret in a command goes no further.
 printf '%s\n' '{"format":1,"command":["tool","--password","hunter2","x"],"wall_time":{"value":1,"unit":"s","method":"m","complete":true}}' >"$T/secret.json"
-cmd 0 archive --submit "$T/secret.json" && cmd 0 sql "SELECT argv FROM summary WHERE argv LIKE 'tool%'" && says "$out" '***' && says_not "$out" hunter2 && ! grep -rqa hunter2 "$STEMMA_HOME"
+cmd 0 archive --submit "$T/secret.json" && cmd 0 sql "SELECT argv FROM summary WHERE argv LIKE 'tool%'" && says "$out" '***' && says_not "$out" hunter2 && ! holds hunter2
 check 'what is secret in a command is not kept'
 
 # Late logs: one of the recorder's own sessions, one submitted, and one that grows.
@@ -236,7 +236,7 @@ t = task(['fit', '--in=/w/patient7.csv', 'x'], 0, 3, run=run, memory_resident_pe
 h.add('summary', run=run, text=json.dumps(t), set='of /w/patient7.csv'); h.end(); h.save(top, evtext)
 END
 STEMMA_HOME=$T/secret
-cmd 0 forget --redact-arguments /w/patient7.csv && ! grep -rqa patient7 "$STEMMA_HOME" && cmd 0 sql --csv 'SELECT argv, labels, submitted, wall_time, memory_resident_peak FROM summary' &&
+cmd 0 forget --redact-arguments /w/patient7.csv && ! holds patient7 && cmd 0 sql --csv 'SELECT argv, labels, submitted, wall_time, memory_resident_peak FROM summary' &&
 	[ "$(tr -d '\r' <"$out" | tail -n 1)" = 'fit --in=*** x,of=*** kind=a,***,3000000000,77' ]
 check 'forgetting a file takes it out of summaries, and leaves their figures'
 finish

@@ -18,7 +18,7 @@ echo '#define A 7' >a.h
 fresh
 
 builds() { "$STEMMA" sql --csv 'SELECT count(*) FROM build' 2>>"$err" | sed 1d | tr -d '\r'; }
-kept() { LC_ALL=C grep -rqaF "$1" "$STEMMA_HOME"; }
+kept() { holds "$1"; }
 
 # ---- forget ----
 cmd 0 cc gcc -DWORD_OUTSIDE -c f.c -o outside.o && "$STEMMA" run -q -- "$STEMMA" cc gcc -DWORD_INSIDE -c f.c 2>"$err" && "$STEMMA" run -q -- "$STEMMA" cc gcc -DWORD_OTHER -c main.c 2>"$err" && [ "$(builds)" = 3 ] && cmd 0 show f.o && says "$out" 'built by' && kept WORD_INSIDE

@@ -1,7 +1,8 @@
 /* stemma-evtext - segments to text and back (doc/format/event-log.md, "Text form").
  *
  *     stemma-evtext dump FILE...     segments to JSON lines on standard output; damage is told on standard error
- *     stemma-evtext make OUT         JSON lines on standard input to a segment */
+ *     stemma-evtext make OUT         JSON lines on standard input to a segment
+ *     stemma-evtext pack OUT         the same, its frames packed */
 #include "base/io.h"
 #include "event/event.h"
 #include "event/log_frame.h"
@@ -342,14 +343,19 @@ static struct session *session_of(uint64_t id)
 	return &all[n++];
 }
 
+static bool packed; /* as the recorder writes them; else as they were written before frames were packed */
+
 static void finish_frame(int fd, struct buf *frame, struct log_frame *h)
 {
 	if (h->count) {
 		h->size = (uint32_t)(frame->n - sizeof(*h));
 		if (h->size > LOG_PAYLOAD_MAX)
 			bad("larger than an event can be", NULL);
-		size_t n = log_frame_build(frame->p, h);
-		int r = io_write(fd, frame->p, n, NULL);
+		struct buf out = {0};
+		size_t n = packed ? 0 : log_frame_build(frame->p, h);
+		int r = packed ? log_frame_add(&out, h, frame->p + sizeof(*h)) : 0;
+		r = r < 0 ? r : io_write(fd, packed ? out.p : frame->p, packed ? out.n : n, NULL);
+		buf_release(&out);
 		if (r < 0) {
 			fprintf(stderr, "stemma-evtext: cannot write: %s\n", strerror(-r));
 			exit(1);
@@ -433,8 +439,9 @@ int main(int argc, char **argv)
 			status = 1;
 		return status;
 	}
-	if (argc == 3 && strcmp(argv[1], "make") == 0)
+	packed = argc == 3 && strcmp(argv[1], "pack") == 0;
+	if (argc == 3 && (packed || strcmp(argv[1], "make") == 0))
 		return make(argv[2]);
-	fprintf(stderr, "usage: stemma-evtext dump FILE... | make OUT\n");
+	fprintf(stderr, "usage: stemma-evtext dump FILE... | make OUT | pack OUT\n");
 	return 2;
 }

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOG_MAGIC 0x314c5453u      /* "STL1" */
-#define LOG_MAGIC_MASK 0x00ffffffu /* without the version digit */
+#define LOG_MAGIC 0x314c5453u        /* "STL1" */
+#define LOG_MAGIC_PACKED 0x324c5453u /* "STL2": the events are packed (log_pack.h); the newest that is known */
+#define LOG_MAGIC_MASK 0x00ffffffu   /* without the version digit */
 #define LOG_PAYLOAD_MAX (1u << 20)
 #define LOG_SEGMENT_MAX (64u << 20) /* a slot rolls here */
 
@@ -20,7 +21,7 @@ struct log_frame {
 	uint32_t count;
 	uint64_t seq;
 	int64_t time;
-	uint64_t zero;
+	uint64_t plain; /* packed: bytes of the events that the payload comes to; else 0 */
 };
 static_assert(sizeof(struct log_frame) == 56, "frame header");
 static_assert(offsetof(struct log_frame, session) == 16, "sum covers from session on");

@@ -1,8 +1,11 @@
 #include "event/log_frame.h"
 
 #include "base/hash.h"
+#include "event/log_pack.h"
 
 #include <endian.h>
+#include <errno.h>
+#include <string.h>
 
 #define SUM_FROM offsetof(struct log_frame, session)
 #define EVENT_MIN 4 /* bytes: length, kind, time, proc */
@@ -11,13 +14,14 @@ size_t log_frame_build(void *at, const struct log_frame *h)
 {
 	size_t length = sizeof(*h) + h->size;
 	struct log_frame d = {
-	    .magic = htole32(LOG_MAGIC),
+	    .magic = htole32(h->plain ? LOG_MAGIC_PACKED : LOG_MAGIC),
 	    .size = htole32(h->size),
 	    .session = htole64(h->session),
 	    .number = htole32(h->number),
 	    .count = htole32(h->count),
 	    .seq = htole64(h->seq),
 	    .time = (int64_t)htole64((uint64_t)h->time),
+	    .plain = htole64(h->plain),
 	};
 	memcpy(at, &d, sizeof(d));
 	d.sum = htole64(hash_bytes((char *)at + SUM_FROM, length - SUM_FROM));
@@ -38,14 +42,47 @@ struct log_frame log_frame_header(const void *p)
 	    .count = le32toh(d.count),
 	    .seq = le64toh(d.seq),
 	    .time = (int64_t)le64toh((uint64_t)d.time),
-	    .zero = le64toh(d.zero),
+	    .plain = le64toh(d.plain),
 	};
 }
 
 bool log_frame_plausible(const struct log_frame *h)
 {
-	return h->magic == LOG_MAGIC && h->size <= LOG_PAYLOAD_MAX && h->session != 0 && h->seq != 0 &&
-	       h->count <= h->size / EVENT_MIN && h->seq <= UINT64_MAX - h->count;
+	bool packed = h->magic == LOG_MAGIC_PACKED;
+	uint64_t plain = packed ? h->plain : h->size;
+	return (packed || (h->magic == LOG_MAGIC && !h->plain)) && h->size <= LOG_PAYLOAD_MAX && plain <= LOG_PAYLOAD_MAX &&
+	       (!packed || h->size < plain) && h->session != 0 && h->seq != 0 && h->count <= plain / EVENT_MIN &&
+	       h->seq <= UINT64_MAX - h->count;
+}
+
+int log_frame_add(struct buf *out, const struct log_frame *h, const void *events)
+{
+	struct log_frame packed = *h;
+	size_t at = out->n;
+	if (!buf_room(out, sizeof(*h) + h->size))
+		return -ENOMEM;
+	out->n += sizeof(*h);
+	if (log_pack(events, h->size, h->count, h->seq, h->time, out) == 0) {
+		packed.plain = h->size;
+		packed.size = (uint32_t)(out->n - at - sizeof(*h));
+	} else {
+		buf_add(out, events, h->size);
+	}
+	if (out->failed)
+		return -ENOMEM;
+	log_frame_build(out->p + at, &packed);
+	return 0;
+}
+
+int log_frame_events(const void *p, const struct log_frame *h, struct buf *room, struct str *ret)
+{
+	const char *at = (const char *)p + sizeof(*h);
+	*ret = str_n(at, h->size);
+	if (h->magic != LOG_MAGIC_PACKED)
+		return 0;
+	int r = log_unpack(at, h->size, h->plain, h->count, h->seq, h->time, room);
+	*ret = r == 0 ? buf_view(room) : str_n(at, 0);
+	return r;
 }
 
 bool log_frame_intact(const void *p, const struct log_frame *h)

@@ -24,6 +24,7 @@ struct log_reader {
 	struct log_damage damage;
 	/* the current frame */
 	const unsigned char *p, *end; /* events not yet given */
+	struct buf unpacked;          /* where they are, of a packed one */
 	uint32_t left;                /* how many of them */
 	uint64_t session, seq;
 	int64_t time; /* of the event before */
@@ -93,6 +94,7 @@ void log_reader_close(struct log_reader *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->piece);
+	buf_release(&r->unpacked);
 	free(r);
 }
 
@@ -178,7 +180,7 @@ static int look(struct log_reader *r, uint64_t offset, struct log_frame *ret)
 		return k;
 	*ret = log_frame_header(at_hand(r, offset));
 	uint32_t digit = ret->magic >> 24;
-	if (digit > LOG_MAGIC >> 24 && digit <= '9') {
+	if (digit > LOG_MAGIC_PACKED >> 24 && digit <= '9') {
 		/* Nothing but its size is known of it, and a damaged digit looks the same: what it leads to must fit. */
 		k = boundary(r, offset + sizeof(*ret) + ret->size);
 		return k > 0 ? 2 : k;
@@ -223,9 +225,14 @@ int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
 			r->n = 0; /* ... or written again otherwise */
 		return 0;
 	}
-	r->p = (const unsigned char *)at_hand(r, at) + sizeof(h);
-	r->end = r->p + h.size;
-	r->left = h.count;
+	struct str events;
+	k = log_frame_events(at_hand(r, at), &h, &r->unpacked, &events);
+	if (k == -ENOMEM)
+		return k;
+	r->damage.bad_events += k < 0;
+	r->p = (const unsigned char *)events.p;
+	r->end = r->p + events.n;
+	r->left = k < 0 ? 0 : h.count;
 	r->session = h.session;
 	r->seq = h.seq;
 	r->time = h.time;

@@ -56,7 +56,7 @@ struct log_writer {
 	unsigned slot;
 	uint32_t roll; /* that fd is of */
 	char *dir_path, *path;
-	struct buf scratch;
+	struct buf scratch, packed;
 	int64_t retry_at; /* CLOCK_MONOTONIC, after a failed write */
 	bool sparing;     /* a frame is written only where a gap event fits behind it */
 };
@@ -117,6 +117,7 @@ static void writer_free(struct log_writer *w)
 		close(w->lease);
 	munmap(w->sh, sizeof(*w->sh));
 	buf_release(&w->scratch);
+	buf_release(&w->packed);
 	free(w->dir_path);
 	free(w->path);
 	free(w);
@@ -306,7 +307,10 @@ static int write_frame(struct log_writer *w, struct state *s)
 	    .seq = s->seq - s->count,
 	    .time = s->first,
 	};
-	size_t done, n = log_frame_build(w->sh->frame, &h);
+	buf_reset(&w->packed);
+	bool packed = log_frame_add(&w->packed, &h, w->sh->frame + sizeof(h)) == 0;
+	const void *at = packed ? (const void *)w->packed.p : w->sh->frame;
+	size_t done, n = packed ? w->packed.n : log_frame_build(w->sh->frame, &h);
 	if (w->dir >= 0 && s->size > 0 && !fits(s->size, n)) {
 		char *bad;
 		/* Without a next segment this one grows on. */
@@ -314,7 +318,7 @@ static int write_frame(struct log_writer *w, struct state *s)
 			s->roll = w->roll;
 		free(bad);
 	}
-	int r = io_write(w->fd, w->sh->frame, n, &done);
+	int r = io_write(w->fd, at, n, &done);
 	if (r == 0 && w->sparing) {
 		static const unsigned char nothing[SPARE];
 		size_t tried;
@@ -332,7 +336,9 @@ static int write_frame(struct log_writer *w, struct state *s)
 		s->len = s->count = 0;
 	}
 	publish(w, s);
-	if (r == 0 && n > 2 * KEEP)
+	if (w->packed.cap > 2 * KEEP)
+		buf_release(&w->packed);
+	if (r == 0 && h.size > 2 * KEEP)
 		madvise((char *)w->sh + KEEP, sizeof(*w->sh) - KEEP, MADV_REMOVE);
 	return r;
 }

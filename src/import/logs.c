@@ -203,10 +203,16 @@ static int agree(struct import *x, const struct frame *a, const struct frame *b)
 	ssize_t n = fetch(x, a, 0), m = n < 0 ? n : fetch(x, b, 1);
 	if (m < 0)
 		return (int)m;
-	const size_t head = sizeof(struct log_frame);
 	struct log_frame ha = log_frame_header(x->bytes[0].p), hb = log_frame_header(x->bytes[1].p);
-	return ha.time == hb.time &&
-	       memcmp(x->bytes[0].p + head, x->bytes[1].p + head, (size_t)(n < m ? n : m) - head) == 0;
+	struct buf room[2] = {{0}, {0}};
+	struct str sa, sb;
+	int rc = log_frame_events(x->bytes[0].p, &ha, &room[0], &sa);
+	rc = rc < 0 ? rc : log_frame_events(x->bytes[1].p, &hb, &room[1], &sb);
+	if (rc == 0)
+		rc = ha.time == hb.time && memcmp(sa.p, sb.p, sa.n < sb.n ? sa.n : sb.n) == 0;
+	buf_release(&room[0]);
+	buf_release(&room[1]);
+	return rc == -ENOMEM ? oom(x) : rc < 0 ? 0 : rc; /* what cannot be read says nothing alike */
 }
 
 /* Decides for each frame of the sources, in the order of their events, whether it adds something. */

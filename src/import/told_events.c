@@ -50,14 +50,10 @@ static void flush(struct writer *w, struct session *s)
 	s->head.size = (uint32_t)s->events.n;
 	s->head.session = s->number;
 	s->head.number = s->frames++;
-	size_t n = sizeof(struct log_frame) + s->events.n;
-	if (s->events.failed || !buf_room(w->out, n)) {
+	if (s->events.failed || log_frame_add(w->out, &s->head, s->events.p) < 0) {
 		w->error = -ENOMEM;
 		return;
 	}
-	char *at = w->out->p + w->out->n;
-	memcpy(at + sizeof(struct log_frame), s->events.p, s->events.n);
-	w->out->n += log_frame_build(at, &s->head);
 	buf_reset(&s->events);
 }
 

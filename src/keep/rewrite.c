@@ -120,13 +120,9 @@ static int end_frame(struct output *o)
 {
 	if (!o->head.count)
 		return 0;
-	size_t at = o->bytes.n, n = sizeof(struct log_frame) + o->events.n;
 	o->head.size = (uint32_t)o->events.n;
-	if (o->events.failed || !buf_room(&o->bytes, n))
+	if (o->events.failed || log_frame_add(&o->bytes, &o->head, o->events.p) < 0)
 		return -ENOMEM;
-	memcpy(o->bytes.p + at + sizeof(struct log_frame), o->events.p, o->events.n);
-	log_frame_build(o->bytes.p + at, &o->head);
-	o->bytes.n = at + n;
 	o->head.count = 0;
 	buf_reset(&o->events);
 	return o->bytes.n >= OUT_MAX ? flush(o) : 0;
@@ -179,13 +175,19 @@ static int put_raw(struct output *o, const struct log_frame *of, uint64_t seq, c
 }
 
 /* A frame of which some events go or change. What of it cannot be decoded goes. */
-static int put_edited(struct output *o, const struct edits *e, const char *frame, size_t n, uint64_t *damaged)
+static int put_edited(struct output *o, const struct edits *e, const char *frame, uint64_t *damaged)
 {
 	struct log_frame h = log_frame_header(frame);
-	const unsigned char *p = (const unsigned char *)frame + sizeof(h), *end = (const unsigned char *)frame + n;
+	struct buf room = {0};
+	struct str events;
+	int rc = log_frame_events(frame, &h, &room, &events);
+	if (rc == -EBADMSG) {
+		*damaged += h.size;
+		rc = 0;
+	}
+	const unsigned char *p = (const unsigned char *)events.p, *end = p + events.n;
 	size_t at = first_edit(e, h.session, h.seq);
 	int64_t time = h.time;
-	int rc = 0;
 	for (uint64_t seq = h.seq; rc == 0 && seq < h.seq + h.count; seq++) {
 		struct raw raw, other;
 		if (!raw_next(&p, end, time, &raw)) {
@@ -204,6 +206,7 @@ static int put_edited(struct output *o, const struct edits *e, const char *frame
 				rc = put_raw(o, &h, seq, &other);
 		}
 	}
+	buf_release(&room);
 	return rc < 0 ? rc : end_frame(o);
 }
 
@@ -228,8 +231,9 @@ static int copy_newer(struct output *o, int from, uint64_t offset, uint64_t end,
 		bool newer = end - offset >= sizeof(h) && io_pread(from, head, sizeof(head), offset) == (ssize_t)sizeof(head);
 		if (newer) {
 			h = log_frame_header(head);
-			newer = (h.magic & LOG_MAGIC_MASK) == (LOG_MAGIC & LOG_MAGIC_MASK) && h.magic >> 24 > LOG_MAGIC >> 24 &&
-			        h.magic >> 24 <= '9' && sizeof(h) + h.size <= end - offset;
+			newer = (h.magic & LOG_MAGIC_MASK) == (LOG_MAGIC & LOG_MAGIC_MASK) &&
+			        h.magic >> 24 > LOG_MAGIC_PACKED >> 24 && h.magic >> 24 <= '9' &&
+			        sizeof(h) + h.size <= end - offset;
 		}
 		if (!newer) { /* on to where one may be */
 			(*damaged)++;
@@ -285,7 +289,7 @@ static int fill(const struct keep_segment *s, const struct edits *e, int from, s
 		else if (io_pread(from, room.p, f.end - f.offset, f.offset) != (ssize_t)(f.end - f.offset))
 			rc = -EAGAIN;
 		else
-			rc = put_edited(o, e, room.p, f.end - f.offset, &ret->damaged);
+			rc = put_edited(o, e, room.p, &ret->damaged);
 	}
 	ret->newer = log_reader_damage(r)->newer;
 	log_reader_close(r);

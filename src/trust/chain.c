@@ -118,16 +118,20 @@ static int each_event(struct chain *c, const struct gather_frame *f, int (*say)(
 	if (!at)
 		return -EIO;
 	struct log_frame h = log_frame_header(at);
-	const unsigned char *p = (const unsigned char *)at + sizeof(h), *end = (const unsigned char *)at + n;
+	struct buf room = {0};
+	struct str events;
+	int rc = log_frame_events(at, &h, &room, &events);
+	const unsigned char *p = (const unsigned char *)events.p, *end = p + events.n;
 	int64_t time = h.time;
 	struct event ev;
-	int rc = 0;
+	rc = rc == -EBADMSG ? 0 : rc; /* what it says is not known */
 	for (uint32_t i = 0; rc == 0 && i < f->count && event_decode(&p, end, time, &ev) == 0; i++) {
 		time = ev.time;
 		ev.writer = f->session;
 		ev.seq = f->seq + i;
 		rc = say(arg, &ev);
 	}
+	buf_release(&room);
 	return rc;
 }
 

@@ -25,7 +25,8 @@ for segment in *.stl; do
 		future | kinds) continue ;;            # fields have come since, which are written
 		corners | keeping | told) continue ;; # what is empty at an event's end is not written any more
 		esac
-		"$evtext" make "$tmp/made" <"$name.jsonl" && cmp "$segment" "$tmp/made" >&2
+		[ "$name" = packed ] && how=pack || how=make
+		"$evtext" $how "$tmp/made" <"$name.jsonl" && cmp "$segment" "$tmp/made" >&2
 		check "$name is made" $?
 	fi
 done

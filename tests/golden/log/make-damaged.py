@@ -33,7 +33,7 @@ first, second, third, *others = frames(open("sessions.stl", "rb").read())
 noise = bytes((i * 73 + 11) % 256 for i in range(1000))
 flipped = bytearray(second)
 flipped[70] ^= 4
-newer = b"STL2" + second[4:]
+newer = b"STL3" + second[4:]
 
 write("torn.stl", kinds, first[:-1])
 write("damaged.stl", noise, first, bytes(flipped), noise[:100], first[:60], third, noise[:7])
