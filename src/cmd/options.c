@@ -54,6 +54,10 @@ static int store_value(const struct option_row *row, void *opts, const char *val
 		*(const char **)field = value;
 		return 0;
 	case OPTION_maybe:
+		if (value && !*value) {
+			err_set(err, 0, "--%s= is without a word behind the =", row->name);
+			return -EINVAL;
+		}
 		*(const char **)field = value ? value : "";
 		return 0;
 	case OPTION_list:
