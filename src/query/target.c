@@ -57,18 +57,24 @@ size_t target_object(const char *text)
 	return stat(head, &st) == 0 && S_ISDIR(st.st_mode) ? 0 : n;
 }
 
-/* The path of an object in its file as the record has it: //, and no / too many. */
+/* The path of an object in its file as the record has it: //, and no / too many, nor a dot, which HDF5 takes for the
+ * group itself; but in the name of an attribute. */
 static void inner_path(const char *text, struct buf *ret)
 {
+	const char *attribute = strchr(text, '@');
+	bool any = false;
 	buf_printf(ret, "/");
-	const char *p = text;
-	do {
-		p += strspn(p, "/");
+	for (const char *p = text + strspn(text, "/"); *p; p += strspn(p, "/")) {
 		size_t n = strcspn(p, "/");
-		buf_char(ret, '/');
-		buf_add(ret, p, n);
+		if (n != 1 || *p != '.' || (attribute && p > attribute)) {
+			buf_char(ret, '/');
+			buf_add(ret, p, n);
+			any = true;
+		}
 		p += n;
-	} while (p[strspn(p, "/")]);
+	}
+	if (!any)
+		buf_char(ret, '/');
 }
 
 void target_path(const char *text, struct buf *ret)
