@@ -155,7 +155,8 @@ static int say_execution(struct prov_source *p, const struct exec_info *x, struc
 	prov_put_text(p, ATTR_boot, x->boot);
 	prov_put_count(p, ATTR_pidNamespace, x->pidns);
 	prov_put_count(p, ATTR_pid, x->pid);
-	prov_put_time(p, ATTR_processStarted, x->started);
+	if (x->started >= 0)
+		prov_put_count(p, ATTR_processStarted, (uint64_t)x->started);
 	prov_put_count(p, ATTR_execution, x->n);
 	r = r < 0 ? r : file_name(p, x->exe, &p->object, &program);
 	if (r == 0)

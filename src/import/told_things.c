@@ -281,9 +281,13 @@ int told_take_activity(struct told *t, uint32_t at)
 		return map_set(&t->run, st->id, (uint32_t)(t->runs.n - 1)) ? 0 : told_oom(t);
 	}
 	if (i == VEC_NONE && told_is(t, st, STEMMA_NS "Execution")) {
-		uint64_t pidns, pid, n;
+		uint64_t pidns, pid, n, ns;
 		int64_t started = TIME_NONE;
-		told_time(t, st, ATTR_processStarted, &started);
+		/* In documents of before it was written as a time. */
+		if (told_count(t, st, ATTR_processStarted, &ns) && ns <= INT64_MAX)
+			started = (int64_t)ns;
+		else
+			told_time(t, st, ATTR_processStarted, &started);
 		if (!told_count(t, st, ATTR_pidNamespace, &pidns) || !told_count(t, st, ATTR_pid, &pid) ||
 		    !told_count(t, st, ATTR_execution, &n))
 			return told_wrong(t, st, "an execution of stemma's without its identity (pidNamespace, pid, execution)");
