@@ -298,7 +298,8 @@ static void say_object(struct teller *t, struct told_object *o)
 		spans[i] = (struct span){o->met, o->met};
 	if (!timed)
 		all = (struct span){o->met, o->met};
-	o->number = file_within(t->s, o->file->file, h->kind, generation(o));
+	/* Near the times of what follows: they are kept as distances. */
+	o->number = file_within(t->s, o->file->file, h->kind, generation(o), time_of(t, all.from));
 	if (o->path.n) {
 		struct str path = shown_path(t, o);
 		say_name(t, o, creates ? TERM_nameop_create : TERM_nameop_seen,
@@ -443,7 +444,7 @@ static void say_part(struct teller *t, const struct app_said *said)
 static bool is_told(struct teller *t, struct told_object *o)
 {
 	if (!o->number && (o->file = file_of(t, o->o.file)) && o->file->file && o->file->path)
-		o->number = file_within(t->s, o->file->file, o->o.kind, generation(o));
+		o->number = file_within(t->s, o->file->file, o->o.kind, generation(o), time_of(t, o->met));
 	return o->number != 0;
 }
 

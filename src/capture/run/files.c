@@ -324,7 +324,7 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 	return f;
 }
 
-uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen)
+uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen, int64_t time)
 {
 	struct event ev = {.file = {.num = ++s->next_file,
 	                            .kind = kind,
@@ -332,7 +332,7 @@ uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_
 	                            .ino = f->ino,
 	                            .gen = gen,
 	                            .within = f->num}};
-	sup_event(s, EVENT_file, sup_now(s), NULL, &ev);
+	sup_event(s, EVENT_file, time, NULL, &ev);
 	return ev.file.num;
 }
 

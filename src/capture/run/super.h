@@ -385,7 +385,7 @@ bool file_is_written(const struct file *f);
 /* The same from what was told of it, for a file that may have gone: gen is the hash of its handle if has_gen. */
 struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path);
 /* Tells of an object that lies in a file; its number in the log. */
-uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen);
+uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen, int64_t time);
 /* A channel or absent path by address: kind, domain name, address. */
 struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address);
 /* Its last name is gone. It is kept while somebody may have it open; file_drop lets go of it then. */

@@ -96,7 +96,7 @@ static uint64_t object(struct sup *s, struct proc *p, const struct file *f, cons
 {
 	const uint64_t numbers[] = {f->gen, TERM_kind_xattr};
 	uint64_t gen = hash_more(hash_bytes(numbers, sizeof(numbers)), name, strlen(name));
-	uint64_t num = file_within(s, f, TERM_kind_xattr, gen);
+	uint64_t num = file_within(s, f, TERM_kind_xattr, gen, sup_now(s));
 	struct buf path = {0};
 	if (f->path && f->path[0] == '/') {
 		buf_printf(&path, "%s//.@%s", f->path, name);
