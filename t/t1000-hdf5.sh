@@ -51,6 +51,9 @@ step 'attributes are opened and made by the names of what they belong to' named 
 cmd 0 lineage --json named.h5//copy@rate && json '[.entities[].path | select(contains("//")) | sub(".*/work/"; "")] | sort == ["in.h5//raw/trace@rate", "named.h5//copy@rate"]' && json '[.executions[].argv[1]] | sort == ["make", "named"]'
 check '... and have the lineage of these'
 
+cmd 0 why in.h5//raw/trace@rate && cp "$out" "$T/plain" && cmd 0 why in.h5//.//raw/././trace@rate && cmp -s "$T/plain" "$out" && cmd 0 why in.h5//@name && cp "$out" "$T/plain" && cmd 0 why in.h5//./@name
+check 'dots in a path'
+
 # lineage, from object to object
 cmd 0 lineage --json out.h5//scaled/trace
 json '[.entities[].path | select(contains("//")) | sub(".*/work/"; "")] | sort == ["in.h5//calib/gain", "in.h5//raw/trace", "in.h5//raw/trace@rate", "out.h5//scaled/trace"]'

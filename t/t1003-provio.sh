@@ -25,6 +25,15 @@ check 'stat --hdf5: the most used datasets, and parts'
 cmd 0 stat "$run" && says_not "$out" '//'
 check 'stat counts no byte twice'
 
+# When its process began is said as the kernel does, not as a time of 1970; documents with such times are taken in as before.
+cmd 0 export --format prov-json -o all.json && cp all.json "$out" && json '[.. | .["stemma:processStarted"]? // empty | .["$"]? // . | tonumber] | length > 0 and all(. > 0 and . <= '"$(cut -d. -f1 /proc/uptime)999999999"')'
+check 'when processes began'
+jq 'walk(if type == "object" and has("stemma:processStarted") then .["stemma:processStarted"] |= (((.["$"]? // .) | tostring) as $n |
+	{"$": (($n[:-9] | tonumber | todate | rtrimstr("Z")) + "." + $n[-9:] + "Z"), "type": "xsd:dateTime"}) else . end)' all.json >old.json &&
+	grep -q 1970- old.json && cmd 0 --store new import all.json && cmd 0 --store old import old.json && cmd 0 --store new sql --csv 'SELECT pub FROM execution ORDER BY 1' && cp "$out" "$T/pubs" &&
+	cmd 0 --store old sql --csv 'SELECT pub FROM execution ORDER BY 1' && cmp -s "$T/pubs" "$out" && [ "$(wc -l <"$T/pubs")" -gt 3 ]
+check '... in documents of before'
+
 $PYTHON -c 'import rdflib' 2>"$err" || {
 	skip 'queries' "no rdflib for $PYTHON"
 	finish

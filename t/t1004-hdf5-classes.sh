@@ -141,7 +141,7 @@ else
 fi
 
 # words
-cmd 2 run --hdf5=datasets -- true && says "$err" datatype && cmd 2 run --hdf5=on,dataset -- true && cmd 2 run --hdf5=dataset, -- true
+cmd 2 run --hdf5=datasets -- true && says "$err" datatype && cmd 2 run --hdf5=on,dataset -- true && cmd 2 run --hdf5=dataset, -- true && cmd 2 run --hdf5= -- true && says "$err" 'without a word'
 check 'words that there are not'
 STEMMA_HDF5=dataset cmd 0 run -- ./h5steps columns in.h5 set.h5 && cmd 0 lineage set.h5//cut && gaps 'IS NULL' >"$out" && is "$out" 'not recorded, as asked for: group attribute datatype link'
 check 'the setting'
