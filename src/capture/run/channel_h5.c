@@ -478,7 +478,7 @@ static void say_external(struct teller *t, const struct app_said *said, const st
 	const uint64_t numbers[] = {f->file->gen, TERM_kind_softlink};
 	uint64_t gen = hash_more(hash_bytes(numbers, sizeof(numbers)), link, h->npath);
 	int64_t time = time_of(t, said->time);
-	o.number = file_within(t->s, f->file, TERM_kind_softlink, gen);
+	o.number = file_within(t->s, f->file, TERM_kind_softlink, gen, time);
 	if (h->op != TERM_nameop_unlink && h->nold) {
 		struct buf to = {0};
 		const char *slash = strrchr(f->path, '/');
