@@ -221,8 +221,10 @@ if [ -x "$tool" ]; then
 		tree traces/*.functions | diff truth.0 - >>"$err"
 	check "functions one by one, as before Linux 6.6"
 	rm -f truth.*
-	by_itself --small && { ./entered truth many many many >"$out" || :; } && its_end && lost=$(sed -n 's/^traces 1 \([0-9]*\) 0 0$/\1/p' said) && [ "$lost" -gt 0 ] &&
-		grep -q '^g lost$' traces/*.functions && [ $((lost + $(grep -c '^[co] ' traces/*.functions))) -ge 27000 ]
+	# It does not look while the program runs, so its little room is full after the first few hundred.
+	by_itself --small && reader=$(sed -n 's/^ready 16 //p' said) && kill -STOP "$reader" && { ./entered truth many >"$out" || :; } && kill -CONT "$reader" && its_end &&
+		lost=$(sed -n 's/^traces 1 \([0-9]*\) 0 0$/\1/p' said) && [ "$lost" -gt 1000 ] &&
+		grep -q '^g lost$' traces/*.functions && [ $((lost + $(grep -c '^[co] ' traces/*.functions))) -ge 9000 ]
 	check "what there was no room for is counted, and the trace says so"
 fi
 
@@ -234,7 +236,7 @@ grep -q ' ok ' "$T/doctor" && llvm=yes
 if [ "$llvm" ] && [ -x "$spectrace" ]; then
 	wrong=0 calls=0
 	for seed in 1 2; do
-		$PYTHON "$here/tests/spec/random_programs.py" make $seed 6 >p.c
+		$PYTHON "$here/tests/spec/random_programs.py" make $seed 3 >p.c
 		"$STEMMA" cc --trace gcc -w -O0 p.c -o traced 2>"$err" && gcc -w -O0 p.c -o p || wrong=1
 		"$STEMMA" run --quiet --trace-full -- ./traced $seed log >/dev/null 2>>"$err"
 		"$spectrace" traced "$STEMMA_HOME/trace/$(run_of)"/* | sed -n 's/^\( *\)\([A-Za-z_][A-Za-z_0-9]*\)($/\1\2/p' | awk '{ print length($0) - length($1), $1 }' >want

@@ -1,7 +1,7 @@
 /* stemma-trace-functions [--single|--small] FOLDER PROGRAM:GLOB,... [...] - traces functions of the processes that its
  * parent starts after it has said so, into the folder: for `stemma run`, which does without libbpf.
  *
- * Says one line on standard output: "ready N" or "error SENTENCE" (then it ends with 1). At the end of standard input:
+ * Says one line on standard output: "ready N PID" or "error SENTENCE" (then it ends with 1). At the end of standard input:
  * "traces N LOST OTHER ERRNO". For tests, --single puts each probe in by itself, --small has little room. Between both
  * it is no child of whoever started it, and takes no signal of a terminal. */
 #include "capture/bpf/functions.h"
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	if (pid > 0)
 		_exit(0);
 	setsid();
-	printf("ready %zu\n", found.n);
+	printf("ready %zu %d\n", found.n, (int)getpid());
 	fflush(stdout);
 	serve(x, &found);
 	/* The kernel takes the probes away when this process ends; whoever waits for the line above need not wait for
