@@ -1,9 +1,9 @@
 /* stemma-trace-functions [--single|--small] FOLDER PROGRAM:GLOB,... [...] - traces functions of the processes that its
  * parent starts after it has said so, into the folder: for `stemma run`, which does without libbpf.
  *
- * Says one line on standard output: "ready N PID" or "error SENTENCE" (then it ends with 1). At the end of standard input:
- * "traces N LOST OTHER ERRNO". For tests, --single puts each probe in by itself, --small has little room. Between both
- * it is no child of whoever started it, and takes no signal of a terminal. */
+ * Says one line on standard output: "ready N PID" or "error SENTENCE" (then it ends with 1). At the end of standard
+ * input: "traces N LOST OTHER ERRNO". For tests, --single puts each probe in by itself, --small has little room.
+ * Between both it is no child of whoever started it, and takes no signal of a terminal. */
 #include "capture/bpf/functions.h"
 #include "capture/bpf/functions_write.h"
 
