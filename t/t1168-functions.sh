@@ -195,6 +195,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 fi
 
 # The reader by itself, which watches what its parent starts: here the shell. What it cannot keep is counted and said.
+holder=
+trap '[ -z "$holder" ] || kill "$holder" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 by_itself()
 {
 	mkdir -p traces
@@ -207,7 +209,8 @@ by_itself()
 }
 its_end()
 {
-	kill $holder
+	kill "$holder"
+	holder=
 	for i in $(seq 600); do
 		! grep -q '^traces ' said || return 0
 		sleep 0.05

@@ -93,11 +93,12 @@ int main(int argc, char **argv)
 		err_set(&err, errno, "cannot start the reader of the trace");
 		return fail(&err);
 	}
-	if (pid > 0)
+	if (pid > 0) { /* said before this one ends, so that whoever waits for that can go by it */
+		printf("ready %zu %d\n", found.n, (int)pid);
+		fflush(stdout);
 		_exit(0);
+	}
 	setsid();
-	printf("ready %zu %d\n", found.n, (int)getpid());
-	fflush(stdout);
 	serve(x, &found);
 	/* The kernel takes the probes away when this process ends; whoever waits for the line above need not wait for
 	 * that. */
