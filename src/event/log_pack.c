@@ -500,8 +500,8 @@ int log_unpack(const void *packed, size_t n, size_t plain, uint32_t count, uint6
 			r = unpack_plain(c, &p, end, plain, out);
 		} else {
 			r = code == 1 ? unpack_shape(c, &p, end) : 0;
-			const struct shape *s = &c->shapes[code == 1 ? c->nshapes - 1 : code - 2];
-			r = r < 0 ? r : unpack_parts(c, s, &p, end, plain, &body, out);
+			unsigned which = code == 1 ? c->nshapes - 1 : (unsigned)code - 2; /* none yet where r < 0 */
+			r = r < 0 ? r : unpack_parts(c, &c->shapes[which], &p, end, plain, &body, out);
 		}
 		c->seq++;
 	}
