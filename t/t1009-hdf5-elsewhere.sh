@@ -38,6 +38,16 @@ elif step == 'unlink':
     with h5py.File('data/a.h5', 'r+') as f:
         del f['one']
         f['one'] = [9, 9]
+elif step == 'soft':
+    with h5py.File('data/s.h5', 'w') as f:
+        f['own/d'] = [0]
+        f['one'] = h5py.ExternalLink('b.h5', '/g/d')
+        f['all'] = h5py.ExternalLink('b.h5', 'g')
+        f['own/more'] = h5py.SoftLink('/all')
+        for name, to in ('s', '/one'), ('own/s', 'more/d'), ('t', 's'), ('here', 'own/d'), ('u', '/u'), ('own/here', 'd'), ('v', 'own/s'):
+            f[name] = h5py.SoftLink(to)
+        f.move('s', 'own/s2')
+        del f['t'], f['v'], f['own/s2']
 elif step == 'outside':
     with h5py.File('x.h5', 'w') as f:
         f.create_dataset('d', (4,), 'i4', external=[('raw.bin', 0, 16)])[:] = [1, 2, 3, 4]
@@ -72,6 +82,9 @@ check 'a dataset in place of the link'
 check 'one that was made unrecorded'
 cmd 0 index --rebuild && leads one && leads all/d && leads sub/two
 check 'a rebuilt index'
+# A soft link that stands for one: the file behind it is not opened when it is made, moved or deleted.
+touch -d 2001-01-01 data/b.h5 && step soft && [ "$(stat -c %Y data/b.h5)" = "$(date -d 2001-01-01 +%s)" ] && cmd 0 show --json @ && says_not "$out" data/b.h5 && cmd 0 why data/s.h5//here && says "$out" 'step.py soft' && cmd 0 why data/s.h5//own/here && says "$out" 'step.py soft' && cmd 1 why data/s.h5//u
+check 'a soft link to such a link: the other file is left alone'
 # Data of a dataset in a file of their own.
 step outside && cmd 0 run -- sh -c 'printf "\001\0\0\0" | dd of=raw.bin conv=notrunc status=none' && step use && cmd 0 lineage --json y.h5//t && json '([.entities[].path] | any(endswith("/raw.bin"))) and ([.executions[].argv | join(" ")] | any(contains("dd of=raw.bin")))'
 check 'a dataset whose data lie in another file: who wrote that'

@@ -217,7 +217,7 @@ bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, h
 /* The name of the n-th link of a group at a place, with the group's before it; 0: there is none, or it is too long. */
 size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, int order, hsize_t nth, hid_t list,
                    char *room, size_t n);
-/* Does a link lead to another file? To follow it would open that. */
+/* Does a link lead to another file, by itself or by the soft links that it stands for? To follow it would open that. */
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);
 /* Do the data of a dataset lie in other datasets, or in files of their own? NULL: in its file; else the words of a gap.

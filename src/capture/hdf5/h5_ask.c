@@ -128,9 +128,9 @@ size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, in
 	return got > 0 && (size_t)got < n - at ? at + (size_t)got : 0;
 }
 
-bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name)
+/* A link's type, as H5L_info_t begins with it: 0 hard, 1 soft, 64 external, and more that users make; -1: no such link. */
+static int link_type(struct h5_lib *l, hid_t loc, const char *name)
 {
-	/* H5L_info_t begins with the type: 0 hard, 1 soft, 64 external, and more that users make. */
 	void *fn = l->fn[H5FN_H5Lget_info1] ? l->fn[H5FN_H5Lget_info1] : l->fn[H5FN_H5Lget_info];
 	union {
 		char bytes[256]; /* the largest known is 40 */
@@ -138,7 +138,72 @@ bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name)
 	} u;
 	memset(&u, 0, sizeof(u));
 	herr_t (*get)(hid_t, const char *, void *, hid_t) = (herr_t(*)(hid_t, const char *, void *, hid_t))fn;
-	return get && get(loc, name, &u, 0) >= 0 && u.type > 1;
+	return get && get(loc, name, &u, 0) >= 0 ? u.type : -1;
+}
+
+/* The path that a soft link stands for: what it says begins at the root, or in the group that it lies in. */
+static bool soft_target(struct h5_lib *l, hid_t loc, const char *name, char *room, size_t n)
+{
+	herr_t (*get)(hid_t, const char *, void *, size_t, hid_t) =
+	    H5CALL(l, H5Lget_val, herr_t(*)(hid_t, const char *, void *, size_t, hid_t));
+	const char *end = name + strlen(name), *slash;
+	while (end > name && end[-1] == '/')
+		end--;
+	for (slash = end; slash > name && slash[-1] != '/'; slash--)
+		;
+	size_t at = (size_t)(slash - name);
+	if (!get || at + 2 > n)
+		return false;
+	memcpy(room, name, at);
+	room[n - 1] = '\0';
+	if (get(loc, name, room + at, n - at, 0) < 0 || room[n - 1]) /* too long: it is cut, without an end */
+		return false;
+	if (room[at] == '/')
+		memmove(room, room + at, strlen(room + at) + 1);
+	return true;
+}
+
+/* HDF5 itself follows no more than 16. */
+#define SOFT_LINKS_MAX 16
+
+bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name)
+{
+	char path[2][H5_NAME_MAX];
+	unsigned now = 0;
+	size_t len = strlen(name);
+	if (len >= sizeof(path[0]))
+		return true;
+	memcpy(path[0], name, len + 1);
+	/* What the program itself named it follows itself, up to the last link; what a soft link says is ours to follow. */
+	size_t from = len;
+	for (int links = 0;; links++) {
+		char *p = path[now];
+		int type = 0;
+		size_t at = from;
+		for (;; at++) { /* each beginning of the path, the shortest first: to ask for a longer one follows it */
+			while (p[at] && p[at] != '/')
+				at++;
+			char keep = p[at];
+			p[at] = '\0';
+			type = *p ? link_type(l, loc, p) : 0; /* "": the root itself */
+			if (type == 1 && links < SOFT_LINKS_MAX && soft_target(l, loc, p, path[!now], sizeof(path[0]))) {
+				p[at] = keep;
+				break;
+			}
+			p[at] = keep;
+			if (type >= 1) /* out of the file, or unknown to where */
+				return true;
+			if (!keep)
+				return false;
+		}
+		/* The link's target in its place, and what comes behind it. */
+		size_t head = strlen(path[!now]);
+		if (head + strlen(p + at) >= sizeof(path[0]))
+			return true;
+		memcpy(path[!now] + head, p + at, strlen(p + at) + 1);
+		now = !now;
+		from = 0;
+	}
 }
 
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)
