@@ -217,6 +217,14 @@ bool h5_ask_space(struct h5_lib *l, hid_t space, hid_t type, struct h5_obj *o, h
 /* The name of the n-th link of a group at a place, with the group's before it; 0: there is none, or it is too long. */
 size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, int order, hsize_t nth, hid_t list,
                    char *room, size_t n);
+/* Of a link by its name: 0 hard, 1 soft, 64 external, other numbers what users make, -1 none; what a soft one says,
+ * whose last byte of room stays as it is unless that fills it. */
+struct h5_links {
+	int (*type)(void *at, const char *name);
+	bool (*value)(void *at, const char *name, char *room, size_t n);
+	void *at;
+};
+bool h5_leads_out(const struct h5_links *links, const char *name);
 /* Does a link lead to another file, by itself or by the soft links that it stands for? To follow it would open that. */
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name);
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most);

@@ -128,82 +128,102 @@ size_t h5_ask_link(struct h5_lib *l, hid_t loc, const char *group, int index, in
 	return got > 0 && (size_t)got < n - at ? at + (size_t)got : 0;
 }
 
-/* A link's type, as H5L_info_t begins with it: 0 hard, 1 soft, 64 external, and more that users make; -1: no such link. */
-static int link_type(struct h5_lib *l, hid_t loc, const char *name)
-{
-	void *fn = l->fn[H5FN_H5Lget_info1] ? l->fn[H5FN_H5Lget_info1] : l->fn[H5FN_H5Lget_info];
-	union {
-		char bytes[256]; /* the largest known is 40 */
-		int type;
-	} u;
-	memset(&u, 0, sizeof(u));
-	herr_t (*get)(hid_t, const char *, void *, hid_t) = (herr_t(*)(hid_t, const char *, void *, hid_t))fn;
-	return get && get(loc, name, &u, 0) >= 0 ? u.type : -1;
-}
+/* HDF5 itself follows no more than 16. */
+#define SOFT_LINKS_MAX 16
 
 /* The path that a soft link stands for: what it says begins at the root, or in the group that it lies in. */
-static bool soft_target(struct h5_lib *l, hid_t loc, const char *name, char *room, size_t n)
+static bool soft_target(const struct h5_links *links, const char *name, char *room, size_t n)
 {
-	herr_t (*get)(hid_t, const char *, void *, size_t, hid_t) =
-	    H5CALL(l, H5Lget_val, herr_t(*)(hid_t, const char *, void *, size_t, hid_t));
-	const char *end = name + strlen(name), *slash;
+	const char *end = name + strlen(name);
 	while (end > name && end[-1] == '/')
 		end--;
-	for (slash = end; slash > name && slash[-1] != '/'; slash--)
-		;
-	size_t at = (size_t)(slash - name);
-	if (!get || at + 2 > n)
+	while (end > name && end[-1] != '/')
+		end--;
+	size_t at = (size_t)(end - name);
+	if (at + 2 > n)
 		return false;
 	memcpy(room, name, at);
 	room[n - 1] = '\0';
-	if (get(loc, name, room + at, n - at, 0) < 0 || room[n - 1]) /* too long: it is cut, without an end */
+	if (!links->value(links->at, name, room + at, n - at) || room[n - 1]) /* what is too long is cut, without an end */
 		return false;
 	if (room[at] == '/')
 		memmove(room, room + at, strlen(room + at) + 1);
 	return true;
 }
 
-/* HDF5 itself follows no more than 16. */
-#define SOFT_LINKS_MAX 16
+/* The first link in a path that is none of a file's own, from an offset on: each beginning of the path is asked for,
+ * the shortest first, for HDF5 follows what stands before the last name. */
+static int first_link(const struct h5_links *links, char *path, size_t from, size_t *ret_end)
+{
+	for (size_t at = from;; at++) {
+		while (path[at] && path[at] != '/')
+			at++;
+		char keep = path[at];
+		path[at] = '\0';
+		int type = *path ? links->type(links->at, path) : 0; /* "": the root */
+		path[at] = keep;
+		*ret_end = at;
+		if (type > 0 || !keep)
+			return type;
+	}
+}
+
+bool h5_leads_out(const struct h5_links *links, const char *name)
+{
+	char room[2][H5_NAME_MAX], *path = room[0], *other = room[1];
+	size_t len = strlen(name), end, from = len;
+	if (len >= sizeof(room[0]))
+		return true;
+	memcpy(path, name, len + 1);
+	/* What the program named it follows itself, up to the last link; what soft links say we alone would follow. */
+	for (int n = 0; n <= SOFT_LINKS_MAX; n++) {
+		int type = first_link(links, path, from, &end);
+		if (type != 1)
+			return type > 1;
+		char keep = path[end];
+		path[end] = '\0';
+		bool known = soft_target(links, path, other, sizeof(room[0]));
+		path[end] = keep;
+		if (!known || strlen(other) + strlen(path + end) >= sizeof(room[0]))
+			return true;
+		strcat(other, path + end);
+		char *swap = path;
+		path = other, other = swap, from = 0;
+	}
+	return true;
+}
+
+struct place {
+	struct h5_lib *l;
+	hid_t loc;
+};
+
+static int link_type(void *at, const char *name)
+{
+	const struct place *p = at;
+	/* H5L_info_t begins with the type. */
+	void *fn = p->l->fn[H5FN_H5Lget_info1] ? p->l->fn[H5FN_H5Lget_info1] : p->l->fn[H5FN_H5Lget_info];
+	union {
+		char bytes[256]; /* the largest known is 40 */
+		int type;
+	} u;
+	memset(&u, 0, sizeof(u));
+	herr_t (*get)(hid_t, const char *, void *, hid_t) = (herr_t(*)(hid_t, const char *, void *, hid_t))fn;
+	return get && get(p->loc, name, &u, 0) >= 0 ? u.type : -1;
+}
+
+static bool link_value(void *at, const char *name, char *room, size_t n)
+{
+	const struct place *p = at;
+	herr_t (*get)(hid_t, const char *, void *, size_t, hid_t) =
+	    H5CALL(p->l, H5Lget_val, herr_t(*)(hid_t, const char *, void *, size_t, hid_t));
+	return get && get(p->loc, name, room, n, 0) >= 0;
+}
 
 bool h5_ask_external(struct h5_lib *l, hid_t loc, const char *name)
 {
-	char path[2][H5_NAME_MAX];
-	unsigned now = 0;
-	size_t len = strlen(name);
-	if (len >= sizeof(path[0]))
-		return true;
-	memcpy(path[0], name, len + 1);
-	/* What the program itself named it follows itself, up to the last link; what a soft link says is ours to follow. */
-	size_t from = len;
-	for (int links = 0;; links++) {
-		char *p = path[now];
-		int type = 0;
-		size_t at = from;
-		for (;; at++) { /* each beginning of the path, the shortest first: to ask for a longer one follows it */
-			while (p[at] && p[at] != '/')
-				at++;
-			char keep = p[at];
-			p[at] = '\0';
-			type = *p ? link_type(l, loc, p) : 0; /* "": the root itself */
-			if (type == 1 && links < SOFT_LINKS_MAX && soft_target(l, loc, p, path[!now], sizeof(path[0]))) {
-				p[at] = keep;
-				break;
-			}
-			p[at] = keep;
-			if (type >= 1) /* out of the file, or unknown to where */
-				return true;
-			if (!keep)
-				return false;
-		}
-		/* The link's target in its place, and what comes behind it. */
-		size_t head = strlen(path[!now]);
-		if (head + strlen(p + at) >= sizeof(path[0]))
-			return true;
-		memcpy(path[!now] + head, p + at, strlen(p + at) + 1);
-		now = !now;
-		from = 0;
-	}
+	struct place at = {.l = l, .loc = loc};
+	return h5_leads_out(&(struct h5_links){.type = link_type, .value = link_value, .at = &at}, name);
 }
 
 bool h5_ask_shape(struct h5_lib *l, hid_t id, bool attribute, struct h5_obj *o, hsize_t *ret_dims, hsize_t *ret_most)

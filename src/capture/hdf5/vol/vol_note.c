@@ -109,17 +109,43 @@ struct h5_obj *vol_obj(struct vol *v, hid_t dxpl)
 	return v->o;
 }
 
+struct place {
+	const struct vol *v;
+	const H5VL_loc_params_t *where;
+	hid_t dxpl;
+};
+
+static bool get_link(const struct place *p, const char *name, H5VL_link_get_args_t *args)
+{
+	H5VL_loc_params_t where = *p->where;
+	where.loc_data.loc_by_name.name = name;
+	return H5(H5VLlink_get)(p->v->under, &where, p->v->id, args, p->dxpl, NULL) >= 0;
+}
+
+static int link_type(void *at, const char *name)
+{
+	H5L_info2_t info;
+	memset(&info, 0, sizeof(info));
+	H5VL_link_get_args_t args = {.op_type = H5VL_LINK_GET_INFO, .args.get_info = {.linfo = &info}};
+	return get_link(at, name, &args) ? (int)info.type : -1;
+}
+
+static bool link_value(void *at, const char *name, char *room, size_t n)
+{
+	H5VL_link_get_args_t args = {.op_type = H5VL_LINK_GET_VAL, .args.get_val = {.buf_size = n, .buf = room}};
+	return get_link(at, name, &args);
+}
+
 /* Does a link lead to another file? To follow it would open that. */
 static bool external(const struct vol *v, const H5VL_loc_params_t *where, hid_t dxpl)
 {
-	H5L_info2_t info;
+	struct place at = {.v = v, .where = where, .dxpl = dxpl};
+	struct h5_links links = {.type = link_type, .value = link_value, .at = &at};
 	struct h5_quiet q;
-	memset(&info, 0, sizeof(info));
-	H5VL_link_get_args_t args = {.op_type = H5VL_LINK_GET_INFO, .args.get_info = {.linfo = &info}};
 	h5_hush(vol_lib, &q);
-	bool known = H5(H5VLlink_get)(v->under, where, v->id, &args, dxpl, NULL) >= 0;
+	bool out = h5_leads_out(&links, where->loc_data.loc_by_name.name);
 	h5_unhush(vol_lib, &q);
-	return known && info.type > H5L_TYPE_SOFT;
+	return out;
 }
 
 static struct h5_obj *look_at(struct vol *v, const H5VL_loc_params_t *where, bool made, hid_t dxpl)
