@@ -112,13 +112,14 @@ static int add_upstream(struct makers *m, struct near *n, size_t i)
 }
 
 /* Data come before sockets and shared memory; of each what is certain comes first; in that the inputs of who wrote it,
- * then those upstream. */
+ * then those upstream. Attributes come after the data: a library reads a dozen of them for one dataset. */
 enum { RANK_BEFORE = 2, RANK_DOUBTFUL, RANK_OPENER };
 
 struct input {
 	uint32_t node, rank;
 	enum thing_sort sort;
-	bool possible, holder; /* holder: asked of an object of a file, it is a file */
+	bool possible;
+	unsigned char part; /* 0 the data; 1 asked of an object of a file, it is a file; 2 an attribute */
 	int64_t lo;
 };
 
@@ -134,8 +135,8 @@ static int by_rank(const void *pa, const void *pb)
 		return a->possible - b->possible;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	if (a->holder != b->holder)
-		return a->holder - b->holder;
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
 	if (a->lo != b->lo)
 		return a->lo < b->lo ? -1 : 1;
 	return (a->node > b->node) - (a->node < b->node);
@@ -195,7 +196,9 @@ static int add_inputs(struct cmd *c, struct makers *m, struct near *n)
 			                    .rank = rank,
 			                    .sort = n->sort[e->to],
 			                    .possible = !n->certain[e->to],
-			                    .holder = n->l.nodes[0].object && !to->object,
+			                    .part = v.kind == TERM_kind_attribute         ? 2
+			                            : n->l.nodes[0].object && !to->object ? 1
+			                                                                  : 0,
 			                    .lo = e->e.lo};
 			at[e->to] = (uint32_t)++count;
 		}
