@@ -12,6 +12,11 @@ cat >e.c <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+/* To be found by an optimiser only if it looks: without NULL, what is written there need never be. */
+static int *find(const char *how)
+{
+	return !strcmp(how, "null") ? NULL : calloc(1, sizeof(int));
+}
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -26,8 +31,9 @@ int main(int argc, char **argv)
 		abort(); /* @abort */
 	if (!strcmp(how, "kill"))
 		raise(SIGKILL); /* @kill */
-	if (!strcmp(how, "status"))
+	if (!strcmp(how, "status")) /* @null */
 		exit(7);
+	*find(how) = 3;
 	access("end", F_OK);
 	return 0;
 }
@@ -126,6 +132,7 @@ check 'what it became'
 ended 134 abort '{signal: 6}' "is killed by SIGABRT after main() at e.c:$(line abort)"
 ended 137 kill '{signal: 9}' "is killed by SIGKILL after main() at e.c:$(line kill)"
 ended 7 status '{status: 7}' 'exits with status 7'
+ended 139 null '{signal: 11}' "is killed by SIGSEGV after main() at e.c:$(line null)"
 ran 3 ./e _exit && id=$(cat "$T/id") && ran 3 ./e _exit && cmd 0 diff --trace "$id" "$(cat "$T/id")" && says "$out" 'same          no control difference' 'ended         A exits with status 3 | B exits with status 3' && ! grep -q '^partial' "$out"
 check 'both by _exit: the same, and whole'
 
