@@ -182,6 +182,17 @@ for n in 1 2; do
 done
 cmd 1 diff --trace --json "$(cat x.1)" "$(cat x.2)" && json '(.threads | length) == 1 and .only == []' && json ".threads[0] | [.a.trace, .b.trace] | map(sub(\".*/\"; \"\") | split(\"-\")[0]) == [\"$(cat who.a/1)\", \"$(cat who.a/2)\"]"
 check 'two executions of one run'
+# Traces of both kinds: the functions are compared, not the calls by which they were traced.
+recorded a ./work 1 && cp id.a id.f
+rm -rf who
+mkdir who && cmd 0 run -q --trace --trace-calls -- ./work 1 && [ ! -s "$err" ] && id=$("$STEMMA" log --json -n 1 | jq -r '.runs[0].id') && ls "$STEMMA_HOME/trace/$id"/*.calls >/dev/null 2>&1
+both=$?
+if [ $both = 0 ]; then
+	cmd 0 diff --trace --json "$(cat id.f)" "$id" && json '(.threads | length) == 1 and .only == [] and (.threads[0] | [.a.trace, .b.trace] | all(endswith(".trace")))' && cmd 0 diff --trace --json "$id" "$(cat id.f)" && json '(.threads | length) == 1 and .only == []' && cmd 0 diff --trace --json "$id" "$id" && json '(.threads | length) == 1 and (.threads[0].a.trace | endswith(".trace"))'
+	check 'traces of functions and of calls'
+else
+	skip 'traces of functions and of calls' "calls cannot be traced here: $(head -n 1 "$err")"
+fi
 cmd 2 diff --trace "$(cat x.1)" "$(cat id.d)x" && cmd 2 diff --trace --rank 0 "$(cat id.a)" "$(cat id.d)" && says "$err" 'there is no trace of rank 0' && cmd 2 diff --trace --rank 1:x "$(cat id.a)" "$(cat id.d)" && cmd 2 diff --rank 1 "$(cat id.a)" "$(cat id.d)"
 check 'what cannot be compared'
 finish

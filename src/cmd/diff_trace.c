@@ -117,9 +117,12 @@ static int compare_pair(struct job *j, const struct trace_file *a, const struct 
 	struct trace_pair *p = &j->view.v[j->view.n];
 	size_t atlas;
 	int r;
-	if (a->calls != b->calls)
-		return err_set(err, EINVAL, "'%s' is a trace of calls and '%s' one of functions", a->calls ? a->path : b->path,
-		               a->calls ? b->path : a->path);
+	if (a->calls != b->calls) {
+		err_set(err, 0, "'%s' is a trace of calls and '%s' one of functions", a->calls ? a->path : b->path,
+		        a->calls ? b->path : a->path);
+		err_hint(err, "run both sides with the same option, --trace or --trace-calls");
+		return -EINVAL;
+	}
 	if (a->calls)
 		return compare_calls_pair(j, a, b, o, err);
 	if (a->info.spec != b->info.spec && (!a->spec || !b->spec)) {
@@ -156,6 +159,19 @@ static int compare_pair(struct job *j, const struct trace_file *a, const struct 
 	return 0;
 }
 
+/* Is the program of this trace compared by its traces of the other kind? */
+static bool goes_by_others(const struct trace_set *s, const struct trace_partner *of, size_t i)
+{
+	const struct trace_file *f = &s->v[i];
+	for (size_t k = 0; k < s->n; k++) {
+		const struct trace_file *g = &s->v[k];
+		if (g->calls != f->calls && of[k].with != SIZE_MAX && g->info.pid == f->info.pid &&
+		    g->info.started == f->info.started && !strcmp(trace_program(f), trace_program(g)))
+			return true;
+	}
+	return false;
+}
+
 /* Compares what belongs together; roles: pairs of executions of the record, NULL there are none. */
 static int pair_up(struct job *j, const struct diff *roles, const struct compare_options *o, struct err *err)
 {
@@ -177,13 +193,16 @@ static int pair_up(struct job *j, const struct diff *roles, const struct compare
 		size_t k = of[0][i].with;
 		if (k == SIZE_MAX)
 			continue;
+		/* Functions say more, and among the calls are those by which functions were traced. */
+		if (a->v[i].calls && goes_by_others(a, of[0], i) && goes_by_others(b, of[1], k))
+			continue;
 		j->view.v[j->view.n] =
 		    (struct trace_pair){.side = {side_of(&a->v[i], &of[0][i]), side_of(&b->v[k], &of[1][k])}};
 		r = compare_pair(j, &a->v[i], &b->v[k], o, err);
 	}
 	for (int s = 0; r == 0 && s < 2; s++)
 		for (size_t i = 0; i < j->set[s].n; i++)
-			if (of[s][i].with == SIZE_MAX) {
+			if (of[s][i].with == SIZE_MAX && !goes_by_others(&j->set[s], of[s], i)) {
 				j->view.only_side[j->view.n_only] = s;
 				j->view.only[j->view.n_only++] = side_of(&j->set[s].v[i], &of[s][i]);
 			}

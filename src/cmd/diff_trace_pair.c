@@ -53,10 +53,16 @@ static int list_processes(const struct trace_set *set, struct side *ret)
 
 enum way { BY_RANK, BY_PROGRAM, BY_SPEC, BY_PLACE, WAYS };
 
+/* Only traces of one kind can be compared: of calls, or of functions. */
+static bool are_of_one_kind(const struct pairing *p, const struct process *a, const struct process *b)
+{
+	return p->side[0].set->v[a->trace].calls == p->side[1].set->v[b->trace].calls;
+}
+
 static bool go_together(const struct pairing *p, const struct process *a, const struct process *b, enum way way)
 {
 	const struct trace_file *x = &p->side[0].set->v[a->trace], *y = &p->side[1].set->v[b->trace];
-	if (x->group != y->group || x->calls != y->calls)
+	if (x->group != y->group || !are_of_one_kind(p, a, b))
 		return false;
 	switch (way) {
 	case BY_RANK:
@@ -72,21 +78,24 @@ static bool go_together(const struct pairing *p, const struct process *a, const 
 	return x->place == y->place;
 }
 
-/* The traces of A's executions stand in another order than the pairs do: each pair is looked up on both sides. */
+/* The traces of A's executions stand in another order than the pairs do: each pair is looked up on both sides. An
+ * execution that left traces of both kinds stands there twice. */
 static void pair_roles(struct pairing *p, const struct diff_pair_ids *pairs, size_t n_pairs)
 {
 	struct side *a = &p->side[0], *b = &p->side[1];
-	for (size_t k = 0; k < n_pairs; k++) {
-		size_t i = 0, j = 0;
-		while (i < a->n && (a->v[i].exec != pairs[k].exec[0] || a->v[i].partner != NOBODY))
-			i++;
-		while (i < a->n && j < b->n && (b->v[j].exec != pairs[k].exec[1] || b->v[j].partner != NOBODY))
-			j++;
-		if (i == a->n || j == b->n || a->v[i].trace == NOBODY || b->v[j].trace == NOBODY)
-			continue;
-		a->v[i].partner = j;
-		b->v[j].partner = i;
-	}
+	for (size_t k = 0; k < n_pairs; k++)
+		for (size_t i = 0; i < a->n; i++) {
+			if (a->v[i].exec != pairs[k].exec[0] || a->v[i].partner != NOBODY || a->v[i].trace == NOBODY)
+				continue;
+			size_t j = 0;
+			while (j < b->n && (b->v[j].exec != pairs[k].exec[1] || b->v[j].partner != NOBODY ||
+			                    b->v[j].trace == NOBODY || !are_of_one_kind(p, &a->v[i], &b->v[j])))
+				j++;
+			if (j == b->n)
+				continue;
+			a->v[i].partner = j;
+			b->v[j].partner = i;
+		}
 }
 
 static void pair_processes(struct pairing *p)
