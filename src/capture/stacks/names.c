@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { INLINED = 64, NAME = 4096, MODULES = 65536, DECLARED = 8 };
+enum { INLINED = 64, NAME = 4096, MODULES = 65536, DECLARED = 8, RANGES = 1 << 24 };
 
 struct place {
 	uint64_t offset;
@@ -155,10 +155,76 @@ static void put_function(FILE *to, Dwarf_Die *function)
 	put_name(to, dwarf_diename(function));
 }
 
+/* The compilation units that have code, by its addresses. libdw looks into .debug_aranges alone, where clang's units
+ * have no entry, and takes what is between two others' for the first one's. */
+struct unit {
+	Dwarf_Addr from, end;
+	Dwarf_Die *die;
+	Dwarf_Addr bias;
+};
+struct units {
+	struct unit *v;
+	size_t n, cap;
+	bool listed;
+};
+
+static int by_address(const void *x, const void *y)
+{
+	const struct unit *a = x, *b = y;
+	return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->end > b->end) - (a->end < b->end);
+}
+
+static void list_units(Dwfl_Module *mod, struct units *u)
+{
+	Dwarf_Addr bias, base, from, end;
+	Dwarf_Die *die = NULL;
+	u->listed = true;
+	while ((die = dwfl_module_nextcu(mod, die, &bias)))
+		for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &from, &end)) > 0;) {
+			if (u->n == RANGES || !room((void **)&u->v, &u->cap, u->n, sizeof(*u->v)))
+				break;
+			u->v[u->n++] = (struct unit){from, end, die, bias};
+		}
+	if (u->n)
+		qsort(u->v, u->n, sizeof(*u->v), by_address);
+}
+
+/* Functions that the linker left out stand at 0, so the last that begins before is asked. */
+static Dwarf_Die *unit_of(Dwfl_Module *mod, struct units *u, Dwarf_Addr at, Dwarf_Addr *ret_bias)
+{
+	Dwarf_Die *die = dwfl_module_addrdie(mod, at, ret_bias);
+	size_t low = 0;
+	if (die && dwarf_haspc(die, at - *ret_bias) > 0)
+		return die;
+	if (!u->listed)
+		list_units(mod, u);
+	for (size_t high = u->n; low < high;) { /* the first that begins behind it */
+		size_t middle = (low + high) / 2;
+		if (u->v[middle].from + u->v[middle].bias <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || u->v[low - 1].end + u->v[low - 1].bias <= at)
+		return NULL;
+	*ret_bias = u->v[low - 1].bias;
+	return u->v[low - 1].die;
+}
+
 struct told {
 	FILE *to;
 	const struct place *place;
+	struct units *units;
 };
+
+/* The file and, in ret, the line of a place. NULL: not known. */
+static const char *line_of(Dwarf_Die *cu, Dwarf_Addr at, int *ret)
+{
+	Dwarf_Line *where = cu ? dwarf_getsrc_die(cu, at) : NULL;
+	if (!where || dwarf_lineno(where, ret) != 0)
+		return NULL;
+	return dwarf_linesrc(where, NULL, NULL);
+}
 
 static void begin(const struct told *t, int line)
 {
@@ -176,7 +242,7 @@ static void finish(const struct told *t, const char *file)
 static bool tell_by_debug(const struct told *t, Dwfl_Module *mod, Dwarf_Addr at)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *cu = dwfl_module_addrdie(mod, at, &bias), *scopes = NULL, innermost;
+	Dwarf_Die *cu = unit_of(mod, t->units, at, &bias), *scopes = NULL, innermost;
 	Dwarf_Files *files = NULL;
 	Dwarf_Die named[INLINED];
 	int n = cu ? dwarf_getscopes(cu, at - bias, &scopes) : 0, k = 0, line = 0;
@@ -200,8 +266,7 @@ static bool tell_by_debug(const struct told *t, Dwfl_Module *mod, Dwarf_Addr at)
 	free(scopes);
 	if (!k || dwarf_tag(&named[k - 1]) != DW_TAG_subprogram)
 		return false;
-	Dwfl_Line *where = dwfl_module_getsrc(mod, at);
-	const char *file = where ? dwfl_lineinfo(where, NULL, &line, NULL, NULL, NULL) : NULL;
+	const char *file = line_of(cu, at - bias, &line);
 	if (dwarf_getsrcfiles(cu, &files, NULL) != 0)
 		files = NULL;
 	for (int i = 0; i < k; i++) {
@@ -270,8 +335,9 @@ static void tell(const struct told *t, Dwfl_Module *mod, Elf *elf, Dwarf_Addr bi
 	if (name && *name && GELF_ST_TYPE(sym.st_info) != STT_SECTION && (!sym.st_size || off < sym.st_size)) {
 		/* There may be lines all the same: of functions within functions, as C++'s lambdas are. */
 		int line = 0;
-		Dwfl_Line *where = dwfl_module_getsrc(mod, at);
-		const char *file = where ? dwfl_lineinfo(where, NULL, &line, NULL, NULL, NULL) : NULL;
+		Dwarf_Addr of_unit = 0;
+		Dwarf_Die *cu = unit_of(mod, t->units, at, &of_unit);
+		const char *file = line_of(cu, at - of_unit, &line);
 		begin(t, file ? line : 0);
 		put_symbol(t->to, name);
 		finish(t, file);
@@ -355,10 +421,12 @@ static void tell_module(struct module *m, FILE *to)
 		int own = elf ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 		if (own >= 0 && is_same(mod, own, m->key, identity)) {
 			fprintf(to, "m %s\n", m->key);
+			struct units units = {0};
 			qsort(m->v, m->n, sizeof(*m->v), in_order);
 			for (size_t i = 0; i < m->n; i++)
 				if (!i || in_order(&m->v[i - 1], &m->v[i]) != 0)
-					tell(&(struct told){to, &m->v[i]}, mod, elf, bias, path);
+					tell(&(struct told){to, &m->v[i], &units}, mod, elf, bias, path);
+			free(units.v);
 		}
 		if (own >= 0)
 			close(own);
