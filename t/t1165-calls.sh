@@ -142,4 +142,22 @@ cmd 2 diff --trace "$whole" head.calls && says "$err" "line 2 is damaged"
 check "no head"
 cmd 2 diff --trace "$whole" later.calls && says "$err" "of a later version"
 check "of a later version"
+
+# What a shell forks is told apart by what it becomes; the number of a process in /proc is no difference.
+cat >forks.sh <<'END'
+sort in.txt | sed s/a/b/ | cat - /proc/self/comm | wc -l >out.txt
+grep -c 1 out.txt >/dev/null
+uniq in.txt >/dev/null
+true
+END
+echo a >in.txt
+for i in 1 2 3; do
+	cmd 0 run -q --trace-calls -- sh forks.sh && run_of >"id.$i"
+done
+pairs='[.threads[] | [.a.became, .b.became]] | map(select(.[0] != null)) | sort'
+cmd 0 sql 'SELECT 1' && for i in 2 3; do
+	"$STEMMA" diff --trace --json "$(cat id.1)" "$(cat id.$i)" >"$out" 2>>"$err"
+	json "($pairs | length) >= 6 and ($pairs | all(.[0] == .[1])) and .only == []" || break
+done && json '.threads[] | select(.a.exe | endswith("/cat")) | .verdict == "same"'
+check "what a shell forks, by what it becomes; its own folder in /proc"
 finish

@@ -149,6 +149,9 @@ static int add_file(struct trace_set *s, const char *path, struct err *err)
 		first_functions(t, f.entered);
 		trace_close(t);
 	} else {
+		for (ssize_t i = 0; i < n; i++) /* what holds names is text */
+			if ((unsigned char)magic[i] < ' ' && !strchr("\t\r\n", magic[i] ? magic[i] : ' '))
+				return err_set(err, 0, "'%s' is no trace", path), -EBADMSG;
 		f.functions = true;
 		snprintf(f.info.exe, sizeof(f.info.exe), "%s", path);
 		snprintf(f.info.thread, sizeof(f.info.thread), "0");
@@ -400,13 +403,14 @@ static void learn_fate(struct trace_file *f, const struct exec_info *x)
 	    .kind = x->ending == TERM_ending_exited ? FATE_EXITED : FATE_SIGNALED, .has_code = true, .code = x->code};
 }
 
-static void learn_successor(struct trace_file *f, const struct exec_info *x, struct str exe)
+static void learn_successor(struct trace_file *f, store_id id, const struct exec_info *x, struct str exe)
 {
 	const char *slash = exe.n ? memrchr(exe.p, '/', exe.n) : NULL;
 	struct str name = slash ? str_n(slash + 1, exe.n - (size_t)(slash + 1 - exe.p)) : exe;
 	if (f->info.pid != x->pid || !x->n)
 		return;
 	f->fate = (struct trace_fate){.kind = FATE_EXEC};
+	f->became = id;
 	if (name.n < sizeof(f->fate.program))
 		snprintf(f->fate.program, sizeof(f->fate.program), "%.*s", (int)name.n, name.p);
 }
@@ -442,7 +446,7 @@ static int set_executions(struct store *s, store_id run, store_id of, struct tra
 				t->exec_named = named > 0;
 				learn_fate(t, &x);
 			} else if (t->exec && t->exec == x.parent)
-				learn_successor(t, &x, exe);
+				learn_successor(t, ids[i], &x, exe);
 		}
 	}
 	for (size_t i = 0; r == 0 && of && i < set->n; i++) {

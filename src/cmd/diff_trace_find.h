@@ -30,6 +30,7 @@ struct trace_file {
 	uint32_t entered[TRACE_FIRST], first;
 	store_id exec;   /* of the record, 0 not known */
 	bool exec_named; /* and its program is known to be this one */
+	store_id became; /* the execution that took its place, 0 */
 	struct trace_fate fate;
 	uint64_t size; /* of the program's file, where it is a trace of calls or by probes, and its time of change */
 	int64_t time;

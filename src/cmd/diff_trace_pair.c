@@ -8,7 +8,7 @@
 /* A process of a set: one of its traces, which tells what it is. */
 struct process {
 	size_t trace;
-	store_id exec;
+	store_id exec, became; /* of the record, 0 */
 	bool has_rank;
 	uint32_t rank;
 	size_t partner;
@@ -41,6 +41,8 @@ static int list_processes(const struct trace_set *set, struct side *ret)
 			p->trace = i;
 		if (f->exec)
 			p->exec = f->exec;
+		if (f->became)
+			p->became = f->became;
 		if (f->info.ranks) {
 			p->has_rank = true;
 			p->rank = f->info.rank;
@@ -78,24 +80,32 @@ static bool go_together(const struct pairing *p, const struct process *a, const 
 	return x->place == y->place;
 }
 
+static store_id role_of(const struct process *p, bool became)
+{
+	return p->trace == NOBODY || p->partner != NOBODY ? 0 : became ? p->became : p->exec;
+}
+
 /* The traces of A's executions stand in another order than the pairs do: each pair is looked up on both sides. An
- * execution that left traces of both kinds stands there twice. */
+ * execution that left traces of both kinds stands there twice. What a shell forks is told apart by what it becomes: its
+ * children have one program, the same arguments, and begin at one time. */
 static void pair_roles(struct pairing *p, const struct diff_pair_ids *pairs, size_t n_pairs)
 {
 	struct side *a = &p->side[0], *b = &p->side[1];
-	for (size_t k = 0; k < n_pairs; k++)
+	for (size_t turn = 0; turn < 2 * n_pairs; turn++) {
+		const store_id *pair = pairs[turn % n_pairs].exec;
+		bool became = turn < n_pairs;
 		for (size_t i = 0; i < a->n; i++) {
-			if (a->v[i].exec != pairs[k].exec[0] || a->v[i].partner != NOBODY || a->v[i].trace == NOBODY)
-				continue;
 			size_t j = 0;
-			while (j < b->n && (b->v[j].exec != pairs[k].exec[1] || b->v[j].partner != NOBODY ||
-			                    b->v[j].trace == NOBODY || !are_of_one_kind(p, &a->v[i], &b->v[j])))
+			if (!pair[0] || !pair[1] || role_of(&a->v[i], became) != pair[0])
+				continue;
+			while (j < b->n && (role_of(&b->v[j], became) != pair[1] || !are_of_one_kind(p, &a->v[i], &b->v[j])))
 				j++;
 			if (j == b->n)
 				continue;
 			a->v[i].partner = j;
 			b->v[j].partner = i;
 		}
+	}
 }
 
 static void pair_processes(struct pairing *p)
