@@ -328,6 +328,19 @@ check "diff names functions and lines" || cat "$out" >>"$err"
 check "the sides turned round"
 cmd 1 diff --trace --json && [ "$(jq -r '.threads[0] | "\(.of) \(.divergences[0].a.next | "\(.place.function) \(.place.line) \(.call.name)")"' "$out")" = "stacks settle 8 unlink" ]
 check "as JSON" || cat "$out" >>"$err"
+# Of a program of which another compiler made a part: clang's has no entry in .debug_aranges, between two that have.
+name='parts of two compilers'
+CLANG=$(command -v clang || ls /usr/bin/clang-[0-9]* 2>/dev/null | head -n 1)
+if [ "$CLANG" ]; then
+	echo 'int before(void) { return 1; }' >before.c
+	echo 'int behind(void) { return 2; }' >behind.c
+	gcc -g -c before.c behind.c && "$CLANG" -g -O1 -c part.c -o mid.o && gcc before.o mid.o behind.o -o two && "$STEMMA" run -q --trace-stacks -- ./two 1 1 3 && "$STEMMA" run -q --trace-stacks -- ./two 1 3 3
+	cmd 1 diff --trace && says "$out" "at part.c:8, B calls rmdir() of large: No such file or directory at part.c:6" "main() part.c:14 > settle()"
+	check "$name" || cat "$out" >>"$err"
+else
+	skip "$name" 'there is no clang'
+fi
+"$STEMMA" run -q --trace-stacks -- ./part 1 3 3
 "$STEMMA" run -q --trace-calls -- ./part 1 3 3
 "$STEMMA" diff --trace >"$out" 2>"$err"
 [ $? = 0 ] && says "$out" "B's calls were recorded without stacks"

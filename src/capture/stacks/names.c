@@ -147,7 +147,9 @@ static void put_function(FILE *to, Dwarf_Die *function)
 		const char *name = dwarf_diename(&scopes[i]);
 		if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type)
 			continue;
-		put_name(to, name ? name : "(anonymous namespace)");
+		put_name(to, name                      ? name
+		             : tag == DW_TAG_namespace ? "(anonymous namespace)"
+		                                       : "(unnamed class)"); /* a lambda's, too */
 		fputs("::", to);
 	}
 	if (n > 0)
