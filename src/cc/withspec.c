@@ -171,8 +171,8 @@ static int to_bitcode(const struct args *a, const char *source, const char *out,
 	                      (char *)"-gdwarf-4", (char *)"-O1", (char *)"-Xclang", (char *)"-disable-llvm-passes",
 	                      (char *)"-fno-discard-value-names", /* of blocks: spec/llvm/truth.c */
 	                      /* Else what would crash by NULL is taken for never done, and the traced program goes on. */
-	                      (char *)"-fno-delete-null-pointer-checks",
-	                      (char *)"-c", (char *)"-emit-llvm", (char *)source, (char *)"-o", (char *)out, NULL};
+	                      (char *)"-fno-delete-null-pointer-checks", (char *)"-c", (char *)"-emit-llvm", (char *)source,
+	                      (char *)"-o", (char *)out, NULL};
 	memcpy(argv + n, ours, sizeof(ours));
 	for (int turn = 0; turn < 16; turn++) {
 		buf_reset(&said);
