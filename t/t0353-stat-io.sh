@@ -203,4 +203,30 @@ check 'with a file its figures are forgotten'
 cmd 0 forget 01AAAAAAAAAAAAAAAAAAAAAAAA && cmd 0 sql 'SELECT count(*) AS n FROM io' && grep -qx 0 "$out" && ! holds copy "$STEMMA_HOME/logs"
 check 'with the run its figures are forgotten'
 
+# ---- one access of two versions, which each edge to them tells; and a reader beside it that was not counted
+rm -rf "$STEMMA_HOME"
+history <<'END'
+c = History('01CCCCCCCCCCCCCCCCCCCCCCCC', argv=['./follow.sh'])
+log = c.file('/w/log', size=4)
+p = c.process()
+c.exec(p, ['follow', '/w/log'], exe='/usr/bin/follow')
+a = c.add('access', p=p, file=log, mode=c.with_state(log, READ), via=DATA, sure=1, api=1)
+q = c.process()
+c.exec(q, ['add', '/w/log'], exe='/usr/bin/add')
+c.write(q, log, size=6, mode=WRITE, bytes_written=2)
+c.exit(q)
+c.end_access(p, a, bytes_read=6)
+c.io(p, a, 1, 0, [4, 2])
+c.exit(p)
+r = c.process()
+c.exec(r, ['other', '/w/log'], exe='/usr/bin/other')
+c.read(r, log)
+c.exit(r)
+c.end()
+c.save(home, evtext)
+END
+cmd 0 sql --csv "SELECT count(*) AS n FROM io" && cmd 0 stat --json @ && jq -e '.files | length == 1 and (.[0] | .edges > 3 and .bytes_read == 6 and .bytes_complete == false)' "$out" >"$err" &&
+	jq -e '.total.bytes_read == 6 and ([.api[].bytes_read // 0] | add) == 6 and ([.executions[].bytes_read // 0] | add) == 6' "$out" >"$err"
+check 'what was read of several versions moved once'
+
 finish

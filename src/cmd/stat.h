@@ -23,9 +23,9 @@ struct moved {
 enum { STAT_READ, STAT_WRITE, STAT_WAYS };
 /* The accesses of one call, execution or file, one way: repeats counted. */
 struct way {
-	uint64_t accesses, bytes;
-	bool known, partial;     /* the bytes of some are known; of some not */
-	bool counted, uncounted; /* the calls of some were counted; of some not */
+	uint64_t accesses, bytes; /* bytes: beside those of io; of an api, all */
+	bool known, partial;      /* the bytes of some are known; of some not */
+	bool counted, uncounted;  /* the calls of some were counted; of some not */
 	struct moved io;
 };
 struct sum {

@@ -95,10 +95,13 @@ static int io_cmp(const void *pa, const void *pb)
 	return (a->api > b->api) - (a->api < b->api);
 }
 
-/* Whether calls on the file were counted, one way; what was mapped was counted with them, and leaves bytes unknown. */
-static bool is_counted(const struct ios *l, store_id file, unsigned way, bool *ret_mapped)
+/* Whether calls on the file were counted, one way; what was mapped was counted with them, and leaves bytes unknown. An
+ * access of several versions has an edge to each, which all say its bytes: *bytes becomes what of the calls' bytes no
+ * edge has taken yet. (The calls' own sums have been made by then.) */
+static bool is_counted(const struct ios *l, store_id file, unsigned way, bool *ret_mapped, uint64_t *bytes)
 {
-	bool found = false;
+	bool moved = false;
+	uint64_t taken = 0;
 	size_t lo = 0, hi = l->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -109,21 +112,30 @@ static bool is_counted(const struct ios *l, store_id file, unsigned way, bool *r
 	}
 	*ret_mapped = false;
 	for (; lo < l->n && l->v[lo].target == file; lo++) {
-		bool mapped = l->v[lo].api == TERM_ioapi_mmap;
+		struct io_info *io = &l->v[lo];
+		bool mapped = io->api == TERM_ioapi_mmap;
 		*ret_mapped |= mapped;
-		found |= mapped || l->v[lo].write == (way == STAT_WRITE);
+		if (mapped || io->write != (way == STAT_WRITE))
+			continue;
+		uint64_t take = *bytes - taken < io->bytes ? *bytes - taken : io->bytes;
+		io->bytes -= take;
+		taken += take;
+		moved = true;
 	}
-	return found;
+	if (moved)
+		*bytes = taken;
+	return moved;
 }
 
-/* called: it was begun by a call that could be counted, not by an exec, which loads without one. */
-static void add_access(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called)
+/* called: it was begun by a call that could be counted, not by an exec, which loads without one. bytes: those that no
+ * counted call has told. */
+static void add_access(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called, uint64_t bytes)
 {
 	struct way *to = &s->way[way];
 	to->partial |= called && !e->has_bytes;
 	to->accesses += e->count ? e->count : 1;
 	to->known |= e->has_bytes;
-	to->bytes += e->has_bytes ? e->bytes : 0;
+	to->bytes += e->has_bytes ? bytes : 0;
 	to->counted |= counted;
 	to->uncounted |= called && !counted;
 }
@@ -138,17 +150,20 @@ static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, un
 	if (r <= 0)
 		return r;
 	/* Where nothing moved there is no call to count; where bytes are unknown for no mapping, calls were not seen. */
-	bool mapped, any = is_counted(&w->ios, v.file, way, &mapped);
+	bool mapped;
+	uint64_t bytes = e->has_bytes ? e->bytes : 0;
+	bool moved = is_counted(&w->ios, v.file, way, &mapped, &bytes), any = moved || mapped;
 	bool counted = e->has_bytes ? any || !e->bytes : any && mapped;
 	bool called = e->api != TERM_api_exec;
 	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, v.file);
 	if (!x || !f)
 		return -ENOMEM;
-	add_access(x, e, way, counted, called);
-	add_access(f, e, way, counted, called);
+	uint64_t untold = moved ? 0 : bytes;
+	add_access(x, e, way, counted, called, untold);
+	add_access(f, e, way, counted, called, untold);
 	f->edges++;
-	add_access(&w->total, e, way, counted, called);
-	add_access(&w->api[e->api < 64 ? e->api : 0], e, way, counted, called);
+	add_access(&w->total, e, way, counted, called, untold);
+	add_access(&w->api[e->api < 64 ? e->api : 0], e, way, counted, called, bytes);
 	if (counted || !called || !w->say)
 		return 0;
 	struct stat_row row = {.exec = exec, .file = v.file, .api = -1, .write = way, .bytes_known = e->has_bytes};
@@ -218,8 +233,8 @@ static int by_use(const void *pa, const void *pb)
 	const struct sum *a = pa, *b = pb;
 	uint64_t x = 0, y = 0, n = 0, m = 0;
 	for (unsigned i = 0; i < STAT_WAYS; i++) {
-		x += a->way[i].bytes > a->way[i].io.bytes ? a->way[i].bytes : a->way[i].io.bytes;
-		y += b->way[i].bytes > b->way[i].io.bytes ? b->way[i].bytes : b->way[i].io.bytes;
+		x += a->way[i].bytes + a->way[i].io.bytes;
+		y += b->way[i].bytes + b->way[i].io.bytes;
 		n += a->way[i].accesses;
 		m += b->way[i].accesses;
 	}
@@ -308,10 +323,8 @@ void stat_release(struct stat_sums *w)
 
 struct stat_bytes stat_bytes(const struct way *w)
 {
-	struct stat_bytes b = {.n = w->bytes, .any = w->accesses || w->io.any, .known = w->known || w->io.any};
-	/* A read of one of several versions is an access of each, but its bytes moved once. */
-	if (w->io.any && (!w->uncounted || w->io.bytes > w->bytes))
-		b.n = w->io.bytes;
+	struct stat_bytes b = {
+	    .n = w->bytes + w->io.bytes, .any = w->accesses || w->io.any, .known = w->known || w->io.any};
 	b.whole = b.known && !w->partial;
 	return b;
 }
