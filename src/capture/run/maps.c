@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -54,19 +55,32 @@ bool mapped_has(const struct mapped *v, size_t n, const struct file *f)
 	return false;
 }
 
-bool proc_holds(struct proc *p, const struct file *f)
+/* Whether a name in /proc/PID/fd, or below dir, is that file. */
+static bool is_it(int dir, const char *name, const struct file *f)
+{
+	struct statx st;
+	return statx(dir, name, 0, STATX_INO, &st) == 0 && st.stx_ino == f->ino && fileid_dev(&st) == f->dev;
+}
+
+bool proc_holds(struct proc *p, struct file *f)
 {
 	char name[48];
+	/* Where it was the last time: of a process with thousands of descriptors not all are looked at for each open. */
+	if (f->held_at) {
+		snprintf(name, sizeof(name), "/proc/%d/fd/%d", p->pid, f->held_at - 1);
+		if (is_it(AT_FDCWD, name, f))
+			return true;
+	}
 	snprintf(name, sizeof(name), "/proc/%d/fd", p->pid);
 	DIR *d = opendir(name);
 	if (!d)
 		return errno != ENOENT && errno != ESRCH;
 	bool found = false;
-	for (struct dirent *e; !found && (e = readdir(d));) {
-		struct statx st;
-		found = e->d_name[0] != '.' && statx(dirfd(d), e->d_name, 0, STATX_INO, &st) == 0 && st.stx_ino == f->ino &&
-		        fileid_dev(&st) == f->dev;
-	}
+	for (struct dirent *e; !found && (e = readdir(d));)
+		if (e->d_name[0] != '.' && is_it(dirfd(d), e->d_name, f)) {
+			found = true;
+			f->held_at = atoi(e->d_name) + 1;
+		}
 	closedir(d);
 	if (found)
 		return true;

@@ -73,6 +73,7 @@ struct file {
 	bool met;      /* somebody had an access to it */
 	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
 	bool recent;   /* met since the last sweep of the table */
+	int held_at;   /* 1 + the descriptor by which a process had it when last looked for: where to look first */
 	/* What an exec needs to know of it, read once. */
 	bool header_known, is_elf, is_elf32, has_caps;
 	char *interpreter; /* of "#!", or the ELF PT_INTERP */
@@ -483,7 +484,7 @@ void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 /* The same for what proc_meet has seen. */
 void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 /* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
-bool proc_holds(struct proc *p, const struct file *f);
+bool proc_holds(struct proc *p, struct file *f);
 /* The files it has mapped: malloc'ed. False when that cannot be told. */
 struct mapped {
 	uint64_t dev, ino;
