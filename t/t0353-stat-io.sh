@@ -229,4 +229,24 @@ cmd 0 sql --csv "SELECT count(*) AS n FROM io" && cmd 0 stat --json @ && jq -e '
 	jq -e '.total.bytes_read == 6 and ([.api[].bytes_read // 0] | add) == 6 and ([.executions[].bytes_read // 0] | add) == 6' "$out" >"$err"
 check 'what was read of several versions moved once'
 
+# ---- beside a program that could not be looked into
+rm -rf "$STEMMA_HOME"
+history <<'END'
+d = History('01DDDDDDDDDDDDDDDDDDDDDDDD', argv=['./two.sh'])
+f = d.file('/w/f', size=5)
+p = d.process()
+d.exec(p, ['seen', '/w/f'], exe='/usr/bin/seen')
+d.io(p, d.read(p, f, bytes_read=5), 1, 0, [5])
+d.exit(p)
+q = d.process()
+d.exec(q, ['static', '/w/f'], exe='/w/static')
+d.add('gap', p=q, reason=18)
+d.exit(q)
+d.end()
+d.save(home, evtext)
+END
+cmd 0 stat --json @ && jq -e '.unseen == ["without_library"] and (.total.bytes_complete or .files[0].bytes_complete | not) and .files[0].bytes_read == 5 and
+	.executions[0].bytes_complete' "$out" >"$err" && cmd 0 stat @ && row '>=5 B .*/w/f$' && row '^not all that was read and written could be seen'
+check 'where a program could not be looked into the sums are lower bounds'
+
 finish

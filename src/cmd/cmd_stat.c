@@ -40,7 +40,11 @@ static int count_run(struct stat_sums *w, store_id run)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
-	int r = store_run_execs(w->c->store, run, &execs, &n);
+	struct run_info info;
+	int r = store_run(w->c->store, run, &info);
+	w->unseen = r > 0 ? stat_unseen(info.gaps) : 0;
+	if (r >= 0)
+		r = store_run_execs(w->c->store, run, &execs, &n);
 	for (size_t i = 0; i < n && r >= 0; i++)
 		r = stat_count(w, execs[i]);
 	free(execs);

@@ -61,9 +61,13 @@ struct stat_sums {
 	struct sum api[64];                        /* by the call an access began with */
 	struct moved io_api[STAT_APIS][STAT_WAYS]; /* by the call that moved bytes */
 	struct sums execs, files;                  /* the most used first, after stat_finish; then by name */
+	uint64_t unseen;                           /* bits of term gap: why there may have been accesses that nobody saw */
 	struct ios ios;
 	struct edges edges;
 };
+
+/* Of these gaps those with which accesses may be missing as a whole, and not only some of their bytes. */
+uint64_t stat_unseen(uint64_t gaps);
 
 /* Adds what an execution moved. 0 or -errno. */
 int stat_count(struct stat_sums *w, store_id exec);

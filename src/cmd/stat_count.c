@@ -193,13 +193,33 @@ static int add_calls(struct stat_sums *w, store_id exec, const struct io_info *l
 	return w->say(w->arg, &row);
 }
 
+uint64_t stat_unseen(uint64_t gaps)
+{
+	const uint64_t those = 1ULL << TERM_gap_lost | 1ULL << TERM_gap_io_uring | 1ULL << TERM_gap_unreadable |
+	                       1ULL << TERM_gap_traced | 1ULL << TERM_gap_detached | 1ULL << TERM_gap_recorder_died |
+	                       1ULL << TERM_gap_tree_only | 1ULL << TERM_gap_limit | 1ULL << TERM_gap_without_library;
+	return gaps & those;
+}
+
+/* What was seen is not all: the sums are lower bounds. */
+static void not_all(struct sum *s)
+{
+	for (unsigned k = 0; k < STAT_WAYS; k++)
+		s->way[k].partial = true;
+}
+
 int stat_count(struct stat_sums *w, store_id exec)
 {
 	struct ios *l = &w->ios;
-	int r = store_io(w->c->store, exec, l);
+	struct exec_info x;
+	size_t kept = 0, before = w->execs.n;
+	int r = store_exec(w->c->store, exec, &x);
+	uint64_t unseen = r > 0 ? stat_unseen(x.gaps) : 0;
+	if (r >= 0)
+		r = store_io(w->c->store, exec, l);
 	if (r < 0)
 		return r;
-	size_t kept = 0;
+	w->unseen |= unseen;
 	for (size_t i = 0; i < l->n; i++)
 		if (!w->version || l->v[i].generated == w->version || l->v[i].used == w->version)
 			l->v[kept++] = l->v[i];
@@ -224,6 +244,8 @@ int stat_count(struct stat_sums *w, store_id exec)
 		r = store_outputs(w->c->store, exec, &w->edges);
 	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
 		r = add_edge(w, exec, &w->edges.v[i], STAT_WRITE);
+	if (unseen && w->execs.n > before)
+		not_all(&w->execs.v[before]);
 	return r < 0 ? r : 0;
 }
 
@@ -307,6 +329,13 @@ static int sort_sums(struct store *s, bool exec, struct sums *l)
 
 int stat_finish(struct stat_sums *w)
 {
+	if (w->unseen) {
+		not_all(&w->total);
+		for (unsigned i = 0; i < 64; i++)
+			not_all(&w->api[i]);
+		for (size_t i = 0; i < w->files.n; i++)
+			not_all(&w->files.v[i]);
+	}
 	int r = sort_sums(w->c->store, true, &w->execs);
 	return r < 0 ? r : sort_sums(w->c->store, false, &w->files);
 }

@@ -53,7 +53,7 @@ static json_t *sum_json(const struct sum *s)
 		struct stat_bytes b = stat_bytes(w);
 		js_num(o, accesses[k], w->accesses);
 		js_put(o, bytes[k], b.known ? json_integer((json_int_t)b.n) : json_null());
-		whole &= !b.any || b.whole;
+		whole &= b.any ? b.whole : !w->partial;
 		counted &= !w->uncounted;
 		js_put(calls, ways[k], moved_or_null(&w->io, w->counted));
 	}
@@ -155,6 +155,7 @@ int stat_json(const struct stat_sums *w, const struct opts_stat *o, const struct
 	if (r >= 0)
 		r = list_json(w, o, &w->files, false, files);
 	js_num(all, "format", 1);
+	js_gaps(all, "unseen", w->unseen);
 	js_put(all, "total", sum_json(&w->total));
 	js_put(all, "api", apis);
 	js_put(all, "calls", calls);

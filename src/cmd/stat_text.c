@@ -435,6 +435,8 @@ int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct
 	if (r >= 0 && uncounted)
 		printf("\n%s: stemma run --exact counts them\n",
 		       counted ? "not all calls are known" : "calls, sizes and times are not known");
+	if (r >= 0 && w->unseen)
+		printf("\nnot all that was read and written could be seen: 'stemma show' says what\n");
 	buf_release(&b);
 	return r;
 }
