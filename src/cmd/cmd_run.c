@@ -99,6 +99,9 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	const char *asks = o->exact ? "--exact" : o->trace_stacks ? "--trace-stacks" : "--trace-calls";
 	if (exact && mode != CAPTURE_COMPLETE)
 		return say_usage(c, "%s needs --capture=complete", asks);
+	if (o->count && (mode == CAPTURE_TREE || mode == CAPTURE_OFF))
+		return say_usage(c, "--count needs files to be recorded: not --capture=%s",
+		                 mode == CAPTURE_OFF ? "off" : "tree");
 	if (exact && (transport == TRANSPORT_NOTIFY || transport == TRANSPORT_PROC))
 		return say_usage(c, "%s needs ptrace: not --transport=%s", asks, o->transport);
 	if (granularity && !exact && !o->count && level != 2)
