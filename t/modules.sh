@@ -31,9 +31,28 @@ apt_begins()
 	[ -e $key ] || key=
 	mkdir -p "$T/apt/state/lists/partial" "$T/apt/cache/archives/partial"
 	: >"$T/apt/status"
-	echo "deb-src ${key:+[signed-by=$key] }$site $release main" >"$T/apt/sources.list"
 	why='the lists of source packages cannot be had'
+	lists "$release"
+}
+
+# lists RELEASE: its source packages can be asked for, too
+lists()
+{
+	echo "deb-src ${key:+[signed-by=$key] }$site $1 main" >>"$T/apt/sources.list"
 	apt update && ! grep -q '^[EW]:' "$T/apt/said"
+}
+
+# A mirror may not give out a single file; the stable release's, of another version, does as well.
+fetched()
+{
+	from "$release" "$1" && return
+	[ -n "${stable_is:-}" ] || { lists stable && stable_is=there; } || stable_is=none
+	[ $stable_is = there ] && from stable "$1"
+}
+
+from()
+{
+	(cd "$T/src/$2" && apt source -t "$1" --download-only --tar-only "$2")
 }
 
 source_of()
@@ -47,7 +66,7 @@ source_of()
 		why=$apt_is
 		[ "$apt_is" = there ] || return 1
 		why="$site has no source of it that can be fetched"
-		(cd "$T/src/$1" && apt source --download-only "$1") || return 1
+		fetched "$1" || return 1
 	fi
 	why='it cannot be unpacked'
 	(cd "$T/src/$1" && tar xf "$(find . -name "$1_*.orig.tar.*z*" ! -name '*.asc')" --strip-components=1)
