@@ -47,7 +47,7 @@ fetched()
 {
 	from "$release" "$1" && return
 	[ -n "${stable_is:-}" ] || { lists stable && stable_is=there; } || stable_is=none
-	[ $stable_is = there ] && from stable "$1"
+	[ "$stable_is" = there ] && from stable "$1"
 }
 
 from()
