@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BUSY_NS 10000000L   /* read so often while there are events: at 100,000 a second 1,000 of 16,384 wait */
+/* Read so often while there are events: at 100,000 a second 1,000 of 16,384 wait. 50 ms would save a quarter of what
+ * 5,000 a second cost, and hardly ever tell a reading from a writing 20 ms before it (bench/node_delay.py). */
+#define BUSY_NS 10000000L
 #define QUIET_NS 100000000L /* ... when there was none for so long; the first one wakes the reader then */
 #define ROUNDS_MAX 64       /* reads of one drain: what comes faster than it is read is left to the next */
 
