@@ -40,7 +40,7 @@ static int64_t fill_i64(void)
 static int64_t fill_time(void)
 {
 	static const int64_t often[] = {NOW, NOW, TIME_NONE, TIME_NONE, INT64_MAX, 0, -1, NOW + 1000};
-	return random_u64() % 4 ? often[random_u64() % 8] : NOW + (int64_t)(random_u64() >> (random_u64() & 63));
+	return random_u64() % 4 ? often[random_u64() % 8] : (int64_t)(NOW + (random_u64() >> (random_u64() & 63)));
 }
 
 static struct str fill_str(void)
