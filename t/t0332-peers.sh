@@ -82,7 +82,7 @@ $PYTHON -I server.py 1 port6 ./sock6 &
 wait_for port6
 rec $PYTHON -I client.py ./sock6 six
 wait
-cmd 0 why six && says "$out" "socket unix:$T/work/sock6 (not observed)?"
+COLUMNS=2000 cmd 0 why six && says "$out" "socket unix:$T/work/sock6 (not observed)?"
 check 'a path whose server was not recorded'
 
 # Data come first; of several sockets and segments of memory the number is told.

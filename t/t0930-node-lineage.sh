@@ -81,7 +81,7 @@ if command -v bwa >/dev/null && command -v samtools >/dev/null && command -v bcf
 	check "... and it is that of all of the pipeline"
 	(cd "$T/a" && user "$STEMMA" --node why results/B7.vcf) >"$out" 2>"$err" && says "$out" 'made by bcftools mpileup -f' && says "$out" 'by nobody@'
 	check "why"
-	(cd "$T/a" && COLUMNS=200 user "$STEMMA" --node log) >"$out" 2>"$err" && says "$out" 'pipeline.sh B7 EAS1'
+	(cd "$T/a" && COLUMNS=9999 user "$STEMMA" --node log) >"$out" 2>"$err" && says "$out" 'pipeline.sh B7 EAS1'
 	check "log"
 else
 	for what in lineage whole why log; do

@@ -204,8 +204,19 @@ by_itself()
 	mkfifo control
 	sleep 600 >control &
 	holder=$!
-	"$tool" "$1" traces ./entered:'f_*' <control >said 2>&1
-	grep -q '^ready ' said || return 1
+	# It ends when its child goes on for it, which says when it is ready.
+	"$tool" "$1" traces ./entered:'f_*' <control >said 2>&1 && said_soon '^ready ' && return
+	kill $holder
+	cat said >>"$err"
+	return 1
+}
+said_soon()
+{ # PATTERN
+	for i in $(seq 600); do
+		! grep -q "$1" said || return 0
+		sleep 0.05
+	done
+	return 1
 }
 its_end()
 {
@@ -216,6 +227,8 @@ its_end()
 		sleep 0.05
 	done
 	return 1
+	kill $holder
+	said_soon '^traces '
 }
 tool=$(dirname "$STEMMA")/../capture/bpf/stemma-trace-functions
 if [ -x "$tool" ]; then
