@@ -6,6 +6,10 @@
 . "$(dirname "$0")/lib.sh"
 DAEMON=${STEMMAD_FAKE:-$BUILD/tests/stemmad-fake}
 [ -x "$DAEMON" ] || { echo "Bail out! no stemmad-fake at $DAEMON"; exit 1; }
+if [ "${#T}" -gt 90 ]; then
+	echo "1..0 # SKIP the name of a socket in $T would be too long"
+	exit 0
+fi
 chmod 755 "$T" "$T/home" "$T/work"
 mkfifo "$T/fifo"
 export STEMMA_FAKE_TRACER="$T/fifo" STEMMA_NODE_SOCKET="$T/run/socket"
@@ -85,7 +89,7 @@ skip()
 	echo "ok $count - $1 # SKIP $2"
 }
 
-start
+start || { echo "Bail out! the daemon does not answer: $(tail -n 1 "$T/daemon")"; exit 1; } # else what happens is told to nobody, for ever
 : >"$err"
 { login "$me"; program "$me" 200 maker /h/made 20; } | happens
 ask "$me" 0 why /h/made && says "$out" 'made by maker' && ask "$me" 0 log && says "$out" maker && ask "$me" 0 show /h/made && ask "$me" 0 lineage --json /h/made
