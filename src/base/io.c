@@ -57,6 +57,19 @@ size_t io_text(const char *path, char *ret, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
+bool io_own(const char *built, const char *installed, char *ret, size_t size)
+{
+	const char *const places[] = {built, installed};
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(exe, '/');
+	for (size_t i = 0; slash && i < 2; i++)
+		if (snprintf(ret, size, "%.*s/%s", (int)(slash - exe), exe, places[i]) < (int)size && access(ret, R_OK) == 0)
+			return true;
+	return false;
+}
+
 static int make_dir(const char *path, mode_t mode)
 {
 	struct stat st;

@@ -17,6 +17,9 @@ ssize_t io_pread(int fd, void *p, size_t n, uint64_t offset);
 /* A small file, as those of /proc are: what one read gives of it, with a NUL behind it in ret. Its length; 0, with ""
  * and errno, where it cannot be read. */
 size_t io_text(const char *path, char *ret, size_t size);
+/* Something of stemma's own, by its path from the folder of the program that runs: where it was built, else where it
+ * was installed. False: it is at neither, or cannot be read. */
+bool io_own(const char *built, const char *installed, char *ret, size_t size);
 /* Makes a directory and those above it that are missing, each with mode. 0 or -errno; an existing directory is fine. */
 int io_mkdirs(const char *path, mode_t mode);
 /* The same file with a descriptor above the standard streams (fd is closed when it moved). -errno on failure. */

@@ -4,6 +4,7 @@
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor_hdf5.h"
+#include "cmd/run_functions.h"
 #include "cmd/stacks.h"
 #include "export/crate.h"
 #include "import/doc.h"
@@ -88,28 +89,13 @@ static void check_ways(struct report *r, bool measure)
 	r->bad |= strcmp(mode, "off") == 0;
 }
 
-/* A program of ours that stands beside this one, where it was built or where it was installed. False: not there. */
-static bool beside(const char *built, const char *installed, char *ret, size_t size)
-{
-	char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	char *slash = strrchr(exe, '/');
-	if (!slash)
-		return false;
-	*slash = '\0';
-	if (snprintf(ret, size, "%s/%s", exe, built) < (int)size && access(ret, X_OK) == 0)
-		return true;
-	return snprintf(ret, size, "%s/%s", exe, installed) < (int)size && access(ret, X_OK) == 0;
-}
-
 /* What stemmad could see of the whole node, which a program of its own finds out: libbpf would make every other start
  * of stemma a quarter slower. Of what a user may not do, nothing is missing for `run`. */
 static void check_node(struct report *r, bool measure)
 {
 	char path[4200], line[1024];
 	int out[2];
-	if (!beside("../capture/bpf/stemma-node-caps", "../" STEMMA_LIBDIR "/stemma/stemma-node-caps", path,
+	if (!io_own("../capture/bpf/stemma-node-caps", "../" STEMMA_LIBDIR "/stemma/stemma-node-caps", path,
 	            sizeof(path))) {
 		check(r, "node processes", MISSING, "built without it: clang and libbpf were missing");
 		return;
@@ -351,14 +337,14 @@ static void check_languages(struct report *r)
 	      *lacks ? "; not in " : "", lacks, *lacks ? ", which was not built or is not installed" : "");
 }
 
-/* One line for both: all of it is to fit a screen. */
+/* One line for all three: it is to fit a screen. */
 static void check_spec(struct report *r)
 {
-	const char *spec, *stacks;
-	bool works = make_works(&spec), unwinds = stacks_works(&stacks);
-	check(r, "specifications", works ? GOOD : LIMITED, "%s: %s; %s: %s", spec,
+	const char *spec, *stacks, *functions;
+	bool works = make_works(&spec), unwinds = stacks_works(&stacks), probes = run_functions_works(&functions);
+	check(r, "specifications", works ? GOOD : LIMITED, "%s: %s; %s: %s; run --trace-functions%s%s", spec,
 	      works ? "cc --spec and --trace work" : "no spec, no cc --trace", stacks,
-	      unwinds ? "run --trace-stacks works" : "no run --trace-stacks");
+	      unwinds ? "run --trace-stacks works" : "no run --trace-stacks", probes ? " " : ": ", functions);
 }
 
 int cmd_doctor(struct cmd *c, const struct opts_doctor *o)

@@ -1,8 +1,9 @@
 #include "cmd/run_functions.h"
 
+#include "base/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +13,8 @@
 
 static bool helper_path(char *ret, size_t n)
 {
-	static const char *const places[] = {"../capture/bpf/stemma-trace-functions",
-	                                     "../" STEMMA_LIBDIR "/stemma/stemma-trace-functions"};
-	char exe[PATH_MAX];
-	ssize_t k = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	if (k <= 0)
-		return false;
-	exe[k] = '\0';
-	const char *folder = dirname(exe);
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if ((size_t)snprintf(ret, n, "%s/%s", folder, places[i]) < n && access(ret, X_OK) == 0)
-			return true;
-	return false;
+	return io_own("../capture/bpf/stemma-trace-functions", "../" STEMMA_LIBDIR "/stemma/stemma-trace-functions", ret,
+	              n);
 }
 
 /* A line without its end; false: there is none. */
@@ -134,4 +125,33 @@ void run_functions_end(struct run_functions *f)
 		say("%llu calls of functions were not recorded, for there were too many at a time; the traces say so", lost);
 	if (other)
 		say("other processes called these functions %llu times: they were slowed, and are not in the traces", other);
+}
+
+bool run_functions_works(const char **ret_what)
+{
+	static char what[1024];
+	char path[PATH_MAX];
+	int out[2];
+	*ret_what = what;
+	if (!helper_path(path, sizeof(path))) {
+		snprintf(what, sizeof(what), "built without libbpf");
+		return false;
+	}
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return false;
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (dup2(out[1], STDOUT_FILENO) >= 0)
+			execl(path, path, "--works", (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	bool said = pid > 0 && read_line(out[0], what, sizeof(what));
+	int status = -1;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	close(out[0]);
+	if (!said)
+		snprintf(what, sizeof(what), "its program does not start");
+	return said && status == 0;
 }

@@ -16,4 +16,7 @@ int run_functions_begin(struct run_functions *f, const struct opts_run *o, const
 /* After the command, before its traces are looked at. */
 void run_functions_end(struct run_functions *f);
 
+/* Can it be had here? A word of what, or of why not, which stays until the next call. Takes some tenths of a second. */
+bool run_functions_works(const char **ret_what);
+
 #endif

@@ -1,6 +1,7 @@
 #include "cmd/stacks.h"
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "cmd/cmd.h"
 
 #include <errno.h>
@@ -11,20 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where it was built, or where it is installed. */
 static bool find_program(char *ret, size_t size)
 {
-	char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	char *slash = strrchr(exe, '/');
-	if (!slash)
-		return false;
-	*slash = '\0';
-	if (snprintf(ret, size, "%s/../capture/stacks/stemma-stacks", exe) < (int)size && access(ret, X_OK) == 0)
-		return true;
-	return snprintf(ret, size, "%s/../" STEMMA_LIBDIR "/stemma/stemma-stacks", exe) < (int)size &&
-	       access(ret, X_OK) == 0;
+	return io_own("../capture/stacks/stemma-stacks", "../" STEMMA_LIBDIR "/stemma/stemma-stacks", ret, size);
 }
 
 /* Runs it, with this as its output, and waits. keep: a descriptor that it inherits, -1 none. Its exit status; -1. */

@@ -1,4 +1,5 @@
 #include "spec/make.h"
+#include "base/io.h"
 
 #include "spec/objects.h"
 
@@ -15,26 +16,12 @@
 
 enum { SAID_MOST = 65536 };
 
-static bool beside(const char *built, const char *installed, char *ret, size_t size)
-{
-	char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	char *slash = strrchr(exe, '/');
-	if (!slash)
-		return false;
-	*slash = '\0';
-	if (snprintf(ret, size, "%s/../spec/%s", exe, built) < (int)size && access(ret, R_OK) == 0)
-		return true;
-	return snprintf(ret, size, "%s/../" STEMMA_LIBDIR "/stemma/%s", exe, installed) < (int)size &&
-	       access(ret, R_OK) == 0;
-}
-
 bool make_program(const char *name, char *ret, size_t n)
 {
-	char built[256];
-	snprintf(built, sizeof(built), "%s/%s", strcmp(name, "stemma-spec-llvm") == 0 ? "llvm" : "runtime", name);
-	return beside(built, name, ret, n);
+	char built[256], installed[256];
+	snprintf(built, sizeof(built), "../spec/%s/%s", strcmp(name, "stemma-spec-llvm") == 0 ? "llvm" : "runtime", name);
+	snprintf(installed, sizeof(installed), "../" STEMMA_LIBDIR "/stemma/%s", name);
+	return io_own(built, installed, ret, n);
 }
 
 bool make_library(char *ret, size_t n)

@@ -2,8 +2,9 @@
  * parent starts after it has said so, into the folder: for `stemma run`, which does without libbpf.
  *
  * Says one line on standard output: "ready N PID" or "error SENTENCE" (then it ends with 1). At the end of standard
- * input: "traces N LOST OTHER ERRNO". For tests, --single puts each probe in by itself, --small has little room.
- * Between both it is no child of whoever started it, and takes no signal of a terminal. */
+ * input: "traces N LOST OTHER ERRNO". --works alone says whether it can be had: "works", or why not and 1. For tests,
+ * --single puts each probe in by itself, --small has little room. Between both it is no child of whoever started it,
+ * and takes no signal of a terminal. */
 #include "capture/bpf/functions.h"
 #include "capture/bpf/functions_write.h"
 
@@ -75,6 +76,12 @@ int main(int argc, char **argv)
 	int r = 0;
 	argv += single || small;
 	argc -= single || small;
+	if (argc == 2 && !strcmp(argv[1], "--works")) {
+		r = functions_open(&found, false, SMALL, &x, &err);
+		puts(r < 0 ? err.text : "works");
+		functions_close(x);
+		return r < 0;
+	}
 	if (argc < 3) {
 		fputs("usage: stemma-trace-functions [--single|--small] FOLDER PROGRAM:NAME,... [...]\n", stderr);
 		return 2;
