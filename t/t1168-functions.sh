@@ -206,7 +206,8 @@ by_itself()
 	holder=$!
 	# It ends when its child goes on for it, which says when it is ready.
 	"$tool" "$1" traces ./entered:'f_*' <control >said 2>&1 && said_soon '^ready ' && return
-	kill $holder
+	kill "$holder"
+	holder=
 	cat said >>"$err"
 	return 1
 }
@@ -222,12 +223,6 @@ its_end()
 {
 	kill "$holder"
 	holder=
-	for i in $(seq 600); do
-		! grep -q '^traces ' said || return 0
-		sleep 0.05
-	done
-	return 1
-	kill $holder
 	said_soon '^traces '
 }
 tool=$(dirname "$STEMMA")/../capture/bpf/stemma-trace-functions
