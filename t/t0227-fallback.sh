@@ -148,6 +148,9 @@ lacking ptrace=EPERM
 less 'bytes per file are not counted: ptrace: Operation not permitted' complete/notify 'ptrace: Operation not permitted' ''
 lacking syscall-info=EIO
 less 'bytes per file are not counted: ptrace is older' complete/notify 'ptrace is older than Linux 5.3' ''
+RUN_OPTIONS=--count
+lacking listener=EPERM
+less 'bytes per file are not counted: seccomp user notification: Operation not permitted' complete/trace 'user notification: Operation not permitted' ''
 lacking ptrace=EPERM seccomp=ENOSYS prctl-seccomp=EINVAL
 less 'only what goes through the C library is recorded: ' safe/preload ptrace 17
 RUN_OPTIONS=--capture=tree

@@ -56,6 +56,8 @@ else
 	check 'a record that may not be read'
 	chmod 700 "$STEMMA_HOME/logs"
 fi
+cmd 2 run --count --transport=trace -- true && says "$err" '--exact counts by ptrace' && cmd 2 run --count --capture=tree -- true && says "$err" 'not --capture=tree'
+check 'counting where nothing would be counted'
 "$STEMMA" log >/dev/full 2>"$err"
 [ $? = 125 ] && says "$err" 'cannot write the output: No space left on device'
 check 'output that cannot be written is a failure'

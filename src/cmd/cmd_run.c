@@ -102,6 +102,9 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	if (o->count && (mode == CAPTURE_TREE || mode == CAPTURE_OFF))
 		return say_usage(c, "--count needs files to be recorded: not --capture=%s",
 		                 mode == CAPTURE_OFF ? "off" : "tree");
+	if (o->count && mode == CAPTURE_COMPLETE && (transport == TRANSPORT_TRACE || transport == TRANSPORT_PROC))
+		return say_usage(c, "--count needs user notification: not --transport=%s; --exact counts by ptrace",
+		                 o->transport);
 	if (exact && (transport == TRANSPORT_NOTIFY || transport == TRANSPORT_PROC))
 		return say_usage(c, "%s needs ptrace: not --transport=%s", asks, o->transport);
 	if (granularity && !exact && !o->count && level != 2)

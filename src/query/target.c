@@ -402,8 +402,8 @@ static int not_recorded(struct store *s, const char *name, const struct found *f
 	else if (inside)
 		err_set(
 		    err, 0,
-		    "nothing is recorded about '%.400s', only about its file, if at all; stemma run --hdf5 does, of programs "
-		    "that have HDF5 as a shared library",
+		    "nothing is recorded about '%.400s', only about its file, if at all; stemma run --hdf5 records the objects "
+		    "that a program names, if it has HDF5 as a shared library",
 		    name);
 	else
 		err_set(err, 0,

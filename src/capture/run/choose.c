@@ -327,6 +327,8 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 			if (want > wanted)
 				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE ? 2 : want == FOR_SAFE],
 				         ret->why, exact ? "; --exact would record files, slowly" : "");
+			else if (o->count && row->way == WAY_TRACE)
+				snprintf(ret->line, sizeof(ret->line), "%s: %s", less[0], ret->why);
 		}
 	}
 	if (!row)
