@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROGRAMS 1024 /* that are remembered */
+#define PROGRAMS 1024 /* that are remembered; of more, the first is looked at anew */
 #define CHUNK (256u << 10)
 #define READ_MAX (64u << 20) /* bytes of a program */
 #define HEADERS 64
@@ -27,7 +27,7 @@ struct program {
 	bool has;
 };
 struct inside {
-	size_t n;
+	size_t n, turn;
 	struct program v[PROGRAMS];
 	char room[CHUNK + NEEDLE + 1];
 };
@@ -127,10 +127,12 @@ void inside_look(struct sup *s, const struct proc *p, const struct file *exe)
 	size_t i = 0;
 	while (i < m->n && !same(&m->v[i], &st))
 		i++;
-	if (i == m->n && m->n < PROGRAMS)
-		m->v[m->n++] = (struct program){
+	if (i == m->n) {
+		i = m->n < PROGRAMS ? m->n++ : m->turn++ % PROGRAMS;
+		m->v[i] = (struct program){
 		    .dev = st.st_dev, .ino = st.st_ino, .size = st.st_size, .mtime = st.st_mtim, .has = has_hdf5(s, fd)};
+	}
 	close(fd);
-	if (i < m->n && m->v[i].has)
+	if (m->v[i].has)
 		sup_gap(s, p, TERM_gap_hdf5, 0, "HDF5 inside the program is not seen");
 }
