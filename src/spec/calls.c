@@ -332,9 +332,7 @@ int calls_load(const char *path, struct err *err, struct calls *ret)
 	free(text);
 	if (r == 0 && (r = name_by_file(ret, path)) < 0)
 		calls_release(ret);
-	return r == -EBADMSG ? (err_set(err, 0, "'%s': %s", path, why.text), r)
-	       : r < 0       ? err_set(err, -r, "cannot read '%s'", path)
-	                     : 0;
+	return text_taken(r, path, &why, err);
 }
 
 enum call_result calls_result(const struct calls *c, const struct traced_call *t)

@@ -204,7 +204,5 @@ int entered_load(const char *path, struct err *err, struct entered *ret)
 		return r;
 	r = entered_read(text, n, &why, ret);
 	free(text);
-	return r == -EBADMSG ? (err_set(err, 0, "'%s': %s", path, why.text), r)
-	       : r < 0       ? err_set(err, -r, "cannot read '%s'", path)
-	                     : 0;
+	return text_taken(r, path, &why, err);
 }

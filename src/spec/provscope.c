@@ -298,9 +298,7 @@ int provscope_spec_load(const char *path, struct err *err, struct spec **ret)
 		return r;
 	r = provscope_spec_read(text, n, &why, ret);
 	free(text);
-	return r == -EBADMSG ? (err_set(err, 0, "'%s': %s", path, why.text), r)
-	       : r < 0       ? err_set(err, -r, "cannot read '%s'", path)
-	                     : 0;
+	return text_taken(r, path, &why, err);
 }
 
 /* ---- traces ---- */
@@ -406,7 +404,5 @@ int provscope_trace_load(const char *path, struct err *err, struct call_events *
 		return r;
 	r = provscope_trace_read(text, n, &why, ret);
 	free(text);
-	return r == -EBADMSG ? (err_set(err, 0, "'%s': %s", path, why.text), r)
-	       : r < 0       ? err_set(err, -r, "cannot read '%s'", path)
-	                     : 0;
+	return text_taken(r, path, &why, err);
 }

@@ -88,3 +88,10 @@ int text_load(const char *path, size_t most, struct err *err, char **ret, size_t
 	*ret_n = (size_t)n;
 	return 0;
 }
+
+int text_taken(int r, const char *path, const struct err *why, struct err *err)
+{
+	if (r == -EBADMSG)
+		err_set(err, 0, "'%s': %s", path, why->text);
+	return r < 0 && r != -EBADMSG ? err_set(err, -r, "cannot read '%s'", path) : r;
+}
