@@ -310,6 +310,27 @@ def show_scaling(stemma, home, folder, rounds, say):
                   f'{spread(costs)} µs |', flush=True)
 
 
+def show_loops(stemma, home, tools, tmp, rounds, say):
+    """What an open costs must not depend on how many processes do nothing else."""
+    print('\nN processes at once, each 100,000 × open, read, close:\n')
+    print('| N | CPU time a round alone | with stemma | added a round | elapsed, a multiple |')
+    print('|---|---|---|---|---|')
+    count, small = 100000, os.path.join(tmp, 'small')
+    for jobs in (1, 2, 4, 8):
+        loop = f'{tools["openloop"]} {small} {count}'
+        command = ['dash', '-c', ' & '.join([loop] * jobs) + ' & wait']
+        alone, traced, added, ratios = [], [], [], []
+        for number in range(rounds):
+            say(f'loops: {jobs}, round {number + 1} of {rounds}')
+            wall, cpu = run(command)
+            traced_wall, traced_cpu = run([stemma, 'run', '--', *command], env={**os.environ, 'STEMMA_HOME': home})
+            alone.append(cpu / jobs / count * 1e6)
+            traced.append(traced_cpu / jobs / count * 1e6)
+            added.append(traced[-1] - alone[-1])
+            ratios.append(traced_wall / wall)
+        print(f'| {jobs} | {spread(alone)} µs | {spread(traced)} µs | {spread(added)} µs | {spread(ratios)} |', flush=True)
+
+
 # ---- memory --------------------------------------------------------------------------------------------------------
 
 
@@ -393,7 +414,7 @@ def main():
     parser.add_argument('build')
     parser.add_argument('--rounds', type=int, default=9)
     parser.add_argument('--work', action='append',
-                        help='only this one: start, dd, bytes, python, pythons, build, compile, true, open, files, parallel, memory')
+                        help='only this one: start, dd, bytes, python, pythons, build, compile, true, open, files, parallel, loops, memory')
     parser.add_argument('--peers', action='store_true', help='all peers in all rounds, and shorter works')
     options = parser.parse_args()
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), '..'))
@@ -418,6 +439,8 @@ def main():
             show_works(chosen, recorders, options.rounds, say)
         if not (options.work or options.peers) or 'parallel' in (options.work or []):
             show_scaling(stemma, home, generated, max(1, options.rounds // 3), say)
+        if not (options.work or options.peers) or 'loops' in (options.work or []):
+            show_loops(stemma, home, tools, tmp, options.rounds, say)
         if not (options.work or options.peers) or 'memory' in (options.work or []):
             show_memory(stemma, tools, tmp, home)
         say('')
