@@ -55,7 +55,8 @@ chmod 711 "$T" "$T/home"
 mkdir -m 755 "$T/a" "$T/b" "$T/nobody"
 start || nothing "stemmad cannot trace here: $(tail -1 "$T/daemon")"
 uid=$(awk '/^Uid:/ { print $2 }' "/proc/$daemon/status")
-[ -n "$own" ] && [ "$uid" != 0 ] && [ "$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$(pgrep -P "$daemon" -x stemmad-helper)/status")" = "$uid $uid $uid $uid" ]
+helper=$(for p in $(ps -o pid= --ppid "$daemon"); do [ "$(cat "/proc/$p/comm")" != stemmad-helper ] || echo "$p"; done)
+[ -n "$own" ] && [ "$uid" != 0 ] && [ "$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$helper/status")" = "$uid $uid $uid $uid" ]
 own_user=$?
 grep -q 'files:' "$T/daemon" && nothing "no files are seen here: $(grep 'files:' "$T/daemon")"
 if [ -n "$own" ]; then
