@@ -389,7 +389,7 @@ static int make(const char *path)
 		json_error_t why;
 		buf_reset(&quoted);
 		quote_long(&quoted, line);
-		json_t *j = json_loads(buf_cstr(&quoted), JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &why);
+		json_t *j = json_loadb(buf_cstr(&quoted), quoted.n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &why);
 		if (!json_is_object(j))
 			bad(j ? "not an object" : why.text, NULL);
 		struct event ev;

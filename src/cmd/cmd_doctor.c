@@ -366,7 +366,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check(&r, "graphviz", in_path("dot") ? GOOD : LIMITED,
 	      in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");
 	check(&r, "serd", doc_has_rdf() ? GOOD : LIMITED,
-	      doc_has_rdf() ? "Turtle and N-Triples can be read" : "built without it: Turtle and N-Triples cannot be read");
+	      doc_has_rdf() ? "Turtle and N-Triples can be read" : "not there: Turtle and N-Triples cannot be read");
 	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,
 	      crate_can_zip() ? "export --format ro-crate makes them"
 	                      : "no libarchive: export --format ro-crate makes directories only");

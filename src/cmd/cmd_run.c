@@ -1,4 +1,5 @@
 /* stemma run: run a command and record it. */
+#include "base/late.h"
 #include "capture/run/run.h"
 #include "cmd/cmd.h"
 #include "cmd/run_functions.h"
@@ -47,6 +48,15 @@ static unsigned inject_after(const char *setting)
 {
 	enum { STOPS = 100 }; /* as many cost what putting the code there does */
 	return !strcmp(setting, "off") ? 0 : !strcmp(setting, "always") ? 1 : STOPS;
+}
+
+/* What is called when the command has ended must be there before it begins. */
+static int load_before(bool summary, bool trust)
+{
+	struct err err = {0};
+	if ((summary || trust) && late_load(&late_jansson, &err) < 0)
+		return say_err(&err, STATUS_SELF);
+	return trust && late_load(&late_sqlite, &err) < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
 }
 
 /* --trace-stacks is --trace-calls, with more of each. False: two lists of programs. */
@@ -157,6 +167,10 @@ int cmd_run(struct cmd *c, const struct opts_run *given)
 	int rc = run_monitor_open(c, o, &opts, &monitor);
 	if (rc != STATUS_OK)
 		goto out;
+	if ((rc = load_before(opts.stay, trusting || tracing)) != STATUS_OK) {
+		run_monitor_close(monitor);
+		goto out;
+	}
 	if (tracing) {
 		opts.place = &trust.place;
 		run_trace_begin(&trace, o, home);

@@ -56,12 +56,13 @@ struct context {
 	uint64_t seq;
 	int64_t time;
 	uint64_t file;
-	struct last last[KINDS];
-	struct shape shapes[SHAPES];
-	unsigned nshapes;
+	unsigned nshapes, nring;
+	uint64_t met; /* 1 << kind: last[kind] holds something; else it is not even zeros */
 	struct str ring[RING];
-	unsigned nring;
+	struct shape shapes[SHAPES];
+	struct last last[KINDS];
 };
+_Static_assert(KINDS <= 64, "a bit for each");
 
 /* A field of the event at hand. */
 struct field {
@@ -77,12 +78,26 @@ struct parts {
 
 static struct context *context_new(uint64_t seq, int64_t time)
 {
-	struct context *c = calloc(1, sizeof(*c));
+	/* 29 KiB, of which a small frame needs two: clearing them all is 8 pages that a short run would not have touched.
+	 */
+	struct context *c = malloc(sizeof(*c));
 	if (c) {
 		c->seq = seq;
 		c->time = time;
+		c->file = c->met = 0;
+		c->nshapes = c->nring = 0;
 	}
 	return c;
+}
+
+static struct last *last_of(struct context *c, uint64_t kind)
+{
+	struct last *l = &c->last[kind];
+	if (!(c->met >> kind & 1)) {
+		memset(l, 0, sizeof(*l));
+		c->met |= UINT64_C(1) << kind;
+	}
+	return l;
 }
 
 static void remember(struct context *c, struct str s)
@@ -94,7 +109,7 @@ static void remember(struct context *c, struct str s)
 /* After an event, on both sides. What it holds lies where it stays. */
 static void learn(struct context *c, const struct parts *e, uint32_t mask)
 {
-	struct last *l = &c->last[e->kind];
+	struct last *l = last_of(c, e->kind);
 	l->proc = e->proc;
 	for (unsigned i = 0; i < e->n; i++) {
 		l->v[i] = e->f[i].v;
@@ -238,9 +253,9 @@ static void put_str(const struct context *c, struct buf *out, struct str s)
 	buf_add(out, s.p + best, s.n - best);
 }
 
-static uint32_t mask_of(const struct context *c, const struct parts *e)
+static uint32_t mask_of(struct context *c, const struct parts *e)
 {
-	const struct last *l = &c->last[e->kind];
+	const struct last *l = last_of(c, e->kind);
 	uint32_t mask = (e->time != c->time ? 1 : 0) | (e->proc != l->proc ? 2 : 0);
 	for (unsigned i = 0; i < e->n; i++)
 		if (e->f[i].v != l->v[i] || !str_eq(e->f[i].s, l->s[i]))
@@ -250,7 +265,7 @@ static uint32_t mask_of(const struct context *c, const struct parts *e)
 
 static void put_shape(struct context *c, struct buf *out, const struct parts *e, uint32_t mask)
 {
-	struct last *l = &c->last[e->kind];
+	struct last *l = last_of(c, e->kind);
 	for (unsigned at = l->shape; at; at = c->shapes[at - 1].next)
 		if (c->shapes[at - 1].mask == mask && c->shapes[at - 1].fields == e->n) {
 			buf_varint(out, at + 1);
@@ -266,7 +281,7 @@ static void put_shape(struct context *c, struct buf *out, const struct parts *e,
 
 static void put_parts(struct context *c, struct buf *out, const struct parts *e)
 {
-	const struct last *l = &c->last[e->kind];
+	const struct last *l = last_of(c, e->kind);
 	uint32_t mask = mask_of(c, e);
 	put_shape(c, out, e, mask);
 	if (mask & 1)
@@ -419,7 +434,7 @@ static bool unpack_field(struct context *c, const unsigned char **p, const unsig
 static int unpack_parts(struct context *c, const struct shape *s, const unsigned char **p, const unsigned char *end,
                         size_t plain, struct buf *body, struct buf *out)
 {
-	const struct last *l = &c->last[s->kind];
+	const struct last *l = last_of(c, s->kind);
 	const char *types = packing[s->kind];
 	struct parts e = {.kind = s->kind, .proc = l->proc, .time = c->time, .n = s->fields};
 	uint64_t v = 0;

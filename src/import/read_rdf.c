@@ -3,6 +3,7 @@
  * A relation is a direct triple (a prov:used e), a qualified node, or both of the same things: then it is the one that
  * tells more. All triples are held, 24 bytes each and the words, for a node may be described before or after it is
  * used. */
+#include "base/late.h"
 #include "import/doc.h"
 
 #include "import/provio.h"
@@ -504,6 +505,9 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	struct reader r = {.d = d, .name = name, .err = err, .p = p, .end = (const char *)p + n};
 	if (n > d->limits.bytes)
 		return err_set(err, 0, "%s: the document is larger than any that is taken", name), -EFBIG;
+	int rc = late_load(&late_serd, err);
+	if (rc < 0)
+		return rc;
 	r.w_type = doc_word(d, str_of(RDF_NS "type"));
 	r.w_label = doc_word(d, str_of(RDFS_NS "label"));
 	r.w_prov_type = doc_word(d, str_of(PROV_NS "type"));
@@ -511,7 +515,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	r.w_location = doc_word(d, str_of(PROV_NS "atLocation"));
 	r.w_prov_location = doc_word(d, str_of(PROV_NS "location"));
 	r.w_qualified = doc_word(d, str_of(PROV_NS "QUALIFIED_NAME"));
-	int rc = read_triples(&r, false);
+	rc = read_triples(&r, false);
 	if (rc == 0)
 		rc = link_triples(&r);
 	size_t words = d->words.list.n; /* statements add words; subjects are below */
@@ -532,7 +536,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 
 bool doc_has_rdf(void)
 {
-	return true;
+	return late_load(&late_serd, NULL) == 0;
 }
 
 #else

@@ -1,4 +1,5 @@
 /* db.c - the SQLite file: opening, statements, and the tables that are kept in memory. */
+#include "base/late.h"
 #include "store/schema.h"
 #include "store/store_int.h"
 
@@ -211,8 +212,10 @@ static int use_wal(struct store *s, struct err *err)
 static int open_db(struct store *s, const char *path, bool write, bool fresh, struct err *err)
 {
 	char uri[3 * 4096 + 64];
-	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc;
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, rc = late_load(&late_sqlite, err);
 	bool immutable = false;
+	if (rc < 0)
+		return rc;
 	if (!s->memory && write) {
 		/* SQLite would make it 0644; the -wal and -shm beside it take its mode. */
 		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
