@@ -1,5 +1,7 @@
 #include "base/procfs.h"
 
+#include "base/host.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -344,7 +346,7 @@ void procfs_fds_close(struct procfs_fds *f)
 
 uint64_t procfs_resident_slack(void)
 {
-	long n = sysconf(_SC_NPROCESSORS_ONLN), page = sysconf(_SC_PAGESIZE);
-	uint64_t cores = n > 0 ? (uint64_t)n : 1, batch = 2 * cores > 32 ? 2 * cores : 32;
+	long page = sysconf(_SC_PAGESIZE);
+	uint64_t cores = (uint64_t)host_processors(), batch = 2 * cores > 32 ? 2 * cores : 32;
 	return 3 * cores * batch * (page > 0 ? (uint64_t)page : 4096);
 }

@@ -107,6 +107,7 @@ int monitor_attach(struct monitor *m, pid_t pid, struct err *err)
 	int64_t now = monitor_clock(m), start = (int64_t)f.started + m->offset;
 	monitor_listen(m);
 	monitor_begin(m, pid, false, start < now ? start : now);
+	monitor_lasts(m);
 	pthread_mutex_lock(&m->lock);
 	monitor_hear_from(m);
 	pthread_mutex_unlock(&m->lock);

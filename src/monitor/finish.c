@@ -1,4 +1,5 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
+#include "base/host.h"
 #include "capture/run/redact.h"
 #include "monitor/limit.h"
 #include "monitor/monitor_int.h"
@@ -104,7 +105,7 @@ static void say_times(struct ends *e)
 	if (heard)
 		more = (int64_t)t->ended * TAIL_NS + (int64_t)((double)t->largest * TAIL_NS_PER_BYTE);
 	else if (m->attached) /* as much as all processors can do since the last look */
-		more = (m->end - m->seen_alive) * sysconf(_SC_NPROCESSORS_ONLN);
+		more = (m->end - m->seen_alive) * host_processors();
 	if (e->l.waited)
 		more += (int64_t)(2 * TICK_NS * e->l.n);
 	int64_t less = heard && m->past.waited ? 2 * TICK_NS : 0; /* what its children had before comes in ticks */
@@ -175,7 +176,7 @@ static void say_memory(struct ends *e)
 		uint64_t high = (peak[SET_RESIDENT] > largest ? peak[SET_RESIDENT] : largest) + t->unseen;
 		uint64_t low = m->pss_peak > largest ? m->pss_peak : largest, slack = procfs_resident_slack(), value = high;
 		/* The group counts each page once, but to the batches of each processor. */
-		uint64_t batches = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 64 * 4096, grouped = (uint64_t)m->group.anonymous;
+		uint64_t batches = (uint64_t)host_processors() * 64 * 4096, grouped = (uint64_t)m->group.anonymous;
 		bool by_group = grouped > batches && grouped - batches > low;
 		if (by_group)
 			low = grouped - batches < high ? grouped - batches : high;

@@ -1,4 +1,5 @@
 /* What the machine is, in the words of the record of a run, and how busy it was. */
+#include "base/host.h"
 #include "event/env.h"
 #include "monitor/monitor_int.h"
 
@@ -32,24 +33,6 @@ static void pair(struct pairs *p, const char *key, const char *value)
 		free(k);
 		free(v);
 	}
-}
-
-static void first_line(const char *file, const char *key, char *ret, size_t n)
-{
-	char line[512];
-	FILE *f = fopen(file, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key))) {
-			char *v = *key ? strchr(line, ':') : line - 1;
-			if (v) {
-				v += 1 + strspn(v + 1, " \t");
-				v[strcspn(v, "\n")] = '\0';
-				snprintf(ret, n, "%s", v);
-			}
-			break;
-		}
-	if (f)
-		fclose(f);
 }
 
 /* A hint, from what container run times leave behind. */
@@ -98,9 +81,8 @@ int host_describe(struct summary_pair **ret, size_t *ret_n)
 		pair(&p, "kernel", un.release);
 		pair(&p, "machine", un.machine);
 	}
-	first_line("/proc/cpuinfo", "model name", text, sizeof(text));
-	pair(&p, "cpu", text);
-	snprintf(text, sizeof(text), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	pair(&p, "cpu", host_processor());
+	snprintf(text, sizeof(text), "%ld", host_processors());
 	pair(&p, "cores", text);
 	if (sysinfo(&si) == 0) {
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)si.totalram * si.mem_unit);

@@ -84,7 +84,6 @@ static void start_sampler(struct monitor *m)
 	pthread_attr_setstacksize(&a, STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	m->next = monotonic() + monitor_pause(m, 0);
 	m->sampling = pthread_create(&m->sampler, &a, sampler, m) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&a);
@@ -144,6 +143,8 @@ static void on_started(void *arg, pid_t root, bool told, const char *run, const 
 	snprintf(m->handover->user, sizeof(m->handover->user), "%s", user ? user : "");
 	m->handover->start = now;
 	monitor_begin(m, root, told, now);
+	if (m->o.thorough || m->o.watcher) /* nobody is to wait for the first look */
+		monitor_lasts(m);
 }
 
 static bool belongs(void *arg, pid_t pid)
@@ -183,8 +184,21 @@ void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start)
 	if (gpu_here())
 		m->gpu = gpu_new(GPU_LIBRARY, belongs, m);
 	monitor_listen_on(m);
-	start_sampler(m);
+	m->next = monotonic() + monitor_pause(m, 0);
 	pthread_mutex_unlock(&m->lock);
+}
+
+void monitor_lasts(struct monitor *m)
+{
+	pthread_mutex_lock(&m->lock);
+	if (!m->stop && !m->sampling)
+		start_sampler(m);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_lasts(void *arg)
+{
+	monitor_lasts(arg);
 }
 
 static void on_born(void *arg, pid_t pid, pid_t parent, int64_t from, int64_t until)
@@ -464,6 +478,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	                                    .waiting = o->waiting ? waiting : NULL,
 	                                    .prepare = on_prepare,
 	                                    .started = on_started,
+                                    .lasts = on_lasts,
 	                                    .born = on_born,
 	                                    .leaving = on_leaving,
 	                                    .exec = on_exec,

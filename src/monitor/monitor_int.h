@@ -119,6 +119,8 @@ struct monitor {
 
 /* Begins to watch: root has been started then. */
 void monitor_begin(struct monitor *m, pid_t root, bool told, int64_t start);
+/* Begins to look every now and then; once, however often it is called. */
+void monitor_lasts(struct monitor *m);
 int64_t monitor_clock(const struct monitor *m);
 /* One look at everybody alive. */
 void monitor_sample(struct monitor *m);

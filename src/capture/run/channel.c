@@ -281,12 +281,24 @@ static bool worth(struct channel *c)
 	return true;
 }
 
+/* Nobody told anything, as in most runs: what is empty can be removed, and what could be was. */
+static bool gone_empty(struct channel *c)
+{
+	struct stat st;
+	if (rmdir(c->path) < 0 || fstat(c->lock, &st) < 0 || st.st_nlink)
+		return false; /* or it was another folder, put where ours was */
+	close(c->lock);
+	c->path[0] = '\0';
+	c->lock = -1;
+	return true;
+}
+
 void channel_sweep(struct sup *s, bool all)
 {
 	struct channel *c = &s->channel;
 	struct listing l = {0};
 	uint64_t taken = 0;
-	if (!c->path[0] || c->lock < 0 || (!all && !worth(c)))
+	if (!c->path[0] || c->lock < 0 || (!all && !worth(c)) || (all && gone_empty(c)))
 		return;
 	c->waiting = false;
 	bool whole = list(c->lock, &l);

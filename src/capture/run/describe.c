@@ -1,4 +1,5 @@
 /* What the record says of a run before it begins: who, where, on which machine, with what, recorded how. */
+#include "base/host.h"
 #include "capture/run/choose.h"
 #include "capture/run/redact.h"
 #include "capture/run/worker.h"
@@ -13,24 +14,6 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-static void line_of(const char *file, const char *key, char *ret, size_t n)
-{
-	FILE *f = fopen(file, "re");
-	char line[512];
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key))) {
-			char *v = strchr(line, ':');
-			if (v) {
-				v += 1 + strspn(v + 1, " \t");
-				v[strcspn(v, "\n")] = '\0';
-				snprintf(ret, n, "%s", v);
-			}
-			break;
-		}
-	if (f)
-		fclose(f);
-}
 
 /* The names of this user and group. Read from the files first: the name service starts with a socket to a daemon, twice
  * each, and a file of its own (measured: 0.15 ms for both). What the files do not have it is asked for. */
@@ -72,7 +55,7 @@ static void add_item(struct str *items, size_t *n, char *room, size_t size, cons
 
 void run_describe(struct sup *s, const struct run_options *o, const struct choice *choice)
 {
-	char host[256] = "", cpu[256] = "", text[8][300], number[32];
+	char host[256] = "", text[8][300], number[32];
 	struct str items[8];
 	size_t nitems = 0, nlabels = 0;
 	struct utsname un;
@@ -87,13 +70,12 @@ void run_describe(struct sup *s, const struct run_options *o, const struct choic
 	                               .mode = str_of(choice->mode)}};
 	sup_event(s, EVENT_session, sup_now(s), NULL, &ev);
 
-	line_of("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
 	if (uname(&un) == 0) {
 		add_item(items, &nitems, text[0], sizeof(text[0]), "kernel", un.release);
 		add_item(items, &nitems, text[1], sizeof(text[1]), "machine", un.machine);
 	}
-	add_item(items, &nitems, text[2], sizeof(text[2]), "cpu", cpu);
-	snprintf(number, sizeof(number), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	add_item(items, &nitems, text[2], sizeof(text[2]), "cpu", host_processor());
+	snprintf(number, sizeof(number), "%ld", host_processors());
 	add_item(items, &nitems, text[3], sizeof(text[3]), "cores", number);
 	struct sysinfo si;
 	if (sysinfo(&si) == 0) {

@@ -463,9 +463,16 @@ static void day_of(char *ret, size_t n)
 				*p = '_';
 		return;
 	}
-	time_t t = time(NULL);
-	struct tm tm;
-	strftime(ret, n, "%Y-%m-%d", gmtime_r(&t, &tm));
+	/* Days to a date as in H. Hinnant, "chrono-compatible low-level date algorithms" (2013): gmtime reads the zone's
+	 * file, too. */
+	time_t days = time(NULL) / 86400;
+	unsigned since = (unsigned)(days > 0 ? days : 0) + 719468, era = since / 146097, day = since % 146097;
+	unsigned year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+	day -= 365 * year + year / 4 - year / 100;
+	unsigned month = (5 * day + 2) / 153;
+	day -= (153 * month + 2) / 5;
+	month = month < 10 ? month + 3 : month - 9;
+	snprintf(ret, n, "%04u-%02u-%02u", era * 400 + year + (month <= 2), month, day + 1);
 }
 
 /* After the end of the command, where somebody watches: what outlives it, by its policy. False: somebody still does. */
@@ -512,6 +519,8 @@ static int run_bare(const struct keeper *k, int *ret_status)
 	sigaction(SIGQUIT, &ignore, &old_quit);
 	if (o && o->started)
 		o->started(o->arg, pid, false, NULL, NULL, clock_now());
+	if (o && o->lasts)
+		o->lasts(o->arg);
 	/* Orphans that end before it come here too. */
 	for (pid_t got = 0; got != pid;) {
 		int status;
@@ -590,7 +599,8 @@ static bool step_aside_if_nested(const struct keeper *k, const char *ulid)
 	return false;
 }
 
-static void observe_start(struct sup *s, bool told)
+/* later: worker_main says that the command lasts. */
+static void observe_start(struct sup *s, bool told, bool later)
 {
 	const struct run_observer *o = s->observer;
 	if (o && o->started)
@@ -599,6 +609,8 @@ static void observe_start(struct sup *s, bool told)
 		o->file(o->arg, 0, NULL, -1, 0, s->preloads);
 	if (o && o->moved && told && s->exact)
 		o->moved(o->arg, false, true, 0);
+	if (o && o->lasts && !later)
+		o->lasts(o->arg);
 }
 
 struct start {
@@ -616,7 +628,7 @@ static void *server(void *arg)
 	close(st->from_command);
 	w->sup.root = w->control->root;
 	if (fd >= 0)
-		observe_start(&w->sup, true);
+		observe_start(&w->sup, true, true);
 	w->sup.nnp = nnp;
 	w->sup.listener = fd;
 	sem_post(&st->got); /* st is gone from here on */
@@ -639,7 +651,7 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	if (wanted)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "no system call could be stopped here");
 	log_writer_flush(s->log);
-	observe_start(s, false);
+	observe_start(s, false, false);
 	/* Orphans come to this process; without anybody to tell of them they are left to others. */
 	for (siginfo_t si = {0}; !w->control->ended || s->observer || s->orphans != ORPHANS_DETACH; si.si_pid = 0) {
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOWAIT) < 0 && errno != EINTR)
@@ -694,11 +706,11 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	if (k->trace)
 		(void)!write(pair[0], seized ? "y" : "n", 1);
 	if (seized) {
-		observe_start(&w->sup, true);
+		observe_start(&w->sup, true, false);
 		worker_trace(w); /* the filter's message waits for nobody */
 	}
 	if (k->sup->scans) {
-		observe_start(&w->sup, false);
+		observe_start(&w->sup, false, false);
 		worker_main(w);
 	}
 	if (!serving)
@@ -772,7 +784,7 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 	w->control->root = s->root = pid;
 	__atomic_store_n(&w->control->started, 1, __ATOMIC_RELEASE);
 	s->preloads = true;
-	observe_start(s, false);
+	observe_start(s, false, false);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; null >= 0 && i < 3; i++)
 		dup2(null, i);

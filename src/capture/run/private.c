@@ -63,6 +63,8 @@ static void empty(int dir, unsigned depth, unsigned *left)
 void private_remove(const char *path)
 {
 	unsigned left = UINT_MAX;
+	if (rmdir(path) == 0) /* most are empty */
+		return;
 	int fd = open_own(AT_FDCWD, path);
 	if (fd >= 0) {
 		empty(fd, 0, &left);

@@ -24,6 +24,7 @@
 #define PATIENCE 500000000
 #define PATIENCE_AGAIN 20000000
 #define TICK_MS 20 /* what was gathered is written, and who died is noticed, at the latest then */
+#define LASTS_MS 10 /* a command that has run for so long lasts: the first look at what it uses is due then */
 #if defined(__SANITIZE_THREAD__)
 #define STACK (8u << 20) /* what it adds to each frame counts where the ancestors of a process are met one by one */
 #else
@@ -615,8 +616,12 @@ void worker_main(struct worker *w)
 	 * server. */
 	struct pollfd wait[2] = {{.fd = w->signals, .events = POLLIN}, {.fd = s->listener}};
 	uint64_t traps = 0;
+	/* Signals may wake it before. */
+	int lasts = s->listener >= 0 && s->observer && s->observer->lasts ? 4 : 0;
 	for (bool over = false, busy = true;;) {
-		poll(wait, 2, s->scans ? w->scan_ms : busy ? TICK_MS : 20 * TICK_MS);
+		int n = poll(wait, 2, lasts ? LASTS_MS : s->scans ? w->scan_ms : busy ? TICK_MS : 20 * TICK_MS);
+		if (lasts && !wait[1].revents && (lasts = n ? lasts - 1 : 0) == 0)
+			s->observer->lasts(s->observer->arg);
 		if (wait[1].revents) {
 			over = true; /* the command's own end is about to be told, if it has not been */
 			wait[1].fd = -1;
