@@ -177,8 +177,9 @@ void monitor_discover(struct monitor *m)
 	struct discovery d = {m, 0, 0};
 	if (m->attached)
 		discovered(&d, m->root);
-	else /* the command, and who became ours when his parent ended */
-		m->children_unknown |= procfs_children(m->self, false, discovered, &d) == -ENOENT;
+	else /* the command, and who became ours when his parent ended: all the first thread's, and of the others nothing is
+	        to be looked up there (worker.c, read_own) */
+		m->children_unknown |= procfs_children(m->self, true, discovered, &d) == -ENOENT;
 	/* What has left the tree that begins there, but was known. */
 	for (size_t i = 0; m->attached && i < m->tree.nalive; i++) {
 		struct discovery below = {m, m->tree.alive[i]->pid, 1};
