@@ -198,6 +198,8 @@ def make_recorders(stemma, tmp, peers):
         Recorder('stemma', [stemma, 'run', '--'], env),
         Recorder('stemma, count', [stemma, 'run', '--count', '--'], env),
         Recorder('stemma, safe', [stemma, 'run', '--capture=safe', '--'], env),
+        # Records nothing: what any program in front of the command costs, the floor for those that last a few ms.
+        Recorder('env', ['env'], {}),
     ]
     if not peers:
         recorders.append(Recorder('stemma, trace', [stemma, 'run', '--transport=trace', '--'], env))

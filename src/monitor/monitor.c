@@ -478,7 +478,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 	                                    .waiting = o->waiting ? waiting : NULL,
 	                                    .prepare = on_prepare,
 	                                    .started = on_started,
-                                    .lasts = on_lasts,
+	                                    .lasts = on_lasts,
 	                                    .born = on_born,
 	                                    .leaving = on_leaving,
 	                                    .exec = on_exec,

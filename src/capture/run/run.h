@@ -27,8 +27,8 @@ struct run_observer {
 	/* The command's process is there. told: its processes will be told, below; else only those that are waited for. run
 	 * and user: NULL where nothing is recorded. */
 	void (*started)(void *arg, pid_t root, bool told, const char *run, const char *user, int64_t now);
-	/* After `started`, when the command has run for some ten milliseconds; at once where nobody could say it later. What
-	 * costs more than a short command does is begun then. Perhaps from another thread. */
+	/* After `started`, when the command has run for some ten milliseconds; at once where nobody could say it later.
+	 * What costs more than a short command does is begun then. Perhaps from another thread. */
 	void (*lasts)(void *arg);
 	/* In the process that started stemma, about twice a second while the command runs. */
 	void (*waiting)(void *arg);

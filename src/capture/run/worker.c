@@ -23,7 +23,7 @@
  * On a machine with 60 programs a core a directory's lock was held for 300 ms by one that got no processor. */
 #define PATIENCE 500000000
 #define PATIENCE_AGAIN 20000000
-#define TICK_MS 20 /* what was gathered is written, and who died is noticed, at the latest then */
+#define TICK_MS 20  /* what was gathered is written, and who died is noticed, at the latest then */
 #define LASTS_MS 10 /* a command that has run for so long lasts: the first look at what it uses is due then */
 #if defined(__SANITIZE_THREAD__)
 #define STACK (8u << 20) /* what it adds to each frame counts where the ancestors of a process are met one by one */
@@ -213,9 +213,9 @@ static void *stand_in(void *arg)
 static void read_own(const struct worker *w, const char *name, char *ret, size_t n)
 {
 	char path[64];
-	/* Not by /proc/self/task: while that thread ends, the kernel throws away what it kept of it there, and who waits for
-	 * this process meanwhile walks the same folder, turning until that is done: 3 ms where the thread has to wait for a
-	 * processor. */
+	/* Not by /proc/self/task: while that thread ends, the kernel throws away what it kept of it there, and who waits
+	 * for this process meanwhile walks the same folder, turning until that is done: 3 ms where the thread has to wait
+	 * for a processor. */
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)__atomic_load_n(&w->server, __ATOMIC_ACQUIRE), name);
 	io_text(path, ret, n);
 }
