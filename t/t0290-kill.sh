@@ -236,4 +236,30 @@ elif strace -o "$T/strace" true 2>/dev/null; then
 else
 	skip_ "killed before there is a command" "strace is missing, or may not trace"
 fi
+
+# The worker dies when it has waited for the command, which nobody else can do any more, and has not told yet.
+after()
+{ # NAME STATUS OPTION... -- COMMAND...: getrusage is what it calls then
+	name="killed when the command was waited for: $1"
+	wanted=$2
+	shift 2
+	rm -rf "${T:?}/home"
+	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" STEMMA_HOME=$T/home timeout -s KILL 60 strace -f -o "$T/strace" -e trace=wait4,getrusage -e inject=getrusage:signal=SIGKILL:when=1 \
+		"$STEMMA" run "$@" >"$T/got" 2>"$T/err"
+	status=$?
+	if ! grep -q 'killed by SIGKILL' "$T/strace"; then
+		skip_ "$name" "nothing was killed"
+	else
+		[ $status = "$wanted" ] && events "$T/home" "$T/events" && grep -q '"k":"gap".*"reason":7\b' "$T/events" &&
+			[ "$(grep -c '"k":"run_end"' "$T/events")" = 1 ] && [ "$(grep -c '"k":"session_end"' "$T/events")" = 1 ]
+		result $? "$name" "$T/err"
+	fi
+}
+if ! grep -q __tsan_init "$STEMMA" && strace -o "$T/strace" true 2>/dev/null; then
+	after 'it exits' 7 -- sh -c 'exit 7'
+	after 'a signal ends it' 143 -- sh -c 'kill $$'
+	after 'others live on' 7 -- sh -c 'sleep 3 & exit 7'
+else
+	skip_ "killed when the command was waited for" "strace is missing or may not trace, or a sanitizer is in the way"
+fi
 finish

@@ -49,6 +49,7 @@ struct keeper {
 	bool let_go;           /* of standard input and output */
 	struct rusage used;    /* by the command, where it was waited for here */
 	bool used_known;
+	bool was_seen;           /* ... by the worker, which waited for it and was killed then */
 	struct safe_place *safe; /* --capture=safe: what it has instead of a listener; NULL: another mode */
 };
 
@@ -231,6 +232,10 @@ static bool keep_on(void *arg)
 			k->used_known = true;
 		}
 	}
+	siginfo_t si;
+	if (!k->control->ended && k->control->seen &&
+	    waitid(P_PID, (id_t)k->control->root, &si, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD)
+		k->control->ended = k->was_seen = true;
 	return !k->control->ended;
 }
 
@@ -370,10 +375,10 @@ static bool take_over(struct keeper *k)
 	const struct run_observer *o = k->o->observer;
 	if (o && o->lost)
 		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, clock_now());
-	if (!k->control->ended) /* how it ended, the worker knew */
+	if (!k->control->ended) /* nobody knows any more how it ended */
 		k->control->status = 125 << 8;
 	channel_sweep(s, true);
-	if (said || !k->control->ended)
+	if (said || (k->was_seen && k->control->telling) || !k->control->ended)
 		say_session_end(s);
 	else
 		say_end(s, k->control->status);
@@ -656,7 +661,7 @@ static _Noreturn void wait_unrecorded(struct worker *w, bool wanted)
 	for (siginfo_t si = {0}; !w->control->ended || s->observer || s->orphans != ORPHANS_DETACH; si.si_pid = 0) {
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOWAIT) < 0 && errno != EINTR)
 			break; /* nobody is left */
-		if (si.si_pid && worker_reap(w, si.si_pid, 0, &status) && si.si_pid == s->root) {
+		if (si.si_pid && worker_reap(w, &si, 0, &status) && si.si_pid == s->root) {
 			worker_command_ended(w, status);
 			sup_flush(s);
 		}

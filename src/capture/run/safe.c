@@ -90,7 +90,7 @@ static void reap(struct worker *w, struct safe *f, int64_t since)
 		take(f, since, boot_ns());
 		safe_tell_status(f, si.si_pid, status);
 		const struct proc *p = si.si_pid == s->root ? safe_proc(f, si.si_pid) : NULL;
-		if (!worker_reap(w, si.si_pid, WNOHANG, &status))
+		if (!worker_reap(w, &si, WNOHANG, &status))
 			return;
 		if (si.si_pid == s->root)
 			worker_run_end(w, p, status);

@@ -386,6 +386,8 @@ void worker_trace(struct worker *w)
 				aside_do(r.aside, &k);
 			continue;
 		}
+		if (tid > 0 && tid == s->root && !WIFSTOPPED(k.status))
+			worker_see_end(w, k.status);
 		if (tid < 0) {
 			if (errno == EINTR)
 				continue;

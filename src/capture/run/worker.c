@@ -334,10 +334,21 @@ void worker_summary(struct worker *w, bool last)
 	sup_event(s, EVENT_summary, sup_now(s), NULL, &ev);
 }
 
-bool worker_reap(struct worker *w, pid_t pid, int flags, int *ret_status)
+void worker_see_end(struct worker *w, int status)
+{
+	w->control->status = status;
+	__atomic_store_n(&w->control->seen, 1, __ATOMIC_RELEASE);
+}
+
+bool worker_reap(struct worker *w, const siginfo_t *si, int flags, int *ret_status)
 {
 	const struct run_observer *o = w->sup.observer;
 	struct rusage used;
+	pid_t pid = si->si_pid;
+	/* Waited for, it is gone: whoever kills us after that must not cost the command its result. */
+	if (pid == w->sup.root)
+		worker_see_end(w, si->si_code == CLD_EXITED ? (si->si_status & 0xff) << 8
+		                                            : (si->si_status & 0x7f) | (si->si_code == CLD_DUMPED ? 0x80 : 0));
 	if (wait4(pid, ret_status, flags, &used) != pid)
 		return false;
 	if (o && o->over)
@@ -421,6 +432,7 @@ void worker_run_end(struct worker *w, const struct proc *p, int status)
 {
 	struct sup *s = &w->sup;
 	struct event ev = {.run_end = {.id = str_of(s->run), .cpu = own_cpu(), .traps = s->traps}};
+	w->control->telling = 1;
 	ev.run_end.ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited;
 	ev.run_end.code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	sup_event(s, EVENT_run_end, sup_now(s), p, &ev);
@@ -512,7 +524,7 @@ static void reap(struct worker *w)
 			pending_drop(s, p);
 			proc_status(s, p, status);
 		}
-		if (!worker_reap(w, si.si_pid, WNOHANG | __WNOTHREAD, &status))
+		if (!worker_reap(w, &si, WNOHANG | __WNOTHREAD, &status))
 			return;
 		if (s->guarding)
 			guard_forget(s->guard, si.si_pid);

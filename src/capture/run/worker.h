@@ -10,7 +10,9 @@
 struct control {
 	struct notify_page page;
 	pid_t root;
-	int status;       /* wait status of the command, valid when ended */
+	int status;       /* wait status of the command, valid when seen or ended */
+	unsigned seen;    /* it has ended, and was not waited for before this was set */
+	unsigned telling; /* the record of that has been begun */
 	unsigned started; /* the command runs its program, or will without more from us */
 	unsigned ended;   /* the command ended */
 	unsigned stopped; /* the keeper was stopped because the command is */
@@ -94,8 +96,10 @@ void worker_continue(struct control *c, pid_t keeper);
 void worker_tell_end(struct worker *w);
 /* What the observer has to say at the end of the command, or of everybody. */
 void worker_summary(struct worker *w, bool last);
-/* Waits for a child of this process, and tells the observer. flags: for wait4. False: it has not ended. */
-bool worker_reap(struct worker *w, pid_t pid, int flags, int *ret_status);
+/* Waits for a child of this process that has ended (si: from waitid with WNOWAIT), and tells the observer. flags: for wait4. False: it has not ended. */
+bool worker_reap(struct worker *w, const siginfo_t *si, int flags, int *ret_status);
+/* How the command ended, for the keeper, who could not learn it if this process were killed. */
+void worker_see_end(struct worker *w, int status);
 /* Kills a process and its children, for procfs_children. */
 void worker_kill_child(void *arg, pid_t pid);
 _Noreturn void worker_finish(struct worker *w);
