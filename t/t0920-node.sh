@@ -407,4 +407,45 @@ check "hostile arguments: kept whole, without secrets, and harmless on the scree
 	done
 	echo stats; } | sim --keep=all && says "$T/stats" 'live=4 '
 check "a chain of forks whose parents end leaves nothing behind"
+
+# ---- a shell that calls thousands of programs for their output ----
+
+outputs()
+{ # N: each writes to a pipe whose other end nobody was seen to have; the pipe of the first has another writer at the end
+	cat <<END
+$login
+fork t=10 pid=300 ppid=100 uid=1000
+exec t=11 pid=300 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,job.sh cwd=/h nexec=1
+END
+	awk -v n="$1" '
+	function cat(t, pid, pipe, path, ino) {
+		printf "fork t=%d pid=%d ppid=300 uid=1000\nexec t=%d pid=%d uid=1000 exe=/usr/bin/cat ino=6 argv=cat,%s cwd=/h nexec=1\n", t, pid, t + 1, pid, path
+		printf "fds t=%d pid=%d uid=1000 fds=1:w:%d:p nexec=1\n", t + 1, pid, pipe
+		printf "file lo=%d hi=%d pid=%d uid=1000 ops=open,closer path=%s ino=%d size=9 mtime=-5000 nexec=1\n", t + 1, t + 2, pid, path, ino
+		printf "exit t=%d pid=%d uid=1000 status=0\nsettle t=%d\n", t + 4, pid, t + 5
+	}
+	BEGIN {
+		for (i = 0; i < n; i++) {
+			cat(20 + 10 * i, 10000 + i, 50000 + i, i ? "/h/in" : "/h/first", i ? 21 : 20)
+			if (i % 100 == 99)
+				printf "tick t=%d\n", 26 + 10 * i
+		}
+		t = 20 + 10 * n + 5000
+		printf "tick t=%d\n", t - 2
+		cat(t, 9000, 50000, "/h/late", 23)
+		printf "file lo=%d hi=%d pid=300 uid=1000 ops=create,open,closew path=/h/out ino=22 size=9 mtime=%d nexec=1\nsettle t=%d\n", t + 6, t + 7, t + 6, t + 8
+		printf "tick t=%d\ntick t=%d\ntick t=%d\nstats\nexit t=%d pid=300 uid=1000 status=0\n", t + 9, t + 5000, t + 10000, t + 10001
+	}'
+	ends $((20 + 10 * $1 + 16000))
+}
+figure()
+{ # WORD: the first figure of that name
+	sed -n "s/.* $1=\([0-9]*\).*/\1/p" "$T/stats" | head -1
+}
+outputs 3000 | sim --keep=all --accesses=1000 && [ "$(figure lost)" = 0 ] && dump 1000 && events '"k":"gap"' 0
+check "a script that calls 3,000 programs for their output, with room for 1,000 accesses: none is refused"
+[ "$(figure accesses)" -lt 20 ] && [ "$(figure swept)" -lt 20000 ]
+check "... what is over is let go of, and not all are passed at each: $(figure accesses) are left, $(figure swept) were passed"
+as 1000 && cmd 0 lineage --depth 4 /h/out && says "$out" '/h/first@{1}' && says "$out" '/h/in@{1}' && says "$out" '/h/late@{1}'
+check "... and what it made may be of all that they wrote, the late one too"
 finish

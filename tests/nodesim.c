@@ -74,10 +74,11 @@ static bool line_of(struct sim *s, char **words)
 	} else if (!strcmp(words[0], "stats")) {
 		node_stats(s->node, &st);
 		printf("events=%llu processes=%llu folded=%llu undecided=%llu representative=%llu live=%llu accesses=%llu "
-		       "repeats=%llu lost=%llu\n",
+		       "repeats=%llu lost=%llu swept=%llu\n",
 		       (unsigned long long)st.events, (unsigned long long)st.processes, (unsigned long long)st.folded,
 		       (unsigned long long)st.undecided, (unsigned long long)st.representative, (unsigned long long)st.live,
-		       (unsigned long long)st.accesses, (unsigned long long)st.repeats, (unsigned long long)st.lost);
+		       (unsigned long long)st.accesses, (unsigned long long)st.repeats, (unsigned long long)st.lost,
+		       (unsigned long long)st.swept);
 	} else {
 		return trace_event(words, each, s);
 	}

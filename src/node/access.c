@@ -344,17 +344,25 @@ static void disturb(struct node *n, const struct nproc *p, struct nfile *f)
 	f->disturbed = ++n->turns;
 }
 
+/* Lets go of what is dormant of a process that has many. Not again before it has twice as many as lived then: a shell
+ * that had the other end of thousands of pipes has as many live ones, which would be passed at each new one. */
+static void sweep(struct node *n, struct nproc *p)
+{
+	struct naccess *next;
+	for (struct naccess *a = p->accesses; a; a = next) {
+		next = a->proc_next;
+		n->stats.swept++;
+		if (!is_live(a) && p->state != UNDECIDED)
+			finish(n, a);
+	}
+	p->sweep_at = 2 * p->n_accesses;
+}
+
 struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, unsigned mode, unsigned via,
                              unsigned api, bool sure, int64_t lo, int64_t hi)
 {
-	if (p->n_accesses >= DORMANT_MAX) {
-		struct naccess *next;
-		for (struct naccess *a = p->accesses; a; a = next) {
-			next = a->proc_next;
-			if (!is_live(a) && p->state != UNDECIDED)
-				finish(n, a);
-		}
-	}
+	if (p->n_accesses >= DORMANT_MAX && p->n_accesses >= p->sweep_at)
+		sweep(n, p);
 	struct naccess *a = access_new(n, p, f);
 	if (!a)
 		return NULL;
@@ -635,9 +643,11 @@ static void guess_peer(struct node *n, struct nproc *p, struct nfile *f)
 	struct nproc *o = p->maker_of_channels;
 	if (f->kind != TERM_kind_pipe || f->guessed || f->has_reader == f->has_writer || !o || !o->alive)
 		return;
-	f->guessed = true;
-	access_start(n, o, f, f->has_writer ? ACCESS_READ : ACCESS_WRITE, TERM_via_descriptor, TERM_api_inherit, false,
-	             p->forked, n->now);
+	struct naccess *a = access_start(n, o, f, f->has_writer ? ACCESS_READ : ACCESS_WRITE, TERM_via_descriptor,
+	                                 TERM_api_inherit, false, p->forked, n->now);
+	f->guessed = a != NULL;
+	if (a)
+		a->guess = true;
 }
 
 void access_channels(struct node *n, struct nproc *p)
@@ -646,6 +656,24 @@ void access_channels(struct node *n, struct nproc *p)
 	for (struct naccess *a = p->accesses; a; a = next) {
 		next = a->proc_next;
 		guess_peer(n, p, a->file);
+	}
+}
+
+/* Of a shell that calls a hundred thousand programs for their output nearly all are over. What was written by then is in
+ * its interval, be it read later; who is seen with the channel after that makes it begin again. */
+void access_guesses(struct node *n, struct nproc *p)
+{
+	for (struct naccess *a = p->accesses; a; a = a->proc_next) {
+		unsigned seen = 0;
+		if (!a->guess || !is_live(a) || n->now < a->hi + dormant_ns)
+			continue;
+		const struct naccess *b = a->file->accesses;
+		while (b && (b->guess || !is_live(b)) && ++seen <= GLANCES)
+			b = b->file_next;
+		if (b)
+			continue;
+		set_ended(n, a, n->now);
+		a->file->guessed = false;
 	}
 }
 
@@ -677,7 +705,7 @@ void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 		struct node_found found = {.kind = 0};
 		if (!f || !f->gen) {
 			if (n->world.find_fd)
-				n->world.find_fd(n->world.arg, ev->pid, d->fd, &d->file, &found);
+				n->world.find_fd(n->world.arg, ev->fds.at_exit ? 0 : ev->pid, d->fd, &d->file, &found);
 			if (found.kind)
 				f = file_found(n, &d->file, &found);
 			else if (!f && type != S_IFCHR)

@@ -757,10 +757,14 @@ void node_tick(struct node *n, int64_t now)
 	n->now = now;
 	access_settle(n, false);
 	for (unsigned i = 0; i < HASH; i++)
-		for (struct nproc *p = n->procs[i]; p; p = p->next)
-			for (struct naccess *a = p->accesses; a; a = a->proc_next)
-				if (!a->seq && a->lo + open_long < now)
-					access_decided(n, p);
+		for (struct nproc *p = n->procs[i]; p; p = p->next) {
+			bool held = false;
+			for (struct naccess *a = p->accesses; a && !held; a = a->proc_next)
+				held = !a->seq && a->lo + open_long < now;
+			if (held)
+				access_decided(n, p);
+			access_guesses(n, p);
+		}
 }
 
 void node_session(struct node *n, uint32_t uid, int64_t now)

@@ -99,6 +99,7 @@ struct nproc {
 	char job[JOB_MAX];
 	struct naccess *accesses;
 	unsigned n_accesses;
+	unsigned sweep_at; /* so many accesses it has when dormant ones are looked for again */
 	struct {
 		uint64_t n;
 		struct nfile *exe, *script;
@@ -124,6 +125,7 @@ struct naccess {
 	bool seen_mode;     /* mode is what a descriptor's table said */
 	bool opened_before; /* inherited; the opening by the program before was told */
 	bool empty;         /* ... and the file was new then */
+	bool guess;         /* of a channel: nobody was seen to have this end */
 	bool shrunk;        /* emptied at its start */
 	bool was_empty;     /* it had nothing in it then; seen_empty: or soon after */
 	bool seen_empty;
@@ -209,6 +211,8 @@ void access_part(struct node *n, struct book *b, int64_t now);
 void access_again(struct node *n, struct book *b);
 /* Of channels whose other end nobody was seen to have: its maker may have. Before p is over. */
 void access_channels(struct node *n, struct nproc *p);
+/* ... such an access ends some time after those at the other end have. */
+void access_guesses(struct node *n, struct nproc *p);
 void access_free(struct node *n, struct naccess *a);
 
 /* ---- processes (node.c) ---- */
