@@ -120,7 +120,7 @@ static void find_fd(void *arg, pid_t pid, unsigned fd, const struct tracer_filei
 	struct fileid f;
 	int r;
 	(void)arg;
-	if (!is_nameless(id, ret) && helper_link(helper, pid, HELPER_FD, fd, path, &r, &f) > 0 && r == 0)
+	if (!is_nameless(id, ret) && pid && helper_link(helper, pid, HELPER_FD, fd, path, &r, &f) > 0 && r == 0)
 		found(&f, id, path, ret);
 }
 
