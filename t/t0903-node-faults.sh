@@ -34,6 +34,65 @@ sys.exit(not (missing <= lost + 40))
 END
 result $? "what finds no room is counted: $(cat "$T/why")" "$T/why"
 
+# A ring overrun while the tracer stands still: the ends of forty processes are lost. That they are over is seen later.
+cat >"$T/forty.py" <<'END'
+import os, subprocess, sys, time
+forty = []
+for _ in range(40):
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(1000)
+        os._exit(0)
+    forty.append(pid)
+print(*forty, flush=True)
+sys.stdin.readline() # the tracer stands still
+for _ in range(600):
+    subprocess.run(['/bin/true'])
+for pid in forty:
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+print('over', flush=True)
+END
+mkfifo "$T/go"
+$PYTHON "$T/forty.py" <"$T/go" >"$T/forty" &
+forty=$!
+exec 9>"$T/go"
+start -n -p -k 4
+told()
+{ # COMMAND...: until it holds, a minute at most
+	n=0
+	until "$@" || [ $n -ge 600 ]; do
+		n=$((n + 1))
+		sleep 0.1
+	done
+}
+known()
+{ # each is told: it was there before, or was forked
+	for pid in $(head -n 1 "$T/forty"); do
+		grep -q "^[a-z]* pid=$pid " "$events" || return 1
+	done
+	[ -s "$T/forty" ]
+}
+gone()
+{ # KIND...
+	for pid in $(head -n 1 "$T/forty"); do
+		grep -q "^exit pid=$pid $1" "$events" || return 1
+	done
+}
+told known
+kill -STOP $tracer
+echo >&9
+exec 9>&-
+wait $forty
+kill -CONT $tracer
+told gone ''
+gone '' && grep -q '^lost .*what=0' "$events"
+result $? "the ends of forty processes are lost: all are told to be over nevertheless" "$events"
+[ "$(tail -n 1 "$T/forty")" = over ] && gone '.*unseen.* cpu=0 '
+result $? "... and that nobody knows how" "$events"
+kill $tracer
+wait $tracer 2>/dev/null
+
 # A stopped tracer: everybody goes on, and its queue runs over, which it says.
 begun=$(date +%s%N)
 start -n

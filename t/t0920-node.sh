@@ -448,4 +448,20 @@ check "a script that calls 3,000 programs for their output, with room for 1,000 
 check "... what is over is let go of, and not all are passed at each: $(figure accesses) are left, $(figure swept) were passed"
 as 1000 && cmd 0 lineage --depth 4 /h/out && says "$out" '/h/first@{1}' && says "$out" '/h/in@{1}' && says "$out" '/h/late@{1}'
 check "... and what it made may be of all that they wrote, the late one too"
+
+{ cat <<END
+$login
+fork t=10 pid=200 ppid=100 uid=1000
+exec t=12 pid=200 uid=1000 exe=/h/first ino=4 argv=first cwd=/h nexec=1
+file lo=13 hi=14 pid=200 uid=1000 ops=open path=/h/in ino=20 size=9 mtime=-5000 nexec=1
+fork t=10 pid=201 ppid=100 uid=1000
+exec t=12 pid=201 uid=1000 exe=/h/second ino=5 argv=second cwd=/h nexec=1
+fork t=30 pid=200 ppid=100 uid=1000 start=777
+exec t=31 pid=200 uid=1000 exe=/h/third ino=6 argv=third cwd=/h nexec=1 start=777
+exit t=40 pid=201 uid=1000 flags=unseen
+settle t=41
+END
+	ends 50; } | sim && says "$T/stats" 'live=4 ' && as 1000 && cmd 0 sql "SELECT argv || ' ' || ending || ' ' || ifnull(code, '-') || ' ' || ifnull(cpu, '-') FROM execution e WHERE n = 1 ORDER BY began, argv" &&
+	cp "$out" "$T/endings" && says "$out" 'first unknown' && says "$out" 'second unknown' && says_not "$out" 'exited'
+check "ends that were lost: the process is over, nobody knows how; its number being another's shows it, too"
 finish

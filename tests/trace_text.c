@@ -102,8 +102,9 @@ bool trace_event(char **words, tracer_each *each, void *arg)
 	static const char *const ops[] = {"open", "exec", "closew", "closer", "create", "delete", "from", "to", NULL};
 	static const uint32_t op_bits[] = {TRACER_OPENED,  TRACER_EXECUTED, TRACER_CLOSED_WRITE, TRACER_CLOSED_READ,
 	                                   TRACER_CREATED, TRACER_DELETED,  TRACER_MOVED_FROM,   TRACER_MOVED_TO};
-	static const char *const flags[] = {"exec", "again", "late", "cut", "unread", NULL};
-	static const uint32_t flag_bits[] = {TRACER_SPANS_EXEC, TRACER_AGAIN, TRACER_LATE, TRACER_CUT, TRACER_UNREAD};
+	static const char *const flags[] = {"exec", "again", "late", "cut", "unread", "unseen", NULL};
+	static const uint32_t flag_bits[] = {TRACER_SPANS_EXEC, TRACER_AGAIN,  TRACER_LATE,
+	                                     TRACER_CUT,        TRACER_UNREAD, TRACER_UNSEEN};
 	char exe[4096], name[4096], argv[65536], env[65536], cwd[4096], path[4096], old[4096];
 	struct tracer_fd fds[64];
 	unsigned kind = 0;

@@ -72,8 +72,8 @@ static void on_event(void *arg, const struct tracer_event *ev)
 {
 	static const char *const ops[] = {"opened",  "executed", "closed_write", "closed_read",
 	                                  "created", "deleted",  "moved_from",   "moved_to"};
-	static const char *const flags[] = {"cut",        "unread",    "no_path", "no_id",   "again",
-	                                    "spans_exec", "spans_pid", "late",    "unknown", "alias"};
+	static const char *const flags[] = {"cut",       "unread", "no_path", "no_id", "again", "spans_exec",
+	                                    "spans_pid", "late",   "unknown", "alias", "unseen"};
 	struct seen *s = arg;
 	s->told++;
 	s->lost += ev->kind == TRACER_LOST;

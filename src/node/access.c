@@ -659,8 +659,8 @@ void access_channels(struct node *n, struct nproc *p)
 	}
 }
 
-/* Of a shell that calls a hundred thousand programs for their output nearly all are over. What was written by then is in
- * its interval, be it read later; who is seen with the channel after that makes it begin again. */
+/* Of a shell that calls a hundred thousand programs for their output nearly all are over. What was written by then is
+ * in its interval, be it read later; who is seen with the channel after that makes it begin again. */
 void access_guesses(struct node *n, struct nproc *p)
 {
 	for (struct naccess *a = p->accesses; a; a = a->proc_next) {

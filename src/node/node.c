@@ -175,6 +175,8 @@ static void set_ids(struct nproc *p, const struct tracer_event *ev)
 	}
 }
 
+static void do_exit(struct node *n, struct nproc *p, const struct tracer_event *ev);
+
 static struct nproc *do_fork(struct node *n, const struct tracer_event *ev)
 {
 	struct nproc *old = proc_of(n, ev->pid, 0), *parent = ev->ppid ? proc_of(n, ev->ppid, 0) : NULL;
@@ -182,6 +184,11 @@ static struct nproc *do_fork(struct node *n, const struct tracer_event *ev)
 		return old;
 	if (parent && !parent->alive)
 		parent = NULL;
+	if (old && old->alive) { /* its number is another's now, so its end was lost */
+		const struct tracer_event end = {
+		    .kind = TRACER_EXIT, .flags = TRACER_UNSEEN, .lo = ev->lo, .hi = ev->lo, .until = ev->lo};
+		do_exit(n, old, &end);
+	}
 	struct nproc *p = proc_new(n, ev->pid, ev->start);
 	if (!p)
 		return NULL;
@@ -433,10 +440,12 @@ static void do_exit(struct node *n, struct nproc *p, const struct tracer_event *
 	const struct tracer_usage *u = &ev->exit.usage;
 	int status = ev->exit.status;
 	if (p->state == OWN && say_proc(n, p)) {
-		unsigned ending = WIFEXITED(status)     ? TERM_ending_exited
+		bool unseen = ev->flags & TRACER_UNSEEN;
+		unsigned ending = unseen                ? TERM_ending_unknown
+		                  : WIFEXITED(status)   ? TERM_ending_exited
 		                  : WIFSIGNALED(status) ? TERM_ending_signaled
 		                                        : TERM_ending_unknown;
-		int code = WIFEXITED(status) ? WEXITSTATUS(status) : WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+		int code = unseen ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 		struct event e = {.exit = {.ending = ending,
 		                           .code = (uint64_t)code,
 		                           .cpu = u->cpu,
@@ -447,7 +456,7 @@ static void do_exit(struct node *n, struct nproc *p, const struct tracer_event *
 		                           .wchar = u->wchar,
 		                           .read_bytes = u->read_bytes,
 		                           .write_bytes = u->write_bytes,
-		                           .known = 0x1e | (u->io_known && u->whole ? 0x1e0u : 0u)}};
+		                           .known = unseen ? 0 : 0x1e | (u->io_known && u->whole ? 0x1e0u : 0u)}};
 		say(n, p->book, p->num, EVENT_exit, ev->hi, &e);
 		p->book->procs -= p->book->procs > 0;
 		if (p->run_root) {

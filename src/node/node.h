@@ -35,8 +35,8 @@ struct node_world {
 	void *arg;
 	/* Appends ev to the log of uid; its seq, 0 if it could not be kept. ev->proc is set by the caller. */
 	uint64_t (*add)(void *arg, uint32_t uid, const struct event *ev);
-	/* The descriptor of a live process; kind 0 if it has none any more, or another. pid 0: it has ended, so only what can
-	 * be told of the identity alone. NULL: nothing is known. */
+	/* The descriptor of a live process; kind 0 if it has none any more, or another. pid 0: it has ended, so only what
+	 * can be told of the identity alone. NULL: nothing is known. */
 	void (*find_fd)(void *arg, pid_t pid, unsigned fd, const struct tracer_fileid *id, struct node_found *ret);
 	/* A path; kind 0 if it is another file now. NULL likewise. */
 	void (*find_path)(void *arg, const char *path, const struct tracer_fileid *id, struct node_found *ret);

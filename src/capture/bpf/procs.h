@@ -29,6 +29,7 @@ struct proc {
 	bool unknown;              /* found in /proc, or not even there */
 	struct proc_opened opened; /* to be executed, by an exec that has not been seen yet */
 	bool left;                 /* its exit was told */
+	uint8_t absent;            /* looks at which it was not there; enough of them: its exit is about to be told */
 	uint64_t events;           /* since the rates were asked for */
 };
 

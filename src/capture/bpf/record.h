@@ -30,6 +30,7 @@ enum {
 	REC_IO = 128,   /* of REC_EXIT: the kernel counts bytes */
 	REC_PART = 256, /* of REC_EXIT: threads may have died before anybody counted them */
 	REC_CWD_GONE = 512,
+	REC_UNSEEN = 1024, /* of REC_EXIT: the reader's own, for one that was lost */
 };
 
 struct rec_head {

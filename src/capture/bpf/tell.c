@@ -261,6 +261,8 @@ void tell_exit(struct tracer *t, const struct rec_exit *r, int64_t time)
 		ev.start = r->head.start;
 		ev.flags |= TRACER_UNKNOWN;
 	}
+	if (r->head.flags & REC_UNSEEN)
+		ev.flags |= TRACER_UNSEEN;
 	static long page;
 	if (!page)
 		page = sysconf(_SC_PAGESIZE);

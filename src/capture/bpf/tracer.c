@@ -148,7 +148,8 @@ static void find_caps(struct tracer *t)
 		        watch_renames(t->watch) ? "both names in one event, with the file's identity"
 		                                : "two events, and what is new by its name only: Linux 5.17 does better");
 	}
-	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != 0xEFFFFFFCu)
+	t->initial = stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == 0xEFFFFFFCu;
+	if (!t->initial)
 		add_cap(&t->caps, "pid namespace", false,
 		        "not the initial one: events of files and processes do not come together");
 }
@@ -286,6 +287,8 @@ static void tell_lost_records(struct tracer *t)
 		t->lost_seen = lost;
 		t->control->lost_first = 0;
 	}
+	if ((t->broken || t->stats.lost_process) && !t->look_at)
+		t->look_at = clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
 	if (t->broken) {
 		tell_lost(t, TRACER_LOST_PROCESS, t->broken, t->file_lo, tracer_now(t), "records could not be kept");
 		t->stats.lost_process += t->broken;
@@ -361,8 +364,9 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 	}
 	tell_lost_records(t);
 	access_drain(t, false);
-	order_leave(t);
 	int64_t now = clock_ns(CLOCK_MONOTONIC);
+	order_missed(t, now);
+	order_leave(t);
 	if (t->told || t->nleaving || t->nheld || !empty)
 		t->busy_until = now + QUIET_NS;
 	set_pace(t, now < t->busy_until ? PACE_BUSY : PACE_QUIET);

@@ -57,6 +57,8 @@ enum tracer_flag {
 	TRACER_UNKNOWN = 1 << 8, /* of a process that was never told: only the pid is known */
 	TRACER_ALIAS =
 	    1 << 9, /* a path in another mount namespace: path is what this process calls it, or that namespace's */
+	TRACER_UNSEEN =
+	    1 << 10, /* an exit that was lost: by hi the process was gone; how, when and its usage is not known */
 };
 
 /* Of file.ops and of the mask in the options: what fanotify tells. One event may have several, in any order in time. */

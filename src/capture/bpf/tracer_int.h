@@ -15,6 +15,7 @@
 
 #define NOTICES_BUFFER (256 * 1024)
 #define IGNORED_MAX 64
+#define LOOK_NS 1000000000LL /* after a loss, and between two looks at who may be gone */
 
 /* A record of a ring: where it lies in tracer.records. */
 struct held {
@@ -65,6 +66,8 @@ struct tracer {
 	unsigned char *notices;
 	int64_t file_lo; /* the queue was empty then */
 	uint64_t lost_seen, broken;
+	int64_t look_at; /* CLOCK_MONOTONIC: when those are looked for whose end was lost; 0: nothing ever was */
+	bool initial;    /* pid namespace */
 	struct {
 		uint64_t ns;
 		int64_t when;
@@ -90,6 +93,8 @@ static inline int64_t tracer_time(const struct tracer *t, uint64_t monotonic)
 int order_tell(struct tracer *t, const unsigned char *notices, size_t n, int64_t lo, int64_t hi, struct err *err);
 /* Exits that have waited for a whole drain. */
 void order_leave(struct tracer *t);
+/* Where records were lost, ends may be among them: who is not there any more leaves, too. now: CLOCK_MONOTONIC, ns. */
+void order_missed(struct tracer *t, int64_t now);
 
 /* tell.c */
 void tell(struct tracer *t, struct tracer_event *ev);
