@@ -30,6 +30,20 @@ struct nproc *proc_of(struct node *n, pid_t pid, uint64_t start)
 	return NULL;
 }
 
+static void program_free(struct nprogram *now)
+{
+	if (!now)
+		return;
+	if (now->exe)
+		now->exe->pins--;
+	if (now->script)
+		now->script->pins--;
+	free(now->argv);
+	free(now->env);
+	free(now->cwd);
+	free(now);
+}
+
 void proc_unref(struct node *n, struct nproc *p)
 {
 	if (--p->refs)
@@ -40,13 +54,8 @@ void proc_unref(struct node *n, struct nproc *p)
 		proc_unref(n, p->rep);
 	if (p->maker_of_channels)
 		proc_unref(n, p->maker_of_channels);
-	if (p->now.exe)
-		p->now.exe->pins--;
-	if (p->now.script)
-		p->now.script->pins--;
-	free(p->now.argv);
-	free(p->now.env);
-	free(p->now.cwd);
+	program_free(p->now);
+	free(p->job);
 	free(p);
 	n->n_procs--;
 }
@@ -116,7 +125,7 @@ static void place(struct node *n, struct nproc *p, struct nproc *above)
 		p->gid = above->gid;
 		p->counting = above->counting;
 		memcpy(p->run, above->run, sizeof(p->run));
-		memcpy(p->job, above->job, sizeof(p->job));
+		p->job = above->job ? strdup(above->job) : NULL;
 	}
 	struct nproc *kept = !above ? NULL : above->state == UNDECIDED ? above->above : above->rep;
 	if (n->o.keep_all || !above) {
@@ -235,7 +244,7 @@ static char *pack_argv(struct str list, size_t *ret_n)
 	return b.p;
 }
 
-static char *pack_env(struct str list, size_t *ret_n, char job[JOB_MAX])
+static char *pack_env(struct str list, size_t *ret_n, char **job)
 {
 	struct buf b = {0};
 	unsigned best = UINT32_MAX, rank;
@@ -251,8 +260,8 @@ static char *pack_env(struct str list, size_t *ret_n, char job[JOB_MAX])
 		buf_char(&b, '\0');
 		if (env_role(name, &role, &rank) && role == ENV_ROLE_job && rank < best && var.n - name.n <= JOB_MAX) {
 			best = rank;
-			memcpy(job, eq + 1, var.n - name.n - 1);
-			job[var.n - name.n - 1] = '\0';
+			free(*job);
+			*job = strndup(eq + 1, var.n - name.n - 1);
 		}
 	}
 	*ret_n = b.failed ? 0 : b.n;
@@ -280,20 +289,17 @@ static struct nfile *program(struct node *n, const struct tracer_fileid *id, str
 	return id->ino ? file_met(n, id, NULL, TERM_kind_regular, path) : NULL;
 }
 
-static void pin(struct nfile **at, struct nfile *f)
-{
-	if (f)
-		f->pins++;
-	if (*at)
-		(*at)->pins--;
-	*at = f;
-}
-
 static void remember_program(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
-	free(p->now.argv);
-	free(p->now.env);
-	free(p->now.cwd);
+	p->class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
+	struct nprogram *now = calloc(1, sizeof(*now));
+	if (!now) { /* what ran before is not said to run now */
+		n->stats.lost++;
+		n->short_of_room++;
+		program_free(p->now);
+		p->now = NULL;
+		return;
+	}
 	struct nfile *exe = program(n, &ev->exec.exe, ev->exec.exe_path), *script = NULL;
 	if (exe)
 		exe->pins++;
@@ -309,21 +315,22 @@ static void remember_program(struct node *n, struct nproc *p, const struct trace
 		if (script == exe)
 			script = NULL;
 	}
-	if (exe)
-		exe->pins--;
-	pin(&p->now.exe, exe);
-	pin(&p->now.script, script);
+	if (script)
+		script->pins++;
+	program_free(p->now);
+	p->now = now;
+	now->exe = exe;
+	now->script = script;
 	struct str argv = script ? as_called(ev->exec.argv, ev->exec.name) : ev->exec.argv;
-	p->now.argv = pack_argv(argv, &p->now.argv_n);
-	p->now.env = pack_env(ev->exec.env, &p->now.env_n, p->job);
-	p->now.cwd = strndup(ev->exec.cwd.p ? ev->exec.cwd.p : "", ev->exec.cwd.n);
-	p->now.n = p->execn;
-	p->class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
+	now->argv = pack_argv(argv, &now->argv_n);
+	now->env = pack_env(ev->exec.env, &now->env_n, &p->job);
+	now->cwd = strndup(ev->exec.cwd.p ? ev->exec.cwd.p : "", ev->exec.cwd.n);
+	now->n = p->execn;
 }
 
 static void use_programs(struct node *n, struct nproc *p, int64_t time)
 {
-	struct nfile *const f[] = {p->now.exe, p->now.script};
+	struct nfile *const f[] = {p->now ? p->now->exe : NULL, p->now ? p->now->script : NULL};
 	for (size_t i = 0; i < 2; i++)
 		if (f[i] && f[i]->kind == TERM_kind_regular)
 			access_start(n, p, f[i], ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, time, time);
@@ -341,10 +348,10 @@ static void begin_run(struct node *n, struct nproc *p, int64_t time)
 		return;
 	if (n->world.names)
 		n->world.names(n->world.arg, p->uid, p->gid, user, group, sizeof(user));
-	struct str *room = say_words(p->now.argv, p->now.argv_n, &count);
+	struct str *room = p->now ? say_words(p->now->argv, p->now->argv_n, &count) : NULL;
 	struct event ev = {.run = {.id = str_of(p->run),
 	                           .argv = {.items = room, .count = count},
-	                           .cwd = str_of(p->now.cwd),
+	                           .cwd = str_of(p->now ? p->now->cwd : NULL),
 	                           .user = str_of(user),
 	                           .group = str_of(group),
 	                           .uid = p->uid,
@@ -845,7 +852,7 @@ void node_of_job(const struct node *n, struct str job, uint32_t uid, bool any_us
 {
 	for (unsigned i = 0; i < HASH; i++)
 		for (const struct nproc *p = n->procs[i]; p; p = p->next)
-			if (p->alive && str_is(job, p->job) && (any_user || p->uid == uid))
+			if (p->alive && p->job && str_is(job, p->job) && (any_user || p->uid == uid))
 				each(arg, p->pid, p->counting);
 }
 

@@ -11,6 +11,7 @@
 
 struct naccess;
 struct nproc;
+struct nprogram;
 
 /* The log of one user, as the session that is being written. */
 struct book {
@@ -96,16 +97,18 @@ struct nproc {
 	bool ran;                        /* it has executed something */
 	bool counting;                   /* granularity `access` is on for it */
 	struct nproc *maker_of_channels; /* who forked it; held while both live */
-	char job[JOB_MAX];
+	char *job;                       /* NULL: none */
 	struct naccess *accesses;
 	unsigned n_accesses;
-	unsigned sweep_at; /* so many accesses it has when dormant ones are looked for again */
-	struct {
-		uint64_t n;
-		struct nfile *exe, *script;
-		char *argv, *env, *cwd; /* lists, packed as the log has them */
-		size_t argv_n, env_n;
-	} now; /* kept to be told again in another session */
+	unsigned sweep_at;     /* so many accesses it has when dormant ones are looked for again */
+	struct nprogram *now; /* kept to be told again in another session; NULL: it has executed none that is told */
+};
+
+struct nprogram {
+	uint64_t n; /* the execution */
+	struct nfile *exe, *script;
+	char *argv, *env, *cwd; /* lists, packed as the log has them */
+	size_t argv_n, env_n;
 };
 
 /* One access, by the process that did it. Untold: seq 0. */

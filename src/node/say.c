@@ -137,7 +137,7 @@ static uint64_t say_proc_at(struct node *n, struct nproc *p, unsigned depth)
 		proc_unref(n, p->above);
 		p->above = NULL;
 	}
-	if (p->execn && p->now.n == p->execn)
+	if (p->execn && p->now && p->now->n == p->execn)
 		say_exec(n, p, p->exec_time);
 	return p->num;
 }
@@ -162,12 +162,14 @@ struct str *say_words(const char *packed, size_t size, size_t *ret_n)
 void say_exec(struct node *n, struct nproc *p, int64_t time)
 {
 	size_t argc, envc;
-	struct str *argv = say_words(p->now.argv, p->now.argv_n, &argc), *env = say_words(p->now.env, p->now.env_n, &envc);
+	static const struct nprogram none;
+	const struct nprogram *now = p->now ? p->now : &none;
+	struct str *argv = say_words(now->argv, now->argv_n, &argc), *env = say_words(now->env, now->env_n, &envc);
 	struct event ev = {.exec = {.n = p->execn,
-	                            .exe = p->now.exe ? say_file(n, p->book, p->now.exe) : 0,
-	                            .script = p->now.script ? say_file(n, p->book, p->now.script) : 0,
+	                            .exe = now->exe ? say_file(n, p->book, now->exe) : 0,
+	                            .script = now->script ? say_file(n, p->book, now->script) : 0,
 	                            .argv = {.items = argv, .count = argc},
-	                            .cwd = str_of(p->now.cwd),
+	                            .cwd = str_of(now->cwd),
 	                            .env = {.items = env, .count = envc},
 	                            .uid = p->uid,
 	                            .gid = p->gid,

@@ -20,28 +20,40 @@ struct turn {
 	pid_t pid;
 	int32_t fork, exit, first_exec, last_exec, next; /* held records, -1 none; next: the first exec not told */
 	int32_t match;                                   /* the first exec whose opening has not been found */
-	struct proc_opened opened;                       /* what no exec of this read opened: struct proc's later */
+	struct proc_opened *opened;                      /* what no exec of this read opened: struct proc's later */
 	bool reused;                                     /* two processes had the pid */
 };
 
+/* By pid, through slots: 10,000 processes that end at once are as many turns, and twice as many records. */
 struct turns {
 	struct turn *at;
-	size_t cap;
+	uint32_t *slot; /* 1 + its place in `at`; 0 none */
+	size_t n, cap;  /* cap: of slots, a power of two */
 };
 
-static struct turn *turn_of(const struct turns *s, pid_t pid, bool make)
+static struct turn *turn_of(struct turns *s, pid_t pid, bool make)
 {
 	for (size_t i = (size_t)pid & (s->cap - 1);; i = (i + 1) & (s->cap - 1)) {
-		if (s->at[i].pid == pid)
-			return &s->at[i];
-		if (s->at[i].pid)
+		if (s->slot[i] && s->at[s->slot[i] - 1].pid == pid)
+			return &s->at[s->slot[i] - 1];
+		if (s->slot[i])
 			continue;
 		if (!make)
 			return NULL;
-		s->at[i] = (struct turn){
+		struct turn *turn = &s->at[s->n++];
+		s->slot[i] = (uint32_t)s->n;
+		*turn = (struct turn){
 		    .pid = pid, .fork = -1, .exit = -1, .first_exec = -1, .last_exec = -1, .next = -1, .match = -1};
-		return &s->at[i];
+		return turn;
 	}
+}
+
+static void release_turns(struct turns *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->at[i].opened);
+	free(s->at);
+	free(s->slot);
 }
 
 static const void *record_of(const struct tracer *t, const struct held *h)
@@ -73,12 +85,15 @@ static size_t until(const struct tracer *t, int64_t hi)
 
 static int make_turns(struct tracer *t, size_t n, struct turns *ret)
 {
-	ret->cap = 64;
+	*ret = (struct turns){.cap = 64};
 	while (ret->cap < 2 * n + 1)
 		ret->cap *= 2;
-	ret->at = calloc(ret->cap, sizeof(*ret->at));
-	if (!ret->at)
+	ret->at = malloc((n + 1) * sizeof(*ret->at));
+	ret->slot = calloc(ret->cap, sizeof(*ret->slot));
+	if (!ret->at || !ret->slot) {
+		release_turns(ret);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < n; i++) {
 		struct held *h = &t->held[i];
 		const struct rec_head *head = record_of(t, h);
@@ -127,23 +142,26 @@ static bool opens(const struct rec_exec *r, uint64_t ino, uint64_t base)
 }
 
 /* Finds for each exec the event that opened its program. */
-static void match_execs(struct tracer *t, const unsigned char *p, size_t size, const struct turns *turns)
+static void match_execs(struct tracer *t, const unsigned char *p, size_t size, struct turns *turns)
 {
 	struct notice n;
 	size_t at = 0;
 	bool broken;
-	for (size_t i = 0; i < turns->cap; i++) {
+	for (size_t i = 0; i < turns->n; i++) {
 		struct turn *turn = &turns->at[i];
 		struct proc *proc = turn->first_exec >= 0 ? procs_find(t->procs, turn->pid) : NULL;
-		for (unsigned k = 0; proc && k < 4 && k < proc->opened.n; k++) {
-			if (!opens(record_of(t, &t->held[turn->first_exec]), proc->opened.last[k].ino, proc->opened.last[k].base))
+		const struct proc_opened *was = proc ? proc->opened : NULL;
+		for (unsigned k = 0; was && k < 4 && k < was->n; k++) {
+			if (!opens(record_of(t, &t->held[turn->first_exec]), was->last[k].ino, was->last[k].base))
 				continue;
 			t->held[turn->first_exec].notice = -2;
 			turn->match = t->held[turn->first_exec].next_exec;
 			break;
 		}
-		if (proc)
-			proc->opened.n = 0;
+		if (was) {
+			free(proc->opened);
+			proc->opened = NULL;
+		}
 	}
 	for (int32_t i = 0; notice_next(p, size, &at, &n, &broken); i++) {
 		if (!(n.mask & FAN_OPEN_EXEC))
@@ -162,11 +180,13 @@ static void match_execs(struct tracer *t, const unsigned char *p, size_t size, c
 			continue;
 		/* Its exec may come with the next read. A process whose fork is in this one is not known yet. */
 		struct proc *proc = turn ? NULL : procs_find(t->procs, n.pid);
-		struct proc_opened *to = turn ? &turn->opened : proc ? &proc->opened : NULL;
-		if (to) {
-			to->last[to->n % 4].ino = ino;
-			to->last[to->n % 4].base = base;
-			to->n++;
+		struct proc_opened **to = turn ? &turn->opened : proc ? &proc->opened : NULL;
+		if (to && !*to)
+			*to = calloc(1, sizeof(**to));
+		if (to && *to) {
+			(*to)->last[(*to)->n % 4].ino = ino;
+			(*to)->last[(*to)->n % 4].base = base;
+			(*to)->n++;
 		}
 	}
 }
@@ -174,11 +194,14 @@ static void match_execs(struct tracer *t, const unsigned char *p, size_t size, c
 /* What was opened to be executed by an exec that is still to come. */
 static void carry_over(struct tracer *t, const struct turns *turns)
 {
-	for (size_t i = 0; i < turns->cap; i++) {
-		const struct turn *turn = &turns->at[i];
-		struct proc *proc = turn->opened.n ? procs_find(t->procs, turn->pid) : NULL;
-		if (proc)
-			proc->opened = turn->opened;
+	for (size_t i = 0; i < turns->n; i++) {
+		struct turn *turn = &turns->at[i];
+		struct proc *proc = turn->opened ? procs_find(t->procs, turn->pid) : NULL;
+		if (!proc)
+			continue;
+		free(proc->opened);
+		proc->opened = turn->opened;
+		turn->opened = NULL;
 	}
 }
 
@@ -187,7 +210,7 @@ static bool is_own(const struct tracer *t, pid_t pid)
 	return pid == t->own || (t->own_helper && pid == t->own_helper);
 }
 
-static void tell_to(struct tracer *t, const struct turns *turns, size_t *told, size_t end)
+static void tell_to(struct tracer *t, struct turns *turns, size_t *told, size_t end)
 {
 	/* An exec's descriptors are a record of their own, right behind it. */
 	if (end > 0 && end < t->nheld) {
@@ -293,7 +316,7 @@ int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 		tell_lost(t, TRACER_LOST_FILE, 0, lo, hi, "the kernel's events could not be read");
 	tell_to(t, &turns, &told, all);
 	carry_over(t, &turns);
-	free(turns.at);
+	release_turns(&turns);
 	/* What is later stays, at the front. */
 	struct buf rest = {0};
 	for (size_t i = all; i < t->nheld; i++) {

@@ -27,12 +27,19 @@ int procs_new(struct procs **ret)
 	return 0;
 }
 
+static void release(struct proc *one)
+{
+	if (one)
+		free(one->opened);
+	free(one);
+}
+
 void procs_free(struct procs *p)
 {
 	if (!p)
 		return;
 	for (size_t i = 0; i < p->cap; i++)
-		free(p->at[i]);
+		release(p->at[i]);
 	free(p->at);
 	free(p);
 }
@@ -78,7 +85,8 @@ struct proc *procs_add(struct procs *p, pid_t pid)
 		p->at[place(p, pid)] = one;
 		one->pid = pid; /* place() looked for it */
 		p->n++;
-	}
+	} else
+		free(one->opened);
 	*one = (struct proc){.pid = pid};
 	return one;
 }
@@ -88,7 +96,7 @@ void procs_remove(struct procs *p, pid_t pid)
 	size_t i = place(p, pid);
 	if (!p->at[i])
 		return;
-	free(p->at[i]);
+	release(p->at[i]);
 	p->at[i] = NULL;
 	p->n--;
 	/* Those that follow may have been put there because this place was taken. */

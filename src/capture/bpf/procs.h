@@ -26,11 +26,11 @@ struct proc {
 	pid_t root; /* what it is counted to */
 	uint32_t root_uid;
 	char comm[TRACER_COMM];
-	bool unknown;              /* found in /proc, or not even there */
-	struct proc_opened opened; /* to be executed, by an exec that has not been seen yet */
-	bool left;                 /* its exit was told */
-	uint8_t absent;            /* looks at which it was not there; enough of them: its exit is about to be told */
-	uint64_t events;           /* since the rates were asked for */
+	struct proc_opened *opened; /* to be executed, by an exec that has not been seen yet; NULL none. malloc'ed */
+	uint64_t events;            /* since the rates were asked for */
+	bool unknown;               /* found in /proc, or not even there */
+	bool left;                  /* its exit was told */
+	uint8_t absent;             /* looks at which it was not there; enough of them: its exit is about to be told */
 };
 
 struct procs;

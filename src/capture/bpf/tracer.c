@@ -277,6 +277,26 @@ static void on_record(void *arg, const void *record, size_t size)
 	t->nheld++;
 }
 
+/* What a burst took: it comes once in a while, and would stay. */
+static void give_back(struct tracer *t)
+{
+	const size_t kept = 65536;
+	if (!t->nheld && t->records.cap > kept)
+		buf_release(&t->records);
+	if (!t->nheld && t->held_cap * sizeof(*t->held) > kept) {
+		free(t->held);
+		t->held = NULL;
+		t->held_cap = 0;
+	}
+	if (!t->nleaving && t->leaving_records.cap > kept)
+		buf_release(&t->leaving_records);
+	if (!t->nleaving && t->leaving_cap * sizeof(*t->leaving) > kept) {
+		free(t->leaving);
+		t->leaving = NULL;
+		t->leaving_cap = 0;
+	}
+}
+
 static void tell_lost_records(struct tracer *t)
 {
 	uint64_t lost = t->control->lost;
@@ -370,6 +390,7 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 	if (t->told || t->nleaving || t->nheld || !empty)
 		t->busy_until = now + QUIET_NS;
 	set_pace(t, now < t->busy_until ? PACE_BUSY : PACE_QUIET);
+	give_back(t);
 	t->stats.cpu += (uint64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
 	t->each = NULL;
 	return r < 0 ? r : (int)t->told;
