@@ -46,6 +46,7 @@ void access_free(struct node *n, struct naccess *a)
 	a->file->pins--;
 	n->n_accesses--;
 	n->n_held -= a->proc->state == UNDECIDED;
+	free(a->by);
 	free(a);
 }
 
@@ -127,7 +128,7 @@ static unsigned evidence_of(const struct naccess *a)
 {
 	const struct nfile *f = a->file;
 	if (a->moved[1])
-		return a->bytes[1] ? TERM_evidence_must : TERM_evidence_none;
+		return a->by->bytes[1] ? TERM_evidence_must : TERM_evidence_none;
 	if (a->via == TERM_via_data && (a->mode & (ACCESS_CREATE | ACCESS_TRUNC)))
 		return TERM_evidence_must;
 	if (f->kind != TERM_kind_regular || !a->after)
@@ -176,13 +177,13 @@ static void tell(struct node *n, struct naccess *a)
 static void tell_totals(struct node *n, struct naccess *a)
 {
 	for (int w = 0; w < 2; w++) {
-		if (!a->moved[w] || !a->calls[w])
+		if (!a->moved[w] || !a->by->calls[w])
 			continue;
 		/* Without times it says what it knows: calls and bytes. When they were is told with the end. */
 		struct event ev = {.io = {.access = a->seq,
 		                          .write = (uint64_t)w,
-		                          .calls = a->calls[w],
-		                          .bytes = a->bytes[w],
+		                          .calls = a->by->calls[w],
+		                          .bytes = a->by->bytes[w],
 		                          .first = TIME_NONE,
 		                          .last = TIME_NONE}};
 		say(n, a->book, a->num, EVENT_io, n->now, &ev);
@@ -227,27 +228,27 @@ static void finish(struct node *n, struct naccess *a)
 		for (int w = 0; w < 2; w++)
 			if (a->moved[w] && (w ? write : read) && a->whole) {
 				ev.access_end.known |= w ? 2u : 1u;
-				*(w ? &ev.access_end.bytes_written : &ev.access_end.bytes_read) = a->bytes[w];
+				*(w ? &ev.access_end.bytes_written : &ev.access_end.bytes_read) = a->by->bytes[w];
 			}
 		tell_totals(n, a);
 		/* First with Last; First with Close, where the counting stopped before the end. */
 		if (a->counted_from && (a->moved[0] || !read) && (a->moved[1] || !write)) {
 			int64_t first = TIME_NONE, last = TIME_NONE;
 			for (int w = 0; w < 2; w++) {
-				if (!a->moved[w] || !a->calls[w])
+				if (!a->moved[w] || !a->by->calls[w])
 					continue;
-				if (first == TIME_NONE || a->first[w] < first)
-					first = a->first[w];
-				if (last == TIME_NONE || a->last[w] > last)
-					last = a->last[w];
+				if (first == TIME_NONE || a->by->first[w] < first)
+					first = a->by->first[w];
+				if (last == TIME_NONE || a->by->last[w] > last)
+					last = a->by->last[w];
 			}
 			if (first != TIME_NONE) {
 				ev.access_end.exact = 1;
 				ev.access_end.first = first;
 				ev.access_end.last = a->counted ? last : ev.access_end.until;
 			}
-		} else if (a->counted && a->moved[write] && a->last[write] > a->lo && a->last[write] < a->ended) {
-			ev.access_end.until = a->last[write]; /* Open with Last */
+		} else if (a->counted && a->moved[write] && a->by->last[write] > a->lo && a->by->last[write] < a->ended) {
+			ev.access_end.until = a->by->last[write]; /* Open with Last */
 		}
 		say(n, a->book, a->num, EVENT_access_end, n->now, &ev);
 	}
@@ -782,14 +783,19 @@ void access_totals(struct node *n, struct nproc *p, const struct tracer_event *e
 	} else if (a->mode == 0) {
 		set_mode(n, a, mode);
 	}
+	if (mode && !a->by && !(a->by = calloc(1, sizeof(*a->by)))) {
+		n->stats.lost++;
+		n->short_of_room++;
+		return;
+	}
 	for (int w = 0; w < 2; w++) {
 		if (!side[w]->count)
 			continue;
 		a->moved[w] = true;
-		a->calls[w] = side[w]->count;
-		a->bytes[w] = side[w]->bytes;
-		a->first[w] = side[w]->first;
-		a->last[w] = side[w]->last;
+		a->by->calls[w] = side[w]->count;
+		a->by->bytes[w] = side[w]->bytes;
+		a->by->first[w] = side[w]->first;
+		a->by->last[w] = side[w]->last;
 	}
 	a->counted = ev->access.final;
 	if (is_stream(f)) {

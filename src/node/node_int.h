@@ -100,7 +100,7 @@ struct nproc {
 	char *job;                       /* NULL: none */
 	struct naccess *accesses;
 	unsigned n_accesses;
-	unsigned sweep_at;     /* so many accesses it has when dormant ones are looked for again */
+	unsigned sweep_at;    /* so many accesses it has when dormant ones are looked for again */
 	struct nprogram *now; /* kept to be told again in another session; NULL: it has executed none that is told */
 };
 
@@ -109,6 +109,12 @@ struct nprogram {
 	struct nfile *exe, *script;
 	char *argv, *env, *cwd; /* lists, packed as the log has them */
 	size_t argv_n, env_n;
+};
+
+/* What was counted of an access: read, written. */
+struct ncounted {
+	uint64_t bytes[2], calls[2];
+	int64_t first[2], last[2];
 };
 
 /* One access, by the process that did it. Untold: seq 0. */
@@ -139,8 +145,7 @@ struct naccess {
 	int64_t mtime, after_mtime;
 	/* Granularity `access`: read, written. */
 	bool moved[2], counted_from, counted, whole; /* from its start on; at its end; nothing can have moved unseen */
-	uint64_t bytes[2], calls[2];
-	int64_t first[2], last[2];
+	struct ncounted *by;                         /* malloc'ed; there where one of moved is */
 };
 
 struct node {
