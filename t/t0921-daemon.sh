@@ -15,7 +15,7 @@ mkfifo "$T/fifo"
 export STEMMA_FAKE_TRACER="$T/fifo" STEMMA_NODE_SOCKET="$T/run/socket"
 export XDG_RUNTIME_DIR="$T/xdg" && mkdir -m 700 "$T/xdg"
 daemon=
-trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
+trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null && wait "$daemon" 2>/dev/null; umount "$T/small" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 me=$(id -u)
 
 wait_for()
@@ -286,6 +286,13 @@ done
 says "$T/daemon" 'granularity down to open: events' && says "$T/daemon" 'granularity down to processes: events' && asked 'files 0 0 0' && ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'limit'" &&
 	says "$out" 'granularity down'
 check "too many events: step by step less is looked at, and each step is in the record"
+stop TERM
+rm -f "$T/fifo.set"
+start -o max_memory=64K
+login "$me" | happens
+wait_for grep -q "granularity down to processes: the daemon's memory" "$T/daemon" && says "$T/daemon" "granularity down to open: the daemon's memory" && asked 'files 0 0 0' &&
+	ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'limit' AND text LIKE '%memory'" && says "$out" "down to open: the daemon's memory" && says "$out" "down to processes: the daemon's memory"
+check "more memory than it may have: likewise"
 stop TERM
 # ---- a user of its own ----
 

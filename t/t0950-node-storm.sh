@@ -107,8 +107,17 @@ before=$(memory)
 user "$LOAD" bomb 10000 >"$T/n" 2>"$err"
 check "$(cat "$T/n") processes at once, none made to fail"
 sleep 1
-answers >"$out" && after=$(memory) && echo "memory: $before KiB, then $after KiB" >"$err" && [ "$((after - before))" -lt 16384 ]
+answers >"$out" && after=$(memory) && echo "memory: $before KiB, then $after KiB" >"$err" && [ "$((after - before))" -lt 10240 ]
 check "... the daemon's memory stays bounded: $before KiB, then $after KiB"
+i=0
+until live=$(answers | sed -n 's/^processes *\([0-9]*\) live.*/\1/p') && later=$(memory) && [ "${live:-10000}" -lt 5000 ] && [ "$((later - before))" -lt 4096 ]; do
+	i=$((i + 1))
+	[ $i -gt 600 ] && break
+	sleep 0.1
+done
+echo "$live are live, $before KiB, then $later KiB" >"$err"
+[ $i -le 600 ]
+check "... and goes back when they are over, be their ends lost: $live are live, $later KiB"
 # Each is known: as a process of the record, or counted in what was lost.
 user "$STEMMA" --node sql "SELECT count(DISTINCT pid || ' ' || began) AS n FROM execution WHERE n = 0" >"$out" 2>"$err"
 told=$(sed 1d "$out" | tr -d ' ')
@@ -140,5 +149,27 @@ done
 user "$LOAD" marks "$T/nobody/million" 0.2 >/dev/null
 user "$STEMMA" --node sql "SELECT count(*) AS n FROM gap WHERE reason IN ('lost', 'limit')" >"$out" 2>"$err" && [ "$(sed 1d "$out" | tr -d ' ')" -gt 0 ]
 check "... what it lost meanwhile it says"
+stop TERM
+
+# ---- too much memory, and enough again ----
+
+echo 'max_memory = 1M' >"$T/conf"
+start --config "$T/conf"
+stepped()
+{ # WORDS: a step was said since
+	i=0
+	until tail -n "+$((before + 1))" "$T/daemon" | grep -q "granularity $1"; do
+		i=$((i + 1))
+		[ $i -gt 1200 ] && return 1
+		sleep 0.1
+	done
+}
+before=$(wc -l <"$T/daemon")
+stepped "down to processes: the daemon's memory"
+check "more memory than it may have: it sees processes only"
+echo 'max_memory = 1G' >"$T/conf"
+kill -HUP "$daemon"
+stepped "up to access: quiet" && user "$LOAD" marks "$T/nobody" 1 >"$T/truth" && user "$STEMMA" --node sql "SELECT path FROM file WHERE path LIKE '%/nobody/mark%'" >"$out" 2>"$err" && [ "$(wc -l <"$out")" -gt 1 ]
+check "... with enough again, files too"
 stop TERM
 finish
