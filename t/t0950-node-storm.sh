@@ -154,7 +154,7 @@ stop TERM
 # ---- too much memory, and enough again ----
 
 echo 'max_memory = 1M' >"$T/conf"
-start --config "$T/conf"
+start --config "$T/conf" -o max_cpu=1000 -o max_events=10000000
 stepped()
 { # WORDS: a step was said since
 	i=0
