@@ -131,7 +131,7 @@ check 'stat --at: what was under way'
 moment read read 1.5 && cmd 1 stat --at "$at" @~1 && says "$out" 'nothing was under way' && cmd 1 stat --json --at "$at" @~1 && json '.under_way == []' && cmd 2 stat --at 'never' @~1 && cmd 2 stat --at "$at" --tsv @~1
 check '... and that nothing was'
 cmd 0 stat @ && row '^    1      ?       0      -  13.7 KiB  11.9 KiB  cat /w/out$' && says "$out" 'IN, OUT: all that the process' &&
-	[ "$(tail -n 1 "$out")" = 'calls, sizes and times are not known: stemma run --exact counts them' ] && [ "$(grep -c exact "$out")" = 1 ] &&
+	[ "$(tail -n 1 "$out")" = 'bytes and calls are not known: stemma run --count counts them, --exact times, too' ] && [ "$(grep -c exact "$out")" = 1 ] &&
 	cmd 0 stat --json @ && json '.total.calls.read == null and .total.bytes_read == null and (.total.calls_complete | not) and .calls == [] and .executions[0].process.read == 14000'
 check 'stat: a run that was not counted: the totals of its processes, and a hint'
 cmd 0 stat /w/out && row '^/w/out: 2 executions, 1 file$' && row '^    ?     ?     ?      2  11.9 KiB  250 ms  /w/out$' && row '^    ?     ?     ?      -         -       -  cat /w/out$' &&
@@ -246,7 +246,41 @@ d.end()
 d.save(home, evtext)
 END
 cmd 0 stat --json @ && jq -e '.unseen == ["without_library"] and (.total.bytes_complete or .files[0].bytes_complete | not) and .files[0].bytes_read == 5 and
-	.executions[0].bytes_complete' "$out" >"$err" && cmd 0 stat @ && row '>=5 B .*/w/f$' && row '^not all that was read and written could be seen'
+	.executions[0].bytes_complete' "$out" >"$err" && cp "$out" "$T/json" && cmd 0 stat @ && row '>=5 B .*/w/f$' && row '^not all that was read and written could be seen'
 check 'where a program could not be looked into the sums are lower bounds'
+row '^ *>=1  *>=5 B .*/w/f$' && jq -e '.total.calls_complete or .files[0].calls_complete | not' <"$T/json" >"$err" &&
+	cmd 0 stat /w/f && row '>=5 B .*/w/f$' && row '^not all that was read and written could be seen'
+check '... which goes for a file of that run, too, and for calls'
+
+# ---- nothing to count
+history <<'END'
+e = History('01EEEEEEEEEEEEEEEEEEEEEEEE', argv=['tree'], start=1000)
+p = e.process()
+e.exec(p, ['tree'], exe='/usr/bin/tree')
+e.add('gap', reason=9)
+e.exit(p)
+e.end()
+e.save(home, evtext, 'tree')
+g = History('01GGGGGGGGGGGGGGGGGGGGGGGG', argv=['machine'], start=2000)
+p = g.process()
+g.exec(p, ['machine'], exe='/w/machine')
+g.read(p, g.file('/usr/lib/libc.so.6', size=77), bytes_read=77)
+g.exit(p)
+g.end()
+g.save(home, evtext, 'machine')
+h = History('01HHHHHHHHHHHHHHHHHHHHHHHH', argv=['none'], start=3000)
+p = h.process()
+h.exec(p, ['none'], exe='/usr/bin/none')
+h.exit(p)
+h.end()
+h.save(home, evtext, 'none')
+END
+cmd 0 stat 01EEEEEEEEEEEEEEEEEEEEEEEE && [ "$(cat "$out")" = '01EEEEEEEEEEEEEEEEEEEEEEEE: only processes were recorded, and not what they read and wrote (stemma run -c tree, -c off)' ] &&
+	cmd 0 stat --json 01EEEEEEEEEEEEEEEEEEEEEEEE && jq -e '.unseen == ["tree_only"] and .files == [] and .total.bytes_read == null and (.total.calls_complete | not)' "$out" >"$err"
+check 'where only processes were recorded one line says so'
+cmd 0 stat 01HHHHHHHHHHHHHHHHHHHHHHHH && [ "$(cat "$out")" = '01HHHHHHHHHHHHHHHHHHHHHHHH: no files but those of the machine: --all counts them' ] && cmd 0 stat --all 01GGGGGGGGGGGGGGGGGGGGGGGG && row 'libc.so.6$'
+check 'where only files of the machine were used one line says so'
+cmd 0 stat /w/machine && [ "$(tail -n 1 "$out")" = 'run, or loaded with a program: there is no call whose bytes could be counted' ]
+check 'a file that was only run'
 
 finish

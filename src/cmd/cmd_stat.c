@@ -4,7 +4,25 @@
 #include "query/target.h"
 #include "query/when.h"
 
+#include <errno.h>
 #include <stdlib.h>
+
+/* What nobody saw in the run of an execution may have been of this file, too. */
+static int add_unseen(struct stat_sums *w, store_id exec, struct idmap *runs)
+{
+	struct exec_info x;
+	struct run_info info;
+	bool is_new = false;
+	int r = store_exec(w->c->store, exec, &x);
+	if (r <= 0 || !x.run)
+		return r;
+	if (!idmap_add(runs, x.run, 0, &is_new))
+		return -ENOMEM;
+	r = is_new ? store_run(w->c->store, x.run, &info) : 0;
+	if (r > 0)
+		w->unseen |= stat_unseen(info.gaps);
+	return r;
+}
 
 /* All executions that read or made one of the versions. */
 static int count_file(struct stat_sums *w, const struct file_target *t)
@@ -12,7 +30,7 @@ static int count_file(struct stat_sums *w, const struct file_target *t)
 	struct store *s = w->c->store;
 	struct file_info f;
 	struct edges e = {0};
-	struct idmap done = {0};
+	struct idmap done = {0}, runs = {0};
 	int r = store_file(s, t->file, &f);
 	uint64_t first = t->n ? t->n : 1, last = t->n ? t->n : r > 0 ? f.versions : 0;
 	w->file = t->file;
@@ -27,12 +45,15 @@ static int count_file(struct stat_sums *w, const struct file_target *t)
 				bool is_new = false;
 				r = idmap_add(&done, e.v[i].to, 0, &is_new) ? 0 : -1;
 				if (r >= 0 && is_new)
+					r = add_unseen(w, e.v[i].to, &runs);
+				if (r >= 0 && is_new)
 					r = stat_count(w, e.v[i].to);
 			}
 		}
 	}
 	edges_release(&e);
 	idmap_release(&done);
+	idmap_release(&runs);
 	return r;
 }
 

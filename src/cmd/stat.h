@@ -26,6 +26,7 @@ struct way {
 	uint64_t accesses, bytes; /* bytes: beside those of io; of an api, all */
 	bool known, partial;      /* the bytes of some are known; of some not */
 	bool counted, uncounted;  /* the calls of some were counted; of some not */
+	bool unseen;              /* there may have been others that nobody saw */
 	struct moved io;
 };
 struct sum {

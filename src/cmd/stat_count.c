@@ -205,7 +205,7 @@ uint64_t stat_unseen(uint64_t gaps)
 static void not_all(struct sum *s)
 {
 	for (unsigned k = 0; k < STAT_WAYS; k++)
-		s->way[k].partial = true;
+		s->way[k].partial = s->way[k].unseen = true;
 }
 
 int stat_count(struct stat_sums *w, store_id exec)

@@ -54,7 +54,7 @@ static json_t *sum_json(const struct sum *s)
 		js_num(o, accesses[k], w->accesses);
 		js_put(o, bytes[k], b.known ? json_integer((json_int_t)b.n) : json_null());
 		whole &= b.any ? b.whole : !w->partial;
-		counted &= !w->uncounted;
+		counted &= !w->uncounted && !w->unseen;
 		js_put(calls, ways[k], moved_or_null(&w->io, w->counted));
 	}
 	js_put(calls, "mapped", moved_or_null(&s->mapped, false));

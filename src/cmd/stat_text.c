@@ -71,7 +71,7 @@ static void calls_cells(struct table *t, const struct way *w, bool plain)
 		table_cell(t, str_of(w->uncounted ? "?" : "-"));
 		return;
 	}
-	buf_printf(&b, w->uncounted ? ">=" : "");
+	buf_printf(&b, w->uncounted || w->unseen ? ">=" : "");
 	if (plain)
 		buf_printf(&b, "%llu", (unsigned long long)w->io.calls);
 	else
@@ -146,7 +146,8 @@ static void calls(const struct stat_sums *w, const struct opts_stat *o)
 				moved_row(&t, &w->io_api[api][k], o, str_of(stat_call(api, k)), false);
 	for (unsigned k = 0; k < STAT_WAYS; k++)
 		if (w->total.way[k].io.any)
-			moved_row(&t, &w->total.way[k].io, o, str_of(all[k]), w->total.way[k].uncounted);
+			moved_row(&t, &w->total.way[k].io, o, str_of(all[k]),
+			          w->total.way[k].uncounted || w->total.way[k].unseen);
 	table_print(&t, &w->c->out, w->c->out.width);
 }
 
@@ -395,15 +396,49 @@ static int64_t beginning(const struct stat_sums *w)
 	return first == TIME_NONE ? 0 : first - first % SECOND;
 }
 
+/* Instead of tables with nothing in them. */
+static void nothing(const struct stat_sums *w, const char *of)
+{
+	if (w->unseen & 1ULL << TERM_gap_tree_only)
+		printf("%s: only processes were recorded, and not what they read and wrote (stemma run -c tree, -c off)\n", of);
+	else if (w->objects || w->all || w->file)
+		printf("%s: nothing that was read or written\n", of);
+	else
+		printf("%s: no files but those of the machine: --all counts them\n", of);
+}
+
+/* What the marks in the tables mean, and what to type for more. */
+static void hints(const struct stat_sums *w, bool counted)
+{
+	const struct way *way = w->total.way;
+	const bool bare = way[STAT_READ].io.bare || way[STAT_WRITE].io.bare;
+	const bool some = way[STAT_READ].accesses || way[STAT_WRITE].accesses;
+	if (!way[STAT_READ].uncounted && !way[STAT_WRITE].uncounted) {
+		if (some && !counted && !way[STAT_READ].known && !way[STAT_WRITE].known)
+			printf("\nrun, or loaded with a program: there is no call whose bytes could be counted\n");
+	} else if (bare) {
+		printf("\nwhat could not be proved is not known (?): stemma run --exact counts every call\n");
+	} else if (counted) {
+		printf("\nnot all calls are known: stemma run --exact counts them\n");
+	} else {
+		printf("\nbytes and calls are not known: stemma run --count counts them, --exact times, too\n");
+	}
+	if (w->unseen)
+		printf("\nnot all that was read and written could be seen: 'stemma show' says what\n");
+}
+
 int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, const char *of)
 {
 	struct buf b = {0};
-	bool counted = false, uncounted = false;
-	for (unsigned k = 0; k < STAT_WAYS; k++) {
+	bool counted = false;
+	for (unsigned k = 0; k < STAT_WAYS; k++)
 		counted |= w->total.way[k].io.any || w->total.mapped.any;
-		uncounted |= w->total.way[k].uncounted;
-	}
 	fmt_name(&b, str_of(of));
+	if (!w->execs.n) {
+		nothing(w, buf_cstr(&b));
+		buf_release(&b);
+		return 0;
+	}
 	printf("%s: %zu execution%s, %zu file%s\n\n", buf_cstr(&b), w->execs.n, w->execs.n == 1 ? "" : "s", w->files.n,
 	       w->files.n == 1 ? "" : "s");
 	if (counted)
@@ -432,11 +467,8 @@ int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct
 		if (r >= 0)
 			slices(w, o, when, since);
 	}
-	if (r >= 0 && uncounted)
-		printf("\n%s: stemma run --exact counts them\n",
-		       counted ? "not all calls are known" : "calls, sizes and times are not known");
-	if (r >= 0 && w->unseen)
-		printf("\nnot all that was read and written could be seen: 'stemma show' says what\n");
+	if (r >= 0)
+		hints(w, counted);
 	buf_release(&b);
 	return r;
 }
