@@ -146,8 +146,7 @@ static void calls(const struct stat_sums *w, const struct opts_stat *o)
 				moved_row(&t, &w->io_api[api][k], o, str_of(stat_call(api, k)), false);
 	for (unsigned k = 0; k < STAT_WAYS; k++)
 		if (w->total.way[k].io.any)
-			moved_row(&t, &w->total.way[k].io, o, str_of(all[k]),
-			          w->total.way[k].uncounted || w->total.way[k].unseen);
+			moved_row(&t, &w->total.way[k].io, o, str_of(all[k]), w->total.way[k].uncounted || w->total.way[k].unseen);
 	table_print(&t, &w->c->out, w->c->out.width);
 }
 
