@@ -1,6 +1,6 @@
 /* The C library that a traced program has loaded is read for its call sites, and so is its loader. The code that is
  * made for what was found must stay within its room. */
-#include "capture/inject/sites.h"
+#include "capture/inject/sites_int.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -26,6 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (stubs_make(&s, 0x7f0000000000, 0x7f0000400000, 0x7f0000402000, &code) == 0 && code.n > STUBS_SIZE)
 			abort();
 	}
+	for (size_t i = 0; i < size; i++)
+		if (sites_length(data + i, size - i) > size - i)
+			abort();
 	close(fd);
 	return 0;
 }

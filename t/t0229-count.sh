@@ -56,7 +56,7 @@ for inject in off auto always; do
 		STEMMA_INJECT=$inject counted p-io $c $known
 	done
 done
-for kind in static musl; do
+for kind in static bare pie pie-named musl; do
 	if [ -x "$PROGS/p-io-$kind" ]; then
 		for c in plain placed copies threads inherited stdin raw kernel many many-handled; do
 			known=
@@ -64,7 +64,9 @@ for kind in static musl; do
 			plain | placed | kernel) known='in:read in:written out:written' ;;
 			copies) known='in:read in:written other:written' ;;
 			inherited | raw) known='in:read in:written' ;;
-			threads) known=in:written ;;
+			threads)
+				case $kind in *-named | static) known=in:written ;; esac # else a thread's number is not known
+				;;
 			stdin) known=given:read ;;
 			many) known='f1:read f7:read f19:read f0:written f19:written' ;;
 			esac

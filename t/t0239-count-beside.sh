@@ -37,6 +37,19 @@ for c in $("$PROGS/p-moves"); do
 	*) counted p-moves "$c" ;;
 	esac
 done
+for kind in bare pie; do
+	if [ -x "$PROGS/p-moves-$kind" ]; then
+		for c in $("$PROGS/p-moves"); do
+			case $c in
+			sendfiles | splices) counted "p-moves-$kind" "$c" in:read in:written out:written ;;
+			mapped) counted "p-moves-$kind" $c in:written ;;
+			*) counted "p-moves-$kind" "$c" ;;
+			esac
+		done
+	else
+		skip_ "p-moves-$kind" "not built: the compiler makes no such programs"
+	fi
+done
 CHECK_SUMS=
 
 if [ -x "$PROGS/p-omp" ]; then

@@ -1,6 +1,5 @@
-#include "capture/inject/sites.h"
+#include "capture/inject/sites_int.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,7 @@
 
 enum { RDX = 2, RSI = 6, RDI = 7, R10 = 10 };
 
-/* What is looked for: a function, the call that it makes. One function may be known by several names. */
-static const struct wanted {
-	const char *name;
-	int nr;
-	enum site_kind kind;
-	uint8_t from, to, positional;
-} wanted[] = {
+const struct wanted sites_wanted[] = {
     {"read", 0, SITE_MOVE, RDI, SITE_NONE, 0},
     {"__read_nocancel", 0, SITE_MOVE, RDI, SITE_NONE, 0},
     {"write", 1, SITE_MOVE, SITE_NONE, RDI, 0},
@@ -74,25 +67,30 @@ static const struct wanted {
     {"vfork", 58, SITE_MARK, SITE_NONE, SITE_NONE, 0},
     {"clone", 56, SITE_MARK, SITE_NONE, SITE_NONE, 0},
 };
-#define NWANTED (sizeof(wanted) / sizeof(wanted[0]))
+const size_t sites_nwanted = sizeof(sites_wanted) / sizeof(sites_wanted[0]);
 /* Without these nothing can be counted. */
 static const char *const needed[] = {"read", "write", "open64", "close", "dup2", "vfork"};
 /* ... of programs with threads: the ways of these. What goes another way of theirs is missed by the kernel's totals. */
 static const char *const needed_threads[] = {"read", "write", "open", "close"};
 
-struct image {
-	unsigned char *p;
-	size_t n;
-	const Elf64_Shdr *sh;
-	size_t nsh;
-	const Elf64_Phdr *ph;
-	size_t nph;
-	bool alone; /* a static program */
-};
-
 static bool inside(const struct image *im, uint64_t off, uint64_t n)
 {
 	return off <= im->n && n <= im->n - off;
+}
+
+/* Does it say that it is a program that may lie anywhere, and no library? */
+static bool is_pie(const struct image *im)
+{
+	for (size_t i = 0; i < im->nph; i++) {
+		const Elf64_Phdr *p = &im->ph[i];
+		if (p->p_type != PT_DYNAMIC || p->p_offset % 8 || !inside(im, p->p_offset, p->p_filesz))
+			continue;
+		const Elf64_Dyn *d = (const Elf64_Dyn *)(im->p + p->p_offset);
+		for (size_t k = 0; k < p->p_filesz / sizeof(*d) && d[k].d_tag != DT_NULL; k++)
+			if (d[k].d_tag == DT_FLAGS_1)
+				return d[k].d_un.d_val & DF_1_PIE;
+	}
+	return false;
 }
 
 static bool parse(struct image *im)
@@ -110,11 +108,22 @@ static bool parse(struct image *im)
 	im->nsh = h->e_shnum;
 	im->ph = (const Elf64_Phdr *)(im->p + h->e_phoff);
 	im->nph = h->e_phnum;
-	im->alone = h->e_type == ET_EXEC;
+	im->moves = h->e_type == ET_DYN && is_pie(im);
+	im->alone = h->e_type == ET_EXEC || im->moves;
 	for (size_t i = 0; i < im->nph; i++)
 		if (im->alone && im->ph[i].p_type == PT_INTERP)
 			return false; /* a program that has libraries */
 	return !im->alone || im->n <= ALONE_MAX;
+}
+
+const unsigned char *sites_code(const struct image *im, size_t segment, size_t *ret_n, uint64_t *ret_addr)
+{
+	const Elf64_Phdr *p = &im->ph[segment];
+	if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !inside(im, p->p_offset, p->p_filesz))
+		return NULL;
+	*ret_n = p->p_filesz;
+	*ret_addr = p->p_vaddr;
+	return im->p + p->p_offset;
 }
 
 /* What is at an address that may be used so, and how much there is of it; NULL: nothing. */
@@ -149,8 +158,7 @@ static bool loads(const unsigned char *code, size_t at, int nr)
 	return false;
 }
 
-/* `syscall`, and its result compared: the bytes of a site. */
-static bool is_call(const unsigned char *code, size_t n, size_t at)
+bool sites_is_call(const unsigned char *code, size_t n, size_t at)
 {
 	const unsigned char *c = code + at;
 	return at + SITE_BYTES <= n && c[0] == 0x0f && c[1] == 0x05 && c[2] == 0x48 && c[3] == 0x3d && c[4] <= 1 &&
@@ -166,7 +174,7 @@ static bool has_call(const unsigned char *code, size_t n)
 	return false;
 }
 
-static void add(struct sites *s, const struct wanted *w, uint64_t offset, unsigned taken, const unsigned char *code)
+void sites_add(struct sites *s, const struct wanted *w, uint64_t offset, unsigned taken, const unsigned char *code)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->site[i].offset == offset)
@@ -192,7 +200,7 @@ static bool find(const unsigned char *code, size_t n, const struct wanted *w, ui
 		const unsigned char pre[7] = {0xb8, (unsigned char)w->nr, (unsigned char)(w->nr >> 8), 0, 0, 0x0f, 0x05};
 		for (size_t i = 0; i + sizeof(pre) <= n; i++)
 			if (!memcmp(code + i, pre, sizeof(pre))) {
-				add(s, w, addr + i, 5, code + i);
+				sites_add(s, w, addr + i, 5, code + i);
 				return true;
 			}
 		return false;
@@ -201,9 +209,9 @@ static bool find(const unsigned char *code, size_t n, const struct wanted *w, ui
 		const unsigned char *c = code + i;
 		if (c[0] != 0x0f || c[1] != 0x05)
 			continue;
-		if (!is_call(code, n, i) || !loads(code, i, w->nr) || has_call(code, i))
+		if (!sites_is_call(code, n, i) || !loads(code, i, w->nr) || has_call(code, i))
 			return false;
-		add(s, w, addr + i, SITE_BYTES, c);
+		sites_add(s, w, addr + i, SITE_BYTES, c);
 		const unsigned char mov[LOAD_BYTES] = {0xb8, (unsigned char)w->nr, (unsigned char)(w->nr >> 8), 0, 0};
 		if (s->n && s->site[s->n - 1].offset == addr + i)
 			s->site[s->n - 1].loaded = i >= LOAD_BYTES && !memcmp(c - LOAD_BYTES, mov, LOAD_BYTES);
@@ -270,15 +278,14 @@ static bool find_clone3(const struct image *im, struct sites *s)
 		const unsigned char *code = im->p + p->p_offset, *at = code;
 		while (at && (at = memmem(at, p->p_filesz - (size_t)(at - code), pre, sizeof(pre)))) {
 			if (found++ == 0)
-				add(s, &w, p->p_vaddr + (uint64_t)(at - code), 5, at);
+				sites_add(s, &w, p->p_vaddr + (uint64_t)(at - code), 5, at);
 			at++;
 		}
 	}
 	return found <= 1;
 }
 
-/* May anything near go to the middle of the bytes that change, however the bytes around are read? */
-static bool is_entered(const unsigned char *code, size_t n, size_t at)
+bool sites_is_entered(const unsigned char *code, size_t n, size_t at)
 {
 	enum { NEAR = 4096 };
 	const size_t first = at > NEAR ? at - NEAR : 0, last = n - at > NEAR ? at + NEAR : n;
@@ -317,8 +324,8 @@ static void find_fcntl(const struct image *im, struct sites *s)
 		for (; found < MOST && (c = memmem(c, n - (size_t)(c - code), pre, sizeof(pre))); c++) {
 			const size_t at = (size_t)(c - code) + LOAD_BYTES;
 			const uint64_t to = p->p_vaddr + at;
-			if (is_call(code, n, at) && (to < addr || to - addr >= size) && !is_entered(code, n, at)) {
-				add(s, &w, to, SITE_BYTES, code + at);
+			if (sites_is_call(code, n, at) && (to < addr || to - addr >= size) && !sites_is_entered(code, n, at)) {
+				sites_add(s, &w, to, SITE_BYTES, code + at);
 				found++;
 			}
 		}
@@ -335,8 +342,8 @@ static void find_any(const struct image *im, struct sites *s)
 	if (code && n > size)
 		n = size;
 	for (size_t i = 0; code && i + SITE_BYTES <= n; i++)
-		if (is_call(code, n, i)) {
-			add(s, &w, addr + i, SITE_BYTES, code + i);
+		if (sites_is_call(code, n, i)) {
+			sites_add(s, &w, addr + i, SITE_BYTES, code + i);
 			break;
 		}
 }
@@ -446,6 +453,14 @@ static bool are_apart(const struct sites *s)
 	return true;
 }
 
+static bool has_names(const struct image *im)
+{
+	for (size_t i = 0; i < im->nsh; i++)
+		if (im->sh[i].sh_type == SHT_SYMTAB)
+			return true;
+	return false;
+}
+
 int sites_read(int fd, struct sites *ret)
 {
 	struct image im;
@@ -456,25 +471,38 @@ int sites_read(int fd, struct sites *ret)
 	if (rc < 0)
 		return rc;
 	s.alone = im.alone;
-	for (size_t i = 0; i < NWANTED; i++) {
+	s.moves = im.moves;
+	if (im.alone && !has_names(&im)) {
+		static const unsigned char tail[] = {0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0x73, 0x01, 0xc3};
+		rc = sites_bare(&im, &s) && find_any_gadget(&im, tail, sizeof(tail), &s) && find_sigreturn(&im, &s) &&
+		             are_apart(&s)
+		         ? 0
+		         : -ENOEXEC;
+		free(im.p);
+		if (rc == 0)
+			*ret = s;
+		return rc;
+	}
+	for (size_t i = 0; i < sites_nwanted; i++) {
 		uint64_t addr, size;
 		size_t n;
-		if (!symbol(&im, wanted[i].name, &addr, &size))
+		if (!symbol(&im, sites_wanted[i].name, &addr, &size))
 			continue;
 		const unsigned char *code = code_at(&im, addr, &n);
 		const size_t had = s.n;
 		if (code && n > size)
 			n = size;
-		if (!code || !find(code, n, &wanted[i], addr, &s))
+		if (!code || !find(code, n, &sites_wanted[i], addr, &s))
 			continue;
-		if (s.n > had && wanted[i].kind != SITE_MARK && !strstr(wanted[i].name, "_nocancel") && has_call(code, n)) {
+		if (s.n > had && sites_wanted[i].kind != SITE_MARK && !strstr(sites_wanted[i].name, "_nocancel") &&
+		    has_call(code, n)) {
 			s.site[had].single = 1;
 			if (sites_threads(code, n, addr, &s.site[had], &threads, ends))
 				for (size_t k = 0; k < sizeof(needed_threads) / sizeof(needed_threads[0]); k++)
-					ways += !strcmp(needed_threads[k], wanted[i].name);
+					ways += !strcmp(needed_threads[k], sites_wanted[i].name);
 		}
 		for (size_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
-			essential += !strcmp(needed[k], wanted[i].name);
+			essential += !strcmp(needed[k], sites_wanted[i].name);
 	}
 	/* Of a static program some may not be there, since nobody calls them. */
 	const size_t least = im.alone ? 3 : sizeof(needed) / sizeof(needed[0]);
@@ -536,12 +564,12 @@ int sites_read_loader(int fd, struct sites *ret)
 		const unsigned char *code = im.p + p->p_offset;
 		const size_t n = p->p_filesz;
 		for (size_t at = 0; at + SITE_BYTES <= n; at++) {
-			if (!is_call(code, n, at) || is_entered(code, n, at))
+			if (!sites_is_call(code, n, at) || sites_is_entered(code, n, at))
 				continue;
 			const int nr = number_at(code, at);
 			for (size_t k = 0; k < sizeof(of) / sizeof(of[0]); k++)
 				if (of[k].nr == nr) {
-					add(&s, &of[k], p->p_vaddr + at, SITE_BYTES, code + at);
+					sites_add(&s, &of[k], p->p_vaddr + at, SITE_BYTES, code + at);
 					opens |= nr == 257;
 					closes |= nr == 3;
 					reads |= nr == 0;

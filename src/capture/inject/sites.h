@@ -71,6 +71,7 @@ struct sites {
 	 */
 	uint64_t gadget, sigreturn;
 	bool alone;     /* a static program: it is its own library, and lies where its file says */
+	bool moves;     /* ... but that one may lie anywhere (static-pie) */
 	uint64_t start; /* of the call that it makes when it has been loaded: prlimit; 0 not known */
 	/* Where a thread's number stands behind its thread pointer. 0: that is not known, or the ways of programs with
 	 * threads are not: what these do cannot be counted. */
@@ -79,9 +80,9 @@ struct sites {
 	struct site site[SITES_MAX];
 };
 
-/* Reads the sites of an x86-64 ELF library, or of a static program that is not stripped. Nothing it says is trusted. 0;
- * -ENOEXEC: it has none, or not enough of them to count by; or -errno. Reads the whole file (0.4 ms for a C library of
- * 2 MB). */
+/* Reads the sites of an x86-64 ELF library, or of a static program (sites_bare.c: a stripped one). Nothing it says is
+ * trusted. 0; -ENOEXEC: it has none, or not enough of them to count by; or -errno. Reads the whole file (0.4 ms for a C
+ * library of 2 MB). */
 int sites_read(int fd, struct sites *ret);
 
 /* Reads the sites of the dynamic loader, by which it reads and maps what is loaded while the program runs (dlopen).

@@ -287,9 +287,10 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 		return -errno;
 	unsigned long at = 0, none;
 	uint64_t frame;
-	/* A program of its own lies far below where the kernel maps what may lie anywhere. Jumps reach 2 GB. */
+	/* A program of its own lies far below where the kernel maps what may lie anywhere, or among it, where older kernels
+	 * put one that may lie anywhere itself, or in between. Jumps reach 2 GB. */
 	enum { APART = 65536 };
-	const uint64_t low = g->sites->alone ? lowest(pid) : 0;
+	const uint64_t low = g->sites->moves ? g->base : g->sites->alone ? lowest(pid) : 0;
 	const uint64_t near = low > CODE_SIZE + TABLE_SIZE + 2 * APART ? low - (CODE_SIZE + TABLE_SIZE + APART) : 0;
 	const unsigned long map[7] = {
 	    SYS_mmap,         near & ~4095ul, CODE_SIZE + TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

@@ -42,7 +42,8 @@ static const struct sites *library_at(const struct libraries *libs, uint64_t ip,
 			if (k < l->n && l->site[k].kind != SITE_OPEN)
 				continue;
 			uint64_t offset = k < l->n ? l->site[k].offset : l->start;
-			if (offset && (l->alone ? ip == offset + 2 : ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0)) {
+			if (offset &&
+			    (l->alone && !l->moves ? ip == offset + 2 : ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0)) {
 				*ret_base = ip - 2 - offset;
 				return l;
 			}

@@ -1,0 +1,184 @@
+/* Call sites of static programs: what is found by bytes alone is what the names say, and none is where a thread may be
+ * cancelled. The truth of an instruction's length is objdump's. Arguments: static programs that are not stripped. */
+#include "capture/inject/sites_int.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static char **programs;
+static int nprograms;
+
+static unsigned char *whole(const char *path, size_t *ret_n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	off_t size = lseek(fd, 0, SEEK_END);
+	unsigned char *p = malloc((size_t)size);
+	assert_true(pread(fd, p, (size_t)size, 0) == size);
+	close(fd);
+	*ret_n = (size_t)size;
+	return p;
+}
+
+static int read_bytes(const unsigned char *p, size_t n, struct sites *ret)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+	assert_true(fd >= 0 && write(fd, p, n) == (ssize_t)n);
+	int rc = sites_read(fd, ret);
+	close(fd);
+	return rc;
+}
+
+static void forget_names(unsigned char *p)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)p;
+	Elf64_Shdr *sh = (Elf64_Shdr *)(p + h->e_shoff);
+	for (size_t i = 0; i < h->e_shnum; i++)
+		if (sh[i].sh_type == SHT_SYMTAB)
+			sh[i].sh_type = SHT_NULL;
+}
+
+static const struct site *site_at(const struct sites *s, uint64_t offset)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->site[i].offset == offset)
+			return &s->site[i];
+	return NULL;
+}
+
+static bool of_threads(const struct site *t)
+{
+	return t->kind >= SITE_BEGIN && t->kind <= SITE_OPENED;
+}
+
+static void without_names(void **state)
+{
+	(void)state;
+	static struct sites named, bare;
+	for (int i = 0; i < nprograms; i++) {
+		size_t n;
+		unsigned char *p = whole(programs[i], &n);
+		assert_int_equal(read_bytes(p, n, &named), 0);
+		forget_names(p);
+		assert_int_equal(read_bytes(p, n, &bare), 0);
+		free(p);
+		assert_true(named.n > 10 && bare.alone && bare.tid == 0);
+		assert_int_equal(bare.start, named.start);
+		for (size_t k = 0; k < named.n; k++) {
+			const struct site *a = &named.site[k], *b = site_at(&bare, a->offset);
+			if (of_threads(a)) {
+				/* Where the call itself is, it stays. */
+				for (size_t j = 0; a->call && j < bare.n; j++)
+					assert_false(a->call >= bare.site[j].offset && a->call < bare.site[j].offset + bare.site[j].taken);
+				continue;
+			}
+			if (!b)
+				fail_msg("%s: no site at %llx, call %d", programs[i], (unsigned long long)a->offset, a->nr);
+			assert_int_equal(a->nr, b->nr);
+			assert_int_equal(a->kind, b->kind);
+			assert_int_equal(a->from, b->from);
+			assert_int_equal(a->to, b->to);
+			assert_int_equal(a->positional, b->positional);
+			assert_int_equal(a->taken, b->taken);
+			assert_int_equal(a->single, b->single);
+			assert_memory_equal(a->bytes, b->bytes, a->taken);
+		}
+		/* The library keeps a few to itself: duplicates, the closing of many. */
+		for (size_t k = 0; k < bare.n; k++)
+			if (!site_at(&named, bare.site[k].offset) && bare.site[k].kind != SITE_FCNTL &&
+			    bare.site[k].kind != SITE_RANGE && bare.site[k].kind != SITE_MARK)
+				fail_msg("%s: a site at %llx, call %d", programs[i], (unsigned long long)bare.site[k].offset,
+				         bare.site[k].nr);
+	}
+}
+
+/* A jump to the middle of a site: it is left, and so is the program if it needs that call. */
+static void entered(void **state)
+{
+	(void)state;
+	static struct sites s, less;
+	size_t n;
+	unsigned char *p = whole(programs[0], &n);
+	forget_names(p);
+	assert_int_equal(read_bytes(p, n, &s), 0);
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)p;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(p + h->e_phoff);
+	const struct site *dup2 = NULL;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.site[i].kind == SITE_DUP2)
+			dup2 = &s.site[i];
+	assert_non_null(dup2);
+	for (size_t i = 0; i < h->e_phnum; i++) {
+		if (ph[i].p_type != PT_LOAD || !(ph[i].p_flags & PF_X))
+			continue;
+		unsigned char *c = p + ph[i].p_offset + (dup2->offset - ph[i].p_vaddr);
+		const unsigned char was[2] = {c[SITE_BYTES], c[SITE_BYTES + 1]};
+		c[SITE_BYTES] = 0xeb; /* back to the comparison */
+		c[SITE_BYTES + 1] = (unsigned char)(2 - (SITE_BYTES + 2));
+		assert_int_equal(read_bytes(p, n, &less), -ENOEXEC);
+		c[SITE_BYTES + 1] = 0; /* to what comes next */
+		assert_int_equal(read_bytes(p, n, &less), 0);
+		c[SITE_BYTES] = was[0];
+		c[SITE_BYTES + 1] = was[1];
+		/* From afar: the first bytes that are executed at all, which are no site. */
+		unsigned char *far = p + ph[i].p_offset;
+		int32_t d = (int32_t)(dup2->offset + 2 - (ph[i].p_vaddr + 5));
+		far[0] = 0xe9;
+		memcpy(far + 1, &d, sizeof(d));
+		assert_int_equal(read_bytes(p, n, &less), -ENOEXEC);
+	}
+	free(p);
+}
+
+/* objdump's lines: ADDRESS: \t BYTES \t INSTRUCTION. */
+static void lengths(void **state)
+{
+	(void)state;
+	char command[4200], line[512];
+	size_t seen = 0;
+	snprintf(command, sizeof(command), "objdump -d --insn-width=16 '%s' 2>/dev/null", programs[0]);
+	FILE *f = popen(command, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		unsigned char b[32];
+		size_t n = 0;
+		const char *at = strchr(line, '\t');
+		const char *name = at ? strchr(at + 1, '\t') : NULL;
+		if (!name || strstr(name, "(bad)") || strstr(name, ".byte"))
+			continue;
+		for (at++; n < 16 && at[0] != ' ' && at[0] != '\t'; at += 3)
+			b[n++] = (unsigned char)strtoul((const char[]){at[0], at[1], '\0'}, NULL, 16);
+		memset(b + n, 0x90, 16);
+		if (sites_length(b, n + 16) != n)
+			fail_msg("%zu bytes, not %zu: %s", n, sites_length(b, n + 16), line);
+		for (size_t less = 0; less < n; less++)
+			assert_true(sites_length(b, less) <= less);
+		seen++;
+	}
+	if (pclose(f) != 0) {
+		print_message("# SKIP lengths of instructions: there is no objdump\n");
+		skip();
+	}
+	assert_true(seen > 10000);
+}
+
+int main(int argc, char **argv)
+{
+	programs = argv + 1;
+	nprograms = argc - 1;
+	const struct CMUnitTest tests[] = {cmocka_unit_test(without_names), cmocka_unit_test(entered),
+	                                   cmocka_unit_test(lengths)};
+	return nprograms ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
+}
