@@ -56,9 +56,13 @@ for inject in off auto always; do
 		STEMMA_INJECT=$inject counted p-io $c $known
 	done
 done
-for kind in static bare pie pie-named musl; do
+kinds='static bare pie pie-named musl'
+thorough || kinds='static bare musl'
+for kind in $kinds; do
 	if [ -x "$PROGS/p-io-$kind" ]; then
-		for c in plain placed copies threads inherited stdin raw kernel many many-handled; do
+		cases='plain placed copies threads inherited stdin raw kernel many many-handled'
+		case $kind in pie) cases='plain threads stdin kernel many' ;; pie-named) cases='plain threads' ;; esac
+		for c in $cases; do
 			known=
 			[ $kind = musl ] || case $c in
 			plain | placed | kernel) known='in:read in:written out:written' ;;

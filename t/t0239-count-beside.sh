@@ -37,7 +37,9 @@ for c in $("$PROGS/p-moves"); do
 	*) counted p-moves "$c" ;;
 	esac
 done
-for kind in bare pie; do
+kinds=bare
+thorough && kinds='bare pie'
+for kind in $kinds; do
 	if [ -x "$PROGS/p-moves-$kind" ]; then
 		for c in $("$PROGS/p-moves"); do
 			case $c in
