@@ -207,6 +207,22 @@ grep -c '"k":"exec"' "$T/events" >>"$T/status"
 [ "$(paste -sd, "$T/status")" = "status 137,2" ]
 result $? "a command that kills its process group" "$T/status"
 
+# Killed while it still looks for what works here: what it has tried that with ends, too, and lets go of the output.
+cat >"$T/early.py" <<'END'
+import os, subprocess, sys, time
+stemma, rounds = sys.argv[1], int(sys.argv[2])
+for i in range(rounds):
+    p = subprocess.Popen([stemma, 'run', '--transport=trace', '--', 'true'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    time.sleep(i % 40 * 0.0005)
+    p.kill()
+    try:
+        p.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        sys.exit('round %d: somebody holds the output' % i)
+END
+STEMMA_HOME=$T/home $PYTHON "$T/early.py" "$STEMMA" $((2 * times)) >"$T/why" 2>&1
+result $? "the keeper is killed at its start: nobody holds the output" "$T/why"
+
 # A worker that waits for a command that has ended would be left for ever.
 sleep 1
 i=0

@@ -161,13 +161,17 @@ static enum fits fits(struct going *g, int dirfd, const char *path, int flags, b
 	for (int depth = 0; depth < 5; depth++) {
 		struct safe_stat st;
 		bool by_fd = (flags & AT_EMPTY_PATH) && !*path;
+		/* What cannot be run is not opened: a FIFO would have a reader by that, a file another time of its last read.
+		 */
+		if (!stat_path(dirfd, path, flags & AT_EMPTY_PATH, &st) || !S_ISREG(st.mode) || !(st.mode & 0111))
+			return FITS;
+		if (depth == 0)
+			*ret_privileged = (st.mode & S_ISUID) || ((st.mode & S_ISGID) && (st.mode & S_IXGRP));
 		long fd = by_fd ? raw3(SYS_fcntl, dirfd, F_DUPFD_CLOEXEC, 3)
 		                : raw6(SYS_openat, dirfd, (long)path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, 0, 0);
 		if (fd < 0) /* it may be run without being read */
-			return stat_path(dirfd, path, 0, &st) && (st.mode & S_ISUID) ? (*ret_privileged = true, FITS) : FITS;
-		if (stat_path((int)fd, "", AT_EMPTY_PATH, &st) && depth == 0)
-			*ret_privileged = (st.mode & S_ISUID) || ((st.mode & S_ISGID) && (st.mode & S_IXGRP));
-		long n = S_ISREG(st.mode) ? read_at((int)fd, head, sizeof(g->head) - 1, 0) : 0;
+			return FITS;
+		long n = read_at((int)fd, head, sizeof(g->head) - 1, 0);
 		enum fits f = FITS;
 		bool elf = n >= 4 && !memcmp(head, ELFMAG, SELFMAG);
 		if (elf)

@@ -84,7 +84,7 @@ static bool hand_over(struct aside *a, struct work *k)
 static bool starts(struct aside *a)
 {
 	pthread_t t;
-	if (!a->w->sup.aside || a->failed)
+	if (!__atomic_load_n(&a->w->sup.aside, __ATOMIC_RELAXED) || a->failed)
 		return false;
 	if (!a->started)
 		a->started = worker_thread(a->w, body, a, &t) == 0;

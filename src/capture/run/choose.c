@@ -65,9 +65,12 @@ static bool traced(void)
 /* A child that no SIGCHLD tells of, so that it is ours to wait for whatever is done with that signal here. */
 static pid_t quiet_fork(void)
 {
-	pid_t pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
-	if (pid == 0)
+	pid_t parent = getpid(), pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent) /* killed before that: nobody would end us, and the command's output is open here */
+			_exit(0);
+	}
 	return pid;
 }
 

@@ -222,7 +222,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	}
 	struct fileid id;
 	fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
-	s->aside |= is_fuse(st) || fileid_type_waits(id.domain->type); /* mounted since the run began */
+	sup_aside(s, is_fuse(st) || fileid_type_waits(id.domain->type)); /* mounted since the run began */
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;

@@ -258,7 +258,7 @@ void proc_refresh_root(struct sup *s, struct proc *p)
 	bool other = ns != s->mnt_ns;
 	p->foreign = foreign || other;
 	p->ns = other ? ns : 0;
-	s->aside |= other; /* where anything may be mounted */
+	sup_aside(s, other); /* where anything may be mounted */
 	if (other && !p->foreign_said) {
 		p->foreign_said = true;
 		sup_gap(s, p, TERM_gap_namespace, 0, "paths of another mount namespace");
@@ -490,7 +490,7 @@ size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held *
 		struct statx st;
 		if (statx(dir, name, 0, FILEID_STATX, &st) < 0)
 			continue;
-		s->aside |= is_fuse(&st); /* it was given it by who mounts for it */
+		sup_aside(s, is_fuse(&st)); /* it was given it by who mounts for it */
 		unsigned type = st.stx_mode & S_IFMT;
 		if (type != S_IFREG && type != S_IFIFO && type != S_IFSOCK && !is_terminal(&st))
 			continue;

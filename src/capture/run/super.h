@@ -338,6 +338,12 @@ uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc
 void sup_flush(struct sup *s);
 /* What is being done for a stop takes long, and goes on. */
 void sup_goes_on(struct sup *s);
+/* From now on as s->aside says, if that is so. Set by whichever thread finds out. */
+static inline void sup_aside(struct sup *s, bool waits)
+{
+	if (waits)
+		__atomic_store_n(&s->aside, true, __ATOMIC_RELAXED);
+}
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text);
 
 /* ---- memory and paths of the traced (where.c) ---- */

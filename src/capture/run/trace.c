@@ -184,7 +184,7 @@ static void call_made(struct sup *s, struct work *k)
 	if (s->called)
 		called_enter(s, &k->call, &k->stands);
 	/* What is mounted from now on may be served by anybody, and so may what userfaultfd has programs wait for. */
-	s->aside |= k->call.call == CALL_mount || (!k->call.compat && k->call.nr == SYS_userfaultfd);
+	sup_aside(s, k->call.call == CALL_mount || (!k->call.compat && k->call.nr == SYS_userfaultfd));
 	k->pending = s->pending;
 }
 
@@ -375,7 +375,7 @@ void worker_trace(struct worker *w)
 	struct tracer r = {.w = w, .aside = aside_new(w, perform)};
 	if (!r.aside)
 		_exit(1);
-	s->aside |= fileid_mounts_wait();
+	sup_aside(s, fileid_mounts_wait());
 	worker_signals(w);
 	bool pinned = false;
 	for (;;) {
