@@ -72,6 +72,23 @@ static void flood(void)
 		visit_n(i);
 }
 
+/* More files than are swept at once of a program that stops, in turn. */
+static void again(void)
+{
+	enum { MANY = 1000, ROUNDS = 12 };
+	char path[4200];
+	for (int i = 0; i < MANY; i++) {
+		snprintf(path, sizeof(path), "%s/a%d", folder, i);
+		int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+		if (fd < 0 || close(fd) < 0)
+			fail(path);
+	}
+	for (int i = 0; i < MANY * ROUNDS; i++) {
+		snprintf(path, sizeof(path), "%s/a%d", folder, i % MANY);
+		visit(path);
+	}
+}
+
 static void killed(void)
 {
 	for (int i = 0; i < FILES; i++)
@@ -443,7 +460,7 @@ int main(int argc, char **argv)
 	    {"moves", moves},     {"forks", forks},     {"spawns", spawns},           {"threads", threads},
 	    {"signals", signals}, {"writes", writes},   {"results", results},         {"renames", renames},
 	    {"waits", waits},     {"garbles", garbles}, {"interrupted", interrupted}, {"computes", computes},
-	    {"links", links},     {"moved", moved}};
+	    {"links", links},     {"moved", moved},     {"again", again}};
 	if (argc != 3) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 			puts(cases[i].name);

@@ -429,6 +429,12 @@ static void rivals_resolve(struct sup *s, struct file *f, struct proc *p)
 			}
 }
 
+/* Written by the process itself through a descriptor: by one that it was given, others may write too. */
+static bool is_own_writing(const struct access *a)
+{
+	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
+}
+
 static void link_access(struct access *a)
 {
 	a->file->met = true;
@@ -443,6 +449,8 @@ static void link_access(struct access *a)
 		a->proc_next->proc_at = &a->proc_next;
 	a->proc->live = a;
 	a->proc->nlive++;
+	a->own_writing = is_own_writing(a);
+	a->proc->nwriting += a->own_writing;
 }
 
 /* Takes it out of both lists and frees it, and its file if that was only waiting for this. */
@@ -456,6 +464,7 @@ static void access_free(struct sup *s, struct access *a)
 	if (a->proc_next)
 		a->proc_next->proc_at = a->proc_at;
 	a->proc->nlive--;
+	a->proc->nwriting -= a->own_writing;
 	io_free(a);
 	free(a);
 	file_drop(s, f);
@@ -621,7 +630,7 @@ void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mo
 	}
 }
 
-/* Who logs its opens has many. */
+/* Who logs its opens has many, and opens them again: swept too early, each time is an access of its own. */
 static unsigned sweep_at(const struct proc *p)
 {
 	return p->logging ? 8 * SWEEP_AT : SWEEP_AT;
@@ -687,8 +696,6 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 				rival_add(s, b, p);
 			}
 	link_access(a);
-	if (++p->nsince >= sweep_at(p) && !sweeps_later(s, p))
-		proc_sweep(s, p);
 	return a;
 }
 

@@ -709,18 +709,9 @@ static bool descriptors_have(const struct mapped *v, size_t n, const struct file
 	return n && bsearch(&key, v, n, sizeof(*v), mapped_cmp);
 }
 
-/* Written by p itself through a descriptor: by one that it was given, others may write too. */
-static bool is_own_writing(const struct access *a)
-{
-	return (a->mode & ACCESS_WRITE) && !a->mapped && a->via == TERM_via_data && a->file->kind == TERM_kind_regular;
-}
-
 bool proc_writes_own(const struct proc *p)
 {
-	for (const struct access *a = p->live; a; a = a->proc_next)
-		if (is_own_writing(a))
-			return true;
-	return false;
+	return p->nwriting;
 }
 
 void proc_end_closed(struct sup *s, struct proc *p)
@@ -729,8 +720,8 @@ void proc_end_closed(struct sup *s, struct proc *p)
 	bool due = false;
 	if (++p->opens < p->ndescs / SHARE)
 		return;
-	for (struct access *a = p->live; a; a = a->proc_next)
-		if (is_own_writing(a)) {
+	for (struct access *a = p->nwriting ? p->live : NULL; a; a = a->proc_next)
+		if (a->own_writing) {
 			unsigned n = ++a->looks;
 			due |= (n & (n - 1)) == 0;
 		}
@@ -745,7 +736,7 @@ void proc_end_closed(struct sup *s, struct proc *p)
 	p->ndescs = n;
 	for (struct access *a = known && !counted_waits(s, p) ? p->live : NULL; a; a = next) {
 		next = a->proc_next;
-		if (is_own_writing(a) && a->settled && !descriptors_have(v, n, a->file))
+		if (a->own_writing && a->settled && !descriptors_have(v, n, a->file))
 			access_end(s, a, sup_now(s));
 	}
 	free(v);

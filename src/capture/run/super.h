@@ -4,7 +4,7 @@
  * One big lock (sup->lock) guards all of it; worker threads take it from the receipt of a trap to just before the
  * answer. Budget per stopped open of a known file: process_vm_readv, statx, one hash lookup, no allocation, 6-12 bytes
  * of log; about 2 µs on top of the transport's 9 µs. Memory: struct file about 200 bytes with its path, at most
- * FILES_MAX kept without a live access; struct access 136 bytes, swept when a process has gathered SWEEP_AT; struct
+ * FILES_MAX kept without a live access; struct access 240 bytes, swept when a process has gathered SWEEP_AT; struct
  * proc about 300 bytes. */
 #ifndef STEMMA_CAPTURE_RUN_SUPER_H
 #define STEMMA_CAPTURE_RUN_SUPER_H
@@ -27,7 +27,7 @@
 #include <sys/un.h>
 
 #define FILES_MAX 8192
-#define SWEEP_AT 128
+#define SWEEP_AT 256
 #define HASH_SIZE 4096
 #define PAIRS 256
 #define CLOCK_STEPS 1024
@@ -96,6 +96,7 @@ struct access {
 	} rival[RIVALS];
 	bool crowded; /* more than that, or one that wrote */
 	bool mapped, sure;
+	bool own_writing; /* a regular file, written by a descriptor that the process has opened itself */
 	/* Under --exact: what was counted; it changed by other calls than those that move bytes; it is mapped to be read.
 	 */
 	struct io_sum *io;
@@ -190,6 +191,7 @@ struct proc {
 	struct task *tasks;
 	struct access *live;
 	unsigned nlive, nsince; /* since the last sweep */
+	unsigned nwriting;      /* of the live ones, those that are own_writing */
 	struct exec_pending *exec;
 	char *cwd;          /* canonical, NULL: read it again */
 	bool fs_per_thread; /* CLONE_FS was unshared: cwd differs between threads */
