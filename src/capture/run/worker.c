@@ -158,7 +158,7 @@ void worker_serve(struct worker *w)
 		__atomic_store_n(&w->sup.since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 		if (opens_full(s, &t)) {
 			notify_continue(s->listener, slot);
-			opens_read(s);
+			opens_read_many(s);
 			__atomic_store_n(&w->sup.since, 0, __ATOMIC_RELEASE);
 			pthread_mutex_unlock(&s->lock);
 			continue;
