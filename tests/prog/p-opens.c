@@ -89,6 +89,24 @@ static void again(void)
 	}
 }
 
+/* Holds what it writes while it reads, as a compiler does; and reads others when it has closed that. */
+static void holds(void)
+{
+	char path[4200];
+	snprintf(path, sizeof(path), "%s/out", folder);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	for (int i = 0; i < FILES - 50; i++)
+		visit_n(i);
+	if (fd < 0 || write(fd, "x", 1) != 1 || close(fd) < 0)
+		fail(path);
+	usleep(50000);
+	snprintf(path, sizeof(path), "%s/stop", folder); /* here the recorder sees what the clock of file times shows */
+	if (mkdir(path, 0755) < 0)
+		fail(path);
+	for (int i = FILES - 50; i < FILES; i++)
+		visit_n(i);
+}
+
 static void killed(void)
 {
 	for (int i = 0; i < FILES; i++)
@@ -473,7 +491,8 @@ int main(int argc, char **argv)
 	             {"computes", computes},
 	             {"links", links},
 	             {"moved", moved},
-	             {"again", again}};
+	             {"again", again},
+	             {"holds", holds}};
 	if (argc != 3) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 			puts(cases[i].name);

@@ -99,7 +99,7 @@ static struct file *opened(struct sup *s, struct proc *p, struct where *w, const
 		ok = ALLOWED_MAYBE;
 	if ((mode & ACCESS_READ) && !made) {
 		f->pins++;
-		proc_end_closed(s, p);
+		proc_end_closed(s, p, 1);
 		f->pins--;
 		time = sup_now(s); /* after what has ended before it */
 	}

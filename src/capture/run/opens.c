@@ -27,6 +27,9 @@
 /* Entries of full logs that are looked at together: those of a tick where an open takes 5 us, so that a file opened
  * many times in it is looked up once. A stop meanwhile waits for them, 1.5 us each at most. */
 #define TOGETHER 4096
+#define HABITS 64
+#define HABIT_OPENS 150 /* of a process; the code is paid for by 30 to 50 stops */
+#define HABIT_AFTER 12  /* a program's loader opens some, at other places */
 
 /* What is known of a process that has the code. */
 struct logging {
@@ -41,6 +44,7 @@ struct logging {
 	ino_t cwd_ino;
 	unsigned batch; /* when that was last looked for by its name */
 	bool lost_cwd;
+	unsigned fresh, opens; /* files that it opened by itself: taken and not yet recorded; ever */
 };
 
 #define UNKNOWN INT32_MAX /* value of one that was made at a stop */
@@ -79,6 +83,50 @@ struct opens_logs {
 	uint16_t remembered[SEEN]; /* those that hold something */
 	size_t nremembered;
 };
+
+/* Programs of which two processes, one after the other, have opened many files: the next one is given the code as soon
+ * as it opens files by its C library. */
+static struct habit {
+	uint64_t dev, ino;
+	unsigned in_turn; /* processes of which that was so */
+} habits[HABITS];
+
+static struct habit *habit_of(const struct proc *p)
+{
+	return &habits[(p->exe_dev ^ p->exe_ino) % HABITS];
+}
+
+static bool is_used_to(const struct proc *p)
+{
+	const struct habit *h = habit_of(p);
+	return p->exe_ino && h->ino == p->exe_ino && h->dev == p->exe_dev && h->in_turn >= 2;
+}
+
+/* A child like its parent is not asked, nor one that cannot be told. */
+static bool has_habits(const struct proc *p)
+{
+	return p->execn && p->exe_ino;
+}
+
+/* p has opened one more file. */
+static void learn(const struct proc *p)
+{
+	struct habit *h = habit_of(p);
+	if (p->open_stops + (p->logging ? p->logging->opens : 0) != HABIT_OPENS || !has_habits(p))
+		return;
+	if (h->ino != p->exe_ino || h->dev != p->exe_dev)
+		*h = (struct habit){.dev = p->exe_dev, .ino = p->exe_ino};
+	h->in_turn++;
+}
+
+/* p opens no more. */
+static void learn_end(const struct proc *p)
+{
+	struct habit *h = habit_of(p);
+	if (p->open_stops + (p->logging ? p->logging->opens : 0) < HABIT_OPENS && has_habits(p) && h->ino == p->exe_ino &&
+	    h->dev == p->exe_dev)
+		h->in_turn = 0;
+}
 
 static uint64_t tsc_now(void)
 {
@@ -144,6 +192,9 @@ static bool add(struct opens_logs *l, struct proc *p, const struct opens_entry *
 		return false;
 	l->taken[l->ntaken++] =
 	    (struct opened){.proc = p, .tsc = e->tsc, .value = e->value, .flags = e->flags, .path = at, .late = late};
+	p->logging->fresh += e->value >= 0;
+	p->logging->opens++;
+	learn(p);
 	return true;
 }
 
@@ -316,6 +367,22 @@ static void count_owners(struct sup *s)
 	}
 }
 
+/* What they write and have closed ends, as it would at a stop (proc_end_closed): all that they read until now is in the
+ * record before. */
+static void end_closed(struct sup *s)
+{
+	struct opens_logs *l = s->opens;
+	for (int i = 0; i < OPENS_SLOTS; i++) {
+		struct proc *p = l->owner[i];
+		unsigned n = p ? p->logging->fresh : 0;
+		if (!n)
+			continue;
+		p->logging->fresh = 0;
+		if (p->nwriting)
+			proc_end_closed(s, p, n);
+	}
+}
+
 static void take_all(struct sup *s)
 {
 	struct opens_logs *l = s->opens;
@@ -395,6 +462,7 @@ void opens_read(struct sup *s)
 		l->ntaken = 0;
 		l->paths.n = 0;
 		s->reading_opens = false;
+		end_closed(s);
 		count_owners(s);
 		s->current = current;
 	}
@@ -510,7 +578,7 @@ static void own_log(struct sup *s, struct proc *p, int i)
 	p->logging->lost = 0;
 }
 
-void opens_free(struct sup *s, struct proc *p)
+static void release(struct sup *s, struct proc *p)
 {
 	struct logging *g = p->logging;
 	if (g && g->slot >= 0) {
@@ -521,6 +589,12 @@ void opens_free(struct sup *s, struct proc *p)
 	p->logging = NULL;
 	p->open_stops = 0;
 	p->inject_tries = 0;
+}
+
+void opens_free(struct sup *s, struct proc *p)
+{
+	learn_end(p);
+	release(s, p);
 }
 
 /* Has it one thread? The directory of threads has a link for each. */
@@ -560,7 +634,7 @@ static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 static bool may_log(const struct sup *s, const struct proc *p, const struct trap *t)
 {
 	return t->tid == p->pid && !p->foreign && !p->own_creds && !p->fs_per_thread && !p->exec && !p->stale &&
-	       !s->refuse && !proc_writes_own(p) && is_single(p);
+	       !s->refuse && !proc_writes_lately(p) && is_single(p);
 }
 
 /* Without a limit to its memory. */
@@ -603,8 +677,14 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 			garbled(s, p);
 		return;
 	}
-	if (!reads || (!g && !inherit(s, p, t) && ++p->open_stops < s->inject_after))
+	if (!reads)
 		return;
+	if (!g && !inherit(s, p, t)) {
+		p->open_stops++;
+		learn(p);
+		if (p->open_stops < s->inject_after && !(p->open_stops >= HABIT_AFTER && is_used_to(p)))
+			return;
+	}
 	if (p->logging) {
 		if (by_site(p, p->logging, t) && may_log(s, p, t))
 			go_log(s, p);
@@ -680,7 +760,7 @@ void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void 
 		if (++l->failures >= FAILURES)
 			l->off = true;
 		unsigned tries = p->inject_tries;
-		opens_free(s, p);
+		release(s, p);
 		p->inject_tries = rc == -EBUSY ? tries : TRIES; /* it did not stop in time */
 		return;
 	}

@@ -709,21 +709,27 @@ static bool descriptors_have(const struct mapped *v, size_t n, const struct file
 	return n && bsearch(&key, v, n, sizeof(*v), mapped_cmp);
 }
 
-bool proc_writes_own(const struct proc *p)
+bool proc_writes_lately(const struct proc *p)
 {
-	return p->nwriting;
+	enum { PASSED = 8 };
+	for (const struct access *a = p->nwriting ? p->live : NULL; a; a = a->proc_next)
+		if (a->own_writing && (a->looks < PASSED || p->counted))
+			return true;
+	return false;
 }
 
-void proc_end_closed(struct sup *s, struct proc *p)
+void proc_end_closed(struct sup *s, struct proc *p, unsigned opens)
 {
 	enum { SHARE = 32 }; /* descriptors looked at for each file opened, on average */
 	bool due = false;
-	if (++p->opens < p->ndescs / SHARE)
+	p->opens += opens;
+	if (p->opens < p->ndescs / SHARE)
 		return;
 	for (struct access *a = p->nwriting ? p->live : NULL; a; a = a->proc_next)
 		if (a->own_writing) {
-			unsigned n = ++a->looks;
-			due |= (n & (n - 1)) == 0;
+			unsigned before = a->looks;
+			a->looks += opens;
+			due |= (before ^ a->looks) > before; /* past a power of two */
 		}
 	if (!due)
 		return;

@@ -102,7 +102,7 @@ struct access {
 	struct io_sum *io;
 	bool altered, loaded;
 	unsigned partial; /* directions of which bytes may have moved before they were counted (counted.h) */
-	unsigned looks;   /* times that proc_end_closed came by */
+	unsigned looks;   /* files that were opened to be read meanwhile, as proc_end_closed was told */
 	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
 	bool settled; /* it had begun before the descriptors were looked at */
@@ -442,9 +442,10 @@ bool access_begun(struct sup *s, const struct access *a);
  * files is faster than the clock of file times. Its descriptors are looked at once
  * for all that it wrote, and only when an access has been passed 1, 2, 4, ... times: what stays open costs little. Many
  * descriptors put it off, so that it is 32 of them an open on average at most, 1 us each. */
-void proc_end_closed(struct sup *s, struct proc *p);
-/* Has it a regular file open that it opened itself to write, as far as is known? */
-bool proc_writes_own(const struct proc *p);
+void proc_end_closed(struct sup *s, struct proc *p, unsigned opens);
+/* Has it a regular file open that it opened itself to write, as far as is known, and not for long: eight files that
+ * were opened to be read have not passed that by? Of who counts its bytes, any. */
+bool proc_writes_lately(const struct proc *p);
 /* Ends the accesses of p whose descriptors and mappings are gone. */
 void proc_sweep(struct sup *s, struct proc *p);
 /* The same if that was put off while what it opened was read. */
