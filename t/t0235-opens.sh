@@ -185,6 +185,7 @@ habit()
 	[ "$(grep -c . "$T/o/truth")" = 2400 ] && [ "$stops" -le 600 ]
 }
 if [ -z "$saves" ]; then
+	stops=2400
 	for try in 1 2 3 4; do
 		habit && break
 	done
