@@ -195,6 +195,45 @@ else
 	skip_ "a program that opens many files is given the code sooner" "no code can be put into programs here"
 fi
 
+# A link to the folder is put on another one, from outside and all the time: a file has the name that leads to it.
+cat >"$T/flip.py" <<'PY'
+import os, sys
+folder, parent = sys.argv[1], os.getppid()
+i = 0
+while os.getppid() == parent and not os.path.exists(f'{folder}/done'):
+    i += 1
+    os.symlink(f'v{i % 2}', f'{folder}/new')
+    os.rename(f'{folder}/new', f'{folder}/cur')
+PY
+cat >"$T/named.py" <<'PY'
+import json, os, sys
+wrong, n = [], 0
+for line in open(sys.argv[1], errors='surrogateescape'):
+    e = json.loads(line)
+    if e['k'] == 'file' and e['kind'] == 1 and os.path.basename(e.get('path', '')).startswith('f') and e['path'].startswith(sys.argv[2]):
+        n += 1
+        if '/v' in e['path'] and os.stat(e['path']).st_ino != e['ino']:
+            wrong.append(e)
+print(n, 'files,', len(wrong), 'with a name that is another one\'s', wrong[:3])
+sys.exit(bool(wrong) or n < 100)
+PY
+D=$T/o/d
+rm -rf "$T/o"
+mkdir -p "$D/v0" "$D/v1"
+ln -s v0 "$D/cur"
+i=0
+while [ $i -lt 400 ]; do
+	: >"$D/v0/f$i"
+	: >"$D/v1/f$i"
+	i=$((i + 1))
+done
+$PYTHON "$T/flip.py" "$D" &
+STEMMA_INJECT=off STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run -- "$PROGS/p-opens" many "$D/cur" 9>"$T/o/truth" >"$T/why" 2>&1
+: >"$D/done"
+wait
+events "$T/o/home" "$T/events" && $PYTHON "$T/named.py" "$T/events" "$D" >>"$T/why" 2>&1
+result $? "a folder that is another one meanwhile" "$T/why"
+
 # The logs of all programs of a run are no more than a megabyte for each processor that it may use.
 cat >"$T/open.py" <<'PY'
 import os, sys

@@ -232,7 +232,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	f->gen = id.gen;
 	f->btime = birth_of(st);
 	f->domain = id.domain;
-	f->path = where_real(w, follow);
+	f->path = where_real_of(w, follow, st);
 	if (f->path && channel_has(&s->channel, f->path)) {
 		free(f->path);
 		free(f);

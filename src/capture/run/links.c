@@ -5,6 +5,7 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,11 +18,36 @@
 #define DIRS 256
 
 /* Directories that lead through no process, by the hash of their paths. */
-static uint64_t plain_dirs[DIRS];
+static struct dir {
+	uint64_t hash;
+	unsigned turn; /* it is known in */
+	char *path;
+	char *real; /* its name; NULL: nobody has asked for it */
+} plain_dirs[DIRS];
+static unsigned turn = 1;
 
 void links_forget(void)
 {
-	memset(plain_dirs, 0, sizeof(plain_dirs));
+	turn++;
+}
+
+/* NULL: it is not known. */
+static struct dir *dir_known(const char *path, size_t n, uint64_t hash)
+{
+	struct dir *d = &plain_dirs[hash % DIRS];
+	return d->turn == turn && d->hash == hash && !strncmp(d->path, path, n) && !d->path[n] ? d : NULL;
+}
+
+static void dir_know(const char *path, uint64_t hash)
+{
+	struct dir *d = &plain_dirs[hash % DIRS];
+	if (!d->path || strcmp(d->path, path) != 0) {
+		char *copy = strdup(path);
+		free(d->path);
+		d->path = copy;
+	}
+	free(d->real);
+	*d = (struct dir){.hash = hash, .turn = d->path ? turn : 0, .path = d->path};
 }
 
 bool links_translate(const char *path, pid_t tid, bool by_name, char *ret, size_t n)
@@ -39,6 +65,49 @@ bool links_translate(const char *path, pid_t tid, bool by_name, char *ret, size_
 		if (!strcmp(path, std[i]))
 			return snprintf(ret, n, "/proc/%d/fd/%d", tid, i) < (int)n;
 	return false;
+}
+
+char *links_fd_name(int fd)
+{
+	char link[64], name[4096 + 16];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, name, sizeof(name) - 1);
+	if (n <= 0)
+		return NULL;
+	name[n] = '\0';
+	static const char deleted[] = " (deleted)";
+	size_t d = sizeof(deleted) - 1;
+	struct stat st;
+	if ((size_t)n > d && !strcmp(name + n - d, deleted) && fstat(fd, &st) == 0 && st.st_nlink == 0)
+		name[n - (ssize_t)d] = '\0';
+	return strdup(name);
+}
+
+char *links_name(const char *path, const struct statx *st)
+{
+	const char *base = strrchr(path, '/');
+	size_t n = base ? (size_t)(base - path) : 0;
+	struct dir *d = n ? dir_known(path, n, XXH3_64bits(path, n)) : NULL;
+	char *ret;
+	base = d ? base + 1 : "";
+	if (!*base || !strcmp(base, ".") || !strcmp(base, ".."))
+		return NULL;
+	if (!d->real) {
+		int fd = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		d->real = fd < 0 ? NULL : links_fd_name(fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (!d->real || d->real[0] != '/' || asprintf(&ret, "%s/%s", d->real[1] ? d->real : "", base) < 0)
+		return NULL;
+	/* A path without a link is the one that was looked at. */
+	struct statx there;
+	if (strcmp(d->path, d->real) != 0 && (statx(AT_FDCWD, ret, AT_SYMLINK_NOFOLLOW, STATX_INO, &there) < 0 ||
+	                                      there.stx_ino != st->stx_ino || fileid_dev(&there) != fileid_dev(st))) {
+		free(ret);
+		return NULL;
+	}
+	return ret;
 }
 
 static bool is_in_proc(const struct statx *st)
@@ -59,7 +128,7 @@ static bool is_plain(const char *path, size_t skip)
 		return true; /* the root, or the working directory */
 	size_t n = (size_t)(slash - path);
 	uint64_t hash = XXH3_64bits(path, n);
-	if (plain_dirs[hash % DIRS] == hash)
+	if (dir_known(path, n, hash))
 		return true;
 	memcpy(dir, path, n);
 	dir[n] = '\0';
@@ -67,6 +136,7 @@ static bool is_plain(const char *path, size_t skip)
 	if (skip) { /* which is such a link itself */
 		dir[skip] = '\0';
 		top = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		dir[skip] = '/';
 		if (top < 0)
 			return true;
 	}
@@ -77,7 +147,7 @@ static bool is_plain(const char *path, size_t skip)
 	if (fd >= 0) {
 		plain = fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC;
 		if (plain)
-			plain_dirs[hash % DIRS] = hash;
+			dir_know(dir, hash);
 		close(fd);
 	}
 	if (skip)
@@ -139,18 +209,21 @@ static bool walk(char path[LINKS_PATH], pid_t tid, bool follow)
 	return other;
 }
 
-int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struct statx *ret, bool *ret_other)
+int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struct statx *ret, bool *ret_other,
+               bool *ret_direct)
 {
 	char now[LINKS_PATH], target[LINKS_PATH], own[LINKS_PATH];
 	size_t n = strlen(path);
-	*ret_other = false;
+	*ret_other = *ret_direct = false;
 	memcpy(now, path, n + 1);
 	for (int links = 0; links < CHAIN_MAX; links++) {
 		int rc = statx(AT_FDCWD, now, AT_SYMLINK_NOFOLLOW, FILEID_STATX, ret) < 0 ? -errno : 0;
 		if (!is_plain(now, skip) || (rc == 0 && is_in_proc(ret)))
 			break;
-		if (rc < 0 || !S_ISLNK(ret->stx_mode) || !follow)
+		if (rc < 0 || !S_ISLNK(ret->stx_mode) || !follow) {
+			*ret_direct = rc == 0 && !links;
 			return rc;
+		}
 		ssize_t got = readlink(now, target, sizeof(target) - 1);
 		const char *slash = strrchr(now, '/');
 		if (got <= 0 || !slash)

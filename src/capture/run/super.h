@@ -114,6 +114,7 @@ struct where {
 	int hold;      /* descriptor to close, or -1 */
 	bool foreign;  /* the process has another root or mount namespace */
 	bool fleeting; /* it goes by what the process has just now: /proc/self/fd/N */
+	bool direct;   /* its last component is no link, as where_look saw */
 	uint64_t ns;   /* that mount namespace's inode if it is another, else 0 */
 	char path[4096 + 64];
 	char given[4096 + 1]; /* as the program gave it */
@@ -379,6 +380,8 @@ int where_statx(const struct where *w, bool follow, struct statx *st);
 int where_look(struct where *w, bool follow, struct statx *st);
 /* The canonical absolute name of an existing object; malloc'ed, NULL if it cannot be told. */
 char *where_real(const struct where *w, bool follow);
+/* The same where st is what where_look has just seen there. */
+char *where_real_of(const struct where *w, bool follow, const struct statx *st);
 /* An absolute name for an object that need not exist: real directory and last component. */
 char *where_name(const struct where *w);
 

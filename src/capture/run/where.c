@@ -105,7 +105,7 @@ static void where_clear(struct where *w, pid_t tid, int atfd)
 {
 	w->dirfd = AT_FDCWD;
 	w->hold = -1;
-	w->foreign = w->fleeting = false;
+	w->foreign = w->fleeting = w->direct = false;
 	w->ns = 0;
 	w->tid = tid;
 	w->atfd = atfd;
@@ -243,6 +243,7 @@ void where_pin(struct where *w)
 	if (fd < 0)
 		return;
 	w->hold = w->dirfd = fd;
+	w->direct = false;
 	memmove(w->path, slash + 1, strlen(slash + 1) + 1);
 }
 
@@ -276,26 +277,9 @@ int where_look(struct where *w, bool follow, struct statx *st)
 	size_t given = strlen(w->given), skip = 0;
 	if (w->given[0] != '/' && given < n && !strcmp(w->path + n - given, w->given))
 		skip = n - given - 1;
-	int rc = links_look(w->path, skip, w->tid, follow, st, &other);
+	int rc = links_look(w->path, skip, w->tid, follow, st, &other, &w->direct);
 	w->fleeting |= other;
 	return rc;
-}
-
-/* The name behind one of our own descriptors. */
-static char *name_of(int fd)
-{
-	char link[64], name[4096 + 16];
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(link, name, sizeof(name) - 1);
-	if (n <= 0)
-		return NULL;
-	name[n] = '\0';
-	static const char deleted[] = " (deleted)";
-	size_t d = sizeof(deleted) - 1;
-	struct stat st;
-	if ((size_t)n > d && !strcmp(name + n - d, deleted) && fstat(fd, &st) == 0 && st.st_nlink == 0)
-		name[n - (ssize_t)d] = '\0';
-	return strdup(name);
 }
 
 struct mount {
@@ -394,12 +378,30 @@ static char *in_namespace(const struct where *w, int fd, char *name)
 	return ret;
 }
 
+char *where_real_of(const struct where *w, bool follow, const struct statx *st)
+{
+	bool direct = w->direct && !S_ISLNK(st->stx_mode);
+	char *name = direct ? links_name(w->path, st) : NULL;
+	if (name)
+		return name;
+	name = where_real(w, follow);
+	/* A link to its folder may lead to another one by now: then it keeps the name that led to it. */
+	struct statx there;
+	if (name && direct && w->given[0] == '/' && !strcmp(w->given, w->path) &&
+	    (statx(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, STATX_INO, &there) < 0 || there.stx_ino != st->stx_ino ||
+	     fileid_dev(&there) != fileid_dev(st))) {
+		free(name);
+		name = strdup(w->path);
+	}
+	return name;
+}
+
 char *where_real(const struct where *w, bool follow)
 {
 	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 	if (fd < 0)
 		return NULL;
-	char *name = in_namespace(w, fd, name_of(fd));
+	char *name = in_namespace(w, fd, links_fd_name(fd));
 	close(fd);
 	return name;
 }
@@ -421,7 +423,7 @@ char *where_name(const struct where *w)
 		slash[slash == dir] = '\0';
 	int fd = slash ? openat(w->dirfd, dir, O_PATH | O_DIRECTORY | O_CLOEXEC)
 	               : (w->hold >= 0 ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3) : -1);
-	char *parent = fd < 0 ? NULL : in_namespace(w, fd, name_of(fd));
+	char *parent = fd < 0 ? NULL : in_namespace(w, fd, links_fd_name(fd));
 	if (fd >= 0)
 		close(fd);
 	char *ret = NULL;
