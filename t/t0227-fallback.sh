@@ -58,7 +58,7 @@ few_cases()
 	fi
 	program p-open create dirfd-moved absent
 	program p-name rename-over tmpfile-proc
-	program p-fd exec-writes
+	program p-fd exec-writes swapped swapped-shared
 	program p-spawn fork vfork posix-spawn exec-thread many orphans
 	program p-end statuses signals kill-child
 	program p-chan pipe-exec fifo

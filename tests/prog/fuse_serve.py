@@ -2,7 +2,8 @@
 
 fuse_serve.py MOUNT BACKING READY [ASKED ANSWER [silent]]: makes READY when it is mounted. Before each answer it opens and closes
 BACKING, which lies on another file system. With ASKED it makes that file when it is asked for hello (silent: for anything), and
-answers when ANSWER is there. In a mount namespace of the caller's.
+answers when ANSWER is there. In a mount namespace of the caller's. The file $FLUSHED, if that is set, has a byte for each close
+that it was told of.
 """
 import ctypes, os, struct, sys, time
 
@@ -59,6 +60,9 @@ while True:
         answer = text[at:at + size]
     elif code in (2, 42):  # FORGET: no answer
         continue
+    elif code == 25 and 'FLUSHED' in os.environ:
+        with open(os.environ['FLUSHED'], 'a') as flushed:
+            flushed.write('.')
     elif code not in (18, 25, 29):  # RELEASE, FLUSH, RELEASEDIR
         error = -38
     os.write(fd, struct.pack('<IiQ', 16 + len(answer), error, unique) + answer)

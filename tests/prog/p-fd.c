@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -299,6 +300,88 @@ CASE(c_getfd)
 	check(fd >= 0);
 }
 
+/* ---- the same numbers, and other files behind them ------------------------------------------------------------- */
+
+/* Children of one parent that begin and end with the same numbers; the last has put another file in the place of one of
+ * them by a call that opens nothing. */
+static void swapped(const char *how)
+{
+	int s[2], fd = (int)must(open(in_dir("in"), O_RDONLY | O_CLOEXEC));
+	truth_fd("read", in_dir("in"), fd);
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s));
+	send_fd(s[0], fd);
+	for (int i = 0; i < 3; i++)
+		start(i < 2 ? "+as-it-was" : how, s[1]);
+}
+
+CASE(c_as_it_was)
+{
+	check(fcntl(atoi(argv[0]), F_GETFD) >= 0);
+	truth("no-access", in_dir("in"));
+}
+
+static void put_in_place(int fd, int number)
+{
+	check(dup2(fd, number) == number);
+	close(fd);
+	get(number);
+	truth_fd("may-read", in_dir("in"), number);
+}
+
+CASE(c_takes)
+{
+	int number = atoi(argv[0]);
+	put_in_place(receive_fd(number), number);
+}
+
+/* Into the table that it shares. */
+static int take_for_both(void *arg)
+{
+	int number = *(int *)arg, fd = receive_fd(number);
+	check(dup2(fd, number) == number);
+	close(fd);
+	return 0;
+}
+
+CASE(c_is_given)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int number = atoi(argv[0]);
+	pid_t pid = (pid_t)must(clone(take_for_both, stack + sizeof(stack), CLONE_FILES | SIGCHLD, &number));
+	check(await(pid) == 0);
+	get(number);
+	truth_fd("may-read", in_dir("in"), number);
+}
+
+/* A pipe of its own in the place of what it was given, with the file in it. */
+CASE(c_takes_twice)
+{
+	int number = atoi(argv[0]), fd = receive_fd(number), two[2];
+	must(pipe(two));
+	check(dup2(two[0], number) == number);
+	close(two[0]);
+	close(two[1]);
+	check(dup2(fd, 0) == 0);
+	close(fd);
+	get(0);
+	truth_fd("may-read", in_dir("in"), 0);
+}
+
+CASE(c_swapped)
+{
+	swapped("+takes");
+}
+
+CASE(c_swapped_shared)
+{
+	swapped("+is-given");
+}
+
+CASE(c_swapped_pipe)
+{
+	swapped("+takes-twice");
+}
+
 const struct tcase cases[] = {
     {"dup", c_dup},
     {"dup-reused", c_dup_reused},
@@ -314,6 +397,13 @@ const struct tcase cases[] = {
     {"passed-sender-gone", c_passed_sender_gone},
     {"passed-existing", c_passed_existing},
     {"getfd", c_getfd},
+    {"swapped", c_swapped},
+    {"swapped-shared", c_swapped_shared},
+    {"swapped-pipe", c_swapped_pipe},
+    {"+as-it-was", c_as_it_was},
+    {"+takes", c_takes},
+    {"+is-given", c_is_given},
+    {"+takes-twice", c_takes_twice},
     {"+writer", c_writer},
     {"+idler", c_idler},
     {"+reader", c_reader},

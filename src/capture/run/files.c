@@ -213,6 +213,12 @@ static uint64_t pair_of(struct sup *s, uint64_t ino)
 	return slot[0];
 }
 
+/* A close of a descriptor of it, by whoever has a copy. */
+static bool may_notice(const struct statx *st, const struct fs_domain *d)
+{
+	return (S_ISREG(st->stx_mode) || S_ISCHR(st->stx_mode)) && !descriptor_is_near(st, d->type);
+}
+
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st)
 {
 	struct file *f = file_known(s, st);
@@ -223,6 +229,8 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	struct fileid id;
 	fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
 	sup_aside(s, is_fuse(st) || fileid_type_waits(id.domain->type)); /* mounted since the run began */
+	s->aside |= is_fuse(st) || fileid_type_waits(id.domain->type); /* mounted since the run began */
+	s->far |= may_notice(st, id.domain);
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
@@ -297,6 +305,7 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 	f->ino = st->stx_ino;
 	f->btime = birth_of(st);
 	f->domain = told_domain(st, path);
+	s->far |= may_notice(st, f->domain);
 	f->gen = f->domain->pseudo ? 0 : has_gen ? gen : f->domain->birth_changes ? 0 : (uint64_t)f->btime;
 	f->path = path && *path ? strdup(path) : NULL;
 	f->kind = kind_of(st, f->domain, f->path);

@@ -529,6 +529,7 @@ void held_free(struct held *v, size_t n)
 		v[i].file->pins--;
 	free(v);
 }
+/* ---- what it holds ---- */
 
 static bool is_stream(const struct file *f)
 {

@@ -163,6 +163,13 @@ struct held {
 	struct fingerprint print; /* of a regular file, then */
 };
 
+/* The numbers of a process's descriptors, if they are few and nobody notices that one is looked at (table.c); n 0: not
+ * known. */
+#define NUMBERS_MAX 12
+struct numbers {
+	uint16_t n, fd[NUMBERS_MAX];
+};
+
 struct exec_pending {
 	int64_t time;
 	pid_t tid;
@@ -209,19 +216,21 @@ struct proc {
 	bool guarded, unguarded; /* see guard.h; unguarded: it was tried, or was let go */
 	bool forks;              /* a child of it was seen */
 	bool threads;            /* another thread than the first has run in it, or that cannot be told */
-	uint64_t exe_dev, exe_ino;  /* its program; 0 unknown */
-	int64_t moved;              /* when it last changed its directory */
-	size_t opens, ndescs;       /* files opened to be read since proc_end_closed looked; descriptors there were then */
-	bool walked;                /* its descriptors were looked at since it was first seen */
-	uint64_t image;             /* what is seen in /proc of the program it runs, where nothing is stopped (scan.c) */
-	bool anon_shm;              /* it has memory that its children share */
-	unsigned stale;             /* enum stale bits: looked at again at its next stop */
-	int64_t tmpfile;            /* when it last asked for a nameless file */
-	pid_t tmpfile_tid;          /* the thread that did, until it stops again; 0 none */
-	uint64_t wchar, wchar_stop; /* read at moment number wchar_stop - 1 */
-	uint64_t wchar_unseen;      /* of children that were not seen; added since one was */
-	uint64_t wchar_exec;        /* wchar when the execution began; UINT64_MAX unknown */
-	struct counted *counted;    /* what the injected code tells of it; NULL: it has none */
+	uint64_t exe_dev, exe_ino;   /* its program; 0 unknown */
+	int64_t moved;               /* when it last changed its directory */
+	size_t opens, ndescs;        /* files opened to be read since proc_end_closed looked; descriptors there were then */
+	bool walked;                 /* its descriptors were looked at since it was first seen */
+	struct numbers numbers;      /* of its descriptors, when they were listed last */
+	struct numbers begun, ended; /* ... and of its child's that was about to exec, or ended, last */
+	uint64_t image;              /* what is seen in /proc of the program it runs, where nothing is stopped (scan.c) */
+	bool anon_shm;               /* it has memory that its children share */
+	unsigned stale;              /* enum stale bits: looked at again at its next stop */
+	int64_t tmpfile;             /* when it last asked for a nameless file */
+	pid_t tmpfile_tid;           /* the thread that did, until it stops again; 0 none */
+	uint64_t wchar, wchar_stop;  /* read at moment number wchar_stop - 1 */
+	uint64_t wchar_unseen;       /* of children that were not seen; added since one was */
+	uint64_t wchar_exec;         /* wchar when the execution began; UINT64_MAX unknown */
+	struct counted *counted;     /* what the injected code tells of it; NULL: it has none */
 	unsigned graft_tries;
 	struct logging *logging; /* it logs what it opens by itself; NULL: it does not */
 	unsigned open_stops, inject_tries;
@@ -275,6 +284,7 @@ struct sup {
 	bool exact;    /* the calls that move bytes are seen, and their results */
 	bool narrow;   /* an access lasts from the first byte moved to the last */
 	bool aside; /* under ptrace: somebody may serve the file systems that are looked at, and keep who looks waiting */
+	bool far;   /* files were met that are told of each close: see table.c */
 	int64_t unseen_until;                /* ... until then calls went by: what began before may have moved bytes */
 	bool nnp;                            /* no_new_privs was set: set-id programs lose their privilege */
 	struct guard *guard;                 /* NULL: none */
@@ -425,6 +435,8 @@ void file_rename(struct sup *s, struct file *f, const char *path);
 bool is_terminal(const struct statx *st);
 bool is_master(const struct statx *st);
 bool is_fuse(const struct statx *st);
+/* Does nobody notice where a copy of a descriptor of it is closed? type: of its file system. */
+bool descriptor_is_near(const struct statx *st, const char *type);
 /* Writes a state event if what is known differs. */
 void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
 /* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */
