@@ -357,9 +357,85 @@ void exec_pending_free(struct exec_pending *e)
 	free(e);
 }
 
-/* Both vectors, the strings of what came ahead with one call. False: not all of these can be read so. */
+/* The environment that was read last, variable by variable, and what became of it. One shell starts a thousand programs
+ * with the same, and to choose and redact 40 variables takes 13 us. */
+static struct last_env { /* under the big lock */
+	struct buf raw, said;
+	size_t n, kept; /* variables, and those that are recorded */
+	struct {
+		size_t raw, said; /* where each ends */
+	} end[STRINGS];
+} last_env;
+
+/* Of the last one's variable i the bytes, with the NUL; and as it is recorded, nothing if it is not. */
+static struct str last_raw(const struct last_env *l, size_t i)
+{
+	size_t from = i ? l->end[i - 1].raw : 0;
+	return str_n(l->raw.p + from, l->end[i].raw - from);
+}
+
+static struct str last_said(const struct last_env *l, size_t i)
+{
+	size_t from = i ? l->end[i - 1].said : 0;
+	return str_n(l->said.p + from, l->end[i].said - from);
+}
+
+static bool is_last(const struct last_env *l, size_t i, const char *text, size_t room)
+{
+	struct str raw = i < l->n ? last_raw(l, i) : str_n(NULL, 0);
+	return raw.n && raw.n <= room && !memcmp(raw.p, text, raw.n);
+}
+
+/* Adds one to the new one, which follows the last where they are the same. */
+static void add_variable(struct last_env *now, const struct last_env *last, const char *text, size_t room)
+{
+	const char *nul = memchr(text, '\0', room);
+	struct str var = str_n(text, (size_t)(nul - text));
+	if (is_last(last, now->n, text, room)) {
+		buf_str(&now->said, last_said(last, now->n));
+	} else if (env_wanted(var)) {
+		redact_env(&now->said, var);
+		buf_char(&now->said, '\0');
+	}
+	buf_add(&now->raw, text, var.n + 1);
+	size_t from = now->n ? now->end[now->n - 1].said : 0;
+	now->kept += now->said.n > from;
+	now->end[now->n].raw = now->raw.n;
+	now->end[now->n++].said = now->said.n;
+}
+
+/* The environment out of the heads of its n strings, from `first` on. False: one of them is longer, or no memory. */
+static bool read_env(const struct heads *heads, size_t first, size_t n, struct buf *ret, size_t *ret_count)
+{
+	struct last_env *l = &last_env;
+	bool same = n == l->n;
+	for (size_t i = 0; i < n && same; i++)
+		same = is_last(l, i, heads->text[first + i], heads->len[first + i]);
+	if (!same) {
+		struct last_env now = {.n = 0};
+		bool whole = true;
+		for (size_t i = 0; i < n && whole; i++)
+			whole = memchr(heads->text[first + i], '\0', heads->len[first + i]);
+		for (size_t i = 0; i < n && whole; i++)
+			add_variable(&now, l, heads->text[first + i], heads->len[first + i]);
+		if (!whole || now.raw.failed || now.said.failed) {
+			buf_release(&now.raw);
+			buf_release(&now.said);
+			return false;
+		}
+		buf_release(&l->raw);
+		buf_release(&l->said);
+		*l = now;
+	}
+	*ret_count = l->kept;
+	buf_str(ret, buf_view(&l->said));
+	return !ret->failed;
+}
+
+/* Both vectors, the strings of what came ahead with one call; the environment as it is to be recorded if it fits.
+ * False: not all of these can be read so. */
 static bool read_both(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead, struct vector ret[2],
-                      bool *ret_cut)
+                      struct exec_pending *e)
 {
 	bool (*const keep[2])(struct str) = {NULL, env_wanted};
 	uint64_t at[2 * STRINGS];
@@ -372,11 +448,16 @@ static bool read_both(const struct trap *t, const uint64_t vector[2], const stru
 		return false;
 	for (int i = 0; i < 2; i++) {
 		size_t first = i ? count[0] : 0;
+		if (i && vector[1] && count[1] < ahead->n[1] && read_env(&heads, first, count[1], &e->env, &e->envc))
+			return true;
+		buf_release(&e->env);
 		int rc = add_strings(t->tid, at + first, count[i], &heads, first, keep[i], &ret[i]);
 		if (rc == 0 && count[i] == ahead->n[i] && vector[i])
 			rc = read_vector(t->tid, vector[i] + ahead->n[i] * pointer_width(t->compat), t->compat, keep[i], &ret[i]);
-		*ret_cut |= rc < 0;
+		e->cut |= rc < 0;
 	}
+	e->env = redacted(&ret[1], true);
+	e->envc = ret[1].count;
 	return true;
 }
 
@@ -384,15 +465,15 @@ static void read_words(const struct trap *t, const uint64_t vector[2], const str
                        struct exec_pending *e)
 {
 	struct vector v[2] = {{.count = 0}};
-	if (!read_both(t, vector, ahead, v, &e->cut)) {
+	if (!read_both(t, vector, ahead, v, e)) {
 		e->cut |= read_vector(t->tid, vector[0], t->compat, NULL, &v[0]) < 0;
 		e->cut |= read_vector(t->tid, vector[1], t->compat, env_wanted, &v[1]) < 0;
+		e->env = redacted(&v[1], true);
+		e->envc = v[1].count;
 	}
 	e->cut |= v[0].cut | v[1].cut;
 	e->argv = redacted(&v[0], false);
-	e->env = redacted(&v[1], true);
 	e->argc = v[0].count;
-	e->envc = v[1].count;
 	buf_release(&v[0].bytes);
 	buf_release(&v[1].bytes);
 	e->jobserver = jobserver_find(&e->env);
