@@ -388,8 +388,8 @@ static void look_at_load(struct daemon *d)
 	figures_add(d->figures, &f);
 	struct load_rates now, ten;
 	const char *why = NULL;
-	/* Free pages between others stay, and it would never be below half of its limit again. A millisecond, in a second in
-	 * which there is memory to win. */
+	/* Free pages between others stay, and it would never be below half of its limit again. A millisecond, in a second
+	 * in which there is memory to win. */
 	if (f.memory > (uint64_t)(d->load.limit.memory / 2) && d->seconds % 5 == 0)
 		malloc_trim(0);
 	figures_rates(d->figures, 1, &now);
@@ -670,8 +670,8 @@ int main(int argc, char **argv)
 {
 	struct daemon d = {.epoll = -1, .signals = -1, .timer = -1, .lock = -1};
 	struct err err = {0};
-	/* What a burst took shall go back when it is over: by itself the limit of what is mapped on its own, and so given back
-	 * at once, grows to the largest that was freed, and a second arena would never be trimmed. */
+	/* What a burst took shall go back when it is over: by itself the limit of what is mapped on its own, and so given
+	 * back at once, grows to the largest that was freed, and a second arena would never be trimmed. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 	mallopt(M_ARENA_MAX, 1);

@@ -229,7 +229,6 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	struct fileid id;
 	fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
 	sup_aside(s, is_fuse(st) || fileid_type_waits(id.domain->type)); /* mounted since the run began */
-	s->aside |= is_fuse(st) || fileid_type_waits(id.domain->type); /* mounted since the run began */
 	s->far |= may_notice(st, id.domain);
 	f = calloc(1, sizeof(*f));
 	if (!f)

@@ -24,8 +24,8 @@ bool links_translate(const char *path, pid_t tid, bool by_name, char *ret, size_
 int links_look(char path[LINKS_PATH], size_t skip, pid_t tid, bool follow, struct statx *ret, bool *ret_other,
                bool *ret_direct);
 /* The canonical name of what such a path led to, by that of its directory, which is asked for once until links_forget:
- * of a file in a known directory no call is made, or one where a link led to the directory. malloc'ed; NULL: it is to be
- * asked for. */
+ * of a file in a known directory no call is made, or one where a link led to the directory. malloc'ed; NULL: it is to
+ * be asked for. */
 char *links_name(const char *path, const struct statx *st);
 /* The name behind one of the recorder's own descriptors; malloc'ed, NULL: it has none. */
 char *links_fd_name(int fd);

@@ -135,7 +135,7 @@ static bool take_all(struct sup *s, struct proc *p, const struct numbers *known,
 			return false;
 	for (unsigned i = 0; i < known->n; i++) {
 		int fd = known->fd[i];
-		s->aside |= is_fuse(&st[i]);
+		sup_aside(s, is_fuse(&st[i]));
 		if (!mode[i] || (skip_cloexec && fd > 2 && is_cloexec(p->pid, fd)))
 			continue;
 		if (!gather(s, p, fd, mode[i], &st[i], g))
@@ -191,7 +191,7 @@ static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct g
 		struct statx st;
 		if (statx(fds.dir, name, 0, FILEID_STATX, &st) < 0)
 			continue;
-		s->aside |= is_fuse(&st); /* it was given it by who mounts for it */
+		sup_aside(s, is_fuse(&st)); /* it was given it by who mounts for it */
 		if (looked <= NUMBERS_MAX && fd <= UINT16_MAX)
 			ret->fd[ret->n++] = (uint16_t)fd;
 		struct stat link;

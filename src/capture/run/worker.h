@@ -96,7 +96,8 @@ void worker_continue(struct control *c, pid_t keeper);
 void worker_tell_end(struct worker *w);
 /* What the observer has to say at the end of the command, or of everybody. */
 void worker_summary(struct worker *w, bool last);
-/* Waits for a child of this process that has ended (si: from waitid with WNOWAIT), and tells the observer. flags: for wait4. False: it has not ended. */
+/* Waits for a child of this process that has ended (si: from waitid with WNOWAIT), and tells the observer. flags: for
+ * wait4. False: it has not ended. */
 bool worker_reap(struct worker *w, const siginfo_t *si, int flags, int *ret_status);
 /* How the command ended, for the keeper, who could not learn it if this process were killed. */
 void worker_see_end(struct worker *w, int status);
