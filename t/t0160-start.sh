@@ -15,7 +15,7 @@ loaded()
 }
 
 printf 'one\n' >work-file
-if ! LC_ALL=C grep -q libsqlite3 "$STEMMA"; then
+if ! LC_ALL=C grep -q 'soname":\["libsqlite3' "$STEMMA"; then
 	skip 'late libraries' 'they are linked (-Dlate=false)'
 elif ! loaded --version || ! [ -s "$T/loaded" ]; then
 	skip 'late libraries' 'the loader here does not tell what it loads'
