@@ -6,6 +6,7 @@
 DAEMON=${STEMMAD:-$BUILD/src/daemon/stemmad}
 export STEMMA_NODE_SOCKET="$T/run/socket"
 daemon=
+hidden= # a script that hides processes from the program that is its arguments
 trap '[ -n "$daemon" ] && kill -9 "$daemon" 2>/dev/null; chmod -R u+rwx "$T" 2>/dev/null; rm -rf "$T"' EXIT
 
 nothing()
@@ -21,7 +22,7 @@ answers()
 start()
 { # OPTION...
 	# shellcheck disable=SC2086 # options of a machine where all is slow
-	"$DAEMON" --keep=all ${own:+--user "$own"} -o "base=$T/base" -o "run=$T/run" ${NODE_OPTIONS:-} "$@" 2>>"$T/daemon" &
+	${hidden:+unshare -m sh "$hidden"} "$DAEMON" --keep=all ${own:+--user "$own"} -o "base=$T/base" -o "run=$T/run" ${NODE_OPTIONS:-} "$@" 2>>"$T/daemon" &
 	daemon=$!
 	i=0
 	until answers >/dev/null 2>&1; do
@@ -154,5 +155,32 @@ if start -o keep=representative && command -v bash >/dev/null; then
 		check "and off again"
 	fi
 	stop TERM
+fi
+
+# ---- where processes are hidden from other users ----
+
+printf 'mount -t proc -o hidepid=2 proc /proc && exec "$@"\n' >"$T/hide"
+if [ -n "$own" ] && unshare -m sh "$T/hide" setpriv --reuid 65534 --regid 65534 --clear-groups test ! -e /proc/1/stat 2>"$err"; then
+	mkfifo "$T/nobody/go"
+	printf 'read x <"$HOME/go"\necho "$x" >"$HOME/waited"\n' >"$T/nobody/waits.sh"
+	chmod 666 "$T/nobody/go"
+	user sh "$T/nobody/waits.sh" &
+	waits=$!
+	hidden="$T/hide"
+	if start; then
+		echo yes >"$T/nobody/go"
+		wait $waits
+		user sh -c 'cat "$HOME/waited" >"$HOME/hidden"'
+		user "$STEMMA" --node lineage "$T/nobody/hidden" >"$out" 2>"$err" && says "$out" ' cat ' && says "$out" 'nobody/waited@{1}' && says "$out" 'waits.sh' && answers >"$out" && ! grep -q ' 0.0 MiB$' "$out"
+		check "hidepid=2: what runs, and what ran before the daemon, is seen as ever"
+		stop TERM
+	else
+		kill $waits
+		false
+		check "hidepid=2: it starts"
+	fi
+else
+	count=$((count + 1))
+	echo "ok $count - hidepid=2 # SKIP no user of its own, or processes cannot be hidden here: $(head -n 1 "$err")"
 fi
 finish
