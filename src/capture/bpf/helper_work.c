@@ -25,7 +25,8 @@ struct helper_work {
 	int watch;
 	char *mount[HELPER_PLACES]; /* NULL: free */
 	uint64_t dev[HELPER_PLACES];
-	DIR *proc; /* while they are gone through */
+	DIR *proc;     /* while they are gone through */
+	uint64_t root; /* the device of /, where this process stands; 0: it may stand anywhere */
 	struct helper_question q;
 	struct helper_answer a;
 };
@@ -195,11 +196,17 @@ static void close_ways(struct ways *w)
 		close(w->at[--w->n].fd);
 }
 
-static int way_to(const struct helper_work *w, uint32_t slot, struct ways *ways)
+static int way_to(const struct helper_work *w, uint32_t slot, struct ways *ways, int *ret)
 {
+	if (w->root && w->dev[slot] == w->root && !strcmp(w->mount[slot], "/")) {
+		*ret = AT_FDCWD; /* nothing has to be opened, nor kept from being unmounted that is not anyway */
+		return 0;
+	}
 	for (unsigned i = 0; i < ways->n; i++)
-		if (ways->at[i].slot == slot)
-			return ways->at[i].fd;
+		if (ways->at[i].slot == slot) {
+			*ret = ways->at[i].fd;
+			return 0;
+		}
 	if (ways->n == sizeof(ways->at) / sizeof(ways->at[0]))
 		close_ways(ways);
 	int fd = open(w->mount[slot], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
@@ -214,7 +221,8 @@ static int way_to(const struct helper_work *w, uint32_t slot, struct ways *ways)
 	}
 	ways->at[ways->n].slot = slot;
 	ways->at[ways->n++].fd = fd;
-	return fd;
+	*ret = fd;
+	return 0;
 }
 
 static int open_handle(const struct helper_work *w, const struct helper_handle *h, struct ways *ways)
@@ -226,9 +234,9 @@ static int open_handle(const struct helper_work *w, const struct helper_handle *
 	if (h->slot >= HELPER_PLACES || !w->mount[h->slot] || !h->bytes || h->bytes > HANDLE_MAX)
 		return -EPROTO;
 	memcpy(u.h.f_handle, h->p, h->bytes);
-	int at = way_to(w, h->slot, ways);
-	if (at < 0)
-		return at;
+	int at = -1, r = way_to(w, h->slot, ways, &at);
+	if (r < 0)
+		return r;
 	int fd = open_by_handle_at(at, &u.h, O_PATH | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
@@ -465,6 +473,9 @@ static bool send_fd(int sock, int fd)
 
 void helper_serve(struct helper_work *w, struct helper_shared *shared, int from, int to, int sock)
 {
+	struct statx st;
+	if (chdir("/") == 0 && statx(AT_FDCWD, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) == 0)
+		w->root = fileid_dev(&st);
 	for (;;) {
 		uint32_t size;
 		size_t n;
