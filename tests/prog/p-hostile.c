@@ -2,6 +2,7 @@
  * case finds out it prints: it must be the same with a recorder as without. */
 #include "truth.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -204,16 +205,10 @@ static bool is_stemma(pid_t pid)
  * alone. */
 CASE(c_parent_stopped)
 {
-	pid_t parent = getppid(), pid = (pid_t)must(fork());
-	if (pid == 0) {
-		nap(700);
-		kill(parent, SIGCONT);
-		_exit(0);
-	}
+	pid_t parent = getppid();
 	if (is_stemma(parent))
 		must(kill(parent, SIGSTOP));
 	work();
-	say("child", await(pid));
 	child_works();
 }
 
@@ -232,6 +227,30 @@ CASE(c_parent_traced)
 	work();
 	say("child", await(pid));
 	child_works();
+}
+
+/* Holds all threads of a process from outside, says so by the file "held", until there is a file "done". */
+CASE(c_holds)
+{
+	pid_t tids[64], pid = (pid_t)atol(argv[0]);
+	char path[64];
+	int n = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	check(d != NULL);
+	for (struct dirent *e; (e = readdir(d)) && n < 64;)
+		if (e->d_name[0] != '.')
+			tids[n++] = (pid_t)atol(e->d_name);
+	closedir(d);
+	for (int i = 0; i < n; i++) {
+		if (ptrace(PTRACE_SEIZE, tids[i], NULL, NULL) < 0)
+			skip("it may not be traced from outside");
+		must(ptrace(PTRACE_INTERRUPT, tids[i], NULL, NULL));
+	}
+	make_file(in_dir("held"));
+	for (int i = 0; i < 1200 && access(in_dir("done"), F_OK) < 0; i++)
+		nap(50);
+	must(access(in_dir("done"), F_OK));
 }
 
 CASE(c_parent_killed)
@@ -809,4 +828,5 @@ const struct tcase cases[] = {{"descriptors-8", c_descriptors_8},
                               {"strict", c_strict},
                               {"user-dispatch", c_user_dispatch},
                               {"+again", c_again},
+                              {"+holds", c_holds},
                               {0}};

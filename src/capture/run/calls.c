@@ -6,11 +6,15 @@
 #include "capture/run/links.h"
 #include "capture/run/opens.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The kernel's struct, without the end. */
 static void do_sigaction(struct sup *s, struct proc *p, const struct trap *t)
@@ -30,9 +34,24 @@ static void do_sigaction(struct sup *s, struct proc *p, const struct trap *t)
 	proc_guard(s, p);
 }
 
-/* Another tracer wants it. */
+/* Is it a thread of this process, by the caller's numbers? */
+static bool is_us(const struct trap *t, pid_t tid)
+{
+	char name[48];
+	struct stat own, st;
+	if (tgkill(getpid(), tid, 0) < 0)
+		return false;
+	snprintf(name, sizeof(name), "/proc/%d/ns/pid", t->tid);
+	return stat("/proc/self/ns/pid", &own) == 0 && stat(name, &st) == 0 && st.st_ino == own.st_ino;
+}
+
+/* Another tracer wants it. Not us: who stops the recorder waits, at its own next stop, for itself. */
 static void do_ptrace(struct sup *s, const struct trap *t)
 {
+	if (is_us(t, (pid_t)t->args[1])) {
+		s->refuse = EPERM;
+		return;
+	}
 	struct task *k = task_known(s, (pid_t)t->args[1]);
 	struct proc *p = k ? k->proc : proc_by_pid(s, (pid_t)t->args[1]);
 	if (!p || !p->guarded)

@@ -9,6 +9,7 @@
 #include "capture/run/inside.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
+#include "capture/run/standstill.h"
 #include "capture/run/worker.h"
 
 #include <errno.h>
@@ -204,8 +205,9 @@ static void forward(struct keeper *k, const struct signalfd_siginfo *si)
 		kill(root, (int)sig);
 }
 
-static void take_signals(struct keeper *k)
+static void take_signals(void *arg)
 {
+	struct keeper *k = arg;
 	struct signalfd_siginfo si;
 	while (read(k->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
 		forward(k, &si);
@@ -414,6 +416,7 @@ static bool stopped_at_start(const struct keeper *k)
  * died before there was a command. */
 static bool wait_for_end(struct keeper *k, int notices)
 {
+	struct standstill still = {0};
 	for (int waited = 0;;) {
 		struct pollfd p[2] = {{.fd = k->signals, .events = POLLIN}, {.fd = notices, .events = POLLIN}};
 		bool started = __atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE);
@@ -426,6 +429,9 @@ static bool wait_for_end(struct keeper *k, int notices)
 		take_signals(k);
 		if (stopped_at_start(k))
 			raise(SIGSTOP); /* as the worker has us do later */
+		/* The command may have stopped the worker before that had told us that it is started. */
+		if (n == 0 && standstill_look(&still, k->control, k->worker) && k->listener >= 0)
+			standstill_serve(&still, k->control, k->worker, k->listener, take_signals, k);
 		/* Descriptors on their way are counted against the user's limit: of a run that lasts, it is fetched. */
 		if (n == 0 && started) {
 			fetch_listener(k);

@@ -113,7 +113,7 @@ static bool concerns(const struct trap *t)
 	case CALL_none:
 	case CALL_sigaction:
 	case CALL_ptrace:
-		return false;
+		return t->args[0] == PTRACE_ATTACH || t->args[0] == PTRACE_SEIZE;
 	case CALL_mmap:
 		return (t->args[2] & PROT_WRITE) && (t->args[3] & MAP_SHARED);
 	default:

@@ -140,6 +140,7 @@ void worker_serve(struct worker *w)
 	struct sup *s = &w->sup;
 	struct notify_slot *slot = &w->control->page.slot[SLOT_SERVER];
 	__atomic_store_n(&w->server, gettid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&w->control->server, gettid(), __ATOMIC_RELEASE);
 	for (unsigned idle = 0;;) {
 		struct trap t;
 		int rc = notify_recv(s->listener, slot, &t);
@@ -154,6 +155,11 @@ void worker_serve(struct worker *w)
 		}
 		idle = 0;
 		pthread_mutex_lock(&s->lock);
+		uint64_t stood = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE);
+		if (stood != w->stood[0]) {
+			__atomic_add_fetch(&s->passes, stood - w->stood[0], __ATOMIC_RELEASE);
+			w->stood[0] = stood;
+		}
 		__atomic_store_n(&w->holds, t.id, __ATOMIC_RELEASE);
 		__atomic_store_n(&w->sup.since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
 		if (opens_full(s, &t)) {
@@ -320,6 +326,10 @@ static void say_passed(struct worker *w)
 		sup_gap(s, NULL, TERM_gap_lost, n, text);
 		w->held_at[0] = '\0';
 	}
+	n = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE) - w->stood[1];
+	if (n)
+		sup_gap(s, NULL, TERM_gap_lost, n, "calls went by unrecorded while a tracer held the recorder");
+	w->stood[1] += n;
 }
 
 void worker_summary(struct worker *w, bool last)

@@ -20,6 +20,8 @@ struct control {
 	unsigned left;    /* the command has ended, and processes that outlive it are being recorded */
 	unsigned stays;   /* ... and are about to be ended, which is waited for */
 	unsigned got[65]; /* signals the worker received: those sent to the whole group */
+	pid_t server;     /* the worker's thread that takes the stops; 0: not yet */
+	uint64_t passed;  /* calls that the keeper let go on while that stood still (standstill.h) */
 	uint64_t traps;
 	int log_error; /* errno: part of the record could not be written; 0: all was */
 	unsigned few;  /* descriptors had run out */
@@ -47,6 +49,7 @@ struct worker {
 	int standing_in;        /* a stand-in answers in its place */
 	unsigned held_up;       /* times that happened */
 	uint64_t passed;        /* calls that went by unrecorded then */
+	uint64_t stood[2];      /* of control.passed, what the server's thread has seen and what has been said */
 	int scan_ms;            /* until the next look, where sup.scans */
 };
 
