@@ -166,8 +166,8 @@ for c in $("$PROGS/p-opens"); do
 	done
 done
 
-# Six of the same program: the code is there sooner when two have shown that they need it.
-habit()
+# Six of the same program: the code is there sooner when two have shown that they need it. Stops of a run of six in *stops*.
+six()
 {
 	D=$T/o/d
 	rm -rf "$T/o"
@@ -177,7 +177,8 @@ habit()
 		: >"$D/f$i"
 		i=$((i + 1))
 	done
-	STEMMA_INJECT=auto STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run -- sh -c 'for i in 1 2 3 4 5 6; do "$0" holds "$1"; rmdir "$1/stop"; done' \
+	stops=2400
+	STEMMA_INJECT=$1 STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run -- sh -c 'for i in 1 2 3 4 5 6; do "$0" holds "$1"; rmdir "$1/stop"; done' \
 		"$PROGS/p-opens" "$D" 9>"$T/o/truth" >"$T/why" 2>&1 || return
 	events "$T/o/home" "$T/events" || return
 	stops=$(sed -n 's/.*"k":"run_end".*"traps":\([0-9]*\).*/\1/p' "$T/events")
@@ -185,12 +186,17 @@ habit()
 	[ "$(grep -c . "$T/o/truth")" = 2400 ] && [ "$stops" -le 600 ]
 }
 if [ -z "$saves" ]; then
-	stops=2400
 	for try in 1 2 3 4; do
-		habit && break
+		six auto && break
 	done
-	[ "$stops" -le 600 ]
-	result $? "a program that opens many files is given the code sooner" "$T/why"
+	auto=$stops
+	if [ "$auto" -gt 600 ] && ! six always; then
+		skip_ "a program that opens many files is given the code sooner" "a busy machine: it comes too late even where it is always given"
+	else
+		echo "$auto stops where it is given to those that need it" >>"$T/why"
+		[ "$auto" -le 600 ]
+		result $? "a program that opens many files is given the code sooner" "$T/why"
+	fi
 else
 	skip_ "a program that opens many files is given the code sooner" "no code can be put into programs here"
 fi
