@@ -191,7 +191,7 @@ class Recorder:
             os.mkdir(self.output)
 
 
-def make_recorders(stemma, tmp, peers):
+def make_recorders(stemma, floor, tmp, peers):
     home = os.path.join(tmp, 'record')
     env = {'STEMMA_HOME': home}
     recorders = [
@@ -201,6 +201,8 @@ def make_recorders(stemma, tmp, peers):
         # Records nothing: what any program in front of the command costs, the floor for those that last a few ms.
         Recorder('env', ['env'], {}),
     ]
+    # The same calls stopped and let go on, and no more: what is over it is the recorder's own.
+    recorders.append(Recorder('stopping alone', [floor]))
     if not peers:
         recorders.append(Recorder('stemma, trace', [stemma, 'run', '--transport=trace', '--'], env))
         recorders.append(Recorder('stemma, exact', [stemma, 'run', '--exact', '--'], env, rounds=3))
@@ -422,7 +424,7 @@ def main():
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), '..'))
     build = os.path.realpath(options.build)
     stemma = os.path.join(build, 'src', 'cmd', 'stemma')
-    tools = {name: os.path.join(build, 'bench', name) for name in ('openloop', 'smallfiles', 'holdfds')}
+    tools = {name: os.path.join(build, 'bench', name) for name in ('openloop', 'smallfiles', 'holdfds', 'floor')}
 
     def say(text):
         if sys.stderr.isatty():
@@ -433,7 +435,7 @@ def main():
     shm = tmp
     try:
         works, shm, generated = make_works(root, build, tools, tmp, 4 if options.peers else 1)
-        recorders, home = make_recorders(stemma, tmp, options.peers)
+        recorders, home = make_recorders(stemma, tools['floor'], tmp, options.peers)
         left_out = ['build', 'pythons'] if options.peers else []  # others are like them, and shorter
         chosen = [work for work in works if (work.name in options.work if options.work else work.name not in left_out)]
         print(machine() + '\n')
