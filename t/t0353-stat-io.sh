@@ -131,7 +131,7 @@ check 'stat --at: what was under way'
 moment read read 1.5 && cmd 1 stat --at "$at" @~1 && says "$out" 'nothing was under way' && cmd 1 stat --json --at "$at" @~1 && json '.under_way == []' && cmd 2 stat --at 'never' @~1 && cmd 2 stat --at "$at" --tsv @~1
 check '... and that nothing was'
 cmd 0 stat @ && row '^    1      ?       0      -  13.7 KiB  11.9 KiB  cat /w/out$' && says "$out" 'IN, OUT: all that the process' &&
-	[ "$(tail -n 1 "$out")" = 'bytes and calls are not known: stemma run --count counts them, --exact times, too' ] && [ "$(grep -c exact "$out")" = 1 ] &&
+	[ "$(tail -n 1 "$out")" = 'bytes and calls are not known: run --count counts them, --exact times, too' ] && [ "$(grep -c exact "$out")" = 1 ] &&
 	cmd 0 stat --json @ && json '.total.calls.read == null and .total.bytes_read == null and (.total.calls_complete | not) and .calls == [] and .executions[0].process.read == 14000'
 check 'stat: a run that was not counted: the totals of its processes, and a hint'
 cmd 0 stat /w/out && row '^/w/out: 2 executions, 1 file$' && row '^    ?     ?     ?      2  11.9 KiB  250 ms  /w/out$' && row '^    ?     ?     ?      -         -       -  cat /w/out$' &&
@@ -275,7 +275,7 @@ h.exit(p)
 h.end()
 h.save(home, evtext, 'none')
 END
-cmd 0 stat 01EEEEEEEEEEEEEEEEEEEEEEEE && [ "$(cat "$out")" = '01EEEEEEEEEEEEEEEEEEEEEEEE: only processes were recorded, and not what they read and wrote (stemma run -c tree, -c off)' ] &&
+cmd 0 stat 01EEEEEEEEEEEEEEEEEEEEEEEE && [ "$(cat "$out")" = '01EEEEEEEEEEEEEEEEEEEEEEEE: only processes were recorded, no files' ] &&
 	cmd 0 stat --json 01EEEEEEEEEEEEEEEEEEEEEEEE && jq -e '.unseen == ["tree_only"] and .files == [] and .total.bytes_read == null and (.total.calls_complete | not)' "$out" >"$err"
 check 'where only processes were recorded one line says so'
 cmd 0 stat 01HHHHHHHHHHHHHHHHHHHHHHHH && [ "$(cat "$out")" = '01HHHHHHHHHHHHHHHHHHHHHHHH: no files but those of the machine: --all counts them' ] && cmd 0 stat --all 01GGGGGGGGGGGGGGGGGGGGGGGG && row 'libc.so.6$'

@@ -399,7 +399,7 @@ static int64_t beginning(const struct stat_sums *w)
 static void nothing(const struct stat_sums *w, const char *of)
 {
 	if (w->unseen & 1ULL << TERM_gap_tree_only)
-		printf("%s: only processes were recorded, and not what they read and wrote (stemma run -c tree, -c off)\n", of);
+		printf("%s: only processes were recorded, no files\n", of);
 	else if (w->objects || w->all || w->file)
 		printf("%s: nothing that was read or written\n", of);
 	else
@@ -416,11 +416,11 @@ static void hints(const struct stat_sums *w, bool counted)
 		if (some && !counted && !way[STAT_READ].known && !way[STAT_WRITE].known)
 			printf("\nrun, or loaded with a program: there is no call whose bytes could be counted\n");
 	} else if (bare) {
-		printf("\nwhat could not be proved is not known (?): stemma run --exact counts every call\n");
+		printf("\nwhat could not be proved is not known (?): run --exact counts every call\n");
 	} else if (counted) {
 		printf("\nnot all calls are known: stemma run --exact counts them\n");
 	} else {
-		printf("\nbytes and calls are not known: stemma run --count counts them, --exact times, too\n");
+		printf("\nbytes and calls are not known: run --count counts them, --exact times, too\n");
 	}
 	if (w->unseen)
 		printf("\nnot all that was read and written could be seen: 'stemma show' says what\n");
