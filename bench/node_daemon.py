@@ -3,14 +3,16 @@
 Markdown. As root; its base and socket are its own.
 
 Each round starts the daemon of each build, one after the other, and lets a process make, write, read and remove files
-in a folder of /dev/shm: as fast as it can, then evenly at 5,000 and at 100 events a second. Only that file system
+in a folder of /dev/shm: as fast as it can, then evenly at 5,000 and at 100 events a second. At last a script takes the output of
+one program after the other. Only that file system
 is watched, but processes are the whole node's: what others start is counted as events, too, and shown. CPU time is the
 kernel's, to the nanosecond (schedstat). Middle of the rounds, with the least and the most; where there are two builds,
 the ratio is made within the round. At 100 a second there is hardly anything to do but wake up, so what a second takes
 there, over what it takes at 5,000, is the share of waking up."""
 import argparse, os, shutil, statistics, subprocess, sys, tempfile, time
 
-WORKS = ('burst', 5000, 100)
+WORKS = ('burst', 5000, 100, 'programs')
+NAMES = {'burst': 'as many as can be', 'programs': "a script that takes programs' output"}
 
 def cpu(pid):
     """ns of all threads, and how often they waited."""
@@ -29,6 +31,13 @@ def one_file(folder, i):
         os.write(fd, b'some bytes') if flags != os.O_RDONLY else os.read(fd, 64)
         os.close(fd)
     os.unlink(name)
+
+def programs(folder, seconds):
+    """One script that keeps running, as those do whose pipes add up."""
+    script = subprocess.Popen(['/bin/sh', '-c', 'while x=$(/bin/echo a); do :; done'], cwd=folder)
+    time.sleep(seconds)
+    script.terminate()
+    script.wait()
 
 def work(folder, rate, seconds):
     """rate: files a second; 0, as many as can be."""
@@ -77,14 +86,14 @@ class Daemon:
 
 def measure(daemon, folder, what, seconds):
     rate = 0
-    if what != 'burst':
+    if what not in NAMES:
         # The kernel merges equal events, so how many come of a file is tried first, at about that rate.
         a = daemon.figures()
         n = work(folder, what / 3, 1)
         time.sleep(0.3)
         rate = what * n / max(daemon.figures()[0] - a[0], 1)
     a, began = daemon.figures(), time.monotonic()
-    work(folder, rate, seconds)
+    programs(folder, seconds) if what == 'programs' else work(folder, rate, seconds)
     took = time.monotonic() - began
     time.sleep(0.3) # the last is read and told
     b = daemon.figures()
@@ -127,7 +136,7 @@ def main():
     print('|---|---|---|---|---|---|---|---|---|')
     for build in o.builds:
         for what in WORKS:
-            print(f'| {os.path.basename(os.path.normpath(build))} | {"as many as can be" if what == "burst" else f"{what} a second"} | '
+            print(f'| {os.path.basename(os.path.normpath(build))} | {NAMES.get(what, f"{what} a second")} | '
                   f'{middle(build, what, "files", ".0f")} | {middle(build, what, "others", ".0f")} | {middle(build, what, "each", ".1f")} | '
                   f'{middle(build, what, "share", ".1f")} | {middle(build, what, "helper", ".0f")} | {middle(build, what, "waits", ".0f")} | '
                   f'{sum(r["lost"] for r in found[build, what])} |')
