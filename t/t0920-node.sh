@@ -408,6 +408,65 @@ check "hostile arguments: kept whole, without secrets, and harmless on the scree
 	echo stats; } | sim --keep=all && says "$T/stats" 'live=4 '
 check "a chain of forks whose parents end leaves nothing behind"
 
+# ---- a subshell has the pipe of x=$(...) between the program and who reads it ----
+
+subshell()
+{ # ORDER: x=$(true; read y <secret; echo $y), or the program after the reading
+	cat <<END
+$login
+fork t=10 pid=300 ppid=100 uid=1000
+exec t=11 pid=300 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,job.sh cwd=/h nexec=1
+fork t=20 pid=301 ppid=300 uid=1000
+END
+	[ "$1" = before ] || echo "file lo=41 hi=42 pid=301 uid=1000 ops=open,closer path=/h/secret ino=20 size=9 mtime=-5000"
+	cat <<END
+fork t=50 pid=302 ppid=301 uid=1000
+exec t=51 pid=302 uid=1000 exe=/bin/true ino=6 argv=true cwd=/h nexec=1
+fds t=51 pid=302 uid=1000 fds=1:w:60000:p nexec=1
+exit t=52 pid=302 uid=1000 status=0
+settle t=53
+END
+	[ "$1" = after ] || echo "file lo=54 hi=55 pid=301 uid=1000 ops=open,closer path=/h/secret ino=20 size=9 mtime=-5000"
+	cat <<END
+fds t=60 pid=301 uid=1000 exit=1 fds=1:w:60000:p
+exit t=60 pid=301 uid=1000 status=0
+settle t=61
+file lo=70 hi=71 pid=300 uid=1000 ops=create,open,closew path=/h/out ino=22 size=9 mtime=70 nexec=1
+exit t=80 pid=300 uid=1000 status=0
+END
+	ends 90
+}
+for order in before after; do
+	subshell $order | sim --keep=all && as 1000 && cmd 0 lineage --all --depth 5 /h/out && says "$out" "/h/secret@{1}"
+	check "a subshell that wrote to whom it was forked by, its program $order it read: its input is not missed"
+done
+
+# ---- while read line; do true; ... done < <(cat secret) ----
+
+{ cat <<END
+$login
+fork t=10 pid=300 ppid=100 uid=1000
+exec t=11 pid=300 uid=1000 exe=/bin/sh ino=5 argv=/bin/sh,job.sh cwd=/h nexec=1
+fork t=20 pid=301 ppid=300 uid=1000
+exec t=21 pid=301 uid=1000 exe=/bin/cat ino=6 argv=cat,secret cwd=/h nexec=1
+fds t=21 pid=301 uid=1000 fds=1:w:60000:p nexec=1
+file lo=22 hi=23 pid=301 uid=1000 ops=open,closer path=/h/secret ino=20 size=9 mtime=-5000 nexec=1
+fork t=30 pid=302 ppid=300 uid=1000
+exec t=31 pid=302 uid=1000 exe=/bin/true ino=7 argv=true cwd=/h nexec=1
+fds t=31 pid=302 uid=1000 fds=0:r:60000:p nexec=1
+exit t=32 pid=302 uid=1000 status=0
+exit t=33 pid=301 uid=1000 status=0
+fork t=40 pid=303 ppid=300 uid=1000
+exec t=41 pid=303 uid=1000 exe=/bin/true ino=7 argv=true cwd=/h nexec=1
+fds t=41 pid=303 uid=1000 fds=0:r:60000:p nexec=1
+exit t=42 pid=303 uid=1000 status=0
+settle t=43
+file lo=70 hi=71 pid=300 uid=1000 ops=create,open,closew path=/h/out ino=22 size=9 mtime=70 nexec=1
+exit t=80 pid=300 uid=1000 status=0
+END
+	ends 90; } | sim --keep=all && as 1000 && cmd 0 lineage --all --depth 5 /h/out && says "$out" "/h/secret@{1}"
+check "a loop whose programs are seen with the pipe that it reads: what was written to it is not missed"
+
 # ---- a shell that calls thousands of programs for their output ----
 
 outputs()

@@ -637,26 +637,60 @@ void access_file(struct node *n, struct nproc *p, const struct tracer_event *ev,
 
 /* ---- descriptors ---- */
 
-/* Who else had a channel, that nobody was seen to have at its other end: the process that made it, most likely the one
- * that forked who has this end. It cannot be looked at any more, so all that is said is that it may have. */
-static void guess_peer(struct node *n, struct nproc *p, struct nfile *f)
+static void guess(struct node *n, struct nproc *o, struct nfile *f, unsigned mode, int64_t lo)
+{
+	struct naccess *a = next_of(o, f, NULL);
+	while (a && !(is_live(a) && (a->mode & mode)))
+		a = next_of(o, f, a);
+	if (a || !(a = access_start(n, o, f, mode, TERM_via_descriptor, TERM_api_inherit, false, lo, n->now)))
+		return;
+	a->guess = true;
+}
+
+/* Who else had a channel. It cannot be looked at any more, so all that is said is that it may have.
+ *
+ * Nobody was seen to have the other end: then the process that made it, most likely the one that forked who has this
+ * end. One that has executed nothing, a subshell, may have it as well from who forked it, and so on up.
+ *
+ * A second process that the same one forked has this end: that one lends it out, as a shell does whose loop reads what
+ * a program writes. */
+static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 {
 	struct nproc *o = p->maker_of_channels;
-	if (f->kind != TERM_kind_pipe || f->guessed || f->has_reader == f->has_writer || !o || !o->alive)
+	struct nfile *f = a->file;
+	unsigned mode = a->mode & (ACCESS_READ | ACCESS_WRITE);
+	if (f->kind != TERM_kind_pipe || a->guess || !o || !o->alive)
 		return;
-	struct naccess *a = access_start(n, o, f, f->has_writer ? ACCESS_READ : ACCESS_WRITE, TERM_via_descriptor,
-	                                 TERM_api_inherit, false, p->forked, n->now);
-	f->guessed = a != NULL;
-	if (a)
-		a->guess = true;
+	if (f->has_reader != f->has_writer) {
+		unsigned other = f->has_writer ? ACCESS_READ : ACCESS_WRITE;
+		int64_t forked = p->forked;
+		for (struct nproc *up = o; up && up->alive; up = up->maker_of_channels) {
+			guess(n, up, f, other, forked);
+			if (up->ran)
+				break;
+			forked = up->forked;
+		}
+	}
+	if (mode != ACCESS_READ && mode != ACCESS_WRITE)
+		return;
+	unsigned w = mode == ACCESS_WRITE;
+	if (f->lent[w].by == o->pid && f->lent[w].to != p->pid)
+		guess(n, o, f, mode, o->ran ? o->exec_time : o->forked);
+	f->lent[w].by = o->pid;
+	f->lent[w].to = p->pid;
 }
 
 void access_channels(struct node *n, struct nproc *p)
 {
-	struct naccess *next;
-	for (struct naccess *a = p->accesses; a; a = next) {
+	/* To make room for a guess, all that is dormant may be let go of: what lives stays. */
+	struct naccess *a = p->accesses, *next;
+	while (a && !is_live(a))
+		a = a->proc_next;
+	for (; a; a = next) {
 		next = a->proc_next;
-		guess_peer(n, p, a->file);
+		while (next && !is_live(next))
+			next = next->proc_next;
+		guess_peer(n, p, a);
 	}
 }
 
@@ -674,7 +708,6 @@ void access_guesses(struct node *n, struct nproc *p)
 		if (b)
 			continue;
 		set_ended(n, a, n->now);
-		a->file->guessed = false;
 	}
 }
 
@@ -738,7 +771,7 @@ void access_fds(struct node *n, struct nproc *p, const struct tracer_event *ev)
 		if (f->kind == TERM_kind_terminal && d->fd < 2)
 			mode &= d->fd == 0 ? ACCESS_READ : ACCESS_WRITE;
 		unsigned via = sync ? TERM_via_sync : f->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
-		int64_t since = ev->fds.at_exit && p->ran ? p->exec_time : ev->lo;
+		int64_t since = !ev->fds.at_exit ? ev->lo : p->ran ? p->exec_time : p->forked;
 		if (is_stream(f)) {
 			f->has_reader |= mode & ACCESS_READ;
 			f->has_writer |= mode & ACCESS_WRITE;

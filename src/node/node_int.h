@@ -63,7 +63,10 @@ struct nfile {
 	int64_t made;
 	bool gone, used; /* used: since room was made */
 	/* Of a channel: who reads and writes was seen. */
-	bool has_reader, has_writer, guessed;
+	bool has_reader, has_writer;
+	struct {
+		pid_t by, to;
+	} lent[2]; /* of a pipe: who was seen last with the end to read, to write, and who forked that one */
 };
 
 enum nstate { UNDECIDED, OWN, FOLDED };
