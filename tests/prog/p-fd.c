@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -382,6 +383,59 @@ CASE(c_swapped_pipe)
 	swapped("+takes-twice");
 }
 
+/* ---- while another thread changes the table --------------------------------------------------------------------- */
+
+enum { GIVEN = 20, OTHER = 21, ROUNDS = 100 };
+
+static void *open_and_close(void *arg __attribute__((unused)))
+{
+	for (;;) {
+		dup2(0, OTHER);
+		close(OTHER);
+	}
+	return NULL;
+}
+
+/* Reads and closes what it was given, so that nothing shows it at the end; and whatever the other thread left. */
+CASE(c_reads_and_closes)
+{
+	get(GIVEN);
+	truth_fd("may-read", in_dir("in"), GIVEN);
+	close(GIVEN);
+	close(OTHER);
+}
+
+CASE(c_has_other)
+{
+	check(fcntl(GIVEN, F_GETFD) < 0);
+	truth("no-access", in_dir("in"));
+}
+
+/* Children of one parent, in turn with one number, and with another while the first comes and goes. */
+CASE(c_swapped_racing)
+{
+	int fd = (int)must(open(in_dir("in"), O_RDONLY));
+	truth_fd("read", in_dir("in"), fd);
+	check(dup2(fd, GIVEN) == GIVEN);
+	close(fd);
+	for (int i = 0; i < ROUNDS; i++) {
+		pid_t pid = (pid_t)must(fork());
+		if (pid == 0) {
+			pthread_t t;
+			if (i % 2 == 0) {
+				close(GIVEN);
+				check(dup2(0, OTHER) == OTHER);
+				become("+has-other", "");
+			}
+			check(pthread_create(&t, NULL, open_and_close, NULL) == 0);
+			usleep(1000);
+			become("+reads-and-closes", "");
+		}
+		check(await(pid) == 0);
+		truth("fork", num(pid));
+	}
+}
+
 const struct tcase cases[] = {
     {"dup", c_dup},
     {"dup-reused", c_dup_reused},
@@ -400,6 +454,9 @@ const struct tcase cases[] = {
     {"swapped", c_swapped},
     {"swapped-shared", c_swapped_shared},
     {"swapped-pipe", c_swapped_pipe},
+    {"swapped-racing", c_swapped_racing},
+    {"+has-other", c_has_other},
+    {"+reads-and-closes", c_reads_and_closes},
     {"+as-it-was", c_as_it_was},
     {"+takes", c_takes},
     {"+is-given", c_is_given},

@@ -597,15 +597,6 @@ void opens_free(struct sup *s, struct proc *p)
 	release(s, p);
 }
 
-/* Has it one thread? The directory of threads has a link for each. */
-static bool is_single(const struct proc *p)
-{
-	char name[48];
-	struct stat st;
-	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
-	return stat(name, &st) == 0 && st.st_nlink == 3;
-}
-
 static bool write_own(const struct proc *p, uint64_t slot)
 {
 	struct opens_own own = {.slot = slot, .pid = (uint64_t)p->pid};
@@ -634,7 +625,7 @@ static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 static bool may_log(const struct sup *s, const struct proc *p, const struct trap *t)
 {
 	return t->tid == p->pid && !p->foreign && !p->own_creds && !p->fs_per_thread && !p->exec && !p->stale &&
-	       !s->refuse && !proc_writes_lately(p) && is_single(p);
+	       !s->refuse && !proc_writes_lately(p) && proc_has_one_thread(p);
 }
 
 /* Without a limit to its memory. */

@@ -74,6 +74,15 @@ static bool figure(const char *text, const char *name, uint64_t *ret)
 	return true;
 }
 
+/* The directory of threads has a link for each. */
+bool proc_has_one_thread(const struct proc *p)
+{
+	char name[48];
+	struct stat st;
+	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
+	return stat(name, &st) == 0 && st.st_nlink == 3;
+}
+
 /* Has no thread but the first ever run in it? Then the processor time of the process is that of this thread, to the
  * nanosecond. The two cannot be read at once: while it runs, a few tries. */
 static bool single(struct proc *p)

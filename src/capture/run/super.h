@@ -221,6 +221,7 @@ struct proc {
 	size_t opens, ndescs;        /* files opened to be read since proc_end_closed looked; descriptors there were then */
 	bool walked;                 /* its descriptors were looked at since it was first seen */
 	struct numbers numbers;      /* of its descriptors, when they were listed last */
+	bool shares_table;           /* with a parent or a child */
 	struct numbers begun, ended; /* ... and of its child's that was about to exec, or ended, last */
 	uint64_t image;              /* what is seen in /proc of the program it runs, where nothing is stopped (scan.c) */
 	bool anon_shm;               /* it has memory that its children share */
@@ -495,6 +496,8 @@ struct proc *proc_by_pid(struct sup *s, pid_t pid);
 /* Its recorded parent, if that is still there. */
 struct proc *proc_parent(struct sup *s, const struct proc *p);
 struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk);
+/* Has it one thread? */
+bool proc_has_one_thread(const struct proc *p);
 /* Reads the descriptor table: malloc'ed array, its files pinned; held_free lets go. skip_cloexec: leave out what an
  * exec closes. */
 size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret);

@@ -5,7 +5,7 @@
  * that its parent's last child had. So these are tried first: the kernel says how many descriptors there are (the size
  * of the folder, since Linux 6.2; 3 us), and if each of as many numbers is one, those are all. What is behind them is
  * told by a descriptor of our own that pidfd_getfd gives (2 us each) and that is closed at once. That is the table as
- * it is now and no guess; whatever does not fit leads to the list.
+ * it is now and no guess; whatever does not fit leads to the list, and so does a table that may change meanwhile.
  *
  * A close has an effect of its own for some: file systems that are served elsewhere are told of it, and drivers. So
  * nothing is taken where such a file was met in the run (sup->far). What is on this machine does not notice. */
@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -144,15 +145,28 @@ static bool take_all(struct sup *s, struct proc *p, const struct numbers *known,
 	return true;
 }
 
+/* May the table change while it is looked at? Then one number may come where another is meanwhile, so that they are as
+ * many as were expected, each is there when it is looked at, and one is missed that was there all the time. The list does
+ * not miss that. It may where the process is not the one that is stopped, and has more threads than the one that is; who
+ * shares a table and is no thread is known when it, or its child, is looked at itself (1 us). */
+static bool may_change(const struct sup *s, struct proc *p, struct proc *parent)
+{
+	if (!s->current || s->current->proc != p)
+		return true;
+	if (parent && syscall(SYS_kcmp, p->pid, parent->pid, KCMP_FILES, 0, 0) == 0)
+		p->shares_table = parent->shares_table = true;
+	return p->shares_table || !proc_has_one_thread(p);
+}
+
 /* The child that ended or began last in its place had the same, nearly always. */
 static bool walk_known(struct sup *s, struct proc *p, bool skip_cloexec, struct gathered *g)
 {
-	const struct proc *parent = proc_parent(s, p);
+	struct proc *parent = proc_parent(s, p);
 	const struct numbers *known[] = {&p->numbers, parent ? &parent->begun : NULL, parent ? &parent->ended : NULL};
 	bool any = false;
 	for (size_t i = 0; i < 3; i++)
 		any |= known[i] && known[i]->n;
-	if (!any || s->far || p->pidfd < 0)
+	if (!any || s->far || p->pidfd < 0 || may_change(s, p, parent))
 		return false;
 	uint64_t count = count_of(p->pid);
 	for (size_t i = 0; i < 3; i++)
