@@ -146,9 +146,9 @@ static bool take_all(struct sup *s, struct proc *p, const struct numbers *known,
 }
 
 /* May the table change while it is looked at? Then one number may come where another is meanwhile, so that they are as
- * many as were expected, each is there when it is looked at, and one is missed that was there all the time. The list does
- * not miss that. It may where the process is not the one that is stopped, and has more threads than the one that is; who
- * shares a table and is no thread is known when it, or its child, is looked at itself (1 us). */
+ * many as were expected, each is there when it is looked at, and one is missed that was there all the time. The list
+ * does not miss that. It may where the process is not the one that is stopped, and has more threads than the one that
+ * is; who shares a table and is no thread is known when it, or its child, is looked at itself (1 us). */
 static bool may_change(const struct sup *s, struct proc *p, struct proc *parent)
 {
 	if (!s->current || s->current->proc != p)
