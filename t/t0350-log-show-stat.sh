@@ -50,6 +50,8 @@ x=$(jq -r '.things[0].versions[0].wasGeneratedBy[0].id' "$out")
 cmd 0 show "$x" && says "$out" 'command      sort in' && says "$out" 'program      /usr/bin/sort' && says "$out" 'exit         ok' && says "$out" 'cpu          5 ms' &&
 	says "$out" '/w/in@{1}' && says "$out" 'read 4.9 KiB' && says "$out" 'wrote 4.0 KiB' && says "$out" 'parent'
 check 'show: an execution'
+cmd 0 show @ && says "$out" 'exit         ? (it runs still, or its record was cut off)' && cmd 0 show @~2 && says_not "$out" 'cut off'
+check 'show: a run without an end'
 cmd 0 show --json "$x" && json '.things[0] | .kind == "execution" and .argv == ["sort","in"] and ([.used[].path] == ["/w/in"]) and .used[0].bytes == 5000 and .generated[0].bytes == 4096'
 check 'show --json: an execution'
 cmd 1 show @ nosuch /w/mid && says "$out" 'CCCCCCCC' && says "$out" '/w/mid' && says "$err" "'nosuch'"

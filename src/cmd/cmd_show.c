@@ -316,6 +316,8 @@ static void run_text(const struct run_info *run)
 	field("time", &b);
 	buf_reset(&b);
 	fmt_ending(&b, run->ending, run->code);
+	if (run->end == TIME_NONE)
+		buf_printf(&b, " (it runs still, or its record was cut off)");
 	field("exit", &b);
 	field_str("within", run->outer);
 	field_list("label", &run->labels);

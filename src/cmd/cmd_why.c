@@ -496,7 +496,9 @@ static int fmt_asked(const char *text, const struct file_target *t, const struct
 		fmt_version(b, buf_view(&path), v->n);
 	else
 		version_name(b, v, f);
-	if (t->name == NAME_NEW || t->name == NAME_OLD || t->name == NAME_LINK) {
+	if (t->name == NAME_NEW && !f->path.n) {
+		buf_printf(b, " (recorded without a name)"); /* of more than PATH_MAX, perhaps */
+	} else if (t->name == NAME_NEW || t->name == NAME_OLD || t->name == NAME_LINK) {
 		buf_printf(b, t->name == NAME_NEW ? " (recorded as " : t->name == NAME_LINK ? " (linked as " : " (was ");
 		fmt_path(b, t->name == NAME_NEW ? f->path : buf_view(&path));
 		buf_char(b, ')');

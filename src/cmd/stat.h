@@ -63,6 +63,8 @@ struct stat_sums {
 	struct moved io_api[STAT_APIS][STAT_WAYS]; /* by the call that moved bytes */
 	struct sums execs, files;                  /* the most used first, after stat_finish; then by name */
 	uint64_t unseen;                           /* bits of term gap: why there may have been accesses that nobody saw */
+	store_id run;                              /* of the last execution; 0: none yet */
+	bool inexact;                              /* of some executions not every call was seen: not run --exact */
 	struct ios ios;
 	struct edges edges;
 };

@@ -208,6 +208,18 @@ static void not_all(struct sum *s)
 		s->way[k].partial = s->way[k].unseen = true;
 }
 
+/* Were all calls of the execution's run seen? One query for each run, not for each execution. */
+static int add_mode(struct stat_sums *w, store_id run)
+{
+	struct run_info info;
+	if (run && run == w->run)
+		return 0;
+	int r = run ? store_run(w->c->store, run, &info) : 0;
+	w->inexact |= r <= 0 || !str_ends(info.mode, str_of("/exact"));
+	w->run = run;
+	return r < 0 ? r : 0;
+}
+
 int stat_count(struct stat_sums *w, store_id exec)
 {
 	struct ios *l = &w->ios;
@@ -215,6 +227,8 @@ int stat_count(struct stat_sums *w, store_id exec)
 	size_t kept = 0, before = w->execs.n;
 	int r = store_exec(w->c->store, exec, &x);
 	uint64_t unseen = r > 0 ? stat_unseen(x.gaps) : 0;
+	if (r > 0)
+		r = add_mode(w, x.run);
 	if (r >= 0)
 		r = store_io(w->c->store, exec, l);
 	if (r < 0)

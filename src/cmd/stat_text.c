@@ -417,10 +417,12 @@ static void hints(const struct stat_sums *w, bool counted)
 			printf("\nrun, or loaded with a program: there is no call whose bytes could be counted\n");
 	} else if (bare) {
 		printf("\nwhat could not be proved is not known (?): run --exact counts every call\n");
+	} else if (!w->inexact) {
+		printf("\nevery call was counted: what is not known (?) may have gone by mapped memory\n");
 	} else if (counted) {
 		printf("\nnot all calls are known: stemma run --exact counts them\n");
 	} else {
-		printf("\nbytes and calls are not known: run --count counts them, --exact times, too\n");
+		printf("\nbytes and calls are not known: run --count counts most of them, --exact all\n");
 	}
 	if (w->unseen)
 		printf("\nnot all that was read and written could be seen: 'stemma show' says what\n");
