@@ -80,6 +80,14 @@ rec sh -c 'cat a >d; cat a >e; cat a >f'
 mv d d2
 cmd 0 why d2 && says "$out" 'd2@{1} (recorded as d): made by cat a' && says_not "$out" 'GONE' && cmd 0 why d && says "$out" 'd@{1}: made by cat a' && says "$out" '; GONE'
 check 'a file that was moved unseen'
+# Deeper than a path can be long: 25 folders with names of 200 bytes.
+here=$PWD name=$(printf '%0200d' 0) i=0
+while [ $((i += 1)) -le 25 ]; do mkdir "$name" && cd -P "$name" || break; done
+echo a >deep
+rec sh -c 'cat deep >deeper'
+cmd 0 why deeper && says "$out" 'deeper@{1}' && says "$out" 'cat deep' && says_not "$out" '(recorded as )'
+check 'a file of which no name could be recorded'
+cd "$here" || exit 1
 rec mv e e2
 cmd 0 why e && says "$out" 'e2@{1} (was e): made by cat a' && says_not "$out" 'GONE' && cmd 0 why e2 && says "$out" 'e2@{1}: made by cat a'
 check 'one that was seen moved'

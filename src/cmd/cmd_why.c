@@ -497,7 +497,7 @@ static int fmt_asked(const char *text, const struct file_target *t, const struct
 	else
 		version_name(b, v, f);
 	if (t->name == NAME_NEW && !f->path.n) {
-		buf_printf(b, " (recorded without a name)"); /* of more than PATH_MAX, perhaps */
+		buf_printf(b, " (recorded without a name)"); /* it was longer than a path can be */
 	} else if (t->name == NAME_NEW || t->name == NAME_OLD || t->name == NAME_LINK) {
 		buf_printf(b, t->name == NAME_NEW ? " (recorded as " : t->name == NAME_LINK ? " (linked as " : " (was ");
 		fmt_path(b, t->name == NAME_NEW ? f->path : buf_view(&path));
