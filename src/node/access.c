@@ -647,13 +647,22 @@ static void guess(struct node *n, struct nproc *o, struct nfile *f, unsigned mod
 	a->guess = true;
 }
 
+/* Was it seen with that end? Then it was given it, and lends it out. */
+static bool is_given(struct nproc *o, struct nfile *f, unsigned mode)
+{
+	struct naccess *a = next_of(o, f, NULL);
+	while (a && !(is_live(a) && !a->guess && (a->mode & mode)))
+		a = next_of(o, f, a);
+	return a;
+}
+
 /* Who else had a channel. It cannot be looked at any more, so all that is said is that it may have.
  *
  * Nobody was seen to have the other end: then the process that made it, most likely the one that forked who has this
  * end. One that has executed nothing, a subshell, may have it as well from who forked it, and so on up.
  *
- * A second process that the same one forked has this end: that one lends it out, as a shell does whose loop reads what
- * a program writes. */
+ * A second process that the same one forked has the end to read: that one lends it out, as a shell does whose loop
+ * reads what a program writes. */
 static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 {
 	struct nproc *o = p->maker_of_channels;
@@ -664,20 +673,19 @@ static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 	if (f->has_reader != f->has_writer) {
 		unsigned other = f->has_writer ? ACCESS_READ : ACCESS_WRITE;
 		int64_t forked = p->forked;
-		for (struct nproc *up = o; up && up->alive; up = up->maker_of_channels) {
+		for (struct nproc *up = o; up && up->alive && !is_given(up, f, mode); up = up->maker_of_channels) {
 			guess(n, up, f, other, forked);
 			if (up->ran)
 				break;
 			forked = up->forked;
 		}
 	}
-	if (mode != ACCESS_READ && mode != ACCESS_WRITE)
+	if (mode != ACCESS_READ)
 		return;
-	unsigned w = mode == ACCESS_WRITE;
-	if (f->lent[w].by == o->pid && f->lent[w].to != p->pid)
+	if (f->lent.by == o->pid && f->lent.to != p->pid)
 		guess(n, o, f, mode, o->ran ? o->exec_time : o->forked);
-	f->lent[w].by = o->pid;
-	f->lent[w].to = p->pid;
+	f->lent.by = o->pid;
+	f->lent.to = p->pid;
 }
 
 void access_channels(struct node *n, struct nproc *p)

@@ -66,7 +66,7 @@ struct nfile {
 	bool has_reader, has_writer;
 	struct {
 		pid_t by, to;
-	} lent[2]; /* of a pipe: who was seen last with the end to read, to write, and who forked that one */
+	} lent; /* of a pipe: who was seen last with the end to read, and who forked that one */
 };
 
 enum nstate { UNDECIDED, OWN, FOLDED };
