@@ -23,7 +23,7 @@ program p-spawn fork fork-exec vfork system exec-chain exec-empty-env exec-faili
 program p-end statuses segv abort last-thread exit-in-thread exec-without-first
 program p-chan pipe pipe-exec fifo socketpair unix-stream tcp udp sysv
 # What recorders have broken.
-program p-keep exit cancel threads handler-io vfork-table posix-spawn close-all descriptors-5000 forks-200-deep fork-late dlopen
+program p-keep exit cancel threads handler-io vfork-table posix-spawn close-all descriptors-5000 forks-200-deep fork-late forks-over dlopen
 program p-keep-nopie cancel handler-io
 program p-keep-cxx
 program p-keep-asan threads dlopen

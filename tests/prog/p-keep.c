@@ -449,6 +449,25 @@ CASE(c_fork_late)
 	leave(0);
 }
 
+/* Children that wait long before they begin, and are over at once when they do; nobody asks for them yet. */
+CASE(c_forks_over)
+{
+	check(pthread_atfork(NULL, NULL, wait_a_while) == 0);
+	for (int i = 0; i < 100; i++) {
+		pid_t pid = spawn();
+		if (pid == 0)
+			leave(i);
+		usleep(3000);
+	}
+	usleep(900000);
+	int n = 0;
+	while (wait(NULL) > 0)
+		n++;
+	check(n == 100);
+	make_file(in_dir("after"));
+	leave(0);
+}
+
 /* ---- filters of the program's own ------------------------------------------------------------------------------- */
 
 #if defined __x86_64__
@@ -637,6 +656,7 @@ const struct tcase cases[] = {{"exit", c_exit},
                               {"descriptors-5000", c_descriptors_5000},
                               {"forks-200-deep", c_forks_200_deep},
                               {"fork-late", c_fork_late},
+                              {"forks-over", c_forks_over},
                               {"filter-kills", c_filter_kills},
                               {"filter-traps", c_filter_traps},
 #ifndef KEEP_STATIC

@@ -79,6 +79,7 @@ struct sproc {
 	bool alive;  /* as far as is known */
 	bool ended;  /* its exit is written */
 	bool lone;   /* does not carry the library, or has not said anything yet */
+	bool found;  /* among the children of another, and nothing is written yet of what it is */
 	char *root;  /* where its paths begin; NULL: as ours */
 	uint64_t ns; /* its mount namespace; 0 ours */
 	uint64_t pidns;

@@ -66,6 +66,11 @@ static bool carries(const struct sproc *p, bool patient)
 	}
 	if (maps)
 		fclose(maps);
+	/* One that ended meanwhile showed a part of what it had. */
+	char exe[8];
+	snprintf(name, sizeof(name), "/proc/%u/exe", p->pid);
+	if (!found && readlink(name, exe, sizeof(exe)) < 0)
+		return true;
 	return (found && !other) || !any || (patient && linker && !loaded && !other);
 }
 
@@ -116,7 +121,7 @@ static void met(struct safe *f, struct sproc *parent, uint32_t pid)
 	struct sproc *p = sproc_add(f, pid, 0, parent, now, parent ? parent->p->seen : now, 0, 0);
 	if (!p)
 		return;
-	p->lone = true;
+	p->lone = p->found = true;
 	if (seen_as(p, parent, now) && p->intent.alone)
 		sproc_intent_commit(f, p);
 }

@@ -275,6 +275,7 @@ void sproc_intent_commit(struct safe *f, struct sproc *p)
 {
 	if (!p->intent.set)
 		return;
+	p->found = false;
 	if (p->intent.fork) { /* no exec, only a process that never said what it does */
 		sup_gap(f->s, p->p, TERM_gap_without_library, 0, NULL);
 		look_at(f, p, p->intent.time);

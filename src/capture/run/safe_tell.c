@@ -27,12 +27,13 @@ static struct sproc *whose(struct safe *f, const struct safe_event *e)
 	return p;
 }
 
-/* One that was found before it had its first turn, and which this birth tells of. */
+/* One that was found before its birth was told, and which this birth tells of. It may have had no turn yet, or be over
+ * already and only wait for its parent: then the kernel has no program to name any more. */
 static bool is_born_late(const struct safe *f, const struct sproc *p, int64_t forked, int64_t told)
 {
-	int64_t per = 1000000000 / f->s->hz, began = p->p->started + f->s->clock_offset;
-	return p->alive && !p->ended && p->lone && !p->image && p->intent.set && p->intent.seen &&
-	       began >= forked - 2 * per && began <= told + 2 * per;
+	int64_t per = 1000000000 / f->s->hz, low = p->low + f->s->clock_offset, high = p->high + f->s->clock_offset;
+	return p->alive && !p->ended && p->found && !p->image && (!p->intent.set || p->intent.seen) &&
+	       high >= forked - 2 * per && low <= told + 2 * per;
 }
 
 static char *copy_of(const char *text)
@@ -45,7 +46,7 @@ static void adopt(struct sproc *p, const struct sproc *parent, uint32_t image)
 {
 	sproc_intent_drop(p);
 	p->image = image;
-	p->lone = false;
+	p->lone = p->found = false;
 	if (!parent)
 		return;
 	free(p->p->cwd);
