@@ -169,7 +169,8 @@ stepped "down to processes: the daemon's memory"
 check "more memory than it may have: it sees processes only"
 echo 'max_memory = 1G' >"$T/conf"
 kill -HUP "$daemon"
-stepped "up to access: quiet" && user "$LOAD" marks "$T/nobody" 1 >"$T/truth" && user "$STEMMA" --node sql "SELECT path FROM file WHERE path LIKE '%/nobody/mark%'" >"$out" 2>"$err" && [ "$(wc -l <"$out")" -gt 1 ]
+mkdir "$T/nobody/again" && chown 65534:65534 "$T/nobody/again"
+stepped "up to access: quiet" && user "$LOAD" marks "$T/nobody/again" 1 >"$T/truth" && user "$STEMMA" --node sql "SELECT path FROM file WHERE path LIKE '%/nobody/again/mark%'" >"$out" 2>"$err" && [ "$(wc -l <"$out")" -gt 1 ]
 check "... with enough again, files too"
 stop TERM
 finish
