@@ -1,4 +1,5 @@
 #include "capture/run/counted.h"
+#include "base/io.h"
 #include "capture/inject/sites.h"
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
@@ -510,13 +511,8 @@ lost:
 static bool add_totals(const char *name, uint64_t *read_bytes, uint64_t *written)
 {
 	char text[512];
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (!io_text(name, text, sizeof(text)))
 		return false;
-	text[n] = '\0';
 	const char *r = strstr(text, "rchar: "), *w = strstr(text, "wchar: ");
 	if (!r || !w)
 		return false;

@@ -9,6 +9,7 @@
  *
  * A close has an effect of its own for some: file systems that are served elsewhere are told of it, and drivers. So
  * nothing is taken where such a file was met in the run (sup->far). What is on this machine does not notice. */
+#include "base/io.h"
 #include "capture/run/super.h"
 
 #include <errno.h>
@@ -54,14 +55,7 @@ static bool is_cloexec(pid_t pid, int number)
 {
 	char path[64], text[512];
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, number);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	char *at = strstr(text, "flags:");
+	const char *at = io_text(path, text, sizeof(text)) ? strstr(text, "flags:") : NULL;
 	return at && (strtoul(at + 6, NULL, 8) & O_CLOEXEC);
 }
 
