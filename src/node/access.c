@@ -637,29 +637,27 @@ void access_file(struct node *n, struct nproc *p, const struct tracer_event *ev,
 
 /* ---- descriptors ---- */
 
-static void guess(struct node *n, struct nproc *o, struct nfile *f, unsigned mode, int64_t lo)
+/* Its live access with that end; seen: not one that was guessed. NULL: none. */
+static struct naccess *end_of(struct nproc *o, struct nfile *f, unsigned mode, bool seen)
 {
 	struct naccess *a = next_of(o, f, NULL);
-	while (a && !(is_live(a) && (a->mode & mode)))
-		a = next_of(o, f, a);
-	if (a || !(a = access_start(n, o, f, mode, TERM_via_descriptor, TERM_api_inherit, false, lo, n->now)))
-		return;
-	a->guess = true;
-}
-
-/* Was it seen with that end? Then it was given it, and lends it out. */
-static bool is_given(struct nproc *o, struct nfile *f, unsigned mode)
-{
-	struct naccess *a = next_of(o, f, NULL);
-	while (a && !(is_live(a) && !a->guess && (a->mode & mode)))
+	while (a && !(is_live(a) && (a->mode & mode) && !(seen && a->guess)))
 		a = next_of(o, f, a);
 	return a;
+}
+
+static void guess(struct node *n, struct nproc *o, struct nfile *f, unsigned mode, int64_t lo)
+{
+	struct naccess *a = end_of(o, f, mode, false);
+	if (!a && (a = access_start(n, o, f, mode, TERM_via_descriptor, TERM_api_inherit, false, lo, n->now)))
+		a->guess = true;
 }
 
 /* Who else had a channel. It cannot be looked at any more, so all that is said is that it may have.
  *
  * Nobody was seen to have the other end: then the process that made it, most likely the one that forked who has this
- * end. One that has executed nothing, a subshell, may have it as well from who forked it, and so on up.
+ * end. One that has executed nothing, a subshell, may have it as well from who forked it, and so on up; but who was
+ * seen with this end was given it, and lends it out.
  *
  * A second process that the same one forked has the end to read: that one lends it out, as a shell does whose loop
  * reads what a program writes. */
@@ -673,7 +671,7 @@ static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 	if (f->has_reader != f->has_writer) {
 		unsigned other = f->has_writer ? ACCESS_READ : ACCESS_WRITE;
 		int64_t forked = p->forked;
-		for (struct nproc *up = o; up && up->alive && !is_given(up, f, mode); up = up->maker_of_channels) {
+		for (struct nproc *up = o; up && up->alive && !end_of(up, f, mode, true); up = up->maker_of_channels) {
 			guess(n, up, f, other, forked);
 			if (up->ran)
 				break;
