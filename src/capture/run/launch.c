@@ -474,16 +474,9 @@ static void day_of(char *ret, size_t n)
 				*p = '_';
 		return;
 	}
-	/* Days to a date as in H. Hinnant, "chrono-compatible low-level date algorithms" (2013): gmtime reads the zone's
-	 * file, too. */
-	time_t days = time(NULL) / 86400;
-	unsigned since = (unsigned)(days > 0 ? days : 0) + 719468, era = since / 146097, day = since % 146097;
-	unsigned year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-	day -= 365 * year + year / 4 - year / 100;
-	unsigned month = (5 * day + 2) / 153;
-	day -= (153 * month + 2) / 5;
-	month = month < 10 ? month + 3 : month - 9;
-	snprintf(ret, n, "%04u-%02u-%02u", era * 400 + year + (month <= 2), month, day + 1);
+	time_t t = time(NULL);
+	struct tm tm;
+	strftime(ret, n, "%Y-%m-%d", gmtime_r(&t, &tm));
 }
 
 /* After the end of the command, where somebody watches: what outlives it, by its policy. False: somebody still does. */
