@@ -6,16 +6,9 @@
 
 cd "$T" || exit 1
 serve=$here/tests/prog/fuse_serve.py
+served=$here/tests/prog/served.sh
 cat >job.sh <<'SH'
-mkdir -p m
-echo backing >backing
-$PYTHON -B $serve "$PWD/m" "$PWD/backing" "$PWD/ready" 2>served &
-i=0
-until [ -e ready ]; do
-	i=$((i + 1))
-	[ $i -lt 600 ] && kill -0 $! 2>/dev/null || exit 77
-	sleep 0.05
-done
+. "$served"
 for i in 1 2 3; do cat m/hello; done >out
 cat out
 umount m
@@ -23,7 +16,7 @@ wait
 sort backing >last
 exit 3
 SH
-export PYTHON serve
+export PYTHON serve served
 apart="unshare -m"
 [ "$(id -u)" = 0 ] || apart="unshare -Urm"
 

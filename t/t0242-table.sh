@@ -6,24 +6,17 @@
 
 cd "$T" || exit 1
 serve=$here/tests/prog/fuse_serve.py
+served=$here/tests/prog/served.sh
 # served SCRIPT: with a file system at m, runs the shell's script with $R before it; $flushed has the closes.
 cat >served.sh <<'SH'
-mkdir -p m
-echo backing >backing
-$PYTHON -B $serve "$PWD/m" "$PWD/backing" "$PWD/ready" 2>served &
-i=0
-until [ -e ready ]; do
-	i=$((i + 1))
-	[ $i -lt 600 ] && kill -0 $! 2>/dev/null || exit 77
-	sleep 0.05
-done
+. "$served"
 eval "$1" </dev/null
 status=$?
 umount m
 wait
 exit $status
 SH
-export PYTHON serve R
+export PYTHON serve served R
 apart="unshare -m"
 [ "$(id -u)" = 0 ] || apart="unshare -Urm"
 
