@@ -149,6 +149,7 @@ def make_works(root, build, tools, tmp, part):
     os.mkdir(os.path.join(tmp, 'own'))
     os.mkdir(os.path.join(tmp, 'made'))
     os.mkdir(os.path.join(tmp, 'many'))
+    os.mkdir(os.path.join(tmp, 'different'))
     files = own_sources(root, build, os.path.join(tmp, 'own'))
     generated_sources(os.path.join(tmp, 'made'), 24)
     with open(os.path.join(tmp, 'small'), 'w', encoding='ascii') as small:
@@ -170,6 +171,8 @@ def make_works(root, build, tools, tmp, part):
         Work('open', f'{opens:,} × open, read, close', [tools['openloop'], os.path.join(tmp, 'small'), str(opens)], '≤ 1.15'),
         Work('files', f'{files_read:,} × fopen, fgets, fclose of 1000 small files',
              [tools['smallfiles'], os.path.join(tmp, 'many'), str(files_read)], '≤ 1.20'),
+        Work('different', f'{files_read:,} × fopen, fgets, fclose of as many small files',
+             [tools['smallfiles'], os.path.join(tmp, 'different'), str(files_read), str(files_read)], '≤ 1.20'),
     ]
     return works, shm, os.path.join(tmp, 'made')
 
@@ -418,7 +421,7 @@ def main():
     parser.add_argument('build')
     parser.add_argument('--rounds', type=int, default=9)
     parser.add_argument('--work', action='append',
-                        help='only this one: start, dd, bytes, python, pythons, build, compile, true, open, files, parallel, loops, memory')
+                        help='only this one: start, dd, bytes, python, pythons, build, compile, true, open, files, different, parallel, loops, memory')
     parser.add_argument('--peers', action='store_true', help='all peers in all rounds, and shorter works')
     options = parser.parse_args()
     root = os.path.realpath(os.path.join(os.path.dirname(__file__), '..'))
@@ -436,7 +439,7 @@ def main():
     try:
         works, shm, generated = make_works(root, build, tools, tmp, 4 if options.peers else 1)
         recorders, home = make_recorders(stemma, tools['floor'], tmp, options.peers)
-        left_out = ['build', 'pythons'] if options.peers else []  # others are like them, and shorter
+        left_out = ['build', 'pythons', 'different'] if options.peers else []  # others are like them, and shorter
         chosen = [work for work in works if (work.name in options.work if options.work else work.name not in left_out)]
         print(machine() + '\n')
         if chosen:
