@@ -73,7 +73,8 @@ static void until(const int *value, int n)
 	assert_true(__atomic_load_n(value, __ATOMIC_SEQ_CST) >= n);
 }
 
-static bool is_alive(pid_t pid)
+/* Its state as the kernel has it, X if it is not there. */
+static char state_of(pid_t pid)
 {
 	char name[64], text[512];
 	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
@@ -83,12 +84,23 @@ static bool is_alive(pid_t pid)
 		fclose(f);
 	text[n] = '\0';
 	const char *at = strrchr(text, ')');
-	return at && at[2] != 'Z' && at[2] != 'X';
+	return at && at[1] ? at[2] : 'X';
+}
+
+static bool is_alive(pid_t pid)
+{
+	char state = state_of(pid);
+	return state != 'Z' && state != 'X';
+}
+
+static int signed_in(void)
+{
+	return board->n < 20000 ? board->n : 20000;
 }
 
 static void all_gone(pid_t boss)
 {
-	int n = board->n < 20000 ? board->n : 20000;
+	int n = signed_in();
 	for (int i = 0; i < n; i++)
 		if (is_alive(board->pid[i]))
 			fail_msg("%d of %d is alive", board->pid[i], n);
@@ -212,6 +224,8 @@ static void obedient(void)
 		for (;;)
 			raise(SIGSTOP);
 	}
+	while (!__atomic_load_n(&board->ready, __ATOMIC_SEQ_CST)) /* it is the first on the board */
+		usleep(1000);
 	if (fork() == 0)
 		setsid();
 	linger();
@@ -224,18 +238,15 @@ static void asked_first(void **state)
 	struct stop_count n;
 	pid_t boss = top(obedient);
 	until(&board->ready, 3);
-	for (int i = 0; i < 1000; i++) { /* until the one that stops itself has */
-		char name[64], text[256] = "";
-		snprintf(name, sizeof(name), "/proc/%d/stat", board->pid[0]);
-		FILE *f = fopen(name, "r");
-		if (f && fgets(text, sizeof(text), f) && strstr(text, ") T"))
-			i = 1000;
-		if (f)
-			fclose(f);
+	for (int i = 0; i < PATIENCE && state_of(board->pid[0]) != 'T'; i++)
 		usleep(1000);
-	}
+	assert_int_equal(state_of(board->pid[0]), 'T');
 	assert_int_equal(stop_signal(boss, SIGTERM, &n), 0);
 	until(&board->termed, 3);
+	/* Each has still to end, which takes long where a sanitizer's memory is to be given back. */
+	for (int i = 0; i < signed_in(); i++)
+		for (int k = 0; k < PATIENCE && is_alive(board->pid[i]); k++)
+			usleep(1000);
 	all_gone(boss);
 }
 
