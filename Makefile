@@ -5,6 +5,8 @@ BUILD ?= build
 PREFIX ?= /usr/local
 # Seconds for each fuzzer.
 FUZZ_SECONDS ?= 60
+# Names of the tests to run under a sanitizer, none for all but the slow ones.
+TESTS ?=
 # Arguments for the bench: names of the works to measure, none for all.
 BENCH ?=
 
@@ -55,26 +57,13 @@ install:
 	@$(CLEAN_ENV) tools/build $(BUILD) -Dtests=false -- -Dprefix=$(PREFIX)
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
-# found BUILD,ENV: the tests; what sanitizers say goes to files, for the recorder's processes have no standard error. None may
-# be there at the end. Threads that live as long as their process are no leak.
-define found
-rm -rf $(1)/found && mkdir -m 1777 $(1)/found && status=0; \
-$(CLEAN_ENV) $(2) tools/run-tests --once $(1) --no-suite slow --timeout-multiplier 5 || status=1; \
-! cat $(1)/found/* 2>/dev/null && exit $$status
-endef
-
-# Beside libasan the shared libubsan takes no log_path: what it said of a process without standard error would be lost.
 sanitize:
 	@tools/setup build test
-	@$(CLEAN_ENV) tools/build build-asan -- -Dtests=true -Db_sanitize=address,undefined -Db_lundef=false \
-		$(if $(findstring clang,$(CC)),,-Dc_link_args=-static-libubsan)
-	@$(call found,build-asan,ASAN_OPTIONS=log_path=$$PWD/build-asan/found/asan \
-		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:log_path=$$PWD/build-asan/found/ubsan)
+	@$(CLEAN_ENV) tools/sanitize address $(TESTS)
 
 tsan:
 	@tools/setup build test
-	@$(CLEAN_ENV) tools/build build-tsan -- -Dtests=true -Db_sanitize=thread -Db_lundef=false
-	@$(call found,build-tsan,TSAN_OPTIONS=report_thread_leaks=0:log_path=$$PWD/build-tsan/found/tsan)
+	@$(CLEAN_ENV) tools/sanitize thread $(TESTS)
 
 fuzz:
 	@tools/setup build test fuzz
