@@ -36,9 +36,11 @@ struct footprint {
 	int (*living)(void *arg, pid_t **ret, size_t *ret_n);
 	void *arg;
 
+	pthread_mutex_t
+	    asking; /* held while living is called, whose arg goes when this does; outside of its locks and ours */
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;
-	bool running, walking, wanted, stop, whole;
+	bool running, left, walking, wanted, stop, whole; /* left: nobody but the thread has it any more */
 	uint64_t walks;
 	struct footprint_sum now, peak;
 };
@@ -174,9 +176,12 @@ static void walk_all(struct footprint *f)
 		if (S_ISDIR(st.st_mode))
 			walk_folder(&w, AT_FDCWD, f->path[i], st.st_dev, 0);
 	}
-	if (!w.cut && f->living && f->living(f->arg, &pids, &n) == 0)
-		for (size_t i = 0; i < n; i++)
-			walk_descriptors(&w, pids[i]);
+	pthread_mutex_lock(&f->asking);
+	if (w.cut || stopped(f) || !f->living || f->living(f->arg, &pids, &n) < 0)
+		n = 0;
+	pthread_mutex_unlock(&f->asking);
+	for (size_t i = 0; i < n; i++)
+		walk_descriptors(&w, pids[i]);
 	free(pids);
 	free(w.seen.slot);
 	pthread_mutex_lock(&f->lock);
@@ -201,6 +206,17 @@ static int64_t monotonic(clockid_t c)
 	struct timespec ts;
 	clock_gettime(c, &ts);
 	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+static void release(struct footprint *f)
+{
+	pthread_mutex_destroy(&f->asking);
+	pthread_mutex_destroy(&f->lock);
+	pthread_cond_destroy(&f->changed);
+	for (size_t i = 0; i < f->npath; i++)
+		free(f->path[i]);
+	free(f->path);
+	free(f);
 }
 
 static void *walker(void *arg)
@@ -234,6 +250,12 @@ static void *walker(void *arg)
 		f->wanted = false;
 		pthread_mutex_unlock(&f->lock);
 	}
+	pthread_mutex_lock(&f->lock);
+	f->running = false;
+	bool left = f->left;
+	pthread_mutex_unlock(&f->lock);
+	if (left)
+		release(f);
 	return NULL;
 }
 
@@ -259,6 +281,7 @@ int footprint_new(const char *cwd, const char *const *watch, struct err *err, st
 	int rc = 0;
 	if (!f)
 		return -ENOMEM;
+	pthread_mutex_init(&f->asking, NULL);
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_condattr_init(&a);
 	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
@@ -297,10 +320,13 @@ int footprint_start(struct footprint *f, int (*living)(void *arg, pid_t **ret, s
 	pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	f->running = pthread_create(&t, &a, walker, f) == 0;
+	f->running = true;
+	int rc = pthread_create(&t, &a, walker, f) == 0 ? 0 : -EAGAIN;
+	if (rc < 0)
+		f->running = false;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&a);
-	return f->running ? 0 : -EAGAIN;
+	return rc;
 }
 
 bool footprint_now(struct footprint *f, struct footprint_sum *ret_now, struct footprint_sum *ret_peak,
@@ -318,8 +344,6 @@ bool footprint_now(struct footprint *f, struct footprint_sum *ret_now, struct fo
 bool footprint_last(struct footprint *f, int patience_ms)
 {
 	struct timespec ts;
-	if (!f->running)
-		return false;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	ts.tv_sec += patience_ms / 1000;
 	ts.tv_nsec += patience_ms % 1000 * 1000000L;
@@ -331,7 +355,7 @@ bool footprint_last(struct footprint *f, int patience_ms)
 	/* A walk that is under way began too early: the second from here is the one. */
 	uint64_t enough = f->walks + (f->walking ? 2 : 1);
 	bool idle = true;
-	while (!f->stop && f->walks < enough && idle) {
+	while (f->running && !f->stop && f->walks < enough && idle) {
 		f->wanted = true;
 		pthread_cond_broadcast(&f->changed);
 		uint64_t before = f->walks;
@@ -342,16 +366,19 @@ bool footprint_last(struct footprint *f, int patience_ms)
 	return made;
 }
 
-/* The thread may hang at a file server: it is left to the end of the process. */
+/* The thread may hang at a file server: it is not waited for. It asks nobody any more, and frees this itself. */
 void footprint_free(struct footprint *f)
 {
 	if (!f)
 		return;
+	pthread_mutex_lock(&f->asking);
+	pthread_mutex_lock(&f->lock);
 	__atomic_store_n(&f->stop, true, __ATOMIC_RELAXED);
-	if (f->running)
-		return;
-	for (size_t i = 0; i < f->npath; i++)
-		free(f->path[i]);
-	free(f->path);
-	free(f);
+	f->left = true;
+	bool running = f->running;
+	pthread_cond_broadcast(&f->changed);
+	pthread_mutex_unlock(&f->asking);
+	pthread_mutex_unlock(&f->lock); /* and it may be gone */
+	if (!running)
+		release(f);
 }

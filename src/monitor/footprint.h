@@ -24,7 +24,8 @@ struct footprint_sum {
 #define FOOTPRINT_CHEAP 1000 /* files: 2 ms */
 int footprint_new(const char *cwd, const char *const *watch, struct err *err, struct footprint **ret);
 void footprint_free(struct footprint *f);
-/* Starts the thread. living: asked for the processes whose open files are looked at; the result is freed. */
+/* Starts the thread. living: asked for the processes whose open files are looked at; the result is freed. It is not
+ * called, nor under way, once footprint_free has returned; who calls that may hold none of its locks. */
 int footprint_start(struct footprint *f, int (*living)(void *arg, pid_t **ret, size_t *ret_n), void *arg);
 /* The last whole walk and the peaks so far. False: there was none; *ret_why then says why, or NULL: it was too short.
  */
