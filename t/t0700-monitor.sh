@@ -30,6 +30,14 @@ claims()
 # Whether the kernel tells of processes: not, "limited" to births and ends, "ok" with figures.
 heard=$("$STEMMA" doctor --quick --json | jq -r '.checks[] | select(.name == "process events") |
 	if .text | contains("hear of every") then .state else "not" end')
+# A process is a copy of the recorder until its exec, and that is in its peak: with what the thread sanitizer has of its own, which
+# was 13 MB. It also takes its time from a birth to the exec, after which a peak is no longer said to be certain.
+late=
+if grep -q __tsan_init "$STEMMA"; then
+	export OWN=16777216
+	late=" or True"
+	echo "# under the thread sanitizer a peak of memory may be $OWN bytes more, and not certain"
+fi
 peak="max(T['memory'], T.get('largest', 0))"
 modes="notify tree off"
 [ -z "$SLOW" ] || modes="notify trace exact tree off"
@@ -65,9 +73,9 @@ for mode in $modes; do
 	used "a session of its own" "$USE" session 200
 	claims "near('cpu_time', s('cpu'), 0, .03)"
 	used "a static program's memory" "$USE-static" memory 100
-	claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak'))"
+	claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak')) + own"
 	used "a spike of memory" "$USE" spike 64 5
-	claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak'))"
+	claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak')) + own"
 	used "memory that an exec gives back" "$USE" exec 64
 	claims "holds('memory_resident_peak', $peak)"
 	used "a child that has its parent's memory until its exec" "$USE" vfork 64
@@ -107,7 +115,7 @@ for mode in $modes; do
 		claims "complete('cpu_time') is False or near('cpu_time', s('cpu'), 0, .1)"
 		used "three large children" "$USE" three 40
 		claims "low('memory_resident_peak') <= $peak * 1.01" \
-			"complete('memory_resident_peak') is ('$heard' == 'ok')"
+			"complete('memory_resident_peak') is ('$heard' == 'ok')$late"
 		;;
 	*)
 		used "how many there were" "$USE" children 30 2
@@ -120,7 +128,7 @@ for mode in $modes; do
 		used "three large children" "$USE" three 40
 		claims "holds('memory_resident_peak', $peak)" "v('processes_concurrent_peak') == 4"
 		used "a spike in a child" "$USE" childspike 64 5
-		claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak'))"
+		claims "holds('memory_resident_peak', $peak)" "high('memory_resident_peak') <= 1.1 * float(low('memory_resident_peak')) + own"
 		used "memory copied on write" "$USE" cow 60 4
 		claims "holds('memory_resident_peak', $peak)"
 		used "shared memory" "$USE" shm 60 5
