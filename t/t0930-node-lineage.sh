@@ -54,7 +54,10 @@ if ! user test -r "$here/t/lib.sh" || ! user test -x "$STEMMA"; then
 fi
 chmod 711 "$T" "$T/home"
 mkdir -m 755 "$T/a" "$T/b" "$T/nobody"
-start || nothing "stemmad cannot trace here: $(tail -1 "$T/daemon")"
+if ! start; then
+	kill -0 "$daemon" 2>/dev/null && nothing "stemmad is too slow here to answer after a minute and $i tries"
+	nothing "stemmad cannot trace here: $(tail -1 "$T/daemon")"
+fi
 uid=$(awk '/^Uid:/ { print $2 }' "/proc/$daemon/status")
 helper=$(for p in $(ps -o pid= --ppid "$daemon"); do [ "$(cat "/proc/$p/comm")" != stemmad-helper ] || echo "$p"; done)
 [ -n "$own" ] && [ "$uid" != 0 ] && [ "$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$helper/status")" = "$uid $uid $uid $uid" ]
