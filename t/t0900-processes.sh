@@ -83,6 +83,42 @@ r=$(grep '^fds .*comm=cat .*at=exec' "$events" | sed -n 's/.* 0:10000:1:\([0-9]*
 [ -n "$w" ] && [ "$w" = "$r" ]
 result $? "a pipe between two programs" "$events"
 
+# Descriptors by whatever number; and what is more than is looked at is said.
+cat >"$T/numbers.py" <<'END'
+import os, resource, sys
+# numbers.py NUMBER...: true has a file at each of these, and nothing else but its standard ones
+wanted = [int(n) for n in sys.argv[1:]]
+room = max(wanted) + 1
+if room > resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (room, max(room, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+os.closerange(3, 1024)
+for n in wanted:
+    os.dup2(os.open(sys.argv[0], os.O_RDONLY), n)
+for n in range(3, room):
+    if n not in wanted:
+        try: os.close(n)
+        except OSError: pass
+os.execv('/bin/true', ['true'])
+END
+trace $PYTHON "$T/numbers.py" 60 63 64 127 255 1023
+line=$(grep '^fds .*comm=true .*at=exec' "$events")
+for number in 60 63 64 127 255 1023; do
+	case $line in *" $number:100000:1:"*) ;; *) line= ;; esac
+done
+[ -n "$line" ] && ! echo "$line" | grep -q ' cut' && ! echo "$line" | grep -q ' 62:\| 65:\| 254:'
+result $? "descriptors of large numbers" "$events"
+# shellcheck disable=SC2046 # numbers
+trace $PYTHON "$T/numbers.py" $(seq 100 179)
+grep '^fds .*comm=true .*at=exec' "$events" | grep -q ' 100:100000:1:.* cut$'
+result $? "... more of them than are looked at" "$events"
+if [ "$(ulimit -H -n)" = unlimited ] || [ "$(ulimit -H -n)" -gt 2100 ]; then
+	trace $PYTHON "$T/numbers.py" 2000
+	grep '^fds .*comm=true .*at=exec' "$events" | grep -q ' cut$'
+	result $? "... of a number that is not looked at" "$events"
+else
+	skip "... of a number that is not looked at" "no such number is allowed here"
+fi
+
 # 2,000 processes, told all. Fewer on a machine that is emulated.
 many=${NODE_MANY:-2000}
 trace -p sh -c "i=0; while [ \$i -lt $many ]; do (:); i=\$((i + 1)); done"

@@ -110,6 +110,8 @@ static void on_event(void *arg, const struct tracer_event *ev)
 		for (size_t i = 0; i < ev->fds.n; i++)
 			printf(" %u:%o:%u:%llu", ev->fds.fd[i].fd, ev->fds.fd[i].file.mode, ev->fds.fd[i].opened,
 			       (unsigned long long)ev->fds.fd[i].file.ino);
+		if (ev->fds.cut)
+			printf(" cut");
 		break;
 	case TRACER_FILE:
 	case TRACER_RENAME:

@@ -35,6 +35,8 @@ struct scratch {
 	/* Kept here, not in a register, so that the verifier need not follow each value it may have: with that it gave up.
 	 */
 	volatile __u32 end, n;
+	volatile __u32 word; /* of the descriptors that are open, the next; what is left of the one before it */
+	volatile __u64 open;
 	char b[96 + 3 * 32768];
 };
 struct {
@@ -169,29 +171,51 @@ static __noinline bool add_path(struct scratch *s, struct vfsmount *mnt, struct 
 	return false;
 }
 
-/* What the descriptors lead to. */
+/* Where the lowest bit is set; not 0. Without a branch, or the kernel's check would follow both ways at each descriptor. */
+static __always_inline __u32 lowest(__u64 bits)
+{
+	__u64 below = (bits & -bits) - 1; /* as many bits as are to be counted */
+	below -= below >> 1 & 0x5555555555555555;
+	below = (below & 0x3333333333333333) + (below >> 2 & 0x3333333333333333);
+	below = (below + (below >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return below * 0x0101010101010101 >> 56;
+}
+
+/* What the descriptors lead to: the first REC_FDS_MAX that are open, whatever their numbers. A shell keeps its script at
+ * 255. */
 static __always_inline void tell_fds(struct task_struct *task, struct scratch *s, __u64 now, __u16 flags)
 {
+	enum { WORDS = 16 }; /* of 64 descriptors each */
 	struct rec_fds *r = (struct rec_fds *)s->b;
 	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
 	__u32 max = BPF_CORE_READ(fdt, max_fds);
 	struct file **fds = BPF_CORE_READ(fdt, fd);
-	if (!fds)
+	unsigned long *open = BPF_CORE_READ(fdt, open_fds);
+	if (!fds || !open)
 		return;
 	head_of(&r->head, REC_FDS, task, now);
-	for (__u32 i = 1; i < 16 && i * 64 < max; i++) {
-		unsigned long word = 0;
-		bpf_probe_read_kernel(&word, sizeof(word), BPF_CORE_READ(fdt, open_fds) + i);
-		if (word)
-			flags |= REC_CUT_FDS;
-	}
-	r->head.flags = flags;
+	if (max > WORDS * 64) /* the table has grown, so one of these numbers was in use */
+		flags |= REC_CUT_FDS;
 	r->exec_id = exec_id_of(task);
 	s->n = 0;
-	for (__u32 fd = 0; fd < REC_FDS_MAX; fd++) {
+	s->word = 0;
+	s->open = 0;
+	for (__u32 i = 0; i < REC_FDS_MAX + WORDS; i++) {
 		struct file *file = NULL;
-		if (fd >= max)
+		__u64 open_here = s->open;
+		if (!open_here) {
+			if (s->word >= WORDS || s->word * 64 >= max)
+				break;
+			bpf_probe_read_kernel(&open_here, sizeof(open_here), open + s->word++);
+			s->open = open_here;
+			continue;
+		}
+		__u32 fd = (s->word - 1) * 64 + lowest(open_here);
+		s->open = open_here & (open_here - 1);
+		if (s->n >= REC_FDS_MAX) {
+			flags |= REC_CUT_FDS;
 			break;
+		}
 		bpf_probe_read_kernel(&file, sizeof(file), fds + fd);
 		if (!file)
 			continue;
@@ -207,6 +231,7 @@ static __always_inline void tell_fds(struct task_struct *task, struct scratch *s
 		to->pos = BPF_CORE_READ(file, f_pos);
 		s->n++;
 	}
+	r->head.flags = flags;
 	r->n = s->n;
 	__u64 size = sizeof(*r) + (__u64)(r->n & 127) * sizeof(struct rec_fd);
 	if (r->n && put(r, size, now) < 0)
