@@ -262,6 +262,27 @@ workflow qsub $env | sim && as 1000 && comes_from qsub && cmd 0 lineage --down /
 	shows '^submitted by x[0-9a-f]*  qsub /h/job.sh ?  (.*, same directory and name)$'
 check "the same with PBS"
 
+# ---- questions ----
+
+asked()
+{ # PID ARGV
+	echo "fork t=$1 pid=$1 ppid=100 uid=1000"
+	echo "exec t=$1 pid=$1 uid=1000 exe=/usr/bin/stemma ino=90 argv=$2 cwd=/h nexec=1"
+}
+{ cat <<END
+$login
+$(asked 300 stemma,--node,log)
+exit t=301 pid=300 uid=1000 status=0
+$(asked 310 /usr/bin/stemma,--node,export)
+file lo=313 hi=315 pid=310 uid=1000 ops=create,open,closew path=/h/lineage.json ino=24 size=3 mtime=314 nexec=1
+exit t=316 pid=310 uid=1000 status=0
+$(asked 320 stemma,run,--,--node)
+exit t=321 pid=320 uid=1000 status=0
+END
+	ends 400; } | sim && as 1000 && cmd 0 log && says "$out" 'stemma run -- --node' && says "$out" 'stemma --node export' && says_not "$out" 'stemma --node log' &&
+	cmd 0 log -n 1 && lines "$out" 2 && cmd 0 log --json && json '.runs | length == 2' && cmd 0 log --all && lines "$out" 4 && says "$out" 'stemma --node log'
+check "log: the questions about the node are not what a user looks for there, unless they wrote a file"
+
 # ---- pairs ----
 
 bytes()
