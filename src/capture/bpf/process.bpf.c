@@ -171,7 +171,8 @@ static __noinline bool add_path(struct scratch *s, struct vfsmount *mnt, struct 
 	return false;
 }
 
-/* Where the lowest bit is set; not 0. Without a branch, or the kernel's check would follow both ways at each descriptor. */
+/* Where the lowest bit is set; not 0. Without a branch, or the kernel's check would follow both ways at each
+ * descriptor. */
 static __always_inline __u32 lowest(__u64 bits)
 {
 	__u64 below = (bits & -bits) - 1; /* as many bits as are to be counted */
@@ -181,8 +182,8 @@ static __always_inline __u32 lowest(__u64 bits)
 	return below * 0x0101010101010101 >> 56;
 }
 
-/* What the descriptors lead to: the first REC_FDS_MAX that are open, whatever their numbers. A shell keeps its script at
- * 255. */
+/* What the descriptors lead to: the first REC_FDS_MAX that are open, whatever their numbers. A shell keeps its script
+ * at 255. */
 static __always_inline void tell_fds(struct task_struct *task, struct scratch *s, __u64 now, __u16 flags)
 {
 	enum { WORDS = 16 }; /* of 64 descriptors each */
