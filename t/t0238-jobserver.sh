@@ -24,4 +24,17 @@ for how in '' --capture=safe; do
 		check "make says $form${how:+, $how}"
 	done
 done
+
+# Most jobs are told of the pipe and not handed it: what they have at these numbers is their own.
+if command -v make >/dev/null; then
+	printf 'all: three four\nthree: in\n\tx=`cat in`; echo $$x >three\nfour: three\n\twhile read l; do echo $$l; done <three | cat >four\n' >Makefile
+	for how in '' --exact --capture=safe; do
+		rm -f three four
+		# shellcheck disable=SC2086 # options
+		cmd 0 run $how -- make -s -j2 && cmd 0 lineage three && says "$out" 'in@{1}' && cmd 0 lineage four && says "$out" 'in@{1}'
+		check "a job of make that is not handed it has a pipe of its own at its number${how:+, $how}"
+	done
+else
+	skip "a job of make with a pipe of its own" "there is no make"
+fi
 finish

@@ -654,6 +654,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		use_program(s, p, loader, e->time);
 	}
 	p->wchar_exec = e->wchar;
+	proc_handed(p, e->held, e->nheld);
 	proc_hold_met(s, p, e->held, e->nheld, e->time);
 }
 

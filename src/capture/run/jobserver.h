@@ -4,9 +4,12 @@
 
 #include "base/buf.h"
 
+#include <stdint.h>
+
 struct jobserver {
-	int fds[2]; /* its pipe's ends; -1: none */
-	char *fifo; /* or its named pipe; NULL: none */
+	int fds[2];    /* the ends of its pipe, as make says; -1: none. Most of its jobs are not handed them */
+	uint64_t pipe; /* the pipe that the program was handed there; 0: none, and what it has there is its own */
+	char *fifo;    /* or its named pipe; NULL: none */
 };
 
 #define JOBSERVER_NONE ((struct jobserver){.fds = {-1, -1}})

@@ -493,7 +493,7 @@ static void hold_one(struct sup *s, struct proc *p, const struct held *h, int64_
 		if (a->file == h->file && (a->mode & h->mode) == h->mode)
 			return;
 	const struct jobserver *j = &p->jobserver;
-	bool sync = (h->file->kind == TERM_kind_pipe && (h->fd == j->fds[0] || h->fd == j->fds[1])) ||
+	bool sync = (h->file->kind == TERM_kind_pipe && j->pipe && h->file->ino == j->pipe) ||
 	            (j->fifo && h->file->path && !strcmp(h->file->path, j->fifo));
 	unsigned via = sync ? TERM_via_sync : h->file->kind == TERM_kind_socket ? TERM_via_socket : TERM_via_descriptor;
 	/* A read-write descriptor is two accesses, so that each can be proved or dropped by itself. */
@@ -581,6 +581,18 @@ bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, in
 			filled |= fill(s, p, f, time);
 	}
 	return filled;
+}
+
+void proc_handed(struct proc *p, const struct held *h, size_t n)
+{
+	struct jobserver *j = &p->jobserver;
+	const struct held *end[2] = {NULL, NULL};
+	for (size_t i = 0; i < n; i++)
+		for (int e = 0; e < 2; e++)
+			if (h[i].fd == j->fds[e] && h[i].file->kind == TERM_kind_pipe &&
+			    h[i].mode == (e ? ACCESS_WRITE : ACCESS_READ))
+				end[e] = &h[i];
+	j->pipe = end[0] && end[1] && end[0]->file == end[1]->file ? end[0]->file->ino : 0;
 }
 
 void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time)

@@ -266,6 +266,8 @@ static void look_at(struct safe *f, struct sproc *p, int64_t time)
 		return;
 	size_t n = proc_walk(f->s, p->p, false, &held);
 	p->p->nsince = 0;
+	if (!p->p->jobserver.pipe)
+		proc_handed(p->p, held, n);
 	proc_hold_met(f->s, p->p, held, n, time);
 	held_free(held, n);
 }

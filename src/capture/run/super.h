@@ -508,6 +508,8 @@ void proc_nameless(struct sup *s, struct proc *p);
  * first; before an exec it is done while those still have them. True if somebody filled a pipe and is through. */
 bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
+/* What the program was started with: is the pipe of make's tokens among it? To be asked before it is told. */
+void proc_handed(struct proc *p, const struct held *h, size_t n);
 /* The same for what proc_meet has seen. */
 void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
 /* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
