@@ -488,6 +488,55 @@ END
 	ends 90; } | sim --keep=all && as 1000 && cmd 0 lineage --all --depth 5 /h/out && says "$out" "/h/secret@{1}"
 check "a loop whose programs are seen with the pipe that it reads: what was written to it is not missed"
 
+# ---- read line < <(cat secret): the shell does not wait for it ----
+
+gone()
+{ # SETTLES: so many drains after the shell's end the program ends
+	cat <<END
+$login
+fork t=10 pid=300 ppid=100 uid=1000
+exec t=11 pid=300 uid=1000 exe=/bin/bash ino=5 argv=/bin/bash,job.sh cwd=/h nexec=1
+fork t=20 pid=301 ppid=300 uid=1000
+exec t=21 pid=301 uid=1000 exe=/bin/cat ino=6 argv=cat,secret cwd=/h nexec=1
+fds t=21 pid=301 uid=1000 fds=1:w:60000:p nexec=1
+file lo=22 hi=23 pid=301 uid=1000 ops=open,closer path=/h/secret ino=20 size=9 mtime=-5000 nexec=1
+file lo=30 hi=31 pid=300 uid=1000 ops=create,open,closew path=/h/out ino=22 size=9 mtime=30 nexec=1
+exit t=40 pid=300 uid=1000 status=0
+END
+	i=0
+	while [ $i -lt "$1" ]; do
+		i=$((i + 1))
+		echo "settle t=$((40 + i))"
+	done
+	echo "exit t=80 pid=301 uid=1000 status=0"
+	ends 90
+}
+for settles in 0 1 10; do
+	for keep in all representative; do
+		# shellcheck disable=SC2046 # no option, or one
+		gone $settles | sim $([ $keep = representative ] || echo --keep=all) && as 1000 && cmd 0 lineage --all --depth 5 /h/out && says "$out" "/h/secret@{1}"
+		check "the shell is over before the program it read from, $settles drains, keep=$keep"
+	done
+done
+
+# ---- x=$(echo "$(cat secret)"), typed: the subshell between is neither the shell nor a program ----
+
+{ cat <<END
+$login
+fork t=20 pid=301 ppid=100 uid=1000
+fork t=22 pid=302 ppid=301 uid=1000
+exec t=23 pid=302 uid=1000 exe=/bin/cat ino=6 argv=cat,secret cwd=/h nexec=1
+fds t=23 pid=302 uid=1000 fds=1:w:60000:p nexec=1
+file lo=24 hi=25 pid=302 uid=1000 ops=open,closer path=/h/secret ino=20 size=9 mtime=-5000 nexec=1
+exit t=26 pid=302 uid=1000 status=0
+fds t=28 pid=301 uid=1000 exit=1 fds=1:w:60001:p
+exit t=28 pid=301 uid=1000 status=0
+settle t=29
+file lo=70 hi=71 pid=100 uid=1000 ops=create,open,closew path=/h/out ino=22 size=9 mtime=70 nexec=1
+END
+	ends 90; } | sim && as 1000 && cmd 0 lineage --all --depth 6 /h/out && says "$out" "/h/secret@{1}"
+check "a subshell of an interactive shell reads from a program: its input is not missed"
+
 # ---- a shell that calls thousands of programs for their output ----
 
 outputs()

@@ -649,8 +649,15 @@ static struct naccess *end_of(struct nproc *o, struct nfile *f, unsigned mode, b
 static void guess(struct node *n, struct nproc *o, struct nfile *f, unsigned mode, int64_t lo)
 {
 	struct naccess *a = end_of(o, f, mode, false);
-	if (!a && (a = access_start(n, o, f, mode, TERM_via_descriptor, TERM_api_inherit, false, lo, n->now)))
-		a->guess = true;
+	if (a || (!o->alive && o->exit_time <= lo) ||
+	    !(a = access_start(n, o, f, mode, TERM_via_descriptor, TERM_api_inherit, false, lo, n->now)))
+		return;
+	a->guess = true;
+	if (o->alive)
+		return;
+	set_ended(n, a, o->exit_time);
+	if (o->gone)
+		finish(n, a);
 }
 
 /* Who else had a channel. It cannot be looked at any more, so all that is said is that it may have.
@@ -660,25 +667,28 @@ static void guess(struct node *n, struct nproc *o, struct nfile *f, unsigned mod
  * seen with this end was given it, and lends it out.
  *
  * A second process that the same one forked has the end to read: that one lends it out, as a shell does whose loop
- * reads what a program writes. */
+ * reads what a program writes.
+ *
+ * Who has the other end may be over: a shell waits for no program that it reads from by `< <(cmd)`, and that one goes on
+ * for a moment when it has written all. */
 static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 {
 	struct nproc *o = p->maker_of_channels;
 	struct nfile *f = a->file;
 	unsigned mode = a->mode & (ACCESS_READ | ACCESS_WRITE);
-	if (f->kind != TERM_kind_pipe || a->guess || !o || !o->alive)
+	if (f->kind != TERM_kind_pipe || a->guess || !o)
 		return;
 	if (f->has_reader != f->has_writer) {
 		unsigned other = f->has_writer ? ACCESS_READ : ACCESS_WRITE;
 		int64_t forked = p->forked;
-		for (struct nproc *up = o; up && up->alive && !end_of(up, f, mode, true); up = up->maker_of_channels) {
+		for (struct nproc *up = o; up && !end_of(up, f, mode, true); up = up->maker_of_channels) {
 			guess(n, up, f, other, forked);
 			if (up->ran)
 				break;
 			forked = up->forked;
 		}
 	}
-	if (mode != ACCESS_READ)
+	if (mode != ACCESS_READ || !o->alive)
 		return;
 	if (f->lent.by == o->pid && f->lent.to != p->pid)
 		guess(n, o, f, mode, o->ran ? o->exec_time : o->forked);

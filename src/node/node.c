@@ -150,6 +150,7 @@ static void proc_gone(struct node *n, struct nproc *p)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
+	p->gone = true;
 	/* The dead hold nobody, or a chain of forks would never be let go of. */
 	struct nproc *held[] = {p->above, p->maker_of_channels};
 	p->above = p->maker_of_channels = NULL;
@@ -206,7 +207,8 @@ static struct nproc *do_fork(struct node *n, const struct tracer_event *ev)
 	place(n, p, parent);
 	p->nexec = ev->nexec;
 	set_ids(p, ev);
-	p->maker_of_channels = parent ? hold(owner_of(parent) ? owner_of(parent) : NULL) : NULL;
+	/* One that is undecided may have pipes as any other; whose they are is decided with it. */
+	p->maker_of_channels = parent ? hold(owner_of(parent) ? owner_of(parent) : parent) : NULL;
 	n->stats.processes++;
 	if (p->state == OWN)
 		say_proc(n, p);
