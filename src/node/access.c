@@ -669,8 +669,8 @@ static void guess(struct node *n, struct nproc *o, struct nfile *f, unsigned mod
  * A second process that the same one forked has the end to read: that one lends it out, as a shell does whose loop
  * reads what a program writes.
  *
- * Who has the other end may be over: a shell waits for no program that it reads from by `< <(cmd)`, and that one goes on
- * for a moment when it has written all. */
+ * Who has the other end may be over: a shell waits for no program that it reads from by `< <(cmd)`, and that one goes
+ * on for a moment when it has written all. */
 static void guess_peer(struct node *n, struct nproc *p, const struct naccess *a)
 {
 	struct nproc *o = p->maker_of_channels;

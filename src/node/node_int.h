@@ -76,7 +76,7 @@ struct nproc {
 	pid_t pid;
 	uint64_t start;
 	uint32_t uid, gid;
-	unsigned refs; /* who points here, and 1 while it is in the table */
+	unsigned refs;    /* who points here, and 1 while it is in the table */
 	bool alive, gone; /* gone: out of the table; who was forked by it still points here */
 	enum nstate state;
 	enum rule_class class;   /* of the program that it is, or is a fork of */
