@@ -95,6 +95,7 @@ struct sproc {
 	uint64_t summed[2], rows[2];
 	bool told;
 	bool done_full;
+	bool starts; /* what it was started with is being told */
 	struct text list[SAFE_LISTS];
 	struct intent intent;
 	struct buf given; /* what a script was asked for with, before the kernel put its interpreter there */

@@ -139,7 +139,7 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	}
 	if (other || p->ns || !p->ours)
 		sup_gap(s, p->p, TERM_gap_namespace, 0, "paths or numbers of another namespace");
-	p->begins.set = true;
+	p->begins.set = p->starts = true;
 	p->begins.time = time;
 	p->begins.exe = sproc_file(f, p, &x->stat[0], x->str[0]);
 	p->begins.script = NULL;
@@ -223,25 +223,6 @@ static void do_open(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	ident_uses(p, i, a->mode & ACCESS_READ ? a : NULL, a->mode & ACCESS_WRITE ? a : NULL);
 }
 
-/* Descriptors are told one by one, when they are first used: is this pipe that of make's tokens, with both ends where
- * it said? Of a program that cannot be looked at any more, if it had it when it began. */
-static bool has_tokens(const struct sproc *p, const struct file *pipe, int64_t time)
-{
-	const struct jobserver *j = &p->p->jobserver;
-	char name[48], want[64], got[64];
-	int n = snprintf(want, sizeof(want), "pipe:[%llu]", (unsigned long long)pipe->ino);
-	for (int e = 0; e < 2; e++) {
-		snprintf(name, sizeof(name), "/proc/%d/fd/%d", p->p->pid, j->fds[e]);
-		ssize_t is = readlink(name, got, sizeof(got));
-		snprintf(name, sizeof(name), "/proc/%d/fd", p->p->pid);
-		if (is < 0 && access(name, F_OK) < 0)
-			return time < p->p->exec_start + 5000000;
-		if (is != n || memcmp(got, want, (size_t)n) != 0)
-			return false;
-	}
-	return true;
-}
-
 static void do_held(struct safe *f, struct sproc *p, const struct safe_seen *x)
 {
 	struct file *file = sproc_file(f, p, &x->stat[0], x->str[0]);
@@ -253,9 +234,10 @@ static void do_held(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		h.print = safe_print(&x->stat[0]);
 	struct ident *i = ident_add(p, x->e.oid);
 	p->p->nsince = 0;
+	/* Make's tokens, if the program was handed them: descriptors are told one by one, so one end has to do here. */
 	struct jobserver *j = &p->p->jobserver;
-	if (!j->pipe && file->kind == TERM_kind_pipe && (h.fd == j->fds[0] || h.fd == j->fds[1]) &&
-	    has_tokens(p, file, x->e.time))
+	if (p->starts && file->kind == TERM_kind_pipe &&
+	    ((h.fd == j->fds[0] && mode == ACCESS_READ) || (h.fd == j->fds[1] && mode == ACCESS_WRITE)))
 		j->pipe = file->ino;
 	/* Since the program began; what it got later it has since then. */
 	proc_hold_met(f->s, p->p, &h, 1, p->p->exec_start > x->e.time - 5000000 ? p->p->exec_start : x->e.time);
@@ -525,6 +507,9 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		break;
 	case SAFE_HELD:
 		do_held(f, p, x);
+		break;
+	case SAFE_READY:
+		p->starts = false;
 		break;
 	case SAFE_LIBRARY:
 		do_library(f, p, x);
