@@ -1,13 +1,12 @@
 #include "capture/run/counted.h"
-#include "base/io.h"
 #include "capture/inject/sites.h"
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
 #include "capture/run/opens.h"
+#include "capture/run/totals.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -19,7 +18,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define OPENED 512  /* opens whose files are remembered; a thread that does not get its turn holds up the others */
@@ -507,47 +505,11 @@ lost:
 	return false;
 }
 
-/* Adds what a file of /proc says was read and written. */
-static bool add_totals(const char *name, uint64_t *read_bytes, uint64_t *written)
-{
-	char text[512];
-	if (!io_text(name, text, sizeof(text)))
-		return false;
-	const char *r = strstr(text, "rchar: "), *w = strstr(text, "wchar: ");
-	if (!r || !w)
-		return false;
-	*read_bytes += strtoull(r + 7, NULL, 10);
-	*written += strtoull(w + 7, NULL, 10);
-	return true;
-}
-
-/* What its threads have moved, if all that it ever made are still there. */
-static bool add_threads(const struct proc *p, uint64_t *read_bytes, uint64_t *written)
-{
-	char name[64];
-	uint64_t n = 0;
-	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
-	DIR *d = opendir(name);
-	bool all = d;
-	for (struct dirent *e; all && (e = readdir(d));) {
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(name, sizeof(name), "/proc/%d/task/%.12s/io", p->pid, e->d_name);
-		all = add_totals(name, read_bytes, written);
-		n++;
-	}
-	if (d)
-		closedir(d);
-	return all && n == p->counted->made + 1;
-}
-
 static bool prove(const struct proc *p)
 {
 	const struct counted *c = p->counted;
-	char name[64];
-	uint64_t r = 0, w = 0;
-	snprintf(name, sizeof(name), c->many ? "/proc/%d/io" : "/proc/%d/task/%d/io", p->pid, p->pid);
-	if (!add_totals(name, &r, &w))
+	uint64_t r, w;
+	if (!totals_of(p->pid, !c->many, &r, &w))
 		return false;
 	const uint64_t has_read = c->base_read + c->sum_read, has_written = c->base_written + c->sum_written;
 	if (!c->many)
@@ -556,51 +518,7 @@ static bool prove(const struct proc *p)
 	 * waited for. The threads' have only those that go on. */
 	if (r == has_read + c->all_read && w == has_written + c->all_written)
 		return true;
-	r = w = 0;
-	return add_threads(p, &r, &w) && r == has_read && w == has_written;
-}
-
-/* Does a thread wait for another one of the process, without a limit? The kernel says which call it is in. */
-static bool waits(pid_t pid, const char *tid)
-{
-	enum { FUTEX = 202, WAIT = 0, WAIT_BITSET = 9, OPERATION = 0x7f };
-	char name[64], text[256];
-	unsigned long long operation, timeout;
-	long nr;
-	snprintf(name, sizeof(name), "/proc/%d/task/%.12s/syscall", pid, tid);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT || errno == ESRCH; /* it has ended */
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n < 0)
-		return errno == ESRCH;
-	text[n] = '\0';
-	if (sscanf(text, "%ld 0x%*x 0x%llx 0x%*x 0x%llx", &nr, &operation, &timeout) != 3 || nr != FUTEX)
-		return false;
-	return timeout == 0 && ((operation & OPERATION) == WAIT || (operation & OPERATION) == WAIT_BITSET);
-}
-
-/* Do all threads but this one, which stands still, wait for others of them? Then none goes on until the process ends.
- * Those that are about to end, or that look for work a little before they sleep, are waited for: 2 ms at most. */
-static bool is_quiet(const struct proc *p, pid_t tid)
-{
-	enum { TRIES = 20, PAUSE_NS = 50000 };
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	char name[48];
-	snprintf(name, sizeof(name), "/proc/%d/task", p->pid);
-	for (int i = 0; i < TRIES; i++) {
-		DIR *d = opendir(name);
-		bool quiet = d;
-		for (struct dirent *e; quiet && (e = readdir(d));)
-			quiet = e->d_name[0] == '.' || atoi(e->d_name) == tid || waits(p->pid, e->d_name);
-		if (d)
-			closedir(d);
-		if (quiet)
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
+	return totals_of_threads(p->pid, c->made + 1, &r, &w) && r == has_read && w == has_written;
 }
 
 static bool is_standing(const struct sup *s, const struct proc *p)
@@ -790,7 +708,7 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 		c->lost = true;
 	bool ours = is_open(t->call) && !t->compat && by_site(c, t->ip);
 	struct head head = {0};
-	if (leaves && remote(p->pid, c->table, &head, sizeof(head)) && head.threads && is_quiet(p, t->tid))
+	if (leaves && remote(p->pid, c->table, &head, sizeof(head)) && head.threads && totals_stand(p->pid, t->tid))
 		c->quiet = s->moment + 1;
 	bool moves = head.threads && c->quiet != s->moment + 1;
 	if (leaves || (ours && (c->opens - c->seen >= DRAIN_AT || c->nlogged || (c->many && is_opening(c, t->tid))))) {
