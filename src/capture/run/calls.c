@@ -257,7 +257,11 @@ int sup_trap(struct sup *s, const struct trap *t)
 	bool exec = t->call == CALL_execve || t->call == CALL_execveat;
 	if (look) {
 		p->walked = true;
-		if (!exec && !s->tree_only) {
+		/* What it has moved before it becomes another program is its own, where bytes are told. */
+		const bool moved = exec && s->counting && !p->execn && p->parent_num &&
+		                   !(proc_moved_none(s, p, true) && proc_moved_none(s, p, false));
+		first_stop = !moved;
+		if ((!exec || moved) && !s->tree_only) {
 			struct held *held;
 			size_t n = proc_walk(s, p, false, &held);
 			proc_hold(s, p, held, n, p->exec_start);

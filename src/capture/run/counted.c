@@ -1,5 +1,4 @@
-#include "capture/run/counted.h"
-#include "capture/inject/sites.h"
+#include "capture/run/counted_int.h"
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
@@ -20,58 +19,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define OPENED 512  /* opens whose files are remembered; a thread that does not get its turn holds up the others */
-#define DRAIN_AT 24 /* opens after which the log is read: each may come with a dup, a map and a close */
-#define LOGGED 512  /* opens written down elsewhere that the log has not been read for */
-#define NOT_A_FILE UINT64_MAX
-#define A_PIPE (UINT64_MAX - 1) /* that it has made; which one is found when somebody uses it */
-/* Looked at always, whether or not the log names them (fcntl duplicates past it): what the table's first page holds. */
-#define FIRST_FDS ((4096 - offsetof(struct counted_table, row)) / sizeof(struct counted_row))
-
-struct counted {
-	uint64_t code, table;
-	uint64_t base; /* where the library is that jumps to it */
-	const struct sites *sites;
-	const struct counted_table *shared; /* what it counts into, here; NULL: memory of its own */
-	uint32_t read;                      /* entries taken */
-	uint32_t resume;                    /* up to here they are a child's that shared the memory */
-	bool resumes;
-	struct counted_row last[COUNTED_FDS + 1]; /* as attributed */
-	uint64_t file[COUNTED_FDS];               /* number of the file behind it; 0 not known */
-	unsigned high;                            /* highest descriptor looked at */
-	uint64_t opens, seen;                     /* stopped; all before this found in the log */
-	struct stopped {
-		uint64_t file; /* 0: not known yet */
-		pid_t tid;
-		bool seen;
-	} opened[OPENED];
-	struct { /* opens without a stop (opens.h), oldest first */
-		uint64_t file;
-		int fd;
-	} logged[LOGGED];
-	size_t nlogged;
-	bool opening;
-	uint64_t base_read, base_written, sum_read, sum_written;
-	int64_t looked, now;          /* when the last look began after which all counts were known; when this one ended */
-	uint64_t passes;              /* of the supervisor's, when this began */
-	uint64_t moment, judged;      /* numbers of the moment + 1 when the log was read, the sums were compared */
-	bool many;                    /* it has, or had, several threads: entries say whose they are */
-	uint64_t quiet;               /* number of the moment + 1 when its other threads were found asleep */
-	uint32_t flying[COUNTED_FDS]; /* of those: calls that were under way when the descriptor was closed */
-	uint64_t made;                /* threads, as far as the log is read */
-	uint64_t all_read, all_written; /* what the process's totals have beside those of its first thread */
-	unsigned pipes;                 /* directions of which bytes went through pipes that nobody knows any more */
-	bool lost, frozen, proved;
-};
-
 /* ---- reading ---- */
 
-static bool remote(pid_t pid, uint64_t at, void *p, size_t n)
-{
-	return remote_read(pid, at, p, n) == (ssize_t)n;
-}
-
-static struct access *live(struct proc *p, uint64_t file, unsigned mode)
+struct access *counted_live(struct proc *p, uint64_t file, unsigned mode)
 {
 	struct access *found = NULL;
 	for (struct access *a = p->live; a; a = a->proc_next)
@@ -90,6 +40,51 @@ static bool is_program(const struct proc *p, uint64_t file)
 	return a;
 }
 
+/* Directions of which bytes may be this pipe's that went through one that it has made and nobody knows. */
+static unsigned unsaid(const struct counted *c, const struct file *f)
+{
+	unsigned ways = c->pipes;
+	if (f->kind != TERM_kind_pipe)
+		return 0;
+	for (unsigned i = 0; i < c->ngiven; i++)
+		if (c->given[i] == f->num)
+			return 0; /* it has not made that one */
+	for (unsigned i = 0; i < OWN_PIPES; i++) {
+		const struct own_pipe *o = &c->own[i];
+		if (o->file == f->num)
+			return c->pipes; /* that one's were told apart */
+		if (!o->file)
+			ways |= (o->bytes[0][0] | o->bytes[0][1] ? ACCESS_READ : 0u) |
+			        (o->bytes[1][0] | o->bytes[1][1] ? ACCESS_WRITE : 0u);
+	}
+	return ways;
+}
+
+unsigned counted_unsaid(const struct access *a)
+{
+	return a->proc->counted ? unsaid(a->proc->counted, a->file) : 0;
+}
+
+/* Adds them to the file's access. late: they were moved long ago. */
+static void place(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
+                  uint64_t calls, uint64_t bytes, bool late)
+{
+	struct access *a = file ? counted_live(p, file, write ? ACCESS_WRITE : ACCESS_READ) : NULL;
+	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not
+	 * got its turn may have read before the last look, and not counted it yet. */
+	if (!a && file && is_program(p, file)) {
+		c->elsewhere |= write;
+		return;
+	}
+	/* Of several accesses one gets them all. */
+	for (struct access *b = a ? p->live : NULL; b; b = b->proc_next)
+		if (b != a && b->file == a->file)
+			b->beside |= write ? ACCESS_WRITE : ACCESS_READ;
+	int64_t since = s->narrow && a ? (write || late || c->many ? a->start : c->looked) : TIME_NONE;
+	if (!a || !io_count(s, a, api, write, calls, bytes, since, s->narrow ? c->now : TIME_NONE))
+		c->lost |= !file || bytes;
+}
+
 static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file, bool write, unsigned api,
                  uint64_t calls, uint64_t bytes)
 {
@@ -103,23 +98,47 @@ static void give(struct sup *s, struct counted *c, struct proc *p, uint64_t file
 		c->sum_read += bytes;
 	if (file == NOT_A_FILE)
 		return;
-	if (file == A_PIPE) {
-		c->pipes |= write ? ACCESS_WRITE : ACCESS_READ;
-		for (struct access *a = p->live; a; a = a->proc_next)
-			if (a->file->kind == TERM_kind_pipe)
-				a->partial |= c->pipes;
-		return;
+	struct own_pipe *own = own_pipe(c, file);
+	if (own && !own->file && api != TERM_ioapi_splice) {
+		own->calls[write][api == TERM_ioapi_other] += calls;
+		own->bytes[write][api == TERM_ioapi_other] += bytes;
+	} else if (file == A_PIPE || (own && !counted_live(p, own->file, write ? ACCESS_WRITE : ACCESS_READ))) {
+		c->pipes |= bytes ? (write ? ACCESS_WRITE : ACCESS_READ) : 0; /* else it was the end */
+	} else {
+		place(s, c, p, own ? own->file : file, write, api, calls, bytes, false);
 	}
-	struct access *a = file ? live(p, file, write ? ACCESS_WRITE : ACCESS_READ) : NULL;
-	/* What changes a file's length leaves no count: a write may have begun before its first byte. A thread that has not
-	 * got its turn may have read before the last look, and not counted it yet. */
-	if (!a && file && is_program(p, file))
+}
+
+void counted_found(struct sup *s, struct proc *p, uint64_t own, uint64_t file)
+{
+	static const unsigned apis[] = {TERM_ioapi_read, TERM_ioapi_other};
+	struct counted *c = p->counted;
+	struct own_pipe *o = own_pipe(c, own);
+	if (!o || o->file || !file || file == NOT_A_FILE || o->file == file)
 		return;
-	if (a && a->file->kind == TERM_kind_pipe)
-		a->partial |= c->pipes;
-	int64_t since = s->narrow && a ? (write || c->many ? a->start : c->looked) : TIME_NONE;
-	if (!a || !io_count(s, a, api, write, calls, bytes, since, s->narrow ? c->now : TIME_NONE))
-		c->lost |= !file || bytes;
+	o->file = file;
+	for (unsigned i = 0; i < 4; i++)
+		if (o->calls[i / 2][i % 2]) {
+			if (counted_live(p, file, i / 2 ? ACCESS_WRITE : ACCESS_READ))
+				place(s, c, p, file, i / 2, apis[i % 2], o->calls[i / 2][i % 2], o->bytes[i / 2][i % 2], true);
+			else if (o->bytes[i / 2][i % 2]) /* nobody has seen it there */
+				c->pipes |= i / 2 ? ACCESS_WRITE : ACCESS_READ;
+		}
+}
+
+/* A pipe was made. Of the oldest one it will not be known any more which it was. */
+static uint64_t next_own(struct counted *c)
+{
+	const uint64_t number = OWN_PIPE(c->nown++ % OWN_PIPES);
+	struct own_pipe *o = own_pipe(c, number);
+	for (unsigned fd = 0; fd <= c->high && fd < COUNTED_FDS; fd++)
+		if (c->file[fd] == number)
+			c->file[fd] = o->file ? o->file : A_PIPE;
+	if (!o->file)
+		c->pipes |= (o->bytes[0][0] | o->bytes[0][1] ? ACCESS_READ : 0u) |
+		            (o->bytes[1][0] | o->bytes[1][1] ? ACCESS_WRITE : 0u);
+	*o = (struct own_pipe){0};
+	return number;
 }
 
 /* What has been counted of a descriptor since. */
@@ -139,33 +158,25 @@ static void attribute(struct sup *s, struct counted *c, struct proc *p, unsigned
 	*was = *now;
 }
 
-static uint64_t what_is(struct sup *s, struct proc *p, const struct statx *st)
+static uint64_t what_is(struct sup *s, struct proc *p, const struct statx *st, bool *ret_elsewhere)
 {
 	unsigned type = st->stx_mode & S_IFMT;
 	if (type != S_IFREG && type != S_IFIFO && !is_terminal(st))
 		return NOT_A_FILE;
 	struct file *f = file_known(s, st);
-	return f && (live(p, f->num, ACCESS_READ | ACCESS_WRITE) || is_program(p, f->num)) ? f->num : NOT_A_FILE;
+	if (f && (counted_live(p, f->num, ACCESS_READ | ACCESS_WRITE) || is_program(p, f->num)))
+		return f->num;
+	*ret_elsewhere = true;
+	return NOT_A_FILE;
 }
 
 /* What a descriptor is, of a process that stands still. */
-static uint64_t look_up(struct sup *s, struct proc *p, unsigned fd)
+uint64_t counted_look_up(struct sup *s, struct proc *p, unsigned fd)
 {
 	struct where w;
 	struct statx st;
 	where_fd(p->pid, (int)fd, &w);
-	return where_statx(&w, true, &st) < 0 ? 0 : what_is(s, p, &st);
-}
-
-static bool in_range(int64_t fd)
-{
-	return fd >= 0 && fd < COUNTED_FDS;
-}
-
-static void raise_high(struct counted *c, int64_t fd)
-{
-	if (in_range(fd) && (unsigned)fd > c->high)
-		c->high = (unsigned)fd;
+	return where_statx(&w, true, &st) < 0 ? 0 : what_is(s, p, &st, &p->counted->elsewhere);
 }
 
 /* The descriptor is that file's from now on. False: it was closed by a way that was not seen, and perhaps was something
@@ -294,7 +305,7 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 		return make(c, e->value, NOT_A_FILE);
 	case SITE_PIPE:
 	case SITE_PAIR: {
-		const uint64_t what = e->kind == SITE_PIPE ? A_PIPE : NOT_A_FILE;
+		const uint64_t what = e->kind == SITE_PIPE ? next_own(c) : NOT_A_FILE;
 		int32_t fd[2];
 		ends(e, fd);
 		return make(c, fd[0], what) && make(c, fd[1], what);
@@ -302,7 +313,7 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 	case SITE_MAP:
 		if (!in_range(e->fd))
 			return true;
-		a = c->file[e->fd] && c->file[e->fd] != NOT_A_FILE ? live(p, c->file[e->fd], ACCESS_READ) : NULL;
+		a = c->file[e->fd] && c->file[e->fd] != NOT_A_FILE ? counted_live(p, c->file[e->fd], ACCESS_READ) : NULL;
 		if (a) {
 			a->loaded = true;
 			io_count(s, a, TERM_ioapi_mmap, false, 1, (uint64_t)e->value, TIME_NONE, TIME_NONE);
@@ -313,7 +324,8 @@ static bool take(struct sup *s, struct counted *c, struct proc *p, const struct 
 	}
 }
 
-static struct counted_entry entries[COUNTED_LOG]; /* under the big lock, as the rows are */
+struct counted_entry counted_entries[COUNTED_LOG]; /* under the big lock, as the rows are */
+#define entries counted_entries
 static struct counted_row rows[COUNTED_FDS + 1];
 
 /* Of a table that is shared, its own memory; else the process's. */
@@ -327,31 +339,45 @@ static bool look_at(const struct proc *p, uint64_t offset, void *ret, size_t n)
 	return true;
 }
 
-/* The table's beginning. */
-struct head {
-	uint32_t owner, pos;
-	uint64_t delta;
-	uint32_t threads;
-};
-static_assert(offsetof(struct head, threads) == offsetof(struct counted_table, threads) &&
-                  offsetof(struct head, pos) == offsetof(struct counted_table, pos),
-              "what is read");
-
-#define SKIPPED UINT32_MAX
-
-/* The n entries behind that of a call that makes a process are the child's, or of other threads. False: another such
- * call is among them, and of whom what follows is cannot be told. */
-static bool skip(const struct counted *c, uint32_t mark, uint32_t n)
+/* Up to where the entries behind that of a call that makes a process are the child's: to where the log was when it
+ * became another program or ended. False: nobody has said so yet. */
+static bool next_resume(struct counted *c, uint32_t here, uint32_t end, uint32_t *ret_pos)
 {
-	for (uint32_t i = mark + 1; i <= mark + n; i++) {
-		if (c->many && entries[i].tid != entries[mark].tid) {
-			if (entries[i].kind == SITE_MARK && !(entries[i].value & CLONE_THREAD))
-				return false;
-			continue;
-		}
-		entries[i].kind = SKIPPED;
-	}
+	unsigned i = 0;
+	while (i < c->nresumes && (int32_t)(c->resume[i].pos - here) < 0)
+		i++; /* of those that are past no call is left in the log */
+	if (i == c->nresumes || (int32_t)(c->resume[i].pos - end) > 0)
+		return false;
+	*ret_pos = c->resume[i].pos;
+	c->nresumes -= i + 1;
+	memmove(&c->resume[0], &c->resume[i + 1], c->nresumes * sizeof(c->resume[0]));
 	return true;
+}
+
+/* Of what the log has been read. */
+static void forget_resumes(struct counted *c)
+{
+	unsigned kept = 0;
+	for (unsigned i = 0; i < c->nresumes; i++)
+		if ((int32_t)(c->resume[i].pos - c->read) > 0)
+			c->resume[kept++] = c->resume[i];
+	c->nresumes = kept;
+	if ((int32_t)(c->theirs - c->read) < 0)
+		c->theirs = c->read;
+}
+
+/* A pipe that it has made, and which one is not known. */
+static bool is_unknown_pipe(struct counted *c, uint64_t file)
+{
+	const struct own_pipe *own = own_pipe(c, file);
+	return file == A_PIPE || (own && !own->file);
+}
+
+/* The file's number, also of a pipe that it has made. */
+static uint64_t known(struct counted *c, uint64_t file)
+{
+	const struct own_pipe *own = own_pipe(c, file);
+	return own && own->file ? own->file : file;
 }
 
 /* How many entries it had made, of a process that is over. False: there are some that stand alone. */
@@ -368,7 +394,7 @@ static bool last_entries(const struct counted *c, uint32_t *ret_pos)
 }
 
 /* standing: the process is at a stop of its own. False: not now, or never (lost). */
-static bool drain(struct sup *s, struct proc *p, bool standing)
+bool counted_drain(struct sup *s, struct proc *p, bool standing)
 {
 	struct counted *c = p->counted;
 	struct head head, again;
@@ -435,26 +461,28 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 	}
 	c->now = s->narrow ? sup_now(s) : TIME_NONE;
 	for (uint32_t i = 0; i < n; i++) {
-		if (entries[i].kind == SITE_MARK && entries[i].value & CLONE_THREAD) {
+		const bool mark = entries[i].kind == SITE_MARK, thread = mark && entries[i].value & CLONE_THREAD;
+		if ((int32_t)(c->theirs - (c->read + i)) > 0) {
+			if (mark && !thread) /* another child, or one that nobody saw end: whose they are cannot be told */
+				goto lost;
+			if (!c->many || entries[i].tid == c->theirs_tid)
+				continue;
+		}
+		if (thread) {
 			c->many = true;
 			c->made++;
 			continue;
 		}
-		if (entries[i].kind == SITE_MARK) {
-			/* What follows is the child's, to where it was when it became another program or ended. */
-			uint32_t here = c->read + i + 1;
-			if (!c->resumes || (int32_t)(c->resume - here) < 0 || (int32_t)(c->resume - head.pos) > 0) {
+		if (mark) {
+			if (!next_resume(c, c->read + i + 1, head.pos, &c->theirs)) {
 				if (standing)
 					goto lost;
 				c->read += i;
 				return false;
 			}
-			if (!skip(c, i, c->resume - here))
-				goto lost;
+			c->theirs_tid = entries[i].tid;
 			continue;
 		}
-		if (entries[i].kind == SKIPPED)
-			continue;
 		/* Its other log is not read to there yet. */
 		if (entries[i].kind == SITE_LOGGED && (over || !standing) && !has_logged(c, entries[i].value)) {
 			c->read += i;
@@ -472,6 +500,7 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 			goto lost;
 	}
 	c->read = head.pos;
+	forget_resumes(c);
 	if (over && p->threads && !c->many)
 		goto lost;
 	if (!stable)
@@ -482,14 +511,17 @@ static bool drain(struct sup *s, struct proc *p, bool standing)
 		if (!c->file[fd]) {
 			if (!standing)
 				return false;
-			c->file[fd] = look_up(s, p, fd);
-		} else if (c->file[fd] == A_PIPE) {
+			c->file[fd] = counted_look_up(s, p, fd);
+		} else if (is_unknown_pipe(c, c->file[fd])) {
 			if (!standing)
 				return false;
-			uint64_t file = over ? 0 : look_up(s, p, fd);
-			if (file && file != NOT_A_FILE)
+			const bool elsewhere = c->elsewhere;
+			uint64_t file = over ? 0 : counted_look_up(s, p, fd);
+			c->elsewhere = elsewhere; /* what it counts waits */
+			counted_found(s, p, c->file[fd], file);
+			if (c->file[fd] == A_PIPE && file && file != NOT_A_FILE)
 				c->file[fd] = file;
-		} else if (standing && !over && look_up(s, p, fd) != c->file[fd]) {
+		} else if (standing && !over && counted_look_up(s, p, fd) != known(c, c->file[fd])) {
 			goto lost; /* changed by a call that the log knows nothing of */
 		}
 		attribute(s, c, p, fd, &rows[fd]);
@@ -529,7 +561,7 @@ static bool is_standing(const struct sup *s, const struct proc *p)
 void counted_update(struct sup *s, struct proc *p)
 {
 	if (p->counted)
-		drain(s, p, is_standing(s, p));
+		counted_drain(s, p, is_standing(s, p));
 }
 
 bool counted_all(struct sup *s, struct proc *p)
@@ -541,18 +573,24 @@ bool counted_all(struct sup *s, struct proc *p)
 		return c->proved;
 	if (c->judged == s->moment + 1)
 		return c->proved; /* nothing was added since */
-	if (!drain(s, p, is_standing(s, p)))
+	if (!counted_drain(s, p, is_standing(s, p)))
 		return false;
 	c->proved = prove(p);
 	if (!c->proved && c->high < COUNTED_FDS - 1) {
 		c->high = COUNTED_FDS - 1; /* or by a descriptor that the log does not name */
 		c->moment = 0;
-		if (!drain(s, p, is_standing(s, p)))
+		if (!counted_drain(s, p, is_standing(s, p)))
 			return false;
 		c->proved = prove(p);
 	}
 	c->judged = s->moment + 1;
 	return c->proved;
+}
+
+bool counted_none(struct sup *s, const struct access *a, unsigned way)
+{
+	const struct counted *c = a->proc->counted;
+	return c && counted_all(s, a->proc) && !c->elsewhere && !((a->partial | a->beside | unsaid(c, a->file)) & way);
 }
 
 bool counted_waits(struct sup *s, struct proc *p)
@@ -570,7 +608,7 @@ void counted_tick(struct sup *s)
 	for (unsigned i = 0; i < HASH_SIZE; i++)
 		for (struct proc *p = s->procs[i]; p; p = p->next)
 			if (p->counted && !p->counted->lost && !p->counted->frozen)
-				drain(s, p, false);
+				counted_drain(s, p, false);
 }
 
 void counted_free(struct proc *p)
@@ -596,67 +634,6 @@ static bool is_open(enum call c)
 
 /* ---- stops ---- */
 
-static struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, uint64_t base,
-                                   const struct sites *sites)
-{
-	struct counted *c = calloc(1, sizeof(*c));
-	if (c) {
-		c->code = code;
-		c->table = table;
-		c->passes = __atomic_load_n(&s->passes, __ATOMIC_ACQUIRE);
-		c->base = base;
-		c->sites = sites;
-		c->high = FIRST_FDS - 1;
-	}
-	return c;
-}
-
-/* What its descriptors are to begin with. */
-static void learn(struct sup *s, struct proc *p)
-{
-	struct counted *c = p->counted;
-	struct held *held;
-	size_t n = proc_walk(s, p, false, &held);
-	for (size_t i = 0; i < n; i++)
-		if (in_range(held[i].fd)) {
-			raise_high(c, held[i].fd);
-			c->file[held[i].fd] = live(p, held[i].file->num, ACCESS_READ | ACCESS_WRITE) ? held[i].file->num : 0;
-		}
-	held_free(held, n);
-}
-
-/* A child without an exec has its parent's code. If the memory is its own its table is empty. */
-static void inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves)
-{
-	struct counted *c = parent->counted;
-	struct head head;
-	uint64_t constants[2];
-	if (!remote(p->pid, c->table, &head, sizeof(head)) || !remote(p->pid, c->code, constants, sizeof(constants)) ||
-	    constants[0] != c->table + offsetof(struct counted_table, row))
-		return;
-	if (head.owner == (uint32_t)parent->pid) { /* it shares the memory */
-		if (leaves) {
-			c->resume = head.pos;
-			c->resumes = true;
-			if (c->many)
-				drain(s, parent, false); /* before another thread's child does the same */
-		}
-		return;
-	}
-	if (head.owner || head.pos || leaves || p->counted)
-		return;
-	uint32_t owner = (uint32_t)p->pid;
-	struct iovec here = {&owner, sizeof(owner)}, there = {(void *)(uintptr_t)c->table, sizeof(owner)};
-	if (process_vm_writev(p->pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof(owner))
-		return;
-	struct counted_row all[16];
-	bool clean = remote(p->pid, c->table + offsetof(struct counted_table, row), all, sizeof(all));
-	p->counted = clean ? counted_new(s, c->code, c->table, c->base, c->sites) : NULL;
-	if (!p->counted)
-		return;
-	learn(s, p);
-}
-
 /* Is it a call that the code logs? */
 static bool by_site(const struct counted *c, uint64_t ip)
 {
@@ -672,17 +649,18 @@ static bool by_site(const struct counted *c, uint64_t ip)
  * that one went by, and their rows do not change. */
 static bool splice_is_seen(struct sup *s, struct counted *c, struct proc *p, const struct trap *t)
 {
-	if (t->nr == SYS_vmsplice || t->compat || !by_site(c, t->ip) || (!drain(s, p, true) && c->lost))
+	if (t->nr == SYS_vmsplice || t->compat || !by_site(c, t->ip) || (!counted_drain(s, p, true) && c->lost))
 		return false;
 	const int32_t fd[2] = {(int32_t)t->args[0], (int32_t)t->args[t->nr == SYS_tee ? 1 : 2]};
 	for (int i = 0; i < 2; i++) {
-		uint64_t is = in_range(fd[i]) ? look_up(s, p, (unsigned)fd[i]) : 0;
+		uint64_t is = in_range(fd[i]) ? counted_look_up(s, p, (unsigned)fd[i]) : 0;
 		if (!is)
 			continue; /* the call fails, or what it moves has no place */
 		raise_high(c, fd[i]);
+		counted_found(s, p, c->file[fd[i]], is);
 		if (!c->file[fd[i]] || (c->file[fd[i]] == A_PIPE && is != NOT_A_FILE))
 			c->file[fd[i]] = is;
-		else if (c->file[fd[i]] != is && c->file[fd[i]] != A_PIPE)
+		else if (known(c, c->file[fd[i]]) != is && !is_unknown_pipe(c, c->file[fd[i]]))
 			return false;
 	}
 	return true;
@@ -691,10 +669,10 @@ static bool splice_is_seen(struct sup *s, struct counted *c, struct proc *p, con
 void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 {
 	bool leaves = t->call == CALL_execve || t->call == CALL_execveat || t->call == CALL_exit;
-	struct proc *parent = p->execn ? NULL : proc_parent(s, p);
-	if (parent && parent->counted && !parent->counted->lost && (leaves || !p->graft_tries)) {
+	struct proc *parent = s->counting && (leaves || !p->graft_tries) ? proc_parent(s, p) : NULL;
+	if (parent && !p->execn) {
 		p->graft_tries = 1;
-		inherit(s, p, parent, leaves);
+		counted_inherit(s, p, parent, leaves);
 	}
 	struct counted *c = p->counted;
 	if (!c)
@@ -712,7 +690,7 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 		c->quiet = s->moment + 1;
 	bool moves = head.threads && c->quiet != s->moment + 1;
 	if (leaves || (ours && (c->opens - c->seen >= DRAIN_AT || c->nlogged || (c->many && is_opening(c, t->tid))))) {
-		bool all = drain(s, p, true);
+		bool all = counted_drain(s, p, true);
 		/* The recorder was passed by, or a call was made twice. */
 		if (c->many && !leaves ? all && is_opening(c, t->tid) : c->opens != c->seen)
 			c->lost = true;
@@ -788,8 +766,14 @@ void counted_created(struct proc *p, uint64_t open, const struct file *f)
 void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct counted *c = p->counted;
-	if (c && (t->call == CALL_execve || t->call == CALL_execveat))
+	const bool exec = t->call == CALL_execve || t->call == CALL_execveat, first = !p->execn && p->graft_tries == 1;
+	if (c && exec)
 		c->frozen = p->exec != NULL;
+	/* What it has from its parent was looked at by now. */
+	if (s->counting && (first || (exec && !p->execn) || t->call == CALL_exit)) {
+		counted_pipes(s, proc_parent(s, p));
+		p->graft_tries += first;
+	}
 	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads ||
 	    p->graft_tries > 1 || s->refuse)
 		return;
@@ -874,7 +858,10 @@ void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(voi
 	/* Its descriptors are those of then; what it opens from here on is in the log. */
 	for (size_t i = 0; i < g.nheld; i++) {
 		const struct graft_held *h = &g.held[i];
-		uint64_t file = what_is(s, p, &h->st);
+		uint64_t file = what_is(s, p, &h->st, &c->elsewhere);
+		const struct file *f = file_known(s, &h->st);
+		if (f)
+			counted_given(c, f);
 		raise_high(c, h->fd);
 		if (in_range(h->fd))
 			c->file[h->fd] = file;

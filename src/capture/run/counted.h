@@ -41,6 +41,11 @@ void counted_update(struct sup *s, struct proc *p);
 void counted_tick(struct sup *s);
 /* Whether what was counted is all that p has moved. */
 bool counted_all(struct sup *s, struct proc *p);
+/* Whether it shows that a's process has moved none but a's bytes of its file, one way (ACCESS_READ or ACCESS_WRITE):
+ * none at all if a has none. */
+bool counted_none(struct sup *s, const struct access *a, unsigned way);
+/* Ways of which bytes may be a's that no access was given: of pipes that the process has made. */
+unsigned counted_unsaid(const struct access *a);
 /* Its threads move bytes just now: what they have counted can be proved a little later. To be asked after its
  * descriptors were looked at: all that went through those that were closed by then is known if this is false. */
 bool counted_waits(struct sup *s, struct proc *p);

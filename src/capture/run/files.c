@@ -536,6 +536,15 @@ static int64_t time_slack(const struct file *f)
 	return foreign_clock(f) ? minute : f->domain->mtime_step > tick ? f->domain->mtime_step : 0;
 }
 
+bool file_has_no_clones(const struct file *f)
+{
+	static const char *const types[] = {"ext2", "ext3", "ext4", "tmpfs", "ramfs"};
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(f->domain->type, types[i]))
+			return true;
+	return f->kind != TERM_kind_regular;
+}
+
 static unsigned evidence_of(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	const struct file *f = a->file;
@@ -566,16 +575,6 @@ static unsigned evidence_of(struct sup *s, const struct access *a, const struct 
 		return TERM_evidence_none;
 	uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
 	return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
-}
-
-/* Where a program counts itself, ioctl(FICLONE) is not seen, which reads: only where there is no such thing. */
-static bool has_no_clones(const struct file *f)
-{
-	static const char *const types[] = {"ext2", "ext3", "ext4", "tmpfs", "ramfs"};
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (!strcmp(f->domain->type, types[i]))
-			return true;
-	return f->kind != TERM_kind_regular;
 }
 
 void access_end(struct sup *s, struct access *a, int64_t until)
@@ -611,7 +610,7 @@ void access_end(struct sup *s, struct access *a, int64_t until)
 	}
 	/* All that it did was counted, so it lasted no longer than that. */
 	if (s->narrow && !a->altered && io.read == !!(a->mode & ACCESS_READ) && io.written == !!(a->mode & ACCESS_WRITE) &&
-	    changed != INT64_MAX && (s->exact || has_no_clones(f))) {
+	    changed != INT64_MAX && (s->exact || file_has_no_clones(f)) && !io.idle) {
 		ev.access_end.exact = 1;
 		ev.access_end.first = io.first;
 		ev.access_end.last = io.last == TIME_NONE || io.last > changed ? io.last : changed;
@@ -743,6 +742,8 @@ void proc_sweep(struct sup *s, struct proc *p)
 static bool ends_silently(const struct sup *s, const struct access *a)
 {
 	bool counted = s->exact && a->file->kind != TERM_kind_absent && a->file->kind != TERM_kind_pseudo;
+	counted |= s->counting && (a->file->kind == TERM_kind_pipe || a->file->kind == TERM_kind_fifo ||
+	                           a->file->kind == TERM_kind_terminal); /* it may have read nothing */
 	return !(a->mode & ACCESS_WRITE) && a->count == 1 && !counted && !a->io;
 }
 

@@ -392,34 +392,64 @@ static bool is_cut_short(const struct access *a)
 	return false;
 }
 
+/* Whose bytes the kernel's totals have; they have not what is sent and received through a socket. */
+static bool is_stream(const struct file *f)
+{
+	return f->kind == TERM_kind_pipe || f->kind == TERM_kind_fifo || f->kind == TERM_kind_terminal;
+}
+
+/* That no byte was moved one way is known where what was counted is all, or the kernel has counted none at all. A file
+ * may have been read by a mapping that nobody saw, so of those it is said of writing only. */
+static bool is_idle(struct sup *s, const struct access *a, unsigned way)
+{
+	struct proc *p = a->proc;
+	if (!(a->mode & way) || a->mapped || a->altered || p->uncounted)
+		return false;
+	if (a->file->kind == TERM_kind_regular ? way == ACCESS_READ || !file_has_no_clones(a->file) : !is_stream(a->file))
+		return false;
+	/* Of another thread's call that goes on the totals do not tell yet. */
+	return counted_none(s, a, way) || (!p->threads && proc_moved_none(s, p, way == ACCESS_WRITE));
+}
+
+static void known_sums(struct sup *s, const struct access *a, struct io_known *k)
+{
+	k->read = (a->mode & ACCESS_READ) && !a->loaded && !a->mapped;
+	for (const struct io_sum *sum = a->io; sum; sum = sum->next) {
+		if (sum->api == TERM_ioapi_mmap)
+			continue;
+		bool timed = sum->calls && sum->first != TIME_NONE;
+		if (timed && (k->first == TIME_NONE || sum->first < k->first))
+			k->first = sum->first;
+		if (timed && (k->last == TIME_NONE || sum->last > k->last))
+			k->last = sum->last;
+		if (sum->write)
+			k->bytes_written += sum->bytes;
+		else
+			k->bytes_read += sum->bytes;
+	}
+	/* Altered in its length (ftruncate, as sort -o and split do): no bytes are no proof then that nothing was changed.
+	 */
+	k->written = (a->mode & ACCESS_WRITE) && !a->mapped && (!a->altered || k->bytes_written);
+	if (!s->exact) { /* that there was none is known only where every call was seen */
+		const unsigned partial = a->partial | counted_unsaid(a);
+		k->read &= k->bytes_read > 0 && !(partial & ACCESS_READ);
+		k->written &= k->bytes_written > 0 && !(partial & ACCESS_WRITE);
+	}
+}
+
 struct io_known io_known(struct sup *s, const struct access *a)
 {
 	struct io_known k = {.first = TIME_NONE, .last = TIME_NONE};
 	if (a->proc->io_unseen || (a->mode & ACCESS_PROGRAM) || is_cut_short(a))
 		return k;
-	if (!s->exact && (!a->io || !counted_all(s, a->proc)))
+	if (s->exact || (a->io && counted_all(s, a->proc)))
+		known_sums(s, a, &k);
+	if (s->exact || !s->counting)
 		return k;
-	k.read = (a->mode & ACCESS_READ) && !a->loaded && !a->mapped;
-	for (const struct io_sum *sum = a->io; sum; sum = sum->next) {
-		if (sum->api == TERM_ioapi_mmap)
-			continue;
-		bool timed = sum->calls && sum->first != TIME_NONE;
-		if (timed && (k.first == TIME_NONE || sum->first < k.first))
-			k.first = sum->first;
-		if (timed && (k.last == TIME_NONE || sum->last > k.last))
-			k.last = sum->last;
-		if (sum->write)
-			k.bytes_written += sum->bytes;
-		else
-			k.bytes_read += sum->bytes;
-	}
-	/* Altered in its length (ftruncate, as sort -o and split do): no bytes are no proof then that nothing was changed.
-	 */
-	k.written = (a->mode & ACCESS_WRITE) && !a->mapped && (!a->altered || k.bytes_written);
-	if (!s->exact) { /* that there was none is known only where every call was seen */
-		k.read &= k.bytes_read > 0 && !(a->partial & ACCESS_READ);
-		k.written &= k.bytes_written > 0 && !(a->partial & ACCESS_WRITE);
-	}
+	if (!k.read && !k.bytes_read && is_idle(s, a, ACCESS_READ))
+		k.read = k.idle = true;
+	if (!k.written && !k.bytes_written && is_idle(s, a, ACCESS_WRITE))
+		k.written = k.idle = true;
 	return k;
 }
 

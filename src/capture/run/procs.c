@@ -119,6 +119,13 @@ static bool read_wchar(const struct proc *p, bool first_thread, uint64_t *ret)
 	return read_io(p, first_thread, text, sizeof(text)) && figure(text, "wchar: ", ret);
 }
 
+static bool read_both(struct proc *p, bool first_thread)
+{
+	char text[512];
+	return read_io(p, first_thread, text, sizeof(text)) && figure(text, "wchar: ", &p->wchar) &&
+	       figure(text, "rchar: ", &p->rchar);
+}
+
 uint64_t proc_wchar(struct sup *s, struct proc *p)
 {
 	if (p->wchar_stop != s->moment + 1) {
@@ -126,12 +133,19 @@ uint64_t proc_wchar(struct sup *s, struct proc *p)
 		/* Of its first thread, and later perhaps of the process: that is not less, so where they are equal nobody
 		 * wrote. */
 		bool one = p->forks && single(p);
-		if (p->uncounted || !read_wchar(p, one, &p->wchar))
-			p->wchar = UINT64_MAX;
+		p->rchar = UINT64_MAX;
+		if (p->uncounted || !read_both(p, one))
+			p->wchar = p->rchar = UINT64_MAX;
 		else if (one)
 			p->wchar += p->wchar_unseen;
 	}
 	return p->wchar;
+}
+
+bool proc_moved_none(struct sup *s, struct proc *p, bool write)
+{
+	uint64_t w = proc_wchar(s, p);
+	return write ? w != UINT64_MAX && w == p->wchar_exec : w != UINT64_MAX && !p->execn && p->rchar == 0;
 }
 
 /* From its first child on, its bytes are read without its children's. Until then the process's were, with those of
@@ -409,7 +423,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		memcpy(p->run, parent->run, sizeof(p->run));
 		p->catches = parent->catches;
 		p->catches_child = parent->catches_child;
-		p->wchar_exec = 0; /* a new process begins at 0 */
+		p->wchar_exec = 0;                  /* a new process begins at 0 */
+		p->uncounted |= parent->uring_said; /* a ring is the child's, too */
 		p->jobserver = jobserver_copy(&parent->jobserver);
 	}
 	if (parent && forked < parent->seen)
@@ -719,6 +734,7 @@ static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct
 		}
 	if (!p->uncounted && f->wchar != PROCFS_UNKNOWN) {
 		p->wchar = f->wchar + p->wchar_unseen; /* as proc_wchar would read it again, for the ends of its accesses */
+		p->rchar = f->rchar;
 		p->wchar_stop = s->moment + 1;
 	}
 }

@@ -102,6 +102,7 @@ struct access {
 	struct io_sum *io;
 	bool altered, loaded;
 	unsigned partial; /* directions of which bytes may have moved before they were counted (counted.h) */
+	unsigned beside;  /* ... of which another access of the process to that file was given what was counted */
 	unsigned looks;   /* files that were opened to be read meanwhile, as proc_end_closed was told */
 	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
 	uint64_t stop;
@@ -229,6 +230,7 @@ struct proc {
 	int64_t tmpfile;             /* when it last asked for a nameless file */
 	pid_t tmpfile_tid;           /* the thread that did, until it stops again; 0 none */
 	uint64_t wchar, wchar_stop;  /* read at moment number wchar_stop - 1 */
+	uint64_t rchar;              /* ... too; UINT64_MAX not known */
 	uint64_t wchar_unseen;       /* of children that were not seen; added since one was */
 	uint64_t wchar_exec;         /* wchar when the execution began; UINT64_MAX unknown */
 	struct counted *counted;     /* what the injected code tells of it; NULL: it has none */
@@ -403,6 +405,8 @@ struct fingerprint print_of(const struct statx *st);
  */
 struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
 struct file *file_known(struct sup *s, const struct statx *st);
+/* Where a program is not stopped for it ioctl(FICLONE) is not seen, which moves bytes: is there no such thing? */
+bool file_has_no_clones(const struct file *f);
 /* Has anybody of the run got it open to write? */
 bool file_is_written(const struct file *f);
 /* The same from what was told of it, for a file that may have gone: gen is the hash of its handle if has_gen. */
@@ -480,6 +484,7 @@ bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_
 /* What is known of an access. */
 struct io_known {
 	bool read, written; /* the bytes are known */
+	bool idle;          /* ... for nothing was moved that way, as is shown by totals and not by the calls */
 	uint64_t bytes_read, bytes_written;
 	int64_t first, last; /* TIME_NONE: no byte was moved; where the program counted it was not before, and not after */
 };
@@ -522,6 +527,9 @@ bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n);
 bool mapped_has(const struct mapped *v, size_t n, const struct file *f);
 /* Bytes it has given to writes; UINT64_MAX unknown. Read at most once a stop. */
 uint64_t proc_wchar(struct sup *s, struct proc *p);
+/* Does the kernel say that it has moved no byte that way: written since its execution began, or read since it was
+ * forked? That counts all but splice, io_uring, clones of files, sockets' own calls and mapped memory. */
+bool proc_moved_none(struct sup *s, struct proc *p, bool write);
 /* The random bytes that the kernel puts on a new image's stack: other ones after each exec, even where nothing else is
  * random. False if they cannot be read. */
 bool proc_random(pid_t pid, unsigned char ret[16]);

@@ -16,4 +16,8 @@ bool totals_of_threads(pid_t pid, uint64_t n, uint64_t *ret_read, uint64_t *ret_
  * Those that are about to end, or that look for work a little before they sleep, are waited for: 2 ms at most. */
 bool totals_stand(pid_t pid, pid_t tid);
 
+/* Does a process with one thread wait in a call that changes no descriptor: read, poll, select, sleep, wait, or for a
+ * child that shares its memory? */
+bool totals_waits(pid_t pid);
+
 #endif

@@ -1,0 +1,196 @@
+#include "capture/run/counted_int.h"
+#include "capture/run/totals.h"
+
+#include <stdlib.h>
+#include <sys/uio.h>
+
+struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, uint64_t base,
+                            const struct sites *sites)
+{
+	struct counted *c = calloc(1, sizeof(*c));
+	if (c) {
+		c->code = code;
+		c->table = table;
+		c->passes = __atomic_load_n(&s->passes, __ATOMIC_ACQUIRE);
+		c->base = base;
+		c->sites = sites;
+		c->high = FIRST_FDS - 1;
+	}
+	return c;
+}
+
+/* The child becomes another program, or ends; once more if it did not. False: too many. */
+static bool add_resume(struct counted *c, uint64_t child, uint32_t pos)
+{
+	if (c->nresumes && c->resume[c->nresumes - 1].child == child)
+		c->nresumes--;
+	if (c->nresumes == RESUMES)
+		return false;
+	c->resume[c->nresumes].child = child;
+	c->resume[c->nresumes++].pos = pos;
+	return true;
+}
+
+void counted_given(struct counted *c, const struct file *f)
+{
+	if (f->kind == TERM_kind_pipe && c->ngiven < GIVEN)
+		c->given[c->ngiven++] = f->num;
+}
+
+/* What its descriptors are to begin with. */
+static void learn(struct sup *s, struct proc *p)
+{
+	struct counted *c = p->counted;
+	struct held *held;
+	size_t n = proc_walk(s, p, false, &held);
+	for (size_t i = 0; i < n; i++)
+		if (in_range(held[i].fd)) {
+			counted_given(c, held[i].file);
+			raise_high(c, held[i].fd);
+			c->file[held[i].fd] =
+			    counted_live(p, held[i].file->num, ACCESS_READ | ACCESS_WRITE) ? held[i].file->num : 0;
+		}
+	held_free(held, n);
+}
+
+/* The table in p's memory, which has the code of c's process. False: it has not. */
+static bool has_code(const struct proc *p, const struct counted *c, struct head *ret)
+{
+	uint64_t constants[2];
+	return remote(p->pid, c->table, ret, sizeof(*ret)) && remote(p->pid, c->code, constants, sizeof(constants)) &&
+	       constants[0] == c->table + offsetof(struct counted_table, row);
+}
+
+static bool set_owner(const struct proc *p, const struct counted *c, const struct proc *owner)
+{
+	uint32_t number = (uint32_t)owner->pid;
+	struct iovec here = {&number, sizeof(number)}, there = {(void *)(uintptr_t)c->table, sizeof(number)};
+	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(number);
+}
+
+/* The entries that a child has made before it was looked at. Its descriptors are those of now, so what it counted
+ * before one of them changed must be nothing. ret_n: up to where that is so, to the first child of its own. */
+static bool is_clean(const struct proc *p, const struct counted *c, uint32_t pos, uint32_t *ret_n, bool *ret_shares)
+{
+	*ret_n = pos;
+	*ret_shares = false;
+	if (pos > COUNTED_LOG || (pos && !remote(p->pid, c->table + offsetof(struct counted_table, entry), counted_entries,
+	                                         pos * sizeof(counted_entries[0]))))
+		return false;
+	for (uint32_t i = 0; i < pos; i++) {
+		const struct counted_entry *e = &counted_entries[i];
+		if (e->seq != i + 1)
+			return false;
+		switch (e->kind) {
+		case SITE_CLOSE:
+		case SITE_DUP2:
+			for (size_t k = 0; k < sizeof(e->row) / sizeof(uint64_t); k++)
+				if (((const uint64_t *)&e->row)[k])
+					return false;
+			break;
+		case SITE_DUP:
+		case SITE_MADE:
+		case SITE_PIPE:
+		case SITE_PAIR:
+			break;
+		case SITE_MARK:
+			*ret_n = i;
+			*ret_shares = !(e->value & CLONE_THREAD);
+			return *ret_shares;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+/* p, which stands still, goes on with the code that it has from the process of c. */
+static void adopt(struct sup *s, struct proc *p, const struct counted *c, uint32_t pos, bool sharing)
+{
+	uint32_t n;
+	bool shares;
+	if (!is_clean(p, c, pos, &n, &shares) || shares != sharing || !set_owner(p, c, p))
+		return;
+	p->counted = counted_new(s, c->code, c->table, c->base, c->sites);
+	if (!p->counted)
+		return;
+	p->counted->read = p->counted->theirs = n;
+	learn(s, p);
+}
+
+/* Has p read or written anything since it was forked? The kernel counts from 0 then. */
+static bool has_moved(const struct proc *p)
+{
+	uint64_t r, w;
+	return !totals_of(p->pid, true, &r, &w) || r || w;
+}
+
+/* The pipes that p has made and that nobody has looked at: they are closed soon, and then nobody could. p runs, but
+ * waits in a call that changes no descriptor: all that has changed one is in the log. */
+static void see_pipes(struct sup *s, struct proc *p)
+{
+	struct counted *c = p->counted;
+	struct head head;
+	struct {
+		uint64_t own, file;
+	} found[OWN_PIPES];
+	unsigned n = 0;
+	counted_drain(s, p, false);
+	const bool elsewhere = c->elsewhere; /* nothing is counted by what is looked at here */
+	if (c->lost || c->frozen || c->many)
+		return;
+	for (unsigned fd = 0; fd <= c->high && fd < COUNTED_FDS && n < sizeof(found) / sizeof(found[0]); fd++) {
+		const struct own_pipe *own = own_pipe(c, c->file[fd]);
+		if (!own || own->file || (!n && !totals_waits(p->pid)))
+			continue;
+		found[n].own = c->file[fd];
+		found[n++].file = counted_look_up(s, p, fd);
+	}
+	c->elsewhere = elsewhere;
+	if (!n || !totals_waits(p->pid) || !remote(p->pid, c->table, &head, sizeof(head)) || head.pos != c->read)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		counted_found(s, p, found[i].own, found[i].file);
+}
+
+void counted_pipes(struct sup *s, struct proc *p)
+{
+	for (unsigned up = 0; p && up < 64; p = proc_parent(s, p), up++)
+		if (p->counted && !p->counted->lost)
+			see_pipes(s, p);
+}
+
+/* A child without an exec has its parent's code, or its parent's parent's. If the memory is its own its table was empty
+ * when it began. */
+void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves)
+{
+	struct head head, own;
+	const struct proc *from = parent;
+	for (unsigned up = 0; up < 64 && from && !from->counted && !from->execn; up++)
+		from = proc_parent(s, from);
+	struct counted *c = from ? from->counted : NULL;
+	if (!c || !p->exe_ino || p->exe_ino != from->exe_ino || p->exe_dev != from->exe_dev || !has_code(p, c, &head))
+		return;
+	if (!parent->counted && !head.owner && leaves && head.pos && set_owner(p, c, p)) {
+		/* Nobody has looked at its parent yet. Has it the same memory? Then it stands still, until this one leaves. */
+		bool same = has_code(parent, c, &own) && own.owner == (uint32_t)p->pid;
+		if (same) {
+			adopt(s, parent, c, head.pos, true);
+			if (!parent->counted)
+				return;
+			head.owner = (uint32_t)parent->pid;
+		}
+	}
+	if (parent->counted && head.owner == (uint32_t)parent->pid) { /* it shares the memory */
+		c = parent->counted;
+		if (leaves && !add_resume(c, p->num, head.pos))
+			c->lost = true;
+		/* ... before another thread's child does the same, or there are too many. */
+		if (leaves && (c->many || c->nresumes > RESUMES / 2 || head.pos - c->read > COUNTED_LOG / 4))
+			counted_drain(s, parent, false);
+		return;
+	}
+	if ((head.owner && head.owner != (uint32_t)p->pid) || p->counted || (leaves && !has_moved(p)))
+		return;
+	adopt(s, p, c, head.pos, false);
+}
