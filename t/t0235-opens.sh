@@ -89,6 +89,9 @@ if sys.argv[4] == 'again' and traps < n / 4 and reads > 4 * len(truth):
 sys.exit(bad)
 PY
 
+# p-opens of which kind; with --count
+kind=
+count=
 # opens INJECT CASE STOPS: at most that many stops an open. On a busy machine the code may not get there in time: tried again.
 opens()
 {
@@ -97,7 +100,7 @@ opens()
 		{ [ -s "$T/why" ] && ! grep -q -v 'stops for' "$T/why"; } || break
 	done
 	[ ! -s "$T/why" ]
-	result $? "$1: $2" "$T/why"
+	result $? "$1: ${kind:+$kind }$2${count:+ --count}" "$T/why"
 }
 
 # From outside of the run: the folder it works in gets another name, and another folder its name.
@@ -130,7 +133,7 @@ opens_once()
 	done
 	for i in 0 1 2 3; do echo $i >"$D/sub$i/same"; done
 	[ "$2" != moved ] || move &
-	STEMMA_INJECT=$1 STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run -- "$PROGS/p-opens" "$2" "$D" 9>"$T/o/truth" >"$T/o/out" 2>&1
+	STEMMA_INJECT=$1 STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run ${count:+--count} -- "$PROGS/p-opens$kind" "$2" "$D" 9>"$T/o/truth" >"$T/o/out" 2>&1
 	status=$?
 	wait
 	want=0
@@ -165,6 +168,58 @@ for c in $("$PROGS/p-opens"); do
 		opens $inject "$c" "$m"
 	done
 done
+
+# Static programs, stripped ones and such that may lie anywhere; with the code that counts, too, which lies there first.
+for kind in -static -bare -pie -pie-named; do
+	if [ ! -x "$PROGS/p-opens$kind" ]; then
+		skip_ "p-opens$kind" "not built: the tool chain for it is not here"
+		continue
+	fi
+	cases='many flood spawns signals'
+	! { thorough && [ "$kind" = -bare ]; } || cases=$("$PROGS/p-opens")
+	for c in $cases; do
+		case $c in
+		many | killed | relative) most=0.4 ;;
+		flood | computes) most=0.05 ;;
+		signals) most=0.5 ;;
+		*) most=1000 ;;
+		esac
+		opens always "$c" "${saves:-$most}"
+	done
+	count=yes
+	opens always many "${saves:-0.4}"
+	count=
+done
+kind=
+
+# A real one, which is given its files as arguments.
+busybox=$(command -v busybox)
+if [ -z "$busybox" ]; then
+	skip_ "a static shell's tools" "there is no busybox here"
+else
+	D=$T/o/d
+	rm -rf "$T/o"
+	mkdir -p "$D"
+	i=0
+	while [ $i -lt 800 ]; do
+		echo $i >"$D/f$i"
+		i=$((i + 1))
+	done
+	"$busybox" md5sum "$D"/f* >"$T/o/plain"
+	for try in 1 2 3 4; do
+		rm -rf "$T/o/home"
+		STEMMA_INJECT=always STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run -- "$busybox" md5sum "$D"/f* >"$T/o/out" 2>"$T/why"
+		cmp "$T/o/plain" "$T/o/out" >>"$T/why" 2>&1
+		events "$T/o/home" "$T/events" || cat "$T/events.err" >>"$T/why"
+		found=$(grep '"k":"file"' "$T/events" | grep -c "$D/f[0-9]*\"")
+		[ "$found" = 800 ] || echo "$found files are in the record" >>"$T/why"
+		stops=$(sed -n 's/.*"k":"run_end".*"traps":\([0-9]*\).*/\1/p' "$T/events")
+		[ -s "$T/why" ] || [ "$stops" -gt ${saves:+100}400 ] || break
+	done
+	# One that was built as a library's program, or lies in one piece with too much else, is stopped as ever.
+	[ ! -s "$T/why" ]
+	result $? "busybox reads 800 files: $stops stops" "$T/why"
+fi
 
 # Six of the same program: the code is there sooner when two have shown that they need it. Stops of a run of six in *stops*.
 six()

@@ -93,6 +93,8 @@ static void without_names(void **state)
 			assert_int_equal(a->positional, b->positional);
 			assert_int_equal(a->taken, b->taken);
 			assert_int_equal(a->single, b->single);
+			if (a->kind == SITE_OPEN)
+				assert_int_equal(a->loaded, b->loaded);
 			assert_memory_equal(a->bytes, b->bytes, a->taken);
 		}
 		/* The library keeps a few to itself: duplicates, the closing of many. */

@@ -492,8 +492,10 @@ int sites_read(int fd, struct sites *ret)
 		const size_t had = s.n;
 		if (code && n > size)
 			n = size;
-		if (!code || !find(code, n, &sites_wanted[i], addr, &s))
+		if (!code || !find(code, n, &sites_wanted[i], addr, &s)) {
+			s.unmarked |= sites_wanted[i].kind == SITE_MARK;
 			continue;
+		}
 		if (s.n > had && sites_wanted[i].kind != SITE_MARK && !strstr(sites_wanted[i].name, "_nocancel") &&
 		    has_call(code, n)) {
 			s.site[had].single = 1;

@@ -72,6 +72,7 @@ struct sites {
 	uint64_t gadget, sigreturn;
 	bool alone;     /* a static program: it is its own library, and lies where its file says */
 	bool moves;     /* ... but that one may lie anywhere (static-pie) */
+	bool unmarked;  /* it can make a child in the same memory by a call that is no site */
 	uint64_t start; /* of the call that it makes when it has been loaded: prlimit; 0 not known */
 	/* Where a thread's number stands behind its thread pointer. 0: that is not known, or the ways of programs with
 	 * threads are not: what these do cannot be counted. */

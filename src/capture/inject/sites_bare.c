@@ -251,6 +251,8 @@ static bool look(struct finding *f, const unsigned char *code, size_t n, uint64_
 	if (s->n == had)
 		return false;
 	s->site[had].single = checked;
+	s->site[had].loaded =
+	    code[load] == 0xb8 && load + LOAD_BYTES == at && !is_entered(code, n, addr, load, load, LOAD_BYTES);
 	f->first[nr] += s->site[had].single && f->first[nr] < 255;
 	return true;
 }
@@ -261,8 +263,9 @@ static int by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Does a jump anywhere in the program go to the middle of a site? These are in order. */
-static bool is_reached(const struct sites *s, const unsigned char *code, size_t n, uint64_t addr)
+/* Does a jump anywhere in the program go to the middle of a site? These are in order. One to the middle of the load of
+ * its number: that is not known to be one. */
+static bool is_reached(struct sites *s, const unsigned char *code, size_t n, uint64_t addr)
 {
 	for (size_t i = 0; i + 5 <= n; i++) {
 		const bool conditional = i && code[i - 1] == 0x0f && (code[i] & 0xf0) == 0x80;
@@ -281,6 +284,8 @@ static bool is_reached(const struct sites *s, const unsigned char *code, size_t 
 		}
 		if (lo && to - s->site[lo - 1].offset < s->site[lo - 1].taken)
 			return true;
+		if (lo < s->n && s->site[lo].offset > to && s->site[lo].offset - to < LOAD_BYTES)
+			s->site[lo].loaded = 0;
 	}
 	return false;
 }

@@ -275,6 +275,18 @@ static uint64_t lowest(pid_t pid)
 	return slurp(pid, "maps", text, sizeof(text)) ? strtoull(text, NULL, 16) : 0;
 }
 
+/* An address for so many bytes of code, for the kernel to start from; 0: wherever it likes, which is near a library. A
+ * program of its own lies far below where the kernel maps what may lie anywhere, or among it, where older kernels put
+ * one that may lie anywhere itself, or in between. Jumps reach 2 GB. */
+static unsigned long nearby(pid_t pid, const struct graft *g, uint64_t size)
+{
+	enum { APART = 65536 };
+	uint64_t low = g->sites->moves ? g->base : g->sites->alone ? lowest(pid) : 0;
+	if (g->sites->moves && g->counted_code && g->counted_code < low)
+		low = g->counted_code;
+	return low > size + 2 * APART ? (low - (size + APART)) & ~4095ul : 0;
+}
+
 /* Everything but the last registers. in: the open that the process has just come back from, if any; ret_on: where it
  * goes on. */
 static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, int *signal, struct stubs *stubs,
@@ -287,14 +299,12 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 		return -errno;
 	unsigned long at = 0, none;
 	uint64_t frame;
-	/* A program of its own lies far below where the kernel maps what may lie anywhere, or among it, where older kernels
-	 * put one that may lie anywhere itself, or in between. Jumps reach 2 GB. */
-	enum { APART = 65536 };
-	const uint64_t low = g->sites->moves ? g->base : g->sites->alone ? lowest(pid) : 0;
-	const uint64_t near = low > CODE_SIZE + TABLE_SIZE + 2 * APART ? low - (CODE_SIZE + TABLE_SIZE + APART) : 0;
-	const unsigned long map[7] = {
-	    SYS_mmap,         near & ~4095ul, CODE_SIZE + TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-	    (unsigned long)-1};
+	const unsigned long map[7] = {SYS_mmap,
+	                              nearby(pid, g, CODE_SIZE + TABLE_SIZE),
+	                              CODE_SIZE + TABLE_SIZE,
+	                              PROT_READ | PROT_WRITE,
+	                              MAP_PRIVATE | MAP_ANONYMOUS,
+	                              (unsigned long)-1};
 	int rc = make_frame(pid, g, was, mem, &frame);
 	if (rc == 0)
 		rc = remote_call(pid, g, was, frame, map, &at, signal);
@@ -358,7 +368,7 @@ static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, co
 	    {SYS_mmap, OPENS_PAGE, size, rx, MAP_PRIVATE | there, fd, 0},
 	    {SYS_mmap, OPENS_OWN, size, rw, MAP_PRIVATE | MAP_ANONYMOUS | there, nowhere, 0},
 	    {SYS_mmap, OPENS_LOGS, OPENS_REGION, PROT_READ, MAP_SHARED | there, fd, size},
-	    {SYS_mmap, 0, STUBS_SIZE, rx, MAP_PRIVATE | MAP_ANONYMOUS, nowhere, 0},
+	    {SYS_mmap, nearby(pid, g, STUBS_SIZE), STUBS_SIZE, rx, MAP_PRIVATE | MAP_ANONYMOUS, nowhere, 0},
 	    {SYS_madvise, OPENS_OWN, size, MADV_WIPEONFORK},
 	    {SYS_mprotect, OPENS_LOGS, OPENS_REGION, rw},
 	};
