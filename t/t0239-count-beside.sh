@@ -37,8 +37,8 @@ for c in $("$PROGS/p-moves"); do
 	*) counted p-moves "$c" ;;
 	esac
 done
-kinds=bare
-thorough && kinds='bare pie'
+kinds='bare musl'
+thorough && kinds='bare pie musl musl-static musl-bare'
 for kind in $kinds; do
 	if [ -x "$PROGS/p-moves-$kind" ]; then
 		for c in $("$PROGS/p-moves"); do

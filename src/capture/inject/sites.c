@@ -348,8 +348,8 @@ static void find_any(const struct image *im, struct sites *s)
 		}
 }
 
-/* A call that returns at once, anywhere but at a site. */
-static bool find_any_gadget(const struct image *im, const unsigned char *tail, size_t size, struct sites *s)
+bool sites_find_gadget(const struct image *im, const unsigned char *tail, size_t size, const struct sites *s,
+                       uint64_t *ret)
 {
 	for (size_t i = 0; i < im->nph; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
@@ -362,7 +362,7 @@ static bool find_any_gadget(const struct image *im, const unsigned char *tail, s
 			for (size_t k = 0; k < s->n; k++)
 				apart &= addr + size <= s->site[k].offset || s->site[k].offset + SITE_BYTES <= addr;
 			if (apart) {
-				s->gadget = addr;
+				*ret = addr;
 				return true;
 			}
 		}
@@ -385,7 +385,7 @@ static bool find_gadget(const struct image *im, struct sites *s)
 			return true;
 		}
 	}
-	return im->alone && find_any_gadget(im, tail, sizeof(tail), s);
+	return im->alone && sites_find_gadget(im, tail, sizeof(tail), s, &s->gadget);
 }
 
 static void find_start(const struct image *im, struct sites *s)
@@ -403,7 +403,7 @@ static void find_start(const struct image *im, struct sites *s)
 	s->start = one.n ? one.site[0].offset : 0;
 }
 
-static bool find_sigreturn(const struct image *im, struct sites *s)
+bool sites_find_sigreturn(const struct image *im, struct sites *s)
 {
 	static const unsigned char body[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	for (size_t i = 0; i < im->nph; i++) {
@@ -461,6 +461,16 @@ static bool has_names(const struct image *im)
 	return false;
 }
 
+/* Of a C library that is not glibc. */
+static int read_other(const struct image *im, struct sites *ret)
+{
+	struct sites s = {.alone = im->alone, .moves = im->moves};
+	if (!sites_musl(im, &s))
+		return -ENOEXEC;
+	*ret = s;
+	return 0;
+}
+
 int sites_read(int fd, struct sites *ret)
 {
 	struct image im;
@@ -474,10 +484,10 @@ int sites_read(int fd, struct sites *ret)
 	s.moves = im.moves;
 	if (im.alone && !has_names(&im)) {
 		static const unsigned char tail[] = {0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff, 0x73, 0x01, 0xc3};
-		rc = sites_bare(&im, &s) && find_any_gadget(&im, tail, sizeof(tail), &s) && find_sigreturn(&im, &s) &&
-		             are_apart(&s)
+		rc = sites_bare(&im, &s) && sites_find_gadget(&im, tail, sizeof(tail), &s, &s.gadget) &&
+		             sites_find_sigreturn(&im, &s) && are_apart(&s)
 		         ? 0
-		         : -ENOEXEC;
+		         : read_other(&im, &s);
 		free(im.p);
 		if (rc == 0)
 			*ret = s;
@@ -511,7 +521,7 @@ int sites_read(int fd, struct sites *ret)
 	find_start(&im, &s);
 	find_fcntl(&im, &s);
 	find_any(&im, &s);
-	if (essential < least || !find_clone3(&im, &s) || !find_gadget(&im, &s) || !find_sigreturn(&im, &s))
+	if (essential < least || !find_clone3(&im, &s) || !find_gadget(&im, &s) || !sites_find_sigreturn(&im, &s))
 		rc = -ENOEXEC;
 	s.tid = find_tid(&im);
 	if (ways < sizeof(needed_threads) / sizeof(needed_threads[0]) || threads.n > SITES_MAX - s.n)
@@ -520,6 +530,8 @@ int sites_read(int fd, struct sites *ret)
 		s.site[s.n++] = threads.site[i];
 	if (!are_apart(&s))
 		rc = -ENOEXEC;
+	if (rc < 0)
+		rc = read_other(&im, &s);
 	free(im.p);
 	if (rc == 0)
 		*ret = s;

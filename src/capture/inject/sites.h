@@ -23,6 +23,7 @@
 
 #define SITES_MAX 96
 #define SITE_BYTES 8
+#define SITES_STAYS 4
 
 enum site_kind {
 	SITE_MOVE, /* moves bytes */
@@ -46,6 +47,9 @@ enum site_kind {
 	SITE_SPLICE, /* moves bytes that the kernel's totals do not have: logged, not counted */
 	SITE_FCNTL,  /* of stubs only: a duplicate is logged as that of DUP */
 	SITE_ANY,    /* of stubs only: syscall(2), which makes any call */
+	/* Of stubs only, and of musl (sites_musl.c): */
+	SITE_SOME,   /* makes a call whose number is not known: those that standard I/O and fcntl make */
+	SITE_CANCEL, /* a jump to the function that makes every call in which a thread can be cancelled */
 };
 
 struct site {
@@ -54,11 +58,13 @@ struct site {
 	uint8_t kind;
 	uint8_t from, to;   /* of MOVE: number of the register with the descriptor; SITE_NONE */
 	uint8_t positional; /* of MOVE: counted apart from read and write */
-	uint8_t taken;      /* bytes that change: 8, or 5 of a mark */
+	uint8_t taken;      /* bytes that change: 8, or 5 of a mark; of musl 5 to 8 */
 	uint8_t loaded;     /* the call's number is loaded (LOAD_BYTES) right before it */
 	uint8_t single;     /* programs with threads do not pass here */
+	uint8_t guessed;    /* nr is what it seems to be: the stub looks whether it is */
+	uint8_t before;     /* of a mark: its bytes are not the load of the number, but come before the call */
 	/* Of the way of threads: where in the frame the descriptor is kept, the frame's size; where the call or jump that
-	 * is replaced went, 0 if it is the frame's end; and the system call. */
+	 * is replaced went, 0 if it is the frame's end; and the system call. Of CANCEL: where the jump went. */
 	uint8_t slot, frame;
 	uint64_t target, call;
 	unsigned char bytes[SITE_BYTES];
@@ -70,9 +76,15 @@ struct sites {
 	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler.
 	 */
 	uint64_t gadget, sigreturn;
-	bool alone;     /* a static program: it is its own library, and lies where its file says */
-	bool moves;     /* ... but that one may lie anywhere (static-pie) */
-	bool unmarked;  /* it can make a child in the same memory by a call that is no site */
+	/* A static program that handles no signal has not the latter, 0. Then this is `pop %rax; ret`, by which the number
+	 * is loaded, and the gadget makes the call. */
+	uint64_t pop;
+	bool alone;    /* a static program: it is its own library, and lies where its file says */
+	bool moves;    /* ... but that one may lie anywhere (static-pie) */
+	bool unmarked; /* it can make a child in the same memory by a call that is no site */
+	bool musl;
+	/* Of musl: calls that are made for CANCEL and stay where they are; 0: no more. */
+	uint64_t stays[SITES_STAYS];
 	uint64_t start; /* of the call that it makes when it has been loaded: prlimit; 0 not known */
 	/* Where a thread's number stands behind its thread pointer. 0: that is not known, or the ways of programs with
 	 * threads are not: what these do cannot be counted. */
@@ -90,6 +102,9 @@ int sites_read(int fd, struct sites *ret);
  * Only of these few calls, found by their bytes: it names none of them. The number of threads' place is not known of it
  * (tid). As sites_read. */
 int sites_read_loader(int fd, struct sites *ret);
+
+/* Is what lies at this offset right behind a call that stays where it is? */
+bool sites_stay(const struct sites *s, uint64_t offset);
 
 /* The way of threads through the function at addr, whose first one makes the call nr: its sites are added to s, all or
  * none of them. False: it is not understood. Of the first such function the two it calls are learned (ret_ends:

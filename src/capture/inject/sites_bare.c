@@ -121,7 +121,7 @@ static bool jumps(const unsigned char *code, size_t i, size_t from, size_t to)
  * instructions near are read from where a function seems to begin, farther off than a short jump reaches; that they are
  * read right is known when the load and the call are among them. Where they cannot be read so, every byte may be a
  * jump. */
-static bool is_entered(const unsigned char *code, size_t n, uint64_t addr, size_t load, size_t at, size_t taken)
+bool sites_is_entered_near(const unsigned char *code, size_t n, uint64_t addr, size_t load, size_t at, size_t taken)
 {
 	enum { SHORT = 136, FARTHEST = 1024 };
 	const size_t last = n - at > taken + SHORT ? at + taken + SHORT : n;
@@ -177,7 +177,7 @@ static bool changes(unsigned kind)
 	return kind == SITE_DUP2 || kind == SITE_RANGE;
 }
 
-static const struct wanted *what(int nr)
+const struct wanted *sites_what(int nr)
 {
 	static const struct wanted copies = {"", NR_FCNTL, SITE_FCNTL, SITE_NONE, SITE_NONE, 0};
 	for (size_t i = 0; i < sites_nwanted; i++)
@@ -202,7 +202,7 @@ static bool mark(struct sites *s, const unsigned char *code, size_t n, uint64_t 
 		return true;
 	const struct wanted w = {"", nr, SITE_MARK, SITE_NONE, SITE_NONE, 0};
 	const size_t had = s->n;
-	if (load + LOAD_BYTES != at || code[load] != 0xb8 || is_entered(code, n, addr, load, load, LOAD_BYTES))
+	if (load + LOAD_BYTES != at || code[load] != 0xb8 || sites_is_entered_near(code, n, addr, load, load, LOAD_BYTES))
 		return false;
 	sites_add(s, &w, addr + load, LOAD_BYTES, code + load);
 	return s->n > had;
@@ -219,7 +219,8 @@ static bool look(struct finding *f, const unsigned char *code, size_t n, uint64_
 	size_t load = 0;
 	bool sure = false;
 	if (at >= sizeof(any) && !memcmp(code + at - sizeof(any), any, sizeof(any))) {
-		const bool alone = sites_is_call(code, n, at) && !is_entered(code, n, addr, at - sizeof(any), at, SITE_BYTES);
+		const bool alone =
+		    sites_is_call(code, n, at) && !sites_is_entered_near(code, n, addr, at - sizeof(any), at, SITE_BYTES);
 		if (alone)
 			sites_add(s, &all, addr + at, SITE_BYTES, code + at);
 		return alone;
@@ -227,17 +228,17 @@ static bool look(struct finding *f, const unsigned char *code, size_t n, uint64_
 	const int nr = number(code, at, &load, &sure);
 	if (nr == NR_CLONE || nr == NR_VFORK || nr == NR_CLONE3)
 		return ++f->looked <= LOOKED && mark(s, code, n, addr, nr, load, at);
-	if (nr != NR_PRLIMIT && (!what(nr) || nr >= NUMBERS))
+	if (nr != NR_PRLIMIT && (!sites_what(nr) || nr >= NUMBERS))
 		return true;
 	if (++f->looked > LOOKED)
 		return false;
 	const bool checked = is_checked(code, load);
-	const bool call = sites_is_call(code, n, at) && !is_entered(code, n, addr, load, at, SITE_BYTES);
+	const bool call = sites_is_call(code, n, at) && !sites_is_entered_near(code, n, addr, load, at, SITE_BYTES);
 	if (nr == NR_PRLIMIT && call && !s->start) /* of a limit that is not set: its third argument is cleared */
 		for (size_t i = load > 8 ? load - 8 : 0; i + 2 <= at; i++)
 			if (code[i] == 0x31 && code[i + 1] == 0xd2)
 				s->start = addr + at;
-	const struct wanted *w = what(nr);
+	const struct wanted *w = sites_what(nr);
 	if (!w)
 		return true;
 	if (call && sure && is_second(code, addr, load, at) && !checked) {
@@ -252,7 +253,7 @@ static bool look(struct finding *f, const unsigned char *code, size_t n, uint64_
 		return false;
 	s->site[had].single = checked;
 	s->site[had].loaded =
-	    code[load] == 0xb8 && load + LOAD_BYTES == at && !is_entered(code, n, addr, load, load, LOAD_BYTES);
+	    code[load] == 0xb8 && load + LOAD_BYTES == at && !sites_is_entered_near(code, n, addr, load, load, LOAD_BYTES);
 	f->first[nr] += s->site[had].single && f->first[nr] < 255;
 	return true;
 }
@@ -263,9 +264,7 @@ static int by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Does a jump anywhere in the program go to the middle of a site? These are in order. One to the middle of the load of
- * its number: that is not known to be one. */
-static bool is_reached(struct sites *s, const unsigned char *code, size_t n, uint64_t addr)
+static size_t reached(struct sites *s, const unsigned char *code, size_t n, uint64_t addr)
 {
 	for (size_t i = 0; i + 5 <= n; i++) {
 		const bool conditional = i && code[i - 1] == 0x0f && (code[i] & 0xf0) == 0x80;
@@ -283,11 +282,25 @@ static bool is_reached(struct sites *s, const unsigned char *code, size_t n, uin
 				hi = mid;
 		}
 		if (lo && to - s->site[lo - 1].offset < s->site[lo - 1].taken)
-			return true;
+			return lo - 1;
 		if (lo < s->n && s->site[lo].offset > to && s->site[lo].offset - to < LOAD_BYTES)
 			s->site[lo].loaded = 0;
 	}
-	return false;
+	return s->n;
+}
+
+size_t sites_reached(const struct image *im, struct sites *s)
+{
+	size_t n;
+	uint64_t addr;
+	qsort(s->site, s->n, sizeof(s->site[0]), by_offset);
+	for (size_t i = 0; i < im->nph; i++) {
+		const unsigned char *code = sites_code(im, i, &n, &addr);
+		const size_t found = code ? reached(s, code, n, addr) : s->n;
+		if (found < s->n)
+			return found;
+	}
+	return s->n;
 }
 
 bool sites_bare(const struct image *im, struct sites *s)
@@ -303,15 +316,11 @@ bool sites_bare(const struct image *im, struct sites *s)
 			if (!look(&f, code, n, addr, (size_t)(at - code)))
 				return false;
 	}
-	qsort(s->site, s->n, sizeof(s->site[0]), by_offset);
-	for (size_t i = 0; i < im->nph; i++) {
-		const unsigned char *code = sites_code(im, i, &n, &addr);
-		if (code && is_reached(s, code, n, addr))
-			return false;
-	}
+	if (sites_reached(im, s) < s->n)
+		return false;
 	/* Each way of programs with threads belongs to a function that has the other one, too. */
 	for (int nr = 0; nr < NUMBERS; nr++) {
-		const struct wanted *w = what(nr);
+		const struct wanted *w = sites_what(nr);
 		if (w && changes(w->kind) && f.second[nr] > f.first[nr])
 			return false;
 	}

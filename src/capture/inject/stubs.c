@@ -28,6 +28,7 @@ struct asmb {
 	uint32_t tid; /* where the thread pointer has the thread's number */
 	uint64_t code, table;
 	bool far;
+	bool made; /* the call has been made: what it gave is in rax */
 };
 
 static void bytes(struct asmb *a, const void *p, size_t n)
@@ -287,7 +288,8 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 		out = jump_ahead_always(a);
 		land(a, alone);
 	}
-	EMIT(a, 0x0f, 0x05);
+	if (!a->made)
+		EMIT(a, 0x0f, 0x05);
 	switch (t->kind) {
 	case SITE_MOVE:
 		EMIT(a, 0x48, 0x85, 0xc0); /* test %rax,%rax */
@@ -399,75 +401,146 @@ static void body(struct asmb *a, const struct site *t, uint16_t *ret_after)
 	land(a, out);
 	land(a, out2);
 	*ret_after = (uint16_t)a->s->n;
-	bytes(a, t->bytes + 2, SITE_BYTES - 2); /* the comparison that stood there */
+	bytes(a, t->bytes + 2, t->taken - 2); /* what stood there: the comparison */
 }
 
 /* One that makes any call: each that the others know is counted as there. */
-static void any_body(struct asmb *a, const struct site *t, uint64_t base)
+enum { RDX = 2, RSI = 6, RDI = 7, R10 = 10, SOME = 1, CANCEL = 2 };
+static const struct any {
+	int nr;
+	uint8_t kind, from, to, positional;
+	uint8_t of; /* SOME, CANCEL: stubs of these make it, too */
+} any_calls[] = {
+    {0, SITE_MOVE, RDI, SITE_NONE, 0, SOME | CANCEL},
+    {1, SITE_MOVE, SITE_NONE, RDI, 0, SOME | CANCEL},
+    {3, SITE_CLOSE, SITE_NONE, SITE_NONE, 0, SOME | CANCEL},
+    {17, SITE_MOVE, RDI, SITE_NONE, 1, CANCEL},
+    {18, SITE_MOVE, SITE_NONE, RDI, 1, CANCEL},
+    {19, SITE_MOVE, RDI, SITE_NONE, 1, SOME | CANCEL},
+    {20, SITE_MOVE, SITE_NONE, RDI, 1, SOME | CANCEL},
+    {295, SITE_MOVE, RDI, SITE_NONE, 1, CANCEL},
+    {296, SITE_MOVE, SITE_NONE, RDI, 1, CANCEL},
+    {327, SITE_MOVE, RDI, SITE_NONE, 1, CANCEL},
+    {328, SITE_MOVE, SITE_NONE, RDI, 1, CANCEL},
+    {40, SITE_MOVE, RSI, RDI, 1, CANCEL},
+    {326, SITE_MOVE, RDI, RDX, 1, CANCEL},
+    {275, SITE_SPLICE, RDI, RDX, 0, CANCEL},
+    {276, SITE_SPLICE, RDI, RSI, 0, CANCEL},
+    {2, SITE_OPEN, SITE_NONE, SITE_NONE, 0, SOME | CANCEL},
+    {85, SITE_OPEN, SITE_NONE, SITE_NONE, 0, 0},
+    {257, SITE_OPEN, SITE_NONE, SITE_NONE, 0, SOME | CANCEL},
+    {32, SITE_DUP, SITE_NONE, SITE_NONE, 0, SOME},
+    {33, SITE_DUP2, SITE_NONE, SITE_NONE, 0, SOME},
+    {292, SITE_DUP2, SITE_NONE, SITE_NONE, 0, SOME},
+    {72, SITE_FCNTL, SITE_NONE, SITE_NONE, 0, SOME},
+    {436, SITE_RANGE, SITE_NONE, SITE_NONE, 0, 0},
+    {9, SITE_MAP, SITE_NONE, SITE_NONE, 0, SOME},
+    {22, SITE_PIPE, RDI, SITE_NONE, 0, 0},
+    {293, SITE_PIPE, RDI, SITE_NONE, 0, 0},
+    {53, SITE_PAIR, R10, SITE_NONE, 0, 0},
+    {41, SITE_MADE, SITE_NONE, SITE_NONE, 0, 0},
+    {43, SITE_MADE, SITE_NONE, SITE_NONE, 0, CANCEL},
+    {288, SITE_MADE, SITE_NONE, SITE_NONE, 0, CANCEL},
+    {284, SITE_MADE, SITE_NONE, SITE_NONE, 0, 0},
+    {290, SITE_MADE, SITE_NONE, SITE_NONE, 0, 0},
+    {283, SITE_MADE, SITE_NONE, SITE_NONE, 0, 0},
+    {289, SITE_MADE, SITE_NONE, SITE_NONE, 0, 0},
+    {294, SITE_MADE, SITE_NONE, SITE_NONE, 0, 0},
+};
+enum { ANY_CALLS = sizeof(any_calls) / sizeof(any_calls[0]) };
+
+static struct site any_site(const struct site *t, const struct any *call)
 {
-	enum { RDX = 2, RSI = 6, RDI = 7, R10 = 10 };
-	static const struct {
-		int nr;
-		uint8_t kind, from, to, positional;
-	} calls[] = {
-	    {0, SITE_MOVE, RDI, SITE_NONE, 0},
-	    {1, SITE_MOVE, SITE_NONE, RDI, 0},
-	    {3, SITE_CLOSE, SITE_NONE, SITE_NONE, 0},
-	    {17, SITE_MOVE, RDI, SITE_NONE, 1},
-	    {18, SITE_MOVE, SITE_NONE, RDI, 1},
-	    {19, SITE_MOVE, RDI, SITE_NONE, 1},
-	    {20, SITE_MOVE, SITE_NONE, RDI, 1},
-	    {295, SITE_MOVE, RDI, SITE_NONE, 1},
-	    {296, SITE_MOVE, SITE_NONE, RDI, 1},
-	    {327, SITE_MOVE, RDI, SITE_NONE, 1},
-	    {328, SITE_MOVE, SITE_NONE, RDI, 1},
-	    {40, SITE_MOVE, RSI, RDI, 1},
-	    {326, SITE_MOVE, RDI, RDX, 1},
-	    {275, SITE_SPLICE, RDI, RDX, 0},
-	    {276, SITE_SPLICE, RDI, RSI, 0},
-	    {2, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
-	    {85, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
-	    {257, SITE_OPEN, SITE_NONE, SITE_NONE, 0},
-	    {32, SITE_DUP, SITE_NONE, SITE_NONE, 0},
-	    {33, SITE_DUP2, SITE_NONE, SITE_NONE, 0},
-	    {292, SITE_DUP2, SITE_NONE, SITE_NONE, 0},
-	    {72, SITE_FCNTL, SITE_NONE, SITE_NONE, 0},
-	    {436, SITE_RANGE, SITE_NONE, SITE_NONE, 0},
-	    {9, SITE_MAP, SITE_NONE, SITE_NONE, 0},
-	    {22, SITE_PIPE, RDI, SITE_NONE, 0},
-	    {293, SITE_PIPE, RDI, SITE_NONE, 0},
-	    {53, SITE_PAIR, R10, SITE_NONE, 0},
-	    {41, SITE_MADE, SITE_NONE, SITE_NONE, 0},
-	    {43, SITE_MADE, SITE_NONE, SITE_NONE, 0},
-	    {288, SITE_MADE, SITE_NONE, SITE_NONE, 0},
-	    {284, SITE_MADE, SITE_NONE, SITE_NONE, 0},
-	    {290, SITE_MADE, SITE_NONE, SITE_NONE, 0},
-	    {283, SITE_MADE, SITE_NONE, SITE_NONE, 0},
-	    {289, SITE_MADE, SITE_NONE, SITE_NONE, 0},
-	    {294, SITE_MADE, SITE_NONE, SITE_NONE, 0},
-	};
-	enum { N = sizeof(calls) / sizeof(calls[0]) };
-	size_t to[N];
-	for (size_t i = 0; i < N; i++) {
+	struct site one = *t;
+	one.nr = call->nr;
+	one.kind = call->kind;
+	one.from = call->from;
+	one.to = call->to;
+	one.positional = call->positional;
+	return one;
+}
+
+/* The number is in eax. of: which calls; 0: all. Others are made as they were. */
+static void any_body(struct asmb *a, const struct site *t, uint64_t base, unsigned of)
+{
+	size_t to[ANY_CALLS] = {0};
+	for (size_t i = 0; i < ANY_CALLS; i++) {
+		if (of && !(any_calls[i].of & of))
+			continue;
 		EMIT(a, 0x3d); /* cmp $,%eax */
-		word(a, (uint32_t)calls[i].nr);
+		word(a, (uint32_t)any_calls[i].nr);
 		to[i] = jump_ahead(a, 0x74); /* je */
 	}
 	EMIT(a, 0x0f, 0x05);
-	bytes(a, t->bytes + 2, SITE_BYTES - 2);
+	bytes(a, t->bytes + 2, t->taken - 2);
 	jump(a, base + t->offset + t->taken);
-	for (size_t i = 0; i < N; i++) {
-		struct site one = *t;
+	for (size_t i = 0; i < ANY_CALLS; i++) {
 		uint16_t after;
-		one.nr = calls[i].nr;
-		one.kind = calls[i].kind;
-		one.from = calls[i].from;
-		one.to = calls[i].to;
-		one.positional = calls[i].positional;
+		if (!to[i])
+			continue;
+		const struct site one = any_site(t, &any_calls[i]);
 		land(a, to[i]);
 		body(a, &one, &after);
 		jump(a, base + t->offset + t->taken);
 	}
+}
+
+/* The function that makes every call in which a thread can be cancelled: number and arguments as a function has them,
+ * the last one on the stack. It is called from here, and what it did is counted when it comes back. */
+static void cancel_body(struct asmb *a, const struct site *t, uint64_t base)
+{
+	size_t to[ANY_CALLS] = {0};
+	for (size_t i = 0; i < ANY_CALLS; i++) {
+		if (!(any_calls[i].of & CANCEL))
+			continue;
+		EMIT(a, 0x81, 0xff); /* cmp $,%edi */
+		word(a, (uint32_t)any_calls[i].nr);
+		to[i] = jump_ahead(a, 0x74); /* je */
+	}
+	jump(a, base + t->target);
+	for (size_t i = 0; i < ANY_CALLS; i++)
+		land(a, to[i]);
+	EMIT(a, 0x57, 0x56, 0x52, 0x51);      /* push %rdi, %rsi, %rdx, %rcx */
+	EMIT(a, 0x41, 0x50, 0x41, 0x51);      /* push %r8, %r9 */
+	EMIT(a, 0xff, 0x74, 0x24, 6 * 8 + 8); /* push: the last argument; the stack is aligned again */
+	EMIT(a, 0xe8);                        /* call */
+	relative(a, base + t->target);
+	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 8); /* lea 8(%rsp),%rsp */
+	EMIT(a, 0x41, 0x58, 0x41, 0x5a);    /* pop %r8, %r10: from here on as at a call */
+	EMIT(a, 0x5a, 0x5e, 0x5f, 0x59);    /* pop %rdx, %rsi, %rdi, %rcx */
+	for (size_t i = 0; i < ANY_CALLS; i++) {
+		if (!(any_calls[i].of & CANCEL))
+			continue;
+		EMIT(a, 0x81, 0xf9); /* cmp $,%ecx */
+		word(a, (uint32_t)any_calls[i].nr);
+		to[i] = jump_ahead(a, 0x74);
+	}
+	EMIT(a, 0xc3);
+	a->made = true;
+	for (size_t i = 0; i < ANY_CALLS; i++) {
+		uint16_t after;
+		if (!to[i])
+			continue;
+		struct site one = any_site(t, &any_calls[i]);
+		one.taken = 2; /* nothing stood behind it */
+		land(a, to[i]);
+		body(a, &one, &after);
+		EMIT(a, 0xc3);
+	}
+	a->made = false;
+}
+
+/* Where the number has been guessed: another call is made as it was. */
+static void guessed_body(struct asmb *a, const struct site *t, uint64_t base, uint16_t *ret_after)
+{
+	EMIT(a, 0x3d); /* cmp $,%eax */
+	word(a, (uint32_t)t->nr);
+	size_t other = jump_ahead(a, 0x75); /* jne */
+	body(a, t, ret_after);
+	jump(a, base + t->offset + t->taken);
+	land(a, other);
+	EMIT(a, 0x0f, 0x05);
+	bytes(a, t->bytes + 2, t->taken - 2);
 }
 
 /* A failure is no entry: the other log has not all of them. */
@@ -482,12 +555,14 @@ static void logged_body(struct asmb *a, const struct site *t)
 	EMIT(a, 0x49, 0x8b, 0x43, 16); /* mov 16(%r11),%rax */
 	finish_entry(a);
 	land(a, out);
-	bytes(a, t->bytes + 2, SITE_BYTES - 2);
+	bytes(a, t->bytes + 2, t->taken - 2);
 }
 
 /* Before a call that makes a process or a thread, whose flags are at hand. */
 static void mark_body(struct asmb *a, const struct site *t)
 {
+	if (t->before)
+		bytes(a, t->bytes, t->taken);
 	take_entry(a, SITE_MARK, false);
 	if (t->nr == 435)
 		EMIT(a, 0x48, 0x8b, 0x07); /* mov (%rdi),%rax: struct clone_args */
@@ -503,7 +578,8 @@ static void mark_body(struct asmb *a, const struct site *t)
 	EMIT(a, 0x89, 0x05);               /* mov %eax,threads(%rip) */
 	relative(a, a->table + offsetof(struct counted_table, threads));
 	land(a, none);
-	bytes(a, t->bytes, 5);
+	EMIT(a, 0xb8); /* mov $,%eax */
+	word(a, (uint32_t)t->nr);
 }
 
 int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t table, struct stubs *ret)
@@ -521,13 +597,17 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 			EMIT(&a, 0xcc);
 		ret->at[i] = (uint16_t)ret->n;
 		ret->after[i] = ret->logged[i] = 0;
-		if (t->kind == SITE_ANY) {
-			any_body(&a, t, base);
+		if (t->kind == SITE_ANY || t->kind == SITE_SOME) {
+			any_body(&a, t, base, t->kind == SITE_SOME ? SOME : 0);
+		} else if (t->kind == SITE_CANCEL) {
+			cancel_body(&a, t, base);
 		} else if (t->kind > SITE_LOGGED && t->kind < SITE_MADE) {
 			thread_body(&a, t, base);
 		} else {
 			if (t->kind == SITE_MARK)
 				mark_body(&a, t);
+			else if (t->guessed)
+				guessed_body(&a, t, base, &ret->after[i]);
 			else
 				body(&a, t, &ret->after[i]);
 			jump(&a, base + t->offset + t->taken);
@@ -549,6 +629,6 @@ void stubs_jump(const struct site *site, uint64_t base, uint64_t code, uint16_t 
 	ret[0] = site->kind == SITE_BEGIN || site->kind == SITE_SHUT ? 0xe8 : 0xe9;
 	memcpy(ret + 1, &d, 4);
 	memcpy(ret + 5, site->bytes + 5, SITE_BYTES - 5);
-	if (site->taken == SITE_BYTES)
-		memset(ret + 5, 0x90, SITE_BYTES - 5);
+	if (site->taken > 5)
+		memset(ret + 5, 0x90, site->taken - 5u);
 }

@@ -469,6 +469,8 @@ bool counted_drain(struct sup *s, struct proc *p, bool standing)
 				continue;
 		}
 		if (thread) {
+			if (!c->sites->tid)
+				goto lost;
 			c->many = true;
 			c->made++;
 			continue;
@@ -637,7 +639,7 @@ static bool is_open(enum call c)
 /* Is it a call that the code logs? */
 static bool by_site(const struct counted *c, uint64_t ip)
 {
-	if (ip >= c->code && ip < c->code + CODE_SIZE)
+	if ((ip >= c->code && ip < c->code + CODE_SIZE) || sites_stay(c->sites, ip - c->base))
 		return true;
 	for (size_t i = 0; i < c->sites->n; i++)
 		if (c->sites->site[i].kind == SITE_OPENED && ip == c->base + c->sites->site[i].call + 2)

@@ -125,7 +125,8 @@ static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, i
 {
 	unsigned char fp[FXSAVE];
 	const uint64_t fp_at = (on->sp - RED_ZONE - sizeof(fp)) & ~(uint64_t)63;
-	struct frame f = {.pretcode = g->base + g->sites->sigreturn,
+	const uint64_t by_number[2] = {g->base + g->sites->pop, SYS_rt_sigreturn};
+	struct frame f = {.pretcode = g->base + (g->sites->sigreturn ? g->sites->sigreturn : g->sites->gadget),
 	                  .uc_flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS,
 	                  .stack_flags = 0x7fffffff, /* refused, so that the alternate stack stays what it is */
 	                  .r8 = on->r8,
@@ -155,7 +156,12 @@ static int make_frame(pid_t pid, const struct graft *g, const struct regs *on, i
 	*ret_at = (fp_at - sizeof(f)) & ~(uint64_t)15;
 	if (pwrite(mem, fp, sizeof(fp), (off_t)fp_at) != (ssize_t)sizeof(fp))
 		return -EFAULT;
-	return pwrite(mem, &f, sizeof(f), (off_t)*ret_at) == (ssize_t)sizeof(f) ? 0 : -EFAULT;
+	if (pwrite(mem, &f, sizeof(f), (off_t)*ret_at) != (ssize_t)sizeof(f))
+		return -EFAULT;
+	if (g->sites->sigreturn)
+		return 0;
+	*ret_at -= sizeof(by_number);
+	return pwrite(mem, by_number, sizeof(by_number), (off_t)*ret_at) == (ssize_t)sizeof(by_number) ? 0 : -EFAULT;
 }
 
 /* Makes a call in its name. 0 or the call's -errno; the result in *ret. -ESRCH: it is gone. */
@@ -476,8 +482,9 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 		    was.ip == 2 + (counted ? g->counted_code + counted->at[in] : g->base + g->sites->site[in].offset))
 			break;
 	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
+	bool stays = sites_stay(g->sites, was.ip - g->base);
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
-	bool behind = (in < g->sites->n || begins) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
+	bool behind = (in < g->sites->n || begins || stays) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
 	if (rc == 0 && (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || g->opens) ||
 	                !same_bytes(pid, g->sites, g->base, counted, g->counted_code)))
 		rc = -ENOTSUP;

@@ -38,10 +38,10 @@ static const struct sites *library_at(const struct libraries *libs, uint64_t ip,
 {
 	for (size_t i = 0; i < libs->n; i++) {
 		const struct sites *l = &libs->sites[i];
-		for (size_t k = 0; k <= l->n; k++) {
+		for (size_t k = 0; k <= l->n + SITES_STAYS; k++) {
 			if (k < l->n && l->site[k].kind != SITE_OPEN)
 				continue;
-			uint64_t offset = k < l->n ? l->site[k].offset : l->start;
+			uint64_t offset = k < l->n ? l->site[k].offset : k == l->n ? l->start : l->stays[k - l->n - 1];
 			if (offset &&
 			    (l->alone && !l->moves ? ip == offset + 2 : ip > offset + 2 && ((ip - 2 - offset) & 0xfff) == 0)) {
 				*ret_base = ip - 2 - offset;

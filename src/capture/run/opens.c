@@ -688,8 +688,8 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	const struct sites *l = counted_library(p, t->ip, &base, &code, &table);
 	if (!l)
 		l = library_of(s, p, t->ip, &base);
-	if (l && l->unmarked)
-		return; /* a child in the same memory would not be told from it */
+	if (l && (l->unmarked || l->musl))
+		return; /* of musl its places are not known; or a child in the same memory would not be told from it */
 	if (!l) {
 		if (p->open_stops > 4 * s->inject_after + 64)
 			p->inject_tries = TRIES; /* its opens are not a library's */
