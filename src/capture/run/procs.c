@@ -402,6 +402,8 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->seen = now;
 	p->ppid = parent ? parent->pid : 0;
 	p->parent_num = parent ? parent->num : 0;
+	if (st.threads == 1)
+		p->single_stop = s->moment + 1;
 	p->wchar_exec = UINT64_MAX;
 	p->uid = s->euid;
 	p->gid = s->egid;
@@ -721,6 +723,8 @@ static void read_figures(struct sup *s, struct proc *p, struct procfs *f, struct
 	procfs_status(p->pid, f);
 	/* Its own bytes, without its children's: not known where it had threads as well. */
 	bool lone = p->forks && single(p);
+	if (f->threads == 1)
+		p->single_stop = s->moment + 1;
 	if (lone || !p->forks)
 		procfs_io(p->pid, lone, f);
 	const uint64_t from[] = {f->cpu,   f->user,  f->system,     f->resident_peak,
@@ -799,6 +803,10 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 	exec_settle(s, p, 0);
 	if (p->pid == s->root && !p->execn && (s->scans || (ending == TERM_ending_exited && (code == 126 || code == 127))))
 		exec_unstarted(s, p);
+	struct event ev = {.exit = {.ending = ending, .code = code}};
+	struct procfs last;
+	procfs_clear(&last);
+	read_figures(s, p, &last, &ev.exit); /* which tell how many threads it has, too */
 	if (!s->tree_only) {
 		struct held *held;
 		size_t n = proc_walk(s, p, false, &held);
@@ -810,10 +818,6 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 		proc_hold(s, p, held, n, p->exec_start);
 		held_free(held, n);
 	}
-	struct event ev = {.exit = {.ending = ending, .code = code}};
-	struct procfs last;
-	procfs_clear(&last);
-	read_figures(s, p, &last, &ev.exit);
 	see_children(s, p, last.threads == 1);
 	if (s->observer && s->observer->moved && s->exact && p->io_unseen)
 		s->observer->moved(s->observer->arg, false, false, UINT64_MAX);

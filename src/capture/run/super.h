@@ -223,6 +223,7 @@ struct proc {
 	bool walked;                 /* its descriptors were looked at since it was first seen */
 	struct numbers numbers;      /* of its descriptors, when they were listed last */
 	bool shares_table;           /* with a parent or a child */
+	uint64_t single_stop;        /* it had one thread at moment number single_stop - 1 */
 	struct numbers begun, ended; /* ... and of its child's that was about to exec, or ended, last */
 	uint64_t image;              /* what is seen in /proc of the program it runs, where nothing is stopped (scan.c) */
 	bool anon_shm;               /* it has memory that its children share */

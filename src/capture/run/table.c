@@ -142,14 +142,16 @@ static bool take_all(struct sup *s, struct proc *p, const struct numbers *known,
 /* May the table change while it is looked at? Then one number may come where another is meanwhile, so that they are as
  * many as were expected, each is there when it is looked at, and one is missed that was there all the time. The list
  * does not miss that. It may where the process is not the one that is stopped, and has more threads than the one that
- * is; who shares a table and is no thread is known when it, or its child, is looked at itself (1 us). */
+ * is; who shares a table and is no thread is known when it, or its child, is looked at itself (2 us). An exec gives it
+ * a table of its own, so that with a parent it shares none from then on. How many threads it has was often read at this
+ * very stop with other figures. */
 static bool may_change(const struct sup *s, struct proc *p, struct proc *parent)
 {
 	if (!s->current || s->current->proc != p)
 		return true;
-	if (parent && syscall(SYS_kcmp, p->pid, parent->pid, KCMP_FILES, 0, 0) == 0)
+	if (parent && !p->execn && syscall(SYS_kcmp, p->pid, parent->pid, KCMP_FILES, 0, 0) == 0)
 		p->shares_table = parent->shares_table = true;
-	return p->shares_table || !proc_has_one_thread(p);
+	return p->shares_table || !(p->single_stop == s->moment + 1 || proc_has_one_thread(p));
 }
 
 /* The child that ended or began last in its place had the same, nearly always. */
