@@ -18,12 +18,14 @@ static_assert(OPENS_OWN + offsetof(struct opens_own, pid) == 0x2f7374651008 &&
 /* openat(AT_FDCWD, path, flags): as at the call, with the log's address in r11. Afterwards as behind the call, and r11
  * is not 0; or r11 is 0, nothing was done, and the caller makes the call himself, where it is stopped.
  *
- * An entry is written behind the end, where it does not count; the cmpxchg makes it count, unless a signal's handler
- * has made one there in between. It needs no lock: all that use this log run by turns on one thread. */
+ * An entry is written behind the end, where it does not count; then the end is moved. It needs no lock: one thread uses
+ * this log, and a signal's handler that interrupts it here finds it busy and stops. */
 __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         ".balign 64\n"
         "opens_begin:\n"
         "lock incl 12(%r11)\n" /* busy: seen before gate is looked at */
+        "cmpl $1, 12(%r11)\n"  /* a handler that has interrupted this: what is being written is not to be touched */
+        "jne 7f\n"
         "cmpl $0, 8(%r11)\n"
         "jne 7f\n"
         "mov (%r11), %ecx\n"
@@ -85,15 +87,9 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "shr $6, %edx\n"
         "mov %edx, 20(%rdi)\n"
         "add %r9d, %edx\n"
-        "mov %rax, %r10\n"
-        "mov %r9d, %eax\n"
-        "cmpxchg %edx, (%rbx)\n"
-        "mov %r10, %rax\n"
-        "jne 1b\n"
+        "mov %edx, (%rbx)\n"
         "jmp 5f\n"
         "4:\n"
-        "cmp (%rbx), %r9d\n" /* or a handler was here between the two readings */
-        "jne 1b\n"
         "incl 16(%rbx)\n"
         "jmp 5f\n"
         "6:\n"

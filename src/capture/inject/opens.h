@@ -39,7 +39,7 @@ struct opens_slot {
 	uint32_t pos;   /* cells ever written; the program's */
 	uint32_t taken; /* ... read; the recorder's */
 	uint32_t gate;  /* the recorder's: not 0: opens are to stop */
-	int32_t busy;   /* the program's: opens under way, one in each handler of a signal that interrupts another */
+	int32_t busy;   /* the program's: an open is under way */
 	uint32_t lost;  /* the program's: entries for which there was no room */
 	uint32_t most;  /* the recorder's: with more cells than that to be read, opens stop */
 	unsigned char room[40];
@@ -47,8 +47,8 @@ struct opens_slot {
 	    cell[(OPENS_CELLS + OPENS_ENTRY_CELLS) * OPENS_CELL]; /* the last entry of a round goes on behind it */
 };
 
-/* Cells that may wait to be read: there is room then for what handlers of signals add meanwhile. Of a program that
- * counts (sites.h) fewer, since each open and close is an entry in that log, too. */
+/* Cells that may wait to be read: there is room then for one more. Of a program that counts (sites.h) fewer, since each
+ * open and close is an entry in that log, too. */
 #define OPENS_MOST (OPENS_CELLS - 4 * OPENS_ENTRY_CELLS)
 #define OPENS_MOST_COUNTED (COUNTED_LOG / 8)
 
