@@ -56,6 +56,9 @@ for inject in off auto always; do
 		STEMMA_INJECT=$inject counted p-io $c $known
 	done
 done
+for kind in static musl; do
+	[ ! -x "$PROGS/p-io-$kind" ] || STEMMA_INJECT=always counted p-io-$kind many f1:read f7:read f19:read f0:written f19:written
+done
 kinds='static bare pie pie-named musl musl-static musl-bare'
 thorough || kinds='static bare musl musl-bare'
 for kind in $kinds; do

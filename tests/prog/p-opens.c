@@ -457,6 +457,19 @@ static void computes(void)
 		fail("the flags of floating point");
 }
 
+/* The only thread there is is to be cancelled, and is, where it opens the next file: nothing is opened then. */
+static void cancelled(void)
+{
+	char path[4200];
+	for (int i = 0; i < FILES; i++)
+		visit_n(i);
+	snprintf(path, sizeof(path), "%s/f0", folder);
+	pthread_cancel(pthread_self());
+	int fd = open(path, O_RDONLY);
+	(void)fd;
+	_exit(1);
+}
+
 /* A wild pointer, or worse: the log is anything. What is opened is opened. */
 static void garbles(void)
 {
@@ -494,6 +507,7 @@ int main(int argc, char **argv)
 	             {"results", results},
 	             {"renames", renames},
 	             {"waits", waits},
+	             {"cancelled", cancelled},
 	             {"garbles", garbles},
 	             {"interrupted", interrupted},
 	             {"computes", computes},

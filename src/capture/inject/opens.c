@@ -176,6 +176,15 @@ static void jump(struct asmb *a, uint64_t code, uint64_t target)
 	word(a, (uint32_t)d);
 }
 
+/* The call, made by the code: path and flags are in rsi and rdx. */
+static void made_call(struct asmb *a)
+{
+	EMIT(a, 0xbf, 0x9c, 0xff, 0xff, 0xff);  /* mov $AT_FDCWD,%edi */
+	EMIT(a, 0xb8, 0x01, 0x01, 0, 0);        /* mov $257,%eax */
+	EMIT(a, 0xff, 0x15);                    /* call *code(%rip) */
+	word(a, (uint32_t)(0 - (a->s->n + 4))); /* the page's first eight bytes */
+}
+
 /* call: where it is made, if not here; made: where it goes on if it was. */
 static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at)
 {
@@ -203,14 +212,101 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	jump(a, code, made_at);
 }
 
+/* The same of musl, whose number and arguments are those of open(path, flags); its bytes are what stands before the
+ * call. */
+static void musl_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at)
+{
+	bytes(a, SITES_LARGE, LARGE_BYTES);
+	EMIT(a, 0x83, 0xf8, 2);        /* cmp $2,%eax */
+	size_t slow1 = ahead(a, 0x75); /* jne */
+	EMIT(a, 0xf7, 0xc6);           /* test $,%esi */
+	word(a, OPENS_FLAGS_NOT);
+	size_t slow2 = ahead(a, 0x75);
+	own_address(a);
+	EMIT(a, 0x4d, 0x8b, 0x1b);
+	EMIT(a, 0x4d, 0x85, 0xdb);
+	size_t slow3 = ahead(a, 0x74);
+	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp */
+	EMIT(a, 0x57, 0x56, 0x52);             /* push %rdi, %rsi, %rdx */
+	EMIT(a, 0x48, 0x89, 0xf2);             /* mov %rsi,%rdx */
+	EMIT(a, 0x48, 0x89, 0xfe);             /* mov %rdi,%rsi */
+	made_call(a);
+	EMIT(a, 0x5a, 0x5e, 0x5f);                      /* pop %rdx, %rsi, %rdi */
+	EMIT(a, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea 128(%rsp),%rsp */
+	EMIT(a, 0x4d, 0x85, 0xdb);
+	size_t made = ahead(a, 0x75);
+	EMIT(a, 0xb8, 2, 0, 0, 0); /* mov $2,%eax */
+	land(a, slow1);
+	land(a, slow2);
+	land(a, slow3);
+	jump(a, code, call);
+	land(a, made);
+	jump(a, code, made_at);
+}
+
+/* The function of musl's that makes every call in which a thread can be cancelled: number and arguments as a function
+ * has them. made_at: where it goes on; 0: it returns. A thread that is to be cancelled is, by the function. */
+static void cancel_body(struct asmb *a, const struct site *t, uint64_t code, uint64_t slow_at, uint64_t made_at)
+{
+	EMIT(a, 0x83, 0xff, 2);       /* cmp $2,%edi: open */
+	size_t open = ahead(a, 0x74); /* je */
+	EMIT(a, 0x81, 0xff, 1, 1, 0, 0);
+	size_t slow1 = ahead(a, 0x75);
+	EMIT(a, 0x83, 0xfe, 0x9c); /* cmp $AT_FDCWD,%esi */
+	size_t slow2 = ahead(a, 0x75);
+	EMIT(a, 0x57, 0x56, 0x52, 0x51); /* push %rdi, %rsi, %rdx, %rcx */
+	EMIT(a, 0x48, 0x89, 0xd6);       /* mov %rdx,%rsi */
+	EMIT(a, 0x48, 0x89, 0xca);       /* mov %rcx,%rdx */
+	size_t both = ahead(a, 0xeb);
+	land(a, open);
+	EMIT(a, 0x57, 0x56, 0x52, 0x51);
+	land(a, both);
+	EMIT(a, 0xf7, 0xc2); /* test $,%edx */
+	word(a, OPENS_FLAGS_NOT);
+	size_t undo1 = ahead(a, 0x75), undo2 = 0;
+	if (t->slot) {
+		EMIT(a, 0x64, 0x4c, 0x8b, 0x1c, 0x25, 0, 0, 0, 0); /* mov %fs:0,%r11 */
+		EMIT(a, 0x41, 0x83, 0x7b, t->slot, 0);             /* cmpl $0,slot(%r11) */
+		undo2 = ahead(a, 0x75);
+	}
+	own_address(a);
+	EMIT(a, 0x4d, 0x8b, 0x1b);
+	EMIT(a, 0x4d, 0x85, 0xdb);
+	size_t undo3 = ahead(a, 0x74);
+	made_call(a);
+	EMIT(a, 0x4d, 0x85, 0xdb);
+	size_t undo4 = ahead(a, 0x74);
+	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 4 * 8); /* lea 32(%rsp),%rsp */
+	if (made_at)
+		jump(a, code, made_at);
+	else
+		EMIT(a, 0xc3);
+	land(a, undo1);
+	if (undo2)
+		land(a, undo2);
+	land(a, undo3);
+	land(a, undo4);
+	EMIT(a, 0x59, 0x5a, 0x5e, 0x5f); /* pop %rcx, %rdx, %rsi, %rdi */
+	land(a, slow1);
+	land(a, slow2);
+	jump(a, code, slow_at);
+}
+
 bool opens_wants(const struct site *t)
 {
-	return (t->kind == SITE_OPEN && t->nr == 257 && t->loaded) || t->kind == SITE_MARK;
+	return (t->kind == SITE_OPEN && (t->nr == 257 || t->nr == 2) && t->loaded) ||
+	       (t->kind == SITE_CANCEL && t->loaded) || t->kind == SITE_MARK;
 }
 
 uint64_t opens_from(const struct site *t)
 {
-	return t->kind == SITE_MARK ? t->offset : t->offset - LOAD_BYTES;
+	return t->kind != SITE_OPEN ? t->offset : t->offset - (t->nr == 2 ? LARGE_BYTES : LOAD_BYTES);
+}
+
+void opens_before(const struct site *t, unsigned char ret[LOAD_BYTES])
+{
+	static const unsigned char load[LOAD_BYTES] = {0xb8, 1, 1}; /* 257 */
+	memcpy(ret, t->nr == 2 ? (const unsigned char *)SITES_LARGE : load, LOAD_BYTES);
 }
 
 int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,
@@ -237,9 +333,15 @@ int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struc
 				bytes(&a, t->bytes, t->taken);
 				jump(&a, code, base + t->offset + t->taken);
 			}
+		} else if (t->kind == SITE_CANCEL) {
+			cancel_body(&a, t, code, counted ? counted_code + counted->at[i] : base + t->target,
+			            counted ? counted_code + counted->logged[i] : 0);
 		} else {
-			uint64_t call = base + t->offset;
-			open_body(&a, code, call, counted ? counted_code + counted->logged[i] : call + 2);
+			const uint64_t call = base + t->offset, made = counted ? counted_code + counted->logged[i] : call + 2;
+			if (t->nr == 2)
+				musl_body(&a, code, call, made);
+			else
+				open_body(&a, code, call, made);
 		}
 		int64_t d = (int64_t)(code + ret->at[i] - (base + opens_from(t) + 5));
 		a.far |= d != (int32_t)d;
@@ -264,6 +366,12 @@ bool opens_wants(const struct site *t)
 uint64_t opens_from(const struct site *t)
 {
 	return t->offset;
+}
+
+void opens_before(const struct site *t, unsigned char ret[LOAD_BYTES])
+{
+	(void)t;
+	memset(ret, 0, LOAD_BYTES);
 }
 
 int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,

@@ -71,6 +71,8 @@ size_t opens_code(const void **ret);
  * instead. The call itself stays where it is: a handler that interrupted it can return behind it. */
 bool opens_wants(const struct site *s);
 uint64_t opens_from(const struct site *s);
+/* Of an open: what stands there until it is jumped from. */
+void opens_before(const struct site *s, unsigned char ret[LOAD_BYTES]);
 /* Makes the stubs for a library loaded at base, to lie at code. Sites that are not wanted have at 0. counted: the stubs
  * at counted_code that count, which come after these; NULL: there are none. 0, or -ERANGE. */
 int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,

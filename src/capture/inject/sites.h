@@ -59,18 +59,24 @@ struct site {
 	uint8_t from, to;   /* of MOVE: number of the register with the descriptor; SITE_NONE */
 	uint8_t positional; /* of MOVE: counted apart from read and write */
 	uint8_t taken;      /* bytes that change: 8, or 5 of a mark; of musl 5 to 8 */
-	uint8_t loaded;     /* the call's number is loaded (LOAD_BYTES) right before it */
-	uint8_t single;     /* programs with threads do not pass here */
-	uint8_t guessed;    /* nr is what it seems to be: the stub looks whether it is */
-	uint8_t before;     /* of a mark: its bytes are not the load of the number, but come before the call */
+	/* The call's number is loaded (LOAD_BYTES) right before it. Of musl's open: SITES_LARGE is right before it. Of
+	 * CANCEL: it is known how to see whether a thread is to be cancelled. */
+	uint8_t loaded;
+	uint8_t single;  /* programs with threads do not pass here */
+	uint8_t guessed; /* nr is what it seems to be: the stub looks whether it is */
+	uint8_t before;  /* of a mark: its bytes are not the load of the number, but come before the call */
 	/* Of the way of threads: where in the frame the descriptor is kept, the frame's size; where the call or jump that
-	 * is replaced went, 0 if it is the frame's end; and the system call. Of CANCEL: where the jump went. */
+	 * is replaced went, 0 if it is the frame's end; and the system call. Of CANCEL: slot is
+	 * where it says behind the thread's pointer that it is to be cancelled, 0 if nobody ever is; where the jump went.
+	 */
 	uint8_t slot, frame;
 	uint64_t target, call;
 	unsigned char bytes[SITE_BYTES];
 };
 #define SITE_NONE 0xff
-#define LOAD_BYTES 5 /* mov $NR,%eax */
+#define LOAD_BYTES 5                                 /* mov $NR,%eax */
+#define SITES_LARGE "\x81\xce\0\x80\0\0\x48\x63\xf6" /* or $O_LARGEFILE,%esi; movslq %esi,%rsi */
+#define LARGE_BYTES (sizeof(SITES_LARGE) - 1)
 
 struct sites {
 	/* Two places that stay as they are: `syscall; cmp $-4095,%rax; jae; ret`, and what returns from a signal's handler.
@@ -158,7 +164,8 @@ struct counted_table {
 struct stubs {
 	unsigned char code[STUBS_SIZE];
 	size_t n;
-	uint16_t at[SITES_MAX];    /* where each site's stub begins; its call is its first instruction but in a mark */
+	uint16_t at[SITES_MAX];    /* where each site's stub begins */
+	uint16_t call[SITES_MAX];  /* of an open: where it is made */
 	uint16_t after[SITES_MAX]; /* where what it counts has been counted; 0 in a mark */
 	/* Where who has made an open goes on, as behind the call, to have it in the log; 0 for all but opens. */
 	uint16_t logged[SITES_MAX];

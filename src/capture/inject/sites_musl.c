@@ -136,6 +136,20 @@ static bool is_called(const struct place *p, uint64_t addr)
 	return find_going(p, 0xe8, addr, addr, &at, &to) > 0;
 }
 
+/* Where it says, behind the thread's pointer, that the thread is to be cancelled: what is asked before each call, by
+ * this address. 0: not known. */
+static uint8_t find_flag(const unsigned char *code, size_t n)
+{
+	static const unsigned char self[] = {0x64, 0x48, 0x8b, 0x1c, 0x25, 0, 0, 0, 0}, /* mov %fs:0,%rbx */
+	    address[] = {0x48, 0x8d, 0x7b};                                             /* lea FLAG(%rbx),%rdi */
+	const unsigned char *at = memmem(code, n, address, sizeof(address));
+	const size_t rest = at ? n - (size_t)(at - code) : 0;
+	if (rest <= sizeof(address) || !memmem(code, n, self, sizeof(self)) ||
+	    memmem(at + 1, rest - 1, address, sizeof(address)) || at[sizeof(address)] > 127)
+		return 0;
+	return at[sizeof(address)];
+}
+
 /* The function that all calls pass in which a thread can be cancelled, and where these are made. */
 static bool find_cancel(const struct image *im, struct sites *s)
 {
@@ -166,6 +180,8 @@ static bool find_cancel(const struct image *im, struct sites *s)
 	sites_add(s, &w, p.addr + at, JUMP, p.code + at);
 	s->site[had].target = to;
 	s->site[had].single = 1;
+	s->site[had].slot = from + p.addr == to ? 0 : find_flag(p.code + (to - p.addr), from - (to - p.addr));
+	s->site[had].loaded = s->site[had].slot || from + p.addr == to;
 	return nstays;
 }
 
@@ -252,6 +268,8 @@ static bool look(struct sites *s, const unsigned char *code, size_t n, uint64_t 
 		return false; /* no room */
 	s->site[had].nr = nr;
 	s->site[had].guessed = !unknown;
+	s->site[had].loaded = nr == 2 && at >= LARGE_BYTES && !memcmp(code + at - LARGE_BYTES, SITES_LARGE, LARGE_BYTES) &&
+	                      !sites_is_entered_near(code, n, addr, at, at - LARGE_BYTES, LARGE_BYTES);
 	s->site[had].single = 1;
 	return true;
 }

@@ -612,6 +612,15 @@ int stubs_make(const struct sites *s, uint64_t base, uint64_t code, uint64_t tab
 				body(&a, t, &ret->after[i]);
 			jump(&a, base + t->offset + t->taken);
 		}
+		enum { COMPARED = 11 }; /* the number, where it is guessed */
+		ret->call[i] = (uint16_t)(ret->at[i] + (t->guessed ? COMPARED : 0));
+		if (t->kind == SITE_CANCEL) {
+			struct site one = *t;
+			one.taken = 2; /* nothing stood behind it */
+			ret->logged[i] = (uint16_t)ret->n;
+			logged_body(&a, &one);
+			EMIT(&a, 0xc3);
+		}
 		if (t->kind == SITE_OPEN) {
 			ret->logged[i] = (uint16_t)ret->n;
 			logged_body(&a, t);

@@ -743,7 +743,7 @@ const struct sites *counted_library(const struct proc *p, uint64_t ip, uint64_t 
                                     uint64_t *ret_table)
 {
 	const struct counted *c = p->counted;
-	if (!c || ip < c->code || ip >= c->code + STUBS_SIZE)
+	if (!c || ((ip < c->code || ip >= c->code + STUBS_SIZE) && !sites_stay(c->sites, ip - c->base)))
 		return NULL;
 	*ret_base = c->base;
 	*ret_code = c->code;

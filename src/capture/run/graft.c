@@ -407,13 +407,15 @@ static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, co
 		const struct site *t = &g->sites->site[i];
 		if (!stubs->at[i])
 			continue;
-		unsigned char is[LOAD_BYTES], as[SITE_BYTES] = {0}, jump[LOAD_BYTES] = {0xe9};
+		unsigned char is[LOAD_BYTES], as[SITE_BYTES], jump[LOAD_BYTES] = {0xe9};
 		uint64_t from = g->base + opens_from(t);
 		uint32_t d = (uint32_t)(code + stubs->at[i] - (from + LOAD_BYTES));
 		memcpy(jump + 1, &d, sizeof(d));
-		site_bytes(g->sites, g->base, counted, g->counted_code, i, as);
-		if (pread(mem, is, sizeof(is), (off_t)from) != sizeof(is) ||
-		    (t->kind == SITE_MARK ? memcmp(is, as, sizeof(is)) != 0 : is[0] != 0xb8))
+		if (t->kind == SITE_OPEN)
+			opens_before(t, as);
+		else
+			site_bytes(g->sites, g->base, counted, g->counted_code, i, as);
+		if (pread(mem, is, sizeof(is), (off_t)from) != sizeof(is) || memcmp(is, as, sizeof(is)) != 0)
 			continue; /* not as in the file */
 		if (!write_all(mem, from, jump, sizeof(jump)))
 			rc = -EIO;
@@ -479,13 +481,13 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	size_t in = 0;
 	for (; rc == 0 && in < g->sites->n; in++)
 		if (g->sites->site[in].kind == SITE_OPEN &&
-		    was.ip == 2 + (counted ? g->counted_code + counted->at[in] : g->base + g->sites->site[in].offset))
+		    was.ip == 2 + (counted ? g->counted_code + counted->call[in] : g->base + g->sites->site[in].offset))
 			break;
 	/* Right behind the open, or the call that begins it all, and the kernel is not about to make it again. */
 	bool stays = sites_stay(g->sites, was.ip - g->base);
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins || stays) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
-	if (rc == 0 && (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || g->opens) ||
+	if (rc == 0 && (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || (g->opens && !g->sites->musl)) ||
 	                !same_bytes(pid, g->sites, g->base, counted, g->counted_code)))
 		rc = -ENOTSUP;
 	if (rc == 0) {

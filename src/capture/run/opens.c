@@ -153,6 +153,8 @@ static bool by_site(const struct proc *p, const struct logging *g, const struct 
 	uint64_t base, code, table;
 	if (counted_library(p, t->ip, &base, &code, &table) == g->sites)
 		return base == g->base;
+	if (sites_stay(g->sites, t->ip - g->base))
+		return true;
 	for (size_t i = 0; i < g->sites->n; i++)
 		if (g->sites->site[i].kind == SITE_OPEN && t->ip == g->base + g->sites->site[i].offset + 2 &&
 		    opens_wants(&g->sites->site[i]))
@@ -160,9 +162,16 @@ static bool by_site(const struct proc *p, const struct logging *g, const struct 
 	return false;
 }
 
+/* Its arguments from the path on: path, flags. */
+static const uint64_t *path_of(const struct trap *t)
+{
+	return t->call == CALL_open ? t->args : t->args + 1;
+}
+
 static bool only_reads(const struct trap *t)
 {
-	return t->call == CALL_openat && !t->compat && (int)t->args[0] == AT_FDCWD && !(t->args[2] & OPENS_FLAGS_NOT);
+	return !t->compat && (t->call == CALL_open || (t->call == CALL_openat && (int)t->args[0] == AT_FDCWD)) &&
+	       !(path_of(t)[1] & OPENS_FLAGS_NOT);
 }
 
 /* ---- taking ---- */
@@ -402,7 +411,7 @@ bool opens_full(struct sup *s, const struct trap *t)
 	    p->stale || p->exec || l->barred || s->pending || p->tmpfile_tid)
 		return false;
 	const struct opens_slot *log = log_of(l, g->slot);
-	ssize_t n = log->pos == log->taken ? -1 : remote_string(t->tid, t->args[1], path, sizeof(path));
+	ssize_t n = log->pos == log->taken ? -1 : remote_string(t->tid, path_of(t)[0], path, sizeof(path));
 	if (n <= 0 || path[1] == '.')
 		return false;
 	s->traps++;
@@ -411,7 +420,7 @@ bool opens_full(struct sup *s, const struct trap *t)
 	k->can_block = true;
 	take_all(s);
 	struct opens_entry e = {
-	    .tsc = tsc_now(), .value = UNKNOWN, .flags = (uint32_t)t->args[2], .length = (uint32_t)n + 1};
+	    .tsc = tsc_now(), .value = UNKNOWN, .flags = (uint32_t)path_of(t)[1], .length = (uint32_t)n + 1};
 	if (!g->never && !add(l, p, &e, (unsigned char *)path, false))
 		sup_gap(s, p, TERM_gap_lost, 1, "out of memory");
 	return true;
@@ -688,8 +697,8 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	const struct sites *l = counted_library(p, t->ip, &base, &code, &table);
 	if (!l)
 		l = library_of(s, p, t->ip, &base);
-	if (l && (l->unmarked || l->musl))
-		return; /* of musl its places are not known; or a child in the same memory would not be told from it */
+	if (l && l->unmarked)
+		return; /* a child in the same memory would not be told from it */
 	if (!l) {
 		if (p->open_stops > 4 * s->inject_after + 64)
 			p->inject_tries = TRIES; /* its opens are not a library's */
