@@ -59,7 +59,7 @@ done
 for kind in static musl; do
 	[ ! -x "$PROGS/p-io-$kind" ] || STEMMA_INJECT=always counted p-io-$kind many f1:read f7:read f19:read f0:written f19:written
 done
-kinds='static bare pie pie-named musl musl-static musl-bare'
+kinds='static bare pie pie-named musl musl-bare'
 thorough || kinds='static bare musl musl-bare'
 for kind in $kinds; do
 	if [ -x "$PROGS/p-io-$kind" ]; then

@@ -171,14 +171,16 @@ done
 
 # Static programs, stripped ones and such that may lie anywhere, and those of musl; with the code that counts, too, which lies there
 # first.
-for kind in -static -bare -pie -pie-named -musl -musl-static -musl-bare; do
+kinds='-bare -musl -musl-bare'
+[ -z "$SLOW" ] || kinds='-static -bare -pie -pie-named -musl -musl-static -musl-bare'
+for kind in $kinds; do
 	if [ ! -x "$PROGS/p-opens$kind" ]; then
 		skip_ "p-opens$kind" "not built: the tool chain for it is not here"
 		continue
 	fi
-	cases='many flood spawns signals'
-	case $kind in *musl*) cases='many flood spawns cancelled' ;; esac
-	case $kind in -bare | -musl) ! thorough || cases=$("$PROGS/p-opens") ;; esac
+	cases='many spawns'
+	case $kind in *musl*) cases='many spawns cancelled' ;; esac
+	[ -z "$SLOW" ] || cases=$("$PROGS/p-opens")
 	for c in $cases; do
 		case $c in
 		many | killed | relative) most=0.4 ;;
@@ -218,7 +220,6 @@ else
 		stops=$(sed -n 's/.*"k":"run_end".*"traps":\([0-9]*\).*/\1/p' "$T/events")
 		[ -s "$T/why" ] || [ "$stops" -gt ${saves:+100}400 ] || break
 	done
-	# One that was built as a library's program, or lies in one piece with too much else, is stopped as ever.
 	[ ! -s "$T/why" ]
 	result $? "busybox reads 800 files: $stops stops" "$T/why"
 fi

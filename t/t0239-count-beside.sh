@@ -38,7 +38,7 @@ for c in $("$PROGS/p-moves"); do
 	esac
 done
 kinds='bare musl'
-thorough && kinds='bare pie musl musl-static musl-bare'
+thorough && kinds='bare pie musl musl-bare'
 for kind in $kinds; do
 	if [ -x "$PROGS/p-moves-$kind" ]; then
 		for c in $("$PROGS/p-moves"); do

@@ -494,26 +494,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = {{"many", many},
-	             {"flood", flood},
-	             {"killed", killed},
-	             {"relative", relative_killed},
-	             {"moves", moves},
-	             {"forks", forks},
-	             {"spawns", spawns},
-	             {"threads", threads},
-	             {"signals", signals},
-	             {"writes", writes},
-	             {"results", results},
-	             {"renames", renames},
-	             {"waits", waits},
-	             {"cancelled", cancelled},
-	             {"garbles", garbles},
-	             {"interrupted", interrupted},
-	             {"computes", computes},
-	             {"links", links},
-	             {"moved", moved},
-	             {"again", again},
+	} cases[] = {{"many", many},         {"flood", flood},         {"killed", killed},   {"relative", relative_killed},
+	             {"moves", moves},       {"forks", forks},         {"spawns", spawns},   {"threads", threads},
+	             {"signals", signals},   {"writes", writes},       {"results", results}, {"renames", renames},
+	             {"waits", waits},       {"cancelled", cancelled}, {"garbles", garbles}, {"interrupted", interrupted},
+	             {"computes", computes}, {"links", links},         {"moved", moved},     {"again", again},
 	             {"holds", holds}};
 	if (argc != 3) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
