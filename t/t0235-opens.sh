@@ -212,7 +212,8 @@ else
 	"$busybox" md5sum "$D"/f* >"$T/o/plain"
 	for try in 1 2 3 4; do
 		rm -rf "$T/o/home"
-		STEMMA_INJECT=always STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run -- "$busybox" md5sum "$D"/f* >"$T/o/out" 2>"$T/why"
+		: >"$T/why"
+		STEMMA_INJECT=always STEMMA_HOME=$T/o/home timeout 60 "$STEMMA" run -- "$busybox" md5sum "$D"/f* >"$T/o/out" 2>"$T/o/err" || cp "$T/o/err" "$T/why"
 		cmp "$T/o/plain" "$T/o/out" >>"$T/why" 2>&1
 		events "$T/o/home" "$T/events" || cat "$T/events.err" >>"$T/why"
 		found=$(grep '"k":"file"' "$T/events" | grep -c "$D/f[0-9]*\"")
