@@ -148,11 +148,59 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 	return rc < 0 && said ? 0 : rc;
 }
 
-void open_again(struct sup *s, struct proc *p, struct file *f, const struct fingerprint *print, int64_t time)
+static void add_opens(struct sup *s, struct proc *p, const struct logged_file *what, bool sure, int64_t time,
+                      unsigned n)
 {
-	if (f->kind != TERM_kind_terminal)
-		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time,
-		             f->kind == TERM_kind_regular ? print : NULL);
+	struct access *a = access_begin(s, p, what->file, ACCESS_READ, TERM_via_data, sure, TERM_api_open, time,
+	                                what->file->kind == TERM_kind_regular ? &what->print : NULL);
+	if (a)
+		a->count += n - 1;
+}
+
+void open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n)
+{
+	if (what->file->kind != TERM_kind_terminal)
+		add_opens(s, p, what, true, time, n);
+}
+
+static bool prints_equal(const struct fingerprint *a, const struct fingerprint *b)
+{
+	return a->known && b->known && a->size == b->size && a->mtime == b->mtime && a->ctime == b->ctime;
+}
+
+bool open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was)
+{
+	struct where w;
+	struct statx st;
+	bool follow = !(flags & O_NOFOLLOW), same = false;
+	if (where_path(NULL, p->pid, AT_FDCWD, path, follow, &w) == 0 && where_look(&w, follow, &st) == 0) {
+		struct fingerprint now = print_of(&st);
+		same = file_known(s, &st) == was->file && prints_equal(&now, &was->print);
+	}
+	where_release(&w);
+	return same;
+}
+
+int open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
+                 const struct opened_since *o)
+{
+	struct logged_file now;
+	struct file *f = was->file;
+	/* Any of them may have been of what was there before. It is sure already that this process has opened that: only
+	 * their number is to be said, unless somebody else has been found to have read what came after. */
+	f->unsteady = true;
+	if (f->stated.size == was->print.size && f->stated.mtime == was->print.mtime)
+		add_opens(s, p, was, false, o->first, o->n);
+	int rc = open_logged(s, p, path, flags, LOGGED_LATE, o->first, &now);
+	if (rc < 0 || !now.file)
+		return rc;
+	/* The last one is sure to be of what is there now if that was changed before it: after the look, for another file
+	 * that has not been changed since may have got the name at any time. */
+	int64_t changed = now.print.ctime, step = now.file->domain->mtime_step;
+	now.file->unsteady = true;
+	if (now.file->kind == TERM_kind_regular && (now.file == f || changed >= o->looked) && changed + step <= o->last)
+		add_opens(s, p, &now, true, o->last, 1);
+	return 0;
 }
 
 static void open_there(struct sup *s, struct proc *p, const struct trap *t, struct where *w, const struct statx *st,

@@ -381,11 +381,17 @@ struct file *file_address(struct sup *s, unsigned kind, const char *domain, cons
 	return f;
 }
 
+/* Are both of what the record takes for one version? */
+static bool is_state(const struct fingerprint *fp, const struct fingerprint *known)
+{
+	return known->known && fp->size == known->size && fp->mtime == known->mtime;
+}
+
 void file_state(struct sup *s, struct file *f, const struct fingerprint *fp)
 {
 	if (f->kind != TERM_kind_regular || !fp->known)
 		return;
-	if (f->stated.known && f->stated.size == fp->size && f->stated.mtime == fp->mtime)
+	if (is_state(fp, &f->stated))
 		return;
 	f->stated = *fp;
 	tell_file(s, f, NULL, (int64_t)fp->size, 0, false);
@@ -545,6 +551,13 @@ bool file_has_no_clones(const struct file *f)
 	return f->kind != TERM_kind_regular;
 }
 
+bool file_is_steady(const struct file *f, const struct fingerprint *fp, int64_t time)
+{
+	const int64_t moment = 100000000; /* more than a tick of any kernel */
+	return f->kind == TERM_kind_regular && !f->unsteady && fp->known && !foreign_clock(f) &&
+	       fp->ctime + time_slack(f) + moment < time && !file_is_written(f);
+}
+
 static unsigned evidence_of(struct sup *s, const struct access *a, const struct fingerprint *after)
 {
 	const struct file *f = a->file;
@@ -656,7 +669,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 	for (struct access *a = f->live; a && !fresh; a = a->file_next)
 		if (a->proc == p && (a->sure || !sure) && (a->via == TERM_via_sync) == (via == TERM_via_sync) &&
 		    (a->mode & mode & (ACCESS_READ | ACCESS_WRITE)) == (mode & (ACCESS_READ | ACCESS_WRITE)) &&
-		    (!before || (f->stated.known && before->size == f->stated.size && before->mtime == f->stated.mtime) ||
+		    (!before || (is_state(before, &f->stated) && (!a->before.known || is_state(before, &a->before))) ||
 		     (a->mode & ACCESS_WRITE) || f->kind != TERM_kind_regular)) {
 			a->count++;
 			/* Another thread may look before it is open again. */

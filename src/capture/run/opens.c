@@ -4,6 +4,7 @@
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
+#include "capture/run/opens_seen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +19,15 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #define TRIES 3
 #define FAILURES 8 /* in a row: it does not work here */
 #define HIGH_FD 1023
-#define SEEN 4096 /* paths remembered while the logs are read: more than the entries of one log */
+/* ns. How long the opens of a path wait for their look, where each look so far has found what the one before had found:
+ * twice as long each time. What is changed from outside meanwhile is `may` for as long. */
+#define WAIT_FIRST 20000000
+#define WAIT_LONGEST 160000000
+#define SEEN_TEXT (1 << 20) /* bytes of paths that are kept */
 /* Entries of full logs that are looked at together: those of a tick where an open takes 5 us, so that a file opened
  * many times in it is looked up once. A stop meanwhile waits for them, 1.5 us each at most. */
 #define TOGETHER 4096
@@ -55,15 +59,9 @@ struct opened {
 	int32_t value;
 	uint32_t flags;
 	size_t path; /* in paths */
+	uint32_t length;
 	bool late;
-};
-
-struct seen {
-	const struct proc *proc;
 	uint64_t hash;
-	size_t path;
-	bool nofollow;
-	struct logged_file what; /* its file pinned */
 };
 
 struct opens_logs {
@@ -79,9 +77,7 @@ struct opens_logs {
 	struct buf paths; /* what was taken and is not yet recorded */
 	struct opened *taken;
 	size_t ntaken, room;
-	struct seen seen[SEEN];
-	uint16_t remembered[SEEN]; /* those that hold something */
-	size_t nremembered;
+	struct seen_table seen;
 };
 
 /* Programs of which two processes, one after the other, have opened many files: the next one is given the code as soon
@@ -176,6 +172,14 @@ static bool only_reads(const struct trap *t)
 
 /* ---- taking ---- */
 
+/* One more open of a path that is kept. */
+static void wait_for_look(struct seen *m, uint64_t tsc)
+{
+	if (!m->opens++)
+		m->first = tsc;
+	m->last = tsc;
+}
+
 static void garbled(struct sup *s, struct proc *p)
 {
 	struct logging *g = p->logging;
@@ -196,11 +200,28 @@ static bool add(struct opens_logs *l, struct proc *p, const struct opens_entry *
 		l->room = room;
 	}
 	size_t at = l->paths.n;
+	bool nofollow = e->flags & O_NOFOLLOW;
 	buf_add(&l->paths, path, e->length);
 	if (l->paths.n != at + e->length)
 		return false;
-	l->taken[l->ntaken++] =
-	    (struct opened){.proc = p, .tsc = e->tsc, .value = e->value, .flags = e->flags, .path = at, .late = late};
+	const char *copy = (const char *)l->paths.p + at;
+	l->paths.p[l->paths.n - 1] = '\0';
+	uint64_t hash = seen_hash(p, copy, e->length, nofollow);
+	struct seen *m =
+	    e->value < 0 || e->value == UNKNOWN || late ? NULL : seen_find(&l->seen, p, copy, e->length, nofollow, hash);
+	if (m && m->kept && e->tsc > m->tsc) {
+		wait_for_look(m, e->tsc);
+		l->paths.n = at;
+	} else {
+		l->taken[l->ntaken++] = (struct opened){.proc = p,
+		                                        .tsc = e->tsc,
+		                                        .value = e->value,
+		                                        .flags = e->flags,
+		                                        .path = at,
+		                                        .length = e->length,
+		                                        .late = late,
+		                                        .hash = hash};
+	}
 	p->logging->fresh += e->value >= 0;
 	p->logging->opens++;
 	learn(p);
@@ -231,7 +252,6 @@ static void take(struct sup *s, int i)
 			garbled(s, p);
 			break;
 		}
-		l->paths.p[l->paths.n - 1] = '\0';
 		from += e.cells;
 	}
 	__atomic_store_n(&log->taken, pos, __ATOMIC_RELEASE);
@@ -310,24 +330,34 @@ static bool from_root(struct sup *s, struct proc *p, const char *path, char ret[
 	return cwd[0] && snprintf(ret, PATH_MAX, "%s/%s", cwd[1] ? cwd : "", path) < PATH_MAX;
 }
 
+/* Need a file that this path led to be looked at each time? Not where whatever changes it is a stop, which looks at all
+ * before, or shows by its times. */
+static bool may_wait(const struct proc *p, const struct logged_file *what, int64_t now)
+{
+	return what->file && !p->counted && !p->nwriting && file_is_steady(what->file, &what->print, now);
+}
+
 /* What was opened. */
 static struct logged_file record(struct sup *s, const struct opened *e, int64_t time)
 {
 	struct opens_logs *l = s->opens;
 	const char *path = (const char *)l->paths.p + e->path;
 	bool nofollow = e->flags & O_NOFOLLOW;
-	uint64_t hash = XXH3_64bits_withSeed(path, strlen(path), (uint64_t)e->proc->pid + nofollow);
-	struct seen *m = &l->seen[hash % SEEN];
-	bool known = m->proc == e->proc && m->hash == hash && m->nofollow == nofollow && e->value >= 0 &&
-	             e->value != UNKNOWN && !e->late && !strcmp((const char *)l->paths.p + m->path, path);
-	if (known) {
-		if (m->what.file)
-			open_again(s, e->proc, m->what.file, &m->what.print, time);
+	struct seen *m = e->value < 0 || e->value == UNKNOWN || e->late
+	                     ? NULL
+	                     : seen_find(&l->seen, e->proc, path, e->length, nofollow, e->hash);
+	if (m) {
+		if (m->kept && e->tsc > m->tsc)
+			wait_for_look(m, e->tsc);
+		else if (m->what.file)
+			open_again(s, e->proc, &m->what, time, 1);
 		return m->what;
 	}
 	char full[PATH_MAX];
 	struct logged_file what = {0};
 	int rc = -ENAMETOOLONG;
+	const uint64_t tsc = tsc_now();
+	const int64_t now = sup_now(s);
 	if (!path[0])
 		return what;
 	if (from_root(s, e->proc, path, full)) {
@@ -348,16 +378,83 @@ static struct logged_file record(struct sup *s, const struct opened *e, int64_t 
 		               : "a name changed while it opened the file");
 	if (rc < 0 || e->late || e->value < 0 || e->value == UNKNOWN)
 		return (struct logged_file){0};
-	if (m->what.file) {
-		m->what.file->pins--;
-		file_drop(s, m->what.file);
-	}
-	if (what.file)
-		what.file->pins++;
-	if (!m->proc)
-		l->remembered[l->nremembered++] = (uint16_t)(m - l->seen);
-	*m = (struct seen){.proc = e->proc, .hash = hash, .path = e->path, .nofollow = nofollow, .what = what};
+	/* One that is only possible says nothing of the next. */
+	if (what.sure)
+		seen_add(&l->seen,
+		         &(struct seen){.proc = e->proc,
+		                        .length = e->length,
+		                        .nofollow = nofollow,
+		                        .kept = may_wait(e->proc, &what, now),
+		                        .what = what,
+		                        .tsc = tsc,
+		                        .time = now,
+		                        .wait = WAIT_FIRST},
+		         path, e->hash);
 	return what;
+}
+
+/* When the counter was at tsc, after the look at m and before now. */
+static int64_t time_since(const struct seen *m, uint64_t tsc, uint64_t now_tsc, int64_t now)
+{
+	double scale = now_tsc > m->tsc ? (double)(now - m->time) / (double)(now_tsc - m->tsc) : 0;
+	int64_t time = m->time + (int64_t)((double)(tsc - m->tsc) * scale);
+	return time < now ? time : now;
+}
+
+/* Looks at what has been opened again since it was looked at. */
+static void look_again(struct sup *s, struct seen *m)
+{
+	struct opens_logs *l = s->opens;
+	const uint64_t tsc = tsc_now();
+	const int64_t now = sup_now(s), first = time_since(m, m->first, tsc, now), last = time_since(m, m->last, tsc, now);
+	char full[PATH_MAX];
+	unsigned flags = m->nofollow ? O_NOFOLLOW : 0;
+	int rc = from_root(s, m->proc, seen_path(&l->seen, m), full) ? 0 : -ENAMETOOLONG;
+	if (rc == 0 && open_is_same(s, m->proc, full, flags, &m->what)) {
+		open_again(s, m->proc, &m->what, first, m->opens);
+		m->tsc = tsc;
+		m->time = now;
+		m->wait = 2 * m->wait < WAIT_LONGEST ? 2 * m->wait : WAIT_LONGEST;
+	} else {
+		if (rc == 0)
+			rc =
+			    open_changed(s, m->proc, full, flags, &m->what, &(struct opened_since){m->time, first, last, m->opens});
+		if (rc < 0)
+			sup_gap(s, m->proc, TERM_gap_lost, m->opens, "a file that it opened had gone before it was looked at");
+		else if (m->wait > WAIT_FIRST)
+			sup_gap(
+			    s, m->proc, TERM_gap_lost, m->opens,
+			    "a file that it opened again and again was changed from outside: it may have read what was there in "
+			    "between");
+		m->kept = false;
+	}
+	m->opens = 0;
+}
+
+/* When the next look is due, of those that were opened again; INT64_MAX: there is none. */
+static int64_t next_look(const struct opens_logs *l)
+{
+	int64_t next = INT64_MAX;
+	for (size_t i = 0; i < l->seen.nused; i++) {
+		const struct seen *m = &l->seen.seen[l->seen.used[i]];
+		if (m->opens && m->time + m->wait < next)
+			next = m->time + m->wait;
+	}
+	return next;
+}
+
+/* all: also at what could wait. */
+static void look_at_waiting(struct sup *s, bool all)
+{
+	struct opens_logs *l = s->opens;
+	const int64_t now = sup_now(s);
+	for (size_t i = 0; i < l->seen.nused; i++) {
+		struct seen *m = &l->seen.seen[l->seen.used[i]];
+		if (m->opens && (all || m->time + m->wait <= now))
+			look_again(s, m);
+		if (i % 64 == 63)
+			sup_goes_on(s);
+	}
 }
 
 /* What they count of what they have opened; and then what the opens put off. */
@@ -429,10 +526,11 @@ bool opens_full(struct sup *s, const struct trap *t)
 void opens_read_many(struct sup *s)
 {
 	if (s->opens && s->opens->ntaken >= TOGETHER)
-		opens_read(s);
+		opens_read_tick(s);
 }
 
-void opens_read(struct sup *s)
+/* all: nothing waits any more, and nothing is kept. */
+static void read_logs(struct sup *s, bool all)
 {
 	struct opens_logs *l = s->opens;
 	if (!l || !l->used || s->reading_opens)
@@ -440,7 +538,9 @@ void opens_read(struct sup *s)
 	take_all(s);
 	uint64_t tsc = tsc_now();
 	int64_t now = sup_now(s);
-	if (l->ntaken) {
+	all |= l->seen.text.n > SEEN_TEXT || l->seen.nused > SEEN_MAX * 3 / 4;
+	int64_t next = next_look(l);
+	if (l->ntaken || next <= now || (all && next != INT64_MAX)) {
 		struct task *current = s->current;
 		s->reading_opens = true;
 		s->current = NULL;
@@ -459,15 +559,7 @@ void opens_read(struct sup *s)
 			if (i % 64 == 63)
 				sup_goes_on(s);
 		}
-		for (size_t i = 0; i < l->nremembered; i++) {
-			struct seen *m = &l->seen[l->remembered[i]];
-			if (m->what.file) {
-				m->what.file->pins--;
-				file_drop(s, m->what.file);
-			}
-			*m = (struct seen){0};
-		}
-		l->nremembered = 0;
+		look_at_waiting(s, all);
 		l->ntaken = 0;
 		l->paths.n = 0;
 		s->reading_opens = false;
@@ -475,8 +567,19 @@ void opens_read(struct sup *s)
 		count_owners(s);
 		s->current = current;
 	}
+	seen_forget(s, &l->seen, all);
 	l->tsc = tsc;
 	l->time = now;
+}
+
+void opens_read(struct sup *s)
+{
+	read_logs(s, true);
+}
+
+void opens_read_tick(struct sup *s)
+{
+	read_logs(s, false);
 }
 
 /* ---- names ---- */
@@ -603,6 +706,8 @@ static void release(struct sup *s, struct proc *p)
 void opens_free(struct sup *s, struct proc *p)
 {
 	learn_end(p);
+	if (s->opens && p->logging)
+		seen_forget(s, &s->opens->seen, true); /* its log has been read */
 	release(s, p);
 }
 

@@ -16,10 +16,12 @@
 void opens_bar(struct sup *s, pid_t tid);
 /* What has been logged is recorded. */
 void opens_read(struct sup *s);
+/* The same where no process of the run has stopped: files that are opened again and again wait longer. */
+void opens_read_tick(struct sup *s);
 /* Is this stop one of a process whose log is full? Then its log is empty now, and the call may go on at once: it was
  * logged, too. To be followed by opens_read_many. */
 bool opens_full(struct sup *s, const struct trap *t);
-/* opens_read where much has been taken from full logs; else that waits for the next stop or tick. */
+/* opens_read_tick where much has been taken from full logs; else that waits for the next stop or tick. */
 void opens_read_many(struct sup *s);
 /* After a stop of p was looked at: may it log, from now on? It may be chosen to be given the code (s->graft_pid). */
 void opens_after(struct sup *s, struct proc *p, const struct trap *t);

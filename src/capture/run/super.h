@@ -71,6 +71,7 @@ struct file {
 	uint64_t last_stop;
 	bool gone;     /* unlinked: out of the hash, kept while accessed */
 	bool met;      /* somebody had an access to it */
+	bool unsteady; /* changed from outside while it was opened again and again */
 	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
 	bool recent;   /* met since the last sweep of the table */
 	int held_at;   /* 1 + the descriptor by which a process had it when last looked for: where to look first */
@@ -409,6 +410,9 @@ struct file *file_known(struct sup *s, const struct statx *st);
 /* Where a program is not stopped for it ioctl(FICLONE) is not seen, which moves bytes: is there no such thing? */
 bool file_has_no_clones(const struct file *f);
 /* Has anybody of the run got it open to write? */
+/* fp was its fingerprint at that time: would any later change show in a later one, and does nobody of the run write it?
+ */
+bool file_is_steady(const struct file *f, const struct fingerprint *fp, int64_t time);
 bool file_is_written(const struct file *f);
 /* The same from what was told of it, for a file that may have gone: gen is the hash of its handle if has_gen. */
 struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path);
@@ -586,8 +590,17 @@ enum logged {
 };
 int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                 struct logged_file *ret);
-/* The same file again, as it was then. */
-void open_again(struct sup *s, struct proc *p, struct file *f, const struct fingerprint *print, int64_t time);
+/* The same file again, n times from then on, as it was when it was looked at. */
+void open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n);
+/* Does the path still lead there, and is that as it was? */
+bool open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was);
+/* If not: opened since it was looked at. 0 or -errno as open_logged. */
+struct opened_since {
+	int64_t looked, first, last; /* times */
+	unsigned n;
+};
+int open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
+                 const struct opened_since *o);
 void pending_drop(struct sup *s, struct proc *p);
 void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop);
 /* Finds out whether a pending exec happened. tid: who trapped now; 0: the process is ending. */

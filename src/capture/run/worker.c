@@ -661,7 +661,7 @@ void worker_main(struct worker *w)
 		links_forget();
 		const bool looks = s->narrow && s->counting;
 		if (s->opens)
-			opens_read(s);
+			opens_read_tick(s);
 		if (s->pending && (s->opens || looks))
 			pending_settle(s, NULL, 0, true);
 		opens_unbar(s);
