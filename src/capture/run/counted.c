@@ -698,6 +698,8 @@ void counted_before(struct sup *s, struct proc *p, const struct trap *t)
 			c->lost = true;
 	}
 	if (leaves && !moves) {
+		if (c->nown)
+			counted_see_pipes(s, p, true);
 		counted_all(s, p);
 	} else if (leaves) { /* what they do until they are ended is not seen */
 		c->lost |= t->call == CALL_exit;

@@ -2,6 +2,7 @@
 #include "capture/run/totals.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 
 struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, uint64_t base,
@@ -37,20 +38,30 @@ void counted_given(struct counted *c, const struct file *f)
 		c->given[c->ngiven++] = f->num;
 }
 
-/* What its descriptors are to begin with. */
-static void learn(struct sup *s, struct proc *p)
+/* What its descriptors are to begin with; not those that the first n entries of its log are about. */
+static void learn(struct sup *s, struct proc *p, uint32_t n)
 {
 	struct counted *c = p->counted;
 	struct held *held;
-	size_t n = proc_walk(s, p, false, &held);
-	for (size_t i = 0; i < n; i++)
-		if (in_range(held[i].fd)) {
+	bool touched[COUNTED_FDS] = {0};
+	for (uint32_t i = 0; i < n; i++) {
+		const struct counted_entry *e = &counted_entries[i];
+		int32_t fd[3] = {e->fd, (int32_t)e->value, -1};
+		if (e->kind == SITE_PIPE || e->kind == SITE_PAIR)
+			memcpy(&fd[1], &e->value, 2 * sizeof(fd[0]));
+		for (unsigned k = 0; k < 3; k++)
+			if (in_range(fd[k]) && !(k == 0 && e->kind != SITE_CLOSE) && !(k == 1 && e->kind == SITE_CLOSE))
+				touched[fd[k]] = true;
+	}
+	size_t nheld = proc_walk(s, p, false, &held);
+	for (size_t i = 0; i < nheld; i++)
+		if (in_range(held[i].fd) && !touched[held[i].fd]) {
 			counted_given(c, held[i].file);
 			raise_high(c, held[i].fd);
 			c->file[held[i].fd] =
 			    counted_live(p, held[i].file->num, ACCESS_READ | ACCESS_WRITE) ? held[i].file->num : 0;
 		}
-	held_free(held, n);
+	held_free(held, nheld);
 }
 
 /* The table in p's memory, which has the code of c's process. False: it has not. */
@@ -68,54 +79,21 @@ static bool set_owner(const struct proc *p, const struct counted *c, const struc
 	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(number);
 }
 
-/* The entries that a child has made before it was looked at. Its descriptors are those of now, so what it counted
- * before one of them changed must be nothing. ret_n: up to where that is so, to the first child of its own. */
-static bool is_clean(const struct proc *p, const struct counted *c, uint32_t pos, uint32_t *ret_n, bool *ret_shares)
-{
-	*ret_n = pos;
-	*ret_shares = false;
-	if (pos > COUNTED_LOG || (pos && !remote(p->pid, c->table + offsetof(struct counted_table, entry), counted_entries,
-	                                         pos * sizeof(counted_entries[0]))))
-		return false;
-	for (uint32_t i = 0; i < pos; i++) {
-		const struct counted_entry *e = &counted_entries[i];
-		if (e->seq != i + 1)
-			return false;
-		switch (e->kind) {
-		case SITE_CLOSE:
-		case SITE_DUP2:
-			for (size_t k = 0; k < sizeof(e->row) / sizeof(uint64_t); k++)
-				if (((const uint64_t *)&e->row)[k])
-					return false;
-			break;
-		case SITE_DUP:
-		case SITE_MADE:
-		case SITE_PIPE:
-		case SITE_PAIR:
-			break;
-		case SITE_MARK:
-			*ret_n = i;
-			*ret_shares = !(e->value & CLONE_THREAD);
-			return *ret_shares;
-		default:
-			return false;
-		}
-	}
-	return true;
-}
-
-/* p, which stands still, goes on with the code that it has from the process of c. */
+/* p, which stands still, goes on with the code that it has from the process of c. Its log is read from its beginning;
+ * to the first child of p's own if it is that one which is looked at. */
 static void adopt(struct sup *s, struct proc *p, const struct counted *c, uint32_t pos, bool sharing)
 {
-	uint32_t n;
-	bool shares;
-	if (!is_clean(p, c, pos, &n, &shares) || shares != sharing || !set_owner(p, c, p))
+	uint32_t n = 0;
+	if (pos > COUNTED_LOG || (pos && !remote(p->pid, c->table + offsetof(struct counted_table, entry), counted_entries,
+	                                         pos * sizeof(counted_entries[0]))))
+		return;
+	while (n < pos && counted_entries[n].kind != SITE_MARK)
+		n++;
+	if ((n < pos) != sharing || !set_owner(p, c, p))
 		return;
 	p->counted = counted_new(s, c->code, c->table, c->base, c->sites);
-	if (!p->counted)
-		return;
-	p->counted->read = p->counted->theirs = n;
-	learn(s, p);
+	if (p->counted)
+		learn(s, p, n);
 }
 
 /* Has p read or written anything since it was forked? The kernel counts from 0 then. */
@@ -125,9 +103,9 @@ static bool has_moved(const struct proc *p)
 	return !totals_of(p->pid, true, &r, &w) || r || w;
 }
 
-/* The pipes that p has made and that nobody has looked at: they are closed soon, and then nobody could. p runs, but
- * waits in a call that changes no descriptor: all that has changed one is in the log. */
-static void see_pipes(struct sup *s, struct proc *p)
+/* The pipes that p has made and that nobody has looked at: they are closed soon, and then nobody could. Where p is not
+ * at a stop of its own it waits in a call that changes no descriptor: all that has changed one is in the log. */
+void counted_see_pipes(struct sup *s, struct proc *p, bool standing)
 {
 	struct counted *c = p->counted;
 	struct head head;
@@ -135,19 +113,20 @@ static void see_pipes(struct sup *s, struct proc *p)
 		uint64_t own, file;
 	} found[OWN_PIPES];
 	unsigned n = 0;
-	counted_drain(s, p, false);
+	counted_drain(s, p, standing);
 	const bool elsewhere = c->elsewhere; /* nothing is counted by what is looked at here */
 	if (c->lost || c->frozen || c->many)
 		return;
 	for (unsigned fd = 0; fd <= c->high && fd < COUNTED_FDS && n < sizeof(found) / sizeof(found[0]); fd++) {
 		const struct own_pipe *own = own_pipe(c, c->file[fd]);
-		if (!own || own->file || (!n && !totals_waits(p->pid)))
+		if (!own || own->file || (!n && !standing && !totals_waits(p->pid)))
 			continue;
 		found[n].own = c->file[fd];
 		found[n++].file = counted_look_up(s, p, fd);
 	}
 	c->elsewhere = elsewhere;
-	if (!n || !totals_waits(p->pid) || !remote(p->pid, c->table, &head, sizeof(head)) || head.pos != c->read)
+	if (!n || (!standing && !totals_waits(p->pid)) || !remote(p->pid, c->table, &head, sizeof(head)) ||
+	    head.pos != c->read)
 		return;
 	for (unsigned i = 0; i < n; i++)
 		counted_found(s, p, found[i].own, found[i].file);
@@ -157,7 +136,7 @@ void counted_pipes(struct sup *s, struct proc *p)
 {
 	for (unsigned up = 0; p && up < 64; p = proc_parent(s, p), up++)
 		if (p->counted && !p->counted->lost)
-			see_pipes(s, p);
+			counted_see_pipes(s, p, false);
 }
 
 /* A child without an exec has its parent's code, or its parent's parent's. If the memory is its own its table was empty

@@ -121,7 +121,9 @@ struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, 
                             const struct sites *sites);
 /* A child p without an exec goes on with its parent's code; leaves: it is about to exec or to end. */
 void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves);
-/* Which pipes they are that p and its ancestors have made. */
+/* Which pipes they are that p has made, which is at a stop of its own or perhaps waits. */
+void counted_see_pipes(struct sup *s, struct proc *p, bool standing);
+/* ... that p and its ancestors have. */
 void counted_pipes(struct sup *s, struct proc *p);
 /* The process began with that descriptor. */
 void counted_given(struct counted *c, const struct file *f);

@@ -407,8 +407,17 @@ static bool is_idle(struct sup *s, const struct access *a, unsigned way)
 		return false;
 	if (a->file->kind == TERM_kind_regular ? way == ACCESS_READ || !file_has_no_clones(a->file) : !is_stream(a->file))
 		return false;
+	/* What can be read, too, can be mapped, and made writable then: was it? Only the code would tell. */
+	bool readable = false, mapped = false;
+	for (const struct access *b = p->live; b && way == ACCESS_WRITE; b = b->proc_next)
+		if (b->file == a->file && a->file->kind == TERM_kind_regular) {
+			readable |= (b->mode & ACCESS_READ) && !(b->mode & ACCESS_PROGRAM);
+			mapped |= b->loaded;
+		}
+	if (!mapped && counted_none(s, a, way))
+		return true;
 	/* Of another thread's call that goes on the totals do not tell yet. */
-	return counted_none(s, a, way) || (!p->threads && proc_moved_none(s, p, way == ACCESS_WRITE));
+	return !readable && !p->threads && proc_moved_none(s, p, way == ACCESS_WRITE);
 }
 
 static void known_sums(struct sup *s, const struct access *a, struct io_known *k)
