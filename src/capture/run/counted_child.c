@@ -1,8 +1,11 @@
 #include "capture/run/counted_int.h"
 #include "capture/run/totals.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, uint64_t base,
@@ -139,6 +142,18 @@ void counted_pipes(struct sup *s, struct proc *p)
 			counted_see_pipes(s, p, false);
 }
 
+/* Has p the program that q has? Where both began within a tick of the clock it was not copied from q. */
+static bool is_same_program(const struct proc *p, const struct proc *q)
+{
+	char link[48];
+	struct statx st;
+	if (p->exe_ino)
+		return p->exe_ino == q->exe_ino && p->exe_dev == q->exe_dev;
+	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
+	return q->exe_ino && statx(AT_FDCWD, link, 0, STATX_INO, &st) == 0 && st.stx_ino == q->exe_ino &&
+	       fileid_dev(&st) == q->exe_dev;
+}
+
 /* A child without an exec has its parent's code, or its parent's parent's. If the memory is its own its table was empty
  * when it began. */
 void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves)
@@ -148,7 +163,7 @@ void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool le
 	for (unsigned up = 0; up < 64 && from && !from->counted && !from->execn; up++)
 		from = proc_parent(s, from);
 	struct counted *c = from ? from->counted : NULL;
-	if (!c || !p->exe_ino || p->exe_ino != from->exe_ino || p->exe_dev != from->exe_dev || !has_code(p, c, &head))
+	if (!c || !has_code(p, c, &head) || !is_same_program(p, from))
 		return;
 	if (!parent->counted && !head.owner && leaves && head.pos && set_owner(p, c, p)) {
 		/* Nobody has looked at its parent yet. Has it the same memory? Then it stands still, until this one leaves. */

@@ -556,6 +556,8 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the
 		 * proof that the new program did not. */
 		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop || filled ? proc_wchar(s, p) : 0;
+		e->moved_written = s->counting ? proc_wchar(s, p) : UINT64_MAX;
+		e->moved_read = s->counting ? p->rchar : UINT64_MAX;
 	}
 }
 
@@ -597,7 +599,14 @@ static void use_program(struct sup *s, struct proc *p, struct file *f, int64_t t
 
 static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
 {
+	if (s->counting && !p->threads) { /* the new one has moved bytes since */
+		p->wchar = e->moved_written;
+		p->rchar = e->moved_read;
+		p->wchar_stop = s->moment + 1;
+	}
 	proc_end_accesses(s, p, e->time);
+	if (s->counting)
+		p->wchar_stop = s->moment; /* read again */
 	counted_free(p);
 	opens_free(s, p);
 	struct file *exe = e->exe;

@@ -183,7 +183,8 @@ struct exec_pending {
 	char *cwd;
 	struct held *held;
 	size_t nheld;
-	uint64_t wchar; /* before it ran */
+	uint64_t wchar;                     /* before it ran */
+	uint64_t moved_read, moved_written; /* by then, where programs count; UINT64_MAX not known */
 	bool compat, cut, set_id, privilege_lost;
 	struct jobserver jobserver;
 };
