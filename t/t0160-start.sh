@@ -1,6 +1,7 @@
 #!/bin/sh
 # t0160-start.sh - what a start of stemma loads: of the libraries that few commands need none before it is needed; and what
 # happens where one is not there.
+# shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 names='libsqlite3.so.0 libjansson.so.4 libserd-0.so.0 libm.so.6'

@@ -152,7 +152,7 @@ sys.exit(bad)
 PY
 case $(stat -f -c %T "$T") in
 ext2/ext3 | tmpfs)
-	for try in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		D=$T/moments
 		rm -rf "$D"
 		mkdir -p "$D/d"

@@ -246,7 +246,7 @@ six()
 	[ "$(grep -c . "$T/o/truth")" = 2400 ] && [ "$stops" -le 600 ]
 }
 if [ -z "$saves" ]; then
-	for try in 1 2 3 4; do
+	for _ in 1 2 3 4; do
 		six auto && break
 	done
 	auto=$stops
