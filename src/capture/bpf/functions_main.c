@@ -92,12 +92,16 @@ int main(int argc, char **argv)
 		r = err_set(&err, errno, "cannot use the folder '%s'", argv[1]);
 	if (r == 0)
 		r = functions_open(&found, single, small ? SMALL : FUNCTIONS_RING, &x, &err);
-	if (r < 0)
+	if (r < 0) {
+		found_release(&found);
 		return fail(&err);
+	}
 	/* Whoever waits for children shall not meet this one. */
 	pid_t pid = fork();
 	if (pid < 0) {
 		err_set(&err, errno, "cannot start the reader of the trace");
+		functions_close(x);
+		found_release(&found);
 		return fail(&err);
 	}
 	if (pid > 0) { /* said before this one ends, so that whoever waits for that can go by it */
