@@ -31,12 +31,14 @@ claims()
 heard=$("$STEMMA" doctor --quick --json | jq -r '.checks[] | select(.name == "process events") |
 	if .text | contains("hear of every") then .state else "not" end')
 # A process is a copy of the recorder until its exec, and that is in its peak: with what the thread sanitizer has of its own, which
-# was 13 MB. It also takes its time from a birth to the exec, after which a peak is no longer said to be certain.
+# was 13 MB. It also takes its time from a birth to the exec, after which a peak is no longer said to be certain;
+# and the walks over a folder, which are as rare as they are dear, are seconds apart.
 late=
+export NAP=0.4
 if grep -q __tsan_init "$STEMMA"; then
-	export OWN=16777216
+	export OWN=16777216 NAP=6
 	late=" or True"
-	echo "# under the thread sanitizer a peak of memory may be $OWN bytes more, and not certain"
+	echo "# under the thread sanitizer a peak of memory may be $OWN bytes more, and not certain; a file is there for $NAP s"
 fi
 peak="max(T['memory'], T.get('largest', 0))"
 modes="notify tree off"
@@ -299,7 +301,7 @@ exec 5>disk/gone
 head -c 1000000 /dev/urandom >&5
 rm disk/gone
 echo bytes $(($(stat -c %b disk/a) * 512 + $(stat -Lc %b /proc/$$/fd/5) * 512 + $(stat -c %b disk) * 512))
-sleep 0.4
+sleep $NAP
 END
 used "disk space" true
 OPTIONS="--watch disk --watch disk"
