@@ -86,7 +86,7 @@ result $? "python's threads: nothing false is said" "$T/why"
 
 if command -v samtools >/dev/null; then
 	awk 'BEGIN { srand(7); print "@SQ\tSN:a\tLN:100000"; for (i = 0; i < 20000; i++) print "r" i "\t0\ta\t" int(rand() * 99000) + 1 "\t60\t20M\t*\t0\t0\tACGTACGTACGTACGTACGT\tIIIIIIIIIIIIIIIIIIII" }' >"$T/in.sam"
-	for try in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		rm -rf "$D"
 		mkdir -p "$D"
 		cp "$T/in.sam" "$D"

@@ -71,7 +71,7 @@ scripted()
 		skip_ "$1" "$2 is not installed"
 		return
 	fi
-	for try in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		rm -rf "$D"
 		mkdir -p "$D"
 		seq 30000 >"$D/in"
