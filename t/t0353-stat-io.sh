@@ -123,6 +123,7 @@ check 'stat --sizes, --times'
 cmd 0 stat --times --json @~1 && json '.over_time | length == 10 and (map(.read.calls) | add) == 5 and (map(.read.bytes) | add) == 12150 and (map(.written.calls) | add) == 2 and (map(.written.bytes) | add) == 12150 and (map(.written.spent_ns | tonumber) | add) == 250000000' &&
 	json '.over_time | (.[:6] | map(.written.calls, .written.bytes) | add) == 0 and (.[4:] | map(.read.calls, .read.bytes) | add) == 0 and (.[7].written.bytes - .[8].written.bytes | . >= -1 and . <= 1)' && json '.over_time as $o | [range(9) | $o[.].to == $o[. + 1].from] | all'
 check 'stat --times: how calls lie over time'
+# shellcheck disable=SC2046 # two words
 moment() { # API DIRECTION SHARE: so far between the first and the last of these calls
 	cmd 0 sql --csv "SELECT CAST((first + (last - first) * $3) / 1000000000 AS INTEGER) || ' ' || CAST((first + (last - first) * $3) % 1000000000 AS INTEGER) FROM io WHERE api = '$1' AND direction = '$2' AND last - first > 900000000" && set -- $(tr -d '"\r' <"$out" | sed -n 2p) && at=$(date -u -d "@$1" +%Y-%m-%dT%H:%M:%S).$(printf '%09d' "$2")Z
 }

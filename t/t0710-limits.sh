@@ -127,7 +127,7 @@ if [ "$(id -u)" = 0 ] && [ -n "$MEMORY" ]; then
 	# Where there is a group its figures are the summary's: pages that were copied count once each, threads exactly.
 	OPTIONS=
 	# What is claimed holds each time. How narrow it is hangs on looks in time, which a busy machine may not allow: tried again.
-	for try in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		limited memory=1G,threads=100 "$PROGS/p-use" cow 60 4
 		grep -v '^processes' out >use
 		"$PYTHON" -B "$here/t/figures.py" used.json use "holds('memory_resident_peak', T['memory'])" \

@@ -121,7 +121,7 @@ echo >>done
 END
 chmod +x parts.sh
 for how in killpg:INT:130 kill:INT:130 kill:TERM:143; do
-	rm -f ready && : >done
+	rm -f ready && : >"done"
 	$PYTHON - "$STEMMA" "${how%%:*}" "$(echo "$how" | cut -d: -f2)" >"$out" 2>"$err" <<'END'
 import os, signal, subprocess, sys, time
 p = subprocess.Popen([sys.argv[1], 'bench', 'run', '-n', '50', '--json', '--', './parts.sh'], start_new_session=True, stdout=subprocess.PIPE)
