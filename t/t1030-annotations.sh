@@ -190,7 +190,7 @@ check "forged files harm nobody, and what is whole in them is the run's own${bad
 # The folder goes with the run; where it was never made, or is another machine's, nobody is there.
 fresh && cmd 0 run -q -- sh -c 'echo "${STEMMA_APP%:*}"; ls -ld "${STEMMA_APP%:*}" >&2' && dir=$(cat "$out") && [ -n "$dir" ] && ! [ -e "$dir" ] && if [ "$(id -u)" = 0 ]; then says "$err" 'drwx-wx-wt'; else says "$err" 'drwx------'; fi
 check 'the folder is its own, and goes with the run'
-STEMMA_APP=/nowhere/at/all:01ARZ3NDEKTSV4RRFFQ69G5FAV "$app" list >"$out" 2>"$err" && is "$out" '0 -' && STEMMA_APP=garbage "$app" list >"$out" 2>"$err" && is "$out" '0 -' && STEMMA_APP= "$app" list >"$out" && is "$out" '0 -' &&
+STEMMA_APP=/nowhere/at/all:01ARZ3NDEKTSV4RRFFQ69G5FAV "$app" list >"$out" 2>"$err" && is "$out" '0 -' && STEMMA_APP=garbage "$app" list >"$out" 2>"$err" && is "$out" '0 -' && STEMMA_APP='' "$app" list >"$out" && is "$out" '0 -' &&
 	STEMMA_APP="$(printf '/%0300d:x' 0)" "$app" list >"$out" && is "$out" '0 -'
 check 'a variable that leads nowhere'
 fresh && cmd 0 run -q -- sh -c 'rm -rf "${STEMMA_APP%:*}"; exec "$0" list' "$app" && is "$out" '0 -' && fresh && cmd 0 run -q -- sh -c 'd=${STEMMA_APP%:*}; "$0" fork; chmod 0500 "$d" 2>/dev/null; "$0" list >/dev/null; "$0" fork' "$app"

@@ -71,7 +71,7 @@ check "a process that outlives the run goes on"
 
 cmd 0 run --trace -- true && says "$err" "no program left a function trace" && [ ! -e "$STEMMA_HOME/trace/$(run_of)" ]
 check "none: said, and nothing is left"
-! ls "$STEMMA_HOME/trace" | grep -q '^stemma-new-'
+! find "$STEMMA_HOME/trace" -name 'stemma-new-*' | grep -q .
 check "no folder is left behind"
 
 cmd 0 forget "$id" && [ ! -e "$STEMMA_HOME/trace/$id" ]

@@ -33,6 +33,7 @@ for seed in 1 2 3; do
 		for input in 1 2; do
 			"$STEMMA" run --quiet --trace-calls=p -- ./p $input log >/dev/null 2>>"$err"
 			path_of p
+			# shellcheck disable=SC2046 # words
 			set -- $(sed -n '1s/^#found ways \([0-9]*\), certain up to \([0-9]*\) of \([0-9]*\).*$/\1 \2 \3/p' got)
 			sed -n 's/^m //p' log >noted
 			noted=$(wc -l <noted)

@@ -75,7 +75,7 @@ at()
 }
 # Runs it; how it ended, and what it said, are as ever. ends, prints: how that is.
 ends=7
-prints=done
+prints="done"
 rec()
 {
 	"$STEMMA" run --trace-stacks -- "$@" >"$out" 2>"$err"

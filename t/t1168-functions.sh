@@ -177,7 +177,7 @@ refused "no function of" --trace-functions=./stripped:f_last && refused "no func
 check "what is not there is said, and nothing is run"
 rm -f go went
 "$STEMMA" run --trace-functions=./one:f_one -- sh -c './one; touch go; for i in $(seq 600); do [ ! -e went ] || break; sleep 0.05; done; ./one' >"$out" 2>"$err" &
-for i in $(seq 600); do
+for _ in $(seq 600); do
 	[ ! -e go ] || break
 	sleep 0.05
 done
@@ -213,7 +213,7 @@ by_itself()
 }
 said_soon()
 { # PATTERN
-	for i in $(seq 600); do
+	for _ in $(seq 600); do
 		! grep -q "$1" said || return 0
 		sleep 0.05
 	done
