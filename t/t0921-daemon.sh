@@ -266,6 +266,25 @@ done
 { program "$me" 503 anew /h/anew 53; } | happens
 ask "$me" 0 why /h/anew && says "$out" 'made by anew'
 check "its logs taken away: it begins others"
+stop TERM
+# A log that cannot be begun: what was told meanwhile is told anew, or said to be missing.
+rm -rf "$T/base/users/$me" && echo >"$T/base/users/$me"
+start
+{ login "$me"; program "$me" 520 unwritten /h/unwritten 520; echo "fork t=10 pid=521 ppid=$((100 + me % 100)) uid=$me"; echo "exec t=12 pid=521 uid=$me exe=/bin/stays ino=4521 argv=stays cwd=/h nexec=1"; } | happens
+wait_for grep -q "the log of user $me cannot be written" "$T/daemon" && [ "$(grep -c "the log of user $me cannot be written" "$T/daemon")" = 1 ] &&
+	rm "$T/base/users/$me" && kill -HUP "$daemon" && wait_for back &&
+	echo "file lo=213 hi=215 pid=521 uid=$me ops=create,open,closew path=/h/stayed ino=522 size=9 mtime=214 nexec=1" | happens &&
+	ask "$me" 0 why /h/stayed && says "$out" 'made by stays' && ask "$me" 0 sql "SELECT text, count FROM gap WHERE reason = 'lost'" && says "$out" 'the log could not be written'
+check "a log that could not be begun: who is there is told again, and a gap says what is missing"
+stop TERM
+# All of its folder taken away: it is made again, and a kill is still told of.
+start
+rm -rf "$T/base"
+wait_for test -s "$T/base/node/state" && "$DAEMON" -o "base=$T/base" -o "run=$T/run2" >"$out" 2>"$err"
+[ $? = 125 ] && says "$err" 'another stemmad' && { login "$me"; program "$me" 530 kept /h/kept 530; } | happens && ask "$me" 0 why /h/kept && stop KILL && start && ask "$me" 0 sql "SELECT text FROM gap WHERE reason = 'recorder_died'" && says "$out" 'was killed' && ask "$me" 0 why /h/kept
+check "its folder taken away: it has it again, alone, and the next one knows of a kill"
+{ login "$me"; program "$me" 503 anew /h/anew 53; } | happens
+ask "$me" 0 why /h/anew
 kill -HUP "$daemon" && sleep 0.2
 { program "$me" 504 again /h/again 54; } | happens
 ask "$me" 0 why /h/again && ask "$me" 0 why /h/anew && says "$T/daemon" 'settings were read again'

@@ -19,7 +19,12 @@ struct log {
 	struct log_writer *w;
 	char day[16];
 	int64_t used;
+	bool told;   /* ... or lost something, and that was said */
 	bool failed; /* it could not be opened; tried again when the logs are tended */
+	/* What could not be kept, and since when: a gap of the next session, in which all is told anew, for what is missing
+	 * may have said what a number stands for. */
+	uint64_t missed;
+	int64_t missed_from;
 };
 
 struct logs {
@@ -99,6 +104,23 @@ static void link_to_all(const struct logs *l, uint32_t uid)
 		return; /* an administrator's question lacks this user then; fsck of that store says so */
 }
 
+/* Said once for each time. */
+static void trouble(const struct logs *l, struct log *g, const char *text)
+{
+	if (!g->told && l->hooks.trouble)
+		l->hooks.trouble(l->hooks.arg, g->uid, text);
+	g->told = true;
+}
+
+static void miss(struct logs *l, struct log *g, int64_t time)
+{
+	if (!g->missed++)
+		g->missed_from = time < l->now ? time : l->now;
+	else if (time < g->missed_from)
+		g->missed_from = time;
+	l->lost++;
+}
+
 static void begin(struct logs *l, struct log *g)
 {
 	char home[4096 + 64];
@@ -109,11 +131,22 @@ static void begin(struct logs *l, struct log *g)
 	g->failed = r < 0;
 	if (r < 0) {
 		g->w = NULL;
+		trouble(l, g, err.text);
 		return;
 	}
 	l->n_open++;
 	link_to_all(l, g->uid);
 	session_event(l, g);
+	if (!g->missed)
+		return;
+	struct event gap = {.kind = EVENT_gap,
+	                    .time = l->now,
+	                    .gap = {.reason = TERM_gap_lost,
+	                            .count = g->missed,
+	                            .from = g->missed_from,
+	                            .text = str_of("the log could not be written")}};
+	log_writer_add(g->w, &gap);
+	g->missed = 0;
 }
 
 static void end(struct logs *l, struct log *g)
@@ -121,6 +154,7 @@ static void end(struct logs *l, struct log *g)
 	struct event ev = {.kind = EVENT_session_end, .time = l->now};
 	if (!g->w)
 		return;
+	g->told = false;
 	log_writer_add(g->w, &ev);
 	l->lost += log_writer_lost(g->w);
 	log_writer_close(g->w);
@@ -159,35 +193,48 @@ uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev)
 	}
 	l->last = g;
 	g->used = l->now;
-	if (!g->w && !g->failed) {
+	if (!g->w && !g->failed && !g->missed) {
 		if (l->n_open >= LOGS_OPEN)
 			make_room(l);
 		begin(l, g);
 	}
-	uint64_t seq = g->w ? log_writer_add(g->w, ev) : 0;
-	l->lost += !seq && !g->w;
 	l->written++;
-	return seq;
+	if (g->w && !log_writer_lost(g->w))
+		return log_writer_add(g->w, ev);
+	/* Of an access that has gone on for long it is the time that lacks it; a process of yesterday is told again. */
+	miss(l, g, ev->kind == EVENT_access ? ev->time : l->now);
+	return 0;
+}
+
+static void renew(struct logs *l, struct log *g)
+{
+	if (g->w)
+		l->hooks.part(l->hooks.arg, g->uid);
+	end(l, g);
+	if (l->n_open >= LOGS_OPEN)
+		make_room(l);
+	begin(l, g);
+	if (g->w)
+		l->hooks.begun(l->hooks.arg, g->uid);
 }
 
 bool logs_flush(struct logs *l, int64_t now)
 {
 	bool all = true;
 	l->now = now;
-	for (struct log *g = l->list; g; g = g->next)
-		if (g->w && log_writer_pending(g->w))
-			all &= log_writer_flush(g->w) == 0;
-	return all;
-}
-
-static void renew(struct logs *l, struct log *g)
-{
-	if (g->w) {
-		l->hooks.part(l->hooks.arg, g->uid);
-		end(l, g);
-		begin(l, g);
-		l->hooks.begun(l->hooks.arg, g->uid);
+	for (struct log *g = l->list; g; g = g->next) {
+		if (!g->w)
+			all &= !g->missed;
+		else if (log_writer_pending(g->w) && log_writer_flush(g->w) < 0)
+			all = false;
+		if (!g->w || !log_writer_lost(g->w))
+			continue;
+		trouble(l, g, "no room on the disk");
+		if (!log_writer_pending(g->w)) /* there is room again */
+			renew(l, g);
+		all = false; /* what is told anew is not written yet */
 	}
+	return all;
 }
 
 /* Somebody took the files away: what is written goes nowhere. */
@@ -336,6 +383,8 @@ void logs_tend(struct logs *l, int64_t now)
 	day_of(now, today);
 	for (struct log *g = l->list; g; g = g->next) {
 		g->failed = false;
+		if (!g->w && g->missed)
+			renew(l, g);
 		if (!g->w)
 			continue;
 		if (strcmp(g->day, today) != 0 || !is_there(g))
@@ -353,7 +402,8 @@ void logs_again(struct logs *l, int64_t now)
 {
 	l->now = now;
 	for (struct log *g = l->list; g; g = g->next)
-		renew(l, g);
+		if (g->w || g->missed)
+			renew(l, g);
 }
 
 void logs_close(struct logs *l)

@@ -24,6 +24,7 @@ struct logs_hooks {
 	void *arg;
 	void (*part)(void *arg, uint32_t uid);
 	void (*begun)(void *arg, uint32_t uid);
+	void (*trouble)(void *arg, uint32_t uid, const char *text); /* it cannot be written; once each time; may be NULL */
 };
 
 int logs_open(const struct logs_options *o, const struct logs_hooks *h, struct err *err, struct logs **ret);

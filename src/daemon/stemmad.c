@@ -157,6 +157,12 @@ static void begun(void *arg, uint32_t uid)
 	node_session(d->node, uid, world_now());
 }
 
+static void trouble(void *arg, uint32_t uid, const char *text)
+{
+	(void)arg;
+	say("the log of user %u cannot be written: %s", uid, text);
+}
+
 static void each(void *arg, const struct tracer_event *ev)
 {
 	struct daemon *d = arg;
@@ -275,13 +281,38 @@ static bool is_admin(void *arg, uint32_t uid, uint32_t gid)
 
 /* ---- the state that is kept between two daemons ---- */
 
+/* One daemon a node. */
+static int lock_base(struct daemon *d, struct err *err)
+{
+	char path[4096];
+	const char *base = settings_text(&d->settings, SETTING_base), *run = settings_text(&d->settings, SETTING_run);
+	snprintf(path, sizeof(path), "%s/node", base);
+	int r = io_mkdirs(path, 0700);
+	if (r < 0)
+		return err_set(err, -r, "cannot make '%s'", path);
+	if (chmod(base, 0700) < 0)
+		return err_set(err, errno, "cannot keep '%s' to itself", base);
+	r = io_mkdirs(run, 0755);
+	if (r < 0)
+		return err_set(err, -r, "cannot make '%s'", run);
+	snprintf(path, sizeof(path), "%s/node/lock", base);
+	if (d->lock >= 0)
+		close(d->lock); /* of a folder that is not there any more */
+	d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (d->lock < 0)
+		return err_set(err, errno, "cannot open '%s'", path);
+	if (flock(d->lock, LOCK_EX | LOCK_NB) < 0)
+		return err_set(err, 0, "another stemmad is recording to '%s'", base), -EBUSY;
+	return 0;
+}
+
 static void state_path(const struct daemon *d, const char *tail, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s/node/state%s", settings_text(&d->settings, SETTING_base), tail);
 }
 
 /* `when`: all that happened before then is on disk, so that a gap from there on tells of all that a kill takes. */
-static void save_state(const struct daemon *d, int64_t when, bool clean)
+static void save_state(struct daemon *d, int64_t when, bool clean)
 {
 	char path[4096], new[4096];
 	struct buf b = {0};
@@ -290,6 +321,12 @@ static void save_state(const struct daemon *d, int64_t when, bool clean)
 	buf_printf(&b, "stemmad 1 %lld %s\n", (long long)when, clean ? "clean" : "running");
 	node_save(d->node, &b);
 	int fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == ENOENT) { /* somebody took the folder away */
+		struct err err = {0};
+		if (lock_base(d, &err) < 0)
+			say("%s", err.text);
+		fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	}
 	bool ok = fd >= 0 && !b.failed && io_write(fd, b.p, b.n, NULL) == 0;
 	if (fd >= 0)
 		close(fd);
@@ -483,29 +520,6 @@ static int watch(struct daemon *d, int fd, uint64_t at)
 	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-/* One daemon a node. */
-static int lock_base(struct daemon *d, struct err *err)
-{
-	char path[4096];
-	const char *base = settings_text(&d->settings, SETTING_base), *run = settings_text(&d->settings, SETTING_run);
-	snprintf(path, sizeof(path), "%s/node", base);
-	int r = io_mkdirs(path, 0700);
-	if (r < 0)
-		return err_set(err, -r, "cannot make '%s'", path);
-	if (chmod(base, 0700) < 0)
-		return err_set(err, errno, "cannot keep '%s' to itself", base);
-	r = io_mkdirs(run, 0755);
-	if (r < 0)
-		return err_set(err, -r, "cannot make '%s'", run);
-	snprintf(path, sizeof(path), "%s/node/lock", base);
-	d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (d->lock < 0)
-		return err_set(err, errno, "cannot open '%s'", path);
-	if (flock(d->lock, LOCK_EX | LOCK_NB) < 0)
-		return err_set(err, 0, "another stemmad is recording to '%s'", base), -EBUSY;
-	return 0;
-}
-
 static const char *mode_of(const struct tracer_caps *caps)
 {
 	bool files = false;
@@ -566,7 +580,7 @@ static int start(struct daemon *d, struct err *err)
 	                          .mode = mode_of(tracer_has(d->tracer)),
 	                          .max_bytes = (uint64_t)settings_figure(s, SETTING_max_size),
 	                          .max_age = (int64_t)settings_figure(s, SETTING_max_age)};
-	struct logs_hooks hooks = {d, part, begun};
+	struct logs_hooks hooks = {d, part, begun, trouble};
 	r = logs_open(&lo, &hooks, err, &d->logs);
 	if (r < 0)
 		return r;
