@@ -225,6 +225,53 @@ print(sorted(answers))
 END
 wait_for answers && sleep 6 && answers >/dev/null && grep -q "b'bu'" "$out" && [ "$(find "/proc/$daemon/fd" -type l | wc -l)" -lt 40 ]
 check "who hammers the socket is put off, and holds nothing"
+if is_root; then
+	{ login 1000; program 1000 310 flooded /h/flooded 310; } | happens
+	cat >"$T/flood.py" <<'END'
+import os, socket, sys, time
+path, how = sys.argv[1:]
+os.setgroups([])
+os.setgid(1000)
+os.setuid(1000)
+def connect():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(path)
+    return s
+if how == 'hold':
+    held = [connect() for i in range(8)]
+    print('held', flush=True)
+    for s in held:
+        while s.recv(10): pass
+    sys.exit()
+began, met = time.monotonic(), 0
+while time.monotonic() - began < 3:
+    s = connect()
+    s.send(b'x')
+    try:
+        met += bool(s.recv(100))
+    except OSError:
+        pass
+    s.close()
+most = 500 * (time.monotonic() - began + 2)
+print(met, 'were met, at most', int(most))
+sys.exit(not 0 < met <= most)
+END
+	$PYTHON "$T/flood.py" "$T/run/socket" flood >"$T/flood" 2>&1 &
+	flood=$!
+	ask 0 0 why /h/flooded && says "$out" 'made by flooded' && wait $flood
+	ended=$?
+	cp "$T/flood" "$err"
+	[ $ended = 0 ]
+	check "a flood of connections is taken at a pace, and others are answered"
+	$PYTHON "$T/flood.py" "$T/run/socket" hold >"$T/held" 2>&1 &
+	wait_for grep -q held "$T/held"
+	ask 1000 0 why /h/flooded && says "$out" 'made by flooded'
+	check "a user who holds all own connections and says nothing is answered after all"
+	wait $!
+else
+	skip "a flood" "needs root to be several users"
+	skip "connections that are held" "needs root to be several users"
+fi
 stop KILL
 start
 { login "$me"; program "$me" 500 after /h/after 50; } | happens
@@ -371,6 +418,13 @@ if is_root && mkdir "$T/small" && mount -t tmpfs -o size=4m tmpfs "$T/small" 2>/
 	sleep 1.5
 	kill -0 "$daemon" && rm "$T/small/fill" && sleep 3 && { program 0 901 room /h/room 901; } | happens && ask 0 0 why /h/room && says "$out" 'made by room'
 	check "a full disk: it goes on, and writes again when there is room"
+	# Room for the copy, but not for it and the twentieth part that is kept free.
+	left=$(($(du -k "$T/small/base/all/index.db" | cut -f 1) + 120))
+	dd if=/dev/zero of="$T/small/fill" bs=1k count=$(($(df --output=avail "$T/small" | tail -n 1) - left)) 2>/dev/null
+	ask 0 125 why /h/room
+	[ $? = 0 ] || ask 0 1 why /h/room
+	says "$err" "the disk of the node's record is nearly full" && rm "$T/small/fill" && ask 0 0 why /h/room
+	check "a nearly full disk: no copies are made on it"
 	stop TERM
 	umount "$T/small"
 else

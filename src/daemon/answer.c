@@ -11,7 +11,23 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+/* A copy is there for as long as the asker keeps it open, and many of them would fill the disk that everybody's record
+ * needs: none is made where too little would be left. */
+static int has_room(const char *path, struct err *err)
+{
+	const uint64_t most = 1u << 30;
+	struct statvfs fs;
+	struct stat st;
+	if (statvfs(path, &fs) < 0 || stat(path, &st) < 0)
+		return 0; /* what follows fails, or does not */
+	uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize, part = (uint64_t)fs.f_blocks * fs.f_frsize / 20;
+	if (left >= (uint64_t)st.st_size + (part < most ? part : most))
+		return 0;
+	return err_set(err, ENOSPC, "the disk of the node's record is nearly full");
+}
 
 /* A copy without a name, readable by whoever holds it. -errno. */
 static int copy_of(const char *path)
@@ -73,7 +89,8 @@ int answer_store(const char *home, int sock)
 		char *path = strdup(store_index_path(s));
 		store_close(s); /* all of it is in the file then */
 		s = NULL;
-		fd = path ? copy_of(path) : -ENOMEM;
+		fd = path ? has_room(path, &err) : -ENOMEM;
+		fd = fd < 0 ? fd : copy_of(path);
 		free(path);
 		r = fd < 0 ? fd : 0;
 	}

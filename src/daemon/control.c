@@ -41,6 +41,8 @@ struct control {
 	struct answering answers[ANSWERS];
 	struct asker askers[CONTROL_OPEN];
 	unsigned n_askers;
+	unsigned accepted; /* this second */
+	bool resting;      /* until the next */
 };
 
 static void watch(struct control *c, int fd, uint64_t n)
@@ -245,6 +247,8 @@ void control_ready(struct control *c, uint64_t n)
 	char text[REQUEST_MAX + 1];
 	if (n == 0) {
 		accept_one(c);
+		if (++c->accepted >= CONTROL_ACCEPTS && !c->resting)
+			c->resting = epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->listener, NULL) == 0;
 		return;
 	}
 	struct connection *k = n <= CONTROL_OPEN ? &c->v[n - 1] : NULL;
@@ -276,6 +280,10 @@ bool control_reaped(struct control *c, pid_t pid)
 void control_tick(struct control *c)
 {
 	c->n_askers = 0;
+	c->accepted = 0;
+	if (c->resting)
+		watch(c, c->listener, 0);
+	c->resting = false;
 	for (size_t i = 0; i < CONTROL_OPEN; i++)
 		if (c->v[i].sock >= 0 && ++c->v[i].age > CONTROL_WAIT)
 			drop(&c->v[i]);

@@ -1,7 +1,9 @@
 /* control.h - the daemon's side of the socket (request.h): who asks is told by the kernel, and nobody can keep it busy.
  *
  * Bounds: CONTROL_OPEN connections at once, CONTROL_USER of one user; one question a connection, which has to come
- * within CONTROL_WAIT seconds; CONTROL_RATE questions a second of one user; ANSWERS processes that bring a store up to
+ * within CONTROL_WAIT seconds; CONTROL_ACCEPTS connections a second of everybody, and what is above waits in the kernel
+ * for the next (each costs 10 us, and a loop can make twenty thousand a second); CONTROL_RATE questions a second of one
+ * user; ANSWERS processes that bring a store up to
  * date, ANSWERS_USER of one user. What is above is answered "busy". One thread, nothing here waits. */
 #ifndef STEMMA_DAEMON_CONTROL_H
 #define STEMMA_DAEMON_CONTROL_H
@@ -13,7 +15,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { CONTROL_OPEN = 64, CONTROL_USER = 8, CONTROL_WAIT = 5, CONTROL_RATE = 20, ANSWERS = 4, ANSWERS_USER = 2 };
+enum {
+	CONTROL_OPEN = 64,
+	CONTROL_USER = 8,
+	CONTROL_WAIT = 5,
+	CONTROL_ACCEPTS = 500,
+	CONTROL_RATE = 20,
+	ANSWERS = 4,
+	ANSWERS_USER = 2
+};
 
 struct control;
 

@@ -99,13 +99,19 @@ int request_ask(const char *question, unsigned wait_ms, struct err *err, struct 
 {
 	char *room = malloc(REPLY_MAX);
 	int r = -ENOMEM, fd = -1;
-	for (unsigned tries = 0; room && tries < 20; tries++) {
+	/* Whoever has all the room is put out after five seconds (control.h). */
+	bool busy = room;
+	for (unsigned tries = 1; busy && tries <= 40; tries++) {
+		err_clear(err);
 		r = ask_once(question, wait_ms, err, room, &fd);
-		if (r < 4 || memcmp(room, "busy", 4) != 0)
-			break;
-		struct timespec ts = {0, 50000000};
-		nanosleep(&ts, NULL);
+		/* It had no room for this one, and has closed with the question unread: its word is lost then. */
+		busy = r == -ECONNRESET || r == -EPIPE || (r >= 4 && !memcmp(room, "busy", 4));
+		struct timespec ts = {0, 50000000L * (tries < 8 ? tries : 8)};
+		if (busy)
+			nanosleep(&ts, NULL);
 	}
+	if (busy)
+		r = err_set(err, EBUSY, "the daemon of this node has too much to answer");
 	if (r >= 2 && !memcmp(room, "ok", 2)) {
 		size_t skip = r > 2 ? 3 : 2;
 		buf_add(ret, room + skip, (size_t)r - skip);
