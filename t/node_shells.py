@@ -31,7 +31,7 @@ CHAINS = [
     ('lines into an array', 'bash', 'in2', 'mapfile -t a < <(cat in2)\nprintf "%s\\n" "${a[@]}" >out'),
     ('two programs as files', 'bash', 'in1 in2', 'paste <(cat in1) <(sort in2) >out'),
     ('to a program as a file', 'bash', 'in2', 'cat in2 | tee >(sort >other) >/dev/null\nsleep 0.2\ncat other >out'),
-    ('coproc', 'bash', 'in1 in2', 'coproc { cat in1 in2; }\nexec 5<&"${COPROC[0]}"\nwhile read -r -u 5 l; do echo "$l"; done >out'),
+    ('coproc', 'bash', 'in1 in2', 'coproc { read -r go; cat in1 in2; }\nexec 5<&"${COPROC[0]}"\necho go >&"${COPROC[1]}"\nwhile read -r -u 5 l; do echo "$l"; done >out'),
     ('here-document', 'dash bash', 'in1', 'cat <<E >out\n$(cat in1)\nE'),
     ('here-string', 'bash', 'in1', 'cat <<<"$(cat in1)" >out'),
     ('fifo', 'dash bash', 'in1', 'mkfifo f\ncat in1 >f &\ncat f >out\nwait'),
