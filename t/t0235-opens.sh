@@ -179,7 +179,7 @@ for kind in $kinds; do
 		continue
 	fi
 	cases='many spawns'
-	case $kind in *musl*) cases='many spawns cancelled' ;; esac
+	case $kind in *musl*) cases='many spawns cancelled forbids prctl' ;; esac
 	[ -z "$SLOW" ] || cases=$("$PROGS/p-opens")
 	for c in $cases; do
 		case $c in

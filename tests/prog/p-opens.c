@@ -5,16 +5,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -470,6 +475,55 @@ static void cancelled(void)
 	_exit(1);
 }
 
+/* Forbids itself the call by which the C library does not open; musl opens by open, glibc by openat. */
+static void forbid(bool old)
+{
+#ifdef __GLIBC__
+	enum { NOT_USED = SYS_open };
+#else
+	enum { NOT_USED = SYS_openat };
+#endif
+	struct sock_filter code[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NOT_USED, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+	for (int i = 0; i < FILES / 2; i++)
+		visit_n(i);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    (old ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)
+	         : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) < 0)
+		fail("seccomp");
+	for (int i = FILES / 2; i < FILES; i++) {
+		visit_n(i);
+		if (i == FILES / 2 + 100 && fork() == 0) { /* and so it is with its children */
+			for (i = 0; i < FILES / 2; i++) {
+				visit_n(i);
+				if (errno == EPERM)
+					fail("an open after the filter");
+			}
+			_exit(0);
+		}
+		if (errno == EPERM)
+			fail("an open after the filter");
+	}
+	int status;
+	if (wait(&status) < 0 || status)
+		fail("the child");
+}
+
+static void forbids(void)
+{
+	forbid(false);
+}
+
+static void forbids_by_prctl(void)
+{
+	forbid(true);
+}
+
 /* A wild pointer, or worse: the log is anything. What is opened is opened. */
 static void garbles(void)
 {
@@ -494,12 +548,13 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = {{"many", many},         {"flood", flood},         {"killed", killed},   {"relative", relative_killed},
-	             {"moves", moves},       {"forks", forks},         {"spawns", spawns},   {"threads", threads},
-	             {"signals", signals},   {"writes", writes},       {"results", results}, {"renames", renames},
-	             {"waits", waits},       {"cancelled", cancelled}, {"garbles", garbles}, {"interrupted", interrupted},
-	             {"computes", computes}, {"links", links},         {"moved", moved},     {"again", again},
-	             {"holds", holds}};
+	} cases[] = {
+	    {"many", many},         {"flood", flood},         {"killed", killed},         {"relative", relative_killed},
+	    {"moves", moves},       {"forks", forks},         {"spawns", spawns},         {"threads", threads},
+	    {"signals", signals},   {"writes", writes},       {"results", results},       {"renames", renames},
+	    {"waits", waits},       {"cancelled", cancelled}, {"garbles", garbles},       {"interrupted", interrupted},
+	    {"computes", computes}, {"links", links},         {"moved", moved},           {"again", again},
+	    {"holds", holds},       {"forbids", forbids},     {"prctl", forbids_by_prctl}};
 	if (argc != 3) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 			puts(cases[i].name);

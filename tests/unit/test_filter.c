@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
@@ -94,7 +96,9 @@ static int expected(uint32_t scmp, int nr, unsigned sets)
 	int ret = 0;
 	for (size_t i = 0; name && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if ((rows[i].set & sets) && !strcmp(rows[i].name, name))
-			ret = !strncmp(name, "mmap", 4) ? 2 : !strcmp(name, "rt_sigaction") || !strcmp(name, "ptrace") ? 3 : 1;
+			ret = !strncmp(name, "mmap", 4)                                                            ? 2
+			      : !strcmp(name, "rt_sigaction") || !strcmp(name, "ptrace") || !strcmp(name, "prctl") ? 3
+			                                                                                           : 1;
 	free(name);
 	return ret;
 }
@@ -233,6 +237,12 @@ static void lets_the_injected_code_open(void **state)
 						fail_msg("row %zu, sibling %d, %s: %x", i, sibling, calls[c], got);
 				}
 			}
+		/* A filter of its own is one of the things that the code has to know of. */
+		for (int option = 0; option < 80; option++) {
+			uint32_t got = run_with(&p, NATIVE, SYS_prctl, (uint64_t[4]){(uint64_t)option, 2, 0, 0});
+			if (got != (injects && option == PR_SET_SECCOMP ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW))
+				fail_msg("prctl(%d): %x", option, got);
+		}
 		from = 0x7f0000001234;
 		free(p.filter);
 	}

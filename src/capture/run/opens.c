@@ -42,7 +42,7 @@ struct logging {
 	const struct sites *sites;
 	int slot; /* its log; -1 none */
 	uint32_t lost;
-	bool never;    /* its log was not what it should be: opens stop */
+	bool never;    /* its log was not what it should be, or it has a filter of its own: opens stop */
 	uint64_t late; /* an open that began before this was under way when names changed; 0: none */
 	dev_t cwd_dev; /* its working directory */
 	ino_t cwd_ino;
@@ -730,8 +730,11 @@ static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 	p->logging = calloc(1, sizeof(*p->logging));
 	if (!p->logging)
 		return false;
-	*p->logging = (struct logging){
-	    .code = parent->logging->code, .base = parent->logging->base, .sites = parent->logging->sites, .slot = -1};
+	*p->logging = (struct logging){.code = parent->logging->code,
+	                               .base = parent->logging->base,
+	                               .sites = parent->logging->sites,
+	                               .slot = -1,
+	                               .never = parent->logging->never};
 	return true;
 }
 
@@ -775,6 +778,13 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 		return;
 	bool reads = only_reads(t);
 	struct logging *g = p->logging;
+	/* The code opens by openat, as glibc does; musl opens by open, and its filter may not know the other. */
+	if (g && (t->call == CALL_seccomp || t->call == CALL_forbid) && g->sites->musl) {
+		g->never = true;
+		if (!write_own(p, 0))
+			garbled(s, p);
+		return;
+	}
 	if (g && g->slot >= 0 && !reads &&
 	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_root ||
 	     t->call == CALL_mount || t->call == CALL_setuid)) {

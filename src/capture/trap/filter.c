@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 static const struct row {
 	enum call call;
@@ -80,9 +81,9 @@ enum call trap_call_native(int nr)
  * is walked for the others only. */
 
 /* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
- * that programs send each other all the time. ATTACH: where another process is to be traced. OPEN: but for one that the
- * injected code makes, and that only reads. */
-enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, OPEN, ANSWERS };
+ * that programs send each other all the time. ATTACH: where another process is to be traced. FORBID: where it gets a
+ * filter. OPEN: but for one that the injected code makes, and that only reads. */
+enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, ANSWERS };
 
 static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -146,6 +147,8 @@ static enum answer answer_to(enum call call, bool guarded, bool injected)
 		return guarded ? ACTION : ALLOW;
 	case CALL_ptrace:
 		return guarded ? ATTACH : ALLOW;
+	case CALL_forbid:
+		return injected ? FORBID : ALLOW;
 	default:
 		return TRAP;
 	}
@@ -197,6 +200,10 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 		emit(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)page + OPENS_PAGE_SIZE, 3, 0);
 		load_arg(b, 2);
 		emit(b, BPF_JMP | BPF_JSET | BPF_K, OPENS_FLAGS_NOT, 1, 0);
+		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+		emit(b, BPF_RET | BPF_K, action, 0, 0);
+		place[FORBID] = load_arg(b, 0);
+		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 1, 0);
 		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		emit(b, BPF_RET | BPF_K, action, 0, 0);
 	}

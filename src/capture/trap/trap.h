@@ -46,6 +46,7 @@ enum call {
 	CALL_aio,
 	CALL_mmap,
 	CALL_seccomp,
+	CALL_forbid, /* a filter by prctl */
 	CALL_settle,
 	CALL_splice,
 	CALL_sigaction,
