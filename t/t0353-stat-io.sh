@@ -298,4 +298,26 @@ cmd 0 stat 01JJJJJJJJJJJJJJJJJJJJJJJJ && [ "$(tail -n 1 "$out")" = "$exactly" ] 
 	cmd 0 stat /w/counted && says_not "$out" 'mapped memory'
 check 'whoever did run --exact is not told to do so'
 
+# ---- run --count --granularity=access: calls, bytes and moments; neither times nor sizes of calls, nor which failed
+rm -rf "$STEMMA_HOME"
+history <<'END'
+k = History('01KKKKKKKKKKKKKKKKKKKKKKKK', argv=['count'])
+p = k.process()
+k.exec(p, ['count', '/w/f'], exe='/usr/bin/count')
+r = k.read(p, k.file('/w/f', size=12), bytes_read=12)
+k.add('io', p=p, access=r, api=1, calls=2, bytes=12, first=k.now, last=k.now + 10**9)
+k.exit(p)
+k.end()
+k.save(home, evtext)
+END
+figures='.calls == 2 and .bytes == 12 and .first and .last and has("sizes") and ([.failed, .largest, .spent_ns, .sizes] | unique) == [null]'
+cmd 0 stat @ && row '^ *2  *?  *12 B  *6 B  *?  *?  read$' && row '^ *2  *12 B  *?  .* /w/f$' && cmd 0 stat --json --times @ &&
+	json "[.total.calls.read, .calls[0], .files[0].calls.read | $figures] | all" && json '[.over_time[].read.spent_ns] | unique == [null]' &&
+	cmd 0 stat --tsv @ && awk -F '\t' -v OFS=' ' 'NR > 1 { print $7, $8, $9, $10, $11, ($13 > $12), $14, $23 }' "$out" >"$T/got" && echo '2 ? 12 ? ? 1 ? ?' | cmp -s - "$T/got"
+check 'where --count knows when, what it does not know is not said to be zero'
+cmd 0 stat --sizes --times @ && row '^  *?  *?  .*  ?  r count /w/f$' && row '^  *?  .*  ?  read$' && row '^[0-9.]*  *[01]  *[12] B  *?  *0  *0 B  *0 ns$'
+check '... nor by size or over time'
+moment read read 0.5 && cmd 0 stat --json --at "$at" @ && json '[.under_way[] | .calls, .bytes, .spent_ns] == [2, 12, null]'
+check '... nor at a moment'
+
 finish

@@ -32,6 +32,15 @@ static bool is_hdf5(unsigned api)
 	return api >= TERM_ioapi_data && api < STAT_APIS;
 }
 
+/* Of run --count there is no size of any call; moments are there with --granularity=access, and times never. */
+static bool is_bare(const struct io_info *io)
+{
+	for (unsigned i = 0; i < IO_SIZES; i++)
+		if (io->size[i])
+			return false;
+	return io->calls && !io->spent && !is_hdf5(io->api);
+}
+
 static struct moved moved_of(const struct io_info *io)
 {
 	bool untimed = (io->calls || io->failed) && io->first == TIME_NONE && !io->spent;
@@ -44,7 +53,7 @@ static struct moved moved_of(const struct io_info *io)
 	                  .last = io->last,
 	                  .any = true,
 	                  .untimed = untimed,
-	                  .bare = untimed && !is_hdf5(io->api)};
+	                  .bare = is_bare(io)};
 	memcpy(m.size, io->size, sizeof(m.size));
 	return m;
 }

@@ -11,16 +11,16 @@ static void moved_json(json_t *o, const struct moved *m)
 	json_t *sizes = json_array();
 	js_num(o, "calls", m->calls);
 	js_num(o, "bytes", m->bytes);
-	if (m->untimed) {
-		static const char *const unknown[] = {"spent_ns", "first", "last", "failed", "largest", "sizes"};
-		for (unsigned i = 0; i < (m->bare ? 6 : 3); i++)
-			js_put(o, unknown[i], json_null());
-	} else {
+	if (m->untimed || m->bare)
+		js_put(o, "spent_ns", json_null());
+	else
 		js_big(o, "spent_ns", m->spent);
-		js_time(o, "first", m->first);
-		js_time(o, "last", m->last);
-	}
+	js_time(o, "first", m->untimed ? TIME_NONE : m->first);
+	js_time(o, "last", m->untimed ? TIME_NONE : m->last);
 	if (m->bare) {
+		static const char *const unknown[] = {"failed", "largest", "sizes"};
+		for (unsigned i = 0; i < 3; i++)
+			js_put(o, unknown[i], json_null());
 		json_decref(sizes);
 		return;
 	}
@@ -126,7 +126,10 @@ static void slices_json(json_t *all, const struct stat_when *when)
 			json_t *way = json_object();
 			js_num(way, "calls", v[i].way[k].calls);
 			js_num(way, "bytes", v[i].way[k].bytes);
-			js_big(way, "spent_ns", v[i].way[k].spent);
+			if (v[i].way[k].bare)
+				js_put(way, "spent_ns", json_null());
+			else
+				js_big(way, "spent_ns", v[i].way[k].spent);
 			js_put(o, ways[k], way);
 		}
 		js_add(list, o);
@@ -217,7 +220,7 @@ int stat_tsv_row(void *cmd, const struct stat_row *row)
 		number(row->io.failed, whole);
 		number(row->io.bytes, row->bytes_known);
 		number(row->io.largest, whole);
-		number(row->io.spent, counted && !row->io.untimed);
+		number(row->io.spent, whole && !row->io.untimed);
 		moment(counted ? row->io.first : TIME_NONE);
 		moment(counted ? row->io.last : TIME_NONE);
 		for (unsigned i = 0; i < IO_SIZES; i++)

@@ -86,7 +86,7 @@ static void spent_cell(struct table *t, const struct way *w)
 		buf_char(&b, w->uncounted ? '?' : '-');
 	else if (!w->io.any)
 		buf_char(&b, '-');
-	else if (w->io.untimed)
+	else if (w->io.untimed || w->io.bare)
 		buf_char(&b, '?');
 	else
 		put_spent(&b, w->io.spent);
@@ -127,7 +127,7 @@ static void moved_row(struct table *t, const struct moved *m, const struct opts_
 			buf_char(&b, '-');
 		cell(t, &b);
 	}
-	if (m->untimed)
+	if (m->untimed || m->bare)
 		buf_char(&b, '?');
 	else
 		put_spent(&b, m->spent);
@@ -286,7 +286,7 @@ static void sizes_row(struct table *t, const struct moved *m, const struct opts_
 		if (m->size[i])
 			number_cell(t, m->size[i], o->bytes);
 		else
-			table_cell(t, str_of("-"));
+			table_cell(t, str_of(m->bare ? "?" : "-"));
 	buf_printf(&b, "%s", how);
 	buf_str(&b, name);
 	cell(t, &b);
@@ -371,7 +371,10 @@ static void slices(const struct stat_sums *w, const struct opts_stat *o, const s
 			number_cell(&t, v[i].way[k].calls, o->bytes);
 			fmt_size(&b, v[i].way[k].bytes, o->bytes);
 			cell(&t, &b);
-			put_spent(&b, v[i].way[k].spent);
+			if (v[i].way[k].bare)
+				buf_char(&b, '?');
+			else
+				put_spent(&b, v[i].way[k].spent);
 			cell(&t, &b);
 		}
 	}

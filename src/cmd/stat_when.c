@@ -36,7 +36,8 @@ int stat_when_row(void *when, const struct stat_row *row)
 	                                 .first = row->io.first,
 	                                 .last = row->io.last,
 	                                 .api = (uint8_t)row->api,
-	                                 .write = row->write};
+	                                 .write = row->write,
+	                                 .bare = row->io.bare};
 	return 0;
 }
 
@@ -81,6 +82,7 @@ size_t stat_slices(const struct stat_when *w, struct stat_slice *ret)
 			ret[k].way[r->write].calls += c - calls;
 			ret[k].way[r->write].bytes += b - bytes;
 			ret[k].way[r->write].spent += s - spent;
+			ret[k].way[r->write].bare |= r->bare && (c > calls || b > bytes);
 			calls = c, bytes = b, spent = s;
 		}
 	}
@@ -109,7 +111,10 @@ static int one_json(struct cmd *c, const struct when_row *row, json_t *o)
 	js_text(o, "direction", row->write ? "write" : "read");
 	js_num(o, "calls", row->calls);
 	js_num(o, "bytes", row->bytes);
-	js_big(o, "spent_ns", row->spent);
+	if (row->bare)
+		js_put(o, "spent_ns", json_null());
+	else
+		js_big(o, "spent_ns", row->spent);
 	js_time(o, "first", row->first);
 	js_time(o, "last", row->last);
 	int r = store_exec(c->store, row->exec, &x);

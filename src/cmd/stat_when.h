@@ -16,6 +16,7 @@ struct when_row {
 	int64_t first, last;
 	uint8_t api;
 	bool write;
+	bool bare; /* `spent` is not known */
 };
 struct stat_when {
 	bool has_at;
@@ -32,6 +33,7 @@ struct stat_slice {
 	int64_t from, to;
 	struct {
 		uint64_t calls, bytes, spent;
+		bool bare; /* of some `spent` is not known */
 	} way[STAT_WAYS];
 };
 /* 0 where there are no times, else STAT_SLICES. The sums of the slices are those of the rows. */
