@@ -142,16 +142,28 @@ void counted_pipes(struct sup *s, struct proc *p)
 			counted_see_pipes(s, p, false);
 }
 
-/* Has p the program that q has? Where both began within a tick of the clock it was not copied from q. */
-static bool is_same_program(const struct proc *p, const struct proc *q)
+/* Its program's number and device. False: it is over. */
+static bool program_of(const struct proc *p, uint64_t *ret_ino, uint64_t *ret_dev)
 {
 	char link[48];
 	struct statx st;
+	*ret_ino = p->exe_ino;
+	*ret_dev = p->exe_dev;
 	if (p->exe_ino)
-		return p->exe_ino == q->exe_ino && p->exe_dev == q->exe_dev;
+		return true;
+	/* It and the one that it would have been copied from began within a tick of the clock. */
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
-	return q->exe_ino && statx(AT_FDCWD, link, 0, STATX_INO, &st) == 0 && st.stx_ino == q->exe_ino &&
-	       fileid_dev(&st) == q->exe_dev;
+	if (statx(AT_FDCWD, link, 0, STATX_INO, &st) < 0)
+		return false;
+	*ret_ino = st.stx_ino;
+	*ret_dev = fileid_dev(&st);
+	return true;
+}
+
+static bool is_same_program(const struct proc *p, const struct proc *q)
+{
+	uint64_t ino[2], dev[2];
+	return program_of(p, &ino[0], &dev[0]) && program_of(q, &ino[1], &dev[1]) && ino[0] == ino[1] && dev[0] == dev[1];
 }
 
 /* A child without an exec has its parent's code, or its parent's parent's. If the memory is its own its table was empty
