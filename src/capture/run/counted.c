@@ -777,6 +777,11 @@ void counted_after(struct sup *s, struct proc *p, const struct trap *t)
 	if (s->counting && (first || (exec && !p->execn) || t->call == CALL_exit)) {
 		counted_pipes(s, proc_parent(s, p));
 		p->graft_tries += first;
+	} else if (s->counting && p->execn == 1 && (is_start(t) || (is_open(t->call) && p->open_stops <= FIRST_OPENS))) {
+		/* It may not have had its turn to wait when its child became another program. */
+		struct proc *parent = proc_parent(s, p);
+		if (parent && counted_misses_pipes(parent->counted))
+			counted_see_pipes(s, parent, false);
 	}
 	if (c || !s->counting || !(is_open(t->call) || is_start(t)) || t->compat || !p->execn || p->threads ||
 	    p->graft_tries > 1 || s->refuse)

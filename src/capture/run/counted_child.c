@@ -135,6 +135,16 @@ void counted_see_pipes(struct sup *s, struct proc *p, bool standing)
 		counted_found(s, p, found[i].own, found[i].file);
 }
 
+bool counted_misses_pipes(struct counted *c)
+{
+	for (unsigned fd = 0; c && c->nown && !c->lost && !c->frozen && fd <= c->high && fd < COUNTED_FDS; fd++) {
+		const struct own_pipe *own = own_pipe(c, c->file[fd]);
+		if (own && !own->file)
+			return true;
+	}
+	return false;
+}
+
 void counted_pipes(struct sup *s, struct proc *p)
 {
 	for (unsigned up = 0; p && up < 64; p = proc_parent(s, p), up++)

@@ -7,11 +7,12 @@
 
 #include <assert.h>
 
-#define OPENED 512  /* opens whose files are remembered; a thread that does not get its turn holds up the others */
-#define DRAIN_AT 24 /* opens after which the log is read: each may come with a dup, a map and a close */
-#define LOGGED 512  /* opens written down elsewhere that the log has not been read for */
-#define GIVEN 8     /* pipes that it began with */
-#define RESUMES 16  /* children that shared the memory, since the log was read */
+#define OPENED 512    /* opens whose files are remembered; a thread that does not get its turn holds up the others */
+#define DRAIN_AT 24   /* opens after which the log is read: each may come with a dup, a map and a close */
+#define LOGGED 512    /* opens written down elsewhere that the log has not been read for */
+#define GIVEN 8       /* pipes that it began with */
+#define FIRST_OPENS 8 /* of a child: at these is looked at which pipes its parent has made */
+#define RESUMES 16    /* children that shared the memory, since the log was read */
 #define NOT_A_FILE UINT64_MAX
 #define A_PIPE (UINT64_MAX - 1) /* that it has made, and nobody can tell any more which one it was */
 /* The k-th that it has made; which one it is is found when somebody else has it. Numbers of files are below. */
@@ -123,6 +124,8 @@ struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, 
 void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves);
 /* Which pipes they are that p has made, which is at a stop of its own or perhaps waits. */
 void counted_see_pipes(struct sup *s, struct proc *p, bool standing);
+/* Has it one open that it has made, and which one it is is not known? */
+bool counted_misses_pipes(struct counted *c);
 /* ... that p and its ancestors have. */
 void counted_pipes(struct sup *s, struct proc *p);
 /* The process began with that descriptor. */
