@@ -342,6 +342,29 @@ check "metrics"
 [ $? = 125 ] && says "$err" 'another stemmad'
 check "two daemons do not write to one place"
 stop TERM
+printf '# limits\n\nmax_events = 100000\nmax_evnts = 5\nmax_cpu=much\r\n' >"$T/conf"
+start --config "$T/conf"
+said()
+{ # WORDS N: so many times since it began
+	[ "$(grep -c -- "$1" "$T/daemon")" = "$2" ]
+}
+says "$T/daemon" "conf:4: there is no setting 'max_evnts'" && says "$T/daemon" "conf:5: 'much' is no value of 'max_cpu'"
+check "lines that are not settings: named with their place, and it records"
+stay=$(grep -c 'settings stay as they are' "$T/daemon")
+taken=$(grep -c 'settings were read again' "$T/daemon")
+printf 'max_events = 40\nmax_cpu = lots\n' >"$T/conf"
+kill -HUP "$daemon" && wait_for said 'settings stay as they are' $((stay + 1)) && says "$T/daemon" "conf:2: 'lots' is no value"
+check "... settings read again with such a line: all stay as they are"
+rm "$T/conf" && mkdir "$T/conf"
+kill -HUP "$daemon" && wait_for said 'settings stay as they are' $((stay + 2)) && says "$T/daemon" "cannot read '$T/conf': Is a directory"
+check "... or with a folder in their place"
+rmdir "$T/conf"
+printf 'metrics = %s/metrics\nkeep = all\nmax_size = 1G\nbase = %s/elsewhere\n' "$T" "$T" >"$T/conf"
+mkdir "$T/elsewhere" && mkdir "$T/elsewhere/node"
+kill -HUP "$daemon" && wait_for said 'settings were read again' $((taken + 1)) && says "$T/daemon" "'keep' has changed, and is taken at the next start" && says "$T/daemon" "'max_size' has changed" && wait_for test -s "$T/metrics" &&
+	[ -z "$(find "$T/elsewhere" -type f)" ] && { program "$me" 505 there /h/there 55; } | happens && ask "$me" 0 why /h/there && stop KILL && start && ask "$me" 0 why /h/there
+check "... what is taken at the start alone stays, and is named; the rest is in force"
+stop TERM
 start -o max_events=50
 i=0
 while [ $i -lt 60 ] && ! grep -q 'granularity down to processes' "$T/daemon"; do

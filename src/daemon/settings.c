@@ -11,8 +11,11 @@ enum type { TYPE_text, TYPE_number, TYPE_size, TYPE_time, TYPE_share, TYPE_list 
 static const struct row {
 	const char *name, *def;
 	enum type type;
+	bool again; /* SIGHUP changes it */
 } rows[] = {
-#define SETTING(name, type, def, meaning) {#name, def, TYPE_##type},
+#define START false
+#define AGAIN true
+#define SETTING(name, type, def, when, meaning) {#name, def, TYPE_##type, when},
 #include "daemon/settings.def"
 };
 
@@ -38,7 +41,7 @@ static bool figure(enum type type, const char *text, double *ret)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (*end && *end == units[i].letter && type == units[i].type) {
 			*ret = v * units[i].factor;
-			return !end[1];
+			return !end[1] && *ret <= 1e18;
 		}
 	*ret = type == TYPE_time ? v * 1e9 : v;
 	return !*end;
@@ -90,19 +93,44 @@ int settings_set(struct settings *s, const char *line, struct err *err)
 int settings_read(struct settings *s, const char *path, void (*say)(void *arg, const char *line), void *arg,
                   struct err *err)
 {
-	FILE *f = fopen(path ? path : SETTINGS_FILE, "re");
-	char *line = NULL;
+	const char *name = path ? path : SETTINGS_FILE;
+	FILE *f = fopen(name, "re");
+	char *line = NULL, place[600];
 	size_t cap = 0;
 	if (!f)
-		return !path && errno == ENOENT ? 0 : err_set(err, errno, "cannot read '%s'", path ? path : SETTINGS_FILE);
-	while (getline(&line, &cap, f) > 0) {
-		char *at = line + strspn(line, " \t\n");
+		return !path && errno == ENOENT ? 0 : err_set(err, errno, "cannot read '%s'", name);
+	errno = 0;
+	for (unsigned n = 1; getline(&line, &cap, f) > 0; n++) {
+		char *at = line + strspn(line, " \t\r\n");
 		struct err slip = {0};
-		if (*at && *at != '#' && settings_set(s, at, &slip) < 0)
-			say(arg, slip.text);
+		at[strcspn(at, "\r\n")] = '\0';
+		if (*at && *at != '#' && settings_set(s, at, &slip) < 0) {
+			snprintf(place, sizeof(place), "%s:%u: %s", name, n, slip.text);
+			say(arg, place);
+		}
+		errno = 0;
 	}
+	/* A folder is opened, too. */
+	int r = ferror(f) ? err_set(err, errno ? errno : EIO, "cannot read '%s'", name) : 0;
 	free(line);
 	fclose(f);
+	return r;
+}
+
+int settings_keep(struct settings *s, const struct settings *now, void (*say)(void *arg, const char *line), void *arg)
+{
+	for (size_t k = 0; k < SETTING_COUNT; k++) {
+		char line[128];
+		if (rows[k].again || !strcmp(settings_text(s, k), settings_text(now, k)))
+			continue;
+		char *copy = now->value[k] ? strdup(now->value[k]) : NULL;
+		if (now->value[k] && !copy)
+			return -ENOMEM;
+		free(s->value[k]);
+		s->value[k] = copy;
+		snprintf(line, sizeof(line), "'%s' has changed, and is taken at the next start", rows[k].name);
+		say(arg, line);
+	}
 	return 0;
 }
 

@@ -79,10 +79,13 @@ static int say_err(const struct err *err)
 
 /* ---- settings ---- */
 
+/* arg: counts them, or NULL. */
 static void slip(void *arg, const char *line)
 {
-	(void)arg;
+	unsigned *n = arg;
 	say("%s", line);
+	if (n)
+		++*n;
 }
 
 static void add_rule(void *arg, const char *row)
@@ -116,12 +119,19 @@ static void release_texts(struct texts *t)
 	*t = (struct texts){0};
 }
 
-static int read_settings(struct daemon *d, struct err *err)
+static int read_settings(struct daemon *d, bool again, struct err *err)
 {
 	struct settings s = {0};
-	int r = settings_read(&s, d->config, slip, NULL, err);
+	unsigned slips = 0;
+	int r = settings_read(&s, d->config, slip, &slips, err);
+	if (r == 0 && again && slips) {
+		err_set(err, 0, "%u line%s of the settings cannot be taken", slips, slips > 1 ? "s" : "");
+		r = -EINVAL;
+	}
 	for (size_t i = 0; r == 0 && i < d->options.n; i++)
 		r = settings_set(&s, d->options.v[i], err);
+	if (r == 0 && again)
+		r = settings_keep(&s, &d->settings, slip, NULL);
 	if (r < 0) {
 		settings_release(&s);
 		return r;
@@ -463,7 +473,7 @@ static void reload(struct daemon *d)
 {
 	struct err err = {0};
 	service_notify("RELOADING=1");
-	bool read = read_settings(d, &err) == 0;
+	bool read = read_settings(d, true, &err) == 0;
 	if (!read)
 		say_err(&err);
 	logs_again(d->logs, world_now());
@@ -540,7 +550,7 @@ static void known(void *arg, uint32_t uid)
 
 static int start(struct daemon *d, struct err *err)
 {
-	int r = read_settings(d, err);
+	int r = read_settings(d, false, err);
 	const char *user = r == 0 ? settings_text(&d->settings, SETTING_user) : "";
 	if (*user)
 		r = become_user(user, settings_text(&d->settings, SETTING_base), settings_text(&d->settings, SETTING_run), err);
