@@ -427,6 +427,10 @@ else
 		skip "a user of its own: $what" "needs root, and a user nobody"
 	done
 fi
+answered()
+{ # nobody is left but its helper
+	[ "$(pgrep -P "$daemon" | wc -l)" = 1 ]
+}
 if is_root && mkdir "$T/small" && mount -t tmpfs -o size=4m tmpfs "$T/small" 2>/dev/null; then
 	"$DAEMON" -o "base=$T/small/base" -o "run=$T/run" 2>>"$T/daemon" &
 	daemon=$!
@@ -441,6 +445,8 @@ if is_root && mkdir "$T/small" && mount -t tmpfs -o size=4m tmpfs "$T/small" 2>/
 	sleep 1.5
 	kill -0 "$daemon" && rm "$T/small/fill" && sleep 3 && { program 0 901 room /h/room 901; } | happens && ask 0 0 why /h/room && says "$out" 'made by room'
 	check "a full disk: it goes on, and writes again when there is room"
+	# What answered has ended, and what it leaves is gone: its room would count for the next.
+	wait_for answered
 	# Room for the copy, but not for it and the twentieth part that is kept free.
 	left=$(($(du -k "$T/small/base/all/index.db" | cut -f 1) + 120))
 	dd if=/dev/zero of="$T/small/fill" bs=1k count=$(($(df --output=avail "$T/small" | tail -n 1) - left)) 2>/dev/null
