@@ -410,10 +410,10 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 struct file *file_known(struct sup *s, const struct statx *st);
 /* Where a program is not stopped for it ioctl(FICLONE) is not seen, which moves bytes: is there no such thing? */
 bool file_has_no_clones(const struct file *f);
-/* Has anybody of the run got it open to write? */
 /* fp was its fingerprint at that time: would any later change show in a later one, and does nobody of the run write it?
  */
 bool file_is_steady(const struct file *f, const struct fingerprint *fp, int64_t time);
+/* Has anybody of the run got it open to write? */
 bool file_is_written(const struct file *f);
 /* The same from what was told of it, for a file that may have gone: gen is the hash of its handle if has_gen. */
 struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path);
