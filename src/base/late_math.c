@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+LATE(late_math, double, ceil, (double a), (a))
+LATE(late_math, double, floor, (double a), (a))
 LATE(late_math, double, fmax, (double a, double b), (a, b))
 LATE(late_math, double, log, (double a), (a))
 LATE(late_math, double, log10, (double a), (a))
