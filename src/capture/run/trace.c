@@ -112,6 +112,8 @@ static bool concerns(const struct trap *t)
 	switch (t->call) {
 	case CALL_none:
 	case CALL_sigaction:
+	case CALL_forbid: /* where code is put into programs */
+		return false;
 	case CALL_ptrace:
 		return t->args[0] == PTRACE_ATTACH || t->args[0] == PTRACE_SEIZE;
 	case CALL_mmap:
