@@ -6,17 +6,7 @@
 # shellcheck source=tests/prog/count.sh
 . "$(dirname "$0")/../tests/prog/count.sh"
 
-case $(uname -m) in
-x86_64) ;;
-*)
-	echo "1..0 # SKIP there is no code to put into programs of this machine ($(uname -m))"
-	exit 0
-	;;
-esac
-if ! "$STEMMA" run --count -- true >/dev/null 2>&1; then
-	echo "Bail out! stemma does not run"
-	exit 1
-fi
+needs_count
 
 # Whether the kernel tells a user what a killed program of theirs has read; where not, nothing can be proven of one.
 told=yes

@@ -4,13 +4,7 @@
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
-case $(uname -m) in
-x86_64) ;;
-*)
-	echo "1..0 # SKIP there is no code to put into programs of this machine ($(uname -m))"
-	exit 0
-	;;
-esac
+needs_code
 
 # said.py EVENTS TRUTH FOLDER: what is missing, what is too much. Processes are known by their pid.
 cat >"$T/said.py" <<'PY'

@@ -4,17 +4,7 @@
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
-case $(uname -m) in
-x86_64) ;;
-*)
-	echo "1..0 # SKIP there is no code to put into programs of this machine ($(uname -m))"
-	exit 0
-	;;
-esac
-if ! "$STEMMA" run --count -- true >/dev/null 2>&1; then
-	echo "Bail out! stemma does not run"
-	exit 1
-fi
+needs_count
 case $(stat -f -c %T "$T") in
 ext2/ext3 | tmpfs) zeros=yes ;;
 *) zeros= ;; # files can be cloned unseen: that a process wrote nothing is not claimed

@@ -5,13 +5,7 @@
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
-case $(uname -m) in
-x86_64) ;;
-*)
-	echo "1..0 # SKIP there is no code to put into programs of this machine ($(uname -m))"
-	exit 0
-	;;
-esac
+needs_code
 
 # reads.py CASE FOLDER: opens FOLDER/in/f and FOLDER/still all the time. On descriptor 9 a line `INODE SIZE FIRST LAST OPENS` for each
 # version of f that it has read, INODE 0 where there was none; times are taken before the first and behind the last open. When

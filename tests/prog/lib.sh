@@ -3,7 +3,7 @@
 #
 # meson gives STEMMA (the program), STEMMA_EVTEXT and STEMMA_PROGS (the folder of p-*); without them the script looks in the
 # build folder $BUILD, or build/. As root each script runs twice: as root, and as an ordinary user.
-# Functions: case_, capture, shell_case, ok, not_ok, skip_, thorough, finish.
+# Functions: needs_code, needs_count, case_, capture, shell_case, ok, not_ok, skip_, thorough, finish.
 
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -34,6 +34,27 @@ trap 'exit 1' INT TERM HUP
 n=${STEMMA_T_FIRST:-0}
 who=${STEMMA_T_WHO:-$(id -un)}
 failed=0
+# The tests of this script are of code that is put into programs; of code that counts.
+needs_code()
+{
+	case $(uname -m) in
+	x86_64) ;;
+	*)
+		echo "1..0 # SKIP there is no code to put into programs of this machine ($(uname -m))"
+		exit 0
+		;;
+	esac
+}
+
+needs_count()
+{
+	needs_code
+	if ! "$STEMMA" run --count -- true >/dev/null 2>&1; then
+		echo "Bail out! stemma does not run"
+		exit 1
+	fi
+}
+
 # The environment of the runs: the same for both, and nothing of the test's own.
 unset STEMMA_EVTEXT STEMMA_PROGS STEMMA_T_FIRST STEMMA_T_WHO STEMMA_HOME STEMMA_SLOW
 

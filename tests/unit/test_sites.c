@@ -1,6 +1,7 @@
 /* Call sites of static programs: what is found by bytes alone is what the names say, and none is where a thread may be
  * cancelled. The truth of an instruction's length is objdump's. Arguments: static programs that are not stripped. */
 #include "capture/inject/sites_int.h"
+#include "sites_elf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,30 +17,6 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-
-static char **programs;
-static int nprograms;
-
-static unsigned char *whole(const char *path, size_t *ret_n)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	off_t size = lseek(fd, 0, SEEK_END);
-	unsigned char *p = malloc((size_t)size);
-	assert_true(pread(fd, p, (size_t)size, 0) == size);
-	close(fd);
-	*ret_n = (size_t)size;
-	return p;
-}
-
-static int read_bytes(const unsigned char *p, size_t n, struct sites *ret)
-{
-	int fd = memfd_create("elf", MFD_CLOEXEC);
-	assert_true(fd >= 0 && write(fd, p, n) == (ssize_t)n);
-	int rc = sites_read(fd, ret);
-	close(fd);
-	return rc;
-}
 
 static void forget_names(unsigned char *p)
 {

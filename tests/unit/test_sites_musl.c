@@ -1,7 +1,7 @@
 /* Call sites of musl: each lies in the function that the program's names say it is of, none is where a thread may be
  * cancelled, and a byte that is another one means that nothing is known. Arguments: static programs that are not
  * stripped. */
-#include "capture/inject/sites.h"
+#include "sites_elf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,30 +16,6 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-
-static char **programs;
-static int nprograms;
-
-static unsigned char *whole(const char *path, size_t *ret_n)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	off_t size = lseek(fd, 0, SEEK_END);
-	unsigned char *p = malloc((size_t)size);
-	assert_true(pread(fd, p, (size_t)size, 0) == size);
-	close(fd);
-	*ret_n = (size_t)size;
-	return p;
-}
-
-static int read_bytes(const unsigned char *p, size_t n, struct sites *ret)
-{
-	int fd = memfd_create("elf", MFD_CLOEXEC);
-	assert_true(fd >= 0 && write(fd, p, n) == (ssize_t)n);
-	int rc = sites_read(fd, ret);
-	close(fd);
-	return rc;
-}
 
 /* The table of names, and how many; what they are named by. */
 static Elf64_Shdr *names(unsigned char *p, const Elf64_Sym **ret, size_t *ret_n, const char **ret_text)
