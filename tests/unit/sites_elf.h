@@ -1,5 +1,6 @@
 /* What the tests of call sites in programs share: programs' bytes, as files. */
-#pragma once
+#ifndef STEMMA_TESTS_SITES_ELF_H
+#define STEMMA_TESTS_SITES_ELF_H
 
 #include "capture/inject/sites.h"
 
@@ -39,3 +40,5 @@ static int read_bytes(const unsigned char *p, size_t n, struct sites *ret)
 	close(fd);
 	return rc;
 }
+
+#endif

@@ -5,17 +5,7 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 /* The table of names, and how many; what they are named by. */
 static Elf64_Shdr *names(unsigned char *p, const Elf64_Sym **ret, size_t *ret_n, const char **ret_text)

@@ -176,13 +176,27 @@ static void jump(struct asmb *a, uint64_t code, uint64_t target)
 	word(a, (uint32_t)d);
 }
 
+/* The address of the process's log to %r11; a short jump, if it has none. */
+static size_t no_log(struct asmb *a)
+{
+	own_address(a);
+	EMIT(a, 0x4d, 0x8b, 0x1b); /* mov (%r11),%r11 */
+	EMIT(a, 0x4d, 0x85, 0xdb); /* test %r11,%r11 */
+	return ahead(a, 0x74);     /* je */
+}
+
+static void call_code(struct asmb *a)
+{
+	EMIT(a, 0xff, 0x15);                    /* call *code(%rip) */
+	word(a, (uint32_t)(0 - (a->s->n + 4))); /* the page's first eight bytes */
+}
+
 /* The call, made by the code: path and flags are in rsi and rdx. */
 static void made_call(struct asmb *a)
 {
-	EMIT(a, 0xbf, 0x9c, 0xff, 0xff, 0xff);  /* mov $AT_FDCWD,%edi */
-	EMIT(a, 0xb8, 0x01, 0x01, 0, 0);        /* mov $257,%eax */
-	EMIT(a, 0xff, 0x15);                    /* call *code(%rip) */
-	word(a, (uint32_t)(0 - (a->s->n + 4))); /* the page's first eight bytes */
+	EMIT(a, 0xbf, 0x9c, 0xff, 0xff, 0xff); /* mov $AT_FDCWD,%edi */
+	EMIT(a, 0xb8, 0x01, 0x01, 0, 0);       /* mov $257,%eax */
+	call_code(a);
 }
 
 /* call: where it is made, if not here; made: where it goes on if it was. */
@@ -194,13 +208,9 @@ static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	size_t slow1 = ahead(a, 0x75); /* jne */
 	EMIT(a, 0x83, 0xff, 0x9c);     /* cmp $AT_FDCWD,%edi */
 	size_t slow2 = ahead(a, 0x75);
-	own_address(a);
-	EMIT(a, 0x4d, 0x8b, 0x1b);                      /* mov (%r11),%r11 */
-	EMIT(a, 0x4d, 0x85, 0xdb);                      /* test %r11,%r11 */
-	size_t slow3 = ahead(a, 0x74);                  /* je */
-	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80);          /* lea -128(%rsp),%rsp: what may lie below the stack stays */
-	EMIT(a, 0xff, 0x15);                            /* call *code(%rip) */
-	word(a, (uint32_t)(0 - (a->s->n + 4)));         /* the page's first eight bytes */
+	size_t slow3 = no_log(a);
+	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp: what may lie below the stack stays */
+	call_code(a);
 	EMIT(a, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea 128(%rsp),%rsp */
 	EMIT(a, 0x4d, 0x85, 0xdb);
 	size_t made = ahead(a, 0x75); /* jne */
@@ -222,10 +232,7 @@ static void musl_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t mad
 	EMIT(a, 0xf7, 0xc6);           /* test $,%esi */
 	word(a, OPENS_FLAGS_NOT);
 	size_t slow2 = ahead(a, 0x75);
-	own_address(a);
-	EMIT(a, 0x4d, 0x8b, 0x1b);
-	EMIT(a, 0x4d, 0x85, 0xdb);
-	size_t slow3 = ahead(a, 0x74);
+	size_t slow3 = no_log(a);
 	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp */
 	EMIT(a, 0x57, 0x56, 0x52);             /* push %rdi, %rsi, %rdx */
 	EMIT(a, 0x48, 0x89, 0xf2);             /* mov %rsi,%rdx */
@@ -269,10 +276,7 @@ static void cancel_body(struct asmb *a, const struct site *t, uint64_t code, uin
 		EMIT(a, 0x41, 0x83, 0x7b, t->slot, 0);             /* cmpl $0,slot(%r11) */
 		undo2 = ahead(a, 0x75);
 	}
-	own_address(a);
-	EMIT(a, 0x4d, 0x8b, 0x1b);
-	EMIT(a, 0x4d, 0x85, 0xdb);
-	size_t undo3 = ahead(a, 0x74);
+	size_t undo3 = no_log(a);
 	made_call(a);
 	EMIT(a, 0x4d, 0x85, 0xdb);
 	size_t undo4 = ahead(a, 0x74);
