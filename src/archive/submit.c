@@ -1,7 +1,7 @@
 #include "archive/submit.h"
 
 #include "base/hash.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "graph/vec.h"
 #include "import/forgotten.h"
 #include "keep/write.h"

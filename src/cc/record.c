@@ -2,7 +2,7 @@
 
 #include "base/fileid.h"
 #include "base/procfs.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "cc/compiler.h"
 #include "cc/files.h"
 #include "cc/git.h"

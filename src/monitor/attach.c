@@ -1,5 +1,5 @@
 /* Watching a process that is there already: queries only (level 1). */
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "monitor/monitor_int.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
 #include "base/host.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "monitor/limit.h"
 #include "monitor/monitor_int.h"
 

@@ -1,4 +1,4 @@
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "event/event.h"
 #include "monitor/monitor_int.h"
 

@@ -1,5 +1,5 @@
 /* Processes: who there is, what it runs, and whom what it does counts to (LPS IV.B.2). */
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "event/env.h"
 #include "node/node_int.h"
 

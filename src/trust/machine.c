@@ -1,7 +1,7 @@
 #include "trust/machine.h"
 
 #include "base/buf.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "event/env.h"
 
 #include <ctype.h>

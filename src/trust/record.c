@@ -1,7 +1,7 @@
 #include "trust/record.h"
 
 #include "base/fileid.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "cc/build.h"
 #include "graph/vec.h"
 #include "keep/write.h"

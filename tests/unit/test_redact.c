@@ -1,6 +1,6 @@
 /* What is a secret in a command line and what is none. The rows were written from what programs take, not from the
  * table of patterns; the values are made up. */
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

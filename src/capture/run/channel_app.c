@@ -1,5 +1,5 @@
 /* What programs said through stemma/app.h, and the ranks' library of MPI, as events. */
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "capture/run/super.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What the record says of a run before it begins: who, where, on which machine, with what, recorded how. */
 #include "base/host.h"
 #include "capture/run/choose.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "capture/run/worker.h"
 #include "event/env.h"
 

@@ -2,7 +2,7 @@
 #include "capture/run/counted.h"
 #include "capture/run/inside.h"
 #include "capture/run/opens.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "event/env.h"
 
 #include <elf.h>

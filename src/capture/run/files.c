@@ -1,7 +1,7 @@
 /* Files and accesses: what is open, since when, and what shows that it was written. */
 #include "base/io.h"
 #include "capture/run/counted.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* What a process under --capture=safe has open, and what becomes of it in the log. */
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "capture/run/safe_int.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* What only the kernel can tell of the job under --capture=safe: who has ended, and who runs without saying anything.
  */
 #include "base/io.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "capture/run/safe_int.h"
 
 #include <errno.h>

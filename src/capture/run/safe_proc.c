@@ -1,7 +1,7 @@
 /* Processes under --capture=safe, their programs, and their ends. */
 #include "base/io.h"
 #include "capture/run/inside.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "capture/run/safe_int.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Events of the library, told as events of the log: processes, programs, accesses, names. What comes here is what the
  * job's processes put into their memory, so no number of theirs is an index, and no process is believed about another
  * one but its own children. */
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "capture/run/safe_int.h"
 
 #include <errno.h>

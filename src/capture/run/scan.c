@@ -3,7 +3,7 @@
  * privilege and every tracer it wants. */
 #include "base/hash.h"
 #include "capture/run/inside.h"
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 #include "capture/run/worker.h"
 #include "event/env.h"
 

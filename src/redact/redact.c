@@ -1,4 +1,4 @@
-#include "capture/run/redact.h"
+#include "redact/redact.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ static const struct name_row {
 #define TOKEN(head, least, set)
 #define SCHEME(word, least)
 #define PROGRAM(program, option, where, after)
-#include "capture/run/secrets.def"
+#include "redact/secrets.def"
 };
 static const struct {
 	enum sort sort;
@@ -46,7 +46,7 @@ static const struct {
 #define TOKEN(head, least, set)
 #define SCHEME(word, least)
 #define PROGRAM(program, option, where, after)
-#include "capture/run/secrets.def"
+#include "redact/secrets.def"
 };
 static const struct {
 	enum place place;
@@ -58,7 +58,7 @@ static const struct {
 #define TOKEN(head, least, set)
 #define SCHEME(word, least)
 #define PROGRAM(program, option, where, after)
-#include "capture/run/secrets.def"
+#include "redact/secrets.def"
 };
 static const struct token_row {
 	const char *head;
@@ -71,7 +71,7 @@ static const struct token_row {
 #define TOKEN(head, least, set) {head, sizeof(head) - 1, least, SET_##set},
 #define SCHEME(word, least)
 #define PROGRAM(program, option, where, after)
-#include "capture/run/secrets.def"
+#include "redact/secrets.def"
 };
 static const struct {
 	const char *word;
@@ -83,7 +83,7 @@ static const struct {
 #define TOKEN(head, least, set)
 #define SCHEME(word, least) {word, least},
 #define PROGRAM(program, option, where, after)
-#include "capture/run/secrets.def"
+#include "redact/secrets.def"
 };
 static const struct {
 	const char *program, *option;
@@ -96,7 +96,7 @@ static const struct {
 #define TOKEN(head, least, set)
 #define SCHEME(word, least)
 #define PROGRAM(program, option, where, after) {program, option, OPTION_##where, after},
-#include "capture/run/secrets.def"
+#include "redact/secrets.def"
 };
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 

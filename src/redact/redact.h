@@ -3,8 +3,8 @@
  *
  * No allocation but the output's; no globals. Costs about 15 ns per byte that is no secret (4 µs for the command line
  * of a compiler). */
-#ifndef STEMMA_CAPTURE_REDACT_H
-#define STEMMA_CAPTURE_REDACT_H
+#ifndef STEMMA_REDACT_REDACT_H
+#define STEMMA_REDACT_REDACT_H
 
 #include "base/buf.h"
 
