@@ -1,6 +1,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/fmt.h"
+#include "cmd/js.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -85,16 +86,23 @@ int cmd_store_exists(const struct cmd *c)
 	return status;
 }
 
-static void say_damage(const struct store_index_stats *s)
+/* What is missing in the logs is said with every answer, not only by the command that met it first. */
+void cmd_say_damage(const struct cmd *c, uint64_t newer_frames)
 {
-	if (s->skipped_bytes || s->bad_frames)
-		say("the logs are damaged: %llu bytes and %llu blocks could not be read; the rest is used",
-		    (unsigned long long)s->skipped_bytes, (unsigned long long)s->bad_frames);
-	if (s->newer_frames)
-		say("%llu blocks of the logs come from a newer stemma and were passed over",
-		    (unsigned long long)s->newer_frames);
-	if (s->skipped_bytes || s->bad_frames || s->newer_frames)
+	struct store_damage d;
+	if (store_damage(c->store, &d) < 0)
+		return; /* the question itself will fail */
+	if (d.places)
+		say("the logs are damaged: %llu bytes in %llu place%s cannot be read; the rest is used", (unsigned long long)d.bytes,
+		    (unsigned long long)d.places, d.places == 1 ? "" : "s");
+	if (d.sessions)
+		say("%llu recording%s lack%s a part that was lost from the logs; this answer may be incomplete",
+		    (unsigned long long)d.sessions, d.sessions == 1 ? "" : "s", d.sessions == 1 ? "s" : "");
+	if (newer_frames)
+		say("%llu blocks of the logs come from a newer stemma and were passed over", (unsigned long long)newer_frames);
+	if (d.places || d.sessions || newer_frames)
 		say_hint("stemma fsck says where");
+	js_damaged(d.places || d.sessions);
 }
 
 /* Is it that nothing can be written there, rather than that something is wrong? */
@@ -113,7 +121,7 @@ static int open_and_index(struct cmd *c, unsigned flags, struct err *err)
 	if (r == 0) {
 		if (store_was_older(c->store))
 			say("the index was made by an older version of stemma; it was made again from the logs");
-		say_damage(&stats);
+		cmd_say_damage(c, stats.newer_frames);
 		return 0;
 	}
 	store_close(c->store);
@@ -131,6 +139,8 @@ int cmd_store(struct cmd *c, bool no_index)
 		return status;
 	if (no_index) {
 		int r = store_open(cmd_home(c), STORE_READ, &err, &c->store);
+		if (r == 0)
+			cmd_say_damage(c, 0);
 		return r == 0 ? STATUS_OK : say_err(&err, r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	}
 	int r = open_and_index(c, STORE_WRITE, &err);

@@ -200,8 +200,17 @@ void js_gaps(json_t *o, const char *key, uint64_t gaps)
 	js_put(o, key, list);
 }
 
+static bool damaged;
+
+void js_damaged(bool is)
+{
+	damaged = is;
+}
+
 int js_print(json_t *o, bool line)
 {
+	if (damaged && o && json_is_object(o))
+		js_gaps(o, "record", 1u << TERM_gap_damaged);
 	int r = o ? json_dumpf(o, stdout, line ? JSON_COMPACT : JSON_INDENT(1)) : -1;
 	json_decref(o);
 	putchar('\n');

@@ -249,6 +249,17 @@ int log_reader_frame(struct log_reader *r, struct log_frame_info *ret)
 	return 1;
 }
 
+int log_reader_header(struct log_reader *r, uint64_t offset, struct log_frame *ret)
+{
+	int k = have(r, offset, sizeof(*ret));
+	r->p = r->end = NULL;
+	r->left = 0;
+	if (k <= 0)
+		return k;
+	*ret = log_frame_header(at_hand(r, offset));
+	return log_frame_plausible(ret);
+}
+
 int log_reader_event(struct log_reader *r, struct event *ret)
 {
 	if (!r->left) {

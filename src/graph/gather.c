@@ -46,6 +46,49 @@ static int enter(struct gather *w, uint32_t segment, struct err *err)
 	return s->path ? log_reader_open(s->path, err, &w->reader) : log_reader_memopen(s->p, s->n, &w->reader);
 }
 
+/* Splits what was passed over into the frames that it held, as far as their headers can still be read. */
+static int add_holes(struct gather *w, uint32_t segment, uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		struct gather_hole *slot = vec_add(&w->holes);
+		struct log_frame h;
+		if (!slot)
+			return -ENOMEM;
+		*slot = (struct gather_hole){.from = from, .to = to, .segment = segment};
+		int rc = log_reader_header(w->reader, from, &h);
+		if (rc < 0)
+			return rc;
+		if (rc == 1 && h.size <= to - from - sizeof(h)) {
+			slot->session = h.session;
+			slot->number = h.number;
+			slot->to = from + sizeof(h) + h.size;
+		}
+		from = slot->to;
+	}
+	return 0;
+}
+
+/* What is no whole frame at the end may still be written: then its header is whole and bytes are missing behind it. Else
+ * it is damaged. */
+static int add_tail(struct gather *w, uint32_t segment, uint64_t from, uint64_t n)
+{
+	struct log_frame h;
+	if (n < sizeof(h))
+		return 0;
+	int rc = log_reader_header(w->reader, from, &h);
+	if (rc < 0 || (rc == 1 && n < sizeof(h) + h.size))
+		return rc;
+	struct gather_hole *slot = vec_add(&w->holes);
+	if (!slot)
+		return -ENOMEM;
+	*slot = (struct gather_hole){.from = from, .to = from + n, .segment = segment, .tail = true};
+	if (rc == 1) {
+		slot->session = h.session;
+		slot->number = h.number;
+	}
+	return 0;
+}
+
 int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, struct err *err, uint64_t *ret_end)
 {
 	leave(w); /* a fresh reader: its damage is this scan's */
@@ -59,7 +102,10 @@ int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, 
 		struct gather_frame *slot = vec_add(&w->frames);
 		if (!slot)
 			return -ENOMEM;
-		*slot = (struct gather_frame){f.session, f.seq, f.offset, f.end, segment, f.count};
+		*slot = (struct gather_frame){f.session, f.seq, f.offset, f.end, segment, f.count, f.number};
+		/* What a newer version wrote is not known either. */
+		if (f.offset > end && (rc = add_holes(w, segment, end, f.offset)) < 0)
+			break;
 		end = f.end;
 	}
 	if (rc < 0)
@@ -69,6 +115,8 @@ int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, 
 	w->damage.skipped += d->skipped;
 	w->damage.torn += d->torn;
 	w->damage.newer += d->newer;
+	if (d->torn && to == UINT64_MAX && (rc = add_tail(w, segment, end, d->torn)) < 0)
+		return rc;
 	if (ret_end)
 		*ret_end = end;
 	return 0;
@@ -101,8 +149,12 @@ static int group_cmp(const void *pa, const void *pb)
 
 static int feed_session(struct gather *w, struct facts *f, const struct group *s, struct err *err)
 {
+	bool missing = false;
+	uint64_t next = 0; /* number of the next frame, if none is missing */
 	for (size_t i = s->first; i < s->first + s->n; i++) {
 		const struct gather_frame *frame = &w->frames.v[i];
+		missing |= frame->number > next;
+		next = frame->number >= next ? frame->number + (uint64_t)1 : next;
 		if (frame->count && frame->seq + frame->count - 1 <= f->seq)
 			continue; /* met already */
 		int rc = enter(w, frame->segment, err);
@@ -115,9 +167,13 @@ static int feed_session(struct gather *w, struct facts *f, const struct group *s
 			return err_set(err, -rc, "cannot read '%s'", w->segments.v[frame->segment].path);
 		if (rc == 0 || info.offset != frame->offset || info.session != frame->session)
 			continue; /* the segment changed under us: what is gone is gone */
+		uint64_t unread = log_reader_damage(w->reader)->bad_events;
 		struct event ev;
 		while (log_reader_event(w->reader, &ev) == 1)
 			facts_event(f, &ev);
+		missing |= log_reader_damage(w->reader)->bad_events != unread;
+		if (missing && f->session != VEC_NONE)
+			f->g->sessions.v[f->session].missing = true;
 	}
 	return 0;
 }
@@ -178,5 +234,6 @@ void gather_release(struct gather *w)
 		free(w->segments.v[i].path);
 	vec_release(&w->segments);
 	vec_release(&w->frames);
+	vec_release(&w->holes);
 	*w = (struct gather){0};
 }

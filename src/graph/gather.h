@@ -2,7 +2,7 @@
  * events once and in order (facts.h).
  *
  * Segments are scanned frame by frame first (only checksums), then each session is decoded: frames of a session may lie
- * in several segments, be there twice, or be missing. One segment is open at a time. Damage is counted, never fatal. */
+ * in several segments, be there twice, or be missing: the numbers of a session's frames show the latter (gsession.missing). One segment is open at a time. Damage is counted, never fatal. */
 #ifndef STEMMA_GRAPH_GATHER_H
 #define STEMMA_GRAPH_GATHER_H
 
@@ -11,10 +11,17 @@
 
 struct gather_frame {
 	uint64_t session, seq, offset, end;
-	uint32_t segment, count;
+	uint32_t segment, count, number;
 };
 /* For qsort: by session, in it by seq; the longer of two that begin alike first. */
 int gather_frame_cmp(const void *a, const void *b);
+/* Bytes that are no whole frame of a version that is known, before some later one or (tail) at the end. */
+struct gather_hole {
+	uint64_t from, to;
+	uint64_t session; /* that the damaged frame's header names, 0: the header is damaged, too */
+	uint32_t number, segment;
+	bool tail;
+};
 struct gather_segment {
 	char *path; /* NULL: memory */
 	const void *p;
@@ -23,6 +30,7 @@ struct gather_segment {
 struct gather {
 	VEC(struct gather_segment) segments;
 	VEC(struct gather_frame) frames;
+	VEC(struct gather_hole) holes;
 	struct log_damage damage;  /* sum over what was scanned */
 	struct log_reader *reader; /* of segment `at` */
 	uint32_t at;

@@ -30,6 +30,7 @@ struct gsession {
 	bool described; /* its session event was met */
 	bool ended;     /* session_end was met */
 	bool holes;     /* seqs are missing below last */
+	bool missing;   /* frames are missing below the last one, or could not be decoded (set by gather_feed) */
 };
 
 struct gdomain {

@@ -174,6 +174,16 @@ static int put_raw(struct output *o, const struct log_frame *of, uint64_t seq, c
 	return o->events.failed ? -ENOMEM : 0;
 }
 
+/* A frame that lost all its events stays as an empty one, so that its number does not look as if it had been lost. */
+static int end_empty(struct output *o, const struct log_frame *of, bool any)
+{
+	if (any)
+		return 0;
+	o->head = (struct log_frame){.session = of->session, .number = of->number, .seq = of->seq, .time = of->time};
+	buf_reset(&o->events);
+	return log_frame_add(&o->bytes, &o->head, "") < 0 ? -ENOMEM : o->bytes.n >= OUT_MAX ? flush(o) : 0;
+}
+
 /* A frame of which some events go or change. What of it cannot be decoded goes. */
 static int put_edited(struct output *o, const struct edits *e, const char *frame, uint64_t *damaged)
 {
@@ -188,6 +198,7 @@ static int put_edited(struct output *o, const struct edits *e, const char *frame
 	const unsigned char *p = (const unsigned char *)events.p, *end = p + events.n;
 	size_t at = first_edit(e, h.session, h.seq);
 	int64_t time = h.time;
+	bool any = false;
 	for (uint64_t seq = h.seq; rc == 0 && seq < h.seq + h.count; seq++) {
 		struct raw raw, other;
 		if (!raw_next(&p, end, time, &raw)) {
@@ -198,6 +209,7 @@ static int put_edited(struct output *o, const struct edits *e, const char *frame
 		while (at < e->n && e->v[at].session == h.session && e->v[at].seq < seq)
 			at++;
 		bool edited = at < e->n && e->v[at].session == h.session && e->v[at].seq == seq;
+		any |= !edited || e->v[at].n;
 		if (!edited) {
 			rc = put_raw(o, &h, seq, &raw);
 		} else if (e->v[at].n) {
@@ -207,7 +219,7 @@ static int put_edited(struct output *o, const struct edits *e, const char *frame
 		}
 	}
 	buf_release(&room);
-	return rc < 0 ? rc : end_frame(o);
+	return rc < 0 ? rc : o->head.count ? end_frame(o) : end_empty(o, &h, any);
 }
 
 static int copy(struct output *o, int from, uint64_t offset, uint64_t end, struct buf *room)

@@ -307,6 +307,7 @@ void store_db_close(struct store *s)
 	vec_release(&s->sessions);
 	map_release(&s->shape_map);
 	map_release(&s->session_map);
+	damage_forget(s);
 	s->has_base = false;
 	s->base = 0;
 }
@@ -435,10 +436,13 @@ const struct ssession *store_session(struct store *s, uint64_t id)
 		struct str info = column_str(st, 1);
 		const unsigned char *p = (const unsigned char *)info.p, *end = p + info.n;
 		struct ssession v = {.number = (uint64_t)sqlite3_column_int64(st, 0)};
+		uint64_t last, flags = 0;
 		struct ssession *slot = vec_add(&s->sessions);
 		if (slot && varint_get(&p, end, &v.host) && varint_get(&p, end, &v.boot) && varint_get(&p, end, &v.pidns) &&
 		    varint_get(&p, end, &v.run) && varint_get(&p, end, &v.tool) && varint_get(&p, end, &v.mode) &&
-		    map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
+		    varint_get(&p, end, &last) && varint_get(&p, end, &flags) && map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
+			v.gaps = flags & 4;
+			v.damaged = damage_concerns(s, v.number, flags & 1, info);
 			*slot = v;
 			i = (uint32_t)(s->sessions.n - 1);
 		} else if (slot) {

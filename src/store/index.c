@@ -183,13 +183,14 @@ static int set_options(struct ix *x)
 }
 
 /* One transaction on the database that is open. */
-static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombs, struct err *err,
-                     struct store_index_stats *ret)
+static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombs,
+                     const struct damage_rows *before, struct err *err, struct store_index_stats *ret)
 {
 	struct ix x = {.s = s,
 	               .err = err,
 	               .o = o,
 	               .tombs = tombs,
+	            .before = before,
 	               .file_blocks.table = BLOCK_FILE,
 	               .process_blocks.table = BLOCK_PROCESS};
 	int rc = transaction(s, SQL_begin, err);
@@ -205,6 +206,8 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 	bool changed = rc == 1;
 	if (changed)
 		rc = update(&x);
+	else if (rc == 0 && before && before->n)
+		rc = ix_write_damage(&x);
 	if (rc == 0 && changed)
 		rc = set_options(&x);
 	if (rc == 0)
@@ -213,6 +216,7 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 		/* What is kept in memory may be of rows that are not there. */
 		s->has_base = false;
+		damage_forget(s);
 		s->shapes.n = 0;
 		map_clear(&s->shape_map);
 		while (s->domains.n) {
@@ -246,24 +250,30 @@ static int other_options(struct store *s, const struct store_index_options *o, s
 }
 
 /* Makes a new file beside the index and puts it in its place. */
-static int index_fresh(struct store *s, const struct store_index_options *o, struct ids *tombs, struct err *err,
-                       struct store_index_stats *ret)
+static int index_fresh(struct store *s, const struct store_index_options *o, struct ids *tombs, bool forgot,
+                       struct err *err, struct store_index_stats *ret)
 {
+	struct damage_rows before = {0};
+	struct err unread = {0};
 	char path[4096];
 	int n = snprintf(path, sizeof(path), "%s.%ld.new", s->index, (long)getpid());
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return err_set(err, ENAMETOOLONG, "cannot make the index '%s'", s->index);
 	int rc = IX_ANEW;
+	/* What the logs have lost since, if the old index can still say so. */
+	if (ix_damage_before(s, !forgot, &before, &unread) < 0)
+		before.n = 0;
 	/* Again where a session was met before what says that it was forgotten. */
 	for (int i = 0; i < 3 && rc == IX_ANEW; i++) {
 		unlink(path);
 		store_db_close(s);
 		rc = store_db_open(s, path, true, true, err);
 		if (rc == 0)
-			rc = index_now(s, o, tombs, err, ret);
+			rc = index_now(s, o, tombs, &before, err, ret);
 	}
 	if (rc == 0 && sqlite3_exec(s->db, "PRAGMA locking_mode = NORMAL", NULL, NULL, NULL) != SQLITE_OK)
 		rc = store_db_error(s, err, "cannot make the index");
+	vec_release(&before);
 	store_db_close(s);
 	int fd = rc == 0 ? open(path, O_RDWR | O_CLOEXEC) : -1;
 	if (rc == 0 && (fd < 0 || fsync(fd) < 0))
@@ -297,12 +307,12 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 	if (ret)
 		*ret = (struct store_index_stats){0};
 	if (s->memory) {
-		int rc = index_now(s, o, &tombs, err, ret);
+		int rc = index_now(s, o, &tombs, NULL, err, ret);
 		if (rc == IX_ANEW) {
 			store_db_close(s);
 			rc = store_db_open(s, s->index, true, false, err);
 			if (rc == 0)
-				rc = index_now(s, o, &tombs, err, ret);
+				rc = index_now(s, o, &tombs, NULL, err, ret);
 		}
 		free(tombs.v);
 		return rc;
@@ -313,17 +323,19 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 	if (lock < 0)
 		return lock;
 	int rc = same_file(s, err);
+	bool forgot = false;
 	int64_t base;
 	if (rc == 0)
 		rc = s->flags & STORE_REBUILD ? 1 : other_options(s, o, err);
 	if (rc == 0) /* nothing in it yet: the fast way */
 		rc = (rc = store_meta_get(s, "base", &base, err)) < 0 ? rc : !rc;
 	if (rc == 0) {
-		rc = index_now(s, o, &tombs, err, ret);
-		rc = rc == IX_ANEW ? 1 : rc;
+		rc = index_now(s, o, &tombs, NULL, err, ret);
+		forgot = rc == IX_ANEW;
+		rc = forgot ? 1 : rc;
 	}
 	if (rc == 1) {
-		rc = index_fresh(s, o, &tombs, err, ret);
+		rc = index_fresh(s, o, &tombs, forgot, err, ret);
 		s->flags &= ~(unsigned)STORE_REBUILD;
 	}
 	free(tombs.v);

@@ -112,6 +112,7 @@ struct ix {
 	struct ids *tombs; /* sessions that do not count; what is found more is added */
 	struct store_index_stats stats;
 	bool fresh; /* the store was empty: nothing to look up */
+	const struct damage_rows *before; /* DAMAGE_SESSION: how far each session was known by the index that this one replaces */
 
 	VEC(struct ix_segment) segments;
 	VEC(struct ix_session) sessions; /* beside g.sessions; the first n_new are read now */
@@ -198,6 +199,12 @@ int ix_write_files(struct ix *x);
 int ix_write_processes(struct ix *x);
 int ix_write_calls(struct ix *x);
 int ix_write_summaries(struct ix *x);
+
+/* ix_damage.c */
+/* Remembers what the index that is there knows of each session; all: not only what is missing. */
+int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct err *err);
+bool ix_damage_is_new(struct ix *x); /* do the segments have damage that the index does not know? */
+int ix_write_damage(struct ix *x);
 
 /* ---- ix_told.c ---- */
 

@@ -194,12 +194,43 @@ static int add_reason(void *arg, uint64_t run, const struct pproc_gap *g)
 	return 0;
 }
 
-static uint64_t gap_bits(const struct process_view *v, uint32_t n)
+/* Of the gaps of a whole session those that were while an execution lived, and with which accesses are missing. */
+struct session_lack {
+	int64_t start, end;
+	uint64_t bits;
+};
+
+static int add_lack(void *arg, uint64_t run, const struct pproc_gap *g)
+{
+	struct session_lack *w = arg;
+	const uint64_t kinds = 1u << TERM_gap_lost | 1u << TERM_gap_recorder_died;
+	bool before = g->time != TIME_NONE && w->start != TIME_NONE && g->time < w->start;
+	bool after = g->from != TIME_NONE && w->end != TIME_NONE && g->from > w->end;
+	(void)run;
+	if (g->reason < 64 && kinds >> g->reason & 1 && !before && !after)
+		w->bits |= (uint64_t)1 << g->reason;
+	return 0;
+}
+
+static uint64_t session_bits(struct store *s, uint64_t row, int64_t start, int64_t end)
+{
+	const struct ssession *session = store_session(s, row);
+	struct session_lack w = {.start = start, .end = end};
+	if (!session || session->damaged)
+		w.bits |= 1u << TERM_gap_damaged;
+	if (session && session->gaps && read_session_gaps(s, row, add_lack, &w) < 0)
+		w.bits |= 1u << TERM_gap_damaged;
+	return w.bits;
+}
+
+static uint64_t gap_bits(struct store *s, const struct process_view *v, const struct view_exec *e)
 {
 	uint64_t bits = 0;
 	for (size_t i = 0; i < v->gaps.n; i++)
-		if (v->gaps.v[i].fact.n == n && v->gaps.v[i].fact.reason < 64)
+		if (v->gaps.v[i].fact.n == e->n && v->gaps.v[i].fact.reason < 64)
 			bits |= (uint64_t)1 << v->gaps.v[i].fact.reason;
+	for (size_t i = 0; i < v->sessions.n; i++)
+		bits |= session_bits(s, v->sessions.v[i], e->start, e->end);
 	return bits;
 }
 
@@ -226,7 +257,7 @@ static int count_run(struct store *s, store_id run, struct run_counts *ret)
 				continue;
 			uint64_t id = exec_id(processes.v[i], r->a.execs.v[x].n);
 			n.executions++;
-			n.gaps |= gap_bits(&r->a, r->a.execs.v[x].n);
+			n.gaps |= gap_bits(s, &r->a, &r->a.execs.v[x]);
 			if (store_uses(s, id, &e) == 0)
 				for (size_t k = 0; rc == 1 && k < e.n; k++)
 					rc = ids_add(&used, e.v[k].to) < 0 ? -ENOMEM : 1;
@@ -300,8 +331,11 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 	struct run_counts n = {0};
 	if (rc == 0 && counts)
 		rc = count_run(s, id, &n);
-	for (size_t i = 0; rc == 0 && i < v.sessions.n; i++)
+	for (size_t i = 0; rc == 0 && i < v.sessions.n; i++) {
 		rc = read_session_gaps(s, v.sessions.v[i], add_reason, &n.gaps);
+		const struct ssession *told = store_session(s, v.sessions.v[i]);
+		n.gaps |= !told || told->damaged ? 1u << TERM_gap_damaged : 0;
+	}
 	if (rc == 0 && text->failed)
 		rc = -ENOMEM;
 	if (rc < 0)
@@ -461,7 +495,7 @@ int store_exec(struct store *s, store_id id, struct exec_info *ret)
 	                          .gid = e->fact.gid,
 	                          .start = e->start,
 	                          .end = e->end,
-	                          .gaps = gap_bits(&r->a, e->n)};
+	                          .gaps = gap_bits(s, &r->a, e)};
 	identity_text('x', h, &ret->pub);
 	struct str roles[ENV_ROLES] = {ret->job, ret->step, ret->rank, ret->ranks};
 	find_roles(&ret->env, roles);

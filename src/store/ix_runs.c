@@ -334,6 +334,14 @@ static int put_gaps_and_notes(struct ix *x, uint32_t session, struct buf *out)
 	return rc;
 }
 
+static bool has_gaps(const struct ix *x, uint32_t session)
+{
+	for (size_t i = first_gap(x, session); i < x->new_gaps && x->g.gaps.v[i].session == session; i++)
+		if (x->g.gaps.v[i].exec == VEC_NONE)
+			return true;
+	return false;
+}
+
 static int write_session(struct ix *x, uint32_t i)
 {
 	const struct gsession *g = &x->g.sessions.v[i];
@@ -351,7 +359,7 @@ static int write_session(struct ix *x, uint32_t i)
 		rc = put_words(x, &info, rest, 2);
 	}
 	buf_varint(&info, g->last);
-	buf_varint(&info, (g->ended ? 1 : 0) | (g->holes ? 2 : 0));
+	buf_varint(&info, (g->ended ? 1 : 0) | (g->holes ? 2 : 0) | (has_gaps(x, i) ? 4 : 0));
 	buf_zigzag(&info, time_sub(g->began, x->s->base));
 	buf_varint(&info, s->places.n);
 	for (size_t k = 0; k < s->places.n; k++) {
@@ -472,6 +480,8 @@ int ix_write(struct ix *x)
 		rc = ix_write_builds(x);
 	if (rc == 0)
 		rc = ix_write_told(x);
+	if (rc == 0)
+		rc = ix_write_damage(x);
 	if (rc == 0)
 		rc = write_segments(x);
 	if (rc == 0)

@@ -282,5 +282,5 @@ int ix_scan(struct ix *x)
 	bool moved = false;
 	for (size_t i = 0; i < x->segments.n; i++)
 		moved |= x->segments.v[i].changed && x->segments.v[i].done != x->segments.v[i].from;
-	return x->w.frames.n || moved;
+	return x->w.frames.n || moved || ix_damage_is_new(x);
 }

@@ -24,6 +24,7 @@ void process_view_release(struct process_view *v)
 	vec_release(&v->forks);
 	vec_release(&v->links);
 	vec_release(&v->gaps);
+	vec_release(&v->sessions);
 }
 
 static void forget_rows(struct row_reader *r)
@@ -393,7 +394,7 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 	if (s->viewing && v->id == id)
 		return 1; /* it is there already */
 	buf_reset(&v->info);
-	v->execs.n = v->forks.n = v->links.n = v->gaps.n = 0;
+	v->execs.n = v->forks.n = v->links.n = v->gaps.n = v->sessions.n = 0;
 	v->exited = false;
 	v->id = 0;
 	int rc = read_process_row(s, id, row);
@@ -410,7 +411,12 @@ int read_process(struct store *s, uint64_t id, struct process_view *v)
 		struct cur body = cur_of(sec.body);
 		struct pproc_fact f;
 		int64_t t = s->base;
-		uint64_t number = session ? session->number : 0;
+		uint64_t number = session ? session->number : 0, *told = vec_add(&v->sessions);
+		if (!told) {
+			rc = -ENOMEM;
+			break;
+		}
+		*told = sec.session;
 		while ((rc = pproc_fact_next(&body, &t, &f)) == 1)
 			if ((rc = take_fact(v, sec.session, number, &f)) < 0)
 				break;

@@ -34,6 +34,7 @@ struct process_view {
 	VEC(struct view_fork) forks;
 	VEC(struct pproc_link) links;
 	VEC(struct view_gap) gaps;
+	VEC(uint64_t) sessions; /* rows of those that tell of it */
 	bool exited;
 	struct gkey_row exit_key;
 	struct pproc_exit exit;

@@ -12,6 +12,8 @@ static const char store_schema[] =
     "WITHOUT ROWID;"
     "CREATE TABLE segment(id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, done INTEGER NOT NULL);"
     "CREATE TABLE session(id INTEGER PRIMARY KEY, number INTEGER NOT NULL UNIQUE, info BLOB NOT NULL);"
+    "CREATE TABLE damage(kind INTEGER NOT NULL, segment INTEGER NOT NULL, start INTEGER NOT NULL, session INTEGER NOT "
+    "NULL, stop INTEGER NOT NULL, PRIMARY KEY(kind, segment, start, session)) WITHOUT ROWID;"
     "CREATE TABLE runs(id INTEGER PRIMARY KEY, ulid TEXT NOT NULL UNIQUE, began INTEGER, info BLOB NOT NULL);"
     "CREATE INDEX run_began ON runs(began);"
     "CREATE TABLE files(id INTEGER PRIMARY KEY, pack BLOB NOT NULL);"

@@ -68,6 +68,13 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 /* Checks logs and index against each other; calls say(arg, line) for each finding. Returns how many, or -errno. */
 int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err);
 
+/* What is missing in the logs, as far as the index knows: places of segments that cannot be read, their bytes, and
+ * sessions that lack frames. All 0: nothing. Executions and runs that it concerns have the gap `damaged`. */
+struct store_damage {
+	uint64_t places, bytes, sessions;
+};
+int store_damage(struct store *s, struct store_damage *ret);
+
 /* ---- what there is ---- */
 
 struct run_info {

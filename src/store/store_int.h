@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION 0x53544d41 /* "STMA" */
-#define STORE_VERSION 12
+#define STORE_VERSION 13
 
 /* Row numbers. A version is its file's row and its number n, an execution its process's row and its exec number: the
  * versions of a file and the executions of a process are ranges, and neither needs a column or an index. */
@@ -57,6 +57,8 @@ struct sdomain {
 struct ssession {
 	uint64_t number;
 	uint64_t host, boot, pidns, run, tool, mode; /* host, boot, tool, mode: dict; run: row */
+	bool damaged;                                /* part of what it said is missing (damage.c) */
+	bool gaps;                                   /* it tells of gaps that are no execution's */
 };
 
 struct word_slot {
@@ -84,7 +86,8 @@ struct store {
 	struct map session_map;      /* row -> sessions */
 	VEC(struct ssession) sessions;
 	struct buf scratch, scratch2;
-	struct reader *reader; /* read.h */
+	struct damages *damages; /* damage.c; NULL: not read yet */
+	struct reader *reader;   /* read.h */
 	bool viewing;          /* between store_view_begin and _end: rows do not change */
 	unsigned view_blocks;  /* of each table, that the view keeps */
 };
@@ -232,8 +235,30 @@ struct gather;
 int tombs_get(struct store *s, struct ids *ret);
 int tombs_put(struct store *s, const struct ids *tombs, struct err *err);
 int tombs_add(struct ids *tombs, uint64_t session); /* sort with ids_sort when all are in */
+bool tombs_has(const struct ids *tombs, uint64_t session);
 /* Takes the frames of forgotten sessions out; how many there were. */
 size_t tombs_filter(const struct ids *tombs, struct gather *w);
+
+/* ---- damage.c: what is missing in the logs ---- */
+
+enum damage_kind {
+	DAMAGE_HOLE, /* bytes of a segment, from start to stop, and the session that they name, or 0 */
+	DAMAGE_TAIL, /* the same, at its end */
+	DAMAGE_SESSION, /* frames of the session are missing, of which seqs up to stop are known to have been there */
+};
+struct damage_row {
+	enum damage_kind kind;
+	uint64_t segment, start, session, stop;
+};
+/* Appends the rows to *ret (release it). 0, -errno. */
+struct damage_rows {
+	struct damage_row *v;
+	size_t n, cap;
+};
+int damage_rows(struct store *s, struct damage_rows *ret, struct err *err);
+/* Is part of what a session said missing? Its number, whether it has an end, and its row's column info. */
+bool damage_concerns(struct store *s, uint64_t number, bool ended, struct str info);
+void damage_forget(struct store *s); /* what was read of it */
 
 /* ---- public ids ---- */
 

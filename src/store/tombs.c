@@ -22,7 +22,7 @@ int tombs_add(struct ids *tombs, uint64_t session)
 	return ids_add(tombs, session >> 1);
 }
 
-static bool is_dead(const struct ids *tombs, uint64_t session)
+bool tombs_has(const struct ids *tombs, uint64_t session)
 {
 	size_t lo = 0, hi = tombs->n;
 	while (lo < hi) {
@@ -39,7 +39,7 @@ size_t tombs_filter(const struct ids *tombs, struct gather *w)
 {
 	size_t kept = 0, had = w->frames.n;
 	for (size_t i = 0; tombs->n && i < had; i++)
-		if (!is_dead(tombs, w->frames.v[i].session))
+		if (!tombs_has(tombs, w->frames.v[i].session))
 			w->frames.v[kept++] = w->frames.v[i];
 	if (tombs->n)
 		w->frames.n = kept;

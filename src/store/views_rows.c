@@ -450,7 +450,10 @@ static int session_gap(void *arg, uint64_t run, const struct pproc_gap *g)
 void views_gaps(struct cursor *c)
 {
 	if (c->phase == 1) {
+		const struct ssession *session = store_session(c->s, c->unit);
 		c->failed |= read_session_gaps(c->s, c->unit, session_gap, c) < 0;
+		if (session && session->damaged)
+			add_gap(c, 0, session->run, &(struct pproc_gap){.reason = TERM_gap_damaged, .from = TIME_NONE, .time = TIME_NONE});
 		return;
 	}
 	struct process_view *v = &c->reader->a;
