@@ -1,9 +1,11 @@
 #include "daemon/control.h"
 
+#include "daemon/accounts.h"
 #include "daemon/request.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -12,23 +14,33 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
 
 extern char **environ;
 
 struct connection {
 	int sock; /* -1: free */
-	uint32_t uid, gid;
+	uint32_t uid, gid, account;
 	unsigned age;
 };
 
+/* One process that answers. The daemon keeps the connection beside it, to see that the asker is still there and to say
+ * what became of a process that ended without a word. */
 struct answering {
 	pid_t pid; /* 0: free */
-	uint32_t uid;
+	int sock;  /* -1: the asker is gone, or was told */
+	uint32_t account;
+	uint64_t age; /* s */
+	bool late;
 };
 
 struct asker {
-	uint32_t uid;
+	uint32_t account;
 	unsigned asked; /* this second */
 };
 
@@ -37,6 +49,8 @@ struct control {
 	uint64_t first;
 	char *path, *base;
 	struct control_hooks hooks;
+	const struct answer_limits *limits;
+	struct control_stats stats;
 	struct connection v[CONTROL_OPEN];
 	struct answering answers[ANSWERS];
 	struct asker askers[CONTROL_OPEN];
@@ -45,14 +59,17 @@ struct control {
 	bool resting;      /* until the next */
 };
 
-static void watch(struct control *c, int fd, uint64_t n)
+/* Numbers of descriptors: 0 the listener, then the connections, then those of the processes that answer. */
+enum { FIRST_CONNECTION = 1, FIRST_ANSWER = FIRST_CONNECTION + CONTROL_OPEN };
+
+static void watch(struct control *c, int fd, uint32_t events, uint64_t n)
 {
-	struct epoll_event e = {.events = EPOLLIN, .data.u64 = c->first + n};
+	struct epoll_event e = {.events = events, .data.u64 = c->first + n};
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
 int control_open(const char *path, const char *base, int epoll, uint64_t first, const struct control_hooks *h,
-                 struct err *err, struct control **ret)
+                 const struct answer_limits *limits, struct err *err, struct control **ret)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	struct control *c = calloc(1, sizeof(*c));
@@ -62,10 +79,13 @@ int control_open(const char *path, const char *base, int epoll, uint64_t first, 
 	c->epoll = epoll;
 	c->first = first;
 	c->hooks = *h;
+	c->limits = limits;
 	c->path = strdup(path);
 	c->base = strdup(base);
 	for (size_t i = 0; i < CONTROL_OPEN; i++)
 		c->v[i].sock = -1;
+	for (size_t i = 0; i < ANSWERS; i++)
+		c->answers[i].sock = -1;
 	int r = c->path && c->base && strlen(path) < sizeof(sun.sun_path) ? 0 : -ENAMETOOLONG;
 	if (r == 0) {
 		memcpy(sun.sun_path, path, strlen(path) + 1);
@@ -80,16 +100,19 @@ int control_open(const char *path, const char *base, int epoll, uint64_t first, 
 		control_close(c);
 		return r;
 	}
-	watch(c, c->listener, 0);
+	watch(c, c->listener, EPOLLIN, 0);
 	*ret = c;
 	return 0;
 }
 
-static void drop(struct connection *k)
+/* A process that answers has a copy of the connection, so to close it does not end its being watched. */
+static void unwatch(struct control *c, int *sock)
 {
-	if (k->sock >= 0)
-		close(k->sock);
-	k->sock = -1;
+	if (*sock < 0)
+		return;
+	epoll_ctl(c->epoll, EPOLL_CTL_DEL, *sock, NULL);
+	close(*sock);
+	*sock = -1;
 }
 
 void control_close(struct control *c)
@@ -97,7 +120,9 @@ void control_close(struct control *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < CONTROL_OPEN; i++)
-		drop(&c->v[i]);
+		unwatch(c, &c->v[i].sock);
+	for (size_t i = 0; i < ANSWERS; i++)
+		unwatch(c, &c->answers[i].sock);
 	if (c->listener >= 0) {
 		close(c->listener);
 		unlink(c->path);
@@ -107,10 +132,10 @@ void control_close(struct control *c)
 	free(c);
 }
 
-static void busy(int sock)
+static void busy(struct control *c, int sock)
 {
+	c->stats.busy++;
 	request_reply(sock, "busy", 4, -1);
-	close(sock);
 }
 
 static void answer(int sock, bool ok, const char *text, size_t n)
@@ -127,78 +152,144 @@ static void accept_one(struct control *c)
 	int sock = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct ucred who;
 	socklen_t size = sizeof(who);
+	const int no = 0;
 	if (sock < 0)
 		return;
+	/* A socket that is sent may take as long to be closed as its sender likes (SO_LINGER). */
+	setsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0) {
 		close(sock);
 		return;
 	}
 	size_t free = CONTROL_OPEN, own = 0;
+	uint32_t account = accounts_of(who.uid);
 	for (size_t i = 0; i < CONTROL_OPEN; i++) {
 		if (c->v[i].sock < 0)
 			free = i;
 		else
-			own += c->v[i].uid == who.uid;
+			own += c->v[i].account == account;
 	}
 	if (free == CONTROL_OPEN || (own >= CONTROL_USER && who.uid)) {
-		busy(sock);
+		busy(c, sock);
+		close(sock);
 		return;
 	}
-	c->v[free] = (struct connection){.sock = sock, .uid = who.uid, .gid = who.gid};
-	watch(c, sock, free + 1);
+	c->v[free] = (struct connection){.sock = sock, .uid = who.uid, .gid = who.gid, .account = account};
+	watch(c, sock, EPOLLIN, FIRST_CONNECTION + free);
 }
 
-static bool too_often(struct control *c, uint32_t uid)
+static bool too_often(struct control *c, uint32_t account)
 {
 	unsigned i = 0;
-	while (i < c->n_askers && c->askers[i].uid != uid)
+	while (i < c->n_askers && c->askers[i].account != account)
 		i++;
 	if (i == c->n_askers) {
 		if (i == CONTROL_OPEN)
 			return true;
-		c->askers[c->n_askers++] = (struct asker){.uid = uid};
+		c->askers[c->n_askers++] = (struct asker){.account = account};
 	}
 	return ++c->askers[i].asked > CONTROL_RATE;
 }
 
-/* Starts the process that answers; it has the connection as its standard input. */
-static void start_answer(struct control *c, struct connection *k, bool all)
+/* ---- processes that answer ---- */
+
+/* Where one is free for this account; ANSWERS: nowhere. */
+static size_t answer_place(const struct control *c, uint32_t account)
 {
-	size_t free = ANSWERS, own = 0;
+	size_t free = ANSWERS, own = 0, used = 0;
 	for (size_t i = 0; i < ANSWERS; i++) {
 		if (!c->answers[i].pid)
 			free = i;
 		else
-			own += c->answers[i].uid == k->uid;
+			used++, own += c->answers[i].account == account;
 	}
-	if (free == ANSWERS || own >= ANSWERS_USER) {
-		request_reply(k->sock, "busy", 4, -1);
-		return;
-	}
-	c->hooks.bring_up(c->hooks.arg);
-	char home[4096 + 32];
-	if (all)
-		snprintf(home, sizeof(home), "%s/all", c->base);
-	else
-		snprintf(home, sizeof(home), "%s/users/%u", c->base, k->uid);
-	char *argv[] = {(char *)"stemmad", (char *)"--answer", home, NULL};
+	return own >= ANSWERS_USER || (own && used >= ANSWERS / 2) ? ANSWERS : free;
+}
+
+/* The connection is the process's standard input. It goes over to *ret, or is answered. */
+static int spawn_answer(struct control *c, int sock, const char *who, pid_t *ret)
+{
+	char memory[32], seconds[32], left[32];
+	snprintf(memory, sizeof(memory), "%" PRIu64, c->limits->memory);
+	snprintf(seconds, sizeof(seconds), "%" PRIu64, c->limits->seconds);
+	snprintf(left, sizeof(left), "%" PRIu64, c->limits->floor);
+	char *argv[] = {(char *)"stemmad", (char *)"--answer", c->base, (char *)who, memory, seconds, left, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, k->sock, 0);
+	posix_spawn_file_actions_adddup2(&actions, sock, 0);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	pid_t pid;
-	if (posix_spawn(&pid, "/proc/self/exe", &actions, &attr, argv, environ) == 0)
-		c->answers[free] = (struct answering){pid, k->uid};
-	else
-		answer(k->sock, false, "cannot start the answer", 23);
+	int r = posix_spawn(ret, "/proc/self/exe", &actions, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
+	return -r;
 }
+
+static void start_answer(struct control *c, struct connection *k, bool all)
+{
+	size_t free = answer_place(c, k->account);
+	if (free == ANSWERS) {
+		busy(c, k->sock);
+		return;
+	}
+	c->hooks.bring_up(c->hooks.arg);
+	struct answering *a = &c->answers[free];
+	char who[16] = "all";
+	pid_t pid;
+	if (!all)
+		snprintf(who, sizeof(who), "%" PRIu32, k->uid);
+	if (spawn_answer(c, k->sock, who, &pid) < 0) {
+		answer(k->sock, false, "cannot start the answer", 23);
+		return;
+	}
+	c->stats.answers++;
+	*a = (struct answering){.pid = pid, .sock = k->sock, .account = k->account};
+	epoll_ctl(c->epoll, EPOLL_CTL_DEL, k->sock, NULL);
+	k->sock = -1;
+	/* That the other side has closed is always told. */
+	watch(c, a->sock, 0, FIRST_ANSWER + free);
+}
+
+/* The asker is gone, so nobody needs what it does. It is not reaped yet, so the number is its own. */
+static void abandon_answer(struct control *c, struct answering *a)
+{
+	if (!a->pid)
+		return;
+	unwatch(c, &a->sock);
+	kill(a->pid, SIGKILL);
+	c->stats.abandoned++;
+}
+
+bool control_reaped(struct control *c, pid_t pid, int status, uint64_t cpu)
+{
+	size_t i = 0;
+	while (i < ANSWERS && c->answers[i].pid != pid)
+		i++;
+	if (i == ANSWERS)
+		return false;
+	struct answering *a = &c->answers[i];
+	char text[128];
+	c->stats.cpu += cpu;
+	if (a->sock >= 0 && !(WIFEXITED(status) && WEXITSTATUS(status) <= 1)) {
+		if (a->late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
+			snprintf(text, sizeof(text), "the answer takes longer than the %" PRIu64 " s that it may take",
+			         c->limits->seconds);
+		else if (WIFSIGNALED(status))
+			snprintf(text, sizeof(text), "the answer was ended by signal %d", WTERMSIG(status));
+		else
+			snprintf(text, sizeof(text), "the answer failed with status %d", WEXITSTATUS(status));
+		answer(a->sock, false, text, strlen(text));
+	}
+	unwatch(c, &a->sock);
+	a->pid = 0;
+	return true;
+}
+
+/* ---- questions ---- */
 
 enum word {
 #define WORD(name, operands, meaning) WORD_##name,
@@ -251,30 +342,27 @@ void control_ready(struct control *c, uint64_t n)
 			c->resting = epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->listener, NULL) == 0;
 		return;
 	}
-	struct connection *k = n <= CONTROL_OPEN ? &c->v[n - 1] : NULL;
-	if (!k || k->sock < 0)
+	if (n >= FIRST_ANSWER) {
+		if (n < FIRST_ANSWER + ANSWERS)
+			abandon_answer(c, &c->answers[n - FIRST_ANSWER]);
+		return;
+	}
+	struct connection *k = &c->v[n - FIRST_CONNECTION];
+	if (k->sock < 0)
 		return;
 	ssize_t got = recv(k->sock, text, REQUEST_MAX, MSG_DONTWAIT);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got > 0) {
 		text[got] = '\0';
-		if (too_often(c, k->uid))
-			request_reply(k->sock, "busy", 4, -1);
-		else
+		if (too_often(c, k->account)) {
+			busy(c, k->sock);
+		} else {
+			c->stats.questions++;
 			handle(c, k, text);
-	}
-	drop(k);
-}
-
-bool control_reaped(struct control *c, pid_t pid)
-{
-	for (size_t i = 0; i < ANSWERS; i++)
-		if (c->answers[i].pid == pid) {
-			c->answers[i].pid = 0;
-			return true;
 		}
-	return false;
+	}
+	unwatch(c, &k->sock);
 }
 
 void control_tick(struct control *c)
@@ -282,9 +370,21 @@ void control_tick(struct control *c)
 	c->n_askers = 0;
 	c->accepted = 0;
 	if (c->resting)
-		watch(c, c->listener, 0);
+		watch(c, c->listener, EPOLLIN, 0);
 	c->resting = false;
 	for (size_t i = 0; i < CONTROL_OPEN; i++)
 		if (c->v[i].sock >= 0 && ++c->v[i].age > CONTROL_WAIT)
-			drop(&c->v[i]);
+			unwatch(c, &c->v[i].sock);
+	for (size_t i = 0; i < ANSWERS; i++) {
+		struct answering *a = &c->answers[i];
+		if (a->pid && ++a->age > c->limits->seconds && !a->late) {
+			a->late = true;
+			kill(a->pid, SIGKILL);
+		}
+	}
+}
+
+void control_stats(const struct control *c, struct control_stats *ret)
+{
+	*ret = c->stats;
 }

@@ -1,15 +1,18 @@
 /* control.h - the daemon's side of the socket (request.h): who asks is told by the kernel, and nobody can keep it busy.
  *
- * Bounds: CONTROL_OPEN connections at once, CONTROL_USER of one user; one question a connection, which has to come
- * within CONTROL_WAIT seconds; CONTROL_ACCEPTS connections a second of everybody, and what is above waits in the kernel
- * for the next (each costs 10 us, and a loop can make twenty thousand a second); CONTROL_RATE questions a second of one
- * user; ANSWERS processes that bring a store up to
- * date, ANSWERS_USER of one user. What is above is answered "busy". One thread, nothing here waits. */
+ * Bounds: CONTROL_OPEN connections at once, CONTROL_USER of one account (accounts.h); one question a connection, which
+ * has to come within CONTROL_WAIT seconds; CONTROL_ACCEPTS connections a second of everybody, and what is above waits in
+ * the kernel for the next (each costs 10 us, and a loop can make twenty thousand a second); CONTROL_RATE questions a
+ * second of one account; ANSWERS processes that bring a store up to date, ANSWERS_USER of one account and only one where
+ * half of them are at work. What is above is answered "busy". A process that answers ends when its asker has closed the
+ * connection, when its time is over, and with the daemon. Descriptors that are sent are refused where the kernel can
+ * (SO_PASSRIGHTS, Linux 6.16). One thread, nothing here waits. */
 #ifndef STEMMA_DAEMON_CONTROL_H
 #define STEMMA_DAEMON_CONTROL_H
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "daemon/answer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,7 +24,7 @@ enum {
 	CONTROL_WAIT = 5,
 	CONTROL_ACCEPTS = 500,
 	CONTROL_RATE = 20,
-	ANSWERS = 4,
+	ANSWERS = 8,
 	ANSWERS_USER = 2
 };
 
@@ -36,15 +39,24 @@ struct control_hooks {
 	bool (*is_admin)(void *arg, uint32_t uid, uint32_t gid);
 };
 
-/* Listens at path (removed and made; 0666). epoll: descriptors are added to it with data.u64 = base + number. */
+/* Listens at path (removed and made; 0666). epoll: descriptors are added to it with data.u64 = first + number. limits:
+ * of the processes that answer, looked at when one is started; not copied. */
 int control_open(const char *path, const char *base, int epoll, uint64_t first, const struct control_hooks *h,
-                 struct err *err, struct control **ret);
+                 const struct answer_limits *limits, struct err *err, struct control **ret);
 void control_close(struct control *c);
 /* Something can be read at number n (data.u64 - first). */
 void control_ready(struct control *c, uint64_t n);
-/* A child ended; true if it was one of these. */
-bool control_reaped(struct control *c, pid_t pid);
+/* A child ended, with this status of wait(2) and so much processor time, ns; true if it was one of these. */
+bool control_reaped(struct control *c, pid_t pid, int status, uint64_t cpu);
 /* About once a second. */
 void control_tick(struct control *c);
+
+/* Since control_open. */
+struct control_stats {
+	uint64_t questions, busy;    /* that were answered; that were put off */
+	uint64_t answers, abandoned; /* processes that were started; ... whose asker went before they were done */
+	uint64_t cpu;                /* ns, of these processes */
+};
+void control_stats(const struct control *c, struct control_stats *ret);
 
 #endif

@@ -45,7 +45,8 @@ static void rates(const struct figures_now *a, const struct figures_now *b, stru
 		return;
 	ret->events = (double)(fired(b) - fired(a)) / s;
 	ret->calls = (double)(b->tracer.calls - a->tracer.calls) / s;
-	ret->cpu = (double)(b->cpu - a->cpu) / s / 1e9;
+	uint64_t own_a = a->cpu - a->asked, own_b = b->cpu - b->asked;
+	ret->cpu = own_b > own_a ? (double)(own_b - own_a) / s / 1e9 : 0;
 }
 
 void figures_rates(const struct figures *f, unsigned seconds, struct load_rates *ret)
@@ -80,6 +81,11 @@ void figures_table(const struct figures *f, const struct figures_now *now, unsig
 	           (double)now->log_bytes / (1 << 20));
 	buf_printf(out, "ring        %" PRIu64 " of %" PRIu64 " bytes wait\n", now->tracer.ring_bytes,
 	           now->tracer.ring_size);
+	buf_printf(out,
+	           "questions   %" PRIu64 " (%" PRIu64 " put off), %" PRIu64 " answers (%" PRIu64
+	           " given up), %.3f s and %.3f s of the daemon\n",
+	           now->control.questions, now->control.busy, now->control.answers, now->control.abandoned,
+	           (double)now->control.cpu / 1e9, (double)now->asked / 1e9);
 	buf_printf(out, "daemon      %.3f s, %.1f MiB\n\n", (double)now->cpu / 1e9, (double)now->memory / (1 << 20));
 	buf_printf(out, "%-8s %9s %10s %9s %9s %9s %6s %7s  %s\n", "TIME", "EVENTS/S", "CALLS/S", "PROCESSES", "UNDECIDED",
 	           "REPRESENT", "CPU", "MEMORY", "STEP");
@@ -125,6 +131,11 @@ void figures_metrics(const struct figures_now *s, struct buf *out)
 	metric(out, "ring_bytes", "gauge", "What waited in the rings.", (double)s->tracer.ring_bytes);
 	metric(out, "log_bytes", "gauge", "Size of all logs.", (double)s->log_bytes);
 	metric(out, "cpu_seconds", "counter", "Processor time of the daemon.", (double)s->cpu / 1e9);
+	metric(out, "questions", "counter", "Questions that were answered.", (double)s->control.questions);
+	metric(out, "questions_busy", "counter", "Questions that were put off.", (double)s->control.busy);
+	metric(out, "answers_abandoned", "counter", "Answers whose asker had gone.", (double)s->control.abandoned);
+	metric(out, "answers_cpu_seconds", "counter", "Processor time of the processes that answer.",
+	       (double)s->control.cpu / 1e9);
 	metric(out, "memory_bytes", "gauge", "Memory of the daemon, with the kernel's for it.", (double)s->memory);
 	buf_printf(out, "# EOF\n");
 }

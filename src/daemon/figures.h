@@ -4,6 +4,7 @@
 #define STEMMA_DAEMON_FIGURES_H
 
 #include "base/buf.h"
+#include "daemon/control.h"
 #include "node/load.h"
 #include "node/node.h"
 
@@ -15,6 +16,8 @@ struct figures_now {
 	struct node_stats node;
 	enum load_step step;
 	uint64_t cpu, memory; /* ns in all; bytes */
+	uint64_t asked;       /* ns of it for questions, which the limit of `max_cpu` does not count */
+	struct control_stats control;
 	uint64_t log_lost, log_bytes, log_events;
 	unsigned granted; /* requests for `access` that are in force */
 };

@@ -330,7 +330,7 @@ static void drop_index(const struct logs *l, const char *day)
 		return;
 	static const char *const tails[] = {"", "-wal", "-shm"};
 	for (size_t i = 0; i < 3; i++) {
-		snprintf(name, sizeof(name), "%s/users/%u/index.db%s", l->base, uid, tails[i]);
+		snprintf(name, sizeof(name), "%s/users/%u/index/index.db%s", l->base, uid, tails[i]);
 		unlink(name);
 		snprintf(name, sizeof(name), "%s/all/index.db%s", l->base, tails[i]);
 		unlink(name);

@@ -5,6 +5,7 @@
 #include "base/procfs.h"
 #include "capture/bpf/helper.h"
 #include "capture/bpf/tracer.h"
+#include "daemon/accounts.h"
 #include "daemon/answer.h"
 #include "daemon/become.h"
 #include "daemon/control.h"
@@ -48,6 +49,8 @@ struct daemon {
 	struct load load;
 	int64_t stepped; /* when the step was taken that is in force */
 	int64_t helped;  /* the helper was there then */
+	uint64_t asked;  /* ns of processor time that questions took, but for the events that were read meanwhile */
+	struct answer_limits answers;
 	int epoll, signals, timer, lock;
 	uint64_t seconds;
 	const char *config;
@@ -144,6 +147,10 @@ static int read_settings(struct daemon *d, bool again, struct err *err)
 	                                    .calls = settings_figure(&s, SETTING_max_calls),
 	                                    .cpu = settings_figure(&s, SETTING_max_cpu),
 	                                    .memory = memory > 0 ? memory : (double)(8 + cores) * (1 << 20)};
+	d->answers = (struct answer_limits){.memory = (uint64_t)settings_figure(&s, SETTING_answer_memory),
+	                                    .seconds = (uint64_t)(settings_figure(&s, SETTING_answer_time) / 1e9),
+	                                    .floor = (uint64_t)settings_figure(&s, SETTING_min_free)};
+	accounts_read(NULL);
 	return 0;
 }
 
@@ -231,6 +238,12 @@ static uint64_t memory_of_helper(struct helper *h)
 	return helper_open(h, helper_pid(h), HELPER_STATM, &fd) < 0 ? 0 : memory_in(fd);
 }
 
+static uint64_t cpu_of(const struct rusage *u)
+{
+	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000u;
+}
+
 static void figures_of(const struct daemon *d, struct figures_now *ret)
 {
 	struct figures_now f = {.time = world_now(), .step = d->load.step, .granted = grain_count(d->grain)};
@@ -238,8 +251,10 @@ static void figures_of(const struct daemon *d, struct figures_now *ret)
 	tracer_stats(d->tracer, &f.tracer);
 	node_stats(d->node, &f.node);
 	getrusage(RUSAGE_SELF, &u);
-	f.cpu = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u +
-	        (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
+	f.cpu = cpu_of(&u);
+	f.asked = d->asked;
+	if (d->control)
+		control_stats(d->control, &f.control);
 	f.memory = memory_in(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) + memory_of_helper(d->helper);
 	struct procfs p;
 	procfs_clear(&p);
@@ -488,13 +503,35 @@ static void signalled(struct daemon *d)
 		if (si.ssi_signo == SIGHUP) {
 			reload(d);
 		} else if (si.ssi_signo == SIGCHLD) {
+			struct rusage u;
 			pid_t pid;
-			while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-				control_reaped(d->control, pid);
+			int status;
+			while ((pid = wait4(-1, &status, WNOHANG, &u)) > 0)
+				control_reaped(d->control, pid, status, cpu_of(&u));
 		} else {
 			d->ending = true;
 		}
 	}
+}
+
+static uint64_t thread_cpu(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* What a question takes is the asker's affair and no reason to record less. The events that are read on its account are
+ * not the question's. */
+static void asked(struct daemon *d, uint64_t n)
+{
+	struct tracer_stats before, after;
+	uint64_t began = thread_cpu();
+	tracer_stats(d->tracer, &before);
+	control_ready(d->control, n);
+	tracer_stats(d->tracer, &after);
+	uint64_t took = thread_cpu() - began, read = after.cpu - before.cpu;
+	d->asked += took > read ? took - read : 0;
 }
 
 static void loop(struct daemon *d)
@@ -517,7 +554,7 @@ static void loop(struct daemon *d)
 			else if (at == AT_HELPER && !d->lame) /* it says nothing by itself but that it is gone */
 				without_helper(d);
 			else if (at >= AT_CONTROL)
-				control_ready(d->control, at - AT_CONTROL);
+				asked(d, at - AT_CONTROL);
 		}
 	}
 }
@@ -628,7 +665,7 @@ static int start(struct daemon *d, struct err *err)
 	char path[4096];
 	snprintf(path, sizeof(path), "%s/socket", settings_text(s, SETTING_run));
 	struct control_hooks ch = {d, bring_up, stats, granularity, is_admin};
-	r = control_open(path, settings_text(s, SETTING_base), d->epoll, AT_CONTROL, &ch, err, &d->control);
+	r = control_open(path, settings_text(s, SETTING_base), d->epoll, AT_CONTROL, &ch, &d->answers, err, &d->control);
 	if (r == 0 && (r = service_drop(0)) < 0)
 		err_set(err, -r, "cannot give up capabilities");
 	return r;
@@ -699,9 +736,10 @@ int main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 	mallopt(M_ARENA_MAX, 1);
-	if (argc == 3 && !strcmp(argv[1], "--answer")) {
-		service_drop(1);
-		return answer_store(argv[2], 0);
+	if (argc == 7 && !strcmp(argv[1], "--answer")) {
+		const struct answer_limits limits = {strtoull(argv[4], NULL, 10), strtoull(argv[5], NULL, 10),
+		                                     strtoull(argv[6], NULL, 10)};
+		return service_drop(1) < 0 ? 125 : answer_store(argv[2], argv[3], &limits, 0);
 	}
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--stats") || !strcmp(argv[i], "--metrics"))
