@@ -1,16 +1,15 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
-#include "base/io.h"
+#include "base/sealed.h"
 #include "capture/hdf5/h5_words.h"
 #include "capture/run/called.h"
 #include "capture/run/choose.h"
 #include "capture/run/guard.h"
 #include "capture/run/images.h"
 #include "capture/run/inside.h"
+#include "capture/run/keeper.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
-#include "capture/run/standstill.h"
-#include "capture/run/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,30 +29,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GROUP_WAIT_MS 30 /* a signal to the whole group reaches the worker within this time too */
-
-struct keeper {
-	const struct run_options *o;
-	struct control *control;
-	struct sup *sup; /* the worker's, as it was before the fork: log and names */
-	pid_t worker;
-	int worker_alive;
-	int listener;     /* -1: not fetched yet, or none */
-	int from_command; /* where it comes from; -1: fetched */
-	struct choice choice;
-	bool trace;            /* by ptrace, not by notification */
-	int signals;           /* signalfd */
-	unsigned mine[65];     /* signals this process received */
-	struct sigaction xfsz; /* what SIGXFSZ did then: a log that may not grow must not kill its writer */
-	sigset_t before;       /* the signal mask we were started with */
-	bool closed[3];        /* standard descriptors that we were started without */
-	bool let_go;           /* of standard input and output */
-	struct rusage used;    /* by the command, where it was waited for here */
-	bool used_known;
-	bool was_seen;           /* ... by the worker, which waited for it and was killed then */
-	struct safe_place *safe; /* --capture=safe: what it has instead of a listener; NULL: another mode */
-};
-
 /* ---- descriptors between processes ---- */
 
 static int send_fd(int sock, int fd, int word)
@@ -71,31 +46,6 @@ static int send_fd(int sock, int fd, int word)
 		memcpy(CMSG_DATA(&u.h), &fd, sizeof(fd));
 	}
 	return sendmsg(sock, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-/* The descriptor, or the negative word that came instead, or -EPIPE. */
-static int recv_fd(int sock, int *ret_word)
-{
-	union {
-		struct cmsghdr h;
-		char room[CMSG_SPACE(sizeof(int))];
-	} u = {0};
-	int word = -EPIPE;
-	struct iovec iov = {&word, sizeof(word)};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &u, .msg_controllen = sizeof(u)};
-	ssize_t n;
-	do
-		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(word))
-		return -EPIPE;
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-	if (!h || h->cmsg_type != SCM_RIGHTS)
-		return word < 0 ? word : -EPIPE;
-	int fd;
-	memcpy(&fd, CMSG_DATA(h), sizeof(fd));
-	*ret_word = word;
-	return fd;
 }
 
 /* ---- the command ---- */
@@ -161,305 +111,6 @@ static _Noreturn void command(struct keeper *k, const struct sock_fprog *prog, c
 	become(k);
 }
 
-/* ---- what the record says of the end ---- */
-
-static void say_session_end(struct sup *s)
-{
-	struct event ev = {0};
-	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
-}
-
-/* Of a run that no worker follows to its end. */
-static void say_end(struct sup *s, int status)
-{
-	struct event ev = {.run_end = {.id = str_of(s->run),
-	                               .ending = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited,
-	                               .code = (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))}};
-	sup_event(s, EVENT_run_end, sup_now(s), NULL, &ev);
-	say_session_end(s);
-}
-
-/* ---- signals ---- */
-
-/* A signal that came to this process alone is the command's; one that the whole group got, the command has already. */
-static void forward(struct keeper *k, const struct signalfd_siginfo *si)
-{
-	unsigned sig = si->ssi_signo;
-	pid_t root = k->control->root;
-	if (sig == SIGCHLD || sig > 64 || root <= 0)
-		return;
-	if (sig == SIGCONT && si->ssi_pid == (uint32_t)k->worker) /* the command goes on already */
-		return;
-	k->mine[sig]++;
-	if (si->ssi_code == SI_KERNEL) /* from the terminal: to the foreground group */
-		return;
-	for (int ms = 0; ms < GROUP_WAIT_MS && k->worker_alive; ms++) {
-		if (__atomic_load_n(&k->control->got[sig], __ATOMIC_ACQUIRE) >= k->mine[sig]) {
-			k->mine[sig] = k->control->got[sig];
-			return;
-		}
-		usleep(1000);
-	}
-	k->mine[sig] = k->control->got[sig];
-	if (!__atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE))
-		kill(root, (int)sig);
-}
-
-static void take_signals(void *arg)
-{
-	struct keeper *k = arg;
-	struct signalfd_siginfo si;
-	while (read(k->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		forward(k, &si);
-}
-
-/* ---- after the worker's death ---- */
-
-static bool keep_on(void *arg)
-{
-	struct keeper *k = arg;
-	int status;
-	pid_t pid;
-	take_signals(k);
-	struct rusage used;
-	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0) {
-		if (pid != k->control->root)
-			continue;
-		if (WIFSTOPPED(status)) {
-			raise(SIGSTOP);
-		} else {
-			k->control->status = status;
-			k->control->ended = 1;
-			k->used = used;
-			k->used_known = true;
-		}
-	}
-	siginfo_t si;
-	if (!k->control->ended && k->control->seen &&
-	    waitid(P_PID, (id_t)k->control->root, &si, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD)
-		k->control->ended = k->was_seen = true;
-	return !k->control->ended;
-}
-
-static bool always(void *arg)
-{
-	(void)arg;
-	return true;
-}
-
-/* The listener waits in the socket until it is needed: being woken for it would cost each run's start. */
-static void fetch_listener(struct keeper *k)
-{
-	int nnp;
-	if (k->from_command < 0)
-		return;
-	k->listener = recv_fd(k->from_command, &nnp);
-	close(k->from_command);
-	k->from_command = -1;
-}
-
-/* In a process of its own that has nothing of the user's open. */
-static void leave_behind(void)
-{
-	setsid();
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; null >= 0 && i < 3; i++)
-		dup2(null, i);
-	prctl(PR_SET_NAME, "stemma-keeper");
-}
-
-/* Keeps answering for processes that outlive the command, in a process of its own that has nothing of the user's open.
- */
-static void keep_in_background(struct keeper *k)
-{
-	fetch_listener(k);
-	if (fork() != 0)
-		return;
-	leave_behind();
-	/* While the worker lives there is nothing to do but to hold the listener. */
-	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
-		if (kill(k->worker, 0) < 0)
-			break;
-		usleep(50000);
-	}
-	if (k->listener >= 0 && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE))
-		notify_keep(k->listener, &k->control->page, always, NULL);
-	_exit(0);
-}
-
-/* The same where ptrace stops the calls: in the worker's place, and from a process of its own for what outlives the
- * command. */
-static void command_ended(void *arg, pid_t pid, int status)
-{
-	struct keeper *k = arg;
-	if (pid == k->control->root) {
-		k->control->status = status;
-		k->control->ended = 1;
-	}
-}
-
-static void keep_tracing(struct keeper *k, struct traced *t)
-{
-	while (traced_serve(t, command_ended, k) && !k->control->ended) {
-		struct pollfd p = {.fd = k->signals, .events = POLLIN}; /* stops are told by SIGCHLD */
-		poll(&p, 1, 100);
-		take_signals(k);
-	}
-	if (t->n && k->control->ended && fork() == 0) {
-		leave_behind();
-		traced_seize_again(t);
-		while (traced_serve(t, command_ended, k))
-			usleep(1000);
-		_exit(0);
-	}
-	free(t->v);
-	*t = (struct traced){0};
-}
-
-/* The command's output is its own: whoever reads it must see its end when the command closes it. Not before there is a
- * command, which this process may still have to become itself. */
-static void let_go(struct keeper *k)
-{
-	if (k->let_go)
-		return;
-	k->let_go = true;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; null >= 0 && i < 2; i++)
-		dup2(null, i);
-}
-
-/* Has the worker started the command before it died? One that has just begun says its number at once, but on a busy
- * machine it may be long before it gets to that; and to start it a second time is worse than to wait. */
-static bool has_command(const struct keeper *k)
-{
-	enum { PATIENCE_MS = 60000 };
-	pid_t pid = 0;
-	for (int ms = 0; ms < PATIENCE_MS && pid >= 0 && !__atomic_load_n(&k->control->root, __ATOMIC_ACQUIRE); ms++)
-		if ((pid = waitpid(-1, NULL, WNOHANG)) == 0)
-			usleep(1000);
-	return k->control->root != 0;
-}
-
-static int64_t clock_now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
-/* False: there is no command. */
-static bool take_over(struct keeper *k)
-{
-	struct sup *s = k->sup;
-	struct traced traced = {0};
-	bool said = k->control->ended;
-	k->worker_alive = 0;
-	if (k->choice.way == WAY_TRACE)
-		traced_seize(&traced); /* before anything else: until then calls fail */
-	log_writer_takeover(s->log);
-	if (!has_command(k))
-		return false;
-	let_go(k);
-	fetch_listener(k);
-	sup_gap(s, NULL, TERM_gap_recorder_died, 0, "the recorder was killed; what followed was not seen");
-	log_writer_flush(s->log);
-	/* Orphans of the worker are ours now: the command among them. */
-	if (k->choice.way == WAY_TRACE)
-		keep_tracing(k, &traced);
-	if (k->listener >= 0)
-		notify_keep(k->listener, &k->control->page, keep_on, k);
-	while (!k->control->ended) { /* nobody under the filter is left; the status may be a moment behind */
-		if (keep_on(k))
-			usleep(1000);
-		if (kill(k->control->root, 0) < 0 && errno == ESRCH)
-			break;
-	}
-	const struct run_observer *o = k->o->observer;
-	if (o && o->lost)
-		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, clock_now());
-	if (!k->control->ended) /* nobody knows any more how it ended */
-		k->control->status = 125 << 8;
-	channel_sweep(s, true);
-	if (said || (k->was_seen && k->control->telling) || !k->control->ended)
-		say_session_end(s);
-	else
-		say_end(s, k->control->status);
-	sup_flush(s);
-	if (log_writer_pending(s->log) || log_writer_lost(s->log))
-		k->control->log_error = s->log_error ? s->log_error : EIO;
-	log_writer_close(s->log);
-	s->log = NULL;
-	/* Of those that live on each new program would look for it. */
-	if (k->safe && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
-		safe_place_remove(k->safe);
-	struct pollfd p = {.fd = k->listener};
-	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
-		keep_in_background(k);
-	return true;
-}
-
-/* ---- the whole ---- */
-
-/* Is the command stopped? Before it is its program the worker waits for just that and cannot tell. */
-static bool stopped_at_start(const struct keeper *k)
-{
-	char name[48], text[512];
-	if (__atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE) || !k->control->root)
-		return false;
-	snprintf(name, sizeof(name), "/proc/%d/stat", k->control->root);
-	io_text(name, text, sizeof(text));
-	const char *state = strrchr(text, ')');
-	return state && !strncmp(state, ") T", 3);
-}
-
-/* Until the command has ended and its record is closed; or the command has ended, and others live on. False: the worker
- * died before there was a command. */
-static bool wait_for_end(struct keeper *k, int notices)
-{
-	struct standstill still = {0};
-	for (int waited = 0;;) {
-		struct pollfd p[2] = {{.fd = k->signals, .events = POLLIN}, {.fd = notices, .events = POLLIN}};
-		bool started = __atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE);
-		bool left = __atomic_load_n(&k->control->left, __ATOMIC_ACQUIRE);
-		bool ended = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE);
-		int timeout = left ? 1 : ended || !started || k->from_command >= 0 ? 20 : 500;
-		int n = poll(p, 2, timeout);
-		if (started)
-			let_go(k);
-		take_signals(k);
-		if (stopped_at_start(k))
-			raise(SIGSTOP); /* as the worker has us do later */
-		/* The command may have stopped the worker before that had told us that it is started. */
-		if (n == 0 && standstill_look(&still, k->control, k->worker) && k->listener >= 0)
-			standstill_serve(&still, k->control, k->worker, k->listener, take_signals, k);
-		/* Descriptors on their way are counted against the user's limit: of a run that lasts, it is fetched. */
-		if (n == 0 && started) {
-			fetch_listener(k);
-			if (k->o->observer && k->o->observer->waiting && !ended)
-				k->o->observer->waiting(k->o->observer->arg);
-		}
-		char c[16];
-		if (p[1].revents & POLLIN)
-			(void)!read(notices, c, sizeof(c));
-		if (__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
-			waitpid(k->worker, NULL, 0);
-			return true;
-		}
-		int status;
-		if (waitpid(k->worker, &status, WNOHANG) == k->worker) {
-			return __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) || take_over(k);
-		}
-		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
-		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. */
-		bool stays = k->o->orphans != ORPHANS_DETACH || __atomic_load_n(&k->control->stays, __ATOMIC_ACQUIRE);
-		waited += n == 0 && (left || (ended && !stays)) ? timeout : 0;
-		if (waited >= (left ? 100 : 2000)) {
-			keep_in_background(k);
-			return true;
-		}
-	}
-}
-
 static void day_of(char *ret, size_t n)
 {
 	/* A job's runs lie together; what is not a job's goes by day. */
@@ -491,7 +142,7 @@ static bool orphans_over(const struct run_options *o, struct rusage *used)
 			procfs_children(getpid(), false, worker_kill_child, NULL);
 		pid = wait4(-1, &status, 0, used);
 		if (pid > 0 && o->observer && o->observer->over)
-			o->observer->over(o->observer->arg, pid, status, used, clock_now());
+			o->observer->over(o->observer->arg, pid, status, used, keeper_clock());
 	}
 	return true;
 }
@@ -522,7 +173,7 @@ static int run_bare(const struct keeper *k, int *ret_status)
 	sigaction(SIGINT, &ignore, &old_int);
 	sigaction(SIGQUIT, &ignore, &old_quit);
 	if (o && o->started)
-		o->started(o->arg, pid, false, NULL, NULL, clock_now());
+		o->started(o->arg, pid, false, NULL, NULL, keeper_clock());
 	if (o && o->lasts)
 		o->lasts(o->arg);
 	/* Orphans that end before it come here too. */
@@ -536,11 +187,11 @@ static int run_bare(const struct keeper *k, int *ret_status)
 		if (got == pid)
 			*ret_status = status;
 		if (o && o->over)
-			o->over(o->arg, got, status, &used, clock_now());
+			o->over(o->arg, got, status, &used, keeper_clock());
 	}
 	bool last = orphans_over(k->o, &used);
 	if (o && o->ended)
-		o->ended(o->arg, *ret_status, last, clock_now(), &n);
+		o->ended(o->arg, *ret_status, last, keeper_clock(), &n);
 	sigaction(SIGINT, &old_int, NULL);
 	sigaction(SIGQUIT, &old_quit, NULL);
 	return 0;
@@ -564,7 +215,7 @@ static int run_alone(const struct keeper *k, int *ret_status, const char **ret_n
 	int rc = run_bare(k, ret_status);
 	channel_sweep(s, true);
 	if (rc == 0)
-		say_end(s, *ret_status);
+		keeper_say_end(s, *ret_status);
 	log_writer_close(s->log);
 	return rc;
 }
@@ -628,7 +279,7 @@ static void *server(void *arg)
 {
 	struct start *st = arg;
 	struct worker *w = st->w;
-	int nnp = 0, fd = recv_fd(st->from_command, &nnp);
+	int nnp = 0, fd = keeper_receive(st->from_command, &nnp);
 	close(st->from_command);
 	w->sup.root = w->control->root;
 	if (fd >= 0)
@@ -847,7 +498,7 @@ static void enter_mpi(struct sup *s, const char *command)
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
 {
 	static struct worker w; /* big tables: not on the stack */
-	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1, .from_command = -1};
+	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1, .from_command = -1, .memory = -1, .life = {-1, -1}};
 	struct sup *s = &w.sup;
 	struct sock_fprog prog = {0};
 	char host[256] = "localhost", day[128];
@@ -909,7 +560,10 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	channel_enter(&s->channel, s->run);
 	if (o->hdf5)
 		enter_hdf5(s, o->argv[0], o->hdf5);
-	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	/* A standby, which is another program, gets it by its descriptor. Of a run that stops no call there is none. */
+	k.memory = c->way == WAY_NOTIFY ? sealed_create("recorder", sizeof(*k.control)) : -1;
+	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | (k.memory < 0 ? MAP_ANONYMOUS : 0),
+	                 k.memory < 0 ? -1 : k.memory, 0);
 	bool stops = (c->way == WAY_NOTIFY || c->way == WAY_TRACE || c->way == WAY_EXACT) && !s->tree_only;
 	if (o->xattr && (!stops || xattr_start(s) < 0))
 		sup_gap(s, NULL, TERM_gap_lost, 0, "extended attributes are not recorded: no calls are stopped");
@@ -918,8 +572,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	                                       : TRAP_TREE | TRAP_FILE | (s->counting ? TRAP_COUNT : 0u) |
 	                                             (s->xattrs ? TRAP_XATTR : 0u) | (s->injects ? TRAP_INJECT : 0u),
 	                          !k.trace, &why, &prog) == 0;
-	int notices[2] = {-1, -1}, pair[2] = {-1, -1};
-	if (k.control == MAP_FAILED || pipe2(notices, O_CLOEXEC | O_NONBLOCK) < 0 ||
+	int pair[2] = {-1, -1};
+	if (k.control == MAP_FAILED || pipe2(k.life, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		free(prog.filter);
 		if (safe)
@@ -929,7 +583,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	w.control = k.control;
 	s->page = &k.control->page;
 	w.keeper = getpid();
-	w.notice = notices[1];
+	w.notice = k.life[1];
 	log_writer_flush(s->log);
 
 	sigset_t all;
@@ -943,12 +597,14 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (k.worker == 0) {
 		s->self = getpid();
 		close(pair[0]);
-		close(notices[0]);
+		close(k.life[0]);
+		if (k.memory >= 0)
+			close(k.memory);
 		if (safe)
 			start_safe(&k, &w, pair[1]);
 		start_worker(&k, &w, filter ? &prog : NULL, pair[1]);
 	}
-	close(pair[1]); /* but not notices[1]: the pipe's hang-up would wake us a moment before the worker can be waited for
+	close(pair[1]); /* but not life[1]: the pipe's hang-up would wake us a moment before the worker can be waited for
 	                 */
 	free(prog.filter);
 	if (k.worker < 0) {
@@ -960,14 +616,15 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	}
 	k.worker_alive = 1;
 	k.from_command = pair[0];
-	if (!wait_for_end(&k, notices[0])) {
+	if (!keeper_wait(&k)) {
 		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
 		if (safe)
 			safe_place_remove(&place);
 		return run_alone(&k, ret_status, ret_note);
 	}
-	fetch_listener(&k);
+	keeper_fetch_listener(&k);
+	keeper_dismiss_standby(&k);
 	if (k.listener < 0 && c->way == WAY_NOTIFY)
 		*ret_note = nothing("nothing could be recorded: this system lets no call be stopped");
 	else if (k.control->log_error)

@@ -72,16 +72,16 @@ void standstill_serve(struct standstill *s, struct control *c, pid_t worker, int
 	}
 	while (((state = state_of(c, worker, &switches)) == 't' || state == 'T') && switches == s->switches) {
 		struct pollfd p = {.fd = listener, .events = POLLIN};
-		struct notify_slot slot;
+		struct notify_slot *slot = &c->page.slot[SLOT_KEEPER];
 		struct trap t;
 		also(arg);
 		if (poll(&p, 1, TICK_MS) != 1)
 			continue;
 		if (!(p.revents & POLLIN))
 			break; /* nobody is left */
-		if (notify_recv(listener, &slot, &t) == 0) {
+		if (notify_recv(listener, slot, &t) == 0) {
 			__atomic_add_fetch(&c->passed, 1, __ATOMIC_RELEASE);
-			notify_continue(listener, &slot);
+			notify_continue(listener, slot);
 		}
 	}
 	s->since = 0;

@@ -21,6 +21,7 @@ struct control {
 	unsigned stays;   /* ... and are about to be ended, which is waited for */
 	unsigned got[65]; /* signals the worker received: those sent to the whole group */
 	pid_t server;     /* the worker's thread that takes the stops; 0: not yet */
+	pid_t standby;    /* the third holder of the listener (standby.h), 0: none. Written by the keeper */
 	uint64_t passed;  /* calls that the keeper let go on while that stood still (standstill.h) */
 	uint64_t traps;
 	int log_error; /* errno: part of the record could not be written; 0: all was */

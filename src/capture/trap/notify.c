@@ -107,7 +107,7 @@ void notify_keep(int listener, struct notify_page *page, bool (*more)(void *arg)
 	for (int i = 0; i < NOTIFY_SLOTS; i++)
 		if (page->slot[i].id)
 			notify_continue(listener, &page->slot[i]);
-	struct notify_slot *slot = &page->slot[0];
+	struct notify_slot *slot = &page->slot[SLOT_KEEPER];
 	struct trap t;
 	while (more(arg)) {
 		struct pollfd p = {.fd = listener, .events = POLLIN};

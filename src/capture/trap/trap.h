@@ -106,10 +106,10 @@ bool notify_can_continue(int listener);
 /* Asks the kernel to switch straight to the other side (6.6): saves an idle wake-up of 40 µs a stop. */
 void notify_tune(int listener);
 
-/* What worker and keeper share: the request that each thread of the worker has received and not yet answered. Lies in a
- * MAP_SHARED page. One server, and one that stands in for it: a second server on the listener measured 30 % more a
+/* What worker, keeper and standby share: the request that each has received and not yet answered. Lies in a MAP_SHARED
+ * page. One server, and one that stands in for it: a second server on the listener measured 30 % more a
  * stop, because the kernel's direct switch then finds the wrong thread (doc/spikes.md). */
-enum { SLOT_SERVER, SLOT_STAND_IN, NOTIFY_SLOTS };
+enum { SLOT_SERVER, SLOT_STAND_IN, SLOT_KEEPER, SLOT_STANDBY, NOTIFY_SLOTS };
 struct notify_slot {
 	_Alignas(64) uint64_t id; /* where the kernel puts the cookie of struct seccomp_notif */
 	uint32_t pid;
@@ -123,6 +123,7 @@ struct notify_slot {
 };
 struct notify_page {
 	struct notify_slot slot[NOTIFY_SLOTS];
+	unsigned stop; /* somebody asked that the recording ends (`stemma stop`) */
 };
 /* Receives one request into the slot: 0, -EINTR, -ENOENT (nobody left, or the caller was killed), ... */
 int notify_recv(int listener, struct notify_slot *slot, struct trap *ret);
