@@ -1,6 +1,7 @@
 #include "cc/launch.h"
 
 #include "base/io.h"
+#include "base/sealed.h"
 #include "capture/run/run.h"
 #include "cc/build.h"
 #include "cc/group.h"
@@ -137,16 +138,16 @@ static void reel_make(struct reel *ret)
 {
 	*ret = (struct reel){.fd = -1};
 	/* Named so that an outer run knows it for what it is. */
-	int fd = memfd_create("stemma-cc", MFD_CLOEXEC);
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+	sigaction(SIGXFSZ, &ignore, &before); /* a limit on the size of files holds for this one, too */
+	int fd = sealed_create("stemma-cc", TAPE_SIZE);
+	sigaction(SIGXFSZ, &before, NULL);
 	fd = fd < 0 ? fd : io_above_std(fd);
 	if (fd < 0)
 		return;
 	void *m = MAP_FAILED;
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-	sigaction(SIGXFSZ, &ignore, &before); /* a limit on the size of files holds for this one, too */
-	int rc = ftruncate(fd, TAPE_SIZE);
-	sigaction(SIGXFSZ, &before, NULL);
-	if (rc == 0)
+	/* The compiler's programs are the same user's; nobody else's are to see what it reads. */
+	if (fchmod(fd, 0600) == 0)
 		m = mmap(NULL, TAPE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (m == MAP_FAILED) {
 		close(fd);

@@ -1,8 +1,11 @@
 /* The region of --capture=safe belongs to programs: whatever lies in it, the reader gives whole events or none. */
 #include "capture/run/safe_read.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,10 +239,40 @@ static void test_scribble(void **state)
 	(void)state;
 }
 
+/* Memory that goes away under the reader: it ends with what it had, and says that something is missing. */
+static void test_cut(void **state)
+{
+	const size_t size = (CHUNKS + 1) * SAFE_PAGE;
+	for (int left = 0; left <= CHUNKS; left++) {
+		int fd = memfd_create("test", MFD_CLOEXEC);
+		assert_int_equal(ftruncate(fd, (off_t)size), 0);
+		struct made m = {.map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)};
+		assert_ptr_not_equal(m.map, MAP_FAILED);
+		m.r = safe_reader_new(m.map, size);
+		safe_reader_guard(m.r);
+		for (int i = 0; i < CHUNKS; i++)
+			put(&m, i, 7, 100 + i, "x");
+		assert_int_equal(ftruncate(fd, left * SAFE_PAGE), 0);
+		gather(m.r, 5, 1000000);
+		struct safe_seen x;
+		int n = 0;
+		while (safe_reader_next(m.r, 1000000, &x))
+			n++;
+		safe_reader_sweep(m.r, nobody, NULL);
+		assert_int_equal(n, left ? left - 1 : 0);
+		assert_true(safe_reader_lost(m.r) > 0);
+		safe_reader_free(m.r);
+		munmap(m.map, size);
+		close(fd);
+	}
+	signal(SIGBUS, SIG_DFL);
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_meanwhile), cmocka_unit_test(test_order),
-	                                   cmocka_unit_test(test_chunks), cmocka_unit_test(test_counters),
-	                                   cmocka_unit_test(test_scribble)};
+	                                   cmocka_unit_test(test_chunks),    cmocka_unit_test(test_counters),
+	                                   cmocka_unit_test(test_scribble),  cmocka_unit_test(test_cut)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,8 @@ struct self {
 extern struct self *safe_self;
 /* The program has a filter of its own for system calls, or a child of it: none is made that is not its own any more. */
 extern bool safe_quiet;
+/* The program, or its parent, has let go of the region: nothing is told any more. */
+extern bool safe_gone;
 extern char safe_library[1024]; /* its own path */
 extern __thread uint32_t safe_vforked __attribute__((tls_model("initial-exec")));
 
@@ -77,7 +79,14 @@ void safe_emit(struct safe_out *o);
 /* Sets kind, time and whose it is. */
 void safe_begin(struct safe_out *o, enum safe_kind kind);
 void safe_string(struct safe_out *o, const char *text);
-bool safe_map(const char *path);
+/* Maps the region that the variable's value tells of: false if it is none, not sealed, or another user's. */
+bool safe_map(const char *value);
+/* Puts empty memory of this process's own in its place: other threads may be about to write there. safe_regain takes it
+ * back. */
+void safe_let_go(void);
+bool safe_regain(void);
+/* Has this process the user who owns the region, and no other? */
+bool safe_same_user(void);
 
 /* ---- open files (safe_table.c) ---- */
 
@@ -140,10 +149,14 @@ void safe_figures(struct safe_figures *ret, uint64_t *ret_proved);
 void safe_opening(void);
 /* The process ends with this status. */
 void safe_exit(int status);
-/* A filter for system calls is about to be set. True: safe_quiet was set for it. */
+/* A filter for system calls is about to be set: the region is let go. True: safe_quiet was set for it. Behind the call,
+ * which set it or failed: safe_filter_ends. */
 bool safe_filter_begins(void);
+void safe_filter_ends(bool set);
 /* Takes the region out of the program's environment. */
 void safe_env_leave(void);
+/* The process has another user, or has confined itself: says so and lets go of the region. */
+void safe_leave(enum safe_note why);
 /* What an exec in a vfork's child has taken. */
 void safe_exec_room_free(void);
 /* Libraries that were loaded since. */

@@ -421,7 +421,7 @@ static void going_look(struct going *g, int dirfd, const char *path, int flags)
 {
 	bool privileged;
 	g->fit = fits(g, dirfd, path, flags, &privileged);
-	g->alone = privileged || g->fit == FITS_STATIC || g->fit == FITS_NOT;
+	g->alone = privileged || g->fit == FITS_STATIC || g->fit == FITS_NOT || !safe_same_user();
 	if ((flags & AT_EMPTY_PATH) && !*path)
 		words_of_fd(&g->path, dirfd);
 	else
@@ -468,6 +468,12 @@ static void exec_failed(const char *path)
 	errno = keep;
 }
 
+/* Without the region, but free to ask the kernel: the library still takes itself out where it would break a program. */
+static bool safe_alone(void)
+{
+	return safe_self && safe_gone && !safe_quiet;
+}
+
 /* One exec, whichever way it is asked for; call: with the environment `env`; program may use g. */
 #define EXECS(at, program, flags, argv, envp, call)                                                                    \
 	do {                                                                                                               \
@@ -477,7 +483,8 @@ static void exec_failed(const char *path)
 			env_without(env, less);                                                                                    \
 			env = less;                                                                                                \
 		}                                                                                                              \
-		if (!safe_on() || !is_vector(argv) || !is_vector(env))                                                         \
+		bool tells = safe_on();                                                                                        \
+		if ((!tells && !safe_alone()) || !is_vector(argv) || !is_vector(env))                                          \
 			return call;                                                                                               \
 		int keep = errno;                                                                                              \
 		struct env look = env_look(env);                                                                               \
@@ -487,10 +494,12 @@ static void exec_failed(const char *path)
 			return call;                                                                                               \
 		going_look(g, at, program, flags);                                                                             \
 		env = env_make(env, &look, g->fit, g->env);                                                                    \
-		before_exec(g, argv);                                                                                          \
+		if (tells)                                                                                                     \
+			before_exec(g, argv);                                                                                      \
 		errno = keep;                                                                                                  \
 		int r = call;                                                                                                  \
-		exec_failed(g->path.p);                                                                                        \
+		if (tells)                                                                                                     \
+			exec_failed(g->path.p);                                                                                    \
 		keep = errno;                                                                                                  \
 		going_free(g);                                                                                                 \
 		errno = keep;                                                                                                  \
@@ -553,7 +562,8 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 		int keep = errno;                                                                                              \
 		struct env look = {0};                                                                                         \
 		struct going *g = NULL;                                                                                        \
-		if (safe_on() && is_text(file) && is_vector(argv) && is_vector(env)) {                                         \
+		bool tells = safe_on();                                                                                        \
+		if ((tells || safe_alone()) && is_text(file) && is_vector(argv) && is_vector(env)) {                           \
 			look = env_look(env ? env : environ);                                                                      \
 			g = going_new(env_room(&look));                                                                            \
 		}                                                                                                              \
@@ -568,7 +578,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 		keep = errno;                                                                                                  \
 		if (r == 0 && pid)                                                                                             \
 			*pid = own;                                                                                                \
-		if (r == 0 && g->alone)                                                                                        \
+		if (r == 0 && tells && g->alone)                                                                               \
 			going_tell(g, SAFE_SPAWN, own, argv, 0);                                                                   \
 		going_free(g);                                                                                                 \
 		errno = keep;                                                                                                  \

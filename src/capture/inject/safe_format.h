@@ -1,6 +1,9 @@
-/* safe_format.h - what the library of --capture=safe and the worker of `stemma run` share: one file in memory, mapped
- * by both. The library writes, the worker reads; a process may be killed at any instruction, and may scribble on all of
- * it.
+/* safe_format.h - what the library of --capture=safe and the worker of `stemma run` share: memory of a fixed size,
+ * mapped by both. The library writes, the worker reads; a process may be killed at any instruction, and may scribble on
+ * all of it.
+ *
+ * Programs find it by a variable: /proc/PID/fd/N:TOKEN, a descriptor of the worker's. Only a process with the worker's
+ * user can open that path. The memory is sealed against shrinking, so no program can take it away from another one.
  *
  * Behind a header of one page lie chunks of one page. A process claims a chunk by putting its number into `owner`, and
  * appends events: it reserves room by adding to `head`, fills it, and writes the event's size last. The worker reads
@@ -19,7 +22,8 @@
 #include <stdint.h>
 
 #define SAFE_MAGIC 0x3153616d6d657453u /* "StemmaS1" */
-#define SAFE_ENV "STEMMA_SAFE"         /* the path of the region */
+#define SAFE_ENV "STEMMA_SAFE"
+#define SAFE_TOKEN 16 /* hexadecimal digits behind the path, which differ in each run */
 #define SAFE_PAGE 4096
 #define SAFE_ROOM 4032
 #define SAFE_CHUNKS_MAX 16384
@@ -35,7 +39,8 @@ struct safe_region {
 	uint64_t dropped; /* events that found no room */
 	uint32_t pid;     /* the worker's */
 	uint32_t hint;    /* where a free chunk was found last */
-	unsigned char rest[SAFE_PAGE - 32];
+	char token[SAFE_TOKEN];
+	unsigned char rest[SAFE_PAGE - 32 - SAFE_TOKEN];
 };
 
 enum safe_chunk_kind { SAFE_EVENTS, SAFE_COUNTERS };
@@ -89,7 +94,15 @@ enum safe_name { SAFE_RENAME, SAFE_EXCHANGE, SAFE_LINK, SAFE_UNLINK, SAFE_MAKE }
 enum safe_close { SAFE_CLOSED, SAFE_SNAPSHOT, SAFE_FLUSHES, SAFE_MAY_FLUSH };
 /* ROOT: its paths begin at another place, the string; MOUNTS: it is in the mount namespace b, or has changed what is
  * mounted. */
-enum safe_note { SAFE_NOTE_URING, SAFE_NOTE_HANDLE, SAFE_NOTE_ROOT, SAFE_NOTE_MOUNTS, SAFE_NOTE_FILTER };
+enum safe_note {
+	SAFE_NOTE_URING,
+	SAFE_NOTE_HANDLE,
+	SAFE_NOTE_ROOT,
+	SAFE_NOTE_MOUNTS,
+	SAFE_NOTE_FILTER,
+	SAFE_NOTE_USER,    /* it has another user now, and says no more */
+	SAFE_NOTE_CONFINED /* the same: it has confined itself (Landlock) */
+};
 /* Of an open: the file was not there before; whether it was is not known. */
 #define SAFE_CREATED 1u
 #define SAFE_TMPFILE 2u

@@ -14,6 +14,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#ifndef SYS_landlock_restrict_self /* newer than some headers */
+#define SYS_landlock_restrict_self 446
+#endif
+
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dirfd, const char *path, int flags);
@@ -532,18 +536,44 @@ HIDDEN long safe_syscall(long nr, ...);
 void *safe_real_syscall;
 const unsigned char safe_wanted_calls[512] = {
 #ifdef SYS_open
-    [SYS_open] = 1,       [SYS_creat] = 1,          [SYS_dup2] = 1,
-    [SYS_rename] = 1,     [SYS_unlink] = 1,         [SYS_link] = 1,
+    [SYS_open] = 1,
+    [SYS_creat] = 1,
+    [SYS_dup2] = 1,
+    [SYS_rename] = 1,
+    [SYS_unlink] = 1,
+    [SYS_link] = 1,
 #endif
-    [SYS_openat] = 1,     [SYS_close] = 1,          [SYS_dup] = 1,
-    [SYS_dup3] = 1,       [SYS_fcntl] = 1,          [SYS_close_range] = 1,
-    [SYS_read] = 1,       [SYS_write] = 1,          [SYS_pread64] = 1,
-    [SYS_pwrite64] = 1,   [SYS_sendfile] = 1,       [SYS_copy_file_range] = 1,
-    [SYS_renameat2] = 1,  [SYS_renameat] = 1,       [SYS_unlinkat] = 1,
-    [SYS_linkat] = 1,     [SYS_preadv2] = 1,        [SYS_pwritev2] = 1,
-    [SYS_execve] = 1,     [SYS_execveat] = 1,       [SYS_exit_group] = 1,
-    [SYS_openat2] = 1,    [SYS_seccomp] = 1,        [SYS_prctl] = 1,
-    [SYS_pivot_root] = 1, [SYS_io_uring_setup] = 1, [SYS_open_by_handle_at] = 1,
+    [SYS_openat] = 1,
+    [SYS_close] = 1,
+    [SYS_dup] = 1,
+    [SYS_dup3] = 1,
+    [SYS_fcntl] = 1,
+    [SYS_close_range] = 1,
+    [SYS_read] = 1,
+    [SYS_write] = 1,
+    [SYS_pread64] = 1,
+    [SYS_pwrite64] = 1,
+    [SYS_sendfile] = 1,
+    [SYS_copy_file_range] = 1,
+    [SYS_renameat2] = 1,
+    [SYS_renameat] = 1,
+    [SYS_unlinkat] = 1,
+    [SYS_linkat] = 1,
+    [SYS_preadv2] = 1,
+    [SYS_pwritev2] = 1,
+    [SYS_execve] = 1,
+    [SYS_execveat] = 1,
+    [SYS_exit_group] = 1,
+    [SYS_openat2] = 1,
+    [SYS_seccomp] = 1,
+    [SYS_prctl] = 1,
+    [SYS_pivot_root] = 1,
+    [SYS_io_uring_setup] = 1,
+    [SYS_open_by_handle_at] = 1,
+    [SYS_setuid] = 1,
+    [SYS_setreuid] = 1,
+    [SYS_setresuid] = 1,
+    [SYS_landlock_restrict_self] = 1,
 };
 
 long safe_syscall(long nr, ...)
@@ -650,10 +680,23 @@ long safe_syscall(long nr, ...)
 		enum { ASKS = 2 }; /* SECCOMP_GET_ACTION_AVAIL and what follows */
 		bool begins = a[0] < ASKS && safe_filter_begins();
 		long r = call(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-		if (begins && r < 0)
-			safe_quiet = false;
-		else if (begins)
-			safe_env_leave();
+		if (begins)
+			safe_filter_ends(r >= 0);
+		return r;
+	}
+	/* Of the one thread that makes the call; the memory is all threads'. */
+	case SYS_setuid:
+	case SYS_setreuid:
+	case SYS_setresuid: {
+		long r = call(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (r == 0 && !safe_same_user())
+			safe_leave(SAFE_NOTE_USER);
+		return r;
+	}
+	case SYS_landlock_restrict_self: {
+		long r = call(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (r == 0)
+			safe_leave(SAFE_NOTE_CONFINED);
 		return r;
 	}
 	case SYS_prctl:

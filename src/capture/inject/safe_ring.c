@@ -2,6 +2,7 @@
 #include "capture/inject/safe.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -10,10 +11,14 @@
 
 static struct safe_region *region;
 static uint32_t nchunks;
+static size_t room;    /* bytes of the mapping */
+static uint32_t user;  /* who owns the region */
+static char place[64]; /* its path */
 
 long safe_peeks(const struct iovec *here, const struct iovec *there, long n)
 {
-	return raw6(SYS_process_vm_readv, safe_vforked ? safe_vforked : safe_self->pid, (long)here, 1, (long)there, n, 0);
+	uint32_t pid = safe_vforked ? safe_vforked : safe_self->pid;
+	return raw6(SYS_process_vm_readv, pid ? pid : raw0(SYS_getpid), (long)here, 1, (long)there, n, 0);
 }
 
 bool safe_peek(const void *from, void *to, size_t n)
@@ -34,28 +39,71 @@ int64_t safe_now(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-bool safe_map(const char *path)
+/* Maps it at that address, 0: anywhere. The path is looked at before it is opened: the process that had it may be gone,
+ * and the number another's, whose pipe or terminal may lie there now. */
+static void *map_at(uintptr_t at, size_t *ret_size)
 {
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
+	const size_t most = (size_t)(SAFE_CHUNKS_MAX + 1) * SAFE_PAGE;
 	struct stat st;
-	long fd = raw6(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	long map = -1, fixed = at ? MAP_FIXED : 0;
+	if (raw6(SYS_newfstatat, AT_FDCWD, (long)place, (long)&st, 0, 0, 0) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	long fd = raw6(SYS_openat, AT_FDCWD, (long)place, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0, 0, 0);
 	if (fd < 0)
-		return false;
-	void *m = MAP_FAILED;
+		return NULL;
 	if (raw3(SYS_fstat, fd, (long)&st, 0) == 0 && S_ISREG(st.st_mode) && st.st_size >= 2 * SAFE_PAGE &&
-	    st.st_size <= (long)(SAFE_CHUNKS_MAX + 1) * SAFE_PAGE) {
-		long at = raw6(SYS_mmap, 0, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		m = at < 0 && at > -4096 ? MAP_FAILED : (void *)at;
-	}
+	    (size_t)st.st_size <= most && st.st_uid == (uid_t)raw0(SYS_geteuid) &&
+	    (raw3(SYS_fcntl, fd, F_GET_SEALS, 0) & (seals | ~INT_MAX)) == seals)
+		map = raw6(SYS_mmap, (long)at, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, 0);
 	raw1(SYS_close, fd);
-	if (m == MAP_FAILED)
+	if (map < 0 && map > -4096)
+		return NULL;
+	user = st.st_uid;
+	*ret_size = (size_t)st.st_size;
+	return (void *)map;
+}
+
+bool safe_map(const char *value)
+{
+	size_t n = 0;
+	while (value[n] && value[n] != ':')
+		n++;
+	if (n >= sizeof(place) || text_len(value + n, SAFE_TOKEN + 2) != SAFE_TOKEN + 1)
 		return false;
-	region = m;
-	nchunks = (uint32_t)(st.st_size / SAFE_PAGE) - 1;
-	if (region->magic == SAFE_MAGIC && region->nchunks == nchunks)
+	memcpy(place, value, n);
+	place[n] = '\0';
+	struct safe_region *r = map_at(0, &room);
+	if (!r)
+		return false;
+	region = r;
+	nchunks = (uint32_t)(room / SAFE_PAGE) - 1;
+	if (r->magic == SAFE_MAGIC && r->nchunks == nchunks && !memcmp(r->token, value + n + 1, SAFE_TOKEN))
 		return true;
-	raw3(SYS_munmap, (long)m, st.st_size, 0);
+	raw3(SYS_munmap, (long)r, (long)room, 0);
 	region = NULL;
 	return false;
+}
+
+void safe_let_go(void)
+{
+	const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+	if (region && !safe_gone)
+		raw6(SYS_mmap, (long)region, (long)room, PROT_READ | PROT_WRITE, flags, -1, 0);
+	safe_gone = true;
+}
+
+bool safe_regain(void)
+{
+	size_t size;
+	safe_gone = !region || !map_at((uintptr_t)region, &size);
+	return !safe_gone;
+}
+
+bool safe_same_user(void)
+{
+	uint32_t r, e, s;
+	return raw3(SYS_getresuid, (long)&r, (long)&e, (long)&s) == 0 && r == user && e == user && s == user;
 }
 
 static struct safe_chunk *chunk_at(uint32_t i)

@@ -22,9 +22,9 @@
 #define TEXT_MAX 131072 /* bytes of arguments and of variables that are told */
 
 struct self *safe_self;
-bool safe_quiet;
+bool safe_quiet, safe_gone;
 char safe_library[1024];
-char safe_region_var[sizeof(SAFE_ENV) + 4096];
+char safe_region_var[sizeof(SAFE_ENV) + 256];
 __thread uint32_t safe_vforked __attribute__((tls_model("initial-exec")));
 
 /* Of the process that this memory is from, for a child of it; and when it last began a fork. */
@@ -104,7 +104,7 @@ void safe_born(uint32_t parent, uint32_t image, bool vforked, int64_t when)
 bool safe_on(void)
 {
 	struct self *s = safe_self;
-	if (!s || safe_quiet)
+	if (!s || safe_quiet || safe_gone)
 		return false;
 	if (__builtin_expect(__atomic_load_n(&s->pid, __ATOMIC_RELAXED) != 0, 1))
 		return true;
@@ -123,26 +123,40 @@ bool safe_on(void)
 /* ---- filters ---- */
 
 /* A filter may kill for any call that the program does not make itself. So nothing is asked of the kernel from here on,
- * and that is said before. */
-static void quiet(void)
-{
-	struct safe_out o;
-	if (!safe_on())
-		return;
-	entry_snapshots(false, -1);
-	safe_begin(&o, SAFE_NOTE);
-	o.e.a = SAFE_NOTE_FILTER;
-	safe_emit(&o);
-	safe_quiet = true;
-}
+ * and that is said before. Who confines itself may be about to do what it does not trust: that is not to see what other
+ * programs say, so the region is let go. */
+static bool gone_before;
 
 bool safe_filter_begins(void)
 {
-	bool was = safe_quiet;
+	struct safe_out o;
 	int keep = errno;
-	quiet();
+	if (!safe_self || safe_quiet)
+		return false;
+	gone_before = safe_gone;
+	if (safe_on()) {
+		entry_snapshots(false, -1);
+		safe_begin(&o, SAFE_NOTE);
+		o.e.a = SAFE_NOTE_FILTER;
+		safe_emit(&o);
+		safe_let_go();
+	}
+	safe_quiet = true;
 	errno = keep;
-	return !was && safe_quiet;
+	return true;
+}
+
+void safe_filter_ends(bool set)
+{
+	int keep = errno;
+	if (set) {
+		safe_env_leave();
+	} else {
+		safe_quiet = false;
+		if (!gone_before)
+			safe_regain();
+	}
+	errno = keep;
 }
 
 REAL_OF(prctl);
@@ -156,12 +170,44 @@ EXPORT int prctl(int what, ...)
 	va_end(ap);
 	bool begins = what == PR_SET_SECCOMP && safe_filter_begins();
 	int r = REAL(prctl)(what, a[0], a[1], a[2], a[3]);
-	if (begins && r != 0)
-		safe_quiet = false;
-	else if (begins)
-		safe_env_leave();
+	if (begins)
+		safe_filter_ends(r == 0);
 	return r;
 }
+
+/* ---- another user ---- */
+
+void safe_leave(enum safe_note why)
+{
+	int keep = errno;
+	struct safe_out o;
+	if (!safe_on())
+		return;
+	if (!safe_vforked)
+		entry_snapshots(false, -1);
+	safe_begin(&o, SAFE_NOTE);
+	o.e.a = why;
+	safe_emit(&o);
+	/* A vfork's child is on its parent's memory, which has the user that it had. */
+	if (!safe_vforked)
+		safe_let_go();
+	errno = keep;
+}
+
+#define CHANGES_USER(name, args, call)                                                                                 \
+	REAL_OF(name);                                                                                                     \
+	EXPORT int name args                                                                                               \
+	{                                                                                                                  \
+		int r = REAL(name) call;                                                                                       \
+		if (r == 0 && safe_on() && !safe_same_user())                                                                  \
+			safe_leave(SAFE_NOTE_USER);                                                                                \
+		return r;                                                                                                      \
+	}
+
+CHANGES_USER(setuid, (uid_t uid), (uid))
+CHANGES_USER(seteuid, (uid_t uid), (uid))
+CHANGES_USER(setreuid, (uid_t ruid, uid_t euid), (ruid, euid))
+CHANGES_USER(setresuid, (uid_t ruid, uid_t euid, uid_t suid), (ruid, euid, suid))
 
 /* ---- fork ---- */
 
@@ -182,7 +228,7 @@ __attribute__((visibility("hidden"))) void safe_vfork_parent(void);
 
 void safe_vfork_child(void)
 {
-	if (!safe_self || !safe_self->pid || safe_quiet)
+	if (!safe_self || !safe_self->pid || safe_quiet || safe_gone)
 		return;
 	uint32_t parent = safe_vforked ? safe_vforked : safe_self->pid;
 	uint32_t image = safe_vforked ? safe_self->image ^ safe_vforked : safe_self->image;
@@ -626,7 +672,7 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 	size_t n = path ? strlen(path) : 0;
 	int keep = errno;
 	/* Another C library than the one it was made for would not call back: then it only passes on. */
-	if (!&gnu_get_libc_version || !&on_exit || !n || n > 4000 || safe_self || !find_myself() || !safe_map(path))
+	if (!&gnu_get_libc_version || !&on_exit || !n || n > 200 || safe_self || !find_myself() || !safe_map(path))
 		return;
 	memcpy(safe_region_var, SAFE_ENV "=", sizeof(SAFE_ENV));
 	memcpy(safe_region_var + sizeof(SAFE_ENV), path, n + 1);

@@ -294,9 +294,6 @@ static bool take_over(struct keeper *k)
 		k->control->log_error = s->log_error ? s->log_error : EIO;
 	log_writer_close(s->log);
 	s->log = NULL;
-	/* Of those that live on each new program would look for it. */
-	if (k->safe && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
-		safe_place_remove(k->safe);
 	struct pollfd p = {.fd = k->listener};
 	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
 		keep_in_background(k);

@@ -422,6 +422,9 @@ static _Noreturn void start_safe(struct keeper *k, struct worker *w, int to_keep
 		cwd[0] = '\0';
 	if (s->observer && s->observer->prepare)
 		s->observer->prepare(s->observer->arg, false);
+	/* Programs find the region in this process's folder of /proc, which only root could enter if it were not dumpable.
+	 */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	safe_place_enter(k->safe, k->o->argv[0]);
 	int64_t forked = sup_now(s);
 	pid_t pid = vfork();
@@ -577,7 +580,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		free(prog.filter);
 		if (safe)
-			safe_place_remove(&place);
+			safe_place_release(&place);
 		return run_alone(&k, ret_status, ret_note);
 	}
 	w.control = k.control;
@@ -611,7 +614,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
 		if (safe)
-			safe_place_remove(&place);
+			safe_place_release(&place);
 		return run_alone(&k, ret_status, ret_note);
 	}
 	k.worker_alive = 1;
@@ -620,7 +623,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 		sigprocmask(SIG_SETMASK, &k.before, NULL);
 		if (safe)
-			safe_place_remove(&place);
+			safe_place_release(&place);
 		return run_alone(&k, ret_status, ret_note);
 	}
 	keeper_fetch_listener(&k);

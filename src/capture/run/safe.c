@@ -111,7 +111,7 @@ static void say_wait(struct worker *w, struct safe *f)
 		worker_tell_end(w);
 }
 
-_Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t forked, const char *cwd)
+_Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int64_t forked, const char *cwd)
 {
 	static struct safe f;
 	struct sup *s = &w->sup;
@@ -126,8 +126,10 @@ _Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t f
 	f.pidns = stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
 	pthread_mutex_lock(&s->lock);
 	safe_tell_root(&f, s->root, forked, cwd);
-	if (f.reader)
+	if (f.reader) {
+		safe_reader_guard(f.reader);
 		worker_thread(w, ringer, &r, &t);
+	}
 	for (int wait = BUSY_MS;;) {
 		struct pollfd p[2] = {{.fd = w->signals, .events = POLLIN}, {.fd = r.wake, .events = POLLIN}};
 		eventfd_t rung;
@@ -157,6 +159,5 @@ _Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t f
 	}
 	take(&f, since, boot_ns());
 	safe_tell_end(&f);
-	safe_place_remove(place);
 	worker_finish(w);
 }

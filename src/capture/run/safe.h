@@ -26,18 +26,18 @@ struct safe {
 
 /* What the command's environment gets. */
 struct safe_place {
-	char path[300];     /* of the region; empty: there is none */
 	char library[4096]; /* of the library; empty: it was not found */
-	void *map;
+	void *map;          /* the region; NULL: there is none */
 	size_t size;
-	int lock; /* of its folder: held while keeper or worker live */
+	int fd; /* its descriptor: programs open the worker's, through /proc */
 };
 
 /* Makes the region and finds the library. 0, or -errno with a sentence: then nothing of programs can be seen. */
 int safe_place_make(struct safe_place *ret, struct err *err);
-/* Puts both into this process's environment, which is about to become the command. */
+/* Puts both into this process's environment, which the command will have. Called by the worker: as long as it lives,
+ * programs of its user can open the region. */
 void safe_place_enter(const struct safe_place *p, const char *command);
-void safe_place_remove(struct safe_place *p);
+void safe_place_release(struct safe_place *p);
 /* Is there a library that could be used? For `stemma doctor`. */
 bool safe_library_path(char *ret, size_t n);
 
@@ -67,6 +67,6 @@ bool safe_busy(const struct safe *f);
 /* ---- the worker (safe.c) ---- */
 
 /* The command has been started, since `forked`, in the folder cwd. Lives until nobody is left. */
-_Noreturn void worker_safe(struct worker *w, struct safe_place *place, int64_t forked, const char *cwd);
+_Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int64_t forked, const char *cwd);
 
 #endif

@@ -1,7 +1,9 @@
 #include "capture/run/safe_read.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define READ_MAX 262144 /* events that may wait; more stay where they are */
 
@@ -262,9 +264,36 @@ void safe_reader_sweep(struct safe_reader *r, bool (*alive)(uint32_t pid, uint32
 	}
 }
 
+static struct {
+	uintptr_t from, to;
+	unsigned failed;
+} guarded;
+
+static void on_bus(int sig, siginfo_t *si, void *context)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	uintptr_t at = (uintptr_t)si->si_addr & ~(uintptr_t)(SAFE_PAGE - 1);
+	(void)context;
+	if (at >= guarded.from && at < guarded.to &&
+	    mmap((void *)at, SAFE_PAGE, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
+		__atomic_add_fetch(&guarded.failed, 1, __ATOMIC_RELAXED);
+	else
+		signal(sig, SIG_DFL); /* it comes again, and ends the process */
+}
+
+void safe_reader_guard(struct safe_reader *r)
+{
+	struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+	guarded.from = (uintptr_t)r->region;
+	guarded.to = guarded.from + (r->n + 1) * (uintptr_t)SAFE_PAGE;
+	sigaction(SIGBUS, &sa, NULL);
+}
+
 uint64_t safe_reader_lost(struct safe_reader *r)
 {
 	uint64_t dropped = __atomic_load_n(&r->region->dropped, __ATOMIC_RELAXED), n = r->bad;
+	if (guarded.from == (uintptr_t)r->region)
+		n += __atomic_exchange_n(&guarded.failed, 0, __ATOMIC_RELAXED);
 	if (dropped > r->dropped)
 		n += dropped - r->dropped;
 	r->dropped = dropped;

@@ -1,6 +1,6 @@
 /* Where the region lies, and where the library is. */
 #include "base/io.h"
-#include "capture/run/private.h"
+#include "base/sealed.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
 
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME "stemma-safe"
@@ -49,47 +50,53 @@ bool safe_library_path(char *ret, size_t n)
 	return run_library_path("../capture/inject", "libstemma-safe.so", ret, n);
 }
 
-static int region_in(void *arg, const char *dir)
+static void token_make(char ret[SAFE_TOKEN], uint64_t word)
 {
-	struct safe_place *p = arg;
-	uint64_t word;
-	if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word))
-		return -EIO;
-	/* Whoever knows the name may write: of root's run programs may be another user's. Only they are told it. */
-	snprintf(p->path, sizeof(p->path), "%s/%016llx", dir, (unsigned long long)word);
-	int fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc = fd < 0 ? -errno : 0;
-	if (fd >= 0 && geteuid() == 0)
-		fchmod(fd, 0666);
-	/* All of its room now: a program must never meet a page that there is no room for. */
-	if (rc == 0)
-		rc = -posix_fallocate(fd, 0, (off_t)p->size);
-	if (rc == 0) {
-		p->map = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		rc = p->map == MAP_FAILED ? -errno : 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (rc < 0) {
-		p->path[0] = '\0';
-		p->map = NULL;
-	}
-	return rc;
+	for (int i = 0; i < SAFE_TOKEN; i++)
+		ret[i] = "0123456789abcdef"[word >> 4 * i & 15];
+}
+
+/* /proc may show the processes of another namespace, under other numbers. */
+static bool path_make(int fd, char *ret, size_t n)
+{
+	char self[24];
+	ssize_t k = readlink("/proc/self", self, sizeof(self) - 1);
+	self[k > 0 ? k : 0] = '\0';
+	return k > 0 && snprintf(ret, n, "/proc/%s/fd/%d", self, fd) < (int)n && access(ret, R_OK | W_OK) == 0;
 }
 
 int safe_place_make(struct safe_place *ret, struct err *err)
 {
-	char dir[PRIVATE_PATH];
+	char path[64];
+	uint64_t word;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t size = (size_t)(cores < 1 ? 1 : cores > CORES_MAX ? CORES_MAX : cores) << 20;
-	*ret = (struct safe_place){.lock = -1, .size = size};
+	*ret = (struct safe_place){.fd = -1, .size = size};
 	if (!safe_library_path(ret->library, sizeof(ret->library)))
 		return err_set(err, ENOENT, "the library of --capture=safe was not found");
-	int rc = private_make(NAME, 0711, region_in, ret, dir, &ret->lock);
-	if (rc < 0)
-		return err_set(err, -rc, "no room for what programs have to say");
+	int rc = ret->fd = sealed_create(NAME, size);
+	/* All of its room now: a program must never meet a page that there is no room for. */
+	if (rc >= 0)
+		rc = fchmod(ret->fd, 0600) < 0 ? -errno : -posix_fallocate(ret->fd, 0, (off_t)size);
+	if (rc == 0)
+		rc = !path_make(ret->fd, path, sizeof(path))                      ? -ENOENT
+		     : getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word) ? -EIO
+		                                                                  : 0;
+	if (rc == 0) {
+		ret->map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ret->fd, 0);
+		rc = ret->map == MAP_FAILED ? -errno : 0;
+	}
+	if (rc < 0) {
+		ret->map = NULL;
+		safe_place_release(ret);
+		return err_set(err, -rc,
+		               rc == -ENOENT ? "programs would not find what they write to: there is no /proc"
+		                             : "no room for what programs have to say");
+	}
 	struct safe_region *r = ret->map;
 	r->nchunks = (uint32_t)(size / SAFE_PAGE) - 1;
 	r->pid = (uint32_t)getpid();
+	token_make(r->token, word);
 	r->magic = SAFE_MAGIC;
 	return 0;
 }
@@ -158,28 +165,29 @@ bool run_library_enter(const char *library, const char *command)
 
 void safe_place_enter(const struct safe_place *p, const char *command)
 {
-	if (p->map && run_library_enter(p->library, command))
-		setenv(SAFE_ENV, p->path, 1);
+	char path[64], value[64 + 1 + SAFE_TOKEN + 1];
+	const struct safe_region *r = p->map;
+	if (!r || !path_make(p->fd, path, sizeof(path)) || !run_library_enter(p->library, command))
+		return;
+	snprintf(value, sizeof(value), "%s:%.*s", path, SAFE_TOKEN, r->token);
+	setenv(SAFE_ENV, value, 1);
 }
 
-void safe_place_remove(struct safe_place *p)
+void safe_place_release(struct safe_place *p)
 {
-	if (!p->path[0])
-		return;
-	char *slash = strrchr(p->path, '/');
-	*slash = '\0';
-	private_remove(p->path);
-	p->path[0] = '\0';
+	if (p->map)
+		munmap(p->map, p->size);
+	if (p->fd >= 0)
+		close(p->fd);
+	p->map = NULL;
+	p->fd = -1;
 }
 
 int capture_probe_safe(struct err *err)
 {
 	struct safe_place p;
 	int rc = safe_place_make(&p, err);
-	if (rc < 0)
-		return rc;
-	munmap(p.map, p.size);
-	safe_place_remove(&p);
-	close(p.lock);
-	return 0;
+	if (rc == 0)
+		safe_place_release(&p);
+	return rc;
 }

@@ -1,8 +1,8 @@
 /* Events of the library, told as events of the log: processes, programs, accesses, names. What comes here is what the
  * job's processes put into their memory, so no number of theirs is an index, and no process is believed about another
  * one but its own children. */
-#include "redact/redact.h"
 #include "capture/run/safe_int.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -490,6 +490,10 @@ static void do_note(struct safe *f, struct sproc *p, const struct safe_seen *x)
 		}
 	} else if (x->e.a == SAFE_NOTE_FILTER) {
 		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it has set a filter for system calls; what followed was not seen");
+	} else if (x->e.a == SAFE_NOTE_USER) {
+		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it has another user now; what followed was not seen");
+	} else if (x->e.a == SAFE_NOTE_CONFINED) {
+		sup_gap(f->s, p->p, TERM_gap_lost, 0, "it has confined itself; what followed was not seen");
 	} else if (x->e.a == SAFE_NOTE_HANDLE) {
 		sup_gap(f->s, p->p, TERM_gap_unsettled, 1, "opened a file by handle");
 	}
