@@ -52,6 +52,8 @@ static int item_json(const struct diff_view *v, const struct diff_item *i, json_
 		r = r < 0 ? r : put_version(v, o, "b", i->b);
 		if (i->absent_before)
 			js_bool(o, "looked_for_in_vain", true);
+		if (i->possible)
+			js_bool(o, "possible", true);
 		if (r == 0 && i->changed_by)
 			r = put_exec(v, o, "changed_by", i->changed_by);
 		if (i->content)

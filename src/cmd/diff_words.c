@@ -90,6 +90,7 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 	case DIFF_ADDED:
 		buf_printf(b,
 		           i->absent_before          ? "  only in B%s%s; A looked for it in vain"
+		           : i->possible             ? "  perhaps written by B only%s%s"
 		           : i->rung == DIFF_outputs ? "  made by B only%s%s"
 		                                     : "  only in B%s%s",
 		           after.n ? ", " : "", buf_cstr(&after));
@@ -97,6 +98,7 @@ static int file_item(const struct diff_view *v, const struct diff_item *i, struc
 	case DIFF_REMOVED:
 		buf_printf(b,
 		           i->absent_before          ? "  only in A%s%s; B looked for it in vain"
+		           : i->possible             ? "  perhaps written by A only%s%s"
 		           : i->rung == DIFF_outputs ? "  made by A only%s%s"
 		                                     : "  only in A%s%s",
 		           before.n ? ", " : "", buf_cstr(&before));

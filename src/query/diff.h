@@ -51,6 +51,7 @@ struct diff_item {
 	int64_t when;               /* of that change; TIME_NONE unknown */
 	uint64_t changes;           /* versions the later one is ahead of the earlier, where they are of one file */
 	bool unseen;                /* the change was found and not seen */
+	bool possible;              /* an output that one side perhaps made: it was open for writing there */
 	bool lonely;                /* a file that only executions without a partner read */
 	bool rooted;                /* nothing else that differs explains it */
 	uint32_t reaches;           /* outputs of its side that it leads to */

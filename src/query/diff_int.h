@@ -51,6 +51,7 @@ struct dversion {
 	enum origin origin;
 	bool has_size, made, absent, stream, system, named;
 	bool shared; /* an execution that has a partner used it */
+	bool sure;   /* one of those that made it surely wrote */
 	uint64_t size;
 	int64_t mtime, start, end;
 	uint32_t path;       /* in the side's paths, NONE for streams */

@@ -155,7 +155,9 @@ static int compare_output(struct store *s, const struct side side[2], struct ite
 			add_file(s, side, it, DIFF_outputs, c == 1 ? DIFF_CHANGED : DIFF_REWRITTEN, any, v[0], v[1], &rc);
 		return rc;
 	}
-	add_file(s, side, it, DIFF_outputs, v[1] ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
+	struct diff_item *i = add_file(s, side, it, DIFF_outputs, v[1] ? DIFF_ADDED : DIFF_REMOVED, any, v[0], v[1], &rc);
+	if (i)
+		i->possible = !v[v[1] != NULL]->sure;
 	return rc;
 }
 

@@ -242,9 +242,10 @@ static int load_edges(struct loader *l, uint32_t exec, bool gens)
 			return -ENOMEM;
 		(*v)[(*n)++] = (struct duse){exec, version, e->mode, e->sure, e->lo, e->hi};
 		struct dversion *d = &sd->versions[version];
-		if (gens)
+		if (gens) {
 			d->made = true;
-		else if (d->first_user == NONE)
+			d->sure |= e->sure;
+		} else if (d->first_user == NONE)
 			d->first_user = exec;
 		if (!gens)
 			d->mode |= e->mode;
@@ -426,6 +427,13 @@ static void key_outputs(struct side *sd, struct dexec *x)
 			x->key_outputs = hash_more(x->key_outputs, &few[i], sizeof(few[i])), last = few[i];
 }
 
+/* An empty file that somebody had open for writing, and perhaps wrote to, is no output: nothing of the side is in it.
+ */
+static bool is_untouched(const struct dversion *v)
+{
+	return v->made && !v->sure && v->has_size && v->size == 0;
+}
+
 /* Which version counts for a name: of inputs the last that was read and is nobody's of the side; of outputs the last
  * that was made and is named. */
 static int choose(struct store *s, struct side *sd)
@@ -446,6 +454,8 @@ static int choose(struct store *s, struct side *sd)
 		uint32_t *slot = v->absent ? &p->absent : v->made ? &p->output : &p->input;
 		if (v->made && (p->made == NONE || sd->versions[p->made].end <= v->end))
 			p->made = i;
+		if (is_untouched(v))
+			continue;
 		if (v->made && (!v->named || (sd->info.what == DIFF_VERSION && v->id != sd->info.id)))
 			continue;
 		if (!v->made && v->first_user == NONE)

@@ -586,6 +586,10 @@ static unsigned evidence_of(struct sup *s, const struct access *a, const struct 
 	 */
 	if (a->before.ctime + time_slack(f) < a->stamp)
 		return TERM_evidence_none;
+	/* Empty before and after, and nobody read it in between: whatever was written there, nothing holds it. Such are the
+	 * files that a shell has just made for what a program prints. */
+	if (a->before.size == 0 && !f->read && a->via == TERM_via_descriptor)
+		return TERM_evidence_none;
 	uint64_t w = a->via == TERM_via_descriptor ? proc_wchar(s, a->proc) : UINT64_MAX;
 	return w != UINT64_MAX && w == a->proc->wchar_exec ? TERM_evidence_none : TERM_evidence_may;
 }
@@ -708,6 +712,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
 	                     .tid = via == TERM_via_data && s->current ? s->current->tid : 0,
 	                     .stop = s->current ? s->current->stops : 0};
 	a->seq = sup_event(s, EVENT_access, time, p, &ev);
+	f->read |= (mode & ACCESS_READ) != 0;
 	tell_file(s, f, f->path, -1, mode, via == TERM_via_descriptor);
 	if ((mode & ACCESS_WRITE) && f->kind == TERM_kind_regular)
 		for (struct access *b = f->live; b; b = b->file_next)

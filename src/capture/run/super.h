@@ -72,6 +72,7 @@ struct file {
 	bool gone;     /* unlinked: out of the hash, kept while accessed */
 	bool met;      /* somebody had an access to it */
 	bool unsteady; /* changed from outside while it was opened again and again */
+	bool read;     /* somebody in the run could read it */
 	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
 	bool recent;   /* met since the last sweep of the table */
 	int held_at;   /* 1 + the descriptor by which a process had it when last looked for: where to look first */
