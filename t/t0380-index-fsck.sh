@@ -61,10 +61,16 @@ check 'a log that is gone'
 make_history
 
 index=$(cmd 0 index --json; jq -r .index "$out")
-[ -f "$index" ] && printf 'rubbish rubbish rubbish rubbish rubbish' | dd of="$index" conv=notrunc bs=1 seek=0 2>/dev/null
-cmd 125 log && says "$err" 'hint: stemma index --rebuild' && cmd 0 index --rebuild && cmd 0 log && lines "$out" 4
-check 'a damaged index: the hint mends it'
-sqlite3 "$index" 'PRAGMA user_version = 999' 2>/dev/null || $PYTHON -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version = 999'); c.commit()" "$index"
+spoil() { printf 'rubbish rubbish rubbish rubbish rubbish' | dd of="$index" conv=notrunc bs=1 seek="$1" 2>/dev/null; }
+[ -f "$index" ] && spoil 0 && cmd 1 fsck && says "$out" 'the index is damaged' && lines "$out" 1 && cmd 125 log --no-index && says "$err" 'hint: stemma index --rebuild' &&
+	cmd 0 log && lines "$out" 4 && says "$err" 'the index was damaged; it was made again from the logs' && cmd 0 log && [ ! -s "$err" ]
+check 'a damaged index: fsck says so, a question makes it again'
+cp "$logs/C.stl" "$T/C.stl"
+spoil 20000 && printf x | dd of="$logs/C.stl" conv=notrunc bs=1 seek=100 2>/dev/null && cmd 1 fsck && says "$out" 'the index is damaged' && says "$out" 'C.stl'
+check 'with a damaged index fsck still checks the logs'
+cp "$T/C.stl" "$logs/C.stl" && spoil 20000 && cmd 0 index --rebuild && cmd 0 fsck && cmd 0 log && lines "$out" 4
+check 'index --rebuild mends it, too'
+rm -f "$index"* && $PYTHON -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('CREATE TABLE files(id, pack)'); c.execute('PRAGMA application_id = 1398033729'); c.execute('PRAGMA user_version = 999'); c.commit()" "$index"
 cmd 125 log && says "$err" 'was made by a newer version of stemma (format 999, this one knows' && says "$err" 'hint: ' && cmd 125 index && cmd 125 log --no-index && cmd 125 fsck
 check 'an index of a newer stemma'
 rm -f "$index"* && $PYTHON -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('CREATE TABLE files(id, pack)'); c.execute('PRAGMA application_id = 1398033729'); c.execute('PRAGMA user_version = 1'); c.commit()" "$index"

@@ -10,6 +10,10 @@ mkdir "$T/logs"
 $PYTHON -B "$here/t/damage.py" "$STEMMA" "$EVTEXT" "$T/logs" "$seed" "$rounds" >"$out" 2>"$err"
 check "$rounds damaged logs: no answer that differs from the truth is silent"
 
+mkdir "$T/index"
+$PYTHON -B "$here/t/damage_index.py" "$STEMMA" "$EVTEXT" "$T/index" "$seed" "$((rounds * 2))" >"$out" 2>"$err"
+check "$((rounds * 2)) damaged indexes: every question is answered, and rightly"
+
 history <<'END'
 h = History('01' + 'A' * 24, argv=['a'])
 p = h.process(); h.exec(p, ['a'], exe='/opt/a'); h.write(p, h.file('/w/a'), size=1); h.exit(p); h.end(); h.save(home, evtext, 'A')

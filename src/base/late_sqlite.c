@@ -40,6 +40,7 @@ LATE(late_sqlite, const char *, sqlite3_errmsg, (sqlite3 * a), (a))
 LATE(late_sqlite, int, sqlite3_exec,
      (sqlite3 * a, const char *b, int (*c)(void *, int, char **, char **), void *d, char **e), (a, b, c, d, e))
 LATE(late_sqlite, int, sqlite3_extended_result_codes, (sqlite3 * a, int b), (a, b))
+LATE(late_sqlite, int, sqlite3_file_control, (sqlite3 * a, const char *b, int c, void *d), (a, b, c, d))
 LATE(late_sqlite, int, sqlite3_finalize, (sqlite3_stmt * a), (a))
 LATE(late_sqlite, void, sqlite3_free, (void *a), (a))
 LATE(late_sqlite, int, sqlite3_get_autocommit, (sqlite3 * a), (a))
@@ -67,6 +68,9 @@ LATE(late_sqlite, int, sqlite3_value_bytes, (sqlite3_value * a), (a))
 LATE(late_sqlite, sqlite3_int64, sqlite3_value_int64, (sqlite3_value * a), (a))
 LATE(late_sqlite, int, sqlite3_value_type, (sqlite3_value * a), (a))
 LATE(late_sqlite, char *, sqlite3_vmprintf, (const char *a, va_list b), (a, b))
+
+LATE(late_sqlite, sqlite3_vfs *, sqlite3_vfs_find, (const char *a), (a))
+LATE(late_sqlite, int, sqlite3_vfs_register, (sqlite3_vfs * a, int b), (a, b))
 
 char *sqlite3_mprintf(const char *f, ...)
 {

@@ -2,6 +2,7 @@
 
 #include "cmd/fmt.h"
 #include "cmd/js.h"
+#include "cmd/mend.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -111,46 +112,75 @@ static bool cannot_write(int r)
 	return r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOSPC || r == -EDQUOT;
 }
 
-static int open_and_index(struct cmd *c, unsigned flags, struct err *err)
+static int open_once(struct cmd *c, unsigned flags, struct err *err, struct store_index_stats *stats)
 {
 	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
-	struct store_index_stats stats = {0};
 	int r = store_open(cmd_home(c), flags, err, &c->store);
 	if (r == 0)
-		r = store_index(c->store, &o, err, &stats);
-	if (r == 0) {
-		if (store_was_older(c->store))
-			say("the index was made by an older version of stemma; it was made again from the logs");
-		cmd_say_damage(c, stats.newer_frames);
-		return 0;
+		r = store_index(c->store, &o, err, stats);
+	if (r == 0)
+		r = mend_watch(c, err);
+	if (r < 0) {
+		store_close(c->store);
+		c->store = NULL;
 	}
-	store_close(c->store);
-	c->store = NULL;
 	return r;
 }
 
-int cmd_store(struct cmd *c, bool no_index)
+/* A damaged index is made again; or, where ret_damaged is asked for, left alone, and one is made in memory. */
+static int open_and_index(struct cmd *c, unsigned flags, struct err *err, bool *ret_damaged)
+{
+	struct store_index_stats stats = {0};
+	int r = open_once(c, flags, err, &stats);
+	bool again = r < 0 && store_met_damage();
+	if (again) {
+		err_clear(err);
+		r = open_once(c, flags | (ret_damaged ? STORE_MEMORY : STORE_REBUILD), err, &stats);
+	}
+	if (ret_damaged)
+		*ret_damaged = again;
+	if (r < 0)
+		return r;
+	if (again && !ret_damaged)
+		say("the index was damaged; it was made again from the logs");
+	else if (store_was_older(c->store))
+		say("the index was made by an older version of stemma; it was made again from the logs");
+	cmd_say_damage(c, stats.newer_frames);
+	return 0;
+}
+
+static int open_store(struct cmd *c, bool no_index, bool *ret_damaged)
 {
 	struct err err = {0}, again = {0};
-	if (c->node)
-		return cmd_node_store(c);
 	int status = cmd_store_exists(c);
 	if (status != STATUS_OK)
 		return status;
 	if (no_index) {
 		int r = store_open(cmd_home(c), STORE_READ, &err, &c->store);
 		if (r == 0)
+			r = store_check_pages(c->store, &err);
+		if (r == 0)
 			cmd_say_damage(c, 0);
 		return r == 0 ? STATUS_OK : say_err(&err, r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	}
-	int r = open_and_index(c, STORE_WRITE, &err);
+	int r = open_and_index(c, STORE_WRITE, &err, ret_damaged);
 	c->indexed = r == 0;
 	if (r < 0 && cannot_write(r)) {
-		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again);
+		r = open_and_index(c, STORE_WRITE | STORE_MEMORY, &again, ret_damaged);
 		if (r == 0)
 			say("the index cannot be kept, so each question makes it anew: %s", err.text);
 	}
 	return r == 0 ? STATUS_OK : say_err(&err, STATUS_SELF);
+}
+
+int cmd_store(struct cmd *c, bool no_index)
+{
+	return c->node ? cmd_node_store(c) : open_store(c, no_index, NULL);
+}
+
+int cmd_store_as_it_is(struct cmd *c, bool *ret_damaged)
+{
+	return open_store(c, false, ret_damaged);
 }
 
 int cmd_target_status(int r)

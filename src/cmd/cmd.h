@@ -65,6 +65,8 @@ int cmd_store_exists(const struct cmd *c);
 /* Opens the store and, unless told not to, brings it up to date. STATUS_OK, or the status to end with (and it was
  * said). Where no index can be written, one is made in memory, and that is said. */
 int cmd_store(struct cmd *c, bool no_index);
+/* The same, but a damaged index is left as it is, and the store is one in memory then. */
+int cmd_store_as_it_is(struct cmd *c, bool *ret_damaged);
 /* Says, if so, that something is missing in the logs that c->store was made from; cmd_store does. */
 void cmd_say_damage(const struct cmd *c, uint64_t newer_frames);
 /* The same where the record is the daemon's, which hands it over (node.c). */

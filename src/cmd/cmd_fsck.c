@@ -25,11 +25,15 @@ int cmd_fsck(struct cmd *c, const struct opts_fsck *o)
 	struct err err = {0};
 	if (c->n_operands)
 		return say_usage(c, "fsck takes no arguments");
-	int status = cmd_store(c, false);
+	bool damaged = false;
+	int status = cmd_store_as_it_is(c, &damaged);
 	if (status != STATUS_OK)
 		return status;
 	struct report r = {.findings = o->json ? json_array() : NULL};
+	if (damaged)
+		found(&r, "the index is damaged; stemma index --rebuild makes it again from the logs");
 	int n = store_fsck(c->store, found, &r, &err);
+	n = n < 0 ? n : n + damaged;
 	if (n < 0) {
 		json_decref(r.findings);
 		return say_err(&err, STATUS_SELF);

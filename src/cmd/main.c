@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/cmd_cc.h"
 #include "cmd/keeping.h"
+#include "cmd/mend.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -109,6 +110,7 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	    !compiles) /* which write nothing there, and is not to wait for a locale's files */
 		look_at_output(&c);
 	status = calls[command - commands](&c, opts);
+	mend_end();
 	if (c.indexed)
 		gc_auto(&c); /* the answer comes first */
 	store_close(c.store);
@@ -143,6 +145,7 @@ int main(int argc, char **argv)
 	const char *store = NULL, *compiler = cc_link_name(argc ? argv[0] : "");
 	bool node = false;
 	int i = 1, status = -1;
+	mend_begin(argv);
 	if (compiler && strcmp(compiler, "cc") == 0) /* stemma-cc: one word for `stemma cc`, where there may be only one */
 		return run_command(&commands[COMMAND_cc], argc, argv, NULL, false);
 	if (compiler)

@@ -1,5 +1,6 @@
 /* db.c - the SQLite file: opening, statements, and the tables that are kept in memory. */
 #include "base/late.h"
+#include "store/pages.h"
 #include "store/schema.h"
 #include "store/store_int.h"
 
@@ -51,6 +52,7 @@ int store_db_error(struct store *s, struct err *err, const char *what)
 	if ((num == EIO || num == ENOENT) && system)
 		num = system;
 	if (num == ENOTRECOVERABLE) {
+		pages_damaged();
 		err_set(err, 0, "the index '%s' is damaged: %s", s->index, sqlite3_errmsg(s->db));
 		err_hint(err, "stemma index --rebuild makes it again from the logs");
 		return -num;
@@ -178,13 +180,19 @@ static int check_schema(struct store *s, bool write, struct err *err)
 	if (application != STORE_APPLICATION) {
 		err_set(err, 0, "'%s' is not an index of stemma", s->index);
 		err_hint(err, "stemma index --rebuild makes it again from the logs");
-		return -ENOTRECOVERABLE;
+		return -EPROTO;
 	}
 	if (version != STORE_VERSION) {
 		err_set(err, 0, "the index '%s' was made by %s version of stemma (format %lld, this one knows %d)", s->index,
 		        version > STORE_VERSION ? "a newer" : "an older", (long long)version, STORE_VERSION);
 		err_hint(err, "use that version, or make the index again with stemma index --rebuild");
 		return version > STORE_VERSION ? -EPROTO : -ESTALE;
+	}
+	int plain = 0;
+	if (sqlite3_file_control(s->db, "main", PAGES_IS_PLAIN, &plain) == SQLITE_OK && plain) {
+		err_set(err, 0, "the index '%s' is damaged: it has no checksums", s->index);
+		err_hint(err, "stemma index --rebuild makes it again from the logs");
+		return -ENOTRECOVERABLE;
 	}
 	return 0;
 }
@@ -239,7 +247,8 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 	if (immutable)
 		snprintf(uri + n, sizeof(uri) - n, "?immutable=1");
 	flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-	if (sqlite3_open_v2(uri, &s->db, flags, NULL) != SQLITE_OK) {
+	const char *vfs = s->memory || s->handed ? NULL : pages_vfs();
+	if (sqlite3_open_v2(uri, &s->db, flags, vfs) != SQLITE_OK) {
 		rc = s->db ? store_db_error(s, err, "cannot open the index") : -ENOMEM;
 		store_db_close(s);
 		return rc;
@@ -252,7 +261,10 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 	}
 	sqlite3_extended_result_codes(s->db, 1);
 	sqlite3_busy_timeout(s->db, 60000);
-	rc = exec_sql(s, "PRAGMA page_size = 16384; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
+	rc = exec_sql(s, "PRAGMA page_size = " STRING(PAGE_BYTES) "; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
+	int reserved = PAGE_RESERVED; /* of a new file; an older one stays as it is */
+	if (rc == 0 && write && vfs)
+		sqlite3_file_control(s->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
 	if (rc == 0 && write && fresh)
 		/* Nobody else sees the file before it is whole. */
 		rc = exec_sql(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;", err);

@@ -55,7 +55,7 @@ struct ix_segment {
 	uint64_t id;
 	char *path;
 	uint64_t done, from; /* indexed up to; before this time */
-	bool changed;
+	bool changed, is_new;
 };
 struct ix_place {
 	uint64_t segment, from, to; /* row; a run of one session's frames */

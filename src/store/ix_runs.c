@@ -400,7 +400,7 @@ static int write_segments(struct ix *x)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < x->segments.n; i++) {
 		const struct ix_segment *s = &x->segments.v[i];
-		if (!s->changed || s->done == s->from)
+		if (!s->changed || (s->done == s->from && !s->is_new)) /* a new one may be damaged from its beginning on */
 			continue;
 		sqlite3_stmt *st = store_stmt(x->s, SQL_segment_put, x->err);
 		if (!st)

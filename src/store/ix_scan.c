@@ -64,7 +64,7 @@ static int add_segment(struct ix *x, const char *path, size_t known, uint64_t si
 	struct ix_segment *s = vec_add(&x->segments);
 	if (!s)
 		return ix_oom(x);
-	*s = (struct ix_segment){.path = strdup(path), .changed = true};
+	*s = (struct ix_segment){.path = strdup(path), .changed = true, .is_new = true};
 	return s->path ? 0 : ix_oom(x);
 }
 

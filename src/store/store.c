@@ -1,6 +1,7 @@
 /* store.c - where a store is, and opening it. */
 #include "base/hash.h"
 #include "base/io.h"
+#include "store/pages.h"
 #include "store/store_int.h"
 
 #include <errno.h>
@@ -264,6 +265,33 @@ int store_open(const char *home, unsigned flags, struct err *err, struct store *
 	}
 	*ret = s;
 	return 0;
+}
+
+int store_drop(const char *home, struct err *err)
+{
+	struct store s = {0};
+	int rc = store_places(home, err, &s.home, &s.index), lock = rc < 0 ? rc : store_lock(&s, err);
+	rc = lock < 0 ? lock : store_replace(&s, NULL, err);
+	if (lock >= 0)
+		close(lock);
+	free(s.home);
+	free(s.index);
+	return rc;
+}
+
+int store_check_pages(struct store *s, struct err *err)
+{
+	if (s->memory || s->handed)
+		return 0;
+	int rc = pages_check(s->index);
+	if (rc < 0)
+		return err_set(err, -rc, "cannot read the index '%s'", s->index);
+	if (rc == 1)
+		return 0;
+	pages_damaged();
+	err_set(err, 0, "the index '%s' is damaged", s->index);
+	err_hint(err, "stemma index --rebuild makes it again from the logs");
+	return -ENOTRECOVERABLE;
 }
 
 void store_close(struct store *s)

@@ -68,6 +68,15 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 /* Checks logs and index against each other; calls say(arg, line) for each finding. Returns how many, or -errno. */
 int store_fsck(struct store *s, void (*say)(void *arg, const char *line), void *arg, struct err *err);
 
+/* Was a damaged page, or one that SQLite makes no sense of, met by this process? */
+bool store_met_damage(void);
+/* Calls found, from within whatever asks, when one is met. NULL: nobody. */
+void store_on_damage(void (*found)(void));
+/* Checks all pages of the index file. 0, -ENOTRECOVERABLE, -errno. */
+int store_check_pages(struct store *s, struct err *err);
+/* Removes the index of home (NULL: as store_open finds it); the next who asks makes it again. */
+int store_drop(const char *home, struct err *err);
+
 /* What is missing in the logs, as far as the index knows: places of segments that cannot be read, their bytes, and
  * sessions that lack frames. All 0: nothing. Executions and runs that it concerns have the gap `damaged`. */
 struct store_damage {

@@ -1,0 +1,327 @@
+#include "store/pages.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RESERVED_AT 20 /* in the file's header: how many bytes of each page SQLite leaves alone */
+#define HEADER_MAGIC "SQLite format 3"
+
+struct pages_file {
+	sqlite3_file base;
+	sqlite3_file *real; /* just behind this */
+	unsigned char *room; /* a page */
+	unsigned char *seen; /* bits of the mapped pages that were checked */
+	uint64_t n_seen;     /* pages that it has bits for */
+	bool plain;          /* an older index without checksums, or another program's file: not checked */
+	bool looked;
+};
+
+static void (*on_damage)(void);
+static bool met;
+
+void store_on_damage(void (*found)(void))
+{
+	on_damage = found;
+}
+
+bool store_met_damage(void)
+{
+	return met;
+}
+
+int pages_damaged(void)
+{
+	met = true;
+	if (on_damage)
+		on_damage();
+	return SQLITE_CORRUPT;
+}
+
+static sqlite3_vfs *real_vfs(const sqlite3_vfs *v)
+{
+	return v->pAppData;
+}
+
+static struct pages_file *of(sqlite3_file *f)
+{
+	return (struct pages_file *)f;
+}
+
+static uint64_t sum_of(const unsigned char *page, sqlite3_int64 offset)
+{
+	return hash_bytes(page, PAGE_BYTES - PAGE_RESERVED) ^ hash_bytes(&offset, sizeof(offset));
+}
+
+static bool fits(const unsigned char *page, sqlite3_int64 offset)
+{
+	uint64_t sum;
+	memcpy(&sum, page + PAGE_BYTES - PAGE_RESERVED, sizeof(sum));
+	return sum == sum_of(page, offset);
+}
+
+/* A file whose header is sound and reserves nothing has no checksums: the index of an older version, which is refused
+ * by its version later. */
+static int look(struct pages_file *p)
+{
+	unsigned char header[RESERVED_AT + 1];
+	if (p->looked)
+		return SQLITE_OK;
+	int code = p->real->pMethods->xRead(p->real, header, sizeof(header), 0);
+	if (code == SQLITE_IOERR_SHORT_READ)
+		return SQLITE_OK; /* it is new */
+	if (code != SQLITE_OK)
+		return code;
+	p->looked = true;
+	p->plain = memcmp(header, HEADER_MAGIC, sizeof(HEADER_MAGIC)) == 0 && header[RESERVED_AT] != PAGE_RESERVED;
+	return SQLITE_OK;
+}
+
+static int pages_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
+{
+	struct pages_file *p = of(f);
+	int code = look(p);
+	if (code != SQLITE_OK)
+		return code;
+	if (p->plain)
+		return p->real->pMethods->xRead(p->real, to, n, at);
+	sqlite3_int64 page = at - at % PAGE_BYTES;
+	bool whole = n == PAGE_BYTES && page == at;
+	unsigned char *into = whole ? to : p->room;
+	if (at + n > page + PAGE_BYTES)
+		return pages_damaged();
+	code = p->real->pMethods->xRead(p->real, into, PAGE_BYTES, page);
+	if (code == SQLITE_IOERR_SHORT_READ && !p->looked) {
+		memset(to, 0, (size_t)n);
+		return code;
+	}
+	if (code != SQLITE_OK)
+		return code == SQLITE_IOERR_SHORT_READ ? pages_damaged() : code;
+	if (!fits(into, page))
+		return pages_damaged();
+	if (!whole)
+		memcpy(to, into + (at - page), (size_t)n);
+	return SQLITE_OK;
+}
+
+static int pages_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
+{
+	struct pages_file *p = of(f);
+	if (!p->plain && n == PAGE_BYTES && at % PAGE_BYTES == 0) {
+		uint64_t sum = sum_of(from, at);
+		memcpy(p->room, from, PAGE_BYTES - PAGE_RESERVED);
+		memcpy(p->room + PAGE_BYTES - PAGE_RESERVED, &sum, sizeof(sum));
+		from = p->room;
+	}
+	return p->real->pMethods->xWrite(p->real, from, n, at);
+}
+
+static bool was_seen(struct pages_file *p, uint64_t page)
+{
+	return page < p->n_seen && p->seen[page / 8] >> page % 8 & 1;
+}
+
+/* Without memory the page is checked again the next time. */
+static void note_seen(struct pages_file *p, uint64_t page)
+{
+	if (page >= p->n_seen) {
+		uint64_t n = (page + 1) * 2 + 512;
+		unsigned char *more = realloc(p->seen, n / 8 + 1);
+		if (!more)
+			return;
+		memset(more + (p->n_seen + 7) / 8, 0, n / 8 + 1 - (p->n_seen + 7) / 8);
+		p->seen = more;
+		p->n_seen = n / 8 * 8;
+	}
+	p->seen[page / 8] |= (unsigned char)(1 << page % 8);
+}
+
+static int pages_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
+{
+	struct pages_file *p = of(f);
+	int code = look(p);
+	*ret = NULL;
+	if (code == SQLITE_OK)
+		code = p->real->pMethods->xFetch(p->real, at, n, ret);
+	if (code != SQLITE_OK || !*ret || p->plain)
+		return code;
+	uint64_t page = (uint64_t)at / PAGE_BYTES;
+	if (n == PAGE_BYTES && at % PAGE_BYTES == 0) {
+		if (was_seen(p, page))
+			return SQLITE_OK;
+		if (fits(*ret, at)) {
+			note_seen(p, page);
+			return SQLITE_OK;
+		}
+	}
+	p->real->pMethods->xUnfetch(p->real, at, *ret);
+	*ret = NULL;
+	return pages_damaged();
+}
+
+static int pages_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
+{
+	return of(f)->real->pMethods->xUnfetch(of(f)->real, at, p);
+}
+
+static int pages_close(sqlite3_file *f)
+{
+	struct pages_file *p = of(f);
+	int code = p->real->pMethods->xClose(p->real);
+	free(p->room);
+	free(p->seen);
+	return code;
+}
+
+int pages_check(const char *path)
+{
+	enum { TRIES = 3 }; /* of a page that somebody is writing a part may be read */
+	unsigned char *page = malloc(PAGE_BYTES);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = !page ? -ENOMEM : fd < 0 ? -errno : 1;
+	for (sqlite3_int64 at = 0; rc == 1; at += PAGE_BYTES) {
+		ssize_t n = 0;
+		bool good = false;
+		for (int i = 0; i < TRIES && !good && rc == 1; i++) {
+			n = io_pread(fd, page, PAGE_BYTES, (uint64_t)at);
+			rc = n < 0 ? (int)n : 1;
+			good = n == 0 || (n == PAGE_BYTES && fits(page, at));
+		}
+		if (rc == 1 && !good)
+			rc = 0;
+		if (n <= 0)
+			break;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(page);
+	return rc;
+}
+
+/* The rest is passed on. */
+#define REAL(f) of(f)->real->pMethods
+static int pages_truncate(sqlite3_file *f, sqlite3_int64 n)
+{
+	return REAL(f)->xTruncate(of(f)->real, n);
+}
+static int pages_sync(sqlite3_file *f, int flags)
+{
+	return REAL(f)->xSync(of(f)->real, flags);
+}
+static int pages_size(sqlite3_file *f, sqlite3_int64 *ret)
+{
+	return REAL(f)->xFileSize(of(f)->real, ret);
+}
+static int pages_lock(sqlite3_file *f, int how)
+{
+	return REAL(f)->xLock(of(f)->real, how);
+}
+static int pages_unlock(sqlite3_file *f, int how)
+{
+	return REAL(f)->xUnlock(of(f)->real, how);
+}
+static int pages_reserved(sqlite3_file *f, int *ret)
+{
+	return REAL(f)->xCheckReservedLock(of(f)->real, ret);
+}
+static int pages_control(sqlite3_file *f, int what, void *arg)
+{
+	if (what == PAGES_IS_PLAIN) {
+		*(int *)arg = of(f)->plain;
+		return SQLITE_OK;
+	}
+	return REAL(f)->xFileControl(of(f)->real, what, arg);
+}
+static int pages_sector(sqlite3_file *f)
+{
+	return REAL(f)->xSectorSize(of(f)->real);
+}
+static int pages_device(sqlite3_file *f)
+{
+	return REAL(f)->xDeviceCharacteristics(of(f)->real);
+}
+static int pages_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **ret)
+{
+	return REAL(f)->xShmMap(of(f)->real, page, size, extend, ret);
+}
+static int pages_shm_lock(sqlite3_file *f, int at, int n, int flags)
+{
+	return REAL(f)->xShmLock(of(f)->real, at, n, flags);
+}
+static void pages_shm_barrier(sqlite3_file *f)
+{
+	REAL(f)->xShmBarrier(of(f)->real);
+}
+static int pages_shm_unmap(sqlite3_file *f, int and_delete)
+{
+	return REAL(f)->xShmUnmap(of(f)->real, and_delete);
+}
+
+static const sqlite3_io_methods methods = {
+    .iVersion = 3,
+    .xClose = pages_close,
+    .xRead = pages_read,
+    .xWrite = pages_write,
+    .xTruncate = pages_truncate,
+    .xSync = pages_sync,
+    .xFileSize = pages_size,
+    .xLock = pages_lock,
+    .xUnlock = pages_unlock,
+    .xCheckReservedLock = pages_reserved,
+    .xFileControl = pages_control,
+    .xSectorSize = pages_sector,
+    .xDeviceCharacteristics = pages_device,
+    .xShmMap = pages_shm_map,
+    .xShmLock = pages_shm_lock,
+    .xShmBarrier = pages_shm_barrier,
+    .xShmUnmap = pages_shm_unmap,
+    .xFetch = pages_fetch,
+    .xUnfetch = pages_unfetch,
+};
+
+static int pages_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+{
+	sqlite3_vfs *real = real_vfs(v);
+	if (!(flags & SQLITE_OPEN_MAIN_DB))
+		return real->xOpen(real, name, f, flags, ret_flags);
+	struct pages_file *p = of(f);
+	*p = (struct pages_file){.real = (sqlite3_file *)(p + 1)};
+	int code = real->xOpen(real, name, p->real, flags, ret_flags);
+	if (code != SQLITE_OK)
+		return code;
+	p->room = malloc(PAGE_BYTES);
+	if (!p->room || p->real->pMethods->iVersion < 3) {
+		code = p->room ? SQLITE_ERROR : SQLITE_NOMEM;
+		p->real->pMethods->xClose(p->real);
+		free(p->room);
+		return code;
+	}
+	p->base.pMethods = &methods;
+	return SQLITE_OK;
+}
+
+const char *pages_vfs(void)
+{
+	static sqlite3_vfs vfs; /* a copy of the default one, whose functions get its data by real_vfs only in ours */
+	static const char name[] = "stemma-pages";
+	if (sqlite3_vfs_find(name))
+		return name;
+	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+	if (!real)
+		return NULL;
+	vfs = *real;
+	vfs.pNext = NULL;
+	vfs.zName = name;
+	vfs.szOsFile = (int)sizeof(struct pages_file) + real->szOsFile;
+	vfs.pAppData = real;
+	vfs.xOpen = pages_open;
+	return sqlite3_vfs_register(&vfs, 0) == SQLITE_OK ? name : NULL;
+}

@@ -1,0 +1,24 @@
+/* pages.h - a checksum in each page of the index, checked when the page is first read.
+ *
+ * SQLite finds damage only where it breaks the structure of a page. This layer below it (a VFS) keeps XXH3-64 of each
+ * page and its number in the last 8 bytes, which SQLite leaves alone (SQLITE_FCNTL_RESERVE_BYTES), writes it whenever a
+ * page of the database file is written, and answers SQLITE_CORRUPT for a page that does not fit it. Mapped pages are
+ * checked once a connection. Pages in the write-ahead log have SQLite's own checksums.
+ *
+ * Cost: about 1 us for each page that a process touches. */
+#ifndef STEMMA_STORE_PAGES_H
+#define STEMMA_STORE_PAGES_H
+
+#define PAGE_BYTES 16384
+#define PAGE_RESERVED 8
+
+/* The name of the VFS, for sqlite3_open_v2; registers it. NULL without memory. */
+const char *pages_vfs(void);
+/* Remembers that damage was met and calls who wants to know (store_on_damage); returns SQLITE_CORRUPT. */
+int pages_damaged(void);
+/* Checks a file's pages, which others may write. 1 all fit, 0, -errno. */
+int pages_check(const char *path);
+/* For sqlite3_file_control: is it a file without checksums? into an int. */
+#define PAGES_IS_PLAIN 0x53544d50
+
+#endif
