@@ -797,3 +797,8 @@ size_t redact_argv(struct buf *out, char *const *argv)
 	}
 	return n;
 }
+
+void redact_path(struct buf *out, struct str path)
+{
+	buf_str(out, path);
+}

@@ -21,6 +21,9 @@ void redact_env(struct buf *out, struct str var);
 /* Appends text in which secrets may stand anywhere (paths, labels). */
 void redact_text(struct buf *out, struct str text);
 
+/* Appends the name of a file. */
+void redact_path(struct buf *out, struct str path);
+
 /* A whole argv, each with its NUL; of more than 256 KiB the rest is left out. Returns how many are there. */
 size_t redact_argv(struct buf *out, char *const *argv);
 
