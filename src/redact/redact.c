@@ -1,107 +1,22 @@
 #include "redact/redact.h"
 
+#include "redact/name.h"
+#include "redact/program.h"
+#include "redact/token.h"
+
 #include <ctype.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <strings.h>
+#include <xxhash.h>
 
-#define DEPTH 4      /* quotes within quotes that are looked into */
-#define NAME_MAX_ 96 /* of a longer name the end is looked at */
-#define WORDS 16     /* of a name, the last ones */
-#define TOKEN_MIN 15 /* of secrets.def's heads with what must follow, the shortest */
+#define DEPTH 4         /* quotes within quotes that are looked into */
+#define WORDS_AHEAD 16  /* of the command behind a pipe */
 
-enum sort { SORT_none, SORT_strong, SORT_some, SORT_path, SORT_random, SORT_pairs };
-enum how { HOW_is, HOW_ends, HOW_holds };
-enum place { PLACE_first, PLACE_last, PLACE_before };
-enum charset { SET_alnum, SET_word, SET_upper, SET_dotted, SET_mixed };
-enum option {
-	OPTION_next = 1,
-	OPTION_glued = 2,
-	OPTION_both = 3,
-	OPTION_bundle = 4,
-	OPTION_next_short = OPTION_next | OPTION_bundle,
-	OPTION_both_short = OPTION_both | OPTION_bundle
-};
-
-static const struct name_row {
-	enum sort sort;
-	enum how how;
-	const char *word;
-	size_t n;
-} names[] = {
-#define NAME(sort, how, word) {SORT_##sort, HOW_##how, #word, sizeof(#word) - 1},
-#define PAIR(sort, first, last)
-#define NOT(place, word)
-#define TOKEN(head, least, set)
-#define SCHEME(word, least)
-#define PROGRAM(program, option, where, after)
-#include "redact/secrets.def"
-};
-static const struct {
-	enum sort sort;
-	const char *first, *last;
-} pairs[] = {
-#define NAME(sort, how, word)
-#define PAIR(sort, first, last) {SORT_##sort, #first, #last},
-#define NOT(place, word)
-#define TOKEN(head, least, set)
-#define SCHEME(word, least)
-#define PROGRAM(program, option, where, after)
-#include "redact/secrets.def"
-};
-static const struct {
-	enum place place;
-	const char *word;
-} nots[] = {
-#define NAME(sort, how, word)
-#define PAIR(sort, first, last)
-#define NOT(place, word) {PLACE_##place, #word},
-#define TOKEN(head, least, set)
-#define SCHEME(word, least)
-#define PROGRAM(program, option, where, after)
-#include "redact/secrets.def"
-};
-static const struct token_row {
-	const char *head;
-	size_t n, least;
-	enum charset set;
-} tokens[] = {
-#define NAME(sort, how, word)
-#define PAIR(sort, first, last)
-#define NOT(place, word)
-#define TOKEN(head, least, set) {head, sizeof(head) - 1, least, SET_##set},
-#define SCHEME(word, least)
-#define PROGRAM(program, option, where, after)
-#include "redact/secrets.def"
-};
-static const struct {
-	const char *word;
-	size_t least;
-} schemes[] = {
-#define NAME(sort, how, word)
-#define PAIR(sort, first, last)
-#define NOT(place, word)
-#define TOKEN(head, least, set)
-#define SCHEME(word, least) {word, least},
-#define PROGRAM(program, option, where, after)
-#include "redact/secrets.def"
-};
-static const struct {
-	const char *program, *option;
-	enum option where;
-	char after;
-} programs[] = {
-#define NAME(sort, how, word)
-#define PAIR(sort, first, last)
-#define NOT(place, word)
-#define TOKEN(head, least, set)
-#define SCHEME(word, least)
-#define PROGRAM(program, option, where, after) {program, option, OPTION_##where, after},
-#include "redact/secrets.def"
-};
-#define N(table) (sizeof(table) / sizeof((table)[0]))
-
-static void stars(struct buf *out)
+static void hide(const struct redact *r, struct buf *out, const char *family, struct str secret)
 {
+	if (r->watch && !str_is(secret, "***"))
+		r->watch->found(r->watch->arg, family, secret);
 	buf_add(out, "***", 3);
 }
 
@@ -150,227 +65,7 @@ static bool is_name(char c)
 	return is(c, IN_NAME);
 }
 
-/* ---- names ---- */
-
-struct words {
-	char text[NAME_MAX_ + WORDS + 1];
-	const char *v[WORDS];
-	size_t n;
-};
-
-static void split(struct str name, struct words *w)
-{
-	size_t at = 0;
-	w->n = 0;
-	if (name.n > NAME_MAX_)
-		name = str_n(name.p + name.n - NAME_MAX_, NAME_MAX_);
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-		if (!is_alnum(c))
-			continue;
-		bool begins =
-		    i == 0 || !is_alnum(name.p[i - 1]) || (isupper((unsigned char)c) && islower((unsigned char)name.p[i - 1]));
-		if (begins && w->n == WORDS)
-			return;
-		if (begins) {
-			if (w->n)
-				w->text[at++] = '\0';
-			w->v[w->n++] = w->text + at;
-		}
-		w->text[at++] = (char)tolower((unsigned char)c);
-	}
-	w->text[at] = '\0';
-}
-
-static bool fits(const struct name_row *row, const char *word, size_t n)
-{
-	if (n < row->n)
-		return false;
-	switch (row->how) {
-	case HOW_is:
-		return n == row->n && !memcmp(word, row->word, n);
-	case HOW_ends:
-		return !memcmp(word + n - row->n, row->word, row->n);
-	case HOW_holds:
-		return memmem(word, n, row->word, row->n) != NULL;
-	}
-	return false;
-}
-
-static enum sort sort_of_word(const char *last, const char *before, bool alone)
-{
-	size_t n = strlen(last);
-	for (size_t i = 0; i < N(pairs); i++)
-		if (*last == *pairs[i].last && !strcmp(last, pairs[i].last) && !strcmp(before, pairs[i].first))
-			return pairs[i].sort;
-	for (size_t i = 0; i < N(names); i++) {
-		if (!fits(&names[i], last, n))
-			continue;
-		if (!alone && (!strcmp(last, "key") || !strcmp(last, "pass")))
-			return SORT_none; /* cache-key, first-pass: the secret ones are pairs */
-		for (size_t k = 0; names[i].sort == SORT_some && k < N(nots); k++)
-			if (nots[k].place == PLACE_before && !strcmp(before, nots[k].word))
-				return SORT_none;
-		return names[i].sort;
-	}
-	return SORT_none;
-}
-
-static enum sort sort_of(struct str name)
-{
-	struct words w;
-	/* -DNAME=value of compilers. */
-	if (name.n > 2 && name.p[0] == '-' && name.p[1] == 'D' && isupper((unsigned char)name.p[2]))
-		name = str_n(name.p + 2, name.n - 2);
-	split(name, &w);
-	if (!w.n)
-		return SORT_none;
-	/* PASSWORD2, token1 */
-	char *end = w.text + (w.v[w.n - 1] - w.text);
-	for (size_t k = strlen(end); k > 1 && isdigit((unsigned char)end[k - 1]); k--)
-		end[k - 1] = '\0';
-	enum sort sort = SORT_none;
-	for (size_t i = w.n; i-- > 0 && !sort;) {
-		sort = sort_of_word(w.v[i], i ? w.v[i - 1] : "", w.n == 1);
-		if (i < w.n - 1 && sort != SORT_strong)
-			sort = SORT_none; /* in the middle (PASSWORD_TEST) only words that mean nothing else */
-	}
-	for (size_t i = 0; sort && i < N(nots); i++)
-		if (nots[i].place != PLACE_before && !strcmp(w.v[nots[i].place == PLACE_first ? 0 : w.n - 1], nots[i].word))
-			return SORT_none;
-	return sort;
-}
-
-static bool looks_random(struct str v, size_t least)
-{
-	bool digit = false, letter = false;
-	size_t n = 0;
-	for (; n < v.n && (is_alnum(v.p[n]) || strchr("+/=_%-", v.p[n])); n++) {
-		digit |= isdigit((unsigned char)v.p[n]) != 0;
-		letter |= isalpha((unsigned char)v.p[n]) != 0;
-	}
-	return n == v.n && n >= least && digit && letter && v.p[0] != '/' && v.p[0] != '.';
-}
-
-static bool looks_like_file(struct str v)
-{
-	static const char *const ends[] = {".pem", ".key",  ".json", ".txt", ".conf", ".cfg",
-	                                   ".yml", ".yaml", ".toml", ".ini", ".p12",  ".gpg"};
-	if (v.n && (v.p[0] == '/' || v.p[0] == '~' || v.p[0] == '.'))
-		return true;
-	for (size_t i = 0; i < N(ends); i++)
-		if (str_ends(v, str_of(ends[i])))
-			return true;
-	return false;
-}
-
-static bool is_plain(struct str v)
-{
-	static const char *const words[] = {"true", "false", "yes", "no", "none", "null", "auto", "on", "off"};
-	size_t digits = 0;
-	while (digits < v.n && isdigit((unsigned char)v.p[digits]))
-		digits++;
-	if ((digits == v.n && digits <= 4) || (v.n && (v.p[0] == '<' || v.p[0] == '[')))
-		return true;
-	for (size_t i = 0; i < N(words); i++)
-		if (v.n == strlen(words[i]) && !strncasecmp(v.p, words[i], v.n))
-			return true;
-	return false;
-}
-
-/* Is a value with a name of this sort to be replaced? */
-static bool is_secret(enum sort sort, struct str value)
-{
-	if (!value.n || str_is(value, "***"))
-		return false;
-	/* $TOKEN in a script is not its value. */
-	struct str bare = value;
-	if (bare.p[0] == '"' && bare.n > 1)
-		bare = str_n(bare.p + 1, bare.n - 2);
-	if (bare.n > 1 && bare.p[0] == '$' && (isalpha((unsigned char)bare.p[1]) || bare.p[1] == '{' || bare.p[1] == '_')) {
-		size_t k = 1;
-		while (k < bare.n && (is_alnum(bare.p[k]) || strchr("_{}", bare.p[k])))
-			k++;
-		if (k == bare.n)
-			return false;
-	}
-	switch (sort) {
-	case SORT_none:
-		return false;
-	case SORT_strong:
-		return true;
-	case SORT_some:
-		return !is_plain(value);
-	case SORT_path:
-		return !looks_like_file(value) && !is_plain(value);
-	case SORT_random:
-		return looks_random(value, 20);
-	case SORT_pairs:
-		return memchr(value.p, '=', value.n) != NULL;
-	}
-	return false;
-}
-
-/* ---- tokens and addresses ---- */
-
-static bool in_set(enum charset set, char c)
-{
-	switch (set) {
-	case SET_alnum:
-	case SET_mixed:
-		return is_alnum(c);
-	case SET_word:
-		return is_alnum(c) || c == '_' || c == '-';
-	case SET_upper:
-		return isupper((unsigned char)c) || isdigit((unsigned char)c);
-	case SET_dotted:
-		return is_alnum(c) || c == '_' || c == '-' || c == '.';
-	}
-	return false;
-}
-
-/* Three parts of base64 with dots between, the first two of JSON. */
-static size_t jwt(struct str v)
-{
-	size_t n = 0;
-	for (unsigned part = 0; part < 3; part++) {
-		size_t from = n;
-		if (part < 2 && !str_starts(str_n(v.p + n, v.n - n), str_of("eyJ")))
-			return 0;
-		while (n < v.n && in_set(SET_word, v.p[n]))
-			n++;
-		if (part == 2)
-			break;
-		if (n - from < 8 || n == v.n || v.p[n] != '.')
-			return 0;
-		n++;
-	}
-	return n;
-}
-
-/* The length of the token that begins v, 0 if none does. */
-static size_t token(struct str v)
-{
-	/* Asked at every place where a word begins; nearly all words are too short. */
-	size_t run = 0;
-	while (run < v.n && run < TOKEN_MIN && is_name(v.p[run]))
-		run++;
-	if (run < TOKEN_MIN)
-		return 0;
-	for (const struct token_row *t = tokens; t < tokens + N(tokens); t++) {
-		if (t->head[0] != v.p[0] || t->head[1] != v.p[1] || v.n < t->n + t->least || memcmp(v.p, t->head, t->n))
-			continue;
-		bool digit = false, letter = false;
-		size_t n = t->n;
-		for (; n < v.n && in_set(t->set, v.p[n]); n++) {
-			digit |= isdigit((unsigned char)v.p[n]) != 0;
-			letter |= isalpha((unsigned char)v.p[n]) != 0;
-		}
-		if (n >= t->n + t->least && (t->set != SET_mixed || (digit && letter)))
-			return n;
-	}
-	return v.n > 16 && v.p[0] == 'e' ? jwt(v) : 0;
-}
+/* ---- addresses ---- */
 
 /* v begins after "://": where the password in user:password@ is. */
 static bool url_secret(struct str v, size_t *ret_from, size_t *ret_to)
@@ -393,7 +88,7 @@ static bool url_secret(struct str v, size_t *ret_from, size_t *ret_to)
 	if (colon == SIZE_MAX || colon > at) { /* a token in the user's place */
 		*ret_from = 0;
 		*ret_to = at;
-		return looks_random(str_n(v.p, at), 20);
+		return name_looks_random(str_n(v.p, at), 20);
 	}
 	*ret_from = colon + 1;
 	*ret_to = at;
@@ -433,56 +128,77 @@ static size_t value_end(struct str s, size_t from)
 	return from;
 }
 
+/* What a token is called in the name of a file: two names stay two. */
+static void hide_token(const struct redact *r, struct buf *out, const char *family, struct str secret)
+{
+	hide(r, out, family, secret);
+	if (r->path)
+		buf_printf(out, "-%06x", (unsigned)(XXH3_64bits(secret.p, secret.n) & 0xffffff));
+}
+
+/* The value of name= or name: at place i of s: from *ret_from to *ret_to it is a secret. */
+static bool scan_value(const struct redact *r, struct str s, size_t i, size_t *ret_from, size_t *ret_to)
+{
+	size_t begin, at = i + 1;
+	bool colon = s.p[i] == ':';
+	struct str name = name_before(s, i, &begin);
+	if (name.n < 2 || (begin && s.p[begin - 1] == '/' && !r->path))
+		return false;
+	while (colon && at < s.n && s.p[at] == ' ')
+		at++;
+	size_t end = value_end(s, at);
+	if (r->path) {
+		const char *slash = memchr(s.p + at, '/', end - at);
+		end = slash ? (size_t)(slash - s.p) : end;
+	}
+	struct str value = str_n(s.p + at, end - at);
+	*ret_from = at;
+	*ret_to = end;
+	if (!value.n)
+		return false;
+	bool quoted = s.p[i - 1] == '"' || s.p[i - 1] == '\'' || s.p[i - 1] == ']' || value.p[0] == '"' || value.p[0] == '\'';
+	bool query = begin && (s.p[begin - 1] == '?' || s.p[begin - 1] == '&');
+	enum name_sort sort = name_sort(name);
+	if (r->path && !query)
+		return sort == NAME_strong && name_sort_hides(sort, value);
+	/* host:/path, remote:dir/x and C:\path are no values; name:value needs more to be one than name=value. */
+	if (colon && !quoted)
+		return value.n >= 6 && !memchr(value.p, '/', value.n) && value.p[0] != '\\' &&
+		       (sort == NAME_strong || (sort == NAME_some && name_looks_random(value, 12))) && name_sort_hides(sort, value);
+	if (query && sort == NAME_random && value.n >= 16)
+		return true;
+	return name_hides(name, value);
+}
+
 /* A word, or any text without structure: tokens, addresses with passwords, and name=value at any place. */
-static void scan(struct buf *out, struct str s)
+static void scan(const struct redact *r, struct buf *out, struct str s)
 {
 	size_t said = 0;
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
-		size_t from = 0, to = 0;
+		size_t from = 0, to = 0, keep = 0;
+		const char *family = NULL;
 		if (is_alnum(c)) {
-			if (i && (is_alnum(s.p[i - 1]) || s.p[i - 1] == '_'))
+			if (i && is_alnum(s.p[i - 1]))
 				continue;
-			size_t n = token(str_n(s.p + i, s.n - i));
-			from = i;
+			size_t n = token_at(str_n(s.p + i, s.n - i), &keep, &family);
+			from = i + keep;
 			to = i + n;
 		} else if (c == ':' && i + 2 < s.n && s.p[i + 1] == '/' && s.p[i + 2] == '/') {
-			if (url_secret(str_n(s.p + i + 3, s.n - i - 3), &from, &to)) {
-				from += i + 3;
-				to += i + 3;
-			} else {
-				to = 0;
-			}
-		} else if ((c == '=' || c == ':') && i && i + 1 < s.n) {
-			size_t begin, end;
-			struct str name = name_before(s, i, &begin);
-			bool in_path = begin && s.p[begin - 1] == '/';
-			enum sort sort = name.n > 2 && !in_path ? sort_of(name) : SORT_none;
-			if (!sort)
-				continue;
-			bool query = begin && (s.p[begin - 1] == '?' || s.p[begin - 1] == '&');
-			size_t at = i + 1;
-			while (c == ':' && at < s.n && s.p[at] == ' ')
-				at++;
-			end = value_end(s, at);
-			struct str value = str_n(s.p + at, end - at);
-			bool quoted = s.p[i - 1] == '"' || s.p[i - 1] == '\'' || s.p[i - 1] == ']' ||
-			              (value.n && (value.p[0] == '"' || value.p[0] == '\''));
-			/* host:/path, remote:dir/x and C:\path are no values; name:value needs more to be one than name=value. */
-			if (c == ':' && !quoted &&
-			    (value.n < 6 || memchr(value.p, '/', value.n) || value.p[0] == '\\' || sort != SORT_strong))
-				continue;
-			if (is_secret(query && sort == SORT_random && value.n >= 16 ? SORT_strong : sort, value)) {
-				from = at;
-				to = end;
-			}
+			to = url_secret(str_n(s.p + i + 3, s.n - i - 3), &from, &to) ? to + i + 3 : 0;
+			from += i + 3;
+		} else if ((c == '=' || c == ':') && i && i + 1 < s.n && !scan_value(r, s, i, &from, &to)) {
+			continue;
 		}
-		if (to > from) {
-			buf_add(out, s.p + said, from - said);
-			stars(out);
-			said = to;
-			i = to - 1;
-		}
+		if (to <= from)
+			continue;
+		buf_add(out, s.p + said, from - said);
+		if (family)
+			hide_token(r, out, family, str_n(s.p + from, to - from));
+		else
+			hide(r, out, c == ':' && s.p[i + 1] == '/' ? "address" : "password", str_n(s.p + from, to - from));
+		said = to;
+		i = to - 1;
 	}
 	buf_add(out, s.p + said, s.n - said);
 }
@@ -496,117 +212,146 @@ static bool assignment(struct str s, size_t *ret_value)
 	if (!i || i >= s.n || (s.p[i] != '=' && s.p[i] != ':'))
 		return false;
 	bool header = s.p[i] == ':';
-	if (header && (i + 1 >= s.n || s.p[i + 1] != ' '))
+	bool bare = i >= 13 && !strncasecmp(s.p + i - 13, "authorization", 13); /* as httpie takes it */
+	if (header && (i + 1 >= s.n || (s.p[i + 1] != ' ' && !bare)))
 		return false;
 	size_t value = i + 1;
 	while (header && value < s.n && s.p[value] == ' ')
 		value++;
 	*ret_value = value;
-	return is_secret(sort_of(str_n(s.p, i)), str_n(s.p + value, s.n - value));
+	return name_hides(str_n(s.p, i), str_n(s.p + value, s.n - value));
 }
 
-static struct str base_name(struct str s)
+/* A value that is a word of a header, of which the one before is the scheme. */
+static bool by_scheme(const struct redact *r, struct str s)
 {
-	const char *slash = s.n ? memrchr(s.p, '/', s.n) : NULL;
-	return slash ? str_n(slash + 1, s.n - (size_t)(slash + 1 - s.p)) : s;
-}
-
-static void see_program(struct redact *r, struct str s)
-{
-	if (!s.n || s.n > 64 || s.p[0] == '-')
-		return;
-	struct str base = base_name(s);
-	for (size_t i = 0; base.n && i < N(programs); i++)
-		if (base.p[0] == programs[i].program[0] && str_is(base, programs[i].program)) {
-			r->program = programs[i].program;
-			return;
-		}
-}
-
-/* -sSu for -u: several options of one letter in one word, the last of them asks for the next word. */
-static bool is_bundle(struct str s, struct str option)
-{
-	if (option.n != 2 || s.n < 3 || s.n > 8 || s.p[0] != '-' || s.p[s.n - 1] != option.p[1])
+	size_t least = name_scheme(r->before);
+	if (!least || s.n < least)
 		return false;
-	for (size_t i = 1; i < s.n; i++)
-		if (!isalpha((unsigned char)s.p[i]))
+	for (size_t k = 0; k < s.n; k++)
+		if (!is_alnum(s.p[k]) && !strchr("+/=_.~-\"'", s.p[k]))
 			return false;
-	return true;
+	return memchr(s.p, '=', s.n) || name_looks_random(s, least) || strncasecmp(r->before.p, "basic", 5) != 0;
 }
 
-static bool by_program(const struct redact *r, struct buf *out, struct str s)
+enum { SAID_password = 1, SAID_identified = 2, SAID_set_password = 4, SAID_login = 8 };
+
+static bool is_word(struct str s, const char *word)
 {
-	for (size_t i = 0; r->program && i < N(programs); i++) {
-		if (programs[i].program != r->program && strcmp(programs[i].program, r->program) != 0)
-			continue;
-		struct str option = str_of(programs[i].option);
-		size_t from;
-		if (programs[i].where & OPTION_next &&
-		    (str_eq(r->before, option) || (programs[i].where & OPTION_bundle && is_bundle(r->before, option))))
-			from = 0;
-		else if (programs[i].where & OPTION_glued && s.n > option.n && str_starts(s, option))
-			from = option.n;
-		else
-			continue;
-		if (programs[i].after) {
-			const char *mark = memchr(s.p + from, programs[i].after, s.n - from);
-			if (!mark)
-				return false;
-			from = (size_t)(mark - s.p) + 1;
-		}
-		if (from >= s.n)
-			return false;
-		buf_add(out, s.p, from);
-		stars(out);
-		return true;
+	return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
+}
+
+/* Statements: PASSWORD 'x', IDENTIFIED BY 'x', SET PASSWORD FOR ann = 'x', and `login ann password x` of a netrc. */
+static bool by_statement(const struct redact *r, bool quoted)
+{
+	if (!r->said)
+		return false;
+	bool password = is_word(r->before, "password");
+	return (quoted && (password || (r->said & SAID_identified && is_word(r->before, "by")) ||
+	                   (r->said & SAID_set_password && str_is(r->before, "=")))) ||
+	       (password && r->said & SAID_login);
+}
+
+static void see_statement(struct redact *r, struct str s)
+{
+	if (s.n < 5 || s.n > 10)
+		return;
+	switch (s.p[0] | 0x20) {
+	case 'p':
+		if (is_word(s, "password"))
+			r->said |= SAID_password | (is_word(r->before, "set") ? SAID_set_password : 0);
+		break;
+	case 'i':
+		r->said |= is_word(s, "identified") ? SAID_identified : 0;
+		break;
+	case 'l':
+		r->said |= is_word(s, "login") && r->before.n ? SAID_login : 0;
+		break;
 	}
-	return false;
 }
 
 /* Does what stands before say that s is a secret? */
-static bool by_before(struct redact *r, struct buf *out, struct str s)
+static bool by_before(struct redact *r, struct buf *out, struct str s, bool quoted)
 {
+	size_t from = 0, to = s.n, name = 0;
+	struct str b = r->before;
+	const char *family = "password";
 	if (!s.n)
 		return false;
 	if (r->pending) {
 		r->pending--;
-		stars(out);
-		return true;
+		goto secret;
 	}
-	if (by_program(r, out, s))
-		return true;
-	struct str b = r->before;
-	if (str_starts(b, str_of("-pass")) && str_starts(s, str_of("pass:")) && s.n > 5) { /* openssl */
-		buf_add(out, s.p, 5);
-		stars(out);
-		return true;
+	if (r->awaits_text) {
+		r->awaits_text = false;
+		/* A string of a program's text, perhaps with what follows it. */
+		const char *end = s.p[0] == '"' || s.p[0] == '\'' ? memchr(s.p + 1, s.p[0], s.n - 1) : NULL;
+		from = quoted ? 0 : 1;
+		to = quoted ? s.n : end ? (size_t)(end - s.p) : 0;
+		if (to > from && s.p[from] != '$')
+			goto secret;
+		from = 0;
+		to = s.n;
 	}
-	for (size_t i = 0; i < N(schemes); i++)
-		if (b.n == strlen(schemes[i].word) && !strncasecmp(b.p, schemes[i].word, b.n) && s.n >= schemes[i].least) {
-			bool one = true;
-			for (size_t k = 0; k < s.n && one; k++)
-				one = is_alnum(s.p[k]) || strchr("+/=_.~-\"'", s.p[k]);
-			if (!one ||
-			    (!memchr(s.p, '=', s.n) && !looks_random(s, schemes[i].least) && !strcasecmp(schemes[i].word, "basic")))
-				continue;
-			stars(out);
-			return true;
-		}
-	size_t name = 0;
+	if (program_hides(r, s, &from, &to))
+		goto secret;
+	from = 0;
+	to = s.n;
+	if (by_statement(r, quoted))
+		goto secret;
+	family = "header";
+	if (b.n && by_scheme(r, s))
+		goto secret;
+	family = "password";
+	/* "name": "value", of JSON */
+	if (b.n > 3 && b.p[b.n - 1] == ':' && b.p[b.n - 2] == '"' && s.n > 2 && s.p[0] == '"') {
+		const char *end = memchr(s.p + 1, '"', s.n - 1);
+		size_t begin;
+		from = 1;
+		to = end ? (size_t)(end - s.p) : s.n;
+		if (name_hides(name_before(b, b.n - 1, &begin), str_n(s.p + from, to - from)))
+			goto secret;
+		from = 0;
+		to = s.n;
+	}
 	while (name < b.n && is_name(b.p[name]))
 		name++;
 	if (!b.n || name < b.n || s.p[0] == '-')
 		return false;
-	if (b.n > 2 && b.p[0] == '-' && is_secret(sort_of(b), s)) {
-		stars(out);
-		return true;
-	}
+	if (b.n > 1 && b.p[0] == '-' && name_hides(b, s))
+		goto secret;
 	/* configure set some_secret_key VALUE */
-	if (b.p[0] != '-' && b.n > 6 && b.n < 64 && looks_random(s, 16) && sort_of(b) == SORT_strong) {
-		stars(out);
-		return true;
-	}
+	if (b.p[0] != '-' && b.n > 6 && b.n < 64 && name_looks_random(s, 16) && name_sort(b) == NAME_strong)
+		goto secret;
 	return false;
+secret:
+	buf_add(out, s.p, from);
+	hide(r, out, family, str_n(s.p + from, to - from));
+	buf_add(out, s.p + to, s.n - to);
+	return true;
+}
+
+/* A word that ends a name: whether the next one is its value. */
+static void see_name(struct redact *r, struct str inner, bool quoted)
+{
+	size_t from;
+	/* Authorization: and "password": as words of their own. */
+	if (inner.n > 3 && !r->pending && inner.p[inner.n - 1] == ':') {
+		struct str name = name_before(inner, inner.n - 1, &from);
+		enum name_sort sort = name_sort(name);
+		if (sort == NAME_strong || (sort == NAME_some && (from || name.n < inner.n - 1)))
+			r->pending = name.n >= 13 && !strncasecmp(name.p + name.n - 13, "authorization", 13) ? 2 : 1;
+	}
+	/* password = "x", "password" : "x", cfg["password"] = "x" */
+	if (!quoted && !r->pending && r->before.n && (str_is(inner, "=") || str_is(inner, ":"))) {
+		struct str name = name_before(r->before, r->before.n, &from);
+		enum name_sort sort = name_sort(name);
+		bool variable = from && strchr("${", r->before.p[from - 1]);
+		if (sort == NAME_strong && !variable)
+			r->pending = 1;
+		else if (sort == NAME_strong || sort == NAME_some)
+			r->awaits_text = true;
+	}
 }
 
 /* A word of a command line or script, perhaps with quotes in and around it. */
@@ -620,36 +365,22 @@ static void word(struct redact *r, struct buf *out, struct str w, unsigned depth
 		buf_char(out, q);
 	}
 	size_t value;
-	if (by_before(r, out, inner)) {
+	if (by_before(r, out, inner, quoted)) {
 	} else if (quoted && depth < DEPTH) {
-		struct redact in = {.program = r->program};
+		struct redact in = {.watch = r->watch, .row = r->row};
 		text(&in, out, inner, false, depth + 1);
 	} else if (!quoted && assignment(inner, &value)) {
 		buf_add(out, inner.p, value);
-		stars(out);
+		hide(r, out, "password", str_n(inner.p + value, inner.n - value));
 	} else {
-		scan(out, inner);
+		scan(r, out, inner);
 	}
 	if (quoted)
 		buf_char(out, q);
-	/* Authorization: and "password": as words of their own. */
-	if (inner.n > 3 && !r->pending) {
-		size_t to = inner.n, from;
-		if (inner.p[to - 1] == ':') {
-			struct str name = name_before(inner, to - 1, &from);
-			enum sort sort = sort_of(name);
-			if (sort == SORT_strong || (sort && (from || name.n < to - 1)))
-				r->pending = name.n >= 13 && !strncasecmp(name.p + name.n - 13, "authorization", 13) ? 2 : 1;
-		}
-	}
-	/* password = "x", "password" : "x", cfg["password"] = "x" */
-	if ((str_is(inner, "=") || str_is(inner, ":")) && !quoted && !r->pending && r->before.n) {
-		size_t from;
-		struct str name = name_before(r->before, r->before.n, &from);
-		if (sort_of(name) == SORT_strong && !(from && strchr("${", r->before.p[from - 1])))
-			r->pending = 1;
-	}
-	see_program(r, inner);
+	see_name(r, inner, quoted);
+	program_see(r, inner);
+	see_statement(r, inner);
+	r->earlier = r->before;
 	r->before = inner;
 }
 
@@ -699,6 +430,41 @@ static bool pem(struct str s, size_t *ret_from, size_t *ret_to)
 	return false;
 }
 
+/* Of `echo WORDS | COMMAND`, whose words begin at `at`: does COMMAND take a secret from its standard input? */
+static bool is_read(struct str s, size_t at, char *ret_after)
+{
+	struct str words[WORDS_AHEAD];
+	size_t n = 0;
+	while (at < s.n && s.p[at] != '|') {
+		if (strchr(";&\n", s.p[at]))
+			return false;
+		size_t end = word_end(s, at);
+		at = end == at ? at + 1 : end;
+	}
+	for (at++; at < s.n && n < WORDS_AHEAD && !strchr(";&|\n", s.p[at]);) {
+		size_t end = word_end(s, at);
+		if (end > at)
+			words[n++] = str_n(s.p + at, end - at);
+		at = end == at ? at + 1 : end;
+	}
+	return program_reads(words, n, ret_after);
+}
+
+/* What echo says to a command that takes a secret so. */
+static void hide_read(const struct redact *r, struct buf *out, struct str w, char after)
+{
+	const char *mark = after ? memchr(w.p, after, w.n) : NULL;
+	size_t from = mark ? (size_t)(mark - w.p) + 1 : w.n > 2 && strchr("\"'", w.p[0]) ? 1 : 0;
+	size_t to = w.n - (w.n > from && from && strchr("\"'", w.p[w.n - 1]) ? 1 : 0);
+	if (to <= from || w.p[from] == '$') {
+		buf_str(out, w);
+		return;
+	}
+	buf_add(out, w.p, from);
+	hide(r, out, "password", str_n(w.p + from, to - from));
+	buf_add(out, w.p + to, w.n - to);
+}
+
 /* script: words of commands, each judged by itself; else what begins with a secret's name is all its value. */
 static void text(struct redact *r, struct buf *out, struct str s, bool script, unsigned depth)
 {
@@ -707,28 +473,33 @@ static void text(struct redact *r, struct buf *out, struct str s, bool script, u
 		return;
 	if (pem(s, &from, &to)) {
 		text(r, out, str_n(s.p, from), script, depth);
-		stars(out);
+		hide(r, out, "key", str_n(s.p + from, to - from));
 		text(r, out, str_n(s.p + to, s.n - to), script, depth);
 		return;
 	}
 	if (!script && assignment(s, &value)) {
 		buf_add(out, s.p, value);
-		stars(out);
+		hide(r, out, "password", str_n(s.p + value, s.n - value));
 		return;
 	}
 	size_t end = word_end(s, 0);
 	if (end == s.n && !strchr("\"'", s.p[0])) {
-		scan(out, s);
+		scan(r, out, s);
 		return;
 	}
-	struct redact in = {.program = r->program};
+	struct redact in = {.watch = r->watch, .row = r->row};
+	bool echo = false;
+	char after = 0;
 	for (size_t at = 0; at < s.n; at = end) {
 		end = word_end(s, at);
 		if (end == at) {
 			buf_char(out, s.p[end++]);
 			if (!is_space(s.p[at])) {
-				in.before = str_n(NULL, 0);
+				in.before = in.earlier = str_n(NULL, 0);
 				in.pending = 0;
+				echo = false;
+				if (strchr(";|&", s.p[at]))
+					program_end(&in);
 			}
 			continue;
 		}
@@ -739,7 +510,13 @@ static void text(struct redact *r, struct buf *out, struct str s, bool script, u
 				end++;
 			w.n = end - at;
 		}
+		if (echo && w.p[0] != '-') {
+			hide_read(&in, out, w, after);
+			continue;
+		}
 		word(&in, out, w, depth);
+		if (script && (str_is(w, "echo") || str_is(w, "printf")))
+			echo = is_read(s, end, &after);
 	}
 }
 
@@ -755,36 +532,76 @@ void redact_arg(struct redact *r, struct buf *out, struct str arg)
 {
 	size_t value;
 	bool option = arg.n > 2 && arg.p[0] == '-';
-	if (by_before(r, out, arg)) {
+	if (by_before(r, out, arg, false)) {
 	} else if (option && assignment(arg, &value)) {
 		buf_add(out, arg.p, value);
-		stars(out);
+		hide(r, out, "password", str_n(arg.p + value, arg.n - value));
 	} else {
 		text(r, out, arg, is_script_option(r->before), 0);
 	}
-	if (arg.n > 3 && arg.p[arg.n - 1] == ':' && sort_of(str_n(arg.p, arg.n - 1)) == SORT_strong)
+	if (arg.n > 3 && arg.p[arg.n - 1] == ':' && name_sort(str_n(arg.p, arg.n - 1)) == NAME_strong)
 		r->pending = str_starts(arg, str_of("Auth")) || str_starts(arg, str_of("auth")) ? 2 : 1;
-	see_program(r, arg);
+	program_see(r, arg);
+	see_statement(r, arg);
+	r->earlier = r->before;
 	r->before = arg;
 }
 
-void redact_env(struct buf *out, struct str var)
+void redact_env_watched(const struct redact_watch *watch, struct buf *out, struct str var)
 {
 	const char *eq = var.n ? memchr(var.p, '=', var.n) : NULL;
 	struct str name = str_n(var.p, eq ? (size_t)(eq - var.p) : var.n);
 	struct str value = str_n(eq ? eq + 1 : NULL, eq ? var.n - name.n - 1 : 0);
-	struct redact r = {0};
+	struct redact r = {.watch = watch};
 	buf_add(out, var.p, eq ? name.n + 1 : name.n);
-	if (is_secret(sort_of(name), value))
-		stars(out);
+	if (name_hides(name, value))
+		hide(&r, out, "password", value);
 	else
 		text(&r, out, value, false, 0);
 }
 
+void redact_text_watched(const struct redact_watch *watch, struct buf *out, struct str s)
+{
+	struct redact r = {.watch = watch};
+	text(&r, out, s, false, 0);
+}
+
+bool redact_path_may(struct str path)
+{
+	size_t run = 0;
+	for (size_t i = 0; i < path.n; i++) {
+		char c = path.p[i];
+		if (c == '=' || (c == ':' && i + 1 < path.n && path.p[i + 1] == '/'))
+			return true;
+		run = c == '/' ? 0 : run + 1;
+		if (run >= TOKEN_LEAST)
+			return true;
+	}
+	return false;
+}
+
+void redact_path_watched(const struct redact_watch *watch, struct buf *out, struct str path)
+{
+	struct redact r = {.watch = watch, .path = true};
+	if (redact_path_may(path))
+		scan(&r, out, path);
+	else
+		buf_str(out, path);
+}
+
+void redact_env(struct buf *out, struct str var)
+{
+	redact_env_watched(NULL, out, var);
+}
+
 void redact_text(struct buf *out, struct str s)
 {
-	struct redact r = {0};
-	text(&r, out, s, false, 0);
+	redact_text_watched(NULL, out, s);
+}
+
+void redact_path(struct buf *out, struct str path)
+{
+	redact_path_watched(NULL, out, path);
 }
 
 size_t redact_argv(struct buf *out, char *const *argv)
@@ -796,9 +613,4 @@ size_t redact_argv(struct buf *out, char *const *argv)
 		buf_char(out, '\0');
 	}
 	return n;
-}
-
-void redact_path(struct buf *out, struct str path)
-{
-	buf_str(out, path);
 }

@@ -1,0 +1,246 @@
+#include "redact/program.h"
+
+#include <ctype.h>
+#include <strings.h>
+
+#define NAME_MOST 24 /* characters of the longest program */
+
+enum kind { KIND_option, KIND_after, KIND_letters, KIND_ends, KIND_begins, KIND_reads };
+enum where {
+	WHERE_next = 1,
+	WHERE_glued = 2,
+	WHERE_both = WHERE_next | WHERE_glued,
+	WHERE_bundle = 4,
+	WHERE_next_short = WHERE_next | WHERE_bundle,
+	WHERE_both_short = WHERE_both | WHERE_bundle,
+	WHERE_login = 8,
+	WHERE_both_login = WHERE_both | WHERE_login,
+	WHERE_secret = 16,
+	WHERE_next_secret = WHERE_next | WHERE_secret,
+	WHERE_operand = 32,
+	WHERE_operand2 = 64,
+};
+
+static const struct row {
+	const char *program, *word;
+	unsigned char kind, where, skip, hide;
+	char after;
+} rows[] = {
+#define LETTER(name, c)
+#define PROGRAM(program, option, where, after) {program, option, KIND_option, WHERE_##where, 0, 0, after},
+#define AFTER(program, word, skip, hide) {program, word, KIND_after, 0, skip, hide, 0},
+#define LETTERS(program, word, skip, hide) {program, word, KIND_letters, 0, skip, hide, 0},
+#define ENDS(program, word, skip, hide) {program, word, KIND_ends, 0, skip, hide, 0},
+#define BEGINS(program, word, skip, hide) {program, word, KIND_begins, 0, skip, hide, 0},
+#define READS(program, word, after) {program, word, KIND_reads, 0, 0, 0, after},
+#include "redact/programs.def"
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+/* The number of the first row of each letter: rows are counted by the lines they stand in. */
+enum {
+#define LETTER(name, c) LETTER_##name, LETTER_##name##_back = LETTER_##name - 1,
+#define NUMBER(n) ROW_##n,
+#define NUMBER_OF(n) NUMBER(n)
+#define PROGRAM(program, option, where, after) NUMBER_OF(__LINE__)
+#define AFTER(program, word, skip, hide) NUMBER_OF(__LINE__)
+#define LETTERS(program, word, skip, hide) NUMBER_OF(__LINE__)
+#define ENDS(program, word, skip, hide) NUMBER_OF(__LINE__)
+#define BEGINS(program, word, skip, hide) NUMBER_OF(__LINE__)
+#define READS(program, word, after) NUMBER_OF(__LINE__)
+#include "redact/programs.def"
+};
+static const unsigned short first_rows[128] = {
+#define LETTER(name, c) [c] = LETTER_##name + 1,
+#define PROGRAM(program, option, where, after)
+#define AFTER(program, word, skip, hide)
+#define LETTERS(program, word, skip, hide)
+#define ENDS(program, word, skip, hide)
+#define BEGINS(program, word, skip, hide)
+#define READS(program, word, after)
+#include "redact/programs.def"
+};
+
+static struct str base_name(struct str s)
+{
+	const char *slash = s.n ? memrchr(s.p, '/', s.n) : NULL;
+	return slash ? str_n(slash + 1, s.n - (size_t)(slash + 1 - s.p)) : s;
+}
+
+static bool is_option(struct str s)
+{
+	return s.n > 1 && s.p[0] == '-';
+}
+
+/* The first row of the program, + 1; 0: there is none. */
+static unsigned short row_of(struct str word)
+{
+	struct str base = base_name(word);
+	unsigned char c = base.n && base.n <= NAME_MOST ? (unsigned char)base.p[0] : 0;
+	if (!c || c >= 128)
+		return 0;
+	for (size_t i = first_rows[c]; i && i <= ROWS && rows[i - 1].program[0] == base.p[0]; i++)
+		if (rows[i - 1].program[base.n - 1] == base.p[base.n - 1] && str_is(base, rows[i - 1].program))
+			return (unsigned short)i;
+	return 0;
+}
+
+static bool same_program(const struct row *a, const struct row *b)
+{
+	return a->program == b->program || !strcmp(a->program, b->program);
+}
+
+static bool has_letter(struct str s, char c)
+{
+	return s.n > 1 && s.n < 9 && s.p[0] == '-' && s.p[1] != '-' && memchr(s.p + 1, c, s.n - 1);
+}
+
+static bool is_met(const struct row *row, struct str word)
+{
+	struct str w = str_of(row->word);
+	switch (row->kind) {
+	case KIND_after:
+		return w.n && str_eq(word, w);
+	case KIND_letters:
+		return has_letter(word, w.p[0]);
+	case KIND_ends:
+		return str_ends(word, w);
+	case KIND_begins:
+		return str_starts(word, w);
+	default:
+		return false;
+	}
+}
+
+static void await(struct redact *r, const struct row *row, struct str word)
+{
+	r->skip = row->skip;
+	r->operands = row->hide;
+	/* htpasswd -nb prints instead of writing to a file: one operand less. */
+	if (row->kind == KIND_letters && r->skip && has_letter(word, 'n'))
+		r->skip--;
+}
+
+void program_see(struct redact *r, struct str word)
+{
+	if (!word.n || word.n > 64)
+		return;
+	/* What the program has a row for is no name of another one. */
+	bool met = false;
+	for (size_t i = r->row; i && i <= ROWS && same_program(&rows[i - 1], &rows[r->row - 1]); i++)
+		if (rows[i - 1].kind != KIND_option && is_met(&rows[i - 1], word)) {
+			await(r, &rows[i - 1], word);
+			met = true;
+		}
+	if (!met && !is_option(word)) {
+		unsigned short row = row_of(word);
+		if (row) {
+			r->row = row;
+			r->login = r->secretly = false;
+			r->skip = r->operands = 0;
+			for (size_t i = row; i <= ROWS && same_program(&rows[i - 1], &rows[row - 1]); i++)
+				if (rows[i - 1].kind == KIND_after && !*rows[i - 1].word)
+					await(r, &rows[i - 1], word);
+			return;
+		}
+	}
+	if (!r->row)
+		return;
+	r->login |= str_is(word, "login");
+	r->secretly |= memmem(word.p, word.n, "ecret", 5) || str_is(word, "SecureString");
+}
+
+void program_end(struct redact *r)
+{
+	r->skip = r->operands = 0;
+	r->login = r->secretly = false;
+}
+
+/* -sSu for -u: several options of one letter in one word, the last of them asks for the next word. */
+static bool is_bundle(struct str s, struct str option)
+{
+	if (option.n != 2 || s.n < 3 || s.n > 8 || s.p[0] != '-' || s.p[s.n - 1] != option.p[1])
+		return false;
+	for (size_t i = 1; i < s.n; i++)
+		if (!isalpha((unsigned char)s.p[i]))
+			return false;
+	return true;
+}
+
+static bool by_option(const struct redact *r, const struct row *row, struct str s, size_t *ret_from, size_t *ret_to)
+{
+	struct str option = str_of(row->word);
+	size_t from = 0;
+	if ((row->where & WHERE_login && !r->login) || (row->where & WHERE_secret && !r->secretly))
+		return false;
+	if (row->where & WHERE_operand) {
+		if (is_option(s) || s.p[0] == '/' || s.p[0] == '@' || s.p[0] == '.')
+			return false;
+	} else if (row->where & WHERE_operand2) {
+		if (is_option(s) || !str_starts(r->before, option))
+			return false;
+	} else if (row->where & WHERE_next && (str_eq(r->before, option) ||
+	                                       (row->where & WHERE_bundle && is_bundle(r->before, option)))) {
+		/* docker login -p --tls: no value */
+		if (str_starts(s, str_of("--")))
+			return false;
+	} else if (row->where & WHERE_glued && s.n > option.n && str_starts(s, option)) {
+		from = option.n;
+	} else {
+		return false;
+	}
+	*ret_to = s.n;
+	if (row->after) {
+		const char *mark = memchr(s.p + from, row->after, s.n - from);
+		if (!mark)
+			return false;
+		from = (size_t)(mark - s.p) + 1;
+		const char *at = row->after == '/' ? memchr(s.p + from, '@', s.n - from) : NULL;
+		if (at)
+			*ret_to = (size_t)(at - s.p);
+	}
+	*ret_from = from;
+	return from < *ret_to;
+}
+
+bool program_hides(struct redact *r, struct str s, size_t *ret_from, size_t *ret_to)
+{
+	if (!r->row)
+		return false;
+	if (r->operands && !is_option(s)) {
+		if (r->skip) {
+			r->skip--;
+			return false;
+		}
+		r->operands--;
+		/* NAME=value: the value. */
+		size_t name = 0;
+		while (name < s.n && (isalnum((unsigned char)s.p[name]) || s.p[name] == '_' || s.p[name] == '-'))
+			name++;
+		*ret_from = name && name + 1 < s.n && s.p[name] == '=' ? name + 1 : 0;
+		*ret_to = s.n;
+		return s.p[*ret_from] != '$' && s.p[*ret_from] != '@';
+	}
+	for (size_t i = r->row; i <= ROWS && same_program(&rows[i - 1], &rows[r->row - 1]); i++)
+		if (rows[i - 1].kind == KIND_option && by_option(r, &rows[i - 1], s, ret_from, ret_to))
+			return true;
+	return false;
+}
+
+bool program_reads(const struct str *words, size_t n, char *ret_after)
+{
+	for (size_t k = 0; k < n; k++) {
+		unsigned short row = row_of(words[k]);
+		for (size_t i = row; row && i <= ROWS && same_program(&rows[i - 1], &rows[row - 1]); i++) {
+			const struct row *w = &rows[i - 1];
+			bool met = w->kind == KIND_reads && !*w->word;
+			for (size_t j = k + 1; w->kind == KIND_reads && j < n && !met; j++)
+				met = str_is(words[j], w->word);
+			if (met) {
+				*ret_after = w->after;
+				return true;
+			}
+		}
+	}
+	return false;
+}
