@@ -273,7 +273,9 @@ static bool looks_drawn(struct str v)
 		}
 		i = k + 1;
 	}
-	/* A digest in base64. */
+	/* A digest in base64, as sha512-... or bare. */
+	if (str_starts(v, str_of("sha")) || str_starts(v, str_of("md5")) || str_starts(v, str_of("h1:")))
+		return false;
 	if (v.p[v.n - 1] == '=' && (v.n == 24 || v.n == 28 || v.n == 44 || v.n == 88))
 		return false;
 	if (n < DRAWN_RUN)
@@ -288,7 +290,7 @@ static bool looks_drawn(struct str v)
 		changes += last && is != last;
 		last = is;
 	}
-	return digits >= 2 && lower >= 2 && upper >= 2 && changes * 5 >= 2 * (n - 1);
+	return digits >= 2 && lower >= 2 && upper >= 2 && changes * 2 >= n - 1;
 }
 
 static bool is_in(const char *const *table, size_t n, const char *word)

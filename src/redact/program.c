@@ -23,16 +23,16 @@ enum where {
 
 static const struct row {
 	const char *program, *word;
-	unsigned char kind, where, skip, hide;
+	unsigned char n, kind, where, skip, hide; /* n: characters of the program */
 	char after;
 } rows[] = {
 #define LETTER(name, c)
-#define PROGRAM(program, option, where, after) {program, option, KIND_option, WHERE_##where, 0, 0, after},
-#define AFTER(program, word, skip, hide) {program, word, KIND_after, 0, skip, hide, 0},
-#define LETTERS(program, word, skip, hide) {program, word, KIND_letters, 0, skip, hide, 0},
-#define ENDS(program, word, skip, hide) {program, word, KIND_ends, 0, skip, hide, 0},
-#define BEGINS(program, word, skip, hide) {program, word, KIND_begins, 0, skip, hide, 0},
-#define READS(program, word, after) {program, word, KIND_reads, 0, 0, 0, after},
+#define PROGRAM(program, option, where, after) {program, option, sizeof(program) - 1, KIND_option, WHERE_##where, 0, 0, after},
+#define AFTER(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_after, 0, skip, hide, 0},
+#define LETTERS(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_letters, 0, skip, hide, 0},
+#define ENDS(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_ends, 0, skip, hide, 0},
+#define BEGINS(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_begins, 0, skip, hide, 0},
+#define READS(program, word, after) {program, word, sizeof(program) - 1, KIND_reads, 0, 0, 0, after},
 #include "redact/programs.def"
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
@@ -80,14 +80,14 @@ static unsigned short row_of(struct str word)
 	if (!c || c >= 128)
 		return 0;
 	for (size_t i = first_rows[c]; i && i <= ROWS && rows[i - 1].program[0] == base.p[0]; i++)
-		if (rows[i - 1].program[base.n - 1] == base.p[base.n - 1] && str_is(base, rows[i - 1].program))
+		if (rows[i - 1].n == base.n && !memcmp(rows[i - 1].program, base.p, base.n))
 			return (unsigned short)i;
 	return 0;
 }
 
 static bool same_program(const struct row *a, const struct row *b)
 {
-	return a->program == b->program || !strcmp(a->program, b->program);
+	return a->n == b->n && (a->program == b->program || !memcmp(a->program, b->program, a->n));
 }
 
 static bool has_letter(struct str s, char c)
@@ -181,8 +181,8 @@ static bool by_option(const struct redact *r, const struct row *row, struct str 
 			return false;
 	} else if (row->where & WHERE_next && (str_eq(r->before, option) ||
 	                                       (row->where & WHERE_bundle && is_bundle(r->before, option)))) {
-		/* docker login -p --tls: no value */
-		if (str_starts(s, str_of("--")))
+		/* docker login -p --tls: no value; the community that everybody knows */
+		if (str_starts(s, str_of("--")) || str_is(s, "public"))
 			return false;
 	} else if (row->where & WHERE_glued && s.n > option.n && str_starts(s, option)) {
 		from = option.n;

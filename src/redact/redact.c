@@ -299,6 +299,10 @@ static bool by_before(struct redact *r, struct buf *out, struct str s, bool quot
 	to = s.n;
 	if (by_statement(r, quoted))
 		goto secret;
+	if (str_starts(b, str_of("-pass")) && str_starts(s, str_of("pass:")) && s.n > 5) { /* openssl */
+		from = 5;
+		goto secret;
+	}
 	family = "header";
 	if (b.n && by_scheme(r, s))
 		goto secret;

@@ -186,12 +186,12 @@ size_t token_at(struct str v, size_t *ret_keep, const char **ret_family)
 	unsigned char c = v.n >= TOKEN_LEAST ? (unsigned char)v.p[0] : 0;
 	if (!c || c >= 128)
 		return 0;
-	/* Most words end before a token could. An address has a dot before its first slash. */
-	bool dot = false;
+	/* Most words end before a token could. What has a slash so soon has another mark before it. */
+	bool mark = false;
 	for (size_t i = 0; i < TOKEN_LEAST; i++) {
-		if (v.p[i] == '/' ? !dot : !(classes[(unsigned char)v.p[i]] & PATH))
+		if (v.p[i] == '/' ? !mark : !(classes[(unsigned char)v.p[i]] & PATH))
 			return 0;
-		dot |= v.p[i] == '.';
+		mark |= v.p[i] == '.' || v.p[i] == '_' || v.p[i] == '-';
 	}
 	for (size_t i = first_rows[c]; i && i <= ROWS && rows[i - 1].pattern[0] == v.p[0]; i++) {
 		const char *second = memchr(seconds + i - 1, v.p[1], ROWS - i + 1);

@@ -1,6 +1,7 @@
 /* What is a secret in a command line and what is none. The rows were written from what programs take, not from the
  * table of patterns; the values are made up. */
 #include "redact/redact.h"
+#include "redact/token.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -264,6 +265,212 @@ static void variables(void **state)
 	buf_release(&out);
 }
 
+/* What names data: drawn by seed, in every place where an option, a name of a file or an address has it. */
+
+static unsigned long long lot_state = 20261123;
+
+static unsigned lot(unsigned n)
+{
+	lot_state = lot_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned)(lot_state >> 33) % n;
+}
+
+static void draw(struct buf *b, const char *letters, size_t n)
+{
+	size_t k = strlen(letters);
+	while (n--)
+		buf_char(b, letters[lot((unsigned)k)]);
+}
+
+#define DIGITS "0123456789"
+#define HEX DIGITS "abcdef"
+#define SMALL "abcdefghijklmnopqrstuvwxyz"
+#define LARGE "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+static void draw_base64(struct buf *b, size_t bytes)
+{
+	size_t n = (bytes * 4 + 2) / 3;
+	draw(b, LARGE SMALL DIGITS "+/", n);
+	while (n++ % 4)
+		buf_char(b, '=');
+}
+
+static void draw_identifier(struct buf *b, unsigned kind)
+{
+	static const unsigned digests[] = {8, 16, 32, 40, 48, 56, 64, 96, 128};
+	static const char *const accessions[] = {"SRR", "ERR", "DRR", "GSE", "GSM", "SRX", "PRJNA", "SAMN", "GCF_", "ENSG", "ENST", "ENSMUSG", "NM_", "XP_", "rs", "EGAF", "PXD", "CHEBI:", "GO:", "UniRef90_P"};
+	static const char *const words[] = {"cat", "ordinary", "sample", "GATK4", "run", "Homo", "yes", "true42"};
+	switch (kind) {
+	case 0: /* a commit, whole and short */
+		draw(b, HEX, lot(2) ? 40 : 7 + lot(8));
+		break;
+	case 1: /* digests of all usual sizes, and in capitals */
+		draw(b, lot(8) ? HEX : DIGITS "ABCDEF", digests[lot(sizeof(digests) / sizeof(*digests))]);
+		break;
+	case 2:
+	case 3: /* UUIDs */
+		draw(b, HEX, 8);
+		for (unsigned i = 0; i < 3; i++) {
+			buf_char(b, '-');
+			draw(b, HEX, 4);
+		}
+		buf_char(b, '-');
+		draw(b, HEX, 12);
+		break;
+	case 4: /* accession numbers */
+		buf_printf(b, "%s", accessions[lot(sizeof(accessions) / sizeof(*accessions))]);
+		draw(b, DIGITS, 5 + lot(7));
+		if (!lot(3))
+			buf_printf(b, ".%u", 1 + lot(20));
+		break;
+	case 5: /* images */
+		buf_printf(b, "quay.io/biocontainers/bwa@sha256:");
+		draw(b, HEX, 64);
+		break;
+	case 6: /* Nextflow's work folders */
+		draw(b, HEX, 2);
+		buf_char(b, '/');
+		draw(b, HEX, lot(2) ? 30 : 6);
+		break;
+	case 7: /* conda's builds */
+		buf_printf(b, "py3%uh", 7 + lot(6));
+		draw(b, HEX, 7);
+		buf_printf(b, "_%u", lot(10));
+		break;
+	case 8: /* barcodes, sequences */
+		draw(b, "ACGT", 6 + lot(60));
+		break;
+	case 9: /* dual barcodes, sequences with quality N */
+		draw(b, "ACGTN", 8);
+		buf_char(b, '+');
+		draw(b, "ACGT", 8);
+		break;
+	case 10: { /* base64 of short words */
+		static const char set[] = LARGE SMALL DIGITS "+/";
+		const unsigned char *w = (const unsigned char *)words[lot(sizeof(words) / sizeof(*words))];
+		size_t n = strlen((const char *)w);
+		for (size_t i = 0; i < n; i += 3) {
+			unsigned v = (unsigned)w[i] << 16 | (i + 1 < n ? (unsigned)w[i + 1] << 8 : 0) | (i + 2 < n ? w[i + 2] : 0);
+			buf_char(b, set[v >> 18]);
+			buf_char(b, set[v >> 12 & 63]);
+			buf_char(b, i + 1 < n ? set[v >> 6 & 63] : '=');
+			buf_char(b, i + 2 < n ? set[v & 63] : '=');
+		}
+		break;
+	}
+	case 11: /* temporary names */
+		buf_printf(b, lot(2) ? "tmp." : "/tmp/tmp");
+		draw(b, LARGE SMALL DIGITS, lot(2) ? 10 : 6);
+		break;
+	case 12: /* numbers */
+		draw(b, DIGITS, 1 + lot(24));
+		break;
+	case 13: /* digests in base64, bare and as package managers have them */
+		buf_printf(b, lot(2) ? "" : "sha512-");
+		draw_base64(b, b->n ? 64 : (unsigned[]){16, 20, 32, 64}[lot(4)]);
+		break;
+	case 14: /* ULIDs, Nix's store */
+		draw(b, lot(2) ? DIGITS "ABCDEFGHJKMNPQRSTVWXYZ" : DIGITS "abcdfghijklmnpqrsvwxyz", lot(2) ? 26 : 32);
+		break;
+	case 15: /* sequencers' runs */
+		draw(b, DIGITS, 6);
+		buf_printf(b, "_%c%05u_%04u_%cH", 'A' + (char)lot(26), lot(100000), lot(10000), lot(2) ? 'A' : 'B');
+		draw(b, LARGE DIGITS, 8);
+		break;
+	case 16: /* names of C++ functions */
+		buf_printf(b, "_ZN5boost10filesystem6detail%uread_symlinkERKNS0_4pathEPNS_6system10error_codeE", 10 + lot(20));
+		break;
+	case 17: /* times */
+		buf_printf(b, "2026%02u%02uT%02u%02u%02uZ", 1 + lot(12), 1 + lot(28), lot(24), lot(60), lot(60));
+		break;
+	case 18: /* classes of Java, names of many words */
+		buf_printf(b, "MyVeryLongTestClassName%uNumberFour%uAndMore", lot(100), lot(10));
+		break;
+	default: /* slices, versions */
+		buf_printf(b, "chr%u:%u-%u", 1 + lot(22), lot(100000000), lot(100000000));
+		break;
+	}
+}
+
+static void identifiers_stay(void **state)
+{
+	(void)state;
+	struct buf id = {0}, arg = {0}, out = {0};
+	unsigned lost = 0;
+	for (unsigned i = 0; i < 2000; i++) {
+		static const char *const forms[] = {"%s", "--from=%s", "-x%s", "sample=%s", "/data/%s/out.bam", "results-%s.csv", "https://example.org/x/%s", "s3://bucket/%s.gz", "--out=dir/%s", "a,%s,b"};
+		buf_reset(&id);
+		draw_identifier(&id, i % 20);
+		for (unsigned f = 0; f < sizeof(forms) / sizeof(*forms); f++) {
+			struct redact r = {0};
+			bool gone = false;
+			buf_reset(&arg);
+			const char *mark = strstr(forms[f], "%s");
+			buf_add(&arg, forms[f], (size_t)(mark - forms[f]));
+			buf_str(&arg, buf_view(&id));
+			buf_printf(&arg, "%s", mark + 2);
+			buf_reset(&out);
+			redact_arg(&r, &out, str_of("prog"));
+			redact_arg(&r, &out, str_of("--with"));
+			buf_reset(&out);
+			redact_arg(&r, &out, buf_view(&arg));
+			gone = !str_eq(buf_view(&out), buf_view(&arg));
+			buf_reset(&out);
+			redact_path(&out, buf_view(&arg));
+			gone |= !str_eq(buf_view(&out), buf_view(&arg));
+			if (gone)
+				printf("lost: %s\n", buf_cstr(&arg));
+			lost += gone;
+		}
+	}
+	assert_int_equal(lost, 0);
+	buf_release(&id);
+	buf_release(&arg);
+	buf_release(&out);
+}
+
+/* Each row stands where it is looked for. */
+static void rows_are_found(void **state)
+{
+	(void)state;
+	size_t lost;
+	assert_true(token_rows(&lost) > 300);
+	assert_int_equal(lost, 0);
+}
+
+static void names_of_files(void **state)
+{
+	(void)state;
+	static const char *const rows[][2] = {
+	    {"/data/a.csv", "/data/a.csv"},
+	    {"/data/key=value/token=abc/part-0.parquet", "/data/key=value/token=abc/part-0.parquet"},
+	    {"/data/password=hunter2/x.csv", "/data/password=***/x.csv"},
+	    {"/w/out?password=hunter2&page=2", "/w/out?password=***&page=2"},
+	    {"/w/https://ann:hunter2@h/x", "/w/https://ann:***@h/x"},
+	    {"/w/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.json",
+	     "/w/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855.json"},
+	};
+	struct buf out = {0}, other = {0}, again = {0};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		buf_reset(&out);
+		redact_path(&out, str_of(rows[i][0]));
+		assert_string_equal(buf_cstr(&out), rows[i][1]);
+	}
+	/* Two names with tokens stay two names; what is redacted again stays. */
+	buf_reset(&out);
+	redact_path(&out, str_of("/w/gh"
+	                         "p_0123456789abcdefABCDEF0123456789abcd.json"));
+	redact_path(&other, str_of("/w/gh"
+	                           "p_0123456789abcdefABCDEF0123456789abce.json"));
+	redact_path(&again, buf_view(&out));
+	assert_true(str_starts(buf_view(&out), str_of("/w/***-")) && str_ends(buf_view(&out), str_of(".json")));
+	assert_string_not_equal(buf_cstr(&out), buf_cstr(&other));
+	assert_string_equal(buf_cstr(&out), buf_cstr(&again));
+	buf_release(&out);
+	buf_release(&other);
+	buf_release(&again);
+}
+
 /* Bytes drawn by lot, from those that mean something: it ends, and what has no secret's name in it comes back. */
 static void any_bytes(void **state)
 {
@@ -295,6 +502,9 @@ int main(void)
 	    cmocka_unit_test(others_stay),
 	    cmocka_unit_test(variables),
 	    cmocka_unit_test(any_bytes),
+	    cmocka_unit_test(identifiers_stay),
+	    cmocka_unit_test(rows_are_found),
+	    cmocka_unit_test(names_of_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
