@@ -134,7 +134,7 @@ int main(void)
 	puts("\telif [[ -z $words ]]; then");
 	puts("\t\tcase $command in");
 	printf("\t\tconfig) words='");
-#define CONFIG(key, env, type, def, values, meaning) printf("%s ", #key);
+#define CONFIG(key, env, type, def, scope, values, meaning) printf("%s ", #key);
 #include "base/config.def"
 #undef CONFIG
 	puts("' ;;");

@@ -3,20 +3,21 @@
 # shellcheck source=t/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-cmd 0 config && lines "$out" 13 && says "$out" "store = $STEMMA_HOME" && says "$out" 'skew = 0s' && says "$out" 'color = auto'
+cmd 0 config && lines "$out" 14 && says "$out" "store = $STEMMA_HOME" && says "$out" 'skew = 0s' && says "$out" 'color = auto'
 check 'all settings'
 cmd 0 config skew && is "$out" '0s' && cmd 2 config nosuch && cmd 2 config a b && cmd 2 config --list skew
 check 'one setting'
 mkdir -p "$HOME/.config/stemma" .stemma deep/er
 echo 'skew = 1s' >"$HOME/.config/stemma/config"
 printf '# ours\nskew=2s\nstore = rec\n' >.stemma/config
+echo "projects = $T/work" >>"$HOME/.config/stemma/config"
 cd deep/er || exit 1
 cmd 0 config --show-origin && says "$out" "$T/work/.stemma/config:2	skew = 2s" && says "$out" 'STEMMA_HOME	store' && says "$out" 'default	color = auto'
-check 'the project over the user, the environment over the project'
+check 'a project that the user trusts over the user, the environment over the project'
 unset STEMMA_HOME
 cmd 0 config store && is "$out" "$T/work/rec" && cmd 0 config store --store "$T/opt" && is "$out" "$T/opt"
 check 'a path of the project; the option over all'
-XDG_CONFIG_HOME="$T/none" cmd 0 config skew && is "$out" '2s' && STEMMA_SKEW=3ms cmd 0 config skew && is "$out" '3ms' && STEMMA_SKEW='' cmd 0 config skew && is "$out" '2s'
+XDG_CONFIG_HOME="$T/none" STEMMA_PROJECTS="/x:$T/work/" cmd 0 config skew && is "$out" '2s' && STEMMA_SKEW=3ms cmd 0 config skew && is "$out" '3ms' && STEMMA_SKEW='' cmd 0 config skew && is "$out" '2s'
 check 'variables'
 STEMMA_SKEW=rubbish STEMMA_CAPTURE=wild cmd 0 config skew && is "$out" '2s' && lines "$err" 2 && says "$err" "stemma: STEMMA_SKEW: 'rubbish' is no value of 'skew'"
 check 'a variable that makes no sense is said, and has no effect'

@@ -14,13 +14,16 @@
 
 #define FILE_MAX (64 * 1024)
 
+enum scope { SCOPE_user, SCOPE_project };
 enum type { TYPE_path, TYPE_word, TYPE_words, TYPE_duration, TYPE_text };
 
 static const struct {
 	const char *name, *env, *def, *values, *meaning;
 	enum type type;
+	enum scope scope;
 } keys[CONFIG_COUNT] = {
-#define CONFIG(key, env, type, def, values, meaning) {#key, env, def, values, meaning, TYPE_##type},
+#define CONFIG(key, env, type, def, scope, values, meaning)                                                            \
+	{#key, env, def, values, meaning, TYPE_##type, SCOPE_##scope},
 #include "base/config.def"
 #undef CONFIG
 };
@@ -176,6 +179,8 @@ struct source {
 	const char *path, *base;
 	config_warn *warn;
 	void *arg;
+	struct buf *refused; /* names of settings that a project may not make; NULL: this source may make all */
+	bool outranked;      /* what is set already stays */
 };
 
 static void complain(const struct source *s, const char *line)
@@ -232,6 +237,13 @@ static int take_line(const struct source *s, char *line, unsigned number)
 		complain(s, text);
 		return 0;
 	}
+	if (s->refused && keys[key].scope != SCOPE_project) {
+		if (!strstr(s->refused->n ? buf_cstr(s->refused) : "", keys[key].name))
+			buf_printf(s->refused, "%s%s", s->refused->n ? ", " : "", keys[key].name);
+		return s->refused->failed ? -ENOMEM : 0;
+	}
+	if (s->outranked && s->c->value[key] && strncmp(s->c->origin[key], s->path, strlen(s->path)) != 0)
+		return 0;
 	struct err err = {0};
 	int r = keys[key].type == TYPE_path ? set_path(s, key, value, origin, &err)
 	                                    : config_set(s->c, key, value, origin, &err);
@@ -270,25 +282,22 @@ static int load_fd(const struct source *s, int fd)
 	return r;
 }
 
-/* owned: the file must be the user's or root's. */
-static int load(const struct source *s, bool owned)
+static bool trusts_owner(const struct stat *st)
+{
+	return st->st_uid == geteuid() || st->st_uid == 0;
+}
+
+/* Closes fd. owned: the file must be the user's or root's. */
+static int load_open(const struct source *s, int fd, bool owned)
 {
 	char line[4800];
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0) {
-		if (errno != ENOENT && errno != ENOTDIR) {
-			snprintf(line, sizeof(line), "cannot open '%.4096s': %s", s->path, strerror(errno));
-			complain(s, line);
-		}
-		return 0;
-	}
 	struct stat st;
 	int r = 0;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		snprintf(line, sizeof(line), "'%.4096s' is no file; it is passed over", s->path);
+		snprintf(line, sizeof(line), "'%.4096s' is no file; it is ignored", s->path);
 		complain(s, line);
-	} else if (owned && st.st_uid != geteuid() && st.st_uid != 0) {
-		snprintf(line, sizeof(line), "'%.4096s' belongs to somebody else; it is passed over", s->path);
+	} else if (owned && !trusts_owner(&st)) {
+		snprintf(line, sizeof(line), "'%.4096s' belongs to somebody else; it is ignored", s->path);
 		complain(s, line);
 	} else {
 		r = load_fd(s, fd);
@@ -297,9 +306,22 @@ static int load(const struct source *s, bool owned)
 	return r;
 }
 
+static int load(const struct source *s, bool owned)
+{
+	char line[4800];
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd >= 0)
+		return load_open(s, fd, owned);
+	if (errno != ENOENT && errno != ENOTDIR) {
+		snprintf(line, sizeof(line), "cannot open '%.4096s': %s", s->path, strerror(errno));
+		complain(s, line);
+	}
+	return 0;
+}
+
 int config_load_file(struct config *c, const char *path, const char *base, config_warn *warn, void *arg)
 {
-	return load(&(struct source){c, path, base, warn, arg}, false);
+	return load(&(struct source){.c = c, .path = path, .base = base, .warn = warn, .arg = arg}, false);
 }
 
 static int load_user(struct config *c, config_warn *warn, void *arg)
@@ -313,10 +335,97 @@ static int load_user(struct config *c, config_warn *warn, void *arg)
 	int r = 0;
 	if (dir.n) {
 		buf_printf(&path, "%s/config", buf_cstr(&dir));
-		r = path.failed ? -ENOMEM : load(&(struct source){c, buf_cstr(&path), buf_cstr(&dir), warn, arg}, true);
+		r = path.failed ? -ENOMEM : load(&(struct source){.c = c,
+		                                               .path = buf_cstr(&path),
+		                                               .base = buf_cstr(&dir),
+		                                               .warn = warn,
+		                                               .arg = arg},
+		                              true);
 	}
 	buf_release(&dir);
 	buf_release(&path);
+	return r;
+}
+
+/* Has the user named this folder in `projects`? */
+static bool is_trusted_project(const struct config *c, const char *dir)
+{
+	const char *env = getenv(keys[CONFIG_projects].env), *p = env && *env ? env : config_get(c, CONFIG_projects);
+	size_t n = strlen(dir);
+	while (*p) {
+		size_t k = strcspn(p, ":"), bare = k;
+		while (bare > 1 && p[bare - 1] == '/')
+			bare--;
+		if (bare == n && !memcmp(p, dir, n))
+			return true;
+		p += k + (p[k] == ':');
+	}
+	return false;
+}
+
+/* The configuration of the project in dir, opened so that nobody else can have put it there: neither the folder, nor
+ * .stemma, nor the file is another user's, and the last two are no symbolic links. A descriptor; -1 it was said. */
+static int open_project(const struct source *s, const char *dir)
+{
+	char line[4800];
+	struct stat st;
+	int fds[2] = {-1, -1}, fd = -1;
+	bool foreign = false;
+	fds[0] = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fds[0] >= 0)
+		fds[1] = openat(fds[0], ".stemma", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (int i = 0; i < 2; i++)
+		foreign |= fds[i] >= 0 && fstat(fds[i], &st) == 0 && !trusts_owner(&st);
+	if (fds[1] >= 0)
+		fd = openat(fds[1], "config", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int e = errno;
+	if (foreign)
+		snprintf(line, sizeof(line), "'%.4096s' lies in a folder of somebody else; it is ignored", s->path);
+	else if (fd < 0 && (e == ELOOP || e == ENOTDIR))
+		snprintf(line, sizeof(line), "'%.4096s' is or lies behind a symbolic link; it is ignored", s->path);
+	else if (fd < 0)
+		snprintf(line, sizeof(line), "cannot open '%.4096s': %s", s->path, strerror(e));
+	if (foreign || fd < 0)
+		complain(s, line);
+	if (foreign && fd >= 0) {
+		close(fd);
+		fd = -1;
+	}
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return fd;
+}
+
+static int load_project_of(struct config *c, const char *dir, const char *path, config_warn *warn, void *arg)
+{
+	char line[4800];
+	struct buf refused = {0};
+	struct source s = {.c = c, .path = path, .base = dir, .warn = warn, .arg = arg};
+	bool trusted = is_trusted_project(c, dir);
+	if (!trusted) {
+		s.refused = &refused;
+		s.outranked = true;
+	}
+	int fd = open_project(&s, dir), r = 0;
+	char *projects = trusted ? strdup(config_get(c, CONFIG_projects)) : NULL;
+	char *origin = trusted ? strdup(config_origin(c, CONFIG_projects)) : NULL;
+	if (trusted && (!projects || !origin))
+		r = -ENOMEM;
+	if (fd >= 0 && r == 0)
+		r = load_open(&s, fd, true);
+	else if (fd >= 0)
+		close(fd);
+	if (r == 0 && trusted) /* which projects are trusted, only the user says */
+		r = config_set(c, CONFIG_projects, projects, origin, NULL);
+	if (r == 0 && refused.n) {
+		snprintf(line, sizeof(line), "'%.4096s' sets %.300s: a project may not set this; it is ignored", path,
+		         buf_cstr(&refused));
+		complain(&s, line);
+	}
+	buf_release(&refused);
+	free(projects);
+	free(origin);
 	return r;
 }
 
@@ -338,7 +447,7 @@ static int load_project(struct config *c, config_warn *warn, void *arg)
 			break;
 		}
 		if (access(buf_cstr(&path), F_OK) == 0) {
-			r = load(&(struct source){c, buf_cstr(&path), dir, warn, arg}, true);
+			r = load_project_of(c, dir, buf_cstr(&path), warn, arg);
 			break;
 		}
 		char *slash = strrchr(dir, '/');

@@ -1,9 +1,13 @@
 /* config.h - the settings of config.def and where each value came from.
  *
- * Precedence, least first: the default, /etc/stemma.conf, $XDG_CONFIG_HOME/stemma/config (~/.config/stemma/config),
- * .stemma/config of the nearest directory from here upwards, the STEMMA_* variable, an option. A file holds lines `key
- * = value`; `#` begins a comment line. A project's file that belongs neither to the user nor to root is passed over: it
- * could lead the record elsewhere.
+ * Precedence, least first: the default, .stemma/config of the nearest directory from here upwards (the project's file),
+ * /etc/stemma.conf, $XDG_CONFIG_HOME/stemma/config (~/.config/stemma/config), the STEMMA_* variable, an option. A file
+ * holds lines `key = value`; `#` begins a comment line.
+ *
+ * A project's file comes with a project that somebody else may have written. It may set what config.def gives to
+ * projects; what else it sets is ignored, and one line names it. The file, its folder .stemma and the folder above must
+ * belong to the user or to root and must not be symbolic links, else the file is ignored. A project that the user names
+ * in `projects` may set everything but `projects` itself, and its settings come after the user's file.
  *
  * Nothing wrong in a file or variable is a failure: it is said through `warn` and has no effect, so that a slip in a
  * setting never stops a job. Values belong to the config. */
@@ -16,7 +20,7 @@
 #include <stdint.h>
 
 enum config_key {
-#define CONFIG(key, env, type, def, values, meaning) CONFIG_##key,
+#define CONFIG(key, env, type, def, scope, values, meaning) CONFIG_##key,
 #include "base/config.def"
 #undef CONFIG
 	CONFIG_COUNT

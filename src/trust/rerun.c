@@ -1,5 +1,6 @@
 #include "trust/rerun.h"
 
+#include "base/childless.h"
 #include "base/fileid.h"
 #include "base/io.h"
 #include "cc/build.h"
@@ -227,6 +228,17 @@ int rerun_plan(struct store *s, store_id run, const struct witness_options *o, s
 
 /* ---- bringing files back ---- */
 
+/* They could lead git to another repository or program. */
+static void clear_git_variables(void)
+{
+	extern char **environ;
+	size_t k = 0;
+	for (size_t i = 0; environ[i]; i++)
+		if (strncmp(environ[i], "GIT_", 4) != 0)
+			environ[k++] = environ[i];
+	environ[k] = NULL;
+}
+
 /* Runs git in the file's folder; its output in a file without a name. The descriptor, or -errno. */
 static int git(const char *dir, char *const argv[])
 {
@@ -239,8 +251,10 @@ static int git(const char *dir, char *const argv[])
 	pid_t pid = fork();
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR);
-		if (chdir(dir) < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0)
+		if (chdir(dir) < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0 ||
+		    childless_enter() < 0) /* the repository's configuration can name programs */
 			_exit(127);
+		clear_git_variables();
 		execvp(argv[0], argv);
 		_exit(127);
 	}
@@ -261,8 +275,8 @@ static int from_git(struct rerun_file *x, const char *to)
 		return -ENOENT;
 	snprintf(dir, sizeof(dir), "%.*s", slash == x->path ? 1 : (int)(slash - x->path), x->path);
 	snprintf(limit, sizeof(limit), "-%d", COMMITS_MAX);
-	char *const log[] = {(char *)"git", (char *)"log", (char *)"--all",     (char *)"--format=%H",
-	                     limit,         (char *)"--",  (char *)(slash + 1), NULL};
+	char *const log[] = {(char *)"git", (char *)"rev-list", (char *)"--all", limit, (char *)"--",
+	                     (char *)(slash + 1), NULL};
 	int fd = git(dir, log);
 	if (fd < 0)
 		return fd;
@@ -271,8 +285,8 @@ static int from_git(struct rerun_file *x, const char *to)
 	commits[k > 0 ? k : 0] = '\0';
 	for (char *save = NULL, *c = strtok_r(commits, "\n", &save); c; c = strtok_r(NULL, "\n", &save)) {
 		snprintf(spec, sizeof(spec), "%s:./%s", c, slash + 1);
-		char *const show[] = {(char *)"git", (char *)"show", spec, NULL};
-		fd = git(dir, show);
+		char *const blob[] = {(char *)"git", (char *)"cat-file", (char *)"blob", spec, NULL};
+		fd = git(dir, blob);
 		if (fd < 0)
 			continue;
 		int rc = is_wanted(NULL, fd, x->want) ? kept_copy(fd, to, x->mode) : -ENOENT;

@@ -64,6 +64,9 @@ static void precedence(void **state)
 	PUT("home/.config/stemma/config", "# mine\nskew = 1ms\ncapture=tree\n  color = never  \n\nsystem = /a /b\n");
 	PUT("p/.stemma/config", "skew = 2 ms\nstore = rec\ncapture = off");
 	setenv("STEMMA_SKEW", "3ms", 1);
+	char trusted[96];
+	snprintf(trusted, sizeof(trusted), "/elsewhere:%s/p/", dir);
+	setenv("STEMMA_PROJECTS", trusted, 1);
 	assert_int_equal(chdir("p/q"), 0);
 	struct config c = {0};
 	struct err err = {0};
