@@ -263,14 +263,15 @@ static bool looks_drawn(struct str v)
 		return false;
 	for (size_t i = 0; i < v.n;) {
 		size_t k = i;
-		if (!is_alnum(v.p[i]) && !strchr("+/=_-", v.p[i]))
-			return false;
 		while (k < v.n && is_alnum(v.p[k]))
 			k++;
 		if (k - i > n) {
 			n = k - i;
 			from = i;
 		}
+		/* A = belongs to the end of base64 only. */
+		if (k < v.n && (!strchr("+/=_-", v.p[k]) || (v.p[k] == '=' && k + 2 < v.n)))
+			return false;
 		i = k + 1;
 	}
 	/* A digest in base64, as sha512-... or bare. */
@@ -281,6 +282,7 @@ static bool looks_drawn(struct str v)
 	if (n < DRAWN_RUN)
 		return false;
 	size_t digits = 0, lower = 0, upper = 0, changes = 0;
+	size_t small = 0, named = 0; /* small letters behind a capital; characters of words that have two or more */
 	int last = 0;
 	for (size_t i = from; i < from + n; i++) {
 		int is = isdigit((unsigned char)v.p[i]) ? 1 : islower((unsigned char)v.p[i]) ? 2 : 3;
@@ -289,8 +291,10 @@ static bool looks_drawn(struct str v)
 		upper += is == 3;
 		changes += last && is != last;
 		last = is;
+		small = is == 3 ? 1 : is == 2 && small ? small + 1 : 0;
+		named += small == 3 ? 3 : small > 3;
 	}
-	return digits >= 2 && lower >= 2 && upper >= 2 && changes * 2 >= n - 1;
+	return digits >= 2 && lower >= 2 && upper >= 2 && changes * 5 >= 2 * (n - 1) && named * 5 < 3 * n;
 }
 
 static bool is_in(const char *const *table, size_t n, const char *word)
