@@ -77,8 +77,8 @@ void figures_table(const struct figures *f, const struct figures_now *now, unsig
 	           now->node.live, now->node.undecided, now->node.representative, now->node.folded);
 	buf_printf(out, "tables      %" PRIu64 " files, %" PRIu64 " accesses, %" PRIu64 " repeats counted\n",
 	           now->node.files, now->node.accesses, now->node.repeats);
-	buf_printf(out, "written     %" PRIu64 " events, logs of %.1f MiB\n", now->log_events,
-	           (double)now->log_bytes / (1 << 20));
+	buf_printf(out, "written     %" PRIu64 " events, logs and indexes of %.1f MiB, %.1f MiB removed\n", now->log_events,
+	           (double)now->log_bytes / (1 << 20), (double)now->log_removed / (1 << 20));
 	buf_printf(out, "ring        %" PRIu64 " of %" PRIu64 " bytes wait\n", now->tracer.ring_bytes,
 	           now->tracer.ring_size);
 	buf_printf(out,
@@ -129,7 +129,8 @@ void figures_metrics(const struct figures_now *s, struct buf *out)
 	metric(out, "granularity_step", "gauge", "0 access, 1 open, 2 processes only.", (double)s->step);
 	metric(out, "granularity_requests", "gauge", "Requests for access in force.", (double)s->granted);
 	metric(out, "ring_bytes", "gauge", "What waited in the rings.", (double)s->tracer.ring_bytes);
-	metric(out, "log_bytes", "gauge", "Size of all logs.", (double)s->log_bytes);
+	metric(out, "log_bytes", "gauge", "Size of all logs and indexes.", (double)s->log_bytes);
+	metric(out, "log_removed_bytes", "counter", "Logs that were removed.", (double)s->log_removed);
 	metric(out, "cpu_seconds", "counter", "Processor time of the daemon.", (double)s->cpu / 1e9);
 	metric(out, "questions", "counter", "Questions that were answered.", (double)s->control.questions);
 	metric(out, "questions_busy", "counter", "Questions that were put off.", (double)s->control.busy);

@@ -18,8 +18,8 @@ struct figures_now {
 	uint64_t cpu, memory; /* ns in all; bytes */
 	uint64_t asked;       /* ns of it for questions, which the limit of `max_cpu` does not count */
 	struct control_stats control;
-	uint64_t log_lost, log_bytes, log_events;
-	unsigned granted; /* requests for `access` that are in force */
+	uint64_t log_lost, log_bytes, log_events, log_removed; /* removed: bytes */
+	unsigned granted;                                      /* requests for `access` that are in force */
 };
 
 struct figures;

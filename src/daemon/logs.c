@@ -2,29 +2,61 @@
 
 #include "base/fileid.h"
 #include "base/io.h"
+#include "daemon/accounts.h"
+#include "daemon/disk.h"
 #include "event/log_writer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#define NS 1000000000LL
+
+enum {
+	BURST_S = 10,   /* so many seconds' worth may be written at once */
+	HOLD_S = 10,    /* who has written more is held for so long */
+	SHARE_S = 60,   /* a share is not filled in less */
+	PARTS = 8,      /* folders of a share */
+	PART_MIN = 4096 /* bytes; a session's beginning takes some hundred */
+};
+
+/* Why events are not kept. */
+enum miss { MISS_WRITE, MISS_RATE, MISS_FLOOR };
+
+/* What holds for all users of an account together. */
+struct account {
+	struct account *next;
+	uint32_t id;
+	int64_t tokens;   /* bytes that may be written at once */
+	int64_t held;     /* until when nothing is; 0: it is */
+	uint64_t written; /* since the shares were looked at */
+};
+
 struct log {
 	struct log *next;
+	struct account *account;
 	uint32_t uid;
 	struct log_writer *w;
-	char day[16];
+	char day[16];   /* the folder: a day, or one of its parts */
+	unsigned part;  /* of that day; 0: the first */
+	uint64_t size;  /* of the segment, when last looked */
+	uint64_t begun; /* bytes written since the folder was begun */
 	int64_t used;
+	bool stale;  /* something is missing in the session that is open, so nothing more goes there */
 	bool told;   /* ... or lost something, and that was said */
 	bool failed; /* it could not be opened; tried again when the logs are tended */
 	/* What could not be kept, and since when: a gap of the next session, in which all is told anew, for what is missing
 	 * may have said what a number stands for. */
 	uint64_t missed;
-	int64_t missed_from;
+	int64_t missed_from, missed_said;
+	enum miss why;
 };
 
 struct logs {
@@ -34,18 +66,14 @@ struct logs {
 	char *base;
 	uint64_t pidns;
 	struct log *list, *last; /* last: the one that was used last */
+	struct account *accounts;
+	struct shares shares;
 	unsigned n_open;
-	uint64_t lost, bytes, written;
+	uint64_t lost, written;
 	int64_t now;
+	bool full; /* the disk is at its floor */
+	bool look; /* somebody may be above the share */
 };
-
-static void day_of(int64_t t, char ret[16])
-{
-	time_t s = (time_t)(t / 1000000000);
-	struct tm tm;
-	gmtime_r(&s, &tm);
-	strftime(ret, 16, "%Y-%m-%d", &tm);
-}
 
 static int64_t realtime_now(void)
 {
@@ -112,41 +140,79 @@ static void trouble(const struct logs *l, struct log *g, const char *text)
 	g->told = true;
 }
 
-static void miss(struct logs *l, struct log *g, int64_t time)
+static void miss(struct logs *l, struct log *g, int64_t time, enum miss why)
 {
-	if (!g->missed++)
+	if (!g->missed++) {
 		g->missed_from = time < l->now ? time : l->now;
-	else if (time < g->missed_from)
+		g->why = why;
+	} else if (time < g->missed_from) {
 		g->missed_from = time;
+	}
 	l->lost++;
+}
+
+static uint64_t rate_of(const struct logs *l)
+{
+	uint64_t share = shares_share(&l->shares, &l->o.limits), rate = l->o.rate;
+	if (share && (!rate || rate > share / SHARE_S))
+		rate = share / SHARE_S;
+	return rate;
+}
+
+/* What is missing up to now, as a gap of the session that is open. */
+static void say_missed(struct logs *l, struct log *g)
+{
+	char text[200];
+	if (!g->missed || !g->w)
+		return;
+	if (g->why == MISS_RATE)
+		snprintf(text, sizeof(text),
+		         "%" PRIu64 " events were not kept: this user's came faster than %" PRIu64 " KiB a second", g->missed,
+		         rate_of(l) >> 10);
+	else if (g->why == MISS_FLOOR)
+		snprintf(text, sizeof(text), "%" PRIu64 " events were not kept: the disk of the node's record was full",
+		         g->missed);
+	else
+		snprintf(text, sizeof(text), "the log could not be written");
+	struct event gap = {.kind = EVENT_gap,
+	                    .time = l->now,
+	                    .gap = {.reason = g->why == MISS_RATE ? TERM_gap_limit : TERM_gap_lost,
+	                            .count = g->missed,
+	                            .from = g->missed_from,
+	                            .text = str_of(text)}};
+	if (!log_writer_add(g->w, &gap))
+		return;
+	g->missed = 0;
+	g->missed_said = l->now;
 }
 
 static void begin(struct logs *l, struct log *g)
 {
-	char home[4096 + 64];
+	char home[4096 + 64], day[16];
 	struct err err = {0};
 	snprintf(home, sizeof(home), "%s/users/%u", l->base, g->uid);
-	day_of(l->now, g->day);
-	int r = log_writer_open(home, l->host, g->day, &err, &g->w);
+	shares_day(l->now, day);
+	if (strncmp(g->day, day, 10) != 0)
+		g->part = 0;
+	if (g->part)
+		snprintf(g->day, sizeof(g->day), "%.10s.%03u", day, g->part % 1000);
+	else
+		snprintf(g->day, sizeof(g->day), "%.10s", day);
+	int r = l->full ? err_set(&err, ENOSPC, "the disk has less than `min_free`")
+	                : log_writer_open(home, l->host, g->day, &err, &g->w);
 	g->failed = r < 0;
 	if (r < 0) {
 		g->w = NULL;
 		trouble(l, g, err.text);
 		return;
 	}
+	g->stale = false;
+	g->size = log_writer_size(g->w);
+	g->begun = 0;
 	l->n_open++;
 	link_to_all(l, g->uid);
 	session_event(l, g);
-	if (!g->missed)
-		return;
-	struct event gap = {.kind = EVENT_gap,
-	                    .time = l->now,
-	                    .gap = {.reason = TERM_gap_lost,
-	                            .count = g->missed,
-	                            .from = g->missed_from,
-	                            .text = str_of("the log could not be written")}};
-	log_writer_add(g->w, &gap);
-	g->missed = 0;
+	say_missed(l, g);
 }
 
 static void end(struct logs *l, struct log *g)
@@ -155,6 +221,7 @@ static void end(struct logs *l, struct log *g)
 	if (!g->w)
 		return;
 	g->told = false;
+	say_missed(l, g); /* the next session may never be */
 	log_writer_add(g->w, &ev);
 	l->lost += log_writer_lost(g->w);
 	log_writer_close(g->w);
@@ -176,33 +243,89 @@ static void make_room(struct logs *l)
 	l->hooks.begun(l->hooks.arg, old->uid);
 }
 
-uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev)
+static struct account *account_of(struct logs *l, uint32_t uid)
+{
+	uint32_t id = accounts_of(uid);
+	struct account *a = l->accounts;
+	while (a && a->id != id)
+		a = a->next;
+	if (a || !(a = calloc(1, sizeof(*a))))
+		return a;
+	a->id = id;
+	a->tokens = (int64_t)(rate_of(l) * BURST_S);
+	a->next = l->accounts;
+	l->accounts = a;
+	return a;
+}
+
+static struct log *log_of(struct logs *l, uint32_t uid)
 {
 	struct log *g = l->last && l->last->uid == uid ? l->last : l->list;
 	while (g && g->uid != uid)
 		g = g->next;
+	if (g)
+		return g;
+	g = calloc(1, sizeof(*g));
+	if (!g || !(g->account = account_of(l, uid))) {
+		free(g);
+		return NULL;
+	}
+	g->uid = uid;
+	g->next = l->list;
+	return l->list = g;
+}
+
+/* What was written goes to the account: a frame at a time, so that this is seldom. */
+static void charge(struct logs *l, struct log *g)
+{
+	uint64_t size = log_writer_size(g->w), more = size >= g->size ? size - g->size : size;
+	struct account *a = g->account;
+	char text[128];
+	g->size = size;
+	g->begun += more;
+	a->written += more;
+	a->tokens -= (int64_t)more;
+	uint64_t share = shares_share(&l->shares, &l->o.limits), rate = rate_of(l);
+	l->look |= share && shares_of(&l->shares, a->id) + a->written > share;
+	if (!rate || a->tokens >= 0 || a->held)
+		return;
+	a->held = l->now + HOLD_S * NS;
+	snprintf(text, sizeof(text), "more than %" PRIu64 " KiB a second, so nothing is kept for %d s", rate >> 10, HOLD_S);
+	trouble(l, g, text);
+}
+
+uint64_t logs_add(struct logs *l, uint32_t uid, const struct event *ev)
+{
+	struct log *g = log_of(l, uid);
 	if (!g) {
-		g = calloc(1, sizeof(*g));
-		if (!g) {
-			l->lost++;
-			return 0;
-		}
-		g->uid = uid;
-		g->next = l->list;
-		l->list = g;
+		l->lost++;
+		return 0;
 	}
 	l->last = g;
 	g->used = l->now;
-	if (!g->w && !g->failed && !g->missed) {
+	bool held = l->full || g->account->held;
+	if (!g->w && !g->failed && !g->missed && !held) {
 		if (l->n_open >= LOGS_OPEN)
 			make_room(l);
 		begin(l, g);
 	}
 	l->written++;
-	if (g->w && !log_writer_lost(g->w))
-		return log_writer_add(g->w, ev);
-	/* Of an access that has gone on for long it is the time that lacks it; a process of yesterday is told again. */
-	miss(l, g, ev->kind == EVENT_access ? ev->time : l->now);
+	if (g->w && !held && !g->stale && !log_writer_lost(g->w)) {
+		uint64_t seq = log_writer_add(g->w, ev);
+		if (log_writer_size(g->w) != g->size)
+			charge(l, g);
+		return seq;
+	}
+	g->stale = true;
+	/* Of an access that has gone on for long it is the time that lacks it; a process of yesterday is told again. A gap
+	 * is part of what is missing. */
+	miss(l, g,
+	     ev->kind == EVENT_access ? ev->time
+	     : ev->kind == EVENT_gap  ? ev->gap.from
+	                              : l->now,
+	     l->full            ? MISS_FLOOR
+	     : g->account->held ? MISS_RATE
+	                        : MISS_WRITE);
 	return 0;
 }
 
@@ -218,23 +341,76 @@ static void renew(struct logs *l, struct log *g)
 		l->hooks.begun(l->hooks.arg, g->uid);
 }
 
+/* Is there less room on the disk than is kept free? An eighth more ends it. */
+static void look_at_disk(struct logs *l)
+{
+	struct statvfs fs;
+	if (!l->o.floor || statvfs(l->base, &fs) < 0)
+		return;
+	uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize, floor = disk_floor(&fs, l->o.floor);
+	l->full = left < (l->full ? floor + floor / 8 : floor);
+}
+
+static void refill(struct logs *l, int64_t passed)
+{
+	uint64_t rate = rate_of(l);
+	int64_t most = (int64_t)(rate * BURST_S), more = passed > 0 ? (int64_t)((double)rate * (double)passed / 1e9) : 0;
+	for (struct account *a = l->accounts; a; a = a->next) {
+		a->tokens = a->tokens + more < most ? a->tokens + more : most;
+		if (!a->held || a->held > l->now)
+			continue;
+		a->held = 0;
+		a->tokens = most;
+	}
+}
+
+static void hold_budget(struct logs *l);
+
 bool logs_flush(struct logs *l, int64_t now)
 {
 	bool all = true;
+	refill(l, now - l->now);
 	l->now = now;
+	look_at_disk(l);
+	if (l->look)
+		hold_budget(l);
+	uint64_t part = shares_share(&l->shares, &l->o.limits) / PARTS;
 	for (struct log *g = l->list; g; g = g->next) {
+		bool held = l->full || g->account->held;
 		if (!g->w)
 			all &= !g->missed;
 		else if (log_writer_pending(g->w) && log_writer_flush(g->w) < 0)
 			all = false;
-		if (!g->w || !log_writer_lost(g->w))
+		if (!g->w)
 			continue;
-		trouble(l, g, "no room on the disk");
-		if (!log_writer_pending(g->w)) /* there is room again */
+		if (held && g->missed && now >= g->missed_said + HOLD_S * NS)
+			say_missed(l, g);
+		if (!log_writer_lost(g->w) && !g->stale) {
+			if (part && !held && g->begun > (part > PART_MIN ? part : PART_MIN)) {
+				g->part++;
+				renew(l, g);
+			}
+			continue;
+		}
+		if (log_writer_lost(g->w))
+			trouble(l, g, "no room on the disk");
+		else if (l->full)
+			trouble(l, g, "the disk has less than `min_free`");
+		if (!held && !log_writer_pending(g->w)) /* there is room again */
 			renew(l, g);
 		all = false; /* what is told anew is not written yet */
 	}
 	return all;
+}
+
+void logs_say_gaps(struct logs *l, int64_t now)
+{
+	l->now = now;
+	for (struct log *g = l->list; g; g = g->next)
+		if (g->missed && g->w && !log_writer_lost(g->w)) {
+			say_missed(l, g);
+			log_writer_flush(g->w);
+		}
 }
 
 /* Somebody took the files away: what is written goes nowhere. */
@@ -246,133 +422,42 @@ static bool is_there(const struct log *g)
 
 /* ---- the budget ---- */
 
-struct day {
-	char path[512];
-	char name[16];
-	uint64_t bytes;
-};
-
-static uint64_t bytes_in(const char *path, bool remove)
+static bool in_use(void *arg, uint32_t uid, const char *folder)
 {
-	uint64_t sum = 0;
-	DIR *d = opendir(path);
-	struct dirent *e;
-	while (d && (e = readdir(d))) {
-		struct stat st;
-		if (e->d_name[0] == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
-			continue;
-		sum += (uint64_t)st.st_size;
-		if (remove)
-			unlinkat(dirfd(d), e->d_name, 0);
-	}
-	if (d)
-		closedir(d);
-	if (remove)
-		rmdir(path);
-	return sum;
+	const struct logs *l = arg;
+	for (const struct log *g = l->list; g; g = g->next)
+		if (g->uid == uid)
+			return g->w && !strcmp(g->day, folder);
+	return false;
 }
 
-struct days {
-	struct day *v;
-	size_t n, cap;
-	uint64_t bytes;
-};
-
-/* Walks users/UID/logs/HOST/DAY; depth counts the folders below users: uid, logs, host, day. */
-static void collect(struct days *days, const char *path, unsigned depth)
+/* That something was taken away is a part of the record; that it was too old is a rule, and told to those who record.
+ */
+static void removed(void *arg, const struct shares_removed *r)
 {
-	if (depth == 4) {
-		if (days->n == days->cap) {
-			size_t cap = days->cap ? 2 * days->cap : 64;
-			struct day *v = realloc(days->v, cap * sizeof(*v));
-			if (!v)
-				return;
-			days->v = v;
-			days->cap = cap;
-		}
-		struct day *d = &days->v[days->n];
-		const char *slash = strrchr(path, '/');
-		if (snprintf(d->path, sizeof(d->path), "%s", path) >= (int)sizeof(d->path) || strlen(slash + 1) != 10)
-			return;
-		snprintf(d->name, sizeof(d->name), "%.10s", slash + 1);
-		d->bytes = bytes_in(path, false);
-		days->bytes += d->bytes;
-		days->n++;
+	static const char *const why[] = {"it is older than logs are kept", "this user's share of the disk was full",
+	                                  "the room for all users was full, and this user had most of it"};
+	struct logs *l = arg;
+	struct log *g = log_of(l, r->uid);
+	char text[300];
+	if (!g || (r->why == SHARES_AGE && !g->w))
 		return;
-	}
-	DIR *dir = opendir(path);
-	struct dirent *e;
-	while (dir && (e = readdir(dir))) {
-		char below[512];
-		if (e->d_name[0] == '.' || (depth == 1 && strcmp(e->d_name, "logs") != 0) ||
-		    snprintf(below, sizeof(below), "%s/%s", path, e->d_name) >= (int)sizeof(below))
-			continue;
-		collect(days, below, depth + 1);
-	}
-	if (dir)
-		closedir(dir);
-}
-
-static int day_cmp(const void *pa, const void *pb)
-{
-	const struct day *a = pa, *b = pb;
-	int c = strcmp(a->name, b->name);
-	return c ? c : strcmp(a->path, b->path);
-}
-
-/* An index that was made of logs that are there no more is made again when it is asked for. */
-static void drop_index(const struct logs *l, const char *day)
-{
-	char name[4096 + 64];
-	size_t base = strlen(l->base);
-	unsigned uid;
-	if (sscanf(day + base, "/users/%u/", &uid) != 1)
-		return;
-	static const char *const tails[] = {"", "-wal", "-shm"};
-	for (size_t i = 0; i < 3; i++) {
-		snprintf(name, sizeof(name), "%s/users/%u/index/index.db%s", l->base, uid, tails[i]);
-		unlink(name);
-		snprintf(name, sizeof(name), "%s/all/index.db%s", l->base, tails[i]);
-		unlink(name);
-	}
+	snprintf(text, sizeof(text), "%.1f MiB of what was recorded (%s) were removed: %s", (double)r->bytes / (1 << 20),
+	         r->folder, why[r->why]);
+	trouble(l, g, text);
+	struct event gap = {.kind = EVENT_gap,
+	                    .time = r->until < l->now ? r->until : l->now,
+	                    .gap = {.reason = TERM_gap_limit, .from = r->from, .text = str_of(text)}};
+	logs_add(l, r->uid, &gap);
 }
 
 static void hold_budget(struct logs *l)
 {
-	struct days days = {0};
-	char path[4096 + 64], today[16], oldest[16] = "";
-	snprintf(path, sizeof(path), "%s/users", l->base);
-	collect(&days, path, 0);
-	day_of(l->now, today);
-	if (l->o.max_age)
-		day_of(l->now - l->o.max_age, oldest);
-	if (days.n)
-		qsort(days.v, days.n, sizeof(*days.v), day_cmp);
-	l->bytes = days.bytes;
-	for (size_t i = 0; i < days.n; i++) {
-		const struct day *d = &days.v[i];
-		bool old = oldest[0] && strcmp(d->name, oldest) < 0, large = l->o.max_bytes && l->bytes > l->o.max_bytes;
-		if ((!old && !large) || strcmp(d->name, today) >= 0)
-			break;
-		l->bytes -= bytes_in(d->path, true);
-		drop_index(l, d->path);
-	}
-	free(days.v);
-}
-
-void logs_users(const struct logs *l, int64_t since, void (*each)(void *arg, uint32_t uid), void *arg)
-{
-	struct days days = {0};
-	char path[4096 + 64], first[16];
-	snprintf(path, sizeof(path), "%s/users", l->base);
-	collect(&days, path, 0);
-	day_of(since, first);
-	for (size_t i = 0; i < days.n; i++) {
-		unsigned uid;
-		if (strcmp(days.v[i].name, first) >= 0 && sscanf(days.v[i].path + strlen(l->base), "/users/%u/", &uid) == 1)
-			each(arg, uid);
-	}
-	free(days.v);
+	const struct shares_hooks h = {l, in_use, removed};
+	l->look = false;
+	shares_hold(&l->shares, l->base, &l->o.limits, l->now, &h);
+	for (struct account *a = l->accounts; a; a = a->next)
+		a->written = 0;
 }
 
 void logs_tend(struct logs *l, int64_t now)
@@ -380,14 +465,14 @@ void logs_tend(struct logs *l, int64_t now)
 	const int64_t quiet = 600000000000;
 	char today[16];
 	l->now = now;
-	day_of(now, today);
+	shares_day(now, today);
 	for (struct log *g = l->list; g; g = g->next) {
 		g->failed = false;
-		if (!g->w && g->missed)
+		if (!g->w && g->missed && !l->full && !g->account->held)
 			renew(l, g);
 		if (!g->w)
 			continue;
-		if (strcmp(g->day, today) != 0 || !is_there(g))
+		if (strncmp(g->day, today, 10) != 0 || !is_there(g))
 			renew(l, g);
 		else if (g->used + quiet < now) {
 			l->hooks.part(l->hooks.arg, g->uid);
@@ -416,8 +501,34 @@ void logs_close(struct logs *l)
 		free(l->list);
 		l->list = next;
 	}
+	while (l->accounts) {
+		struct account *next = l->accounts->next;
+		free(l->accounts);
+		l->accounts = next;
+	}
+	shares_release(&l->shares);
 	free(l->base);
 	free(l);
+}
+
+void logs_limits(struct logs *l, uint64_t rate, uint64_t floor)
+{
+	l->o.rate = rate;
+	l->o.floor = floor;
+}
+
+int64_t logs_missed(const struct logs *l)
+{
+	int64_t from = INT64_MAX;
+	for (const struct log *g = l->list; g; g = g->next)
+		if (g->missed && g->missed_from < from)
+			from = g->missed_from;
+	return from;
+}
+
+uint64_t logs_removed(const struct logs *l)
+{
+	return l->shares.removed;
 }
 
 uint64_t logs_lost(const struct logs *l)
@@ -430,7 +541,7 @@ uint64_t logs_lost(const struct logs *l)
 
 uint64_t logs_bytes(const struct logs *l)
 {
-	return l->bytes;
+	return l->shares.bytes;
 }
 
 uint64_t logs_written(const struct logs *l)

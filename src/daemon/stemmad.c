@@ -263,6 +263,7 @@ static void figures_of(const struct daemon *d, struct figures_now *ret)
 	f.log_lost = logs_lost(d->logs);
 	f.log_bytes = logs_bytes(d->logs);
 	f.log_events = logs_written(d->logs);
+	f.log_removed = logs_removed(d->logs);
 	*ret = f;
 }
 
@@ -275,6 +276,7 @@ static void bring_up(void *arg)
 	drain(d); /* what the first had to wait for */
 	node_tell(d->node, world_now());
 	logs_flush(d->logs, world_now());
+	logs_say_gaps(d->logs, world_now());
 }
 
 static void stats(void *arg, const char *operands, struct buf *out)
@@ -491,6 +493,8 @@ static void reload(struct daemon *d)
 	bool read = read_settings(d, true, &err) == 0;
 	if (!read)
 		say_err(&err);
+	logs_limits(d->logs, (uint64_t)settings_figure(&d->settings, SETTING_user_rate),
+	            (uint64_t)settings_figure(&d->settings, SETTING_min_free));
 	logs_again(d->logs, world_now());
 	service_notify("READY=1");
 	say(read ? "settings were read again" : "settings stay as they are");
@@ -625,8 +629,11 @@ static int start(struct daemon *d, struct err *err)
 		return -ENOMEM;
 	struct logs_options lo = {.base = settings_text(s, SETTING_base),
 	                          .mode = mode_of(tracer_has(d->tracer)),
-	                          .max_bytes = (uint64_t)settings_figure(s, SETTING_max_size),
-	                          .max_age = (int64_t)settings_figure(s, SETTING_max_age)};
+	                          .limits = {.total = (uint64_t)settings_figure(s, SETTING_max_size),
+	                                     .user = (uint64_t)settings_figure(s, SETTING_user_size),
+	                                     .max_age = (int64_t)settings_figure(s, SETTING_max_age)},
+	                          .rate = (uint64_t)settings_figure(s, SETTING_user_rate),
+	                          .floor = (uint64_t)settings_figure(s, SETTING_min_free)};
 	struct logs_hooks hooks = {d, part, begun, trouble};
 	r = logs_open(&lo, &hooks, err, &d->logs);
 	if (r < 0)
@@ -636,7 +643,7 @@ static int start(struct daemon *d, struct err *err)
 	drain(d); /* the processes that are there */
 	int64_t now = world_now();
 	if (last) {
-		logs_users(d->logs, last, known, d);
+		shares_users(settings_text(s, SETTING_base), last, known, d);
 		node_gap(d->node, clean ? TERM_gap_lost : TERM_gap_recorder_died, 0, last, now,
 		         clean ? "the daemon was not running" : "the daemon was killed, or the machine stopped");
 	}
@@ -678,8 +685,10 @@ static void stop(struct daemon *d)
 		drain(d);
 		node_detach(d->node, world_now());
 		logs_flush(d->logs, world_now());
+		logs_say_gaps(d->logs, world_now());
+		int64_t now = world_now(), missed = logs_missed(d->logs); /* what no gap tells of is told by the next daemon */
 		if (d->control && !d->lame)
-			save_state(d, world_now(), true);
+			save_state(d, missed < now ? missed : now, true);
 	}
 	control_close(d->control);
 	grain_close(d->grain);

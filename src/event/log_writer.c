@@ -562,6 +562,11 @@ size_t log_writer_pending(const struct log_writer *w)
 	return current(w)->len;
 }
 
+uint64_t log_writer_size(const struct log_writer *w)
+{
+	return current(w)->size;
+}
+
 uint64_t log_writer_lost(const struct log_writer *w)
 {
 	return current(w)->lost;

@@ -33,6 +33,8 @@ uint64_t log_writer_session(const struct log_writer *w);
 /* Appends ev; its seq is set by the writer and returned (0 if the event could not be kept: no room, or larger than
  * LOG_PAYLOAD_MAX). ev->writer and ev->seq are ignored. */
 uint64_t log_writer_add(struct log_writer *w, const struct event *ev);
+/* Bytes of the segment that were written; a new segment begins anew. Two loads. */
+uint64_t log_writer_size(const struct log_writer *w);
 /* Bytes gathered and not yet written. */
 size_t log_writer_pending(const struct log_writer *w);
 /* Writes a frame with what has gathered. 0, or -errno if it could not be written now (it is kept). */

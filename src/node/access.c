@@ -42,6 +42,8 @@ void access_free(struct node *n, struct naccess *a)
 	if (a->proc_next)
 		a->proc_next->proc_at = a->proc_at;
 	a->proc->n_accesses--;
+	if (a->proc->payer)
+		a->proc->payer->accesses--;
 	a->file->n_accesses--;
 	a->file->pins--;
 	n->n_accesses--;
@@ -52,14 +54,17 @@ void access_free(struct node *n, struct naccess *a)
 
 static struct naccess *access_new(struct node *n, struct nproc *p, struct nfile *f)
 {
-	if (n->n_accesses >= n->o.max_accesses)
+	struct book *payer = book_paying(n, p);
+	if (!book_may(payer ? payer->accesses : 0, n->n_accesses, n->o.max_accesses))
 		access_settle(n, true);
-	struct naccess *a = n->n_accesses < n->o.max_accesses ? calloc(1, sizeof(*a)) : NULL;
+	bool may = book_may(payer ? payer->accesses : 0, n->n_accesses, n->o.max_accesses);
+	struct naccess *a = may ? calloc(1, sizeof(*a)) : NULL;
 	if (!a) {
-		n->stats.lost++;
-		n->short_of_room++;
+		book_short(n, p->uid);
 		return NULL;
 	}
+	if (payer)
+		payer->accesses++;
 	a->proc = p;
 	a->file = f;
 	a->file_next = f->accesses;
@@ -153,7 +158,7 @@ static void tell(struct node *n, struct naccess *a)
 	uint64_t num = say_alias(n, owner, a->proc == owner ? a->execn : owner->execn, &b);
 	uint64_t file = num ? say_file(n, b, a->file) : 0;
 	if (!file) {
-		n->short_of_room++;
+		book_short(n, owner->uid);
 		return;
 	}
 	unsigned mode = a->mode;
@@ -169,9 +174,7 @@ static void tell(struct node *n, struct naccess *a)
 	a->session = b->session;
 	a->seq = say(n, b, num, EVENT_access, a->lo, &ev);
 	a->num = num;
-	n->stats.accesses_told++;
-	if (!a->seq)
-		n->short_of_room++;
+	n->stats.accesses_told++; /* what the log could not keep it counts itself */
 }
 
 static void tell_totals(struct node *n, struct naccess *a)
@@ -833,8 +836,7 @@ void access_totals(struct node *n, struct nproc *p, const struct tracer_event *e
 		set_mode(n, a, mode);
 	}
 	if (mode && !a->by && !(a->by = calloc(1, sizeof(*a->by)))) {
-		n->stats.lost++;
-		n->short_of_room++;
+		book_short(n, p->uid);
 		return;
 	}
 	for (int w = 0; w < 2; w++) {

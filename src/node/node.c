@@ -1,7 +1,7 @@
 /* Processes: who there is, what it runs, and whom what it does counts to (LPS IV.B.2). */
-#include "redact/redact.h"
 #include "event/env.h"
 #include "node/node_int.h"
+#include "redact/redact.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -54,6 +54,7 @@ void proc_unref(struct node *n, struct nproc *p)
 		proc_unref(n, p->rep);
 	if (p->maker_of_channels)
 		proc_unref(n, p->maker_of_channels);
+	book_unpay(p);
 	program_free(p->now);
 	free(p->job);
 	free(p);
@@ -72,14 +73,17 @@ static int64_t realtime(const struct node *n, uint64_t start)
 	return n->o.boot + (int64_t)start;
 }
 
-static struct nproc *proc_new(struct node *n, pid_t pid, uint64_t start)
+static struct nproc *proc_new(struct node *n, pid_t pid, uint64_t start, uint32_t uid)
 {
-	struct nproc *p = n->n_procs < n->o.max_processes ? calloc(1, sizeof(*p)) : NULL;
+	struct book *payer = book_of(n, uid);
+	bool may = book_may(payer ? payer->processes : 0, n->n_procs, n->o.max_processes);
+	struct nproc *p = may ? calloc(1, sizeof(*p)) : NULL;
 	if (!p) {
-		n->stats.lost++;
-		n->short_of_room++;
+		book_short(n, uid);
 		return NULL;
 	}
+	p->uid = uid;
+	book_paying(n, p);
 	p->pid = pid;
 	p->start = start;
 	p->refs = 1;
@@ -199,7 +203,7 @@ static struct nproc *do_fork(struct node *n, const struct tracer_event *ev)
 		    .kind = TRACER_EXIT, .flags = TRACER_UNSEEN, .lo = ev->lo, .hi = ev->lo, .until = ev->lo};
 		do_exit(n, old, &end);
 	}
-	struct nproc *p = proc_new(n, ev->pid, ev->start);
+	struct nproc *p = proc_new(n, ev->pid, ev->start, ev->uid);
 	if (!p)
 		return NULL;
 	p->forked = ev->lo;
@@ -296,8 +300,7 @@ static void remember_program(struct node *n, struct nproc *p, const struct trace
 	p->class = rules_class(n->o.rules, ev->exec.exe_path, ev->exec.argv, p->under == RULE_job);
 	struct nprogram *now = calloc(1, sizeof(*now));
 	if (!now) { /* what ran before is not said to run now */
-		n->stats.lost++;
-		n->short_of_room++;
+		book_short(n, p->uid);
 		program_free(p->now);
 		p->now = NULL;
 		return;
@@ -419,7 +422,7 @@ static void do_alive(struct node *n, const struct tracer_event *ev)
 	struct nproc *p = proc_of(n, ev->pid, ev->start);
 	if (p || !ev->exec.exe_path.n) /* a thread of the kernel's */
 		return;
-	if (!(p = proc_new(n, ev->pid, ev->start)))
+	if (!(p = proc_new(n, ev->pid, ev->start, ev->uid)))
 		return;
 	p->forked = p->forked_hi = realtime(n, ev->start);
 	place(n, p, above);
@@ -761,10 +764,15 @@ void node_settle(struct node *n, int64_t now)
 		keep = p;
 	}
 	n->dead = keep;
-	if (n->short_of_room) {
-		node_gap(n, TERM_gap_limit, n->short_of_room, n->short_since ? n->short_since : now, now,
-		         "the aggregator's tables were full");
-		n->short_of_room = 0;
+	for (struct book *b = n->books; b; b = b->next) {
+		if (!b->short_of_room)
+			continue;
+		struct event ev = {.gap = {.reason = TERM_gap_limit,
+		                           .count = b->short_of_room,
+		                           .from = n->short_since ? n->short_since : now,
+		                           .text = str_of("the aggregator's tables had no more room for this user")}};
+		say(n, b, 0, EVENT_gap, now, &ev);
+		b->short_of_room = 0;
 	}
 	n->short_since = now;
 }

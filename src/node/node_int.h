@@ -22,6 +22,9 @@ struct book {
 	uint64_t procs;      /* live ones that belong here */
 	bool live;           /* the next gap is told here */
 	uint64_t domains[4]; /* bit set: told */
+	/* What this user takes of the tables, and what found no room there since the last gap that says so. */
+	unsigned accesses, processes;
+	uint64_t short_of_room;
 };
 
 /* What a book knows of a file. */
@@ -76,8 +79,9 @@ struct nproc {
 	pid_t pid;
 	uint64_t start;
 	uint32_t uid, gid;
-	unsigned refs;    /* who points here, and 1 while it is in the table */
-	bool alive, gone; /* gone: out of the table; who was forked by it still points here */
+	struct book *payer; /* whose part of the tables it is of; NULL: not counted */
+	unsigned refs;      /* who points here, and 1 while it is in the table */
+	bool alive, gone;   /* gone: out of the table; who was forked by it still points here */
 	enum nstate state;
 	enum rule_class class;   /* of the program that it is, or is a fork of */
 	enum rule_class under;   /* of what it was forked from */
@@ -165,9 +169,8 @@ struct node {
 	} * saved;
 	size_t n_saved;
 	unsigned n_procs, n_files, n_accesses, n_undecided, n_rep, n_held;
-	int64_t now, named;     /* named: when the latest name changed */
-	uint64_t turns;         /* counts what begins and ends */
-	uint64_t short_of_room; /* told of since the last gap that says so */
+	int64_t now, named; /* named: when the latest name changed */
+	uint64_t turns;     /* counts what begins and ends */
 	int64_t short_since;
 	struct node_stats stats;
 	struct buf room;
@@ -176,6 +179,19 @@ struct node {
 /* ---- telling (say.c) ---- */
 
 struct book *book_of(struct node *n, uint32_t uid);
+/* The book of p's user, to whom p and its accesses are counted; NULL: no memory. */
+struct book *book_paying(struct node *n, struct nproc *p);
+/* p is in no table any more. */
+void book_unpay(struct nproc *p);
+/* Something of that user's found no room. */
+void book_short(struct node *n, uint32_t uid);
+/* May a user have one more in a table of `max`, in which all have `all` and this one has `own`? As long as it is no
+ * more than four times what is free: one user gets four fifths of the table, two get four ninths each, and something is
+ * free for the next. */
+static inline bool book_may(unsigned own, unsigned all, unsigned max)
+{
+	return all < max && own < 4 * (max - all);
+}
 uint64_t say(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev);
 /* The number of a file in a book; told if it was not. 0: no memory. */
 uint64_t say_file(struct node *n, struct book *b, struct nfile *f);

@@ -21,6 +21,37 @@ struct book *book_of(struct node *n, uint32_t uid)
 	return b;
 }
 
+struct book *book_paying(struct node *n, struct nproc *p)
+{
+	if (p->payer && p->payer->uid == p->uid)
+		return p->payer;
+	struct book *b = book_of(n, p->uid);
+	book_unpay(p);
+	p->payer = b;
+	if (b) {
+		b->processes++;
+		b->accesses += p->n_accesses;
+	}
+	return b;
+}
+
+void book_unpay(struct nproc *p)
+{
+	if (p->payer) {
+		p->payer->processes--;
+		p->payer->accesses -= p->n_accesses;
+	}
+	p->payer = NULL;
+}
+
+void book_short(struct node *n, uint32_t uid)
+{
+	struct book *b = book_of(n, uid);
+	n->stats.lost++;
+	if (b)
+		b->short_of_room++;
+}
+
 uint64_t say(struct node *n, struct book *b, uint64_t proc, uint64_t kind, int64_t time, struct event *ev)
 {
 	ev->kind = kind;
