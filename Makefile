@@ -67,7 +67,7 @@ tsan:
 
 fuzz:
 	@tools/setup build test fuzz
-	@CC=clang $(CLEAN_ENV) tools/build build-fuzz -- -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+	@CC=clang TARGETS=fuzzers $(CLEAN_ENV) tools/build build-fuzz -- -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
 	@$(CLEAN_ENV) tools/fuzz build-fuzz $(FUZZ_SECONDS)
 
 lint:

@@ -97,4 +97,37 @@ if [ "$(id -u)" != 0 ] && unshare -Ur true 2>/dev/null; then
 else
 	skip_ "root of a user namespace" "we are root, or user namespaces are not allowed here"
 fi
+
+# A host whose name begins with a dot, is empty, or has odd bytes: what is recorded there is found. So is what lies in a folder of
+# that name from before. SPACES: options of unshare for names of hosts.
+spaces=-u
+[ "$(id -u)" = 0 ] || spaces=-Uru
+if unshare $spaces true 2>/dev/null; then
+	for name in .hidden . .. '' 'a b' '.snapshot' '-x' '%2Ehidden'; do
+		rm -rf "$T/named"
+		unshare $spaces sh -c '"$4" -c "import socket, sys; socket.sethostname(sys.argv[1])" "$1" 2>/dev/null || exit 77
+			[ "$(cat /proc/sys/kernel/hostname)" = "$1" ] || exit 77
+			STEMMA_HOME=$2 "$3" run -- sh -c "echo out; exit 7"' - "$name" "$T/named" "$STEMMA" $PYTHON >"$T/got" 2>"$T/err"
+		status=$?
+		if [ $status = 77 ]; then
+			skip_ "a host named '$name'" "no host can be named so here"
+			continue
+		fi
+		[ $status = 7 ] && [ "$(cat "$T/got")" = out ] && [ ! -s "$T/err" ] &&
+			[ "$(STEMMA_HOME=$T/named "$STEMMA" log --json 2>>"$T/err" | grep -c '"command"')" = 1 ] && STEMMA_HOME=$T/named "$STEMMA" fsck >>"$T/err" 2>&1
+		result $? "a host named '$name'" "$T/err"
+	done
+	rm -rf "$T/named"
+	STEMMA_HOME=$T/named "$STEMMA" run -- sh -c 'exit 7' 2>"$T/err"
+	for host in "$T/named/logs"/*; do mv "$host" "$T/named/logs/.old"; done
+	rm -f "$T/named"/index*
+	STEMMA_HOME=$T/named "$STEMMA" log >"$T/got.log" 2>>"$T/err"
+	STEMMA_HOME=$T/named "$STEMMA" fsck >"$T/got" 2>&1 || cat "$T/got" >>"$T/err"
+	STEMMA_HOME=$T/taken "$STEMMA" import "$T/named" >"$T/got" 2>&1 || cat "$T/got" >>"$T/err"
+	STEMMA_HOME=$T/taken "$STEMMA" log >"$T/got.import" 2>>"$T/err"
+	grep -q "exit 7" "$T/got.log" && grep -q "exit 7" "$T/got.import" && [ ! -s "$T/err" ]
+	result $? "a folder of a host that begins with a dot is read" "$T/err"
+else
+	skip_ "hosts with odd names" "no host can be named here"
+fi
 finish

@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "daemon/accounts.h"
 #include "daemon/disk.h"
+#include "event/log_place.h"
 #include "event/log_writer.h"
 
 #include <errno.h>
@@ -188,8 +189,9 @@ static void say_missed(struct logs *l, struct log *g)
 
 static void begin(struct logs *l, struct log *g)
 {
-	char home[4096 + 64], day[16];
+	char home[4096 + 64], day[16], host[LOG_PLACE_HOST];
 	struct err err = {0};
+	log_place_host(l->host, host);
 	snprintf(home, sizeof(home), "%s/users/%u", l->base, g->uid);
 	shares_day(l->now, day);
 	if (strncmp(g->day, day, 10) != 0)
@@ -199,7 +201,7 @@ static void begin(struct logs *l, struct log *g)
 	else
 		snprintf(g->day, sizeof(g->day), "%.10s", day);
 	int r = l->full ? err_set(&err, ENOSPC, "the disk has less than `min_free`")
-	                : log_writer_open(home, l->host, g->day, &err, &g->w);
+	                : log_writer_open(home, host, g->day, &err, &g->w);
 	g->failed = r < 0;
 	if (r < 0) {
 		g->w = NULL;

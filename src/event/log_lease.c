@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/own_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,36 +19,9 @@
 #define WAIT_STEP_MS 20
 #define STALE_S (7 * 24 * 3600) /* an unlocked lock file nobody leased for so long is removed */
 
-/* Is fd a directory that nobody but us can change? */
-static int check_owner(int fd)
-{
-	struct stat st;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	return st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : -EPERM;
-}
-
-/* Opens the directory `name` in `parent`, made 0700 where missing: no symbolic link, ours alone. */
-static int private_dir(int parent, const char *name)
-{
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(parent, name, flags);
-	if (fd < 0 && errno == ENOENT) {
-		if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		fd = openat(parent, name, flags);
-	}
-	if (fd < 0)
-		return -errno;
-	int r = check_owner(fd);
-	if (r < 0) {
-		close(fd);
-		return r;
-	}
-	return fd;
-}
+/* Below which folders one of our own is made for lock files, in this order. */
+static const char *const shared_tops[] = {"/var/tmp", "/tmp"};
+enum { SHARED_TOPS = 2 };
 
 static int dir_below(const char *runtime)
 {
@@ -56,11 +30,11 @@ static int dir_below(const char *runtime)
 	int parent = open(runtime, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (parent < 0)
 		return -errno;
-	int r = check_owner(parent);
+	int r = own_dir_check(parent);
 	if (r == 0 && !io_is_local(parent))
 		r = -EREMOTE;
 	if (r == 0)
-		r = private_dir(parent, "stemma");
+		r = own_dir_at(parent, "stemma");
 	close(parent);
 	return r;
 }
@@ -70,30 +44,34 @@ static int dir_in_runtime(void)
 	return dir_below(getenv("XDG_RUNTIME_DIR"));
 }
 
-static int dir_in_var_tmp(struct err *err)
+/* The folder for lock files in `own`, which is taken over; -errno is handed on. */
+static int locks_in(int own)
 {
-	char name[64];
-	snprintf(name, sizeof(name), "stemma-%lu", io_outer_uid());
-	int base = open("/var/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (base < 0)
-		return err_set(err, errno, "cannot open /var/tmp for lock files");
-	int own = private_dir(base, name);
-	int fd = own < 0 ? own : private_dir(own, "locks");
-	if (own >= 0)
-		close(own);
-	close(base);
+	if (own < 0)
+		return own;
+	int fd = own_dir_at(own, "locks");
+	close(own);
 	if (fd >= 0 && !io_is_local(fd)) {
 		close(fd);
-		fd = -EREMOTE;
+		return -EREMOTE;
 	}
-	if (fd == -EPERM || fd == -ELOOP || fd == -ENOTDIR)
-		err_set(err, 0, "/var/tmp/%s is not a directory that only you can write, so lock files cannot be kept there",
-		        name);
-	else if (fd < 0)
-		err_set(err, -fd, "cannot keep lock files in /var/tmp/%s/locks", name);
-	if (fd < 0)
-		err_hint(err, "set XDG_RUNTIME_DIR to a directory of your own on a local disk");
 	return fd;
+}
+
+static int dir_in_shared(struct err *err)
+{
+	char path[OWN_DIR_PATH];
+	int fd = -ENOENT, r = 0;
+	for (int i = 0; fd < 0 && i < SHARED_TOPS; i++) {
+		fd = locks_in(own_dir_in(shared_tops[i], path));
+		if (i == 0)
+			r = fd;
+	}
+	if (fd >= 0)
+		return fd;
+	r = err_set(err, -r, "cannot keep lock files in /var/tmp or /tmp");
+	err_hint(err, "set XDG_RUNTIME_DIR to a directory of your own on a local disk");
+	return r;
 }
 
 /* Locks fd, the file `name` in dir, without waiting: 1, 0 if it is locked or was removed meanwhile, -errno. */
@@ -176,7 +154,7 @@ int log_lease_take(const char *home, const char *host, const char *day, struct e
 {
 	int dir = dir_in_runtime();
 	if (dir < 0)
-		dir = dir_in_var_tmp(err);
+		dir = dir_in_shared(err);
 	if (dir < 0)
 		return dir;
 	uint64_t which = slot_hash(home, host, day);
@@ -207,7 +185,7 @@ static int wait_slot(int dir, const char *home, const char *host, const char *da
 int log_lease_slot(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms, int *ret_fd)
 {
 	struct err err = {0};
-	int dir = dir_in_var_tmp(&err);
+	int dir = dir_in_shared(&err);
 	if (dir < 0)
 		return dir;
 	int r = wait_slot(dir, home, host, day, slot, &wait_ms, ret_fd);
@@ -215,32 +193,52 @@ int log_lease_slot(const char *home, const char *host, const char *day, unsigned
 	return r;
 }
 
-int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms, int ret_fd[3])
+/* Closes those that are the same folder as an earlier one: flock is of the open file, so one place twice would keep us
+ * waiting for ourselves. */
+static void drop_repeated(int dirs[LOG_LEASE_PLACES])
 {
-	char run_user[64];
+	struct stat st[LOG_LEASE_PLACES];
+	for (int i = 0; i < LOG_LEASE_PLACES; i++) {
+		if (dirs[i] >= 0 && fstat(dirs[i], &st[i]) < 0) {
+			close(dirs[i]);
+			dirs[i] = -ENOENT;
+		}
+		for (int k = 0; k < i && dirs[i] >= 0; k++)
+			if (dirs[k] >= 0 && st[k].st_dev == st[i].st_dev && st[k].st_ino == st[i].st_ino) {
+				close(dirs[i]);
+				dirs[i] = -ENOENT;
+			}
+	}
+}
+
+int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms,
+                   int ret_fd[LOG_LEASE_PLACES])
+{
+	char run_user[64], path[OWN_DIR_PATH];
 	struct err err = {0};
 	snprintf(run_user, sizeof(run_user), "/run/user/%lu", (unsigned long)geteuid());
-	int dirs[3] = {dir_in_runtime(), dir_below(run_user), dir_in_var_tmp(&err)};
-	struct stat a, b;
-	/* flock is of the open file: one place twice would keep us waiting for ourselves. */
-	if (dirs[0] >= 0 && dirs[1] >= 0 && fstat(dirs[0], &a) == 0 && fstat(dirs[1], &b) == 0 && a.st_dev == b.st_dev &&
-	    a.st_ino == b.st_ino) {
-		close(dirs[1]);
-		dirs[1] = -ENOENT;
+	/* Where a writer would go now, and where one may have gone while something else was in its way. */
+	int dirs[LOG_LEASE_PLACES] = {dir_in_runtime(), dir_below(run_user), dir_in_shared(&err)};
+	for (int i = 0; i < SHARED_TOPS; i++) {
+		dirs[3 + 2 * i] = locks_in(own_dir_existing(shared_tops[i], path));
+		dirs[4 + 2 * i] = locks_in(own_dir_second(shared_tops[i], path));
 	}
-	int r = dirs[2] < 0 && dirs[0] < 0 ? dirs[2] : 0, n = 0, fds[3] = {-1, -1, -1};
-	for (int i = 0; i < 3; i++) {
+	drop_repeated(dirs);
+	int r = dirs[2] < 0 && dirs[0] < 0 ? dirs[2] : 0, n = 0;
+	for (int i = 0; i < LOG_LEASE_PLACES; i++)
+		ret_fd[i] = -1;
+	for (int i = 0; i < LOG_LEASE_PLACES; i++) {
 		if (dirs[i] < 0)
 			continue;
 		if (r == 0)
-			r = wait_slot(dirs[i], home, host, day, slot, &wait_ms, &fds[n]);
+			r = wait_slot(dirs[i], home, host, day, slot, &wait_ms, &ret_fd[n]);
 		n += r == 0;
 		close(dirs[i]);
 	}
-	for (int i = 0; i < 3; i++) {
-		if (r < 0 && fds[i] >= 0)
-			close(fds[i]);
-		ret_fd[i] = r < 0 ? -1 : fds[i];
+	for (int i = 0; r < 0 && i < LOG_LEASE_PLACES; i++) {
+		if (ret_fd[i] >= 0)
+			close(ret_fd[i]);
+		ret_fd[i] = -1;
 	}
 	return r;
 }

@@ -2,11 +2,18 @@
  *
  * The lease lives as long as one process holds the descriptor or a copy of it (fork); it needs no clean-up after a
  * SIGKILL. Two writers on one slot (different $XDG_RUNTIME_DIR of one user) would be harmless: frames are appended by
- * one write each. */
+ * one write each.
+ *
+ * The lock files lie in the first of these places that is a folder of this user's alone, on a local disk (own_dir.h):
+ * $XDG_RUNTIME_DIR/stemma, /var/tmp/stemma-UID/locks, /tmp/stemma-UID/locks. Somebody else's folder or link of that name
+ * is passed by, and a second one of our own made beside it. */
 #ifndef STEMMA_EVENT_LOG_LEASE_H
 #define STEMMA_EVENT_LOG_LEASE_H
 
 #include "base/err.h"
+
+/* In how many places a writer may have its lock files. */
+#define LOG_LEASE_PLACES 7
 
 /* home: the store's real path; host and day: names of directories below it. Closing *ret_fd ends the lease. */
 int log_lease_take(const char *home, const char *host, const char *day, struct err *err, int *ret_fd,
@@ -16,6 +23,7 @@ int log_lease_take(const char *home, const char *host, const char *day, struct e
 int log_lease_slot(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms, int *ret_fd);
 /* The same in every place where a writer of ours may keep its lock files, whatever its environment said: for those who
  * put another file in a segment's place. ret_fd[0] and those that are not -1 end it. */
-int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms, int ret_fd[3]);
+int log_lease_hold(const char *home, const char *host, const char *day, unsigned slot, unsigned wait_ms,
+                   int ret_fd[LOG_LEASE_PLACES]);
 
 #endif

@@ -1,5 +1,7 @@
 #include "import/segments.h"
 
+#include "event/log_place.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -28,20 +30,29 @@ static int name_cmp(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int is_shown(const struct dirent *e)
+/* Whether the folder is a record's logs, which holds those of hosts; their names may begin with a dot. */
+static bool holds_hosts(const char *dir)
 {
-	return e->d_name[0] != '.';
+	size_t n = strlen(dir);
+	while (n && dir[n - 1] == '/')
+		n--;
+	return n >= 4 && memcmp(dir + n - 4, "logs", 4) == 0 && (n == 4 || dir[n - 5] == '/');
 }
 
 static int walk(const struct finding *f, const char *dir, unsigned depth)
 {
 	struct dirent **list;
-	int n = scandir(dir, &list, is_shown, name_cmp), r = 0;
+	int n = scandir(dir, &list, NULL, name_cmp), r = 0;
+	unsigned level = holds_hosts(dir) ? 0 : 2;
 	if (n < 0)
 		return err_set(f->err, errno, "cannot read the folder '%s'", dir);
 	for (int i = 0; i < n; i++) {
 		char *path = NULL;
 		struct stat st;
+		if (log_place_hidden(list[i]->d_name, level)) {
+			free(list[i]);
+			continue;
+		}
 		if (r == 0 && asprintf(&path, "%s/%s", dir, list[i]->d_name) < 0) {
 			path = NULL;
 			r = err_set(f->err, ENOMEM, "cannot read the folder '%s'", dir);

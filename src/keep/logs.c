@@ -2,6 +2,7 @@
 
 #include "base/io.h"
 #include "event/log_lease.h"
+#include "event/log_place.h"
 #include "keep/write.h"
 
 #include <ctype.h>
@@ -42,8 +43,9 @@ static int add(struct keep_logs *l, const char *path, const char *const parts[],
 	struct keep_segment *s = vec_add(&l->segments);
 	if (!s)
 		return oom(err);
-	*s = (struct keep_segment){
-	    .path = strdup(path), .size = (uint64_t)st->st_size, .inode = st->st_ino, .lease = {-1, -1, -1}};
+	*s = (struct keep_segment){.path = strdup(path), .size = (uint64_t)st->st_size, .inode = st->st_ino};
+	for (int i = 0; i < LOG_LEASE_PLACES; i++)
+		s->lease[i] = -1;
 	if (depth == 2 && is_slot(name, &s->slot)) {
 		s->host = strdup(parts[0]);
 		s->day = strdup(parts[1]);
@@ -63,7 +65,7 @@ static int walk(struct keep_logs *l, const char *dir, const char *parts[], unsig
 		char *path;
 		struct stat st;
 		size_t n = strlen(e->d_name);
-		if (e->d_name[0] == '.')
+		if (log_place_hidden(e->d_name, depth))
 			continue;
 		if (asprintf(&path, "%s/%s", dir, e->d_name) < 0) {
 			rc = oom(err);
@@ -171,7 +173,7 @@ void keep_logs_close(struct keep_logs *l)
 		free(s->path);
 		free(s->host);
 		free(s->day);
-		for (unsigned k = 0; k < 3; k++)
+		for (unsigned k = 0; k < LOG_LEASE_PLACES; k++)
 			if (s->lease[k] >= 0)
 				close(s->lease[k]);
 	}

@@ -6,6 +6,7 @@
 #define STEMMA_KEEP_LOGS_H
 
 #include "base/err.h"
+#include "event/log_lease.h"
 #include "graph/gather.h"
 #include "keep/cut.h"
 
@@ -14,7 +15,7 @@ struct keep_segment {
 	char *host, *day; /* of a slot that writers lease; NULL: nobody writes there (an import) */
 	unsigned slot;
 	uint64_t size, inode;
-	int lease[3]; /* -1 */
+	int lease[LOG_LEASE_PLACES]; /* the first -1: none */
 };
 /* A session's frames: gather.frames.v[first .. first + n), by seq, the longer of two that begin alike first. */
 struct keep_session {

@@ -1,6 +1,7 @@
 #include "keep/write.h"
 
 #include "base/fileid.h"
+#include "event/log_place.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -38,11 +39,9 @@ const char *keep_user(void)
 
 void keep_host(char *ret, size_t size)
 {
-	memset(ret, 0, size);
-	gethostname(ret, size - 1);
-	for (char *p = ret; *p; p++)
-		if (*p == '/')
-			*p = '_';
+	char host[LOG_PLACE_HOST];
+	log_place_own_host(host);
+	snprintf(ret, size, "%s", host);
 }
 
 int64_t keep_now(void)

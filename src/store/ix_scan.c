@@ -1,4 +1,5 @@
 /* ix_scan.c - what is new in the logs: segments that have grown, and all frames of the sessions that they tell of. */
+#include "event/log_place.h"
 #include "store/index.h"
 
 #include <dirent.h>
@@ -80,7 +81,7 @@ static int walk(struct ix *x, const char *below, unsigned depth, size_t known)
 	int rc = 0;
 	struct dirent *e;
 	while (rc == 0 && (e = readdir(d))) {
-		if (e->d_name[0] == '.')
+		if (log_place_hidden(e->d_name, depth))
 			continue;
 		if (snprintf(path, sizeof(path), "%s%s%s", below, below[0] ? "/" : "", e->d_name) >= (int)sizeof(path) ||
 		    full_path(x, path, full, sizeof(full)) < 0)

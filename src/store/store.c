@@ -1,6 +1,7 @@
 /* store.c - where a store is, and opening it. */
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/own_dir.h"
 #include "store/pages.h"
 #include "store/store_int.h"
 
@@ -99,8 +100,12 @@ int store_places(const char *home, struct err *err, char **ret_home, char **ret_
 			dir = join(user, ".cache/stemma");
 		if (!dir || !fit(dir)) {
 			free(dir);
-			if (asprintf(&dir, "/var/tmp/stemma-%lu/index", io_outer_uid()) < 0)
+			char own[OWN_DIR_PATH];
+			int fd = own_dir_in("/var/tmp", own);
+			if (fd < 0 || asprintf(&dir, "%s/index", own) < 0)
 				dir = NULL;
+			if (fd >= 0)
+				close(fd);
 		}
 		if (dir && asprintf(&index, "%s/%016llx/index.db", dir, (unsigned long long)h) < 0)
 			index = NULL;

@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "event/log_frame.h"
 #include "event/log_lease.h"
+#include "event/log_place.h"
 #include "graph/gather.h"
 #include "keep/write.h"
 
@@ -299,7 +300,7 @@ static int walk(struct chain *c, const char *dir, unsigned depth, struct err *er
 		struct stat st;
 		uint32_t at;
 		size_t n = strlen(e->d_name);
-		if (e->d_name[0] == '.')
+		if (log_place_hidden(e->d_name, depth))
 			continue;
 		if (asprintf(&path, "%s/%s", dir, e->d_name) < 0) {
 			rc = oom(err);

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "event/log_format.h"
+#include "event/log_lease.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -303,6 +304,36 @@ static void read_only(void)
 	check_refused(in_dir("ro/sub"), "h", "d", -EROFS, "Read-only");
 }
 
+/* How many second places there are in /var/tmp, whosever. */
+static int count_seconds(void)
+{
+	int n = 0;
+	DIR *d = opendir("/var/tmp");
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d));)
+		n += strncmp(e->d_name, "stemma-", 7) == 0 && strchr(e->d_name, '.');
+	closedir(d);
+	return n;
+}
+
+/* What bears the name of our folder in /var/tmp is not used; two writers exclude each other all the same. */
+static void check_elsewhere(const char *own)
+{
+	struct log_writer *a, *b;
+	struct err err = {0};
+	struct stat before, after;
+	assert_int_equal(lstat(own, &before), 0);
+	assert_int_equal(log_writer_open(in_dir("home"), "h", "squatted", &err, &a), 0);
+	assert_int_equal(log_writer_open(in_dir("home"), "h", "squatted", &err, &b), 0);
+	assert_string_equal(base_of(a), "0.stl");
+	assert_string_equal(base_of(b), "1.stl");
+	assert_int_equal(log_writer_close(a), 0);
+	assert_int_equal(log_writer_close(b), 0);
+	assert_int_equal(lstat(own, &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+}
+
 static void lock_dirs(void)
 {
 	char own[64];
@@ -338,20 +369,55 @@ static void lock_dirs(void)
 	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks-2", &err, &w), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(log_writer_close(w), 0);
-	/* taken by somebody else */
+	/* taken by somebody else: a second place, always the same, with the same exclusion */
 	assert_int_equal(rename(own, "/var/tmp/aside"), 0);
 	assert_int_equal(symlink("aside", own), 0);
-	check_refused(in_dir("home"), "h", "locks", -ENOTDIR, own);
+	check_elsewhere(own);
+	assert_int_equal(access("/var/tmp/aside/locks/squatted", F_OK), -1);
+	assert_int_equal(unlink(own), 0);
+	assert_int_equal(symlink("/nowhere/at/all", own), 0);
+	check_elsewhere(own);
+	assert_int_equal(unlink(own), 0);
+	spill(own, "", 0);
+	check_elsewhere(own);
 	assert_int_equal(unlink(own), 0);
 	assert_int_equal(mkdir(own, 0700), 0);
 	assert_int_equal(chown(own, 65534, 65534), 0);
-	check_refused(in_dir("home"), "h", "locks", -EPERM, own);
+	check_elsewhere(own);
 	assert_int_equal(chown(own, geteuid(), getegid()), 0);
 	assert_int_equal(chmod(own, 0770), 0);
-	check_refused(in_dir("home"), "h", "locks", -EPERM, own);
+	check_elsewhere(own);
+	/* one that somebody else put where a second place would be is none */
+	char second[PATH_MAX];
+	snprintf(second, sizeof(second), "%s.AAAAAA", own);
+	assert_int_equal(mkdir(second, 0700), 0);
+	assert_int_equal(chown(second, 65534, 65534), 0);
+	snprintf(path, sizeof(path), "%s.AAAAAB", own);
+	assert_int_equal(symlink("aside", path), 0);
+	check_elsewhere(own);
+	assert_int_equal(count_seconds(), 3);
+	/* who holds a slot there is met, also when the first place can be used again */
+	int held[LOG_LEASE_PLACES];
+	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks", &err, &w), 0);
 	assert_int_equal(chmod(own, 0700), 0);
+	assert_int_equal(log_lease_hold(in_dir("home"), "h", "locks", 0, 0, held), -EWOULDBLOCK);
+	assert_int_equal(log_writer_close(w), 0);
+	assert_int_equal(log_lease_hold(in_dir("home"), "h", "locks", 0, 0, held), 0);
+	for (int i = 0; i < LOG_LEASE_PLACES; i++)
+		if (held[i] >= 0)
+			close(held[i]);
 	assert_int_equal(log_writer_open(in_dir("home"), "h", "locks", &err, &w), 0);
 	assert_int_equal(log_writer_close(w), 0);
+	/* a folder that others can write and that is not sticky: they could put their own in place of ours */
+	assert_int_equal(mount("tmpfs", "/tmp", "tmpfs", 0, "size=1m,mode=1777"), 0);
+	assert_int_equal(mkdir("/tmp/home", 0700), 0);
+	assert_int_equal(chmod("/var/tmp", 0777), 0);
+	assert_int_equal(log_writer_open("/tmp/home", "h", "locks", &err, &w), 0);
+	snprintf(own, sizeof(own), "/tmp/stemma-%lu", (unsigned long)geteuid());
+	assert_int_equal(access(own, F_OK), 0);
+	assert_int_equal(log_writer_close(w), 0);
+	assert_int_equal(chmod("/tmp", 0777), 0);
+	check_refused("/tmp/home", "h", "locks", -EPERM, "/var/tmp or /tmp");
 }
 
 static void test_mounted(void **state)

@@ -10,6 +10,7 @@
 #include "capture/run/keeper.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
+#include "event/log_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -504,7 +505,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1, .from_command = -1, .memory = -1, .life = {-1, -1}};
 	struct sup *s = &w.sup;
 	struct sock_fprog prog = {0};
-	char host[256] = "localhost", day[128];
+	char host[LOG_PLACE_HOST], day[128];
 	*ret_note = NULL;
 	/* Descriptors of ours must not take the place of standard ones that are missing. */
 	for (int fd = 0; fd < 3; fd++)
@@ -517,10 +518,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		return run_bare(&k, ret_status);
 	if (step_aside_if_nested(&k, s->run))
 		return run_bare(&k, ret_status);
-	gethostname(host, sizeof(host) - 1);
-	for (char *p = host; *p; p++)
-		if (*p == '/')
-			*p = '_';
+	log_place_own_host(host);
 	day_of(day, sizeof(day));
 	struct err why = {0};
 	if (!o->home)
