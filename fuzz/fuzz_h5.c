@@ -81,11 +81,13 @@ static void check(const void *p, size_t n, int64_t from, int64_t to)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct sup s; /* files and domains that were met stay: as in a run */
+	static struct known known;
 	static int64_t born;
 	struct err err = {0};
 	size_t n;
 	if (!born) {
 		sup_init(&s);
+		s.known = &known;
 		must((s.images = images_new()) != NULL);
 		born = sup_now(&s) - s.clock_offset;
 	}
@@ -95,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = memfd_create("log", MFD_CLOEXEC), again = fd < 0 ? -1 : dup(fd);
 	must(again >= 0 && log_writer_fdopen(fd, 1, &err, &s.log) == 0);
 	struct event process = {.process = {.pid = PID, .started = 1, .forked = TIME_NONE}};
-	struct proc p = {.pid = PID, .num = ++s.next_proc};
+	struct proc p = {.pid = PID, .num = ++s.known->procs};
 	sup_event(&s, EVENT_process, sup_now(&s), &p, &process);
 	struct channel_window window = {.p = w, .n = n};
 	struct channel_image image = {.windows = &window, .n = 1};

@@ -557,6 +557,11 @@ uint64_t log_writer_session(const struct log_writer *w)
 	return w->sh->session;
 }
 
+int64_t log_writer_last(const struct log_writer *w)
+{
+	return current(w)->last;
+}
+
 size_t log_writer_pending(const struct log_writer *w)
 {
 	return current(w)->len;

@@ -42,6 +42,8 @@ int log_writer_flush(struct log_writer *w);
 /* Called in another process that inherited w (fork) after the writing process has died: makes what had gathered
  * consistent (whole events only) and lets this process go on as the session's writer. */
 int log_writer_takeover(struct log_writer *w);
+/* The time of the latest event that was kept; 0: there was none. */
+int64_t log_writer_last(const struct log_writer *w);
 /* Events lost so far to failed writes. */
 uint64_t log_writer_lost(const struct log_writer *w);
 /* The segment's path, for messages. */

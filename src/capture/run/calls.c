@@ -274,11 +274,14 @@ int sup_trap(struct sup *s, const struct trap *t)
 	}
 	s->refuse = 0;
 	s->plain = false;
-	counted_before(s, p, t);
+	if (!p->old_code)
+		counted_before(s, p, t);
 	xattr_trap(s, p, t);
 	dispatch(s, p, t, first_stop);
-	counted_after(s, p, t);
-	opens_after(s, p, t);
+	if (!p->old_code) {
+		counted_after(s, p, t);
+		opens_after(s, p, t);
+	}
 	opens_unbar(s);
 	if (s->plain && s->current == k) {
 		k->can_block = false;

@@ -563,7 +563,7 @@ static bool begin(struct teller *t)
 		sup_gap(t->s, NULL, TERM_gap_hdf5, 0, "a program that was not seen used HDF5");
 		return false;
 	}
-	t->subject = (struct proc){.pid = (pid_t)h->pid, .num = ++t->s->next_proc};
+	t->subject = (struct proc){.pid = (pid_t)h->pid, .num = ++t->s->known->procs};
 	struct event ev = {.process = {.pid = h->pid, .started = h->started, .forked = TIME_NONE}};
 	sup_event(t->s, EVENT_process, t->now, &t->subject, &ev);
 	struct event image = {.image = {.n = t->n}};

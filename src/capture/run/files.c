@@ -120,7 +120,7 @@ static struct file *file_add(struct sup *s, struct file *f)
 	f->next = s->files[i];
 	s->files[i] = f;
 	s->nfiles++;
-	f->num = ++s->next_file;
+	f->num = ++s->known->files;
 	f->recent = true;
 	return f;
 }
@@ -334,7 +334,7 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 
 uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen, int64_t time)
 {
-	struct event ev = {.file = {.num = ++s->next_file,
+	struct event ev = {.file = {.num = ++s->known->files,
 	                            .kind = kind,
 	                            .domain = say_domain(s, f->domain),
 	                            .ino = f->ino,

@@ -326,7 +326,7 @@ static void stopped(struct guard *g, pid_t tid, int status)
 static bool ours(struct guard *g, pid_t tid)
 {
 	char name[48], text[512];
-	if (tid == g->control->root)
+	if (tid == g->control->root && !__atomic_load_n(&g->control->adopted, __ATOMIC_ACQUIRE))
 		return true;
 	snprintf(name, sizeof(name), "/proc/%d/stat", tid);
 	FILE *f = fopen(name, "re");

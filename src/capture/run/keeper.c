@@ -1,6 +1,8 @@
 #include "capture/run/keeper.h"
 
 #include "base/io.h"
+#include "base/procfs.h"
+#include "capture/run/adopt.h"
 #include "capture/run/safe.h"
 #include "capture/run/standby.h"
 #include "capture/run/standstill.h"
@@ -183,7 +185,9 @@ static void keep_in_background(struct keeper *k)
 	start_standby(k);
 	/* While the worker lives there is nothing to do but to hold the listener. */
 	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
-		if (kill(k->worker, 0) < 0)
+		struct procfs f;
+		/* Who is its parent now may never wait for it. */
+		if (procfs_stat(k->worker, &f) < 0 || f.state == 'Z' || f.state == 'X')
 			break;
 		usleep(50000);
 	}
@@ -252,12 +256,131 @@ int64_t keeper_clock(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* False: there is no command. */
+static int64_t monotonic(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+/* The command and its orphans, where they are this process's children and another worker records them. */
+static void reap_adopted(struct keeper *k)
+{
+	siginfo_t si = {0};
+	struct rusage used;
+	int status;
+	pid_t root = k->control->root;
+	if (waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG) == 0 && si.si_pid == root)
+		raise(SIGSTOP);
+	if (!k->control->reaped && wait4(root, &status, WNOHANG, &used) == root && !WIFSTOPPED(status)) {
+		k->control->status = status;
+		k->used = used;
+		k->used_known = true;
+		__atomic_store_n(&k->control->reaped, 1, __ATOMIC_RELEASE);
+		kill(k->worker, SIGCHLD);
+	}
+	/* The worker's own end is for whoever asks about that. */
+	for (si.si_pid = 0; waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid; si.si_pid = 0) {
+		if (si.si_pid == k->worker || si.si_pid == root || waitpid(si.si_pid, NULL, WNOHANG) < 0)
+			break;
+		if (si.si_pid == k->standby)
+			k->standby = -ESRCH;
+	}
+}
+
+struct pause {
+	struct keeper *k;
+	int64_t until;
+};
+
+static bool until_then(void *arg)
+{
+	const struct pause *p = arg;
+	return keep_on(p->k) && monotonic() < p->until;
+}
+
+/* The new worker is taking up what lives: true, when it has. It may hang, at a file system; nobody waits for that. */
+static bool is_taken_up(struct keeper *k)
+{
+	enum { PATIENCE_MS = 1000 };
+	for (int ms = 0; ms < PATIENCE_MS; ms++) {
+		if (__atomic_load_n(&k->control->taken, __ATOMIC_ACQUIRE))
+			return true;
+		if (waitpid(k->worker, NULL, WNOHANG) == k->worker)
+			return false;
+		usleep(1000);
+	}
+	/* It does not touch the log any more, once it is over; that it is may take its time, and calls go on meanwhile. */
+	kill(k->worker, SIGKILL);
+	int status;
+	while (waitpid(k->worker, &status, WNOHANG) == 0) {
+		struct pause p = {k, monotonic() + 10000000};
+		k->worker_alive = 0;
+		notify_keep(k->listener, &k->control->page, until_then, &p);
+	}
+	return false;
+}
+
+/* Another worker after one that was killed. False: none is to be, or the command has ended meanwhile. */
+static bool revive(struct keeper *k, int64_t died)
+{
+	enum { MOST = 20, LONGEST = 7 };
+	const int64_t short_life = 60000000000LL, first_pause = 100000000;
+	while (k->choice.way == WAY_NOTIFY && k->listener >= 0 && !k->control->ended && k->revivals < MOST &&
+	       !__atomic_load_n(&k->control->page.stop, __ATOMIC_ACQUIRE)) {
+		if (k->revived && monotonic() - k->revived > short_life)
+			k->revivals = 0;
+		unsigned n = k->revivals < LONGEST ? k->revivals : LONGEST;
+		struct pause p = {k, n ? monotonic() + (first_pause << n) : 0};
+		notify_keep(k->listener, &k->control->page, until_then, &p);
+		if (!keep_on(k))
+			return false;
+		k->revivals++;
+		k->revived = monotonic();
+		__atomic_store_n(&k->control->taken, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&k->control->server, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&k->control->adopted, 1, __ATOMIC_RELEASE);
+		k->worker = fork();
+		if (k->worker == 0) {
+			k->w->notice = k->life[1];
+			worker_adopt(k->w, k->listener, died);
+		}
+		if (k->worker > 0 && is_taken_up(k)) {
+			k->worker_alive = 1;
+			return true;
+		}
+		log_writer_takeover(k->sup->log);
+	}
+	return false;
+}
+
+/* How the command ended is known here only: to whoever watches what the run used. */
+static void tell_lost(struct keeper *k)
+{
+	const struct run_observer *o = k->o->observer;
+	if (o && o->lost)
+		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, keeper_clock());
+}
+
+static void say_death(struct keeper *k)
+{
+	struct sup *s = k->sup;
+	struct event ev = {.gap = {.reason = TERM_gap_recorder_died,
+	                           .from = log_writer_last(s->log),
+	                           .text = str_of("the recorder was killed")}};
+	if (__atomic_load_n(&k->control->quit, __ATOMIC_ACQUIRE))
+		return; /* it has said so itself */
+	sup_event(s, EVENT_gap, sup_now(s), NULL, &ev);
+	s->gaps |= 1u << TERM_gap_recorder_died;
+	log_writer_flush(s->log);
+}
+
+/* After the worker's death, until the command's end; or until another worker is there (worker_alive). False: there is
+ * no command. */
 static bool take_over(struct keeper *k)
 {
 	struct sup *s = k->sup;
 	struct traced traced = {0};
-	bool said = k->control->ended;
 	k->worker_alive = 0;
 	if (k->choice.way == WAY_TRACE)
 		traced_seize(&traced); /* before anything else: until then calls fail */
@@ -266,8 +389,15 @@ static bool take_over(struct keeper *k)
 		return false;
 	let_go(k);
 	keeper_fetch_listener(k);
-	sup_gap(s, NULL, TERM_gap_recorder_died, 0, "the recorder was killed; what followed was not seen");
-	log_writer_flush(s->log);
+	if (k->listener >= 0)
+		notify_release(k->listener, &k->control->page);
+	bool said = k->control->ended || (k->control->reaped && k->control->telling);
+	k->control->ended |= k->control->reaped;
+	say_death(k);
+	if (revive(k, sup_now(s)))
+		return true;
+	if (!k->control->quit && k->revivals)
+		sup_gap(s, NULL, TERM_gap_recorder_died, 0, "no recorder followed the last one; the rest was not seen");
 	/* Orphans of the worker are ours now: the command among them. */
 	if (k->choice.way == WAY_TRACE)
 		keep_tracing(k, &traced);
@@ -279,9 +409,7 @@ static bool take_over(struct keeper *k)
 		if (kill(k->control->root, 0) < 0 && errno == ESRCH)
 			break;
 	}
-	const struct run_observer *o = k->o->observer;
-	if (o && o->lost)
-		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, keeper_clock());
+	tell_lost(k);
 	if (!k->control->ended) /* nobody knows any more how it ended */
 		k->control->status = 125 << 8;
 	channel_sweep(s, true);
@@ -345,22 +473,29 @@ bool keeper_wait(struct keeper *k)
 		char c[16];
 		if (p[1].revents & POLLIN)
 			(void)!read(k->life[0], c, sizeof(c));
-		if (__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
-			waitpid(k->worker, NULL, 0);
-			return true;
-		}
+		if (k->revivals)
+			reap_adopted(k);
 		int status;
-		if (waitpid(k->worker, &status, WNOHANG) == k->worker) {
-			return __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) || take_over(k);
+		bool done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
+		if (waitpid(k->worker, &status, done ? 0 : WNOHANG) == k->worker) {
+			done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
+			if (!done && !take_over(k))
+				return false;
+			if (!done && k->worker_alive)
+				continue;
+			if (done && k->revivals)
+				tell_lost(k);
+			return true;
 		}
 		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
 		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. */
 		bool stays = k->o->orphans != ORPHANS_DETACH || __atomic_load_n(&k->control->stays, __ATOMIC_ACQUIRE);
 		waited += n == 0 && (left || (ended && !stays)) ? timeout : 0;
 		if (waited >= (left ? 100 : 2000)) {
+			if (k->revivals)
+				tell_lost(k);
 			keep_in_background(k);
 			return true;
 		}
 	}
 }
-

@@ -1,7 +1,10 @@
 /* keeper.h - the process the user started, once the worker is there: it passes signals on, sees the worker's death and
  * what follows it, and ends as the command ended. Internal to capture/run.
  *
- * One thread. After the worker's death it lets every stopped call go on. */
+ * One thread. After the worker's death it answers what that held and starts a new worker, which takes up the processes
+ * that live (adopt.h). A worker that does not live for a minute is followed by another ever later: at once, then after
+ * 0.2, 0.4 ... 12.8 seconds, and after the 20th by none. Meanwhile, and after that, this process lets every call go on.
+ */
 #ifndef STEMMA_CAPTURE_RUN_KEEPER_H
 #define STEMMA_CAPTURE_RUN_KEEPER_H
 
@@ -31,10 +34,13 @@ struct keeper {
 	struct rusage used;    /* by the command, where it was waited for here */
 	bool used_known;
 	bool was_seen;           /* ... by the worker, which waited for it and was killed then */
+	struct worker *w;        /* as it was before the first worker was started, but for what is shared */
 	struct safe_place *safe; /* --capture=safe: what it has instead of a listener; NULL: another mode */
 	int memory;              /* descriptor of control; -1: it has none */
-	int life[2];             /* the pipe by which the standby sees that nobody of the recorder is left; [0] is read here */
-	pid_t standby;           /* 0: not started; negative: it cannot be */
+	int life[2];       /* the pipe by which the standby sees that nobody of the recorder is left; [0] is read here */
+	pid_t standby;     /* 0: not started; negative: it cannot be */
+	unsigned revivals; /* workers started after the first */
+	int64_t revived;   /* when the last of them was; CLOCK_MONOTONIC, ns */
 };
 
 /* Until the command has ended and its record is closed; or the command has ended, and others live on. False: the worker

@@ -502,7 +502,8 @@ static void enter_mpi(struct sup *s, const char *command)
 int capture_run(const struct run_options *o, struct err *err, int *ret_status, const char **ret_note)
 {
 	static struct worker w; /* big tables: not on the stack */
-	struct keeper k = {.o = o, .sup = &w.sup, .listener = -1, .from_command = -1, .memory = -1, .life = {-1, -1}};
+	struct keeper k = {
+	    .o = o, .w = &w, .sup = &w.sup, .listener = -1, .from_command = -1, .memory = -1, .life = {-1, -1}};
 	struct sup *s = &w.sup;
 	struct sock_fprog prog = {0};
 	char host[LOG_PLACE_HOST], day[128];
@@ -583,6 +584,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	}
 	w.control = k.control;
 	s->page = &k.control->page;
+	s->known = &k.control->known;
 	w.keeper = getpid();
 	w.notice = k.life[1];
 	log_writer_flush(s->log);

@@ -59,6 +59,7 @@ int nested_begins(struct sup *s, struct proc *p, const struct where *w)
 	channel_nested(&s->channel, id);
 	memcpy(p->run, id, ULID_LEN + 1);
 	p->run_root = true;
+	known_note(s->known, p);
 	bool elsewhere = home && remote_string(w->tid, home, place, sizeof(place)) > 0 && !same_home(s, place);
 	return elsewhere ? MARKER_ELSEWHERE : MARKER_ANSWER;
 }

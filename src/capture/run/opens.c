@@ -718,6 +718,16 @@ static bool write_own(const struct proc *p, uint64_t slot)
 	return process_vm_writev(p->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(own);
 }
 
+bool opens_disown(struct sup *s, struct proc *p)
+{
+	struct opens_own own;
+	(void)s;
+	if (remote_read(p->pid, OPENS_OWN, &own, sizeof(own)) != (ssize_t)sizeof(own))
+		return false;
+	p->old_code = true;
+	return own.slot && !write_own(p, 0);
+}
+
 /* A child without an exec has its parent's code, and if the memory is its own an empty page. */
 static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 {

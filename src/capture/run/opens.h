@@ -31,6 +31,10 @@ void opens_unbar(struct sup *s);
 void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 /* A descriptor's number that p does not use, high up; -1: none is known. */
 int opens_free_number(const struct proc *p);
+/* Of a process that the worker before this one knew, or whose parent it knew: has it code and a log of that worker's?
+ * What it opens by that code goes into a log that nobody reads. True: it does so from now on, and the record is to say
+ * so; false: it has none, or stops for its opens again. */
+bool opens_disown(struct sup *s, struct proc *p);
 /* p is another program now, or over; its log has been read. */
 void opens_free(struct sup *s, struct proc *p);
 

@@ -397,8 +397,9 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	}
 	p->pid = pid;
 	p->pidfd = pidfd;
-	p->num = ++s->next_proc;
 	p->started = (int64_t)st.started;
+	const struct known_proc *was = s->adopted ? known_find(s->known, pid, p->started) : NULL;
+	p->num = was ? was->num : ++s->known->procs;
 	p->seen = now;
 	p->ppid = parent ? parent->pid : 0;
 	p->parent_num = parent ? parent->num : 0;
@@ -427,9 +428,20 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		p->catches_child = parent->catches_child;
 		p->wchar_exec = 0;                  /* a new process begins at 0 */
 		p->uncounted |= parent->uring_said; /* a ring is the child's, too */
+		p->old_code = parent->old_code;
 		p->jobserver = jobserver_copy(&parent->jobserver);
 	}
-	if (parent && forked < parent->seen)
+	if (was) { /* by the worker before this one */
+		forked = now;
+		p->execn = was->execn;
+		p->exe_dev = was->exe_dev;
+		p->exe_ino = was->exe_ino;
+		memcpy(p->run, was->run, sizeof(p->run));
+		p->run_root = was->run_root;
+		p->wchar_exec = UINT64_MAX;
+		p->uncounted = true;
+	}
+	if (parent && !was && forked < parent->seen)
 		forked = parent->seen;
 	if (parent && parent->cwd && !parent->fs_per_thread && !(parent->stale & STALE_CWD) && parent->moved < forked)
 		p->cwd = strdup(parent->cwd);
@@ -445,7 +457,9 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		exec_settle(s, parent, -1); /* whatever it does now, it forked before */
 	struct event ev = {
 	    .process = {.pid = (uint64_t)pid, .started = p->started, .parent = p->parent_num, .forked = forked}};
-	sup_event(s, EVENT_process, now, p, &ev);
+	if (!was)
+		sup_event(s, EVENT_process, now, p, &ev);
+	known_note(s->known, p);
 	if (s->observer && s->observer->born)
 		s->observer->born(s->observer->arg, pid, p->ppid, forked, now);
 	if (parent && parent->anon_shm) {
@@ -453,7 +467,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 		struct event lv = {.link = {.other = parent->num, .via = TERM_via_shm}};
 		sup_event(s, EVENT_link, now, p, &lv);
 	}
-	if (!parent && pid != s->root)
+	if (!parent && !was && pid != s->root)
 		sup_gap(s, p, TERM_gap_parent_unseen, 1, "its parent had ended before it was seen");
 	if (parent && parent->foreign)
 		p->foreign = true;
@@ -879,6 +893,7 @@ void proc_dead(struct sup *s, struct proc *p)
 		}
 	}
 	proc_end_accesses(s, p, sup_now(s));
+	known_forget(s->known, p);
 	struct proc **at = &s->procs[(unsigned)p->pid & (HASH_SIZE - 1)];
 	while (*at != p)
 		at = &(*at)->next;

@@ -2,7 +2,8 @@
  *
  * Three processes besides the command's own: the one the user started (keeper: it holds the listener too, forwards
  * signals, returns the status), its child the worker (handles the stops and writes the log), and the worker's child,
- * the command. Either of the first two may be killed at any moment without the command noticing. */
+ * the command. A run that lasts has a fourth, the standby (standby.h). Any of the first two, or both, may be killed at
+ * any moment without the command noticing; a worker that was killed is followed by another (adopt.h). */
 #ifndef STEMMA_CAPTURE_RUN_H
 #define STEMMA_CAPTURE_RUN_H
 

@@ -103,7 +103,7 @@ struct sproc *sproc_add(struct safe *f, uint32_t pid, uint32_t image, struct spr
 	}
 	s->few |= ours && p->pidfd < 0 && (errno == EMFILE || errno == ENFILE);
 	uint64_t per = 1000000000u / (unsigned)s->hz;
-	p->num = ++s->next_proc;
+	p->num = ++s->known->procs;
 	p->started = ticks ? (int64_t)(ticks * per) : (forked - s->clock_offset) / (int64_t)per * (int64_t)per;
 	/* Not known: after its parent began the fork, where that is known, and before it said anything. On a busy machine
 	 * there may be 100 ms between. */

@@ -3,9 +3,9 @@
  * privilege and every tracer it wants. */
 #include "base/hash.h"
 #include "capture/run/inside.h"
-#include "redact/redact.h"
 #include "capture/run/worker.h"
 #include "event/env.h"
+#include "redact/redact.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -96,8 +96,7 @@ static size_t words_of(pid_t pid, bool env, struct buf *ret)
 	return count;
 }
 
-/* It runs another program than when it was looked at last. */
-static void became(struct sup *s, struct proc *p)
+void proc_became(struct sup *s, struct proc *p)
 {
 	char name[48];
 	struct where w;
@@ -125,6 +124,9 @@ static void became(struct sup *s, struct proc *p)
 	                            .run = str_of(p->run)}};
 	p->exec_start = sup_now(s);
 	sup_event(s, EVENT_exec, p->exec_start, p, &ev);
+	p->exe_dev = exe ? exe->dev : 0;
+	p->exe_ino = exe ? exe->ino : 0;
+	known_note(s->known, p);
 	inside_look(s, p, exe);
 	free(argv);
 	free(env);
@@ -148,11 +150,11 @@ static void look_at(struct sup *s, pid_t pid, const struct proc *parent)
 		/* A fork has its parent's image until it becomes something else; so has an orphan, as far as can be told. */
 		p->image = parent ? parent->image : image;
 		if (!parent)
-			became(s, p);
+			proc_became(s, p);
 	}
 	if (p->image != image) {
 		p->image = image;
-		became(s, p);
+		proc_became(s, p);
 	}
 }
 
@@ -219,7 +221,7 @@ bool worker_scan(struct worker *w)
 	uint64_t image = root ? image_of(s->root) : 0;
 	if (image && image != root->image) {
 		root->image = image;
-		became(s, root);
+		proc_became(s, root);
 	}
 	push_children(s, &k, getpid(), true); /* the command, and orphans that came to this process */
 	while (k.n)

@@ -2,8 +2,8 @@
  *
  * The keeper starts it when the run has lasted 20 ms; a shorter run has none and pays nothing. It is a child of the
  * keeper in a session of its own. It ends when nobody is left under the filter. It needs a memfd and a program beside
- * this one or in the library folder: where either is missing the run goes on without it. Cost: one vfork and exec, about
- * 0.4 ms of processor time a run; about 50 KiB of memory. */
+ * this one or in the library folder: where either is missing the run goes on without it. Cost: one vfork and exec,
+ * about 0.4 ms of processor time a run; about 50 KiB of memory. */
 #ifndef STEMMA_CAPTURE_RUN_STANDBY_H
 #define STEMMA_CAPTURE_RUN_STANDBY_H
 

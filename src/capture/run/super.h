@@ -14,6 +14,7 @@
 #include "base/ulid.h"
 #include "capture/run/channel.h"
 #include "capture/run/jobserver.h"
+#include "capture/run/known.h"
 #include "capture/run/run.h"
 #include "capture/trap/trap.h"
 #include "event/event.h"
@@ -244,6 +245,7 @@ struct proc {
 	struct jobserver jobserver;
 	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
 	bool run_root;          /* the nested run ends with it */
+	bool old_code;          /* it has code and logs of a worker that was killed (opens_disown) */
 };
 
 enum stale { STALE_CREDS = 1, STALE_ROOT = 2, STALE_CWD = 4 };
@@ -314,7 +316,9 @@ struct sup {
 	size_t nprocs; /* alive */
 	struct pending *pending;
 	size_t npending;
-	uint64_t next_file, next_proc, traps;
+	struct known *known; /* numbers given out, and the processes that live; in memory that outlives this process */
+	bool adopted;        /* this is not the first worker: another was killed */
+	uint64_t traps;
 	uint64_t moment;      /* number of the stop, death or tick being handled: what was read in an earlier one is old */
 	int64_t since;        /* when the server took up the stop it is at, or last got on with it; 0: none */
 	struct task *current; /* whose stop is being handled */
@@ -549,6 +553,8 @@ void proc_refresh_root(struct sup *s, struct proc *p);
 void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code);
 /* Its wait status, from its zombie or, from Linux 6.15 on, from its pidfd. */
 bool proc_how_ended(struct proc *p, int *ret_status);
+/* It runs another program than when it was looked at last: what /proc says of that one (scan.c). */
+void proc_became(struct sup *s, struct proc *p);
 /* Is it over? Of processes without a pidfd; how it ended may still be there to be read. */
 bool proc_over(const struct proc *p);
 /* The pidfd says it is over. */

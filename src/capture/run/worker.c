@@ -1,5 +1,6 @@
 #include "capture/run/worker.h"
 #include "base/io.h"
+#include "capture/run/adopt.h"
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
 #include "capture/run/images.h"
@@ -432,9 +433,11 @@ static uint64_t own_cpu(void)
 void worker_command_ended(struct worker *w, int status)
 {
 	struct sup *s = &w->sup;
-	struct proc *p = proc_by_pid(s, s->root);
+	struct proc *p = proc_by_pid(s, s->root), over = {.pid = s->root};
 	if (p)
 		proc_status(s, p, status);
+	else if (s->adopted && (over.num = adopt_root(s))) /* it ended while nobody watched */
+		p = &over;
 	worker_run_end(w, p, status);
 }
 
@@ -525,6 +528,9 @@ static void reap(struct worker *w)
 	struct sup *s = &w->sup;
 	siginfo_t si;
 	see_stop(w);
+	/* What the keeper has waited for is told here, once. */
+	if (s->adopted && __atomic_load_n(&w->control->reaped, __ATOMIC_ACQUIRE) && !w->control->ended)
+		worker_command_ended(w, w->control->status);
 	while (next_over(w, &si)) {
 		int status = 0;
 		struct proc *p = proc_by_pid(s, si.si_pid);
@@ -546,15 +552,16 @@ static void reap(struct worker *w)
 /* Processes that have ended. Nobody waits for their pidfds: waking this thread at each death, on another processor,
  * costs the job more than all its stops (measured: 1000 x /bin/true 1.85 against 1.4); looked at once a tick they cost
  * nothing. */
-static void bury(struct sup *s)
+static void bury(struct worker *w)
 {
+	struct sup *s = &w->sup;
 	struct epoll_event got[64];
 	int n;
 	do {
 		n = epoll_wait(s->epoll, got, 64, 0);
 		for (int i = 0; i < n; i++) {
 			struct proc *p = proc_by_pid(s, (pid_t)got[i].data.u64);
-			if (p)
+			if (p && !(s->adopted && p->pid == s->root && !w->control->ended))
 				proc_dead(s, p);
 		}
 	} while (n == 64);
@@ -633,6 +640,20 @@ void worker_take_signals(struct worker *w)
 			__atomic_add_fetch(&w->control->got[si.ssi_signo], 1, __ATOMIC_RELEASE);
 }
 
+/* `stemma stop`: this process ends with what it has seen. The keeper lets calls go on and writes the end. */
+static void stop_if_asked(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	if (!__atomic_load_n(&w->control->page.stop, __ATOMIC_ACQUIRE) || !lock_soon(w))
+		return;
+	if (s->opens)
+		opens_read(s);
+	sup_gap(s, NULL, TERM_gap_lost, 0, "the recording was ended by stemma stop; what followed was not seen");
+	sup_flush(s);
+	__atomic_store_n(&w->control->quit, 1, __ATOMIC_RELEASE);
+	_exit(0);
+}
+
 void worker_main(struct worker *w)
 {
 	struct sup *s = &w->sup;
@@ -653,6 +674,7 @@ void worker_main(struct worker *w)
 		}
 		worker_take_signals(w);
 		watch_server(w);
+		stop_if_asked(w);
 		if (!lock_soon(w)) {
 			busy = true;
 			continue;
@@ -671,7 +693,7 @@ void worker_main(struct worker *w)
 			over = !worker_scan(w);
 		reap(w);
 		worker_continue(w->control, w->keeper);
-		bury(s);
+		bury(w);
 		channel_sweep(s, false);
 		if (__atomic_load_n(&w->control->ended, __ATOMIC_RELAXED)) {
 			/* The keeper is woken once: by our end, where nobody outlives the command. */

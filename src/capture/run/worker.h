@@ -8,7 +8,8 @@
 
 /* In memory shared by keeper and worker. Written by the worker, but where it says otherwise. */
 struct control {
-	struct notify_page page;
+	struct notify_page page; /* first: the standby maps it, too */
+	struct known known;
 	pid_t root;
 	int status;       /* wait status of the command, valid when seen or ended */
 	unsigned seen;    /* it has ended, and was not waited for before this was set */
@@ -19,6 +20,10 @@ struct control {
 	unsigned done;    /* log closed, nobody left */
 	unsigned left;    /* the command has ended, and processes that outlive it are being recorded */
 	unsigned stays;   /* ... and are about to be ended, which is waited for */
+	unsigned reaped;  /* the keeper has waited for the command, of whose status is valid. Written by the keeper */
+	unsigned adopted; /* this worker is not the first; the command is the keeper's child. Written by the keeper */
+	unsigned taken;   /* the new worker has taken up the processes, and serves */
+	unsigned quit;    /* the worker ended as it was asked to (page.stop), with the record unfinished */
 	unsigned got[65]; /* signals the worker received: those sent to the whole group */
 	pid_t server;     /* the worker's thread that takes the stops; 0: not yet */
 	pid_t standby;    /* the third holder of the listener (standby.h), 0: none. Written by the keeper */

@@ -102,11 +102,16 @@ bool notify_valid(int listener, const struct notify_slot *slot)
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-void notify_keep(int listener, struct notify_page *page, bool (*more)(void *arg), void *arg)
+void notify_release(int listener, struct notify_page *page)
 {
 	for (int i = 0; i < NOTIFY_SLOTS; i++)
-		if (page->slot[i].id)
+		if (__atomic_load_n(&page->slot[i].id, __ATOMIC_ACQUIRE))
 			notify_continue(listener, &page->slot[i]);
+}
+
+void notify_keep(int listener, struct notify_page *page, bool (*more)(void *arg), void *arg)
+{
+	notify_release(listener, page);
 	struct notify_slot *slot = &page->slot[SLOT_KEEPER];
 	struct trap t;
 	while (more(arg)) {

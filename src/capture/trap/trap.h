@@ -136,6 +136,8 @@ int notify_give(int listener, const struct notify_slot *slot, int fd, int number
 int notify_refuse(int listener, struct notify_slot *slot, int error);
 /* Still waiting? False once the thread is gone, and then its /proc entries may be another's. */
 bool notify_valid(int listener, const struct notify_slot *slot);
+/* Lets go on what was received and not answered. */
+void notify_release(int listener, struct notify_page *page);
 /* The keeper's whole job after the worker's death: answers what was received, then everything that comes, until nobody
  * is left or `more` says false (asked every 100 ms). */
 void notify_keep(int listener, struct notify_page *page, bool (*more)(void *arg), void *arg);
