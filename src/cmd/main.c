@@ -3,6 +3,7 @@
 #include "cmd/cmd_cc.h"
 #include "cmd/keeping.h"
 #include "cmd/mend.h"
+#include "event/log_writer.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -106,6 +107,8 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		goto out;
 	}
 	options_defaults(command, &c.config, opts);
+	const char *sync = config_get(&c.config, CONFIG_sync);
+	log_writer_sync_when = !strcmp(sync, "frame") ? LOG_SYNC_FRAME : !strcmp(sync, "end") ? LOG_SYNC_END : LOG_SYNC_NEVER;
 	if (calls[command - commands] != call_run &&
 	    !compiles) /* which write nothing there, and is not to wait for a locale's files */
 		look_at_output(&c);

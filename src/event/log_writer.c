@@ -23,6 +23,7 @@
 #define SPARE 256          /* bytes of a frame that holds a gap event, and some more */
 
 uint64_t log_writer_segment_max = LOG_SEGMENT_MAX;
+enum log_sync log_writer_sync_when = LOG_SYNC_NEVER;
 
 /* All that changes while events are added. There are two of them in the shared memory and `which` says which one holds;
  * the other is filled and then made to hold by one store. So a SIGKILL at any instruction leaves the state before an
@@ -334,6 +335,9 @@ static int write_frame(struct log_writer *w, struct state *s)
 		s->size += n;
 		s->number++;
 		s->len = s->count = 0;
+		/* It is in the log whatever the disk says; log_writer_sync says it again at the end. */
+		if (log_writer_sync_when == LOG_SYNC_FRAME && w->dir >= 0)
+			fdatasync(w->fd);
 	}
 	publish(w, s);
 	if (w->packed.cap > 2 * KEEP)
@@ -446,6 +450,23 @@ int log_writer_flush(struct log_writer *w)
 	return r;
 }
 
+/* The segment, its directory, and those above up to the record's, which may be new. */
+int log_writer_sync(struct log_writer *w)
+{
+	enum { ABOVE = 3 }; /* <home>/logs/<host>/<day> */
+	int r = log_writer_flush(w), dir = w->dir < 0 ? -1 : openat(w->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fdatasync(w->fd) < 0 && r == 0)
+		r = -errno;
+	for (int i = 0; dir >= 0; i++) {
+		if (fsync(dir) < 0 && errno != EINVAL && r == 0) /* EINVAL: a file system without */
+			r = -errno;
+		int up = i < ABOVE ? openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+		close(dir);
+		dir = up;
+	}
+	return r;
+}
+
 int log_writer_takeover(struct log_writer *w)
 {
 	struct state s = *current(w);
@@ -548,6 +569,10 @@ int log_writer_close(struct log_writer *w)
 	int r = log_writer_flush(w);
 	if (r < 0)
 		write_what_fits(w);
+	if (log_writer_sync_when != LOG_SYNC_NEVER && w->dir >= 0) {
+		int synced = log_writer_sync(w);
+		r = r < 0 ? r : synced;
+	}
 	writer_free(w);
 	return r;
 }

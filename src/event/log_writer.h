@@ -21,6 +21,12 @@ struct log_writer;
 /* Bytes after which a slot's next segment is begun: LOG_SEGMENT_MAX; tests lower it. */
 extern uint64_t log_writer_segment_max;
 
+/* When what was written is made to stay after a power loss. Never: the kernel does it within about half a minute. End:
+ * when the session is closed. Frame: after each frame, at the cost of a write to the disk. */
+enum log_sync { LOG_SYNC_NEVER, LOG_SYNC_END, LOG_SYNC_FRAME };
+/* Of all writers of this process that have a directory; LOG_SYNC_NEVER unless it is set before they are opened. */
+extern enum log_sync log_writer_sync_when;
+
 /* Leases a slot in <home>/logs/<host>/<day>/ and opens its segment (creating directories 0700 and files 0600 where
  * missing). `day` is the directory's name (a UTC day or a job id; no slash). home is where the store's logs are; lock
  * files go to local disk. Draws a random session number. O_CLOEXEC all.
@@ -39,6 +45,8 @@ uint64_t log_writer_size(const struct log_writer *w);
 size_t log_writer_pending(const struct log_writer *w);
 /* Writes a frame with what has gathered. 0, or -errno if it could not be written now (it is kept). */
 int log_writer_flush(struct log_writer *w);
+/* Flushes, and waits until the disk has it, with the names of the directories. 0, -errno. */
+int log_writer_sync(struct log_writer *w);
 /* Called in another process that inherited w (fork) after the writing process has died: makes what had gathered
  * consistent (whole events only) and lets this process go on as the session's writer. */
 int log_writer_takeover(struct log_writer *w);

@@ -77,6 +77,17 @@ int place_show(struct place *p, struct err *err)
 		return err_set(err, errno, "cannot create '%s'", p->path);
 	free(p->temporary);
 	p->temporary = NULL;
+	/* The name, and those of the folders above it that may be new: import, host, logs. */
+	char *dir = strdup(p->path), *slash = dir;
+	for (int i = 0; i < 4 && slash && (slash = strrchr(dir, '/')) && slash != dir; i++) {
+		*slash = '\0';
+		int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0) {
+			fsync(fd);
+			close(fd);
+		}
+	}
+	free(dir);
 	return 0;
 }
 

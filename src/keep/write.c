@@ -92,11 +92,11 @@ int keep_begin_at(int fd, struct err *err, struct log_writer **ret)
 	return rc;
 }
 
-int keep_end(struct log_writer *w, struct err *err)
+static int end_session(struct log_writer *w, bool durable, struct err *err)
 {
 	struct event ev = {.kind = EVENT_session_end, .time = keep_now()};
 	log_writer_add(w, &ev);
-	int rc = log_writer_flush(w);
+	int rc = durable ? log_writer_sync(w) : log_writer_flush(w);
 	uint64_t lost = log_writer_lost(w);
 	if (rc < 0)
 		err_set(err, -rc, "cannot write to the store: %s", log_writer_path(w));
@@ -104,6 +104,16 @@ int keep_end(struct log_writer *w, struct err *err)
 		rc = err_set(err, EFBIG, "cannot write to the store");
 	log_writer_close(w);
 	return rc;
+}
+
+int keep_end(struct log_writer *w, struct err *err)
+{
+	return end_session(w, false, err);
+}
+
+int keep_end_durable(struct log_writer *w, struct err *err)
+{
+	return end_session(w, true, err);
 }
 
 int keep_note(const char *home, const struct keep_note *n, struct err *err)
@@ -135,5 +145,5 @@ int keep_note(const char *home, const struct keep_note *n, struct err *err)
 	                              .version = n->version,
 	                              .user = str_of(keep_user())}};
 	log_writer_add(w, &note);
-	return keep_end(w, err);
+	return keep_end_durable(w, err);
 }

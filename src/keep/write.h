@@ -16,6 +16,8 @@ int keep_begin(const char *home, struct err *err, struct log_writer **ret);
 /* The same in a file (fd is taken over); it is flushed by keep_end. */
 int keep_begin_at(int fd, struct err *err, struct log_writer **ret);
 int keep_end(struct log_writer *w, struct err *err);
+/* The same, and the disk has it: for what is there to last. */
+int keep_end_durable(struct log_writer *w, struct err *err);
 
 struct keep_note {
 	struct str run;          /* ULID; or: */

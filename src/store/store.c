@@ -183,6 +183,22 @@ int store_turn(struct store *s, bool replace)
 	return fd;
 }
 
+/* A name that was given or taken stays so after a power loss: else an index that tells of forgotten runs could come back. */
+static void sync_dir_of(const char *path)
+{
+	char dir[4096];
+	if (snprintf(dir, sizeof(dir), "%s", path) >= (int)sizeof(dir))
+		return;
+	char *slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	int fd = open(slash ? (dir[0] ? dir : "/") : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
 int store_replace(struct store *s, const char *by, struct err *err)
 {
 	static const char *const tails[] = {"-wal", "-shm"};
@@ -197,6 +213,8 @@ int store_replace(struct store *s, const char *by, struct err *err)
 		rc = err_set(err, errno, "cannot put the index '%s' in its place", s->index);
 	else if (!by && unlink(s->index) < 0 && errno != ENOENT)
 		rc = err_set(err, errno, "cannot remove '%s'", s->index);
+	else
+		sync_dir_of(s->index);
 	if (turn >= 0)
 		close(turn);
 	return rc;

@@ -801,7 +801,7 @@ int chain_seal(struct chain *c,
 	if (rc == 0)
 		rc = put_seal(&s, 0);
 	if (s.log) {
-		int ended = keep_end(s.log, err);
+		int ended = keep_end_durable(s.log, err);
 		rc = rc < 0 ? rc : ended;
 	}
 	ret->seals = s.number - from;
@@ -883,7 +883,7 @@ int chain_cut(struct chain *c, const uint64_t *matched, size_t n, struct err *er
 	if (rc == 0)
 		rc = put_seal(&s, 1);
 	if (s.log) {
-		int ended = keep_end(s.log, err);
+		int ended = keep_end_durable(s.log, err);
 		rc = rc < 0 ? rc : ended;
 	}
 	vec_release(&x.again);
