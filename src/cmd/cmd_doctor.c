@@ -2,6 +2,7 @@
 #include "base/fileid.h"
 #include "base/io.h"
 #include "capture/run/run.h"
+#include "capture/run/standby.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor_hdf5.h"
 #include "cmd/run_functions.h"
@@ -140,6 +141,34 @@ static const char *line_in(const char *file, char *ret, size_t size)
 	io_text(file, ret, size);
 	ret[strcspn(ret, "\n")] = '\0';
 	return ret;
+}
+
+struct standbys {
+	unsigned n;
+	pid_t first;
+};
+
+static void count_standby(void *arg, pid_t pid, const char *run, bool own)
+{
+	struct standbys *s = arg;
+	(void)run, (void)own;
+	s->first = s->n++ ? s->first : pid;
+}
+
+/* What lets a job's calls go on when the recorder is killed. */
+static void check_standby(struct report *r)
+{
+	struct standbys s = {0};
+	char now[80] = "no run has one now";
+	if (!standby_found()) {
+		check(r, "standby", LIMITED, "its program was not found: a job fails if all of its recorder is killed");
+		return;
+	}
+	standby_each(count_standby, &s);
+	if (s.n)
+		snprintf(now, sizeof(now), "%u run%s %s one now, %sprocess %d", s.n, s.n > 1 ? "s" : "", s.n > 1 ? "have" : "has",
+		         s.n > 1 ? "among them " : "", s.first);
+	check(r, "standby", GOOD, "lets a job's calls go on if its recorder is killed; %s", now);
 }
 
 /* What is around us that takes something away. */
@@ -357,6 +386,7 @@ int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
 	check(&r, "kernel", GOOD, "%s %s %s", un.sysname, un.release, un.machine);
 	check_container(&r);
 	check_ways(&r, !o->quick);
+	check_standby(&r);
 	check_memory(&r);
 	check_groups(&r);
 	check_events(&r);

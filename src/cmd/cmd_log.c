@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/fmt.h"
 #include "cmd/items.h"
+#include "cmd/live.h"
 #include "cmd/things.h"
 
 #include <errno.h>
@@ -33,7 +34,10 @@ static int add_row(struct table *t, const struct run_info *r, uint64_t used, uin
 	fmt_span(&b, r->start, r->end);
 	table_cell(t, buf_view(&b));
 	buf_reset(&b);
-	fmt_ending(&b, r->ending, r->code);
+	if (r->ending == TERM_ending_unknown && live_standby(r->ulid))
+		buf_printf(&b, "runs");
+	else
+		fmt_ending(&b, r->ending, r->code);
 	table_cell(t, buf_view(&b));
 	table_cellf(t, "%llu", (unsigned long long)used);
 	table_cellf(t, "%llu", (unsigned long long)made);

@@ -1,5 +1,6 @@
 /* stemma show: all that is known of one run, file or execution. */
 #include "cmd/items.h"
+#include "cmd/live.h"
 #include "cmd/show_build.h"
 #include "cmd/show_jobs.h"
 #include "cmd/show_said.h"
@@ -315,8 +316,12 @@ static void run_text(const struct run_info *run)
 	fmt_span(&b, run->start, run->end);
 	field("time", &b);
 	buf_reset(&b);
-	fmt_ending(&b, run->ending, run->code);
-	if (run->end == TIME_NONE)
+	pid_t standby = run->ending == TERM_ending_unknown ? live_standby(run->ulid) : 0;
+	if (standby)
+		buf_printf(&b, "it runs (its standby is process %d)", standby);
+	else
+		fmt_ending(&b, run->ending, run->code);
+	if (run->end == TIME_NONE && !standby)
 		buf_printf(&b, " (it runs still, or its record was cut off)");
 	field("exit", &b);
 	field_str("within", run->outer);

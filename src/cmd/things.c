@@ -1,4 +1,5 @@
 #include "cmd/things.h"
+#include "cmd/live.h"
 
 #include "cmd/items.h"
 #include "query/fold.h"
@@ -62,6 +63,8 @@ json_t *run_json(struct cmd *c, const struct run_info *r)
 	js_ending(o, "exit", r->ending, r->code);
 	js_num(o, "inputs", used);
 	js_num(o, "outputs", made);
+	if (r->ending == TERM_ending_unknown && live_standby(r->ulid))
+		js_num(o, "standby", (uint64_t)live_standby(r->ulid));
 	js_pairs(o, "labels", &r->labels);
 	return o;
 }

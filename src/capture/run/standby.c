@@ -109,21 +109,9 @@ void standby_each(void (*each)(void *arg, pid_t pid, const char *run, bool own),
 		closedir(d);
 }
 
-struct wanted {
-	const char *run;
-	pid_t pid;
-};
-
-static void compare(void *arg, pid_t pid, const char *run, bool own)
+bool standby_is(pid_t pid, const char *run)
 {
-	struct wanted *w = arg;
-	if (own && strcmp(run, w->run) == 0)
-		w->pid = pid;
-}
-
-pid_t standby_of(const char *run)
-{
-	struct wanted w = {.run = run};
-	standby_each(compare, &w);
-	return w.pid;
+	char is[ULID_LEN + 1];
+	bool own;
+	return is_standby(pid, is, &own) && strcmp(is, run) == 0;
 }

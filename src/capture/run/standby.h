@@ -15,8 +15,8 @@
 pid_t standby_start(int listener, int memory, int life, const char *run);
 /* Each standby that this user may see, oldest first; run: the 26 characters of its run. own: it is this user's. */
 void standby_each(void (*each)(void *arg, pid_t pid, const char *run, bool own), void *arg);
-/* The standby of that run which belongs to this user, or 0. */
-pid_t standby_of(const char *run);
+/* Is the process the standby of that run? */
+bool standby_is(pid_t pid, const char *run);
 /* Is the program there that it takes? */
 bool standby_found(void);
 
