@@ -138,7 +138,7 @@ static void window_path(char *ret, uint32_t pid, uint32_t serial)
 
 static struct app_head *window_make(const char *path, uint32_t pid, uint32_t serial, uint64_t size)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (fd < 0)
 		return NULL;
 	void *map = MAP_FAILED;

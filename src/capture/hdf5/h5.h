@@ -42,6 +42,8 @@ struct h5_lib {
 struct h5_lib *h5_lib_of(const void *caller);
 /* That which has the address. NULL: it is in no HDF5, or there are too many. */
 struct h5_lib *h5_lib_at(const void *address);
+/* Those that were found are not unloaded any more. Before a dlclose. */
+void h5_lib_pin(void);
 /* Asks for its version. */
 void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3]);
 void h5_lib_say(const struct h5_lib *l, const unsigned version[3]);

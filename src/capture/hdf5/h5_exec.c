@@ -1,7 +1,6 @@
-/* Programs that the library would break do not get it. */
+/* Programs that the library would break do not get it; HDF5 is not unloaded under it. */
 #include "capture/hdf5/h5.h"
-
-#include <dlfcn.h>
+#include "capture/inject/symbols.h"
 
 static char library[1024];
 #include "capture/inject/leave.h"
@@ -18,7 +17,7 @@ static long absent(void)
 static void *look_up(void **real, const char *name)
 {
 	if (!*real) {
-		*real = dlsym(RTLD_NEXT, name);
+		*real = symbols_next_one(name);
 		*real = *real ? *real : (void *)(uintptr_t)absent;
 	}
 	return *real;
@@ -28,14 +27,20 @@ static void *look_up(void **real, const char *name)
 #define LEAVE_LOOK leave_fit
 #include "capture/inject/leave_execs.h"
 
+REAL_OF(dlclose);
+EXPORT int dlclose(void *handle);
+EXPORT int dlclose(void *handle)
+{
+	h5_lib_pin();
+	return REAL(dlclose)(handle);
+}
+
 __attribute__((constructor)) static void start(void)
 {
-	Dl_info info;
 	int keep = errno;
-	if (app_tape_on() && dladdr((void *)(uintptr_t)start, &info) && info.dli_fname && info.dli_fname[0] == '/') {
-		size_t n = length(info.dli_fname, sizeof(library));
-		if (n < sizeof(library))
-			memcpy(library, info.dli_fname, n + 1);
-	}
+	const char *file = app_tape_on() ? symbols_own_file() : NULL;
+	size_t n = file ? length(file, sizeof(library)) : sizeof(library);
+	if (n < sizeof(library))
+		memcpy(library, file, n + 1);
 	errno = keep;
 }

@@ -3,8 +3,8 @@
  * first of this process. Nothing stands in the environment, so that an HDF5 that cannot load it, or a program that
  * cannot carry this library, never hears of it: for those a name that is not found would be the end. */
 #include "capture/hdf5/h5.h"
+#include "capture/inject/symbols.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #define VARIABLE "HDF5_VOL_CONNECTOR"
@@ -30,16 +30,15 @@ __attribute__((constructor)) static void find_folder(void)
 {
 	static const char tail[] = "/vol";
 	const char *asked = in_environment("STEMMA_HDF5"), *slash;
-	Dl_info info;
-	void *next = dlsym(RTLD_NEXT, "getenv");
+	const char *file = symbols_own_file();
+	void *next = symbols_next_one("getenv");
 	memcpy(&real, &next, sizeof(real));
-	if (!asked || !strstr(asked, "vol") || !app_tape_on() || !dladdr((void *)(uintptr_t)find_folder, &info) ||
-	    !info.dli_fname || info.dli_fname[0] != '/' || !(slash = strrchr(info.dli_fname, '/')))
+	if (!asked || !strstr(asked, "vol") || !app_tape_on() || !file || !(slash = strrchr(file, '/')))
 		return;
-	size_t n = (size_t)(slash - info.dli_fname);
+	size_t n = (size_t)(slash - file);
 	if (n + sizeof(tail) > sizeof(folder))
 		return;
-	memcpy(folder + 1, info.dli_fname + 1, n - 1);
+	memcpy(folder + 1, file + 1, n - 1);
 	memcpy(folder + n, tail, sizeof(tail));
 	folder[0] = '/';
 }

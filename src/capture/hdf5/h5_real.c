@@ -1,11 +1,15 @@
 /* Where the real functions are. A module's calls come to us because preloaded libraries stand in everybody's scope;
  * what they would have come to otherwise is the next definition in the global scope or, for a module that was loaded on
  * its own (a Python module with RTLD_LOCAL, a wheel with a renamed HDF5), the one in the module's own. So each caller's
- * module is looked at once, and may have its own HDF5. A HDF5 that was found stays loaded: its functions are kept. */
+ * module is looked at once, and may have its own HDF5. A HDF5 that was found stays loaded: its functions are kept.
+ *
+ * The linker's lock is not taken (inject/symbols.h): who holds it may wait for the thread that calls. There is no lock
+ * of ours either, so that a signal handler or a child of fork can make the first call. */
 #include "capture/hdf5/h5.h"
+#include "capture/inject/raw.h"
+#include "capture/inject/symbols.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -20,112 +24,89 @@ static const char *const names[] = {
 
 struct pair {
 	struct h5_lib outer, own; /* for calls from outside; for its own, which are none of the program's */
+	bool pinned, asked;
+	char file[4096];
+	struct symbol found[H5FN_COUNT];
 };
-static struct pair *libs[LIBS];
-static unsigned nlibs;
+static struct pair *libs[LIBS]; /* filled from the front, never emptied */
 static struct caller {
 	uintptr_t low, high;
-	struct h5_lib *lib;
+	struct h5_lib *lib; /* set last */
 } callers[CALLERS];
-static unsigned ncallers;
-static unsigned lock;
+static unsigned ncallers; /* that were begun, or more */
 
-static void take(void)
+static bool is_hdf5(const char *file)
 {
-	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-		;
+	return strstr(file, "hdf5") && !strstr(file, "_hl") && !strstr(file, "stemma-hdf5");
 }
 
-static void give(void)
+static struct pair *pair_new(void)
 {
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	long at = raw6(SYS_mmap, 0, sizeof(struct pair), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct pair *p = at < 0 && at > -4096 ? NULL : (struct pair *)at;
+	for (unsigned i = 0; p && i < H5FN_COUNT; i++)
+		p->found[i].name = names[i];
+	return p;
 }
 
-struct module {
-	uintptr_t at, low, high;
-	char name[4096];
-};
-
-static int holds(struct dl_phdr_info *info, size_t size, void *arg)
+/* That of an HDF5 that was found, whose functions stand in p: p, or what another thread was faster with. */
+static struct pair *pair_keep(struct pair *p, const struct symbol_object *o)
 {
-	struct module *m = arg;
-	uintptr_t low = UINTPTR_MAX, high = 0;
-	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		if (p->p_type != PT_LOAD)
-			continue;
-		uintptr_t from = info->dlpi_addr + p->p_vaddr;
-		low = from < low ? from : low;
-		high = from + p->p_memsz > high ? from + p->p_memsz : high;
-	}
-	if (m->at < low || m->at >= high)
-		return 0;
-	m->low = low;
-	m->high = high;
-	size_t n = info->dlpi_name ? strlen(info->dlpi_name) : 0;
-	if (n >= sizeof(m->name))
-		n = 0;
-	memcpy(m->name, info->dlpi_name ? info->dlpi_name : "", n);
-	m->name[n] = '\0';
-	return 1;
-}
-
-/* Any module that is called after HDF5: for callers that are no module's, or are bound to none. */
-static int is_hdf5(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	(void)size;
-	const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-	if (!base || !strstr(base, "hdf5") || strstr(base, "_hl") || strstr(base, "stemma-hdf5"))
-		return 0;
-	memcpy(arg, info->dlpi_name, strlen(info->dlpi_name) + 1);
-	return 1;
-}
-
-static void *in_module(const char *name)
-{
-	void *h = dlopen(name, RTLD_LAZY | RTLD_NOLOAD), *f = h ? dlsym(h, "H5get_libversion") : NULL;
-	if (h)
-		dlclose(h);
-	return f;
-}
-
-static struct h5_lib *lib_at(void *version_fn)
-{
-	struct module m = {.at = (uintptr_t)version_fn};
-	if (!dl_iterate_phdr(holds, &m))
-		return NULL;
-	for (unsigned i = 0; i < nlibs; i++)
-		if (libs[i]->outer.low == m.low)
-			return &libs[i]->outer;
-	if (nlibs == LIBS)
-		return NULL;
-	void *h = m.name[0] ? dlopen(m.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
-	struct pair *p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!h || p == MAP_FAILED)
-		return NULL;
-	for (unsigned i = 0; i < H5FN_COUNT; i++)
-		p->outer.fn[i] = dlsym(h, names[i]);
+	uintptr_t at = (uintptr_t)p->found[H5FN_H5get_libversion].f;
+	struct pair *is = NULL;
+	size_t n = strlen(o->name);
 	/* A module that was linked with HDF5 is none. */
-	uintptr_t at = (uintptr_t)p->outer.fn[H5FN_H5get_libversion];
-	if (at < m.low || at >= m.high) {
-		munmap(p, sizeof(*p));
-		dlclose(h);
-		return NULL;
-	}
-	p->outer.low = m.low;
-	p->outer.high = m.high;
+	if (at < o->low || at >= o->high || n >= sizeof(p->file))
+		goto out;
+	memcpy(p->file, o->name, n + 1);
+	for (unsigned i = 0; i < H5FN_COUNT; i++)
+		p->outer.fn[i] = p->found[i].f;
+	p->outer.low = o->low;
+	p->outer.high = o->high;
 	p->own = p->outer;
-	libs[nlibs++] = p;
-	return &p->outer;
+	for (unsigned i = 0; i < LIBS && !is; i++) {
+		struct pair *there = NULL;
+		if (__atomic_compare_exchange_n(&libs[i], &there, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return p;
+		if (there->outer.low == o->low)
+			is = there;
+	}
+out:
+	raw3(SYS_munmap, (long)p, sizeof(*p), 0);
+	return is;
+}
+
+static struct pair *pair_at(const void *address)
+{
+	uintptr_t at = (uintptr_t)address;
+	struct symbol_object o;
+	struct pair *p;
+	for (unsigned i = 0; i < LIBS && (p = __atomic_load_n(&libs[i], __ATOMIC_ACQUIRE)); i++)
+		if (at >= p->outer.low && at < p->outer.high)
+			return p;
+	if (!(p = pair_new()))
+		return NULL;
+	if (symbols_at(address, p->found, H5FN_COUNT, &o))
+		return pair_keep(p, &o);
+	raw3(SYS_munmap, (long)p, sizeof(*p), 0);
+	return NULL;
 }
 
 struct h5_lib *h5_lib_at(const void *address)
 {
-	take();
-	struct h5_lib *l = lib_at((void *)(uintptr_t)address);
-	give();
-	return l;
+	struct pair *p = pair_at(address);
+	return p ? &p->outer : NULL;
+}
+
+/* Before something is unloaded, what was found is told to stay: the linker's lock is about to be the caller's anyway.
+ */
+void h5_lib_pin(void)
+{
+	struct pair *p;
+	for (unsigned i = 0; i < LIBS && (p = __atomic_load_n(&libs[i], __ATOMIC_ACQUIRE)); i++)
+		if (!__atomic_exchange_n(&p->pinned, true, __ATOMIC_ACQ_REL) && p->file[0] &&
+		    !dlopen(p->file, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE))
+			dlerror(); /* the program is not to find it */
 }
 
 void h5_lib_ask(struct h5_lib *l, unsigned ret_version[3])
@@ -180,31 +161,40 @@ static void ask_version(struct h5_lib *l)
 		h5_lib_say(l, v);
 }
 
+static struct pair *pair_of(const void *caller)
+{
+	void *f = symbols_next_one("H5get_libversion");
+	struct symbol_object o;
+	struct pair *p;
+	if (f)
+		return pair_at(f);
+	if (!(p = pair_new()))
+		return NULL;
+	if (symbols_later(caller, "H5get_libversion", is_hdf5, p->found, H5FN_COUNT, &o))
+		return pair_keep(p, &o);
+	raw3(SYS_munmap, (long)p, sizeof(*p), 0);
+	return NULL;
+}
+
 static struct h5_lib *find(const void *caller)
 {
-	struct module m = {.at = (uintptr_t)caller};
-	struct h5_lib *l = NULL;
-	bool module = dl_iterate_phdr(holds, &m) != 0;
-	void *f = dlsym(RTLD_NEXT, "H5get_libversion");
-	if (!f && module && m.name[0])
-		f = in_module(m.name);
-	if (!f) {
-		char name[4096];
-		if (dl_iterate_phdr(is_hdf5, name))
-			f = in_module(name);
+	uintptr_t at = (uintptr_t)caller;
+	struct symbol_object module;
+	struct pair *p = pair_of(caller);
+	if (!p)
+		return NULL;
+	bool own = at >= p->outer.low && at < p->outer.high;
+	struct h5_lib *it = own ? &p->own : &p->outer;
+	if (__atomic_load_n(&ncallers, __ATOMIC_RELAXED) < CALLERS && symbols_object(caller, &module)) {
+		unsigned n = __atomic_fetch_add(&ncallers, 1, __ATOMIC_ACQ_REL);
+		if (n < CALLERS) {
+			callers[n].low = module.low;
+			callers[n].high = module.high;
+			__atomic_store_n(&callers[n].lib, it, __ATOMIC_RELEASE);
+		}
 	}
-	take();
-	l = f ? lib_at(f) : NULL;
-	bool is_new = l && !l->version;
-	bool own = l && m.at >= l->low && m.at < l->high;
-	struct h5_lib *it = own ? (struct h5_lib *)((char *)l + offsetof(struct pair, own)) : l;
-	if (it && module && ncallers < CALLERS) {
-		callers[ncallers] = (struct caller){m.low, m.high, it};
-		__atomic_store_n(&ncallers, ncallers + 1, __ATOMIC_RELEASE);
-	}
-	give();
-	if (is_new && !own)
-		ask_version(l);
+	if (!own && !__atomic_exchange_n(&p->asked, true, __ATOMIC_ACQ_REL))
+		ask_version(&p->outer);
 	return it;
 }
 
@@ -216,10 +206,12 @@ struct h5_lib *h5_lib_of(const void *caller)
 	if (c && at - c->low < c->high - c->low)
 		return c->lib;
 	unsigned n = __atomic_load_n(&ncallers, __ATOMIC_ACQUIRE);
-	for (unsigned i = 0; i < n; i++)
-		if (at - callers[i].low < callers[i].high - callers[i].low) {
+	for (unsigned i = 0; i < n && i < CALLERS; i++) {
+		struct h5_lib *l = __atomic_load_n(&callers[i].lib, __ATOMIC_ACQUIRE);
+		if (l && at - callers[i].low < callers[i].high - callers[i].low) {
 			__atomic_store_n(&last, &callers[i], __ATOMIC_RELAXED);
-			return callers[i].lib;
+			return l;
 		}
+	}
 	return find(caller);
 }

@@ -12,6 +12,7 @@
 
 #include "capture/inject/raw.h"
 #include "capture/inject/safe_format.h"
+#include "capture/inject/symbols.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -22,15 +23,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 /* The real function: all are looked up by the constructor; what is called before that, at its first call. */
-struct real {
-	void *f;
-	const char *name;
-};
-#define REAL_OF(name) static struct real real_##name __attribute__((section("safe_reals"), used)) = {NULL, #name}
+#define REAL_OF(name) static struct symbol real_##name __attribute__((section("safe_reals"), used)) = {NULL, #name}
 #define REAL(name) ((__typeof__(&name))(real_##name.f ? real_##name.f : safe_look_up(&real_##name)))
 
 void *safe_next(const char *name);
-void *safe_look_up(struct real *r);
+void *safe_look_up(struct symbol *r);
 
 /* State of this address space and its own descriptor table; emptied by the kernel in a child (MADV_WIPEONFORK). */
 struct self {

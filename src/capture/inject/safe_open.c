@@ -584,9 +584,7 @@ long safe_syscall(long nr, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (!safe_real_syscall)
-		safe_real_syscall = safe_next("syscall");
-	syscall_fn call = (syscall_fn)safe_real_syscall;
+	syscall_fn call = (syscall_fn)(safe_real_syscall ? safe_real_syscall : (safe_real_syscall = safe_next("syscall")));
 	if (!safe_on())
 		return call(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	switch (nr) {

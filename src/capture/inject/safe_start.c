@@ -2,7 +2,6 @@
 #include "capture/inject/safe.h"
 #include "event/env.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdarg.h>
@@ -47,16 +46,16 @@ static long absent(void)
 
 void *safe_next(const char *name)
 {
-	void *p = dlsym(RTLD_NEXT, name);
-	return p ? p : (void *)(uintptr_t)absent;
+	void *f = symbols_next_one(name);
+	return f ? f : (void *)(uintptr_t)absent;
 }
 
-void *safe_look_up(struct real *r)
+void *safe_look_up(struct symbol *r)
 {
 	return r->f = safe_next(r->name);
 }
 
-__attribute__((visibility("hidden"))) extern struct real __start_safe_reals[], __stop_safe_reals[];
+__attribute__((visibility("hidden"))) extern struct symbol __start_safe_reals[], __stop_safe_reals[];
 
 void *safe_early_mmap(void *at, size_t n, int prot, int flags, int fd, int64_t off)
 {
@@ -652,13 +651,11 @@ static void tell_image(int argc, char **argv)
 
 static bool find_myself(void)
 {
-	Dl_info info;
-	if (!dladdr((void *)(uintptr_t)safe_on, &info) || !info.dli_fname || info.dli_fname[0] != '/')
-		return false;
-	size_t n = strlen(info.dli_fname);
+	const char *file = symbols_own_file();
+	size_t n = file ? strlen(file) : sizeof(safe_library);
 	if (n >= sizeof(safe_library))
 		return false;
-	memcpy(safe_library, info.dli_fname, n + 1);
+	memcpy(safe_library, file, n + 1);
 	return true;
 }
 
@@ -671,6 +668,11 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 			path = *v + sizeof(SAFE_ENV);
 	size_t n = path ? strlen(path) : 0;
 	int keep = errno;
+	/* All of them now, whether there is a record or not. */
+	symbols_next(__start_safe_reals, (size_t)(__stop_safe_reals - __start_safe_reals));
+	for (struct symbol *r = __start_safe_reals; r < __stop_safe_reals; r++)
+		if (!r->f)
+			safe_look_up(r);
 	/* Another C library than the one it was made for would not call back: then it only passes on. */
 	if (!&gnu_get_libc_version || !&on_exit || !n || n > 200 || safe_self || !find_myself() || !safe_map(path))
 		return;
@@ -681,8 +683,6 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 		errno = keep;
 		return;
 	}
-	for (struct real *r = __start_safe_reals; r < __stop_safe_reals; r++)
-		safe_look_up(r);
 	safe_self = (struct self *)at;
 	begin_self((uint32_t)raw0(SYS_getpid));
 	tell_image(argc, argv);

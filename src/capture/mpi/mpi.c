@@ -12,11 +12,10 @@
  */
 #include "capture/app/app_tape.h"
 
+#include "capture/inject/symbols.h"
 #include "event/event.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,46 +31,32 @@ typedef uintptr_t handle; /* an int or a pointer */
 
 /* ---- the real functions ---- */
 
-struct hunt {
-	const char *name;
-	void *found;
-	const void *own;
-};
-
-/* Libraries of a plug-in's own scope (RTLD_LOCAL) are not next to anybody. */
-static int look_in(struct dl_phdr_info *info, size_t size, void *arg)
+static bool is_mpi(const char *file)
 {
-	struct hunt *h = arg;
-	(void)size;
-	if (!info->dlpi_name || !strstr(info->dlpi_name, "libmpi") || strstr(info->dlpi_name, "stemma"))
-		return 0;
-	void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-	if (!library)
-		return 0;
-	void *f = dlsym(library, h->name);
-	dlclose(library); /* it was there before, and is still */
-	if (f && f != h->own)
-		h->found = f;
-	return h->found != NULL;
+	return strstr(file, "libmpi") && !strstr(file, "stemma");
 }
 
-static void *real(const char *name, const void *own)
+/* Libraries of a plug-in's own scope (RTLD_LOCAL) are not next to anybody. The linker's lock is not taken
+ * (inject/symbols.h): who holds it may wait for this thread. */
+static void *real(const char *name, const void *caller)
 {
 	int e = errno;
-	struct hunt h = {name, dlsym(RTLD_NEXT, name), own};
-	if (!h.found)
-		dl_iterate_phdr(look_in, &h);
+	struct symbol s = {symbols_next_one(name), name};
+	struct symbol_object o;
+	/* The program began with a library of MPI's: what that has not, no other one is to have. */
+	if (!s.f && !symbols_next_one("MPI_Init"))
+		symbols_later(caller, name, is_mpi, &s, 1, &o);
 	errno = e;
-	return h.found;
+	return s.f;
 }
 
 /* The address of the real function, found once; racing threads find the same. */
-#define REAL(type, name, own)                                                                                          \
+#define REAL(type, name)                                                                                               \
 	({                                                                                                                 \
 		static void *real_at;                                                                                          \
 		void *real_f = __atomic_load_n(&real_at, __ATOMIC_RELAXED);                                                    \
 		if (__builtin_expect(!real_f, 0))                                                                              \
-			__atomic_store_n(&real_at, real_f = real(name, (const void *)(own)), __ATOMIC_RELAXED);                    \
+			__atomic_store_n(&real_at, real_f = real(name, __builtin_return_address(0)), __ATOMIC_RELAXED);            \
 		(type) real_f;                                                                                                 \
 	})
 
@@ -95,12 +80,13 @@ static void learn(int level)
 	int n = 0, rank = -1, size = -1;
 	if (!app_tape_on() || __atomic_exchange_n(&done, 1, __ATOMIC_ACQ_REL))
 		return;
-	int (*get_version)(char *, int *) = REAL(int (*)(char *, int *), "PMPI_Get_library_version", NULL);
-	int (*get_rank)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Comm_rank", NULL);
-	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Comm_size", NULL);
+	int (*get_version)(char *, int *) = REAL(int (*)(char *, int *), "PMPI_Get_library_version");
+	int (*get_rank)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Comm_rank");
+	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Comm_size");
 	/* Of Open MPI the handle is the address of an object, of which a program that was not linked for any address has a
 	 * copy. The library is asked which one it goes by: Fortran's number for it is 0 there. */
-	handle (*ompi)(int) = real("ompi_mpi_comm_world", NULL) ? REAL(handle(*)(int), "PMPI_Comm_f2c", NULL) : NULL;
+	handle (*ompi)(int) =
+	    real("ompi_mpi_comm_world", __builtin_return_address(0)) ? REAL(handle(*)(int), "PMPI_Comm_f2c") : NULL;
 	if (!get_version || get_version(version, &n) != 0)
 		version[0] = '\0';
 	version[sizeof(version) - 1] = '\0';
@@ -196,7 +182,7 @@ static void opened(const char *name, handle comm, handle fh, int64_t t0)
 {
 	static const handle wip = 1; /* not a file's */
 	int size = 0, e = errno;
-	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Comm_size", NULL);
+	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Comm_size");
 	size_t at = (fh >> 4) * 0x9e3779b97f4a7c15u % FILES;
 	for (size_t i = 0; name && fh > wip && i < FILES; i++) {
 		struct file *f = &files[(at + i) % FILES];
@@ -216,7 +202,7 @@ static void opened(const char *name, handle comm, handle fh, int64_t t0)
 static uint64_t bytes_of(handle type, int64_t n)
 {
 	int size = 0;
-	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Type_size", NULL);
+	int (*get_size)(handle, int *) = REAL(int (*)(handle, int *), "PMPI_Type_size");
 	return n > 0 && get_size && get_size(type, &size) == 0 && size > 0 ? (uint64_t)n * (uint64_t)size : 0;
 }
 
@@ -231,7 +217,7 @@ static uint64_t bytes_of(handle type, int64_t n)
 	EXPORT int name params;                                                                                            \
 	EXPORT int name params                                                                                             \
 	{                                                                                                                  \
-		int(*f) params = REAL(int(*) params, #name, name);                                                             \
+		int(*f) params = REAL(int(*) params, #name);                                                                   \
 		if (!f)                                                                                                        \
 			return ERR_OTHER;                                                                                          \
 		if (inside || !app_tape_on())                                                                                  \
@@ -267,7 +253,7 @@ STAND_BEFORE(File_open, (handle comm, const char *name, int mode, handle info, h
 	EXPORT int name(handle *fh);                                                                                       \
 	EXPORT int name(handle *fh)                                                                                        \
 	{                                                                                                                  \
-		int (*f)(handle *) = REAL(int (*)(handle *), #name, name);                                                     \
+		int (*f)(handle *) = REAL(int (*)(handle *), #name);                                                           \
 		struct file *is = !inside && fh && app_tape_on() ? file_of(*fh) : NULL;                                        \
 		if (!f)                                                                                                        \
 			return ERR_OTHER;                                                                                          \

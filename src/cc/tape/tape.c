@@ -7,6 +7,7 @@
 #include "cc/tape/tape.h"
 
 #include "capture/inject/raw.h"
+#include "capture/inject/symbols.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -37,6 +38,8 @@ int __openat64_2(int dirfd, const char *path, int flags);
 static struct tape *tape; /* NULL: nothing is noted */
 static char library[1024];
 static unsigned long long loaded;
+static uint32_t began; /* the process whose constructor that was */
+extern char __libc_single_threaded __attribute__((weak));
 #define LEAVE_VARIABLE TAPE_ENV "="
 #include "capture/inject/leave.h"
 
@@ -49,7 +52,7 @@ static long absent(void)
 static void *look_up(void **real, const char *name)
 {
 	if (!*real) {
-		*real = dlsym(RTLD_NEXT, name);
+		*real = symbols_next_one(name);
 		*real = *real ? *real : (void *)(uintptr_t)absent;
 	}
 	return *real;
@@ -284,13 +287,11 @@ static bool map(const char *path)
 
 static bool find_myself(void)
 {
-	Dl_info info;
-	if (!dladdr((void *)(uintptr_t)map, &info) || !info.dli_fname || info.dli_fname[0] != '/')
-		return false;
-	size_t n = length(info.dli_fname, sizeof(library));
+	const char *file = symbols_own_file();
+	size_t n = file ? length(file, sizeof(library)) : sizeof(library);
 	if (n >= sizeof(library))
 		return false;
-	memcpy(library, info.dli_fname, n + 1);
+	memcpy(library, file, n + 1);
 	return true;
 }
 
@@ -325,6 +326,7 @@ __attribute__((constructor)) static void start(void)
 		exe[n > 0 ? n : 0] = '\0';
 		note(TAPE_IMAGE, 0, (const char *const[]){exe}, 1);
 		dl_iterate_phdr(count_loaded, &loaded);
+		began = (uint32_t)raw0(SYS_getpid);
 	}
 	errno = keep;
 }
@@ -334,7 +336,8 @@ __attribute__((destructor)) static void end(void)
 {
 	unsigned long long now = 0, left = loaded;
 	int keep = errno;
-	if (!tape)
+	/* In a child of a program with threads the lock of this may be that of a thread which is not there. */
+	if (!tape || ((uint32_t)raw0(SYS_getpid) != began && !(&__libc_single_threaded && __libc_single_threaded)))
 		return;
 	dl_iterate_phdr(count_loaded, &now);
 	if (now != loaded)

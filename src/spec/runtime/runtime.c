@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -48,13 +49,31 @@ HIDDEN __thread struct state *__stemma_trace __attribute__((tls_model("initial-e
 /* The thread's name, as pthread_create of its creator made it; "" none. */
 static __thread char thread_name[64] __attribute__((tls_model("initial-exec")));
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t holder; /* whose thread has the lists; 0: nobody's */
 static struct state *all, *spare;
 static pthread_key_t key;
 static int have_key, asked, lazy = 1, unnamed;
 static uint64_t most = BYTES_DEFAULT;
 static char folder[PATH_MAX];
 static pid_t owner; /* whose lists these are */
+
+/* Held for some instructions, with signals blocked or by a thread that ends. In a child of fork the holder may be a
+ * thread that is not there: then it is the parent's, and is taken. */
+static void lists_hold(void)
+{
+	const pid_t self = getpid();
+	for (pid_t is = 0; !__atomic_compare_exchange_n(&holder, &is, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);) {
+		if (is == self) {
+			nanosleep(&(struct timespec){0, 1000}, NULL);
+			is = 0;
+		}
+	}
+}
+
+static void lists_release(void)
+{
+	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+}
 
 /* ---- asking, once ---- */
 
@@ -103,28 +122,33 @@ static void ask(void)
 
 /* ---- what a header says ---- */
 
-static int on_object(struct dl_phdr_info *info, size_t size, void *data)
+/* The program's own headers, as the kernel tells of them: no lock of the dynamic linker's is needed. */
+static void find_build_id(struct trace_header *h)
 {
-	struct trace_header *h = data;
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		if (ph->p_type != PT_NOTE)
+	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	unsigned long n = ph ? getauxval(AT_PHNUM) : 0;
+	uintptr_t base = 0, file = (uintptr_t)ph - sizeof(ElfW(Ehdr));
+	for (unsigned long i = 0; i < n; i++)
+		if (ph[i].p_type == PT_PHDR)
+			base = (uintptr_t)ph - ph[i].p_vaddr;
+		else if (ph[i].p_type == PT_LOAD && !ph[i].p_offset && !base) /* static programs say no more */
+			base = file - ph[i].p_vaddr;
+	for (unsigned long i = 0; i < n; i++) {
+		if (ph[i].p_type != PT_NOTE)
 			continue;
-		const char *p = (const char *)(info->dlpi_addr + ph->p_vaddr), *end = p + ph->p_memsz;
+		const char *p = (const char *)(base + ph[i].p_vaddr), *end = p + ph[i].p_memsz;
 		while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)p;
-			const char *name = p + sizeof(*n), *desc = name + ((n->n_namesz + 3) & ~3u);
-			p = desc + ((n->n_descsz + 3) & ~3u);
+			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)p;
+			const char *name = p + sizeof(*note), *desc = name + ((note->n_namesz + 3) & ~3u);
+			p = desc + ((note->n_descsz + 3) & ~3u);
 			if (p > end)
 				break;
-			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && n->n_descsz <= sizeof(h->build_id)) {
-				h->build_id_bytes = n->n_descsz;
-				memcpy(h->build_id, desc, n->n_descsz);
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= sizeof(h->build_id)) {
+				h->build_id_bytes = note->n_descsz;
+				memcpy(h->build_id, desc, note->n_descsz);
 			}
 		}
 	}
-	return 1; /* the program comes first */
 }
 
 /* The 22nd field of /proc/self/stat. */
@@ -166,7 +190,7 @@ static void fill(struct trace_header *h)
 	clock_gettime(CLOCK_REALTIME, &t);
 	h->began = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 	h->flags = lazy ? TRACE_LAZY : 0;
-	dl_iterate_phdr(on_object, h);
+	find_build_id(h);
 	exe_path(h->exe, sizeof(h->exe));
 	if (h->pid == h->tid)
 		memcpy(h->thread, "0", 2);
@@ -213,7 +237,7 @@ static int make_file(uint64_t bytes)
 			p = put_number(p, turn);
 		}
 		memcpy(p, ".trace", 7);
-		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
 		if (fd < 0 && errno == EEXIST)
 			continue;
 		if (fd < 0)
@@ -323,12 +347,16 @@ static void on_thread_end(void *p)
 		s->header.end = TRACE_THREAD;
 		/* What is not used of the file: a sparse tail costs nothing, and readers go by the header. */
 	}
+	sigset_t mask, before;
+	sigfillset(&mask);
+	pthread_sigmask(SIG_SETMASK, &mask, &before);
 	__stemma_trace = &none.s;
-	pthread_mutex_lock(&lock);
+	lists_hold();
 	s->in_use = 0;
 	s->next = spare;
 	spare = s;
-	pthread_mutex_unlock(&lock);
+	lists_release();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* A child of fork: frames are open that its trace has not seen begin. */
@@ -355,7 +383,7 @@ static struct state *first(void)
 	sigfillset(&mask);
 	/* A handler that comes in between would find half of it. */
 	pthread_sigmask(SIG_SETMASK, &mask, &before);
-	pthread_mutex_lock(&lock);
+	lists_hold();
 	if (owner != getpid()) {
 		all = spare = NULL; /* in a child of fork the other threads are gone; their memory is not worth the risk */
 		owner = getpid();
@@ -365,7 +393,7 @@ static struct state *first(void)
 	s = spare;
 	if (s)
 		spare = s->next;
-	pthread_mutex_unlock(&lock);
+	lists_release();
 	if (!s)
 		s = reserve();
 	if (s) {
