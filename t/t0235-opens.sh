@@ -313,9 +313,9 @@ for p in many:
     where = None
     for line in open(f'/proc/{p.pid}/smaps'):
         if not line[0].isupper():
-            where = line.split('-')[0]
-            found += where == '2f7374652000'
-        elif where == '2f7374652000' and line.startswith('Rss:'):
+            where = 'memfd:stemma' in line
+            found += where
+        elif where and line.startswith('Rss:'):
             used += int(line.split()[1])
 for p in many:
     p.stdin.close()

@@ -8,10 +8,23 @@ static_assert(offsetof(struct opens_slot, cell) == 64 && OPENS_CELL == 64 && OPE
 static_assert(sizeof(struct opens_entry) == 24, "as the code has it");
 static_assert(OPENS_ENTRY_CELLS == 65 && offsetof(struct opens_slot, most) == 20, "as the code has it");
 
+int opens_entry_read(const struct opens_slot *log, uint32_t from, uint32_t pos, struct opens_entry *ret,
+                     const unsigned char **ret_path)
+{
+	const unsigned char *at = log->cell + (size_t)(from % OPENS_CELLS) * OPENS_CELL;
+	memcpy(ret, at, sizeof(*ret));
+	const uint32_t cells = pos - from;
+	if (cells > OPENS_CELLS || !ret->length || ret->length > OPENS_PATH || ret->cells > cells ||
+	    ret->cells != (sizeof(*ret) + ret->length + OPENS_CELL - 1) / OPENS_CELL)
+		return -EBADMSG;
+	*ret_path = at + sizeof(*ret);
+	return (int)ret->cells;
+}
+
 #if defined(__x86_64__)
 
-#define OWN_PID "0x2f7374651008"
-static_assert(OPENS_OWN + offsetof(struct opens_own, pid) == 0x2f7374651008 &&
+#define OWN_PID "0x2f7374a50008"
+static_assert(OPENS_OWN + offsetof(struct opens_own, pid) == 0x2f7374a50008 &&
                   offsetof(struct opens_own, missed) == offsetof(struct opens_own, pid) + 8,
               "as the code has it");
 
@@ -50,6 +63,9 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "mov %rbp, %rdx\n"
         "mov %rcx, %rax\n"
         "syscall\n"
+        "movabs $" OWN_PID ", %r10\n"
+        "cmpl $0, (%r10)\n" /* a child that a handler has forked: the log is its parent's */
+        "je 6f\n"
         "test %rax, %rax\n"
         "jns 1f\n"
         "cmp $-2, %rax\n" /* ENOENT */
@@ -57,9 +73,6 @@ __asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
         "cmp $-20, %rax\n" /* ENOTDIR */
         "jne 5f\n"
         "1:\n"
-        "movabs $" OWN_PID ", %r10\n"
-        "cmpl $0, (%r10)\n" /* a child that a handler has forked: the log is its parent's */
-        "je 6f\n"
         "mov (%rbx), %r9d\n" /* pos */
         "mov %r9d, %ecx\n"
         "sub 4(%rbx), %ecx\n"

@@ -13,14 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the code lies in every program that has it. The kernel gives no program an address there unasked, nor do the
+/* Where the code lies in every program that has it, in a page of its own. The kernel gives no program an address there unasked, nor do the
  * shadows of the sanitizers or the heaps of Go, Java and LuaJIT lie there. The filter knows it (trap/filter.c). */
 #define OPENS_PAGE 0x2f7374650000ull
 #define OPENS_PAGE_SIZE 4096
 /* Flags with which an open is not one of these: all that could change a file or make one. */
 #define OPENS_FLAGS_NOT (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY) | O_PATH)
 
-#define OPENS_SLOTS 16
+#define OPENS_SLOTS 16 /* programs of a run with a log at a time */
 #define OPENS_CELLS 2048
 #define OPENS_CELL 64
 #define OPENS_PATH 4096 /* with its NUL */
@@ -52,17 +52,28 @@ struct opens_slot {
 #define OPENS_MOST (OPENS_CELLS - 4 * OPENS_ENTRY_CELLS)
 #define OPENS_MOST_COUNTED (COUNTED_LOG / 8)
 
-#define OPENS_REGION ((sizeof(struct opens_slot) * OPENS_SLOTS + 4095) & ~(size_t)4095)
+/* The entry at cell number from, of those up to pos, copied; its path lies behind it in the log (*ret_path), and may
+ * change at any time, as all of the log may. Its cells; -EBADMSG: it is none. */
+int opens_entry_read(const struct opens_slot *log, uint32_t from, uint32_t pos, struct opens_entry *ret,
+                     const unsigned char **ret_path);
 
-/* The page behind the code: the program's own, wiped in a child with memory of its own. */
+#define OPENS_LOG_SIZE ((sizeof(struct opens_slot) + 4095) & ~(size_t)4095)
+
+/* The page behind the log: the program's own, wiped in a child with memory of its own. */
 struct opens_own {
 	uint64_t slot; /* address of its log in its memory; 0: opens stop */
 	uint64_t pid;
 	uint64_t missed; /* opens that went into no log: the handler of a signal had forked in the middle of one */
 };
-#define OPENS_OWN (OPENS_PAGE + OPENS_PAGE_SIZE)
-#define OPENS_LOGS (OPENS_OWN + OPENS_PAGE_SIZE)
-#define OPENS_ALL (2 * OPENS_PAGE_SIZE + OPENS_REGION)
+/* Where things lie. The code and this page are private memory of the process. Its log is memory that it shares with the
+ * recorder and nobody else; a forked child does not get it (MADV_DONTFORK). The code may run in such a child, if the
+ * handler of a signal has forked in the middle of it. Then it would meet a hole where its parent has the log. So the
+ * page above the log is one that grows downwards, and the kernel fills that hole with memory of the child's own; for
+ * this there must be nothing within a megabyte below the log. */
+#define OPENS_OWN (OPENS_PAGE + 0x400000ull)
+#define OPENS_LOG (OPENS_OWN - OPENS_LOG_SIZE)
+/* The same for the table of a program that counts its bytes, where it is shared (sites.h): the page above it. */
+#define OPENS_ABOVE_TABLE (OPENS_PAGE + 0x800000ull)
 
 /* The code for OPENS_PAGE, and its size; 0: there is none for this architecture. */
 size_t opens_code(const void **ret);

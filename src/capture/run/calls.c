@@ -61,6 +61,13 @@ static void do_ptrace(struct sup *s, const struct trap *t)
 	p->unguarded = true;
 }
 
+/* It changes what it may do: from here on it shares no memory with the recorder. */
+static void confine(struct sup *s, struct proc *p)
+{
+	opens_confine(s, p);
+	counted_confine(s, p);
+}
+
 static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
 {
 	const uint64_t *a = t->args;
@@ -137,6 +144,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		p->moved = sup_now(s);
 		p->stale |= STALE_CWD | STALE_ROOT;
 		p->fs_per_thread = true;
+		confine(s, p);
 		break;
 	case CALL_mount:
 		sup_gap(s, p, TERM_gap_mounts, 1, "it mounted or unmounted a file system");
@@ -144,6 +152,12 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		break;
 	case CALL_setuid:
 		p->stale |= STALE_CREDS;
+		if (!proc_keeps_creds(t))
+			confine(s, p);
+		break;
+	case CALL_confine:
+	case CALL_forbid:
+		confine(s, p);
 		break;
 	case CALL_connect:
 	case CALL_bind:
@@ -170,6 +184,8 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		p->uncounted = p->io_unseen = true;
 		break;
 	case CALL_seccomp:
+		if (a[0] <= SECCOMP_SET_MODE_FILTER)
+			confine(s, p);
 		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
 			sup_gap(s, p, TERM_gap_limit, 1, "it asked for a notification listener of its own, which there cannot be");
 		break;

@@ -1,4 +1,5 @@
 #include "capture/run/counted_int.h"
+#include "base/sealed.h"
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
@@ -816,10 +817,10 @@ static void mark_partial(struct proc *p, const struct task *k, unsigned tries, u
 static int give_table(struct sup *s, const struct proc *p, bool begins, const struct notify_slot *slot, void **ret)
 {
 	int fd = p->pid == s->root && graft_is_plain(p->pid, begins) ? opens_free_number(p) : -1;
-	int memfd = fd < 0 ? -1 : memfd_create("stemma", MFD_CLOEXEC);
+	int memfd = fd < 0 ? -1 : sealed_create("stemma", TABLE_SIZE);
 	if (memfd < 0)
 		return -1;
-	void *map = ftruncate(memfd, TABLE_SIZE) < 0 ? MAP_FAILED : mmap(NULL, TABLE_SIZE, PROT_READ, MAP_SHARED, memfd, 0);
+	void *map = mmap(NULL, TABLE_SIZE, PROT_READ, MAP_SHARED, memfd, 0);
 	if (map != MAP_FAILED && notify_give(s->listener, slot, memfd, fd) < 0) {
 		munmap(map, TABLE_SIZE);
 		map = MAP_FAILED;
@@ -827,6 +828,27 @@ static int give_table(struct sup *s, const struct proc *p, bool begins, const st
 	close(memfd);
 	*ret = map;
 	return map == MAP_FAILED ? -1 : fd;
+}
+
+void counted_confine(struct sup *s, struct proc *p)
+{
+	enum { ROWS = offsetof(struct counted_table, row) };
+	const uint64_t none = 0;
+	struct counted *c = p->counted;
+	if (!c || !c->shared)
+		return;
+	counted_drain(s, p, true);
+	/* What was counted until now, for it goes on where it was; then the end of the distance to it. */
+	const struct iovec here[2] = {{(unsigned char *)c->shared + ROWS, sizeof(*c->shared) - ROWS},
+	                              {(void *)&none, sizeof(none)}};
+	const struct iovec there[2] = {
+	    {(void *)(uintptr_t)(c->table + ROWS), here[0].iov_len},
+	    {(void *)(uintptr_t)(c->table + offsetof(struct counted_table, delta)), sizeof(none)}};
+	/* Other threads may be counting just now. */
+	if (c->many || process_vm_writev(p->pid, here, 2, there, 2, 0) != (ssize_t)(here[0].iov_len + sizeof(none)))
+		c->lost = true;
+	munmap((void *)c->shared, TABLE_SIZE);
+	c->shared = NULL;
 }
 
 void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)

@@ -222,27 +222,66 @@ static bool write_all(int mem, uint64_t at, const void *p, size_t n)
 	return pwrite(mem, p, n, (off_t)at) == (ssize_t)n;
 }
 
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+/* One call to be made in the name of a process: number and arguments. */
+typedef unsigned long remote_args[7];
+
+/* Makes n calls one after the other, until one fails; those that map something must give the address that was asked
+ * for, if there was one. 0 or -errno; *ret_done: how many were made. */
+static int remote_calls(pid_t pid, const struct graft *g, const struct regs *was, uint64_t frame,
+                        const remote_args *calls, size_t n, unsigned long *ret_at, size_t *ret_done, int *signal)
+{
+	int rc = 0;
+	size_t i = 0;
+	for (; rc == 0 && i < n; i++) {
+		rc = remote_call(pid, g, was, frame, calls[i], &ret_at[i], signal);
+		bool fixed = calls[i][0] == SYS_mmap && (calls[i][4] & MAP_FIXED_NOREPLACE);
+		if (rc == 0 && fixed && ret_at[i] != calls[i][1])
+			rc = -EEXIST; /* a kernel before 4.17, and the place is taken: what it gave instead is given back */
+	}
+	*ret_done = i;
+	return rc;
+}
+
+/* Takes back what the first n of these calls have mapped. */
+static void remote_undo(pid_t pid, const struct graft *g, const struct regs *was, uint64_t frame,
+                        const remote_args *calls, size_t n, const unsigned long *at, int *signal)
+{
+	unsigned long none;
+	for (size_t i = 0; i < n; i++) {
+		const remote_args unmap = {SYS_munmap, at[i], calls[i][2]};
+		if (calls[i][0] == SYS_mmap && (long)at[i] > 0)
+			remote_call(pid, g, was, frame, unmap, &none, signal);
+	}
+}
+
 /* The table that outlives the process. It is mapped to be read first: a shared mapping that can be written would be
- * stopped, and nobody is there to answer. Without it there is the private one. */
+ * stopped, and nobody is there to answer. A forked child does not get it. Without it there is the private one. */
 static int put_table(pid_t pid, struct graft *g, const struct regs *was, uint64_t frame, int mem, uint64_t table,
                      int *signal)
 {
-	const unsigned long fd = (unsigned long)g->fd;
-	const unsigned long map[7] = {SYS_mmap, 0, TABLE_SIZE, PROT_READ, MAP_SHARED, fd, 0}, shut[7] = {SYS_close, fd};
-	unsigned long at = 0, none;
-	int rc = remote_call(pid, g, was, frame, map, &at, signal);
-	bool mapped = rc == 0;
-	const unsigned long protect[7] = {SYS_mprotect, at, TABLE_SIZE, PROT_READ | PROT_WRITE};
-	if (rc == 0)
-		rc = remote_call(pid, g, was, frame, protect, &none, signal);
+	const unsigned long fd = (unsigned long)g->fd, at = OPENS_ABOVE_TABLE - TABLE_SIZE, page = 4096;
+	const unsigned long rw = PROT_READ | PROT_WRITE, nowhere = (unsigned long)-1, there = MAP_FIXED_NOREPLACE;
+	const remote_args calls[] = {
+	    {SYS_mmap, OPENS_ABOVE_TABLE, page, rw, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | there, nowhere, 0},
+	    {SYS_mmap, at, TABLE_SIZE, PROT_READ, MAP_SHARED | there, fd, 0},
+	    {SYS_madvise, at, TABLE_SIZE, MADV_DONTFORK},
+	    {SYS_mprotect, at, TABLE_SIZE, rw},
+	};
+	enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
+	const remote_args shut = {SYS_close, fd};
+	unsigned long got[CALLS] = {0}, none;
+	size_t n;
+	int rc = remote_calls(pid, g, was, frame, calls, CALLS, got, &n, signal);
 	uint64_t delta = at - table;
 	if (rc == 0 && !write_all(mem, table + offsetof(struct counted_table, delta), &delta, sizeof(delta)))
 		rc = -EIO;
 	g->shared = rc == 0;
-	if (rc < 0 && rc != -ESRCH && mapped) {
-		const unsigned long unmap[7] = {SYS_munmap, at, TABLE_SIZE};
-		remote_call(pid, g, was, frame, unmap, &none, signal);
-	}
+	if (rc < 0 && rc != -ESRCH)
+		remote_undo(pid, g, was, frame, calls, n, got, signal);
 	int shut_rc = rc == -ESRCH ? rc : remote_call(pid, g, was, frame, shut, &none, signal);
 	return shut_rc == -ESRCH || rc == -ESRCH ? -ESRCH : 0;
 }
@@ -359,50 +398,17 @@ static int put(pid_t pid, struct graft *g, const struct regs *was, size_t in, in
 	return rc;
 }
 
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
-/* The code that opens: its three places at fixed addresses, and the stubs near the library. The logs are mapped to be
- * read first: a shared mapping that can be written would be stopped, and nobody is there to answer. */
-static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, const struct regs *was, int *signal,
-                     struct stubs *stubs)
+/* Writes the code into its page, and the jumps into the library. ret_changed: the library's bytes have been changed. */
+static int write_opens(int mem, struct graft *g, const struct stubs *counted, uint64_t code, struct stubs *stubs,
+                       bool *ret_changed)
 {
-	const unsigned long rw = PROT_READ | PROT_WRITE, rx = PROT_READ | PROT_EXEC, there = MAP_FIXED_NOREPLACE;
-	const unsigned long fd = (unsigned long)g->fd, nowhere = (unsigned long)-1, size = OPENS_PAGE_SIZE;
-	const unsigned long calls[][7] = {
-	    {SYS_mmap, OPENS_PAGE, size, rx, MAP_PRIVATE | there, fd, 0},
-	    {SYS_mmap, OPENS_OWN, size, rw, MAP_PRIVATE | MAP_ANONYMOUS | there, nowhere, 0},
-	    {SYS_mmap, OPENS_LOGS, OPENS_REGION, PROT_READ, MAP_SHARED | there, fd, size},
-	    {SYS_mmap, nearby(pid, g, STUBS_SIZE), STUBS_SIZE, rx, MAP_PRIVATE | MAP_ANONYMOUS, nowhere, 0},
-	    {SYS_madvise, OPENS_OWN, size, MADV_WIPEONFORK},
-	    {SYS_mprotect, OPENS_LOGS, OPENS_REGION, rw},
-	};
-	enum { MAPS = 4, NEAR = 3, CALLS = sizeof(calls) / sizeof(calls[0]) };
-	const unsigned long shut[7] = {SYS_close, fd};
-	unsigned long at[CALLS] = {0}, none;
-	char name[48];
-	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
-	int mem = open(name, O_RDWR | O_CLOEXEC);
-	if (mem < 0)
-		return -errno;
-	uint64_t frame;
-	int rc = make_frame(pid, g, was, mem, &frame);
-	size_t n = 0;
-	for (; rc == 0 && n < CALLS; n++) {
-		rc = remote_call(pid, g, was, frame, calls[n], &at[n], signal);
-		if (rc == 0 && n < NEAR && at[n] != calls[n][1])
-			rc = -EEXIST; /* a kernel before 4.17, and the place is taken: what it gave instead is given back */
-	}
-	uint64_t code = at[NEAR];
-	if (rc == 0)
-		rc = opens_stubs(g->sites, g->base, code, counted, g->counted_code, stubs);
+	const void *opens;
+	const size_t n = opens_code(&opens);
+	if (n > OPENS_PAGE_SIZE || !write_all(mem, OPENS_PAGE, opens, n))
+		return -EIO;
+	int rc = opens_stubs(g->sites, g->base, code, counted, g->counted_code, stubs);
 	if (rc == 0 && !write_all(mem, code, stubs->code, stubs->n))
 		rc = -EIO;
-	int shut_rc = rc == -ESRCH ? rc : remote_call(pid, g, was, frame, shut, &none, signal);
-	if (rc == 0)
-		rc = shut_rc;
-	bool changed = false;
 	for (size_t i = 0; rc == 0 && i < g->sites->n; i++) {
 		const struct site *t = &g->sites->site[i];
 		if (!stubs->at[i])
@@ -419,20 +425,56 @@ static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, co
 			continue; /* not as in the file */
 		if (!write_all(mem, from, jump, sizeof(jump)))
 			rc = -EIO;
-		changed = true;
+		*ret_changed = true;
 	}
-	const struct opens_own own = {.slot = g->slot, .pid = (uint64_t)pid};
-	if (rc == 0 && !write_all(mem, OPENS_OWN, &own, sizeof(own)))
+	return rc;
+}
+
+/* The code that opens, in private memory that the recorder alone has written; the log, which only this process and the
+ * recorder have; and the stubs near the library. The log is mapped to be read first: a shared mapping that can be
+ * written would be stopped, and nobody is there to answer. A forked child that has the code gets a log alone. */
+static int put_opens(pid_t pid, struct graft *g, const struct stubs *counted, const struct regs *was, int *signal,
+                     struct stubs *stubs)
+{
+	const unsigned long rw = PROT_READ | PROT_WRITE, rx = PROT_READ | PROT_EXEC, there = MAP_FIXED_NOREPLACE;
+	const unsigned long fd = (unsigned long)g->fd, nowhere = (unsigned long)-1, size = OPENS_PAGE_SIZE;
+	const unsigned long own = MAP_PRIVATE | MAP_ANONYMOUS;
+	const remote_args calls[] = {
+	    {SYS_mmap, OPENS_LOG, OPENS_LOG_SIZE, PROT_READ, MAP_SHARED | there, fd, 0},
+	    {SYS_madvise, OPENS_LOG, OPENS_LOG_SIZE, MADV_DONTFORK},
+	    {SYS_mprotect, OPENS_LOG, OPENS_LOG_SIZE, rw},
+	    {SYS_mmap, OPENS_PAGE, size, rx, own | there, nowhere, 0},
+	    {SYS_mmap, OPENS_OWN, size, rw, own | MAP_GROWSDOWN | there, nowhere, 0},
+	    {SYS_madvise, OPENS_OWN, size, MADV_WIPEONFORK},
+	    {SYS_mmap, nearby(pid, g, STUBS_SIZE), STUBS_SIZE, rx, own, nowhere, 0},
+	};
+	enum { CALLS = sizeof(calls) / sizeof(calls[0]), OF_LOG = 3, NEAR = CALLS - 1 };
+	const remote_args shut = {SYS_close, fd};
+	unsigned long at[CALLS] = {0}, none;
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
+	int mem = open(name, O_RDWR | O_CLOEXEC);
+	if (mem < 0)
+		return -errno;
+	uint64_t frame = was->sp;
+	size_t n = 0;
+	int rc = make_frame(pid, g, was, mem, &frame);
+	if (rc == 0)
+		rc = remote_calls(pid, g, was, frame, calls, g->log_only ? OF_LOG : CALLS, at, &n, signal);
+	bool changed = false;
+	int shut_rc = rc == -ESRCH ? rc : remote_call(pid, g, was, frame, shut, &none, signal);
+	if (rc == 0)
+		rc = shut_rc;
+	if (rc == 0 && !g->log_only) {
+		g->code = at[NEAR];
+		rc = write_opens(mem, g, counted, g->code, stubs, &changed);
+	}
+	const struct opens_own page = {.slot = OPENS_LOG, .pid = (uint64_t)pid};
+	if (rc == 0 && !write_all(mem, OPENS_OWN, &page, sizeof(page)))
 		rc = -EIO;
-	if (rc < 0 && !changed && rc != -ESRCH) { /* what has been changed stays, with its stubs, which do no harm */
-		for (size_t i = 0; i < MAPS && i < n; i++) {
-			const unsigned long unmap[7] = {SYS_munmap, at[i], calls[i][2]};
-			if (at[i] && (long)at[i] > 0)
-				remote_call(pid, g, was, frame, unmap, &none, signal);
-		}
-	}
+	if (rc < 0 && !changed && rc != -ESRCH) /* what has been changed stays, with its stubs, which do no harm */
+		remote_undo(pid, g, was, frame, calls, n, at, signal);
 	close(mem);
-	g->code = code;
 	return rc;
 }
 
@@ -488,7 +530,7 @@ int graft(pid_t pid, struct graft *g, int *ret_signal)
 	bool begins = g->sites->start && was.ip == g->base + g->sites->start + 2;
 	bool behind = (in < g->sites->n || begins || stays) && ((long)was.ax >= 0 || (long)was.ax > -RESTARTS);
 	if (rc == 0 && (!behind || was.cs != CODE_64 || !graft_is_plain(pid, begins || (g->opens && !g->sites->musl)) ||
-	                !same_bytes(pid, g->sites, g->base, counted, g->counted_code)))
+	                (!g->log_only && !same_bytes(pid, g->sites, g->base, counted, g->counted_code))))
 		rc = -ENOTSUP;
 	if (rc == 0) {
 		struct regs on = was;

@@ -22,8 +22,8 @@ struct graft {
 	uint64_t loader_base;
 	/* Not the counting code, but that which opens (inject/opens.h): */
 	bool opens;
-	int fd;        /* the process's descriptor of the memfd, which is closed; without opens that of a table, or -1 */
-	uint64_t slot; /* address of its log */
+	bool log_only; /* a forked child, which has its parent's code: only a log of its own is mapped */
+	int fd; /* the process's descriptor of the log's memory, which is closed; without opens that of a table, or -1 */
 	/* ... into a process that has the counting code, which lies there; 0 if it has not. */
 	uint64_t counted_code, counted_table;
 	/* Found out: */
@@ -46,7 +46,7 @@ bool graft_has_sites(pid_t pid, const struct sites *sites, uint64_t base);
 /* 0; or -errno, and the process is as it was: it has threads, a filter of its own (a call made in its name might kill
  * it), another library, no room. Signals that came meanwhile are in *ret_signal, one at most, to be delivered by the
  * caller when it lets the process go on; 0 none. -ESRCH: it is gone. Three calls are made in its name (mmap, mprotect,
- * madvise), seven with opens; measured 0.3 to 0.5 ms. */
+ * madvise), eight with opens, four of them with log_only; measured 0.3 to 0.5 ms. */
 int graft(pid_t pid, struct graft *g, int *ret_signal);
 
 #endif

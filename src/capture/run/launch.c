@@ -362,6 +362,7 @@ static _Noreturn void start_worker(struct keeper *k, struct worker *w, const str
 	if (k->trace)
 		(void)!write(pair[0], seized ? "y" : "n", 1);
 	if (seized) {
+		worker_hide_memory(true);
 		observe_start(&w->sup, true, false);
 		worker_trace(w); /* the filter's message waits for nobody */
 	}
@@ -607,6 +608,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 			start_safe(&k, &w, pair[1]);
 		start_worker(&k, &w, filter ? &prog : NULL, pair[1]);
 	}
+	if (!safe)
+		worker_hide_memory(true);
 	close(pair[1]); /* but not life[1]: the pipe's hang-up would wake us a moment before the worker can be waited for
 	                 */
 	free(prog.filter);

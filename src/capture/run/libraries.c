@@ -114,6 +114,17 @@ static uint64_t loader_base(pid_t pid)
 	return 0;
 }
 
+bool libraries_is_loader(struct proc *p, uint64_t ip)
+{
+	enum { SIZE = 1 << 20, NOWHERE = 1 }; /* glibc's is 240 KB, musl's, which is its C library, 650 KB */
+	if (!p->loader) {
+		p->loader = loader_base(p->pid);
+		if (!p->loader)
+			p->loader = NOWHERE;
+	}
+	return p->loader != NOWHERE && ip - p->loader < SIZE;
+}
+
 const struct sites *loader_of(struct sup *s, const struct proc *p, uint64_t *ret_base)
 {
 	struct libraries *libs = libraries_of(s);

@@ -1,4 +1,5 @@
 #include "capture/run/opens.h"
+#include "base/sealed.h"
 #include "capture/inject/opens.h"
 #include "capture/run/counted.h"
 #include "capture/run/graft.h"
@@ -34,6 +35,7 @@
 #define HABITS 64
 #define HABIT_OPENS 150 /* of a process; the code is paid for by 30 to 50 stops */
 #define HABIT_AFTER 12  /* a program's loader opens some, at other places */
+#define CHILD_AFTER 24 /* stops after which a forked child is given a log: what giving it costs */
 
 /* What is known of a process that has the code. */
 struct logging {
@@ -65,10 +67,8 @@ struct opened {
 };
 
 struct opens_logs {
-	int memfd;
-	unsigned char *map; /* the code's page, and the logs */
-	size_t size;
 	struct proc *owner[OPENS_SLOTS];
+	struct opens_slot *log[OPENS_SLOTS]; /* of those; memory that nobody else has */
 	unsigned used, failures, batch;
 	int logs; /* at a time */
 	bool off, barred;
@@ -135,12 +135,7 @@ static uint64_t tsc_now(void)
 
 static struct opens_slot *log_of(const struct opens_logs *l, int i)
 {
-	return (struct opens_slot *)(l->map + OPENS_PAGE_SIZE) + i;
-}
-
-static uint64_t log_address(int i)
-{
-	return OPENS_LOGS + (uint64_t)i * sizeof(struct opens_slot);
+	return l->log[i];
 }
 
 /* Is it a call that can be made by the code? Where the program counts as well, it stops in the stubs for that. */
@@ -186,7 +181,8 @@ static void garbled(struct sup *s, struct proc *p)
 	if (!g->never)
 		sup_gap(s, p, TERM_gap_lost, 0, "its log of opened files could not be read to its end");
 	g->never = true;
-	__atomic_store_n(&log_of(s->opens, g->slot)->gate, 1, __ATOMIC_SEQ_CST);
+	if (g->slot >= 0)
+		__atomic_store_n(&log_of(s->opens, g->slot)->gate, 1, __ATOMIC_SEQ_CST);
 }
 
 static bool add(struct opens_logs *l, struct proc *p, const struct opens_entry *e, const unsigned char *path, bool late)
@@ -244,11 +240,8 @@ static void take(struct sup *s, int i)
 	}
 	while (pos != from && !g->never) {
 		struct opens_entry e;
-		const unsigned char *at = log->cell + (size_t)(from % OPENS_CELLS) * OPENS_CELL;
-		memcpy(&e, at, sizeof(e));
-		if (pos - from > OPENS_CELLS || !e.length || e.length > OPENS_PATH ||
-		    e.cells != (sizeof(e) + e.length + OPENS_CELL - 1) / OPENS_CELL || e.cells > pos - from ||
-		    !add(l, p, &e, at + sizeof(e), g->late && e.tsc <= g->late)) {
+		const unsigned char *path;
+		if (opens_entry_read(log, from, pos, &e, &path) < 0 || !add(l, p, &e, path, g->late && e.tsc <= g->late)) {
 			garbled(s, p);
 			break;
 		}
@@ -623,16 +616,6 @@ void opens_unbar(struct sup *s)
 
 /* ---- beginning ---- */
 
-static void free_logs(struct opens_logs *l)
-{
-	if (l->map)
-		munmap(l->map, l->size);
-	if (l->memfd >= 0)
-		close(l->memfd);
-	l->map = NULL;
-	l->memfd = -1;
-}
-
 /* A megabyte for each processor that the run may use: its pages are the job's. */
 static int logs_at_a_time(void)
 {
@@ -645,25 +628,14 @@ static int logs_at_a_time(void)
 static bool make_logs(struct sup *s)
 {
 	if (s->opens)
-		return s->opens->map;
+		return !s->opens->off;
 	struct opens_logs *l = s->opens = calloc(1, sizeof(*l));
 	const void *code;
-	size_t n = opens_code(&code);
 	if (!l)
 		return false;
 	l->logs = logs_at_a_time();
-	l->memfd = memfd_create("stemma", MFD_CLOEXEC);
-	l->size = OPENS_PAGE_SIZE + OPENS_REGION;
-	void *map = l->memfd < 0 || ftruncate(l->memfd, (off_t)l->size) < 0
-	                ? MAP_FAILED
-	                : mmap(NULL, l->size, PROT_READ | PROT_WRITE, MAP_SHARED, l->memfd, 0);
-	l->map = map == MAP_FAILED ? NULL : map;
-	l->off = !l->map || !n || n > OPENS_PAGE_SIZE;
-	if (l->off)
-		free_logs(l);
-	else
-		memcpy(l->map, code, n);
-	return l->map;
+	l->off = !opens_code(&code);
+	return !l->off;
 }
 
 static int free_log(struct opens_logs *l)
@@ -674,11 +646,20 @@ static int free_log(struct opens_logs *l)
 	return i < l->logs ? i : -1;
 }
 
-static void own_log(struct sup *s, struct proc *p, int i)
+/* Makes a log for p. Its memory's descriptor, which the caller closes; -errno. */
+static int own_log(struct sup *s, struct proc *p, int i)
 {
 	struct opens_logs *l = s->opens;
-	struct opens_slot *log = log_of(l, i);
-	memset(log, 0, offsetof(struct opens_slot, cell));
+	int fd = sealed_create("stemma", OPENS_LOG_SIZE);
+	if (fd < 0)
+		return fd;
+	void *map = mmap(NULL, OPENS_LOG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED) {
+		int rc = -errno;
+		close(fd);
+		return rc;
+	}
+	struct opens_slot *log = l->log[i] = map;
 	log->gate = l->barred;
 	log->most = p->counted ? OPENS_MOST_COUNTED : OPENS_MOST;
 	if (!l->used++) {
@@ -688,19 +669,31 @@ static void own_log(struct sup *s, struct proc *p, int i)
 	l->owner[i] = p;
 	p->logging->slot = i;
 	p->logging->lost = 0;
+	return fd;
+}
+
+/* The recorder has p's log no more. What p may still have is memory that it shares with nobody. */
+static void disown_log(struct sup *s, struct proc *p)
+{
+	struct opens_logs *l = s->opens;
+	struct logging *g = p->logging;
+	if (!g || g->slot < 0)
+		return;
+	munmap(l->log[g->slot], OPENS_LOG_SIZE);
+	l->log[g->slot] = NULL;
+	l->owner[g->slot] = NULL;
+	l->used--;
+	g->slot = -1;
 }
 
 static void release(struct sup *s, struct proc *p)
 {
-	struct logging *g = p->logging;
-	if (g && g->slot >= 0) {
-		s->opens->owner[g->slot] = NULL;
-		s->opens->used--;
-	}
-	free(g);
+	disown_log(s, p);
+	free(p->logging);
 	p->logging = NULL;
-	p->open_stops = 0;
+	p->open_stops = p->other_stops = 0;
 	p->inject_tries = 0;
+	p->loader = 0;
 }
 
 void opens_free(struct sup *s, struct proc *p)
@@ -751,8 +744,8 @@ static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 /* Of p's, and of nothing that it writes at the same time: what it reads from now on is read before or after that. */
 static bool may_log(const struct sup *s, const struct proc *p, const struct trap *t)
 {
-	return t->tid == p->pid && !p->foreign && !p->own_creds && !p->fs_per_thread && !p->exec && !p->stale &&
-	       !s->refuse && !proc_writes_lately(p) && proc_has_one_thread(p);
+	return t->tid == p->pid && !p->foreign && !p->own_creds && !p->confined && !p->fs_per_thread && !p->exec &&
+	       !p->stale && !s->refuse && !proc_writes_lately(p) && proc_has_one_thread(p);
 }
 
 /* Without a limit to its memory. */
@@ -762,24 +755,68 @@ static bool has_room(const struct proc *p)
 	return prlimit(p->pid, RLIMIT_AS, NULL, &rl) == 0 && rl.rlim_cur == RLIM_INFINITY;
 }
 
-static void go_log(struct sup *s, struct proc *p)
+/* Can something be put into p, at this stop of its? */
+static bool may_graft(struct sup *s, const struct proc *p)
 {
-	struct opens_logs *l = s->opens;
+	return p->inject_tries < TRIES && s->guard && !p->unguarded && has_room(p) && make_logs(s) &&
+	       free_log(s->opens) >= 0;
+}
+
+/* At this stop the process is given the code, or a log. */
+static void choose_for_graft(struct sup *s, const struct proc *p, const struct trap *t, const struct sites *sites,
+                             uint64_t base)
+{
+	uint64_t code = 0, table = 0, none;
+	counted_library(p, t->ip, &none, &code, &table);
+	s->graft_pid = p->pid;
+	s->graft_tid = t->tid;
+	s->graft_base = base;
+	s->graft_sites = sites;
+	s->graft_code = code;
+	s->graft_table = table;
+	s->graft_opens = true;
+}
+
+/* p has the code, and is at a stop to open a file to read. */
+static void go_log(struct sup *s, struct proc *p, const struct trap *t)
+{
 	struct logging *g = p->logging;
 	struct opens_own own;
 	if (g->never || remote_read(p->pid, OPENS_OWN, &own, sizeof(own)) != (ssize_t)sizeof(own) ||
 	    (own.pid && own.pid != (uint64_t)p->pid))
 		return; /* it shares its parent's memory */
-	if (own.missed)
+	if (own.missed) {
 		sup_gap(s, p, TERM_gap_lost, own.missed, "opened files that its log had no room for");
-	int i = g->slot >= 0 ? g->slot : free_log(l);
-	if (i < 0 || own.slot == log_address(i))
+		if (!write_own(p, own.slot))
+			garbled(s, p);
+	}
+	if (g->slot < 0) {
+		unsigned after = s->inject_after < CHILD_AFTER ? s->inject_after : CHILD_AFTER;
+		if (++p->open_stops >= after && may_graft(s, p))
+			choose_for_graft(s, p, t, g->sites, g->base);
+		return;
+	}
+	if (own.slot == OPENS_LOG)
 		return;
 	know_cwd(s, p, g);
-	if (g->slot < 0)
-		own_log(s, p, i);
-	if (!write_own(p, log_address(i)))
+	if (!write_own(p, OPENS_LOG))
 		garbled(s, p);
+}
+
+void opens_confine(struct sup *s, struct proc *p)
+{
+	struct logging *g = p->logging;
+	p->confined = s->any_confined = true;
+	if (!g)
+		return;
+	if (g->slot >= 0) {
+		bool own = write_own(p, 0);
+		if (!own || __atomic_load_n(&log_of(s->opens, g->slot)->busy, __ATOMIC_SEQ_CST))
+			sup_gap(s, p, TERM_gap_lost, 1, "a file that it was opening while it confined itself");
+		seen_forget(s, &s->opens->seen, true); /* its log has been read */
+		disown_log(s, p);
+	}
+	g->never = true;
 }
 
 void opens_after(struct sup *s, struct proc *p, const struct trap *t)
@@ -788,16 +825,8 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 		return;
 	bool reads = only_reads(t);
 	struct logging *g = p->logging;
-	/* The code opens by openat, as glibc does; musl opens by open, and its filter may not know the other. */
-	if (g && (t->call == CALL_seccomp || t->call == CALL_forbid) && g->sites->musl) {
-		g->never = true;
-		if (!write_own(p, 0))
-			garbled(s, p);
-		return;
-	}
 	if (g && g->slot >= 0 && !reads &&
-	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_root ||
-	     t->call == CALL_mount || t->call == CALL_setuid)) {
+	    ((t->call >= CALL_open && t->call <= CALL_open_handle) || t->call == CALL_chdir || t->call == CALL_mount)) {
 		if (!write_own(p, 0))
 			garbled(s, p);
 		return;
@@ -812,30 +841,21 @@ void opens_after(struct sup *s, struct proc *p, const struct trap *t)
 	}
 	if (p->logging) {
 		if (by_site(p, p->logging, t) && may_log(s, p, t))
-			go_log(s, p);
+			go_log(s, p, t);
 		return;
 	}
-	if (p->inject_tries >= TRIES || !p->execn || !s->guard || p->unguarded || !may_log(s, p, t) || !has_room(p) ||
-	    !make_logs(s) || free_log(s->opens) < 0)
+	if (p->inject_tries >= TRIES || !p->execn)
 		return;
-	uint64_t base, code = 0, table = 0;
+	uint64_t base, code, table;
 	const struct sites *l = counted_library(p, t->ip, &base, &code, &table);
 	if (!l)
 		l = library_of(s, p, t->ip, &base);
 	if (l && l->unmarked)
 		return; /* a child in the same memory would not be told from it */
-	if (!l) {
-		if (p->open_stops > 4 * s->inject_after + 64)
-			p->inject_tries = TRIES; /* its opens are not a library's */
-		return;
-	}
-	s->graft_pid = p->pid;
-	s->graft_tid = t->tid;
-	s->graft_base = base;
-	s->graft_sites = l;
-	s->graft_code = code;
-	s->graft_table = table;
-	s->graft_opens = true;
+	if (l && may_log(s, p, t) && may_graft(s, p))
+		choose_for_graft(s, p, t, l, base);
+	else if (!l && !libraries_is_loader(p, t->ip) && ++p->other_stops > 4 * s->inject_after + 64)
+		p->inject_tries = TRIES; /* its opens are not a library's */
 }
 
 int opens_free_number(const struct proc *p)
@@ -850,20 +870,47 @@ int opens_free_number(const struct proc *p)
 	return lstat(name, &st) < 0 && errno == ENOENT ? fd : -1;
 }
 
+/* The process goes on without. */
+static void graft_failed(struct sup *s, struct proc *p, bool child, bool again)
+{
+	unsigned tries = p->inject_tries;
+	if (child)
+		disown_log(s, p);
+	else
+		release(s, p);
+	p->inject_tries = again ? tries : TRIES;
+}
+
+/* Makes what is known of a process that is given the code. False: no memory. */
+static bool begin_logging(struct sup *s, struct proc *p)
+{
+	p->logging = calloc(1, sizeof(*p->logging));
+	if (p->logging)
+		*p->logging = (struct logging){.base = s->graft_base, .sites = s->graft_sites, .slot = -1};
+	return p->logging;
+}
+
 void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg)
 {
 	struct proc *p = proc_by_pid(s, s->graft_pid);
 	struct opens_logs *l = s->opens;
 	s->graft_pid = 0;
 	s->graft_opens = false;
-	int fd = p && !p->logging ? opens_free_number(p) : -1, i = free_log(l);
-	if (p)
-		p->inject_tries++;
-	struct logging *g = fd < 0 ? NULL : calloc(1, sizeof(*g));
-	int rc = !g ? -ENOMEM : notify_give(s->listener, slot, l->memfd, fd);
+	const bool child = p && p->logging;
+	const int i = free_log(l), number = p && i >= 0 && (!child || p->logging->slot < 0) ? opens_free_number(p) : -1;
+	if (number < 0 || (!child && !begin_logging(s, p))) {
+		if (p)
+			p->inject_tries++;
+		go(arg);
+		return;
+	}
+	p->inject_tries++;
+	int fd = own_log(s, p, i), rc = fd < 0 ? fd : notify_give(s->listener, slot, fd, number);
+	if (fd >= 0)
+		close(fd);
 	if (rc < 0) {
-		l->off |= g && rc != -ENOENT; /* 5.9 is too old, or refuses */
-		free(g);
+		l->off |= rc != -ENOENT; /* 5.9 is too old, or refuses */
+		graft_failed(s, p, child, true);
 		go(arg);
 		return;
 	}
@@ -871,23 +918,19 @@ void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void 
 	graft = (struct graft){.sites = s->graft_sites,
 	                       .base = s->graft_base,
 	                       .opens = true,
-	                       .fd = fd,
-	                       .slot = log_address(i),
+	                       .log_only = child,
+	                       .fd = number,
 	                       .counted_code = s->graft_code,
 	                       .counted_table = s->graft_table};
-	*g = (struct logging){.base = s->graft_base, .sites = s->graft_sites, .slot = -1};
-	know_cwd(s, p, g);
-	p->logging = g;
-	own_log(s, p, i);
+	know_cwd(s, p, p->logging);
 	rc = guard_graft(s->guard, p->pid, &graft, go, arg);
-	g->code = graft.code;
 	if (rc < 0) {
 		if (++l->failures >= FAILURES)
 			l->off = true;
-		unsigned tries = p->inject_tries;
-		release(s, p);
-		p->inject_tries = rc == -EBUSY ? tries : TRIES; /* it did not stop in time */
+		graft_failed(s, p, child, rc == -EBUSY); /* it did not stop in time */
 		return;
 	}
+	if (!child)
+		p->logging->code = graft.code;
 	l->failures = 0;
 }

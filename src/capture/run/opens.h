@@ -1,11 +1,12 @@
 /* opens.h - opens that a program makes by the recorder's code, without a stop, and writes down (doc/opens.md). Internal
  * to capture/run.
  *
- * The logs are in memory shared with the programs: whatever is in them is copied before it is looked at. They are read
- * before any stop is looked at, so that everything logged is older than what that call does.
+ * Each program has a log of its own, in memory that it shares with the recorder and nobody else: not with other programs
+ * of the run, and not with its forked children. Whatever is in it is copied before it is looked at. Logs are read before
+ * any stop is looked at, so that everything logged is older than what that call does.
  *
- * Cost: 0.3 to 0.5 ms once a program that has stopped often; 3 µs in a child of it that was forked; then about 1 µs of
- * the recorder's an open, beside the running program, and 100 ns where a path is opened again between two readings. */
+ * Cost: 0.3 to 0.5 ms once a program that has stopped often, or a forked child of it that has; then about 1 µs of the
+ * recorder's an open, beside the running program, and 100 ns where a path is opened again between two readings. */
 #ifndef STEMMA_CAPTURE_RUN_OPENS_H
 #define STEMMA_CAPTURE_RUN_OPENS_H
 
@@ -25,6 +26,9 @@ bool opens_full(struct sup *s, const struct trap *t);
 void opens_read_many(struct sup *s);
 /* After a stop of p was looked at: may it log, from now on? It may be chosen to be given the code (s->graft_pid). */
 void opens_after(struct sup *s, struct proc *p, const struct trap *t);
+/* p is about to change its user, root or namespaces, or to confine itself (seccomp, Landlock): from here on it has no
+ * log, and gets none, nor do the children that it forks. After opens_read. */
+void opens_confine(struct sup *s, struct proc *p);
 /* Nothing is pending that could change what a path means: opens need not stop for that. */
 void opens_unbar(struct sup *s);
 /* Gives the code to the process that opens_after chose; else as counted_graft. slot: its stop. */

@@ -319,6 +319,39 @@ static void read_creds(struct proc *p)
 		p->gid = g[3];
 }
 
+/* Does this call ask for the user or the group that the process is already, in all four of its numbers? Programs that
+ * are often set-user-id (busybox) make it each time. */
+static bool keeps_id(const unsigned is[4], const struct trap *t, unsigned nargs)
+{
+	if (is[0] != is[1] || is[0] != is[2] || is[0] != is[3])
+		return false;
+	for (unsigned i = 0; i < nargs; i++)
+		if ((uint32_t)t->args[i] != is[0] && (uint32_t)t->args[i] != UINT32_MAX)
+			return false;
+	return true;
+}
+
+bool proc_keeps_creds(const struct trap *t)
+{
+	static const struct {
+		long nr;
+		bool group;
+		unsigned nargs;
+	} calls[] = {{SYS_setuid, false, 1}, {SYS_setreuid, false, 2}, {SYS_setresuid, false, 3}, {SYS_setfsuid, false, 1},
+	             {SYS_setgid, true, 1},  {SYS_setregid, true, 2},  {SYS_setresgid, true, 3},  {SYS_setfsgid, true, 1}};
+	char name[48], text[2048];
+	unsigned is[4];
+	snprintf(name, sizeof(name), "/proc/%d/status", t->tid);
+	if (t->compat || slurp(name, text, sizeof(text)) <= 0)
+		return false;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		const char *at = strstr(text, calls[i].group ? "\nGid:" : "\nUid:");
+		if (t->nr == calls[i].nr && at && sscanf(at + 5, "%u %u %u %u", &is[0], &is[1], &is[2], &is[3]) == 4)
+			return keeps_id(is, t, calls[i].nargs);
+	}
+	return false;
+}
+
 void proc_refresh_creds(struct sup *s, struct proc *p)
 {
 	/* The directory belongs to its effective user: cheaper than reading status, and enough where nothing differs. */
@@ -411,6 +444,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	p->jobserver = JOBSERVER_NONE;
 	int64_t forked = s->clock_offset + p->started; /* or up to a tick later */
 	p->io_unseen = forked <= s->unseen_until;
+	p->confined = parent ? parent->confined : s->any_confined;
 	if (parent) {
 		has_children(parent);
 		proc_guard(s, parent); /* before this child's death can be signalled: its end is a stop */

@@ -242,6 +242,9 @@ struct proc {
 	unsigned graft_tries;
 	struct logging *logging; /* it logs what it opens by itself; NULL: it does not */
 	unsigned open_stops, inject_tries;
+	unsigned other_stops; /* opens by neither its C library nor its loader */
+	uint64_t loader;      /* where its loader lies; 0 not looked, 1 nowhere */
+	bool confined;        /* it has changed its user, root or namespaces, or confined itself: no memory is shared with it */
 	struct jobserver jobserver;
 	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
 	bool run_root;          /* the nested run ends with it */
@@ -340,6 +343,7 @@ struct sup {
 	uint64_t graft_code, graft_table; /* of what counts in it; 0 nothing */
 	bool injects;                     /* programs may */
 	unsigned inject_after;            /* stops to open a file to read */
+	bool any_confined;                /* a process has confined itself; then one whose parent is not known may be its child */
 	struct opens_logs *opens;         /* NULL: none does */
 	bool reading_opens;
 	struct libraries *libraries; /* NULL: none met */
@@ -546,6 +550,8 @@ bool proc_moved_none(struct sup *s, struct proc *p, bool write);
 bool proc_random(pid_t pid, unsigned char ret[16]);
 /* Has it a controlling terminal, which is what it gets when it opens /dev/tty? */
 bool proc_has_terminal(const struct proc *p);
+/* This call, which sets a user or a group, changes nothing. */
+bool proc_keeps_creds(const struct trap *t);
 void proc_refresh_creds(struct sup *s, struct proc *p);
 /* The wait status of a process that ended. */
 void proc_status(struct sup *s, struct proc *p, int status);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -136,12 +137,22 @@ static void go_on(void *arg)
 	notify_continue(w->sup.listener, &w->control->page.slot[SLOT_SERVER]);
 }
 
+void worker_hide_memory(bool hidden)
+{
+#ifndef __SANITIZE_ADDRESS__ /* whose search for leaks traces this process */
+	prctl(PR_SET_DUMPABLE, hidden ? 0 : 1);
+#else
+	(void)hidden;
+#endif
+}
+
 void worker_serve(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	struct notify_slot *slot = &w->control->page.slot[SLOT_SERVER];
 	__atomic_store_n(&w->server, gettid(), __ATOMIC_RELEASE);
 	__atomic_store_n(&w->control->server, gettid(), __ATOMIC_RELEASE);
+	bool begins = true; /* until the command has become its program, which may take several tries, in this memory (vfork) */
 	for (unsigned idle = 0;;) {
 		struct trap t;
 		int rc = notify_recv(s->listener, slot, &t);
@@ -155,6 +166,9 @@ void worker_serve(struct worker *w)
 			continue;
 		}
 		idle = 0;
+		begins = begins && t.tid == s->root && t.call == CALL_execve;
+		if (begins)
+			worker_hide_memory(false);
 		pthread_mutex_lock(&s->lock);
 		uint64_t stood = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE);
 		if (stood != w->stood[0]) {
@@ -171,6 +185,8 @@ void worker_serve(struct worker *w)
 			continue;
 		}
 		int refuse = sup_trap(s, &t);
+		if (begins)
+			worker_hide_memory(true);
 		/* A process's record is written before it ends: what comes next may be a kill of everybody. */
 		if (t.call == CALL_exit)
 			sup_flush(s);

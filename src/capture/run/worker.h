@@ -64,6 +64,9 @@ struct choice;
 void run_describe(struct sup *s, const struct run_options *o, const struct choice *choice);
 /* Starts a thread of the worker. 0 or -errno. */
 int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread_t *ret);
+/* Whether other processes of this user may read or trace this one, which has every program's log and the listener. Who
+ * shares this memory is no longer read by others either. */
+void worker_hide_memory(bool hidden);
 /* What the server's thread does: takes the stops, one after the other. The caller has set up sup.log, sup.run,
  * sup.listener, sup.root and the flags. Returns when nobody is left. */
 void worker_serve(struct worker *w);

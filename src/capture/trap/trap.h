@@ -38,6 +38,7 @@ enum call {
 	CALL_root,
 	CALL_mount,
 	CALL_setuid,
+	CALL_confine, /* it gives up privileges */
 	CALL_connect,
 	CALL_bind,
 	CALL_shmat,
