@@ -382,6 +382,43 @@ END
 	ends 200; } | sim && as 1000 && cmd 0 why /h/x && says "$out" 'made by two' && says_not "$out" one
 check "a process number that was used again is another process"
 
+# ---- another user, without an exec ----
+
+# A service of root's with a helper, which becomes user 1000: what each may see.
+{ echo "$login"
+	echo "alive t=0 pid=60 ppid=1 exe=/bin/bash argv=-bash uid=0 ino=3 cwd=/root"
+	echo "fork t=10 pid=200 ppid=60 uid=0"
+	echo "exec t=12 pid=200 uid=0 exe=/bin/service ino=4 argv=service,--token-file,/root/hidden cwd=/root/folder env=SLURM_JOB_NAME=concealed nexec=1"
+	echo "file lo=14 hi=15 pid=200 uid=0 ops=open path=/root/private ino=40 size=9 mtime=-5000 nexec=1"
+	echo "fork t=16 pid=202 ppid=200 uid=0"
+	echo "file lo=25 hi=35 pid=200 uid=0 ops=open,closer path=/root/unsure ino=41 size=9 mtime=-5000 nexec=1"
+	echo "file lo=25 hi=35 pid=200 uid=0 ops=create,open,closew path=/root/unsure-new ino=46 size=9 mtime=26 nexec=1"
+	echo "user t=30 pid=200 uid=1000"
+	echo "settle t=40"
+	echo "file lo=41 hi=45 pid=200 uid=1000 ops=closer path=/root/private ino=40 size=9 mtime=-5000 nexec=1"
+	echo "file lo=50 hi=55 pid=200 uid=1000 ops=create,open,closew path=/h/after ino=42 size=9 mtime=52 nexec=1"
+	echo "fork t=56 pid=203 ppid=200 uid=1000"
+	echo "file lo=57 hi=58 pid=203 uid=1000 ops=create,open,closew path=/h/child ino=43 size=9 mtime=57 nexec=1"
+	echo "file lo=57 hi=58 pid=202 uid=0 ops=create,open,closew path=/root/helper ino=44 size=9 mtime=57 nexec=1"
+	echo "exit t=60 pid=203 uid=1000 status=0"
+	echo "exit t=61 pid=202 uid=0 status=0"
+	ends 200; } >"$T/service"
+sim <"$T/service" && dump 1000 && says "$T/log" /h/after /h/child && says_not "$T/log" /root/ && says_not "$T/log" concealed && says_not "$T/log" token && events '"argv":\["service"\]' 2
+check "a process becomes another user's without an exec: that one sees what it does from then on, and nothing from before"
+dump 0 && says "$T/log" /root/private /root/helper /root/unsure && says_not "$T/log" /h/after && says_not "$T/log" /h/child
+check "... the user before sees what it did up to then, and what its helper does still, and nothing from then on"
+sed 's/^\(file lo=25 .*\)$/\1/; s/^user t=30 pid=200 uid=1000/&\nfile lo=25 hi=35 pid=200 uid=1000 ops=open,closer path=\/root\/late ino=45 size=9 mtime=-5000 nexec=1/' "$T/service" | sim && dump 1000 && says_not "$T/log" /root/ && dump 0 && says "$T/log" /root/late
+check "... what may have been before is the user's before"
+{ echo "$login"
+	echo "fork t=10 pid=200 ppid=100 uid=1000"
+	echo "exec t=12 pid=200 uid=1000 exe=/bin/tool ino=4 argv=tool cwd=/h nexec=1"
+	echo "user t=30 pid=200 uid=0"
+	echo "file lo=25 hi=35 pid=200 uid=0 ops=create,open,closew path=/root/late ino=45 size=9 mtime=33 nexec=1"
+	echo "user t=50 pid=200 uid=1001"
+	echo "file lo=55 hi=56 pid=200 uid=1001 ops=create,open,closew path=/h/third ino=46 size=9 mtime=55 nexec=1"
+	ends 200; } | sim && dump 1000 && says_not "$T/log" /root/ && says_not "$T/log" /h/third && dump 0 && says "$T/log" /root/late && says_not "$T/log" /h/third && dump 1001 && says "$T/log" /h/third && says_not "$T/log" /root/
+check "... to root it is root's; and from there to a third"
+
 # ---- what is missing, and bounds ----
 
 { echo "$login"

@@ -98,7 +98,7 @@ static size_t descriptors(char *const *words, struct tracer_fd *ret, size_t max)
 bool trace_event(char **words, tracer_each *each, void *arg)
 {
 	static const char *const kinds[] = {"alive", "fork",  "exec", "exit",  "fds",   "file", "rename",
-	                                    "bytes", "uring", "lost", "watch", "clock", NULL};
+	                                    "bytes", "uring", "lost", "watch", "clock", "user", NULL};
 	static const char *const ops[] = {"open", "exec", "closew", "closer", "create", "delete", "from", "to", NULL};
 	static const uint32_t op_bits[] = {TRACER_OPENED,  TRACER_EXECUTED, TRACER_CLOSED_WRITE, TRACER_CLOSED_READ,
 	                                   TRACER_CREATED, TRACER_DELETED,  TRACER_MOVED_FROM,   TRACER_MOVED_TO};

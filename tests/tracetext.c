@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const kinds[] = {"",       "alive",  "fork",  "exec", "exit",  "fds",  "file",
-                                    "rename", "access", "uring", "lost", "watch", "clock"};
+static const char *const kinds[] = {"",       "alive",  "fork",  "exec", "exit",  "fds",   "file",
+                                    "rename", "access", "uring", "lost", "watch", "clock", "user"};
 
 struct seen {
 	pid_t *pids; /* those of the command, in the order they came */

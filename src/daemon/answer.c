@@ -175,6 +175,12 @@ int answer_store(const char *base, const char *who, const struct answer_limits *
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "stemmad-answer");
+	/* Where memory ends, this one ends before the daemon does. */
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (score >= 0) {
+		io_write(score, "500", 3, NULL);
+		close(score);
+	}
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_CPU, limits->seconds);
 	limit(RLIMIT_NOFILE, 256);

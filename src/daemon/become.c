@@ -102,7 +102,7 @@ static int hand_over(const char *path, mode_t mode, bool all, uid_t uid, gid_t g
 static int keep_capabilities(void)
 {
 	static const int keep[] = {CAP_BPF,        CAP_PERFMON,      CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH,
-	                           CAP_SYS_PTRACE, CAP_SYS_RESOURCE, CAP_SETPCAP};
+	                           CAP_SYS_PTRACE, CAP_SYS_RESOURCE, CAP_SETPCAP,   CAP_NET_ADMIN};
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct has[2], wants[2] = {0};
 	if (syscall(SYS_capget, &h, has) < 0)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum type { TYPE_text, TYPE_number, TYPE_size, TYPE_time, TYPE_share, TYPE_list };
+enum type { TYPE_text, TYPE_number, TYPE_size, TYPE_time, TYPE_share, TYPE_list, TYPE_word, TYPE_folder };
 
 static const struct row {
 	const char *name, *def;
@@ -18,6 +18,31 @@ static const struct row {
 #define SETTING(name, type, def, when, meaning) {#name, def, TYPE_##type, when},
 #include "daemon/settings.def"
 };
+
+static const struct {
+	enum setting key;
+	const char *word;
+} words[] = {
+#define SETTING(name, type, def, when, meaning)
+#define WORD(name, word) {SETTING_##name, #word},
+#include "daemon/settings.def"
+};
+
+/* Is it one of the words that the setting has? If not, ret says which these are. */
+static bool is_word(size_t k, const char *text, char *ret, size_t size)
+{
+	size_t n = 0;
+	ret[0] = '\0';
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (words[i].key != (enum setting)k)
+			continue;
+		if (!strcmp(words[i].word, text))
+			return true;
+		if (n < size)
+			n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? ", " : "", words[i].word);
+	}
+	return false;
+}
 
 /* False if it is none. */
 static bool figure(enum type type, const char *text, double *ret)
@@ -72,8 +97,18 @@ int settings_set(struct settings *s, const char *line, struct err *err)
 	double v;
 	if (!value)
 		return -ENOMEM;
-	if (rows[k].type != TYPE_text && rows[k].type != TYPE_list && !figure(rows[k].type, value, &v)) {
-		err_set(err, 0, "'%.60s' is no value of '%s'", value, key);
+	char known[128] = "";
+	bool good = rows[k].type == TYPE_word     ? is_word(k, value, known, sizeof(known))
+	            : rows[k].type == TYPE_folder ? value[0] == '/'
+	            : rows[k].type == TYPE_text   ? true
+	            : rows[k].type == TYPE_list   ? value[0] != '\0'
+	                                          : figure(rows[k].type, value, &v);
+	if (!good) {
+		err_set(err, 0, "'%.60s' is no value of '%s'%s%s", value, key,
+		        rows[k].type == TYPE_folder ? ", which is a path from / on"
+		        : known[0]                  ? ", which is one of: "
+		                                    : "",
+		        known);
 		free(value);
 		return -EINVAL;
 	}

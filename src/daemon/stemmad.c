@@ -151,6 +151,9 @@ static int read_settings(struct daemon *d, bool again, struct err *err)
 	                                    .seconds = (uint64_t)(settings_figure(&s, SETTING_answer_time) / 1e9),
 	                                    .floor = (uint64_t)settings_figure(&s, SETTING_min_free)};
 	accounts_read(NULL);
+	const char *admins = settings_text(&d->settings, SETTING_admins);
+	if (*admins && !world_has_group(admins))
+		say("there is no group '%s', so nobody but root is asked for all users ('admins')", admins);
 	return 0;
 }
 

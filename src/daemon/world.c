@@ -216,6 +216,17 @@ bool world_is_member(uint32_t uid, uint32_t gid, const char *group)
 	return yes;
 }
 
+bool world_has_group(const char *group)
+{
+	struct group *gr = NULL;
+	FILE *f = fopen("/etc/group", "re");
+	while (f && (gr = fgetgrent(f)) && strcmp(gr->gr_name, group) != 0)
+		;
+	if (f)
+		fclose(f);
+	return gr;
+}
+
 static void names(void *arg, uint32_t uid, uint32_t gid, char *user, char *group, size_t size)
 {
 	(void)arg;

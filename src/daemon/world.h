@@ -18,4 +18,7 @@ bool world_uid(const char *name, uint32_t *ret);
 /* Is the user a member of the group, by /etc/group or by their own one? */
 bool world_is_member(uint32_t uid, uint32_t gid, const char *group);
 
+/* Is there such a group? */
+bool world_has_group(const char *group);
+
 #endif

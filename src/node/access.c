@@ -155,7 +155,7 @@ static void tell(struct node *n, struct naccess *a)
 	if (a->seq || a->mode == 0 || !owner)
 		return;
 	struct book *b = NULL;
-	uint64_t num = say_alias(n, owner, a->proc == owner ? a->execn : owner->execn, &b);
+	uint64_t num = say_alias(n, owner, a->proc == owner ? a->execn : owner->execn, a->uid, &b);
 	uint64_t file = num ? say_file(n, b, a->file) : 0;
 	if (!file) {
 		book_short(n, owner->uid);
@@ -379,6 +379,7 @@ struct naccess *access_start(struct node *n, struct nproc *p, struct nfile *f, u
 	a->ended = TIME_NEVER;
 	a->count = 1;
 	a->execn = p->execn;
+	a->uid = p->uid;
 	a->counted_from = p->counting;
 	a->turn = ++n->turns;
 	if (f->known && f->seen < lo) {
@@ -559,7 +560,7 @@ static bool parent_had(const struct nproc *p, struct nfile *f)
  * table of descriptors at exec has shown how. */
 static bool opened_before(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
-	bool earlier = ev->nexec < p->nexec || ((ev->flags & TRACER_AGAIN) && ev->hi <= p->exec_time);
+	bool earlier = ev->nexec < p->nexec || before_user(p, ev) || ((ev->flags & TRACER_AGAIN) && ev->hi <= p->exec_time);
 	struct naccess *held = NULL;
 	if (!p->execn)
 		return false;
@@ -576,6 +577,8 @@ static bool opened_before(struct node *n, struct nproc *p, const struct tracer_e
 		return true;
 	uint64_t behind = p->nexec > ev->nexec ? p->nexec - ev->nexec : 1;
 	a->execn = behind < p->execn ? p->execn - behind : 0;
+	if (a->execn + 1 == p->execn)
+		a->uid = p->uid_before;
 	a->before &= !made;
 	if (a->lo >= p->exec_time)
 		a->lo = p->forked < p->exec_time ? p->forked : p->exec_time - 1;

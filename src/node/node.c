@@ -211,6 +211,8 @@ static struct nproc *do_fork(struct node *n, const struct tracer_event *ev)
 	place(n, p, parent);
 	p->nexec = ev->nexec;
 	set_ids(p, ev);
+	if (p->state == FOLDED && p->rep && p->rep->uid != p->uid)
+		proc_decide(n, p);
 	/* One that is undecided may have pipes as any other; whose they are is decided with it. */
 	p->maker_of_channels = parent ? hold(owner_of(parent) ? owner_of(parent) : parent) : NULL;
 	n->stats.processes++;
@@ -374,6 +376,15 @@ static void gaps_of(struct node *n, struct nproc *p, const struct tracer_event *
 		say_gap(n, p, TERM_gap_unreadable, 1, ev->lo, ev->hi, "arguments or environment could not be read");
 }
 
+/* What counted to p does so no more: p becomes another user's, and what these go on to do is not that user's to see. */
+static void leave_alone(struct node *n, struct nproc *p)
+{
+	for (unsigned i = 0; i < HASH; i++)
+		for (struct nproc *c = n->procs[i]; c; c = c->next)
+			if (c != p && c->state == FOLDED && c->rep == p)
+				proc_decide(n, c);
+}
+
 static void do_exec(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	bool changed = ev->uid != p->uid;
@@ -384,12 +395,15 @@ static void do_exec(struct node *n, struct nproc *p, const struct tracer_event *
 	if (p->state == UNDECIDED || (p->state == FOLDED && (passes(class) || class == RULE_own || changed)))
 		proc_decide(n, p);
 	access_end_all(n, p, ev->lo, true);
+	if (changed)
+		leave_alone(n, p);
 	p->uid_before = p->uid;
 	set_ids(p, ev);
 	p->execn++;
 	p->nexec = ev->nexec;
 	p->ran = true;
 	p->exec_time = ev->lo;
+	p->user_time = 0;
 	if (p->state == FOLDED) { /* its program is read by whom it counts to */
 		struct nfile *exe = program(n, &ev->exec.exe, ev->exec.exe_path);
 		p->class = class;
@@ -414,6 +428,54 @@ static void do_exec(struct node *n, struct nproc *p, const struct tracer_event *
 		say_exec(n, p, ev->lo);
 	gaps_of(n, p, ev);
 	use_programs(n, p, ev->lo);
+}
+
+/* What is known of a program by whom it did not belong to when it was started: which file it is, and its name. Its
+ * arguments, folder and environment are those of the user before. */
+static void forget_secrets(struct nprogram *now)
+{
+	size_t first = now->argv_n ? strnlen(now->argv, now->argv_n) + 1 : 0;
+	if (first && first < now->argv_n) {
+		memset(now->argv + first, 0, now->argv_n - first);
+		now->argv_n = first;
+	}
+	free(now->env);
+	free(now->cwd);
+	now->env = now->cwd = NULL;
+	now->env_n = 0;
+}
+
+/* It goes on as another user, with the same program: in the log of that one, as another execution. */
+static void do_user(struct node *n, struct nproc *p, const struct tracer_event *ev)
+{
+	if (!p->alive || p->uid == ev->uid)
+		return;
+	access_channels(n, p);
+	proc_decide(n, p); /* what it has done up to now is the user's before */
+	access_end_all(n, p, ev->lo, true);
+	leave_alone(n, p);
+	p->uid_before = p->uid;
+	p->uid = ev->uid;
+	p->execn++;
+	p->exec_time = p->user_time = ev->lo;
+	if (p->now) {
+		forget_secrets(p->now);
+		p->now->n = p->execn;
+	}
+	if (p->run_root && p->book) {
+		struct event r = {.run_end = {.id = str_of(p->run), .ending = TERM_ending_unknown}};
+		say(n, p->book, p->num, EVENT_run_end, ev->lo, &r);
+	}
+	p->run[0] = '\0'; /* that of the user before */
+	p->run_root = false;
+	if (!passes(p->class)) {
+		uint64_t execn = p->execn;
+		p->execn = 0; /* its execution is told with the run that it begins */
+		begin_run(n, p, ev->lo);
+		p->execn = execn;
+	}
+	if (say_proc(n, p) && p->now)
+		say_exec(n, p, ev->lo);
 }
 
 static void do_alive(struct node *n, const struct tracer_event *ev)
@@ -499,6 +561,7 @@ static int64_t name_time(struct node *n, const struct tracer_event *ev)
 
 static void do_names(struct node *n, struct nproc *p, const struct tracer_event *ev, struct nfile *f)
 {
+	struct nproc *by = before_user(p, ev) ? NULL : p; /* the name alone is told to those who know the file */
 	uint32_t ops = ev->file.ops;
 	char path[4096];
 	struct str name = ev->file.path;
@@ -518,10 +581,10 @@ static void do_names(struct node *n, struct nproc *p, const struct tracer_event 
 			f->made = ev->lo;
 		}
 		file_named(n, f, name);
-		say_name(n, p, was ? TERM_nameop_link : TERM_nameop_create, f, path, NULL, time);
+		say_name(n, by, was ? TERM_nameop_link : TERM_nameop_create, f, path, NULL, time);
 	}
 	if (ops & (TRACER_DELETED | TRACER_MOVED_FROM)) {
-		say_name(n, p, TERM_nameop_unlink, f, path, NULL, time);
+		say_name(n, by, TERM_nameop_unlink, f, path, NULL, time);
 		if (f->path && str_eq(str_of(f->path), name))
 			file_named(n, f, (struct str){0});
 	}
@@ -544,13 +607,13 @@ static void do_rename(struct node *n, struct nproc *p, const struct tracer_event
 	memcpy(old, ev->file.old_path.p ? ev->file.old_path.p : "", ev->file.old_path.n);
 	old[ev->file.old_path.n] = '\0';
 	if (other && other != f) {
-		say_name(n, p, TERM_nameop_replace, other, path, NULL, time);
+		say_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_replace, other, path, NULL, time);
 		file_named(n, other, (struct str){0});
 	}
 	/* Told by its old name where it is told now for the first time. */
 	if (!f->path)
 		file_named(n, f, ev->file.old_path);
-	say_name(n, p, TERM_nameop_rename, f, path, old, time);
+	say_name(n, before_user(p, ev) ? NULL : p, TERM_nameop_rename, f, path, old, time);
 	file_named(n, f, ev->file.path);
 	for (struct told *t = f->told; t; t = t->next)
 		t->path = 0; /* the number is told again with the name, when it is used next */
@@ -725,6 +788,9 @@ void node_event(struct node *n, const struct tracer_event *ev)
 	switch (ev->kind) {
 	case TRACER_EXEC:
 		do_exec(n, p, ev);
+		break;
+	case TRACER_USER:
+		do_user(n, p, ev);
 		break;
 	case TRACER_EXIT:
 		do_exit(n, p, ev);

@@ -95,6 +95,7 @@ struct nproc {
 	uint64_t execn, nexec; /* in the log; the tracer's count */
 	int64_t forked, forked_hi, exec_time;
 	uint32_t uid_before; /* of the program before this one */
+	int64_t user_time;   /* when it became another user without an exec; 0: it has not, since the last */
 	struct {
 		const struct book *book;
 		uint64_t session, execn, num;
@@ -134,6 +135,7 @@ struct naccess {
 	int64_t lo, hi; /* it started at lo or later, and was last heard of at hi */
 	int64_t ended;  /* latest moment of its end; TIME_NEVER: it goes on */
 	unsigned mode;  /* 0: not known yet */
+	uint32_t uid;   /* who did it: an execution before may have been another user's */
 	unsigned via, api;
 	uint64_t count;
 	uint64_t execn; /* the execution of its process that it is of */
@@ -200,8 +202,8 @@ void say_state(struct node *n, struct book *b, struct nfile *f, uint64_t size, i
 uint64_t say_proc(struct node *n, struct nproc *p);
 void say_gap(struct node *n, struct nproc *p, unsigned reason, uint64_t count, int64_t from, int64_t until,
              const char *text);
-/* A number under which what is told counts to execution n of the process, whatever it is now. */
-uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, struct book **ret);
+/* A number under which what is told counts to execution n of the process, which was that user's, whatever it is now. */
+uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid, struct book **ret);
 /* Strings that lie one behind the other, each with its NUL, as an array; malloc'ed. */
 struct str *say_words(const char *packed, size_t size, size_t *ret_n);
 void say_exec(struct node *n, struct nproc *p, int64_t time);
@@ -248,6 +250,12 @@ struct nproc *proc_of(struct node *n, pid_t pid, uint64_t start);
 void proc_unref(struct node *n, struct nproc *p);
 /* It counts for itself from now on: it executed a program, or too much of it is held back. */
 void proc_decide(struct node *n, struct nproc *p);
+/* Was it done, or may it have been, before p became its present user? What is not sure is told to the user before, for
+ * the new one may have fewer rights; to root, if that is the new one. */
+static inline bool before_user(const struct nproc *p, const struct tracer_event *ev)
+{
+	return p->user_time && ev->lo < p->user_time && (p->uid || ev->hi < p->user_time);
+}
 static inline bool is_maker(const struct nfile *f, const struct nproc *p)
 {
 	return f->maker == p->pid && f->maker_start == p->start;

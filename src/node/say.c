@@ -211,14 +211,13 @@ void say_exec(struct node *n, struct nproc *p, int64_t time)
 	free(env);
 }
 
-uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, struct book **ret)
+uint64_t say_alias(struct node *n, struct nproc *p, uint64_t execn, uint32_t uid, struct book **ret)
 {
 	uint64_t num = say_proc(n, p);
 	*ret = p->book;
 	if (!num || execn == p->execn)
 		return num;
-	/* The program before may have been another user's. */
-	struct book *b = execn + 1 == p->execn ? book_of(n, p->uid_before) : p->book;
+	struct book *b = book_of(n, uid);
 	if (!b)
 		return 0;
 	*ret = b;

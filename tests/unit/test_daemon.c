@@ -1,5 +1,6 @@
 /* test_daemon.c - parts of the daemon that need no daemon: whose a user id is. */
 #include "daemon/accounts.h"
+#include "daemon/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -44,8 +46,51 @@ static void subordinate(void **state)
 	assert_int_equal(accounts_of(100000), 100000);
 }
 
+/* What is no value of a setting is said, and what would have been is named. */
+static void words_of_settings(void **state)
+{
+	static const struct {
+		const char *line, *says; /* NULL: it is taken */
+	} rows[] = {
+	    {"keep = all", NULL},
+	    {"keep=representative", NULL},
+	    {"keep = al", "one of: representative, all"},
+	    {"keep = All", "one of: representative, all"},
+	    {"keep =", "one of: representative, all"},
+	    {"network = yes", NULL},
+	    {"network = on", "one of: no, yes"},
+	    {"base = /var/lib/x", NULL},
+	    {"base = var/lib/x", "path from / on"},
+	    {"run =", "path from / on"},
+	    {"rule =", "no value of 'rule'"},
+	    {"max_size = 4 G", "no value of 'max_size'"},
+	    {"max_size = -1", "no value of 'max_size'"},
+	    {"max_size = nan", "no value of 'max_size'"},
+	    {"max_size = 2d", "no value of 'max_size'"},
+	    {"max_age = 2d", NULL},
+	    {"max_cpu = 10%", NULL},
+	    {"max_cpu = 10%%", "no value of 'max_cpu'"},
+	    {"user_rate = 1M", NULL},
+	    {"answer_time = 1x", "no value of 'answer_time'"},
+	    {"keeep = all", "no setting 'keeep'"},
+	    {"keep", "not key = value"},
+	};
+	struct settings s = {0};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err err = {0};
+		int r = settings_set(&s, rows[i].line, &err);
+		assert_true(rows[i].says ? r < 0 : r == 0);
+		if (rows[i].says && !strstr(err.text, rows[i].says))
+			fail_msg("%s: %s", rows[i].line, err.text);
+	}
+	assert_string_equal(settings_text(&s, SETTING_keep), "representative");
+	assert_string_equal(settings_text(&s, SETTING_base), "/var/lib/x");
+	settings_release(&s);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(subordinate)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(subordinate), cmocka_unit_test(words_of_settings)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

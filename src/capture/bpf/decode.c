@@ -12,6 +12,8 @@ bool record_sound(const void *record, size_t size)
 		return size >= sizeof(struct rec_fork);
 	case REC_EXIT:
 		return size >= sizeof(struct rec_exit);
+	case REC_USER:
+		return size >= sizeof(struct rec_user);
 	case REC_URING:
 	case REC_COMPAT:
 		return true;

@@ -16,7 +16,7 @@ typedef uint32_t rec32;
 typedef uint64_t rec64;
 #endif
 
-enum { REC_FORK = 1, REC_EXEC, REC_EXIT, REC_FDS, REC_URING, REC_COMPAT };
+enum { REC_FORK = 1, REC_EXEC, REC_EXIT, REC_FDS, REC_URING, REC_COMPAT, REC_USER };
 
 /* Of rec_head.flags. */
 enum {
@@ -91,6 +91,11 @@ struct rec_fds {
 
 struct rec_plain { /* REC_URING, REC_COMPAT */
 	struct rec_head head;
+};
+
+struct rec_user { /* the reader's own (users.h): without head.start */
+	struct rec_head head;
+	rec32 uid, pad;
 };
 
 /* Strings of a REC_EXEC at most. Arguments of 16 KB are those of the longest link lines of large builds; all beyond

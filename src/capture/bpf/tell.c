@@ -92,9 +92,22 @@ static void look_at_namespace(struct tracer *t, const struct proc *proc)
 	t->namespaces[i].when = now;
 }
 
+/* Where the kernel does not tell of users, a fork shows that its parent has another. */
+static void look_at_parent(struct tracer *t, const struct rec_who *w, int64_t time)
+{
+	struct proc *parent = t->users < 0 ? procs_find(t->procs, (pid_t)w->ppid) : NULL;
+	if (!parent || parent->left || parent->uid == w->uid)
+		return;
+	parent->uid = w->uid;
+	struct tracer_event ev = {.kind = TRACER_USER, .lo = time, .hi = time, .until = time, .pid = parent->pid};
+	tell_of(t, &ev, parent);
+	tell(t, &ev);
+}
+
 static void tell_fork(struct tracer *t, const struct rec_fork *r, int64_t time)
 {
 	struct tracer_event ev = {.kind = TRACER_FORK, .lo = time, .hi = time, .until = time, .pid = (pid_t)r->head.pid};
+	look_at_parent(t, &r->who, time);
 	/* A pid that is used again: what it meant before is told to have ended first. */
 	if (procs_find(t->procs, ev.pid))
 		for (size_t i = 0; i < t->nleaving; i++)
@@ -336,6 +349,18 @@ static void tell_fds(struct tracer *t, const struct rec_fds *r, int64_t time)
 	tell(t, &ev);
 }
 
+/* That of an exec or a fork says so itself; what does not change anything is not told. The group is not in it. */
+static void tell_user(struct tracer *t, const struct rec_user *r, int64_t time)
+{
+	struct proc *proc = procs_find(t->procs, (pid_t)r->head.pid);
+	if (!proc || proc->left || proc->uid == r->uid)
+		return;
+	proc->uid = r->uid;
+	struct tracer_event ev = {.kind = TRACER_USER, .lo = time, .hi = time, .until = time, .pid = proc->pid};
+	tell_of(t, &ev, proc);
+	tell(t, &ev);
+}
+
 void tell_record(struct tracer *t, const void *record, size_t size, int64_t time)
 {
 	const struct rec_head *h = record;
@@ -364,6 +389,9 @@ void tell_record(struct tracer *t, const void *record, size_t size, int64_t time
 		tell(t, &ev);
 		break;
 	}
+	case REC_USER:
+		tell_user(t, record, time);
+		break;
 	default:
 		break;
 	}

@@ -1,4 +1,5 @@
 #include "capture/bpf/tracer_int.h"
+#include "capture/bpf/users.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -135,6 +136,11 @@ static void find_caps(struct tracer *t)
 	add_cap(&t->caps, "io_uring", programs_has_uring(t->programs),
 	        programs_has_uring(t->programs) ? "who makes one is told"
 	                                        : "the kernel has no tracepoint for it: who uses one is not told");
+	add_cap(&t->caps, "users", t->users >= 0,
+	        t->users >= 0
+	            ? "who goes on as another user is told, by the kernel's process connector"
+	            : "the process connector is not to be had: who goes on as another user is told when it executes "
+	              "a program or starts another process");
 	if (t->watch) {
 		const char *why = "there is no file system to watch";
 		bool watched = false;
@@ -163,7 +169,7 @@ int tracer_open(const struct tracer_options *options, struct tracer **ret, struc
 		return err_set(err, ENOMEM, "cannot trace the node");
 	t->o = *options;
 	t->o.mounts = options->mounts;
-	t->epoll = t->timer = -1;
+	t->epoll = t->timer = t->users = -1;
 	t->own = getpid();
 	t->own_helper = options->helper ? helper_pid(options->helper) : 0;
 	t->offset = clock_offset();
@@ -190,6 +196,9 @@ int tracer_open(const struct tracer_options *options, struct tracer **ret, struc
 	r = programs_open(options->ring_kb, &t->programs, err);
 	if (r < 0)
 		goto fail;
+	struct err why = {0};
+	if (users_open(&why, &t->users) < 0)
+		t->users = -1;
 	t->control = programs_control(t->programs);
 	t->control->own = (uint32_t)t->own;
 	t->control->no_env = options->no_env;
@@ -218,6 +227,8 @@ void tracer_close(struct tracer *t)
 	if (t->places && t->epoll >= 0)
 		close_files(t);
 	programs_close(t->programs);
+	if (t->users >= 0)
+		close(t->users);
 	if (t->epoll >= 0)
 		close(t->epoll);
 	if (t->timer >= 0)
@@ -376,6 +387,11 @@ int tracer_drain(struct tracer *t, tracer_each *each, void *arg, struct err *err
 		int64_t hi = tracer_now(t);
 		if (empty)
 			t->file_lo = before;
+		bool lost = false;
+		if (t->users >= 0)
+			users_read(t->users, on_record, t, &lost);
+		if (lost)
+			tell_lost(t, TRACER_LOST_PROCESS, 0, lo, hi, "changes of users");
 		int got = programs_read(t->programs, on_record, t);
 		if (got < 0)
 			r = err_set(err, -got, "cannot read the ring buffers");

@@ -38,6 +38,7 @@ enum tracer_kind {
 	TRACER_LOST,      /* lost: events are missing */
 	TRACER_WATCH,     /* watch: a file system is watched from now on, or cannot be, or was unmounted */
 	TRACER_CLOCK,     /* clock: the clock was set; times after this event are by the new one */
+	TRACER_USER,      /* it goes on as another user (uid), without having executed anything */
 };
 
 /* Of ev->flags. */

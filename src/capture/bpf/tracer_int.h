@@ -49,6 +49,7 @@ struct tracer {
 	struct procs *procs;
 	struct access *access; /* NULL: nobody asked yet */
 	pid_t own, own_helper;
+	int users; /* users.h; -1: the kernel does not tell */
 	struct helper *helper, *direct; /* direct: no process of its own; the tracer's */
 	/* Waiting. */
 	int epoll, timer;
