@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "event/clean.h"
 #include "event/log_frame.h"
 #include "event/log_lease.h"
 
@@ -58,6 +59,7 @@ struct log_writer {
 	uint32_t roll; /* that fd is of */
 	char *dir_path, *path;
 	struct buf scratch, packed;
+	struct event_clean clean;
 	int64_t retry_at; /* CLOCK_MONOTONIC, after a failed write */
 	bool sparing;     /* a frame is written only where a gap event fits behind it */
 };
@@ -119,6 +121,7 @@ static void writer_free(struct log_writer *w)
 	munmap(w->sh, sizeof(*w->sh));
 	buf_release(&w->scratch);
 	buf_release(&w->packed);
+	event_clean_release(&w->clean);
 	free(w->dir_path);
 	free(w->path);
 	free(w);
@@ -418,6 +421,7 @@ static uint64_t lose(struct log_writer *w, struct state *s, int64_t time, int wh
 uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
 {
 	struct state s = *current(w);
+	struct event cleaned;
 	int why;
 	if (s.unsaid) {
 		/* First of all comes the event that tells of the loss. */
@@ -426,7 +430,10 @@ uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
 		if (!say_lost(w, &s))
 			return lose(w, &s, ev->time, s.error);
 	}
-	if (!prepare(w, &s, ev, &why))
+	int rc = event_clean(ev, false, NULL, &w->clean, &cleaned);
+	if (rc < 0)
+		return lose(w, &s, ev->time, -rc);
+	if (!prepare(w, &s, rc ? &cleaned : ev, &why))
 		return lose(w, &s, ev->time, why);
 	gather(w, &s, ev->time);
 	publish(w, &s);
@@ -435,6 +442,8 @@ uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
 		write_frame(w, &s);
 	if (w->scratch.cap > KEEP)
 		buf_release(&w->scratch);
+	if (w->clean.bytes.cap > KEEP)
+		event_clean_release(&w->clean);
 	return seq;
 }
 

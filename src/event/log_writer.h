@@ -5,7 +5,11 @@
  * frame is written when 4 KiB have gathered, and on log_writer_flush. What the caller gave before a SIGKILL of this
  * process is therefore lost only if nobody else holds the writer.
  *
- * Budget: log_writer_add costs an encode and a copy (about 50 ns), one write and one XXH3 per 4 KiB.
+ * Names of files, notes, gaps and other texts are written without the secrets in them (clean.def); command lines and
+ * variables are redacted by who makes the event.
+ *
+ * Budget: log_writer_add costs an encode and a copy (about 50 ns, an event with the name of a file 100 more), one write and
+ * one XXH3 per 4 KiB.
  * A failed write (ENOSPC, EIO) is remembered: events go on gathering, up to 1 MiB, and writing is tried again at the
  * next flush and now and then by add. Events that find no room any more are lost and counted, and the next thing kept
  * after writing works again is a gap event (lost, count). The caller never fails. A process with a file size limit

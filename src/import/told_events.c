@@ -6,6 +6,7 @@
 #include "import/told.h"
 
 #include "base/hash.h"
+#include "event/clean.h"
 #include "event/log_frame.h"
 #include "export/export.h"
 #include "graph/graph.h"
@@ -37,6 +38,7 @@ struct writer {
 	struct buf *out;
 	VEC(struct session) sessions;
 	struct buf list, list2, text;
+	struct event_clean clean; /* others may not have redacted what they tell */
 	uint32_t *named; /* by file: the session that says its name */
 	int error;
 };
@@ -57,8 +59,7 @@ static void flush(struct writer *w, struct session *s)
 	buf_reset(&s->events);
 }
 
-/* Appends an event; its seq, 0 where it is too large for any log. */
-static uint64_t emit(struct writer *w, struct session *s, struct event *ev)
+static uint64_t emit_cleaned(struct writer *w, struct session *s, const struct event *ev)
 {
 	size_t had = s->events.n;
 	if (!had) {
@@ -69,7 +70,7 @@ static uint64_t emit(struct writer *w, struct session *s, struct event *ev)
 	if (rc == 0 && s->events.n > LOG_PAYLOAD_MAX && had) {
 		s->events.n = had; /* into a frame of its own */
 		flush(w, s);
-		return emit(w, s, ev);
+		return emit_cleaned(w, s, ev);
 	}
 	if (rc < 0 || s->events.n > LOG_PAYLOAD_MAX) {
 		s->events.n = had;
@@ -82,6 +83,18 @@ static uint64_t emit(struct writer *w, struct session *s, struct event *ev)
 	if (s->events.n >= FRAME_BYTES)
 		flush(w, s);
 	return s->seq;
+}
+
+/* Appends an event; its seq, 0 where it is too large for any log. */
+static uint64_t emit(struct writer *w, struct session *s, const struct event *ev)
+{
+	struct event cleaned;
+	int rc = event_clean(ev, true, NULL, &w->clean, &cleaned);
+	if (rc < 0) {
+		w->error = rc;
+		return 0;
+	}
+	return emit_cleaned(w, s, rc > 0 ? &cleaned : ev);
 }
 
 /* ---- sessions ---- */
@@ -858,6 +871,7 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 	buf_release(&w.list);
 	buf_release(&w.list2);
 	buf_release(&w.text);
+	event_clean_release(&w.clean);
 	free(w.named);
 	if (rc == 0 && w.error == -E2BIG)
 		return err_set(t->err, 0, "%s: a statement is larger than what a log takes", t->name), -E2BIG;

@@ -12,6 +12,8 @@
 
 #define DEPTH 4         /* quotes within quotes that are looked into */
 #define WORDS_AHEAD 16  /* of the command behind a pipe */
+/* What is looked for in vain is looked for so far only, else a hostile text would take time with the square of its size. */
+#define AHEAD 1024
 
 static void hide(const struct redact *r, struct buf *out, const char *family, struct str secret)
 {
@@ -113,6 +115,12 @@ static struct str name_before(struct str s, size_t to, size_t *ret_from)
 	return str_n(s.p + from, to - from);
 }
 
+/* s up to AHEAD characters behind `from`. */
+static struct str near(struct str s, size_t from)
+{
+	return s.n - from > AHEAD ? str_n(s.p, from + AHEAD) : s;
+}
+
 /* Where a value that begins at `from` in the middle of something ends. */
 static size_t value_end(struct str s, size_t from)
 {
@@ -146,10 +154,15 @@ static bool scan_value(const struct redact *r, struct str s, size_t i, size_t *r
 		return false;
 	while (colon && at < s.n && s.p[at] == ' ')
 		at++;
-	size_t end = value_end(s, at);
+	enum name_sort sort = name_sort(name);
+	bool whole = (sort == NAME_strong || sort == NAME_some) && at < s.n && s.p[at] != '[';
+	size_t end = value_end(whole ? s : near(s, at), at);
 	if (r->path) {
 		const char *slash = memchr(s.p + at, '/', end - at);
 		end = slash ? (size_t)(slash - s.p) : end;
+		/* What looks random ends where the name's ending begins. */
+		const char *dot = sort == NAME_random ? memchr(s.p + at, '.', end - at) : NULL;
+		end = dot ? (size_t)(dot - s.p) : end;
 	}
 	struct str value = str_n(s.p + at, end - at);
 	*ret_from = at;
@@ -158,7 +171,6 @@ static bool scan_value(const struct redact *r, struct str s, size_t i, size_t *r
 		return false;
 	bool quoted = s.p[i - 1] == '"' || s.p[i - 1] == '\'' || s.p[i - 1] == ']' || value.p[0] == '"' || value.p[0] == '\'';
 	bool query = begin && (s.p[begin - 1] == '?' || s.p[begin - 1] == '&');
-	enum name_sort sort = name_sort(name);
 	if (r->path && !query)
 		return sort == NAME_strong && name_sort_hides(sort, value);
 	/* host:/path, remote:dir/x and C:\path are no values; name:value needs more to be one than name=value. */
@@ -185,7 +197,8 @@ static void scan(const struct redact *r, struct buf *out, struct str s)
 			from = i + keep;
 			to = i + n;
 		} else if (c == ':' && i + 2 < s.n && s.p[i + 1] == '/' && s.p[i + 2] == '/') {
-			to = url_secret(str_n(s.p + i + 3, s.n - i - 3), &from, &to) ? to + i + 3 : 0;
+			struct str rest = near(s, i + 3);
+			to = url_secret(str_n(s.p + i + 3, rest.n - i - 3), &from, &to) ? to + i + 3 : 0;
 			from += i + 3;
 		} else if ((c == '=' || c == ':') && i && i + 1 < s.n && !scan_value(r, s, i, &from, &to)) {
 			continue;
@@ -439,6 +452,7 @@ static bool is_read(struct str s, size_t at, char *ret_after)
 {
 	struct str words[WORDS_AHEAD];
 	size_t n = 0;
+	s = near(s, at);
 	while (at < s.n && s.p[at] != '|') {
 		if (strchr(";&\n", s.p[at]))
 			return false;
@@ -512,6 +526,11 @@ static void text(struct redact *r, struct buf *out, struct str s, bool script, u
 		if (memmem(w.p, w.n, "://", 3) && end < s.n && !is_space(s.p[end])) {
 			while (end < s.n && !is_space(s.p[end]) && s.p[end] != '"' && s.p[end] != '\'')
 				end++;
+			w.n = end - at;
+		}
+		/* In what is no script, a bar inside of a word is one of its letters. */
+		while (!script && end + 1 < s.n && s.p[end] == '|' && !is(s.p[end + 1], ENDS_WORD)) {
+			end = word_end(s, end + 1);
 			w.n = end - at;
 		}
 		if (echo && w.p[0] != '-') {

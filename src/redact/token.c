@@ -87,6 +87,7 @@ static const unsigned short classes[256] = {
     ['_'] = OF_WORD | BASE64_CENT,
     ['a' ... 'f'] = HEX | LOWER | OF_ALNUM,
     ['g' ... 'z'] = LOWER | OF_ALNUM,
+    ['|'] = SOLID,
     ['~'] = WORD_DOT | OF_ALL,
 };
 
@@ -220,7 +221,7 @@ size_t token_at(struct str v, size_t *ret_keep, const char **ret_family)
 	bool slash = false;
 	for (size_t i = 0; i < ANY_RUN; i++) {
 		unsigned of = classes[(unsigned char)v.p[i]];
-		if (!(of & PATH))
+		if (!(of & (PATH | SOLID)))
 			return 0;
 		slash |= v.p[i] == '/';
 		all |= of == (UPPER | OF_ALNUM) || v.p[i] == '.' ? 1u << (v.p[i] == '.') : 0;
