@@ -57,8 +57,8 @@ elif unshare -m true 2>/dev/null; then
 		[ ! -s "$T/why" ]
 		result $? "a store on a disk of $size" "$T/why"
 	done
-	# The room comes back while the command runs: the record goes on, whole or saying how much is missing. What is said is
-	# the last event, where the record needs more room than there is.
+	# The room comes back while the command runs: the record goes on, whole or saying how much is missing. Where it needs more
+	# room than there is that is said, and how the run ended.
 	for size in 1000k 40k; do
 		unshare -m sh -c 'mkdir -p "$1" && mount -t tmpfs -o size=$4 none "$1" || exit 77
 			head -c $((${4%k} - 10))k /dev/zero >"$1/ballast"
@@ -76,7 +76,7 @@ elif unshare -m true 2>/dev/null; then
 			grep -q '"k":"run_end"' "$T/events" &&
 				{ grep -q '"k":"gap".*"reason":1\b' "$T/events" || tail -1 "$T/events" | grep -q "\"seq\":$(wc -l <"$T/events"),"; }
 			;;
-		40k) tail -1 "$T/events" | grep -q '"k":"gap".*"reason":1\b' && [ "$(wc -l <"$T/events")" -gt 1000 ] ;;
+		40k) tail -3 "$T/events" | grep -q '"k":"gap".*"reason":1\b' && tail -1 "$T/events" | grep -q '"k":"session_end"' && [ "$(wc -l <"$T/events")" -gt 1000 ] ;;
 		esac
 		status=$?
 		{

@@ -5,8 +5,8 @@
  * one write each.
  *
  * The lock files lie in the first of these places that is a folder of this user's alone, on a local disk (own_dir.h):
- * $XDG_RUNTIME_DIR/stemma, /var/tmp/stemma-UID/locks, /tmp/stemma-UID/locks. Somebody else's folder or link of that name
- * is passed by, and a second one of our own made beside it. */
+ * $XDG_RUNTIME_DIR/stemma, /var/tmp/stemma-UID/locks, /tmp/stemma-UID/locks. Somebody else's folder or link of that
+ * name is passed by, and a second one of our own made beside it. */
 #ifndef STEMMA_EVENT_LOG_LEASE_H
 #define STEMMA_EVENT_LOG_LEASE_H
 

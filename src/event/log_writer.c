@@ -5,6 +5,8 @@
 #include "event/clean.h"
 #include "event/log_frame.h"
 #include "event/log_lease.h"
+#include "event/log_rescue.h"
+#include "event/log_reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +25,7 @@
 #define RETRY_NS 100000000 /* after a failed write log_writer_add tries again no sooner */
 #define KEEP (64 * 1024)   /* bytes of memory kept after a larger event */
 #define SPARE 256          /* bytes of a frame that holds a gap event, and some more */
+#define ENDS_MAX 512       /* bytes of the two events that tell of the end */
 
 uint64_t log_writer_segment_max = LOG_SEGMENT_MAX;
 enum log_sync log_writer_sync_when = LOG_SYNC_NEVER;
@@ -57,9 +61,22 @@ struct log_writer {
 	int lease; /* or -1 */
 	unsigned slot;
 	uint32_t roll; /* that fd is of */
-	char *dir_path, *path;
+	char *home, *dir_path, *path;
 	struct buf scratch, packed;
 	struct event_clean clean;
+	struct log_reserve reserve;
+	bool last;           /* the reserve may be used: nothing comes behind this */
+	uint64_t from;       /* where the session began in its first segment */
+	uint32_t first_roll; /* which that is */
+	struct buf ends;     /* what says how the run and the session ended, each encoded to its own time */
+	struct {
+		uint64_t seq; /* UINT64_MAX: it was not kept */
+		size_t at;
+		int64_t time;
+	} end[2];
+	unsigned n_ends;
+	bool ended;
+	struct log_outcome outcome;
 	int64_t retry_at; /* CLOCK_MONOTONIC, after a failed write */
 	bool sparing;     /* a frame is written only where a gap event fits behind it */
 };
@@ -122,14 +139,26 @@ static void writer_free(struct log_writer *w)
 	buf_release(&w->scratch);
 	buf_release(&w->packed);
 	event_clean_release(&w->clean);
+	buf_release(&w->ends);
+	free(w->outcome.place);
+	free(w->home);
 	free(w->dir_path);
 	free(w->path);
 	free(w);
 }
 
+/* Bytes of a segment: where files may not grow so long (ulimit -f) a slot has more of them. */
+static uint64_t segment_max(void)
+{
+	struct rlimit rl;
+	bool less = getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur < log_writer_segment_max;
+	return less ? rl.rlim_cur : log_writer_segment_max;
+}
+
 static bool fits(uint64_t size, size_t need)
 {
-	return size <= log_writer_segment_max && need <= log_writer_segment_max - size;
+	uint64_t max = segment_max();
+	return size <= max && need <= max - size;
 }
 
 /* Opens segment `roll` of the slot in w's place; with need > 0 the first from there that has room for so many bytes
@@ -170,6 +199,7 @@ static int segment_open(struct log_writer *w, uint32_t roll, size_t need, uint64
 		w->fd = fd;
 		w->path = path;
 		w->roll = roll;
+		w->reserve = (struct log_reserve){0};
 		*ret_size = (uint64_t)st.st_size;
 		return 0;
 	}
@@ -254,6 +284,10 @@ int log_writer_open(const char *home, const char *host, const char *day, struct 
 	}
 	s.roll = w->roll;
 	publish(w, &s);
+	w->from = s.size;
+	w->first_roll = w->roll;
+	w->home = real;
+	real = NULL;
 	*ret = w;
 out:
 	free(bad);
@@ -322,11 +356,14 @@ static int write_frame(struct log_writer *w, struct state *s)
 			s->roll = w->roll;
 		free(bad);
 	}
-	int r = io_write(w->fd, at, n, &done);
+	int r = w->dir >= 0 && !w->last ? log_reserve_keep(&w->reserve, w->fd, s->size, n) : 0;
+	done = 0;
+	if (r == 0)
+		r = io_write(w->fd, at, n, &done);
 	if (r == 0 && w->sparing) {
-		static const unsigned char nothing[SPARE];
+		static const unsigned char nothing[SPARE + ENDS_MAX];
 		size_t tried;
-		r = io_write(w->fd, nothing, sizeof(nothing), &tried);
+		r = io_write(w->fd, nothing, SPARE + w->ends.n, &tried);
 		take_back(w->fd, tried);
 	}
 	if (r < 0) {
@@ -418,7 +455,40 @@ static uint64_t lose(struct log_writer *w, struct state *s, int64_t time, int wh
 	return 0;
 }
 
-uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
+/* What tells how the run and the session ended is known without what came before it, so it is written also where that
+ * is lost. */
+static void note_end(struct log_writer *w, const struct event *ev, uint64_t seq)
+{
+	if ((ev->kind != EVENT_run_end && ev->kind != EVENT_session_end) || w->n_ends == 2)
+		return;
+	size_t at = w->ends.n;
+	if (event_encode(&w->ends, ev, ev->time) < 0 || w->ends.failed || w->ends.n > ENDS_MAX) {
+		w->ends.n = at;
+		return;
+	}
+	w->end[w->n_ends].seq = seq;
+	w->end[w->n_ends].at = at;
+	w->end[w->n_ends++].time = ev->time;
+}
+
+/* Gathers the ends that are not in the log. */
+static void gather_ends(struct log_writer *w, struct state *s, uint64_t kept)
+{
+	for (unsigned i = 0; i < w->n_ends; i++) {
+		const unsigned char *p = (const unsigned char *)w->ends.p + w->end[i].at;
+		struct event ev;
+		int why;
+		if (w->end[i].seq <= kept ||
+		    event_decode(&p, (const unsigned char *)w->ends.p + w->ends.n, w->end[i].time, &ev) < 0 ||
+		    !prepare(w, s, &ev, &why))
+			continue;
+		gather(w, s, ev.time);
+		s->lost -= s->lost > 0;
+		publish(w, s);
+	}
+}
+
+static uint64_t add(struct log_writer *w, const struct event *ev)
 {
 	struct state s = *current(w);
 	struct event cleaned;
@@ -444,6 +514,13 @@ uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
 		buf_release(&w->scratch);
 	if (w->clean.bytes.cap > KEEP)
 		event_clean_release(&w->clean);
+	return seq;
+}
+
+uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
+{
+	uint64_t seq = add(w, ev);
+	note_end(w, ev, seq ? seq : UINT64_MAX);
 	return seq;
 }
 
@@ -567,14 +644,41 @@ static void write_what_fits(struct log_writer *w)
 	if (s.len && write_frame(w, &s) < 0)
 		lose_gathered(w, &s);
 	w->sparing = false;
-	if (s.unsaid && say_lost(w, &s))
-		write_frame(w, &s);
+	w->last = true;
+	uint64_t kept = s.seq - 1;
+	for (unsigned i = 0; i < w->n_ends; i++)
+		s.unsaid -= s.unsaid > 0 && w->end[i].seq > kept;
+	if (!s.unsaid || say_lost(w, &s))
+		gather_ends(w, &s, kept);
+	if (s.len && write_frame(w, &s) < 0) {
+		/* Not even that: then the gap alone. */
+		s.len = s.count = 0;
+		s.seq = kept + 1;
+		s.unsaid += w->n_ends;
+		if (s.unsaid && say_lost(w, &s))
+			write_frame(w, &s);
+	}
 }
 
-int log_writer_close(struct log_writer *w)
+/* The segment was removed with the record: what it held of this session is copied to where it can be found. */
+static void rescue(struct log_writer *w)
 {
-	if (!w)
-		return 0;
+	const char *name = strrchr(w->path, '/') + 1;
+	int r = log_rescue(w->fd, w->roll == w->first_roll ? w->from : 0, w->sh->session, w->home, w->dir_path, name,
+	                   &w->outcome.place);
+	w->outcome.removed = r == 0 ? LOG_REMOVED_ANEW : r > 0 ? LOG_REMOVED_ELSEWHERE : LOG_REMOVED_LOST;
+}
+
+int log_writer_end(struct log_writer *w, struct log_outcome *ret)
+{
+	if (w->dir >= 0 && w->roll != w->first_roll && log_rescue_needed(w->fd)) {
+		struct event ev = {.kind = EVENT_gap,
+		                   .time = current(w)->last,
+		                   .gap = {.reason = TERM_gap_lost,
+		                           .from = TIME_NONE,
+		                           .text = str_of("the record was removed while it was written")}};
+		log_writer_add(w, &ev);
+	}
 	int r = log_writer_flush(w);
 	if (r < 0)
 		write_what_fits(w);
@@ -582,6 +686,22 @@ int log_writer_close(struct log_writer *w)
 		int synced = log_writer_sync(w);
 		r = r < 0 ? r : synced;
 	}
+	w->ended = true;
+	w->outcome.error = -r;
+	w->outcome.lost = current(w)->lost;
+	w->outcome.nothing = current(w)->number == 0;
+	if (w->dir >= 0 && log_rescue_needed(w->fd))
+		rescue(w);
+	*ret = w->outcome;
+	return r;
+}
+
+int log_writer_close(struct log_writer *w)
+{
+	struct log_outcome outcome;
+	if (!w)
+		return 0;
+	int r = w->ended ? -w->outcome.error : log_writer_end(w, &outcome);
 	writer_free(w);
 	return r;
 }

@@ -60,10 +60,21 @@ int64_t log_writer_last(const struct log_writer *w);
 uint64_t log_writer_lost(const struct log_writer *w);
 /* The segment's path, for messages. */
 const char *log_writer_path(const struct log_writer *w);
-/* Flushes, ends this process's hold of the lease, frees. NULL is fine. A process that only inherited w calls it,
- * without takeover, when the writer has closed in good order: there is nothing left to flush then.
- * 0, or -errno if not all could be written: then as much as there is room for was, from the first event on, and behind
- * it the gap event that counts the others. */
+/* What became of a session's record. */
+struct log_outcome {
+	int error;     /* errno of the last write, 0: all was written */
+	bool nothing;  /* not one frame was */
+	uint64_t lost; /* events */
+	enum { LOG_REMOVED_NOT, LOG_REMOVED_ANEW, LOG_REMOVED_ELSEWHERE, LOG_REMOVED_LOST } removed; /* log_rescue.h */
+	char *place; /* removed: where the session's events are now. The writer's */
+};
+/* The last write: what there is room for, from the first event on; behind it the gap event that counts the others; and
+ * what tells how the run and the session ended. Room for these two is kept on the disk (log_reserve.h). A segment that
+ * was removed meanwhile is copied. Nothing may be added any more. 0 or -errno, as in *ret. */
+int log_writer_end(struct log_writer *w, struct log_outcome *ret);
+/* log_writer_end if that has not been; ends this process's hold of the lease, frees. NULL is fine. A process that only
+ * inherited w calls it, without takeover, when the writer has closed in good order: there is nothing left to flush
+ * then. 0, or -errno if not all could be written. */
 int log_writer_close(struct log_writer *w);
 
 #endif

@@ -418,10 +418,7 @@ static bool take_over(struct keeper *k)
 	else
 		keeper_say_end(s, k->control->status);
 	sup_flush(s);
-	if (log_writer_pending(s->log) || log_writer_lost(s->log))
-		k->control->log_error = s->log_error ? s->log_error : EIO;
-	log_writer_close(s->log);
-	s->log = NULL;
+	worker_end_log(s, k->control);
 	struct pollfd p = {.fd = k->listener};
 	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
 		keep_in_background(k);

@@ -221,10 +221,32 @@ static int run_alone(const struct keeper *k, int *ret_status, const char **ret_n
 	return rc;
 }
 
-static const char *cannot_keep(int errnum)
+/* What became of the record, where that is not all that it should be; NULL. */
+static const char *log_note(const struct control *c, const char *home)
 {
-	static char note[200];
-	snprintf(note, sizeof(note), "some of this run could not be recorded: %s", strerror(errnum));
+	static char note[800];
+	const char *limit = c->log.error == EFBIG ? " (ulimit -f)" : "";
+	char where[300];
+	snprintf(where, sizeof(where), "the record in '%.200s' was removed while this ran", home ? home : "");
+	switch (c->log.removed) {
+	case LOG_REMOVED_ANEW:
+		snprintf(note, sizeof(note), "%s; this run was recorded there anew", where);
+		return note;
+	case LOG_REMOVED_ELSEWHERE:
+		snprintf(note, sizeof(note), "%s; this run's part is in '%s', which 'stemma import' reads", where,
+		         c->log.place);
+		return note;
+	case LOG_REMOVED_LOST:
+		snprintf(note, sizeof(note), "%s; nothing of this run could be kept", where);
+		return note;
+	}
+	if (!c->log.error)
+		return NULL;
+	if (c->log.nothing)
+		snprintf(note, sizeof(note), "nothing of this run could be recorded: %s%s", strerror(c->log.error), limit);
+	else
+		snprintf(note, sizeof(note), "some of this run could not be recorded: %s%s; %llu events are missing",
+		         strerror(c->log.error), limit, (unsigned long long)c->log.lost);
 	return note;
 }
 
@@ -633,8 +655,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	keeper_dismiss_standby(&k);
 	if (k.listener < 0 && c->way == WAY_NOTIFY)
 		*ret_note = nothing("nothing could be recorded: this system lets no call be stopped");
-	else if (k.control->log_error)
-		*ret_note = cannot_keep(k.control->log_error);
+	else if (log_note(k.control, o->home))
+		*ret_note = log_note(k.control, o->home);
 	else if (k.control->few)
 		*ret_note = "some of this run could not be recorded: too few file descriptors (ulimit -n)";
 	else if (c->loses && (k.control->gaps & 1u << TERM_gap_privilege_lost))

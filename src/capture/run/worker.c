@@ -606,6 +606,21 @@ static void await_ends(struct worker *w)
 		reap(w);
 }
 
+void worker_end_log(struct sup *s, struct control *c)
+{
+	struct log_outcome o;
+	int r = log_writer_end(s->log, &o);
+	/* What was gathered while the disk was full may have been written since. */
+	if (r < 0 || o.lost)
+		c->log.error = s->log_error ? s->log_error : r < 0 ? -r : EIO;
+	c->log.nothing = o.nothing;
+	c->log.lost = o.lost;
+	c->log.removed = o.removed;
+	snprintf(c->log.place, sizeof(c->log.place), "%s", o.place ? o.place : "");
+	log_writer_close(s->log);
+	s->log = NULL;
+}
+
 void worker_finish(struct worker *w)
 {
 	struct sup *s = &w->sup;
@@ -619,12 +634,9 @@ void worker_finish(struct worker *w)
 	struct event ev = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
 	sup_flush(s);
-	/* What was gathered while the disk was full may have been written since. */
-	if (log_writer_pending(s->log) || log_writer_lost(s->log))
-		w->control->log_error = s->log_error ? s->log_error : EIO;
 	w->control->few = s->few;
 	w->control->gaps = s->gaps;
-	log_writer_close(s->log);
+	worker_end_log(s, w->control);
 	w->control->traps = s->traps;
 	__atomic_store_n(&w->control->done, 1, __ATOMIC_RELEASE);
 	_exit(0); /* which wakes the keeper */
@@ -637,6 +649,11 @@ void worker_signals(struct worker *w)
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	w->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct rlimit rl;
+	/* The limit is the command's, of its own files. */
+	if (getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_FSIZE, &rl);
+	}
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
 		rl.rlim_cur = rl.rlim_max; /* a pidfd a process */
 		setrlimit(RLIMIT_NOFILE, &rl);

@@ -29,7 +29,13 @@ struct control {
 	pid_t standby;    /* the third holder of the listener (standby.h), 0: none. Written by the keeper */
 	uint64_t passed;  /* calls that the keeper let go on while that stood still (standstill.h) */
 	uint64_t traps;
-	int log_error; /* errno: part of the record could not be written; 0: all was */
+	struct {
+		int error;        /* errno: part of the record could not be written; 0: all was */
+		unsigned nothing; /* nothing was */
+		unsigned removed; /* enum of log_outcome */
+		uint64_t lost;    /* events */
+		char place[256];  /* where it is, if it was removed */
+	} log;
 	unsigned few;  /* descriptors had run out */
 	unsigned gaps; /* 1 << reason of what was not seen, up to the command's end */
 };
@@ -104,6 +110,8 @@ void worker_run_end(struct worker *w, const struct proc *p, int status);
  * Somebody may continue the command alone: worker_continue, now and then, has the keeper go on too. */
 void worker_stop(struct control *c, pid_t keeper);
 void worker_continue(struct control *c, pid_t keeper);
+/* Ends the log, and writes down in control what became of it. s->log is closed after it. */
+void worker_end_log(struct sup *s, struct control *c);
 /* Wakes the keeper: the command has ended, and the worker lives on. */
 void worker_tell_end(struct worker *w);
 /* What the observer has to say at the end of the command, or of everybody. */
