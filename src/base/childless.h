@@ -1,9 +1,9 @@
 /* childless.h - a program that can start no other program.
  *
  * git reads the configuration of the repository it works in, and that can name programs: core.fsmonitor, filters,
- * gpg.program, a remote's command. Whoever made the repository (an archive that was unpacked, a shared folder) would run
- * them as the user. The kernel forbids it here, whatever git's version knows of: a system call filter lets the program
- * make threads, but no processes. */
+ * gpg.program, a remote's command. Whoever made the repository (an archive that was unpacked, a shared folder) would
+ * run them as the user. The kernel forbids it here, whatever git's version knows of: a system call filter lets the
+ * program make threads, but no processes. */
 #ifndef STEMMA_BASE_CHILDLESS_H
 #define STEMMA_BASE_CHILDLESS_H
 

@@ -335,12 +335,11 @@ static int load_user(struct config *c, config_warn *warn, void *arg)
 	int r = 0;
 	if (dir.n) {
 		buf_printf(&path, "%s/config", buf_cstr(&dir));
-		r = path.failed ? -ENOMEM : load(&(struct source){.c = c,
-		                                               .path = buf_cstr(&path),
-		                                               .base = buf_cstr(&dir),
-		                                               .warn = warn,
-		                                               .arg = arg},
-		                              true);
+		r = path.failed ? -ENOMEM
+		                : load(
+		                      &(struct source){
+		                          .c = c, .path = buf_cstr(&path), .base = buf_cstr(&dir), .warn = warn, .arg = arg},
+		                      true);
 	}
 	buf_release(&dir);
 	buf_release(&path);

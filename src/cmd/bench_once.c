@@ -97,6 +97,9 @@ static _Noreturn void child(const struct run_trust *t, const char *home, const c
 	                        .home = home,
 	                        .no_home = no_home,
 	                        .labels = labels,
+	                        .confine = t->confine,
+	                        .confine_arg = t->confine_arg,
+	                        .received = t->received,
 	                        .mode = record ? CAPTURE_COMPLETE : CAPTURE_OFF,
 	                        .place = record ? &place : NULL,
 	                        .say = t->quiet || !record ? NULL : say_line};

@@ -1,5 +1,6 @@
 /* stemma rerun: what a run was made with is looked for and brought together elsewhere, it is run again, and what came
  * out is compared. Nothing is changed where the run was made. */
+#include "base/jail.h"
 #include "cc/build.h"
 #include "cmd/bench_once.h"
 #include "cmd/diff_view.h"
@@ -11,9 +12,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +38,14 @@ struct again {
 	struct compare compared;
 	struct diff diff;
 	bool ran, has_diff;
+	/* How it is confined: */
+	struct jail jail;
+	bool jailed;
+	char *from, *tmp;     /* folders: where a received run's files are looked for, NULL none; for temporary files */
+	char **env;           /* of the command */
+	char *left_out;       /* names of variables of the record that it is not given */
+	int messages;         /* of a received command, a file; -1 its messages go where ours go */
+	volatile int *failed; /* shared with the command's process: it could not be confined */
 };
 
 /* ---- the machine ---- */
@@ -80,6 +92,11 @@ static int make_dir(struct again *a)
 			say("cannot make a folder to run in: %s", strerror(errno));
 			return STATUS_SELF;
 		}
+		char *real = realpath(a->dir, NULL);
+		if (!real)
+			return STATUS_SELF;
+		free(a->dir);
+		a->dir = real;
 		return 0;
 	}
 	if (mkdir(a->o->in, 0777) < 0 && errno != EEXIST) {
@@ -137,11 +154,12 @@ static void rebuild(struct again *a, struct rerun_file *x)
 static void take_as_is(struct again *a, const struct rerun_file *x)
 {
 	char *to = NULL;
-	FILE *f = x->state == RERUN_DIFFERS ? fopen(x->path, "re") : NULL;
-	if (f && asprintf(&to, "%s/%s", a->dir, x->name) > 0)
-		kept_copy(fileno(f), to, x->mode);
-	if (f)
-		fclose(f);
+	struct stat st;
+	int fd = x->state == RERUN_DIFFERS ? open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && asprintf(&to, "%s/%s", a->dir, x->name) > 0)
+		kept_copy(fd, to, x->mode);
+	if (fd >= 0)
+		close(fd);
 	free(to);
 }
 
@@ -157,7 +175,7 @@ static int fill(struct again *a)
 	}
 	for (size_t i = 0; i < a->plan.n; i++) {
 		struct rerun_file *x = &a->plan.v[i];
-		if (!a->o->check && x->below && (x->program || x->library) &&
+		if (!a->o->check && a->plan.own && x->below && (x->program || x->library) &&
 		    (x->state == RERUN_DIFFERS || x->state == RERUN_GONE))
 			rebuild(a, x);
 		bool lacks = rerun_lacks(x);
@@ -170,17 +188,107 @@ static int fill(struct again *a)
 
 /* ---- running ---- */
 
-static void environment(const struct again *a)
+/* In the command's process. What it may reach is decided; from here on it is so. */
+static int confine(void *arg)
 {
-	for (size_t i = 0; a->plan.env && a->plan.env[i]; i++) {
-		char *eq = strchr(a->plan.env[i], '=');
-		if (!eq || strstr(eq, "***") || !strncmp(a->plan.env[i], "PWD=", 4) || !strncmp(a->plan.env[i], "STEMMA", 6))
-			continue;
-		*eq = '\0';
-		setenv(a->plan.env[i], eq + 1, 1);
-		*eq = '=';
+	struct again *a = arg;
+	struct err err = {0};
+	extern char **environ;
+	static const struct {
+		const char *name;
+		bool received;
+	} own[] = {{"PWD", false}, {"TMPDIR", false}, {"HOME", true}};
+	environ = a->env;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!own[i].received || !a->plan.own)
+			setenv(own[i].name, i ? a->tmp : a->dir, 1);
+	if (!a->plan.own && !getenv("PATH"))
+		setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1);
+	if (a->messages >= 0) {
+		int null = open("/dev/null", O_RDONLY);
+		if (null < 0 || dup2(null, 0) < 0 || dup2(a->messages, 2) < 0)
+			err_set(&err, errno, "cannot confine the command");
+		if (null > 2)
+			close(null);
+		close(a->messages);
 	}
-	setenv("PWD", a->dir, 1);
+	if (!*err.text && a->jailed)
+		jail_enter(&a->jail, &err);
+	if (!*err.text)
+		return 0;
+	*a->failed = 1;
+	dprintf(2, "stemma: %s\n", err.text);
+	return -1;
+}
+
+/* Which layers there are decides whether it is run at all. */
+static int make_jail(struct again *a)
+{
+	struct err err = {0};
+	char tmp[] = "/tmp/stemma-rerun-tmp.XXXXXX";
+	int unused;
+	a->failed = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const char *base = getenv("TMPDIR");
+	char *path = NULL;
+	if (a->failed == MAP_FAILED || asprintf(&path, "%s/%s", base && *base == '/' ? base : "/tmp", tmp + 5) < 0 ||
+	    !mkdtemp(path) || !(a->tmp = realpath(path, NULL))) {
+		free(path);
+		say("cannot make a folder for temporary files: %s", strerror(errno));
+		return STATUS_SELF;
+	}
+	free(path);
+	a->env = rerun_environment(a->plan.env, a->plan.own, &a->left_out);
+	if (!a->env || !a->left_out)
+		return STATUS_SELF;
+	if (!a->plan.own && (a->messages = memfd_create("stemma-messages", 0)) < 0)
+		return STATUS_SELF;
+	if (a->o->unconfined) {
+		say("the command is not confined: it can reach all that you can reach");
+		return 0;
+	}
+	unsigned layers = jail_layers(&unused);
+	if (!a->plan.own && (layers & (JAIL_FILES | JAIL_CALLS)) != (JAIL_FILES | JAIL_CALLS)) {
+		say("this kernel cannot confine the command: it has no %s", layers & JAIL_FILES ? "call filters" : "Landlock");
+		say_hint("--unconfined runs it all the same; then it can reach all that you can reach");
+		return STATUS_SELF;
+	}
+	if (!(layers & JAIL_FILES))
+		say("the command is confined in part: this kernel has no Landlock, so it can read all that you can read%s",
+		    layers & JAIL_NAMESPACES ? "" : " and write all that you can write");
+	else if (!(layers & JAIL_NAMESPACES))
+		say("the command is confined in part: it gets no namespaces here, so it %s",
+		    a->plan.own ? "can change modes, owners and times of your files" : "cannot change modes, owners and times");
+	if (jail_make(&a->jail, !a->plan.own, &err) < 0)
+		return say_err(&err, STATUS_SELF);
+	a->jailed = true;
+	for (size_t i = 0; i < a->plan.n_reads; i++)
+		jail_may_read(&a->jail, a->plan.reads[i]);
+	if (a->from)
+		jail_may_read(&a->jail, a->from);
+	int rc = jail_may_write(&a->jail, a->dir);
+	if (rc == 0)
+		rc = jail_may_write(&a->jail, a->tmp);
+	return rc < 0 ? (err_set(&err, -rc, "cannot confine the command"), say_err(&err, STATUS_SELF)) : 0;
+}
+
+/* What a received command wrote to its standard error, in which nothing can steer a terminal. */
+static void show_messages(const struct again *a)
+{
+	FILE *f = a->messages >= 0 ? fdopen(dup(a->messages), "r") : NULL;
+	char line[1024];
+	struct buf b = {0};
+	enum { LINES = 200 };
+	if (!f)
+		return;
+	rewind(f);
+	for (int n = 0; n < LINES && fgets(line, sizeof(line), f); n++) {
+		line[strcspn(line, "\n")] = '\0';
+		buf_reset(&b);
+		fmt_name(&b, str_of(line));
+		fprintf(stderr, "| %s\n", buf_cstr(&b));
+	}
+	buf_release(&b);
+	fclose(f);
 }
 
 /* Words that lead into the old folder lead into the new one. */
@@ -214,7 +322,15 @@ static int run(struct again *a)
 		benchfile_release(&t.file);
 		return say_err(&err, STATUS_USAGE);
 	}
-	environment(a);
+	int status = make_jail(a);
+	if (status) {
+		free(label);
+		benchfile_release(&t.file);
+		return status;
+	}
+	t.confine = confine;
+	t.confine_arg = a;
+	t.received = !a->plan.own;
 	move_words(a);
 	if (chdir(a->dir) < 0) {
 		say("cannot go to '%s': %s", a->dir, strerror(errno));
@@ -223,7 +339,8 @@ static int run(struct again *a)
 		const char *labels[] = {label, NULL};
 		t.argv = a->plan.argv;
 		rc = bench_once(&t, a->home, a->index, NULL, labels, true, false, &err, &once);
-		rc = rc < 0 ? say_err(&err, STATUS_SELF) : 0;
+		rc = rc < 0 ? say_err(&err, STATUS_SELF) : *a->failed ? STATUS_SELF : 0;
+		show_messages(a);
 		a->status = once.status;
 		a->ran = rc == 0;
 	}
@@ -246,6 +363,23 @@ static int run(struct again *a)
 static bool same_ending(const struct again *a)
 {
 	return a->ending[0] == a->ending[1] && a->code[0] == a->code[1];
+}
+
+/* That the folders are others is our doing. */
+static bool is_our_doing(const struct diff_item *x)
+{
+	return (x->rung == DIFF_machine && str_is(x->subject, "directory")) ||
+	       (x->rung == DIFF_environment && (str_is(x->subject, "TMPDIR") || str_is(x->subject, "PWD")));
+}
+
+static void pass_over_our_doing(struct diff *d)
+{
+	while (d->first < d->n_items && is_our_doing(&d->items[d->first]))
+		do
+			d->first++;
+		while (d->first < d->n_items && !diff_rung_words[d->items[d->first].rung].cause);
+	if (d->first >= d->n_items)
+		d->first = SIZE_MAX;
 }
 
 static int compare(struct again *a)
@@ -271,6 +405,8 @@ static int compare(struct again *a)
 	err = (struct err){0};
 	a->has_diff =
 	    a->compared.verdict == COMPARE_DIFFERENT && diff_make(a->c->store, DIFF_RUN, ids, &o, &err, &a->diff) == 0;
+	if (a->has_diff)
+		pass_over_our_doing(&a->diff);
 	return 0;
 }
 
@@ -289,10 +425,7 @@ static void cause_text(const struct again *a, struct buf *b)
 		buf_str(b, str_of(x->state == RERUN_GONE ? " is not there any more" : " is not what it was"));
 		return;
 	}
-	/* That the folder is another one is our doing. */
-	if (a->has_diff && a->diff.first != SIZE_MAX &&
-	    !(a->diff.items[a->diff.first].rung == DIFF_machine &&
-	      str_is(a->diff.items[a->diff.first].subject, "directory"))) {
+	if (a->has_diff && a->diff.first != SIZE_MAX) {
 		struct diff_view v = {
 		    .c = a->c, .s = a->c->store, .out = &a->c->out, .d = &a->diff, .words = {"the record", "the second run"}};
 		diff_cause_text(&v, b);
@@ -328,6 +461,12 @@ static void show_text(const struct again *a)
 		       : x->library ? "library"
 		                    : "input",
 		       buf_cstr(&b), rerun_word(x->state), x->commit ? ", commit " : "", x->commit ? x->commit : "");
+	}
+	if (a->left_out && *a->left_out) {
+		buf_reset(&b);
+		fmt_name(&b, str_of(a->left_out));
+		printf("left out   %s: such variables are never taken from a record%s\n", buf_cstr(&b),
+		       a->plan.own ? "; your own hold" : "");
 	}
 	for (size_t i = 0; i < a->now.n; i++) {
 		buf_reset(&b);
@@ -402,6 +541,11 @@ static int show_json(const struct again *a)
 	}
 	js_put(o, "machine", machine);
 	js_bool(o, "as_it_was", !a->missing);
+	js_bool(o, "own", a->plan.own);
+	if (a->ran) {
+		js_bool(o, "confined", a->jailed);
+		js_str(o, "left_out", str_of(a->left_out));
+	}
 	js_put(o, "directory", a->ran ? js_string(str_of(a->dir)) : json_null());
 	js_put(o, "verdict", a->ran ? json_string(compare_word(a->compared.verdict)) : json_null());
 	for (size_t i = 0; i < a->compared.n; i++) {
@@ -428,6 +572,35 @@ static int show_json(const struct again *a)
 	return js_print(o, false);
 }
 
+/* What would be run, and who says so. Names and texts are shown so that they cannot steer a terminal. */
+static void show_received(const struct again *a)
+{
+	struct buf b = {0};
+	buf_str(&b, str_of("this record is not your own, of this machine: it names "));
+	fmt_name(&b, str_of(*a->plan.user ? a->plan.user : "nobody"));
+	buf_str(&b, str_of(" on "));
+	fmt_name(&b, str_of(*a->plan.host ? a->plan.host : "an unknown host"));
+	say("%s", buf_cstr(&b));
+	for (size_t i = 0; a->plan.argv[i]; i++) {
+		buf_reset(&b);
+		fmt_name(&b, str_of(a->plan.argv[i]));
+		fprintf(stderr, "%-12s %s\n", i ? "" : "command", buf_cstr(&b));
+	}
+	buf_reset(&b);
+	fmt_name(&b, str_of(a->plan.cwd));
+	fprintf(stderr, "%-12s %s\n", "folder", buf_cstr(&b));
+	for (size_t i = 0; a->plan.env && a->plan.env[i]; i++) {
+		char *one[] = {a->plan.env[i], NULL}, *out = NULL;
+		char **taken = rerun_environment(one, false, &out);
+		buf_reset(&b);
+		fmt_name(&b, str_of(a->plan.env[i]));
+		fprintf(stderr, "%-12s %s%s\n", "environment", buf_cstr(&b), taken && taken[0] ? "" : "  (left out)");
+		free(taken);
+		free(out);
+	}
+	buf_release(&b);
+}
+
 static int go(struct again *a)
 {
 	struct err err = {0};
@@ -437,8 +610,22 @@ static int go(struct again *a)
 		    a->c->operands[0]);
 		return cmd_target_status(rc);
 	}
-	if (rerun_plan(a->c->store, a->run, &a->options, &err, &a->plan) < 0)
+	if (a->o->from && !(a->from = realpath(a->o->from, NULL))) {
+		say("cannot look into '%s': %s", a->o->from, strerror(errno));
+		return STATUS_USAGE;
+	}
+	if (rerun_plan(a->c->store, a->run, a->home, a->from, &a->options, &err, &a->plan) < 0)
 		return say_err(&err, STATUS_SELF);
+	if (a->from && a->plan.own)
+		return say_usage(a->c, "--from is for records that are not your own");
+	if (!a->plan.own && !a->o->check) {
+		show_received(a);
+		if (!a->o->trust) {
+			say("it is not run: whoever wrote the record chose the command");
+			say_hint("--trust runs it, confined; --from DIR says in which folder its files lie");
+			return STATUS_USAGE;
+		}
+	}
 	if (a->plan.redacted) {
 		say("an argument of the run was a secret and is not in the record, so it cannot be run again");
 		return STATUS_NOTHING;
@@ -470,7 +657,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 {
-	struct again a = {.c = c, .o = o};
+	struct again a = {.c = c, .o = o, .messages = -1, .jail = {.ruleset = -1}};
 	struct err err = {0};
 	double unused;
 	if (c->n_operands != 1)
@@ -496,6 +683,11 @@ int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 		status = go(&a);
 	if (a.dir && !o->in && !a.ran) /* a folder of our own that nobody will look into */
 		nftw(a.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (a.tmp)
+		nftw(a.tmp, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (a.messages >= 0)
+		close(a.messages);
+	jail_release(&a.jail);
 	if (a.has_diff)
 		diff_release(&a.diff);
 	compare_release(&a.compared);
@@ -504,6 +696,10 @@ int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 	rerun_release(&a.plan);
 	free(folder);
 	free(a.dir);
+	free(a.tmp);
+	free(a.from);
+	free(a.env);
+	free(a.left_out);
 	free(a.file);
 	free(a.home);
 	free(a.index);

@@ -9,6 +9,9 @@
 
 struct run_trust {
 	bool machine, digest, keep, quiet;
+	bool received; /* as in struct run_options */
+	int (*confine)(void *arg);
+	void *confine_arg;
 	char *home, *cache;
 	const char *system_extra;
 	struct run_place place;

@@ -28,6 +28,32 @@ bool env_allowed(struct str name)
 	return false;
 }
 
+bool env_loads(struct str name)
+{
+	static const struct {
+		const char *text;
+		bool prefix;
+	} rows[] = {
+#define LOADER(name) {#name, false},
+#define LOADER_PREFIX(name) {#name, true},
+#include "event/loader.def"
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n = strlen(rows[i].text);
+		if ((rows[i].prefix ? name.n >= n : name.n == n) && !memcmp(name.p, rows[i].text, n))
+			return true;
+	}
+	return false;
+}
+
+bool env_marked(struct str v)
+{
+	const char *eq = v.n ? memchr(v.p, '=', v.n) : NULL;
+	struct str name = str_n(v.p, eq ? (size_t)(eq - v.p) : 0);
+	return name.n && env_allowed(name) && !env_loads(name) && !str_is(name, "PWD") &&
+	       !(name.n >= 6 && !memcmp(name.p, "STEMMA", 6));
+}
+
 bool env_role(struct str name, enum env_role *ret_role, unsigned *ret_rank)
 {
 	static const struct row {

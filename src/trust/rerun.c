@@ -1,19 +1,25 @@
 #include "trust/rerun.h"
 
+#include "base/buf.h"
 #include "base/childless.h"
 #include "base/fileid.h"
 #include "base/io.h"
+#include "base/mark.h"
 #include "cc/build.h"
+#include "event/env.h"
 #include "graph/vec.h"
 #include "query/system.h"
 #include "trust/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +38,7 @@ static int oom(struct err *err)
 
 struct planning {
 	struct store *s;
+	const char *from;
 	const struct witness_options *o;
 	struct err *err;
 	struct rerun *r;
@@ -84,6 +91,24 @@ static bool is_wanted(const struct witness_options *o, int fd, const char *want)
 	return !strcmp(text, want);
 }
 
+bool rerun_is_path(struct str path, bool relative)
+{
+	if (!path.n || memchr(path.p, '\0', path.n) || (path.p[0] == '/') == relative)
+		return false;
+	size_t at = relative ? 0 : 1;
+	if (at == path.n)
+		return true; /* the root */
+	for (;;) {
+		const char *p = path.p + at, *slash = memchr(p, '/', path.n - at);
+		size_t n = slash ? (size_t)(slash - p) : path.n - at;
+		if (!n || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+			return false;
+		if (!slash)
+			return true;
+		at += n + 1;
+	}
+}
+
 void rerun_look(struct rerun_file *x, const struct witness_options *o, const struct file_info *f,
                 const struct version_info *v)
 {
@@ -94,8 +119,12 @@ void rerun_look(struct rerun_file *x, const struct witness_options *o, const str
 		x->state = errno == ENOENT ? RERUN_GONE : RERUN_UNKNOWN;
 		return;
 	}
-	if (fstat(fd, &st) == 0)
-		x->mode = st.st_mode & 0777;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		x->state = RERUN_DIFFERS;
+		close(fd);
+		return;
+	}
+	x->mode = st.st_mode & 0777;
 	x->fingerprint_same = v->has_size && fileid_get(AT_FDCWD, x->path, true, &id) == 0 && id.ino == f->ino &&
 	                      id.gen == f->gen && id.st.stx_size == v->size && fileid_time(&id.st.stx_mtime) == v->mtime;
 	if (*x->want)
@@ -103,6 +132,42 @@ void rerun_look(struct rerun_file *x, const struct witness_options *o, const str
 	else
 		x->state = x->fingerprint_same ? RERUN_SAME : RERUN_UNKNOWN;
 	close(fd);
+}
+
+static int add_read(struct planning *p, struct str path)
+{
+	struct rerun *r = p->r;
+	if (!r->own)
+		return 0;
+	if ((r->n_reads & (r->n_reads + 1)) == 0) { /* full at 1, 3, 7, ... */
+		char **more = realloc(r->reads, (2 * r->n_reads + 2) * sizeof(*more));
+		if (!more)
+			return oom(p->err);
+		r->reads = more;
+	}
+	if (!(r->reads[r->n_reads] = strndup(path.p, path.n)))
+		return oom(p->err);
+	r->reads[++r->n_reads] = NULL;
+	return 0;
+}
+
+/* The file that stands for one of a received run: in the folder that the user gave, and nowhere else, whatever links
+ * lie there. "" there is none. */
+static char *in_folder(const char *from, const char *name)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	char link[40], real[PATH_MAX];
+	int dir = from ? open(from, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	int fd = dir >= 0 ? (int)syscall(SYS_openat2, dir, name, &how, sizeof(how)) : -1;
+	ssize_t n = -1;
+	if (fd >= 0) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, real, sizeof(real) - 1);
+		close(fd);
+	}
+	if (dir >= 0)
+		close(dir);
+	return n > 0 ? strndup(real, (size_t)n) : strdup("");
 }
 
 static int add_file(struct planning *p, store_id version, bool program)
@@ -113,6 +178,11 @@ static int add_file(struct planning *p, store_id version, bool program)
 	int rc = store_version(p->s, version, &v);
 	if (rc == 1)
 		rc = store_file(p->s, v.file, &f);
+	if (rc == 1 && (f.kind == TERM_kind_regular || f.kind == TERM_kind_directory) && f.path.n && !f.within &&
+	    !rerun_is_path(f.path, false))
+		return err_set(p->err, EBADMSG, "the record names a file by something that is no path");
+	if (rc == 1 && (f.kind == TERM_kind_regular || f.kind == TERM_kind_directory) && f.path.n && !f.within)
+		rc = add_read(p, f.path) < 0 ? -ENOMEM : 1;
 	if (rc != 1 || f.kind != TERM_kind_regular || !f.path.n)
 		return rc < 0 ? rc : 0;
 	size_t n = strlen(r->cwd);
@@ -120,7 +190,8 @@ static int add_file(struct planning *p, store_id version, bool program)
 	if (!below && system_path(f.path, p->o->system_extra) != SYSTEM_NO)
 		return 0;
 	for (size_t i = 0; i < r->n; i++)
-		if (str_is(f.path, r->v[i].path)) {
+		if (r->v[i].below == below &&
+		    str_is(below ? str_n(f.path.p + n + 1, f.path.n - n - 1) : f.path, r->v[i].name)) {
 			r->v[i].program |= program;
 			return 0;
 		}
@@ -139,7 +210,18 @@ static int add_file(struct planning *p, store_id version, bool program)
 	x->want = x->path ? wanted(p, &f, x) : NULL;
 	if (!x->path || !x->name || !x->want)
 		return oom(p->err);
-	rerun_look(x, p->o, &f, &v);
+	if (r->own) {
+		rerun_look(x, p->o, &f, &v);
+		return 0;
+	}
+	char *there = below ? in_folder(p->from, x->name) : strdup("");
+	if (!there)
+		return oom(p->err);
+	free(x->path);
+	x->path = there;
+	x->state = RERUN_GONE;
+	if (*there)
+		rerun_look(x, p->o, &f, &v);
 	return 0;
 }
 
@@ -189,15 +271,87 @@ static char **texts(const struct strlist *l, bool *ret_redacted)
 	return v;
 }
 
-int rerun_plan(struct store *s, store_id run, const struct witness_options *o, struct err *err, struct rerun *ret)
+static void free_texts(char **v)
 {
-	struct witness seen = {0};
-	struct planning p = {.s = s, .o = o, .err = err, .r = ret, .seen = &seen};
-	struct run_info info;
+	for (size_t i = 0; v && v[i]; i++)
+		free(v[i]);
+	free(v);
+}
+
+/* The environment of the run's first program, NULL without one. */
+static int first_env(struct store *s, const store_id *execs, size_t n, char ***ret)
+{
 	struct exec_info x;
+	bool unused = false;
+	*ret = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (store_exec(s, execs[i], &x) == 1 && x.n > 0)
+			return (*ret = texts(&x.env, &unused)) ? 0 : -ENOMEM;
+	return 0;
+}
+
+static bool is_marked(const char *home, const struct rerun *r)
+{
+	size_t argc = 0, envc = 0;
+	while (r->argv[argc])
+		argc++;
+	while (r->env && r->env[envc])
+		envc++;
+	struct str *v = calloc(argc + envc + 1, sizeof(*v));
+	if (!v)
+		return false;
+	struct mark_what w = {.run = r->ulid, .cwd = str_of(r->cwd), .argv = v, .argc = argc, .env = v + argc};
+	for (size_t i = 0; i < argc; i++)
+		v[i] = str_of(r->argv[i]);
+	for (size_t i = 0; i < envc; i++)
+		if (env_marked(str_of(r->env[i])))
+			v[argc + w.envc++] = str_of(r->env[i]);
+	bool own = mark_has(home, &w);
+	free(v);
+	return own;
+}
+
+/* Does a list have a NUL inside of a text? What is run would be another command than what was marked. */
+static bool has_nul(const struct strlist *l)
+{
+	struct str s;
+	for (size_t pos = 0; strlist_next(l, &pos, &s);)
+		if (s.n && memchr(s.p, '\0', s.n))
+			return true;
+	return false;
+}
+
+int rerun_is_own(struct store *s, store_id run, const char *home)
+{
+	struct run_info info;
+	struct rerun r = {0};
 	store_id *execs = NULL;
 	size_t n = 0;
-	bool unused = false;
+	int rc = store_run(s, run, &info);
+	if (rc != 1)
+		return rc < 0 ? rc : -ENOENT;
+	bool nul = has_nul(&info.argv);
+	r.cwd = strndup(info.cwd.p ? info.cwd.p : "", info.cwd.n);
+	r.ulid = strndup(info.ulid.p, info.ulid.n);
+	r.argv = texts(&info.argv, &r.redacted);
+	rc = r.cwd && r.ulid && r.argv ? store_run_execs(s, run, &execs, &n) : -ENOMEM;
+	if (rc >= 0)
+		rc = first_env(s, execs, n, &r.env);
+	if (rc >= 0)
+		rc = !nul && is_marked(home, &r);
+	free(execs);
+	rerun_release(&r);
+	return rc;
+}
+
+int rerun_plan(struct store *s, store_id run, const char *home, const char *from, const struct witness_options *o,
+               struct err *err, struct rerun *ret)
+{
+	struct witness seen = {0};
+	struct planning p = {.s = s, .from = from, .o = o, .err = err, .r = ret, .seen = &seen};
+	struct run_info info;
+	store_id *execs = NULL;
+	size_t n = 0;
 	*ret = (struct rerun){0};
 	int rc = witness_runs(s, &run, 1, o, err, &seen);
 	if (rc < 0) {
@@ -209,12 +363,19 @@ int rerun_plan(struct store *s, store_id run, const struct witness_options *o, s
 	if (rc == 0) {
 		ret->cwd = strndup(info.cwd.p ? info.cwd.p : "", info.cwd.n);
 		ret->ulid = strndup(info.ulid.p, info.ulid.n);
+		ret->user = strndup(info.user.p ? info.user.p : "", info.user.n);
+		ret->host = strndup(info.host.p ? info.host.p : "", info.host.n);
 		ret->argv = texts(&info.argv, &ret->redacted);
-		rc = ret->cwd && ret->argv && ret->ulid ? store_run_execs(s, run, &execs, &n) : oom(err);
+		if (has_nul(&info.argv) || (info.cwd.n && !rerun_is_path(info.cwd, false)))
+			rc = err_set(err, EBADMSG, "the record names a command or a folder by something that is none");
+		else
+			rc = ret->cwd && ret->argv && ret->ulid && ret->user && ret->host ? store_run_execs(s, run, &execs, &n)
+			                                                                  : oom(err);
 	}
-	for (size_t i = 0; rc >= 0 && i < n && !ret->env; i++) /* of its first program */
-		if (store_exec(s, execs[i], &x) == 1 && x.n > 0)
-			ret->env = texts(&x.env, &unused);
+	if (rc >= 0)
+		rc = first_env(s, execs, n, &ret->env);
+	if (rc >= 0)
+		ret->own = is_marked(home, ret);
 	if (rc >= 0)
 		rc = store_told(s, run, EVENT_digest, &p.digests);
 	if (rc >= 0)
@@ -275,8 +436,8 @@ static int from_git(struct rerun_file *x, const char *to)
 		return -ENOENT;
 	snprintf(dir, sizeof(dir), "%.*s", slash == x->path ? 1 : (int)(slash - x->path), x->path);
 	snprintf(limit, sizeof(limit), "-%d", COMMITS_MAX);
-	char *const log[] = {(char *)"git", (char *)"rev-list", (char *)"--all", limit, (char *)"--",
-	                     (char *)(slash + 1), NULL};
+	char *const log[] = {(char *)"git", (char *)"rev-list", (char *)"--all", limit, (char *)"--", (char *)(slash + 1),
+	                     NULL};
 	int fd = git(dir, log);
 	if (fd < 0)
 		return fd;
@@ -305,7 +466,7 @@ int rerun_bring(struct rerun_file *x, const char *home, const char *to)
 {
 	struct digest d;
 	if (x->state == RERUN_SAME || x->state == RERUN_UNKNOWN) {
-		int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		int rc = fd < 0 ? -errno : kept_copy(fd, to, x->mode);
 		if (fd >= 0)
 			close(fd);
@@ -319,12 +480,49 @@ int rerun_bring(struct rerun_file *x, const char *home, const char *to)
 	return rc == -ENOENT ? 0 : rc; /* it stays away, which its state says */
 }
 
+char **rerun_environment(char *const *env, bool own, char **left_out)
+{
+	extern char **environ;
+	size_t n = 0, k = 0;
+	struct buf out = {0};
+	while (environ[n])
+		n++;
+	for (size_t i = 0; env && env[i]; i++)
+		n++;
+	char **v = calloc(n + 1, sizeof(*v));
+	for (size_t i = 0; v && own && environ[i]; i++)
+		v[k++] = environ[i];
+	for (size_t i = 0; v && env && env[i]; i++) {
+		const char *eq = strchr(env[i], '=');
+		size_t len = eq ? (size_t)(eq - env[i]) : 0, at = 0;
+		struct str name = str_n(env[i], len);
+		if (!len || strstr(eq, "***") || str_is(name, "PWD") || !strncmp(env[i], "STEMMA", 6))
+			continue;
+		while (at < k && strncmp(v[at], env[i], len + 1) != 0)
+			at++;
+		if (env_loads(name) || !env_allowed(name)) {
+			if (at == k || strcmp(v[at], env[i]) != 0)
+				buf_printf(&out, "%s%.*s", out.n ? ", " : "", (int)len, name.p);
+			continue;
+		}
+		v[at] = env[i];
+		k += at == k;
+	}
+	if (left_out)
+		*left_out = strdup(out.n ? buf_cstr(&out) : "");
+	buf_release(&out);
+	return v;
+}
+
 int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *err)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		struct rerun_file *x = &r->v[i];
 		char *to = NULL;
-		if (!x->below)
+		if (!x->below || !rerun_is_path(str_of(x->name), true))
+			continue;
+		if (!r->own && (x->state == RERUN_DIFFERS ||
+		                x->state == RERUN_GONE)) /* whose copies and repositories are not the record's to choose from */
 			continue;
 		if (asprintf(&to, "%s/%s", dir, x->name) < 0)
 			return oom(err);
@@ -339,13 +537,6 @@ int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *e
 			return err_set(err, -rc, "cannot bring '%s' into '%s'", x->name, dir);
 	}
 	return 0;
-}
-
-static void free_texts(char **v)
-{
-	for (size_t i = 0; v && v[i]; i++)
-		free(v[i]);
-	free(v);
 }
 
 void rerun_file_release(struct rerun_file *x)
@@ -363,7 +554,10 @@ void rerun_release(struct rerun *r)
 	free(r->v);
 	free_texts(r->argv);
 	free_texts(r->env);
+	free_texts(r->reads);
 	free(r->cwd);
 	free(r->ulid);
+	free(r->user);
+	free(r->host);
 	*r = (struct rerun){0};
 }

@@ -35,11 +35,26 @@ struct rerun {
 	size_t n;
 	char **argv, **env; /* NULL-terminated; env: what the record has of the environment, NAME=value */
 	char *cwd, *ulid;
-	bool redacted; /* an argument was */
+	char *user, *host; /* who recorded it, as the record has it; "" not known */
+	bool redacted;     /* an argument was */
+	bool own;          /* this user recorded it, on this machine */
+	char **reads;      /* all files and folders that the run used, by path; NULL-terminated. Of an own run only */
+	size_t n_reads;
 };
 
-/* Finds out; changes nothing. 0 or -errno with a sentence. Release ret in any case. */
-int rerun_plan(struct store *s, store_id run, const struct witness_options *o, struct err *err, struct rerun *ret);
+/* Finds out; changes nothing. home: of the record. from: where the files below its working directory are looked for if
+ * it was received; absolute; NULL nowhere. 0 or -errno with a sentence. Release ret in any case. */
+int rerun_plan(struct store *s, store_id run, const char *home, const char *from, const struct witness_options *o,
+               struct err *err, struct rerun *ret);
+/* Did this user record the run, on this machine? 1, 0, -errno. */
+int rerun_is_own(struct store *s, store_id run, const char *home);
+/* An absolute path, or with `relative` one below a folder, without empty components, "." and "..". */
+bool rerun_is_path(struct str path, bool relative);
+/* The environment that a command of the record is given: NULL-terminated, malloc'ed; the strings belong to env and to
+ * environ. Of the record nothing that makes programs load or run something else (event/env.h), nothing redacted. Own:
+ * over the caller's own environment; received: in place of it. left_out (may be NULL): names of what was not taken and
+ * has another value now, malloc'ed, ", " between them, "" none. NULL without memory. */
+char **rerun_environment(char *const *env, bool own, char **left_out);
 /* Brings the files below the working directory into dir, which is there and empty. 0 or -errno. */
 int rerun_fill(struct rerun *r, const char *home, const char *dir, struct err *err);
 void rerun_release(struct rerun *r);

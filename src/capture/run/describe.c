@@ -1,9 +1,10 @@
 /* What the record says of a run before it begins: who, where, on which machine, with what, recorded how. */
 #include "base/host.h"
+#include "base/mark.h"
 #include "capture/run/choose.h"
-#include "redact/redact.h"
 #include "capture/run/worker.h"
 #include "event/env.h"
+#include "redact/redact.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -51,6 +52,33 @@ static void add_item(struct str *items, size_t *n, char *room, size_t size, cons
 		return;
 	snprintf(room, size, "%s=%s", key, value);
 	items[(*n)++] = str_of(room);
+}
+
+/* Says that the run is this user's, of this machine. A run without that can be run again, too, but not unasked. */
+static void mark_own(const struct sup *s, const struct run_options *o, const char *cwd, const struct str *argv,
+                     size_t argc)
+{
+	extern char **environ;
+	struct mark_what w = {.run = s->run, .cwd = str_of(cwd), .argv = argv, .argc = argc};
+	struct buf text = {0};
+	size_t n = 0;
+	while (environ[n])
+		n++;
+	struct str *env = calloc(n + 1, sizeof(*env));
+	for (size_t i = 0; env && i < n; i++) {
+		size_t from = text.n;
+		if (!env_marked(str_of(environ[i])))
+			continue;
+		redact_env(&text, str_of(environ[i]));
+		env[w.envc++].n = text.n - from;
+	}
+	for (size_t i = 0, from = 0; env && i < w.envc; from += env[i++].n)
+		env[i].p = text.p ? text.p + from : "";
+	w.env = env;
+	if (env && !text.failed)
+		mark_put(o->home, &w);
+	free(env);
+	buf_release(&text);
 }
 
 void run_describe(struct sup *s, const struct run_options *o, const struct choice *choice)
@@ -112,6 +140,8 @@ void run_describe(struct sup *s, const struct run_options *o, const struct choic
 	                           .host = {.items = items, .count = nitems},
 	                           .label = {.items = labels, .count = labels ? nlabels : 0}}};
 	sup_event(s, EVENT_run, sup_now(s), NULL, &rv);
+	if (!o->received && argv && cwd)
+		mark_own(s, o, cwd, argv, argc);
 	free(cwd);
 	free(argv);
 	free(labels);

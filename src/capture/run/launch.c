@@ -66,10 +66,19 @@ static bool nowhere(const char *name)
 	return true;
 }
 
+static void confine(const struct keeper *k)
+{
+	static bool done;
+	if (!done && k->o->confine && k->o->confine(k->o->confine_arg) != 0)
+		_exit(126);
+	done = true;
+}
+
 /* Becomes the command; ends as a shell does if there is none. */
 static _Noreturn void become(const struct keeper *k)
 {
 	char *const *argv = k->o->argv;
+	confine(k);
 	for (int i = 0; i < 3; i++)
 		if (k->closed[i])
 			close(i);

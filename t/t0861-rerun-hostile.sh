@@ -1,0 +1,214 @@
+#!/bin/sh
+# rerun of a hostile record: it is not run unasked, chooses neither what programs load nor what is read, and reaches
+# nothing outside its own folder.
+# shellcheck source=t/lib.sh
+. "$(dirname "$0")/lib.sh"
+export TMPDIR=$T/tmp
+mkdir "$TMPDIR" "$HOME/.ssh" && echo SECRET-KEY >"$HOME/.ssh/id_rsa" && chmod 600 "$HOME/.ssh/id_rsa"
+echo precious >"$HOME/precious"
+if ! cmd 0 run -q -- true || ! cmd 0 log; then
+	echo "1..0 # SKIP nothing can be recorded here"
+	exit 0
+fi
+cat >"$T/evil.c" <<'EOF'
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void load(void) { int fd = open(MARK, O_CREAT | O_WRONLY, 0600); (void)!write(fd, "x", 1); }
+EOF
+gcc -shared -fPIC -DMARK="\"$T/loaded\"" -o "$T/evil.so" "$T/evil.c" 2>/dev/null || : >"$T/evil.so"
+echo "echo x >$T/loaded" >"$T/bashenv"
+
+# received N SCRIPT [MORE]: the record of somebody who pretends to be this user on this host, whose run N is `bash -c
+# SCRIPT` in $T/work; MORE is Python: reads, cwd, env, argv may be set there. It lies in $T/theirs.
+received()
+{
+	rm -rf "$T/theirs"
+	printf '%s' "$2" >"$T/script"
+	mine=$STEMMA_HOME
+	STEMMA_HOME=$T/theirs
+	history <<EOF
+import getpass, os, socket, pwd
+argv, cwd, reads, env = ['/bin/bash', '-c', open('$T/script').read()], '$T/work', [], ['PATH=/usr/bin:/bin', 'LD_PRELOAD=$T/evil.so', 'BASH_ENV=$T/bashenv', 'ENV=$T/bashenv', 'HOME=$HOME', 'LANG=C']
+${3:-}
+me = pwd.getpwuid(os.getuid()).pw_name
+h = History('01HZZZZZZZZZZZZZZZZZZZ%04d' % $1, argv=argv, host=socket.gethostname(), user=me, cwd=cwd, boot=open('/proc/sys/kernel/random/boot_id').read().strip().replace('-', ''), start=$1)
+p = h.process(pid=300 + $1)
+h.exec(p, argv, exe='/usr/bin/bash', cwd=cwd, env=env)
+for f in reads:
+    h.read(p, h.file(f, size=11))
+h.write(p, h.file(cwd + '/out.txt'), size=3)
+h.exit(p)
+h.end()
+h.save(home, evtext)
+EOF
+	STEMMA_HOME=$mine
+}
+# document: the same as a PROV-JSON text, $T/doc.json
+document()
+{
+	STEMMA_HOME=$T/theirs "$STEMMA" export --format prov-json --output "$T/doc.json" 2>"$err" && [ -s "$T/doc.json" ]
+}
+id() { printf '01HZZZZZZZZZZZZZZZZZZZ%04d' "$1"; }
+untouched() { [ "$(cat "$HOME/.ssh/id_rsa")" = SECRET-KEY ] && [ "$(cat "$HOME/precious")" = precious ] && ! [ -e "$T/loaded" ] && ! [ -e "$T/ran" ]; }
+
+# ---- it is not run unasked ----
+received 1 "echo x >$T/ran; echo x >out.txt"
+document && cmd 0 import "$T/doc.json" && cmd 2 rerun "$(id 1)" && says "$err" 'this record is not your own' "echo x >$T/ran" "LD_PRELOAD=$T/evil.so  (left out)" 'BASH_ENV' "$T/work" 'hint: --trust' && untouched
+check 'a document that was imported is shown and not run'
+cmd 0 rerun "$(id 1)" --check && untouched && cmd 2 rerun "$(id 1)" --force && untouched && cmd 2 rerun "$(id 1)" --unconfined && untouched
+check 'nor with --check, --force or --unconfined'
+received 2 "echo x >$T/ran"
+cmd 0 import "$T/theirs" && cmd 2 rerun "$(id 2)" && untouched
+check 'a log that was imported neither'
+received 3 "echo x >$T/ran"
+host=$(ls "$T/theirs/logs" | head -n 1)
+mkdir -p "$STEMMA_HOME/logs/$host" && cp -r "$T/theirs/logs/$host"/* "$STEMMA_HOME/logs/$host/" && cmd 2 rerun "$(id 3)" && untouched
+check 'nor one that was copied among the logs of this host'
+cmd 2 --store "$T/theirs" rerun "$(id 3)" && untouched
+check 'nor one from a record of somebody else'
+own=$(sed -n '$s/ .*//p' "$STEMMA_HOME/marks")
+sed -n "s/^$own //p" "$STEMMA_HOME/marks" | sed "s/^/$(id 3) /" >>"$STEMMA_HOME/marks" && cp "$STEMMA_HOME/marks" "$T/theirs/marks" && cmd 2 rerun "$(id 3)" && cmd 2 --store "$T/theirs" rerun "$(id 3)" && untouched
+check 'nor with a mark of another run'
+received 4 "$(printf 'echo \033]0;title\007\342\200\256')"
+cmd 0 import "$T/theirs" && cmd 2 rerun "$(id 4)" && ! LC_ALL=C grep -q "$(printf '[\033\007]')" "$err" && says "$err" 'command'
+check 'what is shown cannot steer a terminal'
+
+# What of a run of one's own was changed is not one's own any more.
+cmd 0 run -q -- sh -c 'echo own >own.txt'
+run=$(sed -n '$s/ .*//p' "$STEMMA_HOME/marks")
+find "$STEMMA_HOME/logs" -name '*.stl' -exec "$EVTEXT" dump {} + >"$T/events" 2>/dev/null
+rm -rf "$T/forged" && mkdir -p "$T/forged" && cp -r "$STEMMA_HOME/marks" "$T/forged/" && mkdir -p "$T/forged/logs/$host/2026-01-01" && sed "s/echo own >own.txt/echo x >\/\/$(echo "$T/ran" | sed 's|/|\\/|g')/" "$T/events" >"$T/events.forged" && grep -q "echo x >//" "$T/events.forged" && "$EVTEXT" make "$T/forged/logs/$host/2026-01-01/1.stl" <"$T/events.forged" 2>"$err" && cmd 2 --store "$T/forged" rerun "$run" && untouched
+check 'a run of one'"'"'s own whose command was changed counts as received'
+cmd 1 rerun "$run" && says_not "$err" 'not your own' && cmd 0 run -q --digest -- sh -c 'echo own >own.txt' && cmd 0 rerun @ && says "$out" identical
+check 'and unchanged as own'
+HOME=$T/other cmd 2 rerun @ && says "$err" 'not your own'
+check 'who has not the key has not recorded it'
+
+# ---- with --trust, confined ----
+cmd 0 run -q --digest -- sh -c 'echo probe' && "$STEMMA" rerun @ >"$out" 2>"$err"
+cmd 2 rerun "$(id 1)" --trust --from "$T/nosuch" && untouched
+check 'a folder that is not there is refused'
+mkdir "$T/in" && echo input >"$T/in/in.txt" && ln -s "$HOME/.ssh/id_rsa" "$T/in/link.txt" && ln -s "$HOME/.ssh" "$T/in/dir"
+received 10 'cat in.txt >out.txt'  "reads = [cwd + '/in.txt']"
+cmd 0 import "$T/theirs"
+"$STEMMA" rerun "$(id 10)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
+if grep -q 'cannot confine' "$err"; then
+	[ ! -e "$T/again/out.txt" ] && untouched
+	check 'where nothing confines it, it is not run'
+	skip 'the rest' 'no Landlock or no call filters here'
+	finish
+	exit
+fi
+is "$T/again/out.txt" input && untouched && says "$err" 'LD_PRELOAD' && says "$out" 'left out   '
+check 'it is run in its folder, with the files of the folder that was given'
+[ "$("$STEMMA" log --json | jq -r '.runs[0].id' | cut -c 1-2)" = 01 ] && run=$("$STEMMA" log --json | jq -r '.runs[0].id') && ! grep -q "^$run" "$STEMMA_HOME/marks"
+check 'and what it was then is not marked as own'
+
+# attack NAME SCRIPT [MORE]: the script must not get what it is after. What it could do it says in got.txt.
+n=20
+attack()
+{
+	n=$((n + 1))
+	rm -rf "$T/again"
+	received $n "echo >ran.txt; $2" "${3:-}"
+	cmd 0 import "$T/theirs" || return
+	timeout 60 "$STEMMA" rerun "$(id $n)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
+	if [ "${4:-}" = refused ]; then
+		! [ -e "$T/again/ran.txt" ] && says "$err" 'no path' && untouched
+	else
+		[ -e "$T/again/ran.txt" ] && ! grep -rq SECRET-KEY "$T/again" "$out" "$err" && untouched && ! [ -e "$T/again/got.txt" ]
+	fi
+	check "$1"
+	[ -s "$T/again/got.txt" ] && sed 's/^/# got: /' "$T/again/got.txt"
+	chmod -R u+rwx "$T/again" 2>/dev/null
+}
+key=$HOME/.ssh/id_rsa
+attack 'a record that declares its own reads of a key' "cat $key >out.txt && echo read >got.txt" "reads = ['$key']"
+attack 'whose folder is where the key lies' "cat id_rsa >out.txt; cat $key >>out.txt && echo read >got.txt" "cwd = '$HOME/.ssh'; reads = ['$key']"
+attack 'whose folder is the root' "cat $key >out.txt && echo read >got.txt" "cwd = '/'; reads = ['$key']"
+attack 'with .. in a path' "echo x >out.txt" "reads = [cwd + '/../home/.ssh/id_rsa', cwd + '/../../etc/cron.d/x']" refused
+attack 'through links in the folder that was given' "cat link.txt dir/id_rsa >out.txt && echo read >got.txt" "reads = [cwd + '/link.txt', cwd + '/dir/id_rsa']"
+attack 'through those links by their own names' "cat $T/in/link.txt $T/in/dir/id_rsa >out.txt && echo read >got.txt"
+attack 'through a link of its own' "ln -s $key l; cat l >out.txt && echo read >got.txt"
+attack 'through a hard link' "ln $key l && cat l >out.txt && echo read >got.txt"
+attack 'by moving it here' "mv $key l && cat l >out.txt && echo read >got.txt"
+attack 'through /proc' "for p in /proc/[0-9]*; do [ \$p = /proc/\$\$ ] || { cat \$p/root$key \$p/cwd/../home/.ssh/id_rsa; } 2>/dev/null; done >out.txt; cat /proc/self/root$key >>out.txt && echo read >got.txt"
+attack 'the environments and command lines of other processes' "for p in /proc/[0-9]*; do [ \$p = /proc/\$\$ ] || [ \$p = /proc/self ] || cat \$p/environ \$p/cmdline 2>/dev/null; done | tr '\\0' '\\n' | grep -q . && echo read >got.txt"
+attack 'writing outside' "for f in $T/ran $HOME/precious $T/in/in.txt /tmp/stemma-hostile.\$\$ /var/tmp/stemma-hostile.\$\$ $STEMMA_HOME/marks; do echo x 2>/dev/null >>\$f && echo \$f >>got.txt; done; true"
+attack 'removing' "rm -rf $HOME/precious $HOME/.ssh $STEMMA_HOME; [ -e $HOME/precious ] || echo gone >got.txt"
+attack 'truncating' "$PYTHON -c 'import os; os.truncate(\"$HOME/precious\", 0)' && echo cut >got.txt"
+attack 'modes, owners, times' "chmod 777 $key $T/in/in.txt && echo mode >got.txt; touch -d 2001-01-01 $HOME/precious $T/in/in.txt && echo time >>got.txt; chgrp \$(id -g) $HOME/precious && echo group >>got.txt; true"
+attack 'the machine'"'"'s secrets' "for f in /etc/shadow /etc/gshadow /etc/sudoers /etc/ssh/ssh_host_ed25519_key; do [ -e \$f ] && head -c 1 \$f >/dev/null 2>&1 && echo \$f >>got.txt; done; true"
+cat >"$T/in/sockets.py" <<'EOF'
+import os, socket, ctypes, sys, errno
+got = []
+libc = ctypes.CDLL(None, use_errno=True)
+for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16, 17, 40):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW):
+        try:
+            socket.socket(family, kind); got.append('socket %d %d' % (family, kind))
+        except OSError:
+            pass
+for kind in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+    try:
+        socket.socketpair(socket.AF_UNIX, kind); got.append('pair %d' % kind)
+    except OSError:
+        pass
+a, b = socket.socketpair()
+try:
+    a.connect('/run/dbus/system_bus_socket'); got.append('connect')
+except OSError:
+    pass
+for name, number, args in (('ptrace', 101, (16, os.getppid(), 0, 0)), ('io_uring', 425, (1, ctypes.create_string_buffer(256))), ('unshare', 272, (0x10000000,)), ('add_key', 248, (b'user', b'x', b'x', 1, -3)), ('bpf', 321, (0, 0, 0)), ('mount', 165, (b'', b'/', b'', 0x40000, 0)), ('pidfd_getfd', 438, (0, 0, 0)), ('open_by_handle_at', 304, (0, 0, 0)), ('setns', 308, (0, 0)), ('userfaultfd', 323, (0,)), ('shmget', 29, (1, 4096, 0o1600))):
+    if os.uname().machine != 'x86_64':
+        break
+    if libc.syscall(number, *args) >= 0 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS, errno.EACCES):
+        got.append(name + ' %d' % ctypes.get_errno())
+import fcntl
+for fd in (0, 1, 2):
+    try:
+        fcntl.ioctl(fd, 0x5412, b'x'); got.append('TIOCSTI')
+    except OSError:
+        pass
+try:
+    os.open('/dev/tty', os.O_RDWR); got.append('/dev/tty')
+except OSError:
+    pass
+try:
+    os.kill(-1, 0); got.append('kill all')
+except OSError:
+    pass
+try:
+    os.kill(int(open('other.txt').read()), 0); got.append('kill')
+except OSError:
+    pass
+if got:
+    open('got.txt', 'w').write('\n'.join(got) + '\n')
+EOF
+sleep 1000 &
+echo $! >"$T/in/other.txt"
+attack 'sockets, other processes, keyrings, the terminal' "cat in.txt other.txt >/dev/null; $PYTHON -B sockets.py" "reads = [cwd + '/sockets.py', cwd + '/other.txt']"
+"$STEMMA" rerun "$(id $n)" --trust --unconfined --force --from "$T/in" --in "$T/open" >"$out" 2>"$err" </dev/null
+says "$T/open/got.txt" 'socket 1 1' 'pair 2' 'kill' && says "$err" 'not confined'
+check 'which the same command gets where nothing confines it'
+kill -0 "$(cat "$T/in/other.txt")" && kill "$(cat "$T/in/other.txt")"
+check 'the other process is there'
+attack 'names with newlines, and a pipe in the place of an input' "echo x >out.txt" "reads = [cwd + '/a\\nb', cwd + '/fifo']; os.path.exists('$T/in/fifo') or os.mkfifo('$T/in/fifo')"
+attack 'output that it leaves as a link' "rm -f out.txt; ln -s $key out.txt; mkfifo p; exit 0"
+
+# ---- own runs are kept from the user's files, too ----
+cat >again.sh <<END2
+#!/bin/sh
+[ -e "$T/first" ] && { echo changed >"$HOME/precious"; chmod 0 "$HOME/precious"; cat "$key" >stolen.txt; } 2>/dev/null
+rm "\$(mktemp)" && echo fine >own.txt
+END2
+chmod +x again.sh
+cmd 0 run -q --digest -- ./again.sh && : >"$T/first" && cmd 1 rerun @ --in "$T/owned" && untouched && is "$T/owned/own.txt" fine && ! [ -s "$T/owned/stolen.txt" ]
+check 'an own run that now wants more gets no more'
+rm "$T/first"
+cmd 0 run -q --digest -- ./again.sh && cmd 0 rerun @ --unconfined && says "$err" 'not confined'
+check '--unconfined says so'
+# shellcheck disable=SC2016
+cmd 0 run -q -- env LD_LIBRARY_PATH=/nonexistent sh -c : && LD_LIBRARY_PATH=/usr/lib cmd 0 run -q --digest -- sh -c 'echo "$LD_LIBRARY_PATH" >path.txt' && cmd 1 rerun @ && says "$out" 'left out   LD_LIBRARY_PATH' && LD_LIBRARY_PATH=/usr/lib cmd 0 rerun @~1 && says "$out" identical && says_not "$out" 'left out'
+check 'a variable of the loader comes from the caller, not from the record'
+finish
