@@ -117,6 +117,28 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	return status;
 }
 
+int keeping_secrets(struct cmd *c, struct keep_logs *l, const struct keep_secrets_options *o,
+                    struct keep_secrets_stats *ret)
+{
+	struct err err = {0};
+	uint64_t *matched = NULL;
+	size_t n_matched = 0;
+	bool sealed = o->redact && is_sealed(c) && matching(c, &matched, &n_matched);
+	int r = keep_secrets(l, o, &err, ret);
+	if (r == 0 && sealed && ret->segments)
+		seal_again(c, matched, n_matched);
+	free(matched);
+	keep_logs_close(l);
+	if (r < 0)
+		return say_err(&err, STATUS_SELF);
+	if (ret->damaged)
+		say("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)ret->damaged);
+	if (ret->newer)
+		say("%llu blocks of a newer stemma could not be looked into and are still there",
+		    (unsigned long long)ret->newer);
+	return ret->segments ? keeping_index(c) : STATUS_OK;
+}
+
 void keeping_print(const struct keep_cut_options *o, const struct keep_cut_stats *s)
 {
 	struct buf b = {0};

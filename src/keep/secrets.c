@@ -1,0 +1,296 @@
+#include "keep/secrets.h"
+
+#include "event/clean.h"
+#include "keep/rewrite.h"
+#include "monitor/summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+	struct keep_logs *l;
+	const struct keep_secrets_options *o;
+	struct err *err;
+	struct keep_secrets_stats stats;
+	struct edits edits;
+	struct event_clean room;
+	struct redact_watch watch;
+	struct buf words, text;
+	/* of the session at hand */
+	uint64_t session;
+	char run[27];
+	bool wanted;
+	const struct event *event;
+	struct found_list {
+		const char *family[64];
+		size_t at[64], n;
+		struct buf bytes;
+	} found; /* of the event at hand: it is told when it has been cleaned */
+};
+
+static int oom(struct search *s)
+{
+	return err_set(s->err, ENOMEM, "cannot search for secrets");
+}
+
+static void note_found(void *arg, const char *family, struct str secret)
+{
+	struct search *s = arg;
+	struct found_list *f = &s->found;
+	s->stats.secrets++;
+	if (f->n == sizeof(f->at) / sizeof(*f->at))
+		return; /* told with the others of its event */
+	f->family[f->n] = family;
+	f->at[f->n++] = f->bytes.n;
+	buf_str(&f->bytes, secret);
+}
+
+/* A word for the event: it has been cleaned. */
+static struct str what_of(const struct event *ev)
+{
+	size_t pos = 0;
+	struct str s = {0};
+	switch (ev->kind) {
+	case EVENT_run:
+		strlist_next(&ev->run.argv, &pos, &s);
+		return s;
+	case EVENT_exec:
+		strlist_next(&ev->exec.argv, &pos, &s);
+		return s;
+	case EVENT_build:
+		strlist_next(&ev->build.argv, &pos, &s);
+		return s;
+	case EVENT_file:
+		return ev->file.path;
+	case EVENT_name:
+		return ev->name.path;
+	case EVENT_build_file:
+		return ev->build_file.path;
+	case EVENT_digest:
+		return ev->digest.path;
+	case EVENT_app_word:
+		return ev->app_word.name;
+	default:
+		return s;
+	}
+}
+
+/* One text of a summary. 1: it changed. */
+static int clean_text(struct search *s, char **text, bool path)
+{
+	if (!*text)
+		return 0;
+	buf_reset(&s->words);
+	if (path)
+		redact_path_watched(&s->watch, &s->words, str_of(*text));
+	else
+		redact_text_watched(&s->watch, &s->words, str_of(*text));
+	const char *now = buf_cstr(&s->words);
+	if (s->words.failed)
+		return -ENOMEM;
+	if (!strcmp(now, *text))
+		return 0;
+	char *copy = strdup(now);
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 1;
+}
+
+static int clean_argv(struct search *s, char **argv)
+{
+	struct redact r = {.watch = &s->watch};
+	int changed = 0;
+	size_t n = 0;
+	buf_reset(&s->words);
+	/* What came before is asked for with the next one, so all are done before the first is replaced. */
+	for (; argv[n]; n++) {
+		redact_arg(&r, &s->words, str_of(argv[n]));
+		buf_char(&s->words, '\0');
+	}
+	const char *p = buf_cstr(&s->words);
+	if (s->words.failed)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++, p += strlen(p) + 1) {
+		char *copy = strcmp(p, argv[i]) != 0 ? strdup(p) : NULL;
+		if (!copy && strcmp(p, argv[i]) != 0)
+			return -ENOMEM;
+		if (!copy)
+			continue;
+		free(argv[i]);
+		argv[i] = copy;
+		changed = 1;
+	}
+	return changed;
+}
+
+/* The summary in ev without secrets, its text in s->text. 1: it changed. What is no summary is left alone. */
+static int clean_summary(struct search *s, struct event *ev)
+{
+	struct summary m;
+	int changed = 0, rc = 0;
+	if (summary_read(ev->summary.text.p, ev->summary.text.n, NULL, &m) < 0)
+		return 0;
+	rc = m.argv ? clean_argv(s, m.argv) : 0;
+	changed |= rc > 0;
+	for (size_t i = 0; rc >= 0 && i < m.nlabel; i++) {
+		/* With its name, which says what it is. */
+		char *pair = NULL;
+		buf_reset(&s->text);
+		buf_printf(&s->text, "%s=%s", m.label[i].key, m.label[i].value);
+		buf_reset(&s->words);
+		redact_env_watched(&s->watch, &s->words, buf_view(&s->text));
+		pair = strdup(buf_cstr(&s->words));
+		if (!pair) {
+			rc = -ENOMEM;
+		} else if (strcmp(pair, buf_cstr(&s->text)) != 0) {
+			char *value = strdup(pair + strlen(m.label[i].key) + 1);
+			rc = value ? 1 : -ENOMEM;
+			if (value) {
+				free(m.label[i].value);
+				m.label[i].value = value;
+			}
+			changed |= rc > 0;
+		}
+		free(pair);
+	}
+	for (size_t i = 0; rc >= 0 && i < m.nescaped; i++) {
+		rc = clean_text(s, &m.escaped[i], false);
+		changed |= rc > 0;
+	}
+	if (rc >= 0) {
+		rc = clean_text(s, &m.cwd, true);
+		changed |= rc > 0;
+	}
+	buf_reset(&s->text);
+	if (rc >= 0 && changed) {
+		rc = summary_json(&m, false, false, &s->text);
+		ev->summary.text = buf_view(&s->text);
+	}
+	summary_release(&m);
+	return rc < 0 || s->text.failed ? -ENOMEM : changed;
+}
+
+/* Is the event of the run that is asked for? */
+static bool names_run(const struct event *ev, struct str run)
+{
+	switch (ev->kind) {
+	case EVENT_session:
+		return str_eq(ev->session.run, run);
+	case EVENT_run:
+		return str_eq(ev->run.id, run);
+	case EVENT_note:
+		return str_eq(ev->note.run, run);
+	case EVENT_summary:
+		return str_eq(ev->summary.run, run);
+	case EVENT_machine:
+		return str_eq(ev->machine.run, run);
+	case EVENT_result:
+		return str_eq(ev->result.run, run);
+	case EVENT_digest:
+		return str_eq(ev->digest.run, run);
+	case EVENT_app:
+		return str_eq(ev->app.run, run);
+	default:
+		return false;
+	}
+}
+
+static int look_for_run(void *arg, const struct event *ev)
+{
+	struct search *s = arg;
+	s->wanted |= names_run(ev, s->o->run);
+	return s->wanted;
+}
+
+static int look(void *arg, const struct event *ev)
+{
+	struct search *s = arg;
+	struct event cleaned;
+	if (ev->kind == EVENT_session && ev->session.run.n < sizeof(s->run)) {
+		memcpy(s->run, ev->session.run.p ? ev->session.run.p : "", ev->session.run.n);
+		s->run[ev->session.run.n] = '\0';
+	}
+	s->found.n = 0;
+	buf_reset(&s->found.bytes);
+	int rc = event_clean(ev, true, &s->watch, &s->room, &cleaned);
+	if (rc < 0)
+		return oom(s);
+	if (rc == 0)
+		cleaned = *ev;
+	if (ev->kind == EVENT_summary) {
+		int more = clean_summary(s, &cleaned);
+		if (more < 0)
+			return oom(s);
+		rc |= more;
+	}
+	if (!rc)
+		return 0;
+	s->stats.events++;
+	for (size_t i = 0; s->o->found && i < s->found.n; i++) {
+		size_t end = i + 1 < s->found.n ? s->found.at[i + 1] : s->found.bytes.n;
+		s->o->found(s->o->arg, &(struct keep_secret){.family = s->found.family[i],
+		                                             .secret = str_n(s->found.bytes.p + s->found.at[i],
+		                                                             end - s->found.at[i]),
+		                                             .event = event_kind_name(ev->kind),
+		                                             .run = str_of(s->run),
+		                                             .what = what_of(&cleaned),
+		                                             .session = s->session,
+		                                             .seq = ev->seq,
+		                                             .time = ev->time});
+	}
+	return s->o->redact && edits_add(&s->edits, s->session, ev->seq, &cleaned) < 0 ? oom(s) : 0;
+}
+
+static int rewrite_all(struct search *s)
+{
+	struct keep_logs *l = s->l;
+	bool *touched = calloc(l->segments.n + 1, sizeof(*touched));
+	int rc = touched ? 0 : oom(s);
+	for (size_t i = 0; rc == 0 && i < l->w.frames.n; i++)
+		if (edits_touch(&s->edits, &l->w.frames.v[i]))
+			touched[l->w.frames.v[i].segment] = true;
+	/* All are held before the first is changed. */
+	for (size_t i = 0; rc == 0 && i < l->segments.n; i++)
+		if (touched[i])
+			rc = keep_logs_hold(l, &l->segments.v[i], s->err);
+	for (size_t i = 0; rc == 0 && i < l->segments.n; i++) {
+		struct rewritten r = {0};
+		if (!touched[i])
+			continue;
+		rc = rewrite_segment(&l->segments.v[i], &s->edits, NULL, NULL, s->err, &r);
+		s->stats.segments++;
+		s->stats.damaged += r.damaged;
+		s->stats.newer += r.newer;
+	}
+	free(touched);
+	return rc;
+}
+
+int keep_secrets(struct keep_logs *l, const struct keep_secrets_options *o, struct err *err,
+                 struct keep_secrets_stats *ret)
+{
+	struct search s = {.l = l, .o = o, .err = err};
+	int rc = 0;
+	s.watch = (struct redact_watch){note_found, &s};
+	for (size_t i = 0; rc >= 0 && i < l->sessions.n; i++) {
+		s.session = l->sessions.v[i].number;
+		s.run[0] = '\0';
+		s.wanted = !o->run.n;
+		rc = s.wanted ? 0 : keep_logs_events(l, &l->sessions.v[i], err, look_for_run, &s);
+		if (rc >= 0 && s.wanted)
+			rc = keep_logs_events(l, &l->sessions.v[i], err, look, &s);
+	}
+	rc = rc > 0 ? 0 : rc;
+	if (rc == 0 && o->redact && s.edits.n)
+		rc = edits_ready(&s.edits) < 0 ? oom(&s) : rewrite_all(&s);
+	*ret = s.stats;
+	edits_release(&s.edits);
+	event_clean_release(&s.room);
+	buf_release(&s.words);
+	buf_release(&s.text);
+	buf_release(&s.found.bytes);
+	return rc;
+}
