@@ -66,8 +66,8 @@ if more and sys.argv[4] not in ('renames', 'garbles'):  # a stop has always been
 if sys.argv[4] not in ('renames', 'waits', 'garbles', 'links') and gaps and [g for g in gaps if g['reason'] == 1]:
     bad = 1
     print('gaps:', gaps[:5])
-most = float(sys.argv[5])
-if n and traps > most * n:
+most, start = float(sys.argv[5]), int(sys.argv[6])
+if n and traps - start > most * n:
     bad = 1
     print(f'{traps} stops for {n} opens')
 # What it read while it held its output is an input of that, what it read after it had closed it is none.
@@ -136,7 +136,17 @@ opens_once()
 	[ $status = $want ] || { echo "status $status"; cat "$T/o/out"; } >>"$T/why"
 	[ -s "$T/o/truth" ] || echo "the program said nothing" >>"$T/why"
 	events "$T/o/home" "$T/events" || cat "$T/events.err" >>"$T/why"
-	$PYTHON "$T/said.py" "$T/events" "$T/o/truth" "$D" "$2" "$3" >>"$T/why" 2>&1
+	$PYTHON "$T/said.py" "$T/events" "$T/o/truth" "$D" "$2" "$3" "$start" >>"$T/why" 2>&1
+}
+
+# Stops of a program that opens nothing by itself. Its loader looks for each library in each folder of LD_LIBRARY_PATH.
+stops_of_start()
+{
+	rm -rf "$T/o"
+	STEMMA_INJECT=off STEMMA_HOME=$T/o/home "$STEMMA" run -- "$PROGS/p-opens" >/dev/null 2>&1
+	events "$T/o/home" "$T/events"
+	start=$(sed -n 's/.*"k":"run_end".*"traps":\([0-9]*\).*/\1/p' "$T/events")
+	start=${start:-0}
 }
 
 # What the code saves shows in the number of stops; without notification or ptrace there is one an open.
@@ -145,6 +155,7 @@ saves=2
 if grep -q '^user notification *ok' "$T/doctor" && grep -q '^ptrace *ok' "$T/doctor"; then
 	saves=
 fi
+stops_of_start
 for c in $("$PROGS/p-opens"); do
 	case $c in
 	many | killed | relative) most=0.4 ;;
@@ -162,6 +173,20 @@ for c in $("$PROGS/p-opens"); do
 		opens $inject "$c" "$m"
 	done
 done
+
+# Environment modules make long library paths. What the loader opens is not the program's.
+was=${LD_LIBRARY_PATH:-}
+long=$was
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+	long=$long${long:+:}/opt/module$i/lib
+done
+LD_LIBRARY_PATH=$long
+export LD_LIBRARY_PATH
+stops_of_start
+opens always many "${saves:-0.4}"
+LD_LIBRARY_PATH=$was
+[ -n "$was" ] || unset LD_LIBRARY_PATH
+stops_of_start
 
 # Static programs, stripped ones and such that may lie anywhere, and those of musl; with the code that counts, too, which lies there
 # first.

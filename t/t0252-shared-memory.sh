@@ -146,6 +146,28 @@ elif case == 'recorder':
             except OSError as e:
                 must(e.errno in (errno.EACCES, errno.EPERM), f'{what}: {e}')
         must(raw(101, 16, int(pid), 0, 0) < 0, 'the recorder can be traced')
+elif case == 'table':
+    # The command's own counts. Its child stays root and looks at the recorder.
+    r, w = os.pipe()
+    r2, w2 = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        must(set(own) <= set(of_recorder()), 'the recorder has not what the command shares')
+        must(not set(own) & set(shared()), 'a forked child has its parent\'s counts')
+        os.write(w2, b'.')
+        os.read(r, 1)
+        must(not set(own) & set(of_recorder()), 'the recorder still has what the command had shared')
+        if problems:
+            open(out, 'a').write(''.join(p + '\n' for p in problems))
+        os._exit(len(problems))
+    os.read(r2, 1)
+    os.setresuid(65534, 65534, 65534)
+    for i in range(60):
+        fd = os.open(f'{folder}/sight/f{i}', os.O_RDONLY)
+        must(os.read(fd, 10) == b'', 'reading goes wrong')
+        os.close(fd)
+    os.write(w, b'.')
+    must(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, 'something is still shared')
 else:
     # In a child, so that its parent is root and may look at the recorder.
     r, w = os.pipe()
@@ -193,7 +215,8 @@ with open(out, 'a') as f:
     f.write(''.join(p + '\n' for p in problems))
 PY
 
-# share CASE: runs it, and looks at what it has found.
+options=
+# share CASE NAME: runs it, and looks at what it has found.
 share()
 {
 	D=$T/$1/d
@@ -206,7 +229,8 @@ share()
 	done
 	: >"$T/$1/why"
 	chmod 666 "$T/$1/why"
-	STEMMA_INJECT=always STEMMA_HOME=$T/$1/home timeout 120 "$STEMMA" run -- $PYTHON "$T/shared.py" "$1" "$D" "$T/$1/why" >"$T/$1/err" 2>&1 || cat "$T/$1/err" >>"$T/$1/why"
+	# shellcheck disable=SC2086 # none, or one
+	STEMMA_INJECT=always STEMMA_HOME=$T/$1/home timeout 120 "$STEMMA" run $options -- $PYTHON "$T/shared.py" "$1" "$D" "$T/$1/why" >"$T/$1/err" 2>&1 || cat "$T/$1/err" >>"$T/$1/why"
 	if [ "$(cat "$T/$1/why")" = "no code" ] || [ "$(cat "$T/$1/why")" = "not possible" ]; then
 		skip_ "$2" "$(cat "$T/$1/why") here"
 		return
@@ -226,6 +250,9 @@ if [ "$(id -u)" = 0 ]; then
 	for c in setuid setgid setgroups chroot unshare capset seccomp filter landlock; do
 		share $c "nothing is shared after $c"
 	done
+	options=--count
+	share table "nothing is shared after setuid, with --count"
+	options=
 else
 	share recorder "the recorder's memory cannot be read from within the run"
 fi
