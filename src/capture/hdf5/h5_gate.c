@@ -1,10 +1,12 @@
 /* Where the connector (vol) takes the place of this library: HDF5 asks for HDF5_VOL_CONNECTOR as it sets itself up, and
- * is answered with ours if, and only if, it is of a version that the connector fits, has just loaded it, and is the
+ * is answered with ours if, and only if, it is of a version that the connector fits, has just taken it in, and is the
  * first of this process. Nothing stands in the environment, so that an HDF5 that cannot load it, or a program that
  * cannot carry this library, never hears of it: for those a name that is not found would be the end. */
 #include "capture/hdf5/h5.h"
 #include "capture/inject/symbols.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 #define VARIABLE "HDF5_VOL_CONNECTOR"
@@ -13,7 +15,8 @@
 
 extern char **environ;
 static char *(*real)(const char *);
-static char folder[1024]; /* empty: there is no connector, or it is not wanted */
+/* Of the connector: its class, for the HDF5 that has the address. NULL: there is no connector, or it is not wanted. */
+static const void *(*class_for)(const void *address);
 static struct h5_lib *connected;
 static char words[4200];
 
@@ -26,9 +29,13 @@ __attribute__((no_sanitize("address", "undefined"))) static char *in_environment
 	return NULL;
 }
 
-__attribute__((constructor)) static void find_folder(void)
+/* Loaded now: HDF5 would load it in the program's first call, while the dynamic linker's lock may be held by who waits
+ * for that. */
+__attribute__((constructor)) static void load_connector(void)
 {
-	static const char tail[] = "/vol";
+	static const char tail[] = "/vol/libstemma-hdf5-vol.so";
+	char path[1024];
+	int keep = errno;
 	const char *asked = in_environment("STEMMA_HDF5"), *slash;
 	const char *file = symbols_own_file();
 	void *next = symbols_next_one("getenv");
@@ -36,11 +43,15 @@ __attribute__((constructor)) static void find_folder(void)
 	if (!asked || !strstr(asked, "vol") || !app_tape_on() || !file || !(slash = strrchr(file, '/')))
 		return;
 	size_t n = (size_t)(slash - file);
-	if (n + sizeof(tail) > sizeof(folder))
+	if (n + sizeof(tail) > sizeof(path))
 		return;
-	memcpy(folder + 1, file + 1, n - 1);
-	memcpy(folder + n, tail, sizeof(tail));
-	folder[0] = '/';
+	memcpy(path, file, n);
+	memcpy(path + n, tail, sizeof(tail));
+	void *h = dlopen(path, RTLD_LAZY | RTLD_LOCAL), *f = h ? dlsym(h, "stemma_hdf5_vol") : NULL;
+	memcpy(&class_for, &f, sizeof(class_for));
+	if (!f)
+		dlerror(); /* the program is not to find it */
+	errno = keep;
 }
 
 /* What the program's user asked for stands under ours: NAME TEXT becomes under_vol=NAME;under_info={TEXT}. */
@@ -71,22 +82,22 @@ static bool answer(const char *has)
 	return true;
 }
 
-/* HDF5 loads it now, and knows it by its name then; and the connector understands what it will be told. */
+/* HDF5 knows it by its name from now on, and the connector understands what it will be told. */
 static bool loads(struct h5_lib *l)
 {
-	herr_t (*prepend)(const char *) = H5CALL(l, H5PLprepend, herr_t(*)(const char *));
 	herr_t (*allowed)(unsigned *) = H5CALL(l, H5PLget_loading_state, herr_t(*)(unsigned *));
-	hid_t (*by_name)(const char *, hid_t) = H5CALL(l, H5VLregister_connector_by_name, hid_t(*)(const char *, hid_t));
+	hid_t (*enter)(const void *, hid_t) = H5CALL(l, H5VLregister_connector, hid_t(*)(const void *, hid_t));
 	herr_t (*understand)(const char *, hid_t, void **) =
 	    H5CALL(l, H5VLconnector_str_to_info, herr_t(*)(const char *, hid_t, void **));
 	herr_t (*forget)(hid_t, void *) = H5CALL(l, H5VLfree_connector_info, herr_t(*)(hid_t, void *));
 	unsigned mask = 0;
 	struct h5_quiet q;
-	if (!prepend || !allowed || !by_name || !understand || !forget)
+	const void *class = class_for(l->fn[H5FN_H5get_libversion]);
+	if (!class || !allowed || !enter || !understand || !forget)
 		return false;
 	h5_hush(l, &q);
-	bool ok = allowed(&mask) >= 0 && mask & PLUGINS_OF_VOL && prepend(folder) >= 0;
-	hid_t id = ok ? by_name(CONNECTOR, 0) : -1;
+	bool ok = allowed(&mask) >= 0 && mask & PLUGINS_OF_VOL;
+	hid_t id = ok ? enter(class, 0) : -1;
 	const char *text = words + sizeof(CONNECTOR) - 1;
 	void *info = NULL;
 	text += strspn(text, " \t\n\r");
@@ -121,7 +132,7 @@ EXPORT char *getenv(const char *name);
 __attribute__((no_sanitize("address", "undefined"))) EXPORT char *getenv(const char *name)
 {
 	char *has = real ? real(name) : in_environment(name);
-	if (__builtin_expect(folder[0], 0) && name[0] == 'H' && !strcmp(name, VARIABLE))
+	if (__builtin_expect(class_for != NULL, 0) && name[0] == 'H' && !strcmp(name, VARIABLE))
 		return for_hdf5(has, __builtin_return_address(0));
 	return has;
 }

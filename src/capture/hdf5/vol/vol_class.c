@@ -1,5 +1,6 @@
 /* The connector as HDF5 sees it: its class, what stands in property lists, and all that is passed on and not noted. */
 #include "capture/hdf5/vol/vol.h"
+#include "capture/inject/symbols.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -451,19 +452,24 @@ static int bind(const void *caller)
 		return -1;
 	if (vol_lib)
 		return 0;
-	Dl_info at;
-	void *h =
-	    dladdr(caller, &at) && at.dli_fname ? dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
-	bool all = h != NULL;
-	void *f;
-#define FN(name)                                                                                                       \
-	f = all ? dlsym(h, #name) : NULL;                                                                                  \
-	memcpy(&vol_table.name, &f, sizeof(f));                                                                            \
-	all &= f != NULL;
+	struct symbol found[] = {
+#define FN(name) {NULL, #name},
 #include "capture/hdf5/vol/vol_names.def"
 #undef FN
+	};
+	const size_t n = sizeof(found) / sizeof(found[0]);
+	struct symbol_object object;
+	bool all = symbols_at(caller, found, n, &object);
+	for (size_t i = 0; i < n; i++)
+		all &= found[i].f != NULL;
 	if (!all)
 		return -1;
+	const struct symbol *f = found;
+#define FN(name)                                                                                                       \
+	memcpy(&vol_table.name, &f->f, sizeof(f->f));                                                                      \
+	f++;
+#include "capture/hdf5/vol/vol_names.def"
+#undef FN
 	const char *asked = getenv("STEMMA_HDF5");
 	l->version = version[0] << 16 | version[1] << 8 | (version[2] & 255);
 	l->known = version[0] == 1 && version[1] == 14;
@@ -490,5 +496,19 @@ EXPORT H5PL_type_t H5PLget_plugin_type(void)
 EXPORT const void *H5PLget_plugin_info(void);
 EXPORT const void *H5PLget_plugin_info(void)
 {
-	return bind(__builtin_return_address(0)) < 0 ? NULL : &connector;
+	const void *caller = __builtin_return_address(0);
+	Dl_info at;
+	if (bind(caller) < 0)
+		return NULL;
+	/* HDF5 is loading us, and has the dynamic linker's lock: what its functions are taken from is to stay. */
+	if (dladdr(caller, &at) && at.dli_fname)
+		dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	return &connector;
+}
+
+/* For the library that is preloaded (h5_gate.c), which sees to it that HDF5 stays. */
+EXPORT const void *stemma_hdf5_vol(const void *address);
+EXPORT const void *stemma_hdf5_vol(const void *address)
+{
+	return bind(address) < 0 ? NULL : &connector;
 }
