@@ -40,10 +40,22 @@ int late_load(struct late *l, struct err *err)
 	if (!h)
 		return err_set(err, 0, "%s", dlerror()), -ENOENT;
 	__atomic_store_n(&l->handle, h, __ATOMIC_RELEASE);
+	if (l->ready)
+		l->ready();
 #else
 	(void)l, (void)err;
 #endif
 	return 0;
+}
+
+void late_when_loaded(struct late *l, void (*ready)(void))
+{
+#ifdef STEMMA_LATE
+	l->ready = ready;
+#else
+	(void)l;
+	ready();
+#endif
 }
 
 void *late_find(struct late *l, void **at, const char *name)

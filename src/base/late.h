@@ -18,11 +18,15 @@
 struct late {
 	const char *soname;
 	void *handle; /* NULL: not loaded */
+	void (*ready)(void);
 };
 extern struct late late_sqlite, late_jansson, late_serd, late_math;
 
 /* 0, or -ENOENT with the loader's sentence. What is linked is there. */
 int late_load(struct late *l, struct err *err);
+
+/* Has ready called as soon as the library is loaded, before any other of its functions is; where it is linked, now. */
+void late_when_loaded(struct late *l, void (*ready)(void));
 
 /* The library's function of this name, kept in *at. Does not return if there is none. */
 void *late_find(struct late *l, void **at, const char *name);

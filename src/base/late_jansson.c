@@ -35,6 +35,7 @@ LATE(late_jansson, const char *, json_string_value, (const json_t *a), (a))
 LATE(late_jansson, json_t *, json_stringn, (const char *a, size_t b), (a, b))
 LATE(late_jansson, json_t *, json_true, (void), ())
 LATE(late_jansson, json_t *, json_vpack_ex, (json_error_t * a, size_t b, const char *c, va_list d), (a, b, c, d))
+LATE(late_jansson, void, json_set_alloc_funcs, (json_malloc_t a, json_free_t b), (a, b))
 
 json_t *json_pack(const char *f, ...)
 {

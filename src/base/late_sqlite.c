@@ -72,6 +72,18 @@ LATE(late_sqlite, char *, sqlite3_vmprintf, (const char *a, va_list b), (a, b))
 LATE(late_sqlite, sqlite3_vfs *, sqlite3_vfs_find, (const char *a), (a))
 LATE(late_sqlite, int, sqlite3_vfs_register, (sqlite3_vfs * a, int b), (a, b))
 
+/* Of its operations only the log's: a function and its argument. */
+int sqlite3_config(int op, ...)
+{
+	va_list ap;
+	static void *at;
+	va_start(ap, op);
+	void (*log)(void *, int, const char *) = va_arg(ap, void (*)(void *, int, const char *));
+	void *arg = va_arg(ap, void *);
+	va_end(ap);
+	return ((__typeof__(&sqlite3_config))late_find(&late_sqlite, &at, "sqlite3_config"))(op, log, arg);
+}
+
 char *sqlite3_mprintf(const char *f, ...)
 {
 	va_list ap;

@@ -10,15 +10,34 @@
 #include <string.h>
 #include <unistd.h>
 
+/* That there is no memory must be said, too: cut, and what is not ASCII replaced. */
+static __attribute__((format(printf, 2, 0))) void talk_without_memory(const char *before, const char *fmt, va_list ap)
+{
+	char text[1024];
+	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
+		snprintf(text, sizeof(text), "out of memory");
+	for (char *p = text; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	dprintf(STDERR_FILENO, "%s: %s\n", before, text);
+}
+
 /* Names in a message may hold anything, escape sequences of a terminal too. */
 static __attribute__((format(printf, 2, 0))) void talk(const char *before, const char *fmt, va_list ap)
 {
 	struct buf b = {0};
 	char *text = NULL;
+	va_list again;
+	va_copy(again, ap);
 	if (vasprintf(&text, fmt, ap) < 0)
-		return;
-	fmt_name(&b, str_of(text));
-	fprintf(stderr, "%s: %s\n", before, buf_cstr(&b));
+		text = NULL;
+	else
+		fmt_name(&b, str_of(text));
+	if (text && !b.failed)
+		fprintf(stderr, "%s: %s\n", before, buf_cstr(&b));
+	else
+		talk_without_memory(before, fmt, again);
+	va_end(again);
 	buf_release(&b);
 	free(text);
 }

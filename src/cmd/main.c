@@ -1,7 +1,9 @@
 /* main.c - find the command, parse its options, call it. */
+#include "base/memory.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_cc.h"
 #include "cmd/keeping.h"
+#include "cmd/memory.h"
 #include "cmd/mend.h"
 #include "event/log_writer.h"
 
@@ -114,6 +116,12 @@ static int run_command(const struct command *command, int argc, char **argv, con
 		look_at_output(&c);
 	status = calls[command - commands](&c, opts);
 	mend_end();
+	/* What printed the answer may have left out what there was no memory for. A run's status is its command's. */
+	if (memory_lacked() && calls[command - commands] != call_run && !compiles &&
+	    (status == STATUS_OK || status == STATUS_NOTHING)) {
+		say("out of memory: this answer may not be whole");
+		status = STATUS_SELF;
+	}
 	if (c.indexed)
 		gc_auto(&c); /* the answer comes first */
 	store_close(c.store);
@@ -149,6 +157,7 @@ int main(int argc, char **argv)
 	bool node = false;
 	int i = 1, status = -1;
 	mend_begin(argv);
+	memory_watch();
 	if (compiler && strcmp(compiler, "cc") == 0) /* stemma-cc: one word for `stemma cc`, where there may be only one */
 		return run_command(&commands[COMMAND_cc], argc, argv, NULL, false);
 	if (compiler)

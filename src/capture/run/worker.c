@@ -1,5 +1,6 @@
 #include "capture/run/worker.h"
 #include "base/io.h"
+#include "base/memory.h"
 #include "capture/run/adopt.h"
 #include "capture/run/counted.h"
 #include "capture/run/guard.h"
@@ -613,6 +614,8 @@ void worker_end_log(struct sup *s, struct control *c)
 	/* What was gathered while the disk was full may have been written since. */
 	if (r < 0 || o.lost)
 		c->log.error = s->log_error ? s->log_error : r < 0 ? -r : EIO;
+	else if (memory_lacked()) /* not all could be told to the log */
+		c->log.error = ENOMEM;
 	c->log.nothing = o.nothing;
 	c->log.lost = o.lost;
 	c->log.removed = o.removed;
@@ -631,6 +634,8 @@ void worker_finish(struct worker *w)
 	say_passed(w);
 	channel_sweep(s, true);
 	worker_summary(w, true);
+	if (memory_lacked())
+		sup_gap(s, NULL, TERM_gap_lost, 0, "there was not enough memory");
 	struct event ev = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
 	sup_flush(s);
