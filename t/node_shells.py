@@ -157,7 +157,7 @@ def main():
         for what, path, _, kind, inputs in todo:
             if kind == 'exact':
                 continue
-            got, why = d.came_from(path, f'{daemon}/base/users/{uid}', False)
+            got, why = d.came_from(path, f'{daemon}/base/users/{uid}/index', False)
             lost = sorted((inputs | exact.get(what.replace(' -i', ''), set())) - got)
             print(f'missing {what}: {name}: {lost} {why}' if lost else f'ok {what}: {name}')
 

@@ -19,6 +19,7 @@
 struct turn {
 	pid_t pid;
 	int32_t fork, exit, first_exec, last_exec, next; /* held records, -1 none; next: the first exec not told */
+	int32_t user;                                    /* 1 and a record by which it becomes root; 0 none */
 	int32_t match;                                   /* the first exec whose opening has not been found */
 	struct proc_opened *opened;                      /* what no exec of this read opened: struct proc's later */
 	bool reused;                                     /* two processes had the pid */
@@ -103,6 +104,11 @@ static int make_turns(struct tracer *t, size_t n, struct turns *ret)
 			const struct proc *old = procs_find(t->procs, (pid_t)head->pid);
 			turn->reused |= old != NULL || turn->exit >= 0 || turn->fork >= 0;
 			turn->fork = (int32_t)i;
+		} else if (head->kind == REC_USER) {
+			/* What is seen in the same read comes before a change of the user, for it may have been; but what may be
+			 * root's is told to nobody else. */
+			const struct rec_user *user = (const struct rec_user *)(const void *)head;
+			turn->user = user->uid ? turn->user : (int32_t)i + 1;
 		} else if (head->kind == REC_EXIT)
 			turn->exit = (int32_t)i;
 		else if (head->kind == REC_EXEC) {
@@ -274,6 +280,8 @@ int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 		struct turn *turn = turn_of(&turns, n.pid, false);
 		if (turn && turn->fork >= 0)
 			tell_to(t, &turns, &told, (size_t)turn->fork + 1);
+		if (turn && turn->user)
+			tell_to(t, &turns, &told, (size_t)turn->user);
 		for (int32_t e = turn ? turn->next : -1; e >= 0; e = t->held[e].next_exec)
 			if (t->held[e].notice == -2 || (t->held[e].notice >= 0 && t->held[e].notice <= i)) {
 				tell_to(t, &turns, &told, (size_t)e + 1);
