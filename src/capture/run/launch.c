@@ -157,6 +157,14 @@ static bool orphans_over(const struct run_options *o, struct rusage *used)
 	return true;
 }
 
+/* Hands on what was sent to this process alone. What comes from the terminal has reached the whole group, the command
+ * too. What somebody else sends to the group the command gets twice: without a worker nobody could tell. */
+static void hand_on(pid_t pid, const siginfo_t *si)
+{
+	if (si->si_signo != SIGCHLD && si->si_code != SI_KERNEL && si->si_pid != pid)
+		kill(pid, si->si_signo);
+}
+
 static int run_bare(const struct keeper *k, int *ret_status)
 {
 	const struct run_observer *o = k->o->stay ? k->o->observer : NULL;
@@ -166,7 +174,14 @@ static int run_bare(const struct keeper *k, int *ret_status)
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (o && o->prepare)
 		o->prepare(o->arg, false);
+	sigset_t all, before;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	pid_t pid = fork();
+	if (pid <= 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid == 0) {
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		if (o && o->enter)
@@ -179,9 +194,6 @@ static int run_bare(const struct keeper *k, int *ret_status)
 		sigaction(SIGXFSZ, &k->xfsz, NULL);
 		become(k);
 	}
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, old_int, old_quit;
-	sigaction(SIGINT, &ignore, &old_int);
-	sigaction(SIGQUIT, &ignore, &old_quit);
 	if (o && o->started)
 		o->started(o->arg, pid, false, NULL, NULL, keeper_clock());
 	if (o && o->lasts)
@@ -189,9 +201,18 @@ static int run_bare(const struct keeper *k, int *ret_status)
 	/* Orphans that end before it come here too. */
 	for (pid_t got = 0; got != pid;) {
 		int status;
-		if ((got = wait4(-1, &status, 0, &used)) < 0) {
-			if (errno != EINTR)
-				break;
+		siginfo_t si;
+		if ((got = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) < 0)
+			break;
+		if (got == 0) {
+			if (sigwaitinfo(&all, &si) > 0)
+				hand_on(pid, &si);
+			continue;
+		}
+		if (WIFSTOPPED(status)) {
+			if (got == pid)
+				raise(SIGSTOP); /* the shell that waits for us takes the terminal back */
+			got = 0;
 			continue;
 		}
 		if (got == pid)
@@ -202,8 +223,7 @@ static int run_bare(const struct keeper *k, int *ret_status)
 	bool last = orphans_over(k->o, &used);
 	if (o && o->ended)
 		o->ended(o->arg, *ret_status, last, keeper_clock(), &n);
-	sigaction(SIGINT, &old_int, NULL);
-	sigaction(SIGQUIT, &old_quit, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return 0;
 }
 

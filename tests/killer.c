@@ -1,0 +1,146 @@
+/* killer - runs `stemma run ...` and kills its recorder right behind a system call of that.
+ *
+ *     killer VICTIM K REPORT COMMAND...
+ *
+ * VICTIM: worker, keeper, both (after the K-th call of the victim's, of both of theirs; all threads count). K 0: nobody is
+ * killed. REPORT is written: "worker N keeper M standby S killed B": the calls that were made, whether there was a
+ * standby when it came to the kill, and whether it did. Ends with the status of COMMAND, 128 + signal if one killed it.
+ *
+ * The recorder is traced; the command of the run and the standby are let go of before they are their programs. After the
+ * kill nobody is traced any more. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum role { NONE, KEEPER, WORKER, OTHER };
+
+struct tracee {
+	pid_t tid;
+	enum role role; /* NONE: its parent has not told of it yet */
+	bool stopped, inside;
+	pid_t process;
+};
+
+static struct tracee tracees[4096];
+static size_t ntracees;
+
+static struct tracee *tracee_of(pid_t tid)
+{
+	for (size_t i = 0; i < ntracees; i++)
+		if (tracees[i].tid == tid)
+			return &tracees[i];
+	if (ntracees == sizeof(tracees) / sizeof(tracees[0])) {
+		fprintf(stderr, "killer: too many processes\n");
+		exit(125);
+	}
+	tracees[ntracees] = (struct tracee){.tid = tid};
+	return &tracees[ntracees++];
+}
+
+static void forget(pid_t tid)
+{
+	for (size_t i = 0; i < ntracees; i++)
+		if (tracees[i].tid == tid)
+			tracees[i--] = tracees[--ntracees];
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long calls[4] = {0}, k;
+	bool standby = false, killed = false, over = false;
+	int status = 0, result = 125;
+	if (argc < 5) {
+		fprintf(stderr, "usage: killer worker|keeper|both K REPORT COMMAND...\n");
+		return 2;
+	}
+	k = strtoul(argv[2], NULL, 10);
+	bool of_worker = strcmp(argv[1], "keeper") != 0, of_keeper = strcmp(argv[1], "worker") != 0;
+	pid_t root = fork(), worker = 0;
+	if (root == 0) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		execvp(argv[4], argv + 4);
+		_exit(127);
+	}
+	waitpid(root, &status, __WALL);
+	ptrace(PTRACE_SETOPTIONS, root, NULL,
+	       (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
+	                PTRACE_O_TRACEEXEC));
+	*tracee_of(root) = (struct tracee){.tid = root, .role = KEEPER, .process = root};
+	ptrace(PTRACE_SYSCALL, root, NULL, NULL);
+	while (!over) {
+		pid_t tid = waitpid(-1, &status, __WALL);
+		if (tid < 0)
+			break;
+		if (!WIFSTOPPED(status)) {
+			forget(tid);
+			if (tid == root) {
+				result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+				over = true;
+			}
+			continue;
+		}
+		struct tracee *t = tracee_of(tid);
+		int sig = WSTOPSIG(status), event = status >> 16;
+		long pass = 0;
+		if (t->role == NONE) { /* its first stop, before its parent's */
+			t->stopped = true;
+			continue;
+		}
+		if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) {
+			unsigned long born = 0;
+			ptrace(PTRACE_GETEVENTMSG, tid, NULL, &born);
+			struct tracee *child = tracee_of((pid_t)born);
+			t = tracee_of(tid);
+			child->process = event == PTRACE_EVENT_CLONE ? t->process : child->tid;
+			child->role = event == PTRACE_EVENT_CLONE                        ? t->role
+			              : t->role == KEEPER && event == PTRACE_EVENT_FORK ? WORKER
+			                                                                 : OTHER;
+			if (child->role == WORKER && event == PTRACE_EVENT_FORK)
+				worker = child->tid;
+			standby |= t->role == KEEPER && event == PTRACE_EVENT_VFORK;
+			if (child->stopped) {
+				bool go = child->role == OTHER || killed;
+				ptrace(go ? PTRACE_DETACH : PTRACE_SYSCALL, child->tid, NULL, NULL);
+				if (go)
+					forget(child->tid);
+			}
+		} else if (sig == (SIGTRAP | 0x80)) {
+			t->inside = !t->inside;
+			if (!t->inside) {
+				calls[t->role]++;
+				unsigned long n = (of_worker ? calls[WORKER] : 0) + (of_keeper ? calls[KEEPER] : 0);
+				if (k && !killed && n >= k && ((t->role == WORKER && of_worker) || (t->role == KEEPER && of_keeper))) {
+					killed = true;
+					if (of_worker && worker)
+						kill(worker, SIGKILL);
+					if (of_keeper)
+						kill(root, SIGKILL);
+				}
+			}
+		} else if (sig == SIGSTOP && !t->stopped && tid != root) {
+			t->stopped = true; /* its first stop, behind its parent's */
+			if (t->role == OTHER) {
+				ptrace(PTRACE_DETACH, tid, NULL, NULL);
+				forget(tid);
+				continue;
+			}
+		} else if (!event) {
+			pass = sig;
+		}
+		ptrace(killed ? PTRACE_DETACH : PTRACE_SYSCALL, tid, NULL, (void *)pass);
+	}
+	FILE *f = fopen(argv[3], "w");
+	if (f)
+		fprintf(f, "worker %lu keeper %lu standby %d killed %d\n", calls[WORKER], calls[KEEPER], standby, killed);
+	if (f)
+		fclose(f);
+	return result;
+}
