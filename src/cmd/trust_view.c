@@ -129,6 +129,15 @@ static void runs_line(const struct witness *x)
 		printf("part of the record is missing (stemma show says what): inputs may be, too\n");
 }
 
+/* The list of inputs is as complete as the programs of a run are honest: one that means to can open a file to read past
+ * every recorder that runs with its user's rights (doc/security.md). What was written is seen in any case. */
+#define ASSUMES_HONEST_READS "honest_reads"
+
+static void assumed_line(void)
+{
+	printf("inputs: complete only if no program of the run hid what it read\n");
+}
+
 /* It may have brought inputs; it may have been there for nothing. */
 static void fed_line(const struct witness *x)
 {
@@ -240,6 +249,7 @@ void trust_view_text(const struct witness *x, const struct trust *t)
 {
 	struct buf b = {0};
 	runs_line(x);
+	assumed_line();
 	fed_line(x);
 	if (!t) {
 		list("input", &x->side.part[TRUST_INPUTS]);
@@ -357,6 +367,9 @@ int trust_view_json(const struct witness *x, const struct trust *t)
 	js_num(o, "failed", x->failed);
 	js_num(o, "fed", x->fed);
 	js_gaps(o, "completeness", x->gaps);
+	json_t *assumes = json_array();
+	js_add(assumes, js_string(str_of(ASSUMES_HONEST_READS)));
+	js_put(o, "assumes", assumes);
 	if (t)
 		judged_json(o, t);
 	js_put(o, "inputs", set_json(&x->side.part[TRUST_INPUTS]));
