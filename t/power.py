@@ -179,10 +179,10 @@ def main():
 
     def runs():
         """What is told of each run."""
-        status, out, err = call('log', '--json', '-n', '100')
+        status, out, err = call('log', '--json')
         told = {}
         for r in json.loads(out)['runs'] if out else []:
-            told[r['run']] = {k: r.get(k) for k in ('argv', 'end', 'status', 'inputs', 'outputs', 'executions')}
+            told[r['id']] = {k: r.get(k) for k in ('command', 'end', 'exit', 'inputs', 'outputs')}
         return status, told, err
 
     def note_there():

@@ -92,6 +92,7 @@ static bool path_of(int fd, char ret[PATH_MAX])
 	if (n < 0)
 		return false;
 	ret[n] = '\0';
+	ret[strcspn(ret, " ")] = '\0'; /* "/x/#123 (deleted)": a file that has no name */
 	return strncmp(ret, under, strlen(under)) == 0 || (strlen(ret) + 1 == strlen(under) && !strncmp(ret, under, strlen(ret)));
 }
 
@@ -363,7 +364,7 @@ int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags
 	bool known = sscanf(from, "/proc/self/fd/%d", &fd) == 1 ? path_of(fd, a) : path_at(from_dir, from, a);
 	long r = syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
 	if (r == 0 && known && path_at(to_dir, to, b))
-		note(NULL, 0, "L %s %s\n", strtok(a, " "), b); /* "/x/#123 (deleted)": of a file that had no name */
+		note(NULL, 0, "L %s %s\n", a, b);
 	return (int)r;
 }
 int link(const char *from, const char *to)
