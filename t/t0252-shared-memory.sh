@@ -130,6 +130,15 @@ elif case == 'fork':
         os._exit(len(problems))
     must(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, 'the child has its parent\'s log, or none of its own')
     must(shared().keys() == own.keys(), 'the parent\'s log is another one')
+elif case == 'namespace':
+    pid = raw(56, 0x10000000 | 17, 0, 0, 0, 0)  # clone, CLONE_NEWUSER
+    if pid < 0:
+        open(out, 'w').write('not possible\n')
+        sys.exit()
+    if pid == 0:
+        read_files('before')
+        os._exit(bool(shared()))
+    must(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, 'a child in a user namespace of its own shares memory')
 elif case == 'recorder':
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
@@ -236,7 +245,7 @@ share()
 		return
 	fi
 	events "$T/$1/home" "$T/events" || cat "$T/events.err" >>"$T/$1/why"
-	if [ "$1" != alone ] && [ "$1" != fork ] && [ "$1" != recorder ]; then
+	if [ "$1" != alone ] && [ "$1" != fork ] && [ "$1" != recorder ] && [ "$1" != namespace ]; then
 		seen=$(grep '"k":"file"' "$T/events" | grep -c "$D/sight/f[0-9]*\"")
 		[ "$seen" = 60 ] || echo "of 60 files that were read afterwards $seen are in the record" >>"$T/$1/why"
 	fi
@@ -246,6 +255,7 @@ share()
 
 share alone "the code is private memory, the log is the process's own"
 share fork "a forked child has a log of its own"
+share namespace "nothing is shared with a child in another user namespace"
 if [ "$(id -u)" = 0 ]; then
 	for c in setuid setgid setgroups chroot unshare capset seccomp filter landlock; do
 		share $c "nothing is shared after $c"

@@ -6,6 +6,7 @@
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
 #include "capture/run/opens_seen.h"
+#include "capture/run/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -755,11 +756,14 @@ static bool has_room(const struct proc *p)
 	return prlimit(p->pid, RLIMIT_AS, NULL, &rl) == 0 && rl.rlim_cur == RLIM_INFINITY;
 }
 
-/* Can something be put into p, at this stop of its? */
-static bool may_graft(struct sup *s, const struct proc *p)
+/* Can something be put into p, at this stop of its? Rights can also change where nothing stops: by a clone into other
+ * namespaces, by a program that is set-user-id. */
+static bool may_graft(struct sup *s, struct proc *p)
 {
-	return p->inject_tries < TRIES && s->guard && !p->unguarded && has_room(p) && make_logs(s) &&
-	       free_log(s->opens) >= 0;
+	if (p->inject_tries >= TRIES || !s->guard || p->unguarded || !has_room(p) || !make_logs(s) || free_log(s->opens) < 0)
+		return false;
+	p->confined = !rights_are_ours(p->pid);
+	return !p->confined;
 }
 
 /* At this stop the process is given the code, or a log. */
