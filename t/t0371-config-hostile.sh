@@ -64,6 +64,14 @@ else
 	skip 'a project of somebody else is ignored' 'only root can give files away'
 fi
 
+# ---- modules of the working folder ----
+for m in h5py sys timeit json; do
+	echo "open('$T/imported', 'w')" >$m.py
+done
+"$STEMMA" doctor >"$out" 2>"$err" </dev/null
+! [ -e "$T/imported" ]
+check 'doctor imports nothing from the working folder'
+
 # ---- git in a hostile repository ----
 if ! command -v git >/dev/null 2>&1 || ! command -v gcc >/dev/null 2>&1; then
 	skip 'git runs no programs of a repository' 'no git, or no gcc'

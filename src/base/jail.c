@@ -497,7 +497,7 @@ int jail_enter(struct jail *j, struct err *err)
 	int rc = 0;
 	char cwd[PATH_MAX];
 	bool apart = (j->layers & JAIL_NAMESPACES) != 0;
-	if (apart) {
+	if (apart && !j->apart) {
 		bool known = getcwd(cwd, sizeof(cwd)) != NULL;
 		rc = own_namespaces();
 		if (rc == 0)

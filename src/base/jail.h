@@ -27,6 +27,7 @@ enum {
 };
 
 struct jail {
+	bool apart;  /* the caller makes the namespaces: jail_enter makes none. Set between the two */
 	bool strict; /* the command is not the user's own: no sockets at all, no other process's state in /proc */
 	/* Of the module: */
 	int ruleset, abi; /* -1 none; Landlock's version, 0 none */

@@ -1,6 +1,9 @@
 /* again.c - a build once more, from its record. */
+#include "base/io.h"
+#include "base/jail.h"
 #include "cc/args.h"
 #include "cc/build.h"
+#include "event/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,7 +174,13 @@ static int command(struct again *a, const struct build *b, const struct build_fi
 
 /* ---- running it ---- */
 
-/* The recorded variables, and of those that compilers go by no others. */
+static bool loads(const char *variable)
+{
+	return env_loads(str_n(variable, strcspn(variable, "=")));
+}
+
+/* The recorded variables, and of those that compilers go by no others. What makes programs load or run something else
+ * is the caller's, whatever the record says. */
 static char **environment(const struct build *b)
 {
 	static const char *const rows[] = {
@@ -187,12 +197,12 @@ static char **environment(const struct build *b)
 	for (size_t i = 0; v && environ[i]; i++) {
 		bool ours = begins(environ[i], "STEMMA_CC=");
 		for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]) && !ours; j++)
-			ours = begins(environ[i], rows[j]);
+			ours = begins(environ[i], rows[j]) && !loads(environ[i]);
 		if (!ours)
 			v[k++] = environ[i];
 	}
 	for (size_t i = 0; v && b->env[i]; i++)
-		if (!strstr(b->env[i], "***") && !begins(b->env[i], "LD_PRELOAD="))
+		if (!strstr(b->env[i], "***") && !loads(b->env[i]))
 			v[k++] = b->env[i];
 	return v;
 }
@@ -214,21 +224,54 @@ static const char *input_of(const struct build *b, char *const *argv)
 	return path;
 }
 
+/* What the command may reach: the record names it, and nobody knows who wrote the record. Its output stays here unless
+ * it has the bytes that are wanted. */
+static int confine(struct again *a, const struct build *b, struct jail *ret)
+{
+	char *real = realpath(a->dir, NULL);
+	int rc = real ? jail_make(ret, true, a->err) : -errno;
+	if (rc == 0 && !(ret->layers & (JAIL_FILES | JAIL_NAMESPACES)))
+		rc = err_set(a->err, ENOTSUP, "this kernel cannot confine '%s'", b->compiler);
+	for (size_t i = 0; rc == 0 && i < b->in.n; i++)
+		jail_may_read(ret, b->in.v[i].path);
+	for (size_t i = 0; rc == 0 && i < b->tools.n; i++)
+		jail_may_read(ret, b->tools.v[i].path);
+	if (rc == 0)
+		rc = jail_may_write(ret, real);
+	free(real);
+	return rc;
+}
+
+static _Noreturn void child(struct again *a, const struct build *b, char *const *argv, char **env, struct jail *jail)
+{
+	struct err err = {0};
+	int in = chdir(b->cwd) == 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+	environ = env;
+	if (in >= 0 && dup2(in, 0) == 0 && dup2(a->message_fd, 1) == 1 && dup2(a->message_fd, 2) == 2 &&
+	    setenv("TMPDIR", a->dir, 1) == 0 && jail_enter(jail, &err) == 0) {
+		/* Opened in there: the record names it. */
+		in = open(input_of(b, argv), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (in >= 0 && dup2(in, 0) == 0)
+			execv(b->compiler, argv);
+	}
+	if (*err.text)
+		dprintf(2, "stemma: %s\n", err.text);
+	_exit(127);
+}
+
 static int run(struct again *a, const struct build *b, char *const *argv)
 {
 	char **env = environment(b);
-	int status = 0, null = open(input_of(b, argv), O_RDONLY | O_CLOEXEC);
-	pid_t pid = env && null >= 0 ? fork() : -1;
-	if (pid == 0) {
-		if (chdir(b->cwd) == 0 && dup2(null, 0) == 0 && dup2(a->message_fd, 1) == 1 && dup2(a->message_fd, 2) == 2)
-			execve(b->compiler, argv, env);
-		_exit(127);
-	}
-	int rc = pid < 0 ? err_set(a->err, ENOMEM, "cannot run '%s'", b->compiler) : 0;
+	struct jail jail = {.ruleset = -1};
+	int status = 0, rc = env ? confine(a, b, &jail) : -ENOMEM;
+	pid_t pid = rc == 0 ? fork() : -1;
+	if (pid == 0)
+		child(a, b, argv, env, &jail);
+	if (pid < 0)
+		rc = err_set(a->err, rc < 0 ? -rc : ENOMEM, "cannot run '%s'", b->compiler);
 	while (rc == 0 && waitpid(pid, &status, 0) < 0)
 		rc = errno == EINTR ? 0 : -errno;
-	if (null >= 0)
-		close(null);
+	jail_release(&jail);
 	free(env);
 	if (rc == 0 && status) {
 		err_set(a->err, 0, "'%s' failed", b->compiler);
@@ -338,6 +381,30 @@ static const struct build_file *main_output(const struct build *b)
 	return f ? f : b->out.n ? &b->out.v[0] : NULL;
 }
 
+/* Moves what was made out of the folder that the commands could write. Not a link, nor anything but a file. */
+static int take_out(const char *from, const char *to)
+{
+	struct stat st;
+	char room[65536];
+	int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int out = in >= 0 && fstat(in, &st) == 0 && S_ISREG(st.st_mode)
+	              ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & 0777)
+	              : -1;
+	int rc = in < 0 ? -errno : out < 0 ? -EIO : 0;
+	ssize_t n = 0;
+	for (uint64_t at = 0; rc == 0 && (n = io_pread(in, room, sizeof(room), at)) > 0; at += (uint64_t)n)
+		rc = io_write(out, room, (size_t)n, NULL);
+	if (rc == 0 && n < 0)
+		rc = (int)n;
+	if (in >= 0)
+		close(in);
+	if (out >= 0 && close(out) < 0 && rc == 0)
+		rc = -errno;
+	if (out >= 0 && rc < 0)
+		unlink(to);
+	return rc;
+}
+
 int build_again(struct store *s, const struct build *b, const char *out, int message_fd, struct err *err,
                 bool *ret_same)
 {
@@ -367,7 +434,15 @@ int build_again(struct store *s, const struct build *b, const char *out, int mes
 		free(full);
 		return err_set(err, errno, "cannot build '%s'", out);
 	}
-	int rc = make(&a, b, wanted, full, 0);
+	const char *name = strrchr(full, '/'); /* bytes may name the file that they are in */
+	char made[PATH_MAX + NAME_MAX + 16];
+	snprintf(made, sizeof(made), "%s/out", a.dir);
+	int rc = mkdir(made, 0700) < 0 ? -errno : 0;
+	snprintf(made, sizeof(made), "%s/out/%s", a.dir, name + 1);
+	if (rc == 0)
+		rc = make(&a, b, wanted, made, 0);
+	if (rc == 0)
+		rc = take_out(made, full);
 	if (rc == 0)
 		rc = digest_file(NULL, AT_FDCWD, full, &d, NULL);
 	nftw(a.dir, remove_it, 16, FTW_DEPTH | FTW_PHYS);

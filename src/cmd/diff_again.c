@@ -1,6 +1,7 @@
 #include "cmd/diff_again.h"
 
 #include "base/io.h"
+#include "base/jail.h"
 #include "cmd/fmt.h"
 #include "cmd/js.h"
 #include "trust/again.h"
@@ -251,7 +252,7 @@ static int place_files(const struct job *j, int side, const struct again_step *t
 	for (size_t i = 0; status == STATUS_OK && i < t->n_files; i++) {
 		const struct again_file *x = &s->files[t->files[i]];
 		char *to = NULL, *work = x->f.below ? in_folder(j, side, "work") : NULL;
-		if (!x->f.below)
+		if (!x->f.below || !rerun_is_path(str_of(x->f.name), true))
 			continue;
 		if (!work || asprintf(&to, "%s/%s", work, x->f.name) < 0)
 			to = NULL;
@@ -285,14 +286,10 @@ static void environment(const struct job *j, const struct again_side *s, const s
 {
 	struct buf b = {0};
 	static const char *const ours[] = {"STEMMA_TRACE", "STEMMA_TRACE_MODE", "STEMMA_TRACE_PROGRAMS"};
-	for (size_t i = 0; t->env[i]; i++) {
-		char *eq = strchr(t->env[i], '=');
-		if (!eq || strstr(eq, "***") || !strncmp(t->env[i], "STEMMA", 6))
-			continue;
-		*eq = '\0';
-		setenv(t->env[i], eq + 1, 1);
-		*eq = '=';
-	}
+	extern char **environ;
+	char **env = rerun_environment(t->env, true, NULL);
+	if (env)
+		environ = env; /* of a process that will exec */
 	setenv("PWD", t->cwd, 1);
 	buf_printf(&b, "%s/tmp", j->ret->folder);
 	setenv("TMPDIR", buf_cstr(&b), 1);
@@ -309,6 +306,36 @@ static void environment(const struct job *j, const struct again_side *s, const s
 	buf_release(&b);
 }
 
+/* Is it the run's own command, which its mark covers? */
+static bool is_the_command(const struct job *j, const struct again_side *s, const struct again_step *t)
+{
+	struct run_info info;
+	struct str word;
+	size_t i = 0;
+	if (!s->whole || store_run(j->c->store, s->run, &info) != 1)
+		return false;
+	for (size_t pos = 0; strlist_next(&info.argv, &pos, &word); i++)
+		if (!t->argv[i] || !str_is(word, t->argv[i]))
+			return false;
+	return !t->argv[i];
+}
+
+/* Beside the mounts: what can be opened for reading, and no sockets, signals or terminals of others. Single programs
+ * are strictly confined, for nothing proves that each of them is as it was recorded; the run's command has its mark. */
+static int enter_jail(const struct job *j, const struct again_side *s, const struct again_step *t, struct err *err)
+{
+	struct jail jail;
+	int rc = jail_make(&jail, !is_the_command(j, s, t), err);
+	for (size_t i = 0; rc == 0 && i < s->n_reads; i++)
+		jail_may_read(&jail, s->reads[i]);
+	if (rc == 0)
+		rc = jail_may_write(&jail, j->ret->folder);
+	if (rc == 0) /* what stands there now is a folder of ours */
+		rc = jail_may_write(&jail, s->cwd);
+	jail.apart = true;
+	return rc == 0 ? jail_enter(&jail, err) : err_set(err, -rc, "cannot confine the command");
+}
+
 static _Noreturn void child(const struct job *j, int side, const struct again_step *t, const char *trace, int to)
 {
 	const struct again_side *s = &j->plan.side[side];
@@ -319,7 +346,9 @@ static _Noreturn void child(const struct job *j, int side, const struct again_st
 	int rc = work ? confine_enter(s->cwd, j->ret->folder, work, &err) : -ENOMEM;
 	if (rc == 0 && chdir(t->cwd) < 0)
 		rc = err_set(&err, errno, "cannot go to '%s'", t->cwd);
-	int in = rc == 0 ? open(t->standard_input ? t->standard_input : "/dev/null", O_RDONLY) : -1;
+	if (rc == 0)
+		rc = enter_jail(j, s, t, &err);
+	int in = rc == 0 ? open(t->standard_input ? t->standard_input : "/dev/null", O_RDONLY | O_NOCTTY | O_NONBLOCK) : -1;
 	int out = rc == 0 ? open("/dev/null", O_WRONLY) : -1;
 	if (rc == 0 && (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0))
 		rc = err_set(&err, errno, "cannot open what it reads and writes");
@@ -567,6 +596,14 @@ static int go(struct job *j)
 	list(j, j->o->no_rerun ? stdout : stderr);
 	if (j->o->no_rerun)
 		return lacks ? STATUS_USAGE : STATUS_OK;
+	for (int k = 0; k < 2; k++)
+		if (j->needs[k] && rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1) {
+			say("%c is not run again: the record is not your own, of this machine, and whoever wrote it chose the "
+			    "commands",
+			    "AB"[k]);
+			say_hint("stemma rerun --trust runs such a run, confined");
+			return STATUS_USAGE;
+		}
 	if (!agreed(j))
 		return STATUS_USAGE;
 	for (int k = 0; status == STATUS_OK && k < 2; k++)

@@ -863,10 +863,30 @@ static int plan_whole(struct planning *p, struct side *s)
 	return r;
 }
 
+static int add_reads(struct planning *p, struct side *s)
+{
+	struct again_side *o = s->out;
+	size_t room = 0;
+	for (size_t i = 0; i < s->n; i++)
+		room += s->v[i].uses.n;
+	o->reads = calloc(room + 1, sizeof(*o->reads));
+	if (!o->reads)
+		return oom(p);
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < s->v[i].uses.n; k++) {
+			struct version_sort v;
+			if (store_version_sort(p->s, s->v[i].uses.v[k].to, &v) == 1 &&
+			    (v.kind == TERM_kind_regular || v.kind == TERM_kind_directory) && rerun_is_path(v.path, false) &&
+			    !(o->reads[o->n_reads++] = text(v.path)))
+				return oom(p);
+		}
+	return 0;
+}
+
 static int finish_side(struct planning *p, struct side *s)
 {
 	struct again_side *o = s->out;
-	int r = 0;
+	int r = add_reads(p, s);
 	if (s->redacted)
 		r = why(p, &o->refused, "an argument was a secret and is not in the record", "", "");
 	if (r == 0 && strlen(o->cwd) < 2)
@@ -927,6 +947,9 @@ void again_release(struct again *a)
 		free(o->cwd);
 		free(o->whole);
 		free(o->refused);
+		for (size_t i = 0; i < o->n_reads; i++)
+			free(o->reads[i]);
+		free(o->reads);
 	}
 	free_texts(a->programs);
 	free(a->first_untraced);

@@ -53,6 +53,8 @@ struct again_side {
 	size_t n;
 	struct again_file *files;
 	size_t n_files;
+	char **reads; /* files and folders that the run used */
+	size_t n_reads;
 	char *whole;   /* why it is the whole command, in words; NULL: single programs */
 	char *refused; /* why it cannot be run, in words; NULL */
 	size_t missing;
