@@ -48,29 +48,29 @@ document()
 {
 	STEMMA_HOME=$T/theirs "$STEMMA" export --format prov-json --output "$T/doc.json" 2>"$err" && [ -s "$T/doc.json" ]
 }
-id() { printf '01HZZZZZZZZZZZZZZZZZZZ%04d' "$1"; }
+ulid() { printf '01HZZZZZZZZZZZZZZZZZZZ%04d' "$1"; }
 untouched() { [ "$(cat "$HOME/.ssh/id_rsa")" = SECRET-KEY ] && [ "$(cat "$HOME/precious")" = precious ] && ! [ -e "$T/loaded" ] && ! [ -e "$T/ran" ]; }
 
 # ---- it is not run unasked ----
 received 1 "echo x >$T/ran; echo x >out.txt"
-document && cmd 0 import "$T/doc.json" && cmd 2 rerun "$(id 1)" && says "$err" 'this record is not your own' "echo x >$T/ran" "LD_PRELOAD=$T/evil.so  (left out)" 'BASH_ENV' "$T/work" 'hint: --trust' && untouched
+document && cmd 0 import "$T/doc.json" && cmd 2 rerun "$(ulid 1)" && says "$err" 'this record is not your own' "echo x >$T/ran" "LD_PRELOAD=$T/evil.so  (left out)" 'BASH_ENV' "$T/work" 'hint: --trust' && untouched
 check 'a document that was imported is shown and not run'
-cmd 0 rerun "$(id 1)" --check && untouched && cmd 2 rerun "$(id 1)" --force && untouched && cmd 2 rerun "$(id 1)" --unconfined && untouched
+cmd 0 rerun "$(ulid 1)" --check && untouched && cmd 2 rerun "$(ulid 1)" --force && untouched && cmd 2 rerun "$(ulid 1)" --unconfined && untouched
 check 'nor with --check, --force or --unconfined'
 received 2 "echo x >$T/ran"
-cmd 0 import "$T/theirs" && cmd 2 rerun "$(id 2)" && untouched
+cmd 0 import "$T/theirs" && cmd 2 rerun "$(ulid 2)" && untouched
 check 'a log that was imported neither'
 received 3 "echo x >$T/ran"
 host=$(ls "$T/theirs/logs" | head -n 1)
-mkdir -p "$STEMMA_HOME/logs/$host" && cp -r "$T/theirs/logs/$host"/* "$STEMMA_HOME/logs/$host/" && cmd 2 rerun "$(id 3)" && untouched
+mkdir -p "$STEMMA_HOME/logs/$host" && cp -r "$T/theirs/logs/$host"/* "$STEMMA_HOME/logs/$host/" && cmd 2 rerun "$(ulid 3)" && untouched
 check 'nor one that was copied among the logs of this host'
-cmd 2 --store "$T/theirs" rerun "$(id 3)" && untouched
+cmd 2 --store "$T/theirs" rerun "$(ulid 3)" && untouched
 check 'nor one from a record of somebody else'
 own=$(sed -n '$s/ .*//p' "$STEMMA_HOME/marks")
-sed -n "s/^$own //p" "$STEMMA_HOME/marks" | sed "s/^/$(id 3) /" >>"$STEMMA_HOME/marks" && cp "$STEMMA_HOME/marks" "$T/theirs/marks" && cmd 2 rerun "$(id 3)" && cmd 2 --store "$T/theirs" rerun "$(id 3)" && untouched
+sed -n "s/^$own //p" "$STEMMA_HOME/marks" | sed "s/^/$(ulid 3) /" >>"$STEMMA_HOME/marks" && cp "$STEMMA_HOME/marks" "$T/theirs/marks" && cmd 2 rerun "$(ulid 3)" && cmd 2 --store "$T/theirs" rerun "$(ulid 3)" && untouched
 check 'nor with a mark of another run'
 received 4 "$(printf 'echo \033]0;title\007\342\200\256')"
-cmd 0 import "$T/theirs" && cmd 2 rerun "$(id 4)" && ! LC_ALL=C grep -q "$(printf '[\033\007]')" "$err" && says "$err" 'command'
+cmd 0 import "$T/theirs" && cmd 2 rerun "$(ulid 4)" && ! LC_ALL=C grep -q "$(printf '[\033\007]')" "$err" && says "$err" 'command'
 check 'what is shown cannot steer a terminal'
 
 # What of a run of one's own was changed is not one's own any more.
@@ -86,12 +86,12 @@ check 'who has not the key has not recorded it'
 
 # ---- with --trust, confined ----
 cmd 0 run -q --digest -- sh -c 'echo probe' && "$STEMMA" rerun @ >"$out" 2>"$err"
-cmd 2 rerun "$(id 1)" --trust --from "$T/nosuch" && untouched
+cmd 2 rerun "$(ulid 1)" --trust --from "$T/nosuch" && untouched
 check 'a folder that is not there is refused'
 mkdir "$T/in" && echo input >"$T/in/in.txt" && ln -s "$HOME/.ssh/id_rsa" "$T/in/link.txt" && ln -s "$HOME/.ssh" "$T/in/dir"
 received 10 'cat in.txt >out.txt'  "reads = [cwd + '/in.txt']"
 cmd 0 import "$T/theirs"
-"$STEMMA" rerun "$(id 10)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
+"$STEMMA" rerun "$(ulid 10)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
 if grep -q 'cannot confine' "$err"; then
 	[ ! -e "$T/again/out.txt" ] && untouched
 	check 'where nothing confines it, it is not run'
@@ -112,7 +112,7 @@ attack()
 	rm -rf "$T/again"
 	received $n "echo >ran.txt; $2" "${3:-}"
 	cmd 0 import "$T/theirs" || return
-	timeout 60 "$STEMMA" rerun "$(id $n)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
+	timeout 60 "$STEMMA" rerun "$(ulid $n)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
 	if [ "${4:-}" = refused ]; then
 		! [ -e "$T/again/ran.txt" ] && says "$err" 'no path' && untouched
 	else
@@ -188,7 +188,7 @@ EOF
 sleep 1000 &
 echo $! >"$T/in/other.txt"
 attack 'sockets, other processes, keyrings, the terminal' "cat in.txt other.txt >/dev/null; $PYTHON -B sockets.py" "reads = [cwd + '/sockets.py', cwd + '/other.txt']"
-"$STEMMA" rerun "$(id $n)" --trust --unconfined --force --from "$T/in" --in "$T/open" >"$out" 2>"$err" </dev/null
+"$STEMMA" rerun "$(ulid $n)" --trust --unconfined --force --from "$T/in" --in "$T/open" >"$out" 2>"$err" </dev/null
 says "$T/open/got.txt" 'socket 1 1' 'pair 2' 'kill' && says "$err" 'not confined'
 check 'which the same command gets where nothing confines it'
 kill -0 "$(cat "$T/in/other.txt")" && kill "$(cat "$T/in/other.txt")"
@@ -211,4 +211,62 @@ check '--unconfined says so'
 # shellcheck disable=SC2016
 cmd 0 run -q -- env LD_LIBRARY_PATH=/nonexistent sh -c : && LD_LIBRARY_PATH=/usr/lib cmd 0 run -q --digest -- sh -c 'echo "$LD_LIBRARY_PATH" >path.txt' && cmd 1 rerun @ && says "$out" 'left out   LD_LIBRARY_PATH' && LD_LIBRARY_PATH=/usr/lib cmd 0 rerun @~1 && says "$out" identical && says_not "$out" 'left out'
 check 'a variable of the loader comes from the caller, not from the record'
+# ---- where a layer is missing ----
+cat >"$T/without.py" <<'EOF'
+# without.py CALL... -- COMMAND: these calls are not there, as on an older kernel or where it forbids them.
+import ctypes, errno, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+at = sys.argv.index('--')
+numbers = {'landlock': 444, 'unshare': 272 if os.uname().machine == 'x86_64' else 97}
+code = struct.pack('HBBI', 0x20, 0, 0, 0)
+for name in sys.argv[1:at]:
+    code += struct.pack('HBBI', 0x15, 0, 1, numbers[name]) + struct.pack('HBBI', 6, 0, 0, 0x50000 | (errno.ENOSYS if name == 'landlock' else errno.EPERM))
+code += struct.pack('HBBI', 6, 0, 0, 0x7fff0000)
+room = ctypes.create_string_buffer(code, len(code))
+prog = ctypes.create_string_buffer(struct.pack('HxxxxxxP', len(code) // 8, ctypes.addressof(room)))
+if os.geteuid() != 0:
+    libc.prctl(38, 1, 0, 0, 0)
+if libc.prctl(22, 2, prog, 0, 0) != 0:
+    sys.exit(77)
+os.execvp(sys.argv[at + 1], sys.argv[at + 1:])
+EOF
+real=$STEMMA
+without()
+{
+	printf '#!/bin/sh\nexec %s -B %s %s -- %s "$@"\n' "$PYTHON" "$T/without.py" "$*" "$real" >"$T/without.sh"
+	chmod +x "$T/without.sh"
+	STEMMA=$T/without.sh
+}
+cmd 0 run -q --digest -- sh -c 'echo own >own.txt'
+own=$(sed -n '$s/ .*//p' "$STEMMA_HOME/marks")
+without landlock
+cmd 125 rerun "$(ulid 10)" --trust --force --from "$T/in" && says "$err" 'no Landlock' 'hint: --unconfined' && untouched
+check 'without Landlock a received record is not run'
+cmd 0 rerun "$own" && says "$err" 'confined in part: this kernel has no Landlock' && says "$out" identical
+check 'one of one'"'"'s own is, which is said'
+without landlock unshare
+cmd 125 rerun "$(ulid 10)" --trust --force --from "$T/in" && untouched && cmd 0 rerun "$own" && says "$err" 'write all that you can write'
+check 'without namespaces as well'
+without unshare
+cmd 0 rerun "$own" && says "$err" 'it gets no namespaces here' && says "$out" identical
+check 'without namespaces an own run is run'
+attack 'without namespaces: a key' "cat $key >out.txt && echo read >got.txt" "reads = ['$key']"
+attack 'without namespaces: writing outside' "for f in $T/ran $HOME/precious $T/in/in.txt /tmp/stemma-hostile.\$\$ $STEMMA_HOME/marks; do echo x 2>/dev/null >>\$f && echo \$f >>got.txt; done; rm -rf $HOME/precious $HOME/.ssh; true"
+attack 'without namespaces: modes, owners, times' "chmod 777 $key $T/in/in.txt && echo mode >got.txt; touch -d 2001-01-01 $HOME/precious && echo time >>got.txt; chgrp \$(id -g) $HOME/precious && echo group >>got.txt; true"
+sleep 1000 &
+echo $! >"$T/in/other.txt"
+attack 'without namespaces: sockets, other processes, keyrings, the terminal' "cat in.txt other.txt >/dev/null; $PYTHON -B sockets.py" "reads = [cwd + '/sockets.py', cwd + '/other.txt']"
+kill "$(cat "$T/in/other.txt")"
+STEMMA=$real
+
+# ---- an ordinary user ----
+if [ "$(id -u)" = 0 ] && [ -z "${AS_USER:-}" ]; then
+	mkdir "$T/user" && chmod 755 "$T" && chown 65534:65534 "$T/user"
+	if setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR="$T/user" STEMMA_HOME="$T/user" "$real" --version >/dev/null 2>&1; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR="$T/user" HOME="$T/user" STEMMA="$real" STEMMA_EVTEXT="$EVTEXT" AS_USER=1 sh "$here/t/t0861-rerun-hostile.sh" >"$out" 2>"$err" && ! grep -q '^not ok' "$out" && { [ "$(grep -c '^ok' "$out")" -ge 40 ] || grep -q SKIP "$out"; }
+		check 'all of this as an ordinary user'
+	else
+		skip 'all of this as an ordinary user' 'the program cannot be run by one here'
+	fi
+fi
 finish

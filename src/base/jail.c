@@ -407,6 +407,13 @@ static const struct sock_filter calls_of_attributes[] = {
     ALLOW,
 };
 
+/* Landlock before version 3 lets any file be cut off by its name. */
+static const struct sock_filter calls_of_truncate[] = {
+    LOAD(nr),
+    NEVER(SYS_truncate, EPERM),
+    ALLOW,
+};
+
 static int add_filter(const struct sock_filter *code, size_t n)
 {
 	struct sock_fprog prog = {.len = (unsigned short)n, .filter = (struct sock_filter *)(uintptr_t)code};
@@ -426,6 +433,8 @@ static int filter_calls(const struct jail *j, bool apart)
 		rc = ADD_FILTER(calls_of_strict);
 	if (rc == 0 && !apart)
 		rc = ADD_FILTER(calls_of_no_network);
+	if (rc == 0 && !apart && j->abi < 3)
+		rc = ADD_FILTER(calls_of_truncate);
 	if (rc == 0 && !apart && j->strict)
 		rc = ADD_FILTER(calls_of_attributes);
 	return rc;
@@ -461,8 +470,12 @@ static void drop_capabilities(bool strict)
 
 unsigned jail_layers(int *ret_abi)
 {
+	/* Namespaces take the kernel a while to make and to end: asked once. */
+	static int apart = -1;
+	if (apart < 0)
+		apart = can_unshare();
 	*ret_abi = landlock_version();
-	return (*ret_abi ? JAIL_FILES : 0) | (can_unshare() ? JAIL_NAMESPACES : 0) | (can_filter() ? JAIL_CALLS : 0);
+	return (*ret_abi ? JAIL_FILES : 0) | (apart ? JAIL_NAMESPACES : 0) | (can_filter() ? JAIL_CALLS : 0);
 }
 
 int jail_make(struct jail *j, bool strict, struct err *err)
