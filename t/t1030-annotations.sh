@@ -207,4 +207,21 @@ diff "$T/want" "$T/got" >"$err" && for f in prov-n turtle prov-jsonld; do cmd 0 
 check 'exports have it as attributes of the run'
 fresh && cmd 0 run -q -- "$app" list && cmd 0 run -q -- "$app" list && cmd 1 diff @~1 @ && says "$out" 'environment   same' && ! grep -q STEMMA_APP "$out"
 check 'two runs do not differ by it'
+
+# While a program tells: its file is read-only for whoever else comes, and nothing is put where the folder was.
+rm -rf "$STEMMA_HOME" && mkdir elsewhere && cat >tells.py <<'PY' && cmd 0 run -q -- "$PYTHON" tells.py "$BUILD/src/capture/app/libstemma-app.so" && [ "$(cat "$out")" = "['0o100400'] []" ]
+import ctypes, glob, os, sys
+app = ctypes.CDLL(sys.argv[1])
+app.stemma_app_type(b'first')
+folder = os.environ['STEMMA_APP'].rsplit(':', 1)[0]
+modes = [oct(os.stat(f).st_mode) for f in glob.glob(folder + '/a-*')]
+os.rename(folder, folder + '.moved')
+os.symlink(os.path.abspath('elsewhere'), folder)
+for i in range(20):
+    app.stemma_app_config(b'name', b'x' * 60000, b'')
+os.unlink(folder)
+os.rename(folder + '.moved', folder)
+print(modes, os.listdir('elsewhere'))
+PY
+check 'a program writes to no folder that came in the place of the run'"'"'s'
 finish

@@ -188,4 +188,58 @@ got=$?
 unset STEMMA_TRACE_BYTES STEMMA_TRACE_MODE
 [ $got = 0 ] && shown s && grep -q '^#gap 1' "$out" && grep -q '^#end stopped' "$out" && says "$T/said" "that one" big
 check "a trace that is full says so, and the program goes on"
+
+# No lock that somebody else holds: a constructor waits for a thread; children of a program whose threads begin and end.
+cat >begins.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int stop;
+static int twice(int x)
+{
+	return 2 * x;
+}
+static void *work(void *p)
+{
+	*(int *)p = twice(*(int *)p);
+	return p;
+}
+static int in_thread(int x)
+{
+	pthread_t t;
+	return pthread_create(&t, NULL, work, &x) || pthread_join(t, NULL) ? -1 : x;
+}
+__attribute__((constructor)) static void begin(void)
+{
+	printf("%d\n", in_thread(4));
+	fflush(stdout);
+}
+static void *threads(void *p)
+{
+	while (!stop)
+		in_thread(1);
+	return p;
+}
+int main(void)
+{
+	pthread_t t;
+	int status, good = 0;
+	pthread_create(&t, NULL, threads, NULL);
+	for (int i = 0; i < 100; i++) {
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(in_thread(3));
+		good += waitpid(pid, &status, 0) == pid && status == 6 << 8;
+	}
+	stop = 1;
+	pthread_join(t, NULL);
+	printf("%d\n", good);
+	return 0;
+}
+C
+"$STEMMA" cc --trace gcc -O1 begins.c -o begins -pthread 2>"$err" && traces ./begins && printf '8\n100\n' | cmp - "$T/said" 2>>"$err"
+check "a constructor that waits for a thread, and children of a program whose threads come and go"
+[ -z "$(find "$T/tr" -name '*.trace' ! -perm 400)" ]
+check "traces are read-only: nobody cuts one by mistake under the program"
 finish

@@ -34,6 +34,8 @@ struct app_self {
 static struct app_self *self;
 static bool no_wipe;
 static char folder[208];
+static dev_t folder_dev; /* it, and not what somebody put in its place when the run was over */
+static ino_t folder_ino;
 
 /* Initial-exec: no call to find it, and 300 bytes of the room that the C library keeps for such. */
 static __thread struct thread {
@@ -61,8 +63,10 @@ static int look(void)
 	memcpy(folder, env, n);
 	strcpy(app_tape_run, colon + 1);
 	/* Not where somebody carried the variable along to another machine. */
-	if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (lstat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
 		return 2;
+	folder_dev = st.st_dev;
+	folder_ino = st.st_ino;
 	struct app_self *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *none = NULL;
 	if (p == MAP_FAILED)
 		return 2;
@@ -124,28 +128,51 @@ static bool room_for(int fd, uint64_t size)
 	return true;
 }
 
-static void window_path(char *ret, uint32_t pid, uint32_t serial)
+static void window_name(char *ret, uint32_t pid, uint32_t serial)
 {
-	size_t n = strlen(folder);
-	memcpy(ret, folder, n);
-	memcpy(ret + n, "/" APP_PREFIX "-", 3);
-	char *p = put_hex(ret + n + 3, pid);
+	memcpy(ret, APP_PREFIX "-", 2);
+	char *p = put_hex(ret + 2, pid);
 	*p++ = '-';
 	p = put_hex(p, self->image);
 	*p++ = '-';
 	*put_hex(p, serial) = '\0';
 }
 
-static struct app_head *window_make(const char *path, uint32_t pid, uint32_t serial, uint64_t size)
+/* The run's folder; -1: it is not there any more. */
+static int folder_open(void)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+	struct stat st;
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_dev != folder_dev || st.st_ino != folder_ino)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void window_remove(const char *name)
+{
+	int dir = folder_open();
+	if (dir >= 0) {
+		unlinkat(dir, name, 0);
+		close(dir);
+	}
+}
+
+/* Nobody but root opens it for writing again: who cut it would end this process. */
+static struct app_head *window_make(const char *name, uint32_t pid, uint32_t serial, uint64_t size)
+{
+	int dir = folder_open();
+	int fd = dir < 0 ? -1 : openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+	if (dir >= 0)
+		close(dir);
 	if (fd < 0)
 		return NULL;
 	void *map = MAP_FAILED;
 	if (room_for(fd, size))
 		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
-		unlink(path);
+		window_remove(name);
 	close(fd);
 	if (map == MAP_FAILED)
 		return NULL;
@@ -181,7 +208,7 @@ static void image_make(void)
  * wins. */
 static struct app_head *window_next(struct app_head *full, uint64_t chunks)
 {
-	char path[sizeof(folder) + 64];
+	char name[64];
 	uint32_t pid = (uint32_t)getpid();
 	/* Each as large as all before it: few files, and not much room for those who say little. */
 	uint64_t total = __atomic_load_n(&self->total, __ATOMIC_RELAXED);
@@ -193,8 +220,8 @@ static struct app_head *window_next(struct app_head *full, uint64_t chunks)
 		return NULL;
 	}
 	uint32_t serial = __atomic_add_fetch(&self->serial, 1, __ATOMIC_RELAXED);
-	window_path(path, pid, serial);
-	struct app_head *made = window_make(path, pid, serial, size), *was = full;
+	window_name(name, pid, serial);
+	struct app_head *made = window_make(name, pid, serial, size), *was = full;
 	if (made && __atomic_compare_exchange_n(&self->window, &was, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		made->dropped = __atomic_exchange_n(&self->dropped, 0, __ATOMIC_RELAXED);
 		return made;
@@ -202,7 +229,7 @@ static struct app_head *window_next(struct app_head *full, uint64_t chunks)
 	__atomic_sub_fetch(&self->total, size, __ATOMIC_RELAXED);
 	if (!made)
 		return NULL;
-	unlink(path);
+	window_remove(name);
 	munmap(made, size);
 	return was; /* another thread's */
 }
