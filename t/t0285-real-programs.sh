@@ -1,6 +1,6 @@
 #!/bin/sh
-# Real programs, plain and in every mode: what they print, make and return is the same byte for byte. And where the truth is known,
-# --exact counts what they moved. Minutes: suite slow.
+# Large programs, plain and in every mode: what they print, make and return is the same byte for byte. And where the truth is
+# known, --exact counts what they moved. Minutes: suite slow. t0286 has a thousand small ones.
 # shellcheck source=tests/prog/lib.sh
 . "$(dirname "$0")/../tests/prog/lib.sh"
 
