@@ -1,7 +1,7 @@
 #include "cc/launch.h"
 
 #include "base/io.h"
-#include "base/sealed.h"
+#include "base/memfile.h"
 #include "capture/run/run.h"
 #include "cc/build.h"
 #include "cc/group.h"
@@ -140,7 +140,7 @@ static void reel_make(struct reel *ret)
 	/* Named so that an outer run knows it for what it is. */
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 	sigaction(SIGXFSZ, &ignore, &before); /* a limit on the size of files holds for this one, too */
-	int fd = sealed_create("stemma-cc", TAPE_SIZE);
+	int fd = memfile_sealed("stemma-cc", TAPE_SIZE);
 	sigaction(SIGXFSZ, &before, NULL);
 	fd = fd < 0 ? fd : io_above_std(fd);
 	if (fd < 0)

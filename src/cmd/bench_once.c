@@ -1,6 +1,7 @@
 #include "cmd/bench_once.h"
 
 #include "base/io.h"
+#include "base/memfile.h"
 #include "cc/group.h"
 
 #include <errno.h>
@@ -169,7 +170,7 @@ static int open_out(void)
 	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
 		fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd >= 0 ? fd : memfd_create("stemma-bench", MFD_CLOEXEC);
+	return fd >= 0 ? fd : memfile_new("stemma-bench");
 }
 
 int bench_once(struct run_trust *t, const char *home, const char *index, const char *no_home, const char *const *labels,

@@ -1,4 +1,5 @@
 #include "redact/redact.h"
+#include "base/memfile.h"
 #include "event/event.h"
 #include "monitor/monitor_int.h"
 
@@ -472,7 +473,7 @@ int monitor_new(const struct monitor_options *o, struct err *err, struct monitor
 		m->now.value[i] = m->now.peak[i] = -1;
 	m->handover = mmap(NULL, sizeof(*m->handover), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < 2; i++)
-		m->text_fd[i] = memfd_create("stemma-summary", MFD_CLOEXEC);
+		m->text_fd[i] = memfile_new("stemma-summary");
 	m->observer = (struct run_observer){.arg = m,
 	                                    .enter = o->enter ? enter : NULL,
 	                                    .waiting = o->waiting ? waiting : NULL,

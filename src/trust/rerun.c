@@ -5,6 +5,7 @@
 #include "base/fileid.h"
 #include "base/io.h"
 #include "base/mark.h"
+#include "base/memfile.h"
 #include "cc/build.h"
 #include "event/env.h"
 #include "graph/vec.h"
@@ -406,7 +407,7 @@ static int git(const char *dir, char *const argv[])
 	const char *tmp = getenv("TMPDIR");
 	int out = open(tmp && *tmp == '/' ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status = -1;
 	if (out < 0) /* not every file system has such files */
-		out = memfd_create("stemma-git", MFD_CLOEXEC);
+		out = memfile_new("stemma-git");
 	if (out < 0)
 		return -errno;
 	pid_t pid = fork();

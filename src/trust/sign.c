@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/memfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 /* Runs it with `in` as its standard input; what it prints is in out. The exit status, or -errno. */
 static int run(char *const argv[], const char *in, struct buf *out, struct err *err)
 {
-	int from = memfd_create("text", MFD_CLOEXEC), to = memfd_create("printed", MFD_CLOEXEC), status = 0;
+	int from = memfile_new("text"), to = memfile_new("printed"), status = 0;
 	pid_t pid = -1;
 	int rc = from < 0 || to < 0 ? -errno : io_write(from, in, strlen(in), NULL);
 	if (rc == 0 && lseek(from, 0, SEEK_SET) == 0) {
@@ -81,8 +82,9 @@ int sign_check(const char *allowed, const char *identity, const char *text, cons
 {
 	struct buf out = {0};
 	char path[40], *who = NULL;
-	int fd = memfd_create("signature", 0); /* the program opens it by name */
-	if (fd < 0 || io_write(fd, signature, strlen(signature), NULL) < 0) {
+	int fd = memfile_new("signature");
+	/* The program opens it by name. */
+	if (fd < 0 || fcntl(fd, F_SETFD, 0) < 0 || io_write(fd, signature, strlen(signature), NULL) < 0) {
 		if (fd >= 0)
 			close(fd);
 		return err_set(err, errno, "cannot check a signature");

@@ -1,5 +1,5 @@
 #include "capture/run/counted_int.h"
-#include "base/sealed.h"
+#include "base/memfile.h"
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
@@ -817,7 +817,7 @@ static void mark_partial(struct proc *p, const struct task *k, unsigned tries, u
 static int give_table(struct sup *s, const struct proc *p, bool begins, const struct notify_slot *slot, void **ret)
 {
 	int fd = p->pid == s->root && graft_is_plain(p->pid, begins) ? opens_free_number(p) : -1;
-	int memfd = fd < 0 ? -1 : sealed_create("stemma", TABLE_SIZE);
+	int memfd = fd < 0 ? -1 : memfile_sealed("stemma", TABLE_SIZE);
 	if (memfd < 0)
 		return -1;
 	void *map = mmap(NULL, TABLE_SIZE, PROT_READ, MAP_SHARED, memfd, 0);

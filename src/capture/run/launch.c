@@ -1,6 +1,6 @@
 /* The keeper: the process the user started. It starts worker and command, passes signals on, holds the listener so that
  * no call ever fails for want of somebody to answer it, and ends as the command ended. */
-#include "base/sealed.h"
+#include "base/memfile.h"
 #include "capture/hdf5/h5_words.h"
 #include "capture/run/called.h"
 #include "capture/run/choose.h"
@@ -615,7 +615,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	if (o->hdf5)
 		enter_hdf5(s, o->argv[0], o->hdf5);
 	/* A standby, which is another program, gets it by its descriptor. Of a run that stops no call there is none. */
-	k.memory = c->way == WAY_NOTIFY ? sealed_create("recorder", sizeof(*k.control)) : -1;
+	k.memory = c->way == WAY_NOTIFY ? memfile_sealed("recorder", sizeof(*k.control)) : -1;
 	k.control = mmap(NULL, sizeof(*k.control), PROT_READ | PROT_WRITE, MAP_SHARED | (k.memory < 0 ? MAP_ANONYMOUS : 0),
 	                 k.memory < 0 ? -1 : k.memory, 0);
 	bool stops = (c->way == WAY_NOTIFY || c->way == WAY_TRACE || c->way == WAY_EXACT) && !s->tree_only;

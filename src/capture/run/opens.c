@@ -1,5 +1,5 @@
 #include "capture/run/opens.h"
-#include "base/sealed.h"
+#include "base/memfile.h"
 #include "capture/inject/opens.h"
 #include "capture/run/counted.h"
 #include "capture/run/graft.h"
@@ -651,7 +651,7 @@ static int free_log(struct opens_logs *l)
 static int own_log(struct sup *s, struct proc *p, int i)
 {
 	struct opens_logs *l = s->opens;
-	int fd = sealed_create("stemma", OPENS_LOG_SIZE);
+	int fd = memfile_sealed("stemma", OPENS_LOG_SIZE);
 	if (fd < 0)
 		return fd;
 	void *map = mmap(NULL, OPENS_LOG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -1,6 +1,6 @@
 /* Where the region lies, and where the library is. */
 #include "base/io.h"
-#include "base/sealed.h"
+#include "base/memfile.h"
 #include "capture/run/run.h"
 #include "capture/run/safe.h"
 
@@ -74,7 +74,7 @@ int safe_place_make(struct safe_place *ret, struct err *err)
 	*ret = (struct safe_place){.fd = -1, .size = size};
 	if (!safe_library_path(ret->library, sizeof(ret->library)))
 		return err_set(err, ENOENT, "the library of --capture=safe was not found");
-	int rc = ret->fd = sealed_create(NAME, size);
+	int rc = ret->fd = memfile_sealed(NAME, size);
 	/* All of its room now: a program must never meet a page that there is no room for. */
 	if (rc >= 0)
 		rc = fchmod(ret->fd, 0600) < 0 ? -errno : -posix_fallocate(ret->fd, 0, (off_t)size);

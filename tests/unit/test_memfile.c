@@ -1,5 +1,5 @@
-/* test_sealed.c - memory whose size nobody can change, under every value of vm.memfd_noexec. */
-#include "base/sealed.h"
+/* test_memfile.c - memory whose size nobody can change, under every value of vm.memfd_noexec. */
+#include "base/memfile.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -20,7 +20,7 @@
 static void test_size_stays(void **state)
 {
 	(void)state;
-	int fd = sealed_create("test", SIZE);
+	int fd = memfile_sealed("test", SIZE);
 	struct stat st;
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
@@ -50,7 +50,7 @@ static int under_setting(const char *value)
 			FILE *f = fopen("/proc/sys/vm/memfd_noexec", "w");
 			if (!f || fputs(value, f) < 0 || fclose(f) != 0)
 				_exit(2);
-			_exit(sealed_create("test", SIZE) < 0);
+			_exit(memfile_sealed("test", SIZE) < 0);
 		}
 		int status = 0;
 		_exit(inner < 0 || waitpid(inner, &status, 0) < 0 ? 2 : WEXITSTATUS(status));
