@@ -5,12 +5,16 @@
 #include "event/clean.h"
 #include "event/log_frame.h"
 #include "event/log_lease.h"
+#include "event/log_queue.h"
 #include "event/log_rescue.h"
 #include "event/log_reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +30,9 @@
 #define KEEP (64 * 1024)   /* bytes of memory kept after a larger event */
 #define SPARE 256          /* bytes of a frame that holds a gap event, and some more */
 #define ENDS_MAX 512       /* bytes of the two events that tell of the end */
+#define WAKE (64 * 1024)   /* bytes that wait after which log_writer_add wakes the writing thread; 20 ms hold less */
+#define ROOM_MS 50         /* a disk that is slow, but writes, is waited for so long when the queue is full */
+#define STACK (64u << 10)  /* of the writing thread */
 
 uint64_t log_writer_segment_max = LOG_SEGMENT_MAX;
 enum log_sync log_writer_sync_when = LOG_SYNC_NEVER;
@@ -39,10 +46,9 @@ struct state {
 	uint64_t unsaid; /* of them, those that no gap event tells of yet */
 	int64_t unsaid_from, unsaid_until;
 	int64_t first, last; /* times of the first and the latest event gathered */
-	uint64_t size;       /* of the segment */
+	uint64_t head;       /* of the queue, behind the last whole frame */
 	uint32_t len, count; /* gathered: bytes, events */
 	uint32_t number;     /* of the next frame */
-	uint32_t roll;       /* segment of the slot */
 	int error;           /* errno of the last write when it failed, else 0 */
 	int why;             /* of the lost: errno, or 0 for an event that is too large */
 };
@@ -50,8 +56,11 @@ struct state {
 struct shared {
 	uint64_t session;
 	_Atomic uint32_t which;
+	_Atomic uint32_t roll; /* segment of the slot that is written to */
+	bool queues;           /* frames go into the queue; set before there is another process */
 	struct state state[2];
 	unsigned char frame[sizeof(struct log_frame) + LOG_PAYLOAD_MAX]; /* untouched pages cost nothing */
+	struct log_queue queue;
 };
 
 struct log_writer {
@@ -79,6 +88,18 @@ struct log_writer {
 	struct log_outcome outcome;
 	int64_t retry_at; /* CLOCK_MONOTONIC, after a failed write */
 	bool sparing;     /* a frame is written only where a gap event fits behind it */
+	/* Of who writes to the segment: this thread, or the writing thread while there is one. */
+	uint64_t size; /* of the segment */
+	bool moved;    /* another process wrote before: which segment, and how long it is, is to be looked at */
+	/* The writing thread, of the process that started it. */
+	pthread_t thread;
+	pid_t started; /* that process; 0 none */
+	sem_t go;
+	_Atomic int failed; /* errno of its last write, 0 it worked */
+	_Atomic bool asleep, stop;
+	_Atomic bool writing; /* a thread of this process writes the queue */
+	bool alone;           /* no thread could be started */
+	uint64_t taken_full;  /* what had been taken from the queue when it was full last */
 };
 
 static struct state *current(const struct log_writer *w)
@@ -163,7 +184,7 @@ static bool fits(uint64_t size, size_t need)
 
 /* Opens segment `roll` of the slot in w's place; with need > 0 the first from there that has room for so many bytes
  * more, or is empty. On failure w stays as it was and *ret_path (free it) is what could not be opened. */
-static int segment_open(struct log_writer *w, uint32_t roll, size_t need, uint64_t *ret_size, char **ret_path)
+static int segment_open(struct log_writer *w, uint32_t roll, size_t need, char **ret_path)
 {
 	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	*ret_path = NULL;
@@ -200,7 +221,8 @@ static int segment_open(struct log_writer *w, uint32_t roll, size_t need, uint64
 		w->path = path;
 		w->roll = roll;
 		w->reserve = (struct log_reserve){0};
-		*ret_size = (uint64_t)st.st_size;
+		w->size = (uint64_t)st.st_size;
+		atomic_store(&w->sh->roll, roll);
 		return 0;
 	}
 }
@@ -252,7 +274,6 @@ static int open_dir(struct log_writer *w, struct err *err)
 int log_writer_open(const char *home, const char *host, const char *day, struct err *err, struct log_writer **ret)
 {
 	struct log_writer *w;
-	struct state s;
 	char *real = NULL, *bad = NULL;
 	int r;
 	if (!is_component(host) || !is_component(day))
@@ -276,15 +297,12 @@ int log_writer_open(const char *home, const char *host, const char *day, struct 
 	r = open_dir(w, err);
 	if (r < 0)
 		goto out;
-	s = *current(w);
-	r = segment_open(w, 0, sizeof(struct log_frame) + GATHER, &s.size, &bad);
+	r = segment_open(w, 0, sizeof(struct log_frame) + GATHER, &bad);
 	if (r < 0) {
 		cannot_write(err, -r, bad ? bad : w->dir_path);
 		goto out;
 	}
-	s.roll = w->roll;
-	publish(w, &s);
-	w->from = s.size;
+	w->from = w->size;
 	w->first_roll = w->roll;
 	w->home = real;
 	real = NULL;
@@ -334,7 +352,142 @@ static bool retry_due(const struct log_writer *w)
 	return now_ns() >= w->retry_at;
 }
 
-/* Writes what has gathered as one frame and publishes that; s is the current state and follows. */
+/* Another process wrote before: goes on in its segment. */
+static int follow(struct log_writer *w)
+{
+	uint32_t roll = atomic_load(&w->sh->roll);
+	struct stat st;
+	if (w->dir >= 0 && roll != w->roll) {
+		char *bad;
+		int r = segment_open(w, roll, 0, &bad);
+		free(bad);
+		if (r < 0)
+			return r;
+	}
+	if (fstat(w->fd, &st) == 0)
+		w->size = (uint64_t)st.st_size;
+	w->moved = false;
+	return 0;
+}
+
+/* Writes a whole frame to the segment, or to the next one of the slot. */
+static int put_frame(struct log_writer *w, const void *at, size_t n)
+{
+	size_t done;
+	int r = w->moved ? follow(w) : 0;
+	if (r < 0)
+		return r;
+	if (w->dir >= 0 && w->size > 0 && !fits(w->size, n)) {
+		char *bad;
+		/* Without a next segment this one grows on. */
+		segment_open(w, w->roll + 1, n, &bad);
+		free(bad);
+	}
+	r = w->dir >= 0 && !w->last ? log_reserve_keep(&w->reserve, w->fd, w->size, n) : 0;
+	done = 0;
+	if (r == 0)
+		r = io_write(w->fd, at, n, &done);
+	if (r == 0 && w->sparing) {
+		static const unsigned char nothing[SPARE + ENDS_MAX];
+		size_t tried;
+		r = io_write(w->fd, nothing, SPARE + w->ends.n, &tried);
+		take_back(w->fd, tried);
+	}
+	if (r < 0)
+		take_back(w->fd, done);
+	else
+		w->size += n;
+	/* It is in the log whatever the disk says; log_writer_sync says it again at the end. */
+	if (r == 0 && log_writer_sync_when == LOG_SYNC_FRAME && w->dir >= 0)
+		fdatasync(w->fd);
+	return r;
+}
+
+/* The frames that wait, as far as the disk takes them; another thread may be at that already. */
+static int write_queue(struct log_writer *w)
+{
+	int r = 0;
+	size_t n;
+	/* What is put in behind its back, while another one leaves, is looked at again. */
+	while (r == 0 && log_queue_waiting(&w->sh->queue)) {
+		if (atomic_exchange(&w->writing, true))
+			return 0;
+		for (const void *p; r == 0 && (p = log_queue_next(&w->sh->queue, &n));) {
+			r = put_frame(w, p, n);
+			if (r == 0)
+				log_queue_drop(&w->sh->queue);
+		}
+		atomic_store(&w->failed, -r);
+		atomic_store(&w->writing, false);
+	}
+	return r;
+}
+
+static void *write_behind(void *arg)
+{
+	struct log_writer *w = arg;
+	for (;;) {
+		int r = write_queue(w);
+		if (atomic_load(&w->stop))
+			return NULL;
+		/* If another thread is at it, it may come to nothing there. */
+		if (r < 0 || log_queue_waiting(&w->sh->queue)) {
+			struct timespec until;
+			clock_gettime(CLOCK_REALTIME, &until);
+			until.tv_nsec += RETRY_NS;
+			until.tv_sec += until.tv_nsec / 1000000000;
+			until.tv_nsec %= 1000000000;
+			sem_timedwait(&w->go, &until);
+			continue;
+		}
+		atomic_store(&w->asleep, true);
+		if (log_queue_waiting(&w->sh->queue) || atomic_load(&w->stop))
+			atomic_store(&w->asleep, false);
+		else
+			while (sem_wait(&w->go) < 0)
+				;
+	}
+}
+
+/* The queue is written, by the writing thread if there can be one. */
+static void wake(struct log_writer *w)
+{
+	if (w->started == 0 && !w->alone) {
+		pthread_attr_t attr;
+		sigset_t all, before;
+		sigfillset(&all);
+		sem_init(&w->go, 0, 0);
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, STACK);
+		pthread_sigmask(SIG_BLOCK, &all, &before);
+		w->alone = pthread_create(&w->thread, &attr, write_behind, w) != 0;
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+		pthread_attr_destroy(&attr);
+		w->started = w->alone ? 0 : getpid();
+	} else if (atomic_exchange(&w->asleep, false)) {
+		sem_post(&w->go);
+	}
+	if (w->alone)
+		write_queue(w);
+}
+
+/* Puts a frame in the queue; waits a moment for room where some has been made since the last time. */
+static bool enqueue(struct log_writer *w, struct state *s, const void *p, size_t n)
+{
+	struct log_queue *q = &w->sh->queue;
+	bool put = log_queue_put(q, &s->head, p, n);
+	for (int ms = 0; !put && ms < ROOM_MS && atomic_load(&q->taken) != w->taken_full; ms++) {
+		wake(w);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		put = log_queue_put(q, &s->head, p, n);
+	}
+	if (!put)
+		w->taken_full = atomic_load(&q->taken);
+	return put;
+}
+
+/* Writes what has gathered as one frame, or puts it in the queue, and publishes that; s is the current state and
+ * follows. */
 static int write_frame(struct log_writer *w, struct state *s)
 {
 	struct log_frame h = {
@@ -348,42 +501,26 @@ static int write_frame(struct log_writer *w, struct state *s)
 	buf_reset(&w->packed);
 	bool packed = log_frame_add(&w->packed, &h, w->sh->frame + sizeof(h)) == 0;
 	const void *at = packed ? (const void *)w->packed.p : w->sh->frame;
-	size_t done, n = packed ? w->packed.n : log_frame_build(w->sh->frame, &h);
-	if (w->dir >= 0 && s->size > 0 && !fits(s->size, n)) {
-		char *bad;
-		/* Without a next segment this one grows on. */
-		if (segment_open(w, w->roll + 1, n, &s->size, &bad) == 0)
-			s->roll = w->roll;
-		free(bad);
-	}
-	int r = w->dir >= 0 && !w->last ? log_reserve_keep(&w->reserve, w->fd, s->size, n) : 0;
-	done = 0;
-	if (r == 0)
-		r = io_write(w->fd, at, n, &done);
-	if (r == 0 && w->sparing) {
-		static const unsigned char nothing[SPARE + ENDS_MAX];
-		size_t tried;
-		r = io_write(w->fd, nothing, SPARE + w->ends.n, &tried);
-		take_back(w->fd, tried);
-	}
+	size_t n = packed ? w->packed.n : log_frame_build(w->sh->frame, &h);
+	const bool queues = w->sh->queues;
+	int r = !queues ? put_frame(w, at, n) : enqueue(w, s, at, n) ? 0 : -EBUSY;
+	s->error = -r;
 	if (r < 0) {
-		take_back(w->fd, done);
-		s->error = -r;
 		w->retry_at = now_ns() + RETRY_NS;
 	} else {
-		s->error = 0;
-		s->size += n;
 		s->number++;
 		s->len = s->count = 0;
-		/* It is in the log whatever the disk says; log_writer_sync says it again at the end. */
-		if (log_writer_sync_when == LOG_SYNC_FRAME && w->dir >= 0)
-			fdatasync(w->fd);
 	}
 	publish(w, s);
+	if (queues && r == 0) {
+		log_queue_show(&w->sh->queue, s->head);
+		if (log_queue_waiting(&w->sh->queue) > WAKE)
+			wake(w);
+	}
 	if (w->packed.cap > 2 * KEEP)
 		buf_release(&w->packed);
 	if (r == 0 && h.size > 2 * KEEP)
-		madvise((char *)w->sh + KEEP, sizeof(*w->sh) - KEEP, MADV_REMOVE);
+		madvise((char *)w->sh + KEEP, offsetof(struct shared, queue) - KEEP, MADV_REMOVE);
 	return r;
 }
 
@@ -424,7 +561,9 @@ static bool prepare(struct log_writer *w, struct state *s, const struct event *e
 static bool say_lost(struct log_writer *w, struct state *s)
 {
 	struct err text = {0};
-	if (s->why)
+	if (s->why == EBUSY)
+		err_set(&text, 0, "the file system of the record did not answer, and memory for it was full");
+	else if (s->why)
 		err_set(&text, s->why, "the log could not be written");
 	else
 		err_set(&text, 0, "larger than an event can be");
@@ -524,7 +663,7 @@ uint64_t log_writer_add(struct log_writer *w, const struct event *ev)
 	return seq;
 }
 
-int log_writer_flush(struct log_writer *w)
+int log_writer_seal(struct log_writer *w)
 {
 	struct state s = *current(w);
 	int r = s.len ? write_frame(w, &s) : 0;
@@ -536,11 +675,48 @@ int log_writer_flush(struct log_writer *w)
 	return r;
 }
 
+int log_writer_flush(struct log_writer *w)
+{
+	int r = log_writer_seal(w);
+	if (!w->sh->queues)
+		return r;
+	if (log_queue_waiting(&w->sh->queue))
+		wake(w);
+	return r < 0 ? r : -atomic_load(&w->failed);
+}
+
+void log_writer_behind(struct log_writer *w)
+{
+	w->sh->queues = true;
+}
+
+int log_writer_settle(struct log_writer *w)
+{
+	if (w->started == getpid()) {
+		atomic_store(&w->stop, true);
+		sem_post(&w->go);
+		pthread_join(w->thread, NULL);
+		sem_destroy(&w->go);
+		atomic_store(&w->stop, false);
+		atomic_store(&w->asleep, false);
+	}
+	w->started = 0;
+	int r = w->sh->queues ? write_queue(w) : 0;
+	/* Another thread of ours is held up in its write. */
+	while (r == 0 && log_queue_waiting(&w->sh->queue)) {
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		r = write_queue(w);
+	}
+	return r;
+}
+
 /* The segment, its directory, and those above up to the record's, which may be new. */
 int log_writer_sync(struct log_writer *w)
 {
 	enum { ABOVE = 3 }; /* <home>/logs/<host>/<day> */
-	int r = log_writer_flush(w), dir = w->dir < 0 ? -1 : openat(w->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = log_writer_seal(w), settled = log_writer_settle(w);
+	r = r < 0 ? r : settled;
+	int dir = w->dir < 0 ? -1 : openat(w->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fdatasync(w->fd) < 0 && r == 0)
 		r = -errno;
 	for (int i = 0; dir >= 0; i++) {
@@ -553,23 +729,23 @@ int log_writer_sync(struct log_writer *w)
 	return r;
 }
 
+void log_writer_write(struct log_writer *w)
+{
+	if (w->sh->queues)
+		write_queue(w);
+}
+
 int log_writer_takeover(struct log_writer *w)
 {
 	struct state s = *current(w);
-	struct stat st;
-	/* The other process may have gone on to another segment, or been killed in a write. */
-	if (w->dir >= 0 && s.roll != w->roll) {
-		char *bad;
-		int r = segment_open(w, s.roll, 0, &s.size, &bad);
-		free(bad);
-		if (r < 0)
-			return r;
-	}
-	if (fstat(w->fd, &st) == 0)
-		s.size = (uint64_t)st.st_size;
 	w->retry_at = 0;
+	w->moved = true;
+	w->alone = false;
+	w->started = 0;
+	atomic_store(&w->writing, false);
 	publish(w, &s);
-	return 0;
+	log_queue_show(&w->sh->queue, s.head);
+	return w->sh->queues ? 0 : follow(w);
 }
 
 static void lose_gathered(struct log_writer *w, struct state *s)
@@ -627,8 +803,6 @@ static void write_first(struct log_writer *w, struct state *s, uint32_t n)
 	}
 	memcpy(begin, w->scratch.p, w->scratch.n);
 	rest.error = 0;
-	rest.size = part.size;
-	rest.roll = part.roll;
 	rest.number = part.number;
 	*s = rest;
 	publish(w, s);
@@ -660,6 +834,58 @@ static void write_what_fits(struct log_writer *w)
 	}
 }
 
+/* The frame in the place of what has gathered. False: it cannot be read. */
+static bool gather_again(struct log_writer *w, struct state *s, const void *frame, const struct log_frame *h)
+{
+	struct buf room = {0};
+	struct str events;
+	struct event ev = {.time = h->time};
+	bool good = log_frame_events(frame, h, &room, &events) == 0 && events.n <= LOG_PAYLOAD_MAX;
+	s->first = h->time;
+	s->number = h->number;
+	s->seq = h->seq;
+	s->len = s->count = 0;
+	if (good) {
+		unsigned char *at = w->sh->frame + sizeof(*h);
+		memcpy(at, events.p, events.n);
+		s->seq += h->count;
+		s->count = h->count;
+		s->len = (uint32_t)events.n;
+		const unsigned char *next = at, *end = at + events.n;
+		while (next < end && event_decode(&next, end, ev.time, &ev) == 0)
+			;
+	}
+	s->last = ev.time;
+	buf_release(&room);
+	return good;
+}
+
+/* It is the last time, and the disk took no more of the queue: of its first frame what fits is written, and that the
+ * rest is missing. */
+static void write_queue_that_fits(struct log_writer *w, int error)
+{
+	struct state s = *current(w);
+	const uint64_t next = s.seq;
+	const int64_t until = s.unsaid && s.unsaid_until > s.last ? s.unsaid_until : s.last;
+	size_t n;
+	const void *p = log_queue_next(&w->sh->queue, &n);
+	w->sh->queues = false;
+	if (p) {
+		const struct log_frame h = log_frame_header(p);
+		gather_again(w, &s, p, &h);
+		/* What has gathered comes after all frames. From here on it would be lost by a kill, which is said then. */
+		s.lost += next - s.seq;
+		s.unsaid_from = s.last;
+		s.unsaid_until = until;
+		s.unsaid += next - s.seq;
+		s.why = s.error = error;
+		while (log_queue_waiting(&w->sh->queue))
+			log_queue_drop(&w->sh->queue);
+		publish(w, &s);
+	}
+	write_what_fits(w);
+}
+
 /* The segment was removed with the record: what it held of this session is copied to where it can be found. */
 static void rescue(struct log_writer *w)
 {
@@ -669,8 +895,25 @@ static void rescue(struct log_writer *w)
 	w->outcome.removed = r == 0 ? LOG_REMOVED_ANEW : r > 0 ? LOG_REMOVED_ELSEWHERE : LOG_REMOVED_LOST;
 }
 
+/* From here on frames are written to the segment by this thread. 0, or -errno: not all could be. */
+static int end_queue(struct log_writer *w)
+{
+	int r = 0;
+	if (!w->sh->queues)
+		return 0;
+	for (int i = 0; i < 2 && r == 0; i++) { /* twice, for what there was no room for in the queue */
+		log_writer_seal(w);
+		r = log_writer_settle(w);
+	}
+	if (r < 0)
+		write_queue_that_fits(w, -r);
+	w->sh->queues = false;
+	return r;
+}
+
 int log_writer_end(struct log_writer *w, struct log_outcome *ret)
 {
+	int r = end_queue(w);
 	if (w->dir >= 0 && w->roll != w->first_roll && log_rescue_needed(w->fd)) {
 		struct event ev = {.kind = EVENT_gap,
 		                   .time = current(w)->last,
@@ -679,9 +922,11 @@ int log_writer_end(struct log_writer *w, struct log_outcome *ret)
 		                           .text = str_of("the record was removed while it was written")}};
 		log_writer_add(w, &ev);
 	}
-	int r = log_writer_flush(w);
-	if (r < 0)
+	int flushed = r < 0 ? r : log_writer_flush(w);
+	if (r == 0 && flushed < 0) {
+		r = flushed;
 		write_what_fits(w);
+	}
 	if (log_writer_sync_when != LOG_SYNC_NEVER && w->dir >= 0) {
 		int synced = log_writer_sync(w);
 		r = r < 0 ? r : synced;
@@ -723,7 +968,12 @@ size_t log_writer_pending(const struct log_writer *w)
 
 uint64_t log_writer_size(const struct log_writer *w)
 {
-	return current(w)->size;
+	return w->size;
+}
+
+size_t log_writer_waiting(const struct log_writer *w)
+{
+	return current(w)->len + log_queue_waiting(&w->sh->queue);
 }
 
 uint64_t log_writer_lost(const struct log_writer *w)
@@ -734,4 +984,9 @@ uint64_t log_writer_lost(const struct log_writer *w)
 const char *log_writer_path(const struct log_writer *w)
 {
 	return w->path ? w->path : "";
+}
+
+const char *log_writer_folder(const struct log_writer *w)
+{
+	return w->dir_path ? w->dir_path : "";
 }

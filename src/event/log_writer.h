@@ -8,12 +8,18 @@
  * Names of files, notes, gaps and other texts are written without the secrets in them (clean.def); command lines and
  * variables are redacted by who makes the event.
  *
- * Budget: log_writer_add costs an encode and a copy (about 50 ns, an event with the name of a file 100 more), one write and
- * one XXH3 per 4 KiB.
- * A failed write (ENOSPC, EIO) is remembered: events go on gathering, up to 1 MiB, and writing is tried again at the
- * next flush and now and then by add. Events that find no room any more are lost and counted, and the next thing kept
- * after writing works again is a gap event (lost, count). The caller never fails. A process with a file size limit
- * ignores SIGXFSZ, which would kill it in a write. */
+ * After log_writer_behind neither add nor flush touches the file: frames go into a queue in the shared memory
+ * (log_queue.h), and a thread that the first flush of a process starts writes them. It is woken by flush, and by add
+ * when 64 KiB wait: not once an event, and not once a frame. A killed writer's queue is written by whoever takes over.
+ * While the disk writes, however slowly, add waits for room in a full queue for 50 ms at most; when it does not write
+ * at all add waits for 50 ms once. Then events gather as after a failed write (below), and those that find no room are
+ * lost and counted. Where no thread can be started flush and add write themselves.
+ *
+ * Budget: log_writer_add costs an encode and a copy (about 50 ns, an event with the name of a file 100 more), one write
+ * and one XXH3 per 4 KiB. A failed write (ENOSPC, EIO) is remembered: events go on gathering, up to 1 MiB, and writing
+ * is tried again at the next flush and now and then by add. Events that find no room any more are lost and counted, and
+ * the next thing kept after writing works again is a gap event (lost, count). The caller never fails. A process with a
+ * file size limit ignores SIGXFSZ, which would kill it in a write. */
 #ifndef STEMMA_EVENT_LOG_WRITER_H
 #define STEMMA_EVENT_LOG_WRITER_H
 
@@ -43,23 +49,39 @@ uint64_t log_writer_session(const struct log_writer *w);
 /* Appends ev; its seq is set by the writer and returned (0 if the event could not be kept: no room, or larger than
  * LOG_PAYLOAD_MAX). ev->writer and ev->seq are ignored. */
 uint64_t log_writer_add(struct log_writer *w, const struct event *ev);
-/* Bytes of the segment that were written; a new segment begins anew. Two loads. */
+/* Bytes of the segment that were written; a new segment begins anew. Not while a thread writes behind. */
 uint64_t log_writer_size(const struct log_writer *w);
 /* Bytes gathered and not yet written. */
 size_t log_writer_pending(const struct log_writer *w);
-/* Writes a frame with what has gathered. 0, or -errno if it could not be written now (it is kept). */
+/* Writes a frame with what has gathered. 0, or -errno if it could not be written now (it is kept). Behind: puts it in
+ * the queue and has that written; the error is that of the last write that was tried. */
 int log_writer_flush(struct log_writer *w);
 /* Flushes, and waits until the disk has it, with the names of the directories. 0, -errno. */
 int log_writer_sync(struct log_writer *w);
+/* Behind: puts what has gathered in the queue, and leaves the writing to others. Else as log_writer_flush. */
+int log_writer_seal(struct log_writer *w);
+/* From now on, in this process and in those that it forks, other threads do the writing. */
+void log_writer_behind(struct log_writer *w);
+/* Behind: writes what is in the queue, unless a thread of this process is at that. By any thread; waits for the disk.
+ */
+void log_writer_write(struct log_writer *w);
+/* Waits until the writing thread has ended, and writes what is in the queue. 0, or -errno: frames are left there. The
+ * next flush may start a thread again. */
+int log_writer_settle(struct log_writer *w);
+/* Bytes that are not in the segment yet: gathered, or in the queue. */
+size_t log_writer_waiting(const struct log_writer *w);
 /* Called in another process that inherited w (fork) after the writing process has died: makes what had gathered
- * consistent (whole events only) and lets this process go on as the session's writer. */
+ * consistent (whole events only) and lets this process go on as the session's writer. Behind: without touching the
+ * disk, 0; the next flush does. */
 int log_writer_takeover(struct log_writer *w);
 /* The time of the latest event that was kept; 0: there was none. */
 int64_t log_writer_last(const struct log_writer *w);
 /* Events lost so far to failed writes. */
 uint64_t log_writer_lost(const struct log_writer *w);
-/* The segment's path, for messages. */
+/* The segment's path, for messages. Not while a thread writes behind: it may be about to change. */
 const char *log_writer_path(const struct log_writer *w);
+/* The folder it lies in; "" none is known. */
+const char *log_writer_folder(const struct log_writer *w);
 /* What became of a session's record. */
 struct log_outcome {
 	int error;     /* errno of the last write, 0: all was written */

@@ -3,10 +3,12 @@
 
 #include "base/io.h"
 #include "event/log_format.h"
+#include "event/log_queue.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -169,6 +171,8 @@ static void test_killed(void **state)
 		*p = (struct progress){0};
 		log_writer_segment_max = round % 2 ? 20000 : LOG_SEGMENT_MAX;
 		assert_int_equal(log_writer_open(in_dir("home"), "h", day, &err, &w), 0);
+		if (round % 3 == 1)
+			log_writer_behind(w);
 		pid_t pid = fork();
 		if (pid == 0)
 			write_until_killed(w, p, (unsigned)round % 5);
@@ -186,7 +190,7 @@ static void test_killed(void **state)
 			made++;
 		while (strcmp(log_writer_path(w), rolled_path(day, at)) != 0)
 			assert_true(++at < made);
-		assert_true(at + 2 >= made);
+		assert_true(at + 2 >= made || round % 3 == 1); /* behind: it looks for that when it writes */
 		uint64_t accepted = atomic_load(&p->accepted);
 		struct event note = {.kind = EVENT_note, .time = BASE, .note.text = str_of("taken over")};
 		uint64_t next = log_writer_add(w, &note);
@@ -413,7 +417,7 @@ static void test_file_limit(void **state)
 }
 
 /* The room that is left at the end is not enough. */
-static void limited_at_the_end(void)
+static void limit_at_the_end(bool behind)
 {
 	static const rlim_t room[] = {0, 50, 5000, 100 * 1000, 500 * 1000};
 	const char *path = in_dir("end.stl");
@@ -422,6 +426,8 @@ static void limited_at_the_end(void)
 	for (size_t i = 0; i < sizeof(room) / sizeof(room[0]); i++) {
 		struct log_writer *w = writer_on(path, O_TRUNC);
 		uint64_t kept, lost;
+		if (behind)
+			log_writer_behind(w);
 		file_limit.rlim_cur = 1;
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &file_limit), 0);
 		overfill(w, &kept, &lost);
@@ -451,10 +457,184 @@ static void limited_at_the_end(void)
 	}
 }
 
+static void limited_at_the_end(void)
+{
+	limit_at_the_end(false);
+}
+
+static void behind_at_the_end(void)
+{
+	limit_at_the_end(true);
+}
+
 static void test_limited_at_the_end(void **state)
 {
 	(void)state;
 	in_child(limited_at_the_end);
+	in_child(behind_at_the_end);
+}
+
+/* The disk stands still: a pipe that nobody reads, of one page. */
+
+struct disk {
+	int from, to; /* where it is read, and the file that it goes to */
+	pthread_t reader;
+};
+
+static struct log_writer *writer_on_pipe(struct disk *d)
+{
+	struct log_writer *w;
+	struct err err = {0};
+	int ends[2];
+	assert_int_equal(pipe(ends), 0);
+	assert_true(fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);
+	assert_int_equal(log_writer_fdopen(ends[1], SESSION, &err, &w), 0);
+	log_writer_behind(w);
+	d->from = ends[0];
+	d->to = open(in_dir("behind.stl"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_true(d->to >= 0);
+	return w;
+}
+
+static void *read_pipe(void *arg)
+{
+	struct disk *d = arg;
+	char block[4096];
+	for (ssize_t n; (n = read(d->from, block, sizeof(block))) > 0;)
+		if (io_write(d->to, block, (size_t)n, NULL) < 0)
+			break;
+	return NULL;
+}
+
+static void thaw(struct disk *d)
+{
+	assert_int_equal(pthread_create(&d->reader, NULL, read_pipe, d), 0);
+}
+
+/* After the last writer has closed. */
+static void all_read(struct disk *d)
+{
+	pthread_join(d->reader, NULL);
+	close(d->from);
+	close(d->to);
+}
+
+/* Who adds does not wait for the disk, and everything is in the log when that goes on. */
+static void test_behind(void **state)
+{
+	(void)state;
+	struct disk d;
+	struct log_writer *w = writer_on_pipe(&d);
+	for (uint64_t i = 1; i <= 50000; i++) {
+		add(w, i, i + 1);
+		if (i % 1000 == 0)
+			assert_int_equal(log_writer_flush(w), 0);
+	}
+	assert_true(log_writer_waiting(w) > 100000);
+	assert_int_equal(log_writer_lost(w), 0);
+	thaw(&d);
+	assert_int_equal(log_writer_settle(w), 0);
+	assert_int_equal(log_writer_waiting(w), 0);
+	add(w, 50001, 50101); /* the next flush starts another thread */
+	assert_int_equal(log_writer_flush(w), 0);
+	assert_int_equal(log_writer_close(w), 0);
+	all_read(&d);
+	struct tally t = {.max = 50101, .seen = calloc(1, 50101)};
+	struct log_reader *r = reader_on(in_dir("behind.stl"));
+	read_all(r, &t);
+	no_damage(r);
+	assert_int_equal(t.events, 50100);
+	assert_int_equal(t.gaps, 0);
+	for (uint64_t i = 1; i <= 50100; i++)
+		assert_int_equal(t.seen[i], 1);
+	free(t.seen);
+	log_reader_close(r);
+}
+
+/* The writer is killed while the disk stands still: who takes over writes what it left, when the disk goes on. */
+static void test_behind_killed(void **state)
+{
+	(void)state;
+	struct progress *p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(p != MAP_FAILED);
+	unsigned seed = 11;
+	for (int round = 0; round < 20; round++) {
+		struct disk d;
+		struct log_writer *w = writer_on_pipe(&d);
+		*p = (struct progress){0};
+		pid_t pid = fork();
+		if (pid == 0)
+			write_until_killed(w, p, 1 + (unsigned)round % 5 * 20);
+		while (atomic_load(&p->accepted) < 500)
+			sched_yield();
+		nap(rand_r(&seed) % 3000);
+		int status;
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status));
+		uint64_t accepted = atomic_load(&p->accepted);
+		assert_int_equal(log_writer_takeover(w), 0); /* nor does this wait */
+		struct event note = {.kind = EVENT_note, .time = BASE, .note.text = str_of("taken over")};
+		uint64_t next = log_writer_add(w, &note);
+		assert_in_range(next, accepted + 1, accepted + 2);
+		thaw(&d);
+		assert_int_equal(log_writer_close(w), 0);
+		all_read(&d);
+		struct tally t = {.max = next + 1, .seen = calloc(1, next + 1)};
+		struct log_reader *r = reader_on(in_dir("behind.stl"));
+		read_all(r, &t);
+		for (uint64_t i = 1; i <= next; i++)
+			if (t.seen[i] == 0)
+				fail_msg("round %d: event %llu of %llu is lost", round, (unsigned long long)i,
+				         (unsigned long long)accepted);
+		log_reader_close(r);
+		free(t.seen);
+	}
+	munmap(p, sizeof(*p));
+}
+
+/* A disk that stands still for longer than there is memory: what is lost is counted, and the rest is whole. */
+static void test_behind_full(void **state)
+{
+	(void)state;
+	struct disk d;
+	struct log_writer *w = writer_on_pipe(&d);
+	struct event ev;
+	uint64_t kept = 0, lost = 0;
+	unsigned seed = 3;
+	char *noise = malloc(20001); /* what cannot be packed */
+	while (lost < 100) {
+		for (int i = 0; i < 20000; i++)
+			noise[i] = (char)('!' + rand_r(&seed) % 90);
+		noise[20000] = '\0';
+		ev = (struct event){.kind = EVENT_note, .time = BASE + (int64_t)kept, .note.text = str_of(noise)};
+		if (log_writer_add(w, &ev)) {
+			kept++;
+			assert_int_equal(lost, 0);
+		} else {
+			lost++;
+		}
+	}
+	assert_true(kept * 20000 > LOG_QUEUE - LOG_PAYLOAD_MAX);
+	assert_int_equal(log_writer_lost(w), lost);
+	thaw(&d);
+	assert_int_equal(log_writer_settle(w), 0);
+	assert_int_equal(log_writer_flush(w), 0);
+	uint64_t after = log_writer_add(w, &ev);
+	assert_int_equal(after, kept + 2); /* the gap comes first */
+	assert_int_equal(log_writer_close(w), 0);
+	all_read(&d);
+	struct tally t = {.max = after + 1, .seen = calloc(1, after + 1)};
+	struct log_reader *r = reader_on(in_dir("behind.stl"));
+	read_all(r, &t);
+	no_damage(r);
+	for (uint64_t i = 1; i <= after; i++)
+		assert_int_equal(t.seen[i], i != kept + 1);
+	assert_int_equal(t.gaps, 1);
+	assert_int_equal(t.gap_lost, lost);
+	free(t.seen);
+	free(noise);
+	log_reader_close(r);
 }
 
 static char full[PATH_MAX];
@@ -504,6 +684,8 @@ int main(void)
 	    cmocka_unit_test(test_lost_is_told), cmocka_unit_test(test_killed),
 	    cmocka_unit_test(test_stepped),      cmocka_unit_test(test_file_limit),
 	    cmocka_unit_test(test_full_disk),    cmocka_unit_test(test_limited_at_the_end),
+	    cmocka_unit_test(test_behind),       cmocka_unit_test(test_behind_killed),
+	    cmocka_unit_test(test_behind_full),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	dir_remove();

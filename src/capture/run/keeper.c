@@ -4,6 +4,7 @@
 #include "base/procfs.h"
 #include "capture/run/adopt.h"
 #include "capture/run/safe.h"
+#include "capture/run/scribe.h"
 #include "capture/run/standby.h"
 #include "capture/run/standstill.h"
 
@@ -174,6 +175,18 @@ static void leave_behind(void)
 	prctl(PR_SET_NAME, "stemma-keeper");
 }
 
+static void say_death(struct keeper *k)
+{
+	struct sup *s = k->sup;
+	struct event ev = {.gap = {.reason = TERM_gap_recorder_died,
+	                           .from = log_writer_last(s->log),
+	                           .text = str_of("the recorder was killed")}};
+	if (__atomic_load_n(&k->control->quit, __ATOMIC_ACQUIRE))
+		return; /* it has said so itself */
+	sup_event(s, EVENT_gap, sup_now(s), NULL, &ev);
+	s->gaps |= 1u << TERM_gap_recorder_died;
+}
+
 /* Keeps answering for processes that outlive the command, in a process of its own that has nothing of the user's open.
  */
 static void keep_in_background(struct keeper *k)
@@ -183,16 +196,23 @@ static void keep_in_background(struct keeper *k)
 		return;
 	leave_behind();
 	start_standby(k);
-	/* While the worker lives there is nothing to do but to hold the listener. */
-	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE)) {
-		struct procfs f;
-		/* Who is its parent now may never wait for it. */
-		if (procfs_stat(k->worker, &f) < 0 || f.state == 'Z' || f.state == 'X')
-			break;
+	/* While the worker lives there is nothing to do but to hold the listener. Who is its parent now may never wait for
+	 * it. */
+	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) && !scribe_killed(k->worker))
 		usleep(50000);
+	struct sup *s = k->sup;
+	bool dead = !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE), mine = dead && k->worker_alive;
+	if (mine) {
+		log_writer_takeover(s->log);
+		say_death(k);
+		sup_flush(s); /* another thread writes: the calls do not wait for the disk */
 	}
-	if (k->listener >= 0 && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE))
+	if (k->listener >= 0 && dead)
 		notify_keep(k->listener, &k->control->page, always, NULL);
+	if (mine) {
+		say_session_end(s);
+		worker_end_log(s, k->control);
+	}
 	_exit(0);
 }
 
@@ -362,19 +382,6 @@ static void tell_lost(struct keeper *k)
 		o->lost(o->arg, k->control->ended ? k->control->status : -1, k->used_known ? &k->used : NULL, keeper_clock());
 }
 
-static void say_death(struct keeper *k)
-{
-	struct sup *s = k->sup;
-	struct event ev = {.gap = {.reason = TERM_gap_recorder_died,
-	                           .from = log_writer_last(s->log),
-	                           .text = str_of("the recorder was killed")}};
-	if (__atomic_load_n(&k->control->quit, __ATOMIC_ACQUIRE))
-		return; /* it has said so itself */
-	sup_event(s, EVENT_gap, sup_now(s), NULL, &ev);
-	s->gaps |= 1u << TERM_gap_recorder_died;
-	log_writer_flush(s->log);
-}
-
 /* After the worker's death, until the command's end; or until another worker is there (worker_alive). False: there is
  * no command. */
 static bool take_over(struct keeper *k)
@@ -398,6 +405,8 @@ static bool take_over(struct keeper *k)
 		return true;
 	if (!k->control->quit && k->revivals)
 		sup_gap(s, NULL, TERM_gap_recorder_died, 0, "no recorder followed the last one; the rest was not seen");
+	const int not_its[] = {k->listener, k->from_command, k->memory, k->life[0], k->life[1]};
+	pid_t scribe = scribe_start(s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
 	/* Orphans of the worker are ours now: the command among them. */
 	if (k->choice.way == WAY_TRACE)
 		keep_tracing(k, &traced);
@@ -417,8 +426,7 @@ static bool take_over(struct keeper *k)
 		say_session_end(s);
 	else
 		keeper_say_end(s, k->control->status);
-	sup_flush(s);
-	worker_end_log(s, k->control);
+	k->unwritten = !scribe_await(scribe, s, k->control);
 	struct pollfd p = {.fd = k->listener};
 	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
 		keep_in_background(k);
@@ -473,8 +481,10 @@ bool keeper_wait(struct keeper *k)
 		if (k->revivals)
 			reap_adopted(k);
 		int status;
+		/* Where it ended in good order, done was set before its first thread ended. */
+		bool killed = n == 0 && scribe_killed(k->worker);
 		bool done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
-		if (waitpid(k->worker, &status, done ? 0 : WNOHANG) == k->worker) {
+		if (waitpid(k->worker, &status, done ? 0 : WNOHANG) == k->worker || (killed && !done)) {
 			done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
 			if (!done && !take_over(k))
 				return false;
@@ -491,6 +501,7 @@ bool keeper_wait(struct keeper *k)
 		if (waited >= (left ? 100 : 2000)) {
 			if (k->revivals)
 				tell_lost(k);
+			k->unwritten = !left;
 			keep_in_background(k);
 			return true;
 		}

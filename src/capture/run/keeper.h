@@ -33,6 +33,7 @@ struct keeper {
 	bool let_go;           /* of standard input and output */
 	struct rusage used;    /* by the command, where it was waited for here */
 	bool used_known;
+	bool unwritten;          /* the record is not complete yet, for a file system does not answer */
 	bool was_seen;           /* ... by the worker, which waited for it and was killed then */
 	struct worker *w;        /* as it was before the first worker was started, but for what is shared */
 	struct safe_place *safe; /* --capture=safe: what it has instead of a listener; NULL: another mode */

@@ -241,7 +241,6 @@ static int run_alone(const struct keeper *k, int *ret_status, const char **ret_n
 	struct sup *s = k->sup;
 	*ret_note = nothing("nothing could be recorded: the recorder could not be started");
 	sup_gap(s, NULL, TERM_gap_lost, 0, "the recorder could not be started");
-	log_writer_flush(s->log);
 	int rc = run_bare(k, ret_status);
 	channel_sweep(s, true);
 	if (rc == 0)
@@ -587,6 +586,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 			o->say(note);
 		return run_bare(&k, ret_status);
 	}
+	/* Nobody who has calls to answer waits for the disk. */
+	log_writer_behind(s->log);
 	if (o->place) {
 		struct stat st;
 		memcpy(o->place->run, s->run, sizeof(o->place->run));
@@ -639,7 +640,6 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	s->known = &k.control->known;
 	w.keeper = getpid();
 	w.notice = k.life[1];
-	log_writer_flush(s->log);
 
 	sigset_t all;
 	sigfillset(&all);
@@ -686,6 +686,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 		*ret_note = nothing("nothing could be recorded: this system lets no call be stopped");
 	else if (log_note(k.control, o->home))
 		*ret_note = log_note(k.control, o->home);
+	else if (k.unwritten)
+		*ret_note = "the record is not complete yet: a file system does not answer; it is completed when that goes on";
 	else if (k.control->few)
 		*ret_note = "some of this run could not be recorded: too few file descriptors (ulimit -n)";
 	else if (c->loses && (k.control->gaps & 1u << TERM_gap_privilege_lost))

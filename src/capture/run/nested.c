@@ -17,7 +17,7 @@
 static bool same_home(const struct sup *s, const char *home)
 {
 	char *real = realpath(home, NULL);
-	const char *path = log_writer_path(s->log);
+	const char *path = log_writer_folder(s->log);
 	size_t n = real ? strlen(real) : 0;
 	bool same = n && !strncmp(path, real, n) && path[n] == '/';
 	free(real);

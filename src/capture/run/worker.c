@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -147,13 +148,75 @@ void worker_hide_memory(bool hidden)
 #endif
 }
 
+/* Of one server's thread. It writes the log itself where a process ends: what comes next may be a kill of everybody,
+ * and to wake another thread 1000 times a second costs more than the write. Where the disk keeps it waiting another
+ * thread serves in its place, 40 ms later at most, and it does not write itself for some time. */
+struct serving {
+	int64_t since; /* when it began to write; 0 it does not; REPLACED another thread serves */
+};
+#define REPLACED INT64_MIN
+#define WARY_NS 10000000000
+
+static void write_log(struct worker *w, struct serving *me)
+{
+	int64_t now = clock_ns(CLOCK_MONOTONIC);
+	if (now < __atomic_load_n(&w->wary, __ATOMIC_RELAXED))
+		return;
+	if (__atomic_exchange_n(&w->dozing, 0, __ATOMIC_ACQ_REL)) /* who looks whether this takes long is to be awake */
+		eventfd_write(w->wake, 1);
+	__atomic_store_n(&me->since, now, __ATOMIC_RELEASE);
+	log_writer_write(w->sup.log);
+	if (__atomic_exchange_n(&me->since, 0, __ATOMIC_ACQ_REL) == REPLACED)
+		for (;;) /* what a thread has read and written is told apart from the job's only while it lives */
+			pause();
+}
+
+/* In the place of a server that is held up by the disk, unless it is back. */
+static void *serve_on(void *arg)
+{
+	struct worker *w = arg;
+	struct serving *old = __atomic_load_n(&w->serving, __ATOMIC_ACQUIRE);
+	int64_t since = __atomic_load_n(&old->since, __ATOMIC_ACQUIRE);
+	struct notify_slot held = {.id = __atomic_load_n(&w->holds, __ATOMIC_ACQUIRE)};
+	bool serves = since > 0 &&
+	              __atomic_compare_exchange_n(&old->since, &since, REPLACED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	if (serves) {
+		__atomic_store_n(&w->wary, clock_ns(CLOCK_MONOTONIC) + WARY_NS, __ATOMIC_RELAXED);
+		notify_continue(w->sup.listener, &held);
+	}
+	__atomic_store_n(&w->replacing, 0, __ATOMIC_RELEASE);
+	if (serves)
+		worker_serve(w);
+	while (serves)
+		pause();
+	return NULL;
+}
+
+static void replace_server(struct worker *w)
+{
+	const struct serving *old = __atomic_load_n(&w->serving, __ATOMIC_ACQUIRE);
+	int64_t since = old ? __atomic_load_n(&old->since, __ATOMIC_ACQUIRE) : 0;
+	pthread_t t;
+	if (since <= 0 || clock_ns(CLOCK_MONOTONIC) - since < TICK_MS * 1000000LL ||
+	    __atomic_exchange_n(&w->replacing, 1, __ATOMIC_ACQ_REL))
+		return;
+	/* No thread to be had: that one goes on when the disk does. */
+	if (worker_thread(w, serve_on, w, &t) == 0)
+		pthread_detach(t);
+	else
+		__atomic_store_n(&w->replacing, 0, __ATOMIC_RELEASE);
+}
+
 void worker_serve(struct worker *w)
 {
 	struct sup *s = &w->sup;
 	struct notify_slot *slot = &w->control->page.slot[SLOT_SERVER];
+	struct serving *me = calloc(1, sizeof(*me));
+	__atomic_store_n(&w->serving, me, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->server, gettid(), __ATOMIC_RELEASE);
 	__atomic_store_n(&w->control->server, gettid(), __ATOMIC_RELEASE);
-	bool begins = true; /* until the command has become its program, which may take several tries, in this memory (vfork) */
+	bool begins =
+	    true; /* until the command has become its program, which may take several tries, in this memory (vfork) */
 	for (unsigned idle = 0;;) {
 		struct trap t;
 		int rc = notify_recv(s->listener, slot, &t);
@@ -188,11 +251,12 @@ void worker_serve(struct worker *w)
 		int refuse = sup_trap(s, &t);
 		if (begins)
 			worker_hide_memory(true);
-		/* A process's record is written before it ends: what comes next may be a kill of everybody. */
 		if (t.call == CALL_exit)
-			sup_flush(s);
+			log_writer_seal(s->log);
 		__atomic_store_n(&w->sup.since, 0, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&s->lock);
+		if (t.call == CALL_exit && me)
+			write_log(w, me);
 		if (refuse) {
 			notify_refuse(s->listener, slot, refuse);
 		} else if (s->graft_pid) {
@@ -638,7 +702,6 @@ void worker_finish(struct worker *w)
 		sup_gap(s, NULL, TERM_gap_lost, 0, "there was not enough memory");
 	struct event ev = {0};
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
-	sup_flush(s);
 	w->control->few = s->few;
 	w->control->gaps = s->gaps;
 	worker_end_log(s, w->control);
@@ -698,12 +761,20 @@ void worker_main(struct worker *w)
 	worker_signals(w);
 	/* Of the listener only the hang-up matters here: nobody is left under the filter. The stops themselves go to the
 	 * server. */
-	struct pollfd wait[2] = {{.fd = w->signals, .events = POLLIN}, {.fd = s->listener}};
+	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct pollfd wait[3] = {
+	    {.fd = w->signals, .events = POLLIN}, {.fd = s->listener}, {.fd = w->wake, .events = POLLIN}};
 	uint64_t traps = 0;
 	/* Signals may wake it before. */
 	int lasts = s->listener >= 0 && s->observer && s->observer->lasts ? 4 : 0;
 	for (bool over = false, busy = true;;) {
-		int n = poll(wait, 2, lasts ? LASTS_MS : s->scans ? w->scan_ms : busy ? TICK_MS : 20 * TICK_MS);
+		bool dozes = !lasts && !s->scans && !busy;
+		__atomic_store_n(&w->dozing, dozes, __ATOMIC_RELEASE);
+		int n = poll(wait, 3, lasts ? LASTS_MS : s->scans ? w->scan_ms : busy ? TICK_MS : 20 * TICK_MS);
+		eventfd_t woken;
+		__atomic_store_n(&w->dozing, 0, __ATOMIC_RELEASE);
+		if (dozes && wait[2].revents)
+			eventfd_read(w->wake, &woken);
 		if (lasts && !wait[1].revents && (lasts = n ? lasts - 1 : 0) == 0)
 			s->observer->lasts(s->observer->arg);
 		if (wait[1].revents) {
@@ -713,6 +784,7 @@ void worker_main(struct worker *w)
 		worker_take_signals(w);
 		watch_server(w);
 		stop_if_asked(w);
+		replace_server(w);
 		if (!lock_soon(w)) {
 			busy = true;
 			continue;

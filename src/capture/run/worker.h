@@ -36,8 +36,9 @@ struct control {
 		uint64_t lost;    /* events */
 		char place[256];  /* where it is, if it was removed */
 	} log;
-	unsigned few;  /* descriptors had run out */
-	unsigned gaps; /* 1 << reason of what was not seen, up to the command's end */
+	unsigned closing; /* the keeper, in the worker's place, has said all (scribe.h) */
+	unsigned few;     /* descriptors had run out */
+	unsigned gaps;    /* 1 << reason of what was not seen, up to the command's end */
 };
 
 struct worker {
@@ -55,14 +56,19 @@ struct worker {
 		uint64_t switches;   /* how often it had been taken off a processor */
 		char where[48];      /* in the kernel: wchan */
 	} still;
-	char held_in[48];       /* where it was held up last */
-	char held_at[LOOKS_AT]; /* the path that it was held up at, until it is said; "" not known */
-	uint64_t holds;         /* the stop that the server is at, or was at last */
-	int standing_in;        /* a stand-in answers in its place */
-	unsigned held_up;       /* times that happened */
-	uint64_t passed;        /* calls that went by unrecorded then */
-	uint64_t stood[2];      /* of control.passed, what the server's thread has seen and what has been said */
-	int scan_ms;            /* until the next look, where sup.scans */
+	char held_in[48];        /* where it was held up last */
+	char held_at[LOOKS_AT];  /* the path that it was held up at, until it is said; "" not known */
+	uint64_t holds;          /* the stop that the server is at, or was at last */
+	int standing_in;         /* a stand-in answers in its place */
+	unsigned held_up;        /* times that happened */
+	uint64_t passed;         /* calls that went by unrecorded then */
+	uint64_t stood[2];       /* of control.passed, what the server's thread has seen and what has been said */
+	int scan_ms;             /* until the next look, where sup.scans */
+	struct serving *serving; /* of the server's thread */
+	int64_t wary;            /* until then that does not write itself */
+	int replacing;           /* a thread begins that may serve in its place */
+	int wake;                /* eventfd: the main thread is to look, though it meant to sleep for long */
+	int dozing;              /* it does mean that */
 };
 
 /* Writes the session and the run into the log (describe.c). */
