@@ -8,7 +8,6 @@
  *
  * The recorder is traced; the command of the run and the standby are let go of before they are their programs. After the
  * kill nobody is traced any more. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>

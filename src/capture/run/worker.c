@@ -448,25 +448,43 @@ bool worker_reap(struct worker *w, const siginfo_t *si, int flags, int *ret_stat
 	return true;
 }
 
+struct lineage {
+	unsigned depth;
+	pid_t parent;
+};
+
+/* Where processes come and go fast a number may be another's by now: a thread of ours, even, and a signal to that ends
+ * this process. So it is held by a pidfd, which no thread but a first one has, before it is looked at. */
 static void kill_below(void *arg, pid_t pid)
 {
 	enum { DEEPEST = 64 }; /* what is deeper comes to us when its parents are gone, and is found again then */
-	const unsigned *above = arg;
-	unsigned depth = *above + 1;
+	const struct lineage *above = arg;
+	struct lineage below = {above->depth + 1, pid};
 	struct procfs f;
-	if (procfs_stat(pid, &f) < 0 || f.state == 'Z')
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool none = fd < 0 && (errno == ENOSYS || errno == EPERM);
+	if ((fd < 0 && !none) || procfs_stat(pid, &f) < 0 || f.state == 'Z' ||
+	    (f.ppid != above->parent && f.ppid != getpid())) {
+		if (fd >= 0)
+			close(fd);
 		return;
+	}
 	/* Its children first, for they would be ours a moment later. */
-	if (depth < DEEPEST)
-		procfs_children(pid, false, kill_below, &depth);
-	kill(pid, SIGKILL);
+	if (below.depth < DEEPEST)
+		procfs_children(pid, false, kill_below, &below);
+	if (none) {
+		kill(pid, SIGKILL);
+		return;
+	}
+	syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	close(fd);
 }
 
 void worker_kill_child(void *arg, pid_t pid)
 {
-	unsigned depth = 0;
+	struct lineage above = {0, getpid()};
 	(void)arg;
-	kill_below(&depth, pid);
+	kill_below(&above, pid);
 }
 
 /* Kills what has outlived the command; again and again, for what was being born meanwhile. False: whoever is still
