@@ -496,6 +496,18 @@ void jail_may_read(struct jail *j, const char *path)
 	allow_fd(j, open_exactly(path), FS_READ);
 }
 
+void jail_may_find(struct jail *j, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	jail_may_read(j, path);
+	if (!slash || slash == path)
+		return;
+	char *folder = strndup(path, (size_t)(slash - path));
+	if (folder)
+		allow_fd(j, open_exactly(folder), FS_READ_DIR);
+	free(folder);
+}
+
 int jail_may_write(struct jail *j, const char *folder)
 {
 	if (j->n_own == sizeof(j->own) / sizeof(j->own[0]) || !(j->own[j->n_own] = strdup(folder)))

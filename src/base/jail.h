@@ -43,6 +43,9 @@ int jail_make(struct jail *j, bool strict, struct err *err);
 /* It may read, list and execute what lies there. path: absolute; a path with a symbolic link in it, or that is not
  * there, gives nothing. */
 void jail_may_read(struct jail *j, const char *path);
+/* The same, for a command of the user's own; it may also list the folder that it lies in and those below that one, for
+ * interpreters look for modules that way, and a record does not have which folders were listed. */
+void jail_may_find(struct jail *j, const char *path);
 /* It may do everything below this folder, which is there; absolute, without links. 0 or -errno. */
 int jail_may_write(struct jail *j, const char *folder);
 /* In a child that will exec. 0 or -errno with a sentence: then the process must not go on. */

@@ -262,7 +262,7 @@ static int make_jail(struct again *a)
 		return say_err(&err, STATUS_SELF);
 	a->jailed = true;
 	for (size_t i = 0; i < a->plan.n_reads; i++)
-		jail_may_read(&a->jail, a->plan.reads[i]);
+		jail_may_find(&a->jail, a->plan.reads[i]);
 	if (a->from)
 		jail_may_read(&a->jail, a->from);
 	int rc = jail_may_write(&a->jail, a->dir);

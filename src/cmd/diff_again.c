@@ -327,7 +327,7 @@ static int enter_jail(const struct job *j, const struct again_side *s, const str
 	struct jail jail;
 	int rc = jail_make(&jail, !is_the_command(j, s, t), err);
 	for (size_t i = 0; rc == 0 && i < s->n_reads; i++)
-		jail_may_read(&jail, s->reads[i]);
+		jail_may_find(&jail, s->reads[i]);
 	if (rc == 0)
 		rc = jail_may_write(&jail, j->ret->folder);
 	if (rc == 0) /* what stands there now is a folder of ours */
