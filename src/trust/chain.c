@@ -619,14 +619,14 @@ static int last_event(void *arg, const struct event *ev)
 }
 
 /* Is it over? Else its last frame may still be written again by a keeper, with more in it. */
-static bool is_over(struct chain *c, const struct part *p)
+static int is_over(struct chain *c, const struct part *p, bool *ret)
 {
 	struct frames f = {.p = p};
 	const struct gather_frame *g, *last = NULL;
-	bool over = false;
+	*ret = false;
 	while ((g = next_frame(c, &f)))
 		last = g;
-	return last && each_event(c, last, last_event, &over) == 0 && over;
+	return last ? each_event(c, last, last_event, ret) : 0;
 }
 
 static void put_little(char *p, uint64_t v)
@@ -787,7 +787,13 @@ int chain_seal(struct chain *c,
 		uint64_t length = length_of(c, p), old = at == VEC_NONE ? 0 : known.lengths.v[at];
 		if (p->seals || length <= old || !is_ours(c, p, name))
 			continue;
-		if (!is_over(c, p)) {
+		bool over;
+		rc = is_over(c, p, &over);
+		if (rc < 0) {
+			err_set(err, -rc, "cannot read the logs");
+			break;
+		}
+		if (!over) {
 			ret->waiting++;
 			continue;
 		}
