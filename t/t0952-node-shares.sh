@@ -105,6 +105,32 @@ wait_for back
 check "... and is recorded again later"
 stop TERM
 
+# ---- too many events ----
+
+rm -rf "$T/base" "$T/fifo.set"
+: >"$T/daemon"
+start -o max_events=200
+{ login $busy; login $idle; } | happens
+passed()
+{
+	grep -q "of user $busy, who had" "$T/daemon"
+}
+n=0
+while [ $n -lt 60 ] && ! passed; do
+	flood $busy $((n * 3000)) 3000
+	sleep 0.4
+	n=$((n + 1))
+done
+passed && grep -q "^pass 0 $busy 1$" "$T/fifo.set" && ! grep -q 'granularity down' "$T/daemon"
+check "one user's events are too many: of that one openings and closes are not recorded, and of the others as before"
+flood $busy 500000 3000
+program $idle 5000 spared /h/spared 7000 | happens
+ask $idle 0 why /h/spared && says "$out" 'made by spared' && ask $idle 0 sql 'SELECT text FROM gap' && lines "$out" "$(grep -c '^text$\|^TEXT$' "$out")"
+check "... another's record has no gap"
+ask $busy 0 sql "SELECT 'enough ' || (sum(count) >= 3000) FROM gap WHERE text LIKE '%openings and closes%'" && says "$out" 'enough 1'
+check "... the one's has it, with the number, at once"
+stop TERM
+
 # ---- the floor, a full disk ----
 
 if ! { mkdir "$T/small" && mount -t tmpfs -o size=64m tmpfs "$T/small" 2>/dev/null; }; then

@@ -17,6 +17,9 @@ struct tracer {
 	size_t n;
 	struct tracer_stats stats;
 	struct tracer_caps caps;
+	uint32_t passed[TRACER_PASS];
+	uint64_t passed_events[TRACER_PASS];
+	size_t npassed;
 };
 
 int tracer_open(const struct tracer_options *o, struct tracer **ret, struct err *err)
@@ -70,6 +73,12 @@ static void count(void *arg, const struct tracer_event *ev)
 {
 	struct counted *c = arg;
 	c->t->stats.files++;
+	for (size_t i = 0; i < c->t->npassed; i++)
+		if (c->t->passed[i] == ev->uid && ev->kind == TRACER_FILE) {
+			c->t->passed_events[i]++;
+			c->t->stats.files_passed++;
+			return;
+		}
 	c->each(c->arg, ev);
 }
 
@@ -114,6 +123,28 @@ int tracer_set_none(struct tracer *t, struct err *err)
 {
 	(void)err;
 	return note(t, "none", 0, 0, false);
+}
+
+bool tracer_pass(struct tracer *t, uint32_t uid, bool on)
+{
+	size_t i = 0;
+	while (i < t->npassed && t->passed[i] != uid)
+		i++;
+	if (on && i == t->npassed && i < TRACER_PASS) {
+		t->passed_events[i] = 0;
+		t->passed[t->npassed++] = uid;
+	} else if (!on && i < t->npassed) {
+		t->passed[i] = t->passed[--t->npassed];
+	}
+	return note(t, "pass", 0, uid, on) == 0;
+}
+
+uint64_t tracer_passed(const struct tracer *t, uint32_t uid)
+{
+	for (size_t i = 0; i < t->npassed; i++)
+		if (t->passed[i] == uid)
+			return t->passed_events[i];
+	return 0;
 }
 
 int tracer_files(struct tracer *t, bool on, struct err *err)

@@ -43,7 +43,7 @@ static void rates(const struct figures_now *a, const struct figures_now *b, stru
 	*ret = (struct load_rates){.memory = (double)b->memory};
 	if (s <= 0)
 		return;
-	ret->events = (double)(fired(b) - fired(a)) / s;
+	ret->events = (double)(fired(b) - fired(a) - (b->tracer.files_passed - a->tracer.files_passed)) / s;
 	ret->calls = (double)(b->tracer.calls - a->tracer.calls) / s;
 	uint64_t own_a = a->cpu - a->asked, own_b = b->cpu - b->asked;
 	ret->cpu = own_b > own_a ? (double)(own_b - own_a) / s / 1e9 : 0;

@@ -405,6 +405,15 @@ bool logs_flush(struct logs *l, int64_t now)
 	return all;
 }
 
+void logs_gap(struct logs *l, uint32_t uid, unsigned reason, uint64_t count, int64_t from, int64_t until,
+              const char *text)
+{
+	struct event gap = {.kind = EVENT_gap,
+	                    .time = until,
+	                    .gap = {.reason = reason, .count = count, .from = from, .text = str_of(text)}};
+	logs_add(l, uid, &gap);
+}
+
 void logs_say_gaps(struct logs *l, int64_t now)
 {
 	l->now = now;
@@ -474,7 +483,9 @@ void logs_tend(struct logs *l, int64_t now)
 			renew(l, g);
 		if (!g->w)
 			continue;
-		if (strncmp(g->day, today, 10) != 0 || !is_there(g))
+		bool there = is_there(g);
+		g->part += !there; /* in another folder: an index may know a file of the old name, and how far it has read it */
+		if (strncmp(g->day, today, 10) != 0 || !there)
 			renew(l, g);
 		else if (g->used + quiet < now) {
 			l->hooks.part(l->hooks.arg, g->uid);

@@ -47,6 +47,9 @@ bool logs_flush(struct logs *l, int64_t now);
 void logs_tend(struct logs *l, int64_t now);
 /* What changes while the daemon runs. */
 void logs_limits(struct logs *l, uint64_t rate, uint64_t floor);
+/* A gap in the log of one user. */
+void logs_gap(struct logs *l, uint32_t uid, unsigned reason, uint64_t count, int64_t from, int64_t until,
+              const char *text);
 /* Writes down what is being held back: a question is about to be answered. */
 void logs_say_gaps(struct logs *l, int64_t now);
 /* Ends every session and begins another (SIGHUP). */

@@ -47,6 +47,15 @@ struct daemon {
 	struct grain *grain;
 	struct figures *figures;
 	struct load load;
+	/* Users of whom openings and closes are not recorded, for most of what was too much came from them. */
+	struct passed {
+		uint32_t uid;
+		unsigned quiet;      /* seconds */
+		uint64_t rate;       /* events a second, when it began */
+		uint64_t seen, said; /* events that were passed over: at the last look; told by a gap */
+		int64_t since;       /* of what no gap tells yet */
+	} passed[TRACER_PASS];
+	unsigned n_passed;
 	int64_t stepped; /* when the step was taken that is in force */
 	int64_t helped;  /* the helper was there then */
 	uint64_t asked;  /* ns of processor time that questions took, but for the events that were read meanwhile */
@@ -270,6 +279,20 @@ static void figures_of(const struct daemon *d, struct figures_now *ret)
 	*ret = f;
 }
 
+static void say_passed(struct daemon *d, int64_t now)
+{
+	for (unsigned i = 0; i < d->n_passed; i++) {
+		struct passed *p = &d->passed[i];
+		uint64_t all = tracer_passed(d->tracer, p->uid);
+		if (all > p->said)
+			logs_gap(
+			    d->logs, p->uid, TERM_gap_limit, all - p->said, p->since, now,
+			    "this user's events were more than there is time for: openings and closes of files are not recorded");
+		p->said = all;
+		p->since = now;
+	}
+}
+
 /* ---- what the socket asks ---- */
 
 static void bring_up(void *arg)
@@ -278,6 +301,7 @@ static void bring_up(void *arg)
 	drain(d);
 	drain(d); /* what the first had to wait for */
 	node_tell(d->node, world_now());
+	say_passed(d, world_now());
 	logs_flush(d->logs, world_now());
 	logs_say_gaps(d->logs, world_now());
 }
@@ -448,6 +472,36 @@ static void write_metrics(const struct daemon *d)
 	buf_release(&b);
 }
 
+/* Where one user caused half of all that was too much or more, that one is recorded less, and not all. */
+static bool pass_busiest(struct daemon *d, uint32_t uid, uint64_t events, uint64_t all, const char *why)
+{
+	if (events < 1000 || events < all / 2 || d->n_passed == TRACER_PASS || !tracer_pass(d->tracer, uid, true))
+		return false;
+	d->passed[d->n_passed++] = (struct passed){.uid = uid, .rate = events, .since = world_now()};
+	say("%s: of user %u, who had %llu of %llu events in a second, openings and closes are not recorded", why, uid,
+	    (unsigned long long)events, (unsigned long long)all);
+	return true;
+}
+
+/* Below a quarter of what it was for half a minute. */
+static void look_at_passed(struct daemon *d)
+{
+	for (unsigned i = 0; i < d->n_passed;) {
+		struct passed *p = &d->passed[i];
+		uint64_t all = tracer_passed(d->tracer, p->uid);
+		p->quiet = all - p->seen < p->rate / 4 ? p->quiet + 1 : 0;
+		p->seen = all;
+		if (p->quiet < LOAD_DOWN) {
+			i++;
+			continue;
+		}
+		say_passed(d, world_now());
+		tracer_pass(d->tracer, p->uid, false);
+		say("of user %u openings and closes are recorded again: quiet", p->uid);
+		*p = d->passed[--d->n_passed];
+	}
+}
+
 static void look_at_load(struct daemon *d)
 {
 	struct figures_now f;
@@ -461,9 +515,19 @@ static void look_at_load(struct daemon *d)
 		malloc_trim(0);
 	figures_rates(d->figures, 1, &now);
 	figures_rates(d->figures, 10, &ten);
-	now.cpu = ten.cpu;
+	/* Over ten seconds, and still. */
+	now.cpu = now.cpu < ten.cpu ? now.cpu : ten.cpu;
 	enum load_step before = d->load.step;
-	if (load_tick(&d->load, &now, &why))
+	uint32_t uid = 0;
+	uint64_t events, all;
+	bool some = node_busiest(d->node, &uid, &events, &all);
+	look_at_passed(d);
+	if (!load_tick(&d->load, &now, &why))
+		return;
+	bool down = d->load.step > before, access = before == LOAD_ACCESS && grain_count(d->grain);
+	if (down && some && !access && pass_busiest(d, uid, events, all, why))
+		d->load.step = before;
+	else
 		take_step(d, before, why);
 }
 
@@ -478,6 +542,7 @@ static void second(struct daemon *d)
 	look_at_load(d);
 	if (d->seconds % 10 == 0) {
 		logs_tend(d->logs, now);
+		say_passed(d, now);
 		keep_state(d);
 		write_metrics(d);
 	}

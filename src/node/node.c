@@ -800,6 +800,8 @@ void node_event(struct node *n, const struct tracer_event *ev)
 		break;
 	case TRACER_FILE:
 	case TRACER_RENAME:
+		if (p->payer)
+			p->payer->events++;
 		do_file(n, p, ev);
 		break;
 	case TRACER_ACCESS:
@@ -814,6 +816,20 @@ void node_event(struct node *n, const struct tracer_event *ev)
 	default:
 		break;
 	}
+}
+
+bool node_busiest(struct node *n, uint32_t *ret_uid, uint64_t *ret_events, uint64_t *ret_all)
+{
+	*ret_events = *ret_all = 0;
+	for (struct book *b = n->books; b; b = b->next) {
+		*ret_all += b->events;
+		if (b->events > *ret_events) {
+			*ret_events = b->events;
+			*ret_uid = b->uid;
+		}
+		b->events = 0;
+	}
+	return *ret_events > 0;
 }
 
 void node_settle(struct node *n, int64_t now)

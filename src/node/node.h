@@ -94,6 +94,10 @@ void node_tell(struct node *n, int64_t now);
 /* All that happened before is told: now, or an earlier moment, where it is not decided yet whose something was. */
 int64_t node_untold(const struct node *n, int64_t now);
 
+/* The user of whose processes most events of files came since the last call, how many these were, and all. False: none
+ * came. */
+bool node_busiest(struct node *n, uint32_t *ret_uid, uint64_t *ret_events, uint64_t *ret_all);
+
 struct node_stats {
 	uint64_t events, processes, files_told, accesses_told, told; /* in; out, since the beginning */
 	uint64_t repeats;                                            /* accesses that were counted to one that was there */

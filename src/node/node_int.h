@@ -25,6 +25,7 @@ struct book {
 	/* What this user takes of the tables, and what found no room there since the last gap that says so. */
 	unsigned accesses, processes;
 	uint64_t short_of_room;
+	uint64_t events; /* of files, since node_busiest was called */
 };
 
 /* What a book knows of a file. */

@@ -236,6 +236,16 @@ static void tell_to(struct tracer *t, struct turns *turns, size_t *told, size_t 
 	}
 }
 
+/* NULL: it is told. Of directories all is told, for paths go by it. */
+static uint64_t *passed_of(struct tracer *t, const struct notice *n, const struct proc *proc)
+{
+	const uint64_t names = FAN_ONDIR | FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO | FAN_RENAME;
+	for (size_t i = 0; proc && i < t->npassed && !(n->mask & names); i++)
+		if (t->passed[i].uid == proc->uid)
+			return &t->passed[i].events;
+	return NULL;
+}
+
 /* Asks at once for what telling will need to know of files. */
 static void look_ahead(struct tracer *t, const unsigned char *p, size_t size, int64_t now)
 {
@@ -244,7 +254,8 @@ static void look_ahead(struct tracer *t, const unsigned char *p, size_t size, in
 	bool broken;
 	places_round(t->places);
 	while (notice_next(p, size, &at, &n, &broken)) {
-		if (!n.object.bytes || is_own(t, n.pid) || (n.mask & FAN_ONDIR))
+		if (!n.object.bytes || is_own(t, n.pid) || (n.mask & FAN_ONDIR) ||
+		    (t->npassed && passed_of(t, &n, procs_find(t->procs, n.pid))))
 			continue;
 		bool state = !t->o.no_state && (n.mask & (FAN_OPEN | FAN_CLOSE_WRITE | FAN_CREATE));
 		struct place *place = places_find(t->places, n.object.fsid);
@@ -295,6 +306,12 @@ int order_tell(struct tracer *t, const unsigned char *p, size_t size, int64_t lo
 			if (proc->born > ev.lo && proc->born <= ev.hi)
 				ev.lo = proc->born;
 			proc->events++;
+		}
+		uint64_t *passed = t->npassed ? passed_of(t, &n, proc) : NULL;
+		if (passed) {
+			++*passed;
+			t->stats.files_passed++;
+			continue;
 		}
 		/* Only closing goes on after the last thread's end. */
 		if (turn && turn->exit >= 0 && turn->exit > turn->fork && !(n.mask & FAN_CLOSE) &&

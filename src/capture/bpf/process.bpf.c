@@ -88,6 +88,15 @@ static __always_inline long put(void *record, __u64 size, __u64 now)
 	return bpf_ringbuf_output(ring, record, size, waiting >= control.wake ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
+/* A record takes no more than a part of the room that is left: whoever executes programs with long arguments, one after
+ * the other, leaves room for what others do. */
+#define LARGE 4
+static __always_inline __u64 room_here(void)
+{
+	void *ring = ring_here();
+	return ring ? bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) - bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) : 0;
+}
+
 static __always_inline bool passed_over(void)
 {
 	if (bpf_get_current_pid_tgid() >> 32 == control.own)
@@ -337,7 +346,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	__u64 size = s->end;
 	if (size > sizeof(s->b))
 		size = sizeof(s->b);
-	if (put(r, size, now) < 0) {
+	if (size * LARGE > room_here() || put(r, size, now) < 0) {
 		r->head.flags = flags | REC_NO_ROOM | REC_UNREAD;
 		r->name = r->exe = r->cwd = r->args = r->env = 0;
 		if (put(r, sizeof(*r), now) < 0)

@@ -432,6 +432,30 @@ int tracer_totals(struct tracer *t, tracer_each *each, void *arg, struct err *er
 	return (int)t->told;
 }
 
+bool tracer_pass(struct tracer *t, uint32_t uid, bool on)
+{
+	size_t i = 0;
+	while (i < t->npassed && t->passed[i].uid != uid)
+		i++;
+	if (on && i == t->npassed) {
+		if (i == TRACER_PASS)
+			return false;
+		t->passed[t->npassed].uid = uid;
+		t->passed[t->npassed++].events = 0;
+	} else if (!on && i < t->npassed) {
+		t->passed[i] = t->passed[--t->npassed];
+	}
+	return true;
+}
+
+uint64_t tracer_passed(const struct tracer *t, uint32_t uid)
+{
+	for (size_t i = 0; i < t->npassed; i++)
+		if (t->passed[i].uid == uid)
+			return t->passed[i].events;
+	return 0;
+}
+
 int tracer_ignore(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err)
 {
 	if (who != TRACER_UID)

@@ -236,6 +236,13 @@ int tracer_set(struct tracer *t, enum tracer_who who, uint64_t id, bool on, stru
 int tracer_set_none(struct tracer *t, struct err *err);
 /* Events of these are never told: the daemon (set by itself), users. */
 int tracer_ignore(struct tracer *t, enum tracer_who who, uint64_t id, bool on, struct err *err);
+/* Openings and closes by this user's processes are counted and not told, or are told again: of TRACER_PASS users at
+ * most. That names are made, changed and removed is told still, for others know the files, too. False: no more users.
+ */
+enum { TRACER_PASS = 8 };
+bool tracer_pass(struct tracer *t, uint32_t uid, bool on);
+/* How many were not told of this user, since then. */
+uint64_t tracer_passed(const struct tracer *t, uint32_t uid);
 /* Files on or off (overload). */
 int tracer_files(struct tracer *t, bool on, struct err *err);
 /* Tells totals of access so far even if nothing ended: about once a minute. */
@@ -245,6 +252,7 @@ int tracer_totals(struct tracer *t, tracer_each *each, void *arg, struct err *er
 struct tracer_stats {
 	uint64_t forks, execs, exits, files, accesses, urings; /* events as they fired */
 	uint64_t calls;                                        /* reads and writes that were counted in access */
+	uint64_t files_passed;                                 /* of `files`, not told: tracer_pass */
 	uint64_t calls_passed; /* system calls that the access program looked at for nothing */
 	uint64_t lost_process, lost_file_times, lost_access;
 	uint64_t ring_bytes, ring_size; /* waiting now, and room, in all rings */

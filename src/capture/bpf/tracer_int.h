@@ -49,7 +49,12 @@ struct tracer {
 	struct procs *procs;
 	struct access *access; /* NULL: nobody asked yet */
 	pid_t own, own_helper;
-	int users; /* users.h; -1: the kernel does not tell */
+	struct {
+		uint32_t uid;
+		uint64_t events;
+	} passed[TRACER_PASS]; /* tracer_pass */
+	size_t npassed;
+	int users;                      /* users.h; -1: the kernel does not tell */
 	struct helper *helper, *direct; /* direct: no process of its own; the tracer's */
 	/* Waiting. */
 	int epoll, timer;
