@@ -73,4 +73,8 @@ check 'that there was one is said'
 	--commit=da39a3ee5e6b4b0d3255bfef95601890afd80709 --password-file /home/ann/pw --key=2,2 secret.csv src/token.c 2>"$err"
 cmd 0 show --json @ && json '[.things[0].executions[] | .argv | index("bert", "512", "d41d8cd98f00b204e9800998ecf8427e", "--commit=da39a3ee5e6b4b0d3255bfef95601890afd80709", "/home/ann/pw", "--key=2,2", "secret.csv", "src/token.c")] | flatten | map(select(. != null)) | length >= 8' && says_not "$out" '***'
 check 'what is no secret stays'
+
+"$STEMMA" run -- sh -c 'exit 0' prog --password XYZZY-again 2>"$err"
+cmd 1 rerun @ && says "$err" 'an argument of the run was a secret' '5, ***' && says_not "$err" XYZZY
+check 'rerun names the argument that it lacks'
 finish

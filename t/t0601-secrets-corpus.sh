@@ -64,6 +64,11 @@ check 'at most one in a hundred is in what is exported or shown'
 cmd 0 show --json --all @ && [ "$(grep -o '[*][*][*]-[0-9a-f]*[.]\(json\|none\)' "$out" | sort -u | wc -l)" -eq 4 ]
 check 'names that differ in a token stay different'
 
+# What the task used, as a file and as the archive takes it from somebody who redacts nothing.
+"$STEMMA" run --summary "$T/summary.json" --label password=hunter2sum -- sh -c ': >"$0.json"; cat "$0.json" >/dev/null; sleep 0.2' "gh""p_0123456789abcdefABCDEF0123456789abcd" >>"$out" 2>>"$err"
+[ -s "$T/summary.json" ] && ! grep -qF -e hunter2sum -e "gh""p_01234" "$T/summary.json"
+check 'a summary holds none'
+
 # A document of somebody who redacts nothing.
 cat >"$T/doc.json" <<D
 {"prefix": {"ex": "http://example.org/", "prov": "http://www.w3.org/ns/prov#"},

@@ -1,11 +1,11 @@
 #include "archive/submit.h"
 
 #include "base/hash.h"
-#include "redact/redact.h"
 #include "graph/vec.h"
 #include "import/forgotten.h"
 #include "keep/write.h"
 #include "monitor/read_any.h"
+#include "monitor/summary_redact.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct submit {
 	VEC(uint64_t) hashes;
 	struct forgotten forgotten;
 	bool looked; /* forgotten is filled */
-	struct buf text, words;
+	struct buf text;
 };
 
 static int know(struct submit *u, uint64_t hash)
@@ -69,24 +69,6 @@ int submit_open(const char *home, struct store *s, const char *set, struct err *
 
 /* ---- one ---- */
 
-static int redact(struct submit *u, struct summary *m)
-{
-	if (!m->argv)
-		return 0;
-	buf_reset(&u->words);
-	size_t n = redact_argv(&u->words, m->argv), i;
-	const char *p = buf_cstr(&u->words);
-	for (i = 0; m->argv[i]; i++) {
-		char *word = i < n ? strdup(p) : NULL; /* of a very long command the rest is left out */
-		if (i < n && !word)
-			return -ENOMEM;
-		free(m->argv[i]);
-		m->argv[i] = word;
-		p += i < n ? strlen(p) + 1 : 0;
-	}
-	return u->words.failed ? -ENOMEM : 0;
-}
-
 static int was_forgotten(struct submit *u, const char *run, struct err *err)
 {
 	int rc = u->looked ? 0 : forgotten_read(&u->forgotten, u->home, err);
@@ -130,7 +112,7 @@ static int add_one(struct submit *u, struct told_summary *t, struct err *err, st
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	buf_reset(&u->text);
-	rc = redact(u, m);
+	rc = summary_redact(m, NULL);
 	if (rc == 0)
 		rc = summary_json(m, false, false, &u->text);
 	if (rc < 0 || u->text.failed)
@@ -186,7 +168,6 @@ int submit_close(struct submit *u, struct err *err)
 	vec_release(&u->hashes);
 	forgotten_release(&u->forgotten);
 	buf_release(&u->text);
-	buf_release(&u->words);
 	free(u);
 	return rc;
 }

@@ -627,7 +627,15 @@ static int go(struct again *a)
 		}
 	}
 	if (a->plan.redacted) {
-		say("an argument of the run was a secret and is not in the record, so it cannot be run again");
+		struct buf b = {0};
+		for (size_t i = 0; a->plan.argv && a->plan.argv[i]; i++)
+			if (strstr(a->plan.argv[i], "***")) {
+				buf_printf(&b, "%s%zu, ", b.n ? ", " : "", i);
+				fmt_name(&b, str_of(a->plan.argv[i]));
+			}
+		say("an argument of the run was a secret and is not in the record, so it cannot be run again: %s",
+		    buf_cstr(&b));
+		buf_release(&b);
 		return STATUS_NOTHING;
 	}
 	machine(a);

@@ -164,9 +164,9 @@ static int search_record(struct secrets *s, struct str run)
 		return say_err(&err, STATUS_SELF);
 	int status = keeping_secrets(s->c, logs, &o, &stats);
 	if (status == STATUS_OK && stats.segments && !s->list)
-		printf("took out %llu secret%s of %llu event%s, %llu segment%s written anew\n", (unsigned long long)stats.secrets,
-		       stats.secrets == 1 ? "" : "s", (unsigned long long)stats.events, stats.events == 1 ? "" : "s",
-		       (unsigned long long)stats.segments, stats.segments == 1 ? "" : "s");
+		printf("took out %llu secret%s of %llu event%s, %llu segment%s written anew\n",
+		       (unsigned long long)stats.secrets, stats.secrets == 1 ? "" : "s", (unsigned long long)stats.events,
+		       stats.events == 1 ? "" : "s", (unsigned long long)stats.segments, stats.segments == 1 ? "" : "s");
 	return status;
 }
 

@@ -2,7 +2,7 @@
 
 #include "event/clean.h"
 #include "keep/rewrite.h"
-#include "monitor/summary.h"
+#include "monitor/summary_redact.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct search {
 	struct edits edits;
 	struct event_clean room;
 	struct redact_watch watch;
-	struct buf words, text;
+	struct buf text;
 	/* of the session at hand */
 	uint64_t session;
 	char run[27];
@@ -76,101 +76,19 @@ static struct str what_of(const struct event *ev)
 	}
 }
 
-/* One text of a summary. 1: it changed. */
-static int clean_text(struct search *s, char **text, bool path)
-{
-	if (!*text)
-		return 0;
-	buf_reset(&s->words);
-	if (path)
-		redact_path_watched(&s->watch, &s->words, str_of(*text));
-	else
-		redact_text_watched(&s->watch, &s->words, str_of(*text));
-	const char *now = buf_cstr(&s->words);
-	if (s->words.failed)
-		return -ENOMEM;
-	if (!strcmp(now, *text))
-		return 0;
-	char *copy = strdup(now);
-	if (!copy)
-		return -ENOMEM;
-	free(*text);
-	*text = copy;
-	return 1;
-}
-
-static int clean_argv(struct search *s, char **argv)
-{
-	struct redact r = {.watch = &s->watch};
-	int changed = 0;
-	size_t n = 0;
-	buf_reset(&s->words);
-	/* What came before is asked for with the next one, so all are done before the first is replaced. */
-	for (; argv[n]; n++) {
-		redact_arg(&r, &s->words, str_of(argv[n]));
-		buf_char(&s->words, '\0');
-	}
-	const char *p = buf_cstr(&s->words);
-	if (s->words.failed)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++, p += strlen(p) + 1) {
-		char *copy = strcmp(p, argv[i]) != 0 ? strdup(p) : NULL;
-		if (!copy && strcmp(p, argv[i]) != 0)
-			return -ENOMEM;
-		if (!copy)
-			continue;
-		free(argv[i]);
-		argv[i] = copy;
-		changed = 1;
-	}
-	return changed;
-}
-
 /* The summary in ev without secrets, its text in s->text. 1: it changed. What is no summary is left alone. */
 static int clean_summary(struct search *s, struct event *ev)
 {
 	struct summary m;
-	int changed = 0, rc = 0;
 	if (summary_read(ev->summary.text.p, ev->summary.text.n, NULL, &m) < 0)
 		return 0;
-	rc = m.argv ? clean_argv(s, m.argv) : 0;
-	changed |= rc > 0;
-	for (size_t i = 0; rc >= 0 && i < m.nlabel; i++) {
-		/* With its name, which says what it is. */
-		char *pair = NULL;
-		buf_reset(&s->text);
-		buf_printf(&s->text, "%s=%s", m.label[i].key, m.label[i].value);
-		buf_reset(&s->words);
-		redact_env_watched(&s->watch, &s->words, buf_view(&s->text));
-		pair = strdup(buf_cstr(&s->words));
-		if (!pair) {
-			rc = -ENOMEM;
-		} else if (strcmp(pair, buf_cstr(&s->text)) != 0) {
-			char *value = strdup(pair + strlen(m.label[i].key) + 1);
-			rc = value ? 1 : -ENOMEM;
-			if (value) {
-				free(m.label[i].value);
-				m.label[i].value = value;
-			}
-			changed |= rc > 0;
-		}
-		free(pair);
-	}
-	for (size_t i = 0; rc >= 0 && i < m.nescaped; i++) {
-		rc = clean_text(s, &m.escaped[i], false);
-		changed |= rc > 0;
-	}
-	if (rc >= 0) {
-		rc = clean_text(s, &m.cwd, true);
-		changed |= rc > 0;
-	}
+	int rc = summary_redact(&m, &s->watch);
 	buf_reset(&s->text);
-	if (rc >= 0 && changed) {
-		rc = summary_json(&m, false, false, &s->text);
-		ev->summary.text = buf_view(&s->text);
-	}
+	if (rc > 0 && summary_json(&m, false, false, &s->text) < 0)
+		rc = -ENOMEM;
+	ev->summary.text = rc > 0 ? buf_view(&s->text) : ev->summary.text;
 	summary_release(&m);
-	return rc < 0 || s->text.failed ? -ENOMEM : changed;
+	return s->text.failed ? -ENOMEM : rc;
 }
 
 /* Is the event of the run that is asked for? */
@@ -231,15 +149,15 @@ static int look(void *arg, const struct event *ev)
 	s->stats.events++;
 	for (size_t i = 0; s->o->found && i < s->found.n; i++) {
 		size_t end = i + 1 < s->found.n ? s->found.at[i + 1] : s->found.bytes.n;
-		s->o->found(s->o->arg, &(struct keep_secret){.family = s->found.family[i],
-		                                             .secret = str_n(s->found.bytes.p + s->found.at[i],
-		                                                             end - s->found.at[i]),
-		                                             .event = event_kind_name(ev->kind),
-		                                             .run = str_of(s->run),
-		                                             .what = what_of(&cleaned),
-		                                             .session = s->session,
-		                                             .seq = ev->seq,
-		                                             .time = ev->time});
+		s->o->found(s->o->arg,
+		            &(struct keep_secret){.family = s->found.family[i],
+		                                  .secret = str_n(s->found.bytes.p + s->found.at[i], end - s->found.at[i]),
+		                                  .event = event_kind_name(ev->kind),
+		                                  .run = str_of(s->run),
+		                                  .what = what_of(&cleaned),
+		                                  .session = s->session,
+		                                  .seq = ev->seq,
+		                                  .time = ev->time});
 	}
 	return s->o->redact && edits_add(&s->edits, s->session, ev->seq, &cleaned) < 0 ? oom(s) : 0;
 }
@@ -289,7 +207,6 @@ int keep_secrets(struct keep_logs *l, const struct keep_secrets_options *o, stru
 	*ret = s.stats;
 	edits_release(&s.edits);
 	event_clean_release(&s.room);
-	buf_release(&s.words);
 	buf_release(&s.text);
 	buf_release(&s.found.bytes);
 	return rc;

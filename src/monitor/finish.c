@@ -1,8 +1,9 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
 #include "base/host.h"
-#include "redact/redact.h"
 #include "monitor/limit.h"
 #include "monitor/monitor_int.h"
+#include "monitor/summary_redact.h"
+#include "redact/redact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -565,6 +566,8 @@ int monitor_summarise(struct monitor *m, struct summary *ret)
 	pthread_mutex_unlock(&m->files_lock);
 	say_escaped(&e);
 	say_task(&e);
+	if (e.rc == 0 && summary_redact(ret, NULL) < 0)
+		e.rc = -1;
 	return e.rc;
 }
 
@@ -614,6 +617,8 @@ int monitor_summarise_lost(const struct monitor *m, struct summary *ret)
 	say_task(&e);
 	add_sentence(
 	    &e, "the recorder was killed: what was used after that is known only as far as the command tells at its end");
+	if (e.rc == 0 && summary_redact(ret, NULL) < 0)
+		e.rc = -1;
 	if (e.rc < 0)
 		summary_release(ret);
 	return e.rc;

@@ -202,10 +202,14 @@ static bool looks_like_file(struct str v)
 	return memchr(v.p, '/', v.n) && !name_looks_random(v, 32);
 }
 
-/* The name of a secret that a service keeps. */
+/* Where a secret is kept, and not the secret: by a service, or as openssl takes it. */
 static bool is_reference(struct str v)
 {
-	return str_starts(v, str_of("projects/")) || str_starts(v, str_of("arn:"));
+	static const char *const begins[] = {"projects/", "arn:", "file:", "env:", "fd:"};
+	for (size_t i = 0; i < N(begins); i++)
+		if (str_starts(v, str_of(begins[i])))
+			return true;
+	return false;
 }
 
 static bool is_plain(struct str v)

@@ -27,7 +27,8 @@ static const struct row {
 	char after;
 } rows[] = {
 #define LETTER(name, c)
-#define PROGRAM(program, option, where, after) {program, option, sizeof(program) - 1, KIND_option, WHERE_##where, 0, 0, after},
+#define PROGRAM(program, option, where, after)                                                                         \
+	{program, option, sizeof(program) - 1, KIND_option, WHERE_##where, 0, 0, after},
 #define AFTER(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_after, 0, skip, hide, 0},
 #define LETTERS(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_letters, 0, skip, hide, 0},
 #define ENDS(program, word, skip, hide) {program, word, sizeof(program) - 1, KIND_ends, 0, skip, hide, 0},
@@ -179,8 +180,8 @@ static bool by_option(const struct redact *r, const struct row *row, struct str 
 	} else if (row->where & WHERE_operand2) {
 		if (is_option(s) || !str_starts(r->before, option))
 			return false;
-	} else if (row->where & WHERE_next && (str_eq(r->before, option) ||
-	                                       (row->where & WHERE_bundle && is_bundle(r->before, option)))) {
+	} else if (row->where & WHERE_next &&
+	           (str_eq(r->before, option) || (row->where & WHERE_bundle && is_bundle(r->before, option)))) {
 		/* docker login -p --tls: no value; the community that everybody knows */
 		if (str_starts(s, str_of("--")) || str_is(s, "public"))
 			return false;

@@ -10,8 +10,8 @@ void program_see(struct redact *r, struct str word);
 bool program_hides(struct redact *r, struct str s, size_t *ret_from, size_t *ret_to);
 /* Another command begins: what was said of operands to come is over. */
 void program_end(struct redact *r);
-/* Do these words, a command of a script, take a secret from their standard input? *ret_after: it begins behind the first
- * such character, 0 anywhere. */
+/* Do these words, a command of a script, take a secret from their standard input? *ret_after: it begins behind the
+ * first such character, 0 anywhere. */
 bool program_reads(const struct str *words, size_t n, char *ret_after);
 
 #endif

@@ -10,9 +10,10 @@
 #include <strings.h>
 #include <xxhash.h>
 
-#define DEPTH 4         /* quotes within quotes that are looked into */
-#define WORDS_AHEAD 16  /* of the command behind a pipe */
-/* What is looked for in vain is looked for so far only, else a hostile text would take time with the square of its size. */
+#define DEPTH 4        /* quotes within quotes that are looked into */
+#define WORDS_AHEAD 16 /* of the command behind a pipe */
+/* What is looked for in vain is looked for so far only, else a hostile text would take time with the square of its
+ * size. */
 #define AHEAD 1024
 
 static void hide(const struct redact *r, struct buf *out, const char *family, struct str secret)
@@ -169,14 +170,16 @@ static bool scan_value(const struct redact *r, struct str s, size_t i, size_t *r
 	*ret_to = end;
 	if (!value.n)
 		return false;
-	bool quoted = s.p[i - 1] == '"' || s.p[i - 1] == '\'' || s.p[i - 1] == ']' || value.p[0] == '"' || value.p[0] == '\'';
+	bool quoted =
+	    s.p[i - 1] == '"' || s.p[i - 1] == '\'' || s.p[i - 1] == ']' || value.p[0] == '"' || value.p[0] == '\'';
 	bool query = begin && (s.p[begin - 1] == '?' || s.p[begin - 1] == '&');
 	if (r->path && !query)
 		return sort == NAME_strong && name_sort_hides(sort, value);
 	/* host:/path, remote:dir/x and C:\path are no values; name:value needs more to be one than name=value. */
 	if (colon && !quoted)
 		return value.n >= 6 && !memchr(value.p, '/', value.n) && value.p[0] != '\\' &&
-		       (sort == NAME_strong || (sort == NAME_some && name_looks_random(value, 12))) && name_sort_hides(sort, value);
+		       (sort == NAME_strong || (sort == NAME_some && name_looks_random(value, 12))) &&
+		       name_sort_hides(sort, value);
 	if (query && sort == NAME_random && value.n >= 16)
 		return true;
 	return name_hides(name, value);

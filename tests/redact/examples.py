@@ -3,7 +3,7 @@
 
 Reads man1 and man8 of each FOLDER (default /usr/share/man), takes the lines of sections called EXAMPLE or EXAMPLES that
 look like commands, splits them as a shell would, and prints each once, arguments with TABs between. Pages in the order of
-their names, lines in the order of the page; at most COUNT lines, at most 150 of one program.
+their names, lines in the order of the page; at most COUNT lines, at most 1200 of one program.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def main():
                 continue
             program = os.path.basename(next((a for a in args if '=' not in a and a not in ('sudo', 'env')), ''))
             of_program[program] = of_program.get(program, 0) + 1
-            if of_program[program] > 150:
+            if of_program[program] > 1200:
                 continue
             seen.add(line)
             print(line)

@@ -1,8 +1,7 @@
-/* redact_corpus FILE... - reads cases of tests/redact (gone*.tsv), redacts each as the recorder does, and prints the cases
- * whose secret is still there. The last line: how many cases, how many leaks. Ends with 1 if more than one in a hundred
- * leak.
- * redact_corpus --stays - reads command lines from standard input, arguments with TABs between, and prints those that do
- * not come back as they were. */
+/* redact_corpus FILE... - reads cases of tests/redact (gone*.tsv), redacts each as the recorder does, and prints the
+ * cases whose secret is still there. The last line: how many cases, how many leaks. Ends with 1 if more than one in a
+ * hundred leak. redact_corpus --stays - reads command lines from standard input, arguments with TABs between, and
+ * prints those that do not come back as they were. */
 #include "redact/redact.h"
 
 #include <stdio.h>

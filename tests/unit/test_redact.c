@@ -298,7 +298,9 @@ static void draw_base64(struct buf *b, size_t bytes)
 static void draw_identifier(struct buf *b, unsigned kind)
 {
 	static const unsigned digests[] = {8, 16, 32, 40, 48, 56, 64, 96, 128};
-	static const char *const accessions[] = {"SRR", "ERR", "DRR", "GSE", "GSM", "SRX", "PRJNA", "SAMN", "GCF_", "ENSG", "ENST", "ENSMUSG", "NM_", "XP_", "rs", "EGAF", "PXD", "CHEBI:", "GO:", "UniRef90_P"};
+	static const char *const accessions[] = {"SRR",  "ERR",  "DRR",  "GSE",    "GSM",     "SRX",       "PRJNA",
+	                                         "SAMN", "GCF_", "ENSG", "ENST",   "ENSMUSG", "NM_",       "XP_",
+	                                         "rs",   "EGAF", "PXD",  "CHEBI:", "GO:",     "UniRef90_P"};
 	static const char *const words[] = {"cat", "ordinary", "sample", "GATK4", "run", "Homo", "yes", "true42"};
 	switch (kind) {
 	case 0: /* a commit, whole and short */
@@ -398,7 +400,16 @@ static void identifiers_stay(void **state)
 	struct buf id = {0}, arg = {0}, out = {0};
 	unsigned lost = 0;
 	for (unsigned i = 0; i < 2000; i++) {
-		static const char *const forms[] = {"%s", "--from=%s", "-x%s", "sample=%s", "/data/%s/out.bam", "results-%s.csv", "https://example.org/x/%s", "s3://bucket/%s.gz", "--out=dir/%s", "a,%s,b"};
+		static const char *const forms[] = {"%s",
+		                                    "--from=%s",
+		                                    "-x%s",
+		                                    "sample=%s",
+		                                    "/data/%s/out.bam",
+		                                    "results-%s.csv",
+		                                    "https://example.org/x/%s",
+		                                    "s3://bucket/%s.gz",
+		                                    "--out=dir/%s",
+		                                    "a,%s,b"};
 		buf_reset(&id);
 		draw_identifier(&id, i % 20);
 		for (unsigned f = 0; f < sizeof(forms) / sizeof(*forms); f++) {
@@ -498,12 +509,8 @@ static void any_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(secrets_go),
-	    cmocka_unit_test(others_stay),
-	    cmocka_unit_test(variables),
-	    cmocka_unit_test(any_bytes),
-	    cmocka_unit_test(identifiers_stay),
-	    cmocka_unit_test(rows_are_found),
+	    cmocka_unit_test(secrets_go),     cmocka_unit_test(others_stay),      cmocka_unit_test(variables),
+	    cmocka_unit_test(any_bytes),      cmocka_unit_test(identifiers_stay), cmocka_unit_test(rows_are_found),
 	    cmocka_unit_test(names_of_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
