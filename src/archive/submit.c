@@ -113,6 +113,7 @@ static int add_one(struct submit *u, struct told_summary *t, struct err *err, st
 		return rc < 0 ? rc : 0;
 	buf_reset(&u->text);
 	rc = summary_redact(m, NULL);
+	rc = rc > 0 ? 0 : rc;
 	if (rc == 0)
 		rc = summary_json(m, false, false, &u->text);
 	if (rc < 0 || u->text.failed)
