@@ -207,6 +207,19 @@ def moment(text):
     return text
 
 
+# What a format without escapes does not carry: controls, marks of direction. (Unicode's own table, not the program's.)
+UNSAFE = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]')
+
+
+def shown(text):
+    return UNSAFE.sub('\ufffd', text) if isinstance(text, str) else text
+
+
+def base64_of(text):
+    import base64
+    return base64.b64encode(text.encode()).decode()
+
+
 def provn(notation, document):
     import_or_skip('prov')
     from prov.constants import PROV_N_MAP
@@ -219,7 +232,13 @@ def provn(notation, document):
             return (str(v.datatype), moment(v.value))
         if isinstance(v, bool):
             return ('xsd:boolean', str(v).lower())
-        return ('xsd:dateTime', moment(v.isoformat())) if hasattr(v, 'isoformat') else ('xsd:string', moment(v))
+        return ('xsd:dateTime', moment(v.isoformat())) if hasattr(v, 'isoformat') else ('xsd:string', moment(shown(v)))
+
+    def attributes(r):
+        for k, v in r.extra_attributes:
+            yield str(k), value(v)
+            if str(k).startswith('stemma:') and isinstance(v, str) and shown(v) != v:
+                yield str(k) + 'Base64', ('xsd:base64Binary', base64_of(v))
 
     theirs = []
     for r in ProvDocument.deserialize(document, format='json').get_records():
@@ -227,7 +246,7 @@ def provn(notation, document):
         arguments += ['-' if a is None else moment(a.isoformat()) if hasattr(a, 'isoformat') else str(a) for a in r.args]
         while arguments[-1] == '-':
             arguments.pop()
-        theirs.append((PROV_N_MAP[r.get_type()], tuple(arguments), tuple(sorted((str(k), value(v)) for k, v in r.extra_attributes))))
+        theirs.append((PROV_N_MAP[r.get_type()], tuple(arguments), tuple(sorted(attributes(r)))))
     with open(notation, encoding='utf-8', errors='strict', newline='') as f:
         ours = provn_records(f.read())
     if ours != sorted(theirs):
@@ -279,8 +298,10 @@ def tables(folder, ext, document):
         return found
 
     def wanted(thing):
-        return {(k[7:], re.sub('^id:', '', str(plain(v))) if isinstance(v, dict) else str(v).lower() if isinstance(v, bool) else v)
-                for k, v in thing.items() if k.startswith('stemma:')}
+        found = {(k[7:], re.sub('^id:', '', str(plain(v))) if isinstance(v, dict) else str(v).lower() if isinstance(v, bool) else v)
+                 for k, v in thing.items() if k.startswith('stemma:')}
+        lost = {(k + 'Base64', base64_of(v)) for k, v in found if shown(v) != v}
+        return {(k, shown(v)) for k, v in found} | lost
 
     for kind in ('agent', 'entity', 'activity'):
         url = '%s.%s' % (kind, ext)
@@ -289,7 +310,7 @@ def tables(folder, ext, document):
             if list(row) != list(types[url]):
                 fail('%s: columns' % url)
             got[row['id']] = (attributes(row, url, ('id', 'type', 'name', 'start', 'end')), row['name'], row.get('start', ''), row.get('end', ''))
-        want = {local(k): (wanted(v), v.get('prov:label', ''), v.get('prov:startTime', ''), v.get('prov:endTime', '')) for k, v in d[kind].items()}
+        want = {local(k): (wanted(v), shown(v.get('prov:label', '')), v.get('prov:startTime', ''), v.get('prov:endTime', '')) for k, v in d[kind].items()}
         if got != want:
             k = [k for k in set(got) | set(want) if got.get(k) != want.get(k)][0]
             fail('%s: %s: %s' % (url, k, set(map(str, got.get(k, ()))) ^ set(map(str, want.get(k, ())))))

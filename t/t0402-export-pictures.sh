@@ -40,7 +40,7 @@ thick()
 {
 	jq -r '.objects[] | select(.penwidth == "3") | .label | split("\\n")[0]' "$T/graph.json" | sort -u | tr '\n' ' '
 }
-cmd 0 export -f dot --highlight '/w/top.csv@{1}' && graph && [ "$(thick)" = '@{1} head pipe sort -k 1 in.csv �x??\\" ' ]
+cmd 0 export -f dot --highlight '/w/top.csv@{1}' && graph && [ "$(thick)" = '@{1} head pipe sort -k 1 in.csv �x��\\" ' ]
 check '--highlight: the nodes of the lineage'
 jq -e '[.edges[] | select(.penwidth == "3")] | length == 4' "$T/graph.json" >"$out" 2>"$err" && cmd 0 export -f dot --highlight '/w/top.csv@{1}' 01CCCC && graph && [ "$(thick)" = '' ]
 check '--highlight: its edges; and only what is exported'

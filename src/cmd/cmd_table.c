@@ -177,18 +177,18 @@ static int print_csv(struct table_of *w)
 	buf_printf(&b, "run");
 	for (size_t k = 0; k < w->n; k++) {
 		buf_char(&b, ',');
-		fmt_csv(&b, w->columns[k].name);
+		fmt_csv(&b, w->columns[k].name, true);
 	}
 	buf_printf(&b, "\r\n");
 	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
 		struct run_info info;
 		rc = store_run(w->c->store, w->runs.runs[i].run, &info) < 0 ? -EIO : 0;
-		fmt_csv(&b, info.ulid);
+		fmt_csv(&b, info.ulid, true);
 		for (size_t k = 0; k < w->n; k++) {
 			buf_reset(&cell);
 			put_cell(w, &w->runs.runs[i], &w->columns[k], true, &cell);
 			buf_char(&b, ',');
-			fmt_csv(&b, buf_view(&cell));
+			fmt_csv(&b, buf_view(&cell), true);
 		}
 		buf_printf(&b, "\r\n");
 		fwrite(b.p, 1, b.n, stdout);

@@ -1,5 +1,6 @@
 #include "cmd/fmt.h"
 
+#include "base/unsafe_char.h"
 #include "cmd/utf8.h"
 
 #include <ctype.h>
@@ -15,14 +16,6 @@
 
 /* ---- text ---- */
 
-/* What a terminal might act on or show in the wrong order: C1 controls, line and paragraph separators, marks of
- * direction. */
-static bool is_treacherous(uint32_t c)
-{
-	return (c >= 0x80 && c < 0xa0) || (c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
-}
-
 static char short_escape(uint32_t c)
 {
 	return c == '\\' ? '\\' : c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : 0;
@@ -33,7 +26,7 @@ void fmt_name(struct buf *b, struct str s)
 	for (size_t i = 0; i < s.n;) {
 		uint32_t c;
 		size_t n = utf8_char(s.p + i, s.n - i, &c);
-		if (n && c >= 0x20 && c != 0x7f && c != '\\' && !is_treacherous(c)) {
+		if (n && c != '\\' && !unsafe_char(c)) {
 			buf_add(b, s.p + i, n);
 			i += n;
 			continue;
@@ -77,17 +70,27 @@ void fmt_path(struct buf *b, struct str path)
 	fmt_name(b, path);
 }
 
-void fmt_csv(struct buf *b, struct str s)
+void fmt_csv(struct buf *b, struct str s, bool text)
 {
-	bool quote = false;
+	bool quote = false, formula = text && unsafe_formula(s);
 	for (size_t i = 0; i < s.n; i++)
 		quote |= strchr(",\"\r\n", s.p[i]) != NULL;
 	if (quote)
 		buf_char(b, '"');
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '"')
-			buf_char(b, '"');
-		buf_char(b, s.p[i]);
+	if (formula)
+		buf_char(b, '\'');
+	for (size_t i = 0, n; i < s.n; i += n) {
+		uint32_t c;
+		n = utf8_char(s.p + i, s.n - i, &c);
+		if (n && (!unsafe_char(c) || c == '\n' || c == '\r' || c == '\t')) {
+			if (c == '"')
+				buf_char(b, '"');
+			buf_add(b, s.p + i, n);
+			continue;
+		}
+		n = n ? n : 1;
+		for (size_t k = 0; k < n; k++)
+			buf_printf(b, "\\x%02x", (unsigned char)s.p[i + k]);
 	}
 	if (quote)
 		buf_char(b, '"');
@@ -105,8 +108,8 @@ void fmt_arg(struct buf *b, struct str arg)
 	for (size_t i = 0; i < arg.n;) {
 		uint32_t c;
 		size_t n = utf8_char(arg.p + i, arg.n - i, &c);
-		odd |= !n || c < 0x20 || c == 0x7f || is_treacherous(c);
-		plain &= n && (c >= 0x80 || isalnum((int)c) || strchr("%+,-./:=@_^{}", (int)c));
+		odd |= !n || unsafe_char(c);
+		plain &= n && ((c >= 0x80 && !unsafe_char(c)) || isalnum((int)c) || strchr("%+,-./:=@_^{}", (int)c));
 		i += n ? n : 1;
 	}
 	if (plain) {

@@ -174,7 +174,7 @@ static void put_record(struct out *out, const struct record *d, const struct run
 	if (n > 60)
 		for (n = 57; n > 0 && (text.p[n] & 0xc0) == 0x80; n--)
 			;
-	out_utf8(out, str_n(text.p, n));
+	out_shown(out, str_n(text.p, n));
 	if (n < text.n)
 		out_text(out, "...");
 	out_text(out, "\n\n");

@@ -72,7 +72,7 @@ static void quoted(struct picture *d, struct str s, size_t max, const char *newl
 {
 	struct out clean = out_into(&d->text);
 	buf_reset(&d->text);
-	out_utf8(&clean, s);
+	out_shown(&clean, s);
 	size_t n = 0, at = 0;
 	const char *p = d->text.p, *const end = p + d->text.n;
 	for (const char *q = p; q < end; q++)

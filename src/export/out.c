@@ -1,6 +1,8 @@
 /* out.c - buffered writing and the escapes. */
 #include "export/out.h"
 
+#include "base/unsafe_char.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -136,18 +138,32 @@ bool str_is_utf8(struct str s)
 	return true;
 }
 
-void out_utf8(struct out *o, struct str s)
+/* Bytes of the character at p if it may stand in a text that is not escaped; *ret_next: of what is there. */
+static size_t shown_length(const unsigned char *p, size_t n, size_t *ret_next)
 {
-	for (size_t i = 0, k; i < s.n; i += k ? k : 1) {
-		k = utf8_length((const unsigned char *)s.p + i, s.n - i);
-		out_bytes(o, k ? s.p + i : "\xef\xbf\xbd", k ? k : 3);
+	size_t k = utf8_length(p, n);
+	*ret_next = k ? k : 1;
+	return k && (!unsafe_char(unsafe_decode(p, k)) || *p == '\n' || *p == '\r' || *p == '\t') ? k : 0;
+}
+
+bool str_is_shown(struct str s)
+{
+	for (size_t i = 0, k; i < s.n; i += k)
+		if (!shown_length((const unsigned char *)s.p + i, s.n - i, &k))
+			return false;
+	return true;
+}
+
+void out_shown(struct out *o, struct str s)
+{
+	for (size_t i = 0, k; i < s.n; i += k) {
+		size_t n = shown_length((const unsigned char *)s.p + i, s.n - i, &k);
+		out_bytes(o, n ? s.p + i : "\xef\xbf\xbd", n ? n : 3);
 	}
 }
 
-static bool is_plain(unsigned char c, bool least)
+static bool is_plain(unsigned char c)
 {
-	if (least)
-		return c != '"' && c != '\\' && c != '\n' && c != '\r' && c != '\t';
 	return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
 }
 
@@ -158,12 +174,16 @@ static void escape(struct out *o, struct str s, bool least, bool *ret_exact)
 	bool exact = true;
 	while (p < end) {
 		size_t k = utf8_length(p, (size_t)(end - p));
-		if (k > 1 || (k == 1 && is_plain(*p, least))) {
+		if (k > 1 ? !unsafe_char(unsafe_decode(p, k)) : k == 1 && is_plain(*p)) {
 			p += k;
 			continue;
 		}
 		out_bytes(o, run, (size_t)(p - run));
-		if (!k) {
+		if (k > 1 && !least) {
+			uint32_t c = unsafe_decode(p, k); /* all of these are below U+10000 */
+			char u[] = {'\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15]};
+			out_bytes(o, u, sizeof(u));
+		} else if (!k || k > 1 || (least && !strchr("\"\\\n\r\t", *p))) {
 			out_text(o, "\xef\xbf\xbd");
 			exact = false;
 		} else if (*p == '"' || *p == '\\') {
@@ -179,7 +199,8 @@ static void escape(struct out *o, struct str s, bool least, bool *ret_exact)
 			char u[] = {'\\', 'u', '0', '0', hex[*p >> 4], hex[*p & 15]};
 			out_bytes(o, u, sizeof(u));
 		}
-		run = ++p;
+		p += k ? k : 1;
+		run = p;
 	}
 	out_bytes(o, run, (size_t)(end - run));
 	if (ret_exact)

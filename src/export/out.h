@@ -48,10 +48,13 @@ void out_time(struct out *o, int64_t ns);
  * and with \u for control characters. Bytes that are not UTF-8 become U+FFFD; *ret_exact (may be NULL) says whether
  * there were none. */
 void out_escaped(struct out *o, struct str s, bool *ret_exact);
-/* The same where control characters stand for themselves, but for tabs and ends of lines. */
+/* The same for PROV-N, which has no \u: control characters, but for tabs and ends of lines, and characters of direction
+ * become U+FFFD, too. */
 void out_escaped_least(struct out *o, struct str s, bool *ret_exact);
-/* The text alone, with U+FFFD for bytes that are not UTF-8. */
-void out_utf8(struct out *o, struct str s);
+/* The text alone, for formats without escapes: U+FFFD for bytes that are not UTF-8 and for what unsafe_char.h lists, but
+ * tabs and ends of lines. str_is_shown: nothing in it becomes that. */
+void out_shown(struct out *o, struct str s);
+bool str_is_shown(struct str s);
 bool str_is_utf8(struct str s);
 void out_base64(struct out *o, struct str s);
 /* The items of a list, whether they are packed or stand in an array: for (size_t i = 0, at = 0; list_next(l, &i, &at,

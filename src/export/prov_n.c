@@ -9,7 +9,7 @@ struct notation {
 	struct buf list;
 };
 
-/* PROV-N's strings are SPARQL's without \u: control characters but the end of a line stand as they are. */
+/* PROV-N's strings are SPARQL's without \u, so what may not stand in a text as it is cannot be said there. */
 static void text(struct notation *n, struct str s, bool *ret_exact)
 {
 	out_char(n->out, '"');

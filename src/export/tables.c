@@ -3,6 +3,7 @@
  *
  * An empty field is a value that is not known. In TSV a tab, a line end and a backslash are \t, \n, \r and \\. The last
  * column, base64, is a JSON object of the exact bytes of those texts that are not UTF-8. One walk; nothing is kept. */
+#include "base/unsafe_char.h"
 #include "export/dir.h"
 #include "export/export.h"
 #include "export/jsonw.h"
@@ -50,13 +51,18 @@ static void separator(struct tables *t, struct out *o)
 static void csv_field(struct out *o, struct str s)
 {
 	bool quoted = s.n && (s.p[0] == ' ' || s.p[s.n - 1] == ' ');
+	bool formula = unsafe_formula(s);
 	for (size_t i = 0; !quoted && i < s.n; i++)
 		quoted = s.p[i] == '"' || s.p[i] == ',' || s.p[i] == '\n' || s.p[i] == '\r';
 	if (!quoted) {
+		if (formula)
+			out_char(o, '\'');
 		out_str(o, s);
 		return;
 	}
 	out_char(o, '"');
+	if (formula)
+		out_char(o, '\'');
 	for (size_t i = 0, from = 0; i <= s.n; i++)
 		if (i == s.n || s.p[i] == '"') {
 			out_bytes(o, s.p + from, i - from);
@@ -93,14 +99,14 @@ static void field(struct tables *t, struct out *o, struct str s)
 	(t->tsv ? tsv_field : csv_field)(o, s);
 }
 
-/* A text, made UTF-8 where it is not. Returns whether it was. */
+/* A text, made one that may stand as it is. Returns whether it was. */
 static bool text(struct tables *t, struct out *o, struct str s)
 {
-	bool exact = str_is_utf8(s);
+	bool exact = str_is_shown(s);
 	struct out clean = out_into(&t->list);
 	if (!exact) {
 		buf_reset(&t->list);
-		out_utf8(&clean, s);
+		out_shown(&clean, s);
 		s = buf_view(&t->list);
 	}
 	field(t, o, s);

@@ -3,6 +3,7 @@
  * A relation is a direct triple (a prov:used e), a qualified node, or both of the same things: then it is the one that
  * tells more. All triples are held, 24 bytes each and the words, for a node may be described before or after it is
  * used. */
+#include "base/hash.h"
 #include "base/late.h"
 #include "import/doc.h"
 
@@ -38,6 +39,11 @@ struct property {
 	int which;        /* TIME: 0 start, 1 end, 2 generation, 3 invalidation */
 };
 
+/* Words; iri VEC_NONE: serd knows it. */
+struct prefix {
+	uint32_t name, iri;
+};
+
 struct reader {
 	struct doc *d;
 	const char *name;
@@ -48,6 +54,10 @@ struct reader {
 	bool deep, failed;
 	uint32_t line;
 	SerdEnv *env;
+	/* serd looks through all prefixes for each name, so those of whole names are kept here: words, by the prefix's
+	 * hash. */
+	struct map prefix;
+	VEC(struct prefix) prefixes;
 	char *why; /* serd's message */
 	unsigned why_line, why_column;
 	VEC(struct triple) t;
@@ -103,9 +113,35 @@ static SerdStatus set_base(void *arg, const SerdNode *uri)
 	return serd_env_set_base_uri(((struct reader *)arg)->env, uri);
 }
 
+static struct prefix *find_prefix(struct reader *r, struct str name)
+{
+	uint32_t i = map_get(&r->prefix, hash_str(name));
+	struct prefix *p = i == VEC_NONE ? NULL : &r->prefixes.v[i];
+	return p && p->iri != VEC_NONE && str_eq(doc_str(r->d, p->name), name) ? p : NULL;
+}
+
 static SerdStatus set_prefix(void *arg, const SerdNode *name, const SerdNode *uri)
 {
-	return serd_env_set_prefix(((struct reader *)arg)->env, name, uri);
+	struct reader *r = arg;
+	struct str s = str_n((const char *)name->buf, name->n_bytes);
+	uint64_t h = hash_str(s);
+	uint32_t at = map_get(&r->prefix, h);
+	struct prefix *p = at == VEC_NONE ? NULL : &r->prefixes.v[at];
+	bool whole = uri->type == SERD_URI && serd_uri_string_has_scheme(uri->buf);
+	if (!whole || (p && !str_eq(doc_str(r->d, p->name), s))) {
+		if (p && str_eq(doc_str(r->d, p->name), s))
+			p->iri = VEC_NONE;
+		return serd_env_set_prefix(r->env, name, uri);
+	}
+	if (!p && !((p = vec_add(&r->prefixes)) && map_set(&r->prefix, h, (uint32_t)(r->prefixes.n - 1))))
+		goto failed;
+	p->name = doc_word(r->d, s);
+	p->iri = doc_word(r->d, str_n((const char *)uri->buf, uri->n_bytes));
+	if (p->name != VEC_NONE && p->iri != VEC_NONE)
+		return SERD_SUCCESS;
+failed:
+	r->failed = true;
+	return SERD_ERR_INTERNAL;
 }
 
 /* The word of a whole name, PROV-IO's ones in their one form. */
@@ -127,7 +163,14 @@ static uint32_t node_word(struct reader *r, const SerdNode *n)
 		w = b.failed ? VEC_NONE : doc_word(r->d, buf_view(&b));
 	} else if (n->type == SERD_CURIE) {
 		SerdChunk prefix, rest;
-		if (serd_env_expand(r->env, n, &prefix, &rest) != SERD_SUCCESS) {
+		const char *colon = memchr(n->buf, ':', n->n_bytes);
+		struct prefix *known =
+		    colon ? find_prefix(r, str_n((const char *)n->buf, (size_t)(colon - (const char *)n->buf))) : NULL;
+		if (known) {
+			struct str iri = doc_str(r->d, known->iri);
+			prefix = (SerdChunk){(const uint8_t *)iri.p, iri.n};
+			rest = (SerdChunk){(const uint8_t *)colon + 1, n->n_bytes - (size_t)(colon + 1 - (const char *)n->buf)};
+		} else if (serd_env_expand(r->env, n, &prefix, &rest) != SERD_SUCCESS) {
 			buf_release(&b);
 			if (!r->why && asprintf(&r->why, "the prefix of '%.100s' is not declared", (const char *)n->buf) < 0)
 				r->why = NULL;
@@ -525,6 +568,8 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 			rc = add_subject(&r, s);
 	}
 	serd_env_free(r.env);
+	map_release(&r.prefix);
+	vec_release(&r.prefixes);
 	free(r.why);
 	vec_release(&r.t);
 	table_release(&r.told);

@@ -31,15 +31,22 @@ struct session {
 	struct map file_number;   /* file -> number */
 	struct map domain_number; /* word hash -> number */
 	struct map shadows;       /* process of another session -> number */
+	uint32_t next_key;        /* session with the same hash of its key, VEC_NONE */
+	uint32_t next_run;        /* the next session of the same hash of its run, VEC_NONE */
 };
 
 struct writer {
 	struct told *t;
 	struct buf *out;
 	VEC(struct session) sessions;
+	struct map by_key;              /* hash of host, boot, namespace and run -> the latest session */
+	struct map by_run, by_run_last; /* hash of the run -> its first and latest session */
+	struct map told_runs;           /* hash of a run's id -> the first of the document's runs */
+	uint32_t *told_next;            /* by run: the next one with the same hash */
 	struct buf list, list2, text;
 	struct event_clean clean; /* others may not have redacted what they tell */
-	uint32_t *named; /* by file: the session that says its name */
+	int64_t end;              /* of the latest activity that no run of stemma's made */
+	uint32_t *named;          /* by file: the session that says its name */
 	int error;
 };
 
@@ -101,7 +108,10 @@ static uint64_t emit(struct writer *w, struct session *s, const struct event *ev
 
 static struct session *session_of(struct writer *w, struct str host, struct str boot, uint64_t pidns, struct str run)
 {
-	for (size_t i = 0; i < w->sessions.n; i++) {
+	const uint64_t of_run = hash_str(run), key[] = {pidns, hash_str(host), hash_str(boot), of_run};
+	const uint64_t h = hash_bytes(key, sizeof(key));
+	const uint32_t latest = map_get(&w->by_key, h);
+	for (uint32_t i = latest; i != VEC_NONE; i = w->sessions.v[i].next_key) {
 		struct session *s = &w->sessions.v[i];
 		if (s->pidns == pidns && str_eq(s->host, host) && str_eq(s->boot, boot) && str_eq(s->run, run))
 			return s;
@@ -109,8 +119,19 @@ static struct session *session_of(struct writer *w, struct str host, struct str 
 	struct session *s = vec_add(&w->sessions);
 	if (!s)
 		return NULL;
-	*s = (struct session){.host = host, .boot = boot, .run = run, .pidns = pidns, .began = TIME_NEVER};
-	return s;
+	*s = (struct session){.host = host,
+	                      .boot = boot,
+	                      .run = run,
+	                      .pidns = pidns,
+	                      .began = TIME_NEVER,
+	                      .next_key = latest,
+	                      .next_run = VEC_NONE};
+	const uint32_t at = (uint32_t)(w->sessions.n - 1), before = map_get(&w->by_run_last, of_run);
+	if (before != VEC_NONE)
+		w->sessions.v[before].next_run = at;
+	else if (!map_set(&w->by_run, of_run, at))
+		return NULL;
+	return map_set(&w->by_key, h, at) && map_set(&w->by_run_last, of_run, at) ? s : NULL;
 }
 
 static const struct doc_statement *statement(const struct told *t, const struct told_activity *a)
@@ -650,11 +671,27 @@ static int put_run(struct writer *w, struct session *s, const struct told_run *r
 }
 
 /* Each run by one session: that of its executions on its own host, else one of its own. */
+static int index_runs(struct writer *w)
+{
+	struct told *t = w->t;
+	w->told_next = malloc((t->runs.n + 1) * sizeof(*w->told_next));
+	if (!w->told_next)
+		return told_oom(t);
+	for (uint32_t i = (uint32_t)t->runs.n; i-- > 0;) { /* so that a chain has them in their order */
+		uint64_t h = hash_str(t->runs.v[i].ulid);
+		w->told_next[i] = map_get(&w->told_runs, h);
+		if (!map_set(&w->told_runs, h, i))
+			return told_oom(t);
+	}
+	return 0;
+}
+
 static int put_runs(struct writer *w, size_t session)
 {
 	struct told *t = w->t;
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < t->runs.n; i++) {
+	for (uint32_t i = map_get(&w->told_runs, hash_str(w->sessions.v[session].run)); rc == 0 && i != VEC_NONE;
+	     i = w->told_next[i]) {
 		struct told_run *r = &t->runs.v[i];
 		struct session *s = &w->sessions.v[session];
 		if (r->emitted || !str_eq(s->run, r->ulid) || !str_eq(s->host, told_text(t, &t->d->st.v[r->st], ATTR_host)))
@@ -669,10 +706,7 @@ static int put_runs(struct writer *w, size_t session)
 static void put_document(struct writer *w, struct session *s, struct str id)
 {
 	struct told *t = w->t;
-	int64_t end = TIME_NONE;
-	for (size_t i = 0; i < t->activities.n; i++)
-		if (!t->activities.v[i].own && t->activities.v[i].end > end)
-			end = t->activities.v[i].end;
+	const int64_t end = w->end;
 	const struct str argv[] = {str_of("stemma"), str_of("import"), str_of(t->name)};
 	emit(w, s,
 	     &(struct event){.kind = EVENT_run,
@@ -721,7 +755,7 @@ static void put_sayings(struct writer *w, struct str document)
 		struct str ulid = y->ulid.n ? y->ulid : document;
 		if (process != VEC_NONE)
 			s = &w->sessions.v[t->processes.v[process].session];
-		for (size_t k = 0; !s && k < w->sessions.n; k++)
+		for (uint32_t k = map_get(&w->by_run, hash_str(ulid)); !s && k != VEC_NONE; k = w->sessions.v[k].next_run)
 			s = str_eq(w->sessions.v[k].run, ulid) ? &w->sessions.v[k] : NULL;
 		if (!s || !told_saying(t, y, lists, &ev)) {
 			t->passed++;
@@ -798,14 +832,19 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 	for (size_t i = 0; i < t->activities.n; i++)
 		if (!t->activities.v[i].own && t->activities.v[i].start != TIME_NONE && t->activities.v[i].start < began)
 			began = t->activities.v[i].start;
+	w.end = TIME_NONE;
+	for (size_t i = 0; i < t->activities.n; i++)
+		if (!t->activities.v[i].own && t->activities.v[i].end > w.end)
+			w.end = t->activities.v[i].end;
 	document_id(hash, began, id);
 	struct str document = str_of(id);
 	files_seen(t);
-	int rc = place_processes(&w, document);
+	int rc = index_runs(&w);
+	rc = rc < 0 ? rc : place_processes(&w, document);
 	for (size_t i = 0; rc == 0 && i < t->runs.n; i++) {
 		const struct doc_statement *st = &t->d->st.v[t->runs.v[i].st];
 		bool there = false;
-		for (size_t k = 0; k < w.sessions.n; k++)
+		for (uint32_t k = map_get(&w.by_run, hash_str(t->runs.v[i].ulid)); k != VEC_NONE; k = w.sessions.v[k].next_run)
 			there |= str_eq(w.sessions.v[k].run, t->runs.v[i].ulid) &&
 			         str_eq(w.sessions.v[k].host, told_text(t, st, ATTR_host));
 		struct session *s =
@@ -814,7 +853,7 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 			rc = told_oom(t);
 	}
 	for (size_t i = 0; rc == 0 && i < t->runs.n; i++)
-		for (size_t k = 0; k < w.sessions.n; k++)
+		for (uint32_t k = map_get(&w.by_run, hash_str(t->runs.v[i].ulid)); k != VEC_NONE; k = w.sessions.v[k].next_run)
 			if (str_eq(w.sessions.v[k].run, t->runs.v[i].ulid)) {
 				const struct doc_statement *st = &t->d->st.v[t->runs.v[i].st];
 				w.sessions.v[k].mode = told_text(t, st, ATTR_mode);
@@ -868,6 +907,11 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 	                ? w.sessions.v[0].host
 	                : str_of("prov");
 	vec_release(&w.sessions);
+	map_release(&w.by_key);
+	map_release(&w.by_run);
+	map_release(&w.by_run_last);
+	map_release(&w.told_runs);
+	free(w.told_next);
 	buf_release(&w.list);
 	buf_release(&w.list2);
 	buf_release(&w.text);

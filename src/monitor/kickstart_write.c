@@ -1,3 +1,4 @@
+#include "base/unsafe_char.h"
 #include "monitor/decimal.h"
 #include "monitor/kickstart.h"
 #include "monitor/units.h"
@@ -44,7 +45,7 @@ static void quoted(struct buf *b, const char *s)
 			buf_str(b, str_of(c == '\n' ? "\\n" : "\\t"));
 		} else if (c < 0x20 || (c >= 0x7f && c < 0xa0)) {
 			buf_printf(b, "\\x%02x", (unsigned)c);
-		} else if (c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff) {
+		} else if ((unsafe_char(c) && c >= 0xa0) || c == 0xfffe || c == 0xffff) {
 			buf_printf(b, "\\u%04x", (unsigned)c);
 		} else {
 			buf_add(b, s + i, k);
