@@ -1,6 +1,5 @@
 #include "monitor/jout.h"
 
-#include "base/unsafe_char.h"
 #include "monitor/decimal.h"
 
 #include <stdio.h>
@@ -76,8 +75,8 @@ void jout_text(struct jout *j, struct str s)
 			buf_char(j->b, (char)*p);
 		} else if (*p == '\n' || *p == '\t') {
 			buf_str(j->b, str_of(*p == '\n' ? "\\n" : "\\t"));
-		} else if (unsafe_char(unsafe_decode(p, k))) {
-			buf_printf(j->b, "\\u%04x", (unsigned)unsafe_decode(p, k));
+		} else if (*p < 0x20 || *p == 0x7f) {
+			buf_printf(j->b, "\\u%04x", *p);
 		} else {
 			buf_add(j->b, p, k);
 		}
