@@ -95,6 +95,21 @@ for table in run execution file name; do
 done
 [ $i = 3 ]
 check 'tables'
+# The archive's table has the programs, commands, labels and sets of others' summaries.
+cat >"$T/tasks.py" <<'E2'
+import sys; sys.path.insert(0, sys.argv[1])
+from summaries import *
+words = ['=1+1', '@SUM(A1)', '+1+1', '-2+3', "=cmd|' /C calc'!A0", '\t=1', '\r=1', '\x1b]0;title\x07', '\u202etxt.exe', '\u2066\u200f\ufeff', '\x9b31m', 'a,"b"\nc', '-5', '1e-3', '']
+write([task([word or 'a', word], i, 1, user=word or 'u', label={'sample': word}, cpu_time=2) for i, word in enumerate(words)], sys.stdout)
+E2
+$PYTHON -B "$T/tasks.py" "$here/t" >"$T/tasks.jsonl" 2>"$err" && [ ! -s "$err" ] && cmd 0 archive --submit "$T/tasks.jsonl" --describe '=HYPERLINK("x")' && says "$out" '15 of 15' &&
+	for by in program command shape user label:sample set; do
+		cmd 0 archive --csv --by "$by" wall_time cpu_time && clean csv "$out" && cmd 0 archive --json --by "$by" wall_time && clean json "$out" &&
+			cmd 0 archive --by "$by" wall_time && clean text "$out" || break
+		i=4
+	done
+[ $i = 4 ] && cmd 0 archive --csv --by label:sample wall_time && says "$out" "'=1+1,wall_time,s,1" && says "$out" '-5,wall_time,s,1' && ! grep -q "'-5" "$out"
+check "the archive's tables"
 "$STEMMA" export --formats >"$T/formats" 2>/dev/null
 # shellcheck disable=SC2013 # words
 for format in $(sed 's/[ ,].*//' "$T/formats"); do

@@ -1,6 +1,7 @@
 /* archive_json.c - statistics as JSON and CSV: all numbers in the unit of their figure (s, B, ...). */
 #include "cmd/amount.h"
 #include "cmd/archive.h"
+#include "cmd/fmt.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,17 +73,11 @@ int archive_json(const struct archive *a)
 
 static void csv_field(const char *s)
 {
-	if (!strpbrk(s, ",\"\r\n")) {
-		fputs(s, stdout);
-		return;
-	}
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"')
-			putchar('"');
-		putchar(*s);
-	}
-	putchar('"');
+	struct buf b = {0};
+	fmt_csv(&b, str_of(s), true);
+	if (b.n) /* else there is no memory, either */
+		fwrite(b.p, 1, b.n, stdout);
+	buf_release(&b);
 }
 
 static void csv_value(enum figure_name f, double v)
