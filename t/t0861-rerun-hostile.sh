@@ -104,6 +104,20 @@ check 'it is run in its folder, with the files of the folder that was given'
 [ "$("$STEMMA" log --json | jq -r '.runs[0].id' | cut -c 1-2)" = 01 ] && run=$("$STEMMA" log --json | jq -r '.runs[0].id') && ! grep -q "^$run" "$STEMMA_HOME/marks"
 check 'and what it was then is not marked as own'
 
+# Memory that is kept for what the command says can be made where none may be executable.
+received 11 'echo said >&2; cp in.txt out.txt' "reads = [cwd + '/in.txt']"
+cmd 0 import "$T/theirs"
+if [ "$(id -u)" = 0 ] && [ -e /proc/sys/vm/memfd_noexec ] && unshare -pf true 2>/dev/null; then
+	cat >"$T/noexec.sh" <<'EOF'
+echo 2 >/proc/sys/vm/memfd_noexec && exec "$STEMMA" rerun "$1" --trust --force --from "$2" --in "$3"
+EOF
+	unshare -pf --mount-proc env STEMMA="$STEMMA" sh "$T/noexec.sh" "$(ulid 11)" "$T/in" "$T/noexec" >"$out" 2>"$err" </dev/null
+	is "$T/noexec/out.txt" input && says "$err" '| said' && untouched
+	check 'with vm.memfd_noexec = 2 as well'
+else
+	skip 'with vm.memfd_noexec = 2 as well' 'only root can set it, in a namespace of its own, where the kernel has it'
+fi
+
 # attack NAME SCRIPT [MORE]: the script must not get what it is after. What it could do it says in got.txt.
 n=20
 attack()

@@ -1,6 +1,7 @@
 /* stemma rerun: what a run was made with is looked for and brought together elsewhere, it is run again, and what came
  * out is compared. Nothing is changed where the run was made. */
 #include "base/jail.h"
+#include "base/memfile.h"
 #include "cc/build.h"
 #include "cmd/bench_once.h"
 #include "cmd/diff_view.h"
@@ -240,8 +241,11 @@ static int make_jail(struct again *a)
 	a->env = rerun_environment(a->plan.env, a->plan.own, &a->left_out);
 	if (!a->env || !a->left_out)
 		return STATUS_SELF;
-	if (!a->plan.own && (a->messages = memfd_create("stemma-messages", 0)) < 0)
+	/* Not close-on-exec: what is so is closed in the command's process before confine() is called there. */
+	if (!a->plan.own && ((a->messages = memfile_new("stemma-messages")) < 0 || fcntl(a->messages, F_SETFD, 0) < 0)) {
+		say("cannot keep the command's messages: %s", strerror(a->messages < 0 ? -a->messages : errno));
 		return STATUS_SELF;
+	}
 	if (a->o->unconfined) {
 		say("the command is not confined: it can reach all that you can reach");
 		return 0;
