@@ -54,6 +54,11 @@ for path in paths:
         json.loads(text)
     if kind == 'jsonl':
         [json.loads(line) for line in text.splitlines() if line]
+    if kind == 'tsv' and (path.endswith('tsv') or os.path.isfile(top)):
+        for line in text.split('\n'):
+            for cell in line.split('\t'):
+                if cell[:1] in ('=', '@', '\r') or cell[:1] and cell[:1] in '+-' and not re.fullmatch('[+-]?[0-9.]+(e[+-]?[0-9]+)?', cell):
+                    sys.exit('%s: a formula: %r' % (path, cell))
     if kind == 'csv' and path.endswith('csv') or kind == 'csv' and os.path.isfile(top):
         for row in csv.reader(io.StringIO(text, newline=''), strict=True):
             for cell in row:
@@ -73,6 +78,9 @@ for run in @ @~3 @~8 @~12 @~18 @~21 @~24; do
 		[ ! -s "$out" ] || { clean json "$out" && jq -e . "$out" >"$T/jq" 2>>"$err"; } || i=1
 		[ $i = 0 ] || break 2
 	done
+	"$STEMMA" stat --tsv "$run" >"$out" 2>"$err"
+	question='stat --tsv'
+	clean tsv "$out" || i=1
 	"$STEMMA" diff --html "$run" @~1 >"$out" 2>"$err"
 	clean text "$out" || i=1
 	[ $i = 0 ] || break
@@ -120,6 +128,7 @@ for format in $(sed 's/[ ,].*//' "$T/formats"); do
 	}
 	case $format in
 	*csv*) kind=csv ;;
+	tsv) kind=tsv ;;
 	*json) kind=json ;;
 	*) kind=text ;;
 	esac

@@ -1,3 +1,4 @@
+#include "base/unsafe_char.h"
 #include "cmd/stat.h"
 #include "cmd/stat_when.h"
 
@@ -199,6 +200,11 @@ static void moment(int64_t t)
 		printf("\t%" PRId64, t);
 }
 
+static const char *formula_mark(const struct buf *b)
+{
+	return unsafe_formula(buf_view(b)) ? "'" : "";
+}
+
 int stat_tsv_row(void *cmd, const struct stat_row *row)
 {
 	struct cmd *c = cmd;
@@ -213,8 +219,8 @@ int stat_tsv_row(void *cmd, const struct stat_row *row)
 	r = r < 0 ? r : store_file(c->store, row->file, &f);
 	if (r > 0) {
 		fmt_name(&path, f.path);
-		printf("%s\t%s\t%s\t%s\t%s\t%s", exec.text, b.n ? buf_cstr(&b) : "", f.pub.text, path.n ? buf_cstr(&path) : "",
-		       row->write ? "write" : "read", counted ? term_name(SET_ioapi, (unsigned)row->api) : "?");
+		printf("%s\t%s%s\t%s\t%s%s\t%s\t%s", exec.text, formula_mark(&b), b.n ? buf_cstr(&b) : "", f.pub.text,
+		       formula_mark(&path), path.n ? buf_cstr(&path) : "", row->write ? "write" : "read", counted ? term_name(SET_ioapi, (unsigned)row->api) : "?");
 		number(row->io.calls, counted);
 		bool whole = counted && !row->io.bare;
 		number(row->io.failed, whole);

@@ -1,8 +1,9 @@
 /* tables.c - CSV (RFC 4180) and TSV: a directory of a table each for agents, entities, activities and relations, and
  * csv-metadata.json, which gives every column its type (W3C "CSV on the Web").
  *
- * An empty field is a value that is not known. In TSV a tab, a line end and a backslash are \t, \n, \r and \\. The last
- * column, base64, is a JSON object of the exact bytes of those texts that are not UTF-8. One walk; nothing is kept. */
+ * An empty field is a value that is not known. In TSV a tab, a line end and a backslash are \t, \n, \r and \\. A text
+ * that a spreadsheet would take for a formula has a ' before it. The last column, base64, is a JSON object of the exact
+ * bytes of those texts that are not UTF-8. One walk; nothing is kept. */
 #include "base/unsafe_char.h"
 #include "export/dir.h"
 #include "export/export.h"
@@ -75,6 +76,8 @@ static void csv_field(struct out *o, struct str s)
 
 static void tsv_field(struct out *o, struct str s)
 {
+	if (unsafe_formula(s) && s.p[0] != '\t' && s.p[0] != '\r') /* those two are escaped */
+		out_char(o, '\'');
 	for (size_t i = 0; i < s.n; i++)
 		switch (s.p[i]) {
 		case '\t':
