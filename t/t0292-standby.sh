@@ -134,7 +134,9 @@ elif strace -o "$T/strace" true 2>/dev/null; then
 		kill -9 $p
 		wait $p 2>/dev/null
 		strace -f -o "$T/strace" -e trace=ioctl -e inject=ioctl:signal=SIGKILL:when=$k -p "$w" 2>"$T/attached"
-		if ! grep -q 'killed by SIGKILL' "$T/strace"; then
+		if ! grep -q 'killed by SIGKILL' "$T/strace" && ! [ -e "/proc/$w/stat" ] && same; then
+			good=$((good + 1)) # on a fast machine the job was over before
+		elif ! grep -q 'killed by SIGKILL' "$T/strace"; then
 			echo "round $k: the worker was not killed: $(head -1 "$T/attached")" >>"$T/why"
 		elif same && gone "$s"; then
 			good=$((good + 1))

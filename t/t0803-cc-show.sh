@@ -95,6 +95,6 @@ jq -e '[.things[0].from[] | select(.role == "source") | .path | sub(".*/"; "")] 
 $("$STEMMA" show --json prog)
 END
 check 'records of two logs are one chain'
-seg=$(echo "$STEMMA_HOME"/logs/two/*/*.stl) && size=$(wc -c <"$seg") && head -c $((size - 1200)) "$seg" >"$T/torn" && cp "$T/torn" "$seg" && cmd 0 index --rebuild && cmd 0 sql --csv 'SELECT count(*) FROM build' && cmd 0 fsck
+seg=$(echo "$STEMMA_HOME"/logs/two/*/*.stl) && size=$(wc -c <"$seg") && head -c $((size - 1200)) "$seg" >"$T/torn" && cp "$T/torn" "$seg" && cmd 0 index --rebuild && cmd 0 sql --csv 'SELECT count(*) FROM build' && cmd 1 fsck && grep -q 'lacks a part that was lost' "$err" "$out"
 check 'a log that was cut off'
 finish

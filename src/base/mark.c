@@ -102,13 +102,20 @@ static int make_key(const char *folder, const char *path, unsigned char ret[KEY]
 	return rc;
 }
 
+/* A home that does not exist is not made: HOME may be a name that means "none". */
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static int get_key(bool make, unsigned char ret[KEY])
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	struct buf folder = {0}, path = {0};
 	if (state && *state == '/')
 		buf_printf(&folder, "%s/stemma", state);
-	else if (home && *home == '/')
+	else if (home && *home == '/' && is_folder(home))
 		buf_printf(&folder, "%s/.local/state/stemma", home);
 	else
 		return -ENOENT;

@@ -756,7 +756,7 @@ CASE(c_strict)
 	say("forbidden", await(pid));
 }
 
-#ifdef PR_SET_SYSCALL_USER_DISPATCH
+#if defined(PR_SET_SYSCALL_USER_DISPATCH) && defined(__x86_64__)
 static volatile char selector;
 static volatile long dispatched;
 

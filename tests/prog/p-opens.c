@@ -478,7 +478,7 @@ static void cancelled(void)
 /* Forbids itself the call by which the C library does not open; musl opens by open, glibc by openat. */
 static void forbid(bool old)
 {
-#ifdef __GLIBC__
+#if defined(__GLIBC__) && defined(SYS_open)
 	enum { NOT_USED = SYS_open };
 #else
 	enum { NOT_USED = SYS_openat };

@@ -99,6 +99,14 @@ static void take_signals(void *arg)
 		forward(k, &si);
 }
 
+void keeper_stop_self(void)
+{
+	sigset_t pending;
+	if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT))
+		return;
+	raise(SIGSTOP);
+}
+
 /* ---- after the worker's death ---- */
 
 static bool keep_on(void *arg)
@@ -112,7 +120,7 @@ static bool keep_on(void *arg)
 		if (pid != k->control->root)
 			continue;
 		if (WIFSTOPPED(status)) {
-			raise(SIGSTOP);
+			keeper_stop_self();
 		} else {
 			k->control->status = status;
 			k->control->ended = 1;
@@ -291,7 +299,7 @@ static void reap_adopted(struct keeper *k)
 	int status;
 	pid_t root = k->control->root;
 	if (waitid(P_PID, (id_t)root, &si, WSTOPPED | WNOHANG) == 0 && si.si_pid == root)
-		raise(SIGSTOP);
+		keeper_stop_self();
 	if (!k->control->reaped && wait4(root, &status, WNOHANG, &used) == root && !WIFSTOPPED(status)) {
 		k->control->status = status;
 		k->used = used;
@@ -463,7 +471,7 @@ bool keeper_wait(struct keeper *k)
 			let_go(k);
 		take_signals(k);
 		if (stopped_at_start(k))
-			raise(SIGSTOP); /* as the worker has us do later */
+			keeper_stop_self(); /* as the worker has us do later */
 		/* The command may have stopped the worker before that had told us that it is started. */
 		if (n == 0 && standstill_look(&still, k->control, k->worker) && k->listener >= 0)
 			standstill_serve(&still, k->control, k->worker, k->listener, take_signals, k);

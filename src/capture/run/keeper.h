@@ -57,5 +57,8 @@ void keeper_say_end(struct sup *s, int status);
 int keeper_receive(int sock, int *ret_word);
 /* The wall clock, ns since 1970. */
 int64_t keeper_clock(void);
+/* Stops as the command has, so that the shell takes the terminal back. Not where the signal to go on is pending: a stop
+ * would take that away. All signals are blocked. */
+void keeper_stop_self(void);
 
 #endif

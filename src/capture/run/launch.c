@@ -211,7 +211,7 @@ static int run_bare(const struct keeper *k, int *ret_status)
 		}
 		if (WIFSTOPPED(status)) {
 			if (got == pid)
-				raise(SIGSTOP); /* the shell that waits for us takes the terminal back */
+				keeper_stop_self(); /* the shell that waits for us takes the terminal back */
 			got = 0;
 			continue;
 		}
