@@ -10,7 +10,7 @@ enum name_sort { NAME_none, NAME_strong, NAME_some, NAME_path, NAME_random, NAME
 enum name_sort name_sort(struct str name);
 /* Is a value with a name of this sort one? NAME_strong: every one but an empty one and a variable of a script. */
 bool name_sort_hides(enum name_sort sort, struct str value);
-/* Is this value of this name one? Also a key of a service, and what looks drawn by lot as the value of an option. */
+/* Is this value of this name one? Also a key of a service, and a random-looking value of an option. */
 bool name_hides(struct str name, struct str value);
 /* Only letters and digits (and + / = _ % -), at least so many, both of them there. */
 bool name_looks_random(struct str v, size_t least);
