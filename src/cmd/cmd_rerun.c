@@ -580,7 +580,7 @@ static int show_json(const struct again *a)
 static void show_received(const struct again *a)
 {
 	struct buf b = {0};
-	buf_str(&b, str_of("this record is not your own, of this machine: it names "));
+	buf_str(&b, str_of("this record is not your own: you did not make it on this machine; it names "));
 	fmt_name(&b, str_of(*a->plan.user ? a->plan.user : "nobody"));
 	buf_str(&b, str_of(" on "));
 	fmt_name(&b, str_of(*a->plan.host ? a->plan.host : "an unknown host"));

@@ -94,7 +94,7 @@ int cmd_stop(struct cmd *c, const struct opts_stop *o)
 	}
 	if (!s.wanted) {
 		if (!s.found)
-			say("no run of yours goes on here");
+			say("no run of yours is being recorded here");
 		return STATUS_OK;
 	}
 	if (s.found > 1) {
@@ -102,7 +102,7 @@ int cmd_stop(struct cmd *c, const struct opts_stop *o)
 		return STATUS_USAGE;
 	}
 	if (!s.found) {
-		say("no run '%s' of yours goes on here, or it began less than a moment ago", s.wanted);
+		say("no run '%s' of yours is being recorded here, or it has only just begun", s.wanted);
 		return STATUS_NOTHING;
 	}
 	int rc = send(&s, o->force ? SIGKILL : SIGTERM);

@@ -598,7 +598,7 @@ static int go(struct job *j)
 		return lacks ? STATUS_USAGE : STATUS_OK;
 	for (int k = 0; k < 2; k++)
 		if (j->needs[k] && rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1) {
-			say("%c is not run again: the record is not your own, of this machine, and whoever wrote it chose the "
+			say("%c is not run again: you did not make the record on this machine, and whoever wrote it chose the "
 			    "commands",
 			    "AB"[k]);
 			say_hint("stemma rerun --trust runs such a run, confined");

@@ -138,9 +138,9 @@ static void find_caps(struct tracer *t)
 	                                        : "the kernel has no tracepoint for it: who uses one is not told");
 	add_cap(&t->caps, "users", t->users >= 0,
 	        t->users >= 0
-	            ? "who goes on as another user is told, by the kernel's process connector"
-	            : "the process connector is not to be had: who goes on as another user is told when it executes "
-	              "a program or starts another process");
+	            ? "changes of a process's user are seen at once, by the kernel's process connector"
+	            : "there is no process connector: a change of a process's user is seen when it executes a program "
+	              "or starts another process");
 	if (t->watch) {
 		const char *why = "there is no file system to watch";
 		bool watched = false;
