@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 
-/* Is told of each secret: its family (of tokens.def, else password, address, key, header or drawn) and its bytes. */
+/* Is told of each secret: its family (of tokens.def, else password, address, key or header) and its bytes. */
 struct redact_watch {
 	void (*found)(void *arg, const char *family, struct str secret);
 	void *arg;
