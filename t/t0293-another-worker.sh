@@ -225,4 +225,47 @@ events "$T/home" "$T/events"
 grep -q '"reason":1\b.*code of a recorder' "$T/events" || made out x
 [ $status = 0 ] && [ ! -s "$T/why" ]
 result $? "opens by code of the dead worker are seen, or said to be missing" "$T/why"
+
+# What had confined itself shares no memory with the next worker either: that does not know of it.
+cat >"$T/confined.py" <<'END'
+import ctypes, os, re, struct, time
+libc = ctypes.CDLL(None)
+code = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0x7fff0000))  # allow all
+prog = ctypes.create_string_buffer(struct.pack('HxxxxxxQ', 1, ctypes.addressof(code)))
+arg = ctypes.c_ulong
+assert libc.prctl(38, arg(1), arg(0), arg(0), arg(0)) == 0
+assert libc.prctl(22, arg(2), arg(ctypes.addressof(prog)), arg(0), arg(0)) == 0
+def shared():
+    return set(re.findall(r'(\d+)\s+/memfd:stemma', open('/proc/self/maps').read()))
+def look(who):
+    for i in range(400):
+        os.close(os.open(f'f{i}', os.O_RDONLY))
+    if shared() - before:  # what it has of the dead worker's, nobody else has
+        open('shared-' + who, 'w').close()
+for i in range(400):
+    open(f'f{i}', 'w').close()
+before = shared()
+open('ready', 'w').close()
+while not os.path.exists('go'):
+    time.sleep(0.02)
+look('itself')
+pid = os.fork()
+if pid == 0:
+    look('child')
+    os._exit(0)
+os.waitpid(pid, 0)
+END
+export STEMMA_INJECT=always
+begin -- "$PYTHON" -S "$T/confined.py"
+unset STEMMA_INJECT
+w=$(worker $p)
+await "$D/ready"
+kill -9 "$w"
+taken 1
+: >"$D/go"
+wait $p
+status=$?
+(cd "$D" && find . -name "shared-*") >"$T/shared"
+[ $status = 0 ] && [ ! -s "$T/shared" ]
+result $? "what had confined itself shares no memory with the next worker" "$T/shared"
 finish

@@ -99,6 +99,7 @@ struct log_writer {
 	_Atomic bool asleep, stop;
 	_Atomic bool writing; /* a thread of this process writes the queue */
 	bool alone;           /* no thread could be started */
+	bool quiet;           /* none is to be */
 	uint64_t taken_full;  /* what had been taken from the queue when it was full last */
 };
 
@@ -452,7 +453,7 @@ static void *write_behind(void *arg)
 /* The queue is written, by the writing thread if there can be one. */
 static void wake(struct log_writer *w)
 {
-	if (w->started == 0 && !w->alone) {
+	if (w->started == 0 && !w->alone && !w->quiet) {
 		pthread_attr_t attr;
 		sigset_t all, before;
 		sigfillset(&all);
@@ -688,6 +689,11 @@ int log_writer_flush(struct log_writer *w)
 void log_writer_behind(struct log_writer *w)
 {
 	w->sh->queues = true;
+}
+
+void log_writer_quiet(struct log_writer *w, bool quiet)
+{
+	w->quiet = quiet;
 }
 
 int log_writer_settle(struct log_writer *w)

@@ -62,6 +62,9 @@ int log_writer_sync(struct log_writer *w);
 int log_writer_seal(struct log_writer *w);
 /* From now on, in this process and in those that it forks, other threads do the writing. */
 void log_writer_behind(struct log_writer *w);
+/* Behind: whether this process, and those that it forks, start no thread that writes. Frames are taken from the queue
+ * by one process at a time: with two, a frame could be dropped that neither has written. Not after a flush. */
+void log_writer_quiet(struct log_writer *w, bool quiet);
 /* Behind: writes what is in the queue, unless a thread of this process is at that. By any thread; waits for the disk.
  */
 void log_writer_write(struct log_writer *w);

@@ -5,6 +5,7 @@
 #include "event/log_format.h"
 #include "event/log_queue.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -551,6 +552,56 @@ static void test_behind(void **state)
 	log_reader_close(r);
 }
 
+static unsigned threads(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	unsigned n = 0;
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+/* A process that is to leave the writing to another one starts no thread that takes frames from the queue, however many
+ * there are. */
+static void test_behind_quiet(void **state)
+{
+	(void)state;
+	struct disk d;
+	struct log_writer *w = writer_on_pipe(&d);
+	const unsigned before = threads();
+	log_writer_quiet(w, true);
+	for (uint64_t i = 1; i <= 50000; i++) {
+		add(w, i, i + 1);
+		if (i % 1000 == 0)
+			assert_int_equal(log_writer_flush(w), 0);
+	}
+	assert_true(log_writer_waiting(w) > 100000);
+	assert_int_equal(threads(), before);
+	/* The one that it forks writes. */
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		log_writer_quiet(w, false);
+		_exit(log_writer_flush(w) < 0 || threads() != 2);
+	}
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	thaw(&d);
+	assert_int_equal(log_writer_close(w), 0); /* by itself, where nobody else does */
+	all_read(&d);
+	struct tally t = {.max = 50001, .seen = calloc(1, 50001)};
+	struct log_reader *r = reader_on(in_dir("behind.stl"));
+	read_all(r, &t);
+	assert_int_equal(t.gaps, 0);
+	for (uint64_t i = 1; i <= 50000; i++)
+		assert_true(t.seen[i] >= 1);
+	free(t.seen);
+	log_reader_close(r);
+}
+
 /* The writer is killed while the disk stands still: who takes over writes what it left, when the disk goes on. */
 static void test_behind_killed(void **state)
 {
@@ -680,12 +731,12 @@ int main(void)
 	if (dir_make() != 0)
 		return 1;
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_write_read),   cmocka_unit_test(test_sizes),
-	    cmocka_unit_test(test_lost_is_told), cmocka_unit_test(test_killed),
-	    cmocka_unit_test(test_stepped),      cmocka_unit_test(test_file_limit),
-	    cmocka_unit_test(test_full_disk),    cmocka_unit_test(test_limited_at_the_end),
-	    cmocka_unit_test(test_behind),       cmocka_unit_test(test_behind_killed),
-	    cmocka_unit_test(test_behind_full),
+	    cmocka_unit_test(test_write_read),    cmocka_unit_test(test_sizes),
+	    cmocka_unit_test(test_lost_is_told),  cmocka_unit_test(test_killed),
+	    cmocka_unit_test(test_stepped),       cmocka_unit_test(test_file_limit),
+	    cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_limited_at_the_end),
+	    cmocka_unit_test(test_behind),        cmocka_unit_test(test_behind_quiet),
+	    cmocka_unit_test(test_behind_killed), cmocka_unit_test(test_behind_full),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	dir_remove();

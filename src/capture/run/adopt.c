@@ -210,10 +210,14 @@ _Noreturn void worker_adopt(struct worker *w, int listener, int64_t died)
 	(void)!chdir("/");
 	umask(077);
 	s->self = getpid();
+	log_writer_quiet(s->log, false);
 	s->listener = listener;
 	s->root = w->control->root;
 	s->observer = NULL;
 	s->adopted = true;
+	/* Which processes had confined themselves is not known any more, and a Landlock domain does not show in /proc: so
+	 * each that lives, and what it forks, counts as one that has, and shares no memory with this process. */
+	s->any_confined = true;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->guard = guard_new(w->control, w->keeper);
 	w->stood[0] = w->stood[1] = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE);

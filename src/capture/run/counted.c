@@ -1,5 +1,5 @@
-#include "capture/run/counted_int.h"
 #include "base/memfile.h"
+#include "capture/run/counted_int.h"
 #include "capture/run/graft.h"
 #include "capture/run/guard.h"
 #include "capture/run/libraries.h"
@@ -816,7 +816,7 @@ static void mark_partial(struct proc *p, const struct task *k, unsigned tries, u
  * none. */
 static int give_table(struct sup *s, const struct proc *p, bool begins, const struct notify_slot *slot, void **ret)
 {
-	int fd = p->pid == s->root && graft_is_plain(p->pid, begins) ? opens_free_number(p) : -1;
+	int fd = p->pid == s->root && !p->confined && graft_is_plain(p->pid, begins) ? opens_free_number(p) : -1;
 	int memfd = fd < 0 ? -1 : memfile_sealed("stemma", TABLE_SIZE);
 	if (memfd < 0)
 		return -1;

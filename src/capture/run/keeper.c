@@ -87,7 +87,8 @@ static void forward(struct keeper *k, const struct signalfd_siginfo *si)
 		usleep(1000);
 	}
 	k->mine[sig] = k->control->got[sig];
-	if (!__atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE))
+	/* Once its end was seen it may have been waited for, and its number be another process's. */
+	if (!__atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE) && !__atomic_load_n(&k->control->seen, __ATOMIC_ACQUIRE))
 		kill(root, (int)sig);
 }
 
@@ -109,6 +110,13 @@ void keeper_stop_self(void)
 
 /* ---- after the worker's death ---- */
 
+/* It has ended and was waited for: its number may be another process's from here on. */
+static void lose_standby(struct keeper *k)
+{
+	k->standby = -ESRCH;
+	__atomic_store_n(&k->control->standby, 0, __ATOMIC_RELEASE);
+}
+
 static bool keep_on(void *arg)
 {
 	struct keeper *k = arg;
@@ -117,6 +125,8 @@ static bool keep_on(void *arg)
 	take_signals(k);
 	struct rusage used;
 	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &used)) > 0) {
+		if (pid == k->standby)
+			lose_standby(k);
 		if (pid != k->control->root)
 			continue;
 		if (WIFSTOPPED(status)) {
@@ -212,6 +222,7 @@ static void keep_in_background(struct keeper *k)
 	bool dead = !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE), mine = dead && k->worker_alive;
 	if (mine) {
 		log_writer_takeover(s->log);
+		log_writer_quiet(s->log, false);
 		say_death(k);
 		sup_flush(s); /* another thread writes: the calls do not wait for the disk */
 	}
@@ -312,7 +323,7 @@ static void reap_adopted(struct keeper *k)
 		if (si.si_pid == k->worker || si.si_pid == root || waitpid(si.si_pid, NULL, WNOHANG) < 0)
 			break;
 		if (si.si_pid == k->standby)
-			k->standby = -ESRCH;
+			lose_standby(k);
 	}
 }
 
@@ -434,7 +445,7 @@ static bool take_over(struct keeper *k)
 		say_session_end(s);
 	else
 		keeper_say_end(s, k->control->status);
-	k->unwritten = !scribe_await(scribe, s, k->control);
+	k->unwritten = !scribe_await(scribe, s, k->control, not_its, sizeof(not_its) / sizeof(not_its[0]));
 	struct pollfd p = {.fd = k->listener};
 	if (k->listener >= 0 && poll(&p, 1, 0) == 0) /* others live on, and are not to fail for want of an answer */
 		keep_in_background(k);

@@ -586,8 +586,9 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 			o->say(note);
 		return run_bare(&k, ret_status);
 	}
-	/* Nobody who has calls to answer waits for the disk. */
+	/* Nobody who has calls to answer waits for the disk. This process adds, and a process that it forks writes. */
 	log_writer_behind(s->log);
+	log_writer_quiet(s->log, true);
 	if (o->place) {
 		struct stat st;
 		memcpy(o->place->run, s->run, sizeof(o->place->run));
@@ -651,6 +652,7 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	k.worker = fork();
 	if (k.worker == 0) {
 		s->self = getpid();
+		log_writer_quiet(s->log, false);
 		close(pair[0]);
 		close(k.life[0]);
 		if (k.memory >= 0)

@@ -24,8 +24,8 @@ bool scribe_killed(pid_t pid)
 	return state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
 }
 
-/* A process that has nothing of the user's open. 0 in it. */
-static pid_t fork_scribe(void)
+/* A process that has nothing of the user's open, nor the n descriptors of not_its. 0 in it. */
+static pid_t fork_scribe(const int *not_its, size_t n)
 {
 	pid_t pid = fork();
 	if (pid != 0)
@@ -35,6 +35,10 @@ static pid_t fork_scribe(void)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; null >= 0 && i < 3; i++)
 		dup2(null, i);
+	/* Who sees by them that nobody is left to answer must see that. */
+	for (size_t i = 0; i < n; i++)
+		if (not_its[i] >= 0)
+			close(not_its[i]);
 	return 0;
 }
 
@@ -42,13 +46,9 @@ pid_t scribe_start(struct sup *s, struct control *control, const int *not_its, s
 {
 	const pid_t keeper = getpid();
 	log_writer_seal(s->log);
-	pid_t pid = fork_scribe();
+	pid_t pid = fork_scribe(not_its, n);
 	if (pid != 0)
 		return pid;
-	/* Who sees by them that nobody is left to answer must see that. */
-	for (size_t i = 0; i < n; i++)
-		if (not_its[i] >= 0)
-			close(not_its[i]);
 	for (bool last = false; !last;) {
 		last = __atomic_load_n(&control->closing, __ATOMIC_ACQUIRE) || getppid() != keeper;
 		log_writer_settle(s->log);
@@ -60,12 +60,12 @@ pid_t scribe_start(struct sup *s, struct control *control, const int *not_its, s
 	_exit(0);
 }
 
-bool scribe_await(pid_t scribe, struct sup *s, struct control *control)
+bool scribe_await(pid_t scribe, struct sup *s, struct control *control, const int *not_its, size_t n)
 {
 	log_writer_seal(s->log);
 	__atomic_store_n(&control->closing, 1, __ATOMIC_RELEASE);
 	/* What tells of the end was said here: it is written by a process that has it, after the other one has ended. */
-	pid_t last = scribe > 0 ? fork_scribe() : -1;
+	pid_t last = scribe > 0 ? fork_scribe(not_its, n) : -1;
 	if (last == 0) {
 		while (!scribe_killed(scribe))
 			usleep(1000);

@@ -16,7 +16,8 @@ bool scribe_killed(pid_t pid);
  * writes. */
 pid_t scribe_start(struct sup *s, struct control *control, const int *not_its, size_t n);
 /* All has been said; s->log is no longer there after it. Waits until it is written, for two seconds at most. False: it
- * is not yet, and will be when the disk goes on. control->log says what became of it. */
-bool scribe_await(pid_t scribe, struct sup *s, struct control *control);
+ * is not yet, and will be when the disk goes on. control->log says what became of it. not_its: as above, for another
+ * process that it starts. */
+bool scribe_await(pid_t scribe, struct sup *s, struct control *control, const int *not_its, size_t n);
 
 #endif
