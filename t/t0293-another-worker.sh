@@ -226,22 +226,31 @@ grep -q '"reason":1\b.*code of a recorder' "$T/events" || made out x
 [ $status = 0 ] && [ ! -s "$T/why" ]
 result $? "opens by code of the dead worker are seen, or said to be missing" "$T/why"
 
-# What had confined itself shares no memory with the next worker either: that does not know of it.
+# What had confined itself shares no memory with the next worker either: that does not know of it, and a Landlock domain does
+# not show in /proc. Where there is no Landlock, root is confined by chroot.
 cat >"$T/confined.py" <<'END'
 import ctypes, os, re, struct, time
 libc = ctypes.CDLL(None)
-code = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0x7fff0000))  # allow all
-prog = ctypes.create_string_buffer(struct.pack('HxxxxxxQ', 1, ctypes.addressof(code)))
-arg = ctypes.c_ulong
-assert libc.prctl(38, arg(1), arg(0), arg(0), arg(0)) == 0
-assert libc.prctl(22, arg(2), arg(ctypes.addressof(prog)), arg(0), arg(0)) == 0
+def raw(number, *args):
+    return libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) for a in args])
 def shared():
     return set(re.findall(r'(\d+)\s+/memfd:stemma', open('/proc/self/maps').read()))
+def confine():
+    attr = ctypes.create_string_buffer(struct.pack('Q', 1 << 6))  # MAKE_CHAR: all else stays allowed
+    libc.prctl(38, *[ctypes.c_ulong(a) for a in (1, 0, 0, 0)])
+    fd = raw(444, ctypes.addressof(attr), 8, 0)
+    if fd >= 0 and raw(446, fd, 0) == 0:
+        os.close(fd)
+    elif os.getuid() == 0:
+        os.chroot('/')
+    else:
+        open('cannot', 'w').close()
 def look(who):
-    for i in range(400):
-        os.close(os.open(f'f{i}', os.O_RDONLY))
+    for i in range(800):
+        os.close(os.open(f'f{i % 400}', os.O_RDONLY))
     if shared() - before:  # what it has of the dead worker's, nobody else has
         open('shared-' + who, 'w').close()
+confine()
 for i in range(400):
     open(f'f{i}', 'w').close()
 before = shared()
@@ -255,9 +264,7 @@ if pid == 0:
     os._exit(0)
 os.waitpid(pid, 0)
 END
-export STEMMA_INJECT=always
 begin -- "$PYTHON" -S "$T/confined.py"
-unset STEMMA_INJECT
 w=$(worker $p)
 await "$D/ready"
 kill -9 "$w"
@@ -266,6 +273,10 @@ taken 1
 wait $p
 status=$?
 (cd "$D" && find . -name "shared-*") >"$T/shared"
-[ $status = 0 ] && [ ! -s "$T/shared" ]
-result $? "what had confined itself shares no memory with the next worker" "$T/shared"
+if [ -e "$D/cannot" ]; then
+	skip_ "what had confined itself shares no memory with the next worker" "no Landlock"
+else
+	[ $status = 0 ] && [ ! -s "$T/shared" ]
+	result $? "what had confined itself shares no memory with the next worker" "$T/shared"
+fi
 finish
