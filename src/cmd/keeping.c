@@ -89,6 +89,15 @@ static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
 		say("what is left could not be sealed again, so stemma trust --verify will find it changed: %s", err.text);
 }
 
+/* What a rewrite of segments could not look into: bytes that were damaged, and blocks of a newer version. */
+static void say_unread(uint64_t damaged, uint64_t newer)
+{
+	if (damaged)
+		say("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)damaged);
+	if (newer)
+		say("%llu blocks of a newer stemma could not be looked into and are still there", (unsigned long long)newer);
+}
+
 int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_options *o, struct keep_cut_stats *ret)
 {
 	struct err err = {0};
@@ -102,11 +111,7 @@ int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_option
 	keep_logs_close(l);
 	if (r < 0)
 		return say_err(&err, STATUS_SELF);
-	if (ret->damaged)
-		say("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)ret->damaged);
-	if (ret->newer)
-		say("%llu blocks of a newer stemma could not be looked into and are still there",
-		    (unsigned long long)ret->newer);
+	say_unread(ret->damaged, ret->newer);
 	int status = o->dry_run || !ret->segments ? STATUS_OK : keeping_index(c);
 	uint64_t copies = 0;
 	if (status == STATUS_OK && !o->dry_run && ret->segments) {
@@ -131,11 +136,7 @@ int keeping_secrets(struct cmd *c, struct keep_logs *l, const struct keep_secret
 	keep_logs_close(l);
 	if (r < 0)
 		return say_err(&err, STATUS_SELF);
-	if (ret->damaged)
-		say("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)ret->damaged);
-	if (ret->newer)
-		say("%llu blocks of a newer stemma could not be looked into and are still there",
-		    (unsigned long long)ret->newer);
+	say_unread(ret->damaged, ret->newer);
 	return ret->segments ? keeping_index(c) : STATUS_OK;
 }
 
