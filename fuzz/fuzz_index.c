@@ -1,8 +1,8 @@
 /* An index of any bytes: it is read, or refused; nothing is read beyond what there is.
  *
  * The index is one that is made here from a small log, and an input what is changed in it: an offset (3 bytes,
- * little-endian, modulo the file's size) and a byte, again and again. It is opened as one that the daemon hands over, for
- * those pages have no checksums that would refuse it first. */
+ * little-endian, modulo the file's size) and a byte, again and again. It is opened as one that the daemon hands over,
+ * for those pages have no checksums that would refuse it first. */
 #include "event/log_writer.h"
 #include "store/dump.h"
 
@@ -33,15 +33,22 @@ static void write_log(const char *path)
 	struct str argv[] = {str_of("sort"), str_of("in")};
 	must(fd >= 0 && log_writer_fdopen(fd, 7, &err, &w) == 0);
 	struct event events[] = {
-	    {.kind = EVENT_session, .session = {.run = str_of("01AAAAAAAAAAAAAAAAAAAAAAAA"), .host = str_of("h"), .boot = str_of("b"), .pidns = 1}},
+	    {.kind = EVENT_session,
+	     .session =
+	         {.run = str_of("01AAAAAAAAAAAAAAAAAAAAAAAA"), .host = str_of("h"), .boot = str_of("b"), .pidns = 1}},
 	    {.kind = EVENT_domain, .domain = {.num = 1, .name = str_of("uuid:1"), .type = str_of("ext4")}},
-	    {.kind = EVENT_run, .run = {.id = str_of("01AAAAAAAAAAAAAAAAAAAAAAAA"), .argv = {.items = argv, .count = 2}, .cwd = str_of("/w")}},
+	    {.kind = EVENT_run,
+	     .run = {.id = str_of("01AAAAAAAAAAAAAAAAAAAAAAAA"), .argv = {.items = argv, .count = 2}, .cwd = str_of("/w")}},
 	    {.kind = EVENT_process, .proc = 1, .process = {.pid = 9, .started = 5}},
-	    {.kind = EVENT_file, .file = {.num = 1, .kind = TERM_kind_regular, .domain = 1, .ino = 4, .path = str_of("/w/in")}},
-	    {.kind = EVENT_file, .file = {.num = 2, .kind = TERM_kind_regular, .domain = 1, .ino = 5, .path = str_of("/w/out")}},
+	    {.kind = EVENT_file,
+	     .file = {.num = 1, .kind = TERM_kind_regular, .domain = 1, .ino = 4, .path = str_of("/w/in")}},
+	    {.kind = EVENT_file,
+	     .file = {.num = 2, .kind = TERM_kind_regular, .domain = 1, .ino = 5, .path = str_of("/w/out")}},
 	    {.kind = EVENT_exec, .proc = 1, .exec = {.n = 1, .argv = {.items = argv, .count = 2}, .cwd = str_of("/w")}},
 	    {.kind = EVENT_access, .proc = 1, .access = {.file = 1, .mode = ACCESS_READ, .via = TERM_via_data, .sure = 1}},
-	    {.kind = EVENT_access, .proc = 1, .access = {.file = 2, .mode = ACCESS_WRITE | ACCESS_CREATE, .via = TERM_via_data, .sure = 1}},
+	    {.kind = EVENT_access,
+	     .proc = 1,
+	     .access = {.file = 2, .mode = ACCESS_WRITE | ACCESS_CREATE, .via = TERM_via_data, .sure = 1}},
 	    {.kind = EVENT_gap, .gap = {.reason = TERM_gap_lost, .count = 1, .text = str_of("why")}},
 	    {.kind = EVENT_exit, .proc = 1, .exit = {.ending = TERM_ending_exited}},
 	    {.kind = EVENT_session_end},

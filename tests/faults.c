@@ -5,9 +5,8 @@
  *   FAULTS_AT=N         this one fails (from 1; 0 or absent: none)
  *   FAULTS_KIND=WORD    enomem, eio, enospc, eintr or short: how; a call that cannot fail so is not counted
  *   FAULTS_LASTS=1      all that come after it fail, too
- *   FAULTS_TRACE=FILE   appends what is done to files below FAULTS_UNDER, in order: a line each, and the bytes of a write:
- *                       W PATH OFFSET N, T PATH SIZE, C PATH, D PATH, R OLD NEW, L OLD NEW, U PATH, S PATH; names must
- *                       have no blanks
+ *   FAULTS_TRACE=FILE   appends what is done to files below FAULTS_UNDER, in order: a line each, and the bytes of a
+ * write: W PATH OFFSET N, T PATH SIZE, C PATH, D PATH, R OLD NEW, L OLD NEW, U PATH, S PATH; names must have no blanks
  *
  * Calls that are counted: malloc, calloc, realloc; open, read, write, ftruncate, fallocate, fsync, close, mmap, rename,
  * link, unlink, mkdir and their kin. */
@@ -93,7 +92,8 @@ static bool path_of(int fd, char ret[PATH_MAX])
 		return false;
 	ret[n] = '\0';
 	ret[strcspn(ret, " ")] = '\0'; /* "/x/#123 (deleted)": a file that has no name */
-	return strncmp(ret, under, strlen(under)) == 0 || (strlen(ret) + 1 == strlen(under) && !strncmp(ret, under, strlen(ret)));
+	return strncmp(ret, under, strlen(under)) == 0 ||
+	       (strlen(ret) + 1 == strlen(under) && !strncmp(ret, under, strlen(ret)));
 }
 
 static bool path_at(int dir, const char *name, char ret[PATH_MAX])
@@ -185,7 +185,7 @@ static int open_any(int dir, const char *name, int flags, mode_t mode)
 }
 #define MODE_OF(flags, mode)                                                                                           \
 	mode_t mode = 0;                                                                                                   \
-	if ((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE) {                                                     \
+	if ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE) {                                                         \
 		va_list ap;                                                                                                    \
 		va_start(ap, flags);                                                                                           \
 		mode = va_arg(ap, mode_t);                                                                                     \
@@ -303,7 +303,9 @@ int fallocate(int fd, int mode, off_t from, off_t n)
 }
 int posix_fallocate(int fd, off_t from, off_t n)
 {
-	return fails(CAN(IO) | CAN(INTERRUPTED) | CAN(FULL)) ? errno : syscall(SYS_fallocate, fd, 0, from, n) < 0 ? errno : 0;
+	return fails(CAN(IO) | CAN(INTERRUPTED) | CAN(FULL)) ? errno
+	       : syscall(SYS_fallocate, fd, 0, from, n) < 0  ? errno
+	                                                     : 0;
 }
 
 static int sync_any(int fd, long number)

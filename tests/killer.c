@@ -2,12 +2,12 @@
  *
  *     killer VICTIM K REPORT COMMAND...
  *
- * VICTIM: worker, keeper, both (after the K-th call of the victim's, of both of theirs; all threads count). K 0: nobody is
- * killed. REPORT is written: "worker N keeper M standby S killed B": the calls that were made, whether there was a
+ * VICTIM: worker, keeper, both (after the K-th call of the victim's, of both of theirs; all threads count). K 0: nobody
+ * is killed. REPORT is written: "worker N keeper M standby S killed B": the calls that were made, whether there was a
  * standby when it came to the kill, and whether it did. Ends with the status of COMMAND, 128 + signal if one killed it.
  *
- * The recorder is traced; the command of the run and the standby are let go of before they are their programs. After the
- * kill nobody is traced any more. */
+ * The recorder is traced; the command of the run and the standby are let go of before they are their programs. After
+ * the kill nobody is traced any more. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -99,9 +99,9 @@ int main(int argc, char **argv)
 			struct tracee *child = tracee_of((pid_t)born);
 			t = tracee_of(tid);
 			child->process = event == PTRACE_EVENT_CLONE ? t->process : child->tid;
-			child->role = event == PTRACE_EVENT_CLONE                        ? t->role
+			child->role = event == PTRACE_EVENT_CLONE                       ? t->role
 			              : t->role == KEEPER && event == PTRACE_EVENT_FORK ? WORKER
-			                                                                 : OTHER;
+			                                                                : OTHER;
 			if (child->role == WORKER && event == PTRACE_EVENT_FORK)
 				worker = child->tid;
 			standby |= t->role == KEEPER && event == PTRACE_EVENT_VFORK;

@@ -2,11 +2,11 @@
 
 #include "base/fileid.h"
 #include "base/procfs.h"
-#include "redact/redact.h"
 #include "cc/compiler.h"
 #include "cc/files.h"
 #include "cc/git.h"
 #include "keep/write.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -166,8 +166,8 @@ static void check_standby(struct report *r)
 	}
 	standby_each(count_standby, &s);
 	if (s.n)
-		snprintf(now, sizeof(now), "%u run%s %s one now, %sprocess %d", s.n, s.n > 1 ? "s" : "", s.n > 1 ? "have" : "has",
-		         s.n > 1 ? "among them " : "", s.first);
+		snprintf(now, sizeof(now), "%u run%s %s one now, %sprocess %d", s.n, s.n > 1 ? "s" : "",
+		         s.n > 1 ? "have" : "has", s.n > 1 ? "among them " : "", s.first);
 	check(r, "standby", GOOD, "lets a job's calls go on if its recorder is killed; %s", now);
 }
 

@@ -153,7 +153,8 @@ void doctor_h5py(struct buf *ret)
 	char line[128];
 	FILE *f = popen(
 	    /* Not from the working folder, where python3 -c looks first: somebody else may have made it. */
-	    "timeout 10 python3 -c 'import sys; sys.path = [p for p in sys.path if p]; import h5py; print(\"h5py\", h5py.__version__, \"with\", h5py.version.hdf5_version)' "
+	    "timeout 10 python3 -c 'import sys; sys.path = [p for p in sys.path if p]; import h5py; print(\"h5py\", "
+	    "h5py.__version__, \"with\", h5py.version.hdf5_version)' "
 	    "2>/dev/null </dev/null",
 	    "re");
 	if (f && fgets(line, sizeof(line), f) && !strncmp(line, "h5py ", 5)) {

@@ -14,9 +14,9 @@ void fmt_name(struct buf *b, struct str s);
 void fmt_source(struct buf *b, struct str s);
 /* A path: below the working directory relative to it, then as fmt_name. */
 void fmt_path(struct buf *b, struct str path);
-/* A field of comma-separated values (RFC 4180). Control characters but tabs and line ends, characters of direction and bytes
- * that are no text are escaped as \x1b, and backslashes are their own. With text, what a spreadsheet would take for a formula
- * gets a ' before it. */
+/* A field of comma-separated values (RFC 4180). Control characters but tabs and line ends, characters of direction and
+ * bytes that are no text are escaped as \x1b, and backslashes are their own. With text, what a spreadsheet would take
+ * for a formula gets a ' before it. */
 void fmt_csv(struct buf *b, struct str s, bool text);
 /* path@{n} */
 void fmt_version(struct buf *b, struct str path, uint64_t n);

@@ -10,8 +10,8 @@
 /* Takes out what o says, of the logs that l holds (released in any case), and makes the index again. The status, and it
  * was said. */
 int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_options *o, struct keep_cut_stats *ret);
-/* Searches the logs that l holds (released in any case) for secrets; where they are taken out, makes the index again. The
- * status, and it was said. */
+/* Searches the logs that l holds (released in any case) for secrets; where they are taken out, makes the index again.
+ * The status, and it was said. */
 int keeping_secrets(struct cmd *c, struct keep_logs *l, const struct keep_secrets_options *o,
                     struct keep_secrets_stats *ret);
 /* "12 events of 1 run, 2 segments written anew, 3.4 KiB less" */

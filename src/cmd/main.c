@@ -110,7 +110,9 @@ static int run_command(const struct command *command, int argc, char **argv, con
 	}
 	options_defaults(command, &c.config, opts);
 	const char *sync = config_get(&c.config, CONFIG_sync);
-	log_writer_sync_when = !strcmp(sync, "frame") ? LOG_SYNC_FRAME : !strcmp(sync, "end") ? LOG_SYNC_END : LOG_SYNC_NEVER;
+	log_writer_sync_when = !strcmp(sync, "frame") ? LOG_SYNC_FRAME
+	                       : !strcmp(sync, "end") ? LOG_SYNC_END
+	                                              : LOG_SYNC_NEVER;
 	if (calls[command - commands] != call_run &&
 	    !compiles) /* which write nothing there, and is not to wait for a locale's files */
 		look_at_output(&c);

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define AGAIN "STEMMA_MENDED" /* set in the second process: a disk that damages what is written must not start a third */
-#define UNWRITTEN '\xff'      /* no text has this byte */
+#define AGAIN                                                                                                          \
+	"STEMMA_MENDED"      /* set in the second process: a disk that damages what is written must not start a third */
+#define UNWRITTEN '\xff' /* no text has this byte */
 
 static char **arguments;
 static bool second;

@@ -1,9 +1,10 @@
 /* mend.h - a question that meets a damaged page of the index is asked again, of an index made anew from the logs.
  *
- * A page's checksum is looked at when it is first read (store/pages.h), which may be in the middle of an answer. Nothing
- * of that has been printed then, for standard output is held back until it is long: the program removes the index and
- * starts itself again with the same arguments. If some was printed, it says that the answer is not whole and ends with
- * 125. Commands that change the record, and those that print by other ways, have all pages checked before they begin. */
+ * A page's checksum is looked at when it is first read (store/pages.h), which may be in the middle of an answer.
+ * Nothing of that has been printed then, for standard output is held back until it is long: the program removes the
+ * index and starts itself again with the same arguments. If some was printed, it says that the answer is not whole and
+ * ends with 125. Commands that change the record, and those that print by other ways, have all pages checked before
+ * they begin. */
 #ifndef STEMMA_CMD_MEND_H
 #define STEMMA_CMD_MEND_H
 

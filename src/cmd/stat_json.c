@@ -220,7 +220,8 @@ int stat_tsv_row(void *cmd, const struct stat_row *row)
 	if (r > 0) {
 		fmt_name(&path, f.path);
 		printf("%s\t%s%s\t%s\t%s%s\t%s\t%s", exec.text, formula_mark(&b), b.n ? buf_cstr(&b) : "", f.pub.text,
-		       formula_mark(&path), path.n ? buf_cstr(&path) : "", row->write ? "write" : "read", counted ? term_name(SET_ioapi, (unsigned)row->api) : "?");
+		       formula_mark(&path), path.n ? buf_cstr(&path) : "", row->write ? "write" : "read",
+		       counted ? term_name(SET_ioapi, (unsigned)row->api) : "?");
 		number(row->io.calls, counted);
 		bool whole = counted && !row->io.bare;
 		number(row->io.failed, whole);

@@ -1,12 +1,12 @@
 /* control.h - the daemon's side of the socket (request.h): who asks is told by the kernel, and nobody can keep it busy.
  *
  * Bounds: CONTROL_OPEN connections at once, CONTROL_USER of one account (accounts.h); one question a connection, which
- * has to come within CONTROL_WAIT seconds; CONTROL_ACCEPTS connections a second of everybody, and what is above waits in
- * the kernel for the next (each costs 10 us, and a loop can make twenty thousand a second); CONTROL_RATE questions a
- * second of one account; ANSWERS processes that bring a store up to date, ANSWERS_USER of one account and only one where
- * half of them are at work. What is above is answered "busy". A process that answers ends when its asker has closed the
- * connection, when its time is over, and with the daemon. Descriptors that are sent are refused where the kernel can
- * (SO_PASSRIGHTS, Linux 6.16). One thread, nothing here waits. */
+ * has to come within CONTROL_WAIT seconds; CONTROL_ACCEPTS connections a second of everybody, and what is above waits
+ * in the kernel for the next (each costs 10 us, and a loop can make twenty thousand a second); CONTROL_RATE questions a
+ * second of one account; ANSWERS processes that bring a store up to date, ANSWERS_USER of one account and only one
+ * where half of them are at work. What is above is answered "busy". A process that answers ends when its asker has
+ * closed the connection, when its time is over, and with the daemon. Descriptors that are sent are refused where the
+ * kernel can (SO_PASSRIGHTS, Linux 6.16). One thread, nothing here waits. */
 #ifndef STEMMA_DAEMON_CONTROL_H
 #define STEMMA_DAEMON_CONTROL_H
 

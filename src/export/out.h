@@ -51,8 +51,8 @@ void out_escaped(struct out *o, struct str s, bool *ret_exact);
 /* The same for PROV-N, which has no \u: control characters, but for tabs and ends of lines, and characters of direction
  * become U+FFFD, too. */
 void out_escaped_least(struct out *o, struct str s, bool *ret_exact);
-/* The text alone, for formats without escapes: U+FFFD for bytes that are not UTF-8 and for what unsafe_char.h lists, but
- * tabs and ends of lines. str_is_shown: nothing in it becomes that. */
+/* The text alone, for formats without escapes: U+FFFD for bytes that are not UTF-8 and for what unsafe_char.h lists,
+ * but tabs and ends of lines. str_is_shown: nothing in it becomes that. */
 void out_shown(struct out *o, struct str s);
 bool str_is_shown(struct str s);
 bool str_is_utf8(struct str s);

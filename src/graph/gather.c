@@ -68,8 +68,8 @@ static int add_holes(struct gather *w, uint32_t segment, uint64_t from, uint64_t
 	return 0;
 }
 
-/* What is no whole frame at the end may still be written: then its header is whole and bytes are missing behind it. Else
- * it is damaged. */
+/* What is no whole frame at the end may still be written: then its header is whole and bytes are missing behind it.
+ * Else it is damaged. */
 static int add_tail(struct gather *w, uint32_t segment, uint64_t from, uint64_t n)
 {
 	struct log_frame h;

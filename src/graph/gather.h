@@ -2,7 +2,8 @@
  * events once and in order (facts.h).
  *
  * Segments are scanned frame by frame first (only checksums), then each session is decoded: frames of a session may lie
- * in several segments, be there twice, or be missing: the numbers of a session's frames show the latter (gsession.missing). One segment is open at a time. Damage is counted, never fatal. */
+ * in several segments, be there twice, or be missing: the numbers of a session's frames show the latter
+ * (gsession.missing). One segment is open at a time. Damage is counted, never fatal. */
 #ifndef STEMMA_GRAPH_GATHER_H
 #define STEMMA_GRAPH_GATHER_H
 

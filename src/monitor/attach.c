@@ -1,6 +1,6 @@
 /* Watching a process that is there already: queries only (level 1). */
-#include "redact/redact.h"
 #include "monitor/monitor_int.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
-#include "redact/redact.h"
 #include "base/memfile.h"
 #include "event/event.h"
 #include "monitor/monitor_int.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <signal.h>

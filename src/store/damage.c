@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct damages {
-	struct damage_rows rows;    /* those that concern anything */
+	struct damage_rows rows; /* those that concern anything */
 	struct store_damage counts;
 };
 
@@ -130,8 +130,7 @@ bool damage_concerns(struct store *s, uint64_t number, bool ended, struct str in
 		return true;
 	for (size_t i = 0; i < d->rows.n; i++) {
 		const struct damage_row *r = &d->rows.v[i];
-		if (r->session ? r->session == number
-		               : (r->kind == DAMAGE_HOLE || !ended) && lies_in(info, r->segment))
+		if (r->session ? r->session == number : (r->kind == DAMAGE_HOLE || !ended) && lies_in(info, r->segment))
 			return true;
 	}
 	return false;

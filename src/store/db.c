@@ -261,7 +261,8 @@ static int open_db(struct store *s, const char *path, bool write, bool fresh, st
 	}
 	sqlite3_extended_result_codes(s->db, 1);
 	sqlite3_busy_timeout(s->db, 60000);
-	rc = exec_sql(s, "PRAGMA page_size = " STRING(PAGE_BYTES) "; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
+	rc = exec_sql(
+	    s, "PRAGMA page_size = " STRING(PAGE_BYTES) "; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;", err);
 	int reserved = PAGE_RESERVED; /* of a new file; an older one stays as it is */
 	if (rc == 0 && write && vfs)
 		sqlite3_file_control(s->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
@@ -452,7 +453,8 @@ const struct ssession *store_session(struct store *s, uint64_t id)
 		struct ssession *slot = vec_add(&s->sessions);
 		if (slot && varint_get(&p, end, &v.host) && varint_get(&p, end, &v.boot) && varint_get(&p, end, &v.pidns) &&
 		    varint_get(&p, end, &v.run) && varint_get(&p, end, &v.tool) && varint_get(&p, end, &v.mode) &&
-		    varint_get(&p, end, &last) && varint_get(&p, end, &flags) && map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
+		    varint_get(&p, end, &last) && varint_get(&p, end, &flags) &&
+		    map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
 			v.gaps = flags & 4;
 			v.damaged = damage_concerns(s, v.number, flags & 1, info);
 			*slot = v;

@@ -190,7 +190,7 @@ static int index_now(struct store *s, const struct store_index_options *o, struc
 	               .err = err,
 	               .o = o,
 	               .tombs = tombs,
-	            .before = before,
+	               .before = before,
 	               .file_blocks.table = BLOCK_FILE,
 	               .process_blocks.table = BLOCK_PROCESS};
 	int rc = transaction(s, SQL_begin, err);

@@ -112,7 +112,8 @@ struct ix {
 	struct ids *tombs; /* sessions that do not count; what is found more is added */
 	struct store_index_stats stats;
 	bool fresh; /* the store was empty: nothing to look up */
-	const struct damage_rows *before; /* DAMAGE_SESSION: how far each session was known by the index that this one replaces */
+	const struct damage_rows
+	    *before; /* DAMAGE_SESSION: how far each session was known by the index that this one replaces */
 
 	VEC(struct ix_segment) segments;
 	VEC(struct ix_session) sessions; /* beside g.sessions; the first n_new are read now */

@@ -18,7 +18,7 @@
 
 struct pages_file {
 	sqlite3_file base;
-	sqlite3_file *real; /* just behind this */
+	sqlite3_file *real;  /* just behind this */
 	unsigned char *room; /* a page */
 	unsigned char *seen; /* bits of the mapped pages that were checked */
 	uint64_t n_seen;     /* pages that it has bits for */

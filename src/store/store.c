@@ -183,7 +183,8 @@ int store_turn(struct store *s, bool replace)
 	return fd;
 }
 
-/* A name that was given or taken stays so after a power loss: else an index that tells of forgotten runs could come back. */
+/* A name that was given or taken stays so after a power loss: else an index that tells of forgotten runs could come
+ * back. */
 static void sync_dir_of(const char *path)
 {
 	char dir[4096];

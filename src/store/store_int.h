@@ -88,8 +88,8 @@ struct store {
 	struct buf scratch, scratch2;
 	struct damages *damages; /* damage.c; NULL: not read yet */
 	struct reader *reader;   /* read.h */
-	bool viewing;          /* between store_view_begin and _end: rows do not change */
-	unsigned view_blocks;  /* of each table, that the view keeps */
+	bool viewing;            /* between store_view_begin and _end: rows do not change */
+	unsigned view_blocks;    /* of each table, that the view keeps */
 };
 void store_reader_free(struct store *s);
 
@@ -242,8 +242,8 @@ size_t tombs_filter(const struct ids *tombs, struct gather *w);
 /* ---- damage.c: what is missing in the logs ---- */
 
 enum damage_kind {
-	DAMAGE_HOLE, /* bytes of a segment, from start to stop, and the session that they name, or 0 */
-	DAMAGE_TAIL, /* the same, at its end */
+	DAMAGE_HOLE,    /* bytes of a segment, from start to stop, and the session that they name, or 0 */
+	DAMAGE_TAIL,    /* the same, at its end */
 	DAMAGE_SESSION, /* frames of the session are missing, of which seqs up to stop are known to have been there */
 };
 struct damage_row {

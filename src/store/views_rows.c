@@ -453,7 +453,8 @@ void views_gaps(struct cursor *c)
 		const struct ssession *session = store_session(c->s, c->unit);
 		c->failed |= read_session_gaps(c->s, c->unit, session_gap, c) < 0;
 		if (session && session->damaged)
-			add_gap(c, 0, session->run, &(struct pproc_gap){.reason = TERM_gap_damaged, .from = TIME_NONE, .time = TIME_NONE});
+			add_gap(c, 0, session->run,
+			        &(struct pproc_gap){.reason = TERM_gap_damaged, .from = TIME_NONE, .time = TIME_NONE});
 		return;
 	}
 	struct process_view *v = &c->reader->a;

@@ -1,8 +1,8 @@
 #include "trust/machine.h"
 
 #include "base/buf.h"
-#include "redact/redact.h"
 #include "event/env.h"
+#include "redact/redact.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 #include "trust/record.h"
 
 #include "base/fileid.h"
-#include "redact/redact.h"
 #include "cc/build.h"
 #include "graph/vec.h"
 #include "keep/write.h"
+#include "redact/redact.h"
 #include "trust/kept.h"
 
 #include <errno.h>

@@ -13,8 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the code lies in every program that has it, in a page of its own. The kernel gives no program an address there unasked, nor do the
- * shadows of the sanitizers or the heaps of Go, Java and LuaJIT lie there. The filter knows it (trap/filter.c). */
+/* Where the code lies in every program that has it, in a page of its own. The kernel gives no program an address there
+ * unasked, nor do the shadows of the sanitizers or the heaps of Go, Java and LuaJIT lie there. The filter knows it
+ * (trap/filter.c). */
 #define OPENS_PAGE 0x2f7374650000ull
 #define OPENS_PAGE_SIZE 4096
 /* Flags with which an open is not one of these: all that could change a file or make one. */

@@ -1,6 +1,6 @@
 /* What programs said through stemma/app.h, and the ranks' library of MPI, as events. */
-#include "redact/redact.h"
 #include "capture/run/super.h"
+#include "redact/redact.h"
 
 #include <stdlib.h>
 

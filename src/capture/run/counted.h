@@ -20,8 +20,8 @@ void counted_after(struct sup *s, struct proc *p, const struct trap *t);
 /* Puts the code into the process that counted_after chose (s->graft_pid). Its stop has not been answered: go(arg) does
  * that, once, when it is sure to stop again right behind the call. slot: its stop. */
 void counted_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
-/* p is about to change its user, root or namespaces, or to confine itself: what it counts is in its own memory from here
- * on, and no longer in memory that the recorder has, too. At a stop of its own. */
+/* p is about to change its user, root or namespaces, or to confine itself: what it counts is in its own memory from
+ * here on, and no longer in memory that the recorder has, too. At a stop of its own. */
 void counted_confine(struct sup *s, struct proc *p);
 /* The open number of p's is of this file, as was found later. */
 void counted_created(struct proc *p, uint64_t open, const struct file *f);

@@ -2,8 +2,8 @@
 #include "capture/run/counted.h"
 #include "capture/run/inside.h"
 #include "capture/run/opens.h"
-#include "redact/redact.h"
 #include "event/env.h"
+#include "redact/redact.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -689,7 +689,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	else if (log_note(k.control, o->home))
 		*ret_note = log_note(k.control, o->home);
 	else if (k.unwritten)
-		*ret_note = "the record is not complete yet: a file system does not answer; it is completed when the file system answers again";
+		*ret_note = "the record is not complete yet: a file system does not answer; it is completed when the file "
+		            "system answers again";
 	else if (k.control->few)
 		*ret_note = "some of this run could not be recorded: too few file descriptors (ulimit -n)";
 	else if (c->loses && (k.control->gaps & 1u << TERM_gap_privilege_lost))

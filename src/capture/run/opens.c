@@ -36,7 +36,7 @@
 #define HABITS 64
 #define HABIT_OPENS 150 /* of a process; the code is paid for by 30 to 50 stops */
 #define HABIT_AFTER 12  /* a program's loader opens some, at other places */
-#define CHILD_AFTER 24 /* stops after which a forked child is given a log: what giving it costs */
+#define CHILD_AFTER 24  /* stops after which a forked child is given a log: what giving it costs */
 
 /* What is known of a process that has the code. */
 struct logging {
@@ -760,7 +760,8 @@ static bool has_room(const struct proc *p)
  * namespaces, by a program that is set-user-id. */
 static bool may_graft(struct sup *s, struct proc *p)
 {
-	if (p->inject_tries >= TRIES || !s->guard || p->unguarded || !has_room(p) || !make_logs(s) || free_log(s->opens) < 0)
+	if (p->inject_tries >= TRIES || !s->guard || p->unguarded || !has_room(p) || !make_logs(s) ||
+	    free_log(s->opens) < 0)
 		return false;
 	p->confined = !rights_are_ours(p->pid);
 	return !p->confined;

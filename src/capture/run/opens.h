@@ -1,9 +1,9 @@
 /* opens.h - opens that a program makes by the recorder's code, without a stop, and writes down (doc/opens.md). Internal
  * to capture/run.
  *
- * Each program has a log of its own, in memory that it shares with the recorder and nobody else: not with other programs
- * of the run, and not with its forked children. Whatever is in it is copied before it is looked at. Logs are read before
- * any stop is looked at, so that everything logged is older than what that call does.
+ * Each program has a log of its own, in memory that it shares with the recorder and nobody else: not with other
+ * programs of the run, and not with its forked children. Whatever is in it is copied before it is looked at. Logs are
+ * read before any stop is looked at, so that everything logged is older than what that call does.
  *
  * Cost: 0.3 to 0.5 ms once a program that has stopped often, or a forked child of it that has; then about 1 µs of the
  * recorder's an open, beside the running program, and 100 ns where a path is opened again between two readings. */

@@ -26,7 +26,8 @@ static bool same_namespace(pid_t pid, const char *name)
 
 bool rights_are_ours(pid_t pid)
 {
-	static const char *const lines[] = {"\nUid:", "\nGid:", "\nGroups:", "\nCapInh:", "\nCapPrm:", "\nCapEff:", "\nCapBnd:"};
+	static const char *const lines[] = {
+	    "\nUid:", "\nGid:", "\nGroups:", "\nCapInh:", "\nCapPrm:", "\nCapEff:", "\nCapBnd:"};
 	static const char *const namespaces[] = {"user", "pid", "mnt", "net"};
 	char path[32], ours[4096], theirs[4096];
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);

@@ -94,12 +94,12 @@ struct run_options {
 	const struct run_observer *observer; /* NULL: nobody watches */
 	bool stay; /* for the observer's sake: it has to hear of the end even where another run records the command */
 	enum run_orphans orphans;
-	/* Called in the command's process, before the exec; NULL: nothing is. Not 0: the command is not run, and fails as one
-	 * that cannot be executed. */
+	/* Called in the command's process, before the exec; NULL: nothing is. Not 0: the command is not run, and fails as
+	 * one that cannot be executed. */
 	int (*confine)(void *arg);
 	void *confine_arg;
-	bool received; /* the command is somebody else's: the run is not marked as the user's own (base/mark.h) */
-	struct run_place *place;       /* filled in where it is recorded; NULL: nobody asks */
+	bool received;           /* the command is somebody else's: the run is not marked as the user's own (base/mark.h) */
+	struct run_place *place; /* filled in where it is recorded; NULL: nobody asks */
 	void (*say)(const char *line); /* what the user should know before the command starts; NULL: nothing */
 };
 

@@ -1,6 +1,6 @@
 /* What a process under --capture=safe has open, and what becomes of it in the log. */
-#include "redact/redact.h"
 #include "capture/run/safe_int.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* What only the kernel can tell of the job under --capture=safe: who has ended, and who runs without saying anything.
  */
 #include "base/io.h"
-#include "redact/redact.h"
 #include "capture/run/safe_int.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* Processes under --capture=safe, their programs, and their ends. */
 #include "base/io.h"
 #include "capture/run/inside.h"
-#include "redact/redact.h"
 #include "capture/run/safe_int.h"
+#include "redact/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>

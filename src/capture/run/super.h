@@ -244,7 +244,7 @@ struct proc {
 	unsigned open_stops, inject_tries;
 	unsigned other_stops; /* opens by neither its C library nor its loader */
 	uint64_t loader;      /* where its loader lies; 0 not looked, 1 nowhere */
-	bool confined;        /* it has changed its user, root or namespaces, or confined itself: no memory is shared with it */
+	bool confined; /* it has changed its user, root or namespaces, or confined itself: no memory is shared with it */
 	struct jobserver jobserver;
 	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
 	bool run_root;          /* the nested run ends with it */
@@ -343,8 +343,8 @@ struct sup {
 	uint64_t graft_code, graft_table; /* of what counts in it; 0 nothing */
 	bool injects;                     /* programs may */
 	unsigned inject_after;            /* stops to open a file to read */
-	bool any_confined;                /* a process has confined itself; then one whose parent is not known may be its child */
-	struct opens_logs *opens;         /* NULL: none does */
+	bool any_confined;        /* a process has confined itself; then one whose parent is not known may be its child */
+	struct opens_logs *opens; /* NULL: none does */
 	bool reading_opens;
 	struct libraries *libraries; /* NULL: none met */
 	struct images *images;       /* NULL: nobody asks for them */
