@@ -1,5 +1,5 @@
 #!/bin/sh
-# t0010-tools.sh TOOLS - the house's own tools: layers, set-up, the counting of test points.
+# t0010-tools.sh TOOLS - the house's own tools: layers, figures of the source, set-up, the counting of test points.
 set -u
 
 tools=$1
@@ -69,6 +69,105 @@ rmdir "$tree/src/odd"
 echo 'src/gone/  nothing there' >>"$tree/doc/ARCHITECTURE.md"
 says 1 'lists src/gone, which is not there' "$tools/check-layers" "$tree"
 check 'a folder of the list that is not there is found'
+
+# ---- house
+
+src=$tmp/house
+mkdir -p "$src/one" "$src/two"
+cat >"$src/one/a.c" <<'END'
+/* A comment
+ *
+ * of two lines. */
+#define TWICE(a) if (a) { if (a && a) {
+struct add { int a; };
+static const int (*table[])(int) = {0};
+static int add(int a) // behind code
+{
+	const char *text = "if (a) { && /* none */";
+	char sign = '{';
+#ifdef ONE
+	if (a) {
+#else
+	if (a && a) {
+#endif
+		return a ? 1 : text[0] == sign;
+	}
+	for (;;) {
+		switch (a) {
+		case 1: break;
+		case 2: do { a--; } while (a || !a); break;
+		default: break;
+		}
+	}
+}
+__attribute__((noreturn, format(printf, 1, 2))) void one_out(const char *format, ...) __attribute__((cold));
+__attribute__((noreturn, format(printf, 1, 2))) void one_out(const char *format, ...)
+{
+	for (;;) {}
+}
+static void (*one_handler(int signal))(int)
+{
+	return 0;
+}
+SEC("tp") int on_open(void *context) { return 0; }
+int BPF_PROG(on_close, void *context) { return 0; }
+END
+{ printf 'int main(void)\n{\n'; for i in $(seq 15); do echo "	if ($i) return $i;"; done
+	for i in $(seq 46); do echo; done; echo '}'; } >"$src/two/a.c"
+printf 'static int add(void) { return 0; }\nint two_b(void) { return 0; }\n' >"$src/two/b.c"
+printf 'static int add(void) { return 0; }\nint main(void) { return 0; }\n' >"$src/two/c.c"
+for i in $(seq 701); do echo; done >"$src/two/large.h"
+# shellcheck disable=SC2317 # called by name
+house()
+{ # WANTED LINES, OPTION...
+	want=$1
+	shift
+	"$tools/house" "$@" "$src" >"$tmp/out" 2>&1
+	status=$?
+	printf '%b' "$want" >"$tmp/wanted"
+	cmp -s "$tmp/wanted" "$tmp/out" && [ $status = 0 ]
+}
+house '64 main two/a.c:1\n' --list long
+check 'functions that are long'
+house '16 main two/a.c:1\n' --list complex
+check 'functions of many branches'
+house '3 add one/a.c two/b.c two/c.c\n' --list shared && house '3 add one/a.c two/b.c two/c.c\n' --list words
+check 'names of more than one file, main apart'
+house '701 two/large.h\n' --list files && house '2 a.c one/a.c two/a.c\n' --list same && house '' --list folders
+check 'files that are large, and that have one name'
+"$tools/house" --json "$src" >"$tmp/out" && jq -e '.functions == 10 and .functions_shared == 3 and .comment_lines == 4 and
+	.functions_long == 1 and .functions_complex == 1 and .functions_long_percent == 10' "$tmp/out" >/dev/null
+check 'figures: 10 functions in strange clothes'
+python3 -c "
+import importlib.machinery, importlib.util, sys
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader('house', sys.argv[1])
+house = importlib.util.module_from_spec(importlib.util.spec_from_loader('house', loader))
+loader.exec_module(house)
+print(*(f'{f.name} {f.mccabe} {f.line} {f.lines}' for f in house.Source(sys.argv[2], 'a.c').functions), sep='; ')
+" "$tools/house" "$src/one/a.c" >"$tmp/out"
+echo 'add 10 7 19; one_out 2 27 4; one_handler 1 31 4; on_open 1 35 1; on_close 1 36 1' | cmp -s - "$tmp/out"
+check 'each function with its branches and lines'
+if command -v pmccabe >/dev/null; then # of both branches of an #if it counts one
+	pmccabe "$src/one/a.c" "$src/two/a.c" 2>/dev/null | cut -f 2,6 | sed -n 's/\t.* \(add\|main\)$/ \1/p' >"$tmp/out"
+	printf '8 add\n16 main\n' | cmp -s - "$tmp/out"
+	check 'pmccabe counts the same'
+fi
+
+printf '# of names\nadd\n' >"$tmp/names"
+house '' --check --names "$tmp/names"
+check 'a name of one word in three files may stay if it is listed'
+echo '# of names' >"$tmp/names"
+says 1 'add: a name of one word, defined in 3 files (one/a.c, two/b.c, two/c.c)' "$tools/house" --check --names "$tmp/names" "$src"
+check 'a new one is an error'
+printf '# of names\nadd\nput\n' >"$tmp/names"
+says 1 'put: stands in names and need not any more' "$tools/house" --check --names "$tmp/names" "$src"
+check 'and so is a listed one that is no more'
+rm "$src/two/c.c"
+says 0 '2 names less, 0 left' "$tools/house" --shorten --names "$tmp/names" "$src" && [ "$(cat "$tmp/names")" = '# of names' ]
+check 'the list is made shorter on demand'
+says 1 'no sources' "$tools/house" "$tmp/nothing"
+check 'a folder without sources is not clean'
 
 # ---- setup: with its own list of packages, and an apt-get and id of the test's own
 
