@@ -409,6 +409,38 @@ dump 0 && says "$T/log" /root/private /root/helper /root/unsure && says_not "$T/
 check "... the user before sees what it did up to then, and what its helper does still, and nothing from then on"
 sed 's/^\(file lo=25 .*\)$/\1/; s/^user t=30 pid=200 uid=1000/&\nfile lo=25 hi=35 pid=200 uid=1000 ops=open,closer path=\/root\/late ino=45 size=9 mtime=-5000 nexec=1/' "$T/service" | sim && dump 1000 && says_not "$T/log" /root/ && dump 0 && says "$T/log" /root/late
 check "... what may have been before is the user's before"
+# setpriv, runuser and the like change the user and then execute what the job is.
+launcher()
+{ # PROGRAM,ARGUMENT...: what it executes, as a user of its own
+	echo "$login"
+	echo "alive t=0 pid=60 ppid=1 exe=/bin/bash argv=-bash uid=0 ino=3 cwd=/root"
+	echo "fork t=10 pid=200 ppid=60 uid=0"
+	echo "exec t=12 pid=200 uid=0 exe=/bin/setpriv ino=4 argv=setpriv,--reuid,1000 cwd=/root nexec=1"
+	echo "user t=20 pid=200 uid=1000"
+	echo "exec t=30 pid=200 uid=1000 exe=/bin/${1%%,*} ino=5 argv=$1 cwd=/h nexec=2"
+}
+for begun in '' 'session t=31'; do
+	{ launcher env,A=b,job,first && echo "$begun"
+		echo "exec t=40 pid=200 uid=1000 exe=/h/job ino=6 argv=job,first cwd=/h nexec=3"
+		echo "file lo=41 hi=45 pid=200 uid=1000 ops=create,open,closew path=/h/made ino=42 size=9 mtime=42 nexec=3"
+		ends 200; } | sim && as 1000 && cmd 0 log --all && lines "$out" 2 && says "$out" 'env A=b job first' && says_not "$out" setpriv &&
+		cmd 0 sql "SELECT argv, cwd, began FROM run" && cp "$out" "$T/sql" && says "$T/sql" 'env A=b job first' '/h' &&
+		cmd 0 log --json --all && id=$(sed -n 's/.*"id": *"\([0-9A-Z]*\)".*/\1/p' "$out" | head -n 1) && cmd 0 show "$id" && says "$out" 'env A=b job first' &&
+		cmd 0 find --runs 'made /h/made' && says "$out" 'env A=b job first' && says_not "$out" setpriv &&
+		cmd 0 export -f prov-n /h/made && says "$out" 'prov:label="env A=b job first"'
+	check "a job is called what executes after the change of user: log, show, find, sql, export${begun:+, when the log began again}"
+done
+{ launcher bash,-i
+	echo "fork t=40 pid=201 ppid=200 uid=1000"
+	echo "exec t=41 pid=201 uid=1000 exe=/h/one ino=6 argv=one cwd=/h nexec=1"
+	echo "exit t=42 pid=201 uid=1000 status=0"
+	echo "fork t=43 pid=202 ppid=200 uid=1000"
+	echo "exec t=44 pid=202 uid=1000 exe=/h/two ino=7 argv=two cwd=/h nexec=1"
+	echo "exit t=45 pid=202 uid=1000 status=0"
+	ends 200; } | sim && as 1000 && cmd 0 sql "SELECT r.argv FROM run r JOIN execution e ON e.run = r.id WHERE e.argv IN ('one', 'two') ORDER BY r.argv" &&
+	sed 1d "$out" >"$T/n" && is "$T/n" "one
+two"
+check "what becomes another user's shell begins no run that all of the session is in"
 { echo "$login"
 	echo "fork t=10 pid=200 ppid=100 uid=1000"
 	echo "exec t=12 pid=200 uid=1000 exe=/bin/tool ino=4 argv=tool cwd=/h nexec=1"

@@ -115,6 +115,8 @@ END
 user sh "$T/nobody/job.sh" && user "$STEMMA" --node lineage "$T/nobody/last" >"$out" 2>"$err" && says "$out" 'cat edited' && says "$out" 'sed s/one/two/ made' &&
 	says "$out" 'nobody/made@{1}' && ! grep -q 'made.tmp@' "$out"
 check "redirections, a rename, a pipe into a variable"
+COLUMNS=9999 user "$STEMMA" --node log --all >"$out" 2>"$err" && says "$out" "sh $T/nobody/job.sh" && ! grep -q 'setpriv' "$out"
+check "log: a job that setpriv began is called by what setpriv became"
 
 # ---- killed under load, started again ----
 

@@ -368,6 +368,17 @@ static void begin_run(struct node *n, struct nproc *p, int64_t time)
 	free(room);
 }
 
+/* What it goes on to do is of no run, or of another. */
+static void leave_run(struct node *n, struct nproc *p, int64_t time)
+{
+	if (p->run_root && p->book) {
+		struct event r = {.run_end = {.id = str_of(p->run), .ending = TERM_ending_unknown}};
+		say(n, p->book, p->num, EVENT_run_end, time, &r);
+	}
+	p->run[0] = '\0';
+	p->run_root = p->became = false;
+}
+
 static void gaps_of(struct node *n, struct nproc *p, const struct tracer_event *ev)
 {
 	if (ev->flags & TRACER_CUT)
@@ -411,10 +422,14 @@ static void do_exec(struct node *n, struct nproc *p, const struct tracer_event *
 			access_start(n, p, exe, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, TERM_api_exec, true, ev->lo, ev->hi);
 		return;
 	}
+	if (p->became && passes(class)) /* a session: what is started from it are runs of their own */
+		leave_run(n, p, ev->lo);
 	remember_program(n, p, ev);
 	bool anew = !p->book || p->book->uid != p->uid || p->session != p->book->session;
-	/* One that became another user's goes on there, with a name of its own for what is done. */
-	bool moved = p->run[0] && (changed || (p->above && p->above->uid != p->uid)) && !passes(p->class);
+	/* One that became another user's goes on there, with a name of its own for what is done; what only changed its user
+	 * gives the run the name of what it executes next. */
+	bool moved = p->run[0] && (changed || p->became || (p->above && p->above->uid != p->uid)) && !passes(p->class);
+	p->became = false;
 	if (moved || (!p->run[0] && !passes(p->class))) {
 		uint64_t execn = p->execn;
 		p->execn = 0; /* its exec is told with the run that it begins */
@@ -462,17 +477,13 @@ static void do_user(struct node *n, struct nproc *p, const struct tracer_event *
 		forget_secrets(p->now);
 		p->now->n = p->execn;
 	}
-	if (p->run_root && p->book) {
-		struct event r = {.run_end = {.id = str_of(p->run), .ending = TERM_ending_unknown}};
-		say(n, p->book, p->num, EVENT_run_end, ev->lo, &r);
-	}
-	p->run[0] = '\0'; /* that of the user before */
-	p->run_root = false;
+	leave_run(n, p, ev->lo); /* that of the user before */
 	if (!passes(p->class)) {
 		uint64_t execn = p->execn;
 		p->execn = 0; /* its execution is told with the run that it begins */
 		begin_run(n, p, ev->lo);
 		p->execn = execn;
+		p->became = p->run_root;
 	}
 	if (say_proc(n, p) && p->now)
 		say_exec(n, p, ev->lo);

@@ -103,8 +103,9 @@ struct nproc {
 	} alias; /* the last that was given out */
 	char run[27];
 	bool run_root;
-	bool ran;                        /* it has executed something */
-	bool counting;                   /* granularity `access` is on for it */
+	bool became;   /* its run began when it became another user's, and it has executed nothing since */
+	bool ran;      /* it has executed something */
+	bool counting; /* granularity `access` is on for it */
 	struct nproc *maker_of_channels; /* who forked it; held while both live */
 	char *job;                       /* NULL: none */
 	struct naccess *accesses;

@@ -40,7 +40,7 @@ enum { RUN_IS = 1, RUN_BEGAN, RUN_ENDED };
 
 struct run_view {
 	bool began, ended;
-	struct gkey_row began_key, ended_key;
+	struct gkey_row began_key, told_key, ended_key; /* told: of the event that the command is from */
 	int64_t first;
 	uint64_t outer, cwd, user, group, uid, gid, session; /* dict; session: row of one that is the run's */
 	struct str argv, hostinfo, labels;                   /* packed */
@@ -87,10 +87,14 @@ static int view_of_run(struct store *s, struct str info, struct run_view *v)
 				n.argv = cur_str(&b);
 				n.hostinfo = cur_str(&b);
 				n.labels = cur_str(&b);
-				if (v->began && !earlier(&key, &v->began_key))
+				if (!v->began || earlier(&key, &v->began_key))
+					v->began_key = key;
+				/* One without a folder is of a process that became another user's, and knew no more then. */
+				if (v->began &&
+				    (v->cwd ? !n.cwd || !earlier(&key, &v->told_key) : !n.cwd && !earlier(&key, &v->told_key)))
 					continue;
 				v->began = true;
-				v->began_key = key;
+				v->told_key = key;
 				v->outer = n.outer;
 				v->cwd = n.cwd;
 				v->user = n.user;
