@@ -121,6 +121,7 @@ _Noreturn void worker_safe(struct worker *w, const struct safe_place *place, int
 	pthread_t t;
 	worker_signals(w);
 	f.s = s;
+	f.since = since;
 	f.epoll = epoll_create1(EPOLL_CLOEXEC);
 	f.reader = place->map ? safe_reader_new(place->map, place->size) : NULL;
 	f.pidns = stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;

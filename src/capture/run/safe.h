@@ -19,6 +19,7 @@ struct safe {
 	struct sproc *procs[HASH_SIZE]; /* by pid */
 	int epoll;                      /* pidfds */
 	uint64_t lost;                  /* ever: nothing is proved any more */
+	int64_t since;                  /* the run began then, by the region's clock: nothing that is told is older */
 	uint64_t pidns;
 };
 

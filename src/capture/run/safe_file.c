@@ -150,17 +150,24 @@ void ident_uses(struct sproc *p, struct ident *i, struct access *r, struct acces
 	i->refs += i->refs == 0;
 }
 
-void use_add(struct use *u, const struct safe_row *row)
+static int64_t within(int64_t t, int64_t from, int64_t to)
 {
+	return t < from ? from : t > to ? to : t;
+}
+
+void use_add(const struct safe *f, struct use *u, const struct safe_row *row)
+{
+	const uint8_t api = row->api <= TERM_ioapi_mmap ? row->api : TERM_ioapi_other, write = row->write != 0;
+	const int64_t now = sup_now(f->s) - f->s->clock_offset;
 	struct sum *x = u->sums;
-	while (x && (x->row.api != row->api || x->row.write != row->write))
+	while (x && (x->row.api != api || x->row.write != write))
 		x = x->next;
 	if (!x) {
 		if (!(x = calloc(1, sizeof(*x))))
 			return;
 		x->row = no_row;
-		x->row.api = row->api <= TERM_ioapi_mmap ? row->api : TERM_ioapi_other;
-		x->row.write = row->write != 0;
+		x->row.api = api;
+		x->row.write = write;
 		x->row.first = INT64_MAX;
 		x->next = u->sums;
 		u->sums = x;
@@ -171,10 +178,11 @@ void use_add(struct use *u, const struct safe_row *row)
 	x->row.spent += row->spent;
 	if (row->largest > x->row.largest)
 		x->row.largest = row->largest;
-	if (row->first && row->first < x->row.first)
-		x->row.first = row->first;
-	if (row->last > x->row.last)
-		x->row.last = row->last;
+	if (row->first) {
+		const int64_t first = within(row->first, f->since, now), last = within(row->last, first, now);
+		x->row.first = first < x->row.first ? first : x->row.first;
+		x->row.last = last > x->row.last ? last : x->row.last;
+	}
 	for (int i = 0; i < SIZE_CLASSES; i++)
 		x->sizes[i] += row->sizes[i];
 }
@@ -358,20 +366,27 @@ void ident_end(struct safe *f, struct sproc *p, struct ident *i, int64_t time)
 	free(i);
 }
 
+struct handles {
+	const struct safe *f;
+	struct sproc *p;
+};
+
 static void take_handle(const struct safe_handle *h, void *arg)
 {
-	struct sproc *p = arg;
+	const struct safe *f = ((struct handles *)arg)->f;
+	struct sproc *p = ((struct handles *)arg)->p;
 	struct ident *i = ident_of(p, h->oid);
 	for (int k = 0; i && k < 2; k++)
 		if (i->use[k] && (h->row[k].calls || h->row[k].failed)) {
-			use_add(i->use[k], &h->row[k]);
+			use_add(f, i->use[k], &h->row[k]);
 			p->summed[h->row[k].write != 0] += h->row[k].bytes;
 		}
 }
 
 unsigned sproc_chunks_back(struct safe *f, struct sproc *p)
 {
-	return p->image && f->reader ? safe_reader_end(f->reader, p->pid, p->image, take_handle, p) : 0;
+	struct handles h = {f, p};
+	return p->image && f->reader ? safe_reader_end(f->reader, p->pid, p->image, take_handle, &h) : 0;
 }
 
 /* The program is over: by exec or with its process. proved: SAFE_PROVED_* bits, where all bytes that the kernel counted

@@ -124,8 +124,8 @@ const char *sproc_text(struct str s, char *room, size_t n);
 
 /* ---- open files (safe_file.c) ---- */
 
-/* Counts what a row says to the access. */
-void use_add(struct use *u, const struct safe_row *row);
+/* Counts what a row says to the access. Times that are not of the run are put into it. */
+void use_add(const struct safe *f, struct use *u, const struct safe_row *row);
 /* The accesses that this open file is, for reading and for writing; they may be one, or NULL. */
 void ident_uses(struct sproc *p, struct ident *i, struct access *r, struct access *w);
 /* One descriptor of it fewer: the last one ends the accesses that nothing else leads to. */

@@ -65,9 +65,9 @@ static void do_born(struct safe *f, const struct safe_seen *x)
 	struct safe_birth birth;
 	memcpy(&birth, x->more, sizeof(birth));
 	bool ours = !birth.pidns || birth.pidns == f->pidns;
-	int64_t forked = birth.since + f->s->clock_offset;
-	if (forked > x->e.time || forked < x->e.time - 60000000000)
-		forked = x->e.time;
+	int64_t forked = x->e.time, told = x->e.time - f->s->clock_offset; /* the clock that birth.since is of */
+	if (birth.since <= told && birth.since >= told - 60000000000)
+		forked = birth.since + f->s->clock_offset;
 	struct sproc *old = sproc_by_pid_of(f, x->e.pid, ours ? f->pidns : birth.pidns),
 	             *parent = sproc_by_image(f, (uint32_t)x->e.a, (uint32_t)x->e.b);
 	struct sproc *p;
@@ -100,8 +100,10 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	memcpy(more, x->more, sizeof(more));
 	bool ours = !more[0] || more[0] == f->pidns;
 	struct sproc *p = sproc_by_pid_of(f, x->e.pid, ours ? f->pidns : more[0]);
-	int64_t per = 1000000000 / s->hz, started = (int64_t)x->e.b * per;
-	if (p && (!p->alive || (x->e.b && !sproc_began(f, p, x->e.b)))) {
+	/* Its start is not known, or not what it says. */
+	int64_t per = 1000000000 / s->hz, now = x->e.time - s->clock_offset;
+	uint64_t ticks = x->e.b <= (uint64_t)(now / per) ? x->e.b : 0;
+	if (p && (!p->alive || (ticks && !sproc_began(f, p, ticks)))) {
 		if (p->alive)
 			sproc_dead(f, p);
 		p = NULL;
@@ -109,8 +111,8 @@ static void do_image(struct safe *f, const struct safe_seen *x)
 	int64_t time = p && p->intent.set && !p->intent.seen ? p->intent.time : x->e.time;
 	if (!p) {
 		struct sproc *parent = ours ? sproc_by_pid(f, (uint32_t)x->e.a) : NULL;
-		p = sproc_add(f, x->e.pid, x->e.image, parent, x->e.time, x->e.b ? started + s->clock_offset : x->e.time,
-		              x->e.b, more[0]);
+		int64_t forked = ticks ? (int64_t)ticks * per + s->clock_offset : x->e.time;
+		p = sproc_add(f, x->e.pid, x->e.image, parent, x->e.time, forked, ticks, more[0]);
 		if (!p)
 			return;
 	} else if (!p->ended) {
@@ -275,7 +277,7 @@ static void do_map(struct safe *f, struct sproc *p, const struct safe_seen *x)
 	    .api = TERM_ioapi_mmap, .calls = 1, .bytes = x->e.b, .largest = x->e.b, .first = at, .last = at};
 	if (r && r->a) {
 		r->loaded = true;
-		use_add(r, &row);
+		use_add(f, r, &row);
 	}
 	if (!x->e.a || !i || !i->use[1] || !i->use[1]->a)
 		return;
@@ -530,7 +532,7 @@ static void tell(struct safe *f, struct sproc *p, const struct safe_seen *x)
 			struct safe_row row;
 			memcpy(&row, x->more, sizeof(row));
 			if (i->use[row.write != 0]) {
-				use_add(i->use[row.write != 0], &row);
+				use_add(f, i->use[row.write != 0], &row);
 				p->summed[row.write != 0] += row.bytes;
 			}
 		}
