@@ -109,7 +109,7 @@ int git_commit(const char *dir, struct git_place *ret)
 		memcpy(ret->commit, head, strlen(head) + 1);
 		return 1;
 	}
-	if (strncmp(head, "ref: ", 5) != 0 || strstr(head, ".."))
+	if (strncmp(head, "ref: ", 5) != 0 || !head[5] || strstr(head, ".."))
 		return 0;
 	if (ref_in(git, head + 5, ret->commit))
 		return 1;
