@@ -69,7 +69,7 @@ static bool figure(enum type type, const char *text, double *ret)
 			return !end[1] && *ret <= 1e18;
 		}
 	*ret = type == TYPE_time ? v * 1e9 : v;
-	return !*end;
+	return !*end && *ret <= 1e18;
 }
 
 int settings_set(struct settings *s, const char *line, struct err *err)
@@ -135,7 +135,10 @@ int settings_read(struct settings *s, const char *path, void (*say)(void *arg, c
 	if (!f)
 		return !path && errno == ENOENT ? 0 : err_set(err, errno, "cannot read '%s'", name);
 	errno = 0;
-	for (unsigned n = 1; getline(&line, &cap, f) > 0; n++) {
+	ssize_t length;
+	for (unsigned n = 1; (length = getline(&line, &cap, f)) > 0; n++) {
+		for (ssize_t i = 0; i < length; i++)
+			line[i] = line[i] ? line[i] : '?'; /* so that what follows is read too, and the line is found wrong */
 		char *at = line + strspn(line, " \t\r\n");
 		struct err slip = {0};
 		at[strcspn(at, "\r\n")] = '\0';
