@@ -1,84 +1,16 @@
-/* Histories of any events: the graph made in one go is the graph in the store, in whatever order the logs are indexed.
- *
- * An input is a list of chunks: session (1 byte), size (2, little-endian), time (8), then so many bytes of events. A
- * chunk becomes a frame with a right checksum; sessions 2 and 6 lie in one segment, 4 and 8 in the other. What a
- * tombstone names does not count, by a plain rule here. */
-#include "event/log_frame.h"
-#include "event/log_reader.h"
+/* Histories of any events (fuzz_frames.h): the graph made in one go is the graph in the store, in whatever order the
+ * logs are indexed. What a tombstone names does not count, by a plain rule here. */
+#include "fuzz_frames.h"
 #include "graph/canon.h"
 #include "graph/gather.h"
 #include "graph/names.h"
 #include "graph/resolve.h"
 #include "store/dump.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHUNK 11
-#define SESSIONS 4
-
 struct segment {
 	struct buf bytes;
 	char path[64];
 };
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
-/* How many whole events there are, and how many bytes they take. */
-static uint32_t count_events(const uint8_t *p, size_t n, int64_t before, size_t *ret_size)
-{
-	const unsigned char *at = p, *end = p + n;
-	struct event ev;
-	uint32_t count = 0;
-	*ret_size = 0;
-	while (at < end && event_decode(&at, end, before, &ev) == 0) {
-		before = ev.time;
-		*ret_size = (size_t)(at - p);
-		count++;
-	}
-	return count;
-}
-
-static void cut(const uint8_t *data, size_t size, struct segment *out)
-{
-	uint64_t seq[SESSIONS] = {0};
-	uint32_t number[SESSIONS] = {0};
-	while (size >= CHUNK) {
-		unsigned session = data[0] % SESSIONS;
-		size_t n = data[1] | (size_t)data[2] << 8, whole;
-		int64_t time;
-		memcpy(&time, data + 3, sizeof(time));
-		data += CHUNK;
-		size -= CHUNK;
-		if (n > size)
-			n = size;
-		uint32_t count = count_events(data, n, time, &whole);
-		if (count) {
-			char *frame = malloc(sizeof(struct log_frame) + whole);
-			must(frame);
-			memcpy(frame + sizeof(struct log_frame), data, whole);
-			size_t length = log_frame_build(frame, &(struct log_frame){.size = (uint32_t)whole,
-			                                                           .session = 2 + 2 * session,
-			                                                           .number = number[session]++,
-			                                                           .count = count,
-			                                                           .seq = 1 + seq[session],
-			                                                           .time = time});
-			seq[session] += count;
-			buf_add(&out[session & 1].bytes, frame, length);
-			free(frame);
-		}
-		data += n;
-		size -= n;
-	}
-}
 
 static bool is_dead(const struct graph *g, uint64_t session)
 {
@@ -157,8 +89,10 @@ static void compare(const struct buf *a, const struct buf *b, const char *what)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct segment in[2] = {0};
-	struct buf whole = {0}, a = {0}, b = {0};
-	cut(data, size, in);
+	struct buf whole = {0}, a = {0}, b = {0}, bytes[2] = {0};
+	frames_cut(data, size, bytes);
+	in[0].bytes = bytes[0];
+	in[1].bytes = bytes[1];
 	for (int i = 0; i < 2; i++) {
 		strcpy(in[i].path, "/dev/shm/stemma-fuzz.XXXXXX");
 		int fd = mkstemp(in[i].path);

@@ -37,9 +37,9 @@ static void unescape(char *s)
 }
 
 /* Lines are "<id>:<controllers>:<group>"; those of version 2 have no controllers. */
-static int own_groups(char *ret[CGROUP_PLACES])
+static int own_groups(const char *cgroup, char *ret[CGROUP_PLACES])
 {
-	FILE *f = fopen("/proc/self/cgroup", "re");
+	FILE *f = fopen(cgroup, "re");
 	char *line = NULL;
 	size_t size = 0;
 	int rc = 0;
@@ -167,15 +167,20 @@ static void judge(struct cgroup_where *w, const char *what)
 
 int cgroup_where(struct cgroup_where ret[CGROUP_PLACES])
 {
+	return cgroup_where_in("/proc/self/mountinfo", "/proc/self/cgroup", ret);
+}
+
+int cgroup_where_in(const char *mountinfo, const char *cgroup, struct cgroup_where ret[CGROUP_PLACES])
+{
 	static const char *const what[CGROUP_PLACES] = {"version 2", "memory controller", "CPU accounting",
 	                                                "controller of process numbers", "freezer"};
 	char *groups[CGROUP_PLACES] = {0}, *line = NULL;
 	size_t size = 0;
 	memset(ret, 0, CGROUP_PLACES * sizeof(*ret));
-	int rc = own_groups(groups);
+	int rc = own_groups(cgroup, groups);
 	for (int i = 0; i < CGROUP_PLACES; i++)
 		ret[i].group = groups[i];
-	FILE *f = rc == 0 ? fopen("/proc/self/mountinfo", "re") : NULL;
+	FILE *f = rc == 0 ? fopen(mountinfo, "re") : NULL;
 	while (f && getline(&line, &size, f) > 0)
 		mounted(ret, line);
 	free(line);
