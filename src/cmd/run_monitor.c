@@ -251,9 +251,9 @@ int run_monitor_finish(struct run_monitor *r, int status)
 	if (monitor_summary(r->monitor, &err, &s) < 0) {
 		if (!r->quiet)
 			say_err(&err, STATUS_SELF);
-		if (r->limits)
+		if (r->limits && monitor_was_lost(r->monitor))
 			run_limits_lost();
-		return status;
+		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
 	}
 	if (monitor_was_lost(r->monitor) && !r->quiet && (r->summary || r->report))
 		say("the recorder was killed: of what was used only a part is known");

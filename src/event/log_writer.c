@@ -737,7 +737,7 @@ int log_writer_sync(struct log_writer *w)
 
 void log_writer_write(struct log_writer *w)
 {
-	if (w->sh->queues)
+	if (__atomic_load_n(&w->sh->queues, __ATOMIC_RELAXED))
 		write_queue(w);
 }
 
@@ -875,7 +875,7 @@ static void write_queue_that_fits(struct log_writer *w, int error)
 	const int64_t until = s.unsaid && s.unsaid_until > s.last ? s.unsaid_until : s.last;
 	size_t n;
 	const void *p = log_queue_next(&w->sh->queue, &n);
-	w->sh->queues = false;
+	__atomic_store_n(&w->sh->queues, false, __ATOMIC_RELAXED); /* another thread may be at its last look */
 	if (p) {
 		const struct log_frame h = log_frame_header(p);
 		gather_again(w, &s, p, &h);
@@ -913,7 +913,7 @@ static int end_queue(struct log_writer *w)
 	}
 	if (r < 0)
 		write_queue_that_fits(w, -r);
-	w->sh->queues = false;
+	__atomic_store_n(&w->sh->queues, false, __ATOMIC_RELAXED); /* another thread may be at its last look */
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -671,14 +672,52 @@ bool cgroup_empty(const struct cgroup *c)
 	return ret;
 }
 
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* Signals those of v that are in the group again: whoever is held by a pidfd has had its number all the while, so it
+ * was that process, and no other that got the number of one that had ended. */
+static int signal_held(const struct cgroup *c, const pid_t *v, int *fds, size_t n, int sig)
+{
+	pid_t *again = NULL;
+	size_t nagain = 0;
+	int rc = cgroup_pids(c, &again, &nagain);
+	if (nagain)
+		qsort(again, nagain, sizeof(*again), by_pid);
+	for (size_t i = 0; i < n; i++) {
+		bool still = fds[i] >= 0 && syscall(SYS_pidfd_send_signal, fds[i], 0, NULL, 0) == 0 && nagain &&
+		             bsearch(&v[i], again, nagain, sizeof(*again), by_pid);
+		if (still && syscall(SYS_pidfd_send_signal, fds[i], sig, NULL, 0) < 0 && errno != ESRCH)
+			rc = -errno;
+	}
+	free(again);
+	return rc;
+}
+
 int cgroup_signal(const struct cgroup *c, int sig)
 {
+	enum { AT_ONCE = 256 }; /* descriptors */
 	pid_t *v = NULL;
 	size_t n = 0;
-	int rc = cgroup_pids(c, &v, &n);
-	for (size_t i = 0; i < n; i++)
-		if (v[i] != getpid() && kill(v[i], sig) < 0 && errno != ESRCH)
-			rc = -errno;
+	int fds[AT_ONCE], rc = cgroup_pids(c, &v, &n);
+	for (size_t at = 0; at < n; at += AT_ONCE) {
+		size_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
+		for (size_t i = 0; i < some; i++) {
+			fds[i] = v[at + i] == getpid() ? -1 : (int)syscall(SYS_pidfd_open, v[at + i], 0);
+			/* Without pidfds (before Linux 5.3), or without room for one, there is only the number. */
+			if (fds[i] < 0 && v[at + i] != getpid() && errno != ESRCH && errno != EINVAL && errno != ENOENT &&
+			    kill(v[at + i], sig) < 0 && errno != ESRCH)
+				rc = -errno;
+		}
+		int r = signal_held(c, v + at, fds, some, sig);
+		rc = r < 0 ? r : rc;
+		for (size_t i = 0; i < some; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+	}
 	free(v);
 	return rc;
 }

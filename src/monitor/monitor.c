@@ -337,6 +337,29 @@ static void on_over(void *arg, pid_t pid, int status, const struct rusage *used,
 	pthread_mutex_unlock(&m->lock);
 }
 
+static int note_limit(struct monitor *m, struct summary_limit **v, size_t *n, const char *name, int64_t peak,
+                      int64_t limit)
+{
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp((*v)[i].name, name)) {
+			(*v)[i].peak = peak;
+			pthread_mutex_unlock(&m->lock);
+			return 0;
+		}
+	struct summary_limit *more = realloc(*v, (*n + 1) * sizeof(*more));
+	char *copy = strdup(name);
+	int rc = more && copy ? 0 : -ENOMEM;
+	if (more)
+		*v = more;
+	if (rc == 0)
+		more[(*n)++] = (struct summary_limit){copy, peak, limit};
+	else
+		free(copy);
+	pthread_mutex_unlock(&m->lock);
+	return rc;
+}
+
 static void on_lost(void *arg, int status, const struct rusage *used, int64_t now)
 {
 	struct monitor *m = arg;
@@ -347,6 +370,9 @@ static void on_lost(void *arg, int status, const struct rusage *used, int64_t no
 	m->status = status;
 	m->start = m->handover->start;
 	m->end = now;
+	for (unsigned i = 0; i < __atomic_load_n(&m->handover->nexceeded, __ATOMIC_ACQUIRE); i++)
+		note_limit(m, &m->exceeded, &m->nexceeded, m->handover->exceeded[i].name, m->handover->exceeded[i].peak,
+		           m->handover->exceeded[i].limit);
 	m->root_over = m->all_over = true;
 	m->run = *m->handover->run ? strdup(m->handover->run) : NULL;
 	m->user = *m->handover->user ? strdup(m->handover->user) : NULL;
@@ -557,36 +583,31 @@ void monitor_free(struct monitor *m)
 
 /* ---- notes of who watches ---- */
 
-static int note_limit(struct monitor *m, struct summary_limit **v, size_t *n, const char *name, int64_t peak,
-                      int64_t limit)
-{
-	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; i < *n; i++)
-		if (!strcmp((*v)[i].name, name)) {
-			(*v)[i].peak = peak;
-			pthread_mutex_unlock(&m->lock);
-			return 0;
-		}
-	struct summary_limit *more = realloc(*v, (*n + 1) * sizeof(*more));
-	char *copy = strdup(name);
-	int rc = more && copy ? 0 : -ENOMEM;
-	if (more)
-		*v = more;
-	if (rc == 0)
-		more[(*n)++] = (struct summary_limit){copy, peak, limit};
-	else
-		free(copy);
-	pthread_mutex_unlock(&m->lock);
-	return rc;
-}
-
 int monitor_limit(struct monitor *m, const char *name, int64_t limit)
 {
 	return note_limit(m, &m->limit, &m->nlimit, name, -1, limit);
 }
 
+/* Told at once, too: whoever kills this process before it has summed up does not make another result of it. */
+static void hand_limit(struct handover *h, const char *name, int64_t peak, int64_t limit)
+{
+	const unsigned most = sizeof(h->exceeded) / sizeof(h->exceeded[0]);
+	unsigned i = 0;
+	while (i < h->nexceeded && strcmp(h->exceeded[i].name, name))
+		i++;
+	if (i < most) {
+		snprintf(h->exceeded[i].name, sizeof(h->exceeded[i].name), "%s", name);
+		h->exceeded[i].limit = limit;
+		__atomic_store_n(&h->exceeded[i].peak, peak, __ATOMIC_RELEASE);
+	}
+	if (i == h->nexceeded && i < most)
+		__atomic_store_n(&h->nexceeded, i + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->limited, 1, __ATOMIC_RELEASE);
+}
+
 int monitor_exceeded(struct monitor *m, const char *name, int64_t peak, int64_t limit)
 {
+	hand_limit(m->handover, name, peak, limit);
 	return note_limit(m, &m->exceeded, &m->nexceeded, name, peak, limit);
 }
 
@@ -630,7 +651,15 @@ int monitor_summary(struct monitor *m, struct err *err, struct summary *ret)
 	    state == HANDED_NONE) {
 		if (m->lost && m->start)
 			return monitor_summarise_lost(m, ret);
-		err_set(err, 0, "the recorder did not live to sum up what was used");
+		if (m->lost) {
+			err_set(err, 0, "the recorder did not live to sum up what was used");
+			return -ENOENT;
+		}
+		/* As if this one had been taken and written: the worker writes the user's file, when it has come so far. */
+		state = HANDED_NONE;
+		if (!__atomic_compare_exchange_n(&h->state, &state, HANDED_WRITTEN, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return monitor_summary(m, err, ret); /* just now it has */
+		err_set(err, 0, "what was used is not summed up yet: the recorder does that when it can go on");
 		return -ENOENT;
 	}
 	int which = state == HANDED_LAST;

@@ -20,9 +20,15 @@
 /* In memory that the worker and the first process share. A summary lies in a file in memory; there are two of them, for
  * the end of the command and of everybody. */
 enum handed { HANDED_NONE, HANDED_FIRST, HANDED_LAST, HANDED_TAKEN, HANDED_WRITTEN };
+struct handed_limit {
+	char name[24];
+	int64_t peak, limit;
+};
 struct handover {
 	int state; /* enum handed; changed by compare-and-swap only */
 	int limited, goes_on;
+	struct handed_limit exceeded[16]; /* from the moment that it was seen */
+	unsigned nexceeded;
 	int64_t now[FIGURES];       /* as sampled last, for who shows it; -1 not known */
 	int64_t most[FIGURES];      /* ... and the most so far */
 	int sampled, series_failed; /* errno */

@@ -112,7 +112,8 @@ static bool one(const struct relation *r, pid_t top, int sig, struct stop_count 
 	bool alive = false;
 	int fd = (int)syscall(SYS_pidfd_open, r->pid, 0); /* before it is looked at: from here on it is the same one */
 	procfs_clear(&p);
-	if (fd < 0 && errno == ESRCH)
+	/* Gone, or a thread's number by now: one of this process's, even. Anything else leaves only the number. */
+	if (fd < 0 && (errno == ESRCH || errno == EINVAL || errno == ENOENT))
 		return false;
 	if (procfs_stat(r->pid, &p) == 0 && (p.ppid == r->parent || p.ppid == top || below(r->pid, top))) {
 		/* The first thread may have ended before the others. */

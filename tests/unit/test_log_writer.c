@@ -583,8 +583,9 @@ static void test_behind_quiet(void **state)
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
+		const unsigned alone = threads(); /* a sanitizer's are among them */
 		log_writer_quiet(w, false);
-		_exit(log_writer_flush(w) < 0 || threads() != 2);
+		_exit(log_writer_flush(w) < 0 || threads() <= alone);
 	}
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -470,8 +470,10 @@ static bool stopped_at_start(const struct keeper *k)
  * died before there was a command. */
 bool keeper_wait(struct keeper *k)
 {
+	/* On a machine with hundreds of programs a processor the worker may be long at its last work. */
+	enum { WORKS_MOST_MS = 60000 };
 	struct standstill still = {0};
-	for (int waited = 0;;) {
+	for (int waited = 0, worked = 0;;) {
 		struct pollfd p[2] = {{.fd = k->signals, .events = POLLIN}, {.fd = k->life[0], .events = POLLIN}};
 		bool started = __atomic_load_n(&k->control->started, __ATOMIC_ACQUIRE);
 		bool left = __atomic_load_n(&k->control->left, __ATOMIC_ACQUIRE);
@@ -514,9 +516,13 @@ bool keeper_wait(struct keeper *k)
 			return true;
 		}
 		/* What outlives the command is recorded behind our back, but most of it is about to end too. And a worker that
-		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. */
+		 * has nobody left to wait for is waited for, unless it hangs: at a file server that does not answer. One that
+		 * works, or would if it got a processor, does not hang. */
 		bool stays = k->o->orphans != ORPHANS_DETACH || __atomic_load_n(&k->control->stays, __ATOMIC_ACQUIRE);
-		waited += n == 0 && (left || (ended && !stays)) ? timeout : 0;
+		if (n == 0 && ended && !left && !stays && worked < WORKS_MOST_MS && standstill_works(k->worker))
+			worked += timeout;
+		else if (n == 0 && (left || (ended && !stays)))
+			waited += timeout;
 		if (waited >= (left ? 100 : 2000)) {
 			if (k->revivals)
 				tell_lost(k);

@@ -2,6 +2,7 @@
 
 #include "base/io.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,6 +37,25 @@ static int64_t now_ns(void)
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+bool standstill_works(pid_t worker)
+{
+	char name[320], text[512];
+	snprintf(name, sizeof(name), "/proc/%d/task", worker);
+	DIR *d = opendir(name);
+	bool works = false;
+	for (struct dirent *e; d && !works && (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "/proc/%d/task/%s/stat", worker, e->d_name);
+		io_text(name, text, sizeof(text));
+		const char *state = strrchr(text, ')');
+		works = state && !strncmp(state, ") R", 3);
+	}
+	if (d)
+		closedir(d);
+	return works;
 }
 
 bool standstill_look(struct standstill *s, const struct control *c, pid_t worker)

@@ -17,6 +17,9 @@ struct standstill {
 
 /* Is it to be stood in for? Call it where there is nothing else to do. Tells a stopped worker to go on by itself. */
 bool standstill_look(struct standstill *s, const struct control *c, pid_t worker);
+/* Is one of its threads on a processor, or waiting for one? A worker that a file system holds up is neither, but for a
+ * moment in each 20 ms. False also where that cannot be read. */
+bool standstill_works(pid_t worker);
 /* Answers all calls until the worker's thread moves; also(arg) is called every 20 ms or oftener. */
 void standstill_serve(struct standstill *s, struct control *c, pid_t worker, int listener, void (*also)(void *arg),
                       void *arg);

@@ -349,7 +349,7 @@ static void stopped(struct tracer *r, pid_t tid, int status)
 			if (tid == s->root)
 				worker_stop(r->w->control, r->w->keeper);
 		} else if (tid == s->root && __atomic_exchange_n(&r->w->control->stopped, 0, __ATOMIC_ACQ_REL)) {
-			kill(r->w->keeper, SIGCONT);
+			worker_signal_keeper(r->w->keeper, SIGCONT);
 		}
 	} else if (!event) {
 		inject = sig; /* a signal on its way to the program */

@@ -558,10 +558,17 @@ void worker_tell_ended(struct worker *w, int status)
 	__atomic_store_n(&w->control->ended, 1, __ATOMIC_RELEASE);
 }
 
+/* A keeper that was killed is no parent any more, and its number may be another process's. */
+void worker_signal_keeper(pid_t keeper, int sig)
+{
+	if (getppid() == keeper)
+		kill(keeper, sig);
+}
+
 void worker_stop(struct control *c, pid_t keeper)
 {
 	__atomic_store_n(&c->stopped, 1, __ATOMIC_RELEASE);
-	kill(keeper, SIGSTOP);
+	worker_signal_keeper(keeper, SIGSTOP);
 }
 
 void worker_continue(struct control *c, pid_t keeper)
@@ -572,7 +579,7 @@ void worker_continue(struct control *c, pid_t keeper)
 	     (f.state == 'T' || f.state == 't')))
 		return;
 	if (__atomic_exchange_n(&c->stopped, 0, __ATOMIC_ACQ_REL))
-		kill(keeper, SIGCONT);
+		worker_signal_keeper(keeper, SIGCONT);
 }
 
 /* The command is stopped (Ctrl-Z). */
@@ -689,7 +696,7 @@ static void await_ends(struct worker *w)
 		reap(w);
 }
 
-void worker_end_log(struct sup *s, struct control *c)
+static void end_log(struct sup *s, struct control *c)
 {
 	struct log_outcome o;
 	int r = log_writer_end(s->log, &o);
@@ -702,6 +709,11 @@ void worker_end_log(struct sup *s, struct control *c)
 	c->log.lost = o.lost;
 	c->log.removed = o.removed;
 	snprintf(c->log.place, sizeof(c->log.place), "%s", o.place ? o.place : "");
+}
+
+void worker_end_log(struct sup *s, struct control *c)
+{
+	end_log(s, c);
 	log_writer_close(s->log);
 	s->log = NULL;
 }
@@ -722,7 +734,9 @@ void worker_finish(struct worker *w)
 	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
 	w->control->few = s->few;
 	w->control->gaps = s->gaps;
-	worker_end_log(s, w->control);
+	/* It is not closed: the server's thread may be in it, on its way back from the last frame, or about to look whether
+	 * there is one; where a stopped process was killed nobody waits for that. This process is over in a moment. */
+	end_log(s, w->control);
 	w->control->traps = s->traps;
 	__atomic_store_n(&w->control->done, 1, __ATOMIC_RELEASE);
 	_exit(0); /* which wakes the keeper */

@@ -115,6 +115,8 @@ void worker_run_end(struct worker *w, const struct proc *p, int status);
 /* The command is stopped (Ctrl-Z): so is the keeper, for the shell that waits for it to take the terminal back.
  * Somebody may continue the command alone: worker_continue, now and then, has the keeper go on too. */
 void worker_stop(struct control *c, pid_t keeper);
+/* Nothing where the keeper is not this process's parent any more. */
+void worker_signal_keeper(pid_t keeper, int sig);
 void worker_continue(struct control *c, pid_t keeper);
 /* Ends the log, and writes down in control what became of it. s->log is closed after it. */
 void worker_end_log(struct sup *s, struct control *c);
