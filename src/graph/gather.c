@@ -102,7 +102,7 @@ int gather_scan(struct gather *w, uint32_t segment, uint64_t from, uint64_t to, 
 		struct gather_frame *slot = vec_add(&w->frames);
 		if (!slot)
 			return -ENOMEM;
-		*slot = (struct gather_frame){f.session, f.seq, f.offset, f.end, segment, f.count, f.number};
+		*slot = (struct gather_frame){f.session, f.seq, f.offset, f.end, f.sum, segment, f.count, f.number};
 		/* What a newer version wrote is not known either. */
 		if (f.offset > end && (rc = add_holes(w, segment, end, f.offset)) < 0)
 			break;

@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 
 struct gather_frame {
-	uint64_t session, seq, offset, end;
+	uint64_t session, seq, offset, end, sum; /* sum: the checksum in its header */
 	uint32_t segment, count, number;
 };
 /* For qsort: by session, in it by seq; the longer of two that begin alike first. */

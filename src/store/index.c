@@ -308,7 +308,7 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 		*ret = (struct store_index_stats){0};
 	if (s->memory) {
 		int rc = index_now(s, o, &tombs, NULL, err, ret);
-		if (rc == IX_ANEW) {
+		if (rc == IX_ANEW || rc == IX_REPLACED) {
 			store_db_close(s);
 			rc = store_db_open(s, s->index, true, false, err);
 			if (rc == 0)
@@ -332,7 +332,7 @@ int store_index(struct store *s, const struct store_index_options *o, struct err
 	if (rc == 0) {
 		rc = index_now(s, o, &tombs, NULL, err, ret);
 		forgot = rc == IX_ANEW;
-		rc = forgot ? 1 : rc;
+		rc = forgot || rc == IX_REPLACED ? 1 : rc;
 	}
 	if (rc == 1) {
 		rc = index_fresh(s, o, &tombs, forgot, err, ret);

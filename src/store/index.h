@@ -51,11 +51,21 @@ struct ix_loaded {
 	bool changed;
 };
 
+/* Which file a segment's path was when it was read. The frames at its ends tell that even where file times do not. */
+struct ix_mark {
+	uint64_t head;      /* checksum of the frame at its beginning, 0: there was none */
+	uint64_t tail, sum; /* the last frame that is indexed: where it lies, and its checksum; sum 0: there is none */
+	uint64_t ino;
+	int64_t changed; /* ctime, ns; from before it was read */
+};
 struct ix_segment {
 	uint64_t id;
 	char *path;
 	uint64_t done, from; /* indexed up to; before this time */
+	uint64_t size;
+	struct ix_mark mark;
 	bool changed, is_new;
+	bool touched; /* it is not as it was when it was read, or is read for the first time */
 };
 struct ix_place {
 	uint64_t segment, from, to; /* row; a run of one session's frames */
@@ -101,6 +111,8 @@ struct ix_move {
 
 /* What is there must be made anew: something was forgotten. */
 #define IX_ANEW (-EKEYREVOKED)
+/* The same: another file is in the place of a segment. What that told of counts as lost. */
+#define IX_REPLACED (-EREMCHG)
 
 struct ix {
 	bool objects_said; /* that the store has objects of HDF5 files */
@@ -161,7 +173,8 @@ struct ix {
 };
 
 /* ix_scan.c */
-int ix_scan(struct ix *x); /* 1: there is something new; 0: nothing */
+int ix_scan(struct ix *x); /* 1: there is something new; 0: nothing; IX_REPLACED */
+int ix_put_segment(struct ix *x, const struct ix_segment *s);
 int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret);
 
 /* ix_ids.c */

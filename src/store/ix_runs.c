@@ -402,13 +402,7 @@ static int write_segments(struct ix *x)
 		const struct ix_segment *s = &x->segments.v[i];
 		if (!s->changed || (s->done == s->from && !s->is_new)) /* a new one may be damaged from its beginning on */
 			continue;
-		sqlite3_stmt *st = store_stmt(x->s, SQL_segment_put, x->err);
-		if (!st)
-			return -EIO;
-		sqlite3_bind_int64(st, 1, (int64_t)s->id);
-		bind_str(st, 2, str_of(s->path));
-		sqlite3_bind_int64(st, 3, (int64_t)s->done);
-		rc = store_run_stmt(x->s, st, x->err);
+		rc = ix_put_segment(x, s);
 	}
 	return rc;
 }

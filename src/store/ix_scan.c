@@ -1,12 +1,16 @@
 /* ix_scan.c - what is new in the logs: segments that have grown, and all frames of the sessions that they tell of. */
+#include "base/io.h"
+#include "event/log_frame.h"
 #include "event/log_place.h"
 #include "store/index.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int load_segments(struct ix *x)
 {
@@ -22,8 +26,15 @@ static int load_segments(struct ix *x)
 			break;
 		}
 		uint64_t done = (uint64_t)sqlite3_column_int64(st, 2);
-		*s = (struct ix_segment){
-		    .id = (uint64_t)sqlite3_column_int64(st, 0), .path = strndup(path.p, path.n), .done = done, .from = done};
+		*s = (struct ix_segment){.id = (uint64_t)sqlite3_column_int64(st, 0),
+		                         .path = strndup(path.p, path.n),
+		                         .done = done,
+		                         .from = done,
+		                         .mark = {.head = (uint64_t)sqlite3_column_int64(st, 3),
+		                                  .tail = (uint64_t)sqlite3_column_int64(st, 4),
+		                                  .sum = (uint64_t)sqlite3_column_int64(st, 5),
+		                                  .ino = (uint64_t)sqlite3_column_int64(st, 6),
+		                                  .changed = sqlite3_column_int64(st, 7)}};
 		if (!s->path) {
 			rc = ix_oom(x);
 			break;
@@ -46,7 +57,20 @@ static int segment_cmp(const void *pa, const void *pb)
 	return strcmp(a->path, b->path);
 }
 
-static int add_segment(struct ix *x, const char *path, size_t known, uint64_t size)
+/* The file as stat found it: before it is read, so that what changes meanwhile is looked at again. */
+static void set_file(struct ix_segment *s, const struct stat *st)
+{
+	const int64_t second = 1000000000;
+	uint64_t ino = (uint64_t)st->st_ino;
+	int64_t changed = (int64_t)st->st_ctim.tv_sec * second + st->st_ctim.tv_nsec;
+	s->size = (uint64_t)st->st_size;
+	s->touched = s->is_new || ino != s->mark.ino || changed != s->mark.changed;
+	s->changed = s->touched || s->size != s->done;
+	s->mark.ino = ino;
+	s->mark.changed = changed;
+}
+
+static int add_segment(struct ix *x, const char *path, size_t known, const struct stat *st)
 {
 	size_t lo = 0, hi = known; /* those that were known are sorted */
 	while (lo < hi) {
@@ -57,15 +81,14 @@ static int add_segment(struct ix *x, const char *path, size_t known, uint64_t si
 			hi = mid;
 	}
 	if (lo < known && !strcmp(x->segments.v[lo].path, path)) {
-		if (size < x->segments.v[lo].done) /* not the file it was */
-			x->segments.v[lo].done = x->segments.v[lo].from = 0;
-		x->segments.v[lo].changed = size != x->segments.v[lo].done;
+		set_file(&x->segments.v[lo], st);
 		return 0;
 	}
 	struct ix_segment *s = vec_add(&x->segments);
 	if (!s)
 		return ix_oom(x);
-	*s = (struct ix_segment){.path = strdup(path), .changed = true, .is_new = true};
+	*s = (struct ix_segment){.path = strdup(path), .is_new = true};
+	set_file(s, st);
 	return s->path ? 0 : ix_oom(x);
 }
 
@@ -93,7 +116,7 @@ static int walk(struct ix *x, const char *below, unsigned depth, size_t known)
 		if (S_ISDIR(st.st_mode))
 			rc = depth < 4 ? walk(x, path, depth + 1, known) : 0;
 		else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl"))
-			rc = add_segment(x, path, known, (uint64_t)st.st_size);
+			rc = add_segment(x, path, known, &st);
 	}
 	closedir(d);
 	return rc;
@@ -229,6 +252,101 @@ static int whole_sessions(struct ix *x)
 	return rc;
 }
 
+/* ---- is it the file that it was? ---- */
+
+enum { MARK_BYTES = offsetof(struct log_frame, session) }; /* magic, size and checksum of a frame */
+
+/* Does a frame with the checksum begin there, whether or not all of it is there? 1, 0, -errno. */
+static int begins(const char *path, uint64_t offset, uint64_t sum)
+{
+	struct log_frame h;
+	char head[sizeof(h)] = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = io_pread(fd, head, MARK_BYTES, offset);
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	h = log_frame_header(head);
+	return n == MARK_BYTES && (h.magic & LOG_MAGIC_MASK) == (LOG_MAGIC & LOG_MAGIC_MASK) && h.sum == sum;
+}
+
+/* A file that is shorter and begins as before was cut. What the index knows of it is not doubted; what was appended
+ * since is found from the beginning. */
+static int look_at_short(struct ix_segment *s, const char *full)
+{
+	if (s->size >= s->done)
+		return 0;
+	int rc = s->size < MARK_BYTES ? 1 : s->mark.head ? begins(full, 0, s->mark.head) : 0;
+	s->done = s->from = 0;
+	s->mark.sum = 0;
+	return rc < 0 ? rc : rc ? 0 : IX_REPLACED;
+}
+
+/* After it was scanned: had it been replaced just before, that would show now; just after, it shows the next time. */
+static int look_at_end(const struct ix_segment *s, const char *full, const struct ix_mark *was)
+{
+	if (!s->touched || s->is_new || !was->sum)
+		return 0;
+	int rc = begins(full, was->tail, was->sum);
+	return rc < 0 ? rc : rc ? 0 : IX_REPLACED;
+}
+
+static void set_ends(struct ix *x, struct ix_segment *s, size_t first_frame)
+{
+	if (first_frame == x->w.frames.n)
+		return;
+	const struct gather_frame *a = &x->w.frames.v[first_frame], *z = &x->w.frames.v[x->w.frames.n - 1];
+	if (!a->offset)
+		s->mark.head = a->sum;
+	s->mark.tail = z->offset;
+	s->mark.sum = z->sum;
+}
+
+int ix_put_segment(struct ix *x, const struct ix_segment *s)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_segment_put, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)s->id);
+	bind_str(st, 2, str_of(s->path));
+	sqlite3_bind_int64(st, 3, (int64_t)s->done);
+	sqlite3_bind_int64(st, 4, (int64_t)s->mark.head);
+	sqlite3_bind_int64(st, 5, (int64_t)s->mark.tail);
+	sqlite3_bind_int64(st, 6, (int64_t)s->mark.sum);
+	sqlite3_bind_int64(st, 7, (int64_t)s->mark.ino);
+	sqlite3_bind_int64(st, 8, s->mark.changed);
+	return store_run_stmt(x->s, st, x->err);
+}
+
+/* at: the segment in the gather. Taken away meanwhile, or another user's: it counts as not changed. */
+static int scan_segment(struct ix *x, struct ix_segment *s, uint32_t at, const char *full)
+{
+	struct err unread = {0};
+	struct ix_mark was = s->mark;
+	size_t first = x->w.frames.n;
+	int rc = look_at_short(s, full);
+	if (s->mark.sum != was.sum) /* from its beginning */
+		was.sum = 0;
+	if (rc == 0 && s->size != s->done)
+		rc = gather_scan(&x->w, at, s->done, UINT64_MAX, &unread, &s->done);
+	if (rc == 0)
+		rc = look_at_end(s, full, &was);
+	if (rc == -ENOENT || rc == -EACCES) {
+		s->changed = false;
+		return 0;
+	}
+	if (rc == IX_REPLACED)
+		return rc;
+	if (rc < 0)
+		return err_set(x->err, 0, "%s", unread.text[0] ? unread.text : strerror(-rc)), rc;
+	x->stats.segments += s->size != s->from || s->is_new;
+	set_ends(x, s, first);
+	/* What is new is written with what it tells. */
+	return s->touched && !s->is_new && s->done == s->from ? ix_put_segment(x, s) : 0;
+}
+
 int ix_scan(struct ix *x)
 {
 	int rc = load_segments(x);
@@ -244,7 +362,7 @@ int ix_scan(struct ix *x)
 		char *path = realpath(x->o->only_segment, NULL), logs[4096];
 		int n = snprintf(logs, sizeof(logs), "%s/logs/", x->s->home);
 		bool below = path && n > 0 && (size_t)n < sizeof(logs) && !strncmp(path, logs, (size_t)n);
-		rc = path ? add_segment(x, below ? path + n : path, known, (uint64_t)st.st_size) : -errno;
+		rc = path ? add_segment(x, below ? path + n : path, known, &st) : -errno;
 		free(path);
 	} else {
 		rc = walk(x, "", 0, known);
@@ -265,13 +383,9 @@ int ix_scan(struct ix *x)
 			return ix_oom(x);
 		if (!s->changed)
 			continue;
-		x->stats.segments++;
-		struct err unread = {0};
-		rc = gather_scan(&x->w, at, s->done, UINT64_MAX, &unread, &s->done);
-		if (rc == -ENOENT || rc == -EACCES)
-			s->changed = false; /* taken away meanwhile, or another user's */
-		else if (rc < 0)
-			return err_set(x->err, 0, "%s", unread.text), rc;
+		rc = scan_segment(x, s, at, full);
+		if (rc < 0)
+			return rc;
 	}
 	x->stats.frames = x->w.frames.n;
 	x->stats.skipped_bytes = x->w.damage.skipped;
