@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -291,8 +292,18 @@ static bool can_unshare(void)
 #define REFUSE(error) RETURN(SECCOMP_RET_ERRNO | (error))
 #define ALLOW RETURN(SECCOMP_RET_ALLOW)
 #define NEVER(call, error) JUMP(JEQ, (call), 0, 1), REFUSE(error)
+/* Of the caller itself, which 0 stands for, and of no other process. */
+#define OF_ITSELF(call) JUMP(JEQ, (call), 0, 4), LOAD(args[0]), JUMP(JEQ, 0, 1, 0), REFUSE(EPERM), ALLOW
+#define OF_ITSELF_KIND(call, kind)                                                                                     \
+	JUMP(JEQ, (call), 0, 6), LOAD(args[0]), JUMP(JEQ, (kind), 0, 2), LOAD(args[1]), JUMP(JEQ, 0, 1, 0), REFUSE(EPERM), \
+	    ALLOW
 
 #ifdef ARCH
+/* CLONE_NEW...: what is refused as unshare is refused as clone, too. */
+#define OWN_NAMESPACES                                                                                                 \
+	((uint32_t)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |           \
+	            CLONE_NEWNET))
+
 /* What no command needs and what leads out, whatever Landlock and namespaces keep. */
 static const struct sock_filter calls_of_all[] = {
     LOAD(arch),
@@ -319,7 +330,14 @@ static const struct sock_filter calls_of_all[] = {
     NEVER(430 /* fsopen */, EPERM),
     NEVER(432 /* fsmount */, EPERM),
     NEVER(433 /* fspick */, EPERM),
+    NEVER(467 /* open_tree_attr */, EPERM),
     NEVER(CALL_mount_setattr, EPERM),
+    NEVER(435 /* clone3 */, ENOSYS), /* its flags lie in memory; C libraries use clone then */
+    JUMP(JEQ, SYS_clone, 0, 4),
+    LOAD(args[0]),
+    JUMP(JSET, OWN_NAMESPACES, 0, 1),
+    REFUSE(EPERM),
+    ALLOW,
     NEVER(425 /* io_uring_setup */, ENOSYS), /* it makes calls that no filter sees */
     NEVER(SYS_keyctl, EPERM),
     NEVER(SYS_add_key, EPERM),
@@ -341,6 +359,7 @@ static const struct sock_filter calls_of_all[] = {
     NEVER(SYS_syslog, EPERM),
     NEVER(SYS_acct, EPERM),
     NEVER(SYS_quotactl, EPERM),
+    OF_ITSELF(SYS_prlimit64), /* a limit of 0 s ends another process as a signal would */
     /* The terminal's input, on a descriptor that was handed over. */
     JUMP(JEQ, SYS_ioctl, 0, 5),
     LOAD(args[1]),
@@ -365,7 +384,22 @@ static const struct sock_filter calls_of_strict[] = {
     NEVER(SYS_msgget, EACCES),
     NEVER(SYS_semget, EACCES),
     NEVER(SYS_shmget, EACCES),
+    /* What others have made is there by its number, which can be guessed. */
+    NEVER(SYS_shmat, EACCES),
+    NEVER(SYS_shmctl, EACCES),
+    NEVER(SYS_msgsnd, EACCES),
+    NEVER(SYS_msgrcv, EACCES),
+    NEVER(SYS_msgctl, EACCES),
+    NEVER(SYS_semop, EACCES),
+    NEVER(SYS_semtimedop, EACCES),
+    NEVER(SYS_semctl, EACCES),
     NEVER(SYS_mq_open, EACCES),
+    /* Not sched_setaffinity: C libraries name threads of their own by numbers. */
+    OF_ITSELF(SYS_sched_setscheduler),
+    OF_ITSELF(SYS_sched_setparam),
+    OF_ITSELF(SYS_sched_setattr),
+    OF_ITSELF_KIND(SYS_setpriority, PRIO_PROCESS),
+    OF_ITSELF_KIND(SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */),
     JUMP(JEQ, SYS_socketpair, 0, 5),
     LOAD(args[1]),
     BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf),
@@ -454,7 +488,7 @@ static int filter_calls(const struct jail *j, bool apart)
 
 /* ---- capabilities ---- */
 
-static void drop_capabilities(bool strict)
+static int drop_capabilities(bool strict)
 {
 	static const unsigned kept[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_SETGID, CAP_SETUID};
 	for (unsigned c = 0; c < 64; c++) {
@@ -464,6 +498,13 @@ static void drop_capabilities(bool strict)
 		if (!keep)
 			prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
 	}
+	/* What is inherited, root keeps over an exec, whatever the bounding set says. */
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct has[2];
+	if (syscall(SYS_capget, &h, has) < 0)
+		return -errno;
+	has[0].inheritable = has[1].inheritable = 0;
+	return syscall(SYS_capset, &h, has) < 0 ? -errno : 0;
 }
 
 /* ---- the whole ---- */
@@ -537,7 +578,7 @@ int jail_enter(struct jail *j, struct err *err)
 	if (rc == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		rc = -errno;
 	if (rc == 0)
-		drop_capabilities(j->strict);
+		rc = drop_capabilities(j->strict);
 	if (rc == 0 && j->ruleset >= 0 && syscall(CALL_landlock_restrict_self, j->ruleset, 0) < 0)
 		rc = -errno;
 	if (j->ruleset >= 0) {
