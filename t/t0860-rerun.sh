@@ -90,6 +90,9 @@ if command -v gcc >/dev/null 2>&1; then
 	printf '#include <stdio.h>\nint main(void) { puts("answer: 42"); return 0; }\n' >prog.c
 	cmd 0 cc gcc -O1 -o prog prog.c && cmd 0 bench run -n 1 -- ./prog && rm prog && cmd 0 rerun @ --json && json '.verdict == "identical" and ([.files[] | select(.name == "prog") | .state] == ["built again"])'
 	check 'a program that is gone is built again'
+	printf '#include <stdio.h>\n#warning \033]0;title\007 said\nint main(void) { puts("answer: 42"); return 0; }\n' >prog.c
+	cmd 0 cc gcc -O1 -o prog prog.c && cmd 0 bench run -n 1 -- ./prog && rm prog && cmd 0 rerun @ && grep -q '^| .*warning' "$err" && ! LC_ALL=C grep -q "$(printf '[\033\007]')" "$err"
+	check 'what the compiler says then cannot steer a terminal'
 	printf '#include <stdio.h>\nint main(void) { puts("answer: 41"); return 0; }\n' >prog.c
 	gcc -O1 -o prog prog.c && cmd 1 rerun '@~1' && says "$out" 'prog: differs' && says "$err" 'prog.c'
 	check 'not from another source'

@@ -154,7 +154,7 @@ attack 'truncating' "$PYTHON -c 'import os; os.truncate(\"$HOME/precious\", 0)' 
 attack 'modes, owners, times' "chmod 777 $key $T/in/in.txt && echo mode >got.txt; touch -d 2001-01-01 $HOME/precious $T/in/in.txt && echo time >>got.txt; chgrp \$(id -g) $HOME/precious && echo group >>got.txt; true"
 attack 'the machine'"'"'s secrets' "for f in /etc/shadow /etc/gshadow /etc/sudoers /etc/ssh/ssh_host_ed25519_key; do [ -e \$f ] && head -c 1 \$f >/dev/null 2>&1 && echo \$f >>got.txt; done; true"
 cat >"$T/in/sockets.py" <<'EOF'
-import os, socket, ctypes, sys, errno
+import os, socket, ctypes, struct, sys, errno
 got = []
 libc = ctypes.CDLL(None, use_errno=True)
 for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16, 17, 40):
@@ -188,28 +188,123 @@ try:
     os.open('/dev/tty', os.O_RDWR); got.append('/dev/tty')
 except OSError:
     pass
+# By a number alone: limits that end another process, memory and queues that it shares, its class of input and output.
+other, shm, msg, sem = map(int, open('other.txt').read().split())
+room = ctypes.create_string_buffer(16)
+for name, number, args in (('limits of another', 302, (other, 4, room, None)), ('shmat', 30, (shm, None, 0)), ('shmctl', 31, (shm, 2, ctypes.create_string_buffer(256))), ('msgrcv', 70, (msg, room, 8, 0, 0o4000)), ('msgsnd', 69, (msg, b'\1' + bytes(15), 8, 0o4000)), ('msgctl', 71, (msg, 2, ctypes.create_string_buffer(256))), ('semctl', 66, (sem, 0, 12, 0)), ('semop', 65, (sem, struct.pack('hhh', 0, 1, 0o4000), 1)), ('sched_setscheduler', 144, (other, 0, struct.pack('i', 0)))):
+    if os.uname().machine != 'x86_64':
+        break
+    libc.syscall.restype = ctypes.c_long
+    if libc.syscall(number, *args) >= 0:
+        got.append(name)
+# Of a user that there is not, so that nothing happens where nothing refuses it.
+for name, number, args in (('priority of all', 141, (2, 54321, 5)), ('class of all', 251, (3, 54321, 3 << 13))):
+    if os.uname().machine == 'x86_64' and libc.syscall(number, *args) < 0 and ctypes.get_errno() != errno.EPERM:
+        got.append(name)
+for flags in (0x10000000, 0x10020000, 0x40000000):
+    pid = libc.syscall(56, flags | 17, 0, 0, 0, 0)
+    if pid == 0:
+        os._exit(0)
+    if pid > 0:
+        os.waitpid(pid, 0)
+        got.append('namespaces %x' % flags)
 try:
     os.kill(-1, 0); got.append('kill all')
 except OSError:
     pass
 try:
-    os.kill(int(open('other.txt').read()), 0); got.append('kill')
+    os.kill(other, 0); got.append('kill')
 except OSError:
     pass
 if got:
     open('got.txt', 'w').write('\n'.join(got) + '\n')
 EOF
-sleep 1000 &
-echo $! >"$T/in/other.txt"
+# others: a process, and what programs share by a number: other.txt names them.
+others()
+{
+	sleep 1000 &
+	other=$!
+	"$PYTHON" -c 'import ctypes; c = ctypes.CDLL(None); print(c.shmget(0, 4096, 0o1600), c.msgget(0, 0o1600), c.semget(0, 1, 0o1600))' >"$T/in/numbers"
+	echo "$other $(cat "$T/in/numbers")" >"$T/in/other.txt"
+}
+others_are_there()
+{
+	# shellcheck disable=SC2046 # three words
+	set -- $(cat "$T/in/numbers")
+	kill -0 "$other" && kill "$other" && ipcrm -m "$1" && ipcrm -q "$2" && ipcrm -s "$3"
+}
+others
 attack 'sockets, other processes, keyrings, the terminal' "cat in.txt other.txt >/dev/null; $PYTHON -B sockets.py" "reads = [cwd + '/sockets.py', cwd + '/other.txt']"
 "$STEMMA" rerun "$(ulid $n)" --trust --unconfined --force --from "$T/in" --in "$T/open" >"$out" 2>"$err" </dev/null
 says "$T/open/got.txt" 'socket 1 1' 'pair 2' 'kill' && says "$err" 'not confined'
 check 'which the same command gets where nothing confines it'
-kill -0 "$(cat "$T/in/other.txt")" && kill "$(cat "$T/in/other.txt")"
-check 'the other process is there'
+others_are_there
+check 'the other process is there, and what it shared'
+# What stands in the set that root's programs inherit is not bounded by the bounding set.
+capabilities='while read -r a b; do [ "$a" = CapPrm: ] && [ "$b" != 0000000000000000 ] && echo "$b" >>got.txt; done </proc/self/status; true'
+attack 'capabilities' "$capabilities"
+if [ "$(id -u)" = 0 ] && setpriv --inh-caps=+sys_admin true 2>/dev/null; then
+	real=$STEMMA
+	printf '#!/bin/sh\nexec setpriv --inh-caps=+sys_admin,+dac_read_search %s "$@"\n' "$real" >"$T/inherits.sh"
+	chmod +x "$T/inherits.sh"
+	STEMMA=$T/inherits.sh
+	attack 'capabilities that are inherited' "$capabilities"
+	STEMMA=$real
+fi
 attack 'names with newlines, and a pipe in the place of an input' "echo x >out.txt" "reads = [cwd + '/a\\nb', cwd + '/fifo']; os.path.exists('$T/in/fifo') or os.mkfifo('$T/in/fifo')"
 attack 'output that it leaves as a link' "rm -f out.txt; ln -s $key out.txt; mkfifo p; exit 0"
 
+# What goes on when the command is over, and exchanges a folder for a link while the folder is removed.
+cat >"$T/in/exchange.c" <<'EOF'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+enum { FOLDERS = 200 };
+int main(int argc, char **argv)
+{
+	static char real[FOLDERS][16], link[FOLDERS][16];
+	char name[64];
+	int said[2];
+	if (argc != 3 || chdir(argv[1]) < 0 || pipe(said) < 0)
+		return 1;
+	for (int i = 0; i < FOLDERS; i++) {
+		snprintf(real[i], sizeof(real[i]), "d%d", i);
+		snprintf(link[i], sizeof(link[i]), "l%d", i);
+		snprintf(name, sizeof(name), "d%d/precious", i);
+		if (mkdir(real[i], 0700) < 0 || close(open(name, O_CREAT | O_WRONLY, 0600)) < 0 || symlink(argv[2], link[i]) < 0)
+			return 1;
+	}
+	if (fork())
+		return 0;
+	setsid();
+	for (int fd = 0; fd < 256; fd++)
+		close(fd);
+	alarm(20);
+	for (int left = 1; left;) {
+		left = 0;
+		for (int i = 0; i < FOLDERS; i++)
+			left += syscall(SYS_renameat2, AT_FDCWD, real[i], AT_FDCWD, link[i], 2 /* RENAME_EXCHANGE */) == 0;
+	}
+	return 0;
+}
+EOF
+if gcc -O1 -o "$T/in/exchange" "$T/in/exchange.c" 2>"$err"; then
+	for round in 1 2 3; do
+		received 60 "./exchange \"\$TMPDIR\" $HOME" "reads = [cwd + '/exchange']"
+		cmd 0 import "$T/theirs"
+		rm -rf "$T/again"
+		timeout 60 "$STEMMA" rerun "$(ulid 60)" --trust --force --from "$T/in" --in "$T/again" >"$out" 2>"$err" </dev/null
+		untouched || break
+	done
+	untouched && [ $round = 3 ]
+	check 'a process that stays behind cannot lead the removal of its folder astray'
+	echo precious >"$HOME/precious"
+else
+	skip 'a process that stays behind cannot lead the removal of its folder astray' 'no compiler here'
+fi
 # ---- own runs are kept from the user's files, too ----
 cat >again.sh <<END2
 #!/bin/sh
@@ -267,10 +362,10 @@ check 'without namespaces an own run is run'
 attack 'without namespaces: a key' "cat $key >out.txt && echo read >got.txt" "reads = ['$key']"
 attack 'without namespaces: writing outside' "for f in $T/ran $HOME/precious $T/in/in.txt /tmp/stemma-hostile.\$\$ $STEMMA_HOME/marks; do echo x 2>/dev/null >>\$f && echo \$f >>got.txt; done; rm -rf $HOME/precious $HOME/.ssh; true"
 attack 'without namespaces: modes, owners, times' "chmod 777 $key $T/in/in.txt && echo mode >got.txt; touch -d 2001-01-01 $HOME/precious && echo time >>got.txt; chgrp \$(id -g) $HOME/precious && echo group >>got.txt; true"
-sleep 1000 &
-echo $! >"$T/in/other.txt"
+others
 attack 'without namespaces: sockets, other processes, keyrings, the terminal' "cat in.txt other.txt >/dev/null; $PYTHON -B sockets.py" "reads = [cwd + '/sockets.py', cwd + '/other.txt']"
-kill "$(cat "$T/in/other.txt")"
+others_are_there
+check 'without namespaces: the other process is there, and what it shared'
 STEMMA=$real
 
 # ---- an ordinary user ----

@@ -1,5 +1,6 @@
 #include "base/io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -104,6 +105,57 @@ int io_mkdirs(const char *path, mode_t mode)
 			return r;
 	}
 	return make_dir(path, mode);
+}
+
+/* A folder of that name, made readable and writable if it is not. */
+static int open_folder(int dir, const char *name)
+{
+	enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+	struct stat st;
+	int fd = openat(dir, name, FLAGS);
+	if (fd < 0 && errno == EACCES && fchmodat(dir, name, S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(dir, name, FLAGS);
+	if (fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU)
+		fchmod(fd, S_IRWXU); /* or what is in it stays */
+	return fd < 0 ? -errno : fd;
+}
+
+static int remove_below(int dir, unsigned depth);
+
+static int remove_one(int dir, const char *name, unsigned depth)
+{
+	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	if (depth == IO_DEPTH)
+		return -ELOOP;
+	int fd = open_folder(dir, name);
+	if (fd < 0)
+		return fd;
+	int r = remove_below(fd, depth);
+	return unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : r < 0 ? r : -errno;
+}
+
+/* Takes dir. */
+static int remove_below(int dir, unsigned depth)
+{
+	DIR *d = fdopendir(dir);
+	int r = d ? 0 : -errno;
+	if (!d)
+		close(dir);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		int one = strcmp(e->d_name, ".") && strcmp(e->d_name, "..") ? remove_one(dirfd(d), e->d_name, depth + 1) : 0;
+		r = r < 0 ? r : one;
+	}
+	if (d)
+		closedir(d);
+	return r;
+}
+
+int io_remove_all(const char *path)
+{
+	return remove_one(AT_FDCWD, path, 0);
 }
 
 int io_above_std(int fd)

@@ -22,6 +22,11 @@ size_t io_text(const char *path, char *ret, size_t size);
 bool io_own(const char *built, const char *installed, char *ret, size_t size);
 /* Makes a directory and those above it that are missing, each with mode. 0 or -errno; an existing directory is fine. */
 int io_mkdirs(const char *path, mode_t mode);
+/* Removes a file, a link, or a folder with all that is in it, also where modes forbid it. Every step goes by the
+ * descriptor of the folder that it is in, so no link is followed: who can write there, even while this goes on, can
+ * lead it nowhere else. 0, or -errno of the first that stays; what lies IO_DEPTH folders deep stays. */
+int io_remove_all(const char *path);
+enum { IO_DEPTH = 256 };
 /* The same file with a descriptor above the standard streams (fd is closed when it moved). -errno on failure. */
 int io_above_std(int fd);
 /* The user's number outside the user namespace that this process may be in: what its files belong to, seen from there,

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,7 +229,8 @@ static int confine(struct again *a, const struct build *b, struct jail *ret)
 {
 	char *real = realpath(a->dir, NULL);
 	int rc = real ? jail_make(ret, true, a->err) : -errno;
-	if (rc == 0 && !(ret->layers & (JAIL_FILES | JAIL_NAMESPACES)))
+	/* Without call filters it could reach sockets. */
+	if (rc == 0 && (!(ret->layers & (JAIL_FILES | JAIL_NAMESPACES)) || !(ret->layers & JAIL_CALLS)))
 		rc = err_set(a->err, ENOTSUP, "this kernel cannot confine '%s'", b->compiler);
 	for (size_t i = 0; rc == 0 && i < b->in.n; i++)
 		jail_may_read(ret, b->in.v[i].path);
@@ -356,12 +356,6 @@ static int make(struct again *a, const struct build *b, const struct build_file 
 	return rc;
 }
 
-static int remove_it(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st, (void)type, (void)at;
-	return remove(path);
-}
-
 /* What the command was for: by its name the program, library or object; else the first. */
 static const struct build_file *main_output(const struct build *b)
 {
@@ -445,7 +439,7 @@ int build_again(struct store *s, const struct build *b, const char *out, int mes
 		rc = take_out(made, full);
 	if (rc == 0)
 		rc = digest_file(NULL, AT_FDCWD, full, &d, NULL);
-	nftw(a.dir, remove_it, 16, FTW_DEPTH | FTW_PHYS);
+	io_remove_all(a.dir);
 	free(full);
 	if (rc < 0) {
 		err_set(err, rc == -ESTALE || rc == -ECANCELED ? 0 : -rc, "cannot build '%s'", out);

@@ -1,5 +1,6 @@
 /* stemma rerun: what a run was made with is looked for and brought together elsewhere, it is run again, and what came
  * out is compared. Nothing is changed where the run was made. */
+#include "base/io.h"
 #include "base/jail.h"
 #include "base/memfile.h"
 #include "cc/build.h"
@@ -14,7 +15,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +118,26 @@ static int make_dir(struct again *a)
 	return a->dir ? 0 : STATUS_SELF;
 }
 
+/* What a command that may be anybody's wrote to its standard error, in which nothing can steer a terminal. */
+static void show_messages(int fd)
+{
+	FILE *f = fd >= 0 ? fdopen(dup(fd), "r") : NULL;
+	char line[1024];
+	struct buf b = {0};
+	enum { LINES = 200 };
+	if (!f)
+		return;
+	rewind(f);
+	for (int n = 0; n < LINES && fgets(line, sizeof(line), f); n++) {
+		line[strcspn(line, "\n")] = '\0';
+		buf_reset(&b);
+		fmt_name(&b, str_of(line));
+		fprintf(stderr, "| %s\n", buf_cstr(&b));
+	}
+	buf_release(&b);
+	fclose(f);
+}
+
 /* Builds a program or library once more from its record. */
 static void rebuild(struct again *a, struct rerun_file *x)
 {
@@ -140,7 +160,13 @@ static void rebuild(struct again *a, struct rerun_file *x)
 		build_list_release(&l);
 		return;
 	}
-	int rc = build_again(a->c->store, &l.v[0], out, STDERR_FILENO, &err, &same);
+	/* Not the terminal: the record of a build may have been imported. */
+	int messages = memfile_new("stemma-messages");
+	int rc = messages < 0 ? err_set(&err, -messages, "cannot keep the messages")
+	                      : build_again(a->c->store, &l.v[0], out, messages, &err, &same);
+	show_messages(messages);
+	if (messages >= 0)
+		close(messages);
 	if (rc == 0 && same)
 		x->state = RERUN_REBUILT;
 	else if (rc == 0) /* another than was wanted */
@@ -275,26 +301,6 @@ static int make_jail(struct again *a)
 	return rc < 0 ? (err_set(&err, -rc, "cannot confine the command"), say_err(&err, STATUS_SELF)) : 0;
 }
 
-/* What a received command wrote to its standard error, in which nothing can steer a terminal. */
-static void show_messages(const struct again *a)
-{
-	FILE *f = a->messages >= 0 ? fdopen(dup(a->messages), "r") : NULL;
-	char line[1024];
-	struct buf b = {0};
-	enum { LINES = 200 };
-	if (!f)
-		return;
-	rewind(f);
-	for (int n = 0; n < LINES && fgets(line, sizeof(line), f); n++) {
-		line[strcspn(line, "\n")] = '\0';
-		buf_reset(&b);
-		fmt_name(&b, str_of(line));
-		fprintf(stderr, "| %s\n", buf_cstr(&b));
-	}
-	buf_release(&b);
-	fclose(f);
-}
-
 /* Words that lead into the old folder lead into the new one. */
 static void move_words(struct again *a)
 {
@@ -344,7 +350,7 @@ static int run(struct again *a)
 		t.argv = a->plan.argv;
 		rc = bench_once(&t, a->home, a->index, NULL, labels, true, false, &err, &once);
 		rc = rc < 0 ? say_err(&err, STATUS_SELF) : *a->failed ? STATUS_SELF : 0;
-		show_messages(a);
+		show_messages(a->messages);
 		a->status = once.status;
 		a->ran = rc == 0;
 	}
@@ -661,12 +667,6 @@ static int go(struct again *a)
 	return status == STATUS_OK && !well ? STATUS_NOTHING : status;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 {
 	struct again a = {.c = c, .o = o, .messages = -1, .jail = {.ruleset = -1}};
@@ -694,9 +694,9 @@ int cmd_rerun(struct cmd *c, const struct opts_rerun *o)
 	else
 		status = go(&a);
 	if (a.dir && !o->in && !a.ran) /* a folder of our own that nobody will look into */
-		nftw(a.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		io_remove_all(a.dir);
 	if (a.tmp)
-		nftw(a.tmp, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		io_remove_all(a.tmp);
 	if (a.messages >= 0)
 		close(a.messages);
 	jail_release(&a.jail);

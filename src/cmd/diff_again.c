@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -68,20 +67,6 @@ static void listen_end(void)
 }
 
 /* ---- the folder ---- */
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)ftw;
-	if (type == FTW_DNR && chmod(path, 0700) == 0)
-		return 0;
-	return remove(path), 0;
-}
-
-static void remove_all(const char *path)
-{
-	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0)
-		nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); /* what could not be read the first time */
-}
 
 static int folder(struct job *j)
 {
@@ -639,7 +624,7 @@ int diff_again(struct cmd *c, const struct opts_diff *o, struct trace_set set[2]
 void traced_again_release(struct traced_again *t)
 {
 	if (t->folder)
-		remove_all(t->folder);
+		io_remove_all(t->folder);
 	free(t->folder);
 	for (size_t i = 0; i < t->n_notes; i++)
 		free(t->note[i]);

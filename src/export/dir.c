@@ -1,23 +1,15 @@
 /* dir.c - see dir.h. */
 #include "export/dir.h"
 
+#include "base/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	remove(path);
-	return 0;
-}
 
 static void release(struct export_dir *d)
 {
@@ -73,7 +65,7 @@ int export_dir_close(struct export_dir *d, int r, struct err *err)
 	if (r == 0 && rename(d->temporary, d->path) < 0)
 		r = err_set(err, errno, "cannot create '%s'", d->path);
 	if (r < 0)
-		nftw(d->temporary, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		io_remove_all(d->temporary);
 	release(d);
 	return r;
 }

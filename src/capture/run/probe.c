@@ -1,11 +1,11 @@
 /* Probes for `stemma doctor`: each does the thing for real in a child process and measures it. */
+#include "base/io.h"
 #include "capture/run/choose.h"
 #include "capture/run/run.h"
 #include "capture/run/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/filter.h>
 #include <signal.h>
 #include <stdio.h>
@@ -239,12 +239,6 @@ static double one_program(const struct run_options *how, char why[WHY])
 	return (many - none) / PROGRAMS;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st, (void)type, (void)at;
-	return remove(path);
-}
-
 static double program_cost(struct run_options *o, char ret_why[WHY])
 {
 	char home[4096];
@@ -263,7 +257,7 @@ static double program_cost(struct run_options *o, char ret_why[WHY])
 	o->home = NULL;
 	memcpy(ret_why, why, WHY);
 	munmap(why, WHY);
-	nftw(home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	io_remove_all(home);
 	if (plain < 0 || recorded < 0)
 		return -1;
 	return recorded > plain ? recorded - plain : 0;
