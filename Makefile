@@ -18,6 +18,7 @@ all: build
 help:
 	@echo 'make            build into $(BUILD)/'
 	@echo 'make demo       a real pipeline, recorded twice, and the questions asked of the record'
+	@echo 'make check      the quick tests: a minute, for before each commit'
 	@echo 'make test       the tests'
 	@echo 'make test-slow  the tests that take minutes'
 	@echo 'make bench      what recording costs, and what asking costs'
@@ -36,6 +37,11 @@ demo:
 	@tools/setup build demo
 	@$(CLEAN_ENV) tools/build $(BUILD) -Dtests=false
 	@$(CLEAN_ENV) BUILD=$(BUILD) examples/variants/demo.sh
+
+check:
+	@tools/setup build test
+	@$(CLEAN_ENV) tools/build $(BUILD) -- -Dtests=true
+	@$(CLEAN_ENV) tools/check $(BUILD)
 
 test:
 	@tools/setup build test
@@ -78,4 +84,4 @@ lint:
 clean:
 	rm -rf build build-asan build-tsan build-fuzz demo-out
 
-.PHONY: all help build demo test test-slow bench install sanitize tsan fuzz lint clean
+.PHONY: all help build demo check test test-slow bench install sanitize tsan fuzz lint clean

@@ -1,5 +1,5 @@
 #!/bin/sh
-# t0010-tools.sh TOOLS - the house's own tools: layers, figures of the source, set-up, the counting of test points.
+# t0010-tools.sh TOOLS - the house's own tools: layers, figures of the source, the quick tests, set-up, the counting of test points.
 set -u
 
 tools=$1
@@ -168,6 +168,25 @@ says 0 '2 names less, 0 left' "$tools/house" --shorten --names "$tmp/names" "$sr
 check 'the list is made shorter on demand'
 says 1 'no sources' "$tools/house" "$tmp/nothing"
 check 'a folder without sources is not clean'
+
+# ---- check: which tests it chooses, and that all that it names are there
+
+mkdir -p "$tmp/quick/tools" "$tmp/quick/tests" "$tmp/quick/build/meson-info"
+cp "$tools/check" "$tmp/quick/tools"
+cat >"$tmp/quick/build/meson-info/intro-tests.json" <<'END'
+[{"name": "one", "suite": ["p:unit"]}, {"name": "two", "suite": ["p:unit"]}, {"name": "t0300-x", "suite": ["p:cmd"]},
+ {"name": "t0301-y", "suite": ["p:cmd"]}]
+END
+printf '#!/bin/sh\necho "$STEMMA_T_ONCE $*"\nexit 3\n' >"$tmp/quick/tools/run-tests"
+chmod +x "$tmp/quick/tools/run-tests"
+printf '# these\nsuite unit\nnot one\n\nt0301-y\n' >"$tmp/quick/tests/check"
+says 0 '' "$tmp/quick/tools/check" --list "$tmp/quick/build" && [ "$(cat "$tmp/out")" = "$(printf 'two\nt0301-y')" ]
+check 'the quick tests are suites, without some, and single tests'
+says 3 "1 $tmp/quick/build two t0301-y" "$tmp/quick/tools/check" "$tmp/quick/build" && grep -q 's of processor time$' "$tmp/out"
+check 'they are run once, and how that ended is told'
+printf 'suite unit\nsuite odd\nt0302-z\n' >"$tmp/quick/tests/check"
+says 1 'no test here is called t0302-z, suite odd' "$tmp/quick/tools/check" "$tmp/quick/build"
+check 'a name that no test has is an error'
 
 # ---- setup: with its own list of packages, and an apt-get and id of the test's own
 

@@ -124,11 +124,20 @@ static void forks(int n)
 		pause();
 }
 
+/* Whether there is a group with these parts; else says why the test is skipped. */
+static bool has_parts(const char *test, unsigned parts)
+{
+	if (group && cgroup_parts(group) & parts)
+		return true;
+	print_message("# skipped: %s: no cgroup can be made here that has what it needs\n", test);
+	return false;
+}
+
 static void counted(void **state)
 {
 	(void)state;
 	struct cgroup_usage u;
-	if (!group || !(cgroup_parts(group) & CGROUP_MEMORY))
+	if (!has_parts(__func__, CGROUP_MEMORY))
 		skip();
 	assert_true(cgroup_empty(group));
 	inside(fill, 64);
@@ -152,7 +161,7 @@ static void limited(void **state)
 	struct cgroup_usage u;
 	struct err err = {0};
 	int status;
-	if (!group || !(cgroup_parts(group) & CGROUP_MEMORY))
+	if (!has_parts(__func__, CGROUP_MEMORY))
 		skip();
 	assert_int_equal(cgroup_backstop(group, 32 * MIB, 0, -1, &err), 0);
 	pid_t pid = inside(fill, 64);
@@ -168,7 +177,7 @@ static void few_tasks(void **state)
 	(void)state;
 	struct cgroup_usage u;
 	struct err err = {0};
-	if (!group || !(cgroup_parts(group) & CGROUP_TASKS))
+	if (!has_parts(__func__, CGROUP_TASKS))
 		skip();
 	assert_int_equal(cgroup_backstop(group, -1, -1, 10, &err), 0);
 	inside(forks, 100);
@@ -185,7 +194,7 @@ static void killed(void **state)
 	pid_t *v;
 	size_t n;
 	int status;
-	if (!group || !(cgroup_parts(group) & CGROUP_KILL))
+	if (!has_parts(__func__, CGROUP_KILL))
 		skip();
 	pid_t pid = inside(family, 50);
 	until(51);
@@ -209,7 +218,7 @@ static void swept(void **state)
 	struct cgroup *other;
 	struct err err = {0};
 	char path[4200] = "";
-	if (!group || !(cgroup_parts(group) & CGROUP_MEMORY))
+	if (!has_parts(__func__, CGROUP_MEMORY))
 		skip();
 	assert_int_equal(cgroup_make("test-left", CGROUP_MEMORY, &err, &other), 0);
 	assert_int_equal(cgroup_where(where), 0);

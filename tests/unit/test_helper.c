@@ -108,7 +108,7 @@ static void test_handles(void **state)
 		unlink(name);
 		close(fd);
 		helper_close(h);
-		print_message("skipped: handles are opened by root alone, on file systems that have them\n");
+		print_message("# skipped: test_handles: handles are opened by root alone, on file systems that have them\n");
 		skip();
 	}
 	of[0] = (struct helper_handle){.slot = place.slot, .bytes = u.h.handle_bytes, .type = u.h.handle_type};

@@ -67,7 +67,7 @@ static void test_every_setting(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		int rc = under_setting(values[i]);
 		if (rc == 2) {
-			print_message("vm.memfd_noexec cannot be set here\n");
+			print_message("# skipped: test_every_setting: vm.memfd_noexec cannot be set here\n");
 			skip();
 		}
 		assert_int_equal(rc, 0);

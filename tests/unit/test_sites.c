@@ -137,7 +137,7 @@ static void lengths(void **state)
 		seen++;
 	}
 	if (pclose(f) != 0) {
-		print_message("# SKIP lengths of instructions: there is no objdump\n");
+		print_message("# skipped: lengths: there is no objdump\n");
 		skip();
 	}
 	assert_true(seen > 10000);
