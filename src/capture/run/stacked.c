@@ -14,7 +14,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-enum { STATES = 4096, WAIT_MS = 10, FIRST_SLOTS = 256, UNKNOWN = -1, SETS = 64, WAYS = 4 };
+enum { STATES = 4096, WAIT_MS = 10, FIRST_SLOTS = 256, UNKNOWN = -1, SETS = 64, WAYS = 4, MESSAGES = 8192 };
 
 /* A function's frame (module, offset with its flag), or a stack (its caller's, its frame). */
 struct said_slot {
@@ -193,7 +193,8 @@ static bool take_module(struct stacker *k, const struct stack_answer *a)
 	return done;
 }
 
-/* The answer is in k->in; NULL: there is none. */
+/* The answer is in k->in; NULL: there is none. The thread stands meanwhile, so the unwinder may say no more than
+ * MESSAGES before it: 256 frames have no more modules, and 32 pages each that have not been sent. */
 static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pid, pid_t tid, uint64_t image,
                                       const struct stands *at)
 {
@@ -213,7 +214,7 @@ static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pi
 	q->n = got > 0 ? (uint32_t)got : 0;
 	if (!send_all(k, q, sizeof(*q) + q->n))
 		return NULL;
-	for (;;) {
+	for (unsigned said = 0; said < MESSAGES; said++) {
 		ssize_t n = receive(k, s);
 		if (n < (ssize_t)sizeof(*a))
 			return NULL;
@@ -245,6 +246,7 @@ static const struct stack_answer *ask(struct stacker *k, struct sup *s, pid_t pi
 			return NULL;
 		}
 	}
+	return NULL;
 }
 
 void stacker_gone(struct stacker *k, pid_t pid)
@@ -381,8 +383,9 @@ static bool is_known(const struct known_stack *x, const struct stands *at, uint6
 	if (!x->words || x->pc != at->pc || x->sp != at->registers[STACK_POINTER] || x->image != image ||
 	    x->state != state || x->extent > n)
 		return false;
-	for (int i = 0; x->registers >> i; i++)
-		if (x->registers >> i & 1 && x->register_values[i] != at->registers[i])
+	const uint64_t registers = x->registers; /* of 32 bits, of which all may be used */
+	for (int i = 0; registers >> i; i++)
+		if (registers >> i & 1 && x->register_values[i] != at->registers[i])
 			return false;
 	for (uint32_t i = 0; i < x->n; i++)
 		if (memcmp(bytes + x->words[i].offset, &x->words[i].value, sizeof(x->words[i].value)) != 0)
@@ -414,7 +417,7 @@ static void keep_known(struct stacker *k, struct said_stacks *s, uint64_t image,
 	const struct stack_answer *a = (const struct stack_answer *)k->in;
 	const unsigned char *bytes = (const unsigned char *)(q + 1);
 	struct known_stack *set = set_of(s, at);
-	if (!set || !a->words || stack < 0 || a->registers >> STACK_USED)
+	if (!set || !a->words || stack < 0 || (uint64_t)a->registers >> STACK_USED)
 		return;
 	struct known_stack *x = &set[k->turn++ % WAYS], fresh = {.pc = at->pc,
 	                                                         .sp = at->registers[STACK_POINTER],
