@@ -2,7 +2,7 @@
  *
  * The calls that `stemma run` stops are stopped by the same filter, and each is let go on at once; nothing is looked
  * at and nothing written. Ends as the command does; 125 where calls cannot be stopped so. */
-#include "capture/trap/trap.h"
+#include "capture/seccomp/trap.h"
 
 #include <errno.h>
 #include <linux/filter.h>

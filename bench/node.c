@@ -3,7 +3,7 @@
  * Each round does each piece of work under each condition, one after the other, in a process of its own whose CPU time
  * is taken; the reader is this process. A ratio is made within its round, the middle of the rounds is shown with
  * quartiles. DIR: where files are made; a tmpfs for the work that is to be on one is /dev/shm. */
-#include "capture/bpf/tracer.h"
+#include "capture/node_tracer/tracer.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -101,7 +101,7 @@ def own_sources(root, build, folder):
                     name = os.path.relpath(source, os.path.join(root, 'src'))[:-2].replace('/', '-') + '.o'
                     sources.append((name, source))
     write_makefile(folder, sorted(sources),
-                   f'-O2 -std=gnu11 -D_GNU_SOURCE -DSTEMMA_VERSION=\'"bench"\' -DSTEMMA_PREFIX=\'"/usr"\' -DSTEMMA_LIBDIR=\'"lib"\' -I{root}/src -I{build}/src/capture/trap')
+                   f'-O2 -std=gnu11 -D_GNU_SOURCE -DSTEMMA_VERSION=\'"bench"\' -DSTEMMA_PREFIX=\'"/usr"\' -DSTEMMA_LIBDIR=\'"lib"\' -I{root}/src -I{build}/src/capture/seccomp')
     return len(sources)
 
 

@@ -1,8 +1,8 @@
 /* Traces of calls: any bytes as a specification in ProvScope's form and two traces, which are searched in it and
  * compared. The input is the specification, and after each line that is `%` alone the next of the traces, then the
  * names of the addresses of both. */
-#include "spec/path_calls.h"
-#include "spec/provscope.h"
+#include "spec/path/path_calls.h"
+#include "spec/trace/provscope.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  * An input is entries: what (1 byte), then for an entry its kind, two descriptors and a value (1 byte each, the value
  * as so many bits), and counts. The log is read after some of them. */
-#include "capture/run/counted_int.h"
-#include "capture/run/worker.h"
+#include "capture/count/counted_int.h"
+#include "capture/supervisor/worker.h"
 #include "event/log_reader.h"
 #include "fuzz_file.h"
 

@@ -1,9 +1,9 @@
 /* Traces of functions by probes: any bytes as a specification in ProvScope's form and two traces, whose paths are
  * searched in it and compared. The input is the specification, and after each line that is `%` alone the next of the
  * traces. */
-#include "spec/align_traces.h"
-#include "spec/entered.h"
-#include "spec/path.h"
+#include "spec/align/align_traces.h"
+#include "spec/path/path.h"
+#include "spec/trace/entered.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Function traces: read to their end, held against a small specification, and made again from their events. */
-#include "spec/trace.h"
+#include "spec/trace/trace.h"
 
 #include <assert.h>
 #include <stdlib.h>

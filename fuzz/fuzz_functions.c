@@ -1,6 +1,6 @@
 /* Programs whose functions are asked for by name: any bytes, read as ELF by libelf and by what goes on from there. What
  * is found lies in the file. */
-#include "capture/bpf/functions_find.h"
+#include "capture/function_trace/functions_find.h"
 #include "fuzz_file.h"
 
 #include <fcntl.h>

@@ -4,11 +4,11 @@
  * The input is entries: kind, two bytes of length (little endian), so many bytes of value; they are put into a window.
  */
 #include "capture/app/app_read.h"
+#include "capture/app/channel.h"
+#include "capture/app/images.h"
 #include "capture/hdf5/h5_format.h"
-#include "capture/run/channel.h"
-#include "capture/run/images.h"
-#include "capture/run/super.h"
-#include "capture/run/worker.h"
+#include "capture/supervisor/super.h"
+#include "capture/supervisor/worker.h"
 #include "event/log_reader.h"
 
 #include <stdlib.h>

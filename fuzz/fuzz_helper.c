@@ -1,7 +1,7 @@
 /* What the daemon's helper is asked: questions of any bytes are done or refused, the answer is within its bounds, and
  * no descriptor is left open. The bytes are questions, each after a byte that says how much of them there is: the size
  * of its kind, but for 0xff (all of the rest). None that makes or marks a group: the machine is left alone. */
-#include "capture/bpf/helper_int.h"
+#include "capture/node_tracer/helper_int.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

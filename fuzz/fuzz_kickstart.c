@@ -1,7 +1,7 @@
 /* Records of pegasus-kickstart between any other output, read one after the other: each takes some of the text, and is
  * written as a record that says the same. */
 #include "fuzz_file.h"
-#include "monitor/kickstart.h"
+#include "summary/kickstart.h"
 
 #include <errno.h>
 

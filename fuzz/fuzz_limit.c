@@ -1,6 +1,6 @@
 /* Limits, on a command line and in a file: nothing is accepted that makes no sense, and what is refused says why and
  * changes nothing. */
-#include "monitor/limit.h"
+#include "summary/limit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What the kernel gives the node's tracer: records and fanotify's buffers of any bytes are taken or refused, and
  * nothing beyond them is read. The first byte says which. */
-#include "capture/bpf/decode.h"
+#include "capture/node_tracer/decode.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* fuzz_opens.c - the log of opens that a program writes: whatever is in it, an entry lies within it. */
-#include "capture/inject/opens.h"
+#include "capture/inline_open/open_code.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* ProvScope's formats: any bytes as a specification, and as two traces of functions that are searched in it and
  * compared. The input is a specification, and after each line that is `%` alone the next of the traces. */
-#include "spec/align_traces.h"
-#include "spec/path.h"
+#include "spec/align/align_traces.h"
+#include "spec/path/path.h"
 
 #include <stdlib.h>
 #include <string.h>

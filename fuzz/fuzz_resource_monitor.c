@@ -1,7 +1,7 @@
 /* Summaries of resource_monitor in lines, as its old versions wrote them, one after the other: each takes some of the
  * text, and what is written of it as JSON is theirs too and says the same. */
 #include "fuzz_file.h"
-#include "monitor/resource_monitor.h"
+#include "summary/resource_monitor.h"
 
 #include <errno.h>
 

@@ -3,8 +3,8 @@
  *
  * An input is pieces: what (1 byte), length (1), so many bytes. An event of those bytes, of a process of the run; or
  * bytes anywhere in a chunk; or the end of a program. */
-#include "capture/run/images.h"
-#include "capture/run/safe_int.h"
+#include "capture/app/images.h"
+#include "capture/preload/safe_int.h"
 #include "event/log_reader.h"
 #include "fuzz_file.h"
 

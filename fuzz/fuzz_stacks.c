@@ -3,9 +3,9 @@
  *
  * An input is messages: the kind (1 byte), length (1, times 4 for the largest), so many bytes of what follows the kind.
  * A stack belongs to the question that is asked next. */
-#include "capture/run/stacked.h"
-#include "capture/run/worker.h"
-#include "capture/stacks/wire.h"
+#include "capture/call_trace/call_stacks.h"
+#include "capture/call_trace/stacks/wire.h"
+#include "capture/supervisor/worker.h"
 #include "event/log_writer.h"
 #include "fuzz_file.h"
 

@@ -1,5 +1,5 @@
 /* Summaries of any bytes in any form: what is read can be written in each form, and each of those is read as one. */
-#include "monitor/read_any.h"
+#include "summary/read_any.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Summaries of any bytes: what is read is written so that it reads as the same, and what is not has a sentence. */
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <stdlib.h>
 

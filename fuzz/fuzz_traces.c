@@ -1,7 +1,7 @@
 /* Two function traces and their specifications: whatever they say, they are read, brought together and compared, and
  * the answer does not depend on which comes first. The input: four lengths of two bytes (specification of A, of B,
  * words of A's trace, of B's; what is missing is empty), then these. */
-#include "spec/align_traces.h"
+#include "spec/align/align_traces.h"
 
 #include <fcntl.h>
 #include <stdio.h>

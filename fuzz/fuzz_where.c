@@ -1,7 +1,7 @@
 /* fuzz_where.c - the conditions of `stemma archive --where`, and what they are asked of: any command line. The text is
  * the condition up to its first NUL, then the words of a command, each with its NUL. */
 #include "archive/where.h"
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <stdlib.h>
 #include <string.h>

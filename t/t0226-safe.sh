@@ -178,7 +178,7 @@ else
 	skip_ "a set-id program has its privilege" "only root can make one"
 fi
 # The library stays in programs whose record is gone (a cleared environment): they run as if it were not there.
-library=$(find "${STEMMA%/src/cmd/stemma}/src/capture/inject" -name libstemma-safe.so 2>/dev/null | head -n 1)
+library=$(find "${STEMMA%/src/cmd/stemma}/src/capture/preload/library" -name libstemma-safe.so 2>/dev/null | head -n 1)
 if [ -n "$library" ]; then
 	[ "$(LD_PRELOAD=$library env sh -c 'env echo a; exec echo b' 2>&1 | paste -sd,)" = a,b ]
 	result $? "the library without a record"

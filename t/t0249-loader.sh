@@ -82,15 +82,15 @@ top=${STEMMA%/src/cmd/stemma}/src
 # What was seen is in the record, whoever made the call.
 libs=
 if build cc; then
-	all files --capture=safe "$top/capture/inject/libstemma-safe.so"
+	all files --capture=safe "$top/capture/preload/library/libstemma-safe.so"
 	rm -rf "$STEMMA_HOME"
 	"$STEMMA" run --capture=safe -- ./late load ./libjoins.so >/dev/null 2>"$T/why" && "$STEMMA" log --json >>"$T/why" 2>&1 &&
 		"$STEMMA" lineage --json given >>"$T/why" 2>&1 && "$STEMMA" sql "SELECT 1 FROM access a JOIN file f ON f.id = a.file WHERE f.path LIKE '%/given'" 2>>"$T/why" | grep -q 1
 	result $? "files: the thread's accesses are in the record" "$T/why"
 	# Without a record the library only passes on.
 	for p in "./begun-joins begun" "./late load ./libjoins.so"; do
-		if [ -e "$top/capture/inject/libstemma-safe.so" ]; then
-			LD_PRELOAD=$top/capture/inject/libstemma-safe.so timeout -k 5 60 $p >"$T/got" 2>"$T/why"
+		if [ -e "$top/capture/preload/library/libstemma-safe.so" ]; then
+			LD_PRELOAD=$top/capture/preload/library/libstemma-safe.so timeout -k 5 60 $p >"$T/got" 2>"$T/why"
 			result $? "files: without a record: $p" "$T/why"
 		else
 			skip_ "files: without a record: $p" "it is not in the build folder"

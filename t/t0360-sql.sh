@@ -35,7 +35,7 @@ check 'mistakes'
 
 # the page of the format
 page=$here/doc/format/store.md
-sed -n 's/^VIEW(\(.*\))$/\1:/p; s/^COLUMN(\([a-z_0-9]*\), \([a-z_0-9]*\), .*/\1 \2/p' "$here/src/store/views.def" | awk '/:$/ { if (line) print line; line = $0; next } { line = line " " $2 } END { print line }' >"$T/tables"
+sed -n 's/^VIEW(\(.*\))$/\1:/p; s/^COLUMN(\([a-z_0-9]*\), \([a-z_0-9]*\), .*/\1 \2/p' "$here/src/store/views/views.def" | awk '/:$/ { if (line) print line; line = $0; next } { line = line " " $2 } END { print line }' >"$T/tables"
 sed -n '/^## Tables/,/^## Layout/s/^| `\(.*\)` | \(.*\) |$/\1: \2/p' "$page" | tr -d '*,' >"$out"
 [ "$(wc -l <"$T/tables")" -gt 5 ] && diff "$T/tables" "$out" >"$err"
 check 'the page tells the tables and their columns as they are'

@@ -5,9 +5,9 @@
 . "$(dirname "$0")/lib.sh"
 
 doc=$here/doc/format/prov.md
-sed -n 's/^ATTR(\([A-Za-z]*\), \([a-z]*\), "\([a-z ]*\)", "\(.*\)")$/| `\1` | \2 | \4 |/p' "$here/src/export/attrs.def" | sort >"$T/want" && sed -n '/^## Attributes/,/^## Times/p' "$doc" | grep '^| `' | sort >"$out" && [ -s "$out" ] && diff "$T/want" "$out" >"$err"
+sed -n 's/^ATTR(\([A-Za-z]*\), \([a-z]*\), "\([a-z ]*\)", "\(.*\)")$/| `\1` | \2 | \4 |/p' "$here/src/prov/attrs.def" | sort >"$T/want" && sed -n '/^## Attributes/,/^## Times/p' "$doc" | grep '^| `' | sort >"$out" && [ -s "$out" ] && diff "$T/want" "$out" >"$err"
 check 'doc/format/prov.md has every attribute, with its type and meaning'
-[ "$(grep -c '^ATTR(' "$here/src/export/attrs.def")" = "$(wc -l <"$T/want")" ]
+[ "$(grep -c '^ATTR(' "$here/src/prov/attrs.def")" = "$(wc -l <"$T/want")" ]
 check 'and the test has seen every row'
 
 history <<'END'

@@ -45,8 +45,8 @@ try 'over another one that is over HDF5'"'"'s, as the user has it' g.h5 2 \
 try 'where none may be loaded, the library before the functions sees it' c.h5 2 env HDF5_PLUGIN_PRELOAD=:: "$program" make c.h5
 # What lies in its place is no connector, or one of another version of HDF5's: HDF5 works, and the library sees it.
 good=$STEMMA tree=$(cd "$(dirname "$STEMMA")/.." && pwd -P)
-mkdir -p "$T/bad/src/cmd" "$T/bad/src/capture/inject" "$T/bad/src/capture/hdf5/vol"
-cp "$STEMMA" "$T/bad/src/cmd/stemma" && cp "$tree"/capture/inject/*.so "$T/bad/src/capture/inject" && cp "$tree/capture/hdf5/libstemma-hdf5.so" "$T/bad/src/capture/hdf5"
+mkdir -p "$T/bad/src/cmd" "$T/bad/src/capture/preload/library" "$T/bad/src/capture/hdf5/vol"
+cp "$STEMMA" "$T/bad/src/cmd/stemma" && cp "$tree"/capture/preload/library/*.so "$T/bad/src/capture/preload/library" && cp "$tree/capture/hdf5/libstemma-hdf5.so" "$T/bad/src/capture/hdf5"
 STEMMA=$T/bad/src/cmd/stemma bad=$T/bad/src/capture/hdf5/vol/libstemma-hdf5-vol.so
 echo 'no library' >"$bad"
 try 'where it is no library, the library before the functions sees it' h.h5 0 "$program" make h.h5

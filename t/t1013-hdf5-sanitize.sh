@@ -9,8 +9,8 @@ STEMMA=${STEMMA:-$BUILD/src/cmd/stemma}
 libs=/usr/lib/x86_64-linux-gnu
 compile "$here/tests/hdf5/h5steps.c" "$T/h5steps" -L$libs/hdf5/serial -lhdf5 && compile "$here/tests/hdf5/h5async.c" "$T/h5async" -L$libs/hdf5/serial -lhdf5 || not_ok 'the programs are compiled'
 tree=$(cd "$(dirname "$STEMMA")/.." && pwd -P)
-mkdir -p "$T/src/cmd" "$T/src/capture/inject" "$T/src/capture/hdf5/vol"
-cp "$STEMMA" "$T/src/cmd/stemma" && cp "$tree"/capture/inject/*.so "$T/src/capture/inject" || not_ok 'stemma is there'
+mkdir -p "$T/src/cmd" "$T/src/capture/preload/library" "$T/src/capture/hdf5/vol"
+cp "$STEMMA" "$T/src/cmd/stemma" && cp "$tree"/capture/preload/library/*.so "$T/src/capture/preload/library" || not_ok 'stemma is there'
 STEMMA=$T/src/cmd/stemma
 c=$here/src/capture
 # build TO FILE.c...

@@ -9,7 +9,7 @@ spectrace=${STEMMA_SPECTRACE:-} # lib.sh takes such names out of the environment
 needs_llvm
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_plm=isolated OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1
 export HYDRA_LAUNCHER=fork TMPDIR="$T"
-names=$(sed -n 's/^MESSAGE(\([0-9]*\), \([a-z]*\),.*/s=^\1 =\2 =;/p; s/^COLLECTIVE(\([0-9]*\), \(.*\))/s=^\1 =\2 =;/p' "$here/src/spec/messages.def")
+names=$(sed -n 's/^MESSAGE(\([0-9]*\), \([a-z]*\),.*/s=^\1 =\2 =;/p; s/^COLLECTIVE(\([0-9]*\), \(.*\))/s=^\1 =\2 =;/p' "$here/src/spec/trace/messages.def")
 
 # sequence PROGRAM TRACE: messages in the program's own words
 sequence()

@@ -225,7 +225,7 @@ its_end()
 	holder=
 	said_soon '^traces '
 }
-tool=$(dirname "$STEMMA")/../capture/bpf/stemma-trace-functions
+tool=$(dirname "$STEMMA")/../capture/function_trace/stemma-trace-functions
 if [ -x "$tool" ]; then
 	rm -f truth.*
 	by_itself --single && { ./entered truth calls recursion jump >"$out" || :; } && its_end && grep -q '^traces 1 0 0 0$' said &&

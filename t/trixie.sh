@@ -115,8 +115,8 @@ connector()
 		tail -n 20 "$T/log" | sed 's/^/# /'
 		not_ok 'the connector is built'
 	}
-	mkdir -p "$T/src/cmd" "$T/src/capture/inject" "$T/src/capture/hdf5/vol"
-	cp "$STEMMA" "$T/src/cmd/stemma" && cp "$tree"/capture/inject/*.so "$T/src/capture/inject" && cp "$T"/b/src/capture/hdf5/*.so "$T/src/capture/hdf5" &&
+	mkdir -p "$T/src/cmd" "$T/src/capture/preload/library" "$T/src/capture/hdf5/vol"
+	cp "$STEMMA" "$T/src/cmd/stemma" && cp "$tree"/capture/preload/library/*.so "$T/src/capture/preload/library" && cp "$T"/b/src/capture/hdf5/*.so "$T/src/capture/hdf5" &&
 		cp "$T"/b/src/capture/hdf5/vol/*.so "$T/src/capture/hdf5/vol" && rm -rf "$T/b" || not_ok 'the connector is put beside the rest'
 	STEMMA=$T/src/cmd/stemma
 }

@@ -1,6 +1,6 @@
-/* fake_tracer.c - the interface of capture/bpf/tracer.h, told from a FIFO: stemmad with this needs no privilege, and
- * tests say what has happened. The FIFO is $STEMMA_FAKE_TRACER; its lines are those of trace_text.h, with times after
- * the start, and `calls n=`. Requests are written to $STEMMA_FAKE_TRACER.set. */
+/* fake_tracer.c - the interface of capture/node_tracer/tracer.h, told from a FIFO: stemmad with this needs no
+ * privilege, and tests say what has happened. The FIFO is $STEMMA_FAKE_TRACER; its lines are those of trace_text.h,
+ * with times after the start, and `calls n=`. Requests are written to $STEMMA_FAKE_TRACER.set. */
 #include "trace_text.h"
 
 #include <errno.h>

@@ -16,7 +16,7 @@
  *
  * Words are parted by blanks, lines that begin with # are passed over. */
 #include "spec/spec.h"
-#include "spec/trace.h"
+#include "spec/trace/trace.h"
 
 #include <err.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* stemma-summary-as FORM - reads summaries of any form from standard input and writes them in that form, for tests:
  * what comes out is held against readers that are not ours. Ends with 1, and the sentence, where they cannot be read.
  */
-#include "monitor/read_any.h"
+#include "summary/read_any.h"
 
 #include <stdio.h>
 

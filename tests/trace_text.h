@@ -17,7 +17,7 @@
 #ifndef STEMMA_TESTS_TRACE_TEXT_H
 #define STEMMA_TESTS_TRACE_TEXT_H
 
-#include "capture/bpf/tracer.h"
+#include "capture/node_tracer/tracer.h"
 
 /* What the times of lines are after. */
 extern int64_t trace_epoch;

@@ -6,7 +6,7 @@
  * -a counts reads and writes (pid: of the command), -p processes only, -i leaves out what lies under PATH, -t ends it
  * then, -n tells also what is not of the command's descendants, -s prints counters at the end, -q prints no events, -c
  * what works. A first drain is made before the command starts, so that all of it is told. */
-#include "capture/bpf/tracer.h"
+#include "capture/node_tracer/tracer.h"
 
 #include <errno.h>
 #include <stdio.h>

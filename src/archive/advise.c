@@ -1,7 +1,7 @@
 #include "archive/advise.h"
 
 #include "archive/inputs.h"
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <stddef.h>
 

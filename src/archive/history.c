@@ -3,7 +3,7 @@
 #include "archive/inputs.h"
 #include "base/hash.h"
 #include "graph/vec.h"
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "archive/requests.h"
 
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "graph/vec.h"
 #include "import/forgotten.h"
 #include "keep/write.h"
-#include "monitor/read_any.h"
-#include "monitor/summary_redact.h"
+#include "summary/read_any.h"
+#include "summary/summary_redact.h"
 
 #include <errno.h>
 #include <stdlib.h>

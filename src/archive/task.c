@@ -2,7 +2,7 @@
 
 #include "archive/inputs.h"
 #include "archive/where.h"
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "archive/where.h"
 
-#include "monitor/summary.h"
 #include "query/when.h"
+#include "summary/summary.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* memory.h - whether any allocation of this process failed, or of the one that it was forked from.
  *
  * Much of the program leaves out what it has no memory for. So at its end a command asks here, and says that something
- * may be missing. cmd/memory.c notes the failures of the program `stemma`. Any thread. */
+ * may be missing. cmd/ui/memory.c notes the failures of the program `stemma`. Any thread. */
 #ifndef STEMMA_BASE_MEMORY_H
 #define STEMMA_BASE_MEMORY_H
 

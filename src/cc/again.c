@@ -1,9 +1,9 @@
 /* again.c - a build once more, from its record. */
 #include "base/io.h"
-#include "base/jail.h"
 #include "cc/args.h"
 #include "cc/build.h"
 #include "event/env.h"
+#include "sandbox/jail.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -113,10 +113,9 @@ enum build_match build_match(struct digest_cache *c, const struct build_file *f)
 /* Builds it once more from what the record names, into the new file `out`: with the recorded command, where its inputs
  * still match (objects that do not are made again first, from their own records, in a folder of their own that is
  * removed). The compiler's messages go to message_fd. Nothing that was there is overwritten. Each command is confined
- * (base/jail.h, strict): it reads the system's files and the inputs that its record names, and writes in that folder.
- * Where neither Landlock nor namespaces are to be had, nothing is run: -ENOTSUP.
- * 0: it was built, and *ret_same says whether the bytes are those of the record; -ESTALE: something does not match,
- * with a sentence; -errno. */
+ * (sandbox/jail.h, strict): it reads the system's files and the inputs that its record names, and writes in that
+ * folder. Where neither Landlock nor namespaces are to be had, nothing is run: -ENOTSUP. 0: it was built, and *ret_same
+ * says whether the bytes are those of the record; -ESTALE: something does not match, with a sentence; -errno. */
 #define BUILD_AGAIN_DEPTH 8 /* records of records that are built for it */
 int build_again(struct store *s, const struct build *b, const char *out, int message_fd, struct err *err,
                 bool *ret_same);

@@ -2,9 +2,9 @@
  * what it said is kept, and holds as long as nothing has changed that it was said of. */
 #include "cc/git.h"
 
-#include "base/childless.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "sandbox/childless.h"
 
 #include <errno.h>
 #include <fcntl.h>

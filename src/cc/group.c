@@ -1,7 +1,7 @@
 #include "cc/group.h"
 
 #include "base/io.h"
-#include "capture/inject/raw.h"
+#include "capture/interpose/raw.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 
 #include "base/io.h"
 #include "base/memfile.h"
-#include "capture/run/run.h"
+#include "capture/launch/run.h"
 #include "cc/build.h"
 #include "cc/group.h"
 #include "cc/record.h"

@@ -318,7 +318,7 @@ static char *own(struct withspec *w, unsigned i, const char *s)
 #define CALL(name) ",--wrap=MPI_" #name
 static const char wrap_threads[] = "-Wl,--wrap=pthread_create";
 static const char wrap_all[] = "-Wl,--wrap=pthread_create"
-#include "spec/messages.def"
+#include "spec/trace/messages.def"
     ;
 #undef MESSAGE
 #undef COLLECTIVE

@@ -1,8 +1,8 @@
 #include "cmd/cmd.h"
 
-#include "cmd/fmt.h"
-#include "cmd/js.h"
-#include "cmd/mend.h"
+#include "cmd/ui/fmt.h"
+#include "cmd/ui/js.h"
+#include "cmd/ui/mend.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* stemma find: files, runs or executions that an expression describes. */
-#include "cmd/things.h"
+#include "cmd/ui/things.h"
 #include "query/idset.h"
 #include "query/select.h"
 

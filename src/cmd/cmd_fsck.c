@@ -1,7 +1,7 @@
 /* stemma fsck: check the logs and the index against each other. */
 #include "cmd/cmd.h"
-#include "cmd/fmt.h"
-#include "cmd/js.h"
+#include "cmd/ui/fmt.h"
+#include "cmd/ui/js.h"
 
 struct report {
 	json_t *findings; /* NULL: print */

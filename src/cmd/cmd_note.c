@@ -1,5 +1,5 @@
 /* stemma note: what people write about runs and files. */
-#include "cmd/things.h"
+#include "cmd/ui/things.h"
 #include "keep/write.h"
 #include "query/target.h"
 

@@ -1,10 +1,10 @@
 /* main.c - find the command, parse its options, call it. */
 #include "base/memory.h"
+#include "cmd/cc/cmd_cc.h"
 #include "cmd/cmd.h"
-#include "cmd/cmd_cc.h"
-#include "cmd/keeping.h"
-#include "cmd/memory.h"
-#include "cmd/mend.h"
+#include "cmd/keeping/keeping.h"
+#include "cmd/ui/memory.h"
+#include "cmd/ui/mend.h"
 #include "event/log_writer.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "daemon/answer.h"
 
 #include "base/io.h"
-#include "base/late.h"
+#include "base/late/late.h"
 #include "daemon/confine.h"
 #include "daemon/disk.h"
 #include "daemon/request.h"

@@ -3,8 +3,8 @@
  * One thread and one loop. What takes long (bringing a store up to date) is done by a process of its own. */
 #include "base/io.h"
 #include "base/procfs.h"
-#include "capture/bpf/helper.h"
-#include "capture/bpf/tracer.h"
+#include "capture/node_tracer/helper.h"
+#include "capture/node_tracer/tracer.h"
 #include "daemon/accounts.h"
 #include "daemon/answer.h"
 #include "daemon/become.h"

@@ -3,7 +3,7 @@
 #ifndef STEMMA_DAEMON_WORLD_H
 #define STEMMA_DAEMON_WORLD_H
 
-#include "capture/bpf/helper.h"
+#include "capture/node_tracer/helper.h"
 #include "node/node.h"
 
 /* Fills in all but `add` and `arg`. What others' processes and paths have to be looked at for is asked of `by`. */

@@ -9,8 +9,8 @@
  * Paths are relative to the run's directory where they are below it; dvc.yaml belongs into that of the first run, other
  * runs have wdir. Memory grows with the selection (work.h); DVC itself holds the file whole. */
 #include "export/export.h"
-#include "export/out.h"
 #include "export/work.h"
+#include "prov/out.h"
 
 #include <errno.h>
 #include <stdio.h>

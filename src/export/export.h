@@ -2,8 +2,8 @@
 #ifndef STEMMA_EXPORT_EXPORT_H
 #define STEMMA_EXPORT_EXPORT_H
 
-#include "export/out.h"
-#include "export/prov.h"
+#include "prov/out.h"
+#include "prov/prov.h"
 
 /* What some formats want besides the selection. */
 struct export_options {

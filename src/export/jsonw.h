@@ -4,7 +4,7 @@
 #ifndef STEMMA_EXPORT_JSONW_H
 #define STEMMA_EXPORT_JSONW_H
 
-#include "export/out.h"
+#include "prov/out.h"
 
 struct jsonw {
 	struct out *out;

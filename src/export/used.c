@@ -1,11 +1,11 @@
-/* used.c - what runs used, as resource_monitor and kickstart tell it (src/monitor/read_any.h): one summary for each run
+/* used.c - what runs used, as resource_monitor and kickstart tell it (src/summary/read_any.h): one summary for each run
  * of the selection that was measured, in the order of their ends. Of the whole record then also those of tasks that
  * were not recorded here.
  *
  * A run whose processes outlived it has two: the later one counts. Memory: 24 bytes a run. */
 #include "export/export.h"
 #include "export/work.h"
-#include "monitor/read_any.h"
+#include "summary/read_any.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* work.c - see work.h. */
 #include "export/work.h"
 
-#include "export/out.h"
 #include "graph/vec.h"
+#include "prov/out.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef STEMMA_EXPORT_WORK_H
 #define STEMMA_EXPORT_WORK_H
 
-#include "export/prov.h"
+#include "prov/prov.h"
 
 #define WORK_NONE SIZE_MAX
 

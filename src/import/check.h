@@ -6,7 +6,7 @@
 #define STEMMA_IMPORT_CHECK_H
 
 #include "base/err.h"
-#include "export/prov.h"
+#include "prov/prov.h"
 
 struct check_report {
 	uint64_t statements, violations, remarks;

@@ -4,7 +4,7 @@
  * tells more. All triples are held, 24 bytes each and the words, for a node may be described before or after it is
  * used. */
 #include "base/hash.h"
-#include "base/late.h"
+#include "base/late/late.h"
 #include "import/doc.h"
 
 #include "import/provio.h"

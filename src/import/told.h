@@ -6,10 +6,10 @@
 #ifndef STEMMA_IMPORT_TOLD_H
 #define STEMMA_IMPORT_TOLD_H
 
-#include "export/prov.h"
 #include "import/doc.h"
 #include "import/forgotten.h"
 #include "import/provio.h"
+#include "prov/prov.h"
 
 struct told_run {
 	uint32_t st; /* statement */

@@ -2,7 +2,7 @@
 
 #include "keep/rewrite.h"
 #include "keep/write.h"
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <ctype.h>
 #include <dirent.h>

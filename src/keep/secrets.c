@@ -2,7 +2,7 @@
 
 #include "event/clean.h"
 #include "keep/rewrite.h"
-#include "monitor/summary_redact.h"
+#include "summary/summary_redact.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* From what was seen to the summary: each figure with its method and its bounds (doc/monitor.md). */
 #include "base/host.h"
-#include "monitor/limit.h"
 #include "monitor/monitor_int.h"
-#include "monitor/summary_redact.h"
 #include "redact/redact.h"
+#include "summary/limit.h"
+#include "summary/summary_redact.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #ifndef STEMMA_MONITOR_MONITOR_H
 #define STEMMA_MONITOR_MONITOR_H
 
-#include "capture/run/run.h"
-#include "monitor/summary.h"
+#include "capture/launch/run.h"
+#include "summary/summary.h"
 
 struct monitor;
 

@@ -5,7 +5,7 @@
 #ifndef STEMMA_MONITOR_OPENED_H
 #define STEMMA_MONITOR_OPENED_H
 
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 struct opened;
 

@@ -12,8 +12,8 @@
 #define STEMMA_MONITOR_WATCHDOG_H
 
 #include "monitor/cgroup.h"
-#include "monitor/limit.h"
 #include "monitor/monitor.h"
+#include "summary/limit.h"
 
 struct watchdog;
 

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fileid.h"
-#include "capture/bpf/tracer.h"
+#include "capture/node_tracer/tracer.h"
 #include "event/event.h"
 #include "node/rules.h"
 

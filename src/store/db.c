@@ -1,5 +1,5 @@
 /* db.c - the SQLite file: opening, statements, and the tables that are kept in memory. */
-#include "base/late.h"
+#include "base/late/late.h"
 #include "store/pages.h"
 #include "store/schema.h"
 #include "store/store_int.h"
@@ -18,7 +18,7 @@
 
 static const char *const sql_text[] = {
 #define SQL(name, text) text,
-#include "store/sql.def"
+#include "store/views/sql.def"
 };
 
 static int errno_of(int code)

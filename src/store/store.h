@@ -275,7 +275,7 @@ int store_io(struct store *s, store_id exec, struct ios *ret);
 
 struct summary_figure {
 	bool known, bounded,
-	    complete; /* as in struct figure (monitor/summary.h); low and high are value where not bounded */
+	    complete; /* as in struct figure (summary/summary.h); low and high are value where not bounded */
 	int64_t value, low, high;
 	uint64_t note; /* for store_summary_note: the method, or why it is absent; 0 nothing was said */
 };

@@ -43,7 +43,7 @@ static inline uint32_t exec_n(uint64_t id)
 
 enum store_sql {
 #define SQL(name, text) SQL_##name,
-#include "store/sql.def"
+#include "store/views/sql.def"
 	SQL_COUNT
 };
 

@@ -1,8 +1,8 @@
 /* summaries.c - what tasks used: the rows that ix_summaries.c writes. Figures are known by their number in
- * monitor/figures.def: where that order changes, STORE_VERSION does. */
+ * summary/figures.def: where that order changes, STORE_VERSION does. */
 #include "store/read.h"
 
-#include "monitor/summary.h"
+#include "summary/summary.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 #include "trust/claim.h"
 
-#include "monitor/decimal.h"
-#include "monitor/jin.h"
-#include "monitor/jout.h"
+#include "summary/decimal.h"
+#include "summary/jin.h"
+#include "summary/jout.h"
 
 #include <errno.h>
 #include <stdio.h>

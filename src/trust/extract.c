@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/io.h"
-#include "monitor/jin.h"
+#include "summary/jin.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "trust/extract.h"
 
 #include "base/buf.h"
-#include "monitor/jin.h"
+#include "summary/jin.h"
 
 #include <ctype.h>
 #include <errno.h>

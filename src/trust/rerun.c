@@ -1,7 +1,6 @@
 #include "trust/rerun.h"
 
 #include "base/buf.h"
-#include "base/childless.h"
 #include "base/fileid.h"
 #include "base/io.h"
 #include "base/mark.h"
@@ -10,6 +9,7 @@
 #include "event/env.h"
 #include "graph/vec.h"
 #include "query/system.h"
+#include "sandbox/childless.h"
 #include "trust/kept.h"
 
 #include <errno.h>

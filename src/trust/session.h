@@ -6,7 +6,7 @@
 #define STEMMA_TRUST_SESSION_H
 
 #include "base/err.h"
-#include "capture/run/run.h"
+#include "capture/launch/run.h"
 #include "event/event.h"
 
 struct session_file {

@@ -5,7 +5,7 @@
  *   #found ways 3, certain up to 17 of 40 | #none | #too large
  *
  * With -m the search takes many stacks for one at once, with -s each by itself only. */
-#include "spec/path_calls.h"
+#include "spec/path/path_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

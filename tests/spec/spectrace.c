@@ -9,7 +9,7 @@
  *   #end exit, fits
  *
  * With -q only the lines that begin with #; with -w a tab and the source's words behind each decision. */
-#include "spec/trace.h"
+#include "spec/trace/trace.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * takes some decisions otherwise. The reference knows nothing of stacks, hashes or O(ND): joins and loops by taking
  * nodes away and looking what can still be reached, regions by cutting lists into pieces, and the longest common
  * subsequence by the table that everybody knows. */
-#include "spec/align.h"
-#include "spec/match.h"
+#include "spec/align/align.h"
+#include "spec/align/match.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

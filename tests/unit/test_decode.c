@@ -1,5 +1,5 @@
 /* What the kernel gives, byte by byte: whole, cut short, and lying about its lengths. */
-#include "capture/bpf/decode.h"
+#include "capture/node_tracer/decode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

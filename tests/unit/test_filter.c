@@ -1,7 +1,7 @@
 /* The filter's program, run by a small machine here, against libseccomp's names: which calls it stops, on which
  * architecture. */
-#include "capture/inject/opens.h"
-#include "capture/trap/trap.h"
+#include "capture/inline_open/open_code.h"
+#include "capture/seccomp/trap.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -37,7 +37,7 @@ static const struct {
 #define count TRAP_COUNT
 #define xattr TRAP_XATTR
 #define CALL(name, word, set) {#name, set},
-#include "capture/trap/calls.def"
+#include "capture/seccomp/calls.def"
 #undef CALL
 #undef tree
 #undef file

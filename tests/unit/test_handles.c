@@ -1,6 +1,6 @@
 /* What handles mean: the helper is a false one, which has files and directories of its own, and counts the questions.
  */
-#include "capture/bpf/handles.h"
+#include "capture/node_tracer/handles.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The daemon's helper: what it answers is what this process sees for itself; what makes no sense is refused. */
-#include "capture/bpf/helper_int.h"
+#include "capture/node_tracer/helper_int.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Limits as people write them: what each text means, and what is refused. */
-#include "monitor/limit.h"
+#include "summary/limit.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The table of processes against a plain array: random comings and goings, with pids that fall on the same places. */
-#include "capture/bpf/procs.h"
+#include "capture/node_tracer/procs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The region of --capture=safe belongs to programs: whatever lies in it, the reader gives whole events or none. */
-#include "capture/run/safe_read.h"
+#include "capture/preload/safe_read.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The figures of a task, their JSON, and that nothing is lost on the way there and back. The JSON expected here was
  * written by hand from the contract. */
-#include "monitor/decimal.h"
-#include "monitor/summary.h"
+#include "summary/decimal.h"
+#include "summary/summary.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Summaries of others: what is read from theirs, and that ours as theirs reads as the same. The documents were written
  * by hand, with values that are told here again. */
-#include "monitor/read_any.h"
-#include "monitor/units.h"
+#include "summary/read_any.h"
+#include "summary/units.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #ifndef APP_PREFIX
-#define APP_PREFIX "a" /* one letter: who reads the files (capture/run/channel.c) */
+#define APP_PREFIX "a" /* one letter: who reads the files (capture/app/channel.c) */
 #endif
 #define DEPTH 24 /* activities of a thread that are told apart; deeper ones are said in the last of these */
 

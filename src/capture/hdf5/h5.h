@@ -1,10 +1,10 @@
 /* h5.h - code inside programs that use HDF5: libstemma-hdf5.so stands before functions of its API, calls the real ones
  * and notes what they did with which object (doc/hdf5.md).
  *
- * Rules as in capture/inject/safe.h: no malloc, no stdio; errno and results are the real function's; no lock is held
- * while the real function runs; it survives fork (a child begins anew) and a kill. HDF5's error stack is the program's:
- * what we ask HDF5 ourselves is asked before the call, which empties the stack as it begins, or after one that
- * succeeded, with printing off and the stack emptied again.
+ * Rules as in capture/preload/library/safe.h: no malloc, no stdio; errno and results are the real function's; no lock
+ * is held while the real function runs; it survives fork (a child begins anew) and a kill. HDF5's error stack is the
+ * program's: what we ask HDF5 ourselves is asked before the call, which empties the stack as it begins, or after one
+ * that succeeded, with printing off and the stack emptied again.
  *
  * h5_real.c finds the real functions; h5_ask.c asks HDF5 what an identifier is; h5_note.c keeps objects and their
  * counters; h5_move.c is what is noted of data and names; h5_calls.c, h5_links.c, h5_data.c are the functions. Nothing

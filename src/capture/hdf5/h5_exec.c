@@ -1,9 +1,9 @@
 /* Programs that the library would break do not get it; HDF5 is not unloaded under it. */
 #include "capture/hdf5/h5.h"
-#include "capture/inject/symbols.h"
+#include "capture/interpose/symbols.h"
 
 static char library[1024];
-#include "capture/inject/leave.h"
+#include "capture/interpose/leave.h"
 
 #define REAL(name) ((__typeof__(&name))look_up(&real_##name, #name))
 #define REAL_OF(name) static void *real_##name
@@ -25,7 +25,7 @@ static void *look_up(void **real, const char *name)
 
 #define LEAVE_ON library[0]
 #define LEAVE_LOOK leave_fit
-#include "capture/inject/leave_execs.h"
+#include "capture/interpose/leave_execs.h"
 
 REAL_OF(dlclose);
 EXPORT int dlclose(void *handle);

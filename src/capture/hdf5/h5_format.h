@@ -3,12 +3,12 @@
  *
  * H5_OBJECT and H5_PART are reserved once and changed in place for as long as the program runs: their counters are what
  * is known when it ends, however it ends. The rest is written once. Everything is the user's to write: the reader
- * (capture/run/channel_h5.c) checks every number. Times are CLOCK_BOOTTIME, ns; 0: never; H5_SOME_TIME: no clock was
+ * (capture/hdf5/h5_events.c) checks every number. Times are CLOCK_BOOTTIME, ns; 0: never; H5_SOME_TIME: no clock was
  * looked at, as asked for. That an object was met is an entry, and has a time in any case. */
 #ifndef STEMMA_CAPTURE_HDF5_H5_FORMAT_H
 #define STEMMA_CAPTURE_HDF5_H5_FORMAT_H
 
-#include "capture/inject/safe_format.h"
+#include "capture/preload/safe_format.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * first of this process. Nothing stands in the environment, so that an HDF5 that cannot load it, or a program that
  * cannot carry this library, never hears of it: for those a name that is not found would be the end. */
 #include "capture/hdf5/h5.h"
-#include "capture/inject/symbols.h"
+#include "capture/interpose/symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>

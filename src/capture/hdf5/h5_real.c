@@ -6,8 +6,8 @@
  * The linker's lock is not taken (inject/symbols.h): who holds it may wait for the thread that calls. There is no lock
  * of ours either, so that a signal handler or a child of fork can make the first call. */
 #include "capture/hdf5/h5.h"
-#include "capture/inject/raw.h"
-#include "capture/inject/symbols.h"
+#include "capture/interpose/raw.h"
+#include "capture/interpose/symbols.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  */
 #include "capture/app/app_tape.h"
 
-#include "capture/inject/symbols.h"
+#include "capture/interpose/symbols.h"
 #include "event/event.h"
 
 #include <errno.h>

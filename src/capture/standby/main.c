@@ -3,9 +3,9 @@
  *
  * A program of its own, so that what kills the recorder by its name does not meet it, and small, so that keeping it
  * costs little: no heap, no thread, no library of the project's. doc/capture.md has the contract with its starter,
- * capture/run/standby.c. */
+ * capture/standby/standby.c. */
+#include "capture/seccomp/trap.h"
 #include "capture/standby/standby_fds.h"
-#include "capture/trap/trap.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>

@@ -1,13 +1,13 @@
 /* tape.c - libstemma-cc.so: code inside a compiler's programs. It stands before the functions of the C library that
  * open, execute and rename, calls the real ones, and notes what was opened.
  *
- * Rules as in capture/inject/safe.h: no malloc, no stdio, no lock, no descriptor kept; errno and results are the real
- * function's; it may be called after fork and vfork and before its constructor. Needs no library by name. Without the
- * variable it does nothing but pass calls on. */
+ * Rules as in capture/preload/library/safe.h: no malloc, no stdio, no lock, no descriptor kept; errno and results are
+ * the real function's; it may be called after fork and vfork and before its constructor. Needs no library by name.
+ * Without the variable it does nothing but pass calls on. */
 #include "cc/tape/tape.h"
 
-#include "capture/inject/raw.h"
-#include "capture/inject/symbols.h"
+#include "capture/interpose/raw.h"
+#include "capture/interpose/symbols.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -41,7 +41,7 @@ static unsigned long long loaded;
 static uint32_t began; /* the process whose constructor that was */
 extern char __libc_single_threaded __attribute__((weak));
 #define LEAVE_VARIABLE TAPE_ENV "="
-#include "capture/inject/leave.h"
+#include "capture/interpose/leave.h"
 
 static long absent(void)
 {
@@ -250,7 +250,7 @@ static enum fit look_ahead(int dirfd, const char *path, int flags)
 
 #define LEAVE_ON tape
 #define LEAVE_LOOK look_ahead
-#include "capture/inject/leave_execs.h"
+#include "capture/interpose/leave_execs.h"
 
 /* ---- plugins that are unloaded before the end (ld does so with its own) ---- */
 

@@ -1,7 +1,7 @@
 /* Puts the trace into functions: calls of what src/spec/runtime/inline.c defines, which the optimiser inlines. */
 #include "spec/llvm/program.h"
 #include "spec/runtime/state.h"
-#include "spec/trace.h"
+#include "spec/trace/trace.h"
 
 #include <llvm-c/Linker.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * its fields, how wide a request is, and some constants. errno is the program's. */
 #include "spec/runtime/mpi.h"
 
-#include "spec/trace.h"
+#include "spec/trace/trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * STEMMA_TRACE_PROGRAMS last parts of the paths of the programs that are traced, with colons between; all
  * STEMMA_TRACE_BYTES    the most of one thread (1 GiB) */
 #include "spec/runtime/state.h"
-#include "spec/trace.h"
+#include "spec/trace/trace.h"
 
 #include <elf.h>
 #include <errno.h>

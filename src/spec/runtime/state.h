@@ -7,7 +7,7 @@
 #ifndef STEMMA_SPEC_RUNTIME_STATE_H
 #define STEMMA_SPEC_RUNTIME_STATE_H
 
-#include "spec/trace_format.h"
+#include "spec/trace/trace_format.h"
 
 #define STATE_STACK 1500 /* frames that a child of fork is told of */
 #define STATE_PAGE 4096

@@ -1,6 +1,6 @@
 /* The connector as HDF5 sees it: its class, what stands in property lists, and all that is passed on and not noted. */
 #include "capture/hdf5/vol/vol.h"
-#include "capture/inject/symbols.h"
+#include "capture/interpose/symbols.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

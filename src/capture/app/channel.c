@@ -1,0 +1,328 @@
+#include "capture/app/channel.h"
+
+#include "capture/supervisor/super.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILES_AT_ONCE 65536
+#define WINDOW_READ_MAX (1u << 20) /* more than a window can be */
+#define SWEEP_NS 200000000         /* between two looks */
+#define AT_ONCE                                                                                                        \
+	(1u << 20) /* bytes taken while the job waits: about 5 ms. A process that said more waits for the end              \
+	            */
+
+/* Who takes the files with this letter. */
+static const struct taker {
+	char prefix;
+	void (*tell)(struct sup *s, const struct channel_image *image);
+} takers[] = {
+    {'a', channel_tell_app},
+    {'h', channel_tell_h5},
+};
+
+int channel_make(struct channel *c)
+{
+	/* Of root's run programs may be another user's: they may write there and not look around. */
+	return private_make("stemma-app", geteuid() == 0 ? 01733 : 0700, NULL, NULL, c->path, &c->lock);
+}
+
+void channel_enter(const struct channel *c, const char *run)
+{
+	char value[PRIVATE_PATH + 32];
+	if (!c->path[0]) {
+		unsetenv(APP_ENV); /* an outer run's is none of this one's */
+		return;
+	}
+	snprintf(value, sizeof(value), "%s:%s", c->path, run);
+	setenv(APP_ENV, value, 1);
+}
+
+void channel_enter_nested(const char *run)
+{
+	const char *env = getenv(APP_ENV), *colon = env ? strrchr(env, ':') : NULL;
+	char value[PRIVATE_PATH + 32];
+	if (colon && snprintf(value, sizeof(value), "%.*s:%s", (int)(colon - env), env, run) < (int)sizeof(value))
+		setenv(APP_ENV, value, 1);
+}
+
+void channel_nested(struct channel *c, const char *run)
+{
+	char(*more)[27] = realloc(c->nested, (c->n_nested + 1) * sizeof(*more));
+	if (!more)
+		return;
+	c->nested = more;
+	snprintf(more[c->n_nested++], sizeof(*more), "%s", run);
+}
+
+bool channel_has(const struct channel *c, const char *path)
+{
+	size_t n = strlen(c->path);
+	return n && !strncmp(path, c->path, n) && path[n] == '/';
+}
+
+void channel_remove(struct channel *c)
+{
+	if (!c->path[0])
+		return;
+	private_remove(c->path);
+	if (c->lock >= 0)
+		close(c->lock);
+	c->path[0] = '\0';
+	c->lock = -1;
+}
+
+/* ---- files ---- */
+
+struct entry {
+	char prefix;
+	uint32_t pid, serial;
+	uint64_t image;
+	char name[64];
+};
+struct listing {
+	struct entry *v;
+	size_t n, cap;
+};
+
+/* PREFIX-PID-IMAGE-SERIAL, in hex. */
+static bool parse(const char *name, struct entry *ret)
+{
+	unsigned long long pid, image, serial;
+	int end = 0;
+	if (strlen(name) >= sizeof(ret->name) || name[0] < 'a' || name[0] > 'z' ||
+	    strspn(name + 1, "-0123456789abcdef") != strlen(name + 1) ||
+	    sscanf(name + 1, "-%llx-%llx-%llx%n", &pid, &image, &serial, &end) != 3 || name[1 + end] || pid > INT32_MAX ||
+	    serial > UINT32_MAX)
+		return false;
+	*ret = (struct entry){.prefix = name[0], .pid = (uint32_t)pid, .serial = (uint32_t)serial, .image = image};
+	snprintf(ret->name, sizeof(ret->name), "%s", name);
+	return true;
+}
+
+static int entry_cmp(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+	if (a->prefix != b->prefix)
+		return a->prefix < b->prefix ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	return (a->serial > b->serial) - (a->serial < b->serial);
+}
+
+static bool same_image(const struct entry *a, const struct entry *b)
+{
+	return a->prefix == b->prefix && a->pid == b->pid && a->image == b->image;
+}
+
+static bool list(int dir, struct listing *l)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct entry e;
+	bool whole = d != NULL;
+	if (!d && fd >= 0)
+		close(fd);
+	for (struct dirent *de; d && (de = readdir(d));) {
+		if (!parse(de->d_name, &e))
+			continue;
+		if (l->n == l->cap) {
+			size_t cap = l->cap ? 2 * l->cap : 64;
+			struct entry *more = cap <= FILES_AT_ONCE ? realloc(l->v, cap * sizeof(*more)) : NULL;
+			if (!more) {
+				whole = false;
+				break;
+			}
+			l->v = more;
+			l->cap = cap;
+		}
+		l->v[l->n++] = e;
+	}
+	if (d)
+		closedir(d);
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), entry_cmp);
+	return whole;
+}
+
+/* A copy of a window as it is now; malloc'ed. NULL: it is none, or nobody's of whom there may be any here. */
+static void *slurp(int dir, const struct entry *e, size_t *ret_n)
+{
+	struct stat st;
+	/* Not a pipe that nobody writes to, nor a link to elsewhere. */
+	int fd = openat(dir, e->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char *p = NULL;
+	size_t n = 0;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= APP_HEAD &&
+	    (st.st_uid == geteuid() || geteuid() == 0))
+		p = malloc(n = st.st_size < WINDOW_READ_MAX ? (size_t)st.st_size : WINDOW_READ_MAX);
+	ssize_t got = 1;
+	size_t have = 0;
+	while (p && have < n && (got = pread(fd, p + have, n - have, (off_t)have)) > 0)
+		have += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	if (have < APP_HEAD) {
+		free(p);
+		return NULL;
+	}
+	*ret_n = have;
+	return p;
+}
+
+static uint64_t own_pidns(void)
+{
+	static uint64_t ns;
+	struct stat st;
+	if (!ns && stat("/proc/self/ns/pid", &st) == 0)
+		ns = st.st_ino;
+	return ns;
+}
+
+/* Can it still say something? A number that is another process's now is taken for a live one: then it waits. */
+static bool lives(int dir, const struct entry *e)
+{
+	struct app_told head = {0};
+	char p[APP_HEAD];
+	if (kill((pid_t)e->pid, 0) == 0 || errno == EPERM)
+		return true;
+	/* In another pid namespace the number says nothing here. */
+	int fd = openat(dir, e->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	bool there = fd >= 0 && pread(fd, p, sizeof(p), 0) == (ssize_t)sizeof(p) && app_read_head(p, sizeof(p), &head);
+	if (fd >= 0)
+		close(fd);
+	return there && head.pidns != own_pidns();
+}
+
+static uint64_t bytes_of(int dir, const struct entry *e, size_t n)
+{
+	uint64_t sum = 0;
+	struct stat st;
+	for (size_t i = 0; i < n; i++)
+		if (fstatat(dir, e[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+			sum += (uint64_t)st.st_size < WINDOW_READ_MAX ? (uint64_t)st.st_size : WINDOW_READ_MAX;
+	return sum;
+}
+
+static bool is_run(const struct sup *s, const char *run)
+{
+	if (!strcmp(run, s->run))
+		return true;
+	for (size_t i = 0; i < s->channel.n_nested; i++)
+		if (!strcmp(run, s->channel.nested[i]))
+			return true;
+	return false;
+}
+
+/* One image of a process, in these n files. */
+static void tell(struct sup *s, int dir, const struct taker *taker, const struct entry *e, size_t n)
+{
+	struct channel_image image = {.windows = calloc(n, sizeof(*image.windows))};
+	for (size_t i = 0; i < n && image.windows; i++) {
+		struct app_told head;
+		struct channel_window w = {0};
+		w.p = slurp(dir, &e[i], &w.n);
+		if (!w.p)
+			continue;
+		if (!app_read_head(w.p, w.n, &head) || head.image != e->image || head.serial != e[i].serial) {
+			free((void *)w.p);
+			continue;
+		}
+		if (image.n)
+			image.head.dropped += head.dropped;
+		else
+			image.head = head;
+		image.windows[image.n++] = w;
+	}
+	if (image.n) {
+		struct app_told *h = &image.head;
+		if (!is_run(s, h->run))
+			snprintf(h->run, sizeof(h->run), "%s", s->run);
+		if (h->pidns != own_pidns() || h->pid != e->pid)
+			h->pid = 0;
+		taker->tell(s, &image);
+	}
+	for (size_t i = 0; i < image.n; i++)
+		free((void *)image.windows[i].p);
+	free(image.windows);
+	/* In the log before it is nowhere else. */
+	sup_flush(s);
+	for (size_t i = 0; i < n; i++)
+		unlinkat(dir, e[i].name, 0);
+}
+
+static int64_t monotonic(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+/* Is there anything to look at? */
+static bool worth(struct channel *c)
+{
+	struct stat st;
+	int64_t now = monotonic();
+	if (now - c->looked < SWEEP_NS || fstat(c->lock, &st) < 0)
+		return false;
+	bool same = st.st_mtim.tv_sec == c->seen.tv_sec && st.st_mtim.tv_nsec == c->seen.tv_nsec;
+	if (same && !c->waiting)
+		return false;
+	c->seen = st.st_mtim;
+	c->looked = now;
+	return true;
+}
+
+/* Nobody told anything, as in most runs: what is empty can be removed, and what could be was. */
+static bool gone_empty(struct channel *c)
+{
+	struct stat st;
+	if (rmdir(c->path) < 0 || fstat(c->lock, &st) < 0 || st.st_nlink)
+		return false; /* or it was another folder, put where ours was */
+	close(c->lock);
+	c->path[0] = '\0';
+	c->lock = -1;
+	return true;
+}
+
+void channel_sweep(struct sup *s, bool all)
+{
+	struct channel *c = &s->channel;
+	struct listing l = {0};
+	uint64_t taken = 0;
+	if (!c->path[0] || c->lock < 0 || (!all && !worth(c)) || (all && gone_empty(c)))
+		return;
+	c->waiting = false;
+	bool whole = list(c->lock, &l);
+	for (size_t i = 0, n; i < l.n; i += n) {
+		const struct taker *taker = NULL;
+		for (n = 1; i + n < l.n && same_image(&l.v[i], &l.v[i + n]); n++)
+			;
+		for (size_t k = 0; k < sizeof(takers) / sizeof(takers[0]); k++)
+			if (takers[k].prefix == l.v[i].prefix)
+				taker = &takers[k];
+		if (!taker)
+			continue;
+		uint64_t bytes = all ? 0 : bytes_of(c->lock, &l.v[i], n);
+		if (!all && (taken + bytes > AT_ONCE || lives(c->lock, &l.v[i]))) {
+			c->waiting = true;
+			continue;
+		}
+		taken += bytes;
+		tell(s, c->lock, taker, &l.v[i], n);
+	}
+	free(l.v);
+	if (!whole && all && l.n)
+		sup_gap(s, NULL, TERM_gap_limit, 0, "more processes told what they do than could be taken in");
+	c->waiting |= !whole;
+	if (all)
+		channel_remove(c);
+}

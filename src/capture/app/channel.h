@@ -1,0 +1,56 @@
+/* channel.h - what libraries in the programs of a run have to say: a folder in memory (capture/app/app_format.h), which
+ * the programs are told of by one variable, and from which the recorder takes what a process said when that is over.
+ *
+ * Internal to capture. The worker looks at it now and then, under sup->lock, and at the end; the keeper does where
+ * the worker was killed. Nothing of the user's is waited for. Without any word it costs a run a mkdir and a rmdir on
+ * tmpfs. */
+#ifndef STEMMA_CAPTURE_APP_CHANNEL_H
+#define STEMMA_CAPTURE_APP_CHANNEL_H
+
+#include "capture/app/app_read.h"
+#include "capture/app/private.h"
+
+#include <stdint.h>
+#include <time.h>
+
+struct sup;
+
+struct channel {
+	char path[PRIVATE_PATH]; /* empty: there is none */
+	int lock;
+	struct timespec seen; /* the folder's time when it was looked at last */
+	int64_t looked;
+	bool waiting; /* files of processes that live were there then */
+	char (*nested)[27];
+	size_t n_nested;
+};
+
+/* Before the worker is forked. 0 or -errno. */
+int channel_make(struct channel *c);
+/* Puts it into this process's environment, which is about to become the command's: of the run with that id. */
+void channel_enter(const struct channel *c, const char *run);
+/* The same for a run inside a run, which has the outer one's folder. */
+void channel_enter_nested(const char *run);
+/* A run inside this one has begun. */
+void channel_nested(struct channel *c, const char *run);
+/* Is it one of its files? They are none of the record's. */
+bool channel_has(const struct channel *c, const char *path);
+/* Takes what processes said that are over. all: everybody's, and the folder goes. */
+void channel_sweep(struct sup *s, bool all);
+void channel_remove(struct channel *c);
+
+/* All that one image of a process said: its windows, in the order in which they were made, as they were read. */
+struct channel_image {
+	struct app_told head; /* of the first; checked: run is this run or one inside it, pid is 0 where it says nothing */
+	struct channel_window {
+		const void *p;
+		size_t n;
+	} * windows;
+	size_t n;
+};
+/* Prefix a: annotations and MPI. */
+void channel_tell_app(struct sup *s, const struct channel_image *image);
+/* Prefix h: HDF5. */
+void channel_tell_h5(struct sup *s, const struct channel_image *image);
+
+#endif

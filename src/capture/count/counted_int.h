@@ -1,0 +1,134 @@
+/* counted_int.h - what counted.c and counted_child.c share: the state of a process that counts. */
+#ifndef STEMMA_CAPTURE_COUNT_COUNTED_INT_H
+#define STEMMA_CAPTURE_COUNT_COUNTED_INT_H
+
+#include "capture/count/counted.h"
+#include "capture/inject/sites.h"
+
+#include <assert.h>
+
+#define OPENED 512    /* opens whose files are remembered; a thread that does not get its turn holds up the others */
+#define DRAIN_AT 24   /* opens after which the log is read: each may come with a dup, a map and a close */
+#define LOGGED 512    /* opens written down elsewhere that the log has not been read for */
+#define GIVEN 8       /* pipes that it began with */
+#define FIRST_OPENS 8 /* of a child: at these is looked at which pipes its parent has made */
+#define RESUMES 16    /* children that shared the memory, since the log was read */
+#define NOT_A_FILE UINT64_MAX
+#define A_PIPE (UINT64_MAX - 1) /* that it has made, and nobody can tell any more which one it was */
+/* The k-th that it has made; which one it is is found when somebody else has it. Numbers of files are below. */
+#define OWN_PIPES 16
+#define OWN_PIPE(k) (A_PIPE - OWN_PIPES + (k))
+/* Looked at always, whether or not the log names them (fcntl duplicates past it): what the table's first page holds. */
+#define FIRST_FDS ((4096 - offsetof(struct counted_table, row)) / sizeof(struct counted_row))
+
+struct counted {
+	uint64_t code, table;
+	uint64_t base; /* where the library is that jumps to it */
+	const struct sites *sites;
+	const struct counted_table *shared; /* what it counts into, here; NULL: memory of its own */
+	uint32_t read;                      /* entries taken */
+	struct { /* of children that shared the memory, oldest first: who, and up to where the entries are its */
+		uint64_t child;
+		uint32_t pos;
+	} resume[RESUMES];
+	unsigned nresumes;
+	uint32_t theirs; /* up to here entries are a child's, of the thread that made it */
+	uint32_t theirs_tid;
+	struct counted_row last[COUNTED_FDS + 1]; /* as attributed */
+	uint64_t file[COUNTED_FDS];               /* number of the file behind it; 0 not known */
+	unsigned high;                            /* highest descriptor looked at */
+	uint64_t opens, seen;                     /* stopped; all before this found in the log */
+	struct stopped {
+		uint64_t file; /* 0: not known yet */
+		pid_t tid;
+		bool seen;
+	} opened[OPENED];
+	struct { /* opens without a stop (opens.h), oldest first */
+		uint64_t file;
+		int fd;
+	} logged[LOGGED];
+	size_t nlogged;
+	bool opening;
+	uint64_t base_read, base_written, sum_read, sum_written;
+	int64_t looked, now;          /* when the last look began after which all counts were known; when this one ended */
+	uint64_t passes;              /* of the supervisor's, when this began */
+	uint64_t moment, judged;      /* numbers of the moment + 1 when the log was read, the sums were compared */
+	bool many;                    /* it has, or had, several threads: entries say whose they are */
+	uint64_t quiet;               /* number of the moment + 1 when its other threads were found asleep */
+	uint32_t flying[COUNTED_FDS]; /* of those: calls that were under way when the descriptor was closed */
+	uint64_t made;                /* threads, as far as the log is read */
+	uint64_t all_read, all_written; /* what the process's totals have beside those of its first thread */
+	unsigned pipes;                 /* directions of which bytes went through pipes that nobody knows any more */
+	bool lost, frozen, proved;
+	struct own_pipe {
+		uint64_t file; /* 0: not known yet */
+		/* What waits until it is: read and written, by read and write or otherwise. */
+		uint64_t calls[2][2], bytes[2][2];
+	} own[OWN_PIPES];      /* the last ones that it has made */
+	uint64_t nown;         /* ever */
+	uint64_t given[GIVEN]; /* pipes that it began with, which are not those */
+	unsigned ngiven;
+	bool elsewhere; /* a descriptor was that of a file of which there was no access then */
+};
+
+/* The table's beginning. */
+struct head {
+	uint32_t owner, pos;
+	uint64_t delta;
+	uint32_t threads;
+};
+static_assert(offsetof(struct head, threads) == offsetof(struct counted_table, threads) &&
+                  offsetof(struct head, pos) == offsetof(struct counted_table, pos),
+              "what is read");
+
+static inline bool in_range(int64_t fd)
+{
+	return fd >= 0 && fd < COUNTED_FDS;
+}
+
+static inline void raise_high(struct counted *c, int64_t fd)
+{
+	if (in_range(fd) && (unsigned)fd > c->high)
+		c->high = (unsigned)fd;
+}
+
+static inline bool remote(pid_t pid, uint64_t at, void *p, size_t n)
+{
+	return remote_read(pid, at, p, n) == (ssize_t)n;
+}
+
+/* Entries that were read; under the big lock. */
+extern struct counted_entry counted_entries[COUNTED_LOG];
+
+/* A live access of p to that file; NULL none. */
+struct access *counted_live(struct proc *p, uint64_t file, unsigned mode);
+/* What a descriptor is, of a process that stands still: a file's number, NOT_A_FILE, 0 it is not open. */
+uint64_t counted_look_up(struct sup *s, struct proc *p, unsigned fd);
+/* The pipe that it has made, if it is one. */
+static inline struct own_pipe *own_pipe(struct counted *c, uint64_t file)
+{
+	return file >= OWN_PIPE(0) && file < OWN_PIPE(OWN_PIPES) ? &c->own[file - OWN_PIPE(0)] : NULL;
+}
+
+/* One of them is that file: what waits is its. */
+void counted_found(struct sup *s, struct proc *p, uint64_t own, uint64_t file);
+/* Reads the log and the rows. standing: the process is at a stop of its own. False: not now, or never (lost). */
+bool counted_drain(struct sup *s, struct proc *p, bool standing);
+
+/* ---- counted_child.c ---- */
+
+/* NULL: no memory. */
+struct counted *counted_new(const struct sup *s, uint64_t code, uint64_t table, uint64_t base,
+                            const struct sites *sites);
+/* A child p without an exec goes on with its parent's code; leaves: it is about to exec or to end. */
+void counted_inherit(struct sup *s, struct proc *p, struct proc *parent, bool leaves);
+/* Which pipes they are that p has made, which is at a stop of its own or perhaps waits. */
+void counted_see_pipes(struct sup *s, struct proc *p, bool standing);
+/* Has it one open that it has made, and which one it is is not known? */
+bool counted_misses_pipes(struct counted *c);
+/* ... that p and its ancestors have. */
+void counted_pipes(struct sup *s, struct proc *p);
+/* The process began with that descriptor. */
+void counted_given(struct counted *c, const struct file *f);
+
+#endif

@@ -1,0 +1,401 @@
+#include "capture/inline_open/open_code.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+static_assert(offsetof(struct opens_slot, cell) == 64 && OPENS_CELL == 64 && OPENS_CELLS == 2048, "as the code has it");
+static_assert(sizeof(struct opens_entry) == 24, "as the code has it");
+static_assert(OPENS_ENTRY_CELLS == 65 && offsetof(struct opens_slot, most) == 20, "as the code has it");
+
+int opens_entry_read(const struct opens_slot *log, uint32_t from, uint32_t pos, struct opens_entry *ret,
+                     const unsigned char **ret_path)
+{
+	const unsigned char *at = log->cell + (size_t)(from % OPENS_CELLS) * OPENS_CELL;
+	memcpy(ret, at, sizeof(*ret));
+	const uint32_t cells = pos - from;
+	if (cells > OPENS_CELLS || !ret->length || ret->length > OPENS_PATH || ret->cells > cells ||
+	    ret->cells != (sizeof(*ret) + ret->length + OPENS_CELL - 1) / OPENS_CELL)
+		return -EBADMSG;
+	*ret_path = at + sizeof(*ret);
+	return (int)ret->cells;
+}
+
+#if defined(__x86_64__)
+
+#define OWN_PID "0x2f7374a50008"
+static_assert(OPENS_OWN + offsetof(struct opens_own, pid) == 0x2f7374a50008 &&
+                  offsetof(struct opens_own, missed) == offsetof(struct opens_own, pid) + 8,
+              "as the code has it");
+
+/* openat(AT_FDCWD, path, flags): as at the call, with the log's address in r11. Afterwards as behind the call, and r11
+ * is not 0; or r11 is 0, nothing was done, and the caller makes the call himself, where it is stopped.
+ *
+ * An entry is written behind the end, where it does not count; then the end is moved. It needs no lock: one thread uses
+ * this log, and a signal's handler that interrupts it here finds it busy and stops. */
+__asm__(".pushsection .rodata.opens,\"a\",@progbits\n"
+        ".balign 64\n"
+        "opens_begin:\n"
+        "lock incl 12(%r11)\n" /* busy: seen before gate is looked at */
+        "cmpl $1, 12(%r11)\n"  /* a handler that has interrupted this: what is being written is not to be touched */
+        "jne 7f\n"
+        "cmpl $0, 8(%r11)\n"
+        "jne 7f\n"
+        "mov (%r11), %ecx\n"
+        "sub 4(%r11), %ecx\n"
+        "cmp 20(%r11), %ecx\n" /* most */
+        "ja 7f\n"
+        "push %rbx\n"
+        "push %rbp\n"
+        "push %rsi\n"
+        "push %rdi\n"
+        "push %rdx\n"
+        "push %r8\n"
+        "push %r9\n"
+        "push %r10\n"
+        "mov %r11, %rbx\n"
+        "mov %rax, %rcx\n"
+        "mov %rdx, %rbp\n"
+        "rdtsc\n"
+        "shl $32, %rdx\n"
+        "or %rdx, %rax\n"
+        "mov %rax, %r8\n"
+        "mov %rbp, %rdx\n"
+        "mov %rcx, %rax\n"
+        "syscall\n"
+        "movabs $" OWN_PID ", %r10\n"
+        "cmpl $0, (%r10)\n" /* a child that a handler has forked: the log is its parent's */
+        "je 6f\n"
+        "test %rax, %rax\n"
+        "jns 1f\n"
+        "cmp $-2, %rax\n" /* ENOENT */
+        "je 1f\n"
+        "cmp $-20, %rax\n" /* ENOTDIR */
+        "jne 5f\n"
+        "1:\n"
+        "mov (%rbx), %r9d\n" /* pos */
+        "mov %r9d, %ecx\n"
+        "sub 4(%rbx), %ecx\n"
+        "cmp $(2048 - 65), %ecx\n"
+        "ja 4f\n"
+        "mov %r9d, %edi\n"
+        "and $2047, %edi\n"
+        "shl $6, %edi\n"
+        "lea 64(%rbx,%rdi), %rdi\n"
+        "mov %r8, (%rdi)\n"
+        "mov %eax, 8(%rdi)\n"
+        "mov %ebp, 12(%rdi)\n"
+        "xor %edx, %edx\n"
+        "2:\n"
+        "mov (%rsi,%rdx), %cl\n"
+        "mov %cl, 24(%rdi,%rdx)\n"
+        "inc %edx\n"
+        "test %cl, %cl\n"
+        "je 3f\n"
+        "cmp $4096, %edx\n"
+        "jb 2b\n"
+        "3:\n"
+        "mov %edx, 16(%rdi)\n"
+        "add $87, %edx\n" /* 24 + 63 */
+        "shr $6, %edx\n"
+        "mov %edx, 20(%rdi)\n"
+        "add %r9d, %edx\n"
+        "mov %edx, (%rbx)\n"
+        "jmp 5f\n"
+        "4:\n"
+        "incl 16(%rbx)\n"
+        "jmp 5f\n"
+        "6:\n"
+        "incl 8(%r10)\n"
+        "jmp 8f\n"
+        "5:\n"
+        "decl 12(%rbx)\n"
+        "8:\n"
+        "mov %rbx, %r11\n"
+        "pop %r10\n"
+        "pop %r9\n"
+        "pop %r8\n"
+        "pop %rdx\n"
+        "pop %rdi\n"
+        "pop %rsi\n"
+        "pop %rbp\n"
+        "pop %rbx\n"
+        "ret\n"
+        "7:\n"
+        "decl 12(%r11)\n"
+        "xor %r11d, %r11d\n"
+        "ret\n"
+        "opens_end:\n"
+        ".popsection\n");
+
+extern const unsigned char opens_begin[], opens_end[];
+
+size_t opens_code(const void **ret)
+{
+	*ret = opens_begin;
+	return (size_t)(opens_end - opens_begin);
+}
+
+/* ---- the stubs near the library ---- */
+
+struct asmb {
+	struct stubs *s;
+	bool far;
+};
+
+static void bytes(struct asmb *a, const void *p, size_t n)
+{
+	if (a->s->n + n > STUBS_SIZE) {
+		a->far = true;
+		return;
+	}
+	memcpy(a->s->code + a->s->n, p, n);
+	a->s->n += n;
+}
+
+#define EMIT(a, ...) bytes(a, (const unsigned char[]){__VA_ARGS__}, sizeof((const unsigned char[]){__VA_ARGS__}))
+
+static void word(struct asmb *a, uint32_t v)
+{
+	bytes(a, &v, sizeof(v));
+}
+
+static void own_address(struct asmb *a) /* movabs $,%r11 */
+{
+	uint64_t own = OPENS_OWN;
+	EMIT(a, 0x49, 0xbb);
+	bytes(a, &own, sizeof(own));
+}
+
+/* A short jump whose target comes later. */
+static size_t ahead(struct asmb *a, unsigned char opcode)
+{
+	EMIT(a, opcode, 0);
+	return a->s->n;
+}
+
+static void land(struct asmb *a, size_t from)
+{
+	size_t d = a->s->n - from;
+	a->far |= d > 127;
+	a->s->code[from - 1] = (unsigned char)d;
+}
+
+static void jump(struct asmb *a, uint64_t code, uint64_t target)
+{
+	EMIT(a, 0xe9);
+	int64_t d = (int64_t)(target - (code + a->s->n + 4));
+	a->far |= d != (int32_t)d;
+	word(a, (uint32_t)d);
+}
+
+/* The address of the process's log to %r11; a short jump, if it has none. */
+static size_t no_log(struct asmb *a)
+{
+	own_address(a);
+	EMIT(a, 0x4d, 0x8b, 0x1b); /* mov (%r11),%r11 */
+	EMIT(a, 0x4d, 0x85, 0xdb); /* test %r11,%r11 */
+	return ahead(a, 0x74);     /* je */
+}
+
+static void call_code(struct asmb *a)
+{
+	EMIT(a, 0xff, 0x15);                    /* call *code(%rip) */
+	word(a, (uint32_t)(0 - (a->s->n + 4))); /* the page's first eight bytes */
+}
+
+/* The call, made by the code: path and flags are in rsi and rdx. */
+static void made_call(struct asmb *a)
+{
+	EMIT(a, 0xbf, 0x9c, 0xff, 0xff, 0xff); /* mov $AT_FDCWD,%edi */
+	EMIT(a, 0xb8, 0x01, 0x01, 0, 0);       /* mov $257,%eax */
+	call_code(a);
+}
+
+/* call: where it is made, if not here; made: where it goes on if it was. */
+static void open_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at)
+{
+	EMIT(a, 0xb8, 0x01, 0x01, 0, 0); /* mov $257,%eax */
+	EMIT(a, 0xf7, 0xc2);             /* test $,%edx */
+	word(a, OPENS_FLAGS_NOT);
+	size_t slow1 = ahead(a, 0x75); /* jne */
+	EMIT(a, 0x83, 0xff, 0x9c);     /* cmp $AT_FDCWD,%edi */
+	size_t slow2 = ahead(a, 0x75);
+	size_t slow3 = no_log(a);
+	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp: what may lie below the stack stays */
+	call_code(a);
+	EMIT(a, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea 128(%rsp),%rsp */
+	EMIT(a, 0x4d, 0x85, 0xdb);
+	size_t made = ahead(a, 0x75); /* jne */
+	land(a, slow1);
+	land(a, slow2);
+	land(a, slow3);
+	jump(a, code, call);
+	land(a, made);
+	jump(a, code, made_at);
+}
+
+/* The same of musl, whose number and arguments are those of open(path, flags); its bytes are what stands before the
+ * call. */
+static void musl_body(struct asmb *a, uint64_t code, uint64_t call, uint64_t made_at)
+{
+	bytes(a, SITES_LARGE, LARGE_BYTES);
+	EMIT(a, 0x83, 0xf8, 2);        /* cmp $2,%eax */
+	size_t slow1 = ahead(a, 0x75); /* jne */
+	EMIT(a, 0xf7, 0xc6);           /* test $,%esi */
+	word(a, OPENS_FLAGS_NOT);
+	size_t slow2 = ahead(a, 0x75);
+	size_t slow3 = no_log(a);
+	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp),%rsp */
+	EMIT(a, 0x57, 0x56, 0x52);             /* push %rdi, %rsi, %rdx */
+	EMIT(a, 0x48, 0x89, 0xf2);             /* mov %rsi,%rdx */
+	EMIT(a, 0x48, 0x89, 0xfe);             /* mov %rdi,%rsi */
+	made_call(a);
+	EMIT(a, 0x5a, 0x5e, 0x5f);                      /* pop %rdx, %rsi, %rdi */
+	EMIT(a, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea 128(%rsp),%rsp */
+	EMIT(a, 0x4d, 0x85, 0xdb);
+	size_t made = ahead(a, 0x75);
+	EMIT(a, 0xb8, 2, 0, 0, 0); /* mov $2,%eax */
+	land(a, slow1);
+	land(a, slow2);
+	land(a, slow3);
+	jump(a, code, call);
+	land(a, made);
+	jump(a, code, made_at);
+}
+
+/* The function of musl's that makes every call in which a thread can be cancelled: number and arguments as a function
+ * has them. made_at: where it goes on; 0: it returns. A thread that is to be cancelled is, by the function. */
+static void cancel_body(struct asmb *a, const struct site *t, uint64_t code, uint64_t slow_at, uint64_t made_at)
+{
+	EMIT(a, 0x83, 0xff, 2);       /* cmp $2,%edi: open */
+	size_t open = ahead(a, 0x74); /* je */
+	EMIT(a, 0x81, 0xff, 1, 1, 0, 0);
+	size_t slow1 = ahead(a, 0x75);
+	EMIT(a, 0x83, 0xfe, 0x9c); /* cmp $AT_FDCWD,%esi */
+	size_t slow2 = ahead(a, 0x75);
+	EMIT(a, 0x57, 0x56, 0x52, 0x51); /* push %rdi, %rsi, %rdx, %rcx */
+	EMIT(a, 0x48, 0x89, 0xd6);       /* mov %rdx,%rsi */
+	EMIT(a, 0x48, 0x89, 0xca);       /* mov %rcx,%rdx */
+	size_t both = ahead(a, 0xeb);
+	land(a, open);
+	EMIT(a, 0x57, 0x56, 0x52, 0x51);
+	land(a, both);
+	EMIT(a, 0xf7, 0xc2); /* test $,%edx */
+	word(a, OPENS_FLAGS_NOT);
+	size_t undo1 = ahead(a, 0x75), undo2 = 0;
+	if (t->slot) {
+		EMIT(a, 0x64, 0x4c, 0x8b, 0x1c, 0x25, 0, 0, 0, 0); /* mov %fs:0,%r11 */
+		EMIT(a, 0x41, 0x83, 0x7b, t->slot, 0);             /* cmpl $0,slot(%r11) */
+		undo2 = ahead(a, 0x75);
+	}
+	size_t undo3 = no_log(a);
+	made_call(a);
+	EMIT(a, 0x4d, 0x85, 0xdb);
+	size_t undo4 = ahead(a, 0x74);
+	EMIT(a, 0x48, 0x8d, 0x64, 0x24, 4 * 8); /* lea 32(%rsp),%rsp */
+	if (made_at)
+		jump(a, code, made_at);
+	else
+		EMIT(a, 0xc3);
+	land(a, undo1);
+	if (undo2)
+		land(a, undo2);
+	land(a, undo3);
+	land(a, undo4);
+	EMIT(a, 0x59, 0x5a, 0x5e, 0x5f); /* pop %rcx, %rdx, %rsi, %rdi */
+	land(a, slow1);
+	land(a, slow2);
+	jump(a, code, slow_at);
+}
+
+bool opens_wants(const struct site *t)
+{
+	return (t->kind == SITE_OPEN && (t->nr == 257 || t->nr == 2) && t->loaded) ||
+	       (t->kind == SITE_CANCEL && t->loaded) || t->kind == SITE_MARK;
+}
+
+uint64_t opens_from(const struct site *t)
+{
+	return t->kind != SITE_OPEN ? t->offset : t->offset - (t->nr == 2 ? LARGE_BYTES : LOAD_BYTES);
+}
+
+void opens_before(const struct site *t, unsigned char ret[LOAD_BYTES])
+{
+	static const unsigned char load[LOAD_BYTES] = {0xb8, 1, 1}; /* 257 */
+	memcpy(ret, t->nr == 2 ? (const unsigned char *)SITES_LARGE : load, LOAD_BYTES);
+}
+
+int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,
+                struct stubs *ret)
+{
+	struct asmb a = {.s = ret};
+	const uint64_t head[2] = {OPENS_PAGE, OPENS_OWN};
+	ret->n = 0;
+	bytes(&a, head, sizeof(head));
+	for (size_t i = 0; i < s->n; i++) {
+		const struct site *t = &s->site[i];
+		ret->at[i] = 0;
+		if (!opens_wants(t))
+			continue;
+		while (ret->n % 16 && !a.far)
+			EMIT(&a, 0xcc);
+		ret->at[i] = (uint16_t)ret->n;
+		if (t->kind == SITE_MARK) {
+			own_address(&a);
+			EMIT(&a, 0x49, 0xc7, 0x03, 0, 0, 0, 0); /* movq $0,(%r11) */
+			if (counted) {
+				jump(&a, code, counted_code + counted->at[i]);
+			} else {
+				bytes(&a, t->bytes, t->taken);
+				jump(&a, code, base + t->offset + t->taken);
+			}
+		} else if (t->kind == SITE_CANCEL) {
+			cancel_body(&a, t, code, counted ? counted_code + counted->at[i] : base + t->target,
+			            counted ? counted_code + counted->logged[i] : 0);
+		} else {
+			const uint64_t call = base + t->offset, made = counted ? counted_code + counted->logged[i] : call + 2;
+			if (t->nr == 2)
+				musl_body(&a, code, call, made);
+			else
+				open_body(&a, code, call, made);
+		}
+		int64_t d = (int64_t)(code + ret->at[i] - (base + opens_from(t) + 5));
+		a.far |= d != (int32_t)d;
+	}
+	return a.far ? -ERANGE : 0;
+}
+
+#else
+
+size_t opens_code(const void **ret)
+{
+	*ret = NULL;
+	return 0;
+}
+
+bool opens_wants(const struct site *t)
+{
+	(void)t;
+	return false;
+}
+
+uint64_t opens_from(const struct site *t)
+{
+	return t->offset;
+}
+
+void opens_before(const struct site *t, unsigned char ret[LOAD_BYTES])
+{
+	(void)t;
+	memset(ret, 0, LOAD_BYTES);
+}
+
+int opens_stubs(const struct sites *s, uint64_t base, uint64_t code, const struct stubs *counted, uint64_t counted_code,
+                struct stubs *ret)
+{
+	(void)s, (void)base, (void)code, (void)counted, (void)counted_code, (void)ret;
+	return -ERANGE;
+}
+
+#endif

@@ -1,0 +1,393 @@
+#include "capture/interpose/symbols.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "capture/interpose/raw.h"
+
+#define OBJECTS 4096 /* that are looked at for what a caller needs */
+#define HIDDEN_VERSION 0x8000
+
+/* Another C library than the GNU one does not have it. */
+extern struct r_debug _r_debug __attribute__((weak));
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+#pragma weak _dl_find_object
+#endif
+/* Of the library that this is part of: by it its own object is known. */
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+struct tables {
+	uintptr_t base;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const ElfW(Half) * versions; /* NULL: there are none */
+	const uint32_t *gnu, *sysv;  /* one of them */
+	const ElfW(Dyn) * dynamic;
+};
+
+/* ---- one object ---- */
+
+static bool read_tables(uintptr_t base, const ElfW(Dyn) * dynamic, struct tables *ret)
+{
+	*ret = (struct tables){.base = base, .dynamic = dynamic};
+	for (const ElfW(Dyn) *d = dynamic; d && d->d_tag != DT_NULL; d++) {
+		/* The linker has made addresses of them, but in what it cannot write to: the kernel's own object. */
+		uintptr_t at = d->d_un.d_ptr < base ? d->d_un.d_ptr + base : d->d_un.d_ptr;
+		switch (d->d_tag) {
+		case DT_SYMTAB:
+			ret->symbols = (const void *)at;
+			break;
+		case DT_STRTAB:
+			ret->strings = (const void *)at;
+			break;
+		case DT_VERSYM:
+			ret->versions = (const void *)at;
+			break;
+		case DT_GNU_HASH:
+			ret->gnu = (const void *)at;
+			break;
+		case DT_HASH:
+			ret->sysv = (const void *)at;
+			break;
+		default:
+			break;
+		}
+	}
+	return ret->symbols && ret->strings && (ret->gnu || ret->sysv);
+}
+
+static uint32_t hash_gnu(const char *name)
+{
+	uint32_t h = 5381;
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+		h = h * 33 + *p;
+	return h;
+}
+
+static uint32_t hash_sysv(const char *name)
+{
+	uint32_t h = 0;
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
+		h = (h << 4) + *p;
+		h = (h ^ (h >> 24 & 0xf0)) & 0x0fffffff;
+	}
+	return h;
+}
+
+/* Of a function with several implementations the object itself chooses. */
+static void *resolved(uintptr_t at)
+{
+#if defined(__aarch64__)
+	struct {
+		unsigned long size, hwcap, hwcap2;
+	} more = {sizeof(more), getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+	void *(*choose)(uint64_t, const void *) = (void *(*)(uint64_t, const void *))at;
+	return choose(more.hwcap | 1ull << 62, &more);
+#else
+	void *(*choose)(void) = (void *(*)(void))at;
+	return choose();
+#endif
+}
+
+static void *value_of(const struct tables *t, uint32_t i, const char *name)
+{
+	const ElfW(Sym) *s = &t->symbols[i];
+	unsigned type = s->st_info & 15;
+	if (s->st_shndx == SHN_UNDEF || !s->st_value || type == STT_TLS || type == STT_SECTION || type == STT_FILE ||
+	    (t->versions && t->versions[i] & HIDDEN_VERSION) || strcmp(t->strings + s->st_name, name) != 0)
+		return NULL;
+	uintptr_t at = t->base + s->st_value;
+	return type == STT_GNU_IFUNC ? resolved(at) : (void *)at;
+}
+
+static void *find_in(const struct tables *t, const char *name, uint32_t gnu)
+{
+	if (t->gnu) {
+		uint32_t nbuckets = t->gnu[0], first = t->gnu[1], nwords = t->gnu[2], shift = t->gnu[3];
+		const ElfW(Addr) *bloom = (const void *)(t->gnu + 4);
+		const uint32_t *buckets = (const void *)(bloom + nwords), *chain = buckets + nbuckets;
+		const unsigned bits = 8 * sizeof(bloom[0]);
+		if (!nbuckets || !nwords)
+			return NULL;
+		ElfW(Addr) word = bloom[gnu / bits % nwords];
+		if (!(word >> gnu % bits & word >> (gnu >> shift) % bits & 1))
+			return NULL;
+		for (uint32_t i = buckets[gnu % nbuckets]; i >= first; i++) {
+			void *f = (chain[i - first] | 1) == (gnu | 1) ? value_of(t, i, name) : NULL;
+			if (f)
+				return f;
+			if (chain[i - first] & 1)
+				break;
+		}
+		return NULL;
+	}
+	uint32_t nbuckets = t->sysv[0];
+	const uint32_t *buckets = t->sysv + 2, *chain = buckets + nbuckets;
+	for (uint32_t i = nbuckets ? buckets[hash_sysv(name) % nbuckets] : 0; i; i = chain[i]) {
+		void *f = value_of(t, i, name);
+		if (f)
+			return f;
+	}
+	return NULL;
+}
+
+static size_t find_all(const struct tables *t, struct symbol *v, size_t n)
+{
+	size_t missing = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i].f)
+			v[i].f = find_in(t, v[i].name, hash_gnu(v[i].name));
+		missing += !v[i].f;
+	}
+	return missing;
+}
+
+/* ---- what the program began with ---- */
+
+/* How many these are: as many as there are when this is asked first, by our constructor or before it. */
+static unsigned begun(void)
+{
+	static unsigned known;
+	unsigned n = __atomic_load_n(&known, __ATOMIC_RELAXED), none = 0;
+	if (n)
+		return n;
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
+		n++;
+	return __atomic_compare_exchange_n(&known, &none, n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? n : none;
+}
+
+__attribute__((constructor)) static void count_now(void)
+{
+	if (&_r_debug)
+		begun();
+}
+
+static const struct link_map *own_map(unsigned *ret_left)
+{
+	unsigned left = begun();
+	const struct link_map *m = _r_debug.r_map;
+	for (; m && left && m->l_ld != _DYNAMIC; left--)
+		m = m->l_next;
+	*ret_left = left;
+	return left ? m : NULL;
+}
+
+bool symbols_next(struct symbol *v, size_t n)
+{
+	struct tables t;
+	unsigned left;
+	if (!&_r_debug || !_r_debug.r_map)
+		return false;
+	const struct link_map *m = own_map(&left);
+	for (m = m ? m->l_next : NULL; m && --left; m = m->l_next)
+		if (read_tables(m->l_addr, m->l_ld, &t) && !find_all(&t, v, n))
+			break;
+	return true;
+}
+
+void *symbols_next_one(const char *name)
+{
+	struct symbol s = {NULL, name};
+	return symbols_next(&s, 1) ? s.f : dlsym(RTLD_NEXT, name);
+}
+
+const char *symbols_own_file(void)
+{
+	unsigned left;
+	const struct link_map *m = &_r_debug && _r_debug.r_map ? own_map(&left) : NULL;
+	return m && m->l_name && m->l_name[0] == '/' ? m->l_name : NULL;
+}
+
+/* ---- what came later ---- */
+
+struct object {
+	uintptr_t base, low, high;
+	const ElfW(Dyn) * dynamic;
+	const char *name;
+};
+
+static struct object object_of(const struct dl_phdr_info *info)
+{
+	struct object o = {info->dlpi_addr, UINTPTR_MAX, 0, NULL, info->dlpi_name ? info->dlpi_name : ""};
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t from = info->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
+		if (p->p_type == PT_DYNAMIC)
+			o.dynamic = (const void *)from;
+		if (p->p_type != PT_LOAD)
+			continue;
+		o.low = from < o.low ? from : o.low;
+		o.high = to > o.high ? to : o.high;
+	}
+	return o;
+}
+
+struct search {
+	uintptr_t at;
+	struct object o;
+};
+
+static int has_address(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+	(void)size;
+	s->o = object_of(info);
+	return s->at >= s->o.low && s->at < s->o.high;
+}
+
+static bool object_at(const void *address, struct object *ret)
+{
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
+	struct dl_find_object found;
+	if (&_dl_find_object && _dl_find_object((void *)(uintptr_t)address, &found) == 0) {
+		const struct link_map *m = found.dlfo_link_map;
+		*ret = (struct object){m->l_addr, (uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, m->l_ld,
+		                       m->l_name ? m->l_name : ""};
+		return true;
+	}
+#endif
+	struct search s = {.at = (uintptr_t)address};
+	bool is = dl_iterate_phdr(has_address, &s) != 0;
+	*ret = s.o;
+	return is;
+}
+
+bool symbols_object(const void *address, struct symbol_object *ret)
+{
+	struct object o;
+	bool is = object_at(address, &o);
+	if (is)
+		*ret = (struct symbol_object){o.low, o.high, o.name};
+	return is;
+}
+
+bool symbols_at(const void *address, struct symbol *v, size_t n, struct symbol_object *ret)
+{
+	struct object o;
+	struct tables t;
+	if (!object_at(address, &o) || !read_tables(o.base, o.dynamic, &t))
+		return false;
+	find_all(&t, v, n);
+	*ret = (struct symbol_object){o.low, o.high, o.name};
+	return true;
+}
+
+struct later {
+	const void *caller;
+	const char *name;
+	bool (*fits)(const char *file);
+	struct symbol *v;
+	size_t n;
+	struct symbol_object *ret;
+	bool found;
+	struct object *objects; /* all, in the linker's order */
+	size_t nobjects;
+	uint16_t *queue;
+};
+
+static int gather(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct later *l = arg;
+	(void)size;
+	if (l->nobjects == OBJECTS)
+		return 1;
+	l->objects[l->nobjects++] = object_of(info);
+	return 0;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Is it what another object needs under that name? */
+static bool is_called(const struct object *o, const char *needed)
+{
+	struct tables t;
+	if (!strcmp(o->name, needed) || !strcmp(last_part(o->name), last_part(needed)))
+		return true;
+	if (!read_tables(o->base, o->dynamic, &t))
+		return false;
+	for (const ElfW(Dyn) *d = t.dynamic; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_SONAME)
+			return !strcmp(t.strings + d->d_un.d_val, needed);
+	return false;
+}
+
+static bool defines(struct later *l, const struct object *o)
+{
+	struct tables t;
+	if (o->dynamic == _DYNAMIC || !read_tables(o->base, o->dynamic, &t) || !find_in(&t, l->name, hash_gnu(l->name)))
+		return false;
+	find_all(&t, l->v, l->n);
+	*l->ret = (struct symbol_object){o->low, o->high, o->name};
+	return true;
+}
+
+/* The caller's object, what it needs, what these need, and so on: each once. */
+static bool find_needed(struct later *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->nobjects && !n; i++)
+		if ((uintptr_t)l->caller >= l->objects[i].low && (uintptr_t)l->caller < l->objects[i].high)
+			l->queue[n++] = (uint16_t)i;
+	for (size_t at = 0; at < n; at++) {
+		const struct object *o = &l->objects[l->queue[at]];
+		struct tables t;
+		if (defines(l, o))
+			return true;
+		if (!read_tables(o->base, o->dynamic, &t))
+			continue;
+		for (const ElfW(Dyn) *d = t.dynamic; d->d_tag != DT_NULL; d++) {
+			if (d->d_tag != DT_NEEDED)
+				continue;
+			size_t i = 0, k = 0;
+			while (i < l->nobjects && !is_called(&l->objects[i], t.strings + d->d_un.d_val))
+				i++;
+			while (k < n && l->queue[k] != i)
+				k++;
+			if (i < l->nobjects && k == n)
+				l->queue[n++] = (uint16_t)i;
+		}
+	}
+	return false;
+}
+
+/* Called for the first object, and only for that: what is found stays loaded as long as this does not return. */
+static int look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct later *l = arg;
+	(void)info;
+	(void)size;
+	dl_iterate_phdr(gather, l);
+	size_t first = 0, n = &_r_debug && _r_debug.r_map ? begun() : 0;
+	while (first < l->nobjects && l->objects[first].dynamic != _DYNAMIC)
+		first++;
+	for (size_t i = first + 1; i < l->nobjects && i < n && !l->found; i++)
+		l->found = defines(l, &l->objects[i]);
+	l->found = l->found || find_needed(l);
+	for (size_t i = 0; i < l->nobjects && !l->found; i++)
+		l->found = l->fits(last_part(l->objects[i].name)) && defines(l, &l->objects[i]);
+	return 1;
+}
+
+bool symbols_later(const void *caller, const char *name, bool (*fits)(const char *file), struct symbol *v, size_t n,
+                   struct symbol_object *ret)
+{
+	const size_t size = OBJECTS * (sizeof(struct object) + sizeof(uint16_t));
+	struct later l = {.caller = caller, .name = name, .fits = fits, .v = v, .n = n, .ret = ret};
+	/* The stack may be a small one. */
+	long at = raw6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at < 0 && at > -4096)
+		return false;
+	l.objects = (struct object *)at;
+	l.queue = (uint16_t *)(l.objects + OBJECTS);
+	dl_iterate_phdr(look, &l);
+	raw3(SYS_munmap, at, (long)size, 0);
+	return l.found;
+}

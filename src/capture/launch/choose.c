@@ -1,0 +1,362 @@
+#include "capture/launch/choose.h"
+#include "base/io.h"
+#include "capture/supervisor/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct reason {
+	char text[160];
+};
+
+static int no(struct reason *r, int errnum, const char *text)
+{
+	if (errnum > 0)
+		snprintf(r->text, sizeof(r->text), "%s: %s", text, strerror(errnum));
+	else
+		snprintf(r->text, sizeof(r->text), "%.159s", text);
+	return -1;
+}
+
+static bool capable(unsigned cap)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2] = {0};
+	return syscall(SYS_capget, &h, d) == 0 && (d[0].effective >> cap & 1);
+}
+
+/* What a file of one line says; 0 if it is not there. */
+static int number_in(const char *file)
+{
+	char text[16] = "0";
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(fd);
+	return atoi(text);
+}
+
+int capture_yama(void)
+{
+	return number_in("/proc/sys/kernel/yama/ptrace_scope");
+}
+
+static bool traced(void)
+{
+	char text[2048], *at;
+	io_text("/proc/self/status", text, sizeof(text));
+	return (at = strstr(text, "\nTracerPid:")) && atoi(at + 11) != 0;
+}
+
+/* A child that no SIGCHLD tells of, so that it is ours to wait for whatever is done with that signal here. */
+static pid_t quiet_fork(void)
+{
+	pid_t parent = getpid(), pid = (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, 0ul);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent) /* killed before that: nobody would end us, and the command's output is open here */
+			_exit(0);
+	}
+	return pid;
+}
+
+static void be_over(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+/* ---- seccomp user notification ---- */
+
+enum { OLD_LISTENER = 1000, SAID };
+
+/* In the child: under the filter, then waits to be killed. */
+static _Noreturn void try_listener(const struct sock_fprog *prog, int say)
+{
+	int fd = notify_install(prog);
+	if (fd == -EACCES) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		fd = notify_install(prog);
+	}
+	int rc = fd < 0 ? -fd : notify_can_continue(fd) ? 0 : OLD_LISTENER;
+	(void)!write(say, &rc, sizeof(rc));
+	for (;;)
+		pause();
+}
+
+/* Really installs a filter with a listener, in a child, and reads the child's memory. */
+static int notify_trial(struct reason *r, bool *ret_outranked)
+{
+	static const char here[] = "read me";
+	char there[sizeof(here)];
+	struct sock_fprog prog;
+	int pair[2], rc = -1;
+	if (trap_filter(TRAP_TREE | TRAP_FILE, true, NULL, &prog) < 0)
+		return no(r, ENOMEM, "seccomp filter");
+	if (pipe2(pair, O_CLOEXEC) < 0) {
+		free(prog.filter);
+		return 0; /* with so few descriptors nothing can be tried; the run says what becomes of it */
+	}
+	pid_t pid = quiet_fork();
+	if (pid == 0)
+		try_listener(&prog, pair[1]);
+	free(prog.filter);
+	close(pair[1]);
+	ssize_t n = 0;
+	while (pid > 0 && (n = read(pair[0], &rc, sizeof(rc))) < 0 && errno == EINTR)
+		;
+	close(pair[0]);
+	int ret = 0;
+	if (pid < 0) {
+		ret = 0; /* no process to be had: the run will see */
+	} else if (n != (ssize_t)sizeof(rc)) {
+		ret = no(r, 0, "seccomp user notification ends the process");
+	} else if (rc == EBUSY) {
+		*ret_outranked = true;
+		ret = no(r, 0, "another supervisor listens to this process's calls already");
+	} else if (rc == OLD_LISTENER) {
+		ret = no(r, 0, "seccomp user notification is older than Linux 5.5");
+	} else if (rc) {
+		ret = no(r, rc, "seccomp user notification");
+	} else if ((n = remote_read(pid, (uint64_t)(uintptr_t)here, there, sizeof(there))) != (ssize_t)sizeof(there)) {
+		ret = no(r, n < 0 ? (int)-n : 0, "memory of other processes cannot be read");
+	}
+	if (pid > 0)
+		be_over(pid);
+	return ret;
+}
+
+static bool kernel_before(int major, int minor)
+{
+	struct utsname un;
+	int a = 0, b = 0;
+	return uname(&un) == 0 && sscanf(un.release, "%d.%d", &a, &b) == 2 && (a < major || (a == major && b < minor));
+}
+
+static int notify_works(struct reason *r, bool *ret_outranked)
+{
+	/* No filter there: what comes back is how far the kernel got. */
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, NULL) < 0 && errno != EFAULT)
+		return no(r, errno == EINVAL ? 0 : errno,
+		          errno == EINVAL ? "the kernel has no seccomp user notification" : "seccomp user notification");
+	int yama = capture_yama();
+	if (yama >= 2 && !capable(CAP_SYS_PTRACE)) {
+		snprintf(r->text, sizeof(r->text), "Yama's ptrace_scope is %d", yama);
+		return -1;
+	}
+	/* Only under another filter can there be more against it. */
+	return prctl(PR_GET_SECCOMP) == 0 && !kernel_before(5, 5) ? 0 : notify_trial(r, ret_outranked);
+}
+
+/* ---- ptrace ---- */
+
+static int ptrace_works(struct reason *r, bool exact)
+{
+	pid_t pid = quiet_fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	if (pid < 0)
+		return 0;
+	int rc = trace_try(pid, exact), yama;
+	be_over(pid);
+	if (rc >= 0)
+		return 0;
+	if (rc == -ENOTSUP)
+		return no(r, 0, "ptrace is older than Linux 5.3");
+	if ((yama = capture_yama()) >= 2)
+		snprintf(r->text, sizeof(r->text), "ptrace: Yama's ptrace_scope is %d", yama);
+	else if (traced())
+		no(r, 0, "ptrace: another tracer has this process");
+	else
+		no(r, -rc, "ptrace");
+	return -1;
+}
+
+static int exact_works(struct reason *r, bool *ret_outranked)
+{
+	(void)ret_outranked;
+	return ptrace_works(r, true);
+}
+
+static int trace_works(struct reason *r, bool *ret_outranked)
+{
+	(void)ret_outranked;
+	int rc = ptrace_works(r, false);
+	if (rc < 0)
+		return rc;
+	rc = trace_install(NULL);
+	return rc == -EFAULT ? 0 : no(r, -rc, "seccomp filters");
+}
+
+static int safe_works(struct reason *r, bool *ret_outranked)
+{
+	(void)ret_outranked;
+	struct err err = {0};
+	return capture_probe_safe(&err) == 0 ? 0 : no(r, 0, err.text);
+}
+
+static int proc_works(struct reason *r, bool *ret_outranked)
+{
+	(void)ret_outranked;
+	char name[64];
+	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
+	return access(name, R_OK) == 0 ? 0 : no(r, errno, "/proc tells no children of processes");
+}
+
+/* ---- the choice ---- */
+
+enum { FOR_EXACT = 1, FOR_COMPLETE = 2, FOR_SAFE = 4, FOR_TREE = 8 };
+
+/* In the order in which they are tried. Another mechanism is another row. */
+static const struct row {
+	const char *name, *title, *options;
+	int (*works)(struct reason *r, bool *ret_outranked);
+	enum way way;
+	enum capture_transport transport; /* that asks for it; TRANSPORT_AUTO: none does */
+	unsigned serves;
+	bool no_new_privs, tracer; /* what it takes from set-id programs: unless privileged itself */
+} rows[] = {
+    {"exact", "bytes per file", "--exact", exact_works, WAY_EXACT, TRANSPORT_AUTO, FOR_EXACT, false, true},
+    {"notify", "user notification", "--transport=notify", notify_works, WAY_NOTIFY, TRANSPORT_NOTIFY,
+     FOR_COMPLETE | FOR_TREE, true, false},
+    {"trace", "ptrace", "--transport=trace", trace_works, WAY_TRACE, TRANSPORT_TRACE, FOR_COMPLETE | FOR_TREE, true,
+     true},
+    {"preload", "library", "--capture=safe", safe_works, WAY_SAFE, TRANSPORT_AUTO, FOR_SAFE, false, false},
+    {"proc", "processes", "--transport=proc", proc_works, WAY_PROC, TRANSPORT_PROC, FOR_TREE, false, false},
+};
+#define NROWS (sizeof(rows) / sizeof(rows[0]))
+
+static bool takes_privilege(const struct row *row)
+{
+	return (row->no_new_privs && !capable(CAP_SYS_ADMIN)) || (row->tracer && !capable(CAP_SYS_PTRACE));
+}
+
+struct search {
+	const struct run_options *o;
+	struct choice *c;
+	bool tried[NROWS];
+	char program[64]; /* that would lose its privilege */
+	size_t why_n;
+};
+
+static void add_why(struct search *s, const char *text)
+{
+	int n = snprintf(s->c->why + s->why_n, sizeof(s->c->why) - s->why_n, "%s%s", s->why_n ? "; " : "", text);
+	if (n > 0)
+		s->why_n += (size_t)n;
+	if (s->why_n >= sizeof(s->c->why))
+		s->why_n = sizeof(s->c->why) - 1;
+}
+
+/* The first row that does for `wanted` and works; `only`: none but that one. */
+static const struct row *find(struct search *s, unsigned wanted, enum capture_transport only)
+{
+	for (size_t i = 0; i < NROWS; i++) {
+		const struct row *row = &rows[i];
+		struct reason r = {""};
+		if (!(row->serves & wanted) || s->tried[i] || (only != TRANSPORT_AUTO && row->transport != only))
+			continue;
+		if (s->c->privileged && takes_privilege(row))
+			continue;
+		if (row->works(&r, &s->c->outranked) == 0)
+			return row;
+		s->tried[i] = true;
+		add_why(s, r.text);
+	}
+	return NULL;
+}
+
+void capture_choose(const struct run_options *o, struct choice *ret)
+{
+	static const char *const less[] = {"bytes per file are not counted",
+	                                   "only what goes through the C library is recorded",
+	                                   "only processes are recorded", "only the run itself is recorded"};
+	*ret = (struct choice){.way = WAY_NONE, .mode = "off"};
+	struct search s = {.o = o, .c = ret};
+	unsigned wanted = o->mode == CAPTURE_TREE || o->transport == TRANSPORT_PROC ? FOR_TREE
+	                  : o->mode == CAPTURE_SAFE                                 ? FOR_SAFE
+	                  : o->exact                                                ? FOR_EXACT
+	                                                                            : FOR_COMPLETE;
+	if (o->mode == CAPTURE_OFF)
+		return;
+	const struct row *row = NULL;
+	char self[24] = "";
+	(void)!readlink("/proc/self", self, sizeof(self) - 1);
+	if (atoi(self) != getpid()) {
+		add_why(&s, "/proc is not there, or not that of this process");
+	} else {
+		ret->privileged = privileged_program(o->argv, s.program, sizeof(s.program));
+		if (o->transport != TRANSPORT_AUTO && !o->exact)
+			row = find(&s, wanted, o->transport);
+		unsigned want = wanted;
+		for (; !row && want <= FOR_TREE; want <<= 1)
+			if ((row = find(&s, want, TRANSPORT_AUTO)))
+				break;
+		bool meek = row && (row->way == WAY_PROC || row->way == WAY_SAFE); /* takes nothing from anybody */
+		if (meek && ret->privileged && o->transport != TRANSPORT_PROC && wanted != FOR_SAFE) {
+			char text[128];
+			snprintf(text, sizeof(text), "'%s' would lose its privilege", s.program);
+			add_why(&s, text);
+		}
+		if (row) {
+			ret->way = row->way;
+			ret->tree_only = want == FOR_TREE;
+			ret->loses = takes_privilege(row);
+			snprintf(ret->mode, sizeof(ret->mode), "%s/%s",
+			         ret->tree_only         ? "tree"
+			         : row->way == WAY_SAFE ? "safe"
+			                                : "complete",
+			         row->name);
+			ret->privileged &= meek;
+			/* Every call by ptrace needs no filter; what it costs is for the user to say. */
+			bool exact = meek && wanted == FOR_COMPLETE && !ret->privileged && !s.tried[0] &&
+			             rows[0].works(&(struct reason){""}, &ret->outranked) == 0;
+			if (want > wanted)
+				snprintf(ret->line, sizeof(ret->line), "%s: %s%s", less[want == FOR_TREE ? 2 : want == FOR_SAFE],
+				         ret->why, exact ? "; --exact would record files, slowly" : "");
+			else if (o->count && row->way == WAY_TRACE)
+				snprintf(ret->line, sizeof(ret->line), "%s: %s", less[0], ret->why);
+		}
+	}
+	if (!row)
+		snprintf(ret->line, sizeof(ret->line), "%s: %s", less[3], ret->why);
+	if (ret->way != WAY_TRACE)
+		ret->outranked = false;
+}
+
+int choose_row(unsigned i, struct way_state *ret)
+{
+	struct reason r = {""};
+	bool outranked = false;
+	if (i >= NROWS)
+		return -1;
+	*ret = (struct way_state){.title = rows[i].title, .options = rows[i].options, .call = -1, .program = -1};
+	ret->works = rows[i].works(&r, &outranked) == 0;
+	snprintf(ret->why, sizeof(ret->why), "%s", r.text);
+	return (int)rows[i].way;
+}
+
+void capture_would(char mode[32], char why[256])
+{
+	static char name[] = "true";
+	struct choice c;
+	capture_choose(&(struct run_options){.argv = (char *[]){name, NULL}}, &c);
+	memcpy(mode, c.mode, sizeof(c.mode));
+	memcpy(why, c.why, sizeof(c.why));
+}

@@ -1,0 +1,301 @@
+/* Probes for `stemma doctor`: each does the thing for real in a child process and measures it. */
+#include "base/io.h"
+#include "capture/launch/choose.h"
+#include "capture/launch/run.h"
+#include "capture/supervisor/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TURNS 2000
+
+static double now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+static double loop(void)
+{
+	double start = now();
+	for (int i = 0; i < TURNS; i++) {
+		int fd = open("/proc/self/status", O_PATH | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+	}
+	return (now() - start) / TURNS;
+}
+
+/* The child puts itself under the filter, says how that went, opens files, and says what an open took. */
+static _Noreturn void child(int sock, const struct sock_fprog *prog, bool trace)
+{
+	char go;
+	if (trace && read(sock, &go, 1) != 1)
+		_exit(1);
+	int fd = trace ? trace_install(prog) : notify_install(prog);
+	if (fd == -EACCES) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		fd = trace ? trace_install(prog) : notify_install(prog);
+	}
+	(void)!write(sock, &fd, sizeof(fd));
+	if (fd < 0 || (!trace && read(sock, &go, 1) != 1))
+		_exit(1);
+	double ns = loop();
+	(void)!write(sock, &ns, sizeof(ns));
+	_exit(0);
+}
+
+static int answer_all(int listener, pid_t pid)
+{
+	struct notify_slot slot;
+	struct trap t;
+	int unreadable = 0;
+	for (;;) {
+		int status;
+		int rc = notify_recv(listener, &slot, &t);
+		if (rc == -EINTR)
+			continue;
+		if (rc < 0)
+			return waitpid(pid, &status, WNOHANG) == pid ? unreadable : rc;
+		char text[64];
+		if (t.call == CALL_openat && remote_string(t.tid, t.args[1], text, sizeof(text)) < 0)
+			unreadable = -EPERM;
+		bool last = t.call == CALL_exit;
+		notify_continue(listener, &slot);
+		if (last)
+			return unreadable;
+	}
+}
+
+/* What an open takes that stops. */
+static int probe(bool trace, struct err *err, double *ret_ns)
+{
+	struct sock_fprog prog = {0};
+	int pair[2], rc = trap_filter(TRAP_TREE | TRAP_FILE, !trace, err, &prog);
+	if (rc < 0)
+		return rc;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		free(prog.filter);
+		return err_set(err, errno, "cannot make a socket pair");
+	}
+	double ns = 0;
+	pid_t pid = fork();
+	if (pid == 0)
+		child(pair[1], &prog, trace);
+	close(pair[1]);
+	free(prog.filter);
+	if (pid < 0) {
+		close(pair[0]);
+		return err_set(err, errno, "cannot start a process");
+	}
+	int fd = -1, listener = -1;
+	if (trace) {
+		rc = trace_seize(pid, false, false);
+		if (rc == 0 && write(pair[0], "y", 1) == 1)
+			trace_loop(pid, false);
+		else
+			kill(pid, SIGKILL);
+		if (rc == 0 && read(pair[0], &fd, sizeof(fd)) == (ssize_t)sizeof(fd) && fd < 0)
+			rc = fd;
+	} else if (read(pair[0], &fd, sizeof(fd)) != (ssize_t)sizeof(fd) || fd < 0) {
+		rc = fd < 0 ? fd : -EPIPE;
+	} else {
+		int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		listener = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+		rc = listener < 0 ? -errno : 0;
+		if (pidfd >= 0)
+			close(pidfd);
+		if (rc < 0) {
+			kill(pid, SIGKILL);
+		} else {
+			notify_tune(listener);
+			rc = write(pair[0], "y", 1) == 1 ? answer_all(listener, pid) : -EPIPE;
+		}
+	}
+	if (rc == 0 && read(pair[0], &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
+		rc = -EPIPE;
+	if (listener >= 0)
+		close(listener);
+	close(pair[0]);
+	waitpid(pid, NULL, 0);
+	if (rc < 0)
+		return err_set(err, -rc, trace ? "ptrace with a seccomp filter" : "seccomp user notification");
+	*ret_ns = ns;
+	return 0;
+}
+
+/* A call that does as little as there is to do. */
+static double read_loop(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char c;
+	double start = now();
+	for (int i = 0; i < TURNS; i++)
+		(void)!read(fd, &c, 1);
+	double ns = (now() - start) / TURNS;
+	if (fd >= 0)
+		close(fd);
+	return ns;
+}
+
+/* What a read takes that stops. */
+static int probe_exact(struct err *err, double *ret_ns)
+{
+	int pair[2];
+	double ns = 0;
+	char go = 'y';
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_set(err, errno, "cannot make a socket pair");
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (read(pair[1], &go, 1) != 1)
+			_exit(1);
+		ns = read_loop();
+		_exit(write(pair[1], &ns, sizeof(ns)) != (ssize_t)sizeof(ns));
+	}
+	close(pair[1]);
+	int rc = pid < 0 ? -errno : trace_seize(pid, true, false);
+	if (rc == 0 && write(pair[0], &go, 1) == 1)
+		trace_loop(pid, true);
+	else if (pid > 0)
+		kill(pid, SIGKILL);
+	if (rc == 0 && read(pair[0], &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
+		rc = -EPIPE;
+	close(pair[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	if (rc < 0)
+		return err_set(err, -rc, "ptrace of every call");
+	*ret_ns = ns;
+	return 0;
+}
+
+/* ---- what a program costs ---- */
+
+#define PROGRAMS 40
+#define WHY sizeof(((struct way_state *)NULL)->why)
+#define ROUNDS 3 /* the least of so many: what else the machine does only adds */
+
+/* So many short programs, one after the other; by way of run_options, or plain. Their time in ns, or -1 with why, which
+ * is shared with child processes. */
+static double programs(const struct run_options *how, unsigned n, char why[WHY])
+{
+	static char sh[] = "sh", c[] = "-c";
+	char loop[128];
+	char *argv[] = {sh, c, loop, NULL};
+	snprintf(loop, sizeof(loop), "i=0; while [ $i -lt %u ]; do i=$((i + 1)); /bin/true; done", n);
+	double start = now();
+	pid_t pid = fork();
+	if (pid == 0) {
+		int status = 0;
+		const char *note;
+		if (how) {
+			struct run_options o = *how;
+			struct err err = {0};
+			o.argv = argv;
+			if (capture_run(&o, &err, &status, &note) < 0)
+				note = err.text;
+			if (note)
+				snprintf(why, WHY, "%.150s", note);
+			_exit(note || status);
+		}
+		execvp(sh, argv);
+		_exit(127);
+	}
+	int status = -1;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid > 0 && status == 0)
+		return now() - start;
+	if (!*why)
+		snprintf(why, WHY, WIFSIGNALED(status) ? "a try ended by signal %d" : "a try ended with status %d",
+		         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	return -1;
+}
+
+/* What a program more takes: without what the start and the end of the run do. */
+static double one_program(const struct run_options *how, char why[WHY])
+{
+	double many = -1, none = -1;
+	for (int i = 0; i < ROUNDS; i++) {
+		double m = programs(how, PROGRAMS, why), n = programs(how, 0, why);
+		if (m < 0 || n < 0)
+			return -1;
+		many = many < 0 || m < many ? m : many;
+		none = none < 0 || n < none ? n : none;
+	}
+	return (many - none) / PROGRAMS;
+}
+
+static double program_cost(struct run_options *o, char ret_why[WHY])
+{
+	char home[4096];
+	const char *tmp = getenv("TMPDIR");
+	snprintf(home, sizeof(home), "%s/stemma-doctor.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	char *why = mmap(NULL, WHY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool made = why != MAP_FAILED && mkdtemp(home);
+	if (!made) {
+		snprintf(ret_why, WHY, "no folder for it: %.100s", strerror(errno));
+		if (why != MAP_FAILED)
+			munmap(why, WHY);
+		return -1;
+	}
+	o->home = home;
+	double plain = one_program(NULL, why), recorded = plain < 0 ? -1 : one_program(o, why);
+	o->home = NULL;
+	memcpy(ret_why, why, WHY);
+	munmap(why, WHY);
+	io_remove_all(home);
+	if (plain < 0 || recorded < 0)
+		return -1;
+	return recorded > plain ? recorded - plain : 0;
+}
+
+/* The least of a few: on which processors the two sides meet differs, and a busy machine only adds. -1: it does not
+ * work. Never 0, which is said of ways that stop nothing. */
+static double call_cost(int way)
+{
+	double bare = -1, stopped = -1;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct err err = {0};
+		double plain = way == WAY_EXACT ? read_loop() : loop(), ns = 0;
+		int rc = way == WAY_EXACT ? probe_exact(&err, &ns) : probe(way == WAY_TRACE, &err, &ns);
+		if (bare < 0 || plain < bare)
+			bare = plain;
+		if (rc == 0 && (stopped < 0 || ns < stopped))
+			stopped = ns;
+	}
+	return stopped < 0 ? -1 : stopped > bare + 1 ? stopped - bare : 1;
+}
+
+int capture_way(unsigned i, bool measure, struct way_state *ret)
+{
+	int way = choose_row(i, ret);
+	struct run_options o = {0};
+	if (way < 0)
+		return 0;
+	if (!measure || !ret->works)
+		return 1;
+	o.exact = way == WAY_EXACT;
+	if (way == WAY_SAFE)
+		o.mode = CAPTURE_SAFE;
+	o.transport = way == WAY_NOTIFY  ? TRANSPORT_NOTIFY
+	              : way == WAY_TRACE ? TRANSPORT_TRACE
+	              : way == WAY_PROC  ? TRANSPORT_PROC
+	                                 : TRANSPORT_AUTO;
+	ret->call = way == WAY_PROC ? 0 : way == WAY_SAFE ? -1 : call_cost(way);
+	ret->program = program_cost(&o, ret->why);
+	return 1;
+}

@@ -1,0 +1,108 @@
+#include "capture/launch/standstill.h"
+
+#include "base/io.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PATIENCE_NS 500000000 /* a stop and its end are milliseconds apart; twice that is not meant to end soon */
+#define TICK_MS 20
+
+/* 'T' stopped by a signal, 't' by a tracer, else something else; and how often it left a processor. */
+static char state_of(const struct control *c, pid_t worker, uint64_t *ret_switches)
+{
+	char name[64], text[4096];
+	pid_t thread = __atomic_load_n(&c->server, __ATOMIC_ACQUIRE);
+	/* Not below the worker's own folder: read_own of worker.c says why. */
+	snprintf(name, sizeof(name), "/proc/%d/status", (int)(thread ? thread : worker));
+	*ret_switches = 0;
+	if (!io_text(name, text, sizeof(text)))
+		return 0;
+	static const char *const counts[] = {"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"};
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		const char *count = strstr(text, counts[i]);
+		*ret_switches += count ? strtoull(count + strlen(counts[i]), NULL, 10) : 0;
+	}
+	const char *state = strstr(text, "\nState:\t");
+	return state ? state[8] : '\0';
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+bool standstill_works(pid_t worker)
+{
+	char name[320], text[512];
+	snprintf(name, sizeof(name), "/proc/%d/task", worker);
+	DIR *d = opendir(name);
+	bool works = false;
+	for (struct dirent *e; d && !works && (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "/proc/%d/task/%s/stat", worker, e->d_name);
+		io_text(name, text, sizeof(text));
+		const char *state = strrchr(text, ')');
+		works = state && !strncmp(state, ") R", 3);
+	}
+	if (d)
+		closedir(d);
+	return works;
+}
+
+bool standstill_look(struct standstill *s, const struct control *c, pid_t worker)
+{
+	uint64_t switches;
+	char state = state_of(c, worker, &switches);
+	if (state != 'T' && state != 't') {
+		s->since = 0;
+		return false;
+	}
+	if (!s->since || s->switches != switches) {
+		*s = (struct standstill){.since = now_ns(), .switches = switches};
+		return false;
+	}
+	if (now_ns() - s->since < PATIENCE_NS)
+		return false;
+	if (state == 't')
+		return true;
+	kill(worker, SIGCONT);
+	s->since = 0;
+	return false;
+}
+
+void standstill_serve(struct standstill *s, struct control *c, pid_t worker, int listener, void (*also)(void *arg),
+                      void *arg)
+{
+	uint64_t switches;
+	char state;
+	/* What it had received and not answered; its own answer, later, finds nobody. */
+	for (int i = 0; i < NOTIFY_SLOTS; i++) {
+		struct notify_slot held = {.id = __atomic_load_n(&c->page.slot[i].id, __ATOMIC_ACQUIRE)};
+		if (held.id)
+			notify_continue(listener, &held);
+	}
+	while (((state = state_of(c, worker, &switches)) == 't' || state == 'T') && switches == s->switches) {
+		struct pollfd p = {.fd = listener, .events = POLLIN};
+		struct notify_slot *slot = &c->page.slot[SLOT_KEEPER];
+		struct trap t;
+		also(arg);
+		if (poll(&p, 1, TICK_MS) != 1)
+			continue;
+		if (!(p.revents & POLLIN))
+			break; /* nobody is left */
+		if (notify_recv(listener, slot, &t) == 0) {
+			__atomic_add_fetch(&c->passed, 1, __ATOMIC_RELEASE);
+			notify_continue(listener, slot);
+		}
+	}
+	s->since = 0;
+}

@@ -1,0 +1,125 @@
+#include "capture/node_tracer/procs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROCS_MAX 131072
+
+/* Open addressing over pointers, so that a proc stays where it is. */
+struct procs {
+	struct proc **at;
+	size_t cap, n;
+};
+
+int procs_new(struct procs **ret)
+{
+	struct procs *p = calloc(1, sizeof(*p));
+	if (p) {
+		p->cap = 1024;
+		p->at = calloc(p->cap, sizeof(*p->at));
+	}
+	if (!p || !p->at) {
+		free(p);
+		return -ENOMEM;
+	}
+	*ret = p;
+	return 0;
+}
+
+static void release(struct proc *one)
+{
+	if (one)
+		free(one->opened);
+	free(one);
+}
+
+void procs_free(struct procs *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->cap; i++)
+		release(p->at[i]);
+	free(p->at);
+	free(p);
+}
+
+/* Where pid is, or would be. Pids are given out in turn, so their low bits are spread already. */
+static size_t place(const struct procs *p, pid_t pid)
+{
+	size_t i = (size_t)pid & (p->cap - 1);
+	while (p->at[i] && p->at[i]->pid != pid)
+		i = (i + 1) & (p->cap - 1);
+	return i;
+}
+
+struct proc *procs_find(const struct procs *p, pid_t pid)
+{
+	return p->at[place(p, pid)];
+}
+
+static bool grow(struct procs *p)
+{
+	struct procs bigger = {.cap = p->cap * 2};
+	bigger.at = calloc(bigger.cap, sizeof(*bigger.at));
+	if (!bigger.at)
+		return false;
+	for (size_t i = 0; i < p->cap; i++)
+		if (p->at[i])
+			bigger.at[place(&bigger, p->at[i]->pid)] = p->at[i];
+	free(p->at);
+	p->at = bigger.at;
+	p->cap = bigger.cap;
+	return true;
+}
+
+struct proc *procs_add(struct procs *p, pid_t pid)
+{
+	struct proc *one = procs_find(p, pid);
+	if (!one) {
+		if (p->n >= PROCS_MAX || (2 * p->n >= p->cap && !grow(p)))
+			return NULL;
+		one = malloc(sizeof(*one));
+		if (!one)
+			return NULL;
+		p->at[place(p, pid)] = one;
+		one->pid = pid; /* place() looked for it */
+		p->n++;
+	} else
+		free(one->opened);
+	*one = (struct proc){.pid = pid};
+	return one;
+}
+
+void procs_remove(struct procs *p, pid_t pid)
+{
+	size_t i = place(p, pid);
+	if (!p->at[i])
+		return;
+	release(p->at[i]);
+	p->at[i] = NULL;
+	p->n--;
+	/* Those that follow may have been put there because this place was taken. */
+	for (size_t j = (i + 1) & (p->cap - 1); p->at[j]; j = (j + 1) & (p->cap - 1)) {
+		struct proc *moved = p->at[j];
+		p->at[j] = NULL;
+		p->at[place(p, moved->pid)] = moved;
+	}
+}
+
+size_t procs_count(const struct procs *p)
+{
+	return p->n;
+}
+
+void procs_each(const struct procs *p, void (*each)(void *arg, struct proc *proc), void *arg)
+{
+	for (size_t i = 0; i < p->cap; i++)
+		if (p->at[i])
+			each(arg, p->at[i]);
+}
+
+size_t procs_memory(const struct procs *p)
+{
+	return sizeof(*p) + p->cap * sizeof(*p->at) + p->n * sizeof(struct proc);
+}

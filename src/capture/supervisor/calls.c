@@ -1,0 +1,309 @@
+/* The stopped calls: what is seen to before any of them, and which handler it goes to. A call is seen before it runs;
+ * where its result matters it is kept as pending and settled from what the file system shows afterwards. */
+#include "capture/supervisor/calls.h"
+#include "capture/count/counted.h"
+#include "capture/inline_open/inline_open.h"
+#include "capture/supervisor/guard.h"
+#include "capture/supervisor/links.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The kernel's struct, without the end. */
+static void do_sigaction(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct {
+		uint64_t handler, flags;
+	} act;
+	if (remote_read(t->tid, t->args[1], &act, sizeof(act)) != sizeof(act))
+		return;
+	if (act.handler == (uint64_t)(uintptr_t)SIG_DFL || act.handler == (uint64_t)(uintptr_t)SIG_IGN ||
+	    (act.flags & SA_RESTART))
+		return;
+	if (t->args[0] == SIGCHLD)
+		p->catches_child = true;
+	else
+		p->catches = true;
+	proc_guard(s, p);
+}
+
+/* Is it a thread of this process, by the caller's numbers? */
+static bool is_us(const struct trap *t, pid_t tid)
+{
+	char name[48];
+	struct stat own, st;
+	if (tgkill(getpid(), tid, 0) < 0)
+		return false;
+	snprintf(name, sizeof(name), "/proc/%d/ns/pid", t->tid);
+	return stat("/proc/self/ns/pid", &own) == 0 && stat(name, &st) == 0 && st.st_ino == own.st_ino;
+}
+
+/* Another tracer wants it. Not us: who stops the recorder waits, at its own next stop, for itself. */
+static void do_ptrace(struct sup *s, const struct trap *t)
+{
+	if (is_us(t, (pid_t)t->args[1])) {
+		s->refuse = EPERM;
+		return;
+	}
+	struct task *k = task_known(s, (pid_t)t->args[1]);
+	struct proc *p = k ? k->proc : proc_by_pid(s, (pid_t)t->args[1]);
+	if (!p || !p->guarded)
+		return;
+	guard_release(s->guard, p->pid);
+	p->guarded = false;
+	p->unguarded = true;
+}
+
+/* It changes what it may do: from here on it shares no memory with the recorder. */
+static void confine(struct sup *s, struct proc *p)
+{
+	opens_confine(s, p);
+	counted_confine(s, p);
+}
+
+static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
+{
+	const uint64_t *a = t->args;
+	struct open_how how = {0};
+	switch (t->call) {
+	case CALL_execve:
+	case CALL_execveat:
+		if (!nested_by_exec(s, p, t))
+			exec_trap(s, p, t, first_stop);
+		break;
+	case CALL_exit:
+		proc_exit(s, p, TERM_ending_exited, (unsigned)a[0] & 0xff);
+		break;
+	case CALL_open:
+		do_open(s, p, t, AT_FDCWD, a[0], (unsigned)a[1], 0);
+		break;
+	case CALL_openat:
+		do_open(s, p, t, (int)a[0], a[1], (unsigned)a[2], 0);
+		break;
+	case CALL_openat2:
+		if (remote_read(t->tid, a[2], &how, sizeof(how)) == sizeof(how))
+			do_open(s, p, t, (int)a[0], a[1], (unsigned)how.flags, how.resolve);
+		break;
+	case CALL_creat:
+		do_open(s, p, t, AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC, 0);
+		break;
+	case CALL_open_handle:
+		sup_gap(s, p, TERM_gap_unsettled, 1, "opened a file by handle");
+		break;
+	case CALL_rename:
+		do_rename(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+		break;
+	case CALL_renameat:
+		do_rename(s, p, t, (int)a[0], a[1], (int)a[2], a[3], 0);
+		break;
+	case CALL_renameat2:
+		do_rename(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
+		break;
+	case CALL_link:
+		do_link(s, p, t, AT_FDCWD, a[0], AT_FDCWD, a[1], 0);
+		break;
+	case CALL_linkat:
+		do_link(s, p, t, (int)a[0], a[1], (int)a[2], a[3], (unsigned)a[4]);
+		break;
+	case CALL_unlink:
+	case CALL_rmdir:
+		do_unlink(s, p, t, AT_FDCWD, a[0]);
+		break;
+	case CALL_unlinkat:
+		do_unlink(s, p, t, (int)a[0], a[1]);
+		break;
+	case CALL_symlink:
+		do_make(s, p, t, AT_FDCWD, a[1]);
+		break;
+	case CALL_symlinkat:
+		do_make(s, p, t, (int)a[1], a[2]);
+		break;
+	case CALL_mkdir:
+	case CALL_mknod:
+		do_make(s, p, t, AT_FDCWD, a[0]);
+		break;
+	case CALL_mkdirat:
+	case CALL_mknodat:
+		do_make(s, p, t, (int)a[0], a[1]);
+		break;
+	case CALL_truncate:
+		do_truncate(s, p, t);
+		break;
+	case CALL_chdir:
+		p->moved = sup_now(s);
+		p->stale |= STALE_CWD;
+		break;
+	case CALL_root:
+		p->moved = sup_now(s);
+		p->stale |= STALE_CWD | STALE_ROOT;
+		p->fs_per_thread = true;
+		confine(s, p);
+		break;
+	case CALL_mount:
+		sup_gap(s, p, TERM_gap_mounts, 1, "it mounted or unmounted a file system");
+		p->stale |= STALE_ROOT;
+		break;
+	case CALL_setuid:
+		p->stale |= STALE_CREDS;
+		if (!proc_keeps_creds(t))
+			confine(s, p);
+		break;
+	case CALL_confine:
+	case CALL_forbid:
+		confine(s, p);
+		break;
+	case CALL_connect:
+	case CALL_bind:
+		if (socket_trap(s, p, t)) {
+			struct where none = {.hold = -1, .dirfd = AT_FDCWD, .tid = t->tid};
+			struct pending *d = pending_add(s, p, t, PENDING_BIND, &none, NULL);
+			if (d)
+				d->fd = (int)a[0];
+		}
+		break;
+	case CALL_shmat:
+		do_shmat(s, p, t);
+		break;
+	case CALL_process_vm:
+		do_process_vm(s, p, t);
+		break;
+	case CALL_io_uring:
+		if (!p->uring_said)
+			sup_gap(s, p, TERM_gap_io_uring, 0, "it set up io_uring, whose accesses are not seen");
+		p->uring_said = true;
+		p->uncounted = p->io_unseen = true;
+		break;
+	case CALL_aio:
+		p->uncounted = p->io_unseen = true;
+		break;
+	case CALL_seccomp:
+		if (a[0] <= SECCOMP_SET_MODE_FILTER)
+			confine(s, p);
+		if (a[0] == SECCOMP_SET_MODE_FILTER && (a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER))
+			sup_gap(s, p, TERM_gap_limit, 1, "it asked for a notification listener of its own, which there cannot be");
+		break;
+	case CALL_splice:
+		p->uncounted = true;
+		break;
+	case CALL_sigaction:
+		do_sigaction(s, p, t);
+		break;
+	case CALL_ptrace:
+		do_ptrace(s, t);
+		break;
+	case CALL_mmap:
+		do_mmap(s, p, t);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool changes_names(enum call c)
+{
+	return c >= CALL_rename && c <= CALL_rmdir;
+}
+
+/* Calls that move what pending ones wait to see: everything is settled before they run. */
+static bool settles_all(enum call c)
+{
+	return changes_names(c) || c == CALL_execve || c == CALL_execveat;
+}
+
+/* Calls after which a path that was opened before may be another's. */
+static bool changes_meanings(enum call c)
+{
+	return (c >= CALL_rename && c <= CALL_renameat2) || (c >= CALL_unlink && c <= CALL_rmdir) || c == CALL_mount;
+}
+
+/* Calls that wait for others, and that a signal is meant to end. */
+static bool can_block(enum call c)
+{
+	return (c >= CALL_open && c <= CALL_open_handle) || c == CALL_connect || c == CALL_settle || c == CALL_splice;
+}
+
+int sup_trap(struct sup *s, const struct trap *t)
+{
+	s->traps++;
+	where_looks("");
+	if (s->opens) {
+		if (changes_meanings(t->call))
+			opens_bar(s, t->tid);
+		opens_read(s);
+	}
+	s->moment++;
+	if (changes_names(t->call) || t->call == CALL_mount || pending_names(s))
+		links_forget();
+	struct task *k = task_of(s, t->tid);
+	if (!k) {
+		s->unlooked++;
+		return 0;
+	}
+	struct proc *p = k->proc;
+	k->stops++;
+	k->last = *t;
+	k->can_block = can_block(t->call);
+	if (p->guarded)
+		guard_note(s->guard, p->pid, t, k->can_block, false);
+	s->current = k;
+	if (s->pending)
+		pending_settle(s, p, t->tid, settles_all(t->call));
+	if (p->exec)
+		exec_settle(s, p, t->tid);
+	if (p->stale) {
+		if (p->stale & STALE_CWD) {
+			free(p->cwd);
+			p->cwd = NULL;
+		}
+		if (p->stale & STALE_ROOT)
+			proc_refresh_root(s, p);
+		if (p->stale & STALE_CREDS)
+			proc_refresh_creds(s, p);
+		p->stale = 0;
+	}
+	/* Handlers are what a shell's child sets back before its exec: not yet a reason to look at its descriptors. */
+	bool look = !p->walked && t->call != CALL_sigaction && t->call != CALL_ptrace, first_stop = !p->walked;
+	bool exec = t->call == CALL_execve || t->call == CALL_execveat;
+	if (look) {
+		p->walked = true;
+		/* What it has moved before it becomes another program is its own, where bytes are told. */
+		const bool moved = exec && s->counting && !p->execn && p->parent_num &&
+		                   !(proc_moved_none(s, p, true) && proc_moved_none(s, p, false));
+		first_stop = !moved;
+		if ((!exec || moved) && !s->tree_only) {
+			struct held *held;
+			size_t n = proc_walk(s, p, false, &held);
+			proc_hold(s, p, held, n, p->exec_start);
+			held_free(held, n);
+		}
+	}
+	if (p->tmpfile_tid == t->tid) {
+		proc_nameless(s, p);
+		p->tmpfile_tid = 0;
+	}
+	s->refuse = 0;
+	s->plain = false;
+	if (!p->old_code)
+		counted_before(s, p, t);
+	xattr_trap(s, p, t);
+	dispatch(s, p, t, first_stop);
+	if (!p->old_code) {
+		counted_after(s, p, t);
+		opens_after(s, p, t);
+	}
+	opens_unbar(s);
+	if (s->plain && s->current == k) {
+		k->can_block = false;
+		if (p->guarded)
+			guard_note(s->guard, p->pid, t, false, false);
+	}
+	s->current = NULL;
+	return s->refuse;
+}

@@ -1,0 +1,41 @@
+/* calls.h - the handlers of the stopped calls, by what the calls do; calls.c decides which one. Each takes the process
+ * and the stop, and reads the call's arguments from there, or is given them where several calls differ in nothing else.
+ * All of it under sup->lock. Internal to capture. */
+#ifndef STEMMA_CAPTURE_SUPERVISOR_CALLS_H
+#define STEMMA_CAPTURE_SUPERVISOR_CALLS_H
+
+#include "capture/supervisor/super.h"
+
+/* ---- calls whose result is not seen yet (calls_pending.c) ---- */
+
+/* Before the call at stop t: what its paths mean is held on to, and a and b (NULL: one path) are the pending one's from
+ * then on. NULL: no memory. */
+struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t, enum pending_op op, struct where *a,
+                            struct where *b);
+/* A file (or NULL) that a pending call points to is not forgotten. */
+void file_pin(struct file *f);
+/* A FIFO is being opened: has somebody the other side? Then who waits for this one has not waited in vain either. */
+bool fifo_meets(struct sup *s, const struct file *f, unsigned mode, int64_t time);
+
+/* ---- opening (calls_open.c) ---- */
+
+void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
+             uint64_t resolve);
+
+/* ---- names (calls_names.c) ---- */
+
+void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+               unsigned flags);
+void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+             unsigned flags);
+void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
+void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr);
+void do_truncate(struct sup *s, struct proc *p, const struct trap *t);
+
+/* ---- memory (calls_channels.c) ---- */
+
+void do_mmap(struct sup *s, struct proc *p, const struct trap *t);
+void do_shmat(struct sup *s, struct proc *p, const struct trap *t);
+void do_process_vm(struct sup *s, struct proc *p, const struct trap *t);
+
+#endif

@@ -1,0 +1,55 @@
+/* Calls by which processes share memory, or reach into each other's. */
+#include "capture/supervisor/calls.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+
+void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
+{
+	int fd = (int)t->args[4];
+	struct stat link;
+	if ((t->args[3] & MAP_ANONYMOUS) || fd < 0) {
+		p->anon_shm = true;
+		return;
+	}
+	struct where w;
+	struct statx st;
+	where_fd(t->tid, fd, &w);
+	if (where_statx(&w, true, &st) < 0 || !S_ISREG(st.stx_mode))
+		return;
+	/* A descriptor that is not open for both gives no such mapping. */
+	if (fstatat(AT_FDCWD, w.path, &link, AT_SYMLINK_NOFOLLOW) < 0 || (link.st_mode & 0600) != 0600)
+		return;
+	struct file *f = file_get(s, &w, true, &st);
+	if (!f || f->kind == TERM_kind_pseudo)
+		return;
+	struct fingerprint fp = print_of(&st);
+	unsigned via = f->kind == TERM_kind_regular ? TERM_via_data : TERM_via_shm;
+	if (f->live)
+		access_conflicts(s, p, f, ACCESS_WRITE);
+	access_begin(s, p, f, ACCESS_READ | ACCESS_WRITE | ACCESS_MAPPED, via, true, TERM_api_mmap, sup_now(s),
+	             f->kind == TERM_kind_regular ? &fp : NULL);
+}
+
+void do_shmat(struct sup *s, struct proc *p, const struct trap *t)
+{
+	char address[64], domain[100];
+	snprintf(address, sizeof(address), "sysv:%d", (int)t->args[0]);
+	snprintf(domain, sizeof(domain), "boot:%s:ipc", host_boot_id());
+	struct file *f = file_address(s, TERM_kind_shm, domain, address);
+	unsigned mode = ACCESS_READ | (t->args[2] & SHM_RDONLY ? 0u : ACCESS_WRITE);
+	if (f)
+		access_begin(s, p, f, mode, TERM_via_shm, true, TERM_api_shm, sup_now(s), NULL);
+}
+
+void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct proc *other = proc_by_pid(s, (pid_t)t->args[0]);
+	if (!other || other == p)
+		return;
+	struct event ev = {.link = {.other = other->num, .via = TERM_via_shm}};
+	sup_event(s, EVENT_link, sup_now(s), p, &ev);
+}

@@ -1,0 +1,113 @@
+/* Calls that make, move and take away names, and that cut a file by its name. */
+#include "capture/supervisor/calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+               unsigned flags)
+{
+	struct where a, b;
+	struct statx st, vt;
+	a.hold = b.hold = -1;
+	if (where_init(p, t->tid, d1, a1, false, &a) == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 &&
+	    where_look(&a, false, &st) == 0) {
+		bool victim = where_look(&b, false, &vt) == 0;
+		struct file *f = file_get(s, &a, false, &st);
+		if (f && !(victim && (flags & RENAME_NOREPLACE))) {
+			f->pins++;
+			struct file *v = victim ? file_get(s, &b, false, &vt) : NULL;
+			f->pins--;
+			struct pending *d = v == f ? NULL : pending_add(s, p, t, PENDING_RENAME, &a, &b);
+			if (d) {
+				file_pin(d->file = f);
+				file_pin(d->victim = v);
+				d->last = victim && (vt.stx_nlink <= 1 || S_ISDIR(vt.stx_mode));
+				d->exchange = flags & RENAME_EXCHANGE;
+			}
+		}
+	}
+	where_release(&a);
+	where_release(&b);
+}
+
+void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
+             unsigned flags)
+{
+	struct where a, b;
+	struct statx st;
+	a.hold = b.hold = -1;
+	int rc = where_init(p, t->tid, d1, a1, flags & AT_SYMLINK_FOLLOW, &a);
+	bool by_fd = rc == -ENOENT && (flags & AT_EMPTY_PATH);
+	if (by_fd) {
+		where_fd(t->tid, d1, &a);
+		rc = 0;
+	}
+	bool follow = by_fd || (flags & AT_SYMLINK_FOLLOW);
+	if (rc == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 && where_look(&a, follow, &st) == 0) {
+		struct file *f = file_get(s, &a, follow, &st);
+		if (f && st.stx_nlink == 0) {
+			/* A nameless file (O_TMPFILE): its open could not say what it is, its link can. */
+			bool have = false;
+			for (struct access *x = p->live; x; x = x->proc_next)
+				have |= x->file == f;
+			if (!have)
+				access_begin(s, p, f, ACCESS_WRITE | ACCESS_CREATE, TERM_via_data, true, TERM_api_open,
+				             p->tmpfile ? p->tmpfile : p->exec_start, NULL);
+		}
+		struct pending *d = f ? pending_add(s, p, t, PENDING_LINK, &a, &b) : NULL;
+		if (d) {
+			file_pin(d->file = f);
+		}
+	}
+	where_release(&a);
+	where_release(&b);
+}
+
+void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
+{
+	struct where a;
+	struct statx st;
+	a.hold = -1;
+	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_look(&a, false, &st) == 0) {
+		struct file *f = file_get(s, &a, false, &st);
+		struct pending *d = f ? pending_add(s, p, t, PENDING_UNLINK, &a, NULL) : NULL;
+		if (d) {
+			file_pin(d->file = f);
+			d->last = st.stx_nlink <= 1 || S_ISDIR(st.stx_mode);
+		}
+	}
+	where_release(&a);
+}
+
+void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr)
+{
+	struct where a;
+	struct statx st;
+	a.hold = -1;
+	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_look(&a, false, &st) == -ENOENT)
+		pending_add(s, p, t, PENDING_MAKE, &a, NULL);
+	where_release(&a);
+}
+
+void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
+{
+	struct where a;
+	struct statx st;
+	a.hold = -1;
+	if (where_init(p, t->tid, AT_FDCWD, t->args[0], true, &a) == 0 && where_look(&a, true, &st) == 0 &&
+	    S_ISREG(st.stx_mode)) {
+		struct file *f = file_get(s, &a, true, &st);
+		if (f && f->live)
+			access_conflicts(s, p, f, ACCESS_WRITE);
+		struct pending *d = f ? pending_add(s, p, t, PENDING_TRUNCATE, &a, NULL) : NULL;
+		if (d) {
+			file_pin(d->file = f);
+			d->before = print_of(&st);
+			d->mode = ACCESS_WRITE | (t->args[1] == 0 ? ACCESS_TRUNC : 0u);
+		}
+	}
+	where_release(&a);
+}

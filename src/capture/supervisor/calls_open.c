@@ -1,0 +1,276 @@
+/* Calls that open a file: stopped, or told of later by the program's own code. */
+#include "capture/count/counted.h"
+#include "capture/supervisor/calls.h"
+#include "capture/supervisor/links.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum allowed { ALLOWED_NO, ALLOWED_MAYBE, ALLOWED_YES };
+
+static enum allowed may_open(struct sup *s, struct proc *p, const struct where *w, const struct statx *st,
+                             unsigned mode, bool strict)
+{
+	uint32_t uid = p->own_creds ? p->uid : s->euid, gid = p->own_creds ? p->gid : s->egid;
+	unsigned want = (mode & ACCESS_READ ? 4u : 0) | (mode & (ACCESS_WRITE | ACCESS_TRUNC) ? 2u : 0);
+	unsigned bits = uid == st->stx_uid ? st->stx_mode >> 6 : gid == st->stx_gid ? st->stx_mode >> 3 : st->stx_mode;
+	bool by_bits = uid == 0 || (bits & want) == want;
+	if (p->own_creds) {
+		if (by_bits)
+			return ALLOWED_YES;
+		return uid != st->stx_uid && ((st->stx_mode >> 3) & want) == want ? ALLOWED_MAYBE : ALLOWED_NO;
+	}
+	if (by_bits && !strict)
+		return ALLOWED_YES;
+	int amode = (want & 4 ? R_OK : 0) | (want & 2 ? W_OK : 0);
+	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
+}
+
+static void absent(struct sup *s, struct proc *p, const struct where *w, int64_t time)
+{
+	char name[8300];
+	bool plain = !w->foreign && !strstr(w->given, "..");
+	if (plain && w->given[0] == '/')
+		snprintf(name, sizeof(name), "%s", w->given);
+	else if (plain && w->atfd == AT_FDCWD)
+		snprintf(name, sizeof(name), "%s/%s", proc_cwd(s, p, w->tid), w->given);
+	else {
+		char *full = where_name(w);
+		if (!full)
+			return;
+		snprintf(name, sizeof(name), "%s", full);
+		free(full);
+	}
+	struct file *f = file_address(s, TERM_kind_absent, "", name);
+	if (f)
+		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
+}
+
+/* Of an open of a FIFO. To write without waiting fails where nobody reads. */
+static bool waits_for_other(unsigned flags, unsigned mode)
+{
+	unsigned both = ACCESS_READ | ACCESS_WRITE;
+	return (mode & both) != both && (!(flags & O_NONBLOCK) || (mode & ACCESS_WRITE));
+}
+
+/* What the call at a stop opens; or, where it has been made, `made` says whether for sure: then the file or NULL. */
+static struct file *opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
+                           unsigned mode, int64_t time, const enum allowed *made)
+{
+	if (!made)
+		counted_opens(p, NULL, true);
+	if (is_master(st) || S_ISSOCK(st->stx_mode) || S_ISBLK(st->stx_mode))
+		return NULL;
+	enum allowed ok = made ? *made : may_open(s, p, w, st, mode, mode & ACCESS_TRUNC);
+	if (ok == ALLOWED_NO)
+		return NULL;
+	struct file *f = file_get(s, w, !(flags & O_NOFOLLOW), st);
+	if (!f || f->kind == TERM_kind_directory || f->kind == TERM_kind_symlink)
+		return NULL;
+	struct fingerprint fp = print_of(st);
+	if (f->kind != TERM_kind_pseudo && !made)
+		counted_opens(p, f, true);
+	if (f->kind == TERM_kind_pseudo) {
+		if (mode & ACCESS_READ)
+			access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
+		return f;
+	}
+	if (f->kind == TERM_kind_terminal) {
+		/* Bash opens /dev/tty whenever it begins, also where there is none. */
+		if (st->stx_rdev_major == 5 && st->stx_rdev_minor == 0 && !proc_has_terminal(p))
+			return NULL;
+		/* Opened to read only, it is read; else perhaps only a prompt is shown there. */
+		for (unsigned bit = ACCESS_READ; bit <= ACCESS_WRITE; bit <<= 1)
+			if (mode & bit)
+				access_begin(s, p, f, bit, TERM_via_data,
+				             bit == (mode & (ACCESS_READ | ACCESS_WRITE)) && ok == ALLOWED_YES, TERM_api_open, time,
+				             NULL);
+		return f;
+	}
+	if (f->live)
+		access_conflicts(s, p, f, mode);
+	if (f->kind == TERM_kind_fifo && !made && waits_for_other(flags, mode) && !fifo_meets(s, f, mode, time))
+		ok = ALLOWED_MAYBE;
+	if ((mode & ACCESS_READ) && !made) {
+		f->pins++;
+		proc_end_closed(s, p, 1);
+		f->pins--;
+		time = sup_now(s); /* after what has ended before it */
+	}
+	access_begin(s, p, f, mode, TERM_via_data, ok == ALLOWED_YES, TERM_api_open, time,
+	             f->kind == TERM_kind_regular ? &fp : NULL);
+	return f;
+}
+
+int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
+                struct logged_file *ret)
+{
+	bool sure = how == LOGGED_MADE || how == LOGGED_STOPPED;
+	struct where w;
+	struct statx st;
+	bool follow = !(flags & O_NOFOLLOW);
+	*ret = (struct logged_file){0};
+	int rc = where_path(NULL, p->pid, AT_FDCWD, path, follow, &w);
+	if (rc == 0 && how == LOGGED_ABSENT) {
+		absent(s, p, &w, time);
+	} else if (rc == 0) {
+		rc = where_look(&w, follow, &st);
+		/* What the process had then it may have no more. */
+		bool was_there = rc == 0 && (S_ISREG(st.stx_mode) || S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode));
+		if (w.fleeting && was_there && !fileid_domain(w.dirfd, w.path, fileid_dev(&st))->pseudo) {
+			sure = false;
+			sup_gap(s, p, TERM_gap_lost, 1, "it opened what one of its descriptors was, which is looked at later");
+		}
+		ret->print = rc == 0 ? print_of(&st) : (struct fingerprint){0};
+		ret->sure = sure;
+		if (rc == 0 && !S_ISDIR(st.stx_mode)) {
+			struct file *known = file_known(s, &st);
+			/* Changed since, and by nobody of the run: it may be another one that has the name now. */
+			sure &= !ret->print.known || ret->print.ctime <= time || (known && file_is_written(known)) ||
+			        fileid_domain(w.dirfd, w.path, fileid_dev(&st))->network;
+			sure &= how == LOGGED_MADE || !S_ISFIFO(st.stx_mode);
+			enum allowed ok = sure ? ALLOWED_YES : ALLOWED_MAYBE;
+			ret->sure = sure;
+			ret->file = opened(s, p, &w, &st, flags, ACCESS_READ, time, &ok);
+		}
+	}
+	where_release(&w);
+	/* What /proc says of a process goes with it; what it leads to does not. */
+	bool said =
+	    !strncmp(path, "/proc/", 6) && !strstr(path, "/root/") && !strstr(path, "/cwd/") && !strstr(path, "/fd/");
+	ret->sure |= rc < 0 && said;
+	return rc < 0 && said ? 0 : rc;
+}
+
+static void add_opens(struct sup *s, struct proc *p, const struct logged_file *what, bool sure, int64_t time,
+                      unsigned n)
+{
+	struct access *a = access_begin(s, p, what->file, ACCESS_READ, TERM_via_data, sure, TERM_api_open, time,
+	                                what->file->kind == TERM_kind_regular ? &what->print : NULL);
+	if (a)
+		a->count += n - 1;
+}
+
+void open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n)
+{
+	if (what->file->kind != TERM_kind_terminal)
+		add_opens(s, p, what, true, time, n);
+}
+
+static bool prints_equal(const struct fingerprint *a, const struct fingerprint *b)
+{
+	return a->known && b->known && a->size == b->size && a->mtime == b->mtime && a->ctime == b->ctime;
+}
+
+bool open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was)
+{
+	struct where w;
+	struct statx st;
+	bool follow = !(flags & O_NOFOLLOW), same = false;
+	if (where_path(NULL, p->pid, AT_FDCWD, path, follow, &w) == 0 && where_look(&w, follow, &st) == 0) {
+		struct fingerprint now = print_of(&st);
+		same = file_known(s, &st) == was->file && prints_equal(&now, &was->print);
+	}
+	where_release(&w);
+	return same;
+}
+
+int open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
+                 const struct opened_since *o)
+{
+	struct logged_file now;
+	struct file *f = was->file;
+	/* Any of them may have been of what was there before. It is sure already that this process has opened that: only
+	 * their number is to be said, unless somebody else has been found to have read what came after. */
+	f->unsteady = true;
+	if (f->stated.size == was->print.size && f->stated.mtime == was->print.mtime)
+		add_opens(s, p, was, false, o->first, o->n);
+	int rc = open_logged(s, p, path, flags, LOGGED_LATE, o->first, &now);
+	if (rc < 0 || !now.file)
+		return rc;
+	/* The last one is sure to be of what is there now if that was changed before it: after the look, for another file
+	 * that has not been changed since may have got the name at any time. */
+	int64_t changed = now.print.ctime, step = now.file->domain->mtime_step;
+	now.file->unsteady = true;
+	if (now.file->kind == TERM_kind_regular && (now.file == f || changed >= o->looked) && changed + step <= o->last)
+		add_opens(s, p, &now, true, o->last, 1);
+	return 0;
+}
+
+static void open_there(struct sup *s, struct proc *p, const struct trap *t, struct where *w, const struct statx *st,
+                       unsigned flags, unsigned mode)
+{
+	struct file *f = opened(s, p, w, st, flags, mode, sup_now(s), NULL);
+	bool possible = f && f->kind == TERM_kind_fifo && p->live && p->live->file == f && !p->live->sure;
+	struct pending *d = possible && waits_for_other(flags, mode) ? pending_add(s, p, t, PENDING_FIFO, w, NULL) : NULL;
+	if (d) {
+		file_pin(d->file = f);
+		d->mode = mode;
+	}
+}
+
+void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, unsigned flags,
+             uint64_t resolve)
+{
+	struct where w;
+	s->plain = flags & O_PATH;
+	if (s->plain)
+		return;
+	bool follow = !(flags & O_NOFOLLOW);
+	int rc = resolve & RESOLVE_IN_ROOT ? where_in_root(p, t->tid, dirfd, addr, follow, &w)
+	                                   : where_init(p, t->tid, dirfd, addr, follow, &w);
+	if (rc < 0) {
+		if (rc == -EPERM && !p->unreadable_said) {
+			p->unreadable_said = true;
+			sup_gap(s, p, TERM_gap_unreadable, 0, "its memory could not be read");
+		}
+		return;
+	}
+	if (w.given[1] == '.' && (s->refuse = nested_begins(s, p, &w))) {
+		where_release(&w);
+		return;
+	}
+	if (channel_has(&s->channel, w.given)) {
+		where_release(&w);
+		return;
+	}
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		p->tmpfile = sup_now(s);
+		p->tmpfile_tid = t->tid;
+		where_release(&w);
+		return;
+	}
+	unsigned acc = flags & O_ACCMODE;
+	unsigned mode = (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) |
+	                (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u) | (flags & O_APPEND ? ACCESS_APPEND : 0u);
+	if (flags & O_TRUNC)
+		mode |= ACCESS_TRUNC | ACCESS_WRITE;
+	struct statx st;
+	rc = where_look(&w, follow, &st);
+	s->plain = rc == -ENOENT || (rc == 0 && (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode)));
+	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
+		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))
+			open_there(s, p, t, &w, &st, flags, mode);
+		else
+			counted_opens(p, NULL, true);
+	} else if (rc == -ENOENT && (flags & O_CREAT)) {
+		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
+		if (d) {
+			d->mode = mode & ~ACCESS_TRUNC;
+			d->open = counted_open(p);
+			d->excl = flags & O_EXCL;
+			for (struct pending *o = d->next; o; o = o->next)
+				if (o->op == PENDING_CREATE && o->name_a && d->name_a && !strcmp(o->name_a, d->name_a))
+					o->contested = d->contested = true;
+		}
+	} else if (rc == -ENOENT || rc == -ENOTDIR) {
+		absent(s, p, &w, sup_now(s));
+	}
+	where_release(&w);
+}

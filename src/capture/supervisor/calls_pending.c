@@ -1,0 +1,369 @@
+/* Calls that were let go on and whose result is not seen yet: each is settled from what the file system shows. */
+#include "capture/count/counted.h"
+#include "capture/supervisor/calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path, const char *old,
+                       int64_t time)
+{
+	if (!path)
+		return;
+	struct event ev = {.name = {.op = op, .file = f->num, .path = str_of(path), .old = str_of(old)}};
+	sup_event(s, EVENT_name, time, p, &ev);
+}
+
+static struct where *where_keep(struct where *w)
+{
+	struct where *copy = malloc(sizeof(*copy));
+	if (copy) {
+		*copy = *w;
+		w->hold = -1; /* it is the copy's now */
+	}
+	return copy;
+}
+
+static void pending_free(struct sup *s, struct pending *d)
+{
+	struct file *files[] = {d->file, d->victim};
+	for (int i = 0; i < 2; i++)
+		if (files[i]) {
+			files[i]->pins--;
+			file_drop(s, files[i]);
+		}
+	if (d->a)
+		where_release(d->a);
+	if (d->b)
+		where_release(d->b);
+	free(d->a);
+	free(d->b);
+	free(d->name_a);
+	free(d->name_b);
+	free(d);
+	s->npending--;
+}
+
+struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t, enum pending_op op, struct where *a,
+                            struct where *b)
+{
+	struct pending *d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	*d = (struct pending){.op = op, .tid = t->tid, .proc = p, .time = sup_now(s)};
+	/* Before the call changes what the path means. */
+	where_pin(a);
+	if (b)
+		where_pin(b);
+	d->name_a = where_name(a);
+	d->name_b = b ? where_name(b) : NULL;
+	d->a = where_keep(a);
+	d->b = b ? where_keep(b) : NULL;
+	d->next = s->pending;
+	s->pending = d;
+	s->npending++;
+	if (!d->a || (b && !d->b)) {
+		s->pending = d->next;
+		pending_free(s, d);
+		return NULL;
+	}
+	return d;
+}
+
+void file_pin(struct file *f)
+{
+	if (f)
+		f->pins++;
+}
+
+static bool is_file(const struct where *w, const struct file *f)
+{
+	struct statx st;
+	return where_statx(w, false, &st) == 0 && st.stx_ino == f->ino && fileid_dev(&st) == f->dev;
+}
+
+/* Every known name below a renamed directory changes with it. */
+static void rename_below(struct sup *s, const char *old, const char *new)
+{
+	size_t n = strlen(old);
+	for (unsigned i = 0; i < HASH_SIZE; i++) {
+		for (struct file *f = s->files[i]; f; f = f->next)
+			if (f->path && !strncmp(f->path, old, n) && f->path[n] == '/') {
+				char *path;
+				if (asprintf(&path, "%s%s", new, f->path + n) >= 0) {
+					file_rename(s, f, path);
+					free(path);
+				}
+			}
+		for (struct proc *p = s->procs[i]; p; p = p->next) {
+			free(p->cwd);
+			p->cwd = NULL;
+		}
+	}
+}
+
+static void created(struct sup *s, struct pending *d, const struct statx *st, bool back, bool sure)
+{
+	struct file *f = file_get(s, d->a, true, st);
+	if (!f)
+		return;
+	counted_created(d->proc, d->open, f);
+	/* While the call may still be running, the access counts as begun by its thread's stop. */
+	struct task *was = s->current;
+	s->current = back ? NULL : task_known(s, d->tid);
+	name_event(s, d->proc, TERM_nameop_create, f, f->path, NULL, d->time);
+	if (f->kind == TERM_kind_regular)
+		access_begin(s, d->proc, f, d->mode | ACCESS_CREATE, TERM_via_data, sure, TERM_api_open, d->time, NULL);
+	s->current = was;
+}
+
+static void moved(struct sup *s, struct pending *d, struct file *f, const char *old, const char *new)
+{
+	name_event(s, d->proc, TERM_nameop_rename, f, new, old, d->time);
+	file_rename(s, f, new);
+	if (f->kind == TERM_kind_directory)
+		rename_below(s, old, new);
+}
+
+static void renamed(struct sup *s, struct pending *d)
+{
+	if (d->victim && d->exchange) {
+		/* Three renames by way of a name that nothing else has: two would take for one directory's names the other's.
+		 */
+		char *between;
+		if (!d->name_a || !d->name_b || asprintf(&between, "%s/.stemma-exchange", d->name_a) < 0)
+			return;
+		moved(s, d, d->file, d->name_a, between);
+		moved(s, d, d->victim, d->name_b, d->name_a);
+		moved(s, d, d->file, between, d->name_b);
+		free(between);
+		return;
+	}
+	if (d->victim)
+		name_event(s, d->proc, TERM_nameop_replace, d->victim, d->name_b, NULL, d->time);
+	if (d->name_a && d->name_b)
+		moved(s, d, d->file, d->name_a, d->name_b);
+	if (d->victim && d->last)
+		file_gone(s, d->victim);
+}
+
+/* What was renamed over it may have been told before it: the name is that one's, as whoever looks now sees. */
+static void outlived(struct sup *s, struct pending *d)
+{
+	struct statx st;
+	struct file *f = where_statx(d->b, false, &st) == 0 ? file_get(s, d->b, false, &st) : NULL;
+	if (f && f != d->file && d->name_b && f->path && !strcmp(f->path, d->name_b))
+		name_event(s, d->proc, TERM_nameop_seen, f, d->name_b, NULL, sup_now(s));
+}
+
+static void truncated(struct sup *s, struct pending *d)
+{
+	struct statx st;
+	if (where_statx(d->a, true, &st) < 0)
+		return;
+	struct fingerprint now = print_of(&st);
+	if (now.size == d->before.size && now.mtime == d->before.mtime && now.ctime == d->before.ctime)
+		return;
+	struct access *a =
+	    access_begin(s, d->proc, d->file, d->mode, TERM_via_data, true, TERM_api_truncate, d->time, &d->before);
+	if (a && a->start == d->time)
+		access_end(s, a, sup_now(s));
+}
+
+/* Of several who create one path with O_EXCL, one succeeds. Who has the file is it; who has not may have closed it
+ * again. */
+static bool holds(struct sup *s, struct pending *d, const struct statx *st)
+{
+	struct file *f = file_get(s, d->a, true, st);
+	return f && proc_holds(d->proc, f);
+}
+
+/* An open of a FIFO waits for who opens its other side, and a signal may end it before. It is possible until one of two
+ * things shows: somebody with the other side, or the descriptor once the call is back. */
+static void fifo_opened(struct sup *s, struct pending *d, int64_t time, bool back)
+{
+	struct task *was = s->current;
+	s->current = back ? NULL : task_known(s, d->tid);
+	access_begin(s, d->proc, d->file, d->mode, TERM_via_data, true, TERM_api_open, time, NULL);
+	s->current = was;
+	d->mode = 0;
+}
+
+static void fifo_back(struct sup *s, struct pending *d)
+{
+	struct held *held;
+	size_t n = d->mode ? proc_walk(s, d->proc, false, &held) : 0;
+	for (size_t i = 0; i < n && d->mode; i++)
+		if (held[i].file == d->file && (held[i].mode & d->mode))
+			fifo_opened(s, d, d->time, true);
+	if (n)
+		held_free(held, n);
+}
+
+/* Is it in the call still? Who was let go on just now may not have got there. */
+static bool fifo_waits(struct sup *s, const struct pending *d)
+{
+	const int64_t soon = 10000000;
+	enum call call;
+	int rc = task_call(d->tid, &call);
+	return rc == 0 ? call >= CALL_open && call <= CALL_open_handle : rc == -EAGAIN && sup_now(s) - d->time < soon;
+}
+
+/* Has somebody the other side? Then who waits for this one has not waited in vain either. */
+bool fifo_meets(struct sup *s, const struct file *f, unsigned mode, int64_t time)
+{
+	unsigned other = mode & ACCESS_READ ? ACCESS_WRITE : ACCESS_READ;
+	bool met = false;
+	for (const struct access *a = f->live; a && !met; a = a->file_next)
+		met = a->sure && (a->mode & other);
+	for (struct pending *d = s->pending; d; d = d->next)
+		if (d->op == PENDING_FIFO && d->file == f && (d->mode & other) && fifo_waits(s, d)) {
+			fifo_opened(s, d, time, false);
+			met = true;
+		}
+	return met;
+}
+
+/* Has it happened? 1: yes, and it was written down; 0: no; -1: not to be told yet. back: the call has returned. */
+static int settle(struct sup *s, struct pending *d, bool back)
+{
+	struct statx st;
+	int rc;
+	switch (d->op) {
+	case PENDING_CREATE:
+		rc = where_statx(d->a, true, &st);
+		if (rc < 0 || S_ISDIR(st.stx_mode) || (d->contested && !back))
+			rc = -1;
+		else
+			created(s, d, &st, back, !d->contested || !d->excl || holds(s, d, &st));
+		break;
+	case PENDING_MAKE:
+		rc = where_statx(d->a, false, &st);
+		if (rc == 0) {
+			struct file *f = file_get(s, d->a, false, &st);
+			if (f)
+				name_event(s, d->proc, TERM_nameop_create, f, d->name_a, NULL, d->time);
+		}
+		break;
+	case PENDING_RENAME:
+		rc = is_file(d->b, d->file) && (!d->exchange || !d->victim || is_file(d->a, d->victim)) ? 0 : -1;
+		if (rc == 0) {
+			renamed(s, d);
+		} else if (back && !d->exchange && !is_file(d->a, d->file)) {
+			/* Another was renamed over it since: that the old name is not its name any more is effect enough. */
+			renamed(s, d);
+			outlived(s, d);
+			rc = 0;
+		}
+		break;
+	case PENDING_LINK:
+		rc = is_file(d->b, d->file) ? 0 : -1;
+		if (rc == 0) {
+			name_event(s, d->proc, TERM_nameop_link, d->file, d->name_b, NULL, d->time);
+			if (!d->file->path) { /* it had no name */
+				d->file->gone = false;
+				file_rename(s, d->file, d->name_b);
+			} else if (d->name_b) {
+				free(d->file->alias);
+				d->file->alias = strdup(d->name_b);
+			}
+		}
+		break;
+	case PENDING_UNLINK:
+		rc = is_file(d->a, d->file) ? -1 : 0;
+		if (rc == 0) {
+			name_event(s, d->proc, TERM_nameop_unlink, d->file, d->name_a, NULL, d->time);
+			struct file *f = d->file;
+			if (d->last) {
+				file_gone(s, f);
+			} else if (f->alias && d->name_a && f->path && !strcmp(f->path, d->name_a)) {
+				free(f->path);
+				f->path = f->alias;
+				f->alias = NULL;
+			}
+		}
+		break;
+	case PENDING_BIND:
+		rc = back ? 0 : -1;
+		if (back)
+			socket_bound(s, d->proc, d->fd, d->time);
+		break;
+	case PENDING_TRUNCATE:
+		rc = back ? 0 : -1;
+		if (back)
+			truncated(s, d);
+		break;
+	case PENDING_FIFO:
+		rc = back ? 0 : -1;
+		if (back)
+			fifo_back(s, d);
+		break;
+	default:
+		rc = 0;
+	}
+	return rc == 0 ? 1 : back ? 0 : -1;
+}
+
+void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all)
+{
+	struct pending *done = NULL, **at = &s->pending;
+	/* Oldest first: the list is newest first, and a rename may follow the create of the same file. */
+	struct pending *list = NULL;
+	while (s->pending) {
+		struct pending *d = s->pending;
+		s->pending = d->next;
+		d->next = list;
+		list = d;
+	}
+	while (list) {
+		struct pending *d = list;
+		list = d->next;
+		bool back = d->tid == tid;
+		/* One that never shows (it failed, and its thread sleeps) is looked at only now and then. */
+		bool look = back || all || d->proc == p || ++d->tries < 8 || d->tries % 64 == 0;
+		if (look && settle(s, d, back) >= 0) {
+			d->next = done;
+			done = d;
+		} else {
+			d->next = *at;
+			*at = d;
+		}
+	}
+	while (done) {
+		struct pending *d = done;
+		done = d->next;
+		pending_free(s, d);
+	}
+}
+
+bool pending_names(const struct sup *s)
+{
+	for (const struct pending *d = s->pending; d; d = d->next)
+		if (d->op == PENDING_RENAME || d->op == PENDING_UNLINK)
+			return true;
+	return false;
+}
+
+void pending_drop(struct sup *s, struct proc *p)
+{
+	struct pending *mine = NULL, **at = &s->pending;
+	while (*at) {
+		struct pending *d = *at;
+		if (d->proc != p) {
+			at = &d->next;
+			continue;
+		}
+		*at = d->next;
+		d->next = mine;
+		mine = d;
+	}
+	while (mine) {
+		struct pending *d = mine;
+		mine = d->next;
+		settle(s, d, true);
+		pending_free(s, d);
+	}
+}

@@ -1,0 +1,713 @@
+/* exec: what is about to be run, and, once the process stops again, whether it was. */
+#include "capture/count/counted.h"
+#include "capture/hdf5/h5_static.h"
+#include "capture/inline_open/inline_open.h"
+#include "event/env.h"
+#include "redact/redact.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define ARGV_MAX (256u << 10) /* bytes of arguments kept; the rest is said to be missing */
+#define STRINGS 64            /* strings read with one call */
+#define CHUNK 256
+
+/* ---- argument vectors ---- */
+
+struct vector {
+	struct buf bytes; /* strings, each with its NUL */
+	size_t count;
+	bool cut;
+};
+
+static size_t pointer_width(bool compat)
+{
+	return compat ? 4 : 8;
+}
+
+/* Bytes of STRINGS pointers, or as many as are certain to be there if the first is. */
+static size_t pointers_room(uint64_t addr, bool compat)
+{
+	size_t width = pointer_width(compat), want = STRINGS * width, page = 4096 - (addr & 4095);
+	if (want > page)
+		want = page - page % width; /* the next page may not be there */
+	return want ? want : width;
+}
+
+static size_t pointers_of(const char *raw, size_t bytes, bool compat, uint64_t *ret)
+{
+	size_t n = bytes / pointer_width(compat);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t v32;
+		if (compat) {
+			memcpy(&v32, raw + i * 4, 4);
+			ret[i] = v32;
+		} else {
+			memcpy(&ret[i], raw + i * 8, 8);
+		}
+	}
+	return n;
+}
+
+static ssize_t read_pointers(pid_t tid, uint64_t addr, bool compat, uint64_t ret[STRINGS])
+{
+	char raw[STRINGS * 8];
+	ssize_t got = remote_read(tid, addr, raw, pointers_room(addr, compat));
+	if (got <= 0)
+		return got < 0 ? got : -EFAULT;
+	return (ssize_t)pointers_of(raw, (size_t)got, compat, ret);
+}
+
+static int one_string(pid_t tid, uint64_t addr, struct buf *out, size_t max)
+{
+	char *tmp = malloc(max + 1);
+	if (!tmp)
+		return -ENOMEM;
+	ssize_t n = remote_string(tid, addr, tmp, max);
+	bool cut = n == -ENAMETOOLONG;
+	if (cut)
+		n = (ssize_t)max;
+	if (n >= 0) {
+		buf_add(out, tmp, (size_t)n);
+		buf_char(out, '\0');
+	}
+	free(tmp);
+	return n < 0 ? (int)n : cut;
+}
+
+/* The beginnings of strings, as far as they came with one call. */
+struct heads {
+	char bytes[2 * STRINGS * CHUNK];
+	const char *text[2 * STRINGS];
+	size_t len[2 * STRINGS];
+};
+
+/* In the order of their addresses: nearly in it they are already, so by insertion. */
+static void sort_by_place(const uint64_t *at, size_t n, unsigned char order[2 * STRINGS])
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t k = i;
+		for (; k && at[order[k - 1]] > at[i]; k--)
+			order[k] = order[k - 1];
+		order[k] = (unsigned char)i;
+	}
+}
+
+/* At least CHUNK bytes of each of n strings, but never past a page that a string begins in. Strings that lie one behind
+ * the other are read as one piece, for what costs is each piece (0.3 us): so does an environment, though a shell hands
+ * it on in another order. False: not all of them came; n is 2 * STRINGS at most. */
+static bool read_heads(pid_t tid, const uint64_t *at, size_t n, struct heads *ret)
+{
+	struct iovec here[2 * STRINGS], there[2 * STRINGS];
+	unsigned char order[2 * STRINGS];
+	size_t npieces = 0, room = 0, spare = sizeof(ret->bytes) - n * CHUNK;
+	sort_by_place(at, n, order);
+	for (size_t i = 0, next; i < n; i = next) {
+		uint64_t first = at[order[i]], last = first;
+		for (next = i + 1; next < n; next++) {
+			uint64_t gap = at[order[next]] - last;
+			size_t more = gap > CHUNK ? (size_t)gap - CHUNK : 0;
+			if (gap > 4096 || more > spare) /* within it no page that no string begins in */
+				break;
+			spare -= more;
+			last = at[order[next]];
+		}
+		size_t page = 4096 - (last & 4095);
+		size_t want = last - first + (page < CHUNK ? page : CHUNK);
+		here[npieces] = (struct iovec){ret->bytes + room, want};
+		there[npieces++] = (struct iovec){(void *)(uintptr_t)first, want};
+		for (size_t k = i; k < next; k++) {
+			ret->text[order[k]] = ret->bytes + room + (at[order[k]] - first);
+			ret->len[order[k]] = want - (at[order[k]] - first);
+		}
+		room += want; /* CHUNK a string at most, and what was to spare */
+	}
+	ssize_t got = npieces ? remote_readv(tid, here, there, npieces) : 0;
+	return got >= 0 && (size_t)got == room;
+}
+
+/* Adds those of n strings that are wanted, whose heads are `first` and following. 0, -errno, or 1: that is enough. */
+static int add_strings(pid_t tid, const uint64_t *at, size_t n, const struct heads *heads, size_t first,
+                       bool (*keep)(struct str), struct vector *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *text = heads->text[first + i], *end = memchr(text, '\0', heads->len[first + i]);
+		struct str head = str_n(text, end ? (size_t)(end - text) : heads->len[first + i]);
+		if (keep && !keep(head))
+			continue;
+		if (ret->bytes.n > ARGV_MAX) {
+			ret->cut = true;
+			return 1;
+		}
+		if (end) {
+			buf_add(&ret->bytes, text, head.n + 1);
+		} else {
+			int rc = one_string(tid, at[i], &ret->bytes, ARGV_MAX / 2);
+			if (rc < 0)
+				return rc;
+			ret->cut |= rc > 0;
+		}
+		ret->count++;
+	}
+	return 0;
+}
+
+static size_t until_null(const uint64_t *at, size_t n)
+{
+	size_t count = 0;
+	while (count < n && at[count])
+		count++;
+	return count;
+}
+
+/* Reads a NULL-terminated vector; keep(string) says which strings are wanted. */
+static int read_vector(pid_t tid, uint64_t addr, bool compat, bool (*keep)(struct str), struct vector *ret)
+{
+	uint64_t at[STRINGS];
+	struct heads heads;
+	while (addr) {
+		ssize_t n = read_pointers(tid, addr, compat, at);
+		if (n <= 0)
+			return n < 0 ? (int)n : -EFAULT;
+		size_t count = until_null(at, (size_t)n);
+		if (!read_heads(tid, at, count, &heads))
+			return -EFAULT;
+		int rc = add_strings(tid, at, count, &heads, 0, keep, ret);
+		if (rc)
+			return rc < 0 ? rc : 0;
+		if (count < (size_t)n)
+			return 0;
+		addr += (uint64_t)n * pointer_width(compat);
+	}
+	return 0;
+}
+
+/* What an exec is given, as far as it comes with one call (each costs 4 us, most of that however little it reads): the
+ * path, and the first pointers of both vectors. */
+struct ahead {
+	char path[CHUNK];
+	bool path_whole;
+	bool vectors; /* they came; of none there is nothing to come */
+	uint64_t at[2][STRINGS];
+	size_t n[2];
+};
+
+static void read_ahead(const struct trap *t, uint64_t path, const uint64_t vector[2], struct ahead *ret)
+{
+	char raw[2][STRINGS * 8];
+	size_t page = 4096 - (path & 4095);
+	struct iovec here[4] = {{ret->path, page < CHUNK ? page : CHUNK}},
+	             there[4] = {{(void *)(uintptr_t)path, here[0].iov_len}};
+	size_t pieces = 1, want = here[0].iov_len, room[2] = {0};
+	for (int i = 0; i < 2; i++) {
+		if (!vector[i])
+			continue;
+		room[i] = pointers_room(vector[i], t->compat);
+		here[pieces] = (struct iovec){raw[i], room[i]};
+		there[pieces++] = (struct iovec){(void *)(uintptr_t)vector[i], room[i]};
+		want += room[i];
+	}
+	/* An environment often goes on in the next page; where that is not there, this piece alone does not come. */
+	size_t most = STRINGS * pointer_width(t->compat);
+	if (room[1] && room[1] < most && (vector[1] + room[1]) % 4096 == 0) {
+		size_t rest = most - room[1];
+		here[pieces] = (struct iovec){raw[1] + room[1], rest};
+		there[pieces++] = (struct iovec){(void *)(uintptr_t)(vector[1] + room[1]), rest};
+	}
+	ssize_t got = remote_readv(t->tid, here, there, pieces);
+	size_t of_path = got < 0 ? 0 : (size_t)got < here[0].iov_len ? (size_t)got : here[0].iov_len;
+	ret->path_whole = memchr(ret->path, '\0', of_path);
+	ret->vectors = got >= 0 && (size_t)got >= want;
+	if (ret->vectors)
+		room[1] += (size_t)got - want;
+	for (int i = 0; i < 2; i++)
+		ret->n[i] = ret->vectors ? pointers_of(raw[i], room[i], t->compat, ret->at[i]) : 0;
+}
+
+static bool env_wanted(struct str s)
+{
+	const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
+	return eq && env_allowed(str_n(s.p, (size_t)(eq - s.p)));
+}
+
+/* Redacts a vector of NUL-terminated strings. */
+static struct buf redacted(const struct vector *v, bool env)
+{
+	struct buf out = {0};
+	struct redact r = {0};
+	for (size_t at = 0; at < v->bytes.n;) {
+		struct str s = str_of(v->bytes.p + at);
+		if (env)
+			redact_env(&out, s);
+		else
+			redact_arg(&r, &out, s);
+		buf_char(&out, '\0');
+		at += s.n + 1;
+	}
+	return out;
+}
+
+/* ---- the program ---- */
+
+/* What the first bytes of a program say, read once per file. */
+static void read_header(struct file *f, const struct where *w)
+{
+	union {
+		unsigned char raw[4096];
+		Elf64_Ehdr e64;
+		Elf32_Ehdr e32;
+	} h;
+	f->header_known = true;
+	int fd = openat(w->dirfd, w->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	ssize_t n = pread(fd, h.raw, sizeof(h) - 1, 0);
+	f->has_caps = fgetxattr(fd, "security.capability", NULL, 0) > 0;
+	if (n >= (ssize_t)sizeof(h.e64) && !memcmp(h.raw, ELFMAG, SELFMAG)) {
+		f->is_elf = true;
+		f->is_elf32 = h.raw[EI_CLASS] == ELFCLASS32;
+		uint64_t phoff = f->is_elf32 ? h.e32.e_phoff : h.e64.e_phoff;
+		unsigned phnum = f->is_elf32 ? h.e32.e_phnum : h.e64.e_phnum;
+		size_t size = f->is_elf32 ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
+		for (unsigned i = 0; i < phnum && i < 64; i++) {
+			union {
+				Elf64_Phdr p64;
+				Elf32_Phdr p32;
+			} ph;
+			uint64_t at = phoff + i * size;
+			if (at < (uint64_t)n && size <= (uint64_t)n - at)
+				memcpy(&ph, h.raw + at, size); /* nearly always: they follow the header */
+			else if (pread(fd, &ph, size, (off_t)at) != (ssize_t)size)
+				break;
+			if ((f->is_elf32 ? ph.p32.p_type : ph.p64.p_type) != PT_INTERP)
+				continue;
+			uint64_t off = f->is_elf32 ? ph.p32.p_offset : ph.p64.p_offset;
+			char name[256];
+			ssize_t k = pread(fd, name, sizeof(name) - 1, (off_t)off);
+			if (k > 0) {
+				name[k] = '\0';
+				f->interpreter = strdup(name);
+			}
+			break;
+		}
+	} else if (n > 2 && h.raw[0] == '#' && h.raw[1] == '!') {
+		h.raw[n] = '\0';
+		char *p = (char *)h.raw + 2;
+		p += strspn(p, " \t");
+		p[strcspn(p, " \t\n\r")] = '\0';
+		if (*p)
+			f->interpreter = strdup(p);
+	}
+	close(fd);
+}
+
+/* The file at w as a program; NULL if it cannot be one. */
+static struct file *program_of(struct sup *s, const struct where *w, const struct statx *st)
+{
+	if (!S_ISREG(st->stx_mode) || !(st->stx_mode & 0111))
+		return NULL;
+	struct file *f = file_get(s, w, true, st);
+	struct fingerprint fp = print_of(st);
+	if (f && f->header_known && f->stated.known && (f->stated.mtime != fp.mtime || f->stated.size != fp.size)) {
+		free(f->interpreter); /* it was written since */
+		f->interpreter = NULL;
+		f->header_known = f->is_elf = false;
+	}
+	if (f)
+		file_state(s, f, &fp);
+	if (f && !f->header_known)
+		read_header(f, w);
+	return f;
+}
+
+static struct file *program(struct sup *s, const struct where *w)
+{
+	struct statx st;
+	return where_statx(w, true, &st) < 0 ? NULL : program_of(s, w, &st);
+}
+
+static void say_absent(struct sup *s, struct proc *p, const struct where *w)
+{
+	char *name = w->given[0] == '/' && !w->foreign ? strdup(w->given) : where_name(w);
+	struct file *f = name ? file_address(s, TERM_kind_absent, "", name) : NULL;
+	if (f)
+		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_exec, sup_now(s), NULL);
+	free(name);
+}
+
+void exec_pending_free(struct exec_pending *e)
+{
+	if (!e)
+		return;
+	held_free(e->held, e->nheld);
+	if (e->exe)
+		e->exe->pins--;
+	if (e->script)
+		e->script->pins--;
+	buf_release(&e->argv);
+	buf_release(&e->env);
+	free(e->cwd);
+	jobserver_release(&e->jobserver);
+	free(e);
+}
+
+/* The environment that was read last, variable by variable, and what became of it. One shell starts a thousand programs
+ * with the same, and to choose and redact 40 variables takes 13 us. */
+static struct last_env { /* under the big lock */
+	struct buf raw, said;
+	size_t n, kept; /* variables, and those that are recorded */
+	struct {
+		size_t raw, said; /* where each ends */
+	} end[STRINGS];
+} last_env;
+
+/* Of the last one's variable i the bytes, with the NUL; and as it is recorded, nothing if it is not. */
+static struct str last_raw(const struct last_env *l, size_t i)
+{
+	size_t from = i ? l->end[i - 1].raw : 0;
+	return str_n(l->raw.p + from, l->end[i].raw - from);
+}
+
+static struct str last_said(const struct last_env *l, size_t i)
+{
+	size_t from = i ? l->end[i - 1].said : 0;
+	return str_n(l->said.p + from, l->end[i].said - from);
+}
+
+static bool is_last(const struct last_env *l, size_t i, const char *text, size_t room)
+{
+	struct str raw = i < l->n ? last_raw(l, i) : str_n(NULL, 0);
+	return raw.n && raw.n <= room && !memcmp(raw.p, text, raw.n);
+}
+
+/* Adds one to the new one, which follows the last where they are the same. */
+static void add_variable(struct last_env *now, const struct last_env *last, const char *text, size_t room)
+{
+	const char *nul = memchr(text, '\0', room);
+	struct str var = str_n(text, (size_t)(nul - text));
+	if (is_last(last, now->n, text, room)) {
+		buf_str(&now->said, last_said(last, now->n));
+	} else if (env_wanted(var)) {
+		redact_env(&now->said, var);
+		buf_char(&now->said, '\0');
+	}
+	buf_add(&now->raw, text, var.n + 1);
+	size_t from = now->n ? now->end[now->n - 1].said : 0;
+	now->kept += now->said.n > from;
+	now->end[now->n].raw = now->raw.n;
+	now->end[now->n++].said = now->said.n;
+}
+
+/* The environment out of the heads of its n strings, from `first` on. False: one of them is longer, or no memory. */
+static bool read_env(const struct heads *heads, size_t first, size_t n, struct buf *ret, size_t *ret_count)
+{
+	struct last_env *l = &last_env;
+	bool same = n == l->n;
+	for (size_t i = 0; i < n && same; i++)
+		same = is_last(l, i, heads->text[first + i], heads->len[first + i]);
+	if (!same) {
+		struct last_env now = {.n = 0};
+		bool whole = true;
+		for (size_t i = 0; i < n && whole; i++)
+			whole = memchr(heads->text[first + i], '\0', heads->len[first + i]);
+		for (size_t i = 0; i < n && whole; i++)
+			add_variable(&now, l, heads->text[first + i], heads->len[first + i]);
+		if (!whole || now.raw.failed || now.said.failed) {
+			buf_release(&now.raw);
+			buf_release(&now.said);
+			return false;
+		}
+		buf_release(&l->raw);
+		buf_release(&l->said);
+		*l = now;
+	}
+	*ret_count = l->kept;
+	buf_str(ret, buf_view(&l->said));
+	return !ret->failed;
+}
+
+/* Both vectors, the strings of what came ahead with one call; the environment as it is to be recorded if it fits.
+ * False: not all of these can be read so. */
+static bool read_both(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead, struct vector ret[2],
+                      struct exec_pending *e)
+{
+	bool (*const keep[2])(struct str) = {NULL, env_wanted};
+	uint64_t at[2 * STRINGS];
+	struct heads heads;
+	size_t count[2] = {until_null(ahead->at[0], ahead->n[0]), until_null(ahead->at[1], ahead->n[1])};
+	memcpy(at, ahead->at[0], count[0] * sizeof(*at));
+	memcpy(at + count[0], ahead->at[1], count[1] * sizeof(*at));
+	size_t all = count[0] + count[1];
+	if (!ahead->vectors || !read_heads(t->tid, at, all, &heads))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		size_t first = i ? count[0] : 0;
+		if (i && vector[1] && count[1] < ahead->n[1] && read_env(&heads, first, count[1], &e->env, &e->envc))
+			return true;
+		buf_release(&e->env);
+		int rc = add_strings(t->tid, at + first, count[i], &heads, first, keep[i], &ret[i]);
+		if (rc == 0 && count[i] == ahead->n[i] && vector[i])
+			rc = read_vector(t->tid, vector[i] + ahead->n[i] * pointer_width(t->compat), t->compat, keep[i], &ret[i]);
+		e->cut |= rc < 0;
+	}
+	e->env = redacted(&ret[1], true);
+	e->envc = ret[1].count;
+	return true;
+}
+
+static void read_words(const struct trap *t, const uint64_t vector[2], const struct ahead *ahead,
+                       struct exec_pending *e)
+{
+	struct vector v[2] = {{.count = 0}};
+	if (!read_both(t, vector, ahead, v, e)) {
+		e->cut |= read_vector(t->tid, vector[0], t->compat, NULL, &v[0]) < 0;
+		e->cut |= read_vector(t->tid, vector[1], t->compat, env_wanted, &v[1]) < 0;
+		e->env = redacted(&v[1], true);
+		e->envc = v[1].count;
+	}
+	e->cut |= v[0].cut | v[1].cut;
+	e->argv = redacted(&v[0], false);
+	e->argc = v[0].count;
+	buf_release(&v[0].bytes);
+	buf_release(&v[1].bytes);
+	e->jobserver = jobserver_find(&e->env);
+}
+
+void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
+{
+	bool at = t->call == CALL_execveat;
+	const uint64_t *arg = at ? t->args + 1 : t->args;
+	int atfd = at ? (int)t->args[0] : AT_FDCWD;
+	struct ahead ahead;
+	struct where w;
+	read_ahead(t, arg[0], arg + 1, &ahead);
+	int rc = ahead.path_whole ? where_path(p, t->tid, atfd, ahead.path, true, &w)
+	                          : where_init(p, t->tid, atfd, arg[0], true, &w);
+	if (at && rc == -ENOENT && (t->args[4] & AT_EMPTY_PATH)) {
+		where_fd(t->tid, (int)t->args[0], &w);
+		rc = 0;
+	}
+	if (rc < 0) {
+		if (rc == -EPERM && !p->unreadable_said) {
+			p->unreadable_said = true;
+			sup_gap(s, p, TERM_gap_unreadable, 0, "its memory could not be read");
+		}
+		return;
+	}
+	struct statx st;
+	rc = where_look(&w, true, &st);
+	if (rc < 0) {
+		if (rc == -ENOENT && !s->tree_only)
+			say_absent(s, p, &w);
+		where_release(&w);
+		return;
+	}
+	struct file *first = program_of(s, &w, &st), *exe = first;
+	bool set_id = (st.stx_mode & S_ISUID) || ((st.stx_mode & S_ISGID) && (st.stx_mode & S_IXGRP));
+	where_release(&w);
+	struct exec_pending *e = first ? calloc(1, sizeof(*e)) : NULL;
+	if (!e)
+		return;
+	if (s->observer && s->observer->leaving)
+		s->observer->leaving(s->observer->arg, p->pid);
+	first->pins++;
+	for (int depth = 0; exe && !exe->is_elf && exe->interpreter && depth < 5; depth++) {
+		struct where i;
+		char name[4096];
+		snprintf(name, sizeof(name), "%s", exe->interpreter);
+		exe->pins++;
+		struct file *next = where_path(p, t->tid, AT_FDCWD, name, true, &i) == 0 ? program(s, &i) : NULL;
+		where_release(&i);
+		exe->pins--;
+		exe = next;
+	}
+	exec_pending_free(p->exec);
+	e->time = sup_now(s);
+	e->tid = t->tid;
+	e->compat = t->compat;
+	e->set_id = set_id;
+	e->privilege_lost = s->nnp && ((set_id && st.stx_uid != s->euid) || (first->has_caps && s->euid != 0));
+	e->exe = exe;
+	e->script = first != exe ? first : NULL; /* pinned above, as one or the other */
+	if (e->exe && e->script)
+		e->exe->pins++;
+	p->exec = e;
+	char link[48];
+	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
+	e->old_exe_ino = p->exe_ino;
+	e->old_exe_dev = p->exe_dev;
+	if (!p->exe_ino && statx(AT_FDCWD, link, 0, STATX_INO, &st) == 0) {
+		e->old_exe_ino = st.stx_ino;
+		e->old_exe_dev = fileid_dev(&st);
+	}
+	if (exe && exe->ino == e->old_exe_ino && exe->dev == e->old_exe_dev)
+		proc_random(p->pid, e->old_random);
+	read_words(t, arg + 1, &ahead, e);
+	e->cwd = strdup(proc_cwd(s, p, t->tid));
+	if (!s->tree_only) {
+		e->nheld = proc_walk(s, p, true, &e->held);
+		bool filled = proc_meet(s, p, e->held, e->nheld, e->time);
+		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the
+		 * proof that the new program did not. */
+		e->wchar = !e->nheld ? UINT64_MAX : p->execn || !first_stop || filled ? proc_wchar(s, p) : 0;
+		e->moved_written = s->counting ? proc_wchar(s, p) : UINT64_MAX;
+		e->moved_read = s->counting ? p->rchar : UINT64_MAX;
+	}
+}
+
+/* Did the pending exec happen? 1 yes, 0 no, -1 not known yet. */
+static int happened(struct proc *p, struct exec_pending *e, pid_t tid)
+{
+	char link[48];
+	struct statx st;
+	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
+	if (statx(AT_FDCWD, link, 0, STATX_INO, &st) < 0)
+		return tid ? 1 : -1;
+	bool same = st.stx_ino == e->old_exe_ino && fileid_dev(&st) == e->old_exe_dev;
+	bool expected = e->exe && st.stx_ino == e->exe->ino && fileid_dev(&st) == e->exe->dev;
+	if (!same)
+		return 1; /* what was expected, or what binfmt_misc put in its place */
+	unsigned char now[16];
+	if (expected && proc_random(p->pid, now) && memcmp(now, e->old_random, sizeof(now)))
+		return 1;
+	return !tid || tid == e->tid ? 0 : -1;
+}
+
+struct str *exec_split(const struct buf *b, size_t count)
+{
+	struct str *v = calloc(count ? count : 1, sizeof(*v));
+	size_t at = 0;
+	for (size_t i = 0; v && i < count && at < b->n; i++) {
+		v[i] = str_of(b->p + at);
+		at += v[i].n + 1;
+	}
+	return v;
+}
+
+static void use_program(struct sup *s, struct proc *p, struct file *f, int64_t time)
+{
+	if (f && f->kind == TERM_kind_regular && !s->tree_only)
+		access_begin(s, p, f, ACCESS_READ | ACCESS_PROGRAM, TERM_via_data, true, TERM_api_exec, time,
+		             f->stated.known ? &f->stated : NULL);
+}
+
+static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool sure)
+{
+	if (s->counting && !p->threads) { /* the new one has moved bytes since */
+		p->wchar = e->moved_written;
+		p->rchar = e->moved_read;
+		p->wchar_stop = s->moment + 1;
+	}
+	proc_end_accesses(s, p, e->time);
+	if (s->counting)
+		p->wchar_stop = s->moment; /* read again */
+	counted_free(p);
+	opens_free(s, p);
+	struct file *exe = e->exe;
+	if (!exe || exe->is_elf == false) {
+		/* Only the kernel knows what runs (binfmt_misc): ask. */
+		struct where w;
+		struct statx st;
+		char link[48];
+		snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
+		if (where_path(NULL, p->pid, AT_FDCWD, link, true, &w) == 0 && where_statx(&w, true, &st) == 0)
+			exe = file_get(s, &w, true, &st);
+	}
+	p->exe_dev = exe ? exe->dev : 0;
+	p->exe_ino = exe ? exe->ino : 0;
+	if (e->set_id)
+		proc_refresh_creds(s, p);
+	struct str *argv = exec_split(&e->argv, e->argc), *env = exec_split(&e->env, e->envc);
+	struct event ev = {.exec = {.n = ++p->execn,
+	                            .exe = exe ? exe->num : 0,
+	                            .script = e->script ? e->script->num : 0,
+	                            .argv = {.items = argv, .count = argv ? e->argc : 0},
+	                            .cwd = str_of(e->cwd),
+	                            .env = {.items = env, .count = env ? e->envc : 0},
+	                            .uid = p->uid,
+	                            .gid = p->gid,
+	                            .run = str_of(p->run)}};
+	p->exec_start = e->time;
+	sup_event(s, EVENT_exec, e->time, p, &ev);
+	p->old_code = false;
+	known_note(s->known, p);
+	if (s->observer && s->observer->exec)
+		s->observer->exec(s->observer->arg, p->pid, exe ? exe->path : NULL);
+	free(argv);
+	free(env);
+	if (!sure)
+		sup_gap(s, p, TERM_gap_unsettled, 1, "whether the exec succeeded was not seen");
+	if (e->privilege_lost)
+		sup_gap(s, p, TERM_gap_privilege_lost, 0, "a set-id program ran without its privilege");
+	if (e->cut)
+		sup_gap(s, p, TERM_gap_limit, 1, "arguments were too long to keep whole");
+	if (e->compat || (exe && exe->is_elf32))
+		sup_gap(s, p, TERM_gap_abi32, 0, "a 32-bit program");
+	inside_look(s, p, exe);
+	p->catches = p->catches_child = p->guarded = p->unguarded = false; /* no handler outlives an exec */
+	jobserver_release(&p->jobserver);
+	p->jobserver = e->jobserver;
+	e->jobserver = JOBSERVER_NONE;
+	use_program(s, p, exe, e->time);
+	use_program(s, p, e->script, e->time);
+	if (exe && exe->is_elf && exe->interpreter && !s->tree_only) {
+		struct where w;
+		char name[256];
+		snprintf(name, sizeof(name), "%s", exe->interpreter);
+		struct file *loader = where_path(p, p->pid, AT_FDCWD, name, true, &w) == 0 ? program(s, &w) : NULL;
+		where_release(&w);
+		use_program(s, p, loader, e->time);
+	}
+	p->wchar_exec = e->wchar;
+	proc_handed(p, e->held, e->nheld);
+	proc_hold_met(s, p, e->held, e->nheld, e->time);
+}
+
+int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n)
+{
+	struct vector v = {0};
+	int r = read_vector(tid, addr, false, NULL, &v);
+	if (r == 0) {
+		*ret = redacted(&v, false);
+		*ret_n = v.count;
+	}
+	buf_release(&v.bytes);
+	return r;
+}
+
+void exec_unstarted(struct sup *s, struct proc *p)
+{
+	struct buf words = {0};
+	size_t n = redact_argv(&words, s->argv);
+	struct str *argv = exec_split(&words, n);
+	struct event ev = {.exec = {.n = ++p->execn,
+	                            .argv = {.items = argv, .count = argv ? n : 0},
+	                            .cwd = str_of(proc_cwd(s, p, p->pid)),
+	                            .uid = p->uid,
+	                            .gid = p->gid,
+	                            .run = str_of(p->run)}};
+	p->exec_start = sup_now(s);
+	sup_event(s, EVENT_exec, p->exec_start, p, &ev);
+	free(argv);
+	buf_release(&words);
+}
+
+void exec_settle(struct sup *s, struct proc *p, pid_t tid)
+{
+	struct exec_pending *e = p->exec;
+	if (!e)
+		return;
+	int yes = happened(p, e, tid);
+	if (yes < 0 && tid)
+		return;
+	p->exec = NULL; /* handlers below must not come back here */
+	if (yes)
+		commit(s, p, e, yes > 0);
+	exec_pending_free(e);
+}

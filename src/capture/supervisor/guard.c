@@ -1,0 +1,630 @@
+#include "capture/supervisor/guard.h"
+#include "capture/inject/graft.h"
+#include "capture/inline_open/open_code.h"
+#include "capture/supervisor/worker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <stddef.h>
+#include <sys/reg.h>
+
+/* The kernel's own results of an interrupted call: run again unless a handler without SA_RESTART runs; run again
+ * always. */
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define CODE_64 0x33 /* the segment of 64-bit code: a 32-bit call's registers mean something else */
+
+#ifndef SYS_close_range /* Linux 5.9; where it is missing the table is the worker's */
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2u
+#endif
+
+#define CHAINS 256
+#define WAKE SIGRTMAX /* ends the guard's wait for stops */
+#define PATIENCE_MS 20
+/* For a program to stop that code is put into, and for this thread to begin: on two processors with a load of 24 one in
+ * eight took longer than 20 ms, none 75. The program waits for a processor then, and so do others. */
+#define GRAFT_PATIENCE_MS 100
+
+/* A thread that is seized, or is about to be. */
+struct ward {
+	struct ward *next;
+	pid_t tid, pid;
+	bool seized, leaving;
+	bool noted, can_block; /* what the server received of it last: */
+	int nr;
+	uint64_t ip, args[6];
+};
+
+enum request { REQUEST_NONE, REQUEST_WATCH, REQUEST_RELEASE, REQUEST_GRAFT };
+
+struct guard {
+	pthread_mutex_t lock; /* guards the wards */
+	struct ward *wards[CHAINS];
+	struct control *control;
+	pid_t keeper, self;
+	bool started;
+	pthread_t thread;
+	/* One request at a time, of the server's thread. */
+	int request;
+	pid_t pid;
+	bool done_well;
+	struct graft *graft;
+	int graft_result;
+	sem_t asked, done, ready, gone;
+};
+
+static long trace(long request, pid_t tid, long addr, long data)
+{
+	return syscall(SYS_ptrace, request, (long)tid, addr, data);
+}
+
+/* ---- wards ---- */
+
+static struct ward **slot(struct guard *g, pid_t tid)
+{
+	struct ward **at = &g->wards[(unsigned)tid % CHAINS];
+	while (*at && (*at)->tid != tid)
+		at = &(*at)->next;
+	return at;
+}
+
+/* The callers below hold the lock. */
+static struct ward *enter(struct guard *g, pid_t tid, pid_t pid)
+{
+	struct ward **at = slot(g, tid);
+	if (!*at && (*at = calloc(1, sizeof(**at)))) {
+		(*at)->tid = tid;
+		(*at)->pid = pid;
+	}
+	return *at;
+}
+
+static void leave(struct guard *g, pid_t tid)
+{
+	struct ward **at = slot(g, tid), *w = *at;
+	if (w) {
+		*at = w->next;
+		free(w);
+	}
+}
+
+static bool seized(struct guard *g, pid_t pid)
+{
+	for (unsigned i = 0; i < CHAINS; i++)
+		for (struct ward *w = g->wards[i]; w; w = w->next)
+			if (w->pid == pid && w->seized)
+				return true;
+	return false;
+}
+
+void guard_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool add)
+{
+	pthread_mutex_lock(&g->lock);
+	struct ward *w = add ? enter(g, t->tid, pid) : *slot(g, t->tid);
+	if (w) {
+		w->noted = true;
+		w->can_block = can_block;
+		w->nr = t->nr;
+		w->ip = t->ip;
+		memcpy(w->args, t->args, sizeof(w->args));
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+bool guard_has(struct guard *g, pid_t pid)
+{
+	pthread_mutex_lock(&g->lock);
+	struct ward *w = *slot(g, pid);
+	bool ret = w && w->seized;
+	pthread_mutex_unlock(&g->lock);
+	return ret;
+}
+
+void guard_forget(struct guard *g, pid_t pid)
+{
+	pthread_mutex_lock(&g->lock);
+	for (unsigned i = 0; i < CHAINS; i++)
+		for (struct ward **at = &g->wards[i]; *at;) {
+			struct ward *w = *at;
+			if (w->pid == pid) {
+				*at = w->next;
+				free(w);
+			} else {
+				at = &w->next;
+			}
+		}
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* ---- seizing and letting go ---- */
+
+/* Seizing waits for an exec of the process to be over, and an exec for its other threads to be reaped: by us, if they
+ * are seized already. So it is given up after a while, by way of the signal that the asking thread sends each
+ * millisecond. */
+static sigjmp_buf give_up;
+static volatile int64_t seizing; /* since when; 0: not */
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static long try_to_seize(pid_t tid)
+{
+	if (sigsetjmp(give_up, 1)) {
+		seizing = 0;
+		errno = EBUSY;
+		return -1;
+	}
+	seizing = now_ns();
+	/* TRACESYSGOOD: were we killed at a stop of a call that nobody has waited for, the kernel would deliver its
+	 * SIGTRAP; with it that is no signal there is. */
+	long rc = trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD);
+	seizing = 0;
+	return rc;
+}
+
+static int seize(struct guard *g, pid_t tid, pid_t pid)
+{
+	/* Entered before, so that what the server receives from here on is noted. */
+	pthread_mutex_lock(&g->lock);
+	bool ok = enter(g, tid, pid) != NULL;
+	pthread_mutex_unlock(&g->lock);
+	int rc = !ok ? -ENOMEM : try_to_seize(tid) < 0 ? -errno : 0;
+	pthread_mutex_lock(&g->lock);
+	struct ward *w = *slot(g, tid);
+	if (rc == 0 && w)
+		w->seized = true;
+	else
+		leave(g, tid);
+	pthread_mutex_unlock(&g->lock);
+	return rc;
+}
+
+static void ask_to_stop(struct guard *g, pid_t pid)
+{
+	pthread_mutex_lock(&g->lock);
+	for (unsigned i = 0; i < CHAINS; i++)
+		for (struct ward *w = g->wards[i]; w; w = w->next)
+			if (w->pid == pid && w->seized && !w->leaving) {
+				w->leaving = true;
+				trace(PTRACE_INTERRUPT, w->tid, 0, 0);
+			}
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* All its threads; those that come while this goes on are seized by the kernel, or found in another round. */
+static bool seize_all(struct guard *g, pid_t pid)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "/proc/%d/task", pid);
+	for (bool more = true; more;) {
+		more = false;
+		DIR *d = opendir(name);
+		if (!d)
+			return false;
+		for (struct dirent *e; (e = readdir(d));) {
+			pid_t tid = atoi(e->d_name);
+			if (tid <= 0 || guard_has(g, tid))
+				continue;
+			int rc = seize(g, tid, pid);
+			if (rc == 0) {
+				more = true;
+			} else if (rc != -ESRCH) {
+				closedir(d);
+				ask_to_stop(g, pid);
+				return false;
+			}
+		}
+		closedir(d);
+	}
+	return true;
+}
+
+/* ---- stops ---- */
+
+/* The call that a signal has interrupted is run again if it was not received. */
+static void repair(struct guard *g, pid_t tid)
+{
+	struct {
+		unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss,
+		    fs_base, gs_base, ds, es, fs, gs;
+	} regs;
+	if (trace(PTRACE_GETREGS, tid, 0, (long)&regs) < 0 || (long)regs.ax != -ERESTARTSYS || regs.cs != CODE_64)
+		return;
+	if (trap_call_native((int)regs.orig_ax) == CALL_none)
+		return;
+	if (regs.ip - OPENS_PAGE < OPENS_PAGE_SIZE && regs.orig_ax == SYS_openat && !(regs.dx & OPENS_FLAGS_NOT))
+		return; /* the filter lets it pass: it waits for what it opens, and is to be interrupted */
+	const uint64_t args[6] = {regs.di, regs.si, regs.dx, regs.r10, regs.r8, regs.r9};
+	pthread_mutex_lock(&g->lock);
+	struct ward *w = *slot(g, tid);
+	/* Received last, and able to wait by itself: it may be the one that is interrupted. */
+	bool its_own = w && w->noted && w->can_block && w->nr == (int)regs.orig_ax && w->ip == regs.ip &&
+	               !memcmp(w->args, args, sizeof(args));
+	pthread_mutex_unlock(&g->lock);
+	if (!its_own)
+		trace(PTRACE_POKEUSR, tid, 8 * RAX, -ERESTARTNOINTR);
+}
+
+/* The process of a thread that the kernel seized for us. */
+static pid_t process_of(pid_t tid)
+{
+	char name[48], line[256];
+	int pid = 0;
+	snprintf(name, sizeof(name), "/proc/%d/status", tid);
+	FILE *f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %d", &pid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+static void let_go(struct guard *g, pid_t tid, long sig)
+{
+	trace(PTRACE_DETACH, tid, 0, sig);
+	pthread_mutex_lock(&g->lock);
+	leave(g, tid);
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void stopped(struct guard *g, pid_t tid, int status)
+{
+	int sig = WSTOPSIG(status), event = status >> 16;
+	pthread_mutex_lock(&g->lock);
+	struct ward *w = *slot(g, tid);
+	bool leaving = w && w->leaving;
+	pthread_mutex_unlock(&g->lock);
+	if (!w) { /* a new thread; a process that was made as if it were one is none of ours */
+		pid_t pid = process_of(tid);
+		leaving = pid == tid || pid == 0;
+		pthread_mutex_lock(&g->lock);
+		w = leaving ? NULL : enter(g, tid, pid);
+		if (w)
+			w->seized = true;
+		else
+			leaving = true;
+		pthread_mutex_unlock(&g->lock);
+	}
+	bool group = event == PTRACE_EVENT_STOP && (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU);
+	long inject = 0;
+	if (!event) {
+		inject = sig;
+		repair(g, tid);
+	}
+	if (group && tid == g->control->root)
+		worker_stop(g->control, g->keeper);
+	if (event == PTRACE_EVENT_EXEC && w)
+		guard_forget(g, process_of(tid));      /* its other threads are gone */
+	if (leaving || event == PTRACE_EVENT_EXEC) /* an exec takes the handlers away */
+		let_go(g, tid, inject);
+	else
+		trace(group ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, inject);
+}
+
+/* The end of a child of the worker is the other thread's to see. */
+static bool ours(struct guard *g, pid_t tid)
+{
+	char name[48], text[512];
+	if (tid == g->control->root && !__atomic_load_n(&g->control->adopted, __ATOMIC_ACQUIRE))
+		return true;
+	snprintf(name, sizeof(name), "/proc/%d/stat", tid);
+	FILE *f = fopen(name, "re");
+	int ppid = -1;
+	char *at = f && fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+	if (at)
+		sscanf(at + 1, " %*c %d", &ppid);
+	if (f)
+		fclose(f);
+	return ppid == g->self && process_of(tid) == tid;
+}
+
+/* Takes what one thread has to report. False if that is the end of a child of ours. */
+static bool take(struct guard *g, pid_t tid, bool over)
+{
+	int status;
+	if (over && ours(g, tid))
+		return false;
+	if (waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG) != tid)
+		return true;
+	if (WIFSTOPPED(status)) {
+		stopped(g, tid, status);
+	} else {
+		pthread_mutex_lock(&g->lock);
+		leave(g, tid);
+		pthread_mutex_unlock(&g->lock);
+	}
+	return true;
+}
+
+/* While the end of a child of ours waits for the other thread, it stands before the others' reports. */
+static void take_others(struct guard *g)
+{
+	size_t n = 0, cap = 0;
+	pid_t *tids = NULL;
+	pthread_mutex_lock(&g->lock);
+	for (unsigned i = 0; i < CHAINS; i++)
+		for (struct ward *w = g->wards[i]; w; w = w->next) {
+			if (n == cap) {
+				cap = cap ? 2 * cap : 64;
+				pid_t *more = realloc(tids, cap * sizeof(*tids));
+				if (!more)
+					break;
+				tids = more;
+			}
+			tids[n++] = w->tid;
+		}
+	pthread_mutex_unlock(&g->lock);
+	for (size_t i = 0; i < n; i++) {
+		siginfo_t si = {0};
+		if (waitid(P_PID, (id_t)tids[i], &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) == 0 &&
+		    si.si_pid)
+			take(g, si.si_pid, si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED);
+	}
+	free(tids);
+	usleep(1000);
+}
+
+/* ---- the thread ---- */
+
+static struct control *counted;
+
+/* Sent to this thread, it only ends its wait; sent to the process, it is one more of those that the keeper asks about.
+ */
+static void woken(int sig, siginfo_t *si, void *context)
+{
+	(void)context;
+	if (si->si_code != SI_TKILL)
+		__atomic_add_fetch(&counted->got[sig], 1, __ATOMIC_RELEASE);
+	if (seizing && now_ns() - seizing > PATIENCE_MS * 1000000LL)
+		siglongjmp(give_up, 1);
+}
+
+/* Stops the process where it runs, and has the code put in. It may be seized already, and stays so then. */
+static int stop_and_graft(struct guard *g, pid_t pid)
+{
+	enum { PATIENCE_NS = GRAFT_PATIENCE_MS * 1000000, SPIN_NS = 200000 };
+	bool had = guard_has(g, pid);
+	int64_t begin = now_ns();
+	bool seized = had || seize(g, pid, pid) == 0;
+	if (seized)
+		trace(PTRACE_INTERRUPT, pid, 0, 0);
+	/* Received, a call cannot be interrupted where it waits for the answer: it stops on its way out. */
+	sem_post(&g->ready);
+	while (sem_wait(&g->gone) < 0)
+		;
+	if (!seized)
+		return -EPERM;
+	while (now_ns() - begin < PATIENCE_NS) {
+		siginfo_t si = {0};
+		int status, sig;
+		if (waitid(P_PID, (id_t)pid, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD) < 0)
+			return -ESRCH;
+		if (!si.si_pid) {
+			if (now_ns() - begin < SPIN_NS) /* most take 50 us */
+				sched_yield();
+			else /* it may be this processor that it waits for */
+				nanosleep(&(struct timespec){.tv_nsec = SPIN_NS}, NULL);
+			continue;
+		}
+		if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
+			return -ESRCH; /* the guard's own loop takes it */
+		if (waitpid(pid, &status, __WALL | __WNOTHREAD | WNOHANG) != pid)
+			return -ESRCH;
+		if (!WIFSTOPPED(status) || status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
+			if (WIFSTOPPED(status))
+				stopped(g, pid, status);
+			if (!guard_has(g, pid))
+				return -ESRCH;
+			continue;
+		}
+		int rc = graft(pid, g->graft, &sig);
+		if (!had) /* gone or not: what is stopped must not stay so */
+			let_go(g, pid, sig);
+		else
+			trace(PTRACE_CONT, pid, 0, sig);
+		return rc;
+	}
+	if (!had)
+		ask_to_stop(g, pid); /* let go of when it does stop */
+	return -EBUSY;
+}
+
+static void answer_request(struct guard *g)
+{
+	int request = __atomic_exchange_n(&g->request, REQUEST_NONE, __ATOMIC_ACQ_REL);
+	if (request == REQUEST_WATCH) {
+		g->done_well = seize_all(g, g->pid);
+		sem_post(&g->done);
+	} else if (request == REQUEST_RELEASE) {
+		ask_to_stop(g, g->pid);
+		sem_post(&g->done);
+	} else if (request == REQUEST_GRAFT) {
+		g->graft_result = stop_and_graft(g, g->pid);
+		sem_post(&g->done);
+	}
+}
+
+static void *body(void *arg)
+{
+	struct guard *g = arg;
+	struct sigaction wake = {.sa_sigaction = woken, .sa_flags = SA_SIGINFO};
+	sigset_t set;
+	counted = g->control;
+	sigaction(WAKE, &wake, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, WAKE);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+#ifndef __SANITIZE_THREAD__ /* which takes equal numbers for the same descriptor */
+	/* A descriptor table of its own, with nothing in it: whose child has ended must be known where the worker has none
+	 * left, too. */
+	syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE);
+#endif
+	for (;;) {
+		siginfo_t si = {0};
+		answer_request(g);
+		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | __WALL | __WNOTHREAD) < 0) {
+			if (errno == ECHILD) { /* nobody is seized */
+				while (sem_wait(&g->asked) < 0)
+					;
+			}
+			continue;
+		}
+		if (si.si_pid && !take(g, si.si_pid, si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED))
+			take_others(g);
+	}
+	return NULL;
+}
+
+struct guard *guard_new(struct control *control, pid_t keeper)
+{
+	struct guard *g = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	pthread_mutex_init(&g->lock, NULL);
+	sem_init(&g->asked, 0, 0);
+	sem_init(&g->done, 0, 0);
+	sem_init(&g->ready, 0, 0);
+	sem_init(&g->gone, 0, 0);
+	g->control = control;
+	g->keeper = keeper;
+	return g;
+}
+
+/* Asks the thread. It may be about to wait just when it is woken: woken again then. */
+static bool ask(struct guard *g, enum request request, pid_t pid, sem_t *answer)
+{
+	g->pid = pid;
+	g->done_well = false;
+	__atomic_store_n(&g->request, request, __ATOMIC_RELEASE);
+	sem_post(&g->asked);
+	const int patience = request == REQUEST_GRAFT ? GRAFT_PATIENCE_MS : PATIENCE_MS;
+	for (int ms = 0;; ms++) {
+		struct timespec until;
+		pthread_kill(g->thread, WAKE);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 1000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_sec++;
+			until.tv_nsec -= 1000000000;
+		}
+		if (sem_timedwait(answer, &until) == 0)
+			return true;
+		/* Not taken up yet, it is taken back; else it is at it, and ends soon. */
+		int is = (int)request;
+		if (ms >= patience &&
+		    __atomic_compare_exchange_n(&g->request, &is, REQUEST_NONE, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return false;
+	}
+}
+
+static bool start(struct guard *g)
+{
+	if (!g->started) {
+		pthread_attr_t attr;
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, 256u << 10);
+		g->self = getpid();
+		sigaction(SIGCHLD, &(struct sigaction){.sa_flags = SA_NOCLDSTOP},
+		          NULL); /* every stop would wake the main thread */
+		g->started = pthread_create(&g->thread, &attr, body, g) == 0;
+		pthread_attr_destroy(&attr);
+	}
+	return g->started;
+}
+
+bool guard_watch(struct guard *g, pid_t pid)
+{
+	return start(g) && ask(g, REQUEST_WATCH, pid, &g->done) && g->done_well;
+}
+
+int guard_graft(struct guard *g, pid_t pid, struct graft *graft, void (*go)(void *arg), void *arg)
+{
+	g->graft = graft;
+	bool ready = start(g) && ask(g, REQUEST_GRAFT, pid, &g->ready);
+	go(arg); /* by this thread: the other has no descriptors */
+	if (!ready)
+		return -EBUSY;
+	sem_post(&g->gone);
+	while (sem_wait(&g->done) < 0)
+		;
+	return g->graft_result;
+}
+
+void guard_release(struct guard *g, pid_t pid)
+{
+	if (!g->started || !ask(g, REQUEST_RELEASE, pid, &g->done))
+		return;
+	for (int ms = 0; ms < PATIENCE_MS; ms++) {
+		pthread_mutex_lock(&g->lock);
+		bool yet = seized(g, pid);
+		pthread_mutex_unlock(&g->lock);
+		if (!yet)
+			return;
+		usleep(1000);
+	}
+}
+
+#else
+
+struct guard *guard_new(struct control *control, pid_t keeper)
+{
+	(void)control, (void)keeper;
+	return NULL;
+}
+
+bool guard_watch(struct guard *g, pid_t pid)
+{
+	(void)g, (void)pid;
+	return false;
+}
+
+int guard_graft(struct guard *g, pid_t pid, struct graft *graft, void (*go)(void *arg), void *arg)
+{
+	(void)g, (void)pid, (void)graft;
+	go(arg);
+	return -ENOTSUP;
+}
+
+void guard_release(struct guard *g, pid_t pid)
+{
+	(void)g, (void)pid;
+}
+
+void guard_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool add)
+{
+	(void)g, (void)pid, (void)t, (void)can_block, (void)add;
+}
+
+bool guard_has(struct guard *g, pid_t pid)
+{
+	(void)g, (void)pid;
+	return false;
+}
+
+void guard_forget(struct guard *g, pid_t pid)
+{
+	(void)g, (void)pid;
+}
+
+#endif

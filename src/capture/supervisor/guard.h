@@ -1,0 +1,39 @@
+/* guard.h - keeps signals from showing in stopped calls, under the transport `notify`. Internal to capture.
+ *
+ * A stopped call waits interruptibly until its notification has been received. A signal in that moment whose handler
+ * lacks SA_RESTART makes it fail with EINTR: an open or chdir that never does. So a process that has such a handler is
+ * seized with ptrace by a thread of the worker, and where a signal is about to be delivered to a call that was not
+ * received, the call's result is changed to the one with which the kernel runs it again, whatever the handler says. A
+ * call that was received and let go on (an open of a FIFO, a connect) is left alone: it is to be interrupted.
+ *
+ * Where the kernel forbids it (another tracer, Yama, other credentials) the process goes on without. If the worker dies
+ * the kernel lets go of the seized. x86-64 only: elsewhere the result cannot be changed this way.
+ * The guard's thread takes no lock but its own and reads no file system but /proc. */
+#ifndef STEMMA_CAPTURE_SUPERVISOR_GUARD_H
+#define STEMMA_CAPTURE_SUPERVISOR_GUARD_H
+
+#include "capture/seccomp/trap.h"
+
+struct control;
+struct guard;
+
+/* The thread starts with the first guard_watch. NULL: no memory, or not this architecture. keeper is told when root
+ * stops. */
+struct guard *guard_new(struct control *control, pid_t keeper);
+/* Seizes all threads of a process; waits until that is done. False: it is not guarded. */
+bool guard_watch(struct guard *g, pid_t pid);
+/* Lets go of a process, for another tracer; waits, 20 ms at most. */
+void guard_release(struct guard *g, pid_t pid);
+/* Has the counting code put into a process (graft.h), which is at a stopped call: go(arg) is to answer that, and is
+ * called once, when the process is sure to stop again behind it, or if that cannot be. 0 or -errno. */
+struct graft;
+int guard_graft(struct guard *g, pid_t pid, struct graft *graft, void (*go)(void *arg), void *arg);
+/* The call that tid has stopped at and that was received; to be told before the call goes on. can_block: it can be
+ * interrupted where it runs. enter: pid's threads are about to be seized; else only those that are are noted. */
+void guard_note(struct guard *g, pid_t pid, const struct trap *t, bool can_block, bool enter);
+/* Its stops are reported to the guard, not to whoever waits for children. */
+bool guard_has(struct guard *g, pid_t pid);
+/* Reaped by another thread, or over. */
+void guard_forget(struct guard *g, pid_t pid);
+
+#endif

@@ -1,0 +1,631 @@
+/* super.h - what the supervisor of one run knows: processes, files, live accesses, calls whose result is not yet seen.
+ * Internal to capture.
+ *
+ * One big lock (sup->lock) guards all of it; worker threads take it from the receipt of a trap to just before the
+ * answer. Budget per stopped open of a known file: process_vm_readv, statx, one hash lookup, no allocation, 6-12 bytes
+ * of log; about 2 µs on top of the transport's 9 µs. Memory: struct file about 200 bytes with its path, at most
+ * FILES_MAX kept without a live access; struct access 240 bytes, swept when a process has gathered SWEEP_AT; struct
+ * proc about 300 bytes. */
+#ifndef STEMMA_CAPTURE_SUPERVISOR_SUPER_H
+#define STEMMA_CAPTURE_SUPERVISOR_SUPER_H
+
+#include "base/buf.h"
+#include "base/fileid.h"
+#include "base/ulid.h"
+#include "capture/app/channel.h"
+#include "capture/launch/run.h"
+#include "capture/seccomp/trap.h"
+#include "capture/supervisor/jobserver.h"
+#include "capture/supervisor/known.h"
+#include "event/event.h"
+#include "event/log_writer.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#define FILES_MAX 8192
+#define SWEEP_AT 256
+#define HASH_SIZE 4096
+#define PAIRS 256
+#define CLOCK_STEPS 1024
+#define RIVALS 4
+#define SOCKETS 1024
+
+struct access;
+struct called;
+struct counted;
+struct guard;
+struct libraries;
+struct logging;
+struct opens_logs;
+struct images;
+struct inside;
+struct io_row;
+struct io_sum;
+struct proc;
+struct sites;
+struct xattrs;
+
+struct fingerprint {
+	bool known;
+	uint64_t size;
+	int64_t mtime, ctime;
+};
+
+struct file {
+	struct file *next; /* in its hash chain */
+	uint64_t num;      /* number in the log */
+	uint64_t dev, ino, gen;
+	int64_t btime;
+	unsigned kind; /* term kind */
+	const struct fs_domain *domain;
+	char *path;                /* last known name, in the initial mount namespace */
+	struct access *live;       /* accesses not known to have ended */
+	struct fingerprint stated; /* as the last state event says */
+	char *alias;               /* another name it was given, should the first one go */
+	bool hidden;               /* its path cannot be resolved from here (another mount namespace) */
+	struct fingerprint last;   /* read through a descriptor at moment number last_stop - 1 */
+	uint64_t last_stop;
+	bool gone;     /* unlinked: out of the hash, kept while accessed */
+	bool met;      /* somebody had an access to it */
+	bool unsteady; /* changed from outside while it was opened again and again */
+	bool read;     /* somebody in the run could read it */
+	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
+	bool recent;   /* met since the last sweep of the table */
+	int held_at;   /* 1 + the descriptor by which a process had it when last looked for: where to look first */
+	/* What an exec needs to know of it, read once. */
+	bool header_known, is_elf, is_elf32, has_caps;
+	char *interpreter; /* of "#!", or the ELF PT_INTERP */
+};
+
+struct access {
+	struct access *file_next, **file_at, *proc_next, **proc_at; /* in both lists; *_at: what points here */
+	struct file *file;
+	struct proc *proc;
+	uint64_t seq; /* its event */
+	int64_t start;
+	unsigned mode, via;
+	uint64_t count;
+	struct fingerprint before;
+	int64_t stamp; /* any change from its start on has a file time of this or later; INT64_MIN not known */
+	/* Others that could write the file at the same time (B7): each is excluded if its wchar does not move. */
+	struct {
+		struct proc *proc; /* NULL: none, or it is over and did not write */
+		uint64_t wchar;    /* when it was met */
+	} rival[RIVALS];
+	bool crowded; /* more than that, or one that wrote */
+	bool mapped, sure;
+	bool own_writing; /* a regular file, written by a descriptor that the process has opened itself */
+	/* Under --exact: what was counted; it changed by other calls than those that move bytes; it is mapped to be read.
+	 */
+	struct io_sum *io;
+	bool altered, loaded;
+	unsigned partial; /* directions of which bytes may have moved before they were counted (counted.h) */
+	unsigned beside;  /* ... of which another access of the process to that file was given what was counted */
+	unsigned looks;   /* files that were opened to be read meanwhile, as proc_end_closed was told */
+	pid_t tid; /* thread whose stopped call begins it, and how often that thread had been stopped then; 0: begun */
+	uint64_t stop;
+	bool settled; /* it had begun before the descriptors were looked at */
+};
+
+/* Result of a path argument: (dirfd, path) that this process can use, and how to name it. */
+struct where {
+	int dirfd;     /* AT_FDCWD, or hold */
+	int hold;      /* descriptor to close, or -1 */
+	bool foreign;  /* the process has another root or mount namespace */
+	bool fleeting; /* it goes by what the process has just now: /proc/self/fd/N */
+	bool direct;   /* its last component is no link, as where_look saw */
+	uint64_t ns;   /* that mount namespace's inode if it is another, else 0 */
+	char path[4096 + 64];
+	char given[4096 + 1]; /* as the program gave it */
+	pid_t tid;            /* whose cwd and root it is relative to */
+	int atfd;             /* the program's dirfd */
+};
+
+enum pending_op {
+	PENDING_CREATE,
+	PENDING_RENAME,
+	PENDING_LINK,
+	PENDING_UNLINK,
+	PENDING_MAKE,
+	PENDING_TRUNCATE,
+	PENDING_BIND,
+	PENDING_FIFO
+};
+
+/* A call that was let go on and whose result has not been seen. Settled at the thread's next trap, exec or exit, or
+ * when another process comes near. */
+struct pending {
+	struct pending *next;
+	enum pending_op op;
+	pid_t tid;
+	struct proc *proc;
+	int64_t time;
+	unsigned mode; /* for create: access mode */
+	unsigned tries;
+	bool exchange;
+	struct file *file;   /* rename, link, unlink, truncate: what the old path named */
+	struct file *victim; /* rename: what the new path named; exchange: the other */
+	struct fingerprint before;
+	bool last;             /* unlink: it was the last name */
+	bool excl, contested;  /* create: with O_EXCL; another has the same path pending */
+	int fd;                /* bind: the socket */
+	uint64_t open;         /* create: its number, where the injected code makes it */
+	struct where *a, *b;   /* malloc'ed; b only for two-path calls */
+	char *name_a, *name_b; /* absolute names */
+};
+
+/* An inherited descriptor as a walk found it. */
+struct held {
+	struct file *file;
+	unsigned mode; /* ACCESS_READ | ACCESS_WRITE */
+	int fd;
+	struct fingerprint print; /* of a regular file, then */
+};
+
+/* The numbers of a process's descriptors, if they are few and nobody notices that one is looked at (table.c); n 0: not
+ * known. */
+#define NUMBERS_MAX 12
+struct numbers {
+	uint16_t n, fd[NUMBERS_MAX];
+};
+
+struct exec_pending {
+	int64_t time;
+	pid_t tid;
+	struct file *exe, *script; /* exe: what will be mapped; script: NULL if none */
+	uint64_t old_exe_dev, old_exe_ino;
+	unsigned char old_random[16]; /* of the old image, where old and new program are the same file */
+	struct buf argv, env;         /* NUL-separated, already redacted */
+	size_t argc, envc;
+	char *cwd;
+	struct held *held;
+	size_t nheld;
+	uint64_t wchar;                     /* before it ran */
+	uint64_t moved_read, moved_written; /* by then, where programs count; UINT64_MAX not known */
+	bool compat, cut, set_id, privilege_lost;
+	struct jobserver jobserver;
+};
+
+struct proc {
+	struct proc *next; /* in its hash chain */
+	pid_t pid;
+	uint64_t num;
+	pid_t ppid; /* its recorded parent, valid if that process still has number parent_num */
+	uint64_t parent_num;
+	int pidfd;
+	int64_t started, seen;
+	uint64_t execn;
+	int64_t exec_start;
+	struct task *tasks;
+	struct access *live;
+	unsigned nlive, nsince; /* since the last sweep */
+	unsigned nwriting;      /* of the live ones, those that are own_writing */
+	struct exec_pending *exec;
+	char *cwd;          /* canonical, NULL: read it again */
+	bool fs_per_thread; /* CLONE_FS was unshared: cwd differs between threads */
+	bool foreign;       /* another root or mount namespace */
+	uint64_t ns;        /* its mount namespace's inode, if another than ours, else 0 */
+	bool own_creds;     /* credentials differ from ours: look at them */
+	uint32_t uid, gid;
+	bool exit_seen; /* exit event written */
+	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
+	bool io_unseen; /* under --exact: bytes were moved by calls that are not counted */
+	bool uring_said, unreadable_said, foreign_said;
+	bool catches_child,
+	    catches;             /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
+	bool guarded, unguarded; /* see guard.h; unguarded: it was tried, or was let go */
+	bool forks;              /* a child of it was seen */
+	bool threads;            /* another thread than the first has run in it, or that cannot be told */
+	uint64_t exe_dev, exe_ino;   /* its program; 0 unknown */
+	int64_t moved;               /* when it last changed its directory */
+	size_t opens, ndescs;        /* files opened to be read since proc_end_closed looked; descriptors there were then */
+	bool walked;                 /* its descriptors were looked at since it was first seen */
+	struct numbers numbers;      /* of its descriptors, when they were listed last */
+	bool shares_table;           /* with a parent or a child */
+	uint64_t single_stop;        /* it had one thread at moment number single_stop - 1 */
+	struct numbers begun, ended; /* ... and of its child's that was about to exec, or ended, last */
+	uint64_t image;              /* what is seen in /proc of the program it runs, where nothing is stopped (scan.c) */
+	bool anon_shm;               /* it has memory that its children share */
+	unsigned stale;              /* enum stale bits: looked at again at its next stop */
+	int64_t tmpfile;             /* when it last asked for a nameless file */
+	pid_t tmpfile_tid;           /* the thread that did, until it stops again; 0 none */
+	uint64_t wchar, wchar_stop;  /* read at moment number wchar_stop - 1 */
+	uint64_t rchar;              /* ... too; UINT64_MAX not known */
+	uint64_t wchar_unseen;       /* of children that were not seen; added since one was */
+	uint64_t wchar_exec;         /* wchar when the execution began; UINT64_MAX unknown */
+	struct counted *counted;     /* what the injected code tells of it; NULL: it has none */
+	unsigned graft_tries;
+	struct logging *logging; /* it logs what it opens by itself; NULL: it does not */
+	unsigned open_stops, inject_tries;
+	unsigned other_stops; /* opens by neither its C library nor its loader */
+	uint64_t loader;      /* where its loader lies; 0 not looked, 1 nowhere */
+	bool confined; /* it has changed its user, root or namespaces, or confined itself: no memory is shared with it */
+	struct jobserver jobserver;
+	char run[ULID_LEN + 1]; /* nested run it belongs to, or "" */
+	bool run_root;          /* the nested run ends with it */
+	bool old_code;          /* it has code and logs of a worker that was killed (opens_disown) */
+};
+
+enum stale { STALE_CREDS = 1, STALE_ROOT = 2, STALE_CWD = 4 };
+
+/* How far a socket goes: no further than this machine, or none of the internet; to another; that cannot be told. */
+enum reach { REACH_NOT, REACH_OUT, REACH_UNKNOWN };
+
+struct task {
+	struct task *next, *sibling; /* in its hash chain; of the same process */
+	pid_t tid;
+	struct proc *proc;
+	uint64_t stops;
+	struct trap last;
+	bool can_block; /* ... can be interrupted where it runs, too */
+	/* Under --exact, the call it is in, if that moves bytes: accesses read from and written to, 0 none (io.c). */
+	const struct io_row *io;
+	uint64_t io_seq[2], io_bytes, io_args[6];
+	int64_t io_start;
+	enum reach io_reach[2]; /* of what it reads from and writes to, if that is a socket */
+};
+
+struct sup {
+	pthread_mutex_t lock;
+	struct log_writer *log;
+	int listener;
+	struct notify_page *page;
+	int epoll;
+	pid_t root; /* the command */
+	char run[ULID_LEN + 1];
+	struct channel channel;
+	int64_t clock_offset; /* realtime - boottime */
+	struct clock_step {   /* the coarse clock's values, as a ring, and when each was seen first */
+		int64_t stamp, at;
+	} steps[CLOCK_STEPS];
+	uint64_t nsteps; /* ever */
+	int64_t tick;    /* ns of the kernel's coarse clock */
+	long hz;
+	uint32_t euid, egid;
+	uint64_t root_dev, root_ino, mnt_ns, root_mnt; /* root_mnt: its mount's number, 0 not known (before Linux 5.8) */
+	pid_t self;
+	int last_pid; /* which process number was given out last; -1 the kernel does not tell */
+	bool tree_only;
+	bool scans;    /* nothing is stopped: processes are looked for in /proc (scan.c) */
+	bool preloads; /* a library in the programs tells (--capture=safe) */
+	bool exact;    /* the calls that move bytes are seen, and their results */
+	bool narrow;   /* an access lasts from the first byte moved to the last */
+	bool aside; /* under ptrace: somebody may serve the file systems that are looked at, and keep who looks waiting */
+	bool far;   /* files were met that are told of each close: see table.c */
+	int64_t unseen_until;                /* ... until then calls went by: what began before may have moved bytes */
+	bool nnp;                            /* no_new_privs was set: set-id programs lose their privilege */
+	struct guard *guard;                 /* NULL: none */
+	const struct run_observer *observer; /* NULL: none */
+	enum run_orphans orphans;
+	bool guarding;      /* processes are, or were, guarded */
+	bool plain;         /* the open being handled is one that never waits long */
+	char *const *argv;  /* the command's */
+	char *user, *group; /* the names of who started it */
+	uint64_t unlooked;  /* stops of processes that could not be looked at, not yet told of */
+	bool few;           /* descriptors had run out */
+	bool no_pidfd;      /* there are none here: the dead are looked for */
+	unsigned gaps;      /* 1 << reason of those that were said */
+	int log_error;      /* errno of the last write that failed */
+	int refuse;         /* errno for the stop being handled, 0: it goes on */
+	struct file *files[HASH_SIZE];
+	size_t nfiles;
+	struct proc *procs[HASH_SIZE];
+	struct task *tasks[HASH_SIZE];
+	size_t nprocs; /* alive */
+	struct pending *pending;
+	size_t npending;
+	struct known *known; /* numbers given out, and the processes that live; in memory that outlives this process */
+	bool adopted;        /* this is not the first worker: another was killed */
+	uint64_t traps;
+	uint64_t moment;      /* number of the stop, death or tick being handled: what was read in an earlier one is old */
+	int64_t since;        /* when the server took up the stop it is at, or last got on with it; 0: none */
+	struct task *current; /* whose stop is being handled */
+	uint64_t pairs[PAIRS][2]; /* socket pairs met, smaller inode first */
+	unsigned next_pair;
+	uint64_t sockets[SOCKETS][2]; /* under --exact: inodes of sockets with an address, and its file's number */
+	unsigned next_socket;
+	struct { /* ... whose reach is known, by inode */
+		uint64_t ino;
+		enum reach reach;
+	} reach[SOCKETS];
+	bool domain_said[4097];
+	uint64_t passes;            /* stops ever that were answered without being looked at */
+	bool counting;              /* processes are to count their bytes themselves (counted.h) */
+	pid_t graft_pid, graft_tid; /* one that is to begin when it goes on; 0 none */
+	uint64_t graft_base;
+	const struct sites *graft_sites;
+	bool graft_opens;                 /* ... to open files by itself (opens.h) */
+	uint64_t graft_code, graft_table; /* of what counts in it; 0 nothing */
+	bool injects;                     /* programs may */
+	unsigned inject_after;            /* stops to open a file to read */
+	bool any_confined;        /* a process has confined itself; then one whose parent is not known may be its child */
+	struct opens_logs *opens; /* NULL: none does */
+	bool reading_opens;
+	struct libraries *libraries; /* NULL: none met */
+	struct images *images;       /* NULL: nobody asks for them */
+	struct inside *inside;       /* NULL: nobody asks which programs have HDF5 inside */
+	struct called *called;       /* NULL: no calls are traced */
+	struct xattrs *xattrs;       /* NULL: nobody asks for them */
+};
+
+int64_t sup_now(struct sup *s);
+/* The clock of file times is coarse, and stands still for longer than its step where the machine is busy: what it
+ * showed is remembered with the moments at which it was looked at (each sup_now does). sup_stamp: what it showed at t
+ * or before, INT64_MIN not known. sup_passed: a moment by which it had passed a file time, so that what has that time
+ * was over; INT64_MAX not known. */
+int64_t sup_stamp(const struct sup *s, int64_t t);
+int64_t sup_passed(const struct sup *s, int64_t stamp);
+/* Writes an event about proc (NULL: none). */
+uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev);
+/* Writes what has gathered, and remembers if that failed. */
+void sup_flush(struct sup *s);
+/* What is being done for a stop takes long, and goes on. */
+void sup_goes_on(struct sup *s);
+/* From now on as s->aside says, if that is so. Set by whichever thread finds out. */
+static inline void sup_aside(struct sup *s, bool waits)
+{
+	if (waits)
+		__atomic_store_n(&s->aside, true, __ATOMIC_RELAXED);
+}
+void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text);
+
+/* ---- memory and paths of the traced (where.c) ---- */
+
+/* Reads a NUL-terminated string of at most n bytes with its NUL. Length, or -errno (-ENAMETOOLONG, -EFAULT, -EPERM). */
+ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n);
+ssize_t remote_read(pid_t tid, uint64_t addr, void *ret, size_t n);
+/* Several pieces at once, as process_vm_readv; -errno. */
+struct iovec;
+ssize_t remote_readv(pid_t tid, const struct iovec *here, const struct iovec *there, size_t n);
+/* Prepares a path argument; follow: a last component that is a link is followed by the call. 0 or -errno; release with
+ * where_release. Reads the string from the process. */
+int where_init(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
+/* The same for a path that is already here. p NULL: as seen from here. */
+int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follow, struct where *w);
+/* The same with the directory atfd as root (openat2's RESOLVE_IN_ROOT). */
+int where_in_root(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
+/* Makes w independent of what its path means later: holds the directory that the last component is in. */
+void where_pin(struct where *w);
+/* The object of a descriptor of the process. */
+void where_fd(pid_t tid, int fd, struct where *w);
+void where_release(struct where *w);
+/* The path that is being looked at, for who is asked why that takes so long: said by whoever looks (where_path and
+ * where_in_root do), "" none; asked for by any thread, as far as it fits, "" if it cannot be told. */
+#define LOOKS_AT 256
+void where_looks(const char *path);
+void where_looking(char ret[LOOKS_AT]);
+int where_statx(const struct where *w, bool follow, struct statx *st);
+/* The same before a call of w's process, to which /proc/self may mean another process than to us, and links that lead
+ * there (links.h): w->path is what it means to us from then on. */
+int where_look(struct where *w, bool follow, struct statx *st);
+/* The canonical absolute name of an existing object; malloc'ed, NULL if it cannot be told. */
+char *where_real(const struct where *w, bool follow);
+/* The same where st is what where_look has just seen there. */
+char *where_real_of(const struct where *w, bool follow, const struct statx *st);
+/* An absolute name for an object that need not exist: real directory and last component. */
+char *where_name(const struct where *w);
+
+/* ---- files and accesses (files.c) ---- */
+
+struct fingerprint print_of(const struct statx *st);
+/* The file at w, st already taken; made and written to the log when new. NULL: not one that is recorded, or no memory.
+ */
+struct file *file_get(struct sup *s, const struct where *w, bool follow, const struct statx *st);
+struct file *file_known(struct sup *s, const struct statx *st);
+/* Where a program is not stopped for it ioctl(FICLONE) is not seen, which moves bytes: is there no such thing? */
+bool file_has_no_clones(const struct file *f);
+/* fp was its fingerprint at that time: would any later change show in a later one, and does nobody of the run write it?
+ */
+bool file_is_steady(const struct file *f, const struct fingerprint *fp, int64_t time);
+/* Has anybody of the run got it open to write? */
+bool file_is_written(const struct file *f);
+/* The same from what was told of it, for a file that may have gone: gen is the hash of its handle if has_gen. */
+struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint64_t gen, const char *path);
+/* Tells of an object that lies in a file; its number in the log. */
+uint64_t file_within(struct sup *s, const struct file *f, unsigned kind, uint64_t gen, int64_t time);
+/* A channel or absent path by address: kind, domain name, address. */
+struct file *file_address(struct sup *s, unsigned kind, const char *domain, const char *address);
+/* Its last name is gone. It is kept while somebody may have it open; file_drop lets go of it then. */
+void file_gone(struct sup *s, struct file *f);
+void file_drop(struct sup *s, struct file *f);
+/* The inode of the socket that a connected Unix socket is connected to, 0 if there is none (sockets.c). */
+uint64_t unix_peer(uint64_t ino);
+/* connect and bind. True if the address is to be read once bind has returned (port 0): socket_bound does that. */
+bool socket_trap(struct sup *s, struct proc *p, const struct trap *t);
+void socket_bound(struct sup *s, struct proc *p, int fd, int64_t time);
+/* How far the process's socket goes, which has that inode. */
+enum reach socket_reach(struct sup *s, const struct proc *p, int fd, uint64_t ino);
+union address {
+	struct sockaddr sa;
+	struct sockaddr_un un;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_storage room;
+};
+/* The channel of an address of `got` bytes, used by p from then on; NULL: none that is recorded. */
+struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const union address *u, ssize_t got,
+                        unsigned api, int64_t time);
+void file_rename(struct sup *s, struct file *f, const char *path);
+/* A terminal, as programs on it have it; a pseudo-terminal's other side. */
+bool is_terminal(const struct statx *st);
+bool is_master(const struct statx *st);
+bool is_fuse(const struct statx *st);
+/* Does nobody notice where a copy of a descriptor of it is closed? type: of its file system. */
+bool descriptor_is_near(const struct statx *st, const char *type);
+/* Writes a state event if what is known differs. */
+void file_state(struct sup *s, struct file *f, const struct fingerprint *fp);
+/* Begins an access of p's current execution (or counts it to a live one). Ends the accesses it conflicts with. */
+struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsigned mode, unsigned via, bool sure,
+                            unsigned api, int64_t time, const struct fingerprint *before);
+/* Ends what live accesses of f, by anyone, are over though nobody saw the close, before p opens it with `mode` (B2). */
+/* Notes which of p's had begun by now: only of those a missing descriptor says that they are over. */
+void accesses_settle(struct sup *s, struct proc *p);
+void access_conflicts(struct sup *s, struct proc *p, struct file *f, unsigned mode);
+/* Ends it: for writers, with what shows that they wrote. Frees it. */
+void access_end(struct sup *s, struct access *a, int64_t until);
+void proc_end_accesses(struct sup *s, struct proc *p, int64_t until);
+/* The call that a thread waits in. 0; -EAGAIN: it runs; -ESRCH: that cannot be told. */
+int task_call(pid_t tid, enum call *ret);
+/* The call that begins it was let go on; has it come back? While that cannot be told, the access is live. */
+bool access_begun(struct sup *s, const struct access *a);
+/* Ends what p wrote and has closed, before it reads something that would else seem to be an input of that: a loop over
+ * files is faster than the clock of file times. Its descriptors are looked at once
+ * for all that it wrote, and only when an access has been passed 1, 2, 4, ... times: what stays open costs little. Many
+ * descriptors put it off, so that it is 32 of them an open on average at most, 1 us each. */
+void proc_end_closed(struct sup *s, struct proc *p, unsigned opens);
+/* Has it a regular file open that it opened itself to write, as far as is known, and not for long: eight files that
+ * were opened to be read have not passed that by? Of who counts its bytes, any. */
+bool proc_writes_lately(const struct proc *p);
+/* Ends the accesses of p whose descriptors and mappings are gone. */
+void proc_sweep(struct sup *s, struct proc *p);
+/* The same if that was put off while what it opened was read. */
+void proc_sweep_late(struct sup *s, struct proc *p);
+
+/* ---- bytes, counts and times: --exact (io.c) ---- */
+
+/* The thread enters a call, and comes back from it. Not only of those that move bytes: others are passed over. */
+void io_enter(struct sup *s, const struct trap *t);
+void io_leave(struct sup *s, pid_t tid, int64_t rval);
+/* The process's socket has the address that is f. */
+void io_socket(struct sup *s, struct proc *p, int fd, const struct file *f);
+/* Adds what was counted elsewhere, between these moments; TIME_NONE: that is not asked for. False: no memory. */
+bool io_count(struct sup *s, struct access *a, unsigned api, bool write, uint64_t calls, uint64_t bytes, int64_t since,
+              int64_t until);
+/* What is known of an access. */
+struct io_known {
+	bool read, written; /* the bytes are known */
+	bool idle;          /* ... for nothing was moved that way, as is shown by totals and not by the calls */
+	uint64_t bytes_read, bytes_written;
+	int64_t first, last; /* TIME_NONE: no byte was moved; where the program counted it was not before, and not after */
+};
+struct io_known io_known(struct sup *s, const struct access *a);
+/* Writes the io events of an access. */
+void io_say(struct sup *s, const struct access *a);
+void io_free(struct access *a);
+
+/* ---- processes (procs.c) ---- */
+
+struct task *task_of(struct sup *s, pid_t tid);
+struct task *task_known(struct sup *s, pid_t tid);
+struct proc *proc_by_pid(struct sup *s, pid_t pid);
+/* Its recorded parent, if that is still there. */
+struct proc *proc_parent(struct sup *s, const struct proc *p);
+struct proc *proc_first_sight(struct sup *s, pid_t pid, bool walk);
+/* Has it one thread? */
+bool proc_has_one_thread(const struct proc *p);
+/* Reads the descriptor table: malloc'ed array, its files pinned; held_free lets go. skip_cloexec: leave out what an
+ * exec closes. */
+size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret);
+void held_free(struct held *v, size_t n);
+/* The files that it has had no name for from the beginning (O_TMPFILE), which only its descriptors show. */
+void proc_nameless(struct sup *s, struct proc *p);
+/* Of channels among them that are met for the first time: who else had them before p was given them. proc_hold does it
+ * first; before an exec it is done while those still have them. True if somebody filled a pipe and is through. */
+bool proc_meet(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
+void proc_hold(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
+/* What the program was started with: is the pipe of make's tokens among it? To be asked before it is told. */
+void proc_handed(struct proc *p, const struct held *h, size_t n);
+/* The same for what proc_meet has seen. */
+void proc_hold_met(struct sup *s, struct proc *p, const struct held *h, size_t n, int64_t time);
+/* Does it still have the file, by a descriptor or a mapping? True when that cannot be told. */
+bool proc_holds(struct proc *p, struct file *f);
+/* The files it has mapped: malloc'ed. False when that cannot be told. */
+struct mapped {
+	uint64_t dev, ino;
+};
+bool proc_maps(struct proc *p, struct mapped **ret, size_t *ret_n);
+bool mapped_has(const struct mapped *v, size_t n, const struct file *f);
+/* Bytes it has given to writes; UINT64_MAX unknown. Read at most once a stop. */
+uint64_t proc_wchar(struct sup *s, struct proc *p);
+/* Does the kernel say that it has moved no byte that way: written since its execution began, or read since it was
+ * forked? That counts all but splice, io_uring, clones of files, sockets' own calls and mapped memory. */
+bool proc_moved_none(struct sup *s, struct proc *p, bool write);
+/* The random bytes that the kernel puts on a new image's stack: other ones after each exec, even where nothing else is
+ * random. False if they cannot be read. */
+bool proc_random(pid_t pid, unsigned char ret[16]);
+/* Has it a controlling terminal, which is what it gets when it opens /dev/tty? */
+bool proc_has_terminal(const struct proc *p);
+/* This call, which sets a user or a group, changes nothing. */
+bool proc_keeps_creds(const struct trap *t);
+void proc_refresh_creds(struct sup *s, struct proc *p);
+/* The wait status of a process that ended. */
+void proc_status(struct sup *s, struct proc *p, int status);
+void proc_refresh_root(struct sup *s, struct proc *p);
+void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code);
+/* Its wait status, from its zombie or, from Linux 6.15 on, from its pidfd. */
+bool proc_how_ended(struct proc *p, int *ret_status);
+/* It runs another program than when it was looked at last: what /proc says of that one (scan.c). */
+void proc_became(struct sup *s, struct proc *p);
+/* Is it over? Of processes without a pidfd; how it ended may still be there to be read. */
+bool proc_over(const struct proc *p);
+/* The pidfd says it is over. */
+void proc_dead(struct sup *s, struct proc *p);
+const char *proc_cwd(struct sup *s, struct proc *p, pid_t tid);
+
+/* ---- extended attributes (xattr.c) ---- */
+
+int xattr_start(struct sup *s);
+/* A stop, of any call. */
+void xattr_trap(struct sup *s, struct proc *p, const struct trap *t);
+/* p's execution is over. */
+void xattr_end(struct sup *s, struct proc *p);
+
+/* Has it guarded if a signal could show in its stopped calls. */
+void proc_guard(struct sup *s, struct proc *p);
+
+/* ---- handlers (calls.c, calls_*.c, exec.c) ---- */
+
+/* A path that only stemma opens, and names its run in: the errno of the answer; 0: it is no such path (nested.c). Where
+ * only programs are recorded it comes as a program to exec. */
+int nested_begins(struct sup *s, struct proc *p, const struct where *w);
+bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t);
+/* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only). */
+int sup_trap(struct sup *s, const struct trap *t);
+void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
+/* Is there one that takes a name from a file? */
+bool pending_names(const struct sup *s);
+/* p has opened a file to read, by an absolute path without a stop, at that time. 0, or -errno: it cannot be found (any
+ * more). */
+struct logged_file {
+	struct file *file;        /* NULL: not one that is recorded */
+	struct fingerprint print; /* now */
+	bool sure;                /* it was that one */
+};
+enum logged {
+	LOGGED_ABSENT,  /* there was none */
+	LOGGED_LATE,    /* names changed meanwhile */
+	LOGGED_STOPPED, /* it did stop, and was let go on unseen */
+	LOGGED_MADE
+};
+int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
+                struct logged_file *ret);
+/* The same file again, n times from then on, as it was when it was looked at. */
+void open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n);
+/* Does the path still lead there, and is that as it was? */
+bool open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was);
+/* If not: opened since it was looked at. 0 or -errno as open_logged. */
+struct opened_since {
+	int64_t looked, first, last; /* times */
+	unsigned n;
+};
+int open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags, const struct logged_file *was,
+                 const struct opened_since *o);
+void pending_drop(struct sup *s, struct proc *p);
+void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop);
+/* Finds out whether a pending exec happened. tid: who trapped now; 0: the process is ending. */
+void exec_settle(struct sup *s, struct proc *p, pid_t tid);
+void exec_pending_free(struct exec_pending *e);
+/* The command could not be started: what it would have been. */
+void exec_unstarted(struct sup *s, struct proc *p);
+/* A vector of strings of a process, redacted: NUL-terminated, one behind the other. Its count in *ret_n. 0 or -errno.
+ */
+int exec_words(pid_t tid, uint64_t addr, struct buf *ret, size_t *ret_n);
+/* Strings one behind the other as an array; malloc'ed, NULL if there is no memory. */
+struct str *exec_split(const struct buf *b, size_t count);
+
+#endif

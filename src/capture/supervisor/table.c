@@ -1,0 +1,239 @@
+/* Descriptor tables: what a process that stands still has open.
+ *
+ * A table is listed in /proc, which makes an entry and an inode for each descriptor that is looked at: 24 to 36 us for
+ * three of them, and their end again when the process is reaped. Nearly every program begins and ends with the numbers
+ * that its parent's last child had. So these are tried first: the kernel says how many descriptors there are (the size
+ * of the folder, since Linux 6.2; 3 us), and if each of as many numbers is one, those are all. What is behind them is
+ * told by a descriptor of our own that pidfd_getfd gives (2 us each) and that is closed at once. That is the table as
+ * it is now and no guess; whatever does not fit leads to the list, and so does a table that may change meanwhile.
+ *
+ * A close has an effect of its own for some: file systems that are served elsewhere are told of it, and drivers. So
+ * nothing is taken where such a file was met in the run (sup->far). What is on this machine does not notice. */
+#include "base/io.h"
+#include "capture/supervisor/super.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MEMORY_MAJOR 1 /* null, zero, random and their like (devices.txt) */
+
+bool descriptor_is_near(const struct statx *st, const char *type)
+{
+	static const char *const types[] = {"ext2",  "ext3", "ext4",  "xfs",      "btrfs",  "tmpfs",
+	                                    "ramfs", "proc", "sysfs", "devtmpfs", "cgroup", "cgroup2"};
+	switch (st->stx_mode & S_IFMT) {
+	case S_IFIFO:
+	case S_IFSOCK:
+		return true;
+	case S_IFCHR:
+		return st->stx_rdev_major == MEMORY_MAJOR || is_terminal(st);
+	case S_IFREG:
+	case S_IFDIR:
+		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+			if (!strcmp(type, types[i]))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* Of one that was looked at, whatever it is. */
+static bool is_near(const struct statx *st)
+{
+	unsigned type = st->stx_mode & S_IFMT;
+	const struct fs_domain *d = type == S_IFREG || type == S_IFDIR ? fileid_domain_known(fileid_dev(st)) : NULL;
+	return descriptor_is_near(st, d ? d->type : "");
+}
+
+static bool is_cloexec(pid_t pid, int number)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, number);
+	const char *at = io_text(path, text, sizeof(text)) ? strstr(text, "flags:") : NULL;
+	return at && (strtoul(at + 6, NULL, 8) & O_CLOEXEC);
+}
+
+struct gathered {
+	struct held *v;
+	size_t n, cap;
+};
+
+/* Is it of a kind that is recorded? */
+static bool is_wanted(const struct statx *st)
+{
+	unsigned type = st->stx_mode & S_IFMT;
+	return type == S_IFREG || type == S_IFIFO || type == S_IFSOCK || is_terminal(st);
+}
+
+/* False: no memory. */
+static bool gather(struct sup *s, const struct proc *p, int fd, unsigned mode, const struct statx *st,
+                   struct gathered *g)
+{
+	struct where w;
+	where_fd(p->pid, fd, &w);
+	struct file *f = file_get(s, &w, true, st);
+	if (!f || f->kind == TERM_kind_pseudo)
+		return true;
+	if (g->n == g->cap) {
+		g->cap = g->cap ? 2 * g->cap : 8;
+		struct held *more = realloc(g->v, g->cap * sizeof(*g->v));
+		if (!more)
+			return false;
+		g->v = more;
+	}
+	f->pins++; /* until held_free */
+	g->v[g->n++] = (struct held){f, mode, fd, f->kind == TERM_kind_regular ? print_of(st) : (struct fingerprint){0}};
+	return true;
+}
+
+/* ---- by the numbers that are expected ---- */
+
+/* How many it has open; 0: that cannot be told. */
+static uint64_t count_of(pid_t pid)
+{
+	char name[48];
+	struct statx st;
+	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+	return statx(AT_FDCWD, name, 0, STATX_SIZE, &st) == 0 ? st.stx_size : 0;
+}
+
+/* What is behind the number, and, of a kind that is recorded, how it was opened. False: it is none. */
+static bool take(const struct proc *p, int number, struct statx *st, unsigned *ret_mode)
+{
+	int fd = (int)syscall(SYS_pidfd_getfd, p->pidfd, number, 0);
+	*ret_mode = 0;
+	if (fd < 0)
+		return false;
+	bool ok = statx(fd, "", AT_EMPTY_PATH, FILEID_STATX, st) == 0;
+	int flags = ok && is_wanted(st) ? fcntl(fd, F_GETFL) : O_PATH;
+	close(fd);
+	int how = flags & O_ACCMODE;
+	if (!(flags & O_PATH))
+		*ret_mode = (how == O_RDONLY || how == O_RDWR ? ACCESS_READ : 0u) |
+		            (how == O_WRONLY || how == O_RDWR ? ACCESS_WRITE : 0u);
+	return ok;
+}
+
+/* Are these all that it has? */
+static bool take_all(struct sup *s, struct proc *p, const struct numbers *known, bool skip_cloexec, struct gathered *g)
+{
+	struct statx st[NUMBERS_MAX];
+	unsigned mode[NUMBERS_MAX];
+	for (unsigned i = 0; i < known->n; i++)
+		if (!take(p, known->fd[i], &st[i], &mode[i]))
+			return false;
+	for (unsigned i = 0; i < known->n; i++) {
+		int fd = known->fd[i];
+		sup_aside(s, is_fuse(&st[i]));
+		if (!mode[i] || (skip_cloexec && fd > 2 && is_cloexec(p->pid, fd)))
+			continue;
+		if (!gather(s, p, fd, mode[i], &st[i], g))
+			break;
+	}
+	return true;
+}
+
+/* May the table change while it is looked at? Then one number may come where another is meanwhile, so that they are as
+ * many as were expected, each is there when it is looked at, and one is missed that was there all the time. The list
+ * does not miss that. It may where the process is not the one that is stopped, and has more threads than the one that
+ * is; who shares a table and is no thread is known when it, or its child, is looked at itself (2 us). An exec gives it
+ * a table of its own, so that with a parent it shares none from then on. How many threads it has was often read at this
+ * very stop with other figures. */
+static bool may_change(const struct sup *s, struct proc *p, struct proc *parent)
+{
+	if (!s->current || s->current->proc != p)
+		return true;
+	if (parent && !p->execn && syscall(SYS_kcmp, p->pid, parent->pid, KCMP_FILES, 0, 0) == 0)
+		p->shares_table = parent->shares_table = true;
+	return p->shares_table || !(p->single_stop == s->moment + 1 || proc_has_one_thread(p));
+}
+
+/* The child that ended or began last in its place had the same, nearly always. */
+static bool walk_known(struct sup *s, struct proc *p, bool skip_cloexec, struct gathered *g)
+{
+	struct proc *parent = proc_parent(s, p);
+	const struct numbers *known[] = {&p->numbers, parent ? &parent->begun : NULL, parent ? &parent->ended : NULL};
+	bool any = false;
+	for (size_t i = 0; i < 3; i++)
+		any |= known[i] && known[i]->n;
+	if (!any || s->far || p->pidfd < 0 || may_change(s, p, parent))
+		return false;
+	uint64_t count = count_of(p->pid);
+	for (size_t i = 0; i < 3; i++)
+		if (known[i] && known[i]->n && known[i]->n == count && take_all(s, p, known[i], skip_cloexec, g))
+			return true;
+	return false;
+}
+
+/* ---- by the list ---- */
+
+/* Remembered for the next that may have these: of a child that is about to exec, and of one that ends. */
+static void remember(struct sup *s, struct proc *p, const struct numbers *now, bool before_exec)
+{
+	struct proc *parent = proc_parent(s, p);
+	p->numbers = *now;
+	if (parent)
+		*(before_exec ? &parent->begun : &parent->ended) = *now;
+}
+
+static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct gathered *g, struct numbers *ret)
+{
+	struct procfs_fds fds;
+	int rc = procfs_fds_open(p->pid, &fds);
+	*ret = (struct numbers){0};
+	if (rc < 0) {
+		s->few |= rc == -EMFILE || rc == -ENFILE;
+		return false;
+	}
+	size_t looked = 0;
+	bool near = !s->far;
+	for (const char *name; (name = procfs_fds_next(&fds));) {
+		/* Thousands of descriptors take a while (20 µs each), and are no file system that hangs. */
+		if (++looked % 64 == 0)
+			sup_goes_on(s);
+		int fd = atoi(name);
+		struct statx st;
+		if (statx(fds.dir, name, 0, FILEID_STATX, &st) < 0)
+			continue;
+		sup_aside(s, is_fuse(&st)); /* it was given it by who mounts for it */
+		if (looked <= NUMBERS_MAX && fd <= UINT16_MAX)
+			ret->fd[ret->n++] = (uint16_t)fd;
+		struct stat link;
+		if (is_wanted(&st) && !(skip_cloexec && fd > 2 && is_cloexec(p->pid, fd)) &&
+		    fstatat(fds.dir, name, &link, AT_SYMLINK_NOFOLLOW) == 0) {
+			unsigned mode = (link.st_mode & S_IRUSR ? ACCESS_READ : 0u) | (link.st_mode & S_IWUSR ? ACCESS_WRITE : 0u);
+			/* None: O_PATH. */
+			if (mode && !gather(s, p, fd, mode, &st, g))
+				break;
+		}
+		near = near && is_near(&st); /* its file system is known by now */
+	}
+	procfs_fds_close(&fds);
+	if (looked != ret->n || !near)
+		ret->n = 0;
+	return true;
+}
+
+size_t proc_walk(struct sup *s, struct proc *p, bool skip_cloexec, struct held **ret)
+{
+	struct gathered g = {0};
+	struct numbers now;
+	where_looks(""); /* what descriptors lead to has no name yet */
+	if (!walk_known(s, p, skip_cloexec, &g) && walk_list(s, p, skip_cloexec, &g, &now))
+		remember(s, p, &now, skip_cloexec);
+	*ret = g.v;
+	return g.n;
+}
+
+void held_free(struct held *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i].file->pins--;
+	free(v);
+}

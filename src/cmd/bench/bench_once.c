@@ -1,0 +1,264 @@
+#include "cmd/bench/bench_once.h"
+
+#include "base/io.h"
+#include "base/memfile.h"
+#include "cc/group.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUT_MAX (64u << 20) /* bytes of what it prints that are looked through */
+
+/* What the child that records tells: fixed, and then the segment's path. */
+struct told {
+	int rc, status;
+	char run[27];
+	uint64_t session, from;
+	char segment[4096];
+	char text[512];
+};
+
+/* ---- signals ---- */
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_ENDING (sizeof(ending) / sizeof(ending[0]))
+static struct sigaction was[N_ENDING];
+static struct group_ear ear;
+static volatile sig_atomic_t stopped;
+static volatile pid_t recorder; /* it hands on what comes to it alone */
+static bool watching;
+
+static void stop(int sig, siginfo_t *si, void *context)
+{
+	int e = errno;
+	(void)context;
+	bool all = si->si_code != SI_USER || group_told(&ear, sig);
+	stopped = sig;
+	if (!all && recorder > 0)
+		kill(recorder, sig);
+	errno = e;
+}
+
+void bench_stop_begin(void)
+{
+	struct sigaction act = {.sa_sigaction = stop, .sa_flags = SA_SIGINFO | SA_RESTART};
+	sigset_t all, mask;
+	stopped = 0;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
+	group_listen(&ear, ending, N_ENDING);
+	for (size_t i = 0; i < N_ENDING; i++) {
+		sigaction(ending[i], NULL, &was[i]);
+		if (was[i].sa_handler != SIG_IGN) /* nohup */
+			sigaction(ending[i], &act, NULL);
+	}
+	watching = true;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+int bench_stopped(void)
+{
+	return stopped;
+}
+
+int bench_stop_end(void)
+{
+	for (size_t i = 0; i < N_ENDING; i++)
+		sigaction(ending[i], &was[i], NULL);
+	watching = false;
+	group_end(&ear);
+	return stopped;
+}
+
+static void say_line(const char *line)
+{
+	say("%s", line);
+}
+
+static _Noreturn void child(const struct run_trust *t, const char *home, const char *no_home, const char *const *labels,
+                            bool record, int out, int to, const sigset_t *mask)
+{
+	struct told told = {0};
+	struct err err = {0};
+	const char *note = NULL;
+	struct run_place place = {0};
+	for (size_t i = 0; watching && i < N_ENDING; i++)
+		sigaction(ending[i], &was[i], NULL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	struct run_options o = {.argv = t->argv,
+	                        .home = home,
+	                        .no_home = no_home,
+	                        .labels = labels,
+	                        .confine = t->confine,
+	                        .confine_arg = t->confine_arg,
+	                        .received = t->received,
+	                        .mode = record ? CAPTURE_COMPLETE : CAPTURE_OFF,
+	                        .place = record ? &place : NULL,
+	                        .say = t->quiet || !record ? NULL : say_line};
+	/* Not for reading: else it would look as if the command might have read what it printed. */
+	char link[40];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", out);
+	int only = open(link, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (dup2(only >= 0 ? only : out, STDOUT_FILENO) < 0)
+		_exit(STATUS_SELF);
+	if (record) {
+		told.rc = capture_run(&o, &err, &told.status, &note);
+	} else {
+		/* A warm-up leaves nothing behind. */
+		execvp(t->argv[0], t->argv);
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	if (note && !t->quiet)
+		say("%s", note);
+	memcpy(told.run, place.run, sizeof(told.run));
+	told.session = place.session;
+	told.from = place.from;
+	if (place.segment)
+		snprintf(told.segment, sizeof(told.segment), "%s", place.segment);
+	snprintf(told.text, sizeof(told.text), "%s", err.text);
+	io_write(to, &told, sizeof(told), NULL);
+	_exit(0);
+}
+
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/* What it printed, as far as it is looked through; malloc'ed, with a NUL. */
+static char *printed(int fd, size_t *ret_n)
+{
+	struct stat st;
+	*ret_n = 0;
+	if (fstat(fd, &st) < 0)
+		return NULL;
+	size_t n = st.st_size < OUT_MAX ? (size_t)st.st_size : OUT_MAX;
+	char *p = malloc(n + 1);
+	ssize_t k = p ? io_pread(fd, p, n, 0) : -1;
+	if (k < 0) {
+		free(p);
+		return NULL;
+	}
+	p[k] = '\0';
+	*ret_n = (size_t)k;
+	return p;
+}
+
+static void copy_out(int fd)
+{
+	char room[65536];
+	ssize_t k;
+	fflush(stdout);
+	for (uint64_t at = 0; (k = io_pread(fd, room, sizeof(room), at)) > 0; at += (uint64_t)k)
+		if (io_write(STDOUT_FILENO, room, (size_t)k, NULL) < 0)
+			break;
+}
+
+/* A file without a name: it may be larger than memory has room for. */
+static int open_out(void)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd >= 0 ? fd : memfile_new("stemma-bench");
+}
+
+int bench_once(struct run_trust *t, const char *home, const char *index, const char *no_home, const char *const *labels,
+               bool record, bool show, struct err *err, struct bench_once *ret)
+{
+	struct told told = {0};
+	struct rusage before, after;
+	struct timespec from, to;
+	int tube[2], status = 0, out = open_out();
+	*ret = (struct bench_once){.others = -1, .stolen = -1};
+	if (out < 0 || pipe2(tube, O_CLOEXEC) < 0) {
+		if (out >= 0)
+			close(out);
+		return err_set(err, errno, "cannot keep what the command prints");
+	}
+	run_trust_begin(t, home, index);
+	fflush(NULL);
+	getrusage(RUSAGE_CHILDREN, &before);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	/* What comes before the child has the handlers that were, and we its number, waits. */
+	sigset_t all, mask;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
+	pid_t pid = fork();
+	if (pid == 0)
+		child(t, home, no_home, labels, record, out, tube[1], &mask);
+	recorder = pid;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	close(tube[1]);
+	int rc = pid < 0 ? err_set(err, errno, "cannot start the command") : 0;
+	size_t got = 0;
+	for (ssize_t k; rc == 0 && got < sizeof(told);) {
+		k = read(tube[0], (char *)&told + got, sizeof(told) - got);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			break;
+		got += (size_t)k;
+	}
+	close(tube[0]);
+	recorder = 0;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	getrusage(RUSAGE_CHILDREN, &after);
+	ret->wall = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+	ret->cpu = seconds(after.ru_utime) + seconds(after.ru_stime) - seconds(before.ru_utime) - seconds(before.ru_stime);
+	if (rc == 0 && record && got < sizeof(told))
+		rc = err_set(err, WIFSIGNALED(status) ? EINTR : EIO, "the recorder of the command ended before it");
+	else if (rc == 0 && record && told.rc < 0)
+		rc = (err_set(err, 0, "%s", told.text), -EIO);
+	ret->status = record ? told.status : status;
+	if (rc == 0 && record) {
+		size_t n;
+		char *text = printed(out, &n);
+		memcpy(t->place.run, told.run, sizeof(told.run));
+		memcpy(ret->run, told.run, sizeof(ret->run));
+		t->place.session = told.session;
+		t->place.from = told.from;
+		t->place.segment = *told.segment ? strdup(told.segment) : NULL;
+		uint64_t own = (uint64_t)(ret->cpu * 1e9);
+		run_trust_finish(t, text, n);
+		if (t->files.began != TIME_NONE && t->files.ended != TIME_NONE)
+			ret->wall = (double)(t->files.ended - t->files.began) / 1e9;
+		if (t->files.cpu)
+			ret->cpu = (double)t->files.cpu / 1e9;
+		if (t->machine)
+			machine_noise(&t->before, &t->after, own, &ret->others, &ret->stolen);
+		ret->results = t->results;
+		ret->n_results = t->n_results;
+		t->results = NULL;
+		t->n_results = 0;
+		free(text);
+	}
+	if (rc == 0 && show)
+		copy_out(out);
+	close(out);
+	run_trust_release(t);
+	return rc;
+}
+
+void bench_once_release(struct bench_once *o)
+{
+	for (size_t i = 0; i < o->n_results; i++) {
+		elements_release(&o->results[i].values);
+		elements_release(&o->results[i].missing);
+		free(o->results[i].source);
+	}
+	free(o->results);
+	*o = (struct bench_once){0};
+}

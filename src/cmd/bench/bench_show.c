@@ -1,0 +1,605 @@
+#include "cmd/bench/bench_show.h"
+
+#include "cmd/bench/bench_row.h"
+#include "cmd/ui/fmt.h"
+#include "query/target.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COLUMNS_MAX 6 /* of what varies, in the table of --by-run; a terminal has room for no more */
+
+/* ---- which runs ---- */
+
+struct ids {
+	store_id *v;
+	size_t n;
+};
+
+static int push(struct ids *l, store_id id)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i] == id)
+			return 1;
+	store_id *v = realloc(l->v, (l->n + 1) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
+	l->v[l->n++] = id;
+	return 1;
+}
+
+/* The runs that wrote any version of the file, in the order of the versions. */
+static int writers(struct store *s, store_id file, struct ids *runs)
+{
+	struct version_info latest;
+	struct edges e = {0};
+	store_id version;
+	int r = store_version_of(s, file, 0, &version);
+	if (r > 0)
+		r = store_version(s, version, &latest);
+	uint64_t count = r > 0 ? latest.n : 0;
+	for (uint64_t n = 1; r >= 0 && n <= count; n++) {
+		struct exec_info x;
+		r = store_version_of(s, file, n, &version);
+		if (r > 0)
+			r = store_gens(s, version, &e);
+		for (size_t i = 0; r >= 0 && i < e.n; i++) {
+			r = store_exec(s, e.v[i].to, &x);
+			if (r > 0 && x.run)
+				r = push(runs, x.run);
+		}
+	}
+	edges_release(&e);
+	return r < 0 ? r : 0;
+}
+
+static int add_file(struct show *x, const char *name)
+{
+	size_t n = 0;
+	while (x->files && x->files[n])
+		n++;
+	char **v = realloc(x->files, (n + 2) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	x->files = v;
+	v[n] = strdup(name);
+	v[n + 1] = NULL;
+	return v[n] ? 0 : -ENOMEM;
+}
+
+static int find_one(struct cmd *c, const char *text, bool only_file, struct show *x, struct ids *runs, struct err *err)
+{
+	struct target t;
+	size_t before = runs->n, n = 0;
+	store_id *found = NULL;
+	int r;
+	bool set = !only_file && (!strncmp(text, "bench:", 6) || (strstr(text, "..") && access(text, F_OK) < 0));
+	if (set) {
+		r = witness_find(c->store, text, err, &found, &n);
+		for (size_t i = 0; r > 0 && i < n; i++)
+			r = push(runs, found[i]);
+		free(found);
+		return r;
+	}
+	r = target_any(c->store, text, only_file, err, &t);
+	if (r <= 0)
+		return r;
+	if (t.kind == TARGET_EXEC)
+		return (err_set(err, 0, "'%s' is an execution, neither a run nor a file", text), -EINVAL);
+	if (t.kind == TARGET_RUN)
+		return push(runs, t.id);
+	r = writers(c->store, t.file.file, runs);
+	if (r == 0 && runs->n == before)
+		return err_set(err, 0, "no run is known to have written '%s'", text), 0;
+	if (r == 0)
+		r = add_file(x, text);
+	return r < 0 ? r : 1;
+}
+
+static int find_runs(struct cmd *c, struct show *x, struct ids *runs, struct err *err)
+{
+	int r = 1;
+	for (int i = 1; r > 0 && i < c->n_operands; i++)
+		r = find_one(c, c->operands[i], i >= c->n_operands - c->n_after_dashes, x, runs, err);
+	if (c->n_operands == 1)
+		r = find_one(c, "bench:", false, x, runs, err);
+	return r;
+}
+
+/* ---- one run ---- */
+
+/* When the command's own program began (what starting it took is not its), and the CPU time of all. */
+static double cpu_of(struct store *s, store_id run, int64_t *ret_began)
+{
+	store_id *execs = NULL;
+	size_t n = 0;
+	uint64_t sum = 0;
+	bool any = false;
+	*ret_began = TIME_NONE;
+	int r = store_run_execs(s, run, &execs, &n);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		struct exec_info e;
+		r = store_exec(s, execs[i], &e);
+		if (r > 0 && e.known & 1u << 1) {
+			sum += e.cpu;
+			any = true;
+		}
+		if (r > 0 && e.n && e.start != TIME_NONE && (*ret_began == TIME_NONE || e.start < *ret_began))
+			*ret_began = e.start;
+	}
+	free(execs);
+	return any ? (double)sum / 1e9 : NAN;
+}
+
+static int add_run(struct store *s, store_id id, const struct witness_options *o, struct show *x, struct err *err)
+{
+	struct show_run *run = &x->v[x->n], *r = run;
+	struct run_info info;
+	struct buf command = {0};
+	int rc = store_run(s, id, &info);
+	if (rc <= 0)
+		return rc < 0 ? err_set(err, -rc, "cannot read the run") : 0;
+	x->n++;
+	fmt_argv(&command, &info.argv, false, 2000);
+	r->ulid = strndup(info.ulid.p, info.ulid.n);
+	r->host = strndup(info.host.p ? info.host.p : "", info.host.n);
+	r->command = strdup(buf_cstr(&command));
+	buf_release(&command);
+	if (!r->ulid || !r->host || !r->command)
+		return err_set(err, ENOMEM, "cannot read the run");
+	r->start = info.start;
+	r->ending = info.ending;
+	r->code = info.code;
+	int64_t began, end = info.end;
+	r->cpu = cpu_of(s, id, &began);
+	began = began == TIME_NONE ? r->start : began;
+	r->wall = end != TIME_NONE && began != TIME_NONE ? (double)(end - began) / 1e9 : NAN;
+	return witness_runs(s, &id, 1, o, err, &r->w);
+}
+
+static int start_cmp(const void *a, const void *b)
+{
+	const struct show_run *x = a, *y = b;
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : strcmp(x->ulid, y->ulid);
+}
+
+static bool ended_well(const struct show_run *r)
+{
+	return r->ending == TERM_ending_exited && r->code == 0;
+}
+
+static void show_release(struct show *x)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		free(x->v[i].ulid);
+		free(x->v[i].command);
+		free(x->v[i].host);
+		witness_release(&x->v[i].w);
+	}
+	free(x->v);
+	for (size_t i = 0; x->files && x->files[i]; i++)
+		free(x->files[i]);
+	free(x->files);
+}
+
+/* ---- what they have ---- */
+
+const char *show_part_word(enum show_part p)
+{
+	static const char *const words[] = {"input", "program", "parameter", "result"};
+	return words[p];
+}
+
+static const struct elements *set_of(const struct show *x, size_t i, enum show_part p)
+{
+	static const enum trust_part parts[] = {TRUST_INPUTS, TRUST_INVARIANTS, TRUST_PARAMETERS, TRUST_RESULTS};
+	return &x->v[i].w.side.part[parts[p]];
+}
+
+static bool belongs(enum show_part p, const char *name)
+{
+	return p != SHOW_PROGRAMS || !strcmp(name, "binary") || !strncmp(name, "program.", 8);
+}
+
+const struct element *show_find(const struct show *x, size_t i, enum show_part p, const char *name)
+{
+	return elements_find(set_of(x, i, p), str_of(name));
+}
+
+static int text_cmp(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char **show_names(const struct show *x, enum show_part p, size_t *ret_n)
+{
+	size_t n = 0, kept = 0;
+	for (size_t i = 0; i < x->n; i++)
+		n += set_of(x, i, p)->n;
+	const char **v = calloc(n + 1, sizeof(*v));
+	n = 0;
+	for (size_t i = 0; v && i < x->n; i++)
+		for (size_t k = 0; k < set_of(x, i, p)->n; k++)
+			if (belongs(p, set_of(x, i, p)->v[k].name))
+				v[n++] = set_of(x, i, p)->v[k].name;
+	if (v && n)
+		qsort(v, n, sizeof(*v), text_cmp);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || strcmp(v[kept - 1], v[i]) != 0)
+			v[kept++] = v[i];
+	*ret_n = kept;
+	return v;
+}
+
+static bool same(const struct element *a, const struct element *b)
+{
+	if (!a || !b || a->n != b->n || !a->unknown != !b->unknown)
+		return a == b;
+	for (size_t i = 0; i < a->n; i++)
+		if (!value_same(a->value[i], b->value[i]))
+			return false;
+	/* Of two that are not known nobody can say that they are the same. */
+	return !a->unknown;
+}
+
+bool show_same(const struct show *x, enum show_part p, const char *name)
+{
+	const struct element *first = show_find(x, 0, p, name);
+	for (size_t i = 0; i < x->n; i++)
+		if (!same(first, show_find(x, i, p, name)))
+			return false;
+	return first;
+}
+
+void show_value(const struct element *e, struct buf *out)
+{
+	if (!e || (!e->n && !e->unknown)) {
+		buf_char(out, '-');
+		return;
+	}
+	if (!e->n) {
+		buf_str(out, str_of("not known"));
+		return;
+	}
+	for (size_t i = 0; i < e->n; i++) {
+		struct str v = str_of(e->value[i]);
+		bool digest = v.n > 24 && (str_starts(v, str_of("sha256:")) || str_starts(v, str_of("build-id:")));
+		if (i)
+			buf_str(out, str_of(", "));
+		if (i == 3 && e->n > 4) {
+			buf_printf(out, "… (%zu)", e->n);
+			return;
+		}
+		fmt_name(out, digest ? str_n(v.p, 19) : v);
+		buf_str(out, str_of(digest ? "…" : ""));
+	}
+}
+
+void show_values(const struct show *x, enum show_part p, const char *name, struct buf *out)
+{
+	if (show_same(x, p, name)) {
+		show_value(show_find(x, 0, p, name), out);
+		return;
+	}
+	unsigned shown = 0;
+	for (size_t i = 0; i < x->n; i++) {
+		const struct element *e = show_find(x, i, p, name);
+		size_t with = 0;
+		bool first = true;
+		for (size_t k = 0; k < x->n; k++)
+			if (k == i || same(e, show_find(x, k, p, name))) {
+				first &= k >= i;
+				with++;
+			}
+		if (!first)
+			continue;
+		if (shown++)
+			buf_str(out, str_of(", "));
+		if (shown == 6) {
+			buf_str(out, str_of("…"));
+			return;
+		}
+		show_value(e, out);
+		buf_printf(out, " (%zu run%s)", with, with == 1 ? "" : "s");
+	}
+}
+
+void show_title(const struct show *x, struct buf *out)
+{
+	size_t kinds = 0;
+	for (size_t i = 0; i < x->n; i++) {
+		bool first = true;
+		for (size_t k = 0; k < i && first; k++)
+			first = strcmp(x->v[k].command, x->v[i].command) != 0;
+		kinds += first;
+	}
+	buf_printf(out, "%zu run%s of ", x->n, x->n == 1 ? "" : "s");
+	if (kinds == 1)
+		buf_str(out, str_of(x->v[0].command));
+	else
+		buf_printf(out, "%zu commands", kinds);
+}
+
+/* ---- the figures ---- */
+
+static void time_row(const struct show *x, bool cpu, struct bench_row *r)
+{
+	double *v = malloc((x->n + 1) * sizeof(*v));
+	size_t n = 0;
+	for (size_t i = 0; v && i < x->n; i++)
+		if (x->all || ended_well(&x->v[i]))
+			v[n++] = cpu ? x->v[i].cpu : x->v[i].wall;
+	bench_row_times(cpu ? "cpu time" : "wall time", v, n, r);
+	free(v);
+}
+
+/* Values of all runs that count, one behind the other; values is released by the caller. */
+static void result_row(const struct show *x, const char *name, struct elements *values, struct bench_row *r)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		const struct element *e = show_find(x, i, SHOW_RESULTS, name);
+		for (size_t k = 0; e && k < e->n && (x->all || ended_well(&x->v[i])); k++)
+			elements_add(values, str_of(name), str_of(e->value[k]));
+	}
+	static const struct element none = {.name = (char *)""};
+	const struct element *e = elements_find(values, str_of(name));
+	bench_row_values(e ? e : &none, x->counted, r);
+	r->name = name;
+	if (!e)
+		r->text = "not known";
+}
+
+/* ---- text ---- */
+
+static void line(const struct show *x, enum show_part p, const char *name)
+{
+	struct buf b = {0};
+	fmt_name(&b, str_of(name));
+	buf_str(&b, str_of(": "));
+	show_values(x, p, name, &b);
+	printf("%-9s  %s\n", show_part_word(p), buf_cstr(&b));
+	buf_release(&b);
+}
+
+static void head(const struct show *x)
+{
+	struct buf b = {0};
+	show_title(x, &b);
+	for (size_t i = 0; x->files && x->files[i]; i++) {
+		buf_str(&b, str_of(i ? ", " : " that wrote "));
+		fmt_name(&b, str_of(x->files[i]));
+	}
+	printf("%s\n", buf_cstr(&b));
+	buf_release(&b);
+}
+
+static size_t failed(const struct show *x)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < x->n; i++)
+		n += !ended_well(&x->v[i]);
+	return n;
+}
+
+static int together(const struct show *x)
+{
+	struct bench_row r;
+	head(x);
+	bench_row_head();
+	time_row(x, false, &r);
+	bench_row_print(&r);
+	time_row(x, true, &r);
+	bench_row_print(&r);
+	for (int p = SHOW_PARTS - 1; p >= 0; p--) {
+		size_t n;
+		const char **names = show_names(x, (enum show_part)p, &n);
+		for (size_t i = 0; names && i < n; i++) {
+			struct elements values = {0};
+			if (p == SHOW_RESULTS)
+				result_row(x, names[i], &values, &r);
+			if (p == SHOW_RESULTS && (r.number || r.each))
+				bench_row_print(&r);
+			else
+				line(x, (enum show_part)p, names[i]);
+			elements_release(&values);
+		}
+		free(names);
+	}
+	fflush(stdout);
+	size_t bad = failed(x);
+	if (bad)
+		say("%zu of %zu runs failed%s", bad, x->n, x->all ? "" : ", and are not in the figures");
+	return STATUS_OK;
+}
+
+/* What is the same in all is said once; what varies has a column. */
+static int by_run(const struct cmd *c, const struct show *x)
+{
+	const char *heads[5 + COLUMNS_MAX] = {"RUN", "START", "WALL", "CPU", "EXIT"};
+	char align[6 + COLUMNS_MAX] = "llrrl";
+	enum show_part part[COLUMNS_MAX];
+	size_t columns = 0, more = 0;
+	const char **names[SHOW_PARTS];
+	struct buf b = {0};
+	head(x);
+	static const enum show_part order[] = {SHOW_PARAMETERS, SHOW_RESULTS, SHOW_INPUTS, SHOW_PROGRAMS};
+	for (size_t k = 0; k < SHOW_PARTS; k++) {
+		size_t n;
+		enum show_part p = order[k];
+		names[p] = show_names(x, p, &n);
+		for (size_t i = 0; names[p] && i < n; i++) {
+			if (show_same(x, p, names[p][i])) {
+				line(x, p, names[p][i]);
+			} else if (columns < COLUMNS_MAX) {
+				part[columns] = p;
+				align[5 + columns] = p == SHOW_PARAMETERS || p == SHOW_RESULTS ? 'r' : 'l';
+				heads[5 + columns++] = names[p][i];
+			} else {
+				more++;
+			}
+		}
+	}
+	struct table t = {.heads = heads, .align = align, .n_columns = 5 + columns};
+	for (size_t i = 0; i < x->n; i++) {
+		const struct show_run *r = &x->v[i];
+		table_cell(&t, fmt_run(str_of(r->ulid)));
+		buf_reset(&b);
+		fmt_time(&b, r->start, true);
+		table_cell(&t, buf_view(&b));
+		for (int cpu = 0; cpu < 2; cpu++) {
+			double v = cpu ? r->cpu : r->wall;
+			buf_reset(&b);
+			if (isnan(v))
+				buf_char(&b, '?');
+			else
+				fmt_duration(&b, (uint64_t)(v * 1e9));
+			table_cell(&t, buf_view(&b));
+		}
+		buf_reset(&b);
+		fmt_ending(&b, r->ending, r->code);
+		table_cell(&t, buf_view(&b));
+		for (size_t k = 0; k < columns; k++) {
+			buf_reset(&b);
+			show_value(show_find(x, i, part[k], heads[5 + k]), &b);
+			table_cell(&t, buf_view(&b));
+		}
+	}
+	table_print(&t, &c->out, 0);
+	fflush(stdout);
+	if (more)
+		say("%zu more things vary from run to run: --json has them", more);
+	for (int p = 0; p < SHOW_PARTS; p++)
+		free(names[p]);
+	buf_release(&b);
+	return STATUS_OK;
+}
+
+/* ---- JSON ---- */
+
+static json_t *real_or_null(double v)
+{
+	return isnan(v) ? json_null() : json_real(v);
+}
+
+static json_t *element_json(const struct element *e)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < e->n; i++)
+		js_add(a, js_string(str_of(e->value[i])));
+	if (e->n || !e->unknown)
+		return a;
+	json_decref(a);
+	return json_null();
+}
+
+static int as_json(const struct show *x)
+{
+	static const char *const keys[] = {"inputs", "programs", "parameters", "results"};
+	json_t *o = json_object(), *runs = json_array(), *rows = json_object();
+	struct bench_row r;
+	js_num(o, "format", 1);
+	for (size_t i = 0; i < x->n; i++) {
+		const struct show_run *run = &x->v[i];
+		json_t *one = json_object();
+		js_text(one, "id", run->ulid);
+		js_text(one, "command", run->command);
+		js_text(one, "host", run->host);
+		js_time(one, "start", run->start);
+		js_put(one, "wall_time", real_or_null(run->wall));
+		js_put(one, "cpu_time", real_or_null(run->cpu));
+		js_ending(one, "exit", run->ending, run->code);
+		for (int p = 0; p < SHOW_PARTS; p++) {
+			const struct elements *set = set_of(x, i, (enum show_part)p);
+			json_t *part = json_object();
+			for (size_t k = 0; k < set->n; k++)
+				if (belongs((enum show_part)p, set->v[k].name))
+					js_put(part, set->v[k].name, element_json(&set->v[k]));
+			js_put(one, keys[p], part);
+		}
+		js_add(runs, one);
+	}
+	js_put(o, "runs", runs);
+	time_row(x, false, &r);
+	js_put(o, "wall_time", bench_row_json(&r));
+	time_row(x, true, &r);
+	js_put(o, "cpu_time", bench_row_json(&r));
+	size_t n;
+	const char **names = show_names(x, SHOW_RESULTS, &n);
+	for (size_t i = 0; names && i < n; i++) {
+		struct elements values = {0};
+		result_row(x, names[i], &values, &r);
+		js_put(rows, names[i], bench_row_json(&r));
+		elements_release(&values);
+	}
+	free(names);
+	js_put(o, "results", rows);
+	json_t *varied = json_array();
+	for (int p = 0; p < SHOW_PARTS; p++) {
+		names = show_names(x, (enum show_part)p, &n);
+		for (size_t i = 0; names && i < n; i++) {
+			if (show_same(x, (enum show_part)p, names[i]))
+				continue;
+			json_t *one = json_object();
+			js_text(one, "of", show_part_word((enum show_part)p));
+			js_text(one, "name", names[i]);
+			js_add(varied, one);
+		}
+		free(names);
+	}
+	js_put(o, "varied", varied);
+	js_num(o, "failed", failed(x));
+	return js_print(o, false);
+}
+
+/* ---- all ---- */
+
+int bench_show(struct cmd *c, const struct opts_bench *o)
+{
+	struct err err = {0};
+	struct show x = {0};
+	struct ids runs = {0};
+	char *index = NULL;
+	if (o->runs || o->warmup || o->file || o->label.n || o->no_digest || o->keep_inputs || o->output)
+		return say_usage(c, "show takes --by-run, --dot, --json and --no-index only");
+	if (o->json && o->dot)
+		return say_usage(c, "--json or --dot, not both");
+	int status = cmd_store(c, o->no_index);
+	if (status != STATUS_OK)
+		return status;
+	int r = find_runs(c, &x, &runs, &err);
+	if (r <= 0) {
+		status = r == -EINVAL ? say_err(&err, STATUS_USAGE) : say_err(&err, cmd_target_status(r));
+		goto out;
+	}
+	if (store_places(cmd_home(c), &err, NULL, &index) == 0 && strrchr(index, '/'))
+		*strrchr(index, '/') = '\0';
+	struct witness_options so = {.system_extra = config_get(&c->config, CONFIG_system),
+	                             .cache = index ? digest_cache_open(index) : NULL};
+	err = (struct err){0};
+	x.v = calloc(runs.n + 1, sizeof(*x.v));
+	r = x.v ? 0 : err_set(&err, ENOMEM, "cannot read the runs");
+	for (size_t i = 0; r == 0 && i < runs.n; i++)
+		r = add_run(c->store, runs.v[i], &so, &x, &err);
+	digest_cache_close(so.cache);
+	if (x.files && r == 0) /* versions of a file that grew are in no order of their writers */
+		qsort(x.v, x.n, sizeof(*x.v), start_cmp);
+	for (size_t i = 0; i < x.n; i++)
+		x.counted += ended_well(&x.v[i]);
+	x.all = !x.counted;
+	x.counted = x.all ? x.n : x.counted;
+	if (r < 0 || !x.n)
+		status = say_err(&err, STATUS_SELF);
+	else if (o->dot)
+		bench_dot(&x, o->by_run);
+	else
+		status = o->json ? as_json(&x) : o->by_run ? by_run(c, &x) : together(&x);
+out:
+	show_release(&x);
+	free(runs.v);
+	free(index);
+	return status;
+}

@@ -1,0 +1,345 @@
+/* stemma bench: repeat a benchmark, keep its results, and say how sure they are. */
+#include "base/ulid.h"
+#include "cmd/bench/bench_once.h"
+#include "cmd/bench/bench_row.h"
+#include "cmd/bench/bench_show.h"
+#include "cmd/options.h"
+#include "cmd/ui/fmt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_FILE "stemma-bench.toml"
+#define NOISE 0.05  /* of a processor: more than that taken by others is told */
+#define SPREAD 0.05 /* of the median: quartiles further apart are told */
+
+struct bench {
+	struct cmd *c;
+	const struct opts_bench *o;
+	struct run_trust t;
+	char id[ULID_LEN + 1];
+	char *home, *index;
+	char *no_home;
+	const char **labels;
+	uint64_t runs, warmup;
+	struct bench_once *once;
+	size_t n;
+	size_t counted;                  /* runs that the table is of */
+	bool all;                        /* though they failed: none ended well */
+	struct elements values, missing; /* of those */
+	int stopped;                     /* by this signal; 0: not */
+	int hopeless;                    /* the status that says that the command cannot be run; 0: it can */
+	bool progress;
+};
+
+static void show_progress(const struct bench *b, uint64_t done, const char *what)
+{
+	enum { WIDTH = 30 };
+	char bar[WIDTH + 1];
+	uint64_t full = b->runs ? done * WIDTH / b->runs : 0;
+	if (!b->progress)
+		return;
+	for (unsigned i = 0; i < WIDTH; i++)
+		bar[i] = i < full ? '#' : '.';
+	bar[WIDTH] = '\0';
+	fprintf(stderr, "\r%s [%s] %llu/%llu\033[K", what, bar, (unsigned long long)done, (unsigned long long)b->runs);
+	fflush(stderr);
+}
+
+static void end_progress(const struct bench *b)
+{
+	if (b->progress)
+		fprintf(stderr, "\r\033[K");
+}
+
+/* What a shell, and the recorder, answer where a command cannot be run: it will not be better next time. */
+static bool cannot_run(int status)
+{
+	return WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126);
+}
+
+static int repeat(struct bench *b)
+{
+	struct err err = {0};
+	int rc = 0;
+	bench_stop_begin();
+	for (uint64_t i = 0; rc == 0 && i < b->warmup && !bench_stopped() && !b->hopeless; i++) {
+		struct bench_once o;
+		show_progress(b, 0, "warm-up");
+		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, false, false, &err, &o);
+		b->hopeless = rc == 0 && cannot_run(o.status) ? WEXITSTATUS(o.status) : 0;
+		bench_once_release(&o);
+	}
+	for (uint64_t i = 0; rc == 0 && i < b->runs && !bench_stopped() && !b->hopeless; i++) {
+		struct bench_once *o = &b->once[b->n];
+		show_progress(b, i, "running");
+		rc = bench_once(&b->t, b->home, b->index, b->no_home, b->labels, true, b->o->output, &err, o);
+		if (rc < 0 || bench_stopped()) {
+			bench_once_release(o); /* what was cut off is no run of the benchmark */
+			break;
+		}
+		b->n++;
+		b->hopeless = cannot_run(o->status) ? WEXITSTATUS(o->status) : 0;
+	}
+	b->stopped = bench_stop_end();
+	end_progress(b);
+	if (b->stopped)
+		rc = 0;
+	return rc < 0 ? say_err(&err, STATUS_SELF) : 0;
+}
+
+/* The table is of the runs that ended well; where none did, of all. */
+static void count(struct bench *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		b->counted += b->once[i].status == 0;
+	b->all = !b->counted;
+	b->counted = b->all ? b->n : b->counted;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct bench_once *o = &b->once[i];
+		for (size_t k = 0; k < o->n_results && (b->all || o->status == 0); k++) {
+			for (size_t e = 0; e < o->results[k].values.n; e++) {
+				const struct element *x = &o->results[k].values.v[e];
+				for (size_t v = 0; v < x->n; v++)
+					elements_add(&b->values, str_of(x->name), str_of(x->value[v]));
+			}
+			for (size_t e = 0; e < o->results[k].missing.n; e++)
+				elements_add(&b->missing, str_of(o->results[k].missing.v[e].name),
+				             str_of(o->results[k].missing.v[e].value[0]));
+		}
+	}
+}
+
+/* ---- what came out ---- */
+
+static void time_row(const struct bench *b, bool cpu, struct bench_row *r)
+{
+	double *v = malloc((b->n + 1) * sizeof(*v));
+	size_t n = 0;
+	for (size_t i = 0; v && i < b->n; i++)
+		if (b->all || b->once[i].status == 0)
+			v[n++] = cpu ? b->once[i].cpu : b->once[i].wall;
+	bench_row_times(cpu ? "cpu time" : "wall time", v, n, r);
+	free(v);
+}
+
+static size_t failures(const struct bench *b)
+{
+	size_t failed = 0;
+	for (size_t i = 0; i < b->n; i++)
+		failed += b->once[i].status != 0;
+	return failed;
+}
+
+/* The worst of the runs. */
+static double noise(const struct bench *b, bool stolen, size_t *ret_runs)
+{
+	double worst = 0;
+	*ret_runs = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		double v = stolen ? b->once[i].stolen : b->once[i].others;
+		*ret_runs += v > NOISE;
+		worst = v > worst ? v : worst;
+	}
+	return worst;
+}
+
+static void warn(const struct bench *b, const struct bench_row *wall)
+{
+	size_t runs;
+	double worst = noise(b, false, &runs);
+	if (runs)
+		say("the machine was noisy: in %zu of %zu runs others took more than %.0f %% of a processor, %.0f %% at worst",
+		    runs, b->n, NOISE * 100, worst * 100);
+	worst = noise(b, true, &runs);
+	if (runs)
+		say("a hypervisor took processors away in %zu of %zu runs, %.0f %% at worst", runs, b->n, worst * 100);
+	if (wall->number && wall->n > 2 && wall->high - wall->low > SPREAD * wall->median)
+		say("the times spread: half of the runs differ by more than %.0f %% of the median",
+		    (wall->high - wall->low) / wall->median * 100);
+	for (size_t i = 0; i < b->missing.n; i++)
+		say("no value of '%s' in %zu of %zu runs: %s", b->missing.v[i].name, b->missing.v[i].n, b->counted,
+		    b->missing.v[i].value[0]);
+	size_t bad = failures(b);
+	if (bad)
+		say("%zu of %zu runs failed%s", bad, b->n, b->all ? "" : ", and are not in the table");
+}
+
+static void print_text(const struct bench *b)
+{
+	struct bench_row r, wall;
+	struct buf cmd = {0};
+	for (size_t i = 0; b->t.argv[i]; i++) {
+		if (i)
+			buf_char(&cmd, ' ');
+		fmt_arg(&cmd, str_of(b->t.argv[i]));
+	}
+	printf("bench:%s  %zu runs of %s\n", b->id + ULID_LEN - 8, b->n, buf_cstr(&cmd));
+	bench_row_head();
+	time_row(b, false, &wall);
+	bench_row_print(&wall);
+	time_row(b, true, &r);
+	bench_row_print(&r);
+	for (size_t i = 0; i < b->values.n; i++) {
+		bench_row_values(&b->values.v[i], b->counted, &r);
+		bench_row_print(&r);
+	}
+	buf_release(&cmd);
+	fflush(stdout);
+	warn(b, &wall);
+}
+
+static int print_json(const struct bench *b)
+{
+	json_t *o = json_object(), *runs = json_array(), *results = json_object(), *missing = json_object();
+	struct bench_row r, wall;
+	js_num(o, "format", 1);
+	js_text(o, "bench", b->id);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct bench_once *x = &b->once[i];
+		json_t *run = json_object();
+		js_put(run, "id", *x->run ? json_string(x->run) : json_null());
+		js_put(run, "wall_time", json_real(x->wall));
+		js_put(run, "cpu_time", json_real(x->cpu));
+		js_put(run, "others", x->others < 0 ? json_null() : json_real(x->others));
+		js_put(run, "stolen", x->stolen < 0 ? json_null() : json_real(x->stolen));
+		js_ending(run, "exit", WIFSIGNALED(x->status) ? TERM_ending_signaled : TERM_ending_exited,
+		          (uint64_t)(WIFSIGNALED(x->status) ? WTERMSIG(x->status) : WEXITSTATUS(x->status)));
+		js_add(runs, run);
+	}
+	js_put(o, "runs", runs);
+	time_row(b, false, &wall);
+	js_put(o, "wall_time", bench_row_json(&wall));
+	time_row(b, true, &r);
+	js_put(o, "cpu_time", bench_row_json(&r));
+	for (size_t i = 0; i < b->values.n; i++) {
+		bench_row_values(&b->values.v[i], b->counted, &r);
+		js_put(results, b->values.v[i].name, bench_row_json(&r));
+	}
+	js_put(o, "results", results);
+	for (size_t i = 0; i < b->missing.n; i++)
+		js_text(missing, b->missing.v[i].name, b->missing.v[i].value[0]);
+	js_put(o, "missing", missing);
+	size_t noisy, stolen;
+	noise(b, false, &noisy);
+	noise(b, true, &stolen);
+	js_num(o, "noisy", noisy);
+	js_num(o, "stolen", stolen);
+	js_num(o, "failed", failures(b));
+	js_bool(o, "interrupted", b->stopped);
+	return js_print(o, false);
+}
+
+/* ---- all ---- */
+
+static int load_file(struct bench *b)
+{
+	struct err err = {0};
+	const char *path = b->o->file ? b->o->file : access(DEFAULT_FILE, F_OK) == 0 ? DEFAULT_FILE : NULL;
+	int rc = path ? benchfile_load(path, &err, &b->t.file) : 0;
+	if (rc < 0)
+		return say_err(&err, STATUS_USAGE);
+	if (b->t.file.n_results)
+		return 0;
+	/* Nothing is declared: what it prints is guessed at. */
+	b->t.file.result = calloc(1, sizeof(*b->t.file.result));
+	if (b->t.file.result && (b->t.file.result->from = strdup("stdout")))
+		b->t.file.n_results = 1;
+	return 0;
+}
+
+static int prepare(struct bench *b, char **label)
+{
+	const struct opts_bench *o = b->o;
+	struct err err = {0};
+	if (b->c->n_operands > 1)
+		b->t.argv = b->c->operands + 1;
+	else
+		b->t.argv = b->t.file.command;
+	if (!b->t.argv || !*b->t.argv)
+		return say_usage(b->c, "no command to run");
+	for (size_t i = 0; i < o->label.n; i++)
+		if (!strchr(o->label.v[i], '='))
+			return say_usage(b->c, "label '%s' is not KEY=VALUE", o->label.v[i]);
+	b->runs = o->runs ? o->runs : b->t.file.runs ? b->t.file.runs : 10;
+	b->warmup = o->warmup ? o->warmup : b->t.file.warmup;
+	if (b->runs > 100000)
+		return say_usage(b->c, "more than 100000 runs");
+	b->once = calloc(b->runs, sizeof(*b->once));
+	b->labels = calloc(o->label.n + 3, sizeof(*b->labels));
+	if (!b->once || !b->labels || ulid_new(b->id) < 0 || asprintf(&label[0], "bench=%s", b->id) < 0)
+		return say_err(&err, STATUS_SELF);
+	size_t n = 0;
+	b->labels[n++] = label[0];
+	if (b->t.file.name && asprintf(&label[1], "benchmark=%s", b->t.file.name) > 0)
+		b->labels[n++] = label[1];
+	for (size_t i = 0; i < o->label.n; i++)
+		b->labels[n++] = o->label.v[i];
+	if (store_places(cmd_home(b->c), &err, &b->home, &b->index) < 0)
+		b->no_home = strdup(err.text);
+	return 0;
+}
+
+/* Prints what there is, and answers for it. */
+static int finish(struct bench *b)
+{
+	int rc = STATUS_OK;
+	count(b);
+	if (b->o->json)
+		rc = print_json(b);
+	else if (b->n)
+		print_text(b);
+	if (b->hopeless)
+		say("status %d is that of a command that cannot be run: it was not tried again", b->hopeless);
+	if (b->stopped) {
+		struct buf name = {0};
+		fmt_ending(&name, TERM_ending_signaled, (uint64_t)b->stopped);
+		say("stopped by %s: %zu of %llu runs were made", buf_cstr(&name), b->n, (unsigned long long)b->runs);
+		buf_release(&name);
+		return 128 + b->stopped;
+	}
+	return rc == STATUS_OK && (failures(b) || b->hopeless) ? STATUS_NOTHING : rc;
+}
+
+int cmd_bench(struct cmd *c, const struct opts_bench *o)
+{
+	struct bench b = {.c = c,
+	                  .o = o,
+	                  .t = {.machine = true,
+	                        .digest = !o->no_digest,
+	                        .keep = o->keep_inputs,
+	                        .system_extra = config_get(&c->config, CONFIG_system)},
+	                  .progress = isatty(STDERR_FILENO) && !o->json};
+	char *label[2] = {NULL, NULL};
+	const char *what = c->n_operands ? c->operands[0] : "";
+	if (!strcmp(what, "show"))
+		return bench_show(c, o);
+	if (strcmp(what, "run") != 0)
+		return say_usage(c, "what is to be done: run or show");
+	if (o->by_run || o->dot || o->no_index)
+		return say_usage(c, "--by-run, --dot and --no-index go with show");
+	int rc = load_file(&b);
+	if (rc == 0)
+		rc = prepare(&b, label);
+	if (rc == 0)
+		rc = repeat(&b);
+	if (rc == 0)
+		rc = finish(&b);
+	for (size_t i = 0; i < b.n; i++)
+		bench_once_release(&b.once[i]);
+	elements_release(&b.values);
+	elements_release(&b.missing);
+	benchfile_release(&b.t.file);
+	free(b.once);
+	free(b.labels);
+	free(label[0]);
+	free(label[1]);
+	free(b.home);
+	free(b.index);
+	free(b.no_home);
+	return rc;
+}

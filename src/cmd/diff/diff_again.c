@@ -1,0 +1,636 @@
+#include "cmd/diff/diff_again.h"
+
+#include "base/io.h"
+#include "cmd/ui/fmt.h"
+#include "cmd/ui/js.h"
+#include "sandbox/jail.h"
+#include "trust/again.h"
+#include "trust/confine.h"
+#include "trust/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct job {
+	struct cmd *c;
+	const struct opts_diff *o;
+	struct trace_set *set;
+	struct traced_again *ret;
+	struct again plan;
+	bool needs[2]; /* the side has no traces */
+};
+
+/* What a child that could not begin says, through a pipe that exec closes. */
+struct failure {
+	int status;
+	char text[512], hint[256];
+};
+
+/* ---- signals: the folder goes, and then so do we ---- */
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_ENDING = sizeof(ending) / sizeof(ending[0]) };
+static struct sigaction was[N_ENDING];
+static volatile sig_atomic_t stopped;
+static volatile pid_t running;
+
+static void stop(int sig)
+{
+	int e = errno;
+	stopped = sig;
+	if (running > 0 && sig != SIGINT) /* that one goes to all of the terminal's */
+		kill(running, sig);
+	errno = e;
+}
+
+static void listen_begin(void)
+{
+	struct sigaction act = {.sa_handler = stop};
+	stopped = 0;
+	for (int i = 0; i < N_ENDING; i++) {
+		sigaction(ending[i], NULL, &was[i]);
+		if (was[i].sa_handler != SIG_IGN)
+			sigaction(ending[i], &act, NULL);
+	}
+}
+
+static void listen_end(void)
+{
+	for (int i = 0; i < N_ENDING; i++)
+		sigaction(ending[i], &was[i], NULL);
+}
+
+/* ---- the folder ---- */
+
+static int folder(struct job *j)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[PATH_MAX];
+	static const char *const inner[] = {"kept", "A", "A/work", "A/trace", "B", "B/work", "B/trace", "tmp"};
+	char *real = realpath(tmp && *tmp == '/' ? tmp : "/tmp", NULL);
+	int n = real ? snprintf(path, sizeof(path), "%s/stemma-again.XXXXXX", real) : -1;
+	free(real);
+	if (n < 0 || n >= (int)sizeof(path) - 300 || !mkdtemp(path) || !(j->ret->folder = strdup(path))) {
+		say("cannot make a folder to run in: %s", strerror(n < 0                          ? errno
+		                                                   : n >= (int)sizeof(path) - 300 ? ENAMETOOLONG
+		                                                                                  : errno));
+		return STATUS_SELF;
+	}
+	for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", j->ret->folder, inner[i]);
+		if (mkdir(path, 0700) < 0) {
+			say("cannot make '%s': %s", path, strerror(errno));
+			return STATUS_SELF;
+		}
+	}
+	return STATUS_OK;
+}
+
+static char *in_folder(const struct job *j, int side, const char *name)
+{
+	struct buf b = {0};
+	buf_printf(&b, "%s/%c/%s", j->ret->folder, "AB"[side], name);
+	char *p = b.failed ? NULL : strdup(buf_cstr(&b));
+	buf_release(&b);
+	return p;
+}
+
+/* ---- what is said ---- */
+
+static int keep(char ***v, size_t *n, struct buf *b)
+{
+	char **more = realloc(*v, (*n + 1) * sizeof(**v));
+	char *one = b->failed ? NULL : strdup(buf_cstr(b));
+	if (more)
+		*v = more;
+	if (more && one)
+		more[(*n)++] = one;
+	else
+		free(one);
+	buf_release(b);
+	return more && one ? 0 : -ENOMEM;
+}
+
+static void put_command(FILE *f, const struct screen *out, const char *head, const char *text)
+{
+	struct buf b = {0}, name = {0};
+	fmt_name(&name, str_of(text));
+	buf_printf(&b, "%-26s %s", head, buf_cstr(&name));
+	if (out->tty)
+		fmt_fit(&b, 0, (size_t)out->width, out->utf8);
+	fprintf(f, "%s\n", buf_cstr(&b));
+	buf_release(&b);
+	buf_release(&name);
+}
+
+/* What would be run, and what is not to be had for it. */
+static void list(const struct job *j, FILE *f)
+{
+	char head[64];
+	for (int k = 0; k < 2; k++) {
+		const struct again_side *s = &j->plan.side[k];
+		if (!j->needs[k])
+			continue;
+		for (size_t i = 0; i < s->n; i++) {
+			bool traced = s->whole || s->v[i].pair != AGAIN_NONE;
+			snprintf(head, sizeof(head), "%c  %s", "AB"[k],
+			         s -> whole    ? "the whole command"
+			              : traced ? "run and traced"
+			                       : "run for what it makes");
+			put_command(f, &j->c->out, head, s->v[i].shown);
+		}
+		if (s->whole && s->n) {
+			snprintf(head, sizeof(head), "%c  because", "AB"[k]);
+			put_command(f, &j->c->out, head, s->whole);
+			for (size_t i = 0; j->plan.programs[i]; i++)
+				put_command(f, &j->c->out, i ? "" : "   traced", j->plan.programs[i]);
+		}
+	}
+}
+
+/* Files that are not to be had, each once. Are there any? */
+static bool say_missing(const struct job *j)
+{
+	bool any = false;
+	for (int k = 0; k < 2; k++) {
+		const struct again_side *s = &j->plan.side[k];
+		if (!j->needs[k])
+			continue;
+		if (s->refused) {
+			say("%c cannot be run again: %s", "AB"[k], s -> refused);
+			any = true;
+		}
+		for (size_t i = 0; i < s->n_files; i++) {
+			bool used = false;
+			for (size_t t = 0; t < s->n; t++)
+				for (size_t q = 0; q < s->v[t].n_files; q++)
+					used |= s->v[t].files[q] == i;
+			const struct rerun_file *x = &s->files[i].f;
+			if (!used || !rerun_lacks(x))
+				continue;
+			struct buf b = {0};
+			fmt_name(&b, str_of(x->name));
+			const char *slash = strrchr(x->path, '/');
+			bool program = !strcmp(slash ? slash + 1 : x->path, s->files[i].reader);
+			say("%c cannot be run again: %s, %s%s%s, %s", "AB"[k], buf_cstr(&b), program ? "the program" : "which ",
+			    program ? "" : s->files[i].reader, program ? "" : " read",
+			    x->state == RERUN_GONE      ? "is gone, and no copy was kept"
+			    : x->state == RERUN_DIFFERS ? "is not what it was, and no copy was kept"
+			                                : "may not be what it was, and no copy was kept");
+			buf_release(&b);
+			any = true;
+		}
+	}
+	return any;
+}
+
+static int list_json(const struct job *j)
+{
+	static const char *const names[] = {"a", "b"};
+	json_t *o = json_object(), *again = json_object(), *programs = json_array();
+	js_num(o, "format", 1);
+	for (size_t i = 0; j->plan.programs && j->plan.programs[i]; i++)
+		js_add(programs, js_string(str_of(j->plan.programs[i])));
+	js_put(again, "programs", programs);
+	for (int k = 0; k < 2; k++) {
+		const struct again_side *s = &j->plan.side[k];
+		json_t *side = json_object(), *steps = json_array(), *missing = json_array();
+		js_text(side, "run", s->ulid);
+		js_bool(side, "needed", j->needs[k]);
+		js_put(side, "whole", s->whole ? js_string(str_of(s->whole)) : json_null());
+		js_put(side, "refused", s->refused ? js_string(str_of(s->refused)) : json_null());
+		for (size_t i = 0; i < s->n; i++) {
+			json_t *step = json_object();
+			js_str(step, "command", str_of(s->v[i].shown));
+			js_bool(step, "traced", s->whole || s->v[i].pair != AGAIN_NONE);
+			js_add(steps, step);
+			for (size_t q = 0; q < s->v[i].n_files; q++) {
+				const struct rerun_file *x = &s->files[s->v[i].files[q]].f;
+				if (!rerun_lacks(x))
+					continue;
+				json_t *m = json_object();
+				js_str(m, "name", str_of(x->name));
+				js_text(m, "state", rerun_word(x->state));
+				js_add(missing, m);
+			}
+		}
+		js_put(side, "steps", steps);
+		js_put(side, "missing", missing);
+		js_put(again, names[k], side);
+	}
+	js_put(o, "rerun", again);
+	return js_print(o, false);
+}
+
+/* ---- running ---- */
+
+static int place_files(const struct job *j, int side, const struct again_step *t)
+{
+	const struct again_side *s = &j->plan.side[side];
+	int status = STATUS_OK;
+	for (size_t i = 0; status == STATUS_OK && i < t->n_files; i++) {
+		const struct again_file *x = &s->files[t->files[i]];
+		char *to = NULL, *work = x->f.below ? in_folder(j, side, "work") : NULL;
+		if (!x->f.below || !rerun_is_path(str_of(x->f.name), true))
+			continue;
+		if (!work || asprintf(&to, "%s/%s", work, x->f.name) < 0)
+			to = NULL;
+		char *slash = to ? strrchr(to, '/') : NULL;
+		int rc = to ? 0 : -ENOMEM;
+		if (slash) {
+			*slash = '\0';
+			rc = io_mkdirs(to, 0755);
+			*slash = '/';
+		}
+		int fd = rc == 0 ? open(x->fetched ? x->fetched : x->f.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+		if (rc == 0 && fd < 0)
+			rc = -errno;
+		if (rc == 0 && unlink(to) < 0 && errno != ENOENT)
+			rc = -errno;
+		if (rc == 0)
+			rc = kept_copy(fd, to, x->f.mode);
+		if (fd >= 0)
+			close(fd);
+		if (rc < 0) {
+			say("cannot bring '%s' into '%s': %s", x->f.name, work ? work : "", strerror(-rc));
+			status = STATUS_SELF;
+		}
+		free(to);
+		free(work);
+	}
+	return status;
+}
+
+static void environment(const struct job *j, const struct again_side *s, const struct again_step *t, const char *trace)
+{
+	struct buf b = {0};
+	static const char *const ours[] = {"STEMMA_TRACE", "STEMMA_TRACE_MODE", "STEMMA_TRACE_PROGRAMS"};
+	extern char **environ;
+	char **env = rerun_environment(t->env, true, NULL);
+	if (env)
+		environ = env; /* of a process that will exec */
+	setenv("PWD", t->cwd, 1);
+	buf_printf(&b, "%s/tmp", j->ret->folder);
+	setenv("TMPDIR", buf_cstr(&b), 1);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		unsetenv(ours[i]);
+	if (s->whole || t->pair != AGAIN_NONE) {
+		setenv(ours[0], trace, 1);
+		setenv(ours[1], "lazy", 1);
+		buf_reset(&b);
+		for (size_t i = 0; j->plan.programs[i]; i++)
+			buf_printf(&b, "%s%s", i ? ":" : "", j->plan.programs[i]);
+		setenv(ours[2], buf_cstr(&b), 1);
+	}
+	buf_release(&b);
+}
+
+/* Is it the run's own command, which its mark covers? */
+static bool is_the_command(const struct job *j, const struct again_side *s, const struct again_step *t)
+{
+	struct run_info info;
+	struct str word;
+	size_t i = 0;
+	if (!s->whole || store_run(j->c->store, s->run, &info) != 1)
+		return false;
+	for (size_t pos = 0; strlist_next(&info.argv, &pos, &word); i++)
+		if (!t->argv[i] || !str_is(word, t->argv[i]))
+			return false;
+	return !t->argv[i];
+}
+
+/* Beside the mounts: what can be opened for reading, and no sockets, signals or terminals of others. Single programs
+ * are strictly confined, for nothing proves that each of them is as it was recorded; the run's command has its mark. */
+static int enter_jail(const struct job *j, const struct again_side *s, const struct again_step *t, struct err *err)
+{
+	struct jail jail;
+	int rc = jail_make(&jail, !is_the_command(j, s, t), err);
+	for (size_t i = 0; rc == 0 && i < s->n_reads; i++)
+		jail_may_find(&jail, s->reads[i]);
+	if (rc == 0)
+		rc = jail_may_write(&jail, j->ret->folder);
+	if (rc == 0) /* what stands there now is a folder of ours */
+		rc = jail_may_write(&jail, s->cwd);
+	jail.apart = true;
+	return rc == 0 ? jail_enter(&jail, err) : err_set(err, -rc, "cannot confine the command");
+}
+
+static _Noreturn void child(const struct job *j, int side, const struct again_step *t, const char *trace, int to)
+{
+	const struct again_side *s = &j->plan.side[side];
+	struct failure f = {.status = STATUS_SELF};
+	struct err err = {0};
+	char *work = in_folder(j, side, "work");
+	listen_end();
+	int rc = work ? confine_enter(s->cwd, j->ret->folder, work, &err) : -ENOMEM;
+	if (rc == 0 && chdir(t->cwd) < 0)
+		rc = err_set(&err, errno, "cannot go to '%s'", t->cwd);
+	if (rc == 0)
+		rc = enter_jail(j, s, t, &err);
+	int in = rc == 0 ? open(t->standard_input ? t->standard_input : "/dev/null", O_RDONLY | O_NOCTTY | O_NONBLOCK) : -1;
+	int out = rc == 0 ? open("/dev/null", O_WRONLY) : -1;
+	if (rc == 0 && (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0))
+		rc = err_set(&err, errno, "cannot open what it reads and writes");
+	if (rc == 0) {
+		if (in > 2)
+			close(in);
+		if (out > 2)
+			close(out);
+		environment(j, s, t, trace);
+		execv(strchr(t->argv[0], '/') ? t->argv[0] : t->program, t->argv);
+		err_set(&err, errno, "cannot run '%s'", t->argv[0]);
+	}
+	snprintf(f.text, sizeof(f.text), "%s", err.text);
+	snprintf(f.hint, sizeof(f.hint), "%s", err.hint);
+	io_write(to, &f, sizeof(f), NULL);
+	_exit(127);
+}
+
+static const char *ending_word(uint64_t ended)
+{
+	return ended == TERM_ending_signaled ? "signal" : "status";
+}
+
+/* Did it do again what it had done? */
+static int look_back(struct job *j, int side, const struct again_step *t, int status)
+{
+	const struct again_side *s = &j->plan.side[side];
+	uint64_t ended = WIFSIGNALED(status) ? TERM_ending_signaled : TERM_ending_exited;
+	uint64_t code = WIFSIGNALED(status) ? (uint64_t)WTERMSIG(status) : (uint64_t)WEXITSTATUS(status);
+	size_t n = strlen(s->cwd);
+	int r = 0;
+	if (t->ending && (t->ending != ended || t->code != code)) {
+		struct buf b = {0};
+		buf_printf(&b, "%c: ", "AB"[side]);
+		fmt_name(&b, str_of(t->shown));
+		buf_printf(&b, " ended with %s %llu in the run, with %s %llu when it was run again", ending_word(t->ending),
+		           (unsigned long long)t->code, ending_word(ended), (unsigned long long)code);
+		r = keep(&j->ret->note, &j->ret->n_notes, &b);
+	}
+	for (size_t i = 0; r == 0 && i < t->n_made; i++) {
+		const struct again_made *m = &t->made[i];
+		struct stat st;
+		struct digest d;
+		char text[DIGEST_TEXT];
+		char *work = in_folder(j, side, "work"), *path = NULL;
+		if (strncmp(m->path, s->cwd, n) != 0 || m->path[n] != '/' || !m->has_size || !work ||
+		    asprintf(&path, "%s%s", work, m->path + n) < 0) {
+			free(work);
+			continue;
+		}
+		bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode), same = there && (uint64_t)st.st_size == m->size;
+		if (same && *m->digest && digest_file(NULL, AT_FDCWD, path, &d, NULL) == 0) {
+			digest_text(&d, text);
+			same = !strcmp(text, m->digest);
+		}
+		/* What the run itself removed or gave another name later is not looked for. */
+		if (there && !same) {
+			struct buf b = {0};
+			buf_printf(&b, "%c: ", "AB"[side]);
+			fmt_name(&b, str_of(m->path + n + 1));
+			buf_printf(&b, " is another one when it is made again");
+			r = keep(&j->ret->note, &j->ret->n_notes, &b);
+		}
+		free(path);
+		free(work);
+	}
+	return r;
+}
+
+static int run_step(struct job *j, int side, size_t at)
+{
+	const struct again_side *s = &j->plan.side[side];
+	const struct again_step *t = &s->v[at];
+	struct failure f = {0};
+	struct buf b = {0};
+	char name[40];
+	int status = place_files(j, side, t), told[2];
+	if (status != STATUS_OK)
+		return status;
+	snprintf(name, sizeof(name), "trace/%zu", s->whole || t->pair == AGAIN_NONE ? 0 : t->pair);
+	char *trace = in_folder(j, side, name), *work = in_folder(j, side, "work"), *cwd = NULL;
+	size_t n = strlen(s->cwd);
+	if (!trace || !work || (mkdir(trace, 0700) < 0 && errno != EEXIST) || pipe2(told, O_CLOEXEC) < 0) {
+		free(trace);
+		free(work);
+		say("cannot run '%s' again: %s", t->shown, strerror(errno));
+		return STATUS_SELF;
+	}
+	/* A folder of the run that nothing stands in. */
+	if (!strncmp(t->cwd, s->cwd, n) && t->cwd[n] == '/' && asprintf(&cwd, "%s%s", work, t->cwd + n) > 0)
+		io_mkdirs(cwd, 0755);
+	buf_printf(&b, "%c ", "AB"[side]);
+	fmt_name(&b, str_of(t->shown));
+	keep(&j->ret->shown, &j->ret->n_shown, &b);
+	fflush(NULL);
+	pid_t pid = stopped ? -1 : fork();
+	if (pid == 0)
+		child(j, side, t, trace, told[1]);
+	running = pid;
+	close(told[1]);
+	ssize_t got = pid > 0 ? read(told[0], &f, sizeof(f)) : -1;
+	while (got < 0 && errno == EINTR && pid > 0)
+		got = read(told[0], &f, sizeof(f));
+	close(told[0]);
+	int ended = 0;
+	while (pid > 0 && waitpid(pid, &ended, 0) < 0 && errno == EINTR)
+		;
+	running = 0;
+	if (stopped || pid < 0) {
+		status = STATUS_SELF;
+	} else if (got == (ssize_t)sizeof(f)) {
+		struct err err = {0};
+		snprintf(err.text, sizeof(err.text), "%s", f.text);
+		snprintf(err.hint, sizeof(err.hint), "%s", f.hint);
+		status = say_err(&err, STATUS_SELF);
+	} else if (look_back(j, side, t, ended) < 0) {
+		status = STATUS_SELF;
+	}
+	free(cwd);
+	free(trace);
+	free(work);
+	return status;
+}
+
+/* ---- the sets of traces ---- */
+
+static int take_in(struct job *j, int side)
+{
+	struct trace_set *set = &j->set[side];
+	const struct again_side *s = &j->plan.side[side];
+	struct err err = {0};
+	int r = 0;
+	if (!j->needs[side]) {
+		/* Of a run that was traced, those that the other side has something to compare with. */
+		for (size_t i = 0; i < set->n; i++) {
+			struct trace_file *f = &set->v[i];
+			bool wanted = false;
+			for (size_t k = 0; !s->whole && k < s->n; k++)
+				if (s->v[k].pair != AGAIN_NONE && s->v[k].pid == f->info.pid) {
+					wanted = true;
+					f->group = s->v[k].pair;
+				}
+			const char *slash = strrchr(f->info.exe, '/');
+			for (size_t k = 0; s->whole && j->plan.programs[k]; k++)
+				wanted |= !strcmp(j->plan.programs[k], slash ? slash + 1 : f->info.exe);
+			if (!wanted) {
+				free(f->path);
+				memmove(f, f + 1, (set->n - i - 1) * sizeof(*f));
+				set->n--;
+				i--;
+			}
+		}
+		r = trace_set_settle(set, &err);
+		return r < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+	}
+	set->home = store_home(j->c->store);
+	for (size_t i = 0; r == 0 && i < s->n; i++) {
+		bool traced = s->whole || s->v[i].pair != AGAIN_NONE;
+		char name[40];
+		set->group = s->whole ? 0 : s->v[i].pair;
+		snprintf(name, sizeof(name), "trace/%zu", set->group);
+		char *path = traced ? in_folder(j, side, name) : NULL;
+		if (path)
+			r = trace_set_add_folder(set, path, &err);
+		free(path);
+	}
+	if (r == 0)
+		r = trace_set_settle(set, &err);
+	return r < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+}
+
+/* ---- the whole ---- */
+
+static int nothing(const struct job *j)
+{
+	struct buf b = {0};
+	if (!j->plan.untraced && j->plan.unpaired) {
+		say("the programs that differ ran on one side only: there is nothing to compare");
+		return STATUS_USAGE;
+	}
+	if (!j->plan.untraced) {
+		puts("no program of the two runs ran with anything different or ended in another way: there is nothing to run "
+		     "again");
+		return STATUS_OK;
+	}
+	fmt_name(&b, str_of(j->plan.first_untraced ? j->plan.first_untraced : "-"));
+	if (j->plan.untraced_gone) {
+		say("%s, which ran differently, is not there any more%s", buf_cstr(&b),
+		    j->plan.untraced > 1 ? "; others cannot be traced" : "");
+		say_hint("put it back as it was (stemma show tells how it was built), and diff --trace --rerun goes on");
+	} else {
+		say("no program that ran differently can be traced: %s%s", buf_cstr(&b),
+		    j->plan.untraced > 1 ? " and others" : "");
+		say_hint("stemma cc --trace links programs that can be traced");
+	}
+	buf_release(&b);
+	return STATUS_USAGE;
+}
+
+static bool agreed(const struct job *j)
+{
+	char answer[16];
+	if (j->o->rerun)
+		return true;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+		say_hint("--rerun runs these again, where they can change nothing; stemma run --trace collects traces at once");
+		return false;
+	}
+	fputs("run them again, in a folder of their own? [y/N] ", stderr);
+	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+static int go(struct job *j)
+{
+	struct err err = {0};
+	struct diff d;
+	const store_id ids[2] = {j->set[0].run, j->set[1].run};
+	struct diff_options options = {.system_extra = config_get(&j->c->config, CONFIG_system),
+	                               .skew = config_duration(&j->c->config, CONFIG_skew)};
+	struct witness_options w = {.system_extra = options.system_extra};
+	struct buf kept = {0};
+	int status = folder(j);
+	if (status != STATUS_OK)
+		return status;
+	if (diff_make(j->c->store, DIFF_RUN, ids, &options, &err, &d) < 0)
+		return say_err(&err, STATUS_SELF);
+	buf_printf(&kept, "%s/kept", j->ret->folder);
+	int r = again_plan(j->c->store, &d, &w, store_home(j->c->store), buf_cstr(&kept), false, &err, &j->plan);
+	buf_release(&kept);
+	diff_release(&d);
+	if (r < 0)
+		return say_err(&err, STATUS_SELF);
+	if (!j->plan.pairs)
+		return nothing(j);
+	if (j->o->no_rerun && j->o->json)
+		return list_json(j) ? STATUS_SELF : STATUS_OK;
+	bool lacks = say_missing(j);
+	if (lacks) {
+		say_hint(
+		    "put back what is missing as it was, or run the command twice more, as it was and as it is, with stemma "
+		    "run --trace; stemma run --keep-inputs keeps copies of what a run reads");
+		if (!j->o->no_rerun)
+			return STATUS_USAGE;
+	}
+	list(j, j->o->no_rerun ? stdout : stderr);
+	if (j->o->no_rerun)
+		return lacks ? STATUS_USAGE : STATUS_OK;
+	for (int k = 0; k < 2; k++)
+		if (j->needs[k] && rerun_is_own(j->c->store, j->set[k].run, store_home(j->c->store)) != 1) {
+			say("%c is not run again: you did not make the record on this machine, and whoever wrote it chose the "
+			    "commands",
+			    "AB"[k]);
+			say_hint("stemma rerun --trust runs such a run, confined");
+			return STATUS_USAGE;
+		}
+	if (!agreed(j))
+		return STATUS_USAGE;
+	for (int k = 0; status == STATUS_OK && k < 2; k++)
+		for (size_t i = 0; j->needs[k] && status == STATUS_OK && i < j->plan.side[k].n; i++)
+			status = run_step(j, k, i);
+	for (int k = 0; status == STATUS_OK && k < 2; k++)
+		status = take_in(j, k);
+	for (int k = 0; status == STATUS_OK && k < 2; k++)
+		if (!j->set[k].n) {
+			say("the programs left no trace when they were run again for %c", "AB"[k]);
+			for (size_t i = 0; i < j->ret->n_notes; i++)
+				say("%s", j->ret->note[i]);
+			status = STATUS_USAGE;
+		}
+	return status;
+}
+
+int diff_again(struct cmd *c, const struct opts_diff *o, struct trace_set set[2], struct traced_again *ret)
+{
+	struct job j = {.c = c, .o = o, .set = set, .ret = ret, .needs = {!set[0].n, !set[1].n}};
+	listen_begin();
+	int status = go(&j);
+	again_release(&j.plan);
+	listen_end();
+	if (stopped) {
+		traced_again_release(ret);
+		raise(stopped);
+	}
+	/* What was only listed leaves nothing to be compared. */
+	return status == STATUS_OK && (!set[0].n || !set[1].n) ? -1 : status;
+}
+
+void traced_again_release(struct traced_again *t)
+{
+	if (t->folder)
+		io_remove_all(t->folder);
+	free(t->folder);
+	for (size_t i = 0; i < t->n_notes; i++)
+		free(t->note[i]);
+	for (size_t i = 0; i < t->n_shown; i++)
+		free(t->shown[i]);
+	free(t->note);
+	free(t->shown);
+	*t = (struct traced_again){0};
+}

@@ -1,0 +1,101 @@
+/* diff_html.c - a diff as one HTML file that needs nothing else: no script, no network, works printed. */
+#include "cmd/diff/diff_view.h"
+
+static const char head[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+    "<title>stemma diff</title>\n<style>\n"
+    ":root{color-scheme:light dark}\n"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\n"
+    "h1{font-size:1.3rem}code,li{font-family:ui-monospace,monospace;font-size:.9rem;overflow-wrap:anywhere}\n"
+    ".cause{border-left:4px solid #c60;padding:.5rem 1rem;white-space:pre-wrap}\n"
+    "summary{font-weight:600;cursor:pointer;margin-top:.8rem}.n{color:#888;font-weight:400}ul{margin:.3rem 0}\n"
+    "small{display:block;color:#888}\n</style></head><body>\n";
+
+static void put_escaped(const char *s)
+{
+	for (; *s; s++)
+		switch (*s) {
+		case '&':
+			fputs("&amp;", stdout);
+			break;
+		case '<':
+			fputs("&lt;", stdout);
+			break;
+		case '>':
+			fputs("&gt;", stdout);
+			break;
+		case '"':
+			fputs("&quot;", stdout);
+			break;
+		default:
+			putchar(*s);
+		}
+}
+
+static int put_rung(const struct diff_view *v, enum diff_rung rung)
+{
+	const struct diff *d = v->d;
+	struct buf b = {0};
+	size_t n = 0;
+	int r = 0;
+	for (size_t i = 0; i < d->n_items; i++)
+		n += d->items[i].rung == rung;
+	if (!n) {
+		printf("<p><b>%s</b> <span class=\"n\">same: %s</span></p>\n", diff_rung_words[rung].name,
+		       diff_rung_words[rung].meaning);
+		return 0;
+	}
+	printf("<details%s><summary>%s <span class=\"n\">%zu: %s</span></summary><ul>\n", n <= 20 ? " open" : "",
+	       diff_rung_words[rung].name, n, diff_rung_words[rung].meaning);
+	for (size_t i = 0; r == 0 && i < d->n_items; i++) {
+		if (d->items[i].rung != rung)
+			continue;
+		buf_reset(&b);
+		r = diff_item_text(v, &d->items[i], &b);
+		fputs("<li>", stdout);
+		put_escaped(buf_cstr(&b));
+		buf_reset(&b);
+		if (r == 0)
+			r = diff_change_text(v, &d->items[i], &b);
+		if (b.n) {
+			fputs("<small>", stdout);
+			put_escaped(buf_cstr(&b));
+			fputs("</small>", stdout);
+		}
+		puts("</li>");
+	}
+	puts("</ul></details>");
+	buf_release(&b);
+	return r;
+}
+
+int diff_html(const struct diff_view *v)
+{
+	const struct diff *d = v->d;
+	struct buf b = {0};
+	int r = 0;
+	fputs(head, stdout);
+	puts("<h1>What differs</h1>");
+	for (int side = 0; r == 0 && side < 2; side++) {
+		buf_reset(&b);
+		r = diff_side_name(v, side, &b);
+		printf("<p><b>%c</b> <code>", "AB"[side]);
+		put_escaped(buf_cstr(&b));
+		puts("</code></p>");
+	}
+	buf_reset(&b);
+	if (r == 0)
+		r = diff_cause_text(v, &b);
+	fputs("<div class=\"cause\"><b>First cause</b>: ", stdout);
+	put_escaped(buf_cstr(&b));
+	puts("</div>");
+	for (int rung = 0; r == 0 && rung < DIFF_RUNGS; rung++)
+		r = put_rung(v, (enum diff_rung)rung);
+	printf("<p>%zu executions paired, %zu only in A, %zu only in B; %zu of %zu inputs and programs the same.</p>\n",
+	       d->paired, d->side[0].only, d->side[1].only, d->same_files, d->files_compared);
+	puts("</body></html>");
+	buf_release(&b);
+	return r;
+}

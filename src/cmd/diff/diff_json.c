@@ -1,0 +1,160 @@
+/* diff_json.c - a diff as JSON; the manual page names the fields. */
+#include "cmd/diff/diff_view.h"
+
+static const char *kind_name(enum diff_kind k)
+{
+	static const char *const names[] = {"changed", "rewritten", "added", "removed"};
+	return names[k];
+}
+
+static int put_version(const struct diff_view *v, json_t *o, const char *key, store_id id)
+{
+	struct version_info ver;
+	struct file_info f;
+	int r = id ? store_version(v->s, id, &ver) : 0;
+	r = r > 0 ? store_file(v->s, ver.file, &f) : r;
+	js_put(o, key, r > 0 ? entity_json(&ver, &f) : json_null());
+	return r < 0 ? r : 0;
+}
+
+static int put_exec_id(const struct diff_view *v, json_t *o, const char *key, store_id id)
+{
+	struct exec_info x;
+	int r = id ? store_exec(v->s, id, &x) : 0;
+	if (r > 0)
+		js_pub(o, key, &x.pub);
+	else
+		js_put(o, key, json_null());
+	return r < 0 ? r : 0;
+}
+
+static int put_exec(const struct diff_view *v, json_t *o, const char *key, store_id id)
+{
+	struct exec_info x;
+	json_t *e = NULL;
+	int r = store_exec(v->s, id, &x);
+	if (r > 0)
+		r = exec_json(v->s, &x, &e);
+	if (e)
+		js_put(o, key, e);
+	return r < 0 ? r : 0;
+}
+
+static int item_json(const struct diff_view *v, const struct diff_item *i, json_t **ret)
+{
+	json_t *o = json_object();
+	int r = 0;
+	js_text(o, "rung", diff_rung_words[i->rung].name);
+	js_text(o, "kind", kind_name(i->kind));
+	js_str(o, "subject", i->subject);
+	if (i->a || i->b) {
+		r = put_version(v, o, "a", i->a);
+		r = r < 0 ? r : put_version(v, o, "b", i->b);
+		if (i->absent_before)
+			js_bool(o, "looked_for_in_vain", true);
+		if (i->possible)
+			js_bool(o, "possible", true);
+		if (r == 0 && i->changed_by)
+			r = put_exec(v, o, "changed_by", i->changed_by);
+		if (i->content)
+			js_text(o, "content", i->content == CONTENT_SAME ? "same" : "differs");
+		js_bool(o, "change_seen", !i->unseen);
+		js_time(o, "changed_at", i->when);
+		if (i->changes)
+			js_num(o, "versions_apart", i->changes);
+	} else if (i->rung == DIFF_build || i->rung == DIFF_lines) {
+		js_str(o, "part", i->part);
+		js_str_if(o, "name", i->name);
+		js_put(o, "a", i->before.n ? js_string(i->before) : json_null());
+		js_put(o, "b", i->after.n ? js_string(i->after) : json_null());
+	} else if (i->rung != DIFF_executions && i->rung != DIFF_order) {
+		if (i->kind == DIFF_ADDED)
+			js_put(o, "a", json_null());
+		else
+			js_str(o, "a", i->before);
+		if (i->kind == DIFF_REMOVED)
+			js_put(o, "b", json_null());
+		else
+			js_str(o, "b", i->after);
+	}
+	js_num(o, "count", i->count);
+	r = r < 0 ? r : put_exec_id(v, o, "execution_a", i->exec_a);
+	r = r < 0 ? r : put_exec_id(v, o, "execution_b", i->exec_b);
+	if (diff_rung_words[i->rung].cause) {
+		js_bool(o, "rooted", i->rooted);
+		js_num(o, "reaches", i->reaches);
+		js_num(o, "reaches_differing", i->reaches_differing);
+	}
+	*ret = o;
+	return r;
+}
+
+static int side_json(const struct diff_view *v, int side, json_t **ret)
+{
+	const struct diff_side_info *i = &v->d->side[side];
+	json_t *o = NULL;
+	int r;
+	if (i->what == DIFF_RUN) {
+		struct run_info run;
+		r = store_run(v->s, i->id, &run);
+		o = r > 0 ? run_json(v->c, &run) : json_object();
+	} else if (i->what == DIFF_EXEC) {
+		struct exec_info x;
+		r = store_exec(v->s, i->id, &x);
+		if (r > 0)
+			r = exec_json(v->s, &x, &o);
+	} else {
+		struct version_info ver;
+		struct file_info f;
+		r = store_version(v->s, i->id, &ver);
+		r = r > 0 ? store_file(v->s, ver.file, &f) : r;
+		o = r > 0 ? entity_json(&ver, &f) : json_object();
+	}
+	if (!o)
+		o = json_object();
+	js_num(o, "executions", i->executions);
+	js_num(o, "unpaired", i->only);
+	js_num(o, "outputs_named", i->outputs);
+	js_gaps(o, "completeness", i->gaps);
+	*ret = o;
+	return r < 0 ? r : 0;
+}
+
+int diff_json(const struct diff_view *v)
+{
+	const struct diff *d = v->d;
+	json_t *o = json_object(), *rungs = json_array(), *x = NULL;
+	js_put(o, "format", json_integer(1));
+	int r = 0;
+	for (int side = 0; r == 0 && side < 2; side++) {
+		r = side_json(v, side, &x);
+		js_put(o, side ? "b" : "a", x);
+	}
+	js_num(o, "paired", d->paired);
+	js_num(o, "files_compared", d->files_compared);
+	js_num(o, "files_same", d->same_files);
+	js_bool(o, "differs", diff_matters(d));
+	x = NULL;
+	if (r == 0 && d->first != SIZE_MAX)
+		r = item_json(v, &d->items[d->first], &x);
+	js_put(o, "first_cause", x ? x : json_null());
+	for (size_t i = 0, rung = 0; r == 0 && rung < DIFF_RUNGS; rung++) {
+		json_t *one = json_object(), *list = json_array();
+		js_text(one, "name", diff_rung_words[rung].name);
+		js_text(one, "meaning", diff_rung_words[rung].meaning);
+		for (; r == 0 && i < d->n_items && d->items[i].rung == rung; i++) {
+			json_t *item = NULL;
+			r = item_json(v, &d->items[i], &item);
+			js_add(list, item);
+		}
+		js_bool(one, "same", json_array_size(list) == 0);
+		js_put(one, "differences", list);
+		js_add(rungs, one);
+	}
+	js_put(o, "rungs", rungs);
+	if (r < 0) {
+		json_decref(o);
+		return r;
+	}
+	return js_print(o, false);
+}

@@ -1,0 +1,732 @@
+#include "cmd/diff/diff_trace_find.h"
+
+#include "base/io.h"
+#include "cmd/ui/fmt.h"
+#include "query/target.h"
+#include "spec/path/path.h"
+#include "spec/trace/calls.h"
+#include "spec/trace/entered.h"
+#include "spec/trace/provscope.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRACES_MAX 10000 /* of a folder; they are paired in the square of that */
+
+void trace_set_release(struct trace_set *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i].path);
+	for (size_t i = 0; i < s->n_specs; i++)
+		spec_free(s->specs[i]);
+	free(s->v);
+	free(s->specs);
+	*s = (struct trace_set){0};
+}
+
+static int keep_spec(struct trace_set *s, struct spec *spec)
+{
+	struct spec **p = realloc(s->specs, (s->n_specs + 1) * sizeof(*p));
+	if (!p) {
+		spec_free(spec);
+		return -ENOMEM;
+	}
+	s->specs = p;
+	p[s->n_specs++] = spec;
+	return 0;
+}
+
+/* The first bytes of a file; how many, or -errno. Only regular files are looked into. */
+static ssize_t first_bytes(const char *path, char *p, size_t n)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t r = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? io_pread(fd, p, n, 0) : -EINVAL;
+	close(fd);
+	return r;
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+	return str_ends(str_of(path), str_of(end));
+}
+
+/* A specification in the record, by the build-id of the trace's program. */
+static struct spec *spec_kept(const struct trace_set *s, const struct trace_info *i)
+{
+	struct buf path = {0};
+	struct spec *spec = NULL;
+	if (!s->home || !i->n_build_id)
+		return NULL;
+	buf_printf(&path, "%s/spec/", s->home);
+	for (uint32_t k = 0; k < i->n_build_id; k++)
+		buf_printf(&path, "%02x", i->build_id[k]);
+	buf_printf(&path, ".spec");
+	if (spec_load(buf_cstr(&path), NULL, &spec) < 0 || spec->id != i->spec) {
+		spec_free(spec);
+		spec = NULL;
+	}
+	buf_release(&path);
+	return spec;
+}
+
+/* The functions that a thread begins in; something else comes before them only where something is missing. */
+static void first_functions(struct trace *t, uint32_t ret[TRACE_FIRST])
+{
+	struct trace_event e;
+	for (int i = 0, n = 0; i < 100 && n < TRACE_FIRST && trace_next(t, NULL, &e) > 0; i++) {
+		if (e.kind == TRACE_ENTER)
+			ret[n++] = e.function;
+		else if (e.kind == TRACE_LEAVE)
+			break;
+	}
+}
+
+/* Templates of a library are compiled into the program, and what begins a thread may be one for many kinds of it. */
+static bool is_of_library(const struct spec *s, const struct spec_function *f)
+{
+	static const char *const names[] = {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "_ZN5boost", "_ZNK5boost"};
+	const char *file = spec_file(s, f->file);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (str_starts(str_of(f->name), str_of(names[i])))
+			return true;
+	return str_starts(str_of(file), str_of("/usr/include/")) || strstr(file, "/include/c++/");
+}
+
+static void choose_first(struct trace_file *f)
+{
+	f->first = f->entered[0];
+	for (int i = 0; f->spec && i < TRACE_FIRST && f->entered[i] < f->spec->n_functions; i++)
+		if (!is_of_library(f->spec, &f->spec->functions[f->entered[i]])) {
+			f->first = f->entered[i];
+			return;
+		}
+}
+
+static int add_file(struct trace_set *s, const char *path, struct err *err)
+{
+	struct trace_file f = {.group = s->group, .first = SPEC_NONE};
+	for (int i = 0; i < TRACE_FIRST; i++)
+		f.entered[i] = SPEC_NONE;
+	char magic[16] = "";
+	ssize_t n = first_bytes(path, magic, sizeof(magic));
+	if (n < 0)
+		return err_set(err, (int)-n, "cannot read '%s'", path);
+	if (calls_is(magic, (size_t)n)) {
+		struct calls c;
+		int r = calls_load(path, err, &c);
+		if (r < 0)
+			return r;
+		f.calls = true;
+		f.info = c.info;
+		f.size = c.size;
+		f.time = c.time;
+		calls_release(&c);
+	} else if (entered_is(magic, (size_t)n)) {
+		struct entered e;
+		int r = entered_load(path, err, &e);
+		if (r < 0)
+			return r;
+		f.functions = f.probes = true;
+		f.info = e.info;
+		f.size = e.size;
+		f.time = e.time;
+		entered_release(&e);
+	} else if (n >= 7 && !memcmp(magic, "STMTRAC", 7)) {
+		struct trace *t;
+		int r = trace_open(path, err, &t);
+		if (r < 0)
+			return r;
+		f.info = *trace_info(t);
+		first_functions(t, f.entered);
+		trace_close(t);
+	} else {
+		for (ssize_t i = 0; i < n; i++) /* what holds names is text */
+			if ((unsigned char)magic[i] < ' ' && !strchr("\t\r\n", magic[i] ? magic[i] : ' '))
+				return err_set(err, 0, "'%s' is no trace", path), -EBADMSG;
+		f.functions = true;
+		snprintf(f.info.exe, sizeof(f.info.exe), "%s", path);
+		snprintf(f.info.thread, sizeof(f.info.thread), "0");
+	}
+	struct trace_file *v = s->n < TRACES_MAX ? realloc(s->v, (s->n + 1) * sizeof(*v)) : NULL;
+	f.path = strdup(path);
+	if (v)
+		s->v = v;
+	if (!v || !f.path) {
+		free(f.path);
+		return err_set(err, s->n < TRACES_MAX ? ENOMEM : E2BIG, "cannot take '%s' in", path);
+	}
+	v[s->n++] = f;
+	return 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Traces and specifications of a folder and the folders in it, as deep as runs are kept. */
+static int add_folder(struct trace_set *s, const char *path, int depth, struct err *err)
+{
+	struct dirent **names;
+	char inner[PATH_MAX];
+	int n = scandir(path, &names, NULL, by_name), r = 0;
+	if (n < 0)
+		return err_set(err, errno, "cannot read '%s'", path);
+	for (int i = 0; i < n; i++) {
+		struct stat st;
+		char magic[16] = "";
+		const char *name = names[i]->d_name;
+		if (r == 0 && *name != '.' && (size_t)snprintf(inner, sizeof(inner), "%s/%s", path, name) < sizeof(inner) &&
+		    stat(inner, &st) == 0) {
+			if (S_ISDIR(st.st_mode) && depth < 3)
+				r = add_folder(s, inner, depth + 1, err);
+			else if (S_ISREG(st.st_mode) && first_bytes(inner, magic, sizeof(magic)) >= 7) {
+				struct spec *spec;
+				if (!memcmp(magic, "STMTRAC", 7) || calls_is(magic, sizeof(magic)) ||
+				    entered_is(magic, sizeof(magic)) || ends_with(name, ".ftr"))
+					r = add_file(s, inner, err);
+				else if (!memcmp(magic, "STMSPEC", 7) && spec_load(inner, NULL, &spec) == 0)
+					r = keep_spec(s, spec);
+			}
+		}
+		free(names[i]);
+	}
+	free(names);
+	return r;
+}
+
+static int in_order(const void *x, const void *y)
+{
+	const struct trace_file *a = x, *b = y;
+	if (a->info.began != b->info.began)
+		return a->info.began < b->info.began ? -1 : 1;
+	if (a->info.pid != b->info.pid)
+		return a->info.pid < b->info.pid ? -1 : 1;
+	return strcmp(a->info.thread, b->info.thread);
+}
+
+/* "0.2" before "0.10", and what is not known last: by its number in the kernel, which grows with every thread until the
+ * numbers begin again, below that of the process. */
+static int by_creation(const struct trace_info *x, const struct trace_info *y)
+{
+	const char *a = x->thread, *b = y->thread;
+	if ((*a == '?') != (*b == '?'))
+		return *a == '?' ? 1 : -1;
+	if (*a == '?' && x->tid != y->tid) {
+		bool again[2] = {x->tid < x->pid, y->tid < y->pid};
+		return again[0] != again[1] ? (again[1] ? -1 : 1) : x->tid < y->tid ? -1 : 1;
+	}
+	while (*a && *b) {
+		char *end_a, *end_b;
+		unsigned long i = strtoul(a + (*a == '?'), &end_a, 10), k = strtoul(b + (*b == '?'), &end_b, 10);
+		if (i != k)
+			return i < k ? -1 : 1;
+		a = *end_a ? end_a + 1 : end_a;
+		b = *end_b ? end_b + 1 : end_b;
+	}
+	return !!*a - !!*b;
+}
+
+/* Processes by their beginnings, of each the threads by their creation. */
+static int in_final_order(const void *x, const void *y)
+{
+	const struct trace_file *a = x, *b = y;
+	if (a->process_began != b->process_began)
+		return a->process_began < b->process_began ? -1 : 1;
+	if (a->info.pid != b->info.pid)
+		return a->info.pid < b->info.pid ? -1 : 1;
+	return by_creation(&a->info, &b->info);
+}
+
+static const struct spec *spec_with(const struct trace_set *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->n_specs; i++)
+		if (s->specs[i]->id == id)
+			return s->specs[i];
+	return NULL;
+}
+
+/* Where a trace's specification may be: what the user named, beside the traces, in the program itself. */
+static int find_spec(struct trace_set *s, struct trace_file *f, struct err *err)
+{
+	struct spec *spec;
+	char magic[4] = "";
+	if (f->calls || f->probes) {
+		struct stat st;
+		f->spec = s->n_named ? s->specs[0] : NULL;
+		/* The program may be another one by now. */
+		if (!f->spec && stat(f->info.exe, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == f->size &&
+		    st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec == f->time &&
+		    spec_load(f->info.exe, NULL, &spec) == 0) {
+			f->spec = spec_with(s, spec->id);
+			if (f->spec)
+				spec_free(spec);
+			else if (keep_spec(s, spec) < 0)
+				return err_set(err, ENOMEM, "cannot read '%s'", f->info.exe);
+			else
+				f->spec = spec;
+		}
+		return 0;
+	}
+	if (f->functions) {
+		f->spec = s->n_specs ? s->specs[0] : NULL;
+		if (f->spec)
+			return 0;
+		err_set(err, 0, "'%s' has names of functions only; the paths between them need a specification", f->path);
+		err_hint(err, "name it with --spec FILE");
+		return -EINVAL;
+	}
+	f->spec = spec_with(s, f->info.spec);
+	if (!f->spec && (spec = spec_kept(s, &f->info))) {
+		if (keep_spec(s, spec) < 0)
+			return err_set(err, ENOMEM, "cannot read '%s'", f->path);
+		f->spec = spec_with(s, f->info.spec);
+	}
+	if (!f->spec && first_bytes(f->info.exe, magic, sizeof(magic)) == 4 && !memcmp(magic, "\177ELF", 4) &&
+	    spec_load(f->info.exe, NULL, &spec) == 0) {
+		int r = keep_spec(s, spec);
+		if (r < 0)
+			return err_set(err, ENOMEM, "cannot read '%s'", f->info.exe);
+		f->spec = spec_with(s, f->info.spec);
+	}
+	return 0;
+}
+
+static int load_spec(struct trace_set *s, const char *path, struct err *err)
+{
+	struct spec *spec;
+	char first = 0;
+	first_bytes(path, &first, 1);
+	int r = first == '[' || first == '{' || first == ' ' || first == '\n' ? provscope_spec_load(path, err, &spec)
+	                                                                      : spec_load(path, err, &spec);
+	return r < 0 ? r : keep_spec(s, spec);
+}
+
+const char *trace_first_name(const struct trace_file *f)
+{
+	return f->spec && f->first < f->spec->n_functions ? f->spec->functions[f->first].name : NULL;
+}
+
+const char *trace_program(const struct trace_file *f)
+{
+	const char *slash = strrchr(f->info.exe, '/');
+	return slash ? slash + 1 : f->info.exe;
+}
+
+static bool same_process(const struct trace_file *a, const struct trace_file *b)
+{
+	return a->info.pid == b->info.pid && a->info.started == b->info.started && !strcmp(a->info.exe, b->info.exe) &&
+	       a->info.spec == b->info.spec;
+}
+
+/* Of how many processes of the same program something was seen before it was of this one. In the order of beginnings.
+ */
+static void set_places(struct trace_set *s)
+{
+	size_t processes = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		size_t highest = 0;
+		bool again = false;
+		for (size_t k = 0; !again && k < i; k++) {
+			again = same_process(&s->v[k], &s->v[i]);
+			if (again) {
+				s->v[i].process = s->v[k].process;
+				s->v[i].place = s->v[k].place;
+				s->v[i].process_began = s->v[k].process_began;
+			} else if (s->v[k].group == s->v[i].group && !strcmp(trace_program(&s->v[k]), trace_program(&s->v[i])) &&
+			           s->v[k].place >= highest)
+				highest = s->v[k].place + 1;
+		}
+		if (!again) {
+			s->v[i].process = processes++;
+			s->v[i].place = highest;
+			s->v[i].process_began = s->v[i].info.began;
+		}
+	}
+}
+
+/* Where one thread went through exit, that is how the others ended that do not say. */
+static void set_fates(struct trace_set *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; s->v[i].info.end == TRACE_EXIT && k < s->n; k++)
+			if (s->v[k].process == s->v[i].process && s->v[k].fate.kind == FATE_UNKNOWN)
+				s->v[k].fate.kind = FATE_EXITED;
+}
+
+int trace_set_settle(struct trace_set *s, struct err *err)
+{
+	int r = 0;
+	if (s->n) {
+		qsort(s->v, s->n, sizeof(*s->v), in_order);
+		set_places(s);
+		set_fates(s);
+		qsort(s->v, s->n, sizeof(*s->v), in_final_order);
+	}
+	for (size_t i = 0; r == 0 && i < s->n; i++) {
+		r = find_spec(s, &s->v[i], err);
+		choose_first(&s->v[i]);
+	}
+	return r;
+}
+
+/* Is it the process of the execution? The record has its start in ns, of a kernel's grain or a finer one. */
+static bool is_of(const struct trace_file *f, const struct exec_info *x, struct str exe)
+{
+	int64_t tick = 1000000000 / sysconf(_SC_CLK_TCK);
+	if (f->info.pid != x->pid || f->info.started > INT64_MAX / 2 / (uint64_t)tick)
+		return false;
+	int64_t started = (int64_t)f->info.started * tick;
+	const char *slash = exe.n ? memrchr(exe.p, '/', exe.n) : NULL;
+	struct str name = slash ? str_n(slash + 1, exe.n - (size_t)(slash + 1 - exe.p)) : exe;
+	return x->started > started - tick && x->started < started + tick &&
+	       (!exe.n || str_eq(name, str_of(trace_program(f))));
+}
+
+/* What the record says of the end of f's execution. It has no end of an image that another one took the place of: it
+ * has that other one. */
+static void learn_fate(struct trace_file *f, const struct exec_info *x)
+{
+	f->fate = (struct trace_fate){0};
+	if (x->ending != TERM_ending_exited && x->ending != TERM_ending_signaled)
+		return;
+	f->fate = (struct trace_fate){
+	    .kind = x->ending == TERM_ending_exited ? FATE_EXITED : FATE_SIGNALED, .has_code = true, .code = x->code};
+}
+
+static void learn_successor(struct trace_file *f, store_id id, const struct exec_info *x, struct str exe)
+{
+	const char *slash = exe.n ? memrchr(exe.p, '/', exe.n) : NULL;
+	struct str name = slash ? str_n(slash + 1, exe.n - (size_t)(slash + 1 - exe.p)) : exe;
+	if (f->info.pid != x->pid || !x->n)
+		return;
+	f->fate = (struct trace_fate){.kind = FATE_EXEC};
+	f->became = id;
+	if (name.n < sizeof(f->fate.program))
+		snprintf(f->fate.program, sizeof(f->fate.program), "%.*s", (int)name.n, name.p);
+}
+
+/* Which execution each is of, and how it ended. Then those of `of` and what it started are left, if it is one. */
+static int set_executions(struct store *s, store_id run, store_id of, struct trace_set *set)
+{
+	store_id *ids = NULL;
+	size_t n = 0, left = 0;
+	bool *under = NULL;
+	int r = store_run_execs(s, run, &ids, &n);
+	if (r == 0 && !(under = calloc(n + 1, sizeof(*under))))
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct exec_info x;
+		struct file_info f;
+		int got = store_exec(s, ids[i], &x);
+		int named = got > 0 && x.exe ? store_file(s, x.exe, &f) : 0;
+		r = got < 0 ? got : named < 0 ? named : 0;
+		if (got <= 0 || r < 0)
+			continue;
+		under[i] = ids[i] == of;
+		for (size_t k = i; of && x.parent && !under[i] && k-- > 0;) /* they stand in the order of their starts */
+			under[i] = under[k] && ids[k] == x.parent;
+		struct str exe = named > 0 ? f.path : str_of("");
+		for (size_t k = 0; k < set->n; k++) {
+			struct trace_file *t = &set->v[k];
+			/* What becomes itself again has two traces and two executions: the trace is of the last that began before.
+			 */
+			bool later = t->exec_named && x.start > (int64_t)t->info.began;
+			if (is_of(t, &x, exe) && (named > 0 ? !later : !t->exec)) {
+				t->exec = ids[i];
+				t->exec_named = named > 0;
+				learn_fate(t, &x);
+			} else if (t->exec && t->exec == x.parent)
+				learn_successor(t, ids[i], &x, exe);
+		}
+	}
+	for (size_t i = 0; r == 0 && of && i < set->n; i++) {
+		bool stays = false;
+		for (size_t k = 0; !stays && k < n; k++)
+			stays = under[k] && ids[k] == set->v[i].exec;
+		if (stays)
+			set->v[left++] = set->v[i];
+		else
+			free(set->v[i].path);
+	}
+	if (r == 0 && of)
+		set->n = left;
+	set_fates(set);
+	free(under);
+	free(ids);
+	return r;
+}
+
+void trace_set_of_rank(struct trace_set *s, uint32_t rank)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		bool stays = false; /* the rank is in the header of the thread that came upon it first */
+		for (size_t k = 0; !stays && k < s->n; k++)
+			stays = s->v[k].process == s->v[i].process && s->v[k].info.ranks && s->v[k].info.rank == rank;
+		s->v[i].exec = stays ? s->v[i].exec : SIZE_MAX;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].exec == SIZE_MAX)
+			free(s->v[i].path);
+		else
+			s->v[left++] = s->v[i];
+	s->n = left;
+}
+
+int trace_set_of_run(struct store *s, store_id run, store_id exec, struct err *err, struct trace_set *ret)
+{
+	struct run_info info;
+	struct buf path = {0};
+	struct stat st;
+	int r = store_run(s, run, &info);
+	if (r <= 0)
+		return r < 0 ? err_set(err, -r, "cannot read the record") : err_set(err, ENOENT, "the run is not recorded");
+	ret->home = store_home(s);
+	buf_printf(&path, "%s/trace/%.*s", ret->home, (int)info.ulid.n, info.ulid.p);
+	r = stat(buf_cstr(&path), &st) == 0 ? add_folder(ret, buf_cstr(&path), 0, err) : 0;
+	buf_release(&path);
+	if (r == 0)
+		r = trace_set_settle(ret, err);
+	if (r == 0 && ret->n) {
+		r = set_executions(s, run, exec, ret);
+		if (r < 0)
+			err_set(err, -r, "cannot read the record");
+	}
+	return r;
+}
+
+/* What a word of the command line means that is no file. A status, and it was said. */
+static int add_run(struct cmd *c, const char *word, struct trace_set *ret, struct err *err)
+{
+	struct target t;
+	int status = c->store ? STATUS_OK : cmd_store_exists(c);
+	if (status != STATUS_OK) {
+		say_hint("'%s' is no file or folder", word);
+		return status;
+	}
+	if (!c->store && (status = cmd_store(c, false)) != STATUS_OK)
+		return status;
+	int r = target_any(c->store, word, false, err, &t);
+	if (r <= 0)
+		return say_err(err, STATUS_USAGE);
+	if (t.kind == TARGET_FILE) {
+		say("'%s' is no run or execution, and there is no trace of that name", word);
+		return STATUS_USAGE;
+	}
+	ret->run = t.id;
+	if (t.kind == TARGET_EXEC) {
+		struct exec_info x;
+		r = store_exec(c->store, t.id, &x);
+		if (r <= 0 || !x.run) {
+			err_set(err, r < 0 ? -r : ENOENT, "'%s' is of no run that is recorded", word);
+			return say_err(err, STATUS_USAGE);
+		}
+		ret->run = x.run;
+		ret->exec = t.id;
+	}
+	r = trace_set_of_run(c->store, ret->run, ret->exec, err, ret);
+	return r < 0 ? say_err(err, STATUS_SELF) : STATUS_OK;
+}
+
+int trace_set_none(const char *operand)
+{
+	say("there is no trace in '%s'", operand);
+	say_hint("stemma cc --trace links programs that can be traced, and stemma run --trace collects their traces");
+	return STATUS_USAGE;
+}
+
+int trace_set_add_folder(struct trace_set *s, const char *path, struct err *err)
+{
+	return add_folder(s, path, 0, err);
+}
+
+int trace_set_find(struct cmd *c, const char *operand, bool run, const struct texts *specs, struct trace_set *ret)
+{
+	struct err err = {0};
+	struct stat st;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < specs->n; i++)
+		r = load_spec(ret, specs->v[i], &err);
+	ret->n_named = ret->n_specs;
+	if (r == 0 && stat(operand, &st) == 0)
+		r = S_ISDIR(st.st_mode) ? add_folder(ret, operand, 0, &err) : add_file(ret, operand, &err);
+	else if (r == 0 && !run)
+		r = err_set(&err, errno, "cannot read '%s'", operand);
+	else if (r == 0) {
+		int status = add_run(c, operand, ret, &err);
+		if (status != STATUS_OK)
+			return status == STATUS_NOTHING ? STATUS_USAGE : status;
+	}
+	if (r == 0 && !ret->n && !ret->run)
+		return trace_set_none(operand);
+	if (r == 0)
+		r = trace_set_settle(ret, &err);
+	return r < 0 ? say_err(&err, r == -ENOMEM ? STATUS_SELF : STATUS_USAGE) : STATUS_OK;
+}
+
+/* ---- traces of functions ---- */
+
+static void say_searched(const struct spec *s, const struct path_found *f, struct buf *b)
+{
+	if (f->ambiguous)
+		buf_printf(b,
+		           "the traces say which functions were called, not from where: in %llu of %llu calls more than one "
+		           "path of the "
+		           "specification qualifies\n",
+		           (unsigned long long)f->ambiguous, (unsigned long long)f->functions);
+	if (f->none)
+		buf_printf(b, "in %llu of %llu calls no path of the specification qualifies; they are compared by names\n",
+		           (unsigned long long)f->none, (unsigned long long)f->functions);
+	if (f->unrecorded)
+		buf_printf(b, "in %llu of %llu calls a path qualifies only if calls that no trace shows are passed through\n",
+		           (unsigned long long)f->unrecorded, (unsigned long long)f->functions);
+	if (f->too_large)
+		buf_printf(b, "%llu calls have too many paths to be searched\n", (unsigned long long)f->too_large);
+	if (f->function == SPEC_NONE)
+		return;
+	if (f->apart < f->together) {
+		buf_printf(b, "the sides part in ");
+		fmt_name(b, str_of(s->functions[f->function].name));
+		buf_printf(b, "() after its call %u at the latest, after %u at the earliest: %llu | %llu paths qualify\n",
+		           f->together, f->apart, (unsigned long long)f->ways[0], (unsigned long long)f->ways[1]);
+	}
+	for (uint32_t i = 0; i < f->n_decisions && i < 8; i++) {
+		const struct spec_node *n = spec_node(s, f->function, f->decisions[i]);
+		if (n->kind != SPEC_DECISION && f->n_decisions == 1)
+			return; /* the node that is named anyhow */
+		buf_printf(b, "%s", i ? ", " : f->n_decisions > 1 ? "one of these chose: " : "it was chosen at ");
+		const char *file = spec_file(s, n->file), *slash = strrchr(file, '/');
+		if (n->line) {
+			fmt_name(b, str_of(slash ? slash + 1 : file));
+			buf_printf(b, ":%u", n->line);
+		} else {
+			buf_printf(b, "node %u", f->decisions[i]);
+		}
+	}
+	if (f->n_decisions)
+		buf_printf(b, "%s\n", f->n_decisions > 8 ? ", and more" : "");
+}
+
+static int events_load(const char *path, struct err *err, struct call_events *ret, struct thread_steps *ret_of)
+{
+	struct entered x;
+	char magic[16] = "";
+	ssize_t n = first_bytes(path, magic, sizeof(magic));
+	ret_of->info.end = TRACE_EXIT;
+	if (n < 0 || !entered_is(magic, (size_t)n))
+		return provscope_trace_load(path, err, ret);
+	int r = entered_load(path, err, &x);
+	if (r < 0)
+		return r;
+	*ret = x.events;
+	ret_of->info = x.info;
+	ret_of->gaps = x.gaps;
+	/* Both are known ends: what a signal or another program ended is whole. */
+	if (x.killed || x.replaced)
+		ret_of->info.end = TRACE_EXIT;
+	return 0;
+}
+
+static int by_word(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* What one side did not look for would be taken for not called. */
+static int same_choice(const struct call_events e[2], const char *const path[2], struct err *err)
+{
+	char **v[2] = {NULL, NULL};
+	size_t at[2] = {0, 0};
+	int r = 0;
+	for (int s = 0; s < 2; s++) {
+		v[s] = malloc(((size_t)e[s].n_names + 1) * sizeof(char *));
+		if (!v[s])
+			r = -ENOMEM;
+		else if (e[s].n_names)
+			qsort(memcpy(v[s], e[s].names, e[s].n_names * sizeof(char *)), e[s].n_names, sizeof(char *), by_word);
+	}
+	while (r == 0 && (at[0] < e[0].n_names || at[1] < e[1].n_names)) {
+		int c = at[0] == e[0].n_names ? 1 : at[1] == e[1].n_names ? -1 : strcmp(v[0][at[0]], v[1][at[1]]);
+		if (c) {
+			err_set(err, 0, "'%s' was made with the function %s chosen, and '%s' without", path[c > 0],
+			        v[c > 0][at[c > 0]], path[c < 0]);
+			r = -EINVAL;
+		}
+		for (int s = 0; r == 0 && s < 2; s++) { /* names may occur twice */
+			const char *is = v[s][at[s]];
+			while (at[s] < e[s].n_names && !strcmp(v[s][at[s]], is))
+				at[s]++;
+		}
+	}
+	free(v[0]);
+	free(v[1]);
+	return r == -ENOMEM ? err_set(err, ENOMEM, "cannot compare the traces") : r;
+}
+
+int compare_function_traces(const struct atlas *m, const char *const path[2], const struct compare_options *o,
+                            struct err *err, struct compared *ret, struct path_found *ret_found, char **ret_searched)
+{
+	static const struct spec none;
+	struct call_events e[2] = {0};
+	struct symbols symbols = {0};
+	struct steps steps[2] = {0};
+	struct path_found found = {.function = SPEC_NONE};
+	struct compared c = {0};
+	struct buf b = {0};
+	int r = 0;
+	for (int s = 0; r == 0 && s < 2; s++)
+		r = events_load(path[s], err, &e[s], &c.thread[s]);
+	if (r == 0 && e[0].chosen != e[1].chosen)
+		r = (err_set(err, 0, "'%s' and '%s' are traces of different kinds", path[0], path[1]), -EINVAL);
+	if (r == 0 && m->built_otherwise)
+		r = err_set(err, EINVAL, "traces of functions can be compared by one specification only");
+	if (r == 0 && e[0].chosen)
+		r = same_choice(e, path, err);
+	if (r == 0) {
+		r = path_search(m->spec[0] ? m->spec[0] : &none, e, &symbols, steps, &found);
+		if (r < 0)
+			err_set(err, -r, "cannot search the paths");
+	}
+	for (int s = 0; s < 2; s++) {
+		struct thread_steps *t = &c.thread[s];
+		t->steps = steps[s];
+		t->damaged = e[s].damaged;
+		if (t->damaged)
+			snprintf(t->why, sizeof(t->why), "line %u leaves a function that was not entered, or is none", e[s].line);
+	}
+	if (r == 0)
+		r = compare_steps(m, &symbols, o, err, &c);
+	if (r == 0) {
+		c.partial |= found.ambiguous || found.none || found.unrecorded || found.too_large;
+		say_searched(m->spec[0] ? m->spec[0] : &none, &found, &b);
+		while (b.n && b.p[b.n - 1] == '\n')
+			b.n--;
+		*ret_searched = b.n ? strdup(buf_cstr(&b)) : NULL;
+	}
+	for (int s = 0; s < 2; s++) {
+		size_t n = c.thread[s].steps.n;
+		steps_release(&c.thread[s].steps);
+		c.thread[s].steps.n = n;
+		call_events_release(&e[s]);
+	}
+	symbols_release(&symbols);
+	buf_release(&b);
+	if (r < 0) {
+		compared_release(&c);
+		path_found_release(&found);
+		return r;
+	}
+	*ret = c;
+	*ret_found = found;
+	return 0;
+}

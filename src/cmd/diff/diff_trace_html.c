@@ -1,0 +1,194 @@
+/* diff_trace_html.c - where two traces part, as one HTML file: no script, no network, works printed. */
+#include "cmd/diff/diff_trace.h"
+
+#include <stdlib.h>
+
+static const char head[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+    "<title>stemma diff --trace</title>\n<style>\n"
+    ":root{color-scheme:light dark}\n"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\n"
+    "h1{font-size:1.3rem}h2{font-size:1.1rem}code,li,pre{font-family:ui-monospace,monospace;font-size:.9rem;"
+    "overflow-wrap:anywhere}\npre{overflow-x:auto}mark{font-weight:600}\n"
+    ".first{border-left:4px solid #c60;padding:.5rem 1rem}\n"
+    "dt{color:#888}dd{margin:0 0 .4rem 1rem}\n</style></head><body>\n";
+
+static void put_escaped(const char *s)
+{
+	for (; *s; s++)
+		switch (*s) {
+		case '&':
+			fputs("&amp;", stdout);
+			break;
+		case '<':
+			fputs("&lt;", stdout);
+			break;
+		case '>':
+			fputs("&gt;", stdout);
+			break;
+		case '"':
+			fputs("&quot;", stdout);
+			break;
+		default:
+			putchar(*s);
+		}
+}
+
+static void put(const char *term, struct buf *b)
+{
+	if (b->n) {
+		printf("<dt>%s</dt><dd>", term);
+		put_escaped(buf_cstr(b));
+		puts("</dd>");
+	}
+	buf_reset(b);
+}
+
+static void put_source(const struct trace_pair *p, const struct difference *d)
+{
+	const struct spot *at = &d->at[0];
+	uint32_t function = at->kind == STEP_AT ? at->function : d->depth[0] ? d->stack[0][0].function : SPEC_NONE;
+	uint32_t node = at->kind == STEP_AT ? at->node : d->depth[0] ? d->stack[0][0].node : SPEC_NONE;
+	int side = atlas_node(p->atlas, 0, function, node) ? 0 : 1;
+	const struct spec_node *n = node == SPEC_NONE ? NULL : atlas_node(p->atlas, side, function, node);
+	const struct spec *s = p->atlas->spec[side] ? p->atlas->spec[side] : p->atlas->spec[!side];
+	struct source_lines lines;
+	if (!n || source_around(spec_file(s, n->file), n->line, 8, &lines) <= 0)
+		return;
+	fputs("<pre>", stdout);
+	unsigned line = lines.first;
+	for (char *q = lines.text; *q; line++) {
+		size_t k = strcspn(q, "\n");
+		bool more = q[k] == '\n';
+		q[k] = 0;
+		printf(line == n->line ? "<mark>%5u  " : "%5u  ", line);
+		put_escaped(q);
+		puts(line == n->line ? "</mark>" : "");
+		q += k + more;
+	}
+	puts("</pre>");
+	free(lines.text);
+}
+
+static void put_divergence(const struct trace_pair *p, const struct difference *d, bool first)
+{
+	struct buf b = {0};
+	trace_words_divergence(p, d, &b);
+	printf("<div%s><b>", first ? " class=\"first\"" : "");
+	put_escaped(buf_cstr(&b));
+	puts("</b>");
+	buf_reset(&b);
+	if (first)
+		put_source(p, d);
+	puts("<dl>");
+	trace_words_operands(p, d->at, &b);
+	put("compared, A | B", &b);
+	trace_words_turns(p, d, &b);
+	put("loop, A | B", &b);
+	for (int s = 0; s < 2; s++) {
+		trace_words_stack(p, d, s, &b);
+		put(s ? "called in B" : "called in A", &b);
+	}
+	trace_words_meet(p, d, &b);
+	put("they meet again", &b);
+	puts("</dl></div>");
+	buf_release(&b);
+}
+
+static void put_pair(const struct trace_view *v, const struct trace_pair *p)
+{
+	struct buf b = {0};
+	if (v->n > 1) {
+		printf("<h2>thread ");
+		trace_words_thread(p, &b);
+		put_escaped(buf_cstr(&b));
+		buf_reset(&b);
+		printf(" of ");
+		put_escaped(p->side[0].exe);
+		trace_words_rank(p, &b);
+		put_escaped(buf_cstr(&b));
+		buf_reset(&b);
+		puts("</h2>");
+	}
+	if (p->c.equal) {
+		trace_words_same(p, &b);
+		fputs("<p class=\"first\">", stdout);
+		put_escaped(buf_cstr(&b));
+		puts("</p>");
+		buf_reset(&b);
+	}
+	if (p->c.message && (!p->c.equal || p->c.data)) {
+		trace_words_message(p, &b);
+		fputs("<dl>", stdout);
+		put("first message that differs, A | B", &b);
+		fputs("</dl>\n", stdout);
+	}
+	if (p->sender) {
+		trace_words_sender(p, &b);
+		fputs("<dl>", stdout);
+		put(p->c.message ? "its sender, A | B" : "received before, of a rank that differs, too", &b);
+		fputs("</dl>\n", stdout);
+	}
+	for (size_t i = 0; i < p->c.n; i++) {
+		if (i == 1)
+			printf("<details><summary>then %zu more</summary>\n", p->c.result.total - 1);
+		put_divergence(p, &p->c.v[i], i == 0);
+	}
+	if (p->c.n > 1)
+		puts("</details>");
+	puts("<dl>");
+	trace_words_ends(p, &b);
+	put("they ended", &b);
+	trace_words_uncertain(p->side, &b);
+	put("not certain", &b);
+	puts("</dl>");
+	trace_words_notes(p, &b);
+	if (b.n) {
+		printf("<p>%s</p><pre>", p->c.partial ? "Partial:" : "Notes:");
+		put_escaped(buf_cstr(&b));
+		puts("</pre>");
+	}
+	buf_release(&b);
+}
+
+int trace_html(const struct trace_view *v)
+{
+	fputs(head, stdout);
+	puts("<h1>Where the programs part</h1>");
+	for (int s = 0; s < 2; s++) {
+		printf("<p><b>%c</b> <code>", "AB"[s]);
+		put_escaped(v->what[s]);
+		puts("</code></p>");
+	}
+	for (size_t i = 0; i < v->n; i++)
+		put_pair(v, &v->v[i]);
+	for (size_t i = 0; i < v->n_only; i++) {
+		printf("<p>only in %c: thread ", "AB"[v->only_side[i]]);
+		put_escaped(v->only[i].thread);
+		printf(" of ");
+		put_escaped(v->only[i].exe);
+		puts("</p><dl>");
+		struct buf b = {0};
+		trace_words_uncertain(&v->only[i], &b);
+		put("not certain", &b);
+		buf_release(&b);
+		puts("</dl>");
+	}
+	if (v->again) {
+		puts("<p>The traces were made by running again:</p><pre>");
+		for (size_t i = 0; i < v->n_ran; i++) {
+			put_escaped(v->ran[i]);
+			puts("");
+		}
+		for (size_t i = 0; i < v->n_notes; i++) {
+			printf("partial: ");
+			put_escaped(v->note[i]);
+			puts("");
+		}
+		puts("</pre>");
+	}
+	puts("</body></html>");
+	return 0;
+}

@@ -1,0 +1,309 @@
+/* diff_trace_json.c - where two traces part, as JSON. */
+#include "cmd/diff/diff_trace_calls.h"
+
+#include "cmd/diff/diff_trace_find.h"
+#include "cmd/ui/demangle.h"
+#include "spec/trace/trace_format.h"
+
+static const struct spec *spec_of(const struct trace_pair *p, int side)
+{
+	return p->atlas->spec[side] ? p->atlas->spec[side] : p->atlas->spec[!side];
+}
+
+/* The name that C++ has for it; nothing of others. */
+static void js_demangled(json_t *o, const char *key, const char *name)
+{
+	struct buf b = {0};
+	if (demangle(&b, name))
+		js_str(o, key, buf_view(&b));
+	buf_release(&b);
+}
+
+/* {"function","file","line","column" or "address","kind","name","node"}, as the side has them; null where there is
+ * none. */
+static json_t *place(const struct trace_pair *p, int side, uint32_t function, uint32_t node)
+{
+	const struct spec_function *f = atlas_function(p->atlas, side, function);
+	const struct spec_node *n = node == SPEC_NONE ? NULL : atlas_node(p->atlas, side, function, node);
+	if (function == SPEC_NONE)
+		return json_null();
+	json_t *o = json_object();
+	const char *name = trace_function_name(p, side, function);
+	if (name) {
+		js_str(o, "function", str_of(name));
+		js_demangled(o, "function_demangled", name);
+	} else
+		js_num(o, "function_number", function);
+	if (node != SPEC_NONE)
+		js_num(o, "node", node);
+	if (n) {
+		js_str(o, "kind", str_of(spec_kind_name(n->kind)));
+		js_str_if(o, "name", str_of(n->name));
+		js_demangled(o, "name_demangled", n->name);
+		js_str_if(o, "condition", str_of(n->condition));
+		js_str_if(o, "source", str_of(n->words));
+	}
+	uint32_t file = n ? n->file : f ? f->file : SPEC_NONE, line = n ? n->line : f ? f->line : 0;
+	if (f && line) {
+		js_str(o, "file", str_of(spec_file(spec_of(p, side), file)));
+		js_num(o, "line", line);
+		if (n && n->column)
+			js_num(o, "column", n->column);
+	} else if (f && p->calls) { /* of stacks: what stands for a line */
+		js_str_if(o, "address", str_of(spec_file(spec_of(p, side), file)));
+	}
+	return o;
+}
+
+static json_t *number(enum trace_type type, int64_t i, uint64_t u, double d)
+{
+	json_t *real;
+	switch (type) {
+	case TRACE_SIGNED:
+		return json_integer(i);
+	case TRACE_UNSIGNED:
+	case TRACE_POINTER:
+		if (u > INT64_MAX) { /* passes what JSON's integers are read as */
+			char text[24];
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)u);
+			return json_string(text);
+		}
+		return json_integer((json_int_t)u);
+	case TRACE_REAL:
+		real = json_real(d);
+		return real ? real : json_null(); /* JSON has no infinity and no NaN */
+	case TRACE_NO_OPERANDS:
+		break;
+	}
+	return json_null();
+}
+
+static json_t *spot(const struct trace_pair *p, int side, const struct spot *s)
+{
+	static const char *const kinds[] = {"enter", "leave", "at", "silent", "mark"};
+	json_t *o = json_object();
+	bool end = s->kind == STEP_MARK && s->step >= p->side[side].steps;
+	if (s->step == ALIGN_START)
+		js_text(o, "event", "start");
+	else
+		js_text(o, "event", end ? "end" : kinds[s->kind]);
+	if (s->step != ALIGN_START)
+		js_num(o, "step", s->step);
+	js_put(o, "place", place(p, side, s->function, s->node));
+	if (p->calls && s->kind == STEP_AT)
+		js_put(o, "call", call_json(p, side, s->step));
+	if (s->chooses) {
+		js_num(o, "way", s->outcome);
+		if (s->kind == STEP_AT)
+			js_str_if(o, "outcome", str_of(trace_outcome_label(p, side, s)));
+	}
+	if (s->type) {
+		json_t *operands = json_array();
+		js_add(operands, number(s->type, s->a.i, s->a.u, s->a.d));
+		js_add(operands, number(s->type, s->b.i, s->b.u, s->b.d));
+		js_put(o, "operands", operands);
+	}
+	return o;
+}
+
+static json_t *divergence(const struct trace_pair *p, const struct difference *d)
+{
+	static const char *const sides[] = {"a", "b"};
+	json_t *o = json_object();
+	struct buf b = {0};
+	trace_words_divergence(p, d, &b);
+	js_str(o, "text", buf_view(&b));
+	buf_release(&b);
+	js_text(o, "kind",
+	        trace_is_silent(d)                 ? "silent"
+	        : d->d.loop_function != SHAPE_NONE ? "turns"
+	        : d->d.decision                    ? "decision"
+	                                           : "order");
+	uint32_t function = d->at[0].kind == STEP_AT ? d->at[0].function
+	                    : d->depth[0]            ? d->stack[0][0].function
+	                                             : SPEC_NONE;
+	uint32_t node = d->at[0].kind == STEP_AT ? d->at[0].node : d->depth[0] ? d->stack[0][0].node : SPEC_NONE;
+	js_put(o, "place", place(p, atlas_function(p->atlas, 0, function) ? 0 : 1, function, node));
+	for (int s = 0; s < 2; s++) {
+		json_t *side = json_object(), *stack = json_array();
+		js_put(side, "at", spot(p, s, &d->at[s]));
+		js_put(side, "next", spot(p, s, &d->next[s]));
+		js_put(side, "meet", spot(p, s, &d->meet[s]));
+		js_num(side, "alone", d->d.end[s] - (d->d.at[s] == ALIGN_START ? 0 : d->d.at[s] + 1));
+		for (unsigned i = 0; i < d->depth[s] && i < COMPARED_STACK; i++)
+			js_add(stack, place(p, s, d->stack[s][i].function, d->stack[s][i].node));
+		js_put(side, "stack", stack);
+		js_num(side, "depth", d->depth[s]);
+		js_put(o, sides[s], side);
+	}
+	function = d->d.loop_function;
+	if (function != SHAPE_NONE && function < p->atlas->n && p->atlas->shapes[function] &&
+	    d->d.loop < p->atlas->shapes[function]->n_loops) {
+		json_t *loop = json_object();
+		js_put(loop, "place",
+		       place(p, atlas_function(p->atlas, 0, function) ? 0 : 1, function,
+		             p->atlas->shapes[function]->loops[d->d.loop].head));
+		js_num(loop, "a", d->d.turns[0]);
+		js_num(loop, "b", d->d.turns[1]);
+		js_put(o, "turns", loop);
+	}
+	return o;
+}
+
+/* What a side got or sent; null: nothing, where the other one did. */
+static json_t *message(const struct trace_pair *p, int side)
+{
+	const struct told_message *t = &p->c.told[side];
+	const struct trace_message *m = &t->message;
+	json_t *o = json_object();
+	if (!t->there) {
+		json_decref(o);
+		return json_null();
+	}
+	js_text(o, "kind", trace_message_name(m->kind));
+	js_put(o, "rank", json_integer(m->rank));
+	js_put(o, "size", json_integer(m->size));
+	js_put(o, "peer", m->peer < 0 ? json_null() : json_integer(m->peer));
+	js_put(o, "tag", m->tag < 0 ? json_null() : json_integer(m->tag));
+	js_put(o, "bytes", m->flags & TRACE_MESSAGE_BYTES ? json_integer((json_int_t)m->bytes) : json_null());
+	js_bool(o, "any_source", m->flags & TRACE_MESSAGE_ANY_SOURCE);
+	js_bool(o, "any_tag", m->flags & TRACE_MESSAGE_ANY_TAG);
+	js_bool(o, "cancelled", m->flags & TRACE_MESSAGE_CANCELLED);
+	js_put(o, "place", place(p, side, t->at.function, t->at.node));
+	return o;
+}
+
+static json_t *side_json(const struct trace_side *s, const struct thread_steps *t)
+{
+	static const char *const ends[] = {"cut", "exit", "thread", "stopped"};
+	json_t *o = json_object();
+	js_str(o, "trace", str_of(s->name));
+	js_str(o, "exe", str_of(s->exe));
+	js_str(o, "thread", str_of(s->thread));
+	if (s->first)
+		js_str(o, "begins_in", str_of(s->first));
+	if (s->fate && s->fate->kind != FATE_UNKNOWN) {
+		bool coded = s->fate->kind == FATE_SIGNALED || s->fate->has_code;
+		js_ending(o, "exit",
+		          !coded                           ? TERM_ending_unknown
+		          : s->fate->kind == FATE_SIGNALED ? TERM_ending_signaled
+		                                           : TERM_ending_exited,
+		          s->fate->code);
+		if (s->fate->kind == FATE_EXEC)
+			js_str(o, "became", str_of(s->fate->program));
+	}
+	if (!t)
+		return o;
+	js_num(o, "steps", s->steps);
+	if (t->info.ranks) {
+		js_num(o, "rank", t->info.rank);
+		js_num(o, "ranks", t->info.ranks);
+	}
+	js_num(o, "messages", t->messages);
+	js_text(o, "end", ends[t->info.end]);
+	js_num(o, "gaps", t->gaps);
+	js_bool(o, "damaged", t->damaged);
+	return o;
+}
+
+/* Is it certain that they belong together, or that it belongs to none? */
+static void uncertain_json(json_t *o, const struct trace_side *s)
+{
+	struct buf b = {0};
+	js_bool(o, "pairing_certain", !s->uncertain);
+	trace_words_uncertain(s, &b);
+	js_str_if(o, "pairing", buf_view(&b));
+	buf_release(&b);
+}
+
+static json_t *pair_json(const struct trace_pair *p)
+{
+	json_t *o = json_object(), *list = json_array(), *notes = json_array(), *changed = json_array();
+	struct buf b = {0};
+	js_put(o, "a", side_json(&p->side[0], &p->c.thread[0]));
+	js_put(o, "b", side_json(&p->side[1], &p->c.thread[1]));
+	js_text(o, "verdict", trace_verdict_word(trace_verdict(p)));
+	if (p->calls)
+		js_text(o, "of", call_has_functions(p) ? "stacks" : "calls");
+	uncertain_json(o, &p->side[0]);
+	trace_words_ends(p, &b);
+	js_str_if(o, "ended", buf_view(&b));
+	buf_reset(&b);
+	js_bool(o, "build_differs", p->atlas->built_otherwise);
+	for (uint32_t i = 0; i < p->atlas->n_changed; i++) {
+		uint32_t f = p->atlas->changed[i];
+		js_add(changed, place(p, atlas_function(p->atlas, 0, f) ? 0 : 1, f, SPEC_NONE));
+	}
+	js_put(o, "functions_changed", changed);
+	js_bool(o, "partial", p->c.partial);
+	js_num(o, "aligned", p->c.result.common);
+	js_num(o, "divergences_total", p->c.result.total);
+	for (size_t i = 0; i < p->c.n; i++)
+		js_add(list, divergence(p, &p->c.v[i]));
+	js_put(o, "divergences", list);
+	js_bool(o, "operands", p->c.operands);
+	if (p->c.data) {
+		json_t *data = json_object();
+		js_put(data, "a", spot(p, 0, &p->c.datum[0]));
+		js_put(data, "b", spot(p, 1, &p->c.datum[1]));
+		js_put(o, "data", data);
+	}
+	if (p->c.message) {
+		json_t *m = json_object();
+		trace_words_message(p, &b);
+		js_str(m, "text", buf_view(&b));
+		buf_reset(&b);
+		js_put(m, "a", message(p, 0));
+		js_put(m, "b", message(p, 1));
+		js_put(o, "message", m);
+	}
+	js_num(o, "messages_same", p->c.n_messages);
+	if (p->sender) {
+		json_t *from = json_object();
+		js_num(from, "rank", p->sender->c.thread[0].info.rank);
+		js_bool(from, "message_differs", p->c.message);
+		trace_words_sender(p, &b);
+		js_str(from, "text", buf_view(&b));
+		buf_reset(&b);
+		js_put(o, "sender", from);
+	}
+	trace_words_notes(p, &b);
+	for (const char *q = buf_cstr(&b); *q;) {
+		size_t n = strcspn(q, "\n");
+		js_add(notes, js_string(str_n(q, n)));
+		q += n + (q[n] == '\n');
+	}
+	js_put(o, "notes", notes);
+	buf_release(&b);
+	return o;
+}
+
+int trace_json(const struct trace_view *v)
+{
+	json_t *o = json_object(), *threads = json_array(), *only = json_array();
+	js_num(o, "format", 1);
+	js_str(o, "a", str_of(v->what[0]));
+	js_str(o, "b", str_of(v->what[1]));
+	js_text(o, "algorithm", v->greedy ? "greedy" : "exact");
+	for (size_t i = 0; i < v->n; i++)
+		js_add(threads, pair_json(&v->v[i]));
+	js_put(o, "threads", threads);
+	for (size_t i = 0; i < v->n_only; i++) {
+		json_t *one = side_json(&v->only[i], NULL);
+		uncertain_json(one, &v->only[i]);
+		js_text(one, "side", v->only_side[i] ? "b" : "a");
+		js_add(only, one);
+	}
+	js_put(o, "only", only);
+	if (v->again) {
+		json_t *again = json_object(), *ran = json_array(), *notes = json_array();
+		for (size_t i = 0; i < v->n_ran; i++)
+			js_add(ran, js_string(str_of(v->ran[i])));
+		for (size_t i = 0; i < v->n_notes; i++)
+			js_add(notes, js_string(str_of(v->note[i])));
+		js_put(again, "ran", ran);
+		js_put(again, "notes", notes);
+		js_put(o, "rerun", again);
+	}
+	return js_print(o, false);
+}

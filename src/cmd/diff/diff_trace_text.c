@@ -1,0 +1,207 @@
+/* diff_trace_text.c - where two traces part, on one screen. */
+#include "cmd/diff/diff_trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The lines of b, the first behind `head`, the rest below it. */
+static void put(const struct trace_view *v, const char *head, struct buf *b)
+{
+	bool first = true;
+	for (const char *p = buf_cstr(b); *p; first = false) {
+		size_t n = strcspn(p, "\n");
+		struct buf line = {0};
+		buf_printf(&line, "%-13s ", first ? head : "");
+		buf_add(&line, p, n);
+		if (v->out->tty)
+			fmt_fit(&line, 0, (size_t)v->out->width, v->out->utf8);
+		puts(buf_cstr(&line));
+		buf_release(&line);
+		p += n + (p[n] == '\n');
+	}
+	buf_reset(b);
+}
+
+static void put_source(const struct trace_pair *p, const struct difference *d)
+{
+	const struct spot *at = &d->at[0];
+	uint32_t function = at->kind == STEP_AT ? at->function : d->depth[0] ? d->stack[0][0].function : SPEC_NONE;
+	uint32_t node = at->kind == STEP_AT ? at->node : d->depth[0] ? d->stack[0][0].node : SPEC_NONE;
+	int side = atlas_node(p->atlas, 0, function, node) ? 0 : 1;
+	const struct spec_node *n = node == SPEC_NONE ? NULL : atlas_node(p->atlas, side, function, node);
+	const struct spec *s = p->atlas->spec[side] ? p->atlas->spec[side] : p->atlas->spec[!side];
+	struct source_lines lines;
+	if (!n || source_around(spec_file(s, n->file), n->line, 2, &lines) <= 0)
+		return;
+	puts("");
+	unsigned at_line = lines.first;
+	for (char *q = lines.text; *q; at_line++) {
+		size_t k = strcspn(q, "\n");
+		printf("  %s%5u  %.*s\n", at_line == n->line ? ">" : " ", at_line, (int)k, q);
+		q += k + (q[k] == '\n');
+	}
+	puts("");
+	free(lines.text);
+}
+
+/* Who sent what may be why. */
+static void put_sender(const struct trace_view *v, const struct trace_pair *p)
+{
+	struct buf b = {0};
+	trace_words_sender(p, &b);
+	put(v, p->c.message ? "sender" : "received", &b);
+	buf_release(&b);
+}
+
+static void put_first(const struct trace_view *v, const struct trace_pair *p)
+{
+	const struct difference *d = &p->c.v[0];
+	struct buf b = {0};
+	fputs(style_on(v->out, STYLE_BOLD), stdout);
+	trace_words_divergence(p, d, &b);
+	put(v, "first differs", &b);
+	fputs(style_off(v->out), stdout);
+	trace_words_operands(p, d->at, &b);
+	put(v, "", &b);
+	put_source(p, d);
+	trace_words_turns(p, d, &b);
+	put(v, "loop", &b);
+	trace_words_stack(p, d, 0, &b);
+	put(v, "called", &b);
+	if (d->depth[0] && d->at[0].step != ALIGN_START) {
+		buf_printf(&b, "the first %zu steps are the same", d->d.at[0] + !d->d.decision);
+		put(v, "before", &b);
+	}
+	trace_words_meet(p, d, &b);
+	put(v, "meet again", &b);
+	if (p->c.message) {
+		trace_words_message(p, &b);
+		put(v, "message", &b);
+	}
+	put_sender(v, p);
+	if (p->c.data && !p->c.equal) {
+		trace_words_datum(p, &b);
+		buf_printf(&b, ": ");
+		trace_words_operands(p, p->c.datum, &b);
+		buf_printf(&b, ", without a change of way");
+		put(v, "data differed", &b);
+	}
+	buf_release(&b);
+}
+
+static void put_later(const struct trace_view *v, const struct trace_pair *p)
+{
+	size_t shown = v->all ? p->c.n : p->c.n < 5 ? p->c.n : 5;
+	struct buf b = {0};
+	for (size_t i = 1; i < shown; i++) {
+		const struct difference *d = &p->c.v[i];
+		trace_words_divergence(p, d, &b);
+		size_t at = b.n;
+		buf_printf(&b, " (");
+		size_t start = b.n;
+		trace_words_operands(p, d->at, &b);
+		if (b.n == start)
+			b.n = at;
+		else
+			buf_char(&b, ')');
+		at = b.n;
+		buf_printf(&b, "\n  ");
+		start = b.n;
+		trace_words_turns(p, d, &b);
+		if (b.n == start)
+			b.n = at;
+		put(v, i == 1 ? "then" : "", &b);
+	}
+	if (p->c.result.total > shown)
+		printf("%-13s and %zu more%s\n", "", p->c.result.total - shown, p->c.n > shown ? " (--all)" : "");
+	buf_release(&b);
+}
+
+/* Of a thread that has no name that tells something. */
+static void put_first_function(const struct trace_side *s, struct buf *b)
+{
+	if (*s->thread != '?' || !s->first)
+		return;
+	buf_printf(b, ", begun in ");
+	trace_words_function(s->first, b);
+	buf_char(b, ',');
+}
+
+static void put_pair(const struct trace_view *v, const struct trace_pair *p)
+{
+	struct buf b = {0};
+	if (v->n > 1) {
+		buf_printf(&b, "thread ");
+		trace_words_thread(p, &b);
+		put_first_function(p->side, &b);
+		buf_printf(&b, " of ");
+		fmt_path(&b, str_of(p->side[0].exe));
+		trace_words_rank(p, &b);
+		printf("%s\n", buf_cstr(&b));
+		buf_reset(&b);
+	}
+	if (p->c.equal) {
+		trace_words_same(p, &b);
+		put(v, "same", &b);
+		if (p->c.message && p->c.data) {
+			trace_words_message(p, &b);
+			put(v, "message", &b);
+		}
+		put_sender(v, p);
+	} else {
+		put_first(v, p);
+		put_later(v, p);
+	}
+	trace_words_ends(p, &b);
+	put(v, "ended", &b);
+	trace_words_uncertain(p->side, &b);
+	put(v, "not certain", &b);
+	trace_words_notes(p, &b);
+	put(v, p->c.partial ? "partial" : "note", &b);
+	buf_release(&b);
+}
+
+int trace_text(const struct trace_view *v)
+{
+	size_t same = 0;
+	struct buf b = {0};
+	for (int s = 0; s < 2; s++) {
+		size_t steps = 0;
+		for (size_t i = 0; i < v->n; i++)
+			steps += v->v[i].side[s].steps;
+		fmt_path(&b, str_of(v->what[s]));
+		printf("%c  %s, %zu steps\n", "AB"[s], buf_cstr(&b), steps);
+		buf_reset(&b);
+	}
+	if (v->again)
+		printf("   of what was run again for it: %zu %s\n", v->n_ran, v->n_ran == 1 ? "command" : "commands");
+	puts("");
+	for (size_t i = 0; i < v->n; i++)
+		same += trace_is_same(&v->v[i]);
+	for (size_t i = 0; i < v->n; i++) {
+		if (v->n > 1 && !v->all && trace_is_same(&v->v[i]))
+			continue;
+		put_pair(v, &v->v[i]);
+		if (i + 1 < v->n)
+			puts("");
+	}
+	if (v->n > 1)
+		printf("%zu of %zu threads that were compared are the same\n", same, v->n);
+	for (size_t i = 0; i < v->n_only; i++) {
+		buf_printf(&b, "only in %c: thread ", "AB"[v->only_side[i]]);
+		fmt_name(&b, str_of(v->only[i].thread));
+		put_first_function(&v->only[i], &b);
+		buf_printf(&b, " of ");
+		fmt_path(&b, str_of(v->only[i].exe));
+		puts(buf_cstr(&b));
+		buf_reset(&b);
+		trace_words_uncertain(&v->only[i], &b);
+		put(v, "not certain", &b);
+	}
+	for (size_t i = 0; i < v->n_notes; i++) {
+		buf_printf(&b, "%s", v->note[i]);
+		put(v, "partial", &b);
+	}
+	buf_release(&b);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* diff_view.h - a diff as text, JSON and HTML, and the sentences that they share. All print to standard output and
+ * return a status. */
+#ifndef STEMMA_CMD_DIFF_DIFF_VIEW_H
+#define STEMMA_CMD_DIFF_DIFF_VIEW_H
+
+#include "cmd/ui/things.h"
+#include "query/diff.h"
+
+struct diff_view {
+	struct cmd *c;
+	struct store *s;
+	const struct screen *out;
+	const struct diff *d;
+	const char *words[2]; /* what the sides were called on the command line */
+	size_t max;           /* lines a rung, 0 no limit */
+	bool bytes;
+};
+
+/* "01J... sh pipeline.sh, 2026-11-21T14:50:04" */
+int diff_side_name(const struct diff_view *v, int side, struct buf *b);
+/* One item: "reads/b.fq  1.2 KiB -> 1.3 KiB (@{1} -> @{2})". */
+int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
+/* Who changed it: "changed by sed -i ... in run ABCD1234, 2026-..."; nothing where there is nothing to say. */
+int diff_change_text(const struct diff_view *v, const struct diff_item *i, struct buf *b);
+/* The rung `build` of a diff that was made: items for the programs that differ and have a record on a side. 0 or
+ * -errno. For each of these programs what went into both is held in memory. */
+int diff_builds(struct store *s, struct diff *d, struct err *err);
+/* The rung `lines`: where programs of which both runs have a trace took another way. 0 or -errno. */
+int diff_lines(struct store *s, struct diff *d, struct err *err);
+/* Of an item of the rung `build`: "kmeans  source main.c"; "3f2a91c0d1e2 -> 9b1c77aa0011", or a line for each. 64
+ * columns at most. */
+void diff_build_head(const struct diff_item *i, struct buf *b);
+void diff_build_values(const struct diff_item *i, struct buf *b);
+/* The first cause as sentences. */
+int diff_cause_text(const struct diff_view *v, struct buf *b);
+/* Whether something differs that is more than time and use of resources. */
+bool diff_matters(const struct diff *d);
+
+int diff_text(const struct diff_view *v);
+int diff_json(const struct diff_view *v);
+int diff_html(const struct diff_view *v);
+
+#endif

@@ -1,0 +1,276 @@
+/* diff_words.c - the sentences of a diff. */
+#include "cmd/diff/diff_view.h"
+
+#include <math.h>
+
+bool diff_matters(const struct diff *d)
+{
+	for (size_t i = 0; i < d->n_items; i++)
+		if (d->items[i].rung != DIFF_resources && d->items[i].rung != DIFF_order)
+			return true;
+	return false;
+}
+
+static int run_name(struct store *s, store_id id, struct buf *b)
+{
+	struct run_info run;
+	int r = id ? store_run(s, id, &run) : 0;
+	if (r > 0) {
+		buf_str(b, fmt_run(run.ulid));
+		buf_str(b, str_of("  "));
+		fmt_argv(b, &run.argv, true, 60);
+	}
+	return r < 0 ? r : 0;
+}
+
+int diff_side_name(const struct diff_view *v, int side, struct buf *b)
+{
+	const struct diff_side_info *i = &v->d->side[side];
+	struct version_info ver;
+	struct file_info f;
+	int64_t when = i->start;
+	int r = 0;
+	switch (i->what) {
+	case DIFF_RUN:
+		r = run_name(v->s, i->id, b);
+		break;
+	case DIFF_EXEC:
+		r = exec_name(v->s, i->id, true, 60, b);
+		break;
+	case DIFF_VERSION:
+		r = store_version(v->s, i->id, &ver);
+		r = r > 0 ? store_file(v->s, ver.file, &f) : r;
+		if (r > 0) { /* its own time, not that of the oldest thing that it came from */
+			version_name(b, &ver, &f);
+			when = ver.end != TIME_NEVER && ver.end != TIME_NONE ? ver.end : ver.start;
+		}
+		break;
+	}
+	if (r >= 0 && when != TIME_NONE && when != TIME_NEVER) {
+		buf_str(b, str_of("  "));
+		fmt_time(b, when, true);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int version_size(const struct diff_view *v, store_id id, uint64_t *ret_n, struct buf *b)
+{
+	struct version_info ver;
+	int r = id ? store_version(v->s, id, &ver) : 0;
+	*ret_n = r > 0 ? ver.n : 0;
+	if (r > 0 && ver.has_size)
+		fmt_size(b, ver.size, v->bytes);
+	return r < 0 ? r : 0;
+}
+
+static int file_item(const struct diff_view *v, const struct diff_item *i, struct buf *b)
+{
+	struct buf before = {0}, after = {0};
+	uint64_t na = 0, nb = 0;
+	struct version_info va, vb;
+	int r = version_size(v, i->a, &na, &before);
+	r = r < 0 ? r : version_size(v, i->b, &nb, &after);
+	bool same_file =
+	    i->a && i->b && store_version(v->s, i->a, &va) > 0 && store_version(v->s, i->b, &vb) > 0 && va.file == vb.file;
+	fmt_path(b, i->subject);
+	switch (i->kind) {
+	case DIFF_CHANGED:
+		buf_printf(b, "  %s -> %s", buf_cstr(&before), buf_cstr(&after));
+		break;
+	case DIFF_REWRITTEN:
+		if (i->content)
+			buf_printf(b, "  %s, made anew: %s", buf_cstr(&after),
+			           i->content == CONTENT_SAME ? "the same bytes" : "the same size, other bytes");
+		else if (before.n && after.n)
+			buf_printf(b, "  %s, %s; content not compared", buf_cstr(&after),
+			           i->unseen ? "changed without changing its size" : "made anew with the same size");
+		else
+			buf_str(b, str_of("  another version; its size is not known"));
+		break;
+	case DIFF_ADDED:
+		buf_printf(b,
+		           i->absent_before          ? "  only in B%s%s; A looked for it in vain"
+		           : i->possible             ? "  perhaps written by B only%s%s"
+		           : i->rung == DIFF_outputs ? "  made by B only%s%s"
+		                                     : "  only in B%s%s",
+		           after.n ? ", " : "", buf_cstr(&after));
+		break;
+	case DIFF_REMOVED:
+		buf_printf(b,
+		           i->absent_before          ? "  only in A%s%s; B looked for it in vain"
+		           : i->possible             ? "  perhaps written by A only%s%s"
+		           : i->rung == DIFF_outputs ? "  made by A only%s%s"
+		                                     : "  only in A%s%s",
+		           before.n ? ", " : "", buf_cstr(&before));
+		break;
+	}
+	if (same_file)
+		buf_printf(b, " (@{%llu} -> @{%llu})", (unsigned long long)na, (unsigned long long)nb);
+	else if (i->a && i->b)
+		buf_str(b, str_of(" (a new file of the name)"));
+	buf_release(&before);
+	buf_release(&after);
+	return r;
+}
+
+/* A figure as it is kept in an item: "cpu 1234". */
+static void figure(struct buf *b, struct str s, bool bytes, bool with_name)
+{
+	char name[16] = "", text[64];
+	unsigned long long n = 0;
+	snprintf(text, sizeof(text), "%.*s", (int)s.n, s.p);
+	if (sscanf(text, "%15s %llu", name, &n) != 2)
+		return;
+	if (with_name)
+		buf_printf(b, "%s ", name);
+	if (strcmp(name, "cpu") == 0)
+		fmt_duration(b, n);
+	else
+		fmt_size(b, n, bytes);
+}
+
+static void cut(struct buf *b, struct str s, size_t max)
+{
+	fmt_name(b, str_n(s.p, s.n < max ? s.n : max));
+	if (s.n > max)
+		buf_str(b, str_of("..."));
+}
+
+int diff_item_text(const struct diff_view *v, const struct diff_item *i, struct buf *b)
+{
+	if (i->a || i->b)
+		return file_item(v, i, b);
+	switch (i->rung) {
+	case DIFF_build:
+		diff_build_head(i, b);
+		return 0;
+	case DIFF_lines:
+		fmt_name(b, i->subject);
+		buf_printf(b, "  ");
+		fmt_name(b, i->name);
+		buf_printf(b, "\n  A ");
+		fmt_name(b, i->before);
+		buf_printf(b, "\n  B ");
+		fmt_name(b, i->after);
+		if (i->count > 1)
+			buf_printf(b, "\n  and %u more (stemma diff --trace)", i->count - 1);
+		return 0;
+	case DIFF_executions:
+		fmt_name(b, i->subject);
+		buf_printf(b, "  only in %s", i->kind == DIFF_ADDED ? "B" : "A");
+		if (i->count > 1)
+			buf_printf(b, ", %u of them", i->count);
+		return 0;
+	case DIFF_order:
+		buf_printf(b, "%u of the pairs started in another order, first ", i->count);
+		fmt_name(b, i->subject);
+		return 0;
+	case DIFF_resources:
+		fmt_name(b, i->subject);
+		buf_str(b, str_of("  "));
+		figure(b, i->before, v->bytes, true);
+		buf_str(b, str_of(" -> "));
+		figure(b, i->after, v->bytes, false);
+		return 0;
+	default:
+		break;
+	}
+	fmt_name(b, i->subject);
+	buf_str(b, str_of(i->rung == DIFF_environment && i->kind != DIFF_CHANGED
+	                      ? (i->kind == DIFF_ADDED ? "  only in B: " : "  only in A: ")
+	                      : "  "));
+	if (i->kind != DIFF_ADDED)
+		cut(b, i->before.n ? i->before : str_of(i->kind == DIFF_CHANGED ? "(nothing)" : ""), 160);
+	if (i->kind == DIFF_CHANGED)
+		buf_str(b, str_of(" -> "));
+	if (i->kind != DIFF_REMOVED)
+		cut(b, i->after.n ? i->after : str_of(i->kind == DIFF_CHANGED ? "(nothing)" : ""), 160);
+	if (i->count > 1)
+		buf_printf(b, "  (%u programs)", i->count);
+	return 0;
+}
+
+int diff_change_text(const struct diff_view *v, const struct diff_item *i, struct buf *b)
+{
+	struct exec_info x;
+	if (i->rung == DIFF_build)
+		diff_build_values(i, b);
+	if (!i->a && !i->b)
+		return 0;
+	bool one = i->kind == DIFF_ADDED || i->kind == DIFF_REMOVED; /* there is nothing that it changed from */
+	if (i->changed_by) {
+		buf_str(b, str_of(one ? "made by " : "changed by "));
+		int r = exec_name(v->s, i->changed_by, true, 60, b);
+		if (r < 0)
+			return r;
+		r = store_exec(v->s, i->changed_by, &x);
+		store_id run = r > 0 ? x.run : 0;
+		if (run) {
+			struct run_info info;
+			r = store_run(v->s, run, &info);
+			if (r > 0)
+				buf_printf(b, " in run %.*s", (int)fmt_run(info.ulid).n, fmt_run(info.ulid).p);
+		}
+		if (r < 0)
+			return r;
+	} else if (i->unseen)
+		buf_str(b, str_of(one ? "from outside the recorded runs" : "changed outside the recorded runs"));
+	else
+		return 0;
+	if (i->when != TIME_NONE && i->when != TIME_NEVER) {
+		buf_str(b, str_of(", "));
+		fmt_time(b, i->when, true);
+	}
+	return 0;
+}
+
+/* Why the program is another, where it is known; the rung has the rest. */
+static void cause_build(const struct diff *d, const struct diff_item *program, struct buf *b)
+{
+	size_t more = 0;
+	for (size_t k = 0; k < d->n_items; k++) {
+		const struct diff_item *x = &d->items[k];
+		if (x->rung != DIFF_build || !str_eq(x->subject, program->subject))
+			continue;
+		if (more++)
+			continue;
+		buf_str(b, str_of("\nbuild: "));
+		diff_build_head(x, b);
+		buf_str(b, str_of("\n  "));
+		diff_build_values(x, b);
+	}
+	if (more > 1)
+		buf_printf(b, "\n  and %zu more that differ in its build", more - 1);
+}
+
+int diff_cause_text(const struct diff_view *v, struct buf *b)
+{
+	static const char *const what[DIFF_RUNGS] = {
+	    [DIFF_inputs] = "an input",     [DIFF_programs] = "a program",     [DIFF_options] = "arguments",
+	    [DIFF_machine] = "the machine", [DIFF_configuration] = "settings", [DIFF_environment] = "the environment",
+	    [DIFF_order] = "the order",     [DIFF_executions] = "what was run"};
+	const struct diff *d = v->d;
+	if (d->first == SIZE_MAX) {
+		buf_str(b, str_of(diff_matters(d) ? "No recorded difference leads to the outputs."
+		                                  : "Nothing that was recorded differs."));
+		return 0;
+	}
+	const struct diff_item *i = &d->items[d->first];
+	buf_printf(b, "%s: ", what[i->rung] ? what[i->rung] : diff_rung_words[i->rung].name);
+	int r = diff_item_text(v, i, b);
+	size_t at = b->n;
+	buf_str(b, str_of("\n"));
+	size_t start = b->n;
+	r = r < 0 ? r : diff_change_text(v, i, b);
+	if (b->n == start)
+		b->n = at;
+	if (i->rung == DIFF_programs)
+		cause_build(d, i, b);
+	if (i->reaches) {
+		int side = i->kind == DIFF_REMOVED ? 0 : 1;
+		buf_printf(b, "\nreaches %u of %zu outputs of %s", i->reaches, d->side[side].outputs, side ? "B" : "A");
+		if (i->reaches_differing)
+			buf_printf(b, ", %u of them known to differ", i->reaches_differing);
+	}
+	return r;
+}

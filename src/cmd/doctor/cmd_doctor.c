@@ -1,0 +1,413 @@
+/* stemma doctor: what works on this machine, found out by doing it. */
+#include "base/fileid.h"
+#include "base/io.h"
+#include "capture/launch/run.h"
+#include "capture/standby/standby.h"
+#include "cmd/cmd.h"
+#include "cmd/doctor/doctor_hdf5.h"
+#include "cmd/run/run_functions.h"
+#include "cmd/run/stacks.h"
+#include "export/crate.h"
+#include "import/doc.h"
+#include "monitor/procevents.h"
+#include "spec/make.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct report {
+	json_t *checks;
+	bool json;
+	bool bad; /* something that `run` needs does not work */
+};
+
+enum verdict { GOOD, LIMITED, MISSING };
+
+static json_t *check(struct report *r, const char *name, enum verdict v, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Prints it, or adds it to the JSON: borrowed, for more members. */
+static json_t *check(struct report *r, const char *name, enum verdict v, const char *fmt, ...)
+{
+	static const char *const words[] = {"ok", "limited", "missing"};
+	char text[768];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!r->json) {
+		printf("%-18s %-8s %s\n", name, words[v], text);
+		fflush(stdout); /* what follows may take a second */
+		return NULL;
+	}
+	json_t *one = json_pack("{s:s, s:s, s:s}", "name", name, "state", words[v], "text", text);
+	json_array_append_new(r->checks, one);
+	return one;
+}
+
+/* Of each mechanism whether it works, and what it costs. */
+static void check_ways(struct report *r, bool measure)
+{
+	struct way_state w;
+	for (unsigned i = 0; capture_way(i, measure, &w); i++) {
+		char cost[256] = "";
+		if (!w.works) {
+			check(r, w.title, MISSING, "%s: %s", w.options, w.why);
+			continue;
+		}
+		size_t n = 0;
+		if (w.call > 0)
+			n = (size_t)snprintf(cost, sizeof(cost), "%.1f us a stopped call", w.call / 1000);
+		else if (w.call == 0)
+			n = (size_t)snprintf(cost, sizeof(cost), "stops no call");
+		if (w.program >= 0)
+			snprintf(cost + n, sizeof(cost) - n, "%s%.2f ms a program", n ? ", " : "", w.program / 1e6);
+		else if (*w.why)
+			snprintf(cost + n, sizeof(cost) - n, "%swhat a program costs is not known: %s", n ? ", " : "", w.why);
+		json_t *one = check(r, w.title, GOOD, "%s%s%s", w.options, *cost ? ": " : "", cost);
+		if (one && w.call >= 0)
+			json_object_set_new(one, "call_us", json_real(w.call / 1000));
+		if (one && w.program >= 0)
+			json_object_set_new(one, "program_us", json_real(w.program / 1000));
+	}
+	char mode[32], why[256];
+	capture_would(mode, why);
+	bool whole = !strncmp(mode, "complete/", 9);
+	check(r, "run",
+	      whole && !*why             ? GOOD
+	      : strcmp(mode, "off") != 0 ? LIMITED
+	                                 : MISSING,
+	      "records %s%s%s", strcmp(mode, "off") == 0 ? "nothing but itself" : mode, *why ? ": " : "", why);
+	r->bad |= strcmp(mode, "off") == 0;
+}
+
+/* What stemmad could see of the whole node, which a program of its own finds out: libbpf would make every other start
+ * of stemma a quarter slower. Of what a user may not do, nothing is missing for `run`. */
+static void check_node(struct report *r, bool measure)
+{
+	char path[4200], line[1024];
+	int out[2];
+	if (!io_own("../capture/node_tracer/stemma-node-caps", "../" STEMMA_LIBDIR "/stemma/stemma-node-caps", path,
+	            sizeof(path))) {
+		check(r, "node processes", MISSING, "built without it: clang and libbpf were missing");
+		return;
+	}
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return;
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(out[1], STDOUT_FILENO);
+		execl(path, path, measure ? "--measure" : (char *)NULL, (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	FILE *f = fdopen(out[0], "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		/* name, yes or no, cost in ns, what for: a line of four fields */
+		char *name = strtok(line, "\t"), *works = strtok(NULL, "\t"), *ns = strtok(NULL, "\t"),
+		     *text = strtok(NULL, "\n");
+		char title[64], cost[48] = "";
+		bool shown = name && (!strcmp(name, "processes") || !strcmp(name, "files") || !strcmp(name, "access"));
+		if (!text || (!r->json && !shown))
+			continue;
+		snprintf(title, sizeof(title), "node %s", name);
+		bool good = !strcmp(works, "yes"), known = good && atof(ns) >= 0;
+		if (known)
+			snprintf(cost, sizeof(cost), ": %.2f us each", atof(ns) / 1000);
+		json_t *one = check(r, title, good ? GOOD : MISSING, "%s%s", text, cost);
+		if (one && known)
+			json_object_set_new(one, "each_us", json_real(atof(ns) / 1000));
+	}
+	if (f)
+		fclose(f);
+	else
+		close(out[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+/* A line of a file, without its end; "" if it cannot be read. */
+static const char *line_in(const char *file, char *ret, size_t size)
+{
+	io_text(file, ret, size);
+	ret[strcspn(ret, "\n")] = '\0';
+	return ret;
+}
+
+struct standbys {
+	unsigned n;
+	pid_t first;
+};
+
+static void count_standby(void *arg, pid_t pid, const char *run, bool own)
+{
+	struct standbys *s = arg;
+	(void)run, (void)own;
+	s->first = s->n++ ? s->first : pid;
+}
+
+/* What lets a job's calls go on when the recorder is killed. */
+static void check_standby(struct report *r)
+{
+	struct standbys s = {0};
+	char now[80] = "no run has one now";
+	if (!standby_found()) {
+		check(r, "standby", LIMITED, "its program was not found: a job fails if all of its recorder is killed");
+		return;
+	}
+	standby_each(count_standby, &s);
+	if (s.n)
+		snprintf(now, sizeof(now), "%u run%s %s one now, %sprocess %d", s.n, s.n > 1 ? "s" : "",
+		         s.n > 1 ? "have" : "has", s.n > 1 ? "among them " : "", s.first);
+	check(r, "standby", GOOD, "lets a job's calls go on if its recorder is killed; %s", now);
+}
+
+/* What is around us that takes something away. */
+static void check_container(struct report *r)
+{
+	static const struct {
+		const char *file, *variable, *name;
+	} hints[] = {
+	    {"/.dockerenv", NULL, "Docker"},       {"/run/.containerenv", NULL, "Podman"},
+	    {NULL, "APPTAINER_NAME", "Apptainer"}, {NULL, "SINGULARITY_NAME", "Singularity"},
+	    {NULL, "container", "a container"},
+	};
+	char text[256], map[64];
+	const char *in = NULL;
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]) && !in; i++)
+		if (hints[i].file ? access(hints[i].file, F_OK) == 0 : getenv(hints[i].variable) != NULL)
+			in = hints[i].name;
+	unsigned long long first = 0, outside = 0, count = 0;
+	bool user_ns =
+	    sscanf(line_in("/proc/self/uid_map", map, sizeof(map)), "%llu %llu %llu", &first, &outside, &count) == 3 &&
+	    count < 4294967295ull;
+	int filters = prctl(PR_GET_SECCOMP), nnp = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+	snprintf(text, sizeof(text), "%s%s%s%s", in ? in : "none that shows", user_ns ? ", a user namespace" : "",
+	         filters > 0 ? ", system call filters" : "", nnp > 0 ? ", no_new_privs" : "");
+	check(r, "container", GOOD, "%s", text);
+}
+
+/* The control group that this process is in, of version 2; "" none. */
+static void own_group(char *ret, size_t size)
+{
+	char line[4000];
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	*ret = '\0';
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "0::", 3)) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(ret, size, "/sys/fs/cgroup%s", line + 3);
+		}
+	if (f)
+		fclose(f);
+}
+
+static void check_groups(struct report *r)
+{
+	char path[4096], procs[4200], controllers[128];
+	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) < 0) {
+		bool first = access("/sys/fs/cgroup", F_OK) == 0;
+		check(r, "control groups", LIMITED, first ? "version 1, or none mounted" : "none mounted");
+		return;
+	}
+	own_group(path, sizeof(path));
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+	bool ours = *path && access(path, W_OK) == 0 && access(procs, W_OK) == 0;
+	snprintf(procs, sizeof(procs), "%s/cgroup.controllers", path);
+	line_in(procs, controllers, sizeof(controllers));
+	check(r, "control groups", ours ? GOOD : LIMITED, "version 2, %s%s%s",
+	      ours ? "may be made here" : "none may be made here", *controllers ? ": " : "", controllers);
+}
+
+static void check_events(struct report *r)
+{
+	char text[32];
+	line_in("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text));
+	bool may = *text && (atoi(text) <= 2 || geteuid() == 0);
+	check(r, "perf events", may ? GOOD : LIMITED, *text ? "perf_event_paranoid is %s" : "none%s", text);
+}
+
+/* What tells of processes where nothing of ours does: --pid, --capture=off. */
+static void check_process_events(struct report *r)
+{
+	struct procevents *e;
+	struct err err = {0};
+	const char *why;
+	if (procevents_open(&err, &e) < 0) {
+		check(r, "process events", LIMITED, "%s: --pid and --level 1 miss what lives for milliseconds", err.text);
+		return;
+	}
+	bool all = procevents_measures(e, &why);
+	check(r, "process events", all ? GOOD : LIMITED, "--pid and --level 1 hear of every process%s%s",
+	      all ? ", and what it had used at its end" : ", not what it had used: ", all ? "" : why);
+	procevents_close(e);
+}
+
+static void check_memory(struct report *r)
+{
+	int scope = capture_yama();
+	if (scope >= 2)
+		check(r, "process memory", MISSING, "Yama ptrace_scope is %d: paths cannot be read", scope);
+	else
+		check(r, "process memory", GOOD, "a parent may read its children's (Yama ptrace_scope %d)", scope);
+}
+
+static void check_identity(struct report *r, const char *home)
+{
+	struct fileid id;
+	if (fileid_get(AT_FDCWD, home, true, &id) < 0 && fileid_get(AT_FDCWD, "/", true, &id) < 0) {
+		check(r, "file identity", MISSING, "cannot look at '%s'", home);
+		return;
+	}
+	check(r, "file identity", id.gen ? GOOD : LIMITED, "%s on %s%s", id.domain->name,
+	      *id.domain->type ? id.domain->type : "an unknown file system",
+	      id.gen ? "" : ": no generation numbers, inode numbers alone");
+}
+
+static void check_store(struct report *r, struct cmd *c)
+{
+	struct err err = {0};
+	char *home = NULL, *index = NULL;
+	if (store_places(cmd_home(c), &err, &home, &index) < 0) {
+		check(r, "store", MISSING, "%s", err.text);
+		r->bad = true;
+		return;
+	}
+	struct stat st;
+	if (stat(home, &st) < 0)
+		check(r, "store", GOOD, "%s (made by the first run)", home);
+	else if (access(home, W_OK) < 0) {
+		check(r, "store", MISSING, "%s: %s", home, strerror(errno));
+		r->bad = true;
+	} else
+		check(r, "store", st.st_uid == geteuid() ? GOOD : LIMITED, "%s%s", home,
+		      st.st_uid == geteuid() ? "" : " belongs to another user");
+	check(r, "index", GOOD, "%s", index);
+	check_identity(r, home);
+	free(home);
+	free(index);
+}
+
+static bool in_path(const char *name)
+{
+	const char *p = getenv("PATH");
+	char path[4096];
+	for (; p && *p; p += strcspn(p, ":"), p += *p == ':') {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(p, ":"), p, name);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What `run --hdf5` has: the library before HDF5's functions, and the connector; and which HDF5 is there. */
+static void check_hdf5(struct report *r, bool python)
+{
+	char path[4096];
+	bool library = run_library_path("../capture/hdf5", "libstemma-hdf5.so", path, sizeof(path));
+	bool connector = run_library_path("../capture/hdf5", "vol/libstemma-hdf5-vol.so", path, sizeof(path));
+	struct buf here = {0}, h5py = {0};
+	unsigned served, connects;
+	doctor_hdf5(&here, &served, &connects);
+	if (python)
+		doctor_h5py(&h5py);
+	check(r, "HDF5 objects",
+	      !library            ? MISSING
+	      : here.n && !served ? LIMITED
+	                          : GOOD,
+	      "%s, %s; here %s%s%s%s%s",
+	      library ? "--hdf5: a library before the functions of HDF5 1.10, 1.12, 1.14"
+	              : "the library for --hdf5 was not found",
+	      connector ? "--hdf5=vol: a connector for 1.14" : "without the connector (--hdf5=vol): it was not built",
+	      here.n ? buf_cstr(&here) : "no HDF5 but what programs bring along",
+	      here.n && !served ? ", which is not known" : "",
+	      connector && here.n && !connects ? ", which has no connectors that fit" : "", h5py.n ? "; " : "",
+	      h5py.n ? buf_cstr(&h5py) : "");
+	buf_release(&here);
+	buf_release(&h5py);
+}
+
+/* What programs in other languages tell of themselves by: beside the program, where it was built or where it is
+ * installed. */
+static void check_languages(struct report *r)
+{
+	static const struct {
+		const char *name, *built, *installed;
+	} what[] = {
+	    {"C++", "", "../include/stemma/app.hpp"},
+	    {"Fortran", "", "../include/stemma/stemma_app.f90"},
+	    {"Python", "", "../share/stemma/python/stemma"},
+	    {"Java", "../../bindings/stemma-app.jar", "../share/java/stemma-app.jar"},
+	};
+	char exe[4096], path[4200], has[64] = "C", lacks[64] = "";
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n < 0 ? 0 : n] = '\0';
+	char *slash = strrchr(exe, '/');
+	if (slash)
+		*slash = '\0';
+	snprintf(path, sizeof(path), "%s/../../bindings", exe);
+	bool in_tree = access(path, F_OK) == 0; /* where all that is source is there */
+	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", exe, in_tree ? what[i].built : what[i].installed);
+		char *to = access(path, R_OK) == 0 ? has : lacks;
+		size_t used = strlen(to);
+		snprintf(to + used, sizeof(has) - used, "%s%s", used ? ", " : "", what[i].name);
+	}
+	check(r, "languages", *lacks ? LIMITED : GOOD, "programs tell of themselves in %s%s%s%s", has,
+	      *lacks ? "; not in " : "", lacks, *lacks ? ", which was not built or is not installed" : "");
+}
+
+/* One line for all three: it is to fit a screen. */
+static void check_spec(struct report *r)
+{
+	const char *spec, *stacks, *functions;
+	bool works = make_works(&spec), unwinds = stacks_works(&stacks), probes = run_functions_works(&functions);
+	check(r, "specifications", works ? GOOD : LIMITED, "%s: %s; %s: %s; run --trace-functions%s%s", spec,
+	      works ? "cc --spec and --trace work" : "no spec, no cc --trace", stacks,
+	      unwinds ? "run --trace-stacks works" : "no run --trace-stacks", probes ? " " : ": ", functions);
+}
+
+int cmd_doctor(struct cmd *c, const struct opts_doctor *o)
+{
+	struct report r = {.json = o->json, .checks = o->json ? json_array() : NULL};
+	struct utsname un = {0};
+	if (c->n_operands)
+		return say_usage(c, "doctor takes no arguments");
+	uname(&un);
+	check(&r, "kernel", GOOD, "%s %s %s", un.sysname, un.release, un.machine);
+	check_container(&r);
+	check_ways(&r, !o->quick);
+	check_standby(&r);
+	check_memory(&r);
+	check_groups(&r);
+	check_events(&r);
+	check_process_events(&r);
+	check_node(&r, !o->quick);
+	check_store(&r, c);
+	check(&r, "graphviz", in_path("dot") ? GOOD : LIMITED,
+	      in_path("dot") ? "lineage --format svg works" : "no 'dot': lineage --format svg does not work");
+	check(&r, "serd", doc_has_rdf() ? GOOD : LIMITED,
+	      doc_has_rdf() ? "Turtle and N-Triples can be read" : "not there: Turtle and N-Triples cannot be read");
+	check(&r, "zip archives", crate_can_zip() ? GOOD : LIMITED,
+	      crate_can_zip() ? "export --format ro-crate makes them"
+	                      : "no libarchive: export --format ro-crate makes directories only");
+	check_spec(&r);
+	check_hdf5(&r, !o->quick);
+	check_languages(&r);
+	if (o->json) {
+		json_t *all = json_pack("{s:i, s:s, s:o}", "format", 1, "version", STEMMA_VERSION, "checks", r.checks);
+		json_dumpf(all, stdout, JSON_INDENT(1));
+		putchar('\n');
+		json_decref(all);
+	}
+	return r.bad ? STATUS_NOTHING : STATUS_OK;
+}

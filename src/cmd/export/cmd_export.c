@@ -1,0 +1,238 @@
+/* stemma export: the record, or a part of it, in another system's format. */
+#include "cmd/cmd.h"
+#include "cmd/export/export_check.h"
+#include "export/export.h"
+#include "query/target.h"
+#include "query/when.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ids {
+	store_id *v;
+	size_t n;
+};
+
+static bool ids_add(struct ids *l, store_id id)
+{
+	store_id *v = realloc(l->v, (l->n + 1) * sizeof(*v));
+	if (!v)
+		return false;
+	l->v = v;
+	l->v[l->n++] = id;
+	return true;
+}
+
+struct selection {
+	struct ids versions, runs, execs, highlight;
+};
+
+static void selection_release(struct selection *s)
+{
+	free(s->versions.v);
+	free(s->runs.v);
+	free(s->execs.v);
+	free(s->highlight.v);
+}
+
+static int add_target(struct cmd *c, const char *text, bool only_file, struct selection *s, bool highlight)
+{
+	struct err err = {0};
+	struct target t;
+	int r = target_any(c->store, text, only_file, &err, &t);
+	if (r <= 0)
+		return say_err(&err, cmd_target_status(r));
+	if (t.kind == TARGET_FILE && !t.file.version) {
+		say("'%s' is known by name only; no content of it is recorded", text);
+		return STATUS_NOTHING;
+	}
+	if (highlight && t.kind != TARGET_FILE)
+		return say_usage(c, "--highlight takes a file");
+	struct ids *to = highlight               ? &s->highlight
+	                 : t.kind == TARGET_FILE ? &s->versions
+	                 : t.kind == TARGET_RUN  ? &s->runs
+	                                         : &s->execs;
+	if (!ids_add(to, t.kind == TARGET_FILE ? t.file.version : t.id)) {
+		say("out of memory");
+		return STATUS_SELF;
+	}
+	return STATUS_OK;
+}
+
+static int select_targets(struct cmd *c, const struct opts_export *o, struct selection *s)
+{
+	int status = STATUS_OK;
+	for (int i = 0; status == STATUS_OK && i < c->n_operands; i++)
+		status = add_target(c, c->operands[i], c->n_operands - i <= c->n_after_dashes, s, false);
+	if (status == STATUS_OK && o->highlight)
+		status = add_target(c, o->highlight, true, s, true);
+	return status;
+}
+
+static int parse_when(struct cmd *c, const char *text, int64_t now, int64_t *ret)
+{
+	*ret = TIME_NONE;
+	if (!text || when_parse(text, now, ret) == 0)
+		return STATUS_OK;
+	return say_usage(c, "'%s' is no time", text);
+}
+
+/* A document on its way to a file: written beside it and renamed at the end, so that nobody finds half of one. */
+struct destination {
+	int fd;
+	char *temporary;
+};
+
+static int destination_open(const char *path, struct destination *d)
+{
+	struct stat st;
+	d->temporary = NULL;
+	d->fd = STDOUT_FILENO;
+	if (!path || strcmp(path, "-") == 0)
+		return STATUS_OK;
+	bool there = stat(path, &st) == 0;
+	if (there && !S_ISREG(st.st_mode)) {
+		d->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	} else {
+		if (asprintf(&d->temporary, "%s.XXXXXX", path) < 0) {
+			d->temporary = NULL;
+			say("out of memory");
+			return STATUS_SELF;
+		}
+		d->fd = mkostemp(d->temporary, O_CLOEXEC);
+		mode_t mask = umask(0);
+		umask(mask);
+		if (d->fd >= 0) /* as if it had been opened by its name */
+			fchmod(d->fd, there ? st.st_mode & 0777 : 0666 & ~mask);
+	}
+	if (d->fd >= 0)
+		return STATUS_OK;
+	say("cannot create '%s': %s", path, strerror(errno));
+	free(d->temporary);
+	d->temporary = NULL;
+	return STATUS_SELF;
+}
+
+static int destination_close(const char *path, struct destination *d, int status)
+{
+	if (d->fd == STDOUT_FILENO)
+		return status;
+	if (close(d->fd) < 0 && status == STATUS_OK) {
+		say("cannot write '%s': %s", path, strerror(errno));
+		status = STATUS_SELF;
+	}
+	if (d->temporary && status != STATUS_OK)
+		unlink(d->temporary);
+	else if (d->temporary && rename(d->temporary, path) < 0) {
+		say("cannot create '%s': %s", path, strerror(errno));
+		unlink(d->temporary);
+		status = STATUS_SELF;
+	}
+	free(d->temporary);
+	return status;
+}
+
+static int write_document(struct prov_source *p, const struct export_format *f, const struct export_options *eo,
+                          const char *path)
+{
+	struct destination d;
+	struct out out;
+	struct err err = {0};
+	int status = destination_open(path, &d);
+	if (status != STATUS_OK)
+		return status;
+	if (out_open(&out, d.fd) < 0) {
+		say("out of memory");
+		return destination_close(path, &d, STATUS_SELF);
+	}
+	int r = f->write(p, &out, eo, &err), w = out_close(&out);
+	if (w < 0) {
+		say("cannot write '%s': %s", path ? path : "standard output", strerror(-w));
+		status = STATUS_SELF;
+	} else if (r < 0)
+		status = say_err(&err, STATUS_SELF);
+	return destination_close(path, &d, status);
+}
+
+static int list_formats(void)
+{
+	for (size_t i = 0; i < export_n_formats; i++)
+		printf("%-14s %s\n", export_formats[i].name, export_formats[i].meaning);
+	return STATUS_OK;
+}
+
+int cmd_export(struct cmd *c, const struct opts_export *o)
+{
+	struct timespec now;
+	struct err err = {0};
+	struct prov_select sel = {.lineage = {.direction = o->down ? LINEAGE_DOWN : LINEAGE_UP,
+	                                      .depth = (unsigned)o->depth,
+	                                      .all = o->all,
+	                                      .fork = o->fork,
+	                                      .certain = o->certain}};
+	if (o->formats)
+		return list_formats();
+	if (o->check && c->n_operands)
+		return export_check_documents(c);
+	if (!o->format && !o->check)
+		return say_usage(c, "--format is needed; --formats lists them");
+	const struct export_format *f = o->check ? NULL : export_format(o->format);
+	if (!f && !o->check)
+		return say_usage(c, "format '%s' is not known; --formats lists them", o->format);
+	if (o->depth > UINT_MAX)
+		return say_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
+	if (f && f->target == TARGET_DIRECTORY && !o->output)
+		return say_usage(c, "format '%s' makes a directory: --output is needed", o->format);
+	clock_gettime(CLOCK_REALTIME, &now);
+	int64_t ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	int status = parse_when(c, o->since, ns, &sel.since);
+	if (status == STATUS_OK)
+		status = parse_when(c, o->until, ns, &sel.until);
+	if (status == STATUS_OK)
+		status = cmd_store(c, o->no_index);
+	if (status != STATUS_OK)
+		return status;
+	sel.lineage.skew = config_duration(&c->config, CONFIG_skew);
+	sel.lineage.system_extra = config_get(&c->config, CONFIG_system);
+
+	struct selection s = {.versions = {0}};
+	struct prov_source *p = NULL;
+	status = select_targets(c, o, &s);
+	if (status == STATUS_OK) {
+		sel.versions = s.versions.v;
+		sel.n_versions = s.versions.n;
+		sel.runs = s.runs.v;
+		sel.n_runs = s.runs.n;
+		sel.execs = s.execs.v;
+		sel.n_execs = s.execs.n;
+		if (prov_open(c->store, &sel, &err, &p) < 0)
+			status = say_err(&err, STATUS_SELF);
+	}
+	if (status == STATUS_OK && o->check) {
+		status = export_check_source(p);
+	} else if (status == STATUS_OK) {
+		uint64_t left_out = 0;
+		struct export_options eo = {.target = o->output,
+		                            .with_files = o->files,
+		                            .left_out = &left_out,
+		                            .highlight = s.highlight.v,
+		                            .n_highlight = s.highlight.n};
+		if (f->target == TARGET_STREAM)
+			status = write_document(p, f, &eo, o->output);
+		else if (f->write(p, NULL, &eo, &err) < 0)
+			status = say_err(&err, STATUS_SELF);
+		if (status == STATUS_OK && left_out)
+			say("left out, gone or not as recorded any more: %llu file%s", (unsigned long long)left_out,
+			    left_out == 1 ? "" : "s");
+	}
+	prov_close(p);
+	selection_release(&s);
+	return status;
+}

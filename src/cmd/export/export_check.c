@@ -1,0 +1,51 @@
+#include "cmd/export/export_check.h"
+
+#include "cmd/ui/fmt.h"
+#include "import/check.h"
+
+#include <stdio.h>
+
+static void print_line(void *arg, struct str line)
+{
+	struct buf b = {0};
+	const char *name = arg;
+	if (name && line.n && line.p[0] != ' ') {
+		fmt_name(&b, str_of(name));
+		buf_str(&b, str_of(": "));
+	}
+	fmt_name(&b, line);
+	puts(buf_cstr(&b));
+	buf_release(&b);
+}
+
+static int verdict(const char *name, const struct check_report *r)
+{
+	const char *colon = name ? ": " : "";
+	unsigned long long n = r->violations;
+	name = name ? name : "";
+	if (n)
+		say("%s%s%llu violation%s of PROV-CONSTRAINTS", name, colon, n, n == 1 ? "" : "s");
+	else
+		say("%s%svalid, %llu statements", name, colon, (unsigned long long)r->statements);
+	return n ? STATUS_NOTHING : STATUS_OK;
+}
+
+int export_check_documents(const struct cmd *c)
+{
+	int status = STATUS_OK;
+	for (int i = 0; i < c->n_operands; i++) {
+		struct err err = {0};
+		struct check_report r;
+		char *name = c->operands[i];
+		int s = check_document(name, print_line, name, &err, &r) < 0 ? say_err(&err, STATUS_SELF) : verdict(name, &r);
+		status = s > status ? s : status;
+	}
+	return status;
+}
+
+int export_check_source(struct prov_source *p)
+{
+	struct err err = {0};
+	struct check_report r;
+	return check_source(p, print_line, NULL, &err, &r) < 0 ? say_err(&err, STATUS_SELF) : verdict(NULL, &r);
+}

@@ -1,0 +1,269 @@
+/* stemma forget: take runs and files out of the record, for good. */
+#include "cmd/keeping/keeping.h"
+#include "cmd/ui/things.h"
+#include "keep/builds.h"
+#include "query/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define OPERANDS_MAX 10000
+
+struct forget {
+	struct cmd *c;
+	const struct opts_forget *o;
+	struct buf text; /* all strings; what is in the lists below is a place in it until the end */
+	struct keep_file *files;
+	size_t n_files, cap_files;
+	struct str runs[OPERANDS_MAX];
+	size_t n_runs;
+	struct str *words;
+	size_t n_words, cap_words;
+	struct keep_whole *builds;
+	size_t n_builds;
+	bool old; /* some were forgotten before */
+};
+
+static struct str place(struct forget *w, struct str s)
+{
+	size_t at = w->text.n;
+	buf_str(&w->text, s);
+	return str_n((const char *)at, s.n);
+}
+
+static void settle(const struct forget *w, struct str *s)
+{
+	*s = s->n ? str_n(w->text.p + (size_t)s->p, s->n) : str_of("");
+}
+
+static int add_file(struct forget *w, struct keep_file f)
+{
+	if (w->n_files == w->cap_files) {
+		size_t cap = w->cap_files ? 2 * w->cap_files : 16;
+		struct keep_file *v = realloc(w->files, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		w->files = v;
+		w->cap_files = cap;
+	}
+	w->files[w->n_files++] = f;
+	return 0;
+}
+
+static int add_word(struct forget *w, struct str s)
+{
+	if (w->n_words == w->cap_words) {
+		size_t cap = w->cap_words ? 2 * w->cap_words : 16;
+		struct str *v = realloc(w->words, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		w->words = v;
+		w->cap_words = cap;
+	}
+	w->words[w->n_words++] = place(w, s);
+	return 0;
+}
+
+/* What arguments call a file: its path, and the last part of it, which is what they say in its own directory. */
+static int add_names(struct forget *w, struct str path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	size_t at = slash ? (size_t)(slash - path.p) + 1 : 0;
+	int r = add_word(w, path);
+	return r == 0 && at && at < path.n ? add_word(w, str_n(path.p + at, path.n - at)) : r;
+}
+
+/* A file, and what was absent under the name it has. */
+static int take_file(struct forget *w, store_id id)
+{
+	struct file_info f;
+	struct buf line = {0};
+	int r = store_file(w->c->store, id, &f);
+	if (r <= 0)
+		return r;
+	fmt_name(&line, f.path);
+	printf("file  %.25s  %llu version%s  %s\n", f.pub.text, (unsigned long long)f.versions, f.versions == 1 ? "" : "s",
+	       buf_cstr(&line));
+	buf_release(&line);
+	r = add_names(w, f.path);
+	struct str path = place(w, f.path);
+	if (r >= 0 && f.kind != TERM_kind_absent)
+		r = add_file(w, (struct keep_file){.domain = place(w, f.domain), .ino = f.ino, .gen = f.gen});
+	return r < 0 ? r : add_file(w, (struct keep_file){.absent = true, .path = path});
+}
+
+static int take_files(struct forget *w, const char *text, const struct target *t)
+{
+	struct err err = {0};
+	store_id *ids = NULL;
+	size_t n = 0;
+	uint64_t version;
+	if (t->file.n)
+		return say_usage(w->c, "a version cannot be forgotten, only a file with all of them");
+	int r = target_files(w->c->store, text, &err, &ids, &n, &version);
+	if (r == 0) { /* by its id */
+		ids = malloc(sizeof(*ids));
+		n = 1;
+		r = ids ? 1 : -ENOMEM;
+		if (ids)
+			*ids = t->file.file;
+	}
+	for (size_t i = 0; r > 0 && i < n; i++)
+		r = take_file(w, ids[i]) < 0 ? -EIO : 1;
+	struct buf path = {0};
+	target_path(text, &path);
+	if (r > 0 && add_names(w, buf_view(&path)) < 0)
+		r = -ENOMEM;
+	buf_release(&path);
+	free(ids);
+	if (r < 0)
+		say("cannot look up '%s'", text);
+	return r < 0 ? STATUS_SELF : STATUS_OK;
+}
+
+static int take_run(struct forget *w, store_id id)
+{
+	struct run_info run;
+	struct buf line = {0};
+	if (store_run(w->c->store, id, &run) <= 0) {
+		say("cannot look up the run");
+		return STATUS_SELF;
+	}
+	fmt_time(&line, run.start, true);
+	buf_printf(&line, "  ");
+	fmt_argv(&line, &run.argv, true, 200);
+	printf("run  %.*s  %s\n", (int)run.ulid.n, run.ulid.p, buf_cstr(&line));
+	buf_release(&line);
+	w->runs[w->n_runs++] = place(w, run.ulid);
+	return STATUS_OK;
+}
+
+/* Not recorded; perhaps not any more. Then what may have come back, or was left when forget was stopped, goes. */
+static int take_forgotten(struct forget *w, const char *text, const struct err *why)
+{
+	struct keep_logs *logs;
+	struct err err = {0};
+	char ulid[27];
+	int64_t when = 0;
+	if (*text == '@' || keep_logs_open(store_home(w->c->store), &err, &logs) < 0)
+		return say_err(why, STATUS_NOTHING);
+	int r = keep_forgotten(logs, str_of(text), ulid, &when, &err);
+	keep_logs_close(logs);
+	if (r <= 0)
+		return say_err(r < 0 ? &err : why, r < 0 && r != -ENOTUNIQ ? STATUS_SELF : STATUS_NOTHING);
+	struct buf b = {0};
+	fmt_time(&b, when, true);
+	say("run %s was forgotten, %s", ulid, buf_cstr(&b));
+	buf_release(&b);
+	w->runs[w->n_runs++] = place(w, str_of(ulid));
+	w->old = true;
+	return STATUS_OK;
+}
+
+static int look_up(struct forget *w)
+{
+	struct cmd *c = w->c;
+	int status = STATUS_OK;
+	for (int i = 0; i < c->n_operands && status == STATUS_OK; i++) {
+		struct err err = {0};
+		struct target t;
+		const char *text = c->operands[i];
+		int r = target_any(c->store, text, i >= c->n_operands - c->n_after_dashes, &err, &t);
+		if (r == 0)
+			status = take_forgotten(w, text, &err);
+		else if (r < 0)
+			status = say_err(&err, cmd_target_status(r));
+		else if (t.kind == TARGET_EXEC)
+			status = say_usage(c, "a run or a file can be forgotten, not an execution");
+		else
+			status = t.kind == TARGET_RUN ? take_run(w, t.id) : take_files(w, text, &t);
+	}
+	return status;
+}
+
+/* What was compiled in the runs goes with them. After settle. */
+static int builds_of(struct forget *w, struct err *err)
+{
+	struct keep_build *v = NULL;
+	size_t n = 0;
+	int r = w->n_runs ? keep_builds(w->c->store, err, &v, &n) : 0;
+	w->builds = r == 0 ? calloc(n + 1, sizeof(*w->builds)) : NULL;
+	if (r == 0 && !w->builds)
+		r = err_set(err, ENOMEM, "cannot forget");
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct run_info run;
+		if (!v[i].run || store_run(w->c->store, v[i].run, &run) != 1)
+			continue;
+		for (size_t k = 0; k < w->n_runs; k++)
+			if (str_eq(w->runs[k], run.ulid)) {
+				w->builds[w->n_builds++] = (struct keep_whole){v[i].session, k};
+				break;
+			}
+	}
+	free(v);
+	if (r == 0 && w->n_builds)
+		printf("%zu build%s made in %s\n", w->n_builds, w->n_builds == 1 ? "" : "s", w->n_runs == 1 ? "it" : "them");
+	return r;
+}
+
+int cmd_forget(struct cmd *c, const struct opts_forget *o)
+{
+	struct err err = {0};
+	struct keep_logs *logs;
+	if (!c->n_operands)
+		return say_usage(c, "forget needs a run or a file");
+	if (c->n_operands > OPERANDS_MAX)
+		return say_usage(c, "at most %d at once", OPERANDS_MAX);
+	int status = cmd_store(c, false);
+	if (status != STATUS_OK)
+		return status;
+	struct forget *w = calloc(1, sizeof(*w));
+	if (!w) {
+		say("out of memory");
+		return STATUS_SELF;
+	}
+	w->c = c;
+	w->o = o;
+	status = look_up(w);
+	if (status == STATUS_OK && w->text.failed) {
+		say("out of memory");
+		status = STATUS_SELF;
+	}
+	if (status != STATUS_OK)
+		goto out;
+	for (size_t i = 0; i < w->n_runs; i++)
+		settle(w, &w->runs[i]);
+	for (size_t i = 0; i < w->n_words; i++)
+		settle(w, &w->words[i]);
+	for (size_t i = 0; i < w->n_files; i++) {
+		settle(w, &w->files[i].domain);
+		settle(w, &w->files[i].path);
+	}
+	if (builds_of(w, &err) < 0) {
+		status = say_err(&err, STATUS_SELF);
+		goto out;
+	}
+	struct keep_cut_options cut = {.runs = w->runs,
+	                               .n_runs = w->n_runs,
+	                               .files = w->files,
+	                               .n_files = w->n_files,
+	                               .builds = w->builds,
+	                               .n_builds = w->n_builds,
+	                               .words = w->words,
+	                               .n_words = o->redact_arguments ? w->n_words : 0,
+	                               .dry_run = o->dry_run};
+	struct keep_cut_stats stats = {0};
+	if (keep_logs_open(store_home(c->store), &err, &logs) < 0)
+		status = say_err(&err, STATUS_SELF);
+	else
+		status = keeping_cut(c, logs, &cut, &stats);
+	if (status == STATUS_OK && (stats.events || !w->old))
+		keeping_print(&cut, &stats);
+out:
+	buf_release(&w->text);
+	free(w->files);
+	free(w->words);
+	free(w->builds);
+	free(w);
+	return status;
+}

@@ -1,0 +1,167 @@
+/* stemma gc: keep the record small. */
+#include "cmd/keeping/keeping.h"
+#include "cmd/ui/things.h"
+#include "keep/gc.h"
+#include "keep/write.h"
+#include "query/when.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* 2G, 500 MiB, 10000 */
+static int parse_size(const char *text, uint64_t *ret)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	errno = 0;
+	double v = strtod(text, &end);
+	if (end == text || errno || !(v >= 0) || !isdigit((unsigned char)*text))
+		return -EINVAL;
+	while (*end == ' ')
+		end++;
+	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	if (unit) {
+		for (int i = 0; i <= unit - units; i++)
+			v *= 1024;
+		end++;
+		if (*end == 'i')
+			end++;
+	}
+	if (*end == 'B')
+		end++;
+	if (*end || v > 1e18)
+		return -EINVAL;
+	*ret = (uint64_t)v;
+	return 0;
+}
+
+int gc_budget(const char *age, const char *size, struct gc_options *ret, struct err *err)
+{
+	if (!*age && !*size)
+		err_set(err, 0, "gc needs to know what may go: --older-than TIME or --max-size SIZE");
+	else if (*age && when_parse(age, keep_now(), &ret->before) < 0)
+		err_set(err, 0, "'%s' is no time: 90d, 12w, 2026-01-31", age);
+	else if (*size && parse_size(size, &ret->max_bytes) < 0)
+		err_set(err, 0, "'%s' is no size: 500M, 2G, a number of bytes", size);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static int read_options(struct cmd *c, const struct opts_gc *o, struct gc_options *ret)
+{
+	const char *age = o->older_than ? o->older_than : config_get(&c->config, CONFIG_gc_older_than);
+	const char *size = o->max_size ? o->max_size : config_get(&c->config, CONFIG_gc_max_size);
+	struct err err = {0};
+	*ret = (struct gc_options){.before = TIME_NONE,
+	                           .max_bytes = UINT64_MAX,
+	                           .force = o->force,
+	                           .skew = config_duration(&c->config, CONFIG_skew)};
+	return gc_budget(age, size, ret, &err) < 0 ? say_usage(c, "%s", err.text) : STATUS_OK;
+}
+
+/* The runs that go, in words or as JSON. */
+static int tell(struct cmd *c, const struct gc_choice *choice, json_t *list)
+{
+	static const char *const heads[] = {"RUN", "START", "SIZE", "COMMAND"};
+	struct table t = {.heads = heads, .align = "llrl", .n_columns = 4};
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < choice->n; i++) {
+		struct run_info run;
+		struct buf b = {0};
+		r = store_run(c->store, choice->runs[i].id, &run);
+		if (r <= 0)
+			continue;
+		if (list) {
+			json_t *one = run_json(c, &run);
+			if (!one) {
+				r = -EIO;
+				break;
+			}
+			js_num(one, "bytes", choice->runs[i].bytes);
+			js_add(list, one);
+			continue;
+		}
+		table_cell(&t, fmt_run(run.ulid));
+		fmt_time(&b, run.start, true);
+		table_cell(&t, buf_view(&b));
+		buf_reset(&b);
+		fmt_size(&b, choice->runs[i].bytes, false);
+		table_cell(&t, buf_view(&b));
+		buf_reset(&b);
+		fmt_argv(&b, &run.argv, true, 400);
+		table_cell(&t, buf_view(&b));
+		buf_release(&b);
+	}
+	if (!list && choice->n)
+		table_print(&t, &c->out, c->out.width);
+	return r < 0 ? r : 0;
+}
+
+int cmd_gc(struct cmd *c, const struct opts_gc *o)
+{
+	struct gc_options options;
+	struct gc_choice choice = {0};
+	struct keep_logs *logs = NULL;
+	struct keep_cut_stats stats = {0};
+	struct err err = {0};
+	struct buf text = {0};
+	struct str *runs = NULL;
+	if (c->n_operands)
+		return say_usage(c, "gc takes no arguments");
+	int status = read_options(c, o, &options);
+	if (status == STATUS_OK)
+		status = cmd_store(c, false);
+	if (status != STATUS_OK)
+		return status;
+	json_t *list = o->json ? json_array() : NULL;
+	int r = keep_logs_open(store_home(c->store), &err, &logs);
+	if (r == 0)
+		r = gc_choose(c->store, logs, &options, &err, &choice);
+	if (r == 0 && tell(c, &choice, list) < 0)
+		r = err_set(&err, EIO, "cannot describe the runs");
+	if (r == 0)
+		r = keeping_names(c->store, &choice, &text, &runs, &err);
+	if (r < 0) {
+		status = say_err(&err, STATUS_SELF);
+		goto out;
+	}
+	struct keep_cut_options cut = {
+	    .runs = runs, .n_runs = choice.n, .builds = choice.builds, .n_builds = choice.n_builds, .dry_run = o->dry_run};
+	if (choice.n + choice.n_builds) {
+		status = keeping_cut(c, logs, &cut, &stats);
+		logs = NULL;
+	}
+	if (status != STATUS_OK)
+		goto out;
+	if (list) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_put(all, "runs", list);
+		list = NULL;
+		js_bool(all, "dry_run", o->dry_run);
+		js_num(all, "builds", choice.n_builds);
+		js_num(all, "kept", choice.kept);
+		js_big(all, "bytes", choice.bytes);
+		js_num(all, "events", stats.events);
+		js_num(all, "segments", stats.segments);
+		status = js_print(all, false);
+	} else if (choice.n + choice.n_builds) {
+		if (choice.n_builds)
+			printf("%zu build%s that nothing refers to any more\n", choice.n_builds, choice.n_builds == 1 ? "" : "s");
+		keeping_print(&cut, &stats);
+	}
+	if (!choice.n && !choice.n_builds)
+		say("nothing is to go");
+	if (choice.kept)
+		say("%llu run%s kept: files that are still there came from %s (--force)", (unsigned long long)choice.kept,
+		    choice.kept == 1 ? " is" : "s are", choice.kept == 1 ? "it" : "them");
+out:
+	json_decref(list);
+	keep_logs_close(logs);
+	gc_release(&choice);
+	buf_release(&text);
+	free(runs);
+	return status;
+}

@@ -1,0 +1,159 @@
+#include "cmd/keeping/keeping.h"
+
+#include "cmd/ui/fmt.h"
+#include "trust/chain.h"
+#include "trust/kept.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int keeping_index(struct cmd *c)
+{
+	struct err err = {0};
+	struct store_index_options o = {.skew = config_duration(&c->config, CONFIG_skew)};
+	store_close(c->store);
+	c->store = NULL;
+	int r = store_open(cmd_home(c), STORE_WRITE | STORE_REBUILD, &err, &c->store);
+	if (r == 0)
+		r = store_index(c->store, &o, &err, NULL);
+	if (r < 0) {
+		say("it is out of the logs, but the index could not be made again: %s", err.text);
+		say_hint("stemma index --rebuild does it");
+		return STATUS_SELF;
+	}
+	return STATUS_OK;
+}
+
+int keeping_names(struct store *s, const struct gc_choice *choice, struct buf *text, struct str **ret, struct err *err)
+{
+	struct str *v = calloc(choice->n + 1, sizeof(*v));
+	size_t *at = calloc(choice->n + 1, sizeof(*at));
+	int r = v && at ? 1 : -ENOMEM;
+	for (size_t i = 0; r > 0 && i < choice->n; i++) {
+		struct run_info run;
+		at[i] = text->n;
+		r = store_run(s, choice->runs[i].id, &run);
+		if (r > 0) {
+			v[i].n = run.ulid.n;
+			buf_str(text, run.ulid);
+		}
+	}
+	for (size_t i = 0; r > 0 && i < choice->n; i++)
+		v[i].p = text->p + at[i];
+	free(at);
+	if (r <= 0 || text->failed) {
+		free(v);
+		return err_set(err, r < 0 ? -r : text->failed ? ENOMEM : EIO, "cannot describe the runs");
+	}
+	*ret = v;
+	return 0;
+}
+
+/* ---- the chain of seals (trust/chain.h) ---- */
+
+static bool is_sealed(struct cmd *c)
+{
+	struct told_list seals;
+	bool any = c->store && store_told(c->store, 0, EVENT_seal, &seals) == 0 && seals.n;
+	if (c->store)
+		told_list_release(&seals);
+	return any;
+}
+
+/* What is sealed and as it was: only that may be sealed again after something was taken out. */
+static bool matching(struct cmd *c, uint64_t **ret, size_t *ret_n)
+{
+	struct err err = {0};
+	struct chain *chain;
+	int rc = chain_open(store_home(c->store), true, &err, &chain);
+	if (rc == 0) {
+		rc = chain_matching(chain, &err, ret, ret_n);
+		chain_close(chain);
+	}
+	if (rc < 0)
+		say("the seals cannot be kept up: %s", err.text);
+	return rc == 0;
+}
+
+static void seal_again(struct cmd *c, const uint64_t *matched, size_t n)
+{
+	struct err err = {0};
+	struct chain *chain;
+	int rc = chain_open(store_home(c->store), true, &err, &chain);
+	if (rc == 0) {
+		rc = chain_cut(chain, matched, n, &err);
+		chain_close(chain);
+	}
+	if (rc < 0)
+		say("what is left could not be sealed again, so stemma trust --verify will find it changed: %s", err.text);
+}
+
+/* What a rewrite of segments could not look into: bytes that were damaged, and blocks of a newer version. */
+static void say_unread(uint64_t damaged, uint64_t newer)
+{
+	if (damaged)
+		say("%llu bytes of these segments could not be read and are gone, too", (unsigned long long)damaged);
+	if (newer)
+		say("%llu blocks of a newer stemma could not be looked into and are still there", (unsigned long long)newer);
+}
+
+int keeping_cut(struct cmd *c, struct keep_logs *l, const struct keep_cut_options *o, struct keep_cut_stats *ret)
+{
+	struct err err = {0};
+	uint64_t *matched = NULL;
+	size_t n_matched = 0;
+	bool sealed = !o->dry_run && is_sealed(c) && matching(c, &matched, &n_matched);
+	int r = keep_cut(l, o, &err, ret);
+	if (r == 0 && sealed && ret->segments)
+		seal_again(c, matched, n_matched);
+	free(matched);
+	keep_logs_close(l);
+	if (r < 0)
+		return say_err(&err, STATUS_SELF);
+	say_unread(ret->damaged, ret->newer);
+	int status = o->dry_run || !ret->segments ? STATUS_OK : keeping_index(c);
+	uint64_t copies = 0;
+	if (status == STATUS_OK && !o->dry_run && ret->segments) {
+		r = kept_sweep(c->store, &copies);
+		if (r < 0)
+			say("copies of inputs that nothing refers to any more could not be removed: %s", strerror(-r));
+	}
+	return status;
+}
+
+int keeping_secrets(struct cmd *c, struct keep_logs *l, const struct keep_secrets_options *o,
+                    struct keep_secrets_stats *ret)
+{
+	struct err err = {0};
+	uint64_t *matched = NULL;
+	size_t n_matched = 0;
+	bool sealed = o->redact && is_sealed(c) && matching(c, &matched, &n_matched);
+	int r = keep_secrets(l, o, &err, ret);
+	if (r == 0 && sealed && ret->segments)
+		seal_again(c, matched, n_matched);
+	free(matched);
+	keep_logs_close(l);
+	if (r < 0)
+		return say_err(&err, STATUS_SELF);
+	say_unread(ret->damaged, ret->newer);
+	return ret->segments ? keeping_index(c) : STATUS_OK;
+}
+
+void keeping_print(const struct keep_cut_options *o, const struct keep_cut_stats *s)
+{
+	struct buf b = {0};
+	buf_printf(&b, "%s%llu event%s", o->dry_run ? "would take out " : "took out ", (unsigned long long)s->events,
+	           s->events == 1 ? "" : "s");
+	if (s->changed)
+		buf_printf(&b, ", changed %llu", (unsigned long long)s->changed);
+	buf_printf(&b, ", %llu segment%s %s", (unsigned long long)s->segments, s->segments == 1 ? "" : "s",
+	           o->dry_run ? "to be written anew" : "written anew");
+	if (!o->dry_run && s->before > s->after) {
+		buf_printf(&b, ", ");
+		fmt_size(&b, s->before - s->after, false);
+		buf_printf(&b, " less");
+	}
+	puts(buf_cstr(&b));
+	buf_release(&b);
+}

@@ -1,0 +1,92 @@
+/* stemma lineage: what a file came from, or what came from it. */
+#include "cmd/lineage/lineage_view.h"
+#include "cmd/ui/things.h"
+#include "query/target.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+enum format { FORMAT_tree, FORMAT_dot, FORMAT_svg, FORMAT_json, FORMAT_none };
+
+static enum format format_of(const struct opts_lineage *o)
+{
+	static const char *const words[] = {"tree", "dot", "svg", "json"};
+	if (!o->format)
+		return o->json ? FORMAT_json : FORMAT_tree;
+	for (int i = 0; i < FORMAT_none; i++)
+		if (strcmp(o->format, words[i]) == 0)
+			return (enum format)i;
+	return FORMAT_none;
+}
+
+int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
+{
+	struct err err = {0};
+	enum format format = format_of(o);
+	if (format == FORMAT_none)
+		return say_usage(c, "format '%s' is not one of tree, dot, svg, json", o->format);
+	if (o->up && o->down)
+		return say_usage(c, "--up or --down, not both");
+	if (c->n_operands != 1)
+		return say_usage(c, "lineage needs one file");
+	if (o->depth > UINT_MAX)
+		return say_usage(c, "--depth %llu is too much", (unsigned long long)o->depth);
+	int status = cmd_store(c, o->no_index);
+	if (status != STATUS_OK)
+		return status;
+
+	struct file_target t;
+	int r = target_file(c->store, c->operands[0], &err, &t);
+	if (r <= 0)
+		return say_err(&err, cmd_target_status(r));
+	if (!t.version) {
+		say("'%s' is known by name only; no content of it is recorded", c->operands[0]);
+		return STATUS_NOTHING;
+	}
+	struct lineage_options options = {
+	    .direction = o->down ? LINEAGE_DOWN : LINEAGE_UP,
+	    .depth = (unsigned)o->depth,
+	    .all = o->all,
+	    .fork = o->fork,
+	    .certain = o->certain,
+	    .skew = config_duration(&c->config, CONFIG_skew),
+	    .system_extra = config_get(&c->config, CONFIG_system),
+	};
+	struct lineage l;
+	if (lineage_walk(c->store, &t.version, 1, &options, &err, &l) < 0)
+		return say_err(&err, STATUS_SELF);
+	if (!t.n && t.disk == DISK_CHANGED)
+		say("'%s' has changed since its last version was recorded", c->operands[0]);
+	else if (!t.n && t.disk == DISK_REPLACED)
+		say("'%s' is another file now than the one recorded", c->operands[0]);
+	else if (!t.n && t.disk == DISK_AROUND)
+		say("the file of '%s' was written since by who did not tell of this object", c->operands[0]);
+	if (!t.n && t.disk == DISK_DELETED) {
+		struct buf b = {0};
+		fmt_deleted(c->store, &t.deleted, 200, false, c->out.utf8, &b);
+		say("'%s' was deleted%s: this is the lineage of what it was before", c->operands[0], buf_cstr(&b));
+		buf_release(&b);
+	}
+	struct lineage_view v = {.s = c->store, .out = &c->out, .l = &l, .options = &options, .bytes = o->bytes};
+	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
+	switch (format) {
+	case FORMAT_tree:
+	case FORMAT_none:
+		status = lineage_tree(&v);
+		break;
+	case FORMAT_dot:
+		status = lineage_dot(&v, stdout);
+		break;
+	case FORMAT_svg:
+		status = lineage_svg(&v);
+		break;
+	case FORMAT_json:
+		status = lineage_json(&v);
+		break;
+	}
+	if (viewing)
+		store_view_end(c->store);
+	lineage_release(&l);
+	return status;
+}

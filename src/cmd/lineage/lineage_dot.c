@@ -1,0 +1,163 @@
+/* lineage_dot.c - a lineage as a graph for Graphviz, and drawn by it. Time runs downwards. */
+#include "cmd/lineage/lineage_view.h"
+#include "cmd/ui/peers.h"
+#include "cmd/ui/things.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LABEL_MAX 60 /* columns */
+#define MANY 3000    /* nodes: dot takes minutes beyond */
+
+extern char **environ;
+
+/* A label between double quotes: what fmt_name let through, with quotes and backslashes kept from dot. */
+static void quote(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', to);
+		fputc(*text, to);
+	}
+}
+
+static int put_node(const struct lineage_view *v, const struct shape *shape_of, uint32_t i, FILE *to)
+{
+	const struct lineage_node *n = &v->l->nodes[i];
+	struct buf name = {0}, note = {0}, since = {0};
+	const char *shape = "box";
+	int r;
+	if (n->exec) {
+		struct exec_info x;
+		store_id id = shape_of->rep[i] ? shape_of->rep[i] : n->id;
+		r = exec_name(v->s, id, true, 200, &name);
+		if (r >= 0)
+			r = store_exec(v->s, id, &x);
+		if (r > 0) {
+			fmt_time(&note, x.start, true);
+			buf_printf(&note, ", ");
+			r = exec_who(v->s, id, &note) < 0 ? -1 : 1;
+		}
+	} else {
+		struct version_info ver;
+		struct file_info f;
+		r = store_version(v->s, n->id, &ver);
+		if (r > 0)
+			r = store_file(v->s, ver.file, &f);
+		if (r > 0) {
+			version_name(&name, &ver, &f);
+			version_note(&note, &ver, &f, v->bytes);
+			shape = kind_is_stream(f.kind) ? "cds" : "note";
+			r = peer_unseen(v->s, &ver, &f);
+			buf_printf(&note, r > 0 ? "the other end was not observed" : "");
+			r = r < 0 ? r : 1;
+			if (r > 0 && v->options->direction == LINEAGE_DOWN) {
+				r = version_since(v->s, &ver, &f, &since);
+				buf_printf(&note, "%s%s", note.n && since.n ? ", " : "", buf_cstr(&since));
+			}
+		}
+	}
+	fmt_fit(&name, 0, LABEL_MAX, true);
+	fprintf(to, "\tn%u [shape=%s%s label=\"", i, shape, i == 0 ? " penwidth=2" : "");
+	quote(to, buf_cstr(&name));
+	fputs("\\n", to);
+	quote(to, buf_cstr(&note));
+	fprintf(to, "\"%s]\n", n->exec ? " style=\"filled,rounded\" fillcolor=\"#e8f0fe\"" : "");
+	buf_release(&name);
+	buf_release(&note);
+	buf_release(&since);
+	return r < 0 ? r : 0;
+}
+
+/* From the earlier thing to the later one, as data flowed. */
+static void put_branch(const struct lineage_view *v, uint32_t node, const struct branch *b, FILE *to)
+{
+	bool up = v->options->direction == LINEAGE_UP;
+	fprintf(to, "\tn%u -> n%u [style=%s", up ? b->child : node, up ? node : b->child, b->sure ? "solid" : "dashed");
+	const char *blank = strchr(b->words, ' '); /* only the verb */
+	if (*b->words || !b->sure)
+		fprintf(to, " label=\"%.*s%s\"", (int)(blank ? blank - b->words : 0), b->words, b->sure ? "" : "?");
+	fputs("]\n", to);
+}
+
+int lineage_dot(const struct lineage_view *v, FILE *to)
+{
+	const struct lineage *l = v->l;
+	struct shape shape = {0};
+	int r = shape_make(v, &shape);
+	if (r == 0)
+		fputs("digraph lineage {\n"
+		      "\tgraph [rankdir=TB fontname=\"Helvetica\"]\n"
+		      "\tnode [fontname=\"Helvetica\" fontsize=10]\n"
+		      "\tedge [fontname=\"Helvetica\" fontsize=8]\n",
+		      to);
+	for (uint32_t i = 0; i < l->n_nodes && r == 0; i++)
+		r = shape.shown[i] ? put_node(v, &shape, i, to) : 0;
+	if (r < 0) {
+		shape_release(&shape);
+		say("cannot describe the lineage");
+		return STATUS_SELF;
+	}
+	for (uint32_t i = 0; i < l->n_nodes; i++)
+		for (size_t k = shape.first[i]; shape.shown[i] && k < shape.first[i + 1]; k++)
+			put_branch(v, i, &shape.branches[k], to);
+	fputs("}\n", to);
+	shape_release(&shape);
+	return STATUS_OK;
+}
+
+int lineage_svg(const struct lineage_view *v)
+{
+	if (v->l->n_nodes > MANY)
+		say("%zu nodes: drawing them may take long; --depth draws fewer", v->l->n_nodes);
+	int ends[2], status = STATUS_SELF, wait_status = 0;
+	if (pipe(ends) < 0) {
+		say("cannot start 'dot': %s", strerror(errno));
+		return STATUS_SELF;
+	}
+	posix_spawn_file_actions_t actions;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+	posix_spawn_file_actions_addclose(&actions, ends[0]);
+	posix_spawn_file_actions_addclose(&actions, ends[1]);
+	char program[] = "dot", format[] = "-Tsvg", *argv[] = {program, format, NULL};
+	pid_t pid;
+	fflush(stdout);
+	int r = posix_spawnp(&pid, "dot", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[0]);
+	if (r) {
+		close(ends[1]);
+		if (r == ENOENT) {
+			say("cannot draw: 'dot' of Graphviz is not installed");
+			say_hint("install the package graphviz, or use --format dot");
+		} else {
+			say("cannot start 'dot': %s", strerror(r));
+		}
+		return STATUS_SELF;
+	}
+	/* dot may end before it has read all: then a write fails, and its status says why. */
+	void (*old)(int) = signal(SIGPIPE, SIG_IGN);
+	FILE *to = fdopen(ends[1], "w");
+	if (to) {
+		status = lineage_dot(v, to);
+		fclose(to);
+	} else {
+		close(ends[1]);
+		say("out of memory");
+	}
+	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGPIPE, old);
+	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGPIPE)
+		return STATUS_SELF; /* whoever read the picture went away */
+	if (status == STATUS_OK && (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status))) {
+		say("'dot' failed");
+		status = STATUS_SELF;
+	}
+	return status;
+}

@@ -1,0 +1,285 @@
+#include "cmd/lineage/lineage_view.h"
+#include "cmd/ui/makers.h"
+#include "cmd/ui/peers.h"
+#include "query/fold.h"
+#include "query/idmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *edge_words(bool up, enum lineage_edge_type type)
+{
+	switch (type) {
+	case LINEAGE_DERIVED:
+		return up ? "derived from " : "became ";
+	case LINEAGE_INFORMED:
+		return up ? "informed by " : "informed ";
+	case LINEAGE_USED:
+	case LINEAGE_GENERATED:
+		break;
+	}
+	return "";
+}
+
+/* 1 the edge is shown, 0 not, -errno. *ret_held: where not, it is because it was only held. */
+static int branch_of(const struct lineage_view *v, struct makers *m, uint32_t node, const struct lineage_edge *e,
+                     struct branch *ret, bool *ret_held)
+{
+	const struct lineage *l = v->l;
+	bool up = v->options->direction == LINEAGE_UP;
+	*ret_held = false;
+	*ret = (struct branch){up ? e->to : e->from, edge_words(up, e->type), e, e->e.sure};
+	if (v->options->all)
+		return 1;
+	if (!up) /* a stream that may have been written to, and that nobody read, is somebody's terminal or log */
+		return e->e.sure || !l->nodes[ret->child].stream || l->nodes[ret->child].n;
+	if (e->type == LINEAGE_USED) {
+		int r = maker_own(m, e);
+		*ret_held = r == 0;
+		if (r == 0)
+			r = maker_held(m, e);
+		if (r == 0)
+			r = peer_idle(v->s, l, node, e);
+		return r < 0 ? r : !r;
+	}
+	int r = e->type == LINEAGE_GENERATED ? maker_role(m, node, e) : MAKER_WRITER;
+	if (r == MAKER_WRITER || r < 0)
+		return r < 0 ? r : 1;
+	if (!e->e.sure && e->e.via == TERM_via_descriptor)
+		return 0; /* it only held the descriptor on its way to the program */
+	uint32_t from = maker_forked_from(m, ret->child);
+	ret->child = from != UINT32_MAX ? from : ret->child;
+	ret->words = "opened by ";
+	return 1;
+}
+
+/* Follows the branches, or those that are sure, from the root. */
+static int mark(const struct lineage *l, const struct shape *s, bool sure, bool *ret)
+{
+	uint32_t *queue = malloc((l->n_nodes + 1) * sizeof(*queue));
+	size_t n = 0;
+	if (!queue)
+		return -ENOMEM;
+	queue[n++] = 0;
+	ret[0] = true;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = s->first[queue[i]]; k < s->first[queue[i] + 1]; k++) {
+			uint32_t child = s->branches[k].child;
+			if (ret[child] || (sure && !s->branches[k].sure))
+				continue;
+			queue[n++] = child;
+			ret[child] = true;
+		}
+	free(queue);
+	return 0;
+}
+
+/* Is there such a branch among the n? Of the two the sure one stays. */
+static bool join(struct branch *branches, size_t n, const struct branch *b)
+{
+	for (size_t k = 0; k < n; k++) {
+		if (branches[k].child != b->child || strcmp(branches[k].words, b->words) != 0)
+			continue;
+		if (b->sure && !branches[k].sure)
+			branches[k] = *b;
+		return true;
+	}
+	return false;
+}
+
+/* ---- folding ---- */
+
+struct folding {
+	struct store *s;
+	const struct lineage *l;
+	const struct shape *from;
+	uint32_t *leader; /* of each node: the node it is shown as; UINT32_MAX: as none */
+	uint32_t *next;   /* of each node: the next one of those with the same leader, 0 the last */
+	bool *sure;       /* of each node: come to from the root by what is sure */
+	bool *certain;    /* and in time: what a fork's parent read later, is not */
+};
+
+/* The nodes of one representative get one leader. */
+static int group(struct folding *f, struct shape *to)
+{
+	struct idmap map = {0};
+	int r = 0;
+	for (uint32_t i = 0; i < f->l->n_nodes && r >= 0; i++) {
+		store_id rep = 0;
+		bool is_new;
+		f->leader[i] = i;
+		if (!f->l->nodes[i].exec || !f->from->shown[i])
+			continue;
+		r = fold_representative(f->s, f->l->nodes[i].id, &rep);
+		if (r <= 0)
+			continue;
+		uint32_t *at = idmap_add(&map, rep, i, &is_new);
+		if (!at) {
+			r = -ENOMEM;
+			break;
+		}
+		f->leader[i] = *at;
+		to->members[*at]++;
+		if (rep != f->l->nodes[*at].id || rep != f->l->nodes[i].id)
+			to->rep[*at] = rep;
+		if (*at != i) {
+			f->next[i] = f->next[*at];
+			f->next[*at] = i;
+		}
+	}
+	idmap_release(&map);
+	return r < 0 ? r : 0;
+}
+
+/* Files that only the members of one group knew are shown as none. */
+static int hide_private(struct folding *f, const struct shape *to)
+{
+	int r = 0;
+	for (uint32_t i = 0; i < f->l->n_nodes && r >= 0; i++) {
+		for (size_t k = f->from->first[i]; k < f->from->first[i + 1] && r >= 0; k++) {
+			uint32_t child = f->from->branches[k].child, by = f->leader[i];
+			if (!f->l->nodes[i].exec || f->l->nodes[child].exec || f->leader[child] == UINT32_MAX || !child ||
+			    by == UINT32_MAX || !to->rep[by])
+				continue;
+			r = fold_private(f->s, f->l->nodes[child].id, to->rep[by]);
+			if (r > 0)
+				f->leader[child] = UINT32_MAX;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Is this where a wrapper only opened a file, or is only what another one was started by? */
+static int is_bare(const struct folding *f, const struct branch *b)
+{
+	enum fold_class c;
+	if (!*b->words || !f->l->nodes[b->child].exec || f->from->first[b->child] != f->from->first[b->child + 1])
+		return 0;
+	int r = fold_class(f->s, f->l->nodes[b->child].id, &c);
+	return r <= 0 ? r : c == FOLD_command || c == FOLD_wrapper || c == FOLD_launcher;
+}
+
+/* Puts what `from` shows, folded, into `to`, whose arrays are there. */
+static int fold(const struct lineage_view *v, const struct shape *from, struct shape *to)
+{
+	size_t n = 0, nodes = v->l->n_nodes;
+	struct folding f = {v->s,
+	                    v->l,
+	                    from,
+	                    calloc(nodes + 1, sizeof(*f.leader)),
+	                    calloc(nodes + 1, sizeof(*f.next)),
+	                    calloc(nodes + 1, sizeof(*f.sure)),
+	                    calloc(nodes + 1, sizeof(*f.certain))};
+	struct err err = {0};
+	int r = f.leader && f.next && f.sure && f.certain ? group(&f, to) : -ENOMEM;
+	bool any_group = false;
+	for (uint32_t i = 0; i < nodes && r == 0; i++)
+		any_group |= f.next[i] != 0;
+	if (any_group)
+		r = lineage_certain(v->s, v->l, v->options, &err, f.certain);
+	if (r == 0)
+		r = mark(v->l, from, true, f.sure);
+	if (r == 0)
+		r = hide_private(&f, to);
+	for (uint32_t i = 0; i < nodes && r >= 0; i++) {
+		to->first[i] = n;
+		if (f.leader[i] != i)
+			continue;
+		bool any = f.sure[i];
+		for (uint32_t j = i; f.next[j]; j = f.next[j])
+			any |= f.sure[f.next[j]];
+		for (uint32_t j = i; r >= 0; j = f.next[j]) {
+			for (size_t k = from->first[j]; k < from->first[j + 1] && r >= 0; k++) {
+				struct branch b = from->branches[k];
+				r = is_bare(&f, &b);
+				uint32_t child = b.child;
+				b.child = f.leader[child];
+				to->folded += r > 0;
+				if (r || b.child == UINT32_MAX || b.child == i)
+					continue;
+				b.sure &= (f.sure[j] && (!f.next[i] || f.certain[child])) || !any;
+				if (!join(to->branches + to->first[i], n - to->first[i], &b))
+					to->branches[n++] = b;
+			}
+			if (!f.next[j])
+				break;
+		}
+		to->folded += to->members[i] ? to->members[i] - 1 : 0;
+	}
+	to->first[nodes] = n;
+	free(f.leader);
+	free(f.next);
+	free(f.sure);
+	free(f.certain);
+	return r < 0 ? r : 0;
+}
+
+static int shape_alloc(const struct lineage *l, struct shape *ret)
+{
+	*ret = (struct shape){
+	    .branches = calloc(l->n_edges + 1, sizeof(*ret->branches)),
+	    .first = calloc(l->n_nodes + 1, sizeof(*ret->first)),
+	    .shown = calloc(l->n_nodes + 1, sizeof(*ret->shown)),
+	    .rep = calloc(l->n_nodes + 1, sizeof(*ret->rep)),
+	    .members = calloc(l->n_nodes + 1, sizeof(*ret->members)),
+	};
+	return ret->branches && ret->first && ret->shown && ret->rep && ret->members ? 0 : -ENOMEM;
+}
+
+/* Every edge as a branch, but for those that are no news. */
+static int unfolded(const struct lineage_view *v, struct shape *s)
+{
+	const struct lineage *l = v->l;
+	struct makers m = {0};
+	int r = makers_init(&m, v->s, l);
+	size_t n = 0;
+	for (uint32_t i = 0; i < l->n_nodes && r >= 0; i++) {
+		s->first[i] = n;
+		for (uint32_t k = 0; k < l->nodes[i].n && r >= 0; k++) {
+			struct branch b;
+			const struct lineage_edge *e = &l->edges[l->nodes[i].first + k];
+			bool held;
+			r = branch_of(v, &m, i, e, &b, &held);
+			s->held += r == 0 && held;
+			if (r > 0 && !join(s->branches + s->first[i], n - s->first[i], &b))
+				s->branches[n++] = b;
+		}
+	}
+	s->first[l->n_nodes] = n;
+	makers_release(&m);
+	return r < 0 ? r : mark(l, s, false, s->shown);
+}
+
+int shape_make(const struct lineage_view *v, struct shape *ret)
+{
+	struct shape s, folded = {0};
+	int r = shape_alloc(v->l, &s);
+	if (r == 0)
+		r = unfolded(v, &s);
+	if (r == 0 && !v->options->all) {
+		r = shape_alloc(v->l, &folded);
+		if (r == 0)
+			r = fold(v, &s, &folded);
+		folded.held = s.held;
+		shape_release(&s);
+		s = folded;
+		if (r == 0)
+			r = mark(v->l, &s, false, s.shown);
+	}
+	if (r < 0)
+		shape_release(&s);
+	else
+		*ret = s;
+	return r;
+}
+
+void shape_release(struct shape *s)
+{
+	free(s->branches);
+	free(s->first);
+	free(s->shown);
+	free(s->rep);
+	free(s->members);
+	*s = (struct shape){0};
+}

@@ -1,0 +1,373 @@
+/* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
+#include "cmd/lineage/lineage_view.h"
+#include "cmd/ui/peers.h"
+#include "cmd/ui/things.h"
+#include "query/fold.h"
+
+#include <stdlib.h>
+
+#define ARGV_MAX 300 /* bytes of a command line where nothing cuts it to a screen */
+
+struct frame {
+	uint32_t node, next; /* next branch to print */
+};
+
+struct tree {
+	const struct lineage_view *v;
+	struct buf names, notes; /* NUL-terminated, one per node */
+	size_t *name_at, *note_at;
+	struct shape shape;
+	uint32_t *mentions; /* branches that lead to the node */
+	uint32_t *mark;     /* its number, once it was printed and if it is mentioned again; 0 otherwise */
+	bool *printed;
+	uint32_t marks;
+	uint32_t *later; /* nodes too deep to indent, to be printed as trees of their own */
+	size_t n_later;
+	struct frame *stack;
+	size_t max_levels;
+	struct str user, host; /* shown once, at the end, if they are those of all executions */
+	bool one_user;
+	struct gaps gaps;
+};
+
+/* ---- words ---- */
+
+static int describe_version(struct tree *t, store_id id)
+{
+	struct version_info v;
+	struct file_info f;
+	int r = store_version(t->v->s, id, &v);
+	if (r > 0)
+		r = store_file(t->v->s, v.file, &f);
+	if (r <= 0)
+		return r;
+	version_name(&t->names, &v, &f);
+	size_t from = t->notes.n;
+	version_note(&t->notes, &v, &f, t->v->bytes);
+	r = peer_unseen(t->v->s, &v, &f);
+	if (r > 0)
+		buf_printf(&t->notes, "%sthe other end was not observed",
+		           t->v->options->direction == LINEAGE_UP ? "from outside: " : "");
+	if (r < 0)
+		return r;
+	if (t->v->options->direction != LINEAGE_DOWN)
+		return 0;
+	struct buf since = {0};
+	r = version_since(t->v->s, &v, &f, &since);
+	if (since.n)
+		buf_printf(&t->notes, "%s%s", t->notes.n > from ? ", " : "", buf_cstr(&since));
+	buf_release(&since);
+	return r;
+}
+
+/* First look: is one user on one host behind all? */
+static int look_at_users(struct tree *t)
+{
+	const struct lineage *l = t->v->l;
+	bool any = false;
+	t->one_user = true;
+	for (size_t i = 0; i < l->n_nodes; i++) {
+		struct exec_info x;
+		if (!l->nodes[i].exec)
+			continue;
+		int r = store_exec(t->v->s, l->nodes[i].id, &x);
+		if (r < 0)
+			return r;
+		gaps_add(&t->gaps, l->nodes[i].id, x.gaps);
+		if (!x.user.n) /* a fork that came to nothing else */
+			continue;
+		if (!any) {
+			t->user = (struct str){malloc(x.user.n + 1), x.user.n};
+			t->host = (struct str){malloc(x.host.n + 1), x.host.n};
+			if (!t->user.p || !t->host.p)
+				return -1;
+			if (x.user.n)
+				memcpy((char *)t->user.p, x.user.p, x.user.n);
+			if (x.host.n)
+				memcpy((char *)t->host.p, x.host.p, x.host.n);
+		}
+		any = true;
+		t->one_user &= str_eq(t->user, x.user) && str_eq(t->host, x.host);
+	}
+	t->one_user &= any;
+	return 0;
+}
+
+static int describe_exec(struct tree *t, uint32_t node)
+{
+	struct exec_info x;
+	store_id id = t->shape.rep[node] ? t->shape.rep[node] : t->v->l->nodes[node].id;
+	int r = exec_name(t->v->s, id, true, ARGV_MAX, &t->names);
+	if (r >= 0)
+		r = store_exec(t->v->s, id, &x);
+	if (r <= 0)
+		return r;
+	struct buf *b = &t->notes;
+	fmt_time(b, x.start, true);
+	buf_printf(b, ", ");
+	fmt_span(b, x.start, x.end);
+	if (!t->one_user) {
+		buf_printf(b, ", ");
+		r = exec_who(t->v->s, id, b);
+		if (r < 0)
+			return r;
+	}
+	if (x.ending == TERM_ending_exited && x.code)
+		buf_printf(b, ", exit %llu", (unsigned long long)x.code);
+	else if (x.ending == TERM_ending_signaled) {
+		buf_printf(b, ", ");
+		fmt_ending(b, x.ending, x.code);
+	}
+	if (t->shape.rep[node]) {
+		enum fold_class class = FOLD_program;
+		r = fold_class(t->v->s, id, &class);
+		bool one = t->shape.members[node] == 1;
+		buf_printf(b, ", %u %s", t->shape.members[node],
+		           class == FOLD_driver ? (one ? "program" : "programs") : (one ? "process" : "processes"));
+	}
+	return r < 0 ? r : 0;
+}
+
+static int describe(struct tree *t)
+{
+	const struct lineage *l = t->v->l;
+	int r = look_at_users(t);
+	for (size_t i = 0; i < l->n_nodes && r >= 0; i++) {
+		t->name_at[i] = t->names.n;
+		t->note_at[i] = t->notes.n;
+		r = l->nodes[i].exec ? describe_exec(t, (uint32_t)i) : describe_version(t, l->nodes[i].id);
+		buf_char(&t->names, '\0');
+		buf_char(&t->notes, '\0');
+	}
+	return t->names.failed || t->notes.failed ? -1 : r;
+}
+
+/* ---- order ---- */
+
+static int by_time(const void *pa, const void *pb, void *arg)
+{
+	const struct tree *t = arg;
+	const struct branch *a = pa, *b = pb;
+	if (a->e->type != b->e->type)
+		return a->e->type < b->e->type ? -1 : 1;
+	if (*a->words != *b->words) /* who opened it comes after who wrote it */
+		return *a->words < *b->words ? -1 : 1;
+	/* Of an object of a file: what it came from, then the files that may have brought it. */
+	const struct lineage_node *nodes = t->v->l->nodes;
+	if (nodes[0].object && nodes[a->child].object != nodes[b->child].object)
+		return nodes[b->child].object - nodes[a->child].object;
+	if (a->e->e.lo != b->e->e.lo)
+		return a->e->e.lo < b->e->e.lo ? -1 : 1;
+	int c = strcmp(t->names.p + t->name_at[a->child], t->names.p + t->name_at[b->child]);
+	return c ? c : (a->child > b->child) - (a->child < b->child);
+}
+
+static int arrange(struct tree *t)
+{
+	struct shape *sh = &t->shape;
+	size_t n = t->v->l->n_nodes;
+	uint32_t *parent = calloc(n + 1, sizeof(*parent)); /* one of those that mention a node */
+	int r = parent ? 0 : -1;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		qsort_r(sh->branches + sh->first[i], sh->first[i + 1] - sh->first[i], sizeof(*sh->branches), by_time, t);
+		for (size_t k = sh->first[i]; sh->shown[i] && k < sh->first[i + 1]; k++) {
+			t->mentions[sh->branches[k].child]++;
+			parent[sh->branches[k].child] = (uint32_t)i;
+		}
+	}
+	/* What has_more passes over is no mention. */
+	for (size_t i = 0; r == 0 && i < n; i++)
+		for (size_t k = sh->first[i]; t->v->l->nodes[i].stream && t->mentions[i] == 1 && k < sh->first[i + 1]; k++)
+			t->mentions[parent[i]] -= sh->branches[k].child == parent[i];
+	free(parent);
+	return r;
+}
+
+/* ---- printing ---- */
+
+static void put(const struct buf *b)
+{
+	if (b->n)
+		fwrite(b->p, 1, b->n, stdout);
+}
+
+/* One line: the branch, a `?` for what only may be, the name, the note. Cut to a terminal's width, the name first. */
+static void print_line(struct tree *t, const struct buf *indent, const struct branch *br, uint32_t node, bool again,
+                       bool postponed)
+{
+	const struct lineage_edge *e = br ? br->e : NULL;
+	const struct screen *out = t->v->out;
+	const struct lineage *l = t->v->l;
+	struct buf name = {0}, note = {0};
+	const char *text = t->notes.p + t->note_at[node];
+
+	buf_printf(&name, "%s%s%s", br && !br->sure ? "? " : "", br ? br->words : "", t->names.p + t->name_at[node]);
+	if (again)
+		buf_printf(&note, "  [%u] above", t->mark[node]);
+	else if (postponed)
+		buf_printf(&note, "  [%u] below", t->mark[node]);
+	else if (t->mark[node])
+		buf_printf(&note, "  [%u]", t->mark[node]);
+	if (!again && *text)
+		buf_printf(&note, "  (%s)", text);
+	if (e && !e->e.sure && e->e.via != TERM_via_data)
+		buf_printf(&note, "  via %s", term_name(SET_via, e->e.via));
+
+	size_t indent_columns = fmt_columns(buf_view(indent)), note_columns = fmt_columns(buf_view(&note));
+	if (out->tty) {
+		size_t room = (size_t)out->width > indent_columns ? (size_t)out->width - indent_columns : 1;
+		size_t for_name = room > note_columns + 16 ? room - note_columns : room;
+		fmt_fit(&name, 0, for_name, out->utf8);
+		size_t used = fmt_columns(buf_view(&name));
+		fmt_fit(&note, 0, room > used ? room - used : 0, out->utf8);
+	}
+	put(indent);
+	fputs(style_on(out, l->nodes[node].exec ? STYLE_RUN : STYLE_FILE), stdout);
+	put(&name);
+	fputs(style_off(out), stdout);
+	fputs(style_on(out, STYLE_DIM), stdout);
+	put(&note);
+	fputs(style_off(out), stdout);
+	putchar('\n');
+	buf_release(&name);
+	buf_release(&note);
+}
+
+/* Is there another branch below the frame? Passes over what leads from a stream straight back to where it is shown: who
+ * speaks and listens on one socket. */
+static bool has_more(const struct tree *t, struct frame *f)
+{
+	const struct shape *s = &t->shape;
+	bool stream = t->v->l->nodes[f->node].stream && f > t->stack;
+	while (stream && s->first[f->node] + f->next < s->first[f->node + 1] &&
+	       s->branches[s->first[f->node] + f->next].child == f[-1].node)
+		f->next++;
+	return s->first[f->node] + f->next < s->first[f->node + 1];
+}
+
+static void print_subtree(struct tree *t, uint32_t root)
+{
+	const bool utf8 = t->v->out->utf8;
+	const char *tee = utf8 ? "├─ " : "|- ", *last = utf8 ? "└─ " : "`- ", *bar = utf8 ? "│  " : "|  ";
+	struct buf indent = {0};
+	size_t depth = 1;
+
+	t->printed[root] = true;
+	print_line(t, &indent, NULL, root, false, false);
+	t->stack[0] = (struct frame){root, 0};
+	while (depth) {
+		struct frame *f = &t->stack[depth - 1];
+		if (!has_more(t, f)) {
+			depth--;
+			continue;
+		}
+		const struct branch *b = &t->shape.branches[t->shape.first[f->node] + f->next++];
+		uint32_t child = b->child;
+		buf_reset(&indent);
+		for (size_t k = 0; k + 1 < depth; k++)
+			buf_printf(&indent, "%s", has_more(t, &t->stack[k]) ? bar : "   ");
+		buf_printf(&indent, "%s", has_more(t, f) ? tee : last);
+		bool again = t->printed[child], leaf = t->shape.first[child] == t->shape.first[child + 1];
+		bool postpone = !again && depth >= t->max_levels && !leaf;
+		if (!again && !t->mark[child] && (postpone || t->mentions[child] > 1))
+			t->mark[child] = ++t->marks;
+		t->printed[child] = true;
+		print_line(t, &indent, b, child, again, postpone);
+		if (postpone)
+			t->later[t->n_later++] = child;
+		else if (!again && !leaf)
+			t->stack[depth++] = (struct frame){child, 0};
+	}
+	buf_release(&indent);
+}
+
+static void count_line(struct buf *b, uint64_t n, const char *one, const char *many)
+{
+	if (n)
+		buf_printf(b, "%s%llu %s", b->n ? ", " : "", (unsigned long long)n, n == 1 ? one : many);
+}
+
+static void print_rest(const struct tree *t)
+{
+	const struct lineage *l = t->v->l;
+	const uint64_t *om = l->omitted;
+	struct buf b = {0};
+	count_line(&b, om[OMIT_system], "file of the machine", "files of the machine");
+	count_line(&b, om[OMIT_absent], "absent path", "absent paths");
+	count_line(&b, t->shape.folded, "program or shell that counts to another program",
+	           "programs and shells that count to others");
+	if (b.n)
+		printf("+ %s (--all)\n", buf_cstr(&b));
+	buf_reset(&b);
+	count_line(&b, om[OMIT_cache], "edge to what the writer of a cache used", "edges to what writers of caches used");
+	count_line(&b, om[OMIT_sync], "edge of coordination", "edges of coordination");
+	count_line(&b, t->shape.held, "stream that was there to read, and may not have been",
+	           "streams that were there to read, and may not have been");
+	if (b.n)
+		printf("left out: %s (--all)\n", buf_cstr(&b));
+	buf_reset(&b);
+	count_line(&b, om[OMIT_fork], "edge that may be through fork or exec", "edges that may be through fork or exec");
+	count_line(&b, om[OMIT_shm], "that may be through shared memory", "that may be through shared memory");
+	if (b.n)
+		printf("left out: %s (--fork)\n", buf_cstr(&b));
+	buf_reset(&b);
+	count_line(&b, om[OMIT_uncertain], "edge that only may be", "edges that only may be");
+	if (b.n)
+		printf("left out: %s (without --certain)\n", buf_cstr(&b));
+	if (l->cut)
+		printf("there is more beyond depth %u\n", t->v->options->depth);
+	if (t->one_user) {
+		buf_reset(&b);
+		fmt_name(&b, t->user);
+		buf_printf(&b, " on ");
+		fmt_name(&b, t->host);
+		printf("all by %s\n", buf_cstr(&b));
+	}
+	buf_release(&b);
+	gaps_print(t->v->s, &t->gaps);
+}
+
+int lineage_tree(const struct lineage_view *v)
+{
+	const struct lineage *l = v->l;
+	struct tree t = {.v = v};
+	int status = STATUS_SELF;
+	size_t n = l->n_nodes + 1;
+
+	t.max_levels = !v->out->tty ? 30 : v->out->width > 80 ? (size_t)(v->out->width - 44) / 3 : 12;
+	t.name_at = calloc(n, sizeof(*t.name_at));
+	t.note_at = calloc(n, sizeof(*t.note_at));
+	t.mentions = calloc(n, sizeof(*t.mentions));
+	t.mark = calloc(n, sizeof(*t.mark));
+	t.printed = calloc(n, sizeof(*t.printed));
+	t.later = calloc(n, sizeof(*t.later));
+	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
+	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
+	    shape_make(v, &t.shape) < 0 || describe(&t) < 0 || arrange(&t) < 0) {
+		say("cannot describe the lineage");
+		goto out;
+	}
+	if (t.mentions[0]) /* it comes again below */
+		t.mark[0] = ++t.marks;
+	print_subtree(&t, 0);
+	for (size_t k = 0; k < t.n_later; k++) {
+		putchar('\n');
+		print_subtree(&t, t.later[k]);
+	}
+	print_rest(&t);
+	status = STATUS_OK;
+out:
+	free(t.name_at);
+	free(t.note_at);
+	free(t.mentions);
+	free(t.mark);
+	free(t.printed);
+	free(t.later);
+	shape_release(&t.shape);
+	free(t.stack);
+	free((char *)t.user.p);
+	free((char *)t.host.p);
+	buf_release(&t.names);
+	buf_release(&t.notes);
+	return status;
+}

@@ -1,0 +1,116 @@
+/* stemma stop: ends the recording of a run that goes on; says which runs do. */
+#include "capture/standby/standby.h"
+#include "cmd/cmd.h"
+#include "cmd/ui/js.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RUN_SHORTEST 4 /* characters of the end of a run's id */
+
+struct stop {
+	const char *wanted; /* NULL: all are listed; "@": the latest */
+	char run[27];
+	pid_t pid;
+	unsigned found;
+	json_t *list;
+	bool json;
+};
+
+static bool is_wanted(const struct stop *s, const char *run)
+{
+	size_t n = strlen(s->wanted), all = strlen(run);
+	if (!strcmp(s->wanted, "@"))
+		return true;
+	return n >= RUN_SHORTEST && n <= all && !strcasecmp(run + all - n, s->wanted);
+}
+
+static void look_at(void *arg, pid_t pid, const char *run, bool own)
+{
+	struct stop *s = arg;
+	if (!own && geteuid() != 0)
+		return;
+	if (!s->wanted) {
+		s->found++;
+		if (s->json) {
+			json_t *one = json_object();
+			js_text(one, "run", run);
+			js_num(one, "standby", (uint64_t)pid);
+			js_add(s->list, one);
+		} else {
+			printf("%s  standby is process %d\n", run, pid);
+		}
+		return;
+	}
+	if (!is_wanted(s, run))
+		return;
+	/* Ids sort by time. */
+	bool latest = !strcmp(s->wanted, "@");
+	s->found = latest ? 1 : s->found + 1;
+	if (!latest || strcmp(run, s->run) > 0) {
+		memcpy(s->run, run, sizeof(s->run));
+		s->pid = pid;
+	}
+}
+
+/* To that process and no other that got its number meanwhile. */
+static int send(const struct stop *s, int sig)
+{
+	int fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	if (fd < 0 && errno != ENOSYS)
+		return -errno;
+	if (!standby_is(s->pid, s->run)) {
+		if (fd >= 0)
+			close(fd);
+		return -ESRCH;
+	}
+	int rc = (fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) : kill(s->pid, sig)) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int cmd_stop(struct cmd *c, const struct opts_stop *o)
+{
+	struct stop s = {.wanted = c->n_operands ? c->operands[0] : NULL, .json = o->json};
+	if (c->n_operands > 1)
+		return say_usage(c, "stop takes one run");
+	if (s.wanted && o->json)
+		return say_usage(c, "--json is for the list");
+	if (!s.wanted && o->force)
+		return say_usage(c, "--force needs a run");
+	s.list = o->json ? json_array() : NULL;
+	standby_each(look_at, &s);
+	if (o->json) {
+		json_t *all = json_object();
+		js_num(all, "format", 1);
+		js_put(all, "runs", s.list);
+		return js_print(all, false);
+	}
+	if (!s.wanted) {
+		if (!s.found)
+			say("no run of yours is being recorded here");
+		return STATUS_OK;
+	}
+	if (s.found > 1) {
+		say("'%s' is the end of the ids of %u runs", s.wanted, s.found);
+		return STATUS_USAGE;
+	}
+	if (!s.found) {
+		say("no run '%s' of yours is being recorded here, or it has only just begun", s.wanted);
+		return STATUS_NOTHING;
+	}
+	int rc = send(&s, o->force ? SIGKILL : SIGTERM);
+	if (rc == -ESRCH)
+		return STATUS_OK; /* it is over now */
+	if (rc < 0) {
+		say("cannot end the recording of %s: %s", s.run, strerror(-rc));
+		return STATUS_SELF;
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,157 @@
+#include "cmd/run/run_functions.h"
+
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool helper_path(char *ret, size_t n)
+{
+	return io_own("../capture/function_trace/stemma-trace-functions",
+	              "../" STEMMA_LIBDIR "/stemma/stemma-trace-functions", ret, n);
+}
+
+/* A line without its end; false: there is none. */
+static bool read_line(int fd, char *ret, size_t n)
+{
+	size_t k = 0;
+	for (char c; k + 1 < n;) {
+		ssize_t r = read(fd, &c, 1);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return false;
+		if (c == '\n')
+			break;
+		ret[k++] = c;
+	}
+	ret[k] = '\0';
+	return true;
+}
+
+static pid_t start(const char *path, const struct opts_run *o, const char *folder, int in, int out)
+{
+	char **argv = calloc(o->trace_functions.n + 3, sizeof(*argv));
+	if (!argv)
+		return -1;
+	argv[0] = (char *)(uintptr_t)path;
+	argv[1] = (char *)(uintptr_t)folder;
+	for (size_t i = 0; i < o->trace_functions.n; i++)
+		argv[i + 2] = (char *)(uintptr_t)o->trace_functions.v[i];
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
+			execv(path, argv);
+		_exit(127);
+	}
+	free(argv);
+	return pid;
+}
+
+int run_functions_begin(struct run_functions *f, const struct opts_run *o, const char *folder)
+{
+	char path[PATH_MAX], line[1024], hint[1024];
+	int to[2], from[2];
+	*f = (struct run_functions){.to = -1, .from = -1, .quiet = o->quiet};
+	if (!folder) {
+		say("functions cannot be traced: there is nowhere to keep the traces");
+		return STATUS_SELF;
+	}
+	if (!helper_path(path, sizeof(path))) {
+		say("functions cannot be traced: stemma was built without it (clang, libbpf and libelf were missing)");
+		return STATUS_SELF;
+	}
+	if (pipe2(to, O_CLOEXEC) < 0) {
+		say("functions cannot be traced: %s", strerror(errno));
+		return STATUS_SELF;
+	}
+	if (pipe2(from, O_CLOEXEC) < 0) {
+		close(to[0]);
+		close(to[1]);
+		say("functions cannot be traced: %s", strerror(errno));
+		return STATUS_SELF;
+	}
+	pid_t pid = start(path, o, folder, to[0], from[1]);
+	close(to[0]);
+	close(from[1]);
+	f->to = to[1];
+	f->from = from[0];
+	bool said = pid > 0 && read_line(f->from, line, sizeof(line));
+	if (said && !strncmp(line, "ready ", 6)) {
+		f->runs = true;
+	} else if (said && !strncmp(line, "error ", 6)) {
+		say("%s", line + 6);
+		if (read_line(f->from, hint, sizeof(hint)) && !strncmp(hint, "hint ", 5))
+			say_hint("%s", hint + 5);
+	} else {
+		say("functions cannot be traced: '%s' does not work", path);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (!f->runs) {
+		close(f->to);
+		close(f->from);
+	}
+	return f->runs ? STATUS_OK : STATUS_SELF;
+}
+
+void run_functions_end(struct run_functions *f)
+{
+	char line[256];
+	unsigned long long traces = 0, lost = 0, other = 0;
+	int failed = 0;
+	if (!f->runs)
+		return;
+	close(f->to);
+	bool whole = read_line(f->from, line, sizeof(line)) &&
+	             sscanf(line, "traces %llu %llu %llu %d", &traces, &lost, &other, &failed) == 4;
+	close(f->from);
+	f->runs = false;
+	if (f->quiet)
+		return;
+	if (!whole)
+		say("what traced the functions was killed: the traces are not whole");
+	else if (failed == EAGAIN)
+		say("more threads than can be followed: not all traces of functions are there");
+	else if (failed)
+		say("cannot write the traces of functions: %s", strerror(failed));
+	if (lost)
+		say("%llu calls of functions were not recorded, for there were too many at a time; the traces say so", lost);
+	if (other)
+		say("other processes called these functions %llu times: they were slowed, and are not in the traces", other);
+}
+
+bool run_functions_works(const char **ret_what)
+{
+	static char what[1024];
+	char path[PATH_MAX];
+	int out[2];
+	*ret_what = what;
+	if (!helper_path(path, sizeof(path))) {
+		snprintf(what, sizeof(what), "built without libbpf");
+		return false;
+	}
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return false;
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (dup2(out[1], STDOUT_FILENO) >= 0)
+			execl(path, path, "--works", (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	bool said = pid > 0 && read_line(out[0], what, sizeof(what));
+	int status = -1;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	close(out[0]);
+	if (!said)
+		snprintf(what, sizeof(what), "its program does not start");
+	return said && status == 0;
+}

@@ -1,0 +1,307 @@
+#include "cmd/run/run_monitor.h"
+#include "base/io.h"
+#include "cmd/run/run_limits.h"
+#include "cmd/ui/fmt.h"
+#include "summary/limit.h"
+#include "summary/read_any.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHORTEST 1000000 /* ns between samples */
+
+struct run_monitor {
+	struct monitor *monitor;
+	struct run_limits *limits; /* NULL none */
+	enum summary_form form;
+	char *summary; /* absolute path; NULL: not wanted */
+	bool report, quiet;
+	const char *series;
+	bool shown;  /* a line of --progress is on the terminal */
+	mode_t mode; /* of a file that is made */
+};
+
+/* The file that is meant, as an absolute path that links lead to no more; malloc'ed. */
+static char *absolute(const char *name)
+{
+	char *real = realpath(name, NULL);
+	if (real)
+		return real;
+	char *copy = strdup(name), *copy2 = strdup(name), *dir = copy ? realpath(dirname(copy), NULL) : NULL, *ret = NULL;
+	if (dir && copy2 && asprintf(&ret, "%s/%s", strcmp(dir, "/") ? dir : "", basename(copy2)) < 0)
+		ret = NULL;
+	free(copy);
+	free(copy2);
+	free(dir);
+	return ret;
+}
+
+/* Can it be written? Found out before the command starts, without touching what is there. */
+static int check_writable(const char *path, const char *given, struct err *err)
+{
+	struct stat st;
+	if (!path)
+		return err_set(err, errno, "cannot write '%s'", given);
+	if (stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return err_set(err, EISDIR, "cannot write '%s'", given);
+		if (access(path, W_OK) < 0)
+			return err_set(err, errno, "cannot write '%s'", given);
+		if (!S_ISREG(st.st_mode))
+			return 0;
+	}
+	/* What rights, quotas and file systems make of it is known when it is done. */
+	char *temporary;
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	int fd = mkostemp(temporary, O_CLOEXEC), rc = fd < 0 ? err_set(err, errno, "cannot write '%s'", given) : 0;
+	if (fd >= 0) {
+		close(fd);
+		unlink(temporary);
+	}
+	free(temporary);
+	return rc;
+}
+
+/* Whole or not at all, but for what is no regular file. */
+static int write_file(const char *path, mode_t mode, const struct buf *text, struct err *err)
+{
+	struct stat st;
+	bool there = stat(path, &st) == 0;
+	if (there && !S_ISREG(st.st_mode)) {
+		FILE *f = fopen(path, "we");
+		size_t done = f ? fwrite(text->p, 1, text->n, f) : 0;
+		int bad = !f || fclose(f) != 0 || done != text->n;
+		return bad ? err_set(err, errno, "cannot write '%s'", path) : 0;
+	}
+	char *temporary;
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	int fd = mkostemp(temporary, O_CLOEXEC), rc = fd < 0 ? -errno : io_write(fd, text->p, text->n, NULL);
+	if (rc == 0 && fchmod(fd, there ? st.st_mode & 07777 : mode) < 0)
+		rc = -errno;
+	if (fd >= 0 && close(fd) < 0 && rc == 0)
+		rc = -errno;
+	if (rc == 0 && rename(temporary, path) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		if (fd >= 0)
+			unlink(temporary);
+		err_set(err, -rc, "cannot write '%s'", path);
+	}
+	free(temporary);
+	return rc;
+}
+
+static int write_summary(const struct run_monitor *r, const struct summary *s, struct err *err)
+{
+	struct buf text = {0};
+	int rc = summary_write_as(r->form, s, true, &text);
+	if (rc < 0 || text.failed)
+		rc = err_set(err, ENOMEM, "cannot write '%s'", r->summary);
+	else
+		rc = write_file(r->summary, r->mode, &text, err);
+	buf_release(&text);
+	return rc;
+}
+
+/* In the worker, when the last process has ended that outlived the command. There is nobody to say to that it failed.
+ */
+static void publish(void *arg, const struct summary *s)
+{
+	struct run_monitor *r = arg;
+	if (r->summary)
+		write_summary(r, s, NULL);
+}
+
+/* The line of --progress. It is taken away before anything else is written by us; what the command writes comes behind
+ * it. */
+static void show_progress(void *arg)
+{
+	struct run_monitor *r = arg;
+	int64_t now[FIGURES];
+	struct buf b = {0};
+	if (!monitor_glance(r->monitor, now))
+		return;
+	buf_str(&b, str_of("\r\033[Kstemma: "));
+	fmt_duration(&b, (uint64_t)now[FIGURE_wall_time]);
+	buf_str(&b, str_of(", CPU "));
+	fmt_duration(&b, now[FIGURE_cpu_time] > 0 ? (uint64_t)now[FIGURE_cpu_time] : 0);
+	buf_str(&b, str_of(", memory "));
+	fmt_size(&b, now[FIGURE_memory_resident_peak] > 0 ? (uint64_t)now[FIGURE_memory_resident_peak] : 0, false);
+	buf_printf(&b, ", processes %lld", (long long)now[FIGURE_processes_concurrent_peak]);
+	if (!b.failed)
+		io_write(2, b.p, b.n, NULL);
+	r->shown = true;
+	buf_release(&b);
+}
+
+static void clear_progress(struct run_monitor *r)
+{
+	if (r->shown)
+		io_write(2, "\r\033[K", 4, NULL);
+	r->shown = false;
+}
+
+int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options *run, struct run_monitor **ret)
+{
+	static const char *const policies[] = {"detach", "wait", "kill"};
+	struct err err = {0};
+	*ret = NULL;
+	int policy = 0;
+	while (o->orphans && policy < 3 && strcmp(o->orphans, policies[policy]))
+		policy++;
+	if (policy == 3)
+		return say_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
+	run->orphans = (enum run_orphans)policy;
+	int form = o->summary_format ? summary_form_by_word(o->summary_format) : SUMMARY_STEMMA;
+	if (form < 0)
+		return say_usage(c, "summary format '%s' is not one of stemma, resource-monitor, kickstart", o->summary_format);
+	if (o->summary_format && !o->summary)
+		return say_usage(c, "--summary-format needs --summary");
+	if (o->file && (!o->summary || form != SUMMARY_STEMMA))
+		return say_usage(c, "--file needs --summary, in stemma's form");
+	int64_t interval = 0;
+	if (o->interval && limits_parse_time(o->interval, &err, &interval) < 0)
+		return say_err(&err, STATUS_USAGE);
+	if (o->interval && interval < SHORTEST)
+		return say_usage(c, "--interval %s is too short: not less than 1ms", o->interval);
+	struct run_limits *limits;
+	int status = run_limits_open(c, o, &limits);
+	if (status != STATUS_OK)
+		return status;
+	bool progress = o->progress && isatty(2);
+	run->stay = o->summary || o->report || progress || o->series || o->watch.n || limits;
+	if (!run->stay &&
+	    (run->mode == CAPTURE_OFF || !run->home || !strcmp(config_get(&c->config, CONFIG_measure), "off")))
+		return STATUS_OK;
+	struct run_monitor *r = calloc(1, sizeof(*r));
+	if (!r) {
+		run_limits_close(limits);
+		return STATUS_SELF;
+	}
+	r->limits = limits;
+	r->report = o->report;
+	r->form = (enum summary_form)form;
+	r->quiet = o->quiet;
+	r->series = o->series;
+	mode_t mask = umask(0);
+	umask(mask);
+	r->mode = 0666 & ~mask;
+	r->summary = o->summary ? absolute(o->summary) : NULL;
+	if (o->summary && check_writable(r->summary, o->summary, &err) < 0) {
+		run_monitor_close(r);
+		return say_err(&err, STATUS_SELF);
+	}
+	struct monitor_options m = {.processes = o->summary,
+	                            .files = o->file,
+	                            .thorough = run->stay,
+	                            .interval = interval,
+	                            .series = o->series,
+	                            .footprint = run->stay,
+	                            .watch = o->watch.v,
+	                            .orphans = run->orphans,
+	                            .waiting = progress ? show_progress : NULL,
+	                            .waiting_arg = r,
+	                            .publish = publish,
+	                            .publish_arg = r,
+	                            .argv = c->operands,
+	                            .labels = (const char *const *)o->label.v,
+	                            .nlabels = o->label.n};
+	if (limits && (status = run_limits_prepare(limits, &m)) != STATUS_OK) {
+		run_monitor_close(r);
+		return status;
+	}
+	if (monitor_new(&m, &err, &r->monitor) < 0) {
+		run_monitor_close(r);
+		return run->stay ? say_err(&err, STATUS_SELF) : STATUS_OK;
+	}
+	if (limits)
+		run_limits_attach(limits, r->monitor);
+	/* Should nobody live to write it, an older one must not pass for it. */
+	struct stat old;
+	if (r->summary && stat(r->summary, &old) == 0 && S_ISREG(old.st_mode)) {
+		r->mode = old.st_mode & 07777;
+		unlink(r->summary);
+	}
+	run->observer = monitor_observer(r->monitor);
+	*ret = r;
+	return STATUS_OK;
+}
+
+int run_monitor_finish(struct run_monitor *r, int status)
+{
+	struct summary s;
+	struct err err = {0};
+	if (!r)
+		return status;
+	clear_progress(r);
+	if (monitor_series_failed(r->monitor) && !r->quiet) {
+		err_set(&err, monitor_series_failed(r->monitor), "cannot write all of '%s'", r->series);
+		say_err(&err, STATUS_SELF);
+		err_clear(&err);
+	}
+	if (!r->summary && !r->report && !r->limits)
+		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
+	if (monitor_summary(r->monitor, &err, &s) < 0) {
+		if (!r->quiet)
+			say_err(&err, STATUS_SELF);
+		if (r->limits && monitor_was_lost(r->monitor))
+			run_limits_lost();
+		return monitor_was_limited(r->monitor) ? 124 << 8 : status;
+	}
+	if (monitor_was_lost(r->monitor) && !r->quiet && (r->summary || r->report))
+		say("the recorder was killed: of what was used only a part is known");
+	if (monitor_was_lost(r->monitor) && r->limits)
+		run_limits_lost();
+	if (r->summary && write_summary(r, &s, &err) < 0)
+		say_err(&err, STATUS_SELF);
+	monitor_published(r->monitor);
+	if (r->limits)
+		run_limits_say(&s);
+	if (r->limits)
+		run_limits_unlike(r->limits, &s);
+	if (r->report)
+		run_report(&s, stderr);
+	summary_release(&s);
+	return monitor_was_limited(r->monitor) ? 124 << 8 : status;
+}
+
+int run_monitor_attach(struct cmd *c, const struct opts_run *o)
+{
+	struct run_options run = {0};
+	struct run_monitor *r;
+	struct err err = {0};
+	if (c->n_operands)
+		return say_usage(c, "--pid measures a process that is there: no command to run");
+	if (o->exact || o->orphans)
+		return say_usage(c, "--pid only looks: it goes with --summary, --report, --series, --interval and --watch");
+	if (!o->summary && !o->report && !o->series)
+		return say_usage(c, "--pid needs --summary, --report or --series");
+	if (o->pid > INT32_MAX)
+		return say_usage(c, "no process has the number %llu", (unsigned long long)o->pid);
+	int rc = run_monitor_open(c, o, &run, &r);
+	if (rc != STATUS_OK)
+		return rc;
+	if (monitor_attach(r->monitor, (pid_t)o->pid, &err) < 0)
+		rc = say_err(&err, STATUS_SELF);
+	else
+		run_monitor_finish(r, 0);
+	run_monitor_close(r);
+	return rc;
+}
+
+void run_monitor_close(struct run_monitor *r)
+{
+	if (!r)
+		return;
+	monitor_free(r->monitor);
+	run_limits_close(r->limits);
+	free(r->summary);
+	free(r);
+}

@@ -1,0 +1,112 @@
+#include "cmd/run/run_trust.h"
+
+#include "trust/extract.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void run_trust_begin(struct run_trust *t, const char *home, const char *index)
+{
+	t->home = home ? strdup(home) : NULL;
+	const char *slash = index ? strrchr(index, '/') : NULL;
+	t->cache = slash ? strndup(index, (size_t)(slash - index)) : NULL;
+	if (t->machine)
+		machine_read(&t->before);
+}
+
+static struct trust_results *results_of(struct run_trust *t, const char *source)
+{
+	for (size_t i = 0; i < t->n_results; i++)
+		if (!strcmp(t->results[i].source, source))
+			return &t->results[i];
+	struct trust_results *more = realloc(t->results, (t->n_results + 1) * sizeof(*more));
+	char *own = strdup(source);
+	if (more)
+		t->results = more;
+	if (!more || !own) {
+		free(own);
+		return NULL;
+	}
+	t->results[t->n_results] = (struct trust_results){.source = own};
+	return &t->results[t->n_results++];
+}
+
+static void figure(const struct extractor *x, const struct session_files *f, struct trust_results *r)
+{
+	char text[40];
+	bool wall = !strcmp(x->pattern, "wall_time");
+	if (wall && (f->began == TIME_NONE || f->ended == TIME_NONE)) {
+		elements_add(&r->missing, str_of(x->name), str_of("the end of the run was not seen"));
+		return;
+	}
+	uint64_t ns = wall ? (uint64_t)(f->ended - f->began) : f->cpu;
+	snprintf(text, sizeof(text), "%llu.%09llu", (unsigned long long)(ns / 1000000000),
+	         (unsigned long long)(ns % 1000000000));
+	elements_add(&r->values, str_of(x->name), str_of(text));
+}
+
+static void take_results(struct run_trust *t, const char *out, size_t n_out)
+{
+	for (size_t i = 0; i < t->file.n_results; i++) {
+		const struct extractor *x = &t->file.result[i];
+		bool printed = !strcmp(x->from, "stdout"), measured = x->how == EXTRACT_FIGURE;
+		struct trust_results *r = results_of(t, measured ? "run" : x->from);
+		if (!r)
+			continue;
+		if (measured)
+			figure(x, &t->files, r);
+		else if (!printed)
+			extract_file(x, x->from, &r->values, &r->missing);
+		else if (out)
+			extract_text(x, out, n_out, &r->values, &r->missing);
+		else
+			elements_add(&r->missing, str_of(x->name ? x->name : "stdout"),
+			             str_of("what it printed was not kept; stemma bench run does"));
+	}
+}
+
+void run_trust_finish(struct run_trust *t, const char *out, size_t n_out)
+{
+	struct err err = {0};
+	if (t->machine)
+		machine_read(&t->after);
+	if (session_files(&t->place, t->system_extra, &err, &t->files) < 0 && *t->place.run && !t->quiet)
+		say("%s", err.text);
+	take_results(t, out, n_out);
+	extract_parameters(&t->file, t->argv, &t->parameters);
+	struct trust_record record = {.home = t->home,
+	                              .place = &t->place,
+	                              .files = &t->files,
+	                              .before = t->machine ? &t->before : NULL,
+	                              .after = t->machine ? &t->after : NULL,
+	                              .parameters = t->file.n_parameters ? &t->parameters : NULL,
+	                              .digest = t->digest || t->keep,
+	                              .keep = t->keep,
+	                              .cache = t->cache,
+	                              .results = t->results,
+	                              .n_results = t->n_results};
+	err = (struct err){0};
+	if (t->home && trust_record(&record, &err) < 0 && !t->quiet)
+		say("%s", err.text);
+}
+
+void run_trust_release(struct run_trust *t)
+{
+	for (size_t i = 0; i < t->n_results; i++) {
+		elements_release(&t->results[i].values);
+		elements_release(&t->results[i].missing);
+		free(t->results[i].source);
+	}
+	free(t->results);
+	elements_release(&t->parameters);
+	session_files_release(&t->files);
+	machine_release(&t->before);
+	machine_release(&t->after);
+	free(t->place.segment);
+	free(t->home);
+	free(t->cache);
+	t->results = NULL;
+	t->n_results = 0;
+	t->home = t->cache = NULL;
+	t->place = (struct run_place){0};
+}

@@ -1,0 +1,422 @@
+#include "cmd/show/show_said.h"
+
+#include "cmd/ui/fmt.h"
+#include "query/said.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define LIST_MAX 40
+
+struct view {
+	struct said d;
+	struct store *s;
+	bool all;
+};
+
+static uint64_t dropped_of(const struct view *w)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < w->d.n_images; i++)
+		n += w->d.images[i].app->ev.app.dropped;
+	return n;
+}
+
+/* ---- JSON ---- */
+
+static void put_number(json_t *o, const char *key, double v)
+{
+	if (isfinite(v))
+		js_put(o, key, json_real(v));
+	else /* JSON has no word for it */
+		js_text(o, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+}
+
+/* What all have: when, who, in which activity. */
+static int put_common(const struct view *w, json_t *o, const struct told_event *t, uint64_t app, uint64_t thread,
+                      uint64_t within)
+{
+	const struct said_image *by = said_by(&w->d, t, app);
+	store_id exec;
+	struct exec_info x;
+	int rc = by ? said_exec(&w->d, by, t->ev.time, &exec) : 0;
+	js_time(o, "time", t->ev.time);
+	if (rc == 1)
+		rc = store_exec(w->s, exec, &x);
+	if (rc == 1)
+		js_pub(o, "execution", &x.pub);
+	if (thread)
+		js_num(o, "thread", thread);
+	if (within)
+		js_num(o, "within", within);
+	return rc < 0 ? rc : 0;
+}
+
+static int words_json(const struct view *w, json_t *o)
+{
+	static const char *const keys[] = {[TERM_said_config] = "configuration",
+	                                   [TERM_said_used] = "used",
+	                                   [TERM_said_generated] = "generated",
+	                                   [TERM_said_tag] = "tags"};
+	json_t *lists[sizeof(keys) / sizeof(keys[0])] = {0};
+	int rc = 0;
+	for (size_t i = 0; i < w->d.words.n && rc == 0; i++) {
+		const struct told_event *t = &w->d.words.v[i];
+		const struct event_app_word *word = &t->ev.app_word;
+		if (!said_by(&w->d, t, word->app))
+			continue;
+		if (word->said == TERM_said_type) {
+			json_object_del(o, "type");
+			js_str(o, "type", word->name);
+		}
+		if (word->said >= sizeof(keys) / sizeof(keys[0]) || !keys[word->said])
+			continue;
+		json_t *one = json_object();
+		if (!lists[word->said])
+			lists[word->said] = json_array();
+		js_str(one, "name", word->name);
+		if (word->said == TERM_said_config || word->said == TERM_said_tag)
+			js_str(one, "value", word->value);
+		js_str_if(one, "version", word->version);
+		if (word->whole)
+			js_num(one, "cut_from", word->whole);
+		rc = put_common(w, one, t, word->app, word->thread, word->activity);
+		js_add(lists[word->said], one);
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (lists[i])
+			js_put(o, keys[i], lists[i]);
+	return rc;
+}
+
+static int metrics_json(const struct view *w, json_t *o)
+{
+	json_t *list = w->d.metrics.n ? json_array() : NULL;
+	int rc = 0;
+	for (size_t i = 0; i < w->d.metrics.n && rc == 0; i++) {
+		const struct told_event *t = &w->d.metrics.v[i];
+		const struct event_app_metric *m = &t->ev.app_metric;
+		if (!said_by(&w->d, t, m->app))
+			continue;
+		json_t *one = json_object();
+		js_str(one, "name", m->name);
+		put_number(one, "value", said_number(m));
+		if (m->stepped)
+			js_put(one, "step", json_integer(m->step));
+		rc = put_common(w, one, t, m->app, m->thread, m->activity);
+		js_add(list, one);
+	}
+	if (list)
+		js_put(o, "metrics", list);
+	return rc;
+}
+
+static int activities_json(const struct view *w, json_t *o)
+{
+	json_t *list = w->d.activities.n ? json_array() : NULL;
+	int rc = 0;
+	for (size_t i = 0; i < w->d.activities.n && rc == 0; i++) {
+		const struct told_event *t = &w->d.activities.v[i];
+		const struct event_app_activity *a = &t->ev.app_activity;
+		if (!said_by(&w->d, t, a->app))
+			continue;
+		json_t *one = json_object();
+		js_num(one, "n", a->n);
+		js_str(one, "name", a->name);
+		js_time(one, "end", a->until);
+		rc = put_common(w, one, t, a->app, a->thread, a->activity);
+		js_add(list, one);
+	}
+	if (list)
+		js_put(o, "activities", list);
+	return rc;
+}
+
+static int mpi_json(const struct view *w, json_t *o)
+{
+	json_t *ranks = w->d.ranks.n ? json_array() : NULL, *ios = w->d.ios.n ? json_array() : NULL;
+	int rc = 0;
+	for (size_t i = 0; i < w->d.ranks.n && rc == 0; i++) {
+		const struct event_mpi_rank *r = &w->d.ranks.v[i].ev.mpi_rank;
+		if (!said_by(&w->d, &w->d.ranks.v[i], r->app))
+			continue;
+		json_t *one = json_object();
+		js_num(one, "rank", r->rank);
+		js_num(one, "size", r->size);
+		js_num(one, "thread_level", r->level);
+		js_str_if(one, "library", r->library);
+		rc = put_common(w, one, &w->d.ranks.v[i], r->app, 0, 0);
+		js_add(ranks, one);
+	}
+	for (size_t i = 0; i < w->d.ios.n && rc == 0; i++) {
+		const struct event_mpi_io *m = &w->d.ios.v[i].ev.mpi_io;
+		if (!said_by(&w->d, &w->d.ios.v[i], m->app))
+			continue;
+		json_t *one = json_object();
+		js_str(one, "path", m->path);
+		js_text(one, "operation", term_name(SET_mpiop, m->op));
+		js_bool(one, "collective", m->collective);
+		js_num(one, "ranks", m->ranks);
+		js_num(one, "calls", m->calls);
+		js_num(one, "failed", m->failed);
+		js_num(one, "bytes_asked", m->bytes);
+		js_big(one, "time_spent", m->spent);
+		js_time(one, "first", m->first);
+		js_time(one, "last", m->last);
+		rc = put_common(w, one, &w->d.ios.v[i], m->app, 0, 0);
+		js_add(ios, one);
+	}
+	if (ranks)
+		js_put(o, "ranks", ranks);
+	if (ios)
+		js_put(o, "mpi_io", ios);
+	return rc;
+}
+
+static int said_json(const struct view *w, json_t *o)
+{
+	json_t *a = json_object();
+	uint64_t dropped = dropped_of(w);
+	int rc = words_json(w, a);
+	if (rc == 0)
+		rc = metrics_json(w, a);
+	if (rc == 0)
+		rc = activities_json(w, a);
+	if (dropped)
+		js_num(a, "dropped", dropped);
+	if (json_object_size(a))
+		js_put(o, "annotations", a);
+	else
+		json_decref(a);
+	return rc == 0 ? mpi_json(w, o) : rc;
+}
+
+/* ---- text ---- */
+
+static void field(const char *name, const struct buf *value)
+{
+	printf("%-12s %.*s\n", name, (int)value->n, value->n ? value->p : "");
+}
+
+/* Lines of one field: the first has its name. False: enough of them. */
+static bool put_line(const struct view *w, const char *name, size_t i, size_t n, const struct buf *b)
+{
+	if (i >= LIST_MAX && !w->all) {
+		printf("%-12s and %zu more (--all)\n", "", n - i);
+		return false;
+	}
+	field(i ? "" : name, b);
+	return true;
+}
+
+static void put_short(struct buf *b, struct str s)
+{
+	enum { MOST = 200 };
+	fmt_name(b, str_n(s.p, s.n < MOST ? s.n : MOST));
+	if (s.n > MOST)
+		buf_printf(b, "... (%zu bytes)", s.n);
+}
+
+static void put_real(struct buf *b, double v)
+{
+	if (isnan(v))
+		buf_printf(b, "nan");
+	else
+		buf_printf(b, "%.6g", v);
+}
+
+static void configs_text(const struct view *w, const struct said_run *r)
+{
+	struct buf b = {0};
+	for (size_t i = 0; i < r->n_configs; i++) {
+		const struct said_config *x = &r->configs[i];
+		buf_reset(&b);
+		put_short(&b, x->name);
+		buf_printf(&b, " = ");
+		put_short(&b, x->value);
+		if (x->version.n)
+			buf_printf(&b, "  version ");
+		fmt_name(&b, x->version);
+		if (x->values > 1)
+			buf_printf(&b, "  (the last of %zu values)", x->values);
+		if (!put_line(w, "setting", i, r->n_configs, &b))
+			break;
+	}
+	buf_release(&b);
+}
+
+static void figures_text(const struct view *w, const struct said_run *r)
+{
+	struct buf b = {0};
+	for (size_t i = 0; i < r->n_figures; i++) {
+		const struct said_figure *f = &r->figures[i];
+		buf_reset(&b);
+		put_short(&b, f->name);
+		buf_printf(&b, " = ");
+		put_real(&b, f->last);
+		if (f->stepped)
+			buf_printf(&b, "  at step %" PRId64, f->last_step);
+		if (f->n > 1) {
+			buf_printf(&b, "  (the last of %zu: ", f->n);
+			put_real(&b, f->least);
+			buf_printf(&b, " to ");
+			put_real(&b, f->most);
+			buf_char(&b, ')');
+		}
+		if (!put_line(w, "metric", i, r->n_figures, &b))
+			break;
+	}
+	buf_release(&b);
+}
+
+static void words_text(const struct view *w, unsigned said, const char *name)
+{
+	struct buf b = {0};
+	size_t n = 0, i = 0;
+	for (size_t k = 0; k < w->d.words.n; k++)
+		n += w->d.words.v[k].ev.app_word.said == said;
+	for (size_t k = 0; k < w->d.words.n; k++) {
+		const struct event_app_word *x = &w->d.words.v[k].ev.app_word;
+		if (x->said != said || !said_by(&w->d, &w->d.words.v[k], x->app))
+			continue;
+		buf_reset(&b);
+		put_short(&b, x->name);
+		if (x->value.n) {
+			buf_printf(&b, " = ");
+			put_short(&b, x->value);
+		}
+		if (!put_line(w, name, i++, n, &b))
+			break;
+	}
+	buf_release(&b);
+}
+
+struct parts {
+	struct str name;
+	size_t n, open;
+	uint64_t spent;
+	int64_t first;
+};
+
+static int parts_cmp(const void *pa, const void *pb)
+{
+	const struct parts *a = pa, *b = pb;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+/* One line for all activities of a name, in the order in which they came up. */
+static int activities_text(const struct view *w)
+{
+	struct parts *v = calloc(w->d.activities.n + 1, sizeof(*v));
+	struct buf b = {0};
+	size_t n = 0;
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->d.activities.n; i++) {
+		const struct event_app_activity *a = &w->d.activities.v[i].ev.app_activity;
+		size_t k = 0;
+		if (!said_by(&w->d, &w->d.activities.v[i], a->app))
+			continue;
+		while (k < n && k < LIST_MAX && !str_eq(v[k].name, a->name))
+			k++;
+		if (k == n)
+			v[n++] = (struct parts){.name = a->name, .first = w->d.activities.v[i].ev.time};
+		v[k].n++;
+		v[k].open += a->until == TIME_NONE;
+		if (a->until > w->d.activities.v[i].ev.time)
+			v[k].spent += (uint64_t)(a->until - w->d.activities.v[i].ev.time);
+	}
+	qsort(v, n, sizeof(*v), parts_cmp);
+	for (size_t i = 0; i < n; i++) {
+		buf_reset(&b);
+		put_short(&b, v[i].name);
+		if (v[i].n > 1)
+			buf_printf(&b, "  %zu times", v[i].n);
+		buf_printf(&b, "  ");
+		fmt_duration(&b, v[i].spent);
+		if (v[i].open)
+			buf_printf(&b, "  (%zu without an end)", v[i].open);
+		if (!put_line(w, "activity", i, n, &b))
+			break;
+	}
+	buf_release(&b);
+	free(v);
+	return 0;
+}
+
+static void ranks_text(const struct view *w)
+{
+	struct buf b = {0};
+	if (!w->d.ranks.n)
+		return;
+	const struct event_mpi_rank *r = &w->d.ranks.v[0].ev.mpi_rank;
+	buf_printf(&b, "%zu of %" PRIu64 "  ", w->d.ranks.n, r->size);
+	fmt_name(&b, str_n(r->library.p, r->library.n < 60 ? r->library.n : 60));
+	field("MPI ranks", &b);
+	buf_release(&b);
+}
+
+static void ios_text(const struct view *w)
+{
+	struct buf b = {0};
+	for (size_t i = 0; i < w->d.ios.n; i++) {
+		const struct event_mpi_io *m = &w->d.ios.v[i].ev.mpi_io;
+		buf_reset(&b);
+		fmt_path(&b, m->path);
+		buf_printf(&b, "  %s%s  %" PRIu64 " calls", term_name(SET_mpiop, m->op), m->collective ? " together" : "",
+		           m->calls);
+		if (m->failed)
+			buf_printf(&b, " (and %" PRIu64 " that failed)", m->failed);
+		if (m->bytes) {
+			buf_printf(&b, "  ");
+			fmt_size(&b, m->bytes, false);
+		}
+		if (!put_line(w, "MPI-IO", i, w->d.ios.n, &b))
+			break;
+	}
+	buf_release(&b);
+}
+
+static int said_text(const struct view *w)
+{
+	struct said_run *runs = NULL;
+	size_t n = 0;
+	struct buf b = {0};
+	int rc = said_runs(&w->d, &runs, &n);
+	if (rc == 0 && n) {
+		if (runs->type.n) {
+			fmt_name(&b, runs->type);
+			field("type", &b);
+		}
+		words_text(w, TERM_said_tag, "tag");
+		configs_text(w, runs);
+		figures_text(w, runs);
+	}
+	if (rc == 0)
+		rc = activities_text(w);
+	words_text(w, TERM_said_used, "said used");
+	words_text(w, TERM_said_generated, "said made");
+	ranks_text(w);
+	ios_text(w);
+	uint64_t dropped = dropped_of(w);
+	if (dropped) {
+		buf_reset(&b);
+		buf_printf(&b, "%" PRIu64 " words found no room", dropped);
+		field("dropped", &b);
+	}
+	buf_release(&b);
+	said_runs_free(runs, n);
+	return rc;
+}
+
+int show_said(struct cmd *c, store_id run, bool all, json_t *o)
+{
+	struct view w = {.s = c->store, .all = all};
+	int rc = said_load(c->store, run, &w.d);
+	if (rc == 0 && !said_nothing(&w.d))
+		rc = o ? said_json(&w, o) : said_text(&w);
+	said_release(&w.d);
+	return rc;
+}

@@ -1,0 +1,423 @@
+#include "cmd/stat/stat.h"
+#include "query/system.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a == TIME_NONE || (b != TIME_NONE && b < a) ? b : a;
+}
+
+static void add_moved(struct moved *to, const struct moved *from)
+{
+	if (!from->any)
+		return;
+	to->first = to->any ? earlier(to->first, from->first) : from->first;
+	to->last = to->any && to->last > from->last ? to->last : from->last; /* TIME_NONE is the least */
+	to->any = true;
+	to->untimed |= from->untimed;
+	to->bare |= from->bare;
+	to->calls += from->calls;
+	to->failed += from->failed;
+	to->bytes += from->bytes;
+	to->largest = from->largest > to->largest ? from->largest : to->largest;
+	to->spent += from->spent;
+	for (unsigned i = 0; i < IO_SIZES; i++)
+		to->size[i] += from->size[i];
+}
+
+static bool is_hdf5(unsigned api)
+{
+	return api >= TERM_ioapi_data && api < STAT_APIS;
+}
+
+/* Of run --count there is no size of any call; moments are there with --granularity=access, and times never. */
+static bool is_bare(const struct io_info *io)
+{
+	for (unsigned i = 0; i < IO_SIZES; i++)
+		if (io->size[i])
+			return false;
+	return io->calls && !io->spent && !is_hdf5(io->api);
+}
+
+static struct moved moved_of(const struct io_info *io)
+{
+	bool untimed = (io->calls || io->failed) && io->first == TIME_NONE && !io->spent;
+	struct moved m = {.calls = io->calls,
+	                  .failed = io->failed,
+	                  .bytes = io->bytes,
+	                  .largest = io->largest,
+	                  .spent = io->spent,
+	                  .first = io->first,
+	                  .last = io->last,
+	                  .any = true,
+	                  .untimed = untimed,
+	                  .bare = is_bare(io)};
+	memcpy(m.size, io->size, sizeof(m.size));
+	return m;
+}
+
+static struct sum *sum_of(struct sums *l, store_id id)
+{
+	bool is_new = false;
+	uint32_t *at = idmap_add(&l->at, id, (uint32_t)l->n, &is_new);
+	if (!at)
+		return NULL;
+	if (!is_new)
+		return &l->v[*at];
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 64;
+		struct sum *v = realloc(l->v, cap * sizeof(*v));
+		if (!v)
+			return NULL;
+		l->v = v;
+		l->cap = cap;
+	}
+	l->v[l->n] = (struct sum){.id = id};
+	return &l->v[l->n++];
+}
+
+/* Does the file count? Those of the machine and absent paths do only with --all. 1, 0 or -errno. */
+static int wanted(const struct stat_sums *w, store_id file)
+{
+	struct file_info f;
+	if (w->file)
+		return file == w->file;
+	int r = store_file(w->c->store, file, &f);
+	if (r <= 0 || w->objects || f.within) /* an object's bytes are its file's, too */
+		return r < 0 ? r : r && w->objects == (f.within != 0);
+	if (w->all)
+		return 1;
+	if (f.kind == TERM_kind_absent || f.kind == TERM_kind_pseudo)
+		return 0;
+	return f.kind != TERM_kind_regular || system_path(f.path, config_get(&w->c->config, CONFIG_system)) == SYSTEM_NO;
+}
+
+static int io_cmp(const void *pa, const void *pb)
+{
+	const struct io_info *a = pa, *b = pb;
+	if (a->target != b->target)
+		return a->target < b->target ? -1 : 1;
+	if (a->write != b->write)
+		return a->write - b->write;
+	return (a->api > b->api) - (a->api < b->api);
+}
+
+/* Whether calls on the file were counted, one way; what was mapped was counted with them, and leaves bytes unknown. An
+ * access of several versions has an edge to each, which all say its bytes: *bytes becomes what of the calls' bytes no
+ * edge has taken yet. (The calls' own sums have been made by then.) */
+static bool is_counted(const struct ios *l, store_id file, unsigned way, bool *ret_mapped, uint64_t *bytes)
+{
+	bool moved = false;
+	uint64_t taken = 0;
+	size_t lo = 0, hi = l->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (l->v[mid].target < file)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*ret_mapped = false;
+	for (; lo < l->n && l->v[lo].target == file; lo++) {
+		struct io_info *io = &l->v[lo];
+		bool mapped = io->api == TERM_ioapi_mmap;
+		*ret_mapped |= mapped;
+		if (mapped || io->write != (way == STAT_WRITE))
+			continue;
+		uint64_t take = *bytes - taken < io->bytes ? *bytes - taken : io->bytes;
+		io->bytes -= take;
+		taken += take;
+		moved = true;
+	}
+	if (moved)
+		*bytes = taken;
+	return moved;
+}
+
+/* called: it was begun by a call that could be counted, not by an exec, which loads without one. bytes: those that no
+ * counted call has told. */
+static void add_access(struct sum *s, const struct edge *e, unsigned way, bool counted, bool called, uint64_t bytes)
+{
+	struct way *to = &s->way[way];
+	to->partial |= called && !e->has_bytes;
+	to->accesses += e->count ? e->count : 1;
+	to->known |= e->has_bytes;
+	to->bytes += e->has_bytes ? bytes : 0;
+	to->counted |= counted;
+	to->uncounted |= called && !counted;
+}
+
+static int add_edge(struct stat_sums *w, store_id exec, const struct edge *e, unsigned way)
+{
+	struct version_info v;
+	int r = store_version(w->c->store, e->to, &v);
+	if (r <= 0 || (w->version && e->to != w->version))
+		return r < 0 ? r : 0;
+	r = wanted(w, v.file);
+	if (r <= 0)
+		return r;
+	/* Where nothing moved there is no call to count; where bytes are unknown for no mapping, calls were not seen. */
+	bool mapped;
+	uint64_t bytes = e->has_bytes ? e->bytes : 0;
+	bool moved = is_counted(&w->ios, v.file, way, &mapped, &bytes), any = moved || mapped;
+	bool counted = e->has_bytes ? any || !e->bytes : any && mapped;
+	bool called = e->api != TERM_api_exec;
+	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, v.file);
+	if (!x || !f)
+		return -ENOMEM;
+	uint64_t untold = moved ? 0 : bytes;
+	add_access(x, e, way, counted, called, untold);
+	add_access(f, e, way, counted, called, untold);
+	f->edges++;
+	add_access(&w->total, e, way, counted, called, untold);
+	add_access(&w->api[e->api < 64 ? e->api : 0], e, way, counted, called, bytes);
+	if (counted || !called || !w->say)
+		return 0;
+	struct stat_row row = {.exec = exec, .file = v.file, .api = -1, .write = way, .bytes_known = e->has_bytes};
+	row.io.bytes = e->bytes;
+	return w->say(w->arg, &row);
+}
+
+/* One file, way and call of an execution. */
+static int add_calls(struct stat_sums *w, store_id exec, const struct io_info *like, const struct moved *m)
+{
+	struct sum *x = sum_of(&w->execs, exec), *f = sum_of(&w->files, like->target);
+	if (!x || !f)
+		return -ENOMEM;
+	struct sum *const to[] = {x, f, &w->total};
+	for (unsigned i = 0; i < 3; i++)
+		if (like->api == TERM_ioapi_mmap) {
+			add_moved(&to[i]->mapped, m);
+		} else {
+			add_moved(&to[i]->way[like->write].io, m);
+			to[i]->way[like->write].counted = true;
+		}
+	add_moved(&w->io_api[like->api < STAT_APIS ? like->api : 0][like->write], m);
+	if (!w->say)
+		return 0;
+	struct stat_row row = {
+	    .exec = exec, .file = like->target, .api = (int)like->api, .write = like->write, .bytes_known = true, .io = *m};
+	return w->say(w->arg, &row);
+}
+
+uint64_t stat_unseen(uint64_t gaps)
+{
+	const uint64_t those = 1ULL << TERM_gap_lost | 1ULL << TERM_gap_io_uring | 1ULL << TERM_gap_unreadable |
+	                       1ULL << TERM_gap_traced | 1ULL << TERM_gap_detached | 1ULL << TERM_gap_recorder_died |
+	                       1ULL << TERM_gap_tree_only | 1ULL << TERM_gap_limit | 1ULL << TERM_gap_without_library |
+	                       1ULL << TERM_gap_damaged;
+	return gaps & those;
+}
+
+/* What was seen is not all: the sums are lower bounds. */
+static void not_all(struct sum *s)
+{
+	for (unsigned k = 0; k < STAT_WAYS; k++)
+		s->way[k].partial = s->way[k].unseen = true;
+}
+
+/* Were all calls of the execution's run seen? One query for each run, not for each execution. */
+static int add_mode(struct stat_sums *w, store_id run)
+{
+	struct run_info info;
+	if (run && run == w->run)
+		return 0;
+	int r = run ? store_run(w->c->store, run, &info) : 0;
+	w->inexact |= r <= 0 || !str_ends(info.mode, str_of("/exact"));
+	w->run = run;
+	return r < 0 ? r : 0;
+}
+
+int stat_count(struct stat_sums *w, store_id exec)
+{
+	struct ios *l = &w->ios;
+	struct exec_info x;
+	size_t kept = 0, before = w->execs.n;
+	int r = store_exec(w->c->store, exec, &x);
+	uint64_t unseen = r > 0 ? stat_unseen(x.gaps) : 0;
+	if (r > 0)
+		r = add_mode(w, x.run);
+	if (r >= 0)
+		r = store_io(w->c->store, exec, l);
+	if (r < 0)
+		return r;
+	w->unseen |= unseen;
+	for (size_t i = 0; i < l->n; i++)
+		if (!w->version || l->v[i].generated == w->version || l->v[i].used == w->version)
+			l->v[kept++] = l->v[i];
+	l->n = kept;
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), io_cmp);
+	for (size_t i = 0, k; r >= 0 && i < l->n; i = k) {
+		struct moved m = {0};
+		for (k = i; k < l->n && !io_cmp(&l->v[i], &l->v[k]); k++) {
+			struct moved one = moved_of(&l->v[k]);
+			add_moved(&m, &one);
+		}
+		r = wanted(w, l->v[i].target);
+		if (r > 0)
+			r = add_calls(w, exec, &l->v[i], &m);
+	}
+	if (r >= 0)
+		r = store_uses(w->c->store, exec, &w->edges);
+	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
+		r = add_edge(w, exec, &w->edges.v[i], STAT_READ);
+	if (r >= 0)
+		r = store_outputs(w->c->store, exec, &w->edges);
+	for (size_t i = 0; i < w->edges.n && r >= 0; i++)
+		r = add_edge(w, exec, &w->edges.v[i], STAT_WRITE);
+	if (unseen && w->execs.n > before)
+		not_all(&w->execs.v[before]);
+	return r < 0 ? r : 0;
+}
+
+/* The most used first: by bytes where known, then by accesses. 0: equally used. */
+static int by_use(const void *pa, const void *pb)
+{
+	const struct sum *a = pa, *b = pb;
+	uint64_t x = 0, y = 0, n = 0, m = 0;
+	for (unsigned i = 0; i < STAT_WAYS; i++) {
+		x += a->way[i].bytes + a->way[i].io.bytes;
+		y += b->way[i].bytes + b->way[i].io.bytes;
+		n += a->way[i].accesses;
+		m += b->way[i].accesses;
+	}
+	if (x != y)
+		return x < y ? 1 : -1;
+	return n == m ? 0 : n < m ? 1 : -1;
+}
+
+/* What is equally used is in the order of names, of ranks, of when it began: whatever came first into the record. */
+struct named {
+	struct sum sum;
+	char *name;
+	uint64_t rank;
+	int64_t began;
+	struct pubid pub;
+};
+
+static int by_name(const void *pa, const void *pb)
+{
+	const struct named *a = pa, *b = pb;
+	int d = by_use(&a->sum, &b->sum);
+	if (!d)
+		d = strcmp(a->name, b->name);
+	if (!d && a->rank != b->rank)
+		d = a->rank < b->rank ? -1 : 1;
+	if (!d && a->began != b->began)
+		d = a->began < b->began ? -1 : 1;
+	return d ? d : strcmp(a->pub.text, b->pub.text);
+}
+
+static int name_sum(struct store *s, bool exec, struct named *n)
+{
+	struct buf b = {0};
+	struct file_info f;
+	struct exec_info x;
+	int r = exec ? store_exec(s, n->sum.id, &x) : store_file(s, n->sum.id, &f);
+	if (r > 0 && exec) {
+		n->pub = x.pub;
+		n->began = x.start;
+		for (size_t i = 0; i < x.rank.n && i < 18 && x.rank.p[i] >= '0' && x.rank.p[i] <= '9'; i++)
+			n->rank = n->rank * 10 + (uint64_t)(x.rank.p[i] - '0');
+		r = exec_name(s, n->sum.id, false, SIZE_MAX, &b);
+	} else if (r > 0) {
+		n->pub = f.pub;
+		buf_str(&b, f.path);
+	}
+	n->name = strdup(buf_cstr(&b));
+	buf_release(&b);
+	return r < 0 ? r : n->name ? 0 : -ENOMEM;
+}
+
+static int sort_sums(struct store *s, bool exec, struct sums *l)
+{
+	struct named *v = calloc(l->n + 1, sizeof(*v));
+	int r = v ? 0 : -ENOMEM;
+	for (size_t i = 0; i < l->n && r == 0; i++) {
+		v[i].sum = l->v[i];
+		r = name_sum(s, exec, &v[i]);
+	}
+	if (r == 0 && l->n)
+		qsort(v, l->n, sizeof(*v), by_name);
+	for (size_t i = 0; i < l->n && v; i++) {
+		if (r == 0)
+			l->v[i] = v[i].sum;
+		free(v[i].name);
+	}
+	free(v);
+	return r;
+}
+
+int stat_finish(struct stat_sums *w)
+{
+	if (w->unseen) {
+		not_all(&w->total);
+		for (unsigned i = 0; i < 64; i++)
+			not_all(&w->api[i]);
+		for (size_t i = 0; i < w->files.n; i++)
+			not_all(&w->files.v[i]);
+	}
+	int r = sort_sums(w->c->store, true, &w->execs);
+	return r < 0 ? r : sort_sums(w->c->store, false, &w->files);
+}
+
+void stat_release(struct stat_sums *w)
+{
+	free(w->execs.v);
+	free(w->files.v);
+	idmap_release(&w->execs.at);
+	idmap_release(&w->files.at);
+	ios_release(&w->ios);
+	edges_release(&w->edges);
+}
+
+struct stat_bytes stat_bytes(const struct way *w)
+{
+	struct stat_bytes b = {
+	    .n = w->bytes + w->io.bytes, .any = w->accesses || w->io.any, .known = w->known || w->io.any};
+	b.whole = b.known && !w->partial;
+	return b;
+}
+
+const char *stat_call(unsigned api, bool write)
+{
+	static const char *const names[STAT_APIS][STAT_WAYS] = {
+	    [TERM_ioapi_other] = {"other, reading", "other, writing"},
+	    [TERM_ioapi_read] = {"read", "write"},
+	    [TERM_ioapi_pread] = {"pread", "pwrite"},
+	    [TERM_ioapi_readv] = {"readv", "writev"},
+	    [TERM_ioapi_preadv] = {"preadv", "pwritev"},
+	    [TERM_ioapi_recv] = {"recv", "send"},
+	    [TERM_ioapi_sendfile] = {"sendfile, from", "sendfile, to"},
+	    [TERM_ioapi_splice] = {"splice, from", "splice, to"},
+	    [TERM_ioapi_copy] = {"copy_file_range, from", "copy_file_range, to"},
+	    [TERM_ioapi_clone] = {"clone, from", "clone, to"},
+	    [TERM_ioapi_mmap] = {"mmap", "mmap, to write"},
+	    [TERM_ioapi_data] = {"H5Dread", "H5Dwrite"},
+	    [TERM_ioapi_attr] = {"H5Aread", "H5Awrite"},
+	    [TERM_ioapi_create] = {"-", "create"},
+	    [TERM_ioapi_h5open] = {"open", "-"},
+	    [TERM_ioapi_flush] = {"-", "flush"},
+	    [TERM_ioapi_rename] = {"-", "rename"},
+	    [TERM_ioapi_extent] = {"-", "H5Dset_extent"},
+	    [TERM_ioapi_delete] = {"-", "delete"},
+	};
+	return names[api < STAT_APIS ? api : 0][write];
+}
+
+int stat_name(struct store *s, store_id id, bool exec, struct buf *b)
+{
+	struct file_info f;
+	buf_reset(b);
+	if (exec)
+		return exec_name(s, id, true, 200, b);
+	int r = store_file(s, id, &f);
+	if (r > 0 && f.kind == TERM_kind_pipe)
+		buf_printf(b, "pipe");
+	else if (r > 0)
+		fmt_path(b, f.path);
+	return r;
+}

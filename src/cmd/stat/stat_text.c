@@ -1,0 +1,478 @@
+#include "cmd/stat/stat.h"
+#include "cmd/stat/stat_when.h"
+
+#include <stdio.h>
+
+#define DEFAULT_LINES 10
+#define MS 1000000
+#define SECOND 1000000000
+
+/* A figure of 5 characters at most. */
+static void put_count(struct buf *b, uint64_t n)
+{
+	static const char units[] = "kMGTPE";
+	unsigned u = 0;
+	if (n < 100000) {
+		buf_printf(b, "%u", (unsigned)n);
+		return;
+	}
+	for (n /= 1000; n >= 10000 && units[u + 1]; u++)
+		n /= 1000;
+	buf_printf(b, "%u%c", (unsigned)n, units[u]);
+}
+
+/* Calls are often of microseconds. */
+static void put_spent(struct buf *b, uint64_t ns)
+{
+	if (ns < 1000)
+		buf_printf(b, "%u ns", (unsigned)ns);
+	else if (ns < MS)
+		buf_printf(b, "%u us", (unsigned)(ns / 1000));
+	else
+		fmt_duration(b, ns);
+}
+
+static void cell(struct table *t, struct buf *b)
+{
+	table_cell(t, buf_view(b));
+	buf_release(b);
+}
+
+static void size_cell(struct table *t, const struct way *w, bool bytes)
+{
+	struct buf b = {0};
+	struct stat_bytes n = stat_bytes(w);
+	if (!n.any) {
+		buf_char(&b, '-');
+	} else if (!n.known || (!n.whole && !n.n)) {
+		buf_char(&b, '?');
+	} else {
+		buf_printf(&b, n.whole ? "" : ">=");
+		fmt_size(&b, n.n, bytes);
+	}
+	cell(t, &b);
+}
+
+static void number_cell(struct table *t, uint64_t n, bool plain)
+{
+	struct buf b = {0};
+	if (plain)
+		buf_printf(&b, "%llu", (unsigned long long)n);
+	else
+		put_count(&b, n);
+	cell(t, &b);
+}
+
+/* How many calls, and the time they took. */
+static void calls_cells(struct table *t, const struct way *w, bool plain)
+{
+	struct buf b = {0};
+	if (!w->counted) {
+		table_cell(t, str_of(w->uncounted ? "?" : "-"));
+		return;
+	}
+	buf_printf(&b, w->uncounted || w->unseen ? ">=" : "");
+	if (plain)
+		buf_printf(&b, "%llu", (unsigned long long)w->io.calls);
+	else
+		put_count(&b, w->io.calls);
+	cell(t, &b);
+}
+
+static void spent_cell(struct table *t, const struct way *w)
+{
+	struct buf b = {0};
+	if (!w->counted)
+		buf_char(&b, w->uncounted ? '?' : '-');
+	else if (!w->io.any)
+		buf_char(&b, '-');
+	else if (w->io.untimed || w->io.bare)
+		buf_char(&b, '?');
+	else
+		put_spent(&b, w->io.spent);
+	cell(t, &b);
+}
+
+static size_t lines_of(const struct opts_stat *o, const struct sums *l)
+{
+	uint64_t max = o->count ? o->count : DEFAULT_LINES;
+	return l->n > max ? (size_t)max : l->n;
+}
+
+static void title(const struct opts_stat *o, const char *what, const struct sums *l)
+{
+	printf("\n%s%s\n", what, lines_of(o, l) < l->n ? ", the most used" : "");
+}
+
+/* ---- by call ---- */
+
+static void moved_row(struct table *t, const struct moved *m, const struct opts_stat *o, struct str name, bool more)
+{
+	struct buf b = {0};
+	number_cell(t, m->calls, o->bytes);
+	if (m->bare)
+		table_cell(t, str_of("?"));
+	else
+		number_cell(t, m->failed, o->bytes);
+	buf_printf(&b, more ? ">=" : "");
+	fmt_size(&b, m->bytes, o->bytes);
+	cell(t, &b);
+	const uint64_t sizes[] = {m->calls ? m->bytes / m->calls : 0, m->largest};
+	for (unsigned i = 0; i < 2; i++) {
+		if (i && m->bare)
+			buf_char(&b, '?');
+		else if (m->calls)
+			fmt_size(&b, sizes[i], o->bytes);
+		else
+			buf_char(&b, '-');
+		cell(t, &b);
+	}
+	if (m->untimed || m->bare)
+		buf_char(&b, '?');
+	else
+		put_spent(&b, m->spent);
+	cell(t, &b);
+	table_cell(t, name);
+}
+
+static void calls(const struct stat_sums *w, const struct opts_stat *o)
+{
+	static const char *const heads[] = {"CALLS", "FAILED", "BYTES", "MEAN", "LARGEST", "TIME", "CALL"};
+	static const char *const all[] = {"all that read", "all that wrote"};
+	struct table t = {.heads = heads, .align = "rrrrrrl", .n_columns = 7};
+	for (unsigned api = 0; api < STAT_APIS; api++)
+		for (unsigned k = 0; k < STAT_WAYS; k++)
+			if (w->io_api[api][k].any)
+				moved_row(&t, &w->io_api[api][k], o, str_of(stat_call(api, k)), false);
+	for (unsigned k = 0; k < STAT_WAYS; k++)
+		if (w->total.way[k].io.any)
+			moved_row(&t, &w->total.way[k].io, o, str_of(all[k]), w->total.way[k].uncounted || w->total.way[k].unseen);
+	table_print(&t, &w->c->out, w->c->out.width);
+}
+
+static void access_cells(struct table *t, const struct opts_stat *o, const struct sum *s)
+{
+	for (unsigned k = 0; k < STAT_WAYS; k++) {
+		table_cellf(t, "%llu", (unsigned long long)s->way[k].accesses);
+		size_cell(t, &s->way[k], o->bytes);
+	}
+}
+
+static void access_row(struct table *t, const struct opts_stat *o, const struct sum *s, const char *name)
+{
+	access_cells(t, o, s);
+	table_cell(t, str_of(name));
+}
+
+/* Where no calls were counted: the accesses, by the call they began with. */
+static void accesses(const struct stat_sums *w, const struct opts_stat *o)
+{
+	static const char *const heads[] = {"READS", "BYTES", "WRITES", "BYTES", "CALL"};
+	struct table t = {.heads = heads, .align = "rrrrl", .n_columns = 5};
+	for (unsigned k = 0; k < 64; k++)
+		if (w->api[k].way[STAT_READ].accesses || w->api[k].way[STAT_WRITE].accesses)
+			access_row(&t, o, &w->api[k], term_name(SET_api, k));
+	access_row(&t, o, &w->total, "all");
+	table_print(&t, &w->c->out, w->c->out.width);
+}
+
+/* ---- by execution, by file ---- */
+
+/* What the kernel says of the process: all that it read and wrote, of every file, since it began. */
+static int process_cells(struct table *t, struct store *s, store_id exec, bool bytes)
+{
+	struct exec_info x;
+	struct buf b = {0};
+	int r = store_exec(s, exec, &x);
+	for (unsigned i = 0; i < 2 && r >= 0; i++) {
+		if (r > 0 && x.known >> (5 + i) & 1)
+			fmt_size(&b, i ? x.wchar_ : x.rchar, bytes);
+		else
+			buf_char(&b, '?');
+		cell(t, &b);
+	}
+	return r;
+}
+
+/* Has any of them a rank? 1, 0 or -errno. */
+static int any_rank(struct store *s, const struct sums *l)
+{
+	struct exec_info x;
+	int r = 0;
+	for (size_t i = 0; i < l->n && r >= 0; i++)
+		if ((r = store_exec(s, l->v[i].id, &x)) > 0 && x.rank.n)
+			return 1;
+	return r < 0 ? r : 0;
+}
+
+/* Who it was: rank, where any has one, and user, where it is asked who did what with an object. */
+static int who_cells(struct table *t, struct store *s, store_id exec, bool ranks, bool users)
+{
+	struct exec_info x;
+	struct buf b = {0};
+	int r = ranks || users ? store_exec(s, exec, &x) : 0;
+	if (ranks) {
+		fmt_name(&b, r > 0 && x.rank.n ? x.rank : str_of("-"));
+		cell(t, &b);
+	}
+	if (users && r >= 0) {
+		r = exec_who(s, exec, &b);
+		cell(t, &b);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int section(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
+                   bool exec, bool counted)
+{
+	static const char *const few[] = {"READS", "BYTES", "WRITES", "BYTES"};
+	static const char *const process[] = {"READS", "BYTES", "WRITES", "BYTES", "IN", "OUT"};
+	static const char *const many[] = {"CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
+	const char *heads[9];
+	char align[10] = {0};
+	size_t n = counted || exec ? 6 : 4;
+	struct buf b = {0};
+	int r = exec ? any_rank(w->c->store, l) : 0;
+	bool ranks = r > 0, users = exec && w->objects;
+	memcpy(heads, counted ? many : exec ? process : few, n * sizeof(*heads));
+	memset(align, 'r', n);
+	if (ranks) {
+		heads[n] = "RANK";
+		align[n++] = 'r';
+	}
+	if (users) {
+		heads[n] = "BY";
+		align[n++] = 'l';
+	}
+	heads[n] = "";
+	align[n++] = 'l';
+	struct table t = {.heads = heads, .align = align, .n_columns = n};
+	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
+		r = stat_name(w->c->store, l->v[i].id, exec, &b);
+		if (!counted) {
+			access_cells(&t, o, &l->v[i]);
+			if (exec && r >= 0)
+				r = process_cells(&t, w->c->store, l->v[i].id, o->bytes);
+			if (r >= 0)
+				r = who_cells(&t, w->c->store, l->v[i].id, ranks, users);
+			table_cell(&t, buf_view(&b));
+			continue;
+		}
+		for (unsigned k = 0; k < STAT_WAYS; k++) {
+			calls_cells(&t, &l->v[i].way[k], o->bytes);
+			size_cell(&t, &l->v[i].way[k], o->bytes);
+			spent_cell(&t, &l->v[i].way[k]);
+		}
+		if (r >= 0)
+			r = who_cells(&t, w->c->store, l->v[i].id, ranks, users);
+		table_cell(&t, buf_view(&b));
+	}
+	buf_release(&b);
+	title(o, what, l);
+	table_print(&t, &w->c->out, w->c->out.width);
+	return r;
+}
+
+/* ---- sizes ---- */
+
+static const char *const size_heads[] = {"100", "1k", "10k", "100k", "1M", "4M", "10M", "100M", "1G", "more", ""};
+static const struct table sizes_table = {.heads = size_heads, .align = "rrrrrrrrrrl", .n_columns = IO_SIZES + 1};
+
+static void sizes_row(struct table *t, const struct moved *m, const struct opts_stat *o, const char *how,
+                      struct str name)
+{
+	struct buf b = {0};
+	for (unsigned i = 0; i < IO_SIZES; i++)
+		if (m->size[i])
+			number_cell(t, m->size[i], o->bytes);
+		else
+			table_cell(t, str_of(m->bare ? "?" : "-"));
+	buf_printf(&b, "%s", how);
+	buf_str(&b, name);
+	cell(t, &b);
+}
+
+static int sizes(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
+                 bool exec)
+{
+	struct table t = sizes_table;
+	struct buf b = {0};
+	int r = 0;
+	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
+		r = stat_name(w->c->store, l->v[i].id, exec, &b);
+		for (unsigned k = 0; k < STAT_WAYS; k++)
+			if (l->v[i].way[k].io.any)
+				sizes_row(&t, &l->v[i].way[k].io, o, k == STAT_READ ? "r " : "w ", buf_view(&b));
+	}
+	buf_release(&b);
+	title(o, what, l);
+	table_print(&t, &w->c->out, w->c->out.width);
+	return r;
+}
+
+static void sizes_by_call(const struct stat_sums *w, const struct opts_stat *o)
+{
+	struct table t = sizes_table;
+	for (unsigned api = 0; api < STAT_APIS; api++)
+		for (unsigned k = 0; k < STAT_WAYS; k++)
+			if (w->io_api[api][k].any)
+				sizes_row(&t, &w->io_api[api][k], o, "", str_of(stat_call(api, k)));
+	puts("\ncalls that moved up to so many bytes");
+	table_print(&t, &w->c->out, w->c->out.width);
+}
+
+/* ---- times ---- */
+
+static void moment_cell(struct table *t, int64_t ns, int64_t since)
+{
+	if (ns == TIME_NONE)
+		table_cell(t, str_of("?"));
+	else
+		table_cellf(t, "%.6f", (double)(int64_t)((uint64_t)ns - (uint64_t)since) / SECOND);
+}
+
+static int times(const struct stat_sums *w, const struct opts_stat *o, const char *what, const struct sums *l,
+                 bool exec, int64_t since)
+{
+	static const char *const heads[] = {"FIRST READ", "LAST READ", "FIRST WRITE", "LAST WRITE", ""};
+	struct table t = {.heads = heads, .align = "rrrrl", .n_columns = 5};
+	struct buf b = {0};
+	int r = 0;
+	for (size_t i = 0; i < lines_of(o, l) && r >= 0; i++) {
+		r = stat_name(w->c->store, l->v[i].id, exec, &b);
+		for (unsigned k = 0; k < STAT_WAYS; k++) {
+			const struct way *v = &l->v[i].way[k];
+			if (v->io.any) {
+				moment_cell(&t, v->io.first, since);
+				moment_cell(&t, v->io.last, since);
+				continue;
+			}
+			table_cell(&t, str_of(v->uncounted && !v->counted ? "?" : "-"));
+			table_cell(&t, str_of(v->uncounted && !v->counted ? "?" : "-"));
+		}
+		table_cell(&t, buf_view(&b));
+	}
+	buf_release(&b);
+	title(o, what, l);
+	table_print(&t, &w->c->out, w->c->out.width);
+	return r;
+}
+
+static void slices(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, int64_t since)
+{
+	static const char *const heads[] = {"FROM", "CALLS", "READ", "TIME", "CALLS", "WRITTEN", "TIME"};
+	struct table t = {.heads = heads, .align = "rrrrrrr", .n_columns = 7};
+	struct stat_slice v[STAT_SLICES];
+	struct buf b = {0};
+	size_t n = stat_slices(when, v);
+	for (size_t i = 0; i < n; i++) {
+		moment_cell(&t, v[i].from, since);
+		for (unsigned k = 0; k < STAT_WAYS; k++) {
+			number_cell(&t, v[i].way[k].calls, o->bytes);
+			fmt_size(&b, v[i].way[k].bytes, o->bytes);
+			cell(&t, &b);
+			if (v[i].way[k].bare)
+				buf_char(&b, '?');
+			else
+				put_spent(&b, v[i].way[k].spent);
+			cell(&t, &b);
+		}
+	}
+	if (n) {
+		puts("\nover time, calls laid evenly from the first to the last on a file");
+		table_print(&t, &w->c->out, w->c->out.width);
+	}
+	if (when->untimed)
+		printf("without %llu calls whose times are not known\n", (unsigned long long)when->untimed);
+}
+
+/* The second in which the first call began, which moments are told from. */
+static int64_t beginning(const struct stat_sums *w)
+{
+	int64_t first = TIME_NONE;
+	for (unsigned k = 0; k < STAT_WAYS; k++) {
+		const struct moved *m = &w->total.way[k].io;
+		if (m->any && m->first != TIME_NONE && (first == TIME_NONE || m->first < first))
+			first = m->first;
+	}
+	return first == TIME_NONE ? 0 : first - first % SECOND;
+}
+
+/* Instead of tables with nothing in them. */
+static void nothing(const struct stat_sums *w, const char *of)
+{
+	if (w->unseen & 1ULL << TERM_gap_tree_only)
+		printf("%s: only processes were recorded, no files\n", of);
+	else if (w->objects || w->all || w->file)
+		printf("%s: nothing that was read or written\n", of);
+	else
+		printf("%s: no files but those of the machine: --all counts them\n", of);
+}
+
+/* What the marks in the tables mean, and what to type for more. */
+static void hints(const struct stat_sums *w, bool counted)
+{
+	const struct way *way = w->total.way;
+	const bool bare = way[STAT_READ].io.bare || way[STAT_WRITE].io.bare;
+	const bool some = way[STAT_READ].accesses || way[STAT_WRITE].accesses;
+	if (!way[STAT_READ].uncounted && !way[STAT_WRITE].uncounted) {
+		if (some && !counted && !way[STAT_READ].known && !way[STAT_WRITE].known)
+			printf("\nrun, or loaded with a program: there is no call whose bytes could be counted\n");
+	} else if (bare) {
+		printf("\nwhat could not be proved is not known (?): run --exact counts every call\n");
+	} else if (!w->inexact) {
+		printf("\nevery call was counted: what is not known (?) may have gone by mapped memory\n");
+	} else if (counted) {
+		printf("\nnot all calls are known: stemma run --exact counts them\n");
+	} else {
+		printf("\nbytes and calls are not known: run --count counts most of them, --exact all\n");
+	}
+	if (w->unseen)
+		printf("\nnot all that was read and written could be seen: 'stemma show' says what\n");
+}
+
+int stat_text(const struct stat_sums *w, const struct opts_stat *o, const struct stat_when *when, const char *of)
+{
+	struct buf b = {0};
+	bool counted = false;
+	for (unsigned k = 0; k < STAT_WAYS; k++)
+		counted |= w->total.way[k].io.any || w->total.mapped.any;
+	fmt_name(&b, str_of(of));
+	if (!w->execs.n) {
+		nothing(w, buf_cstr(&b));
+		buf_release(&b);
+		return 0;
+	}
+	printf("%s: %zu execution%s, %zu file%s\n\n", buf_cstr(&b), w->execs.n, w->execs.n == 1 ? "" : "s", w->files.n,
+	       w->files.n == 1 ? "" : "s");
+	if (counted)
+		calls(w, o);
+	else
+		accesses(w, o);
+	int r = section(w, o, counted ? "executions" : "executions (IN, OUT: all that the process read and wrote)",
+	                &w->execs, true, counted);
+	if (r >= 0)
+		r = section(w, o, "files", &w->files, false, counted);
+	if (r >= 0 && counted && o->sizes) {
+		sizes_by_call(w, o);
+		r = sizes(w, o, "sizes, executions", &w->execs, true);
+		if (r >= 0)
+			r = sizes(w, o, "sizes, files", &w->files, false);
+	}
+	if (r >= 0 && counted && o->times) {
+		int64_t since = beginning(w);
+		buf_reset(&b);
+		fmt_time(&b, since, false);
+		if (since)
+			printf("\nseconds since %s\n", buf_cstr(&b));
+		r = times(w, o, "times, executions", &w->execs, true, since);
+		if (r >= 0)
+			r = times(w, o, "times, files", &w->files, false, since);
+		if (r >= 0)
+			slices(w, o, when, since);
+	}
+	if (r >= 0)
+		hints(w, counted);
+	buf_release(&b);
+	return r;
+}

@@ -1,0 +1,416 @@
+/* stemma table: runs by settings and figures. */
+#include "cmd/table/over_runs.h"
+#include "cmd/table/table_svg.h"
+#include "cmd/ui/things.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define CELL_MAX 60 /* bytes of a value, for people */
+
+struct column {
+	struct str name;
+	bool figure;
+	bool same; /* a setting that all runs have, with one value */
+};
+struct table_of {
+	struct cmd *c;
+	const struct opts_table *o;
+	struct over_runs runs;
+	struct column *columns;
+	size_t n, cap;
+};
+
+/* ---- columns: the settings, then the figures, by name ---- */
+
+static bool is_wanted(const struct table_of *w, struct str name)
+{
+	for (int i = 0; i < w->c->n_operands; i++)
+		if (str_is(name, w->c->operands[i]))
+			return true;
+	return !w->c->n_operands;
+}
+
+static int add_column(struct table_of *w, struct str name, bool figure)
+{
+	if (!is_wanted(w, name))
+		return 0;
+	if (w->n == w->cap) {
+		size_t cap = w->cap ? 2 * w->cap : 32;
+		struct column *more = realloc(w->columns, cap * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		w->columns = more;
+		w->cap = cap;
+	}
+	w->columns[w->n++] = (struct column){.name = name, .figure = figure};
+	return 0;
+}
+
+static int column_cmp(const void *pa, const void *pb)
+{
+	const struct column *a = pa, *b = pb;
+	return a->figure != b->figure ? a->figure - b->figure : str_cmp(a->name, b->name);
+}
+
+static size_t each_once(struct column *v, size_t n)
+{
+	size_t to = 0;
+	qsort(v, n, sizeof(*v), column_cmp);
+	for (size_t i = 0; i < n; i++)
+		if (!to || column_cmp(&v[to - 1], &v[i]) != 0)
+			v[to++] = v[i];
+	return to;
+}
+
+static bool is_same(const struct table_of *w, const struct column *column)
+{
+	const struct said_config *first = said_config_of(&w->runs.runs[0], column->name);
+	bool same = !column->figure && w->runs.n > 1 && first;
+	for (size_t i = 1; same && i < w->runs.n; i++) {
+		const struct said_config *x = said_config_of(&w->runs.runs[i], column->name);
+		same = x && str_eq(x->value, first->value);
+	}
+	return same;
+}
+
+static int find_columns(struct table_of *w)
+{
+	for (size_t i = 0; i < w->runs.n; i++) {
+		const struct said_run *r = &w->runs.runs[i];
+		for (size_t k = 0; k < r->n_configs; k++)
+			if (add_column(w, r->configs[k].name, false) < 0)
+				return -ENOMEM;
+		for (size_t k = 0; k < r->n_figures; k++)
+			if (add_column(w, r->figures[k].name, true) < 0)
+				return -ENOMEM;
+		w->n = w->n ? each_once(w->columns, w->n) : 0; /* so that they do not gather by the thousand */
+	}
+	for (size_t i = 0; i < w->n; i++)
+		w->columns[i].same = is_same(w, &w->columns[i]);
+	return 0;
+}
+
+static bool is_told(const struct table_of *w, struct str name)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (str_eq(w->columns[i].name, name))
+			return true;
+	return false;
+}
+
+static void put_cell(const struct table_of *w, const struct said_run *r, const struct column *column, bool exact,
+                     struct buf *b)
+{
+	const struct said_config *config = column->figure ? NULL : said_config_of(r, column->name);
+	const struct said_figure *figure = column->figure ? said_figure_of(r, column->name) : NULL;
+	int64_t step;
+	bool stepped;
+	if (figure)
+		over_runs_number(b, over_runs_value(&w->runs, figure, &step, &stepped), exact);
+	else if (config && exact)
+		buf_str(b, config->value);
+	else if (config)
+		fmt_name(b, str_n(config->value.p, config->value.n < CELL_MAX ? config->value.n : CELL_MAX));
+	if (config && !exact && config->value.n > CELL_MAX)
+		buf_printf(b, "...");
+}
+
+/* ---- forms ---- */
+
+static int print_table(struct table_of *w)
+{
+	struct buf names = {0}, b = {0};
+	size_t shown = 0, same = 0;
+	size_t *which = calloc(w->n + 1, sizeof(*which));
+	const char **heads = calloc(w->n + 2, sizeof(*heads));
+	char *align = calloc(w->n + 2, 1);
+	int rc = which && heads && align ? 0 : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < w->n; i++) {
+		if (w->columns[i].same && !w->o->all && !w->c->n_operands) {
+			same++;
+			continue;
+		}
+		which[shown++] = i;
+		fmt_name(&names, w->columns[i].name);
+		buf_char(&names, '\0');
+	}
+	rc = rc == 0 && names.failed ? -ENOMEM : rc;
+	if (rc == 0) {
+		const char *at = names.p;
+		heads[0] = "RUN";
+		align[0] = 'l';
+		for (size_t i = 0; i < shown; i++, at += strlen(at) + 1) {
+			heads[i + 1] = at;
+			align[i + 1] = 'r';
+		}
+		struct table t = {.heads = heads, .align = align, .n_columns = shown + 1};
+		for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
+			struct run_info info;
+			rc = store_run(w->c->store, w->runs.runs[i].run, &info) < 0 ? -EIO : 0;
+			table_cell(&t, fmt_run(info.ulid));
+			for (size_t k = 0; k < shown; k++) {
+				buf_reset(&b);
+				put_cell(w, &w->runs.runs[i], &w->columns[which[k]], false, &b);
+				if (!b.n)
+					buf_char(&b, '-');
+				table_cell(&t, buf_view(&b));
+			}
+		}
+		table_print(&t, &w->c->out, w->c->out.tty ? w->c->out.width : 0);
+		if (same)
+			say("%zu setting%s the same in all of these runs (--all)", same, same == 1 ? " is" : "s are");
+	}
+	free(which);
+	free(heads);
+	free(align);
+	buf_release(&names);
+	buf_release(&b);
+	return rc;
+}
+
+static int print_csv(struct table_of *w)
+{
+	struct buf b = {0}, cell = {0};
+	int rc = 0;
+	buf_printf(&b, "run");
+	for (size_t k = 0; k < w->n; k++) {
+		buf_char(&b, ',');
+		fmt_csv(&b, w->columns[k].name, true);
+	}
+	buf_printf(&b, "\r\n");
+	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
+		struct run_info info;
+		rc = store_run(w->c->store, w->runs.runs[i].run, &info) < 0 ? -EIO : 0;
+		fmt_csv(&b, info.ulid, true);
+		for (size_t k = 0; k < w->n; k++) {
+			buf_reset(&cell);
+			put_cell(w, &w->runs.runs[i], &w->columns[k], true, &cell);
+			buf_char(&b, ',');
+			fmt_csv(&b, buf_view(&cell), true);
+		}
+		buf_printf(&b, "\r\n");
+		fwrite(b.p, 1, b.n, stdout);
+		rc = b.failed || cell.failed ? -ENOMEM : rc;
+		buf_reset(&b);
+	}
+	buf_release(&b);
+	buf_release(&cell);
+	return rc;
+}
+
+static int print_json(struct table_of *w, int *ret_status)
+{
+	json_t *all = json_object(), *rows = json_array();
+	int rc = 0;
+	js_num(all, "format", 1);
+	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
+		const struct said_run *r = &w->runs.runs[i];
+		json_t *row = json_object(), *configs = json_object(), *figures = json_object();
+		struct run_info info;
+		rc = store_run(w->c->store, r->run, &info) < 0 ? -EIO : 0;
+		js_str(row, "run", info.ulid);
+		js_time(row, "start", info.start);
+		js_str_if(row, "type", r->type);
+		for (size_t k = 0; k < w->n; k++) {
+			const struct said_config *config = w->columns[k].figure ? NULL : said_config_of(r, w->columns[k].name);
+			const struct said_figure *figure = w->columns[k].figure ? said_figure_of(r, w->columns[k].name) : NULL;
+			char *key = strndup(w->columns[k].name.p ? w->columns[k].name.p : "", w->columns[k].name.n);
+			int64_t step;
+			bool stepped;
+			if (!key)
+				rc = -ENOMEM;
+			if (key && config)
+				js_str(configs, key, config->value);
+			double v = figure ? over_runs_value(&w->runs, figure, &step, &stepped) : 0;
+			if (key && figure && isfinite(v))
+				js_put(figures, key, json_real(v));
+			else if (key && figure)
+				js_text(figures, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+			free(key);
+		}
+		js_put(row, "configuration", configs);
+		js_put(row, "metrics", figures);
+		js_add(rows, row);
+	}
+	js_put(all, "rows", rows);
+	if (rc < 0)
+		json_decref(all);
+	else
+		*ret_status = js_print(all, false);
+	return rc;
+}
+
+/* ---- the picture ---- */
+
+struct drawing {
+	struct plot_point *points;
+	size_t n, cap;
+};
+
+static int add_point(struct drawing *d, double x, double y, size_t series)
+{
+	if (d->n == d->cap) {
+		size_t cap = d->cap ? 2 * d->cap : 256;
+		struct plot_point *more = realloc(d->points, cap * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		d->points = more;
+		d->cap = cap;
+	}
+	d->points[d->n++] = (struct plot_point){x, y, series};
+	return 0;
+}
+
+static int series_cmp(const void *pa, const void *pb)
+{
+	const struct plot_point *a = pa, *b = pb;
+	if (a->series != b->series)
+		return a->series < b->series ? -1 : 1;
+	return (a->x > b->x) - (a->x < b->x);
+}
+
+/* Every value of the figure, over its steps. */
+static int draw_steps(struct table_of *w, struct str y, struct drawing *d)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < w->runs.d.metrics.n; i++) {
+		const struct told_event *t = &w->runs.d.metrics.v[i];
+		const struct event_app_metric *m = &t->ev.app_metric;
+		if (!m->stepped || !str_eq(m->name, y) || !said_by(&w->runs.d, t, m->app))
+			continue;
+		for (size_t k = 0; rc == 0 && k < w->runs.n; k++)
+			if (w->runs.runs[k].run == t->run)
+				rc = add_point(d, (double)m->step, said_number(m), k);
+	}
+	if (d->n)
+		qsort(d->points, d->n, sizeof(*d->points), series_cmp);
+	return rc;
+}
+
+/* A point for each run. */
+static int draw_runs(struct table_of *w, struct str x, struct str y, struct drawing *d)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
+		const struct said_run *r = &w->runs.runs[i];
+		const struct said_config *config = said_config_of(r, x);
+		const struct said_figure *at = said_figure_of(r, x), *f = said_figure_of(r, y);
+		int64_t step;
+		bool stepped;
+		double vx;
+		if (at && !config)
+			vx = over_runs_value(&w->runs, at, &step, &stepped);
+		else if (!config || !over_runs_parse(config->value, &vx))
+			continue;
+		if (f)
+			rc = add_point(d, vx, over_runs_value(&w->runs, f, &step, &stepped), i);
+	}
+	return rc;
+}
+
+/* The figure that is drawn: the first one named, else the first there is; and what it is drawn over. */
+static bool choose_axes(struct table_of *w, struct str *ret_x, struct str *ret_y)
+{
+	struct str y = {0}, x = {0};
+	bool stepped = false;
+	for (int i = 0; i < w->c->n_operands && !y.n; i++)
+		for (size_t k = 0; k < w->n && !y.n; k++)
+			if (w->columns[k].figure && str_is(w->columns[k].name, w->c->operands[i]))
+				y = w->columns[k].name;
+	for (size_t k = 0; k < w->n && !y.n; k++)
+		if (w->columns[k].figure)
+			y = w->columns[k].name;
+	for (size_t i = 0; i < w->runs.n; i++) {
+		const struct said_figure *f = said_figure_of(&w->runs.runs[i], y);
+		stepped |= f && f->stepped && f->n > 1;
+	}
+	if (w->o->x)
+		x = str_of(w->o->x);
+	else if (stepped)
+		x = str_of("step");
+	for (size_t k = 0; k < w->runs.runs[0].n_configs && !x.n; k++) {
+		const struct said_config *config = &w->runs.runs[0].configs[k];
+		double v;
+		if (over_runs_parse(config->value, &v) && !is_same(w, &(struct column){.name = config->name}))
+			x = config->name;
+	}
+	*ret_x = x;
+	*ret_y = y;
+	return y.n != 0;
+}
+
+static int print_svg(struct table_of *w, int *ret_status)
+{
+	struct drawing d = {0};
+	struct str x, y, *names = calloc(w->runs.n + 1, sizeof(*names));
+	struct buf room = {0}, out = {0};
+	int rc = names ? 0 : -ENOMEM;
+	if (rc == 0 && !choose_axes(w, &x, &y)) {
+		say("there is no metric to draw");
+		*ret_status = STATUS_NOTHING;
+		goto out;
+	}
+	bool steps = rc == 0 && str_is(x, "step") && !said_config_of(&w->runs.runs[0], x);
+	if (rc == 0)
+		rc = steps ? draw_steps(w, y, &d) : draw_runs(w, x, y, &d);
+	for (size_t i = 0; rc == 0 && i < w->runs.n; i++) {
+		struct run_info info;
+		rc = store_run(w->c->store, w->runs.runs[i].run, &info) < 0 ? -EIO : 0;
+		struct str name = fmt_run(info.ulid);
+		names[i].n = name.n;
+		buf_str(&room, name);
+	}
+	for (size_t i = 0, at = 0; i < w->runs.n && rc == 0; at += names[i++].n)
+		names[i].p = room.p ? room.p + at : "";
+	struct plot p = {y, x, y, d.points, d.n, names, w->runs.n, steps};
+	if (rc == 0 && !plot_svg(&p, &out)) {
+		say(x.n ? "no run has numbers for both axes" : "there is no setting to draw the metric over (--x NAME)");
+		*ret_status = STATUS_NOTHING;
+	} else if (rc == 0) {
+		rc = out.failed ? -ENOMEM : 0;
+		fwrite(out.p, 1, out.n, stdout);
+	}
+out:
+	free(d.points);
+	free(names);
+	buf_release(&room);
+	buf_release(&out);
+	return rc;
+}
+
+int cmd_table(struct cmd *c, const struct opts_table *o)
+{
+	struct table_of w = {.c = c, .o = o};
+	if (o->csv + o->json + o->svg > 1)
+		return say_usage(c, "one of --csv, --json and --svg");
+	if (o->x && !o->svg)
+		return say_usage(c, "--x is of --svg");
+	int status = cmd_store(c, o->no_index);
+	if (status == STATUS_OK)
+		status = over_runs_load(c, o->where, &o->with, o->of, &w.runs);
+	int rc = status == STATUS_OK && w.runs.n ? find_columns(&w) : 0;
+	for (int i = 0; status == STATUS_OK && rc == 0 && w.n && i < c->n_operands; i++)
+		if (!is_told(&w, str_of(c->operands[i])))
+			say("no run told '%s'", c->operands[i]);
+	if (status == STATUS_OK && !w.runs.n) {
+		say("no program of these runs told of itself");
+		status = STATUS_NOTHING;
+	} else if (status == STATUS_OK && rc == 0 && !w.n) {
+		say("there are no such settings or metrics");
+		status = STATUS_NOTHING;
+	} else if (status == STATUS_OK && rc == 0) {
+		rc = o->svg    ? print_svg(&w, &status)
+		     : o->json ? print_json(&w, &status)
+		     : o->csv  ? print_csv(&w)
+		               : print_table(&w);
+	}
+	if (rc < 0) {
+		say("cannot read what programs told of themselves: %s", strerror(-rc));
+		status = STATUS_SELF;
+	}
+	free(w.columns);
+	over_runs_release(&w.runs);
+	return status;
+}

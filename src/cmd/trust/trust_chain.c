@@ -1,0 +1,179 @@
+/* trust_chain.c - stemma trust --seal and --verify. */
+#include "cmd/trust/trust_view.h"
+#include "cmd/ui/fmt.h"
+#include "cmd/ui/js.h"
+#include "trust/chain.h"
+#include "trust/sign.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int sign(void *arg, const char *hash, char **ret_signature, char **ret_key, struct err *err)
+{
+	const char *key = arg;
+	const char *base = strrchr(key, '/');
+	int rc = sign_text(key, hash, err, ret_signature);
+	if (rc == 0 && !(*ret_key = strdup(base ? base + 1 : key)))
+		rc = -ENOMEM;
+	return rc;
+}
+
+static int open_chain(struct cmd *c, struct chain **ret)
+{
+	struct err err = {0};
+	char *home = NULL;
+	int status = cmd_store_exists(c);
+	if (status != STATUS_OK)
+		return status;
+	int rc = store_places(cmd_home(c), &err, &home, NULL);
+	if (rc == 0)
+		rc = chain_open(home, false, &err, ret);
+	free(home);
+	return rc < 0 ? say_err(&err, STATUS_SELF) : STATUS_OK;
+}
+
+int trust_seal(struct cmd *c, const struct opts_trust *o)
+{
+	struct err err = {0};
+	struct chain *chain;
+	struct chain_seal_result r;
+	int status = open_chain(c, &chain);
+	if (status != STATUS_OK)
+		return status;
+	int rc = chain_seal(chain, o->key ? sign : NULL, (void *)o->key, &err, &r);
+	chain_close(chain);
+	if (rc < 0)
+		return say_err(&err, STATUS_SELF);
+	if (o->json) {
+		json_t *j = json_object();
+		js_num(j, "format", 1);
+		js_num(j, "sessions", r.sessions);
+		js_num(j, "bytes", r.bytes);
+		js_num(j, "seals", r.seals);
+		js_num(j, "waiting", r.waiting);
+		js_put(j, "head", *r.head ? json_string(r.head) : json_null());
+		return js_print(j, false);
+	}
+	if (r.sessions)
+		printf("sealed %llu session%s\n", (unsigned long long)r.sessions, r.sessions == 1 ? "" : "s");
+	else
+		printf("nothing new to seal\n");
+	if (r.waiting)
+		printf("%llu session%s still going on\n", (unsigned long long)r.waiting, r.waiting == 1 ? " is" : "s are");
+	if (*r.head)
+		printf("head %s\n", r.head);
+	return STATUS_OK;
+}
+
+struct checking {
+	struct json_t *problems;
+	const char *allowed, *identity;
+	uint64_t good, bad, behind, open; /* seals behind the last right signature: of the chain at hand, of all */
+	char name[256];
+	struct err *err;
+};
+
+static void say_problem(void *arg, const char *line)
+{
+	struct checking *x = arg;
+	js_add(x->problems, js_string(str_of(line)));
+}
+
+/* A signature stands for all seals before it, too: each holds the hash of the one before. */
+static int check_signature(void *arg, const char *name, const char *hash, const char *signature)
+{
+	struct checking *x = arg;
+	struct err why = {0};
+	char line[700];
+	if (strcmp(x->name, name) != 0) {
+		x->open += x->behind;
+		x->behind = 0;
+		snprintf(x->name, sizeof(x->name), "%s", name);
+	}
+	if (!*signature) {
+		x->behind++;
+		return 0;
+	}
+	int rc = sign_check(x->allowed, x->identity, hash, signature, &why);
+	if (rc < 0)
+		return err_set(x->err, 0, "%s", why.text), rc;
+	x->behind = rc == 1 ? 0 : x->behind + 1;
+	x->good += rc == 1;
+	x->bad += rc == 0;
+	if (rc == 0) {
+		snprintf(line, sizeof(line), "seal %.16s...: %s", hash, why.text);
+		say_problem(x, line);
+	}
+	return 0;
+}
+
+int trust_verify(struct cmd *c, const struct opts_trust *o)
+{
+	struct err err = {0};
+	struct chain *chain;
+	struct chain_report r;
+	const char *expect = c->n_operands ? c->operands[0] : NULL;
+	if (c->n_operands > 1 || (expect && (strlen(expect) != 64 || expect[strspn(expect, "0123456789abcdefABCDEF")])))
+		return say_usage(c, "--verify takes one hash of 64 hexadecimal digits, the head that is expected");
+	int status = open_chain(c, &chain);
+	if (status != STATUS_OK)
+		return status;
+	struct checking x = {.problems = json_array(), .allowed = o->signers, .identity = o->identity, .err = &err};
+	int rc = chain_verify(chain, expect, say_problem, &x, &err, &r);
+	if (rc == 0 && o->signers)
+		rc = chain_each(chain, check_signature, &x);
+	chain_close(chain);
+	if (rc < 0) {
+		json_decref(x.problems);
+		return say_err(&err, STATUS_SELF);
+	}
+	if (expect && !r.expected)
+		say_problem(&x, "the hash that is expected is none of the chain's");
+	x.open += x.behind;
+	if (o->signers && x.open)
+		say_problem(&x, "the latest seals are not signed");
+	size_t problems = json_array_size(x.problems);
+	bool sound = !problems && r.seals;
+	if (o->json) {
+		json_t *j = json_object();
+		js_num(j, "format", 1);
+		js_bool(j, "sound", sound);
+		js_num(j, "seals", r.seals);
+		js_num(j, "chains", r.hosts);
+		js_num(j, "sessions", r.sessions);
+		js_num(j, "forgotten", r.forgotten);
+		js_num(j, "rewritten", r.rewritten);
+		js_num(j, "unsealed", r.unsealed);
+		js_num(j, "signed", r.with_signature);
+		if (o->signers)
+			js_num(j, "signatures_good", x.good);
+		if (expect)
+			js_bool(j, "expected", r.expected);
+		js_put(j, "problems", x.problems);
+		status = js_print(j, false);
+		return status == STATUS_OK && !sound ? STATUS_NOTHING : status;
+	}
+	size_t i;
+	json_t *line;
+	struct buf b = {0};
+	json_array_foreach(x.problems, i, line)
+	{
+		buf_reset(&b);
+		fmt_name(&b, str_of(json_string_value(line)));
+		printf("%s\n", buf_cstr(&b));
+	}
+	buf_release(&b);
+	json_decref(x.problems);
+	if (!r.seals)
+		printf("nothing is sealed (stemma trust --seal)\n");
+	else
+		printf(
+		    "%s: %llu seals of %llu sessions, %llu forgotten, %llu sealed again by forget or gc, %llu not sealed yet\n",
+		    sound ? "sound" : "NOT SOUND", (unsigned long long)r.seals, (unsigned long long)r.sessions,
+		    (unsigned long long)r.forgotten, (unsigned long long)r.rewritten, (unsigned long long)r.unsealed);
+	if (o->signers)
+		printf("%llu signatures are right, %llu wrong; %llu seals stand behind the last right one\n",
+		       (unsigned long long)x.good, (unsigned long long)x.bad, (unsigned long long)x.open);
+	return sound ? STATUS_OK : STATUS_NOTHING;
+}

@@ -1,0 +1,129 @@
+#include "cmd/ui/items.h"
+
+#include "query/system.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void items_release(struct items *l)
+{
+	free(l->v);
+	*l = (struct items){0};
+}
+
+int items_add(const struct edges *e, struct items *l)
+{
+	if (l->cap - l->n < e->n) {
+		size_t cap = l->n + e->n + l->cap;
+		struct item *v = realloc(l->v, cap * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		l->v = v;
+		l->cap = cap;
+	}
+	for (size_t i = 0; i < e->n; i++)
+		l->v[l->n++] = (struct item){e->v[i].to, e->v[i]};
+	return 0;
+}
+
+bool item_is_data(struct cmd *c, const struct edge *e, const struct version_info *v, const struct file_info *f)
+{
+	if (f->kind != TERM_kind_regular || e->via == TERM_via_sync)
+		return false;
+	if (e->mode & ACCESS_PROGRAM && v->origin != ORIGIN_OBSERVED && system_path(f->path, NULL) != SYSTEM_NO)
+		return false;
+	return system_path(f->path, config_get(&c->config, CONFIG_system)) == SYSTEM_NO;
+}
+
+static int by_version(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	return (x->version > y->version) - (x->version < y->version);
+}
+
+/* Each version once, with the strongest of its edges. */
+static void merge(struct items *l)
+{
+	size_t n = 0;
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), by_version);
+	for (size_t i = 0; i < l->n; i++) {
+		if (n && l->v[n - 1].version == l->v[i].version) {
+			struct edge *e = &l->v[n - 1].e;
+			const struct edge *f = &l->v[i].e;
+			e->sure |= f->sure;
+			e->count += f->count;
+			e->has_bytes &= f->has_bytes;
+			e->bytes += f->bytes;
+			e->mode &= f->mode; /* a program to all of them */
+			e->via = f->via < e->via ? f->via : e->via;
+		} else {
+			l->v[n++] = l->v[i];
+		}
+	}
+	l->n = n;
+}
+
+/* What the run used and did not make, and what it made. */
+int items_of_run(struct store *s, const store_id *execs, size_t n, struct items *used, struct items *made)
+{
+	struct edges e = {0};
+	int r = 0;
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		r = store_outputs(s, execs[i], &e);
+		if (r >= 0)
+			r = items_add(&e, made);
+		if (r >= 0)
+			r = store_uses(s, execs[i], &e);
+		if (r >= 0)
+			r = items_add(&e, used);
+	}
+	edges_release(&e);
+	merge(made);
+	merge(used);
+	size_t kept = 0;
+	for (size_t i = 0; i < used->n; i++)
+		if (!made->n || !bsearch(&used->v[i], made->v, made->n, sizeof(*made->v), by_version))
+			used->v[kept++] = used->v[i];
+	used->n = kept;
+	return r;
+}
+
+/* How many are data, or -errno. */
+static int64_t count_data(struct cmd *c, const struct items *l)
+{
+	int64_t n = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		struct version_info v;
+		struct file_info f;
+		int r = store_version(c->store, l->v[i].version, &v);
+		if (r > 0)
+			r = store_file(c->store, v.file, &f);
+		if (r < 0)
+			return r;
+		n += r > 0 && item_is_data(c, &l->v[i].e, &v, &f);
+	}
+	return n;
+}
+
+int items_count(struct cmd *c, store_id run, uint64_t *ret_used, uint64_t *ret_made)
+{
+	store_id *execs = NULL;
+	size_t n = 0;
+	struct items used = {0}, made = {0};
+	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0;
+	int64_t got = store_run_execs(c->store, run, &execs, &n);
+	if (got >= 0)
+		got = items_of_run(c->store, execs, n, &used, &made);
+	if (got >= 0 && (got = count_data(c, &used)) >= 0) {
+		*ret_used = (uint64_t)got;
+		got = count_data(c, &made);
+		*ret_made = got < 0 ? 0 : (uint64_t)got;
+	}
+	if (viewing)
+		store_view_end(c->store);
+	free(execs);
+	items_release(&used);
+	items_release(&made);
+	return got < 0 ? (int)got : 0;
+}

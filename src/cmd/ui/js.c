@@ -1,0 +1,249 @@
+#include "cmd/ui/js.h"
+
+#include "base/buf.h"
+#include "base/unsafe_char.h"
+#include "cmd/ui/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS 1000000000ll
+
+/* Appends s as UTF-8; false if something had to be replaced. */
+static bool to_utf8(struct buf *b, struct str s)
+{
+	bool whole = true;
+	uint32_t c;
+	for (size_t i = 0, n; i < s.n; i += n) {
+		n = utf8_char(s.p + i, s.n - i, &c);
+		if (n) {
+			buf_add(b, s.p + i, n);
+		} else {
+			buf_printf(b, "\xef\xbf\xbd");
+			whole = false;
+			n = 1;
+		}
+	}
+	return whole;
+}
+
+static void to_base64(struct buf *b, struct str s)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = (const unsigned char *)s.p;
+	for (size_t i = 0; i < s.n; i += 3) {
+		size_t left = s.n - i;
+		uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
+		buf_char(b, digits[v >> 18]);
+		buf_char(b, digits[v >> 12 & 63]);
+		buf_char(b, left > 1 ? digits[v >> 6 & 63] : '=');
+		buf_char(b, left > 2 ? digits[v & 63] : '=');
+	}
+}
+
+void js_put(json_t *o, const char *key, json_t *value)
+{
+	json_object_set_new(o, key, value);
+}
+
+void js_add(json_t *array, json_t *value)
+{
+	json_array_append_new(array, value);
+}
+
+static json_t *string_of(struct str s, bool *ret_whole)
+{
+	struct buf b = {0};
+	*ret_whole = to_utf8(&b, s);
+	json_t *v = b.failed ? NULL : json_stringn(b.p ? b.p : "", b.n);
+	buf_release(&b);
+	return v;
+}
+
+static json_t *base64_of(struct str s)
+{
+	struct buf b = {0};
+	to_base64(&b, s);
+	json_t *v = b.failed ? NULL : json_stringn(b.p ? b.p : "", b.n);
+	buf_release(&b);
+	return v;
+}
+
+json_t *js_string(struct str s)
+{
+	bool whole;
+	return string_of(s, &whole);
+}
+
+void js_str(json_t *o, const char *key, struct str s)
+{
+	bool whole;
+	js_put(o, key, string_of(s, &whole));
+	if (!whole) {
+		char twin[80];
+		snprintf(twin, sizeof(twin), "%s_base64", key);
+		js_put(o, twin, base64_of(s));
+	}
+}
+
+void js_str_if(json_t *o, const char *key, struct str s)
+{
+	if (s.n)
+		js_str(o, key, s);
+}
+
+void js_list(json_t *o, const char *key, const struct strlist *l)
+{
+	json_t *list = json_array(), *exact = json_array();
+	struct str s;
+	bool all = true, whole;
+	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
+		js_add(list, string_of(s, &whole));
+		js_add(exact, base64_of(s));
+		all &= whole;
+	}
+	js_put(o, key, list);
+	if (all) {
+		json_decref(exact);
+		return;
+	}
+	char twin[80];
+	snprintf(twin, sizeof(twin), "%s_base64", key);
+	js_put(o, twin, exact);
+}
+
+void js_pairs(json_t *o, const char *key, const struct strlist *l)
+{
+	json_t *pairs = json_object();
+	struct str s;
+	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
+		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
+		size_t n = eq ? (size_t)(eq - s.p) : s.n;
+		struct buf name = {0};
+		to_utf8(&name, str_n(s.p, n));
+		js_str(pairs, buf_cstr(&name), eq ? str_n(eq + 1, s.n - n - 1) : str_of(""));
+		buf_release(&name);
+	}
+	js_put(o, key, pairs);
+}
+
+void js_text(json_t *o, const char *key, const char *text)
+{
+	js_str(o, key, str_of(text));
+}
+
+void js_pub(json_t *o, const char *key, const struct pubid *id)
+{
+	js_str(o, key, str_n(id->text, strnlen(id->text, sizeof(id->text))));
+}
+
+void js_num(json_t *o, const char *key, uint64_t n)
+{
+	js_put(o, key, json_integer((json_int_t)(n > INT64_MAX ? INT64_MAX : n)));
+}
+
+void js_big(json_t *o, const char *key, uint64_t n)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+	js_text(o, key, text);
+}
+
+void js_bool(json_t *o, const char *key, bool yes)
+{
+	js_put(o, key, json_boolean(yes));
+}
+
+static json_t *time_of(int64_t ns)
+{
+	if (ns == TIME_NONE || ns == TIME_NEVER)
+		return json_null();
+	int64_t s = ns / NS - (ns % NS < 0);
+	time_t t = (time_t)s;
+	struct tm tm;
+	char text[64], whole[96];
+	if (!gmtime_r(&t, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
+		return json_null();
+	snprintf(whole, sizeof(whole), "%s.%09lldZ", text, (long long)(ns - s * NS));
+	return json_string(whole);
+}
+
+void js_time(json_t *o, const char *key, int64_t ns)
+{
+	js_put(o, key, time_of(ns));
+}
+
+void js_times(json_t *o, const char *key, int64_t lo, int64_t hi)
+{
+	json_t *both = json_array();
+	js_add(both, time_of(lo));
+	js_add(both, time_of(hi));
+	js_put(o, key, both);
+}
+
+void js_ending(json_t *o, const char *key, uint64_t ending, uint64_t code)
+{
+	json_t *v = NULL;
+	if (ending == TERM_ending_exited || ending == TERM_ending_signaled) {
+		v = json_object();
+		js_num(v, ending == TERM_ending_exited ? "status" : "signal", code);
+	}
+	js_put(o, key, v ? v : json_null());
+}
+
+void js_gaps(json_t *o, const char *key, uint64_t gaps)
+{
+	json_t *list = json_array();
+	for (unsigned g = 0; g < 64; g++)
+		if (gaps >> g & 1)
+			js_add(list, json_string(term_name(SET_gap, g)));
+	js_put(o, key, list);
+}
+
+static bool damaged;
+
+void js_damaged(bool is)
+{
+	damaged = is;
+}
+
+/* JSON may hold any character as it is. What a terminal acts on is escaped all the same; it stands in strings only, but
+ * for the ends of lines that are layout. */
+static void print_shown(const char *text)
+{
+	const char *p = text, *run = text, *end = text + strlen(text);
+	while (p < end) {
+		uint32_t c;
+		size_t n = utf8_char(p, (size_t)(end - p), &c);
+		if (n && c != '\n' && unsafe_char(c)) {
+			fwrite(run, 1, (size_t)(p - run), stdout);
+			printf("\\u%04x", (unsigned)c);
+			run = p + n;
+		}
+		p += n ? n : 1;
+	}
+	fwrite(run, 1, (size_t)(end - run), stdout);
+}
+
+int js_print(json_t *o, bool line)
+{
+	if (damaged && o && json_is_object(o))
+		js_gaps(o, "record", 1u << TERM_gap_damaged);
+	char *text = NULL;
+	size_t length;
+	FILE *f = o ? open_memstream(&text, &length) : NULL;
+	int r = f ? json_dumpf(o, f, line ? JSON_COMPACT : JSON_INDENT(1)) : -1;
+	if (f && fclose(f) != 0)
+		r = -1;
+	if (r == 0)
+		print_shown(text);
+	free(text);
+	json_decref(o);
+	putchar('\n');
+	/* A full disk is seen by main, when it looks at the stream. */
+	if (r == 0 || ferror(stdout))
+		return STATUS_OK;
+	say("out of memory");
+	return STATUS_SELF;
+}

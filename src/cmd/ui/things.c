@@ -1,0 +1,492 @@
+#include "cmd/ui/things.h"
+#include "cmd/ui/live.h"
+
+#include "cmd/ui/items.h"
+#include "query/fold.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+bool kind_is_stream(uint64_t kind)
+{
+	return kind >= TERM_kind_fifo && kind <= TERM_kind_terminal;
+}
+
+/* How MPI libraries, and what starts their programs, call the files in which ranks share memory and find each other: at
+ * the beginning of a name. Nobody else's are called so; they are inputs like any other, and only come last. */
+static const char *const segments[] = {
+    "vader_segment.", "sm_segment.", "open_mpi.", "mpich_shar_tmp",       "ucx_shm_posix_", "psm2_shm.",  "psm_shm.",
+    "pmix_dstor_",    "dstore_sm.",  "dstor_sm.", "initial-pmix_shared-", "smlockseg-",     "smdataseg-", "smseg-",
+};
+
+/* A folder of Open MPI's: ompi.HOST.UID. */
+static bool in_session(struct str path)
+{
+	static const char ompi[] = "/ompi.", pid[] = "/pid.";
+	const char *at = memmem(path.p, path.n, ompi, sizeof(ompi) - 1);
+	return at && memmem(at, (size_t)(path.p + path.n - at), pid, sizeof(pid) - 1);
+}
+
+enum thing_sort thing_sort(uint64_t kind, struct str path)
+{
+	if (kind == TERM_kind_socket)
+		return THING_SOCKET;
+	if (kind == TERM_kind_shm)
+		return THING_SEGMENT;
+	const char *slash = path.n && kind == TERM_kind_regular ? memrchr(path.p, '/', path.n) : NULL;
+	struct str base = slash ? str_n(slash + 1, (size_t)(path.p + path.n - slash) - 1) : str_of("");
+	for (size_t i = 0; base.n && i < sizeof(segments) / sizeof(segments[0]); i++)
+		if (str_starts(base, str_of(segments[i])))
+			return THING_SEGMENT;
+	return base.n && in_session(path) ? THING_SEGMENT : THING_DATA;
+}
+
+void fmt_things(struct buf *b, enum thing_sort sort, uint64_t n)
+{
+	buf_printf(b, sort == THING_SOCKET ? "%llu socket%s" : "%llu segment%s of shared memory", (unsigned long long)n,
+	           n == 1 ? "" : "s");
+}
+
+json_t *run_json(struct cmd *c, const struct run_info *r)
+{
+	uint64_t used, made;
+	if (items_count(c, r->id, &used, &made) < 0)
+		return NULL;
+	json_t *o = json_object();
+	js_str(o, "id", r->ulid);
+	js_list(o, "command", &r->argv);
+	js_str(o, "cwd", r->cwd);
+	js_str(o, "user", r->user);
+	js_str(o, "host", r->host);
+	js_time(o, "start", r->start);
+	js_time(o, "end", r->end);
+	js_ending(o, "exit", r->ending, r->code);
+	js_num(o, "inputs", used);
+	js_num(o, "outputs", made);
+	if (r->ending == TERM_ending_unknown && live_standby(r->ulid))
+		js_num(o, "standby", (uint64_t)live_standby(r->ulid));
+	js_pairs(o, "labels", &r->labels);
+	return o;
+}
+
+static const char *origin_name(enum origin o)
+{
+	return o == ORIGIN_OBSERVED ? "observed" : o == ORIGIN_UNOBSERVED ? "unobserved" : "external";
+}
+
+json_t *entity_json(const struct version_info *v, const struct file_info *f)
+{
+	json_t *o = json_object();
+	js_pub(o, "id", &v->pub);
+	js_str(o, "path", f->path);
+	js_num(o, "version", v->n);
+	js_text(o, "kind", term_name(SET_kind, f->kind));
+	if (v->has_size)
+		js_num(o, "size", v->size);
+	else
+		js_put(o, "size", json_null());
+	js_time(o, "time", v->end);
+	js_time(o, "mtime", v->mtime);
+	js_text(o, "origin", origin_name(v->origin));
+	if (f->kind == TERM_kind_regular)
+		js_bool(o, "current", version_is_current(v, f));
+	js_pub(o, "file", &f->pub);
+	if (f->kind != TERM_kind_absent) {
+		js_str(o, "domain", f->domain);
+		js_big(o, "inode", f->ino);
+		js_big(o, "generation", f->gen);
+	}
+	return o;
+}
+
+/* The path of a file, or nothing. Valid until the next store_file. */
+static int path_of(struct store *s, store_id file, struct str *ret)
+{
+	struct file_info f;
+	*ret = str_of("");
+	int r = file ? store_file(s, file, &f) : 0;
+	if (r > 0)
+		*ret = f.path;
+	return r < 0 ? r : 0;
+}
+
+/* The execution that tells whose a fork is: the program above it. 1 (then *ret is store_exec's), 0, -errno. */
+static int whose(struct store *s, store_id exec, struct exec_info *ret)
+{
+	int r = 0;
+	for (int depth = 0; depth < 64 && exec; depth++) {
+		r = store_exec(s, exec, ret);
+		if (r <= 0 || ret->user.n)
+			return r;
+		exec = ret->n ? 0 : ret->parent;
+	}
+	return 0;
+}
+
+int exec_json(struct store *s, const struct exec_info *x, json_t **ret)
+{
+	json_t *o = json_object();
+	store_id parent_id = x->parent;
+	struct run_info run;
+	struct str path;
+	int r = x->run ? store_run(s, x->run, &run) : 0;
+	if (r < 0)
+		goto fail;
+	js_pub(o, "id", &x->pub);
+	if (r > 0)
+		js_str(o, "run", run.ulid);
+	else
+		js_put(o, "run", json_null());
+	js_num(o, "pid", x->pid);
+	js_num(o, "n", x->n);
+	r = path_of(s, x->exe, &path);
+	if (r < 0)
+		goto fail;
+	js_str(o, "exe", path);
+	if (x->script) {
+		r = path_of(s, x->script, &path);
+		if (r < 0)
+			goto fail;
+		js_str(o, "script", path);
+	}
+	js_list(o, "argv", &x->argv);
+	js_str(o, "cwd", x->cwd);
+	bool told = x->user.n > 0;
+	store_id id = x->id;
+	if (told) {
+		js_str(o, "user", x->user);
+		js_str(o, "group", x->group);
+	}
+	js_str(o, "host", x->host);
+	js_str_if(o, "job", x->job);
+	js_str_if(o, "step", x->step);
+	js_str_if(o, "rank", x->rank);
+	js_str_if(o, "ranks", x->ranks);
+	js_time(o, "start", x->start);
+	js_time(o, "end", x->end);
+	js_ending(o, "exit", x->ending, x->code);
+	js_gaps(o, "completeness", x->gaps);
+	if (!told) { /* these last: x is the store's until the next store_exec */
+		struct exec_info above = {0};
+		r = whose(s, id, &above);
+		if (r < 0)
+			goto fail;
+		js_str(o, "user", r > 0 ? above.user : str_of(""));
+		js_str(o, "group", r > 0 ? above.group : str_of(""));
+	}
+	if (parent_id) {
+		struct exec_info parent;
+		r = store_exec(s, parent_id, &parent);
+		if (r < 0)
+			goto fail;
+		if (r > 0)
+			js_pub(o, "parent", &parent.pub);
+	}
+	*ret = o;
+	return 0;
+fail:
+	json_decref(o);
+	return r;
+}
+
+int representative_json(struct store *s, store_id exec, json_t *one)
+{
+	store_id rep;
+	struct exec_info x;
+	int r = fold_representative(s, exec, &rep);
+	if (r > 0 && rep != exec) {
+		r = store_exec(s, rep, &x);
+		if (r > 0)
+			js_pub(one, "representative", &x.pub);
+	}
+	return r < 0 ? r : 0;
+}
+
+void version_name(struct buf *b, const struct version_info *v, const struct file_info *f)
+{
+	if (f->kind == TERM_kind_regular && !f->path.n) {
+		buf_printf(b, "nameless file");
+	} else if (f->kind == TERM_kind_regular) {
+		fmt_version(b, f->path, v->n);
+	} else if (f->kind == TERM_kind_pipe || !f->path.n) {
+		buf_printf(b, "%s", term_name(SET_kind, f->kind));
+	} else {
+		struct str inet = str_of("inet:");
+		bool address = f->kind == TERM_kind_socket && str_starts(f->path, inet);
+		buf_printf(b, "%s ", term_name(SET_kind, f->kind));
+		fmt_path(b, address ? str_n(f->path.p + inet.n, f->path.n - inet.n) : f->path);
+	}
+}
+
+void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes)
+{
+	if (f->kind == TERM_kind_terminal && v->origin == ORIGIN_EXTERNAL)
+		buf_printf(b, "typed");
+	if (f->kind != TERM_kind_regular)
+		return;
+	size_t from = b->n;
+	if (v->has_size) {
+		fmt_size(b, v->size, bytes);
+		if (bytes)
+			buf_printf(b, " bytes");
+	}
+	int64_t t = v->origin == ORIGIN_OBSERVED ? v->end : v->mtime;
+	if (t != TIME_NONE && t != TIME_NEVER) {
+		buf_printf(b, b->n > from ? ", " : "");
+		fmt_time(b, t, true);
+	}
+	if (v->origin != ORIGIN_OBSERVED)
+		buf_printf(b, "%s%s", b->n > from ? ", " : "",
+		           v->origin == ORIGIN_EXTERNAL ? "from outside" : "changed unseen");
+}
+
+bool version_is_current(const struct version_info *v, const struct file_info *f)
+{
+	return f->named && v->n == f->versions;
+}
+
+int version_since(struct store *s, const struct version_info *v, const struct file_info *f, struct buf *b)
+{
+	store_id holder;
+	struct file_info now = {0};
+	if (f->kind != TERM_kind_regular || version_is_current(v, f))
+		return 0;
+	bool named = f->named;
+	int r = named || !f->path.n ? 0 : store_files_by_path(s, f->path, &holder, 1);
+	if (r > 0)
+		r = store_file(s, holder, &now);
+	if (r >= 0)
+		buf_printf(b, named || (r > 0 && now.named) ? "replaced since" : "removed since");
+	return r < 0 ? r : 0;
+}
+
+int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b)
+{
+	struct exec_info x = {0};
+	/* A fork says what it is a fork of; 64 forks of forks are enough to follow. */
+	for (int depth = 0; depth < 64 && exec; depth++) {
+		int r = store_exec(s, exec, &x);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			break;
+		struct str first;
+		size_t pos = 0;
+		if (strlist_next(&x.argv, &pos, &first)) {
+			if (depth)
+				buf_printf(b, "fork of ");
+			fmt_argv(b, &x.argv, brief, max);
+			return 0;
+		}
+		if (x.exe) {
+			struct str path;
+			r = path_of(s, x.exe, &path);
+			if (r < 0)
+				return r;
+			fmt_name(b, path);
+			return 0;
+		}
+		exec = x.n == 0 ? x.parent : 0;
+	}
+	buf_printf(b, "process %llu", (unsigned long long)x.pid);
+	return 0;
+}
+
+void fmt_who(struct buf *b, struct str user, struct str host)
+{
+	fmt_name(b, user.n ? user : str_of("?"));
+	if (host.n) {
+		buf_char(b, '@');
+		fmt_name(b, host);
+	}
+}
+
+int exec_user(struct store *s, store_id exec, struct buf *b)
+{
+	struct exec_info x;
+	struct run_info run;
+	int r = whose(s, exec, &x);
+	if (r > 0)
+		buf_str(b, x.user);
+	else if (r == 0 && (r = store_exec(s, exec, &x)) > 0 && x.run && (r = store_run(s, x.run, &run)) > 0)
+		buf_str(b, run.user);
+	return r < 0 ? r : 0;
+}
+
+int exec_who(struct store *s, store_id exec, struct buf *b)
+{
+	struct exec_info x, above;
+	struct run_info run;
+	int r = whose(s, exec, &above);
+	if (r > 0)
+		fmt_who(b, above.user, above.host);
+	if (r == 0 && (r = store_exec(s, exec, &x)) > 0) {
+		struct str user = str_of("");
+		r = x.run ? store_run(s, x.run, &run) : 0;
+		if (r > 0)
+			user = run.user;
+		fmt_who(b, user, x.host);
+	}
+	return r < 0 ? r : 0;
+}
+
+int fmt_deleted(struct store *s, const struct deletion *d, size_t max, bool brief, bool utf8, struct buf *b)
+{
+	int r = 0;
+	if (d->by) {
+		buf_printf(b, " by ");
+		size_t from = b->n;
+		r = exec_name(s, d->by, true, max * 4, b);
+		fmt_fit(b, from, max, utf8);
+	}
+	buf_printf(b, " at ");
+	fmt_time(b, d->time, brief);
+	return r < 0 ? r : 0;
+}
+
+int deleted_json(struct store *s, const struct deletion *d, json_t *o)
+{
+	json_t *one = json_object(), *by = NULL;
+	struct exec_info x;
+	int r = d->by ? store_exec(s, d->by, &x) : 0;
+	if (r > 0)
+		r = exec_json(s, &x, &by);
+	js_time(one, "time", d->time);
+	js_put(one, "by", by ? by : json_null());
+	js_put(o, "deleted", one);
+	return r < 0 ? r : 0;
+}
+
+/* ---- notes ---- */
+
+static int note_about(struct store *s, const struct note_info *n, struct buf *b)
+{
+	struct run_info run;
+	struct file_info f;
+	int r = n->run ? store_run(s, n->run, &run) : store_file(s, n->file, &f);
+	if (r > 0 && n->run)
+		buf_str(b, fmt_run(run.ulid));
+	else if (r > 0 && f.path.n)
+		fmt_path(b, f.path);
+	else if (r > 0)
+		buf_printf(b, "%.25s", f.pub.text);
+	return r < 0 ? r : 0;
+}
+
+int note_print(struct store *s, const struct note_info *n, bool about)
+{
+	struct buf b = {0};
+	int r = about ? note_about(s, n, &b) : 0;
+	if (n->file && n->version)
+		buf_printf(&b, "@{%llu}", (unsigned long long)n->version);
+	if (b.n)
+		buf_printf(&b, "  ");
+	fmt_time(&b, n->time, true);
+	buf_char(&b, ' ');
+	buf_char(&b, ' ');
+	fmt_who(&b, n->user, n->host);
+	/* Each line of the note safe for a terminal; the further ones below the first. */
+	for (size_t at = 0; at <= n->text.n;) {
+		const char *end = memchr(n->text.p + at, '\n', n->text.n - at);
+		size_t to = end ? (size_t)(end - n->text.p) : n->text.n;
+		if (at == 0 || to > at) {
+			buf_printf(&b, at ? "\n             " : ": ");
+			fmt_name(&b, str_n(n->text.p + at, to - at));
+		}
+		at = to + 1;
+	}
+	if (r == 0)
+		printf(about ? "%s\n" : "note         %s\n", buf_cstr(&b));
+	buf_release(&b);
+	return r;
+}
+
+int note_add(struct store *s, json_t *list, const struct note_info *n, bool about)
+{
+	json_t *o = json_object();
+	struct run_info run;
+	struct file_info f;
+	int r = 0;
+	if (about && n->run && (r = store_run(s, n->run, &run)) > 0)
+		js_str(o, "run", run.ulid);
+	if (about && n->file && (r = store_file(s, n->file, &f)) > 0) {
+		js_pub(o, "file", &f.pub);
+		js_str(o, "path", f.path);
+	}
+	if (n->file && n->version)
+		js_num(o, "version", n->version);
+	js_time(o, "time", n->time);
+	js_str(o, "user", n->user);
+	js_str(o, "host", n->host);
+	js_str(o, "text", n->text);
+	js_add(list, o);
+	return r < 0 ? r : 0;
+}
+
+int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64_t n)
+{
+	struct notes notes;
+	json_t *list = NULL;
+	int r = store_notes(s, of, id, &notes);
+	for (size_t i = 0; i < notes.n && r == 0; i++) {
+		if (n && notes.v[i].version != n)
+			continue;
+		if (!list)
+			list = json_array();
+		r = note_add(s, list, &notes.v[i], false);
+	}
+	if (list)
+		js_put(o, "notes", list);
+	notes_release(&notes);
+	return r;
+}
+
+int notes_print(struct store *s, enum notes_of of, store_id id)
+{
+	struct notes notes;
+	int r = store_notes(s, of, id, &notes);
+	for (size_t i = 0; i < notes.n && r == 0; i++)
+		r = note_print(s, &notes.v[i], false);
+	notes_release(&notes);
+	return r;
+}
+
+/* ---- what was not seen ---- */
+
+void gaps_add(struct gaps *g, store_id exec, uint64_t bits)
+{
+	for (unsigned i = 0; i < 64; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		if (!g->reason[i].executions++)
+			g->reason[i].first = exec;
+	}
+}
+
+int gaps_print(struct store *s, const struct gaps *g)
+{
+	struct buf b = {0};
+	int r = 0;
+	bool any = false;
+	for (unsigned i = 0; i < 64 && r >= 0; i++) {
+		uint64_t n = g->reason[i].executions;
+		if (!n)
+			continue;
+		buf_reset(&b);
+		if (!any)
+			puts("what could not be seen:");
+		any = true;
+		const char *meaning = term_meaning(SET_gap, i);
+		buf_printf(&b, "  %s (", *meaning ? meaning : "something that only a newer stemma knows");
+		if (g->reason[i].first)
+			r = exec_name(s, g->reason[i].first, true, 40, &b);
+		else
+			buf_printf(&b, "the run");
+		if (n > 1)
+			buf_printf(&b, " and %llu more", (unsigned long long)n - 1);
+		buf_char(&b, ')');
+		puts(buf_cstr(&b));
+	}
+	buf_release(&b);
+	return r < 0 ? r : 0;
+}

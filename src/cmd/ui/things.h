@@ -1,0 +1,68 @@
+/* things.h - runs, executions, files and versions, in words and as JSON: the same in every command. */
+#ifndef STEMMA_CMD_UI_THINGS_H
+#define STEMMA_CMD_UI_THINGS_H
+
+#include "cmd/ui/fmt.h"
+#include "cmd/ui/js.h"
+#include "query/deleted.h"
+
+/* log --json's run. Asks for executions: what store_exec returned before may be gone. NULL: the record cannot be read.
+ */
+json_t *run_json(struct cmd *c, const struct run_info *r);
+/* lineage --json's entity and execution. 0 or -errno. */
+json_t *entity_json(const struct version_info *v, const struct file_info *f);
+int exec_json(struct store *s, const struct exec_info *x, json_t **ret);
+/* Says to which other execution this one counts (query/fold.h), if to another. 0 or -errno. */
+int representative_json(struct store *s, store_id exec, json_t *one);
+
+/* One version as people name it: path@{n}, or what kind of stream it is. */
+void version_name(struct buf *b, const struct version_info *v, const struct file_info *f);
+/* "12 KiB, 2026-...", "from outside"; what is worth saying beside the name, without brackets; may be nothing. */
+void version_note(struct buf *b, const struct version_info *v, const struct file_info *f, bool bytes);
+/* Is it the last version of the file that its name names now, as far as the record goes? For regular files. */
+bool version_is_current(const struct version_info *v, const struct file_info *f);
+/* "replaced since", "removed since"; nothing for what is current and for what is no regular file. Asks for other files:
+ * what store_file returned before may be gone. 0 or -errno. */
+int version_since(struct store *s, const struct version_info *v, const struct file_info *f, struct buf *b);
+/* An execution as a command line, cut to about max bytes; a fork without exec says so. 0 or -errno. */
+int exec_name(struct store *s, store_id exec, bool brief, size_t max, struct buf *b);
+/* ann@host */
+void fmt_who(struct buf *b, struct str user, struct str host);
+/* Who ran an execution: of a fork, who ran what it is a fork of; else whose run it is. 0 or -errno. exec_user: without
+ * the host, as it is. */
+int exec_who(struct store *s, store_id exec, struct buf *b);
+int exec_user(struct store *s, store_id exec, struct buf *b);
+
+/* " by CMD at TIME" of an object that was deleted; brief: without the seconds. deleted_json: `deleted` with time and,
+ * where it is known, the execution. 0 or -errno. */
+int fmt_deleted(struct store *s, const struct deletion *d, size_t max, bool brief, bool utf8, struct buf *b);
+int deleted_json(struct store *s, const struct deletion *d, json_t *o);
+
+/* What people wrote about a thing. note_print: one line, or more where the note has them; about: say on what it is.
+ * note_add: appends it to a list. 0 or -errno. */
+int note_print(struct store *s, const struct note_info *n, bool about);
+int note_add(struct store *s, json_t *list, const struct note_info *n, bool about);
+/* "notes": all those on it, where there are any; of a file only those on version n if that is not 0. 0 or -errno. */
+int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64_t n);
+int notes_print(struct store *s, enum notes_of of, store_id id);
+
+/* What could not be seen, in words: one line per reason, "  meaning (N executions: first, ...)". Prints nothing if all
+ * was seen. */
+struct gaps {
+	struct {
+		uint64_t executions;
+		store_id first;
+	} reason[64];
+};
+void gaps_add(struct gaps *g, store_id exec, uint64_t bits);
+int gaps_print(struct store *s, const struct gaps *g);
+
+bool kind_is_stream(uint64_t kind);
+/* What somebody wants to read of first: data; then programs and pipes (thing_sort knows none); then memory that
+ * processes share (of the segments that MPI libraries put into files, too); then sockets. */
+enum thing_sort { THING_DATA, THING_PROGRAM, THING_SEGMENT, THING_SOCKET, THING_SORTS };
+enum thing_sort thing_sort(uint64_t kind, struct str path);
+/* "3 segments of shared memory", "1 socket" */
+void fmt_things(struct buf *b, enum thing_sort sort, uint64_t n);
+
+#endif

@@ -1,0 +1,283 @@
+/* out.c - buffered writing and the escapes. */
+#include "prov/out.h"
+
+#include "base/unsafe_char.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SIZE = 64 << 10 };
+
+int out_open(struct out *o, int fd)
+{
+	*o = (struct out){.fd = fd, .p = malloc(SIZE)};
+	return o->p ? 0 : -ENOMEM;
+}
+
+static void put(struct out *o, const char *p, size_t n)
+{
+	while (n && !o->error) {
+		ssize_t k = write(o->fd, p, n);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0) {
+			o->error = errno;
+			return;
+		}
+		p += k;
+		n -= (size_t)k;
+	}
+}
+
+void out_flush(struct out *o)
+{
+	put(o, o->p, o->n);
+	o->n = 0;
+}
+
+int out_close(struct out *o)
+{
+	out_flush(o);
+	free(o->p);
+	o->p = NULL;
+	return -o->error;
+}
+
+void out_bytes(struct out *o, const void *p, size_t n)
+{
+	o->total += n;
+	if (o->to) {
+		buf_add(o->to, p, n);
+		return;
+	}
+	if (n > SIZE - o->n) {
+		out_flush(o);
+		if (n > SIZE) {
+			put(o, p, n);
+			return;
+		}
+	}
+	if (n)
+		memcpy(o->p + o->n, p, n);
+	o->n += n;
+}
+
+void out_count(struct out *o, uint64_t n)
+{
+	char text[20];
+	size_t at = sizeof(text);
+	do
+		text[--at] = (char)('0' + n % 10);
+	while (n /= 10);
+	out_bytes(o, text + at, sizeof(text) - at);
+}
+
+static void digits(char *p, unsigned n, unsigned width)
+{
+	while (width--) {
+		p[width] = (char)('0' + n % 10);
+		n /= 10;
+	}
+}
+
+/* Days to a date as in H. Hinnant, "chrono-compatible low-level date algorithms" (2013): gmtime_r takes a lock. */
+void out_time(struct out *o, int64_t ns)
+{
+	int64_t s = ns / 1000000000, rest = ns % 1000000000;
+	if (rest < 0) {
+		rest += 1000000000;
+		s--;
+	}
+	int64_t days = s / 86400, day = s % 86400;
+	if (day < 0) {
+		day += 86400;
+		days--;
+	}
+	days += 719468;
+	int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+	unsigned doe = (unsigned)(days - era * 146097);
+	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+	unsigned d = doy - (153 * mp + 2) / 5 + 1, m = mp < 10 ? mp + 3 : mp - 9;
+	int64_t y = (int64_t)yoe + era * 400 + (m <= 2);
+	char t[] = "0000-00-00T00:00:00.000000000Z";
+	digits(t, (unsigned)y, 4);
+	digits(t + 5, m, 2);
+	digits(t + 8, d, 2);
+	digits(t + 11, (unsigned)(day / 3600), 2);
+	digits(t + 14, (unsigned)(day / 60 % 60), 2);
+	digits(t + 17, (unsigned)(day % 60), 2);
+	digits(t + 20, (unsigned)rest, 9);
+	out_bytes(o, t, sizeof(t) - 1);
+}
+
+/* Bytes of the character at p, 0 if it is none (RFC 3629: no overlong forms, no surrogates). */
+static size_t utf8_length(const unsigned char *p, size_t n)
+{
+	if (p[0] < 0x80)
+		return 1;
+	size_t want = p[0] >= 0xc2 && p[0] <= 0xdf ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : 0;
+	if (!want || want > n)
+		return 0;
+	for (size_t i = 1; i < want; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
+	    (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return want;
+}
+
+bool str_is_utf8(struct str s)
+{
+	for (size_t i = 0, k; i < s.n; i += k)
+		if (!(k = utf8_length((const unsigned char *)s.p + i, s.n - i)))
+			return false;
+	return true;
+}
+
+/* Bytes of the character at p if it may stand in a text that is not escaped; *ret_next: of what is there. */
+static size_t shown_length(const unsigned char *p, size_t n, size_t *ret_next)
+{
+	size_t k = utf8_length(p, n);
+	*ret_next = k ? k : 1;
+	return k && (!unsafe_char(unsafe_decode(p, k)) || *p == '\n' || *p == '\r' || *p == '\t') ? k : 0;
+}
+
+bool str_is_shown(struct str s)
+{
+	for (size_t i = 0, k; i < s.n; i += k)
+		if (!shown_length((const unsigned char *)s.p + i, s.n - i, &k))
+			return false;
+	return true;
+}
+
+void out_shown(struct out *o, struct str s)
+{
+	for (size_t i = 0, k; i < s.n; i += k) {
+		size_t n = shown_length((const unsigned char *)s.p + i, s.n - i, &k);
+		out_bytes(o, n ? s.p + i : "\xef\xbf\xbd", n ? n : 3);
+	}
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+}
+
+static void escape(struct out *o, struct str s, bool least, bool *ret_exact)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n, *run = p;
+	bool exact = true;
+	while (p < end) {
+		size_t k = utf8_length(p, (size_t)(end - p));
+		if (k > 1 ? !unsafe_char(unsafe_decode(p, k)) : k == 1 && is_plain(*p)) {
+			p += k;
+			continue;
+		}
+		out_bytes(o, run, (size_t)(p - run));
+		if (k > 1 && !least) {
+			uint32_t c = unsafe_decode(p, k); /* all of these are below U+10000 */
+			char u[] = {'\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15]};
+			out_bytes(o, u, sizeof(u));
+		} else if (!k || k > 1 || (least && !strchr("\"\\\n\r\t", *p))) {
+			out_text(o, "\xef\xbf\xbd");
+			exact = false;
+		} else if (*p == '"' || *p == '\\') {
+			out_char(o, '\\');
+			out_char(o, (char)*p);
+		} else if (*p == '\n')
+			out_text(o, "\\n");
+		else if (*p == '\r')
+			out_text(o, "\\r");
+		else if (*p == '\t')
+			out_text(o, "\\t");
+		else {
+			char u[] = {'\\', 'u', '0', '0', hex[*p >> 4], hex[*p & 15]};
+			out_bytes(o, u, sizeof(u));
+		}
+		p += k ? k : 1;
+		run = p;
+	}
+	out_bytes(o, run, (size_t)(end - run));
+	if (ret_exact)
+		*ret_exact = exact;
+}
+
+void out_base64(struct out *o, struct str s)
+{
+	static const char c[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = (const unsigned char *)s.p;
+	for (size_t i = 0; i < s.n; i += 3) {
+		unsigned v = (unsigned)p[i] << 16;
+		if (i + 1 < s.n)
+			v |= (unsigned)p[i + 1] << 8;
+		if (i + 2 < s.n)
+			v |= p[i + 2];
+		char t[4] = {c[v >> 18], c[v >> 12 & 63], i + 1 < s.n ? c[v >> 6 & 63] : '=', i + 2 < s.n ? c[v & 63] : '='};
+		out_bytes(o, t, 4);
+	}
+}
+
+void out_escaped(struct out *o, struct str s, bool *ret_exact)
+{
+	escape(o, s, false, ret_exact);
+}
+
+void out_escaped_least(struct out *o, struct str s, bool *ret_exact)
+{
+	escape(o, s, true, ret_exact);
+}
+
+bool list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret)
+{
+	if (*i >= l->count || (!l->items && !strlist_next(l, at, ret)))
+		return false;
+	if (l->items)
+		*ret = l->items[*i];
+	++*i;
+	return true;
+}
+
+void out_list(struct out *o, const struct strlist *l, bool base64, bool *ret_exact)
+{
+	struct str s;
+	bool exact = true;
+	out_char(o, '[');
+	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
+		bool ok = true;
+		out_text(o, i > 1 ? ",\"" : "\"");
+		if (base64)
+			out_base64(o, s);
+		else
+			out_escaped(o, s, &ok);
+		out_char(o, '"');
+		exact &= ok;
+	}
+	out_char(o, ']');
+	if (ret_exact)
+		*ret_exact = exact;
+}
+
+struct str list_text(struct buf *b, const struct strlist *l, bool base64, bool *ret_exact)
+{
+	struct out o = out_into(b);
+	buf_reset(b);
+	out_list(&o, l, base64, ret_exact);
+	return buf_view(b);
+}
+
+void out_uri(struct out *o, struct str s)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		bool plain =
+		    (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~/", c));
+		char t[] = {'%', hex[c >> 4], hex[c & 15]};
+		out_bytes(o, plain ? (char *)&c : t, plain ? 1 : 3);
+	}
+}

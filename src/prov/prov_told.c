@@ -1,0 +1,114 @@
+/* prov_told.c - what was told of runs, as values of theirs: results, what was to stay and what might change, what their
+ * programs said of themselves. */
+#include "prov/out.h"
+#include "prov/prov_int.h"
+#include "query/said.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const enum prov_attr told_attr[TOLD_PARTS] = {ATTR_result, ATTR_invariant, ATTR_variant, ATTR_parameter};
+
+static void append(struct buf *to, size_t *n, const struct strlist *l)
+{
+	struct str s;
+	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s); ++*n) {
+		buf_varint(to, s.n);
+		buf_str(to, s);
+	}
+}
+
+/* NAME=VALUE, where there is a value. */
+static void append_pair(struct buf *to, size_t *n, struct str name, struct str value, bool with_value)
+{
+	buf_varint(to, name.n + (with_value ? 1 + value.n : 0));
+	buf_str(to, name);
+	if (with_value) {
+		buf_char(to, '=');
+		buf_str(to, value);
+	}
+	++*n;
+}
+
+static void append_figure(struct buf *to, size_t *n, const struct said_figure *f)
+{
+	char text[40];
+	for (int digits = 15; digits <= 17; digits++) { /* as short as it can be and still be the same */
+		snprintf(text, sizeof(text), "%.*g", digits, f->last);
+		if (strtod(text, NULL) == f->last)
+			break;
+	}
+	append_pair(to, n, f->name, str_of(f->last != f->last ? "nan" : text), true);
+}
+
+static int put_said(struct prov_source *p, store_id run)
+{
+	static const enum prov_attr attr[SAID_PARTS] = {
+	    ATTR_configuration, ATTR_configurationVersion, ATTR_metric, ATTR_tag, ATTR_saidUsed, ATTR_saidGenerated};
+	struct said d;
+	struct said_run *runs = NULL;
+	size_t n[SAID_PARTS] = {0}, n_runs = 0;
+	struct buf *to = p->said;
+	int r = said_load(p->s, run, &d);
+	for (size_t i = 0; i < SAID_PARTS; i++)
+		buf_reset(&to[i]);
+	buf_reset(&p->run_type);
+	if (r == 0 && !said_nothing(&d))
+		r = said_runs(&d, &runs, &n_runs);
+	for (size_t i = 0; i < n_runs; i++) {
+		buf_str(&p->run_type, runs[i].type);
+		for (size_t k = 0; k < runs[i].n_configs; k++) {
+			const struct said_config *c = &runs[i].configs[k];
+			append_pair(&to[0], &n[0], c->name, c->value, true);
+			if (c->version.n)
+				append_pair(&to[1], &n[1], c->name, c->version, true);
+		}
+		for (size_t k = 0; k < runs[i].n_figures; k++)
+			append_figure(&to[2], &n[2], &runs[i].figures[k]);
+	}
+	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
+		const struct event_app_word *w = &d.words.v[i].ev.app_word;
+		int part = w->said == TERM_said_tag         ? 3
+		           : w->said == TERM_said_used      ? 4
+		           : w->said == TERM_said_generated ? 5
+		                                            : -1;
+		if (part >= 0 && said_by(&d, &d.words.v[i], w->app))
+			append_pair(&to[part], &n[part], w->name, w->value, part == 3);
+	}
+	said_runs_free(runs, n_runs);
+	said_release(&d);
+	for (size_t i = 0; r == 0 && i < SAID_PARTS; i++) {
+		r = to[i].failed ? -ENOMEM : 0;
+		prov_put_list(p, attr[i], &(struct strlist){.count = n[i], .raw = buf_view(&to[i])});
+	}
+	prov_put_text(p, ATTR_runType, buf_view(&p->run_type));
+	return r;
+}
+
+int prov_put_told(struct prov_source *p, store_id run)
+{
+	struct told_list results, machine = {0};
+	size_t n[TOLD_PARTS] = {0};
+	int r = store_told(p->s, run, EVENT_result, &results);
+	if (r == 0)
+		r = store_told(p->s, run, EVENT_machine, &machine);
+	for (size_t i = 0; i < TOLD_PARTS; i++)
+		buf_reset(&p->told[i]);
+	for (size_t i = 0; r == 0 && i < results.n; i++)
+		append(&p->told[0], &n[0], &results.v[i].ev.result.value);
+	for (size_t i = 0; r == 0 && i < machine.n; i++) {
+		const struct event_machine *m = &machine.v[i].ev.machine;
+		append(&p->told[1], &n[1], &m->invariant);
+		append(&p->told[2], &n[2], &m->variant);
+		append(&p->told[3], &n[3], &m->parameter);
+	}
+	told_list_release(&results);
+	told_list_release(&machine);
+	for (size_t i = 0; r == 0 && i < TOLD_PARTS; i++) {
+		if (p->told[i].failed)
+			return -ENOMEM;
+		prov_put_list(p, told_attr[i], &(struct strlist){.count = n[i], .raw = buf_view(&p->told[i])});
+	}
+	return r < 0 ? r : put_said(p, run);
+}

@@ -1,0 +1,20 @@
+/* match.h - which elements of two rows of hashes are the same, in order: a longest common subsequence.
+ *
+ * Myers's O(ND) way (1986) in linear space, after equal ends and elements that only one side has were put aside. Of
+ * several longest ones the choice does not depend on the order of the arguments. Where N * D passes a bound (4 * 10^8
+ * comparisons, about a second), what is left is matched at elements that each side has once, and `exact` says so.
+ * Memory: 12 bytes an element. Pure. */
+#ifndef STEMMA_SPEC_ALIGN_MATCH_H
+#define STEMMA_SPEC_ALIGN_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MATCH_NONE UINT32_MAX
+
+/* ret_match[i]: the element of b that is that of a, or MATCH_NONE; increasing. *exact is cleared where it may not be
+ * the longest. 0; -ENOMEM; -E2BIG for rows of 2^31 elements. */
+int match_rows(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint32_t *ret_match, bool *exact);
+
+#endif

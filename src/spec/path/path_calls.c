@@ -1,0 +1,593 @@
+#include "spec/path/path_merged.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a whole trace ---- */
+
+static void layers_release(struct layer *l, uint32_t n)
+{
+	for (uint32_t i = 0; l && i < n; i++) {
+		free(l[i].state);
+		free(l[i].link);
+		free(l[i].alive);
+		free(l[i].ways);
+	}
+	free(l);
+}
+
+static int by_link(const void *x, const void *y)
+{
+	const struct link *a = x, *b = y;
+	return a->from != b->from ? (a->from < b->from ? -1 : 1)
+	       : a->to != b->to   ? (a->to < b->to ? -1 : 1)
+	       : a->low < b->low  ? -1
+	                          : a->low > b->low;
+}
+
+static int by_number(const void *x, const void *y)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	return a < b ? -1 : a > b;
+}
+
+/* The state's index in the layer; its n: it is not in it. */
+static uint32_t place_in(const struct layer *l, uint32_t state)
+{
+	const uint32_t *at = l->n ? bsearch(&state, l->state, l->n, sizeof(state), by_number) : NULL;
+	return at ? (uint32_t)(at - l->state) : l->n;
+}
+
+static int fill_layer(struct search *x, const struct layer *before, uint32_t bit, struct layer *ret)
+{
+	static const uint32_t first = BEFORE_MAIN;
+	uint32_t n = before ? before->n : 1, kept = 0;
+	int r = 0;
+	table3_clear(&x->placed);
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		uint32_t from, count;
+		r = x->merging ? merged_next(x, before ? before->state[i] : first, bit, &from, &count)
+		               : search_next(x, before ? before->state[i] : first, bit, &from, &count);
+		for (uint32_t k = 0; r == 0 && k < count; k++) {
+			struct reached to = x->pool[from + k];
+			uint32_t *v = table3_value(&x->placed, to.state, 0, 0);
+			r = v ? room(&ret->state, &ret->cap, ret->n, sizeof(*ret->state)) : -ENOMEM;
+			if (r == 0 && !*v) {
+				ret->state[ret->n++] = to.state;
+				*v = 1;
+			}
+			if (r == 0 && (ret->n > CALL_PATH_STATES || ++x->done > x->most))
+				r = -E2BIG;
+			if (r == 0)
+				r = room(&ret->link, &ret->cap_links, ret->n_links, sizeof(*ret->link));
+			if (r == 0)
+				ret->link[ret->n_links++] = (struct link){i, to.state, to.low};
+		}
+	}
+	if (r < 0 || !ret->n_links)
+		return r;
+	qsort(ret->state, ret->n, sizeof(*ret->state), by_number);
+	for (uint32_t i = 0; i < ret->n_links; i++)
+		ret->link[i].to = place_in(ret, ret->link[i].to);
+	qsort(ret->link, ret->n_links, sizeof(*ret->link), by_link);
+	for (uint32_t i = 0; i < ret->n_links; i++)
+		if (!kept || by_link(&ret->link[kept - 1], &ret->link[i]) != 0)
+			ret->link[kept++] = ret->link[i];
+	ret->n_links = kept;
+	ret->alive = calloc(ret->n, 1);
+	ret->ways = calloc(ret->n, sizeof(*ret->ways));
+	return ret->alive && ret->ways ? 0 : -ENOMEM;
+}
+
+/* 1: there is a path; 0: none; -E2BIG, -ENOMEM. Layers in any case. */
+static int follow(struct search *x, int side, struct layer *l, uint64_t *ret_ways)
+{
+	const struct events *e = &x->ev[side];
+	double sum = 0;
+	for (uint32_t i = 0; i < e->n; i++) {
+		int r = fill_layer(x, i ? &l[i - 1] : NULL, e->bit[i], &l[i]);
+		if (r < 0)
+			return r;
+		if (!l[i].n)
+			return 0;
+	}
+	for (uint32_t i = e->n; i-- > 0;)
+		for (uint32_t k = 0; k < (i + 1 < e->n ? l[i + 1].n_links : l[i].n); k++)
+			if (i + 1 == e->n)
+				l[i].alive[k] = true;
+			else if (l[i + 1].alive[l[i + 1].link[k].to])
+				l[i].alive[l[i + 1].link[k].from] = true;
+	for (uint32_t i = 0; i < e->n; i++)
+		for (uint32_t k = 0; k < l[i].n_links; k++)
+			l[i].ways[l[i].link[k].to] += i ? l[i - 1].ways[l[i].link[k].from] : 1;
+	for (uint32_t k = 0; e->n && k < l[e->n - 1].n; k++)
+		sum += l[e->n - 1].ways[k];
+	*ret_ways = e->n == 0 ? 1 : sum < CALL_PATH_WAYS ? (uint64_t)sum : CALL_PATH_WAYS;
+	return 1;
+}
+
+/* ---- choosing ---- */
+
+static uint32_t depth_of(const struct search *x, uint32_t state)
+{
+	return state < FIRST_STATE ? 0 : x->cells[x->states[state].cell].depth;
+}
+
+/* An order of states that does not depend on which side was searched first: of their frames from the outermost in. */
+static int compare_states(const struct search *x, uint32_t a, uint32_t b)
+{
+	uint32_t v[2], cell[2];
+	int r = 0;
+	if (a == b)
+		return 0;
+	/* Their numbers are in the order in which they were found, and that is one for both sides (in_order). */
+	if (x->merging || a < FIRST_STATE || b < FIRST_STATE)
+		return a < b ? -1 : 1;
+	uint32_t depth[2] = {depth_of(x, a), depth_of(x, b)};
+	v[0] = x->states[a].node, cell[0] = x->states[a].cell;
+	v[1] = x->states[b].node, cell[1] = x->states[b].cell;
+	for (int s = 0; s < 2; s++)
+		for (uint32_t d = depth[s]; d > depth[!s]; d--) {
+			v[s] = x->cells[cell[s]].node;
+			cell[s] = x->cells[cell[s]].parent;
+		}
+	/* The outermost difference is met last. */
+	for (;;) {
+		if (v[0] != v[1])
+			r = v[0] < v[1] ? -1 : 1;
+		if (cell[0] == cell[1])
+			break;
+		for (int s = 0; s < 2; s++) {
+			v[s] = x->cells[cell[s]].node;
+			cell[s] = x->cells[cell[s]].parent;
+		}
+	}
+	return r ? r : depth[0] < depth[1] ? -1 : depth[0] > depth[1];
+}
+
+/* Of the links of a layer from that node of the one before, the smallest that is alive. */
+static struct chosen smallest(const struct search *x, const struct layer *l, uint32_t from, uint32_t *ret_at)
+{
+	struct chosen best = {SPEC_NONE, 0};
+	for (uint32_t k = 0; k < l->n_links; k++) {
+		const struct link *q = &l->link[k];
+		if (q->from != from || !l->alive[q->to])
+			continue;
+		uint32_t state = l->state[q->to];
+		int c = best.state == SPEC_NONE ? -1 : compare_states(x, state, best.state);
+		/* Of two ways to one state that on which more frames stayed. */
+		if (c < 0 || (c == 0 && q->low > best.low)) {
+			best = (struct chosen){state, q->low};
+			*ret_at = q->to;
+		}
+	}
+	return best;
+}
+
+static bool has_link(const struct layer *l, uint32_t from, uint32_t to, uint32_t low)
+{
+	struct link want = {from, to, low};
+	return l->n_links && bsearch(&want, l->link, l->n_links, sizeof(want), by_link);
+}
+
+/* The longest beginning that a path of both has, of at most `most` calls. path: of both. Its length, or -ENOMEM. */
+static int64_t choose_together(const struct search *x, struct layer *const l[2], uint32_t most, struct chosen *path)
+{
+	unsigned char **ok = calloc((size_t)most + 1, sizeof(*ok));
+	uint32_t length = 0;
+	int64_t r = ok ? 0 : -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < most; i++) {
+		const struct layer *a = &l[0][i], *b = &l[1][i];
+		bool any = false;
+		ok[i] = calloc((size_t)a->n_links + 1, 1); /* by A's links: both have it, and a common way leads to it */
+		unsigned char *led = i ? calloc((size_t)l[0][i - 1].n + 1, 1) : NULL;
+		if (!ok[i] || (i && !led)) {
+			r = -ENOMEM;
+			free(led);
+			break;
+		}
+		for (uint32_t k = 0; i && k < l[0][i - 1].n_links; k++)
+			led[l[0][i - 1].link[k].to] |= ok[i - 1][k];
+		for (uint32_t k = 0; k < a->n_links; k++) {
+			const struct link *q = &a->link[k];
+			if (!a->alive[q->to] || (i && !led[q->from]))
+				continue;
+			uint32_t to = place_in(b, a->state[q->to]);
+			uint32_t from = i ? place_in(&l[1][i - 1], l[0][i - 1].state[q->from]) : 0;
+			if (to < b->n && b->alive[to] && has_link(b, from, to, q->low))
+				ok[i][k] = any = true;
+		}
+		free(led);
+		if (!any)
+			break;
+		length = i + 1;
+	}
+	/* From its end back: the smallest that leads on. */
+	for (uint32_t i = length, next = SPEC_NONE; r == 0 && i-- > 0;) {
+		const struct layer *a = &l[0][i];
+		uint32_t best = SPEC_NONE;
+		for (uint32_t k = 0; k < a->n_links; k++) {
+			if (!ok[i][k] || (next != SPEC_NONE && a->link[k].to != next))
+				continue;
+			int c = best == SPEC_NONE ? -1 : compare_states(x, a->state[a->link[k].to], a->state[a->link[best].to]);
+			if (c == 0 && i)
+				c = compare_states(x, l[0][i - 1].state[a->link[k].from], l[0][i - 1].state[a->link[best].from]);
+			if (c < 0 || (c == 0 && a->link[k].low > a->link[best].low))
+				best = k;
+		}
+		path[i] = (struct chosen){a->state[a->link[best].to], a->link[best].low};
+		next = a->link[best].from;
+	}
+	for (uint32_t i = 0; ok && i < most; i++)
+		free(ok[i]);
+	free(ok);
+	return r < 0 ? r : length;
+}
+
+static void choose_rest(const struct search *x, const struct layer *l, uint32_t n, uint32_t from, struct chosen *path)
+{
+	uint32_t at = from ? place_in(&l[from - 1], path[from - 1].state) : 0;
+	for (uint32_t i = from; i < n; i++)
+		path[i] = smallest(x, &l[i], at, &at);
+}
+
+/* Is there one way only, up to here? */
+static bool is_certain(struct search *x, const struct layer *l)
+{
+	uint32_t n = 0, to = 0;
+	for (uint32_t k = 0; k < l->n_links; k++)
+		if (l->alive[l->link[k].to]) {
+			n++;
+			to = l->link[k].to;
+		}
+	return n == 1 && (!x->merging || merged_is_single(x, l->state[to]));
+}
+
+/* ---- decisions ---- */
+
+/* Of the function in which both are: decisions between the two calls that lead to A's next by one edge and to B's by
+ * another. */
+static int find_decisions(struct search *x, uint32_t from, const struct chosen next[2], const uint32_t bit[2],
+                          struct call_path_found *f)
+{
+	uint32_t cell = x->states[from].cell, first, n;
+	const struct spec_function *is = &x->s->functions[x->function[x->states[from].node]];
+	first = is->first_node;
+	n = is->n_nodes;
+	f->function = x->function[x->states[from].node];
+	f->decisions = malloc(((size_t)n + 1) * sizeof(*f->decisions));
+	if (!f->decisions)
+		return -ENOMEM;
+	for (uint32_t d = 0; d < n && f->n_decisions < 64; d++) {
+		const struct spec_node *node = &x->s->nodes[first + d];
+		uint32_t leads[2] = {0, 0};
+		if (node->kind != SPEC_DECISION)
+			continue;
+		for (uint32_t e = 0; e < node->n_edges && e < 32; e++)
+			for (int s = 0; s < 2; s++) {
+				uint32_t start = x->n_pool;
+				uint64_t b = 1ull << bit[s];
+				table3_clear(&x->seen);
+				int r = next[s].state == SPEC_NONE
+				            ? 0
+				            : search_arrive(x, first + spec_edge(x->s, node, e)->to, cell, x->cells[cell].depth, b);
+				if (r == 0)
+					r = search_work_off(x, b, x->cells[cell].depth);
+				if (r < 0)
+					return r;
+				for (uint32_t k = start; k < x->n_pool; k++)
+					if (x->pool[k].state == next[s].state)
+						leads[s] |= 1u << e;
+				x->n_pool = start;
+			}
+		if (leads[0] && leads[1] && leads[0] != leads[1])
+			f->decisions[f->n_decisions++] = d;
+	}
+	return 0;
+}
+
+/* ---- steps ---- */
+
+struct stepper {
+	struct search *x;
+	struct called_steps *out;
+	int side;
+	uint32_t *stack, depth, cap; /* call nodes of the open frames, outermost first; the first is SPEC_NONE */
+	size_t cap_call;
+};
+
+static int put(struct stepper *p, uint32_t call, struct symbol s)
+{
+	struct called_steps *o = p->out;
+	uint32_t number;
+	int r = symbols_number(&o->symbols, &s, &number);
+	if (r == 0)
+		r = steps_add(&o->steps[p->side], number);
+	if (r == 0 && o->steps[p->side].n > p->cap_call) {
+		size_t cap = p->cap_call ? 2 * p->cap_call : 1024;
+		uint32_t *q = realloc(o->call[p->side], cap * sizeof(*q));
+		if (!q)
+			return -ENOMEM;
+		o->call[p->side] = q;
+		p->cap_call = cap;
+	}
+	if (r == 0)
+		o->call[p->side][o->steps[p->side].n - 1] = call;
+	return r;
+}
+
+static int put_at(struct stepper *p, uint32_t call, uint32_t node, uint64_t value)
+{
+	uint32_t f = p->x->function[node];
+	return put(
+	    p, call,
+	    (struct symbol){.kind = STEP_AT, .of = f, .node = node - p->x->s->functions[f].first_node, .value = value});
+}
+
+static int put_state(struct stepper *p, uint32_t call, struct chosen to, uint32_t bit)
+{
+	struct search *x = p->x;
+	uint32_t depth = depth_of(x, to.state), low = to.low < p->depth ? to.low : p->depth;
+	int r = 0;
+	for (; r == 0 && p->depth > low; p->depth--)
+		r = put(p, call, (struct symbol){.kind = STEP_LEAVE});
+	if (to.state < FIRST_STATE) /* of no function */
+		return r < 0 ? r : put(p, call, (struct symbol){.kind = STEP_AT, .of = SPEC_NONE, .node = 0, .value = bit});
+	while (r == 0 && p->cap < depth)
+		r = room(&p->stack, &p->cap, p->cap, sizeof(*p->stack));
+	if (r < 0)
+		return r;
+	struct state is = x->states[to.state];
+	for (uint32_t c = is.cell, d = depth; d-- > 0; c = x->cells[c].parent)
+		p->stack[d] = x->cells[c].node;
+	for (; r == 0 && p->depth < depth; p->depth++) {
+		uint32_t in = p->depth + 1 < depth ? p->stack[p->depth + 1] : is.node;
+		if (p->depth)
+			r = put_at(p, call, p->stack[p->depth], 0);
+		if (r == 0)
+			r = put(p, call, (struct symbol){.kind = STEP_ENTER, .of = x->function[in]});
+	}
+	return r < 0 ? r : put_at(p, call, is.node, bit + 1);
+}
+
+/* ---- all of it ---- */
+
+/* Calls that the C library makes for itself: by the path that is given, and what that descriptor is. */
+static bool is_own(const struct calls *c, const struct traced_call *t)
+{
+	static const char *const places[] = {"/usr/lib/locale/",     "/usr/share/locale/", "/usr/share/locale-langpack/",
+	                                     "/usr/share/zoneinfo/", "/etc/localtime",     "/etc/locale.alias"};
+	const char *given = calls_word(c, t->given[0]), *path = calls_word(c, t->path);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(given, places[i], strlen(places[i])) || !strncmp(path, places[i], strlen(places[i])))
+			return true;
+	return strstr(given, "/gconv/") || strstr(path, "/gconv/");
+}
+
+static int take_events(struct search *x, int side, uint64_t *ret_own)
+{
+	const struct calls *c = &x->c[side];
+	struct events *e = &x->ev[side];
+	e->call = malloc(((size_t)c->n + 1) * sizeof(*e->call));
+	e->bit = malloc((size_t)c->n + 1);
+	if (!e->call || !e->bit)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n; i++) {
+		const char *name = calls_word(c, c->v[i].name);
+		uint32_t bit;
+		if (is_own(c, &c->v[i])) {
+			++*ret_own;
+			continue;
+		}
+		int r = vocabulary_number(&x->names, name, strlen(name), &bit);
+		if (r < 0)
+			return r;
+		e->call[e->n] = i;
+		e->bit[e->n++] = (uint8_t)(bit < 63 ? bit : 63);
+	}
+	return 0;
+}
+
+static void forget(struct search *x)
+{
+	table3_release(&x->cell_table);
+	table3_release(&x->state_table);
+	table3_release(&x->closed);
+	table3_release(&x->seen);
+	table3_release(&x->placed);
+	x->n_cells = x->n_pool = x->n_work = 0;
+	x->n_states = 0;
+}
+
+static int prepare(struct search *x, bool loose)
+{
+	const struct spec *s = x->s;
+	forget(x);
+	x->loose = loose;
+	x->done = 0;
+	x->most = x->merging ? CALL_PATH_WORK : CALL_PATH_WORK_SINGLY;
+	memset(x->accepts, 0, s->n_nodes * sizeof(*x->accepts));
+	memset(x->one, 0, s->n_nodes);
+	memset(x->first, 0, s->n_nodes * sizeof(*x->first));
+	memset(x->ends, 0, s->n_nodes);
+	memset(x->function_first, 0, s->n_functions * sizeof(*x->function_first));
+	memset(x->function_ends, 0, s->n_functions);
+	search_know(x);
+	for (uint32_t i = 0, none; i < FIRST_STATE; i++) {
+		int r = search_state(x, SPEC_NONE - 1 - i, 0, &none);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int choose_both(struct search *x, struct layer *const l[2], struct called_steps *ret, struct call_path_found *f)
+{
+	const struct events *e = x->ev;
+	uint32_t most = 0, shorter = e[0].n < e[1].n ? e[0].n : e[1].n;
+	struct chosen *path[2], next[2] = {{SPEC_NONE, 0}, {SPEC_NONE, 0}};
+	while (most < shorter && e[0].bit[most] == e[1].bit[most])
+		most++;
+	for (int s = 0; s < 2; s++)
+		path[s] = malloc(((size_t)e[s].n + 1) * sizeof(*path[s]));
+	int64_t r = path[0] && path[1] ? choose_together(x, l, most, path[0]) : -ENOMEM;
+	uint32_t together = r < 0 ? 0 : (uint32_t)r;
+	if (r >= 0) {
+		memcpy(path[1], path[0], together * sizeof(*path[0]));
+		uint32_t apart = 0;
+		while (apart < together && is_certain(x, &l[0][apart]) && is_certain(x, &l[1][apart]))
+			apart++;
+		for (int s = 0; s < 2; s++)
+			choose_rest(x, l[s], e[s].n, together, path[s]);
+		f->parts = together < e[0].n || together < e[1].n;
+		f->together = together ? e[0].call[together - 1] + 1 : 0;
+		f->apart = apart ? e[0].call[apart - 1] + 1 : 0;
+		r = 0;
+	}
+	f->merged = x->merging;
+	for (int s = 0, certain = 0; r == 0 && f->merged && s < 2; s++) {
+		uint32_t i = 0;
+		while (i < e[s].n && is_certain(x, &l[s][i]))
+			i++;
+		certain += i == e[s].n;
+		f->merged = certain < 2; /* nothing was left to choose */
+	}
+	if (r == 0 && x->merging) {
+		uint32_t up_to = together;
+		x->done = 0;
+		x->most = 10 * CALL_PATH_WORK; /* the same steps again for each call, which the layers did once */
+		for (int s = 0; r == 0 && s < 2; s++)
+			r = merged_choose(x, e[s].bit, path[s], e[s].n);
+		for (together = 0; r == 0 && together < up_to; together++)
+			if (path[0][together].state != path[1][together].state || path[0][together].low != path[1][together].low)
+				break;
+	}
+	for (int s = 0; r == 0 && s < 2; s++) {
+		struct stepper p = {.x = x, .out = ret, .side = s};
+		for (uint32_t i = 0; r == 0 && i < e[s].n; i++)
+			r = put_state(&p, e[s].call[i], path[s][i], e[s].bit[i]);
+		free(p.stack);
+	}
+	if (r == 0 && f->parts && together && path[0][together - 1].state >= FIRST_STATE) {
+		uint32_t bit[2] = {0, 0};
+		for (int s = 0; s < 2; s++)
+			if (together < e[s].n) {
+				next[s] = path[s][together];
+				bit[s] = e[s].bit[together];
+			}
+		x->done = 0;
+		r = find_decisions(x, path[0][together - 1].state, next, bit, f);
+		if (r == -E2BIG) {
+			f->n_decisions = 0;
+			r = 0;
+		}
+	}
+	free(path[0]);
+	free(path[1]);
+	return (int)r;
+}
+
+/* Which side is searched first: that does not depend on the order in which they are given. */
+static int in_order(const struct search *x)
+{
+	const struct events *e = x->ev;
+	uint32_t i = 0;
+	for (; i < e[0].n && i < e[1].n; i++) {
+		int c = strcmp(calls_word(&x->c[0], x->c[0].v[e[0].call[i]].name),
+		               calls_word(&x->c[1], x->c[1].v[e[1].call[i]].name));
+		if (c)
+			return c > 0;
+	}
+	return e[0].n > e[1].n;
+}
+
+/* One attempt. 0 or -ENOMEM. */
+static int search_by(struct search *x, bool loose, bool merged, struct called_steps *ret, struct call_path_found *f)
+{
+	struct layer *l[2] = {NULL, NULL};
+	int is[2] = {0, 0}, first = merged ? in_order(x) : 0;
+	merged_end(x);
+	x->deep = false;
+	f->too_large = false;
+	int r = merged ? merged_begin(x) : 0;
+	if (r == 0)
+		r = prepare(x, loose);
+	for (int i = 0; r == 0 && i < 2; i++) {
+		int k = i ^ first;
+		l[k] = calloc((size_t)x->ev[k].n + 1, sizeof(*l[k]));
+		is[k] = l[k] ? follow(x, k, l[k], &f->ways[k]) : -ENOMEM;
+		r = is[k] == -ENOMEM ? is[k] : 0;
+		f->none[k] = is[k] == 0;
+		f->too_large |= is[k] == -E2BIG;
+	}
+	if (r == 0 && is[0] == 1 && is[1] == 1) {
+		r = choose_both(x, l, ret, f);
+		f->found = r == 0;
+		f->loose = loose;
+		f->too_large = r == -E2BIG;
+		if (r == -E2BIG || r == -EBADMSG) /* no path is told rather than half of one */
+			r = 0;
+	}
+	for (int k = 0; k < 2; k++)
+		layers_release(l[k], l[k] ? x->ev[k].n : 0);
+	return r;
+}
+
+int call_path_search(const struct spec *s, const struct calls c[2], enum call_path_by by, struct called_steps *ret,
+                     struct call_path_found *f)
+{
+	struct search x = {.s = s, .c = c};
+	int r = 0;
+	*ret = (struct called_steps){0};
+	*f = (struct call_path_found){.function = SPEC_NONE};
+	if (s->main == SPEC_NONE) {
+		f->none[0] = f->none[1] = true;
+		return 0;
+	}
+	x.function = malloc(((size_t)s->n_nodes + 1) * sizeof(*x.function));
+	x.accepts = calloc((size_t)s->n_nodes + 1, sizeof(*x.accepts));
+	x.first = calloc((size_t)s->n_nodes + 1, sizeof(*x.first));
+	x.one = calloc((size_t)s->n_nodes + 1, 1);
+	x.pass = calloc((size_t)s->n_nodes + 1, 1);
+	x.ends = calloc((size_t)s->n_nodes + 1, 1);
+	x.function_first = calloc((size_t)s->n_functions + 1, sizeof(*x.function_first));
+	x.function_ends = calloc((size_t)s->n_functions + 1, 1);
+	if (!x.function || !x.accepts || !x.first || !x.one || !x.pass || !x.ends || !x.function_first || !x.function_ends)
+		r = -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < s->n_functions; i++)
+		for (uint32_t k = 0; k < s->functions[i].n_nodes; k++)
+			x.function[s->functions[i].first_node + k] = i;
+	for (int k = 0; r == 0 && k < 2; k++)
+		r = take_events(&x, k, &f->own[k]);
+	for (int loose = 0; r == 0 && loose < 2 && !f->found && !f->too_large; loose++) {
+		bool again = by == CALL_PATH_MERGED;
+		if (by != CALL_PATH_MERGED) {
+			r = search_by(&x, loose, false, ret, f);
+			again = by == CALL_PATH_BEST && (f->too_large || (!f->found && x.deep));
+		}
+		if (r == 0 && again)
+			r = search_by(&x, loose, true, ret, f);
+	}
+	merged_end(&x);
+	f->deep = x.deep;
+	forget(&x);
+	for (int k = 0; k < 2; k++) {
+		free(x.ev[k].call);
+		free(x.ev[k].bit);
+	}
+	vocabulary_release(&x.names);
+	free(x.function);
+	free(x.accepts);
+	free(x.first);
+	free(x.one);
+	free(x.pass);
+	free(x.ends);
+	free(x.function_first);
+	free(x.function_ends);
+	free(x.cells);
+	free(x.states);
+	free(x.pool);
+	free(x.work);
+	return r;
+}

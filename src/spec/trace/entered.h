@@ -1,0 +1,33 @@
+/* entered.h - a trace of functions that were entered: of a program as it is, by probes (doc/traces.md; the bytes are in
+ * doc/format/functions.md). Written by src/capture/function_trace/functions_write.c.
+ *
+ * Every input is hostile: what is read is well nested, with every number in its range; a line that is none of the
+ * format's is damage, and nothing behind it is read. At most 256 MiB. */
+#ifndef STEMMA_SPEC_TRACE_ENTERED_H
+#define STEMMA_SPEC_TRACE_ENTERED_H
+
+#include "spec/trace/provscope.h"
+#include "spec/trace/trace.h"
+
+#define ENTERED_MAGIC "stemma-functions 1\n"
+
+struct entered {
+	struct trace_info info; /* as far as it says; end: CUT also where it was killed or became another program */
+	uint64_t size;          /* of the program's file, and its time; 0 not known */
+	int64_t time;
+	int killed;    /* by this signal; 0: not */
+	bool replaced; /* it ended as another program began */
+	uint64_t gaps;
+	/* names: of all functions that were looked for, entered or not */
+	struct call_events events;
+};
+
+bool entered_is(const char *first, size_t n);
+/* 0; -EBADMSG with a sentence; -ENOMEM. Release in any case. */
+int entered_read(const char *text, size_t n, struct err *err, struct entered *ret);
+int entered_load(const char *path, struct err *err, struct entered *ret);
+void entered_release(struct entered *e);
+/* The function that it begins in; NULL: none. */
+const char *entered_first(const struct entered *e);
+
+#endif

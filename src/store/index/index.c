@@ -1,0 +1,344 @@
+/* index.c - store_index: one transaction from new frames to changed rows. */
+#include "store/index/index.h"
+
+#include "graph/names.h"
+#include "graph/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void ix_release(struct ix *x)
+{
+	graph_release(&x->g);
+	gather_release(&x->w);
+	for (size_t i = 0; i < x->segments.n; i++)
+		free(x->segments.v[i].path);
+	for (size_t i = 0; i < x->sessions.n; i++) {
+		free(x->sessions.v[i].processes.v);
+		free(x->sessions.v[i].paths.v);
+		vec_release(&x->sessions.v[i].places);
+	}
+	arena_release(&x->arena);
+	vec_release(&x->sections_read);
+	for (size_t i = 0; i <= KEY_VERSION; i++)
+		vec_release(&x->new_keys[i]);
+	vec_release(&x->segments);
+	vec_release(&x->sessions);
+	map_release(&x->session_rows);
+	vec_release(&x->files);
+	vec_release(&x->rows);
+	map_release(&x->file_rows);
+	vec_release(&x->procs);
+	vec_release(&x->loaded_of);
+	vec_release(&x->loaded);
+	map_release(&x->loaded_rows);
+	vec_release(&x->paccs);
+	free(x->old_uses.v);
+	vec_release(&x->domains);
+	vec_release(&x->words);
+	vec_release(&x->nodes);
+	map_release(&x->node_rows);
+	vec_release(&x->paths);
+	vec_release(&x->moves);
+	vec_release(&x->move_end);
+	free(x->named.v);
+	free(x->named_paths.v);
+	free(x->told_paths.v);
+	free(x->attached.v);
+	vec_release(&x->path_names);
+	key_cursor_release(&x->cursor);
+	block_cursor_release(&x->file_blocks);
+	block_cursor_release(&x->process_blocks);
+	map_release(&x->run_words);
+	free(x->run_list.v);
+	free(x->child_list.v);
+	free(x->derived_list.v);
+	free(x->note_list.v);
+	vec_release(&x->word_uses);
+	vec_release(&x->fp_index);
+	table_release(&x->fp_table);
+	vec_release(&x->fp_count);
+	vec_release(&x->fp_next);
+	vec_release(&x->fp_first);
+	vec_release(&x->fp_last);
+	vec_release(&x->fp_file);
+	buf_release(&x->b1);
+	buf_release(&x->b2);
+	buf_release(&x->b3);
+}
+
+static int next_rows(struct ix *x)
+{
+	static const enum store_sql which[] = {SQL_max_session,  SQL_max_run,  SQL_file_last,  SQL_max_path,
+	                                       SQL_process_last, SQL_max_dict, SQL_max_segment};
+	uint64_t *const to[] = {&x->next_session, &x->next_run,  &x->next_file,   &x->next_path,
+	                        &x->next_process, &x->next_dict, &x->next_segment};
+	for (size_t i = 0; i < sizeof(which) / sizeof(*which); i++) {
+		int rc = store_max(x->s, which[i], to[i], x->err);
+		if (rc < 0)
+			return rc;
+		++*to[i];
+	}
+	x->fresh = x->next_session == 1;
+	return 0;
+}
+
+/* All times are stored as differences to the first ever met. */
+static int set_base(struct ix *x)
+{
+	if (x->s->has_base)
+		return 0;
+	int64_t base = TIME_NEVER;
+	for (size_t i = 0; i < x->g.sessions.n; i++)
+		if (x->g.sessions.v[i].began < base && x->g.sessions.v[i].began != TIME_NONE)
+			base = x->g.sessions.v[i].began;
+	x->s->base = base == TIME_NEVER ? 0 : base;
+	x->s->has_base = true;
+	return store_meta_set(x->s, "base", x->s->base, x->err);
+}
+
+/* Sessions that were forgotten. What is indexed already cannot be taken back: then all is made anew without them. */
+static int bury(struct ix *x)
+{
+	const struct graph *g = &x->g;
+	bool anew = false;
+	if (!g->tombs.n)
+		return 0;
+	for (size_t i = 0; i < g->tombs.n; i++) {
+		uint64_t dead = g->tombs.v[i].number;
+		anew |= !x->fresh || (dead && map_get(&g->session_map, dead) != VEC_NONE);
+		if (dead && tombs_add(x->tombs, dead) < 0)
+			return ix_oom(x);
+	}
+	ids_sort(x->tombs);
+	return anew ? IX_ANEW : tombs_put(x->s, x->tombs, x->err);
+}
+
+static int update(struct ix *x)
+{
+	struct graph *g = &x->g;
+	g->skew = x->o->skew;
+	g->lps = x->o->lps;
+	int rc = gather_feed(&x->w, g, x->err);
+	if (rc == 0)
+		rc = bury(x);
+	if (rc < 0)
+		return rc;
+	x->stats.events = g->events;
+	x->stats.unknown_refs = g->unknown_refs;
+	x->stats.bad_frames = x->w.damage.bad_events;
+	x->new_pfacts = g->pfacts.n;
+	x->new_xfacts = g->xfacts.n;
+	x->new_exits = g->exits.n;
+	x->new_links = g->links.n;
+	x->new_gaps = g->gaps.n;
+	rc = set_base(x);
+	if (rc == 0)
+		rc = ix_ids(x);
+	if (rc == 0)
+		rc = ix_merge_files(x);
+	if (rc == 0 && !x->fresh)
+		rc = ix_load_touched(x);
+	if (rc == 0)
+		rc = ix_names(x);
+	if (rc == 0)
+		rc = graph_finish(g);
+	if (rc == 0 && !x->fresh)
+		rc = ix_choose(x);
+	size_t had = g->accesses.n;
+	if (rc == 0 && !x->fresh)
+		rc = ix_load_slow(x);
+	else if (rc == 0)
+		rc = ix_add_caches(x);
+	if (rc == 0 && g->accesses.n != had)
+		rc = graph_finish(g);
+	for (size_t i = 0; rc == 0 && i < x->files.n; i++)
+		if (x->files.v[i].row == VEC_NONE || x->files.v[i].slow)
+			g->files.v[i].flags |= GFILE_DIRTY;
+	if (rc == 0)
+		rc = graph_resolve(g);
+	if (rc == 0)
+		rc = ix_write(x);
+	if (rc == -ENOMEM)
+		ix_oom(x);
+	return rc;
+}
+
+static int transaction(struct store *s, enum store_sql which, struct err *err)
+{
+	sqlite3_stmt *st = store_stmt(s, which, err);
+	return st ? store_run_stmt(s, st, err) : -EIO;
+}
+
+static int set_options(struct ix *x)
+{
+	int rc = store_meta_set(x->s, "skew", x->o->skew, x->err);
+	return rc < 0 ? rc : store_meta_set(x->s, "lps", x->o->lps, x->err);
+}
+
+/* One transaction on the database that is open. */
+static int index_now(struct store *s, const struct store_index_options *o, struct ids *tombs,
+                     const struct damage_rows *before, struct err *err, struct store_index_stats *ret)
+{
+	struct ix x = {.s = s,
+	               .err = err,
+	               .o = o,
+	               .tombs = tombs,
+	               .before = before,
+	               .file_blocks.table = BLOCK_FILE,
+	               .process_blocks.table = BLOCK_PROCESS};
+	int rc = transaction(s, SQL_begin, err);
+	if (rc < 0)
+		return rc;
+	if (!s->has_base && (rc = store_meta_get(s, "base", &s->base, err)) == 1)
+		s->has_base = true;
+	rc = rc < 0 ? rc : next_rows(&x);
+	if (rc == 0 && !x.fresh)
+		rc = tombs_get(s, tombs);
+	if (rc == 0)
+		rc = ix_scan(&x);
+	bool changed = rc == 1;
+	if (changed)
+		rc = update(&x);
+	else if (rc == 0 && before && before->n)
+		rc = ix_write_damage(&x);
+	if (rc == 0 && changed)
+		rc = set_options(&x);
+	if (rc == 0)
+		rc = transaction(s, SQL_commit, err);
+	if (rc < 0) {
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+		/* What is kept in memory may be of rows that are not there. */
+		s->has_base = false;
+		damage_forget(s);
+		s->shapes.n = 0;
+		map_clear(&s->shape_map);
+		while (s->domains.n) {
+			s->domains.n--;
+			free(s->domains.v[s->domains.n].name);
+			free(s->domains.v[s->domains.n].type);
+		}
+		for (size_t i = 0; i < s->words.n; i++)
+			s->words.v[i].id = 0;
+	} else if (ret) {
+		*ret = x.stats;
+	}
+	/* A session that was read again may tell of another host. */
+	s->sessions.n = 0;
+	map_clear(&s->session_map);
+	if (s->reader)
+		store_reader_free(s);
+	ix_release(&x);
+	return rc;
+}
+
+/* Is the index made with other rules than asked for? Then every file would have to be resolved again: it is made anew.
+ */
+static int other_options(struct store *s, const struct store_index_options *o, struct err *err)
+{
+	int64_t skew = o->skew, lps = o->lps;
+	int rc = store_meta_get(s, "skew", &skew, err);
+	if (rc >= 0)
+		rc = store_meta_get(s, "lps", &lps, err);
+	return rc < 0 ? rc : skew != o->skew || lps != o->lps;
+}
+
+/* Makes a new file beside the index and puts it in its place. */
+static int index_fresh(struct store *s, const struct store_index_options *o, struct ids *tombs, bool forgot,
+                       struct err *err, struct store_index_stats *ret)
+{
+	struct damage_rows before = {0};
+	struct err unread = {0};
+	char path[4096];
+	int n = snprintf(path, sizeof(path), "%s.%ld.new", s->index, (long)getpid());
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return err_set(err, ENAMETOOLONG, "cannot make the index '%s'", s->index);
+	int rc = IX_ANEW;
+	/* What the logs have lost since, if the old index can still say so. */
+	if (ix_damage_before(s, !forgot, &before, &unread) < 0)
+		before.n = 0;
+	/* Again where a session was met before what says that it was forgotten. */
+	for (int i = 0; i < 3 && rc == IX_ANEW; i++) {
+		unlink(path);
+		store_db_close(s);
+		rc = store_db_open(s, path, true, true, err);
+		if (rc == 0)
+			rc = index_now(s, o, tombs, &before, err, ret);
+	}
+	if (rc == 0 && sqlite3_exec(s->db, "PRAGMA locking_mode = NORMAL", NULL, NULL, NULL) != SQLITE_OK)
+		rc = store_db_error(s, err, "cannot make the index");
+	vec_release(&before);
+	store_db_close(s);
+	int fd = rc == 0 ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	if (rc == 0 && (fd < 0 || fsync(fd) < 0))
+		rc = err_set(err, errno, "cannot make the index '%s'", s->index);
+	if (fd >= 0)
+		close(fd);
+	if (rc == 0)
+		rc = store_replace(s, path, err);
+	if (rc < 0)
+		unlink(path);
+	struct err again = {0};
+	int opened = store_db_open(s, s->index, true, false, rc < 0 ? &again : err);
+	return rc < 0 ? rc : opened;
+}
+
+/* The database may have been replaced by another process's rebuild since it was opened. */
+static int same_file(struct store *s, struct err *err)
+{
+	struct stat st;
+	if (stat(s->index, &st) == 0 && st.st_ino == s->inode)
+		return 0;
+	store_db_close(s);
+	return store_db_open(s, s->index, true, false, err);
+}
+
+int store_index(struct store *s, const struct store_index_options *o, struct err *err, struct store_index_stats *ret)
+{
+	static const struct store_index_options none = {0};
+	struct ids tombs = {0};
+	o = o ? o : &none;
+	if (ret)
+		*ret = (struct store_index_stats){0};
+	if (s->memory) {
+		int rc = index_now(s, o, &tombs, NULL, err, ret);
+		if (rc == IX_ANEW || rc == IX_REPLACED) {
+			store_db_close(s);
+			rc = store_db_open(s, s->index, true, false, err);
+			if (rc == 0)
+				rc = index_now(s, o, &tombs, NULL, err, ret);
+		}
+		free(tombs.v);
+		return rc;
+	}
+	if (!(s->flags & STORE_WRITE))
+		return err_set(err, EROFS, "the index '%s' was opened for reading", s->index);
+	int lock = store_lock(s, err);
+	if (lock < 0)
+		return lock;
+	int rc = same_file(s, err);
+	bool forgot = false;
+	int64_t base;
+	if (rc == 0)
+		rc = s->flags & STORE_REBUILD ? 1 : other_options(s, o, err);
+	if (rc == 0) /* nothing in it yet: the fast way */
+		rc = (rc = store_meta_get(s, "base", &base, err)) < 0 ? rc : !rc;
+	if (rc == 0) {
+		rc = index_now(s, o, &tombs, NULL, err, ret);
+		forgot = rc == IX_ANEW;
+		rc = forgot || rc == IX_REPLACED ? 1 : rc;
+	}
+	if (rc == 1) {
+		rc = index_fresh(s, o, &tombs, forgot, err, ret);
+		s->flags &= ~(unsigned)STORE_REBUILD;
+	}
+	free(tombs.v);
+	close(lock);
+	return rc;
+}

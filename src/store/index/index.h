@@ -1,0 +1,281 @@
+/* index.h - one run of the indexer: from new frames to changed rows. Private to the store.
+ *
+ * The new sessions' facts go into a graph; what they touch is found in the store; files whose versions the new accesses
+ * could change (`slow`) get all their old accesses loaded into the graph, too, and are resolved again; files that can
+ * only gain uses (`fast`) are not. Then the rows are written. A session is always read whole: what the store knew of it
+ * is replaced, so that a session that has grown, or whose missing frames have come, gives what one reading would. */
+#ifndef STEMMA_STORE_INDEX_INDEX_H
+#define STEMMA_STORE_INDEX_INDEX_H
+
+#include "graph/gather.h"
+#include "graph/graph.h"
+#include "store/pack.h"
+
+#define GACCESS_OLD 4096 /* a flag of gaccess here: it was in the store */
+
+/* A file row that was there. */
+struct ix_row {
+	struct pfile f; /* its arrays are in the arena, and so are these */
+	struct buf ver, rd;
+	uint32_t first_fp; /* its fingerprints in the graph, VEC_NONE not yet */
+	bool gathered;     /* its executions are loaded */
+};
+/* Beside each file of the graph. */
+struct ix_file {
+	uint64_t id;
+	uint32_t row;            /* in ix.rows, VEC_NONE: new */
+	bool slow, fast, source; /* source: its old accesses are wanted for a cache (B14) */
+	bool old_touched;        /* an old access to it is replaced, or its end may change */
+	bool kind_changed;
+	bool dirty_row;       /* to be written */
+	bool named;           /* gained a name */
+	bool version_changed; /* the rows of its versions are to be written though it is fast */
+};
+
+struct ix_section {
+	uint64_t session;
+	uint32_t n, first, count; /* in ix.paccs */
+	bool replaced;            /* its session was read again */
+};
+/* A process row that was there and is loaded. */
+struct ix_loaded {
+	uint64_t id;
+	uint32_t proc;   /* in the graph */
+	struct buf info; /* in the arena */
+	struct {
+		struct ix_section *v;
+		size_t n;
+	} sections;   /* in the arena */
+	bool touched; /* the new sessions, or the replaced ones, tell of it */
+	bool linked;  /* its accesses are in the graph as far as wanted */
+	bool changed;
+};
+
+/* Which file a segment's path was when it was read. The frames at its ends tell that even where file times do not. */
+struct ix_mark {
+	uint64_t head;      /* checksum of the frame at its beginning, 0: there was none */
+	uint64_t tail, sum; /* the last frame that is indexed: where it lies, and its checksum; sum 0: there is none */
+	uint64_t ino;
+	int64_t changed; /* ctime, ns; from before it was read */
+};
+struct ix_segment {
+	uint64_t id;
+	char *path;
+	uint64_t done, from; /* indexed up to; before this time */
+	uint64_t size;
+	struct ix_mark mark;
+	bool changed, is_new;
+	bool touched; /* it is not as it was when it was read, or is read for the first time */
+};
+struct ix_place {
+	uint64_t segment, from, to; /* row; a run of one session's frames */
+};
+/* What the store knows of a session beside its facts. */
+struct ix_session {
+	uint64_t id; /* row */
+	bool old, reloaded;
+	bool holes;                  /* when last read, events were missing before others: what those said may change */
+	struct ids processes, paths; /* rows it told of, when last read */
+	VEC(struct ix_place) places;
+};
+
+struct ix_path {
+	uint64_t id; /* 0: not looked up */
+	bool is_new;
+	uint32_t loaded; /* in ix.paths, VEC_NONE */
+};
+struct ix_loaded_path {
+	uint32_t node;
+	struct buf facts, names; /* in the arena, like new_facts */
+	uint64_t flags;          /* enum ppath_flags, as they were */
+	bool dirty, taken;       /* to be replayed; its old facts are in the graph */
+	bool write;
+	struct buf new_facts;
+	size_t first_name, nname; /* result, in ix.path_names */
+};
+struct ix_pair {
+	uint64_t a, b;
+};
+struct ix_pairs {
+	struct ix_pair *v;
+	size_t n, cap;
+};
+struct ix_nodes {
+	uint32_t *v;
+	size_t n, cap;
+};
+/* A directory was renamed, some time: nodes. */
+struct ix_move {
+	uint32_t old, to;
+};
+
+/* What is there must be made anew: something was forgotten. */
+#define IX_ANEW (-EKEYREVOKED)
+/* The same: another file is in the place of a segment. What that told of counts as lost. */
+#define IX_REPLACED (-EREMCHG)
+
+struct ix {
+	bool objects_said; /* that the store has objects of HDF5 files */
+	struct store *s;
+	struct err *err;
+	struct graph g;
+	struct gather w;
+	const struct store_index_options *o;
+	struct ids *tombs; /* sessions that do not count; what is found more is added */
+	struct store_index_stats stats;
+	bool fresh; /* the store was empty: nothing to look up */
+	const struct damage_rows
+	    *before; /* DAMAGE_SESSION: how far each session was known by the index that this one replaces */
+
+	VEC(struct ix_segment) segments;
+	VEC(struct ix_session) sessions; /* beside g.sessions; the first n_new are read now */
+	size_t n_new;
+	struct map session_rows;   /* row -> g session */
+	VEC(struct ix_file) files; /* beside g.files */
+	VEC(struct ix_row) rows;
+	struct map file_rows;    /* row -> g file */
+	VEC(uint64_t) procs;     /* beside g.procs: rows */
+	VEC(uint32_t) loaded_of; /* beside g.procs: in ix.loaded, VEC_NONE */
+	VEC(struct ix_loaded) loaded;
+	struct map loaded_rows; /* process row -> ix.loaded */
+	VEC(struct pacc) paccs;
+	struct ids old_uses;
+	VEC(uint64_t) domains;     /* beside g.domains: rows */
+	VEC(uint64_t) words;       /* beside g.words: dict rows, 0 unknown */
+	VEC(struct ix_path) nodes; /* beside g.paths */
+	struct map node_rows;      /* path row -> node */
+	VEC(struct ix_loaded_path) paths;
+	VEC(struct ix_move) moves;
+	VEC(bool) move_end;                 /* by node: some move ends here */
+	struct ix_pairs named, named_paths; /* (g file, path row) of names found now; the other way round; both sorted */
+	VEC(struct gname) path_names;
+	VEC(struct key_entry) new_keys[KEY_VERSION + 1];
+	struct key_cursor cursor;
+	struct block_cursor file_blocks, process_blocks;
+	uint64_t next_session, next_run, next_file, next_path, next_process, next_dict, next_segment;
+	uint64_t first_new_process; /* rows from here on are new */
+	size_t new_pfacts, new_xfacts, new_exits, new_links,
+	    new_gaps;         /* the graph's facts up to here are the new sessions' */
+	struct map run_words; /* word -> run row */
+	struct ix_pairs run_list, child_list, derived_list, note_list; /* to be added to the lists */
+	VEC(uint32_t) word_uses;                                       /* how often a word is an element of a list */
+	VEC(uint32_t) fp_index;                   /* beside g.fps: index in its file's list + 1, 0 not given yet */
+	struct table fp_table;                    /* (file, size, mtime) -> the fp that has an index */
+	VEC(uint32_t) fp_count;                   /* beside g.files: how many its list has */
+	VEC(uint32_t) fp_next, fp_first, fp_last; /* the lists, in order */
+	VEC(uint32_t) fp_file;                    /* beside g.fps: whose list it is in */
+	struct ix_pairs attached;                 /* (execution, version) known of the touched processes */
+	struct ix_pairs told_paths;               /* (new session, path row) */
+	size_t event_files;                       /* g.files up to here were spoken of by the new sessions */
+	struct arena arena;                       /* rows as they were */
+	VEC(struct ix_section) sections_read;
+	struct buf b1, b2, b3;
+};
+
+/* ix_scan.c */
+int ix_scan(struct ix *x); /* 1: there is something new; 0: nothing; IX_REPLACED */
+int ix_put_segment(struct ix *x, const struct ix_segment *s);
+int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret);
+
+/* ix_ids.c */
+int ix_ids(struct ix *x);
+int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret); /* brings a session of the store into the graph */
+int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a file, with its row loaded */
+int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret);    /* a path */
+int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret); /* VEC_NONE: not known */
+int ix_word(struct ix *x, uint32_t word, uint64_t *ret);
+int ix_new_nodes(struct ix *x); /* rows for paths that have none yet */
+int ix_sync(struct ix *x);      /* makes the arrays beside the graph's as long as those */
+struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b);
+struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b);
+uint64_t ix_session_row(const struct ix *x, uint64_t number);
+int ix_gkey(struct ix *x, const struct pkey *k, struct gkey *ret);
+struct pkey ix_pkey(const struct ix *x, const struct gkey *k);
+
+/* ix_load.c */
+int ix_load_touched(struct ix *x);
+int ix_load_slow(struct ix *x);
+int ix_add_caches(struct ix *x);
+
+/* ix_names.c */
+int ix_names(struct ix *x);
+int ix_write_names(struct ix *x);
+
+/* ix_files.c */
+int ix_merge_files(struct ix *x);
+int ix_choose(struct ix *x);
+/* Does some name at the path, as found now, name the file? */
+int ix_names_file(struct ix *x, uint32_t node, uint32_t file, bool *ret);
+
+/* ix_write.c */
+int ix_write(struct ix *x);
+int ix_write_files(struct ix *x);
+int ix_write_processes(struct ix *x);
+int ix_write_calls(struct ix *x);
+int ix_write_summaries(struct ix *x);
+
+/* ix_damage.c */
+/* Remembers what the index that is there knows of each session; all: not only what is missing. */
+int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct err *err);
+bool ix_damage_is_new(struct ix *x); /* do the segments have damage that the index does not know? */
+int ix_write_damage(struct ix *x);
+
+/* ---- ix_told.c ---- */
+
+int ix_write_told(struct ix *x);
+int ix_write_builds(struct ix *x);
+int ix_run_row(struct ix *x, uint32_t word, uint64_t *ret); /* 0 for the empty word */
+int ix_write_runs(struct ix *x);
+int ix_list(struct ix *x, uint32_t word, struct buf *out); /* a list's packed form */
+int ix_count_words(struct ix *x);
+int ix_fp_index(struct ix *x, uint32_t file, const struct gfp *fp, uint32_t *ret);
+int ix_fps(struct ix *x); /* gives every access's fingerprints an index */
+
+/* The first of sorted pairs with a at least that. */
+static inline size_t ix_pairs_from(const struct ix_pair *v, size_t n, uint64_t a)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (v[mid].a < a)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+int ix_pairs_add(struct ix *x, struct ix_pairs *v, uint64_t a, uint64_t b);
+void ix_pairs_sort(struct ix_pairs *v); /* each once */
+
+static inline int ix_oom(struct ix *x)
+{
+	return err_set(x->err, 12, "cannot index");
+}
+/* A copy in the arena, as a buf that is not to grow or be released; failed without memory. */
+static inline struct buf ix_keep(struct ix *x, struct str s)
+{
+	char *p = s.n ? arena_take(&x->arena, s.n) : NULL;
+	if (p)
+		memcpy(p, s.p, s.n);
+	return (struct buf){p, p ? s.n : 0, p ? s.n : 0, s.n && !p};
+}
+/* Grows such a buf. */
+static inline bool ix_append(struct ix *x, struct buf *b, struct str s)
+{
+	if (b->n + s.n > b->cap) {
+		size_t cap = (b->n + s.n) * (b->cap ? 2 : 1);
+		char *p = arena_take(&x->arena, cap);
+		if (!p)
+			return false;
+		if (b->n)
+			memcpy(p, b->p, b->n);
+		b->p = p;
+		b->cap = cap;
+	}
+	if (s.n)
+		memcpy(b->p + b->n, s.p, s.n);
+	b->n += s.n;
+	return true;
+}
+
+#endif

@@ -1,0 +1,158 @@
+/* ix_builds.c - the rows of builds, one for each compiler's command. They belong to a session, and go when it is read
+ * again. A row's pack: the parts that builds.c reads, in its order. */
+#include "store/index/index.h"
+#include "store/read.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+
+static int clear(struct ix *x, enum store_sql what, uint64_t session)
+{
+	sqlite3_stmt *st = store_stmt(x->s, what, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)session);
+	return store_run_stmt(x->s, st, x->err);
+}
+
+/* A word of the dictionary: what many builds share. */
+static void put_word(struct ix *x, struct buf *out, struct str s)
+{
+	uint32_t word = words_add(&x->g.words, s);
+	uint64_t id = 0;
+	if (s.n && (word == VEC_NONE || ix_word(x, word, &id) < 0))
+		out->failed = true;
+	buf_varint(out, s.n ? id : 0);
+}
+
+static void put_str(struct buf *out, struct str s)
+{
+	buf_varint(out, s.n);
+	buf_str(out, s);
+}
+
+static void put_list(struct buf *out, const struct strlist *l)
+{
+	buf_varint(out, l->count);
+	put_str(out, l->raw);
+}
+
+static bool decode(struct ix *x, const struct gbuild *g, struct event *ret)
+{
+	struct str bytes = words_get(&x->g.words, g->bytes);
+	const unsigned char *p = (const unsigned char *)bytes.p;
+	return event_decode(&p, p + bytes.n, 0, ret) == 0;
+}
+
+static void put_build(struct ix *x, struct buf *out, const struct gbuild *g, const struct event *ev)
+{
+	const struct event_build *b = &ev->build;
+	buf_varint(out, g->key.seq);
+	buf_zigzag(out, g->key.time);
+	buf_varint(out, b->pid);
+	buf_varint(out, b->started);
+	put_list(out, &b->argv);
+	put_list(out, &b->args);
+	put_list(out, &b->gaps);
+	buf_varint(out, b->uid);
+	buf_zigzag(out, b->began);
+	buf_varint(out, b->ending);
+	buf_varint(out, b->code);
+	buf_varint(out, b->tree);
+	buf_varint(out, b->files);
+	put_str(out, b->note);
+	put_word(x, out, b->cwd);
+	put_word(x, out, b->compiler);
+	put_word(x, out, b->version);
+	put_word(x, out, b->target);
+	put_word(x, out, b->user);
+	put_word(x, out, b->commit);
+	buf_varint(out, b->env.count);
+	put_word(x, out, b->env.raw);
+}
+
+static void put_file(struct ix *x, struct buf *out, const struct event_build_file *f)
+{
+	buf_varint(out, f->role);
+	buf_varint(out, f->size);
+	buf_zigzag(out, f->mtime);
+	put_word(x, out, f->path);
+	put_word(x, out, f->digest);
+	put_word(x, out, f->id);
+	put_word(x, out, f->detail);
+}
+
+/* What it made is found by what it is. */
+static int put_key(struct ix *x, char kind, struct str s, uint64_t build)
+{
+	sqlite3_stmt *st = s.n ? store_stmt(x->s, SQL_build_key_put, x->err) : NULL;
+	if (!s.n)
+		return 0;
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)build_key(kind, s));
+	sqlite3_bind_int64(st, 2, (int64_t)build);
+	return store_run_stmt(x->s, st, x->err);
+}
+
+/* The build at *i and the files behind it; *i moves past them. */
+static int put(struct ix *x, size_t *i)
+{
+	const struct gbuild *g = &x->g.builds.v[(*i)++];
+	struct buf out = {0}, files = {0}, *identity = &x->b1;
+	struct event ev;
+	size_t first = *i, n = 0;
+	if (g->file || !decode(x, g, &ev)) { /* its build is missing: a log with a hole */
+		x->stats.unknown_refs++;
+		return 0;
+	}
+	put_build(x, &out, g, &ev);
+	for (; *i < x->g.builds.n && x->g.builds.v[*i].file && x->g.builds.v[*i].session == g->session; ++*i)
+		if (decode(x, &x->g.builds.v[*i], &ev)) {
+			put_file(x, &files, &ev.build_file);
+			n++;
+		}
+	buf_varint(&out, n);
+	buf_str(&out, buf_view(&files));
+	out.failed |= files.failed;
+	buf_reset(identity);
+	identity_build(identity, x->g.sessions.v[g->session].number, g->key.seq);
+	sqlite3_stmt *st = store_stmt(x->s, SQL_build_put, x->err);
+	int rc = !st || out.failed || identity->failed ? ix_oom(x) : 0;
+	if (rc == 0) {
+		sqlite3_bind_int64(st, 1, (int64_t)x->sessions.v[g->session].id);
+		sqlite3_bind_int64(st, 2, (int64_t)(identity_hash(identity).hi >> 1));
+		bind_str(st, 3, buf_view(&out));
+		rc = store_run_stmt(x->s, st, x->err);
+	}
+	uint64_t row = (uint64_t)sqlite3_last_insert_rowid(x->s->db);
+	if (rc == 0 && decode(x, g, &ev))
+		rc = put_key(x, 'n', ev.build.note, row);
+	for (size_t k = first; rc == 0 && k < *i; k++)
+		if (decode(x, &x->g.builds.v[k], &ev) && ev.build_file.role == TERM_role_output) {
+			rc = put_key(x, 'd', ev.build_file.digest, row);
+			if (rc == 0)
+				rc = put_key(x, 'i', ev.build_file.id, row);
+			uint64_t stamp[2];
+			if (rc == 0 && ev.build_file.mtime != TIME_NONE)
+				rc = put_key(x, 'm', build_stamp(stamp, ev.build_file.size, ev.build_file.mtime), row);
+		}
+	buf_release(&out);
+	buf_release(&files);
+	return rc;
+}
+
+int ix_write_builds(struct ix *x)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
+		if (x->sessions.v[i].reloaded) {
+			rc = clear(x, SQL_build_key_clear, x->sessions.v[i].id);
+			if (rc == 0)
+				rc = clear(x, SQL_build_clear, x->sessions.v[i].id);
+		}
+	for (size_t i = 0; rc == 0 && i < x->g.builds.n;)
+		rc = put(x, &i);
+	return rc;
+}

@@ -1,0 +1,119 @@
+/* ix_damage.c - the rows of what is missing in the logs (damage.c). */
+#include "store/index/index.h"
+
+#include <errno.h>
+
+int ix_damage_before(struct store *s, bool all, struct damage_rows *ret, struct err *err)
+{
+	size_t kept = 0;
+	int rc = damage_rows(s, ret, err);
+	for (size_t i = 0; i < ret->n; i++)
+		if (ret->v[i].kind == DAMAGE_SESSION)
+			ret->v[kept++] = ret->v[i];
+	ret->n = kept;
+	if (rc < 0 || !all)
+		return rc;
+	sqlite3_stmt *st = store_stmt(s, SQL_session_all, err);
+	if (!st)
+		return -EIO;
+	while ((rc = store_step(s, st, err)) == 1) {
+		struct cur c = cur_of(column_str(st, 2));
+		for (int i = 0; i < 6; i++) /* host boot pidns run tool mode */
+			cur_u(&c);
+		struct damage_row *d = vec_add(ret);
+		if (!d) {
+			rc = -ENOMEM;
+			break;
+		}
+		*d = (struct damage_row){DAMAGE_SESSION, 0, 0, (uint64_t)sqlite3_column_int64(st, 1), cur_u(&c)};
+	}
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
+static enum damage_kind kind_of(const struct gather_hole *h)
+{
+	return h->tail ? DAMAGE_TAIL : DAMAGE_HOLE;
+}
+
+bool ix_damage_is_new(struct ix *x)
+{
+	struct damage_rows known = {0};
+	struct err err = {0};
+	bool is_new = false;
+	if (!x->w.holes.n)
+		return false;
+	if (damage_rows(x->s, &known, &err) < 0)
+		is_new = true;
+	for (size_t i = 0; i < x->w.holes.n && !is_new; i++) {
+		const struct gather_hole *h = &x->w.holes.v[i];
+		is_new = true;
+		for (size_t k = 0; k < known.n && is_new; k++)
+			is_new = known.v[k].kind != kind_of(h) || known.v[k].segment != x->segments.v[h->segment].id ||
+			         known.v[k].start != h->from || known.v[k].session != h->session || known.v[k].stop != h->to;
+	}
+	vec_release(&known);
+	return is_new;
+}
+
+static int put_row(struct ix *x, enum damage_kind kind, uint64_t segment, uint64_t start, uint64_t session,
+                   uint64_t stop)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_damage_put, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, kind);
+	sqlite3_bind_int64(st, 2, (int64_t)segment);
+	sqlite3_bind_int64(st, 3, (int64_t)start);
+	sqlite3_bind_int64(st, 4, (int64_t)session);
+	sqlite3_bind_int64(st, 5, (int64_t)stop);
+	return store_run_stmt(x->s, st, x->err);
+}
+
+static int clear_rows(struct ix *x, enum store_sql which, uint64_t a, uint64_t b)
+{
+	sqlite3_stmt *st = store_stmt(x->s, which, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)a);
+	sqlite3_bind_int64(st, 2, (int64_t)b);
+	return store_run_stmt(x->s, st, x->err);
+}
+
+/* Of the sessions that were read now, and of those that the index before this one had. */
+static int write_sessions(struct ix *x)
+{
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < x->n_new; i++) {
+		const struct gsession *g = &x->g.sessions.v[i];
+		if (!x->fresh)
+			rc = clear_rows(x, SQL_damage_mend, g->number, g->last);
+		if (rc == 0 && g->missing)
+			rc = put_row(x, DAMAGE_SESSION, 0, 0, g->number, g->last);
+	}
+	for (size_t i = 0; rc == 0 && x->before && i < x->before->n; i++) {
+		const struct damage_row *b = &x->before->v[i];
+		uint32_t at = map_get(&x->g.session_map, b->session);
+		if (tombs_has(x->tombs, b->session) || (at != VEC_NONE && x->g.sessions.v[at].last >= b->stop))
+			continue;
+		rc = put_row(x, DAMAGE_SESSION, 0, 0, b->session, b->stop);
+	}
+	return rc;
+}
+
+int ix_write_damage(struct ix *x)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && !x->fresh && i < x->segments.n; i++)
+		if (x->segments.v[i].changed)
+			rc = clear_rows(x, SQL_damage_clear, x->segments.v[i].id, x->segments.v[i].from);
+	for (size_t i = 0; rc == 0 && i < x->w.holes.n; i++) {
+		const struct gather_hole *h = &x->w.holes.v[i];
+		if (!h->session || !tombs_has(x->tombs, h->session))
+			rc = put_row(x, kind_of(h), x->segments.v[h->segment].id, h->from, h->session, h->to);
+	}
+	if (rc == 0)
+		rc = write_sessions(x);
+	damage_forget(x->s);
+	return rc;
+}

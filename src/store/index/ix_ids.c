@@ -1,0 +1,647 @@
+/* ix_ids.c - rows for what the new sessions speak of: found in the store, or given. */
+#include "base/hash.h"
+#include "store/index/index.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct asked {
+	uint32_t hash, index;
+};
+
+static int asked_cmp(const void *pa, const void *pb)
+{
+	const struct asked *a = pa, *b = pb;
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+int ix_sync(struct ix *x)
+{
+#define GROW(to, from, init)                                                                                           \
+	if (!vec_room(&x->to, x->g.from.n - (x->to.n < x->g.from.n ? x->to.n : x->g.from.n)))                              \
+		return ix_oom(x);                                                                                              \
+	while (x->to.n < x->g.from.n)                                                                                      \
+	x->to.v[x->to.n++] = init
+	GROW(sessions, sessions, ((struct ix_session){0}));
+	GROW(files, files, ((struct ix_file){.row = VEC_NONE}));
+	GROW(procs, procs, 0);
+	GROW(loaded_of, procs, VEC_NONE);
+	GROW(domains, domains, 0);
+	GROW(words, words.list, 0);
+	GROW(nodes, paths.list, ((struct ix_path){.loaded = VEC_NONE}));
+#undef GROW
+	return 0;
+}
+
+static int add_key(struct ix *x, enum key_kind kind, uint32_t hash, uint64_t id)
+{
+	struct key_entry *e = vec_add(&x->new_keys[kind]);
+	if (!e)
+		return ix_oom(x);
+	*e = (struct key_entry){hash, id};
+	return 0;
+}
+
+/* ---- words ---- */
+
+int ix_word(struct ix *x, uint32_t word, uint64_t *ret)
+{
+	*ret = 0;
+	if (!word || word == VEC_NONE)
+		return 0;
+	if (x->words.n <= word && ix_sync(x) < 0)
+		return -ENOMEM;
+	if ((*ret = x->words.v[word]))
+		return 0;
+	struct str text = words_get(&x->g.words, word);
+	uint32_t hash = hash_fold(hash_str(text));
+	if (!x->fresh) {
+		struct key_cursor c = {.from = -1};
+		size_t at, n;
+		int rc = keys_find(x->s, &c, KEY_WORD, hash, x->err, &at, &n);
+		for (size_t i = at; rc == 0 && i < at + n && !*ret; i++)
+			if (str_eq(store_word(x->s, c.v.v[i].id), text))
+				*ret = c.v.v[i].id;
+		key_cursor_release(&c);
+		if (rc < 0)
+			return rc;
+	}
+	if (!*ret) {
+		sqlite3_stmt *st = store_stmt(x->s, SQL_dict_add, x->err);
+		if (!st)
+			return -EIO;
+		*ret = x->next_dict++;
+		sqlite3_bind_int64(st, 1, (int64_t)*ret);
+		bind_str(st, 2, text);
+		int rc = store_run_stmt(x->s, st, x->err);
+		if (rc == 0)
+			rc = add_key(x, KEY_WORD, hash, *ret);
+		if (rc < 0)
+			return rc;
+	}
+	x->words.v[word] = *ret;
+	return 0;
+}
+
+/* ---- sessions ---- */
+
+uint64_t ix_session_row(const struct ix *x, uint64_t number)
+{
+	uint32_t i = map_get(&x->g.session_map, number);
+	return i == VEC_NONE || i >= x->sessions.n ? 0 : x->sessions.v[i].id;
+}
+
+int ix_gkey(struct ix *x, const struct pkey *k, struct gkey *ret)
+{
+	uint32_t i;
+	int rc = ix_session_of(x, k->session, &i);
+	if (rc == 0)
+		*ret = (struct gkey){k->time, x->g.sessions.v[i].number, k->seq};
+	return rc;
+}
+
+struct pkey ix_pkey(const struct ix *x, const struct gkey *k)
+{
+	return (struct pkey){k->time, ix_session_row(x, k->session), k->seq};
+}
+
+static int set_session_row(struct ix *x, uint32_t i, uint64_t row)
+{
+	x->sessions.v[i].id = row;
+	return map_set(&x->session_rows, row, i) ? 0 : ix_oom(x);
+}
+
+int ix_session_of(struct ix *x, uint64_t row, uint32_t *ret)
+{
+	*ret = map_get(&x->session_rows, row);
+	if (*ret != VEC_NONE)
+		return 0;
+	sqlite3_stmt *st = store_stmt(x->s, SQL_session_get, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)row);
+	int rc = store_step(x->s, st, x->err);
+	if (rc == 1) {
+		uint64_t number = (uint64_t)sqlite3_column_int64(st, 0);
+		buf_reset(&x->b3);
+		buf_str(&x->b3, column_str(st, 1));
+		*ret = graph_session(&x->g, number);
+		rc = *ret == VEC_NONE || x->b3.failed ? ix_oom(x) : 0;
+	} else if (rc == 0) {
+		err_set(x->err, 0, "the index is damaged: a session is missing");
+		rc = -ENOTRECOVERABLE;
+	}
+	sqlite3_reset(st);
+	if (rc == 0)
+		rc = ix_sync(x);
+	if (rc == 0) {
+		struct gsession g = {0};
+		rc = ix_session_info(x, buf_view(&x->b3), &g, NULL);
+		x->g.sessions.v[*ret].host = g.host;
+	}
+	if (rc == 0)
+		rc = set_session_row(x, *ret, row);
+	if (rc == 0)
+		x->sessions.v[*ret].old = true;
+	return rc;
+}
+
+static int find_sessions(struct ix *x)
+{
+	for (uint32_t i = 0; i < x->n_new; i++) {
+		int rc = 0;
+		uint64_t row = 0;
+		if (!x->fresh) {
+			sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
+			if (!st)
+				return -EIO;
+			sqlite3_bind_int64(st, 1, (int64_t)x->g.sessions.v[i].number);
+			rc = store_step(x->s, st, x->err);
+			if (rc == 1) {
+				row = (uint64_t)sqlite3_column_int64(st, 0);
+				rc = ix_session_info(x, column_str(st, 1), NULL, &x->sessions.v[i]);
+				x->sessions.v[i].reloaded = true;
+				x->sessions.v[i].places.n = 0;
+			}
+			sqlite3_reset(st);
+		}
+		if (rc >= 0)
+			rc = set_session_row(x, i, row ? row : x->next_session++);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- domains ---- */
+
+static int put_domain(struct ix *x, uint64_t id, const struct gdomain *d)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_domain_put, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)id);
+	bind_str(st, 2, words_get(&x->g.words, d->name));
+	bind_str(st, 3, words_get(&x->g.words, d->type));
+	sqlite3_bind_int(st, 4, d->network);
+	return store_run_stmt(x->s, st, x->err);
+}
+
+static int find_domains(struct ix *x, size_t from)
+{
+	for (size_t i = from; i < x->g.domains.n; i++) {
+		struct gdomain *d = &x->g.domains.v[i];
+		struct str name = words_get(&x->g.words, d->name);
+		uint64_t id = 0;
+		const struct sdomain *known;
+		for (uint64_t k = 1; (known = store_domain(x->s, k)); k++)
+			if (str_eq(str_n(known->name, known->name_n), name)) {
+				id = k;
+				break;
+			}
+		int rc = 0;
+		if (!id) {
+			for (id = 1; store_domain(x->s, id); id++)
+				;
+			rc = put_domain(x, id, d);
+			(void)store_domain(x->s, id);
+		} else if (known->network != d->network) {
+			d->network |= known->network;
+			if (!known->network) {
+				rc = put_domain(x, id, d);
+				x->s->domains.v[id - 1].network = true;
+			}
+		}
+		if (rc < 0)
+			return rc;
+		x->domains.v[i] = id;
+	}
+	return 0;
+}
+
+/* ---- paths ---- */
+
+static uint32_t path_hash(uint64_t dir, struct str base)
+{
+	return hash_fold(hash_mix(hash_str(base), dir));
+}
+
+/* Of the rows with that hash, the one that is (dir, base); 0 none. */
+static int match_path(struct ix *x, const struct key_cursor *c, size_t at, size_t n, uint64_t dir, struct str base,
+                      uint64_t *ret)
+{
+	*ret = 0;
+	for (size_t i = at; i < at + n && !*ret; i++) {
+		sqlite3_stmt *st = store_stmt(x->s, SQL_path_get, x->err);
+		if (!st)
+			return -EIO;
+		sqlite3_bind_int64(st, 1, (int64_t)c->v.v[i].id);
+		int rc = store_step(x->s, st, x->err);
+		if (rc == 1 && (uint64_t)sqlite3_column_int64(st, 0) == dir && str_eq(column_str(st, 1), base))
+			*ret = c->v.v[i].id;
+		sqlite3_reset(st);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int set_node(struct ix *x, uint32_t node, uint64_t id, bool is_new)
+{
+	x->nodes.v[node].id = id;
+	x->nodes.v[node].is_new = is_new;
+	return map_set(&x->node_rows, id, node) ? 0 : ix_oom(x);
+}
+
+/* A new path: its row is written with its names. */
+static int new_node(struct ix *x, uint32_t node, uint64_t dir)
+{
+	uint64_t id = x->next_path++;
+	int rc = set_node(x, node, id, true);
+	return rc < 0 ? rc : add_key(x, KEY_PATH, path_hash(dir, words_get(&x->g.words, x->g.paths.list.v[node].base)), id);
+}
+
+static uint64_t dir_row(const struct ix *x, uint32_t node)
+{
+	uint32_t up = x->g.paths.list.v[node].parent;
+	return up == VEC_NONE ? 0 : x->nodes.v[up].id;
+}
+
+/* Level by level, for a path is looked up by its directory's row; each level in order of hashes, which is that of the
+ * keys. */
+int ix_new_nodes(struct ix *x)
+{
+	int rc = ix_sync(x);
+	size_t n = x->g.paths.list.n;
+	if (x->fresh) {
+		for (uint32_t i = 0; rc == 0 && i < n; i++) /* directories come first */
+			if (!x->nodes.v[i].id)
+				rc = new_node(x, i, dir_row(x, i));
+		return rc;
+	}
+	VEC(struct asked) ask = {0};
+	for (bool more = true; rc == 0 && more;) {
+		more = false;
+		ask.n = 0;
+		for (uint32_t i = 0; rc == 0 && i < n; i++) {
+			uint32_t up = x->g.paths.list.v[i].parent;
+			if (x->nodes.v[i].id)
+				continue;
+			if (up != VEC_NONE && !x->nodes.v[up].id) {
+				more = true; /* next level */
+				continue;
+			}
+			if (up != VEC_NONE && x->nodes.v[up].is_new) {
+				rc = new_node(x, i, x->nodes.v[up].id);
+				continue;
+			}
+			struct asked *a = vec_add(&ask);
+			if (!a)
+				rc = ix_oom(x);
+			else
+				*a = (struct asked){path_hash(dir_row(x, i), words_get(&x->g.words, x->g.paths.list.v[i].base)), i};
+		}
+		if (ask.n)
+			qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
+		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
+			uint32_t i = ask.v[k].index;
+			size_t at, found;
+			uint64_t id = 0, dir = dir_row(x, i);
+			rc = keys_find(x->s, &x->cursor, KEY_PATH, ask.v[k].hash, x->err, &at, &found);
+			if (rc == 0)
+				rc = match_path(x, &x->cursor, at, found, dir, words_get(&x->g.words, x->g.paths.list.v[i].base), &id);
+			if (rc == 0)
+				rc = id ? set_node(x, i, id, false) : new_node(x, i, dir);
+		}
+	}
+	vec_release(&ask);
+	return rc;
+}
+
+int ix_node_of(struct ix *x, uint64_t row, uint32_t *ret)
+{
+	*ret = map_get(&x->node_rows, row);
+	if (*ret != VEC_NONE)
+		return 0;
+	/* Up to a directory that is known, then down. */
+	VEC(struct ix_pair) chain = {0}; /* row, word */
+	uint32_t node = VEC_NONE;
+	int rc = 0;
+	for (uint64_t id = row; rc == 0 && id && (node = map_get(&x->node_rows, id)) == VEC_NONE;) {
+		sqlite3_stmt *st = store_stmt(x->s, SQL_path_get, x->err);
+		struct ix_pair *p = vec_add(&chain);
+		if (!st || !p || chain.n > 2 * PATH_SPLIT_MAX) {
+			rc = ix_oom(x);
+			break;
+		}
+		sqlite3_bind_int64(st, 1, (int64_t)id);
+		rc = store_step(x->s, st, x->err);
+		if (rc == 1) {
+			uint32_t word = words_add(&x->g.words, column_str(st, 1));
+			*p = (struct ix_pair){id, word};
+			id = (uint64_t)sqlite3_column_int64(st, 0);
+			rc = word == VEC_NONE ? ix_oom(x) : 0;
+		} else if (rc == 0) {
+			err_set(x->err, 0, "the index is damaged: a path is missing");
+			rc = -ENOTRECOVERABLE;
+		}
+		sqlite3_reset(st);
+	}
+	while (rc == 0 && chain.n) {
+		struct ix_pair p = chain.v[--chain.n];
+		node = paths_child(&x->g.paths, &x->g.words, node, (uint32_t)p.b);
+		rc = node == VEC_NONE ? ix_oom(x) : ix_sync(x);
+		if (rc == 0)
+			rc = set_node(x, node, p.a, false);
+	}
+	vec_release(&chain);
+	*ret = node;
+	return rc;
+}
+
+int ix_node_find(struct ix *x, uint32_t parent, struct str base, uint32_t *ret)
+{
+	*ret = VEC_NONE;
+	uint32_t word = words_find(&x->g.words, base);
+	if (word != VEC_NONE && (*ret = paths_find_child(&x->g.paths, parent, word)) != VEC_NONE)
+		return 0;
+	if (x->fresh || x->nodes.v[parent].is_new)
+		return 0;
+	struct key_cursor c = {.from = -1};
+	size_t at, n;
+	uint64_t id = 0, dir = x->nodes.v[parent].id;
+	int rc = keys_find(x->s, &c, KEY_PATH, path_hash(dir, base), x->err, &at, &n);
+	if (rc == 0)
+		rc = match_path(x, &c, at, n, dir, base, &id);
+	key_cursor_release(&c);
+	return rc == 0 && id ? ix_node_of(x, id, ret) : rc;
+}
+
+/* ---- files ---- */
+
+struct id_hash ix_file_hash(struct ix *x, uint32_t file, struct buf *b)
+{
+	const struct gfile *f = &x->g.files.v[file];
+	if (f->domain == VEC_NONE) {
+		struct buf path = {0};
+		paths_get(&x->g.paths, &x->g.words, f->path, &path);
+		identity_absent(b, buf_view(&path));
+		buf_release(&path);
+	} else {
+		identity_file(b, words_get(&x->g.words, x->g.domains.v[f->domain].name), f->ino, f->gen);
+	}
+	return identity_hash(b);
+}
+
+static int load_row(struct ix *x, uint32_t file, uint64_t id)
+{
+	struct ix_row *r = vec_add(&x->rows);
+	if (!r)
+		return ix_oom(x);
+	*r = (struct ix_row){.first_fp = VEC_NONE};
+	struct str pack;
+	int rc = block_row(x->s, &x->file_blocks, id, x->err, &pack);
+	if (rc == 1) {
+		struct str part[FILE_PARTS];
+		rc = pack_split(pack, FILE_PARTS, part) ? pfile_get(x->s, part[FILE_INFO], &r->f, &x->arena) : -ENOTRECOVERABLE;
+		if (rc == 0) {
+			r->ver = ix_keep(x, part[FILE_VER]);
+			r->rd = ix_keep(x, part[FILE_RD]);
+		}
+		if (rc == 0 && (r->ver.failed || r->rd.failed))
+			rc = ix_oom(x);
+	} else if (rc == 0) {
+		rc = -ENOTRECOVERABLE;
+	}
+	if (rc == -ENOTRECOVERABLE)
+		err_set(x->err, 0, "the index is damaged: file %llu", (unsigned long long)id);
+	if (rc == 0 && file != VEC_NONE) {
+		x->files.v[file].row = (uint32_t)(x->rows.n - 1);
+		x->files.v[file].id = id;
+		rc = map_set(&x->file_rows, id, file) ? 0 : ix_oom(x);
+	}
+	return rc;
+}
+
+static int match_file(struct ix *x, uint32_t file, uint64_t id, bool *ret)
+{
+	const struct gfile *f = &x->g.files.v[file];
+	struct pfile p = {0};
+	*ret = false;
+	struct str pack, part[FILE_PARTS];
+	int rc = block_row(x->s, &x->file_blocks, id, x->err, &pack);
+	if (rc == 1)
+		rc = pack_split(pack, FILE_PARTS, part) ? 1 : -ENOTRECOVERABLE;
+	if (rc == 1 && (rc = pfile_identity(part[FILE_INFO], &p)) == 0) {
+		if (f->domain == VEC_NONE)
+			*ret = !p.domain && p.path == x->nodes.v[f->path].id;
+		else
+			*ret = p.domain == x->domains.v[f->domain] && p.ino == f->ino && p.gen == f->gen;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int find_files(struct ix *x)
+{
+	VEC(struct asked) ask = {0};
+	struct ix_pairs maybe = {0};
+	struct buf b = {0};
+	int rc = 0;
+	if (!vec_room(&ask, x->g.files.n))
+		return ix_oom(x);
+	for (uint32_t i = 0; i < x->g.files.n; i++) {
+		buf_reset(&b);
+		ask.v[ask.n++] = (struct asked){(uint32_t)(ix_file_hash(x, i, &b).hi >> 32), i};
+	}
+	if (!x->fresh && ask.n) {
+		qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
+		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
+			size_t at, n;
+			rc = keys_find(x->s, &x->cursor, KEY_FILE, ask.v[k].hash, x->err, &at, &n);
+			for (size_t c = at; rc == 0 && c < at + n; c++)
+				rc = ix_pairs_add(x, &maybe, x->cursor.v.v[c].id, ask.v[k].index);
+		}
+		ix_pairs_sort(&maybe); /* by row: each block is read once */
+		for (size_t k = 0; rc == 0 && k < maybe.n; k++) {
+			bool same;
+			rc = match_file(x, (uint32_t)maybe.v[k].b, maybe.v[k].a, &same);
+			if (rc == 0 && same)
+				rc = load_row(x, (uint32_t)maybe.v[k].b, maybe.v[k].a);
+		}
+		free(maybe.v);
+	}
+	/* New rows in the order in which the log speaks of them: what is used together lies together. */
+	VEC(uint32_t) hash = {0};
+	if (rc == 0 && !vec_room(&hash, ask.n))
+		rc = ix_oom(x);
+	for (size_t k = 0; rc == 0 && k < ask.n; k++)
+		hash.v[ask.v[k].index] = ask.v[k].hash;
+	for (uint32_t i = 0; rc == 0 && i < x->g.files.n; i++) {
+		struct ix_file *f = &x->files.v[i];
+		if (f->id)
+			continue;
+		f->id = x->next_file++;
+		rc = map_set(&x->file_rows, f->id, i) ? add_key(x, KEY_FILE, hash.v[i], f->id) : ix_oom(x);
+	}
+	vec_release(&hash);
+	vec_release(&ask);
+	buf_release(&b);
+	return rc;
+}
+
+int ix_file_of(struct ix *x, uint64_t row, uint32_t *ret)
+{
+	*ret = map_get(&x->file_rows, row);
+	if (*ret != VEC_NONE)
+		return 0;
+	int rc = load_row(x, VEC_NONE, row);
+	if (rc < 0)
+		return rc;
+	uint32_t at = (uint32_t)(x->rows.n - 1), domain = VEC_NONE, path = VEC_NONE;
+	const struct pfile *p = &x->rows.v[at].f;
+	uint64_t ino = p->ino, gen = p->gen, domain_row = p->domain;
+	if (p->path)
+		rc = ix_node_of(x, p->path, &path);
+	if (rc == 0 && domain_row) {
+		const struct sdomain *d = store_domain(x->s, domain_row);
+		uint32_t word = d ? words_add(&x->g.words, str_n(d->name, d->name_n)) : VEC_NONE;
+		bool network = d && d->network;
+		uint32_t type = d ? words_add(&x->g.words, str_of(d->type)) : 0;
+		if (word == VEC_NONE || (domain = graph_domain(&x->g, word)) == VEC_NONE)
+			return ix_oom(x);
+		x->g.domains.v[domain].network |= network;
+		if (!x->g.domains.v[domain].type && type != VEC_NONE)
+			x->g.domains.v[domain].type = type;
+	}
+	if (rc < 0)
+		return rc;
+	*ret = graph_file(&x->g, domain, ino, gen, domain == VEC_NONE ? path : VEC_NONE, NULL);
+	if (*ret == VEC_NONE || ix_sync(x) < 0)
+		return ix_oom(x);
+	if (domain != VEC_NONE)
+		x->domains.v[domain] = domain_row;
+	struct ix_file *f = &x->files.v[*ret];
+	f->id = row;
+	f->row = at;
+	if (!map_set(&x->file_rows, row, *ret))
+		return ix_oom(x);
+	/* What was known of it; facts read now have been merged already, for they came first. */
+	struct gfile *g = &x->g.files.v[*ret];
+	p = &x->rows.v[at].f;
+	g->kind = (uint8_t)p->kind;
+	g->flags |= (uint16_t)(p->flags & (GFILE_BY_NAME | PFILE_MIXED));
+	rc = ix_gkey(x, &p->kind_key, &g->kind_key);
+	p = &x->rows.v[at].f;
+	if (rc == 0 && domain != VEC_NONE && path != VEC_NONE) {
+		g = &x->g.files.v[*ret];
+		g->path = path;
+		rc = ix_gkey(x, &p->path_key, &g->path_key);
+	}
+	p = &x->rows.v[at].f;
+	if (rc == 0 && p->group) {
+		uint32_t group;
+		struct pkey key = p->group_key;
+		rc = ix_file_of(x, p->group, &group);
+		if (rc == 0)
+			rc = ix_gkey(x, &key, &x->g.files.v[*ret].group_key);
+		if (rc == 0)
+			x->g.files.v[*ret].group = group;
+	}
+	return rc;
+}
+
+/* ---- processes ---- */
+
+struct id_hash ix_exec_hash(struct ix *x, uint32_t exec, struct buf *b)
+{
+	const struct gexec *e = &x->g.execs.v[exec];
+	const struct gproc *p = &x->g.procs.v[e->proc];
+	identity_exec(b, words_get(&x->g.words, p->boot), p->pidns, p->pid, p->started, e->n);
+	return identity_hash(b);
+}
+
+static int match_process(struct ix *x, uint32_t proc, uint64_t id, bool *ret)
+{
+	const struct gproc *p = &x->g.procs.v[proc];
+	struct pproc was;
+	uint64_t boot = 0;
+	*ret = false;
+	int rc = ix_word(x, p->boot, &boot);
+	if (rc < 0)
+		return rc;
+	char ns[24];
+	snprintf(ns, sizeof(ns), "%llu", (unsigned long long)p->pidns);
+	struct str pack, part[PROCESS_PARTS];
+	rc = block_row(x->s, &x->process_blocks, id, x->err, &pack);
+	if (rc == 1)
+		rc = pack_split(pack, PROCESS_PARTS, part) ? 1 : -ENOTRECOVERABLE;
+	if (rc == 1) {
+		struct cur c = cur_of(part[PROCESS_INFO]);
+		rc = pproc_get(x->s, &c, &was);
+		*ret = rc == 0 && was.boot == boot && was.pid == p->pid && was.started == p->started &&
+		       str_is(store_word(x->s, was.pidns), ns);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int find_processes(struct ix *x)
+{
+	VEC(struct asked) ask = {0};
+	struct ix_pairs maybe = {0};
+	struct buf b = {0};
+	int rc = 0;
+	if (!x->fresh) {
+		if (!vec_room(&ask, x->g.procs.n))
+			return ix_oom(x);
+		for (uint32_t i = 0; i < x->g.procs.n; i++) {
+			buf_reset(&b);
+			ask.v[ask.n++] = (struct asked){(uint32_t)(ix_exec_hash(x, x->g.procs.v[i].first_exec, &b).hi >> 32), i};
+		}
+		if (ask.n)
+			qsort(ask.v, ask.n, sizeof(*ask.v), asked_cmp);
+		for (size_t k = 0; rc == 0 && k < ask.n; k++) {
+			size_t at, n;
+			rc = keys_find(x->s, &x->cursor, KEY_EXEC, ask.v[k].hash, x->err, &at, &n);
+			for (size_t c = at; rc == 0 && c < at + n; c++)
+				if (!exec_n(x->cursor.v.v[c].id))
+					rc = ix_pairs_add(x, &maybe, exec_process(x->cursor.v.v[c].id), ask.v[k].index);
+		}
+		ix_pairs_sort(&maybe);
+		for (size_t k = 0; rc == 0 && k < maybe.n; k++) {
+			bool same;
+			rc = match_process(x, (uint32_t)maybe.v[k].b, maybe.v[k].a, &same);
+			if (rc == 0 && same)
+				x->procs.v[maybe.v[k].b] = maybe.v[k].a;
+		}
+		free(maybe.v);
+	}
+	x->first_new_process = x->next_process;
+	for (uint32_t i = 0; rc == 0 && i < x->g.procs.n; i++)
+		if (!x->procs.v[i])
+			x->procs.v[i] = x->next_process++;
+	vec_release(&ask);
+	buf_release(&b);
+	return rc;
+}
+
+int ix_ids(struct ix *x)
+{
+	x->n_new = x->g.sessions.n;
+	x->cursor.from = -1;
+	int rc = ix_sync(x);
+	if (rc == 0)
+		rc = find_sessions(x);
+	if (rc == 0)
+		rc = find_domains(x, 0);
+	if (rc == 0)
+		rc = ix_new_nodes(x);
+	if (rc == 0)
+		rc = find_files(x);
+	if (rc == 0)
+		rc = find_processes(x);
+	return rc;
+}

@@ -1,0 +1,481 @@
+/* ix_proc.c - the rows of processes: what was told of them, and the accesses of their executions. */
+#include "store/index/index.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A fact of the new sessions, as part of a process. */
+struct told {
+	uint32_t session;
+	uint8_t kind; /* enum pproc_kind */
+	bool to;      /* of a link: this is the other side */
+	uint64_t seq;
+	uint32_t index;
+};
+
+struct proc_writer {
+	struct ix *x;
+	uint32_t *head[6]; /* by process: first fact of a kind; 5: links as the other side */
+	uint32_t *next[6];
+	VEC(struct told) told;
+	VEC(struct pacc) paccs;
+	struct ids uses;
+	struct buf info, acc, body, list;
+	struct block_writer rows;
+};
+
+static uint64_t exec_row(const struct ix *x, uint32_t exec)
+{
+	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
+}
+
+/* ---- facts ---- */
+
+static uint32_t owner(const struct ix *x, unsigned kind, uint32_t i)
+{
+	switch (kind) {
+	case 0:
+		return x->g.pfacts.v[i].proc;
+	case 1:
+		return x->g.execs.v[x->g.xfacts.v[i].exec].proc;
+	case 2:
+		return x->g.exits.v[i].proc;
+	case 3:
+		return x->g.execs.v[x->g.links.v[i].from].proc;
+	case 4:
+		return x->g.gaps.v[i].exec == VEC_NONE ? VEC_NONE : x->g.execs.v[x->g.gaps.v[i].exec].proc;
+	default:
+		return x->g.execs.v[x->g.links.v[i].to].proc;
+	}
+}
+
+static int chain_facts(struct proc_writer *w)
+{
+	struct ix *x = w->x;
+	const size_t count[6] = {x->new_pfacts, x->new_xfacts, x->new_exits, x->new_links, x->new_gaps, x->new_links};
+	for (unsigned k = 0; k < 6; k++) {
+		w->head[k] = malloc((x->g.procs.n + 1) * sizeof(uint32_t));
+		w->next[k] = malloc((count[k] + 1) * sizeof(uint32_t));
+		if (!w->head[k] || !w->next[k])
+			return ix_oom(x);
+		for (size_t i = 0; i < x->g.procs.n; i++)
+			w->head[k][i] = VEC_NONE;
+		for (size_t i = count[k]; i-- > 0;) {
+			uint32_t p = owner(x, k, (uint32_t)i);
+			if (p == VEC_NONE)
+				continue;
+			w->next[k][i] = w->head[k][p];
+			w->head[k][p] = (uint32_t)i;
+		}
+	}
+	return 0;
+}
+
+static int told_cmp(const void *pa, const void *pb)
+{
+	const struct told *a = pa, *b = pb;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	return (a->to > b->to) - (a->to < b->to);
+}
+
+static const struct gkey *key_of(const struct ix *x, unsigned k, uint32_t i, uint32_t *ret_session)
+{
+	switch (k) {
+	case 0:
+		*ret_session = x->g.pfacts.v[i].session;
+		return &x->g.pfacts.v[i].key;
+	case 1:
+		*ret_session = x->g.xfacts.v[i].session;
+		return &x->g.xfacts.v[i].key;
+	case 2:
+		*ret_session = x->g.exits.v[i].session;
+		return &x->g.exits.v[i].key;
+	case 4:
+		*ret_session = x->g.gaps.v[i].session;
+		return &x->g.gaps.v[i].key;
+	default:
+		*ret_session = x->g.links.v[i].session;
+		return &x->g.links.v[i].key;
+	}
+}
+
+static int fill_exec(struct proc_writer *w, const struct gxfact *f, struct pproc_exec *ret)
+{
+	struct ix *x = w->x;
+	*ret = (struct pproc_exec){.n = x->g.execs.v[f->exec].n,
+	                           .seq = f->key.seq,
+	                           .time = f->key.time,
+	                           .exe = f->exe == VEC_NONE ? 0 : x->files.v[f->exe].id,
+	                           .script = f->script == VEC_NONE ? 0 : x->files.v[f->script].id,
+	                           .uid = f->uid,
+	                           .gid = f->gid};
+	buf_reset(&w->list);
+	int rc = ix_word(x, f->cwd, &ret->cwd);
+	if (rc == 0 && f->env) {
+		rc = ix_list(x, f->env, &w->list);
+		uint32_t word = rc == 0 ? words_add(&x->g.words, buf_view(&w->list)) : VEC_NONE;
+		rc = word == VEC_NONE ? ix_oom(x) : ix_word(x, word, &ret->env);
+		buf_reset(&w->list);
+	}
+	if (rc == 0)
+		rc = ix_run_row(x, f->run, &ret->run);
+	if (rc == 0 && f->argv)
+		rc = ix_list(x, f->argv, &w->list);
+	ret->argv = buf_view(&w->list);
+	if (rc == 0 && ret->run)
+		rc = ix_pairs_add(x, &x->run_list, ret->run, exec_process(exec_row(x, f->exec)));
+	return rc;
+}
+
+static int fill_fork(struct ix *x, const struct gpfact *f, struct pproc_fork *ret)
+{
+	*ret = (struct pproc_fork){.seq = f->key.seq,
+	                           .time = f->key.time,
+	                           .forked = f->forked,
+	                           .parent = f->parent == VEC_NONE ? 0 : x->procs.v[f->parent]};
+	int rc = ix_run_row(x, f->run, &ret->run);
+	if (rc == 0 && ret->run)
+		rc = ix_pairs_add(x, &x->run_list, ret->run, x->procs.v[f->proc]);
+	if (rc == 0 && ret->parent)
+		rc = ix_pairs_add(x, &x->child_list, ret->parent, x->procs.v[f->proc]);
+	return rc;
+}
+
+static int fill_fact(struct proc_writer *w, const struct told *t, struct pproc_fact *ret)
+{
+	struct ix *x = w->x;
+	ret->kind = t->kind;
+	switch (ret->kind) {
+	case PPROC_FORK:
+		return fill_fork(x, &x->g.pfacts.v[t->index], &ret->fork);
+	case PPROC_EXEC:
+		return fill_exec(w, &x->g.xfacts.v[t->index], &ret->exec);
+	case PPROC_EXIT: {
+		const struct gexit *f = &x->g.exits.v[t->index];
+		ret->exit = (struct pproc_exit){.seq = f->key.seq,
+		                                .time = f->key.time,
+		                                .ending = f->ending <= TERM_ending_signaled ? f->ending : TERM_ending_unknown,
+		                                .code = f->code,
+		                                .known = f->known & 0x1fe};
+		for (unsigned i = 0; i < 8; i++)
+			ret->exit.figure[i] = f->known >> (i + 1) & 1 ? f->figure[i] : 0;
+		return 0;
+	}
+	case PPROC_LINK: {
+		const struct glink *f = &x->g.links.v[t->index];
+		ret->link = (struct pproc_link){.seq = f->key.seq,
+		                                .time = f->key.time,
+		                                .n = x->g.execs.v[t->to ? f->to : f->from].n,
+		                                .other = exec_row(x, t->to ? f->from : f->to),
+		                                .sure = f->sure,
+		                                .via = f->via};
+		return 0;
+	}
+	default: {
+		const struct ggap *f = &x->g.gaps.v[t->index];
+		ret->gap = (struct pproc_gap){.seq = f->key.seq,
+		                              .time = f->key.time,
+		                              .n = x->g.execs.v[f->exec].n,
+		                              .reason = f->reason,
+		                              .count = f->count,
+		                              .from = f->from};
+		return ix_word(x, f->text, &ret->gap.text);
+	}
+	}
+}
+
+/* The sections of the sessions that were read now. */
+static int new_sections(struct proc_writer *w, uint32_t proc)
+{
+	struct ix *x = w->x;
+	w->told.n = 0;
+	bool sorted = true;
+	for (unsigned k = 0; k < 6; k++)
+		for (uint32_t i = w->head[k][proc]; i != VEC_NONE; i = w->next[k][i]) {
+			struct told *t = vec_add(&w->told);
+			if (!t)
+				return ix_oom(x);
+			*t = (struct told){.kind = (uint8_t)(k == 5 ? PPROC_LINK : k + 1), .to = k == 5, .index = i};
+			t->seq = key_of(x, k == 5 ? 3 : k, i, &t->session)->seq;
+			sorted = sorted && (w->told.n < 2 || told_cmp(t - 1, t) <= 0);
+		}
+	if (!sorted)
+		qsort(w->told.v, w->told.n, sizeof(*w->told.v), told_cmp);
+	for (size_t i = 0, k; i < w->told.n; i = k) {
+		buf_reset(&w->body);
+		int64_t t = x->s->base;
+		for (k = i; k < w->told.n && w->told.v[k].session == w->told.v[i].session; k++) {
+			struct pproc_fact f;
+			int rc = fill_fact(w, &w->told.v[k], &f);
+			if (rc < 0)
+				return rc;
+			pproc_fact_put(&w->body, &t, &f);
+		}
+		buf_varint(&w->info, x->sessions.v[w->told.v[i].session].id);
+		buf_varint(&w->info, w->body.n);
+		buf_str(&w->info, buf_view(&w->body));
+		if (w->body.failed)
+			return ix_oom(x);
+	}
+	return 0;
+}
+
+/* ---- accesses ---- */
+
+/* What the graph has found for an access, packed; `bits` keeps how its end was known. */
+static int pack_access(struct proc_writer *w, const struct gaccess *a, unsigned end, struct pacc *p)
+{
+	struct ix *x = w->x;
+	uint64_t bits = 0;
+	const struct gaccess *v = a;
+	unsigned uses = v->nuse > 1 ? 2 : v->nuse;
+	bits |= (uint64_t)(v->mode & 0xff) << SHAPE_MODE | (uint64_t)v->via << SHAPE_VIA | (uint64_t)v->api << SHAPE_API;
+	bits |= (uint64_t)v->evidence << SHAPE_EVIDENCE | (uint64_t)v->sure << SHAPE_SURE | (uint64_t)end << SHAPE_END;
+	bits |= (uint64_t)(v->fps != VEC_NONE) << SHAPE_FPS | (uint64_t)(v->fpe != VEC_NONE) << SHAPE_FPE;
+	bits |= (uint64_t)(v->count != 1) << SHAPE_COUNT;
+	bits |= (uint64_t)((v->flags & GACCESS_READ_BYTES) != 0) << SHAPE_READ_BYTES;
+	bits |= (uint64_t)((v->flags & GACCESS_WRITTEN_BYTES) != 0) << SHAPE_WRITTEN_BYTES;
+	bits |= (uint64_t)(v->flags & 0xfff & ~GACCESS_UNTIL) << SHAPE_FLAGS;
+	bits |= (uint64_t)(v->gen != 0) << SHAPE_GEN | (uint64_t)(v->gen ? v->gen_via : 0) << SHAPE_GEN_VIA;
+	bits |= (uint64_t)uses << SHAPE_USES | (uint64_t)(uses == 1 ? v->use_via : 0) << SHAPE_USE_VIA;
+	bits |= (uint64_t)(v->file != v->self) << SHAPE_OTHER;
+	bits |= (uint64_t)((v->flags & GACCESS_TOLD) != 0) << SHAPE_TOLD;
+	bits |= (uint64_t)((v->flags & GACCESS_TWIN) != 0) << SHAPE_TWIN;
+	struct gspan span = gaccess_span(&x->g, v);
+	bits |= (uint64_t)((v->flags & GACCESS_EXACT) != 0) << SHAPE_EXACT;
+	bits |= (uint64_t)(span.from != v->start || span.to != v->end) << SHAPE_SPAN;
+	bits |= (uint64_t)((v->flags & GACCESS_IO) != 0) << SHAPE_IO;
+	*p = (struct pacc){.seq = v->seq,
+	                   .bits = bits,
+	                   .self = x->files.v[v->self].id,
+	                   .file = x->files.v[v->file].id,
+	                   .start = v->start,
+	                   .end = v->end,
+	                   .from = span.from,
+	                   .to = span.to,
+	                   .fps = v->fps == VEC_NONE ? 0 : x->fp_index.v[v->fps],
+	                   .fpe = v->fpe == VEC_NONE ? 0 : x->fp_index.v[v->fpe],
+	                   .count = v->count,
+	                   .bytes_read = v->bytes_read,
+	                   .bytes_written = v->bytes_written,
+	                   .gen = v->gen,
+	                   .nuse = v->nuse,
+	                   .use = v->use,
+	                   .access = VEC_NONE};
+	if (v->flags & GACCESS_TOLD) {
+		p->as_session = x->g.more.v[v->more].session;
+		p->as_seq = x->g.more.v[v->more].seq;
+	}
+	if (v->flags & GACCESS_EXACT) {
+		p->first = x->g.more.v[v->more].first;
+		p->last = x->g.more.v[v->more].last;
+	}
+	if (uses == 2) {
+		p->use = (uint32_t)w->uses.n;
+		for (uint32_t k = 0; k < v->nuse; k++) {
+			const struct guse *u = &x->g.uses.v[v->use + k];
+			if (ids_add(&w->uses, (uint64_t)u->version << 3 | (u->via & 7)) < 0)
+				return ix_oom(x);
+		}
+	}
+	return 0;
+}
+
+static unsigned end_kind(const struct gaccess *a)
+{
+	return a->flags & GACCESS_UNTIL ? END_GIVEN : a->end == TIME_NEVER ? END_NEVER : END_EXEC;
+}
+
+/* The new accesses of an execution, a section for each session. */
+static int new_accesses(struct proc_writer *w, uint32_t exec)
+{
+	struct ix *x = w->x;
+	const struct gexec *e = &x->g.execs.v[exec];
+	for (uint32_t k = 0; k < e->naccess;) {
+		uint32_t session = VEC_NONE;
+		w->paccs.n = w->uses.n = 0;
+		for (; k < e->naccess; k++) {
+			const struct gaccess *a = &x->g.accesses.v[x->g.by_exec[e->first_access + k]];
+			if (a->flags & GACCESS_OLD)
+				continue;
+			if (session != VEC_NONE && a->session != session)
+				break;
+			session = a->session;
+			struct pacc *p = vec_add(&w->paccs);
+			if (!p)
+				return ix_oom(x);
+			int rc = pack_access(w, a, end_kind(a), p);
+			if (rc < 0)
+				return rc;
+		}
+		if (session == VEC_NONE)
+			break;
+		int rc = pacc_put(x->s, &w->acc, x->sessions.v[session].id, e->n, w->paccs.v, w->paccs.n, &w->uses, x->err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* The sections that were there, with what was found anew. */
+static int old_accesses(struct proc_writer *w, struct ix_loaded *l)
+{
+	struct ix *x = w->x;
+	for (size_t k = 0; k < l->sections.n; k++) {
+		const struct ix_section *sec = &l->sections.v[k];
+		if (sec->replaced)
+			continue;
+		uint32_t exec = graph_exec(&x->g, l->proc, sec->n);
+		w->paccs.n = w->uses.n = 0;
+		for (uint32_t i = sec->first; i < sec->first + sec->count; i++) {
+			struct pacc *p = vec_add(&w->paccs), *was = &x->paccs.v[i];
+			int rc = 0;
+			if (!p || exec == VEC_NONE)
+				return ix_oom(x);
+			unsigned end = shape_get(was->bits, SHAPE_END, 2);
+			if (was->access != VEC_NONE) {
+				const struct gaccess *a = &x->g.accesses.v[was->access];
+				if (l->touched && end != END_GIVEN)
+					end = end_kind(a);
+				rc = pack_access(w, a, end, p);
+			} else {
+				*p = *was;
+				if (l->touched && end != END_GIVEN) { /* its execution's end may be known now */
+					p->end = x->g.execs.v[exec].end;
+					if (p->end <= p->start)
+						p->end = time_add(p->start, p->start < INT64_MAX);
+					p->to = p->end; /* what has a span of its own has an end of its own */
+					end = p->end == TIME_NEVER ? END_NEVER : END_EXEC;
+					p->bits = (p->bits & ~((uint64_t)3 << SHAPE_END)) | (uint64_t)end << SHAPE_END;
+				}
+				if (p->nuse > 1) {
+					p->use = (uint32_t)w->uses.n;
+					for (uint32_t u = 0; rc == 0 && u < p->nuse; u++)
+						rc = ids_add(&w->uses, x->old_uses.v[was->use + u]);
+				}
+			}
+			if (rc < 0)
+				return rc;
+		}
+		int rc = pacc_put(x->s, &w->acc, sec->session, sec->n, w->paccs.v, w->paccs.n, &w->uses, x->err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static int head(struct proc_writer *w, uint32_t proc)
+{
+	struct ix *x = w->x;
+	const struct gproc *p = &x->g.procs.v[proc];
+	struct pproc out = {.pid = p->pid, .started = p->started};
+	char ns[24];
+	snprintf(ns, sizeof(ns), "%llu", (unsigned long long)p->pidns);
+	uint32_t word = words_add(&x->g.words, str_of(ns));
+	if (word == VEC_NONE)
+		return ix_oom(x);
+	int rc = ix_word(x, word, &out.pidns);
+	if (rc == 0)
+		rc = ix_word(x, p->boot, &out.boot);
+	pproc_put(x->s, &w->info, &out);
+	return rc;
+}
+
+static int old_sections(struct proc_writer *w, const struct ix_loaded *l)
+{
+	struct ix *x = w->x;
+	struct cur c = cur_of(buf_view(&l->info));
+	struct pproc p;
+	struct pproc_section sec;
+	int rc = pproc_get(x->s, &c, &p);
+	while (rc == 0 && (rc = pproc_section_next(&c, &sec)) == 1) {
+		uint32_t i = map_get(&x->session_rows, sec.session);
+		rc = 0;
+		if (i != VEC_NONE && i < x->n_new)
+			continue;
+		buf_varint(&w->info, sec.session);
+		buf_varint(&w->info, sec.body.n);
+		buf_str(&w->info, sec.body);
+	}
+	return rc;
+}
+
+static int write_process(struct proc_writer *w, uint32_t proc)
+{
+	struct ix *x = w->x;
+	uint32_t at = x->loaded_of.v[proc];
+	struct ix_loaded *l = at == VEC_NONE ? NULL : &x->loaded.v[at];
+	bool facts = !l || l->touched;
+	buf_reset(&w->info);
+	buf_reset(&w->acc);
+	int rc = 0;
+	if (facts) {
+		rc = head(w, proc);
+		if (rc == 0 && l)
+			rc = old_sections(w, l);
+		if (rc == 0)
+			rc = new_sections(w, proc);
+	} else {
+		buf_str(&w->info, buf_view(&l->info));
+	}
+	if (rc == 0 && l)
+		rc = old_accesses(w, l);
+	for (uint32_t e = x->g.procs.v[proc].first_exec; rc == 0 && e != VEC_NONE; e = x->g.execs.v[e].next) {
+		rc = new_accesses(w, e);
+		if (rc < 0 || !facts)
+			continue;
+		buf_reset(&w->list);
+		struct key_entry *k = vec_add(&x->new_keys[KEY_EXEC]);
+		if (!k)
+			return ix_oom(x);
+		*k = (struct key_entry){(uint32_t)(ix_exec_hash(x, e, &w->list).hi >> 32), exec_row(x, e)};
+		x->stats.new_executions += !l;
+	}
+	if (rc < 0)
+		return rc;
+	const struct str part[PROCESS_PARTS] = {buf_view(&w->acc), buf_view(&w->info)};
+	struct buf *out;
+	if (w->info.failed || w->acc.failed)
+		return ix_oom(x);
+	rc = block_put(&w->rows, x->procs.v[proc], x->err, &out);
+	if (rc == 0)
+		pack_join(out, part, PROCESS_PARTS);
+	return rc;
+}
+
+int ix_write_processes(struct ix *x)
+{
+	struct proc_writer w = {.x = x, .rows = {.s = x->s, .table = BLOCK_PROCESS, .fresh = x->fresh}};
+	struct ix_pairs order = {0};
+	int rc = chain_facts(&w);
+	for (uint32_t i = 0; rc == 0 && i < x->g.procs.n; i++) {
+		uint32_t at = x->loaded_of.v[i];
+		if (at == VEC_NONE || x->loaded.v[at].changed)
+			rc = ix_pairs_add(x, &order, x->procs.v[i], i);
+	}
+	ix_pairs_sort(&order);
+	for (size_t i = 0; rc == 0 && i < order.n; i++)
+		rc = write_process(&w, (uint32_t)order.v[i].b);
+	if (rc == 0)
+		rc = block_flush(&w.rows, x->err);
+	block_writer_release(&w.rows);
+	for (unsigned k = 0; k < 6; k++) {
+		free(w.head[k]);
+		free(w.next[k]);
+	}
+	free(order.v);
+	vec_release(&w.told);
+	vec_release(&w.paccs);
+	free(w.uses.v);
+	buf_release(&w.info);
+	buf_release(&w.acc);
+	buf_release(&w.body);
+	buf_release(&w.list);
+	return rc;
+}

@@ -1,0 +1,401 @@
+/* ix_scan.c - what is new in the logs: segments that have grown, and all frames of the sessions that they tell of. */
+#include "base/io.h"
+#include "event/log_frame.h"
+#include "event/log_place.h"
+#include "store/index/index.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int load_segments(struct ix *x)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_segment_all, x->err);
+	if (!st)
+		return -EIO;
+	int rc;
+	while ((rc = store_step(x->s, st, x->err)) == 1) {
+		struct str path = column_str(st, 1);
+		struct ix_segment *s = vec_add(&x->segments);
+		if (!s) {
+			rc = ix_oom(x);
+			break;
+		}
+		uint64_t done = (uint64_t)sqlite3_column_int64(st, 2);
+		*s = (struct ix_segment){.id = (uint64_t)sqlite3_column_int64(st, 0),
+		                         .path = strndup(path.p, path.n),
+		                         .done = done,
+		                         .from = done,
+		                         .mark = {.head = (uint64_t)sqlite3_column_int64(st, 3),
+		                                  .tail = (uint64_t)sqlite3_column_int64(st, 4),
+		                                  .sum = (uint64_t)sqlite3_column_int64(st, 5),
+		                                  .ino = (uint64_t)sqlite3_column_int64(st, 6),
+		                                  .changed = sqlite3_column_int64(st, 7)}};
+		if (!s->path) {
+			rc = ix_oom(x);
+			break;
+		}
+	}
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
+/* Below home/logs by its path there, else by the path given. */
+static int full_path(const struct ix *x, const char *path, char *out, size_t size)
+{
+	int n = path[0] == '/' ? snprintf(out, size, "%s", path) : snprintf(out, size, "%s/logs/%s", x->s->home, path);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+static int segment_cmp(const void *pa, const void *pb)
+{
+	const struct ix_segment *a = pa, *b = pb;
+	return strcmp(a->path, b->path);
+}
+
+/* The file as stat found it: before it is read, so that what changes meanwhile is looked at again. */
+static void set_file(struct ix_segment *s, const struct stat *st)
+{
+	const int64_t second = 1000000000;
+	uint64_t ino = (uint64_t)st->st_ino;
+	int64_t changed = (int64_t)st->st_ctim.tv_sec * second + st->st_ctim.tv_nsec;
+	s->size = (uint64_t)st->st_size;
+	s->touched = s->is_new || ino != s->mark.ino || changed != s->mark.changed;
+	s->changed = s->touched || s->size != s->done;
+	s->mark.ino = ino;
+	s->mark.changed = changed;
+}
+
+static int add_segment(struct ix *x, const char *path, size_t known, const struct stat *st)
+{
+	size_t lo = 0, hi = known; /* those that were known are sorted */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (strcmp(x->segments.v[mid].path, path) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < known && !strcmp(x->segments.v[lo].path, path)) {
+		set_file(&x->segments.v[lo], st);
+		return 0;
+	}
+	struct ix_segment *s = vec_add(&x->segments);
+	if (!s)
+		return ix_oom(x);
+	*s = (struct ix_segment){.path = strdup(path), .is_new = true};
+	set_file(s, st);
+	return s->path ? 0 : ix_oom(x);
+}
+
+/* Finds the segments below logs: <host>/<day>/<slot>.stl, of any depth up to 4. */
+static int walk(struct ix *x, const char *below, unsigned depth, size_t known)
+{
+	char dir[4096], path[4096], full[4096];
+	if (full_path(x, below, dir, sizeof(dir)) < 0)
+		return 0;
+	DIR *d = opendir(dir);
+	if (!d)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set(x->err, errno, "cannot read the logs in '%s'", dir);
+	int rc = 0;
+	struct dirent *e;
+	while (rc == 0 && (e = readdir(d))) {
+		if (log_place_hidden(e->d_name, depth))
+			continue;
+		if (snprintf(path, sizeof(path), "%s%s%s", below, below[0] ? "/" : "", e->d_name) >= (int)sizeof(path) ||
+		    full_path(x, path, full, sizeof(full)) < 0)
+			continue;
+		size_t n = strlen(e->d_name);
+		struct stat st;
+		if (stat(full, &st) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode))
+			rc = depth < 4 ? walk(x, path, depth + 1, known) : 0;
+		else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl"))
+			rc = add_segment(x, path, known, &st);
+	}
+	closedir(d);
+	return rc;
+}
+
+int ix_session_info(struct ix *x, struct str info, struct gsession *g, struct ix_session *ret)
+{
+	struct cur c = cur_of(info);
+	uint64_t host = cur_u(&c), boot = cur_u(&c);
+	if (g) {
+		uint32_t hw = words_add(&x->g.words, store_word(x->s, host));
+		uint32_t bw = words_add(&x->g.words, store_word(x->s, boot));
+		if (hw == VEC_NONE || bw == VEC_NONE)
+			return ix_oom(x);
+		g->host = graph_host(&x->g, hw, bw);
+		if (g->host == VEC_NONE)
+			return ix_oom(x);
+	}
+	for (int i = 0; i < 5; i++) /* pidns, run, tool, mode, last */
+		cur_u(&c);
+	bool holes = cur_u(&c) & 2;
+	if (ret)
+		ret->holes = holes;
+	cur_z(&c); /* began */
+	uint64_t n = cur_u(&c), v = 0;
+	for (; ret && n && !c.bad; n--) {
+		struct ix_place *p = vec_add(&ret->places);
+		if (!p)
+			return ix_oom(x);
+		p->segment = cur_u(&c);
+		p->from = cur_u(&c);
+		p->to = p->from + cur_u(&c);
+	}
+	for (int list = 0; ret && list < 2; list++) {
+		struct ids *ids = list ? &ret->paths : &ret->processes;
+		n = cur_u(&c);
+		for (v = 0; n && !c.bad; n--)
+			if (ids_add(ids, v += cur_u(&c)) < 0)
+				return ix_oom(x);
+	}
+	return c.bad ? -ENOTRECOVERABLE : 0;
+}
+
+/* Was every frame found in [from, ..) of the session known before? Then nothing is new in it. */
+static int known_session(struct ix *x, uint64_t number, uint64_t last_seq, bool *ret)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
+	if (!st)
+		return -EIO;
+	*ret = false;
+	sqlite3_bind_int64(st, 1, (int64_t)number);
+	int rc = store_step(x->s, st, x->err);
+	if (rc == 1) {
+		struct cur c = cur_of(column_str(st, 1));
+		for (int i = 0; i < 6; i++)
+			cur_u(&c);
+		uint64_t last = cur_u(&c), flags = cur_u(&c);
+		*ret = !c.bad && !(flags & 2) && last_seq <= last;
+	}
+	sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
+static int frame_cmp(const void *pa, const void *pb)
+{
+	const struct gather_frame *a = pa, *b = pb;
+	if (a->session != b->session)
+		return a->session < b->session ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* Takes out the frames of sessions that are known already, adds the places where the others were met before. */
+static int whole_sessions(struct ix *x)
+{
+	size_t kept = 0;
+	tombs_filter(x->tombs, &x->w);
+	if (x->w.frames.n)
+		qsort(x->w.frames.v, x->w.frames.n, sizeof(*x->w.frames.v), frame_cmp);
+	size_t n = x->w.frames.n;
+	VEC(struct ix_place) old = {0}; /* segment: index in the gather */
+	int rc = 0;
+	for (size_t i = 0, k; rc == 0 && i < n; i = k) {
+		uint64_t session = x->w.frames.v[i].session, last = 0;
+		for (k = i; k < n && x->w.frames.v[k].session == session; k++) {
+			const struct gather_frame *f = &x->w.frames.v[k];
+			if (f->count && f->seq + f->count - 1 > last)
+				last = f->seq + f->count - 1;
+		}
+		bool known = false;
+		if (!x->fresh)
+			rc = known_session(x, session, last, &known);
+		if (rc < 0 || known)
+			continue;
+		memmove(&x->w.frames.v[kept], &x->w.frames.v[i], (k - i) * sizeof(*x->w.frames.v));
+		kept += k - i;
+		if (x->fresh)
+			continue;
+		sqlite3_stmt *st = store_stmt(x->s, SQL_session_by_number, x->err);
+		if (!st) {
+			rc = -EIO;
+			break;
+		}
+		sqlite3_bind_int64(st, 1, (int64_t)session);
+		struct ix_session info = {0};
+		rc = store_step(x->s, st, x->err);
+		if (rc == 1)
+			rc = ix_session_info(x, column_str(st, 1), NULL, &info);
+		sqlite3_reset(st);
+		for (size_t p = 0; rc == 0 && p < info.places.n; p++) {
+			struct ix_place *slot = vec_add(&old);
+			if (slot)
+				*slot = info.places.v[p];
+			else
+				rc = ix_oom(x);
+		}
+		vec_release(&info.places);
+		vec_release(&info.processes);
+		vec_release(&info.paths);
+	}
+	x->w.frames.n = kept;
+	for (size_t p = 0; rc == 0 && p < old.n; p++)
+		for (uint32_t i = 0; i < x->segments.n; i++) {
+			if (x->segments.v[i].id != old.v[p].segment)
+				continue;
+			struct err gone = {0}; /* a segment that was taken away */
+			rc = gather_scan(&x->w, i, old.v[p].from, old.v[p].to, &gone, NULL);
+			if (rc < 0 && rc != -ENOMEM)
+				rc = 0;
+			break;
+		}
+	vec_release(&old);
+	tombs_filter(x->tombs, &x->w); /* what lies between those */
+	return rc;
+}
+
+/* ---- is it the file that it was? ---- */
+
+enum { MARK_BYTES = offsetof(struct log_frame, session) }; /* magic, size and checksum of a frame */
+
+/* Does a frame with the checksum begin there, whether or not all of it is there? 1, 0, -errno. */
+static int begins(const char *path, uint64_t offset, uint64_t sum)
+{
+	struct log_frame h;
+	char head[sizeof(h)] = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = io_pread(fd, head, MARK_BYTES, offset);
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	h = log_frame_header(head);
+	return n == MARK_BYTES && (h.magic & LOG_MAGIC_MASK) == (LOG_MAGIC & LOG_MAGIC_MASK) && h.sum == sum;
+}
+
+/* A file that is shorter and begins as before was cut. What the index knows of it is not doubted; what was appended
+ * since is found from the beginning. */
+static int look_at_short(struct ix_segment *s, const char *full)
+{
+	if (s->size >= s->done)
+		return 0;
+	int rc = s->size < MARK_BYTES ? 1 : s->mark.head ? begins(full, 0, s->mark.head) : 0;
+	s->done = s->from = 0;
+	s->mark.sum = 0;
+	return rc < 0 ? rc : rc ? 0 : IX_REPLACED;
+}
+
+/* After it was scanned: had it been replaced just before, that would show now; just after, it shows the next time. */
+static int look_at_end(const struct ix_segment *s, const char *full, const struct ix_mark *was)
+{
+	if (!s->touched || s->is_new || !was->sum)
+		return 0;
+	int rc = begins(full, was->tail, was->sum);
+	return rc < 0 ? rc : rc ? 0 : IX_REPLACED;
+}
+
+static void set_ends(struct ix *x, struct ix_segment *s, size_t first_frame)
+{
+	if (first_frame == x->w.frames.n)
+		return;
+	const struct gather_frame *a = &x->w.frames.v[first_frame], *z = &x->w.frames.v[x->w.frames.n - 1];
+	if (!a->offset)
+		s->mark.head = a->sum;
+	s->mark.tail = z->offset;
+	s->mark.sum = z->sum;
+}
+
+int ix_put_segment(struct ix *x, const struct ix_segment *s)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_segment_put, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)s->id);
+	bind_str(st, 2, str_of(s->path));
+	sqlite3_bind_int64(st, 3, (int64_t)s->done);
+	sqlite3_bind_int64(st, 4, (int64_t)s->mark.head);
+	sqlite3_bind_int64(st, 5, (int64_t)s->mark.tail);
+	sqlite3_bind_int64(st, 6, (int64_t)s->mark.sum);
+	sqlite3_bind_int64(st, 7, (int64_t)s->mark.ino);
+	sqlite3_bind_int64(st, 8, s->mark.changed);
+	return store_run_stmt(x->s, st, x->err);
+}
+
+/* at: the segment in the gather. Taken away meanwhile, or another user's: it counts as not changed. */
+static int scan_segment(struct ix *x, struct ix_segment *s, uint32_t at, const char *full)
+{
+	struct err unread = {0};
+	struct ix_mark was = s->mark;
+	size_t first = x->w.frames.n;
+	int rc = look_at_short(s, full);
+	if (s->mark.sum != was.sum) /* from its beginning */
+		was.sum = 0;
+	if (rc == 0 && s->size != s->done)
+		rc = gather_scan(&x->w, at, s->done, UINT64_MAX, &unread, &s->done);
+	if (rc == 0)
+		rc = look_at_end(s, full, &was);
+	if (rc == -ENOENT || rc == -EACCES) {
+		s->changed = false;
+		return 0;
+	}
+	if (rc == IX_REPLACED)
+		return rc;
+	if (rc < 0)
+		return err_set(x->err, 0, "%s", unread.text[0] ? unread.text : strerror(-rc)), rc;
+	x->stats.segments += s->size != s->from || s->is_new;
+	set_ends(x, s, first);
+	/* What is new is written with what it tells. */
+	return s->touched && !s->is_new && s->done == s->from ? ix_put_segment(x, s) : 0;
+}
+
+int ix_scan(struct ix *x)
+{
+	int rc = load_segments(x);
+	if (rc < 0)
+		return rc;
+	if (x->segments.n)
+		qsort(x->segments.v, x->segments.n, sizeof(*x->segments.v), segment_cmp);
+	size_t known = x->segments.n;
+	if (x->o->only_segment) {
+		struct stat st;
+		if (stat(x->o->only_segment, &st) < 0)
+			return err_set(x->err, errno, "cannot open '%s'", x->o->only_segment);
+		char *path = realpath(x->o->only_segment, NULL), logs[4096];
+		int n = snprintf(logs, sizeof(logs), "%s/logs/", x->s->home);
+		bool below = path && n > 0 && (size_t)n < sizeof(logs) && !strncmp(path, logs, (size_t)n);
+		rc = path ? add_segment(x, below ? path + n : path, known, &st) : -errno;
+		free(path);
+	} else {
+		rc = walk(x, "", 0, known);
+	}
+	if (rc < 0)
+		return rc;
+	if (x->segments.n > known)
+		qsort(x->segments.v + known, x->segments.n - known, sizeof(*x->segments.v), segment_cmp);
+	for (size_t i = 0; i < x->segments.n; i++) {
+		struct ix_segment *s = &x->segments.v[i];
+		if (!s->id)
+			s->id = x->next_segment++;
+		char full[4096];
+		uint32_t at;
+		if (full_path(x, s->path, full, sizeof(full)) < 0)
+			full[0] = '\0';
+		if (gather_path(&x->w, full, &at) < 0)
+			return ix_oom(x);
+		if (!s->changed)
+			continue;
+		rc = scan_segment(x, s, at, full);
+		if (rc < 0)
+			return rc;
+	}
+	x->stats.frames = x->w.frames.n;
+	x->stats.skipped_bytes = x->w.damage.skipped;
+	x->stats.torn_bytes = x->w.damage.torn;
+	x->stats.newer_frames = x->w.damage.newer;
+	rc = whole_sessions(x);
+	if (rc < 0)
+		return rc;
+	bool moved = false;
+	for (size_t i = 0; i < x->segments.n; i++)
+		moved |= x->segments.v[i].changed && x->segments.v[i].done != x->segments.v[i].from;
+	return x->w.frames.n || moved || ix_damage_is_new(x);
+}

@@ -1,0 +1,41 @@
+/* ix_told.c - the rows of what was told of runs: events kept as they are. They belong to a session, and go when it is
+ * read again. */
+#include "store/index/index.h"
+
+#include <errno.h>
+
+static int forget_session(struct ix *x, uint64_t session)
+{
+	sqlite3_stmt *st = store_stmt(x->s, SQL_told_clear, x->err);
+	if (!st)
+		return -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)session);
+	return store_run_stmt(x->s, st, x->err);
+}
+
+static int put(struct ix *x, const struct gtold *t)
+{
+	uint64_t run = 0;
+	int rc = ix_run_row(x, t->run, &run);
+	sqlite3_stmt *st = rc == 0 ? store_stmt(x->s, SQL_told_put, x->err) : NULL;
+	if (rc < 0 || !st)
+		return rc < 0 ? rc : -EIO;
+	sqlite3_bind_int64(st, 1, (int64_t)x->sessions.v[t->session].id);
+	sqlite3_bind_int64(st, 2, (int64_t)t->key.seq);
+	sqlite3_bind_int64(st, 3, (int64_t)t->kind);
+	sqlite3_bind_int64(st, 4, (int64_t)run);
+	sqlite3_bind_int64(st, 5, (int64_t)(t->file == VEC_NONE ? t->by : x->files.v[t->file].id));
+	bind_str(st, 6, words_get(&x->g.words, t->bytes));
+	return store_run_stmt(x->s, st, x->err);
+}
+
+int ix_write_told(struct ix *x)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < x->n_new; i++)
+		if (x->sessions.v[i].reloaded)
+			rc = forget_session(x, x->sessions.v[i].id);
+	for (size_t i = 0; rc == 0 && i < x->g.tolds.n; i++)
+		rc = put(x, &x->g.tolds.v[i]);
+	return rc;
+}

@@ -1,0 +1,499 @@
+/* ix_write.c - the rows of files: versions, readers, fingerprints. */
+#include "store/index/index.h"
+#include "store/read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A file's readers beyond this many bytes move to list: a library that every run reads must not have a growing row. */
+#define READERS_INLINE 512
+
+/* What a version is known by, as doc/graph.md has it: its first event, or what was found. */
+struct known {
+	bool unseen, has_fp;
+	uint64_t a, b; /* session row and seq, or how many before it were alike, and the size */
+	int64_t mtime;
+};
+
+struct file_writer {
+	struct ix *x;
+	struct pfile f;
+	struct pver v;
+	struct buf info, ver, rd, one;
+	VEC(struct prd) readers;
+	VEC(struct known) known; /* the versions that the file had, sorted */
+	struct ids spill;
+	struct block_writer rows;
+};
+
+static int prd_cmp(const void *pa, const void *pb)
+{
+	const struct prd *a = pa, *b = pb;
+	if (a->exec != b->exec)
+		return a->exec < b->exec ? -1 : 1;
+	return (a->n > b->n) - (a->n < b->n);
+}
+
+static int by_version(const void *pa, const void *pb)
+{
+	const struct prd *a = pa, *b = pb;
+	if (a->n != b->n)
+		return a->n < b->n ? -1 : 1;
+	return (a->exec > b->exec) - (a->exec < b->exec);
+}
+
+static uint64_t exec_row(const struct ix *x, uint32_t exec)
+{
+	return exec_id(x->procs.v[x->g.execs.v[exec].proc], x->g.execs.v[exec].n);
+}
+
+static int add_reader(struct file_writer *w, uint64_t exec, uint32_t n)
+{
+	struct prd *r = vec_add(&w->readers);
+	if (!r)
+		return ix_oom(w->x);
+	*r = (struct prd){exec, n};
+	return 0;
+}
+
+/* The entries that the file's accesses in the graph make; those known already are passed over. */
+static int collect_readers(struct file_writer *w, uint32_t file, bool only_new)
+{
+	struct ix *x = w->x;
+	const struct gfile *g = &x->g.files.v[file];
+	int rc = 0;
+	for (uint32_t k = 0; rc == 0 && k < g->naccess; k++) {
+		const struct gaccess *a = &x->g.accesses.v[x->g.by_file[g->first_access + k]];
+		if (only_new && (a->flags & GACCESS_OLD))
+			continue;
+		uint64_t exec = exec_row(x, a->exec);
+		for (uint32_t u = 0; rc == 0 && (u < a->nuse || (!a->nuse && !u)); u++) {
+			uint32_t n = !a->nuse ? 0 : a->nuse == 1 ? a->use : x->g.uses.v[a->use + u].version;
+			if (only_new && x->attached.n) {
+				uint64_t version = version_id(x->files.v[file].id, n);
+				size_t at = ix_pairs_from(x->attached.v, x->attached.n, exec);
+				while (at < x->attached.n && x->attached.v[at].a == exec && x->attached.v[at].b < version)
+					at++;
+				if (at < x->attached.n && x->attached.v[at].a == exec && x->attached.v[at].b == version)
+					continue;
+			}
+			rc = add_reader(w, exec, n);
+		}
+	}
+	return rc;
+}
+
+static int put_readers(struct file_writer *w, uint32_t file)
+{
+	struct ix *x = w->x;
+	bool sorted = true;
+	for (size_t i = 1; i < w->readers.n; i++)
+		sorted = sorted && prd_cmp(&w->readers.v[i - 1], &w->readers.v[i]) < 0;
+	if (!sorted) {
+		qsort(w->readers.v, w->readers.n, sizeof(*w->readers.v), prd_cmp);
+		size_t kept = 1;
+		for (size_t i = 1; i < w->readers.n; i++)
+			if (prd_cmp(&w->readers.v[i], &w->readers.v[kept - 1]))
+				w->readers.v[kept++] = w->readers.v[i];
+		w->readers.n = kept;
+	}
+	struct prd last = {0};
+	buf_reset(&w->rd);
+	for (size_t i = 0; i < w->readers.n; i++)
+		prd_put(&w->rd, &last, &w->readers.v[i]);
+	if (w->rd.n <= READERS_INLINE)
+		return w->rd.failed ? ix_oom(x) : 0;
+	buf_reset(&w->rd);
+	w->f.flags |= PFILE_SPILLED;
+	qsort(w->readers.v, w->readers.n, sizeof(*w->readers.v), by_version);
+	int rc = 0;
+	for (size_t i = 0, k; rc == 0 && i < w->readers.n; i = k) {
+		w->spill.n = 0;
+		for (k = i; rc == 0 && k < w->readers.n && w->readers.v[k].n == w->readers.v[i].n; k++)
+			rc = ids_add(&w->spill, w->readers.v[k].exec);
+		if (rc == 0)
+			rc = lists_add(x->s, list_key(LIST_READER, version_id(x->files.v[file].id, w->readers.v[i].n)), w->spill.v,
+			               w->spill.n, x->err);
+	}
+	return rc;
+}
+
+/* ---- versions ---- */
+
+static int fill_version(struct file_writer *w, uint32_t file, const struct gversion *v)
+{
+	struct ix *x = w->x;
+	struct pver *p = &w->v;
+	p->gens.n = p->ders.n = 0;
+	p->flags =
+	    (uint64_t)v->origin << PVER_ORIGIN | (uint64_t)v->unseen << PVER_UNSEEN | (uint64_t)v->range << PVER_RANGE;
+	p->k = v->k;
+	p->flags |= (uint64_t)v->told << PVER_TOLD;
+	p->session = v->unseen ? 0 : v->told ? v->session : ix_session_row(x, v->session);
+	p->seq = v->seq;
+	p->start = v->start;
+	p->end = v->end;
+	p->fp = 0;
+	if (v->has_size) {
+		int rc = ix_fp_index(x, file, &(struct gfp){v->size, v->mtime}, &p->fp);
+		if (rc < 0)
+			return rc;
+	}
+	if (!vec_room(&p->gens, v->ngen) || !vec_room(&p->ders, v->nder))
+		return ix_oom(x);
+	for (uint32_t i = 0; i < v->ngen; i++) {
+		const struct ggen *g = &x->g.gens.v[v->first_gen + i];
+		p->gens.v[p->gens.n++] = (struct pgen){.exec = exec_row(x, g->exec),
+		                                       .must = g->must,
+		                                       .has_bytes = g->has_bytes,
+		                                       .via = g->via,
+		                                       .api = g->api,
+		                                       .mode = g->mode,
+		                                       .lo = g->lo,
+		                                       .hi = g->hi,
+		                                       .count = g->count,
+		                                       .bytes = g->bytes};
+	}
+	for (uint32_t i = 0; i < v->nder; i++) {
+		const struct gder *d = &x->g.ders.v[v->first_der + i];
+		uint64_t from = version_id(x->files.v[d->file].id, d->n);
+		p->ders.v[p->ders.n++] = (struct pder){from, d->must, d->via};
+		if (d->file != file && ix_pairs_add(x, &x->derived_list, from, version_id(x->files.v[file].id, v->n)) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int version_key(struct file_writer *w, uint32_t file, const struct gversion *v)
+{
+	struct ix *x = w->x;
+	buf_reset(&w->one);
+	ix_file_hash(x, file, &w->one);
+	if (v->unseen)
+		identity_unseen(&w->one, v->has_size, v->size, v->mtime, v->k);
+	else
+		identity_version(&w->one, v->session, v->seq);
+	struct key_entry *e = vec_add(&x->new_keys[KEY_VERSION]);
+	if (!e || w->one.failed)
+		return ix_oom(x);
+	*e = (struct key_entry){(uint32_t)(identity_hash(&w->one).hi >> 32), version_id(x->files.v[file].id, v->n)};
+	return 0;
+}
+
+static struct known known_of(const struct pver *v, const struct pfp *fp)
+{
+	struct known k = {.unseen = v->flags >> PVER_UNSEEN & 1};
+	if (!k.unseen) {
+		k.a = v->session;
+		k.b = v->seq;
+		return k;
+	}
+	k.a = v->k;
+	k.has_fp = fp != NULL;
+	k.b = fp ? fp->size : 0;
+	k.mtime = fp ? fp->mtime : 0;
+	return k;
+}
+
+static int known_cmp(const void *pa, const void *pb)
+{
+	const struct known *a = pa, *b = pb;
+	if (a->unseen != b->unseen)
+		return a->unseen - b->unseen;
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	if (a->has_fp != b->has_fp)
+		return a->has_fp - b->has_fp;
+	if (a->b != b->b)
+		return a->b < b->b ? -1 : 1;
+	return (a->mtime > b->mtime) - (a->mtime < b->mtime);
+}
+
+static int know(struct file_writer *w, const struct ix_row *row, uint64_t id, struct str pack)
+{
+	struct cur c = cur_of(pack);
+	int64_t t = w->x->s->base;
+	int rc;
+	while ((rc = pver_next(&c, id, &t, &w->v)) == 1) {
+		struct known *k = vec_add(&w->known);
+		if (!k)
+			return ix_oom(w->x);
+		*k = known_of(&w->v, w->v.fp && w->v.fp <= row->f.fps.n ? &row->f.fps.v[w->v.fp - 1] : NULL);
+	}
+	return rc;
+}
+
+/* Which versions the file had: those that are resolved again are not new. */
+static int known_versions(struct file_writer *w, const struct ix_row *row, uint64_t id)
+{
+	w->known.n = 0;
+	if (!row)
+		return 0;
+	int rc = know(w, row, id, buf_view(&row->ver));
+	if (rc == 0 && row->f.flags & PFILE_MORE) {
+		sqlite3_stmt *st = store_stmt(w->x->s, SQL_more_range, w->x->err);
+		if (!st)
+			return -EIO;
+		sqlite3_bind_int64(st, 1, (int64_t)version_id(id, 0));
+		sqlite3_bind_int64(st, 2, (int64_t)version_id(id + 1, 0));
+		while (rc == 0 && (rc = store_step(w->x->s, st, w->x->err)) == 1)
+			rc = know(w, row, id, column_str(st, 1));
+		sqlite3_reset(st);
+	}
+	if (rc == 0 && w->known.n > 1)
+		qsort(w->known.v, w->known.n, sizeof(*w->known.v), known_cmp);
+	return rc;
+}
+
+/* The first versions into w->ver, further ones to rows of more. */
+static int put_versions(struct file_writer *w, uint32_t file)
+{
+	struct ix *x = w->x;
+	const struct gfile *g = &x->g.files.v[file];
+	uint64_t id = x->files.v[file].id;
+	int64_t t = x->s->base;
+	int rc = 0;
+	uint32_t n = g->nversion < VERSION_MAX ? g->nversion : VERSION_MAX;
+	x->stats.unknown_refs += g->nversion - n;
+	buf_reset(&w->ver);
+	for (uint32_t i = 0; rc == 0 && i < n; i++) {
+		const struct gversion *v = &x->g.versions.v[g->first_version + i];
+		rc = fill_version(w, file, v);
+		if (rc == 0)
+			rc = version_key(w, file, v);
+		struct known k = known_of(&w->v, v->has_size ? &(struct pfp){v->size, v->mtime} : NULL);
+		if (!w->known.n || !bsearch(&k, w->known.v, w->known.n, sizeof(k), known_cmp))
+			x->stats.new_versions++;
+		if (rc == 0 && i >= VERSIONS_INLINE && i % VERSIONS_INLINE == 0) {
+			buf_reset(&w->info);
+			t = x->s->base;
+		}
+		struct buf *to = i < VERSIONS_INLINE ? &w->ver : &w->info;
+		if (rc == 0)
+			pver_put(to, id, &t, &w->v);
+		if (rc == 0 && i >= VERSIONS_INLINE && (i % VERSIONS_INLINE == VERSIONS_INLINE - 1 || i + 1 == n)) {
+			w->f.flags |= PFILE_MORE;
+			sqlite3_stmt *st = store_stmt(x->s, SQL_more_put, x->err);
+			if (!st || to->failed)
+				return ix_oom(x);
+			sqlite3_bind_int64(st, 1, (int64_t)version_id(id, i / VERSIONS_INLINE * VERSIONS_INLINE + 1));
+			bind_str(st, 2, buf_view(to));
+			rc = store_run_stmt(x->s, st, x->err);
+		}
+	}
+	w->f.nversion = n;
+	return rc;
+}
+
+/* ---- the row ---- */
+
+static int clear_rest(struct ix *x, uint64_t id, uint64_t flags)
+{
+	int rc = 0;
+	if (flags & PFILE_SPILLED)
+		rc = lists_clear(x->s, list_key(LIST_READER, version_id(id, 0)), list_key(LIST_READER, version_id(id + 1, 0)),
+		                 x->err);
+	if (rc == 0 && (flags & PFILE_MORE)) {
+		sqlite3_stmt *st = store_stmt(x->s, SQL_more_clear, x->err);
+		if (!st)
+			return -EIO;
+		sqlite3_bind_int64(st, 1, (int64_t)version_id(id, 0));
+		sqlite3_bind_int64(st, 2, (int64_t)version_id(id + 1, 0));
+		rc = store_run_stmt(x->s, st, x->err);
+	}
+	return rc;
+}
+
+static uint64_t access_flags(const struct gaccess *a)
+{
+	uint64_t flags = a->mode & ACCESS_WRITE ? PFILE_WRITTEN : 0;
+	if (((a->mode & ACCESS_WRITE) && !(a->flags & GACCESS_WRITES)) || (a->flags & GACCESS_ALIAS))
+		flags |= PFILE_HIDDEN;
+	if (a->flags & GACCESS_TOLD)
+		flags |= PFILE_TOLD;
+	if (a->flags & GACCESS_EXACT && a->mode & ACCESS_WRITE)
+		flags |= PFILE_EXACT;
+	return flags | (a->flags & GACCESS_KEPT ? PFILE_KEPT : 0);
+}
+
+static int fill_file(struct file_writer *w, uint32_t file, const struct ix_row *row, bool whole)
+{
+	struct ix *x = w->x;
+	const struct gfile *g = &x->g.files.v[file];
+	struct pfile *f = &w->f;
+	f->kind = g->kind;
+	f->flags = (g->flags & (GFILE_BY_NAME | GFILE_MIXED)) |
+	           (row && !whole ? row->f.flags & ~(uint64_t)(GFILE_BY_NAME | GFILE_MIXED) : 0);
+	f->domain = g->domain == VEC_NONE ? 0 : x->domains.v[g->domain];
+	f->ino = g->ino;
+	f->gen = g->gen;
+	f->path = 0;
+	if (g->path != VEC_NONE && (g->domain == VEC_NONE || !gkind_has_names(g->kind)))
+		f->path = x->nodes.v[g->path].id;
+	f->path_key = ix_pkey(x, &g->path_key);
+	f->kind_key = ix_pkey(x, &g->kind_key);
+	f->group = g->group == VEC_NONE ? 0 : x->files.v[g->group].id;
+	f->group_key = ix_pkey(x, &g->group_key);
+	if (gkind_is_object(g->kind) && !x->objects_said) {
+		int said = store_meta_set(x->s, "objects", 1, x->err);
+		if (said < 0)
+			return said;
+		x->objects_said = true;
+	}
+	f->within = g->within != VEC_NONE ? x->files.v[g->within].id : row ? row->f.within : 0;
+	f->nversion = row ? row->f.nversion : 0;
+	for (uint32_t k = 0; k < g->naccess; k++)
+		f->flags |= access_flags(&x->g.accesses.v[x->g.by_file[g->first_access + k]]);
+	f->paths.n = f->fps.n = 0;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && row && i < row->f.paths.n; i++)
+		rc = ids_add(&f->paths, row->f.paths.v[i]);
+	for (size_t i = ix_pairs_from(x->named.v, x->named.n, file); rc == 0 && i < x->named.n && x->named.v[i].a == file;
+	     i++)
+		rc = ids_add(&f->paths, x->named.v[i].b);
+	ids_sort(&f->paths);
+	for (uint32_t i = x->fp_first.v[file]; rc == 0 && i != VEC_NONE; i = x->fp_next.v[i]) {
+		struct pfp *fp = vec_add(&f->fps);
+		if (!fp)
+			return ix_oom(x);
+		*fp = (struct pfp){x->g.fps.v[i].size, x->g.fps.v[i].mtime};
+	}
+	return rc;
+}
+
+/* Looks for the name to show: of those that are open one that no link made, which links made since do not change, and
+ * of several the last, for nobody may have seen that the others ended; of links the first. Else the one that ended
+ * last. */
+struct shown {
+	struct ix *x;
+	uint64_t file, at, path; /* rows */
+	struct pname name;
+};
+
+static bool shows_better(const struct pname *a, const struct pname *b)
+{
+	if (a->to != b->to)
+		return a->to > b->to;
+	if (a->to == TIME_NEVER && a->linked != b->linked)
+		return b->linked;
+	return a->to == TIME_NEVER && a->linked ? a->from < b->from : a->from > b->from;
+}
+
+static int better(void *arg, const struct pname *n)
+{
+	struct shown *b = arg;
+	if (n->file == b->file && (!b->path || shows_better(n, &b->name))) {
+		b->path = b->at;
+		b->name = *n;
+	}
+	return 0;
+}
+
+static int find_shown(struct file_writer *w, uint32_t file)
+{
+	struct ix *x = w->x;
+	struct shown b = {.x = x, .file = x->files.v[file].id};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < w->f.paths.n; i++) {
+		b.at = w->f.paths.v[i];
+		uint32_t node = map_get(&x->node_rows, b.at), at = node == VEC_NONE ? VEC_NONE : x->nodes.v[node].loaded;
+		const struct ix_loaded_path *p = at == VEC_NONE ? NULL : &x->paths.v[at];
+		if (!p || !(p->dirty || p->nname)) {
+			rc = node != VEC_NONE && x->nodes.v[node].is_new ? 0 : read_names(x->s, b.at, better, &b);
+			continue;
+		}
+		for (size_t k = 0; k < p->nname; k++) {
+			const struct gname *n = &x->path_names.v[p->first_name + k];
+			better(&b,
+			       &(struct pname){.file = x->files.v[n->file].id, .from = n->from, .to = n->to, .linked = n->linked});
+		}
+	}
+	w->f.shown_dir = 0;
+	w->f.named = b.path && b.name.to == TIME_NEVER;
+	buf_reset(&w->f.shown);
+	uint32_t node;
+	if (rc == 0 && b.path && (rc = ix_node_of(x, b.path, &node)) == 0) {
+		uint32_t up = x->g.paths.list.v[node].parent;
+		w->f.shown_dir = up == VEC_NONE ? 0 : x->nodes.v[up].id;
+		buf_str(&w->f.shown, words_get(&x->g.words, x->g.paths.list.v[node].base));
+	}
+	return rc;
+}
+
+static int write_file(struct file_writer *w, uint32_t file)
+{
+	struct ix *x = w->x;
+	struct ix_file *f = &x->files.v[file];
+	struct ix_row *row = f->row == VEC_NONE ? NULL : &x->rows.v[f->row];
+	bool whole = !row || f->slow;
+	int rc = fill_file(w, file, row, whole);
+	if (rc == 0 && (!row || f->named)) {
+		rc = find_shown(w, file);
+	} else if (rc == 0) {
+		w->f.shown_dir = row->f.shown_dir;
+		w->f.named = row->f.named;
+		buf_reset(&w->f.shown);
+		buf_str(&w->f.shown, buf_view(&row->f.shown));
+	}
+	if (rc == 0 && whole)
+		rc = known_versions(w, row, f->id);
+	if (rc == 0 && row && whole)
+		rc = clear_rest(x, f->id, row->f.flags);
+	w->readers.n = 0;
+	if (rc == 0 && !whole) {
+		struct cur c = cur_of(buf_view(&row->rd));
+		struct prd last = {0}, r;
+		while ((rc = prd_next(&c, &last, &r)) == 1)
+			if ((rc = add_reader(w, r.exec, r.n)) < 0)
+				break;
+	}
+	if (rc == 0)
+		rc = collect_readers(w, file, !whole);
+	if (rc == 0)
+		rc = put_readers(w, file);
+	if (rc == 0 && whole) {
+		rc = put_versions(w, file);
+	} else if (rc == 0) {
+		buf_reset(&w->ver);
+		buf_str(&w->ver, buf_view(&row->ver));
+	}
+	if (rc < 0)
+		return rc;
+	buf_reset(&w->info);
+	pfile_put(x->s, &w->info, &w->f);
+	const struct str part[FILE_PARTS] = {buf_view(&w->info), buf_view(&w->ver), buf_view(&w->rd)};
+	struct buf *out;
+	if (w->info.failed || w->ver.failed)
+		return ix_oom(x);
+	rc = block_put(&w->rows, f->id, x->err, &out);
+	if (rc == 0)
+		pack_join(out, part, FILE_PARTS);
+	return rc;
+}
+
+int ix_write_files(struct ix *x)
+{
+	struct file_writer w = {.x = x, .rows = {.s = x->s, .table = BLOCK_FILE, .fresh = x->fresh}};
+	struct ix_pairs order = {0};
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < x->files.n; i++)
+		if (i < x->event_files || x->files.v[i].slow || x->files.v[i].named)
+			rc = ix_pairs_add(x, &order, x->files.v[i].id, i);
+	ix_pairs_sort(&order);
+	for (size_t i = 0; rc == 0 && i < order.n; i++)
+		rc = write_file(&w, (uint32_t)order.v[i].b);
+	if (rc == 0)
+		rc = block_flush(&w.rows, x->err);
+	block_writer_release(&w.rows);
+	free(order.v);
+	pfile_release(&w.f);
+	pver_release(&w.v);
+	buf_release(&w.info);
+	buf_release(&w.ver);
+	buf_release(&w.rd);
+	buf_release(&w.one);
+	vec_release(&w.readers);
+	vec_release(&w.known);
+	free(w.spill.v);
+	return rc;
+}

@@ -1,0 +1,64 @@
+/* views_line.h - lines of the documented tables are made of these. */
+#ifndef STEMMA_STORE_VIEWS_VIEWS_LINE_H
+#define STEMMA_STORE_VIEWS_VIEWS_LINE_H
+
+#include "store/views/views_int.h"
+
+static inline struct line *add_line(struct cursor *c)
+{
+	if (!vec_room(&c->cells, c->columns)) {
+		c->failed = true;
+		return NULL;
+	}
+	memset(c->cells.v + c->cells.n, 0, c->columns * sizeof(*c->cells.v));
+	c->cells.n += c->columns;
+	return line_at(c, c->n_lines++);
+}
+static inline void drop_line(struct cursor *c)
+{
+	c->n_lines--;
+	c->cells.n -= c->columns;
+}
+static inline void put_int(struct line *l, unsigned column, int64_t v)
+{
+	l->v[column] = (struct cell){CELL_INT, v, 0};
+}
+static inline void put_id(struct line *l, unsigned column, uint64_t v)
+{
+	if (v)
+		put_int(l, column, (int64_t)v);
+}
+static inline void put_time(struct line *l, unsigned column, int64_t t)
+{
+	if (t != TIME_NONE && t != TIME_NEVER)
+		put_int(l, column, t);
+}
+static inline void put_text(struct cursor *c, struct line *l, unsigned column, struct str s)
+{
+	l->v[column] = (struct cell){CELL_TEXT, (int64_t)c->text.n, s.n};
+	buf_str(&c->text, s);
+}
+static inline void put_word(struct cursor *c, struct line *l, unsigned column, const char *s)
+{
+	put_text(c, l, column, str_of(s));
+}
+/* The strings of a list with blanks between them. */
+static inline void put_list(struct cursor *c, struct line *l, unsigned column, const struct strlist *list)
+{
+	size_t at = c->text.n;
+	struct str s;
+	for (size_t pos = 0; strlist_next(list, &pos, &s);) {
+		if (c->text.n != at)
+			buf_char(&c->text, ' ');
+		buf_str(&c->text, s);
+	}
+	l->v[column] = (struct cell){CELL_TEXT, (int64_t)at, c->text.n - at};
+}
+
+static inline void put_text_if(struct cursor *c, struct line *l, unsigned column, struct str s)
+{
+	if (s.n)
+		put_text(c, l, column, s);
+}
+
+#endif

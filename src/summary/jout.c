@@ -1,0 +1,154 @@
+#include "summary/jout.h"
+
+#include "summary/decimal.h"
+
+#include <stdio.h>
+
+static void before(struct jout *j)
+{
+	if (j->comma)
+		buf_str(j->b, str_of(j->indent ? ", " : ","));
+	j->comma = false;
+}
+
+void jout_open(struct jout *j, char bracket)
+{
+	before(j);
+	buf_char(j->b, bracket);
+}
+
+void jout_close(struct jout *j, char bracket)
+{
+	buf_char(j->b, bracket);
+	j->comma = true;
+}
+
+void jout_line(struct jout *j, unsigned depth)
+{
+	if (!j->indent)
+		return;
+	if (j->comma)
+		buf_char(j->b, ',');
+	j->comma = false;
+	buf_char(j->b, '\n');
+	for (unsigned i = 0; i < depth; i++)
+		buf_str(j->b, str_of("  "));
+}
+
+/* One character of UTF-8 as RFC 3629 has it; 0: there is none. */
+static size_t utf8_length(const unsigned char *p, size_t n)
+{
+	if (p[0] < 0x80)
+		return 1;
+	size_t k = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+	if (p[0] < 0xc2 || p[0] > 0xf4 || n < k)
+		return 0;
+	for (size_t i = 1; i < k; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf0 && p[1] < 0x90) ||
+	    (p[0] == 0xf4 && p[1] >= 0x90))
+		return 0;
+	return k;
+}
+
+bool jout_is_utf8(struct str s)
+{
+	for (size_t i = 0, k; i < s.n; i += k)
+		if (!(k = utf8_length((const unsigned char *)s.p + i, s.n - i)))
+			return false;
+	return true;
+}
+
+void jout_text(struct jout *j, struct str s)
+{
+	before(j);
+	buf_char(j->b, '"');
+	for (size_t i = 0, k; i < s.n; i += k) {
+		const unsigned char *p = (const unsigned char *)s.p + i;
+		k = utf8_length(p, s.n - i);
+		if (!k) {
+			k = 1;
+			buf_str(j->b, str_of("\xef\xbf\xbd"));
+		} else if (*p == '"' || *p == '\\') {
+			buf_char(j->b, '\\');
+			buf_char(j->b, (char)*p);
+		} else if (*p == '\n' || *p == '\t') {
+			buf_str(j->b, str_of(*p == '\n' ? "\\n" : "\\t"));
+		} else if (*p < 0x20 || *p == 0x7f) {
+			buf_printf(j->b, "\\u%04x", *p);
+		} else {
+			buf_add(j->b, p, k);
+		}
+	}
+	buf_char(j->b, '"');
+	j->comma = true;
+}
+
+static const char digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void jout_base64(struct jout *j, struct str s)
+{
+	const unsigned char *p = (const unsigned char *)s.p;
+	before(j);
+	buf_char(j->b, '"');
+	for (size_t i = 0; i < s.n; i += 3) {
+		size_t left = s.n - i;
+		uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
+		char four[4] = {digits64[v >> 18], digits64[v >> 12 & 63], left > 1 ? digits64[v >> 6 & 63] : '=',
+		                left > 2 ? digits64[v & 63] : '='};
+		buf_add(j->b, four, 4);
+	}
+	buf_char(j->b, '"');
+	j->comma = true;
+}
+
+void jout_key(struct jout *j, const char *name)
+{
+	jout_text(j, str_of(name));
+	j->comma = false;
+	buf_str(j->b, str_of(j->indent ? ": " : ":"));
+}
+
+void jout_null(struct jout *j)
+{
+	before(j);
+	buf_str(j->b, str_of("null"));
+	j->comma = true;
+}
+
+void jout_decimal(struct jout *j, int64_t value, unsigned decimals)
+{
+	before(j);
+	decimal_add(j->b, value, decimals);
+	j->comma = true;
+}
+
+void jout_bool(struct jout *j, const char *name, bool value)
+{
+	jout_key(j, name);
+	buf_str(j->b, str_of(value ? "true" : "false"));
+	j->comma = true;
+}
+
+void jout_number(struct jout *j, const char *name, int64_t value, unsigned decimals)
+{
+	jout_key(j, name);
+	jout_decimal(j, value, decimals);
+}
+
+void jout_string_pair(struct jout *j, const char *name, const char *text)
+{
+	jout_key(j, name);
+	if (!text) {
+		jout_null(j);
+		return;
+	}
+	jout_text(j, str_of(text));
+	if (!jout_is_utf8(str_of(text))) {
+		char twin[64];
+		snprintf(twin, sizeof(twin), "%s_base64", name);
+		jout_key(j, twin);
+		jout_base64(j, str_of(text));
+	}
+}

@@ -1,0 +1,479 @@
+#include "summary/resource_monitor.h"
+
+#include "summary/decimal.h"
+#include "summary/jout.h"
+#include "summary/limit.h"
+#include "summary/units.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+static const struct field {
+	const char *name, *old, *unit;
+	enum figure_name figure;
+} fields[] = {
+#define FIELD(name, old, unit, figure) {#name, old, unit, FIGURE_##figure},
+#include "summary/resource_monitor.def"
+};
+#define NFIELDS (sizeof(fields) / sizeof(fields[0]))
+
+/* Our limit on that figure, LIMITS none. */
+static unsigned limit_on(enum figure_name f)
+{
+	unsigned l = 0;
+	while (l < LIMITS && limit_figure((enum limit_name)l) != f)
+		l++;
+	return l;
+}
+
+static const struct field *field_of(struct str name)
+{
+	for (size_t i = 0; i < NFIELDS; i++)
+		if (str_is(name, fields[i].name) || (*fields[i].old && str_is(name, fields[i].old)))
+			return &fields[i];
+	return NULL;
+}
+
+/* Strings and numbers of theirs that are no figures; a label of such a name would be taken for them. */
+static bool is_meta(struct str name)
+{
+	static const char *const words[] = {"command",         "exit_type",  "exit_status",    "signal",
+	                                    "limits_exceeded", "peak_times", "snapshots",      "snapshot_name",
+	                                    "last_error",      "host",       "monitor_version"};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (str_is(name, words[i]))
+			return true;
+	return false;
+}
+
+/* ---- reading ---- */
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ENOMEM, "cannot read the summary");
+}
+
+static int wrong(struct err *err, struct str name, const char *what)
+{
+	return err_set(err, 0, "resource_monitor's '%.*s' %s", name.n > 60 ? 60 : (int)name.n, name.p, what), -EBADMSG;
+}
+
+/* What the monitor reads off a clock, and so has right. */
+static bool is_clock(enum figure_name f)
+{
+	return f == FIGURE_start || f == FIGURE_end || f == FIGURE_wall_time;
+}
+
+static int figure(struct summary *s, const struct field *f, struct str number, struct str unit, struct err *err)
+{
+	int64_t v;
+	int rc = units_read(f->figure, number, unit.n ? unit : str_of(f->unit), &v);
+	if (rc == -ENOENT)
+		return wrong(err, str_of(f->name), "is in a unit that is not known for it");
+	if (rc < 0)
+		return wrong(err, str_of(f->name), rc == -ERANGE ? "is too large" : "is no number");
+	if (v < 0) /* old versions write -1 */
+		rc = summary_absent(s, f->figure, "resource_monitor did not measure it");
+	else
+		rc = summary_set(s, f->figure, v, "resource_monitor", is_clock(f->figure));
+	return rc < 0 ? no_memory(err) : 0;
+}
+
+static int exceeded(struct summary *s, const struct field *f, struct str number, struct str unit, struct err *err)
+{
+	int64_t v;
+	unsigned l = limit_on(f->figure);
+	if (l == LIMITS || units_read(f->figure, number, unit.n ? unit : str_of(f->unit), &v) < 0 || v < 0)
+		return 0;
+	struct summary_limit *more = realloc(s->exceeded, (s->nexceeded + 1) * sizeof(*more));
+	if (!more)
+		return no_memory(err);
+	s->exceeded = more;
+	if (!(more[s->nexceeded].name = strdup(limit_word((enum limit_name)l))))
+		return no_memory(err);
+	more[s->nexceeded].peak = -1;
+	more[s->nexceeded++].limit = v;
+	return 0;
+}
+
+/* The word that ends at a blank; *s is what follows it. */
+static struct str word(struct str *s)
+{
+	size_t i = 0, k;
+	while (i < s->n && (s->p[i] == ' ' || s->p[i] == '\t'))
+		i++;
+	for (k = i; k < s->n && s->p[k] != ' ' && s->p[k] != '\t';)
+		k++;
+	struct str w = str_n(s->p + i, k - i);
+	*s = str_n(s->p + k, s->n - k);
+	return w;
+}
+
+/* The command is told as one line, its words joined by blanks; where a word ended is lost where it had blanks. */
+static int command(struct summary *s, struct str line, struct err *err)
+{
+	struct str rest = line;
+	size_t n = 0;
+	if (s->argv)
+		return 0;
+	while (word(&rest).n)
+		n++;
+	if (!(s->argv = calloc(n + 1, sizeof(*s->argv))))
+		return no_memory(err);
+	rest = line;
+	for (size_t i = 0; i < n; i++) {
+		struct str w = word(&rest);
+		if (!(s->argv[i] = strndup(w.p, w.n)))
+			return no_memory(err);
+	}
+	return 0;
+}
+
+static int pair(struct summary_pair **list, size_t *n, struct str key, struct str value, struct err *err)
+{
+	return units_pair(list, n, key, value) < 0 ? no_memory(err) : 0;
+}
+
+/* What is said in words or plain numbers. */
+static int meta(struct summary *s, struct str name, struct str text, struct err *err)
+{
+	int64_t n = -1;
+	if (str_is(name, "command"))
+		return command(s, text, err);
+	if (str_is(name, "exit_type")) {
+		s->exit_type = str_is(text, "normal")                                        ? EXIT_TYPE_NORMAL
+		               : str_is(text, "signal")                                      ? EXIT_TYPE_SIGNAL
+		               : str_is(text, "limits") || str_starts(text, str_of("limit")) ? EXIT_TYPE_LIMIT
+		                                                                             : EXIT_TYPE_UNKNOWN;
+		return 0;
+	}
+	if (str_is(name, "exit_status") || str_is(name, "signal")) {
+		bool is_signal = str_is(name, "signal");
+		if (decimal_read(text, 0, &n) < 0)
+			return wrong(err, name, "is no number");
+		if (n >= is_signal && n <= (is_signal ? 126 : 255))
+			*(is_signal ? &s->signal : &s->exit_status) = (int)n;
+		return 0;
+	}
+	if (str_is(name, "host"))
+		return pair(&s->host, &s->nhost, str_of("name"), text, err);
+	return is_meta(name) ? 0 : pair(&s->label, &s->nlabel, name, text, err);
+}
+
+/* What was exceeded is told without what was reached; that is the figure. And the status of a task that was killed is
+ * the shell's way of saying so. */
+static void settle(struct summary *s)
+{
+	for (size_t i = 0; i < s->nexceeded; i++) {
+		const struct figure *v = &s->figure[limit_figure((enum limit_name)limit_by_name(s->exceeded[i].name))];
+		if (v->known)
+			s->exceeded[i].peak = v->value;
+	}
+	if (s->exit_type == EXIT_TYPE_SIGNAL)
+		s->exit_status = -1;
+	else
+		s->signal = -1;
+}
+
+static int not_told(struct summary *s, struct err *err)
+{
+	for (int f = 0; f < FIGURES; f++)
+		if (!s->figure[f].known && !s->figure[f].absent &&
+		    summary_absent(s, (enum figure_name)f, "resource_monitor does not tell it") < 0)
+			return no_memory(err);
+	return 0;
+}
+
+static struct str text_of(json_t *v)
+{
+	return json_is_string(v) ? str_n(json_string_value(v), json_string_length(v)) : str_of("");
+}
+
+bool resource_monitor_is(json_t *value)
+{
+	for (size_t i = 0; i < NFIELDS; i++)
+		if (json_is_array(json_object_get(value, fields[i].name)))
+			return true;
+	return json_object_get(value, "monitor_version") || json_is_string(json_object_get(value, "wall_time"));
+}
+
+static int limits_of(json_t *o, struct summary *s, struct err *err)
+{
+	const char *key;
+	json_t *v;
+	int rc = 0;
+	json_object_foreach(o, key, v)
+	{
+		const struct field *f = field_of(str_of(key));
+		json_t *number = json_is_array(v) ? json_array_get(v, 0) : v;
+		if (f && rc == 0)
+			rc = exceeded(s, f, text_of(number), text_of(json_array_get(v, 1)), err);
+	}
+	return rc;
+}
+
+static int all(json_t *value, struct summary *s, struct err *err)
+{
+	const char *key;
+	json_t *v;
+	int rc = 0;
+	json_object_foreach(value, key, v)
+	{
+		struct str name = str_of(key);
+		const struct field *f = field_of(name);
+		if (rc < 0)
+			break;
+		if (f && json_is_array(v))
+			rc = json_array_size(v) ? figure(s, f, text_of(json_array_get(v, 0)), text_of(json_array_get(v, 1)), err)
+			                        : 0;
+		else if (strcmp(key, "machine_cpus") == 0)
+			rc = pair(&s->host, &s->nhost, str_of("cores"), text_of(json_array_get(v, 0)), err);
+		else if (f && json_is_string(v))
+			rc = figure(s, f, text_of(v), str_of(""), err);
+		else if (strcmp(key, "limits_exceeded") == 0)
+			rc = limits_of(v, s, err);
+		else if (json_is_string(v))
+			rc = meta(s, name, text_of(v), err);
+	}
+	settle(s);
+	return rc < 0 ? rc : not_told(s, err);
+}
+
+int resource_monitor_read(json_t *value, struct err *err, struct summary *ret)
+{
+	struct summary s;
+	summary_init(&s);
+	int rc = all(value, &s, err);
+	if (rc < 0) {
+		summary_release(&s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+static struct str trimmed(struct str s)
+{
+	while (s.n && strchr(" \t\r", s.p[s.n - 1]))
+		s.n--;
+	while (s.n && strchr(" \t", s.p[0]))
+		s = str_n(s.p + 1, s.n - 1);
+	return s;
+}
+
+/* "name: rest" */
+static bool split(struct str line, struct str *ret_name, struct str *ret_rest)
+{
+	const char *colon = line.n ? memchr(line.p, ':', line.n) : NULL;
+	if (!colon)
+		return false;
+	*ret_name = trimmed(str_n(line.p, (size_t)(colon - line.p)));
+	*ret_rest = trimmed(str_n(colon + 1, line.n - (size_t)(colon + 1 - line.p)));
+	return ret_name->n > 0;
+}
+
+static struct str line_at(struct str text, size_t at)
+{
+	const char *end = memchr(text.p + at, '\n', text.n - at);
+	return str_n(text.p + at, end ? (size_t)(end - text.p) - at : text.n - at);
+}
+
+bool resource_monitor_is_text(struct str text)
+{
+	struct str name, rest;
+	for (size_t at = 0; at < text.n;) {
+		struct str line = line_at(text, at);
+		if (split(line, &name, &rest) && field_of(name))
+			return true;
+		at += line.n + 1;
+	}
+	return false;
+}
+
+/* "memory: 20, cpu_time: 3" */
+static int limits_in_words(struct summary *s, struct str list, struct err *err)
+{
+	int rc = 0;
+	while (list.n && rc == 0) {
+		const char *comma = memchr(list.p, ',', list.n);
+		size_t n = comma ? (size_t)(comma - list.p) : list.n;
+		struct str name, rest;
+		const struct field *f = split(str_n(list.p, n), &name, &rest) ? field_of(name) : NULL;
+		if (f) {
+			struct str number = word(&rest);
+			rc = exceeded(s, f, number, word(&rest), err);
+		}
+		list = str_n(list.p + n + (comma != NULL), list.n - n - (comma != NULL));
+	}
+	return rc;
+}
+
+static bool is_word(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!(s.p[i] == '_' || (s.p[i] >= '0' && s.p[i] <= '9') || ((s.p[i] | 0x20) >= 'a' && (s.p[i] | 0x20) <= 'z')))
+			return false;
+	return true;
+}
+
+static int one_line(struct summary *s, struct str line, bool *ret_any, struct err *err)
+{
+	struct str name, rest;
+	if (!line.n || line.p[0] == '#' || !split(line, &name, &rest))
+		return 0;
+	const struct field *f = field_of(name);
+	*ret_any = true;
+	if (str_is(name, "limits_exceeded"))
+		return limits_in_words(s, rest, err);
+	if (!f) /* among them what it was held to, limits_memory and so on; and what is no field at all */
+		return str_starts(name, str_of("limits_")) || !is_word(name) ? 0 : meta(s, name, rest, err);
+	struct str number = word(&rest);
+	return figure(s, f, number, word(&rest), err);
+}
+
+int resource_monitor_read_lines(struct str text, struct err *err, struct summary *ret, size_t *ret_n)
+{
+	struct summary s;
+	bool any = false, end = false;
+	size_t at = 0;
+	int rc = 0;
+	summary_init(&s);
+	while (at < text.n && !end && rc == 0) {
+		struct str line = line_at(text, at);
+		at += line.n + (at + line.n < text.n);
+		end = any && str_starts(line, str_of("--"));
+		rc = end ? 0 : one_line(&s, trimmed(line), &any, err);
+	}
+	settle(&s);
+	if (rc == 0)
+		rc = any ? not_told(&s, err) : -ENODATA;
+	if (rc < 0) {
+		summary_release(&s);
+		return rc;
+	}
+	*ret = s;
+	*ret_n = at;
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/* [number, unit] in a line of its own. Times have six decimals and sizes are MB, as there. */
+static void number(struct jout *j, const char *name, const char *unit, int64_t value, unsigned decimals)
+{
+	jout_line(j, 1);
+	jout_key(j, name);
+	jout_open(j, '[');
+	jout_decimal(j, value, decimals);
+	jout_text(j, str_of(unit));
+	jout_close(j, ']');
+}
+
+static void told(struct jout *j, const char *name, const char *unit, enum figure_name f, int64_t value)
+{
+	if (strcmp(unit, "MB") == 0 && value >> 59 == 0) /* to 10^-7 MB, so that a reader gets the same byte back */
+		number(j, name, unit, (int64_t)(((__int128)value * 10000000 + (1 << 19)) >> 20), 7);
+	else if (strcmp(unit, "MB") == 0)
+		number(j, name, unit, value >> 20, 0);
+	else if (strcmp(unit, "s") == 0)
+		number(j, name, unit, value / 1000 + (value % 1000 >= 500), 6);
+	else
+		number(j, name, unit, value, (unsigned)figure_decimals(f));
+}
+
+static void sum(struct jout *j, const struct summary *s, const char *name, const char *unit, enum figure_name a,
+                enum figure_name b)
+{
+	int64_t both;
+	if (s->figure[a].known && s->figure[b].known &&
+	    !__builtin_add_overflow(s->figure[a].value, s->figure[b].value, &both))
+		number(j, name, unit, both, 0);
+}
+
+static void ending(struct jout *j, const struct summary *s)
+{
+	int status = s->exit_status >= 0 ? s->exit_status : s->signal > 0 ? 128 + s->signal : -1;
+	const char *type = s->exit_type == EXIT_TYPE_LIMIT ? "limits" : exit_type_word(s->exit_type);
+	if (status >= 0) {
+		jout_line(j, 1);
+		jout_number(j, "exit_status", status, 0);
+	}
+	if (type) {
+		jout_line(j, 1);
+		jout_string_pair(j, "exit_type", type);
+	}
+	if (s->exit_type == EXIT_TYPE_SIGNAL && s->signal > 0) {
+		jout_line(j, 1);
+		jout_number(j, "signal", s->signal, 0);
+	}
+	if (s->exit_type != EXIT_TYPE_LIMIT)
+		return;
+	jout_line(j, 1);
+	jout_key(j, "limits_exceeded");
+	struct jout flat = {.b = j->b}; /* on one line */
+	jout_open(&flat, '{');
+	for (size_t i = 0; i < s->nexceeded; i++) {
+		int l = limit_by_name(s->exceeded[i].name);
+		for (size_t k = 0; l >= 0 && k < NFIELDS; k++)
+			if (fields[k].figure == limit_figure((enum limit_name)l))
+				told(&flat, fields[k].name, fields[k].unit, fields[k].figure, s->exceeded[i].limit);
+	}
+	jout_close(&flat, '}');
+	j->comma = true;
+}
+
+int resource_monitor_write(const struct summary *s, struct buf *ret)
+{
+	struct jout j = {.b = ret, .indent = true};
+	struct buf line = {0};
+	size_t at = ret->n;
+	jout_open(&j, '{');
+	/* Their readers end at an object or list they do not know, and pass over strings. */
+	for (size_t i = 0; i < s->nlabel; i++)
+		if (!is_meta(str_of(s->label[i].key)) && !field_of(str_of(s->label[i].key))) {
+			jout_line(&j, 1);
+			jout_key(&j, s->label[i].key);
+			jout_text(&j, str_of(s->label[i].value));
+		}
+	jout_line(&j, 1);
+	jout_string_pair(&j, "monitor_version", "stemma " STEMMA_VERSION);
+	const char *host = summary_host(s, "name");
+	if (host) {
+		jout_line(&j, 1);
+		jout_key(&j, "host");
+		jout_text(&j, str_of(host));
+	}
+	for (size_t i = 0; s->argv && s->argv[i]; i++)
+		buf_printf(&line, "%s%s", i ? " " : "", s->argv[i]);
+	if (s->argv) {
+		jout_line(&j, 1);
+		jout_key(&j, "command");
+		jout_text(&j, buf_view(&line));
+	}
+	ending(&j, s);
+	for (size_t i = 0; i < NFIELDS; i++) {
+		const struct figure *v = &s->figure[fields[i].figure];
+		if (fields[i].figure == FIGURE_cores_peak && !v->known) /* as theirs of a task of one sample */
+			v = &s->figure[FIGURE_cores];
+		if (fields[i].figure == FIGURE_files_peak) /* theirs counts folders, too */
+			sum(&j, s, fields[i].name, fields[i].unit, FIGURE_files_peak, FIGURE_directories_peak);
+		else if (v->known && v->value >= 0)
+			told(&j, fields[i].name, fields[i].unit, fields[i].figure, v->value);
+	}
+	const char *cores = summary_host(s, "cores");
+	int64_t n;
+	if (cores && decimal_read(str_of(cores), 3, &n) == 0 && n > 0)
+		number(&j, "machine_cpus", "cores", n, 3);
+	sum(&j, s, "context_switches", "switches", FIGURE_context_switches_voluntary, FIGURE_context_switches_involuntary);
+	j.comma = false;
+	jout_line(&j, 0);
+	jout_close(&j, '}');
+	buf_char(ret, '\n');
+	bool failed = ret->failed || line.failed;
+	buf_release(&line);
+	if (!failed)
+		return 0;
+	ret->n = at;
+	return -ENOMEM;
+}
