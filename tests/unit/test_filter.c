@@ -6,6 +6,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -96,9 +97,11 @@ static int expected(uint32_t scmp, int nr, unsigned sets)
 	int ret = 0;
 	for (size_t i = 0; name && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if ((rows[i].set & sets) && !strcmp(rows[i].name, name))
-			ret = !strncmp(name, "mmap", 4)                                                            ? 2
-			      : !strcmp(name, "rt_sigaction") || !strcmp(name, "ptrace") || !strcmp(name, "prctl") ? 3
-			                                                                                           : 1;
+			ret = !strncmp(name, "mmap", 4) ? 2
+			      : !strcmp(name, "rt_sigaction") || !strcmp(name, "ptrace") || !strcmp(name, "prctl") ||
+			              !strcmp(name, "clone")
+			          ? 3
+			          : 1;
 	free(name);
 	return ret;
 }
@@ -154,6 +157,30 @@ static void stops_what_the_table_names(void **state)
 
 /* Handlers are looked at as they are set, for the signals that come by themselves; who asks to trace another, before.
  */
+/* A process in the memory of the one that makes it, which goes on: no thread, no fork, no vfork. */
+static void stops_who_shares_its_memory(void **state)
+{
+	static const struct {
+		uint64_t flags;
+		bool stopped;
+	} rows_[] = {
+	    {SIGCHLD, false},
+	    {CLONE_VM | SIGCHLD, true},
+	    {CLONE_VM | CLONE_FILES | CLONE_FS, true},
+	    {CLONE_VM | CLONE_VFORK | SIGCHLD, false},
+	    {CLONE_VM | CLONE_THREAD | CLONE_SIGHAND, false},
+	};
+	(void)state;
+	struct err err = {0};
+	struct sock_fprog p;
+	assert_int_equal(trap_filter(TRAP_TREE | TRAP_FILE, true, &err, &p), 0);
+	for (size_t i = 0; i < sizeof(rows_) / sizeof(rows_[0]); i++) {
+		uint32_t got = run_with(&p, NATIVE, SYS_clone, (uint64_t[4]){rows_[i].flags, 0, 0, 0});
+		assert_int_equal(got & SECCOMP_RET_ACTION_FULL, rows_[i].stopped ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
+	}
+	free(p.filter);
+}
+
 static void stops_what_serves_the_guard(void **state)
 {
 	static const struct {
@@ -269,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_what_the_table_names),
 		cmocka_unit_test(stops_what_serves_the_guard),
+		cmocka_unit_test(stops_who_shares_its_memory),
 #if defined(__x86_64__)
 		cmocka_unit_test(lets_the_injected_code_open),
 #endif

@@ -745,8 +745,8 @@ static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 /* Of p's, and of nothing that it writes at the same time: what it reads from now on is read before or after that. */
 static bool may_log(const struct sup *s, const struct proc *p, const struct trap *t)
 {
-	return t->tid == p->pid && !p->foreign && !p->own_creds && !p->confined && !p->fs_per_thread && !p->exec &&
-	       !p->stale && !s->refuse && !proc_writes_lately(p) && proc_has_one_thread(p);
+	return t->tid == p->pid && !p->foreign && !p->own_creds && !p->confined && !p->fs_per_thread && !p->crowded &&
+	       !p->exec && !p->stale && !s->refuse && !proc_writes_lately(p) && proc_has_one_thread(p);
 }
 
 /* Without a limit to its memory. */

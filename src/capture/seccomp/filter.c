@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/ptrace.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -82,8 +83,9 @@ enum call trap_call_native(int nr)
 
 /* MMAP: stopped where it is shared and writable. ACTION: where a handler is set for a signal that comes by itself, or
  * that programs send each other all the time. ATTACH: where another process is to be traced. FORBID: where it gets a
- * filter. OPEN: but for one that the injected code makes, and that only reads. */
-enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, ANSWERS };
+ * filter. SHARE: where a process comes to be that can write the memory of the one that makes it, while that runs. OPEN:
+ * but for one that the injected code makes, and that only reads. */
+enum answer { ALLOW, TRAP, MMAP, ACTION, ATTACH, FORBID, OPEN, SHARE, ANSWERS };
 
 static const uint32_t signals[] = {SIGCHLD, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGUSR1, SIGUSR2};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -149,6 +151,8 @@ static enum answer answer_to(enum call call, bool guarded, bool injected)
 		return guarded ? ATTACH : ALLOW;
 	case CALL_forbid:
 		return injected ? FORBID : ALLOW;
+	case CALL_share:
+		return SHARE;
 	default:
 		return TRAP;
 	}
@@ -207,6 +211,11 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		emit(b, BPF_RET | BPF_K, action, 0, 0);
 	}
+	place[SHARE] = load_arg(b, 0);
+	emit(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD | CLONE_VFORK, 1, 0);
+	emit(b, BPF_JMP | BPF_JSET | BPF_K, CLONE_VM, 1, 0);
+	emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	emit(b, BPF_RET | BPF_K, action, 0, 0);
 	place[MMAP] = load_arg(b, 2);
 	emit(b, BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 3);
 	load_arg(b, 3);

@@ -52,6 +52,7 @@ enum call {
 	CALL_splice,
 	CALL_sigaction,
 	CALL_ptrace,
+	CALL_share, /* another process in its memory */
 	CALL_start,
 	CALL_setxattr,
 	CALL_lsetxattr,

@@ -69,7 +69,7 @@ static void hold_mappings(struct sup *s, struct proc *p)
 		    perms[3] != 's')
 			continue;
 		if (strstr(line, "/dev/zero (deleted)")) {
-			p->anon_shm = true;
+			p->anon_shm = p->shares_memory = true;
 			continue;
 		}
 		if (strstr(line, "/memfd:stemma"))

@@ -5,6 +5,7 @@
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/guard.h"
 #include "capture/supervisor/links.h"
+#include "capture/supervisor/openings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -195,6 +196,9 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	case CALL_sigaction:
 		do_sigaction(s, p, t);
 		break;
+	case CALL_share:
+		p->crowded = p->shares_memory = true;
+		break;
 	case CALL_ptrace:
 		do_ptrace(s, t);
 		break;
@@ -247,6 +251,8 @@ int sup_trap(struct sup *s, const struct trap *t)
 		return 0;
 	}
 	struct proc *p = k->proc;
+	if (s->openings)
+		openings_back(s, k);
 	k->stops++;
 	k->last = *t;
 	k->can_block = can_block(t->call);

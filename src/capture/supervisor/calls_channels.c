@@ -10,6 +10,7 @@
 void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
 {
 	int fd = (int)t->args[4];
+	p->shares_memory = true;
 	struct stat link;
 	if ((t->args[3] & MAP_ANONYMOUS) || fd < 0) {
 		p->anon_shm = true;
@@ -37,6 +38,7 @@ void do_mmap(struct sup *s, struct proc *p, const struct trap *t)
 void do_shmat(struct sup *s, struct proc *p, const struct trap *t)
 {
 	char address[64], domain[100];
+	p->shares_memory = true;
 	snprintf(address, sizeof(address), "sysv:%d", (int)t->args[0]);
 	snprintf(domain, sizeof(domain), "boot:%s:ipc", host_boot_id());
 	struct file *f = file_address(s, TERM_kind_shm, domain, address);
@@ -50,6 +52,7 @@ void do_process_vm(struct sup *s, struct proc *p, const struct trap *t)
 	struct proc *other = proc_by_pid(s, (pid_t)t->args[0]);
 	if (!other || other == p)
 		return;
+	other->shares_memory = true;
 	struct event ev = {.link = {.other = other->num, .via = TERM_via_shm}};
 	sup_event(s, EVENT_link, sup_now(s), p, &ev);
 }

@@ -2,6 +2,7 @@
 #include "capture/count/counted.h"
 #include "capture/supervisor/calls.h"
 #include "capture/supervisor/links.h"
+#include "capture/supervisor/openings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,6 +60,13 @@ static bool waits_for_other(unsigned flags, unsigned mode)
 	return (mode & both) != both && (!(flags & O_NONBLOCK) || (mode & ACCESS_WRITE));
 }
 
+/* Is it looked at afterwards which file it was? Not where bytes are counted: whose they are would have to wait for
+ * it. */
+static bool is_checked(struct sup *s, struct proc *p)
+{
+	return !s->exact && !s->counting && openings_concern(s, p);
+}
+
 /* What the call at a stop opens; or, where it has been made, `made` says whether for sure: then the file or NULL. */
 static struct file *opened(struct sup *s, struct proc *p, struct where *w, const struct statx *st, unsigned flags,
                            unsigned mode, int64_t time, const enum allowed *made)
@@ -102,6 +110,12 @@ static struct file *opened(struct sup *s, struct proc *p, struct where *w, const
 		proc_end_closed(s, p, 1);
 		f->pins--;
 		time = sup_now(s); /* after what has ended before it */
+	}
+	if (f->kind == TERM_kind_regular && !made && is_checked(s, p)) {
+		enum opening_how how = openings_begin(s, p, f, w, mode, ok == ALLOWED_YES, time, &fp);
+		if (how == OPENING_TOLD)
+			return f;
+		ok = how == OPENING_UNSURE ? ALLOWED_MAYBE : ok;
 	}
 	access_begin(s, p, f, mode, TERM_via_data, ok == ALLOWED_YES, TERM_api_open, time,
 	             f->kind == TERM_kind_regular ? &fp : NULL);
@@ -203,6 +217,15 @@ int open_changed(struct sup *s, struct proc *p, const char *path, unsigned flags
 	return 0;
 }
 
+/* Nothing is told of a directory, but it may be a file when the kernel looks. */
+static void check_directory(struct sup *s, struct proc *p, const struct where *w, const struct statx *st, bool follow)
+{
+	struct fingerprint none = {0};
+	struct file *f = file_get(s, w, follow, st);
+	if (f)
+		openings_begin(s, p, f, w, 0, false, sup_now(s), &none);
+}
+
 static void open_there(struct sup *s, struct proc *p, const struct trap *t, struct where *w, const struct statx *st,
                        unsigned flags, unsigned mode)
 {
@@ -259,6 +282,8 @@ void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 			open_there(s, p, t, &w, &st, flags, mode);
 		else
 			counted_opens(p, NULL, true);
+		if (S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY) && is_checked(s, p))
+			check_directory(s, p, &w, &st, follow);
 	} else if (rc == -ENOENT && (flags & O_CREAT)) {
 		struct pending *d = pending_add(s, p, t, PENDING_CREATE, &w, NULL);
 		if (d) {

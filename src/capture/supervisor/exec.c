@@ -635,7 +635,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	                            .run = str_of(p->run)}};
 	p->exec_start = e->time;
 	sup_event(s, EVENT_exec, e->time, p, &ev);
-	p->old_code = false;
+	p->old_code = p->crowded = p->shares_memory = false;
 	known_note(s->known, p);
 	if (s->observer && s->observer->exec)
 		s->observer->exec(s->observer->arg, p->pid, exe ? exe->path : NULL);

@@ -1,6 +1,7 @@
 /* Files and accesses: what is open, since when, and what shows that it was written. */
 #include "base/io.h"
 #include "capture/count/counted.h"
+#include "capture/supervisor/openings.h"
 #include "redact/redact.h"
 
 #include <errno.h>
@@ -36,8 +37,9 @@ struct file *file_known(struct sup *s, const struct statx *st)
 	return NULL;
 }
 
-static void file_free(struct file *f)
+static void file_free(struct sup *s, struct file *f)
 {
+	openings_forget(s, f);
 	free(f->path);
 	free(f->alias);
 	free(f->interpreter);
@@ -70,7 +72,7 @@ static void files_shrink(struct sup *s)
 				}
 				*at = f->next;
 				s->nfiles--;
-				file_free(f);
+				file_free(s, f);
 			}
 }
 
@@ -93,7 +95,7 @@ void file_drop(struct sup *s, struct file *f)
 	if (!f->gone || f->live || f->pins)
 		return;
 	file_unhash(s, f);
-	file_free(f);
+	file_free(s, f);
 }
 
 static void tell_file(struct sup *s, const struct file *f, const char *path, int64_t size, unsigned mode, bool handed)
@@ -767,6 +769,7 @@ static bool ends_silently(const struct sup *s, const struct access *a)
 
 void proc_end_accesses(struct sup *s, struct proc *p, int64_t until)
 {
+	openings_end(s, p);
 	counted_update(s, p);
 	xattr_end(s, p);
 	while (p->live) {

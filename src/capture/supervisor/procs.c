@@ -3,6 +3,7 @@
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
 #include "capture/supervisor/guard.h"
+#include "capture/supervisor/openings.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -430,6 +431,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	}
 	p->pid = pid;
 	p->pidfd = pidfd;
+	p->task_folder = -1;
 	p->started = (int64_t)st.started;
 	const struct known_proc *was = s->adopted ? known_find(s->known, pid, p->started) : NULL;
 	p->num = was ? was->num : ++s->known->procs;
@@ -496,6 +498,7 @@ static struct proc *first_sight(struct sup *s, pid_t pid, bool walk, unsigned de
 	known_note(s->known, p);
 	if (s->observer && s->observer->born)
 		s->observer->born(s->observer->arg, pid, p->ppid, forked, now);
+	p->shares_memory |= parent && parent->shares_memory;
 	if (parent && parent->anon_shm) {
 		p->anon_shm = true;
 		struct event lv = {.link = {.other = parent->num, .via = TERM_via_shm}};
@@ -848,6 +851,7 @@ void proc_exit(struct sup *s, struct proc *p, unsigned ending, unsigned code)
 		return;
 	p->exit_seen = true;
 	int64_t now = sup_now(s);
+	openings_end(s, p);
 	exec_settle(s, p, 0);
 	if (p->pid == s->root && !p->execn && (s->scans || (ending == TERM_ending_exited && (code == 126 || code == 127))))
 		exec_unstarted(s, p);
@@ -942,6 +946,7 @@ void proc_dead(struct sup *s, struct proc *p)
 	exec_pending_free(p->exec);
 	counted_free(p);
 	opens_free(s, p);
+	openings_gone(s, p);
 	free(p->cwd);
 	jobserver_release(&p->jobserver);
 	free(p);

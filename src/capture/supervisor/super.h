@@ -41,6 +41,8 @@ struct counted;
 struct guard;
 struct libraries;
 struct logging;
+struct opening;
+struct openings;
 struct opens_logs;
 struct images;
 struct inside;
@@ -70,13 +72,15 @@ struct file {
 	bool hidden;               /* its path cannot be resolved from here (another mount namespace) */
 	struct fingerprint last;   /* read through a descriptor at moment number last_stop - 1 */
 	uint64_t last_stop;
-	bool gone;     /* unlinked: out of the hash, kept while accessed */
-	bool met;      /* somebody had an access to it */
-	bool unsteady; /* changed from outside while it was opened again and again */
-	bool read;     /* somebody in the run could read it */
-	unsigned pins; /* pending calls that point here; 0 and no live access: may be forgotten */
-	bool recent;   /* met since the last sweep of the table */
-	int held_at;   /* 1 + the descriptor by which a process had it when last looked for: where to look first */
+	bool gone;      /* unlinked: out of the hash, kept while accessed */
+	bool met;       /* somebody had an access to it */
+	bool unsteady;  /* changed from outside while it was opened again and again */
+	bool read;      /* somebody in the run could read it */
+	unsigned pins;  /* pending calls that point here; 0 and no live access: may be forgotten */
+	bool recent;    /* met since the last sweep of the table */
+	int watch;      /* its number for inotify, 0 none (openings.h) */
+	uint64_t heard; /* number of the last event that told of its being opened */
+	int held_at;    /* 1 + the descriptor by which a process had it when last looked for: where to look first */
 	/* What an exec needs to know of it, read once. */
 	bool header_known, is_elf, is_elf32, has_caps;
 	char *interpreter; /* of "#!", or the ELF PT_INTERP */
@@ -220,7 +224,11 @@ struct proc {
 	    catches;             /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
 	bool guarded, unguarded; /* see guard.h; unguarded: it was tried, or was let go */
 	bool forks;              /* a child of it was seen */
-	bool threads;            /* another thread than the first has run in it, or that cannot be told */
+	bool crowded;            /* its program had several threads at a stop, or has made a process in its memory */
+	int task_folder;         /* /proc/PID/task, -1: not open; and how often it was asked before (openings.c) */
+	unsigned task_asked;
+	bool shares_memory;          /* some of its memory may be written by another process */
+	bool threads;                /* another thread than the first has run in it, or that cannot be told */
 	uint64_t exe_dev, exe_ino;   /* its program; 0 unknown */
 	int64_t moved;               /* when it last changed its directory */
 	size_t opens, ndescs;        /* files opened to be read since proc_end_closed looked; descriptors there were then */
@@ -262,7 +270,8 @@ struct task {
 	struct proc *proc;
 	uint64_t stops;
 	struct trap last;
-	bool can_block; /* ... can be interrupted where it runs, too */
+	struct opening *opening; /* of which the kernel is to tell; NULL none (openings.h) */
+	bool can_block;          /* ... can be interrupted where it runs, too */
 	/* Under --exact, the call it is in, if that moves bytes: accesses read from and written to, 0 none (io.c). */
 	const struct io_row *io;
 	uint64_t io_seq[2], io_bytes, io_args[6];
@@ -350,7 +359,10 @@ struct sup {
 	struct images *images;       /* NULL: nobody asks for them */
 	struct inside *inside;       /* NULL: nobody asks which programs have HDF5 inside */
 	struct called *called;       /* NULL: no calls are traced */
-	struct xattrs *xattrs;       /* NULL: nobody asks for them */
+	struct openings *openings;   /* NULL: none was needed */
+	bool openings_said;
+	unsigned task_folders;
+	struct xattrs *xattrs; /* NULL: nobody asks for them */
 };
 
 int64_t sup_now(struct sup *s);

@@ -7,6 +7,7 @@
 #include "capture/supervisor/adopt.h"
 #include "capture/supervisor/guard.h"
 #include "capture/supervisor/links.h"
+#include "capture/supervisor/openings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -824,6 +825,7 @@ void worker_main(struct worker *w)
 		say_passed(w);
 		links_forget();
 		const bool looks = s->narrow && s->counting;
+		openings_listen(s);
 		if (s->opens)
 			opens_read_tick(s);
 		if (s->pending && (s->opens || looks))
