@@ -269,4 +269,36 @@ else
 	share recorder "the recorder's memory cannot be read from within the run"
 fi
 
+# A program puts code of its own where the filter lets opens pass, and opens a file from there.
+cat >"$T/page.py" <<'PY'
+import ctypes, mmap, os, sys
+when, path = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+CODE = 0x2f7374650000
+code = bytes.fromhex('4889fe bf9cffffff 31d2 b801010000 0f05 c3')  # openat(AT_FDCWD, its argument, O_RDONLY)
+at = libc.mmap(ctypes.c_void_p(CODE), ctypes.c_size_t(4096), 7, 0x32, -1, ctypes.c_long(0))
+if at != CODE:
+    sys.exit('the page cannot be had')
+ctypes.memmove(CODE, code, len(code))
+fd = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(CODE)(path.encode())
+if fd < 0 or os.read(fd, 10) != b'data\n':
+    sys.exit('the file was not opened')
+os.close(fd)
+if when == 'exec':
+    os.execv('/bin/true', ['true'])
+os._exit(0)
+PY
+echo data >"$T/unseen"
+chmod 755 "$T"
+for when in exit exec; do
+	: >"$T/why"
+	STEMMA_HOME=$T/page-$when timeout 120 "$STEMMA" run -- $PYTHON "$T/page.py" $when "$T/unseen" >"$T/why" 2>&1 || echo "it failed" >>"$T/why"
+	events "$T/page-$when" "$T/events" || cat "$T/events.err" >>"$T/why"
+	grep '"k":"gap"' "$T/events" | grep -q "code of its own" || grep '"k":"file"' "$T/events" | grep -q "$T/unseen\"" || echo "the file is not in the record, and nothing says so" >>"$T/why"
+	[ ! -s "$T/why" ]
+	result $? "code of a program's own at the exempt page is said, at its $when" "$T/why"
+	: >"$T/why"
+done
+
 finish

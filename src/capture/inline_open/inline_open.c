@@ -722,6 +722,18 @@ bool opens_disown(struct sup *s, struct proc *p)
 	return own.slot && !write_own(p, 0);
 }
 
+void opens_see_page(struct sup *s, const struct proc *p)
+{
+	unsigned char is[OPENS_PAGE_SIZE], as[OPENS_PAGE_SIZE] = {0};
+	const void *code;
+	size_t n = opens_code(&code);
+	if (!s->injects || !n || n > sizeof(as) || remote_read(p->pid, OPENS_PAGE, is, sizeof(is)) != (ssize_t)sizeof(is))
+		return;
+	memcpy(as, code, n);
+	if (memcmp(is, as, sizeof(as)) != 0)
+		sup_gap(s, p, TERM_gap_lost, 0, "it has code of its own where opens to read are not stopped");
+}
+
 /* A child without an exec has its parent's code, and if the memory is its own an empty page. */
 static bool inherit(struct sup *s, struct proc *p, const struct trap *t)
 {

@@ -35,6 +35,9 @@ void opens_unbar(struct sup *s);
 void opens_graft(struct sup *s, const struct notify_slot *slot, void (*go)(void *arg), void *arg);
 /* A descriptor's number that p does not use, high up; -1: none is known. */
 int opens_free_number(const struct proc *p);
+/* p is about to end or to become another program: has it code of its own where the filter lets opens pass? What it
+ * opened from there was not seen, and the record says so. 1 us where nothing is there. */
+void opens_see_page(struct sup *s, const struct proc *p);
 /* Of a process that the worker before this one knew, or whose parent it knew: has it code and a log of that worker's?
  * What it opens by that code goes into a log that nobody reads. True: it does so from now on, and the record is to say
  * so; false: it has none, or stops for its opens again. */

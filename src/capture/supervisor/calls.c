@@ -299,6 +299,8 @@ int sup_trap(struct sup *s, const struct trap *t)
 	if (!p->old_code)
 		counted_before(s, p, t);
 	xattr_trap(s, p, t);
+	if (exec || t->call == CALL_exit)
+		opens_see_page(s, p);
 	dispatch(s, p, t, first_stop);
 	if (!p->old_code) {
 		counted_after(s, p, t);
