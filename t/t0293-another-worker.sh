@@ -120,9 +120,10 @@ for o in --level=default --count; do
 	result $? "$name: the log is found whole" "$T/fsck"
 done
 
-# Each time that it comes back.
-begin -- sh -c 'for i in 1 2 3; do until [ -e go$i ]; do sleep 0.02; done; sort x >made$i; : >done$i; done; exit 4'
+# Each time that it comes back. Not before there is a command: killed then, it is not followed, and the run says that it is not recorded.
+begin -- sh -c ': >ready; for i in 1 2 3; do until [ -e go$i ]; do sleep 0.02; done; sort x >made$i; : >done$i; done; exit 4'
 w=$(worker $p)
+await "$D/ready"
 for k in 1 2 3; do
 	kill -9 "$w"
 	w=$(worker $p "$w")
@@ -140,8 +141,9 @@ made made3 x
 result $? "killed three times, it comes back three times" "$T/why"
 
 # Killed again and again it comes back later each time, and the job does not suffer.
-begin -- sh -c 'i=0; while [ ! -e stop ]; do i=$((i + 1)); cat x >copy; done; cmp x copy; exit 6'
+begin -- sh -c ': >ready; i=0; while [ ! -e stop ]; do i=$((i + 1)); cat x >copy; done; cmp x copy; exit 6'
 w=
+await "$D/ready"
 for _ in $(seq 40); do
 	for c in $(cat "/proc/$p/task/$p/children" 2>/dev/null); do
 		[ "$(cat "/proc/$c/comm" 2>/dev/null)" = stemma-worker ] && kill -9 "$c" && w="$w $c"

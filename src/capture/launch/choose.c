@@ -1,5 +1,6 @@
 #include "capture/launch/choose.h"
 #include "base/io.h"
+#include "capture/launch/room.h"
 #include "capture/supervisor/worker.h"
 
 #include <errno.h>
@@ -295,6 +296,10 @@ void capture_choose(const struct run_options *o, struct choice *ret)
 	                                                                            : FOR_COMPLETE;
 	if (o->mode == CAPTURE_OFF)
 		return;
+	if ((ret->crowded = room_is_little(ret->why, sizeof(ret->why)))) {
+		snprintf(ret->line, sizeof(ret->line), "%s: %s", less[3], ret->why);
+		return;
+	}
 	const struct row *row = NULL;
 	char self[24] = "";
 	(void)!readlink("/proc/self", self, sizeof(self) - 1);

@@ -19,6 +19,7 @@ struct choice {
 	bool tree_only;  /* programs and processes, no files */
 	bool loses;      /* set-id programs inside the run lose their privilege */
 	bool outranked;  /* a supervisor around the run gets the calls it wants first */
+	bool crowded;    /* no process may be taken from the command (room.h): it gets this one */
 	bool privileged; /* the command itself has a privilege that other ways would have taken */
 	char mode[32];   /* as the session says it: complete/notify */
 	char why[256];   /* why it is not what was asked for, or not the best; "" it is */

@@ -249,6 +249,20 @@ static int run_alone(const struct keeper *k, int *ret_status, const char **ret_n
 	return rc;
 }
 
+/* Nor with so little room for processes that the recorder's would be missing for the command: that gets this one, and
+ * its record says that there is no more. */
+static int run_unwatched(const struct keeper *k, int *ret_status)
+{
+	struct sup *s = k->sup;
+	struct event ev = {0};
+	sup_event(s, EVENT_session_end, sup_now(s), NULL, &ev);
+	log_writer_close(s->log);
+	if (k->o->stay || k->o->orphans != ORPHANS_DETACH)
+		return run_bare(k, ret_status);
+	sigaction(SIGXFSZ, &k->xfsz, NULL);
+	become(k);
+}
+
 /* What became of the record, where that is not all that it should be; NULL. */
 static const char *log_note(const struct control *c, const char *home)
 {
@@ -604,6 +618,8 @@ int capture_run(const struct run_options *o, struct err *err, int *ret_status, c
 	bool safe = c->way == WAY_SAFE;
 	struct safe_place place = {0};
 	take_choice(&k);
+	if (c->crowded)
+		return run_unwatched(&k, ret_status);
 	if (safe) {
 		k.safe = &place;
 		if (safe_place_make(&place, &why) < 0)
