@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -210,13 +211,18 @@ static void say_death(struct keeper *k)
 static void keep_in_background(struct keeper *k)
 {
 	keeper_fetch_listener(k);
-	if (fork() != 0)
+	/* As long as it is this process's child its number is its own; later another process may get that. */
+	int held = k->worker > 0 ? (int)syscall(SYS_pidfd_open, k->worker, 0) : -1;
+	if (fork() != 0) {
+		if (held >= 0)
+			close(held);
 		return;
+	}
 	leave_behind();
 	start_standby(k);
 	/* While the worker lives there is nothing to do but to hold the listener. Who is its parent now may never wait for
 	 * it. */
-	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) && !scribe_killed(k->worker))
+	while (k->worker_alive && !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE) && !scribe_killed(k->worker, held))
 		usleep(50000);
 	struct sup *s = k->sup;
 	bool dead = !__atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE), mine = dead && k->worker_alive;
@@ -503,9 +509,14 @@ bool keeper_wait(struct keeper *k)
 			reap_adopted(k);
 		int status;
 		/* Where it ended in good order, done was set before its first thread ended. */
-		bool killed = n == 0 && scribe_killed(k->worker);
+		bool killed = n == 0 && scribe_killed(k->worker, -1);
 		bool done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
-		if (waitpid(k->worker, &status, done ? 0 : WNOHANG) == k->worker || (killed && !done)) {
+		bool over = waitpid(k->worker, &status, done ? 0 : WNOHANG) == k->worker;
+		if (!over && killed && !done) {
+			standstill_await_threads(k->worker);
+			over = true;
+		}
+		if (over) {
 			done = __atomic_load_n(&k->control->done, __ATOMIC_ACQUIRE);
 			if (!done && !take_over(k))
 				return false;

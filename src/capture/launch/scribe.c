@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TICK_US 20000
 #define PATIENCE_MS 2000
 
-bool scribe_killed(pid_t pid)
+static bool has_killed_state(pid_t pid)
 {
 	char name[48], text[512];
 	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
@@ -22,6 +23,13 @@ bool scribe_killed(pid_t pid)
 		return errno == ENOENT || errno == ESRCH;
 	const char *state = strrchr(text, ')');
 	return state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
+}
+
+bool scribe_killed(pid_t pid, int held)
+{
+	/* In this order: while the pidfd can be signalled nobody else has the number. */
+	return has_killed_state(pid) ||
+	       (held >= 0 && syscall(SYS_pidfd_send_signal, held, 0, NULL, 0) < 0 && errno == ESRCH);
 }
 
 /* A process that has nothing of the user's open, nor the n descriptors of not_its. 0 in it. */
@@ -65,13 +73,21 @@ bool scribe_await(pid_t scribe, struct sup *s, struct control *control, const in
 	log_writer_seal(s->log);
 	__atomic_store_n(&control->closing, 1, __ATOMIC_RELEASE);
 	/* What tells of the end was said here: it is written by a process that has it, after the other one has ended. */
-	pid_t last = scribe > 0 ? fork_scribe(not_its, n) : -1;
+	int held = scribe > 0 ? (int)syscall(SYS_pidfd_open, scribe, 0) : -1;
+	/* Where no process could be had the command's are gone by now, and leave room. */
+	pid_t last = fork_scribe(not_its, n);
+	for (int ms = 0; last < 0 && ms < PATIENCE_MS; ms++) {
+		usleep(1000);
+		last = fork_scribe(not_its, n);
+	}
 	if (last == 0) {
-		while (!scribe_killed(scribe))
+		while (scribe > 0 && !scribe_killed(scribe, held))
 			usleep(1000);
 		worker_end_log(s, control);
 		_exit(0);
 	}
+	if (held >= 0)
+		close(held);
 	if (last < 0) {
 		if (scribe > 0)
 			waitpid(scribe, NULL, 0);
@@ -84,6 +100,7 @@ bool scribe_await(pid_t scribe, struct sup *s, struct control *control, const in
 			return false;
 		usleep(1000);
 	}
-	waitpid(scribe, NULL, WNOHANG);
+	if (scribe > 0)
+		waitpid(scribe, NULL, WNOHANG);
 	return true;
 }

@@ -9,8 +9,10 @@
 
 #include "capture/supervisor/worker.h"
 
-/* Was the process killed? Its first thread is over then, even if another one hangs at a disk and cannot end. */
-bool scribe_killed(pid_t pid);
+/* Was the process killed? Its first thread is over then, even if another one hangs at a disk and cannot end. A child
+ * that has not been waited for keeps its number; of any other process held is its pidfd, by which it is known that the
+ * number was still its own (-1: there is none). */
+bool scribe_killed(pid_t pid, int held);
 /* Starts it, after log_writer_takeover: what the caller adds from then on is written, too. not_its: n
  * descriptors that it must not hold, -1 among them are none. Its process id, or -1: there is none, and scribe_await
  * writes. */

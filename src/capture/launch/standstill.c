@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PATIENCE_NS 500000000 /* a stop and its end are milliseconds apart; twice that is not meant to end soon */
 #define TICK_MS 20
@@ -39,23 +40,36 @@ static int64_t now_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-bool standstill_works(pid_t worker)
+/* Has it a thread in one of these states, or in none of the others? */
+static bool has_thread(pid_t worker, const char *in, const char *not_in)
 {
 	char name[320], text[512];
 	snprintf(name, sizeof(name), "/proc/%d/task", worker);
 	DIR *d = opendir(name);
-	bool works = false;
-	for (struct dirent *e; d && !works && (e = readdir(d));) {
+	bool has = false;
+	for (struct dirent *e; d && !has && (e = readdir(d));) {
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(name, sizeof(name), "/proc/%d/task/%s/stat", worker, e->d_name);
 		io_text(name, text, sizeof(text));
-		const char *state = strrchr(text, ')');
-		works = state && !strncmp(state, ") R", 3);
+		const char *end = strrchr(text, ')');
+		char state = end && end[1] == ' ' ? end[2] : '\0'; /* none: it is gone by now */
+		has = state && (in ? strchr(in, state) != NULL : strchr(not_in, state) == NULL);
 	}
 	if (d)
 		closedir(d);
-	return works;
+	return has;
+}
+
+bool standstill_works(pid_t worker)
+{
+	return has_thread(worker, "R", NULL);
+}
+
+void standstill_await_threads(pid_t worker)
+{
+	while (has_thread(worker, NULL, "DZX"))
+		usleep(1000);
 }
 
 bool standstill_look(struct standstill *s, const struct control *c, pid_t worker)
