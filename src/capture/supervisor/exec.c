@@ -551,6 +551,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	read_words(t, arg + 1, &ahead, e);
 	e->cwd = strdup(proc_cwd(s, p, t->tid));
 	if (!s->tree_only) {
+		p->handed_error = 0;
 		e->nheld = proc_walk(s, p, true, &e->held);
 		bool filled = proc_meet(s, p, e->held, e->nheld, e->time);
 		/* A process that execs at its first stop has hardly written: 0 is right or, if it did write, only loses the
@@ -635,6 +636,8 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 	                            .run = str_of(p->run)}};
 	p->exec_start = e->time;
 	sup_event(s, EVENT_exec, e->time, p, &ev);
+	sup_unread(s, p, p->handed_error, "which descriptors it was given could not be read");
+	p->handed_error = 0;
 	p->old_code = p->crowded = p->shares_memory = false;
 	known_note(s->known, p);
 	if (s->observer && s->observer->exec)

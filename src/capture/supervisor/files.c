@@ -241,7 +241,9 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	f->gen = id.gen;
 	f->btime = birth_of(st);
 	f->domain = id.domain;
+	errno = 0;
 	f->path = where_real_of(w, follow, st);
+	int error = f->path ? 0 : errno;
 	if (f->path && channel_has(&s->channel, f->path)) {
 		free(f->path);
 		free(f);
@@ -253,6 +255,8 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 		free(f->path); /* the name it had is not its name any more */
 		f->path = NULL;
 		f->gone = true;
+	} else if (error) {
+		sup_unread(s, NULL, error, "the name of a file could not be read");
 	}
 	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/') {
 		/* The two ends of a pair are two inodes and one channel. */

@@ -241,6 +241,7 @@ struct proc {
 	bool anon_shm;               /* it has memory that its children share */
 	unsigned stale;              /* enum stale bits: looked at again at its next stop */
 	int64_t tmpfile;             /* when it last asked for a nameless file */
+	int handed_error;            /* why it is not known which descriptors its exec hands on, 0 it is */
 	pid_t tmpfile_tid;           /* the thread that did, until it stops again; 0 none */
 	uint64_t wchar, wchar_stop;  /* read at moment number wchar_stop - 1 */
 	uint64_t rchar;              /* ... too; UINT64_MAX not known */
@@ -385,6 +386,9 @@ static inline void sup_aside(struct sup *s, bool waits)
 		__atomic_store_n(&s->aside, true, __ATOMIC_RELAXED);
 }
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text);
+/* A gap of p (NULL: of who is stopped now) if error is one that says nothing of what was looked at: the disk, memory or
+ * descriptors failed. */
+void sup_unread(struct sup *s, const struct proc *p, int error, const char *text);
 
 /* ---- memory and paths of the traced (where.c) ---- */
 

@@ -51,11 +51,16 @@ static bool is_near(const struct statx *st)
 	return descriptor_is_near(st, d ? d->type : "");
 }
 
-static bool is_cloexec(pid_t pid, int number)
+/* One that cannot be read may be handed on: then what it leads to is a possible input, and the exec says so. */
+static bool is_cloexec(struct proc *p, int number)
 {
 	char path[64], text[512];
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, number);
-	const char *at = io_text(path, text, sizeof(text)) ? strstr(text, "flags:") : NULL;
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", p->pid, number);
+	errno = 0;
+	bool read = io_text(path, text, sizeof(text));
+	if (!read)
+		p->handed_error = errno;
+	const char *at = read ? strstr(text, "flags:") : NULL;
 	return at && (strtoul(at + 6, NULL, 8) & O_CLOEXEC);
 }
 
@@ -131,7 +136,7 @@ static bool take_all(struct sup *s, struct proc *p, const struct numbers *known,
 	for (unsigned i = 0; i < known->n; i++) {
 		int fd = known->fd[i];
 		sup_aside(s, is_fuse(&st[i]));
-		if (!mode[i] || (skip_cloexec && fd > 2 && is_cloexec(p->pid, fd)))
+		if (!mode[i] || (skip_cloexec && fd > 2 && is_cloexec(p, fd)))
 			continue;
 		if (!gather(s, p, fd, mode[i], &st[i], g))
 			break;
@@ -205,7 +210,7 @@ static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct g
 		if (looked <= NUMBERS_MAX && fd <= UINT16_MAX)
 			ret->fd[ret->n++] = (uint16_t)fd;
 		struct stat link;
-		if (is_wanted(&st) && !(skip_cloexec && fd > 2 && is_cloexec(p->pid, fd)) &&
+		if (is_wanted(&st) && !(skip_cloexec && fd > 2 && is_cloexec(p, fd)) &&
 		    fstatat(fds.dir, name, &link, AT_SYMLINK_NOFOLLOW) == 0) {
 			unsigned mode = (link.st_mode & S_IRUSR ? ACCESS_READ : 0u) | (link.st_mode & S_IWUSR ? ACCESS_WRITE : 0u);
 			/* None: O_PATH. */

@@ -107,6 +107,14 @@ void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t coun
 	sup_event(s, EVENT_gap, sup_now(s), p, &ev);
 }
 
+void sup_unread(struct sup *s, const struct proc *p, int error, const char *text)
+{
+	if (error != EIO && error != ENOMEM && error != EMFILE && error != ENFILE && error != EINTR)
+		return;
+	s->few |= error == EMFILE || error == ENFILE;
+	sup_gap(s, p || !s->current ? p : s->current->proc, TERM_gap_unreadable, 1, text);
+}
+
 void sup_init(struct sup *s)
 {
 	pthread_mutex_init(&s->lock, NULL);
