@@ -19,6 +19,7 @@ struct row {
 	char *key; /* what it is sorted by, and for files printed */
 	int64_t time;
 	uint64_t n;
+	uint64_t gaps; /* of the run or the execution; of a file those of who made it */
 };
 
 static int by_key(const void *pa, const void *pb)
@@ -32,6 +33,19 @@ static int by_key(const void *pa, const void *pb)
 	return a->n != b->n ? (a->n < b->n ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
 }
 
+static int gaps_of_makers(struct store *s, store_id version, uint64_t *ret)
+{
+	struct edges e = {0};
+	struct exec_info x;
+	int r = store_gens(s, version, &e);
+	for (size_t i = 0; i < e.n && r >= 0; i++) {
+		r = store_exec(s, e.v[i].to, &x);
+		*ret |= r > 0 ? x.gaps : 0;
+	}
+	edges_release(&e);
+	return r < 0 ? r : 0;
+}
+
 /* Sets what the row is sorted by: files by path and version, runs and executions by start. 1, 0 gone, -errno. */
 static int prepare(struct store *s, enum expr_kind kind, struct row *row)
 {
@@ -40,11 +54,13 @@ static int prepare(struct store *s, enum expr_kind kind, struct row *row)
 		struct run_info run;
 		r = store_run(s, row->id, &run);
 		row->time = r > 0 ? run.start : 0;
+		row->gaps = r > 0 ? run.gaps : 0;
 	} else if (kind == EXPR_EXECS) {
 		struct exec_info x;
 		r = store_exec(s, row->id, &x);
 		row->time = r > 0 ? x.start : 0;
 		row->n = r > 0 ? x.n : 0;
+		row->gaps = r > 0 ? x.gaps : 0;
 	} else {
 		struct version_info v;
 		struct file_info f;
@@ -54,7 +70,8 @@ static int prepare(struct store *s, enum expr_kind kind, struct row *row)
 		if (r > 0) {
 			row->key = strndup(f.path.n ? f.path.p : "", f.path.n);
 			row->n = v.n;
-			r = row->key ? 1 : -ENOMEM;
+			r = row->key ? gaps_of_makers(s, row->id, &row->gaps) : -ENOMEM;
+			r = r < 0 ? r : 1;
 		}
 	}
 	return r;
@@ -63,6 +80,8 @@ static int prepare(struct store *s, enum expr_kind kind, struct row *row)
 static int put_json(const struct find *w, const struct row *row, json_t *one)
 {
 	js_str(one, "certainty", str_of(row->sure ? "must" : "may"));
+	if (!json_object_get(one, "completeness"))
+		js_gaps(one, "completeness", row->gaps);
 	if (w->list) {
 		js_add(w->list, one);
 		return STATUS_OK;
@@ -180,6 +199,16 @@ static int print_rows(const struct find *w, enum expr_kind kind, const struct ro
 	return status;
 }
 
+/* A recording that was cut off may have made, used or ended what is not listed, or not so. */
+static void say_unended(const struct row *rows, size_t n)
+{
+	size_t unended = 0;
+	for (size_t i = 0; i < n; i++)
+		unended += rows[i].gaps >> TERM_gap_unended & 1;
+	if (unended)
+		say("of %zu of these the recording has no end: it goes on still, or was cut off", unended);
+}
+
 int cmd_find(struct cmd *c, const struct opts_find *o)
 {
 	struct err err = {0};
@@ -253,6 +282,7 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	}
 	if (unseen)
 		say("the file changed later where nobody recorded it; what came from that is not counted");
+	say_unended(rows, n);
 	if (status == STATUS_OK && !n) {
 		say("nothing found");
 		status = STATUS_NOTHING;

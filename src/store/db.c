@@ -457,6 +457,7 @@ const struct ssession *store_session(struct store *s, uint64_t id)
 		    map_set(&s->session_map, id, (uint32_t)(s->sessions.n - 1))) {
 			v.gaps = flags & 4;
 			v.damaged = damage_concerns(s, v.number, flags & 1, info);
+			v.unended = !(flags & 1) && !str_starts(store_word(s, v.mode), str_of("node/"));
 			*slot = v;
 			i = (uint32_t)(s->sessions.n - 1);
 		} else if (slot) {

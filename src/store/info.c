@@ -216,12 +216,18 @@ static int add_lack(void *arg, uint64_t run, const struct pproc_gap *g)
 	return 0;
 }
 
+/* What is to be said of all that rests on the session. */
+static uint64_t state_bits(const struct ssession *session)
+{
+	if (!session || session->damaged)
+		return 1u << TERM_gap_damaged;
+	return session->unended ? 1u << TERM_gap_unended : 0;
+}
+
 static uint64_t session_bits(struct store *s, uint64_t row, int64_t start, int64_t end)
 {
 	const struct ssession *session = store_session(s, row);
-	struct session_lack w = {.start = start, .end = end};
-	if (!session || session->damaged)
-		w.bits |= 1u << TERM_gap_damaged;
+	struct session_lack w = {.start = start, .end = end, .bits = state_bits(session)};
 	if (session && session->gaps && read_session_gaps(s, row, add_lack, &w) < 0)
 		w.bits |= 1u << TERM_gap_damaged;
 	return w.bits;
@@ -337,8 +343,7 @@ int store_run_info(struct store *s, store_id id, bool counts, struct run_info *r
 		rc = count_run(s, id, &n);
 	for (size_t i = 0; rc == 0 && i < v.sessions.n; i++) {
 		rc = read_session_gaps(s, v.sessions.v[i], add_reason, &n.gaps);
-		const struct ssession *told = store_session(s, v.sessions.v[i]);
-		n.gaps |= !told || told->damaged ? 1u << TERM_gap_damaged : 0;
+		n.gaps |= state_bits(store_session(s, v.sessions.v[i]));
 	}
 	if (rc == 0 && text->failed)
 		rc = -ENOMEM;

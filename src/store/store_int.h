@@ -59,6 +59,7 @@ struct ssession {
 	uint64_t host, boot, pidns, run, tool, mode; /* host, boot, tool, mode: dict; run: row */
 	bool damaged;                                /* part of what it said is missing (damage.c) */
 	bool gaps;                                   /* it tells of gaps that are no execution's */
+	bool unended;                                /* it has no end; not of a node's, which says when it was killed */
 };
 
 struct word_slot {

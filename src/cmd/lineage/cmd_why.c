@@ -369,7 +369,7 @@ static int near_walk(struct cmd *c, store_id version, unsigned depth, bool all, 
 		n.gaps |= x.gaps;
 		/* A record without an end was cut off, by a full disk or a crash, or goes on. */
 		if (store_run(c->store, x.run, &run) > 0 && run.end == TIME_NONE)
-			n.gaps |= 1u << TERM_gap_lost;
+			n.gaps |= 1u << TERM_gap_unended;
 	}
 	if (r < 0)
 		near_release(&n);

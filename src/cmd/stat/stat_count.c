@@ -207,7 +207,7 @@ uint64_t stat_unseen(uint64_t gaps)
 	const uint64_t those = 1ULL << TERM_gap_lost | 1ULL << TERM_gap_io_uring | 1ULL << TERM_gap_unreadable |
 	                       1ULL << TERM_gap_traced | 1ULL << TERM_gap_detached | 1ULL << TERM_gap_recorder_died |
 	                       1ULL << TERM_gap_tree_only | 1ULL << TERM_gap_limit | 1ULL << TERM_gap_without_library |
-	                       1ULL << TERM_gap_damaged;
+	                       1ULL << TERM_gap_damaged | 1ULL << TERM_gap_unended;
 	return gaps & those;
 }
 

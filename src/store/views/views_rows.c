@@ -455,6 +455,9 @@ void views_gaps(struct cursor *c)
 		if (session && session->damaged)
 			add_gap(c, 0, session->run,
 			        &(struct pproc_gap){.reason = TERM_gap_damaged, .from = TIME_NONE, .time = TIME_NONE});
+		else if (session && session->unended)
+			add_gap(c, 0, session->run,
+			        &(struct pproc_gap){.reason = TERM_gap_unended, .from = TIME_NONE, .time = TIME_NONE});
 		return;
 	}
 	struct process_view *v = &c->reader->a;
