@@ -2,7 +2,7 @@
  * events, and those can be read. */
 #include "event/log_reader.h"
 #include "import/constraints.h"
-#include "import/told.h"
+#include "import/imported.h"
 
 #include <stdlib.h>
 
@@ -45,12 +45,12 @@ static void tell(const struct doc *d)
 {
 	struct err err = {0};
 	const struct forgotten none = {.keepers = {0}};
-	struct told t = {.d = d, .name = "it", .err = &err, .now = 1000, .gone = &none};
+	struct imported t = {.d = d, .name = "it", .err = &err, .now = 1000, .gone = &none};
 	struct buf segment = {0};
 	struct str host;
-	int rc = told_collect(&t);
+	int rc = imported_collect(&t);
 	if (rc == 0)
-		rc = told_events(&t, 1, &segment, &host);
+		rc = imported_events(&t, 1, &segment, &host);
 	must(rc == 0 || err.text[0]);
 	struct log_reader *r;
 	if (rc == 0 && log_reader_memopen(segment.p ? segment.p : "", segment.n, &r) == 0) {
@@ -63,7 +63,7 @@ static void tell(const struct doc *d)
 		must(!damage->skipped && !damage->torn && !damage->newer && !damage->bad_events);
 		log_reader_close(r);
 	}
-	told_release(&t);
+	imported_release(&t);
 	buf_release(&segment);
 }
 

@@ -14,7 +14,7 @@ struct check_lines {
 	struct check_report report;
 };
 
-static void found(void *arg, const struct violation *v)
+static void report_violation(void *arg, const struct violation *v)
 {
 	struct check_lines *c = arg;
 	struct buf *b = &c->line;
@@ -41,10 +41,11 @@ static void found(void *arg, const struct violation *v)
 	}
 }
 
-static int check(const struct doc *d, check_line *say, void *arg, struct err *err, struct check_report *ret)
+static int check_whole_document(const struct doc *d, check_line *say, void *arg, struct err *err,
+                                struct check_report *ret)
 {
 	struct check_lines c = {.d = d, .say = say, .arg = arg, .report = {.statements = d->st.n}};
-	long n = doc_check(d, found, &c);
+	long n = doc_check(d, report_violation, &c);
 	buf_release(&c.line);
 	if (n < 0)
 		return err_set(err, ENOMEM, "cannot check the document");
@@ -61,7 +62,7 @@ int check_document(const char *path, check_line *say, void *arg, struct err *err
 	int rc = doc_load(&d, path, &bytes, err);
 	buf_release(&bytes);
 	if (rc == 0)
-		rc = check(&d, say, arg, err, ret);
+		rc = check_whole_document(&d, say, arg, err, ret);
 	doc_release(&d);
 	return rc;
 }
@@ -72,7 +73,7 @@ int check_source(struct prov_source *p, check_line *say, void *arg, struct err *
 	doc_init(&d);
 	int rc = doc_from_source(&d, p, err);
 	if (rc == 0)
-		rc = check(&d, say, arg, err, ret);
+		rc = check_whole_document(&d, say, arg, err, ret);
 	doc_release(&d);
 	return rc;
 }

@@ -19,17 +19,17 @@ const char *constraint_name(unsigned number)
 	return "";
 }
 
-void check_tell(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about)
+void check_report(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about)
 {
 	struct violation v = {.number = number, .remark = remark, .statements = st, .n = n, .about = doc_str(c->d, about)};
 	c->violations += !remark;
 	c->say(c->arg, &v);
 }
 
-static void tell_two(struct check *c, unsigned number, uint32_t a, uint32_t b, uint32_t about)
+static void report_pair(struct check *c, unsigned number, uint32_t a, uint32_t b, uint32_t about)
 {
 	const uint32_t st[] = {a, b};
-	check_tell(c, number, false, st, 2, about);
+	check_report(c, number, false, st, 2, about);
 }
 
 /* ---- uniqueness ---- */
@@ -49,16 +49,16 @@ struct ones {
 	VEC(struct one) v;
 };
 
-static bool word_agrees(const struct doc *d, uint32_t *have, uint32_t more)
+static bool strings_agree(const struct doc *d, uint32_t *have, uint32_t more)
 {
 	/* A blank name stands for something: it may be the same as another. */
 	if (!more || *have == more)
 		return true;
-	if (!*have || is_blank(d, *have)) {
+	if (!*have || is_blank_node(d, *have)) {
 		*have = more;
 		return true;
 	}
-	return is_blank(d, more);
+	return is_blank_node(d, more);
 }
 
 static bool time_agrees(int64_t *have, int64_t more)
@@ -68,16 +68,16 @@ static bool time_agrees(int64_t *have, int64_t more)
 	return more == TIME_NONE || *have == more;
 }
 
-static bool agrees(const struct doc *d, struct one *o, const struct doc_statement *st)
+static bool statements_agree(const struct doc *d, struct one *o, const struct doc_statement *st)
 {
-	bool same = word_agrees(d, &o->id, st->id) && time_agrees(&o->start, st->start) && time_agrees(&o->end, st->end);
+	bool same = strings_agree(d, &o->id, st->id) && time_agrees(&o->start, st->start) && time_agrees(&o->end, st->end);
 	for (unsigned i = 0; same && i < DOC_ARGS; i++)
-		same = word_agrees(d, &o->arg[i], st->arg[i]);
+		same = strings_agree(d, &o->arg[i], st->arg[i]);
 	return same;
 }
 
 /* Joins a statement with those of the same key, and tells where it cannot. */
-static void join(struct check *c, struct ones *all, unsigned number, uint32_t a, uint32_t b, uint32_t at)
+static void merge_statement(struct check *c, struct ones *all, unsigned number, uint32_t a, uint32_t b, uint32_t at)
 {
 	const struct doc_statement *st = &c->d->st.v[at];
 	uint32_t i, hash = doc_hash(a, b, (uint64_t)st->kind << 8 | number);
@@ -85,8 +85,8 @@ static void join(struct check *c, struct ones *all, unsigned number, uint32_t a,
 		struct one *o = &all->v.v[i];
 		if (o->kind != st->kind || o->number != number || o->key[0] != a || o->key[1] != b)
 			continue;
-		if (!agrees(c->d, o, st))
-			tell_two(c, number, o->st, at, a);
+		if (!statements_agree(c->d, o, st))
+			report_pair(c, number, o->st, at, a);
 		return;
 	}
 	struct one *o = vec_add(&all->v);
@@ -100,7 +100,7 @@ static void join(struct check *c, struct ones *all, unsigned number, uint32_t a,
 }
 
 /* 28, 29: the moment of an activity's start is that of what started it. */
-static void check_moments(struct check *c, struct ones *all)
+static void check_event_times(struct check *c, struct ones *all)
 {
 	for (size_t k = 0; k < c->n && !c->failed; k++) {
 		const struct doc_statement *st = &c->d->st.v[c->st[k]];
@@ -110,10 +110,10 @@ static void check_moments(struct check *c, struct ones *all)
 		uint32_t i, hash = doc_hash(st->arg[0], 0, (uint64_t)DOC_activity << 8 | 22);
 		for (size_t pos = TABLE_START; (i = table_next(&all->table, hash, &pos)) != VEC_NONE;) {
 			const struct one *o = &all->v.v[i];
-			int64_t told = starts ? o->start : o->end;
-			if (o->number == 22 && o->kind == DOC_activity && o->key[0] == st->arg[0] && told != TIME_NONE &&
-			    told != st->start)
-				tell_two(c, starts ? 28 : 29, o->st, c->st[k], st->arg[0]);
+			int64_t known = starts ? o->start : o->end;
+			if (o->number == 22 && o->kind == DOC_activity && o->key[0] == st->arg[0] && known != TIME_NONE &&
+			    known != st->start)
+				report_pair(c, starts ? 28 : 29, o->st, c->st[k], st->arg[0]);
 		}
 	}
 }
@@ -125,25 +125,25 @@ void check_unique(struct check *c)
 		uint32_t at = c->st[k];
 		const struct doc_statement *st = &c->d->st.v[at];
 		if (st->id)
-			join(c, &all, st->kind <= DOC_agent ? 22 : 23, st->id, 0, at);
+			merge_statement(c, &all, st->kind <= DOC_agent ? 22 : 23, st->id, 0, at);
 		bool both = st->arg[0] && st->arg[1];
 		if (st->kind == DOC_wasGeneratedBy && both)
-			join(c, &all, 24, st->arg[0], st->arg[1], at);
+			merge_statement(c, &all, 24, st->arg[0], st->arg[1], at);
 		else if (st->kind == DOC_wasInvalidatedBy && both)
-			join(c, &all, 25, st->arg[0], st->arg[1], at);
+			merge_statement(c, &all, 25, st->arg[0], st->arg[1], at);
 		else if (st->kind == DOC_wasStartedBy && st->arg[0] && st->arg[2])
-			join(c, &all, 26, st->arg[0], st->arg[2], at);
+			merge_statement(c, &all, 26, st->arg[0], st->arg[2], at);
 		else if (st->kind == DOC_wasEndedBy && st->arg[0] && st->arg[2])
-			join(c, &all, 27, st->arg[0], st->arg[2], at);
+			merge_statement(c, &all, 27, st->arg[0], st->arg[2], at);
 	}
-	check_moments(c, &all);
+	check_event_times(c, &all);
 	table_release(&all.table);
 	vec_release(&all.v);
 }
 
 /* ---- typing and impossibility ---- */
 
-static void make(struct check *c, uint32_t word, uint8_t bit, uint32_t at)
+static void mark_type(struct check *c, uint32_t word, uint8_t bit, uint32_t at)
 {
 	if (!word)
 		return;
@@ -161,11 +161,15 @@ static void type_names(struct check *c)
 		uint32_t at = c->st[k];
 		const struct doc_statement *st = &c->d->st.v[at];
 		if (st->kind == DOC_entity || st->kind == DOC_activity || st->kind == DOC_agent)
-			make(c, st->id, st->kind == DOC_entity ? IS_ENTITY : st->kind == DOC_activity ? IS_ACTIVITY : IS_AGENT, at);
+			mark_type(c, st->id,
+			          st->kind == DOC_entity     ? IS_ENTITY
+			          : st->kind == DOC_activity ? IS_ACTIVITY
+			                                     : IS_AGENT,
+			          at);
 		for (uint32_t i = 0; st->kind == DOC_entity && i < st->n_attr; i++) {
 			const struct doc_attr *a = &c->d->attrs.v[st->first_attr + i];
 			if (type != VEC_NONE && a->name == type && a->value == empty)
-				make(c, st->id, IS_EMPTY, at);
+				mark_type(c, st->id, IS_EMPTY, at);
 		}
 		for (unsigned i = 0; i < DOC_ARGS; i++) {
 			char t = doc_kinds[st->kind].arg[i].type;
@@ -174,7 +178,7 @@ static void type_names(struct check *c)
 			              : t == 'g'                       ? IS_AGENT
 			                                               : 0;
 			if (bit)
-				make(c, st->arg[i], bit, at);
+				mark_type(c, st->arg[i], bit, at);
 		}
 	}
 }
@@ -191,13 +195,13 @@ static void check_overlap(struct check *c)
 		if (had == VEC_NONE)
 			c->failed = !map_set(&of, st->id, c->st[k]);
 		else if (c->d->st.v[had].kind != st->kind)
-			tell_two(c, 53, had, c->st[k], st->id);
+			report_pair(c, 53, had, c->st[k], st->id);
 	}
 	for (size_t k = 0; k < c->n; k++) {
 		const struct doc_statement *st = &c->d->st.v[c->st[k]];
 		uint32_t had = st->kind <= DOC_agent ? map_get(&of, st->id) : VEC_NONE;
 		if (had != VEC_NONE)
-			tell_two(c, 54, c->st[k], had, st->id);
+			report_pair(c, 54, c->st[k], had, st->id);
 	}
 	map_release(&of);
 }
@@ -207,13 +211,13 @@ void check_types(struct check *c)
 	type_names(c);
 	for (uint32_t w = 1; w < c->d->words.list.n; w++)
 		if ((c->is[w] & (IS_ENTITY | IS_ACTIVITY)) == (IS_ENTITY | IS_ACTIVITY))
-			tell_two(c, 55, c->why[0][w], c->why[1][w], w);
+			report_pair(c, 55, c->why[0][w], c->why[1][w], w);
 	for (size_t k = 0; k < c->n; k++) {
 		const struct doc_statement *st = &c->d->st.v[c->st[k]];
 		if (st->kind == DOC_wasDerivedFrom && !st->arg[2] && (st->arg[3] || st->arg[4]))
-			check_tell(c, 51, false, &c->st[k], 1, st->arg[0]);
+			check_report(c, 51, false, &c->st[k], 1, st->arg[0]);
 		if (st->kind == DOC_hadMember && c->is[st->arg[0]] & IS_EMPTY)
-			check_tell(c, 56, false, &c->st[k], 1, st->arg[0]);
+			check_report(c, 56, false, &c->st[k], 1, st->arg[0]);
 	}
 	check_overlap(c);
 }

@@ -3,7 +3,7 @@
  *
  * The document itself and each of its bundles are checked for themselves. Uniqueness: statements that must be one are
  * compared in what both tell. Ordering: events are nodes of a graph whose edges say "not after" or "before"; the
- * document is invalid where a cycle has a "before" in it. The moments that statements tell play no part, as in the
+ * document is invalid where a cycle has a "before" in it. The times that statements give play no part, as in the
  * Recommendation: clocks differ; those that contradict the order are given as remarks (constraint numbers of the order,
  * remark true).
  *
@@ -15,7 +15,7 @@
 
 struct violation {
 	unsigned number;
-	bool remark; /* only of moments: no violation */
+	bool remark; /* only of times: no violation */
 	/* The statements concerned, in order (of a cycle: once around it); n may be more than are there. */
 	const uint32_t *statements;
 	size_t n;

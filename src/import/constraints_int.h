@@ -19,12 +19,12 @@ struct check {
 	bool failed; /* no memory */
 };
 
-void check_tell(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about);
+void check_report(struct check *c, unsigned number, bool remark, const uint32_t *st, size_t n, uint32_t about);
 void check_unique(struct check *c);
 void check_types(struct check *c);
 void check_order(struct check *c);
 
-static inline bool is_blank(const struct doc *d, uint32_t word)
+static inline bool is_blank_node(const struct doc *d, uint32_t word)
 {
 	return str_starts(doc_str(d, word), str_of("_:"));
 }

@@ -16,42 +16,42 @@ struct edge {
 	uint8_t number;
 	bool strict;
 };
-struct moment {
+struct instant {
 	uint32_t word; /* of a use: its statement */
 	uint8_t what;
-	int64_t time;  /* told, TIME_NONE */
-	uint32_t told; /* by which statement */
+	int64_t time;       /* told, TIME_NONE */
+	uint32_t time_from; /* by which statement */
 };
 struct order {
 	struct check *c;
 	struct map map; /* word << 3 | what -> event */
-	VEC(struct moment) events;
+	VEC(struct instant) events;
 	VEC(struct edge) edges;
 	uint32_t *first; /* by event: its edges, after sorting */
 	uint32_t *component;
 	uint32_t *came, *queue; /* while cycles are told */
 };
 
-static uint32_t moment(struct order *o, uint32_t word, unsigned what)
+static uint32_t event_index(struct order *o, uint32_t word, unsigned what)
 {
 	uint64_t key = (uint64_t)word << 3 | what;
 	uint32_t i = map_get(&o->map, key);
 	if (i != VEC_NONE)
 		return i;
-	struct moment *e = vec_add(&o->events);
+	struct instant *e = vec_add(&o->events);
 	if (!e || !map_set(&o->map, key, (uint32_t)(o->events.n - 1))) {
 		o->c->failed = true;
 		return 0;
 	}
-	*e = (struct moment){.word = word, .what = (uint8_t)what, .time = TIME_NONE, .told = NO_STATEMENT};
+	*e = (struct instant){.word = word, .what = (uint8_t)what, .time = TIME_NONE, .time_from = NO_STATEMENT};
 	return (uint32_t)(o->events.n - 1);
 }
 
-static void told(struct order *o, uint32_t e, int64_t time, uint32_t st)
+static void set_event_time(struct order *o, uint32_t e, int64_t time, uint32_t st)
 {
 	if (time != TIME_NONE && e < o->events.n && o->events.v[e].time == TIME_NONE) {
 		o->events.v[e].time = time;
-		o->events.v[e].told = st;
+		o->events.v[e].time_from = st;
 	}
 }
 
@@ -64,7 +64,7 @@ static void not_after(struct order *o, uint32_t from, uint32_t to, unsigned numb
 		o->c->failed = true;
 }
 
-static void before(struct order *o, uint32_t from, uint32_t to, unsigned number, uint32_t st)
+static void strictly_before(struct order *o, uint32_t from, uint32_t to, unsigned number, uint32_t st)
 {
 	not_after(o, from, to, number, st);
 	if (!o->c->failed)
@@ -72,27 +72,27 @@ static void before(struct order *o, uint32_t from, uint32_t to, unsigned number,
 }
 
 /* An entity's trigger of a start or end (43, 44), and who made the trigger (inferences 9, 10). */
-static void trigger(struct order *o, const struct doc_statement *s, uint32_t at, uint32_t when, unsigned number)
+static void order_trigger(struct order *o, const struct doc_statement *s, uint32_t at, uint32_t when, unsigned number)
 {
 	if (!s->arg[1])
 		return;
-	not_after(o, moment(o, s->arg[1], GEN), when, number, at);
-	not_after(o, when, moment(o, s->arg[1], INV), number, at);
+	not_after(o, event_index(o, s->arg[1], GEN), when, number, at);
+	not_after(o, when, event_index(o, s->arg[1], INV), number, at);
 	if (s->arg[2]) {
-		not_after(o, moment(o, s->arg[2], START), moment(o, s->arg[1], GEN), 34, at);
-		not_after(o, moment(o, s->arg[1], GEN), moment(o, s->arg[2], END), 34, at);
+		not_after(o, event_index(o, s->arg[2], START), event_index(o, s->arg[1], GEN), 34, at);
+		not_after(o, event_index(o, s->arg[1], GEN), event_index(o, s->arg[2], END), 34, at);
 	}
 }
 
-static void derivation(struct order *o, const struct doc_statement *s, uint32_t at, const struct map *by_id)
+static void order_derivation(struct order *o, const struct doc_statement *s, uint32_t at, const struct map *by_id)
 {
-	before(o, moment(o, s->arg[1], GEN), moment(o, s->arg[0], GEN), 42, at);
+	strictly_before(o, event_index(o, s->arg[1], GEN), event_index(o, s->arg[0], GEN), 42, at);
 	uint32_t use = s->arg[4] ? map_get(by_id, s->arg[4]) : VEC_NONE;
 	if (s->arg[2] && use != VEC_NONE && o->c->d->st.v[use].kind == DOC_used)
-		not_after(o, moment(o, use, USE), moment(o, s->arg[0], GEN), 41, at);
+		not_after(o, event_index(o, use, USE), event_index(o, s->arg[0], GEN), 41, at);
 }
 
-static void agency(struct order *o, const struct doc_statement *s, uint32_t at)
+static void order_agency(struct order *o, const struct doc_statement *s, uint32_t at)
 {
 	const uint8_t *is = o->c->is;
 	uint32_t a = s->arg[0], b = s->arg[1];
@@ -101,25 +101,25 @@ static void agency(struct order *o, const struct doc_statement *s, uint32_t at)
 	switch (s->kind) {
 	case DOC_wasAssociatedWith:
 		if (is[b] & IS_ENTITY) {
-			not_after(o, moment(o, a, START), moment(o, b, INV), 47, at);
-			not_after(o, moment(o, b, GEN), moment(o, a, END), 47, at);
+			not_after(o, event_index(o, a, START), event_index(o, b, INV), 47, at);
+			not_after(o, event_index(o, b, GEN), event_index(o, a, END), 47, at);
 		}
 		if (is[b] & IS_ACTIVITY) {
-			not_after(o, moment(o, a, START), moment(o, b, END), 47, at);
-			not_after(o, moment(o, b, START), moment(o, a, END), 47, at);
+			not_after(o, event_index(o, a, START), event_index(o, b, END), 47, at);
+			not_after(o, event_index(o, b, START), event_index(o, a, END), 47, at);
 		}
 		return;
 	case DOC_wasAttributedTo:
 		if (is[b] & IS_ENTITY)
-			not_after(o, moment(o, b, GEN), moment(o, a, GEN), 48, at);
+			not_after(o, event_index(o, b, GEN), event_index(o, a, GEN), 48, at);
 		if (is[b] & IS_ACTIVITY)
-			not_after(o, moment(o, b, START), moment(o, a, GEN), 48, at);
+			not_after(o, event_index(o, b, START), event_index(o, a, GEN), 48, at);
 		return;
 	default:
 		if (is[b] & IS_ENTITY && is[a] & IS_ENTITY)
-			not_after(o, moment(o, b, GEN), moment(o, a, INV), 49, at);
+			not_after(o, event_index(o, b, GEN), event_index(o, a, INV), 49, at);
 		if (is[b] & IS_ACTIVITY && is[a] & IS_ACTIVITY)
-			not_after(o, moment(o, b, START), moment(o, a, END), 49, at);
+			not_after(o, event_index(o, b, START), event_index(o, a, END), 49, at);
 	}
 }
 
@@ -129,50 +129,50 @@ static void add_statement(struct order *o, uint32_t at, const struct map *by_id)
 	uint32_t e;
 	switch (s->kind) {
 	case DOC_activity:
-		told(o, moment(o, s->id, START), s->start, at);
-		told(o, moment(o, s->id, END), s->end, at);
+		set_event_time(o, event_index(o, s->id, START), s->start, at);
+		set_event_time(o, event_index(o, s->id, END), s->end, at);
 		return;
 	case DOC_wasGeneratedBy:
-		told(o, e = moment(o, s->arg[0], GEN), s->start, at);
+		set_event_time(o, e = event_index(o, s->arg[0], GEN), s->start, at);
 		if (s->arg[1]) {
-			not_after(o, moment(o, s->arg[1], START), e, 34, at);
-			not_after(o, e, moment(o, s->arg[1], END), 34, at);
+			not_after(o, event_index(o, s->arg[1], START), e, 34, at);
+			not_after(o, e, event_index(o, s->arg[1], END), 34, at);
 		}
 		return;
 	case DOC_wasInvalidatedBy:
-		told(o, moment(o, s->arg[0], INV), s->start, at);
+		set_event_time(o, event_index(o, s->arg[0], INV), s->start, at);
 		return;
 	case DOC_used:
-		told(o, e = moment(o, at, USE), s->start, at);
-		not_after(o, moment(o, s->arg[0], START), e, 33, at);
-		not_after(o, e, moment(o, s->arg[0], END), 33, at);
+		set_event_time(o, e = event_index(o, at, USE), s->start, at);
+		not_after(o, event_index(o, s->arg[0], START), e, 33, at);
+		not_after(o, e, event_index(o, s->arg[0], END), 33, at);
 		if (s->arg[1]) {
-			not_after(o, moment(o, s->arg[1], GEN), e, 37, at);
-			not_after(o, e, moment(o, s->arg[1], INV), 38, at);
+			not_after(o, event_index(o, s->arg[1], GEN), e, 37, at);
+			not_after(o, e, event_index(o, s->arg[1], INV), 38, at);
 		}
 		return;
 	case DOC_wasInformedBy:
-		not_after(o, moment(o, s->arg[1], START), moment(o, s->arg[0], END), 35, at);
+		not_after(o, event_index(o, s->arg[1], START), event_index(o, s->arg[0], END), 35, at);
 		return;
 	case DOC_wasStartedBy:
-		told(o, e = moment(o, s->arg[0], START), s->start, at);
-		trigger(o, s, at, e, 43);
+		set_event_time(o, e = event_index(o, s->arg[0], START), s->start, at);
+		order_trigger(o, s, at, e, 43);
 		return;
 	case DOC_wasEndedBy:
-		told(o, e = moment(o, s->arg[0], END), s->start, at);
-		trigger(o, s, at, e, 44);
+		set_event_time(o, e = event_index(o, s->arg[0], END), s->start, at);
+		order_trigger(o, s, at, e, 44);
 		return;
 	case DOC_wasDerivedFrom:
-		derivation(o, s, at, by_id);
+		order_derivation(o, s, at, by_id);
 		return;
 	case DOC_specializationOf:
-		not_after(o, moment(o, s->arg[1], GEN), moment(o, s->arg[0], GEN), 45, at);
-		not_after(o, moment(o, s->arg[0], INV), moment(o, s->arg[1], INV), 46, at);
+		not_after(o, event_index(o, s->arg[1], GEN), event_index(o, s->arg[0], GEN), 45, at);
+		not_after(o, event_index(o, s->arg[0], INV), event_index(o, s->arg[1], INV), 46, at);
 		return;
 	case DOC_wasAssociatedWith:
 	case DOC_wasAttributedTo:
 	case DOC_actedOnBehalfOf:
-		agency(o, s, at);
+		order_agency(o, s, at);
 		return;
 	default:
 		return;
@@ -183,7 +183,7 @@ static void add_statement(struct order *o, uint32_t at, const struct map *by_id)
 static void add_lives(struct order *o)
 {
 	for (uint32_t i = 0, n = (uint32_t)o->events.n; i < n && !o->c->failed; i++) {
-		const struct moment e = o->events.v[i];
+		const struct instant e = o->events.v[i];
 		unsigned other = e.what == GEN ? INV : END;
 		if (e.what != GEN && e.what != START)
 			continue;
@@ -193,7 +193,7 @@ static void add_lives(struct order *o)
 	}
 }
 
-static int edge_cmp(const void *pa, const void *pb)
+static int compare_edges_by_ends(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
 	if (a->from != b->from)
@@ -211,7 +211,7 @@ static bool sort_edges(struct order *o)
 	if (!o->first || !o->component)
 		return false;
 	if (o->edges.n)
-		qsort(o->edges.v, o->edges.n, sizeof(*o->edges.v), edge_cmp);
+		qsort(o->edges.v, o->edges.n, sizeof(*o->edges.v), compare_edges_by_ends);
 	for (size_t i = 0; i < o->edges.n; i++)
 		o->first[o->edges.v[i].from + 1]++;
 	for (size_t i = 0; i < n; i++)
@@ -220,7 +220,7 @@ static bool sort_edges(struct order *o)
 }
 
 /* Strongly connected components (Tarjan 1972), the calls on a stack of our own. */
-static bool components(struct order *o)
+static bool find_event_components(struct order *o)
 {
 	size_t n = o->events.n;
 	uint32_t *index = calloc(n + 1, sizeof(*index)), *low = malloc((n + 1) * sizeof(*low));
@@ -276,7 +276,7 @@ static bool components(struct order *o)
 }
 
 /* Tells of the shortest way back from a strict edge's end to its beginning, within the component. */
-static void tell_cycle(struct order *o, const struct edge *strict)
+static void report_cycle(struct order *o, const struct edge *strict)
 {
 	uint32_t *came = o->came, *queue = o->queue; /* came: VEC_NONE but for what is in the queue */
 	VEC(uint32_t) st = {0};
@@ -302,13 +302,13 @@ static void tell_cycle(struct order *o, const struct edge *strict)
 			break;
 		*vec_add(&st) = at;
 	}
-	check_tell(o->c, strict->number, false, st.v, st.n, o->events.v[strict->to].word);
+	check_report(o->c, strict->number, false, st.v, st.n, o->events.v[strict->to].word);
 	while (tail)
 		came[queue[--tail]] = VEC_NONE;
 	vec_release(&st);
 }
 
-static void tell_cycles(struct order *o)
+static void report_cycles(struct order *o)
 {
 	size_t n = o->events.n;
 	uint8_t *said = calloc(n + 1, 1);
@@ -323,23 +323,24 @@ static void tell_cycles(struct order *o)
 		if (!e->strict || at != o->component[e->to] || said[at])
 			continue;
 		said[at] = 1; /* one for each component: the rest follows from it */
-		tell_cycle(o, e);
+		report_cycle(o, e);
 	}
 	free(said);
 	free(o->came);
 	free(o->queue);
 }
 
-static void tell_moments(struct order *o)
+static void report_time_conflicts(struct order *o)
 {
 	for (size_t i = 0; i < o->edges.n; i++) {
 		const struct edge *e = &o->edges.v[i];
-		const struct moment *a = &o->events.v[e->from], *b = &o->events.v[e->to];
+		const struct instant *a = &o->events.v[e->from], *b = &o->events.v[e->to];
 		if (a->time == TIME_NONE || b->time == TIME_NONE || a->time < b->time || (!e->strict && a->time == b->time))
 			continue;
-		const uint32_t st[] = {a->told, b->told, e->st};
-		check_tell(o->c, e->number, true, st, e->st == NO_STATEMENT || e->st == a->told || e->st == b->told ? 2 : 3,
-		           b->what == USE ? 0 : b->word);
+		const uint32_t st[] = {a->time_from, b->time_from, e->st};
+		check_report(o->c, e->number, true, st,
+		             e->st == NO_STATEMENT || e->st == a->time_from || e->st == b->time_from ? 2 : 3,
+		             b->what == USE ? 0 : b->word);
 	}
 }
 
@@ -350,12 +351,12 @@ static void check_specialization(struct check *c)
 	for (size_t k = 0; k < c->n && !c->failed; k++) {
 		const struct doc_statement *s = &c->d->st.v[c->st[k]];
 		if (s->kind == DOC_specializationOf)
-			before(&o, moment(&o, s->arg[0], GEN), moment(&o, s->arg[1], GEN), 52, c->st[k]);
+			strictly_before(&o, event_index(&o, s->arg[0], GEN), event_index(&o, s->arg[1], GEN), 52, c->st[k]);
 	}
 	if (!c->failed && o.edges.n) {
-		c->failed = !sort_edges(&o) || !components(&o);
+		c->failed = !sort_edges(&o) || !find_event_components(&o);
 		if (!c->failed)
-			tell_cycles(&o);
+			report_cycles(&o);
 	}
 	map_release(&o.map);
 	vec_release(&o.events);
@@ -377,11 +378,11 @@ void check_order(struct check *c)
 		add_statement(&o, c->st[k], &by_id);
 	add_lives(&o);
 	if (!c->failed)
-		c->failed = !sort_edges(&o) || !components(&o);
+		c->failed = !sort_edges(&o) || !find_event_components(&o);
 	if (!c->failed)
-		tell_cycles(&o);
+		report_cycles(&o);
 	if (!c->failed)
-		tell_moments(&o);
+		report_time_conflicts(&o);
 	map_release(&by_id);
 	map_release(&o.map);
 	vec_release(&o.events);

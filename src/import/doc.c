@@ -20,7 +20,7 @@ const struct doc_limits doc_limits = {.bytes = 1ull << 30, .statements = 2000000
 void doc_init(struct doc *d)
 {
 	*d = (struct doc){.limits = doc_limits};
-	doc_word(d, str_of("")); /* word 0 */
+	doc_intern(d, str_of("")); /* word 0 */
 }
 
 void doc_release(struct doc *d)
@@ -31,7 +31,7 @@ void doc_release(struct doc *d)
 	*d = (struct doc){.pointers = false};
 }
 
-uint32_t doc_word(struct doc *d, struct str s)
+uint32_t doc_intern(struct doc *d, struct str s)
 {
 	return words_add(&d->words, s);
 }
@@ -107,7 +107,7 @@ void doc_print(const struct doc *d, const struct doc_statement *st, struct buf *
 /* ---- times ---- */
 
 /* So many digits at *p; it moves past them. -1 where they are not there. */
-static int digits(const char **p, const char *end, unsigned n)
+static int parse_fixed_digits(const char **p, const char *end, unsigned n)
 {
 	int v = 0;
 	if ((size_t)(end - *p) < n)
@@ -120,7 +120,7 @@ static int digits(const char **p, const char *end, unsigned n)
 	return v;
 }
 
-static bool take(const char **p, const char *end, char c)
+static bool accept_char(const char **p, const char *end, char c)
 {
 	if (*p == end || **p != c)
 		return false;
@@ -130,7 +130,7 @@ static bool take(const char **p, const char *end, char c)
 
 /* Days since 1970 of the proleptic Gregorian calendar (Howard Hinnant, "chrono-compatible low-level date algorithms").
  */
-static int64_t days(int64_t y, int m, int d)
+static int64_t days_since_1970(int64_t y, int m, int d)
 {
 	y -= m <= 2;
 	int64_t era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;
@@ -141,19 +141,19 @@ static int64_t days(int64_t y, int m, int d)
 bool doc_time(struct str s, int64_t *ret)
 {
 	const char *p = s.p, *end = s.p + s.n;
-	int year = digits(&p, end, 4);
-	int month = take(&p, end, '-') ? digits(&p, end, 2) : -1;
-	int day = take(&p, end, '-') ? digits(&p, end, 2) : -1;
-	int hour = take(&p, end, 'T') ? digits(&p, end, 2) : -1;
-	int minute = take(&p, end, ':') ? digits(&p, end, 2) : -1;
-	int second = take(&p, end, ':') ? digits(&p, end, 2) : -1;
+	int year = parse_fixed_digits(&p, end, 4);
+	int month = accept_char(&p, end, '-') ? parse_fixed_digits(&p, end, 2) : -1;
+	int day = accept_char(&p, end, '-') ? parse_fixed_digits(&p, end, 2) : -1;
+	int hour = accept_char(&p, end, 'T') ? parse_fixed_digits(&p, end, 2) : -1;
+	int minute = accept_char(&p, end, ':') ? parse_fixed_digits(&p, end, 2) : -1;
+	int second = accept_char(&p, end, ':') ? parse_fixed_digits(&p, end, 2) : -1;
 	static const int length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 	bool leap = year % 4 == 0 && (year % 100 || year % 400 == 0);
 	if (year < 0 || month < 1 || month > 12 || day < 1 || day > length[month - 1] + (month == 2 && leap) || hour < 0 ||
 	    hour > 24 || minute < 0 || minute > 59 || second < 0 || second > 59 || (hour == 24 && (minute || second)))
 		return false;
 	int64_t ns = 0, zone = 0;
-	if (take(&p, end, '.')) {
+	if (accept_char(&p, end, '.')) {
 		int64_t unit = 100000000;
 		if (p == end || !isdigit((unsigned char)*p))
 			return false;
@@ -161,22 +161,23 @@ bool doc_time(struct str s, int64_t *ret)
 			ns += (*p - '0') * unit; /* what is finer than 1 ns is cut off */
 	}
 	if (p < end && (*p == '+' || *p == '-')) {
-		int sign = *p++ == '-' ? -1 : 1, h = digits(&p, end, 2), m = take(&p, end, ':') ? digits(&p, end, 2) : -1;
+		int sign = *p++ == '-' ? -1 : 1, h = parse_fixed_digits(&p, end, 2),
+		    m = accept_char(&p, end, ':') ? parse_fixed_digits(&p, end, 2) : -1;
 		if (h < 0 || h > 14 || m < 0 || m > 59)
 			return false;
 		zone = sign * (h * 60 + m) * (int64_t)60;
 	} else
-		take(&p, end, 'Z');
+		accept_char(&p, end, 'Z');
 	if (p != end)
 		return false;
-	int64_t t = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second - zone;
+	int64_t t = ((days_since_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second - zone;
 	return !__builtin_mul_overflow(t, (int64_t)1000000000, &t) && !__builtin_add_overflow(t, ns, ret);
 }
 
 /* ---- which format ---- */
 
 /* What no reader takes, said before one of them stumbles over its first character. NULL: it may be one of theirs. */
-static const char *stranger(const char *first, const char *end)
+static const char *describe_unreadable(const char *first, const char *end)
 {
 	static const size_t look = 4096;
 	size_t n = (size_t)(end - first);
@@ -200,7 +201,7 @@ int doc_read(struct doc *d, const char *name, const void *p, size_t n, struct er
 	const char *first = p, *end = first + n;
 	if (n >= 3 && memcmp(first, "\xef\xbb\xbf", 3) == 0)
 		first += 3;
-	const char *c = first, *odd = stranger(first, end);
+	const char *c = first, *odd = describe_unreadable(first, end);
 	if (odd) {
 		err_set(err, 0, "%s %s: neither an event log nor PROV-JSON, Turtle or N-Triples", name, odd);
 		return -EINVAL;

@@ -75,7 +75,7 @@ static inline struct str doc_str(const struct doc *d, uint32_t word)
 {
 	return words_get(&d->words, word);
 }
-uint32_t doc_word(struct doc *d, struct str s); /* VEC_NONE without memory */
+uint32_t doc_intern(struct doc *d, struct str s); /* VEC_NONE without memory */
 /* A new statement, the last one; its attributes are those that doc_attr adds until the next. NULL without memory or
  * where a limit is met. */
 struct doc_statement *doc_add(struct doc *d, enum doc_kind kind, uint32_t place);

@@ -11,7 +11,7 @@
 
 #define PIECE (64 * 1024)
 
-static int read_all(int fd, const char *name, uint64_t limit, struct buf *ret, struct err *err)
+static int read_document_bytes(int fd, const char *name, uint64_t limit, struct buf *ret, struct err *err)
 {
 	for (;;) {
 		if (!buf_room(ret, PIECE))
@@ -43,7 +43,7 @@ int doc_load(struct doc *d, const char *path, struct buf *ret, struct err *err)
 	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= d->limits.bytes)
 		buf_room(ret, (size_t)st.st_size + PIECE); /* else it grows by pieces */
 	if (rc == 0)
-		rc = read_all(fd, name, d->limits.bytes, ret, err);
+		rc = read_document_bytes(fd, name, d->limits.bytes, ret, err);
 	if (!input)
 		close(fd);
 	return rc == 0 ? doc_read(d, name, ret->p ? ret->p : "", ret->n, err) : rc;
@@ -55,19 +55,19 @@ struct taker {
 	bool failed;
 };
 
-static uint32_t name_of(struct taker *t, struct str local)
+static uint32_t intern_local_name(struct taker *t, struct str local)
 {
 	if (!local.n)
 		return 0;
 	buf_reset(&t->iri);
 	buf_str(&t->iri, str_of(STEMMA_ID));
 	buf_str(&t->iri, local);
-	uint32_t w = t->iri.failed ? VEC_NONE : doc_word(t->d, buf_view(&t->iri));
+	uint32_t w = t->iri.failed ? VEC_NONE : doc_intern(t->d, buf_view(&t->iri));
 	t->failed |= w == VEC_NONE;
 	return w == VEC_NONE ? 0 : w;
 }
 
-static int take(void *arg, const struct prov_statement *st)
+static int copy_prov_statement(void *arg, const struct prov_statement *st)
 {
 	struct taker *t = arg;
 	unsigned kind = 0;
@@ -77,10 +77,10 @@ static int take(void *arg, const struct prov_statement *st)
 	if (!s)
 		return -ENOMEM;
 	size_t at = t->d->st.n - 1;
-	s->id = name_of(t, st->id);
-	s->arg[0] = name_of(t, st->subject);
-	s->arg[1] = name_of(t, st->object);
-	s->arg[2] = name_of(t, st->third);
+	s->id = intern_local_name(t, st->id);
+	s->arg[0] = intern_local_name(t, st->subject);
+	s->arg[1] = intern_local_name(t, st->object);
+	s->arg[2] = intern_local_name(t, st->third);
 	t->d->st.v[at].start = st->start;
 	t->d->st.v[at].end = st->end;
 	return t->failed ? -ENOMEM : 0;
@@ -89,7 +89,7 @@ static int take(void *arg, const struct prov_statement *st)
 int doc_from_source(struct doc *d, struct prov_source *p, struct err *err)
 {
 	struct taker t = {.d = d};
-	int rc = prov_walk(p, PROV_ALL | PROV_BUILDS, take, &t);
+	int rc = prov_walk(p, PROV_ALL | PROV_BUILDS, copy_prov_statement, &t);
 	buf_release(&t.iri);
 	return rc < 0 ? err_set(err, -rc, "cannot read the record") : 0;
 }

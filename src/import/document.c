@@ -2,12 +2,12 @@
 
 #include "base/hash.h"
 #include "import/constraints.h"
+#include "import/imported.h"
 #include "import/logs.h"
-#include "import/told.h"
 
 #define DAY ((int64_t)86400 * 1000000000)
 
-static bool in_future(const struct told *t, int64_t now)
+static bool in_future(const struct imported *t, int64_t now)
 {
 	int64_t most = INT64_MIN;
 	for (size_t i = 0; i < t->activities.n; i++) {
@@ -24,7 +24,7 @@ struct circle {
 	uint32_t statement;
 };
 
-static void note(void *arg, const struct violation *v)
+static void note_circle(void *arg, const struct violation *v)
 {
 	struct circle *c = arg;
 	if (v->number != 42 || v->remark || c->found)
@@ -34,13 +34,13 @@ static void note(void *arg, const struct violation *v)
 }
 
 /* What was made of itself, in however many steps, cannot be told in any order. */
-static int check_circles(struct told *t)
+static int check_circles(struct imported *t)
 {
 	struct circle c = {.found = false};
-	long n = doc_check(t->d, note, &c);
+	long n = doc_check(t->d, note_circle, &c);
 	if (n < 0)
-		return told_oom(t);
-	return c.found ? told_wrong(t, &t->d->st.v[c.statement], "things were made of each other, in a circle") : 0;
+		return imported_oom(t);
+	return c.found ? imported_wrong(t, &t->d->st.v[c.statement], "things were made of each other, in a circle") : 0;
 }
 
 int import_document(const char *home, const char *path, int64_t now, struct err *err,
@@ -49,7 +49,7 @@ int import_document(const char *home, const char *path, int64_t now, struct err 
 	struct buf bytes = {0}, segment = {0};
 	struct doc d;
 	struct forgotten gone = {.keepers = {0}};
-	struct told t = {
+	struct imported t = {
 	    .d = &d, .name = path[0] == '-' && !path[1] ? "standard input" : path, .err = err, .now = now, .gone = &gone};
 	struct str host;
 	doc_init(&d);
@@ -61,9 +61,9 @@ int import_document(const char *home, const char *path, int64_t now, struct err 
 	if (rc == 0)
 		rc = forgotten_read(&gone, home, err);
 	if (rc == 0)
-		rc = told_collect(&t);
+		rc = imported_collect(&t);
 	if (rc == 0)
-		rc = told_events(&t, hash, &segment, &host);
+		rc = imported_events(&t, hash, &segment, &host);
 	if (rc == 0 && (segment.n || !t.left_out)) /* else all of it was forgotten */
 		rc = import_segment(home, host, hash, segment.p, segment.n, err);
 	if (rc >= 0) {
@@ -77,7 +77,7 @@ int import_document(const char *home, const char *path, int64_t now, struct err 
 		                                       .future = in_future(&t, now)};
 		rc = 0;
 	}
-	told_release(&t);
+	imported_release(&t);
 	forgotten_release(&gone);
 	doc_release(&d);
 	buf_release(&segment);

@@ -34,7 +34,7 @@ struct reading {
 	struct err *err;
 };
 
-static int read_segment(void *arg, const char *path)
+static int read_forgotten_segment(void *arg, const char *path)
 {
 	const struct reading *x = arg;
 	struct log_reader *r;
@@ -59,7 +59,7 @@ int forgotten_read(struct forgotten *f, const char *home, struct err *err)
 	uint64_t passed = 0;
 	if (asprintf(&logs, "%s/logs", home) < 0)
 		return err_set(err, ENOMEM, "cannot import");
-	int rc = stat(logs, &st) < 0 && errno == ENOENT ? 0 : segments_walk(logs, read_segment, &x, &passed, err);
+	int rc = stat(logs, &st) < 0 && errno == ENOENT ? 0 : segments_walk(logs, read_forgotten_segment, &x, &passed, err);
 	free(logs);
 	return rc;
 }

@@ -55,24 +55,24 @@ struct import {
 	struct import_logs_report report;
 };
 
-static int oom(struct import *x)
+static int import_oom(struct import *x)
 {
 	return err_set(x->err, ENOMEM, "cannot import");
 }
 
-static int add_segment(void *arg, const char *path)
+static int append_source_segment(void *arg, const char *path)
 {
 	struct import *x = arg;
 	struct segment *s = vec_add(&x->segments);
 	if (!s)
-		return oom(x);
+		return import_oom(x);
 	*s = (struct segment){.path = strdup(path), .place.fd = -1};
-	return s->path ? 0 : oom(x);
+	return s->path ? 0 : import_oom(x);
 }
 
 /* ---- reading ---- */
 
-static struct session *session_of(struct import *x, uint64_t number)
+static struct session *find_or_add_session(struct import *x, uint64_t number)
 {
 	uint32_t i = map_get(&x->numbers, number);
 	if (i != VEC_NONE)
@@ -93,14 +93,14 @@ static int take_host(struct import *x, struct session *s, struct log_reader *r)
 	s->known = true;
 	char *p = arena_take(&x->words, ev.session.host.n + 1);
 	if (!p)
-		return oom(x);
+		return import_oom(x);
 	if (ev.session.host.n)
 		memcpy(p, ev.session.host.p, ev.session.host.n);
 	s->host = str_n(p, ev.session.host.n);
 	return 0;
 }
 
-static int scan(struct import *x, uint32_t at, bool own)
+static int scan_frames(struct import *x, uint32_t at, bool own)
 {
 	struct segment *s = &x->segments.v[at];
 	struct log_reader *r;
@@ -113,10 +113,10 @@ static int scan(struct import *x, uint32_t at, bool own)
 		rc = own ? forgotten_take(&x->gone, r, &f) : 0;
 		if (rc < 0 || (own && map_get(&x->numbers, f.session) == VEC_NONE))
 			continue;
-		struct session *of = own ? NULL : session_of(x, f.session);
+		struct session *of = own ? NULL : find_or_add_session(x, f.session);
 		struct frame *slot = own || of ? vec_add(&x->frames) : NULL;
 		if (!slot) {
-			rc = oom(x);
+			rc = import_oom(x);
 			break;
 		}
 		*slot = (struct frame){.session = f.session,
@@ -145,12 +145,12 @@ static int scan(struct import *x, uint32_t at, bool own)
 }
 
 /* Reads a frame again, whole, into x->bytes[which]. Its length, or -errno. */
-static ssize_t fetch(struct import *x, const struct frame *f, int which)
+static ssize_t read_frame_again(struct import *x, const struct frame *f, int which)
 {
 	const char *path = x->segments.v[f->segment].path;
 	size_t n = (size_t)(f->end - f->offset);
 	if (!x->bytes[which].p && !(x->bytes[which].p = malloc(sizeof(struct log_frame) + LOG_PAYLOAD_MAX)))
-		return oom(x);
+		return import_oom(x);
 	int *fd = &x->bytes[which].fd;
 	if (*fd < 0 || x->bytes[which].segment != f->segment) {
 		if (*fd >= 0)
@@ -173,12 +173,12 @@ static ssize_t fetch(struct import *x, const struct frame *f, int which)
 
 /* ---- what is new ---- */
 
-static uint64_t last_of(const struct frame *f)
+static uint64_t frame_last_seq(const struct frame *f)
 {
 	return f->seq + (f->count ? f->count - 1 : 0);
 }
 
-static int frame_cmp(const void *pa, const void *pb)
+static int compare_frames_by_event(const void *pa, const void *pb)
 {
 	const struct frame *a = pa, *b = pb;
 	if (a->session != b->session)
@@ -196,11 +196,11 @@ static int frame_cmp(const void *pa, const void *pb)
 
 /* Do two frames that begin with the same event tell the same as far as both go? 1, 0, -errno. A frame is written again
  * only with more events behind the same bytes. */
-static int agree(struct import *x, const struct frame *a, const struct frame *b)
+static int frames_agree(struct import *x, const struct frame *a, const struct frame *b)
 {
 	if (a->count == b->count)
 		return a->sum == b->sum;
-	ssize_t n = fetch(x, a, 0), m = n < 0 ? n : fetch(x, b, 1);
+	ssize_t n = read_frame_again(x, a, 0), m = n < 0 ? n : read_frame_again(x, b, 1);
 	if (m < 0)
 		return (int)m;
 	struct log_frame ha = log_frame_header(x->bytes[0].p), hb = log_frame_header(x->bytes[1].p);
@@ -212,20 +212,20 @@ static int agree(struct import *x, const struct frame *a, const struct frame *b)
 		rc = ha.time == hb.time && memcmp(sa.p, sb.p, sa.n < sb.n ? sa.n : sb.n) == 0;
 	buf_release(&room[0]);
 	buf_release(&room[1]);
-	return rc == -ENOMEM ? oom(x) : rc < 0 ? 0 : rc; /* what cannot be read says nothing alike */
+	return rc == -ENOMEM ? import_oom(x) : rc < 0 ? 0 : rc; /* what cannot be read says nothing alike */
 }
 
 /* Decides for each frame of the sources, in the order of their events, whether it adds something. */
-static int choose(struct import *x)
+static int choose_frames(struct import *x)
 {
 	size_t n = x->frames.n;
 	struct frame *v = x->frames.v;
 	uint64_t *after =
 	    malloc((n + 1) * sizeof(*after)); /* the next event the record has, of the session, in a frame behind */
 	if (!after)
-		return oom(x);
+		return import_oom(x);
 	if (n)
-		qsort(v, n, sizeof(*v), frame_cmp);
+		qsort(v, n, sizeof(*v), compare_frames_by_event);
 	for (size_t i = n; i-- > 0;) {
 		bool same = i + 1 < n && v[i + 1].session == v[i].session;
 		after[i] = !same ? UINT64_MAX : v[i + 1].own && v[i + 1].seq != v[i].seq ? v[i + 1].seq : after[i + 1];
@@ -239,8 +239,8 @@ static int choose(struct import *x)
 			base = NULL;
 			reach = 0;
 		} else if (base->seq != f->seq) {
-			if (last_of(base) > reach)
-				reach = last_of(base);
+			if (frame_last_seq(base) > reach)
+				reach = frame_last_seq(base);
 			base = NULL;
 		}
 		if (f->own) {
@@ -252,9 +252,9 @@ static int choose(struct import *x)
 			x->report.forgotten++;
 			continue;
 		}
-		bool clash = f->count && (f->seq <= reach || last_of(f) >= after[i]);
+		bool clash = f->count && (f->seq <= reach || frame_last_seq(f) >= after[i]);
 		if (!clash && base) {
-			rc = agree(x, f, base);
+			rc = frames_agree(x, f, base);
 			clash = rc == 0;
 			rc = rc < 0 ? rc : 0;
 		}
@@ -270,7 +270,7 @@ static int choose(struct import *x)
 
 /* ---- writing ---- */
 
-static int place_cmp(const void *pa, const void *pb)
+static int compare_frames_by_place(const void *pa, const void *pb)
 {
 	const struct frame *a = pa, *b = pb;
 	if (a->segment != b->segment)
@@ -279,10 +279,10 @@ static int place_cmp(const void *pa, const void *pb)
 }
 
 /* The host that the first of the frames comes from, as its session says, wherever that stands. */
-static struct str host_of(struct import *x, const struct frame *f, size_t n)
+static struct str find_frames_host(struct import *x, const struct frame *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct session *s = f[i].keep ? session_of(x, f[i].session) : NULL;
+		const struct session *s = f[i].keep ? find_or_add_session(x, f[i].session) : NULL;
 		if (s && s->known)
 			return s->host;
 	}
@@ -301,13 +301,13 @@ static int write_segment(struct import *x, const struct frame *f, size_t n)
 		}
 	if (!s->kept)
 		return 0;
-	int rc = place_open(x->home, host_of(x, f, n), s->hash, x->err, &s->place);
+	int rc = place_open(x->home, find_frames_host(x, f, n), s->hash, x->err, &s->place);
 	if (rc <= 0)
 		return rc;
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		if (!f[i].keep)
 			continue;
-		ssize_t k = fetch(x, &f[i], 0);
+		ssize_t k = read_frame_again(x, &f[i], 0);
 		rc = k < 0 ? (int)k : place_write(&s->place, x->bytes[0].p, (size_t)k, x->err);
 		x->report.new_bytes += rc < 0 ? 0 : (uint64_t)k;
 	}
@@ -316,13 +316,13 @@ static int write_segment(struct import *x, const struct frame *f, size_t n)
 	return rc < 0 ? rc : place_sync(&s->place, x->err);
 }
 
-static int write_all(struct import *x)
+static int write_chosen_frames(struct import *x)
 {
 	struct frame *v = x->frames.v;
 	size_t n = x->frames.n;
 	int rc = 0;
 	if (n)
-		qsort(v, n, sizeof(*v), place_cmp);
+		qsort(v, n, sizeof(*v), compare_frames_by_place);
 	for (size_t i = 0, k; rc == 0 && i < n; i = k) {
 		for (k = i; k < n && v[k].segment == v[i].segment;)
 			k++;
@@ -335,7 +335,7 @@ static int write_all(struct import *x)
 	return rc;
 }
 
-static void release(struct import *x)
+static void import_release(struct import *x)
 {
 	for (size_t i = 0; i < x->segments.n; i++) {
 		free(x->segments.v[i].path);
@@ -361,8 +361,9 @@ static int walk_own(struct import *x)
 	struct stat st;
 	uint64_t passed = 0;
 	if (asprintf(&logs, "%s/logs", x->home) < 0)
-		return oom(x);
-	int rc = stat(logs, &st) < 0 && errno == ENOENT ? 0 : segments_walk(logs, add_segment, x, &passed, x->err);
+		return import_oom(x);
+	int rc =
+	    stat(logs, &st) < 0 && errno == ENOENT ? 0 : segments_walk(logs, append_source_segment, x, &passed, x->err);
 	free(logs);
 	return rc;
 }
@@ -372,23 +373,23 @@ int import_logs(const char *home, const char *path, struct err *err, struct impo
 	struct import x = {.home = home, .err = err, .bytes = {{.fd = -1}, {.fd = -1}}};
 	struct stat st;
 	int rc = stat(path, &st) < 0   ? err_set(err, errno, "cannot open '%s'", path)
-	         : S_ISDIR(st.st_mode) ? segments_walk(path, add_segment, &x, &x.report.passed, err)
-	                               : add_segment(&x, path);
+	         : S_ISDIR(st.st_mode) ? segments_walk(path, append_source_segment, &x, &x.report.passed, err)
+	                               : append_source_segment(&x, path);
 	x.n_sources = x.report.segments = x.segments.n;
 	for (size_t i = 0; rc == 0 && i < x.n_sources; i++)
-		rc = scan(&x, (uint32_t)i, false);
+		rc = scan_frames(&x, (uint32_t)i, false);
 	x.report.sessions = x.sessions.n;
 	if (rc == 0 && x.frames.n)
 		rc = walk_own(&x);
 	for (size_t i = x.n_sources; rc == 0 && i < x.segments.n; i++)
-		rc = scan(&x, (uint32_t)i, true);
+		rc = scan_frames(&x, (uint32_t)i, true);
 	if (rc == 0)
-		rc = choose(&x);
+		rc = choose_frames(&x);
 	if (rc == 0)
-		rc = write_all(&x);
+		rc = write_chosen_frames(&x);
 	if (rc == 0)
 		*ret = x.report;
-	release(&x);
+	import_release(&x);
 	return rc;
 }
 

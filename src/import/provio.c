@@ -13,7 +13,7 @@ static const char *const relations[PROVIO_CLASSES] = {
     [PROVIO_Create] = "wasCreatedBy", [PROVIO_Open] = "wasOpenedBy",   [PROVIO_Read] = "wasReadBy",
     [PROVIO_Write] = "wasWrittenBy",  [PROVIO_Fsync] = "wasFlushedBy", [PROVIO_Rename] = "wasModifiedBy"};
 
-static bool after(struct str s, const char *prefix, struct str *ret)
+static bool strip_prefix(struct str s, const char *prefix, struct str *ret)
 {
 	struct str p = str_of(prefix);
 	if (!str_starts(s, p))
@@ -22,7 +22,7 @@ static bool after(struct str s, const char *prefix, struct str *ret)
 	return true;
 }
 
-static enum provio_class find(const char *const *list, struct str name)
+static enum provio_class find_class_name(const char *const *list, struct str name)
 {
 	for (unsigned i = 1; i < PROVIO_CLASSES; i++)
 		if (list[i] && str_is(name, list[i]))
@@ -33,17 +33,17 @@ static enum provio_class find(const char *const *list, struct str name)
 bool provio_name(struct str iri, struct buf *ret)
 {
 	struct str name;
-	bool whole = after(iri, PROV_NS, &name);
-	if (whole || after(iri, "prov:", &name)) {
-		bool ours = find(relations, name) != PROVIO_none;
+	bool whole = strip_prefix(iri, PROV_NS, &name);
+	if (whole || strip_prefix(iri, "prov:", &name)) {
+		bool ours = find_class_name(relations, name) != PROVIO_none;
 		if (!ours && whole)
 			return false;
 		buf_printf(ret, "%s%.*s", ours ? PROVIO_NS : PROV_NS, (int)name.n, name.p);
 		return true;
 	}
-	whole = after(iri, PROVIO_NS, &name);
-	if (!whole && !after(iri, "provio:", &name) && !after(iri, "provo:", &name) &&
-	    !after(iri, "http://www.w3.org/ns/provio#", &name))
+	whole = strip_prefix(iri, PROVIO_NS, &name);
+	if (!whole && !strip_prefix(iri, "provio:", &name) && !strip_prefix(iri, "provo:", &name) &&
+	    !strip_prefix(iri, "http://www.w3.org/ns/provio#", &name))
 		return false;
 	for (size_t i = name.n; i-- > 0;) /* IOAPI:Create, DataObject:Dataset */
 		if (name.p[i] == ':') {
@@ -62,7 +62,7 @@ bool provio_name(struct str iri, struct buf *ret)
 enum provio_class provio_class(struct str iri)
 {
 	struct str name;
-	return after(iri, PROVIO_NS, &name) ? find(names, name) : PROVIO_none;
+	return strip_prefix(iri, PROVIO_NS, &name) ? find_class_name(names, name) : PROVIO_none;
 }
 
 enum doc_kind provio_kind(enum provio_class c)
@@ -76,10 +76,10 @@ enum doc_kind provio_kind(enum provio_class c)
 enum provio_class provio_relation(struct str iri)
 {
 	struct str name;
-	return after(iri, PROVIO_NS, &name) ? find(relations, name) : PROVIO_none;
+	return strip_prefix(iri, PROVIO_NS, &name) ? find_class_name(relations, name) : PROVIO_none;
 }
 
-bool provio_says_class(struct str property, struct str object)
+bool provio_names_class(struct str property, struct str object)
 {
 	if (str_is(property, PROV_NS "ofType") || str_is(property, PROV_NS "type"))
 		return true;

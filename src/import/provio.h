@@ -57,6 +57,6 @@ enum doc_kind provio_kind(enum provio_class c);
 /* The call that a relation of an object to it is of (wasReadBy: Read), PROVIO_none. */
 enum provio_class provio_relation(struct str iri);
 /* Does a property say of what class its subject is? */
-bool provio_says_class(struct str property, struct str object);
+bool provio_names_class(struct str property, struct str object);
 
 #endif

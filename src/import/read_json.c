@@ -27,7 +27,7 @@ struct reader {
 /* ---- errors, with the place ---- */
 
 /* Goes one step down: what JSON pointers have between slashes. Returns where to go back to. */
-static size_t down(struct reader *r, const char *key)
+static size_t descend_key(struct reader *r, const char *key)
 {
 	size_t at = r->path.n;
 	buf_char(&r->path, '/');
@@ -39,21 +39,21 @@ static size_t down(struct reader *r, const char *key)
 	return at;
 }
 
-static size_t down_index(struct reader *r, size_t i)
+static size_t descend_index(struct reader *r, size_t i)
 {
 	char text[24];
 	snprintf(text, sizeof(text), "%zu", i);
-	return down(r, text);
+	return descend_key(r, text);
 }
 
-static int wrong(struct reader *r, const char *what, const char *word)
+static int report_bad_json(struct reader *r, const char *what, const char *word)
 {
 	return err_set(r->err, 0, "%s: %.200s: %s%s%.100s%s", r->name, r->path.n ? buf_cstr(&r->path) : "/", what,
 	               word ? " '" : "", word ? word : "", word ? "'" : ""),
 	       -EBADMSG;
 }
 
-static int full(struct reader *r)
+static int report_json_full(struct reader *r)
 {
 	const struct doc *d = r->d;
 	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
@@ -64,7 +64,7 @@ static int full(struct reader *r)
 
 /* ---- names ---- */
 
-static const char *namespace_of(const struct scope *s, const char *prefix, size_t n)
+static const char *find_json_namespace(const struct scope *s, const char *prefix, size_t n)
 {
 	for (; s; s = s->outer) {
 		json_t *ns = s->prefixes ? json_object_getn(s->prefixes, prefix, n) : NULL;
@@ -75,60 +75,60 @@ static const char *namespace_of(const struct scope *s, const char *prefix, size_
 }
 
 /* A qualified name as a whole IRI. */
-static int expand(struct reader *r, const struct scope *s, const char *name, uint32_t *ret)
+static int expand_qualified_name(struct reader *r, const struct scope *s, const char *name, uint32_t *ret)
 {
 	const char *colon = strchr(name, ':');
 	const char *ns = NULL, *local = name;
 	if (!*name)
-		return wrong(r, "an empty name", NULL);
+		return report_bad_json(r, "an empty name", NULL);
 	if (colon && colon == name + 1 && *name == '_') {
 		if (!colon[1])
-			return wrong(r, "a blank name without a label", NULL);
+			return report_bad_json(r, "a blank name without a label", NULL);
 	} else if (colon) {
-		ns = namespace_of(s, name, (size_t)(colon - name));
+		ns = find_json_namespace(s, name, (size_t)(colon - name));
 		local = colon + 1;
 		if (!ns && strncmp(local, "//", 2) != 0 && strncmp(name, "urn:", 4) != 0)
-			return wrong(r, "the prefix is not declared:", name);
+			return report_bad_json(r, "the prefix is not declared:", name);
 		if (!ns)
 			local = name; /* an IRI as it is */
-	} else if (!(ns = namespace_of(s, "default", 7)))
-		return wrong(r, "a name without a prefix, and no default namespace:", name);
+	} else if (!(ns = find_json_namespace(s, "default", 7)))
+		return report_bad_json(r, "a name without a prefix, and no default namespace:", name);
 	buf_reset(&r->iri);
 	buf_str(&r->iri, str_of(ns ? ns : ""));
 	buf_str(&r->iri, str_of(local));
-	*ret = r->iri.failed ? VEC_NONE : doc_word(r->d, buf_view(&r->iri));
-	return *ret == VEC_NONE ? full(r) : 0;
+	*ret = r->iri.failed ? VEC_NONE : doc_intern(r->d, buf_view(&r->iri));
+	return *ret == VEC_NONE ? report_json_full(r) : 0;
 }
 
-static int declare(struct reader *r, json_t *prefixes)
+static int check_prefixes(struct reader *r, json_t *prefixes)
 {
 	const char *key;
 	json_t *value;
 	if (!json_is_object(prefixes))
-		return wrong(r, "is no object", NULL);
+		return report_bad_json(r, "is no object", NULL);
 	json_object_foreach(prefixes, key, value) if (!json_is_string(value))
 	{
-		down(r, key);
-		return wrong(r, "is no namespace", NULL);
+		descend_key(r, key);
+		return report_bad_json(r, "is no namespace", NULL);
 	}
 	return 0;
 }
 
 /* ---- attributes ---- */
 
-static int add(struct reader *r, uint32_t name, struct str text, uint32_t type)
+static int add_json_attribute(struct reader *r, uint32_t name, struct str text, uint32_t type)
 {
-	return doc_attr(r->d, name, doc_word(r->d, text), type) ? 0 : full(r);
+	return doc_attr(r->d, name, doc_intern(r->d, text), type) ? 0 : report_json_full(r);
 }
 
 /* {"$": value, "type": name} or {"$": value, "lang": tag} */
-static int typed(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
+static int read_typed_value(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
 {
 	json_t *text = json_object_get(v, "$"), *type = json_object_get(v, "type"), *lang = json_object_get(v, "lang");
 	uint32_t t = 0, value;
 	char number[40];
 	if (json_object_size(v) > 1 + (size_t)(type != NULL) + (size_t)(lang != NULL) || (type && !json_is_string(type)))
-		return wrong(r, "is no value of PROV-JSON", NULL);
+		return report_bad_json(r, "is no value of PROV-JSON", NULL);
 	if (json_is_integer(text))
 		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(text));
 	else if (json_is_real(text))
@@ -136,34 +136,34 @@ static int typed(struct reader *r, const struct scope *s, uint32_t name, json_t 
 	else if (json_is_boolean(text))
 		snprintf(number, sizeof(number), "%s", json_is_true(text) ? "true" : "false");
 	else if (!json_is_string(text))
-		return wrong(r, "has no value '$'", NULL);
+		return report_bad_json(r, "has no value '$'", NULL);
 	if (type) {
-		int rc = expand(r, s, json_string_value(type), &t);
+		int rc = expand_qualified_name(r, s, json_string_value(type), &t);
 		if (rc < 0)
 			return rc;
 		/* Both names are about: the submission's, and that of XML Schema. */
 		struct str iri = doc_str(r->d, t);
 		if (json_is_string(text) && (str_is(iri, PROV_NS "QUALIFIED_NAME") || str_is(iri, XSD_NS "QName"))) {
-			rc = expand(r, s, json_string_value(text), &value);
-			return rc < 0 ? rc : doc_attr(r->d, name, value, r->w_qualified) ? 0 : full(r);
+			rc = expand_qualified_name(r, s, json_string_value(text), &value);
+			return rc < 0 ? rc : doc_attr(r->d, name, value, r->w_qualified) ? 0 : report_json_full(r);
 		}
 		if (str_is(iri, XSD_NS "string"))
 			t = 0;
 	}
 	if (json_is_string(text))
-		return add(r, name, str_n(json_string_value(text), json_string_length(text)), t);
-	return add(r, name, str_of(number), t);
+		return add_json_attribute(r, name, str_n(json_string_value(text), json_string_length(text)), t);
+	return add_json_attribute(r, name, str_of(number), t);
 }
 
-static int value(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
+static int read_attribute_value(struct reader *r, const struct scope *s, uint32_t name, json_t *v)
 {
 	char number[40];
 	const char *type = NULL;
 	switch (json_typeof(v)) {
 	case JSON_STRING:
-		return add(r, name, str_n(json_string_value(v), json_string_length(v)), 0);
+		return add_json_attribute(r, name, str_n(json_string_value(v), json_string_length(v)), 0);
 	case JSON_OBJECT:
-		return typed(r, s, name, v);
+		return read_typed_value(r, s, name, v);
 	case JSON_INTEGER:
 		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(v));
 		type = XSD_NS "integer";
@@ -178,20 +178,20 @@ static int value(struct reader *r, const struct scope *s, uint32_t name, json_t 
 		type = XSD_NS "boolean";
 		break;
 	default:
-		return wrong(r, "is no value of PROV-JSON", NULL);
+		return report_bad_json(r, "is no value of PROV-JSON", NULL);
 	}
-	return add(r, name, str_of(number), doc_word(r->d, str_of(type)));
+	return add_json_attribute(r, name, str_of(number), doc_intern(r->d, str_of(type)));
 }
 
-static int attribute(struct reader *r, const struct scope *s, const char *key, json_t *v)
+static int read_json_attribute(struct reader *r, const struct scope *s, const char *key, json_t *v)
 {
 	uint32_t name;
-	int rc = expand(r, s, key, &name);
+	int rc = expand_qualified_name(r, s, key, &name);
 	if (rc < 0 || !json_is_array(v))
-		return rc < 0 ? rc : value(r, s, name, v);
+		return rc < 0 ? rc : read_attribute_value(r, s, name, v);
 	for (size_t i = 0; rc == 0 && i < json_array_size(v); i++) {
-		size_t at = down_index(r, i);
-		rc = value(r, s, name, json_array_get(v, i));
+		size_t at = descend_index(r, i);
+		rc = read_attribute_value(r, s, name, json_array_get(v, i));
 		if (rc == 0)
 			r->path.n = at;
 	}
@@ -200,15 +200,15 @@ static int attribute(struct reader *r, const struct scope *s, const char *key, j
 
 /* ---- statements ---- */
 
-static int time_of(struct reader *r, json_t *v, int64_t *ret)
+static int read_time_string(struct reader *r, json_t *v, int64_t *ret)
 {
 	if (!json_is_string(v) || !doc_time(str_n(json_string_value(v), json_string_length(v)), ret))
-		return wrong(r, "is no time:", json_is_string(v) ? json_string_value(v) : NULL);
+		return report_bad_json(r, "is no time:", json_is_string(v) ? json_string_value(v) : NULL);
 	return 0;
 }
 
 /* The role that a key of a relation is, DOC_ARGS none. */
-static unsigned role_of(enum doc_kind kind, const char *key)
+static unsigned find_role(enum doc_kind kind, const char *key)
 {
 	unsigned i = 0;
 	if (strncmp(key, "prov:", 5) != 0)
@@ -218,70 +218,70 @@ static unsigned role_of(enum doc_kind kind, const char *key)
 	return i;
 }
 
-static int argument(struct reader *r, const struct scope *s, size_t st, unsigned role, json_t *v)
+static int read_argument(struct reader *r, const struct scope *s, size_t st, unsigned role, json_t *v)
 {
 	uint32_t word;
 	if (!json_is_string(v))
-		return wrong(r, "is no name", NULL);
-	int rc = expand(r, s, json_string_value(v), &word);
+		return report_bad_json(r, "is no name", NULL);
+	int rc = expand_qualified_name(r, s, json_string_value(v), &word);
 	if (rc == 0)
 		r->d->st.v[st].arg[role] = word;
 	return rc;
 }
 
-static int statement(struct reader *r, const struct scope *s, enum doc_kind kind, uint32_t id, json_t *body)
+static int read_json_statement(struct reader *r, const struct scope *s, enum doc_kind kind, uint32_t id, json_t *body)
 {
 	const struct doc_kind_words *k = &doc_kinds[kind];
 	const char *key;
 	json_t *v;
 	if (!json_is_object(body))
-		return wrong(r, "is no object", NULL);
-	uint32_t place = doc_word(r->d, buf_view(&r->path));
+		return report_bad_json(r, "is no object", NULL);
+	uint32_t place = doc_intern(r->d, buf_view(&r->path));
 	if (place == VEC_NONE || !doc_add(r->d, kind, place))
-		return full(r);
+		return report_json_full(r);
 	size_t st = r->d->st.n - 1;
 	r->d->st.v[st].id = id;
 	r->d->st.v[st].bundle = s->bundle;
 	json_object_foreach(body, key, v)
 	{
-		size_t at = down(r, key);
-		unsigned role = role_of(kind, key);
+		size_t at = descend_key(r, key);
+		unsigned role = find_role(kind, key);
 		int rc;
 		if (role < DOC_ARGS)
-			rc = argument(r, s, st, role, v);
+			rc = read_argument(r, s, st, role, v);
 		else if ((k->times == 1 && strcmp(key, "prov:time") == 0) ||
 		         (k->times == 2 && strcmp(key, "prov:startTime") == 0))
-			rc = time_of(r, v, &r->d->st.v[st].start);
+			rc = read_time_string(r, v, &r->d->st.v[st].start);
 		else if (k->times == 2 && strcmp(key, "prov:endTime") == 0)
-			rc = time_of(r, v, &r->d->st.v[st].end);
+			rc = read_time_string(r, v, &r->d->st.v[st].end);
 		else
-			rc = attribute(r, s, key, v);
+			rc = read_json_attribute(r, s, key, v);
 		if (rc < 0)
 			return rc;
 		r->path.n = at;
 	}
 	for (unsigned i = 0; i < k->need; i++)
 		if (!r->d->st.v[st].arg[i])
-			return wrong(r, "lacks prov:", k->arg[i].role);
+			return report_bad_json(r, "lacks prov:", k->arg[i].role);
 	return 0;
 }
 
-static int section(struct reader *r, const struct scope *s, enum doc_kind kind, json_t *all)
+static int read_statement_section(struct reader *r, const struct scope *s, enum doc_kind kind, json_t *all)
 {
 	const char *key;
 	json_t *body;
 	if (!json_is_object(all))
-		return wrong(r, "is no object", NULL);
+		return report_bad_json(r, "is no object", NULL);
 	json_object_foreach(all, key, body)
 	{
 		uint32_t id;
-		size_t at = down(r, key);
-		int rc = expand(r, s, key, &id);
+		size_t at = descend_key(r, key);
+		int rc = expand_qualified_name(r, s, key, &id);
 		if (rc == 0 && !json_is_array(body))
-			rc = statement(r, s, kind, id, body);
+			rc = read_json_statement(r, s, kind, id, body);
 		for (size_t i = 0; rc == 0 && json_is_array(body) && i < json_array_size(body); i++) {
-			size_t here = down_index(r, i);
-			rc = statement(r, s, kind, id, json_array_get(body, i));
+			size_t here = descend_index(r, i);
+			rc = read_json_statement(r, s, kind, id, json_array_get(body, i));
 			if (rc == 0)
 				r->path.n = here;
 		}
@@ -292,23 +292,23 @@ static int section(struct reader *r, const struct scope *s, enum doc_kind kind, 
 	return 0;
 }
 
-static int document(struct reader *r, struct scope *s, json_t *all);
+static int read_json_document(struct reader *r, struct scope *s, json_t *all);
 
-static int bundles(struct reader *r, struct scope *s, json_t *all)
+static int read_bundles(struct reader *r, struct scope *s, json_t *all)
 {
 	const char *key;
 	json_t *body;
 	if (s->outer)
-		return wrong(r, "a bundle holds no bundles", NULL);
+		return report_bad_json(r, "a bundle holds no bundles", NULL);
 	if (!json_is_object(all))
-		return wrong(r, "is no object", NULL);
+		return report_bad_json(r, "is no object", NULL);
 	json_object_foreach(all, key, body)
 	{
 		struct scope inner = {.outer = s};
-		size_t at = down(r, key);
-		int rc = expand(r, s, key, &inner.bundle);
+		size_t at = descend_key(r, key);
+		int rc = expand_qualified_name(r, s, key, &inner.bundle);
 		if (rc == 0)
-			rc = document(r, &inner, body);
+			rc = read_json_document(r, &inner, body);
 		if (rc < 0)
 			return rc;
 		r->path.n = at;
@@ -316,16 +316,16 @@ static int bundles(struct reader *r, struct scope *s, json_t *all)
 	return 0;
 }
 
-static int document(struct reader *r, struct scope *s, json_t *all)
+static int read_json_document(struct reader *r, struct scope *s, json_t *all)
 {
 	const char *key;
 	json_t *v;
 	int rc = 0;
 	if (!json_is_object(all))
-		return wrong(r, "is no object", NULL);
+		return report_bad_json(r, "is no object", NULL);
 	if ((v = json_object_get(all, "prefix"))) {
-		size_t at = down(r, "prefix");
-		if ((rc = declare(r, v)) < 0)
+		size_t at = descend_key(r, "prefix");
+		if ((rc = check_prefixes(r, v)) < 0)
 			return rc;
 		r->path.n = at;
 		s->prefixes = v;
@@ -335,13 +335,14 @@ static int document(struct reader *r, struct scope *s, json_t *all)
 		unsigned kind = 0;
 		if (strcmp(key, "prefix") == 0)
 			continue;
-		size_t at = down(r, key);
+		size_t at = descend_key(r, key);
 		while (kind < DOC_KINDS && strcmp(doc_kinds[kind].name, key) != 0)
 			kind++;
 		if (kind < DOC_KINDS)
-			rc = section(r, s, kind, v);
+			rc = read_statement_section(r, s, kind, v);
 		else
-			rc = strcmp(key, "bundle") == 0 ? bundles(r, s, v) : wrong(r, "is no section of PROV-JSON", NULL);
+			rc = strcmp(key, "bundle") == 0 ? read_bundles(r, s, v)
+			                                : report_bad_json(r, "is no section of PROV-JSON", NULL);
 		if (rc < 0)
 			return rc;
 		r->path.n = at;
@@ -363,8 +364,8 @@ int doc_read_json(struct doc *d, const char *name, const void *p, size_t n, stru
 	}
 	struct scope s = {.outer = NULL};
 	d->pointers = true;
-	r.w_qualified = doc_word(d, str_of(PROV_NS "QUALIFIED_NAME"));
-	int rc = document(&r, &s, all);
+	r.w_qualified = doc_intern(d, str_of(PROV_NS "QUALIFIED_NAME"));
+	int rc = read_json_document(&r, &s, all);
 	json_decref(all);
 	buf_release(&r.path);
 	buf_release(&r.iri);

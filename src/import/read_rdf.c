@@ -63,8 +63,8 @@ struct reader {
 	VEC(struct triple) t;
 	/* by word */
 	uint32_t *first, *last;
-	struct table told;  /* qualified relations, by kind and ends */
-	uint8_t *qualifier; /* it is the object of a prov:qualified...: no thing of its own */
+	struct table qualified; /* qualified relations, by kind and ends */
+	uint8_t *qualifier;     /* it is the object of a prov:qualified...: no thing of its own */
 	uint32_t w_type, w_label, w_prov_type, w_prov_label, w_qualified, w_location, w_prov_location;
 };
 
@@ -93,7 +93,7 @@ static int stream_error(void *arg)
 /* serd gives its message as a format and what goes into it. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static SerdStatus complain(void *arg, const SerdError *e)
+static SerdStatus keep_first_syntax_error(void *arg, const SerdError *e)
 {
 	struct reader *r = arg;
 	if (r->why) /* the first one counts */
@@ -108,7 +108,7 @@ static SerdStatus complain(void *arg, const SerdError *e)
 }
 #pragma GCC diagnostic pop
 
-static SerdStatus set_base(void *arg, const SerdNode *uri)
+static SerdStatus set_rdf_base(void *arg, const SerdNode *uri)
 {
 	return serd_env_set_base_uri(((struct reader *)arg)->env, uri);
 }
@@ -135,8 +135,8 @@ static SerdStatus set_prefix(void *arg, const SerdNode *name, const SerdNode *ur
 	}
 	if (!p && !((p = vec_add(&r->prefixes)) && map_set(&r->prefix, h, (uint32_t)(r->prefixes.n - 1))))
 		goto failed;
-	p->name = doc_word(r->d, s);
-	p->iri = doc_word(r->d, str_n((const char *)uri->buf, uri->n_bytes));
+	p->name = doc_intern(r->d, s);
+	p->iri = doc_intern(r->d, str_n((const char *)uri->buf, uri->n_bytes));
 	if (p->name != VEC_NONE && p->iri != VEC_NONE)
 		return SERD_SUCCESS;
 failed:
@@ -145,22 +145,22 @@ failed:
 }
 
 /* The word of a whole name, PROV-IO's ones in their one form. */
-static uint32_t name_word(struct reader *r, struct str s)
+static uint32_t intern_name(struct reader *r, struct str s)
 {
 	struct buf b = {0};
 	bool other = provio_name(s, &b);
-	uint32_t w = b.failed ? VEC_NONE : doc_word(r->d, other ? buf_view(&b) : s);
+	uint32_t w = b.failed ? VEC_NONE : doc_intern(r->d, other ? buf_view(&b) : s);
 	buf_release(&b);
 	return w;
 }
 
-static uint32_t node_word(struct reader *r, const SerdNode *n)
+static uint32_t intern_node(struct reader *r, const SerdNode *n)
 {
 	struct buf b = {0};
 	uint32_t w;
 	if (n->type == SERD_BLANK) {
 		buf_printf(&b, "_:%s", (const char *)n->buf);
-		w = b.failed ? VEC_NONE : doc_word(r->d, buf_view(&b));
+		w = b.failed ? VEC_NONE : doc_intern(r->d, buf_view(&b));
 	} else if (n->type == SERD_CURIE) {
 		SerdChunk prefix, rest;
 		const char *colon = memchr(n->buf, ':', n->n_bytes);
@@ -180,24 +180,24 @@ static uint32_t node_word(struct reader *r, const SerdNode *n)
 		}
 		buf_add(&b, prefix.buf, prefix.len);
 		buf_add(&b, rest.buf, rest.len);
-		w = b.failed ? VEC_NONE : name_word(r, buf_view(&b));
+		w = b.failed ? VEC_NONE : intern_name(r, buf_view(&b));
 	} else if (n->type == SERD_URI && !serd_uri_string_has_scheme(n->buf)) {
 		SerdNode whole = serd_env_expand_node(r->env, n);
-		w = doc_word(r->d, whole.buf ? str_n((const char *)whole.buf, whole.n_bytes)
-		                             : str_n((const char *)n->buf, n->n_bytes));
+		w = doc_intern(r->d, whole.buf ? str_n((const char *)whole.buf, whole.n_bytes)
+		                               : str_n((const char *)n->buf, n->n_bytes));
 		serd_node_free(&whole);
 	} else if (n->type == SERD_URI)
-		w = name_word(r, str_n((const char *)n->buf, n->n_bytes));
+		w = intern_name(r, str_n((const char *)n->buf, n->n_bytes));
 	else
-		w = doc_word(r->d, str_n((const char *)n->buf, n->n_bytes));
+		w = doc_intern(r->d, str_n((const char *)n->buf, n->n_bytes));
 	buf_release(&b);
 	if (w == VEC_NONE)
 		r->failed = true;
 	return w;
 }
 
-static SerdStatus take(void *arg, SerdStatementFlags flags, const SerdNode *graph, const SerdNode *s, const SerdNode *p,
-                       const SerdNode *o, const SerdNode *type, const SerdNode *lang)
+static SerdStatus append_triple(void *arg, SerdStatementFlags flags, const SerdNode *graph, const SerdNode *s,
+                                const SerdNode *p, const SerdNode *o, const SerdNode *type, const SerdNode *lang)
 {
 	struct reader *r = arg;
 	(void)flags;
@@ -209,28 +209,29 @@ static SerdStatus take(void *arg, SerdStatementFlags flags, const SerdNode *grap
 		return SERD_ERR_INTERNAL;
 	}
 	*t = (struct triple){.line = r->line, .next = VEC_NONE, .literal = o->type == SERD_LITERAL};
-	uint32_t sw = node_word(r, s), pw = node_word(r, p), ow = node_word(r, o);
+	uint32_t sw = intern_node(r, s), pw = intern_node(r, p), ow = intern_node(r, o);
 	t->s = sw;
 	t->p = pw;
 	t->o = ow;
-	t->type = type && type->buf ? node_word(r, type) : 0;
+	t->type = type && type->buf ? intern_node(r, type) : 0;
 	if (t->type && str_is(doc_str(r->d, t->type), XSD_NS "string"))
 		t->type = 0;
-	if (!r->failed && !t->literal && provio_says_class(doc_str(r->d, pw), doc_str(r->d, ow)))
+	if (!r->failed && !t->literal && provio_names_class(doc_str(r->d, pw), doc_str(r->d, ow)))
 		t->p = r->w_type;
 	return r->failed ? SERD_ERR_INTERNAL : SERD_SUCCESS;
 }
 
 static int read_triples(struct reader *r, bool nt)
 {
-	SerdReader *reader = serd_reader_new(nt ? SERD_NTRIPLES : SERD_TURTLE, r, NULL, set_base, set_prefix, take, NULL);
+	SerdReader *reader =
+	    serd_reader_new(nt ? SERD_NTRIPLES : SERD_TURTLE, r, NULL, set_rdf_base, set_prefix, append_triple, NULL);
 	r->env = serd_env_new(NULL);
 	if (!reader || !r->env) {
 		serd_reader_free(reader);
 		return err_set(r->err, ENOMEM, "%s: cannot read the document", r->name);
 	}
 	serd_reader_set_strict(reader, true);
-	serd_reader_set_error_sink(reader, complain, r);
+	serd_reader_set_error_sink(reader, keep_first_syntax_error, r);
 	r->line = 1;
 	r->bottom = __builtin_frame_address(0);
 	SerdStatus st = serd_reader_start_source_stream(reader, next_byte, stream_error, r, (const uint8_t *)r->name, 1);
@@ -290,7 +291,7 @@ static struct property property_of(struct str iri)
 
 /* The kind of thing that a class of PROV-O makes its members, DOC_KINDS none. *ret_base: it says nothing beyond that.
  */
-static enum doc_kind class_of(struct str iri, bool *ret_base)
+static enum doc_kind find_prov_class_kind(struct str iri, bool *ret_base)
 {
 	static const struct {
 		const char *name;
@@ -314,7 +315,7 @@ static enum doc_kind class_of(struct str iri, bool *ret_base)
 
 /* ---- statements ---- */
 
-static int wrong(struct reader *r, const struct triple *t, const char *what)
+static int report_bad_triple(struct reader *r, const struct triple *t, const char *what)
 {
 	struct str p = doc_str(r->d, t->p), o = doc_str(r->d, t->o);
 	return err_set(r->err, 0, "%s:%u: <%.*s> '%.*s': %s", r->name, t->line, (int)(p.n < 100 ? p.n : 100), p.p,
@@ -322,7 +323,7 @@ static int wrong(struct reader *r, const struct triple *t, const char *what)
 	       -EBADMSG;
 }
 
-static int full(struct reader *r, uint32_t line)
+static int report_rdf_full(struct reader *r, uint32_t line)
 {
 	const struct doc *d = r->d;
 	bool limit = d->st.n >= d->limits.statements || d->attrs.n >= d->limits.attributes;
@@ -334,7 +335,7 @@ static int full(struct reader *r, uint32_t line)
 static int take_time(struct reader *r, const struct triple *t, int64_t *ret)
 {
 	if (!t->literal || !doc_time(doc_str(r->d, t->o), ret))
-		return wrong(r, t, "is no time");
+		return report_bad_triple(r, t, "is no time");
 	return 0;
 }
 
@@ -344,16 +345,16 @@ static int add_attr(struct reader *r, const struct triple *t)
 	                : t->p == r->w_label    ? r->w_prov_label
 	                : t->p == r->w_location ? r->w_prov_location
 	                                        : t->p;
-	return doc_attr(r->d, name, t->o, t->literal ? t->type : r->w_qualified) ? 0 : full(r, t->line);
+	return doc_attr(r->d, name, t->o, t->literal ? t->type : r->w_qualified) ? 0 : report_rdf_full(r, t->line);
 }
 
 static int add_type(struct reader *r, const char *type, uint32_t line)
 {
 	struct buf b = {0};
 	buf_printf(&b, PROV_NS "%s", type);
-	uint32_t w = b.failed ? VEC_NONE : doc_word(r->d, buf_view(&b));
+	uint32_t w = b.failed ? VEC_NONE : doc_intern(r->d, buf_view(&b));
 	buf_release(&b);
-	return doc_attr(r->d, r->w_prov_type, w, r->w_qualified) ? 0 : full(r, line);
+	return doc_attr(r->d, r->w_prov_type, w, r->w_qualified) ? 0 : report_rdf_full(r, line);
 }
 
 /* A property of a qualified node: an argument, its time, or an attribute. */
@@ -375,7 +376,7 @@ static int qualified_property(struct reader *r, size_t st, const struct triple *
 		for (unsigned i = 1; i < DOC_ARGS; i++)
 			if (k->arg[i].property && (str_is(name, k->arg[i].property) || (i == 1 && str_is(name, "influencer")))) {
 				if (t->literal)
-					return wrong(r, t, "is a literal where a thing is wanted");
+					return report_bad_triple(r, t, "is a literal where a thing is wanted");
 				r->d->st.v[st].arg[i] = t->o;
 				return 0;
 			}
@@ -392,9 +393,9 @@ static uint32_t ends_hash(enum doc_kind kind, uint32_t a, uint32_t b)
 static int add_qualified(struct reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
-		return wrong(r, t, "is a literal where a thing is wanted");
+		return report_bad_triple(r, t, "is a literal where a thing is wanted");
 	if (!doc_add(r->d, is->kind, t->line))
-		return full(r, t->line);
+		return report_rdf_full(r, t->line);
 	size_t st = r->d->st.n - 1;
 	r->d->st.v[st].id = t->o;
 	r->d->st.v[st].arg[0] = t->s;
@@ -407,19 +408,19 @@ static int add_qualified(struct reader *r, const struct triple *t, const struct 
 	}
 	for (unsigned i = 0; rc == 0 && i < doc_kinds[is->kind].need; i++)
 		if (!r->d->st.v[st].arg[i])
-			rc = wrong(r, t, "does not say what it is about");
+			rc = report_bad_triple(r, t, "does not say what it is about");
 	const struct doc_statement *v = &r->d->st.v[st];
-	if (rc == 0 && !table_add(&r->told, ends_hash(v->kind, v->arg[0], v->arg[1]), (uint32_t)st))
-		rc = full(r, t->line);
+	if (rc == 0 && !table_add(&r->qualified, ends_hash(v->kind, v->arg[0], v->arg[1]), (uint32_t)st))
+		rc = report_rdf_full(r, t->line);
 	return rc;
 }
 
 /* Does a qualified node of the subject tell of this direct triple? */
-static bool is_told(struct reader *r, const struct triple *t, const struct property *is)
+static bool is_qualified(struct reader *r, const struct triple *t, const struct property *is)
 {
 	const struct doc_statement *v = r->d->st.v;
 	uint32_t i, hash = ends_hash(is->kind, t->s, t->o);
-	for (size_t pos = TABLE_START; (i = table_next(&r->told, hash, &pos)) != VEC_NONE;)
+	for (size_t pos = TABLE_START; (i = table_next(&r->qualified, hash, &pos)) != VEC_NONE;)
 		if (v[i].kind == is->kind && v[i].arg[0] == t->s && v[i].arg[1] == t->o)
 			return true;
 	return false;
@@ -428,29 +429,29 @@ static bool is_told(struct reader *r, const struct triple *t, const struct prope
 static int add_direct(struct reader *r, const struct triple *t, const struct property *is)
 {
 	if (t->literal)
-		return wrong(r, t, "is a literal where a thing is wanted");
+		return report_bad_triple(r, t, "is a literal where a thing is wanted");
 	struct doc_statement *st = doc_add(r->d, is->kind, t->line);
 	if (!st)
-		return full(r, t->line);
+		return report_rdf_full(r, t->line);
 	st->arg[is->meaning == INVERSE] = t->s;
 	st->arg[is->meaning != INVERSE] = t->o;
 	return is->type ? add_type(r, is->type, t->line) : 0;
 }
 
-static int add_moment(struct reader *r, const struct triple *t, const struct property *is)
+static int add_instant(struct reader *r, const struct triple *t, const struct property *is)
 {
 	int64_t at;
 	int rc = take_time(r, t, &at);
 	struct doc_statement *st = rc == 0 ? doc_add(r->d, is->kind, t->line) : NULL;
 	if (!st)
-		return rc < 0 ? rc : full(r, t->line);
+		return rc < 0 ? rc : report_rdf_full(r, t->line);
 	st->arg[0] = t->s;
 	st->start = at;
 	return 0;
 }
 
 /* Is it what a program did with one kind of call? */
-static bool is_call(const struct reader *r, uint32_t subject)
+static bool is_call_activity(const struct reader *r, uint32_t subject)
 {
 	for (uint32_t i = r->first[subject]; i != VEC_NONE; i = r->t.v[i].next)
 		if (r->t.v[i].p == r->w_type && provio_is_call(provio_class(doc_str(r->d, r->t.v[i].o))))
@@ -459,20 +460,20 @@ static bool is_call(const struct reader *r, uint32_t subject)
 }
 
 /* The statement that something is an entity, an activity or an agent, with all that is said of it. */
-static int add_thing(struct reader *r, uint32_t subject, enum doc_kind kind, uint32_t line)
+static int add_element(struct reader *r, uint32_t subject, enum doc_kind kind, uint32_t line)
 {
 	if (!doc_add(r->d, kind, line))
-		return full(r, line);
+		return report_rdf_full(r, line);
 	size_t st = r->d->st.n - 1;
 	r->d->st.v[st].id = subject;
-	bool call = kind == DOC_activity && is_call(r, subject);
+	bool call = kind == DOC_activity && is_call_activity(r, subject);
 	int64_t at;
 	int rc = 0;
 	for (uint32_t i = r->first[subject]; rc == 0 && i != VEC_NONE; i = r->t.v[i].next) {
 		const struct triple *t = &r->t.v[i];
 		bool base = false;
 		if (t->p == r->w_type)
-			class_of(doc_str(r->d, t->o), &base);
+			find_prov_class_kind(doc_str(r->d, t->o), &base);
 		struct property is = property_of(doc_str(r->d, t->p));
 		if (is.meaning == TIME && is.kind == DOC_activity) {
 			int64_t *to = is.which ? &r->d->st.v[st].end : &r->d->st.v[st].start;
@@ -493,14 +494,15 @@ static int add_subject(struct reader *r, uint32_t s)
 	int rc = 0;
 	for (uint32_t i = r->first[s]; i != VEC_NONE; i = r->t.v[i].next) {
 		bool base;
-		enum doc_kind k = r->t.v[i].p == r->w_type ? class_of(doc_str(r->d, r->t.v[i].o), &base) : DOC_KINDS;
+		enum doc_kind k =
+		    r->t.v[i].p == r->w_type ? find_prov_class_kind(doc_str(r->d, r->t.v[i].o), &base) : DOC_KINDS;
 		struct property is = property_of(doc_str(r->d, r->t.v[i].p));
 		kinds |= k != DOC_KINDS ? 1u << k : 0;
 		kinds |= is.meaning == TIME && is.kind == DOC_activity ? 1u << DOC_activity : 0;
 	}
 	for (unsigned k = DOC_entity; rc == 0 && k <= DOC_agent; k++)
 		if (kinds >> k & 1)
-			rc = add_thing(r, s, k, line);
+			rc = add_element(r, s, k, line);
 	/* Qualified ones first: they stand together, behind what the subject is. */
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = r->first[s]; rc == 0 && i != VEC_NONE; i = r->t.v[i].next) {
@@ -510,10 +512,10 @@ static int add_subject(struct reader *r, uint32_t s)
 				continue;
 			if (is.meaning == QUALIFIED)
 				rc = add_qualified(r, t, &is);
-			else if (is.meaning == INVERSE || (is.meaning == DIRECT && !is_told(r, t, &is)))
+			else if (is.meaning == INVERSE || (is.meaning == DIRECT && !is_qualified(r, t, &is)))
 				rc = add_direct(r, t, &is);
 			else if (is.meaning == TIME && is.kind != DOC_activity)
-				rc = add_moment(r, t, &is);
+				rc = add_instant(r, t, &is);
 		}
 	return rc;
 }
@@ -551,13 +553,13 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	int rc = late_load(&late_serd, err);
 	if (rc < 0)
 		return rc;
-	r.w_type = doc_word(d, str_of(RDF_NS "type"));
-	r.w_label = doc_word(d, str_of(RDFS_NS "label"));
-	r.w_prov_type = doc_word(d, str_of(PROV_NS "type"));
-	r.w_prov_label = doc_word(d, str_of(PROV_NS "label"));
-	r.w_location = doc_word(d, str_of(PROV_NS "atLocation"));
-	r.w_prov_location = doc_word(d, str_of(PROV_NS "location"));
-	r.w_qualified = doc_word(d, str_of(PROV_NS "QUALIFIED_NAME"));
+	r.w_type = doc_intern(d, str_of(RDF_NS "type"));
+	r.w_label = doc_intern(d, str_of(RDFS_NS "label"));
+	r.w_prov_type = doc_intern(d, str_of(PROV_NS "type"));
+	r.w_prov_label = doc_intern(d, str_of(PROV_NS "label"));
+	r.w_location = doc_intern(d, str_of(PROV_NS "atLocation"));
+	r.w_prov_location = doc_intern(d, str_of(PROV_NS "location"));
+	r.w_qualified = doc_intern(d, str_of(PROV_NS "QUALIFIED_NAME"));
 	rc = read_triples(&r, false);
 	if (rc == 0)
 		rc = link_triples(&r);
@@ -572,7 +574,7 @@ int doc_read_rdf(struct doc *d, const char *name, const void *p, size_t n, struc
 	vec_release(&r.prefixes);
 	free(r.why);
 	vec_release(&r.t);
-	table_release(&r.told);
+	table_release(&r.qualified);
 	free(r.first);
 	free(r.last);
 	free(r.qualifier);

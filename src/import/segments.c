@@ -25,7 +25,7 @@ static bool is_segment(const char *name)
 	return n > 4 && strcmp(name + n - 4, ".stl") == 0;
 }
 
-static int name_cmp(const struct dirent **a, const struct dirent **b)
+static int compare_entries_by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -39,10 +39,10 @@ static bool holds_hosts(const char *dir)
 	return n >= 4 && memcmp(dir + n - 4, "logs", 4) == 0 && (n == 4 || dir[n - 5] == '/');
 }
 
-static int walk(const struct finding *f, const char *dir, unsigned depth)
+static int walk_segment_folder(const struct finding *f, const char *dir, unsigned depth)
 {
 	struct dirent **list;
-	int n = scandir(dir, &list, NULL, name_cmp), r = 0;
+	int n = scandir(dir, &list, NULL, compare_entries_by_name), r = 0;
 	unsigned level = holds_hosts(dir) ? 0 : 2;
 	if (n < 0)
 		return err_set(f->err, errno, "cannot read the folder '%s'", dir);
@@ -59,7 +59,7 @@ static int walk(const struct finding *f, const char *dir, unsigned depth)
 		}
 		if (r == 0 && lstat(path, &st) == 0) {
 			if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-				r = walk(f, path, depth + 1);
+				r = walk_segment_folder(f, path, depth + 1);
 			else if (S_ISREG(st.st_mode) && is_segment(path))
 				r = f->say(f->arg, path);
 			else if (S_ISDIR(st.st_mode) || is_segment(path)) /* too deep, or a link that leads out */
@@ -76,5 +76,5 @@ int segments_walk(const char *dir, int (*say)(void *arg, const char *path), void
                   struct err *err)
 {
 	const struct finding f = {say, arg, passed, err};
-	return walk(&f, dir, 0);
+	return walk_segment_folder(&f, dir, 0);
 }

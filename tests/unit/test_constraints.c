@@ -262,9 +262,9 @@ static void long_chain(void **state)
 	for (int i = 0; i < n; i++) {
 		struct doc_statement *st = doc_add(&d, DOC_wasDerivedFrom, 0);
 		snprintf(name, sizeof(name), "x:%d", i + 1);
-		st->arg[0] = doc_word(&d, str_of(name));
+		st->arg[0] = doc_intern(&d, str_of(name));
 		snprintf(name, sizeof(name), "x:%d", i);
-		st->arg[1] = doc_word(&d, str_of(name));
+		st->arg[1] = doc_intern(&d, str_of(name));
 	}
 	assert_int_equal(doc_check(&d, note, &got), 0);
 	d.st.v[0].arg[1] = d.st.v[n - 1].arg[0];

@@ -1,10 +1,10 @@
-/* told_order.c - times for what other programs tell without, or with times that contradict it.
+/* imported_order.c - times for what other programs tell without, or with times that contradict it.
  *
  * The events are put in an order in which every version is made before it is used, an activity begins before what it
  * does and ends after it, and, where that is possible, an activity uses before it makes (PROV does not say so, but
  * lineage asks what was read before something was written). Each event's time is what the document says, or the least
  * that comes after what it follows. What stemma itself recorded keeps its times. Linear in statements. */
-#include "import/told.h"
+#include "import/imported.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,18 +14,18 @@ struct queue {
 	size_t head, tail;
 };
 struct order {
-	struct told *t;
+	struct imported *t;
 	size_t na, nx, nv, n;        /* accesses, activities, versions; nodes */
 	uint32_t *first, *to, *left; /* edges by node; predecessors not placed yet */
 	int64_t *at;
 	uint32_t *uses;                 /* by activity: uses not placed yet */
 	int64_t *used;                  /* by activity: when the last of those that are was */
-	bool *placed, *told_start;      /* by node; by activity */
+	bool *placed, *has_start;       /* by node; by activity */
 	struct queue any, makes, early; /* what can be placed: whatever; what activities make, after their uses; before */
 };
 
 /* Nodes: start and end of activities, accesses, versions made. */
-static uint32_t start_of(uint32_t a)
+static uint32_t activity_start_node(uint32_t a)
 {
 	return 2 * a;
 }
@@ -39,19 +39,19 @@ static uint32_t version_node(const struct order *o, uint32_t v)
 }
 
 /* Calls add for every edge: counted first, then filed. */
-static void edges(struct order *o, void (*add)(struct order *o, uint32_t from, uint32_t to))
+static void for_each_edge(struct order *o, void (*add)(struct order *o, uint32_t from, uint32_t to))
 {
 	for (uint32_t i = 0; i < o->nx; i++)
-		add(o, start_of(i), start_of(i) + 1);
+		add(o, activity_start_node(i), activity_start_node(i) + 1);
 	for (uint32_t i = 0; i < o->na; i++) {
-		const struct told_access *a = &o->t->accesses.v[i];
-		bool regular = told_regular(o->t, a->version);
+		const struct imported_access *a = &o->t->accesses.v[i];
+		bool regular = imported_regular(o->t, a->version);
 		if (a->foreign) {
-			add(o, start_of(a->activity), access_node(o, i));
-			add(o, access_node(o, i), start_of(a->activity) + 1);
+			add(o, activity_start_node(a->activity), access_node(o, i));
+			add(o, access_node(o, i), activity_start_node(a->activity) + 1);
 		}
 		/* What changes is not made before it is used, where the times say when. */
-		const struct told_version *v = &o->t->versions.v[a->version];
+		const struct imported_version *v = &o->t->versions.v[a->version];
 		if (a->foreign && v->changes && !v->untimed)
 			continue;
 		if (a->write)
@@ -72,56 +72,56 @@ static void file_edge(struct order *o, uint32_t from, uint32_t to)
 	o->to[o->first[from]++] = to;
 }
 
-static void put(struct queue *q, uint32_t node)
+static void queue_push_node(struct queue *q, uint32_t node)
 {
 	q->v[q->tail++] = node;
 }
 
-static void ready(struct order *o, uint32_t node)
+static void enqueue_ready(struct order *o, uint32_t node)
 {
 	uint32_t i = node - (uint32_t)(2 * o->nx);
-	const struct told_access *a = node >= 2 * o->nx && i < o->na ? &o->t->accesses.v[i] : NULL;
+	const struct imported_access *a = node >= 2 * o->nx && i < o->na ? &o->t->accesses.v[i] : NULL;
 	if (!a || !a->write || !a->foreign)
-		put(&o->any, node);
+		queue_push_node(&o->any, node);
 	else
-		put(o->uses[a->activity] ? &o->early : &o->makes, node);
+		queue_push_node(o->uses[a->activity] ? &o->early : &o->makes, node);
 }
 
 /* The moment of an event that is placed, and of what it allows. */
-static void place(struct order *o, uint32_t node)
+static void place_event(struct order *o, uint32_t node)
 {
-	struct told *t = o->t;
-	int64_t at = o->at[node], told = TIME_NONE;
+	struct imported *t = o->t;
+	int64_t at = o->at[node], known_time = TIME_NONE;
 	bool fixed = false;
 	if (node < 2 * o->nx) {
-		const struct told_activity *a = &t->activities.v[node / 2];
-		told = node % 2 ? a->end : a->start;
+		const struct imported_activity *a = &t->activities.v[node / 2];
+		known_time = node % 2 ? a->end : a->start;
 		fixed = a->own;
 	} else if (node - 2 * o->nx < o->na) {
-		struct told_access *a = &t->accesses.v[node - 2 * o->nx];
-		told = a->foreign ? a->lo : a->hi == TIME_NONE ? a->lo : a->hi;
+		struct imported_access *a = &t->accesses.v[node - 2 * o->nx];
+		known_time = a->foreign ? a->lo : a->hi == TIME_NONE ? a->lo : a->hi;
 		fixed = !a->foreign;
 		int64_t *used = &o->used[a->activity];
-		if (a->foreign && a->write && told == TIME_NONE && at <= *used)
+		if (a->foreign && a->write && known_time == TIME_NONE && at <= *used)
 			at = *used < INT64_MAX ? *used + 1 : *used; /* what it made came of what it used */
 		if (!a->write && a->foreign) {
-			int64_t when = told > at ? told : at;
+			int64_t when = known_time > at ? known_time : at;
 			o->uses[a->activity]--;
 			*used = when > *used ? when : *used;
 		}
 	}
 	o->placed[node] = true;
-	o->at[node] = at = told != TIME_NONE && (fixed || told > at) ? told : at;
+	o->at[node] = at = known_time != TIME_NONE && (fixed || known_time > at) ? known_time : at;
 	for (uint32_t k = node ? o->first[node - 1] : 0; k < o->first[node]; k++) {
 		uint32_t to = o->to[k];
 		if (o->at[to] <= at)
 			o->at[to] = at < INT64_MAX ? at + 1 : at;
 		if (--o->left[to] == 0)
-			ready(o, to);
+			enqueue_ready(o, to);
 	}
 }
 
-static void run(struct order *o)
+static void place_all_events(struct order *o)
 {
 	for (;;) {
 		uint32_t node;
@@ -144,34 +144,34 @@ static void run(struct order *o)
 			node = o->early.v[best];
 			o->early.v[best] = o->early.v[o->early.head++];
 		}
-		place(o, node);
+		place_event(o, node);
 	}
 }
 
 /* Where events go in a circle nothing can be made before it is used. */
-static int tell_circle(struct order *o)
+static int report_circle(struct order *o)
 {
 	for (uint32_t i = 0; i < o->na; i++)
 		if (!o->placed[access_node(o, i)] && !o->t->accesses.v[i].write)
-			return told_wrong(o->t, &o->t->d->st.v[o->t->accesses.v[i].st],
-			                  "things were made of each other, in a circle");
-	return told_wrong(o->t, &o->t->d->st.v[0], "things were made of each other, in a circle");
+			return imported_wrong(o->t, &o->t->d->st.v[o->t->accesses.v[i].st],
+			                      "things were made of each other, in a circle");
+	return imported_wrong(o->t, &o->t->d->st.v[0], "things were made of each other, in a circle");
 }
 
 static void take_times(struct order *o)
 {
-	struct told *t = o->t;
+	struct imported *t = o->t;
 	uint32_t *least = o->uses; /* by version: its first foreign write */
 	for (uint32_t v = 0; v < o->nv; v++)
 		least[v] = VEC_NONE;
 	for (uint32_t i = 0; i < o->nx; i++)
 		if (!t->activities.v[i].own) {
-			o->told_start[i] = t->activities.v[i].start != TIME_NONE;
-			t->activities.v[i].start = o->at[start_of(i)];
-			t->activities.v[i].end = o->at[start_of(i) + 1];
+			o->has_start[i] = t->activities.v[i].start != TIME_NONE;
+			t->activities.v[i].start = o->at[activity_start_node(i)];
+			t->activities.v[i].end = o->at[activity_start_node(i) + 1];
 		}
 	for (uint32_t i = 0; i < o->na; i++) {
-		struct told_access *a = &t->accesses.v[i];
+		struct imported_access *a = &t->accesses.v[i];
 		int64_t at = o->at[access_node(o, i)];
 		if (!a->foreign)
 			continue;
@@ -182,23 +182,23 @@ static void take_times(struct order *o)
 	}
 	/* An activity whose start is not told began with the first that it did. */
 	for (uint32_t i = 0; i < o->nx; i++) {
-		struct told_activity *x = &t->activities.v[i];
+		struct imported_activity *x = &t->activities.v[i];
 		int64_t first = INT64_MAX;
 		for (uint32_t k = x->first; k != VEC_NONE; k = t->accesses.v[k].next)
 			first = t->accesses.v[k].lo < first ? t->accesses.v[k].lo : first;
-		if (!x->own && !o->told_start[i] && first != INT64_MAX)
+		if (!x->own && !o->has_start[i] && first != INT64_MAX)
 			x->start = first - 1;
 	}
 	/* Further writes of one version go on where the first ended. */
 	for (uint32_t i = 0; i < o->na; i++) {
-		struct told_access *a = &t->accesses.v[i];
-		bool regular = told_regular(t, a->version);
+		struct imported_access *a = &t->accesses.v[i];
+		bool regular = imported_regular(t, a->version);
 		if (a->foreign && a->write && regular && (least[a->version] != i || t->versions.v[a->version].own))
 			a->mode = ACCESS_WRITE | ACCESS_APPEND;
 	}
 }
 
-int told_order(struct told *t)
+int imported_order(struct imported *t)
 {
 	struct order o = {.t = t, .na = t->accesses.n, .nx = t->activities.n, .nv = t->versions.n};
 	if (!t->foreign)
@@ -211,21 +211,21 @@ int told_order(struct told *t)
 	o.uses = calloc(scratch, sizeof(*o.uses));
 	o.used = malloc((o.nx + 1) * sizeof(*o.used));
 	o.placed = calloc(o.n + 1, sizeof(*o.placed));
-	o.told_start = calloc(o.nx + 1, sizeof(*o.told_start));
+	o.has_start = calloc(o.nx + 1, sizeof(*o.has_start));
 	struct queue *const queues[] = {&o.any, &o.makes, &o.early};
-	bool ok = o.first && o.left && o.at && o.uses && o.used && o.placed && o.told_start;
+	bool ok = o.first && o.left && o.at && o.uses && o.used && o.placed && o.has_start;
 	for (unsigned i = 0; i < 3; i++) {
 		queues[i]->v = malloc((o.n + 1) * sizeof(uint32_t));
 		ok = ok && queues[i]->v;
 	}
 	if (ok)
-		edges(&o, count_edge);
+		for_each_edge(&o, count_edge);
 	for (size_t i = 0; ok && i < o.n; i++)
 		o.first[i + 1] += o.first[i];
 	ok = ok && (o.to = malloc((o.first[o.n] + 1) * sizeof(*o.to)));
-	int rc = ok ? 0 : told_oom(t);
+	int rc = ok ? 0 : imported_oom(t);
 	if (ok) {
-		edges(&o, file_edge); /* first[i] is now where the edges of i end */
+		for_each_edge(&o, file_edge); /* first[i] is now where the edges of i end */
 		int64_t base = TIME_NEVER;
 		for (size_t i = 0; i < o.nx; i++)
 			if (t->activities.v[i].start != TIME_NONE && t->activities.v[i].start < base)
@@ -245,13 +245,13 @@ int told_order(struct told *t)
 		for (size_t i = 0; i < o.n; i++) {
 			o.at[i] = base;
 			if (!o.left[i])
-				ready(&o, (uint32_t)i);
+				enqueue_ready(&o, (uint32_t)i);
 		}
-		run(&o);
+		place_all_events(&o);
 		for (size_t i = 0; i < o.n; i++)
 			placed += o.placed[i];
 		if (placed < o.n)
-			rc = tell_circle(&o);
+			rc = report_circle(&o);
 		else
 			take_times(&o);
 	}
@@ -262,7 +262,7 @@ int told_order(struct told *t)
 	free(o.uses);
 	free(o.used);
 	free(o.placed);
-	free(o.told_start);
+	free(o.has_start);
 	for (unsigned i = 0; i < 3; i++)
 		free(queues[i]->v);
 	return rc;

@@ -1,5 +1,5 @@
-/* told_relations.c - accesses and links, by the relations. */
-#include "import/told.h"
+/* imported_relations.c - accesses and links, by the relations. */
+#include "import/imported.h"
 
 #include "base/hash.h"
 #include "export/export.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 
 /* The version that a name stands for; a write of a chain is of the version without its number. VEC_NONE: it is none. */
-int told_find_version(struct told *t, uint32_t word, uint32_t *ret)
+int imported_find_version(struct imported *t, uint32_t word, uint32_t *ret)
 {
 	struct str s = doc_str(t->d, word);
 	*ret = map_get(&t->version, word);
@@ -22,30 +22,31 @@ int told_find_version(struct told *t, uint32_t word, uint32_t *ret)
 		if (*ret != VEC_NONE)
 			return 0;
 	}
-	*ret = told_version_of(t, word);
-	return *ret == VEC_NONE ? told_oom(t) : 0;
+	*ret = imported_version_of(t, word);
+	return *ret == VEC_NONE ? imported_oom(t) : 0;
 }
 
-struct told_access *told_add_access(struct told *t, uint32_t activity, uint32_t version, bool write, uint32_t st)
+struct imported_access *imported_add_access(struct imported *t, uint32_t activity, uint32_t version, bool write,
+                                            uint32_t st)
 {
-	struct told_access *a = vec_add(&t->accesses);
+	struct imported_access *a = vec_add(&t->accesses);
 	if (!a)
 		return NULL;
-	*a = (struct told_access){.activity = activity,
-	                          .version = version,
-	                          .st = st,
-	                          .next = VEC_NONE,
-	                          .write = write,
-	                          .must = true,
-	                          .foreign = true,
-	                          .mode = write ? ACCESS_WRITE | ACCESS_CREATE : ACCESS_READ,
-	                          .lo = TIME_NONE,
-	                          .hi = TIME_NONE,
-	                          .count = 1,
-	                          .state = VEC_NONE,
-	                          .calls = VEC_NONE,
-	                          .last = TIME_NONE};
-	struct told_activity *x = &t->activities.v[activity];
+	*a = (struct imported_access){.activity = activity,
+	                              .version = version,
+	                              .st = st,
+	                              .next = VEC_NONE,
+	                              .write = write,
+	                              .must = true,
+	                              .foreign = true,
+	                              .mode = write ? ACCESS_WRITE | ACCESS_CREATE : ACCESS_READ,
+	                              .lo = TIME_NONE,
+	                              .hi = TIME_NONE,
+	                              .count = 1,
+	                              .state = VEC_NONE,
+	                              .calls = VEC_NONE,
+	                              .last = TIME_NONE};
+	struct imported_activity *x = &t->activities.v[activity];
 	uint32_t i = (uint32_t)(t->accesses.n - 1);
 	if (x->first == VEC_NONE)
 		x->first = i;
@@ -57,7 +58,7 @@ struct told_access *told_add_access(struct told *t, uint32_t activity, uint32_t 
 	return a;
 }
 
-static int take_access(struct told *t, uint32_t at, bool write)
+static int read_access_relation(struct imported *t, uint32_t at, bool write)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
 	uint32_t aw = st->arg[write], ew = st->arg[!write], version;
@@ -65,52 +66,52 @@ static int take_access(struct told *t, uint32_t at, bool write)
 		t->passed++;
 		return 0;
 	}
-	struct told_io *io = told_io(t, aw);
+	struct imported_io *io = imported_io(t, aw);
 	if (io && map_get(&t->forgotten, io->whose) != VEC_NONE)
 		return t->left_out++, 0;
 	if (io)
-		return told_take_used(t, at, io, ew, write);
-	int rc = told_find_version(t, ew, &version);
-	uint32_t activity = rc == 0 && version != VEC_NONE ? told_activity_of(t, aw) : VEC_NONE;
+		return imported_take_used(t, at, io, ew, write);
+	int rc = imported_find_version(t, ew, &version);
+	uint32_t activity = rc == 0 && version != VEC_NONE ? imported_activity_of(t, aw) : VEC_NONE;
 	if (rc == 0 && version == VEC_NONE)
 		t->passed++; /* of a file, not of what was in it at some time */
 	if (rc < 0 || version == VEC_NONE)
 		return rc;
-	struct told_access *a = activity == VEC_NONE ? NULL : told_add_access(t, activity, version, write, at);
+	struct imported_access *a = activity == VEC_NONE ? NULL : imported_add_access(t, activity, version, write, at);
 	if (!a)
-		return told_oom(t);
+		return imported_oom(t);
 	uint64_t mode;
-	if (told_time(t, st, ATTR_from, &a->lo) && t->activities.v[activity].own && t->versions.v[version].own) {
+	if (imported_time(t, st, ATTR_from, &a->lo) && t->activities.v[activity].own && t->versions.v[version].own) {
 		a->foreign = false;
-		told_time(t, st, ATTR_until, &a->hi);
+		imported_time(t, st, ATTR_until, &a->hi);
 		if (a->hi != TIME_NONE && a->hi < a->lo)
-			return told_wrong(t, st, "it ended before it began");
-		a->must = !str_is(told_text(t, st, ATTR_certainty), "may");
-		a->via = (uint8_t)told_term(SET_via, told_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
+			return imported_wrong(t, st, "it ended before it began");
+		a->must = !str_is(imported_text(t, st, ATTR_certainty), "may");
+		a->via = (uint8_t)imported_term(SET_via, imported_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
 		/* A cache's or a lock's is found by its name, again. */
-		if (told_regular(t, version) && (a->via == TERM_via_cache || a->via == TERM_via_sync))
+		if (imported_regular(t, version) && (a->via == TERM_via_cache || a->via == TERM_via_sync))
 			a->via = TERM_via_data;
-		a->api = (uint8_t)told_term(SET_api, told_text(t, st, ATTR_api), TERM_api_hdf5, TERM_api_other);
-		if (told_count(t, st, ATTR_accessMode, &mode))
+		a->api = (uint8_t)imported_term(SET_api, imported_text(t, st, ATTR_api), TERM_api_hdf5, TERM_api_other);
+		if (imported_count(t, st, ATTR_accessMode, &mode))
 			a->mode = (uint16_t)(mode & 0xff);
-		told_count(t, st, ATTR_count, &a->count);
-		a->has_bytes = told_count(t, st, ATTR_bytes, &a->bytes);
+		imported_count(t, st, ATTR_count, &a->count);
+		a->has_bytes = imported_count(t, st, ATTR_bytes, &a->bytes);
 	} else
 		a->lo = a->hi = st->start;
 	return 0;
 }
 
-static int take_informed(struct told *t, uint32_t at)
+static int take_informed(struct imported *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
 	if (map_get(&t->run, st->arg[0]) != VEC_NONE || map_get(&t->run, st->arg[1]) != VEC_NONE) {
 		t->passed++;
 		return 0;
 	}
-	uint32_t x = told_activity_of(t, st->arg[0]), y = told_activity_of(t, st->arg[1]);
+	uint32_t x = imported_activity_of(t, st->arg[0]), y = imported_activity_of(t, st->arg[1]);
 	if (x == VEC_NONE || y == VEC_NONE)
-		return told_oom(t);
-	const struct told_activity *a = &t->activities.v[x], *b = &t->activities.v[y];
+		return imported_oom(t);
+	const struct imported_activity *a = &t->activities.v[x], *b = &t->activities.v[y];
 	if (!a->own || !b->own) {
 		/* Something went from one to the other: a stream of their own. */
 		struct buf name = {0};
@@ -118,46 +119,47 @@ static int take_informed(struct told *t, uint32_t at)
 		buf_printf(&name, "%.*s -> %.*s", (int)from.n, from.p, (int)to.n, to.p);
 		uint64_t h = hash_str(buf_view(&name));
 		buf_release(&name);
-		uint32_t file = told_find_file(
-		    t, &(struct told_file){
+		uint32_t file = imported_find_file(
+		    t, &(struct imported_file){
 		           .domain = str_of(FOREIGN_DOMAIN), .gen = h, .kind = TERM_kind_pipe, .within = VEC_NONE});
-		struct told_version *v = file == VEC_NONE ? NULL : vec_add(&t->versions);
+		struct imported_version *v = file == VEC_NONE ? NULL : vec_add(&t->versions);
 		if (!v)
-			return told_oom(t);
-		*v = (struct told_version){.file = file, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
+			return imported_oom(t);
+		*v = (struct imported_version){.file = file, .mtime = TIME_NONE, .start = TIME_NONE, .end = TIME_NONE};
 		uint32_t i = (uint32_t)(t->versions.n - 1);
-		struct told_access *w = told_add_access(t, y, i, true, at), *r = w ? told_add_access(t, x, i, false, at) : NULL;
+		struct imported_access *w = imported_add_access(t, y, i, true, at),
+		                       *r = w ? imported_add_access(t, x, i, false, at) : NULL;
 		if (r)
 			t->accesses.v[t->accesses.n - 2].mode = ACCESS_WRITE;
-		return r ? 0 : told_oom(t);
+		return r ? 0 : imported_oom(t);
 	}
-	unsigned via = told_term(SET_via, told_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
-	bool must = !str_is(told_text(t, st, ATTR_certainty), "may");
+	unsigned via = imported_term(SET_via, imported_text(t, st, ATTR_via), TERM_via_sync, TERM_via_data);
+	bool must = !str_is(imported_text(t, st, ATTR_certainty), "may");
 	int64_t lo = TIME_NONE, hi = TIME_NONE;
-	told_time(t, st, ATTR_from, &lo);
-	told_time(t, st, ATTR_until, &hi);
+	imported_time(t, st, ATTR_from, &lo);
+	imported_time(t, st, ATTR_until, &hi);
 	if (via == TERM_via_fork && must && a->n == 0 && a->process != b->process) {
-		struct told_process *p = &t->processes.v[a->process];
+		struct imported_process *p = &t->processes.v[a->process];
 		p->parent = b->process;
 		p->forked = lo;
 		p->until = hi;
 		return 0;
 	}
 	if (via == TERM_via_fork && a->process == b->process)
-		return 0;                             /* an exec in the process: they follow each other */
-	struct told_link *l = vec_add(&t->links); /* told from both sides: those that are equal are one */
+		return 0;                                 /* an exec in the process: they follow each other */
+	struct imported_link *l = vec_add(&t->links); /* told from both sides: those that are equal are one */
 	if (!l)
-		return told_oom(t);
-	*l = (struct told_link){.a = x < y ? x : y,
-	                        .b = x < y ? y : x,
-	                        .via = (uint8_t)via,
-	                        .must = must,
-	                        .at = lo == TIME_NONE ? a->start : lo};
+		return imported_oom(t);
+	*l = (struct imported_link){.a = x < y ? x : y,
+	                            .b = x < y ? y : x,
+	                            .via = (uint8_t)via,
+	                            .must = must,
+	                            .at = lo == TIME_NONE ? a->start : lo};
 	return 0;
 }
 
 /* Is it about an activity that the record forgot? */
-static bool is_forgotten(const struct told *t, const struct doc_statement *st)
+static bool concerns_forgotten(const struct imported *t, const struct doc_statement *st)
 {
 	for (size_t i = 0; i < DOC_ARGS; i++)
 		if (st->arg[i] && map_get(&t->forgotten, st->arg[i]) != VEC_NONE)
@@ -190,14 +192,14 @@ static bool add_pair(struct pair_set *s, uint32_t a, uint32_t b)
 }
 
 /* A derivation is a use and a generation by its activity (inference 11); without one, by an execution of its own. */
-static int take_derivation(struct told *t, uint32_t at, struct pair_set *used, struct pair_set *made,
+static int take_derivation(struct imported *t, uint32_t at, struct pair_set *used, struct pair_set *made,
                            struct map *makers)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
 	uint32_t to, from;
-	int rc = told_find_version(t, st->arg[0], &to);
+	int rc = imported_find_version(t, st->arg[0], &to);
 	if (rc == 0)
-		rc = told_find_version(t, st->arg[1], &from);
+		rc = imported_find_version(t, st->arg[1], &from);
 	if (rc < 0)
 		return rc;
 	if (to == VEC_NONE || from == VEC_NONE) {
@@ -206,8 +208,8 @@ static int take_derivation(struct told *t, uint32_t at, struct pair_set *used, s
 	}
 	if (t->versions.v[to].own && t->versions.v[from].own)
 		return 0; /* follows from what was written and read */
-	uint32_t a =
-	    st->arg[2] && map_get(&t->run, st->arg[2]) == VEC_NONE ? told_activity_of(t, st->arg[2]) : map_get(makers, to);
+	uint32_t a = st->arg[2] && map_get(&t->run, st->arg[2]) == VEC_NONE ? imported_activity_of(t, st->arg[2])
+	                                                                    : map_get(makers, to);
 	if (a == VEC_NONE) {
 		struct buf name = {0};
 		struct str s = doc_str(t->d, st->arg[0]);
@@ -215,32 +217,32 @@ static int take_derivation(struct told *t, uint32_t at, struct pair_set *used, s
 		char *kept = arena_take(&t->text, name.n + 1);
 		if (kept) {
 			memcpy(kept, buf_cstr(&name), name.n + 1);
-			a = told_foreign(t, 0, str_n(kept, name.n));
+			a = imported_foreign(t, 0, str_n(kept, name.n));
 		}
 		buf_release(&name);
 	}
 	if (a == VEC_NONE || !map_set(makers, to, a))
-		return told_oom(t);
-	if (!has_pair(used, a, from) && (!add_pair(used, a, from) || !told_add_access(t, a, from, false, at)))
-		return told_oom(t);
-	if (!has_pair(made, a, to) && (!add_pair(made, a, to) || !told_add_access(t, a, to, true, at)))
-		return told_oom(t);
+		return imported_oom(t);
+	if (!has_pair(used, a, from) && (!add_pair(used, a, from) || !imported_add_access(t, a, from, false, at)))
+		return imported_oom(t);
+	if (!has_pair(made, a, to) && (!add_pair(made, a, to) || !imported_add_access(t, a, to, true, at)))
+		return imported_oom(t);
 	return 0;
 }
 
-int told_take_derivations(struct told *t)
+int imported_take_derivations(struct imported *t)
 {
 	struct pair_set used = {.v = {0}}, made = {.v = {0}};
 	struct map makers = {0};
 	int rc = 0;
 	for (size_t i = 0, n = t->accesses.n; rc == 0 && i < n; i++) {
-		const struct told_access *a = &t->accesses.v[i];
+		const struct imported_access *a = &t->accesses.v[i];
 		if (!add_pair(a->write ? &made : &used, a->activity, a->version) ||
 		    (a->write && !map_set(&makers, a->version, a->activity)))
-			rc = told_oom(t);
+			rc = imported_oom(t);
 	}
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
-		if (t->d->st.v[i].kind == DOC_wasDerivedFrom && !is_forgotten(t, &t->d->st.v[i]))
+		if (t->d->st.v[i].kind == DOC_wasDerivedFrom && !concerns_forgotten(t, &t->d->st.v[i]))
 			rc = take_derivation(t, i, &used, &made, &makers);
 	table_release(&used.table);
 	table_release(&made.table);
@@ -250,18 +252,18 @@ int told_take_derivations(struct told *t)
 	return rc;
 }
 
-int told_take_relation(struct told *t, uint32_t at)
+int imported_take_relation(struct imported *t, uint32_t at)
 {
 	const struct doc_statement *st = &t->d->st.v[at];
-	if (is_forgotten(t, st)) {
+	if (concerns_forgotten(t, st)) {
 		t->left_out++;
 		return 0;
 	}
 	switch (st->kind) {
 	case DOC_wasGeneratedBy:
-		return take_access(t, at, true);
+		return read_access_relation(t, at, true);
 	case DOC_used:
-		return take_access(t, at, false);
+		return read_access_relation(t, at, false);
 	case DOC_wasInformedBy:
 		return take_informed(t, at);
 	case DOC_entity:

@@ -1,23 +1,23 @@
-/* told_attrs.c - what a statement's attributes say. */
-#include "import/told.h"
+/* imported_attrs.c - what a statement's attributes say. */
+#include "import/imported.h"
 
 #include "export/export.h"
 
 #include <errno.h>
 #include <jansson.h>
 
-int told_oom(struct told *t)
+int imported_oom(struct imported *t)
 {
 	return err_set(t->err, ENOMEM, "%s: cannot import", t->name);
 }
 
-struct str told_ulid(struct str name)
+struct str imported_ulid(struct str name)
 {
 	struct str before = str_of(STEMMA_ID "r");
 	return str_starts(name, before) ? str_n(name.p + before.n, name.n - before.n) : str_of("");
 }
 
-int told_wrong(struct told *t, const struct doc_statement *st, const char *what)
+int imported_wrong(struct imported *t, const struct doc_statement *st, const char *what)
 {
 	struct buf place = {0};
 	doc_place(t->d, st, &place);
@@ -26,7 +26,7 @@ int told_wrong(struct told *t, const struct doc_statement *st, const char *what)
 	return -EBADMSG;
 }
 
-uint32_t told_get(const struct told *t, const struct doc_statement *st, uint32_t name)
+uint32_t imported_get(const struct imported *t, const struct doc_statement *st, uint32_t name)
 {
 	for (uint32_t i = 0; name != VEC_NONE && i < st->n_attr; i++)
 		if (t->d->attrs.v[st->first_attr + i].name == name)
@@ -42,7 +42,7 @@ static int base64_digit(char c)
 }
 
 /* What base64 stands for, kept by t; NULL p where it is none. */
-static struct str unbase64(struct told *t, struct str s)
+static struct str decode_base64(struct imported *t, struct str s)
 {
 	char *out = arena_take(&t->text, s.n + 1);
 	size_t n = 0;
@@ -63,16 +63,16 @@ static struct str unbase64(struct told *t, struct str s)
 	return (struct str){out, n};
 }
 
-struct str told_text(struct told *t, const struct doc_statement *st, enum prov_attr attr)
+struct str imported_text(struct imported *t, const struct doc_statement *st, enum prov_attr attr)
 {
-	uint32_t exact = told_get(t, st, t->base64[attr]);
-	struct str s = exact ? unbase64(t, doc_str(t->d, exact)) : (struct str){NULL, 0};
-	return s.p ? s : doc_str(t->d, told_get(t, st, t->attr[attr]));
+	uint32_t exact = imported_get(t, st, t->base64[attr]);
+	struct str s = exact ? decode_base64(t, doc_str(t->d, exact)) : (struct str){NULL, 0};
+	return s.p ? s : doc_str(t->d, imported_get(t, st, t->attr[attr]));
 }
 
-bool told_count(const struct told *t, const struct doc_statement *st, enum prov_attr attr, uint64_t *ret)
+bool imported_count(const struct imported *t, const struct doc_statement *st, enum prov_attr attr, uint64_t *ret)
 {
-	uint32_t w = told_get(t, st, t->attr[attr]);
+	uint32_t w = imported_get(t, st, t->attr[attr]);
 	struct str s = doc_str(t->d, w);
 	uint64_t n = 0;
 	for (size_t i = 0; i < s.n; i++)
@@ -84,15 +84,15 @@ bool told_count(const struct told *t, const struct doc_statement *st, enum prov_
 	return s.n != 0;
 }
 
-bool told_time(const struct told *t, const struct doc_statement *st, enum prov_attr attr, int64_t *ret)
+bool imported_time(const struct imported *t, const struct doc_statement *st, enum prov_attr attr, int64_t *ret)
 {
-	uint32_t w = told_get(t, st, t->attr[attr]);
+	uint32_t w = imported_get(t, st, t->attr[attr]);
 	return w && doc_time(doc_str(t->d, w), ret);
 }
 
-long told_list(struct told *t, const struct doc_statement *st, enum prov_attr attr, struct buf *ret)
+long imported_list(struct imported *t, const struct doc_statement *st, enum prov_attr attr, struct buf *ret)
 {
-	uint32_t exact = told_get(t, st, t->base64[attr]), w = exact ? exact : told_get(t, st, t->attr[attr]);
+	uint32_t exact = imported_get(t, st, t->base64[attr]), w = exact ? exact : imported_get(t, st, t->attr[attr]);
 	struct str s = doc_str(t->d, w);
 	json_error_t why;
 	if (!w)
@@ -103,7 +103,7 @@ long told_list(struct told *t, const struct doc_statement *st, enum prov_attr at
 		json_t *v = json_array_get(list, (size_t)i);
 		struct str item = {json_string_value(v), json_string_length(v)};
 		if (item.p && exact)
-			item = unbase64(t, item);
+			item = decode_base64(t, item);
 		if (!item.p) {
 			n = -1;
 			break;
@@ -112,10 +112,10 @@ long told_list(struct told *t, const struct doc_statement *st, enum prov_attr at
 		buf_str(ret, item);
 	}
 	json_decref(list);
-	return n < 0 ? told_wrong(t, st, "a list that is no JSON array of strings") : n;
+	return n < 0 ? imported_wrong(t, st, "a list that is no JSON array of strings") : n;
 }
 
-bool told_is(const struct told *t, const struct doc_statement *st, const char *type)
+bool imported_is(const struct imported *t, const struct doc_statement *st, const char *type)
 {
 	uint32_t w = words_find(&t->d->words, str_of(type));
 	for (uint32_t i = 0; w != VEC_NONE && i < st->n_attr; i++) {
@@ -126,7 +126,7 @@ bool told_is(const struct told *t, const struct doc_statement *st, const char *t
 	return false;
 }
 
-unsigned told_term(enum term_set set, struct str name, unsigned last, unsigned none)
+unsigned imported_term(enum term_set set, struct str name, unsigned last, unsigned none)
 {
 	for (unsigned i = 0; name.n && i <= last; i++)
 		if (str_is(name, term_name(set, i)))

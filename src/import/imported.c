@@ -1,5 +1,5 @@
-/* told.c - from statements to executions, files, versions, accesses and notes. */
-#include "import/told.h"
+/* imported.c - from statements to executions, files, versions, accesses and notes. */
+#include "import/imported.h"
 
 #include "export/export.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- notes ---- */
 
-static struct str kept(struct told *t, struct str s)
+static struct str copy_to_arena(struct imported *t, struct str s)
 {
 	char *p = arena_take(&t->text, s.n + 1);
 	if (p)
@@ -17,43 +17,44 @@ static struct str kept(struct told *t, struct str s)
 }
 
 /* What the four attributes say of each note, in b. */
-static int split_notes(struct told *t, const struct doc_statement *st, const struct told_note *like, struct buf b[4])
+static int split_notes(struct imported *t, const struct doc_statement *st, const struct imported_note *like,
+                       struct buf b[4])
 {
 	static const enum prov_attr attrs[4] = {ATTR_note, ATTR_noteTime, ATTR_noteUser, ATTR_noteHost};
 	struct strlist l[4];
 	size_t at[4] = {0};
 	for (unsigned k = 0; k < 4; k++) {
-		long n = told_list(t, st, attrs[k], &b[k]);
+		long n = imported_list(t, st, attrs[k], &b[k]);
 		if (n < 0)
 			return (int)n;
 		l[k] = (struct strlist){.count = (size_t)n, .raw = buf_view(&b[k])};
 		if (l[k].count != l[0].count)
-			return told_wrong(t, st, "notes without their times, users and hosts");
+			return imported_wrong(t, st, "notes without their times, users and hosts");
 	}
 	for (size_t i = 0; i < l[0].count; i++) {
 		struct str s[4] = {{0}};
-		struct told_note *n = vec_add(&t->notes);
+		struct imported_note *n = vec_add(&t->notes);
 		for (unsigned k = 0; k < 4; k++)
 			strlist_next(&l[k], &at[k], &s[k]);
 		if (!n)
-			return told_oom(t);
+			return imported_oom(t);
 		*n = *like;
-		n->text = kept(t, s[0]);
-		n->user = kept(t, s[2]);
-		n->host = kept(t, s[3]);
+		n->text = copy_to_arena(t, s[0]);
+		n->user = copy_to_arena(t, s[2]);
+		n->host = copy_to_arena(t, s[3]);
 		if (!n->text.p || !n->user.p || !n->host.p)
-			return told_oom(t);
+			return imported_oom(t);
 		if (!doc_time(s[1], &n->time))
-			return told_wrong(t, st, "a note whose time is none");
+			return imported_wrong(t, st, "a note whose time is none");
 	}
 	return 0;
 }
 
-static int take_notes(struct told *t, const struct doc_statement *st)
+static int take_notes(struct imported *t, const struct doc_statement *st)
 {
-	struct told_note like = {.file = VEC_NONE};
+	struct imported_note like = {.file = VEC_NONE};
 	struct buf b[4] = {{0}};
-	if (!st->id || !told_get(t, st, t->attr[ATTR_note]))
+	if (!st->id || !imported_get(t, st, t->attr[ATTR_note]))
 		return 0;
 	uint32_t run = st->kind == DOC_activity ? map_get(&t->run, st->id) : VEC_NONE, version = VEC_NONE;
 	if (st->kind == DOC_entity) {
@@ -75,21 +76,22 @@ static int take_notes(struct told *t, const struct doc_statement *st)
 
 /* ---- all of it ---- */
 
-static void find_user(struct told *t)
+static void find_user(struct imported *t)
 {
 	for (size_t i = 0; i < t->d->st.n && !t->user; i++) {
 		const struct doc_statement *st = &t->d->st.v[i];
-		if (st->kind != DOC_agent || told_is(t, st, PROV_NS "SoftwareAgent") || told_is(t, st, STEMMA_NS "User"))
+		if (st->kind != DOC_agent || imported_is(t, st, PROV_NS "SoftwareAgent") ||
+		    imported_is(t, st, STEMMA_NS "User"))
 			continue;
-		enum provio_class c = told_class(t, st);
+		enum provio_class c = imported_class(t, st);
 		if (c == PROVIO_Thread || c == PROVIO_Program)
 			continue;
-		uint32_t label = told_get(t, st, t->w_label);
+		uint32_t label = imported_get(t, st, t->w_label);
 		t->user = label ? label : st->id;
 	}
 }
 
-int told_collect(struct told *t)
+int imported_collect(struct imported *t)
 {
 	struct buf name = {0};
 	int rc = 0;
@@ -100,48 +102,48 @@ int told_collect(struct told *t)
 		buf_str(&name, str_of("Base64"));
 		t->base64[i] = words_find(&t->d->words, buf_view(&name));
 	}
-	rc = name.failed ? told_oom(t) : 0;
+	rc = name.failed ? imported_oom(t) : 0;
 	buf_release(&name);
 	t->w_type = words_find(&t->d->words, str_of(PROV_NS "type"));
 	t->w_label = words_find(&t->d->words, str_of(PROV_NS "label"));
 	t->w_location = words_find(&t->d->words, str_of(PROV_NS "location"));
 	if (rc == 0)
-		rc = told_provio(t);
+		rc = imported_provio(t);
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		if (t->d->st.v[i].kind == DOC_entity)
-			rc = told_take_entity(t, i);
+			rc = imported_take_entity(t, i);
 		else if (t->d->st.v[i].kind == DOC_agent)
-			rc = told_take_program(t, i);
+			rc = imported_take_program(t, i);
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		if (t->d->st.v[i].kind == DOC_activity)
-			rc = told_take_activity(t, i);
+			rc = imported_take_activity(t, i);
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
-		rc = told_take_relation(t, i);
+		rc = imported_take_relation(t, i);
 	if (rc == 0)
-		rc = told_take_sayings(t);
+		rc = imported_take_app_events(t);
 	if (rc == 0)
-		rc = told_take_calls(t);
+		rc = imported_take_calls(t);
 	if (rc == 0)
-		rc = told_take_derivations(t);
+		rc = imported_take_derivations(t);
 	if (rc == 0)
-		rc = told_order(t);
+		rc = imported_order(t);
 	if (rc == 0)
-		told_open_ends(t);
-	if (rc == 0 && !told_drop_uses(t))
-		rc = told_oom(t);
+		imported_open_ends(t);
+	if (rc == 0 && !imported_drop_uses(t))
+		rc = imported_oom(t);
 	if (rc == 0)
-		rc = told_settle(t);
+		rc = imported_identify(t);
 	if (rc == 0)
-		rc = told_attach_calls(t);
+		rc = imported_attach_calls(t);
 	for (uint32_t i = 0; rc == 0 && i < t->d->st.n; i++)
 		rc = take_notes(t, &t->d->st.v[i]);
 	find_user(t);
 	return rc;
 }
 
-void told_release(struct told *t)
+void imported_release(struct imported *t)
 {
-	told_provio_release(t);
+	imported_provio_release(t);
 	map_release(&t->activity);
 	map_release(&t->version);
 	map_release(&t->file_of);
@@ -157,6 +159,6 @@ void told_release(struct told *t)
 	vec_release(&t->accesses);
 	vec_release(&t->links);
 	vec_release(&t->notes);
-	vec_release(&t->sayings);
+	vec_release(&t->app_events);
 	arena_release(&t->text);
 }

@@ -1,13 +1,13 @@
-/* told_settle.c - what several accesses say together: which of them follow from others, which one made a version, which
- * one ended it, and which one found a file changed. */
-#include "import/told.h"
+/* imported_identify.c - what several accesses say together: which of them follow from others, which one made a version,
+ * which one ended it, and which one found a file changed. */
+#include "import/imported.h"
 
-static uint32_t span_hash(const struct told *t, const struct told_access *a)
+static uint32_t span_hash(const struct imported *t, const struct imported_access *a)
 {
 	return doc_hash(hash_mix(t->versions.v[a->version].file, a->activity), (uint64_t)a->lo, (uint64_t)a->hi);
 }
 
-static bool same_span(const struct told *t, const struct told_access *a, const struct told_access *b)
+static bool same_span(const struct imported *t, const struct imported_access *a, const struct imported_access *b)
 {
 	return a->activity == b->activity && a->lo == b->lo && a->hi == b->hi &&
 	       t->versions.v[a->version].file == t->versions.v[b->version].file;
@@ -15,12 +15,12 @@ static bool same_span(const struct told *t, const struct told_access *a, const s
 
 /* Does a use follow from another access of the same span? That which reads and writes is told as a generation, too;
  * that which used what overlapped it as several uses, of which the one that does not say so stands for all. */
-static bool follows(const struct told *t, const struct table *spans, uint32_t i)
+static bool follows_other_access(const struct imported *t, const struct table *spans, uint32_t i)
 {
-	const struct told_access *a = &t->accesses.v[i];
+	const struct imported_access *a = &t->accesses.v[i];
 	uint32_t k, hash = span_hash(t, a);
 	for (size_t pos = TABLE_START; (k = table_next(spans, hash, &pos)) != VEC_NONE;) {
-		const struct told_access *b = &t->accesses.v[k];
+		const struct imported_access *b = &t->accesses.v[k];
 		if (k == i || !same_span(t, a, b))
 			continue;
 		bool plain = b->via != TERM_via_overlap;
@@ -30,22 +30,22 @@ static bool follows(const struct told *t, const struct table *spans, uint32_t i)
 	return false;
 }
 
-bool told_drop_uses(struct told *t)
+bool imported_drop_uses(struct imported *t)
 {
 	struct table spans = {0};
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < t->accesses.n; i++) {
-		const struct told_access *a = &t->accesses.v[i];
-		bool regular = told_regular(t, a->version);
+		const struct imported_access *a = &t->accesses.v[i];
+		bool regular = imported_regular(t, a->version);
 		if (!a->foreign && regular && (!a->write || a->mode & ACCESS_READ))
 			ok = table_add(&spans, span_hash(t, a), i);
 	}
 	for (size_t x = 0; ok && spans.slot && x < t->activities.n; x++) {
 		uint32_t *at = &t->activities.v[x].first;
 		while (*at != VEC_NONE) {
-			struct told_access *a = &t->accesses.v[*at];
-			bool regular = told_regular(t, a->version);
-			a->dropped = !a->foreign && !a->write && regular && follows(t, &spans, *at);
+			struct imported_access *a = &t->accesses.v[*at];
+			bool regular = imported_regular(t, a->version);
+			a->dropped = !a->foreign && !a->write && regular && follows_other_access(t, &spans, *at);
 			if (a->dropped)
 				*at = a->next;
 			else
@@ -56,30 +56,30 @@ bool told_drop_uses(struct told *t)
 	return ok;
 }
 
-static uint32_t moment_hash(uint32_t file, int64_t at)
+static uint32_t file_time_hash(uint32_t file, int64_t at)
 {
 	return doc_hash(file, (uint64_t)at, 0);
 }
 
 /* A version that nobody was seen to write was found by an access that began then: where no use of it did, by a write.
  */
-static bool find_changes(struct told *t)
+static bool find_changes(struct imported *t)
 {
 	struct table found = {0};
 	bool ok = true;
 	for (uint32_t x = 0; ok && x < t->activities.n; x++)
 		for (uint32_t i = t->activities.v[x].first; ok && i != VEC_NONE; i = t->accesses.v[i].next) {
-			const struct told_access *a = &t->accesses.v[i];
+			const struct imported_access *a = &t->accesses.v[i];
 			if (!a->foreign)
-				ok = table_add(&found, moment_hash(t->versions.v[a->version].file, a->lo), i);
+				ok = table_add(&found, file_time_hash(t->versions.v[a->version].file, a->lo), i);
 		}
 	for (uint32_t k = 0; ok && k < t->versions.n; k++) {
-		const struct told_version *v = &t->versions.v[k];
+		const struct imported_version *v = &t->versions.v[k];
 		uint32_t i, write = VEC_NONE;
-		bool used = !v->own || v->by_event || !v->unseen_size || !told_regular(t, k);
+		bool used = !v->own || v->by_event || !v->unseen_size || !imported_regular(t, k);
 		for (size_t pos = TABLE_START;
-		     !used && (i = table_next(&found, moment_hash(v->file, v->start), &pos)) != VEC_NONE;) {
-			const struct told_access *a = &t->accesses.v[i];
+		     !used && (i = table_next(&found, file_time_hash(v->file, v->start), &pos)) != VEC_NONE;) {
+			const struct imported_access *a = &t->accesses.v[i];
 			if (a->lo != v->start || t->versions.v[a->version].file != v->file)
 				continue;
 			used = a->state == k;
@@ -94,29 +94,29 @@ static bool find_changes(struct told *t)
 
 /* Of the accesses of a version, the one that is the event of its identity, and the one that ended its last write. A use
  * that a read and write access made is not told once more. */
-int told_settle(struct told *t)
+int imported_identify(struct imported *t)
 {
 	VEC(uint32_t) first = {0}, last = {0};
 	size_t n = t->versions.n;
 	if (!vec_room(&first, n + 1) || !vec_room(&last, n + 1))
-		return told_oom(t);
+		return imported_oom(t);
 	for (size_t i = 0; i < n; i++)
 		first.v[i] = last.v[i] = VEC_NONE;
 	for (uint32_t i = 0; i < t->accesses.n; i++) {
-		struct told_access *a = &t->accesses.v[i];
-		const struct told_version *v = &t->versions.v[a->version];
-		bool regular = told_regular(t, a->version);
+		struct imported_access *a = &t->accesses.v[i];
+		const struct imported_version *v = &t->versions.v[a->version];
+		bool regular = imported_regular(t, a->version);
 		if (a->dropped)
 			continue;
 		if (a->write || !regular) {
 			uint32_t *best = &first.v[a->version];
-			const struct told_access *b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
+			const struct imported_access *b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
 			if (!b || a->lo < b->lo || (a->lo == b->lo && a->write && !b->write))
 				*best = i;
 		}
 		if (a->write) {
 			uint32_t *best = &last.v[a->version];
-			const struct told_access *b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
+			const struct imported_access *b = *best == VEC_NONE ? NULL : &t->accesses.v[*best];
 			if (!b || a->hi == TIME_NONE || (b->hi != TIME_NONE && a->hi >= b->hi))
 				*best = i;
 		}
@@ -134,5 +134,5 @@ int told_settle(struct told *t)
 	}
 	vec_release(&first);
 	vec_release(&last);
-	return find_changes(t) ? 0 : told_oom(t);
+	return find_changes(t) ? 0 : imported_oom(t);
 }

@@ -1,9 +1,9 @@
-/* told_events.c - the events that give, by the rules of doc/graph.md, what a document tells of.
+/* imported_events.c - the events that give, by the rules of doc/graph.md, what a document tells of.
  *
  * A session for each (host, boot, pid namespace, run). A process's events stand together in the order of its
  * executions, each followed by its accesses: an access belongs to the execution before it. A parent's session declares
  * it before its child. */
-#include "import/told.h"
+#include "import/imported.h"
 
 #include "base/hash.h"
 #include "event/clean.h"
@@ -36,13 +36,13 @@ struct session {
 };
 
 struct writer {
-	struct told *t;
+	struct imported *t;
 	struct buf *out;
 	VEC(struct session) sessions;
 	struct map by_key;              /* hash of host, boot, namespace and run -> the latest session */
 	struct map by_run, by_run_last; /* hash of the run -> its first and latest session */
-	struct map told_runs;           /* hash of a run's id -> the first of the document's runs */
-	uint32_t *told_next;            /* by run: the next one with the same hash */
+	struct map first_run;           /* hash of a run's id -> the first of the document's runs */
+	uint32_t *next_run;             /* by run: the next one with the same hash */
 	struct buf list, list2, text;
 	struct event_clean clean; /* others may not have redacted what they tell */
 	int64_t end;              /* of the latest activity that no run of stemma's made */
@@ -52,7 +52,7 @@ struct writer {
 
 /* ---- frames ---- */
 
-static void flush(struct writer *w, struct session *s)
+static void flush_frame(struct writer *w, struct session *s)
 {
 	if (!s->events.n)
 		return;
@@ -76,7 +76,7 @@ static uint64_t emit_cleaned(struct writer *w, struct session *s, const struct e
 	int rc = event_encode(&s->events, ev, s->before);
 	if (rc == 0 && s->events.n > LOG_PAYLOAD_MAX && had) {
 		s->events.n = had; /* into a frame of its own */
-		flush(w, s);
+		flush_frame(w, s);
 		return emit_cleaned(w, s, ev);
 	}
 	if (rc < 0 || s->events.n > LOG_PAYLOAD_MAX) {
@@ -88,12 +88,12 @@ static uint64_t emit_cleaned(struct writer *w, struct session *s, const struct e
 	s->head.count++;
 	s->seq++;
 	if (s->events.n >= FRAME_BYTES)
-		flush(w, s);
+		flush_frame(w, s);
 	return s->seq;
 }
 
 /* Appends an event; its seq, 0 where it is too large for any log. */
-static uint64_t emit(struct writer *w, struct session *s, const struct event *ev)
+static uint64_t emit_imported_event(struct writer *w, struct session *s, const struct event *ev)
 {
 	struct event cleaned;
 	int rc = event_clean(ev, true, NULL, &w->clean, &cleaned);
@@ -106,7 +106,8 @@ static uint64_t emit(struct writer *w, struct session *s, const struct event *ev
 
 /* ---- sessions ---- */
 
-static struct session *session_of(struct writer *w, struct str host, struct str boot, uint64_t pidns, struct str run)
+static struct session *find_or_add_log_session(struct writer *w, struct str host, struct str boot, uint64_t pidns,
+                                               struct str run)
 {
 	const uint64_t of_run = hash_str(run), key[] = {pidns, hash_str(host), hash_str(boot), of_run};
 	const uint64_t h = hash_bytes(key, sizeof(key));
@@ -134,18 +135,18 @@ static struct session *session_of(struct writer *w, struct str host, struct str 
 	return map_set(&w->by_key, h, at) && map_set(&w->by_run_last, of_run, at) ? s : NULL;
 }
 
-static const struct doc_statement *statement(const struct told *t, const struct told_activity *a)
+static const struct doc_statement *activity_statement(const struct imported *t, const struct imported_activity *a)
 {
 	return a->st == VEC_NONE ? NULL : &t->d->st.v[a->st];
 }
 
-static struct str run_of(struct told *t, const struct doc_statement *st, struct str document)
+static struct str statement_run(struct imported *t, const struct doc_statement *st, struct str document)
 {
-	struct str ulid = told_ulid(told_text(t, st, ATTR_run));
+	struct str ulid = imported_ulid(imported_text(t, st, ATTR_run));
 	return ulid.n ? ulid : document;
 }
 
-static void begin(struct session *s, int64_t t)
+static void note_session_begin(struct session *s, int64_t t)
 {
 	if (t != TIME_NONE && t < s->began)
 		s->began = t;
@@ -154,26 +155,26 @@ static void begin(struct session *s, int64_t t)
 /* Puts each process into the session of its first execution that says where it was. */
 static int place_processes(struct writer *w, struct str document)
 {
-	struct told *t = w->t;
+	struct imported *t = w->t;
 	for (size_t i = 0; i < t->processes.n; i++) {
-		struct told_process *p = &t->processes.v[i];
+		struct imported_process *p = &t->processes.v[i];
 		struct str host = str_of("unknown"), run = document;
 		for (uint32_t x = p->first; x != VEC_NONE; x = t->activities.v[x].next) {
-			const struct doc_statement *st = statement(t, &t->activities.v[x]);
+			const struct doc_statement *st = activity_statement(t, &t->activities.v[x]);
 			if (!st || !t->activities.v[x].own)
 				continue;
-			host = told_text(t, st, ATTR_host);
-			run = run_of(t, st, str_of(""));
+			host = imported_text(t, st, ATTR_host);
+			run = statement_run(t, st, str_of(""));
 			break;
 		}
-		struct session *s = session_of(w, host, p->boot, p->pidns, run);
+		struct session *s = find_or_add_log_session(w, host, p->boot, p->pidns, run);
 		if (!s)
-			return told_oom(t);
+			return imported_oom(t);
 		p->session = (uint32_t)(s - w->sessions.v);
 		for (uint32_t x = p->first; x != VEC_NONE; x = t->activities.v[x].next) {
-			begin(s, t->activities.v[x].start);
+			note_session_begin(s, t->activities.v[x].start);
 			for (uint32_t k = t->activities.v[x].first; k != VEC_NONE; k = t->accesses.v[k].next)
-				begin(s, t->accesses.v[k].lo);
+				note_session_begin(s, t->accesses.v[k].lo);
 		}
 	}
 	return 0;
@@ -181,7 +182,7 @@ static int place_processes(struct writer *w, struct str document)
 
 /* ---- files ---- */
 
-static uint64_t domain_number(struct writer *w, struct session *s, const struct told_file *f)
+static uint64_t domain_number(struct writer *w, struct session *s, const struct imported_file *f)
 {
 	uint64_t h = hash_str(f->domain);
 	uint32_t n = map_get(&s->domain_number, h);
@@ -190,15 +191,16 @@ static uint64_t domain_number(struct writer *w, struct session *s, const struct 
 	n = ++s->domains;
 	if (!map_set(&s->domain_number, h, n))
 		w->error = -ENOMEM;
-	emit(w, s,
-	     &(struct event){
-	         .kind = EVENT_domain, .time = s->began, .domain = {.num = n, .name = f->domain, .network = f->network}});
+	emit_imported_event(w, s,
+	                    &(struct event){.kind = EVENT_domain,
+	                                    .time = s->began,
+	                                    .domain = {.num = n, .name = f->domain, .network = f->network}});
 	return n;
 }
 
 static uint64_t file_number(struct writer *w, struct session *s, uint32_t file)
 {
-	const struct told_file *f = &w->t->files.v[file];
+	const struct imported_file *f = &w->t->files.v[file];
 	uint32_t n = map_get(&s->file_number, file), at = (uint32_t)(s - w->sessions.v);
 	if (n != VEC_NONE)
 		return n;
@@ -211,24 +213,24 @@ static uint64_t file_number(struct writer *w, struct session *s, uint32_t file)
 	/* One session says its name: on which host a file had that name is not told. */
 	if (w->named[file] == VEC_NONE)
 		w->named[file] = at;
-	emit(w, s,
-	     &(struct event){.kind = EVENT_file,
-	                     .time = f->seen == TIME_NONE ? s->began : f->seen,
-	                     .file = {.num = n,
-	                              .kind = f->kind,
-	                              .domain = domain,
-	                              .ino = f->ino,
-	                              .gen = f->gen,
-	                              .path = absent || w->named[file] == at ? f->path : str_of(""),
-	                              .within = within}});
+	emit_imported_event(w, s,
+	                    &(struct event){.kind = EVENT_file,
+	                                    .time = f->seen == TIME_NONE ? s->began : f->seen,
+	                                    .file = {.num = n,
+	                                             .kind = f->kind,
+	                                             .domain = domain,
+	                                             .ino = f->ino,
+	                                             .gen = f->gen,
+	                                             .path = absent || w->named[file] == at ? f->path : str_of(""),
+	                                             .within = within}});
 	return n;
 }
 
-static void files_seen(struct told *t)
+static void set_files_observed(struct imported *t)
 {
 	for (size_t i = 0; i < t->accesses.n; i++) {
-		const struct told_access *a = &t->accesses.v[i];
-		struct told_file *f = &t->files.v[t->versions.v[a->version].file];
+		const struct imported_access *a = &t->accesses.v[i];
+		struct imported_file *f = &t->files.v[t->versions.v[a->version].file];
 		if (a->lo > f->seen)
 			f->seen = a->lo;
 	}
@@ -237,12 +239,12 @@ static void files_seen(struct told *t)
 /* ---- accesses ---- */
 
 /* A key for what has none that is known: the same whichever document tells of it. */
-static uint64_t made_key(const struct told *t, const struct told_access *a)
+static uint64_t made_key(const struct imported *t, const struct imported_access *a)
 {
-	const struct told_activity *x = &t->activities.v[a->activity];
-	const struct told_process *p = &t->processes.v[x->process];
-	const struct told_version *v = &t->versions.v[a->version];
-	const struct told_file *f = &t->files.v[v->file];
+	const struct imported_activity *x = &t->activities.v[a->activity];
+	const struct imported_process *p = &t->processes.v[x->process];
+	const struct imported_version *v = &t->versions.v[a->version];
+	const struct imported_file *f = &t->files.v[v->file];
 	uint64_t h = hash_more(hash_str(p->boot), f->domain.p, f->domain.n);
 	h = hash_more(h, f->path.p, f->kind == TERM_kind_absent ? f->path.n : 0);
 	const uint64_t rest[] = {p->pidns,
@@ -261,88 +263,92 @@ static uint64_t made_key(const struct told *t, const struct told_access *a)
 	return hash_more(h, rest, sizeof(rest));
 }
 
-static void put_state(struct writer *w, struct session *s, uint64_t file, const struct told_version *v, int64_t t)
+static void emit_file_state(struct writer *w, struct session *s, uint64_t file, const struct imported_version *v,
+                            int64_t t)
 {
-	emit(w, s,
-	     &(struct event){.kind = EVENT_state, .time = t, .state = {.file = file, .size = v->size, .mtime = v->mtime}});
+	emit_imported_event(
+	    w, s,
+	    &(struct event){.kind = EVENT_state, .time = t, .state = {.file = file, .size = v->size, .mtime = v->mtime}});
 }
 
 /* The figures of PROV-IO's calls, in whatever order. */
-static void put_calls(struct writer *w, struct session *s, uint64_t proc, uint64_t access, uint32_t i, uint32_t end)
+static void emit_imported_calls(struct writer *w, struct session *s, uint64_t proc, uint64_t access, uint32_t i,
+                                uint32_t end)
 {
 	for (; i != end; i = w->t->io.calls.v[i].next) {
-		const struct told_call *c = &w->t->io.calls.v[i];
-		emit(w, s,
-		     &(struct event){.kind = EVENT_io,
-		                     .time = c->last != TIME_NONE ? c->last : s->began,
-		                     .proc = proc,
-		                     .io = {.access = access,
-		                            .api = c->api,
-		                            .write = c->write,
-		                            .calls = c->calls,
-		                            .failed = c->failed,
-		                            .bytes = c->bytes,
-		                            .largest = c->largest,
-		                            .spent = c->spent,
-		                            .first = c->first,
-		                            .last = c->last,
-		                            .size0 = c->size[0],
-		                            .size1 = c->size[1],
-		                            .size2 = c->size[2],
-		                            .size3 = c->size[3],
-		                            .size4 = c->size[4],
-		                            .size5 = c->size[5],
-		                            .size6 = c->size[6],
-		                            .size7 = c->size[7],
-		                            .size8 = c->size[8],
-		                            .size9 = c->size[9]}});
+		const struct imported_call *c = &w->t->io.calls.v[i];
+		emit_imported_event(w, s,
+		                    &(struct event){.kind = EVENT_io,
+		                                    .time = c->last != TIME_NONE ? c->last : s->began,
+		                                    .proc = proc,
+		                                    .io = {.access = access,
+		                                           .api = c->api,
+		                                           .write = c->write,
+		                                           .calls = c->calls,
+		                                           .failed = c->failed,
+		                                           .bytes = c->bytes,
+		                                           .largest = c->largest,
+		                                           .spent = c->spent,
+		                                           .first = c->first,
+		                                           .last = c->last,
+		                                           .size0 = c->size[0],
+		                                           .size1 = c->size[1],
+		                                           .size2 = c->size[2],
+		                                           .size3 = c->size[3],
+		                                           .size4 = c->size[4],
+		                                           .size5 = c->size[5],
+		                                           .size6 = c->size[6],
+		                                           .size7 = c->size[7],
+		                                           .size8 = c->size[8],
+		                                           .size9 = c->size[9]}});
 	}
 }
 
 /* Calls that moved nothing: an access that was, and did not read. */
-static void put_bare(struct writer *w, struct session *s, uint64_t proc, const struct told_activity *x)
+static void emit_bare_calls(struct writer *w, struct session *s, uint64_t proc, const struct imported_activity *x)
 {
-	const struct told *t = w->t;
+	const struct imported *t = w->t;
 	for (uint32_t i = x->calls, next; i != VEC_NONE; i = next) {
-		const struct told_call *c = &t->io.calls.v[i];
+		const struct imported_call *c = &t->io.calls.v[i];
 		for (next = i; next != VEC_NONE && t->io.calls.v[next].file == c->file;)
 			next = t->io.calls.v[next].next;
-		const struct told_file *f = &t->files.v[c->file];
-		const struct told_process *p = &t->processes.v[x->process];
+		const struct imported_file *f = &t->files.v[c->file];
+		const struct imported_process *p = &t->processes.v[x->process];
 		const uint64_t key[] = {hash_str(p->boot),  p->pidns, p->pid, (uint64_t)p->started, x->n, f->ino, f->gen,
 		                        hash_str(f->domain)};
 		uint64_t file = file_number(w, s, c->file);
 		int64_t at = c->first != TIME_NONE ? c->first : x->start != TIME_NONE ? x->start : s->began;
-		uint64_t seq = emit(w, s,
-		                    &(struct event){.kind = EVENT_access,
+		uint64_t seq = emit_imported_event(
+		    w, s,
+		    &(struct event){.kind = EVENT_access,
+		                    .time = at,
+		                    .proc = proc,
+		                    .access = {.file = file,
+		                               .mode = ACCESS_READ,
+		                               .via = TERM_via_data,
+		                               .sure = 1,
+		                               .api = gkind_is_object(f->kind) ? TERM_api_hdf5 : TERM_api_other,
+		                               .as_session = TOLD_WITHOUT_KEY,
+		                               .as_seq = hash_bytes(key, sizeof(key))}});
+		emit_imported_event(w, s,
+		                    &(struct event){.kind = EVENT_access_end,
 		                                    .time = at,
 		                                    .proc = proc,
-		                                    .access = {.file = file,
-		                                               .mode = ACCESS_READ,
-		                                               .via = TERM_via_data,
-		                                               .sure = 1,
-		                                               .api = gkind_is_object(f->kind) ? TERM_api_hdf5 : TERM_api_other,
-		                                               .as_session = TOLD_WITHOUT_KEY,
-		                                               .as_seq = hash_bytes(key, sizeof(key))}});
-		emit(w, s,
-		     &(struct event){.kind = EVENT_access_end,
-		                     .time = at,
-		                     .proc = proc,
-		                     .access_end = {.access = seq,
-		                                    .until = at,
-		                                    .evidence = TERM_evidence_none,
-		                                    .exact = 1,
-		                                    .first = TIME_NONE,
-		                                    .last = TIME_NONE}});
-		put_calls(w, s, proc, seq, i, next);
+		                                    .access_end = {.access = seq,
+		                                                   .until = at,
+		                                                   .evidence = TERM_evidence_none,
+		                                                   .exact = 1,
+		                                                   .first = TIME_NONE,
+		                                                   .last = TIME_NONE}});
+		emit_imported_calls(w, s, proc, seq, i, next);
 	}
 }
 
-static void put_access(struct writer *w, struct session *s, uint64_t proc, const struct told_access *a)
+static void emit_imported_access(struct writer *w, struct session *s, uint64_t proc, const struct imported_access *a)
 {
-	struct told *t = w->t;
-	const struct told_version *v = &t->versions.v[a->version];
-	const struct told_file *f = &t->files.v[v->file];
+	struct imported *t = w->t;
+	const struct imported_version *v = &t->versions.v[a->version];
+	const struct imported_file *f = &t->files.v[v->file];
 	uint64_t file = file_number(w, s, v->file);
 	uint64_t mode = (a->mode & ~(unsigned)ACCESS_STATE) | (a->state != VEC_NONE ? ACCESS_STATE : 0u);
 	bool reads = f->kind == TERM_kind_absent;
@@ -351,89 +357,90 @@ static void put_access(struct writer *w, struct session *s, uint64_t proc, const
 		mode = (mode & ~(uint64_t)(ACCESS_WRITE | ACCESS_CREATE | ACCESS_TRUNC | ACCESS_APPEND)) |
 		       (reads ? 0 : ACCESS_READ);
 	if (a->state != VEC_NONE)
-		put_state(w, s, file, &t->versions.v[a->state], a->lo);
+		emit_file_state(w, s, file, &t->versions.v[a->state], a->lo);
 	struct event ev = {.kind = EVENT_access,
 	                   .time = a->lo,
 	                   .proc = proc,
 	                   .access = {.file = file, .mode = mode, .via = a->via, .sure = a->must, .api = a->api}};
 	ev.access.as_session = a->first ? v->session : TOLD_WITHOUT_KEY;
 	ev.access.as_seq = a->first ? v->seq : made_key(t, a);
-	uint64_t seq = emit(w, s, &ev);
+	uint64_t seq = emit_imported_event(w, s, &ev);
 	if (a->closes)
-		put_state(w, s, file, v, a->hi == TIME_NONE ? a->lo : a->hi);
-	emit(w, s,
-	     &(struct event){.kind = EVENT_access_end,
-	                     .time = a->hi == TIME_NONE ? a->lo : a->hi,
-	                     .proc = proc,
-	                     .access_end = {.access = seq,
-	                                    .until = a->hi,
-	                                    .evidence = !a->write ? TERM_evidence_none
-	                                                : a->must ? TERM_evidence_must
-	                                                          : TERM_evidence_may,
-	                                    .state = a->closes,
-	                                    .count = a->count > 1 ? a->count : 0,
-	                                    .bytes_read = a->write ? 0 : a->bytes,
-	                                    .bytes_written = a->write ? a->bytes : 0,
-	                                    .known = !a->has_bytes ? 0
-	                                             : a->write    ? 2
-	                                                           : 1}});
-	put_calls(w, s, proc, seq, a->calls, VEC_NONE);
+		emit_file_state(w, s, file, v, a->hi == TIME_NONE ? a->lo : a->hi);
+	emit_imported_event(w, s,
+	                    &(struct event){.kind = EVENT_access_end,
+	                                    .time = a->hi == TIME_NONE ? a->lo : a->hi,
+	                                    .proc = proc,
+	                                    .access_end = {.access = seq,
+	                                                   .until = a->hi,
+	                                                   .evidence = !a->write ? TERM_evidence_none
+	                                                               : a->must ? TERM_evidence_must
+	                                                                         : TERM_evidence_may,
+	                                                   .state = a->closes,
+	                                                   .count = a->count > 1 ? a->count : 0,
+	                                                   .bytes_read = a->write ? 0 : a->bytes,
+	                                                   .bytes_written = a->write ? a->bytes : 0,
+	                                                   .known = !a->has_bytes ? 0
+	                                                            : a->write    ? 2
+	                                                                          : 1}});
+	emit_imported_calls(w, s, proc, seq, a->calls, VEC_NONE);
 }
 
 /* ---- processes ---- */
 
-static int64_t begin_of(const struct told *t, const struct told_process *p)
+static int64_t begin_of(const struct imported *t, const struct imported_process *p)
 {
-	const struct told_activity *a = &t->activities.v[p->first];
+	const struct imported_activity *a = &t->activities.v[p->first];
 	return a->start != TIME_NONE ? a->start : 0;
 }
 
 /* The time of the event that tells of it. */
-static int64_t told_at(const struct told *t, const struct told_process *p)
+static int64_t process_event_time(const struct imported *t, const struct imported_process *p)
 {
 	int64_t born = begin_of(t, p);
 	return p->parent != VEC_NONE && p->until != TIME_NONE && p->until > born ? p->until : born;
 }
 
-static struct strlist list_of(struct told *t, const struct doc_statement *st, enum prov_attr attr, struct buf *b,
-                              int *rc)
+static struct strlist statement_list(struct imported *t, const struct doc_statement *st, enum prov_attr attr,
+                                     struct buf *b, int *rc)
 {
 	buf_reset(b);
-	long n = st && *rc == 0 ? told_list(t, st, attr, b) : 0;
+	long n = st && *rc == 0 ? imported_list(t, st, attr, b) : 0;
 	if (n < 0)
 		*rc = (int)n;
 	return (struct strlist){.count = n > 0 ? (size_t)n : 0, .raw = buf_view(b)};
 }
 
 /* The file of a program: known as an entity, else by the path of the agent that stands for it. */
-static uint64_t program(struct writer *w, struct session *s, const struct doc_statement *st, enum prov_attr attr)
+static uint64_t program_file_number(struct writer *w, struct session *s, const struct doc_statement *st,
+                                    enum prov_attr attr)
 {
-	struct told *t = w->t;
-	struct str name = told_text(t, st, attr);
+	struct imported *t = w->t;
+	struct str name = imported_text(t, st, attr);
 	uint32_t word = name.n ? words_find(&t->d->words, name) : VEC_NONE;
 	uint32_t file = word == VEC_NONE ? VEC_NONE : map_get(&t->file_of, word);
 	return file == VEC_NONE ? 0 : file_number(w, s, file);
 }
 
-static int put_exec(struct writer *w, struct session *s, uint64_t proc, const struct told_activity *a)
+static int emit_imported_exec(struct writer *w, struct session *s, uint64_t proc, const struct imported_activity *a)
 {
-	struct told *t = w->t;
-	const struct doc_statement *st = statement(t, a);
+	struct imported *t = w->t;
+	const struct doc_statement *st = activity_statement(t, a);
 	struct event ev = {
 	    .kind = EVENT_exec, .time = a->start != TIME_NONE ? a->start : 0, .proc = proc, .exec = {.n = a->n}};
 	int rc = 0;
 	if (st && a->own) {
-		ev.exec.exe = program(w, s, st, ATTR_program);
-		ev.exec.script = program(w, s, st, ATTR_script);
-		ev.exec.cwd = told_text(t, st, ATTR_cwd);
-		told_count(t, st, ATTR_uid, &ev.exec.uid);
-		told_count(t, st, ATTR_gid, &ev.exec.gid);
-		ev.exec.run = run_of(t, st, str_of(""));
+		ev.exec.exe = program_file_number(w, s, st, ATTR_program);
+		ev.exec.script = program_file_number(w, s, st, ATTR_script);
+		ev.exec.cwd = imported_text(t, st, ATTR_cwd);
+		imported_count(t, st, ATTR_uid, &ev.exec.uid);
+		imported_count(t, st, ATTR_gid, &ev.exec.gid);
+		ev.exec.run = statement_run(t, st, str_of(""));
 		if (str_eq(ev.exec.run, s->run))
 			ev.exec.run = str_of("");
 	}
-	ev.exec.argv = list_of(t, st, ATTR_argv, &w->list, &rc);
-	ev.exec.env = list_of(t, st, ATTR_environment, &w->list2, &rc);
+	ev.exec.argv = statement_list(t, st, ATTR_argv, &w->list, &rc);
+	ev.exec.env = statement_list(t, st, ATTR_environment, &w->list2, &rc);
 	if (!ev.exec.argv.count && a->name.n) {
 		buf_reset(&w->list);
 		buf_varint(&w->list, a->name.n);
@@ -441,32 +448,32 @@ static int put_exec(struct writer *w, struct session *s, uint64_t proc, const st
 		ev.exec.argv = (struct strlist){.count = 1, .raw = buf_view(&w->list)};
 	}
 	if (rc == 0)
-		emit(w, s, &ev);
+		emit_imported_event(w, s, &ev);
 	return rc;
 }
 
-static int put_gaps(struct writer *w, struct session *s, uint64_t proc, const struct told_activity *a)
+static int emit_imported_gaps(struct writer *w, struct session *s, uint64_t proc, const struct imported_activity *a)
 {
-	const struct doc_statement *st = statement(w->t, a);
+	const struct doc_statement *st = activity_statement(w->t, a);
 	int rc = 0;
-	struct strlist l = list_of(w->t, a->own ? st : NULL, ATTR_completeness, &w->list, &rc);
+	struct strlist l = statement_list(w->t, a->own ? st : NULL, ATTR_completeness, &w->list, &rc);
 	struct str word;
 	for (size_t pos = 0; rc == 0 && strlist_next(&l, &pos, &word);)
 		for (unsigned i = 0; i < 64; i++)
 			if (str_is(word, term_name(SET_gap, i)))
-				emit(w, s,
-				     &(struct event){.kind = EVENT_gap,
-				                     .time = a->start != TIME_NONE ? a->start : 0,
-				                     .proc = proc,
-				                     .gap = {.reason = i, .from = TIME_NONE}});
+				emit_imported_event(w, s,
+				                    &(struct event){.kind = EVENT_gap,
+				                                    .time = a->start != TIME_NONE ? a->start : 0,
+				                                    .proc = proc,
+				                                    .gap = {.reason = i, .from = TIME_NONE}});
 	return rc;
 }
 
 /* The exit stands at the last execution. Of one whose exit is not told the end is not known: it may have gone on. */
-static void put_exit(struct writer *w, struct session *s, uint64_t proc, const struct told_activity *a)
+static void emit_imported_exit(struct writer *w, struct session *s, uint64_t proc, const struct imported_activity *a)
 {
-	struct told *t = w->t;
-	const struct doc_statement *st = statement(t, a);
+	struct imported *t = w->t;
+	const struct doc_statement *st = activity_statement(t, a);
 	struct event ev = {.kind = EVENT_exit, .time = a->end, .proc = proc};
 	uint64_t *const figures[] = {&ev.exit.cpu,   &ev.exit.user,  &ev.exit.system,     &ev.exit.rss,
 	                             &ev.exit.rchar, &ev.exit.wchar, &ev.exit.read_bytes, &ev.exit.write_bytes};
@@ -475,22 +482,22 @@ static void put_exit(struct writer *w, struct session *s, uint64_t proc, const s
 	if (a->end == TIME_NONE)
 		return;
 	for (unsigned i = 0; st && a->own && i < 8; i++)
-		if (told_count(t, st, attrs[i], figures[i]))
+		if (imported_count(t, st, attrs[i], figures[i]))
 			ev.exit.known |= (uint64_t)1 << (i + 1);
-	if (st && a->own && told_count(t, st, ATTR_exitStatus, &ev.exit.code))
+	if (st && a->own && imported_count(t, st, ATTR_exitStatus, &ev.exit.code))
 		ev.exit.ending = TERM_ending_exited;
-	else if (st && a->own && told_count(t, st, ATTR_exitSignal, &ev.exit.code))
+	else if (st && a->own && imported_count(t, st, ATTR_exitSignal, &ev.exit.code))
 		ev.exit.ending = TERM_ending_signaled;
 	else if (a->own && !ev.exit.known)
 		return;
-	emit(w, s, &ev);
+	emit_imported_event(w, s, &ev);
 }
 
 /* The number of a process in a session, declared there; a parent of another session once more, without anything else.
  */
-static uint64_t declared(struct writer *w, struct session *s, uint32_t process)
+static uint64_t process_number_in(struct writer *w, struct session *s, uint32_t process)
 {
-	const struct told_process *p = &w->t->processes.v[process];
+	const struct imported_process *p = &w->t->processes.v[process];
 	if (&w->sessions.v[p->session] == s)
 		return p->number;
 	const struct session *home = &w->sessions.v[p->session];
@@ -502,57 +509,57 @@ static uint64_t declared(struct writer *w, struct session *s, uint32_t process)
 	n = ++s->procs;
 	if (!map_set(&s->shadows, process, n))
 		w->error = -ENOMEM;
-	int64_t at = told_at(w->t, p); /* later than its own: that one holds */
-	emit(w, s,
-	     &(struct event){.kind = EVENT_process,
-	                     .time = at < INT64_MAX ? at + 1 : at,
-	                     .proc = n,
-	                     .process = {.pid = p->pid, .started = p->started, .forked = TIME_NONE}});
+	int64_t at = process_event_time(w->t, p); /* later than its own: that one holds */
+	emit_imported_event(w, s,
+	                    &(struct event){.kind = EVENT_process,
+	                                    .time = at < INT64_MAX ? at + 1 : at,
+	                                    .proc = n,
+	                                    .process = {.pid = p->pid, .started = p->started, .forked = TIME_NONE}});
 	return n;
 }
 
-static int put_process(struct writer *w, uint32_t i)
+static int emit_imported_process(struct writer *w, uint32_t i)
 {
-	struct told *t = w->t;
-	struct told_process *p = &t->processes.v[i];
+	struct imported *t = w->t;
+	struct imported_process *p = &t->processes.v[i];
 	struct session *s = &w->sessions.v[p->session];
-	const struct told_activity *a = &t->activities.v[p->first];
-	uint64_t parent = p->parent == VEC_NONE ? 0 : declared(w, s, p->parent);
+	const struct imported_activity *a = &t->activities.v[p->first];
+	uint64_t parent = p->parent == VEC_NONE ? 0 : process_number_in(w, s, p->parent);
 	int64_t born = begin_of(t, p);
 	struct event ev = {.kind = EVENT_process,
 	                   .time = parent && p->until != TIME_NONE ? p->until : born,
 	                   .process = {.pid = p->pid, .started = p->started, .parent = parent, .forked = TIME_NONE}};
 	ev.process.forked = parent && p->forked != TIME_NONE ? p->forked : a->n == 0 ? born : TIME_NONE;
 	ev.proc = p->number = ++s->procs;
-	emit(w, s, &ev);
+	emit_imported_event(w, s, &ev);
 	int rc = 0;
 	for (uint32_t x = p->first; rc == 0 && x != VEC_NONE; x = a->next) {
 		a = &t->activities.v[x];
 		if (a->n)
-			rc = put_exec(w, s, p->number, a);
+			rc = emit_imported_exec(w, s, p->number, a);
 		for (uint32_t k = a->first; k != VEC_NONE; k = t->accesses.v[k].next)
-			put_access(w, s, p->number, &t->accesses.v[k]);
-		put_bare(w, s, p->number, a);
+			emit_imported_access(w, s, p->number, &t->accesses.v[k]);
+		emit_bare_calls(w, s, p->number, a);
 		if (rc == 0)
-			rc = put_gaps(w, s, p->number, a);
+			rc = emit_imported_gaps(w, s, p->number, a);
 		/* What it shared with others is told while it is the current one of its process. */
 		if (a->next == VEC_NONE)
-			put_exit(w, s, p->number, a);
+			emit_imported_exit(w, s, p->number, a);
 	}
 	return rc ? rc : w->error;
 }
 
 /* Parents before children: those that are not there yet are put first, without calling itself. */
-static int put_processes(struct writer *w)
+static int emit_imported_processes(struct writer *w)
 {
-	struct told *t = w->t;
+	struct imported *t = w->t;
 	VEC(uint32_t) stack = {0};
 	int rc = 0;
 	for (uint32_t i = 0; rc == 0 && i < t->processes.n; i++) {
 		for (uint32_t p = i; p != VEC_NONE && t->processes.v[p].state == 0; p = t->processes.v[p].parent) {
 			uint32_t *slot = vec_add(&stack);
 			if (!slot) {
-				rc = told_oom(t);
+				rc = imported_oom(t);
 				break;
 			}
 			*slot = p;
@@ -562,7 +569,7 @@ static int put_processes(struct writer *w)
 			uint32_t p = stack.v[--stack.n];
 			if (t->processes.v[p].parent != VEC_NONE && t->processes.v[t->processes.v[p].parent].state != 2)
 				t->processes.v[p].parent = VEC_NONE;
-			rc = put_process(w, p);
+			rc = emit_imported_process(w, p);
 			t->processes.v[p].state = 2;
 		}
 	}
@@ -574,7 +581,7 @@ static int put_processes(struct writer *w)
 
 static int link_cmp(const void *pa, const void *pb)
 {
-	const struct told_link *a = pa, *b = pb;
+	const struct imported_link *a = pa, *b = pb;
 	if (a->a != b->a)
 		return a->a < b->a ? -1 : 1;
 	if (a->b != b->b)
@@ -583,44 +590,45 @@ static int link_cmp(const void *pa, const void *pb)
 }
 
 /* A number for an execution that is current there: the process once more, with its exec as it was told. */
-static uint64_t current(struct writer *w, struct session *s, uint32_t activity, int *rc)
+static uint64_t emit_current_execution(struct writer *w, struct session *s, uint32_t activity, int *rc)
 {
-	struct told *t = w->t;
-	const struct told_activity *a = &t->activities.v[activity];
-	const struct told_process *p = &t->processes.v[a->process];
+	struct imported *t = w->t;
+	const struct imported_activity *a = &t->activities.v[activity];
+	const struct imported_process *p = &t->processes.v[a->process];
 	if (&w->sessions.v[p->session] != s)
 		return 0;
 	uint64_t n = ++s->procs;
-	int64_t at = told_at(t, p);
-	emit(w, s,
-	     &(struct event){.kind = EVENT_process,
-	                     .time = at < INT64_MAX ? at + 1 : at,
-	                     .proc = n,
-	                     .process = {.pid = p->pid, .started = p->started, .forked = TIME_NONE}});
+	int64_t at = process_event_time(t, p);
+	emit_imported_event(w, s,
+	                    &(struct event){.kind = EVENT_process,
+	                                    .time = at < INT64_MAX ? at + 1 : at,
+	                                    .proc = n,
+	                                    .process = {.pid = p->pid, .started = p->started, .forked = TIME_NONE}});
 	if (a->n && *rc == 0)
-		*rc = put_exec(w, s, n, a);
+		*rc = emit_imported_exec(w, s, n, a);
 	return n;
 }
 
-static int put_links(struct writer *w)
+static int emit_imported_links(struct writer *w)
 {
-	struct told *t = w->t;
+	struct imported *t = w->t;
 	int rc = 0;
 	if (t->links.n)
 		qsort(t->links.v, t->links.n, sizeof(*t->links.v), link_cmp);
 	for (size_t i = 0; rc == 0 && i < t->links.n; i++) {
-		const struct told_link *l = &t->links.v[i];
+		const struct imported_link *l = &t->links.v[i];
 		if (i && link_cmp(l - 1, l) == 0)
 			continue;
 		struct session *s = &w->sessions.v[t->processes.v[t->activities.v[l->a].process].session];
-		uint64_t a = current(w, s, l->a, &rc), b = current(w, s, l->b, &rc);
+		uint64_t a = emit_current_execution(w, s, l->a, &rc), b = emit_current_execution(w, s, l->b, &rc);
 		if (!a || !b || l->at == TIME_NONE) {
 			t->passed++;
 			continue;
 		}
-		emit(w, s,
-		     &(struct event){
-		         .kind = EVENT_link, .time = l->at, .proc = a, .link = {.other = b, .via = l->via, .sure = l->must}});
+		emit_imported_event(
+		    w, s,
+		    &(struct event){
+		        .kind = EVENT_link, .time = l->at, .proc = a, .link = {.other = b, .via = l->via, .sure = l->must}});
 	}
 	return rc;
 }
@@ -628,44 +636,44 @@ static int put_links(struct writer *w)
 /* ---- runs ---- */
 
 /* The run's user is told by name; by number, with its executions. */
-static void take_owner(struct told *t, struct event_run *r)
+static void take_owner(struct imported *t, struct event_run *r)
 {
 	for (size_t i = 0; i < t->activities.n; i++) {
-		const struct doc_statement *st = statement(t, &t->activities.v[i]);
-		if (!t->activities.v[i].own || !st || !str_eq(run_of(t, st, str_of("")), r->id) ||
-		    !str_eq(told_text(t, st, ATTR_user), r->user) || !str_eq(told_text(t, st, ATTR_group), r->group))
+		const struct doc_statement *st = activity_statement(t, &t->activities.v[i]);
+		if (!t->activities.v[i].own || !st || !str_eq(statement_run(t, st, str_of("")), r->id) ||
+		    !str_eq(imported_text(t, st, ATTR_user), r->user) || !str_eq(imported_text(t, st, ATTR_group), r->group))
 			continue;
-		if (told_count(t, st, ATTR_uid, &r->uid) && told_count(t, st, ATTR_gid, &r->gid))
+		if (imported_count(t, st, ATTR_uid, &r->uid) && imported_count(t, st, ATTR_gid, &r->gid))
 			return;
 	}
 }
 
-static int put_run(struct writer *w, struct session *s, const struct told_run *r)
+static int emit_imported_run(struct writer *w, struct session *s, const struct imported_run *r)
 {
-	struct told *t = w->t;
+	struct imported *t = w->t;
 	const struct doc_statement *st = &t->d->st.v[r->st];
 	struct event ev = {
 	    .kind = EVENT_run, .time = st->start != TIME_NONE ? st->start : s->began, .run = {.id = r->ulid}};
 	struct buf labels = {0};
 	int rc = 0;
-	ev.run.outer = told_ulid(told_text(t, st, ATTR_outerRun));
-	ev.run.argv = list_of(t, st, ATTR_argv, &w->list, &rc);
-	ev.run.host = list_of(t, st, ATTR_hostInfo, &w->list2, &rc);
-	ev.run.label = list_of(t, st, ATTR_label, &labels, &rc);
-	ev.run.cwd = told_text(t, st, ATTR_cwd);
-	ev.run.user = told_text(t, st, ATTR_user);
-	ev.run.group = told_text(t, st, ATTR_group);
+	ev.run.outer = imported_ulid(imported_text(t, st, ATTR_outerRun));
+	ev.run.argv = statement_list(t, st, ATTR_argv, &w->list, &rc);
+	ev.run.host = statement_list(t, st, ATTR_hostInfo, &w->list2, &rc);
+	ev.run.label = statement_list(t, st, ATTR_label, &labels, &rc);
+	ev.run.cwd = imported_text(t, st, ATTR_cwd);
+	ev.run.user = imported_text(t, st, ATTR_user);
+	ev.run.group = imported_text(t, st, ATTR_group);
 	take_owner(t, &ev.run);
 	if (rc == 0)
-		emit(w, s, &ev);
+		emit_imported_event(w, s, &ev);
 	buf_release(&labels);
 	if (rc == 0 && st->end != TIME_NONE) {
 		struct event end = {.kind = EVENT_run_end, .time = st->end, .run_end = {.id = r->ulid}};
-		if (told_count(t, st, ATTR_exitStatus, &end.run_end.code))
+		if (imported_count(t, st, ATTR_exitStatus, &end.run_end.code))
 			end.run_end.ending = TERM_ending_exited;
-		else if (told_count(t, st, ATTR_exitSignal, &end.run_end.code))
+		else if (imported_count(t, st, ATTR_exitSignal, &end.run_end.code))
 			end.run_end.ending = TERM_ending_signaled;
-		emit(w, s, &end);
+		emit_imported_event(w, s, &end);
 	}
 	return rc;
 }
@@ -673,82 +681,82 @@ static int put_run(struct writer *w, struct session *s, const struct told_run *r
 /* Each run by one session: that of its executions on its own host, else one of its own. */
 static int index_runs(struct writer *w)
 {
-	struct told *t = w->t;
-	w->told_next = malloc((t->runs.n + 1) * sizeof(*w->told_next));
-	if (!w->told_next)
-		return told_oom(t);
+	struct imported *t = w->t;
+	w->next_run = malloc((t->runs.n + 1) * sizeof(*w->next_run));
+	if (!w->next_run)
+		return imported_oom(t);
 	for (uint32_t i = (uint32_t)t->runs.n; i-- > 0;) { /* so that a chain has them in their order */
 		uint64_t h = hash_str(t->runs.v[i].ulid);
-		w->told_next[i] = map_get(&w->told_runs, h);
-		if (!map_set(&w->told_runs, h, i))
-			return told_oom(t);
+		w->next_run[i] = map_get(&w->first_run, h);
+		if (!map_set(&w->first_run, h, i))
+			return imported_oom(t);
 	}
 	return 0;
 }
 
-static int put_runs(struct writer *w, size_t session)
+static int emit_session_runs(struct writer *w, size_t session)
 {
-	struct told *t = w->t;
+	struct imported *t = w->t;
 	int rc = 0;
-	for (uint32_t i = map_get(&w->told_runs, hash_str(w->sessions.v[session].run)); rc == 0 && i != VEC_NONE;
-	     i = w->told_next[i]) {
-		struct told_run *r = &t->runs.v[i];
+	for (uint32_t i = map_get(&w->first_run, hash_str(w->sessions.v[session].run)); rc == 0 && i != VEC_NONE;
+	     i = w->next_run[i]) {
+		struct imported_run *r = &t->runs.v[i];
 		struct session *s = &w->sessions.v[session];
-		if (r->emitted || !str_eq(s->run, r->ulid) || !str_eq(s->host, told_text(t, &t->d->st.v[r->st], ATTR_host)))
+		if (r->emitted || !str_eq(s->run, r->ulid) || !str_eq(s->host, imported_text(t, &t->d->st.v[r->st], ATTR_host)))
 			continue;
 		r->emitted = true;
-		rc = put_run(w, s, r);
+		rc = emit_imported_run(w, s, r);
 	}
 	return rc;
 }
 
 /* What no run of stemma's made: a run of the document, so that it is seen in the log. */
-static void put_document(struct writer *w, struct session *s, struct str id)
+static void emit_document_mark(struct writer *w, struct session *s, struct str id)
 {
-	struct told *t = w->t;
+	struct imported *t = w->t;
 	const int64_t end = w->end;
 	const struct str argv[] = {str_of("stemma"), str_of("import"), str_of(t->name)};
-	emit(w, s,
-	     &(struct event){.kind = EVENT_run,
-	                     .time = s->began,
-	                     .run = {.id = id,
-	                             .argv = {.items = argv, .count = 3},
-	                             .user = t->user ? doc_str(t->d, t->user) : str_of("unknown")}});
-	emit(w, s,
-	     &(struct event){.kind = EVENT_run_end, .time = end == TIME_NONE ? s->began : end, .run_end = {.id = id}});
+	emit_imported_event(w, s,
+	                    &(struct event){.kind = EVENT_run,
+	                                    .time = s->began,
+	                                    .run = {.id = id,
+	                                            .argv = {.items = argv, .count = 3},
+	                                            .user = t->user ? doc_str(t->d, t->user) : str_of("unknown")}});
+	emit_imported_event(
+	    w, s, &(struct event){.kind = EVENT_run_end, .time = end == TIME_NONE ? s->began : end, .run_end = {.id = id}});
 }
 
 /* ---- what programs said ---- */
 
 /* The app event of a process in a session: all that it said stands behind one. */
-static uint64_t app(struct writer *w, struct session *s, uint32_t process, struct str ulid, struct map *apps)
+static uint64_t emit_app_event(struct writer *w, struct session *s, uint32_t process, struct str ulid, struct map *apps)
 {
-	const struct told_process *p = process == VEC_NONE ? NULL : &w->t->processes.v[process];
+	const struct imported_process *p = process == VEC_NONE ? NULL : &w->t->processes.v[process];
 	const uint64_t key[] = {(uint64_t)(s - w->sessions.v), process, hash_str(ulid)};
 	uint64_t h = hash_bytes(key, sizeof(key));
 	uint32_t seq = map_get(apps, h);
 	if (seq != VEC_NONE)
 		return seq;
-	seq = (uint32_t)emit(w, s,
-	                     &(struct event){.kind = EVENT_app,
-	                                     .time = s->began,
-	                                     .app = {.run = ulid,
-	                                             .pid = p ? p->pid : 0,
-	                                             .started = p ? p->started : TIME_NONE,
-	                                             .image = h,
-	                                             .tool = str_of("stemma import")}});
+	seq = (uint32_t)emit_imported_event(w, s,
+	                                    &(struct event){.kind = EVENT_app,
+	                                                    .time = s->began,
+	                                                    .app = {.run = ulid,
+	                                                            .pid = p ? p->pid : 0,
+	                                                            .started = p ? p->started : TIME_NONE,
+	                                                            .image = h,
+	                                                            .tool = str_of("stemma import")}});
 	if (!map_set(apps, h, seq))
 		w->error = -ENOMEM;
 	return seq;
 }
 
-static void put_sayings(struct writer *w, struct str document)
+static void emit_app_events(struct writer *w, struct str document)
 {
-	struct told *t = w->t;
+	struct imported *t = w->t;
 	struct buf lists[3] = {{0}};
 	struct map apps = {0};
-	for (size_t i = 0; i < t->sayings.n && !w->error; i++) {
-		const struct told_saying *y = &t->sayings.v[i];
+	for (size_t i = 0; i < t->app_events.n && !w->error; i++) {
+		const struct imported_app_event *y = &t->app_events.v[i];
 		struct session *s = NULL;
 		struct event ev = {.kind = EVENT_gap};
 		uint32_t process = y->activity == VEC_NONE ? VEC_NONE : t->activities.v[y->activity].process;
@@ -757,17 +765,18 @@ static void put_sayings(struct writer *w, struct str document)
 			s = &w->sessions.v[t->processes.v[process].session];
 		for (uint32_t k = map_get(&w->by_run, hash_str(ulid)); !s && k != VEC_NONE; k = w->sessions.v[k].next_run)
 			s = str_eq(w->sessions.v[k].run, ulid) ? &w->sessions.v[k] : NULL;
-		if (!s || !told_saying(t, y, lists, &ev)) {
+		if (!s || !imported_fill_app_event(t, y, lists, &ev)) {
 			t->passed++;
 			continue;
 		}
 		ev.time = y->at != TIME_NONE ? y->at : s->began;
-		uint64_t seq = ev.kind == EVENT_app_word || ev.kind == EVENT_app_metric ? app(w, s, process, ulid, &apps) : 0;
+		uint64_t seq =
+		    ev.kind == EVENT_app_word || ev.kind == EVENT_app_metric ? emit_app_event(w, s, process, ulid, &apps) : 0;
 		if (ev.kind == EVENT_app_word)
 			ev.app_word.app = seq;
 		if (ev.kind == EVENT_app_metric)
 			ev.app_metric.app = seq;
-		emit(w, s, &ev);
+		emit_imported_event(w, s, &ev);
 	}
 	for (unsigned k = 0; k < 3; k++)
 		buf_release(&lists[k]);
@@ -777,32 +786,32 @@ static void put_sayings(struct writer *w, struct str document)
 /* ---- notes ---- */
 
 /* Notes are in sessions of no run, of the host where they were written. */
-static struct session *note_session(struct writer *w, const struct told_note *n)
+static struct session *note_session(struct writer *w, const struct imported_note *n)
 {
-	struct session *s = session_of(w, n->host, str_of(""), 0, str_of(""));
+	struct session *s = find_or_add_log_session(w, n->host, str_of(""), 0, str_of(""));
 	if (s)
 		s->mode = str_of("keeping");
 	return s;
 }
 
-static void put_notes(struct writer *w)
+static void emit_imported_notes(struct writer *w)
 {
-	struct told *t = w->t;
+	struct imported *t = w->t;
 	for (size_t i = 0; i < t->notes.n; i++) {
-		const struct told_note *n = &t->notes.v[i];
+		const struct imported_note *n = &t->notes.v[i];
 		if (n->file != VEC_NONE && w->named[n->file] == VEC_NONE) {
 			t->passed++; /* on what nothing else is told of */
 			continue;
 		}
 		struct session *s = note_session(w, n);
-		emit(w, s,
-		     &(struct event){.kind = EVENT_note,
-		                     .time = n->time,
-		                     .note = {.run = n->run,
-		                              .file = n->file == VEC_NONE ? 0 : file_number(w, s, n->file),
-		                              .text = n->text,
-		                              .version = n->version,
-		                              .user = n->user}});
+		emit_imported_event(w, s,
+		                    &(struct event){.kind = EVENT_note,
+		                                    .time = n->time,
+		                                    .note = {.run = n->run,
+		                                             .file = n->file == VEC_NONE ? 0 : file_number(w, s, n->file),
+		                                             .text = n->text,
+		                                             .version = n->version,
+		                                             .user = n->user}});
 	}
 }
 
@@ -819,14 +828,14 @@ static void document_id(uint64_t hash, int64_t began, char ret[27])
 	ret[26] = '\0';
 }
 
-int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_host)
+int imported_events(struct imported *t, uint64_t hash, struct buf *ret, struct str *ret_host)
 {
 	struct writer w = {.t = t, .out = ret, .named = malloc((t->files.n + 1) * sizeof(uint32_t))};
 	char *id = arena_take(&t->text, 27);
 	int64_t began = TIME_NEVER;
 	if (!w.named || !id) {
 		free(w.named);
-		return told_oom(t);
+		return imported_oom(t);
 	}
 	memset(w.named, 0xff, (t->files.n + 1) * sizeof(uint32_t));
 	for (size_t i = 0; i < t->activities.n; i++)
@@ -838,7 +847,7 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 			w.end = t->activities.v[i].end;
 	document_id(hash, began, id);
 	struct str document = str_of(id);
-	files_seen(t);
+	set_files_observed(t);
 	int rc = index_runs(&w);
 	rc = rc < 0 ? rc : place_processes(&w, document);
 	for (size_t i = 0; rc == 0 && i < t->runs.n; i++) {
@@ -846,57 +855,59 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 		bool there = false;
 		for (uint32_t k = map_get(&w.by_run, hash_str(t->runs.v[i].ulid)); k != VEC_NONE; k = w.sessions.v[k].next_run)
 			there |= str_eq(w.sessions.v[k].run, t->runs.v[i].ulid) &&
-			         str_eq(w.sessions.v[k].host, told_text(t, st, ATTR_host));
+			         str_eq(w.sessions.v[k].host, imported_text(t, st, ATTR_host));
 		struct session *s =
-		    there ? NULL : session_of(&w, told_text(t, st, ATTR_host), str_of(""), 0, t->runs.v[i].ulid);
+		    there ? NULL
+		          : find_or_add_log_session(&w, imported_text(t, st, ATTR_host), str_of(""), 0, t->runs.v[i].ulid);
 		if (!there && !s)
-			rc = told_oom(t);
+			rc = imported_oom(t);
 	}
 	for (size_t i = 0; rc == 0 && i < t->runs.n; i++)
 		for (uint32_t k = map_get(&w.by_run, hash_str(t->runs.v[i].ulid)); k != VEC_NONE; k = w.sessions.v[k].next_run)
 			if (str_eq(w.sessions.v[k].run, t->runs.v[i].ulid)) {
 				const struct doc_statement *st = &t->d->st.v[t->runs.v[i].st];
-				w.sessions.v[k].mode = told_text(t, st, ATTR_mode);
-				begin(&w.sessions.v[k], st->start);
+				w.sessions.v[k].mode = imported_text(t, st, ATTR_mode);
+				note_session_begin(&w.sessions.v[k], st->start);
 			}
 	for (size_t i = 0; rc == 0 && i < t->notes.n; i++) {
 		struct session *s = note_session(&w, &t->notes.v[i]);
 		if (s)
-			begin(s, t->notes.v[i].time);
+			note_session_begin(s, t->notes.v[i].time);
 		else
-			rc = told_oom(t);
+			rc = imported_oom(t);
 	}
 	for (size_t i = 0; rc == 0 && i < w.sessions.n; i++) {
 		struct session *s = &w.sessions.v[i];
 		const uint64_t key[] = {hash, s->pidns, hash_str(s->host), hash_str(s->boot), hash_str(s->run)};
 		s->number = IMPORT_SESSION | (hash_bytes(key, sizeof(key)) >> 16);
 		s->began = s->began == TIME_NEVER ? 0 : s->began;
-		emit(&w, s,
-		     &(struct event){.kind = EVENT_session,
-		                     .time = s->began,
-		                     .session = {.run = s->run,
-		                                 .host = s->host,
-		                                 .boot = s->boot,
-		                                 .pidns = s->pidns,
-		                                 .tool = str_of("stemma import " STEMMA_VERSION),
-		                                 .mode = str_eq(s->run, document) ? str_of("import") : s->mode}});
-		rc = put_runs(&w, i);
+		emit_imported_event(
+		    &w, s,
+		    &(struct event){.kind = EVENT_session,
+		                    .time = s->began,
+		                    .session = {.run = s->run,
+		                                .host = s->host,
+		                                .boot = s->boot,
+		                                .pidns = s->pidns,
+		                                .tool = str_of("stemma import " STEMMA_VERSION),
+		                                .mode = str_eq(s->run, document) ? str_of("import") : s->mode}});
+		rc = emit_session_runs(&w, i);
 		if (rc == 0 && str_eq(s->run, document))
-			put_document(&w, s, document);
+			emit_document_mark(&w, s, document);
 	}
 	if (rc == 0)
-		rc = put_processes(&w);
+		rc = emit_imported_processes(&w);
 	if (rc == 0)
-		rc = put_links(&w);
+		rc = emit_imported_links(&w);
 	if (rc == 0)
-		put_sayings(&w, document);
+		emit_app_events(&w, document);
 	if (rc == 0)
-		put_notes(&w);
+		emit_imported_notes(&w);
 	for (size_t i = 0; i < w.sessions.n; i++) {
 		struct session *s = &w.sessions.v[i];
 		if (rc == 0) {
-			emit(&w, s, &(struct event){.kind = EVENT_session_end, .time = s->before});
-			flush(&w, s);
+			emit_imported_event(&w, s, &(struct event){.kind = EVENT_session_end, .time = s->before});
+			flush_frame(&w, s);
 		}
 		buf_release(&s->events);
 		map_release(&s->file_number);
@@ -910,8 +921,8 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 	map_release(&w.by_key);
 	map_release(&w.by_run);
 	map_release(&w.by_run_last);
-	map_release(&w.told_runs);
-	free(w.told_next);
+	map_release(&w.first_run);
+	free(w.next_run);
 	buf_release(&w.list);
 	buf_release(&w.list2);
 	buf_release(&w.text);
@@ -919,5 +930,5 @@ int told_events(struct told *t, uint64_t hash, struct buf *ret, struct str *ret_
 	free(w.named);
 	if (rc == 0 && w.error == -E2BIG)
 		return err_set(t->err, 0, "%s: a statement is larger than what a log takes", t->name), -E2BIG;
-	return rc == 0 && w.error ? told_oom(t) : rc;
+	return rc == 0 && w.error ? imported_oom(t) : rc;
 }
