@@ -23,7 +23,7 @@ struct crate {
 	int fd;
 };
 
-static void release(struct crate *c)
+static void crate_free(struct crate *c)
 {
 	if (c->fd >= 0)
 		close(c->fd);
@@ -192,7 +192,7 @@ int crate_open(const char *path, struct err *err, struct crate **ret)
 	if (r < 0) {
 		if (zip)
 			zip_close(c, r, err);
-		release(c);
+		crate_free(c);
 		return r;
 	}
 	*ret = c;
@@ -233,6 +233,6 @@ int crate_put(struct crate *c, const char *name, int fd, uint64_t size, struct e
 int crate_close(struct crate *c, int r, struct err *err)
 {
 	r = c->zip ? zip_close(c, r, err) : export_dir_close(&c->dir, r, err);
-	release(c);
+	crate_free(c);
 	return r;
 }

@@ -41,13 +41,13 @@ static void find_root(struct record *d)
 	buf_release(&path);
 }
 
-static bool below(struct str dir, struct str path)
+static bool is_below_folder(struct str dir, struct str path)
 {
 	return path.n > dir.n && str_starts(path, dir) && path.p[dir.n] == '/';
 }
 
 /* As seen from cwd, with ../ where the path lies elsewhere in the dataset. */
-static void relative(struct str cwd, struct str path, struct buf *b)
+static void format_relative_path(struct str cwd, struct str path, struct buf *b)
 {
 	size_t same = 0;
 	buf_reset(b);
@@ -66,7 +66,7 @@ static void relative(struct str cwd, struct str path, struct buf *b)
 	buf_str(b, str_n(path.p + same + 1, path.n - same - 1));
 }
 
-static int take(struct prov_source *p, const struct work *w, const struct work_file *wf, struct record *d)
+static int add_file_to_record(struct prov_source *p, const struct work *w, const struct work_file *wf, struct record *d)
 {
 	struct version_info v;
 	struct file_info f;
@@ -86,16 +86,16 @@ static int take(struct prov_source *p, const struct work *w, const struct work_f
 			return r;
 	} else if (!f.named)
 		return 0;
-	if (!below(buf_view(&d->root), f.path) || !str_is_utf8(f.path))
+	if (!is_below_folder(buf_view(&d->root), f.path) || !str_is_utf8(f.path))
 		return texts_set_add(&d->outside, f.path, 0, 0);
 	return texts_set_add(wf->output ? &d->outputs : wf->code ? &d->extra : &d->inputs, f.path, 0, 0);
 }
 
-static int gather(struct prov_source *p, const struct work *w, struct record *d)
+static int collect_record_files(struct prov_source *p, const struct work *w, struct record *d)
 {
 	int r = 0;
 	for (size_t i = 0; r >= 0 && i < w->n_files; i++)
-		r = take(p, w, &w->files[i], d);
+		r = add_file_to_record(p, w, &w->files[i], d);
 	texts_set_close(&d->inputs);
 	texts_set_close(&d->extra);
 	texts_set_close(&d->outputs);
@@ -104,7 +104,7 @@ static int gather(struct prov_source *p, const struct work *w, struct record *d)
 }
 
 /* DataLad puts its own values for {...} in commands and paths, and looks paths up as patterns. */
-static void literal(struct str s, bool path, struct buf *b)
+static void escape_for_datalad(struct str s, bool path, struct buf *b)
 {
 	buf_reset(b);
 	for (size_t i = 0; i < s.n; i++) {
@@ -118,19 +118,19 @@ static void literal(struct str s, bool path, struct buf *b)
 	}
 }
 
-static void put_command(struct jsonw *j, const struct run_info *run)
+static void write_record_command(struct jsonw *j, const struct run_info *run)
 {
 	struct buf text = {0}, quoted = {0};
 	struct str word = str_of("");
 	size_t i = 0, at = 0;
 	if (run->argv.count == 1 && list_next(&run->argv, &i, &at, &word)) {
-		shell_word(&quoted, word); /* alone it is a line for the shell */
-		literal(buf_view(&quoted), false, &text);
+		shell_quote_argument(&quoted, word); /* alone it is a line for the shell */
+		escape_for_datalad(buf_view(&quoted), false, &text);
 		jsonw_text(j, "", buf_view(&text), NULL);
 	} else {
 		jsonw_open(j, '[');
 		while (list_next(&run->argv, &i, &at, &word)) {
-			literal(word, false, &text);
+			escape_for_datalad(word, false, &text);
 			jsonw_text(j, "", buf_view(&text), NULL);
 		}
 		jsonw_close(j, ']');
@@ -150,9 +150,9 @@ static void put_paths(struct jsonw *j, const char *name, const struct record *d,
 		struct str s = texts_set_at(t, i);
 		if (but && texts_set_find(but, s))
 			continue;
-		relative(buf_view(&d->cwd), s, &path);
+		format_relative_path(buf_view(&d->cwd), s, &path);
 		jsonw_line(j, 2);
-		literal(buf_view(&path), true, &text);
+		escape_for_datalad(buf_view(&path), true, &text);
 		jsonw_text(j, "", buf_view(&text), NULL);
 	}
 	jsonw_close(j, ']');
@@ -160,12 +160,12 @@ static void put_paths(struct jsonw *j, const char *name, const struct record *d,
 	buf_release(&text);
 }
 
-static void put_record(struct out *out, const struct record *d, const struct run_info *run)
+static void write_datalad_record(struct out *out, const struct record *d, const struct run_info *run)
 {
 	struct jsonw j = {.out = out};
 	struct buf text = {0};
 	out_text(out, "[DATALAD RUNCMD] ");
-	shell_words(&text, &run->argv);
+	shell_quote_arguments(&text, &run->argv);
 	/* The subject is one line, of a length that tools show. */
 	for (size_t i = 0; i < text.n; i++)
 		if ((unsigned char)text.p[i] < 0x20)
@@ -192,7 +192,7 @@ static void put_record(struct out *out, const struct record *d, const struct run
 	jsonw_close(&j, ']');
 	jsonw_line(&j, 1);
 	jsonw_key(&j, "", "cmd");
-	put_command(&j, run);
+	write_record_command(&j, run);
 	jsonw_line(&j, 1);
 	jsonw_key(&j, "", "dsid");
 	jsonw_null(&j);
@@ -218,7 +218,7 @@ static void put_record(struct out *out, const struct record *d, const struct run
 }
 
 /* The one run of what was selected. */
-static int find_run(const struct work *w, struct err *err, store_id *ret)
+static int find_single_run(const struct work *w, struct err *err, store_id *ret)
 {
 	*ret = 0;
 	for (size_t i = 0; i < w->n_execs; i++) {
@@ -243,17 +243,17 @@ int export_datalad_run(struct prov_source *p, struct out *out, const struct expo
 	struct run_info run;
 	store_id id;
 	(void)o;
-	int r = work_gather(p, err, &w);
+	int r = work_collect(p, err, &w);
 	if (r < 0)
 		return r;
-	r = find_run(&w, err, &id);
+	r = find_single_run(&w, err, &id);
 	if (r == 0 && (r = store_run(prov_store(p), id, &run)) > 0) {
 		buf_str(&d.cwd, run.cwd);
 		find_root(&d);
-		r = gather(p, &w, &d);
+		r = collect_record_files(p, &w, &d);
 		/* Its strings are still the store's: nothing else was asked about runs. */
 		if (r == 0)
-			put_record(out, &d, &run);
+			write_datalad_record(out, &d, &run);
 	}
 	work_release(&w);
 	texts_set_release(&d.inputs);

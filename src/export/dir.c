@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void release(struct export_dir *d)
+static void export_dir_release(struct export_dir *d)
 {
 	if (d->fd >= 0)
 		close(d->fd);
@@ -32,7 +32,7 @@ int export_dir_open(const char *path, struct err *err, struct export_dir *ret)
 	struct stat st;
 	if (lstat(d.path, &st) == 0) {
 		if (!S_ISDIR(st.st_mode) || rmdir(d.path) < 0) {
-			release(&d);
+			export_dir_release(&d);
 			return err_set(err, EEXIST, "cannot create '%s'", path);
 		}
 		mkdir(d.path, st.st_mode & 07777);
@@ -43,7 +43,7 @@ int export_dir_open(const char *path, struct err *err, struct export_dir *ret)
 		d.temporary = NULL;
 	if (!d.temporary || !mkdtemp(d.temporary)) {
 		int e = d.temporary ? errno : ENOMEM;
-		release(&d);
+		export_dir_release(&d);
 		return err_set(err, e, "cannot create '%s'", path);
 	}
 	chmod(d.temporary, 0777 & ~mask);
@@ -51,7 +51,7 @@ int export_dir_open(const char *path, struct err *err, struct export_dir *ret)
 	if (d.fd < 0) {
 		int e = errno;
 		rmdir(d.temporary);
-		release(&d);
+		export_dir_release(&d);
 		return err_set(err, e, "cannot create '%s'", path);
 	}
 	*ret = d;
@@ -66,7 +66,7 @@ int export_dir_close(struct export_dir *d, int r, struct err *err)
 		r = err_set(err, errno, "cannot create '%s'", d->path);
 	if (r < 0)
 		io_remove_all(d->temporary);
-	release(d);
+	export_dir_release(d);
 	return r;
 }
 

@@ -68,7 +68,7 @@ static int find_highlight(struct picture *d, const struct export_options *o, str
 /* A text between quotes, cut in the middle where it has more than `max` characters. Graphviz knows backslashes and
  * HTML's
  * &...; in it. */
-static void quoted(struct picture *d, struct str s, size_t max, const char *newline)
+static void write_dot_text(struct picture *d, struct str s, size_t max, const char *newline)
 {
 	struct out clean = out_into(&d->text);
 	buf_reset(&d->text);
@@ -98,13 +98,13 @@ static void quoted(struct picture *d, struct str s, size_t max, const char *newl
 	}
 }
 
-static void label(struct picture *d, struct str s)
+static void write_dot_label(struct picture *d, struct str s)
 {
-	quoted(d, s, LABEL_MAX, "?");
+	write_dot_text(d, s, LABEL_MAX, "?");
 }
 
 /* What people wrote is shown where somebody points at it. */
-static void tooltip(struct picture *d, const struct prov_statement *st, const char *before, const char *after)
+static void write_dot_tooltip(struct picture *d, const struct prov_statement *st, const char *before, const char *after)
 {
 	const struct prov_value *notes = prov_find(st, ATTR_note);
 	struct str s;
@@ -114,25 +114,25 @@ static void tooltip(struct picture *d, const struct prov_statement *st, const ch
 	for (size_t i = 0, at = 0; list_next(&notes->list, &i, &at, &s);) {
 		if (i > 1)
 			out_text(d->out, "\\n");
-		quoted(d, s, TOOLTIP_MAX, "\\n");
+		write_dot_text(d, s, TOOLTIP_MAX, "\\n");
 	}
 	out_text(d->out, after);
 }
 
-static void name(struct out *o, struct str id)
+static void write_dot_id(struct out *o, struct str id)
 {
 	out_char(o, '"');
 	out_str(o, id);
 	out_char(o, '"');
 }
 
-static int done(struct picture *d)
+static int picture_status(struct picture *d)
 {
 	return d->text.failed || d->cluster.failed || d->node.failed ? -ENOMEM : -d->out->error;
 }
 
 /* Versions come behind their file. */
-static int entity(void *arg, const struct prov_statement *st)
+static int write_dot_entity(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
 	struct out *o = d->out;
@@ -147,22 +147,22 @@ static int entity(void *arg, const struct prov_statement *st)
 		out_text(o, "\tsubgraph \"cluster_");
 		out_str(o, st->id);
 		out_text(o, "\" {\n\t\tlabel=\"");
-		label(d, st->label);
+		write_dot_label(d, st->label);
 		out_text(o, "\"\n");
-		tooltip(d, st, "\t\ttooltip=\"", "\"\n");
-		return done(d);
+		write_dot_tooltip(d, st, "\t\ttooltip=\"", "\"\n");
+		return picture_status(d);
 	}
 	const struct prov_value *n = prov_find(st, ATTR_versionNumber), *size = prov_find(st, ATTR_size),
 	                        *part = prov_find(st, ATTR_part);
 	out_text(o, d->cluster.n ? "\t\t" : "\t");
-	name(o, st->id);
+	write_dot_id(o, st->id);
 	out_text(o, strcmp(st->type, "Stream") == 0 ? " [shape=cds label=\"" : " [shape=note label=\"");
 	if (d->cluster.n && n) {
 		out_text(o, "@{");
 		out_count(o, n->count);
 		out_char(o, '}');
 	} else
-		label(d, st->label);
+		write_dot_label(d, st->label);
 	if (part) {
 		out_text(o, "\\nwrite ");
 		out_count(o, part->count);
@@ -173,15 +173,15 @@ static int entity(void *arg, const struct prov_statement *st)
 		out_text(o, " B");
 	}
 	out_text(o, "\" style=filled fillcolor=\"#fffbd6\"");
-	tooltip(d, st, " tooltip=\"", "\"");
+	write_dot_tooltip(d, st, " tooltip=\"", "\"");
 	if (d->highlighted && idset_has(&d->versions, st->what))
 		out_text(o, " penwidth=3");
 	out_text(o, "]\n");
-	return done(d);
+	return picture_status(d);
 }
 
 /* An image before any exec that neither used nor wrote anything is no node. */
-static int execution(void *arg, const struct prov_statement *st)
+static int write_dot_execution(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
 	struct out node = out_into(&d->node), *o = d->out;
@@ -191,7 +191,7 @@ static int execution(void *arg, const struct prov_statement *st)
 			return 0;
 		out_str(o, buf_view(&d->node));
 		buf_reset(&d->node);
-		return done(d);
+		return picture_status(d);
 	}
 	buf_reset(&d->node);
 	if (strcmp(st->type, "Execution") != 0)
@@ -200,10 +200,10 @@ static int execution(void *arg, const struct prov_statement *st)
 	const struct prov_value *pid = prov_find(st, ATTR_pid), *user = prov_find(st, ATTR_user),
 	                        *host = prov_find(st, ATTR_host);
 	out_char(&node, '\t');
-	name(&node, st->id);
+	write_dot_id(&node, st->id);
 	out_text(&node, " [shape=box label=\"");
 	if (st->label.n)
-		label(d, st->label);
+		write_dot_label(d, st->label);
 	else {
 		out_text(&node, "process ");
 		out_count(&node, pid ? pid->count : 0);
@@ -217,11 +217,11 @@ static int execution(void *arg, const struct prov_statement *st)
 	}
 	if (user) {
 		out_char(&node, ' ');
-		label(d, user->text);
+		write_dot_label(d, user->text);
 	}
 	if (host) {
 		out_text(&node, user ? "@" : " ");
-		label(d, host->text);
+		write_dot_label(d, host->text);
 	}
 	out_text(&node, "\" style=\"filled,rounded\" fillcolor=\"#e8f0fe\"");
 	if (d->highlighted && idset_has(&d->execs, st->what))
@@ -232,10 +232,10 @@ static int execution(void *arg, const struct prov_statement *st)
 		out_str(o, buf_view(&d->node));
 		buf_reset(&d->node);
 	}
-	return done(d);
+	return picture_status(d);
 }
 
-static int edge(void *arg, const struct prov_statement *st)
+static int write_dot_edge(void *arg, const struct prov_statement *st)
 {
 	struct picture *d = arg;
 	struct out *o = d->out;
@@ -244,9 +244,9 @@ static int edge(void *arg, const struct prov_statement *st)
 	if (st->kind == PROV_wasInformedBy && via && str_is(via->text, "fork") && !prov_selection(d->p)->lineage.fork)
 		return 0;
 	out_char(o, '\t');
-	name(o, st->object);
+	write_dot_id(o, st->object);
 	out_text(o, " -> ");
-	name(o, st->subject);
+	write_dot_id(o, st->subject);
 	out_text(o, sure ? " [style=solid" : " [style=dashed");
 	if (st->kind == PROV_wasDerivedFrom)
 		out_text(o, " color=gray40 arrowhead=empty");
@@ -262,7 +262,7 @@ static int edge(void *arg, const struct prov_statement *st)
 	    (chain ? idset_has(&d->versions, st->what) : idset_has(&d->edges, edge_key(st->kind, st->what, st->other))))
 		out_text(o, " penwidth=3");
 	out_text(o, "]\n");
-	return done(d);
+	return picture_status(d);
 }
 
 static int write_dot(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
@@ -274,17 +274,17 @@ static int write_dot(struct prov_source *p, struct out *out, const struct export
 		              "\tgraph [rankdir=TB fontname=\"Helvetica\" fontsize=10]\n"
 		              "\tnode [fontname=\"Helvetica\" fontsize=10]\n"
 		              "\tedge [fontname=\"Helvetica\" fontsize=8]\n");
-		r = prov_walk(p, PROV_BIT(PROV_entity), entity, &d);
+		r = prov_walk(p, PROV_BIT(PROV_entity), write_dot_entity, &d);
 		if (d.cluster.n)
 			out_text(out, "\t}\n");
 		if (r == 0)
 			r = prov_walk(p,
 			              PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_BIT(PROV_wasInformedBy) | PROV_OUTPUTS,
-			              execution, &d);
+			              write_dot_execution, &d);
 		if (r == 0)
-			r = prov_walk(p, PROV_BIT(PROV_used) | PROV_BIT(PROV_wasInformedBy), edge, &d);
+			r = prov_walk(p, PROV_BIT(PROV_used) | PROV_BIT(PROV_wasInformedBy), write_dot_edge, &d);
 		if (r == 0)
-			r = prov_walk(p, PROV_BIT(PROV_wasGeneratedBy) | PROV_BIT(PROV_wasDerivedFrom), edge, &d);
+			r = prov_walk(p, PROV_BIT(PROV_wasGeneratedBy) | PROV_BIT(PROV_wasDerivedFrom), write_dot_edge, &d);
 		out_text(out, "}\n");
 		if (r < 0 && !out->error)
 			err_set(err, -r, "cannot read the record");

@@ -33,7 +33,7 @@ struct stages {
 
 /* A double-quoted YAML scalar: JSON's, with escapes also for what YAML 1.1 takes for ends of lines or not at all; and
  * without DVC's own ${...}. */
-static void scalar(struct out *o, struct str s)
+static void write_yaml_scalar(struct out *o, struct str s)
 {
 	out_char(o, '"');
 	for (size_t i = 0, from = 0; i <= s.n; i++) {
@@ -71,24 +71,24 @@ static void scalar(struct out *o, struct str s)
 }
 
 /* In a comment nothing may end the line. */
-static void comment(struct out *o, const char *words, struct str s)
+static void write_yaml_comment(struct out *o, const char *words, struct str s)
 {
 	out_text(o, "    # ");
 	out_text(o, words);
-	scalar(o, s);
+	write_yaml_scalar(o, s);
 	out_char(o, '\n');
 }
 
 /* ---- which executions are stages ---- */
 
-static int load(struct stages *t, store_id version, struct version_info *v, struct file_info *f)
+static int load_version_file(struct stages *t, store_id version, struct version_info *v, struct file_info *f)
 {
 	int r = store_version(t->s, version, v);
 	return r > 0 ? store_file(t->s, v->file, f) : r;
 }
 
 /* Whose output a path is: the writer that ended last. */
-static int gather_outputs(struct stages *t)
+static int collect_output_owners(struct stages *t)
 {
 	struct version_info v;
 	struct file_info f;
@@ -98,7 +98,7 @@ static int gather_outputs(struct stages *t)
 			const struct work_file *w = &t->w.files[t->w.execs[i].first + k];
 			if (!w->output || w->of_channel)
 				continue;
-			r = load(t, w->version, &v, &f);
+			r = load_version_file(t, w->version, &v, &f);
 			if (r > 0 && f.named && f.path.n) {
 				t->w.execs[i].mark = true;
 				r = texts_set_add(&t->outputs, f.path, w->until == TIME_NONE ? INT64_MAX : w->until, i);
@@ -160,7 +160,7 @@ struct files {
 	struct texts_set deps, outs, persist, odd;
 };
 
-static void files_release(struct files *f)
+static void stage_files_release(struct files *f)
 {
 	texts_set_release(&f->deps);
 	texts_set_release(&f->outs);
@@ -180,11 +180,11 @@ static int made_inside(struct stages *t, size_t stage, store_id version)
 	return r;
 }
 
-static int take_file(struct stages *t, size_t stage, const struct work_file *w, struct files *to)
+static int add_stage_file(struct stages *t, size_t stage, const struct work_file *w, struct files *to)
 {
 	struct version_info v;
 	struct file_info f;
-	int r = w->of_channel ? 0 : load(t, w->version, &v, &f);
+	int r = w->of_channel ? 0 : load_version_file(t, w->version, &v, &f);
 	if (r <= 0 || !f.path.n || !f.named)
 		return r;
 	if (!str_is_utf8(f.path))
@@ -199,7 +199,8 @@ static int take_file(struct stages *t, size_t stage, const struct work_file *w, 
 	return r < 0 ? r : 0;
 }
 
-static void put_list(struct stages *t, const char *name, const struct texts_set *paths, const struct texts_set *persist)
+static void write_path_list(struct stages *t, const char *name, const struct texts_set *paths,
+                            const struct texts_set *persist)
 {
 	if (paths->n) {
 		out_text(t->out, "    ");
@@ -209,7 +210,7 @@ static void put_list(struct stages *t, const char *name, const struct texts_set 
 	for (size_t i = 0; i < paths->n; i++) {
 		struct str path = texts_set_at(paths, i);
 		out_text(t->out, "      - ");
-		scalar(t->out, path_from(buf_view(&t->cwd), path));
+		write_yaml_scalar(t->out, path_from(buf_view(&t->cwd), path));
 		if (persist && texts_set_find(persist, path))
 			out_text(t->out, ":\n          persist: true");
 		out_char(t->out, '\n');
@@ -217,7 +218,7 @@ static void put_list(struct stages *t, const char *name, const struct texts_set 
 }
 
 /* Letters, digits, - and _ of the program's name, and the beginning of the execution's id. */
-static void put_name(struct stages *t, const struct exec_info *x)
+static void write_stage_name(struct stages *t, const struct exec_info *x)
 {
 	struct str argv0 = str_of("");
 	size_t i = 0, at = 0;
@@ -255,11 +256,11 @@ static int put_stage(struct stages *t, size_t stage, const struct files *f)
 	if (first) {
 		buf_str(&t->base, buf_view(&t->cwd));
 		out_text(t->out, "# of the directory ");
-		scalar(t->out, buf_view(&t->base));
+		write_yaml_scalar(t->out, buf_view(&t->base));
 		out_text(t->out, "\nstages:\n");
 	}
 	out_text(t->out, "  ");
-	put_name(t, &x);
+	write_stage_name(t, &x);
 	out_text(t->out, ":\n");
 	bool given = false;
 	for (size_t k = 0; k < we->n; k++)
@@ -267,24 +268,24 @@ static int put_stage(struct stages *t, size_t stage, const struct files *f)
 	if (given)
 		out_text(t->out, "    # files that were open when it was started are not in the command\n");
 	for (size_t i = 0; i < f->odd.n; i++)
-		comment(t->out, "left out, not UTF-8: ", texts_set_at(&f->odd, i));
+		write_yaml_comment(t->out, "left out, not UTF-8: ", texts_set_at(&f->odd, i));
 	if (!str_eq(buf_view(&t->base), buf_view(&t->cwd))) {
 		out_text(t->out, "    wdir: ");
-		scalar(t->out, path_from(buf_view(&t->base), buf_view(&t->cwd)));
+		write_yaml_scalar(t->out, path_from(buf_view(&t->base), buf_view(&t->cwd)));
 		out_char(t->out, '\n');
 	}
 	buf_reset(&t->text);
 	if (x.cwd.n && !str_eq(x.cwd, buf_view(&t->cwd))) {
 		buf_str(&t->text, str_of("cd "));
-		shell_word(&t->text, path_from(buf_view(&t->cwd), x.cwd));
+		shell_quote_argument(&t->text, path_from(buf_view(&t->cwd), x.cwd));
 		buf_str(&t->text, str_of(" && "));
 	}
-	shell_words(&t->text, &x.argv);
+	shell_quote_arguments(&t->text, &x.argv);
 	out_text(t->out, "    cmd: ");
-	scalar(t->out, buf_view(&t->text));
+	write_yaml_scalar(t->out, buf_view(&t->text));
 	out_char(t->out, '\n');
-	put_list(t, "deps", &f->deps, NULL);
-	put_list(t, "outs", &f->outs, &f->persist);
+	write_path_list(t, "deps", &f->deps, NULL);
+	write_path_list(t, "outs", &f->outs, &f->persist);
 	return t->text.failed || t->base.failed || t->cwd.failed ? -ENOMEM : -t->out->error;
 }
 
@@ -311,14 +312,14 @@ static int put_stages(struct stages *t)
 		for (end = i; end < n && t->members[end].stage == stage; end++) {
 			const struct work_exec *x = &t->w.execs[t->members[end].exec];
 			for (size_t k = 0; r >= 0 && k < x->n; k++)
-				r = take_file(t, stage, &t->w.files[x->first + k], &f);
+				r = add_stage_file(t, stage, &t->w.files[x->first + k], &f);
 		}
 		texts_set_close(&f.deps);
 		texts_set_close(&f.outs);
 		texts_set_close(&f.persist);
 		texts_set_close(&f.odd);
 		r = r < 0 ? r : f.outs.n ? put_stage(t, stage, &f) : 0;
-		files_release(&f);
+		stage_files_release(&f);
 	}
 	return r;
 }
@@ -327,9 +328,9 @@ int export_dvc_stage(struct prov_source *p, struct out *out, const struct export
 {
 	struct stages t = {.out = out, .s = prov_store(p)};
 	(void)o;
-	int r = work_gather(p, err, &t.w);
+	int r = work_collect(p, err, &t.w);
 	if (r == 0)
-		r = gather_outputs(&t);
+		r = collect_output_owners(&t);
 	if (r == 0)
 		r = find_stages(&t);
 	if (r == 0)

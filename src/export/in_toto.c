@@ -39,7 +39,8 @@ static const char *const use_name[] = {[USE_INPUT] = "input", [USE_LIBRARY] = "l
 
 /* ---- digests ---- */
 
-static int recorded(struct statement *t, const struct file_info *f, const struct version_info *v, struct item *x)
+static int find_recorded_digest(struct statement *t, const struct file_info *f, const struct version_info *v,
+                                struct item *x)
 {
 	struct event_digest like = {.domain = f->domain, .ino = f->ino, .gen = f->gen, .size = v->size, .mtime = v->mtime};
 	struct told_list l;
@@ -67,7 +68,8 @@ static int recorded(struct statement *t, const struct file_info *f, const struct
 }
 
 /* Of the file as it lies there, if that is the version. */
-static int computed(struct statement *t, const struct file_info *f, const struct version_info *v, struct item *x)
+static int compute_current_digest(struct statement *t, const struct file_info *f, const struct version_info *v,
+                                  struct item *x)
 {
 	struct fileid id;
 	struct stat st;
@@ -89,7 +91,7 @@ static int computed(struct statement *t, const struct file_info *f, const struct
 
 /* ---- files ---- */
 
-static bool is_named(const struct strlist *argv, struct str path)
+static bool is_named_in_argv(const struct strlist *argv, struct str path)
 {
 	const char *slash = memrchr(path.p, '/', path.n);
 	struct str word, base = slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
@@ -103,10 +105,10 @@ static bool is_work(const struct statement *t, const struct strlist *argv, struc
 {
 	const struct lineage_options *o = &prov_selection(t->p)->lineage;
 	enum system_class c = o->all ? SYSTEM_NO : system_path(path, o->system_extra);
-	return c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && is_named(argv, path));
+	return c == SYSTEM_NO || (c == SYSTEM_UNLESS_NAMED && is_named_in_argv(argv, path));
 }
 
-static int take(struct statement *t, const struct exec_info *x, const struct edge *e, bool made)
+static int append_item(struct statement *t, const struct exec_info *x, const struct edge *e, bool made)
 {
 	struct version_info v;
 	struct file_info f;
@@ -131,7 +133,7 @@ static int take(struct statement *t, const struct exec_info *x, const struct edg
 	return to->path ? 0 : -ENOMEM;
 }
 
-static int take_all(struct statement *t)
+static int append_run_items(struct statement *t)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -144,10 +146,10 @@ static int take_all(struct statement *t)
 			continue;
 		r = store_uses(t->s, execs[i], &e);
 		for (size_t k = 0; r >= 0 && k < e.n; k++)
-			r = take(t, &x, &e.v[k], false);
+			r = append_item(t, &x, &e.v[k], false);
 		r = r < 0 ? r : store_outputs(t->s, execs[i], &e);
 		for (size_t k = 0; r >= 0 && k < e.n; k++)
-			r = take(t, &x, &e.v[k], true);
+			r = append_item(t, &x, &e.v[k], true);
 	}
 	edges_release(&e);
 	free(execs);
@@ -155,7 +157,7 @@ static int take_all(struct statement *t)
 }
 
 /* By version, what was made first. */
-static int by_version(const void *pa, const void *pb)
+static int compare_items_by_version(const void *pa, const void *pb)
 {
 	const struct item *a = pa, *b = pb;
 	if (a->file != b->file)
@@ -165,7 +167,7 @@ static int by_version(const void *pa, const void *pb)
 	return a->made != b->made ? (a->made ? -1 : 1) : (int)b->use - (int)a->use;
 }
 
-static int by_path(const void *pa, const void *pb)
+static int compare_items_by_path(const void *pa, const void *pb)
 {
 	const struct item *a = pa, *b = pb;
 	int c = strcmp(a->path, b->path);
@@ -173,13 +175,13 @@ static int by_path(const void *pa, const void *pb)
 }
 
 /* Of each version one, of each file that was made the last, and only what stayed. */
-static int sift(struct statement *t, int64_t end)
+static int reduce_items(struct statement *t, int64_t end)
 {
 	struct item *v = t->items.v;
 	size_t kept = 0;
 	int r = 0;
 	if (t->items.n)
-		qsort(v, t->items.n, sizeof(*v), by_version);
+		qsort(v, t->items.n, sizeof(*v), compare_items_by_version);
 	for (size_t i = 0, next; i < t->items.n; i = next) {
 		bool keep = true;
 		for (next = i + 1; next < t->items.n && v[next].version == v[i].version; next++)
@@ -199,7 +201,7 @@ static int sift(struct statement *t, int64_t end)
 	}
 	t->items.n = kept;
 	if (kept)
-		qsort(v, kept, sizeof(*v), by_path);
+		qsort(v, kept, sizeof(*v), compare_items_by_path);
 	return r < 0 ? r : 0;
 }
 
@@ -213,9 +215,9 @@ static int find_digests(struct statement *t)
 		r = store_version(t->s, x->version, &v);
 		r = r > 0 ? store_file(t->s, v.file, &f) : r;
 		if (r > 0 && v.has_size && v.mtime != TIME_NONE) {
-			r = recorded(t, &f, &v, x);
+			r = find_recorded_digest(t, &f, &v, x);
 			if (r == 0 && !x->known)
-				r = computed(t, &f, &v, x);
+				r = compute_current_digest(t, &f, &v, x);
 		}
 		t->left_out += x->made && !x->known;
 	}
@@ -224,13 +226,13 @@ static int find_digests(struct statement *t)
 
 /* ---- the document ---- */
 
-static void put_digest(struct jsonw *j, const struct digest *d)
+static void write_digest_object(struct jsonw *j, const struct digest *d)
 {
 	char text[DIGEST_TEXT];
 	digest_text(d, text);
 	jsonw_key(j, "", "digest");
 	jsonw_open(j, '{');
-	jsonw_word_pair(j, "sha256", text + strlen("sha256:"));
+	jsonw_pair_cstr(j, "sha256", text + strlen("sha256:"));
 	jsonw_close(j, '}');
 }
 
@@ -244,7 +246,7 @@ static void put_uri(struct jsonw *j, struct str host, const char *path)
 	j->comma = true;
 }
 
-static size_t put_files(struct jsonw *j, const struct statement *t, const struct run_info *run, bool made)
+static size_t write_item_list(struct jsonw *j, const struct statement *t, const struct run_info *run, bool made)
 {
 	size_t n = 0;
 	jsonw_open(j, '[');
@@ -258,11 +260,11 @@ static size_t put_files(struct jsonw *j, const struct statement *t, const struct
 		jsonw_pair(j, "name", "", path_from(run->cwd, str_of(x->path)));
 		put_uri(j, run->host, x->path);
 		if (x->known)
-			put_digest(j, &x->digest);
+			write_digest_object(j, &x->digest);
 		if (!made) {
 			jsonw_key(j, "", "annotations");
 			jsonw_open(j, '{');
-			jsonw_word_pair(j, "usage", use_name[x->use]);
+			jsonw_pair_cstr(j, "usage", use_name[x->use]);
 			jsonw_close(j, '}');
 		}
 		jsonw_close(j, '}');
@@ -304,7 +306,7 @@ static void put_metadata(struct jsonw *j, const struct run_info *run)
 	jsonw_open(j, '[');
 	for (unsigned i = 1; i < 64; i++)
 		if (run->gaps >> i & 1)
-			jsonw_words(j, term_name(SET_gap, i));
+			jsonw_cstr(j, term_name(SET_gap, i));
 	jsonw_close(j, ']');
 	jsonw_close(j, '}');
 }
@@ -314,12 +316,12 @@ static void put_statement(struct out *out, const struct statement *t, const stru
 	struct jsonw j = {.out = out};
 	jsonw_open(&j, '{');
 	jsonw_line(&j, 1);
-	jsonw_word_pair(&j, "_type", "https://in-toto.io/Statement/v1");
+	jsonw_pair_cstr(&j, "_type", "https://in-toto.io/Statement/v1");
 	jsonw_line(&j, 1);
 	jsonw_key(&j, "", "subject");
-	put_files(&j, t, run, true);
+	write_item_list(&j, t, run, true);
 	jsonw_line(&j, 1);
-	jsonw_word_pair(&j, "predicateType", "https://slsa.dev/provenance/v1");
+	jsonw_pair_cstr(&j, "predicateType", "https://slsa.dev/provenance/v1");
 	jsonw_line(&j, 1);
 	jsonw_key(&j, "", "predicate");
 	jsonw_open(&j, '{');
@@ -327,7 +329,7 @@ static void put_statement(struct out *out, const struct statement *t, const stru
 	jsonw_key(&j, "", "buildDefinition");
 	jsonw_open(&j, '{');
 	jsonw_line(&j, 3);
-	jsonw_word_pair(&j, "buildType", STEMMA_NS "Run");
+	jsonw_pair_cstr(&j, "buildType", STEMMA_NS "Run");
 	jsonw_line(&j, 3);
 	jsonw_key(&j, "", "externalParameters");
 	jsonw_open(&j, '{');
@@ -337,7 +339,7 @@ static void put_statement(struct out *out, const struct statement *t, const stru
 	jsonw_close(&j, '}');
 	jsonw_line(&j, 3);
 	jsonw_key(&j, "", "resolvedDependencies");
-	put_files(&j, t, run, false);
+	write_item_list(&j, t, run, false);
 	jsonw_close(&j, '}');
 	jsonw_line(&j, 2);
 	jsonw_key(&j, "", "runDetails");
@@ -354,7 +356,7 @@ static void put_statement(struct out *out, const struct statement *t, const stru
 	jsonw_release(&j);
 }
 
-static int gather(struct statement *t, struct err *err)
+static int collect_run_items(struct statement *t, struct err *err)
 {
 	struct run_info run;
 	int r = store_run(t->s, t->run, &run);
@@ -363,8 +365,8 @@ static int gather(struct statement *t, struct err *err)
 		return -ENOENT;
 	}
 	int64_t end = r > 0 ? run.end : TIME_NONE;
-	r = r < 0 ? r : take_all(t);
-	r = r < 0 ? r : sift(t, end);
+	r = r < 0 ? r : append_run_items(t);
+	r = r < 0 ? r : reduce_items(t, end);
 	r = r < 0 ? r : find_digests(t);
 	if (r < 0)
 		return err_set(err, -r, "cannot read the record");
@@ -390,7 +392,7 @@ int export_in_toto(struct prov_source *p, struct out *out, const struct export_o
 		return -EINVAL;
 	}
 	struct statement t = {.p = p, .s = prov_store(p), .run = sel->runs[0]};
-	int r = gather(&t, err);
+	int r = collect_run_items(&t, err);
 	if (r == 0 && (r = store_run(t.s, t.run, &run)) > 0) {
 		put_statement(out, &t, &run);
 		if (o->left_out)

@@ -8,7 +8,7 @@ void jsonw_release(struct jsonw *j)
 	buf_release(&j->list);
 }
 
-static void next(struct jsonw *j)
+static void write_comma(struct jsonw *j)
 {
 	if (j->comma)
 		out_text(j->out, ", ");
@@ -17,7 +17,7 @@ static void next(struct jsonw *j)
 
 void jsonw_open(struct jsonw *j, char bracket)
 {
-	next(j);
+	write_comma(j);
 	out_char(j->out, bracket);
 	j->comma = false;
 }
@@ -38,7 +38,7 @@ void jsonw_line(struct jsonw *j, unsigned indent)
 
 void jsonw_key(struct jsonw *j, const char *prefix, const char *name)
 {
-	next(j);
+	write_comma(j);
 	out_char(j->out, '"');
 	out_text(j->out, prefix);
 	out_text(j->out, name);
@@ -48,27 +48,27 @@ void jsonw_key(struct jsonw *j, const char *prefix, const char *name)
 
 void jsonw_text(struct jsonw *j, const char *words, struct str s, bool *ret_exact)
 {
-	next(j);
+	write_comma(j);
 	out_char(j->out, '"');
 	out_text(j->out, words);
 	out_escaped(j->out, s, ret_exact);
 	out_char(j->out, '"');
 }
 
-void jsonw_words(struct jsonw *j, const char *words)
+void jsonw_cstr(struct jsonw *j, const char *words)
 {
 	jsonw_text(j, words, str_of(""), NULL);
 }
 
 void jsonw_count(struct jsonw *j, uint64_t n)
 {
-	next(j);
+	write_comma(j);
 	out_count(j->out, n);
 }
 
 void jsonw_count_text(struct jsonw *j, uint64_t n)
 {
-	next(j);
+	write_comma(j);
 	out_char(j->out, '"');
 	out_count(j->out, n);
 	out_char(j->out, '"');
@@ -76,19 +76,19 @@ void jsonw_count_text(struct jsonw *j, uint64_t n)
 
 void jsonw_null(struct jsonw *j)
 {
-	next(j);
+	write_comma(j);
 	out_text(j->out, "null");
 }
 
 void jsonw_flag(struct jsonw *j, bool value)
 {
-	next(j);
+	write_comma(j);
 	out_text(j->out, value ? "true" : "false");
 }
 
 void jsonw_time(struct jsonw *j, int64_t t)
 {
-	next(j);
+	write_comma(j);
 	out_char(j->out, '"');
 	out_time(j->out, t);
 	out_char(j->out, '"');
@@ -96,7 +96,7 @@ void jsonw_time(struct jsonw *j, int64_t t)
 
 void jsonw_list(struct jsonw *j, const struct strlist *l)
 {
-	next(j);
+	write_comma(j);
 	out_list(j->out, l, false, NULL);
 }
 
@@ -107,7 +107,7 @@ void jsonw_list_text(struct jsonw *j, const struct strlist *l, bool base64, bool
 
 void jsonw_base64(struct jsonw *j, struct str s)
 {
-	next(j);
+	write_comma(j);
 	out_char(j->out, '"');
 	out_base64(j->out, s);
 	out_char(j->out, '"');
@@ -119,7 +119,7 @@ void jsonw_pair(struct jsonw *j, const char *name, const char *words, struct str
 	jsonw_text(j, words, s, NULL);
 }
 
-void jsonw_word_pair(struct jsonw *j, const char *name, const char *words)
+void jsonw_pair_cstr(struct jsonw *j, const char *name, const char *words)
 {
 	jsonw_pair(j, name, words, str_of(""));
 }

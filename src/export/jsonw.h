@@ -21,7 +21,7 @@ void jsonw_line(struct jsonw *j, unsigned indent);
 void jsonw_key(struct jsonw *j, const char *prefix, const char *name);
 /* A string of constant words as they are, then of s with escapes. */
 void jsonw_text(struct jsonw *j, const char *words, struct str s, bool *ret_exact);
-void jsonw_words(struct jsonw *j, const char *words);
+void jsonw_cstr(struct jsonw *j, const char *words);
 void jsonw_count(struct jsonw *j, uint64_t n);
 void jsonw_count_text(struct jsonw *j, uint64_t n); /* as a string */
 void jsonw_null(struct jsonw *j);
@@ -33,7 +33,7 @@ void jsonw_list_text(struct jsonw *j, const struct strlist *l, bool base64, bool
 void jsonw_base64(struct jsonw *j, struct str s);
 /* "name": "words and s" in one. */
 void jsonw_pair(struct jsonw *j, const char *name, const char *words, struct str s);
-void jsonw_word_pair(struct jsonw *j, const char *name, const char *words);
+void jsonw_pair_cstr(struct jsonw *j, const char *name, const char *words);
 /* 0, or -errno of the writing. */
 int jsonw_error(const struct jsonw *j);
 

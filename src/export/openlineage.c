@@ -27,7 +27,7 @@ struct events {
 
 /* ---- ids ---- */
 
-static void uuid(struct out *o, const unsigned char b[16])
+static void write_uuid(struct out *o, const unsigned char b[16])
 {
 	static const char hex[] = "0123456789abcdef";
 	for (int i = 0; i < 16; i++) {
@@ -38,14 +38,14 @@ static void uuid(struct out *o, const unsigned char b[16])
 	}
 }
 
-static unsigned digit(const char *set, char c)
+static unsigned digit_in_set(const char *set, char c)
 {
 	const char *at = c ? strchr(set, c) : NULL;
 	return at ? (unsigned)(at - set) : 0;
 }
 
 /* Puts n bits of v at a bit of b. */
-static void bits(unsigned char b[16], unsigned at, unsigned n, uint64_t v)
+static void set_bits(unsigned char b[16], unsigned at, unsigned n, uint64_t v)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (v >> (n - 1 - i) & 1)
@@ -53,39 +53,39 @@ static void bits(unsigned char b[16], unsigned at, unsigned n, uint64_t v)
 }
 
 /* x and 24 hex digits, or r and a ULID. */
-static void run_id(struct out *o, struct str local)
+static void write_run_uuid(struct out *o, struct str local)
 {
 	unsigned char b[16] = {0};
-	bits(b, 64, 2, 2); /* the variant */
+	set_bits(b, 64, 2, 2); /* the variant */
 	if (local.n && local.p[0] == 'r') {
 		unsigned char ulid[16] = {0};
 		for (size_t i = 0; i < 26 && i + 1 < local.n; i++) { /* 130 bits, of which the first two are 0 */
-			unsigned v = digit("0123456789ABCDEFGHJKMNPQRSTVWXYZ", local.p[i + 1]);
-			bits(ulid, i ? (unsigned)i * 5 - 2 : 0, i ? 5 : 3, v);
+			unsigned v = digit_in_set("0123456789ABCDEFGHJKMNPQRSTVWXYZ", local.p[i + 1]);
+			set_bits(ulid, i ? (unsigned)i * 5 - 2 : 0, i ? 5 : 3, v);
 		}
 		memcpy(b, ulid, 6);
-		bits(b, 48, 4, 7);
+		set_bits(b, 48, 4, 7);
 		b[6] |= ulid[6] & 15;
 		b[7] = ulid[7];
 		b[8] |= ulid[8] & 63;
 		memcpy(b + 9, ulid + 9, 7);
 	} else {
-		bits(b, 48, 4, 8);
+		set_bits(b, 48, 4, 8);
 		for (unsigned i = 0; i < 24 && i + 1 < local.n; i++) /* 48 bits, 12 bits, 36 bits */
-			bits(b,
-			     i < 12   ? i * 4
-			     : i < 15 ? 52 + (i - 12) * 4
-			              : 66 + (i - 15) * 4,
-			     4, digit("0123456789abcdef", local.p[i + 1]));
+			set_bits(b,
+			         i < 12   ? i * 4
+			         : i < 15 ? 52 + (i - 12) * 4
+			                  : 66 + (i - 15) * 4,
+			         4, digit_in_set("0123456789abcdef", local.p[i + 1]));
 	}
-	uuid(o, b);
+	write_uuid(o, b);
 }
 
 static void id_pair(struct jsonw *j, struct str local)
 {
 	jsonw_key(j, "", "runId");
 	out_char(j->out, '"');
-	run_id(j->out, local);
+	write_run_uuid(j->out, local);
 	out_char(j->out, '"');
 	j->comma = true;
 }
@@ -96,14 +96,14 @@ static void facet_open(struct jsonw *j, const char *name, const char *schema)
 {
 	jsonw_key(j, "", name);
 	jsonw_open(j, '{');
-	jsonw_word_pair(j, "_producer", PRODUCER);
+	jsonw_pair_cstr(j, "_producer", PRODUCER);
 	if (schema)
 		jsonw_pair(j, "_schemaURL", SPEC "facets/", str_of(schema));
 	else
-		jsonw_word_pair(j, "_schemaURL", "urn:stemma:ns#execution");
+		jsonw_pair_cstr(j, "_schemaURL", "urn:stemma:ns#execution");
 }
 
-static void job(struct jsonw *j, struct str host, struct str name)
+static void open_job_object(struct jsonw *j, struct str host, struct str name)
 {
 	jsonw_key(j, "", "job");
 	jsonw_open(j, '{');
@@ -121,7 +121,7 @@ static struct str first_argument(const struct prov_value *argv)
 }
 
 /* A run is known to jobs by its program, as its executions are. */
-static struct str run_name(struct events *e, store_id id, struct str local)
+static struct str find_run_job_name(struct events *e, store_id id, struct str local)
 {
 	struct run_info run;
 	struct store *s = prov_store(e->p);
@@ -135,14 +135,14 @@ static struct str run_name(struct events *e, store_id id, struct str local)
 	return name.n ? name : str_of("(no program)");
 }
 
-static void keep(struct buf *b, struct str s)
+static void set_buf(struct buf *b, struct str s)
 {
 	buf_reset(b);
 	buf_str(b, s);
 }
 
 /* What is said of an execution or a run in its START and in its end. */
-static void begin(struct events *e, const struct prov_statement *st)
+static void begin_run_events(struct events *e, const struct prov_statement *st)
 {
 	const struct prov_value *of[ATTR_COUNT] = {NULL};
 	for (size_t i = 0; i < st->n; i++)
@@ -155,14 +155,14 @@ static void begin(struct events *e, const struct prov_statement *st)
 	struct jsonw j = {.out = &o};
 	struct str host = of[ATTR_host] ? of[ATTR_host]->text : str_of("unknown"), argv0 = first_argument(of[ATTR_argv]);
 	bool is_run = strcmp(st->type, "Run") == 0;
-	keep(&e->host, host);
-	job(&j, host, argv0.n ? argv0 : str_of("(no program)"));
+	set_buf(&e->host, host);
+	open_job_object(&j, host, argv0.n ? argv0 : str_of("(no program)"));
 	jsonw_key(&j, "", "facets");
 	jsonw_open(&j, '{');
 	facet_open(&j, "jobType", "2-0-3/JobTypeJobFacet.json#/$defs/JobTypeJobFacet");
-	jsonw_word_pair(&j, "processingType", "BATCH");
-	jsonw_word_pair(&j, "integration", "STEMMA");
-	jsonw_word_pair(&j, "jobType", is_run ? "RUN" : "EXECUTION");
+	jsonw_pair_cstr(&j, "processingType", "BATCH");
+	jsonw_pair_cstr(&j, "integration", "STEMMA");
+	jsonw_pair_cstr(&j, "jobType", is_run ? "RUN" : "EXECUTION");
 	jsonw_close(&j, '}');
 	jsonw_close(&j, '}');
 	jsonw_close(&j, '}');
@@ -172,8 +172,8 @@ static void begin(struct events *e, const struct prov_statement *st)
 	jsonw_key(&j, "", "facets");
 	jsonw_open(&j, '{');
 	facet_open(&j, "processing_engine", "1-1-1/ProcessingEngineRunFacet.json#/$defs/ProcessingEngineRunFacet");
-	jsonw_word_pair(&j, "version", STEMMA_VERSION);
-	jsonw_word_pair(&j, "name", "stemma");
+	jsonw_pair_cstr(&j, "version", STEMMA_VERSION);
+	jsonw_pair_cstr(&j, "name", "stemma");
 	jsonw_close(&j, '}');
 	facet_open(&j, "stemma", NULL);
 	jsonw_pair(&j, "id", "", st->id);
@@ -208,7 +208,7 @@ static void begin(struct events *e, const struct prov_statement *st)
 		jsonw_open(&j, '{');
 		id_pair(&j, parent->text);
 		jsonw_close(&j, '}');
-		job(&j, buf_view(&e->host), run_name(e, is_run ? 0 : st->other, parent->text));
+		open_job_object(&j, buf_view(&e->host), find_run_job_name(e, is_run ? 0 : st->other, parent->text));
 		jsonw_close(&j, '}');
 		jsonw_close(&j, '}');
 	}
@@ -217,15 +217,15 @@ static void begin(struct events *e, const struct prov_statement *st)
 	jsonw_release(&j);
 }
 
-static void event(struct events *e, const char *type, int64_t t)
+static void write_run_event(struct events *e, const char *type, int64_t t)
 {
 	struct jsonw j = {.out = e->out};
 	jsonw_open(&j, '{');
-	jsonw_word_pair(&j, "eventType", type);
+	jsonw_pair_cstr(&j, "eventType", type);
 	jsonw_key(&j, "", "eventTime");
 	jsonw_time(&j, t);
-	jsonw_word_pair(&j, "producer", PRODUCER);
-	jsonw_word_pair(&j, "schemaURL", SPEC "2-0-2/OpenLineage.json#/$defs/RunEvent");
+	jsonw_pair_cstr(&j, "producer", PRODUCER);
+	jsonw_pair_cstr(&j, "schemaURL", SPEC "2-0-2/OpenLineage.json#/$defs/RunEvent");
 	out_text(e->out, ", ");
 	out_str(e->out, buf_view(&e->run));
 	jsonw_key(&j, "", "inputs");
@@ -242,17 +242,17 @@ static void event(struct events *e, const char *type, int64_t t)
 	jsonw_release(&j);
 }
 
-static void finish(struct events *e)
+static void finish_run_events(struct events *e)
 {
 	if (e->open && e->any && e->start != TIME_NONE) {
-		event(e, "START", e->start);
+		write_run_event(e, "START", e->start);
 		if (e->end != TIME_NONE)
-			event(e, e->failed ? "FAIL" : "COMPLETE", e->end);
+			write_run_event(e, e->failed ? "FAIL" : "COMPLETE", e->end);
 	}
 	e->open = false;
 }
 
-static int dataset(struct events *e, struct jsonw *j, store_id version, bool output)
+static int write_dataset(struct events *e, struct jsonw *j, store_id version, bool output)
 {
 	struct version_info v;
 	struct file_info f;
@@ -290,17 +290,17 @@ static int dataset(struct events *e, struct jsonw *j, store_id version, bool out
 	return 0;
 }
 
-static int statement(void *arg, const struct prov_statement *st)
+static int write_openlineage_statement(void *arg, const struct prov_statement *st)
 {
 	struct events *e = arg;
 	int r = 0;
 	if (st->kind == PROV_activity) {
-		finish(e);
-		begin(e, st);
+		finish_run_events(e);
+		begin_run_events(e, st);
 	} else if (st->kind == PROV_used)
-		r = dataset(e, &e->inputs, st->other, false);
+		r = write_dataset(e, &e->inputs, st->other, false);
 	else
-		r = dataset(e, &e->outputs, st->what, true);
+		r = write_dataset(e, &e->outputs, st->what, true);
 	if (e->run.failed || e->host.failed || e->input.failed || e->output.failed)
 		r = -ENOMEM;
 	return r < 0 ? r : -e->out->error;
@@ -314,9 +314,9 @@ int export_openlineage(struct prov_source *p, struct out *out, const struct expo
 	e.of_outputs = out_into(&e.output);
 	e.inputs.out = &e.of_inputs;
 	e.outputs.out = &e.of_outputs;
-	int r = prov_walk(p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_OUTPUTS, statement, &e);
+	int r = prov_walk(p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_OUTPUTS, write_openlineage_statement, &e);
 	if (r == 0)
-		finish(&e);
+		finish_run_events(&e);
 	jsonw_release(&e.inputs);
 	jsonw_release(&e.outputs);
 	buf_release(&e.run);

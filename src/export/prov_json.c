@@ -9,26 +9,26 @@ struct document {
 };
 
 /* {"$": ..., "type": ...} around what is written between the two. */
-static void typed_open(struct jsonw *j)
+static void open_typed_json(struct jsonw *j)
 {
 	jsonw_open(j, '{');
 	jsonw_key(j, "", "$");
 }
 
-static void typed_close(struct jsonw *j, const char *type)
+static void close_typed_json(struct jsonw *j, const char *type)
 {
-	jsonw_word_pair(j, "type", type);
+	jsonw_pair_cstr(j, "type", type);
 	jsonw_close(j, '}');
 }
 
-static void name(struct jsonw *j, const char *prefix, struct str local)
+static void write_json_name(struct jsonw *j, const char *prefix, struct str local)
 {
-	typed_open(j);
+	open_typed_json(j);
 	jsonw_text(j, prefix, local, NULL);
-	typed_close(j, "prov:QUALIFIED_NAME");
+	close_typed_json(j, "prov:QUALIFIED_NAME");
 }
 
-static void attribute(struct jsonw *j, const struct prov_value *v)
+static void write_json_attribute(struct jsonw *j, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
 	bool exact = true;
@@ -41,20 +41,20 @@ static void attribute(struct jsonw *j, const struct prov_value *v)
 		jsonw_list_text(j, &v->list, false, &exact);
 		break;
 	case TYPE_count:
-		typed_open(j);
+		open_typed_json(j);
 		jsonw_count_text(j, v->count);
-		typed_close(j, "xsd:integer");
+		close_typed_json(j, "xsd:integer");
 		break;
 	case TYPE_time:
-		typed_open(j);
+		open_typed_json(j);
 		jsonw_time(j, v->time);
-		typed_close(j, "xsd:dateTime");
+		close_typed_json(j, "xsd:dateTime");
 		break;
 	case TYPE_flag:
 		jsonw_flag(j, v->count);
 		break;
 	case TYPE_name:
-		name(j, "id:", v->text);
+		write_json_name(j, "id:", v->text);
 		break;
 	}
 	if (exact)
@@ -66,7 +66,7 @@ static void attribute(struct jsonw *j, const struct prov_value *v)
 		jsonw_list_text(j, &v->list, true, NULL);
 }
 
-static void time_pair(struct jsonw *j, const char *key, int64_t t)
+static void write_json_time(struct jsonw *j, const char *key, int64_t t)
 {
 	if (t == TIME_NONE)
 		return;
@@ -74,18 +74,18 @@ static void time_pair(struct jsonw *j, const char *key, int64_t t)
 	jsonw_time(j, t);
 }
 
-static void node(struct jsonw *j, const struct prov_statement *st)
+static void write_json_element(struct jsonw *j, const struct prov_statement *st)
 {
 	if (st->kind == PROV_activity) {
-		time_pair(j, "startTime", st->start);
-		time_pair(j, "endTime", st->end);
+		write_json_time(j, "startTime", st->start);
+		write_json_time(j, "endTime", st->end);
 	}
 	jsonw_key(j, "prov:", "type");
 	if (st->kind == PROV_agent) {
 		jsonw_open(j, '[');
-		name(j, "prov:", str_of(prov_agent_class(st)));
+		write_json_name(j, "prov:", str_of(prov_agent_class(st)));
 	}
-	name(j, "stemma:", str_of(st->type));
+	write_json_name(j, "stemma:", str_of(st->type));
 	if (st->kind == PROV_agent)
 		jsonw_close(j, ']');
 	if (st->label.n) {
@@ -94,7 +94,7 @@ static void node(struct jsonw *j, const struct prov_statement *st)
 	}
 }
 
-static void relation(struct jsonw *j, const struct prov_statement *st)
+static void write_json_relation(struct jsonw *j, const struct prov_statement *st)
 {
 	const struct prov_roles *role = &prov_roles[st->kind];
 	const struct {
@@ -106,10 +106,10 @@ static void relation(struct jsonw *j, const struct prov_statement *st)
 			jsonw_key(j, "prov:", ends[i].name);
 			jsonw_text(j, "id:", ends[i].id, NULL);
 		}
-	time_pair(j, "time", st->start);
+	write_json_time(j, "time", st->start);
 }
 
-static int statement(void *arg, const struct prov_statement *st)
+static int write_json_statement(void *arg, const struct prov_statement *st)
 {
 	struct document *d = arg;
 	struct jsonw *j = &d->j;
@@ -124,9 +124,9 @@ static int statement(void *arg, const struct prov_statement *st)
 	out_text(j->out, ": ");
 	j->comma = false;
 	jsonw_open(j, '{');
-	(st->kind <= PROV_activity ? node : relation)(j, st);
+	(st->kind <= PROV_activity ? write_json_element : write_json_relation)(j, st);
 	for (size_t i = 0; i < st->n; i++)
-		attribute(j, &st->v[i]);
+		write_json_attribute(j, &st->v[i]);
 	jsonw_close(j, '}');
 	return jsonw_error(j);
 }
@@ -142,7 +142,7 @@ int export_prov_json(struct prov_source *p, struct out *out, const struct export
 		jsonw_line(&d.j, 2);
 		jsonw_key(&d.j, "", prov_kind_name[kind]);
 		jsonw_open(&d.j, '{');
-		r = prov_walk(p, PROV_BIT(kind) | PROV_BUILDS, statement, &d);
+		r = prov_walk(p, PROV_BIT(kind) | PROV_BUILDS, write_json_statement, &d);
 		jsonw_close(&d.j, '}');
 	}
 	out_text(out, "\n}\n");

@@ -23,38 +23,39 @@ static const struct {
     [PROV_specializationOf] = {"Specialization", "provext:qualifiedSpecialization", "provext:generalEntity", NULL},
 };
 
-static void term(struct jsonw *j, const char *name, const char *key, const char *property, const char *type)
+static void write_context_term(struct jsonw *j, const char *name, const char *key, const char *property,
+                               const char *type)
 {
 	jsonw_key(j, "", name);
 	jsonw_open(j, '{');
-	jsonw_word_pair(j, key, property);
-	jsonw_word_pair(j, "@type", type);
+	jsonw_pair_cstr(j, key, property);
+	jsonw_pair_cstr(j, "@type", type);
 	jsonw_close(j, '}');
 }
 
-static void context(struct jsonw *j)
+static void write_context(struct jsonw *j)
 {
 	jsonw_key(j, "", "@context");
 	jsonw_open(j, '[');
 	jsonw_line(j, 2);
 	jsonw_open(j, '{');
-	jsonw_word_pair(j, "stemma", STEMMA_NS);
-	jsonw_word_pair(j, "id", STEMMA_ID);
+	jsonw_pair_cstr(j, "stemma", STEMMA_NS);
+	jsonw_pair_cstr(j, "id", STEMMA_ID);
 	jsonw_close(j, '}');
 	jsonw_line(j, 2);
 	jsonw_open(j, '{');
 	jsonw_key(j, "", "@version");
 	out_text(j->out, "1.1");
 	j->comma = true;
-	jsonw_word_pair(j, "prov", "http://www.w3.org/ns/prov#");
-	jsonw_word_pair(j, "provext", "https://openprovenance.org/ns/provext#");
-	jsonw_word_pair(j, "rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#");
-	jsonw_word_pair(j, "rdfs", "http://www.w3.org/2000/01/rdf-schema#");
-	jsonw_word_pair(j, "xsd", "http://www.w3.org/2001/XMLSchema#");
-	term(j, "type", "@id", "rdf:type", "@id");
+	jsonw_pair_cstr(j, "prov", "http://www.w3.org/ns/prov#");
+	jsonw_pair_cstr(j, "provext", "https://openprovenance.org/ns/provext#");
+	jsonw_pair_cstr(j, "rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#");
+	jsonw_pair_cstr(j, "rdfs", "http://www.w3.org/2000/01/rdf-schema#");
+	jsonw_pair_cstr(j, "xsd", "http://www.w3.org/2001/XMLSchema#");
+	write_context_term(j, "type", "@id", "rdf:type", "@id");
 	jsonw_key(j, "", "label");
 	jsonw_open(j, '{');
-	jsonw_word_pair(j, "@id", "rdfs:label");
+	jsonw_pair_cstr(j, "@id", "rdfs:label");
 	jsonw_close(j, '}');
 	for (int kind = 0; kind < PROV_KINDS; kind++) {
 		const struct prov_roles *role = &prov_roles[kind];
@@ -66,15 +67,15 @@ static void context(struct jsonw *j)
 			jsonw_key(j, "", "@context");
 			jsonw_open(j, '{');
 			if (kind == PROV_activity) {
-				term(j, "startTime", "@id", "prov:startedAtTime", "xsd:dateTime");
-				term(j, "endTime", "@id", "prov:endedAtTime", "xsd:dateTime");
+				write_context_term(j, "startTime", "@id", "prov:startedAtTime", "xsd:dateTime");
+				write_context_term(j, "endTime", "@id", "prov:endedAtTime", "xsd:dateTime");
 			} else {
-				term(j, role->subject, "@reverse", mapping[kind].subject, "@id");
-				term(j, role->object, "@id", mapping[kind].object, "@id");
+				write_context_term(j, role->subject, "@reverse", mapping[kind].subject, "@id");
+				write_context_term(j, role->object, "@id", mapping[kind].object, "@id");
 				if (role->third)
-					term(j, role->third, "@id", mapping[kind].third, "@id");
+					write_context_term(j, role->third, "@id", mapping[kind].third, "@id");
 				if (kind == PROV_used || kind == PROV_wasGeneratedBy)
-					term(j, "time", "@id", "prov:atTime", "xsd:dateTime");
+					write_context_term(j, "time", "@id", "prov:atTime", "xsd:dateTime");
 			}
 			jsonw_close(j, '}');
 		}
@@ -91,7 +92,7 @@ static void value_open(struct jsonw *j, const char *name, const char *type)
 	jsonw_open(j, '[');
 	jsonw_open(j, '{');
 	if (type)
-		jsonw_word_pair(j, "@type", type);
+		jsonw_pair_cstr(j, "@type", type);
 	jsonw_key(j, "", "@value");
 }
 
@@ -101,7 +102,7 @@ static void value_close(struct jsonw *j)
 	jsonw_close(j, ']');
 }
 
-static void attribute(struct jsonw *j, const struct prov_value *v)
+static void write_jsonld_attribute(struct jsonw *j, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
 	bool exact = true;
@@ -124,7 +125,7 @@ static void attribute(struct jsonw *j, const struct prov_value *v)
 		break;
 	case TYPE_flag:
 		value_open(j, w->name, "xsd:boolean");
-		jsonw_words(j, v->count ? "true" : "false");
+		jsonw_cstr(j, v->count ? "true" : "false");
 		break;
 	case TYPE_name:
 		jsonw_key(j, "stemma:", w->name);
@@ -144,7 +145,7 @@ static void attribute(struct jsonw *j, const struct prov_value *v)
 	value_close(j);
 }
 
-static void time_pair(struct jsonw *j, const char *name, int64_t t)
+static void write_jsonld_time(struct jsonw *j, const char *name, int64_t t)
 {
 	if (t == TIME_NONE)
 		return;
@@ -152,11 +153,11 @@ static void time_pair(struct jsonw *j, const char *name, int64_t t)
 	jsonw_time(j, t);
 }
 
-static void node(struct jsonw *j, const struct prov_statement *st)
+static void write_jsonld_element(struct jsonw *j, const struct prov_statement *st)
 {
 	jsonw_pair(j, "@id", "id:", st->id);
-	time_pair(j, "startTime", st->start);
-	time_pair(j, "endTime", st->end);
+	write_jsonld_time(j, "startTime", st->start);
+	write_jsonld_time(j, "endTime", st->end);
 	jsonw_key(j, "", "type");
 	jsonw_open(j, '[');
 	if (st->kind == PROV_agent)
@@ -172,24 +173,24 @@ static void node(struct jsonw *j, const struct prov_statement *st)
 	}
 }
 
-static int statement(void *arg, const struct prov_statement *st)
+static int write_jsonld_statement(void *arg, const struct prov_statement *st)
 {
 	struct jsonw *j = arg;
 	const struct prov_roles *role = &prov_roles[st->kind];
 	jsonw_line(j, 2);
 	jsonw_open(j, '{');
-	jsonw_word_pair(j, "@type", mapping[st->kind].class);
+	jsonw_pair_cstr(j, "@type", mapping[st->kind].class);
 	if (st->kind <= PROV_activity) {
-		node(j, st);
+		write_jsonld_element(j, st);
 	} else {
 		jsonw_pair(j, role->subject, "id:", st->subject);
 		jsonw_pair(j, role->object, "id:", st->object);
 		if (st->third.n)
 			jsonw_pair(j, role->third, "id:", st->third);
-		time_pair(j, "time", st->start);
+		write_jsonld_time(j, "time", st->start);
 	}
 	for (size_t i = 0; i < st->n; i++)
-		attribute(j, &st->v[i]);
+		write_jsonld_attribute(j, &st->v[i]);
 	jsonw_close(j, '}');
 	return jsonw_error(j);
 }
@@ -199,11 +200,11 @@ int export_prov_jsonld(struct prov_source *p, struct out *out, const struct expo
 	struct jsonw j = {.out = out};
 	(void)o;
 	jsonw_open(&j, '{');
-	context(&j);
+	write_context(&j);
 	jsonw_line(&j, 1);
 	jsonw_key(&j, "", "@graph");
 	jsonw_open(&j, '[');
-	int r = prov_walk(p, PROV_ALL | PROV_BUILDS, statement, &j);
+	int r = prov_walk(p, PROV_ALL | PROV_BUILDS, write_jsonld_statement, &j);
 	jsonw_close(&j, ']');
 	jsonw_close(&j, '}');
 	out_char(out, '\n');

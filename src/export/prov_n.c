@@ -10,25 +10,25 @@ struct notation {
 };
 
 /* PROV-N's strings are SPARQL's without \u, so what may not stand in a text as it is cannot be said there. */
-static void text(struct notation *n, struct str s, bool *ret_exact)
+static void write_provn_string(struct notation *n, struct str s, bool *ret_exact)
 {
 	out_char(n->out, '"');
 	out_escaped_least(n->out, s, ret_exact);
 	out_char(n->out, '"');
 }
 
-static void id(struct notation *n, struct str name)
+static void write_provn_id(struct notation *n, struct str name)
 {
 	out_text(n->out, "id:");
 	out_str(n->out, name);
 }
 
-static void typed_open(struct notation *n)
+static void open_typed_provn(struct notation *n)
 {
 	out_char(n->out, '"');
 }
 
-static void typed_close(struct notation *n, const char *type)
+static void close_typed_provn(struct notation *n, const char *type)
 {
 	out_text(n->out, "\" %% xsd:");
 	out_text(n->out, type);
@@ -43,36 +43,36 @@ static void attribute_name(struct notation *n, bool *first, const char *prefix, 
 	out_char(n->out, '=');
 }
 
-static void attribute(struct notation *n, bool *first, const struct prov_value *v)
+static void write_provn_attribute(struct notation *n, bool *first, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
 	bool exact = true;
 	attribute_name(n, first, "stemma:", w->name);
 	switch (w->type) {
 	case TYPE_text:
-		text(n, v->text, &exact);
+		write_provn_string(n, v->text, &exact);
 		break;
 	case TYPE_list:
-		text(n, list_text(&n->list, &v->list, false, &exact), NULL);
+		write_provn_string(n, list_text(&n->list, &v->list, false, &exact), NULL);
 		break;
 	case TYPE_count:
-		typed_open(n);
+		open_typed_provn(n);
 		out_count(n->out, v->count);
-		typed_close(n, "integer");
+		close_typed_provn(n, "integer");
 		break;
 	case TYPE_time:
-		typed_open(n);
+		open_typed_provn(n);
 		out_time(n->out, v->time);
-		typed_close(n, "dateTime");
+		close_typed_provn(n, "dateTime");
 		break;
 	case TYPE_flag:
-		typed_open(n);
+		open_typed_provn(n);
 		out_text(n->out, v->count ? "true" : "false");
-		typed_close(n, "boolean");
+		close_typed_provn(n, "boolean");
 		break;
 	case TYPE_name:
 		out_char(n->out, '\'');
-		id(n, v->text);
+		write_provn_id(n, v->text);
 		out_char(n->out, '\'');
 		break;
 	}
@@ -80,14 +80,14 @@ static void attribute(struct notation *n, bool *first, const struct prov_value *
 		return;
 	attribute_name(n, first, "stemma:", w->base64);
 	if (w->type == TYPE_text) {
-		typed_open(n);
+		open_typed_provn(n);
 		out_base64(n->out, v->text);
 		out_char(n->out, '"');
 	} else
-		text(n, list_text(&n->list, &v->list, true, NULL), NULL);
+		write_provn_string(n, list_text(&n->list, &v->list, true, NULL), NULL);
 }
 
-static void class(struct notation *n, bool *first, const char *prefix, const char *name)
+static void write_provn_type(struct notation *n, bool *first, const char *prefix, const char *name)
 {
 	attribute_name(n, first, "prov:", "type");
 	out_char(n->out, '\'');
@@ -105,7 +105,7 @@ static void time_or_marker(struct notation *n, int64_t t)
 		out_time(n->out, t);
 }
 
-static int statement(void *arg, const struct prov_statement *st)
+static int write_provn_statement(void *arg, const struct prov_statement *st)
 {
 	struct notation *n = arg;
 	bool first = true;
@@ -113,36 +113,36 @@ static int statement(void *arg, const struct prov_statement *st)
 	out_text(n->out, prov_kind_name[st->kind]);
 	out_char(n->out, '(');
 	if (st->kind <= PROV_activity) {
-		id(n, st->id);
+		write_provn_id(n, st->id);
 		if (st->kind == PROV_activity) {
 			time_or_marker(n, st->start);
 			time_or_marker(n, st->end);
 		}
 	} else {
-		id(n, st->subject);
+		write_provn_id(n, st->subject);
 		out_text(n->out, ", ");
-		id(n, st->object);
+		write_provn_id(n, st->object);
 		if (st->kind == PROV_used || st->kind == PROV_wasGeneratedBy)
 			time_or_marker(n, st->start);
 		if (st->kind == PROV_wasAssociatedWith)
 			out_text(n->out, ", -");
 		if (st->third.n) {
 			out_text(n->out, ", ");
-			id(n, st->third);
+			write_provn_id(n, st->third);
 		}
 	}
 	if (st->n || st->type || st->label.n)
 		out_text(n->out, ", ");
 	if (st->kind == PROV_agent)
-		class(n, &first, "prov:", prov_agent_class(st));
+		write_provn_type(n, &first, "prov:", prov_agent_class(st));
 	if (st->type)
-		class(n, &first, "stemma:", st->type);
+		write_provn_type(n, &first, "stemma:", st->type);
 	if (st->label.n) {
 		attribute_name(n, &first, "prov:", "label");
-		text(n, st->label, NULL);
+		write_provn_string(n, st->label, NULL);
 	}
 	for (size_t i = 0; i < st->n; i++)
-		attribute(n, &first, &st->v[i]);
+		write_provn_attribute(n, &first, &st->v[i]);
 	out_text(n->out, first ? ")\n" : "])\n");
 	return n->list.failed ? -ENOMEM : -n->out->error;
 }
@@ -152,7 +152,7 @@ int export_prov_n(struct prov_source *p, struct out *out, const struct export_op
 	struct notation n = {.out = out};
 	(void)o;
 	out_text(out, "document\n  prefix stemma <" STEMMA_NS ">\n  prefix id <" STEMMA_ID ">\n\n");
-	int r = prov_walk(p, PROV_ALL | PROV_BUILDS, statement, &n);
+	int r = prov_walk(p, PROV_ALL | PROV_BUILDS, write_provn_statement, &n);
 	out_text(out, "endDocument\n");
 	buf_release(&n.list);
 	return r < 0 && !out->error ? err_set(err, -r, "cannot read the record") : r;

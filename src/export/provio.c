@@ -52,7 +52,7 @@ struct writer {
 
 /* ---- triples ---- */
 
-static void subject(struct writer *w, const char *id, const char *class)
+static void begin_subject(struct writer *w, const char *id, const char *class)
 {
 	out_text(w->out, "\n:");
 	out_text(w->out, id);
@@ -60,7 +60,7 @@ static void subject(struct writer *w, const char *id, const char *class)
 	out_text(w->out, class);
 }
 
-static void name(struct writer *w, const char *predicate, const char *prefix, const char *object)
+static void write_name_property(struct writer *w, const char *predicate, const char *prefix, const char *object)
 {
 	out_text(w->out, " ;\n  ");
 	out_text(w->out, predicate);
@@ -69,7 +69,7 @@ static void name(struct writer *w, const char *predicate, const char *prefix, co
 	out_text(w->out, object);
 }
 
-static void text(struct writer *w, const char *predicate, struct str s)
+static void write_text_property(struct writer *w, const char *predicate, struct str s)
 {
 	out_text(w->out, " ;\n  ");
 	out_text(w->out, predicate);
@@ -78,7 +78,7 @@ static void text(struct writer *w, const char *predicate, struct str s)
 	out_char(w->out, '"');
 }
 
-static void number(struct writer *w, const char *predicate, uint64_t n)
+static void write_count_property(struct writer *w, const char *predicate, uint64_t n)
 {
 	out_text(w->out, " ;\n  ");
 	out_text(w->out, predicate);
@@ -87,7 +87,7 @@ static void number(struct writer *w, const char *predicate, uint64_t n)
 }
 
 /* Seconds, as xsd:decimal. */
-static void seconds(struct writer *w, const char *predicate, uint64_t ns)
+static void write_seconds_property(struct writer *w, const char *predicate, uint64_t ns)
 {
 	char v[40];
 	snprintf(v, sizeof(v), "%llu.%09llu", (unsigned long long)(ns / 1000000000), (unsigned long long)(ns % 1000000000));
@@ -97,7 +97,7 @@ static void seconds(struct writer *w, const char *predicate, uint64_t ns)
 	out_text(w->out, v);
 }
 
-static void moment(struct writer *w, const char *predicate, int64_t t)
+static void write_time_property(struct writer *w, const char *predicate, int64_t t)
 {
 	if (t == TIME_NONE || t == TIME_NEVER)
 		return;
@@ -108,12 +108,12 @@ static void moment(struct writer *w, const char *predicate, int64_t t)
 	out_text(w->out, "\"^^xsd:dateTime");
 }
 
-static void end(struct writer *w)
+static void end_subject(struct writer *w)
 {
 	out_text(w->out, " .\n");
 }
 
-static void one(struct writer *w, const char *s, const char *predicate, const char *object)
+static void write_provio_triple(struct writer *w, const char *s, const char *predicate, const char *object)
 {
 	out_text(w->out, ":");
 	out_text(w->out, s);
@@ -127,22 +127,22 @@ static void one(struct writer *w, const char *s, const char *predicate, const ch
 /* ---- things ---- */
 
 /* What identifies a file of which no version is in the document. */
-static void identity(struct writer *w, const struct file_info *f, uint64_t outer)
+static void write_file_identity(struct writer *w, const struct file_info *f, uint64_t outer)
 {
-	name(w, "a", "stemma:", "File");
-	text(w, "stemma:path", f->path);
-	text(w, "stemma:fileKind", str_of(term_name(SET_kind, (unsigned)f->kind)));
-	text(w, "stemma:domain", f->domain);
-	number(w, "stemma:inode", f->ino);
-	number(w, "stemma:generation", f->gen);
+	write_name_property(w, "a", "stemma:", "File");
+	write_text_property(w, "stemma:path", f->path);
+	write_text_property(w, "stemma:fileKind", str_of(term_name(SET_kind, (unsigned)f->kind)));
+	write_text_property(w, "stemma:domain", f->domain);
+	write_count_property(w, "stemma:inode", f->ino);
+	write_count_property(w, "stemma:generation", f->gen);
 	if (f->within)
-		number(w, "stemma:withinGeneration", outer);
+		write_count_property(w, "stemma:withinGeneration", outer);
 	if (f->flags & 1)
-		number(w, "stemma:network", 1);
+		write_count_property(w, "stemma:network", 1);
 }
 
 /* 1: it is exported, and has been told; 0: not. */
-static int object(struct writer *w, store_id file, struct pubid *ret)
+static int write_provio_object(struct writer *w, store_id file, struct pubid *ret)
 {
 	struct file_info f, outer;
 	uint64_t gen = 0;
@@ -168,24 +168,24 @@ static int object(struct writer *w, store_id file, struct pubid *ret)
 		return r;
 	char with[32];
 	snprintf(with, sizeof(with), "provio:%s", class);
-	subject(w, f.pub.text, with);
+	begin_subject(w, f.pub.text, with);
 	if (!idmap_find(&w->known, file)) {
-		name(w, "a", "", "prov:Entity");
-		text(w, "rdfs:label", f.path);
-		identity(w, &f, gen);
+		write_name_property(w, "a", "", "prov:Entity");
+		write_text_property(w, "rdfs:label", f.path);
+		write_file_identity(w, &f, gen);
 	}
-	end(w);
+	end_subject(w);
 	if (f.within) {
 		struct pubid pub = *ret, within;
-		r = object(w, f.within, &within);
+		r = write_provio_object(w, f.within, &within);
 		if (r > 0)
-			one(w, within.text, "prov:hadMember", pub.text);
+			write_provio_triple(w, within.text, "prov:hadMember", pub.text);
 	}
 	return r < 0 ? r : 1;
 }
 
 /* A version of it, where the document has it. */
-static int version(struct writer *w, store_id id, struct pubid *ret)
+static int write_provio_version(struct writer *w, store_id id, struct pubid *ret)
 {
 	struct version_info v;
 	bool is_new;
@@ -201,7 +201,7 @@ static int version(struct writer *w, store_id id, struct pubid *ret)
 		out_text(w->out, v.pub.text);
 		out_text(w->out, " provio:version ");
 		out_count(w->out, v.n);
-		end(w);
+		end_subject(w);
 	}
 	return 1;
 }
@@ -249,36 +249,36 @@ static enum act act_of(unsigned api, bool write)
 
 /* An activity: one kind of call on one object, made by the program of an execution. its: the version that it made or
  * used, "" none. */
-static void activity(struct writer *w, const char *id, enum act act, const char *label, const char *exec,
-                     const char *its)
+static void write_call_activity(struct writer *w, const char *id, enum act act, const char *label, const char *exec,
+                                const char *its)
 {
 	char class[32], program[32];
 	snprintf(class, sizeof(class), "provio:%s", acts[act].class);
 	snprintf(program, sizeof(program), ":g%s", exec);
-	subject(w, id, class);
-	name(w, "a", "", "prov:Activity");
-	name(w, "prov:wasMemberOf", "", "prov:Activity");
-	text(w, "rdfs:label", str_of(label));
-	name(w, "prov:wasAssociatedWith", "", program);
+	begin_subject(w, id, class);
+	write_name_property(w, "a", "", "prov:Activity");
+	write_name_property(w, "prov:wasMemberOf", "", "prov:Activity");
+	write_text_property(w, "rdfs:label", str_of(label));
+	write_name_property(w, "prov:wasAssociatedWith", "", program);
 	if (*its && act == ACT_READ)
-		name(w, "prov:used", ":", its);
+		write_name_property(w, "prov:used", ":", its);
 	else if (*its)
-		name(w, "provio:made", ":", its);
+		write_name_property(w, "provio:made", ":", its);
 }
 
-static void relate(struct writer *w, const char *id, enum act act, const char *exec, const char *of)
+static void write_call_relation(struct writer *w, const char *id, enum act act, const char *exec, const char *of)
 {
 	char relation[40], program[32];
 	snprintf(relation, sizeof(relation), "provio:%s", acts[act].relation);
 	snprintf(program, sizeof(program), "g%s", exec);
-	one(w, of, relation, id);
-	one(w, of, "prov:wasAttributedTo", program);
+	write_provio_triple(w, of, relation, id);
+	write_provio_triple(w, of, "prov:wasAttributedTo", program);
 }
 
 /* ---- an execution ---- */
 
 /* How many calls moved how much: counts of each size, without the zeros at the end. */
-static void sizes(struct writer *w, const struct io_info *io)
+static void write_size_histogram(struct writer *w, const struct io_info *io)
 {
 	struct buf b = {0};
 	unsigned n = IO_SIZES;
@@ -287,13 +287,13 @@ static void sizes(struct writer *w, const struct io_info *io)
 	for (unsigned i = 0; i < n; i++)
 		buf_printf(&b, "%s%llu", i ? " " : "", (unsigned long long)io->size[i]);
 	if (n)
-		text(w, "provio:sizes", buf_view(&b));
+		write_text_property(w, "provio:sizes", buf_view(&b));
 	if (io->largest)
-		number(w, "provio:largest", io->largest);
+		write_count_property(w, "provio:largest", io->largest);
 	buf_release(&b);
 }
 
-static int counted(struct writer *w, const char *exec, struct idmap *versions)
+static int write_counted_calls(struct writer *w, const char *exec, struct idmap *versions)
 {
 	int r = 0;
 	bool is_new;
@@ -303,7 +303,7 @@ static int counted(struct writer *w, const char *exec, struct idmap *versions)
 		struct file_info f;
 		char id[80];
 		store_id v = io->write ? io->generated : io->used;
-		r = object(w, io->target, &of);
+		r = write_provio_object(w, io->target, &of);
 		if (r > 0)
 			r = store_file(w->s, io->target, &f);
 		if (r <= 0)
@@ -312,33 +312,34 @@ static int counted(struct writer *w, const char *exec, struct idmap *versions)
 		snprintf(id, sizeof(id), "io%016llx.%llu.%u%s", (unsigned long long)io->session, (unsigned long long)io->seq,
 		         io->api, io->write ? "w" : "r");
 		const char *label = call_name(&f, io->api, io->write);
-		if (v && (r = version(w, v, &its)) >= 0)
+		if (v && (r = write_provio_version(w, v, &its)) >= 0)
 			r = idmap_add(versions, v << 1 | io->write, 1, &is_new) ? 1 : -ENOMEM;
 		if (r < 0)
 			break;
-		activity(w, id, act, label, exec, its.text);
-		name(w, "provio:api", "\"", term_name(SET_ioapi, io->api));
+		write_call_activity(w, id, act, label, exec, its.text);
+		write_name_property(w, "provio:api", "\"", term_name(SET_ioapi, io->api));
 		out_char(w->out, '"');
 		if (io->write != (act == ACT_WRITE || act == ACT_CREATE || act == ACT_RENAME))
-			text(w, "provio:direction", str_of(io->write ? "write" : "read"));
-		number(w, "provio:count", io->calls);
+			write_text_property(w, "provio:direction", str_of(io->write ? "write" : "read"));
+		write_count_property(w, "provio:count", io->calls);
 		if (io->failed)
-			number(w, "provio:failed", io->failed);
+			write_count_property(w, "provio:failed", io->failed);
 		if (io->bytes)
-			number(w, "provio:bytes", io->bytes);
-		sizes(w, io);
+			write_count_property(w, "provio:bytes", io->bytes);
+		write_size_histogram(w, io);
 		if (io->first != TIME_NONE || io->spent)
-			seconds(w, "provio:elapsed", io->spent);
-		moment(w, "prov:startedAtTime", io->first);
-		moment(w, "prov:endedAtTime", io->last);
-		end(w);
-		relate(w, id, act, exec, of.text);
+			write_seconds_property(w, "provio:elapsed", io->spent);
+		write_time_property(w, "prov:startedAtTime", io->first);
+		write_time_property(w, "prov:endedAtTime", io->last);
+		end_subject(w);
+		write_call_relation(w, id, act, exec, of.text);
 	}
 	return r < 0 ? r : 0;
 }
 
 /* What was used or made without that its calls were counted. */
-static int uncounted(struct writer *w, store_id exec, const char *pub, bool made, const struct idmap *versions)
+static int write_uncounted_accesses(struct writer *w, store_id exec, const char *pub, bool made,
+                                    const struct idmap *versions)
 {
 	int r = made ? store_outputs(w->s, exec, &w->edges) : store_uses(w->s, exec, &w->edges);
 	for (size_t i = 0; r >= 0 && i < w->edges.n; i++) {
@@ -351,23 +352,23 @@ static int uncounted(struct writer *w, store_id exec, const char *pub, bool made
 			continue;
 		r = store_version(w->s, e->to, &v);
 		if (r > 0)
-			r = object(w, v.file, &of);
+			r = write_provio_object(w, v.file, &of);
 		if (r > 0)
-			r = version(w, e->to, &its);
+			r = write_provio_version(w, e->to, &its);
 		if (r <= 0)
 			continue;
 		snprintf(id, sizeof(id), "%s%s.%s", made ? "w" : "r", pub, its.text);
-		activity(w, id, made ? ACT_WRITE : ACT_READ, made ? "write" : "read", pub, its.text);
-		number(w, "provio:count", e->count ? e->count : 1);
+		write_call_activity(w, id, made ? ACT_WRITE : ACT_READ, made ? "write" : "read", pub, its.text);
+		write_count_property(w, "provio:count", e->count ? e->count : 1);
 		if (e->has_bytes)
-			number(w, "provio:bytes", e->bytes);
-		end(w);
-		relate(w, id, made ? ACT_WRITE : ACT_READ, pub, of.text);
+			write_count_property(w, "provio:bytes", e->bytes);
+		end_subject(w);
+		write_call_relation(w, id, made ? ACT_WRITE : ACT_READ, pub, of.text);
 	}
 	return r < 0 ? r : 0;
 }
 
-static void agents(struct writer *w, const struct exec_info *x, const char *exec)
+static void write_exec_agents(struct writer *w, const struct exec_info *x, const char *exec)
 {
 	char program[64], thread[64], user[80];
 	struct buf label = {0};
@@ -377,30 +378,30 @@ static void agents(struct writer *w, const struct exec_info *x, const char *exec
 	snprintf(program, sizeof(program), "g%s", exec);
 	snprintf(thread, sizeof(thread), "t%s", exec);
 	snprintf(user, sizeof(user), "u%llu", (unsigned long long)x->uid);
-	subject(w, program, "provio:Program");
-	name(w, "a", "", "prov:SoftwareAgent");
-	text(w, "rdfs:label", arg);
-	name(w, "provio:execution", ":", exec);
-	name(w, "prov:actedOnBehalfOf", ":", thread);
-	end(w);
+	begin_subject(w, program, "provio:Program");
+	write_name_property(w, "a", "", "prov:SoftwareAgent");
+	write_text_property(w, "rdfs:label", arg);
+	write_name_property(w, "provio:execution", ":", exec);
+	write_name_property(w, "prov:actedOnBehalfOf", ":", thread);
+	end_subject(w);
 	if (x->rank.n)
 		buf_printf(&label, "MPI_rank_%.*s", (int)x->rank.n, x->rank.p);
 	else
 		buf_printf(&label, "process %llu", (unsigned long long)x->pid);
-	subject(w, thread, "provio:Thread");
-	name(w, "a", "", "prov:Agent");
-	text(w, "rdfs:label", buf_view(&label));
-	name(w, "prov:actedOnBehalfOf", ":", user);
-	end(w);
-	subject(w, user, "provio:User");
-	name(w, "a", "", "prov:Person");
+	begin_subject(w, thread, "provio:Thread");
+	write_name_property(w, "a", "", "prov:Agent");
+	write_text_property(w, "rdfs:label", buf_view(&label));
+	write_name_property(w, "prov:actedOnBehalfOf", ":", user);
+	end_subject(w);
+	begin_subject(w, user, "provio:User");
+	write_name_property(w, "a", "", "prov:Person");
 	if (x->user.n)
-		text(w, "rdfs:label", x->user);
-	end(w);
+		write_text_property(w, "rdfs:label", x->user);
+	end_subject(w);
 	buf_release(&label);
 }
 
-static int execution(struct writer *w, store_id exec)
+static int write_provio_execution(struct writer *w, store_id exec)
 {
 	struct exec_info x;
 	struct idmap versions = {0};
@@ -408,14 +409,14 @@ static int execution(struct writer *w, store_id exec)
 	if (r <= 0)
 		return r;
 	struct pubid pub = x.pub;
-	agents(w, &x, pub.text);
+	write_exec_agents(w, &x, pub.text);
 	r = store_io(w->s, exec, &w->ios);
 	if (r == 0)
-		r = counted(w, pub.text, &versions);
+		r = write_counted_calls(w, pub.text, &versions);
 	if (r == 0)
-		r = uncounted(w, exec, pub.text, false, &versions);
+		r = write_uncounted_accesses(w, exec, pub.text, false, &versions);
 	if (r == 0)
-		r = uncounted(w, exec, pub.text, true, &versions);
+		r = write_uncounted_accesses(w, exec, pub.text, true, &versions);
 	idmap_release(&versions);
 	return r;
 }
@@ -423,46 +424,46 @@ static int execution(struct writer *w, store_id exec)
 /* ---- what was told of a run: by its programs, and of the shape of datasets and the parts that were moved ---- */
 
 /* Each is named by the event that it is. */
-static void told(struct writer *w, const char *class, const struct told_event *t, const char *ulid)
+static void write_reported_event(struct writer *w, const char *class, const struct told_event *t, const char *ulid)
 {
 	char id[64], run[40];
 	snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)t->session, (unsigned long long)t->ev.seq);
 	snprintf(run, sizeof(run), "r%s", ulid);
-	subject(w, id, class);
-	name(w, "a", "", "prov:Entity");
-	name(w, "provio:ofRun", ":", run);
-	moment(w, "provio:at", t->ev.time);
+	begin_subject(w, id, class);
+	write_name_property(w, "a", "", "prov:Entity");
+	write_name_property(w, "provio:ofRun", ":", run);
+	write_time_property(w, "provio:at", t->ev.time);
 }
 
-static void by(struct writer *w, store_id exec)
+static void write_by_property(struct writer *w, store_id exec)
 {
 	struct exec_info x;
 	if (exec && store_exec(w->s, exec, &x) > 0)
-		name(w, "provio:by", ":", x.pub.text);
+		write_name_property(w, "provio:by", ":", x.pub.text);
 }
 
-static void list(struct writer *w, const char *predicate, const struct strlist *l)
+static void write_list_property(struct writer *w, const char *predicate, const struct strlist *l)
 {
 	struct buf b = {0};
 	struct out to = out_into(&b);
 	if (l->count) {
 		out_list(&to, l, false, NULL);
-		text(w, predicate, buf_view(&b));
+		write_text_property(w, predicate, buf_view(&b));
 	}
 	buf_release(&b);
 }
 
 /* An object that never got a name has no path. */
-static int path_of(struct writer *w, const struct told_event *t)
+static int write_path_property(struct writer *w, const struct told_event *t)
 {
 	struct str path;
 	int r = store_told_path(w->s, t, &path);
 	if (r == 0 && path.n)
-		text(w, "provio:path", path);
+		write_text_property(w, "provio:path", path);
 	return r;
 }
 
-static int parts(struct writer *w, store_id run, const char *ulid)
+static int write_object_parts(struct writer *w, store_id run, const char *ulid)
 {
 	struct told_list shapes, moved = {0};
 	int r = store_told(w->s, run, EVENT_h5_object, &shapes);
@@ -470,13 +471,13 @@ static int parts(struct writer *w, store_id run, const char *ulid)
 		r = store_told(w->s, run, EVENT_h5_part, &moved);
 	for (size_t i = 0; r == 0 && i < shapes.n; i++) {
 		const struct event_h5_object *o = &shapes.v[i].ev.h5_object;
-		told(w, "provio:Shape", &shapes.v[i], ulid);
-		r = path_of(w, &shapes.v[i]);
-		text(w, "stemma:fileKind", str_of(term_name(SET_kind, (unsigned)o->kind)));
-		text(w, "provio:elementType", o->type);
-		list(w, "provio:shape", &o->shape);
-		list(w, "provio:most", &o->most);
-		end(w);
+		write_reported_event(w, "provio:Shape", &shapes.v[i], ulid);
+		r = write_path_property(w, &shapes.v[i]);
+		write_text_property(w, "stemma:fileKind", str_of(term_name(SET_kind, (unsigned)o->kind)));
+		write_text_property(w, "provio:elementType", o->type);
+		write_list_property(w, "provio:shape", &o->shape);
+		write_list_property(w, "provio:most", &o->most);
+		end_subject(w);
 	}
 	for (size_t i = 0; r == 0 && i < moved.n; i++) {
 		const struct told_event *t = &moved.v[i];
@@ -484,24 +485,24 @@ static int parts(struct writer *w, store_id run, const char *ulid)
 		store_id exec = 0;
 		if (store_exec_at(w->s, t->session, o->pid, (int64_t)o->started, t->ev.time, &exec) < 0)
 			r = -EIO;
-		told(w, "provio:Part", t, ulid);
-		by(w, exec);
+		write_reported_event(w, "provio:Part", t, ulid);
+		write_by_property(w, exec);
 		if (r == 0)
-			r = path_of(w, t);
-		text(w, "provio:direction", str_of(o->write ? "write" : "read"));
-		list(w, "provio:from", &o->from);
-		list(w, "provio:to", &o->to);
-		list(w, "provio:fields", &o->field);
-		number(w, "provio:count", o->calls);
-		number(w, "provio:elements", o->elements);
-		end(w);
+			r = write_path_property(w, t);
+		write_text_property(w, "provio:direction", str_of(o->write ? "write" : "read"));
+		write_list_property(w, "provio:from", &o->from);
+		write_list_property(w, "provio:to", &o->to);
+		write_list_property(w, "provio:fields", &o->field);
+		write_count_property(w, "provio:count", o->calls);
+		write_count_property(w, "provio:elements", o->elements);
+		end_subject(w);
 	}
 	told_list_release(&shapes);
 	told_list_release(&moved);
 	return r;
 }
 
-static void value(struct writer *w, double v)
+static void write_double_value(struct writer *w, double v)
 {
 	char text_[40];
 	for (int digits = 15; digits <= 17; digits++) { /* as short as it can be and still be the same */
@@ -509,12 +510,12 @@ static void value(struct writer *w, double v)
 		if (strtod(text_, NULL) == v)
 			break;
 	}
-	text(w, "prov:value", str_of(v != v ? "NaN" : text_));
+	write_text_property(w, "prov:value", str_of(v != v ? "NaN" : text_));
 	out_text(w->out, "^^xsd:double");
 }
 
 /* Which metrics are the last of their names; NULL without memory. */
-static bool *last_of(const struct said *d)
+static bool *find_last_metrics(const struct said *d)
 {
 	struct idmap names = {0};
 	bool is_new, *last = calloc(d->metrics.n + 1, sizeof(*last));
@@ -534,12 +535,12 @@ static bool *last_of(const struct said *d)
 }
 
 /* Configurations, each with the figures that its run came to. */
-static int said(struct writer *w, store_id run, const char *ulid)
+static int write_configurations(struct writer *w, store_id run, const char *ulid)
 {
 	struct said d;
 	store_id exec;
 	int r = said_load(w->s, run, &d);
-	bool *last = r == 0 ? last_of(&d) : NULL;
+	bool *last = r == 0 ? find_last_metrics(&d) : NULL;
 	if (r == 0 && !last)
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
@@ -552,22 +553,22 @@ static int said(struct writer *w, store_id run, const char *ulid)
 		exec = 0;
 		if (said_exec(&d, who, t->ev.time, &exec) < 0)
 			r = -EIO;
-		told(w, config ? "provio:Configuration" : "provio:Type", t, ulid);
-		by(w, exec);
-		text(w, "rdfs:label", o->name);
+		write_reported_event(w, config ? "provio:Configuration" : "provio:Type", t, ulid);
+		write_by_property(w, exec);
+		write_text_property(w, "rdfs:label", o->name);
 		if (config)
-			text(w, "prov:value", o->value);
+			write_text_property(w, "prov:value", o->value);
 		if (o->version.n)
-			text(w, "provio:version", o->version);
+			write_text_property(w, "provio:version", o->version);
 		for (size_t k = 0; config && k < d.metrics.n; k++) {
 			const struct told_event *m = &d.metrics.v[k];
 			char id[64];
 			if (!last[k])
 				continue;
 			snprintf(id, sizeof(id), "e%016llx.%llu", (unsigned long long)m->session, (unsigned long long)m->ev.seq);
-			name(w, "provio:hasMetrics", ":", id);
+			write_name_property(w, "provio:hasMetrics", ":", id);
 		}
-		end(w);
+		end_subject(w);
 	}
 	for (size_t i = 0; r == 0 && i < d.metrics.n; i++) {
 		const struct told_event *t = &d.metrics.v[i];
@@ -579,21 +580,21 @@ static int said(struct writer *w, store_id run, const char *ulid)
 		exec = 0;
 		if (said_exec(&d, who, t->ev.time, &exec) < 0)
 			r = -EIO;
-		told(w, "provio:Metrics", t, ulid);
-		by(w, exec);
-		text(w, "rdfs:label", o->name);
-		value(w, said_number(o));
+		write_reported_event(w, "provio:Metrics", t, ulid);
+		write_by_property(w, exec);
+		write_text_property(w, "rdfs:label", o->name);
+		write_double_value(w, said_number(o));
 		snprintf(step, sizeof(step), "%lld", (long long)o->step);
 		if (o->stepped)
-			name(w, "provio:step", "", step);
-		end(w);
+			write_name_property(w, "provio:step", "", step);
+		end_subject(w);
 	}
 	free(last);
 	said_release(&d);
 	return r;
 }
 
-static int of_run(struct writer *w, store_id run)
+static int write_provio_run(struct writer *w, store_id run)
 {
 	struct run_info x;
 	char ulid[32];
@@ -601,13 +602,13 @@ static int of_run(struct writer *w, store_id run)
 	if (r <= 0)
 		return r;
 	snprintf(ulid, sizeof(ulid), "%.*s", (int)x.ulid.n, x.ulid.p);
-	r = parts(w, run, ulid);
-	return r == 0 ? said(w, run, ulid) : r;
+	r = write_object_parts(w, run, ulid);
+	return r == 0 ? write_configurations(w, run, ulid) : r;
 }
 
 /* ---- all of it ---- */
 
-static int note(void *arg, const struct prov_statement *st)
+static int note_provio_statement(void *arg, const struct prov_statement *st)
 {
 	struct writer *w = arg;
 	bool run = st->type && strcmp(st->type, "Run") == 0, is_new;
@@ -628,12 +629,12 @@ int export_provio(struct prov_source *p, struct out *out, const struct export_op
 	int r = export_turtle(p, out, o, err);
 	if (r < 0)
 		return r;
-	r = prov_walk(p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_entity), note, &w);
+	r = prov_walk(p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_entity), note_provio_statement, &w);
 	out_text(out, "@prefix : <" STEMMA_ID "> .\n@prefix provio: <" PROVIO "> .\n");
 	for (size_t i = 0; r == 0 && i < w.execs.n; i++)
-		r = execution(&w, w.execs.v[i]);
+		r = write_provio_execution(&w, w.execs.v[i]);
 	for (size_t i = 0; r == 0 && i < w.runs.n; i++)
-		r = of_run(&w, w.runs.v[i]);
+		r = write_provio_run(&w, w.runs.v[i]);
 	if (r < 0)
 		err_set(err, -r, "cannot export");
 	vec_release(&w.execs);

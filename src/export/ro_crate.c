@@ -115,7 +115,7 @@ static void reference_to(struct jsonw *j, const char *prefix, struct str id)
 	jsonw_close(j, '}');
 }
 
-static void version_id(struct maker *m, const struct version_info *v, const struct file_info *f)
+static void write_version_id(struct maker *m, const struct version_info *v, const struct file_info *f)
 {
 	struct jsonw *j = &m->j;
 	jsonw_key(j, "", "@id");
@@ -131,7 +131,7 @@ static void version_id(struct maker *m, const struct version_info *v, const stru
 	}
 }
 
-static int find_version(struct maker *m, store_id id, struct version_info *v, struct file_info *f)
+static int load_crate_version(struct maker *m, store_id id, struct version_info *v, struct file_info *f)
 {
 	int r = store_version(prov_store(m->p), id, v);
 	return r > 0 ? store_file(prov_store(m->p), v->file, f) : r;
@@ -168,7 +168,7 @@ static int copy_one(void *arg, const struct prov_statement *st)
 	const char *why;
 	if (!is_version(st))
 		return 0;
-	int r = find_version(m, st->what, &v, &f);
+	int r = load_crate_version(m, st->what, &v, &f);
 	if (r <= 0 || !is_data(&f))
 		return r < 0 ? r : 0;
 	r = copy_version(m, &v, &f, &why, m->err);
@@ -176,22 +176,22 @@ static int copy_one(void *arg, const struct prov_statement *st)
 	return r;
 }
 
-static int part(void *arg, const struct prov_statement *st)
+static int write_part_reference(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
 	struct version_info v;
 	struct file_info f;
-	int r = is_version(st) ? find_version(m, st->what, &v, &f) : 0;
+	int r = is_version(st) ? load_crate_version(m, st->what, &v, &f) : 0;
 	if (r <= 0 || !is_data(&f))
 		return r < 0 ? r : 0;
 	jsonw_open(&m->j, '{');
-	version_id(m, &v, &f);
+	write_version_id(m, &v, &f);
 	jsonw_close(&m->j, '}');
 	return jsonw_error(&m->j);
 }
 
 /* The executions that are told: those of a program, and others with data. */
-static int mention(void *arg, const struct prov_statement *st)
+static int write_mention_reference(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
 	if (st->kind == PROV_activity) {
@@ -211,10 +211,10 @@ static void entity_open(struct jsonw *j, const char *prefix, struct str id, cons
 	jsonw_line(j, 2);
 	jsonw_open(j, '{');
 	jsonw_pair(j, "@id", prefix, id);
-	jsonw_word_pair(j, "@type", type);
+	jsonw_pair_cstr(j, "@type", type);
 }
 
-static int agent(void *arg, const struct prov_statement *st)
+static int write_crate_agent(void *arg, const struct prov_statement *st)
 {
 	struct jsonw *j = &((struct maker *)arg)->j;
 	bool user = strcmp(st->type, "User") == 0;
@@ -230,20 +230,20 @@ static int agent(void *arg, const struct prov_statement *st)
 	return jsonw_error(j);
 }
 
-static int data(void *arg, const struct prov_statement *st)
+static int write_crate_data(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
 	struct jsonw *j = &m->j;
 	struct version_info v;
 	struct file_info f;
-	int r = is_version(st) ? find_version(m, st->what, &v, &f) : 0;
+	int r = is_version(st) ? load_crate_version(m, st->what, &v, &f) : 0;
 	if (r <= 0)
 		return r;
 	buf_reset(&m->description);
 	jsonw_line(j, 2);
 	jsonw_open(j, '{');
-	version_id(m, &v, &f);
-	jsonw_word_pair(j, "@type", is_data(&f) ? "File" : "Thing");
+	write_version_id(m, &v, &f);
+	jsonw_pair_cstr(j, "@type", is_data(&f) ? "File" : "Thing");
 	jsonw_pair(j, "name", "", st->label);
 	if (is_data(&f)) {
 		jsonw_pair(j, "identifier", STEMMA_ID, str_of(v.pub.text));
@@ -287,7 +287,7 @@ static void action_head(struct maker *m, const struct prov_statement *st)
 	buf_reset(&m->head);
 	jsonw_open(&j, '{');
 	jsonw_pair(&j, "@id", "#", st->id);
-	jsonw_word_pair(&j, "@type", "CreateAction");
+	jsonw_pair_cstr(&j, "@type", "CreateAction");
 	jsonw_pair(&j, "name", "", st->label.n ? st->label : str_of("a process, without a program of its own"));
 	if (argv) {
 		jsonw_key(&j, "", "description");
@@ -307,13 +307,13 @@ static void action_head(struct maker *m, const struct prov_statement *st)
 			char text[64];
 			snprintf(text, sizeof(text), "%s %llu", signal ? "signal" : "exit status",
 			         (unsigned long long)(signal ? signal : status)->count);
-			jsonw_word_pair(&j, "error", text);
+			jsonw_pair_cstr(&j, "error", text);
 		}
 	}
 	jsonw_release(&j);
 }
 
-static void list_end(struct maker *m)
+static void close_action_list(struct maker *m)
 {
 	if (m->list != NOTHING)
 		jsonw_close(&m->j, ']');
@@ -334,7 +334,7 @@ static void action_end(struct maker *m)
 {
 	if (!m->open)
 		return;
-	list_end(m);
+	close_action_list(m);
 	if (!m->program) {
 		jsonw_key(&m->j, "", "instrument");
 		reference_to(&m->j, NO_PROGRAM, str_of(""));
@@ -343,7 +343,7 @@ static void action_end(struct maker *m)
 	m->open = false;
 }
 
-static int action(void *arg, const struct prov_statement *st)
+static int write_crate_action(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
 	struct jsonw *j = &m->j;
@@ -374,17 +374,17 @@ static int action(void *arg, const struct prov_statement *st)
 	bool result = st->kind == PROV_wasGeneratedBy;
 	struct version_info v;
 	struct file_info f;
-	int r = find_version(m, result ? st->what : st->other, &v, &f);
+	int r = load_crate_version(m, result ? st->what : st->other, &v, &f);
 	if (r <= 0)
 		return r;
 	if (m->list != (result ? RESULTS : OBJECTS)) {
-		list_end(m);
+		close_action_list(m);
 		jsonw_key(j, "", result ? "result" : "object");
 		jsonw_open(j, '[');
 		m->list = result ? RESULTS : OBJECTS;
 	}
 	jsonw_open(j, '{');
-	version_id(m, &v, &f);
+	write_version_id(m, &v, &f);
 	jsonw_close(j, '}');
 	return jsonw_error(j);
 }
@@ -400,22 +400,22 @@ static void fixed_entities(struct jsonw *j)
 	reference_to(j, "https://w3id.org/ro/crate/1.1", str_of(""));
 	jsonw_close(j, '}');
 	entity_open(j, PROFILE, str_of(""), "CreativeWork");
-	jsonw_word_pair(j, "name", "Process Run Crate");
-	jsonw_word_pair(j, "version", "0.5");
+	jsonw_pair_cstr(j, "name", "Process Run Crate");
+	jsonw_pair_cstr(j, "version", "0.5");
 	jsonw_close(j, '}');
 	entity_open(j, "#license", str_of(""), "CreativeWork");
-	jsonw_word_pair(j, "name", "No license");
-	jsonw_word_pair(j, "description", "What may be done with these files was not recorded.");
+	jsonw_pair_cstr(j, "name", "No license");
+	jsonw_pair_cstr(j, "description", "What may be done with these files was not recorded.");
 	jsonw_close(j, '}');
 	entity_open(j, NO_PROGRAM, str_of(""), "SoftwareApplication");
-	jsonw_word_pair(j, "name", "not recorded");
-	jsonw_word_pair(j, "description",
+	jsonw_pair_cstr(j, "name", "not recorded");
+	jsonw_pair_cstr(j, "description",
 	                "The program that the process shares with the one it was forked from, or one that was not seen.");
 	jsonw_close(j, '}');
 }
 
 /* A run is no entity of a Process Run Crate: what was written about runs is said of the whole. */
-static int describe(void *arg, const struct prov_statement *st)
+static int append_run_notes(void *arg, const struct prov_statement *st)
 {
 	struct maker *m = arg;
 	if (strcmp(st->type, "Run") == 0)
@@ -423,15 +423,15 @@ static int describe(void *arg, const struct prov_statement *st)
 	return m->description.failed ? -ENOMEM : 0;
 }
 
-static int root(struct maker *m, int64_t now)
+static int write_root_dataset(struct maker *m, int64_t now)
 {
 	struct jsonw *j = &m->j;
 	buf_reset(&m->description);
 	buf_printf(&m->description,
 	           "Executions of programs and the versions of files that they used and wrote, as stemma recorded them.");
-	int r = prov_walk(m->p, PROV_BIT(PROV_activity), describe, m);
+	int r = prov_walk(m->p, PROV_BIT(PROV_activity), append_run_notes, m);
 	entity_open(j, "./", str_of(""), "Dataset");
-	jsonw_word_pair(j, "name", "Provenance of files");
+	jsonw_pair_cstr(j, "name", "Provenance of files");
 	jsonw_pair(j, "description", "", buf_view(&m->description));
 	jsonw_key(j, "", "datePublished");
 	jsonw_time(j, now);
@@ -442,36 +442,36 @@ static int root(struct maker *m, int64_t now)
 	jsonw_key(j, "", "hasPart");
 	jsonw_open(j, '[');
 	if (r == 0)
-		r = prov_walk(m->p, PROV_BIT(PROV_entity), part, m);
+		r = prov_walk(m->p, PROV_BIT(PROV_entity), write_part_reference, m);
 	jsonw_close(j, ']');
 	jsonw_key(j, "", "mentions");
 	jsonw_open(j, '[');
 	if (r == 0)
-		r = prov_walk(m->p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_OUTPUTS, mention, m);
+		r = prov_walk(m->p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_OUTPUTS, write_mention_reference, m);
 	jsonw_close(j, ']');
 	jsonw_close(j, '}');
 	return r;
 }
 
-static int metadata(struct maker *m, int64_t now)
+static int write_crate_metadata(struct maker *m, int64_t now)
 {
 	struct jsonw *j = &m->j;
 	jsonw_open(j, '{');
-	jsonw_word_pair(j, "@context", "https://w3id.org/ro/crate/1.1/context");
+	jsonw_pair_cstr(j, "@context", "https://w3id.org/ro/crate/1.1/context");
 	jsonw_line(j, 1);
 	jsonw_key(j, "", "@graph");
 	jsonw_open(j, '[');
 	fixed_entities(j);
-	int r = root(m, now);
+	int r = write_root_dataset(m, now);
 	m->waiting = false;
 	if (r == 0)
-		r = prov_walk(m->p, PROV_BIT(PROV_agent), agent, m);
+		r = prov_walk(m->p, PROV_BIT(PROV_agent), write_crate_agent, m);
 	if (r == 0)
-		r = prov_walk(m->p, PROV_BIT(PROV_entity), data, m);
+		r = prov_walk(m->p, PROV_BIT(PROV_entity), write_crate_data, m);
 	if (r == 0)
 		r = prov_walk(m->p,
 		              PROV_BIT(PROV_activity) | PROV_BIT(PROV_wasAssociatedWith) | PROV_BIT(PROV_used) | PROV_OUTPUTS,
-		              action, m);
+		              write_crate_action, m);
 	action_end(m);
 	jsonw_close(j, ']');
 	jsonw_close(j, '}');
@@ -517,7 +517,7 @@ int export_ro_crate(struct prov_source *p, struct out *unused, const struct expo
 			r = prov_walk(p, PROV_BIT(PROV_entity), copy_one, &m);
 		idset_close(&m.copied);
 		if (r == 0)
-			r = metadata(&m, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+			r = write_crate_metadata(&m, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
 		int w = out_close(&out);
 		if (r < 0 || w < 0)
 			r = err_set(err, w < 0 ? -w : -r, "cannot make '%s'", o->target);

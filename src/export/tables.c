@@ -42,14 +42,14 @@ static bool has_column(enum table t, enum prov_attr attr)
 	return strstr(attr_words[attr].of, table[t].of) != NULL; /* one or several */
 }
 
-static void separator(struct tables *t, struct out *o)
+static void write_separator(struct tables *t, struct out *o)
 {
 	out_char(o, t->tsv ? '\t' : ',');
 }
 
 /* RFC 4180: quotes around what has a quote, a comma or the end of a line; or leading blanks, which some readers drop.
  */
-static void csv_field(struct out *o, struct str s)
+static void write_csv_field(struct out *o, struct str s)
 {
 	bool quoted = s.n && (s.p[0] == ' ' || s.p[s.n - 1] == ' ');
 	bool formula = unsafe_formula(s);
@@ -74,7 +74,7 @@ static void csv_field(struct out *o, struct str s)
 	out_char(o, '"');
 }
 
-static void tsv_field(struct out *o, struct str s)
+static void write_tsv_field(struct out *o, struct str s)
 {
 	if (unsafe_formula(s) && s.p[0] != '\t' && s.p[0] != '\r') /* those two are escaped */
 		out_char(o, '\'');
@@ -97,13 +97,13 @@ static void tsv_field(struct out *o, struct str s)
 		}
 }
 
-static void field(struct tables *t, struct out *o, struct str s)
+static void write_table_field(struct tables *t, struct out *o, struct str s)
 {
-	(t->tsv ? tsv_field : csv_field)(o, s);
+	(t->tsv ? write_tsv_field : write_csv_field)(o, s);
 }
 
 /* A text, made one that may stand as it is. Returns whether it was. */
-static bool text(struct tables *t, struct out *o, struct str s)
+static bool write_table_text(struct tables *t, struct out *o, struct str s)
 {
 	bool exact = str_is_shown(s);
 	struct out clean = out_into(&t->list);
@@ -112,11 +112,11 @@ static bool text(struct tables *t, struct out *o, struct str s)
 		out_shown(&clean, s);
 		s = buf_view(&t->list);
 	}
-	field(t, o, s);
+	write_table_field(t, o, s);
 	return exact;
 }
 
-static void base64(struct tables *t, const struct prov_value *v)
+static void append_base64_cell(struct tables *t, const struct prov_value *v)
 {
 	struct out *b = &t->base64_out;
 	out_text(b, t->base64.n ? ", \"" : "{\"");
@@ -130,15 +130,15 @@ static void base64(struct tables *t, const struct prov_value *v)
 		out_list(b, &v->list, true, NULL);
 }
 
-static void value(struct tables *t, struct out *o, const struct prov_value *v)
+static void write_table_value(struct tables *t, struct out *o, const struct prov_value *v)
 {
 	bool exact = true;
 	switch (attr_words[v->attr].type) {
 	case TYPE_text:
-		exact = text(t, o, v->text);
+		exact = write_table_text(t, o, v->text);
 		break;
 	case TYPE_list:
-		field(t, o, list_text(&t->list, &v->list, false, &exact));
+		write_table_field(t, o, list_text(&t->list, &v->list, false, &exact));
 		break;
 	case TYPE_count:
 		out_count(o, v->count);
@@ -154,17 +154,17 @@ static void value(struct tables *t, struct out *o, const struct prov_value *v)
 		break;
 	}
 	if (!exact)
-		base64(t, v);
+		append_base64_cell(t, v);
 }
 
-static void moment(struct tables *t, struct out *o, int64_t at)
+static void write_table_time(struct tables *t, struct out *o, int64_t at)
 {
-	separator(t, o);
+	write_separator(t, o);
 	if (at != TIME_NONE)
 		out_time(o, at);
 }
 
-static int statement(void *arg, const struct prov_statement *st)
+static int write_table_statement(void *arg, const struct prov_statement *st)
 {
 	struct tables *t = arg;
 	enum table which = st->kind == PROV_agent      ? TABLE_agent
@@ -180,31 +180,31 @@ static int statement(void *arg, const struct prov_statement *st)
 		const struct str ends[] = {st->subject, st->object, st->third};
 		out_text(o, prov_kind_name[st->kind]);
 		for (int i = 0; i < 3; i++) {
-			separator(t, o);
+			write_separator(t, o);
 			out_str(o, ends[i]);
 		}
-		moment(t, o, st->start);
+		write_table_time(t, o, st->start);
 	} else {
 		out_str(o, st->id);
-		separator(t, o);
+		write_separator(t, o);
 		out_text(o, st->type);
-		separator(t, o);
-		text(t, o, st->label);
+		write_separator(t, o);
+		write_table_text(t, o, st->label);
 		if (which == TABLE_activity) {
-			moment(t, o, st->start);
-			moment(t, o, st->end);
+			write_table_time(t, o, st->start);
+			write_table_time(t, o, st->end);
 		}
 	}
 	for (int attr = 0; attr < ATTR_COUNT; attr++)
 		if (has_column(which, attr)) {
-			separator(t, o);
+			write_separator(t, o);
 			if (of[attr])
-				value(t, o, of[attr]);
+				write_table_value(t, o, of[attr]);
 		}
-	separator(t, o);
+	write_separator(t, o);
 	if (t->base64.n) {
 		buf_char(&t->base64, '}');
-		field(t, o, buf_view(&t->base64));
+		write_table_field(t, o, buf_view(&t->base64));
 	}
 	out_text(o, t->tsv ? "\n" : "\r\n");
 	return t->list.failed || t->base64.failed ? -ENOMEM : -o->error;
@@ -212,47 +212,47 @@ static int statement(void *arg, const struct prov_statement *st)
 
 /* ---- the columns ---- */
 
-static void header(struct tables *t, enum table which)
+static void write_table_header(struct tables *t, enum table which)
 {
 	struct out *o = &t->out[which];
 	for (int i = 0; table[which].columns[i]; i++) {
 		if (i)
-			separator(t, o);
+			write_separator(t, o);
 		out_text(o, table[which].columns[i]);
 	}
 	for (int attr = 0; attr < ATTR_COUNT; attr++)
 		if (has_column(which, attr)) {
-			separator(t, o);
+			write_separator(t, o);
 			out_text(o, attr_words[attr].name);
 		}
-	separator(t, o);
+	write_separator(t, o);
 	out_text(o, t->tsv ? "base64\n" : "base64\r\n");
 }
 
-static void column(struct jsonw *j, const char *name, const char *type, const char *meaning)
+static void write_csvw_column(struct jsonw *j, const char *name, const char *type, const char *meaning)
 {
 	jsonw_line(j, 3);
 	jsonw_open(j, '{');
-	jsonw_word_pair(j, "name", name);
-	jsonw_word_pair(j, "titles", name);
-	jsonw_word_pair(j, "datatype", type);
+	jsonw_pair_cstr(j, "name", name);
+	jsonw_pair_cstr(j, "titles", name);
+	jsonw_pair_cstr(j, "datatype", type);
 	if (*meaning)
 		jsonw_pair(j, "dc:description", "", str_of(meaning));
 	jsonw_close(j, '}');
 }
 
-static void metadata(struct tables *t, struct out *out)
+static void write_csvw_metadata(struct tables *t, struct out *out)
 {
 	static const char *const types[] = {[TYPE_text] = "string",   [TYPE_list] = "json",    [TYPE_count] = "integer",
 	                                    [TYPE_time] = "dateTime", [TYPE_flag] = "boolean", [TYPE_name] = "string"};
 	struct jsonw j = {.out = out};
 	jsonw_open(&j, '{');
-	jsonw_word_pair(&j, "@context", "http://www.w3.org/ns/csvw");
+	jsonw_pair_cstr(&j, "@context", "http://www.w3.org/ns/csvw");
 	if (t->tsv) {
 		jsonw_line(&j, 1);
 		jsonw_key(&j, "", "dialect");
 		jsonw_open(&j, '{');
-		jsonw_word_pair(&j, "delimiter", "\\t");
+		jsonw_pair_cstr(&j, "delimiter", "\\t");
 		jsonw_key(&j, "", "quoteChar");
 		out_text(out, "null");
 		jsonw_close(&j, '}');
@@ -271,12 +271,12 @@ static void metadata(struct tables *t, struct out *out)
 		for (int i = 0; table[which].columns[i]; i++) {
 			const char *name = table[which].columns[i];
 			bool when = strcmp(name, "time") == 0 || strcmp(name, "start") == 0 || strcmp(name, "end") == 0;
-			column(&j, name, when ? "dateTime" : "string", "");
+			write_csvw_column(&j, name, when ? "dateTime" : "string", "");
 		}
 		for (int attr = 0; attr < ATTR_COUNT; attr++)
 			if (has_column(which, attr))
-				column(&j, attr_words[attr].name, types[attr_words[attr].type], attr_words[attr].meaning);
-		column(&j, "base64", "json", "exact bytes of texts that are not UTF-8");
+				write_csvw_column(&j, attr_words[attr].name, types[attr_words[attr].type], attr_words[attr].meaning);
+		write_csvw_column(&j, "base64", "json", "exact bytes of texts that are not UTF-8");
 		jsonw_close(&j, ']');
 		jsonw_close(&j, '}');
 		jsonw_close(&j, '}');
@@ -288,7 +288,7 @@ static void metadata(struct tables *t, struct out *out)
 }
 
 /* Opens name in d. */
-static int file_open(struct export_dir *d, const char *name, struct err *err, struct out *ret)
+static int open_table_file(struct export_dir *d, const char *name, struct err *err, struct out *ret)
 {
 	int fd, r = export_dir_file(d, name, err, &fd);
 	if (r < 0)
@@ -300,7 +300,7 @@ static int file_open(struct export_dir *d, const char *name, struct err *err, st
 	return 0;
 }
 
-static int file_close(struct out *o, int r, struct err *err)
+static int close_table_file(struct out *o, int r, struct err *err)
 {
 	if (!o->p)
 		return r;
@@ -320,20 +320,20 @@ static int write_tables(struct prov_source *p, const struct export_options *o, b
 	t.base64_out = out_into(&t.base64);
 	for (int i = 0; r == 0 && i < TABLES; i++) {
 		snprintf(name, sizeof(name), "%s.%s", table[i].name, tsv ? "tsv" : "csv");
-		r = file_open(&d, name, err, &t.out[i]);
+		r = open_table_file(&d, name, err, &t.out[i]);
 		if (r == 0)
-			header(&t, i);
+			write_table_header(&t, i);
 	}
 	if (r == 0)
-		r = file_open(&d, "csv-metadata.json", err, &meta);
+		r = open_table_file(&d, "csv-metadata.json", err, &meta);
 	if (r == 0) {
-		metadata(&t, &meta);
-		int w = prov_walk(p, PROV_ALL | PROV_BUILDS, statement, &t);
+		write_csvw_metadata(&t, &meta);
+		int w = prov_walk(p, PROV_ALL | PROV_BUILDS, write_table_statement, &t);
 		r = w < 0 ? err_set(err, -w, "cannot write the tables") : 0;
 	}
 	for (int i = 0; i < TABLES; i++)
-		r = file_close(&t.out[i], r, err);
-	r = file_close(&meta, r, err);
+		r = close_table_file(&t.out[i], r, err);
+	r = close_table_file(&meta, r, err);
 	buf_release(&t.list);
 	buf_release(&t.base64);
 	return export_dir_close(&d, r, err);

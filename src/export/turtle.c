@@ -28,7 +28,7 @@ static const struct {
 
 /* ---- terms ---- */
 
-static void iri(struct rdf *r, const char *prefix, const char *ns, const char *name, size_t n)
+static void write_iri(struct rdf *r, const char *prefix, const char *ns, const char *name, size_t n)
 {
 	if (r->nt) {
 		out_char(r->out, '<');
@@ -41,46 +41,46 @@ static void iri(struct rdf *r, const char *prefix, const char *ns, const char *n
 	}
 }
 
-static void prov(struct rdf *r, const char *name)
+static void write_prov_iri(struct rdf *r, const char *name)
 {
-	iri(r, "prov:", "http://www.w3.org/ns/prov#", name, strlen(name));
+	write_iri(r, "prov:", "http://www.w3.org/ns/prov#", name, strlen(name));
 }
 
-static void own(struct rdf *r, const char *name)
+static void write_stemma_iri(struct rdf *r, const char *name)
 {
-	iri(r, "stemma:", STEMMA_NS, name, strlen(name));
+	write_iri(r, "stemma:", STEMMA_NS, name, strlen(name));
 }
 
-static void thing(struct rdf *r, struct str name)
+static void write_id_iri(struct rdf *r, struct str name)
 {
-	iri(r, "id:", STEMMA_ID, name.p, name.n);
+	write_iri(r, "id:", STEMMA_ID, name.p, name.n);
 }
 
-static void blank(struct rdf *r, uint64_t n)
+static void write_blank_node(struct rdf *r, uint64_t n)
 {
 	out_text(r->out, "_:b");
 	out_count(r->out, n);
 }
 
-static void datatype(struct rdf *r, const char *name)
+static void write_datatype(struct rdf *r, const char *name)
 {
 	out_text(r->out, "^^");
-	iri(r, "xsd:", "http://www.w3.org/2001/XMLSchema#", name, strlen(name));
+	write_iri(r, "xsd:", "http://www.w3.org/2001/XMLSchema#", name, strlen(name));
 }
 
 /* A subject that is a thing, or (id.n 0) the last blank node. */
-static void subject(struct rdf *r, struct str id)
+static void write_rdf_subject(struct rdf *r, struct str id)
 {
 	if (r->nt)
 		return; /* each triple has its own */
 	if (id.n)
-		thing(r, id);
+		write_id_iri(r, id);
 	else
-		blank(r, r->blanks);
+		write_blank_node(r, r->blanks);
 	r->open = false;
 }
 
-static void predicate(struct rdf *r, struct str id)
+static void write_rdf_predicate(struct rdf *r, struct str id)
 {
 	if (!r->nt) {
 		out_text(r->out, r->open ? " ;\n  " : " ");
@@ -88,9 +88,9 @@ static void predicate(struct rdf *r, struct str id)
 		return;
 	}
 	if (id.n)
-		thing(r, id);
+		write_id_iri(r, id);
 	else
-		blank(r, r->blanks);
+		write_blank_node(r, r->blanks);
 	out_char(r->out, ' ');
 }
 
@@ -106,15 +106,15 @@ static void subject_end(struct rdf *r)
 		out_text(r->out, " .\n");
 }
 
-static void a(struct rdf *r, struct str id, const char *class, bool is_own)
+static void write_rdf_type(struct rdf *r, struct str id, const char *class, bool is_own)
 {
-	predicate(r, id);
+	write_rdf_predicate(r, id);
 	if (r->nt)
 		out_text(r->out, "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>");
 	else
 		out_char(r->out, 'a');
 	out_char(r->out, ' ');
-	(is_own ? own : prov)(r, class);
+	(is_own ? write_stemma_iri : write_prov_iri)(r, class);
 	triple_end(r);
 }
 
@@ -122,19 +122,19 @@ static void time_triple(struct rdf *r, struct str id, const char *name, int64_t 
 {
 	if (t == TIME_NONE)
 		return;
-	predicate(r, id);
-	prov(r, name);
+	write_rdf_predicate(r, id);
+	write_prov_iri(r, name);
 	out_text(r->out, " \"");
 	out_time(r->out, t);
 	out_char(r->out, '"');
-	datatype(r, "dateTime");
+	write_datatype(r, "dateTime");
 	triple_end(r);
 }
 
 static void base64_triple(struct rdf *r, struct str id, const struct prov_value *v)
 {
-	predicate(r, id);
-	own(r, attr_words[v->attr].base64);
+	write_rdf_predicate(r, id);
+	write_stemma_iri(r, attr_words[v->attr].base64);
 	out_text(r->out, " \"");
 	if (attr_words[v->attr].type == TYPE_text)
 		out_base64(r->out, v->text);
@@ -144,13 +144,13 @@ static void base64_triple(struct rdf *r, struct str id, const struct prov_value 
 	triple_end(r);
 }
 
-static void attribute(struct rdf *r, struct str id, const struct prov_value *v)
+static void write_rdf_attribute(struct rdf *r, struct str id, const struct prov_value *v)
 {
 	const struct attr_words *w = &attr_words[v->attr];
 	struct out *o = r->out;
 	bool exact = true;
-	predicate(r, id);
-	own(r, w->name);
+	write_rdf_predicate(r, id);
+	write_stemma_iri(r, w->name);
 	out_char(o, ' ');
 	switch (w->type) {
 	case TYPE_text:
@@ -168,7 +168,7 @@ static void attribute(struct rdf *r, struct str id, const struct prov_value *v)
 			out_char(o, '"');
 			out_count(o, v->count);
 			out_char(o, '"');
-			datatype(r, "integer");
+			write_datatype(r, "integer");
 		} else
 			out_count(o, v->count); /* Turtle's short form of an xsd:integer */
 		break;
@@ -176,15 +176,15 @@ static void attribute(struct rdf *r, struct str id, const struct prov_value *v)
 		out_char(o, '"');
 		out_time(o, v->time);
 		out_char(o, '"');
-		datatype(r, "dateTime");
+		write_datatype(r, "dateTime");
 		break;
 	case TYPE_flag:
 		out_text(o, r->nt ? (v->count ? "\"true\"" : "\"false\"") : v->count ? "true" : "false");
 		if (r->nt)
-			datatype(r, "boolean");
+			write_datatype(r, "boolean");
 		break;
 	case TYPE_name:
-		thing(r, v->text);
+		write_id_iri(r, v->text);
 		break;
 	}
 	triple_end(r);
@@ -192,12 +192,12 @@ static void attribute(struct rdf *r, struct str id, const struct prov_value *v)
 		base64_triple(r, id, v);
 }
 
-static void label(struct rdf *r, struct str id, struct str text)
+static void write_rdf_label(struct rdf *r, struct str id, struct str text)
 {
 	if (!text.n)
 		return;
-	predicate(r, id);
-	iri(r, "rdfs:", "http://www.w3.org/2000/01/rdf-schema#", "label", 5);
+	write_rdf_predicate(r, id);
+	write_iri(r, "rdfs:", "http://www.w3.org/2000/01/rdf-schema#", "label", 5);
 	out_text(r->out, " \"");
 	out_escaped(r->out, text, NULL);
 	out_char(r->out, '"');
@@ -206,71 +206,71 @@ static void label(struct rdf *r, struct str id, struct str text)
 
 /* ---- statements ---- */
 
-static void node(struct rdf *r, const struct prov_statement *st)
+static void write_rdf_element(struct rdf *r, const struct prov_statement *st)
 {
 	static const char *const class[] = {[PROV_agent] = "Agent", [PROV_entity] = "Entity", [PROV_activity] = "Activity"};
-	subject(r, st->id);
-	a(r, st->id, class[st->kind], false);
+	write_rdf_subject(r, st->id);
+	write_rdf_type(r, st->id, class[st->kind], false);
 	if (st->kind == PROV_agent)
-		a(r, st->id, prov_agent_class(st), false);
+		write_rdf_type(r, st->id, prov_agent_class(st), false);
 	if (st->type)
-		a(r, st->id, st->type, true);
-	label(r, st->id, st->label);
+		write_rdf_type(r, st->id, st->type, true);
+	write_rdf_label(r, st->id, st->label);
 	time_triple(r, st->id, "startedAtTime", st->start);
 	time_triple(r, st->id, "endedAtTime", st->end);
 	for (size_t i = 0; i < st->n; i++)
-		attribute(r, st->id, &st->v[i]);
+		write_rdf_attribute(r, st->id, &st->v[i]);
 	subject_end(r);
 }
 
-static void edge(struct rdf *r, const struct prov_statement *st)
+static void write_rdf_relation(struct rdf *r, const struct prov_statement *st)
 {
 	const struct str none = {0};
-	subject(r, st->subject);
-	predicate(r, st->subject);
-	prov(r, relation[st->kind].direct);
+	write_rdf_subject(r, st->subject);
+	write_rdf_predicate(r, st->subject);
+	write_prov_iri(r, relation[st->kind].direct);
 	out_char(r->out, ' ');
-	thing(r, st->object);
+	write_id_iri(r, st->object);
 	triple_end(r);
 	bool qualified = relation[st->kind].qualified && (st->n || st->start != TIME_NONE || st->third.n);
 	if (qualified) {
 		r->blanks++;
-		predicate(r, st->subject);
-		prov(r, relation[st->kind].qualified);
+		write_rdf_predicate(r, st->subject);
+		write_prov_iri(r, relation[st->kind].qualified);
 		out_char(r->out, ' ');
-		blank(r, r->blanks);
+		write_blank_node(r, r->blanks);
 		triple_end(r);
 	}
 	subject_end(r);
 	if (!qualified)
 		return;
-	subject(r, none);
-	a(r, none, relation[st->kind].class, false);
-	predicate(r, none);
-	prov(r, relation[st->kind].object);
+	write_rdf_subject(r, none);
+	write_rdf_type(r, none, relation[st->kind].class, false);
+	write_rdf_predicate(r, none);
+	write_prov_iri(r, relation[st->kind].object);
 	out_char(r->out, ' ');
-	thing(r, st->object);
+	write_id_iri(r, st->object);
 	triple_end(r);
 	if (st->third.n) {
-		predicate(r, none);
-		prov(r, "hadActivity");
+		write_rdf_predicate(r, none);
+		write_prov_iri(r, "hadActivity");
 		out_char(r->out, ' ');
-		thing(r, st->third);
+		write_id_iri(r, st->third);
 		triple_end(r);
 	}
 	time_triple(r, none, "atTime", st->start);
 	for (size_t i = 0; i < st->n; i++)
-		attribute(r, none, &st->v[i]);
+		write_rdf_attribute(r, none, &st->v[i]);
 	subject_end(r);
 }
 
-static int statement(void *arg, const struct prov_statement *st)
+static int write_rdf_statement(void *arg, const struct prov_statement *st)
 {
 	struct rdf *r = arg;
 	if (st->kind <= PROV_activity)
-		node(r, st);
+		write_rdf_element(r, st);
 	else
-		edge(r, st);
+		write_rdf_relation(r, st);
 	return r->list.failed ? -ENOMEM : -r->out->error;
 }
 
@@ -283,7 +283,7 @@ static int write_rdf(struct prov_source *p, struct out *out, bool nt, struct err
 		              "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
 		              "@prefix stemma: <" STEMMA_NS "> .\n"
 		              "@prefix id: <" STEMMA_ID "> .\n\n");
-	int rc = prov_walk(p, PROV_ALL | PROV_BUILDS, statement, &r);
+	int rc = prov_walk(p, PROV_ALL | PROV_BUILDS, write_rdf_statement, &r);
 	buf_release(&r.list);
 	return rc < 0 && !out->error ? err_set(err, -rc, "cannot read the record") : rc;
 }

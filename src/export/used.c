@@ -31,33 +31,33 @@ struct used {
 
 /* ---- which ---- */
 
-static int by_id(const void *a, const void *b)
+static int compare_store_ids(const void *a, const void *b)
 {
 	const store_id *x = a, *y = b;
 	return (*x > *y) - (*x < *y);
 }
 
-static int by_run(const void *a, const void *b)
+static int compare_chosen_by_run(const void *a, const void *b)
 {
 	const struct chosen *x = a, *y = b;
-	int c = by_id(&x->run, &y->run);
-	return c ? c : x->time != y->time ? (x->time < y->time ? -1 : 1) : by_id(&x->id, &y->id);
+	int c = compare_store_ids(&x->run, &y->run);
+	return c ? c : x->time != y->time ? (x->time < y->time ? -1 : 1) : compare_store_ids(&x->id, &y->id);
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_chosen_by_time(const void *a, const void *b)
 {
 	const struct chosen *x = a, *y = b;
-	return x->time != y->time ? (x->time < y->time ? -1 : 1) : by_id(&x->id, &y->id);
+	return x->time != y->time ? (x->time < y->time ? -1 : 1) : compare_store_ids(&x->id, &y->id);
 }
 
-static int note(void *arg, const struct summary_info *m)
+static int append_chosen_summary(void *arg, const struct summary_info *m)
 {
 	struct used *u = arg;
 	if (!m->run) {
 		u->others = !u->runs;
 		return 0;
 	}
-	if (u->runs && !bsearch(&m->run, u->runs, u->n_runs, sizeof(*u->runs), by_id))
+	if (u->runs && !bsearch(&m->run, u->runs, u->n_runs, sizeof(*u->runs), compare_store_ids))
 		return 0;
 	if (u->n == u->cap) {
 		size_t cap = u->cap ? 2 * u->cap : 16;
@@ -71,30 +71,30 @@ static int note(void *arg, const struct summary_info *m)
 	return 0;
 }
 
-static int choose(struct used *u)
+static int choose_summaries(struct used *u)
 {
-	int rc = store_summaries(u->s, 0, note, u);
+	int rc = store_summaries(u->s, 0, append_chosen_summary, u);
 	if (rc < 0)
 		return rc;
-	qsort(u->v, u->n, sizeof(*u->v), by_run);
+	qsort(u->v, u->n, sizeof(*u->v), compare_chosen_by_run);
 	size_t kept = 0;
 	for (size_t i = 0; i < u->n; i++)
 		if (i + 1 == u->n || u->v[i + 1].run != u->v[i].run)
 			u->v[kept++] = u->v[i];
 	u->n = kept;
-	qsort(u->v, u->n, sizeof(*u->v), by_time);
+	qsort(u->v, u->n, sizeof(*u->v), compare_chosen_by_time);
 	return 0;
 }
 
 /* ---- one, as others take it ---- */
 
-static char *copy(struct str s)
+static char *copy_text(struct str s)
 {
 	return strndup(s.p ? s.p : "", s.n);
 }
 
 /* "key=value" each. */
-static bool pairs(const struct strlist *l, struct summary_pair **ret, size_t *ret_n)
+static bool copy_summary_pairs(const struct strlist *l, struct summary_pair **ret, size_t *ret_n)
 {
 	struct str s;
 	struct summary_pair *v = calloc(l->count + 1, sizeof(*v));
@@ -104,7 +104,8 @@ static bool pairs(const struct strlist *l, struct summary_pair **ret, size_t *re
 	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
 		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
 		size_t n = eq ? (size_t)(eq - s.p) : s.n;
-		v[*ret_n] = (struct summary_pair){copy(str_n(s.p, n)), copy(eq ? str_n(eq + 1, s.n - n - 1) : str_of(""))};
+		v[*ret_n] =
+		    (struct summary_pair){copy_text(str_n(s.p, n)), copy_text(eq ? str_n(eq + 1, s.n - n - 1) : str_of(""))};
 		(*ret_n)++;
 		if (!v[*ret_n - 1].key || !v[*ret_n - 1].value)
 			return false;
@@ -113,14 +114,14 @@ static bool pairs(const struct strlist *l, struct summary_pair **ret, size_t *re
 }
 
 /* "name=peak/limit" each. */
-static bool beyond(const struct strlist *l, struct summary *to)
+static bool copy_exceeded_limits(const struct strlist *l, struct summary *to)
 {
 	struct str s;
 	to->exceeded = calloc(l->count + 1, sizeof(*to->exceeded));
 	if (!to->exceeded)
 		return false;
 	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
-		char *text = copy(s), *eq = text ? strchr(text, '=') : NULL;
+		char *text = copy_text(s), *eq = text ? strchr(text, '=') : NULL;
 		struct summary_limit *e = &to->exceeded[to->nexceeded];
 		if (eq && sscanf(eq + 1, "%" SCNd64 "/%" SCNd64, &e->peak, &e->limit) == 2) {
 			*eq = '\0';
@@ -135,7 +136,7 @@ static bool beyond(const struct strlist *l, struct summary *to)
 	return true;
 }
 
-static bool fill(struct summary *to, const struct summary_info *m)
+static bool fill_summary(struct summary *to, const struct summary_info *m)
 {
 	struct str s;
 	bool ok = true;
@@ -144,10 +145,10 @@ static bool fill(struct summary *to, const struct summary_info *m)
 		if (!(to->argv = calloc(m->argv.count + 1, sizeof(*to->argv))))
 			return false;
 		for (size_t i = 0, at = 0; list_next(&m->argv, &i, &at, &s);)
-			ok = (to->argv[n++] = copy(s)) && ok;
+			ok = (to->argv[n++] = copy_text(s)) && ok;
 	}
-	to->user = m->user.n ? copy(m->user) : NULL;
-	to->cwd = m->cwd.n ? copy(m->cwd) : NULL;
+	to->user = m->user.n ? copy_text(m->user) : NULL;
+	to->cwd = m->cwd.n ? copy_text(m->cwd) : NULL;
 	to->exit_type = (enum exit_type)m->exit_type;
 	to->exit_status = m->status;
 	to->signal = m->signal;
@@ -157,16 +158,17 @@ static bool fill(struct summary *to, const struct summary_info *m)
 		if (v->known)
 			ok = summary_set(to, (enum figure_name)f, v->value, NULL, v->complete) == 0 && ok;
 	}
-	return ok && (to->user || !m->user.n) && (to->cwd || !m->cwd.n) && beyond(&m->beyond, to) &&
-	       pairs(&m->host, &to->host, &to->nhost) && pairs(&m->labels, &to->label, &to->nlabel);
+	return ok && (to->user || !m->user.n) && (to->cwd || !m->cwd.n) && copy_exceeded_limits(&m->beyond, to) &&
+	       copy_summary_pairs(&m->host, &to->host, &to->nhost) &&
+	       copy_summary_pairs(&m->labels, &to->label, &to->nlabel);
 }
 
-static int put(struct used *u, const struct summary_info *m)
+static int write_used_summary(struct used *u, const struct summary_info *m)
 {
 	struct summary s;
 	summary_init(&s);
 	buf_reset(&u->text);
-	int rc = fill(&s, m) ? summary_write_as(u->form, &s, false, &u->text) : -ENOMEM;
+	int rc = fill_summary(&s, m) ? summary_write_as(u->form, &s, false, &u->text) : -ENOMEM;
 	if (rc == 0)
 		out_str(u->out, buf_view(&u->text));
 	summary_release(&s);
@@ -181,15 +183,15 @@ struct wanted {
 static int put_wanted(void *arg, const struct summary_info *m)
 {
 	const struct wanted *w = arg;
-	return m->id == w->id ? put(w->u, m) : 0;
+	return m->id == w->id ? write_used_summary(w->u, m) : 0;
 }
 
 static int put_other(void *arg, const struct summary_info *m)
 {
-	return m->run ? 0 : put(arg, m);
+	return m->run ? 0 : write_used_summary(arg, m);
 }
 
-static int put_all(struct used *u)
+static int write_used_summaries(struct used *u)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < u->n; i++) {
@@ -206,7 +208,7 @@ static int runs_of(struct prov_source *p, struct err *err, store_id **ret, size_
 {
 	const struct prov_select *sel = prov_selection(p);
 	struct work w;
-	int rc = work_gather(p, err, &w);
+	int rc = work_collect(p, err, &w);
 	if (rc < 0)
 		return rc;
 	store_id *v = calloc(w.n_execs + sel->n_runs + 1, sizeof(*v));
@@ -218,13 +220,13 @@ static int runs_of(struct prov_source *p, struct err *err, store_id **ret, size_
 	work_release(&w);
 	if (!v)
 		return -ENOMEM;
-	qsort(v, n, sizeof(*v), by_id);
+	qsort(v, n, sizeof(*v), compare_store_ids);
 	*ret = v;
 	*ret_n = n;
 	return 0;
 }
 
-static int used(struct prov_source *p, struct out *out, enum summary_form form, struct err *err)
+static int export_used(struct prov_source *p, struct out *out, enum summary_form form, struct err *err)
 {
 	const struct prov_select *sel = prov_selection(p);
 	struct used u = {.form = form, .s = prov_store(p), .out = out};
@@ -236,13 +238,13 @@ static int used(struct prov_source *p, struct out *out, enum summary_form form, 
 		u.runs = runs;
 	}
 	if (rc == 0)
-		rc = choose(&u);
+		rc = choose_summaries(&u);
 	if (rc == 0 && !u.n && !u.others) {
 		err_set(err, 0, "no run of what was selected was measured");
 		rc = -EINVAL;
 	}
 	if (rc == 0)
-		rc = put_all(&u);
+		rc = write_used_summaries(&u);
 	if (rc == -ENOMEM)
 		err_set(err, ENOMEM, "cannot export what was used");
 	free(runs);
@@ -254,11 +256,11 @@ static int used(struct prov_source *p, struct out *out, enum summary_form form, 
 int export_resource_monitor(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;
-	return used(p, out, SUMMARY_RESOURCE_MONITOR, err);
+	return export_used(p, out, SUMMARY_RESOURCE_MONITOR, err);
 }
 
 int export_kickstart(struct prov_source *p, struct out *out, const struct export_options *o, struct err *err)
 {
 	(void)o;
-	return used(p, out, SUMMARY_KICKSTART, err);
+	return export_used(p, out, SUMMARY_KICKSTART, err);
 }

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int take_file(struct work *w, const struct prov_statement *st)
+static int append_work_file(struct work *w, const struct prov_statement *st)
 {
 	struct version_info v;
 	struct file_info f;
@@ -37,11 +37,11 @@ static int take_file(struct work *w, const struct prov_statement *st)
 	return 0;
 }
 
-static int take(void *arg, const struct prov_statement *st)
+static int append_work_statement(void *arg, const struct prov_statement *st)
 {
 	struct work *w = arg;
 	if (st->kind != PROV_activity)
-		return w->n_execs ? take_file(w, st) : 0;
+		return w->n_execs ? append_work_file(w, st) : 0;
 	if (strcmp(st->type, "Execution") != 0)
 		return 0;
 	if (w->n_execs == w->cap_execs && !vec_grow((void **)&w->execs, &w->cap_execs, w->n_execs + 1, sizeof(*w->execs)))
@@ -56,7 +56,7 @@ static int take(void *arg, const struct prov_statement *st)
 	return 0;
 }
 
-static int by_id(const void *key, const void *item)
+static int compare_exec_to_id(const void *key, const void *item)
 {
 	store_id a = *(const store_id *)key, b = ((const struct work_exec *)item)->id;
 	return (a > b) - (a < b);
@@ -64,14 +64,15 @@ static int by_id(const void *key, const void *item)
 
 size_t work_find(const struct work *w, store_id exec)
 {
-	const struct work_exec *x = w->n_execs ? bsearch(&exec, w->execs, w->n_execs, sizeof(*w->execs), by_id) : NULL;
+	const struct work_exec *x =
+	    w->n_execs ? bsearch(&exec, w->execs, w->n_execs, sizeof(*w->execs), compare_exec_to_id) : NULL;
 	return x ? (size_t)(x - w->execs) : WORK_NONE;
 }
 
-int work_gather(struct prov_source *p, struct err *err, struct work *ret)
+int work_collect(struct prov_source *p, struct err *err, struct work *ret)
 {
 	struct work w = {.p = p};
-	int r = prov_walk(p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_OUTPUTS, take, &w);
+	int r = prov_walk(p, PROV_BIT(PROV_activity) | PROV_BIT(PROV_used) | PROV_OUTPUTS, append_work_statement, &w);
 	for (size_t i = 0; r >= 0 && i < w.n_execs; i++) {
 		struct exec_info x;
 		r = store_exec(prov_store(p), w.execs[i].id, &x);
@@ -104,7 +105,7 @@ int texts_set_add(struct texts_set *t, struct str s, int64_t tag, size_t owner)
 	return t->bytes.failed ? -ENOMEM : 0;
 }
 
-static int text_cmp(const void *pa, const void *pb, void *arg)
+static int compare_texts_by_bytes(const void *pa, const void *pb, void *arg)
 {
 	const struct text_at *a = pa, *b = pb;
 	const char *bytes = arg;
@@ -116,7 +117,7 @@ void texts_set_close(struct texts_set *t)
 {
 	size_t kept = 0;
 	if (t->n)
-		qsort_r(t->v, t->n, sizeof(*t->v), text_cmp, t->bytes.p);
+		qsort_r(t->v, t->n, sizeof(*t->v), compare_texts_by_bytes, t->bytes.p);
 	for (size_t i = 0; i < t->n; i++)
 		if (!kept || !str_eq(texts_set_at(t, i), texts_set_at(t, kept - 1)))
 			t->v[kept++] = t->v[i];
@@ -160,7 +161,7 @@ struct str path_from(struct str dir, struct str path)
 	return path;
 }
 
-void shell_word(struct buf *b, struct str word)
+void shell_quote_argument(struct buf *b, struct str word)
 {
 	bool plain = word.n != 0;
 	for (size_t i = 0; plain && i < word.n; i++) {
@@ -181,12 +182,12 @@ void shell_word(struct buf *b, struct str word)
 	buf_char(b, '\'');
 }
 
-void shell_words(struct buf *b, const struct strlist *argv)
+void shell_quote_arguments(struct buf *b, const struct strlist *argv)
 {
 	struct str word;
 	for (size_t i = 0, at = 0; list_next(argv, &i, &at, &word);) {
 		if (i > 1)
 			buf_char(b, ' ');
-		shell_word(b, word);
+		shell_quote_argument(b, word);
 	}
 }

@@ -33,7 +33,7 @@ struct work {
 	size_t n_files, cap_files;
 };
 /* 0, -errno with a sentence. */
-int work_gather(struct prov_source *p, struct err *err, struct work *ret);
+int work_collect(struct prov_source *p, struct err *err, struct work *ret);
 void work_release(struct work *w);
 size_t work_find(const struct work *w, store_id exec); /* WORK_NONE */
 
@@ -56,7 +56,7 @@ void texts_set_release(struct texts_set *t);
 /* A path as seen from a directory: below it relative, else as it is. */
 struct str path_from(struct str dir, struct str path);
 /* The words as a line for sh: quoted where they need it. */
-void shell_words(struct buf *b, const struct strlist *argv);
-void shell_word(struct buf *b, struct str word);
+void shell_quote_arguments(struct buf *b, const struct strlist *argv);
+void shell_quote_argument(struct buf *b, struct str word);
 
 #endif
