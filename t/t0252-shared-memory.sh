@@ -81,6 +81,16 @@ def confine():
         prog, keep = seccomp_allow_all()
         prctl(38, 1, 0, 0, 0)
         return prctl(22, 2, ctypes.addressof(prog))
+    elif case == 'filter32':
+        prctl(38, 1, 0, 0, 0)
+        return int80(172, 22, 2, int80_filter())
+    elif case == 'seccomp32':
+        prctl(38, 1, 0, 0, 0)
+        return int80(354, 1, 0, int80_filter())
+    elif case == 'setuid32':
+        return int80(208, 65534, 65534, 65534)
+    elif case == 'x32':  # where the kernel has it; where not, it is stopped all the same
+        raw(0x40000000 | 105, 65534)
     elif case == 'landlock':
         attr = ctypes.create_string_buffer(struct.pack('Q', 1 << 6))  # MAKE_CHAR: all else stays allowed
         prctl(38, 1, 0, 0, 0)
@@ -91,6 +101,24 @@ def confine():
         os.close(fd)
         return r
     return 0
+
+# By the 32-bit interface, from a 64-bit program. What it points to lies where 32 bits lead.
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+def low(code):
+    at = libc.mmap(None, 4096, 7, 0x62, -1, 0)  # MAP_32BIT
+    ctypes.memmove(at, code, len(code))
+    return at
+
+def int80(number, *args):
+    # push rbx; mov eax, edi; mov ebx, esi; xchg ecx, edx; int 0x80; pop rbx; ret: the third argument is in ecx, the fourth in edx
+    code = low(bytes.fromhex('53 89f8 89f3 87ca cd80 5b c3'))
+    r = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_uint] * 4)(code)(number, *args[:3])
+    return r
+
+def int80_filter():
+    program = low(struct.pack('HBBI', 6, 0, 0, 0x7fff0000))
+    return low(struct.pack('HxxI', 1, program))
 
 for name in ('before', 'after', 'child'):
     read_files(name, 1)
@@ -140,9 +168,17 @@ elif case == 'namespace':
         os._exit(bool(shared()))
     must(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, 'a child in a user namespace of its own shares memory')
 elif case == 'recorder':
-    for pid in filter(str.isdigit, os.listdir('/proc')):
+    def stat(pid):  # name, parent
+        text = open(f'/proc/{pid}/stat').read()
+        return text[text.index('(') + 1:text.rindex(')')], text.rsplit(')', 1)[1].split()[1]
+    theirs, at = set(), str(os.getppid())
+    while stat(at)[0].startswith('stemma'):
+        theirs.add(at)
+        at = stat(at)[1]
+    must(theirs, 'no recorder above this process')
+    for pid in filter(str.isdigit, os.listdir('/proc')):  # not those of other runs, which may be stopped by a try to trace them
         try:
-            if open(f'/proc/{pid}/comm').read().startswith('stemma') is False or os.stat(f'/proc/{pid}').st_uid not in (0, os.getuid()):
+            if pid not in theirs and stat(pid)[1] not in theirs or pid == str(os.getpid()):
                 continue
         except OSError:
             continue
@@ -257,7 +293,7 @@ share alone "the code is private memory, the log is the process's own"
 share fork "a forked child has a log of its own"
 share namespace "nothing is shared with a child in another user namespace"
 if [ "$(id -u)" = 0 ]; then
-	for c in setuid setgid setgroups chroot unshare capset seccomp filter landlock; do
+	for c in setuid setgid setgroups chroot unshare capset seccomp filter landlock setuid32 seccomp32 filter32 x32; do
 		share $c "nothing is shared after $c"
 	done
 	options=--count

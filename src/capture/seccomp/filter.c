@@ -40,6 +40,8 @@ static const short numbers[NROWS][2] = {
 #if defined(__x86_64__)
 #define NATIVE AUDIT_ARCH_X86_64
 #define SIBLING AUDIT_ARCH_I386
+/* A third interface, of the native architecture's name: its numbers begin here. */
+#define X32 0x40000000u
 #elif defined(__aarch64__)
 #define NATIVE AUDIT_ARCH_AARCH64
 #define SIBLING AUDIT_ARCH_ARM
@@ -62,6 +64,10 @@ enum call trap_call(uint32_t arch, int nr, bool *ret_compat)
 {
 	bool compat = arch == SIBLING;
 	*ret_compat = compat;
+#ifdef X32
+	if (arch == NATIVE && nr > 0 && (uint32_t)nr >= X32)
+		return CALL_x32;
+#endif
 	if (!words_made)
 		make_words();
 	if (nr < 0 || nr >= NR_MAX || (!compat && arch != NATIVE))
@@ -138,13 +144,13 @@ static unsigned load_arg(struct build *b, unsigned i)
 	return load(b, offsetof(struct seccomp_data, args) + 8 * i);
 }
 
-static enum answer answer_to(enum call call, bool guarded, bool injected)
+static enum answer answer_to(enum call call, bool guarded, bool injected, bool native)
 {
 	switch (call) {
 	case CALL_mmap:
 		return MMAP;
 	case CALL_openat:
-		return injected ? OPEN : TRAP;
+		return injected && native ? OPEN : TRAP;
 	case CALL_sigaction:
 		return guarded ? ACTION : ALLOW;
 	case CALL_ptrace:
@@ -161,11 +167,11 @@ static enum answer answer_to(enum call call, bool guarded, bool injected)
 /* Everything for one architecture, whose call number is looked up in numbers[][a]. */
 static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t action)
 {
-	bool injected = a == 0 && (sets & TRAP_INJECT);
+	bool injected = (sets & TRAP_INJECT) != 0, native = a == 0;
 	memset(b->answer, ALLOW, sizeof(b->answer));
 	for (size_t i = 0; i < NROWS; i++)
 		if ((rows[i].set & sets) && numbers[i][a] >= 0 && numbers[i][a] < NR_MAX)
-			b->answer[numbers[i][a]] = answer_to(rows[i].call, guarded, injected);
+			b->answer[numbers[i][a]] = answer_to(rows[i].call, guarded, injected, native);
 	b->nranges = 0;
 	for (unsigned nr = 0; nr < NR_MAX; nr++)
 		if (!nr || b->answer[nr] != b->answer[nr - 1])
@@ -173,6 +179,14 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 	if (b->answer[NR_MAX - 1] != ALLOW || b->nranges < 2 || b->nranges > TO_ANSWER / 2)
 		return -E2BIG; /* numbers beyond the table belong to its last range */
 	load(b, offsetof(struct seccomp_data, nr));
+#ifdef X32
+	if (native) { /* -1 is no call: a tracer has taken it away */
+		emit(b, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 3);
+		emit(b, BPF_JMP | BPF_JGE | BPF_K, 2 * X32, 1, 0);
+		emit(b, BPF_RET | BPF_K, action, 0, 0);
+		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	}
+#endif
 	unsigned begin = b->n;
 	tree(b, begin - 1, 0, b->nranges);
 	unsigned end = b->n, place[ANSWERS] = {0};
@@ -195,7 +209,7 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		emit(b, BPF_RET | BPF_K, action, 0, 0);
 	}
-	if (injected) {
+	if (injected && native) {
 		const uint64_t page = OPENS_PAGE;
 		place[OPEN] = load(b, offsetof(struct seccomp_data, instruction_pointer) + 4);
 		emit(b, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(page >> 32), 0, 6);
@@ -206,6 +220,8 @@ static int part(struct build *b, unsigned sets, int a, bool guarded, uint32_t ac
 		emit(b, BPF_JMP | BPF_JSET | BPF_K, OPENS_FLAGS_NOT, 1, 0);
 		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 		emit(b, BPF_RET | BPF_K, action, 0, 0);
+	}
+	if (injected) {
 		place[FORBID] = load_arg(b, 0);
 		emit(b, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 1, 0);
 		emit(b, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);

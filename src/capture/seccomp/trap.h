@@ -63,6 +63,7 @@ enum call {
 	CALL_removexattr,
 	CALL_lremovexattr,
 	CALL_fremovexattr,
+	CALL_x32, /* any call of the x32 interface of x86-64, which has other numbers */
 };
 
 struct trap {

@@ -160,6 +160,13 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	case CALL_forbid:
 		confine(s, p);
 		break;
+	case CALL_x32: /* whatever it does, it may open, and confine itself */
+		if (!p->x32_said) {
+			sup_gap(s, p, TERM_gap_abi32, 0, "it made calls of the x32 interface, which are not read");
+			confine(s, p);
+		}
+		p->x32_said = true;
+		break;
 	case CALL_connect:
 	case CALL_bind:
 		if (socket_trap(s, p, t)) {

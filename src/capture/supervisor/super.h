@@ -219,7 +219,7 @@ struct proc {
 	bool exit_seen; /* exit event written */
 	bool uncounted; /* it has written by ways that wchar does not count: splice, io_uring */
 	bool io_unseen; /* under --exact: bytes were moved by calls that are not counted */
-	bool uring_said, unreadable_said, foreign_said;
+	bool uring_said, unreadable_said, foreign_said, x32_said;
 	bool catches_child,
 	    catches;             /* it has a handler without SA_RESTART: for SIGCHLD; for others that come by themselves */
 	bool guarded, unguarded; /* see guard.h; unguarded: it was tried, or was let go */
