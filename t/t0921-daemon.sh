@@ -70,6 +70,13 @@ if is_root; then
 	check "for others and for the node administrators choose"
 	setpriv --reuid 1000 --regid 1000 --clear-groups touch "$T/run/touch/access.4711" && sleep 0.3 && rm -f "$T/fifo.set" && sleep 1.3 && ! asked 'set 3 400 1'
 	check "a touch file counts for its owner's processes"
+	for u in 1000 1001; do
+		printf 'fork t=32 pid=4%d ppid=%d uid=%d\nexec t=33 pid=4%d uid=%d exe=/bin/job ino=77 argv=job nexec=1 env=SLURM_JOB_ID=4712\n' $u $((100 + u % 100)) $u $u $u
+	done | happens
+	setpriv --reuid 1000 --regid 1000 --clear-groups "$STEMMA" granularity access --job 4712 && wait_for asked 'set 3 41000 1' &&
+		setpriv --reuid 1001 --regid 1001 --clear-groups touch "$T/run/touch/access.4712" && wait_for asked 'set 3 41001 1' &&
+		rm "$T/run/touch/access.4712" && wait_for asked 'set 3 41001 0' && ! asked 'set 3 41000 0'
+	check "... and its removal takes nothing from another user who asked for the same job"
 else
 	skip "granularity of others" "needs root to be several users"
 fi

@@ -15,6 +15,7 @@ struct request {
 	char job[128];
 	uint32_t user, owner;
 	bool any_user; /* an administrator's: processes of whoever */
+	bool by_file;  /* it ends with the file, too */
 	unsigned idle; /* seconds without a process */
 };
 
@@ -240,11 +241,11 @@ static void touched(struct grain *g, const char *name, bool gone)
 	const char *job = !strncmp(name, "access.", 7) ? name + 7 : !strncmp(name, "open.", 5) ? name + 5 : NULL;
 	if (!job || !*job || strlen(job) >= sizeof(g->v[0].job))
 		return;
-	struct request r = {.what = OF_JOB};
+	struct request r = {.what = OF_JOB, .by_file = true};
 	snprintf(r.job, sizeof(r.job), "%s", job);
-	if (gone) { /* whose it was is not known any more: the directory is sticky, so it was its owner */
+	if (gone) { /* whose it was is not known any more: of those that came by a file it can have been one's only */
 		for (unsigned i = 0; i < g->n; i++)
-			if (g->v[i].what == OF_JOB && !g->v[i].any_user && !strcmp(g->v[i].job, job)) {
+			if (g->v[i].by_file && !strcmp(g->v[i].job, job)) {
 				r.owner = g->v[i].owner;
 				change(g, &r, false, &err);
 				return;
