@@ -33,7 +33,7 @@ result $? "and nothing that stands elsewhere" err
 
 # What a killed run leaves: nobody has it locked. One that another run has is left alone. They get their names when all is in
 # them, and the lock: other runs of this user may come by.
-top=${folder%/*}
+top=${folder%/stemma-app-*}
 made=$(mktemp -d "$top/stemma-t-XXXXXX")
 for d in left held other; do
 	mkdir "$made/$d" && sh litter "$made/$d" "$T/kept"

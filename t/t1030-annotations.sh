@@ -190,6 +190,22 @@ check "forged files harm nobody, and what is whole in them is the run's own${bad
 # The folder goes with the run; where it was never made, or is another machine's, nobody is there.
 fresh && cmd 0 run -q -- sh -c 'echo "${STEMMA_APP%:*}"; ls -ld "${STEMMA_APP%:*}" >&2' && dir=$(cat "$out") && [ -n "$dir" ] && ! [ -e "$dir" ] && if [ "$(id -u)" = 0 ]; then says "$err" 'drwx-wx-wt'; else says "$err" 'drwx------'; fi
 check 'the folder is its own, and goes with the run'
+# Another user of the machine, who is none of the run's, looks for the folder and tells the record what it likes.
+if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$app" 2>/dev/null; then
+	# shellcheck disable=SC2016
+	stranger='d=$0; for d in "$d" "$d"/*; do STEMMA_APP=$d:01ARZ3NDEKTSV4RRFFQ69G5FAV "$1" list >/dev/null; done; ls "$0"/* >/dev/null 2>&1 && echo listed; : >"$0/a-1-7-1" && echo written'
+	# shellcheck disable=SC2016
+	fresh && cmd 0 run -q -- sh -c 'd=${STEMMA_APP%:*}; case ${d%/*} in */stemma-app-*) d=${d%/*} ;; esac; echo "$d" >"$0"; while ! [ -e "$0.done" ]; do sleep 0.05; done' "$T/told" &
+	run=$!
+	while ! [ -s "$T/told" ]; do sleep 0.05; done
+	setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$stranger" "$(cat "$T/told")" "$app" >"$T/stranger" 2>/dev/null
+	: >"$T/told.done"
+	wait $run
+	[ ! -s "$T/stranger" ] && cmd 0 sql --csv 'SELECT count(*) FROM annotation' && tr -d '\r' <"$out" | grep -qx 0
+	check 'no other user of the machine finds it in a run of root'"'"'s'
+else
+	skip 'no other user of the machine finds it in a run of root'"'"'s' 'only root has programs of other users'
+fi
 STEMMA_APP=/nowhere/at/all:01ARZ3NDEKTSV4RRFFQ69G5FAV "$app" list >"$out" 2>"$err" && is "$out" '0 -' && STEMMA_APP=garbage "$app" list >"$out" 2>"$err" && is "$out" '0 -' && STEMMA_APP='' "$app" list >"$out" && is "$out" '0 -' &&
 	STEMMA_APP="$(printf '/%0300d:x' 0)" "$app" list >"$out" && is "$out" '0 -'
 check 'a variable that leads nowhere'

@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,10 +29,50 @@ static const struct taker {
     {'h', channel_tell_h5},
 };
 
+/* Of root's run programs may be another user's: they may write there and not look around. Whoever is not told its name
+ * does not find it, for nobody else can list the folder that it is in. */
+static int make_open(void *arg, const char *top)
+{
+	struct channel *c = arg;
+	uint64_t word;
+	if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word))
+		return -EIO;
+	if (snprintf(c->path, sizeof(c->path), "%s/%016llx", top, (unsigned long long)word) >= (int)sizeof(c->path))
+		return -ENAMETOOLONG;
+	if (mkdir(c->path, 0700) < 0)
+		return -errno;
+	c->dir = open(c->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (c->dir >= 0 && fchmod(c->dir, 01733) == 0)
+		return 0;
+	int rc = -errno;
+	if (c->dir >= 0)
+		close(c->dir);
+	rmdir(c->path); /* for that no descriptor is needed */
+	return rc;
+}
+
 int channel_make(struct channel *c)
 {
-	/* Of root's run programs may be another user's: they may write there and not look around. */
-	return private_make("stemma-app", geteuid() == 0 ? 01733 : 0700, NULL, NULL, c->path, &c->lock);
+	bool root = geteuid() == 0;
+	int rc = private_make("stemma-app", root ? 0711 : 0700, root ? make_open : NULL, c, c->top, &c->lock);
+	if (rc < 0) {
+		c->path[0] = '\0';
+		c->dir = -1;
+	} else if (!root) {
+		memcpy(c->path, c->top, sizeof(c->path));
+		c->dir = c->lock;
+	}
+	return rc;
+}
+
+static void forget(struct channel *c)
+{
+	if (c->dir >= 0 && c->dir != c->lock)
+		close(c->dir);
+	if (c->lock >= 0)
+		close(c->lock);
+	c->path[0] = '\0';
+	c->lock = c->dir = -1;
 }
 
 void channel_enter(const struct channel *c, const char *run)
@@ -71,11 +113,9 @@ void channel_remove(struct channel *c)
 {
 	if (!c->path[0])
 		return;
-	private_remove(c->path);
-	if (c->lock >= 0)
-		close(c->lock);
-	c->path[0] = '\0';
-	c->lock = -1;
+	rmdir(c->path); /* for that no descriptor is needed */
+	private_remove(c->top);
+	forget(c);
 }
 
 /* ---- files ---- */
@@ -271,7 +311,7 @@ static bool worth(struct channel *c)
 {
 	struct stat st;
 	int64_t now = monotonic();
-	if (now - c->looked < SWEEP_NS || fstat(c->lock, &st) < 0)
+	if (now - c->looked < SWEEP_NS || fstat(c->dir, &st) < 0)
 		return false;
 	bool same = st.st_mtim.tv_sec == c->seen.tv_sec && st.st_mtim.tv_nsec == c->seen.tv_nsec;
 	if (same && !c->waiting)
@@ -285,11 +325,11 @@ static bool worth(struct channel *c)
 static bool gone_empty(struct channel *c)
 {
 	struct stat st;
-	if (rmdir(c->path) < 0 || fstat(c->lock, &st) < 0 || st.st_nlink)
+	if (rmdir(c->path) < 0 || fstat(c->dir, &st) < 0 || st.st_nlink)
 		return false; /* or it was another folder, put where ours was */
-	close(c->lock);
-	c->path[0] = '\0';
-	c->lock = -1;
+	if (c->dir != c->lock)
+		rmdir(c->top);
+	forget(c);
 	return true;
 }
 
@@ -298,10 +338,10 @@ void channel_sweep(struct sup *s, bool all)
 	struct channel *c = &s->channel;
 	struct listing l = {0};
 	uint64_t taken = 0;
-	if (!c->path[0] || c->lock < 0 || (!all && !worth(c)) || (all && gone_empty(c)))
+	if (!c->path[0] || c->dir < 0 || (!all && !worth(c)) || (all && gone_empty(c)))
 		return;
 	c->waiting = false;
-	bool whole = list(c->lock, &l);
+	bool whole = list(c->dir, &l);
 	for (size_t i = 0, n; i < l.n; i += n) {
 		const struct taker *taker = NULL;
 		for (n = 1; i + n < l.n && same_image(&l.v[i], &l.v[i + n]); n++)
@@ -311,13 +351,13 @@ void channel_sweep(struct sup *s, bool all)
 				taker = &takers[k];
 		if (!taker)
 			continue;
-		uint64_t bytes = all ? 0 : bytes_of(c->lock, &l.v[i], n);
-		if (!all && (taken + bytes > AT_ONCE || lives(c->lock, &l.v[i]))) {
+		uint64_t bytes = all ? 0 : bytes_of(c->dir, &l.v[i], n);
+		if (!all && (taken + bytes > AT_ONCE || lives(c->dir, &l.v[i]))) {
 			c->waiting = true;
 			continue;
 		}
 		taken += bytes;
-		tell(s, c->lock, taker, &l.v[i], n);
+		tell(s, c->dir, taker, &l.v[i], n);
 	}
 	free(l.v);
 	if (!whole && all && l.n)

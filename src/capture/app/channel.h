@@ -16,9 +16,10 @@
 struct sup;
 
 struct channel {
-	char path[PRIVATE_PATH]; /* empty: there is none */
-	int lock;
-	struct timespec seen; /* the folder's time when it was looked at last */
+	char path[PRIVATE_PATH]; /* what programs are told; empty: there is none */
+	char top[PRIVATE_PATH];  /* the same, or the folder around it */
+	int lock, dir;           /* of top and of path */
+	struct timespec seen;    /* the folder's time when it was looked at last */
 	int64_t looked;
 	bool waiting; /* files of processes that live were there then */
 	char (*nested)[27];
