@@ -91,7 +91,42 @@ grep -e gap -e run_end -e after "$T/events" | cut -c 1-200 >"$T/few"
 grep -q '/after"' "$T/events" && ! grep -q '"k":"gap".*"reason":[17]\b' "$T/few"
 result $? "and is recorded" "$T/few"
 
-# Of a process that only looks like one nothing is ended but itself: it is what was asked for.
+# A process that only looks like one, with a name of its own choice: another user's, or with what steers a terminal.
+cat >"$T/fake.c" <<'EOF'
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) { (void)argv; if (argc == 2) { puts("there"); fflush(stdout); pause(); } return 0; }
+EOF
+if [ "$(id -u)" = 0 ] && gcc -o "$T/syscall-standby" "$T/fake.c" 2>"$T/err"; then
+	begin sh -c 'until [ -e go ]; do sleep 0.02; done'
+	chmod 755 "$T"
+	as_other() { setpriv --reuid=$NOBODY --regid=$NOBODY --clear-groups bash -c 'exec -a syscall-standby "$0" "$1"' "$T/syscall-standby" "$1" >>"$T/there" & }
+	: >"$T/there"
+	as_other "$run"
+	same=$!
+	as_other "$(printf '\033]0;title\007................')"
+	steers=$!
+	as_other ZZZZZZZZZZZZZZZZZZZZZZZZZZ
+	latest=$!
+	await sh -c '[ "$(grep -c there "$1")" = 3 ]' - "$T/there"
+	"$STEMMA" stop >"$T/list" 2>&1
+	! LC_ALL=C grep -q "$(printf '[\033\007]')" "$T/list" && grep -q "$run.*$s" "$T/list"
+	result $? "what another user names like one steers no terminal" "$T/list"
+	"$STEMMA" show "$run" >"$T/list" 2>&1
+	grep -q "standby is process $s" "$T/list" && ! grep -q "standby is process $same" "$T/list"
+	result $? "nor is it taken for the run's" "$T/list"
+	"$STEMMA" stop @ >"$T/list" 2>&1 && "$STEMMA" stop "$run" >>"$T/list" 2>&1 && [ ! -s "$T/list" ] && kill -0 $latest && kill -0 $same
+	status=$?
+	await ended
+	: >"$D/go"
+	wait $p
+	[ $status = 0 ] && ended
+	result $? "and does not keep the run from being stopped" "$T/list"
+	kill $same $steers $latest 2>/dev/null
+else
+	skip_ "what another user names like one" "only root sees processes of others, and a compiler is needed"
+fi
+
 "$STEMMA" stop @ --json >"$T/list" 2>&1
 [ $? = 2 ]
 result $? "--json is for the list" "$T/list"

@@ -88,6 +88,9 @@ static bool is_standby(pid_t pid, char ret_run[ULID_LEN + 1], bool *ret_own)
 		return false;
 	memcpy(ret_run, text + sizeof(STANDBY_NAME), ULID_LEN);
 	ret_run[ULID_LEN] = '\0';
+	/* Anybody may give a program of theirs this name, and write there what steers a terminal. */
+	if (strspn(ret_run, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != ULID_LEN)
+		return false;
 	snprintf(name, sizeof(name), "/proc/%d/status", pid);
 	unsigned uid;
 	const char *at = io_text(name, text, sizeof(text)) ? strstr(text, "\nUid:") : NULL;

@@ -18,6 +18,7 @@ struct stop {
 	char run[27];
 	pid_t pid;
 	unsigned found;
+	bool own; /* those found are the caller's */
 	json_t *list;
 	bool json;
 };
@@ -47,8 +48,14 @@ static void look_at(void *arg, pid_t pid, const char *run, bool own)
 		}
 		return;
 	}
-	if (!is_wanted(s, run))
+	/* Others can give a process of theirs the name of any run: what is root's own goes first. */
+	if (!is_wanted(s, run) || (s->own && !own))
 		return;
+	if (own && !s->own) {
+		s->own = true;
+		s->found = 0;
+		s->run[0] = '\0';
+	}
 	/* Ids sort by time. */
 	bool latest = !strcmp(s->wanted, "@");
 	s->found = latest ? 1 : s->found + 1;

@@ -19,7 +19,8 @@ struct lives {
 static void add_live(void *arg, pid_t pid, const char *run, bool own)
 {
 	struct lives *l = arg;
-	(void)own;
+	if (!own) /* others may give a process of theirs the name of any run */
+		return;
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 16;
 		struct live *v = realloc(l->v, cap * sizeof(*v));
