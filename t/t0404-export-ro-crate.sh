@@ -67,6 +67,30 @@ done
 check '--files: those that are not say so'
 [ -z "$(find "$T" -path "$T/files/*" -name '*..*')" ] && ! find "$T/files" -type l | grep -q .
 check 'nothing outside of the crate, and no links'
+
+# A record of somebody else names a file that the user alone may read, as it is: size and time can be seen by others.
+mine=$STEMMA_HOME
+STEMMA_HOME=$T/theirs
+printf 'secret' >private && chmod 600 private
+history <<'END'
+import os
+h = History('01FFFFFFFFFFFFFFFFFFFFFFFF', argv=['make it'])
+p = h.process(); h.exec(p, ['make', 'it'], exe='/usr/bin/make')
+for name in ('private', 'target'):
+    st = os.stat(work + '/' + name)
+    h.write(p, h.file(work + '/' + name), size=st.st_size, mtime=st.st_mtime_ns)
+h.exit(p); h.end(); h.save(home, evtext)
+END
+crate "$T/received" --files && [ -e "$T/received/files$T/work/target" ] && ! [ -e "$T/received/files$T/work/private" ] && grep -q 'not everybody may read it' "$T/received/ro-crate-metadata.json"
+check '--files: of a received record no private files'
+STEMMA_HOME=$T/own
+if cmd 0 run -q -- sh -c 'umask 077; echo mine >mine.txt' && [ -s "$STEMMA_HOME/marks" ]; then
+	crate "$T/kept" --files && [ "$(cat "$T/kept/files$T/work/mine.txt")" = mine ]
+	check '--files: of an own one, them too'
+else
+	skip '--files: of an own one, them too' 'nothing can be recorded here'
+fi
+STEMMA_HOME=$mine
 if "$STEMMA" doctor --json | jq -e '.checks[] | select(.name == "zip archives") | .state == "ok"' >"$out" 2>"$err"; then
 	crate "$T/c.zip" --files && $PYTHON -c 'import sys, zipfile
 print("\n".join(sorted(n.replace(sys.argv[2], "") for n in zipfile.ZipFile(sys.argv[1]).namelist())))' "$T/c.zip" "$T/work" >"$out" 2>"$err" && is "$out" 'files/a b/100%.txt

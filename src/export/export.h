@@ -7,8 +7,12 @@
 
 /* What some formats want besides the selection. */
 struct export_options {
-	const char *target;        /* directory or archive, where the format makes one */
-	bool with_files;           /* copies of the files that are still as recorded */
+	const char *target; /* directory or archive, where the format makes one */
+	bool with_files;    /* copies of the files that are still as recorded */
+	/* Did the user record this run here? NULL: it counts as received. A received record can name any file, so of files
+	 * that not everybody may read there are copies only if all runs that are exported are the user's own. */
+	bool (*is_own)(void *arg, store_id run);
+	void *is_own_arg;
 	uint64_t *left_out;        /* gets how many are not; may be NULL */
 	const store_id *highlight; /* versions whose lineage stands out in a picture */
 	size_t n_highlight;

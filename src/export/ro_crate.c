@@ -28,6 +28,9 @@ struct maker {
 	struct crate *crate;
 	struct idset copied; /* versions */
 	bool with_files, zip;
+	const struct export_options *o;
+	store_id own;  /* the run that was found to be the user's own last */
+	bool received; /* a run is not */
 	uint64_t left_out;
 	struct err *err;
 	/* the execution that is being told */
@@ -54,6 +57,16 @@ static bool is_plain_path(struct str path)
 	return true;
 }
 
+static int is_received(void *arg, const struct prov_statement *st)
+{
+	struct maker *m = arg;
+	if (strcmp(st->type, "Execution") != 0 || m->received || (m->own && st->other == m->own))
+		return 0;
+	m->received = !m->o->is_own || !m->o->is_own(m->o->is_own_arg, st->other);
+	m->own = st->other;
+	return 0;
+}
+
 /* Why a version cannot be copied, or NULL and *ret_fd, *ret_size. */
 static const char *open_version(const struct maker *m, const struct version_info *v, const struct file_info *f,
                                 int *ret_fd, uint64_t *ret_size)
@@ -77,6 +90,10 @@ static const char *open_version(const struct maker *m, const struct version_info
 	    (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != v->mtime) {
 		close(fd);
 		return "it is not as recorded any more";
+	}
+	if (m->received && !(st.st_mode & S_IROTH)) {
+		close(fd);
+		return "not everybody may read it, and the record is not all your own";
 	}
 	*ret_fd = fd;
 	*ret_size = v->size;
@@ -502,7 +519,7 @@ int export_ro_crate(struct prov_source *p, struct out *unused, const struct expo
 	struct stat st;
 	struct timespec now;
 	struct maker m = {
-	    .p = p, .with_files = o->with_files, .zip = str_ends(str_of(o->target), str_of(".zip")), .err = err};
+	    .p = p, .with_files = o->with_files, .zip = str_ends(str_of(o->target), str_of(".zip")), .o = o, .err = err};
 	(void)unused;
 	clock_gettime(CLOCK_REALTIME, &now);
 	int r = crate_open(o->target, err, &m.crate);
@@ -514,6 +531,8 @@ int export_ro_crate(struct prov_source *p, struct out *unused, const struct expo
 	} else {
 		m.j.out = &out;
 		if (o->with_files)
+			r = prov_walk(p, PROV_BIT(PROV_activity), is_received, &m);
+		if (r == 0 && o->with_files)
 			r = prov_walk(p, PROV_BIT(PROV_entity), copy_one, &m);
 		idset_close(&m.copied);
 		if (r == 0)

@@ -4,6 +4,7 @@
 #include "export/export.h"
 #include "query/target.h"
 #include "query/when.h"
+#include "trust/rerun.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,6 +169,12 @@ static int list_formats(void)
 	return STATUS_OK;
 }
 
+static bool is_own(void *arg, store_id run)
+{
+	struct cmd *c = arg;
+	return rerun_is_own(c->store, run, store_home(c->store)) == 1;
+}
+
 int cmd_export(struct cmd *c, const struct opts_export *o)
 {
 	struct timespec now;
@@ -221,6 +228,8 @@ int cmd_export(struct cmd *c, const struct opts_export *o)
 		uint64_t left_out = 0;
 		struct export_options eo = {.target = o->output,
 		                            .with_files = o->files,
+		                            .is_own = is_own,
+		                            .is_own_arg = c,
 		                            .left_out = &left_out,
 		                            .highlight = s.highlight.v,
 		                            .n_highlight = s.highlight.n};
