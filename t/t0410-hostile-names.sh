@@ -143,4 +143,35 @@ for format in $(sed 's/[ ,].*//' "$T/formats"); do
 	esac
 	check "export: $format"
 done
+
+# Ids of runs: a program says that a run begins inside of its own, under a name of its choice; a log that was received has one.
+cat >"$T/nested.py" <<'E2'
+import os
+for name in (b'A' * 18 + b'\x1b[31mRED', b'A' * 18 + b'\xe2\x80\xae\x1b]0;\x07', b'../' * 8 + b'..'):
+    try:
+        os.open(b'/.stemma/run/' + name + b'/0/0/0', os.O_RDWR)
+    except OSError as e:
+        print(e.errno)
+E2
+rm -rf "$STEMMA_HOME"
+cmd 0 run -q -- $PYTHON "$T/nested.py" && is "$out" "2
+2
+2" && cmd 0 log --json && json '.runs | length == 1'
+check 'a run begins inside another only under an id'
+history <<'END'
+for i, name in enumerate(('A' * 18 + '\x1b[31mRED', 'A' * 18 + '\xe2\x80\xae\x1b]0;', '../' * 8 + '..', 'B' * 20 + '> .\n<a')):
+    h = History(name, argv=['made', str(i)], start=i)
+    p = h.process(pid=400 + i); h.exec(p, ['made', str(i)], exe='/usr/bin/made')
+    h.write(p, h.file('/w/out%d' % i), size=3)
+    h.exit(p); h.end(); h.save(home, evtext)
+END
+raw=
+for words in log 'log --json' 'show @' 'stat' 'diff @ @~1' trust 'forget -n @' 'lineage /w/out1' 'export -f prov-n' 'export -f turtle' 'export -f prov-json' 'export -f dot' 'sql --csv SELECT*FROM(run)'; do
+	# shellcheck disable=SC2086 # words
+	"$STEMMA" $words >"$T/said" 2>&1
+	clean text "$T/said" || raw="$raw, $words"
+	grep -q '\.\./\.\.\|B>' "$T/said" && raw="$raw, $words"
+done
+[ -z "$raw" ]
+check "ids of runs that are none are not printed${raw:+: not so$raw}"
 finish

@@ -2,12 +2,22 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+bool ulid_is(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!p[i] || !strchr(digits, p[i]))
+			return false;
+	return n == ULID_LEN;
+}
+
 int ulid_new(char ret[ULID_LEN + 1])
 {
-	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 	unsigned char raw[16];
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
 		return -EIO;

@@ -3,8 +3,13 @@
 #ifndef STEMMA_BASE_ULID_H
 #define STEMMA_BASE_ULID_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #define ULID_LEN 26
 
+/* Is it one? */
+bool ulid_is(const char *p, size_t n);
 /* A new id, NUL-terminated. 0, or -errno if the kernel gives no random bytes. */
 int ulid_new(char ret[ULID_LEN + 1]);
 

@@ -273,6 +273,49 @@ static bool get_fields(const unsigned char *p, const unsigned char *end, struct 
 	}
 }
 
+static void plain_id(struct str *id)
+{
+	for (size_t i = 0; i < id->n; i++) {
+		const char c = id->p[i];
+		if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_') ||
+		    id->n >= sizeof(EVENT_NO_RUN)) {
+			*id = str_of(EVENT_NO_RUN);
+			return;
+		}
+	}
+}
+
+void event_plain_ids(struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_run:
+		plain_id(&ev->run.id);
+		plain_id(&ev->run.outer);
+		break;
+	case EVENT_run_end:
+		plain_id(&ev->run_end.id);
+		break;
+#define OF_RUN(kind)                                                                                                   \
+	case EVENT_##kind:                                                                                                 \
+		plain_id(&ev->kind.run);                                                                                       \
+		break;
+		OF_RUN(session)
+		OF_RUN(exec)
+		OF_RUN(note)
+		OF_RUN(tombstone)
+		OF_RUN(summary)
+		OF_RUN(machine)
+		OF_RUN(result)
+		OF_RUN(digest)
+		OF_RUN(h5_object)
+		OF_RUN(h5_part)
+		OF_RUN(app)
+#undef OF_RUN
+	default:
+		break;
+	}
+}
+
 int event_decode(const unsigned char **p, const unsigned char *end, int64_t before, struct event *ret)
 {
 	const unsigned char *q = *p;
@@ -285,6 +328,7 @@ int event_decode(const unsigned char **p, const unsigned char *end, int64_t befo
 	ret->time = time_plus(before, unzigzag(delta));
 	if (!get_fields(q, end, ret))
 		return -EBADMSG;
+	event_plain_ids(ret);
 	*p = end;
 	return 0;
 }

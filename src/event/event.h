@@ -109,5 +109,10 @@ int event_encode(struct buf *out, const struct event *ev, int64_t before);
 /* Decodes one event at *p (< end), its time relative to `before`; *p moves past it. writer and seq are the caller's to
  * fill. Returns 0, or -EBADMSG when the bytes do not hold an event. */
 int event_decode(const unsigned char **p, const unsigned char *end, int64_t before, struct event *ret);
+/* Ids of runs stand as they are on terminals, in documents and in paths, and who wrote the log may be anybody. So of
+ * those that are no word of at most 26 letters, digits, - and _ every one becomes EVENT_NO_RUN. event_decode does it.
+ */
+void event_plain_ids(struct event *ev);
+#define EVENT_NO_RUN "00000000000000000000000000"
 
 #endif

@@ -123,6 +123,7 @@ static void fill(struct event *ev, uint64_t kind, int set)
 #undef FIELD
 #undef END
 	}
+	event_plain_ids(ev);
 }
 
 /* What a field that is not there is read as. */
@@ -197,6 +198,38 @@ static void test_roundtrip(void **state)
 			free(copy);
 			buf_release(&b);
 			buf_release(&again);
+		}
+	}
+}
+
+static void test_ids_are_plain(void **state)
+{
+	static const struct {
+		const char *id, *read;
+	} rows[] = {{"01JD8W3B6ZQ4N7T5V2X9Y0M1K3", "01JD8W3B6ZQ4N7T5V2X9Y0M1K3"},
+	            {"", ""},
+	            {"a-run_1", "a-run_1"},
+	            {"01JD8W3B6ZQ4N7T5V2X9Y0M1K33", EVENT_NO_RUN},
+	            {"01JD8W3B6ZQ4N7T5V2X9\033[31mX", EVENT_NO_RUN},
+	            {"../../../../../../../../..", EVENT_NO_RUN},
+	            {"01JD8W3B6ZQ4N7T5V2X9Y0M1\xe2\x80\xae", EVENT_NO_RUN},
+	            {"01JD8W3B6ZQ4N7T5V2X9Y0M1 .", EVENT_NO_RUN}};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct event v[] = {{.kind = EVENT_run, .run = {.id = str_of(rows[i].id), .outer = str_of(rows[i].id)}},
+		                    {.kind = EVENT_session, .session = {.run = str_of(rows[i].id)}},
+		                    {.kind = EVENT_exec, .exec = {.run = str_of(rows[i].id)}},
+		                    {.kind = EVENT_app, .app = {.run = str_of(rows[i].id)}}};
+		for (size_t k = 0; k < sizeof(v) / sizeof(v[0]); k++) {
+			struct buf b = {0};
+			struct event out;
+			assert_int_equal(event_encode(&b, &v[k], 0), 0);
+			const unsigned char *p = (const unsigned char *)b.p;
+			assert_int_equal(event_decode(&p, p + b.n, 0, &out), 0);
+			struct str got = k == 0 ? out.run.id : k == 1 ? out.session.run : k == 2 ? out.exec.run : out.app.run;
+			assert_true(str_is(got, rows[i].read));
+			assert_true(k || str_is(out.run.outer, rows[i].read));
+			buf_release(&b);
 		}
 	}
 }
@@ -467,12 +500,10 @@ int main(void)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)random_u64();
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_roundtrip),      cmocka_unit_test(test_sequence),
-	    cmocka_unit_test(test_bytes),          cmocka_unit_test(test_small),
-	    cmocka_unit_test(test_missing_fields), cmocka_unit_test(test_newer),
-	    cmocka_unit_test(test_not_in_table),   cmocka_unit_test(test_cut),
-	    cmocka_unit_test(test_bad_bytes),      cmocka_unit_test(test_noise),
-	    cmocka_unit_test(test_words),
+	    cmocka_unit_test(test_roundtrip), cmocka_unit_test(test_sequence),     cmocka_unit_test(test_ids_are_plain),
+	    cmocka_unit_test(test_bytes),     cmocka_unit_test(test_small),        cmocka_unit_test(test_missing_fields),
+	    cmocka_unit_test(test_newer),     cmocka_unit_test(test_not_in_table), cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_bad_bytes), cmocka_unit_test(test_noise),        cmocka_unit_test(test_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

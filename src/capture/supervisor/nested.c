@@ -30,7 +30,7 @@ int nested_begins(struct sup *s, struct proc *p, const struct where *w)
 {
 	const char *at = w->given + sizeof(MARKER) - 1;
 	unsigned long long argv, labels, home;
-	if (memcmp(w->given, MARKER, sizeof(MARKER) - 1) || strlen(at) < ULID_LEN ||
+	if (memcmp(w->given, MARKER, sizeof(MARKER) - 1) || strlen(at) < ULID_LEN || !ulid_is(at, ULID_LEN) ||
 	    sscanf(at + ULID_LEN, "/%llx/%llx/%llx", &argv, &labels, &home) != 3)
 		return 0;
 	char id[ULID_LEN + 1] = {0}, outer[ULID_LEN + 1], place[4096];
