@@ -7,7 +7,7 @@
 #include "event/log_writer.c" /* NOLINT: what only its own parts know */
 #include "fuzz_file.h"
 
-enum { EVENTS_MAX = 1500 };
+enum { EVENTS_MAX = 500 };
 
 static uint64_t add_events(struct log_writer *w, uint64_t seq, unsigned n)
 {
