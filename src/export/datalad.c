@@ -123,13 +123,13 @@ static void write_record_command(struct jsonw *j, const struct run_info *run)
 	struct buf text = {0}, quoted = {0};
 	struct str word = str_of("");
 	size_t i = 0, at = 0;
-	if (run->argv.count == 1 && list_next(&run->argv, &i, &at, &word)) {
+	if (run->argv.count == 1 && out_list_next(&run->argv, &i, &at, &word)) {
 		shell_quote_argument(&quoted, word); /* alone it is a line for the shell */
 		escape_for_datalad(buf_view(&quoted), false, &text);
 		jsonw_text(j, "", buf_view(&text), NULL);
 	} else {
 		jsonw_open(j, '[');
-		while (list_next(&run->argv, &i, &at, &word)) {
+		while (out_list_next(&run->argv, &i, &at, &word)) {
 			escape_for_datalad(word, false, &text);
 			jsonw_text(j, "", buf_view(&text), NULL);
 		}

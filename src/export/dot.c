@@ -111,7 +111,7 @@ static void write_dot_tooltip(struct picture *d, const struct prov_statement *st
 	if (!notes)
 		return;
 	out_text(d->out, before);
-	for (size_t i = 0, at = 0; list_next(&notes->list, &i, &at, &s);) {
+	for (size_t i = 0, at = 0; out_list_next(&notes->list, &i, &at, &s);) {
 		if (i > 1)
 			out_text(d->out, "\\n");
 		write_dot_text(d, s, TOOLTIP_MAX, "\\n");

@@ -222,7 +222,7 @@ static void write_stage_name(struct stages *t, const struct exec_info *x)
 {
 	struct str argv0 = str_of("");
 	size_t i = 0, at = 0;
-	list_next(&x->argv, &i, &at, &argv0);
+	out_list_next(&x->argv, &i, &at, &argv0);
 	for (size_t k = argv0.n; k > 0; k--)
 		if (argv0.p[k - 1] == '/') {
 			argv0 = str_n(argv0.p + k, argv0.n - k);

@@ -95,7 +95,7 @@ static bool is_named_in_argv(const struct strlist *argv, struct str path)
 {
 	const char *slash = memrchr(path.p, '/', path.n);
 	struct str word, base = slash ? str_n(slash + 1, path.n - (size_t)(slash + 1 - path.p)) : path;
-	for (size_t i = 0, at = 0; base.n && list_next(argv, &i, &at, &word);)
+	for (size_t i = 0, at = 0; base.n && out_list_next(argv, &i, &at, &word);)
 		if (memmem(word.p, word.n, base.p, base.n))
 			return true;
 	return false;

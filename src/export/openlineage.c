@@ -116,7 +116,7 @@ static struct str first_argument(const struct prov_value *argv)
 	struct str s = str_of("");
 	size_t i = 0, at = 0;
 	if (argv)
-		list_next(&argv->list, &i, &at, &s);
+		out_list_next(&argv->list, &i, &at, &s);
 	return s;
 }
 

@@ -159,7 +159,7 @@ static void add_notes(const struct prov_statement *st, struct buf *b)
 {
 	const struct prov_value *notes = prov_find(st, ATTR_note);
 	struct str s;
-	for (size_t i = 0, at = 0; notes && list_next(&notes->list, &i, &at, &s);) {
+	for (size_t i = 0, at = 0; notes && out_list_next(&notes->list, &i, &at, &s);) {
 		if (b->n)
 			buf_char(b, '\n');
 		buf_str(b, s);

@@ -101,7 +101,7 @@ static bool copy_summary_pairs(const struct strlist *l, struct summary_pair **re
 	if (!v)
 		return false;
 	*ret = v;
-	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
+	for (size_t i = 0, at = 0; out_list_next(l, &i, &at, &s);) {
 		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
 		size_t n = eq ? (size_t)(eq - s.p) : s.n;
 		v[*ret_n] =
@@ -120,7 +120,7 @@ static bool copy_exceeded_limits(const struct strlist *l, struct summary *to)
 	to->exceeded = calloc(l->count + 1, sizeof(*to->exceeded));
 	if (!to->exceeded)
 		return false;
-	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
+	for (size_t i = 0, at = 0; out_list_next(l, &i, &at, &s);) {
 		char *text = copy_text(s), *eq = text ? strchr(text, '=') : NULL;
 		struct summary_limit *e = &to->exceeded[to->nexceeded];
 		if (eq && sscanf(eq + 1, "%" SCNd64 "/%" SCNd64, &e->peak, &e->limit) == 2) {
@@ -144,7 +144,7 @@ static bool fill_summary(struct summary *to, const struct summary_info *m)
 		size_t n = 0;
 		if (!(to->argv = calloc(m->argv.count + 1, sizeof(*to->argv))))
 			return false;
-		for (size_t i = 0, at = 0; list_next(&m->argv, &i, &at, &s);)
+		for (size_t i = 0, at = 0; out_list_next(&m->argv, &i, &at, &s);)
 			ok = (to->argv[n++] = copy_text(s)) && ok;
 	}
 	to->user = m->user.n ? copy_text(m->user) : NULL;

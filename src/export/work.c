@@ -185,7 +185,7 @@ void shell_quote_argument(struct buf *b, struct str word)
 void shell_quote_arguments(struct buf *b, const struct strlist *argv)
 {
 	struct str word;
-	for (size_t i = 0, at = 0; list_next(argv, &i, &at, &word);) {
+	for (size_t i = 0, at = 0; out_list_next(argv, &i, &at, &word);) {
 		if (i > 1)
 			buf_char(b, ' ');
 		shell_quote_argument(b, word);

@@ -16,7 +16,7 @@ int out_open(struct out *o, int fd)
 	return o->p ? 0 : -ENOMEM;
 }
 
-static void put(struct out *o, const char *p, size_t n)
+static void write_to_fd(struct out *o, const char *p, size_t n)
 {
 	while (n && !o->error) {
 		ssize_t k = write(o->fd, p, n);
@@ -33,7 +33,7 @@ static void put(struct out *o, const char *p, size_t n)
 
 void out_flush(struct out *o)
 {
-	put(o, o->p, o->n);
+	write_to_fd(o, o->p, o->n);
 	o->n = 0;
 }
 
@@ -55,7 +55,7 @@ void out_bytes(struct out *o, const void *p, size_t n)
 	if (n > SIZE - o->n) {
 		out_flush(o);
 		if (n > SIZE) {
-			put(o, p, n);
+			write_to_fd(o, p, n);
 			return;
 		}
 	}
@@ -74,7 +74,7 @@ void out_count(struct out *o, uint64_t n)
 	out_bytes(o, text + at, sizeof(text) - at);
 }
 
-static void digits(char *p, unsigned n, unsigned width)
+static void format_padded(char *p, unsigned n, unsigned width)
 {
 	while (width--) {
 		p[width] = (char)('0' + n % 10);
@@ -103,18 +103,18 @@ void out_time(struct out *o, int64_t ns)
 	unsigned d = doy - (153 * mp + 2) / 5 + 1, m = mp < 10 ? mp + 3 : mp - 9;
 	int64_t y = (int64_t)yoe + era * 400 + (m <= 2);
 	char t[] = "0000-00-00T00:00:00.000000000Z";
-	digits(t, (unsigned)y, 4);
-	digits(t + 5, m, 2);
-	digits(t + 8, d, 2);
-	digits(t + 11, (unsigned)(day / 3600), 2);
-	digits(t + 14, (unsigned)(day / 60 % 60), 2);
-	digits(t + 17, (unsigned)(day % 60), 2);
-	digits(t + 20, (unsigned)rest, 9);
+	format_padded(t, (unsigned)y, 4);
+	format_padded(t + 5, m, 2);
+	format_padded(t + 8, d, 2);
+	format_padded(t + 11, (unsigned)(day / 3600), 2);
+	format_padded(t + 14, (unsigned)(day / 60 % 60), 2);
+	format_padded(t + 17, (unsigned)(day % 60), 2);
+	format_padded(t + 20, (unsigned)rest, 9);
 	out_bytes(o, t, sizeof(t) - 1);
 }
 
 /* Bytes of the character at p, 0 if it is none (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_length(const unsigned char *p, size_t n)
+static size_t out_utf8_length(const unsigned char *p, size_t n)
 {
 	if (p[0] < 0x80)
 		return 1;
@@ -133,7 +133,7 @@ static size_t utf8_length(const unsigned char *p, size_t n)
 bool str_is_utf8(struct str s)
 {
 	for (size_t i = 0, k; i < s.n; i += k)
-		if (!(k = utf8_length((const unsigned char *)s.p + i, s.n - i)))
+		if (!(k = out_utf8_length((const unsigned char *)s.p + i, s.n - i)))
 			return false;
 	return true;
 }
@@ -141,7 +141,7 @@ bool str_is_utf8(struct str s)
 /* Bytes of the character at p if it may stand in a text that is not escaped; *ret_next: of what is there. */
 static size_t shown_length(const unsigned char *p, size_t n, size_t *ret_next)
 {
-	size_t k = utf8_length(p, n);
+	size_t k = out_utf8_length(p, n);
 	*ret_next = k ? k : 1;
 	return k && (!unsafe_char(unsafe_decode(p, k)) || *p == '\n' || *p == '\r' || *p == '\t') ? k : 0;
 }
@@ -162,19 +162,19 @@ void out_shown(struct out *o, struct str s)
 	}
 }
 
-static bool is_plain(unsigned char c)
+static bool is_plain_json_char(unsigned char c)
 {
 	return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
 }
 
-static void escape(struct out *o, struct str s, bool least, bool *ret_exact)
+static void write_escaped(struct out *o, struct str s, bool least, bool *ret_exact)
 {
 	static const char hex[] = "0123456789ABCDEF";
 	const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n, *run = p;
 	bool exact = true;
 	while (p < end) {
-		size_t k = utf8_length(p, (size_t)(end - p));
-		if (k > 1 ? !unsafe_char(unsafe_decode(p, k)) : k == 1 && is_plain(*p)) {
+		size_t k = out_utf8_length(p, (size_t)(end - p));
+		if (k > 1 ? !unsafe_char(unsafe_decode(p, k)) : k == 1 && is_plain_json_char(*p)) {
 			p += k;
 			continue;
 		}
@@ -224,15 +224,15 @@ void out_base64(struct out *o, struct str s)
 
 void out_escaped(struct out *o, struct str s, bool *ret_exact)
 {
-	escape(o, s, false, ret_exact);
+	write_escaped(o, s, false, ret_exact);
 }
 
 void out_escaped_least(struct out *o, struct str s, bool *ret_exact)
 {
-	escape(o, s, true, ret_exact);
+	write_escaped(o, s, true, ret_exact);
 }
 
-bool list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret)
+bool out_list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret)
 {
 	if (*i >= l->count || (!l->items && !strlist_next(l, at, ret)))
 		return false;
@@ -247,7 +247,7 @@ void out_list(struct out *o, const struct strlist *l, bool base64, bool *ret_exa
 	struct str s;
 	bool exact = true;
 	out_char(o, '[');
-	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s);) {
+	for (size_t i = 0, at = 0; out_list_next(l, &i, &at, &s);) {
 		bool ok = true;
 		out_text(o, i > 1 ? ",\"" : "\"");
 		if (base64)

@@ -59,7 +59,7 @@ bool str_is_utf8(struct str s);
 void out_base64(struct out *o, struct str s);
 /* The items of a list, whether they are packed or stand in an array: for (size_t i = 0, at = 0; list_next(l, &i, &at,
  * &s);) */
-bool list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret);
+bool out_list_next(const struct strlist *l, size_t *i, size_t *at, struct str *ret);
 /* A list as a JSON array; *ret_exact as above. With base64 all of it is in base64. */
 void out_list(struct out *o, const struct strlist *l, bool base64, bool *ret_exact);
 /* The same as text that stays in b (emptied first). */

@@ -87,14 +87,14 @@ int64_t prov_known(int64_t t)
 	return t == TIME_NEVER ? TIME_NONE : t;
 }
 
-int prov_say(struct prov_source *p)
+int prov_emit(struct prov_source *p)
 {
 	if (p->subject.failed || p->object.failed || p->third.failed || p->program.failed || p->run_name.failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < NOTE_PARTS; i++)
 		if (p->note[i].failed)
 			return -ENOMEM;
-	return p->say(p->arg, &p->st);
+	return p->emit(p->arg, &p->st);
 }
 
 struct str prov_hashed(struct buf *b, char letter, struct str x, struct str y)
@@ -238,10 +238,10 @@ int prov_walk(struct prov_source *p, unsigned kinds, int (*to)(void *arg, const 
 	const unsigned of_execs =
 	    of_runs | PROV_BIT(PROV_actedOnBehalfOf) | PROV_BIT(PROV_used) | PROV_BIT(PROV_wasInformedBy) | PROV_OUTPUTS;
 	int r = 0;
-	p->say = to;
+	p->emit = to;
 	p->arg = arg;
 	if (kinds & PROV_BIT(PROV_agent))
-		r = prov_say_agents(p);
+		r = prov_emit_agents(p);
 	if (r == 0 && kinds & of_runs)
 		r = prov_each(p, &p->runs, "SELECT id FROM run", prov_one_run, kinds);
 	if (r == 0 && kinds & of_execs)

@@ -106,9 +106,10 @@ void prov_close(struct prov_source *p);
 struct store *prov_store(struct prov_source *p);
 const struct prov_select *prov_selection(const struct prov_source *p);
 
-/* Gives all statements of the kinds (bits) to say, which returns 0 to go on, and may ask the store for runs, files and
- * versions, but not for executions. 0, what say returned, or -errno. */
-int prov_walk(struct prov_source *p, unsigned kinds, int (*say)(void *arg, const struct prov_statement *st), void *arg);
+/* Gives all statements of the kinds (bits) to emit, which returns 0 to go on, and may ask the store for runs, files and
+ * versions, but not for executions. 0, what emit returned, or -errno. */
+int prov_walk(struct prov_source *p, unsigned kinds, int (*emit)(void *arg, const struct prov_statement *st),
+              void *arg);
 /* Is it in the selection? */
 bool prov_has_version(struct prov_source *p, store_id id);
 bool prov_has_exec(struct prov_source *p, store_id id);

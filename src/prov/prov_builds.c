@@ -52,7 +52,7 @@ struct search {
 	size_t number;
 };
 
-static int is_wanted(void *arg, const struct store_build *b)
+static int note_wanted_build(void *arg, const struct store_build *b)
 {
 	struct search *s = arg;
 	struct version_info v;
@@ -72,7 +72,7 @@ static int is_wanted(void *arg, const struct store_build *b)
 	return r > 0 && !slot ? -ENOMEM : r < 0 ? r : 0;
 }
 
-static int is_maker(void *arg, const struct store_build *b)
+static int note_maker(void *arg, const struct store_build *b)
 {
 	struct search *s = arg;
 	for (size_t i = 0; i < b->nfiles && b->time <= s->before; i++)
@@ -99,12 +99,12 @@ static int find_maker(struct search *s, const struct store_build *b, const struc
 	int r = store_builds_of(s->p->s, f->digest, str_n("", 0), str_n("", 0), &ids, &n);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		if (ids[i] != b->id)
-			r = store_build(s->p->s, ids[i], is_maker, s);
+			r = store_build(s->p->s, ids[i], note_maker, s);
 	free(ids);
 	return r < 0 ? r : 0;
 }
 
-static int add_makers(void *arg, const struct store_build *b)
+static int append_makers(void *arg, const struct store_build *b)
 {
 	struct search *s = arg;
 	int r = 0;
@@ -130,10 +130,10 @@ int prov_find_builds(struct prov_source *p)
 	if (sqlite3_prepare_v2(store_sqlite(p->s), "SELECT id FROM build", -1, &st, NULL) != SQLITE_OK)
 		r = -EIO;
 	while (r == 0 && sqlite3_step(st) == SQLITE_ROW)
-		r = store_build(p->s, (store_id)sqlite3_column_int64(st, 0), is_wanted, &s);
+		r = store_build(p->s, (store_id)sqlite3_column_int64(st, 0), note_wanted_build, &s);
 	sqlite3_finalize(st);
 	for (size_t i = 0; r == 0 && i < s.found.n; i++)
-		r = store_build(p->s, s.found.v[i], add_makers, &s);
+		r = store_build(p->s, s.found.v[i], append_makers, &s);
 	for (size_t i = 0; r == 0 && i < s.found.n; i++)
 		r = idset_add(&p->builds, s.found.v[i]);
 	idset_close(&p->builds);
@@ -143,13 +143,13 @@ int prov_find_builds(struct prov_source *p)
 
 /* ---- statements ---- */
 
-struct telling {
+struct build_emission {
 	struct prov_source *p;
 	unsigned kinds;
 	struct search search;
 };
 
-static int say_build(struct prov_source *p, const struct store_build *b)
+static int emit_build(struct prov_source *p, const struct store_build *b)
 {
 	prov_begin(p, PROV_activity);
 	p->st.id = str_of(b->pub.text);
@@ -171,10 +171,10 @@ static int say_build(struct prov_source *p, const struct store_build *b)
 	prov_put_text(p, ATTR_compilerVersion, b->version);
 	prov_put_text(p, ATTR_compilerTarget, b->target);
 	prov_put_text(p, ATTR_commit, b->commit);
-	return prov_say(p);
+	return prov_emit(p);
 }
 
-static int say_file(struct prov_source *p, const struct store_build_file *f, struct str name)
+static int emit_build_file(struct prov_source *p, const struct store_build_file *f, struct str name)
 {
 	char digest[DIGEST_TEXT], id[129];
 	struct digest d;
@@ -195,19 +195,19 @@ static int say_file(struct prov_source *p, const struct store_build_file *f, str
 	for (size_t i = 0; i < f->build_id.n && n + 2 < sizeof(id); i++, n += 2)
 		snprintf(id + n, 3, "%02x", (unsigned char)f->build_id.p[i]);
 	prov_put_text(p, ATTR_buildId, str_n(id, n));
-	return prov_say(p);
+	return prov_emit(p);
 }
 
-static int say_relation(struct prov_source *p, enum prov_kind kind, struct str subject, struct str object)
+static int emit_relation(struct prov_source *p, enum prov_kind kind, struct str subject, struct str object)
 {
 	prov_begin(p, kind);
 	p->st.subject = subject;
 	p->st.object = object;
-	return prov_say(p);
+	return prov_emit(p);
 }
 
 /* The version that a build made comes from it; what a build read comes from the version. */
-static int say_version_of(struct prov_source *p, const struct store_build_file *f, struct str name)
+static int emit_build_version(struct prov_source *p, const struct store_build_file *f, struct str name)
 {
 	struct version_info v;
 	struct file_info x;
@@ -219,10 +219,10 @@ static int say_version_of(struct prov_source *p, const struct store_build_file *
 		return r;
 	struct str version = prov_named(&p->third, v.pub.text, 0);
 	bool made = f->role == TERM_role_output;
-	return say_relation(p, PROV_specializationOf, made ? version : name, made ? name : version);
+	return emit_relation(p, PROV_specializationOf, made ? version : name, made ? name : version);
 }
 
-static int say_one_file(struct telling *t, const struct store_build *b, size_t i)
+static int emit_build_file_relations(struct build_emission *t, const struct store_build *b, size_t i)
 {
 	struct prov_source *p = t->p;
 	const struct store_build_file *f = &b->files[i];
@@ -236,36 +236,37 @@ static int say_one_file(struct telling *t, const struct store_build *b, size_t i
 	struct str name = other ? prov_named(&p->subject, t->search.pub.text, (unsigned)t->search.number)
 	                        : prov_named(&p->subject, b->pub.text, (unsigned)i + 1);
 	if (!other && t->kinds & PROV_BIT(PROV_entity))
-		r = say_file(p, f, name);
+		r = emit_build_file(p, f, name);
 	if (r == 0 && made && t->kinds & PROV_BIT(PROV_wasGeneratedBy))
-		r = say_relation(p, PROV_wasGeneratedBy, name, str_of(b->pub.text));
+		r = emit_relation(p, PROV_wasGeneratedBy, name, str_of(b->pub.text));
 	if (r == 0 && !made && t->kinds & PROV_BIT(PROV_used))
-		r = say_relation(p, PROV_used, str_of(b->pub.text), name);
+		r = emit_relation(p, PROV_used, str_of(b->pub.text), name);
 	if (r == 0 && !other && t->kinds & PROV_BIT(PROV_specializationOf))
-		r = say_version_of(p, f, name);
+		r = emit_build_version(p, f, name);
 	return r;
 }
 
-static int tell(void *arg, const struct store_build *b)
+static int emit_build_statements(void *arg, const struct store_build *b)
 {
-	struct telling *t = arg;
+	struct build_emission *t = arg;
 	struct prov_source *p = t->p;
 	int r = 0;
 	if (b->user.n && t->kinds & PROV_BIT(PROV_agent))
-		r = prov_say_user(p, b->user, b->host);
+		r = prov_emit_user(p, b->user, b->host);
 	if (r == 0 && t->kinds & PROV_BIT(PROV_activity))
-		r = say_build(p, b);
+		r = emit_build(p, b);
 	if (r == 0 && b->user.n && t->kinds & PROV_BIT(PROV_wasAssociatedWith))
-		r = say_relation(p, PROV_wasAssociatedWith, str_of(b->pub.text), prov_hashed(&p->third, 'u', b->user, b->host));
+		r = emit_relation(p, PROV_wasAssociatedWith, str_of(b->pub.text),
+		                  prov_hashed(&p->third, 'u', b->user, b->host));
 	const unsigned of_files =
 	    PROV_BIT(PROV_entity) | PROV_BIT(PROV_used) | PROV_BIT(PROV_wasGeneratedBy) | PROV_BIT(PROV_specializationOf);
 	for (size_t i = 0; r == 0 && t->kinds & of_files && i < b->nfiles; i++)
-		r = say_one_file(t, b, i);
+		r = emit_build_file_relations(t, b, i);
 	return r;
 }
 
 int prov_one_build(struct prov_source *p, store_id id, unsigned kinds)
 {
-	struct telling t = {.p = p, .kinds = kinds, .search = {.p = p}};
-	return store_build(p->s, id, tell, &t);
+	struct build_emission t = {.p = p, .kinds = kinds, .search = {.p = p}};
+	return store_build(p->s, id, emit_build_statements, &t);
 }

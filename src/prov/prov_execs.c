@@ -7,12 +7,12 @@
 
 /* ---- runs and executions ---- */
 
-static int say_associated(struct prov_source *p, struct str activity, struct str agent)
+static int emit_association(struct prov_source *p, struct str activity, struct str agent)
 {
 	prov_begin(p, PROV_wasAssociatedWith);
 	p->st.subject = activity;
 	p->st.object = agent;
-	return prov_say(p);
+	return prov_emit(p);
 }
 
 static void run_label(struct prov_source *p, const struct strlist *argv)
@@ -67,12 +67,12 @@ int prov_one_run(struct prov_source *p, store_id id, unsigned kinds)
 		if (x.ending == TERM_ending_signaled)
 			prov_put_count(p, ATTR_exitSignal, x.code);
 		prov_put_notes(p, 0);
-		if ((r = prov_put_told(p, id)) < 0 || (r = prov_say(p)) != 0)
+		if ((r = prov_put_reported(p, id)) < 0 || (r = prov_emit(p)) != 0)
 			return r;
 	}
 	r = 0;
 	if (kinds & PROV_BIT(PROV_wasAssociatedWith) && user.n)
-		r = say_associated(p, name, user);
+		r = emit_association(p, name, user);
 	return r;
 }
 
@@ -101,7 +101,7 @@ static int program_name(struct prov_source *p, const struct exec_info *x, struct
 	return r < 0 ? r : 0;
 }
 
-static void put_gaps(struct prov_source *p, uint64_t gaps, struct str words[64])
+static void set_completeness(struct prov_source *p, uint64_t gaps, struct str words[64])
 {
 	size_t n = 0;
 	for (unsigned i = 0; i < 64; i++)
@@ -111,7 +111,7 @@ static void put_gaps(struct prov_source *p, uint64_t gaps, struct str words[64])
 		prov_value_of(p, ATTR_completeness)->list = (struct strlist){.items = words, .count = n};
 }
 
-static int run_name(struct prov_source *p, store_id id, struct str *ret)
+static int load_run_name(struct prov_source *p, store_id id, struct str *ret)
 {
 	struct run_info run;
 	if (id != p->named_run) {
@@ -127,7 +127,7 @@ static int run_name(struct prov_source *p, store_id id, struct str *ret)
 	return 0;
 }
 
-static int say_execution(struct prov_source *p, const struct exec_info *x, struct str name)
+static int emit_execution(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct str run;
 	struct str program, script, gaps[64];
@@ -139,7 +139,7 @@ static int say_execution(struct prov_source *p, const struct exec_info *x, struc
 	p->st.start = prov_known(x->start);
 	p->st.end = prov_known(x->end);
 	run_label(p, &x->argv);
-	int r = run_name(p, x->run, &run);
+	int r = load_run_name(p, x->run, &run);
 	if (r == 0)
 		prov_put_text(p, ATTR_run, run);
 	prov_put_list(p, ATTR_argv, &x->argv);
@@ -185,11 +185,11 @@ static int say_execution(struct prov_source *p, const struct exec_info *x, struc
 	for (unsigned i = 0; i < sizeof(figures) / sizeof(*figures); i++)
 		if (x->known >> (i + 1) & 1)
 			prov_put_count(p, figures[i].attr, figures[i].value);
-	put_gaps(p, x->gaps, gaps);
-	return r < 0 ? r : prov_say(p);
+	set_completeness(p, x->gaps, gaps);
+	return r < 0 ? r : prov_emit(p);
 }
 
-static int say_uses(struct prov_source *p, const struct exec_info *x, struct str name)
+static int emit_used(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct version_info v;
 	int r = store_uses(p->s, x->id, &p->edges);
@@ -204,13 +204,13 @@ static int say_uses(struct prov_source *p, const struct exec_info *x, struct str
 		p->st.other = v.id;
 		p->st.start = prov_inside(e->hi, x);
 		prov_put_access(p, e);
-		r = prov_say(p);
+		r = prov_emit(p);
 	}
 	return r;
 }
 
 /* What it wrote, by whole versions: for formats that want an execution's outputs with it. */
-static int say_outputs(struct prov_source *p, const struct exec_info *x, struct str name)
+static int emit_outputs(struct prov_source *p, const struct exec_info *x, struct str name)
 {
 	struct version_info v;
 	int r = store_outputs(p->s, x->id, &p->edges);
@@ -224,12 +224,12 @@ static int say_outputs(struct prov_source *p, const struct exec_info *x, struct 
 		p->st.what = v.id;
 		p->st.other = x->id;
 		prov_put_edge(p, e);
-		r = prov_say(p);
+		r = prov_emit(p);
 	}
 	return r;
 }
 
-static int say_informed(struct prov_source *p, store_id id, struct str name)
+static int emit_informed(struct prov_source *p, store_id id, struct str name)
 {
 	struct exec_info other;
 	int r = store_informed(p->s, id, &p->edges);
@@ -246,7 +246,7 @@ static int say_informed(struct prov_source *p, store_id id, struct str name)
 		p->st.what = id;
 		p->st.other = other.id;
 		prov_put_edge(p, e);
-		r = prov_say(p);
+		r = prov_emit(p);
 	}
 	return r;
 }
@@ -261,29 +261,29 @@ int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds)
 	struct str name = prov_named(&p->subject, x.pub.text, 0);
 	r = 0;
 	if (kinds & PROV_BIT(PROV_activity))
-		r = say_execution(p, &x, name);
+		r = emit_execution(p, &x, name);
 	if (r == 0 && kinds & (PROV_BIT(PROV_wasAssociatedWith) | PROV_BIT(PROV_actedOnBehalfOf))) {
 		/* Another store_exec would take x's strings: they are used before. */
 		user = x.user.n ? prov_hashed(&p->third, 'u', x.user, x.host) : str_of("");
 		r = program_name(p, &x, &program);
 		if (r == 0 && user.n && kinds & PROV_BIT(PROV_wasAssociatedWith))
-			r = say_associated(p, name, user);
+			r = emit_association(p, name, user);
 		if (r == 0 && program.n && kinds & PROV_BIT(PROV_wasAssociatedWith))
-			r = say_associated(p, name, program);
+			r = emit_association(p, name, program);
 		if (r == 0 && program.n && user.n && kinds & PROV_BIT(PROV_actedOnBehalfOf)) {
 			prov_begin(p, PROV_actedOnBehalfOf);
 			p->st.subject = program;
 			p->st.object = user;
 			p->st.third = name;
-			r = prov_say(p);
+			r = prov_emit(p);
 		}
 	}
 	if (r == 0 && kinds & PROV_BIT(PROV_used))
-		r = say_uses(p, &x, name);
+		r = emit_used(p, &x, name);
 	if (r == 0 && kinds & PROV_OUTPUTS)
-		r = say_outputs(p, &x, name);
+		r = emit_outputs(p, &x, name);
 	if (r == 0 && kinds & PROV_BIT(PROV_wasInformedBy))
-		r = say_informed(p, id, name);
+		r = emit_informed(p, id, name);
 	return r;
 }
 
@@ -297,7 +297,7 @@ static int first_time(struct map *m, uint64_t key)
 	return map_set(m, key, 1) ? 1 : -ENOMEM;
 }
 
-int prov_say_user(struct prov_source *p, struct str user, struct str host)
+int prov_emit_user(struct prov_source *p, struct str user, struct str host)
 {
 	int r = user.n ? first_time(&p->users, hash_more(hash_str(user), host.p, host.n)) : 0;
 	if (r <= 0)
@@ -310,7 +310,7 @@ int prov_say_user(struct prov_source *p, struct str user, struct str host)
 	p->st.label = buf_view(&p->label);
 	prov_put_text(p, ATTR_user, user);
 	prov_put_text(p, ATTR_host, host);
-	return prov_say(p);
+	return prov_emit(p);
 }
 
 static int agents_of(struct prov_source *p, store_id id, unsigned kinds)
@@ -321,7 +321,7 @@ static int agents_of(struct prov_source *p, store_id id, unsigned kinds)
 	int r = store_exec(p->s, id, &x);
 	if (r <= 0)
 		return r;
-	r = prov_say_user(p, x.user, x.host);
+	r = prov_emit_user(p, x.user, x.host);
 	/* The program that acts, and the interpreter of a script: neither need be an entity of the document. */
 	const store_id files[] = {x.script, x.exe};
 	for (unsigned i = 0; r == 0 && i < 2; i++) {
@@ -335,12 +335,12 @@ static int agents_of(struct prov_source *p, store_id id, unsigned kinds)
 		p->st.type = "Program";
 		p->st.label = f.path;
 		prov_put_file(p, &f);
-		r = prov_say(p);
+		r = prov_emit(p);
 	}
 	return r;
 }
 
-int prov_say_agents(struct prov_source *p)
+int prov_emit_agents(struct prov_source *p)
 {
 	map_clear(&p->users);
 	map_clear(&p->programs);

@@ -12,7 +12,7 @@ struct one_version {
 	int64_t limit;              /* no generation after this */
 };
 
-static int gen_cmp(const void *pa, const void *pb)
+static int compare_generations(const void *pa, const void *pb)
 {
 	const struct edge *a = pa, *b = pb;
 	if (a->hi != b->hi)
@@ -43,7 +43,7 @@ static int load_version(struct prov_source *p, const struct file_info *f, uint64
 			o->gens.v[kept++] = o->gens.v[i];
 	o->gens.n = kept;
 	if (kept)
-		qsort(o->gens.v, kept, sizeof(*o->gens.v), gen_cmp);
+		qsort(o->gens.v, kept, sizeof(*o->gens.v), compare_generations);
 	for (size_t i = 0; i < p->more.n; i++)
 		if (p->more.v[i].hi < o->limit)
 			o->limit = p->more.v[i].hi;
@@ -78,8 +78,8 @@ static void put_ident(struct prov_source *p, const struct version_info *v, const
 	prov_put_text(p, ATTR_ident, str_n(buf_cstr(b), b->n));
 }
 
-static int say_version(struct prov_source *p, const struct one_version *o, const struct file_info *f, uint64_t outer,
-                       size_t k)
+static int emit_version(struct prov_source *p, const struct one_version *o, const struct file_info *f, uint64_t outer,
+                        size_t k)
 {
 	static const char *const origins[] = {
 	    [ORIGIN_OBSERVED] = "observed", [ORIGIN_UNOBSERVED] = "unobserved", [ORIGIN_EXTERNAL] = "external"};
@@ -101,7 +101,7 @@ static int say_version(struct prov_source *p, const struct one_version *o, const
 	prov_put_count(p, ATTR_versionNumber, v->n);
 	if (!last) {
 		prov_put_count(p, ATTR_part, k + 1);
-		return prov_say(p);
+		return prov_emit(p);
 	}
 	prov_put_text(p, ATTR_origin, str_of(origins[v->origin]));
 	put_ident(p, v, f, &p->object);
@@ -111,21 +111,21 @@ static int say_version(struct prov_source *p, const struct one_version *o, const
 	prov_put_time(p, ATTR_writeBegan, v->start);
 	prov_put_time(p, ATTR_writeEnded, v->end);
 	prov_put_notes(p, v->n);
-	return prov_say(p);
+	return prov_emit(p);
 }
 
-static int say_specialization(struct prov_source *p, const struct one_version *o, const struct file_info *f, size_t k)
+static int emit_specialization(struct prov_source *p, const struct one_version *o, const struct file_info *f, size_t k)
 {
 	prov_begin(p, PROV_specializationOf);
 	p->st.subject = part_name(&p->subject, o, k);
 	p->st.object = prov_named(&p->object, f->pub.text, 0);
 	p->st.what = o->v.id;
 	p->st.other = f->id;
-	return prov_say(p);
+	return prov_emit(p);
 }
 
 /* From the last to the first: *limit is what the next one has left of time. */
-static int say_generation(struct prov_source *p, const struct one_version *o, size_t k, int64_t *limit)
+static int emit_generation(struct prov_source *p, const struct one_version *o, size_t k, int64_t *limit)
 {
 	const struct edge *e = &o->gens.v[k];
 	struct exec_info x;
@@ -146,10 +146,10 @@ static int say_generation(struct prov_source *p, const struct one_version *o, si
 	p->st.other = x.id;
 	p->st.start = t;
 	prov_put_access(p, e);
-	return prov_say(p);
+	return prov_emit(p);
 }
 
-static int say_derivations(struct prov_source *p, const struct one_version *o, size_t k)
+static int emit_derivations(struct prov_source *p, const struct one_version *o, size_t k)
 {
 	struct version_info from;
 	int r = 0;
@@ -160,7 +160,7 @@ static int say_derivations(struct prov_source *p, const struct one_version *o, s
 		p->st.what = p->st.other = o->v.id;
 		prov_put_text(p, ATTR_certainty, str_of("must"));
 		prov_put_text(p, ATTR_via, str_of("data"));
-		return prov_say(p);
+		return prov_emit(p);
 	}
 	for (size_t i = 0; r == 0 && i < o->derived.n; i++) {
 		const struct edge *e = &o->derived.v[i];
@@ -172,7 +172,7 @@ static int say_derivations(struct prov_source *p, const struct one_version *o, s
 		p->st.what = o->v.id;
 		p->st.other = from.id;
 		prov_put_edge(p, e);
-		r = prov_say(p);
+		r = prov_emit(p);
 	}
 	return r;
 }
@@ -213,19 +213,19 @@ int prov_one_file(struct prov_source *p, store_id id, unsigned kinds)
 			prov_put_file(p, &f);
 			prov_put_within(p, &f, outer);
 			prov_put_notes(p, 0);
-			r = prov_say(p);
+			r = prov_emit(p);
 		}
 		first = false;
 		size_t parts = o.gens.n ? o.gens.n : 1;
 		for (size_t k = parts; r == 0 && k-- > 0;) {
 			if (kinds & PROV_BIT(PROV_entity))
-				r = say_version(p, &o, &f, outer, k);
+				r = emit_version(p, &o, &f, outer, k);
 			if (r == 0 && kinds & PROV_BIT(PROV_specializationOf))
-				r = say_specialization(p, &o, &f, k);
+				r = emit_specialization(p, &o, &f, k);
 			if (r == 0 && o.gens.n && kinds & PROV_BIT(PROV_wasGeneratedBy))
-				r = say_generation(p, &o, k, &o.limit);
+				r = emit_generation(p, &o, k, &o.limit);
 			if (r == 0 && kinds & PROV_BIT(PROV_wasDerivedFrom))
-				r = say_derivations(p, &o, k);
+				r = emit_derivations(p, &o, k);
 		}
 		if (o.derived.n)
 			limit = o.gens.n ? o.limit : o.limit - 1;

@@ -1,5 +1,5 @@
 /* prov_int.h - what the parts of a source share: its selection (prov_select.c), what statements are put together with
- * (prov.c), and who makes them (prov_execs.c, prov_told.c, prov_files.c). */
+ * (prov.c), and who makes them (prov_execs.c, prov_reported.c, prov_files.c). */
 #ifndef STEMMA_PROV_PROV_INT_H
 #define STEMMA_PROV_PROV_INT_H
 
@@ -7,9 +7,9 @@
 #include "prov/prov.h"
 #include "query/idset.h"
 
-#define TOLD_PARTS 4 /* result, invariant, variant, parameter */
-#define SAID_PARTS 6 /* configuration, its versions, metric, tag, used, generated */
-#define NOTE_PARTS 4 /* of a note: its words, when, who, on which host */
+#define REPORTED_PARTS 4 /* result, invariant, variant, parameter */
+#define LOGGED_PARTS 6   /* configuration, its versions, metric, tag, used, generated */
+#define NOTE_PARTS 4     /* of a note: its words, when, who, on which host */
 
 struct prov_source {
 	struct store *s;
@@ -23,13 +23,13 @@ struct prov_source {
 	struct edges edges, more;
 	struct notes notes; /* of the run or file at hand */
 	struct buf note[NOTE_PARTS];
-	struct buf told[TOLD_PARTS]; /* results and properties of the run at hand */
-	struct buf said[SAID_PARTS]; /* what its programs told of themselves */
+	struct buf reported[REPORTED_PARTS]; /* results and properties of the run at hand */
+	struct buf logged[LOGGED_PARTS];     /* what its programs told of themselves */
 	struct buf run_type;
 	store_id named_run; /* whose name stands in run_name: executions of a run stand together */
 	struct buf run_name;
 	struct map users, programs; /* by hash, by file: the agents that were said */
-	int (*say)(void *arg, const struct prov_statement *st);
+	int (*emit)(void *arg, const struct prov_statement *st);
 	void *arg;
 };
 
@@ -48,7 +48,7 @@ void prov_put_text(struct prov_source *p, enum prov_attr attr, struct str s);
 void prov_put_list(struct prov_source *p, enum prov_attr attr, const struct strlist *l);
 void prov_put_count(struct prov_source *p, enum prov_attr attr, uint64_t n);
 void prov_put_time(struct prov_source *p, enum prov_attr attr, int64_t t);
-int prov_say(struct prov_source *p);
+int prov_emit(struct prov_source *p);
 /* Calls do_one for each of a set, or, of the whole record, for each row that sql gives; until one returns not 0. */
 int prov_each(struct prov_source *p, const struct idset *set, const char *sql,
               int (*do_one)(struct prov_source *p, store_id id, unsigned kinds), unsigned kinds);
@@ -72,10 +72,10 @@ int prov_edge_counts(struct prov_source *p, const struct edge *e, struct version
 int prov_load_notes(struct prov_source *p, enum notes_of of, store_id id);
 void prov_put_notes(struct prov_source *p, uint64_t version);
 
-/* ---- prov_told.c ---- */
+/* ---- prov_reported.c ---- */
 
 /* Results and properties of a run, and what its programs told of themselves, become values. 0 or -errno. */
-int prov_put_told(struct prov_source *p, store_id run);
+int prov_put_reported(struct prov_source *p, store_id run);
 
 /* ---- prov_builds.c ---- */
 
@@ -87,9 +87,9 @@ int prov_one_build(struct prov_source *p, store_id id, unsigned kinds);
 
 int prov_one_run(struct prov_source *p, store_id id, unsigned kinds);
 int prov_one_exec(struct prov_source *p, store_id id, unsigned kinds);
-int prov_say_agents(struct prov_source *p);
+int prov_emit_agents(struct prov_source *p);
 /* A user, where that agent was not said yet. */
-int prov_say_user(struct prov_source *p, struct str user, struct str host);
+int prov_emit_user(struct prov_source *p, struct str user, struct str host);
 int prov_one_file(struct prov_source *p, store_id id, unsigned kinds);
 
 #endif

@@ -26,7 +26,7 @@ bool prov_has_exec(struct prov_source *p, store_id id)
 	return p->everything || idset_has(&p->execs, id);
 }
 
-static bool within(const struct prov_select *o, int64_t start, int64_t end)
+static bool is_within_period(const struct prov_select *o, int64_t start, int64_t end)
 {
 	return (o->until == TIME_NONE || start <= o->until) && (o->since == TIME_NONE || end >= o->since);
 }
@@ -64,11 +64,11 @@ static int add_version(struct prov_source *p, const struct edge *e)
 	return r > 0 ? idset_add(&p->versions, e->to) : r;
 }
 
-static int add_exec(struct prov_source *p, store_id id)
+static int select_exec(struct prov_source *p, store_id id)
 {
 	struct exec_info x;
 	int r = store_exec(p->s, id, &x);
-	if (r <= 0 || !within(&p->o, x.start, x.end))
+	if (r <= 0 || !is_within_period(&p->o, x.start, x.end))
 		return r < 0 ? r : 0;
 	r = idset_add(&p->execs, id);
 	for (int outputs = 0; r == 0 && outputs < 2; outputs++) {
@@ -91,7 +91,7 @@ static int add_lineage(struct prov_source *p, struct err *err)
 		const struct lineage_node *n = &l.nodes[i];
 		r = n->exec ? store_exec(p->s, n->id, &x) : store_version(p->s, n->id, &v);
 		if (r > 0)
-			r = !within(&p->o, n->exec ? x.start : v.start, n->exec ? x.end : v.end)
+			r = !is_within_period(&p->o, n->exec ? x.start : v.start, n->exec ? x.end : v.end)
 			        ? 0
 			        : idset_add(n->exec ? &p->execs : &p->versions, n->id);
 	}
@@ -148,17 +148,17 @@ int prov_open(struct store *s, const struct prov_select *o, struct err *err, str
 			size_t n = 0;
 			r = store_run_execs(s, o->runs[i], &ids, &n);
 			for (size_t k = 0; r == 0 && k < n; k++)
-				r = add_exec(p, ids[k]);
+				r = select_exec(p, ids[k]);
 			free(ids);
 		}
 		for (size_t i = 0; r == 0 && i < o->n_execs; i++)
-			r = add_exec(p, o->execs[i]);
+			r = select_exec(p, o->execs[i]);
 		if (!o->n_versions && !o->n_runs && !o->n_execs) { /* by time alone */
 			sqlite3_stmt *st = NULL;
 			if (sqlite3_prepare_v2(store_sqlite(s), "SELECT id FROM execution", -1, &st, NULL) != SQLITE_OK)
 				r = -EIO;
 			while (r == 0 && sqlite3_step(st) == SQLITE_ROW)
-				r = add_exec(p, (store_id)sqlite3_column_int64(st, 0));
+				r = select_exec(p, (store_id)sqlite3_column_int64(st, 0));
 			sqlite3_finalize(st);
 		}
 		idset_close(&p->versions);
@@ -193,10 +193,10 @@ void prov_close(struct prov_source *p)
 	map_release(&p->programs);
 	for (size_t i = 0; i < NOTE_PARTS; i++)
 		buf_release(&p->note[i]);
-	for (size_t i = 0; i < TOLD_PARTS; i++)
-		buf_release(&p->told[i]);
-	for (size_t i = 0; i < SAID_PARTS; i++)
-		buf_release(&p->said[i]);
+	for (size_t i = 0; i < REPORTED_PARTS; i++)
+		buf_release(&p->reported[i]);
+	for (size_t i = 0; i < LOGGED_PARTS; i++)
+		buf_release(&p->logged[i]);
 	buf_release(&p->run_type);
 	buf_release(&p->subject);
 	buf_release(&p->object);

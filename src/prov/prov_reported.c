@@ -1,5 +1,5 @@
-/* prov_told.c - what was told of runs, as values of theirs: results, what was to stay and what might change, what their
- * programs said of themselves. */
+/* prov_reported.c - what was told of runs, as values of theirs: results, what was to stay and what might change, what
+ * their programs said of themselves. */
 #include "prov/out.h"
 #include "prov/prov_int.h"
 #include "query/said.h"
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const enum prov_attr told_attr[TOLD_PARTS] = {ATTR_result, ATTR_invariant, ATTR_variant, ATTR_parameter};
+static const enum prov_attr reported_attr[REPORTED_PARTS] = {ATTR_result, ATTR_invariant, ATTR_variant, ATTR_parameter};
 
-static void append(struct buf *to, size_t *n, const struct strlist *l)
+static void append_strings(struct buf *to, size_t *n, const struct strlist *l)
 {
 	struct str s;
-	for (size_t i = 0, at = 0; list_next(l, &i, &at, &s); ++*n) {
+	for (size_t i = 0, at = 0; out_list_next(l, &i, &at, &s); ++*n) {
 		buf_varint(to, s.n);
 		buf_str(to, s);
 	}
@@ -31,7 +31,7 @@ static void append_pair(struct buf *to, size_t *n, struct str name, struct str v
 	++*n;
 }
 
-static void append_figure(struct buf *to, size_t *n, const struct said_figure *f)
+static void append_last_metric(struct buf *to, size_t *n, const struct said_figure *f)
 {
 	char text[40];
 	for (int digits = 15; digits <= 17; digits++) { /* as short as it can be and still be the same */
@@ -42,16 +42,16 @@ static void append_figure(struct buf *to, size_t *n, const struct said_figure *f
 	append_pair(to, n, f->name, str_of(f->last != f->last ? "nan" : text), true);
 }
 
-static int put_said(struct prov_source *p, store_id run)
+static int set_app_lists(struct prov_source *p, store_id run)
 {
-	static const enum prov_attr attr[SAID_PARTS] = {
+	static const enum prov_attr attr[LOGGED_PARTS] = {
 	    ATTR_configuration, ATTR_configurationVersion, ATTR_metric, ATTR_tag, ATTR_saidUsed, ATTR_saidGenerated};
 	struct said d;
 	struct said_run *runs = NULL;
-	size_t n[SAID_PARTS] = {0}, n_runs = 0;
-	struct buf *to = p->said;
+	size_t n[LOGGED_PARTS] = {0}, n_runs = 0;
+	struct buf *to = p->logged;
 	int r = said_load(p->s, run, &d);
-	for (size_t i = 0; i < SAID_PARTS; i++)
+	for (size_t i = 0; i < LOGGED_PARTS; i++)
 		buf_reset(&to[i]);
 	buf_reset(&p->run_type);
 	if (r == 0 && !said_nothing(&d))
@@ -65,7 +65,7 @@ static int put_said(struct prov_source *p, store_id run)
 				append_pair(&to[1], &n[1], c->name, c->version, true);
 		}
 		for (size_t k = 0; k < runs[i].n_figures; k++)
-			append_figure(&to[2], &n[2], &runs[i].figures[k]);
+			append_last_metric(&to[2], &n[2], &runs[i].figures[k]);
 	}
 	for (size_t i = 0; r == 0 && i < d.words.n; i++) {
 		const struct event_app_word *w = &d.words.v[i].ev.app_word;
@@ -78,7 +78,7 @@ static int put_said(struct prov_source *p, store_id run)
 	}
 	said_runs_free(runs, n_runs);
 	said_release(&d);
-	for (size_t i = 0; r == 0 && i < SAID_PARTS; i++) {
+	for (size_t i = 0; r == 0 && i < LOGGED_PARTS; i++) {
 		r = to[i].failed ? -ENOMEM : 0;
 		prov_put_list(p, attr[i], &(struct strlist){.count = n[i], .raw = buf_view(&to[i])});
 	}
@@ -86,29 +86,29 @@ static int put_said(struct prov_source *p, store_id run)
 	return r;
 }
 
-int prov_put_told(struct prov_source *p, store_id run)
+int prov_put_reported(struct prov_source *p, store_id run)
 {
 	struct told_list results, machine = {0};
-	size_t n[TOLD_PARTS] = {0};
+	size_t n[REPORTED_PARTS] = {0};
 	int r = store_told(p->s, run, EVENT_result, &results);
 	if (r == 0)
 		r = store_told(p->s, run, EVENT_machine, &machine);
-	for (size_t i = 0; i < TOLD_PARTS; i++)
-		buf_reset(&p->told[i]);
+	for (size_t i = 0; i < REPORTED_PARTS; i++)
+		buf_reset(&p->reported[i]);
 	for (size_t i = 0; r == 0 && i < results.n; i++)
-		append(&p->told[0], &n[0], &results.v[i].ev.result.value);
+		append_strings(&p->reported[0], &n[0], &results.v[i].ev.result.value);
 	for (size_t i = 0; r == 0 && i < machine.n; i++) {
 		const struct event_machine *m = &machine.v[i].ev.machine;
-		append(&p->told[1], &n[1], &m->invariant);
-		append(&p->told[2], &n[2], &m->variant);
-		append(&p->told[3], &n[3], &m->parameter);
+		append_strings(&p->reported[1], &n[1], &m->invariant);
+		append_strings(&p->reported[2], &n[2], &m->variant);
+		append_strings(&p->reported[3], &n[3], &m->parameter);
 	}
 	told_list_release(&results);
 	told_list_release(&machine);
-	for (size_t i = 0; r == 0 && i < TOLD_PARTS; i++) {
-		if (p->told[i].failed)
+	for (size_t i = 0; r == 0 && i < REPORTED_PARTS; i++) {
+		if (p->reported[i].failed)
 			return -ENOMEM;
-		prov_put_list(p, told_attr[i], &(struct strlist){.count = n[i], .raw = buf_view(&p->told[i])});
+		prov_put_list(p, reported_attr[i], &(struct strlist){.count = n[i], .raw = buf_view(&p->reported[i])});
 	}
-	return r < 0 ? r : put_said(p, run);
+	return r < 0 ? r : set_app_lists(p, run);
 }
