@@ -11,7 +11,7 @@ int main(int argc, char **argv)
 	struct summary_list list;
 	struct err err = {0};
 	char part[65536];
-	int form = argc == 2 ? summary_form_by_word(argv[1]) : -1;
+	int form = argc == 2 ? summary_form_by_name(argv[1]) : -1;
 	if (form < 0) {
 		fprintf(stderr, "usage: stemma-summary-as stemma|resource-monitor|kickstart <FILE\n");
 		return 2;

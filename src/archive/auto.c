@@ -174,7 +174,7 @@ int archive_unlike(const char *home, const struct summary *m, struct buf *ret)
 		size_t n;
 		if (!m->figure[f].known || !is_unlike(&h, i, m->figure[f].value, &n, &min, &max))
 			continue;
-		buf_printf(ret, "%s%s is ", found++ ? "\n" : "", figure_word(f));
+		buf_printf(ret, "%s%s is ", found++ ? "\n" : "", figure_key(f));
 		put_amount(ret, f, m->figure[f].value);
 		buf_printf(ret, "; %zu tasks like it had ", n);
 		put_amount(ret, f, min);

@@ -94,7 +94,7 @@ static int write_one(struct submit *u, const struct told_summary *t, struct err 
 	                   .time = keep_now(),
 	                   .summary = {.run = str_of(t->summary.run ? t->summary.run : ""),
 	                               .text = buf_view(&u->text),
-	                               .source = str_of(summary_form_word(t->form)),
+	                               .source = str_of(summary_form_name(t->form)),
 	                               .set = str_of(u->set)}};
 	u->written++;
 	if (!log_writer_add(u->writer, &ev))

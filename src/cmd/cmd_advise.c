@@ -49,7 +49,7 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 	const struct advised *of = &a->of[r];
 	enum figure_name f = (enum figure_name)of->figure;
 	struct buf b = {0};
-	buf_printf(&b, "%s (%s): ", advice_word(r), figure_word(f));
+	buf_printf(&b, "%s (%s): ", advice_word(r), figure_key(f));
 	if (!of->tasks) {
 		buf_printf(&b, "not known of any of the tasks");
 		puts(buf_cstr(&b));
@@ -186,7 +186,7 @@ static json_t *resource_json(const struct advised *of)
 {
 	enum figure_name f = (enum figure_name)of->figure;
 	json_t *o = json_object(), *methods = json_object(), *line = json_object();
-	js_text(o, "figure", figure_word(f));
+	js_text(o, "figure", figure_key(f));
 	js_text(o, "unit", figure_unit(f));
 	js_num(o, "tasks", of->tasks);
 	js_num(o, "censored", of->censored);

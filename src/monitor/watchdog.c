@@ -119,7 +119,7 @@ void watchdog_attach(struct watchdog *w, struct monitor *m)
 	w->monitor = m;
 	for (int i = 0; i < LIMITS; i++)
 		if (w->o.limits.given[i])
-			monitor_limit(m, limit_word((enum limit_name)i), w->o.limits.value[i]);
+			monitor_limit(m, limit_key((enum limit_name)i), w->o.limits.value[i]);
 	oom_begin(&w->oom);
 }
 
@@ -283,7 +283,7 @@ static void tell(struct watchdog *w, enum limit_name l, int64_t peak)
 		return;
 	w->exceeded[l] = true;
 	w->exceeded_peak[l] = peak;
-	monitor_exceeded(w->monitor, limit_word(l), peak, w->o.limits.value[l]);
+	monitor_exceeded(w->monitor, limit_key(l), peak, w->o.limits.value[l]);
 }
 
 static void refused(struct watchdog *w, const struct stop_count *n)
@@ -475,7 +475,7 @@ void watchdog_over(void *arg, int status, bool last)
 		if (w->unknown[i] >= UNKNOWN_AFTER) {
 			w->unknown[i] = 0;
 			snprintf(text, sizeof(text), "the limit '%s' was not held: what is used cannot be told here",
-			         limit_word((enum limit_name)i));
+			         limit_key((enum limit_name)i));
 			monitor_escaped(w->monitor, text);
 		}
 	if (last) {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-static size_t digits(const char *p, size_t n, size_t at)
+static size_t skip_digits(const char *p, size_t n, size_t at)
 {
 	size_t first = at;
 	while (at < n && p[at] >= '0' && p[at] <= '9')
@@ -13,19 +13,19 @@ static size_t digits(const char *p, size_t n, size_t at)
 
 size_t decimal_length(const char *p, size_t n)
 {
-	size_t at = n && p[0] == '-', k = digits(p, n, at), more;
+	size_t at = n && p[0] == '-', k = skip_digits(p, n, at), more;
 	if (!k || (k > 1 && p[at] == '0'))
 		return 0;
 	at += k;
 	if (at < n && p[at] == '.') {
-		if (!(k = digits(p, n, at + 1)))
+		if (!(k = skip_digits(p, n, at + 1)))
 			return 0;
 		at += 1 + k;
 	}
 	if (at < n && (p[at] == 'e' || p[at] == 'E')) {
 		more = at + 1;
 		more += more < n && (p[more] == '-' || p[more] == '+');
-		if (!(k = digits(p, n, more)))
+		if (!(k = skip_digits(p, n, more)))
 			return 0;
 		at = more + k;
 	}
@@ -54,11 +54,11 @@ int decimal_read(struct str s, unsigned decimals, int64_t *ret)
 		return -EINVAL;
 	bool minus = s.p[0] == '-', up = false;
 	const char *whole = s.p + minus, *fraction;
-	size_t nwhole = digits(s.p, s.n, minus), nfraction = 0, at = minus + nwhole;
+	size_t nwhole = skip_digits(s.p, s.n, minus), nfraction = 0, at = minus + nwhole;
 	fraction = s.p + at;
 	if (at < s.n && s.p[at] == '.') {
 		fraction++;
-		nfraction = digits(s.p, s.n, at + 1);
+		nfraction = skip_digits(s.p, s.n, at + 1);
 		at += 1 + nfraction;
 	}
 	int64_t exponent = 0;

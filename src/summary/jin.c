@@ -49,7 +49,7 @@ void jin_release(struct jin *in)
 	buf_release(&in->text);
 }
 
-static bool is_space(char c)
+static bool is_json_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -57,7 +57,7 @@ static bool is_space(char c)
 int jin_next(struct jin *in, json_t **ret, char ret_why[200])
 {
 	json_error_t e;
-	while (in->at < in->text.n && is_space(in->text.p[in->at]))
+	while (in->at < in->text.n && is_json_space(in->text.p[in->at]))
 		in->line += in->text.p[in->at++] == '\n';
 	if (in->at == in->text.n)
 		return 0;

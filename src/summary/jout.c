@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static void before(struct jout *j)
+static void write_jout_separator(struct jout *j)
 {
 	if (j->comma)
 		buf_str(j->b, str_of(j->indent ? ", " : ","));
@@ -13,7 +13,7 @@ static void before(struct jout *j)
 
 void jout_open(struct jout *j, char bracket)
 {
-	before(j);
+	write_jout_separator(j);
 	buf_char(j->b, bracket);
 }
 
@@ -36,7 +36,7 @@ void jout_line(struct jout *j, unsigned depth)
 }
 
 /* One character of UTF-8 as RFC 3629 has it; 0: there is none. */
-static size_t utf8_length(const unsigned char *p, size_t n)
+static size_t jout_utf8_length(const unsigned char *p, size_t n)
 {
 	if (p[0] < 0x80)
 		return 1;
@@ -55,18 +55,18 @@ static size_t utf8_length(const unsigned char *p, size_t n)
 bool jout_is_utf8(struct str s)
 {
 	for (size_t i = 0, k; i < s.n; i += k)
-		if (!(k = utf8_length((const unsigned char *)s.p + i, s.n - i)))
+		if (!(k = jout_utf8_length((const unsigned char *)s.p + i, s.n - i)))
 			return false;
 	return true;
 }
 
 void jout_text(struct jout *j, struct str s)
 {
-	before(j);
+	write_jout_separator(j);
 	buf_char(j->b, '"');
 	for (size_t i = 0, k; i < s.n; i += k) {
 		const unsigned char *p = (const unsigned char *)s.p + i;
-		k = utf8_length(p, s.n - i);
+		k = jout_utf8_length(p, s.n - i);
 		if (!k) {
 			k = 1;
 			buf_str(j->b, str_of("\xef\xbf\xbd"));
@@ -90,7 +90,7 @@ static const char digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 void jout_base64(struct jout *j, struct str s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
-	before(j);
+	write_jout_separator(j);
 	buf_char(j->b, '"');
 	for (size_t i = 0; i < s.n; i += 3) {
 		size_t left = s.n - i;
@@ -112,14 +112,14 @@ void jout_key(struct jout *j, const char *name)
 
 void jout_null(struct jout *j)
 {
-	before(j);
+	write_jout_separator(j);
 	buf_str(j->b, str_of("null"));
 	j->comma = true;
 }
 
 void jout_decimal(struct jout *j, int64_t value, unsigned decimals)
 {
-	before(j);
+	write_jout_separator(j);
 	decimal_add(j->b, value, decimals);
 	j->comma = true;
 }

@@ -1,5 +1,6 @@
 #include "summary/decimal.h"
 #include "summary/kickstart_int.h"
+#include "summary/text_line.h"
 #include "summary/units.h"
 
 #include <errno.h>
@@ -9,26 +10,11 @@
 #define BEGIN "- invocation:"
 #define PROCESSES_MAX (1u << 22) /* of one record; more than a machine has */
 
-static struct str line_at(struct str text, size_t at)
-{
-	const char *end = memchr(text.p + at, '\n', text.n - at);
-	return str_n(text.p + at, end ? (size_t)(end - text.p) - at : text.n - at);
-}
-
 static struct str next_line(struct kickstart_reader *r)
 {
-	struct str line = line_at(r->text, r->at);
+	struct str line = text_line_at(r->text, r->at);
 	r->at += line.n + (r->at + line.n < r->text.n);
 	return line;
-}
-
-static struct str trimmed(struct str s)
-{
-	while (s.n && strchr(" \t\r", s.p[s.n - 1]))
-		s.n--;
-	while (s.n && strchr(" \t", s.p[0]))
-		s = str_n(s.p + 1, s.n - 1);
-	return s;
 }
 
 static size_t indent_of(struct str line)
@@ -67,7 +53,7 @@ static bool is_at(const struct kickstart_reader *r, const char *path)
 
 /* The bytes of a value in double quotes that begins behind the quote; kickstart writes the end of a line in it as a
  * backslash and that, so it may go on in the next lines. */
-static void unquote(struct kickstart_reader *r, struct str s, struct buf *out)
+static void unquote_value(struct kickstart_reader *r, struct str s, struct buf *out)
 {
 	for (;;) {
 		for (size_t i = 0; i < s.n; i++) {
@@ -101,11 +87,11 @@ static void unquote(struct kickstart_reader *r, struct str s, struct buf *out)
 	}
 }
 
-static char *string(struct kickstart_reader *r, struct str value)
+static char *copy_value(struct kickstart_reader *r, struct str value)
 {
 	struct buf b = {0};
 	if (value.n && value.p[0] == '"')
-		unquote(r, str_n(value.p + 1, value.n - 1), &b);
+		unquote_value(r, str_n(value.p + 1, value.n - 1), &b);
 	else
 		buf_str(&b, value);
 	char *s = b.failed ? NULL : strdup(buf_cstr(&b));
@@ -115,26 +101,27 @@ static char *string(struct kickstart_reader *r, struct str value)
 }
 
 /* -1 where it is none, or below 0. */
-static int64_t number(struct str value, unsigned decimals)
+static int64_t parse_count(struct str value, unsigned decimals)
 {
 	int64_t v;
 	return decimal_read(value, decimals, &v) == 0 && v >= 0 ? v : -1;
 }
 
-static int64_t size(struct str value, int64_t unit)
+static int64_t parse_kickstart_size(struct str value, int64_t unit)
 {
-	int64_t v = number(value, 0);
+	int64_t v = parse_count(value, 0);
 	return v < 0 || v > INT64_MAX / unit ? -1 : v * unit;
 }
 
 /* value is released. */
-static void pair(struct kickstart_reader *r, struct summary_pair **list, size_t *n, const char *key, char *value)
+static void append_kickstart_pair(struct kickstart_reader *r, struct summary_pair **list, size_t *n, const char *key,
+                                  char *value)
 {
 	r->ok = r->ok && value && units_pair(list, n, str_of(key), str_of(value)) == 0;
 	free(value);
 }
 
-static void argument(struct kickstart_reader *r, struct str value)
+static void append_argument(struct kickstart_reader *r, struct str value)
 {
 	struct summary *s = r->s;
 	if (r->argc + 2 >= r->cap_argv) { /* the program comes in front, NULL behind */
@@ -147,7 +134,7 @@ static void argument(struct kickstart_reader *r, struct str value)
 		s->argv = more;
 		r->cap_argv = cap;
 	}
-	char *a = string(r, value);
+	char *a = copy_value(r, value);
 	if (a)
 		s->argv[r->argc++] = a;
 	s->argv[r->argc] = NULL;
@@ -155,7 +142,7 @@ static void argument(struct kickstart_reader *r, struct str value)
 
 /* ---- the places that are known ---- */
 
-static void usage(struct kickstart_reader *r, struct str key, struct str value)
+static void read_usage_key(struct kickstart_reader *r, struct str key, struct str value)
 {
 	static const struct {
 		const char *key;
@@ -167,13 +154,13 @@ static void usage(struct kickstart_reader *r, struct str key, struct str value)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (str_is(key, rows[i].key)) {
-			int64_t v = rows[i].unit ? size(value, rows[i].unit) : number(value, 9);
+			int64_t v = rows[i].unit ? parse_kickstart_size(value, rows[i].unit) : parse_count(value, 9);
 			if (v >= 0 && summary_set(r->s, rows[i].figure, v, KICKSTART_METHOD " wait4", false) < 0)
 				r->ok = false;
 		}
 }
 
-static void machine(struct kickstart_reader *r, struct str key, struct str value)
+static void read_machine(struct kickstart_reader *r, struct str key, struct str value)
 {
 	static const struct {
 		const char *key, *host;
@@ -186,10 +173,11 @@ static void machine(struct kickstart_reader *r, struct str key, struct str value
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!str_is(key, rows[i].key) || summary_host(r->s, rows[i].host))
 			continue;
-		int64_t v = rows[i].unit > 0 ? size(value, rows[i].unit) : 0;
+		int64_t v = rows[i].unit > 0 ? parse_kickstart_size(value, rows[i].unit) : 0;
 		snprintf(text, sizeof(text), "%lld", (long long)v);
 		if (v >= 0)
-			pair(r, &r->s->host, &r->s->nhost, rows[i].host, string(r, rows[i].unit > 0 ? str_of(text) : value));
+			append_kickstart_pair(r, &r->s->host, &r->s->nhost, rows[i].host,
+			                      copy_value(r, rows[i].unit > 0 ? str_of(text) : value));
 	}
 }
 
@@ -220,43 +208,43 @@ static void new_process(struct kickstart_reader *r)
 	                                                     .status = -1};
 }
 
-static void process(struct kickstart_reader *r, struct str key, struct str value)
+static void read_process_key(struct kickstart_reader *r, struct str key, struct str value)
 {
 	struct summary_process *p = r->s->nprocess ? &r->s->process[r->s->nprocess - 1] : NULL;
-	int64_t n = number(value, 0);
+	int64_t n = parse_count(value, 0);
 	if (!p)
 		return;
 	if (str_is(key, "pid") || str_is(key, "ppid"))
 		*(str_is(key, "pid") ? &p->pid : &p->ppid) = n <= INT32_MAX ? (pid_t)n : -1;
 	else if (str_is(key, "exe") && !p->exe)
-		p->exe = string(r, value);
+		p->exe = copy_value(r, value);
 	else if (str_is(key, "start") || str_is(key, "stop"))
-		*(str_is(key, "start") ? &p->start : &p->end) = number(value, 9);
+		*(str_is(key, "start") ? &p->start : &p->end) = parse_count(value, 9);
 	else if (str_is(key, "utime") || str_is(key, "stime"))
-		*(str_is(key, "utime") ? &p->user_time : &p->system_time) = number(value, 9);
+		*(str_is(key, "utime") ? &p->user_time : &p->system_time) = parse_count(value, 9);
 	else if (str_is(key, "vmpeak") || str_is(key, "rsspeak"))
-		*(str_is(key, "vmpeak") ? &p->virtual_peak : &p->resident_peak) = size(value, 1024);
+		*(str_is(key, "vmpeak") ? &p->virtual_peak : &p->resident_peak) = parse_kickstart_size(value, 1024);
 	else if (str_is(key, "rchar") || str_is(key, "wchar"))
-		*(str_is(key, "rchar") ? &p->bytes_read : &p->bytes_written) = size(value, 1);
+		*(str_is(key, "rchar") ? &p->bytes_read : &p->bytes_written) = parse_kickstart_size(value, 1);
 	else if (str_is(key, "maxthreads") && n > 0) /* 0 unless it counted them */
 		p->threads_peak = n;
 }
 
-static void top(struct kickstart_reader *r, struct str key, struct str value)
+static void read_record_value(struct kickstart_reader *r, struct str key, struct str value)
 {
 	static const char *const labels[] = {"transformation", "derivation", "resource", "wf-label", "wf-stamp"};
 	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
 		if (str_is(key, labels[i]))
-			pair(r, &r->s->label, &r->s->nlabel, labels[i], string(r, value));
+			append_kickstart_pair(r, &r->s->label, &r->s->nlabel, labels[i], copy_value(r, value));
 	if (str_is(key, "user") && !r->s->user)
-		r->s->user = string(r, value);
+		r->s->user = copy_value(r, value);
 	else if (str_is(key, "cwd") && !r->s->cwd)
-		r->s->cwd = string(r, value);
+		r->s->cwd = copy_value(r, value);
 	else if (str_is(key, "hostname") && !summary_host(r->s, "name"))
-		pair(r, &r->s->host, &r->s->nhost, "name", string(r, value));
+		append_kickstart_pair(r, &r->s->host, &r->s->nhost, "name", copy_value(r, value));
 }
 
-static void told(struct kickstart_reader *r, struct str value)
+static void read_value(struct kickstart_reader *r, struct str value)
 {
 	struct str key = r->level[r->depth - 1].key;
 	bool main = r->depth > 1 && str_is(r->level[0].key, "mainjob");
@@ -268,29 +256,29 @@ static void told(struct kickstart_reader *r, struct str value)
 	if (!value.n)
 		return;
 	if (r->depth == 1)
-		top(r, key, value);
+		read_record_value(r, key, value);
 	else if (r->depth == 2 && str_is(r->level[0].key, "machine"))
-		machine(r, key, value);
+		read_machine(r, key, value);
 	else if (is_at(r, "mainjob/start"))
 		units_date(value, &r->start);
 	else if (is_at(r, "mainjob/duration"))
-		r->duration = number(value, 9);
+		r->duration = parse_count(value, 9);
 	else if (is_at(r, "mainjob/pid"))
-		r->pid = number(value, 0);
+		r->pid = parse_count(value, 0);
 	else if (is_at(r, "mainjob/status/raw"))
-		r->raw = number(value, 0);
+		r->raw = parse_count(value, 0);
 	else if (is_at(r, "mainjob/executable/file_name") && !r->program)
-		r->program = string(r, value);
+		r->program = copy_value(r, value);
 	else if (r->depth == 3 && main && str_is(r->level[1].key, "usage"))
-		usage(r, key, value);
+		read_usage_key(r, key, value);
 	else if (r->depth == 4 && main && str_is(r->level[1].key, "procs"))
-		process(r, key, value);
+		read_process_key(r, key, value);
 }
 
 /* ---- lines ---- */
 
 /* "key: value" or "key:"; the key perhaps in quotes. */
-static bool split(struct str line, struct str *ret_key, struct str *ret_value)
+static bool split_yaml_line(struct str line, struct str *ret_key, struct str *ret_value)
 {
 	size_t n = 0;
 	if (!line.n || strchr("<>#&|{}[]-", line.p[0]))
@@ -306,12 +294,12 @@ static bool split(struct str line, struct str *ret_key, struct str *ret_value)
 	if (n >= line.n || line.p[n] != ':')
 		return false;
 	*ret_key = str_n(line.p, n);
-	*ret_value = trimmed(str_n(line.p + n + 1, line.n - n - 1));
+	*ret_value = text_trim(str_n(line.p + n + 1, line.n - n - 1));
 	return true;
 }
 
 /* Goes to a key that stands so far to the right. */
-static void go(struct kickstart_reader *r, size_t indent, struct str key)
+static void enter_key(struct kickstart_reader *r, size_t indent, struct str key)
 {
 	while (r->depth && r->level[r->depth - 1].indent >= indent)
 		r->depth--;
@@ -320,33 +308,33 @@ static void go(struct kickstart_reader *r, size_t indent, struct str key)
 		r->level[r->depth++] = (struct level){indent, key};
 }
 
-static void block(struct kickstart_reader *r, size_t indent)
+static void skip_block(struct kickstart_reader *r, size_t indent)
 {
 	while (r->at < r->text.n) {
-		struct str line = line_at(r->text, r->at);
-		if (trimmed(line).n && indent_of(line) <= indent)
+		struct str line = text_line_at(r->text, r->at);
+		if (text_trim(line).n && indent_of(line) <= indent)
 			return;
 		next_line(r);
 	}
 }
 
-static void one_line(struct kickstart_reader *r, struct str line)
+static void read_kickstart_line(struct kickstart_reader *r, struct str line)
 {
 	size_t indent = indent_of(line);
-	struct str rest = trimmed(str_n(line.p + indent, line.n - indent)), key, value;
+	struct str rest = text_trim(str_n(line.p + indent, line.n - indent)), key, value;
 	if (indent < 2) /* of no record: XML of more lines than one */
 		return;
 	if (str_starts(rest, str_of("- "))) {
 		while (r->depth && r->level[r->depth - 1].indent > indent)
 			r->depth--;
 		if (is_at(r, "mainjob/argument_vector"))
-			argument(r, trimmed(str_n(rest.p + 2, rest.n - 2)));
-	} else if (split(rest, &key, &value)) {
-		go(r, indent, key);
+			append_argument(r, text_trim(str_n(rest.p + 2, rest.n - 2)));
+	} else if (split_yaml_line(rest, &key, &value)) {
+		enter_key(r, indent, key);
 		if (value.n && (value.p[0] == '|' || value.p[0] == '>'))
-			block(r, indent);
+			skip_block(r, indent);
 		else
-			told(r, value);
+			read_value(r, value);
 	}
 }
 
@@ -366,8 +354,8 @@ int kickstart_read(struct str text, struct err *err, struct summary *ret, size_t
 	r.at = (size_t)(begin - text.p);
 	next_line(&r);
 	summary_init(&s);
-	while (r.ok && r.at < text.n && !is_end(line_at(text, r.at)))
-		one_line(&r, next_line(&r));
+	while (r.ok && r.at < text.n && !is_end(text_line_at(text, r.at)))
+		read_kickstart_line(&r, next_line(&r));
 	if (r.ok)
 		kickstart_settle(&r);
 	free(r.program);

@@ -9,7 +9,7 @@ struct change {
 	int64_t time, resident, virtual;
 };
 
-static int by_time(const void *a, const void *b)
+static int compare_changes_by_time(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 	if (x->time != y->time)
@@ -18,14 +18,14 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Sums of what anybody wrote may be more than 64 bits. */
-static int64_t most(int64_t a, __int128 b)
+static int64_t max_clamped(int64_t a, __int128 b)
 {
 	return b > INT64_MAX ? INT64_MAX : b > a ? (int64_t)b : a;
 }
 
 /* The most that processes alive together had in their peaks. Threads stand there as processes of their own, with the
  * memory of the whole, so the sum is a bound and no more. */
-static void together(struct kickstart_reader *r)
+static void sum_concurrent_peaks(struct kickstart_reader *r)
 {
 	struct summary *s = r->s;
 	struct change *c = calloc(2 * s->nprocess + 1, sizeof(*c));
@@ -42,15 +42,15 @@ static void together(struct kickstart_reader *r)
 			continue;
 		c[n++] = (struct change){p->start, p->resident_peak, p->virtual_peak};
 		c[n++] = (struct change){p->end, -p->resident_peak, -p->virtual_peak};
-		one_rss = most(one_rss, p->resident_peak);
-		one_vm = most(one_vm, p->virtual_peak);
+		one_rss = max_clamped(one_rss, p->resident_peak);
+		one_vm = max_clamped(one_vm, p->virtual_peak);
 	}
-	qsort(c, n, sizeof(*c), by_time);
+	qsort(c, n, sizeof(*c), compare_changes_by_time);
 	for (size_t i = 0; i < n; i++) {
 		rss += c[i].resident;
 		vm += c[i].virtual;
-		most_rss = most(most_rss, rss);
-		most_vm = most(most_vm, vm);
+		most_rss = max_clamped(most_rss, rss);
+		most_vm = max_clamped(most_vm, vm);
 	}
 	free(c);
 	if (!n)
@@ -58,8 +58,8 @@ static void together(struct kickstart_reader *r)
 	const struct figure *waited = &s->figure[FIGURE_memory_resident_peak];
 	bool all = n == 2 * s->nprocess;
 	if (waited->known)
-		one_rss = most(one_rss, waited->value);
-	most_rss = most(most_rss, one_rss);
+		one_rss = max_clamped(one_rss, waited->value);
+	most_rss = max_clamped(most_rss, one_rss);
 	if (summary_set_bounds(s, FIGURE_memory_resident_peak, most_rss, one_rss, most_rss, EXIT_STOP, all) < 0 ||
 	    summary_set_bounds(s, FIGURE_memory_virtual_peak, most_vm, one_vm, most_vm, EXIT_STOP, all) < 0)
 		r->ok = false;
@@ -67,7 +67,7 @@ static void together(struct kickstart_reader *r)
 
 /* /proc/PID/io of a process holds what it waited for, too: that of the command, is the best there is, the
  * sum of all counts some twice. */
-static void bytes(struct kickstart_reader *r, enum figure_name f, size_t offset)
+static void set_bytes_moved(struct kickstart_reader *r, enum figure_name f, size_t offset)
 {
 	struct summary *s = r->s;
 	int64_t root = -1, largest = -1;
@@ -77,49 +77,50 @@ static void bytes(struct kickstart_reader *r, enum figure_name f, size_t offset)
 		if (v < 0)
 			continue;
 		sum += v;
-		largest = most(largest, v);
+		largest = max_clamped(largest, v);
 		if (s->process[i].pid == r->pid || i == 0)
 			root = v;
 	}
 	if (largest < 0)
 		return;
-	int rc = s->nprocess == 1 ? summary_set(s, f, root, EXIT_STOP, true)
-	                          : summary_set_bounds(s, f, most(largest, root), largest, most(0, sum), EXIT_STOP, true);
+	int rc = s->nprocess == 1
+	             ? summary_set(s, f, root, EXIT_STOP, true)
+	             : summary_set_bounds(s, f, max_clamped(largest, root), largest, max_clamped(0, sum), EXIT_STOP, true);
 	r->ok = r->ok && rc == 0;
 }
 
-static void set(struct kickstart_reader *r, enum figure_name f, int64_t value, bool complete)
+static void set_kickstart_figure(struct kickstart_reader *r, enum figure_name f, int64_t value, bool complete)
 {
 	r->ok = r->ok && summary_set(r->s, f, value, KICKSTART_METHOD, complete) == 0;
 }
 
-static void times(struct kickstart_reader *r)
+static void set_times(struct kickstart_reader *r)
 {
 	struct summary *s = r->s;
 	const struct figure *user = &s->figure[FIGURE_user_time], *system = &s->figure[FIGURE_system_time];
 	int64_t sum;
 	if (r->start >= 0)
-		set(r, FIGURE_start, r->start, true);
+		set_kickstart_figure(r, FIGURE_start, r->start, true);
 	if (r->duration >= 0)
-		set(r, FIGURE_wall_time, r->duration, true);
+		set_kickstart_figure(r, FIGURE_wall_time, r->duration, true);
 	if (r->start >= 0 && r->duration >= 0 && !__builtin_add_overflow(r->start, r->duration, &sum))
-		set(r, FIGURE_end, sum, true);
+		set_kickstart_figure(r, FIGURE_end, sum, true);
 	if (user->known && system->known && !__builtin_add_overflow(user->value, system->value, &sum)) {
 		r->ok = r->ok && summary_set(s, FIGURE_cpu_time, sum, KICKSTART_METHOD " wait4", false) == 0;
 		__int128 cores = r->duration > 0 ? (__int128)sum * 1000 / r->duration : 0;
 		if (cores > 0 && cores < INT32_MAX)
-			set(r, FIGURE_cores, (int64_t)cores, false);
+			set_kickstart_figure(r, FIGURE_cores, (int64_t)cores, false);
 	}
 }
 
 void kickstart_settle(struct kickstart_reader *r)
 {
 	struct summary *s = r->s;
-	times(r);
+	set_times(r);
 	if (s->nprocess) {
-		together(r);
-		bytes(r, FIGURE_bytes_read, offsetof(struct summary_process, bytes_read));
-		bytes(r, FIGURE_bytes_written, offsetof(struct summary_process, bytes_written));
+		sum_concurrent_peaks(r);
+		set_bytes_moved(r, FIGURE_bytes_read, offsetof(struct summary_process, bytes_read));
+		set_bytes_moved(r, FIGURE_bytes_written, offsetof(struct summary_process, bytes_written));
 	}
 	if (r->raw >= 0 && r->raw <= 0xffff && WIFEXITED(r->raw)) {
 		s->exit_type = EXIT_TYPE_NORMAL;

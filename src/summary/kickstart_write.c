@@ -12,7 +12,7 @@
 #define NS 1000000000ll
 
 /* One character of UTF-8, 0: there is none. */
-static size_t character(const unsigned char *p, size_t n, uint32_t *ret)
+static size_t decode_utf8(const unsigned char *p, size_t n, uint32_t *ret)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t k = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -29,13 +29,13 @@ static size_t character(const unsigned char *p, size_t n, uint32_t *ret)
 }
 
 /* In double quotes, with escapes for all that YAML 1.1 does not print or takes for the end of a line. */
-static void quoted(struct buf *b, const char *s)
+static void write_yaml_quoted(struct buf *b, const char *s)
 {
 	size_t n = strlen(s);
 	uint32_t c = 0;
 	buf_char(b, '"');
 	for (size_t i = 0, k; i < n; i += k) {
-		k = character((const unsigned char *)s + i, n - i, &c);
+		k = decode_utf8((const unsigned char *)s + i, n - i, &c);
 		if (!k) {
 			k = 1;
 			buf_str(b, str_of("\xef\xbf\xbd"));
@@ -54,17 +54,17 @@ static void quoted(struct buf *b, const char *s)
 	buf_char(b, '"');
 }
 
-static void text(struct buf *b, const char *key, const char *value)
+static void write_yaml_text(struct buf *b, const char *key, const char *value)
 {
 	if (value) {
 		buf_str(b, str_of(key));
-		quoted(b, value);
+		write_yaml_quoted(b, value);
 		buf_char(b, '\n');
 	}
 }
 
 /* ISO 8601 with milliseconds and a zone, as kickstart writes it. */
-static void date(struct buf *b, const char *key, int64_t ns)
+static void write_yaml_date(struct buf *b, const char *key, int64_t ns)
 {
 	time_t t = (time_t)(ns / NS);
 	struct tm tm;
@@ -74,24 +74,24 @@ static void date(struct buf *b, const char *key, int64_t ns)
 }
 
 /* Always with a point: what reads it takes the type from that. */
-static void seconds(struct buf *b, const char *key, int64_t ns)
+static void write_yaml_seconds(struct buf *b, const char *key, int64_t ns)
 {
 	buf_printf(b, "%s%lld.%06d\n", key, (long long)(ns / NS), (int)(ns % NS / 1000));
 }
 
-static void known(struct buf *b, const char *key, int64_t value)
+static void write_yaml_known(struct buf *b, const char *key, int64_t value)
 {
 	if (value >= 0)
 		buf_printf(b, "%s%lld\n", key, (long long)value);
 }
 
-static const struct figure *figure(const struct summary *s, enum figure_name f)
+static const struct figure *find_known_figure(const struct summary *s, enum figure_name f)
 {
 	const struct figure *v = &s->figure[f];
 	return v->known && v->value >= 0 ? v : NULL;
 }
 
-static const char *label(const struct summary *s, const char *key)
+static const char *find_label(const struct summary *s, const char *key)
 {
 	for (size_t i = 0; i < s->nlabel; i++)
 		if (strcmp(s->label[i].key, key) == 0)
@@ -99,7 +99,7 @@ static const char *label(const struct summary *s, const char *key)
 	return NULL;
 }
 
-static void usage(struct buf *b, const struct summary *s)
+static void write_usage(struct buf *b, const struct summary *s)
 {
 	static const struct {
 		const char *key;
@@ -113,56 +113,56 @@ static void usage(struct buf *b, const struct summary *s)
 	buf_str(b, str_of("    usage:\n"));
 	size_t at = b->n;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct figure *v = figure(s, rows[i].figure);
+		const struct figure *v = find_known_figure(s, rows[i].figure);
 		if (!v)
 			continue;
 		buf_printf(b, "      %s", rows[i].key);
 		if (!rows[i].unit)
-			seconds(b, ": ", v->value);
+			write_yaml_seconds(b, ": ", v->value);
 		else
-			known(b, ": ", v->value / rows[i].unit + (v->value % rows[i].unit != 0));
+			write_yaml_known(b, ": ", v->value / rows[i].unit + (v->value % rows[i].unit != 0));
 	}
 	if (b->n == at)
 		b->n = empty;
 }
 
-static void status(struct buf *b, const struct summary *s)
+static void write_status(struct buf *b, const struct summary *s)
 {
 	if (s->signal > 0) {
 		const char *name = strsignal(s->signal);
 		buf_printf(b, "    status:\n      raw: %d\n      signalled_signal: %d\n", W_EXITCODE(0, s->signal), s->signal);
-		text(b, "      signalled_name: ", name ? name : "");
+		write_yaml_text(b, "      signalled_name: ", name ? name : "");
 	} else if (s->exit_status >= 0) {
 		buf_printf(b, "    status:\n      raw: %d\n      regular_exitcode: %d\n", W_EXITCODE(s->exit_status, 0),
 		           s->exit_status);
 	}
 }
 
-static void process(struct buf *b, const struct summary_process *p)
+static void write_yaml_process(struct buf *b, const struct summary_process *p)
 {
 	if (p->pid < 0)
 		return;
 	buf_printf(b, "      %d:\n", (int)p->pid);
-	known(b, "        ppid: ", p->ppid);
-	known(b, "        pid: ", p->pid);
-	text(b, "        exe: ", p->exe);
+	write_yaml_known(b, "        ppid: ", p->ppid);
+	write_yaml_known(b, "        pid: ", p->pid);
+	write_yaml_text(b, "        exe: ", p->exe);
 	if (p->start >= 0)
-		seconds(b, "        start: ", p->start);
+		write_yaml_seconds(b, "        start: ", p->start);
 	if (p->end >= 0)
-		seconds(b, "        stop: ", p->end);
+		write_yaml_seconds(b, "        stop: ", p->end);
 	if (p->user_time >= 0)
-		seconds(b, "        utime: ", p->user_time);
+		write_yaml_seconds(b, "        utime: ", p->user_time);
 	if (p->system_time >= 0)
-		seconds(b, "        stime: ", p->system_time);
-	known(b, "        maxthreads: ", p->threads_peak);
-	known(b, "        vmpeak: ", p->virtual_peak < 0 ? -1 : p->virtual_peak / 1024);
-	known(b, "        rsspeak: ", p->resident_peak < 0 ? -1 : p->resident_peak / 1024);
-	known(b, "        rchar: ", p->bytes_read);
-	known(b, "        wchar: ", p->bytes_written);
+		write_yaml_seconds(b, "        stime: ", p->system_time);
+	write_yaml_known(b, "        maxthreads: ", p->threads_peak);
+	write_yaml_known(b, "        vmpeak: ", p->virtual_peak < 0 ? -1 : p->virtual_peak / 1024);
+	write_yaml_known(b, "        rsspeak: ", p->resident_peak < 0 ? -1 : p->resident_peak / 1024);
+	write_yaml_known(b, "        rchar: ", p->bytes_read);
+	write_yaml_known(b, "        wchar: ", p->bytes_written);
 }
 
 /* The command is the process that started first. */
-static const struct summary_process *root(const struct summary *s)
+static const struct summary_process *find_first_process(const struct summary *s)
 {
 	const struct summary_process *first = s->nprocess ? &s->process[0] : NULL;
 	for (size_t i = 1; i < s->nprocess; i++)
@@ -171,36 +171,36 @@ static const struct summary_process *root(const struct summary *s)
 	return first;
 }
 
-static void mainjob(struct buf *b, const struct summary *s)
+static void write_mainjob(struct buf *b, const struct summary *s)
 {
-	const struct summary_process *command = root(s);
-	const struct figure *start = figure(s, FIGURE_start), *wall = figure(s, FIGURE_wall_time);
+	const struct summary_process *command = find_first_process(s);
+	const struct figure *start = find_known_figure(s, FIGURE_start), *wall = find_known_figure(s, FIGURE_wall_time);
 	buf_str(b, str_of("  mainjob:\n"));
 	if (start)
-		date(b, "    start: ", start->value);
+		write_yaml_date(b, "    start: ", start->value);
 	if (wall)
-		seconds(b, "    duration: ", wall->value);
+		write_yaml_seconds(b, "    duration: ", wall->value);
 	if (command)
-		known(b, "    pid: ", command->pid);
-	usage(b, s);
-	status(b, s);
+		write_yaml_known(b, "    pid: ", command->pid);
+	write_usage(b, s);
+	write_status(b, s);
 	const char *program = command && command->exe ? command->exe : s->argv ? s->argv[0] : NULL;
 	if (program) {
 		buf_str(b, str_of("    executable:\n"));
-		text(b, "      file_name: ", program);
+		write_yaml_text(b, "      file_name: ", program);
 	}
 	if (s->argv && s->argv[0]) {
 		buf_str(b, str_of("    argument_vector:"));
 		buf_str(b, str_of(s->argv[1] ? "\n" : " []\n"));
 		for (char **a = s->argv + 1; *a; a++)
-			text(b, "      - ", *a);
+			write_yaml_text(b, "      - ", *a);
 	}
 	buf_str(b, str_of(s->nprocess ? "    procs:\n" : "    procs: {}\n"));
 	for (size_t i = 0; i < s->nprocess; i++)
-		process(b, &s->process[i]);
+		write_yaml_process(b, &s->process[i]);
 }
 
-static void machine(struct buf *b, const struct summary *s)
+static void write_machine(struct buf *b, const struct summary *s)
 {
 	static const struct {
 		const char *key, *host;
@@ -226,7 +226,7 @@ static void machine(struct buf *b, const struct summary *s)
 		if (rows[i].unit)
 			decimal_add(b, rows[i].unit < 0 ? v : v / rows[i].unit, decimals);
 		else
-			quoted(b, value);
+			write_yaml_quoted(b, value);
 		buf_char(b, '\n');
 	}
 	if (b->n == at)
@@ -234,7 +234,7 @@ static void machine(struct buf *b, const struct summary *s)
 }
 
 /* The batch system's number of the job. */
-static void job(struct buf *b, const struct summary *s)
+static void write_batch_job(struct buf *b, const struct summary *s)
 {
 	static const struct {
 		const char *prefix, *type;
@@ -243,7 +243,7 @@ static void job(struct buf *b, const struct summary *s)
 	for (size_t i = 0; value && i < sizeof(systems) / sizeof(systems[0]); i++)
 		if (str_starts(str_of(told), str_of(systems[i].prefix))) {
 			buf_printf(b, "  jobids:\n    lrmtype: %s\n", systems[i].type);
-			text(b, "    lrm: ", value + 1);
+			write_yaml_text(b, "    lrm: ", value + 1);
 			return;
 		}
 }
@@ -251,26 +251,26 @@ static void job(struct buf *b, const struct summary *s)
 int kickstart_write(const struct summary *s, struct buf *ret)
 {
 	static const char *const labels[] = {"transformation", "derivation", "resource", "wf-label", "wf-stamp"};
-	const struct figure *start = figure(s, FIGURE_start), *wall = figure(s, FIGURE_wall_time);
+	const struct figure *start = find_known_figure(s, FIGURE_start), *wall = find_known_figure(s, FIGURE_wall_time);
 	size_t at = ret->n;
 	buf_str(ret, str_of("- invocation: True\n  version: 3.0\n"));
 	if (start)
-		date(ret, "  start: ", start->value);
+		write_yaml_date(ret, "  start: ", start->value);
 	if (wall)
-		seconds(ret, "  duration: ", wall->value);
+		write_yaml_seconds(ret, "  duration: ", wall->value);
 	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
-		const char *value = label(s, labels[i]);
+		const char *value = find_label(s, labels[i]);
 		if (value) {
 			buf_printf(ret, "  %s", labels[i]);
-			text(ret, ": ", value);
+			write_yaml_text(ret, ": ", value);
 		}
 	}
-	text(ret, "  hostname: ", summary_host(s, "name"));
-	text(ret, "  user: ", s->user);
-	mainjob(ret, s);
-	job(ret, s);
-	text(ret, "  cwd: ", s->cwd);
-	machine(ret, s);
+	write_yaml_text(ret, "  hostname: ", summary_host(s, "name"));
+	write_yaml_text(ret, "  user: ", s->user);
+	write_mainjob(ret, s);
+	write_batch_job(ret, s);
+	write_yaml_text(ret, "  cwd: ", s->cwd);
+	write_machine(ret, s);
 	buf_str(ret, str_of("  files: {}\n")); /* its readers want one */
 	if (!ret->failed)
 		return 0;

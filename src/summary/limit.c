@@ -93,7 +93,7 @@ static const char *units_text(enum kind kind)
 
 /* A decimal number at *at, times the factor of its unit, cut to a whole one. The unit stands behind the digits: what it
  * is has to be known first. *at moves behind digits and unit. 0, -EINVAL (no number, or no such unit), -ERANGE. */
-static int quantity(const char **at, const struct unit *units, int64_t bare, bool *ret_bare, int64_t *ret)
+static int parse_quantity(const char **at, const struct unit *units, int64_t bare, bool *ret_bare, int64_t *ret)
 {
 	const char *p = *at, *digits = p;
 	size_t whole = strspn(p, "0123456789"), part = 0;
@@ -199,7 +199,7 @@ static int value_parse(enum kind kind, const char *text, const char *unit, int64
 		int64_t v;
 		bool bare;
 		const char *from = at;
-		int rc = quantity(&at, units_of(kind), bare_factor, &bare, &v);
+		int rc = parse_quantity(&at, units_of(kind), bare_factor, &bare, &v);
 		if (rc < 0)
 			return rc;
 		/* Only times have parts, each with a unit, from the longest to the shortest: 2h30m. */
@@ -294,7 +294,8 @@ int limit_by_name(const char *name)
 	return -ENOENT;
 }
 
-static int put(struct limits *limits, enum limit_name l, const char *value, const char *unit, struct err *err)
+static int set_limit_value(struct limits *limits, enum limit_name l, const char *value, const char *unit,
+                           struct err *err)
 {
 	const struct row *r = &rows[l];
 	int64_t v = 0;
@@ -336,11 +337,11 @@ static int put(struct limits *limits, enum limit_name l, const char *value, cons
 int limits_set(struct limits *limits, const char *name, const char *value, struct err *err)
 {
 	int l = limit_by_name(name);
-	return l < 0 ? unknown_name(name, err) : put(limits, (enum limit_name)l, value, NULL, err);
+	return l < 0 ? unknown_name(name, err) : set_limit_value(limits, (enum limit_name)l, value, NULL, err);
 }
 
 /* Without the blanks around it; at most n - 1 characters. False: it is longer. */
-static bool cut(const char *from, size_t len, char *ret, size_t n)
+static bool copy_trimmed(const char *from, size_t len, char *ret, size_t n)
 {
 	while (len && isspace((unsigned char)*from)) {
 		from++;
@@ -366,8 +367,8 @@ int limits_parse(struct limits *limits, const char *text, struct err *err)
 			err_set(err, 0, "limit '%.*s' is not NAME=VALUE", (int)(n < 64 ? n : 64), at);
 			return -EINVAL;
 		}
-		if (!cut(at, (size_t)(is - at), name, sizeof(name)) ||
-		    !cut(is + 1, n - (size_t)(is + 1 - at), value, sizeof(value))) {
+		if (!copy_trimmed(at, (size_t)(is - at), name, sizeof(name)) ||
+		    !copy_trimmed(is + 1, n - (size_t)(is + 1 - at), value, sizeof(value))) {
 			err_set(err, 0, "limit '%.*s...' is too long", 40, at);
 			return -EINVAL;
 		}
@@ -392,7 +393,8 @@ static int parse_line(struct limits *limits, const char *line, size_t n, struct 
 		err_set(err, 0, "'%.*s' is not NAME = VALUE", (int)(n < 64 ? n : 64), line);
 		return -EINVAL;
 	}
-	if (!cut(line, mark, name, sizeof(name)) || !cut(line + mark + 1, n - mark - 1, value, sizeof(value))) {
+	if (!copy_trimmed(line, mark, name, sizeof(name)) ||
+	    !copy_trimmed(line + mark + 1, n - mark - 1, value, sizeof(value))) {
 		err_set(err, 0, "the line is too long");
 		return -EINVAL;
 	}
@@ -400,7 +402,7 @@ static int parse_line(struct limits *limits, const char *line, size_t n, struct 
 	int l = line[mark] == '=' ? limit_by_name(name) : -ENOENT;
 	for (size_t i = 0; l < 0 && i < ALIASES; i++)
 		if (!strcmp(aliases[i].word, name))
-			return put(limits, aliases[i].limit, value, aliases[i].unit, err);
+			return set_limit_value(limits, aliases[i].limit, value, aliases[i].unit, err);
 	return limits_set(limits, name, value, err);
 }
 
@@ -491,7 +493,7 @@ int limits_parse_time(const char *text, struct err *err, int64_t *ret)
 
 /* ---- words ---- */
 
-const char *limit_word(enum limit_name l)
+const char *limit_key(enum limit_name l)
 {
 	return rows[l].word;
 }

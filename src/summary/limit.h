@@ -44,7 +44,7 @@ bool limits_any(const struct limits *limits);
 int limits_parse_time(const char *text, struct err *err, int64_t *ret);
 
 int limit_by_name(const char *name);          /* -ENOENT: there is none */
-const char *limit_word(enum limit_name l);    /* "open-files" */
+const char *limit_key(enum limit_name l);     /* "open-files" */
 const char *limit_meaning(enum limit_name l); /* "open descriptors of all processes together" */
 enum figure_name limit_figure(enum limit_name l);
 /* Appends a value for people: "1 h 30 min", "200 MiB", "100". */

@@ -9,12 +9,12 @@
 
 static const char *const words[SUMMARY_FORMS] = {"stemma", "resource-monitor", "kickstart"};
 
-const char *summary_form_word(enum summary_form f)
+const char *summary_form_name(enum summary_form f)
 {
 	return words[f];
 }
 
-int summary_form_by_word(const char *word)
+int summary_form_by_name(const char *word)
 {
 	for (int f = 0; f < SUMMARY_FORMS; f++)
 		if (strcmp(words[f], word) == 0)
@@ -37,7 +37,7 @@ struct each {
 };
 
 /* Gives s away. */
-static int take(struct each *e, enum summary_form form, struct summary *s)
+static int report_summary(struct each *e, enum summary_form form, struct summary *s)
 {
 	int rc = e->take(e->arg, form, s);
 	summary_release(s);
@@ -47,15 +47,15 @@ static int take(struct each *e, enum summary_form form, struct summary *s)
 
 /* ---- JSON: objects, or lists of them ---- */
 
-static int one(struct each *e, json_t *v, struct err *err)
+static int read_json_summary(struct each *e, json_t *v, struct err *err)
 {
 	struct summary s;
 	bool theirs = json_is_object(v) && !json_object_get(v, "format") && resource_monitor_is(v);
 	int rc = theirs ? resource_monitor_read(v, err, &s) : summary_from_json(v, err, &s);
-	return rc < 0 ? rc : take(e, theirs ? SUMMARY_RESOURCE_MONITOR : SUMMARY_STEMMA, &s);
+	return rc < 0 ? rc : report_summary(e, theirs ? SUMMARY_RESOURCE_MONITOR : SUMMARY_STEMMA, &s);
 }
 
-static int json(struct each *e, struct str text, struct err *err)
+static int read_json_summaries(struct each *e, struct str text, struct err *err)
 {
 	struct jin in;
 	json_t *v;
@@ -65,9 +65,9 @@ static int json(struct each *e, struct str text, struct err *err)
 		return err_set(err, ENOMEM, "cannot read the summaries");
 	while ((rc = jin_next(&in, &v, why)) == 1) {
 		size_t i = 0;
-		rc = json_is_array(v) ? 0 : one(e, v, err);
+		rc = json_is_array(v) ? 0 : read_json_summary(e, v, err);
 		while (rc == 0 && i < json_array_size(v))
-			rc = one(e, json_array_get(v, i++), err);
+			rc = read_json_summary(e, json_array_get(v, i++), err);
 		json_decref(v);
 		if (rc != 0) {
 			jin_release(&in);
@@ -82,33 +82,33 @@ static int json(struct each *e, struct str text, struct err *err)
 
 /* ---- lines ---- */
 
-static int records(struct each *e, struct str text, struct err *err)
+static int read_kickstart_records(struct each *e, struct str text, struct err *err)
 {
 	struct summary s;
 	size_t n;
 	int rc;
 	while ((rc = kickstart_read(text, err, &s, &n)) == 0) {
-		if ((rc = take(e, SUMMARY_KICKSTART, &s)) != 0)
+		if ((rc = report_summary(e, SUMMARY_KICKSTART, &s)) != 0)
 			return rc;
 		text = str_n(text.p + n, text.n - n);
 	}
 	return rc == -ENODATA ? 0 : rc;
 }
 
-static int lines(struct each *e, struct str text, struct err *err)
+static int read_monitor_lines(struct each *e, struct str text, struct err *err)
 {
 	struct summary s;
 	size_t n;
 	int rc;
 	while ((rc = resource_monitor_read_lines(text, err, &s, &n)) == 0) {
-		if ((rc = take(e, SUMMARY_RESOURCE_MONITOR, &s)) != 0)
+		if ((rc = report_summary(e, SUMMARY_RESOURCE_MONITOR, &s)) != 0)
 			return rc;
 		text = str_n(text.p + n, text.n - n);
 	}
 	return rc == -ENODATA ? 0 : rc;
 }
 
-static bool begins(struct str text, const char *any)
+static bool begins_with_any(struct str text, const char *any)
 {
 	size_t i = 0;
 	while (i < text.n && strchr(" \t\r\n", text.p[i]) && text.p[i])
@@ -116,12 +116,12 @@ static bool begins(struct str text, const char *any)
 	return i < text.n && text.p[i] && strchr(any, text.p[i]);
 }
 
-static bool has(struct str text, const char *word)
+static bool contains_text(struct str text, const char *word)
 {
 	return memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
-static int bad(struct err *err, const char *sentence)
+static int refuse_summaries(struct err *err, const char *sentence)
 {
 	return err_set(err, 0, "%s", sentence), -EBADMSG;
 }
@@ -132,18 +132,18 @@ int summary_each(const char *text, size_t n, summary_taker *taker, void *arg, st
 	struct str all = str_n(text, n);
 	struct err why = {0};
 	int rc;
-	if (begins(all, "{[") && !str_starts(all, str_of("[cluster-")) && !str_starts(all, str_of("[seqexec-")))
-		rc = json(&e, all, &why);
+	if (begins_with_any(all, "{[") && !str_starts(all, str_of("[cluster-")) && !str_starts(all, str_of("[seqexec-")))
+		rc = read_json_summaries(&e, all, &why);
 	else if (kickstart_is(all))
-		rc = records(&e, all, &why);
-	else if (has(all, "<invocation"))
-		rc = bad(&why, "kickstart's records in XML (before Pegasus 5) are not read");
+		rc = read_kickstart_records(&e, all, &why);
+	else if (contains_text(all, "<invocation"))
+		rc = refuse_summaries(&why, "kickstart's records in XML (before Pegasus 5) are not read");
 	else if (resource_monitor_is_text(all))
-		rc = lines(&e, all, &why);
+		rc = read_monitor_lines(&e, all, &why);
 	else
-		rc = bad(&why, "this is no summary of stemma, resource_monitor or kickstart");
+		rc = refuse_summaries(&why, "this is no summary of stemma, resource_monitor or kickstart");
 	if (rc == 0 && !e.n)
-		rc = bad(&why, "there is no summary in it");
+		rc = refuse_summaries(&why, "there is no summary in it");
 	if (rc < 0 && why.text[0])
 		err_set(err, 0, "%s%.0zu%s%s", e.n ? "summary " : "", e.n ? e.n + 1 : 0, e.n ? ": " : "", why.text);
 	return rc;
@@ -154,7 +154,7 @@ struct gathered {
 	size_t cap;
 };
 
-static int gather(void *arg, enum summary_form form, struct summary *s)
+static int append_summary(void *arg, enum summary_form form, struct summary *s)
 {
 	struct gathered *g = arg;
 	if (g->l.n == g->cap) {
@@ -173,7 +173,7 @@ static int gather(void *arg, enum summary_form form, struct summary *s)
 int summary_read_any(const char *text, size_t n, struct err *err, struct summary_list *ret)
 {
 	struct gathered g = {0};
-	int rc = summary_each(text, n, gather, &g, err);
+	int rc = summary_each(text, n, append_summary, &g, err);
 	if (rc == 0) {
 		*ret = g.l;
 		return 0;

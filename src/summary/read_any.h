@@ -9,8 +9,8 @@
 enum summary_form { SUMMARY_STEMMA, SUMMARY_RESOURCE_MONITOR, SUMMARY_KICKSTART, SUMMARY_FORMS };
 
 /* "stemma", "resource-monitor", "kickstart": as in --summary-format. */
-const char *summary_form_word(enum summary_form f);
-int summary_form_by_word(const char *word); /* or -ENOENT */
+const char *summary_form_name(enum summary_form f);
+int summary_form_by_name(const char *word); /* or -ENOENT */
 
 struct summary_list {
 	struct told_summary {

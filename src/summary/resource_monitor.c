@@ -3,6 +3,7 @@
 #include "summary/decimal.h"
 #include "summary/jout.h"
 #include "summary/limit.h"
+#include "summary/text_line.h"
 #include "summary/units.h"
 
 #include <errno.h>
@@ -49,12 +50,12 @@ static bool is_meta(struct str name)
 
 /* ---- reading ---- */
 
-static int no_memory(struct err *err)
+static int monitor_no_memory(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the summary");
 }
 
-static int wrong(struct err *err, struct str name, const char *what)
+static int report_bad_field(struct err *err, struct str name, const char *what)
 {
 	return err_set(err, 0, "resource_monitor's '%.*s' %s", name.n > 60 ? 60 : (int)name.n, name.p, what), -EBADMSG;
 }
@@ -65,22 +66,24 @@ static bool is_clock(enum figure_name f)
 	return f == FIGURE_start || f == FIGURE_end || f == FIGURE_wall_time;
 }
 
-static int figure(struct summary *s, const struct field *f, struct str number, struct str unit, struct err *err)
+static int set_field_figure(struct summary *s, const struct field *f, struct str number, struct str unit,
+                            struct err *err)
 {
 	int64_t v;
 	int rc = units_read(f->figure, number, unit.n ? unit : str_of(f->unit), &v);
 	if (rc == -ENOENT)
-		return wrong(err, str_of(f->name), "is in a unit that is not known for it");
+		return report_bad_field(err, str_of(f->name), "is in a unit that is not known for it");
 	if (rc < 0)
-		return wrong(err, str_of(f->name), rc == -ERANGE ? "is too large" : "is no number");
+		return report_bad_field(err, str_of(f->name), rc == -ERANGE ? "is too large" : "is no number");
 	if (v < 0) /* old versions write -1 */
 		rc = summary_absent(s, f->figure, "resource_monitor did not measure it");
 	else
 		rc = summary_set(s, f->figure, v, "resource_monitor", is_clock(f->figure));
-	return rc < 0 ? no_memory(err) : 0;
+	return rc < 0 ? monitor_no_memory(err) : 0;
 }
 
-static int exceeded(struct summary *s, const struct field *f, struct str number, struct str unit, struct err *err)
+static int append_exceeded(struct summary *s, const struct field *f, struct str number, struct str unit,
+                           struct err *err)
 {
 	int64_t v;
 	unsigned l = limit_on(f->figure);
@@ -88,17 +91,17 @@ static int exceeded(struct summary *s, const struct field *f, struct str number,
 		return 0;
 	struct summary_limit *more = realloc(s->exceeded, (s->nexceeded + 1) * sizeof(*more));
 	if (!more)
-		return no_memory(err);
+		return monitor_no_memory(err);
 	s->exceeded = more;
-	if (!(more[s->nexceeded].name = strdup(limit_word((enum limit_name)l))))
-		return no_memory(err);
+	if (!(more[s->nexceeded].name = strdup(limit_key((enum limit_name)l))))
+		return monitor_no_memory(err);
 	more[s->nexceeded].peak = -1;
 	more[s->nexceeded++].limit = v;
 	return 0;
 }
 
 /* The word that ends at a blank; *s is what follows it. */
-static struct str word(struct str *s)
+static struct str next_blank_token(struct str *s)
 {
 	size_t i = 0, k;
 	while (i < s->n && (s->p[i] == ' ' || s->p[i] == '\t'))
@@ -111,36 +114,36 @@ static struct str word(struct str *s)
 }
 
 /* The command is told as one line, its words joined by blanks; where a word ended is lost where it had blanks. */
-static int command(struct summary *s, struct str line, struct err *err)
+static int split_command(struct summary *s, struct str line, struct err *err)
 {
 	struct str rest = line;
 	size_t n = 0;
 	if (s->argv)
 		return 0;
-	while (word(&rest).n)
+	while (next_blank_token(&rest).n)
 		n++;
 	if (!(s->argv = calloc(n + 1, sizeof(*s->argv))))
-		return no_memory(err);
+		return monitor_no_memory(err);
 	rest = line;
 	for (size_t i = 0; i < n; i++) {
-		struct str w = word(&rest);
+		struct str w = next_blank_token(&rest);
 		if (!(s->argv[i] = strndup(w.p, w.n)))
-			return no_memory(err);
+			return monitor_no_memory(err);
 	}
 	return 0;
 }
 
-static int pair(struct summary_pair **list, size_t *n, struct str key, struct str value, struct err *err)
+static int append_monitor_pair(struct summary_pair **list, size_t *n, struct str key, struct str value, struct err *err)
 {
-	return units_pair(list, n, key, value) < 0 ? no_memory(err) : 0;
+	return units_pair(list, n, key, value) < 0 ? monitor_no_memory(err) : 0;
 }
 
 /* What is said in words or plain numbers. */
-static int meta(struct summary *s, struct str name, struct str text, struct err *err)
+static int read_meta_field(struct summary *s, struct str name, struct str text, struct err *err)
 {
 	int64_t n = -1;
 	if (str_is(name, "command"))
-		return command(s, text, err);
+		return split_command(s, text, err);
 	if (str_is(name, "exit_type")) {
 		s->exit_type = str_is(text, "normal")                                        ? EXIT_TYPE_NORMAL
 		               : str_is(text, "signal")                                      ? EXIT_TYPE_SIGNAL
@@ -151,19 +154,19 @@ static int meta(struct summary *s, struct str name, struct str text, struct err 
 	if (str_is(name, "exit_status") || str_is(name, "signal")) {
 		bool is_signal = str_is(name, "signal");
 		if (decimal_read(text, 0, &n) < 0)
-			return wrong(err, name, "is no number");
+			return report_bad_field(err, name, "is no number");
 		if (n >= is_signal && n <= (is_signal ? 126 : 255))
 			*(is_signal ? &s->signal : &s->exit_status) = (int)n;
 		return 0;
 	}
 	if (str_is(name, "host"))
-		return pair(&s->host, &s->nhost, str_of("name"), text, err);
-	return is_meta(name) ? 0 : pair(&s->label, &s->nlabel, name, text, err);
+		return append_monitor_pair(&s->host, &s->nhost, str_of("name"), text, err);
+	return is_meta(name) ? 0 : append_monitor_pair(&s->label, &s->nlabel, name, text, err);
 }
 
 /* What was exceeded is told without what was reached; that is the figure. And the status of a task that was killed is
  * the shell's way of saying so. */
-static void settle(struct summary *s)
+static void complete_exceeded_limits(struct summary *s)
 {
 	for (size_t i = 0; i < s->nexceeded; i++) {
 		const struct figure *v = &s->figure[limit_figure((enum limit_name)limit_by_name(s->exceeded[i].name))];
@@ -176,16 +179,16 @@ static void settle(struct summary *s)
 		s->signal = -1;
 }
 
-static int not_told(struct summary *s, struct err *err)
+static int mark_absent_figures(struct summary *s, struct err *err)
 {
 	for (int f = 0; f < FIGURES; f++)
 		if (!s->figure[f].known && !s->figure[f].absent &&
 		    summary_absent(s, (enum figure_name)f, "resource_monitor does not tell it") < 0)
-			return no_memory(err);
+			return monitor_no_memory(err);
 	return 0;
 }
 
-static struct str text_of(json_t *v)
+static struct str json_text_or_empty(json_t *v)
 {
 	return json_is_string(v) ? str_n(json_string_value(v), json_string_length(v)) : str_of("");
 }
@@ -208,12 +211,12 @@ static int limits_of(json_t *o, struct summary *s, struct err *err)
 		const struct field *f = field_of(str_of(key));
 		json_t *number = json_is_array(v) ? json_array_get(v, 0) : v;
 		if (f && rc == 0)
-			rc = exceeded(s, f, text_of(number), text_of(json_array_get(v, 1)), err);
+			rc = append_exceeded(s, f, json_text_or_empty(number), json_text_or_empty(json_array_get(v, 1)), err);
 	}
 	return rc;
 }
 
-static int all(json_t *value, struct summary *s, struct err *err)
+static int read_monitor_object(json_t *value, struct summary *s, struct err *err)
 {
 	const char *key;
 	json_t *v;
@@ -225,26 +228,28 @@ static int all(json_t *value, struct summary *s, struct err *err)
 		if (rc < 0)
 			break;
 		if (f && json_is_array(v))
-			rc = json_array_size(v) ? figure(s, f, text_of(json_array_get(v, 0)), text_of(json_array_get(v, 1)), err)
+			rc = json_array_size(v) ? set_field_figure(s, f, json_text_or_empty(json_array_get(v, 0)),
+			                                           json_text_or_empty(json_array_get(v, 1)), err)
 			                        : 0;
 		else if (strcmp(key, "machine_cpus") == 0)
-			rc = pair(&s->host, &s->nhost, str_of("cores"), text_of(json_array_get(v, 0)), err);
+			rc = append_monitor_pair(&s->host, &s->nhost, str_of("cores"), json_text_or_empty(json_array_get(v, 0)),
+			                         err);
 		else if (f && json_is_string(v))
-			rc = figure(s, f, text_of(v), str_of(""), err);
+			rc = set_field_figure(s, f, json_text_or_empty(v), str_of(""), err);
 		else if (strcmp(key, "limits_exceeded") == 0)
 			rc = limits_of(v, s, err);
 		else if (json_is_string(v))
-			rc = meta(s, name, text_of(v), err);
+			rc = read_meta_field(s, name, json_text_or_empty(v), err);
 	}
-	settle(s);
-	return rc < 0 ? rc : not_told(s, err);
+	complete_exceeded_limits(s);
+	return rc < 0 ? rc : mark_absent_figures(s, err);
 }
 
 int resource_monitor_read(json_t *value, struct err *err, struct summary *ret)
 {
 	struct summary s;
 	summary_init(&s);
-	int rc = all(value, &s, err);
+	int rc = read_monitor_object(value, &s, err);
 	if (rc < 0) {
 		summary_release(&s);
 		return rc;
@@ -253,38 +258,23 @@ int resource_monitor_read(json_t *value, struct err *err, struct summary *ret)
 	return 0;
 }
 
-static struct str trimmed(struct str s)
-{
-	while (s.n && strchr(" \t\r", s.p[s.n - 1]))
-		s.n--;
-	while (s.n && strchr(" \t", s.p[0]))
-		s = str_n(s.p + 1, s.n - 1);
-	return s;
-}
-
 /* "name: rest" */
-static bool split(struct str line, struct str *ret_name, struct str *ret_rest)
+static bool split_name(struct str line, struct str *ret_name, struct str *ret_rest)
 {
 	const char *colon = line.n ? memchr(line.p, ':', line.n) : NULL;
 	if (!colon)
 		return false;
-	*ret_name = trimmed(str_n(line.p, (size_t)(colon - line.p)));
-	*ret_rest = trimmed(str_n(colon + 1, line.n - (size_t)(colon + 1 - line.p)));
+	*ret_name = text_trim(str_n(line.p, (size_t)(colon - line.p)));
+	*ret_rest = text_trim(str_n(colon + 1, line.n - (size_t)(colon + 1 - line.p)));
 	return ret_name->n > 0;
-}
-
-static struct str line_at(struct str text, size_t at)
-{
-	const char *end = memchr(text.p + at, '\n', text.n - at);
-	return str_n(text.p + at, end ? (size_t)(end - text.p) - at : text.n - at);
 }
 
 bool resource_monitor_is_text(struct str text)
 {
 	struct str name, rest;
 	for (size_t at = 0; at < text.n;) {
-		struct str line = line_at(text, at);
-		if (split(line, &name, &rest) && field_of(name))
+		struct str line = text_line_at(text, at);
+		if (split_name(line, &name, &rest) && field_of(name))
 			return true;
 		at += line.n + 1;
 	}
@@ -292,24 +282,24 @@ bool resource_monitor_is_text(struct str text)
 }
 
 /* "memory: 20, cpu_time: 3" */
-static int limits_in_words(struct summary *s, struct str list, struct err *err)
+static int read_exceeded_list(struct summary *s, struct str list, struct err *err)
 {
 	int rc = 0;
 	while (list.n && rc == 0) {
 		const char *comma = memchr(list.p, ',', list.n);
 		size_t n = comma ? (size_t)(comma - list.p) : list.n;
 		struct str name, rest;
-		const struct field *f = split(str_n(list.p, n), &name, &rest) ? field_of(name) : NULL;
+		const struct field *f = split_name(str_n(list.p, n), &name, &rest) ? field_of(name) : NULL;
 		if (f) {
-			struct str number = word(&rest);
-			rc = exceeded(s, f, number, word(&rest), err);
+			struct str number = next_blank_token(&rest);
+			rc = append_exceeded(s, f, number, next_blank_token(&rest), err);
 		}
 		list = str_n(list.p + n + (comma != NULL), list.n - n - (comma != NULL));
 	}
 	return rc;
 }
 
-static bool is_word(struct str s)
+static bool is_identifier(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
 		if (!(s.p[i] == '_' || (s.p[i] >= '0' && s.p[i] <= '9') || ((s.p[i] | 0x20) >= 'a' && (s.p[i] | 0x20) <= 'z')))
@@ -317,19 +307,19 @@ static bool is_word(struct str s)
 	return true;
 }
 
-static int one_line(struct summary *s, struct str line, bool *ret_any, struct err *err)
+static int read_monitor_line(struct summary *s, struct str line, bool *ret_any, struct err *err)
 {
 	struct str name, rest;
-	if (!line.n || line.p[0] == '#' || !split(line, &name, &rest))
+	if (!line.n || line.p[0] == '#' || !split_name(line, &name, &rest))
 		return 0;
 	const struct field *f = field_of(name);
 	*ret_any = true;
 	if (str_is(name, "limits_exceeded"))
-		return limits_in_words(s, rest, err);
+		return read_exceeded_list(s, rest, err);
 	if (!f) /* among them what it was held to, limits_memory and so on; and what is no field at all */
-		return str_starts(name, str_of("limits_")) || !is_word(name) ? 0 : meta(s, name, rest, err);
-	struct str number = word(&rest);
-	return figure(s, f, number, word(&rest), err);
+		return str_starts(name, str_of("limits_")) || !is_identifier(name) ? 0 : read_meta_field(s, name, rest, err);
+	struct str number = next_blank_token(&rest);
+	return set_field_figure(s, f, number, next_blank_token(&rest), err);
 }
 
 int resource_monitor_read_lines(struct str text, struct err *err, struct summary *ret, size_t *ret_n)
@@ -340,14 +330,14 @@ int resource_monitor_read_lines(struct str text, struct err *err, struct summary
 	int rc = 0;
 	summary_init(&s);
 	while (at < text.n && !end && rc == 0) {
-		struct str line = line_at(text, at);
+		struct str line = text_line_at(text, at);
 		at += line.n + (at + line.n < text.n);
 		end = any && str_starts(line, str_of("--"));
-		rc = end ? 0 : one_line(&s, trimmed(line), &any, err);
+		rc = end ? 0 : read_monitor_line(&s, text_trim(line), &any, err);
 	}
-	settle(&s);
+	complete_exceeded_limits(&s);
 	if (rc == 0)
-		rc = any ? not_told(&s, err) : -ENODATA;
+		rc = any ? mark_absent_figures(&s, err) : -ENODATA;
 	if (rc < 0) {
 		summary_release(&s);
 		return rc;
@@ -360,7 +350,7 @@ int resource_monitor_read_lines(struct str text, struct err *err, struct summary
 /* ---- writing ---- */
 
 /* [number, unit] in a line of its own. Times have six decimals and sizes are MB, as there. */
-static void number(struct jout *j, const char *name, const char *unit, int64_t value, unsigned decimals)
+static void write_quantity(struct jout *j, const char *name, const char *unit, int64_t value, unsigned decimals)
 {
 	jout_line(j, 1);
 	jout_key(j, name);
@@ -370,31 +360,31 @@ static void number(struct jout *j, const char *name, const char *unit, int64_t v
 	jout_close(j, ']');
 }
 
-static void told(struct jout *j, const char *name, const char *unit, enum figure_name f, int64_t value)
+static void write_figure_quantity(struct jout *j, const char *name, const char *unit, enum figure_name f, int64_t value)
 {
 	if (strcmp(unit, "MB") == 0 && value >> 59 == 0) /* to 10^-7 MB, so that a reader gets the same byte back */
-		number(j, name, unit, (int64_t)(((__int128)value * 10000000 + (1 << 19)) >> 20), 7);
+		write_quantity(j, name, unit, (int64_t)(((__int128)value * 10000000 + (1 << 19)) >> 20), 7);
 	else if (strcmp(unit, "MB") == 0)
-		number(j, name, unit, value >> 20, 0);
+		write_quantity(j, name, unit, value >> 20, 0);
 	else if (strcmp(unit, "s") == 0)
-		number(j, name, unit, value / 1000 + (value % 1000 >= 500), 6);
+		write_quantity(j, name, unit, value / 1000 + (value % 1000 >= 500), 6);
 	else
-		number(j, name, unit, value, (unsigned)figure_decimals(f));
+		write_quantity(j, name, unit, value, (unsigned)figure_decimals(f));
 }
 
-static void sum(struct jout *j, const struct summary *s, const char *name, const char *unit, enum figure_name a,
-                enum figure_name b)
+static void write_figure_sum(struct jout *j, const struct summary *s, const char *name, const char *unit,
+                             enum figure_name a, enum figure_name b)
 {
 	int64_t both;
 	if (s->figure[a].known && s->figure[b].known &&
 	    !__builtin_add_overflow(s->figure[a].value, s->figure[b].value, &both))
-		number(j, name, unit, both, 0);
+		write_quantity(j, name, unit, both, 0);
 }
 
-static void ending(struct jout *j, const struct summary *s)
+static void write_monitor_exit(struct jout *j, const struct summary *s)
 {
 	int status = s->exit_status >= 0 ? s->exit_status : s->signal > 0 ? 128 + s->signal : -1;
-	const char *type = s->exit_type == EXIT_TYPE_LIMIT ? "limits" : exit_type_word(s->exit_type);
+	const char *type = s->exit_type == EXIT_TYPE_LIMIT ? "limits" : exit_type_name(s->exit_type);
 	if (status >= 0) {
 		jout_line(j, 1);
 		jout_number(j, "exit_status", status, 0);
@@ -417,7 +407,7 @@ static void ending(struct jout *j, const struct summary *s)
 		int l = limit_by_name(s->exceeded[i].name);
 		for (size_t k = 0; l >= 0 && k < NFIELDS; k++)
 			if (fields[k].figure == limit_figure((enum limit_name)l))
-				told(&flat, fields[k].name, fields[k].unit, fields[k].figure, s->exceeded[i].limit);
+				write_figure_quantity(&flat, fields[k].name, fields[k].unit, fields[k].figure, s->exceeded[i].limit);
 	}
 	jout_close(&flat, '}');
 	j->comma = true;
@@ -451,21 +441,22 @@ int resource_monitor_write(const struct summary *s, struct buf *ret)
 		jout_key(&j, "command");
 		jout_text(&j, buf_view(&line));
 	}
-	ending(&j, s);
+	write_monitor_exit(&j, s);
 	for (size_t i = 0; i < NFIELDS; i++) {
 		const struct figure *v = &s->figure[fields[i].figure];
 		if (fields[i].figure == FIGURE_cores_peak && !v->known) /* as theirs of a task of one sample */
 			v = &s->figure[FIGURE_cores];
 		if (fields[i].figure == FIGURE_files_peak) /* theirs counts folders, too */
-			sum(&j, s, fields[i].name, fields[i].unit, FIGURE_files_peak, FIGURE_directories_peak);
+			write_figure_sum(&j, s, fields[i].name, fields[i].unit, FIGURE_files_peak, FIGURE_directories_peak);
 		else if (v->known && v->value >= 0)
-			told(&j, fields[i].name, fields[i].unit, fields[i].figure, v->value);
+			write_figure_quantity(&j, fields[i].name, fields[i].unit, fields[i].figure, v->value);
 	}
 	const char *cores = summary_host(s, "cores");
 	int64_t n;
 	if (cores && decimal_read(str_of(cores), 3, &n) == 0 && n > 0)
-		number(&j, "machine_cpus", "cores", n, 3);
-	sum(&j, s, "context_switches", "switches", FIGURE_context_switches_voluntary, FIGURE_context_switches_involuntary);
+		write_quantity(&j, "machine_cpus", "cores", n, 3);
+	write_figure_sum(&j, s, "context_switches", "switches", FIGURE_context_switches_voluntary,
+	                 FIGURE_context_switches_involuntary);
 	j.comma = false;
 	jout_line(&j, 0);
 	jout_close(&j, '}');

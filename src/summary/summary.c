@@ -11,7 +11,7 @@ static const struct {
 #include "summary/figures.def"
 };
 
-const char *figure_word(enum figure_name f)
+const char *figure_key(enum figure_name f)
 {
 	return figures[f].word;
 }
@@ -34,7 +34,7 @@ int figure_by_name(const char *name)
 	return -ENOENT;
 }
 
-const char *exit_type_word(enum exit_type t)
+const char *exit_type_name(enum exit_type t)
 {
 	static const char *const words[] = {
 	    [EXIT_TYPE_NORMAL] = "normal", [EXIT_TYPE_SIGNAL] = "signal", [EXIT_TYPE_LIMIT] = "limit"};
@@ -71,7 +71,7 @@ static void free_list(char **list)
 	free(list);
 }
 
-static void free_limits(struct summary_limit *l, size_t n)
+static void summary_free_limits(struct summary_limit *l, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		free(l[i].name);
@@ -97,8 +97,8 @@ void summary_release(struct summary *s)
 		free(s->figure[f].method);
 		free(s->figure[f].absent);
 	}
-	free_limits(s->limit, s->nlimit);
-	free_limits(s->exceeded, s->nexceeded);
+	summary_free_limits(s->limit, s->nlimit);
+	summary_free_limits(s->exceeded, s->nexceeded);
 	free_pairs(s->host, s->nhost);
 	free_pairs(s->label, s->nlabel);
 	for (size_t i = 0; i < s->nescaped; i++)
@@ -116,7 +116,7 @@ void summary_release(struct summary *s)
 }
 
 /* Takes the place of what is there, with a copy of the word; without memory nothing changes. */
-static int put(struct figure *at, struct figure value, const char *word)
+static int replace_figure(struct figure *at, struct figure value, const char *word)
 {
 	char *copy = word ? strdup(word) : NULL;
 	if (word && !copy)
@@ -131,15 +131,15 @@ static int put(struct figure *at, struct figure value, const char *word)
 
 int summary_set(struct summary *s, enum figure_name f, int64_t value, const char *method, bool complete)
 {
-	return put(&s->figure[f],
-	           (struct figure){.known = true, .value = value, .low = value, .high = value, .complete = complete},
-	           method);
+	return replace_figure(
+	    &s->figure[f],
+	    (struct figure){.known = true, .value = value, .low = value, .high = value, .complete = complete}, method);
 }
 
 int summary_set_bounds(struct summary *s, enum figure_name f, int64_t value, int64_t low, int64_t high,
                        const char *method, bool complete)
 {
-	return put(
+	return replace_figure(
 	    &s->figure[f],
 	    (struct figure){.known = true, .bounded = true, .value = value, .low = low, .high = high, .complete = complete},
 	    method);
@@ -147,5 +147,5 @@ int summary_set_bounds(struct summary *s, enum figure_name f, int64_t value, int
 
 int summary_absent(struct summary *s, enum figure_name f, const char *why)
 {
-	return put(&s->figure[f], (struct figure){0}, why);
+	return replace_figure(&s->figure[f], (struct figure){0}, why);
 }

@@ -95,12 +95,12 @@ int summary_set_bounds(struct summary *s, enum figure_name f, int64_t value, int
                        const char *method, bool complete);
 int summary_absent(struct summary *s, enum figure_name f, const char *why);
 
-const char *figure_word(enum figure_name f); /* "cpu_time" */
+const char *figure_key(enum figure_name f);  /* "cpu_time" */
 const char *figure_unit(enum figure_name f); /* "s" */
 int figure_decimals(enum figure_name f);
 /* The figure of that name, or -ENOENT. */
 int figure_by_name(const char *name);
-const char *exit_type_word(enum exit_type t); /* "normal"; NULL unknown */
+const char *exit_type_name(enum exit_type t); /* "normal"; NULL unknown */
 
 /* In which unit the limit of that name stands in the JSON: times in s and cores with their decimals, sizes in B, all
  * else is counted ("", 0). Never NULL. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MAX (256u << 10) /* bytes of a command line; as in redact_argv */
+#define WORDS_MAX (256u << 10) /* bytes of a command line; as in redact_summary_argv */
 
 /* Puts what out holds in the place of *text. 1: it is another. */
-static int replace(char **text, struct buf *out)
+static int replace_text(char **text, struct buf *out)
 {
 	const char *now = buf_cstr(out);
 	if (out->failed)
@@ -31,7 +31,7 @@ static int redact_one(char **text, bool path, const struct redact_watch *watch, 
 		redact_path_watched(watch, room, str_of(*text));
 	else
 		redact_text_watched(watch, room, str_of(*text));
-	return replace(text, room);
+	return replace_text(text, room);
 }
 
 /* With its key, which says what the value is. */
@@ -50,12 +50,12 @@ static int redact_label(struct summary_pair *label, const struct redact_watch *w
 		return -ENOMEM;
 	struct buf value = {0};
 	buf_add(&value, room->p + key, room->n - key);
-	int rc = replace(&label->value, &value);
+	int rc = replace_text(&label->value, &value);
 	buf_release(&value);
 	return rc;
 }
 
-static int redact_words(char **argv, const struct redact_watch *watch, struct buf *room)
+static int redact_summary_argv(char **argv, const struct redact_watch *watch, struct buf *room)
 {
 	struct redact r = {.watch = watch};
 	int changed = 0;
@@ -91,7 +91,7 @@ static int redact_words(char **argv, const struct redact_watch *watch, struct bu
 int summary_redact(struct summary *s, const struct redact_watch *watch)
 {
 	struct buf room = {0};
-	int rc = s->argv ? redact_words(s->argv, watch, &room) : 0;
+	int rc = s->argv ? redact_summary_argv(s->argv, watch, &room) : 0;
 	bool changed = rc > 0;
 	for (size_t i = 0; rc >= 0 && i < s->nlabel; i++) {
 		rc = redact_label(&s->label[i], watch, &room);

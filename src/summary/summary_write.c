@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-static void figure(struct jout *j, enum figure_name f, const struct figure *v)
+static void write_figure(struct jout *j, enum figure_name f, const struct figure *v)
 {
 	unsigned decimals = (unsigned)figure_decimals(f);
-	jout_key(j, figure_word(f));
+	jout_key(j, figure_key(f));
 	jout_open(j, '{');
 	if (!v->known) {
 		jout_string_pair(j, "absent", v->absent ? v->absent : "not measured");
@@ -26,7 +26,7 @@ static void figure(struct jout *j, enum figure_name f, const struct figure *v)
 	jout_close(j, '}');
 }
 
-static void strings(struct jout *j, const char *name, const char *twin, char *const *list, size_t n)
+static void write_string_list(struct jout *j, const char *name, const char *twin, char *const *list, size_t n)
 {
 	bool exact = true;
 	jout_key(j, name);
@@ -45,7 +45,8 @@ static void strings(struct jout *j, const char *name, const char *twin, char *co
 	jout_close(j, ']');
 }
 
-static void pairs(struct jout *j, const char *name, const char *twin, const struct summary_pair *list, size_t n)
+static void write_pair_object(struct jout *j, const char *name, const char *twin, const struct summary_pair *list,
+                              size_t n)
 {
 	bool exact = true;
 	jout_key(j, name);
@@ -69,7 +70,7 @@ static void pairs(struct jout *j, const char *name, const char *twin, const stru
 	jout_close(j, ']');
 }
 
-static void limit(struct jout *j, const struct summary_limit *l)
+static void write_limit(struct jout *j, const struct summary_limit *l)
 {
 	const struct limit_unit *u = limit_unit_of(l->name);
 	jout_number(j, "limit", l->limit, u->decimals);
@@ -82,14 +83,14 @@ static void limit(struct jout *j, const struct summary_limit *l)
 	jout_string_pair(j, "unit", u->unit);
 }
 
-static void limits(struct jout *j, const struct summary *s)
+static void write_limits(struct jout *j, const struct summary *s)
 {
 	jout_key(j, "limits");
 	jout_open(j, '{');
 	for (size_t i = 0; i < s->nlimit; i++) {
 		jout_key(j, s->limit[i].name);
 		jout_open(j, '{');
-		limit(j, &s->limit[i]);
+		write_limit(j, &s->limit[i]);
 		jout_close(j, '}');
 	}
 	jout_close(j, '}');
@@ -99,14 +100,14 @@ static void limits(struct jout *j, const struct summary *s)
 	for (size_t i = 0; i < s->nexceeded; i++) {
 		jout_open(j, '{');
 		jout_string_pair(j, "name", s->exceeded[i].name);
-		limit(j, &s->exceeded[i]);
+		write_limit(j, &s->exceeded[i]);
 		jout_close(j, '}');
 	}
 	jout_close(j, ']');
 }
 
 /* -1 is not known. */
-static void known(struct jout *j, const char *name, int64_t value, unsigned decimals)
+static void write_known(struct jout *j, const char *name, int64_t value, unsigned decimals)
 {
 	if (value >= 0) {
 		jout_number(j, name, value, decimals);
@@ -116,21 +117,21 @@ static void known(struct jout *j, const char *name, int64_t value, unsigned deci
 	}
 }
 
-static void process(struct jout *j, const struct summary_process *p)
+static void write_summary_process(struct jout *j, const struct summary_process *p)
 {
 	jout_open(j, '{');
-	known(j, "pid", p->pid, 0);
-	known(j, "ppid", p->ppid, 0);
+	write_known(j, "pid", p->pid, 0);
+	write_known(j, "ppid", p->ppid, 0);
 	jout_string_pair(j, "exe", p->exe);
-	known(j, "start", p->start, 9);
-	known(j, "end", p->end, 9);
-	known(j, "user_time", p->user_time, 9);
-	known(j, "system_time", p->system_time, 9);
-	known(j, "memory_resident_peak", p->resident_peak, 0);
-	known(j, "memory_virtual_peak", p->virtual_peak, 0);
-	known(j, "bytes_read", p->bytes_read, 0);
-	known(j, "bytes_written", p->bytes_written, 0);
-	known(j, "threads_peak", p->threads_peak, 0);
+	write_known(j, "start", p->start, 9);
+	write_known(j, "end", p->end, 9);
+	write_known(j, "user_time", p->user_time, 9);
+	write_known(j, "system_time", p->system_time, 9);
+	write_known(j, "memory_resident_peak", p->resident_peak, 0);
+	write_known(j, "memory_virtual_peak", p->virtual_peak, 0);
+	write_known(j, "bytes_read", p->bytes_read, 0);
+	write_known(j, "bytes_written", p->bytes_written, 0);
+	write_known(j, "threads_peak", p->threads_peak, 0);
 	jout_key(j, "exit");
 	if (p->status >= 0 && (WIFEXITED(p->status) || WIFSIGNALED(p->status))) {
 		jout_open(j, '{');
@@ -145,7 +146,7 @@ static void process(struct jout *j, const struct summary_process *p)
 	jout_close(j, '}');
 }
 
-static void files(struct jout *j, const struct summary *s)
+static void write_summary_files(struct jout *j, const struct summary *s)
 {
 	jout_line(j, 1);
 	jout_key(j, "files");
@@ -155,7 +156,7 @@ static void files(struct jout *j, const struct summary *s)
 		jout_line(j, 2);
 		jout_open(j, '{');
 		jout_string_pair(j, "path", f->path);
-		known(j, "size", f->size, 0);
+		write_known(j, "size", f->size, 0);
 		jout_bool(j, "read", f->read);
 		jout_bool(j, "written", f->written);
 		jout_string_pair(j, "how", f->how);
@@ -183,7 +184,7 @@ int summary_json(const struct summary *s, bool with_processes, bool indent, stru
 	while (s->argv && s->argv[argc])
 		argc++;
 	if (s->argv) {
-		strings(&j, "command", "command_base64", s->argv, argc);
+		write_string_list(&j, "command", "command_base64", s->argv, argc);
 	} else {
 		jout_key(&j, "command");
 		jout_null(&j);
@@ -193,32 +194,32 @@ int summary_json(const struct summary *s, bool with_processes, bool indent, stru
 	jout_line(&j, 1);
 	jout_string_pair(&j, "user", s->user);
 	jout_line(&j, 1);
-	jout_string_pair(&j, "exit_type", exit_type_word(s->exit_type));
+	jout_string_pair(&j, "exit_type", exit_type_name(s->exit_type));
 	jout_line(&j, 1);
-	known(&j, "exit_status", s->exit_status, 0);
+	write_known(&j, "exit_status", s->exit_status, 0);
 	jout_line(&j, 1);
-	known(&j, "signal", s->signal, 0);
+	write_known(&j, "signal", s->signal, 0);
 	jout_line(&j, 1);
 	jout_bool(&j, "oom", s->oom);
 	for (int f = 0; f < FIGURES; f++) {
 		jout_line(&j, 1);
-		figure(&j, (enum figure_name)f, &s->figure[f]);
+		write_figure(&j, (enum figure_name)f, &s->figure[f]);
 	}
 	jout_line(&j, 1);
-	limits(&j, s);
+	write_limits(&j, s);
 	jout_line(&j, 1);
-	strings(&j, "escaped", "escaped_base64", s->escaped, s->nescaped);
+	write_string_list(&j, "escaped", "escaped_base64", s->escaped, s->nescaped);
 	jout_line(&j, 1);
-	pairs(&j, "host", "host_base64", s->host, s->nhost);
+	write_pair_object(&j, "host", "host_base64", s->host, s->nhost);
 	jout_line(&j, 1);
-	pairs(&j, "label", "label_base64", s->label, s->nlabel);
+	write_pair_object(&j, "label", "label_base64", s->label, s->nlabel);
 	if (with_processes) {
 		jout_line(&j, 1);
 		jout_key(&j, "processes");
 		jout_open(&j, '[');
 		for (size_t i = 0; i < s->nprocess; i++) {
 			jout_line(&j, 2);
-			process(&j, &s->process[i]);
+			write_summary_process(&j, &s->process[i]);
 		}
 		if (s->nprocess) {
 			j.comma = false;
@@ -226,7 +227,7 @@ int summary_json(const struct summary *s, bool with_processes, bool indent, stru
 		}
 		jout_close(&j, ']');
 		if (s->files_told)
-			files(&j, s);
+			write_summary_files(&j, s);
 	}
 	j.comma = false;
 	jout_line(&j, 0);

@@ -10,7 +10,7 @@
 #define PAIRS_MAX 64
 #define FINE 10000000 /* a size is read to 10^-7 of its unit */
 
-static int sized(struct str number, struct str unit, int64_t *ret)
+static int parse_sized(struct str number, struct str unit, int64_t *ret)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
 	int64_t v;
@@ -36,7 +36,7 @@ int units_read(enum figure_name f, struct str number, struct str unit, int64_t *
 {
 	const char *own = figure_unit(f);
 	if (strcmp(own, "B") == 0)
-		return sized(number, unit, ret);
+		return parse_sized(number, unit, ret);
 	if (strcmp(own, "s") != 0) {
 		bool thousandths = str_is(unit, "mcores");
 		return decimal_read(number, thousandths ? 0 : (unsigned)figure_decimals(f), ret);
@@ -49,7 +49,7 @@ int units_read(enum figure_name f, struct str number, struct str unit, int64_t *
 }
 
 /* n digits at *at; -1 none. */
-static int digits(struct str s, size_t *at, unsigned n)
+static int parse_n_digits(struct str s, size_t *at, unsigned n)
 {
 	int v = 0;
 	for (unsigned i = 0; i < n; i++, (*at)++) {
@@ -60,7 +60,7 @@ static int digits(struct str s, size_t *at, unsigned n)
 	return v;
 }
 
-static void pass(struct str s, size_t *at, char c)
+static void skip_char_at(struct str s, size_t *at, char c)
 {
 	*at += *at < s.n && s.p[*at] == c;
 }
@@ -70,17 +70,17 @@ bool units_date(struct str s, int64_t *ret)
 	struct tm tm = {0};
 	size_t at = 0;
 	int64_t fraction = 0, unit = NS;
-	int year = digits(s, &at, 4);
-	pass(s, &at, '-');
-	int month = digits(s, &at, 2);
-	pass(s, &at, '-');
-	int day = digits(s, &at, 2);
-	pass(s, &at, s.n > at && s.p[at] == ' ' ? ' ' : 'T');
-	int hour = digits(s, &at, 2);
-	pass(s, &at, ':');
-	int minute = digits(s, &at, 2);
-	pass(s, &at, ':');
-	int second = digits(s, &at, 2);
+	int year = parse_n_digits(s, &at, 4);
+	skip_char_at(s, &at, '-');
+	int month = parse_n_digits(s, &at, 2);
+	skip_char_at(s, &at, '-');
+	int day = parse_n_digits(s, &at, 2);
+	skip_char_at(s, &at, s.n > at && s.p[at] == ' ' ? ' ' : 'T');
+	int hour = parse_n_digits(s, &at, 2);
+	skip_char_at(s, &at, ':');
+	int minute = parse_n_digits(s, &at, 2);
+	skip_char_at(s, &at, ':');
+	int second = parse_n_digits(s, &at, 2);
 	if (year < 1970 || year > 2200 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 ||
 	    minute < 0 || minute > 59 || second < 0 || second > 60)
 		return false;
@@ -90,9 +90,9 @@ bool units_date(struct str s, int64_t *ret)
 	int64_t zone = 0;
 	if (at < s.n && (s.p[at] == '+' || s.p[at] == '-')) {
 		bool west = s.p[at++] == '-';
-		int h = digits(s, &at, 2);
-		pass(s, &at, ':');
-		int m = digits(s, &at, 2);
+		int h = parse_n_digits(s, &at, 2);
+		skip_char_at(s, &at, ':');
+		int m = parse_n_digits(s, &at, 2);
 		if (h < 0 || h > 23 || m < 0 || m > 59)
 			return false;
 		zone = (h * 60 + m) * (west ? -60 : 60);

@@ -308,7 +308,7 @@ static void shown(void **state)
 		buf_release(&b);
 	}
 	for (int i = 0; i < LIMITS; i++)
-		assert_true(*limit_word(i) && *limit_meaning(i) && limit_figure(i) < FIGURES);
+		assert_true(*limit_key(i) && *limit_meaning(i) && limit_figure(i) < FIGURES);
 }
 
 int main(void)

@@ -413,7 +413,7 @@ static void test_set(void **state)
 	assert_true(!s.figure[FIGURE_gpus].known && !s.figure[FIGURE_gpus].method);
 	assert_string_equal(s.figure[FIGURE_gpus].absent, "gone");
 	summary_release(&s);
-	assert_string_equal(figure_word(FIGURE_cpu_time), "cpu_time");
+	assert_string_equal(figure_key(FIGURE_cpu_time), "cpu_time");
 	assert_string_equal(figure_unit(FIGURE_cpu_time), "s");
 	assert_int_equal(figure_decimals(FIGURE_cpu_time), 9);
 	assert_int_equal(figure_by_name("instructions"), FIGURE_instructions);

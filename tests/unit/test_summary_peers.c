@@ -37,7 +37,7 @@ static void is(const struct summary *s, enum figure_name f, int64_t value, bool 
 {
 	const struct figure *v = &s->figure[f];
 	if (!v->known || v->bounded || v->value != value || v->complete != complete)
-		fail_msg("%s: known %d bounded %d complete %d value %lld", figure_word(f), v->known, v->bounded, v->complete,
+		fail_msg("%s: known %d bounded %d complete %d value %lld", figure_key(f), v->known, v->bounded, v->complete,
 		         (long long)v->value);
 }
 
@@ -45,7 +45,7 @@ static void between(const struct summary *s, enum figure_name f, int64_t value, 
 {
 	const struct figure *v = &s->figure[f];
 	if (!v->known || !v->bounded || v->value != value || v->low != low || v->high != high)
-		fail_msg("%s: %lld in %lld..%lld", figure_word(f), (long long)v->value, (long long)v->low, (long long)v->high);
+		fail_msg("%s: %lld in %lld..%lld", figure_key(f), (long long)v->value, (long long)v->low, (long long)v->high);
 }
 
 static void is_absent(const struct summary *s, enum figure_name f)

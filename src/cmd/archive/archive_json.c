@@ -58,7 +58,7 @@ int archive_json(const struct archive *a)
 			js_str(key, archive_key_name(&a->by[i], name), str_of(v));
 		}
 		for (size_t i = 0; i < a->n_figures; i++)
-			js_put(figures, figure_word((enum figure_name)a->figures[i]), figure_json(&a->group[g].v[i]));
+			js_put(figures, figure_key((enum figure_name)a->figures[i]), figure_json(&a->group[g].v[i]));
 		js_put(one, "key", key);
 		js_num(one, "tasks", a->group[g].tasks);
 		js_put(one, "figures", figures);
@@ -118,7 +118,7 @@ int archive_csv(const struct archive *a)
 				csv_field(archive_value(a, g, i));
 				putchar(',');
 			}
-			printf("%s,%s,%zu,%zu,%zu,%zu", figure_word(fn), figure_unit(fn), s->n, f->bounded, f->incomplete,
+			printf("%s,%s,%zu,%zu,%zu,%zu", figure_key(fn), figure_unit(fn), s->n, f->bounded, f->incomplete,
 			       f->absent);
 			csv_value(fn, s->n ? s->mean : none);
 			csv_value(fn, s->n ? s->std_dev : none);

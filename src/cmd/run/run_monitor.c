@@ -159,7 +159,7 @@ int run_monitor_open(struct cmd *c, const struct opts_run *o, struct run_options
 	if (policy == 3)
 		return say_usage(c, "orphans '%s' is not one of detach, wait, kill", o->orphans);
 	run->orphans = (enum run_orphans)policy;
-	int form = o->summary_format ? summary_form_by_word(o->summary_format) : SUMMARY_STEMMA;
+	int form = o->summary_format ? summary_form_by_name(o->summary_format) : SUMMARY_STEMMA;
 	if (form < 0)
 		return say_usage(c, "summary format '%s' is not one of stemma, resource-monitor, kickstart", o->summary_format);
 	if (o->summary_format && !o->summary)

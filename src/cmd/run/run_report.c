@@ -66,7 +66,7 @@ void run_report(const struct summary *s, FILE *out)
 		}
 		if (!f->complete)
 			buf_str(&rest, str_of(rest.n ? ", or more" : "or more"));
-		put_line(out, figure_word((enum figure_name)i), &value, buf_cstr(&rest));
+		put_line(out, figure_key((enum figure_name)i), &value, buf_cstr(&rest));
 		buf_reset(&rest);
 	}
 	for (size_t i = 0; i < s->nescaped; i++)

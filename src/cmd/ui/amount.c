@@ -59,7 +59,7 @@ void amount_json(json_t *o, const char *key, enum figure_name f, double v)
 
 unsigned amount_heading(struct buf *b, enum figure_name f, size_t width)
 {
-	const char *p = figure_word(f);
+	const char *p = figure_key(f);
 	unsigned lines = 0;
 	while (*p) {
 		size_t n = strlen(p), cut = n;
