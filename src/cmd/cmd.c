@@ -1,7 +1,7 @@
 #include "cmd/cmd.h"
 
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "cmd/ui/mend.h"
 
 #include <errno.h>
@@ -200,6 +200,17 @@ int cmd_store(struct cmd *c, bool no_index)
 int cmd_store_as_it_is(struct cmd *c, bool *ret_damaged)
 {
 	return open_store(c, false, ret_damaged);
+}
+
+const struct answer_source *cmd_source(struct cmd *c)
+{
+	c->source = (struct answer_source){
+	    .store = c->store,
+	    .skew = config_duration(&c->config, CONFIG_skew),
+	    .system_extra = config_get(&c->config, CONFIG_system),
+	    .live = &c->live,
+	};
+	return &c->source;
 }
 
 int cmd_target_status(int r)

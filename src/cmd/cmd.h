@@ -6,6 +6,8 @@
 #ifndef STEMMA_CMD_CMD_H
 #define STEMMA_CMD_CMD_H
 
+#include "answer/live.h"
+#include "answer/source.h"
 #include "base/config.h"
 #include "base/err.h"
 #include "cmd/options.h"
@@ -33,7 +35,9 @@ struct cmd {
 	int n_after_dashes;  /* so many of the last ones stood behind `--`: files, never runs */
 	struct store *store; /* once cmd_store opened it; main closes it */
 	bool indexed;        /* and the index on disk was brought up to date */
-	bool node;           /* --node: the record is that of this node's daemon */
+	struct live_runs live;
+	struct answer_source source; /* see cmd_source */
+	bool node;                   /* --node: the record is that of this node's daemon */
 };
 
 #define COMMAND(name, operands, summary) int cmd_##name(struct cmd *c, const struct opts_##name *o);
@@ -73,6 +77,8 @@ void cmd_say_damage(const struct cmd *c, uint64_t newer_frames);
 int cmd_node_store(struct cmd *c);
 /* Can the command be asked of the daemon's record? */
 bool cmd_node_fits(const struct command *command);
+/* What answers are made from: the store once it is open, and the settings. */
+const struct answer_source *cmd_source(struct cmd *c);
 /* The status for what target_file and its like returned, where it is not 1. */
 int cmd_target_status(int r);
 

@@ -1,7 +1,7 @@
 /* stemma advise: what to ask for, for a task like some before. */
 #include "archive/requests.h"
 #include "cmd/ui/amount.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 #include "keep/write.h"
 #include "query/target.h"
 

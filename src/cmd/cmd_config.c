@@ -1,7 +1,7 @@
 /* stemma config: the settings in force, and where each comes from. */
 #include "cmd/cmd.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 
 static json_t *setting_json(const struct cmd *c, enum config_key k)
 {

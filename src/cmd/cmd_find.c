@@ -1,5 +1,5 @@
 /* stemma find: files, runs or executions that an expression describes. */
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "query/idset.h"
 #include "query/select.h"
 
@@ -126,7 +126,7 @@ static int put_run(const struct find *w, const struct row *row, struct table *t)
 	if (store_run(w->c->store, row->id, &run) <= 0)
 		return STATUS_SELF;
 	if (w->o->json || w->o->jsonl) {
-		json_t *one = run_json(w->c, &run);
+		json_t *one = run_json(cmd_source(w->c), &run);
 		return one ? put_json(w, row, one) : STATUS_SELF;
 	}
 	if (w->o->null) {

@@ -1,7 +1,7 @@
 /* stemma fsck: check the logs and the index against each other. */
 #include "cmd/cmd.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 
 struct report {
 	json_t *findings; /* NULL: print */

@@ -1,7 +1,7 @@
 /* stemma import: the record of another machine, taken into this one. */
 #include "cmd/cmd.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "import/document.h"
 #include "import/logs.h"
 

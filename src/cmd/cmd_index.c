@@ -1,7 +1,7 @@
 /* stemma index: bring the index up to date with the logs, or make it again. */
 #include "cmd/cmd.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 
 /* What was read and what was found damaged: one row each, for people and for JSON. */
 #define ROWS(X)                                                                                                        \

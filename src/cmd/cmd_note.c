@@ -1,5 +1,5 @@
 /* stemma note: what people write about runs and files. */
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "keep/write.h"
 #include "query/target.h"
 

@@ -1,7 +1,7 @@
 /* stemma spec: what a program can do, as far as traces go. */
 #include "cmd/cmd.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "spec/make.h"
 #include "spec/spec.h"
 

@@ -1,7 +1,7 @@
 /* stemma sql: ask the record in SQL. Only reading is allowed, by SQLite's authorizer and not by looking at the text. */
 #include "cmd/cmd.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

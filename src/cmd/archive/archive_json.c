@@ -1,7 +1,7 @@
 /* archive_json.c - statistics as JSON and CSV: all numbers in the unit of their figure (s, B, ...). */
 #include "cmd/archive/archive.h"
 #include "cmd/ui/amount.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* archive_text.c - statistics as a table: a column for each figure, as Table 5 of the paper has them. */
 #include "cmd/archive/archive.h"
 #include "cmd/ui/amount.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <math.h>
 #include <stdio.h>

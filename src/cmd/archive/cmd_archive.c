@@ -1,8 +1,8 @@
 /* stemma archive: statistics of what tasks used, and summaries that others made. */
 #include "archive/submit.h"
 #include "cmd/archive/archive.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "keep/write.h"
 #include "summary/summary.h"
 

@@ -2,7 +2,7 @@
  * files they wrote. Together (one node stands for all runs; a value that varied is said with all its values), or with a
  * node for each run and each value, where runs that had the same share it. Data flows downwards. */
 #include "cmd/bench/bench_show.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "cmd/bench/bench_row.h"
 
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef STEMMA_CMD_BENCH_BENCH_ROW_H
 #define STEMMA_CMD_BENCH_BENCH_ROW_H
 
-#include "cmd/ui/js.h"
+#include "cmd/ui/js_print.h"
 #include "trust/elements.h"
 
 struct bench_row {

@@ -1,7 +1,7 @@
 #include "cmd/bench/bench_show.h"
 
 #include "cmd/bench/bench_row.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 #include "query/target.h"
 
 #include <errno.h>

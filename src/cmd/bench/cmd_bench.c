@@ -4,7 +4,7 @@
 #include "cmd/bench/bench_row.h"
 #include "cmd/bench/bench_show.h"
 #include "cmd/options.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "cmd/diff/diff_again.h"
 
 #include "base/io.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "sandbox/jail.h"
 #include "trust/again.h"
 #include "trust/confine.h"

@@ -97,7 +97,7 @@ static int side_json(const struct diff_view *v, int side, json_t **ret)
 	if (i->what == DIFF_RUN) {
 		struct run_info run;
 		r = store_run(v->s, i->id, &run);
-		o = r > 0 ? run_json(v->c, &run) : json_object();
+		o = r > 0 ? run_json(cmd_source(v->c), &run) : json_object();
 	} else if (i->what == DIFF_EXEC) {
 		struct exec_info x;
 		r = store_exec(v->s, i->id, &x);

@@ -2,8 +2,8 @@
 #ifndef STEMMA_CMD_DIFF_DIFF_TRACE_H
 #define STEMMA_CMD_DIFF_DIFF_TRACE_H
 
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "spec/align/align_traces.h"
 
 struct pair_calls;

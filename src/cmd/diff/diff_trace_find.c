@@ -1,7 +1,7 @@
 #include "cmd/diff/diff_trace_find.h"
 
 #include "base/io.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 #include "query/target.h"
 #include "spec/path/path.h"
 #include "spec/trace/calls.h"

@@ -3,7 +3,7 @@
 #ifndef STEMMA_CMD_DIFF_DIFF_VIEW_H
 #define STEMMA_CMD_DIFF_DIFF_VIEW_H
 
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "query/diff.h"
 
 struct diff_view {

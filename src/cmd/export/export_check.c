@@ -1,6 +1,6 @@
 #include "cmd/export/export_check.h"
 
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 #include "import/check.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* stemma forget: take runs and files out of the record, for good. */
 #include "cmd/keeping/keeping.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "keep/builds.h"
 #include "query/target.h"
 

@@ -1,6 +1,6 @@
 /* stemma gc: keep the record small. */
 #include "cmd/keeping/keeping.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "keep/gc.h"
 #include "keep/write.h"
 #include "query/when.h"
@@ -74,7 +74,7 @@ static int tell(struct cmd *c, const struct gc_choice *choice, json_t *list)
 		if (r <= 0)
 			continue;
 		if (list) {
-			json_t *one = run_json(c, &run);
+			json_t *one = run_json(cmd_source(c), &run);
 			if (!one) {
 				r = -EIO;
 				break;

@@ -1,8 +1,8 @@
 /* stemma secrets: search the record, a run, or files that were exported for secrets; take them out of the record. */
 #include "base/io.h"
 #include "cmd/keeping/keeping.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "keep/secrets.h"
 #include "query/target.h"
 #include "redact/redact.h"

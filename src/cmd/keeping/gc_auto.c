@@ -1,7 +1,7 @@
 /* gc_auto.c - gc by itself. */
 #include "base/io.h"
 #include "cmd/keeping/keeping.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <errno.h>
 #include <fcntl.h>

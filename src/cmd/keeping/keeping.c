@@ -1,6 +1,6 @@
 #include "cmd/keeping/keeping.h"
 
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 #include "trust/chain.h"
 #include "trust/kept.h"
 

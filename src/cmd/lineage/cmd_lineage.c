@@ -1,6 +1,7 @@
 /* stemma lineage: what a file came from, or what came from it. */
+#include "answer/lineage_json.h"
 #include "cmd/lineage/lineage_view.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "query/target.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 	    .system_extra = config_get(&c->config, CONFIG_system),
 	};
 	struct lineage l;
+	json_t *json = NULL;
 	if (lineage_walk(c->store, &t.version, 1, &options, &err, &l) < 0)
 		return say_err(&err, STATUS_SELF);
 	if (!t.n && t.disk == DISK_CHANGED)
@@ -82,7 +84,12 @@ int cmd_lineage(struct cmd *c, const struct opts_lineage *o)
 		status = lineage_svg(&v);
 		break;
 	case FORMAT_json:
-		status = lineage_json(&v);
+		if (lineage_json(c->store, &l, &json) < 0) {
+			say("cannot describe the lineage");
+			status = STATUS_SELF;
+		} else {
+			status = js_print(json, false);
+		}
 		break;
 	}
 	if (viewing)

@@ -1,7 +1,7 @@
 /* lineage_dot.c - a lineage as a graph for Graphviz, and drawn by it. Time runs downwards. */
+#include "answer/peers.h"
 #include "cmd/lineage/lineage_view.h"
-#include "cmd/ui/peers.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -88,7 +88,7 @@ int lineage_dot(const struct lineage_view *v, FILE *to)
 {
 	const struct lineage *l = v->l;
 	struct shape shape = {0};
-	int r = shape_make(v, &shape);
+	int r = shape_make(&(struct shape_of){v->s, v->l, v->options}, &shape);
 	if (r == 0)
 		fputs("digraph lineage {\n"
 		      "\tgraph [rankdir=TB fontname=\"Helvetica\"]\n"

@@ -1,7 +1,7 @@
 /* lineage_tree.c - a lineage for the eye: each node once, its next mention a mark that leads back. */
+#include "answer/peers.h"
 #include "cmd/lineage/lineage_view.h"
-#include "cmd/ui/peers.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "query/fold.h"
 
 #include <stdlib.h>
@@ -343,7 +343,7 @@ int lineage_tree(const struct lineage_view *v)
 	t.later = calloc(n, sizeof(*t.later));
 	t.stack = calloc(t.max_levels + 1, sizeof(*t.stack));
 	if (!t.name_at || !t.note_at || !t.mentions || !t.mark || !t.printed || !t.later || !t.stack ||
-	    shape_make(v, &t.shape) < 0 || describe(&t) < 0 || arrange(&t) < 0) {
+	    shape_make(&(struct shape_of){v->s, v->l, v->options}, &t.shape) < 0 || describe(&t) < 0 || arrange(&t) < 0) {
 		say("cannot describe the lineage");
 		goto out;
 	}

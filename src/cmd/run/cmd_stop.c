@@ -1,7 +1,7 @@
 /* stemma stop: ends the recording of a run that goes on; says which runs do. */
 #include "capture/standby/standby.h"
 #include "cmd/cmd.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/js_print.h"
 
 #include <errno.h>
 #include <signal.h>

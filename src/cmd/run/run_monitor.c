@@ -1,7 +1,7 @@
 #include "cmd/run/run_monitor.h"
 #include "base/io.h"
 #include "cmd/run/run_limits.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 #include "summary/limit.h"
 #include "summary/read_any.h"
 

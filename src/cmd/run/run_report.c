@@ -1,6 +1,6 @@
 /* The table that --report prints after the command. */
 #include "cmd/run/run_monitor.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <string.h>
 

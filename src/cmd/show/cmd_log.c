@@ -1,9 +1,9 @@
 /* stemma log: the runs. */
+#include "answer/items.h"
+#include "answer/live.h"
 #include "cmd/cmd.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/items.h"
-#include "cmd/ui/live.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/things_print.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static bool is_question(const struct run_info *r)
 	return str_is(program, "stemma") && str_is(option, "--node");
 }
 
-static int add_row(struct table *t, const struct run_info *r, uint64_t used, uint64_t made)
+static int add_row(struct cmd *c, struct table *t, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct buf b = {0};
 	table_cell(t, fmt_run(r->ulid));
@@ -34,7 +34,7 @@ static int add_row(struct table *t, const struct run_info *r, uint64_t used, uin
 	fmt_span(&b, r->start, r->end);
 	table_cell(t, buf_view(&b));
 	buf_reset(&b);
-	if (r->ending == TERM_ending_unknown && live_standby(r->ulid))
+	if (r->ending == TERM_ending_unknown && live_standby(&c->live, r->ulid))
 		buf_printf(&b, "runs");
 	else
 		fmt_ending(&b, r->ending, r->code);
@@ -75,11 +75,11 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 			continue;
 		bool question = !o->all && is_question(&info);
 		if (question || !(o->jsonl || o->json))
-			r = items_count(c, ids[i], &used, &made);
+			r = items_count(cmd_source(c), ids[i], &used, &made);
 		if (r < 0 || (question && !made))
 			continue;
 		told++;
-		json_t *one = o->jsonl || o->json ? run_json(c, &info) : NULL;
+		json_t *one = o->jsonl || o->json ? run_json(cmd_source(c), &info) : NULL;
 		if ((o->jsonl || o->json) && !one) {
 			r = -EIO;
 		} else if (o->jsonl || o->json) {
@@ -91,7 +91,7 @@ int cmd_log(struct cmd *c, const struct opts_log *o)
 			else
 				status = js_print(one, true);
 		} else {
-			r = add_row(&t, &info, used, made);
+			r = add_row(c, &t, &info, used, made);
 		}
 	}
 	free(ids);

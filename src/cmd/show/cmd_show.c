@@ -1,10 +1,10 @@
 /* stemma show: all that is known of one run, file or execution. */
+#include "answer/items.h"
+#include "answer/live.h"
 #include "cmd/show/show_build.h"
 #include "cmd/show/show_jobs.h"
 #include "cmd/show/show_said.h"
-#include "cmd/ui/items.h"
-#include "cmd/ui/live.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "query/fold.h"
 #include "query/system.h"
 #include "query/target.h"
@@ -62,7 +62,7 @@ static void field_argv(const char *name, const struct strlist *l)
 static bool is_shown(const struct show *w, const struct edge *e, const struct version_info *v,
                      const struct file_info *f)
 {
-	return w->o->all || (f->kind == TERM_kind_regular ? item_is_data(w->c, e, v, f)
+	return w->o->all || (f->kind == TERM_kind_regular ? item_is_data(cmd_source(w->c), e, v, f)
 	                                                  : !w->run && kind_is_stream(f->kind) && e->via != TERM_via_sync);
 }
 
@@ -301,7 +301,7 @@ static int show_exec(const struct show *w, store_id id, json_t *list)
 
 /* ---- run ---- */
 
-static void run_text(const struct run_info *run)
+static void run_text(struct cmd *c, const struct run_info *run)
 {
 	struct buf b = {0};
 	field_str("run", run->ulid);
@@ -316,7 +316,7 @@ static void run_text(const struct run_info *run)
 	fmt_span(&b, run->start, run->end);
 	field("time", &b);
 	buf_reset(&b);
-	pid_t standby = run->ending == TERM_ending_unknown ? live_standby(run->ulid) : 0;
+	pid_t standby = run->ending == TERM_ending_unknown ? live_standby(&c->live, run->ulid) : 0;
 	if (standby)
 		buf_printf(&b, "it runs (its standby is process %d)", standby);
 	else
@@ -365,7 +365,7 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 	if (r >= 0)
 		r = store_run(s, id, &run);
 	if (r > 0 && list) {
-		json_t *o = run_json(w->c, &run), *u = json_array(), *m = json_array(), *x = json_array();
+		json_t *o = run_json(cmd_source(w->c), &run), *u = json_array(), *m = json_array(), *x = json_array();
 		js_text(o, "kind", "run");
 		js_str(o, "group", run.group);
 		js_str_if(o, "outer", run.outer);
@@ -400,7 +400,7 @@ static int show_run(const struct show *w, store_id id, json_t *list)
 		js_add(list, o);
 	} else if (r > 0) {
 		uint64_t bits = 0, lines = 0, counted = 0;
-		run_text(&run);
+		run_text(w->c, &run);
 		bits = run.gaps;
 		r = notes_print(s, NOTES_RUN, id);
 		if (r >= 0)

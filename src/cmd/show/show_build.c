@@ -2,7 +2,7 @@
 
 #include "base/io.h"
 #include "cc/build.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <elf.h>
 #include <errno.h>

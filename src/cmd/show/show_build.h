@@ -2,7 +2,7 @@
 #ifndef STEMMA_CMD_SHOW_SHOW_BUILD_H
 #define STEMMA_CMD_SHOW_SHOW_BUILD_H
 
-#include "cmd/ui/js.h"
+#include "cmd/ui/js_print.h"
 
 struct show_build {
 	struct cmd *c;

@@ -1,8 +1,8 @@
 #include "cmd/show/show_jobs.h"
 
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
+#include "cmd/ui/things_print.h"
 #include "query/submit.h"
 
 #define LINES_MAX 20 /* without --all */

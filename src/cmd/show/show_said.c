@@ -1,6 +1,6 @@
 #include "cmd/show/show_said.h"
 
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 #include "query/said.h"
 
 #include <errno.h>

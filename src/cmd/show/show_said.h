@@ -2,7 +2,7 @@
 #ifndef STEMMA_CMD_SHOW_SHOW_SAID_H
 #define STEMMA_CMD_SHOW_SHOW_SAID_H
 
-#include "cmd/ui/js.h"
+#include "cmd/ui/js_print.h"
 
 /* Prints it (o NULL), or puts it into the run's object: "annotations", "ranks", "mpi_io", each only where there is
  * something. Without all a list has at most 40 lines. 0 or -errno. */

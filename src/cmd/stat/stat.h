@@ -7,7 +7,7 @@
 #define STEMMA_CMD_STAT_STAT_H
 
 #include "cmd/cmd.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 #include "query/idmap.h"
 
 #define STAT_APIS (TERM_ioapi_delete + 1)

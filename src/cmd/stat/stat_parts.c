@@ -1,6 +1,6 @@
 /* stat_parts.c - which parts of datasets a run moved. */
 #include "cmd/stat/stat.h"
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "cmd/stat/stat_when.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 
 #include <errno.h>
 #include <stdio.h>

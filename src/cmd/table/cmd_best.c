@@ -1,7 +1,7 @@
 /* stemma best: the run with the best figure: its settings, what it read and what it made. */
+#include "answer/items.h"
 #include "cmd/table/over_runs.h"
-#include "cmd/ui/items.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static int put_files(const struct best *w, const char *title, const struct items
 			r = store_file(w->c->store, v.file, &f);
 		if (r < 0)
 			return r;
-		if (r == 0 || !item_is_data(w->c, &l->v[i].e, &v, &f))
+		if (r == 0 || !item_is_data(cmd_source(w->c), &l->v[i].e, &v, &f))
 			continue;
 		if (list) {
 			js_add(list, entity_json(&v, &f));
@@ -111,7 +111,8 @@ static void put_value(json_t *o, const char *key, double v)
 
 static int print_json(struct best *w, const struct said_run *run, const struct run_info *info)
 {
-	json_t *all = json_object(), *o = run_json(w->c, info), *configs = json_array(), *figures = json_array();
+	json_t *all = json_object(), *o = run_json(cmd_source(w->c), info), *configs = json_array(),
+	       *figures = json_array();
 	js_num(all, "format", 1);
 	js_text(all, "metric", w->o->metric);
 	put_value(all, "value", w->value);

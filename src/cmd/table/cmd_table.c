@@ -1,7 +1,7 @@
 /* stemma table: runs by settings and figures. */
 #include "cmd/table/over_runs.h"
 #include "cmd/table/table_svg.h"
-#include "cmd/ui/things.h"
+#include "cmd/ui/things_print.h"
 
 #include <errno.h>
 #include <math.h>

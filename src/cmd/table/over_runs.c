@@ -1,6 +1,6 @@
 #include "cmd/table/over_runs.h"
 
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 #include "query/select.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "cmd/table/table_svg.h"
 
-#include "cmd/ui/utf8.h"
+#include "base/utf8.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* stemma trust: how far a claim agrees with what provenance saw; what varied from run to run; the chain of seals. */
 #include "cmd/cmd.h"
 #include "cmd/trust/trust_view.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "trust/claim.h"
 #include "trust/witness.h"
 

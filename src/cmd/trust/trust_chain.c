@@ -1,7 +1,7 @@
 /* trust_chain.c - stemma trust --seal and --verify. */
 #include "cmd/trust/trust_view.h"
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 #include "trust/chain.h"
 #include "trust/sign.h"
 

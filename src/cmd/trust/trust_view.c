@@ -1,7 +1,7 @@
 #include "cmd/trust/trust_view.h"
 
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "cmd/ui/columns.h"
+#include "cmd/ui/js_print.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "cmd/ui/amount.h"
 
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <math.h>
 #include <string.h>

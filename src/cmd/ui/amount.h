@@ -2,7 +2,7 @@
 #ifndef STEMMA_CMD_UI_AMOUNT_H
 #define STEMMA_CMD_UI_AMOUNT_H
 
-#include "cmd/ui/js.h"
+#include "cmd/ui/js_print.h"
 #include "summary/summary.h"
 
 /* A value in the figure's base unit, which may be a mean: 1.25 s, 3:07, 512.0 MiB, 1.50, 2026-...; "-" for NAN. span: a

@@ -1,6 +1,6 @@
 #include "cmd/ui/demangle.h"
 
-#include "cmd/ui/fmt.h"
+#include "cmd/ui/columns.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,29 +1,23 @@
-#include "cmd/ui/live.h"
+#include "answer/live.h"
 
 #include "capture/standby/standby.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct live {
+struct live_run {
 	char run[27];
 	pid_t pid;
 };
 
-struct lives {
-	struct live *v;
-	size_t n, cap;
-	bool looked;
-};
-
 static void add_live(void *arg, pid_t pid, const char *run, bool own)
 {
-	struct lives *l = arg;
+	struct live_runs *l = arg;
 	if (!own) /* others may give a process of theirs the name of any run */
 		return;
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 16;
-		struct live *v = realloc(l->v, cap * sizeof(*v));
+		struct live_run *v = realloc(l->v, cap * sizeof(*v));
 		if (!v)
 			return;
 		l->v = v;
@@ -34,14 +28,21 @@ static void add_live(void *arg, pid_t pid, const char *run, bool own)
 	l->n++;
 }
 
-pid_t live_standby(struct str run)
+pid_t live_standby(struct live_runs *l, struct str run)
 {
-	static struct lives lives; /* of this one command, which asks for many runs */
-	if (!lives.looked)
-		standby_each(add_live, &lives);
-	lives.looked = true;
-	for (size_t i = 0; i < lives.n; i++)
-		if (str_is(run, lives.v[i].run))
-			return lives.v[i].pid;
+	if (!l)
+		return 0;
+	if (!l->looked)
+		standby_each(add_live, l);
+	l->looked = true;
+	for (size_t i = 0; i < l->n; i++)
+		if (str_is(run, l->v[i].run))
+			return l->v[i].pid;
 	return 0;
+}
+
+void live_release(struct live_runs *l)
+{
+	free(l->v);
+	*l = (struct live_runs){0};
 }

@@ -1,9 +1,10 @@
 /* lineage_json.c - the public JSON of a lineage: entities, executions, agents, activities and the edges between them.
  */
-#include "cmd/lineage/lineage_view.h"
-#include "cmd/ui/peers.h"
-#include "cmd/ui/things.h"
+#include "answer/lineage_json.h"
+#include "answer/peers.h"
+#include "answer/things.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Agents and jobs are few; each is written once, found again by its id. */
@@ -13,7 +14,7 @@ struct once {
 };
 
 struct out {
-	const struct lineage_view *v;
+	struct store *s;
 	json_t *edges;
 	struct once agents, activities;
 	json_t *told; /* edges among agents and activities */
@@ -78,7 +79,7 @@ static int add_agents(struct out *o, const struct exec_info *x)
 	struct str none = str_of(""), me = str_n(x->pub.text, strnlen(x->pub.text, sizeof(x->pub.text)));
 	struct buf user = {0}, group = {0}, program = {0}, rank = {0}, job = {0}, step = {0};
 	struct file_info exe;
-	int r = x->exe ? store_file(o->v->s, x->exe, &exe) : 0;
+	int r = x->exe ? store_file(o->s, x->exe, &exe) : 0;
 
 	bool has_user = id_of(&user, "user", &x->user, 1);
 	if (has_user) {
@@ -138,47 +139,48 @@ static json_t *edge_json(const struct lineage_edge *e, const struct pubid *ids)
 	return o;
 }
 
-int lineage_json(const struct lineage_view *v)
+int lineage_json(struct store *s, const struct lineage *l, json_t **ret)
 {
-	const struct lineage *l = v->l;
-	struct out o = {.v = v, .edges = json_array(), .told = json_object()};
+	struct out o = {.s = s, .edges = json_array(), .told = json_object()};
 	o.agents = (struct once){json_array(), json_object()};
 	o.activities = (struct once){json_array(), json_object()};
 	json_t *entities = json_array(), *executions = json_array(), *omitted = json_object();
 	struct pubid *ids = calloc(l->n_nodes + 1, sizeof(*ids));
-	int status = STATUS_SELF, r = ids ? 1 : -1;
+	int r = ids ? 1 : -ENOMEM;
 
 	for (size_t i = 0; i < l->n_nodes && r > 0; i++) {
 		if (l->nodes[i].exec) {
 			struct exec_info x;
 			json_t *one = NULL;
-			r = store_exec(v->s, l->nodes[i].id, &x);
+			r = store_exec(s, l->nodes[i].id, &x);
 			if (r > 0) {
 				ids[i] = x.pub;
-				r = add_agents(&o, &x) < 0 || exec_json(v->s, &x, &one) < 0 ||
-				            representative_json(v->s, l->nodes[i].id, one) < 0
-				        ? -1
-				        : 1;
+				r = add_agents(&o, &x);
+				if (r == 0)
+					r = exec_json(s, &x, &one);
+				if (r == 0)
+					r = representative_json(s, l->nodes[i].id, one);
+				r = r < 0 ? r : 1;
 				js_add(executions, one);
 			}
 		} else {
 			struct version_info ver;
 			struct file_info f;
-			r = store_version(v->s, l->nodes[i].id, &ver);
+			r = store_version(s, l->nodes[i].id, &ver);
 			if (r > 0)
-				r = store_file(v->s, ver.file, &f);
+				r = store_file(s, ver.file, &f);
 			if (r > 0) {
 				ids[i] = ver.pub;
 				json_t *one = entity_json(&ver, &f);
-				r = peer_json(v->s, &ver, &f, one);
-				if (r >= 0 && notes_json(v->s, one, NOTES_FILE, ver.file, ver.n) < 0)
-					r = -1;
+				r = peer_json(s, &ver, &f, one);
+				if (r >= 0)
+					r = notes_json(s, one, NOTES_FILE, ver.file, ver.n);
+				r = r < 0 ? r : 1;
 				js_add(entities, one);
 			}
 		}
 	}
 	if (r <= 0) {
-		say("cannot describe the lineage");
 		json_decref(entities);
 		json_decref(executions);
 		json_decref(omitted);
@@ -202,11 +204,11 @@ int lineage_json(const struct lineage_view *v)
 	js_put(all, "edges", o.edges);
 	js_put(all, "omitted", omitted);
 	js_bool(all, "cut", l->cut);
-	status = js_print(all, false);
+	*ret = all;
 out:
 	free(ids);
 	json_decref(o.agents.seen);
 	json_decref(o.activities.seen);
 	json_decref(o.told);
-	return status;
+	return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }

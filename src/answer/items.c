@@ -1,4 +1,4 @@
-#include "cmd/ui/items.h"
+#include "answer/items.h"
 
 #include "query/system.h"
 
@@ -26,13 +26,14 @@ int items_add(const struct edges *e, struct items *l)
 	return 0;
 }
 
-bool item_is_data(struct cmd *c, const struct edge *e, const struct version_info *v, const struct file_info *f)
+bool item_is_data(const struct answer_source *a, const struct edge *e, const struct version_info *v,
+                  const struct file_info *f)
 {
 	if (f->kind != TERM_kind_regular || e->via == TERM_via_sync)
 		return false;
 	if (e->mode & ACCESS_PROGRAM && v->origin != ORIGIN_OBSERVED && system_path(f->path, NULL) != SYSTEM_NO)
 		return false;
-	return system_path(f->path, config_get(&c->config, CONFIG_system)) == SYSTEM_NO;
+	return system_path(f->path, a->system_extra) == SYSTEM_NO;
 }
 
 static int by_version(const void *a, const void *b)
@@ -90,38 +91,38 @@ int items_of_run(struct store *s, const store_id *execs, size_t n, struct items 
 }
 
 /* How many are data, or -errno. */
-static int64_t count_data(struct cmd *c, const struct items *l)
+static int64_t count_data(const struct answer_source *a, const struct items *l)
 {
 	int64_t n = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		struct version_info v;
 		struct file_info f;
-		int r = store_version(c->store, l->v[i].version, &v);
+		int r = store_version(a->store, l->v[i].version, &v);
 		if (r > 0)
-			r = store_file(c->store, v.file, &f);
+			r = store_file(a->store, v.file, &f);
 		if (r < 0)
 			return r;
-		n += r > 0 && item_is_data(c, &l->v[i].e, &v, &f);
+		n += r > 0 && item_is_data(a, &l->v[i].e, &v, &f);
 	}
 	return n;
 }
 
-int items_count(struct cmd *c, store_id run, uint64_t *ret_used, uint64_t *ret_made)
+int items_count(const struct answer_source *a, store_id run, uint64_t *ret_used, uint64_t *ret_made)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
 	struct items used = {0}, made = {0};
-	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0;
-	int64_t got = store_run_execs(c->store, run, &execs, &n);
+	bool viewing = store_view_begin(a->store, VIEW_WALK) == 0;
+	int64_t got = store_run_execs(a->store, run, &execs, &n);
 	if (got >= 0)
-		got = items_of_run(c->store, execs, n, &used, &made);
-	if (got >= 0 && (got = count_data(c, &used)) >= 0) {
+		got = items_of_run(a->store, execs, n, &used, &made);
+	if (got >= 0 && (got = count_data(a, &used)) >= 0) {
 		*ret_used = (uint64_t)got;
-		got = count_data(c, &made);
+		got = count_data(a, &made);
 		*ret_made = got < 0 ? 0 : (uint64_t)got;
 	}
 	if (viewing)
-		store_view_end(c->store);
+		store_view_end(a->store);
 	free(execs);
 	items_release(&used);
 	items_release(&made);

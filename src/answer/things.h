@@ -1,14 +1,15 @@
 /* things.h - runs, executions, files and versions, in words and as JSON: the same in every command. */
-#ifndef STEMMA_CMD_UI_THINGS_H
-#define STEMMA_CMD_UI_THINGS_H
+#ifndef STEMMA_ANSWER_THINGS_H
+#define STEMMA_ANSWER_THINGS_H
 
-#include "cmd/ui/fmt.h"
-#include "cmd/ui/js.h"
+#include "answer/fmt.h"
+#include "answer/js.h"
+#include "answer/source.h"
 #include "query/deleted.h"
 
 /* log --json's run. Asks for executions: what store_exec returned before may be gone. NULL: the record cannot be read.
  */
-json_t *run_json(struct cmd *c, const struct run_info *r);
+json_t *run_json(const struct answer_source *a, const struct run_info *r);
 /* lineage --json's entity and execution. 0 or -errno. */
 json_t *entity_json(const struct version_info *v, const struct file_info *f);
 int exec_json(struct store *s, const struct exec_info *x, json_t **ret);
@@ -38,24 +39,10 @@ int exec_user(struct store *s, store_id exec, struct buf *b);
 int fmt_deleted(struct store *s, const struct deletion *d, size_t max, bool brief, bool utf8, struct buf *b);
 int deleted_json(struct store *s, const struct deletion *d, json_t *o);
 
-/* What people wrote about a thing. note_print: one line, or more where the note has them; about: say on what it is.
- * note_add: appends it to a list. 0 or -errno. */
-int note_print(struct store *s, const struct note_info *n, bool about);
+/* What people wrote about a thing. note_add: appends it to a list; about: say on what it is. 0 or -errno. */
 int note_add(struct store *s, json_t *list, const struct note_info *n, bool about);
 /* "notes": all those on it, where there are any; of a file only those on version n if that is not 0. 0 or -errno. */
 int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64_t n);
-int notes_print(struct store *s, enum notes_of of, store_id id);
-
-/* What could not be seen, in words: one line per reason, "  meaning (N executions: first, ...)". Prints nothing if all
- * was seen. */
-struct gaps {
-	struct {
-		uint64_t executions;
-		store_id first;
-	} reason[64];
-};
-void gaps_add(struct gaps *g, store_id exec, uint64_t bits);
-int gaps_print(struct store *s, const struct gaps *g);
 
 bool kind_is_stream(uint64_t kind);
 /* What somebody wants to read of first: data; then programs and pipes (thing_sort knows none); then memory that

@@ -2,11 +2,12 @@
  *
  * Strings that are not UTF-8 stand with U+FFFD for what is none, and exactly in a twin `<key>_base64`. Times are ISO
  * 8601 in UTC with nanoseconds, null when unknown or not yet. Inodes and nanoseconds are strings: they pass 2^53. Each
- * js_... steals what it is given and is silent on lack of memory; js_print says so. */
-#ifndef STEMMA_CMD_UI_JS_H
-#define STEMMA_CMD_UI_JS_H
+ * js_... steals what it is given and is silent on lack of memory: the object is then not whole, and json_dump fails. */
+#ifndef STEMMA_ANSWER_JS_H
+#define STEMMA_ANSWER_JS_H
 
-#include "cmd/cmd.h"
+#include "base/str.h"
+#include "store/store.h"
 
 #include <jansson.h>
 
@@ -33,11 +34,5 @@ void js_put(json_t *o, const char *key, json_t *value);
 void js_add(json_t *array, json_t *value);
 /* A string value by itself. */
 json_t *js_string(struct str s);
-
-/* Prints to standard output and releases. line: compact, on one line. STATUS_OK, or STATUS_SELF when memory ran out
- * (and it was said). */
-int js_print(json_t *o, bool line);
-/* From now on the object that js_print prints has "record": ["damaged"]: part of the logs is missing. */
-void js_damaged(bool is);
 
 #endif

@@ -1,7 +1,7 @@
-#include "cmd/ui/things.h"
-#include "cmd/ui/live.h"
+#include "answer/things.h"
+#include "answer/live.h"
 
-#include "cmd/ui/items.h"
+#include "answer/items.h"
 #include "query/fold.h"
 
 #include <errno.h>
@@ -47,10 +47,10 @@ void fmt_things(struct buf *b, enum thing_sort sort, uint64_t n)
 	           n == 1 ? "" : "s");
 }
 
-json_t *run_json(struct cmd *c, const struct run_info *r)
+json_t *run_json(const struct answer_source *a, const struct run_info *r)
 {
 	uint64_t used, made;
-	if (items_count(c, r->id, &used, &made) < 0)
+	if (items_count(a, r->id, &used, &made) < 0)
 		return NULL;
 	json_t *o = json_object();
 	js_str(o, "id", r->ulid);
@@ -63,8 +63,8 @@ json_t *run_json(struct cmd *c, const struct run_info *r)
 	js_ending(o, "exit", r->ending, r->code);
 	js_num(o, "inputs", used);
 	js_num(o, "outputs", made);
-	if (r->ending == TERM_ending_unknown && live_standby(r->ulid))
-		js_num(o, "standby", (uint64_t)live_standby(r->ulid));
+	if (r->ending == TERM_ending_unknown && live_standby(a->live, r->ulid))
+		js_num(o, "standby", (uint64_t)live_standby(a->live, r->ulid));
 	js_pairs(o, "labels", &r->labels);
 	return o;
 }
@@ -359,48 +359,6 @@ int deleted_json(struct store *s, const struct deletion *d, json_t *o)
 
 /* ---- notes ---- */
 
-static int note_about(struct store *s, const struct note_info *n, struct buf *b)
-{
-	struct run_info run;
-	struct file_info f;
-	int r = n->run ? store_run(s, n->run, &run) : store_file(s, n->file, &f);
-	if (r > 0 && n->run)
-		buf_str(b, fmt_run(run.ulid));
-	else if (r > 0 && f.path.n)
-		fmt_path(b, f.path);
-	else if (r > 0)
-		buf_printf(b, "%.25s", f.pub.text);
-	return r < 0 ? r : 0;
-}
-
-int note_print(struct store *s, const struct note_info *n, bool about)
-{
-	struct buf b = {0};
-	int r = about ? note_about(s, n, &b) : 0;
-	if (n->file && n->version)
-		buf_printf(&b, "@{%llu}", (unsigned long long)n->version);
-	if (b.n)
-		buf_printf(&b, "  ");
-	fmt_time(&b, n->time, true);
-	buf_char(&b, ' ');
-	buf_char(&b, ' ');
-	fmt_who(&b, n->user, n->host);
-	/* Each line of the note safe for a terminal; the further ones below the first. */
-	for (size_t at = 0; at <= n->text.n;) {
-		const char *end = memchr(n->text.p + at, '\n', n->text.n - at);
-		size_t to = end ? (size_t)(end - n->text.p) : n->text.n;
-		if (at == 0 || to > at) {
-			buf_printf(&b, at ? "\n             " : ": ");
-			fmt_name(&b, str_n(n->text.p + at, to - at));
-		}
-		at = to + 1;
-	}
-	if (r == 0)
-		printf(about ? "%s\n" : "note         %s\n", buf_cstr(&b));
-	buf_release(&b);
-	return r;
-}
-
 int note_add(struct store *s, json_t *list, const struct note_info *n, bool about)
 {
 	json_t *o = json_object();
@@ -439,54 +397,4 @@ int notes_json(struct store *s, json_t *o, enum notes_of of, store_id id, uint64
 		js_put(o, "notes", list);
 	notes_release(&notes);
 	return r;
-}
-
-int notes_print(struct store *s, enum notes_of of, store_id id)
-{
-	struct notes notes;
-	int r = store_notes(s, of, id, &notes);
-	for (size_t i = 0; i < notes.n && r == 0; i++)
-		r = note_print(s, &notes.v[i], false);
-	notes_release(&notes);
-	return r;
-}
-
-/* ---- what was not seen ---- */
-
-void gaps_add(struct gaps *g, store_id exec, uint64_t bits)
-{
-	for (unsigned i = 0; i < 64; i++) {
-		if (!(bits >> i & 1))
-			continue;
-		if (!g->reason[i].executions++)
-			g->reason[i].first = exec;
-	}
-}
-
-int gaps_print(struct store *s, const struct gaps *g)
-{
-	struct buf b = {0};
-	int r = 0;
-	bool any = false;
-	for (unsigned i = 0; i < 64 && r >= 0; i++) {
-		uint64_t n = g->reason[i].executions;
-		if (!n)
-			continue;
-		buf_reset(&b);
-		if (!any)
-			puts("what could not be seen:");
-		any = true;
-		const char *meaning = term_meaning(SET_gap, i);
-		buf_printf(&b, "  %s (", *meaning ? meaning : "something that only a newer stemma knows");
-		if (g->reason[i].first)
-			r = exec_name(s, g->reason[i].first, true, 40, &b);
-		else
-			buf_printf(&b, "the run");
-		if (n > 1)
-			buf_printf(&b, " and %llu more", (unsigned long long)n - 1);
-		buf_char(&b, ')');
-		puts(buf_cstr(&b));
-	}
-	buf_release(&b);
-	return r < 0 ? r : 0;
 }

@@ -1,6 +1,6 @@
-#include "cmd/lineage/lineage_view.h"
-#include "cmd/ui/makers.h"
-#include "cmd/ui/peers.h"
+#include "answer/shape.h"
+#include "answer/makers.h"
+#include "answer/peers.h"
 #include "query/fold.h"
 #include "query/idmap.h"
 
@@ -23,7 +23,7 @@ static const char *edge_words(bool up, enum lineage_edge_type type)
 }
 
 /* 1 the edge is shown, 0 not, -errno. *ret_held: where not, it is because it was only held. */
-static int branch_of(const struct lineage_view *v, struct makers *m, uint32_t node, const struct lineage_edge *e,
+static int branch_of(const struct shape_of *v, struct makers *m, uint32_t node, const struct lineage_edge *e,
                      struct branch *ret, bool *ret_held)
 {
 	const struct lineage *l = v->l;
@@ -161,7 +161,7 @@ static int is_bare(const struct folding *f, const struct branch *b)
 }
 
 /* Puts what `from` shows, folded, into `to`, whose arrays are there. */
-static int fold(const struct lineage_view *v, const struct shape *from, struct shape *to)
+static int fold(const struct shape_of *v, const struct shape *from, struct shape *to)
 {
 	size_t n = 0, nodes = v->l->n_nodes;
 	struct folding f = {v->s,
@@ -228,7 +228,7 @@ static int shape_alloc(const struct lineage *l, struct shape *ret)
 }
 
 /* Every edge as a branch, but for those that are no news. */
-static int unfolded(const struct lineage_view *v, struct shape *s)
+static int unfolded(const struct shape_of *v, struct shape *s)
 {
 	const struct lineage *l = v->l;
 	struct makers m = {0};
@@ -251,7 +251,7 @@ static int unfolded(const struct lineage_view *v, struct shape *s)
 	return r < 0 ? r : mark(l, s, false, s->shown);
 }
 
-int shape_make(const struct lineage_view *v, struct shape *ret)
+int shape_make(const struct shape_of *v, struct shape *ret)
 {
 	struct shape s, folded = {0};
 	int r = shape_alloc(v->l, &s);

@@ -1,8 +1,8 @@
 /* peers.h - the other end of a socket, and who sits at a terminal: what of it was seen? (B8) */
-#ifndef STEMMA_CMD_UI_PEERS_H
-#define STEMMA_CMD_UI_PEERS_H
+#ifndef STEMMA_ANSWER_PEERS_H
+#define STEMMA_ANSWER_PEERS_H
 
-#include "cmd/ui/things.h"
+#include "answer/things.h"
 #include "query/lineage.h"
 
 /* Of a version of a socket's address, whoever bound or accepted is the server, and whoever only connected a client.

@@ -1,4 +1,4 @@
-#include "cmd/ui/peers.h"
+#include "answer/peers.h"
 
 bool peer_is_client(const struct edge *e)
 {

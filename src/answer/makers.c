@@ -1,4 +1,4 @@
-#include "cmd/ui/makers.h"
+#include "answer/makers.h"
 
 #include <errno.h>
 #include <stdlib.h>

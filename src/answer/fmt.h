@@ -3,11 +3,11 @@
  *
  * What comes out is safe for a terminal: control characters and bytes that are no text are escaped as \n, \x1b, ...
  * (and a backslash is doubled), so one name never takes more than one line. */
-#ifndef STEMMA_CMD_UI_FMT_H
-#define STEMMA_CMD_UI_FMT_H
+#ifndef STEMMA_ANSWER_FMT_H
+#define STEMMA_ANSWER_FMT_H
 
 #include "base/buf.h"
-#include "cmd/cmd.h"
+#include "store/store.h"
 
 void fmt_name(struct buf *b, struct str s);
 /* A piece of a program's text, on one line: as fmt_name, but backslashes are its own, and a tab is four spaces. */
@@ -42,24 +42,5 @@ struct str fmt_run(struct str ulid);
 size_t fmt_columns(struct str s);
 /* Cuts b down to what fits so many columns from offset `from` on, with an ellipsis at the end if anything was cut. */
 void fmt_fit(struct buf *b, size_t from, size_t columns, bool utf8);
-
-/* Rows of cells, aligned. Columns are as wide as they need to be; the last one may be cut to the width of the screen.
- */
-struct table {
-	const char *const *heads; /* NULL: no head line */
-	const char *align;        /* 'l' or 'r' per column */
-	size_t n_columns;
-	struct buf cells; /* NUL-terminated, row by row */
-	size_t n_cells;
-};
-void table_cell(struct table *t, struct str text);
-void table_cellf(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Prints to standard output and releases. cut: columns of the screen, 0 for no limit. */
-void table_print(struct table *t, const struct screen *out, int cut);
-
-/* Colour, empty strings when the screen has none. */
-enum style { STYLE_BOLD, STYLE_DIM, STYLE_WARN, STYLE_RUN, STYLE_FILE };
-const char *style_on(const struct screen *out, enum style s);
-const char *style_off(const struct screen *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* items.h - versions that an execution or a run used or made, and which of them are somebody's data. */
-#ifndef STEMMA_CMD_UI_ITEMS_H
-#define STEMMA_CMD_UI_ITEMS_H
+#ifndef STEMMA_ANSWER_ITEMS_H
+#define STEMMA_ANSWER_ITEMS_H
 
-#include "cmd/cmd.h"
+#include "answer/source.h"
 
 struct item {
 	store_id version;
@@ -21,9 +21,10 @@ int items_add(const struct edges *e, struct items *l);
 int items_of_run(struct store *s, const store_id *execs, size_t n, struct items *used, struct items *made);
 /* How many versions a run used and made that are data, as `show` lists them. Looks at all its executions: about 1 us
  * for each of their edges. */
-int items_count(struct cmd *c, store_id run, uint64_t *ret_used, uint64_t *ret_made);
+int items_count(const struct answer_source *a, store_id run, uint64_t *ret_used, uint64_t *ret_made);
 
 /* A version of a regular file, that is none of the machine's, and more than coordination. */
-bool item_is_data(struct cmd *c, const struct edge *e, const struct version_info *v, const struct file_info *f);
+bool item_is_data(const struct answer_source *a, const struct edge *e, const struct version_info *v,
+                  const struct file_info *f);
 
 #endif

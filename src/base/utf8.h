@@ -1,6 +1,6 @@
 /* utf8.h - one character of UTF-8, as RFC 3629 has it: no overlong forms, no surrogates. */
-#ifndef STEMMA_CMD_UI_UTF8_H
-#define STEMMA_CMD_UI_UTF8_H
+#ifndef STEMMA_BASE_UTF8_H
+#define STEMMA_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * upwards.
  *
  * All return 1 or 0, where they do not say otherwise, or -errno of the store. */
-#ifndef STEMMA_CMD_UI_MAKERS_H
-#define STEMMA_CMD_UI_MAKERS_H
+#ifndef STEMMA_ANSWER_MAKERS_H
+#define STEMMA_ANSWER_MAKERS_H
 
 #include "query/lineage.h"
 

@@ -1,0 +1,37 @@
+/* shape.h - a lineage as it is shown: who made what, as people would say it. */
+#ifndef STEMMA_ANSWER_SHAPE_H
+#define STEMMA_ANSWER_SHAPE_H
+
+#include "query/lineage.h"
+
+/* An edge as the tree and the picture show it. */
+struct branch {
+	uint32_t child;    /* farther from the root */
+	const char *words; /* before the child's name, a blank at the end; "" for the plain used and generated */
+	const struct lineage_edge *e;
+	bool sure; /* shown so: the edge is, and where several nodes are one, it is one of those that surely count */
+};
+/* The lineage as it is shown: a shell that opens a file for a program stands as that and not as a fork that became the
+ * program, and streams that a shell held for its programs are not shown as its own. Programs that count to another one
+ * (query/fold.h) are one node with it, and files that only they knew are none. Wrappers that only opened a file, and
+ * have no input of their own, are left out. With --all everything is as it is. */
+struct shape {
+	struct branch *branches; /* of node i: [first[i], first[i + 1]) */
+	size_t *first;
+	bool *shown;       /* nodes: come to from the root by branches */
+	store_id *rep;     /* of the first node of those that count to one execution: that; 0 otherwise */
+	uint32_t *members; /* how many nodes it stands for */
+	uint64_t held;     /* edges left out */
+	uint64_t folded;   /* executions that are not nodes of their own */
+};
+/* What is to be shown: the walk, and the options that it was made with. */
+struct shape_of {
+	struct store *s;
+	const struct lineage *l;
+	const struct lineage_options *options;
+};
+/* 0 or -errno. */
+int shape_make(const struct shape_of *v, struct shape *ret);
+void shape_release(struct shape *s);
+
+#endif

@@ -1,0 +1,46 @@
+/* why.h - who made a version, from what: what `stemma why` answers, as text or as JSON.
+ *
+ * Cost: a walk of depth 1 (of depth 8 where helpers stand between a program and its data), and a few questions to the
+ * store for each node near the version. */
+#ifndef STEMMA_ANSWER_WHY_H
+#define STEMMA_ANSWER_WHY_H
+
+#include "answer/source.h"
+#include "answer/things.h"
+#include "query/lineage.h"
+#include "query/target.h"
+
+/* Who made a version, from what: its lineage of depth 1, where streams are passed through. */
+struct why {
+	struct lineage l;
+	uint32_t *makers; /* nodes: who wrote it, then who wrote to the pipe that they read, and so on backwards */
+	size_t n_makers, n_direct;
+	uint32_t *helpers; /* nodes of those that count to the same execution as a maker and wrote what only they knew */
+	size_t n_helpers;
+	uint32_t *private; /* nodes of files that only they knew */
+	size_t n_private;
+	store_id *reps;     /* beside makers: to which execution each counts */
+	uint32_t opener;    /* node of the shell that opened it for them, UINT32_MAX none */
+	store_id within;    /* what is named as where it was done, 0 nothing */
+	uint32_t *doubtful; /* nodes of openers that may have written too */
+	size_t n_doubtful;
+	uint32_t *inputs; /* nodes of files: what who wrote it used, then those upstream, then what it was before, then the
+	                     doubtful; each in the order of use */
+	size_t n_inputs, n_seen; /* inputs[n_seen..) are those of the doubtful only */
+	uint32_t *opener_inputs; /* what the opener used, where it only opened */
+	size_t n_opener_inputs;
+	uint8_t *sort; /* of each node that is an input: enum thing_sort */
+	bool sure;     /* that the makers made it */
+	bool *certain; /* of each node: a way to it is sure all along */
+	uint64_t gaps;
+};
+
+/* all: nothing is folded; each program stands for itself. 0, and *ret is to be released; or -errno. */
+int why_find(const struct answer_source *a, store_id version, bool all, struct why *ret);
+void why_release(struct why *n);
+/* Is that input, by its place in inputs, sure all along the way? */
+bool why_is_certain(const struct why *n, size_t input);
+/* One of the answers of `stemma why --json`, for the target that n was found for; a new reference. 0 or -errno. */
+int why_json(const struct answer_source *a, const struct file_target *t, const struct why *n, json_t **ret);
+
+#endif

@@ -1,0 +1,55 @@
+#include "cmd/ui/js_print.h"
+
+#include "base/unsafe_char.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool damaged;
+
+void js_damaged(bool is)
+{
+	damaged = is;
+}
+
+/* JSON may hold any character as it is. What a terminal acts on is escaped all the same; it stands in strings only, but
+ * for the ends of lines that are layout. */
+static void print_shown(const char *text)
+{
+	const char *p = text, *run = text, *end = text + strlen(text);
+	while (p < end) {
+		uint32_t c;
+		size_t n = utf8_char(p, (size_t)(end - p), &c);
+		if (n && c != '\n' && unsafe_char(c)) {
+			fwrite(run, 1, (size_t)(p - run), stdout);
+			printf("\\u%04x", (unsigned)c);
+			run = p + n;
+		}
+		p += n ? n : 1;
+	}
+	fwrite(run, 1, (size_t)(end - run), stdout);
+}
+
+int js_print(json_t *o, bool line)
+{
+	if (damaged && o && json_is_object(o))
+		js_gaps(o, "record", 1u << TERM_gap_damaged);
+	char *text = NULL;
+	size_t length;
+	FILE *f = o ? open_memstream(&text, &length) : NULL;
+	int r = f ? json_dumpf(o, f, line ? JSON_COMPACT : JSON_INDENT(1)) : -1;
+	if (f && fclose(f) != 0)
+		r = -1;
+	if (r == 0)
+		print_shown(text);
+	free(text);
+	json_decref(o);
+	putchar('\n');
+	/* A full disk is seen by main, when it looks at the stream. */
+	if (r == 0 || ferror(stdout))
+		return STATUS_OK;
+	say("out of memory");
+	return STATUS_SELF;
+}
