@@ -104,6 +104,11 @@ void standstill_serve(struct standstill *s, struct control *c, pid_t worker, int
 		if (held.id)
 			notify_continue(listener, &held);
 	}
+	for (int i = 0; i < NOTIFY_PARKED; i++) {
+		struct notify_slot put_off = {.id = __atomic_load_n(&c->page.parked[i], __ATOMIC_ACQUIRE)};
+		if (put_off.id)
+			notify_continue(listener, &put_off);
+	}
 	while (((state = state_of(c, worker, &switches)) == 't' || state == 'T') && switches == s->switches) {
 		struct pollfd p = {.fd = listener, .events = POLLIN};
 		struct notify_slot *slot = &c->page.slot[SLOT_KEEPER];

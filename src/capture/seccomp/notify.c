@@ -107,6 +107,16 @@ void notify_release(int listener, struct notify_page *page)
 	for (int i = 0; i < NOTIFY_SLOTS; i++)
 		if (__atomic_load_n(&page->slot[i].id, __ATOMIC_ACQUIRE))
 			notify_continue(listener, &page->slot[i]);
+	notify_release_parked(listener, page);
+}
+
+void notify_release_parked(int listener, struct notify_page *page)
+{
+	for (int i = 0; i < NOTIFY_PARKED; i++) {
+		struct notify_slot put_off = {.id = __atomic_exchange_n(&page->parked[i], 0, __ATOMIC_ACQ_REL)};
+		if (put_off.id)
+			notify_continue(listener, &put_off);
+	}
 }
 
 void notify_keep(int listener, struct notify_page *page, bool (*more)(void *arg), void *arg)

@@ -110,9 +110,10 @@ bool notify_can_continue(int listener);
 void notify_tune(int listener);
 
 /* What worker, keeper and standby share: the request that each has received and not yet answered. Lies in a MAP_SHARED
- * page. One server, and one that stands in for it: a second server on the listener measured 30 % more a
- * stop, because the kernel's direct switch then finds the wrong thread (doc/spikes.md). */
-enum { SLOT_SERVER, SLOT_STAND_IN, SLOT_KEEPER, SLOT_STANDBY, NOTIFY_SLOTS };
+ * page. One server receives, and one stands in for it: a second server on the listener measured 30 % more a
+ * stop, because the kernel's direct switch then finds the wrong thread (doc/spikes.md). From SLOT_MORE on: servers that
+ * receive while others are held up by a file system, with what they have received. */
+enum { SLOT_SERVER, SLOT_STAND_IN, SLOT_KEEPER, SLOT_STANDBY, SLOT_MORE, NOTIFY_SLOTS = 256 };
 struct notify_slot {
 	_Alignas(64) uint64_t id; /* where the kernel puts the cookie of struct seccomp_notif */
 	uint32_t pid;
@@ -124,9 +125,11 @@ struct notify_slot {
 		uint64_t args[6];
 	} data;
 };
+#define NOTIFY_PARKED 4096
 struct notify_page {
 	struct notify_slot slot[NOTIFY_SLOTS];
-	unsigned stop; /* somebody asked that the recording ends (`stemma stop`) */
+	uint64_t parked[NOTIFY_PARKED]; /* ids of what was received and put off; 0 none */
+	unsigned stop;                  /* somebody asked that the recording ends (`stemma stop`) */
 };
 /* Receives one request into the slot: 0, -EINTR, -ENOENT (nobody left, or the caller was killed), ... */
 int notify_recv(int listener, struct notify_slot *slot, struct trap *ret);
@@ -141,6 +144,8 @@ int notify_refuse(int listener, struct notify_slot *slot, int error);
 bool notify_valid(int listener, const struct notify_slot *slot);
 /* Lets go on what was received and not answered. */
 void notify_release(int listener, struct notify_page *page);
+/* ... of that what was put off. */
+void notify_release_parked(int listener, struct notify_page *page);
 /* The keeper's whole job after the worker's death: answers what was received, then everything that comes, until nobody
  * is left or `more` says false (asked every 100 ms). */
 void notify_keep(int listener, struct notify_page *page, bool (*more)(void *arg), void *arg);

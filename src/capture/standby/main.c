@@ -42,6 +42,10 @@ static void stand_in(void)
 	/* What the dead had received and not answered nobody can receive again. */
 	for (int i = 0; i < NOTIFY_SLOTS; i++)
 		let_go_on(&page->slot[i]);
+	for (int i = 0; i < NOTIFY_PARKED; i++) {
+		struct notify_slot put_off = {.id = __atomic_exchange_n(&page->parked[i], 0, __ATOMIC_ACQ_REL)};
+		let_go_on(&put_off);
+	}
 	struct notify_slot *slot = &page->slot[SLOT_STANDBY];
 	for (;;) {
 		struct pollfd p = {.fd = STANDBY_LISTENER, .events = POLLIN};

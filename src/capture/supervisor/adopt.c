@@ -79,12 +79,12 @@ static void hold_mappings(struct sup *s, struct proc *p)
 		if (path)
 			path[strcspn(path, "\n")] = '\0';
 		/* The link needs a privilege; by its path it may be another file by now, which the inode tells. */
-		if (where_path(NULL, p->pid, AT_FDCWD, link, true, &w) < 0)
+		if (where_path(proc_rooted(NULL), p->pid, AT_FDCWD, link, true, &w) < 0)
 			continue;
 		bool found = where_statx(&w, true, &st) == 0;
 		if (!found && path) {
 			where_release(&w);
-			if (where_path(p, p->pid, AT_FDCWD, path, true, &w) < 0)
+			if (where_path(proc_rooted(p), p->pid, AT_FDCWD, path, true, &w) < 0)
 				continue;
 			found = where_statx(&w, true, &st) == 0;
 		}
@@ -101,12 +101,12 @@ static void hold_mappings(struct sup *s, struct proc *p)
 
 /* Does it run the program that it was known by? Where that is not known it counts as the same: one execution too few
  * joins what two did, and no dependency is missing. */
-static bool is_other_program(const struct proc *p)
+bool adopt_is_other(const struct proc *p)
 {
 	char name[48];
 	struct statx st;
 	snprintf(name, sizeof(name), "/proc/%d/exe", p->pid);
-	return p->exe_ino && statx(AT_FDCWD, name, 0, STATX_INO, &st) == 0 &&
+	return p->exe_ino && statx(AT_FDCWD, name, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 &&
 	       (st.stx_ino != p->exe_ino || fileid_dev(&st) != p->exe_dev);
 }
 
@@ -122,7 +122,7 @@ static void adopt_one(struct sup *s, pid_t pid)
 		return;
 	p->threads = !proc_has_one_thread(p);
 	proc_refresh_creds(s, p);
-	if (is_other_program(p) || (!known && !p->parent_num))
+	if (adopt_is_other(p) || (!known && !p->parent_num))
 		proc_became(s, p);
 	read_handlers(p);
 	if (opens_disown(s, p))

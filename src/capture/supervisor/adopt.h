@@ -17,5 +17,7 @@
 _Noreturn void worker_adopt(struct worker *w, int listener, int64_t died);
 /* Numbers of the command's process, where it is over and was known; 0: it was not. */
 uint64_t adopt_root(const struct sup *s);
+/* Does the process run another program than it was known by? */
+bool adopt_is_other(const struct proc *p);
 
 #endif

@@ -3,6 +3,7 @@
 #include "capture/supervisor/calls.h"
 #include "capture/count/counted.h"
 #include "capture/inline_open/inline_open.h"
+#include "capture/supervisor/far.h"
 #include "capture/supervisor/guard.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
@@ -23,7 +24,10 @@ static void do_sigaction(struct sup *s, struct proc *p, const struct trap *t)
 	struct {
 		uint64_t handler, flags;
 	} act;
-	if (remote_read(t->tid, t->args[1], &act, sizeof(act)) != sizeof(act))
+	struct left left;
+	sup_leave(s, &left);
+	bool read = remote_read(t->tid, t->args[1], &act, sizeof(act)) == sizeof(act);
+	if (!sup_back(s, &left) || !read)
 		return;
 	if (act.handler == (uint64_t)(uintptr_t)SIG_DFL || act.handler == (uint64_t)(uintptr_t)SIG_IGN ||
 	    (act.flags & SA_RESTART))
@@ -73,6 +77,8 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 {
 	const uint64_t *a = t->args;
 	struct open_how how = {0};
+	struct left left;
+	bool read;
 	switch (t->call) {
 	case CALL_execve:
 	case CALL_execveat:
@@ -89,7 +95,9 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		do_open(s, p, t, (int)a[0], a[1], (unsigned)a[2], 0);
 		break;
 	case CALL_openat2:
-		if (remote_read(t->tid, a[2], &how, sizeof(how)) == sizeof(how))
+		sup_leave(s, &left);
+		read = remote_read(t->tid, a[2], &how, sizeof(how)) == sizeof(how);
+		if (sup_back(s, &left) && read)
 			do_open(s, p, t, (int)a[0], a[1], (unsigned)how.flags, how.resolve);
 		break;
 	case CALL_creat:
@@ -148,8 +156,13 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 		confine(s, p);
 		break;
 	case CALL_mount:
+		sup_aside(s, true); /* what is mounted from now on may be served by anybody */
 		sup_gap(s, p, TERM_gap_mounts, 1, "it mounted or unmounted a file system");
 		p->stale |= STALE_ROOT;
+		/* A descriptor of ours keeps a file system from being unmounted. */
+		sup_leave(s, &left);
+		far_quiet();
+		sup_back(s, &left);
 		break;
 	case CALL_setuid:
 		p->stale |= STALE_CREDS;
@@ -170,7 +183,7 @@ static void dispatch(struct sup *s, struct proc *p, const struct trap *t, bool f
 	case CALL_connect:
 	case CALL_bind:
 		if (socket_trap(s, p, t)) {
-			struct where none = {.hold = -1, .dirfd = AT_FDCWD, .tid = t->tid};
+			struct where none = {.hold = -1, .object = -1, .dirfd = AT_FDCWD, .tid = t->tid};
 			struct pending *d = pending_add(s, p, t, PENDING_BIND, &none, NULL);
 			if (d)
 				d->fd = (int)a[0];
@@ -240,6 +253,43 @@ static bool can_block(enum call c)
 	return (c >= CALL_open && c <= CALL_open_handle) || c == CALL_connect || c == CALL_settle || c == CALL_splice;
 }
 
+/* ---- the lock, while arguments are looked at ---- */
+
+void sup_leave(struct sup *s, struct left *ret)
+{
+	struct task *k = s->current;
+	ret->task = s->leave ? k : NULL;
+	if (!ret->task)
+		return;
+	*ret = (struct left){k, k->proc, k->tid, k->proc->pid, k->proc->num, s->visits, k->last.call};
+	s->current = NULL;
+	s->leave(s);
+}
+
+bool sup_back(struct sup *s, const struct left *l)
+{
+	if (!l->task)
+		return true;
+	bool waits = s->back(s);
+	if (waits && s->visits == l->visits) {
+		s->current = l->task;
+		return true;
+	}
+	s->moment++;
+	s->refuse = 0;
+	s->plain = false;
+	s->gone = !waits || task_known(s, l->tid) != l->task || proc_by_pid(s, l->pid) != l->proc ||
+	          l->task->proc != l->proc || l->proc->num != l->num;
+	if (s->gone)
+		return false;
+	s->current = l->task;
+	if (s->opens && changes_meanings(l->call)) {
+		opens_bar(s, l->tid);
+		opens_read(s);
+	}
+	return true;
+}
+
 int sup_trap(struct sup *s, const struct trap *t)
 {
 	s->traps++;
@@ -266,8 +316,12 @@ int sup_trap(struct sup *s, const struct trap *t)
 	if (p->guarded)
 		guard_note(s->guard, p->pid, t, k->can_block, false);
 	s->current = k;
-	if (s->pending)
+	s->gone = false;
+	if (s->pending) {
+		if (!pending_look(s, t->tid))
+			return 0;
 		pending_settle(s, p, t->tid, settles_all(t->call));
+	}
 	if (p->exec)
 		exec_settle(s, p, t->tid);
 	if (p->stale) {
@@ -302,13 +356,18 @@ int sup_trap(struct sup *s, const struct trap *t)
 		p->tmpfile_tid = 0;
 	}
 	s->refuse = 0;
-	s->plain = false;
+	s->plain = s->gone = false;
 	if (!p->old_code)
 		counted_before(s, p, t);
 	xattr_trap(s, p, t);
-	if (exec || t->call == CALL_exit)
+	if (!s->gone && (exec || t->call == CALL_exit))
 		opens_see_page(s, p);
-	dispatch(s, p, t, first_stop);
+	if (!s->gone)
+		dispatch(s, p, t, first_stop);
+	if (s->gone) {
+		opens_unbar(s);
+		return 0;
+	}
 	if (!p->old_code) {
 		counted_after(s, p, t);
 		opens_after(s, p, t);

@@ -6,15 +6,53 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+/* Whatever else will be asked about a path that was looked at (rc), where somebody may keep us waiting for it. */
+static void look_far(struct sup *s, struct where *w, bool follow, int rc, const struct statx *st)
+{
+	if (!sup_far(s))
+		return;
+	if (rc == 0)
+		where_hold(w, follow, st, 0);
+	if (rc == 0 || rc == -ENOENT)
+		where_pin(w);
+}
+
+/* What a path argument means, looked at outside of the lock. 0 or -errno; -ESRCH: who asked has ended. ret->path is ""
+ * where there is nothing to look at. */
+static int look_at(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uint64_t addr, bool follow,
+                   struct where *ret, struct statx *ret_st)
+{
+	struct left left;
+	struct rooted r = proc_rooted(p);
+	where_none(ret);
+	sup_leave(s, &left);
+	int rc = where_init(r, t->tid, dirfd, addr, follow, ret);
+	if (rc < 0)
+		ret->path[0] = '\0';
+	else
+		rc = where_look(ret, follow, ret_st);
+	look_far(s, ret, follow, rc, ret_st);
+	return sup_back(s, &left) ? rc : -ESRCH;
+}
+
 void do_rename(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64_t a1, int d2, uint64_t a2,
                unsigned flags)
 {
 	struct where a, b;
 	struct statx st, vt;
-	a.hold = b.hold = -1;
-	if (where_init(p, t->tid, d1, a1, false, &a) == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 &&
-	    where_look(&a, false, &st) == 0) {
-		bool victim = where_look(&b, false, &vt) == 0;
+	struct left left;
+	struct rooted r = proc_rooted(p);
+	where_none(&a);
+	where_none(&b);
+	sup_leave(s, &left);
+	bool there = where_init(r, t->tid, d1, a1, false, &a) == 0 && where_init(r, t->tid, d2, a2, false, &b) == 0 &&
+	             where_look(&a, false, &st) == 0;
+	bool victim = there && where_look(&b, false, &vt) == 0;
+	if (there) {
+		look_far(s, &a, false, 0, &st);
+		look_far(s, &b, false, victim ? 0 : -ENOENT, &vt);
+	}
+	if (sup_back(s, &left) && there) {
 		struct file *f = file_get(s, &a, false, &st);
 		if (f && !(victim && (flags & RENAME_NOREPLACE))) {
 			f->pins++;
@@ -38,15 +76,24 @@ void do_link(struct sup *s, struct proc *p, const struct trap *t, int d1, uint64
 {
 	struct where a, b;
 	struct statx st;
-	a.hold = b.hold = -1;
-	int rc = where_init(p, t->tid, d1, a1, flags & AT_SYMLINK_FOLLOW, &a);
+	struct left left;
+	struct rooted r = proc_rooted(p);
+	where_none(&a);
+	where_none(&b);
+	sup_leave(s, &left);
+	int rc = where_init(r, t->tid, d1, a1, flags & AT_SYMLINK_FOLLOW, &a);
 	bool by_fd = rc == -ENOENT && (flags & AT_EMPTY_PATH);
 	if (by_fd) {
 		where_fd(t->tid, d1, &a);
 		rc = 0;
 	}
 	bool follow = by_fd || (flags & AT_SYMLINK_FOLLOW);
-	if (rc == 0 && where_init(p, t->tid, d2, a2, false, &b) == 0 && where_look(&a, follow, &st) == 0) {
+	bool there = rc == 0 && where_init(r, t->tid, d2, a2, false, &b) == 0 && where_look(&a, follow, &st) == 0;
+	if (there) {
+		look_far(s, &a, follow, 0, &st);
+		look_far(s, &b, false, -ENOENT, NULL);
+	}
+	if (sup_back(s, &left) && there) {
 		struct file *f = file_get(s, &a, follow, &st);
 		if (f && st.stx_nlink == 0) {
 			/* A nameless file (O_TMPFILE): its open could not say what it is, its link can. */
@@ -70,8 +117,8 @@ void do_unlink(struct sup *s, struct proc *p, const struct trap *t, int dirfd, u
 {
 	struct where a;
 	struct statx st;
-	a.hold = -1;
-	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_look(&a, false, &st) == 0) {
+	int rc = look_at(s, p, t, dirfd, addr, false, &a, &st);
+	if (rc == 0) {
 		struct file *f = file_get(s, &a, false, &st);
 		struct pending *d = f ? pending_add(s, p, t, PENDING_UNLINK, &a, NULL) : NULL;
 		if (d) {
@@ -86,8 +133,8 @@ void do_make(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 {
 	struct where a;
 	struct statx st;
-	a.hold = -1;
-	if (where_init(p, t->tid, dirfd, addr, false, &a) == 0 && where_look(&a, false, &st) == -ENOENT)
+	int rc = look_at(s, p, t, dirfd, addr, false, &a, &st);
+	if (rc == -ENOENT && a.path[0])
 		pending_add(s, p, t, PENDING_MAKE, &a, NULL);
 	where_release(&a);
 }
@@ -96,9 +143,8 @@ void do_truncate(struct sup *s, struct proc *p, const struct trap *t)
 {
 	struct where a;
 	struct statx st;
-	a.hold = -1;
-	if (where_init(p, t->tid, AT_FDCWD, t->args[0], true, &a) == 0 && where_look(&a, true, &st) == 0 &&
-	    S_ISREG(st.stx_mode)) {
+	int rc = look_at(s, p, t, AT_FDCWD, t->args[0], true, &a, &st);
+	if (rc == 0 && S_ISREG(st.stx_mode)) {
 		struct file *f = file_get(s, &a, true, &st);
 		if (f && f->live)
 			access_conflicts(s, p, f, ACCESS_WRITE);

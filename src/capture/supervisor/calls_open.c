@@ -29,6 +29,8 @@ static enum allowed may_open(struct sup *s, struct proc *p, const struct where *
 	}
 	if (by_bits && !strict)
 		return ALLOWED_YES;
+	if (w->object >= 0)
+		return w->allowed ? ALLOWED_YES : ALLOWED_NO;
 	int amode = (want & 4 ? R_OK : 0) | (want & 2 ? W_OK : 0);
 	return faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0 ? ALLOWED_YES : ALLOWED_NO;
 }
@@ -51,6 +53,14 @@ static void absent(struct sup *s, struct proc *p, const struct where *w, int64_t
 	struct file *f = file_address(s, TERM_kind_absent, "", name);
 	if (f)
 		access_begin(s, p, f, ACCESS_READ, TERM_via_data, true, TERM_api_open, time, NULL);
+}
+
+static unsigned mode_of(unsigned flags)
+{
+	unsigned acc = flags & O_ACCMODE;
+	return (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) |
+	       (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u) | (flags & O_APPEND ? ACCESS_APPEND : 0u) |
+	       (flags & O_TRUNC ? ACCESS_TRUNC | ACCESS_WRITE : 0u);
 }
 
 /* Of an open of a FIFO. To write without waiting fails where nobody reads. */
@@ -130,7 +140,7 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 	struct statx st;
 	bool follow = !(flags & O_NOFOLLOW);
 	*ret = (struct logged_file){0};
-	int rc = where_path(NULL, p->pid, AT_FDCWD, path, follow, &w);
+	int rc = where_path(proc_rooted(NULL), p->pid, AT_FDCWD, path, follow, &w);
 	if (rc == 0 && how == LOGGED_ABSENT) {
 		absent(s, p, &w, time);
 	} else if (rc == 0) {
@@ -162,6 +172,19 @@ int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags,
 	return rc < 0 && said ? 0 : rc;
 }
 
+int open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time)
+{
+	static const enum allowed maybe = ALLOWED_MAYBE;
+	struct where w;
+	struct statx st;
+	bool follow = !(flags & O_NOFOLLOW);
+	int rc = where_path(proc_rooted(p), p->pid, AT_FDCWD, path, follow, &w);
+	if (rc == 0 && (rc = where_look(&w, follow, &st)) == 0 && !S_ISDIR(st.stx_mode))
+		opened(s, p, &w, &st, flags, mode_of(flags), time, &maybe);
+	where_release(&w);
+	return rc;
+}
+
 static void add_opens(struct sup *s, struct proc *p, const struct logged_file *what, bool sure, int64_t time,
                       unsigned n)
 {
@@ -187,7 +210,7 @@ bool open_is_same(struct sup *s, struct proc *p, const char *path, unsigned flag
 	struct where w;
 	struct statx st;
 	bool follow = !(flags & O_NOFOLLOW), same = false;
-	if (where_path(NULL, p->pid, AT_FDCWD, path, follow, &w) == 0 && where_look(&w, follow, &st) == 0) {
+	if (where_path(proc_rooted(NULL), p->pid, AT_FDCWD, path, follow, &w) == 0 && where_look(&w, follow, &st) == 0) {
 		struct fingerprint now = print_of(&st);
 		same = file_known(s, &st) == was->file && prints_equal(&now, &was->print);
 	}
@@ -245,9 +268,26 @@ void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 	s->plain = flags & O_PATH;
 	if (s->plain)
 		return;
-	bool follow = !(flags & O_NOFOLLOW);
-	int rc = resolve & RESOLVE_IN_ROOT ? where_in_root(p, t->tid, dirfd, addr, follow, &w)
-	                                   : where_init(p, t->tid, dirfd, addr, follow, &w);
+	const bool follow = !(flags & O_NOFOLLOW);
+	const unsigned mode = mode_of(flags);
+	struct statx st;
+	struct left left;
+	struct rooted r = proc_rooted(p);
+	int looked = -ENOENT;
+	where_none(&w);
+	sup_leave(s, &left);
+	int rc = resolve & RESOLVE_IN_ROOT ? where_in_root(r, t->tid, dirfd, addr, follow, &w)
+	                                   : where_init(r, t->tid, dirfd, addr, follow, &w);
+	if (rc == 0 && (flags & O_TMPFILE) != O_TMPFILE && !where_is_ours(&w))
+		looked = where_look(&w, follow, &st);
+	if (looked == 0 && sup_far(s))
+		where_hold(&w, follow, &st, (mode & ACCESS_READ ? R_OK : 0) | (mode & ACCESS_WRITE ? W_OK : 0));
+	else if (looked == -ENOENT && (flags & O_CREAT) && sup_far(s))
+		where_pin(&w);
+	if (!sup_back(s, &left)) {
+		where_release(&w);
+		return;
+	}
 	if (rc < 0) {
 		if (rc == -EPERM && !p->unreadable_said) {
 			p->unreadable_said = true;
@@ -269,13 +309,7 @@ void do_open(struct sup *s, struct proc *p, const struct trap *t, int dirfd, uin
 		where_release(&w);
 		return;
 	}
-	unsigned acc = flags & O_ACCMODE;
-	unsigned mode = (acc == O_RDONLY || acc == O_RDWR ? ACCESS_READ : 0u) |
-	                (acc == O_WRONLY || acc == O_RDWR ? ACCESS_WRITE : 0u) | (flags & O_APPEND ? ACCESS_APPEND : 0u);
-	if (flags & O_TRUNC)
-		mode |= ACCESS_TRUNC | ACCESS_WRITE;
-	struct statx st;
-	rc = where_look(&w, follow, &st);
+	rc = looked;
 	s->plain = rc == -ENOENT || (rc == 0 && (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode)));
 	if (rc == 0 && !((flags & O_CREAT) && (flags & O_EXCL))) {
 		if (!S_ISDIR(st.stx_mode) && !(flags & O_DIRECTORY))

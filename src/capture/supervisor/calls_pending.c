@@ -1,12 +1,15 @@
 /* Calls that were let go on and whose result is not seen yet: each is settled from what the file system shows. */
 #include "capture/count/counted.h"
 #include "capture/supervisor/calls.h"
+#include "capture/supervisor/far.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void name_event(struct sup *s, struct proc *p, unsigned op, struct file *f, const char *path, const char *old,
                        int64_t time)
@@ -22,7 +25,7 @@ static struct where *where_keep(struct where *w)
 	struct where *copy = malloc(sizeof(*copy));
 	if (copy) {
 		*copy = *w;
-		w->hold = -1; /* it is the copy's now */
+		w->hold = w->object = -1; /* they are the copy's now */
 	}
 	return copy;
 }
@@ -47,13 +50,24 @@ static void pending_free(struct sup *s, struct pending *d)
 	s->npending--;
 }
 
+/* The device that a pinned path's folder is on, if that may keep us waiting; else 0. */
+static uint64_t far_dev(const struct where *w)
+{
+	struct statx st;
+	if (w->hold < 0 || statx(w->hold, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
+		return 0;
+	/* A file system that nothing was asked of before is known from then on. */
+	const struct fs_domain *d = fileid_domain(w->hold, "", fileid_dev(&st));
+	return fileid_type_waits(d->type) ? fileid_dev(&st) : 0;
+}
+
 struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t, enum pending_op op, struct where *a,
                             struct where *b)
 {
 	struct pending *d = calloc(1, sizeof(*d));
 	if (!d)
 		return NULL;
-	*d = (struct pending){.op = op, .tid = t->tid, .proc = p, .time = sup_now(s)};
+	*d = (struct pending){.id = ++s->pendings, .op = op, .tid = t->tid, .proc = p, .time = sup_now(s)};
 	/* Before the call changes what the path means. */
 	where_pin(a);
 	if (b)
@@ -62,6 +76,7 @@ struct pending *pending_add(struct sup *s, struct proc *p, const struct trap *t,
 	d->name_b = b ? where_name(b) : NULL;
 	d->a = where_keep(a);
 	d->b = b ? where_keep(b) : NULL;
+	d->far = sup_far(s) ? far_dev(d->a ? d->a : a) : 0;
 	d->next = s->pending;
 	s->pending = d;
 	s->npending++;
@@ -79,10 +94,79 @@ void file_pin(struct file *f)
 		f->pins++;
 }
 
-static bool is_file(const struct where *w, const struct file *f)
+/* 0 or -errno; -EAGAIN: the file system did not answer. */
+static int look_again(const struct pending *d, const struct where *w, bool follow, struct statx *st)
+{
+	const int i = w == d->b;
+	if (d->told[i].known) {
+		*st = d->told[i].st;
+		return d->told[i].rc;
+	}
+	return d->far ? far_statx(d->far, w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st)
+	              : where_statx(w, follow, st);
+}
+
+static bool follows(enum pending_op op)
+{
+	return op == PENDING_CREATE || op == PENDING_TRUNCATE;
+}
+
+struct again {
+	uint64_t id;
+	int which, dirfd, rc;
+	bool follow;
+	char *path;
+	struct statx st;
+};
+
+static size_t again_all(struct sup *s, pid_t tid, struct again *ret, size_t most)
+{
+	size_t n = 0;
+	for (struct pending *d = s->pending; d; d = d->next)
+		for (int i = 0; i < 2 && n < most; i++) {
+			const struct where *w = i ? d->b : d->a;
+			if (!d->far || d->tid != tid || !w || !w->path[0] || w->hold < 0)
+				continue;
+			ret[n] = (struct again){.id = d->id, .which = i, .follow = !i && follows(d->op), .path = strdup(w->path)};
+			ret[n].dirfd = ret[n].path ? fcntl(w->hold, F_DUPFD_CLOEXEC, 3) : -1;
+			n += ret[n].dirfd >= 0;
+		}
+	return n;
+}
+
+bool pending_look(struct sup *s, pid_t tid)
+{
+	enum { MOST = 8 };
+	struct again v[MOST];
+	struct left left;
+	size_t n = s->leave ? again_all(s, tid, v, MOST) : 0;
+	if (!n)
+		return true;
+	sup_leave(s, &left);
+	for (size_t i = 0; i < n; i++) {
+		int flags = v[i].follow ? 0 : AT_SYMLINK_NOFOLLOW;
+		v[i].rc = statx(v[i].dirfd, v[i].path, flags, FILEID_STATX, &v[i].st) < 0 ? -errno : 0;
+		close(v[i].dirfd);
+		free(v[i].path);
+	}
+	bool there = sup_back(s, &left);
+	for (struct pending *d = s->pending; d && there; d = d->next)
+		for (size_t i = 0; i < n; i++)
+			if (v[i].id == d->id) {
+				d->told[v[i].which].known = true;
+				d->told[v[i].which].rc = v[i].rc;
+				d->told[v[i].which].st = v[i].st;
+			}
+	return there;
+}
+
+/* False where that cannot be told, too: *ret_silent says so. */
+static bool is_file(const struct pending *d, const struct where *w, const struct file *f, bool *ret_silent)
 {
 	struct statx st;
-	return where_statx(w, false, &st) == 0 && st.stx_ino == f->ino && fileid_dev(&st) == f->dev;
+	int rc = look_again(d, w, false, &st);
+	*ret_silent |= rc == -EAGAIN;
+	return rc == 0 && st.stx_ino == f->ino && fileid_dev(&st) == f->dev;
 }
 
 /* Every known name below a renamed directory changes with it. */
@@ -154,7 +238,7 @@ static void renamed(struct sup *s, struct pending *d)
 static void outlived(struct sup *s, struct pending *d)
 {
 	struct statx st;
-	struct file *f = where_statx(d->b, false, &st) == 0 ? file_get(s, d->b, false, &st) : NULL;
+	struct file *f = look_again(d, d->b, false, &st) == 0 ? file_get(s, d->b, false, &st) : NULL;
 	if (f && f != d->file && d->name_b && f->path && !strcmp(f->path, d->name_b))
 		name_event(s, d->proc, TERM_nameop_seen, f, d->name_b, NULL, sup_now(s));
 }
@@ -162,7 +246,7 @@ static void outlived(struct sup *s, struct pending *d)
 static void truncated(struct sup *s, struct pending *d)
 {
 	struct statx st;
-	if (where_statx(d->a, true, &st) < 0)
+	if (look_again(d, d->a, true, &st) < 0)
 		return;
 	struct fingerprint now = print_of(&st);
 	if (now.size == d->before.size && now.mtime == d->before.mtime && now.ctime == d->before.ctime)
@@ -227,21 +311,25 @@ bool fifo_meets(struct sup *s, const struct file *f, unsigned mode, int64_t time
 	return met;
 }
 
-/* Has it happened? 1: yes, and it was written down; 0: no; -1: not to be told yet. back: the call has returned. */
+/* Has it happened? 1: yes, and it was written down; 0: no; -1: not to be told yet. back: the call has returned; -1 then
+ * is that the file system did not answer. */
 static int settle(struct sup *s, struct pending *d, bool back)
 {
 	struct statx st;
+	bool silent = false;
 	int rc;
 	switch (d->op) {
 	case PENDING_CREATE:
-		rc = where_statx(d->a, true, &st);
+		rc = look_again(d, d->a, true, &st);
+		silent = rc == -EAGAIN;
 		if (rc < 0 || S_ISDIR(st.stx_mode) || (d->contested && !back))
 			rc = -1;
 		else
 			created(s, d, &st, back, !d->contested || !d->excl || holds(s, d, &st));
 		break;
 	case PENDING_MAKE:
-		rc = where_statx(d->a, false, &st);
+		rc = look_again(d, d->a, false, &st);
+		silent = rc == -EAGAIN;
 		if (rc == 0) {
 			struct file *f = file_get(s, d->a, false, &st);
 			if (f)
@@ -249,10 +337,12 @@ static int settle(struct sup *s, struct pending *d, bool back)
 		}
 		break;
 	case PENDING_RENAME:
-		rc = is_file(d->b, d->file) && (!d->exchange || !d->victim || is_file(d->a, d->victim)) ? 0 : -1;
+		rc = is_file(d, d->b, d->file, &silent) && (!d->exchange || !d->victim || is_file(d, d->a, d->victim, &silent))
+		         ? 0
+		         : -1;
 		if (rc == 0) {
 			renamed(s, d);
-		} else if (back && !d->exchange && !is_file(d->a, d->file)) {
+		} else if (back && !d->exchange && !silent && !is_file(d, d->a, d->file, &silent) && !silent) {
 			/* Another was renamed over it since: that the old name is not its name any more is effect enough. */
 			renamed(s, d);
 			outlived(s, d);
@@ -260,7 +350,7 @@ static int settle(struct sup *s, struct pending *d, bool back)
 		}
 		break;
 	case PENDING_LINK:
-		rc = is_file(d->b, d->file) ? 0 : -1;
+		rc = is_file(d, d->b, d->file, &silent) ? 0 : -1;
 		if (rc == 0) {
 			name_event(s, d->proc, TERM_nameop_link, d->file, d->name_b, NULL, d->time);
 			if (!d->file->path) { /* it had no name */
@@ -273,7 +363,7 @@ static int settle(struct sup *s, struct pending *d, bool back)
 		}
 		break;
 	case PENDING_UNLINK:
-		rc = is_file(d->a, d->file) ? -1 : 0;
+		rc = is_file(d, d->a, d->file, &silent) || silent ? -1 : 0;
 		if (rc == 0) {
 			name_event(s, d->proc, TERM_nameop_unlink, d->file, d->name_a, NULL, d->time);
 			struct file *f = d->file;
@@ -304,7 +394,7 @@ static int settle(struct sup *s, struct pending *d, bool back)
 	default:
 		rc = 0;
 	}
-	return rc == 0 ? 1 : back ? 0 : -1;
+	return rc == 0 ? 1 : back && !silent ? 0 : -1;
 }
 
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all)
@@ -363,7 +453,8 @@ void pending_drop(struct sup *s, struct proc *p)
 	while (mine) {
 		struct pending *d = mine;
 		mine = d->next;
-		settle(s, d, true);
+		if (settle(s, d, true) < 0)
+			sup_gap(s, p, TERM_gap_lost, 1, "what a call did was not seen: its file system did not answer");
 		pending_free(s, d);
 	}
 }

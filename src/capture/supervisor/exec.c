@@ -252,18 +252,23 @@ static struct buf redacted(const struct vector *v, bool env)
 	}
 	return out;
 }
+/* What an exec needs to know of a program: of its bytes, and whether it has capabilities. */
+struct header {
+	bool known, is_elf, is_elf32, has_caps;
+	char *interpreter; /* malloc'ed */
+};
 
 /* ---- the program ---- */
 
 /* What the first bytes of a program say, read once per file. */
-static void read_header(struct file *f, const struct where *w)
+static void read_header(struct header *f, const struct where *w)
 {
 	union {
 		unsigned char raw[4096];
 		Elf64_Ehdr e64;
 		Elf32_Ehdr e32;
 	} h;
-	f->header_known = true;
+	*f = (struct header){.known = true};
 	int fd = openat(w->dirfd, w->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return;
@@ -307,8 +312,19 @@ static void read_header(struct file *f, const struct where *w)
 	close(fd);
 }
 
-/* The file at w as a program; NULL if it cannot be one. */
-static struct file *program_of(struct sup *s, const struct where *w, const struct statx *st)
+static void use_header(struct file *f, struct header *h)
+{
+	f->header_known = true;
+	f->is_elf = h->is_elf;
+	f->is_elf32 = h->is_elf32;
+	f->has_caps = h->has_caps;
+	free(f->interpreter);
+	f->interpreter = h->interpreter;
+	*h = (struct header){.known = false};
+}
+
+/* The file at w as a program; NULL if it cannot be one. h: its header, if that was read; taken over. */
+static struct file *program_of(struct sup *s, const struct where *w, const struct statx *st, struct header *h)
 {
 	if (!S_ISREG(st->stx_mode) || !(st->stx_mode & 0111))
 		return NULL;
@@ -321,15 +337,19 @@ static struct file *program_of(struct sup *s, const struct where *w, const struc
 	}
 	if (f)
 		file_state(s, f, &fp);
-	if (f && !f->header_known)
-		read_header(f, w);
+	if (f && !f->header_known) {
+		if (!h->known)
+			read_header(h, w);
+		use_header(f, h);
+	}
 	return f;
 }
 
 static struct file *program(struct sup *s, const struct where *w)
 {
 	struct statx st;
-	return where_statx(w, true, &st) < 0 ? NULL : program_of(s, w, &st);
+	struct header h = {.known = false};
+	return where_statx(w, true, &st) < 0 ? NULL : program_of(s, w, &st, &h);
 }
 
 static void say_absent(struct sup *s, struct proc *p, const struct where *w)
@@ -359,7 +379,7 @@ void exec_pending_free(struct exec_pending *e)
 
 /* The environment that was read last, variable by variable, and what became of it. One shell starts a thousand programs
  * with the same, and to choose and redact 40 variables takes 13 us. */
-static struct last_env { /* under the big lock */
+static _Thread_local struct last_env { /* words are read outside of the lock */
 	struct buf raw, said;
 	size_t n, kept; /* variables, and those that are recorded */
 	struct {
@@ -479,41 +499,69 @@ static void read_words(const struct trap *t, const uint64_t vector[2], const str
 	e->jobserver = jobserver_find(&e->env);
 }
 
-void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
+/* What the call is given: the path, what is there, and where that is something the words. Outside of the lock. 0 or
+ * -errno of the path; *ret_looked of what is there. */
+static int exec_look(struct rooted r, bool far, const struct trap *t, struct where *ret, struct statx *ret_st,
+                     int *ret_looked, struct header *ret_head, struct exec_pending *e)
 {
 	bool at = t->call == CALL_execveat;
 	const uint64_t *arg = at ? t->args + 1 : t->args;
 	int atfd = at ? (int)t->args[0] : AT_FDCWD;
 	struct ahead ahead;
-	struct where w;
 	read_ahead(t, arg[0], arg + 1, &ahead);
-	int rc = ahead.path_whole ? where_path(p, t->tid, atfd, ahead.path, true, &w)
-	                          : where_init(p, t->tid, atfd, arg[0], true, &w);
+	int rc = ahead.path_whole ? where_path(r, t->tid, atfd, ahead.path, true, ret)
+	                          : where_init(r, t->tid, atfd, arg[0], true, ret);
 	if (at && rc == -ENOENT && (t->args[4] & AT_EMPTY_PATH)) {
-		where_fd(t->tid, (int)t->args[0], &w);
+		where_fd(t->tid, (int)t->args[0], ret);
 		rc = 0;
 	}
-	if (rc < 0) {
-		if (rc == -EPERM && !p->unreadable_said) {
-			p->unreadable_said = true;
-			sup_gap(s, p, TERM_gap_unreadable, 0, "its memory could not be read");
-		}
-		return;
-	}
+	if (rc < 0 || (*ret_looked = where_look(ret, true, ret_st)) < 0)
+		return rc;
+	if (far)
+		where_hold(ret, true, ret_st, 0);
+	if (ret->object >= 0 && S_ISREG(ret_st->stx_mode) && (ret_st->stx_mode & 0111))
+		read_header(ret_head, ret);
+	read_words(t, arg + 1, &ahead, e);
+	return rc;
+}
+
+void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_stop)
+{
+	struct where w;
 	struct statx st;
-	rc = where_look(&w, true, &st);
-	if (rc < 0) {
-		if (rc == -ENOENT && !s->tree_only)
-			say_absent(s, p, &w);
+	struct left left;
+	struct header head = {.known = false};
+	struct exec_pending *e = calloc(1, sizeof(*e));
+	struct rooted r = proc_rooted(p);
+	where_none(&w);
+	sup_leave(s, &left);
+	int looked = -ENOENT, rc = e ? exec_look(r, sup_far(s), t, &w, &st, &looked, &head, e) : -ENOMEM;
+	if (!sup_back(s, &left)) {
 		where_release(&w);
+		free(head.interpreter);
+		exec_pending_free(e);
 		return;
 	}
-	struct file *first = program_of(s, &w, &st), *exe = first;
+	if (rc == -EPERM && !p->unreadable_said) {
+		p->unreadable_said = true;
+		sup_gap(s, p, TERM_gap_unreadable, 0, "its memory could not be read");
+	}
+	if (rc == 0 && looked == -ENOENT && !s->tree_only)
+		say_absent(s, p, &w);
+	if (rc < 0 || looked < 0) {
+		where_release(&w);
+		free(head.interpreter);
+		exec_pending_free(e);
+		return;
+	}
+	struct file *first = program_of(s, &w, &st, &head), *exe = first;
+	free(head.interpreter);
 	bool set_id = (st.stx_mode & S_ISUID) || ((st.stx_mode & S_ISGID) && (st.stx_mode & S_IXGRP));
 	where_release(&w);
-	struct exec_pending *e = first ? calloc(1, sizeof(*e)) : NULL;
-	if (!e)
+	if (!first) {
+		exec_pending_free(e);
 		return;
+	}
 	if (s->observer && s->observer->leaving)
 		s->observer->leaving(s->observer->arg, p->pid);
 	first->pins++;
@@ -522,7 +570,7 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 		char name[4096];
 		snprintf(name, sizeof(name), "%s", exe->interpreter);
 		exe->pins++;
-		struct file *next = where_path(p, t->tid, AT_FDCWD, name, true, &i) == 0 ? program(s, &i) : NULL;
+		struct file *next = where_path(proc_rooted(p), t->tid, AT_FDCWD, name, true, &i) == 0 ? program(s, &i) : NULL;
 		where_release(&i);
 		exe->pins--;
 		exe = next;
@@ -542,13 +590,12 @@ void exec_trap(struct sup *s, struct proc *p, const struct trap *t, bool first_s
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
 	e->old_exe_ino = p->exe_ino;
 	e->old_exe_dev = p->exe_dev;
-	if (!p->exe_ino && statx(AT_FDCWD, link, 0, STATX_INO, &st) == 0) {
+	if (!p->exe_ino && statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0) {
 		e->old_exe_ino = st.stx_ino;
 		e->old_exe_dev = fileid_dev(&st);
 	}
 	if (exe && exe->ino == e->old_exe_ino && exe->dev == e->old_exe_dev)
 		proc_random(p->pid, e->old_random);
-	read_words(t, arg + 1, &ahead, e);
 	e->cwd = strdup(proc_cwd(s, p, t->tid));
 	if (!s->tree_only) {
 		p->handed_error = 0;
@@ -568,7 +615,7 @@ static int happened(struct proc *p, struct exec_pending *e, pid_t tid)
 	char link[48];
 	struct statx st;
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
-	if (statx(AT_FDCWD, link, 0, STATX_INO, &st) < 0)
+	if (statx(AT_FDCWD, link, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
 		return tid ? 1 : -1;
 	bool same = st.stx_ino == e->old_exe_ino && fileid_dev(&st) == e->old_exe_dev;
 	bool expected = e->exe && st.stx_ino == e->exe->ino && fileid_dev(&st) == e->exe->dev;
@@ -617,7 +664,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		struct statx st;
 		char link[48];
 		snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
-		if (where_path(NULL, p->pid, AT_FDCWD, link, true, &w) == 0 && where_statx(&w, true, &st) == 0)
+		if (where_path(proc_rooted(NULL), p->pid, AT_FDCWD, link, true, &w) == 0 && where_statx(&w, true, &st) == 0)
 			exe = file_get(s, &w, true, &st);
 	}
 	p->exe_dev = exe ? exe->dev : 0;
@@ -663,7 +710,7 @@ static void commit(struct sup *s, struct proc *p, struct exec_pending *e, bool s
 		struct where w;
 		char name[256];
 		snprintf(name, sizeof(name), "%s", exe->interpreter);
-		struct file *loader = where_path(p, p->pid, AT_FDCWD, name, true, &w) == 0 ? program(s, &w) : NULL;
+		struct file *loader = where_path(proc_rooted(p), p->pid, AT_FDCWD, name, true, &w) == 0 ? program(s, &w) : NULL;
 		where_release(&w);
 		use_program(s, p, loader, e->time);
 	}

@@ -1,6 +1,7 @@
 /* Files and accesses: what is open, since when, and what shows that it was written. */
 #include "base/io.h"
 #include "capture/count/counted.h"
+#include "capture/supervisor/far.h"
 #include "capture/supervisor/openings.h"
 #include "redact/redact.h"
 
@@ -229,8 +230,12 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 		return f;
 	}
 	struct fileid id;
-	fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
-	sup_aside(s, is_fuse(st) || fileid_type_waits(id.domain->type)); /* mounted since the run began */
+	if (w->object >= 0)
+		fileid_of(w->object, "", AT_EMPTY_PATH, st, &id);
+	else
+		fileid_of(w->dirfd, w->path, follow ? 0 : AT_SYMLINK_NOFOLLOW, st, &id);
+	sup_serves(s, is_fuse(st));
+	sup_aside(s, fileid_type_waits(id.domain->type)); /* mounted since the run began */
 	s->far |= may_notice(st, id.domain);
 	f = calloc(1, sizeof(*f));
 	if (!f)
@@ -241,6 +246,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 	f->gen = id.gen;
 	f->btime = birth_of(st);
 	f->domain = id.domain;
+	f->far = fileid_type_waits(id.domain->type);
 	errno = 0;
 	f->path = where_real_of(w, follow, st);
 	int error = f->path ? 0 : errno;
@@ -262,7 +268,7 @@ struct file *file_get(struct sup *s, const struct where *w, bool follow, const s
 		/* The two ends of a pair are two inodes and one channel. */
 		channel = pair_of(s, f->ino);
 	}
-	uint64_t group = f->kind == TERM_kind_regular ? group_of(s, w, f->path) : 0;
+	uint64_t group = f->kind == TERM_kind_regular && w->object < 0 ? group_of(s, w, f->path) : 0;
 	uint64_t domain = say_domain(s, id.domain);
 	file_add(s, f);
 	struct event ev = {.file = {.num = f->num,
@@ -323,7 +329,8 @@ struct file *file_told(struct sup *s, const struct statx *st, bool has_gen, uint
 	if (f->kind == TERM_kind_socket && f->path && f->path[0] != '/')
 		channel = pair_of(s, f->ino);
 	struct where w;
-	if (f->kind == TERM_kind_regular && f->path && where_path(NULL, getpid(), AT_FDCWD, f->path, true, &w) == 0)
+	if (f->kind == TERM_kind_regular && f->path &&
+	    where_path(proc_rooted(NULL), getpid(), AT_FDCWD, f->path, true, &w) == 0)
 		group = group_of(s, &w, f->path);
 	uint64_t domain = say_domain(s, f->domain);
 	file_add(s, f);
@@ -528,7 +535,9 @@ static struct fingerprint print_now(const struct sup *s, const struct file *f)
 	struct statx st;
 	if (f->last_stop == s->moment + 1)
 		return f->last;
-	if (!f->path || f->hidden || statx(AT_FDCWD, f->path, AT_SYMLINK_NOFOLLOW, FILEID_STATX, &st) < 0)
+	if (!f->path || f->hidden ||
+	    (f->far ? far_statx(f->dev, AT_FDCWD, f->path, AT_SYMLINK_NOFOLLOW, &st) != 0
+	            : statx(AT_FDCWD, f->path, AT_SYMLINK_NOFOLLOW, FILEID_STATX, &st) < 0))
 		return (struct fingerprint){0};
 	if (st.stx_ino != f->ino || fileid_dev(&st) != f->dev)
 		return (struct fingerprint){0};
@@ -676,6 +685,7 @@ struct access *access_begin(struct sup *s, struct proc *p, struct file *f, unsig
                             unsigned api, int64_t time, const struct fingerprint *before)
 {
 	bool fresh = mode & (ACCESS_CREATE | ACCESS_TRUNC | ACCESS_MAPPED | ACCESS_PROGRAM);
+	sure = sure && !s->late;
 	for (struct access *a = f->live; a && !fresh; a = a->file_next)
 		if (a->proc == p && (a->sure || !sure) && (a->via == TERM_via_sync) == (via == TERM_via_sync) &&
 		    (a->mode & mode & (ACCESS_READ | ACCESS_WRITE)) == (mode & (ACCESS_READ | ACCESS_WRITE)) &&

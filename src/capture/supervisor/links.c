@@ -17,28 +17,35 @@
 #define CHAIN_MAX 8  /* links followed before the whole path is */
 #define DIRS 256
 
-/* Directories that lead through no process, by the hash of their paths. */
-static struct dir {
+/* Directories that lead through no process, by the hash of their paths. Each thread has its own: a path is looked at
+ * outside of the lock. */
+static _Thread_local struct dir {
 	uint64_t hash;
 	unsigned turn; /* it is known in */
 	char *path;
 	char *real; /* its name; NULL: nobody has asked for it */
 } plain_dirs[DIRS];
-static unsigned turn = 1;
+static unsigned turns = 1; /* of all threads */
+
+static unsigned turn_now(void)
+{
+	return __atomic_load_n(&turns, __ATOMIC_ACQUIRE);
+}
 
 void links_forget(void)
 {
-	turn++;
+	__atomic_add_fetch(&turns, 1, __ATOMIC_ACQ_REL);
 }
 
 /* NULL: it is not known. */
 static struct dir *dir_known(const char *path, size_t n, uint64_t hash)
 {
 	struct dir *d = &plain_dirs[hash % DIRS];
-	return d->turn == turn && d->hash == hash && !strncmp(d->path, path, n) && !d->path[n] ? d : NULL;
+	return d->turn == turn_now() && d->hash == hash && !strncmp(d->path, path, n) && !d->path[n] ? d : NULL;
 }
 
-static void dir_know(const char *path, uint64_t hash)
+/* turn: the one in which that was asked. */
+static void dir_know(const char *path, uint64_t hash, unsigned turn)
 {
 	struct dir *d = &plain_dirs[hash % DIRS];
 	if (!d->path || strcmp(d->path, path) != 0) {
@@ -112,10 +119,11 @@ char *links_name(const char *path, const struct statx *st)
 
 static bool is_in_proc(const struct statx *st)
 {
-	static uint64_t dev;
+	static uint64_t known;
+	uint64_t dev = __atomic_load_n(&known, __ATOMIC_RELAXED);
 	struct statx proc;
 	if (!dev && statx(AT_FDCWD, "/proc", 0, STATX_INO, &proc) == 0)
-		dev = fileid_dev(&proc);
+		__atomic_store_n(&known, dev = fileid_dev(&proc), __ATOMIC_RELAXED);
 	return dev && fileid_dev(st) == dev;
 }
 
@@ -128,6 +136,7 @@ static bool is_plain(const char *path, size_t skip)
 		return true; /* the root, or the working directory */
 	size_t n = (size_t)(slash - path);
 	uint64_t hash = XXH3_64bits(path, n);
+	unsigned turn = turn_now();
 	if (dir_known(path, n, hash))
 		return true;
 	memcpy(dir, path, n);
@@ -147,7 +156,7 @@ static bool is_plain(const char *path, size_t skip)
 	if (fd >= 0) {
 		plain = fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC;
 		if (plain)
-			dir_know(dir, hash);
+			dir_know(dir, hash, turn);
 		close(fd);
 	}
 	if (skip)

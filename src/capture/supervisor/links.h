@@ -1,6 +1,6 @@
 /* links.h - paths that mean the process that follows them: /proc/self and what leads there by a symbolic link, as
  * /dev/stdin, /dev/fd/N, or a program's own link to such a place. Followed by the recorder they would lead to what the
- * recorder has. Internal to capture; under the big lock.
+ * recorder has. Internal to capture. Safe for threads; what is remembered, each remembers for itself.
  *
  * A path is followed here, link by link, only where it could be one of these: its last component is a link, what it
  * leads to is in /proc, or a link of its directory leads through a process. The last is asked of the kernel (openat2,

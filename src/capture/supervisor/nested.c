@@ -71,7 +71,7 @@ bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t)
 	char head[sizeof(MARKER) - 1];
 	if (!s->tree_only || t->call != CALL_execve ||
 	    remote_read(t->tid, t->args[0], head, sizeof(head)) != (ssize_t)sizeof(head) ||
-	    memcmp(head, MARKER, sizeof(head)) || where_init(p, t->tid, AT_FDCWD, t->args[0], true, &w) < 0)
+	    memcmp(head, MARKER, sizeof(head)) || where_init(proc_rooted(p), t->tid, AT_FDCWD, t->args[0], true, &w) < 0)
 		return false;
 	s->refuse = nested_begins(s, p, &w);
 	where_release(&w);

@@ -110,7 +110,9 @@ static bool watch(struct openings *o, struct file *f, const struct where *w)
 	char path[sizeof(w->path) + 32];
 	if (f->watch)
 		return true;
-	if (w->dirfd == AT_FDCWD)
+	if (w->object >= 0) /* its file system may keep us waiting */
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", w->object);
+	else if (w->dirfd == AT_FDCWD)
 		snprintf(path, sizeof(path), "%s", w->path);
 	else
 		snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", w->dirfd, w->path);

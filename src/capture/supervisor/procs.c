@@ -696,7 +696,7 @@ static bool descriptors(struct sup *s, const struct proc *p, struct mapped **ret
 	bool ok = true;
 	for (const char *name; ok && (name = procfs_fds_next(&fds));) {
 		struct statx st;
-		if (statx(fds.dir, name, 0, STATX_INO, &st) < 0)
+		if (statx(fds.dir, name, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
 			continue;
 		if (n % 64 == 0)
 			sup_goes_on(s);

@@ -59,7 +59,7 @@ static uint64_t image_of(pid_t pid)
 	}
 	char name[48];
 	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
-	if (is.stack && statx(AT_FDCWD, name, 0, STATX_INO, &st) == 0) {
+	if (is.stack && statx(AT_FDCWD, name, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0) {
 		is.dev = fileid_dev(&st);
 		is.ino = st.stx_ino;
 		return hash_bytes(&is, sizeof(is)) | 1;
@@ -103,7 +103,7 @@ void proc_became(struct sup *s, struct proc *p)
 	struct statx st;
 	struct file *exe = NULL;
 	snprintf(name, sizeof(name), "/proc/%d/exe", p->pid);
-	if (where_path(NULL, p->pid, AT_FDCWD, name, true, &w) == 0) {
+	if (where_path(proc_rooted(NULL), p->pid, AT_FDCWD, name, true, &w) == 0) {
 		if (where_statx(&w, true, &st) == 0)
 			exe = file_get(s, &w, true, &st);
 		where_release(&w);

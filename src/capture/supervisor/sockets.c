@@ -48,7 +48,7 @@ struct file *socket_use(struct sup *s, struct proc *p, pid_t tid, int fd, const 
 			size_t len = (size_t)got - offsetof(struct sockaddr_un, sun_path);
 			memcpy(path, u->un.sun_path, len);
 			path[len] = '\0';
-			int rc = where_path(p, tid, AT_FDCWD, path, true, &w);
+			int rc = where_path(proc_rooted(p), tid, AT_FDCWD, path, true, &w);
 			if (rc == 0 && api == TERM_api_connect) {
 				if (where_look(&w, true, &st) < 0) {
 					where_release(&w);
@@ -136,12 +136,32 @@ enum reach socket_reach(struct sup *s, const struct proc *p, int fd, uint64_t in
 	return reach;
 }
 
+/* Whoever keeps us waiting where the socket lies does it here, outside of the lock. */
+static void await_path(struct rooted r, pid_t tid, const union address *u, size_t got)
+{
+	struct where w;
+	struct statx st;
+	char path[sizeof(u->un.sun_path) + 1];
+	size_t n = got - offsetof(struct sockaddr_un, sun_path);
+	memcpy(path, u->un.sun_path, n);
+	path[n] = '\0';
+	where_none(&w);
+	if (path[0] && where_path(r, tid, AT_FDCWD, path, true, &w) == 0)
+		where_look(&w, true, &st);
+	where_release(&w);
+}
+
 bool socket_trap(struct sup *s, struct proc *p, const struct trap *t)
 {
 	union address u = {0};
 	size_t n = t->args[2] < sizeof(u) ? (size_t)t->args[2] : sizeof(u);
+	struct rooted r = proc_rooted(p);
+	struct left left;
+	sup_leave(s, &left);
 	ssize_t got = n >= sizeof(sa_family_t) ? remote_read(t->tid, t->args[1], &u, n) : -EINVAL;
-	if (got < (ssize_t)sizeof(sa_family_t))
+	if (got > (ssize_t)sizeof(sa_family_t) && u.sa.sa_family == AF_UNIX)
+		await_path(r, t->tid, &u, (size_t)got);
+	if (!sup_back(s, &left) || got < (ssize_t)sizeof(sa_family_t))
 		return false;
 	/* Both families have the port at the same place. */
 	bool inet = u.sa.sa_family == AF_INET || u.sa.sa_family == AF_INET6;

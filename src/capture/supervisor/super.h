@@ -2,10 +2,10 @@
  * Internal to capture.
  *
  * One big lock (sup->lock) guards all of it; worker threads take it from the receipt of a trap to just before the
- * answer. Budget per stopped open of a known file: process_vm_readv, statx, one hash lookup, no allocation, 6-12 bytes
- * of log; about 2 µs on top of the transport's 9 µs. Memory: struct file about 200 bytes with its path, at most
- * FILES_MAX kept without a live access; struct access 240 bytes, swept when a process has gathered SWEEP_AT; struct
- * proc about 300 bytes. */
+ * answer, and leave it while they look at what the call's arguments mean (sup_leave). Budget per stopped open of a
+ * known file: process_vm_readv, statx, one hash lookup, no allocation, 6-12 bytes of log; about 2 µs on top of the
+ * transport's 9 µs. Memory: struct file about 200 bytes with its path, at most FILES_MAX kept without a live access;
+ * struct access 240 bytes, swept when a process has gathered SWEEP_AT; struct proc about 300 bytes. */
 #ifndef STEMMA_CAPTURE_SUPERVISOR_SUPER_H
 #define STEMMA_CAPTURE_SUPERVISOR_SUPER_H
 
@@ -69,6 +69,7 @@ struct file {
 	struct access *live;       /* accesses not known to have ended */
 	struct fingerprint stated; /* as the last state event says */
 	char *alias;               /* another name it was given, should the first one go */
+	bool far;                  /* its file system is another process's or host's (far.h) */
 	bool hidden;               /* its path cannot be resolved from here (another mount namespace) */
 	struct fingerprint last;   /* read through a descriptor at moment number last_stop - 1 */
 	uint64_t last_stop;
@@ -120,6 +121,8 @@ struct access {
 struct where {
 	int dirfd;     /* AT_FDCWD, or hold */
 	int hold;      /* descriptor to close, or -1 */
+	int object;    /* the object itself, where its file system may keep us waiting (where_hold), or -1; to close */
+	bool allowed;  /* ... may be opened so by us, as far as was asked */
 	bool foreign;  /* the process has another root or mount namespace */
 	bool fleeting; /* it goes by what the process has just now: /proc/self/fd/N */
 	bool direct;   /* its last component is no link, as where_look saw */
@@ -151,6 +154,13 @@ struct pending {
 	int64_t time;
 	unsigned mode; /* for create: access mode */
 	unsigned tries;
+	uint64_t id; /* its own, of all */
+	struct {     /* what there was at a and b when its own thread stopped next, where far */
+		bool known;
+		int rc;
+		struct statx st;
+	} told[2];
+	uint64_t far; /* the device, where that may keep us waiting who ask what became of it; 0: it does not */
 	bool exchange;
 	struct file *file;   /* rename, link, unlink, truncate: what the old path named */
 	struct file *victim; /* rename: what the new path named; exchange: the other */
@@ -301,15 +311,15 @@ struct sup {
 	pid_t self;
 	int last_pid; /* which process number was given out last; -1 the kernel does not tell */
 	bool tree_only;
-	bool scans;    /* nothing is stopped: processes are looked for in /proc (scan.c) */
-	bool preloads; /* a library in the programs tells (--capture=safe) */
-	bool exact;    /* the calls that move bytes are seen, and their results */
-	bool narrow;   /* an access lasts from the first byte moved to the last */
-	bool aside; /* under ptrace: somebody may serve the file systems that are looked at, and keep who looks waiting */
-	bool far;   /* files were met that are told of each close: see table.c */
-	int64_t unseen_until;                /* ... until then calls went by: what began before may have moved bytes */
-	bool nnp;                            /* no_new_privs was set: set-id programs lose their privilege */
-	struct guard *guard;                 /* NULL: none */
+	bool scans;           /* nothing is stopped: processes are looked for in /proc (scan.c) */
+	bool preloads;        /* a library in the programs tells (--capture=safe) */
+	bool exact;           /* the calls that move bytes are seen, and their results */
+	bool narrow;          /* an access lasts from the first byte moved to the last */
+	bool aside;           /* somebody may serve the file systems that are looked at, and keep who looks waiting */
+	bool far;             /* files were met that are told of each close: see table.c */
+	int64_t unseen_until; /* ... until then calls went by: what began before may have moved bytes */
+	bool nnp;             /* no_new_privs was set: set-id programs lose their privilege */
+	struct guard *guard;  /* NULL: none */
 	const struct run_observer *observer; /* NULL: none */
 	enum run_orphans orphans;
 	bool guarding;      /* processes are, or were, guarded */
@@ -322,6 +332,13 @@ struct sup {
 	unsigned gaps;      /* 1 << reason of those that were said */
 	int log_error;      /* errno of the last write that failed */
 	int refuse;         /* errno for the stop being handled, 0: it goes on */
+	/* How the thread that takes the stops leaves the lock while it looks, and comes back; NULL: it keeps it. */
+	void (*leave)(struct sup *s);
+	bool (*back)(struct sup *s); /* false: who waited for the stop has been killed, or has given up */
+	uint64_t visits;             /* times that the lock was taken for something else than to come back */
+	bool late;                   /* the call being handled was let go on before */
+	bool serves;                 /* a process of the run may serve file systems */
+	bool gone;                   /* whose stop was being handled ended while the lock was left */
 	struct file *files[HASH_SIZE];
 	size_t nfiles;
 	struct proc *procs[HASH_SIZE];
@@ -329,6 +346,7 @@ struct sup {
 	size_t nprocs; /* alive */
 	struct pending *pending;
 	size_t npending;
+	uint64_t pendings;   /* ever */
 	struct known *known; /* numbers given out, and the processes that live; in memory that outlives this process */
 	bool adopted;        /* this is not the first worker: another was killed */
 	uint64_t traps;
@@ -377,6 +395,20 @@ int64_t sup_passed(const struct sup *s, int64_t stamp);
 uint64_t sup_event(struct sup *s, uint64_t kind, int64_t time, const struct proc *p, struct event *ev);
 /* Writes what has gathered, and remembers if that failed. */
 void sup_flush(struct sup *s);
+/* What a stopped call's arguments mean is looked at outside of the lock, for a file system, or who is to fill a page of
+ * the caller's memory, may take for ever: between sup_leave and sup_back the thread has its own stop and nothing of
+ * this struct, processes, files and tasks included. Other stops may be handled meanwhile, so what was found before is
+ * looked up again after it. sup_back false: the process or thread has ended; the handler returns at once. Only of the
+ * handler of the stop itself (s->current), before it has changed anything. */
+struct left {
+	struct task *task;
+	struct proc *proc;
+	pid_t tid, pid;
+	uint64_t num, visits;
+	enum call call;
+};
+void sup_leave(struct sup *s, struct left *ret);
+bool sup_back(struct sup *s, const struct left *l);
 /* What is being done for a stop takes long, and goes on. */
 void sup_goes_on(struct sup *s);
 /* From now on as s->aside says, if that is so. Set by whichever thread finds out. */
@@ -384,6 +416,17 @@ static inline void sup_aside(struct sup *s, bool waits)
 {
 	if (waits)
 		__atomic_store_n(&s->aside, true, __ATOMIC_RELAXED);
+}
+static inline bool sup_far(const struct sup *s)
+{
+	return __atomic_load_n(&s->aside, __ATOMIC_RELAXED);
+}
+/* From now on as s->serves says, if that is so. */
+static inline void sup_serves(struct sup *s, bool serves)
+{
+	sup_aside(s, serves);
+	if (serves)
+		__atomic_store_n(&s->serves, true, __ATOMIC_RELEASE);
 }
 void sup_gap(struct sup *s, const struct proc *p, unsigned reason, uint64_t count, const char *text);
 /* A gap of p (NULL: of who is stopped now) if error is one that says nothing of what was looked at: the disk, memory or
@@ -398,23 +441,47 @@ ssize_t remote_read(pid_t tid, uint64_t addr, void *ret, size_t n);
 /* Several pieces at once, as process_vm_readv; -errno. */
 struct iovec;
 ssize_t remote_readv(pid_t tid, const struct iovec *here, const struct iovec *there, size_t n);
+/* Whether the process has another root or mount namespace, and that namespace's inode if it is another, else 0. */
+struct rooted {
+	bool foreign;
+	uint64_t ns;
+};
+/* p NULL: as seen from here. */
+static inline struct rooted proc_rooted(const struct proc *p)
+{
+	return p ? (struct rooted){p->foreign, p->ns} : (struct rooted){false, 0};
+}
 /* Prepares a path argument; follow: a last component that is a link is followed by the call. 0 or -errno; release with
  * where_release. Reads the string from the process. */
-int where_init(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
-/* The same for a path that is already here. p NULL: as seen from here. */
-int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follow, struct where *w);
+int where_init(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
+/* The same for a path that is already here. */
+int where_path(struct rooted r, pid_t tid, int atfd, const char *path, bool follow, struct where *w);
 /* The same with the directory atfd as root (openat2's RESOLVE_IN_ROOT). */
-int where_in_root(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
+int where_in_root(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w);
 /* Makes w independent of what its path means later: holds the directory that the last component is in. */
 void where_pin(struct where *w);
+/* Where w leads to if the file system may keep whoever asks waiting, with st as where_look found it: from then on
+ * nobody is asked by file_get and its like. amode: for access(2), 0 not asked. To be called outside of the lock, where
+ * s->aside says that there may be such. */
+void where_hold(struct where *w, bool follow, const struct statx *st, int amode);
 /* The object of a descriptor of the process. */
 void where_fd(pid_t tid, int fd, struct where *w);
 void where_release(struct where *w);
+/* Leads nowhere: for where_release. */
+void where_none(struct where *w);
+/* A path that only stemma opens (nested.c). */
+bool where_is_ours(const struct where *w);
 /* The path that is being looked at, for who is asked why that takes so long: said by whoever looks (where_path and
  * where_in_root do), "" none; asked for by any thread, as far as it fits, "" if it cannot be told. */
 #define LOOKS_AT 256
+/* What this thread looks at is told apart from now on; it is what is asked for from now on. */
+void where_looks_own(void);
+void where_looks_shown(void);
 void where_looks(const char *path);
 void where_looking(char ret[LOOKS_AT]);
+/* Whether this thread may not wait for others: where_look is -EAGAIN then, and *ret_put_off says so, where the kernel
+ * does not know the path and a file system that may keep us waiting does. NULL: it may. */
+void where_careful(bool *ret_put_off);
 int where_statx(const struct where *w, bool follow, struct statx *st);
 /* The same before a call of w's process, to which /proc/self may mean another process than to us, and links that lead
  * there (links.h): w->path is what it means to us from then on. */
@@ -602,6 +669,9 @@ int nested_begins(struct sup *s, struct proc *p, const struct where *w);
 bool nested_by_exec(struct sup *s, struct proc *p, const struct trap *t);
 /* Handles one stop. Returns 0 to let the call go on, else the errno it is to fail with (marker calls only). */
 int sup_trap(struct sup *s, const struct trap *t);
+/* Before that, of what this thread has pending on file systems that may keep us waiting: looked at outside of the lock,
+ * as what its call names. False as of sup_back. */
+bool pending_look(struct sup *s, pid_t tid);
 void pending_settle(struct sup *s, const struct proc *p, pid_t tid, bool all);
 /* Is there one that takes a name from a file? */
 bool pending_names(const struct sup *s);
@@ -620,6 +690,8 @@ enum logged {
 };
 int open_logged(struct sup *s, struct proc *p, const char *path, unsigned flags, enum logged how, int64_t time,
                 struct logged_file *ret);
+/* p may have opened that, as its own path says, at that time. 0 or -errno. */
+int open_possible(struct sup *s, struct proc *p, const char *path, unsigned flags, int64_t time);
 /* The same file again, n times from then on, as it was when it was looked at. */
 void open_again(struct sup *s, struct proc *p, const struct logged_file *what, int64_t time, unsigned n);
 /* Does the path still lead there, and is that as it was? */

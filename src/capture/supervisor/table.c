@@ -10,6 +10,7 @@
  * A close has an effect of its own for some: file systems that are served elsewhere are told of it, and drivers. So
  * nothing is taken where such a file was met in the run (sup->far). What is on this machine does not notice. */
 #include "base/io.h"
+#include "capture/supervisor/far.h"
 #include "capture/supervisor/super.h"
 
 #include <errno.h>
@@ -115,7 +116,7 @@ static bool take(const struct proc *p, int number, struct statx *st, unsigned *r
 	*ret_mode = 0;
 	if (fd < 0)
 		return false;
-	bool ok = statx(fd, "", AT_EMPTY_PATH, FILEID_STATX, st) == 0;
+	bool ok = far_descriptor(fd, "", AT_EMPTY_PATH, st) == 0;
 	int flags = ok && is_wanted(st) ? fcntl(fd, F_GETFL) : O_PATH;
 	close(fd);
 	int how = flags & O_ACCMODE;
@@ -135,7 +136,7 @@ static bool take_all(struct sup *s, struct proc *p, const struct numbers *known,
 			return false;
 	for (unsigned i = 0; i < known->n; i++) {
 		int fd = known->fd[i];
-		sup_aside(s, is_fuse(&st[i]));
+		sup_serves(s, is_fuse(&st[i]));
 		if (!mode[i] || (skip_cloexec && fd > 2 && is_cloexec(p, fd)))
 			continue;
 		if (!gather(s, p, fd, mode[i], &st[i], g))
@@ -204,9 +205,9 @@ static bool walk_list(struct sup *s, struct proc *p, bool skip_cloexec, struct g
 			sup_goes_on(s);
 		int fd = atoi(name);
 		struct statx st;
-		if (statx(fds.dir, name, 0, FILEID_STATX, &st) < 0)
+		if (far_descriptor(fds.dir, name, 0, &st) < 0)
 			continue;
-		sup_aside(s, is_fuse(&st)); /* it was given it by who mounts for it */
+		sup_serves(s, is_fuse(&st)); /* it was given it by who mounts for it */
 		if (looked <= NUMBERS_MAX && fd <= UINT16_MAX)
 			ret->fd[ret->n++] = (uint16_t)fd;
 		struct stat link;

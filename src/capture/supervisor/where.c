@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20 /* Linux 5.12 */
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -72,30 +75,46 @@ ssize_t remote_string(pid_t tid, uint64_t addr, char *ret, size_t n)
 /* Written by whoever looks, and read by another thread while that one is held up: in words, with a number that is odd
  * while they change. */
 #define LOOKS_WORDS (LOOKS_AT / 8)
-static uint64_t looks[LOOKS_WORDS];
-static unsigned looks_turn;
+struct looks {
+	uint64_t words[LOOKS_WORDS];
+	unsigned turn;
+};
+static struct looks first_looks, *shown = &first_looks;
+static _Thread_local struct looks *own_looks; /* NULL: the first ones */
+
+void where_looks_own(void)
+{
+	own_looks = calloc(1, sizeof(*own_looks));
+}
+
+void where_looks_shown(void)
+{
+	__atomic_store_n(&shown, own_looks ? own_looks : &first_looks, __ATOMIC_RELEASE);
+}
 
 void where_looks(const char *path)
 {
+	struct looks *l = own_looks ? own_looks : &first_looks;
 	uint64_t words[LOOKS_WORDS];
-	size_t n = strlen(path), shown = n < LOOKS_AT ? n : LOOKS_AT - 1;
+	size_t n = strlen(path), length = n < LOOKS_AT ? n : LOOKS_AT - 1;
 	memset(words, 0, sizeof(words));
-	memcpy(words, path, shown);
-	__atomic_fetch_add(&looks_turn, 1, __ATOMIC_ACQ_REL);
-	for (size_t i = 0; i <= shown / 8; i++)
-		__atomic_store_n(&looks[i], words[i], __ATOMIC_RELEASE);
-	__atomic_fetch_add(&looks_turn, 1, __ATOMIC_RELEASE);
+	memcpy(words, path, length);
+	__atomic_fetch_add(&l->turn, 1, __ATOMIC_ACQ_REL);
+	for (size_t i = 0; i <= length / 8; i++)
+		__atomic_store_n(&l->words[i], words[i], __ATOMIC_RELEASE);
+	__atomic_fetch_add(&l->turn, 1, __ATOMIC_RELEASE);
 }
 
 void where_looking(char ret[LOOKS_AT])
 {
 	uint64_t words[LOOKS_WORDS];
-	unsigned turn = __atomic_load_n(&looks_turn, __ATOMIC_ACQUIRE);
+	const struct looks *l = __atomic_load_n(&shown, __ATOMIC_ACQUIRE);
+	unsigned turn = __atomic_load_n(&l->turn, __ATOMIC_ACQUIRE);
 	for (size_t i = 0; i < LOOKS_WORDS; i++)
-		words[i] = __atomic_load_n(&looks[i], __ATOMIC_ACQUIRE);
+		words[i] = __atomic_load_n(&l->words[i], __ATOMIC_ACQUIRE);
 	memcpy(ret, words, sizeof(words));
 	ret[LOOKS_AT - 1] = '\0';
-	if ((turn & 1) || turn != __atomic_load_n(&looks_turn, __ATOMIC_ACQUIRE))
+	if ((turn & 1) || turn != __atomic_load_n(&l->turn, __ATOMIC_ACQUIRE))
 		ret[0] = '\0'; /* it has gone on meanwhile */
 }
 
@@ -104,7 +123,8 @@ void where_looking(char ret[LOOKS_AT])
 static void where_clear(struct where *w, pid_t tid, int atfd)
 {
 	w->dirfd = AT_FDCWD;
-	w->hold = -1;
+	w->hold = w->object = -1;
+	w->allowed = false;
 	w->foreign = w->fleeting = w->direct = false;
 	w->ns = 0;
 	w->tid = tid;
@@ -169,7 +189,7 @@ static int where_jailed(struct where *w, bool jail, bool follow)
 	return -ELOOP;
 }
 
-int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follow, struct where *w)
+int where_path(struct rooted r, pid_t tid, int atfd, const char *path, bool follow, struct where *w)
 {
 	where_clear(w, tid, atfd);
 	size_t n = strlen(path);
@@ -180,13 +200,13 @@ int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follo
 	if (!n)
 		return -ENOENT;
 	if (path[0] == '/' && (path[1] == 'p' || path[1] == 'd') &&
-	    links_translate(w->given, tid, p && p->foreign, w->path, sizeof(w->path))) {
+	    links_translate(w->given, tid, r.foreign, w->path, sizeof(w->path))) {
 		w->fleeting = true;
 		return 0;
 	}
-	if (p && p->foreign) {
+	if (r.foreign) {
 		w->foreign = true;
-		w->ns = p->ns;
+		w->ns = r.ns;
 		return where_jailed(w, false, follow);
 	}
 	if (w->given[0] == '/') {
@@ -209,16 +229,16 @@ int where_path(struct proc *p, pid_t tid, int atfd, const char *path, bool follo
 	return 0;
 }
 
-int where_init(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w)
+int where_init(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w)
 {
 	where_clear(w, tid, atfd);
 	ssize_t n = remote_string(tid, addr, w->given, sizeof(w->given));
 	if (n < 0)
 		return (int)n;
-	return where_path(p, tid, atfd, w->given, follow, w);
+	return where_path(r, tid, atfd, w->given, follow, w);
 }
 
-int where_in_root(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w)
+int where_in_root(struct rooted r, pid_t tid, int atfd, uint64_t addr, bool follow, struct where *w)
 {
 	where_clear(w, tid, atfd);
 	ssize_t n = remote_string(tid, addr, w->given, sizeof(w->given));
@@ -226,7 +246,7 @@ int where_in_root(struct proc *p, pid_t tid, int atfd, uint64_t addr, bool follo
 		return n < 0 ? (int)n : -ENOENT;
 	where_looks(w->given);
 	w->foreign = true;
-	w->ns = p->ns;
+	w->ns = r.ns;
 	return where_jailed(w, true, follow);
 }
 
@@ -254,11 +274,42 @@ void where_fd(pid_t tid, int fd, struct where *w)
 	memcpy(w->given, w->path, strlen(w->path) + 1);
 }
 
+void where_none(struct where *w)
+{
+	where_clear(w, 0, AT_FDCWD);
+	w->given[0] = '\0';
+}
+
+bool where_is_ours(const struct where *w)
+{
+	return w->given[1] == '.' && !strncmp(w->given, "/.stemma/", 9);
+}
+
 void where_release(struct where *w)
 {
 	if (w->hold >= 0)
 		close(w->hold);
-	w->hold = -1;
+	if (w->object >= 0)
+		close(w->object);
+	w->hold = w->object = -1;
+}
+
+void where_hold(struct where *w, bool follow, const struct statx *st, int amode)
+{
+	struct statx now;
+	const struct fs_domain *d = fileid_domain_known(fileid_dev(st));
+	if (d && !fileid_type_waits(d->type))
+		return;
+	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+	if (fd < 0)
+		return;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &now) < 0 || now.stx_ino != st->stx_ino ||
+	    fileid_dev(&now) != fileid_dev(st) || !fileid_type_waits(fileid_domain(fd, "", fileid_dev(st))->type)) {
+		close(fd);
+		return;
+	}
+	w->allowed = amode && faccessat(w->dirfd, w->path, amode, AT_EACCESS) == 0;
+	w->object = fd;
 }
 
 int where_statx(const struct where *w, bool follow, struct statx *st)
@@ -267,8 +318,76 @@ int where_statx(const struct where *w, bool follow, struct statx *st)
 	return statx(w->dirfd, w->path, flags, FILEID_STATX, st) < 0 ? -errno : 0;
 }
 
+static _Thread_local bool *put_off;
+
+void where_careful(bool *ret_put_off)
+{
+	put_off = ret_put_off;
+}
+
+/* May who looks at an object of that device be kept waiting? Whatever nothing is known of may do that. */
+static bool may_wait(const struct statx *st)
+{
+	char type[64];
+	const struct fs_domain *d = fileid_domain_known(fileid_dev(st));
+	bool known = d || fileid_type_in("/proc/self/mountinfo", fileid_dev(st), type);
+	return !known || fileid_type_waits(d ? d->type : type) || !strcmp(d ? d->type : type, "autofs");
+}
+
+/* Is that, or as much of it as the kernel knows, on a file system that may keep us waiting? None is asked. */
+static bool is_far(int dirfd, char *path, bool follow)
+{
+	enum { TRIES = 16 };
+	struct statx st;
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | (follow ? 0u : O_NOFOLLOW), .resolve = RESOLVE_CACHED};
+	for (int tries = 0;;) {
+		int fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how)), e = errno;
+		if (fd < 0 && e == EAGAIN && ++tries < TRIES)
+			continue; /* somebody mounted or renamed something just then, anywhere */
+		tries = 0;
+		if (fd >= 0) {
+			bool far = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 || may_wait(&st);
+			close(fd);
+			return far;
+		}
+		char *slash = strrchr(path, '/');
+		if (e != EAGAIN)
+			return e == EINVAL; /* before Linux 5.12 the kernel cannot be asked so */
+		if (!strcmp(path, "/") || !strcmp(path, "."))
+			return true;
+		if (!slash)
+			memcpy(path, ".", 2);
+		else
+			slash[slash == path] = '\0';
+		how.flags &= ~(uint64_t)O_NOFOLLOW;
+	}
+}
+
+static bool leads_far(const struct where *w, bool follow)
+{
+	char path[sizeof(w->path)], start[64];
+	size_t n = strlen(w->path), given = strlen(w->given);
+	/* What stands before a relative path leads through a process, which the kernel does not do so. */
+	bool relative = w->given[0] != '/' && w->dirfd == AT_FDCWD && w->path[0] == '/' && given < n &&
+	                n - given < sizeof(start) && !strcmp(w->path + n - given, w->given);
+	memcpy(path, relative ? w->given : w->path, (relative ? given : n) + 1);
+	if (!relative)
+		return is_far(w->dirfd, path, follow);
+	memcpy(start, w->path, n - given - 1);
+	start[n - given - 1] = '\0';
+	int top = open(start, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool far = top < 0 || is_far(top, path, follow);
+	if (top >= 0)
+		close(top);
+	return far;
+}
+
 int where_look(struct where *w, bool follow, struct statx *st)
 {
+	if (put_off && leads_far(w, follow)) {
+		*put_off = true;
+		return -EAGAIN;
+	}
 	bool other = false;
 	size_t n = strlen(w->path);
 	if (w->foreign || w->dirfd != AT_FDCWD || w->path[0] != '/' || n >= LINKS_PATH)
@@ -380,7 +499,7 @@ static char *in_namespace(const struct where *w, int fd, char *name)
 
 char *where_real_of(const struct where *w, bool follow, const struct statx *st)
 {
-	bool direct = w->direct && !S_ISLNK(st->stx_mode);
+	bool direct = w->direct && !S_ISLNK(st->stx_mode) && w->object < 0;
 	char *name = direct ? links_name(w->path, st) : NULL;
 	if (name)
 		return name;
@@ -398,6 +517,8 @@ char *where_real_of(const struct where *w, bool follow, const struct statx *st)
 
 char *where_real(const struct where *w, bool follow)
 {
+	if (w->object >= 0)
+		return in_namespace(w, w->object, links_fd_name(w->object));
 	int fd = openat(w->dirfd, w->path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 	if (fd < 0)
 		return NULL;

@@ -8,6 +8,7 @@
 #include "capture/supervisor/guard.h"
 #include "capture/supervisor/links.h"
 #include "capture/supervisor/openings.h"
+#include "capture/supervisor/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +25,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a stop may take whose call sleeps in one place of the kernel, in ns; and after it was too long there once.
- * On a machine with 60 programs a core a directory's lock was held for 300 ms by one that got no processor. */
-#define PATIENCE 500000000
-#define PATIENCE_AGAIN 20000000
 #define TICK_MS 20  /* what was gathered is written, and who died is noticed, at the latest then */
 #define LASTS_MS 10 /* a command that has run for so long lasts: the first look at what it uses is due then */
 #if defined(__SANITIZE_THREAD__)
@@ -142,12 +139,6 @@ int worker_thread(struct worker *w, void *(*body)(void *arg), void *arg, pthread
 	return -pthread_create(ret, &w->attr, body, arg);
 }
 
-static void go_on(void *arg)
-{
-	struct worker *w = arg;
-	notify_continue(w->sup.listener, &w->control->page.slot[SLOT_SERVER]);
-}
-
 void worker_hide_memory(bool hidden)
 {
 #ifndef __SANITIZE_ADDRESS__ /* whose search for leaks traces this process */
@@ -155,229 +146,6 @@ void worker_hide_memory(bool hidden)
 #else
 	(void)hidden;
 #endif
-}
-
-/* Of one server's thread. It writes the log itself where a process ends: what comes next may be a kill of everybody,
- * and to wake another thread 1000 times a second costs more than the write. Where the disk keeps it waiting another
- * thread serves in its place, 40 ms later at most, and it does not write itself for some time. */
-struct serving {
-	int64_t since; /* when it began to write; 0 it does not; REPLACED another thread serves */
-};
-#define REPLACED INT64_MIN
-#define WARY_NS 10000000000
-
-static void write_log(struct worker *w, struct serving *me)
-{
-	int64_t now = clock_ns(CLOCK_MONOTONIC);
-	if (now < __atomic_load_n(&w->wary, __ATOMIC_RELAXED))
-		return;
-	if (__atomic_exchange_n(&w->dozing, 0, __ATOMIC_ACQ_REL)) /* who looks whether this takes long is to be awake */
-		eventfd_write(w->wake, 1);
-	__atomic_store_n(&me->since, now, __ATOMIC_RELEASE);
-	log_writer_write(w->sup.log);
-	if (__atomic_exchange_n(&me->since, 0, __ATOMIC_ACQ_REL) == REPLACED)
-		for (;;) /* what a thread has read and written is told apart from the job's only while it lives */
-			pause();
-}
-
-/* In the place of a server that is held up by the disk, unless it is back. */
-static void *serve_on(void *arg)
-{
-	struct worker *w = arg;
-	struct serving *old = __atomic_load_n(&w->serving, __ATOMIC_ACQUIRE);
-	int64_t since = __atomic_load_n(&old->since, __ATOMIC_ACQUIRE);
-	struct notify_slot held = {.id = __atomic_load_n(&w->holds, __ATOMIC_ACQUIRE)};
-	bool serves = since > 0 &&
-	              __atomic_compare_exchange_n(&old->since, &since, REPLACED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-	if (serves) {
-		__atomic_store_n(&w->wary, clock_ns(CLOCK_MONOTONIC) + WARY_NS, __ATOMIC_RELAXED);
-		notify_continue(w->sup.listener, &held);
-	}
-	__atomic_store_n(&w->replacing, 0, __ATOMIC_RELEASE);
-	if (serves)
-		worker_serve(w);
-	while (serves)
-		pause();
-	return NULL;
-}
-
-static void replace_server(struct worker *w)
-{
-	const struct serving *old = __atomic_load_n(&w->serving, __ATOMIC_ACQUIRE);
-	int64_t since = old ? __atomic_load_n(&old->since, __ATOMIC_ACQUIRE) : 0;
-	pthread_t t;
-	if (since <= 0 || clock_ns(CLOCK_MONOTONIC) - since < TICK_MS * 1000000LL ||
-	    __atomic_exchange_n(&w->replacing, 1, __ATOMIC_ACQ_REL))
-		return;
-	/* No thread to be had: that one goes on when the disk does. */
-	if (worker_thread(w, serve_on, w, &t) == 0)
-		pthread_detach(t);
-	else
-		__atomic_store_n(&w->replacing, 0, __ATOMIC_RELEASE);
-}
-
-void worker_serve(struct worker *w)
-{
-	struct sup *s = &w->sup;
-	struct notify_slot *slot = &w->control->page.slot[SLOT_SERVER];
-	struct serving *me = calloc(1, sizeof(*me));
-	__atomic_store_n(&w->serving, me, __ATOMIC_RELEASE);
-	__atomic_store_n(&w->server, gettid(), __ATOMIC_RELEASE);
-	__atomic_store_n(&w->control->server, gettid(), __ATOMIC_RELEASE);
-	bool begins =
-	    true; /* until the command has become its program, which may take several tries, in this memory (vfork) */
-	for (unsigned idle = 0;;) {
-		struct trap t;
-		int rc = notify_recv(s->listener, slot, &t);
-		if (rc < 0) {
-			/* The caller was killed meanwhile; or nobody is left, and the other thread sees that too. */
-			struct pollfd p = {.fd = s->listener};
-			if (rc == -ENOENT && poll(&p, 1, 0) == 1 && (p.revents & POLLHUP))
-				return;
-			if (rc == -ENOENT && ++idle > 16)
-				usleep(2000);
-			continue;
-		}
-		idle = 0;
-		begins = begins && t.tid == s->root && t.call == CALL_execve;
-		if (begins)
-			worker_hide_memory(false);
-		pthread_mutex_lock(&s->lock);
-		uint64_t stood = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE);
-		if (stood != w->stood[0]) {
-			__atomic_add_fetch(&s->passes, stood - w->stood[0], __ATOMIC_RELEASE);
-			w->stood[0] = stood;
-		}
-		__atomic_store_n(&w->holds, t.id, __ATOMIC_RELEASE);
-		__atomic_store_n(&w->sup.since, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELEASE);
-		if (opens_full(s, &t)) {
-			notify_continue(s->listener, slot);
-			opens_read_many(s);
-			__atomic_store_n(&w->sup.since, 0, __ATOMIC_RELEASE);
-			pthread_mutex_unlock(&s->lock);
-			continue;
-		}
-		int refuse = sup_trap(s, &t);
-		if (begins)
-			worker_hide_memory(true);
-		if (t.call == CALL_exit)
-			log_writer_seal(s->log);
-		__atomic_store_n(&w->sup.since, 0, __ATOMIC_RELEASE);
-		pthread_mutex_unlock(&s->lock);
-		if (t.call == CALL_exit && me)
-			write_log(w, me);
-		if (refuse) {
-			notify_refuse(s->listener, slot, refuse);
-		} else if (s->graft_pid) {
-			pthread_mutex_lock(&s->lock);
-			if (s->graft_opens)
-				opens_graft(s, slot, go_on, w);
-			else
-				counted_graft(s, slot, go_on, w);
-			pthread_mutex_unlock(&s->lock);
-		} else {
-			notify_continue(s->listener, slot);
-		}
-	}
-}
-
-/* Answers in the server's place while that is held up: a path that hangs (a dead file server), or, worse, a path whose
- * file system is served by a process of this very run, which waits to be answered itself. Nothing of what passes here
- * is recorded but its number; the job goes on. */
-static void *stand_in(void *arg)
-{
-	struct worker *w = arg;
-	struct sup *s = &w->sup;
-	struct notify_slot *slot = &w->control->page.slot[SLOT_STAND_IN];
-	/* The very call that the server is at may be what the file system's daemon has to make. */
-	struct notify_slot held = {.id = __atomic_load_n(&w->holds, __ATOMIC_ACQUIRE)};
-	notify_continue(s->listener, &held);
-	while (__atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE)) {
-		struct pollfd p = {.fd = s->listener, .events = POLLIN};
-		struct trap t;
-		if (poll(&p, 1, 1) == 1 && (p.revents & POLLIN) && notify_recv(s->listener, slot, &t) == 0) {
-			if (s->guard)
-				guard_note(s->guard, 0, &t, true, false);
-			notify_continue(s->listener, slot);
-			__atomic_add_fetch(&w->passed, 1, __ATOMIC_RELAXED);
-			__atomic_add_fetch(&s->passes, 1, __ATOMIC_RELEASE);
-		}
-	}
-	__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-static void read_own(const struct worker *w, const char *name, char *ret, size_t n)
-{
-	char path[64];
-	/* Not by /proc/self/task: while that thread ends, the kernel throws away what it kept of it there, and who waits
-	 * for this process meanwhile walks the same folder, turning until that is done: 3 ms where the thread has to wait
-	 * for a processor. */
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)__atomic_load_n(&w->server, __ATOMIC_ACQUIRE), name);
-	io_text(path, ret, n);
-}
-
-/* Does the server's thread sleep? Not where it runs, or only waits for a processor or for another thread of ours that
- * does: on a busy machine that may be seconds. What cannot be read is 0 and "". */
-static bool server_sleeps(const struct worker *w, struct stillness *ret)
-{
-	char text[4096];
-	read_own(w, "status", text, sizeof(text));
-	read_own(w, "wchan", ret->where, sizeof(ret->where));
-	const char *state = strstr(text, "\nState:\t");
-	static const char *const counts[] = {"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"};
-	ret->switches = 0;
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		const char *count = strstr(text, counts[i]);
-		ret->switches += count ? strtoull(count + strlen(counts[i]), NULL, 10) : 0;
-	}
-	return (!state || state[8] == 'S' || state[8] == 'D') && strncmp(ret->where, "futex", 5) != 0;
-}
-
-/* The kernel's own locks, which somebody may hold who waits for a processor. */
-static bool is_lock(const char *where)
-{
-	return !strncmp(where, "rwsem", 5) || strstr(where, "mutex") || !strncmp(where, "down", 4);
-}
-
-/* At one stop for longer than patience, and asleep in one place for the second half of it? The first time patience is
- * half a second; where in the kernel it happened, it happens again. */
-bool worker_held_up(struct worker *w)
-{
-	struct stillness now = {.since = __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE),
-	                        .seen = clock_ns(CLOCK_MONOTONIC)};
-	const struct stillness *first = &w->still;
-	if (!now.since || now.seen - now.since < PATIENCE_AGAIN / 2)
-		return false;
-	if (!server_sleeps(w, &now)) {
-		w->still.since = 0;
-		return false;
-	}
-	int64_t patience = w->held_up && !strcmp(now.where, w->held_in) ? PATIENCE_AGAIN : PATIENCE;
-	if (first->since != now.since || first->switches != now.switches) {
-		w->still = now;
-		return false;
-	}
-	if (now.seen - now.since < patience || now.seen - first->seen < patience / 2)
-		return false;
-	if (!w->held_at[0] && !is_lock(now.where))
-		where_looking(w->held_at);
-	w->held_up += !is_lock(now.where);
-	if (!is_lock(now.where))
-		memcpy(w->held_in, now.where, sizeof(w->held_in));
-	return true;
-}
-
-static void watch_server(struct worker *w)
-{
-	pthread_t t;
-	if (__atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE) || !worker_held_up(w))
-		return;
-	__atomic_store_n(&w->standing_in, 1, __ATOMIC_RELEASE);
-	if (pthread_create(&t, &w->attr, stand_in, w) == 0)
-		pthread_detach(t);
-	else
-		__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);
 }
 
 /* The lock, without ever waiting behind a server that is held up. */
@@ -734,6 +502,7 @@ void worker_finish(struct worker *w)
 	for (unsigned i = 0; s->nprocs && i < HASH_SIZE; i++)
 		while (s->procs[i])
 			proc_dead(s, s->procs[i]);
+	raw_resolve(w);
 	say_passed(w);
 	channel_sweep(s, true);
 	worker_summary(w, true);
@@ -808,7 +577,7 @@ void worker_main(struct worker *w)
 	uint64_t traps = 0;
 	/* Signals may wake it before. */
 	int lasts = s->listener >= 0 && s->observer && s->observer->lasts ? 4 : 0;
-	for (bool over = false, busy = true;;) {
+	for (bool over = false, busy = true, mounts_known = false;;) {
 		bool dozes = !lasts && !s->scans && !busy;
 		__atomic_store_n(&w->dozing, dozes, __ATOMIC_RELEASE);
 		int n = poll(wait, 3, lasts ? LASTS_MS : s->scans ? w->scan_ms : busy ? TICK_MS : 20 * TICK_MS);
@@ -823,13 +592,19 @@ void worker_main(struct worker *w)
 			wait[1].fd = -1;
 		}
 		worker_take_signals(w);
-		watch_server(w);
+		if (!mounts_known && s->listener >= 0)
+			sup_aside(s, fileid_mounts_wait());
+		mounts_known = true;
+		serve_stand_in(w);
 		stop_if_asked(w);
-		replace_server(w);
+		serve_watch(w);
+		serve_minute(w);
+		const bool crowded = serve_crowd(w);
 		if (!lock_soon(w)) {
 			busy = true;
 			continue;
 		}
+		s->visits++;
 		say_passed(w);
 		links_forget();
 		const bool looks = s->narrow && s->counting;
@@ -856,7 +631,7 @@ void worker_main(struct worker *w)
 		}
 		if (log_writer_pending(s->log))
 			sup_flush(s);
-		busy = s->traps != traps || s->guarding || s->opens || looks; /* nobody is woken by stops then */
+		busy = s->traps != traps || s->guarding || s->opens || looks || crowded; /* nobody is woken by stops then */
 		traps = s->traps;
 		pthread_mutex_unlock(&s->lock);
 	}

@@ -7,6 +7,11 @@
 #include <signal.h>
 
 /* In memory shared by keeper and worker. Written by the worker, but where it says otherwise. */
+#define SERVERS_MORE (NOTIFY_SLOTS - SLOT_MORE)
+#define RAW_MAX 16384 /* calls that are kept while a stand-in answers, of 100 bytes and a path */
+struct serving;
+struct raw;
+
 struct control {
 	struct notify_page page; /* first: the standby maps it, too */
 	struct known known;
@@ -64,11 +69,26 @@ struct worker {
 	uint64_t passed;         /* calls that went by unrecorded then */
 	uint64_t stood[2];       /* of control.passed, what the server's thread has seen and what has been said */
 	int scan_ms;             /* until the next look, where sup.scans */
-	struct serving *serving; /* of the server's thread */
-	int64_t wary;            /* until then that does not write itself */
-	int replacing;           /* a thread begins that may serve in its place */
-	int wake;                /* eventfd: the main thread is to look, though it meant to sleep for long */
-	int dozing;              /* it does mean that */
+	struct serving *serving; /* the thread that receives (serve.h) */
+	struct serving *first, *spare, *servers[SERVERS_MORE]; /* the first of them; those not needed now; all others */
+	unsigned nservers, away;                               /* away: of them who look for more than a tick */
+	bool full;                                             /* there was none to be had; atomic */
+	struct trap *parked;                                   /* stops that were put off, NOTIFY_PARKED at most */
+	unsigned nparked;
+	int64_t parked_at;    /* since when there are any */
+	bool crowded;         /* all of them wait for file systems; by pool */
+	pthread_mutex_t pool; /* of these, and of raw */
+	bool begins;          /* the command has not become its program yet; under the lock */
+	int64_t wary;         /* until then they do not write the log themselves */
+	int64_t alert;        /* until then each look is expected to be held up */
+	struct raw_calls {
+		struct raw *v;
+		size_t n;
+		uint64_t more; /* that there was no room for */
+	} raw;             /* what went by while a stand-in answered; that one's until raw_waits */
+	int raw_waits;     /* it is to be recorded */
+	int wake;          /* eventfd: the main thread is to look, though it meant to sleep for long */
+	int dozing;        /* it does mean that */
 };
 
 /* Writes the session and the run into the log (describe.c). */

@@ -234,20 +234,27 @@ static bool to_set(struct sup *s, const struct trap *t, struct change *c)
 static void handle(struct sup *s, struct proc *p, const struct trap *t, bool by_fd, bool follow, bool reads)
 {
 	char name[NAME_MAX_X];
-	struct where w = {.hold = -1};
+	struct where w;
 	struct statx st;
-	/* Most that is asked for is the system's: security, access lists. */
-	if (remote_string(t->tid, t->args[1], name, sizeof(name)) < 0 || strncmp(name, "user.", 5) != 0)
-		return;
-	if (reads && !t->args[3]) /* its size only */
-		return;
-	if (by_fd)
+	struct rooted r = proc_rooted(p);
+	struct left left;
+	int rc = -ENOENT;
+	where_none(&w);
+	sup_leave(s, &left);
+	/* Most that is asked for is the system's: security, access lists; or its size only. */
+	bool wanted = remote_string(t->tid, t->args[1], name, sizeof(name)) >= 0 && !strncmp(name, "user.", 5) &&
+	              (!reads || t->args[3]);
+	if (wanted && by_fd)
 		where_fd(t->tid, (int)t->args[0], &w);
-	else if (where_init(p, t->tid, AT_FDCWD, t->args[0], follow, &w) < 0)
+	if (wanted && (by_fd || where_init(r, t->tid, AT_FDCWD, t->args[0], follow, &w) == 0))
+		rc = where_look(&w, by_fd || follow, &st);
+	if (!sup_back(s, &left) || rc < 0) {
+		where_release(&w);
 		return;
+	}
 	int fd = -1;
 	struct file *f = NULL;
-	if (where_look(&w, by_fd || follow, &st) == 0 && S_ISREG(st.stx_mode)) {
+	if (S_ISREG(st.stx_mode)) {
 		fd = openat(w.dirfd, w.path, O_PATH | O_CLOEXEC | (by_fd || follow ? 0 : O_NOFOLLOW));
 		f = fd >= 0 ? file_get(s, &w, by_fd || follow, &st) : NULL;
 	}

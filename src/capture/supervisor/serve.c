@@ -1,0 +1,738 @@
+/* Who takes the stops under user notification: threads, of which one at a time receives. */
+#include "capture/supervisor/serve.h"
+
+#include "base/io.h"
+#include "capture/count/counted.h"
+#include "capture/inline_open/inline_open.h"
+#include "capture/supervisor/adopt.h"
+#include "capture/supervisor/guard.h"
+#include "capture/supervisor/links.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a stop may take whose call sleeps in one place of the kernel, in ns; and, by ptrace, after it was too long
+ * there once. On a machine with 60 programs a core a directory's lock was held for 300 ms by one that got no processor.
+ */
+#define PATIENCE 500000000
+#define PATIENCE_AGAIN 20000000
+#define WARY_NS 10000000000 /* after the disk kept a server waiting no server writes for so long */
+#define ALERT_NS 1000000000 /* after a look was held up, each look has another thread take the stops at once */
+#define MINUTE_NS 60000000000
+#define REPLACED INT64_MIN
+
+/* One of the threads. It receives until another one has to do that in its place: since it writes the log, and the disk
+ * keeps it waiting, or since it looks at a path, outside of the lock, and the file system does. It brings to an end
+ * what it is at, and is a spare one then. */
+struct serving {
+	struct worker *w;
+	struct serving *next; /* spare ones */
+	struct notify_slot *slot;
+	sem_t go;              /* it is to receive */
+	pid_t tid;             /* 0: not begun */
+	int64_t writing;       /* since when it writes; 0 it does not; REPLACED another one receives */
+	int64_t looking;       /* the same of a look */
+	bool replaced;         /* its own note of that */
+	bool careful, put_off; /* it may not wait for a look; so this stop is put off */
+	/* While it looks: since when; the stop it is at. let: that was let go on unseen. */
+	int64_t began;
+	uint64_t at, let;
+	int64_t stuck; /* the look that it was found asleep at; the main thread's */
+};
+
+static _Thread_local struct serving *me;
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static void go_on(void *arg)
+{
+	const struct worker *w = arg;
+	notify_continue(w->sup.listener, me->slot);
+}
+
+/* ---- the threads ---- */
+
+static void serve(struct worker *w);
+
+static void *body(void *arg)
+{
+	me = arg;
+	where_looks_own();
+	__atomic_store_n(&me->tid, gettid(), __ATOMIC_RELEASE);
+	for (;;) {
+		while (sem_wait(&me->go) < 0)
+			;
+		serve(me->w);
+	}
+	return NULL;
+}
+
+static struct serving *serving_new(struct worker *w, struct notify_slot *slot)
+{
+	struct serving *s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->w = w;
+	s->slot = slot;
+	sem_init(&s->go, 0, 0);
+	return s;
+}
+
+/* One that nobody needs, or a new one. NULL: there is none to be had. */
+static struct serving *spare_take(struct worker *w)
+{
+	pthread_t t;
+	pthread_mutex_lock(&w->pool);
+	struct serving *s = w->spare;
+	if (s) {
+		w->spare = s->next;
+	} else if (w->nservers < SERVERS_MORE && (s = serving_new(w, &w->control->page.slot[SLOT_MORE + w->nservers]))) {
+		if (pthread_create(&t, &w->attr, body, s) == 0) {
+			pthread_detach(t);
+			w->servers[w->nservers++] = s;
+		} else {
+			free(s);
+			s = NULL;
+		}
+	}
+	__atomic_store_n(&w->full, !s || (!w->spare && w->nservers == SERVERS_MORE), __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&w->pool);
+	return s;
+}
+
+static void spare_give(struct worker *w, struct serving *s)
+{
+	pthread_mutex_lock(&w->pool);
+	__atomic_store_n(&w->full, false, __ATOMIC_RELAXED);
+	s->next = w->spare;
+	w->spare = s;
+	pthread_mutex_unlock(&w->pool);
+}
+
+static void receives(struct worker *w, struct serving *s)
+{
+	__atomic_store_n(&w->serving, s, __ATOMIC_RELEASE);
+	sem_post(&s->go);
+}
+
+/* Another one receives, so this one is spare; it waits, and does not end: what a thread has read and written is told
+ * apart from the job's only while it lives. False: nobody receives, so it goes on. */
+static bool rest(struct worker *w)
+{
+	me->replaced = false;
+	pthread_mutex_lock(&w->pool);
+	bool needed = w->crowded;
+	w->crowded = false;
+	if (needed) {
+		__atomic_store_n(&w->serving, me, __ATOMIC_RELEASE);
+	} else {
+		me->next = w->spare;
+		w->spare = me;
+		__atomic_store_n(&w->full, false, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&w->pool);
+	return !needed;
+}
+
+/* Does the thread sleep? One that runs, or waits for a processor, is not held up. */
+static bool sleeps(const struct serving *s)
+{
+	char name[48], text[512];
+	/* Not below the worker's own folder: read_own says why. */
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)__atomic_load_n(&s->tid, __ATOMIC_ACQUIRE));
+	const char *state = io_text(name, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	return !state || !strncmp(state, ") S", 3) || !strncmp(state, ") D", 3);
+}
+
+/* All threads wait for file systems: nobody receives until one of them is back. */
+static void crowd(struct worker *w)
+{
+	pthread_mutex_lock(&w->pool);
+	struct serving *s = w->spare; /* it came back just now */
+	w->spare = s ? s->next : NULL;
+	w->crowded = !s;
+	__atomic_store_n(&w->serving, s, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->pool);
+	if (s)
+		sem_post(&s->go);
+}
+
+/* Whoever receives, if it has been kept waiting for a tick, need not any longer. */
+void serve_watch(struct worker *w)
+{
+	struct serving *old = __atomic_load_n(&w->serving, __ATOMIC_ACQUIRE), *s;
+	int64_t now = now_ns(), writing = old ? __atomic_load_n(&old->writing, __ATOMIC_ACQUIRE) : 0,
+	        looking = old ? __atomic_load_n(&old->looking, __ATOMIC_ACQUIRE) : 0;
+	bool writes = writing > 0 && now - writing >= SERVE_TICK_NS,
+	     looks = looking > 0 && now - looking >= SERVE_TICK_NS && sleeps(old);
+	if (!writes && !looks)
+		return;
+	s = spare_take(w);
+	if (!s && writes) /* that one goes on when the disk does */
+		return;
+	struct notify_slot held = {.id = __atomic_load_n(&old->at, __ATOMIC_ACQUIRE)};
+	if (!__atomic_compare_exchange_n(writes ? &old->writing : &old->looking, writes ? &writing : &looking, REPLACED,
+	                                 false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		if (s)
+			spare_give(w, s); /* it is back */
+		return;
+	}
+	if (writes) {
+		__atomic_store_n(&w->wary, now + WARY_NS, __ATOMIC_RELAXED);
+		notify_continue(w->sup.listener, &held);
+	} else {
+		__atomic_store_n(&w->alert, now + ALERT_NS, __ATOMIC_RELAXED);
+	}
+	if (s)
+		receives(w, s);
+	else
+		crowd(w);
+}
+
+/* A process that waits for a file system waits as it would without us, but no call of ours is worth more than a minute.
+ * True: it has slept at a look for more than a tick. */
+static bool let_after_a_minute(struct worker *w, struct serving *s, int64_t now)
+{
+	int64_t began = s ? __atomic_load_n(&s->began, __ATOMIC_ACQUIRE) : 0;
+	struct notify_slot held = {.id = s ? __atomic_load_n(&s->at, __ATOMIC_ACQUIRE) : 0};
+	if (!began || now - began < MINUTE_NS || __atomic_load_n(&s->let, __ATOMIC_ACQUIRE) == held.id ||
+	    __atomic_load_n(&s->began, __ATOMIC_ACQUIRE) != began)
+		return began && now - began >= SERVE_TICK_NS && (s->stuck == began || (sleeps(s) && (s->stuck = began)));
+	__atomic_store_n(&s->let, held.id, __ATOMIC_RELEASE);
+	notify_continue(w->sup.listener, &held);
+	__atomic_add_fetch(&w->passed, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+void serve_minute(struct worker *w)
+{
+	int64_t now = now_ns();
+	pthread_mutex_lock(&w->pool);
+	unsigned away = let_after_a_minute(w, w->first, now);
+	for (unsigned i = 0; i < w->nservers; i++)
+		away += let_after_a_minute(w, w->servers[i], now);
+	if (away > w->away) /* there are more of its kind */
+		__atomic_store_n(&w->alert, now + ALERT_NS, __ATOMIC_RELAXED);
+	w->away = away;
+	if (w->nparked && now - w->parked_at >= MINUTE_NS) {
+		notify_release_parked(w->sup.listener, &w->control->page);
+		__atomic_add_fetch(&w->passed, w->nparked, __ATOMIC_RELAXED);
+		w->nparked = 0;
+	}
+	pthread_mutex_unlock(&w->pool);
+}
+
+/* ---- the lock, while arguments are looked at ---- */
+
+static void leave(struct sup *s)
+{
+	struct worker *w = me->w;
+	int64_t since = __atomic_load_n(&s->since, __ATOMIC_RELAXED);
+	if (!me->replaced &&
+	    (since < __atomic_load_n(&w->alert, __ATOMIC_RELAXED) || __atomic_load_n(&w->full, __ATOMIC_RELAXED))) {
+		struct serving *other = spare_take(w);
+		me->replaced = other;
+		me->careful = !other;
+		if (other)
+			receives(w, other);
+	}
+	where_careful(me->careful ? &me->put_off : NULL);
+	if (__atomic_load_n(&w->dozing, __ATOMIC_RELAXED) && __atomic_exchange_n(&w->dozing, 0, __ATOMIC_ACQ_REL))
+		eventfd_write(w->wake, 1);
+	__atomic_store_n(&me->began, since, __ATOMIC_RELEASE);
+	if (!me->replaced)
+		__atomic_store_n(&me->looking, since, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->since, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* The lock is its own from then on. */
+static void has_lock(struct worker *w)
+{
+	where_looks_shown();
+	__atomic_store_n(&w->holds, me->at, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->server, me->tid, __ATOMIC_RELEASE);
+}
+
+static bool back(struct sup *s)
+{
+	struct worker *w = me->w;
+	int64_t since = me->began;
+	where_careful(NULL);
+	if (!me->replaced && __atomic_exchange_n(&me->looking, 0, __ATOMIC_ACQ_REL) == REPLACED)
+		me->replaced = true;
+	if (me->replaced)
+		since = now_ns();
+	__atomic_store_n(&me->began, 0, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&s->lock);
+	has_lock(w);
+	s->late = __atomic_load_n(&me->let, __ATOMIC_ACQUIRE) == me->at;
+	__atomic_store_n(&s->since, since, __ATOMIC_RELEASE);
+	return !me->replaced || s->late || notify_valid(s->listener, me->slot);
+}
+
+/* ---- what goes by while the server is held up with the lock ---- */
+
+/* What was let go on unseen, until the server is back: who, what, when, and of an open the path. */
+struct raw {
+	struct trap call;
+	int64_t time;
+	unsigned flags;
+	char *path; /* absolute, as it is called where its process stands; NULL not known */
+};
+
+static bool raw_open(const struct trap *t, int *ret_dir, uint64_t *ret_path, unsigned *ret_flags)
+{
+	const uint64_t *a = t->args;
+	*ret_dir = AT_FDCWD;
+	*ret_path = a[0];
+	*ret_flags = (unsigned)a[1];
+	if (t->call == CALL_open)
+		return true;
+	if (t->call == CALL_creat)
+		*ret_flags = O_CREAT | O_WRONLY | O_TRUNC;
+	if (t->call != CALL_openat)
+		return t->call == CALL_creat;
+	*ret_dir = (int)a[0];
+	*ret_path = a[1];
+	*ret_flags = (unsigned)a[2];
+	return true;
+}
+
+/* The words of the path, behind the folder that they begin in. That is read as a link, so no file system is asked. */
+static char *raw_path(const struct trap *t, int dir, uint64_t addr)
+{
+	char given[4096], start[64], folder[4096], *ret = NULL;
+	if (remote_string(t->tid, addr, given, sizeof(given)) <= 0)
+		return NULL;
+	if (given[0] == '/')
+		return strdup(given);
+	if (dir == AT_FDCWD)
+		snprintf(start, sizeof(start), "/proc/%d/cwd", t->tid);
+	else
+		snprintf(start, sizeof(start), "/proc/%d/fd/%d", t->tid, dir);
+	ssize_t n = readlink(start, folder, sizeof(folder) - 1);
+	if (n > 0 && folder[0] == '/') {
+		folder[n] = '\0';
+		if (asprintf(&ret, "%s/%s", n > 1 ? folder : "", given) < 0)
+			return NULL;
+	}
+	return ret;
+}
+
+/* The stand-in's, while the server is away. */
+static void raw_keep(struct worker *w, const struct trap *t)
+{
+	struct raw_calls *r = &w->raw;
+	struct raw kept = {.call = *t, .time = now_ns()};
+	int dir;
+	uint64_t path;
+	if (raw_open(t, &dir, &path, &kept.flags))
+		kept.path = raw_path(t, dir, path);
+	pthread_mutex_lock(&w->pool);
+	struct raw *x = r->n < RAW_MAX && (r->v || (r->v = malloc(RAW_MAX * sizeof(*x)))) ? &r->v[r->n] : NULL;
+	if (x) {
+		*x = kept;
+		r->n++;
+	} else {
+		free(kept.path);
+		r->more++;
+	}
+	__atomic_store_n(&w->raw_waits, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->pool);
+}
+
+/* It goes on, and what it is about is kept. */
+static void pass(struct worker *w, struct notify_slot *slot, const struct trap *t)
+{
+	struct sup *s = &w->sup;
+	if (s->guard)
+		guard_note(s->guard, 0, t, true, false);
+	raw_keep(w, t);
+	notify_continue(s->listener, slot);
+	__atomic_add_fetch(&s->passes, 1, __ATOMIC_RELEASE);
+}
+
+/* One of them, now. False: what it did cannot be told. */
+static bool raw_one(struct sup *s, struct raw *x, int64_t time)
+{
+	struct task *k = task_of(s, x->call.tid);
+	if (!k)
+		return false;
+	struct proc *p = k->proc;
+	k->stops++;
+	p->stale |= STALE_CWD | STALE_ROOT | STALE_CREDS;
+	switch (x->call.call) {
+	case CALL_open:
+	case CALL_openat:
+	case CALL_creat:
+		return x->path && open_possible(s, p, x->path, x->flags, time) == 0;
+	case CALL_execve:
+	case CALL_execveat:
+		if (adopt_is_other(p))
+			proc_became(s, p);
+		return true;
+	case CALL_exit: /* seen at its death */
+	case CALL_sigaction:
+	case CALL_chdir:
+	case CALL_setuid:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void raw_resolve(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	struct raw_calls *r = &w->raw;
+	if (!__atomic_load_n(&w->raw_waits, __ATOMIC_ACQUIRE) || __atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
+		return;
+	pthread_mutex_lock(&w->pool);
+	size_t n = r->n;
+	struct raw *v = r->v;
+	uint64_t lost = r->more, went = n + r->more;
+	*r = (struct raw_calls){0};
+	__atomic_store_n(&w->raw_waits, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->pool);
+	int64_t behind = sup_now(s) - now_ns();
+	links_forget();
+	for (size_t i = 0; i < n; i++) {
+		s->moment++;
+		lost += !raw_one(s, &v[i], v[i].time + behind);
+		free(v[i].path);
+	}
+	free(v);
+	char text[160];
+	snprintf(
+	    text, sizeof(text),
+	    "what %llu calls did that went by while a file system did not answer; %llu of them are recorded as possible",
+	    (unsigned long long)went, (unsigned long long)(went - lost));
+	sup_gap(s, NULL, TERM_gap_lost, lost, text);
+}
+
+/* ---- one stop after the other ---- */
+
+/* Where a process ends the server writes the log itself: what comes next may be a kill of everybody, and to wake
+ * another thread 1000 times a second costs more than the write. Where the disk keeps it waiting another thread serves
+ * in its place, 40 ms later at most, and no server writes for some time. True: that thread has answered. */
+static bool write_log(struct worker *w)
+{
+	int64_t now = now_ns();
+	if (now < __atomic_load_n(&w->wary, __ATOMIC_RELAXED) || me->replaced)
+		return false;
+	if (__atomic_exchange_n(&w->dozing, 0, __ATOMIC_ACQ_REL)) /* who looks whether this takes long is to be awake */
+		eventfd_write(w->wake, 1);
+	__atomic_store_n(&me->writing, now, __ATOMIC_RELEASE);
+	log_writer_write(w->sup.log);
+	me->replaced = __atomic_exchange_n(&me->writing, 0, __ATOMIC_ACQ_REL) == REPLACED;
+	return me->replaced;
+}
+
+static void take_passes(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	uint64_t stood = __atomic_load_n(&w->control->passed, __ATOMIC_ACQUIRE);
+	if (stood != w->stood[0]) {
+		__atomic_add_fetch(&s->passes, stood - w->stood[0], __ATOMIC_RELEASE);
+		w->stood[0] = stood;
+	}
+}
+
+/* False: who has the lock is held up, and calls go by. */
+static bool lock_for_stop(struct worker *w)
+{
+	while (pthread_mutex_trylock(&w->sup.lock) != 0) {
+		struct timespec until;
+		if (__atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
+			return false;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += SERVE_TICK_NS / 4;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (pthread_mutex_timedlock(&w->sup.lock, &until) == 0)
+			break;
+	}
+	return true;
+}
+
+/* ---- stops that were put off ---- */
+
+/* Later: the last thread that receives may not wait for what it has to look at. False: there is no room. */
+static bool park(struct worker *w, struct notify_slot *slot, const struct trap *t)
+{
+	struct notify_page *page = &w->control->page;
+	pthread_mutex_lock(&w->pool);
+	if (!w->parked)
+		w->parked = malloc(NOTIFY_PARKED * sizeof(*w->parked));
+	bool room = w->parked && w->nparked < NOTIFY_PARKED;
+	if (room) {
+		__atomic_store_n(&page->parked[w->nparked], t->id, __ATOMIC_RELEASE);
+		__atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
+		w->parked_at = w->nparked ? w->parked_at : now_ns();
+		w->parked[w->nparked++] = *t;
+	}
+	pthread_mutex_unlock(&w->pool);
+	return room;
+}
+
+/* One of them becomes this thread's. */
+static bool unpark(struct worker *w, struct trap *ret)
+{
+	struct notify_page *page = &w->control->page;
+	pthread_mutex_lock(&w->pool);
+	bool any = w->nparked;
+	if (any) {
+		*ret = w->parked[--w->nparked];
+		__atomic_store_n(&me->slot->id, ret->id, __ATOMIC_RELEASE);
+		__atomic_store_n(&page->parked[w->nparked], 0, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&w->pool);
+	return any;
+}
+
+/* ---- one stop ---- */
+
+static void answer(struct worker *w, const struct trap *t, int refuse, bool grafts)
+{
+	struct sup *s = &w->sup;
+	if (refuse) {
+		notify_refuse(s->listener, me->slot, refuse);
+	} else if (grafts) {
+		pthread_mutex_lock(&s->lock);
+		s->visits++;
+		if (s->graft_opens)
+			opens_graft(s, me->slot, go_on, w);
+		else
+			counted_graft(s, me->slot, go_on, w);
+		pthread_mutex_unlock(&s->lock);
+	} else if (me->put_off && park(w, me->slot, t)) {
+		me->put_off = false;
+	} else {
+		notify_continue(s->listener, me->slot);
+	}
+}
+
+static void handle(struct worker *w, const struct trap *t)
+{
+	struct sup *s = &w->sup;
+	__atomic_store_n(&me->at, t->id, __ATOMIC_RELEASE);
+	me->careful = me->put_off = false;
+	if (!lock_for_stop(w)) {
+		pass(w, me->slot, t);
+		return;
+	}
+	has_lock(w);
+	s->visits++;
+	s->late = false;
+	w->begins = w->begins && t->tid == s->root && t->call == CALL_execve;
+	bool begins = w->begins;
+	if (begins)
+		worker_hide_memory(false);
+	take_passes(w);
+	__atomic_store_n(&s->since, now_ns(), __ATOMIC_RELEASE);
+	raw_resolve(w);
+	if (opens_full(s, t)) {
+		notify_continue(s->listener, me->slot);
+		opens_read_many(s);
+		__atomic_store_n(&s->since, 0, __ATOMIC_RELEASE);
+		pthread_mutex_unlock(&s->lock);
+		return;
+	}
+	int refuse = sup_trap(s, t);
+	s->late = false;
+	if (begins)
+		worker_hide_memory(true);
+	if (t->call == CALL_exit)
+		log_writer_seal(s->log);
+	bool grafts = s->graft_pid && s->graft_tid == t->tid;
+	__atomic_store_n(&s->since, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&s->lock);
+	if (t->call == CALL_exit && write_log(w))
+		__atomic_store_n(&me->slot->id, 0, __ATOMIC_RELEASE);
+	else
+		answer(w, t, refuse, grafts);
+}
+
+/* Returns when another thread has begun to receive, or nobody is left. */
+static void serve(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	struct trap t;
+	__atomic_store_n(&w->control->server, me->tid, __ATOMIC_RELEASE);
+	for (unsigned idle = 0;;) {
+		int rc = notify_recv(s->listener, me->slot, &t);
+		if (rc < 0) {
+			/* The caller was killed meanwhile; or nobody is left, and the other thread sees that too. */
+			struct pollfd p = {.fd = s->listener};
+			if (rc == -ENOENT && poll(&p, 1, 0) == 1 && (p.revents & POLLHUP))
+				return;
+			if (rc == -ENOENT && ++idle > 16)
+				usleep(2000);
+			continue;
+		}
+		idle = 0;
+		handle(w, &t);
+		while (me->replaced && unpark(w, &t))
+			handle(w, &t);
+		if (me->replaced && rest(w))
+			return;
+	}
+}
+
+void worker_serve(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	if (!(me = serving_new(w, &w->control->page.slot[SLOT_SERVER])))
+		_exit(1);
+	me->tid = gettid();
+	pthread_mutex_lock(&w->pool);
+	w->first = me;
+	pthread_mutex_unlock(&w->pool);
+	s->leave = leave;
+	s->back = back;
+	/* Until the command has become its program, which may take several tries, in this memory (vfork). */
+	w->begins = true;
+	__atomic_store_n(&w->serving, me, __ATOMIC_RELEASE);
+	for (;;) {
+		struct pollfd p = {.fd = s->listener};
+		serve(w);
+		if (poll(&p, 1, 0) == 1 && (p.revents & POLLHUP))
+			return;
+		while (sem_wait(&me->go) < 0)
+			;
+	}
+}
+
+/* ---- a server that is held up while it has the lock ---- */
+
+bool serve_crowd(struct worker *w)
+{
+	struct sup *s = &w->sup;
+	pthread_mutex_lock(&w->pool);
+	bool crowded = w->crowded;
+	pthread_mutex_unlock(&w->pool);
+	for (struct pollfd p = {.fd = s->listener, .events = POLLIN};
+	     crowded && poll(&p, 1, 0) == 1 && (p.revents & POLLIN);) {
+		struct trap t;
+		struct notify_slot *slot = &w->control->page.slot[SLOT_STAND_IN];
+		if (__atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE))
+			break;
+		if (notify_recv(s->listener, slot, &t) == 0)
+			pass(w, slot, &t);
+	}
+	return crowded;
+}
+
+/* Answers in the server's place while that is held up, with the lock: at something that is looked at not for the call's
+ * own arguments. What passes here is kept, and recorded as possible later. The very call that the server is at may be
+ * what the file system's daemon has to make: where a process of the run could be that, it is let go on, too; else after
+ * a minute. */
+static void *stand_in(void *arg)
+{
+	struct worker *w = arg;
+	struct sup *s = &w->sup;
+	struct notify_slot *slot = &w->control->page.slot[SLOT_STAND_IN];
+	struct notify_slot held = {.id = __atomic_load_n(&w->holds, __ATOMIC_ACQUIRE)};
+	int64_t began = now_ns();
+	for (bool let = false; __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE);) {
+		struct pollfd p = {.fd = s->listener, .events = POLLIN};
+		struct trap t;
+		if (!let && (__atomic_load_n(&s->serves, __ATOMIC_ACQUIRE) || now_ns() - began >= MINUTE_NS)) {
+			notify_continue(s->listener, &held);
+			let = true;
+			__atomic_add_fetch(&w->passed, 1, __ATOMIC_RELAXED);
+		}
+		if (poll(&p, 1, 1) == 1 && (p.revents & POLLIN) && notify_recv(s->listener, slot, &t) == 0) {
+			pass(w, slot, &t);
+		}
+	}
+	__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void read_own(const struct worker *w, const char *name, char *ret, size_t n)
+{
+	char path[64];
+	/* Not by /proc/self/task: while that thread ends, the kernel throws away what it kept of it there, and who waits
+	 * for this process meanwhile walks the same folder, turning until that is done: 3 ms where the thread has to wait
+	 * for a processor. */
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)__atomic_load_n(&w->server, __ATOMIC_ACQUIRE), name);
+	io_text(path, ret, n);
+}
+
+/* Does the server's thread sleep? Not where it runs, or only waits for a processor or for another thread of ours that
+ * does: on a busy machine that may be seconds. What cannot be read is 0 and "". */
+static bool server_sleeps(const struct worker *w, struct stillness *ret)
+{
+	char text[4096];
+	read_own(w, "status", text, sizeof(text));
+	read_own(w, "wchan", ret->where, sizeof(ret->where));
+	const char *state = strstr(text, "\nState:\t");
+	static const char *const counts[] = {"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"};
+	ret->switches = 0;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		const char *count = strstr(text, counts[i]);
+		ret->switches += count ? strtoull(count + strlen(counts[i]), NULL, 10) : 0;
+	}
+	return (!state || state[8] == 'S' || state[8] == 'D') && strncmp(ret->where, "futex", 5) != 0;
+}
+
+/* The kernel's own locks, which somebody may hold who waits for a processor. */
+static bool is_lock(const char *where)
+{
+	return !strncmp(where, "rwsem", 5) || strstr(where, "mutex") || !strncmp(where, "down", 4);
+}
+
+/* At one stop for longer than patience, and asleep in one place for the second half of it? The first time patience is
+ * half a second; where in the kernel it happened, it happens again. */
+bool worker_held_up(struct worker *w)
+{
+	struct stillness now = {.since = __atomic_load_n(&w->sup.since, __ATOMIC_ACQUIRE), .seen = now_ns()};
+	const struct stillness *first = &w->still;
+	if (!now.since || now.seen - now.since < PATIENCE_AGAIN / 2)
+		return false;
+	if (!server_sleeps(w, &now)) {
+		w->still.since = 0;
+		return false;
+	}
+	int64_t again = w->sup.leave ? PATIENCE : PATIENCE_AGAIN; /* else each look of a job's own file system takes that */
+	int64_t patience = w->held_up && !strcmp(now.where, w->held_in) ? again : PATIENCE;
+	if (first->since != now.since || first->switches != now.switches) {
+		w->still = now;
+		return false;
+	}
+	if (now.seen - now.since < patience || now.seen - first->seen < patience / 2)
+		return false;
+	if (!w->held_at[0] && !is_lock(now.where))
+		where_looking(w->held_at);
+	w->held_up += !is_lock(now.where);
+	if (!is_lock(now.where))
+		memcpy(w->held_in, now.where, sizeof(w->held_in));
+	return true;
+}
+
+void serve_stand_in(struct worker *w)
+{
+	pthread_t t;
+	if (__atomic_load_n(&w->standing_in, __ATOMIC_ACQUIRE) || !worker_held_up(w))
+		return;
+	__atomic_store_n(&w->standing_in, 1, __ATOMIC_RELEASE);
+	if (pthread_create(&t, &w->attr, stand_in, w) == 0)
+		pthread_detach(t);
+	else
+		__atomic_store_n(&w->standing_in, 0, __ATOMIC_RELEASE);
+}
