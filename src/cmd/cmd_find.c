@@ -1,96 +1,16 @@
 /* stemma find: files, runs or executions that an expression describes. */
+#include "answer/found.h"
 #include "cmd/ui/things_print.h"
-#include "query/idset.h"
-#include "query/select.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct find {
 	struct cmd *c;
 	const struct opts_find *o;
-	json_t *list; /* --json */
 };
 
-struct row {
-	store_id id;
-	bool sure; /* else it is only possible */
-	char *key; /* what it is sorted by, and for files printed */
-	int64_t time;
-	uint64_t n;
-	uint64_t gaps; /* of the run or the execution; of a file those of who made it */
-};
-
-static int by_key(const void *pa, const void *pb)
-{
-	const struct row *a = pa, *b = pb;
-	int c = a->key && b->key ? strcmp(a->key, b->key) : 0;
-	if (c)
-		return c;
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return a->n != b->n ? (a->n < b->n ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
-}
-
-static int gaps_of_makers(struct store *s, store_id version, uint64_t *ret)
-{
-	struct edges e = {0};
-	struct exec_info x;
-	int r = store_gens(s, version, &e);
-	for (size_t i = 0; i < e.n && r >= 0; i++) {
-		r = store_exec(s, e.v[i].to, &x);
-		*ret |= r > 0 ? x.gaps : 0;
-	}
-	edges_release(&e);
-	return r < 0 ? r : 0;
-}
-
-/* Sets what the row is sorted by: files by path and version, runs and executions by start. 1, 0 gone, -errno. */
-static int prepare(struct store *s, enum expr_kind kind, struct row *row)
-{
-	int r;
-	if (kind == EXPR_RUNS) {
-		struct run_info run;
-		r = store_run(s, row->id, &run);
-		row->time = r > 0 ? run.start : 0;
-		row->gaps = r > 0 ? run.gaps : 0;
-	} else if (kind == EXPR_EXECS) {
-		struct exec_info x;
-		r = store_exec(s, row->id, &x);
-		row->time = r > 0 ? x.start : 0;
-		row->n = r > 0 ? x.n : 0;
-		row->gaps = r > 0 ? x.gaps : 0;
-	} else {
-		struct version_info v;
-		struct file_info f;
-		r = store_version(s, row->id, &v);
-		if (r > 0)
-			r = store_file(s, v.file, &f);
-		if (r > 0) {
-			row->key = strndup(f.path.n ? f.path.p : "", f.path.n);
-			row->n = v.n;
-			r = row->key ? gaps_of_makers(s, row->id, &row->gaps) : -ENOMEM;
-			r = r < 0 ? r : 1;
-		}
-	}
-	return r;
-}
-
-static int put_json(const struct find *w, const struct row *row, json_t *one)
-{
-	js_str(one, "certainty", str_of(row->sure ? "must" : "may"));
-	if (!json_object_get(one, "completeness"))
-		js_gaps(one, "completeness", row->gaps);
-	if (w->list) {
-		js_add(w->list, one);
-		return STATUS_OK;
-	}
-	js_num(one, "format", 1);
-	return js_print(one, true);
-}
-
-static int put_file(const struct find *w, const struct row *row)
+static int put_file(const struct find *w, const struct found_row *row)
 {
 	struct version_info v;
 	struct file_info f;
@@ -100,8 +20,6 @@ static int put_file(const struct find *w, const struct row *row)
 		r = store_file(w->c->store, v.file, &f);
 	if (r <= 0)
 		return STATUS_SELF;
-	if (w->o->json || w->o->jsonl)
-		return put_json(w, row, entity_json(&v, &f));
 	if (w->o->null) {
 		fwrite(f.path.p, 1, f.path.n, stdout);
 		putchar('\0');
@@ -120,15 +38,11 @@ static int put_file(const struct find *w, const struct row *row)
 	return status;
 }
 
-static int put_run(const struct find *w, const struct row *row, struct table *t)
+static int put_run(const struct find *w, const struct found_row *row, struct table *t)
 {
 	struct run_info run;
 	if (store_run(w->c->store, row->id, &run) <= 0)
 		return STATUS_SELF;
-	if (w->o->json || w->o->jsonl) {
-		json_t *one = run_json(cmd_source(w->c), &run);
-		return one ? put_json(w, row, one) : STATUS_SELF;
-	}
 	if (w->o->null) {
 		fwrite(run.ulid.p, 1, run.ulid.n, stdout);
 		putchar('\0');
@@ -149,18 +63,12 @@ static int put_run(const struct find *w, const struct row *row, struct table *t)
 	return STATUS_OK;
 }
 
-static int put_exec(const struct find *w, const struct row *row, struct table *t)
+static int put_exec(const struct find *w, const struct found_row *row, struct table *t)
 {
 	struct exec_info x;
 	struct buf b = {0};
 	if (store_exec(w->c->store, row->id, &x) <= 0)
 		return STATUS_SELF;
-	if (w->o->json || w->o->jsonl) {
-		json_t *one = NULL;
-		if (exec_json(w->c->store, &x, &one) < 0)
-			return STATUS_SELF;
-		return put_json(w, row, one);
-	}
 	struct pubid pub = x.pub;
 	struct str id = str_n(pub.text, strnlen(pub.text, sizeof(pub.text)));
 	if (w->o->null) {
@@ -182,16 +90,16 @@ static int put_exec(const struct find *w, const struct row *row, struct table *t
 	return r < 0 ? STATUS_SELF : STATUS_OK;
 }
 
-static int print_rows(const struct find *w, enum expr_kind kind, const struct row *rows, size_t n)
+static int print_rows(const struct find *w, const struct found *f)
 {
 	static const char *const heads[] = {"RUN", "START", "EXIT", "COMMAND"};
 	static const char *const exec_heads[] = {"EXECUTION", "START", "EXIT", "COMMAND"};
-	struct table t = {.heads = kind == EXPR_RUNS ? heads : exec_heads, .align = "llll", .n_columns = 4};
+	struct table t = {.heads = f->kind == EXPR_RUNS ? heads : exec_heads, .align = "llll", .n_columns = 4};
 	int status = STATUS_OK;
-	for (size_t i = 0; i < n && status == STATUS_OK; i++)
-		status = kind == EXPR_RUNS    ? put_run(w, &rows[i], &t)
-		         : kind == EXPR_EXECS ? put_exec(w, &rows[i], &t)
-		                              : put_file(w, &rows[i]);
+	for (size_t i = 0; i < f->n && status == STATUS_OK; i++)
+		status = f->kind == EXPR_RUNS    ? put_run(w, &f->rows[i], &t)
+		         : f->kind == EXPR_EXECS ? put_exec(w, &f->rows[i], &t)
+		                                 : put_file(w, &f->rows[i]);
 	if (t.n_cells && status == STATUS_OK)
 		table_print(&t, &w->c->out, w->c->out.width);
 	else
@@ -199,14 +107,40 @@ static int print_rows(const struct find *w, enum expr_kind kind, const struct ro
 	return status;
 }
 
-/* A recording that was cut off may have made, used or ended what is not listed, or not so. */
-static void say_unended(const struct row *rows, size_t n)
+static int print_found_json(const struct find *w, const struct found *f)
 {
-	size_t unended = 0;
-	for (size_t i = 0; i < n; i++)
-		unended += rows[i].gaps >> TERM_gap_unended & 1;
-	if (unended)
-		say("of %zu of these the recording has no end: it goes on still, or was cut off", unended);
+	const struct answer_source *a = cmd_source(w->c);
+	json_t *one;
+	int status = STATUS_OK;
+	if (w->o->json)
+		return found_json(a, f, &one) < 0 ? STATUS_SELF : js_print(one, false);
+	for (size_t i = 0; i < f->n && status == STATUS_OK; i++) {
+		if (found_row_json(a, f, i, &one) < 0)
+			return STATUS_SELF;
+		js_num(one, "format", 1);
+		status = js_print(one, true);
+	}
+	return status;
+}
+
+static int print_found(struct cmd *c, const struct opts_find *o, const struct found *f)
+{
+	struct find w = {.c = c, .o = o};
+	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
+	int status = o->json || o->jsonl ? print_found_json(&w, f) : print_rows(&w, f);
+	if (viewing)
+		store_view_end(c->store);
+	if (status == STATUS_SELF)
+		say("cannot list what was found");
+	if (f->unseen)
+		say("the file changed later where nobody recorded it; what came from that is not counted");
+	if (f->unended)
+		say("of %zu of these the recording has no end: it goes on still, or was cut off", f->unended);
+	if (status == STATUS_OK && !f->n) {
+		say("nothing found");
+		status = STATUS_NOTHING;
+	}
+	return status;
 }
 
 int cmd_find(struct cmd *c, const struct opts_find *o)
@@ -228,71 +162,14 @@ int cmd_find(struct cmd *c, const struct opts_find *o)
 	}
 	kind = kind != EXPR_ANY ? kind : said != EXPR_ANY ? said : EXPR_FILES;
 
-	struct idset found = {0}, sure = {0};
-	struct row *rows = NULL;
-	struct timespec now;
-	uint64_t unseen = 0;
-	int status = cmd_store(c, o->no_index);
-	if (status != STATUS_OK)
-		goto out;
-	clock_gettime(CLOCK_REALTIME, &now);
-	struct select_options so = {.now = now.tv_sec * 1000000000ll + now.tv_nsec,
-	                            .skew = config_duration(&c->config, CONFIG_skew),
-	                            .system_extra = config_get(&c->config, CONFIG_system),
-	                            .all = o->all,
-	                            .ret_unseen = &unseen};
-	int r = select_eval(c->store, e, kind, &so, &err, &found);
-	if (r < 0) {
+	struct found f;
+	int status = cmd_store(c, o->no_index), r = 0;
+	if (status == STATUS_OK && (r = found_make(cmd_source(c), e, kind, o->all, &err, &f)) < 0)
 		status = say_err(&err, r == -EINVAL ? STATUS_USAGE : cmd_target_status(r));
-		goto out;
-	}
-	so.sure = true;
-	if (found.n && (r = select_eval(c->store, e, kind, &so, &err, &sure)) < 0) {
-		status = say_err(&err, STATUS_SELF);
-		goto out;
-	}
-	bool viewing = store_view_begin(c->store, VIEW_WALK) == 0; /* many small questions */
-	rows = calloc(found.n + 1, sizeof(*rows));
-	size_t n = 0;
-	for (size_t i = 0; rows && i < found.n && r >= 0; i++) {
-		rows[n].id = found.v[i];
-		rows[n].sure = idset_has(&sure, found.v[i]);
-		r = prepare(c->store, kind, &rows[n]);
-		n += r > 0;
-	}
-	struct find w = {.c = c, .o = o, .list = o->json ? json_array() : NULL};
-	if (rows && r >= 0) {
-		if (n)
-			qsort(rows, n, sizeof(*rows), by_key);
-		status = print_rows(&w, kind, rows, n);
-	} else {
-		status = STATUS_SELF;
-	}
-	if (viewing)
-		store_view_end(c->store);
-	if (status == STATUS_SELF)
-		say("cannot list what was found");
-	if (o->json && status == STATUS_OK) {
-		json_t *all = json_object();
-		js_num(all, "format", 1);
-		js_put(all, kind == EXPR_RUNS ? "runs" : kind == EXPR_EXECS ? "executions" : "entities", w.list);
-		status = js_print(all, false);
-	} else {
-		json_decref(w.list);
-	}
-	if (unseen)
-		say("the file changed later where nobody recorded it; what came from that is not counted");
-	say_unended(rows, n);
-	if (status == STATUS_OK && !n) {
-		say("nothing found");
-		status = STATUS_NOTHING;
-	}
-	for (size_t i = 0; i < n; i++)
-		free(rows[i].key);
-out:
-	free(rows);
-	idset_release(&found);
-	idset_release(&sure);
 	expr_free(e);
+	if (status != STATUS_OK)
+		return status;
+	status = print_found(c, o, &f);
+	found_release(&f);
 	return status;
 }

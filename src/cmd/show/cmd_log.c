@@ -1,6 +1,6 @@
 /* stemma log: the runs. */
-#include "answer/items.h"
 #include "answer/live.h"
+#include "answer/runs.h"
 #include "cmd/cmd.h"
 #include "cmd/ui/columns.h"
 #include "cmd/ui/things_print.h"
@@ -10,21 +10,7 @@
 
 #define COMMAND_MAX 400 /* bytes of a command line in a table */
 
-/* A question about the node is a program that the node's daemon sees, and nobody looks for it in the answer. */
-static bool is_question(const struct run_info *r)
-{
-	struct str program, option;
-	size_t at = 0;
-	if (r->mode.n < 5 || memcmp(r->mode.p, "node/", 5) != 0 || !strlist_next(&r->argv, &at, &program) ||
-	    !strlist_next(&r->argv, &at, &option))
-		return false;
-	const char *slash = memrchr(program.p, '/', program.n);
-	if (slash)
-		program = str_n(slash + 1, program.n - (size_t)(slash + 1 - program.p));
-	return str_is(program, "stemma") && str_is(option, "--node");
-}
-
-static int add_row(struct cmd *c, struct table *t, const struct run_info *r, uint64_t used, uint64_t made)
+static void add_row(struct cmd *c, struct table *t, const struct run_info *r, uint64_t used, uint64_t made)
 {
 	struct buf b = {0};
 	table_cell(t, fmt_run(r->ulid));
@@ -45,70 +31,65 @@ static int add_row(struct cmd *c, struct table *t, const struct run_info *r, uin
 	fmt_argv(&b, &r->argv, true, COMMAND_MAX);
 	table_cell(t, buf_view(&b));
 	buf_release(&b);
-	return 0;
+}
+
+struct log_view {
+	struct cmd *c;
+	const struct opts_log *o;
+	struct table t;
+	uint64_t shown;
+	int status; /* of what was printed */
+};
+
+static int show_run(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
+{
+	struct log_view *v = arg;
+	json_t *one;
+	if (v->o->jsonl) {
+		int rc = run_with_notes_json(cmd_source(v->c), r, &one);
+		if (rc < 0)
+			return rc;
+		js_num(one, "format", 1);
+		v->status = js_print(one, true);
+	} else {
+		add_row(v->c, &v->t, r, used, made);
+	}
+	v->shown++;
+	return v->status != STATUS_OK || (v->o->count && v->shown == v->o->count);
+}
+
+static int log_json(struct cmd *c, const struct opts_log *o, uint64_t *ret_shown)
+{
+	json_t *all;
+	int r = runs_json(cmd_source(c), o->all, o->count, &all);
+	if (r < 0)
+		return r;
+	*ret_shown = json_array_size(json_object_get(all, "runs"));
+	return js_print(all, false);
 }
 
 int cmd_log(struct cmd *c, const struct opts_log *o)
 {
+	static const char *const heads[] = {"RUN", "START", "TIME", "EXIT", "IN", "OUT", "COMMAND"};
 	if (c->n_operands)
 		return say_usage(c, "log takes no arguments");
 	int status = cmd_store(c, o->no_index);
 	if (status != STATUS_OK)
 		return status;
-	store_id *ids = NULL;
-	size_t n = 0;
-	if (store_runs(c->store, UINT64_MAX, &ids, &n) < 0) {
-		say("cannot list the runs");
-		return STATUS_SELF;
-	}
-	static const char *const heads[] = {"RUN", "START", "TIME", "EXIT", "IN", "OUT", "COMMAND"};
-	static const char align[] = "llrlrrl";
-	struct table t = {.heads = heads, .align = align, .n_columns = 7};
-	json_t *runs = o->json ? json_array() : NULL;
+	struct log_view v = {.c = c, .o = o, .t = {.heads = heads, .align = "llrlrrl", .n_columns = 7}};
 	int r = 0;
-	uint64_t told = 0;
-	for (size_t i = 0; i < n && r >= 0 && status == STATUS_OK && !(o->count && told == o->count); i++) {
-		struct run_info info;
-		uint64_t used = 0, made = 0;
-		r = store_run(c->store, ids[i], &info);
-		if (r <= 0)
-			continue;
-		bool question = !o->all && is_question(&info);
-		if (question || !(o->jsonl || o->json))
-			r = items_count(cmd_source(c), ids[i], &used, &made);
-		if (r < 0 || (question && !made))
-			continue;
-		told++;
-		json_t *one = o->jsonl || o->json ? run_json(cmd_source(c), &info) : NULL;
-		if ((o->jsonl || o->json) && !one) {
-			r = -EIO;
-		} else if (o->jsonl || o->json) {
-			r = notes_json(c->store, one, NOTES_RUN, ids[i], 0);
-			if (o->jsonl)
-				js_num(one, "format", 1);
-			if (o->json)
-				js_add(runs, one);
-			else
-				status = js_print(one, true);
-		} else {
-			r = add_row(c, &t, &info, used, made);
-		}
-	}
-	free(ids);
+	if (o->json)
+		r = v.status = log_json(c, o, &v.shown);
+	else
+		r = runs_each(cmd_source(c), o->all, !o->jsonl, show_run, &v);
 	if (r < 0) {
-		json_decref(runs);
+		buf_release(&v.t.cells);
 		say("cannot list the runs");
 		return STATUS_SELF;
 	}
-	if (o->json) {
-		json_t *all = json_object();
-		js_num(all, "format", 1);
-		js_put(all, "runs", runs);
-		status = js_print(all, false);
-	} else if (!o->jsonl && told) {
-		table_print(&t, &c->out, c->out.width);
-	}
-	if (!told)
+	if (!o->json && !o->jsonl && v.shown)
+		table_print(&v.t, &c->out, c->out.width);
+	if (!v.shown)
 		say("no run is recorded");
-	return status != STATUS_OK ? status : told ? STATUS_OK : STATUS_NOTHING;
+	return v.status != STATUS_OK ? v.status : v.shown ? STATUS_OK : STATUS_NOTHING;
 }

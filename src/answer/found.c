@@ -1,0 +1,175 @@
+#include "answer/found.h"
+
+#include "query/idset.h"
+#include "query/select.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+static int compare_found_rows(const void *pa, const void *pb)
+{
+	const struct found_row *a = pa, *b = pb;
+	int c = a->key && b->key ? strcmp(a->key, b->key) : 0;
+	if (c)
+		return c;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->n != b->n ? (a->n < b->n ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
+}
+
+static int add_gaps_of_makers(struct store *s, store_id version, uint64_t *ret)
+{
+	struct edges e = {0};
+	struct exec_info x;
+	int r = store_gens(s, version, &e);
+	for (size_t i = 0; i < e.n && r >= 0; i++) {
+		r = store_exec(s, e.v[i].to, &x);
+		*ret |= r > 0 ? x.gaps : 0;
+	}
+	edges_release(&e);
+	return r < 0 ? r : 0;
+}
+
+/* Sets what the row is sorted by: files by path and version, runs and executions by start. 1, 0 gone, -errno. */
+static int describe_found_row(struct store *s, enum expr_kind kind, struct found_row *row)
+{
+	int r;
+	if (kind == EXPR_RUNS) {
+		struct run_info run;
+		r = store_run(s, row->id, &run);
+		row->time = r > 0 ? run.start : 0;
+		row->gaps = r > 0 ? run.gaps : 0;
+	} else if (kind == EXPR_EXECS) {
+		struct exec_info x;
+		r = store_exec(s, row->id, &x);
+		row->time = r > 0 ? x.start : 0;
+		row->n = r > 0 ? x.n : 0;
+		row->gaps = r > 0 ? x.gaps : 0;
+	} else {
+		struct version_info v;
+		struct file_info f;
+		r = store_version(s, row->id, &v);
+		if (r > 0)
+			r = store_file(s, v.file, &f);
+		if (r > 0) {
+			row->key = strndup(f.path.n ? f.path.p : "", f.path.n);
+			row->n = v.n;
+			r = row->key ? add_gaps_of_makers(s, row->id, &row->gaps) : -ENOMEM;
+			r = r < 0 ? r : 1;
+		}
+	}
+	return r;
+}
+
+/* Rows for what is in `all`, sure where it is in `sure` too. */
+static int make_found_rows(struct store *s, const struct idset *all, const struct idset *sure, struct found *f)
+{
+	int r = 0;
+	f->rows = calloc(all->n + 1, sizeof(*f->rows));
+	if (!f->rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->n && r >= 0; i++) {
+		struct found_row *row = &f->rows[f->n];
+		*row = (struct found_row){.id = all->v[i], .sure = idset_has(sure, all->v[i])};
+		r = describe_found_row(s, f->kind, row);
+		if (r > 0) {
+			f->unended += row->gaps >> TERM_gap_unended & 1;
+			f->n++;
+		} else {
+			free(row->key);
+		}
+	}
+	if (f->n)
+		qsort(f->rows, f->n, sizeof(*f->rows), compare_found_rows);
+	return r < 0 ? r : 0;
+}
+
+int found_make(const struct answer_source *a, const struct expr *e, enum expr_kind kind, bool all, struct err *err,
+               struct found *ret)
+{
+	struct found f = {.kind = kind};
+	struct idset found = {0}, sure = {0};
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	struct select_options o = {.now = now.tv_sec * 1000000000ll + now.tv_nsec,
+	                           .skew = a->skew,
+	                           .system_extra = a->system_extra,
+	                           .all = all,
+	                           .ret_unseen = &f.unseen};
+	int r = select_eval(a->store, e, kind, &o, err, &found);
+	o.sure = true;
+	if (r == 0 && found.n)
+		r = select_eval(a->store, e, kind, &o, err, &sure);
+	bool viewing = r == 0 && store_view_begin(a->store, VIEW_WALK) == 0; /* many small questions */
+	if (r == 0)
+		r = make_found_rows(a->store, &found, &sure, &f);
+	if (viewing)
+		store_view_end(a->store);
+	idset_release(&found);
+	idset_release(&sure);
+	if (r < 0)
+		found_release(&f);
+	else
+		*ret = f;
+	return r < 0 ? r : 0;
+}
+
+void found_release(struct found *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->rows[i].key);
+	free(f->rows);
+	*f = (struct found){0};
+}
+
+int found_row_json(const struct answer_source *a, const struct found *f, size_t i, json_t **ret)
+{
+	const struct found_row *row = &f->rows[i];
+	json_t *one = NULL;
+	int r;
+	if (f->kind == EXPR_RUNS) {
+		struct run_info run;
+		r = store_run(a->store, row->id, &run);
+		one = r > 0 ? run_json(a, &run) : NULL;
+	} else if (f->kind == EXPR_EXECS) {
+		struct exec_info x;
+		r = store_exec(a->store, row->id, &x);
+		if (r > 0)
+			r = exec_json(a->store, &x, &one);
+	} else {
+		struct version_info v;
+		struct file_info file;
+		r = store_version(a->store, row->id, &v);
+		if (r > 0)
+			r = store_file(a->store, v.file, &file);
+		one = r > 0 ? entity_json(&v, &file) : NULL;
+	}
+	if (!one)
+		return r < 0 ? r : -EIO;
+	js_text(one, "certainty", row->sure ? "must" : "may");
+	if (!json_object_get(one, "completeness"))
+		js_gaps(one, "completeness", row->gaps);
+	*ret = one;
+	return 0;
+}
+
+int found_json(const struct answer_source *a, const struct found *f, json_t **ret)
+{
+	json_t *list = json_array(), *one;
+	int r = 0;
+	for (size_t i = 0; i < f->n && r == 0; i++) {
+		r = found_row_json(a, f, i, &one);
+		if (r == 0)
+			js_add(list, one);
+	}
+	if (r < 0) {
+		json_decref(list);
+		return r;
+	}
+	json_t *all = json_object();
+	js_num(all, "format", 1);
+	js_put(all, f->kind == EXPR_RUNS ? "runs" : f->kind == EXPR_EXECS ? "executions" : "entities", list);
+	*ret = all;
+	return 0;
+}

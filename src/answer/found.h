@@ -1,0 +1,39 @@
+/* found.h - what an expression describes, as rows in the order in which they are shown: what `stemma find` answers.
+ *
+ * Cost: two evaluations of the expression (query/select.h), and a few questions to the store for each row. */
+#ifndef STEMMA_ANSWER_FOUND_H
+#define STEMMA_ANSWER_FOUND_H
+
+#include "answer/source.h"
+#include "answer/things.h"
+#include "base/err.h"
+#include "query/expr.h"
+
+struct found_row {
+	store_id id; /* of a version, run or execution */
+	bool sure;   /* else it is only possible */
+	char *key;   /* a version: its path, by which rows are sorted; else NULL */
+	int64_t time;
+	uint64_t n;
+	uint64_t gaps; /* of the run or the execution; of a version those of who made it */
+};
+
+struct found {
+	enum expr_kind kind;
+	struct found_row *rows; /* versions by path and number; runs and executions by start */
+	size_t n;
+	uint64_t unseen; /* times that a file changed later where nobody recorded it: what came from that is not counted */
+	size_t unended;  /* rows whose recording has no end: it goes on still, or was cut off */
+};
+
+/* kind: EXPR_FILES, EXPR_RUNS or EXPR_EXECS. all: also streams, absent and system files. 0, and *ret is to be released;
+ * -EINVAL or -ENOENT with a sentence, as select_eval; -errno. */
+int found_make(const struct answer_source *a, const struct expr *e, enum expr_kind kind, bool all, struct err *err,
+               struct found *ret);
+void found_release(struct found *f);
+/* Row i as an entity, run or execution, with its certainty; a new reference. 0 or -errno. */
+int found_row_json(const struct answer_source *a, const struct found *f, size_t i, json_t **ret);
+/* The answer of `stemma find --json`; a new reference. 0 or -errno. */
+int found_json(const struct answer_source *a, const struct found *f, json_t **ret);
+
+#endif

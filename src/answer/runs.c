@@ -1,0 +1,86 @@
+#include "answer/runs.h"
+
+#include "answer/items.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool run_is_question(const struct run_info *r)
+{
+	struct str program, option;
+	size_t at = 0;
+	if (r->mode.n < 5 || memcmp(r->mode.p, "node/", 5) != 0 || !strlist_next(&r->argv, &at, &program) ||
+	    !strlist_next(&r->argv, &at, &option))
+		return false;
+	const char *slash = memrchr(program.p, '/', program.n);
+	if (slash)
+		program = str_n(slash + 1, program.n - (size_t)(slash + 1 - program.p));
+	return str_is(program, "stemma") && str_is(option, "--node");
+}
+
+int run_with_notes_json(const struct answer_source *a, const struct run_info *r, json_t **ret)
+{
+	store_id id = r->id;
+	json_t *one = run_json(a, r);
+	if (!one)
+		return -EIO;
+	int rc = notes_json(a->store, one, NOTES_RUN, id, 0);
+	if (rc < 0)
+		json_decref(one);
+	else
+		*ret = one;
+	return rc;
+}
+
+int runs_each(const struct answer_source *a, bool all, bool counts,
+              int (*each)(void *arg, const struct run_info *r, uint64_t used, uint64_t made), void *arg)
+{
+	store_id *ids = NULL;
+	size_t n = 0;
+	int r = store_runs(a->store, UINT64_MAX, &ids, &n) < 0 ? -EIO : 0;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct run_info info;
+		uint64_t used = 0, made = 0;
+		r = store_run(a->store, ids[i], &info);
+		if (r <= 0)
+			continue;
+		bool question = !all && run_is_question(&info);
+		r = question || counts ? items_count(a, ids[i], &used, &made) : 0;
+		if (r == 0 && !(question && !made))
+			r = each(arg, &info, used, made);
+	}
+	free(ids);
+	return r;
+}
+
+struct runs_list {
+	const struct answer_source *a;
+	json_t *list;
+	uint64_t most;
+};
+
+static int append_run(void *arg, const struct run_info *r, uint64_t used, uint64_t made)
+{
+	struct runs_list *l = arg;
+	json_t *one;
+	(void)used, (void)made;
+	int rc = run_with_notes_json(l->a, r, &one);
+	if (rc == 0)
+		js_add(l->list, one);
+	return rc < 0 ? rc : l->most && json_array_size(l->list) == l->most;
+}
+
+int runs_json(const struct answer_source *a, bool all, uint64_t count, json_t **ret)
+{
+	struct runs_list l = {a, json_array(), count};
+	int r = runs_each(a, all, false, append_run, &l);
+	if (r < 0) {
+		json_decref(l.list);
+		return r;
+	}
+	*ret = json_object();
+	js_num(*ret, "format", 1);
+	js_put(*ret, "runs", l.list);
+	return 0;
+}
