@@ -29,8 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			c.opposite = flags & 1;
 			c.arms = flags & 2;
 			buf_reset(&b);
-			if (condition_words(s, &c, &b) > 0 ? b.n == 0 || b.n > CONDITION_MAX || memchr(b.p, '\0', b.n) != NULL
-			                                   : b.n)
+			if (condition_text(s, &c, &b) > 0 ? b.n == 0 || b.n > CONDITION_MAX || memchr(b.p, '\0', b.n) != NULL : b.n)
 				abort();
 		}
 		if (text[i] == '\n') {

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		trace_rewind(t);
 		trace_put_header(&b, trace_info(t));
 		while (trace_next(t, NULL, &e) == 1) {
-			assert(trace_tell(t) * 4 <= n);
+			assert(trace_position(t) * 4 <= n);
 			events++;
 			trace_put(&b, &e);
 		}

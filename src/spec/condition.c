@@ -36,7 +36,7 @@ struct lexer {
 	uint32_t joined_line, joined_column; /* of the first \ of those that stand directly before p; line 0: none does */
 };
 
-static bool is_word(char c)
+static bool is_identifier_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
 	       (unsigned char)c >= 0x80;
@@ -47,7 +47,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static void step(struct lexer *l)
+static void next_char(struct lexer *l)
 {
 	if (*l->p++ == '\n') {
 		l->line++;
@@ -55,38 +55,38 @@ static void step(struct lexer *l)
 	}
 }
 
-static char peek(const struct lexer *l, size_t k)
+static char peek_char(const struct lexer *l, size_t k)
 {
 	return (size_t)(l->end - l->p) > k ? l->p[k] : '\0';
 }
 
 /* Past a quoted text, to the end of the line if it does not end before. */
-static void quoted(struct lexer *l, char quote)
+static void skip_quoted(struct lexer *l, char quote)
 {
-	step(l);
+	next_char(l);
 	while (l->p < l->end && *l->p != quote && *l->p != '\n') {
 		if (*l->p == '\\' && l->p + 1 < l->end)
-			step(l);
-		step(l);
+			next_char(l);
+		next_char(l);
 	}
 	if (l->p < l->end && *l->p == quote)
-		step(l);
+		next_char(l);
 }
 
 /* R"mark( ... )mark", from the quote on. */
-static void raw(struct lexer *l)
+static void skip_raw_string(struct lexer *l)
 {
 	const char *mark = l->p + 1;
 	size_t n = 0;
 	while (n < 17 && mark + n < l->end && mark[n] != '(')
 		n++;
-	step(l);
+	next_char(l);
 	if (mark + n >= l->end || mark[n] != '(')
 		return;
-	for (; l->p < l->end; step(l))
+	for (; l->p < l->end; next_char(l))
 		if (*l->p == ')' && (size_t)(l->end - l->p) > n + 1 && memcmp(l->p + 1, mark, n) == 0 && l->p[n + 1] == '"') {
 			for (size_t i = 0; i < n + 2; i++)
-				step(l);
+				next_char(l);
 			return;
 		}
 }
@@ -104,14 +104,14 @@ static void note_macro(const struct lexer *l, struct condition_source *s)
 	while (p < l->end && (*p == ' ' || *p == '\t'))
 		p++;
 	const char *name = p;
-	while (p < l->end && is_word(*p))
+	while (p < l->end && is_identifier_char(*p))
 		p++;
 	if (p > name && s->n_macros < sizeof(s->macro) / sizeof(s->macro[0]))
 		s->macro[s->n_macros++] = str_n(name, (size_t)(p - name));
 }
 
 /* Past space and comments; *ret_directive: and lines of the preprocessor. */
-static void pass(struct lexer *l, struct condition_source *s, bool *ret_directive)
+static void skip_space_and_comments(struct lexer *l, struct condition_source *s, bool *ret_directive)
 {
 	bool first = true; /* of its line */
 	for (const char *q = l->p; first && q > l->line_start; q--)
@@ -121,38 +121,38 @@ static void pass(struct lexer *l, struct condition_source *s, bool *ret_directiv
 		char c = *l->p;
 		if (c == '\n')
 			first = true;
-		if (c == '\\' && (peek(l, 1) == '\n' || (peek(l, 1) == '\r' && peek(l, 2) == '\n'))) {
+		if (c == '\\' && (peek_char(l, 1) == '\n' || (peek_char(l, 1) == '\r' && peek_char(l, 2) == '\n'))) {
 			if (!l->joined_line) {
 				l->joined_line = l->line;
 				l->joined_column = (uint32_t)(l->p - l->line_start) + 1;
 			}
 			while (*l->p != '\n')
-				step(l);
-			step(l);
+				next_char(l);
+			next_char(l);
 			continue;
 		}
 		if (c == ' ' || (c >= '\t' && c <= '\r') || c == '\0') {
-			step(l);
+			next_char(l);
 			l->joined_line = 0;
 			continue;
 		}
-		if (c == '/' && peek(l, 1) == '*') {
-			step(l);
-			step(l);
-			while (l->p < l->end && !(*l->p == '*' && peek(l, 1) == '/'))
-				step(l);
+		if (c == '/' && peek_char(l, 1) == '*') {
+			next_char(l);
+			next_char(l);
+			while (l->p < l->end && !(*l->p == '*' && peek_char(l, 1) == '/'))
+				next_char(l);
 			if (l->p < l->end) {
-				step(l);
-				step(l);
+				next_char(l);
+				next_char(l);
 			}
-		} else if ((c == '/' && peek(l, 1) == '/') || (c == '#' && first)) {
+		} else if ((c == '/' && peek_char(l, 1) == '/') || (c == '#' && first)) {
 			*ret_directive |= c == '#';
 			if (c == '#')
 				note_macro(l, s);
 			while (l->p < l->end && *l->p != '\n') {
-				if (*l->p == '\\' && (peek(l, 1) == '\n' || (peek(l, 1) == '\r' && peek(l, 2) == '\n')))
-					step(l);
-				step(l);
+				if (*l->p == '\\' && (peek_char(l, 1) == '\n' || (peek_char(l, 1) == '\r' && peek_char(l, 2) == '\n')))
+					next_char(l);
+				next_char(l);
 			}
 		} else
 			return;
@@ -173,32 +173,32 @@ static size_t sign_length(const struct lexer *l)
 	return 1;
 }
 
-static void one(struct lexer *l, struct token *t)
+static void read_token(struct lexer *l, struct token *t)
 {
 	char c = *l->p;
-	if (is_digit(c) || (c == '.' && is_digit(peek(l, 1)))) {
+	if (is_digit(c) || (c == '.' && is_digit(peek_char(l, 1)))) {
 		t->kind = NUMBER;
-		for (char before = 0; l->p < l->end; before = *l->p, step(l)) {
+		for (char before = 0; l->p < l->end; before = *l->p, next_char(l)) {
 			bool exponent = before && strchr("eEpP", before);
-			if (!is_word(*l->p) && *l->p != '.' && !((*l->p == '+' || *l->p == '-') && exponent) &&
-			    !(*l->p == '\'' && is_word(peek(l, 1))))
+			if (!is_identifier_char(*l->p) && *l->p != '.' && !((*l->p == '+' || *l->p == '-') && exponent) &&
+			    !(*l->p == '\'' && is_identifier_char(peek_char(l, 1))))
 				break;
 		}
 		return;
 	}
-	if (is_word(c)) {
+	if (is_identifier_char(c)) {
 		const char *start = l->p;
 		t->kind = WORD;
-		while (l->p < l->end && is_word(*l->p))
-			step(l);
+		while (l->p < l->end && is_identifier_char(*l->p))
+			next_char(l);
 		size_t n = (size_t)(l->p - start);
 		bool prefix = n <= 3;
 		for (size_t i = 0; i < n && prefix; i++)
 			prefix = strchr("LuU8R", start[i]) != NULL;
-		if (prefix && peek(l, 0) == '"' && start[n - 1] == 'R')
-			raw(l);
-		else if (prefix && (peek(l, 0) == '"' || peek(l, 0) == '\''))
-			quoted(l, *l->p);
+		if (prefix && peek_char(l, 0) == '"' && start[n - 1] == 'R')
+			skip_raw_string(l);
+		else if (prefix && (peek_char(l, 0) == '"' || peek_char(l, 0) == '\''))
+			skip_quoted(l, *l->p);
 		else
 			return;
 		t->kind = TEXT;
@@ -206,12 +206,12 @@ static void one(struct lexer *l, struct token *t)
 	}
 	if (c == '"' || c == '\'') {
 		t->kind = TEXT;
-		quoted(l, c);
+		skip_quoted(l, c);
 		return;
 	}
 	t->kind = SIGN;
 	for (size_t n = sign_length(l); n; n--)
-		step(l);
+		next_char(l);
 }
 
 struct condition_source *condition_source(struct str text)
@@ -224,7 +224,7 @@ struct condition_source *condition_source(struct str text)
 		return NULL;
 	s->text = text.p;
 	for (bool cut = false;; cut = false) {
-		pass(&l, s, &cut);
+		skip_space_and_comments(&l, s, &cut);
 		if (l.p >= l.end)
 			return s;
 		if (s->n == s->cap) {
@@ -243,7 +243,7 @@ struct condition_source *condition_source(struct str text)
 		                    .line = l.joined_line ? l.joined_line : l.line,
 		                    .column = l.joined_line ? l.joined_column : (uint32_t)(l.p - l.line_start) + 1,
 		                    .cut = cut};
-		one(&l, t);
+		read_token(&l, t);
 		t->n = (uint32_t)(l.p - text.p) - t->at;
 	}
 }
@@ -257,28 +257,29 @@ void condition_source_free(struct condition_source *s)
 
 /* ---- what tokens are ---- */
 
-static bool is(const struct reading *r, size_t i, const char *what)
+static bool token_is(const struct reading *r, size_t i, const char *what)
 {
 	const struct token *t = i < r->s->n ? &r->s->v[i] : NULL;
 	return t && t->kind != TEXT && t->n == strlen(what) && memcmp(r->s->text + t->at, what, t->n) == 0;
 }
 
-static bool is_one_of(const struct reading *r, size_t i, const char *const *words, size_t n)
+static bool token_is_one_of(const struct reading *r, size_t i, const char *const *words, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
-		if (is(r, i, words[k]))
+		if (token_is(r, i, words[k]))
 			return true;
 	return false;
 }
 #define ONE_OF(r, i, ...)                                                                                              \
-	is_one_of(r, i, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+	token_is_one_of(r, i, (const char *const[]){__VA_ARGS__},                                                          \
+	                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-static bool is_open(const struct reading *r, size_t i)
+static bool is_opening_bracket(const struct reading *r, size_t i)
 {
 	return ONE_OF(r, i, "(", "[", "{");
 }
 
-static bool is_close(const struct reading *r, size_t i)
+static bool is_closing_bracket(const struct reading *r, size_t i)
 {
 	return ONE_OF(r, i, ")", "]", "}");
 }
@@ -312,23 +313,24 @@ static bool is_lead(const struct reading *r, size_t i)
 /* It ends an operand on its right... */
 static bool ends_right(const struct reading *r, size_t i)
 {
-	return i >= r->s->n || is_close(r, i) || is_and_or(r, i) || ONE_OF(r, i, "?", ":", ",", ";");
+	return i >= r->s->n || is_closing_bracket(r, i) || is_and_or(r, i) || ONE_OF(r, i, "?", ":", ",", ";");
 }
 
 /* ... and on its left. */
 static bool ends_left(const struct reading *r, size_t i)
 {
-	return i == NONE || is_open(r, i) || is_and_or(r, i) || is_assignment(r, i) || is_lead(r, i) ||
+	return i == NONE || is_opening_bracket(r, i) || is_and_or(r, i) || is_assignment(r, i) || is_lead(r, i) ||
 	       ONE_OF(r, i, "?", ":", ",", ";", "}");
 }
 
 /* The bracket that belongs to the one at i; NONE: there is none, or it is too far. */
-static size_t match(struct reading *r, size_t i, int way)
+static size_t find_bracket(struct reading *r, size_t i, int way)
 {
 	for (size_t depth = 0; i < r->s->n; i += (size_t)way) {
 		if (++r->steps > STEPS_MAX)
 			return NONE;
-		bool in = way > 0 ? is_open(r, i) : is_close(r, i), out = way > 0 ? is_close(r, i) : is_open(r, i);
+		bool in = way > 0 ? is_opening_bracket(r, i) : is_closing_bracket(r, i),
+		     out = way > 0 ? is_closing_bracket(r, i) : is_opening_bracket(r, i);
 		depth += in;
 		if (out && --depth == 0)
 			return i;
@@ -339,7 +341,7 @@ static size_t match(struct reading *r, size_t i, int way)
 /* Is the `(` at i one that only groups: not of a call, a cast, a statement? */
 static bool is_group(const struct reading *r, size_t i)
 {
-	if (!is(r, i, "("))
+	if (!token_is(r, i, "("))
 		return false;
 	if (i == 0 || is_not(r, i - 1) || is_and_or(r, i - 1) || ONE_OF(r, i - 1, "return", "case", "else", "do"))
 		return true;
@@ -353,14 +355,14 @@ struct span {
 };
 
 /* To both sides of the token at t, to what ends an operand. */
-static bool spread(struct reading *r, size_t t, struct span *ret)
+static bool find_operand_span(struct reading *r, size_t t, struct span *ret)
 {
 	bool assigns = is_assignment(r, t);
 	size_t i = t;
-	while (assigns ? i < r->s->n && !is_close(r, i) && !ONE_OF(r, i, ",", ";") : !ends_right(r, i)) {
-		if (is(r, i, "{") || ++r->steps > STEPS_MAX)
+	while (assigns ? i < r->s->n && !is_closing_bracket(r, i) && !ONE_OF(r, i, ",", ";") : !ends_right(r, i)) {
+		if (token_is(r, i, "{") || ++r->steps > STEPS_MAX)
 			return false;
-		if (is_open(r, i) && (i = match(r, i, 1)) == NONE)
+		if (is_opening_bracket(r, i) && (i = find_bracket(r, i, 1)) == NONE)
 			return false;
 		i++;
 	}
@@ -369,8 +371,8 @@ static bool spread(struct reading *r, size_t t, struct span *ret)
 		size_t before = i - 1;
 		if (++r->steps > STEPS_MAX)
 			return false;
-		if (is(r, before, ")") || is(r, before, "]")) {
-			before = match(r, before, -1);
+		if (token_is(r, before, ")") || token_is(r, before, "]")) {
+			before = find_bracket(r, before, -1);
 			if (before == NONE)
 				return false;
 			if (before && is_statement(r, before - 1)) /* the head of the statement that this one stands in */
@@ -387,8 +389,8 @@ static bool spread(struct reading *r, size_t t, struct span *ret)
 static bool is_joined(struct reading *r, struct span s)
 {
 	for (size_t i = s.lo; i < s.hi; i++) {
-		if (is_open(r, i)) {
-			i = match(r, i, 1);
+		if (is_opening_bracket(r, i)) {
+			i = find_bracket(r, i, 1);
 			if (i == NONE)
 				return true;
 			continue;
@@ -405,7 +407,7 @@ static bool is_joined(struct reading *r, struct span s)
 }
 
 /* Takes the `!` and the brackets that stand around all of it away; returns how many `!`. */
-static unsigned bare(struct reading *r, struct span *s)
+static unsigned strip_negations(struct reading *r, struct span *s)
 {
 	unsigned n = 0;
 	for (;;) {
@@ -416,7 +418,7 @@ static unsigned bare(struct reading *r, struct span *s)
 			n += (unsigned)(k - s->lo);
 			s->lo = k;
 		}
-		if (!is(r, s->lo, "(") || s->hi - s->lo < 3 || match(r, s->lo, 1) != s->hi - 1)
+		if (!token_is(r, s->lo, "(") || s->hi - s->lo < 3 || find_bracket(r, s->lo, 1) != s->hi - 1)
 			return n;
 		s->lo++;
 		s->hi--;
@@ -436,7 +438,7 @@ static unsigned nots_before(const struct reading *r, size_t *i)
 	return n;
 }
 
-static size_t before(size_t i)
+static size_t index_before(size_t i)
 {
 	return i ? i - 1 : NONE;
 }
@@ -445,10 +447,10 @@ static size_t before(size_t i)
 static unsigned nots_around(struct reading *r, struct span *s)
 {
 	unsigned n = 0;
-	while (s->lo > 0 && is_group(r, s->lo - 1) && is(r, s->hi, ")") && ++r->steps < STEPS_MAX) {
+	while (s->lo > 0 && is_group(r, s->lo - 1) && token_is(r, s->hi, ")") && ++r->steps < STEPS_MAX) {
 		struct span wider = {s->lo - 1, s->hi + 1};
 		unsigned more = nots_before(r, &wider.lo);
-		if (!ends_left(r, before(wider.lo)) || !ends_right(r, wider.hi))
+		if (!ends_left(r, index_before(wider.lo)) || !ends_right(r, wider.hi))
 			break;
 		*s = wider;
 		n += more;
@@ -457,18 +459,18 @@ static unsigned nots_around(struct reading *r, struct span *s)
 }
 
 /* The bracket that is open at i, and whether something is assigned or returned on the way to it. */
-static size_t opened(struct reading *r, size_t i, bool *ret_value)
+static size_t find_open_bracket(struct reading *r, size_t i, bool *ret_value)
 {
 	*ret_value = false;
 	while (i > 0) {
 		size_t k = i - 1;
-		if (++r->steps > STEPS_MAX || is(r, k, "}"))
+		if (++r->steps > STEPS_MAX || token_is(r, k, "}"))
 			return NONE;
-		if (is_open(r, k))
+		if (is_opening_bracket(r, k))
 			return k;
-		if (is_close(r, k) && (k = match(r, k, -1)) == NONE)
+		if (is_closing_bracket(r, k) && (k = find_bracket(r, k, -1)) == NONE)
 			return NONE;
-		if (is_assignment(r, k) || is(r, k, "return") || is(r, k, "case"))
+		if (is_assignment(r, k) || token_is(r, k, "return") || token_is(r, k, "case"))
 			*ret_value = true;
 		i = k;
 	}
@@ -485,31 +487,31 @@ static unsigned nots_beyond(struct reading *r, struct span s, bool *ret_any)
 	for (;;) {
 		size_t i = s.hi;
 		bool other_arm = false, value;
-		for (; i < r->s->n && !is_close(r, i) && !ONE_OF(r, i, ",", ";"); i++) {
+		for (; i < r->s->n && !is_closing_bracket(r, i) && !ONE_OF(r, i, ",", ";"); i++) {
 			if (++r->steps > STEPS_MAX)
 				return settled;
-			if (is(r, i, ":"))
+			if (token_is(r, i, ":"))
 				other_arm = true;
 			if (is_and_or(r, i) && !other_arm) {
 				settled += open;
 				open = 0;
 			}
-			if (is(r, i, "?") && !other_arm)
+			if (token_is(r, i, "?") && !other_arm)
 				return settled + open;
-			if (is_open(r, i) && (i = match(r, i, 1)) == NONE)
+			if (is_opening_bracket(r, i) && (i = find_bracket(r, i, 1)) == NONE)
 				return settled;
 		}
-		size_t from = opened(r, s.lo, &value);
-		if (from == NONE || value || !is(r, from, "("))
+		size_t from = find_open_bracket(r, s.lo, &value);
+		if (from == NONE || value || !token_is(r, from, "("))
 			return settled;
-		if (from > 0 && is(r, from - 1, "if"))
+		if (from > 0 && token_is(r, from - 1, "if"))
 			return settled + open;
-		if (!is(r, i, ")") || !is_group(r, from))
+		if (!token_is(r, i, ")") || !is_group(r, from))
 			return settled;
 		s = (struct span){from, i + 1};
 		unsigned n = nots_before(r, &s.lo);
 		*ret_any |= n > 0;
-		if (!ends_left(r, before(s.lo)) || !ends_right(r, s.hi))
+		if (!ends_left(r, index_before(s.lo)) || !ends_right(r, s.hi))
 			return settled;
 		open += n;
 	}
@@ -517,7 +519,7 @@ static unsigned nots_beyond(struct reading *r, struct span s, bool *ret_any)
 
 /* ---- all of it ---- */
 
-static size_t token_at(const struct condition_source *s, uint32_t line, uint32_t column)
+static size_t find_token(const struct condition_source *s, uint32_t line, uint32_t column)
 {
 	size_t lo = 0, hi = s->n;
 	while (lo < hi) {
@@ -534,36 +536,37 @@ static size_t token_at(const struct condition_source *s, uint32_t line, uint32_t
 /* What a statement tests: in its brackets, of `for` between the first ; and the second, else behind the last. */
 static bool of_statement(struct reading *r, size_t t, struct span *ret)
 {
-	size_t open = t + 1 + is(r, t + 1, "constexpr"), close = is(r, open, "(") ? match(r, open, 1) : NONE;
+	size_t open = t + 1 + token_is(r, t + 1, "constexpr"),
+	       close = token_is(r, open, "(") ? find_bracket(r, open, 1) : NONE;
 	if (close == NONE)
 		return false;
 	*ret = (struct span){open + 1, close};
 	unsigned parts = 0;
 	for (size_t i = open + 1; i < close; i++) {
-		if (is_open(r, i) && (i = match(r, i, 1)) == NONE)
+		if (is_opening_bracket(r, i) && (i = find_bracket(r, i, 1)) == NONE)
 			return false;
-		if (!is(r, i, ";"))
+		if (!token_is(r, i, ";"))
 			continue;
 		parts++;
-		if (is(r, t, "for") && parts == 2)
+		if (token_is(r, t, "for") && parts == 2)
 			ret->hi = i;
 		else
 			ret->lo = i + 1;
 	}
-	return ret->lo < ret->hi && (!is(r, t, "for") || parts == 2);
+	return ret->lo < ret->hi && (!token_is(r, t, "for") || parts == 2);
 }
 
 /* A comma that may stand between a template's arguments: then what was found may be the half of one. */
 static bool may_be_template(struct reading *r, struct span s)
 {
-	bool left = is(r, before(s.lo), ","), right = is(r, s.hi, ",");
+	bool left = token_is(r, index_before(s.lo), ","), right = token_is(r, s.hi, ",");
 	for (size_t i = s.lo; i < s.hi && (left || right); i++)
-		if ((left && is(r, i, ">")) || (right && is(r, i, "<")))
+		if ((left && token_is(r, i, ">")) || (right && token_is(r, i, "<")))
 			return true;
 	return false;
 }
 
-static bool put(struct reading *r, struct span s, bool opposite, struct buf *b)
+static bool append_condition(struct reading *r, struct span s, bool opposite, struct buf *b)
 {
 	size_t start = b->n;
 	bool joined = opposite && is_joined(r, s);
@@ -601,9 +604,9 @@ static bool is_its_place(struct reading *r, size_t t, struct span s)
 /* Is what stands behind the operand what the branch is for? */
 static bool is_its_branch(const struct reading *r, const struct condition *c, struct span all)
 {
-	if (is(r, all.hi, "?"))
+	if (token_is(r, all.hi, "?"))
 		return c->arms;
-	return !is_and_or(r, all.hi) || token_at(r->s, c->branch_line, c->branch_column) == all.hi;
+	return !is_and_or(r, all.hi) || find_token(r->s, c->branch_line, c->branch_column) == all.hi;
 }
 
 /* A macro may have `!` in it, which is not seen. Is it one, alone and at its place? Those of other files are known by
@@ -623,7 +626,7 @@ static bool is_macro(struct reading *r, size_t t, struct span s)
 {
 	if (t != s.lo || r->s->v[t].kind != WORD)
 		return false;
-	if (s.hi != t + 1 && (!is(r, t + 1, "(") || match(r, t + 1, 1) != s.hi - 1))
+	if (s.hi != t + 1 && (!token_is(r, t + 1, "(") || find_bracket(r, t + 1, 1) != s.hi - 1))
 		return false;
 	return is_macro_name(r, t);
 }
@@ -632,16 +635,16 @@ static bool is_macro(struct reading *r, size_t t, struct span s)
  * call's cannot be. Without brackets it must be known to be one. */
 static bool of_macro(struct reading *r, const struct condition *c, size_t t, struct span *ret)
 {
-	size_t close = is(r, t + 1, "(") ? match(r, t + 1, 1) : t;
+	size_t close = token_is(r, t + 1, "(") ? find_bracket(r, t + 1, 1) : t;
 	if (r->s->v[t].kind != WORD || is_lead(r, t) || close == NONE || c->line != c->branch_line ||
 	    c->column != c->branch_column)
 		return false;
 	bool value;
 	if (t && !ONE_OF(r, t - 1, ";", "{", "}")) {
-		if (!ONE_OF(r, t - 1, ")", ":", "else") || is(r, close + 2, "while")) /* it may be the end of a `do` */
+		if (!ONE_OF(r, t - 1, ")", ":", "else") || token_is(r, close + 2, "while")) /* it may be the end of a `do` */
 			return false;
 	}
-	if (is(r, opened(r, t, &value), "(")) /* what a loop tests */
+	if (token_is(r, find_open_bracket(r, t, &value), "(")) /* what a loop tests */
 		return false;
 	bool headed = close + 1 < r->s->n && r->s->v[close + 1].kind == WORD && !is_and_or(r, close + 1);
 	if (!ONE_OF(r, close + 1, ";", "{", "}") && !headed)
@@ -650,22 +653,22 @@ static bool of_macro(struct reading *r, const struct condition *c, size_t t, str
 	return is_macro_name(r, t) || (close > t && !headed);
 }
 
-int condition_words(const struct condition_source *s, const struct condition *c, struct buf *b)
+int condition_text(const struct condition_source *s, const struct condition *c, struct buf *b)
 {
 	struct reading r = {.s = s};
 	struct span span;
 	bool value;
-	size_t t = token_at(s, c->line, c->column);
+	size_t t = find_token(s, c->line, c->column);
 	if (t == NONE)
 		return 0;
-	if (is(&r, t, "}") && is(&r, t + 1, "while")) /* the end of what a `do` does */
+	if (token_is(&r, t, "}") && token_is(&r, t + 1, "while")) /* the end of what a `do` does */
 		t++;
 	if (is_statement(&r, t))
-		return of_statement(&r, t, &span) && put(&r, span, false, b);
+		return of_statement(&r, t, &span) && append_condition(&r, span, false, b);
 	if (of_macro(&r, c, t, &span)) {
 		size_t start = b->n;
 		buf_str(b, str_of("in "));
-		if (put(&r, span, false, b))
+		if (append_condition(&r, span, false, b))
 			return 1;
 		b->n = start;
 		return 0;
@@ -674,19 +677,20 @@ int condition_words(const struct condition_source *s, const struct condition *c,
 		if (t == 0)
 			return 0;
 		t--;
-		if ((is(&r, t, ")") || is(&r, t, "]")) && (t = match(&r, t, -1)) == NONE)
+		if ((token_is(&r, t, ")") || token_is(&r, t, "]")) && (t = find_bracket(&r, t, -1)) == NONE)
 			return 0;
 	}
-	if (is_close(&r, t) || (ends_left(&r, t) && !is_open(&r, t) && !is_assignment(&r, t)))
+	if (is_closing_bracket(&r, t) || (ends_left(&r, t) && !is_opening_bracket(&r, t) && !is_assignment(&r, t)))
 		return 0;
-	if (!spread(&r, t, &span) || may_be_template(&r, span))
+	if (!find_operand_span(&r, t, &span) || may_be_template(&r, span))
 		return 0;
-	if (is(&r, span.hi, ";") &&
-	    !is(&r, opened(&r, span.lo, &value), "(")) /* the end of a statement: of what a `do` does */
-		return is(&r, span.hi + 1, "while") && of_statement(&r, span.hi + 1, &span) && put(&r, span, false, b);
+	if (token_is(&r, span.hi, ";") &&
+	    !token_is(&r, find_open_bracket(&r, span.lo, &value), "(")) /* the end of a statement: of what a `do` does */
+		return token_is(&r, span.hi + 1, "while") && of_statement(&r, span.hi + 1, &span) &&
+		       append_condition(&r, span, false, b);
 	struct span all = span;
 	bool turned;
-	unsigned nots = bare(&r, &span);
+	unsigned nots = strip_negations(&r, &span);
 	nots += nots_around(&r, &all);
 	nots += nots_beyond(&r, all, &turned);
 	bool macro = is_macro(&r, t, span), own = c->line == c->branch_line && c->column == c->branch_column;
@@ -694,5 +698,5 @@ int condition_words(const struct condition_source *s, const struct condition *c,
 		return 0;
 	if (macro ? turned : (nots & 1) != c->opposite)
 		return macro ? 0 : -1;
-	return put(&r, span, nots & 1, b);
+	return append_condition(&r, span, nots & 1, b);
 }

@@ -34,6 +34,6 @@ struct condition {
  *
  * 1: words were added to b. 0: they are not known. -1: they are, and by the source c->opposite is not so; what the
  * compiler's true is then is not known. */
-int condition_words(const struct condition_source *s, const struct condition *c, struct buf *b);
+int condition_text(const struct condition_source *s, const struct condition *c, struct buf *b);
 
 #endif

@@ -142,7 +142,7 @@ static size_t last_sentence(const char *said, const char **ret)
 	return 0;
 }
 
-static int failed(int status, const char *said, struct err *err)
+static int report_reader_failure(int status, const char *said, struct err *err)
 {
 	const char *line;
 	size_t n = last_sentence(said, &line);
@@ -223,7 +223,7 @@ int make_spec(const struct make *m, struct err *err, enum make_use **ret_used)
 		goto out;
 	}
 	if (status != 0) {
-		rc = failed(status, buf_cstr(&said), err);
+		rc = report_reader_failure(status, buf_cstr(&said), err);
 		goto out;
 	}
 	for (const char *p = buf_cstr(&said); *p; p += strcspn(p, "\n"), p += *p == '\n') {

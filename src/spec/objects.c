@@ -67,7 +67,7 @@ struct bits {
 	size_t at;
 };
 
-static uint64_t take(struct bits *b, unsigned n)
+static uint64_t read_bits(struct bits *b, unsigned n)
 {
 	uint64_t v = 0;
 	for (unsigned i = 0; i < n; i++, b->at++)
@@ -80,7 +80,7 @@ static uint64_t take_varying(struct bits *b, unsigned n)
 {
 	uint64_t v = 0;
 	for (unsigned shift = 0; shift < 60; shift += n - 1) {
-		uint64_t part = take(b, n);
+		uint64_t part = read_bits(b, n);
 		v |= (part & ((1u << (n - 1)) - 1)) << shift;
 		if (!(part >> (n - 1)))
 			break;
@@ -99,36 +99,36 @@ bool objects_bitcode_producer(struct str f, char *ret, size_t size)
 	unsigned n_ops = 0;
 	if (f.n >= 16 && memcmp(f.p, "\xde\xc0\x17\x0b", 4) == 0) { /* a wrapper says where it begins */
 		struct bits head = {f, 64};
-		uint64_t offset = take(&head, 32);
+		uint64_t offset = read_bits(&head, 32);
 		if (offset > f.n)
 			return false;
 		f = str_n(f.p + offset, f.n - offset);
 	}
 	struct bits b = {f, 32};
-	if (f.n < 16 || memcmp(f.p, "BC\xc0\xde", 4) != 0 || take(&b, 2) != ENTER || take_varying(&b, 8) != 13)
+	if (f.n < 16 || memcmp(f.p, "BC\xc0\xde", 4) != 0 || read_bits(&b, 2) != ENTER || take_varying(&b, 8) != 13)
 		return false;
 	unsigned width = (unsigned)take_varying(&b, 4);
 	b.at = (b.at + 31) / 32 * 32 + 32;
 	if (width < 2 || width > 32)
 		return false;
 	/* The text is the first record: a literal 1, then an array of characters. */
-	uint64_t id = take(&b, width);
+	uint64_t id = read_bits(&b, width);
 	if (id != DEFINE || (n_ops = (unsigned)take_varying(&b, 5)) != 3)
 		return false;
 	for (unsigned i = 0; i < n_ops; i++) {
-		bool literal = take(&b, 1);
-		op[i].kind = literal ? LITERAL : (unsigned)take(&b, 3);
+		bool literal = read_bits(&b, 1);
+		op[i].kind = literal ? LITERAL : (unsigned)read_bits(&b, 3);
 		if (literal || op[i].kind == FIXED || op[i].kind == VARYING)
 			op[i].value = (unsigned)take_varying(&b, literal ? 8 : 5);
 	}
 	bool chars = op[2].kind == CHAR6 || (op[2].kind == FIXED && op[2].value <= 8);
-	if (op[0].kind != LITERAL || op[0].value != 1 || op[1].kind != ARRAY || !chars || take(&b, width) != FIRST_OWN)
+	if (op[0].kind != LITERAL || op[0].value != 1 || op[1].kind != ARRAY || !chars || read_bits(&b, width) != FIRST_OWN)
 		return false;
 	uint64_t n = take_varying(&b, 6);
 	if (n == 0 || n >= size)
 		return false;
 	for (uint64_t i = 0; i < n; i++) {
-		unsigned v = (unsigned)take(&b, op[2].kind == CHAR6 ? 6 : op[2].value);
+		unsigned v = (unsigned)read_bits(&b, op[2].kind == CHAR6 ? 6 : op[2].value);
 		ret[i] = op[2].kind == CHAR6 ? char6[v] : (char)v;
 		if (ret[i] < ' ' || ret[i] > '~')
 			return false;
@@ -137,7 +137,7 @@ bool objects_bitcode_producer(struct str f, char *ret, size_t size)
 	return true;
 }
 
-static Elf64_Ehdr header(struct str f)
+static Elf64_Ehdr read_elf_header(struct str f)
 {
 	Elf64_Ehdr h;
 	memcpy(&h, f.p, sizeof(h));
@@ -158,7 +158,7 @@ int objects_section(struct str f, const char *name, struct str *ret)
 	size_t want = strlen(name) + 1;
 	if (!objects_is_elf(f))
 		return -ENOENT;
-	Elf64_Ehdr h = header(f);
+	Elf64_Ehdr h = read_elf_header(f);
 	if (!h.e_shoff || !section_header(f, &h, 0, &first))
 		return -ENOENT;
 	/* More than 65,279 sections: the counts are in the first. */
@@ -198,7 +198,7 @@ struct member_header {
 	char name[16], date[12], uid[6], gid[6], mode[8], size[10], end[2];
 };
 
-static bool decimal(const char *p, size_t n, uint64_t *ret)
+static bool parse_decimal_prefix(const char *p, size_t n, uint64_t *ret)
 {
 	uint64_t v = 0;
 	size_t i = 0;
@@ -216,7 +216,7 @@ static struct str long_names(struct str a)
 	for (size_t pos = 8, i = 0; i < 3 && a.n - pos >= sizeof(h); i++) {
 		memcpy(&h, a.p + pos, sizeof(h));
 		pos += sizeof(h);
-		if (!decimal(h.size, sizeof(h.size), &size) || size > a.n - pos)
+		if (!parse_decimal_prefix(h.size, sizeof(h.size), &size) || size > a.n - pos)
 			break;
 		if (memcmp(h.name, "// ", 3) == 0)
 			return str_n(a.p + pos, size);
@@ -244,7 +244,7 @@ int objects_member(struct str a, size_t *pos, struct str *ret_name, struct str *
 		size_t name_at = *pos;
 		memcpy(&h, a.p + *pos, sizeof(h));
 		*pos += sizeof(h);
-		if (memcmp(h.end, "`\n", 2) != 0 || !decimal(h.size, sizeof(h.size), &size))
+		if (memcmp(h.end, "`\n", 2) != 0 || !parse_decimal_prefix(h.size, sizeof(h.size), &size))
 			return -EBADMSG;
 		bool table = h.name[0] == '/' && !(h.name[1] >= '0' && h.name[1] <= '9');
 		struct str data = {0};
@@ -259,7 +259,7 @@ int objects_member(struct str a, size_t *pos, struct str *ret_name, struct str *
 		struct str name = str_n(a.p + name_at, sizeof(h.name));
 		if (h.name[0] == '/') {
 			struct str names = long_names(a);
-			if (!decimal(h.name + 1, sizeof(h.name) - 1, &at) || at >= names.n)
+			if (!parse_decimal_prefix(h.name + 1, sizeof(h.name) - 1, &at) || at >= names.n)
 				return -EBADMSG;
 			const char *end = memchr(names.p + at, '\n', names.n - at);
 			name = str_n(names.p + at, end ? (size_t)(end - names.p) - at : names.n - at);

@@ -70,7 +70,7 @@ static bool strings_grow(struct strings *t)
 	return true;
 }
 
-static void put_string(struct strings *t, struct buf *out, const char *s)
+static void encode_string(struct strings *t, struct buf *out, const char *s)
 {
 	size_t n = s ? strlen(s) : 0;
 	if (n == 0) {
@@ -99,15 +99,15 @@ static void put_string(struct strings *t, struct buf *out, const char *s)
 	buf_varint(out, at);
 }
 
-static void put_node(const struct spec *s, const struct spec_node *n, struct strings *t, struct buf *b)
+static void encode_node(const struct spec *s, const struct spec_node *n, struct strings *t, struct buf *b)
 {
 	buf_varint(b, n->kind);
 	buf_varint(b, n->flags);
 	buf_varint(b, n->file == SPEC_NONE ? 0 : (uint64_t)n->file + 1);
 	buf_varint(b, n->line);
 	buf_varint(b, n->column);
-	put_string(t, b, n->kind == SPEC_DECISION ? n->words : n->name);
-	put_string(t, b, n->condition);
+	encode_string(t, b, n->kind == SPEC_DECISION ? n->words : n->name);
+	encode_string(t, b, n->condition);
 	buf_varint(b, n->n_targets);
 	for (uint32_t i = 0, last = 0; i < n->n_targets; i++) {
 		uint32_t target = s->targets[n->first_target + i];
@@ -119,30 +119,30 @@ static void put_node(const struct spec *s, const struct spec_node *n, struct str
 		const struct spec_edge *e = spec_edge(s, n, i);
 		buf_varint(b, e->to);
 		buf_varint(b, e->outcome);
-		put_string(t, b, e->label);
+		encode_string(t, b, e->label);
 	}
 }
 
-static void le32(unsigned char *p, uint32_t v)
+static void store_le32(unsigned char *p, uint32_t v)
 {
 	for (int i = 0; i < 4; i++)
 		p[i] = (unsigned char)(v >> (8 * i));
 }
 
-static void le64(unsigned char *p, uint64_t v)
+static void store_le64(unsigned char *p, uint64_t v)
 {
-	le32(p, (uint32_t)v);
-	le32(p + 4, (uint32_t)(v >> 32));
+	store_le32(p, (uint32_t)v);
+	store_le32(p + 4, (uint32_t)(v >> 32));
 }
 
-static uint32_t get32(const unsigned char *p)
+static uint32_t load_le32(const unsigned char *p)
 {
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static uint64_t get64(const unsigned char *p)
+static uint64_t load_le64(const unsigned char *p)
 {
-	return get32(p) | (uint64_t)get32(p + 4) << 32;
+	return load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
 }
 
 int spec_write(const struct spec *s, struct buf *out, uint64_t *ret_id)
@@ -150,25 +150,25 @@ int spec_write(const struct spec *s, struct buf *out, uint64_t *ret_id)
 	struct strings t = {0};
 	struct buf rest = {0}, body = {0};
 	buf_char(&t.bytes, '\0');
-	put_string(&t, &rest, s->producer);
+	encode_string(&t, &rest, s->producer);
 	buf_varint(&rest, s->main == SPEC_NONE ? 0 : (uint64_t)s->main + 1);
 	buf_varint(&rest, s->n_files);
 	for (uint32_t i = 0; i < s->n_files; i++)
-		put_string(&t, &rest, s->files[i]);
+		encode_string(&t, &rest, s->files[i]);
 	buf_varint(&rest, s->n_gaps);
 	for (uint32_t i = 0; i < s->n_gaps; i++)
-		put_string(&t, &rest, s->gaps[i]);
+		encode_string(&t, &rest, s->gaps[i]);
 	buf_varint(&rest, s->n_functions);
 	for (uint32_t i = 0; i < s->n_functions; i++) {
 		const struct spec_function *f = &s->functions[i];
-		put_string(&t, &rest, f->name);
+		encode_string(&t, &rest, f->name);
 		buf_varint(&rest, f->flags);
 		buf_varint(&rest, f->file == SPEC_NONE ? 0 : (uint64_t)f->file + 1);
 		buf_varint(&rest, f->line);
 		buf_varint(&rest, f->n_nodes);
 	}
 	for (uint32_t i = 0; i < s->n_nodes; i++)
-		put_node(s, &s->nodes[i], &t, &rest);
+		encode_node(s, &s->nodes[i], &t, &rest);
 	uint64_t figures[sizeof(s->stats) / sizeof(uint64_t)];
 	memcpy(figures, &s->stats, sizeof(figures));
 	buf_varint(&rest, sizeof(figures) / sizeof(figures[0]));
@@ -181,9 +181,9 @@ int spec_write(const struct spec *s, struct buf *out, uint64_t *ret_id)
 	if (!failed) {
 		unsigned char head[HEAD] = MAGIC;
 		*ret_id = hash_bytes(body.p, body.n);
-		le64(head + 8, body.n);
-		le64(head + 16, *ret_id);
-		le32(head + 24, s->n_build_id);
+		store_le64(head + 8, body.n);
+		store_le64(head + 16, *ret_id);
+		store_le32(head + 24, s->n_build_id);
 		memcpy(head + 28, s->build_id, s->n_build_id);
 		buf_add(out, head, sizeof(head));
 		buf_str(out, buf_view(&body));
@@ -205,7 +205,7 @@ struct reader {
 	bool bad, no_memory;
 };
 
-static uint64_t number(struct reader *r)
+static uint64_t decode_number(struct reader *r)
 {
 	uint64_t v = 0;
 	if (!r->bad && !varint_get(&r->p, r->end, &v))
@@ -213,18 +213,18 @@ static uint64_t number(struct reader *r)
 	return r->bad ? 0 : v;
 }
 
-static uint32_t number_below(struct reader *r, uint64_t limit)
+static uint32_t decode_number_below(struct reader *r, uint64_t limit)
 {
-	uint64_t v = number(r);
+	uint64_t v = decode_number(r);
 	if (v >= limit)
 		r->bad = true;
 	return r->bad ? 0 : (uint32_t)v;
 }
 
 /* A count of things of at least one byte each, of size bytes in memory: room for them, or NULL. */
-static void *count(struct reader *r, size_t size, uint32_t *ret_n)
+static void *decode_array(struct reader *r, size_t size, uint32_t *ret_n)
 {
-	uint64_t n = number(r);
+	uint64_t n = decode_number(r);
 	*ret_n = 0;
 	if (r->bad || n > (uint64_t)(r->end - r->p) || n >= UINT32_MAX - 1) {
 		r->bad = true;
@@ -238,18 +238,18 @@ static void *count(struct reader *r, size_t size, uint32_t *ret_n)
 	return p;
 }
 
-static const char *string(struct reader *r)
+static const char *decode_string(struct reader *r)
 {
-	return r->strings + number_below(r, r->n_strings);
+	return r->strings + decode_number_below(r, r->n_strings);
 }
 
-static uint32_t file_of(struct reader *r, const struct spec *s)
+static uint32_t decode_file(struct reader *r, const struct spec *s)
 {
-	uint32_t v = number_below(r, (uint64_t)s->n_files + 1);
+	uint32_t v = decode_number_below(r, (uint64_t)s->n_files + 1);
 	return v ? v - 1 : SPEC_NONE;
 }
 
-static bool room(void **v, size_t *cap, size_t need, size_t size)
+static bool grow_array(void **v, size_t *cap, size_t need, size_t size)
 {
 	if (need <= *cap)
 		return true;
@@ -268,30 +268,30 @@ static bool room(void **v, size_t *cap, size_t need, size_t size)
 static void read_lists(struct reader *r, struct spec *s, struct spec_node *n, uint32_t n_nodes, size_t *targets_cap,
                        size_t *edges_cap)
 {
-	uint64_t k = number(r);
+	uint64_t k = decode_number(r);
 	n->first_target = s->n_targets;
 	if (k > (uint64_t)(r->end - r->p) || s->n_targets + k >= UINT32_MAX)
 		r->bad = true;
-	else if (!room((void **)&s->targets, targets_cap, s->n_targets + k, sizeof(*s->targets)))
+	else if (!grow_array((void **)&s->targets, targets_cap, s->n_targets + k, sizeof(*s->targets)))
 		r->bad = r->no_memory = true;
 	for (uint64_t i = 0, last = 0; i < k && !r->bad; i++) {
-		uint64_t d = number(r);
+		uint64_t d = decode_number(r);
 		if ((i && !d) || d >= s->n_functions || last + d >= s->n_functions)
 			r->bad = true;
 		else
 			s->targets[s->n_targets++] = (uint32_t)(last += d);
 	}
 	n->n_targets = s->n_targets - n->first_target;
-	k = number(r);
+	k = decode_number(r);
 	n->first_edge = s->n_edges;
 	if (k > (uint64_t)(r->end - r->p) || s->n_edges + k >= UINT32_MAX)
 		r->bad = true;
-	else if (!room((void **)&s->edges, edges_cap, s->n_edges + k, sizeof(*s->edges)))
+	else if (!grow_array((void **)&s->edges, edges_cap, s->n_edges + k, sizeof(*s->edges)))
 		r->bad = r->no_memory = true;
 	for (uint64_t i = 0; i < k && !r->bad; i++) {
-		struct spec_edge e = {.to = number_below(r, n_nodes)};
-		e.outcome = number_below(r, UINT32_MAX);
-		e.label = string(r);
+		struct spec_edge e = {.to = decode_number_below(r, n_nodes)};
+		e.outcome = decode_number_below(r, UINT32_MAX);
+		e.label = decode_string(r);
 		s->edges[s->n_edges++] = e;
 	}
 	n->n_edges = s->n_edges - n->first_edge;
@@ -300,7 +300,7 @@ static void read_lists(struct reader *r, struct spec *s, struct spec_node *n, ui
 static void read_body(struct reader *r, struct spec *s)
 {
 	size_t targets_cap = 0, edges_cap = 0;
-	uint64_t n = number(r);
+	uint64_t n = decode_number(r);
 	if (r->bad || n == 0 || n > (uint64_t)(r->end - r->p) || r->p[0] || r->p[n - 1]) {
 		r->bad = true;
 		return;
@@ -313,23 +313,23 @@ static void read_body(struct reader *r, struct spec *s)
 	r->p += n;
 	r->strings = s->strings;
 	r->n_strings = n;
-	s->producer = strdup(string(r));
-	uint64_t main_function = number(r);
-	s->files = count(r, sizeof(*s->files), &s->n_files);
+	s->producer = strdup(decode_string(r));
+	uint64_t main_function = decode_number(r);
+	s->files = decode_array(r, sizeof(*s->files), &s->n_files);
 	for (uint32_t i = 0; i < s->n_files && !r->bad; i++)
-		s->files[i] = string(r);
-	s->gaps = r->bad ? NULL : count(r, sizeof(*s->gaps), &s->n_gaps);
+		s->files[i] = decode_string(r);
+	s->gaps = r->bad ? NULL : decode_array(r, sizeof(*s->gaps), &s->n_gaps);
 	for (uint32_t i = 0; i < s->n_gaps && !r->bad; i++)
-		s->gaps[i] = string(r);
-	s->functions = r->bad ? NULL : count(r, sizeof(*s->functions), &s->n_functions);
+		s->gaps[i] = decode_string(r);
+	s->functions = r->bad ? NULL : decode_array(r, sizeof(*s->functions), &s->n_functions);
 	for (uint32_t i = 0; i < s->n_functions && !r->bad; i++) {
 		struct spec_function *f = &s->functions[i];
-		f->name = string(r);
-		f->flags = (uint16_t)number_below(r, 1 << 16);
-		f->file = file_of(r, s);
-		f->line = number_below(r, UINT32_MAX);
+		f->name = decode_string(r);
+		f->flags = (uint16_t)decode_number_below(r, 1 << 16);
+		f->file = decode_file(r, s);
+		f->line = decode_number_below(r, UINT32_MAX);
 		f->first_node = s->n_nodes;
-		f->n_nodes = number_below(r, (uint64_t)SPEC_NODES_MAX + 1);
+		f->n_nodes = decode_number_below(r, (uint64_t)SPEC_NODES_MAX + 1);
 		if (f->n_nodes == 0 || f->n_nodes > (uint64_t)(r->end - r->p) || s->n_nodes > UINT32_MAX - 1 - f->n_nodes)
 			r->bad = true;
 		else
@@ -347,23 +347,23 @@ static void read_body(struct reader *r, struct spec *s)
 	for (uint32_t i = 0; i < s->n_functions; i++)
 		for (uint32_t k = 0; k < s->functions[i].n_nodes && !r->bad; k++) {
 			struct spec_node *node = &s->nodes[s->functions[i].first_node + k];
-			node->kind = (uint8_t)number_below(r, SPEC_KINDS);
-			node->flags = (uint16_t)number_below(r, 1 << 16);
-			node->file = file_of(r, s);
-			node->line = number_below(r, UINT32_MAX);
-			node->column = number_below(r, UINT32_MAX);
+			node->kind = (uint8_t)decode_number_below(r, SPEC_KINDS);
+			node->flags = (uint16_t)decode_number_below(r, 1 << 16);
+			node->file = decode_file(r, s);
+			node->line = decode_number_below(r, UINT32_MAX);
+			node->column = decode_number_below(r, UINT32_MAX);
 			node->name = node->words = "";
-			*(node->kind == SPEC_DECISION ? &node->words : &node->name) = string(r);
-			node->condition = string(r);
+			*(node->kind == SPEC_DECISION ? &node->words : &node->name) = decode_string(r);
+			node->condition = decode_string(r);
 			if ((node->kind == SPEC_ENTRY) != (k == 0))
 				r->bad = true;
 			if (!r->bad)
 				read_lists(r, s, node, s->functions[i].n_nodes, &targets_cap, &edges_cap);
 		}
 	uint64_t figures[sizeof(s->stats) / sizeof(uint64_t)] = {0};
-	n = number(r);
+	n = decode_number(r);
 	for (uint64_t i = 0; i < n && !r->bad; i++) {
-		uint64_t v = number(r);
+		uint64_t v = decode_number(r);
 		if (i < sizeof(figures) / sizeof(figures[0]))
 			figures[i] = v;
 	}
@@ -383,9 +383,9 @@ int spec_read(const void *p, size_t n, struct err *err, struct spec **ret)
 		err_set(err, 0, "the specification is of a later version");
 		return -EBADMSG;
 	}
-	uint64_t size = get64(b + 8);
-	uint32_t id = get32(b + 24);
-	if (size > n - HEAD || id > SPEC_BUILD_ID_MAX || hash_bytes(b + HEAD, size) != get64(b + 16)) {
+	uint64_t size = load_le64(b + 8);
+	uint32_t id = load_le32(b + 24);
+	if (size > n - HEAD || id > SPEC_BUILD_ID_MAX || hash_bytes(b + HEAD, size) != load_le64(b + 16)) {
 		err_set(err, 0, "the specification is damaged");
 		return -EBADMSG;
 	}
@@ -393,7 +393,7 @@ int spec_read(const void *p, size_t n, struct err *err, struct spec **ret)
 	if (!s)
 		return err_set(err, ENOMEM, "cannot read the specification");
 	struct reader r = {.p = b + HEAD, .end = b + HEAD + size};
-	s->id = get64(b + 16);
+	s->id = load_le64(b + 16);
 	s->n_build_id = id;
 	memcpy(s->build_id, b + 28, id);
 	read_body(&r, s);

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 			depth--;
 		if (x->kind != STEP_AT || !last)
 			continue;
-		printf("%s ", calls_word(&c[0], c[0].v[steps.call[0][i]].name));
+		printf("%s ", calls_text_of(&c[0], c[0].v[steps.call[0][i]].name));
 		if (x->of == SPEC_NONE) {
 			puts("- -");
 			continue;

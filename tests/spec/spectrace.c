@@ -104,7 +104,7 @@ static int one(const struct spec *s, const char *path, int quiet, int words)
 		}
 	}
 	printf("#events %llu enters %llu silent %llu words %llu\n", (unsigned long long)events, (unsigned long long)enters,
-	       (unsigned long long)silent, (unsigned long long)trace_tell(t));
+	       (unsigned long long)silent, (unsigned long long)trace_position(t));
 	if (rc < 0)
 		printf("#bad %s\n", err.text);
 	struct err misfit = {0};

@@ -41,11 +41,11 @@ static uint32_t scatter(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 enum { QUIET, DECISION, CALL };
 struct function {
 	uint32_t n, n_edges;
-	struct shape_edge edges[NODES * 4];
+	struct layout_edge edges[NODES * 4];
 	int kind[NODES];
 	uint32_t callee[NODES]; /* FUNCTIONS: a library's */
 	bool seen[NODES];
-	struct shape shape;
+	struct flow_layout layout;
 };
 static struct function program[FUNCTIONS];
 
@@ -59,7 +59,7 @@ static void make_function(struct function *f, uint32_t self)
 		for (uint32_t k = 0; k < out; k++) {
 			/* mostly forwards and near, sometimes back */
 			uint32_t to = draw(4) == 0 ? draw(f->n) : i + 1 + draw(f->n - i - 1 < 3 ? f->n - i - 1 : 3);
-			f->edges[f->n_edges++] = (struct shape_edge){i, to};
+			f->edges[f->n_edges++] = (struct layout_edge){i, to};
 		}
 		if (out > 1)
 			f->kind[i] = draw(8) ? DECISION : QUIET;
@@ -75,14 +75,14 @@ static void make_program(void)
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		struct function *f = &program[i];
 		make_function(f, i);
-		assert_int_equal(flow_shape_make(f->n, f->seen, 0, f->edges, f->n_edges, &f->shape), 0);
+		assert_int_equal(flow_layout_make(f->n, f->seen, 0, f->edges, f->n_edges, &f->layout), 0);
 	}
 }
 
 static void release_program(void)
 {
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		flow_shape_release(&program[i].shape);
+		flow_layout_release(&program[i].layout);
 }
 
 /* ---- joins and loops, by definition ---- */
@@ -125,14 +125,14 @@ static bool together(uint32_t n, uint32_t a, uint32_t b, const bool *in, uint32_
 	bool ra[NODES + 1] = {false}, rb[NODES + 1] = {false}, inside[NODES + 1];
 	for (uint32_t i = 0; i <= n; i++)
 		inside[i] = (!in || in[i]) && i != not_into;
-	reach(n, a, SHAPE_NONE, inside, ra);
-	reach(n, b, SHAPE_NONE, inside, rb);
+	reach(n, a, LAYOUT_NONE, inside, ra);
+	reach(n, b, LAYOUT_NONE, inside, rb);
 	return ra[b] && rb[a];
 }
 
 static void check_shape(const struct function *f)
 {
-	const struct shape *s = &f->shape;
+	const struct flow_layout *s = &f->layout;
 	bool alive[NODES + 1] = {false};
 	memset(thin, 0, sizeof(thin));
 	for (uint32_t i = 0; i < f->n; i++)
@@ -141,36 +141,36 @@ static void check_shape(const struct function *f)
 			through(f, i, i, visited);
 		}
 	alive[0] = true;
-	reach(f->n, 0, SHAPE_NONE, NULL, alive);
+	reach(f->n, 0, LAYOUT_NONE, NULL, alive);
 	/* Loops: what the forest says of each loop holds by definition, and nothing that cycles is in none. */
 	for (uint32_t l = 0; l < s->n_loops; l++) {
 		uint32_t parent = s->loops[l].parent, members = 0;
 		bool within[NODES + 1];
 		for (uint32_t i = 0; i <= f->n; i++)
-			within[i] = i < f->n && alive[i] && (parent == SHAPE_NONE || (shape_inside(s, i, parent)));
-		uint32_t not_into = parent == SHAPE_NONE ? SHAPE_NONE : s->loops[parent].head;
-		assert_true(shape_inside(s, s->loops[l].head, l));
+			within[i] = i < f->n && alive[i] && (parent == LAYOUT_NONE || (layout_in_loop(s, i, parent)));
+		uint32_t not_into = parent == LAYOUT_NONE ? LAYOUT_NONE : s->loops[parent].head;
+		assert_true(layout_in_loop(s, s->loops[l].head, l));
 		for (uint32_t i = 0; i < f->n; i++)
 			if (within[i]) {
-				assert_int_equal(shape_inside(s, i, l), together(f->n, i, s->loops[l].head, within, not_into));
-				members += shape_inside(s, i, l);
+				assert_int_equal(layout_in_loop(s, i, l), together(f->n, i, s->loops[l].head, within, not_into));
+				members += layout_in_loop(s, i, l);
 			}
 		assert_true(members > 0);
 	}
 	for (uint32_t i = 0; i < f->n; i++)
 		if (alive[i] && (f->seen[i] || i == 0))
-			assert_int_equal(s->loop[i] != SHAPE_NONE, together(f->n, i, i, NULL, SHAPE_NONE));
+			assert_int_equal(s->loop[i] != LAYOUT_NONE, together(f->n, i, i, NULL, LAYOUT_NONE));
 	/* Joins, where every node can end the function: there the definition needs no more. */
 	for (uint32_t i = 0; i < f->n; i++) {
 		bool r[NODES + 1] = {false};
 		if (alive[i])
-			reach(f->n, i, SHAPE_NONE, NULL, r);
+			reach(f->n, i, LAYOUT_NONE, NULL, r);
 		if (alive[i] && !r[f->n])
 			return;
 	}
 	for (uint32_t d = 0; d < f->n; d++) {
 		bool post[NODES + 1] = {false};
-		uint32_t ways = 0, join = SHAPE_NONE;
+		uint32_t ways = 0, join = LAYOUT_NONE;
 		if (!f->seen[d] || !alive[d])
 			continue;
 		for (uint32_t i = 0; i <= f->n; i++)
@@ -193,9 +193,9 @@ static void check_shape(const struct function *f)
 				join = m;
 		}
 		uint32_t loop = s->loop[d];
-		bool region = ways > 1 && join != SHAPE_NONE &&
-		              (loop == SHAPE_NONE || (shape_inside(s, join, loop) && s->loops[loop].head != join));
-		assert_int_equal(s->join[d], region ? join : SHAPE_NONE);
+		bool region = ways > 1 && join != LAYOUT_NONE &&
+		              (loop == LAYOUT_NONE || (layout_in_loop(s, join, loop) && s->loops[loop].head != join));
+		assert_int_equal(s->join[d], region ? join : LAYOUT_NONE);
 	}
 }
 
@@ -304,9 +304,9 @@ static size_t pieces(int side, size_t from, size_t to, enum region_kind in, stru
 			p.kind = REGION_CALL;
 			p.to = call_end(side, i, to);
 		} else if (s->kind == STEP_AT) {
-			const struct shape *shape = &program[s->of].shape;
-			uint32_t loop = shape->loop[s->node];
-			bool head = loop != SHAPE_NONE && shape->loops[loop].head == s->node;
+			const struct flow_layout *layout = &program[s->of].layout;
+			uint32_t loop = layout->loop[s->node];
+			bool head = loop != LAYOUT_NONE && layout->loops[loop].head == s->node;
 			if (head && !(in == REGION_TURN && i == from)) {
 				p.kind = in == REGION_LOOP ? REGION_TURN : REGION_LOOP;
 				p.id = loop;
@@ -314,19 +314,19 @@ static size_t pieces(int side, size_t from, size_t to, enum region_kind in, stru
 					const struct symbol *q = sym(side, p.to);
 					if (q->kind == STEP_ENTER)
 						p.to = call_end(side, p.to, to);
-					else if (!shape_inside(shape, q->node, loop) || (p.kind == REGION_TURN && q->node == s->node))
+					else if (!layout_in_loop(layout, q->node, loop) || (p.kind == REGION_TURN && q->node == s->node))
 						break;
 					else
 						p.to++;
 				}
-			} else if (shape->join[s->node] != SHAPE_NONE) {
+			} else if (layout->join[s->node] != LAYOUT_NONE) {
 				p.kind = REGION_BRANCH;
 				p.id = s->node;
 				while (p.to < to) {
 					const struct symbol *q = sym(side, p.to);
 					if (q->kind == STEP_ENTER)
 						p.to = call_end(side, p.to, to);
-					else if (q->node == shape->join[s->node] || q->node == s->node)
+					else if (q->node == layout->join[s->node] || q->node == s->node)
 						break;
 					else
 						p.to++;
@@ -489,10 +489,10 @@ static void run(struct walk w[2], bool turned, struct told *told, struct align_r
                 int (*way)(const struct reading *, const struct align_side[2], const struct align_pairs *,
                            struct align_result *))
 {
-	const struct shape *shapes[FUNCTIONS];
+	const struct flow_layout *layouts[FUNCTIONS];
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		shapes[i] = &program[i].shape;
-	struct reading reading = {&symbols, shapes, FUNCTIONS, false};
+		layouts[i] = &program[i].layout;
+	struct reading reading = {&symbols, layouts, FUNCTIONS, false};
 	struct align_side side[2] = {{w[turned].steps.v, w[turned].steps.n}, {w[!turned].steps.v, w[!turned].steps.n}};
 	struct align_pairs pairs = {take, told};
 	*told = (struct told){0};
@@ -575,7 +575,7 @@ static void test_align(void **unused)
 			w[1].seed++;
 		walk_function(&w[0], 0);
 		walk_function(&w[1], 0);
-		run(w, false, &told, &result, align);
+		run(w, false, &told, &result, align_sides);
 		/* The first divergence is the end of the common prefix. */
 		for (fork_at = 0;
 		     fork_at < w[0].steps.n && fork_at < w[1].steps.n && w[0].steps.v[fork_at] == w[1].steps.v[fork_at];)
@@ -590,7 +590,7 @@ static void test_align(void **unused)
 			assert_int_equal(d->at[0], d->decision ? fork_at : fork_at - 1);
 			parted++;
 			rejoined += d->end[0] < w[0].steps.n;
-			looped += d->loop_function != SHAPE_NONE;
+			looped += d->loop_function != LAYOUT_NONE;
 		}
 		killed += symbols.v[w[0].steps.v[w[0].steps.n - 1]].kind != STEP_LEAVE;
 		for (int s = 0; s < 2; s++) {
@@ -599,7 +599,7 @@ static void test_align(void **unused)
 		}
 		check_divergences(w, &told, &result);
 		check_lists(0, w[0].steps.n, 0, w[1].steps.n, REGION_STEP);
-		run(w, true, &turned, &back, align);
+		run(w, true, &turned, &back, align_sides);
 		check_turned(&result, &back);
 		told_release(&turned);
 		run(w, false, &turned, &greedy, align_greedy);

@@ -146,7 +146,7 @@ bool call_has_functions(const struct trace_pair *p)
 static void put_object(const struct calls *c, const struct traced_call *t, struct buf *b)
 {
 	static const char *const standard[] = {"standard input", "standard output", "standard error"};
-	const char *kind = calls_word(c, t->kind), *path = calls_word(c, t->path);
+	const char *kind = calls_text_of(c, t->kind), *path = calls_text_of(c, t->path);
 	if (t->fd >= 0 && t->fd < 3)
 		buf_printf(b, " of %s", standard[t->fd]);
 	else if (t->fd >= 0)
@@ -160,9 +160,9 @@ static void put_object(const struct calls *c, const struct traced_call *t, struc
 		}
 	}
 	for (int i = 0; i < 2; i++)
-		if (*calls_word(c, t->given[i])) {
+		if (*calls_text_of(c, t->given[i])) {
 			buf_printf(b, "%s", i || t->fd >= 0 ? ", " : " of ");
-			fmt_path(b, str_of(calls_word(c, t->given[i])));
+			fmt_path(b, str_of(calls_text_of(c, t->given[i])));
 		}
 }
 
@@ -172,7 +172,7 @@ void call_words(const struct trace_pair *p, int side, size_t step, struct buf *b
 	const struct traced_call *t = call_at(p, side, step);
 	if (!t)
 		return;
-	fmt_name(b, str_of(calls_word(c, t->name)));
+	fmt_name(b, str_of(calls_text_of(c, t->name)));
 	buf_printf(b, "()");
 	put_object(c, t, b);
 	switch (calls_result(c, t)) {
@@ -195,10 +195,10 @@ void call_words_data(const struct trace_pair *p, const struct spot at[2], struct
 		if (!(t[s] = call_at(p, s, at[s].step)))
 			return;
 	for (int s = 0; s < 2; s++)
-		path[s] = calls_word(&p->calls->c[s], t[s]->path);
+		path[s] = calls_text_of(&p->calls->c[s], t[s]->path);
 	for (int i = 0; i < 2 && !strcmp(path[0], path[1]); i++)
 		for (int s = 0; s < 2; s++)
-			path[s] = calls_word(&p->calls->c[s], t[s]->given[i]);
+			path[s] = calls_text_of(&p->calls->c[s], t[s]->given[i]);
 	if (!strcmp(path[0], path[1])) {
 		buf_printf(b, "gave %lld | %lld", (long long)t[0]->value, (long long)t[1]->value);
 		return;
@@ -219,14 +219,14 @@ json_t *call_json(const struct trace_pair *p, int side, size_t step)
 	o = json_object();
 	given = json_array();
 	js_num(o, "number", call_number(p, side, step));
-	js_str(o, "name", str_of(calls_word(c, t->name)));
+	js_str(o, "name", str_of(calls_text_of(c, t->name)));
 	if (t->fd >= 0)
 		js_num(o, "descriptor", (uint64_t)t->fd);
-	js_str_if(o, "kind", str_of(calls_word(c, t->kind)));
-	js_str_if(o, "path", str_of(calls_word(c, t->path)));
+	js_str_if(o, "kind", str_of(calls_text_of(c, t->kind)));
+	js_str_if(o, "path", str_of(calls_text_of(c, t->path)));
 	for (int i = 0; i < 2; i++)
-		if (*calls_word(c, t->given[i]))
-			js_add(given, js_string(str_of(calls_word(c, t->given[i]))));
+		if (*calls_text_of(c, t->given[i]))
+			js_add(given, js_string(str_of(calls_text_of(c, t->given[i]))));
 	js_put(o, "given", given);
 	js_put(o, "result", json_integer(t->value));
 	return o;

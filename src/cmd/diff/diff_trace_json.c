@@ -115,10 +115,10 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 	js_str(o, "text", buf_view(&b));
 	buf_release(&b);
 	js_text(o, "kind",
-	        trace_is_silent(d)                 ? "silent"
-	        : d->d.loop_function != SHAPE_NONE ? "turns"
-	        : d->d.decision                    ? "decision"
-	                                           : "order");
+	        trace_is_silent(d)                  ? "silent"
+	        : d->d.loop_function != LAYOUT_NONE ? "turns"
+	        : d->d.decision                     ? "decision"
+	                                            : "order");
 	uint32_t function = d->at[0].kind == STEP_AT ? d->at[0].function
 	                    : d->depth[0]            ? d->stack[0][0].function
 	                                             : SPEC_NONE;
@@ -137,12 +137,12 @@ static json_t *divergence(const struct trace_pair *p, const struct difference *d
 		js_put(o, sides[s], side);
 	}
 	function = d->d.loop_function;
-	if (function != SHAPE_NONE && function < p->atlas->n && p->atlas->shapes[function] &&
-	    d->d.loop < p->atlas->shapes[function]->n_loops) {
+	if (function != LAYOUT_NONE && function < p->atlas->n && p->atlas->layouts[function] &&
+	    d->d.loop < p->atlas->layouts[function]->n_loops) {
 		json_t *loop = json_object();
 		js_put(loop, "place",
 		       place(p, atlas_function(p->atlas, 0, function) ? 0 : 1, function,
-		             p->atlas->shapes[function]->loops[d->d.loop].head));
+		             p->atlas->layouts[function]->loops[d->d.loop].head));
 		js_num(loop, "a", d->d.turns[0]);
 		js_num(loop, "b", d->d.turns[1]);
 		js_put(o, "turns", loop);

@@ -19,7 +19,7 @@ enum trace_verdict trace_verdict(const struct trace_pair *p)
 		return trace_is_same(p) ? TRACE_SAME : TRACE_DATA;
 	bool turns = p->c.n == p->c.result.total;
 	for (size_t i = 0; turns && i < p->c.n; i++)
-		turns = p->c.v[i].d.loop_function != SHAPE_NONE;
+		turns = p->c.v[i].d.loop_function != LAYOUT_NONE;
 	return turns ? TRACE_TURNS : TRACE_CONTROL;
 }
 
@@ -439,10 +439,10 @@ void trace_words_stack(const struct trace_pair *p, const struct difference *d, i
 void trace_words_turns(const struct trace_pair *p, const struct difference *d, struct buf *b)
 {
 	uint32_t function = d->d.loop_function;
-	if (function >= p->atlas->n || !p->atlas->shapes[function] || d->d.loop >= p->atlas->shapes[function]->n_loops)
+	if (function >= p->atlas->n || !p->atlas->layouts[function] || d->d.loop >= p->atlas->layouts[function]->n_loops)
 		return;
 	buf_printf(b, "%zu | %zu turns of the loop", d->d.turns[0], d->d.turns[1]);
-	put_where(p, knows(p, function), function, p->atlas->shapes[function]->loops[d->d.loop].head, b);
+	put_where(p, knows(p, function), function, p->atlas->layouts[function]->loops[d->d.loop].head, b);
 }
 
 void trace_words_meet(const struct trace_pair *p, const struct difference *d, struct buf *b)

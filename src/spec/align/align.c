@@ -47,7 +47,7 @@ static int divergence_end(struct align_writer *w, size_t a, size_t b)
 static void divergence_begin(struct align_writer *w, size_t a, size_t b, bool decision)
 {
 	w->open = true;
-	w->now = (struct divergence){.at = {a, b}, .decision = decision, .loop_function = SHAPE_NONE};
+	w->now = (struct divergence){.at = {a, b}, .decision = decision, .loop_function = LAYOUT_NONE};
 	if (w->turns[0] != w->turns[1]) {
 		w->now.loop_function = w->loop_function;
 		w->now.loop = w->loop;
@@ -56,19 +56,19 @@ static void divergence_begin(struct align_writer *w, size_t a, size_t b, bool de
 	}
 }
 
-void align_tell_alone(struct align_writer *w, size_t a, size_t b)
+void align_emit_unmatched(struct align_writer *w, size_t a, size_t b)
 {
 	bool start = !w->done[0] || !w->done[1];
 	if (!w->open && (w->done[0] < a || w->done[1] < b))
 		divergence_begin(w, start ? ALIGN_START : w->done[0] - 1, start ? ALIGN_START : w->done[1] - 1, false);
 }
 
-int align_tell(struct align_writer *w, size_t a, size_t b, size_t n)
+int align_emit_match(struct align_writer *w, size_t a, size_t b, size_t n)
 {
 	int r = 0;
 	if (!n)
 		return 0;
-	align_tell_alone(w, a, b);
+	align_emit_unmatched(w, a, b);
 	if (w->open)
 		r = divergence_end(w, a, b);
 	w->done[0] = a + n;
@@ -81,9 +81,9 @@ int align_tell(struct align_writer *w, size_t a, size_t b, size_t n)
 	return r;
 }
 
-int align_tell_end(struct align_writer *w)
+int align_emit_end(struct align_writer *w)
 {
-	align_tell_alone(w, w->side[0].n, w->side[1].n);
+	align_emit_unmatched(w, w->side[0].n, w->side[1].n);
 	return w->open ? divergence_end(w, w->side[0].n, w->side[1].n) : 0;
 }
 
@@ -133,17 +133,17 @@ static int align_inside(struct aligner *x, const struct within *in, const struct
 		region_of(reading, side[s].v[from[s]], in->kind, is_first(in, &lists[s], s, at[s]), &region[s]);
 	}
 	if (region[0].kind == REGION_STEP || region[0].kind != region[1].kind)
-		return align_tell(&x->w, from[0], from[1], 1);
+		return align_emit_match(&x->w, from[0], from[1], 1);
 	if (x->depth == DEPTH_MAX) {
 		x->w.result->exact = false;
-		return align_tell(&x->w, from[0], from[1], 1);
+		return align_emit_match(&x->w, from[0], from[1], 1);
 	}
 	inner.kind = (enum region_kind)region[0].kind;
 	inner.of = region[0].of;
 	inner.loop = region[0].id;
 	bool own = inner.kind == REGION_CALL || inner.kind == REGION_BRANCH;
 	if (own)
-		r = align_tell(&x->w, from[0], from[1], 1);
+		r = align_emit_match(&x->w, from[0], from[1], 1);
 	for (int s = 0; r == 0 && s < 2; s++) {
 		struct region_stack stack = {0};
 		struct region outer = {.kind = REGION_LOOP, .of = region[s].of, .id = region[s].id};
@@ -172,7 +172,7 @@ static int align_inside(struct aligner *x, const struct within *in, const struct
 		x->depth--;
 	}
 	if (r == 0 && left[0] && left[1])
-		r = align_tell(&x->w, got[0][1].end, got[1][1].end, 1);
+		r = align_emit_match(&x->w, got[0][1].end, got[1][1].end, 1);
 	for (int s = 0; s < 2; s++)
 		for (int i = 0; i < 3; i++)
 			region_items_release(&got[s][i]);
@@ -180,10 +180,10 @@ static int align_inside(struct aligner *x, const struct within *in, const struct
 }
 
 /* Items that are equal by hash, and so in length. */
-static int tell_equal(struct aligner *x, const struct region_items lists[2], size_t a, size_t b)
+static int emit_equal_items(struct aligner *x, const struct region_items lists[2], size_t a, size_t b)
 {
 	size_t n = region_items_end(&lists[0], a) - lists[0].v[a].start;
-	return align_tell(&x->w, lists[0].v[a].start, lists[1].v[b].start, n);
+	return align_emit_match(&x->w, lists[0].v[a].start, lists[1].v[b].start, n);
 }
 
 /* Sets aside what is known of the innermost loop, for the time of what is in another. */
@@ -206,7 +206,7 @@ static void loop_back(struct aligner *x, struct loop_seen was)
 }
 
 /* Turns of a loop, by items: the last one does not count if it only found that the loop is over. */
-static size_t turns(const struct aligner *x, const struct region_items *l, int side, size_t before)
+static size_t count_iterations(const struct aligner *x, const struct region_items *l, int side, size_t before)
 {
 	size_t n = l->n;
 	if (n && region_items_end(l, n - 1) - l->v[n - 1].start == 1 &&
@@ -219,13 +219,13 @@ static int align_pair(struct aligner *x, const struct within *in, const struct r
                       size_t b)
 {
 	if (lists[0].v[a].hash == lists[1].v[b].hash)
-		return tell_equal(x, lists, a, b);
+		return emit_equal_items(x, lists, a, b);
 	bool last[2] = {a + 1 == lists[0].n, b + 1 == lists[1].n};
 	bool other = in->kind == REGION_CALL || (in->kind == REGION_LOOP && last[0] == last[1]);
 	/* A loop's turns are another number because of what is in this turn only if it is the last on one side. */
 	struct loop_seen was = {0};
 	if (other)
-		was = loop_enter(x, SHAPE_NONE, 0, 0, 0);
+		was = loop_enter(x, LAYOUT_NONE, 0, 0, 0);
 	size_t at[2] = {a, b};
 	int r = align_inside(x, in, lists, at);
 	if (other)
@@ -305,7 +305,7 @@ static int align_items(struct aligner *x, const struct within *in, const struct 
 		size_t with[2] = {skip + i, skip + match[i]};
 		r = align_gap(x, in, lists, a, with[0], b, with[1]);
 		if (r == 0)
-			r = tell_equal(x, lists, with[0], with[1]);
+			r = emit_equal_items(x, lists, with[0], with[1]);
 		a = with[0] + 1;
 		b = with[1] + 1;
 	}
@@ -320,11 +320,12 @@ static int align_lists(struct aligner *x, const struct within *in, const struct 
 	struct loop_seen was = {0};
 	int r = 0;
 	if (in->kind == REGION_LOOP)
-		was = loop_enter(x, in->of, in->loop, turns(x, &lists[0], 0, in->before), turns(x, &lists[1], 1, in->before));
+		was = loop_enter(x, in->of, in->loop, count_iterations(x, &lists[0], 0, in->before),
+		                 count_iterations(x, &lists[1], 1, in->before));
 	if (lists[0].n && lists[1].n)
 		r = align_items(x, in, lists);
 	if (r == 0) /* what is left here belongs here */
-		align_tell_alone(&x->w, lists[0].n ? lists[0].end : 0, lists[1].n ? lists[1].end : 0);
+		align_emit_unmatched(&x->w, lists[0].n ? lists[0].end : 0, lists[1].n ? lists[1].end : 0);
 	if (in->kind == REGION_LOOP)
 		loop_back(x, was);
 	return r;
@@ -382,11 +383,11 @@ static int align_outwards(struct aligner *x, const struct region_stack *at_fork,
 		}
 		r = align_lists(x, &in, both);
 		if (in.kind == REGION_CALL || in.kind == REGION_LOOP)
-			loop_enter(x, SHAPE_NONE, 0, 0, 0);
+			loop_enter(x, LAYOUT_NONE, 0, 0, 0);
 		/* The steps that left a call. */
 		if (r == 0 && in.kind == REGION_CALL && level > live[0] && level > live[1] && both[0].end < cut[0] &&
 		    both[1].end < cut[1])
-			r = align_tell(&x->w, both[0].end, both[1].end, 1);
+			r = align_emit_match(&x->w, both[0].end, both[1].end, 1);
 	}
 	return r;
 }
@@ -408,24 +409,24 @@ static void loop_at_fork(struct aligner *x, const struct region_stack *at_fork, 
 		}
 		if (last[0] == last[1])
 			continue;
-		loop_enter(x, o->of, o->id, turns(x, &lists[0][level + 1], 0, o->items + 1),
-		           turns(x, &lists[1][level + 1], 1, o->items + 1));
+		loop_enter(x, o->of, o->id, count_iterations(x, &lists[0][level + 1], 0, o->items + 1),
+		           count_iterations(x, &lists[1][level + 1], 1, o->items + 1));
 		return;
 	}
 }
 
-int align(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
-          struct align_result *ret)
+int align_sides(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
+                struct align_result *ret)
 {
 	struct aligner x = {
-	    .w = {.reading = reading, .side = side, .pairs = pairs, .result = ret, .loop_function = SHAPE_NONE}};
+	    .w = {.reading = reading, .side = side, .pairs = pairs, .result = ret, .loop_function = LAYOUT_NONE}};
 	struct region_stack at_fork = {0};
 	struct region_items *lists[2] = {NULL, NULL};
 	size_t live[2], cut[2];
 	int r;
 	ret->exact = true;
 	x.fork = align_prefix(side);
-	r = align_tell(&x.w, 0, 0, x.fork);
+	r = align_emit_match(&x.w, 0, 0, x.fork);
 	if (r == 0 && x.fork == side[0].n && x.fork == side[1].n)
 		return 0;
 	if (r == 0)
@@ -447,9 +448,9 @@ int align(const struct reading *reading, const struct align_side side[2], const 
 		r = align_outwards(&x, &at_fork, lists, live, cut);
 	}
 	if (r == 0 && cut[0] < side[0].n)
-		r = align_tell(&x.w, cut[0], cut[1], side[0].n - cut[0]);
+		r = align_emit_match(&x.w, cut[0], cut[1], side[0].n - cut[0]);
 	if (r == 0)
-		r = align_tell_end(&x.w);
+		r = align_emit_end(&x.w);
 	for (int s = 0; s < 2; s++) {
 		for (size_t i = 0; lists[s] && i <= at_fork.n; i++)
 			region_items_release(&lists[s][i]);

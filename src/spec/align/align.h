@@ -22,7 +22,7 @@ struct divergence {
 	size_t at[2];  /* the last steps that are aligned; ALIGN_START: there is none before */
 	size_t end[2]; /* where they meet again: these are aligned; the number of steps: never */
 	bool decision; /* `at` is one decision that went different ways */
-	/* The innermost loop around it that made a different number of turns because of it; func SHAPE_NONE: none. */
+	/* The innermost loop around it that made a different number of turns because of it; func LAYOUT_NONE: none. */
 	uint32_t loop_function, loop;
 	size_t turns[2];
 };
@@ -49,8 +49,8 @@ struct align_pairs {
 	void (*aligned)(void *of, size_t a, size_t b, size_t n);
 	void *of;
 };
-int align(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
-          struct align_result *r);
+int align_sides(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
+                struct align_result *r);
 /* The same by Algorithm 2 of ProvScope (section III.C): in each function greedily, then in the calls that are aligned.
  */
 int align_greedy(const struct reading *reading, const struct align_side side[2], const struct align_pairs *pairs,
@@ -70,9 +70,9 @@ struct align_writer {
 	size_t turns[2];
 };
 /* n steps from a and b on are aligned and equal, or one of them is one decision that went different ways. */
-int align_tell(struct align_writer *w, size_t a, size_t b, size_t n);
+int align_emit_match(struct align_writer *w, size_t a, size_t b, size_t n);
 /* Nothing before a and b will be aligned any more: what is not told yet stands alone. */
-void align_tell_alone(struct align_writer *w, size_t a, size_t b);
-int align_tell_end(struct align_writer *w);
+void align_emit_unmatched(struct align_writer *w, size_t a, size_t b);
+int align_emit_end(struct align_writer *w);
 
 #endif

@@ -12,40 +12,40 @@ void atlas_release(struct atlas *m)
 {
 	for (uint32_t i = 0; m->node && m->spec[1] && i < m->spec[1]->n_functions; i++)
 		free(m->node[i]);
-	for (uint32_t i = 0; m->shape && i < m->n; i++)
-		flow_shape_release(&m->shape[i]);
+	for (uint32_t i = 0; m->layout && i < m->n; i++)
+		flow_layout_release(&m->layout[i]);
 	free(m->node);
 	free(m->function);
-	free(m->shape);
-	free(m->shapes);
+	free(m->layout);
+	free(m->layouts);
 	free(m->changed);
 	*m = (struct atlas){0};
 }
 
 /* Does the node leave a step? */
-static bool is_seen(const struct spec_node *n)
+static bool leaves_step(const struct spec_node *n)
 {
 	return n->kind == SPEC_CALL || n->kind == SPEC_SYSCALL ||
 	       (n->kind == SPEC_DECISION && !(n->flags & SPEC_UNRECORDED));
 }
 
-static int shape_of(const struct spec *s, uint32_t function, struct shape *ret)
+static int make_function_layout(const struct spec *s, uint32_t function, struct flow_layout *ret)
 {
 	const struct spec_function *f = &s->functions[function];
 	size_t n_edges = 0, k = 0;
 	for (uint32_t i = 0; i < f->n_nodes; i++)
 		n_edges += spec_node(s, function, i)->n_edges;
-	struct shape_edge *edges = malloc((n_edges + 1) * sizeof(*edges));
+	struct layout_edge *edges = malloc((n_edges + 1) * sizeof(*edges));
 	bool *seen = malloc(f->n_nodes + 1);
 	int r = edges && seen ? 0 : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < f->n_nodes; i++) {
 		const struct spec_node *n = spec_node(s, function, i);
-		seen[i] = is_seen(n);
+		seen[i] = leaves_step(n);
 		for (uint32_t e = 0; e < n->n_edges; e++)
-			edges[k++] = (struct shape_edge){i, spec_edge(s, n, e)->to};
+			edges[k++] = (struct layout_edge){i, spec_edge(s, n, e)->to};
 	}
 	if (r == 0)
-		r = flow_shape_make(f->n_nodes, seen, 0, edges, n_edges, ret);
+		r = flow_layout_make(f->n_nodes, seen, 0, edges, n_edges, ret);
 	free(edges);
 	free(seen);
 	return r == -E2BIG ? 0 : r; /* too large: compared without regions */
@@ -57,7 +57,7 @@ static uint64_t node_label(const struct spec_node *n)
 	return hash_more(n->kind, n->name, strlen(n->name));
 }
 
-static bool alike(const struct spec *a, uint32_t fa, const struct spec *b, uint32_t fb)
+static bool functions_equal(const struct spec *a, uint32_t fa, const struct spec *b, uint32_t fb)
 {
 	const struct spec_function *x = &a->functions[fa], *y = &b->functions[fb];
 	if (x->n_nodes != y->n_nodes)
@@ -106,7 +106,7 @@ struct named {
 	uint32_t function;
 };
 
-static int by_name(const void *x, const void *y)
+static int compare_named_by_name(const void *x, const void *y)
 {
 	const struct named *a = x, *b = y;
 	int c = strcmp(a->name, b->name);
@@ -115,7 +115,7 @@ static int by_name(const void *x, const void *y)
 	return c ? c : a->function < b->function ? -1 : a->function > b->function;
 }
 
-static const char *base_name(const char *path)
+static const char *name_after_slash(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
@@ -125,9 +125,9 @@ static struct named *names_of(const struct spec *s)
 {
 	struct named *v = malloc((s->n_functions + 1) * sizeof(*v));
 	for (uint32_t i = 0; v && i < s->n_functions; i++)
-		v[i] = (struct named){s->functions[i].name, base_name(spec_file(s, s->functions[i].file)), i};
+		v[i] = (struct named){s->functions[i].name, name_after_slash(spec_file(s, s->functions[i].file)), i};
 	if (v)
-		qsort(v, s->n_functions, sizeof(*v), by_name);
+		qsort(v, s->n_functions, sizeof(*v), compare_named_by_name);
 	return v;
 }
 
@@ -154,7 +154,7 @@ static int bring_together(struct atlas *m)
 		} else {
 			uint32_t fa = va[i++].function, fb = vb[k++].function;
 			m->function[fb] = fa;
-			if (!alike(a, fa, b, fb)) {
+			if (!functions_equal(a, fa, b, fb)) {
 				m->changed[m->n_changed++] = fa;
 				r = map_nodes(a, fa, b, fb, &m->node[fb]);
 			}
@@ -180,17 +180,17 @@ int atlas_make(const struct spec *a, const struct spec *b, struct atlas *ret)
 		r = m.function && m.node && m.changed ? bring_together(&m) : -ENOMEM;
 	}
 	if (r == 0) {
-		m.shape = calloc(m.n + 1, sizeof(*m.shape));
-		m.shapes = calloc(m.n + 1, sizeof(*m.shapes));
-		r = m.shape && m.shapes ? 0 : -ENOMEM;
+		m.layout = calloc(m.n + 1, sizeof(*m.layout));
+		m.layouts = calloc(m.n + 1, sizeof(*m.layouts));
+		r = m.layout && m.layouts ? 0 : -ENOMEM;
 	}
 	for (uint32_t i = 0; r == 0 && i < m.n; i++) {
 		const struct spec *s = a ? a : b;
 		bool mine = i < s->n_functions;
 		if (!mine && m.function[i - s->n_functions] != i)
 			continue;
-		r = mine ? shape_of(s, i, &m.shape[i]) : shape_of(b, i - s->n_functions, &m.shape[i]);
-		m.shapes[i] = m.shape[i].n ? &m.shape[i] : NULL;
+		r = mine ? make_function_layout(s, i, &m.layout[i]) : make_function_layout(b, i - s->n_functions, &m.layout[i]);
+		m.layouts[i] = m.layout[i].n ? &m.layout[i] : NULL;
 	}
 	if (r < 0)
 		atlas_release(&m);

@@ -1,5 +1,5 @@
 #include "spec/align/align_calls.h"
-#include "spec/trace/room.h"
+#include "spec/trace/reserve.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ void called_steps_release(struct called_steps *s)
 	*s = (struct called_steps){0};
 }
 
-static int word(struct vocabulary *w, const char *text, uint32_t *ret)
+static int intern_text(struct vocabulary *w, const char *text, uint32_t *ret)
 {
 	return vocabulary_number(w, text, strlen(text), ret);
 }
@@ -51,23 +51,23 @@ static int function_of(struct maker *m, const char *name, const char *module, ui
 	int r = key.failed ? -ENOMEM : vocabulary_number(&m->functions, key.p, key.n, ret);
 	buf_release(&key);
 	if (r == 0 && *ret == known)
-		r = room(&m->function_name, &m->cap_functions, known, sizeof(*m->function_name));
-	return r < 0 || *ret < known ? r : word(&m->names, name, &m->function_name[*ret]);
+		r = reserve_one_more(&m->function_name, &m->cap_functions, known, sizeof(*m->function_name));
+	return r < 0 || *ret < known ? r : intern_text(&m->names, name, &m->function_name[*ret]);
 }
 
-static int place_of(struct maker *m, const char *key, size_t n, uint32_t function, const char *file, uint32_t line,
-                    const char *name, bool call, uint32_t *ret)
+static int number_place(struct maker *m, const char *key, size_t n, uint32_t function, const char *file, uint32_t line,
+                        const char *name, bool call, uint32_t *ret)
 {
 	uint32_t known = m->places.n;
 	struct place p = {.function = function, .line = line, .call = call};
 	int r = vocabulary_number(&m->places, key, n, ret);
 	if (r < 0 || *ret < known)
 		return r;
-	r = room(&m->place, &m->cap_places, known, sizeof(*m->place));
+	r = reserve_one_more(&m->place, &m->cap_places, known, sizeof(*m->place));
 	if (r == 0)
-		r = word(&m->names, file, &p.file);
+		r = intern_text(&m->names, file, &p.file);
 	if (r == 0)
-		r = word(&m->names, name, &p.name);
+		r = intern_text(&m->names, name, &p.name);
 	if (r == 0)
 		m->place[known] = p;
 	return r;
@@ -76,7 +76,7 @@ static int place_of(struct maker *m, const char *key, size_t n, uint32_t functio
 /* ---- steps ---- */
 
 /* Nodes are numbered when all are known; until then a step has the place's number. */
-static int put(struct maker *m, int side, uint32_t call, const struct symbol *s)
+static int append_called_step(struct maker *m, int side, uint32_t call, const struct symbol *s)
 {
 	struct called_steps *o = m->out;
 	uint32_t number;
@@ -96,28 +96,28 @@ static int put(struct maker *m, int side, uint32_t call, const struct symbol *s)
 	return r;
 }
 
-static int enter(struct maker *m, int side, uint32_t call, uint32_t function)
+static int enter_called_function(struct maker *m, int side, uint32_t call, uint32_t function)
 {
-	int r = room(&m->stack, &m->cap_stack, m->depth, sizeof(*m->stack));
+	int r = reserve_one_more(&m->stack, &m->cap_stack, m->depth, sizeof(*m->stack));
 	if (r == 0)
-		r = put(m, side, call, &(struct symbol){.kind = STEP_ENTER, .of = function});
+		r = append_called_step(m, side, call, &(struct symbol){.kind = STEP_ENTER, .of = function});
 	if (r == 0)
 		m->stack[m->depth++] = (struct frame){function, SPEC_NONE};
 	return r;
 }
 
-static int at(struct maker *m, int side, uint32_t call, uint32_t place)
+static int append_at_step(struct maker *m, int side, uint32_t call, uint32_t place)
 {
 	struct frame *f = &m->stack[m->depth - 1];
 	f->place = place;
-	return put(m, side, call, &(struct symbol){.kind = STEP_AT, .of = f->function, .node = place});
+	return append_called_step(m, side, call, &(struct symbol){.kind = STEP_AT, .of = f->function, .node = place});
 }
 
 static int leave_to(struct maker *m, int side, uint32_t call, uint32_t depth)
 {
 	int r = 0;
 	for (; r == 0 && m->depth > depth; m->depth--)
-		r = put(m, side, call, &(struct symbol){.kind = STEP_LEAVE});
+		r = append_called_step(m, side, call, &(struct symbol){.kind = STEP_LEAVE});
 	return r;
 }
 
@@ -125,11 +125,11 @@ static int leave_to(struct maker *m, int side, uint32_t call, uint32_t depth)
 static void call_key(const struct calls *c, const struct traced_call *t, struct buf *ret)
 {
 	enum call_result result = calls_result(c, t);
-	buf_printf(ret, "\t%s\t%d\t%s\t%d\t%lld", calls_word(c, t->name), t->fd, calls_word(c, t->kind), result,
+	buf_printf(ret, "\t%s\t%d\t%s\t%d\t%lld", calls_text_of(c, t->name), t->fd, calls_text_of(c, t->kind), result,
 	           result == CALL_FAILED ? (long long)t->value : 0LL);
 }
 
-static int add_flat(struct maker *m, int side, uint32_t i)
+static int append_flat_call(struct maker *m, int side, uint32_t i)
 {
 	const struct calls *c = &m->c[side];
 	const struct traced_call *t = &c->v[i];
@@ -139,16 +139,17 @@ static int add_flat(struct maker *m, int side, uint32_t i)
 		uint32_t function;
 		int r = function_of(m, "?", "", &function);
 		if (r == 0)
-			r = enter(m, side, i, function);
+			r = enter_called_function(m, side, i, function);
 		if (r < 0)
 			return r;
 	}
 	uint32_t function = m->stack[m->depth - 1].function;
 	buf_printf(&key, "%u", function);
 	call_key(c, t, &key);
-	int r = key.failed ? -ENOMEM : place_of(m, key.p, key.n, function, "", 0, calls_word(c, t->name), true, &place);
+	int r =
+	    key.failed ? -ENOMEM : number_place(m, key.p, key.n, function, "", 0, calls_text_of(c, t->name), true, &place);
 	buf_release(&key);
-	return r < 0 ? r : at(m, side, i, place);
+	return r < 0 ? r : append_at_step(m, side, i, place);
 }
 
 static int add_stack(struct maker *m, int side, uint32_t i)
@@ -161,23 +162,23 @@ static int add_stack(struct maker *m, int side, uint32_t i)
 	int r = 0;
 	for (uint32_t k = 0; r == 0 && k < t->depth; k++) {
 		const struct call_frame *f = &c->frames[c->stacks[t->stack + k]];
-		r = function_of(m, calls_word(c, f->function), calls_word(c, f->module), &now[k].function);
+		r = function_of(m, calls_text_of(c, f->function), calls_text_of(c, f->module), &now[k].function);
 	}
 	for (uint32_t k = 0; r == 0 && k < t->depth; k++) {
 		const struct call_frame *f = &c->frames[c->stacks[t->stack + k]];
 		bool last = k + 1 == t->depth;
 		buf_reset(&key);
 		/* Where no line is known, the address stands for it. */
-		const char *where = calls_word(c, f->line ? f->file : f->at);
+		const char *where = calls_text_of(c, f->line ? f->file : f->at);
 		buf_printf(&key, "%u\t%u\t%s", now[k].function, f->line, f->line ? "" : where);
 		if (last)
 			call_key(c, t, &key);
 		else
 			buf_printf(&key, "\t%u", now[k + 1].function);
 		const char *name =
-		    last ? calls_word(c, t->name) : calls_word(c, c->frames[c->stacks[t->stack + k + 1]].function);
+		    last ? calls_text_of(c, t->name) : calls_text_of(c, c->frames[c->stacks[t->stack + k + 1]].function);
 		r = key.failed ? -ENOMEM
-		               : place_of(m, key.p, key.n, now[k].function, where, f->line, name, last, &now[k].place);
+		               : number_place(m, key.p, key.n, now[k].function, where, f->line, name, last, &now[k].place);
 	}
 	buf_release(&key);
 	if (r < 0)
@@ -190,11 +191,11 @@ static int add_stack(struct maker *m, int side, uint32_t i)
 	}
 	r = leave_to(m, side, i, kept);
 	if (r == 0 && kept) /* of those that stand, only the innermost does something new */
-		r = at(m, side, i, now[kept - 1].place);
+		r = append_at_step(m, side, i, now[kept - 1].place);
 	for (uint32_t k = kept; r == 0 && k < t->depth; k++) {
-		r = enter(m, side, i, now[k].function);
+		r = enter_called_function(m, side, i, now[k].function);
 		if (r == 0)
-			r = at(m, side, i, now[k].place);
+			r = append_at_step(m, side, i, now[k].place);
 	}
 	return r;
 }
@@ -209,10 +210,10 @@ static int add_side(struct maker *m, int side)
 		uint32_t function;
 		r = function_of(m, slash ? slash + 1 : m->c[0].info.exe, "", &function);
 		if (r == 0)
-			r = enter(m, side, 0, function);
+			r = enter_called_function(m, side, 0, function);
 	}
 	for (uint32_t i = 0; r == 0 && i < c->n; i++)
-		r = m->out->stacks && c->v[i].depth ? add_stack(m, side, i) : add_flat(m, side, i);
+		r = m->out->stacks && c->v[i].depth ? add_stack(m, side, i) : append_flat_call(m, side, i);
 	/* What is open where the thread ends returned no more. */
 	return r;
 }
@@ -230,7 +231,7 @@ static int by_function(const void *x, const void *y, void *arg)
 }
 
 /* Words as one text, and where each is. */
-static char *all_words(const struct vocabulary *w, size_t *offset)
+static char *join_vocabulary(const struct vocabulary *w, size_t *offset)
 {
 	size_t n = 0;
 	for (uint32_t i = 0; i < w->n; i++)
@@ -248,7 +249,7 @@ static char *all_words(const struct vocabulary *w, size_t *offset)
 
 /* Nodes: of each function its entry, its return, then its places by their lines; how they follow one another is not
  * known. node: by place. */
-static int make_spec(struct maker *m, uint32_t *node)
+static int make_calls_spec(struct maker *m, uint32_t *node)
 {
 	uint32_t n_places = m->places.n, n_functions = m->functions.n, k = 0;
 	struct spec *s = calloc(1, sizeof(*s));
@@ -262,7 +263,7 @@ static int make_spec(struct maker *m, uint32_t *node)
 	s->files = malloc(((size_t)m->names.n + 1) * sizeof(*s->files));
 	s->functions = calloc((size_t)n_functions + 1, sizeof(*s->functions));
 	s->nodes = calloc((size_t)n_places + 2 * (size_t)n_functions + 1, sizeof(*s->nodes));
-	s->strings = all_words(&m->names, offset);
+	s->strings = join_vocabulary(&m->names, offset);
 	if (!s->producer || !s->files || !s->functions || !s->nodes || !s->strings)
 		goto failed;
 	s->n_files = m->names.n;
@@ -299,7 +300,7 @@ failed:
 }
 
 /* The steps again, with nodes in the place of places. */
-static int renumber(struct maker *m, const uint32_t *node)
+static int renumber_steps(struct maker *m, const uint32_t *node)
 {
 	struct called_steps *o = m->out;
 	struct symbols fresh = {0};
@@ -329,9 +330,9 @@ int called_steps_make(const struct calls c[2], struct called_steps *ret)
 		r = add_side(&m, side);
 	uint32_t *node = malloc(((size_t)m.places.n + 1) * sizeof(*node));
 	if (r == 0)
-		r = node ? make_spec(&m, node) : -ENOMEM;
+		r = node ? make_calls_spec(&m, node) : -ENOMEM;
 	if (r == 0)
-		r = renumber(&m, node);
+		r = renumber_steps(&m, node);
 	free(node);
 	free(m.place);
 	free(m.function_name);
@@ -345,7 +346,7 @@ int called_steps_make(const struct calls c[2], struct called_steps *ret)
 /* ---- comparing ---- */
 
 /* Results that are numbers of descriptors or places, which say nothing of the data. */
-static bool counts(const char *name)
+static bool result_is_data(const char *name)
 {
 	static const char *const others[] = {"open", "openat", "openat2", "creat",   "dup",          "dup2",
 	                                     "dup3", "socket", "accept",  "accept4", "memfd_create", "mmap"};
@@ -357,16 +358,17 @@ static bool counts(const char *name)
 
 bool calls_same_data(const struct calls c[2], const struct traced_call *a, const struct traced_call *b)
 {
-	if (strcmp(calls_word(&c[0], a->path), calls_word(&c[1], b->path)) != 0)
+	if (strcmp(calls_text_of(&c[0], a->path), calls_text_of(&c[1], b->path)) != 0)
 		return false;
 	for (int i = 0; i < 2; i++)
-		if (strcmp(calls_word(&c[0], a->given[i]), calls_word(&c[1], b->given[i])) != 0)
+		if (strcmp(calls_text_of(&c[0], a->given[i]), calls_text_of(&c[1], b->given[i])) != 0)
 			return false;
-	return a->value == b->value || !counts(calls_word(&c[0], a->name));
+	return a->value == b->value || !result_is_data(calls_text_of(&c[0], a->name));
 }
 
 /* The first call of the common beginning that was made alike with other data. */
-static void compare_data(const struct calls c[2], const struct called_steps *s, size_t prefix, struct compared *ret)
+static void compare_call_data(const struct calls c[2], const struct called_steps *s, size_t prefix,
+                              struct compared *ret)
 {
 	for (size_t i = 0; i < prefix && !ret->data; i++) {
 		const struct symbol *x = &s->symbols.v[s->steps[0].v[i]];
@@ -398,7 +400,7 @@ int compare_calls(const struct atlas *m, const struct calls c[2], struct called_
 	int r = compare_steps(m, &s->symbols, o, err, &x);
 	if (r == 0) {
 		struct align_side side[2] = {{s->steps[0].v, s->steps[0].n}, {s->steps[1].v, s->steps[1].n}};
-		compare_data(c, s, align_prefix(side), &x);
+		compare_call_data(c, s, align_prefix(side), &x);
 		/* That another program, or a signal, took its place is an end like others. */
 		bool known[2] = {o->ended[0] || c[0].replaced || c[0].killed, o->ended[1] || c[1].replaced || c[1].killed};
 		x.partial = !x.result.exact;

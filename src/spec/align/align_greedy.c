@@ -12,7 +12,7 @@ struct place {
 	size_t at;
 };
 
-static int by_label(const void *x, const void *y)
+static int compare_places_by_label(const void *x, const void *y)
 {
 	const struct place *a = x, *b = y;
 	if (a->label != b->label)
@@ -34,23 +34,25 @@ static size_t find_from(const struct place *v, size_t n, uint64_t label, size_t 
 	return lo < n && v[lo].label == label ? v[lo].at : SIZE_MAX;
 }
 
-static int greedy(struct align_writer *w, const size_t from[2], const size_t to[2], bool call, unsigned depth);
+static int align_path_greedily(struct align_writer *w, const size_t from[2], const size_t to[2], bool call,
+                               unsigned depth);
 
 static int greedy_pair(struct align_writer *w, const struct region_items lists[2], size_t i, size_t k, unsigned depth)
 {
 	size_t from[2] = {lists[0].v[i].start, lists[1].v[k].start};
 	size_t to[2] = {region_items_end(&lists[0], i), region_items_end(&lists[1], k)};
 	if (lists[0].v[i].hash == lists[1].v[k].hash)
-		return align_tell(w, from[0], from[1], to[0] - from[0]);
+		return align_emit_match(w, from[0], from[1], to[0] - from[0]);
 	if (w->reading->symbols->v[w->side[0].v[from[0]]].kind == STEP_ENTER && depth < DEPTH_MAX)
-		return greedy(w, from, to, true, depth + 1);
+		return align_path_greedily(w, from, to, true, depth + 1);
 	if (depth == DEPTH_MAX)
 		w->result->exact = false;
-	return align_tell(w, from[0], from[1], 1);
+	return align_emit_match(w, from[0], from[1], 1);
 }
 
 /* One function's path on both sides. */
-static int greedy(struct align_writer *w, const size_t from[2], const size_t to[2], bool call, unsigned depth)
+static int align_path_greedily(struct align_writer *w, const size_t from[2], const size_t to[2], bool call,
+                               unsigned depth)
 {
 	struct region_items got[2][2] = {0}, lists[2];
 	struct place *match = NULL;
@@ -66,7 +68,7 @@ static int greedy(struct align_writer *w, const size_t from[2], const size_t to[
 		lists[s] = got[s][call];
 	}
 	if (r == 0 && call)
-		r = align_tell(w, from[0], from[1], 1);
+		r = align_emit_match(w, from[0], from[1], 1);
 	size_t i = 0, k = 0, na = lists[0].n, nb = lists[1].n;
 	while (r == 0 && i < na && k < nb) {
 		uint64_t label = region_label(w->reading, w->side[0].v[lists[0].v[i].start], REGION_CALL, false);
@@ -82,7 +84,7 @@ static int greedy(struct align_writer *w, const size_t from[2], const size_t to[
 				match[q] =
 				    (struct place){region_label(w->reading, w->side[1].v[lists[1].v[q].start], REGION_CALL, false), q};
 			if (r == 0)
-				qsort(match, nb, sizeof(*match), by_label);
+				qsort(match, nb, sizeof(*match), compare_places_by_label);
 		}
 		for (; r == 0 && i < na; i++) {
 			size_t at = find_from(match, nb,
@@ -95,9 +97,9 @@ static int greedy(struct align_writer *w, const size_t from[2], const size_t to[
 		}
 	}
 	if (r == 0)
-		align_tell_alone(w, na ? lists[0].end : 0, nb ? lists[1].end : 0);
+		align_emit_unmatched(w, na ? lists[0].end : 0, nb ? lists[1].end : 0);
 	if (r == 0 && call && lists[0].end < to[0] && lists[1].end < to[1])
-		r = align_tell(w, lists[0].end, lists[1].end, 1);
+		r = align_emit_match(w, lists[0].end, lists[1].end, 1);
 	for (int s = 0; s < 4; s++)
 		region_items_release(&got[s / 2][s % 2]);
 	free(match);
@@ -109,10 +111,10 @@ int align_greedy(const struct reading *reading, const struct align_side side[2],
 {
 	struct reading flat = *reading;
 	struct align_writer w = {
-	    .reading = &flat, .side = side, .pairs = pairs, .result = ret, .loop_function = SHAPE_NONE};
+	    .reading = &flat, .side = side, .pairs = pairs, .result = ret, .loop_function = LAYOUT_NONE};
 	size_t from[2] = {0, 0}, to[2] = {side[0].n, side[1].n};
 	flat.flat = true;
 	ret->exact = true;
-	int r = greedy(&w, from, to, false, 0);
-	return r < 0 ? r : align_tell_end(&w);
+	int r = align_path_greedily(&w, from, to, false, 0);
+	return r < 0 ? r : align_emit_end(&w);
 }

@@ -30,24 +30,24 @@ static void walker_release(struct walker *w)
 	*w = (struct walker){0};
 }
 
-static int misfit(struct err *err, const char *what)
+static int report_misfit(struct err *err, const char *what)
 {
 	err_set(err, 0, "%s", what);
 	return -EBADMSG;
 }
 
 /* The specification that the side's own numbers are of. */
-static const struct spec *spec_of(const struct walker *w)
+static const struct spec *walker_spec(const struct walker *w)
 {
 	const struct atlas *m = w->m;
 	return m->built_otherwise ? m->spec[w->side] : m->spec[0] ? m->spec[0] : m->spec[1];
 }
 
-static int enter(struct walker *w, uint32_t function, struct err *err, struct symbol *ret)
+static int walker_enter(struct walker *w, uint32_t function, struct err *err, struct symbol *ret)
 {
-	const struct spec *s = spec_of(w);
+	const struct spec *s = walker_spec(w);
 	if (s && function >= s->n_functions)
-		return misfit(err, "it names a function that its specification has not");
+		return report_misfit(err, "it names a function that its specification has not");
 	if (w->side == 1 && w->m->function)
 		function = w->m->function[function];
 	if (w->depth == w->cap) {
@@ -65,15 +65,15 @@ static int enter(struct walker *w, uint32_t function, struct err *err, struct sy
 
 static int pass_node(const struct walker *w, struct err *err, struct symbol *ret)
 {
-	const struct spec *s = spec_of(w);
+	const struct spec *s = walker_spec(w);
 	uint32_t function = w->depth ? w->stack[w->depth - 1] : SPEC_NONE, node = w->e.node;
 	bool chooses = w->e.kind == TRACE_DECIDE;
 	if (s && function != SPEC_NONE) {
 		const struct spec_function *f = atlas_function(w->m, w->side, function);
 		if (!f || node >= f->n_nodes)
-			return misfit(err, "it names a node that its function has not");
+			return report_misfit(err, "it names a node that its function has not");
 		if (chooses != (s->nodes[f->first_node + node].kind == SPEC_DECISION))
-			return misfit(err, "it names a node that is of another kind");
+			return report_misfit(err, "it names a node that is of another kind");
 		if (w->side == 1 && w->m->node) {
 			const uint32_t *to = w->m->node[f - s->functions];
 			node = to ? to[node] : node;
@@ -99,10 +99,10 @@ static int walker_next(struct walker *w, struct err *err, struct symbol *ret)
 			return r;
 		switch (w->e.kind) {
 		case TRACE_ENTER:
-			return enter(w, w->e.function, err, ret);
+			return walker_enter(w, w->e.function, err, ret);
 		case TRACE_LEAVE:
 			if (!w->depth)
-				return misfit(err, "more functions are left than were entered");
+				return report_misfit(err, "more functions are left than were entered");
 			w->depth--;
 			*ret = (struct symbol){.kind = STEP_LEAVE};
 			return 1;
@@ -116,7 +116,7 @@ static int walker_next(struct walker *w, struct err *err, struct symbol *ret)
 			return 1;
 		case TRACE_BACK:
 			if (w->e.depth > w->depth)
-				return misfit(err, "it goes back to a function that was not entered");
+				return report_misfit(err, "it goes back to a function that was not entered");
 			w->to_leave = w->depth - w->e.depth;
 			break;
 		case TRACE_GAP:
@@ -196,7 +196,7 @@ static int by_step(const void *x, const void *y)
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
-static void answer(const struct symbol *s, const struct call_site *stack, size_t depth, struct spot *ret)
+static void fill_spot(const struct symbol *s, const struct call_site *stack, size_t depth, struct spot *ret)
 {
 	ret->kind = s->kind;
 	ret->chooses = s->chooses;
@@ -209,7 +209,8 @@ static void answer(const struct symbol *s, const struct call_site *stack, size_t
 }
 
 /* One pass over a side's steps for all that is asked of it. */
-static int answer_all(const struct symbols *symbols, const struct steps *steps, int side, struct question *q, size_t n)
+static int fill_all_spots(const struct symbols *symbols, const struct steps *steps, int side, struct question *q,
+                          size_t n)
 {
 	struct call_site *stack = NULL;
 	size_t depth = 0, cap = 0, k = 0;
@@ -217,7 +218,7 @@ static int answer_all(const struct symbols *symbols, const struct steps *steps, 
 	for (size_t i = 0; i < steps->n && k < n; i++) {
 		const struct symbol *s = &symbols->v[steps->v[i]];
 		for (size_t a = k; a < n && q[a].step == i; a++)
-			answer(s, stack, depth, q[a].spot);
+			fill_spot(s, stack, depth, q[a].spot);
 		if (s->kind == STEP_ENTER) {
 			if (depth == cap) {
 				cap = cap ? 2 * cap : 256;
@@ -247,7 +248,7 @@ static int answer_all(const struct symbols *symbols, const struct steps *steps, 
 	return 0;
 }
 
-static int tell(const struct symbols *symbols, struct compared *c, size_t max)
+static int resolve_differences(const struct symbols *symbols, struct compared *c, size_t max)
 {
 	int r = 0;
 	c->n = c->result.n < max ? c->result.n : max;
@@ -269,7 +270,7 @@ static int tell(const struct symbols *symbols, struct compared *c, size_t max)
 			q[n++] = (struct question){d->next[s].step, &d->next[s], NULL};
 			q[n++] = (struct question){d->meet[s].step, &d->meet[s], NULL};
 		}
-		r = answer_all(symbols, &c->thread[s].steps, s, q, n);
+		r = fill_all_spots(symbols, &c->thread[s].steps, s, q, n);
 	}
 	free(q);
 	return r;
@@ -285,7 +286,7 @@ static void take_operands(const struct trace_event *e, struct spot *ret)
 }
 
 /* The operands of the decisions that are told; both files once, up to the last of them. */
-static int tell_operands(const struct atlas *m, const char *path, int side, struct compared *c, struct err *err)
+static int read_operands(const struct atlas *m, const char *path, int side, struct compared *c, struct err *err)
 {
 	struct walker w;
 	struct symbol s;
@@ -309,8 +310,8 @@ static bool same_operands(const struct trace_event *a, const struct trace_event 
 }
 
 /* The first decision of the common prefix that was taken alike on other data. */
-static int compare_data(const struct atlas *m, const char *const path[2], struct compared *c, size_t prefix,
-                        struct err *err)
+static int compare_decision_data(const struct atlas *m, const char *const path[2], struct compared *c, size_t prefix,
+                                 struct err *err)
 {
 	struct walker w[2] = {0};
 	struct symbol s[2];
@@ -378,7 +379,7 @@ static int place_message(const struct symbols *symbols, const struct steps *step
 	struct difference d = {0};
 	struct spot spot;
 	struct question q = {behind ? behind - 1 : 0, &spot, &d};
-	int r = answer_all(symbols, steps, side, &q, 1);
+	int r = fill_all_spots(symbols, steps, side, &q, 1);
 	ret->at = r == 0 && d.depth[side] ? d.stack[side][0] : (struct call_site){SPEC_NONE, SPEC_NONE};
 	return r;
 }
@@ -449,7 +450,7 @@ static bool is_partial(const struct thread_steps *t, bool ended)
 	return t->damaged || t->gaps || (t->info.end == TRACE_CUT && !ended) || t->info.end == TRACE_STOPPED;
 }
 
-static int tell_end(const struct symbols *symbols, const struct thread_steps *t, int side, struct call_site *ret)
+static int resolve_end(const struct symbols *symbols, const struct thread_steps *t, int side, struct call_site *ret)
 {
 	struct difference d = {0};
 	struct spot spot;
@@ -457,7 +458,7 @@ static int tell_end(const struct symbols *symbols, const struct thread_steps *t,
 	*ret = (struct call_site){SPEC_NONE, SPEC_NONE};
 	if (t->info.end != TRACE_CUT || !t->steps.n)
 		return 0;
-	int r = answer_all(symbols, &t->steps, side, &q, 1);
+	int r = fill_all_spots(symbols, &t->steps, side, &q, 1);
 	if (r == 0 && d.depth[side])
 		*ret = d.stack[side][0];
 	return r;
@@ -466,14 +467,14 @@ static int tell_end(const struct symbols *symbols, const struct thread_steps *t,
 int compare_steps(const struct atlas *m, const struct symbols *symbols, const struct compare_options *o,
                   struct err *err, struct compared *c)
 {
-	struct reading reading = {symbols, m->shapes, m->n, false};
+	struct reading reading = {symbols, m->layouts, m->n, false};
 	struct align_side side[2] = {{c->thread[0].steps.v, c->thread[0].steps.n},
 	                             {c->thread[1].steps.v, c->thread[1].steps.n}};
-	int r = o->greedy ? align_greedy(&reading, side, NULL, &c->result) : align(&reading, side, NULL, &c->result);
+	int r = o->greedy ? align_greedy(&reading, side, NULL, &c->result) : align_sides(&reading, side, NULL, &c->result);
 	if (r == 0)
-		r = tell(symbols, c, o->max ? o->max : 20);
+		r = resolve_differences(symbols, c, o->max ? o->max : 20);
 	for (int s = 0; r == 0 && s < 2; s++)
-		r = tell_end(symbols, &c->thread[s], s, &c->stopped[s]);
+		r = resolve_end(symbols, &c->thread[s], s, &c->stopped[s]);
 	if (r < 0)
 		return err_set(err, -r, "cannot compare the traces");
 	c->equal = c->result.total == 0;
@@ -495,7 +496,7 @@ int compare_traces(const struct atlas *m, const char *const path[2], const struc
 	if (r == 0 && c.operands) {
 		struct align_side side[2] = {{c.thread[0].steps.v, c.thread[0].steps.n},
 		                             {c.thread[1].steps.v, c.thread[1].steps.n}};
-		r = compare_data(m, path, &c, align_prefix(side), err);
+		r = compare_decision_data(m, path, &c, align_prefix(side), err);
 	}
 	if (r == 0 && c.thread[0].messages + c.thread[1].messages) {
 		struct align_side side[2] = {{c.thread[0].steps.v, c.thread[0].steps.n},
@@ -504,7 +505,7 @@ int compare_traces(const struct atlas *m, const char *const path[2], const struc
 	}
 	for (int s = 0; r == 0 && s < 2; s++)
 		if (c.thread[s].operands)
-			r = tell_operands(m, path[s], s, &c, err);
+			r = read_operands(m, path[s], s, &c, err);
 	symbols_release(&symbols);
 	/* The steps were for this; what is left is small. */
 	for (int s = 0; s < 2; s++) {

@@ -21,8 +21,8 @@ struct atlas {
 	uint32_t n;                 /* functions of both */
 	uint32_t *function;         /* of B's: its number here */
 	uint32_t **node;            /* of B's, by function: numbers of nodes here; NULL: as they are */
-	struct shape *shape;        /* by number; n == 0: there is none */
-	const struct shape **shapes;
+	struct flow_layout *layout; /* by number; n == 0: there is none */
+	const struct flow_layout **layouts;
 	bool built_otherwise; /* the specifications differ */
 	uint32_t *changed;    /* functions, by A's number, whose graphs differ; or that one side has not */
 	uint32_t n_changed;

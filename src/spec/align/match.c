@@ -17,7 +17,7 @@ struct match {
 	bool exact;
 };
 
-static bool same(const struct match *m, int64_t i, int64_t k)
+static bool elements_equal(const struct match *m, int64_t i, int64_t k)
 {
 	return m->a[m->pa[i]] == m->b[m->pb[k]];
 }
@@ -30,7 +30,7 @@ struct box {
 
 /* How far along the first row d insertions and deletions lead on diagonal q, equal elements not counted; NOWHERE where
  * they all leave the box. */
-static int64_t furthest(const int32_t *v, int64_t d, int64_t q, int64_t n, int64_t k)
+static int64_t furthest_on_diagonal(const int32_t *v, int64_t d, int64_t q, int64_t n, int64_t k)
 {
 	int64_t i = d ? NOWHERE : 0;
 	if (d && q > -d && v[q - 1] >= 0 && v[q - 1] < n)
@@ -48,13 +48,13 @@ static bool middle_run(struct match *m, struct box x, struct box *ret)
 	int32_t *down = m->down + m->middle, *up = m->up + m->middle;
 	for (int64_t d = 0; d <= most; d++) {
 		for (int64_t q = -d; q <= d; q += 2) {
-			int64_t i = furthest(down, d, q, n, k);
+			int64_t i = furthest_on_diagonal(down, d, q, n, k);
 			if (i < 0) {
 				down[q] = NOWHERE;
 				continue;
 			}
 			int64_t j = i - q, i0 = i, j0 = j;
-			while (i < n && j < k && same(m, x.a0 + i, x.b0 + j))
+			while (i < n && j < k && elements_equal(m, x.a0 + i, x.b0 + j))
 				i++, j++;
 			m->budget -= 1 + i - i0;
 			down[q] = (int32_t)i;
@@ -64,13 +64,13 @@ static bool middle_run(struct match *m, struct box x, struct box *ret)
 			}
 		}
 		for (int64_t q = -d; q <= d; q += 2) {
-			int64_t i = furthest(up, d, q, n, k);
+			int64_t i = furthest_on_diagonal(up, d, q, n, k);
 			if (i < 0) {
 				up[q] = NOWHERE;
 				continue;
 			}
 			int64_t j = i - q, i0 = i, j0 = j;
-			while (i < n && j < k && same(m, x.a1 - 1 - i, x.b1 - 1 - j))
+			while (i < n && j < k && elements_equal(m, x.a1 - 1 - i, x.b1 - 1 - j))
 				i++, j++;
 			m->budget -= 1 + i - i0;
 			up[q] = (int32_t)i;
@@ -85,7 +85,7 @@ static bool middle_run(struct match *m, struct box x, struct box *ret)
 	return false;
 }
 
-static void pair_up(struct match *m, int64_t i, int64_t k)
+static void match_pair(struct match *m, int64_t i, int64_t k)
 {
 	m->out[m->pa[i]] = m->pb[k];
 }
@@ -154,7 +154,7 @@ static int match_unique(struct match *m, struct box x)
 			length++;
 	}
 	for (uint32_t i = length ? last[length - 1] : UINT32_MAX; i != UINT32_MAX; i = before[i])
-		pair_up(m, pair[i][0], pair[i][1]);
+		match_pair(m, pair[i][0], pair[i][1]);
 	free(all);
 	free(pair);
 	free(last);
@@ -169,10 +169,10 @@ static int match_box(struct match *m, struct box x)
 	stack[depth++] = x;
 	while (depth) {
 		x = stack[--depth];
-		for (; x.a0 < x.a1 && x.b0 < x.b1 && same(m, x.a0, x.b0); x.a0++, x.b0++)
-			pair_up(m, x.a0, x.b0);
-		for (; x.a0 < x.a1 && x.b0 < x.b1 && same(m, x.a1 - 1, x.b1 - 1); x.a1--, x.b1--)
-			pair_up(m, x.a1 - 1, x.b1 - 1);
+		for (; x.a0 < x.a1 && x.b0 < x.b1 && elements_equal(m, x.a0, x.b0); x.a0++, x.b0++)
+			match_pair(m, x.a0, x.b0);
+		for (; x.a0 < x.a1 && x.b0 < x.b1 && elements_equal(m, x.a1 - 1, x.b1 - 1); x.a1--, x.b1--)
+			match_pair(m, x.a1 - 1, x.b1 - 1);
 		if (x.a0 == x.a1 || x.b0 == x.b1)
 			continue;
 		if (m->budget < 0 || !middle_run(m, x, &run)) {
@@ -183,7 +183,7 @@ static int match_box(struct match *m, struct box x)
 			continue;
 		}
 		for (int64_t i = 0; i < run.a1 - run.a0; i++)
-			pair_up(m, run.a0 + i, run.b0 + i);
+			match_pair(m, run.a0 + i, run.b0 + i);
 		struct box left = {x.a0, run.a0, x.b0, run.b0}, right = {run.a1, x.a1, run.b1, x.b1};
 		int64_t l = left.a1 - left.a0 + left.b1 - left.b0, r = right.a1 - right.a0 + right.b1 - right.b0;
 		stack[depth++] = l > r ? left : right;
@@ -201,7 +201,7 @@ struct hashes {
 	bool zero;
 };
 
-static bool has(const struct hashes *s, uint64_t h)
+static bool hashes_contain(const struct hashes *s, uint64_t h)
 {
 	if (!h)
 		return s->zero;
@@ -233,8 +233,8 @@ static int hashes_make(const uint64_t *v, size_t n, struct hashes *ret)
 }
 
 /* Places of [from, to) of v whose element is among n others. */
-static int common(const uint64_t *v, size_t from, size_t to, const uint64_t *others, size_t n, uint32_t **ret,
-                  size_t *ret_n)
+static int find_common_elements(const uint64_t *v, size_t from, size_t to, const uint64_t *others, size_t n,
+                                uint32_t **ret, size_t *ret_n)
 {
 	struct hashes set;
 	uint32_t *p = malloc((to - from + 1) * sizeof(*p));
@@ -245,7 +245,7 @@ static int common(const uint64_t *v, size_t from, size_t to, const uint64_t *oth
 		return r;
 	}
 	for (size_t i = from; i < to; i++)
-		if (has(&set, v[i]))
+		if (hashes_contain(&set, v[i]))
 			p[k++] = (uint32_t)i;
 	free(set.v);
 	*ret = p;
@@ -254,7 +254,7 @@ static int common(const uint64_t *v, size_t from, size_t to, const uint64_t *oth
 }
 
 /* Is (a, b) in the order in which rows are compared, whichever way they were given? */
-static bool in_order(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+static bool rows_in_order(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
 {
 	if (na != nb)
 		return na < nb;
@@ -276,9 +276,9 @@ static int match_ordered(const uint64_t *a, size_t na, const uint64_t *b, size_t
 	}
 	if (start + end == na || start + end == nb)
 		return 0;
-	int r = common(a, start, na - end, b + start, nb - end - start, &m.pa, &n);
+	int r = find_common_elements(a, start, na - end, b + start, nb - end - start, &m.pa, &n);
 	if (r == 0)
-		r = common(b, start, nb - end, a + start, na - end - start, &m.pb, &k);
+		r = find_common_elements(b, start, nb - end, a + start, na - end - start, &m.pb, &k);
 	if (r == 0 && n && k) {
 		m.middle = (int64_t)(n + k) / 2 + 2;
 		m.down = malloc(2 * (size_t)(m.middle + 1) * sizeof(*m.down));
@@ -299,7 +299,7 @@ int match_rows(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint3
 	if (na >= 1u << 31 || nb >= 1u << 31)
 		return -E2BIG;
 	memset(ret_match, 0xff, na * sizeof(*ret_match));
-	if (in_order(a, na, b, nb))
+	if (rows_in_order(a, na, b, nb))
 		return match_ordered(a, na, b, nb, ret_match, exact);
 	uint32_t *turned = malloc((nb + 1) * sizeof(*turned));
 	if (!turned)

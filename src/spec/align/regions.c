@@ -3,24 +3,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_item_hash(uint64_t h, uint64_t v)
 {
 	h = (h << 23 | h >> 41) ^ v;
 	h *= 0x9fb21c651e98df25u;
 	return h ^ h >> 35;
 }
 
-static uint64_t seal(uint64_t h, uint64_t items)
+static uint64_t finish_region_hash(uint64_t h, uint64_t items)
 {
 	h = (h ^ h >> 30 ^ items) * 0xbf58476d1ce4e5b9u;
 	h = (h ^ h >> 27) * 0x94d049bb133111ebu;
 	return h ^ h >> 31;
 }
 
-static const struct shape *shape_for(const struct reading *r, const struct symbol *s)
+static const struct flow_layout *find_layout(const struct reading *r, const struct symbol *s)
 {
-	return !r->flat && s->kind == STEP_AT && s->of < r->n_shapes && r->shapes[s->of] && s->node < r->shapes[s->of]->n
-	           ? r->shapes[s->of]
+	return !r->flat && s->kind == STEP_AT && s->of < r->n_layouts && r->layouts[s->of] && s->node < r->layouts[s->of]->n
+	           ? r->layouts[s->of]
 	           : NULL;
 }
 
@@ -28,16 +28,16 @@ enum region_kind region_of(const struct reading *r, uint32_t symbol, enum region
                            struct region *ret)
 {
 	const struct symbol *s = &r->symbols->v[symbol];
-	const struct shape *shape = shape_for(r, s);
+	const struct flow_layout *layout = find_layout(r, s);
 	*ret = (struct region){.kind = REGION_STEP, .of = s->of};
 	if (s->kind == STEP_ENTER) {
 		ret->kind = REGION_CALL;
-	} else if (shape) {
-		uint32_t loop = shape->loop[s->node];
-		if (loop != SHAPE_NONE && shape->loops[loop].head == s->node && !(first && in == REGION_TURN)) {
+	} else if (layout) {
+		uint32_t loop = layout->loop[s->node];
+		if (loop != LAYOUT_NONE && layout->loops[loop].head == s->node && !(first && in == REGION_TURN)) {
 			ret->kind = in == REGION_LOOP ? REGION_TURN : REGION_LOOP;
 			ret->id = loop;
-		} else if (shape->join[s->node] != SHAPE_NONE) {
+		} else if (layout->join[s->node] != LAYOUT_NONE) {
 			ret->kind = REGION_BRANCH;
 			ret->id = s->node;
 		}
@@ -52,8 +52,8 @@ uint64_t region_label(const struct reading *r, uint32_t symbol, enum region_kind
 	enum region_kind kind = region_of(r, symbol, in, first, &region);
 	if (kind == REGION_TURN)
 		return REGION_TURN;
-	uint64_t h = mix(mix(kind == REGION_LOOP, s->kind), (uint64_t)s->of << 32 | s->node);
-	return s->kind == STEP_AT ? h : mix(h, s->kind == STEP_MARK ? s->value : 0);
+	uint64_t h = mix_item_hash(mix_item_hash(kind == REGION_LOOP, s->kind), (uint64_t)s->of << 32 | s->node);
+	return s->kind == STEP_AT ? h : mix_item_hash(h, s->kind == STEP_MARK ? s->value : 0);
 }
 
 int region_push(struct region_stack *s, const struct region *region)
@@ -82,7 +82,7 @@ void region_items_release(struct region_items *l)
 	*l = (struct region_items){0};
 }
 
-static int item_add(struct region_items *l, uint64_t hash, size_t start)
+static int append_region_item(struct region_items *l, uint64_t hash, size_t start)
 {
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? l->cap + l->cap / 2 : 16;
@@ -104,18 +104,18 @@ struct reader {
 };
 
 /* An item of the innermost region is complete. */
-static int complete(struct reader *x, uint64_t hash, size_t start)
+static int complete_item(struct reader *x, uint64_t hash, size_t start)
 {
 	struct region_stack *s = x->s;
 	if (s->n) {
-		s->v[s->n - 1].hash = mix(s->v[s->n - 1].hash, hash);
+		s->v[s->n - 1].hash = mix_item_hash(s->v[s->n - 1].hash, hash);
 		s->v[s->n - 1].items++;
 	}
-	return x->lists && s->n <= x->live ? item_add(&x->lists[s->n], hash, start) : 0;
+	return x->lists && s->n <= x->live ? append_region_item(&x->lists[s->n], hash, start) : 0;
 }
 
 /* The innermost region ends before step `at`. */
-static int pop(struct reader *x, size_t at)
+static int pop_region(struct reader *x, size_t at)
 {
 	struct region_stack *s = x->s;
 	struct region top = s->v[--s->n];
@@ -127,10 +127,10 @@ static int pop(struct reader *x, size_t at)
 			s->v[s->n - 1].items++;
 		return 0;
 	}
-	return complete(x, seal(top.hash, top.items << 3 | top.kind), top.start);
+	return complete_item(x, finish_region_hash(top.hash, top.items << 3 | top.kind), top.start);
 }
 
-static int push(struct reader *x, struct region *region, uint64_t hash, size_t start)
+static int push_region(struct reader *x, struct region *region, uint64_t hash, size_t start)
 {
 	const struct region_stack *s = x->s;
 	region->frame = s->n && s->v[s->n - 1].kind == REGION_CALL ? (uint32_t)s->n : s->n ? s->v[s->n - 1].frame : 0;
@@ -140,7 +140,7 @@ static int push(struct reader *x, struct region *region, uint64_t hash, size_t s
 }
 
 /* A node of the open function ends regions of it: loops that it is not in, and branches that join there. */
-static int end_regions(struct reader *x, const struct symbol *at, const struct shape *shape, size_t place)
+static int end_regions(struct reader *x, const struct symbol *at, const struct flow_layout *layout, size_t place)
 {
 	struct region_stack *s = x->s;
 	int r = 0;
@@ -150,41 +150,41 @@ static int end_regions(struct reader *x, const struct symbol *at, const struct s
 		const struct region *o = &s->v[i];
 		if (o->of != at->of)
 			continue;
-		bool over = o->kind == REGION_LOOP     ? !shape_inside(shape, at->node, o->id)
-		            : o->kind == REGION_BRANCH ? o->id == at->node || shape->join[o->id] == at->node
+		bool over = o->kind == REGION_LOOP     ? !layout_in_loop(layout, at->node, o->id)
+		            : o->kind == REGION_BRANCH ? o->id == at->node || layout->join[o->id] == at->node
 		                                       : false;
 		while (r == 0 && over && s->n > i)
-			r = pop(x, place);
+			r = pop_region(x, place);
 	}
 	return r;
 }
 
-static int read_node(struct reader *x, const struct symbol *at, const struct shape *shape, size_t place)
+static int read_node(struct reader *x, const struct symbol *at, const struct flow_layout *layout, size_t place)
 {
 	struct region_stack *s = x->s;
 	struct region region;
-	int r = end_regions(x, at, shape, place);
-	uint32_t loop = shape->loop[at->node];
+	int r = end_regions(x, at, layout, place);
+	uint32_t loop = layout->loop[at->node];
 	bool begun = s->n && s->v[s->n - 1].kind == REGION_TURN && s->v[s->n - 1].start == place;
-	if (r == 0 && !begun && loop != SHAPE_NONE && shape->loops[loop].head == at->node) {
+	if (r == 0 && !begun && loop != LAYOUT_NONE && layout->loops[loop].head == at->node) {
 		size_t open = SIZE_MAX;
 		for (size_t i = s->n ? s->v[s->n - 1].frame : 0; s->n && s->v[s->n - 1].kind != REGION_CALL && i < s->n; i++)
 			if (s->v[i].kind == REGION_LOOP && s->v[i].of == at->of && s->v[i].id == loop)
 				open = i;
 		while (r == 0 && open != SIZE_MAX && s->n > open + 1)
-			r = pop(x, place);
+			r = pop_region(x, place);
 		region = (struct region){.kind = REGION_LOOP, .of = at->of, .id = loop};
 		if (r == 0 && open == SIZE_MAX)
-			r = push(x, &region, mix(REGION_LOOP, (uint64_t)at->of << 32 | loop), place);
+			r = push_region(x, &region, mix_item_hash(REGION_LOOP, (uint64_t)at->of << 32 | loop), place);
 		region.kind = REGION_TURN;
 		if (r == 0)
-			r = push(x, &region, REGION_TURN, place);
+			r = push_region(x, &region, REGION_TURN, place);
 	}
-	if (r == 0 && shape->join[at->node] != SHAPE_NONE) {
+	if (r == 0 && layout->join[at->node] != LAYOUT_NONE) {
 		region = (struct region){.kind = REGION_BRANCH, .of = at->of, .id = at->node};
-		return push(x, &region, mix(REGION_BRANCH, at->hash), place);
+		return push_region(x, &region, mix_item_hash(REGION_BRANCH, at->hash), place);
 	}
-	return r < 0 ? r : complete(x, seal(at->hash, 1), place);
+	return r < 0 ? r : complete_item(x, finish_region_hash(at->hash, 1), place);
 }
 
 static int read_leave(struct reader *x, uint64_t hash, size_t place)
@@ -193,13 +193,13 @@ static int read_leave(struct reader *x, uint64_t hash, size_t place)
 	int r = 0;
 	bool inside = s->n && (s->v[s->n - 1].kind == REGION_CALL || s->v[s->n - 1].frame > 0);
 	if (!inside) /* of a call that began before what is read */
-		return complete(x, seal(hash, 1), place);
+		return complete_item(x, finish_region_hash(hash, 1), place);
 	while (r == 0 && s->v[s->n - 1].kind != REGION_CALL)
-		r = pop(x, place);
+		r = pop_region(x, place);
 	if (r < 0)
 		return r;
-	s->v[s->n - 1].hash = mix(s->v[s->n - 1].hash, hash);
-	return pop(x, place);
+	s->v[s->n - 1].hash = mix_item_hash(s->v[s->n - 1].hash, hash);
+	return pop_region(x, place);
 }
 
 int regions_read(const struct reading *reading, const uint32_t *v, size_t from, size_t to, bool close,
@@ -209,23 +209,23 @@ int regions_read(const struct reading *reading, const uint32_t *v, size_t from, 
 	int r = 0;
 	for (size_t i = from; r == 0 && i < to; i++) {
 		const struct symbol *s = &reading->symbols->v[v[i]];
-		const struct shape *shape;
+		const struct flow_layout *layout;
 		struct region region;
 		switch (s->kind) {
 		case STEP_ENTER:
 			region = (struct region){.kind = REGION_CALL, .of = s->of};
-			r = push(&x, &region, mix(REGION_CALL, s->hash), i);
+			r = push_region(&x, &region, mix_item_hash(REGION_CALL, s->hash), i);
 			break;
 		case STEP_LEAVE:
 			r = read_leave(&x, s->hash, i);
 			break;
 		default:
-			shape = shape_for(reading, s);
-			r = shape ? read_node(&x, s, shape, i) : complete(&x, seal(s->hash, 1), i);
+			layout = find_layout(reading, s);
+			r = layout ? read_node(&x, s, layout, i) : complete_item(&x, finish_region_hash(s->hash, 1), i);
 		}
 	}
 	while (r == 0 && close && stack->n)
-		r = pop(&x, to);
+		r = pop_region(&x, to);
 	if (lists)
 		for (size_t i = 0; i <= x.live; i++)
 			lists[i].end = to;

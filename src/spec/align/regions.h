@@ -48,11 +48,11 @@ static inline size_t region_items_end(const struct region_items *l, size_t i)
 	return i + 1 < l->n ? l->v[i + 1].start : l->end;
 }
 
-/* What a trace is read with. shapes[function]: NULL where nothing is known of it. */
+/* What a trace is read with. layouts[function]: NULL where nothing is known of it. */
 struct reading {
 	const struct symbols *symbols;
-	const struct shape *const *shapes;
-	uint32_t n_shapes;
+	const struct flow_layout *const *layouts;
+	uint32_t n_layouts;
 	bool flat; /* no regions but calls: for the greedy way */
 };
 /* What the item that begins with this symbol is, in a region of kind `in` (REGION_STEP: in none) that begins with it,

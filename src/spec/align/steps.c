@@ -17,7 +17,7 @@ static bool symbol_same(const struct symbol *a, const struct symbol *b)
 	return a->kind == b->kind && a->of == b->of && a->node == b->node && a->value == b->value;
 }
 
-static int grow(struct symbols *t)
+static int grow_symbols(struct symbols *t)
 {
 	uint32_t n_slots = t->n_slots ? 2 * t->n_slots : 1024;
 	uint32_t *slot = calloc(n_slots, sizeof(*slot));
@@ -44,7 +44,7 @@ static int grow(struct symbols *t)
 int symbols_number(struct symbols *t, const struct symbol *s, uint32_t *ret)
 {
 	if (t->n == t->cap) {
-		int r = t->n >= SYMBOLS_MAX ? -ENOMEM : grow(t);
+		int r = t->n >= SYMBOLS_MAX ? -ENOMEM : grow_symbols(t);
 		if (r < 0)
 			return r;
 	}

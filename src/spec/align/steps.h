@@ -10,7 +10,7 @@
 #ifndef STEMMA_SPEC_ALIGN_STEPS_H
 #define STEMMA_SPEC_ALIGN_STEPS_H
 
-#include "spec/align/align_shape.h"
+#include "spec/align/align_layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,13 +17,13 @@ struct emit {
 	VEC(struct spec_edge) edges;
 	VEC(uint32_t) targets;
 	struct function *f;
-	struct words *words;
+	struct condition_texts *words;
 	uint32_t file, line, column; /* of the last point that had a line */
 };
 
-static const char *keep(struct buf *b)
+static const char *keep_text(struct buf *b)
 {
-	char *ret = need(strdup(buf_cstr(b)));
+	char *ret = llvm_need(strdup(buf_cstr(b)));
 	buf_release(b);
 	return ret;
 }
@@ -37,7 +37,7 @@ static uint32_t file_index(struct emit *e, const char *dir, size_t n_dir, const 
 	}
 	buf_str(&b, str_n(name, n_name));
 	if (b.failed)
-		die("out of memory");
+		llvm_die("out of memory");
 	if (!b.n)
 		return SPEC_NONE;
 	uint32_t h = hash_fold(hash_bytes(b.p, b.n)), i;
@@ -46,15 +46,15 @@ static uint32_t file_index(struct emit *e, const char *dir, size_t n_dir, const 
 			buf_release(&b);
 			return i;
 		}
-	*(const char **)need(vec_add(&e->files)) = keep(&b);
+	*(const char **)llvm_need(vec_add(&e->files)) = keep_text(&b);
 	if (!table_add(&e->by_name, h, (uint32_t)e->files.n - 1))
-		die("out of memory");
+		llvm_die("out of memory");
 	return (uint32_t)e->files.n - 1;
 }
 
 /* Where the instruction stands in the source. Compilers leave some without: those have the place of what stands before,
  * and say so. */
-static void place(struct emit *e, const struct point *x, struct spec_node *n)
+static void set_source_place(struct emit *e, const struct point *x, struct spec_node *n)
 {
 	unsigned k = 0, k_dir = 0;
 	unsigned line = x->inst ? LLVMGetDebugLocLine(x->inst) : 0;
@@ -73,7 +73,7 @@ static void place(struct emit *e, const struct point *x, struct spec_node *n)
 }
 
 /* What holds if the outcome is 0. */
-static void condition_words(const struct point *x, struct buf *b)
+static void write_llvm_condition(const struct point *x, struct buf *b)
 {
 	LLVMValueRef term = x->inst;
 	static const char *const ints[] = {"eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"};
@@ -111,7 +111,7 @@ static void condition_words(const struct point *x, struct buf *b)
 }
 
 /* Label of each outcome. */
-static const char *label(LLVMValueRef term, uint32_t outcome, LLVMBasicBlockRef to)
+static const char *outcome_label(LLVMValueRef term, uint32_t outcome, LLVMBasicBlockRef to)
 {
 	struct buf b = {0};
 	if (LLVMIsAInvokeInst(term))
@@ -133,27 +133,27 @@ static const char *label(LLVMValueRef term, uint32_t outcome, LLVMBasicBlockRef 
 			buf_printf(&b, "%sdefault", shown ? ", " : "");
 	} else
 		buf_printf(&b, "goto %u", outcome);
-	return keep(&b);
+	return keep_text(&b);
 }
 
-static void emit_ways(struct emit *e, const struct point *x, struct spec_node *n)
+static void emit_edges(struct emit *e, const struct point *x, struct spec_node *n)
 {
 	LLVMBasicBlockRef *successors = NULL;
 	bool term = x->inst && LLVMIsATerminatorInst(x->inst);
 	if (term) {
-		successors = need(calloc(LLVMGetNumSuccessors(x->inst) + 1, sizeof(*successors)));
+		successors = llvm_need(calloc(LLVMGetNumSuccessors(x->inst) + 1, sizeof(*successors)));
 		program_successors(x->inst, successors);
 	}
 	n->first_edge = (uint32_t)e->edges.n;
 	for (uint32_t w = 0; w < x->n_ways; w++) {
-		const struct way *way = &e->p->ways.v[x->first_way + w];
+		const struct successor *way = &e->p->ways.v[x->first_way + w];
 		uint32_t next = e->p->points.v[way->to].next;
 		if (next == POINT_NEVER)
 			continue;
-		struct spec_edge *edge = need(vec_add(&e->edges));
+		struct spec_edge *edge = llvm_need(vec_add(&e->edges));
 		*edge = (struct spec_edge){.to = e->p->points.v[next].node, .outcome = way->outcome, .label = ""};
 		if (term && x->n_ways > 1)
-			edge->label = label(x->inst, way->outcome, successors[way->outcome]);
+			edge->label = outcome_label(x->inst, way->outcome, successors[way->outcome]);
 		if (x->kind == SPEC_DECISION && e->p->blocks.v[e->p->points.v[way->to].block].head)
 			n->flags |= SPEC_LOOP;
 	}
@@ -161,17 +161,17 @@ static void emit_ways(struct emit *e, const struct point *x, struct spec_node *n
 	free(successors);
 }
 
-static void gap(struct program *p, const char *what, const char *of)
+static void append_program_gap(struct program *p, const char *what, const char *of)
 {
 	struct buf b = {0};
 	buf_printf(&b, "%s %s", what, of);
-	*(const char **)need(vec_add(&p->gaps)) = keep(&b);
+	*(const char **)llvm_need(vec_add(&p->gaps)) = keep_text(&b);
 }
 
 static void emit_point(struct emit *e, const struct point *x)
 {
 	struct spec_node n = {.kind = x->kind, .flags = x->flags, .name = x->name, .condition = "", .words = ""};
-	place(e, x, &n);
+	set_source_place(e, x, &n);
 	n.first_target = (uint32_t)e->targets.n;
 	for (uint32_t t = 0; t < x->n_targets; t++) {
 		/* ascending, as functions are numbered in their order */
@@ -179,19 +179,19 @@ static void emit_point(struct emit *e, const struct point *x)
 		if (index == SPEC_NONE)
 			continue;
 		size_t at = e->targets.n;
-		need(vec_add(&e->targets));
+		llvm_need(vec_add(&e->targets));
 		for (; at > n.first_target && e->targets.v[at - 1] > index; at--)
 			e->targets.v[at] = e->targets.v[at - 1];
 		e->targets.v[at] = index;
 	}
 	n.n_targets = (uint32_t)e->targets.n - n.first_target;
-	emit_ways(e, x, &n);
+	emit_edges(e, x, &n);
 	if (x->kind == SPEC_DECISION) {
 		struct buf b = {0};
-		condition_words(x, &b);
-		n.condition = keep(&b);
+		write_llvm_condition(x, &b);
+		n.condition = keep_text(&b);
 		bool unsure;
-		const char *words = words_of(e->words, e->f->value, x, &unsure);
+		const char *words = condition_texts_of(e->words, e->f->value, x, &unsure);
 		if (unsure)
 			n.flags &= (uint16_t)~SPEC_SOURCE_TRUTH;
 		n.words = words ? words : "";
@@ -212,7 +212,7 @@ static void emit_point(struct emit *e, const struct point *x)
 		e->s->stats.epsilons++;
 		break;
 	}
-	*(struct spec_node *)need(vec_add(&e->nodes)) = n;
+	*(struct spec_node *)llvm_need(vec_add(&e->nodes)) = n;
 }
 
 /* ---- figures of the paper ---- */
@@ -221,7 +221,8 @@ static void emit_point(struct emit *e, const struct point *x)
  * followed by all that can be reached past them. */
 static uint64_t paper_edges(const struct program *p, const struct function *f)
 {
-	uint32_t *seen = need(calloc(f->n_points, sizeof(*seen))), *stack = need(calloc(f->n_points, sizeof(*stack)));
+	uint32_t *seen = llvm_need(calloc(f->n_points, sizeof(*seen))),
+	         *stack = llvm_need(calloc(f->n_points, sizeof(*stack)));
 	const struct point *v = p->points.v + f->first_point;
 	uint64_t n = 0;
 	for (uint32_t i = 0; i < f->n_points; i++) {
@@ -253,7 +254,7 @@ struct links {
 	bool there, decision;
 };
 
-static bool has(const uint32_t *v, size_t n, uint32_t x)
+static bool list_has_point(const uint32_t *v, size_t n, uint32_t x)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i] == x)
@@ -261,7 +262,7 @@ static bool has(const uint32_t *v, size_t n, uint32_t x)
 	return false;
 }
 
-static void drop(uint32_t *v, size_t *n, uint32_t x)
+static void list_remove_point(uint32_t *v, size_t *n, uint32_t x)
 {
 	for (size_t i = 0; i < *n; i++)
 		if (v[i] == x) {
@@ -271,29 +272,30 @@ static void drop(uint32_t *v, size_t *n, uint32_t x)
 }
 
 /* Takes out one decision if that adds no edge; else it would be kept as an epsilon node. */
-static bool take_out(struct links *l, uint32_t u)
+static bool contract_decision(struct links *l, uint32_t u)
 {
-	size_t in = l[u].in.n - has(l[u].in.v, l[u].in.n, u), out = l[u].out.n - has(l[u].out.v, l[u].out.n, u), more = 0;
+	size_t in = l[u].in.n - list_has_point(l[u].in.v, l[u].in.n, u),
+	       out = l[u].out.n - list_has_point(l[u].out.v, l[u].out.n, u), more = 0;
 	if (in * out > (in + out) * 4) /* many that are there already: rare, and dear to find out */
 		return false;
 	for (size_t a = 0; a < l[u].in.n; a++)
 		for (size_t b = 0; b < l[u].out.n; b++) {
 			uint32_t s = l[u].in.v[a], d = l[u].out.v[b];
-			more += s != u && d != u && !has(l[s].out.v, l[s].out.n, d);
+			more += s != u && d != u && !list_has_point(l[s].out.v, l[s].out.n, d);
 		}
 	if (more > in + out)
 		return false;
 	for (size_t a = 0; a < l[u].in.n; a++)
-		drop(l[l[u].in.v[a]].out.v, &l[l[u].in.v[a]].out.n, u);
+		list_remove_point(l[l[u].in.v[a]].out.v, &l[l[u].in.v[a]].out.n, u);
 	for (size_t b = 0; b < l[u].out.n; b++)
-		drop(l[l[u].out.v[b]].in.v, &l[l[u].out.v[b]].in.n, u);
+		list_remove_point(l[l[u].out.v[b]].in.v, &l[l[u].out.v[b]].in.n, u);
 	for (size_t a = 0; a < l[u].in.n; a++)
 		for (size_t b = 0; b < l[u].out.n; b++) {
 			uint32_t s = l[u].in.v[a], d = l[u].out.v[b];
-			if (s == u || d == u || has(l[s].out.v, l[s].out.n, d))
+			if (s == u || d == u || list_has_point(l[s].out.v, l[s].out.n, d))
 				continue;
-			*(uint32_t *)need(vec_add(&l[s].out)) = d;
-			*(uint32_t *)need(vec_add(&l[d].in)) = s;
+			*(uint32_t *)llvm_need(vec_add(&l[s].out)) = d;
+			*(uint32_t *)llvm_need(vec_add(&l[d].in)) = s;
 		}
 	l[u].there = false;
 	return true;
@@ -301,7 +303,7 @@ static bool take_out(struct links *l, uint32_t u)
 
 static uint64_t epsilon_edges(const struct emit *e, const struct spec_function *f)
 {
-	struct links *l = need(calloc(f->n_nodes, sizeof(*l)));
+	struct links *l = llvm_need(calloc(f->n_nodes, sizeof(*l)));
 	uint64_t n = 0;
 	for (uint32_t i = 0; i < f->n_nodes; i++) {
 		const struct spec_node *node = &e->nodes.v[f->first_node + i];
@@ -309,16 +311,16 @@ static uint64_t epsilon_edges(const struct emit *e, const struct spec_function *
 		l[i].decision = node->kind == SPEC_DECISION || node->kind == SPEC_EPSILON;
 		for (uint32_t k = 0; k < node->n_edges; k++) {
 			uint32_t to = e->edges.v[node->first_edge + k].to;
-			if (has(l[i].out.v, l[i].out.n, to))
+			if (list_has_point(l[i].out.v, l[i].out.n, to))
 				continue;
-			*(uint32_t *)need(vec_add(&l[i].out)) = to;
-			*(uint32_t *)need(vec_add(&l[to].in)) = i;
+			*(uint32_t *)llvm_need(vec_add(&l[i].out)) = to;
+			*(uint32_t *)llvm_need(vec_add(&l[to].in)) = i;
 		}
 	}
 	for (bool changed = true; changed;) {
 		changed = false;
 		for (uint32_t i = 0; i < f->n_nodes; i++)
-			changed |= l[i].there && l[i].decision && take_out(l, i);
+			changed |= l[i].there && l[i].decision && contract_decision(l, i);
 	}
 	for (uint32_t i = 0; i < f->n_nodes; i++) {
 		n += l[i].there ? l[i].out.n : 0;
@@ -333,8 +335,8 @@ static uint64_t kept_back_edges(const struct emit *e, const struct spec_function
 {
 	struct turn {
 		uint32_t node, next;
-	} *stack = need(calloc(f->n_nodes + 1, sizeof(*stack)));
-	unsigned char *state = need(calloc(f->n_nodes, 1));
+	} *stack = llvm_need(calloc(f->n_nodes + 1, sizeof(*stack)));
+	unsigned char *state = llvm_need(calloc(f->n_nodes, 1));
 	uint64_t back = 0;
 	size_t depth = 1;
 	state[0] = 1;
@@ -359,15 +361,15 @@ static uint64_t kept_back_edges(const struct emit *e, const struct spec_function
 }
 
 /* Functions on a cycle of calls: Tarjan's components, without recursion of our own. */
-static uint64_t recursive(const struct program *p)
+static uint64_t find_recursive_functions(const struct program *p)
 {
 	struct turn {
 		uint32_t f, point, target;
-	} *stack = need(calloc(p->functions.n + 1, sizeof(*stack)));
-	uint32_t *number = need(calloc(p->functions.n + 1, sizeof(*number))),
-	         *low = need(calloc(p->functions.n + 1, sizeof(*low)));
-	uint32_t *open = need(calloc(p->functions.n + 1, sizeof(*open)));
-	bool *is_open = need(calloc(p->functions.n + 1, 1)), *self = need(calloc(p->functions.n + 1, 1));
+	} *stack = llvm_need(calloc(p->functions.n + 1, sizeof(*stack)));
+	uint32_t *number = llvm_need(calloc(p->functions.n + 1, sizeof(*number))),
+	         *low = llvm_need(calloc(p->functions.n + 1, sizeof(*low)));
+	uint32_t *open = llvm_need(calloc(p->functions.n + 1, sizeof(*open)));
+	bool *is_open = llvm_need(calloc(p->functions.n + 1, 1)), *self = llvm_need(calloc(p->functions.n + 1, 1));
 	uint32_t count = 0, n_open = 0;
 	uint64_t ret = 0;
 	for (uint32_t root = 0; root < p->functions.n; root++) {
@@ -435,16 +437,17 @@ static void check_sizes(struct emit *e, struct function *f)
 			x->flags |= SPEC_UNRECORDED;
 	}
 	if (n > SPEC_NODES_MAX)
-		die("function '%s' has %u nodes, more than a trace can name", f->name, n);
+		llvm_die("function '%s' has %u nodes, more than a trace can name", f->name, n);
 	if (f->untraceable)
-		gap(e->p, "cannot be traced, as it must end in another's call:", f->name);
+		append_program_gap(e->p, "cannot be traced, as it must end in another's call:", f->name);
 }
 
-void program_spec(struct program *p, const char *producer, uint64_t modules, struct words *words, struct spec *s)
+void program_spec(struct program *p, const char *producer, uint64_t modules, struct condition_texts *words,
+                  struct spec *s)
 {
 	struct emit e = {.p = p, .s = s, .words = words};
 	const char *no_lines = NULL;
-	*s = (struct spec){.producer = need(strdup(producer)), .main = SPEC_NONE};
+	*s = (struct spec){.producer = llvm_need(strdup(producer)), .main = SPEC_NONE};
 	s->stats.modules = modules;
 	for (size_t i = 0; i < p->functions.n; i++) {
 		const struct function *f = &p->functions.v[i];
@@ -457,8 +460,8 @@ void program_spec(struct program *p, const char *producer, uint64_t modules, str
 		s->stats.back_edges += f->back_edges;
 		s->n_functions += f->reaches;
 	}
-	s->stats.recursive = recursive(p);
-	s->functions = need(calloc(s->n_functions + 1, sizeof(*s->functions)));
+	s->stats.recursive = find_recursive_functions(p);
+	s->functions = llvm_need(calloc(s->n_functions + 1, sizeof(*s->functions)));
 	for (size_t i = 0; i < p->functions.n; i++) {
 		struct function *f = &p->functions.v[i];
 		if (!f->reaches)
@@ -491,7 +494,7 @@ void program_spec(struct program *p, const char *producer, uint64_t modules, str
 		s->stats.back_edges_kept += kept_back_edges(&e, out);
 	}
 	if (s->stats.no_lines)
-		gap(p, "functions without lines (no debug information) are there, the first is", no_lines);
+		append_program_gap(p, "functions without lines (no debug information) are there, the first is", no_lines);
 	s->files = e.files.v;
 	s->n_files = (uint32_t)e.files.n;
 	s->nodes = e.nodes.v;

@@ -28,7 +28,7 @@ struct insert {
 	bool careful; /* so many points that each looks at the limit */
 };
 
-static void emit(struct insert *x, enum inlined what, LLVMValueRef *args, unsigned n)
+static void build_inlined_call(struct insert *x, enum inlined what, LLVMValueRef *args, unsigned n)
 {
 	LLVMValueRef all[4] = {x->local};
 	for (unsigned i = 0; i < n; i++)
@@ -40,12 +40,12 @@ static void emit_number(struct insert *x, enum inlined what, uint32_t v)
 {
 	LLVMValueRef arg = LLVMConstInt(x->i32, v, false);
 	if (x->careful)
-		emit(x, LOOK, NULL, 0);
-	emit(x, what, &arg, 1);
+		build_inlined_call(x, LOOK, NULL, 0);
+	build_inlined_call(x, what, &arg, 1);
 }
 
 /* Builds before `inst`, as a part of no line. */
-static void before(struct insert *x, LLVMValueRef inst)
+static void position_before(struct insert *x, LLVMValueRef inst)
 {
 	LLVMPositionBuilderBefore(x->b, inst);
 	LLVMSetCurrentDebugLocation2(x->b, NULL);
@@ -86,7 +86,7 @@ static void phis_from(struct insert *x, LLVMBasicBlockRef bb, LLVMBasicBlockRef 
 }
 
 /* A block on the way from the terminator's block to `to`; the builder stands in it, before its end. */
-static LLVMBasicBlockRef split(struct insert *x, LLVMValueRef term, LLVMBasicBlockRef to)
+static LLVMBasicBlockRef split_edge(struct insert *x, LLVMValueRef term, LLVMBasicBlockRef to)
 {
 	LLVMBasicBlockRef from = LLVMGetInstructionParent(term),
 	                  ret = LLVMAppendBasicBlockInContext(x->context, x->f->value, "");
@@ -97,13 +97,13 @@ static LLVMBasicBlockRef split(struct insert *x, LLVMValueRef term, LLVMBasicBlo
 			LLVMSetSuccessor(term, i, ret);
 	LLVMPositionBuilderAtEnd(x->b, ret);
 	LLVMSetCurrentDebugLocation2(x->b, NULL);
-	before(x, LLVMBuildBr(x->b, to));
+	position_before(x, LLVMBuildBr(x->b, to));
 	return ret;
 }
 
 /* ---- decisions ---- */
 
-static LLVMValueRef as_word(struct insert *x, LLVMValueRef v, bool sign)
+static LLVMValueRef widen_to_i64(struct insert *x, LLVMValueRef v, bool sign)
 {
 	LLVMTypeRef t = LLVMTypeOf(v);
 	switch (LLVMGetTypeKind(t)) {
@@ -136,7 +136,7 @@ static void emit_operands(struct insert *x, LLVMValueRef term)
 	uint32_t type = TRACE_SIGNED;
 	bool negated;
 	if (LLVMIsASwitchInst(term)) {
-		args[1] = as_word(x, LLVMGetOperand(term, 0), true);
+		args[1] = widen_to_i64(x, LLVMGetOperand(term, 0), true);
 		args[2] = LLVMConstInt(x->i64, 0, false);
 	} else if (LLVMIsABranchInst(term) && (c = program_compared(term, &negated)) &&
 	           (LLVMIsAICmpInst(c) || LLVMIsAFCmpInst(c))) {
@@ -149,16 +149,16 @@ static void emit_operands(struct insert *x, LLVMValueRef term)
 			LLVMIntPredicate p = LLVMGetICmpPredicate(c);
 			type = p >= LLVMIntUGT && p <= LLVMIntULE ? TRACE_UNSIGNED : TRACE_SIGNED;
 		}
-		args[1] = as_word(x, LLVMGetOperand(c, 0), type == TRACE_SIGNED);
-		args[2] = as_word(x, LLVMGetOperand(c, 1), type == TRACE_SIGNED);
+		args[1] = widen_to_i64(x, LLVMGetOperand(c, 0), type == TRACE_SIGNED);
+		args[2] = widen_to_i64(x, LLVMGetOperand(c, 1), type == TRACE_SIGNED);
 	}
 	if (!args[1] || !args[2])
 		return;
 	args[0] = LLVMConstInt(x->i32, type, false);
-	emit(x, OPERANDS, args, 3);
+	build_inlined_call(x, OPERANDS, args, 3);
 }
 
-static LLVMValueRef outcome_word(struct insert *x, const struct point *d, uint32_t outcome)
+static LLVMValueRef outcome_code(struct insert *x, const struct point *d, uint32_t outcome)
 {
 	return LLVMConstInt(x->i32, TRACE_WORD(TRACE_W_DECIDE, d->node << TRACE_OUTCOME_BITS | outcome), false);
 }
@@ -167,30 +167,30 @@ static void insert_decision(struct insert *x, const struct point *d)
 {
 	if (d->flags & SPEC_UNRECORDED)
 		return;
-	before(x, d->inst);
+	position_before(x, d->inst);
 	if (x->careful)
-		emit(x, LOOK, NULL, 0);
+		build_inlined_call(x, LOOK, NULL, 0);
 	if (x->operands)
 		emit_operands(x, d->inst);
 	if (LLVMIsABranchInst(d->inst)) {
-		LLVMValueRef word = LLVMBuildSelect(x->b, LLVMGetCondition(d->inst), outcome_word(x, d, d->turned),
-		                                    outcome_word(x, d, !d->turned), "");
-		emit(x, DECIDE, &word, 1);
+		LLVMValueRef word = LLVMBuildSelect(x->b, LLVMGetCondition(d->inst), outcome_code(x, d, d->turned),
+		                                    outcome_code(x, d, !d->turned), "");
+		build_inlined_call(x, DECIDE, &word, 1);
 		return;
 	}
 	if (LLVMIsAInvokeInst(d->inst)) {
 		/* The other way is written where the exception is caught: nothing may stand before a landing pad. */
-		split(x, d->inst, LLVMGetNormalDest(d->inst));
-		LLVMValueRef word = outcome_word(x, d, 0);
-		emit(x, DECIDE, &word, 1);
+		split_edge(x, d->inst, LLVMGetNormalDest(d->inst));
+		LLVMValueRef word = outcome_code(x, d, 0);
+		build_inlined_call(x, DECIDE, &word, 1);
 		return;
 	}
-	LLVMBasicBlockRef *to = need(calloc(LLVMGetNumSuccessors(d->inst) + 1, sizeof(*to)));
+	LLVMBasicBlockRef *to = llvm_need(calloc(LLVMGetNumSuccessors(d->inst) + 1, sizeof(*to)));
 	uint32_t n = program_successors(d->inst, to);
 	for (uint32_t i = 0; i < n; i++) {
-		LLVMBasicBlockRef way = split(x, d->inst, to[i]);
-		LLVMValueRef word = outcome_word(x, d, i);
-		emit(x, DECIDE, &word, 1);
+		LLVMBasicBlockRef way = split_edge(x, d->inst, to[i]);
+		LLVMValueRef word = outcome_code(x, d, i);
+		build_inlined_call(x, DECIDE, &word, 1);
 		if (LLVMIsAIndirectBrInst(d->inst))
 			LLVMReplaceAllUsesWith(LLVMBlockAddress(x->f->value, to[i]), LLVMBlockAddress(x->f->value, way));
 	}
@@ -199,21 +199,21 @@ static void insert_decision(struct insert *x, const struct point *d)
 
 /* In a landing pad, the word of the call that was unwound, if it is a decision whether a call that is no node throws; 0
  * for those that are none; NULL: none is one. Several calls may share a landing pad. */
-static LLVMValueRef thrown_word(struct insert *x, LLVMBasicBlockRef pad, const struct map *points)
+static LLVMValueRef thrown_code(struct insert *x, LLVMBasicBlockRef pad, const struct map *points)
 {
 	bool any = false;
 	for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(pad)); u && !any; u = LLVMGetNextUse(u))
 		any = map_get(points, (uintptr_t)LLVMGetUser(u)) != VEC_NONE;
 	if (!any)
 		return NULL;
-	before(x, LLVMGetFirstInstruction(pad));
+	position_before(x, LLVMGetFirstInstruction(pad));
 	LLVMValueRef phi = LLVMBuildPhi(x->b, x->i32, "");
 	for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(pad)); u; u = LLVMGetNextUse(u)) {
 		LLVMValueRef invoke = LLVMGetUser(u);
 		if (!LLVMIsAInvokeInst(invoke))
 			continue;
 		uint32_t k = map_get(points, (uintptr_t)invoke);
-		LLVMValueRef word = k == VEC_NONE ? LLVMConstInt(x->i32, 0, false) : outcome_word(x, &x->p->points.v[k], 1);
+		LLVMValueRef word = k == VEC_NONE ? LLVMConstInt(x->i32, 0, false) : outcome_code(x, &x->p->points.v[k], 1);
 		LLVMBasicBlockRef from = LLVMGetInstructionParent(invoke);
 		LLVMAddIncoming(phi, &word, &from, 1);
 	}
@@ -229,7 +229,7 @@ static void insert_landing_pads(struct insert *x)
 		const struct point *pt = &p->points.v[i];
 		if (pt->kept && pt->kind == SPEC_DECISION && !(pt->flags & SPEC_UNRECORDED) && LLVMIsAInvokeInst(pt->inst) &&
 		    !map_set(&points, (uintptr_t)pt->inst, i))
-			die("out of memory");
+			llvm_die("out of memory");
 	}
 	for (uint32_t b = 0; b < f->n_blocks; b++) {
 		LLVMBasicBlockRef bb = p->blocks.v[f->first_block + b].bb;
@@ -238,11 +238,11 @@ static void insert_landing_pads(struct insert *x)
 			i = LLVMGetNextInstruction(i);
 		if (!i)
 			continue;
-		LLVMValueRef word = thrown_word(x, bb, &points);
-		before(x, LLVMGetNextInstruction(i));
-		emit(x, BACK, NULL, 0);
+		LLVMValueRef word = thrown_code(x, bb, &points);
+		position_before(x, LLVMGetNextInstruction(i));
+		build_inlined_call(x, BACK, NULL, 0);
 		if (word)
-			emit(x, THROWN, &word, 1);
+			build_inlined_call(x, THROWN, &word, 1);
 	}
 	map_release(&points);
 }
@@ -265,18 +265,18 @@ static void insert_call(struct insert *x, const struct point *c)
 {
 	bool reaches = c->kind == SPEC_SYSCALL || is_dark(x, c);
 	enum inlined after = c->flags & SPEC_TWICE ? BACK : CALLED;
-	before(x, c->inst);
+	position_before(x, c->inst);
 	emit_number(x, reaches ? REACH : CALL, c->node);
 	if (LLVMIsAInvokeInst(c->inst)) {
-		split(x, c->inst, LLVMGetNormalDest(c->inst));
-		emit(x, after, NULL, 0);
+		split_edge(x, c->inst, LLVMGetNormalDest(c->inst));
+		build_inlined_call(x, after, NULL, 0);
 		return;
 	}
 	LLVMValueRef next = LLVMGetNextInstruction(c->inst);
 	if (!next)
 		return;
-	before(x, next);
-	emit(x, after, NULL, 0);
+	position_before(x, next);
+	build_inlined_call(x, after, NULL, 0);
 }
 
 /* ---- loops ---- */
@@ -314,7 +314,7 @@ static bool loop_records(struct insert *x, const struct back *back, const struct
 	return records;
 }
 
-static bool closes(const struct insert *x, uint32_t from, uint32_t to)
+static bool closes_loop(const struct insert *x, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = 0; i < x->f->n_backs; i++) {
 		const struct back *b = &x->p->backs.v[x->f->first_back + i];
@@ -329,34 +329,34 @@ static void insert_loops(struct insert *x)
 	struct program *p = x->p;
 	struct function *f = x->f;
 	struct map index = {0};
-	LLVMValueRef *turn = need(calloc(f->n_blocks, sizeof(*turn)));
-	uint32_t *stack = need(calloc(f->n_blocks + 1, sizeof(*stack)));
-	bool *in = need(calloc(f->n_blocks, 1));
+	LLVMValueRef *turn = llvm_need(calloc(f->n_blocks, sizeof(*turn)));
+	uint32_t *stack = llvm_need(calloc(f->n_blocks + 1, sizeof(*stack)));
+	bool *in = llvm_need(calloc(f->n_blocks, 1));
 	LLVMTypeRef of_turn = LLVMArrayType(x->i64, 2), params[2];
 	LLVMGetParamTypes(x->types[LOOP], params);
 	for (uint32_t b = 0; b < f->n_blocks; b++)
 		if (!map_set(&index, (uintptr_t)p->blocks.v[f->first_block + b].bb, b))
-			die("out of memory");
+			llvm_die("out of memory");
 	for (uint32_t i = 0; i < f->n_backs; i++) {
 		const struct back *back = &p->backs.v[f->first_back + i];
 		uint32_t to = back->to - f->first_block;
 		if (turn[to] || !loop_records(x, back, &index, stack, in))
 			continue;
-		before(x, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f->value)));
+		position_before(x, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f->value)));
 		turn[to] = LLVMBuildBitCast(x->b, LLVMBuildAlloca(x->b, of_turn, ""), params[1], "");
 	}
 	for (uint32_t b = 0; b < f->n_blocks; b++) {
 		LLVMValueRef term = LLVMGetBasicBlockTerminator(p->blocks.v[f->first_block + b].bb);
 		unsigned n = LLVMGetNumSuccessors(term);
 		if (turn[b]) {
-			before(x, first_place(p->blocks.v[f->first_block + b].bb));
-			emit(x, LOOP, &turn[b], 1);
+			position_before(x, first_place(p->blocks.v[f->first_block + b].bb));
+			build_inlined_call(x, LOOP, &turn[b], 1);
 		}
 		for (unsigned i = 0; i < n; i++) {
 			uint32_t to = map_get(&index, (uintptr_t)LLVMGetSuccessor(term, i));
-			if (turn[to] && !closes(x, f->first_block + b, f->first_block + to)) {
-				before(x, term);
-				emit(x, LOOP_BEGIN, &turn[to], 1);
+			if (turn[to] && !closes_loop(x, f->first_block + b, f->first_block + to)) {
+				position_before(x, term);
+				build_inlined_call(x, LOOP_BEGIN, &turn[to], 1);
 			}
 		}
 	}
@@ -379,13 +379,13 @@ static void insert_function(struct insert *x, struct function *f)
 		kept += pt->kept;
 	}
 	x->careful = kept > STATE_SLACK_WORDS / POINT_WORDS / 2;
-	before(x, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f->value)));
+	position_before(x, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f->value)));
 	LLVMValueRef local = LLVMBuildAlloca(x->b, LLVMArrayType(x->i64, LOCAL_BYTES / 8), "");
 	LLVMTypeRef type = x->types[LEAVE];
 	LLVMGetParamTypes(type, params);
 	x->local = LLVMBuildBitCast(x->b, local, params[0], "");
 	LLVMValueRef index = LLVMConstInt(x->i32, f->index, false);
-	emit(x, ENTER, &index, 1);
+	build_inlined_call(x, ENTER, &index, 1);
 	/* Calls and landing pads first: what stands in loops' heads must come before them. */
 	insert_landing_pads(x);
 	insert_loops(x);
@@ -396,8 +396,8 @@ static void insert_function(struct insert *x, struct function *f)
 		if (pt->kind == SPEC_CALL || pt->kind == SPEC_SYSCALL)
 			insert_call(x, pt);
 		else if (pt->kind == SPEC_RETURN) {
-			before(x, pt->inst);
-			emit(x, LEAVE, NULL, 0);
+			position_before(x, pt->inst);
+			build_inlined_call(x, LEAVE, NULL, 0);
 		} else if (pt->kind == SPEC_DECISION)
 			insert_decision(x, pt);
 	}
@@ -412,7 +412,7 @@ void program_insert(struct program *p, LLVMModuleRef inlined, bool operands)
 	LLVMSetDataLayout(inlined, LLVMGetDataLayoutStr(p->module));
 	LLVMSetTarget(inlined, LLVMGetTarget(p->module));
 	if (LLVMLinkModules2(p->module, inlined))
-		die("the code that traces cannot be put in");
+		llvm_die("the code that traces cannot be put in");
 	x.b = LLVMCreateBuilderInContext(x.context);
 	x.i32 = LLVMInt32TypeInContext(x.context);
 	x.i64 = LLVMInt64TypeInContext(x.context);
@@ -421,7 +421,7 @@ void program_insert(struct program *p, LLVMModuleRef inlined, bool operands)
 		buf_printf(&name, "__stemma_in_%s", inlined_names[i]);
 		x.inlined[i] = LLVMGetNamedFunction(p->module, buf_cstr(&name));
 		if (!x.inlined[i])
-			die("the code that traces lacks '%s'", buf_cstr(&name));
+			llvm_die("the code that traces lacks '%s'", buf_cstr(&name));
 		x.types[i] = LLVMGlobalGetValueType(x.inlined[i]);
 		LLVMSetLinkage(x.inlined[i], LLVMInternalLinkage);
 		buf_release(&name);

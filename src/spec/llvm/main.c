@@ -27,7 +27,7 @@
 
 #include "base/hash.h"
 
-void die(const char *fmt, ...)
+void llvm_die(const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -37,10 +37,10 @@ void die(const char *fmt, ...)
 	_exit(1);
 }
 
-void *need(void *p)
+void *llvm_need(void *p)
 {
 	if (!p)
-		die("out of memory");
+		llvm_die("out of memory");
 	return p;
 }
 
@@ -48,7 +48,7 @@ struct loader {
 	LLVMContextRef context;
 	LLVMModuleRef all;
 	uint64_t modules;
-	struct words *words;
+	struct condition_texts *words;
 	const char *path; /* of the FILE that is read */
 	char said[512];   /* by LLVM, last */
 	struct names {
@@ -57,7 +57,7 @@ struct loader {
 	} defined, missing;
 };
 
-static bool known(const struct names *n, const char *s)
+static bool names_have(const struct names *n, const char *s)
 {
 	uint32_t i;
 	for (size_t pos = TABLE_START; (i = table_next(&n->t, hash_fold(hash_str(str_of(s))), &pos)) != VEC_NONE;)
@@ -66,13 +66,13 @@ static bool known(const struct names *n, const char *s)
 	return false;
 }
 
-static void note(struct names *n, const char *s)
+static void names_append(struct names *n, const char *s)
 {
-	if (known(n, s))
+	if (names_have(n, s))
 		return;
-	*(const char **)need(vec_add(&n->v)) = need(strdup(s));
+	*(const char **)llvm_need(vec_add(&n->v)) = llvm_need(strdup(s));
 	if (!table_add(&n->t, hash_fold(hash_str(str_of(s))), (uint32_t)n->v.n - 1))
-		die("out of memory");
+		llvm_die("out of memory");
 }
 
 static void on_diagnostic(LLVMDiagnosticInfoRef d, void *context)
@@ -91,7 +91,7 @@ static bool of_another(const char *producer)
 	return sscanf(producer, "LLVM%u", &major) == 1 && major != LLVM_VERSION_MAJOR;
 }
 
-static LLVMModuleRef parse(struct loader *l, struct str bytes, const char *name)
+static LLVMModuleRef parse_bitcode(struct loader *l, struct str bytes, const char *name)
 {
 	LLVMModuleRef m = NULL;
 	LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.p, bytes.n, name);
@@ -99,8 +99,9 @@ static LLVMModuleRef parse(struct loader *l, struct str bytes, const char *name)
 	if (LLVMParseBitcodeInContext2(l->context, b, &m)) {
 		char by[64];
 		if (objects_bitcode_producer(bytes, by, sizeof(by)) && of_another(by))
-			die("'%s': unreadable bitcode: it is of %s, and what reads it is LLVM %s", name, by, LLVM_VERSION_STRING);
-		die("'%s': unreadable bitcode%s%s", name, *l->said ? ": " : "", l->said);
+			llvm_die("'%s': unreadable bitcode: it is of %s, and what reads it is LLVM %s", name, by,
+			         LLVM_VERSION_STRING);
+		llvm_die("'%s': unreadable bitcode%s%s", name, *l->said ? ": " : "", l->said);
 	}
 	LLVMDisposeMemoryBuffer(b);
 	return m;
@@ -113,7 +114,7 @@ static void note_symbol(struct loader *l, LLVMValueRef v)
 	LLVMLinkage linkage = LLVMGetLinkage(v);
 	if (linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage || !n)
 		return;
-	note(LLVMIsDeclaration(v) ? &l->missing : &l->defined, name);
+	names_append(LLVMIsDeclaration(v) ? &l->missing : &l->defined, name);
 }
 
 static void link_in(struct loader *l, LLVMModuleRef m, const char *name)
@@ -122,7 +123,7 @@ static void link_in(struct loader *l, LLVMModuleRef m, const char *name)
 		note_symbol(l, v);
 	for (LLVMValueRef v = LLVMGetFirstGlobal(m); v; v = LLVMGetNextGlobal(v))
 		note_symbol(l, v);
-	words_module(l->words, m, l->path);
+	condition_texts_add_module(l->words, m, l->path);
 	l->modules++;
 	if (!l->all) {
 		l->all = m;
@@ -130,10 +131,10 @@ static void link_in(struct loader *l, LLVMModuleRef m, const char *name)
 	}
 	l->said[0] = '\0';
 	if (LLVMLinkModules2(l->all, m))
-		die("'%s' does not go together with what stands before it%s%s", name, *l->said ? ": " : "", l->said);
+		llvm_die("'%s' does not go together with what stands before it%s%s", name, *l->said ? ": " : "", l->said);
 }
 
-static bool is_wanted(struct loader *l, LLVMModuleRef m)
+static bool defines_wanted_symbol(struct loader *l, LLVMModuleRef m)
 {
 	size_t n;
 	for (int pass = 0; pass < 2; pass++)
@@ -143,14 +144,14 @@ static bool is_wanted(struct loader *l, LLVMModuleRef m)
 			    LLVMGetLinkage(v) == LLVMPrivateLinkage)
 				continue;
 			const char *name = LLVMGetValueName2(v, &n);
-			if (known(&l->missing, name) && !known(&l->defined, name))
+			if (names_have(&l->missing, name) && !names_have(&l->defined, name))
 				return true;
 		}
 	return false;
 }
 
 /* The bitcode in a section: pieces, as the linker may have put several one behind the other, each with its length. */
-static bool piece(struct str *section, struct str *ret)
+static bool next_bitcode_piece(struct str *section, struct str *ret)
 {
 	uint64_t n;
 	/* The linker fills between them with zeroes. */
@@ -169,18 +170,18 @@ static bool piece(struct str *section, struct str *ret)
 	return true;
 }
 
-static bool take(struct loader *l, struct str bytes, const char *name)
+static bool load_object_bitcode(struct loader *l, struct str bytes, const char *name)
 {
 	struct str section, one;
 	bool any = false;
 	if (objects_is_bitcode(bytes)) {
-		link_in(l, parse(l, bytes, name), name);
+		link_in(l, parse_bitcode(l, bytes, name), name);
 		return true;
 	}
 	if (objects_section(bytes, SPEC_BITCODE, &section) < 0)
 		return false;
-	while (piece(&section, &one)) {
-		link_in(l, parse(l, one, name), name);
+	while (next_bitcode_piece(&section, &one)) {
+		link_in(l, parse_bitcode(l, one, name), name);
 		any = true;
 	}
 	return any;
@@ -210,12 +211,12 @@ static bool take_archive(struct loader *l, struct str bytes, const char *path)
 				data = str_n(file.p, file.n);
 			buf_release(&at);
 		}
-		if (!data.p || objects_section(data, SPEC_BITCODE, &section) < 0 || !piece(&section, &one))
+		if (!data.p || objects_section(data, SPEC_BITCODE, &section) < 0 || !next_bitcode_piece(&section, &one))
 			continue;
 		if (n == cap)
-			v = need(realloc(v, (cap = cap ? cap * 2 : 64) * sizeof(*v)));
+			v = llvm_need(realloc(v, (cap = cap ? cap * 2 : 64) * sizeof(*v)));
 		buf_printf(&label, "%s(%.*s)", path, (int)name.n, name.p);
-		v[n++] = (struct member){.data = one, .name = need(strdup(buf_cstr(&label)))};
+		v[n++] = (struct member){.data = one, .name = llvm_need(strdup(buf_cstr(&label)))};
 		buf_release(&label);
 	}
 	for (bool changed = true; changed;) {
@@ -224,8 +225,8 @@ static bool take_archive(struct loader *l, struct str bytes, const char *path)
 			if (v[i].tried)
 				continue;
 			if (!v[i].m)
-				v[i].m = parse(l, v[i].data, v[i].name);
-			if (!is_wanted(l, v[i].m))
+				v[i].m = parse_bitcode(l, v[i].data, v[i].name);
+			if (!defines_wanted_symbol(l, v[i].m))
 				continue;
 			link_in(l, v[i].m, v[i].name);
 			v[i].tried = changed = any = true;
@@ -235,18 +236,18 @@ static bool take_archive(struct loader *l, struct str bytes, const char *path)
 	return any;
 }
 
-static void write_file(const char *path, const void *p, size_t n)
+static void write_output_file(const char *path, const void *p, size_t n)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int rc = fd < 0 ? -errno : io_write(fd, p, n, NULL);
 	if (fd >= 0 && close(fd) < 0 && rc == 0)
 		rc = -errno;
 	if (rc < 0)
-		die("cannot write '%s': %s", path, strerror(-rc));
+		llvm_die("cannot write '%s': %s", path, strerror(-rc));
 }
 
 /* What traces say which specification they go by. */
-static void put_id(LLVMModuleRef m, uint64_t id)
+static void set_spec_id(LLVMModuleRef m, uint64_t id)
 {
 	LLVMTypeRef i64 = LLVMInt64TypeInContext(LLVMGetModuleContext(m));
 	LLVMValueRef v = LLVMAddGlobal(m, i64, "__stemma_trace_spec");
@@ -259,7 +260,7 @@ int main(int argc, char **argv)
 {
 	const char *out = NULL, *out_bc = NULL, *inline_bc = NULL;
 	bool operands = false;
-	struct loader l = {.context = LLVMContextCreate(), .words = words_new()};
+	struct loader l = {.context = LLVMContextCreate(), .words = condition_texts_new()};
 	struct program p = {0};
 	struct spec s;
 	struct buf bytes = {0};
@@ -280,39 +281,39 @@ int main(int argc, char **argv)
 		} else if (strcmp(argv[i], "--operands") == 0)
 			operands = true;
 		else
-			die("unknown option '%s'", argv[i]);
+			llvm_die("unknown option '%s'", argv[i]);
 	if (!out)
-		die("nothing to do");
+		llvm_die("nothing to do");
 	for (int first = i; i < argc; i++) {
 		struct objects_bytes file;
 		if (objects_map(argv[i], &err, &file) < 0)
-			die("%s", err.text);
+			llvm_die("%s", err.text);
 		struct str b = str_n(file.p, file.n);
 		l.path = argv[i];
-		if (objects_is_archive(b) ? take_archive(&l, b, argv[i]) : take(&l, b, argv[i]))
+		if (objects_is_archive(b) ? take_archive(&l, b, argv[i]) : load_object_bitcode(&l, b, argv[i]))
 			printf("%s %d\n", objects_is_archive(b) ? "archive" : "used", i - first);
 		objects_unmap(&file);
 	}
 	fflush(stdout);
 	if (!l.all)
-		die("there is no bitcode");
+		llvm_die("there is no bitcode");
 	program_read(&p, l.all);
 	program_reduce(&p);
 	char producer[64];
 	snprintf(producer, sizeof(producer), "stemma %s, LLVM %d", STEMMA_VERSION, LLVM_VERSION_MAJOR);
 	program_spec(&p, producer, l.modules, l.words, &s);
 	if (spec_write(&s, &bytes, &id) < 0)
-		die("out of memory");
+		llvm_die("out of memory");
 	if (out_bc) {
 		struct objects_bytes file;
 		if (objects_map(inline_bc, &err, &file) < 0)
-			die("%s", err.text);
-		program_insert(&p, parse(&l, str_n(file.p, file.n), inline_bc), operands);
-		put_id(l.all, id);
+			llvm_die("%s", err.text);
+		program_insert(&p, parse_bitcode(&l, str_n(file.p, file.n), inline_bc), operands);
+		set_spec_id(l.all, id);
 		if (LLVMWriteBitcodeToFile(l.all, out_bc))
-			die("cannot write '%s'", out_bc);
+			llvm_die("cannot write '%s'", out_bc);
 	}
-	write_file(out, bytes.p, bytes.n);
+	write_output_file(out, bytes.p, bytes.n);
 	/* All of it goes with the process: LLVM's own way of taking things down costs more than all above. */
 	fflush(stdout);
 	_exit(0);

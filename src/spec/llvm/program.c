@@ -21,17 +21,17 @@ static const struct {
 #include "spec/llvm/libcalls.def"
 };
 
-static int by_name(const void *key, const void *row)
+static int compare_key_to_name(const void *key, const void *row)
 {
 	return strcmp(key, *(const char *const *)row);
 }
 
-enum library library_of(const char *name, bool *ret_calls)
+enum library program_library_class(const char *name, bool *ret_calls)
 {
 	size_t n = sizeof(library) / sizeof(library[0]);
 	*ret_calls = false;
 	for (int pass = 0; pass < 2; pass++) {
-		const char *row = bsearch(name, library, n, sizeof(library[0]), by_name);
+		const char *row = bsearch(name, library, n, sizeof(library[0]), compare_key_to_name);
 		if (row) {
 			size_t i = (size_t)(row - (const char *)library) / sizeof(library[0]);
 			*ret_calls = library[i].calls;
@@ -55,7 +55,7 @@ struct function *program_function(struct program *p, LLVMValueRef v)
 }
 
 /* Past casts and aliases, to what is called. */
-static LLVMValueRef strip(LLVMValueRef v)
+static LLVMValueRef strip_casts(LLVMValueRef v)
 {
 	for (int turns = 0; turns < 64; turns++) {
 		if (LLVMIsAGlobalAlias(v))
@@ -73,7 +73,7 @@ static LLVMValueRef strip(LLVMValueRef v)
 
 /* The shape of a function's type: pointers are all alike, so that what the type system tells apart and the machine
  * does not is the same. */
-static void shape(LLVMTypeRef t, struct buf *b, int depth)
+static void write_type_signature(LLVMTypeRef t, struct buf *b, int depth)
 {
 	switch (LLVMGetTypeKind(t)) {
 	case LLVMVoidTypeKind:
@@ -89,18 +89,18 @@ static void shape(LLVMTypeRef t, struct buf *b, int depth)
 		unsigned n = LLVMCountStructElementTypes(t);
 		buf_char(b, '{');
 		for (unsigned i = 0; i < n && depth < 16; i++)
-			shape(LLVMStructGetTypeAtIndex(t, i), b, depth + 1);
+			write_type_signature(LLVMStructGetTypeAtIndex(t, i), b, depth + 1);
 		buf_char(b, '}');
 		break;
 	}
 	case LLVMArrayTypeKind:
 		buf_printf(b, "[%u", LLVMGetArrayLength(t));
-		shape(LLVMGetElementType(t), b, depth + 1);
+		write_type_signature(LLVMGetElementType(t), b, depth + 1);
 		buf_char(b, ']');
 		break;
 	case LLVMVectorTypeKind:
 		buf_printf(b, "<%u", LLVMGetVectorSize(t));
-		shape(LLVMGetElementType(t), b, depth + 1);
+		write_type_signature(LLVMGetElementType(t), b, depth + 1);
 		buf_char(b, '>');
 		break;
 	default:
@@ -109,27 +109,27 @@ static void shape(LLVMTypeRef t, struct buf *b, int depth)
 	}
 }
 
-static uint32_t signature(LLVMTypeRef type)
+static uint32_t number_signature(LLVMTypeRef type)
 {
 	struct buf b = {0};
 	unsigned n = LLVMCountParamTypes(type);
-	LLVMTypeRef *params = need(calloc(n + 1, sizeof(*params)));
+	LLVMTypeRef *params = llvm_need(calloc(n + 1, sizeof(*params)));
 	LLVMGetParamTypes(type, params);
-	shape(LLVMGetReturnType(type), &b, 0);
+	write_type_signature(LLVMGetReturnType(type), &b, 0);
 	buf_char(&b, '(');
 	for (unsigned i = 0; i < n; i++)
-		shape(params[i], &b, 0);
+		write_type_signature(params[i], &b, 0);
 	if (LLVMIsFunctionVarArg(type))
 		buf_str(&b, str_of("..."));
 	if (b.failed)
-		die("out of memory");
+		llvm_die("out of memory");
 	uint32_t h = hash_fold(hash_bytes(b.p, b.n));
 	buf_release(&b);
 	free(params);
 	return h;
 }
 
-static bool is_call(LLVMValueRef i)
+static bool is_call_inst(LLVMValueRef i)
 {
 	return LLVMIsACallInst(i) || LLVMIsAInvokeInst(i);
 }
@@ -139,7 +139,7 @@ static bool address_taken(LLVMValueRef v, int depth)
 {
 	for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
 		LLVMValueRef user = LLVMGetUser(u);
-		if (is_call(user)) {
+		if (is_call_inst(user)) {
 			unsigned n = LLVMGetNumArgOperands(user);
 			for (unsigned i = 0; i < n; i++)
 				if (LLVMGetOperand(user, i) == v)
@@ -158,7 +158,7 @@ static bool address_taken(LLVMValueRef v, int depth)
 	return false;
 }
 
-static const char *name_of(LLVMValueRef v)
+static const char *llvm_value_name(LLVMValueRef v)
 {
 	size_t n;
 	const char *s = LLVMGetValueName2(v, &n);
@@ -178,25 +178,25 @@ static bool has_attribute(LLVMValueRef call, LLVMValueRef callee, const char *na
 	        LLVMGetEnumAttributeAtIndex(callee, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind));
 }
 
-static void add_target(struct program *p, struct point *x, uint32_t function)
+static void append_call_target(struct program *p, struct point *x, uint32_t function)
 {
 	for (uint32_t i = 0; i < x->n_targets; i++)
 		if (p->targets.v[x->first_target + i] == function)
 			return;
-	*(uint32_t *)need(vec_add(&p->targets)) = function;
+	*(uint32_t *)llvm_need(vec_add(&p->targets)) = function;
 	x->n_targets++;
 }
 
 /* Functions that v, a pointer, may be, where that is in sight: 1; else 0. Library functions are seen by *reaches. */
 static bool in_sight(struct program *p, struct point *x, LLVMValueRef v, bool *reaches, int depth)
 {
-	v = strip(v);
+	v = strip_casts(v);
 	struct function *f = LLVMIsAFunction(v) ? program_function(p, v) : NULL;
 	bool calls;
 	if (f) {
 		if (f->defined)
-			add_target(p, x, (uint32_t)(f - p->functions.v));
-		else if (library_of(f->name, &calls) != LIBRARY_HARMLESS)
+			append_call_target(p, x, (uint32_t)(f - p->functions.v));
+		else if (program_library_class(f->name, &calls) != LIBRARY_HARMLESS)
 			*reaches = true;
 		return true;
 	}
@@ -231,13 +231,13 @@ static bool in_sight(struct program *p, struct point *x, LLVMValueRef v, bool *r
 				return false;
 			continue;
 		}
-		if (LLVMIsABitCastInst(user) || is_call(user)) {
+		if (LLVMIsABitCastInst(user) || is_call_inst(user)) {
 			/* The begin and end of its life, what debuggers are told. */
-			LLVMValueRef callee = is_call(user) ? LLVMGetCalledValue(user) : NULL;
-			bool life = callee && LLVMIsAFunction(callee) && strncmp(name_of(callee), "llvm.", 5) == 0;
+			LLVMValueRef callee = is_call_inst(user) ? LLVMGetCalledValue(user) : NULL;
+			bool life = callee && LLVMIsAFunction(callee) && strncmp(llvm_value_name(callee), "llvm.", 5) == 0;
 			for (LLVMUseRef w = callee ? NULL : LLVMGetFirstUse(user); w; w = LLVMGetNextUse(w)) {
-				LLVMValueRef by = LLVMGetUser(w), g = is_call(by) ? LLVMGetCalledValue(by) : NULL;
-				life = g && LLVMIsAFunction(g) && strncmp(name_of(g), "llvm.lifetime", 13) == 0;
+				LLVMValueRef by = LLVMGetUser(w), g = is_call_inst(by) ? LLVMGetCalledValue(by) : NULL;
+				life = g && LLVMIsAFunction(g) && strncmp(llvm_value_name(g), "llvm.lifetime", 13) == 0;
 				if (!life)
 					break;
 			}
@@ -258,8 +258,8 @@ static void by_signature(struct program *p, struct point *x, uint32_t wanted, bo
 		if (!f->taken || f->signature != wanted)
 			continue;
 		if (f->defined)
-			add_target(p, x, i);
-		else if (library_of(f->name, &calls) != LIBRARY_HARMLESS)
+			append_call_target(p, x, i);
+		else if (program_library_class(f->name, &calls) != LIBRARY_HARMLESS)
 			*reaches = true;
 	}
 }
@@ -275,7 +275,7 @@ static void indirect_call(struct program *p, struct point *x, LLVMValueRef calle
 		p->targets.n = before;
 		x->n_targets = 0;
 		reaches = false;
-		by_signature(p, x, signature(LLVMGetCalledFunctionType(x->inst)), &reaches);
+		by_signature(p, x, number_signature(LLVMGetCalledFunctionType(x->inst)), &reaches);
 	}
 	if (!x->n_targets && !reaches) {
 		/* What it calls came from a library. */
@@ -290,7 +290,7 @@ static void indirect_call(struct program *p, struct point *x, LLVMValueRef calle
 }
 
 /* Functions that a library function is given to call. */
-static void callbacks(struct program *p, struct point *x)
+static void find_callbacks(struct program *p, struct point *x)
 {
 	bool reaches = false;
 	unsigned n = LLVMGetNumArgOperands(x->inst);
@@ -299,7 +299,7 @@ static void callbacks(struct program *p, struct point *x)
 		LLVMTypeRef type = LLVMTypeOf(arg);
 		if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
 			continue;
-		LLVMValueRef bare = strip(arg);
+		LLVMValueRef bare = strip_casts(arg);
 		if (LLVMIsAFunction(bare)) {
 			in_sight(p, x, bare, &reaches, 0);
 			continue;
@@ -309,7 +309,7 @@ static void callbacks(struct program *p, struct point *x)
 #if LLVM_VERSION_MAJOR < 15 /* pointers had types */
 		LLVMTypeRef to = LLVMGetElementType(type);
 		if (LLVMGetTypeKind(to) == LLVMFunctionTypeKind && !in_sight(p, x, arg, &reaches, 0))
-			by_signature(p, x, signature(to), &reaches);
+			by_signature(p, x, number_signature(to), &reaches);
 #else
 		/* Types no longer tell that it is a function: all that could be. */
 		bool calls;
@@ -327,9 +327,9 @@ static void callbacks(struct program *p, struct point *x)
 }
 
 /* What the call is; false: nothing that could be recorded. */
-static bool classify(struct program *p, LLVMValueRef inst, struct point *x)
+static bool classify_call(struct program *p, LLVMValueRef inst, struct point *x)
 {
-	LLVMValueRef value = LLVMGetCalledValue(inst), callee = strip(value);
+	LLVMValueRef value = LLVMGetCalledValue(inst), callee = strip_casts(value);
 	bool calls;
 	*x = (struct point){.inst = inst, .name = "", .node = SPEC_NONE, .first_target = (uint32_t)p->targets.n};
 	if (LLVMIsAInlineAsm(callee)) {
@@ -357,20 +357,20 @@ static bool classify(struct program *p, LLVMValueRef inst, struct point *x)
 		return false;
 	if (f->defined) {
 		x->kind = SPEC_CALL;
-		add_target(p, x, (uint32_t)(f - p->functions.v));
+		append_call_target(p, x, (uint32_t)(f - p->functions.v));
 		return true;
 	}
-	enum library what = library_of(f->name, &calls);
+	enum library what = program_library_class(f->name, &calls);
 	x->kind = SPEC_SYSCALL;
 	if (what == LIBRARY_HARMLESS) {
 		x->kind = SPEC_CALL;
-		callbacks(p, x);
+		find_callbacks(p, x);
 		x->soft = x->flags & (SPEC_TWICE | SPEC_NORETURN);
 		if (x->soft)
 			x->kind = SPEC_SYSCALL;
 		return x->soft || x->n_targets || x->kind == SPEC_SYSCALL;
 	}
-	callbacks(p, x);
+	find_callbacks(p, x);
 	x->kind = SPEC_SYSCALL;
 	if (what == LIBRARY_UNKNOWN)
 		x->flags |= SPEC_UNKNOWN;
@@ -400,26 +400,26 @@ uint32_t program_successors(LLVMValueRef term, LLVMBasicBlockRef *ret)
 	return n;
 }
 
-static struct point *add_point(struct program *p, const struct point *x)
+static struct point *append_point(struct program *p, const struct point *x)
 {
-	struct point *ret = need(vec_add(&p->points));
+	struct point *ret = llvm_need(vec_add(&p->points));
 	*ret = *x;
 	return ret;
 }
 
-static void add_way(struct program *p, uint32_t to, uint32_t outcome)
+static void append_successor(struct program *p, uint32_t to, uint32_t outcome)
 {
-	*(struct way *)need(vec_add(&p->ways)) = (struct way){to, outcome};
+	*(struct successor *)llvm_need(vec_add(&p->ways)) = (struct successor){to, outcome};
 }
 
 /* Marks the heads of loops, and counts the edges back. */
-static void find_loops(struct program *p, struct function *f, const struct map *index)
+static void mark_loop_heads(struct program *p, struct function *f, const struct map *index)
 {
 	enum { NEW, OPEN, DONE };
 	struct turn {
 		uint32_t block, next;
-	} *stack = need(calloc(f->n_blocks + 1, sizeof(*stack)));
-	unsigned char *state = need(calloc(f->n_blocks + 1, 1));
+	} *stack = llvm_need(calloc(f->n_blocks + 1, sizeof(*stack)));
+	unsigned char *state = llvm_need(calloc(f->n_blocks + 1, 1));
 	size_t depth = 0;
 	f->first_back = (uint32_t)p->backs.n;
 	stack[depth++] = (struct turn){0, 0};
@@ -435,7 +435,8 @@ static void find_loops(struct program *p, struct function *f, const struct map *
 		uint32_t to = map_get(index, (uintptr_t)LLVMGetSuccessor(term, t->next++));
 		if (state[to] == OPEN) {
 			p->blocks.v[f->first_block + to].head = true;
-			*(struct back *)need(vec_add(&p->backs)) = (struct back){f->first_block + t->block, f->first_block + to};
+			*(struct back *)llvm_need(vec_add(&p->backs)) =
+			    (struct back){f->first_block + t->block, f->first_block + to};
 			f->back_edges++;
 		} else if (state[to] == NEW) {
 			state[to] = OPEN;
@@ -462,21 +463,21 @@ static void read_block(struct program *p, struct function *f, uint32_t b)
 	struct point x;
 	uint64_t count = 0;
 	block->point = (uint32_t)p->points.n;
-	add_point(p, &(struct point){.kind = SPEC_EPSILON, .name = "", .node = SPEC_NONE, .block = b});
+	append_point(p, &(struct point){.kind = SPEC_EPSILON, .name = "", .node = SPEC_NONE, .block = b});
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block->bb); i; i = LLVMGetNextInstruction(i)) {
 		if (LLVMIsADbgInfoIntrinsic(i))
 			continue;
 		count++;
 		bool term = LLVMIsATerminatorInst(i) != NULL;
-		if (is_call(i) && classify(p, i, &x)) {
+		if (is_call_inst(i) && classify_call(p, i, &x)) {
 			x.block = b;
-			add_point(p, &x);
+			append_point(p, &x);
 			f->untraceable |= LLVMIsACallInst(i) && LLVMIsTailCall(i) && must_tail(i);
 		} else if (term) {
 			x = (struct point){.inst = i, .name = "", .node = SPEC_NONE, .block = b, .kind = SPEC_EPSILON};
 			if (LLVMIsAReturnInst(i) || LLVMIsAResumeInst(i))
 				x.kind = SPEC_RETURN;
-			add_point(p, &x);
+			append_point(p, &x);
 		}
 	}
 	f->instructions += count;
@@ -507,20 +508,20 @@ static void link_points(struct program *p, struct function *f, const struct map 
 		bool term = x->inst && LLVMIsATerminatorInst(x->inst);
 		if (!term) {
 			if (!(x->flags & SPEC_NORETURN) && i + 1 < f->n_points && x[1].block == x->block)
-				add_way(p, f->first_point + i + 1, 0);
+				append_successor(p, f->first_point + i + 1, 0);
 		} else {
 			unsigned n = LLVMGetNumSuccessors(x->inst);
 			if (n > room)
-				successors = need(realloc(successors, (room = n) * sizeof(*successors)));
+				successors = llvm_need(realloc(successors, (room = n) * sizeof(*successors)));
 			uint32_t k = program_successors(x->inst, successors);
 			if (k == 2 && LLVMIsABranchInst(x->inst))
 				put_truth(x, successors, index);
 			for (uint32_t s = 0; s < k; s++) {
 				uint32_t to = map_get(index, (uintptr_t)successors[s]);
-				add_way(p, p->blocks.v[f->first_block + to].point, s);
+				append_successor(p, p->blocks.v[f->first_block + to].point, s);
 			}
 			f->edges += k;
-			f->branches += k > 1 && !is_call(x->inst);
+			f->branches += k > 1 && !is_call_inst(x->inst);
 		}
 		x->n_ways = (uint32_t)p->ways.n - x->first_way;
 	}
@@ -534,14 +535,14 @@ static void read_function(struct program *p, struct function *f)
 	f->first_point = (uint32_t)p->points.n;
 	for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f->value); bb; bb = LLVMGetNextBasicBlock(bb)) {
 		if (!map_set(&index, (uintptr_t)bb, (uint32_t)p->blocks.n - f->first_block))
-			die("out of memory");
-		*(struct block *)need(vec_add(&p->blocks)) = (struct block){.bb = bb};
+			llvm_die("out of memory");
+		*(struct block *)llvm_need(vec_add(&p->blocks)) = (struct block){.bb = bb};
 	}
 	f->n_blocks = (uint32_t)p->blocks.n - f->first_block;
 	for (uint32_t b = 0; b < f->n_blocks; b++)
 		read_block(p, f, f->first_block + b);
 	f->n_points = (uint32_t)p->points.n - f->first_point;
-	find_loops(p, f, &index);
+	mark_loop_heads(p, f, &index);
 	link_points(p, f, &index);
 	map_release(&index);
 }
@@ -574,15 +575,15 @@ void program_read(struct program *p, LLVMModuleRef module)
 {
 	p->module = module;
 	for (LLVMValueRef v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v)) {
-		struct function *f = need(vec_add(&p->functions));
+		struct function *f = llvm_need(vec_add(&p->functions));
 		*f = (struct function){.value = v,
-		                       .name = name_of(v),
+		                       .name = llvm_value_name(v),
 		                       .defined = LLVMCountBasicBlocks(v) > 0,
 		                       .taken = address_taken(v, 0),
-		                       .signature = signature(LLVMGlobalGetValueType(v)),
+		                       .signature = number_signature(LLVMGlobalGetValueType(v)),
 		                       .index = SPEC_NONE};
 		if (!map_set(&p->function_of, (uintptr_t)v, (uint32_t)p->functions.n - 1))
-			die("out of memory");
+			llvm_die("out of memory");
 	}
 	for (size_t i = 0; i < p->functions.n; i++)
 		if (p->functions.v[i].defined)

@@ -11,8 +11,8 @@
 
 #include <llvm-c/Core.h>
 
-void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-void *need(void *p); /* dies of NULL */
+void llvm_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+void *llvm_need(void *p); /* dies of NULL */
 
 /* A point of a function: a place between or at its instructions. */
 struct point {
@@ -33,7 +33,7 @@ struct point {
 #define POINT_MANY (SPEC_NONE - 2)
 
 /* From a point to the next; outcome counts the distinct places that a branch may go to. */
-struct way {
+struct successor {
 	uint32_t to, outcome;
 };
 
@@ -66,7 +66,7 @@ struct program {
 	LLVMModuleRef module;
 	VEC(struct function) functions;
 	VEC(struct point) points;
-	VEC(struct way) ways;
+	VEC(struct successor) ways;
 	VEC(uint32_t) targets;
 	VEC(struct block) blocks;
 	VEC(struct back) backs;
@@ -80,8 +80,9 @@ void program_read(struct program *p, LLVMModuleRef module);
 /* Which points are nodes: closes the recorded ones under weak control dependence. */
 void program_reduce(struct program *p);
 /* The specification; its memory is the program's. */
-struct words;
-void program_spec(struct program *p, const char *producer, uint64_t modules, struct words *words, struct spec *ret);
+struct condition_texts;
+void program_spec(struct program *p, const char *producer, uint64_t modules, struct condition_texts *words,
+                  struct spec *ret);
 /* Puts calls of the functions of inlined (src/spec/runtime/inline.c), which it takes, into all functions that reach.
  * operands: of decisions, too. */
 void program_insert(struct program *p, LLVMModuleRef inlined, bool operands);
@@ -99,18 +100,19 @@ enum truth program_truth(LLVMValueRef term, bool first_is_later);
 /* What decides a conditional branch, past each `!`; *ret_not: an odd number of those. */
 LLVMValueRef program_compared(LLVMValueRef term, bool *ret_not);
 
-/* ---- a decision's words in the source (words.c) ---- */
+/* ---- a decision's words in the source (condition_texts.c) ---- */
 
-struct words *words_new(void);
+struct condition_texts *condition_texts_new(void);
 /* The module, before it is merged, came from that file: its sources have not changed since if they are not newer. */
-void words_module(struct words *w, LLVMModuleRef m, const char *path);
+void condition_texts_add_module(struct condition_texts *w, LLVMModuleRef m, const char *path);
 /* NULL: not known. *ret_unsure: what is true in the source is not as program_truth says. */
-const char *words_of(struct words *w, LLVMValueRef function, const struct point *decision, bool *ret_unsure);
+const char *condition_texts_of(struct condition_texts *w, LLVMValueRef function, const struct point *decision,
+                               bool *ret_unsure);
 
 /* ---- what libraries do (libcalls.def) ---- */
 
 enum library { LIBRARY_UNKNOWN, LIBRARY_HARMLESS, LIBRARY_REACHES };
 /* *ret_calls: it may call functions that it is given. */
-enum library library_of(const char *name, bool *ret_calls);
+enum library program_library_class(const char *name, bool *ret_calls);
 
 #endif

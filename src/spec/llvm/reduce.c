@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static uint32_t join(uint32_t a, uint32_t b)
+static uint32_t join_points(uint32_t a, uint32_t b)
 {
 	return a == POINT_NEVER ? b : b == POINT_NEVER || a == b ? a : POINT_MANY;
 }
@@ -28,7 +28,7 @@ static void find_next(struct program *p, struct function *f)
 				continue;
 			uint32_t next = POINT_NEVER;
 			for (uint32_t w = 0; w < v[i].n_ways; w++)
-				next = join(next, p->points.v[p->ways.v[v[i].first_way + w].to].next);
+				next = join_points(next, p->points.v[p->ways.v[v[i].first_way + w].to].next);
 			changed |= next != v[i].next;
 			v[i].next = next;
 		}
@@ -36,7 +36,7 @@ static void find_next(struct program *p, struct function *f)
 }
 
 /* A branch where one side settles what comes next, and the other does not, or otherwise. */
-static bool decides(const struct program *p, const struct point *x)
+static bool is_deciding_branch(const struct program *p, const struct point *x)
 {
 	if (x->kept || x->next != POINT_MANY)
 		return false;
@@ -65,7 +65,7 @@ static void keep_calls(struct program *p, struct point *x)
 		x->kind = SPEC_EPSILON;
 }
 
-static void reduce(struct program *p, struct function *f)
+static void reduce_function(struct program *p, struct function *f)
 {
 	struct point *v = p->points.v + f->first_point;
 	bool changed = true;
@@ -78,7 +78,7 @@ static void reduce(struct program *p, struct function *f)
 		changed = false;
 		find_next(p, f);
 		for (uint32_t i = 0; i < f->n_points; i++)
-			if (decides(p, &v[i])) {
+			if (is_deciding_branch(p, &v[i])) {
 				v[i].kind = SPEC_DECISION;
 				changed = true;
 			}
@@ -95,5 +95,5 @@ void program_reduce(struct program *p)
 {
 	for (size_t i = 0; i < p->functions.n; i++)
 		if (p->functions.v[i].reaches)
-			reduce(p, &p->functions.v[i]);
+			reduce_function(p, &p->functions.v[i]);
 }

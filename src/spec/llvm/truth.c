@@ -13,7 +13,7 @@ struct role {
 	bool inner; /* the next operand of && or ||, so what the whole becomes is open yet */
 };
 
-static const struct role *role_of(LLVMValueRef term, unsigned way)
+static const struct role *find_branch_role(LLVMValueRef term, unsigned way)
 {
 	static const struct role roles[] = {
 	    {"if.then", true, false},      {"if.else", false, false},   {"if.end", false, false},
@@ -35,7 +35,7 @@ static const struct role *role_of(LLVMValueRef term, unsigned way)
 
 enum truth program_truth(LLVMValueRef term, bool first_is_later)
 {
-	const struct role *first = role_of(term, 0), *second = role_of(term, 1);
+	const struct role *first = find_branch_role(term, 0), *second = find_branch_role(term, 1);
 	if (!first || !second)
 		return TRUTH_UNKNOWN;
 	/* In !(a && b) both may be ways of a true: what is further out counts, which of operands is the later one. */

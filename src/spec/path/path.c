@@ -103,7 +103,7 @@ static int number_names(struct search *x)
 	return 0;
 }
 
-static bool is_call(const struct spec_node *n)
+static bool is_call_node(const struct spec_node *n)
 {
 	return n->kind == SPEC_CALL || n->kind == SPEC_SYSCALL;
 }
@@ -152,7 +152,7 @@ static bool may_hide(const struct search *x, const struct spec_node *n)
 }
 
 /* Can what the node calls leave a mark in these traces? */
-static bool is_shown(const struct search *x, uint32_t function, uint32_t node)
+static bool may_leave_mark(const struct search *x, uint32_t function, uint32_t node)
 {
 	const struct spec_node *n = spec_node(x->s, function, node);
 	if (x->node_name[x->s->functions[function].first_node + node] != SPEC_NONE || n->flags & SPEC_INDIRECT)
@@ -173,13 +173,13 @@ static int make_next(struct search *x, uint32_t function, int way)
 	for (uint32_t i = 0; r == 0 && i < f->n_nodes; i++) {
 		uint32_t n = 0;
 		nx->first[way][i] = n_to;
-		if (i && !is_call(spec_node(x->s, function, i)))
+		if (i && !is_call_node(spec_node(x->s, function, i)))
 			continue;
 		work[n++] = i;
 		for (bool start = true; r == 0 && n; start = false) {
 			uint32_t at = work[--n];
 			const struct spec_node *node = spec_node(x->s, function, at);
-			if (!start && is_call(node) && (way == 0 || is_shown(x, function, at))) {
+			if (!start && is_call_node(node) && (way == 0 || may_leave_mark(x, function, at))) {
 				if (n_to == cap) {
 					cap = cap ? 2 * cap : 64;
 					uint32_t *p = realloc(to, cap * sizeof(*p));
@@ -213,7 +213,7 @@ static int make_next(struct search *x, uint32_t function, int way)
 	if (r == 0 && !nx->all) {
 		nx->all = malloc((f->n_nodes + 1) * sizeof(*nx->all));
 		for (uint32_t i = 0; nx->all && i < f->n_nodes; i++)
-			if (is_call(spec_node(x->s, function, i)))
+			if (is_call_node(spec_node(x->s, function, i)))
 				nx->all[nx->n_all++] = i;
 		r = nx->all ? 0 : -ENOMEM;
 	}
@@ -233,7 +233,7 @@ struct layers {
 	const bool *broken; /* by call: it was left by a jump, so where it went on the graph does not say */
 };
 
-static void layers_release(struct layers *l)
+static void path_layers_release(struct layers *l)
 {
 	free(l->first);
 	free(l->node);
@@ -241,7 +241,7 @@ static void layers_release(struct layers *l)
 }
 
 /* Can call i be of node `to`, if the one before was of `from`? */
-static bool follows(const struct next *nx, const struct layers *l, uint32_t i, uint32_t from, uint32_t to)
+static bool can_follow(const struct next *nx, const struct layers *l, uint32_t i, uint32_t from, uint32_t to)
 {
 	const int way = l->way;
 	if (i && l->broken[i - 1])
@@ -305,7 +305,7 @@ static int find_layers(struct search *x, uint32_t function, const uint32_t *name
 		for (size_t k = l.first[i]; k < stop; k++) {
 			bool good = i + 1 < n ? false : !whole || broken[i] || nx->ends[way][l.node[k]];
 			for (size_t q = stop; !good && i + 1 < n && q < end; q++)
-				good = follows(nx, &l, i + 1, l.node[k], l.node[q]);
+				good = can_follow(nx, &l, i + 1, l.node[k], l.node[q]);
 			if (good)
 				l.node[keep++] = l.node[k];
 		}
@@ -329,11 +329,11 @@ static int find_layers(struct search *x, uint32_t function, const uint32_t *name
 	return 1;
 none:
 	free(mark);
-	layers_release(&l);
+	path_layers_release(&l);
 	return 0;
 failed:
 	free(mark);
-	layers_release(&l);
+	path_layers_release(&l);
 	return r;
 }
 
@@ -342,7 +342,7 @@ static bool is_ambiguous(const struct layers *l)
 	return l->first[l->n] > l->n;
 }
 
-static uint64_t count_ways(const struct search *x, const struct layers *l)
+static uint64_t count_paths(const struct search *x, const struct layers *l)
 {
 	const struct next *nx = &x->next[l->function];
 	uint64_t *ways = calloc(l->first[l->n] + 1, sizeof(*ways)), sum = l->n == 0;
@@ -351,7 +351,7 @@ static uint64_t count_ways(const struct search *x, const struct layers *l)
 			if (!i)
 				ways[k] = 1;
 			for (size_t q = i ? l->first[i - 1] : 0; i && q < l->first[i]; q++)
-				if (follows(nx, l, i, l->node[q], l->node[k]))
+				if (can_follow(nx, l, i, l->node[q], l->node[k]))
 					ways[k] += ways[q];
 			if (ways[k] > PATH_WAYS)
 				ways[k] = PATH_WAYS;
@@ -363,19 +363,19 @@ static uint64_t count_ways(const struct search *x, const struct layers *l)
 }
 
 /* The smallest path, in which the first n_fixed nodes are given already. */
-static void choose(const struct search *x, const struct layers *l, uint32_t *path, uint32_t n_fixed)
+static void choose_smallest_path(const struct search *x, const struct layers *l, uint32_t *path, uint32_t n_fixed)
 {
 	const struct next *nx = &x->next[l->function];
 	for (uint32_t i = n_fixed; i < l->n; i++) {
 		path[i] = SPEC_NONE;
 		for (size_t k = l->first[i]; k < l->first[i + 1]; k++)
-			if (l->node[k] < path[i] && follows(nx, l, i, i ? path[i - 1] : 0, l->node[k]))
+			if (l->node[k] < path[i] && can_follow(nx, l, i, i ? path[i - 1] : 0, l->node[k]))
 				path[i] = l->node[k];
 	}
 }
 
 /* The longest beginning, of at most `most` calls, that a path of both has; the smallest of these. Its length. */
-static uint32_t choose_together(const struct search *x, const struct layers l[2], uint32_t most, uint32_t *path)
+static uint32_t choose_common_path(const struct search *x, const struct layers l[2], uint32_t most, uint32_t *path)
 {
 	const struct next *nx = &x->next[l[0].function];
 	size_t *first = calloc((size_t)most + 1, sizeof(*first)), used = 0;
@@ -385,11 +385,11 @@ static uint32_t choose_together(const struct search *x, const struct layers l[2]
 	for (uint32_t i = 0; i < most; i++) {
 		size_t start = used;
 		for (size_t k = l[0].first[i]; k < l[0].first[i + 1]; k++) {
-			bool both = false, led = !i && follows(nx, &l[0], 0, 0, l[0].node[k]);
+			bool both = false, led = !i && can_follow(nx, &l[0], 0, 0, l[0].node[k]);
 			for (size_t q = l[1].first[i]; !both && q < l[1].first[i + 1]; q++)
 				both = l[1].node[q] == l[0].node[k];
 			for (size_t q = i ? first[i - 1] : 0; i && !led && q < start; q++)
-				led = follows(nx, &l[0], i, node[q], l[0].node[k]);
+				led = can_follow(nx, &l[0], i, node[q], l[0].node[k]);
 			if (both && led)
 				node[used++] = l[0].node[k];
 		}
@@ -403,7 +403,7 @@ static uint32_t choose_together(const struct search *x, const struct layers l[2]
 		size_t stop = i + 1 < length ? first[i + 1] : used;
 		path[i] = SPEC_NONE;
 		for (size_t k = first[i]; k < stop; k++)
-			if (node[k] < path[i] && (i + 1 == length || follows(nx, &l[0], i + 1, node[k], path[i + 1])))
+			if (node[k] < path[i] && (i + 1 == length || can_follow(nx, &l[0], i + 1, node[k], path[i + 1])))
 				path[i] = node[k];
 	}
 	free(first);
@@ -413,7 +413,7 @@ static uint32_t choose_together(const struct search *x, const struct layers l[2]
 
 /* ---- decisions between two calls ---- */
 
-static void reach(const struct search *x, uint32_t function, uint32_t from, int way, bool *ret)
+static void mark_reachable(const struct search *x, uint32_t function, uint32_t from, int way, bool *ret)
 {
 	const struct spec_node *n = spec_node(x->s, function, from);
 	for (uint32_t e = 0; e < n->n_edges; e++) {
@@ -421,14 +421,14 @@ static void reach(const struct search *x, uint32_t function, uint32_t from, int 
 		if (ret[to])
 			continue;
 		ret[to] = true;
-		if (!is_call(spec_node(x->s, function, to)) || (way == 1 && !is_shown(x, function, to)))
-			reach(x, function, to, way, ret);
+		if (!is_call_node(spec_node(x->s, function, to)) || (way == 1 && !may_leave_mark(x, function, to)))
+			mark_reachable(x, function, to, way, ret);
 	}
 }
 
 /* Nodes with more than one edge that lie between `from` and both ends, of which one may have gone different ways.
  * end SPEC_NONE: the function's end. */
-static int find_decisions(struct search *x, uint32_t function, uint32_t from, const uint32_t end[2], int way)
+static int find_path_decisions(struct search *x, uint32_t function, uint32_t from, const uint32_t end[2], int way)
 {
 	uint32_t n = x->s->functions[function].n_nodes;
 	/* The walk is recursive: not for graphs in which it may go too deep. */
@@ -441,11 +441,11 @@ static int find_decisions(struct search *x, uint32_t function, uint32_t from, co
 		free(on);
 		return -ENOMEM;
 	}
-	reach(x, function, from, way, on);
+	mark_reachable(x, function, from, way, on);
 	on[from] = true;
 	for (uint32_t d = 0; d < n; d++) {
 		const struct spec_node *node = spec_node(x->s, function, d);
-		bool passed = d == from || (on[d] && (!is_call(node) || (way == 1 && !is_shown(x, function, d))));
+		bool passed = d == from || (on[d] && (!is_call_node(node) || (way == 1 && !may_leave_mark(x, function, d))));
 		bool to[2] = {false, false};
 		uint32_t ways[2] = {SPEC_NONE, SPEC_NONE};
 		if (!passed || node->n_edges < 2)
@@ -455,8 +455,8 @@ static int find_decisions(struct search *x, uint32_t function, uint32_t from, co
 			uint32_t first = spec_edge(x->s, node, e)->to;
 			memset(seen, 0, n);
 			seen[first] = true;
-			if (!is_call(spec_node(x->s, function, first)) || (way == 1 && !is_shown(x, function, first)))
-				reach(x, function, first, way, seen);
+			if (!is_call_node(spec_node(x->s, function, first)) || (way == 1 && !may_leave_mark(x, function, first)))
+				mark_reachable(x, function, first, way, seen);
 			for (int s = 0; s < 2; s++) {
 				bool leads = false;
 				for (uint32_t i = 0; i < n && !leads; i++)
@@ -548,10 +548,10 @@ static int search_open(struct search *x, uint32_t event, uint32_t fork, bool inn
 	if (!r[0] || !r[1] || p[0].layers.way != p[1].layers.way) {
 		for (int s = 0; s < 2; s++)
 			if (r[s]) {
-				choose(x, &p[s].layers, path, 0);
+				choose_smallest_path(x, &p[s].layers, path, 0);
 				for (uint32_t i = 0; i < p[s].n; i++)
 					x->node[s][p[s].events[i]] = path[i];
-				layers_release(&p[s].layers);
+				path_layers_release(&p[s].layers);
 			}
 		return 0;
 	}
@@ -561,9 +561,9 @@ static int search_open(struct search *x, uint32_t event, uint32_t fork, bool inn
 	/* The call at the fork itself may be of one function on both sides, if it is not the first of its kind. */
 	uint32_t most =
 	    common < p[0].n && common < p[1].n && p[0].names[common] == p[1].names[common] ? common + 1 : common;
-	together = choose_together(x, l, most, path);
+	together = choose_common_path(x, l, most, path);
 	for (int s = 0; s < 2; s++) {
-		choose(x, &l[s], path, together);
+		choose_smallest_path(x, &l[s], path, together);
 		for (uint32_t i = 0; i < p[s].n; i++)
 			x->node[s][p[s].events[i]] = path[i];
 	}
@@ -581,14 +581,14 @@ static int search_open(struct search *x, uint32_t event, uint32_t fork, bool inn
 		f->apart = apart;
 		uint32_t end[2], from = together ? x->node[0][p[0].events[together - 1]] : 0;
 		for (int s = 0; s < 2; s++) {
-			f->ways[s] = count_ways(x, &l[s]);
+			f->ways[s] = count_paths(x, &l[s]);
 			end[s] = together < p[s].n ? x->node[s][p[s].events[together]] : SPEC_NONE;
 		}
 		if (end[0] != end[1])
-			e = find_decisions(x, function, from, end, l[0].way);
+			e = find_path_decisions(x, function, from, end, l[0].way);
 	}
-	layers_release(&p[0].layers);
-	layers_release(&p[1].layers);
+	path_layers_release(&p[0].layers);
+	path_layers_release(&p[1].layers);
 	/* Where they parted in this one already, what was called from there on is not the same. */
 	return e < 0 ? e : together < common;
 }
@@ -639,10 +639,10 @@ static int search_all(struct search *x)
 			r = search_frame(x, s, i, function, &p[s]);
 			if (r != 1)
 				continue;
-			choose(x, &p[s].layers, path, 0);
+			choose_smallest_path(x, &p[s].layers, path, 0);
 			for (uint32_t k = 0; k < p[s].n; k++)
 				x->node[s][p[s].events[k]] = path[k];
-			layers_release(&p[s].layers);
+			path_layers_release(&p[s].layers);
 		}
 	for (int s = 0; s < 2; s++) {
 		free(p[s].names);
@@ -653,7 +653,7 @@ static int search_all(struct search *x)
 	return r < 0 ? r : 0;
 }
 
-static int put(struct symbols *symbols, struct steps *steps, const struct symbol *s)
+static int append_path_step(struct symbols *symbols, struct steps *steps, const struct symbol *s)
 {
 	uint32_t number;
 	int r = symbols_number(symbols, s, &number);
@@ -679,16 +679,17 @@ static int put_steps(const struct search *x, int side, struct symbols *symbols, 
 			           (function == SPEC_NONE || x->s->functions[function].n_nodes < 2);
 		}
 		if (!e->v[i].leave && node != SPEC_NONE)
-			r = put(symbols, ret,
-			        &(struct symbol){.kind = STEP_AT, .of = depth ? open[depth - 1] : SPEC_NONE, .node = node});
+			r = append_path_step(
+			    symbols, ret,
+			    &(struct symbol){.kind = STEP_AT, .of = depth ? open[depth - 1] : SPEC_NONE, .node = node});
 		if (r < 0 || alone[start])
 			continue;
 		if (!e->v[i].leave) {
-			r = put(symbols, ret, &(struct symbol){.kind = STEP_ENTER, .of = number});
+			r = append_path_step(symbols, ret, &(struct symbol){.kind = STEP_ENTER, .of = number});
 			open[depth++] = number;
 		} else {
 			depth--;
-			r = put(symbols, ret, &(struct symbol){.kind = STEP_LEAVE, .value = e->v[i].jump});
+			r = append_path_step(symbols, ret, &(struct symbol){.kind = STEP_LEAVE, .value = e->v[i].jump});
 		}
 	}
 	free(open);

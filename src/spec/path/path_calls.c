@@ -6,7 +6,7 @@
 
 /* ---- a whole trace ---- */
 
-static void layers_release(struct layer *l, uint32_t n)
+static void call_layers_release(struct layer *l, uint32_t n)
 {
 	for (uint32_t i = 0; l && i < n; i++) {
 		free(l[i].state);
@@ -26,16 +26,16 @@ static int by_link(const void *x, const void *y)
 	                          : a->low > b->low;
 }
 
-static int by_number(const void *x, const void *y)
+static int compare_state_numbers(const void *x, const void *y)
 {
 	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
 	return a < b ? -1 : a > b;
 }
 
 /* The state's index in the layer; its n: it is not in it. */
-static uint32_t place_in(const struct layer *l, uint32_t state)
+static uint32_t find_in_layer(const struct layer *l, uint32_t state)
 {
-	const uint32_t *at = l->n ? bsearch(&state, l->state, l->n, sizeof(state), by_number) : NULL;
+	const uint32_t *at = l->n ? bsearch(&state, l->state, l->n, sizeof(state), compare_state_numbers) : NULL;
 	return at ? (uint32_t)(at - l->state) : l->n;
 }
 
@@ -52,7 +52,7 @@ static int fill_layer(struct search *x, const struct layer *before, uint32_t bit
 		for (uint32_t k = 0; r == 0 && k < count; k++) {
 			struct reached to = x->pool[from + k];
 			uint32_t *v = table3_value(&x->placed, to.state, 0, 0);
-			r = v ? room(&ret->state, &ret->cap, ret->n, sizeof(*ret->state)) : -ENOMEM;
+			r = v ? reserve_one_more(&ret->state, &ret->cap, ret->n, sizeof(*ret->state)) : -ENOMEM;
 			if (r == 0 && !*v) {
 				ret->state[ret->n++] = to.state;
 				*v = 1;
@@ -60,16 +60,16 @@ static int fill_layer(struct search *x, const struct layer *before, uint32_t bit
 			if (r == 0 && (ret->n > CALL_PATH_STATES || ++x->done > x->most))
 				r = -E2BIG;
 			if (r == 0)
-				r = room(&ret->link, &ret->cap_links, ret->n_links, sizeof(*ret->link));
+				r = reserve_one_more(&ret->link, &ret->cap_links, ret->n_links, sizeof(*ret->link));
 			if (r == 0)
 				ret->link[ret->n_links++] = (struct link){i, to.state, to.low};
 		}
 	}
 	if (r < 0 || !ret->n_links)
 		return r;
-	qsort(ret->state, ret->n, sizeof(*ret->state), by_number);
+	qsort(ret->state, ret->n, sizeof(*ret->state), compare_state_numbers);
 	for (uint32_t i = 0; i < ret->n_links; i++)
-		ret->link[i].to = place_in(ret, ret->link[i].to);
+		ret->link[i].to = find_in_layer(ret, ret->link[i].to);
 	qsort(ret->link, ret->n_links, sizeof(*ret->link), by_link);
 	for (uint32_t i = 0; i < ret->n_links; i++)
 		if (!kept || by_link(&ret->link[kept - 1], &ret->link[i]) != 0)
@@ -81,7 +81,7 @@ static int fill_layer(struct search *x, const struct layer *before, uint32_t bit
 }
 
 /* 1: there is a path; 0: none; -E2BIG, -ENOMEM. Layers in any case. */
-static int follow(struct search *x, int side, struct layer *l, uint64_t *ret_ways)
+static int fill_layers(struct search *x, int side, struct layer *l, uint64_t *ret_ways)
 {
 	const struct events *e = &x->ev[side];
 	double sum = 0;
@@ -109,7 +109,7 @@ static int follow(struct search *x, int side, struct layer *l, uint64_t *ret_way
 
 /* ---- choosing ---- */
 
-static uint32_t depth_of(const struct search *x, uint32_t state)
+static uint32_t state_depth(const struct search *x, uint32_t state)
 {
 	return state < FIRST_STATE ? 0 : x->cells[x->states[state].cell].depth;
 }
@@ -124,7 +124,7 @@ static int compare_states(const struct search *x, uint32_t a, uint32_t b)
 	/* Their numbers are in the order in which they were found, and that is one for both sides (in_order). */
 	if (x->merging || a < FIRST_STATE || b < FIRST_STATE)
 		return a < b ? -1 : 1;
-	uint32_t depth[2] = {depth_of(x, a), depth_of(x, b)};
+	uint32_t depth[2] = {state_depth(x, a), state_depth(x, b)};
 	v[0] = x->states[a].node, cell[0] = x->states[a].cell;
 	v[1] = x->states[b].node, cell[1] = x->states[b].cell;
 	for (int s = 0; s < 2; s++)
@@ -147,7 +147,7 @@ static int compare_states(const struct search *x, uint32_t a, uint32_t b)
 }
 
 /* Of the links of a layer from that node of the one before, the smallest that is alive. */
-static struct chosen smallest(const struct search *x, const struct layer *l, uint32_t from, uint32_t *ret_at)
+static struct chosen find_smallest_link(const struct search *x, const struct layer *l, uint32_t from, uint32_t *ret_at)
 {
 	struct chosen best = {SPEC_NONE, 0};
 	for (uint32_t k = 0; k < l->n_links; k++) {
@@ -172,7 +172,8 @@ static bool has_link(const struct layer *l, uint32_t from, uint32_t to, uint32_t
 }
 
 /* The longest beginning that a path of both has, of at most `most` calls. path: of both. Its length, or -ENOMEM. */
-static int64_t choose_together(const struct search *x, struct layer *const l[2], uint32_t most, struct chosen *path)
+static int64_t choose_common_call_path(const struct search *x, struct layer *const l[2], uint32_t most,
+                                       struct chosen *path)
 {
 	unsigned char **ok = calloc((size_t)most + 1, sizeof(*ok));
 	uint32_t length = 0;
@@ -193,8 +194,8 @@ static int64_t choose_together(const struct search *x, struct layer *const l[2],
 			const struct link *q = &a->link[k];
 			if (!a->alive[q->to] || (i && !led[q->from]))
 				continue;
-			uint32_t to = place_in(b, a->state[q->to]);
-			uint32_t from = i ? place_in(&l[1][i - 1], l[0][i - 1].state[q->from]) : 0;
+			uint32_t to = find_in_layer(b, a->state[q->to]);
+			uint32_t from = i ? find_in_layer(&l[1][i - 1], l[0][i - 1].state[q->from]) : 0;
 			if (to < b->n && b->alive[to] && has_link(b, from, to, q->low))
 				ok[i][k] = any = true;
 		}
@@ -227,13 +228,13 @@ static int64_t choose_together(const struct search *x, struct layer *const l[2],
 
 static void choose_rest(const struct search *x, const struct layer *l, uint32_t n, uint32_t from, struct chosen *path)
 {
-	uint32_t at = from ? place_in(&l[from - 1], path[from - 1].state) : 0;
+	uint32_t at = from ? find_in_layer(&l[from - 1], path[from - 1].state) : 0;
 	for (uint32_t i = from; i < n; i++)
-		path[i] = smallest(x, &l[i], at, &at);
+		path[i] = find_smallest_link(x, &l[i], at, &at);
 }
 
 /* Is there one way only, up to here? */
-static bool is_certain(struct search *x, const struct layer *l)
+static bool is_single_path(struct search *x, const struct layer *l)
 {
 	uint32_t n = 0, to = 0;
 	for (uint32_t k = 0; k < l->n_links; k++)
@@ -248,8 +249,8 @@ static bool is_certain(struct search *x, const struct layer *l)
 
 /* Of the function in which both are: decisions between the two calls that lead to A's next by one edge and to B's by
  * another. */
-static int find_decisions(struct search *x, uint32_t from, const struct chosen next[2], const uint32_t bit[2],
-                          struct call_path_found *f)
+static int find_call_decisions(struct search *x, uint32_t from, const struct chosen next[2], const uint32_t bit[2],
+                               struct call_path_found *f)
 {
 	uint32_t cell = x->states[from].cell, first, n;
 	const struct spec_function *is = &x->s->functions[x->function[x->states[from].node]];
@@ -297,7 +298,7 @@ struct stepper {
 	size_t cap_call;
 };
 
-static int put(struct stepper *p, uint32_t call, struct symbol s)
+static int append_call_step(struct stepper *p, uint32_t call, struct symbol s)
 {
 	struct called_steps *o = p->out;
 	uint32_t number;
@@ -320,22 +321,24 @@ static int put(struct stepper *p, uint32_t call, struct symbol s)
 static int put_at(struct stepper *p, uint32_t call, uint32_t node, uint64_t value)
 {
 	uint32_t f = p->x->function[node];
-	return put(
+	return append_call_step(
 	    p, call,
 	    (struct symbol){.kind = STEP_AT, .of = f, .node = node - p->x->s->functions[f].first_node, .value = value});
 }
 
-static int put_state(struct stepper *p, uint32_t call, struct chosen to, uint32_t bit)
+static int append_state_steps(struct stepper *p, uint32_t call, struct chosen to, uint32_t bit)
 {
 	struct search *x = p->x;
-	uint32_t depth = depth_of(x, to.state), low = to.low < p->depth ? to.low : p->depth;
+	uint32_t depth = state_depth(x, to.state), low = to.low < p->depth ? to.low : p->depth;
 	int r = 0;
 	for (; r == 0 && p->depth > low; p->depth--)
-		r = put(p, call, (struct symbol){.kind = STEP_LEAVE});
+		r = append_call_step(p, call, (struct symbol){.kind = STEP_LEAVE});
 	if (to.state < FIRST_STATE) /* of no function */
-		return r < 0 ? r : put(p, call, (struct symbol){.kind = STEP_AT, .of = SPEC_NONE, .node = 0, .value = bit});
+		return r < 0 ? r
+		             : append_call_step(p, call,
+		                                (struct symbol){.kind = STEP_AT, .of = SPEC_NONE, .node = 0, .value = bit});
 	while (r == 0 && p->cap < depth)
-		r = room(&p->stack, &p->cap, p->cap, sizeof(*p->stack));
+		r = reserve_one_more(&p->stack, &p->cap, p->cap, sizeof(*p->stack));
 	if (r < 0)
 		return r;
 	struct state is = x->states[to.state];
@@ -346,7 +349,7 @@ static int put_state(struct stepper *p, uint32_t call, struct chosen to, uint32_
 		if (p->depth)
 			r = put_at(p, call, p->stack[p->depth], 0);
 		if (r == 0)
-			r = put(p, call, (struct symbol){.kind = STEP_ENTER, .of = x->function[in]});
+			r = append_call_step(p, call, (struct symbol){.kind = STEP_ENTER, .of = x->function[in]});
 	}
 	return r < 0 ? r : put_at(p, call, is.node, bit + 1);
 }
@@ -354,11 +357,11 @@ static int put_state(struct stepper *p, uint32_t call, struct chosen to, uint32_
 /* ---- all of it ---- */
 
 /* Calls that the C library makes for itself: by the path that is given, and what that descriptor is. */
-static bool is_own(const struct calls *c, const struct traced_call *t)
+static bool is_c_library_call(const struct calls *c, const struct traced_call *t)
 {
 	static const char *const places[] = {"/usr/lib/locale/",     "/usr/share/locale/", "/usr/share/locale-langpack/",
 	                                     "/usr/share/zoneinfo/", "/etc/localtime",     "/etc/locale.alias"};
-	const char *given = calls_word(c, t->given[0]), *path = calls_word(c, t->path);
+	const char *given = calls_text_of(c, t->given[0]), *path = calls_text_of(c, t->path);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (!strncmp(given, places[i], strlen(places[i])) || !strncmp(path, places[i], strlen(places[i])))
 			return true;
@@ -374,9 +377,9 @@ static int take_events(struct search *x, int side, uint64_t *ret_own)
 	if (!e->call || !e->bit)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->n; i++) {
-		const char *name = calls_word(c, c->v[i].name);
+		const char *name = calls_text_of(c, c->v[i].name);
 		uint32_t bit;
-		if (is_own(c, &c->v[i])) {
+		if (is_c_library_call(c, &c->v[i])) {
 			++*ret_own;
 			continue;
 		}
@@ -389,7 +392,7 @@ static int take_events(struct search *x, int side, uint64_t *ret_own)
 	return 0;
 }
 
-static void forget(struct search *x)
+static void clear_search(struct search *x)
 {
 	table3_release(&x->cell_table);
 	table3_release(&x->state_table);
@@ -400,10 +403,10 @@ static void forget(struct search *x)
 	x->n_states = 0;
 }
 
-static int prepare(struct search *x, bool loose)
+static int prepare_call_search(struct search *x, bool loose)
 {
 	const struct spec *s = x->s;
-	forget(x);
+	clear_search(x);
 	x->loose = loose;
 	x->done = 0;
 	x->most = x->merging ? CALL_PATH_WORK : CALL_PATH_WORK_SINGLY;
@@ -431,12 +434,12 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 		most++;
 	for (int s = 0; s < 2; s++)
 		path[s] = malloc(((size_t)e[s].n + 1) * sizeof(*path[s]));
-	int64_t r = path[0] && path[1] ? choose_together(x, l, most, path[0]) : -ENOMEM;
+	int64_t r = path[0] && path[1] ? choose_common_call_path(x, l, most, path[0]) : -ENOMEM;
 	uint32_t together = r < 0 ? 0 : (uint32_t)r;
 	if (r >= 0) {
 		memcpy(path[1], path[0], together * sizeof(*path[0]));
 		uint32_t apart = 0;
-		while (apart < together && is_certain(x, &l[0][apart]) && is_certain(x, &l[1][apart]))
+		while (apart < together && is_single_path(x, &l[0][apart]) && is_single_path(x, &l[1][apart]))
 			apart++;
 		for (int s = 0; s < 2; s++)
 			choose_rest(x, l[s], e[s].n, together, path[s]);
@@ -448,7 +451,7 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 	f->merged = x->merging;
 	for (int s = 0, certain = 0; r == 0 && f->merged && s < 2; s++) {
 		uint32_t i = 0;
-		while (i < e[s].n && is_certain(x, &l[s][i]))
+		while (i < e[s].n && is_single_path(x, &l[s][i]))
 			i++;
 		certain += i == e[s].n;
 		f->merged = certain < 2; /* nothing was left to choose */
@@ -466,7 +469,7 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 	for (int s = 0; r == 0 && s < 2; s++) {
 		struct stepper p = {.x = x, .out = ret, .side = s};
 		for (uint32_t i = 0; r == 0 && i < e[s].n; i++)
-			r = put_state(&p, e[s].call[i], path[s][i], e[s].bit[i]);
+			r = append_state_steps(&p, e[s].call[i], path[s][i], e[s].bit[i]);
 		free(p.stack);
 	}
 	if (r == 0 && f->parts && together && path[0][together - 1].state >= FIRST_STATE) {
@@ -477,7 +480,7 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 				bit[s] = e[s].bit[together];
 			}
 		x->done = 0;
-		r = find_decisions(x, path[0][together - 1].state, next, bit, f);
+		r = find_call_decisions(x, path[0][together - 1].state, next, bit, f);
 		if (r == -E2BIG) {
 			f->n_decisions = 0;
 			r = 0;
@@ -489,13 +492,13 @@ static int choose_both(struct search *x, struct layer *const l[2], struct called
 }
 
 /* Which side is searched first: that does not depend on the order in which they are given. */
-static int in_order(const struct search *x)
+static int find_first_side(const struct search *x)
 {
 	const struct events *e = x->ev;
 	uint32_t i = 0;
 	for (; i < e[0].n && i < e[1].n; i++) {
-		int c = strcmp(calls_word(&x->c[0], x->c[0].v[e[0].call[i]].name),
-		               calls_word(&x->c[1], x->c[1].v[e[1].call[i]].name));
+		int c = strcmp(calls_text_of(&x->c[0], x->c[0].v[e[0].call[i]].name),
+		               calls_text_of(&x->c[1], x->c[1].v[e[1].call[i]].name));
 		if (c)
 			return c > 0;
 	}
@@ -506,17 +509,17 @@ static int in_order(const struct search *x)
 static int search_by(struct search *x, bool loose, bool merged, struct called_steps *ret, struct call_path_found *f)
 {
 	struct layer *l[2] = {NULL, NULL};
-	int is[2] = {0, 0}, first = merged ? in_order(x) : 0;
+	int is[2] = {0, 0}, first = merged ? find_first_side(x) : 0;
 	merged_end(x);
 	x->deep = false;
 	f->too_large = false;
 	int r = merged ? merged_begin(x) : 0;
 	if (r == 0)
-		r = prepare(x, loose);
+		r = prepare_call_search(x, loose);
 	for (int i = 0; r == 0 && i < 2; i++) {
 		int k = i ^ first;
 		l[k] = calloc((size_t)x->ev[k].n + 1, sizeof(*l[k]));
-		is[k] = l[k] ? follow(x, k, l[k], &f->ways[k]) : -ENOMEM;
+		is[k] = l[k] ? fill_layers(x, k, l[k], &f->ways[k]) : -ENOMEM;
 		r = is[k] == -ENOMEM ? is[k] : 0;
 		f->none[k] = is[k] == 0;
 		f->too_large |= is[k] == -E2BIG;
@@ -530,7 +533,7 @@ static int search_by(struct search *x, bool loose, bool merged, struct called_st
 			r = 0;
 	}
 	for (int k = 0; k < 2; k++)
-		layers_release(l[k], l[k] ? x->ev[k].n : 0);
+		call_layers_release(l[k], l[k] ? x->ev[k].n : 0);
 	return r;
 }
 
@@ -571,7 +574,7 @@ int call_path_search(const struct spec *s, const struct calls c[2], enum call_pa
 	}
 	merged_end(&x);
 	f->deep = x.deep;
-	forget(&x);
+	clear_search(&x);
 	for (int k = 0; k < 2; k++) {
 		free(x.ev[k].call);
 		free(x.ev[k].bit);

@@ -26,7 +26,7 @@ bool search_makes_thread(const struct spec_node *n)
 }
 
 /* May the node end in a library function, or in one that is not known? */
-static bool is_library(const struct spec_node *n)
+static bool may_be_library(const struct spec_node *n)
 {
 	return n->kind == SPEC_SYSCALL || (n->kind == SPEC_CALL && !(n->flags & SPEC_CALLBACK) &&
 	                                   (n->flags & SPEC_UNKNOWN || (n->flags & SPEC_INDIRECT && !n->n_targets)));
@@ -44,7 +44,7 @@ static void know_node(struct search *x, uint32_t at)
 	const struct library_calls *l = *n->name ? library_calls(n->name, base) : NULL;
 	x->pass[at] = n->kind != SPEC_CALL || n->flags & SPEC_CALLBACK; /* else as its targets do */
 	/* setjmp calls nothing; where longjmp goes is found when it is come to. */
-	if (!is_library(n) || (!l && (search_is_longjmp(n) || n->flags & SPEC_TWICE)))
+	if (!may_be_library(n) || (!l && (search_is_longjmp(n) || n->flags & SPEC_TWICE)))
 		return;
 	x->one[at] = l && l->flags & LIBRARY_ONE;
 	x->pass[at] = !x->one[at] && !(n->flags & SPEC_NORETURN);

@@ -53,12 +53,12 @@ int merged_begin(struct search *x)
 {
 	uint32_t none;
 	struct merging *m = x->merging = calloc(1, sizeof(*m));
-	int r = m ? room(&m->cells, &m->cap_cells, 0, sizeof(*m->cells)) : -ENOMEM;
+	int r = m ? reserve_one_more(&m->cells, &m->cap_cells, 0, sizeof(*m->cells)) : -ENOMEM;
 	if (r == 0)
 		m->cells[m->n_cells++] = (struct place){x->s->main, SPEC_NONE};
 	for (uint32_t i = 0; r == 0 && i < FIRST_STATE; i++) {
 		none = m->n_states;
-		r = room(&m->states, &m->cap_states, none, sizeof(*m->states));
+		r = reserve_one_more(&m->states, &m->cap_states, none, sizeof(*m->states));
 		if (r == 0)
 			m->states[m->n_states++] = (struct state){SPEC_NONE, SPEC_NONE};
 	}
@@ -88,42 +88,42 @@ void merged_end(struct search *x)
 }
 
 /* One step of it. */
-static int work(struct search *x)
+static int count_work(struct search *x)
 {
 	return ++x->done > x->most ? -E2BIG : 0;
 }
 
-static void clear(struct list *l)
+static void list_clear(struct list *l)
 {
 	table3_clear(&l->seen);
 	l->n = 0;
 }
 
-static int add(struct search *x, struct list *l, uint32_t number)
+static int list_append_once(struct search *x, struct list *l, uint32_t number)
 {
 	uint32_t *v = table3_value(&l->seen, number, 0, 0);
-	int r = v ? work(x) : -ENOMEM;
+	int r = v ? count_work(x) : -ENOMEM;
 	if (r < 0 || *v)
 		return r;
 	*v = 1;
-	r = room(&l->v, &l->cap, l->n, sizeof(*l->v));
+	r = reserve_one_more(&l->v, &l->cap, l->n, sizeof(*l->v));
 	if (r == 0)
 		l->v[l->n++] = number;
 	return r;
 }
 
-static int put_word(struct merging *m, uint32_t word)
+static int append_pooled(struct merging *m, uint32_t word)
 {
-	int r = room(&m->words, &m->cap_words, m->n_words, sizeof(*m->words));
+	int r = reserve_one_more(&m->words, &m->cap_words, m->n_words, sizeof(*m->words));
 	if (r == 0)
 		m->words[m->n_words++] = word;
 	return r;
 }
 
-static int place_of(struct merging *m, uint32_t function, uint32_t root, uint32_t *ret)
+static int number_merged_cell(struct merging *m, uint32_t function, uint32_t root, uint32_t *ret)
 {
 	uint32_t *v = table3_value(&m->cell_table, function, root, 0);
-	int r = v ? room(&m->cells, &m->cap_cells, m->n_cells, sizeof(*m->cells)) : -ENOMEM;
+	int r = v ? reserve_one_more(&m->cells, &m->cap_cells, m->n_cells, sizeof(*m->cells)) : -ENOMEM;
 	if (r == 0 && !*v) {
 		m->cells[m->n_cells++] = (struct place){function, root};
 		*v = m->n_cells;
@@ -135,7 +135,7 @@ static int place_of(struct merging *m, uint32_t function, uint32_t root, uint32_
 static int merged_state(struct merging *m, uint32_t node, uint32_t cell, uint32_t *ret)
 {
 	uint32_t *v = table3_value(&m->state_table, node, cell, 0);
-	int r = v ? room(&m->states, &m->cap_states, m->n_states, sizeof(*m->states)) : -ENOMEM;
+	int r = v ? reserve_one_more(&m->states, &m->cap_states, m->n_states, sizeof(*m->states)) : -ENOMEM;
 	if (r == 0 && !*v) {
 		m->states[m->n_states++] = (struct state){node, cell};
 		*v = m->n_states;
@@ -145,7 +145,7 @@ static int merged_state(struct merging *m, uint32_t node, uint32_t cell, uint32_
 }
 
 /* Does a call lead to the function, which may make a call of this bit first? function SPEC_NONE: to any such. */
-static bool leads(const struct search *x, uint32_t node, uint32_t function, uint64_t bit)
+static bool may_lead_to(const struct search *x, uint32_t node, uint32_t function, uint64_t bit)
 {
 	const struct spec_node *n = &x->s->nodes[node];
 	bool any = false;
@@ -170,20 +170,20 @@ static int summary_of(struct search *x, uint32_t function, uint32_t bit_number, 
 		*ret = *known - 1;
 		return 0;
 	}
-	clear(&m->nodes);
+	list_clear(&m->nodes);
 	if (r == 0)
-		r = put_word(m, 0);
+		r = append_pooled(m, 0);
 	if (r == 0)
-		r = add(x, &m->nodes, is->first_node);
+		r = list_append_once(x, &m->nodes, is->first_node);
 	for (uint32_t i = 0; r == 0 && i < m->nodes.n; i++) {
 		uint32_t node = m->nodes.v[i];
 		const struct spec_node *n = &x->s->nodes[node];
-		if (x->accepts[node] & bit || leads(x, node, SPEC_NONE, bit) || search_is_longjmp(n))
-			r = put_word(m, node);
+		if (x->accepts[node] & bit || may_lead_to(x, node, SPEC_NONE, bit) || search_is_longjmp(n))
+			r = append_pooled(m, node);
 		for (uint32_t e = 0; r == 0 && x->pass[node] && e < n->n_edges; e++) {
 			uint32_t to = is->first_node + spec_edge(x->s, n, e)->to;
 			if (x->first[to] & bit)
-				r = add(x, &m->nodes, to);
+				r = list_append_once(x, &m->nodes, to);
 		}
 	}
 	if (r < 0)
@@ -202,14 +202,14 @@ static int by_caller(const void *x, const void *y)
 	return a->node != b->node ? (a->node < b->node ? -1 : 1) : a->cell < b->cell ? -1 : a->cell > b->cell;
 }
 
-static int add_targets(struct search *x, uint32_t node, uint64_t bit)
+static int append_target_functions(struct search *x, uint32_t node, uint64_t bit)
 {
 	const struct spec_node *n = &x->s->nodes[node];
 	int r = 0;
 	for (uint32_t t = 0; r == 0 && t < n->n_targets && !search_makes_thread(n); t++) {
 		uint32_t f = x->s->targets[n->first_target + t];
 		if (x->function_first[f] & bit)
-			r = add(x, &x->merging->functions, f);
+			r = list_append_once(x, &x->merging->functions, f);
 	}
 	return r;
 }
@@ -221,26 +221,26 @@ static int fill_root(struct search *x, struct root *root)
 	uint64_t bit = 1ull << root->bit;
 	uint32_t at;
 	int r = 0;
-	clear(&m->functions);
+	list_clear(&m->functions);
 	for (uint32_t i = 0; r == 0 && i < root->n; i++)
-		r = add_targets(x, m->callers[root->first + i].node, bit);
+		r = append_target_functions(x, m->callers[root->first + i].node, bit);
 	for (uint32_t i = 0; r == 0 && i < m->functions.n; i++) {
 		r = summary_of(x, m->functions.v[i], root->bit, &at);
 		for (uint32_t k = 0; r == 0 && k < m->words[at]; k++) {
 			uint32_t node = m->words[at + 1 + k];
 			root->jumps |= search_is_longjmp(&x->s->nodes[node]);
-			r = add_targets(x, node, bit);
+			r = append_target_functions(x, node, bit);
 		}
 	}
 	root->reach = m->n_words;
 	root->n_reach = m->functions.n;
 	for (uint32_t i = 0; r == 0 && i < m->functions.n; i++)
-		r = put_word(m, m->functions.v[i]);
+		r = append_pooled(m, m->functions.v[i]);
 	return r;
 }
 
 /* The root of what is in `pushes`. */
-static int root_of(struct search *x, uint32_t bit, uint32_t *ret)
+static int find_pushes_root(struct search *x, uint32_t bit, uint32_t *ret)
 {
 	struct merging *m = x->merging;
 	uint64_t h = bit;
@@ -260,9 +260,9 @@ static int root_of(struct search *x, uint32_t bit, uint32_t *ret)
 			continue;
 		}
 		struct root root = {.first = m->n_callers, .n = m->n_pushes, .bit = bit};
-		int r = room(&m->roots, &m->cap_roots, m->n_roots, sizeof(*m->roots));
+		int r = reserve_one_more(&m->roots, &m->cap_roots, m->n_roots, sizeof(*m->roots));
 		for (uint32_t i = 0; r == 0 && i < m->n_pushes; i++) {
-			r = room(&m->callers, &m->cap_callers, m->n_callers, sizeof(*m->callers));
+			r = reserve_one_more(&m->callers, &m->cap_callers, m->n_callers, sizeof(*m->callers));
 			if (r == 0)
 				m->callers[m->n_callers++] = m->pushes[i];
 		}
@@ -295,15 +295,15 @@ static int callers_of(struct search *x, uint32_t cell, uint32_t *ret, uint32_t *
 	const struct root root = m->roots[is.root];
 	uint64_t bit = 1ull << root.bit;
 	start = m->n_callers;
-	r = room(&m->callers, &m->cap_callers, m->n_callers, sizeof(*m->callers));
+	r = reserve_one_more(&m->callers, &m->cap_callers, m->n_callers, sizeof(*m->callers));
 	if (r == 0)
 		m->callers[m->n_callers++] = (struct caller){0, 0};
 	for (uint32_t i = 0; r == 0 && i < root.n; i++) {
 		struct caller c = m->callers[root.first + i];
-		r = work(x);
-		if (r == 0 && leads(x, c.node, is.function, bit))
-			r = room(&m->callers, &m->cap_callers, m->n_callers, sizeof(*m->callers));
-		if (r == 0 && leads(x, c.node, is.function, bit))
+		r = count_work(x);
+		if (r == 0 && may_lead_to(x, c.node, is.function, bit))
+			r = reserve_one_more(&m->callers, &m->cap_callers, m->n_callers, sizeof(*m->callers));
+		if (r == 0 && may_lead_to(x, c.node, is.function, bit))
 			m->callers[m->n_callers++] = c;
 	}
 	for (uint32_t i = 0; r == 0 && i < root.n_reach; i++) {
@@ -311,12 +311,12 @@ static int callers_of(struct search *x, uint32_t cell, uint32_t *ret, uint32_t *
 		r = summary_of(x, function, root.bit, &at);
 		for (uint32_t k = 0; r == 0 && k < m->words[at]; k++) {
 			uint32_t node = m->words[at + 1 + k];
-			r = work(x);
-			if (r < 0 || !leads(x, node, is.function, bit))
+			r = count_work(x);
+			if (r < 0 || !may_lead_to(x, node, is.function, bit))
 				continue;
-			r = place_of(m, function, is.root, &to);
+			r = number_merged_cell(m, function, is.root, &to);
 			if (r == 0)
-				r = room(&m->callers, &m->cap_callers, m->n_callers, sizeof(*m->callers));
+				r = reserve_one_more(&m->callers, &m->cap_callers, m->n_callers, sizeof(*m->callers));
 			if (r == 0)
 				m->callers[m->n_callers++] = (struct caller){node, to};
 		}
@@ -330,34 +330,34 @@ static int callers_of(struct search *x, uint32_t cell, uint32_t *ret, uint32_t *
 
 /* ---- from one call to the next ---- */
 
-static int come(struct search *x, struct visit v, uint64_t bit)
+static int visit_node(struct search *x, struct visit v, uint64_t bit)
 {
 	struct merging *m = x->merging;
 	if (v.node != SPEC_NONE && !(x->first[v.node] & bit) && !x->ends[v.node])
 		return 0;
 	uint32_t *seen = table3_value(&m->seen, v.node, v.cell, 0);
-	int r = seen ? work(x) : -ENOMEM;
+	int r = seen ? count_work(x) : -ENOMEM;
 	if (r < 0 || *seen)
 		return r;
 	*seen = 1;
-	r = room(&m->visits, &m->cap_visits, m->n_visits, sizeof(*m->visits));
+	r = reserve_one_more(&m->visits, &m->cap_visits, m->n_visits, sizeof(*m->visits));
 	if (r == 0)
 		m->visits[m->n_visits++] = v;
 	return r;
 }
 
-static int come_behind(struct search *x, uint32_t node, uint32_t cell, uint32_t from, uint32_t popped, uint64_t bit)
+static int visit_after(struct search *x, uint32_t node, uint32_t cell, uint32_t from, uint32_t popped, uint64_t bit)
 {
 	const struct spec_node *n = &x->s->nodes[node];
 	uint32_t first = x->s->functions[x->function[node]].first_node;
 	int r = 0;
 	for (uint32_t e = 0; r == 0 && e < n->n_edges; e++)
-		r = come(x, (struct visit){first + spec_edge(x->s, n, e)->to, cell, from, popped}, bit);
+		r = visit_node(x, (struct visit){first + spec_edge(x->s, n, e)->to, cell, from, popped}, bit);
 	return r;
 }
 
 /* Out of the frame, to who may have called it: by its return, or a jump. */
-static int leave(struct search *x, uint32_t at, bool jump, uint64_t bit)
+static int leave_frame(struct search *x, uint32_t at, bool jump, uint64_t bit)
 {
 	struct merging *m = x->merging;
 	uint32_t first, n;
@@ -365,12 +365,12 @@ static int leave(struct search *x, uint32_t at, bool jump, uint64_t bit)
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		struct caller c = m->callers[first + i];
 		if (jump) {
-			r = come(x, (struct visit){SPEC_NONE, c.cell, at, c.node}, bit);
+			r = visit_node(x, (struct visit){SPEC_NONE, c.cell, at, c.node}, bit);
 			continue;
 		}
-		r = come_behind(x, c.node, c.cell, at, c.node, bit);
+		r = visit_after(x, c.node, c.cell, at, c.node, bit);
 		if (r == 0 && x->s->nodes[c.node].flags & SPEC_CALLBACK)
-			r = come(x, (struct visit){c.node, c.cell, at, c.node}, bit); /* it may call again */
+			r = visit_node(x, (struct visit){c.node, c.cell, at, c.node}, bit); /* it may call again */
 	}
 	return r;
 }
@@ -384,28 +384,28 @@ static int go_through(struct search *x, uint32_t at, uint64_t bit)
 		const struct spec_function *f = &x->s->functions[m->cells[v.cell].function];
 		for (uint32_t k = 0; r == 0 && k < f->n_nodes; k++)
 			if (x->s->nodes[f->first_node + k].flags & SPEC_TWICE)
-				r = come_behind(x, f->first_node + k, v.cell, at, SPEC_NONE, bit);
-		return r < 0 ? r : leave(x, at, true, bit);
+				r = visit_after(x, f->first_node + k, v.cell, at, SPEC_NONE, bit);
+		return r < 0 ? r : leave_frame(x, at, true, bit);
 	}
 	const struct spec_node *n = &x->s->nodes[v.node];
 	if (n->kind == SPEC_RETURN) {
 		if (!v.cell && !m->ended)
 			m->ended = at + 1;
-		return leave(x, at, false, bit);
+		return leave_frame(x, at, false, bit);
 	}
 	if (search_is_longjmp(n))
-		return come(x, (struct visit){SPEC_NONE, v.cell, at, SPEC_NONE}, bit);
-	if (leads(x, v.node, SPEC_NONE, bit)) {
-		r = room(&m->pushes, &m->cap_pushes, m->n_pushes, sizeof(*m->pushes));
+		return visit_node(x, (struct visit){SPEC_NONE, v.cell, at, SPEC_NONE}, bit);
+	if (may_lead_to(x, v.node, SPEC_NONE, bit)) {
+		r = reserve_one_more(&m->pushes, &m->cap_pushes, m->n_pushes, sizeof(*m->pushes));
 		if (r == 0)
 			m->pushes[m->n_pushes++] = (struct caller){v.node, v.cell};
 	}
-	return r == 0 && x->pass[v.node] ? come_behind(x, v.node, v.cell, at, SPEC_NONE, bit) : r;
+	return r == 0 && x->pass[v.node] ? visit_after(x, v.node, v.cell, at, SPEC_NONE, bit) : r;
 }
 
 /* All that can be come to from the state without a call, in frames that are open: visits, pushes. *ret_root: of the
  * frames that are entered from there; SPEC_NONE none. */
-static int go(struct search *x, uint32_t state, uint32_t bit_number, uint32_t *ret_root)
+static int explore_state(struct search *x, uint32_t state, uint32_t bit_number, uint32_t *ret_root)
 {
 	struct merging *m = x->merging;
 	uint64_t bit = 1ull << bit_number;
@@ -415,24 +415,24 @@ static int go(struct search *x, uint32_t state, uint32_t bit_number, uint32_t *r
 	m->n_visits = m->n_pushes = m->ended = 0;
 	*ret_root = SPEC_NONE;
 	if (state == BEFORE_MAIN)
-		r = come(x, (struct visit){x->s->functions[x->s->main].first_node, 0, SPEC_NONE, SPEC_NONE}, bit);
+		r = visit_node(x, (struct visit){x->s->functions[x->s->main].first_node, 0, SPEC_NONE, SPEC_NONE}, bit);
 	else if (x->one[is.node] || x->s->nodes[is.node].flags & SPEC_TWICE)
-		r = come_behind(x, is.node, is.cell, SPEC_NONE, SPEC_NONE, bit);
+		r = visit_after(x, is.node, is.cell, SPEC_NONE, SPEC_NONE, bit);
 	else
-		r = come(x, (struct visit){is.node, is.cell, SPEC_NONE, SPEC_NONE}, bit);
+		r = visit_node(x, (struct visit){is.node, is.cell, SPEC_NONE, SPEC_NONE}, bit);
 	for (uint32_t i = 0, n;;) {
 		for (; r == 0 && i < m->n_visits; i++)
 			r = go_through(x, i, bit);
 		if (r < 0 || !m->n_pushes)
 			return r;
-		r = root_of(x, bit_number, ret_root);
+		r = find_pushes_root(x, bit_number, ret_root);
 		if (r < 0 || !m->roots[*ret_root].jumps)
 			return r;
 		/* What was entered may jump back, silently, to frames that were open. */
 		n = m->n_visits;
 		for (uint32_t k = 0; r == 0 && k < n; k++)
-			if (m->visits[k].node != SPEC_NONE && leads(x, m->visits[k].node, SPEC_NONE, bit))
-				r = come(x, (struct visit){SPEC_NONE, m->visits[k].cell, k, SPEC_NONE}, bit);
+			if (m->visits[k].node != SPEC_NONE && may_lead_to(x, m->visits[k].node, SPEC_NONE, bit))
+				r = visit_node(x, (struct visit){SPEC_NONE, m->visits[k].cell, k, SPEC_NONE}, bit);
 		if (r < 0 || n == m->n_visits)
 			return r;
 	}
@@ -459,7 +459,7 @@ int merged_next(struct search *x, uint32_t state, uint32_t bit_number, uint32_t 
 	if (r == 0)
 		r = search_give(x, 0, 0);
 	if (r == 0 && state != AT_EXIT)
-		r = go(x, state, bit_number, &root);
+		r = explore_state(x, state, bit_number, &root);
 	if (r == 0 && x->at_exit & bit && (state == AT_EXIT || m->ended))
 		r = search_give(x, AT_EXIT, 0);
 	for (uint32_t i = 0; r == 0 && state != AT_EXIT && i < m->n_visits; i++)
@@ -469,7 +469,7 @@ int merged_next(struct search *x, uint32_t state, uint32_t bit_number, uint32_t 
 		uint32_t function = m->words[m->roots[root].reach + i];
 		r = summary_of(x, function, bit_number, &at);
 		if (r == 0)
-			r = place_of(m, function, root, &cell);
+			r = number_merged_cell(m, function, root, &cell);
 		for (uint32_t k = 0; r == 0 && k < m->words[at]; k++)
 			if (x->accepts[m->words[at + 1 + k]] & bit)
 				r = give_state(x, m->words[at + 1 + k], cell);
@@ -503,9 +503,9 @@ struct stack {
 	uint32_t n, cap;
 };
 
-static int push(struct stack *s, uint32_t node, uint32_t cell)
+static int push_frame(struct stack *s, uint32_t node, uint32_t cell)
 {
-	int r = room(&s->v, &s->cap, s->n, sizeof(*s->v));
+	int r = reserve_one_more(&s->v, &s->cap, s->n, sizeof(*s->v));
 	if (r == 0)
 		s->v[s->n++] = (struct caller){node, cell};
 	return r;
@@ -517,7 +517,7 @@ static int push_left(const struct merging *m, uint32_t at, struct stack *s)
 	int r = 0;
 	for (; r == 0 && m->visits[at].from != SPEC_NONE; at = m->visits[at].from)
 		if (m->visits[at].popped != SPEC_NONE)
-			r = push(s, m->visits[at].popped, m->visits[m->visits[at].from].cell);
+			r = push_frame(s, m->visits[at].popped, m->visits[m->visits[at].from].cell);
 	return r;
 }
 
@@ -529,13 +529,13 @@ static int any_stack(struct search *x, uint32_t cell, struct stack *s)
 	s->n = 0;
 	table3_clear(&m->seen);
 	m->n_visits = 0;
-	r = come(x, (struct visit){SPEC_NONE, cell, SPEC_NONE, SPEC_NONE}, ANY);
+	r = visit_node(x, (struct visit){SPEC_NONE, cell, SPEC_NONE, SPEC_NONE}, ANY);
 	for (uint32_t i = 0; r == 0 && i < m->n_visits; i++) {
 		if (m->visits[i].cell) {
-			r = leave(x, i, true, ANY);
+			r = leave_frame(x, i, true, ANY);
 			continue;
 		}
-		r = push(s, SPEC_NONE, 0);
+		r = push_frame(s, SPEC_NONE, 0);
 		return r < 0 ? r : push_left(m, i, s);
 	}
 	return r < 0 ? r : -EBADMSG;
@@ -550,21 +550,22 @@ static uint32_t find_visit(const struct merging *m, uint32_t node, uint32_t cell
 }
 
 /* s: that of the state `to`; it becomes one of `from` that leads there. *ret_low: frames that both have. */
-static int step_back(struct search *x, uint32_t from, uint32_t to, uint32_t bit, struct stack *s, uint32_t *ret_low)
+static int step_to_previous(struct search *x, uint32_t from, uint32_t to, uint32_t bit, struct stack *s,
+                            uint32_t *ret_low)
 {
 	struct merging *m = x->merging;
 	uint32_t root, at;
 	*ret_low = 0;
 	if (from == AT_EXIT)
 		return 0;
-	int r = go(x, from, bit, &root);
+	int r = explore_state(x, from, bit, &root);
 	if (r < 0)
 		return r;
 	if (to == AT_EXIT) {
 		if (!m->ended)
 			return -EBADMSG;
 		s->n = 0;
-		r = push(s, SPEC_NONE, 0);
+		r = push_frame(s, SPEC_NONE, 0);
 		return r < 0 ? r : push_left(m, m->ended - 1, s);
 	}
 	struct state is = m->states[to];
@@ -583,7 +584,7 @@ static int step_back(struct search *x, uint32_t from, uint32_t to, uint32_t bit,
 	return at == SPEC_NONE ? -EBADMSG : push_left(m, at, s);
 }
 
-static int put_state(struct search *x, uint32_t node, const struct stack *s, uint32_t *ret)
+static int intern_state(struct search *x, uint32_t node, const struct stack *s, uint32_t *ret)
 {
 	uint32_t cell = SPEC_NONE;
 	int r = 0;
@@ -603,11 +604,11 @@ int merged_choose(struct search *x, const uint8_t *bit, struct chosen *path, uin
 		if (after == SPEC_NONE && state != AT_EXIT)
 			r = any_stack(x, m->states[state].cell, &s);
 		else if (after != SPEC_NONE)
-			r = step_back(x, state, after, bit[i + 1], &s, &path[i + 1].low);
+			r = step_to_previous(x, state, after, bit[i + 1], &s, &path[i + 1].low);
 		if (r == 0 && state != AT_EXIT && (!s.n || s.v[s.n - 1].cell != m->states[state].cell))
 			r = -EBADMSG; /* a bug, and no reason to say something wrong */
 		if (r == 0 && state != AT_EXIT)
-			r = put_state(x, m->states[state].node, &s, &path[i].state);
+			r = intern_state(x, m->states[state].node, &s, &path[i].state);
 		after = state;
 	}
 	if (n)

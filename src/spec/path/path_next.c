@@ -12,7 +12,7 @@ void table3_release(struct table3 *t)
 	*t = (struct table3){0};
 }
 
-static uint32_t slot3(const struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
+static uint32_t find_slot3(const struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint64_t h = (a * 0x9e3779b97f4a7c15u + b) * 0xbf58476d1ce4e5b9u + c;
 	uint32_t i = (uint32_t)((h ^ h >> 31) * 0x94d049bb133111ebu >> 32) & t->mask;
@@ -35,14 +35,14 @@ uint32_t *table3_value(struct table3 *t, uint32_t a, uint32_t b, uint32_t c)
 		}
 		for (uint32_t i = 0; t->value && i <= t->mask; i++)
 			if (t->value[i]) {
-				uint32_t k = slot3(&more, t->key[i][0], t->key[i][1], t->key[i][2]);
+				uint32_t k = find_slot3(&more, t->key[i][0], t->key[i][1], t->key[i][2]);
 				memcpy(more.key[k], t->key[i], sizeof(*more.key));
 				more.value[k] = t->value[i];
 			}
 		table3_release(t);
 		*t = more;
 	}
-	uint32_t i = slot3(t, a, b, c);
+	uint32_t i = find_slot3(t, a, b, c);
 	if (!t->value[i]) {
 		t->key[i][0] = a;
 		t->key[i][1] = b;
@@ -66,7 +66,7 @@ void table3_clear(struct table3 *t)
 int search_cell(struct search *x, uint32_t node, uint32_t parent, uint32_t *ret)
 {
 	uint32_t *v = table3_value(&x->cell_table, node, parent, 0);
-	int r = v ? room(&x->cells, &x->cap_cells, x->n_cells, sizeof(*x->cells)) : -ENOMEM;
+	int r = v ? reserve_one_more(&x->cells, &x->cap_cells, x->n_cells, sizeof(*x->cells)) : -ENOMEM;
 	if (r == 0 && !*v) {
 		x->cells[x->n_cells++] = (struct cell){node, parent, parent == SPEC_NONE ? 1 : x->cells[parent].depth + 1};
 		*v = x->n_cells;
@@ -78,7 +78,7 @@ int search_cell(struct search *x, uint32_t node, uint32_t parent, uint32_t *ret)
 int search_state(struct search *x, uint32_t node, uint32_t cell, uint32_t *ret)
 {
 	uint32_t *v = table3_value(&x->state_table, node, cell, 0);
-	int r = v ? room(&x->states, &x->cap_states, x->n_states, sizeof(*x->states)) : -ENOMEM;
+	int r = v ? reserve_one_more(&x->states, &x->cap_states, x->n_states, sizeof(*x->states)) : -ENOMEM;
 	if (r == 0 && !*v) {
 		x->states[x->n_states++] = (struct state){node, cell};
 		*v = x->n_states;
@@ -102,14 +102,14 @@ int search_arrive(struct search *x, uint32_t node, uint32_t cell, uint32_t low, 
 	if (*v)
 		return 0;
 	*v = 1;
-	int r = room(&x->work, &x->cap_work, x->n_work, sizeof(*x->work));
+	int r = reserve_one_more(&x->work, &x->cap_work, x->n_work, sizeof(*x->work));
 	if (r == 0)
 		x->work[x->n_work++] = (struct item){node, cell, low};
 	return r;
 }
 
 /* ... behind it. */
-static int go_on(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
+static int arrive_after(struct search *x, uint32_t node, uint32_t cell, uint32_t low, uint64_t bit)
 {
 	const struct spec_node *n = &x->s->nodes[node];
 	uint32_t first = x->s->functions[x->function[node]].first_node;
@@ -121,14 +121,14 @@ static int go_on(struct search *x, uint32_t node, uint32_t cell, uint32_t low, u
 
 int search_give(struct search *x, uint32_t state, uint32_t low)
 {
-	int r = room(&x->pool, &x->cap_pool, x->n_pool, sizeof(*x->pool));
+	int r = reserve_one_more(&x->pool, &x->cap_pool, x->n_pool, sizeof(*x->pool));
 	if (r == 0)
 		x->pool[x->n_pool++] = (struct reached){state, low};
 	return r;
 }
 
 /* What the node calls, and what may be behind it. */
-static int pass_through(struct search *x, struct item i, uint64_t bit, uint32_t origin)
+static int pass_call(struct search *x, struct item i, uint64_t bit, uint32_t origin)
 {
 	const struct spec *s = x->s;
 	const struct spec_node *n = &s->nodes[i.node];
@@ -140,7 +140,7 @@ static int pass_through(struct search *x, struct item i, uint64_t bit, uint32_t 
 			return x->at_exit & bit ? search_give(x, AT_EXIT, 0) : 0;
 		uint32_t depth = c.depth - 1;
 		i.low = i.low < depth ? i.low : depth;
-		r = go_on(x, c.node, c.parent, i.low, bit);
+		r = arrive_after(x, c.node, c.parent, i.low, bit);
 		if (r == 0 && s->nodes[c.node].flags & SPEC_CALLBACK)
 			r = search_arrive(x, c.node, c.parent, i.low, bit); /* it may call again */
 		return r;
@@ -151,7 +151,7 @@ static int pass_through(struct search *x, struct item i, uint64_t bit, uint32_t 
 			uint32_t depth = x->cells[cell].depth;
 			for (uint32_t k = 0; r == 0 && k < f->n_nodes; k++)
 				if (s->nodes[f->first_node + k].flags & SPEC_TWICE)
-					r = go_on(x, f->first_node + k, cell, i.low < depth ? i.low : depth, bit);
+					r = arrive_after(x, f->first_node + k, cell, i.low < depth ? i.low : depth, bit);
 			if (x->cells[cell].parent == SPEC_NONE)
 				break;
 		}
@@ -174,14 +174,14 @@ static int pass_through(struct search *x, struct item i, uint64_t bit, uint32_t 
 		if (r == 0)
 			r = search_arrive(x, s->functions[f].first_node, to, i.low, bit);
 	}
-	return r == 0 && x->pass[i.node] ? go_on(x, i.node, i.cell, i.low, bit) : r;
+	return r == 0 && x->pass[i.node] ? arrive_after(x, i.node, i.cell, i.low, bit) : r;
 }
 
 int search_work_off(struct search *x, uint64_t bit, uint32_t origin)
 {
 	int r = 0;
 	while (r == 0 && x->n_work)
-		r = pass_through(x, x->work[--x->n_work], bit, origin);
+		r = pass_call(x, x->work[--x->n_work], bit, origin);
 	x->n_work = 0;
 	table3_clear(&x->seen);
 	return r;
@@ -213,9 +213,9 @@ int search_next(struct search *x, uint32_t state, uint32_t bit_number, uint32_t 
 		struct state is = x->states[state];
 		uint32_t depth = x->cells[is.cell].depth;
 		if (x->one[is.node] || x->s->nodes[is.node].flags & SPEC_TWICE)
-			r = go_on(x, is.node, is.cell, depth, bit);
+			r = arrive_after(x, is.node, is.cell, depth, bit);
 		else
-			r = pass_through(x, (struct item){is.node, is.cell, depth}, bit, depth);
+			r = pass_call(x, (struct item){is.node, is.cell, depth}, bit, depth);
 		if (r == 0)
 			r = search_work_off(x, bit, depth);
 	}

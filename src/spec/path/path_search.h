@@ -7,7 +7,7 @@
 #define STEMMA_SPEC_PATH_PATH_SEARCH_H
 
 #include "spec/path/path_calls.h"
-#include "spec/trace/room.h"
+#include "spec/trace/reserve.h"
 #include "spec/trace/vocabulary.h"
 
 #define ANY UINT64_MAX

@@ -21,30 +21,30 @@ struct turns {
 	uint64_t joins;
 };
 
-static inline __attribute__((always_inline)) uint32_t *next_of(struct state *s)
+static inline __attribute__((always_inline)) uint32_t *inline_next(struct state *s)
 {
 	return (uint32_t *)(uintptr_t)s->header.next;
 }
 
-static inline __attribute__((always_inline)) void put(struct local *l, uint32_t word)
+static inline __attribute__((always_inline)) void inline_store(struct local *l, uint32_t word)
 {
 	*l->p++ = word;
 	l->s->header.next = (uint64_t)(uintptr_t)l->p;
 }
 
-static inline __attribute__((always_inline)) void look(struct local *l)
+static inline __attribute__((always_inline)) void inline_check_space(struct local *l)
 {
 	if (__builtin_expect(l->p >= l->s->limit, 0)) {
 		l->s = __stemma_trace_more(l->s);
-		l->p = next_of(l->s);
+		l->p = inline_next(l->s);
 	}
 }
 
 INLINE void __stemma_in_enter(struct local *l, uint32_t function)
 {
 	l->s = __stemma_trace;
-	l->p = next_of(l->s);
-	look(l);
+	l->p = inline_next(l->s);
+	inline_check_space(l);
 	l->began = l->p;
 	/* There is always a word before: the header's room, at the least. */
 	if (l->p[-1] >> TRACE_SHIFT == TRACE_W_CALL && l->s->silent_end != l->p)
@@ -53,12 +53,12 @@ INLINE void __stemma_in_enter(struct local *l, uint32_t function)
 	l->depth = ++l->s->depth;
 	if (l->depth <= STATE_STACK)
 		l->s->stack[l->depth - 1] = function;
-	put(l, TRACE_WORD(TRACE_W_ENTER, function));
+	inline_store(l, TRACE_WORD(TRACE_W_ENTER, function));
 }
 
 INLINE void __stemma_in_leave(struct local *l)
 {
-	put(l, TRACE_WORD(TRACE_W_LEAVE, 0));
+	inline_store(l, TRACE_WORD(TRACE_W_LEAVE, 0));
 	l->s->depth = l->depth - 1;
 	/* The first frame stays: what its thread did is not to be a hash alone. */
 	if (l->s->mark <= l->began && l->depth > 1)
@@ -68,52 +68,52 @@ INLINE void __stemma_in_leave(struct local *l)
 /* Before a function of the program is called. */
 INLINE void __stemma_in_call(struct local *l, uint32_t node)
 {
-	put(l, TRACE_WORD(TRACE_W_CALL, node));
+	inline_store(l, TRACE_WORD(TRACE_W_CALL, node));
 }
 
 /* Before a library function that reaches a system call. */
 INLINE void __stemma_in_reach(struct local *l, uint32_t node)
 {
-	put(l, TRACE_WORD(TRACE_W_CALL, node));
+	inline_store(l, TRACE_WORD(TRACE_W_CALL, node));
 	l->s->mark = (uint32_t *)((uintptr_t)l->p | l->s->keep);
 }
 
 /* Behind a call. */
 INLINE void __stemma_in_called(struct local *l)
 {
-	l->p = next_of(l->s);
-	look(l);
+	l->p = inline_next(l->s);
+	inline_check_space(l);
 }
 
 INLINE void __stemma_in_decide(struct local *l, uint32_t word)
 {
-	put(l, word);
+	inline_store(l, word);
 }
 
 INLINE void __stemma_in_look(struct local *l)
 {
-	look(l);
+	inline_check_space(l);
 }
 
-static inline __attribute__((always_inline)) void pair(struct local *l, uint64_t v)
+static inline __attribute__((always_inline)) void inline_store_pair(struct local *l, uint64_t v)
 {
-	put(l, (uint32_t)v);
-	put(l, (uint32_t)(v >> 32));
+	inline_store(l, (uint32_t)v);
+	inline_store(l, (uint32_t)(v >> 32));
 }
 
 INLINE void __stemma_in_operands(struct local *l, uint32_t type, uint64_t a, uint64_t b)
 {
-	put(l, TRACE_WORD(TRACE_W_MORE, type << 16 | 4));
-	pair(l, a);
-	pair(l, b);
+	inline_store(l, TRACE_WORD(TRACE_W_MORE, type << 16 | 4));
+	inline_store_pair(l, a);
+	inline_store_pair(l, b);
 }
 
 /* Where an exception is caught, or behind a call that may come back again. */
 INLINE void __stemma_in_back(struct local *l)
 {
-	l->p = next_of(l->s);
-	look(l);
-	put(l, TRACE_WORD(TRACE_W_BACK, l->depth));
+	l->p = inline_next(l->s);
+	inline_check_space(l);
+	inline_store(l, TRACE_WORD(TRACE_W_BACK, l->depth));
 	l->s->depth = l->depth;
 }
 
@@ -121,7 +121,7 @@ INLINE void __stemma_in_back(struct local *l)
 INLINE void __stemma_in_thrown(struct local *l, uint32_t word)
 {
 	if (word)
-		put(l, word);
+		inline_store(l, word);
 }
 
 INLINE void __stemma_in_loop_begin(struct local *l, struct turns *t)
@@ -133,7 +133,7 @@ INLINE void __stemma_in_loop_begin(struct local *l, struct turns *t)
 /* At the head of a loop. */
 INLINE void __stemma_in_loop(struct local *l, struct turns *t)
 {
-	look(l);
+	inline_check_space(l);
 	if (l->s->mark > t->began) {
 		t->began = l->p;
 		t->joins = l->s->silent_end == l->p;

@@ -32,7 +32,7 @@ enum { NOT_YET, OPEN_MPI, MPICH, OTHER };
 static int library;
 static int rank, ranks;
 
-static void learn(void)
+static void detect_library(void)
 {
 	static char version[VERSION_ROOM];
 	int n = 0, is = OTHER, me = -1, all = 0;
@@ -70,22 +70,22 @@ static void to_header(struct state *s)
 /* ---- words ---- */
 
 /* Room for a few words, of a thread that is traced; NULL: it is not any more. */
-static struct state *room(void)
+static struct state *reserve_message_space(void)
 {
 	struct state *s = __stemma_trace;
 	if ((uint32_t *)(uintptr_t)s->header.next >= s->limit)
 		s = __stemma_trace_more(s);
-	return is_traced() ? s : NULL;
+	return is_thread_traced() ? s : NULL;
 }
 
 #define ORDER() __asm__ volatile("" ::: "memory")
 
 /* Taken before they are filled: a handler that comes in between writes behind them, and if the process ends in between
  * they are no message. The last one has no kind of word in its upper bits, as the one before a frame is looked at. */
-static void put(const struct message *m)
+static void record_message(const struct message *m)
 {
 	int e = errno;
-	struct state *s = room();
+	struct state *s = reserve_message_space();
 	if (s) {
 		uint32_t *p = (uint32_t *)(uintptr_t)s->header.next, *end = p + 1 + TRACE_MESSAGE_WORDS;
 		end[-1] = 0;
@@ -109,11 +109,11 @@ static void put(const struct message *m)
 }
 
 /* What is missing is said once; that makes the answer partial. */
-static void gap(void)
+static void record_message_gap(void)
 {
 	static int said;
 	int e = errno;
-	struct state *s = __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) ? NULL : room();
+	struct state *s = __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) ? NULL : reserve_message_space();
 	if (s) {
 		uint32_t *p = (uint32_t *)(uintptr_t)s->header.next;
 		p[1] = TRACE_WHY_OTHER;
@@ -127,24 +127,24 @@ static void gap(void)
 }
 
 /* Is it traced, and is the library one whose statuses can be read? */
-static int is_known(void)
+static int is_library_known(void)
 {
-	if (!is_traced())
+	if (!is_thread_traced())
 		return 0;
 	int e = errno, is = __atomic_load_n(&library, __ATOMIC_ACQUIRE);
 	if (is == NOT_YET) {
-		learn();
+		detect_library();
 		is = library;
 		errno = e;
 	}
 	if (is == OTHER)
-		gap();
+		record_message_gap();
 	return is != OTHER;
 }
 
 /* ---- what the libraries differ in ---- */
 
-static handle load(const void *requests, size_t i)
+static handle load_request(const void *requests, size_t i)
 {
 	return library == OPEN_MPI ? ((const handle *)requests)[i] : ((const uint32_t *)requests)[i];
 }
@@ -193,7 +193,7 @@ static void read_status(const void *statuses, size_t i, struct message *m)
 
 /* ---- what is written down ---- */
 
-static void place_in(handle comm, struct message *m)
+static void set_rank_and_size(handle comm, struct message *m)
 {
 	if (PMPI_Comm_rank(comm, &m->me) != 0 || PMPI_Comm_size(comm, &m->size) != 0)
 		m->me = m->size = -1;
@@ -208,23 +208,23 @@ static void add_bytes(struct message *m, int64_t count, handle type)
 	m->flags |= TRACE_MESSAGE_BYTES;
 }
 
-static struct message sending(int count, handle type, int to, int tag, handle comm)
+static struct message make_send_message(int count, handle type, int to, int tag, handle comm)
 {
 	int e = errno;
 	struct message m = {.kind = TRACE_MESSAGE_send, .peer = to < 0 ? -1 : to, .tag = to < 0 ? -1 : tag};
-	place_in(comm, &m);
+	set_rank_and_size(comm, &m);
 	add_bytes(&m, to < 0 ? 0 : count, type);
 	errno = e;
 	return m;
 }
 
-static struct message receiving(int from, int tag, handle comm)
+static struct message make_receive_message(int from, int tag, handle comm)
 {
 	int e = errno;
 	struct message m = {.kind = TRACE_MESSAGE_receive,
 	                    .flags = (from == any_source() ? TRACE_MESSAGE_ANY_SOURCE : 0u) |
 	                             (tag == ANY_TAG ? TRACE_MESSAGE_ANY_TAG : 0u)};
-	place_in(comm, &m);
+	set_rank_and_size(comm, &m);
 	errno = e;
 	return m;
 }
@@ -233,11 +233,11 @@ void __stemma_mpi_together(uint32_t kind, int root, int64_t count, handle type, 
 {
 	int e = errno;
 	struct message m = {.kind = kind, .peer = root < 0 ? -1 : root, .tag = -1};
-	if (is_known()) {
-		place_in(comm, &m);
+	if (is_library_known()) {
+		set_rank_and_size(comm, &m);
 		/* Between groups, the arguments of who is neither root nor addressed are not looked at, and may be anything. */
 		add_bytes(&m, root < 0 && root != NO_ROOT ? -1 : count, type);
-		put(&m);
+		record_message(&m);
 	}
 	errno = e;
 }
@@ -265,21 +265,21 @@ static uint16_t heads[REQUESTS], unused;
 static unsigned n_requests, fresh; /* kept; ever used of the table */
 static uint32_t serials;
 
-static uint16_t *head_of(handle h)
+static uint16_t *request_chain(handle h)
 {
 	return &heads[(h * 0x9e3779b97f4a7c15u) >> 52];
 }
 static_assert(REQUESTS == 1 << 12, "as head_of takes bits");
 
-static uint16_t *slot_of(handle h)
+static uint16_t *find_request(handle h)
 {
-	uint16_t *at = head_of(h);
+	uint16_t *at = request_chain(h);
 	while (*at && requests[*at - 1].h != h)
 		at = &requests[*at - 1].next;
 	return *at ? at : NULL;
 }
 
-static void drop(uint16_t *at)
+static void drop_request(uint16_t *at)
 {
 	uint16_t i = *at;
 	*at = requests[i - 1].next;
@@ -292,14 +292,14 @@ static void drop(uint16_t *at)
 /* What is kept of that number, and is not being completed, is of an earlier one. */
 static void drop_stale(handle h)
 {
-	uint16_t *at = slot_of(h);
+	uint16_t *at = find_request(h);
 	if (at && !requests[*at - 1].busy)
-		drop(at);
+		drop_request(at);
 }
 
-static void keep(const void *request, const struct message *m, bool persistent)
+static void keep_request(const void *request, const struct message *m, bool persistent)
 {
-	handle h = load(request, 0);
+	handle h = load_request(request, 0);
 	uint16_t i = 0;
 	pthread_mutex_lock(&lock);
 	drop_stale(h);
@@ -311,14 +311,18 @@ static void keep(const void *request, const struct message *m, bool persistent)
 	}
 	if (i) {
 		serials += serials == UINT32_MAX ? 2 : 1; /* 0 is none */
-		requests[i - 1] = (struct request){
-		    .h = h, .m = *m, .serial = serials, .next = *head_of(h), .persistent = persistent, .active = !persistent};
-		*head_of(h) = i;
+		requests[i - 1] = (struct request){.h = h,
+		                                   .m = *m,
+		                                   .serial = serials,
+		                                   .next = *request_chain(h),
+		                                   .persistent = persistent,
+		                                   .active = !persistent};
+		*request_chain(h) = i;
 		__atomic_add_fetch(&n_requests, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&lock);
 	if (!i)
-		gap();
+		record_message_gap();
 }
 
 void __stemma_mpi_forget(const void *request)
@@ -326,7 +330,7 @@ void __stemma_mpi_forget(const void *request)
 	if (!request || !__atomic_load_n(&n_requests, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&lock);
-	drop_stale(load(request, 0));
+	drop_stale(load_request(request, 0));
 	pthread_mutex_unlock(&lock);
 }
 
@@ -334,22 +338,22 @@ void __stemma_mpi_forget(const void *request)
 static bool are_kept(const void *of, int n)
 {
 	bool found = false;
-	if (!__atomic_load_n(&n_requests, __ATOMIC_RELAXED) || !is_traced())
+	if (!__atomic_load_n(&n_requests, __ATOMIC_RELAXED) || !is_thread_traced())
 		return false;
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < n && !found; i++)
-		found = slot_of(load(of, (size_t)i)) != NULL;
+		found = find_request(load_request(of, (size_t)i)) != NULL;
 	pthread_mutex_unlock(&lock);
 	return found;
 }
 
 /* Before a call that may complete them: their numbers, for the library takes them away. */
-static void hold(const void *of, size_t n, struct held *ret)
+static void hold_requests(const void *of, size_t n, struct held *ret)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < n; i++) {
-		handle h = load(of, i);
-		uint16_t *at = slot_of(h);
+		handle h = load_request(of, i);
+		uint16_t *at = find_request(h);
 		ret[i] = (struct held){.h = h};
 		if (at && requests[*at - 1].busy < UINT16_MAX) {
 			requests[*at - 1].busy++;
@@ -363,14 +367,14 @@ static void hold(const void *of, size_t n, struct held *ret)
 /* With the lock: where it stands, NULL: it has gone. */
 static uint16_t *slot_held(const struct held *x)
 {
-	uint16_t *at = head_of(x->h);
+	uint16_t *at = request_chain(x->h);
 	while (*at && *at != x->i)
 		at = &requests[*at - 1].next;
 	return x->i && *at && requests[*at - 1].serial == x->serial ? at : NULL;
 }
 
 /* Behind it, of those that were not completed. */
-static void let_go(struct held *held, size_t n)
+static void release_requests(struct held *held, size_t n)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < n; i++) {
@@ -383,7 +387,7 @@ static void let_go(struct held *held, size_t n)
 }
 
 /* The request has been completed, with that status; rc != 0: not known how. */
-static void completed(struct held *x, int rc, const void *statuses, size_t i)
+static void record_completion(struct held *x, int rc, const void *statuses, size_t i)
 {
 	struct message m;
 	bool tell = false;
@@ -399,28 +403,28 @@ static void completed(struct held *x, int rc, const void *statuses, size_t i)
 		if (r->persistent)
 			r->active = false;
 		else
-			drop(at);
+			drop_request(at);
 	}
 	x->i = 0;
 	pthread_mutex_unlock(&lock);
 	if (tell && rc == 0) {
 		read_status(statuses, i, &m);
-		put(&m);
+		record_message(&m);
 	}
 }
 
-static void started(const void *request, size_t i)
+static void record_start(const void *request, size_t i)
 {
 	struct message m = {0};
 	pthread_mutex_lock(&lock);
-	uint16_t *at = slot_of(load(request, i));
+	uint16_t *at = find_request(load_request(request, i));
 	if (at) {
 		requests[*at - 1].active = true;
 		m = requests[*at - 1].m;
 	}
 	pthread_mutex_unlock(&lock);
 	if (m.kind == TRACE_MESSAGE_send)
-		put(&m);
+		record_message(&m);
 }
 
 /* What a call that completes several goes by, and room for statuses. */
@@ -443,21 +447,21 @@ static bool several_begin(struct several *v, const void *of, int n, void *status
 	if (v->n > ON_STACK) {
 		v->made = calloc(v->n, sizeof(struct held) + STATUS_MOST);
 		if (!v->made) {
-			gap();
+			record_message_gap();
 			return false;
 		}
 		v->held = v->made;
 		if (is_ignored(statuses) && !one)
 			v->status = v->held + v->n;
 	}
-	hold(of, v->n, v->held);
+	hold_requests(of, v->n, v->held);
 	return true;
 }
 
 static void several_end(struct several *v)
 {
 	int e = errno;
-	let_go(v->held, v->n);
+	release_requests(v->held, v->n);
 	free(v->made);
 	errno = e;
 }
@@ -469,10 +473,10 @@ static void several_end(struct several *v)
 	int __wrap_MPI_##name params;                                                                                      \
 	int __wrap_MPI_##name params
 
-static void begun(int rc)
+static void record_mpi_begin(int rc)
 {
-	if (rc == 0 && is_known()) {
-		struct state *s = room();
+	if (rc == 0 && is_library_known()) {
+		struct state *s = reserve_message_space();
 		if (s)
 			to_header(s);
 	}
@@ -481,14 +485,14 @@ static void begun(int rc)
 STAND_BEFORE(Init, (int *argc, char ***argv))
 {
 	int rc = __real_MPI_Init(argc, argv);
-	begun(rc);
+	record_mpi_begin(rc);
 	return rc;
 }
 
 STAND_BEFORE(Init_thread, (int *argc, char ***argv, int required, int *provided))
 {
 	int rc = __real_MPI_Init_thread(argc, argv, required, provided);
-	begun(rc);
+	record_mpi_begin(rc);
 	return rc;
 }
 
@@ -496,9 +500,9 @@ STAND_BEFORE(Init_thread, (int *argc, char ***argv, int required, int *provided)
 	STAND_BEFORE(name, (const void *buf, int count, handle type, int to, int tag, handle comm))                        \
 	{                                                                                                                  \
 		int rc = __real_MPI_##name(buf, count, type, to, tag, comm);                                                   \
-		if (rc == 0 && is_known()) {                                                                                   \
-			struct message m = sending(count, type, to, tag, comm);                                                    \
-			put(&m);                                                                                                   \
+		if (rc == 0 && is_library_known()) {                                                                           \
+			struct message m = make_send_message(count, type, to, tag, comm);                                          \
+			record_message(&m);                                                                                        \
 		}                                                                                                              \
 		return rc;                                                                                                     \
 	}
@@ -511,9 +515,9 @@ SEND(Rsend)
 	STAND_BEFORE(name, (const void *buf, int count, handle type, int to, int tag, handle comm, void *request))         \
 	{                                                                                                                  \
 		int rc = __real_MPI_##name(buf, count, type, to, tag, comm, request);                                          \
-		if (rc == 0 && is_known()) {                                                                                   \
-			struct message m = sending(count, type, to, tag, comm);                                                    \
-			put(&m);                                                                                                   \
+		if (rc == 0 && is_library_known()) {                                                                           \
+			struct message m = make_send_message(count, type, to, tag, comm);                                          \
+			record_message(&m);                                                                                        \
 			__stemma_mpi_forget(request);                                                                              \
 		}                                                                                                              \
 		return rc;                                                                                                     \
@@ -527,9 +531,9 @@ SEND_LATER(Irsend)
 	STAND_BEFORE(name, (const void *buf, int count, handle type, int to, int tag, handle comm, void *request))         \
 	{                                                                                                                  \
 		int rc = __real_MPI_##name(buf, count, type, to, tag, comm, request);                                          \
-		if (rc == 0 && is_known()) {                                                                                   \
-			struct message m = sending(count, type, to, tag, comm);                                                    \
-			keep(request, &m, true);                                                                                   \
+		if (rc == 0 && is_library_known()) {                                                                           \
+			struct message m = make_send_message(count, type, to, tag, comm);                                          \
+			keep_request(request, &m, true);                                                                           \
 		}                                                                                                              \
 		return rc;                                                                                                     \
 	}
@@ -541,14 +545,14 @@ SEND_AGAIN(Rsend_init)
 STAND_BEFORE(Recv, (void *buf, int count, handle type, int from, int tag, handle comm, void *status))
 {
 	_Alignas(16) char own[STATUS_MOST];
-	if (!is_known())
+	if (!is_library_known())
 		return __real_MPI_Recv(buf, count, type, from, tag, comm, status);
 	void *st = is_ignored(status) ? own : status;
 	int rc = __real_MPI_Recv(buf, count, type, from, tag, comm, st);
 	if (rc == 0) {
-		struct message m = receiving(from, tag, comm);
+		struct message m = make_receive_message(from, tag, comm);
 		read_status(st, 0, &m);
-		put(&m);
+		record_message(&m);
 	}
 	return rc;
 }
@@ -557,15 +561,15 @@ STAND_BEFORE(Sendrecv, (const void *out, int n_out, handle type_out, int to, int
                         handle type_in, int from, int tag_in, handle comm, void *status))
 {
 	_Alignas(16) char own[STATUS_MOST];
-	bool known = is_known();
+	bool known = is_library_known();
 	void *st = known && is_ignored(status) ? own : status;
 	int rc = __real_MPI_Sendrecv(out, n_out, type_out, to, tag_out, in, n_in, type_in, from, tag_in, comm, st);
 	if (rc == 0 && known) {
-		struct message m = sending(n_out, type_out, to, tag_out, comm);
-		put(&m);
-		m = receiving(from, tag_in, comm);
+		struct message m = make_send_message(n_out, type_out, to, tag_out, comm);
+		record_message(&m);
+		m = make_receive_message(from, tag_in, comm);
 		read_status(st, 0, &m);
-		put(&m);
+		record_message(&m);
 	}
 	return rc;
 }
@@ -574,15 +578,15 @@ STAND_BEFORE(Sendrecv_replace,
              (void *buf, int count, handle type, int to, int tag_out, int from, int tag_in, handle comm, void *status))
 {
 	_Alignas(16) char own[STATUS_MOST];
-	bool known = is_known();
+	bool known = is_library_known();
 	void *st = known && is_ignored(status) ? own : status;
 	int rc = __real_MPI_Sendrecv_replace(buf, count, type, to, tag_out, from, tag_in, comm, st);
 	if (rc == 0 && known) {
-		struct message m = sending(count, type, to, tag_out, comm);
-		put(&m);
-		m = receiving(from, tag_in, comm);
+		struct message m = make_send_message(count, type, to, tag_out, comm);
+		record_message(&m);
+		m = make_receive_message(from, tag_in, comm);
 		read_status(st, 0, &m);
-		put(&m);
+		record_message(&m);
 	}
 	return rc;
 }
@@ -591,11 +595,11 @@ STAND_BEFORE(Sendrecv_replace,
 	STAND_BEFORE(name, (void *buf, int count, handle type, int from, int tag, handle comm, void *request))             \
 	{                                                                                                                  \
 		int rc = __real_MPI_##name(buf, count, type, from, tag, comm, request);                                        \
-		if (rc == 0 && is_known()) {                                                                                   \
-			struct message m = receiving(from, tag, comm);                                                             \
+		if (rc == 0 && is_library_known()) {                                                                           \
+			struct message m = make_receive_message(from, tag, comm);                                                  \
 			/* Of nobody: such requests may all have one number. */                                                    \
 			if (from >= 0 || from == any_source())                                                                     \
-				keep(request, &m, persistent);                                                                         \
+				keep_request(request, &m, persistent);                                                                 \
 			else                                                                                                       \
 				__stemma_mpi_forget(request);                                                                          \
 		}                                                                                                              \
@@ -608,7 +612,7 @@ STAND_BEFORE(Start, (void *request))
 {
 	int rc = __real_MPI_Start(request);
 	if (rc == 0 && are_kept(request, 1))
-		started(request, 0);
+		record_start(request, 0);
 	return rc;
 }
 
@@ -617,7 +621,7 @@ STAND_BEFORE(Startall, (int n, void *of))
 	int rc = __real_MPI_Startall(n, of);
 	if (rc == 0 && are_kept(of, n))
 		for (int i = 0; i < n; i++)
-			started(of, (size_t)i);
+			record_start(of, (size_t)i);
 	return rc;
 }
 
@@ -634,9 +638,9 @@ STAND_BEFORE(Wait, (void *request, void *status))
 		return __real_MPI_Wait(request, status);
 	void *st = is_ignored(status) ? own : status;
 	struct held held;
-	hold(request, 1, &held);
+	hold_requests(request, 1, &held);
 	int rc = __real_MPI_Wait(request, st);
-	completed(&held, rc, st, 0);
+	record_completion(&held, rc, st, 0);
 	return rc;
 }
 
@@ -647,12 +651,12 @@ STAND_BEFORE(Test, (void *request, int *flag, void *status))
 		return __real_MPI_Test(request, flag, status);
 	void *st = is_ignored(status) ? own : status;
 	struct held held;
-	hold(request, 1, &held);
+	hold_requests(request, 1, &held);
 	int rc = __real_MPI_Test(request, flag, st);
 	if (rc != 0 || *flag)
-		completed(&held, rc, st, 0);
+		record_completion(&held, rc, st, 0);
 	else
-		let_go(&held, 1);
+		release_requests(&held, 1);
 	return rc;
 }
 
@@ -663,7 +667,7 @@ STAND_BEFORE(Waitall, (int n, void *of, void *statuses))
 		return __real_MPI_Waitall(n, of, statuses);
 	int rc = __real_MPI_Waitall(n, of, v.status);
 	for (int i = 0; i < n; i++)
-		completed(&v.held[i], rc, v.status, (size_t)i);
+		record_completion(&v.held[i], rc, v.status, (size_t)i);
 	several_end(&v);
 	return rc;
 }
@@ -675,7 +679,7 @@ STAND_BEFORE(Testall, (int n, void *of, int *flag, void *statuses))
 		return __real_MPI_Testall(n, of, flag, statuses);
 	int rc = __real_MPI_Testall(n, of, flag, v.status);
 	for (int i = 0; i < n && (rc != 0 || *flag); i++)
-		completed(&v.held[i], rc, v.status, (size_t)i);
+		record_completion(&v.held[i], rc, v.status, (size_t)i);
 	several_end(&v);
 	return rc;
 }
@@ -687,7 +691,7 @@ STAND_BEFORE(Waitany, (int n, void *of, int *index, void *status))
 		return __real_MPI_Waitany(n, of, index, status);
 	int rc = __real_MPI_Waitany(n, of, index, v.status);
 	if (rc == 0 && *index >= 0 && *index < n)
-		completed(&v.held[*index], rc, v.status, 0);
+		record_completion(&v.held[*index], rc, v.status, 0);
 	several_end(&v);
 	return rc;
 }
@@ -699,7 +703,7 @@ STAND_BEFORE(Testany, (int n, void *of, int *index, int *flag, void *status))
 		return __real_MPI_Testany(n, of, index, flag, status);
 	int rc = __real_MPI_Testany(n, of, index, flag, v.status);
 	if (rc == 0 && *flag && *index >= 0 && *index < n)
-		completed(&v.held[*index], rc, v.status, 0);
+		record_completion(&v.held[*index], rc, v.status, 0);
 	several_end(&v);
 	return rc;
 }
@@ -713,7 +717,7 @@ STAND_BEFORE(Testany, (int n, void *of, int *index, int *flag, void *status))
 		int rc = __real_MPI_##name(n, of, n_done, indices, v.status);                                                  \
 		for (int i = 0; rc == 0 && i < *n_done && i < n; i++)                                                          \
 			if (indices[i] >= 0 && indices[i] < n)                                                                     \
-				completed(&v.held[indices[i]], rc, v.status, (size_t)i);                                               \
+				record_completion(&v.held[indices[i]], rc, v.status, (size_t)i);                                       \
 		several_end(&v);                                                                                               \
 		return rc;                                                                                                     \
 	}

@@ -18,7 +18,7 @@ struct message {
 };
 
 /* Is this thread traced, so that what it does is to be written down? */
-static inline int is_traced(void)
+static inline int is_thread_traced(void)
 {
 	const struct state *s = __stemma_trace;
 	return s->ready && !s->sink;
@@ -38,7 +38,7 @@ HIDDEN void __stemma_mpi_forget(const void *request);
 	int __wrap_MPI_##name params                                                                                       \
 	{                                                                                                                  \
 		int rc = __real_MPI_##name args;                                                                               \
-		if (rc == 0 && is_traced()) {                                                                                  \
+		if (rc == 0 && is_thread_traced()) {                                                                           \
 			__stemma_mpi_together(TRACE_MESSAGE_##name, root, count, type, comm);                                      \
 			__stemma_mpi_forget(request);                                                                              \
 		}                                                                                                              \

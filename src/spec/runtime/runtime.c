@@ -77,7 +77,7 @@ static void lists_release(void)
 
 /* ---- asking, once ---- */
 
-static int is_wanted(const char *exe, const char *list)
+static int is_program_listed(const char *exe, const char *list)
 {
 	const char *slash = strrchr(exe, '/'), *name = slash ? slash + 1 : exe;
 	if (!list || !*list)
@@ -100,14 +100,14 @@ static void exe_path(char *ret, size_t n)
 
 static void on_thread_end(void *p);
 
-static void ask(void)
+static void read_trace_settings(void)
 {
 	char exe[PATH_MAX];
 	const char *dir = secure_getenv("STEMMA_TRACE"), *mode = secure_getenv("STEMMA_TRACE_MODE"),
 	           *bytes = secure_getenv("STEMMA_TRACE_BYTES");
 	asked = 1;
 	exe_path(exe, sizeof(exe));
-	if (dir && strlen(dir) < sizeof(folder) - 64 && is_wanted(exe, secure_getenv("STEMMA_TRACE_PROGRAMS")))
+	if (dir && strlen(dir) < sizeof(folder) - 64 && is_program_listed(exe, secure_getenv("STEMMA_TRACE_PROGRAMS")))
 		memcpy(folder, dir, strlen(dir) + 1);
 	lazy = !mode || strcmp(mode, "full") != 0;
 	if (bytes) {
@@ -166,7 +166,7 @@ static uint64_t start_of_process(void)
 	return p ? strtoull(p, NULL, 10) : 0;
 }
 
-static char *put_number(char *p, uint64_t v)
+static char *append_decimal(char *p, uint64_t v)
 {
 	char text[24];
 	int n = 0;
@@ -179,7 +179,7 @@ static char *put_number(char *p, uint64_t v)
 	return p;
 }
 
-static void fill(struct trace_header *h)
+static void fill_trace_header(struct trace_header *h)
 {
 	struct timespec t;
 	memcpy(h->magic, TRACE_MAGIC, sizeof(h->magic));
@@ -198,7 +198,7 @@ static void fill(struct trace_header *h)
 		memcpy(h->thread, thread_name, sizeof(h->thread));
 	else {
 		h->thread[0] = '?';
-		put_number(h->thread + 1, (uint64_t)__atomic_fetch_add(&unnamed, 1, __ATOMIC_RELAXED));
+		append_decimal(h->thread + 1, (uint64_t)__atomic_fetch_add(&unnamed, 1, __ATOMIC_RELAXED));
 	}
 	memcpy(thread_name, h->thread, sizeof(thread_name));
 }
@@ -206,7 +206,7 @@ static void fill(struct trace_header *h)
 /* ---- room ---- */
 
 /* Bytes that a thread may have at most, of address space and of the file. */
-static uint64_t allowed(void)
+static uint64_t allowed_bytes(void)
 {
 	struct rlimit r;
 	uint64_t n = most;
@@ -226,15 +226,15 @@ static int make_file(uint64_t bytes)
 	memcpy(path, folder, n);
 	p = path + n;
 	*p++ = '/';
-	p = put_number(p, (uint64_t)getpid());
+	p = append_decimal(p, (uint64_t)getpid());
 	*p++ = '-';
-	p = put_number(p, (uint64_t)syscall(SYS_gettid));
+	p = append_decimal(p, (uint64_t)syscall(SYS_gettid));
 	char *end = p;
 	for (unsigned turn = 0; turn < 100000; turn++) {
 		p = end;
 		if (turn) { /* another execution of the same process, or a thread's number that came again */
 			*p++ = '.';
-			p = put_number(p, turn);
+			p = append_decimal(p, turn);
 		}
 		memcpy(p, ".trace", 7);
 		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
@@ -255,7 +255,7 @@ static int make_file(uint64_t bytes)
 
 /* Takes so many bytes more of the file into use: space is found on the disk now, where it can fail without ending the
  * program. */
-static int take(void *at, uint64_t bytes)
+static int commit_pages(void *at, uint64_t bytes)
 {
 	if (mprotect(at, bytes, PROT_READ | PROT_WRITE) < 0)
 		return -errno;
@@ -267,7 +267,7 @@ static int take(void *at, uint64_t bytes)
 	return -errno; /* EINVAL: before Linux 5.14 nothing finds the space without a descriptor kept open */
 }
 
-static void gap(struct state *s, enum trace_why why)
+static void write_stop_gap(struct state *s, enum trace_why why)
 {
 	uint32_t *p = (uint32_t *)(uintptr_t)s->header.next;
 	*p++ = TRACE_WORD(TRACE_W_MORE, TRACE_MORE_GAP << 16 | 1);
@@ -304,23 +304,23 @@ static int to_file(struct state *s)
 		rc = -errno;
 	close(fd);
 	if (rc == 0)
-		rc = take(&s->header, CHUNK_FIRST);
+		rc = commit_pages(&s->header, CHUNK_FIRST);
 	if (rc < 0)
 		return rc;
 	s->sink = 0;
 	s->chunk = CHUNK_FIRST;
 	s->silent_end = NULL;
 	s->header.next = s->header.first = (uint64_t)(uintptr_t)s->words;
-	fill(&s->header);
+	fill_trace_header(&s->header);
 	s->keep = lazy ? 0 : UINTPTR_MAX;
 	s->mark = lazy ? NULL : (uint32_t *)UINTPTR_MAX;
 	s->limit = (uint32_t *)((char *)&s->header + CHUNK_FIRST - SLACK);
 	return 0;
 }
 
-static struct state *reserve(void)
+static struct state *reserve_state(void)
 {
-	uint64_t bytes = *folder ? allowed() : 0;
+	uint64_t bytes = *folder ? allowed_bytes() : 0;
 	if (bytes < BYTES_LEAST)
 		bytes = 0;
 	uint64_t size = HEAD + (bytes > SINK_BYTES ? bytes : SINK_BYTES);
@@ -360,7 +360,7 @@ static void on_thread_end(void *p)
 }
 
 /* A child of fork: frames are open that its trace has not seen begin. */
-static void tell_frames(struct state *s, uint32_t depth)
+static void write_open_frames(struct state *s, uint32_t depth)
 {
 	uint32_t *p = (uint32_t *)(uintptr_t)s->header.next;
 	for (uint32_t i = 0; i < depth && i < STATE_STACK; i++)
@@ -369,14 +369,14 @@ static void tell_frames(struct state *s, uint32_t depth)
 	s->header.next = (uint64_t)(uintptr_t)p;
 }
 
-static void begin(struct state *s)
+static void begin_thread_trace(struct state *s)
 {
 	if (!*folder || (char *)s->end - (char *)&s->header < (ptrdiff_t)BYTES_LEAST || to_file(s) < 0)
 		to_sink(s);
 	s->ready = 1;
 }
 
-static struct state *first(void)
+static struct state *make_first_state(void)
 {
 	struct state *s;
 	sigset_t mask, before;
@@ -389,18 +389,18 @@ static struct state *first(void)
 		owner = getpid();
 	}
 	if (!asked)
-		ask();
+		read_trace_settings();
 	s = spare;
 	if (s)
 		spare = s->next;
 	lists_release();
 	if (!s)
-		s = reserve();
+		s = reserve_state();
 	if (s) {
 		s->depth = 0;
 		s->children = 0;
 		s->in_use = 1;
-		begin(s);
+		begin_thread_trace(s);
 		__stemma_trace = s;
 		if (have_key)
 			pthread_setspecific(key, s);
@@ -413,7 +413,7 @@ struct state *__stemma_trace_more(struct state *s)
 {
 	int e = errno;
 	if (s == &none.s) {
-		s = first();
+		s = make_first_state();
 		if (!s) {
 			/* No memory for it: all such threads write over each other, in a piece of memory that nobody reads. */
 			s = &none.s;
@@ -423,10 +423,10 @@ struct state *__stemma_trace_more(struct state *s)
 		}
 	} else if (!s->ready) {
 		uint32_t depth = s->depth;
-		begin(s);
+		begin_thread_trace(s);
 		s->depth = depth;
 		if (!s->sink)
-			tell_frames(s, depth);
+			write_open_frames(s, depth);
 	} else if (s->sink)
 		s->header.next = (uint64_t)(uintptr_t)s->words;
 	else {
@@ -435,9 +435,9 @@ struct state *__stemma_trace_more(struct state *s)
 		uint64_t left = (uint64_t)((char *)s->end - at);
 		if (chunk > left)
 			chunk = left & ~(uint64_t)(STATE_PAGE - 1);
-		int rc = chunk ? take(at, chunk) : -EFBIG;
+		int rc = chunk ? commit_pages(at, chunk) : -EFBIG;
 		if (rc < 0) {
-			gap(s, rc == -EFBIG ? TRACE_WHY_FULL : TRACE_WHY_SPACE);
+			write_stop_gap(s, rc == -EFBIG ? TRACE_WHY_FULL : TRACE_WHY_SPACE);
 			to_sink(s);
 		} else {
 			s->chunk = chunk;
@@ -487,7 +487,7 @@ uint32_t *__stemma_trace_silent(struct state *s, uint32_t *from, uint32_t *to, u
 
 /* ---- ends and beginnings ---- */
 
-__attribute__((destructor)) static void at_exit(void)
+__attribute__((destructor)) static void mark_exit(void)
 {
 	struct state *s = __stemma_trace;
 	if (s != &none.s && s->ready && !s->sink)
@@ -505,7 +505,7 @@ struct start {
 	char name[64];
 };
 
-static void *run(void *p)
+static void *run_traced_thread(void *p)
 {
 	struct start s = *(struct start *)p;
 	free(p);
@@ -528,8 +528,8 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	}
 	memcpy(s->name, mine->header.thread, n);
 	s->name[n++] = '.';
-	put_number(s->name + n, mine->children++);
-	int rc = __real_pthread_create(thread, attr, run, s);
+	append_decimal(s->name + n, mine->children++);
+	int rc = __real_pthread_create(thread, attr, run_traced_thread, s);
 	if (rc) {
 		free(s);
 		mine->children--;

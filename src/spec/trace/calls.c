@@ -1,5 +1,5 @@
 #include "spec/trace/calls_text.h"
-#include "spec/trace/room.h"
+#include "spec/trace/reserve.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ void calls_release(struct calls *c)
 	*c = (struct calls){0};
 }
 
-static int hex(char c)
+static int hex_digit_of(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -54,9 +54,10 @@ bool calls_text(const char *p, const char *end, char *ret, size_t size)
 			ret[n++] = *p;
 			continue;
 		}
-		if (end - p < 4 || p[1] != 'x' || hex(p[2]) < 0 || hex(p[3]) < 0 || (!hex(p[2]) && !hex(p[3])))
+		if (end - p < 4 || p[1] != 'x' || hex_digit_of(p[2]) < 0 || hex_digit_of(p[3]) < 0 ||
+		    (!hex_digit_of(p[2]) && !hex_digit_of(p[3])))
 			return false;
-		ret[n++] = (char)(hex(p[2]) << 4 | hex(p[3]));
+		ret[n++] = (char)(hex_digit_of(p[2]) << 4 | hex_digit_of(p[3]));
 		p += 3;
 	}
 	ret[n] = '\0';
@@ -83,7 +84,7 @@ bool calls_number(const char **p, const char *end, int64_t *ret)
 	return true;
 }
 
-size_t calls_word_at(const char **p, const char *end, const char **ret)
+size_t calls_token_at(const char **p, const char *end, const char **ret)
 {
 	const char *space = memchr(*p, ' ', (size_t)(end - *p));
 	size_t n = (size_t)((space ? space : end) - *p);
@@ -93,7 +94,7 @@ size_t calls_word_at(const char **p, const char *end, const char **ret)
 }
 
 /* A path as runs in different folders have in common. */
-static const char *shortened(const struct reader *r, const char *path)
+static const char *shorten_path(const struct reader *r, const char *path)
 {
 	size_t n = strlen(r->cwd);
 	if (n > 1 && !strncmp(path, r->cwd, n) && path[n] == '/' && path[n + 1])
@@ -111,19 +112,19 @@ static const char *own_folder(const struct reader *r, const char *path, char *ro
 	return room;
 }
 
-static int path_word(struct reader *r, const char *p, const char *end, uint32_t *ret)
+static int intern_path(struct reader *r, const char *p, const char *end, uint32_t *ret)
 {
 	char name[WORD_MAX], room[WORD_MAX];
 	if (!calls_text(p, end, name, sizeof(name)))
 		return -EBADMSG;
-	const char *is = own_folder(r, shortened(r, name), room, sizeof(room));
+	const char *is = own_folder(r, shorten_path(r, name), room, sizeof(room));
 	return vocabulary_number(&r->c->words, is, strlen(is), ret);
 }
 
 /* ---- the lines ---- */
 
 /* 1: the head is over. */
-static int head_line(struct reader *r, const char *p, const char *end)
+static int read_calls_head(struct reader *r, const char *p, const char *end)
 {
 	struct trace_info *i = &r->c->info;
 	char name[WORD_MAX];
@@ -131,7 +132,7 @@ static int head_line(struct reader *r, const char *p, const char *end)
 	int64_t a, b, c;
 	if (p == end)
 		return 1;
-	size_t n = calls_word_at(&p, end, &key);
+	size_t n = calls_token_at(&p, end, &key);
 	if (n == 3 && !memcmp(key, "exe", n)) {
 		if (!calls_text(p, end, name, sizeof(name)))
 			return -EBADMSG;
@@ -167,10 +168,10 @@ static int descriptor_line(struct reader *r, const char *p, const char *end)
 	struct is is;
 	if (!calls_number(&p, end, &fd) || fd < 0 || fd >= DESCRIPTORS)
 		return fd >= DESCRIPTORS ? 0 : -EBADMSG; /* what those are is not kept */
-	size_t n = calls_word_at(&p, end, &kind);
+	size_t n = calls_token_at(&p, end, &kind);
 	int rc = n && n < 32 && !memchr(kind, 0, n) ? vocabulary_number(&r->c->words, kind, n, &is.kind) : -EBADMSG;
 	if (rc == 0)
-		rc = path_word(r, p, end, &is.path);
+		rc = intern_path(r, p, end, &is.path);
 	if (rc < 0)
 		return rc;
 	if ((size_t)fd >= r->n_is) {
@@ -192,12 +193,12 @@ static int call_line(struct reader *r, const char *p, const char *end)
 	struct traced_call t = {.fd = -1, .stack = r->stack, .depth = r->has_stack};
 	const char *name, *none;
 	int64_t fd = -1;
-	size_t n = calls_word_at(&p, end, &name);
+	size_t n = calls_token_at(&p, end, &name);
 	int rc = n && n < 64 && !memchr(name, 0, n) ? vocabulary_number(&c->words, name, n, &t.name) : -EBADMSG;
 	if (rc < 0)
 		return rc;
 	if (end - p > 1 && p[0] == '-' && p[1] == ' ')
-		calls_word_at(&p, end, &none);
+		calls_token_at(&p, end, &none);
 	else if (!calls_number(&p, end, &fd) || fd < INT32_MIN || fd > INT32_MAX)
 		return -EBADMSG;
 	if (!calls_number(&p, end, &t.value) || p != end)
@@ -208,7 +209,7 @@ static int call_line(struct reader *r, const char *p, const char *end)
 		t.path = r->is[fd].path;
 	}
 	memcpy(t.given, r->given, sizeof(t.given));
-	rc = room(&c->v, &r->cap, c->n, sizeof(*c->v));
+	rc = reserve_one_more(&c->v, &r->cap, c->n, sizeof(*c->v));
 	if (rc < 0)
 		return rc;
 	c->v[c->n++] = t;
@@ -217,12 +218,12 @@ static int call_line(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
-static int end_line(struct reader *r, const char *p, const char *end)
+static int read_calls_end(struct reader *r, const char *p, const char *end)
 {
 	struct calls *c = r->c;
 	const char *how;
 	int64_t signal;
-	size_t n = calls_word_at(&p, end, &how);
+	size_t n = calls_token_at(&p, end, &how);
 	c->info.end = n == 4 && !memcmp(how, "exit", n)      ? TRACE_EXIT
 	              : n == 6 && !memcmp(how, "thread", n)  ? TRACE_THREAD
 	              : n == 7 && !memcmp(how, "stopped", n) ? TRACE_STOPPED
@@ -233,7 +234,7 @@ static int end_line(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
-static int event_line(struct reader *r, const char *p, const char *end)
+static int read_calls_event(struct reader *r, const char *p, const char *end)
 {
 	if (end - p < 2 || p[1] != ' ')
 		return -EBADMSG;
@@ -242,7 +243,7 @@ static int event_line(struct reader *r, const char *p, const char *end)
 	case 'd':
 		return descriptor_line(r, rest, end);
 	case 'a':
-		return r->n_given < 2 ? path_word(r, rest, end, &r->given[r->n_given++]) : -EBADMSG;
+		return r->n_given < 2 ? intern_path(r, rest, end, &r->given[r->n_given++]) : -EBADMSG;
 	case 'c':
 		return call_line(r, rest, end);
 	case 'm':
@@ -255,7 +256,7 @@ static int event_line(struct reader *r, const char *p, const char *end)
 		r->c->gaps++;
 		return 0;
 	case 'e':
-		return end_line(r, rest, end);
+		return read_calls_end(r, rest, end);
 	default:
 		return *p >= 'a' && *p <= 'z' ? 0 : -EBADMSG;
 	}
@@ -279,7 +280,7 @@ int calls_read(const char *text, size_t n, struct err *err, struct calls *ret)
 		if (!end)
 			break; /* cut in the middle of a line: whole up to here */
 		ret->line++;
-		rc = head ? head_line(&r, p, end) : event_line(&r, p, end);
+		rc = head ? read_calls_head(&r, p, end) : read_calls_event(&r, p, end);
 		head &= rc != 1;
 		rc = rc == 1 ? 0 : rc;
 		p = end + 1;
@@ -337,7 +338,7 @@ int calls_load(const char *path, struct err *err, struct calls *ret)
 
 enum call_result calls_result(const struct calls *c, const struct traced_call *t)
 {
-	const char *name = calls_word(c, t->name);
+	const char *name = calls_text_of(c, t->name);
 	if (t->value < 0)
 		return CALL_FAILED;
 	/* Only of what reads is nothing an answer of its own. */

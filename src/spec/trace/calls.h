@@ -69,7 +69,7 @@ int calls_load(const char *path, struct err *err, struct calls *ret);
 void calls_release(struct calls *c);
 /* Once: stacks as functions. text: of the names' file; what is damaged in it has no name. 0 or -ENOMEM. */
 int calls_name(struct calls *c, const char *text, size_t n);
-static inline const char *calls_word(const struct calls *c, uint32_t word)
+static inline const char *calls_text_of(const struct calls *c, uint32_t word)
 {
 	return c->words.v[word];
 }

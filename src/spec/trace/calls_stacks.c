@@ -1,6 +1,6 @@
 #include "capture/call_trace/stacks/library.h"
 #include "spec/trace/calls_text.h"
-#include "spec/trace/room.h"
+#include "spec/trace/reserve.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ void traced_stacks_release(struct traced_stacks *s)
 	free(s);
 }
 
-static int word(struct calls *c, const char *text, size_t n, uint32_t *ret)
+static int intern_calls_text(struct calls *c, const char *text, size_t n, uint32_t *ret)
 {
 	return memchr(text, 0, n) ? -EBADMSG : vocabulary_number(&c->words, text, n, ret);
 }
@@ -61,15 +61,15 @@ static int module_line(struct calls *c, const char *p, const char *end)
 	int64_t n;
 	if (!calls_number(&p, end, &n) || n != s->n_modules || n >= MOST)
 		return -EBADMSG;
-	int r = word(c, p, (size_t)(end - p), &m.key);
-	calls_word_at(&p, end, &identity);
+	int r = intern_calls_text(c, p, (size_t)(end - p), &m.key);
+	calls_token_at(&p, end, &identity);
 	if (r < 0 || !calls_text(p, end, path, sizeof(path)))
 		return r < 0 ? r : -EBADMSG;
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 	m.library = stack_is_c_library(base);
-	r = word(c, base, strlen(base), &m.base);
+	r = intern_calls_text(c, base, strlen(base), &m.base);
 	if (r == 0)
-		r = room(&s->modules, &s->cap_modules, s->n_modules, sizeof(*s->modules));
+		r = reserve_one_more(&s->modules, &s->cap_modules, s->n_modules, sizeof(*s->modules));
 	if (r == 0)
 		s->modules[s->n_modules++] = m;
 	return r;
@@ -102,7 +102,7 @@ static int frame_line(struct calls *c, const char *p, const char *end)
 	if (!calls_number(&p, end, &n) || n != s->n_frames || n >= MOST)
 		return -EBADMSG;
 	if (end - p > 1 && p[0] == '-' && p[1] == ' ')
-		calls_word_at(&p, end, &none);
+		calls_token_at(&p, end, &none);
 	else if (!calls_number(&p, end, &module) || module < 0 || module >= s->n_modules)
 		return -EBADMSG;
 	else
@@ -110,7 +110,7 @@ static int frame_line(struct calls *c, const char *p, const char *end)
 	if (!offset_at(&p, end, &f.offset) || end - p != 1 || (*p != 'r' && *p != 's'))
 		return -EBADMSG;
 	f.interrupted = *p == 's';
-	int r = room(&s->frames, &s->cap_frames, s->n_frames, sizeof(*s->frames));
+	int r = reserve_one_more(&s->frames, &s->cap_frames, s->n_frames, sizeof(*s->frames));
 	if (r == 0)
 		s->frames[s->n_frames++] = f;
 	return r;
@@ -125,7 +125,7 @@ static int stack_line(struct calls *c, const char *p, const char *end)
 	if (!calls_number(&p, end, &n) || n != (int64_t)s->n_stacks + 1 || n >= MOST)
 		return -EBADMSG;
 	if (end - p > 1 && p[0] == '-' && p[1] == ' ')
-		calls_word_at(&p, end, &none);
+		calls_token_at(&p, end, &none);
 	else if (!calls_number(&p, end, &caller) || caller < 0 || caller >= n)
 		return -EBADMSG;
 	if (!calls_number(&p, end, &frame) || p != end || frame < 0 || frame >= s->n_frames)
@@ -138,7 +138,7 @@ static int stack_line(struct calls *c, const char *p, const char *end)
 	k.cut = caller < 0 || (caller > 0 && s->stacks[caller].cut);
 	if (k.depth > CALLS_DEPTH)
 		return -EBADMSG;
-	int r = room(&s->stacks, &s->cap_stacks, s->n_stacks + 1, sizeof(*s->stacks));
+	int r = reserve_one_more(&s->stacks, &s->cap_stacks, s->n_stacks + 1, sizeof(*s->stacks));
 	if (r == 0)
 		s->stacks[++s->n_stacks] = k;
 	return r;
@@ -171,7 +171,7 @@ struct sorted {
 	const struct raw_frame *frame;
 };
 
-static int by_address(const void *x, const void *y)
+static int compare_frames_by_address(const void *x, const void *y)
 {
 	const struct sorted *a = x, *b = y;
 	return a->module != b->module                 ? (a->module < b->module ? -1 : 1)
@@ -180,9 +180,9 @@ static int by_address(const void *x, const void *y)
 }
 
 /* A frame that was not read: it stands for something. */
-static int add_named(struct calls *c, const struct call_frame *f, uint32_t *ret)
+static int append_named_frame(struct calls *c, const struct call_frame *f, uint32_t *ret)
 {
-	int r = room(&c->frames, &c->raw->cap_named, c->n_frames, sizeof(*c->frames));
+	int r = reserve_one_more(&c->frames, &c->raw->cap_named, c->n_frames, sizeof(*c->frames));
 	if (r == 0) {
 		*ret = c->n_frames;
 		c->frames[c->n_frames++] = *f;
@@ -195,9 +195,9 @@ static int standing_for(struct calls *c, const char *what, uint32_t *known, uint
 	struct call_frame f = {0};
 	int r = 0;
 	if (!*known) {
-		r = word(c, what, strlen(what), &f.function);
+		r = intern_calls_text(c, what, strlen(what), &f.function);
 		if (r == 0)
-			r = add_named(c, &f, known);
+			r = append_named_frame(c, &f, known);
 		*known += r == 0;
 	}
 	*ret = *known - 1;
@@ -221,7 +221,7 @@ static int name_line(struct calls *c, const struct sorted *all, size_t n_all, ui
 	const char *tab = memchr(p, '\t', (size_t)(end - p));
 	if (!calls_number(&p, end, &line) || line < 0 || line > INT32_MAX || !tab || tab < p)
 		return -EBADMSG;
-	const struct sorted *at = bsearch(&key, all, n_all, sizeof(*all), by_address);
+	const struct sorted *at = bsearch(&key, all, n_all, sizeof(*all), compare_frames_by_address);
 	if (!at)
 		return 0; /* another trace's */
 	frame = &s->frames[at->frame - s->frames];
@@ -229,14 +229,14 @@ static int name_line(struct calls *c, const struct sorted *all, size_t n_all, ui
 		return 0; /* it has been told already */
 	if (!calls_text(p, tab, name, sizeof(name)) || !*name)
 		return -EBADMSG;
-	int r = word(c, name, strlen(name), &f.function);
+	int r = intern_calls_text(c, name, strlen(name), &f.function);
 	if (r == 0 && !calls_text(tab + 1, end, name, sizeof(name)))
 		return -EBADMSG;
 	if (r == 0)
-		r = word(c, name, strlen(name), &f.file);
+		r = intern_calls_text(c, name, strlen(name), &f.file);
 	f.line = (uint32_t)line;
 	if (r == 0)
-		r = room(&s->names, &s->cap_names, s->n_names, sizeof(*s->names));
+		r = reserve_one_more(&s->names, &s->cap_names, s->n_names, sizeof(*s->names));
 	if (r < 0)
 		return r;
 	if (!frame->n_names++)
@@ -259,7 +259,7 @@ static int take_names(struct calls *c, const char *text, size_t n)
 		if (s->frames[i].module != SPEC_NONE)
 			all[n_all++] = (struct sorted){s->frames[i].module, &s->frames[i]};
 	if (n_all)
-		qsort(all, n_all, sizeof(*all), by_address);
+		qsort(all, n_all, sizeof(*all), compare_frames_by_address);
 	for (const char *p = text + (n ? magic : 0), *stop = text + n; r == 0 && n && p < stop;) {
 		const char *end = memchr(p, '\n', (size_t)(stop - p));
 		if (!end)
@@ -267,7 +267,7 @@ static int take_names(struct calls *c, const char *text, size_t n)
 		if (end - p > 2 && p[0] == 'm' && p[1] == ' ') {
 			module = SPEC_NONE;
 			for (uint32_t i = 0; i < s->n_modules && module == SPEC_NONE; i++) {
-				const char *key = calls_word(c, s->modules[i].key);
+				const char *key = calls_text_of(c, s->modules[i].key);
 				if (strlen(key) == (size_t)(end - p) - 2 && !memcmp(key, p + 2, strlen(key)))
 					module = i;
 			}
@@ -298,28 +298,28 @@ static int name_frame(struct calls *c, uint32_t frame, uint32_t *first)
 		snprintf(at, sizeof(at), "?");
 	} else {
 		x.module = s->modules[f->module].base;
-		snprintf(at, sizeof(at), "%.4096s+0x%llx", calls_word(c, x.module), (unsigned long long)f->offset);
+		snprintf(at, sizeof(at), "%.4096s+0x%llx", calls_text_of(c, x.module), (unsigned long long)f->offset);
 	}
-	r = word(c, at, strlen(at), &x.at);
+	r = intern_calls_text(c, at, strlen(at), &x.at);
 	if (r == 0 && !f->n_names) {
 		x.function = x.at;
-		return add_named(c, &x, &first[frame]);
+		return append_named_frame(c, &x, &first[frame]);
 	}
 	for (uint32_t i = f->n_names; r == 0 && i-- > 0;) {
 		uint32_t none;
 		struct call_frame y = s->names[f->name + i];
 		y.module = x.module;
 		y.at = i ? 0 : x.at;
-		r = add_named(c, &y, &none);
+		r = append_named_frame(c, &y, &none);
 	}
 	return r;
 }
 
-static int add_flat(struct calls *c, uint32_t frame)
+static int append_flat_stack(struct calls *c, uint32_t frame)
 {
 	if (c->n_stacks == FLAT_MOST)
 		return -EMSGSIZE;
-	int r = room(&c->stacks, &c->raw->cap_flat, c->n_stacks, sizeof(*c->stacks));
+	int r = reserve_one_more(&c->stacks, &c->raw->cap_flat, c->n_stacks, sizeof(*c->stacks));
 	if (r == 0)
 		c->stacks[c->n_stacks++] = frame;
 	return r;
@@ -345,7 +345,7 @@ static int lay_out(struct calls *c, struct raw_stack *k, const uint32_t *first)
 			n = i;
 			r = standing_for(c, CALLS_SIGNAL, &s->signal, &standing);
 			if (r == 0)
-				r = add_flat(c, standing);
+				r = append_flat_stack(c, standing);
 			whole = false;
 			break;
 		}
@@ -363,12 +363,12 @@ static int lay_out(struct calls *c, struct raw_stack *k, const uint32_t *first)
 		c->n_unlined += !f->shown && f->n_names && !s->names[f->name].line;
 		f->shown = true;
 		for (uint32_t j = 0; r == 0 && j < (f->n_names ? f->n_names : 1); j++)
-			r = add_flat(c, first[chain[i]] + j);
+			r = append_flat_stack(c, first[chain[i]] + j);
 	}
 	if (r == 0 && c->n_stacks == k->flat) {
 		r = standing_for(c, CALLS_LIBRARY, &s->library, &standing);
 		if (r == 0)
-			r = add_flat(c, standing);
+			r = append_flat_stack(c, standing);
 	}
 	k->n_flat = c->n_stacks - k->flat;
 	if (k->n_flat > CALLS_DEPTH)

@@ -13,7 +13,7 @@ bool calls_text(const char *p, const char *end, char *ret, size_t size);
 /* A decimal number, and the space behind it; false: there is none. */
 bool calls_number(const char **p, const char *end, int64_t *ret);
 /* The next word, and the space behind it. Its length. */
-size_t calls_word_at(const char **p, const char *end, const char **ret);
+size_t calls_token_at(const char **p, const char *end, const char **ret);
 
 /* A line `m`, `f` or `k`. 0, -EBADMSG, -ENOMEM. */
 int traced_stacks_line(struct calls *c, char letter, const char *p, const char *end);

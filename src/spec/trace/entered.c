@@ -1,7 +1,7 @@
 #include "spec/trace/entered.h"
 
 #include "spec/trace/lines.h"
-#include "spec/trace/room.h"
+#include "spec/trace/reserve.h"
 #include "spec/trace/vocabulary.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ const char *entered_first(const struct entered *e)
 }
 
 /* 1: the head is over. */
-static int head_line(struct reader *r, const char *p, const char *end)
+static int read_entered_head(struct reader *r, const char *p, const char *end)
 {
 	struct trace_info *i = &r->e->info;
 	uint64_t a, b, c;
@@ -70,7 +70,8 @@ static int function_line(struct reader *r, const char *p, const char *end)
 	char name[4096];
 	if (!line_name(p, end, name, sizeof(name)) || !*name)
 		return -EBADMSG;
-	int rc = e->n_names < NAMES_MAX ? room(&e->names, &r->cap_names, e->n_names, sizeof(*e->names)) : -ENOMEM;
+	int rc =
+	    e->n_names < NAMES_MAX ? reserve_one_more(&e->names, &r->cap_names, e->n_names, sizeof(*e->names)) : -ENOMEM;
 	if (rc == 0 && !(e->names[e->n_names] = strdup(name)))
 		rc = -ENOMEM;
 	e->n_names += rc == 0;
@@ -83,9 +84,9 @@ static int enter_line(struct reader *r, char how, const char *p, const char *end
 	uint64_t function;
 	if (!line_number(&p, end, &function) || p != end || function >= e->n_names || r->n_open >= DEPTH_MAX)
 		return -EBADMSG;
-	int rc = room(&e->v, &r->cap, e->n, sizeof(*e->v));
+	int rc = reserve_one_more(&e->v, &r->cap, e->n, sizeof(*e->v));
 	if (rc == 0)
-		rc = room(&r->open, &r->cap_open, r->n_open, sizeof(*r->open));
+		rc = reserve_one_more(&r->open, &r->cap_open, r->n_open, sizeof(*r->open));
 	if (rc < 0)
 		return rc;
 	r->open[r->n_open++] = e->n;
@@ -100,7 +101,7 @@ static int leave_line(struct reader *r, const char *p, const char *end)
 	if (!line_number(&p, end, &n) || p != end || n > r->n_open)
 		return -EBADMSG;
 	for (; n; n--) {
-		int rc = room(&e->v, &r->cap, e->n, sizeof(*e->v));
+		int rc = reserve_one_more(&e->v, &r->cap, e->n, sizeof(*e->v));
 		if (rc < 0)
 			return rc;
 		uint32_t of = r->open[--r->n_open];
@@ -110,7 +111,7 @@ static int leave_line(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
-static int end_line(struct reader *r, const char *p, const char *end)
+static int read_entered_end(struct reader *r, const char *p, const char *end)
 {
 	char how[32];
 	uint64_t signal;
@@ -130,7 +131,7 @@ static int end_line(struct reader *r, const char *p, const char *end)
 	return 0;
 }
 
-static int event_line(struct reader *r, const char *p, const char *end)
+static int read_entered_event(struct reader *r, const char *p, const char *end)
 {
 	if (end - p < 2 || p[1] != ' ')
 		return -EBADMSG;
@@ -147,7 +148,7 @@ static int event_line(struct reader *r, const char *p, const char *end)
 		r->e->gaps++;
 		return 0;
 	case 'e':
-		return end_line(r, p + 2, end);
+		return read_entered_end(r, p + 2, end);
 	default:
 		return *p >= 'a' && *p <= 'z' ? 0 : -EBADMSG;
 	}
@@ -169,7 +170,7 @@ int entered_read(const char *text, size_t n, struct err *err, struct entered *re
 		if (!end)
 			break; /* cut in the middle of a line: whole up to here */
 		ret->events.line++;
-		rc = head ? head_line(&r, p, end) : event_line(&r, p, end);
+		rc = head ? read_entered_head(&r, p, end) : read_entered_event(&r, p, end);
 		head &= rc != 1;
 		rc = rc == 1 ? 0 : rc;
 		p = end + 1;

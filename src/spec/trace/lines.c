@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static int digit(char c)
+static int hex_digit_value(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -13,9 +13,9 @@ bool line_name(const char *p, const char *end, char *ret, size_t size)
 	while (p < end) {
 		int c = (unsigned char)*p++;
 		if (c == '\\') {
-			if (end - p < 3 || *p != 'x' || digit(p[1]) < 0 || digit(p[2]) < 0)
+			if (end - p < 3 || *p != 'x' || hex_digit_value(p[1]) < 0 || hex_digit_value(p[2]) < 0)
 				return false;
-			c = digit(p[1]) * 16 + digit(p[2]);
+			c = hex_digit_value(p[1]) * 16 + hex_digit_value(p[2]);
 			p += 3;
 		}
 		if (!c || n + 1 >= size)

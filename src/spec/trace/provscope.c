@@ -1,7 +1,7 @@
 #include "spec/trace/provscope.h"
 
 #include "base/hash.h"
-#include "spec/trace/room.h"
+#include "spec/trace/reserve.h"
 #include "spec/trace/vocabulary.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct maker {
 	struct err *err;
 };
 
-static int bad(struct maker *m, const char *function, const char *what)
+static int report_bad_function(struct maker *m, const char *function, const char *what)
 {
 	err_set(m->err, 0, "the specification's function '%.200s' %s", function, what);
 	return -EBADMSG;
@@ -55,7 +55,7 @@ static int add_node(struct maker *m, const char *function, const json_t *node)
 	const char *label = json_string_value(json_object_get(node, "label"));
 	struct spec *s = m->s;
 	uint32_t cap = m->cap_nodes, number;
-	int r = room(&s->nodes, &cap, s->n_nodes, sizeof(*s->nodes));
+	int r = reserve_one_more(&s->nodes, &cap, s->n_nodes, sizeof(*s->nodes));
 	if (r == 0 && cap != m->cap_nodes) {
 		uint32_t *p = realloc(m->node_label, cap * sizeof(*p));
 		if (p)
@@ -73,11 +73,11 @@ static int add_node(struct maker *m, const char *function, const json_t *node)
 	else if (type && !strcmp(type, "funcCall"))
 		n.kind = SPEC_CALL;
 	else
-		return bad(m, function, "has a node whose type is none of ePoint, retCall, funcCall");
+		return report_bad_function(m, function, "has a node whose type is none of ePoint, retCall, funcCall");
 	m->node_label[s->n_nodes] = 0;
 	if (n.kind == SPEC_CALL && label && *label) {
 		if (strlen(label) > NAME_MAX_BYTES)
-			return bad(m, function, "has a label that is too long");
+			return report_bad_function(m, function, "has a label that is too long");
 		r = vocabulary_number(&m->names, label, strlen(label), &number);
 		m->node_label[s->n_nodes] = number + 1;
 	} else if (n.kind == SPEC_CALL) {
@@ -93,8 +93,8 @@ static int by_edge(const void *x, const void *y)
 	return a[0] != b[0] ? (a[0] < b[0] ? -1 : 1) : a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-static int add_edges(struct maker *m, const char *function, const json_t *list, struct vocabulary *ids,
-                     const uint32_t *place)
+static int append_spec_edges(struct maker *m, const char *function, const json_t *list, struct vocabulary *ids,
+                             const uint32_t *place)
 {
 	struct spec *s = m->s;
 	const struct spec_function *f = &s->functions[s->n_functions - 1];
@@ -107,9 +107,10 @@ static int add_edges(struct maker *m, const char *function, const json_t *list, 
 			char number[24];
 			const char *id = id_text(json_object_get(json_array_get(list, i), ends[d]), number, sizeof(number));
 			uint32_t known = ids->n, at;
-			r = id ? vocabulary_number(ids, id, strlen(id), &at) : bad(m, function, "has an edge without src or dst");
+			r = id ? vocabulary_number(ids, id, strlen(id), &at)
+			       : report_bad_function(m, function, "has an edge without src or dst");
 			if (r == 0 && at >= known)
-				r = bad(m, function, "has an edge from or to a node that it has not");
+				r = report_bad_function(m, function, "has an edge from or to a node that it has not");
 			if (r == 0)
 				e[i][d] = place[at];
 		}
@@ -122,7 +123,7 @@ static int add_edges(struct maker *m, const char *function, const json_t *list, 
 		for (; r == 0 && k < n && e[k][0] == node; k++) {
 			if (k && e[k][0] == e[k - 1][0] && e[k][1] == e[k - 1][1])
 				continue;
-			r = room(&s->edges, &m->cap_edges, s->n_edges, sizeof(*s->edges));
+			r = reserve_one_more(&s->edges, &m->cap_edges, s->n_edges, sizeof(*s->edges));
 			if (r == 0) {
 				s->edges[s->n_edges++] = (struct spec_edge){e[k][1], 0, ""};
 				x->n_edges++;
@@ -147,7 +148,7 @@ static int add_function(struct maker *m, const json_t *json)
 		return -EBADMSG;
 	}
 	if (n == 0 || n > SPEC_NODES_MAX)
-		return bad(m, name, n ? "has more nodes than are taken" : "has no nodes");
+		return report_bad_function(m, name, n ? "has more nodes than are taken" : "has no nodes");
 	struct spec_function *f = &s->functions[s->n_functions++];
 	*f = (struct spec_function){.file = SPEC_NONE, .first_node = s->n_nodes, .n_nodes = (uint32_t)n};
 	place = malloc(n * sizeof(*place));
@@ -159,17 +160,18 @@ static int add_function(struct maker *m, const json_t *json)
 		char number[24];
 		uint32_t at;
 		const char *id = id_text(json_object_get(node, "id"), number, sizeof(number));
-		r = id ? vocabulary_number(&ids, id, strlen(id), &at) : bad(m, name, "has a node without an id");
+		r = id ? vocabulary_number(&ids, id, strlen(id), &at)
+		       : report_bad_function(m, name, "has a node without an id");
 		if (r == 0 && at != i)
-			r = bad(m, name, "has two nodes of one id");
+			r = report_bad_function(m, name, "has two nodes of one id");
 		if (r == 0 && type && !strcmp(type, "ePoint")) {
 			if (entry != SIZE_MAX)
-				r = bad(m, name, "has two entry points");
+				r = report_bad_function(m, name, "has two entry points");
 			entry = i;
 		}
 	}
 	if (r == 0 && entry == SIZE_MAX)
-		r = bad(m, name, "has no entry point");
+		r = report_bad_function(m, name, "has no entry point");
 	/* The entry is node 0; the others keep their order. */
 	for (size_t i = 0; r == 0 && i < n; i++)
 		place[i] = i == entry ? 0 : i < entry ? (uint32_t)i + 1 : (uint32_t)i;
@@ -179,14 +181,14 @@ static int add_function(struct maker *m, const json_t *json)
 		if (i != entry)
 			r = add_node(m, name, json_array_get(nodes, i));
 	if (r == 0)
-		r = add_edges(m, name, edges, &ids, place);
+		r = append_spec_edges(m, name, edges, &ids, place);
 	vocabulary_release(&ids);
 	free(place);
 	return r;
 }
 
 /* Labels that name no function of the list become functions of one node; then all names are known and can be put. */
-static int finish(struct maker *m)
+static int finish_provscope(struct maker *m)
 {
 	struct spec *s = m->s;
 	size_t bytes = 1, at = 1;
@@ -212,7 +214,7 @@ static int finish(struct maker *m)
 	}
 	uint32_t n_nodes = s->n_nodes;
 	for (uint32_t i = listed; i < m->names.n; i++) {
-		if (room(&s->nodes, &cap, s->n_nodes, sizeof(*s->nodes)) < 0) {
+		if (reserve_one_more(&s->nodes, &cap, s->n_nodes, sizeof(*s->nodes)) < 0) {
 			free(offset);
 			return -ENOMEM;
 		}
@@ -276,7 +278,7 @@ int provscope_spec_read(const char *text, size_t n, struct err *err, struct spec
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++)
 		r = add_function(&m, json_array_get(list, i));
 	if (r == 0)
-		r = finish(&m);
+		r = finish_provscope(&m);
 	json_decref(list);
 	vocabulary_release(&m.names);
 	free(m.node_label);
@@ -320,9 +322,9 @@ struct events {
 
 static int push_event(struct events *e, struct call_event x)
 {
-	int r = room(&e->v, &e->cap, e->n, sizeof(*e->v));
+	int r = reserve_one_more(&e->v, &e->cap, e->n, sizeof(*e->v));
 	if (r == 0 && !x.leave) {
-		r = room(&e->open, &e->cap_open, e->n_open, sizeof(*e->open));
+		r = reserve_one_more(&e->open, &e->cap_open, e->n_open, sizeof(*e->open));
 		if (r == 0)
 			e->open[e->n_open++] = e->n;
 	}

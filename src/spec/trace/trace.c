@@ -124,7 +124,7 @@ const struct trace_info *trace_info(const struct trace *t)
 	return &t->info;
 }
 
-uint64_t trace_tell(const struct trace *t)
+uint64_t trace_position(const struct trace *t)
 {
 	return t->at;
 }
@@ -139,14 +139,14 @@ void trace_rewind(struct trace *t)
 	t->at = 0;
 }
 
-static int damaged(struct trace *t, struct err *err)
+static int report_damaged(struct trace *t, struct err *err)
 {
 	err_set(err, 0, "the trace is damaged at word %llu", (unsigned long long)t->at);
 	t->at = t->n;
 	return -EBADMSG;
 }
 
-static uint64_t pair(const uint32_t *w)
+static uint64_t load_pair(const uint32_t *w)
 {
 	return w[0] | (uint64_t)w[1] << 32;
 }
@@ -161,7 +161,7 @@ int trace_next(struct trace *t, struct err *err, struct trace_event *e)
 		uint32_t value = *w & TRACE_VALUE;
 		*e = (struct trace_event){.kind = (enum trace_kind)(*w >> TRACE_SHIFT)};
 		if (type && *w >> TRACE_SHIFT != TRACE_W_DECIDE)
-			return damaged(t, err);
+			return report_damaged(t, err);
 		switch (*w >> TRACE_SHIFT) {
 		case TRACE_W_ENTER:
 			e->function = value;
@@ -180,9 +180,9 @@ int trace_next(struct trace *t, struct err *err, struct trace_event *e)
 			break;
 		case TRACE_W_SILENT:
 			if (left < TRACE_SILENT_WORDS)
-				return damaged(t, err);
-			e->hash = pair(w + 1);
-			e->words = pair(w + 3);
+				return report_damaged(t, err);
+			e->hash = load_pair(w + 1);
+			e->words = load_pair(w + 3);
 			t->at += TRACE_SILENT_WORDS - 1;
 			break;
 		case TRACE_W_BACK:
@@ -207,22 +207,22 @@ int trace_next(struct trace *t, struct err *err, struct trace_event *e)
 				                                    .size = (int32_t)w[2],
 				                                    .peer = (int32_t)w[3],
 				                                    .tag = (int32_t)w[4],
-				                                    .bytes = pair(w + 5)};
+				                                    .bytes = load_pair(w + 5)};
 				t->at += 1 + n;
 				return 1;
 			}
 			if (what >= TRACE_SIGNED && what <= TRACE_POINTER) {
 				if (n != 2 && n != 4)
-					return damaged(t, err);
+					return report_damaged(t, err);
 				type = (enum trace_type)what;
-				operand[0] = pair(w + 1);
-				operand[1] = n == 4 ? pair(w + 3) : 0;
+				operand[0] = load_pair(w + 1);
+				operand[1] = n == 4 ? load_pair(w + 3) : 0;
 			}
 			t->at += 1 + n;
 			continue;
 		}
 		default:
-			return damaged(t, err);
+			return report_damaged(t, err);
 		}
 		t->at++;
 		return 1;
@@ -237,7 +237,7 @@ struct frame {
 	bool open; /* where it goes on is not known: something was taken back */
 };
 
-static bool leads(const struct spec *s, const struct frame *f, uint32_t node)
+static bool edge_leads_to(const struct spec *s, const struct frame *f, uint32_t node)
 {
 	if (f->open)
 		return true;
@@ -270,7 +270,7 @@ static int fits_node(const struct spec *s, struct frame *f, const struct trace_e
 		const struct spec_edge *edge = spec_outcome(s, spec_node(s, f->function, f->node), *outcome);
 		if (!edge || edge->to != e->node)
 			return does_not_fit(err, at, "the decision before leads elsewhere");
-	} else if (!leads(s, f, e->node))
+	} else if (!edge_leads_to(s, f, e->node))
 		return does_not_fit(err, at, "no edge leads there");
 	f->node = e->node;
 	f->open = false;
@@ -354,15 +354,15 @@ int trace_fits(struct trace *t, const struct spec *s, struct err *err)
 
 /* ---- making one ---- */
 
-static void put(struct buf *out, uint32_t w)
+static void append_trace_word(struct buf *out, uint32_t w)
 {
 	buf_add(out, &w, sizeof(w));
 }
 
-static void put_pair(struct buf *out, uint64_t v)
+static void append_trace_pair(struct buf *out, uint64_t v)
 {
-	put(out, (uint32_t)v);
-	put(out, (uint32_t)(v >> 32));
+	append_trace_word(out, (uint32_t)v);
+	append_trace_word(out, (uint32_t)(v >> 32));
 }
 
 void trace_put_header(struct buf *out, const struct trace_info *i)
@@ -387,42 +387,42 @@ void trace_put(struct buf *out, const struct trace_event *e)
 {
 	switch (e->kind) {
 	case TRACE_ENTER:
-		put(out, TRACE_WORD(TRACE_W_ENTER, e->function));
+		append_trace_word(out, TRACE_WORD(TRACE_W_ENTER, e->function));
 		break;
 	case TRACE_LEAVE:
-		put(out, TRACE_WORD(TRACE_W_LEAVE, 0));
+		append_trace_word(out, TRACE_WORD(TRACE_W_LEAVE, 0));
 		break;
 	case TRACE_CALL:
-		put(out, TRACE_WORD(TRACE_W_CALL, e->node));
+		append_trace_word(out, TRACE_WORD(TRACE_W_CALL, e->node));
 		break;
 	case TRACE_DECIDE:
 		if (e->type) {
-			put(out, TRACE_WORD(TRACE_W_MORE, (uint32_t)e->type << 16 | 4));
-			put_pair(out, e->a.u);
-			put_pair(out, e->b.u);
+			append_trace_word(out, TRACE_WORD(TRACE_W_MORE, (uint32_t)e->type << 16 | 4));
+			append_trace_pair(out, e->a.u);
+			append_trace_pair(out, e->b.u);
 		}
-		put(out, TRACE_WORD(TRACE_W_DECIDE, e->node << TRACE_OUTCOME_BITS | e->outcome));
+		append_trace_word(out, TRACE_WORD(TRACE_W_DECIDE, e->node << TRACE_OUTCOME_BITS | e->outcome));
 		break;
 	case TRACE_SILENT:
-		put(out, TRACE_WORD(TRACE_W_SILENT, 0));
-		put_pair(out, e->hash);
-		put_pair(out, e->words);
+		append_trace_word(out, TRACE_WORD(TRACE_W_SILENT, 0));
+		append_trace_pair(out, e->hash);
+		append_trace_pair(out, e->words);
 		break;
 	case TRACE_BACK:
-		put(out, TRACE_WORD(TRACE_W_BACK, e->depth));
+		append_trace_word(out, TRACE_WORD(TRACE_W_BACK, e->depth));
 		break;
 	case TRACE_GAP:
-		put(out, TRACE_WORD(TRACE_W_MORE, TRACE_MORE_GAP << 16 | 1));
-		put(out, (uint32_t)e->why);
+		append_trace_word(out, TRACE_WORD(TRACE_W_MORE, TRACE_MORE_GAP << 16 | 1));
+		append_trace_word(out, (uint32_t)e->why);
 		break;
 	case TRACE_MESSAGE:
-		put(out, TRACE_WORD(TRACE_W_MORE, TRACE_MORE_MESSAGE << 16 | TRACE_MESSAGE_WORDS));
-		put(out, (uint32_t)e->message.rank);
-		put(out, (uint32_t)e->message.size);
-		put(out, (uint32_t)e->message.peer);
-		put(out, (uint32_t)e->message.tag);
-		put_pair(out, e->message.bytes);
-		put(out, e->message.kind | (uint32_t)e->message.flags << 8);
+		append_trace_word(out, TRACE_WORD(TRACE_W_MORE, TRACE_MORE_MESSAGE << 16 | TRACE_MESSAGE_WORDS));
+		append_trace_word(out, (uint32_t)e->message.rank);
+		append_trace_word(out, (uint32_t)e->message.size);
+		append_trace_word(out, (uint32_t)e->message.peer);
+		append_trace_word(out, (uint32_t)e->message.tag);
+		append_trace_pair(out, e->message.bytes);
+		append_trace_word(out, e->message.kind | (uint32_t)e->message.flags << 8);
 		break;
 	}
 }

@@ -15,28 +15,28 @@ struct source {
 	struct timespec changed;
 };
 
-struct words {
+struct condition_texts {
 	struct map by_file;     /* LLVMMetadataRef of a file -> sources */
 	struct map by_function; /* of a function's debug information, which merging keeps -> made */
 	VEC(struct source) sources;
 	VEC(struct timespec) made; /* when the bitcode was written */
 };
 
-struct words *words_new(void)
+struct condition_texts *condition_texts_new(void)
 {
-	return need(calloc(1, sizeof(struct words)));
+	return llvm_need(calloc(1, sizeof(struct condition_texts)));
 }
 
-void words_module(struct words *w, LLVMModuleRef m, const char *path)
+void condition_texts_add_module(struct condition_texts *w, LLVMModuleRef m, const char *path)
 {
 	struct stat st;
 	if (stat(path, &st) < 0)
 		return;
-	*(struct timespec *)need(vec_add(&w->made)) = st.st_mtim;
+	*(struct timespec *)llvm_need(vec_add(&w->made)) = st.st_mtim;
 	for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
 		LLVMMetadataRef sub = LLVMGetSubprogram(f);
 		if (sub && !map_set(&w->by_function, (uintptr_t)sub, (uint32_t)w->made.n - 1))
-			die("out of memory");
+			llvm_die("out of memory");
 	}
 }
 
@@ -61,16 +61,16 @@ static void read_source(LLVMMetadataRef file, struct source *ret)
 	buf_release(&path);
 }
 
-static const struct source *source_of(struct words *w, LLVMMetadataRef file)
+static const struct source *source_of(struct condition_texts *w, LLVMMetadataRef file)
 {
 	uint32_t i = map_get(&w->by_file, (uintptr_t)file);
 	if (i == VEC_NONE) {
 		struct source s = {0};
 		read_source(file, &s);
-		*(struct source *)need(vec_add(&w->sources)) = s;
+		*(struct source *)llvm_need(vec_add(&w->sources)) = s;
 		i = (uint32_t)w->sources.n - 1;
 		if (!map_set(&w->by_file, (uintptr_t)file, i))
-			die("out of memory");
+			llvm_die("out of memory");
 	}
 	return &w->sources.v[i];
 }
@@ -80,7 +80,7 @@ static bool is_later(struct timespec a, struct timespec b)
 	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-static const struct source *source_at(struct words *w, LLVMValueRef function, LLVMMetadataRef at)
+static const struct source *source_at(struct condition_texts *w, LLVMValueRef function, LLVMMetadataRef at)
 {
 	LLVMMetadataRef sub = LLVMGetSubprogram(function), file = LLVMDIScopeGetFile(LLVMDILocationGetScope(at));
 	uint32_t made = sub ? map_get(&w->by_function, (uintptr_t)sub) : VEC_NONE;
@@ -95,7 +95,8 @@ static bool is_arm(LLVMBasicBlockRef bb)
 	return strncmp(LLVMGetBasicBlockName(bb), "cond.", 5) == 0;
 }
 
-const char *words_of(struct words *w, LLVMValueRef function, const struct point *x, bool *ret_unsure)
+const char *condition_texts_of(struct condition_texts *w, LLVMValueRef function, const struct point *x,
+                               bool *ret_unsure)
 {
 	struct condition c = {0};
 	*ret_unsure = false;
@@ -117,7 +118,7 @@ const char *words_of(struct words *w, LLVMValueRef function, const struct point 
 	c.column = LLVMDILocationGetColumn(at);
 	c.branch_line = LLVMDILocationGetLine(branch);
 	c.branch_column = LLVMDILocationGetColumn(branch);
-	*ret_unsure = condition_words(s->tokens, &c, &b) < 0;
+	*ret_unsure = condition_text(s->tokens, &c, &b) < 0;
 	char *ret = b.n && !b.failed ? strdup(buf_cstr(&b)) : NULL;
 	buf_release(&b);
 	return ret;

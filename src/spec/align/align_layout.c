@@ -1,4 +1,4 @@
-#include "spec/align/align_shape.h"
+#include "spec/align/align_layout.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,19 +10,19 @@ struct graph {
 	uint32_t *first, *to;
 };
 
-static void graph_release(struct graph *g)
+static void flow_graph_release(struct graph *g)
 {
 	free(g->first);
 	free(g->to);
 }
 
-static int graph_make(uint32_t n, const struct shape_edge *e, size_t n_edges, bool backward, struct graph *ret)
+static int graph_make(uint32_t n, const struct layout_edge *e, size_t n_edges, bool backward, struct graph *ret)
 {
 	struct graph g = {.n = n};
 	g.first = calloc(n + 2, sizeof(*g.first));
 	g.to = malloc((n_edges ? n_edges : 1) * sizeof(*g.to));
 	if (!g.first || !g.to) {
-		graph_release(&g);
+		flow_graph_release(&g);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n_edges; i++)
@@ -36,7 +36,7 @@ static int graph_make(uint32_t n, const struct shape_edge *e, size_t n_edges, bo
 }
 
 struct edges {
-	struct shape_edge *v;
+	struct layout_edge *v;
 	size_t n, cap;
 };
 
@@ -50,17 +50,18 @@ static int edge_add(struct edges *e, uint32_t from, uint32_t to)
 		e->v = p;
 		e->cap = cap;
 	}
-	e->v[e->n++] = (struct shape_edge){from, to};
-	return e->n > SHAPE_EDGES ? -E2BIG : 0;
+	e->v[e->n++] = (struct layout_edge){from, to};
+	return e->n > LAYOUT_EDGES ? -E2BIG : 0;
 }
 
 /* The edges between seen nodes (and from the entry), paths through unseen ones taken as one edge. Nodes from which no
  * seen node can be reached get one to `exit`, and so does what ends the function. */
-static int pass_through(const struct graph *g, const bool *seen, uint32_t entry, uint32_t exit, struct edges *ret)
+static int contract_unobserved(const struct graph *g, const bool *seen, uint32_t entry, uint32_t exit,
+                               struct edges *ret)
 {
 	uint32_t *mark = calloc(g->n, sizeof(*mark)), *work = malloc((g->n + 1) * sizeof(*work));
 	int r = mark && work ? 0 : -ENOMEM;
-	size_t budget = 50 * (size_t)SHAPE_EDGES; /* some 0.1 s */
+	size_t budget = 50 * (size_t)LAYOUT_EDGES; /* some 0.1 s */
 	for (uint32_t i = 0; r == 0 && i < g->n; i++) {
 		size_t n = 0;
 		bool ends = false;
@@ -91,7 +92,8 @@ static int pass_through(const struct graph *g, const bool *seen, uint32_t entry,
 	return r;
 }
 
-/* Nodes in the order in which a depth-first walk from root leaves them; ret_place is SHAPE_NONE where it does not come.
+/* Nodes in the order in which a depth-first walk from root leaves them; ret_place is LAYOUT_NONE where it does not
+ * come.
  */
 static int post_order(const struct graph *g, uint32_t root, uint32_t *ret_order, uint32_t *ret_place, uint32_t *ret_n)
 {
@@ -110,7 +112,7 @@ static int post_order(const struct graph *g, uint32_t root, uint32_t *ret_order,
 		uint32_t at = stack[depth - 1];
 		if (next[at] < g->first[at + 1]) {
 			uint32_t to = g->to[next[at]++];
-			if (ret_place[to] == SHAPE_NONE) {
+			if (ret_place[to] == LAYOUT_NONE) {
 				ret_place[to] = 0;
 				stack[depth++] = to;
 			}
@@ -127,7 +129,7 @@ static int post_order(const struct graph *g, uint32_t root, uint32_t *ret_order,
 }
 
 /* Immediate dominators from root (Cooper, Harvey, Kennedy 2001). `back` has the edges turned round. */
-static int dominators(const struct graph *g, const struct graph *back, uint32_t root, uint32_t *ret_idom)
+static int find_dominators(const struct graph *g, const struct graph *back, uint32_t root, uint32_t *ret_idom)
 {
 	uint32_t *order = malloc((g->n + 1) * sizeof(*order)), *place = malloc((g->n + 1) * sizeof(*place)), n = 0;
 	int r = order && place ? post_order(g, root, order, place, &n) : -ENOMEM;
@@ -137,12 +139,12 @@ static int dominators(const struct graph *g, const struct graph *back, uint32_t 
 	while (r == 0 && changed) {
 		changed = false;
 		for (uint32_t i = n - 1; i-- > 0;) {
-			uint32_t at = order[i], best = SHAPE_NONE;
+			uint32_t at = order[i], best = LAYOUT_NONE;
 			for (uint32_t k = back->first[at]; k < back->first[at + 1]; k++) {
 				uint32_t p = back->to[k];
-				if (place[p] == SHAPE_NONE || ret_idom[p] == SHAPE_NONE)
+				if (place[p] == LAYOUT_NONE || ret_idom[p] == LAYOUT_NONE)
 					continue;
-				if (best == SHAPE_NONE)
+				if (best == LAYOUT_NONE)
 					best = p;
 				while (p != best)
 					if (place[p] < place[best])
@@ -168,7 +170,7 @@ struct tarjan {
 	uint32_t *inside; /* which component of the level above a node is in; edges between components do not count */
 };
 
-static int add_loop(struct shape *s, uint32_t head, uint32_t parent)
+static int add_loop(struct flow_layout *s, uint32_t head, uint32_t parent)
 {
 	struct shape_loop *p = realloc(s->loops, (s->n_loops + 1) * sizeof(*p));
 	if (!p)
@@ -179,15 +181,15 @@ static int add_loop(struct shape *s, uint32_t head, uint32_t parent)
 }
 
 /* Is there an edge that counts at this level: within the loop `outer`, and not into its head? */
-static bool counts(const struct shape *s, uint32_t to, uint32_t outer)
+static bool edge_counts_in_loop(const struct flow_layout *s, uint32_t to, uint32_t outer)
 {
-	return s->loop[to] == outer && (outer == SHAPE_NONE || s->loops[outer].head != to);
+	return s->loop[to] == outer && (outer == LAYOUT_NONE || s->loops[outer].head != to);
 }
 
 /* One level: finds the components of the nodes whose loop is `outer`, without edges into its head; each of more than
  * one node, or with an edge to itself, is a loop. (Tarjan 1972, without recursion.) */
-static int components(struct shape *s, const struct graph *g, const uint32_t *place, const uint32_t *members,
-                      uint32_t n, uint32_t outer, struct tarjan *t)
+static int find_loop_components(struct flow_layout *s, const struct graph *g, const uint32_t *place,
+                                const uint32_t *members, uint32_t n, uint32_t outer, struct tarjan *t)
 {
 	uint32_t clock = 0, depth = 0, top = 0;
 	int r = 0;
@@ -204,7 +206,7 @@ static int components(struct shape *s, const struct graph *g, const uint32_t *pl
 			uint32_t at = t->path[depth - 1];
 			if (t->next[at] < g->first[at + 1]) {
 				uint32_t to = g->to[t->next[at]++];
-				if (!counts(s, to, outer) || place[to] == SHAPE_NONE)
+				if (!edge_counts_in_loop(s, to, outer) || place[to] == LAYOUT_NONE)
 					continue;
 				if (!t->index[to]) {
 					t->path[depth++] = to;
@@ -231,7 +233,7 @@ static int components(struct shape *s, const struct graph *g, const uint32_t *pl
 			} while (t->stack[start] != at);
 			loop = top - start > 1;
 			for (uint32_t k = g->first[at]; !loop && k < g->first[at + 1]; k++)
-				loop = g->to[k] == at && counts(s, at, outer);
+				loop = g->to[k] == at && edge_counts_in_loop(s, at, outer);
 			if (loop) {
 				r = add_loop(s, head, outer);
 				for (uint32_t k = start; r == 0 && k < top; k++)
@@ -241,14 +243,14 @@ static int components(struct shape *s, const struct graph *g, const uint32_t *pl
 		}
 	}
 	for (uint32_t i = 0; r == 0 && i < n; i++)
-		if (t->inside[members[i]] != SHAPE_NONE) {
+		if (t->inside[members[i]] != LAYOUT_NONE) {
 			s->loop[members[i]] = t->inside[members[i]];
-			t->inside[members[i]] = SHAPE_NONE;
+			t->inside[members[i]] = LAYOUT_NONE;
 		}
 	return r;
 }
 
-static int find_loops(struct shape *s, const struct graph *g, const uint32_t *place)
+static int find_loop_nest(struct flow_layout *s, const struct graph *g, const uint32_t *place)
 {
 	struct tarjan t = {0};
 	uint32_t *all = malloc(6 * (size_t)g->n * sizeof(*all)), *members = malloc((size_t)g->n * sizeof(*members));
@@ -260,9 +262,9 @@ static int find_loops(struct shape *s, const struct graph *g, const uint32_t *pl
 		memset(t.inside, 0xff, (size_t)g->n * sizeof(*t.inside));
 		uint32_t n = 0;
 		for (uint32_t i = 0; i < g->n; i++)
-			if (place[i] != SHAPE_NONE)
+			if (place[i] != LAYOUT_NONE)
 				members[n++] = i;
-		r = components(s, g, place, members, n, SHAPE_NONE, &t);
+		r = find_loop_components(s, g, place, members, n, LAYOUT_NONE, &t);
 		/* Loops are found in the order of their depth, so each is looked into once. */
 		for (uint32_t l = 0; r == 0 && l < s->n_loops; l++) {
 			if ((uint64_t)s->n_loops * g->n > 200000000) /* 0.1 s */
@@ -272,7 +274,7 @@ static int find_loops(struct shape *s, const struct graph *g, const uint32_t *pl
 				if (s->loop[i] == l)
 					members[n++] = i;
 			if (r == 0)
-				r = components(s, g, place, members, n, l, &t);
+				r = find_loop_components(s, g, place, members, n, l, &t);
 		}
 	}
 	free(all);
@@ -283,7 +285,7 @@ static int find_loops(struct shape *s, const struct graph *g, const uint32_t *pl
 
 /* Where the exit cannot be reached from (an endless loop) it is given an edge from there, so that all nodes have
  * post-dominators: from the heads of outermost loops, and then from whatever is left. */
-static int join_endless(const struct shape *s, struct edges *e, uint32_t exit, const uint32_t *place)
+static int join_endless(const struct flow_layout *s, struct edges *e, uint32_t exit, const uint32_t *place)
 {
 	uint32_t *order = malloc(((size_t)exit + 2) * sizeof(*order)),
 	         *to_exit = malloc(((size_t)exit + 2) * sizeof(*to_exit));
@@ -295,12 +297,12 @@ static int join_endless(const struct shape *s, struct edges *e, uint32_t exit, c
 		if (r < 0)
 			break;
 		r = post_order(&back, exit, order, to_exit, &n);
-		graph_release(&back);
+		flow_graph_release(&back);
 		for (uint32_t l = 0; r == 0 && pass == 0 && l < s->n_loops; l++)
-			if (s->loops[l].parent == SHAPE_NONE && to_exit[s->loops[l].head] == SHAPE_NONE)
+			if (s->loops[l].parent == LAYOUT_NONE && to_exit[s->loops[l].head] == LAYOUT_NONE)
 				r = edge_add(e, s->loops[l].head, exit);
 		for (uint32_t i = 0; r == 0 && pass == 1 && i < exit; i++)
-			if (to_exit[i] == SHAPE_NONE && place[i] != SHAPE_NONE)
+			if (to_exit[i] == LAYOUT_NONE && place[i] != LAYOUT_NONE)
 				r = edge_add(e, i, exit);
 	}
 	free(order);
@@ -308,15 +310,15 @@ static int join_endless(const struct shape *s, struct edges *e, uint32_t exit, c
 	return r;
 }
 
-int flow_shape_make(uint32_t n, const bool *seen, uint32_t entry, const struct shape_edge *edges, size_t n_edges,
-                    struct shape *ret)
+int flow_layout_make(uint32_t n, const bool *seen, uint32_t entry, const struct layout_edge *edges, size_t n_edges,
+                     struct flow_layout *ret)
 {
-	struct shape s = {.n = n};
+	struct flow_layout s = {.n = n};
 	struct graph g = {0}, thin = {0}, back = {0};
 	struct edges e = {0};
 	uint32_t *order = NULL, *place = NULL, *idom = NULL, reached = 0;
 	int r = 0;
-	if (n > SHAPE_NODES || n_edges > SHAPE_EDGES)
+	if (n > LAYOUT_NODES || n_edges > LAYOUT_EDGES)
 		return -E2BIG;
 	if (entry >= n)
 		return -EINVAL;
@@ -336,50 +338,50 @@ int flow_shape_make(uint32_t n, const bool *seen, uint32_t entry, const struct s
 		r = graph_make(n, edges, n_edges, false, &g);
 	}
 	if (r == 0)
-		r = pass_through(&g, seen, entry, n, &e);
+		r = contract_unobserved(&g, seen, entry, n, &e);
 	if (r == 0)
 		r = graph_make(n + 1, e.v, e.n, false, &thin);
 	if (r == 0)
 		r = post_order(&thin, entry, order, place, &reached);
 	if (r == 0)
-		r = find_loops(&s, &thin, place);
+		r = find_loop_nest(&s, &thin, place);
 	if (r == 0)
 		r = join_endless(&s, &e, n, place);
-	graph_release(&thin);
+	flow_graph_release(&thin);
 	thin = (struct graph){0};
 	if (r == 0)
 		r = graph_make(n + 1, e.v, e.n, false, &thin);
 	if (r == 0)
 		r = graph_make(n + 1, e.v, e.n, true, &back);
 	if (r == 0)
-		r = dominators(&back, &thin, n, idom);
+		r = find_dominators(&back, &thin, n, idom);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		uint32_t join = idom[i];
 		bool chooses = thin.first[i + 1] - thin.first[i] > 1;
 		if (chooses && seen[i] && join < n && seen[join] &&
-		    (s.loop[i] == SHAPE_NONE || shape_inside(&s, join, s.loop[i])) &&
-		    (s.loop[i] == SHAPE_NONE || s.loops[s.loop[i]].head != join))
+		    (s.loop[i] == LAYOUT_NONE || layout_in_loop(&s, join, s.loop[i])) &&
+		    (s.loop[i] == LAYOUT_NONE || s.loops[s.loop[i]].head != join))
 			s.join[i] = join;
 	}
-	graph_release(&g);
-	graph_release(&thin);
-	graph_release(&back);
+	flow_graph_release(&g);
+	flow_graph_release(&thin);
+	flow_graph_release(&back);
 	free(e.v);
 	free(order);
 	free(place);
 	free(idom);
 	if (r < 0) {
-		flow_shape_release(&s);
+		flow_layout_release(&s);
 		return r;
 	}
 	*ret = s;
 	return 0;
 }
 
-void flow_shape_release(struct shape *s)
+void flow_layout_release(struct flow_layout *s)
 {
 	free(s->join);
 	free(s->loop);
 	free(s->loops);
-	*s = (struct shape){0};
+	*s = (struct flow_layout){0};
 }

@@ -1,4 +1,4 @@
-/* align_shape.h - what a function's control-flow graph says of a trace of it: where what a decision chose is over, and
+/* align_layout.h - what a function's control-flow graph says of a trace of it: where what a decision chose is over, and
  * which nodes make a loop.
  *
  * Nodes that leave no step in a trace (they were not recorded, or stand for removed ones) are passed through first, so
@@ -9,44 +9,44 @@
  *
  * Cost: O(N * E) for the nodes that are passed through, else about O(E * depth of loops). Memory belongs to the struct.
  * Pure. */
-#ifndef STEMMA_SPEC_ALIGN_ALIGN_SHAPE_H
-#define STEMMA_SPEC_ALIGN_ALIGN_SHAPE_H
+#ifndef STEMMA_SPEC_ALIGN_ALIGN_LAYOUT_H
+#define STEMMA_SPEC_ALIGN_ALIGN_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHAPE_NONE UINT32_MAX
+#define LAYOUT_NONE UINT32_MAX
 
-struct shape_edge {
+struct layout_edge {
 	uint32_t from, to;
 };
 struct shape_loop {
 	uint32_t head;   /* node */
-	uint32_t parent; /* the loop around it, SHAPE_NONE */
+	uint32_t parent; /* the loop around it, LAYOUT_NONE */
 };
-struct shape {
+struct flow_layout {
 	uint32_t n;
-	uint32_t *join; /* by node; SHAPE_NONE: no region is opened by it */
-	uint32_t *loop; /* by node: the innermost loop, SHAPE_NONE */
+	uint32_t *join; /* by node; LAYOUT_NONE: no region is opened by it */
+	uint32_t *loop; /* by node: the innermost loop, LAYOUT_NONE */
 	struct shape_loop *loops;
 	uint32_t n_loops;
 };
 
-/* A graph larger than this has no shape: its calls are compared as flat lists. */
-#define SHAPE_NODES 100000u
-#define SHAPE_EDGES 1000000u
+/* A graph larger than this has no layout: its calls are compared as flat lists. */
+#define LAYOUT_NODES 100000u
+#define LAYOUT_EDGES 1000000u
 
 /* seen[node]: the node leaves a step. entry: where the function begins, seen or not. 0; -E2BIG; -EINVAL for an edge out
  * of range; -ENOMEM. */
-int flow_shape_make(uint32_t n, const bool *seen, uint32_t entry, const struct shape_edge *edges, size_t n_edges,
-                    struct shape *ret);
-void flow_shape_release(struct shape *s);
+int flow_layout_make(uint32_t n, const bool *seen, uint32_t entry, const struct layout_edge *edges, size_t n_edges,
+                     struct flow_layout *ret);
+void flow_layout_release(struct flow_layout *s);
 /* Is the node in the loop, or in one inside it? */
-static inline bool shape_inside(const struct shape *s, uint32_t node, uint32_t loop)
+static inline bool layout_in_loop(const struct flow_layout *s, uint32_t node, uint32_t loop)
 {
 	uint32_t at = s->loop[node];
-	while (at != SHAPE_NONE && at != loop)
+	while (at != LAYOUT_NONE && at != loop)
 		at = s->loops[at].parent;
 	return at == loop;
 }

@@ -1,13 +1,13 @@
-/* room.h - arrays that grow. */
-#ifndef STEMMA_SPEC_TRACE_ROOM_H
-#define STEMMA_SPEC_TRACE_ROOM_H
+/* reserve.h - arrays that grow. */
+#ifndef STEMMA_SPEC_TRACE_RESERVE_H
+#define STEMMA_SPEC_TRACE_RESERVE_H
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 /* Makes place for one more behind n of `size` bytes each; at: the array's pointer. At most 2^28 of them. 0, -ENOMEM. */
-static inline int room(void *at, uint32_t *cap, uint32_t n, size_t size)
+static inline int reserve_one_more(void *at, uint32_t *cap, uint32_t n, size_t size)
 {
 	void **p = at;
 	if (n < *cap)
