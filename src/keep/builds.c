@@ -9,14 +9,14 @@
 
 /* ---- all of them ---- */
 
-static int take(void *arg, const struct store_build *b)
+static int copy_build_end(void *arg, const struct store_build *b)
 {
 	struct keep_build *k = arg;
 	*k = (struct keep_build){.id = b->id, .session = b->session, .end = b->time};
 	return 0;
 }
 
-static int take_exec(void *arg, const struct store_build *b)
+static int copy_build_exec(void *arg, const struct store_build *b)
 {
 	*(struct pubid *)arg = b->exec;
 	return 0;
@@ -28,7 +28,7 @@ static int find_run(struct store *s, struct keep_build *k)
 	struct exec_info x;
 	store_id id;
 	char kind = 0;
-	int r = store_build(s, k->id, take_exec, &exec);
+	int r = store_build(s, k->id, copy_build_exec, &exec);
 	if (r >= 0 && exec.text[0]) {
 		r = store_by_pubid(s, exec.text, &kind, &id);
 		if (r > 0 && kind == 'x' && (r = store_exec(s, id, &x)) > 0)
@@ -37,7 +37,7 @@ static int find_run(struct store *s, struct keep_build *k)
 	return r == -ENOTUNIQ ? 0 : r < 0 ? r : 0;
 }
 
-static int end_cmp(const void *pa, const void *pb)
+static int compare_builds_by_end(const void *pa, const void *pb)
 {
 	const struct keep_build *a = pa, *b = pb;
 	if (a->end != b->end)
@@ -54,7 +54,7 @@ int keep_builds(struct store *s, struct err *err, struct keep_build **ret, size_
 	if (r >= 0 && !v)
 		r = -ENOMEM;
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		r = store_build(s, ids[i], take, &v[i]);
+		r = store_build(s, ids[i], copy_build_end, &v[i]);
 		if (r >= 0)
 			r = find_run(s, &v[i]);
 	}
@@ -63,7 +63,7 @@ int keep_builds(struct store *s, struct err *err, struct keep_build **ret, size_
 		free(v);
 		return err_set(err, -r, "cannot read the builds");
 	}
-	qsort(v, n, sizeof(*v), end_cmp);
+	qsort(v, n, sizeof(*v), compare_builds_by_end);
 	*ret = v;
 	*ret_n = n;
 	return 0;
@@ -79,7 +79,7 @@ struct needed {
 	int rc;
 };
 
-static int need(struct needed *w, store_id build)
+static int append_needed_build(struct needed *w, store_id build)
 {
 	if (w->n == w->room) {
 		size_t room = w->room ? 2 * w->room : 64;
@@ -97,12 +97,12 @@ static int need_all(struct needed *w, const store_id *ids, size_t n)
 {
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = need(w, ids[i]);
+		r = append_needed_build(w, ids[i]);
 	return r;
 }
 
 /* Is one of its outputs as it left it? By size and time: what has been written since is another one's. */
-static int is_there(void *arg, const struct store_build *b)
+static int is_output_there(void *arg, const struct store_build *b)
 {
 	bool *there = arg;
 	for (size_t i = 0; i < b->nfiles && !*there; i++) {
@@ -179,7 +179,7 @@ static int need_of_runs(struct needed *w, const struct idset *gone)
 	return r < 0 ? r : 0;
 }
 
-static int id_cmp(const void *pa, const void *pb)
+static int compare_build_ids(const void *pa, const void *pb)
 {
 	store_id a = *(const store_id *)pa, b = *(const store_id *)pb;
 	return (a > b) - (a < b);
@@ -192,15 +192,15 @@ int keep_builds_needed(struct store *s, struct keep_build *v, size_t n, const st
 	int r = n ? need_of_runs(&w, gone) : 0;
 	for (size_t i = 0; r >= 0 && !force && i < n; i++) {
 		bool there = false;
-		r = store_build(s, v[i].id, is_there, &there);
+		r = store_build(s, v[i].id, is_output_there, &there);
 		if (r >= 0 && there)
-			r = need(&w, v[i].id);
+			r = append_needed_build(&w, v[i].id);
 	}
 	/* Round by round: what the last round met for the first time. */
 	for (size_t from = 0; r >= 0 && from < w.n;) {
 		size_t to = w.n;
 		struct idset fresh = {0};
-		qsort(w.todo + from, to - from, sizeof(*w.todo), id_cmp);
+		qsort(w.todo + from, to - from, sizeof(*w.todo), compare_build_ids);
 		for (size_t i = from; r >= 0 && i < to; i++)
 			if (!idset_has(&w.builds, w.todo[i]) && (i == from || w.todo[i] != w.todo[i - 1]))
 				r = idset_add(&fresh, w.todo[i]);

@@ -17,7 +17,7 @@
 #define OWN VEC_NONE         /* of a process: the session's run */
 
 /* A run or the files, as a tombstone will tell of it. */
-struct grave {
+struct tombstone {
 	struct str run; /* empty: the files */
 	XXH3_state_t *hash;
 	uint64_t count;
@@ -25,7 +25,7 @@ struct grave {
 };
 struct whole {
 	uint64_t session;
-	size_t grave;
+	size_t tombstone;
 };
 
 struct cut {
@@ -33,18 +33,18 @@ struct cut {
 	const struct keep_cut_options *o;
 	struct err *err;
 	struct keep_cut_stats stats;
-	VEC(struct grave) graves; /* runs as in o, then the files', then that of builds by themselves */
-	struct map builds;        /* session -> its grave */
+	VEC(struct tombstone) tombstones; /* runs as in o, then the files', then that of builds by themselves */
+	struct map builds;                /* session -> its tombstone */
 	VEC(struct whole) wholes;
 	struct edits edits; /* of all sessions */
 
 	/* of the session at hand */
 	uint64_t session;
 	unsigned pass;      /* 0: what stays, and what it refers to; 1: what goes */
-	uint32_t own;       /* grave of the session's run, VEC_NONE none */
-	struct map procs;   /* number -> grave of its run + 1; 0: it stays */
+	uint32_t own;       /* tombstone of the session's run, VEC_NONE none */
+	struct map procs;   /* number -> tombstone of its run + 1; 0: it stays */
 	struct map gone;    /* seq of an access that went -> 1 */
-	struct map apps;    /* seq of an app event that went -> its grave */
+	struct map apps;    /* seq of an app event that went -> its tombstone */
 	struct map files;   /* number -> 1: forgotten */
 	struct map used;    /* number -> 1: what stays refers to it */
 	struct map domains; /* number -> index in words */
@@ -54,17 +54,17 @@ struct cut {
 	struct arena arena;
 	bool mixed; /* some of it goes and some stays */
 	uint64_t stay, go;
-	size_t last; /* grave of what went last */
+	size_t last; /* tombstone of what went last */
 	struct buf scratch;
 	VEC(struct str) list;
 };
 
-static int oom(struct cut *c)
+static int cut_oom(struct cut *c)
 {
 	return err_set(c->err, ENOMEM, "cannot forget");
 }
 
-static uint32_t grave_of(const struct cut *c, struct str run)
+static uint32_t tombstone_of(const struct cut *c, struct str run)
 {
 	for (uint32_t i = 0; run.n && i < c->o->n_runs; i++)
 		if (str_eq(c->o->runs[i], run))
@@ -72,23 +72,23 @@ static uint32_t grave_of(const struct cut *c, struct str run)
 	return VEC_NONE;
 }
 
-static bool has(const struct map *m, uint64_t key)
+static bool map_has_key(const struct map *m, uint64_t key)
 {
 	return m->n && map_get(m, key) != VEC_NONE;
 }
 
 /* ---- what an event belongs to ---- */
 
-static int take_domain(struct cut *c, const struct event *ev)
+static int keep_domain_name(struct cut *c, const struct event *ev)
 {
 	char *p = arena_take(&c->arena, ev->domain.name.n + 1);
 	struct str *slot = p ? vec_add(&c->words) : NULL;
 	if (!slot)
-		return oom(c);
+		return cut_oom(c);
 	if (ev->domain.name.n)
 		memcpy(p, ev->domain.name.p, ev->domain.name.n);
 	*slot = str_n(p, ev->domain.name.n);
-	return map_set(&c->domains, ev->domain.num, (uint32_t)(c->words.n - 1)) ? 0 : oom(c);
+	return map_set(&c->domains, ev->domain.num, (uint32_t)(c->words.n - 1)) ? 0 : cut_oom(c);
 }
 
 static bool is_forgotten(struct cut *c, const struct event *ev)
@@ -105,167 +105,172 @@ static bool is_forgotten(struct cut *c, const struct event *ev)
 	return false;
 }
 
-static uint32_t grave_of_proc(const struct cut *c, uint64_t proc)
+static uint32_t tombstone_of_proc(const struct cut *c, uint64_t proc)
 {
 	uint32_t v = proc ? map_get(&c->procs, proc) : VEC_NONE;
 	return v == VEC_NONE ? c->own : v ? v - 1 : VEC_NONE;
 }
 
 /* Where no run is named it is the session's. */
-static uint32_t grave_of_told(const struct cut *c, struct str run)
+static uint32_t tombstone_of_reported(const struct cut *c, struct str run)
 {
-	return run.n ? grave_of(c, run) : c->own;
+	return run.n ? tombstone_of(c, run) : c->own;
 }
 
-static uint32_t grave_of_app(const struct cut *c, uint64_t app)
+static uint32_t tombstone_of_app(const struct cut *c, uint64_t app)
 {
 	return c->apps.n ? map_get(&c->apps, app) : VEC_NONE;
 }
 
-static int set_proc(struct cut *c, uint64_t proc, uint32_t grave)
+static int set_proc(struct cut *c, uint64_t proc, uint32_t tombstone)
 {
-	return map_set(&c->procs, proc, grave == VEC_NONE ? 0 : grave + 1) ? 0 : oom(c);
+	return map_set(&c->procs, proc, tombstone == VEC_NONE ? 0 : tombstone + 1) ? 0 : cut_oom(c);
 }
 
-/* In which grave the event goes, VEC_NONE: it stays. *ret_neutral: it tells of a thing that several runs may use. */
-static int judge(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret_neutral)
+/* In which tombstone the event goes, VEC_NONE: it stays. *ret_neutral: it tells of a thing that several runs may use.
+ */
+static int find_event_tombstone(struct cut *c, const struct event *ev, uint32_t *ret, bool *ret_neutral)
 {
-	uint32_t file_grave = (uint32_t)c->o->n_runs, g = VEC_NONE;
+	uint32_t file_tombstone = (uint32_t)c->o->n_runs, g = VEC_NONE;
 	int rc = 0;
 	*ret_neutral = false;
 	switch (ev->kind) {
 	case EVENT_session:
-		c->own = grave_of(c, ev->session.run);
+		c->own = tombstone_of(c, ev->session.run);
 		*ret_neutral = true;
 		break;
 	case EVENT_session_end:
 		*ret_neutral = true;
 		break;
 	case EVENT_domain:
-		rc = take_domain(c, ev);
+		rc = keep_domain_name(c, ev);
 		*ret_neutral = true;
 		break;
 	case EVENT_run:
-		g = grave_of(c, ev->run.id);
+		g = tombstone_of(c, ev->run.id);
 		break;
 	case EVENT_run_end:
-		g = grave_of(c, ev->run_end.id);
+		g = tombstone_of(c, ev->run_end.id);
 		break;
 	case EVENT_file:
 		/* What lies in a file goes with it. */
-		if (is_forgotten(c, ev) || (ev->file.within && has(&c->files, ev->file.within))) {
-			g = file_grave;
-			rc = map_set(&c->files, ev->file.num, 1) ? 0 : oom(c);
+		if (is_forgotten(c, ev) || (ev->file.within && map_has_key(&c->files, ev->file.within))) {
+			g = file_tombstone;
+			rc = map_set(&c->files, ev->file.num, 1) ? 0 : cut_oom(c);
 		}
 		*ret_neutral = g == VEC_NONE;
 		break;
 	case EVENT_state:
-		g = has(&c->files, ev->state.file) ? file_grave : VEC_NONE;
+		g = map_has_key(&c->files, ev->state.file) ? file_tombstone : VEC_NONE;
 		*ret_neutral = g == VEC_NONE;
 		break;
 	case EVENT_process:
-		g = ev->process.parent ? grave_of_proc(c, ev->process.parent) : c->own;
+		g = ev->process.parent ? tombstone_of_proc(c, ev->process.parent) : c->own;
 		rc = set_proc(c, ev->proc, g);
-		if (c->pass == 1 && has(&c->needed, ev->proc))
+		if (c->pass == 1 && map_has_key(&c->needed, ev->proc))
 			g = VEC_NONE; /* it became another run's later */
 		if (rc == 0 && g != VEC_NONE && !map_set(&c->hidden, ev->proc, 1))
-			rc = oom(c);
+			rc = cut_oom(c);
 		break;
 	case EVENT_exec:
 		if (ev->exec.run.n)
-			rc = set_proc(c, ev->proc, grave_of(c, ev->exec.run));
-		g = grave_of_proc(c, ev->proc);
+			rc = set_proc(c, ev->proc, tombstone_of(c, ev->exec.run));
+		g = tombstone_of_proc(c, ev->proc);
 		break;
 	case EVENT_exit: /* with what its process began with, which may be of an outer run */
-		g = grave_of_proc(c, ev->proc);
-		if (g != VEC_NONE && !has(&c->hidden, ev->proc))
+		g = tombstone_of_proc(c, ev->proc);
+		if (g != VEC_NONE && !map_has_key(&c->hidden, ev->proc))
 			g = VEC_NONE;
 		break;
 	case EVENT_access:
-		g = has(&c->files, ev->access.file) ? file_grave : grave_of_proc(c, ev->proc);
+		g = map_has_key(&c->files, ev->access.file) ? file_tombstone : tombstone_of_proc(c, ev->proc);
 		if (g != VEC_NONE && !map_set(&c->gone, ev->seq, 1))
-			rc = oom(c);
+			rc = cut_oom(c);
 		break;
 	case EVENT_access_end:
 	case EVENT_io: {
-		bool gone = has(&c->gone, ev->kind == EVENT_io ? ev->io.access : ev->access_end.access);
-		g = gone ? grave_of_proc(c, ev->proc) : VEC_NONE;
+		bool gone = map_has_key(&c->gone, ev->kind == EVENT_io ? ev->io.access : ev->access_end.access);
+		g = gone ? tombstone_of_proc(c, ev->proc) : VEC_NONE;
 		if (gone && g == VEC_NONE)
-			g = file_grave;
+			g = file_tombstone;
 		break;
 	}
 	case EVENT_name:
-		g = has(&c->files, ev->name.file) ? file_grave : ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
+		g = map_has_key(&c->files, ev->name.file) ? file_tombstone
+		    : ev->proc                            ? tombstone_of_proc(c, ev->proc)
+		                                          : VEC_NONE;
 		*ret_neutral = g == VEC_NONE && !ev->proc;
 		break;
 	case EVENT_link:
-		g = grave_of_proc(c, ev->proc);
-		if (g == VEC_NONE && has(&c->hidden, ev->link.other))
-			g = grave_of_proc(c, ev->link.other);
+		g = tombstone_of_proc(c, ev->proc);
+		if (g == VEC_NONE && map_has_key(&c->hidden, ev->link.other))
+			g = tombstone_of_proc(c, ev->link.other);
 		break;
 	case EVENT_gap:
-		g = ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
+		g = ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE;
 		*ret_neutral = !ev->proc;
 		break;
 	case EVENT_note:
-		g = ev->note.run.n ? grave_of(c, ev->note.run) : has(&c->files, ev->note.file) ? file_grave : VEC_NONE;
+		g = ev->note.run.n                          ? tombstone_of(c, ev->note.run)
+		    : map_has_key(&c->files, ev->note.file) ? file_tombstone
+		                                            : VEC_NONE;
 		break;
 	case EVENT_summary:
-		g = ev->summary.run.n ? grave_of(c, ev->summary.run) : VEC_NONE;
+		g = ev->summary.run.n ? tombstone_of(c, ev->summary.run) : VEC_NONE;
 		break;
 	case EVENT_app:
-		g = grave_of(c, ev->app.run);
+		g = tombstone_of(c, ev->app.run);
 		if (g != VEC_NONE && !map_set(&c->apps, ev->seq, g))
-			rc = oom(c);
+			rc = cut_oom(c);
 		break;
 	case EVENT_app_word:
-		g = grave_of_app(c, ev->app_word.app);
+		g = tombstone_of_app(c, ev->app_word.app);
 		break;
 	case EVENT_app_metric:
-		g = grave_of_app(c, ev->app_metric.app);
+		g = tombstone_of_app(c, ev->app_metric.app);
 		break;
 	case EVENT_app_activity:
-		g = grave_of_app(c, ev->app_activity.app);
+		g = tombstone_of_app(c, ev->app_activity.app);
 		break;
 	case EVENT_mpi_rank:
-		g = grave_of_app(c, ev->mpi_rank.app);
+		g = tombstone_of_app(c, ev->mpi_rank.app);
 		break;
 	case EVENT_mpi_io:
-		g = grave_of_app(c, ev->mpi_io.app);
+		g = tombstone_of_app(c, ev->mpi_io.app);
 		break;
 	case EVENT_h5_object:
-		g = has(&c->files, ev->h5_object.file) ? file_grave : grave_of_told(c, ev->h5_object.run);
+		g = map_has_key(&c->files, ev->h5_object.file) ? file_tombstone : tombstone_of_reported(c, ev->h5_object.run);
 		break;
 	case EVENT_h5_part:
-		g = has(&c->files, ev->h5_part.file) ? file_grave : grave_of_told(c, ev->h5_part.run);
+		g = map_has_key(&c->files, ev->h5_part.file) ? file_tombstone : tombstone_of_reported(c, ev->h5_part.run);
 		break;
 	case EVENT_machine:
-		g = grave_of(c, ev->machine.run);
+		g = tombstone_of(c, ev->machine.run);
 		break;
 	case EVENT_result:
-		g = grave_of(c, ev->result.run);
+		g = tombstone_of(c, ev->result.run);
 		break;
 	case EVENT_build:
 	case EVENT_build_file:
 		g = c->o->n_builds ? map_get(&c->builds, c->session) : VEC_NONE;
 		break;
 	case EVENT_digest:
-		g = grave_of(c, ev->digest.run);
+		g = tombstone_of(c, ev->digest.run);
 		for (size_t i = 0; g == VEC_NONE && i < c->o->n_files; i++)
 			if (!c->o->files[i].absent && c->o->files[i].ino == ev->digest.ino &&
 			    c->o->files[i].gen == ev->digest.gen && str_eq(c->o->files[i].domain, ev->digest.domain))
-				g = file_grave;
+				g = file_tombstone;
 		break;
 	default: /* tombstones; kinds of a newer stemma, which say nothing but their process */
-		g = ev->proc ? grave_of_proc(c, ev->proc) : VEC_NONE;
+		g = ev->proc ? tombstone_of_proc(c, ev->proc) : VEC_NONE;
 	}
 	*ret = g;
 	return rc;
 }
 
-static int use(struct cut *c, uint64_t file)
+static int note_file_used(struct cut *c, uint64_t file)
 {
-	return !file || map_set(&c->used, file, 1) ? 0 : oom(c);
+	return !file || map_set(&c->used, file, 1) ? 0 : cut_oom(c);
 }
 
 /* Which files what stays refers to. */
@@ -273,24 +278,24 @@ static int note_uses(struct cut *c, const struct event *ev)
 {
 	int rc = 0;
 	if (ev->proc && ev->kind != EVENT_process && !map_set(&c->needed, ev->proc, 1))
-		return oom(c);
+		return cut_oom(c);
 	switch (ev->kind) {
 	case EVENT_file:
-		rc = use(c, ev->file.group);
-		return rc < 0 ? rc : use(c, ev->file.within);
+		rc = note_file_used(c, ev->file.group);
+		return rc < 0 ? rc : note_file_used(c, ev->file.within);
 	case EVENT_h5_object:
-		return use(c, ev->h5_object.file);
+		return note_file_used(c, ev->h5_object.file);
 	case EVENT_h5_part:
-		return use(c, ev->h5_part.file);
+		return note_file_used(c, ev->h5_part.file);
 	case EVENT_exec:
-		rc = use(c, ev->exec.exe);
-		return rc == 0 ? use(c, ev->exec.script) : rc;
+		rc = note_file_used(c, ev->exec.exe);
+		return rc == 0 ? note_file_used(c, ev->exec.script) : rc;
 	case EVENT_access:
-		return use(c, ev->access.file);
+		return note_file_used(c, ev->access.file);
 	case EVENT_name:
-		return ev->proc ? use(c, ev->name.file) : 0;
+		return ev->proc ? note_file_used(c, ev->name.file) : 0;
 	case EVENT_note:
-		return use(c, ev->note.file);
+		return note_file_used(c, ev->note.file);
 	default:
 		return 0;
 	}
@@ -298,26 +303,26 @@ static int note_uses(struct cut *c, const struct event *ev)
 
 /* ---- what happens to it ---- */
 
-static int drop(struct cut *c, const struct event *ev, uint32_t grave)
+static int drop_event(struct cut *c, const struct event *ev, uint32_t tombstone)
 {
-	struct grave *g = &c->graves.v[grave];
+	struct tombstone *g = &c->tombstones.v[tombstone];
 	buf_reset(&c->scratch);
 	event_encode(&c->scratch, ev, ev->time);
 	XXH3_128bits_update(g->hash, &ev->time, sizeof(ev->time));
 	XXH3_128bits_update(g->hash, c->scratch.p, c->scratch.n);
 	g->count++;
 	c->stats.events++;
-	c->last = grave;
-	return edits_add(&c->edits, c->session, ev->seq, NULL) < 0 ? oom(c) : 0;
+	c->last = tombstone;
+	return edits_add(&c->edits, c->session, ev->seq, NULL) < 0 ? cut_oom(c) : 0;
 }
 
-static bool in_name(char c)
+static bool is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c & 0x80;
 }
 
 /* A path counts wherever it stands; a name alone only as a whole, or behind the letter of an option (-oNAME). */
-static bool mentions(struct str s, struct str word)
+static bool mentions_word(struct str s, struct str word)
 {
 	bool path = memchr(word.p, '/', word.n) != NULL;
 	for (size_t at = 0; s.n - at >= word.n;) {
@@ -325,9 +330,9 @@ static bool mentions(struct str s, struct str word)
 		if (!p || path)
 			return p != NULL;
 		size_t from = (size_t)(p - s.p), to = from + word.n;
-		bool begins = !from || !(in_name(s.p[from - 1]) || s.p[from - 1] == '.') || (from == 2 && s.p[0] == '-');
-		bool ends = to == s.n ||
-		            !(in_name(s.p[to]) || s.p[to] == '/' || (s.p[to] == '.' && to + 1 < s.n && in_name(s.p[to + 1])));
+		bool begins = !from || !(is_name_char(s.p[from - 1]) || s.p[from - 1] == '.') || (from == 2 && s.p[0] == '-');
+		bool ends = to == s.n || !(is_name_char(s.p[to]) || s.p[to] == '/' ||
+		                           (s.p[to] == '.' && to + 1 < s.n && is_name_char(s.p[to + 1])));
 		if (begins && ends)
 			return true;
 		at = from + 1;
@@ -335,39 +340,39 @@ static bool mentions(struct str s, struct str word)
 	return false;
 }
 
-static bool tells(const struct cut *c, struct str s)
+static bool mentions_any_word(const struct cut *c, struct str s)
 {
 	for (size_t i = 0; i < c->o->n_words; i++)
-		if (c->o->words[i].n && s.n >= c->o->words[i].n && mentions(s, c->o->words[i]))
+		if (c->o->words[i].n && s.n >= c->o->words[i].n && mentions_word(s, c->o->words[i]))
 			return true;
 	return false;
 }
 
 /* The list with *** for each item that tells of the words; variables keep their names. It begins at *ret_first of
  * c->list, which may still move. 1 if there was one. */
-static int clean(struct cut *c, struct strlist *l, size_t *ret_first)
+static int cut_list(struct cut *c, struct strlist *l, size_t *ret_first)
 {
 	struct str s;
 	bool any = false;
 	for (size_t pos = 0; c->o->n_words && !any && strlist_next(l, &pos, &s);)
-		any = tells(c, s);
+		any = mentions_any_word(c, s);
 	if (!any)
 		return 0;
 	*ret_first = c->list.n;
 	for (size_t pos = 0; strlist_next(l, &pos, &s);) {
 		struct str *slot = vec_add(&c->list);
 		if (!slot)
-			return oom(c);
+			return cut_oom(c);
 		*slot = s;
-		if (!tells(c, s))
+		if (!mentions_any_word(c, s))
 			continue;
 		const char *eq = memchr(s.p, '=', s.n);
 		size_t name = eq ? (size_t)(eq - s.p) + 1 : 0;
-		if (tells(c, str_n(s.p, name)))
+		if (mentions_any_word(c, str_n(s.p, name)))
 			name = 0;
 		char *p = arena_take(&c->arena, name + 3);
 		if (!p)
-			return oom(c);
+			return cut_oom(c);
 		for (size_t k = 0; k < name + 3; k++)
 			p[k] = k < name ? s.p[k] : '*';
 		*slot = str_n(p, name + 3);
@@ -378,7 +383,7 @@ static int clean(struct cut *c, struct strlist *l, size_t *ret_first)
 /* Puts *** in place of a text that tells of the words; what stands before a `=` in it stays. */
 static int clean_text(const struct cut *c, char **text)
 {
-	if (!*text || !tells(c, str_of(*text)))
+	if (!*text || !mentions_any_word(c, str_of(*text)))
 		return 0;
 	const char *eq = strchr(*text, '=');
 	size_t name = eq ? (size_t)(eq - *text) + 1 : 0;
@@ -387,7 +392,7 @@ static int clean_text(const struct cut *c, char **text)
 		return -ENOMEM;
 	memcpy(p, *text, name);
 	memcpy(p + name, "***", 4);
-	if (tells(c, str_n(p, name)))
+	if (mentions_any_word(c, str_n(p, name)))
 		memcpy(p, "***", 4);
 	free(*text);
 	*text = p;
@@ -395,14 +400,14 @@ static int clean_text(const struct cut *c, char **text)
 }
 
 /* A summary without what tells of the words. 1 where something was taken out; one that is no summary goes whole. */
-static int clean_summary(struct cut *c, struct event_summary *e)
+static int cut_summary(struct cut *c, struct event_summary *e)
 {
 	struct summary m;
 	struct buf out = {0};
 	int rc = 0;
-	if (!c->o->n_words || !(tells(c, e->text) || tells(c, e->set)))
+	if (!c->o->n_words || !(mentions_any_word(c, e->text) || mentions_any_word(c, e->set)))
 		return 0;
-	if (tells(c, e->set))
+	if (mentions_any_word(c, e->set))
 		e->set = str_of("***");
 	if (summary_read(e->text.p, e->text.n, NULL, &m) < 0) {
 		e->text = str_of("");
@@ -425,10 +430,10 @@ static int clean_summary(struct cut *c, struct event_summary *e)
 	}
 	summary_release(&m);
 	buf_release(&out);
-	return p ? 1 : oom(c);
+	return p ? 1 : cut_oom(c);
 }
 
-static int change(struct cut *c, const struct event *ev)
+static int clean_event(struct cut *c, const struct event *ev)
 {
 	struct event e = *ev;
 	struct strlist *lists[2] = {NULL, NULL};
@@ -447,21 +452,21 @@ static int change(struct cut *c, const struct event *ev)
 		lists[0] = &e.run.argv;
 		break;
 	case EVENT_process:
-		if (e.process.parent && has(&c->hidden, e.process.parent)) {
+		if (e.process.parent && map_has_key(&c->hidden, e.process.parent)) {
 			e.process.parent = 0;
 			changed = true;
 		}
 		break;
 	case EVENT_file:
-		if (e.file.group && has(&c->files, e.file.group)) {
+		if (e.file.group && map_has_key(&c->files, e.file.group)) {
 			e.file.group = 0;
 			changed = true;
 		}
 		break;
 	case EVENT_exec:
-		changed = has(&c->files, e.exec.exe) || has(&c->files, e.exec.script);
-		e.exec.exe = has(&c->files, e.exec.exe) ? 0 : e.exec.exe;
-		e.exec.script = has(&c->files, e.exec.script) ? 0 : e.exec.script;
+		changed = map_has_key(&c->files, e.exec.exe) || map_has_key(&c->files, e.exec.script);
+		e.exec.exe = map_has_key(&c->files, e.exec.exe) ? 0 : e.exec.exe;
+		e.exec.script = map_has_key(&c->files, e.exec.script) ? 0 : e.exec.script;
 		lists[0] = &e.exec.argv;
 		lists[1] = &e.exec.env;
 		break;
@@ -470,24 +475,24 @@ static int change(struct cut *c, const struct event *ev)
 		lists[1] = &e.build.args;
 		break;
 	case EVENT_app_word:
-		changed = tells(c, e.app_word.name) || tells(c, e.app_word.value);
-		if (tells(c, e.app_word.name))
+		changed = mentions_any_word(c, e.app_word.name) || mentions_any_word(c, e.app_word.value);
+		if (mentions_any_word(c, e.app_word.name))
 			e.app_word.name = str_of("***");
-		if (tells(c, e.app_word.value))
+		if (mentions_any_word(c, e.app_word.value))
 			e.app_word.value = str_of("***");
 		break;
 	case EVENT_mpi_io:
-		changed = tells(c, e.mpi_io.path);
+		changed = mentions_any_word(c, e.mpi_io.path);
 		if (changed)
 			e.mpi_io.path = str_of("***");
 		break;
 	case EVENT_build_file:
-		changed = tells(c, e.build_file.path);
+		changed = mentions_any_word(c, e.build_file.path);
 		if (changed)
 			e.build_file.path = str_of("***");
 		break;
 	case EVENT_summary: {
-		int rc = clean_summary(c, &e.summary);
+		int rc = cut_summary(c, &e.summary);
 		if (rc < 0)
 			return rc;
 		changed = rc > 0;
@@ -497,7 +502,7 @@ static int change(struct cut *c, const struct event *ev)
 		return 0;
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		int rc = lists[i] ? clean(c, lists[i], &first[i]) : 0;
+		int rc = lists[i] ? cut_list(c, lists[i], &first[i]) : 0;
 		if (rc < 0)
 			return rc;
 		changed |= rc > 0;
@@ -510,41 +515,41 @@ static int change(struct cut *c, const struct event *ev)
 	if (!changed)
 		return 0;
 	c->stats.changed++;
-	return edits_add(&c->edits, c->session, e.seq, &e) < 0 ? oom(c) : 0;
+	return edits_add(&c->edits, c->session, e.seq, &e) < 0 ? cut_oom(c) : 0;
 }
 
-static int look(void *arg, const struct event *ev)
+static int cut_event(void *arg, const struct event *ev)
 {
 	struct cut *c = arg;
-	uint32_t grave;
+	uint32_t tombstone;
 	bool neutral;
-	int rc = judge(c, ev, &grave, &neutral);
+	int rc = find_event_tombstone(c, ev, &tombstone, &neutral);
 	if (rc < 0)
 		return rc;
 	if (ev->kind == EVENT_tombstone && c->pass == 0) {
-		uint32_t of = grave_of(c, ev->tombstone.run);
+		uint32_t of = tombstone_of(c, ev->tombstone.run);
 		if (of != VEC_NONE)
-			c->graves.v[of].already = true;
+			c->tombstones.v[of].already = true;
 	}
 	if (c->pass == 0) {
-		c->stay += grave == VEC_NONE && !neutral;
-		c->go += grave != VEC_NONE;
-		c->mixed |= grave < c->o->n_runs;
-		if (grave != VEC_NONE)
-			c->last = grave;
-		return grave == VEC_NONE ? note_uses(c, ev) : 0;
+		c->stay += tombstone == VEC_NONE && !neutral;
+		c->go += tombstone != VEC_NONE;
+		c->mixed |= tombstone < c->o->n_runs;
+		if (tombstone != VEC_NONE)
+			c->last = tombstone;
+		return tombstone == VEC_NONE ? note_uses(c, ev) : 0;
 	}
-	if (grave != VEC_NONE)
-		return drop(c, ev, grave);
+	if (tombstone != VEC_NONE)
+		return drop_event(c, ev, tombstone);
 	/* Of a run that goes, what it alone used goes too. */
 	uint64_t of = !neutral || !c->mixed     ? 0
 	              : ev->kind == EVENT_file  ? ev->file.num
 	              : ev->kind == EVENT_state ? ev->state.file
 	              : ev->kind == EVENT_name  ? ev->name.file
 	                                        : 0;
-	if (of && !has(&c->used, of))
-		return drop(c, ev, (uint32_t)c->last);
-	return change(c, ev);
+	if (of && !map_has_key(&c->used, of))
+		return drop_event(c, ev, (uint32_t)c->last);
+	return clean_event(c, ev);
 }
 
 static void clear_session(struct cut *c)
@@ -560,7 +565,7 @@ static void clear_session(struct cut *c)
 }
 
 /* Which run's session is it whole? The one that its first event names, else what went last. */
-static size_t grave_of_session(const struct cut *c)
+static size_t tombstone_of_session(const struct cut *c)
 {
 	return c->own != VEC_NONE ? c->own : c->last;
 }
@@ -576,7 +581,7 @@ static int cut_session(struct cut *c, const struct keep_session *s)
 	arena_release(&c->arena);
 	clear_session(c);
 	c->pass = 0;
-	int rc = keep_logs_events(c->l, s, c->err, look, c);
+	int rc = keep_logs_events(c->l, s, c->err, cut_event, c);
 	if (rc < 0 || (!c->go && !c->o->n_words))
 		return rc;
 	c->mixed &= c->stay > 0;
@@ -584,14 +589,14 @@ static int cut_session(struct cut *c, const struct keep_session *s)
 	uint64_t changed = c->stats.changed;
 	clear_session(c);
 	c->pass = 1;
-	rc = keep_logs_events(c->l, s, c->err, look, c);
+	rc = keep_logs_events(c->l, s, c->err, cut_event, c);
 	if (rc < 0 || c->stay || !c->go)
 		return rc;
 	/* Nothing is left but its beginning and end. */
 	struct whole *w = vec_add(&c->wholes);
 	if (!w)
-		return oom(c);
-	*w = (struct whole){s->number, grave_of_session(c)};
+		return cut_oom(c);
+	*w = (struct whole){s->number, tombstone_of_session(c)};
 	c->stats.sessions++;
 	c->stats.changed = changed;
 	edits_whole(&c->edits, first, s->number);
@@ -607,8 +612,8 @@ static int put_tombstones(void *arg, int fd, struct err *err)
 	int rc = keep_begin_at(fd, err, &w);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < c->graves.n; i++) {
-		const struct grave *g = &c->graves.v[i];
+	for (size_t i = 0; i < c->tombstones.n; i++) {
+		const struct tombstone *g = &c->tombstones.v[i];
 		if (!g->count)
 			continue;
 		XXH128_hash_t h = XXH3_128bits_digest(g->hash);
@@ -624,7 +629,7 @@ static int put_tombstones(void *arg, int fd, struct err *err)
 		                                 .user = str_of(keep_user())}};
 		bool any = false;
 		for (size_t k = 0; k < c->wholes.n; k++) {
-			if (c->wholes.v[k].grave != i)
+			if (c->wholes.v[k].tombstone != i)
 				continue;
 			ev.tombstone.dead = c->wholes.v[k].session;
 			log_writer_add(w, &ev);
@@ -638,30 +643,30 @@ static int put_tombstones(void *arg, int fd, struct err *err)
 
 /* ---- all ---- */
 
-static int prepare(struct cut *c)
+static int prepare_cut(struct cut *c)
 {
 	for (size_t i = 0; i < c->o->n_builds; i++) {
 		const struct keep_whole *b = &c->o->builds[i];
 		if (!map_set(&c->builds, b->session, (uint32_t)(b->run < c->o->n_runs ? b->run : c->o->n_runs + 1)))
-			return oom(c);
+			return cut_oom(c);
 	}
 	for (size_t i = 0; i <= c->o->n_runs + 1; i++) {
-		struct grave *g = vec_add(&c->graves);
+		struct tombstone *g = vec_add(&c->tombstones);
 		if (!g)
-			return oom(c);
-		*g = (struct grave){.run = i < c->o->n_runs ? c->o->runs[i] : str_of("")};
+			return cut_oom(c);
+		*g = (struct tombstone){.run = i < c->o->n_runs ? c->o->runs[i] : str_of("")};
 		g->hash = XXH3_createState();
 		if (!g->hash || XXH3_128bits_reset_withSeed(g->hash, SEED) != XXH_OK)
-			return oom(c);
+			return cut_oom(c);
 	}
 	return 0;
 }
 
-static void release(struct cut *c)
+static void cut_release(struct cut *c)
 {
-	for (size_t i = 0; i < c->graves.n; i++)
-		XXH3_freeState(c->graves.v[i].hash);
-	vec_release(&c->graves);
+	for (size_t i = 0; i < c->tombstones.n; i++)
+		XXH3_freeState(c->tombstones.v[i].hash);
+	vec_release(&c->tombstones);
 	vec_release(&c->wholes);
 	edits_release(&c->edits);
 	map_release(&c->builds);
@@ -679,11 +684,11 @@ static void release(struct cut *c)
 	buf_release(&c->scratch);
 }
 
-static int rewrite_all(struct cut *c)
+static int rewrite_cut_segments(struct cut *c)
 {
 	struct keep_logs *l = c->l;
-	bool *touched = calloc(l->segments.n + 1, sizeof(*touched)), buried = false;
-	int rc = touched ? 0 : oom(c);
+	bool *touched = calloc(l->segments.n + 1, sizeof(*touched)), written = false;
+	int rc = touched ? 0 : cut_oom(c);
 	for (size_t i = 0; rc == 0 && i < l->w.frames.n; i++)
 		if (edits_touch(&c->edits, &l->w.frames.v[i]))
 			touched[l->w.frames.v[i].segment] = true;
@@ -700,8 +705,8 @@ static int rewrite_all(struct cut *c)
 		if (c->o->dry_run)
 			continue;
 		/* The tombstones go with the first: they are there before the rest is gone. */
-		rc = rewrite_segment(&l->segments.v[i], &c->edits, buried ? NULL : put_tombstones, c, c->err, &r);
-		buried = true;
+		rc = rewrite_segment(&l->segments.v[i], &c->edits, written ? NULL : put_tombstones, c, c->err, &r);
+		written = true;
 		c->stats.after += r.size;
 		c->stats.damaged += r.damaged;
 		c->stats.newer += r.newer;
@@ -735,17 +740,17 @@ static int cut_traces(struct cut *c, struct str run)
 int keep_cut(struct keep_logs *l, const struct keep_cut_options *o, struct err *err, struct keep_cut_stats *ret)
 {
 	struct cut c = {.l = l, .o = o, .err = err};
-	int rc = prepare(&c);
+	int rc = prepare_cut(&c);
 	for (size_t i = 0; rc == 0 && i < l->sessions.n; i++)
 		rc = cut_session(&c, &l->sessions.v[i]);
 	if (rc == 0)
-		rc = edits_ready(&c.edits) < 0 ? oom(&c) : rewrite_all(&c);
+		rc = edits_ready(&c.edits) < 0 ? cut_oom(&c) : rewrite_cut_segments(&c);
 	for (size_t i = 0; rc == 0 && !o->dry_run && i < o->n_runs; i++)
 		rc = cut_traces(&c, o->runs[i]);
-	for (size_t i = 0; i < o->n_runs && i < c.graves.n; i++)
-		c.stats.already += c.graves.v[i].already && !c.graves.v[i].count;
+	for (size_t i = 0; i < o->n_runs && i < c.tombstones.n; i++)
+		c.stats.already += c.tombstones.v[i].already && !c.tombstones.v[i].count;
 	*ret = c.stats;
-	release(&c);
+	cut_release(&c);
 	return rc;
 }
 
@@ -763,7 +768,7 @@ static bool same_case(const char *a, const char *b, size_t n)
 	return !strncasecmp(a, b, n);
 }
 
-static int match(void *arg, const struct event *ev)
+static int match_tombstone(void *arg, const struct event *ev)
 {
 	struct search *s = arg;
 	if (ev->kind != EVENT_tombstone || ev->tombstone.run.n != 26)
@@ -786,7 +791,7 @@ int keep_forgotten(struct keep_logs *l, struct str text, char ret_ulid[27], int6
 	if (text.n < 4 || text.n > 26)
 		return 0;
 	for (size_t i = 0; i < l->sessions.n; i++) {
-		int rc = keep_logs_events(l, &l->sessions.v[i], err, match, &s);
+		int rc = keep_logs_events(l, &l->sessions.v[i], err, match_tombstone, &s);
 		if (rc < 0)
 			return rc;
 	}

@@ -13,11 +13,11 @@
 
 /* ---- what is still there ---- */
 
-typedef VEC(int64_t) moments;
+typedef VEC(int64_t) time_list;
 
 /* Is the version its file's latest, and the file on disk as it left it? 1, 0, -errno. If so, when it got its name goes
  * into named: without the run that gave it the file would be looked for under another one, and not be there. */
-static int is_there(struct store *s, store_id version, moments *named)
+static int is_latest_there(struct store *s, store_id version, time_list *named)
 {
 	struct version_info v;
 	struct file_info f;
@@ -48,7 +48,7 @@ static int is_there(struct store *s, store_id version, moments *named)
 }
 
 /* The versions a run made that are still there, added to roots. */
-static int find_roots(struct store *s, store_id run, struct idset *roots, moments *named)
+static int find_roots(struct store *s, store_id run, struct idset *roots, time_list *named)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -57,7 +57,7 @@ static int find_roots(struct store *s, store_id run, struct idset *roots, moment
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		r = store_outputs(s, execs[i], &e);
 		for (size_t k = 0; r >= 0 && k < e.n; k++) {
-			r = is_there(s, e.v[k].to, named);
+			r = is_latest_there(s, e.v[k].to, named);
 			if (r > 0)
 				r = idset_add(roots, e.v[k].to);
 		}
@@ -67,18 +67,18 @@ static int find_roots(struct store *s, store_id run, struct idset *roots, moment
 	return r < 0 ? r : 0;
 }
 
-static int moment_cmp(const void *pa, const void *pb)
+static int compare_times(const void *pa, const void *pb)
 {
 	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
 	return (a > b) - (a < b);
 }
 
 /* The runs that went on while one of those files got its name. */
-static int find_namers(struct store *s, const store_id *runs, size_t n, moments *named, struct idset *needed)
+static int find_namers(struct store *s, const store_id *runs, size_t n, time_list *named, struct idset *needed)
 {
 	int r = 0;
 	if (named->n)
-		qsort(named->v, named->n, sizeof(*named->v), moment_cmp);
+		qsort(named->v, named->n, sizeof(*named->v), compare_times);
 	for (size_t i = 0; r >= 0 && named->n && i < n; i++) {
 		struct run_info run;
 		r = store_run(s, runs[i], &run);
@@ -99,7 +99,8 @@ static int find_namers(struct store *s, const store_id *runs, size_t n, moments 
 }
 
 /* The runs that those versions came from. */
-static int find_needed(struct store *s, const struct idset *roots, int64_t skew, struct err *err, struct idset *needed)
+static int find_needed_runs(struct store *s, const struct idset *roots, int64_t skew, struct err *err,
+                            struct idset *needed)
 {
 	struct lineage l;
 	struct lineage_options o = {.direction = LINEAGE_UP, .skew = skew};
@@ -128,7 +129,7 @@ struct sizes {
 	VEC(uint64_t) v;
 };
 
-static int take_run(void *arg, const struct event *ev)
+static int find_session_run(void *arg, const struct event *ev)
 {
 	struct sizes *z = arg;
 	char ulid[32];
@@ -141,11 +142,11 @@ static int take_run(void *arg, const struct event *ev)
 	return 1; /* the first event says it */
 }
 
-static int measure(struct sizes *z, struct keep_logs *l, struct err *err)
+static int measure_runs(struct sizes *z, struct keep_logs *l, struct err *err)
 {
 	for (size_t i = 0; i < l->sessions.n; i++) {
 		z->run = 0;
-		int r = keep_logs_events(l, &l->sessions.v[i], err, take_run, z);
+		int r = keep_logs_events(l, &l->sessions.v[i], err, find_session_run, z);
 		if (r < 0)
 			return r;
 		uint32_t at = z->run ? map_get(&z->rows, z->run) : 0;
@@ -162,7 +163,7 @@ static int measure(struct sizes *z, struct keep_logs *l, struct err *err)
 	return 0;
 }
 
-static uint64_t size_of(const struct sizes *z, store_id run)
+static uint64_t run_size(const struct sizes *z, store_id run)
 {
 	uint32_t at = map_get(&z->rows, run);
 	return at == VEC_NONE ? 0 : z->v.v[at];
@@ -170,7 +171,7 @@ static uint64_t size_of(const struct sizes *z, store_id run)
 
 /* ---- choosing ---- */
 
-static int end_cmp(const void *pa, const void *pb)
+static int compare_runs_by_end(const void *pa, const void *pb)
 {
 	const struct gc_run *a = pa, *b = pb;
 	if (a->end != b->end)
@@ -223,7 +224,7 @@ static int choose_builds(struct store *s, struct keep_logs *l, const struct gc_o
 int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, struct err *err, struct gc_choice *ret)
 {
 	struct idset roots = {0}, needed = {0};
-	moments named = {0};
+	time_list named = {0};
 	struct sizes sizes = {.s = s};
 	store_id *ids = NULL;
 	size_t n = 0;
@@ -237,9 +238,9 @@ int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, 
 	if (r >= 0)
 		r = find_namers(s, ids, n, &named, &needed);
 	if (r >= 0)
-		r = find_needed(s, &roots, o->skew, err, &needed);
+		r = find_needed_runs(s, &roots, o->skew, err, &needed);
 	if (r >= 0)
-		r = measure(&sizes, l, err);
+		r = measure_runs(&sizes, l, err);
 	struct gc_run *all = r >= 0 ? calloc(n + 1, sizeof(*all)) : NULL;
 	if (r >= 0 && !all)
 		r = -ENOMEM;
@@ -247,11 +248,11 @@ int gc_choose(struct store *s, struct keep_logs *l, const struct gc_options *o, 
 		struct run_info run;
 		r = store_run(s, ids[i], &run);
 		if (r > 0)
-			all[i] = (struct gc_run){ids[i], size_of(&sizes, ids[i]), run.end == TIME_NONE ? run.start : run.end};
+			all[i] = (struct gc_run){ids[i], run_size(&sizes, ids[i]), run.end == TIME_NONE ? run.start : run.end};
 	}
 	if (r < 0)
 		goto out;
-	qsort(all, n, sizeof(*all), end_cmp);
+	qsort(all, n, sizeof(*all), compare_runs_by_end);
 	uint64_t left = c.bytes;
 	for (size_t i = 0; i < n; i++) {
 		bool old = o->before != TIME_NONE && all[i].end < o->before;

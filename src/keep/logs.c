@@ -16,7 +16,7 @@
 
 #define WAIT_MS 5000 /* for a run that is about to end */
 
-static int oom(struct err *err)
+static int keep_logs_oom(struct err *err)
 {
 	return err_set(err, ENOMEM, "cannot read the logs");
 }
@@ -36,13 +36,13 @@ static bool is_slot(const char *name, unsigned *ret)
 	return !strcmp(end, ".stl");
 }
 
-static int add(struct keep_logs *l, const char *path, const char *const parts[], unsigned depth, const char *name,
-               const struct stat *st, struct err *err)
+static int append_keep_segment(struct keep_logs *l, const char *path, const char *const parts[], unsigned depth,
+                               const char *name, const struct stat *st, struct err *err)
 {
 	uint32_t at;
 	struct keep_segment *s = vec_add(&l->segments);
 	if (!s)
-		return oom(err);
+		return keep_logs_oom(err);
 	*s = (struct keep_segment){.path = strdup(path), .size = (uint64_t)st->st_size, .inode = st->st_ino};
 	for (int i = 0; i < LOG_LEASE_PLACES; i++)
 		s->lease[i] = -1;
@@ -51,11 +51,11 @@ static int add(struct keep_logs *l, const char *path, const char *const parts[],
 		s->day = strdup(parts[1]);
 	}
 	if (!s->path || (depth == 2 && !s->host != !s->day) || gather_path(&l->w, path, &at) < 0)
-		return oom(err);
+		return keep_logs_oom(err);
 	return 0;
 }
 
-static int walk(struct keep_logs *l, const char *dir, const char *parts[], unsigned depth, struct err *err)
+static int walk_log_folder(struct keep_logs *l, const char *dir, const char *parts[], unsigned depth, struct err *err)
 {
 	DIR *d = opendir(dir);
 	if (!d)
@@ -68,15 +68,15 @@ static int walk(struct keep_logs *l, const char *dir, const char *parts[], unsig
 		if (log_place_hidden(e->d_name, depth))
 			continue;
 		if (asprintf(&path, "%s/%s", dir, e->d_name) < 0) {
-			rc = oom(err);
+			rc = keep_logs_oom(err);
 			break;
 		}
 		if (lstat(path, &st) < 0) {
 		} else if (S_ISDIR(st.st_mode) && depth < 4) {
 			parts[depth] = e->d_name;
-			rc = walk(l, path, parts, depth + 1, err);
+			rc = walk_log_folder(l, path, parts, depth + 1, err);
 		} else if (S_ISREG(st.st_mode) && n > 4 && !strcmp(e->d_name + n - 4, ".stl")) {
-			rc = add(l, path, parts, depth, e->d_name, &st, err);
+			rc = append_keep_segment(l, path, parts, depth, e->d_name, &st, err);
 		} else if (S_ISREG(st.st_mode) && n > 8 && !strcmp(e->d_name + n - 8, ".stl.new") && !l->shared) {
 			unlink(path); /* a keeper was killed between two of its steps */
 		}
@@ -95,7 +95,7 @@ static int session_cmp(const void *pa, const void *pb)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static int find_sessions(struct keep_logs *l, struct err *err)
+static int find_keep_sessions(struct keep_logs *l, struct err *err)
 {
 	const struct gather_frame *v = l->w.frames.v;
 	if (l->w.frames.n)
@@ -103,7 +103,7 @@ static int find_sessions(struct keep_logs *l, struct err *err)
 	for (size_t i = 0, k; i < l->w.frames.n; i = k) {
 		struct keep_session *s = vec_add(&l->sessions);
 		if (!s)
-			return oom(err);
+			return keep_logs_oom(err);
 		*s = (struct keep_session){.number = v[i].session, .first = i, .segment = v[i].segment, .offset = v[i].offset};
 		for (k = i; k < l->w.frames.n && v[k].session == v[i].session; k++)
 			s->bytes += v[k].end - v[k].offset;
@@ -121,7 +121,7 @@ int keep_logs_open(const char *home, struct err *err, struct keep_logs **ret)
 	char *logs = NULL;
 	int rc = 0;
 	if (!l)
-		return oom(err);
+		return keep_logs_oom(err);
 	l->lock = -1;
 	l->wait_ms = WAIT_MS;
 	l->home = realpath(home, NULL);
@@ -143,13 +143,13 @@ int keep_logs_open(const char *home, struct err *err, struct keep_logs **ret)
 		rc = rc == 0 ? -EBUSY : rc;
 		goto out;
 	}
-	rc = walk(l, logs, parts, 0, err);
+	rc = walk_log_folder(l, logs, parts, 0, err);
 	for (uint32_t i = 0; rc == 0 && i < l->segments.n; i++) {
 		uint64_t end;
 		rc = gather_scan(&l->w, i, 0, UINT64_MAX, err, &end);
 	}
 	if (rc == 0)
-		rc = find_sessions(l, err);
+		rc = find_keep_sessions(l, err);
 out:
 	free(logs);
 	if (rc < 0)

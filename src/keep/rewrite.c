@@ -80,12 +80,12 @@ static size_t first_edit(const struct edits *e, uint64_t session, uint64_t seq)
 	return lo;
 }
 
-static bool is_whole(const struct edits *e, uint64_t session)
+static bool is_whole_session(const struct edits *e, uint64_t session)
 {
 	return e->wholes.n && bsearch(&session, e->wholes.v, e->wholes.n, sizeof(session), number_cmp);
 }
 
-static bool touched(const struct edits *e, uint64_t session, uint64_t seq, uint32_t count)
+static bool is_frame_touched(const struct edits *e, uint64_t session, uint64_t seq, uint32_t count)
 {
 	size_t i = first_edit(e, session, seq);
 	return i < e->n && e->v[i].session == session && e->v[i].seq < seq + count;
@@ -93,7 +93,7 @@ static bool touched(const struct edits *e, uint64_t session, uint64_t seq, uint3
 
 bool edits_touch(const struct edits *e, const struct gather_frame *f)
 {
-	return is_whole(e, f->session) || touched(e, f->session, f->seq, f->count);
+	return is_whole_session(e, f->session) || is_frame_touched(e, f->session, f->seq, f->count);
 }
 
 /* ---- frames ---- */
@@ -108,7 +108,7 @@ struct output {
 	int64_t last; /* time of the latest event in it */
 };
 
-static int flush(struct output *o)
+static int flush_output(struct output *o)
 {
 	int rc = o->bytes.failed ? -ENOMEM : io_write(o->fd, o->bytes.p, o->bytes.n, NULL);
 	o->size += o->bytes.n;
@@ -125,7 +125,7 @@ static int end_frame(struct output *o)
 		return -ENOMEM;
 	o->head.count = 0;
 	buf_reset(&o->events);
-	return o->bytes.n >= OUT_MAX ? flush(o) : 0;
+	return o->bytes.n >= OUT_MAX ? flush_output(o) : 0;
 }
 
 /* An event as bytes: everything but its time is copied, so that fields of a newer stemma stay. */
@@ -181,7 +181,7 @@ static int end_empty(struct output *o, const struct log_frame *of, bool any)
 		return 0;
 	o->head = (struct log_frame){.session = of->session, .number = of->number, .seq = of->seq, .time = of->time};
 	buf_reset(&o->events);
-	return log_frame_add(&o->bytes, &o->head, "") < 0 ? -ENOMEM : o->bytes.n >= OUT_MAX ? flush(o) : 0;
+	return log_frame_add(&o->bytes, &o->head, "") < 0 ? -ENOMEM : o->bytes.n >= OUT_MAX ? flush_output(o) : 0;
 }
 
 /* A frame of which some events go or change. What of it cannot be decoded goes. */
@@ -222,7 +222,7 @@ static int put_edited(struct output *o, const struct edits *e, const char *frame
 	return rc < 0 ? rc : o->head.count ? end_frame(o) : end_empty(o, &h, any);
 }
 
-static int copy(struct output *o, int from, uint64_t offset, uint64_t end, struct buf *room)
+static int copy_frame_bytes(struct output *o, int from, uint64_t offset, uint64_t end, struct buf *room)
 {
 	buf_reset(room);
 	if (!buf_room(room, end - offset))
@@ -231,7 +231,7 @@ static int copy(struct output *o, int from, uint64_t offset, uint64_t end, struc
 	if (k < 0 || (uint64_t)k != end - offset)
 		return k < 0 ? (int)k : -EAGAIN;
 	buf_add(&o->bytes, room->p, (size_t)k);
-	return o->bytes.n >= OUT_MAX ? flush(o) : 0;
+	return o->bytes.n >= OUT_MAX ? flush_output(o) : 0;
 }
 
 /* Frames of a newer format between two places: their sizes lead through. */
@@ -252,7 +252,7 @@ static int copy_newer(struct output *o, int from, uint64_t offset, uint64_t end,
 			offset++;
 			continue;
 		}
-		int rc = copy(o, from, offset, offset + sizeof(h) + h.size, room);
+		int rc = copy_frame_bytes(o, from, offset, offset + sizeof(h) + h.size, room);
 		if (rc < 0)
 			return rc;
 		offset += sizeof(h) + h.size;
@@ -260,8 +260,8 @@ static int copy_newer(struct output *o, int from, uint64_t offset, uint64_t end,
 	return 0;
 }
 
-static int fill(const struct keep_segment *s, const struct edits *e, int from, struct output *o, struct rewritten *ret,
-                struct err *err)
+static int write_rewritten(const struct keep_segment *s, const struct edits *e, int from, struct output *o,
+                           struct rewritten *ret, struct err *err)
 {
 	struct log_reader *r;
 	struct log_frame_info f;
@@ -289,10 +289,10 @@ static int fill(const struct keep_segment *s, const struct edits *e, int from, s
 		if (rc < 0 || !more)
 			break;
 		at = f.end;
-		if (is_whole(e, f.session))
+		if (is_whole_session(e, f.session))
 			continue;
-		if (!touched(e, f.session, f.seq, f.count)) {
-			rc = copy(o, from, f.offset, f.end, &room);
+		if (!is_frame_touched(e, f.session, f.seq, f.count)) {
+			rc = copy_frame_bytes(o, from, f.offset, f.end, &room);
 			continue;
 		}
 		buf_reset(&room);
@@ -306,7 +306,7 @@ static int fill(const struct keep_segment *s, const struct edits *e, int from, s
 	ret->newer = log_reader_damage(r)->newer;
 	log_reader_close(r);
 	buf_release(&room);
-	return rc < 0 ? rc : flush(o);
+	return rc < 0 ? rc : flush_output(o);
 }
 
 /* ---- files ---- */
@@ -357,7 +357,7 @@ int rewrite_segment(const struct keep_segment *s, const struct edits *e,
 		goto out;
 	}
 	o.fd = open_new(dir, temporary, &named);
-	rc = o.fd < 0 ? o.fd : fill(s, e, from, &o, &r, err);
+	rc = o.fd < 0 ? o.fd : write_rewritten(s, e, from, &o, &r, err);
 	if (rc == 0 && more) {
 		int fd = fcntl(o.fd, F_DUPFD_CLOEXEC, 3);
 		rc = fd < 0 ? -errno : more(arg, fd, err);

@@ -29,7 +29,7 @@ struct search {
 	} found; /* of the event at hand: it is told when it has been cleaned */
 };
 
-static int oom(struct search *s)
+static int secrets_oom(struct search *s)
 {
 	return err_set(s->err, ENOMEM, "cannot search for secrets");
 }
@@ -77,7 +77,7 @@ static struct str what_of(const struct event *ev)
 }
 
 /* The summary in ev without secrets, its text in s->text. 1: it changed. What is no summary is left alone. */
-static int clean_summary(struct search *s, struct event *ev)
+static int redact_event_summary(struct search *s, struct event *ev)
 {
 	struct summary m;
 	if (summary_read(ev->summary.text.p, ev->summary.text.n, NULL, &m) < 0)
@@ -123,7 +123,7 @@ static int look_for_run(void *arg, const struct event *ev)
 	return s->wanted;
 }
 
-static int look(void *arg, const struct event *ev)
+static int search_event(void *arg, const struct event *ev)
 {
 	struct search *s = arg;
 	struct event cleaned;
@@ -135,13 +135,13 @@ static int look(void *arg, const struct event *ev)
 	buf_reset(&s->found.bytes);
 	int rc = event_clean(ev, true, &s->watch, &s->room, &cleaned);
 	if (rc < 0)
-		return oom(s);
+		return secrets_oom(s);
 	if (rc == 0)
 		cleaned = *ev;
 	if (ev->kind == EVENT_summary) {
-		int more = clean_summary(s, &cleaned);
+		int more = redact_event_summary(s, &cleaned);
 		if (more < 0)
-			return oom(s);
+			return secrets_oom(s);
 		rc |= more;
 	}
 	if (!rc)
@@ -159,14 +159,14 @@ static int look(void *arg, const struct event *ev)
 		                                  .seq = ev->seq,
 		                                  .time = ev->time});
 	}
-	return s->o->redact && edits_add(&s->edits, s->session, ev->seq, &cleaned) < 0 ? oom(s) : 0;
+	return s->o->redact && edits_add(&s->edits, s->session, ev->seq, &cleaned) < 0 ? secrets_oom(s) : 0;
 }
 
-static int rewrite_all(struct search *s)
+static int rewrite_redacted_segments(struct search *s)
 {
 	struct keep_logs *l = s->l;
 	bool *touched = calloc(l->segments.n + 1, sizeof(*touched));
-	int rc = touched ? 0 : oom(s);
+	int rc = touched ? 0 : secrets_oom(s);
 	for (size_t i = 0; rc == 0 && i < l->w.frames.n; i++)
 		if (edits_touch(&s->edits, &l->w.frames.v[i]))
 			touched[l->w.frames.v[i].segment] = true;
@@ -199,11 +199,11 @@ int keep_secrets(struct keep_logs *l, const struct keep_secrets_options *o, stru
 		s.wanted = !o->run.n;
 		rc = s.wanted ? 0 : keep_logs_events(l, &l->sessions.v[i], err, look_for_run, &s);
 		if (rc >= 0 && s.wanted)
-			rc = keep_logs_events(l, &l->sessions.v[i], err, look, &s);
+			rc = keep_logs_events(l, &l->sessions.v[i], err, search_event, &s);
 	}
 	rc = rc > 0 ? 0 : rc;
 	if (rc == 0 && o->redact && s.edits.n)
-		rc = edits_ready(&s.edits) < 0 ? oom(&s) : rewrite_all(&s);
+		rc = edits_ready(&s.edits) < 0 ? secrets_oom(&s) : rewrite_redacted_segments(&s);
 	*ret = s.stats;
 	edits_release(&s.edits);
 	event_clean_release(&s.room);

@@ -51,7 +51,7 @@ int64_t keep_now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void describe(struct log_writer *w)
+static void write_session_event(struct log_writer *w)
 {
 	char host[256];
 	struct stat ns = {0};
@@ -80,7 +80,7 @@ int keep_begin(const char *home, struct err *err, struct log_writer **ret)
 	int rc = log_writer_open(home, host, day, err, ret);
 	umask(mask);
 	if (rc == 0)
-		describe(*ret);
+		write_session_event(*ret);
 	return rc;
 }
 
@@ -88,11 +88,11 @@ int keep_begin_at(int fd, struct err *err, struct log_writer **ret)
 {
 	int rc = log_writer_fdopen(fd, 0, err, ret);
 	if (rc == 0)
-		describe(*ret);
+		write_session_event(*ret);
 	return rc;
 }
 
-static int end_session(struct log_writer *w, bool durable, struct err *err)
+static int write_session_end(struct log_writer *w, bool durable, struct err *err)
 {
 	struct event ev = {.kind = EVENT_session_end, .time = keep_now()};
 	log_writer_add(w, &ev);
@@ -108,12 +108,12 @@ static int end_session(struct log_writer *w, bool durable, struct err *err)
 
 int keep_end(struct log_writer *w, struct err *err)
 {
-	return end_session(w, false, err);
+	return write_session_end(w, false, err);
 }
 
 int keep_end_durable(struct log_writer *w, struct err *err)
 {
-	return end_session(w, true, err);
+	return write_session_end(w, true, err);
 }
 
 int keep_note(const char *home, const struct keep_note *n, struct err *err)
