@@ -14,7 +14,7 @@ static const unsigned char columns[COLUMNS] = {
     [COL_written] = FIGURE_bytes_written,       [COL_cores] = FIGURE_cores,    [COL_cores_peak] = FIGURE_cores_peak,
 };
 
-const char *advice_word(enum advice_resource r)
+const char *advice_name(enum advice_resource r)
 {
 	static const char *const words[ADVICE_RESOURCES] = {"memory", "wall", "disk", "cores"};
 	return words[r];
@@ -26,7 +26,7 @@ struct likeness {
 	struct buf program, program_of;
 };
 
-static int same_program(void *arg, const struct summary_info *m)
+static int runs_same_program(void *arg, const struct summary_info *m)
 {
 	struct likeness *l = arg;
 	buf_reset(&l->program_of);
@@ -60,7 +60,7 @@ int advise_history(struct store *s, const struct strlist *argv, const struct adv
 	static const struct key by[] = {{.key = TASK_shape}, {.key = TASK_command}, {.key = TASK_program}};
 	struct likeness like = {0};
 	struct buf value[3] = {0};
-	task_shape(argv, &value[0]);
+	task_layout(argv, &value[0]);
 	task_command(argv, &value[1]);
 	task_program(argv, &value[2]);
 	buf_str(&like.program, buf_view(&value[2]));
@@ -71,7 +71,7 @@ int advise_history(struct store *s, const struct strlist *argv, const struct adv
 	                             .n_by = 3,
 	                             .input = input,
 	                             .system_extra = o->system_extra,
-	                             .only = same_program,
+	                             .only = runs_same_program,
 	                             .arg = &like};
 	int rc = history_load(s, &ho, err, ret);
 	unsigned part = 0;
@@ -105,7 +105,7 @@ static enum column column_of(const struct history *h, enum advice_resource r)
 	return choice[r][2 * n < h->n];
 }
 
-static int choose(const struct advice_options *o, struct advised *a)
+static int choose_method(const struct advice_options *o, struct advised *a)
 {
 	double retries = o->retries > 0 ? o->retries : 0.05, best = -1;
 	size_t most = 0;
@@ -127,7 +127,7 @@ static int choose(const struct advice_options *o, struct advised *a)
 	return chosen;
 }
 
-static int double_cmp(const void *pa, const void *pb)
+static int compare_doubles(const void *pa, const void *pb)
 {
 	double a = *(const double *)pa, b = *(const double *)pb;
 	return (a > b) - (a < b);
@@ -135,13 +135,13 @@ static int double_cmp(const void *pa, const void *pb)
 
 static double median_of(double *v, size_t n)
 {
-	qsort(v, n, sizeof(*v), double_cmp);
+	qsort(v, n, sizeof(*v), compare_doubles);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 /* What is known of the tasks' needs, in order of time. */
-static size_t gather(const struct history *h, enum advice_resource r, enum column c, bool failed_count, double *needs,
-                     struct sizing_task *v, struct advised *ret)
+static size_t collect_needs(const struct history *h, enum advice_resource r, enum column c, bool failed_count,
+                            double *needs, struct sizing_task *v, struct advised *ret)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < h->n; i++) {
@@ -176,7 +176,7 @@ static bool most_was_cut(const struct sizing_task *v, size_t n)
 	return enough < most;
 }
 
-static int ask(const struct advice_options *o, struct sizing *s, double input, struct advised *ret)
+static int ask_all_methods(const struct advice_options *o, struct sizing *s, double input, struct advised *ret)
 {
 	int rc = sizing_fit(s);
 	bool open = false;
@@ -188,7 +188,7 @@ static int ask(const struct advice_options *o, struct sizing *s, double input, s
 	ret->most = sizing_most(s);
 	ret->line = sizing_line(s, &ret->offset, &ret->slope, &ret->r2);
 	sizing_ask(s, METHOD_quantile, input, &ret->answer[METHOD_quantile], &open);
-	ret->method = (enum method)choose(o, ret);
+	ret->method = (enum method)choose_method(o, ret);
 	ret->known = ret->answered[ret->method];
 	ret->value = ret->answer[ret->method];
 	ret->open = ret->method == METHOD_quantile && open;
@@ -206,7 +206,7 @@ static int advise_one(const struct history *h, enum advice_resource r, const str
 	int rc = needs && v && s ? 0 : -ENOMEM;
 	ret->figure = columns[c];
 	if (rc == 0)
-		ret->tasks = gather(h, r, c, failed_count, needs, v, ret);
+		ret->tasks = collect_needs(h, r, c, failed_count, needs, v, ret);
 	for (size_t i = 0; rc == 0 && i < ret->tasks; i++)
 		rc = sizing_add(s, &v[i]);
 	if (rc == 0 && r != ADVICE_cores && ret->tasks > ADVICE_FEW)
@@ -215,7 +215,7 @@ static int advise_one(const struct history *h, enum advice_resource r, const str
 		own.method = METHOD_quantile;
 	if (rc == 0 && ret->tasks) {
 		ret->median = median_of(needs, ret->tasks);
-		rc = ask(&own, s, input, ret);
+		rc = ask_all_methods(&own, s, input, ret);
 		/* Where who had the most was stopped there, a fifth more was never seen to be enough either. */
 		if (ret->method == METHOD_maximum && most_was_cut(v, ret->tasks))
 			ret->open = true;
@@ -243,7 +243,7 @@ static int get_command(struct store *s, store_id run, struct buf *raw, struct st
 	return raw->failed ? err_set(err, ENOMEM, "cannot read the run") : 1;
 }
 
-static void encode(char *const *argv, struct buf *raw, struct strlist *ret)
+static void encode_argv(char *const *argv, struct buf *raw, struct strlist *ret)
 {
 	size_t n = 0;
 	for (; argv[n]; n++) {
@@ -277,8 +277,8 @@ static int find_input(struct store *s, const struct advice_options *o, char *con
 	return rc;
 }
 
-int advise(struct store *s, const struct advice_options *o, char *const *argv, store_id run, struct err *err,
-           struct advice *ret)
+int advise_task(struct store *s, const struct advice_options *o, char *const *argv, store_id run, struct err *err,
+                struct advice *ret)
 {
 	struct buf raw = {0};
 	struct strlist command;
@@ -287,7 +287,7 @@ int advise(struct store *s, const struct advice_options *o, char *const *argv, s
 	int rc = 1;
 	*ret = (struct advice){.input = -1};
 	if (argv)
-		encode(argv, &raw, &command);
+		encode_argv(argv, &raw, &command);
 	else
 		rc = get_command(s, run, &raw, &command, err);
 	if (rc > 0)

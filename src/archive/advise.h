@@ -20,7 +20,7 @@ enum advice_resource {
 	ADVICE_cores, /* too few of them fail nothing: the quantile, no back-test; in thousandths */
 	ADVICE_RESOURCES
 };
-const char *advice_word(enum advice_resource r); /* "memory" */
+const char *advice_name(enum advice_resource r); /* "memory" */
 
 struct advice_options {
 	double quantile; /* 0: 0.99 */
@@ -55,8 +55,8 @@ struct advice {
 };
 
 /* For the command, or for one like the run's (argv NULL). 1; 0 there is no task like it, with a sentence; -errno. */
-int advise(struct store *s, const struct advice_options *o, char *const *argv, store_id run, struct err *err,
-           struct advice *ret);
+int advise_task(struct store *s, const struct advice_options *o, char *const *argv, store_id run, struct err *err,
+                struct advice *ret);
 void advice_release(struct advice *a);
 
 /* Only the tasks like it, with these figures, without advice. ret_key and ret_like as in struct advice; *ret has one

@@ -14,7 +14,7 @@
 #define LEAST_WALL (60 * 1e9)
 #define LEAST_MEMORY (64.0 * 1048576)
 
-static int open_store(const char *home, bool index, struct err *err, struct store **ret)
+static int open_indexed_store(const char *home, bool index, struct err *err, struct store **ret)
 {
 	int rc = store_open(home, STORE_READ, err, ret);
 	if (!index || (rc < 0 && rc != -ENOENT)) /* logs without an index are asked for the first time */
@@ -37,7 +37,7 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 	struct store *s;
 	struct advice a;
 	*ret_n = 0;
-	int rc = open_store(home, true, err, &s);
+	int rc = open_indexed_store(home, true, err, &s);
 	if (rc == -ENOENT) {
 		err_clear(err);
 		err_set(err, 0, "nothing was recorded here yet");
@@ -45,7 +45,7 @@ int archive_limits(const char *home, char *const *argv, const char *system_extra
 	}
 	if (rc < 0)
 		return rc;
-	rc = advise(s, &o, argv, 0, err, &a);
+	rc = advise_task(s, &o, argv, 0, err, &a);
 	store_close(s);
 	if (rc <= 0)
 		return rc;
@@ -156,7 +156,7 @@ int archive_unlike(const char *home, const struct summary *m, struct buf *ret)
 	int found = 0;
 	if (m->exit_type != EXIT_TYPE_NORMAL || m->exit_status != 0 || !m->argv || !m->argv[0])
 		return 0;
-	int rc = open_store(home, false, &ignored, &s);
+	int rc = open_indexed_store(home, false, &ignored, &s);
 	if (rc < 0)
 		return rc == -ENOENT || rc == -ESTALE ? 0 : rc;
 	for (; m->argv[argv.count]; argv.count++) {

@@ -34,7 +34,7 @@ struct loading {
 
 /* ---- each once ---- */
 
-static bool before(const struct met *a, const struct met *b)
+static bool met_before(const struct met *a, const struct met *b)
 {
 	if (a->time != b->time)
 		return a->time < b->time;
@@ -42,15 +42,15 @@ static bool before(const struct met *a, const struct met *b)
 }
 
 /* Does a hold, of two that tell of the same? */
-static bool holds(const struct met *a, const struct met *b)
+static bool met_holds(const struct met *a, const struct met *b)
 {
 	if (a->own != b->own)
 		return a->own;
-	return a->own ? before(b, a) : before(a, b);
+	return a->own ? met_before(b, a) : met_before(a, b);
 }
 
 /* The place for what the summary tells of; NULL: another one holds. */
-static int meet(struct loading *l, const struct summary_info *m, struct met **ret)
+static int meet_summary(struct loading *l, const struct summary_info *m, struct met **ret)
 {
 	struct met new = {.id = m->ulid.n ? hash_str(m->ulid) : m->hash,
 	                  .own = m->ulid.n && !m->source.n && !m->set.n,
@@ -65,7 +65,7 @@ static int meet(struct loading *l, const struct summary_info *m, struct met **re
 		if (old->id != new.id)
 			continue;
 		l->repeated++;
-		if (!holds(&new, old))
+		if (!met_holds(&new, old))
 			return 0;
 		if (old->task != VEC_NONE)
 			l->tasks.v[old->task].group = VEC_NONE; /* it goes */
@@ -122,12 +122,12 @@ static int find_group(struct loading *l, const struct summary_info *m, uint32_t 
 
 /* ---- reading ---- */
 
-static int take(void *arg, const struct summary_info *m)
+static int append_history_task(void *arg, const struct summary_info *m)
 {
 	struct loading *l = arg;
 	struct met *met;
 	uint32_t group = 0;
-	int rc = meet(l, m, &met);
+	int rc = meet_summary(l, m, &met);
 	if (rc < 0 || !met)
 		return rc;
 	rc = l->o->only ? l->o->only(l->o->arg, m) : 1;
@@ -159,7 +159,7 @@ static int take(void *arg, const struct summary_info *m)
 	return 0;
 }
 
-static int task_cmp(const void *pa, const void *pb)
+static int compare_tasks_by_start(const void *pa, const void *pb)
 {
 	const struct task *a = pa, *b = pb;
 	if (a->start != b->start)
@@ -174,20 +174,20 @@ struct order {
 	uint32_t was;
 };
 
-static int64_t size_of(const char *text)
+static int64_t parse_group_size(const char *text)
 {
 	int64_t v;
 	return where_value(str_n(text, strcspn(text, "-")), "B", 0, &v) == 0 ? v : -1;
 }
 
 /* Value by value; sizes as sizes. */
-static int order_cmp(const void *pa, const void *pb, void *arg)
+static int compare_groups(const void *pa, const void *pb, void *arg)
 {
 	const struct history_options *o = arg;
 	const char *a = ((const struct order *)pa)->group, *b = ((const struct order *)pb)->group;
 	for (size_t i = 0; i < o->n_by; i++) {
-		int64_t x = o->by[i].key == TASK_input_size ? size_of(a) : 0;
-		int64_t y = o->by[i].key == TASK_input_size ? size_of(b) : 0;
+		int64_t x = o->by[i].key == TASK_input_size ? parse_group_size(a) : 0;
+		int64_t y = o->by[i].key == TASK_input_size ? parse_group_size(b) : 0;
 		int c = x != y ? (x > y) - (x < y) : strcmp(a, b);
 		if (c)
 			return c;
@@ -216,7 +216,7 @@ static int settle_groups(struct loading *l, struct history *h)
 	for (uint32_t i = 0; i < n; i++)
 		if (now[i] == 0)
 			v[kept++] = (struct order){l->o->n_by ? l->groups.v[i] : "", i};
-	qsort_r(v, kept, sizeof(*v), order_cmp, (void *)l->o);
+	qsort_r(v, kept, sizeof(*v), compare_groups, (void *)l->o);
 	for (uint32_t i = 0; i < kept; i++) {
 		now[v[i].was] = i;
 		group[i] = l->o->n_by ? l->groups.v[v[i].was] : NULL;
@@ -250,7 +250,7 @@ int history_load(struct store *s, const struct history_options *o, struct err *e
 {
 	struct loading l = {.s = s, .o = o};
 	*ret = (struct history){0};
-	int rc = store_summaries(s, 0, take, &l);
+	int rc = store_summaries(s, 0, append_history_task, &l);
 	ret->figures = l.figures.v;
 	ret->v = l.tasks.v;
 	for (size_t i = 0; i < l.tasks.n; i++)
@@ -261,7 +261,7 @@ int history_load(struct store *s, const struct history_options *o, struct err *e
 		}
 	ret->repeated = l.repeated;
 	if (rc == 0 && ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), task_cmp);
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_tasks_by_start);
 	if (rc == 0)
 		rc = settle_groups(&l, ret);
 	if (rc == 0 && o->input)

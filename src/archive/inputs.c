@@ -54,7 +54,7 @@ static int add_size(struct input_cache *c, double size, uint32_t *ret)
 }
 
 /* Its place in sizes, or SIZE_NONE. */
-static int size_of(struct store *s, struct input_cache *c, store_id version, uint32_t *ret)
+static int load_input_size(struct store *s, struct input_cache *c, store_id version, uint32_t *ret)
 {
 	bool is_new = false;
 	uint32_t *slot = idmap_add(&c->versions, version, SIZE_NONE, &is_new), at = SIZE_NONE;
@@ -79,7 +79,7 @@ static int size_of(struct store *s, struct input_cache *c, store_id version, uin
 }
 
 /* Does an argument, or what follows a `=` in it, end the path? */
-static bool is_named(const struct strlist *argv, struct str path)
+static bool is_input_named(const struct strlist *argv, struct str path)
 {
 	struct str s;
 	for (size_t pos = 0, n = 0; strlist_next(argv, &pos, &s); n++) {
@@ -101,18 +101,18 @@ static bool is_named(const struct strlist *argv, struct str path)
 	return false;
 }
 
-static int add_input(struct store *s, struct input_cache *c, store_id version, const struct strlist *argv, double *sum,
+static int sum_input(struct store *s, struct input_cache *c, store_id version, const struct strlist *argv, double *sum,
                      double *named)
 {
 	uint32_t at;
 	struct version_sort sort;
-	int rc = size_of(s, c, version, &at);
+	int rc = load_input_size(s, c, version, &at);
 	if (rc < 0 || at == SIZE_NONE)
 		return rc;
 	double size = c->sizes[at];
 	*sum = size < 0 || *sum < 0 ? -1 : *sum + size;
 	rc = store_version_sort(s, version, &sort);
-	if (rc == 1 && is_named(argv, sort.path))
+	if (rc == 1 && is_input_named(argv, sort.path))
 		*named = size < 0 || *named < 0 ? -1 : *named + size;
 	return rc < 0 ? rc : 0;
 }
@@ -147,7 +147,7 @@ int input_of_run(struct store *s, struct input_cache *c, store_id run, double *r
 			if (!idmap_add(&seen, e.v[k].to, 1, &is_new))
 				rc = -ENOMEM;
 			else if (is_new && !idmap_find(&made, e.v[k].to))
-				rc = add_input(s, c, e.v[k].to, &argv, &sum, &named);
+				rc = sum_input(s, c, e.v[k].to, &argv, &sum, &named);
 		}
 	}
 	if (rc >= 0 && args.failed)

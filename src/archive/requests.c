@@ -22,7 +22,7 @@ int request_by_name(const char *name)
 	return -1;
 }
 
-static uint64_t up(double v, double unit)
+static uint64_t round_up_units(double v, double unit)
 {
 	double n = ceil(v / unit - 1e-9), most = 9e18 / unit;
 	return n < 1 ? 1 : (uint64_t)(n < most ? n : most);
@@ -33,47 +33,47 @@ struct amounts advice_amounts(const struct advice *a)
 	const struct advised *of = a->of;
 	struct amounts n = {0};
 	if (of[ADVICE_memory].known)
-		n.memory = up(of[ADVICE_memory].value, MIB) << 20;
+		n.memory = round_up_units(of[ADVICE_memory].value, MIB) << 20;
 	if (of[ADVICE_disk].known)
-		n.disk = up(of[ADVICE_disk].value, MIB) << 20;
+		n.disk = round_up_units(of[ADVICE_disk].value, MIB) << 20;
 	if (of[ADVICE_wall].known)
-		n.wall = up(of[ADVICE_wall].value, 60e9) * 60;
+		n.wall = round_up_units(of[ADVICE_wall].value, 60e9) * 60;
 	if (of[ADVICE_cores].known)
-		n.cores = up(of[ADVICE_cores].value - 100, 1000);
+		n.cores = round_up_units(of[ADVICE_cores].value - 100, 1000);
 	return n;
 }
 
-static ull minutes(uint64_t s)
+static ull whole_minutes(uint64_t s)
 {
 	return (s + 59) / 60;
 }
 
-static ull mib(uint64_t bytes)
+static ull whole_mib(uint64_t bytes)
 {
 	return bytes >> 20;
 }
 
-static void slurm(const struct amounts *n, struct buf *b)
+static void write_slurm(const struct amounts *n, struct buf *b)
 {
 	if (n->memory)
-		buf_printf(b, "#SBATCH --mem=%lluM\n", mib(n->memory));
+		buf_printf(b, "#SBATCH --mem=%lluM\n", whole_mib(n->memory));
 	if (n->cores)
 		buf_printf(b, "#SBATCH --cpus-per-task=%llu\n", (ull)n->cores);
 	if (n->wall) /* it counts in minutes */
-		buf_printf(b, "#SBATCH --time=%llu:%02llu:00\n", minutes(n->wall) / 60, minutes(n->wall) % 60);
+		buf_printf(b, "#SBATCH --time=%llu:%02llu:00\n", whole_minutes(n->wall) / 60, whole_minutes(n->wall) % 60);
 	if (n->disk)
-		buf_printf(b, "#SBATCH --tmp=%lluM\n", mib(n->disk));
+		buf_printf(b, "#SBATCH --tmp=%lluM\n", whole_mib(n->disk));
 }
 
 /* Scratch space has no name there that all sites share. */
-static void pbs(const struct amounts *n, struct buf *b)
+static void write_pbs(const struct amounts *n, struct buf *b)
 {
 	if (n->memory || n->cores) {
 		buf_printf(b, "#PBS -l select=1");
 		if (n->cores)
 			buf_printf(b, ":ncpus=%llu", (ull)n->cores);
 		if (n->memory)
-			buf_printf(b, ":mem=%llumb", mib(n->memory));
+			buf_printf(b, ":mem=%llumb", whole_mib(n->memory));
 		buf_char(b, '\n');
 	}
 	if (n->wall)
@@ -81,32 +81,32 @@ static void pbs(const struct amounts *n, struct buf *b)
 		           (ull)n->wall % 60);
 }
 
-static void htcondor(const struct amounts *n, struct buf *b)
+static void write_htcondor(const struct amounts *n, struct buf *b)
 {
 	if (n->memory)
-		buf_printf(b, "request_memory = %lluMB\n", mib(n->memory));
+		buf_printf(b, "request_memory = %lluMB\n", whole_mib(n->memory));
 	if (n->cores)
 		buf_printf(b, "request_cpus = %llu\n", (ull)n->cores);
 	if (n->disk)
-		buf_printf(b, "request_disk = %lluMB\n", mib(n->disk));
+		buf_printf(b, "request_disk = %lluMB\n", whole_mib(n->disk));
 	if (n->wall)
 		buf_printf(b, "allowed_execute_duration = %llu\n", (ull)n->wall);
 }
 
-static void nextflow(const struct amounts *n, struct buf *b)
+static void write_nextflow(const struct amounts *n, struct buf *b)
 {
 	if (n->memory)
-		buf_printf(b, "memory '%llu MB'\n", mib(n->memory));
+		buf_printf(b, "memory '%llu MB'\n", whole_mib(n->memory));
 	if (n->cores)
 		buf_printf(b, "cpus %llu\n", (ull)n->cores);
 	if (n->wall)
 		buf_printf(b, "time '%llus'\n", (ull)n->wall);
 	if (n->disk)
-		buf_printf(b, "disk '%llu MB'\n", mib(n->disk));
+		buf_printf(b, "disk '%llu MB'\n", whole_mib(n->disk));
 }
 
 /* mem_mb and disk_mb are of 10^6 bytes there, runtime is in minutes. */
-static void snakemake(const struct amounts *n, struct buf *b)
+static void write_snakemake(const struct amounts *n, struct buf *b)
 {
 	const char *comma = "";
 	if (n->cores)
@@ -115,25 +115,25 @@ static void snakemake(const struct amounts *n, struct buf *b)
 		return;
 	buf_printf(b, "resources:\n");
 	if (n->memory) {
-		buf_printf(b, "    mem_mb=%llu", (ull)up((double)n->memory, 1e6));
+		buf_printf(b, "    mem_mb=%llu", (ull)round_up_units((double)n->memory, 1e6));
 		comma = ",\n";
 	}
 	if (n->wall) {
-		buf_printf(b, "%s    runtime=%llu", comma, minutes(n->wall));
+		buf_printf(b, "%s    runtime=%llu", comma, whole_minutes(n->wall));
 		comma = ",\n";
 	}
 	if (n->disk)
-		buf_printf(b, "%s    disk_mb=%llu", comma, (ull)up((double)n->disk, 1e6));
+		buf_printf(b, "%s    disk_mb=%llu", comma, (ull)round_up_units((double)n->disk, 1e6));
 	buf_char(b, '\n');
 }
 
-static void options(const struct advice *a, const struct amounts *n, struct buf *b)
+static void write_run_options(const struct advice *a, const struct amounts *n, struct buf *b)
 {
 	const char *comma = "--limit ";
 	/* Bytes written are no footprint: a file may be written twice. */
 	bool footprint = n->disk && a->of[ADVICE_disk].figure == FIGURE_disk_footprint_peak;
 	if (n->memory) {
-		buf_printf(b, "%smemory=%lluM", comma, mib(n->memory));
+		buf_printf(b, "%smemory=%lluM", comma, whole_mib(n->memory));
 		comma = ",";
 	}
 	if (n->wall) {
@@ -141,7 +141,7 @@ static void options(const struct advice *a, const struct amounts *n, struct buf 
 		comma = ",";
 	}
 	if (footprint)
-		buf_printf(b, "%sfootprint=%lluM", comma, mib(n->disk));
+		buf_printf(b, "%sfootprint=%lluM", comma, whole_mib(n->disk));
 	if (n->memory || n->wall || footprint)
 		buf_char(b, '\n');
 }
@@ -151,22 +151,22 @@ int request_write(enum request r, const struct advice *a, struct buf *ret)
 	struct amounts n = advice_amounts(a);
 	switch (r) {
 	case REQUEST_slurm:
-		slurm(&n, ret);
+		write_slurm(&n, ret);
 		break;
 	case REQUEST_pbs:
-		pbs(&n, ret);
+		write_pbs(&n, ret);
 		break;
 	case REQUEST_htcondor:
-		htcondor(&n, ret);
+		write_htcondor(&n, ret);
 		break;
 	case REQUEST_nextflow:
-		nextflow(&n, ret);
+		write_nextflow(&n, ret);
 		break;
 	case REQUEST_snakemake:
-		snakemake(&n, ret);
+		write_snakemake(&n, ret);
 		break;
 	case REQUEST_stemma:
-		options(a, &n, ret);
+		write_run_options(a, &n, ret);
 		break;
 	case REQUESTS:
 		break;

@@ -76,7 +76,7 @@ int sizing_add(struct sizing *s, const struct sizing_task *t)
 	return 0;
 }
 
-static int task_cmp(const void *pa, const void *pb)
+static int compare_tasks_by_need(const void *pa, const void *pb)
 {
 	const struct sizing_task *a = pa, *b = pb;
 	if (a->need != b->need)
@@ -84,24 +84,24 @@ static int task_cmp(const void *pa, const void *pb)
 	return (int)a->censored - (int)b->censored;
 }
 
-static int merge(struct sizing *s)
+static int merge_new_tasks(struct sizing *s)
 {
 	size_t n = s->tasks.n, i = 0, k = s->fitted;
 	struct sizing_task *v = s->tasks.v;
-	qsort(v + k, n - k, sizeof(*v), task_cmp);
+	qsort(v + k, n - k, sizeof(*v), compare_tasks_by_need);
 	s->room.n = 0;
 	if (!vec_room(&s->room, n))
 		return -ENOMEM;
 	struct sizing_task *to = s->room.v;
 	while (i < s->fitted || k < n)
-		*to++ = k == n || (i < s->fitted && task_cmp(&v[i], &v[k]) <= 0) ? v[i++] : v[k++];
+		*to++ = k == n || (i < s->fitted && compare_tasks_by_need(&v[i], &v[k]) <= 0) ? v[i++] : v[k++];
 	memcpy(v, s->room.v, n * sizeof(*v));
 	s->fitted = n;
 	return 0;
 }
 
 /* What is left of P after one more of n - i tasks: a censored one leaves its share to those behind it. */
-static double step(double *left, size_t at_risk, bool censored)
+static double step_survival(double *left, size_t at_risk, bool censored)
 {
 	double w = censored ? 0 : *left / (double)at_risk;
 	*left = at_risk == 1 && !censored ? 0 : *left - w;
@@ -184,7 +184,7 @@ static double select_kth(struct residual *v, size_t n, size_t k)
 }
 
 /* Least share q of n in whole tasks; what rounding adds to q n is not one more. */
-static size_t share(double q, size_t n)
+static size_t least_share(double q, size_t n)
 {
 	double k = ceil(q * (double)n - 1e-9 * (double)n);
 	return k < 1 ? 1 : k > (double)n ? n : (size_t)k;
@@ -196,11 +196,11 @@ static double residual_quantile(struct sizing *s, bool censored)
 	struct residual *v = s->residuals.v;
 	size_t n = s->residuals.n;
 	if (!censored)
-		return select_kth(v, n, share(s->quantile, n) - 1);
+		return select_kth(v, n, least_share(s->quantile, n) - 1);
 	qsort(v, n, sizeof(*v), residual_cmp);
 	double left = 1;
 	for (size_t i = 0; i < n; i++) {
-		step(&left, n - i, v[i].censored);
+		step_survival(&left, n - i, v[i].censored);
 		if (1 - left >= s->quantile - 1e-9)
 			return v[i].value;
 	}
@@ -254,7 +254,7 @@ int sizing_fit(struct sizing *s)
 	if (!s->tasks.n || s->fitted == s->tasks.n)
 		return 0;
 	s->weight.n = 0;
-	if (merge(s) < 0 || !vec_room(&s->weight, s->fitted))
+	if (merge_new_tasks(s) < 0 || !vec_room(&s->weight, s->fitted))
 		return -ENOMEM;
 	size_t n = s->fitted;
 	double left = 1, total = 0;
@@ -263,9 +263,9 @@ int sizing_fit(struct sizing *s)
 	for (size_t i = 0; i < n; i++) {
 		const struct sizing_task *t = &s->tasks.v[i];
 		s->censored += t->censored;
-		s->weight.v[i] = step(&left, n - i, t->censored);
+		s->weight.v[i] = step_survival(&left, n - i, t->censored);
 		total += s->weight.v[i];
-		bool enough = s->censored ? total >= s->quantile - 1e-9 : i + 1 >= share(s->quantile, n);
+		bool enough = s->censored ? total >= s->quantile - 1e-9 : i + 1 >= least_share(s->quantile, n);
 		if (!found && enough) {
 			found = true;
 			s->answer[METHOD_quantile] = t->need;
@@ -322,7 +322,7 @@ double sizing_again(const struct sizing *s, double a)
 
 /* ---- back-test ---- */
 
-static void judge(const struct sizing *s, enum method m, const struct sizing_task *t, struct backtest *b)
+static void backtest_task(const struct sizing *s, enum method m, const struct sizing_task *t, struct backtest *b)
 {
 	double a;
 	if (!sizing_ask(s, m, t->input, &a, NULL))
@@ -348,7 +348,7 @@ int backtest_run(const struct sizing_task *v, size_t n, size_t warm_up, double q
 		if (i >= warm_up && s->tasks.n && s->tasks.n - s->fitted >= 1 + s->fitted / GROWTH)
 			rc = sizing_fit(s);
 		for (int m = 0; rc == 0 && i >= warm_up && !v[i].censored && m < METHODS; m++)
-			judge(s, (enum method)m, &v[i], &ret[m]);
+			backtest_task(s, (enum method)m, &v[i], &ret[m]);
 		if (rc == 0)
 			rc = sizing_add(s, &v[i]);
 	}

@@ -25,7 +25,7 @@ struct submit {
 	struct buf text;
 };
 
-static int know(struct submit *u, uint64_t hash)
+static int note_known_hash(struct submit *u, uint64_t hash)
 {
 	uint64_t *slot = vec_add(&u->hashes);
 	if (!slot)
@@ -34,7 +34,7 @@ static int know(struct submit *u, uint64_t hash)
 	return table_add(&u->known, hash_fold(hash), (uint32_t)(u->hashes.n - 1)) ? 0 : -ENOMEM;
 }
 
-static bool is_known(const struct submit *u, uint64_t hash)
+static bool is_hash_known(const struct submit *u, uint64_t hash)
 {
 	uint32_t at;
 	for (size_t pos = TABLE_START; (at = table_next(&u->known, hash_fold(hash), &pos)) != VEC_NONE;)
@@ -45,8 +45,8 @@ static bool is_known(const struct submit *u, uint64_t hash)
 
 static int know_summary(void *arg, const struct summary_info *m)
 {
-	int rc = know(arg, m->hash);
-	return rc == 0 && m->ulid.n ? know(arg, hash_str(m->ulid)) : rc;
+	int rc = note_known_hash(arg, m->hash);
+	return rc == 0 && m->ulid.n ? note_known_hash(arg, hash_str(m->ulid)) : rc;
 }
 
 int submit_open(const char *home, struct store *s, const char *set, struct err *err, struct submit **ret)
@@ -76,7 +76,7 @@ static int was_forgotten(struct submit *u, const char *run, struct err *err)
 	return rc < 0 ? rc : forgotten_run(&u->forgotten, str_of(run));
 }
 
-static int end_session(struct submit *u, struct err *err)
+static int end_archive_session(struct submit *u, struct err *err)
 {
 	int rc = u->writer ? keep_end(u->writer, err) : 0;
 	u->writer = NULL;
@@ -85,7 +85,7 @@ static int end_session(struct submit *u, struct err *err)
 
 static int write_one(struct submit *u, const struct told_summary *t, struct err *err)
 {
-	int rc = u->writer && u->written % SESSION_SUMMARIES == 0 ? end_session(u, err) : 0;
+	int rc = u->writer && u->written % SESSION_SUMMARIES == 0 ? end_archive_session(u, err) : 0;
 	if (rc == 0 && !u->writer)
 		rc = keep_begin(u->home, err, &u->writer);
 	if (rc < 0)
@@ -119,12 +119,12 @@ static int add_one(struct submit *u, struct told_summary *t, struct err *err, st
 	if (rc < 0 || u->text.failed)
 		return err_set(err, ENOMEM, "cannot take the summary in");
 	uint64_t hash = hash_str(buf_view(&u->text)), run = m->run ? hash_str(str_of(m->run)) : 0;
-	if (is_known(u, hash) || (m->run && is_known(u, run))) {
+	if (is_hash_known(u, hash) || (m->run && is_hash_known(u, run))) {
 		r->repeated++;
 		return 0;
 	}
 	rc = write_one(u, t, err);
-	if (rc == 0 && (know(u, hash) < 0 || (m->run && know(u, run) < 0)))
+	if (rc == 0 && (note_known_hash(u, hash) < 0 || (m->run && note_known_hash(u, run) < 0)))
 		rc = err_set(err, ENOMEM, "cannot take the summary in");
 	r->added += rc == 0;
 	return rc;
@@ -133,7 +133,7 @@ static int add_one(struct submit *u, struct told_summary *t, struct err *err, st
 /* ---- texts ---- */
 
 /* So much of the text is to be read at once: up to where a value ends and the next one begins a line. */
-static size_t part_of(const char *text, size_t n)
+static size_t find_chunk_end(const char *text, size_t n)
 {
 	if (n <= CHUNK)
 		return n;
@@ -146,7 +146,7 @@ int submit_text(struct submit *u, const char *text, size_t n, struct err *err, s
 	int rc = 0;
 	*ret = (struct submit_report){0};
 	do {
-		size_t part = part_of(text, n);
+		size_t part = find_chunk_end(text, n);
 		struct summary_list list;
 		rc = summary_read_any(text, part, err, &list);
 		if (rc < 0)
@@ -164,7 +164,7 @@ int submit_close(struct submit *u, struct err *err)
 {
 	if (!u)
 		return 0;
-	int rc = end_session(u, err);
+	int rc = end_archive_session(u, err);
 	table_release(&u->known);
 	vec_release(&u->hashes);
 	forgotten_release(&u->forgotten);

@@ -44,7 +44,7 @@ int task_key_parse(struct str name, struct key *ret)
 
 /* ---- commands ---- */
 
-static struct str base_of(struct str path)
+static struct str path_base_name(struct str path)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
 	return slash && slash + 1 < path.p + path.n ? str_n(slash + 1, (size_t)(path.p + path.n - slash - 1)) : path;
@@ -66,7 +66,7 @@ static bool is_interpreter(struct str name)
 }
 
 /* A word that names what to do, as in `samtools sort`: letters, perhaps with digits and dashes behind the first. */
-static bool is_plain(struct str s)
+static bool is_subcommand(struct str s)
 {
 	if (!s.n || s.n > 40 || !islower((unsigned char)s.p[0]))
 		return false;
@@ -77,13 +77,13 @@ static bool is_plain(struct str s)
 }
 
 /* The program; *pos is left behind the words that named it. */
-static void program(const struct strlist *argv, size_t *pos, struct buf *ret)
+static void write_task_program(const struct strlist *argv, size_t *pos, struct buf *ret)
 {
 	struct str s, name;
 	*pos = 0;
 	if (!strlist_next(argv, pos, &s))
 		return;
-	name = base_of(s);
+	name = path_base_name(s);
 	buf_str(ret, name);
 	if (!is_interpreter(name))
 		return;
@@ -97,7 +97,7 @@ static void program(const struct strlist *argv, size_t *pos, struct buf *ret)
 		if (isdigit((unsigned char)s.p[0])) /* timeout 10 CMD */
 			continue;
 		buf_char(ret, ' ');
-		buf_str(ret, base_of(s));
+		buf_str(ret, path_base_name(s));
 		*pos = at;
 		return;
 	}
@@ -106,15 +106,15 @@ static void program(const struct strlist *argv, size_t *pos, struct buf *ret)
 void task_program(const struct strlist *argv, struct buf *ret)
 {
 	size_t pos;
-	program(argv, &pos, ret);
+	write_task_program(argv, &pos, ret);
 }
 
 void task_command(const struct strlist *argv, struct buf *ret)
 {
 	size_t pos;
 	struct str s;
-	program(argv, &pos, ret);
-	if (strlist_next(argv, &pos, &s) && is_plain(s)) {
+	write_task_program(argv, &pos, ret);
+	if (strlist_next(argv, &pos, &s) && is_subcommand(s)) {
 		buf_char(ret, ' ');
 		buf_str(ret, s);
 	}
@@ -130,15 +130,15 @@ static struct str option_of(struct str s)
 	return str_n(s.p, n);
 }
 
-void task_shape(const struct strlist *argv, struct buf *ret)
+void task_layout(const struct strlist *argv, struct buf *ret)
 {
 	size_t pos;
 	struct str s;
 	bool first = true, star = false;
-	program(argv, &pos, ret);
+	write_task_program(argv, &pos, ret);
 	for (; strlist_next(argv, &pos, &s); first = false) {
 		bool option = s.n > 1 && s.p[0] == '-' && !isdigit((unsigned char)s.p[1]);
-		bool word = first && is_plain(s);
+		bool word = first && is_subcommand(s);
 		if (!option && !word && star)
 			continue; /* one file or several */
 		star = !option && !word;
@@ -180,7 +180,7 @@ static void put_args(const struct strlist *argv, struct buf *ret)
 	}
 }
 
-static uint64_t number(struct str s)
+static uint64_t parse_label_number(struct str s)
 {
 	char text[32] = "";
 	memcpy(text, s.p ? s.p : "", s.n < sizeof(text) - 1 ? s.n : sizeof(text) - 1);
@@ -196,9 +196,9 @@ static void host_class(const struct summary_info *m, struct buf *ret)
 	buf_str(ret, cpu);
 	if (cores.n)
 		buf_printf(ret, "%s%.*s core%s", cpu.n ? ", " : "", (int)cores.n, cores.p, str_is(cores, "1") ? "" : "s");
-	if (number(memory) > 0)
+	if (parse_label_number(memory) > 0)
 		buf_printf(ret, "%s%llu GiB", cpu.n || cores.n ? ", " : "",
-		           (unsigned long long)(((number(memory) >> 29) + 1) >> 1));
+		           (unsigned long long)(((parse_label_number(memory) >> 29) + 1) >> 1));
 }
 
 static void how_it_ended(const struct summary_info *m, struct buf *ret)
@@ -217,7 +217,7 @@ static void how_it_ended(const struct summary_info *m, struct buf *ret)
 }
 
 /* Job and step are of the run's first execution, where it was recorded. */
-static int role(struct store *s, const struct summary_info *m, bool step, struct buf *ret)
+static int write_job_role(struct store *s, const struct summary_info *m, bool step, struct buf *ret)
 {
 	store_id *execs = NULL;
 	size_t n = 0;
@@ -276,7 +276,7 @@ int task_value(struct store *s, const struct summary_info *m, const struct key *
 		task_command(&m->argv, ret);
 		break;
 	case TASK_shape:
-		task_shape(&m->argv, ret);
+		task_layout(&m->argv, ret);
 		break;
 	case TASK_arguments:
 		put_args(&m->argv, ret);
@@ -306,7 +306,7 @@ int task_value(struct store *s, const struct summary_info *m, const struct key *
 		break;
 	case TASK_job:
 	case TASK_step:
-		rc = role(s, m, k->key == TASK_step, ret);
+		rc = write_job_role(s, m, k->key == TASK_step, ret);
 		break;
 	case TASK_run:
 		buf_str(ret, m->ulid);

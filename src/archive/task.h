@@ -22,7 +22,7 @@ int task_key_parse(struct str name, struct key *ret);
 /* The words of a command that say what it does; argv need not be decoded. */
 void task_program(const struct strlist *argv, struct buf *ret);
 void task_command(const struct strlist *argv, struct buf *ret);
-void task_shape(const struct strlist *argv, struct buf *ret);
+void task_layout(const struct strlist *argv, struct buf *ret);
 
 /* Appends nothing where it is not known. 0 or -errno. */
 int task_value(struct store *s, const struct summary_info *m, const struct key *k, struct buf *ret);

@@ -48,7 +48,7 @@ void where_free(struct where *w)
 /* ---- values ---- */
 
 /* A number and what follows it; no number: NAN. */
-static double number(struct str s, struct str *ret_rest)
+static double parse_leading_number(struct str s, struct str *ret_rest)
 {
 	char text[64];
 	size_t n = 0;
@@ -76,7 +76,7 @@ static const struct {
 int where_value(struct str text, const char *unit, int decimals, int64_t *ret)
 {
 	struct str rest;
-	double v = number(text, &rest), factor = 0;
+	double v = parse_leading_number(text, &rest), factor = 0;
 	if (isnan(v))
 		return -EINVAL;
 	if (!rest.n)
@@ -99,7 +99,7 @@ int where_value(struct str text, const char *unit, int decimals, int64_t *ret)
 
 /* ---- grammar ---- */
 
-static int wrong(struct parser *p, const char *what)
+static int report_expected(struct parser *p, const char *what)
 {
 	while (isspace((unsigned char)*p->p))
 		p->p++;
@@ -111,27 +111,27 @@ static int wrong(struct parser *p, const char *what)
 	return -EINVAL;
 }
 
-static void blanks(struct parser *p)
+static void skip_where_blanks(struct parser *p)
 {
 	while (isspace((unsigned char)*p->p))
 		p->p++;
 }
 
-static bool in_name(char c)
+static bool is_key_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == ':' || c == '.';
 }
 
 static struct str peek_name(struct parser *p)
 {
-	blanks(p);
+	skip_where_blanks(p);
 	size_t n = 0;
-	while (in_name(p->p[n]))
+	while (is_key_char(p->p[n]))
 		n++;
 	return str_n(p->p, n);
 }
 
-static bool take_word(struct parser *p, const char *word)
+static bool accept_keyword(struct parser *p, const char *word)
 {
 	if (!str_is(peek_name(p), word))
 		return false;
@@ -146,20 +146,20 @@ static int take_test(struct parser *p, enum where_test *ret)
 		enum where_test test;
 	} tests[] = {{"==", TEST_EQ}, {"!=", TEST_NE}, {"<=", TEST_LE}, {">=", TEST_GE},
 	             {"=", TEST_EQ},  {"<", TEST_LT},  {">", TEST_GT}};
-	blanks(p);
+	skip_where_blanks(p);
 	for (size_t i = 0; i < sizeof(tests) / sizeof(*tests); i++)
 		if (strncmp(p->p, tests[i].text, strlen(tests[i].text)) == 0) {
 			p->p += strlen(tests[i].text);
 			*ret = tests[i].test;
 			return 0;
 		}
-	return wrong(p, "= != < <= > or >=");
+	return report_expected(p, "= != < <= > or >=");
 }
 
 static int take_value(struct parser *p, struct buf *ret)
 {
 	const char *begin;
-	blanks(p);
+	skip_where_blanks(p);
 	begin = p->p;
 	while (*p->p && !isspace((unsigned char)*p->p) && *p->p != '(' && *p->p != ')') {
 		if (*p->p == '\'' || *p->p == '"') {
@@ -167,7 +167,7 @@ static int take_value(struct parser *p, struct buf *ret)
 			while (*p->p && *p->p != q)
 				buf_char(ret, *p->p++);
 			if (!*p->p)
-				return wrong(p, "the closing quote");
+				return report_expected(p, "the closing quote");
 			p->p++;
 		} else {
 			if (*p->p == '\\' && p->p[1])
@@ -176,7 +176,7 @@ static int take_value(struct parser *p, struct buf *ret)
 		}
 	}
 	if (p->p == begin)
-		return wrong(p, "a value");
+		return report_expected(p, "a value");
 	return ret->failed ? -ENOMEM : 0;
 }
 
@@ -195,7 +195,7 @@ static int set_value(struct parser *p, struct where *w, struct buf *text)
 	return rc < 0 ? -EINVAL : 0;
 }
 
-static int parse_condition(struct parser *p, struct where *w)
+static int parse_where_condition(struct parser *p, struct where *w)
 {
 	struct str name = peek_name(p);
 	char word[128] = "";
@@ -205,7 +205,7 @@ static int parse_condition(struct parser *p, struct where *w)
 	w->figure = name.n ? figure_by_name(word) : -1;
 	w->op = w->figure >= 0 ? WHERE_FIGURE : WHERE_KEY;
 	if (!name.n || (w->figure < 0 && task_key_parse(name, &w->key) < 0))
-		return wrong(p, "a figure or key");
+		return report_expected(p, "a figure or key");
 	if (++p->conditions > CONDITIONS_MAX)
 		return err_set(p->err, 0, "more than %d conditions", CONDITIONS_MAX), -EINVAL;
 	p->p += name.n;
@@ -222,22 +222,22 @@ static int parse_condition(struct parser *p, struct where *w)
 	return rc;
 }
 
-static int parse_or(struct parser *p, struct where **ret);
+static int parse_where_or(struct parser *p, struct where **ret);
 
-static int parse_not(struct parser *p, struct where **ret)
+static int parse_where_not(struct parser *p, struct where **ret)
 {
 	if (++p->depth > DEPTH_MAX)
 		return err_set(p->err, 0, "the condition is nested more than %d deep", DEPTH_MAX), -EINVAL;
 	int rc;
-	blanks(p);
+	skip_where_blanks(p);
 	if (*p->p == '(') {
 		struct where *inner;
 		p->p++;
-		rc = parse_or(p, &inner);
-		blanks(p);
+		rc = parse_where_or(p, &inner);
+		skip_where_blanks(p);
 		if (rc == 0 && *p->p != ')') {
 			where_free(inner);
-			rc = wrong(p, "')'");
+			rc = report_expected(p, "')'");
 		} else if (rc == 0) {
 			*ret = inner;
 			p->p++;
@@ -246,11 +246,11 @@ static int parse_not(struct parser *p, struct where **ret)
 		struct where *w = calloc(1, sizeof(*w));
 		if (!w)
 			return -ENOMEM;
-		if (take_word(p, "not")) {
+		if (accept_keyword(p, "not")) {
 			w->op = WHERE_NOT;
-			rc = parse_not(p, &w->a);
+			rc = parse_where_not(p, &w->a);
 		} else {
-			rc = parse_condition(p, w);
+			rc = parse_where_condition(p, w);
 		}
 		if (rc < 0)
 			where_free(w);
@@ -261,7 +261,7 @@ static int parse_not(struct parser *p, struct where **ret)
 	return rc;
 }
 
-static int join(enum where_op op, struct where *a, struct where *b, struct where **ret)
+static int make_where_pair(enum where_op op, struct where *a, struct where *b, struct where **ret)
 {
 	struct where *w = calloc(1, sizeof(*w));
 	if (!w) {
@@ -276,34 +276,34 @@ static int join(enum where_op op, struct where *a, struct where *b, struct where
 	return 0;
 }
 
-static int parse_and(struct parser *p, struct where **ret)
+static int parse_where_and(struct parser *p, struct where **ret)
 {
 	struct where *all = NULL, *next = NULL;
-	int rc = parse_not(p, &all);
+	int rc = parse_where_not(p, &all);
 	while (rc == 0) {
-		blanks(p);
-		bool more = take_word(p, "and") || (*p->p && *p->p != ')' && !str_is(peek_name(p), "or"));
+		skip_where_blanks(p);
+		bool more = accept_keyword(p, "and") || (*p->p && *p->p != ')' && !str_is(peek_name(p), "or"));
 		if (!more)
 			break;
-		if ((rc = parse_not(p, &next)) < 0)
+		if ((rc = parse_where_not(p, &next)) < 0)
 			where_free(all);
 		else
-			rc = join(WHERE_AND, all, next, &all);
+			rc = make_where_pair(WHERE_AND, all, next, &all);
 	}
 	if (rc == 0)
 		*ret = all;
 	return rc;
 }
 
-static int parse_or(struct parser *p, struct where **ret)
+static int parse_where_or(struct parser *p, struct where **ret)
 {
 	struct where *all = NULL, *next = NULL;
-	int rc = parse_and(p, &all);
-	while (rc == 0 && take_word(p, "or")) {
-		if ((rc = parse_and(p, &next)) < 0)
+	int rc = parse_where_and(p, &all);
+	while (rc == 0 && accept_keyword(p, "or")) {
+		if ((rc = parse_where_and(p, &next)) < 0)
 			where_free(all);
 		else
-			rc = join(WHERE_OR, all, next, &all);
+			rc = make_where_pair(WHERE_OR, all, next, &all);
 	}
 	if (rc == 0)
 		*ret = all;
@@ -316,11 +316,11 @@ int where_parse(const char *text, int64_t now, struct err *err, struct where **r
 	struct where *w;
 	if (strlen(text) > TEXT_MAX)
 		return err_set(err, 0, "the condition is longer than 64 KiB"), -EINVAL;
-	int rc = parse_or(&p, &w);
-	blanks(&p);
+	int rc = parse_where_or(&p, &w);
+	skip_where_blanks(&p);
 	if (rc == 0 && *p.p) {
 		where_free(w);
-		return wrong(&p, "'and' or 'or'");
+		return report_expected(&p, "'and' or 'or'");
 	}
 	if (rc == 0)
 		*ret = w;
@@ -329,7 +329,7 @@ int where_parse(const char *text, int64_t now, struct err *err, struct where **r
 
 /* ---- asking ---- */
 
-static bool compare(enum where_test test, int64_t a, int64_t b)
+static bool compare_by_test(enum where_test test, int64_t a, int64_t b)
 {
 	switch (test) {
 	case TEST_EQ:
@@ -365,7 +365,7 @@ int where_holds(const struct where *w, struct store *s, const struct summary_inf
 	int a, b;
 	switch (w->op) {
 	case WHERE_FIGURE:
-		return m->figure[w->figure].known && compare(w->test, m->figure[w->figure].value, w->value);
+		return m->figure[w->figure].known && compare_by_test(w->test, m->figure[w->figure].value, w->value);
 	case WHERE_KEY:
 		return key_holds(w, s, m);
 	case WHERE_NOT:

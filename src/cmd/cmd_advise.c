@@ -49,7 +49,7 @@ static void print_resource(const struct cmd *c, const struct advice *a, enum adv
 	const struct advised *of = &a->of[r];
 	enum figure_name f = (enum figure_name)of->figure;
 	struct buf b = {0};
-	buf_printf(&b, "%s (%s): ", advice_word(r), figure_key(f));
+	buf_printf(&b, "%s (%s): ", advice_name(r), figure_key(f));
 	if (!of->tasks) {
 		buf_printf(&b, "not known of any of the tasks");
 		puts(buf_cstr(&b));
@@ -237,7 +237,7 @@ static int print_json(const struct advice *a)
 	js_num(ask, "disk", n.disk);
 	js_put(o, "ask", ask);
 	for (int r = 0; r < ADVICE_RESOURCES; r++)
-		js_put(resources, advice_word((enum advice_resource)r), resource_json(&a->of[r]));
+		js_put(resources, advice_name((enum advice_resource)r), resource_json(&a->of[r]));
 	js_put(o, "resources", resources);
 	return js_print(o, false);
 }
@@ -290,7 +290,7 @@ static int answer(struct cmd *c, const struct opts_advise *o, const struct advic
 		if (t.kind != TARGET_RUN)
 			return say_usage(c, "--like takes a run");
 	}
-	r = advise(c->store, ao, o->like ? NULL : c->operands, t.id, &err, &a);
+	r = advise_task(c->store, ao, o->like ? NULL : c->operands, t.id, &err, &a);
 	if (r <= 0)
 		return say_err(&err, r == 0 || r == -ENOENT ? STATUS_NOTHING : STATUS_SELF);
 	int status;
@@ -309,7 +309,7 @@ static int answer(struct cmd *c, const struct opts_advise *o, const struct advic
 		for (int i = 0; i < ADVICE_cores; i++)
 			if (a.of[i].tasks && !a.of[i].answered[ao->method])
 				say("%s has no answer for %s, which is asked for by maximum", o->method,
-				    advice_word((enum advice_resource)i));
+				    advice_name((enum advice_resource)i));
 	advice_release(&a);
 	return status;
 }
